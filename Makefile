@@ -1,0 +1,96 @@
+# One Makefile, no recursion. `make`, `make demo`, `make check`; `make V=1` shows commands.
+O        := build
+CC       ?= cc
+CLANG    ?= clang
+BPFTOOL  ?= $(firstword $(wildcard /usr/sbin/bpftool /sbin/bpftool) bpftool)
+ARCH     := $(shell uname -m | sed 's/x86_64/x86/;s/aarch64/arm64/')
+WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith \
+	    -Wvla -Wundef -Wwrite-strings -Wformat=2 -Werror
+HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
+CFLAGS   ?= -O2 -g
+ALLFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARN) $(HARDEN) -I. -I$O -isystem $O/bpf-skel -MMD -MP $(CFLAGS)
+LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed
+PREFIX   ?= /usr
+DESTDIR  ?=
+Q        := $(if $(V),,@)
+say       = $(if $(V),@:,@printf '  %-7s %s\n' "$1" "$2")
+
+# Rooms. A directory is a room; a binary is a list of rooms.
+COMMON     := $(wildcard common/*.c common/*/*.c)
+POLICY     := $(wildcard controller/policy/*.c)
+CONTROLLER := $(wildcard controller/*.c controller/*/*.c)
+AGENT      := $(wildcard agent/*.c agent/admit/*.c agent/enforce/*.c agent/sample/*.c agent/report/*.c)
+LAUNCH     := $(wildcard agent/launch/*.c) common/err.c
+CLI        := $(wildcard cli/*.c)
+BPF        := $(wildcard bpf/*.bpf.c)
+SKELS      := $(patsubst bpf/%.bpf.c,$O/bpf-skel/%.skel.h,$(BPF))
+objs        = $(patsubst %.c,$O/%.o,$(sort $1))
+OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI))
+
+LIB_COMMON := -lsystemd -lcurl -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
+LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
+LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
+LIB_CLI    := $(LIB_COMMON) -lsmartcols
+
+BINS := $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch
+
+all: $(BINS)
+
+$O/bin/reeve-agent: $(call objs,$(COMMON) $(AGENT))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_AGENT)
+$O/bin/reeve-controller: $(call objs,$(COMMON) $(CONTROLLER))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_CTL)
+$O/bin/reeve: $(call objs,$(COMMON) $(CLI) $(POLICY))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_CLI)
+# What runs inside a job before the user's program does: libc only, so that it starts fast.
+$O/bin/reeve-launch: $(call objs,$(LAUNCH))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^
+
+$O/%.o: %.c | $(SKELS)
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -c $< -o $@
+
+# Kernel side: CO-RE against bpf/kernel.h, so that building needs no BTF on the build host.
+$O/bpf/%.bpf.o: bpf/%.bpf.c bpf/%_abi.h bpf/kernel.h
+	$(call say,BPF,$<)
+	$(Q)mkdir -p $(@D) && $(CLANG) -g -O2 -mcpu=v3 -Wall -Werror -target bpf \
+		-D__TARGET_ARCH_$(ARCH) -I. -c $< -o $@
+$O/bpf-skel/%.skel.h: $O/bpf/%.bpf.o
+	$(Q)mkdir -p $(@D) && $(BPFTOOL) gen skeleton $< name $*_bpf > $@.tmp 2>$@.log && mv $@.tmp $@ \
+		|| { cat $@.log >&2; exit 1; }
+
+# Tests. A unit test links its module and what tests/unit/links.mk names: its honest list of
+# dependencies.
+UNIT := $(patsubst tests/unit/%.c,$O/tests/unit/%,$(wildcard tests/unit/test_*.c))
+-include tests/unit/links.mk
+$O/tests/unit/%: tests/unit/%.c
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(LDLIBS)
+
+check: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/check.sh
+check-unit: all $(UNIT)
+	$(Q)tests/check.sh unit
+check-lint: all
+	$(Q)tests/check.sh lint
+demo: deps
+	$(Q)$(MAKE) --no-print-directory all
+	$(Q)tests/node/demo.sh
+bench: all
+	$(Q)tests/bench/run.sh
+deps:
+	$(Q)tests/deps.sh
+unit-tests: $(UNIT)
+
+clean:
+	$(Q)rm -rf $O
+.PHONY: all check check-unit check-lint demo bench deps unit-tests install clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+include units/install.mk
+-include $(OBJS:.o=.d) $(UNIT:=.d)

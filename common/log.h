@@ -1,0 +1,20 @@
+/* log.h - one line a happening, to the journal with structured fields, or to
+ * stderr with <N> priority prefixes where no journal listens.
+ *
+ * sd_journal_send() succeeds and drops the line where journald is absent, so
+ * the choice is made once, in log_open(), by looking for journald's socket.
+ */
+#pragma once
+#include <stdint.h>
+#include <syslog.h>
+
+/* `program` is kept, not copied. `max_priority`: LOG_DEBUG shows everything. */
+void log_open(const char *program, int max_priority);
+
+/* A line about the daemon itself. `priority` as in syslog.h. */
+void log_line(int priority, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* A line about one job: the journal gets REEVE_JOB=ID and REEVE_EVENT=event
+ * (a stable lower-case word: "start", "end", "limit", "suspend", ...). */
+void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
