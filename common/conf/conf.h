@@ -1,0 +1,52 @@
+/* conf - configuration files: systemd-style INI over a typed table of keys.
+ *
+ * FILE, then FILE.d/NAME.conf in name order. `[Section]` or `[Section NAME]` (repeated
+ * named sections), `Key = value`, `#` and `;` comments at line start, a trailing backslash
+ * continues the line. Lines may be of any length up to CONF_LINE_MAX; longer is an error, as
+ * is an unknown section or key (with the nearest known one), a value out of range, a key
+ * given twice in one file, NUL or CR. Every message names file, line, key, value and remedy.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+#define CONF_LINE_MAX 65536
+
+enum conf_type {
+	CONF_TEXT,     /* char *, strdup()ed over the former one; freed by conf_done() */
+	CONF_NAME,     /* char[REQUEST_NAME_MAX], checked by request_is_name() */
+	CONF_BOOL,     /* bool: yes/no/true/false/on/off/1/0 */
+	CONF_COUNT,    /* int64_t */
+	CONF_BYTES,    /* int64_t, amount_parse_bytes() */
+	CONF_SECONDS,  /* int64_t, amount_parse_seconds() */
+	CONF_RESOURCES, /* struct resources, resources_parse() */
+	CONF_ENUM,     /* int: index into `words` */
+};
+
+struct conf_key {
+	const char *section, *key;
+	enum conf_type type;
+	size_t offset;		  /* into the struct given to conf_load() or add() */
+	int64_t min, max;	  /* COUNT, BYTES, SECONDS; both 0: only >= 0 */
+	const char *const *words; /* ENUM: NULL-terminated */
+	const char *help, *example;
+};
+
+struct conf_section {
+	const char *name; /* a `[name X]` section that may occur many times */
+	/* Called at its head; returns in *ret_object the struct that its keys' offsets are
+	 * into. -EINVAL: a bad or repeated X. */
+	int (*add)(void *target, const char *x, void **ret_object, struct err *err);
+};
+
+/* Both tables end with an empty entry. `target` holds the defaults beforehand. A missing
+ * FILE is -ENOENT, -EACCES... with words; a missing FILE.d is fine. */
+int conf_load(const char *path, const struct conf_key *keys, const struct conf_section *sections,
+	      void *target, struct err *err);
+/* From memory, for tests and fuzzing; `name` stands for the file in messages. */
+int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
+	       const struct conf_section *sections, void *target, struct err *err);
+/* Frees the CONF_TEXT values of the keys that belong to `section` (NULL: all plain ones). */
+void conf_done(const struct conf_key *keys, const char *section, void *object);

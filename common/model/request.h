@@ -1,0 +1,93 @@
+/* request - what a job asks for: the contract that everything else holds it to.
+ *
+ * Pure, no I/O. One table (`request_resources`) says which resources exist, how they are
+ * typed and bounded; parser, printer, wire form and help all come from it.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+
+struct err;
+
+#define REQUEST_NAME_MAX 64 /* bytes with the NUL: cluster, account, user, queue, job name */
+#define REQUEST_SCRIPT_MAX (1 << 20)
+#define REQUEST_ENV_MAX (256 << 10) /* all of env, with NULs */
+
+enum vmem_policy {
+	VMEM_POLICY_KILL, /* the mapping that exceeds kills the job (default) */
+	VMEM_POLICY_DENY, /* the call fails with ENOMEM and the job lives */
+};
+
+/* Amounts of a request. 0 = not stated, except where noted. */
+struct resources {
+	int64_t ncpus;	     /* whole cores */
+	int64_t vmem_bytes;  /* sum of the virtual sizes of concurrent processes */
+	int64_t mem_bytes;   /* resident: memory.max; derived from vmem when not stated */
+	int64_t jobfs_bytes; /* node-local disk */
+	int64_t walltime_s;  /* wall clock in the running state */
+	int64_t ngpus;
+	int64_t pids; /* processes and threads at once */
+};
+
+struct request {
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+	char queue[REQUEST_NAME_MAX], name[REQUEST_NAME_MAX];
+	uint32_t uid, gid; /* set by the controller from the credential, never by the user */
+	struct resources res;
+	enum vmem_policy vmem_policy;
+	bool stream;	/* output is sent to the controller (`reeve run`) instead of files */
+	bool join;	/* stderr into stdout */
+	char *script;	/* text of the job script; NULL: run argv */
+	char **argv;	/* command (script NULL) or the script's arguments; NULL-terminated */
+	char **env;	/* NAME=value, NULL-terminated */
+	char *workdir;	/* absolute */
+	char *out_path; /* NULL: WORKDIR/NAME.oJOB and .eJOB; relative: below workdir */
+	char *err_path;
+};
+
+void request_init(struct request *r); /* all zero and empty */
+void request_done(struct request *r); /* frees what it owns; safe on zeroed memory */
+/* Deep copy. -ENOMEM. */
+int request_copy(const struct request *from, struct request *ret, struct err *err);
+
+enum resource_kind { RESOURCE_COUNT, RESOURCE_BYTES, RESOURCE_SECONDS };
+
+struct resource_def {
+	const char *name; /* as typed: "ncpus" */
+	enum resource_kind kind;
+	size_t offset; /* into struct resources */
+	int64_t min, max;
+	const char *help, *example;
+};
+extern const struct resource_def request_resources[]; /* ends with name == NULL */
+
+/* "ncpus=4,vmem=2GB,walltime=0:10:00" onto *res; what is not named stays. Blanks around
+ * items are fine. -EINVAL: unknown resource (with the known ones), bad unit, zero, negative,
+ * overflow, the same name twice, an empty list; err names the item. Nothing is written then. */
+int resources_parse(const char *text, struct resources *res, struct err *err);
+/* The stated ones in table order, exact, parseable. Returns buf; 256 bytes always suffice. */
+const char *resources_format(const struct resources *res, char *buf, size_t size);
+
+/* One option as users type it, from the command line or a script line: key is one of
+ * "resources" (-l) "name" (-N) "queue" (-q) "account" (-A, -P) "cluster" "output" (-o)
+ * "error" (-e) "join" (-j oe) "workdir" (-d, -wd) "vmem-action" (kill|enomem).
+ * -EINVAL with the key, the value and the remedy. */
+int request_set(struct request *r, const char *key, const char *value, struct err *err);
+
+/* Read the `#REEVE` and `#PBS` lines at the head of a script (up to the first command) into
+ * *r and keep the text as r->script. `file` is for messages ("FILE, line 3: ...").
+ * -EINVAL: CRLF line ends, NUL bytes, no text, unknown directive option, too large; err says
+ * how to mend it. #PBS options that Reeve has no meaning for (-M, -m, -V ...) are listed in
+ * `ret_ignored` (comma list, may be NULL) and not an error. */
+int request_parse_script(struct request *r, const char *text, size_t size, const char *file,
+			 char ret_ignored[static 256], struct err *err);
+
+/* What must hold before a request is taken, wherever it came from: ncpus, vmem, jobfs and
+ * walltime stated (site defaults are filled in before), names well formed, workdir absolute,
+ * something to run, argv/env bounded, amounts inside the table's bounds. -EINVAL. */
+int request_check(const struct request *r, struct err *err);
+
+/* `name` is 1..63 of [A-Za-z0-9._+-], not starting with '-' or '.'. */
+bool request_is_name(const char *name);

@@ -1,0 +1,54 @@
+/* usage - what a job really used, as cumulative figures.
+ *
+ * Pure. One table (`usage_fields`) names every figure with unit and kind; wire form, metrics,
+ * CSV and merging come from it. A figure that could not be measured is absent (has no bit in
+ * `have`), never zero.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct usage_core {
+	int32_t cpu;
+	int64_t ns;
+};
+
+#define USAGE_CORES_MAX 64 /* busiest cores kept per report; n_cores says how many there are */
+
+struct usage {
+	uint64_t have; /* bit i: usage_fields[i] was measured */
+	int64_t cpu_ns, cpu_user_ns, cpu_system_ns; /* on-cpu time, all processes ever */
+	int64_t run_delay_ns;			    /* waiting for a cpu while runnable */
+	int64_t vmem_bytes, vmem_peak_bytes;	    /* sum of total_vm over address spaces */
+	int64_t mem_bytes, mem_peak_bytes;	    /* memory.current, its peak (cache included) */
+	int64_t rss_bytes, rss_peak_bytes;	    /* anon + shmem + mapped file; peak as sampled */
+	int64_t anon_bytes, file_bytes, shmem_bytes;
+	int64_t minor_faults, major_faults;
+	int64_t read_bytes, write_bytes; /* block I/O */
+	int64_t procs, procs_peak;	 /* processes and threads (pids controller) */
+	int64_t jobfs_bytes, jobfs_peak_bytes;
+	int32_t n_cores;
+	struct usage_core cores[USAGE_CORES_MAX];
+};
+
+enum usage_kind {
+	USAGE_COUNTER, /* only grows */
+	USAGE_GAUGE,   /* as of now */
+	USAGE_PEAK,    /* largest so far */
+};
+
+struct usage_field {
+	const char *name; /* as in JSON and CSV; the unit is its last word */
+	enum usage_kind kind;
+	size_t offset;
+	const char *help;
+};
+extern const struct usage_field usage_fields[]; /* ends with name == NULL */
+
+void usage_set(struct usage *u, const int64_t *field, int64_t value); /* field: &u->x */
+bool usage_has(const struct usage *u, const int64_t *field);
+
+/* `later` onto *u: counters and peaks take the larger value (a reset source never takes
+ * anything back), gauges the later one; absent figures keep what was known. */
+void usage_merge(struct usage *u, const struct usage *later);

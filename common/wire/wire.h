@@ -1,0 +1,62 @@
+/* wire - the model as JSON (jansson), both ways, strict.
+ *
+ * Every document carries "schema": WIRE_SCHEMA. Decoders refuse a wrong type, an unknown enum
+ * word, a number out of range and a missing key with the path of the key ("reports[3].seq");
+ * unknown keys are ignored, so that agent and controller can be upgraded one after the other.
+ * Amounts are JSON integers in the unit that the key names (_bytes _ns _s). Absent usage
+ * figures are absent keys. Strings are UTF-8; what is not is refused by the decoder of the
+ * side that reads it, so environment values that are not UTF-8 are refused at submission.
+ */
+#pragma once
+#include <jansson.h>
+#include "common/cleanup.h"
+#include "common/model/job.h"
+
+#define WIRE_SCHEMA "reeve/1"
+
+static inline json_t *wire_unref(json_t *j)
+{
+	json_decref(j);
+	return NULL;
+}
+DEFINE_CLEANUP(json_t *, wire_unref)
+#define _cleanup_json_ _cleanup_(wire_unrefp)
+
+/* Parse a body: strict (duplicate keys, overflow, NaN refused), must be an object with the
+ * right "schema". -EINVAL with line and column. */
+int wire_parse(const char *text, size_t size, json_t **ret, struct err *err);
+/* Compact text, caller frees; NULL only when memory ran out. */
+char *wire_format(const json_t *j);
+/* {"schema": WIRE_SCHEMA} to fill. */
+json_t *wire_new(void);
+
+/* Encoders return a new reference or NULL when memory ran out. */
+json_t *wire_encode_resources(const struct resources *r);
+json_t *wire_encode_request(const struct request *r);
+json_t *wire_encode_usage(const struct usage *u);
+json_t *wire_encode_end(const struct job_end *e);
+json_t *wire_encode_report(const struct report *r);
+
+/* Decoders: 0 or -EINVAL / -ENOMEM. `at` is the path so far, for messages ("request"). The
+ * request must be request_init()ed; the caller owns what it holds, also after an error. */
+int wire_decode_resources(const json_t *j, const char *at, struct resources *ret, struct err *err);
+int wire_decode_request(const json_t *j, const char *at, struct request *ret, struct err *err);
+int wire_decode_usage(const json_t *j, const char *at, struct usage *ret, struct err *err);
+int wire_decode_end(const json_t *j, const char *at, struct job_end *ret, struct err *err);
+int wire_decode_report(const json_t *j, const char *at, struct report *ret, struct err *err);
+
+/* Typed reads of one key, for the documents that rooms make themselves. `def` NULL: the key
+ * must be there; else *def is used when it is absent. Integers are bounded to [min, max]. */
+struct wire_int {
+	int64_t min, max;
+	const int64_t *def;
+};
+int wire_get_int(const json_t *j, const char *key, struct wire_int range, int64_t *ret,
+		 struct err *err);
+/* Copies at most size-1 bytes; longer text is -EINVAL. Absent: "" when `optional`. */
+struct wire_text {
+	char *buf;
+	size_t size;
+	bool optional;
+};
+int wire_get_text(const json_t *j, const char *key, struct wire_text to, struct err *err);

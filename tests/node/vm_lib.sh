@@ -1,0 +1,190 @@
+# shellcheck shell=bash
+# Shared by vm.sh and tests/bpf/vmtest.sh: where things lie, which accelerator works on
+# this machine, and how one throw-away qemu is started, timed and taken down.
+# Sourced; the caller sets VM_NAME (the word its messages start with).
+
+VM_NODE_DIR=$(CDPATH='' cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)
+VM_CACHE=${REEVE_CACHE:-$(dirname -- "$(dirname -- "$VM_NODE_DIR")")/.cache}/vm
+VM_KERNEL_ARGS='console=ttyS0 quiet loglevel=4 lsm=lockdown,yama,apparmor,bpf
+	mitigations=off panic=-1 oops=panic random.trust_cpu=on tsc=reliable no_timer_check'
+VM_TMP=
+VM_QEMU_PID=
+VM_CAT_PID=
+
+# Exit statuses of the harness itself; a script's own status is passed through unchanged.
+VM_EX_USAGE=64
+VM_EX_TIMEOUT=124
+VM_EX_GUEST=125
+VM_EX_HOST=126
+
+vm_say()
+{
+	printf '%s: %s\n' "$VM_NAME" "$*" >&2
+}
+
+# vm_die STATUS MESSAGE...
+vm_die()
+{
+	local status=$1
+
+	shift
+	vm_say "$@"
+	exit "$status"
+}
+
+# Ends qemu and removes the temporary directory. Runs on every way out (trap).
+vm_cleanup()
+{
+	local pid
+
+	trap '' INT TERM HUP
+	for pid in $VM_QEMU_PID $VM_CAT_PID; do
+		kill -TERM "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+	done
+	[ -z "$VM_TMP" ] || rm -rf -- "$VM_TMP"
+	VM_TMP=
+}
+
+# Makes VM_TMP and ties its life to ours.
+vm_tmp()
+{
+	[ -z "$VM_TMP" ] || return 0
+	trap vm_cleanup EXIT
+	trap 'exit 129' HUP
+	trap 'exit 130' INT
+	trap 'exit 143' TERM
+	VM_TMP=$(mktemp -d "${TMPDIR:-/tmp}/reeve-vm.XXXXXX") ||
+		vm_die "$VM_EX_HOST" "no temporary directory"
+}
+
+# vm_need TOOL PACKAGE...: pairs; names every missing package at once.
+vm_need()
+{
+	local missing=
+
+	while [ $# -ge 2 ]; do
+		PATH=$PATH:/usr/sbin:/sbin command -v "$1" >/dev/null || missing="$missing $2"
+		shift 2
+	done
+	[ -z "$missing" ] || vm_die "$VM_EX_HOST" "missing on this host, install:$missing"
+}
+
+# Quotes its arguments for any POSIX shell, as one line.
+vm_quote()
+{
+	local arg
+
+	for arg in "$@"; do
+		printf "'%s' " "${arg//\'/\'\\\'\'}"
+	done
+}
+
+# Prints "kvm" or "tcg". /dev/kvm may open and still not carry a stock kernel past its first
+# instructions, so the answer comes from booting one; it is kept until the host reboots.
+# VM_IMAGE must be set.
+vm_accel()
+{
+	local memo
+
+	if [ -n "${REEVE_VM_ACCEL:-}" ]; then
+		echo "$REEVE_VM_ACCEL"
+		return
+	fi
+	memo=$VM_CACHE/accel-$(cat /proc/sys/kernel/random/boot_id)-$(id -u)
+	if [ ! -s "$memo" ]; then
+		vm_probe_kvm >"$VM_TMP/accel"
+		cp "$VM_TMP/accel" "$memo.$$" 2>/dev/null && mv "$memo.$$" "$memo"
+		cat "$VM_TMP/accel"
+		return
+	fi
+	cat "$memo"
+}
+
+vm_probe_kvm()
+{
+	if [ -r /dev/kvm ] && [ -w /dev/kvm ]; then
+		timeout -k 1 8 qemu-system-x86_64 -accel kvm -cpu host -smp 2 -m 256M \
+			-nodefaults -no-user-config -display none -no-reboot \
+			-serial "file:$VM_TMP/probe" \
+			-kernel "$VM_IMAGE/vmlinuz" -initrd "$VM_IMAGE/initrd.img" \
+			-append "${VM_KERNEL_ARGS//[$'\n\t']/ } reeve.mode=probe" \
+			</dev/null >/dev/null 2>&1
+		if grep -q reeve-probe-booted "$VM_TMP/probe" 2>/dev/null; then
+			echo kvm
+			return
+		fi
+	fi
+	echo tcg
+}
+
+# vm_qemu TIMEOUT_S APPEND QEMU_ARG...: one guest, from power-on to power-off.
+# The guest's port "reeve.out" goes to our stdout as it is written, "reeve.ctl" (marks and
+# exit status) to $VM_TMP/ctl, "reeve.files" (a tar of /out) to $VM_TMP/files.tar, its
+# console to $VM_TMP/console. Returns qemu's status, 124 when the time ran out.
+vm_qemu()
+{
+	local limit_s=$1 append=$2 accel cpu rc
+
+	shift 2
+	accel=$(vm_accel)
+	cpu=max
+	[ "$accel" = kvm ] && cpu=host
+	[ "$accel" = tcg ] && accel=tcg,thread=multi
+	mkfifo "$VM_TMP/stdout"
+	cat "$VM_TMP/stdout" &
+	VM_CAT_PID=$!
+	TMPDIR=$VM_TMP setpriv --pdeathsig TERM timeout -k 2 "$limit_s" \
+		setpriv --pdeathsig KILL qemu-system-x86_64 \
+		-name "reeve-vm" -accel "$accel" -cpu "$cpu" \
+		-nodefaults -no-user-config -display none -no-reboot \
+		-kernel "$VM_IMAGE/vmlinuz" -append "${VM_KERNEL_ARGS//[$'\n\t']/ } $append" \
+		-serial "file:$VM_TMP/console" \
+		-device virtio-serial-pci \
+		-chardev stdio,id=out,signal=off -device virtserialport,chardev=out,name=reeve.out \
+		-chardev "file,id=ctl,path=$VM_TMP/ctl" \
+		-device virtserialport,chardev=ctl,name=reeve.ctl \
+		-chardev "file,id=files,path=$VM_TMP/files.tar" \
+		-device virtserialport,chardev=files,name=reeve.files \
+		"$@" </dev/null >"$VM_TMP/stdout" 2>"$VM_TMP/qemu.log" &
+	VM_QEMU_PID=$!
+	wait "$VM_QEMU_PID"
+	rc=$?
+	VM_QEMU_PID=
+	wait "$VM_CAT_PID"
+	VM_CAT_PID=
+	return "$rc"
+}
+
+# vm_mark WORD: the values the guest noted on its control port under WORD.
+vm_mark()
+{
+	[ ! -f "$VM_TMP/ctl" ] || sed -n "s/^$1 //p" "$VM_TMP/ctl" | tail -n 1
+}
+
+# vm_verdict QEMU_STATUS LIMIT_S: prints what is to be said, returns what we exit with.
+vm_verdict()
+{
+	local status
+
+	status=$(vm_mark status)
+	case $status in
+	'' | *[!0-9]*) ;;
+	*) return "$status" ;;
+	esac
+	if [ "$1" = 124 ] || [ "$1" = 137 ]; then
+		vm_tail "no end after $2 s, taken down"
+		return "$VM_EX_TIMEOUT"
+	fi
+	if [ "$1" != 0 ]; then
+		vm_say "qemu failed ($1):" && cat "$VM_TMP/qemu.log" >&2
+		return "$VM_EX_HOST"
+	fi
+	vm_tail "the guest went down before its command ended"
+	return "$VM_EX_GUEST"
+}
+
+vm_tail()
+{
+	vm_say "$1; the last console lines:"
+	tail -n 60 "$VM_TMP/console" 2>/dev/null | tr -d '\r' | sed 's/^/    /' >&2
+}
