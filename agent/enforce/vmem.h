@@ -1,0 +1,162 @@
+/* vmem.h - the address space of every job, counted exactly and held to its limit.
+ *
+ * What is counted: the sum of mm->total_vm over the distinct address spaces of a job, in bytes.
+ * Threads, vfork children and CLONE_VM pairs share one address space and count once; a process
+ * whose main thread has exited counts in full. (/proc gets both wrong.)
+ *
+ * Who counts: BPF programs, event by event, into maps. User space only reads and names.
+ *   tier 1  trampolines: the growth is refused inside the kernel before it happens; the
+ * offender gets SIGKILL (VMEM_KILL) or ENOMEM (VMEM_DENY). Overshoot: none. tier 2 tracepoints:
+ * the same exact count; the offender gets SIGKILL before it returns from the call that
+ * exceeded. Nothing can be refused: VMEM_DENY is -EOPNOTSUPP. tier 3  no BPF: /proc is read
+ * every poll_ms; excess is found late. VMEM_DENY is -EOPNOTSUPP. vmem_open() proves the tier by
+ * a self-test before it promises it.
+ *
+ * With a pin directory (on bpffs) programs, links and maps outlive the process: limits hold and
+ * counts stay exact while the agent is away, and the next vmem_open() takes them over.
+ *
+ * One thread only. All sizes are bytes; times are CLOCK_BOOTTIME nanoseconds.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/err.h"
+
+struct vmem;
+
+enum vmem_tier {
+	VMEM_TIER_DENY = 1,
+	VMEM_TIER_SIGNAL = 2,
+	VMEM_TIER_POLL = 3,
+};
+
+enum vmem_action {
+	VMEM_KILL =
+		0, /* the mapping that exceeds kills: the offender at once, then on_excess */
+	VMEM_DENY = 1, /* the call that exceeds fails with ENOMEM; the job lives (tier 1) */
+};
+
+enum vmem_origin {
+	VMEM_FRESH = 0,	   /* nothing was pinned: this open began the guard */
+	VMEM_ADOPTED = 1,  /* the pinned programs were found whole: no unguarded interval */
+	VMEM_UPGRADED = 2, /* another version's job table was taken over; the old programs went
+			      on until the new ones stood: limits held throughout, peaks carried
+			    */
+	VMEM_REBUILT = 3,  /* pins were found but not whole (say, links removed): report it */
+};
+
+/* A limit reached, once per job (VMEM_DENY: the first refusal). */
+struct vmem_excess {
+	uint64_t job_id;
+	uint64_t cgroup_id;
+	uint64_t limit_bytes;
+	uint64_t reached_bytes;	  /* what the job has reached, or (is_refused) would have */
+	uint64_t requested_bytes; /* of the last mapping; 0 = not known */
+	uint64_t at_ns;
+	uint32_t pid; /* thread that exceeded; 0 = found by audit */
+	uint32_t tgid;
+	char comm[16];
+	const char
+		*operation; /* "mmap", "brk", "mremap", "stack", "fork", "exec", "audit" ... */
+	bool is_refused;    /* the growth did not happen */
+	bool is_killed;	    /* SIGKILL was sent to the offender; the rest of the job is yours */
+};
+
+struct vmem_usage {
+	uint64_t now_bytes;
+	uint64_t peak_bytes;	/* highest now_bytes ever reached, not sampled (tiers 1, 2) */
+	uint64_t private_bytes; /* writable private + stack (data_vm + stack_vm): what could
+				   turn into memory of the job's own, without PROT_NONE
+				   reservations */
+	uint64_t limit_bytes;	/* 0 = none */
+	uint64_t n_refused;	/* growths refused so far */
+	uint32_t n_processes;	/* distinct address spaces */
+	bool is_exceeded;	/* latched: the limit was reached at least once */
+	bool is_complete; /* false: an address space could not be entered in a full table */
+};
+
+struct vmem_process {
+	uint32_t pid; /* thread group id */
+	bool is_gone; /* ended after the job exceeded its limit; size is its last */
+	char comm[16];
+	uint64_t bytes;
+};
+
+struct vmem_job_info {
+	uint64_t job_id;
+	uint64_t cgroup_id;
+	uint64_t limit_bytes;
+	enum vmem_action action;
+};
+
+/* Called from vmem_dispatch(), at least once per excess also across restarts of the agent (an
+ * excess that happened while it was away is delivered by the first dispatch). Write cgroup.kill
+ * first: vmem_processes() keeps the table of a dying job until vmem_remove(). */
+typedef void (*vmem_excess_fn)(void *ctx, const struct vmem_excess *x);
+
+struct vmem_config {
+	const char *pin_dir;	 /* directory on bpffs, made if missing; NULL = not pinned */
+	const char *scratch_dir; /* existing cgroup v2 directory in which the self-test may make
+				    a cgroup of its own; the cgroup root when NULL */
+	int first_tier;		 /* best tier to try; 0 = VMEM_TIER_DENY */
+	uint32_t max_processes;	 /* room for address spaces in all; 0 = 65536 */
+	uint32_t poll_ms;	 /* tier 3: time between audits; 0 = 1000 */
+	vmem_excess_fn on_excess;
+	void *ctx;
+};
+
+/* Choose the best tier that passes its self-test, or take over what is pinned.
+ * Outcomes: 0, or -errno when not even tier 3 can work (no cgroup v2, no memory). */
+int vmem_open(const struct vmem_config *config, struct vmem **ret, struct err *err);
+
+/* Let go of descriptors. Pinned programs go on; unpinned ones end. Always returns NULL. */
+struct vmem *vmem_close(struct vmem *v);
+
+/* Unpin everything below pin_dir: the guard ends when the last holder closes. */
+int vmem_unpin(const char *pin_dir, struct err *err);
+
+enum vmem_tier vmem_tier(const struct vmem *v);
+/* A sentence: why not a better tier ("" for tier 1). */
+const char *vmem_tier_reason(const struct vmem *v);
+/* A sentence: hooks attached, and optional hooks this kernel does not offer. */
+const char *vmem_hooks(const struct vmem *v);
+enum vmem_origin vmem_origin(const struct vmem *v);
+
+/* Count (and, limit_bytes > 0, hold) the processes of this cgroup and all below it, from now on
+ * and including those already inside. `cgroup_fd`: its directory; not kept by the caller's name
+ * (duplicated). A cgroup already known keeps its counters and takes job_id, limit and action.
+ * Outcomes: 0 new; 1 already known (after a restart); -EOPNOTSUPP VMEM_DENY without tier 1;
+ * -E2BIG more than 4 cgroup depths in use; -ENOSPC more than 4095 jobs; -ESRCH not a cgroup. */
+struct vmem_request {
+	uint64_t job_id;
+	uint64_t cgroup_id;
+	int cgroup_fd;
+	uint64_t limit_bytes; /* 0 = count only */
+	enum vmem_action action;
+};
+int vmem_add(struct vmem *v, const struct vmem_request *job, struct err *err);
+
+/* -ENOENT: cgroup not known. A limit below the present use is an excess at once. */
+int vmem_set_limit(struct vmem *v, uint64_t cgroup_id, uint64_t limit_bytes, struct err *err);
+int vmem_remove(struct vmem *v, uint64_t cgroup_id, struct err *err);
+
+/* Tiers 1 and 2: a memory read, no system call. Tier 3: one audit. -ENOENT: not known. */
+int vmem_read(struct vmem *v, uint64_t cgroup_id, struct vmem_usage *ret, struct err *err);
+
+/* The truth read anew from the kernel's task list (tiers 1, 2: iter/task; tier 3: /proc),
+ * beside the count: for tests and the agent's self-check. */
+int vmem_audit(struct vmem *v, uint64_t cgroup_id, uint64_t *ret_bytes, uint32_t *ret_processes,
+	       struct err *err);
+
+/* Address spaces of the job, largest first; at most `max`. `ret_n`: how many there are in all,
+ * which may be more than `max`. */
+int vmem_processes(struct vmem *v, uint64_t cgroup_id, struct vmem_process *out, size_t max,
+		   size_t *ret_n);
+
+/* Jobs in the table, for an agent that comes back: at most `max`; ret_n as above. */
+int vmem_jobs(struct vmem *v, struct vmem_job_info *out, size_t max, size_t *ret_n);
+
+/* Readable when vmem_dispatch() has something to do. Dispatch never blocks; 0 or -errno. */
+int vmem_fd(const struct vmem *v);
+int vmem_dispatch(struct vmem *v, struct err *err);
