@@ -1,0 +1,80 @@
+/* events.h - what the kernel tells about a job the moment it happens: an OOM kill, frozen and
+ * thawed, empty.
+ *
+ * Behind one door: fentry on the OOM killer (tier 1), tracepoints (tier 2), or inotify on
+ * the cgroup's own files (tier 3). Frozen time is added up in the kernel, in a pinned map:
+ * exact also while the agent is away, whoever froze the job or an ancestor of it.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/err.h"
+
+struct events;
+
+struct events_oom {
+	int64_t job;
+	uint64_t boot_ns;
+	int32_t pid;   /* victim's process id; 0: not known (tier 3) */
+	char comm[16]; /* its command; "" not known */
+	uint64_t victim_rss_bytes;
+	/* Of the cgroup whose limit was hit; 0 when not known or when the node itself ran out.
+	 */
+	uint64_t usage_bytes, limit_bytes;
+	bool own_limit; /* it was the job's own limit, not that of a parent or the node */
+	bool node_wide; /* no cgroup limit: the node ran out of memory */
+};
+
+struct events_freeze {
+	bool frozen;	   /* now */
+	uint64_t since_ns; /* CLOCK_BOOTTIME, when frozen */
+	uint64_t total_ns; /* all frozen intervals, the present one up to now included */
+	uint64_t count;	   /* how often it became frozen */
+	bool exact;	   /* false: time while the agent was away may be missing (tier 3) */
+};
+
+struct events_config {
+	const char *pin_dir; /* on bpffs; NULL: not kept across a restart of the agent */
+	uint32_t max_jobs;   /* 0 = 1024 */
+	int best_tier;	     /* 0 or 1: all; 2: no trampolines; 3: no BPF */
+	void *ctx;
+	void (*on_oom)(void *ctx, const struct events_oom *oom);
+	void (*on_frozen)(void *ctx, int64_t job, bool frozen, uint64_t boot_ns);
+	/* The last process has left the job's cgroup. May come more than once. */
+	void (*on_empty)(void *ctx, int64_t job, uint64_t boot_ns);
+};
+
+struct events_job {
+	int64_t job;
+	uint64_t cgroup_id;
+	const char *path; /* absolute path of the cgroup directory */
+};
+
+int events_open(const struct events_config *config, struct events **ret, struct err *err);
+struct events *events_close(struct events *e); /* pinned parts go on */
+
+/* Watch a job, or go on after a restart (frozen time then continues). A job that is already
+ * frozen counts as frozen from now on; one that is already empty is reported empty at the
+ * next dispatch. -EEXIST, -ENOSPC, -ENOENT. */
+int events_add(struct events *e, const struct events_job *job, struct err *err);
+void events_remove(struct events *e, uint64_t cgroup_id);
+unsigned events_prune(struct events *e); /* as sample_prune() */
+
+/* -ENOENT: not added. */
+int events_frozen(struct events *e, uint64_t cgroup_id, struct events_freeze *ret,
+		  struct err *err);
+
+int events_fd(const struct events *e); /* epoll-able, readable when something waits */
+/* Deliver all that waits through the callbacks. Returns 0 or -errno. */
+int events_dispatch(struct events *e, struct err *err);
+
+/* The best tier in use (1 to 3), and what is lost against tier 1, one line each. */
+int events_tier(const struct events *e);
+const char *events_status(const struct events *e);
+/* An earlier agent's hooks were found and taken over: no interval went unwatched. */
+bool events_adopted(const struct events *e);
+
+static inline void events_closep(struct events **e)
+{
+	events_close(*e);
+}

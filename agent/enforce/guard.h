@@ -1,0 +1,100 @@
+/* guard.h - what a job may not do although it owns the files and processes concerned: grow
+ * past its disk quota and go on, change the project id that the quota hangs on, take control
+ * of a process outside itself, leave its cgroup unseen.
+ *
+ * Needs BPF trampolines (tier 1). guard_holds() says which protections stand, so that the
+ * launcher's seccomp filter can stand in for the others; quota excess is then still reported,
+ * through the kernel's quota netlink messages, but nobody is killed by the kernel.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include "common/err.h"
+
+struct guard;
+
+enum guard_protection {
+	GUARD_QUOTA_KILL = 1 << 0,  /* SIGKILL to the writer that hits the hard limit */
+	GUARD_QUOTA_EVENT = 1 << 1, /* on_quota is called */
+	GUARD_PROJECT_ID = 1 << 2,  /* FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS, file_setattr */
+	GUARD_PTRACE = 1 << 3,	    /* ptrace, process_vm_*, /proc/PID/mem, pidfd_getfd */
+	GUARD_LEFT = 1 << 4,	    /* on_left is called */
+};
+#define GUARD_ALL 31
+
+enum guard_action {
+	GUARD_NOTIFY, /* the write fails with EDQUOT or ENOSPC, the job lives */
+	GUARD_KILL,   /* and the writer is killed; the callback kills the rest */
+};
+
+enum guard_quota_kind { GUARD_BLOCKS = 1, GUARD_INODES = 2 };
+
+struct guard_quota { /* once per job and kind until guard_rearm() */
+	int64_t job;
+	enum guard_quota_kind kind;
+	uint64_t boot_ns;
+	int32_t pid;   /* the writer; 0: not known (netlink) */
+	char comm[16]; /* "" not known */
+	bool killed;   /* the kernel side has sent SIGKILL to it */
+};
+
+enum guard_deed { GUARD_DID_SETPROJECT = 1, GUARD_DID_PTRACE = 2 };
+
+struct guard_denied { /* at most one per job and deed each second */
+	int64_t job;
+	enum guard_deed deed;
+	uint64_t boot_ns;
+	int32_t pid;
+	char comm[16];
+	int32_t target_pid; /* GUARD_DID_PTRACE: the process outside */
+};
+
+struct guard_left {
+	int64_t job;
+	uint64_t boot_ns;
+	int32_t pid; /* the process that is now outside */
+	char comm[16];
+	uint64_t now_in;      /* id of the cgroup it is in now */
+	int32_t moved_by_pid; /* who moved it */
+};
+
+struct guard_config {
+	const char *pin_dir; /* on bpffs; NULL: protections end with the agent */
+	uint32_t max_jobs;   /* 0 = 1024 */
+	int best_tier;	     /* 0 or 1: all; 2: no trampolines; 3: no BPF */
+	void *ctx;
+	void (*on_quota)(void *ctx, const struct guard_quota *q);
+	void (*on_denied)(void *ctx, const struct guard_denied *d); /* may be NULL */
+	void (*on_left)(void *ctx, const struct guard_left *l);
+};
+
+struct guard_job {
+	int64_t job;
+	uint64_t cgroup_id;
+	uint32_t projid; /* 0: the job has no jobfs quota */
+	dev_t dev;	 /* st_dev of the jobfs file system; 0: any */
+	enum guard_action action;
+};
+
+int guard_open(const struct guard_config *config, struct guard **ret, struct err *err);
+struct guard *guard_close(struct guard *g); /* pinned protections stand */
+
+/* -EEXIST (cgroup or project id already guarded), -ENOSPC. After a restart: goes on. */
+int guard_add(struct guard *g, const struct guard_job *job, struct err *err);
+void guard_remove(struct guard *g, uint64_t cgroup_id);
+unsigned guard_prune(struct guard *g); /* as sample_prune() */
+/* Report the next quota excess of this job again. */
+void guard_rearm(struct guard *g, uint64_t cgroup_id);
+
+int guard_fd(const struct guard *g);
+int guard_dispatch(struct guard *g, struct err *err);
+
+uint32_t guard_holds(const struct guard *g);	 /* enum guard_protection bits that stand */
+const char *guard_status(const struct guard *g); /* what does not stand and why, a line each */
+bool guard_adopted(const struct guard *g);
+
+static inline void guard_closep(struct guard **g)
+{
+	guard_close(*g);
+}
