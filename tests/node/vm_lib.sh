@@ -81,7 +81,7 @@ vm_quote()
 
 # Prints "kvm" or "tcg". /dev/kvm may open and still not carry a stock kernel past its first
 # instructions, so the answer comes from booting one; it is kept until the host reboots.
-# VM_IMAGE must be set.
+# VM_IMAGE and VM_INITRD must be set.
 vm_accel()
 {
 	local memo
@@ -106,7 +106,7 @@ vm_probe_kvm()
 		timeout -k 1 8 qemu-system-x86_64 -accel kvm -cpu host -smp 2 -m 256M \
 			-nodefaults -no-user-config -display none -no-reboot \
 			-serial "file:$VM_TMP/probe" \
-			-kernel "$VM_IMAGE/vmlinuz" -initrd "$VM_IMAGE/initrd.img" \
+			-kernel "$VM_IMAGE/vmlinuz" -initrd "$VM_INITRD" \
 			-append "${VM_KERNEL_ARGS//[$'\n\t']/ } reeve.mode=probe" \
 			</dev/null >/dev/null 2>&1
 		if grep -q reeve-probe-booted "$VM_TMP/probe" 2>/dev/null; then
@@ -137,19 +137,23 @@ vm_qemu()
 		setpriv --pdeathsig KILL qemu-system-x86_64 \
 		-name "reeve-vm" -accel "$accel" -cpu "$cpu" \
 		-nodefaults -no-user-config -display none -no-reboot \
-		-kernel "$VM_IMAGE/vmlinuz" -append "${VM_KERNEL_ARGS//[$'\n\t']/ } $append" \
+		-kernel "$VM_IMAGE/vmlinuz" -initrd "$VM_INITRD" \
+		-append "${VM_KERNEL_ARGS//[$'\n\t']/ } $append" \
 		-serial "file:$VM_TMP/console" \
 		-device virtio-serial-pci \
-		-chardev stdio,id=out,signal=off -device virtserialport,chardev=out,name=reeve.out \
+		-chardev "file,id=out,path=$VM_TMP/stdout" \
+		-device virtserialport,chardev=out,name=reeve.out \
 		-chardev "file,id=ctl,path=$VM_TMP/ctl" \
 		-device virtserialport,chardev=ctl,name=reeve.ctl \
 		-chardev "file,id=files,path=$VM_TMP/files.tar" \
 		-device virtserialport,chardev=files,name=reeve.files \
-		"$@" </dev/null >"$VM_TMP/stdout" 2>"$VM_TMP/qemu.log" &
+		"$@" </dev/null >"$VM_TMP/qemu.log" 2>&1 9>&- &
 	VM_QEMU_PID=$!
 	wait "$VM_QEMU_PID"
 	rc=$?
 	VM_QEMU_PID=
+	# Ends our reader also when qemu never came to open the pipe.
+	: 1<>"$VM_TMP/stdout"
 	wait "$VM_CAT_PID"
 	VM_CAT_PID=
 	return "$rc"

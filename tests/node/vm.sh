@@ -1,0 +1,299 @@
+#!/bin/bash
+# A whole Debian 12 node (systemd, cgroup v2, BPF, munge) in a throw-away virtual machine.
+set -u
+
+VM_NAME=vm
+# shellcheck source=tests/node/vm_lib.sh
+. "$(dirname -- "${BASH_SOURCE[0]}")/vm_lib.sh"
+# shellcheck source=tests/node/vm_image.sh
+. "$VM_NODE_DIR/vm_image.sh"
+
+smp=2
+mem=2G
+numa=
+jobfs=ext4
+payload=
+out=
+limit_s=600
+kernel_args=
+
+usage()
+{
+	cat <<-'EOF'
+		usage: vm.sh prepare
+		       vm.sh run [OPTION]... -- SCRIPT [ARG]...
+		       vm.sh shell [OPTION]...
+		       vm.sh clean
+
+		prepare  make kernel, initrd and disks (run and shell do it when needed)
+		run      boot a fresh node, run SCRIPT in it as root, show its output, exit with
+		         its status
+		shell    boot a fresh node with a root shell on this terminal; leave with "exit"
+		clean    remove every cached image
+
+		  --smp N             CPUs, or qemu's own words: 8,sockets=2,cores=2,threads=2 (2)
+		  --mem SIZE          memory (2G); not with a spelt-out --numa
+		  --numa N            N NUMA nodes, CPUs and memory split evenly
+		  --numa CPUS:MEM/... each node spelt out: --smp 4 --numa 0-1:1G/2-3:1G
+		  --jobfs TYPE        ext4 (project,prjquota), xfs (pquota) or none, a disk of
+		                      2 GiB on /var/lib/reeve/jobfs (ext4)
+		  --payload DIR       a DESTDIR tree laid over / before the node starts; all of it
+		                      owned by root
+		  --out DIR           what SCRIPT leaves in /out comes back here
+		  --timeout S         seconds from power-on to power-off (600)
+		  --kernel-arg ARG    one more word for the kernel command line; repeatable
+
+		Exit status: SCRIPT's own; 124 when the time ran out, 125 when the node went down
+		early (panic, power-off), 126 when this host lacks something, 64 for bad usage.
+		With 124, 125 and 126 the reason is on stderr, with the last console lines.
+
+		Environment: REEVE_CACHE (default: .cache in the repository) holds the images;
+		REEVE_VM_ACCEL=kvm|tcg skips the probe for KVM.
+
+		Example: vm.sh run --jobfs xfs --payload build/root -- tests/node/vm_selftest.sh
+	EOF
+}
+
+bad_usage()
+{
+	vm_die "$VM_EX_USAGE" "$@" "(vm.sh --help)"
+}
+
+# Takes the options of run and shell; leaves SCRIPT and its arguments in $script_argv.
+parse_options()
+{
+	script_argv=()
+	while [ $# -gt 0 ]; do
+		case $1 in
+		--help | -h) usage && exit 0 ;;
+		--) shift && script_argv=("$@") && break ;;
+		--*) [ $# -ge 2 ] || bad_usage "$1 needs a value" ;;
+		*) script_argv=("$@") && break ;;
+		esac
+		case $1 in
+		--smp) smp=$2 ;;
+		--mem) mem=$2 ;;
+		--numa) numa=$2 ;;
+		--jobfs) jobfs=$2 ;;
+		--payload) payload=$2 ;;
+		--out) out=$2 ;;
+		--timeout) limit_s=$2 ;;
+		--kernel-arg) kernel_args="$kernel_args $2" ;;
+		*) bad_usage "unknown option $1" ;;
+		esac
+		shift 2
+	done
+	check_options
+}
+
+check_options()
+{
+	[[ $smp =~ ^[1-9][0-9]*(,[a-z]+=[0-9]+)*$ ]] || bad_usage "--smp $smp is not a CPU count"
+	[[ $mem =~ ^[1-9][0-9]*[MG]$ ]] || bad_usage "--mem $mem is not a size like 512M or 2G"
+	[[ $limit_s =~ ^[1-9][0-9]*$ ]] || bad_usage "--timeout $limit_s is not seconds"
+	case $jobfs in
+	ext4 | xfs | none) ;;
+	*) bad_usage "--jobfs $jobfs is none of ext4, xfs, none" ;;
+	esac
+	[ -z "$payload" ] || [ -d "$payload" ] || bad_usage "--payload $payload is no directory"
+	[ -z "$numa" ] || [[ $numa =~ ^[1-9]$ || $numa =~ ^[0-9-]+:[0-9]+[MG](/[0-9-]+:[0-9]+[MG])*$ ]] ||
+		bad_usage "--numa $numa is neither a count nor CPUS:MEM/CPUS:MEM"
+}
+
+size_mib()
+{
+	case $1 in
+	*G) echo $((${1%G} * 1024)) ;;
+	*M) echo "${1%M}" ;;
+	esac
+}
+
+# Fills $machine with qemu's words for CPUs, memory and NUMA nodes.
+machine_shape()
+{
+	local cpus=${smp%%,*} nodes=() total_mib=0 i node
+
+	case $numa in
+	'') ;;
+	*:*) IFS=/ read -ra nodes <<<"$numa" ;;
+	*)
+		((cpus % numa == 0)) || bad_usage "$cpus CPUs do not split over $numa nodes"
+		for ((i = 0; i < numa; i++)); do
+			nodes+=("$((i * cpus / numa))-$(((i + 1) * cpus / numa - 1)):$(($(size_mib "$mem") / numa))M")
+		done
+		;;
+	esac
+	[ ${#nodes[@]} -lt 2 ] || [[ $smp = *,* ]] || ((cpus % ${#nodes[@]})) ||
+		smp=$smp,sockets=${#nodes[@]}
+	machine=()
+	for i in "${!nodes[@]}"; do
+		node=${nodes[i]}
+		machine+=(-object "memory-backend-ram,id=m$i,size=${node#*:}"
+			-numa "node,nodeid=$i,cpus=${node%%:*},memdev=m$i")
+		total_mib=$((total_mib + $(size_mib "${node#*:}")))
+	done
+	[ "$total_mib" = 0 ] || mem=${total_mib}M
+	machine+=(-smp "$smp" -m "$mem")
+}
+
+# $VM_TMP/job.tar: the payload, the script with its command line, and the units that run it
+# and mount the job disk.
+pack_job()
+{
+	local stage=$VM_TMP/stage
+	local unit=$stage/etc/systemd/system
+
+	mkdir -p "$stage/.reeve-vm/script" "$unit/reeve-vm.target.wants" \
+		"$unit/local-fs.target.wants"
+	chmod -R a+rX "$stage"
+	write_runner "$stage/.reeve-vm" "$unit"
+	write_jobfs_mount "$unit"
+	pack_tree "$stage" -c && { [ -z "$payload" ] || pack_tree "$payload" -r; } ||
+		vm_die "$VM_EX_HOST" "cannot pack the run's files"
+	rm -rf "$stage"
+}
+
+# pack_tree DIR -c|-r: every owner becomes root, names below the merged /usr are kept so.
+pack_tree()
+{
+	tar -C "$1" "$2" -f "$VM_TMP/job.tar" --owner=0 --group=0 --numeric-owner \
+		--exclude=./.git --transform 's,^\./\(bin\|sbin\|lib\|lib64\)/,./usr/\1/,' \
+		--exclude-backups -- .
+}
+
+write_runner()
+{
+	local dir=$1 unit=$2 stdin=null
+
+	install -m 755 "$VM_NODE_DIR/vm_guest.sh" "$dir/guest"
+	[ -z "$out" ] || touch "$dir/want-out"
+	if [ ${#script_argv[@]} -gt 0 ]; then
+		install -m 755 "${script_argv[0]}" "$dir/script/" || exit "$VM_EX_HOST"
+		vm_quote "/.reeve-vm/script/$(basename -- "${script_argv[0]}")" \
+			"${script_argv[@]:1}" >"$dir/cmd"
+	else
+		stdin=tty-force
+	fi
+	cat >"$unit/reeve-vm.target" <<-'EOF'
+		[Unit]
+		Description=Virtual node with its test
+		Requires=multi-user.target
+		After=multi-user.target
+	EOF
+	# Not oneshot: the manager is to count as running, not as starting, under the test.
+	cat >"$unit/reeve-vm.service" <<-EOF
+		[Unit]
+		Description=Test of the virtual node
+		After=multi-user.target systemd-user-sessions.service
+		[Service]
+		Type=exec
+		ExecStart=/.reeve-vm/guest
+		StandardInput=$stdin
+		TTYPath=/dev/ttyS0
+		Environment=HOME=/root TERM=${TERM:-dumb} LC_ALL=C.UTF-8
+		WorkingDirectory=/
+		OOMPolicy=continue
+		OOMScoreAdjust=-900
+		TasksMax=infinity
+		TimeoutStopSec=2s
+	EOF
+	ln -s ../reeve-vm.service "$unit/reeve-vm.target.wants/"
+}
+
+write_jobfs_mount()
+{
+	local options=prjquota
+	local name='var-lib-reeve-jobfs.mount'
+
+	[ "$jobfs" != none ] || return 0
+	[ "$jobfs" = ext4 ] || options=pquota
+	cat >"$1/$name" <<-EOF
+		[Unit]
+		Description=Job disk
+		[Mount]
+		What=/dev/vdc
+		Where=/var/lib/reeve/jobfs
+		Type=$jobfs
+		Options=$options
+	EOF
+	ln -s "../$name" "$1/local-fs.target.wants/"
+}
+
+# Fills $disks: root, the run's files, the job disk. All snapshots: writes go to an unlinked
+# file in $VM_TMP and end with the guest.
+disk_words()
+{
+	disks=(
+		-drive "file=$VM_IMAGE/root.img,format=raw,if=virtio,snapshot=on,cache=unsafe"
+		-drive "file=$VM_TMP/job.tar,format=raw,if=virtio,snapshot=on,cache=unsafe"
+	)
+	[ "$jobfs" = none ] || disks+=(-drive
+		"file=$VM_IMAGE/jobfs-$jobfs.img,format=raw,if=virtio,snapshot=on,cache=unsafe,discard=unmap")
+}
+
+prepare_run()
+{
+	vm_prepare
+	vm_need qemu-system-x86_64 qemu-system-x86 setpriv util-linux
+	vm_tmp
+	machine_shape
+	pack_job
+	disk_words
+	vm_say "booting: $(vm_accel), $smp CPUs, $mem, jobfs $jobfs"
+}
+
+fetch_out()
+{
+	[ -n "$out" ] || return 0
+	mkdir -p "$out" &&
+		tar -C "$out" --no-same-owner -xf "$VM_TMP/files.tar" && return 0
+	vm_say "what the script left in /out did not come back whole"
+	return 1
+}
+
+verb_run()
+{
+	local begin=$EPOCHREALTIME rc
+
+	parse_options "$@"
+	[ ${#script_argv[@]} -gt 0 ] || bad_usage "no script named"
+	[ -f "${script_argv[0]}" ] || bad_usage "no script ${script_argv[0]}"
+	prepare_run
+	vm_qemu "$limit_s" "reeve.mode=node root=/dev/vda systemd.unit=reeve-vm.target \
+systemd.show_status=auto $kernel_args" "${machine[@]}" "${disks[@]}"
+	vm_verdict $? "$limit_s"
+	rc=$?
+	if [ -n "$(vm_mark status)" ]; then
+		fetch_out || rc=$VM_EX_GUEST
+		say_times "$begin"
+	fi
+	exit "$rc"
+}
+
+say_times()
+{
+	LC_ALL=C awk -v now="$EPOCHREALTIME" -v begin="$1" -v k="$(vm_mark kernel)" \
+		-v i="$(vm_mark initrd)" -v b="$(vm_mark begin)" -v e="$(vm_mark end)" \
+		-v name="$VM_NAME" 'BEGIN {
+		printf "%s: kernel %.1f s, initrd %.1f, system %.1f, script %.1f; in all %.1f s\n",
+			name, k, i - k, b - i, e - b, now - begin }' >&2
+}
+
+verb_shell()
+{
+	parse_options "$@"
+	[ -t 0 ] || bad_usage "shell needs a terminal"
+	prepare_run
+	vm_die "$VM_EX_HOST" "not yet"
+}
+
+verb=${1:-}
+[ $# -eq 0 ] || shift
+case $verb in
+prepare) vm_prepare && vm_say "$VM_IMAGE" ;;
+run) verb_run "$@" ;;
+shell) verb_shell "$@" ;;
+clean) rm -rf -- "$VM_CACHE" ;;
+--help | -h | help) usage ;;
+*) usage >&2 && exit "$VM_EX_USAGE" ;;
+esac
