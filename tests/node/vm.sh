@@ -88,9 +88,9 @@ parse_options()
 
 check_options()
 {
-	[[ $smp =~ ^[1-9][0-9]*(,[a-z]+=[0-9]+)*$ ]] || bad_usage "--smp $smp is not a CPU count"
-	[[ $mem =~ ^[1-9][0-9]*[MG]$ ]] || bad_usage "--mem $mem is not a size like 512M or 2G"
-	[[ $limit_s =~ ^[1-9][0-9]*$ ]] || bad_usage "--timeout $limit_s is not seconds"
+	vm_is_smp "$smp" || bad_usage "--smp $smp is not a CPU count"
+	vm_is_size "$mem" || bad_usage "--mem $mem is not a size like 512M or 2G"
+	vm_is_seconds "$limit_s" || bad_usage "--timeout $limit_s is not seconds"
 	case $jobfs in
 	ext4 | xfs | none) ;;
 	*) bad_usage "--jobfs $jobfs is none of ext4, xfs, none" ;;
@@ -265,18 +265,9 @@ systemd.show_status=auto $kernel_args" "${machine[@]}" "${disks[@]}"
 	rc=$?
 	if [ -n "$(vm_mark status)" ]; then
 		fetch_out || rc=$VM_EX_GUEST
-		say_times "$begin"
+		vm_times "$begin"
 	fi
 	exit "$rc"
-}
-
-say_times()
-{
-	LC_ALL=C awk -v now="$EPOCHREALTIME" -v begin="$1" -v k="$(vm_mark kernel)" \
-		-v i="$(vm_mark initrd)" -v b="$(vm_mark begin)" -v e="$(vm_mark end)" \
-		-v name="$VM_NAME" 'BEGIN {
-		printf "%s: kernel %.1f s, initrd %.1f, system %.1f, script %.1f; in all %.1f s\n",
-			name, k, i - k, b - i, e - b, now - begin }' >&2
 }
 
 verb_shell()

@@ -79,6 +79,21 @@ vm_quote()
 	done
 }
 
+vm_is_smp()
+{
+	[[ $1 =~ ^[1-9][0-9]*(,[a-z]+=[0-9]+)*$ ]]
+}
+
+vm_is_size()
+{
+	[[ $1 =~ ^[1-9][0-9]*[MG]$ ]]
+}
+
+vm_is_seconds()
+{
+	[[ $1 =~ ^[1-9][0-9]*$ ]]
+}
+
 # Prints "kvm" or "tcg". /dev/kvm may open and still not carry a stock kernel past its first
 # instructions, so the answer comes from booting one; it is kept until the host reboots.
 # VM_IMAGE and VM_INITRD must be set.
@@ -191,4 +206,15 @@ vm_tail()
 {
 	vm_say "$1; the last console lines:"
 	tail -n 60 "$VM_TMP/console" 2>/dev/null | tr -d '\r' | sed 's/^/    /' >&2
+}
+
+# vm_times BEGIN: where the time went since BEGIN (an $EPOCHREALTIME), as the guest noted it.
+vm_times()
+{
+	[ -n "$(vm_mark status)" ] || return 0
+	LC_ALL=C awk -v now="$EPOCHREALTIME" -v begin="$1" -v k="$(vm_mark kernel)" \
+		-v i="$(vm_mark initrd)" -v b="$(vm_mark begin)" -v e="$(vm_mark end)" \
+		-v name="$VM_NAME" 'BEGIN {
+		printf "%s: kernel %.1f s, initrd %.1f, system %.1f, command %.1f; in all %.1f s\n",
+			name, k, i - k, b - i, e - b, now - begin }' >&2
 }
