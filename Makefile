@@ -50,7 +50,9 @@ $O/bin/reeve-launch: $(call objs,$(LAUNCH))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^
 
-$O/%.o: %.c | $(SKELS)
+# Only the files that include a skeleton wait for the BPF programs.
+$(patsubst %.c,$O/%.o,$(shell grep -ls 'skel\.h"' agent/*/*.c)): | $(SKELS)
+$O/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -c $< -o $@
 

@@ -23,13 +23,13 @@ const char *job_state_name(enum job_state s); /* "queued" ... */
 int job_state_parse(const char *name, enum job_state *ret);
 
 enum job_end_kind {
-	END_NONE,	/* not ended */
-	END_EXITED,	/* by itself; exit_status */
-	END_SIGNALED,	/* by a signal that Reeve did not send; signal */
-	END_LIMIT,	/* killed by Reeve for exceeding `reason.limit` */
-	END_CANCELLED,	/* by user or operator */
-	END_FAILED,	/* could not be started; reason.text says why */
-	END_NODE_LOST,	/* the node went away (rebooted) under it */
+	END_NONE,      /* not ended */
+	END_EXITED,    /* by itself; exit_status */
+	END_SIGNALED,  /* by a signal that Reeve did not send; signal */
+	END_LIMIT,     /* killed by Reeve for exceeding `reason.limit` */
+	END_CANCELLED, /* by user or operator */
+	END_FAILED,    /* could not be started; reason.text says why */
+	END_NODE_LOST, /* the node went away (rebooted) under it */
 	_END_MAX,
 };
 const char *job_end_kind_name(enum job_end_kind k); /* "exited" "signaled" "limit" ... */
@@ -61,8 +61,9 @@ struct reason_proc {
 
 struct reason {
 	enum limit_kind limit;
-	int64_t requested, reached; /* bytes, seconds or count as the limit has it; -1 unknown */
-	int64_t at_ns;		    /* real time */
+	int64_t requested,
+		reached; /* bytes, seconds or count as the limit has it; -1 unknown */
+	int64_t at_ns;	 /* real time */
 	char host[REQUEST_NAME_MAX];
 	int32_t n_procs; /* processes of the job at that moment; procs[] holds the largest */
 	struct reason_proc procs[REASON_PROCS_MAX];
@@ -95,7 +96,7 @@ struct report {
 	int64_t seq;
 	int64_t at_ns; /* real time on the node; for people only */
 	enum job_state state;
-	int64_t started_ns, ended_ns; /* real time, 0: not yet */
+	int64_t started_ns, ended_ns;	  /* real time, 0: not yet */
 	int64_t running_ns, suspended_ns; /* by the monotonic clock, cumulative */
 	struct usage usage;
 	struct job_end end; /* kind END_NONE until state is JOB_ENDED */

@@ -14,21 +14,21 @@ struct usage_core {
 	int64_t ns;
 };
 
-#define USAGE_CORES_MAX 64 /* busiest cores kept per report; n_cores says how many there are */
+#define USAGE_CORES_MAX 64 /* cores kept apart */
 
 struct usage {
-	uint64_t have; /* bit i: usage_fields[i] was measured */
+	uint64_t have;				    /* bit i: usage_fields[i] was measured */
 	int64_t cpu_ns, cpu_user_ns, cpu_system_ns; /* on-cpu time, all processes ever */
 	int64_t run_delay_ns;			    /* waiting for a cpu while runnable */
 	int64_t vmem_bytes, vmem_peak_bytes;	    /* sum of total_vm over address spaces */
-	int64_t mem_bytes, mem_peak_bytes;	    /* memory.current, its peak (cache included) */
-	int64_t rss_bytes, rss_peak_bytes;	    /* anon + shmem + mapped file; peak as sampled */
+	int64_t mem_bytes, mem_peak_bytes; /* memory.current, its peak (cache included) */
+	int64_t rss_bytes, rss_peak_bytes; /* anon + shmem + mapped file; peak as sampled */
 	int64_t anon_bytes, file_bytes, shmem_bytes;
 	int64_t minor_faults, major_faults;
 	int64_t read_bytes, write_bytes; /* block I/O */
 	int64_t procs, procs_peak;	 /* processes and threads (pids controller) */
 	int64_t jobfs_bytes, jobfs_peak_bytes;
-	int32_t n_cores;
+	int32_t n_cores; /* entries in cores[]; further cores are in cpu_ns alone */
 	struct usage_core cores[USAGE_CORES_MAX];
 };
 

@@ -39,7 +39,8 @@ json_t *wire_encode_report(const struct report *r);
 
 /* Decoders: 0 or -EINVAL / -ENOMEM. `at` is the path so far, for messages ("request"). The
  * request must be request_init()ed; the caller owns what it holds, also after an error. */
-int wire_decode_resources(const json_t *j, const char *at, struct resources *ret, struct err *err);
+int wire_decode_resources(const json_t *j, const char *at, struct resources *ret,
+			  struct err *err);
 int wire_decode_request(const json_t *j, const char *at, struct request *ret, struct err *err);
 int wire_decode_usage(const json_t *j, const char *at, struct usage *ret, struct err *err);
 int wire_decode_end(const json_t *j, const char *at, struct job_end *ret, struct err *err);

@@ -1,0 +1,286 @@
+/* amount.c - see amount.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* Reads decimal digits at *s; -1 when there are none or the value passes INT64_MAX. */
+static int64_t read_digits(const char **s)
+{
+	const char *p = *s;
+	int64_t v = 0;
+
+	if (!is_digit(*p))
+		return -1;
+	for (; is_digit(*p); p++)
+		if (__builtin_mul_overflow(v, (int64_t)10, &v) ||
+		    __builtin_add_overflow(v, (int64_t)(*p - '0'), &v))
+			return -1;
+	*s = p;
+	return v;
+}
+
+int amount_parse_count(const char *text, int64_t *ret, struct err *err)
+{
+	const char *p = text;
+	int64_t v = read_digits(&p);
+
+	if (v < 0 || *p)
+		return err_set(err, -EINVAL, "'%.64s' is not a whole number, e.g. 4", text);
+	*ret = v;
+	return 0;
+}
+
+static const struct byte_unit {
+	const char *name;
+	int64_t bytes;
+} byte_units[] = {
+	{ "", 1 },
+	{ "b", 1 },
+	{ "kb", 1000LL },
+	{ "mb", 1000000LL },
+	{ "gb", 1000000000LL },
+	{ "tb", 1000000000000LL },
+	{ "pb", 1000000000000000LL },
+	{ "k", 1LL << 10 },
+	{ "m", 1LL << 20 },
+	{ "g", 1LL << 30 },
+	{ "t", 1LL << 40 },
+	{ "p", 1LL << 50 },
+	{ "kib", 1LL << 10 },
+	{ "mib", 1LL << 20 },
+	{ "gib", 1LL << 30 },
+	{ "tib", 1LL << 40 },
+	{ "pib", 1LL << 50 },
+	{ NULL, 0 },
+};
+
+static int64_t find_byte_unit(const char *name)
+{
+	for (const struct byte_unit *u = byte_units; u->name; u++) {
+		const char *a = u->name, *b = name;
+
+		while (*a && (*b | 0x20) == *a)
+			a++, b++;
+		if (!*a && !*b)
+			return u->bytes;
+	}
+	return 0;
+}
+
+/* 0.digits of `unit` in bytes; -1 when that is not whole. At most 15 digits are looked at:
+ * more cannot be whole for any unit here unless they are zeros. */
+static int64_t fraction_bytes(const char *digits, size_t n, int64_t unit)
+{
+	__int128 num = 0, den = 1;
+
+	while (n && digits[n - 1] == '0')
+		n--;
+	if (n > 15)
+		return -1;
+	for (size_t i = 0; i < n; i++) {
+		num = num * 10 + (digits[i] - '0');
+		den *= 10;
+	}
+	if (num * unit % den)
+		return -1;
+	return (int64_t)(num * unit / den);
+}
+
+static int bad_size(const char *text, const char *why, struct err *err)
+{
+	return err_set(
+		err, -EINVAL,
+		"'%.64s' is not a size: %s; write e.g. 2GB (10^9), 2GiB (2^30) or 2G (= 2GiB)",
+		text, why);
+}
+
+int amount_parse_bytes(const char *text, int64_t *ret_bytes, struct err *err)
+{
+	const char *p = text, *frac = "";
+	size_t n_frac = 0;
+	int64_t whole, unit, part, bytes;
+
+	if (!is_digit(*p))
+		return bad_size(text, "it does not begin with a digit", err);
+	whole = read_digits(&p);
+	if (whole < 0)
+		return bad_size(text, "it is too large", err);
+	if (*p == '.') {
+		frac = ++p;
+		n_frac = strspn(p, "0123456789");
+		if (!n_frac)
+			return bad_size(text, "digits are missing after the point", err);
+		p += n_frac;
+	}
+	unit = find_byte_unit(p);
+	if (!unit)
+		return bad_size(text, "the unit is unknown", err);
+	part = fraction_bytes(frac, n_frac, unit);
+	if (part < 0)
+		return bad_size(text, "it is not a whole number of bytes", err);
+	if (__builtin_mul_overflow(whole, unit, &bytes) ||
+	    __builtin_add_overflow(bytes, part, &bytes))
+		return bad_size(text, "it is too large", err);
+	*ret_bytes = bytes;
+	return 0;
+}
+
+static int bad_time(const char *text, struct err *err)
+{
+	return err_set(err, -EINVAL,
+		       "'%.64s' is not a duration; write e.g. 1:30:00 (h:mm:ss), 90s, 1h30m, "
+		       "2-12:00:00 (2 days and a half) or 5400",
+		       text);
+}
+
+/* *sum = *sum * scale + v, checked. */
+static bool push(int64_t *sum, int64_t scale, int64_t v)
+{
+	return !__builtin_mul_overflow(*sum, scale, sum) &&
+	       !__builtin_add_overflow(*sum, v, sum);
+}
+
+static int64_t unit_seconds(char c)
+{
+	switch (c | 0x20) {
+	case 's':
+		return 1;
+	case 'm':
+		return 60;
+	case 'h':
+		return 3600;
+	case 'd':
+		return 86400;
+	}
+	return 0;
+}
+
+/* "1d2h30m15s": each unit once, largest first. */
+static int parse_unit_seconds(const char *text, int64_t *ret_s, struct err *err)
+{
+	int64_t sum = 0, last = INT64_MAX;
+	const char *p = text;
+
+	do {
+		int64_t v = read_digits(&p), unit, s;
+
+		unit = v < 0 ? 0 : unit_seconds(*p);
+		if (!unit || unit >= last || __builtin_mul_overflow(v, unit, &s) ||
+		    __builtin_add_overflow(sum, s, &sum))
+			return bad_time(text, err);
+		last = unit;
+		p++;
+	} while (*p);
+	*ret_s = sum;
+	return 0;
+}
+
+/* [D-]HH:MM:SS, MM:SS or SS; the largest stated unit may be any number. */
+int amount_parse_seconds(const char *text, int64_t *ret_s, struct err *err)
+{
+	size_t colons = 0, n = strlen(text);
+	bool days = strchr(text, '-') != NULL;
+	const char *p = text;
+	int64_t sum, v;
+
+	if (n && unit_seconds(text[n - 1]))
+		return parse_unit_seconds(text, ret_s, err);
+	for (const char *c = text; *c; c++)
+		colons += *c == ':';
+	sum = read_digits(&p);
+	if (sum < 0 || colons > 2 || (days && colons != 2))
+		return bad_time(text, err);
+	if (days) {
+		if (*p++ != '-' || (v = read_digits(&p)) < 0 || v > 23 || !push(&sum, 24, v))
+			return bad_time(text, err);
+	}
+	while (*p == ':') {
+		p++;
+		v = read_digits(&p);
+		if (v < 0 || v > 59 || !push(&sum, 60, v))
+			return bad_time(text, err);
+	}
+	if (*p)
+		return bad_time(text, err);
+	*ret_s = sum;
+	return 0;
+}
+
+const char *amount_format_bytes(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+	int64_t unit = 1;
+	size_t i = 0;
+
+	if (bytes < 1024) {
+		snprintf(buf, AMOUNT_TEXT_MAX, "%lld B", (long long)bytes);
+		return buf;
+	}
+	/* Up one unit where rounding would print four digits: 1023.96 MiB is 1.00 GiB. */
+	while (i < ARRAY_LEN(names) - 1 && (__int128)bytes * 10 >= (__int128)unit * 10235) {
+		unit *= 1024;
+		i++;
+	}
+	snprintf(buf, AMOUNT_TEXT_MAX, "%.*f %s",
+		 bytes < 10 * unit    ? 2
+		 : bytes < 100 * unit ? 1
+				      : 0,
+		 (double)bytes / (double)unit, names[i]);
+	return buf;
+}
+
+const char *amount_format_bytes_exact(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])
+{
+	static const struct byte_unit units[] = {
+		{ "PiB", 1LL << 50 },	{ "TiB", 1LL << 40 },
+		{ "GiB", 1LL << 30 },	{ "MiB", 1LL << 20 },
+		{ "KiB", 1LL << 10 },	{ "TB", 1000000000000LL },
+		{ "GB", 1000000000LL }, { "MB", 1000000LL },
+		{ "KB", 1000LL },	{ "B", 1 },
+	};
+	const struct byte_unit *best = &units[ARRAY_LEN(units) - 1];
+
+	for (size_t i = 0; i < ARRAY_LEN(units) && bytes > 0; i++)
+		if (bytes % units[i].bytes == 0 && units[i].bytes > best->bytes)
+			best = &units[i];
+	snprintf(buf, AMOUNT_TEXT_MAX, "%lld%s", (long long)(bytes / best->bytes), best->name);
+	return buf;
+}
+
+const char *amount_format_seconds(int64_t s, char buf[static AMOUNT_TEXT_MAX])
+{
+	snprintf(buf, AMOUNT_TEXT_MAX, "%lld:%02d:%02d", (long long)(s / 3600),
+		 (int)(s / 60 % 60), (int)(s % 60));
+	return buf;
+}
+
+const char *amount_format_utc(int64_t realtime_ns, char buf[static AMOUNT_TEXT_MAX])
+{
+	int64_t s = realtime_ns / 1000000000, days = s / 86400, z, era, doe, yoe, doy, mp;
+	int year, month;
+
+	s -= days * 86400;
+	/* Civil date from days, Gregorian: years begin in March, so that the leap day is last.
+	 */
+	z = days + 719468;
+	era = z / 146097;
+	doe = z - era * 146097;
+	yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	doy = doe - (365 * yoe + yoe / 4 - yoe / 100);
+	mp = (5 * doy + 2) / 153;
+	month = (int)(mp < 10 ? mp + 3 : mp - 9);
+	year = (int)(yoe + era * 400 + (month <= 2));
+	snprintf(buf, AMOUNT_TEXT_MAX, "%04d-%02d-%02d %02d:%02d:%02d UTC", year, month,
+		 (int)(doy - (153 * mp + 2) / 5 + 1), (int)(s / 3600), (int)(s / 60 % 60),
+		 (int)(s % 60));
+	return buf;
+}

@@ -1,0 +1,270 @@
+/* request.c - what a request holds, how its options are typed, what must hold of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/request.h"
+
+void request_init(struct request *r)
+{
+	memset(r, 0, sizeof(*r));
+}
+
+static void free_list(char **list)
+{
+	for (char **p = list; p && *p; p++)
+		free(*p);
+	free(list);
+}
+
+void request_done(struct request *r)
+{
+	free(r->script);
+	free_list(r->argv);
+	free_list(r->env);
+	free(r->workdir);
+	free(r->out_path);
+	free(r->err_path);
+	memset(r, 0, sizeof(*r));
+}
+
+static int copy_text(const char *from, char **ret)
+{
+	if (from && !(*ret = strdup(from)))
+		return -ENOMEM;
+	return 0;
+}
+
+static int copy_list(char *const *from, char ***ret)
+{
+	size_t n = 0;
+
+	if (!from)
+		return 0;
+	while (from[n])
+		n++;
+	*ret = calloc(n + 1, sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++)
+		if (copy_text(from[i], &(*ret)[i]) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
+int request_copy(const struct request *from, struct request *ret, struct err *err)
+{
+	struct request to = *from;
+
+	to.script = to.workdir = to.out_path = to.err_path = NULL;
+	to.argv = to.env = NULL;
+	if (copy_text(from->script, &to.script) < 0 || copy_list(from->argv, &to.argv) < 0 ||
+	    copy_list(from->env, &to.env) < 0 || copy_text(from->workdir, &to.workdir) < 0 ||
+	    copy_text(from->out_path, &to.out_path) < 0 ||
+	    copy_text(from->err_path, &to.err_path) < 0) {
+		request_done(&to);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	*ret = to;
+	return 0;
+}
+
+bool request_is_name(const char *name)
+{
+	size_t n = strnlen(name, REQUEST_NAME_MAX);
+
+	if (!n || n == REQUEST_NAME_MAX || *name == '-' || *name == '.')
+		return false;
+	return strspn(name,
+		      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._+-") ==
+	       n;
+}
+
+static int set_name(char to[static REQUEST_NAME_MAX], const char *key, const char *value,
+		    struct err *err)
+{
+	if (!request_is_name(value))
+		return err_set(
+			err, -EINVAL,
+			"%s '%.80s' is not a name: 1 to 63 of letters, digits and . _ + -, "
+			"beginning with none of - .",
+			key, value);
+	memcpy(to, value, strlen(value) + 1);
+	return 0;
+}
+
+static int set_text(char **to, const char *key, const char *value, struct err *err)
+{
+	char *copy;
+
+	if (!*value)
+		return err_set(err, -EINVAL, "%s needs a path", key);
+	if (strlen(value) >= 4096)
+		return err_set(err, -EINVAL, "%s '%.64s...' is longer than a path may be", key,
+			       value);
+	copy = strdup(value);
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+static int set_join(struct request *r, const char *value, struct err *err)
+{
+	if (strcmp(value, "oe") && strcmp(value, "n"))
+		return err_set(err, -EINVAL,
+			       "join '%.32s': write oe (stderr into stdout) or n (apart)",
+			       value);
+	r->join = value[0] == 'o';
+	return 0;
+}
+
+static int set_vmem_policy(struct request *r, const char *value, struct err *err)
+{
+	if (strcmp(value, "kill") && strcmp(value, "enomem"))
+		return err_set(
+			err, -EINVAL,
+			"vmem-action '%.32s': write kill (exceeding ends the job) or enomem "
+			"(the call fails and the job lives)",
+			value);
+	r->vmem_policy = value[0] == 'k' ? VMEM_POLICY_KILL : VMEM_POLICY_DENY;
+	return 0;
+}
+
+int request_set(struct request *r, const char *key, const char *value, struct err *err)
+{
+	if (!strcmp(key, "resources"))
+		return resources_parse(value, &r->res, err);
+	if (!strcmp(key, "name"))
+		return set_name(r->name, key, value, err);
+	if (!strcmp(key, "queue"))
+		return set_name(r->queue, key, value, err);
+	if (!strcmp(key, "account"))
+		return set_name(r->account, key, value, err);
+	if (!strcmp(key, "cluster"))
+		return set_name(r->cluster, key, value, err);
+	if (!strcmp(key, "output"))
+		return set_text(&r->out_path, key, value, err);
+	if (!strcmp(key, "error"))
+		return set_text(&r->err_path, key, value, err);
+	if (!strcmp(key, "workdir"))
+		return set_text(&r->workdir, key, value, err);
+	if (!strcmp(key, "join"))
+		return set_join(r, value, err);
+	if (!strcmp(key, "vmem-action"))
+		return set_vmem_policy(r, value, err);
+	return err_set(err, -EINVAL, "unknown option '%.32s'", key);
+}
+
+static int check_bound(const struct resources *res, const struct resource_def *d,
+		       struct err *err)
+{
+	int64_t v = *(const int64_t *)(const void *)((const char *)res + d->offset);
+
+	if (v && (v < d->min || v > d->max))
+		return err_set(err, -EINVAL, "%s = %lld is outside %lld to %lld", d->name,
+			       (long long)v, (long long)d->min, (long long)d->max);
+	return 0;
+}
+
+static int check_resources(const struct resources *res, struct err *err)
+{
+	const char *missing = !res->ncpus	  ? "ncpus=1"
+			      : !res->vmem_bytes  ? "vmem=2GB"
+			      : !res->jobfs_bytes ? "jobfs=100MB"
+			      : !res->walltime_s  ? "walltime=0:10:00"
+						  : NULL;
+	int r;
+
+	if (missing)
+		return err_set(
+			err, -EINVAL,
+			"the request does not state %.*s and this site has no default for "
+			"it; add e.g. -l %s",
+			(int)strcspn(missing, "="), missing, missing);
+	for (const struct resource_def *d = request_resources; d->name; d++) {
+		r = check_bound(res, d, err);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+/* Total bytes of a list, each entry with its NUL; -1 past `max`. */
+static int64_t list_size(char *const *list, int64_t max)
+{
+	int64_t sum = 0;
+
+	for (; list && *list; list++) {
+		sum += (int64_t)strlen(*list) + 1;
+		if (sum > max)
+			return -1;
+	}
+	return sum;
+}
+
+static int check_env(char *const *env, struct err *err)
+{
+	for (; env && *env; env++) {
+		const char *eq = strchr(*env, '=');
+
+		if (!eq || eq == *env)
+			return err_set(err, -EINVAL,
+				       "environment entry '%.64s' is not NAME=value", *env);
+	}
+	return 0;
+}
+
+static int check_command(const struct request *r, struct err *err)
+{
+	if (!r->script && (!r->argv || !r->argv[0] || !r->argv[0][0]))
+		return err_set(err, -EINVAL,
+			       "nothing to run: give a job script, or a command after --");
+	if (r->script && !r->script[0])
+		return err_set(err, -EINVAL, "the job script is empty");
+	if (r->script && strlen(r->script) > REQUEST_SCRIPT_MAX)
+		return err_set(err, -EINVAL, "the job script is larger than 1 MiB");
+	if (list_size(r->argv, REQUEST_ENV_MAX) < 0)
+		return err_set(err, -EINVAL, "the command is longer than 256 KiB");
+	if (list_size(r->env, REQUEST_ENV_MAX) < 0)
+		return err_set(err, -EINVAL,
+			       "the environment is larger than 256 KiB; pass fewer variables "
+			       "(--export none)");
+	return check_env(r->env, err);
+}
+
+static int check_names(const struct request *r, struct err *err)
+{
+	const struct {
+		const char *key, *value;
+	} names[] = {
+		{ "cluster", r->cluster }, { "account", r->account }, { "user", r->user },
+		{ "queue", r->queue },	   { "name", r->name },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (names[i].value[0] && !request_is_name(names[i].value))
+			return err_set(err, -EINVAL, "%s '%.63s' is not a name", names[i].key,
+				       names[i].value);
+	return 0;
+}
+
+int request_check(const struct request *r, struct err *err)
+{
+	int rc;
+
+	rc = check_names(r, err);
+	if (rc < 0)
+		return rc;
+	rc = check_resources(&r->res, err);
+	if (rc < 0)
+		return rc;
+	rc = check_command(r, err);
+	if (rc < 0)
+		return rc;
+	if (!r->workdir || r->workdir[0] != '/')
+		return err_set(err, -EINVAL, "workdir '%.64s' is not an absolute path",
+			       r->workdir ? r->workdir : "");
+	return 0;
+}

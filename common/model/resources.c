@@ -1,0 +1,175 @@
+/* resources.c - the table of resources and its text form; see request.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/model/request.h"
+
+#define RES(f) offsetof(struct resources, f)
+#define TB (1000LL * 1000 * 1000 * 1000)
+
+const struct resource_def request_resources[] = {
+	{ "ncpus", RESOURCE_COUNT, RES(ncpus), 1, 1 << 20, "whole cores, held alone",
+	  "ncpus=4" },
+	{ "vmem", RESOURCE_BYTES, RES(vmem_bytes), 1000000, 1000 * TB,
+	  "sum of the virtual sizes of the job's processes", "vmem=2GB" },
+	{ "mem", RESOURCE_BYTES, RES(mem_bytes), 1000000, 1000 * TB,
+	  "resident memory (not stated: by the site's rule from vmem)", "mem=1GB" },
+	{ "jobfs", RESOURCE_BYTES, RES(jobfs_bytes), 1000000, 1000 * TB,
+	  "node-local disk, in $REEVE_JOBFS and $TMPDIR", "jobfs=500MB" },
+	{ "walltime", RESOURCE_SECONDS, RES(walltime_s), 1, 10LL * 366 * 86400,
+	  "wall clock while running, suspension not counted", "walltime=0:10:00" },
+	{ "ngpus", RESOURCE_COUNT, RES(ngpus), 1, 4096, "whole GPUs, held alone", "ngpus=1" },
+	{ "pids", RESOURCE_COUNT, RES(pids), 2, 4 << 20, "processes and threads at once",
+	  "pids=1024" },
+	{ NULL, 0, 0, 0, 0, NULL, NULL },
+};
+
+#define ITEM_MAX 128
+
+static int64_t *value_of(struct resources *res, const struct resource_def *d)
+{
+	return (int64_t *)(void *)((char *)res + d->offset);
+}
+
+static int unknown_resource(const char *name, struct err *err)
+{
+	char known[128] = "";
+
+	for (const struct resource_def *d = request_resources; d->name; d++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
+			 known[0] ? ", " : "", d->name);
+	return err_set(err, -EINVAL, "unknown resource '%.32s'; the known ones are %s", name,
+		       known);
+}
+
+static int parse_amount(const struct resource_def *d, const char *text, int64_t *ret,
+			struct err *err)
+{
+	switch (d->kind) {
+	case RESOURCE_COUNT:
+		return amount_parse_count(text, ret, err);
+	case RESOURCE_BYTES:
+		return amount_parse_bytes(text, ret, err);
+	default:
+		return amount_parse_seconds(text, ret, err);
+	}
+}
+
+static void format_amount(const struct resource_def *d, int64_t v,
+			  char buf[static AMOUNT_TEXT_MAX])
+{
+	switch (d->kind) {
+	case RESOURCE_COUNT:
+		snprintf(buf, AMOUNT_TEXT_MAX, "%lld", (long long)v);
+		break;
+	case RESOURCE_BYTES:
+		amount_format_bytes_exact(v, buf);
+		break;
+	default:
+		amount_format_seconds(v, buf);
+	}
+}
+
+static int check_bounds(const struct resource_def *d, int64_t v, struct err *err)
+{
+	char buf[AMOUNT_TEXT_MAX];
+
+	if (v >= d->min && v <= d->max)
+		return 0;
+	format_amount(d, v < d->min ? d->min : d->max, buf);
+	return err_set(err, -EINVAL, "%s must be at %s %s%s, e.g. %s", d->name,
+		       v < d->min ? "least" : "most", buf,
+		       d->kind == RESOURCE_BYTES && v < d->min ? " (was a unit forgotten?)"
+							       : "",
+		       d->example);
+}
+
+static int parse_item(char *item, struct resources *res, unsigned *seen, struct err *err)
+{
+	char *eq = strchr(item, '='), *value;
+	const struct resource_def *d;
+	int64_t v;
+	int r;
+
+	if (!eq)
+		return err_set(err, -EINVAL, "'%s' is not NAME=AMOUNT, e.g. ncpus=4", item);
+	value = eq + 1 + strspn(eq + 1, " \t");
+	while (eq > item && (eq[-1] == ' ' || eq[-1] == '\t'))
+		eq--;
+	*eq = '\0';
+	for (d = request_resources; d->name; d++)
+		if (!strcmp(d->name, item))
+			break;
+	if (!d->name)
+		return unknown_resource(item, err);
+	if (*seen & 1U << (d - request_resources))
+		return err_set(err, -EINVAL, "%s is given twice in one list", d->name);
+	*seen |= 1U << (d - request_resources);
+	r = parse_amount(d, value, &v, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", d->name);
+	r = check_bounds(d, v, err);
+	if (r < 0)
+		return r;
+	*value_of(res, d) = v;
+	return 0;
+}
+
+/* The next item of a comma list, trimmed, into buf; the rest in *text. */
+static int next_item(const char **text, char buf[static ITEM_MAX], struct err *err)
+{
+	const char *p = *text + strspn(*text, " \t");
+	size_t n = strcspn(p, ",");
+
+	*text = p[n] ? p + n + 1 : NULL;
+	while (n && (p[n - 1] == ' ' || p[n - 1] == '\t'))
+		n--;
+	if (!n)
+		return err_set(err, -EINVAL,
+			       "an empty item in the resource list; write e.g. "
+			       "ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00");
+	if (n >= ITEM_MAX)
+		return err_set(err, -EINVAL, "'%.32s...' is too long for a resource", p);
+	memcpy(buf, p, n);
+	buf[n] = '\0';
+	return 0;
+}
+
+int resources_parse(const char *text, struct resources *res, struct err *err)
+{
+	struct resources parsed = *res;
+	char item[ITEM_MAX];
+	unsigned seen = 0;
+	int r;
+
+	while (text) {
+		r = next_item(&text, item, err);
+		if (r < 0)
+			return r;
+		r = parse_item(item, &parsed, &seen, err);
+		if (r < 0)
+			return r;
+	}
+	*res = parsed;
+	return 0;
+}
+
+const char *resources_format(const struct resources *res, char *buf, size_t size)
+{
+	char amount[AMOUNT_TEXT_MAX];
+	size_t used = 0;
+
+	buf[0] = '\0';
+	for (const struct resource_def *d = request_resources; d->name; d++) {
+		int64_t v = *value_of((struct resources *)res, d);
+
+		if (!v || used >= size)
+			continue;
+		format_amount(d, v, amount);
+		used += (size_t)snprintf(buf + used, size - used, "%s%s=%s", used ? "," : "",
+					 d->name, amount);
+	}
+	return buf;
+}

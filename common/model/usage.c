@@ -1,0 +1,98 @@
+/* usage.c - see usage.h. */
+#include <string.h>
+#include "common/model/usage.h"
+
+#define FIELD(f, kind, help)                                                                   \
+	{                                                                                      \
+#f, kind, offsetof(struct usage, f), help                                      \
+	}
+
+const struct usage_field usage_fields[] = {
+	FIELD(cpu_ns, USAGE_COUNTER, "time on a cpu, all processes"),
+	FIELD(cpu_user_ns, USAGE_COUNTER, "of it in user mode"),
+	FIELD(cpu_system_ns, USAGE_COUNTER, "of it in the kernel"),
+	FIELD(run_delay_ns, USAGE_COUNTER, "time runnable but waiting for a cpu"),
+	FIELD(vmem_bytes, USAGE_GAUGE, "sum of the virtual sizes of the processes"),
+	FIELD(vmem_peak_bytes, USAGE_PEAK, "largest sum of virtual sizes"),
+	FIELD(mem_bytes, USAGE_GAUGE, "memory charged to the job, page cache included"),
+	FIELD(mem_peak_bytes, USAGE_PEAK, "its peak, as the kernel kept it"),
+	FIELD(rss_bytes, USAGE_GAUGE, "resident without page cache: anon, shmem, mapped files"),
+	FIELD(rss_peak_bytes, USAGE_PEAK, "largest sampled resident size"),
+	FIELD(anon_bytes, USAGE_GAUGE, "anonymous memory"),
+	FIELD(file_bytes, USAGE_GAUGE, "page cache"),
+	FIELD(shmem_bytes, USAGE_GAUGE, "shared memory and tmpfs"),
+	FIELD(minor_faults, USAGE_COUNTER, "page faults without I/O"),
+	FIELD(major_faults, USAGE_COUNTER, "page faults with I/O"),
+	FIELD(read_bytes, USAGE_COUNTER, "read from block devices"),
+	FIELD(write_bytes, USAGE_COUNTER, "written to block devices"),
+	FIELD(procs, USAGE_GAUGE, "processes and threads"),
+	FIELD(procs_peak, USAGE_PEAK, "most processes and threads at once"),
+	FIELD(jobfs_bytes, USAGE_GAUGE, "node-local disk in use"),
+	FIELD(jobfs_peak_bytes, USAGE_PEAK, "most node-local disk in use, as sampled"),
+	{ NULL, 0, 0, NULL },
+};
+
+static int64_t *field_at(struct usage *u, size_t i)
+{
+	return (int64_t *)(void *)((char *)u + usage_fields[i].offset);
+}
+
+static uint64_t field_bit(const struct usage *u, const int64_t *field)
+{
+	size_t offset = (size_t)((const char *)field - (const char *)u);
+
+	for (size_t i = 0; usage_fields[i].name; i++)
+		if (usage_fields[i].offset == offset)
+			return 1ULL << i;
+	return 0;
+}
+
+void usage_set(struct usage *u, const int64_t *field, int64_t value)
+{
+	uint64_t bit = field_bit(u, field);
+
+	if (!bit)
+		return;
+	u->have |= bit;
+	*(int64_t *)(void *)((char *)u + ((const char *)field - (const char *)u)) = value;
+}
+
+bool usage_has(const struct usage *u, const int64_t *field)
+{
+	return u->have & field_bit(u, field);
+}
+
+static void merge_cores(struct usage *u, const struct usage *later)
+{
+	if (!later->n_cores)
+		return;
+	for (int32_t i = 0; i < later->n_cores && i < USAGE_CORES_MAX; i++) {
+		const struct usage_core *c = &later->cores[i];
+		int32_t k = 0;
+
+		while (k < u->n_cores && u->cores[k].cpu != c->cpu)
+			k++;
+		if (k == USAGE_CORES_MAX)
+			continue;
+		if (k == u->n_cores)
+			u->cores[u->n_cores++] = *c;
+		else if (c->ns > u->cores[k].ns)
+			u->cores[k].ns = c->ns;
+	}
+}
+
+void usage_merge(struct usage *u, const struct usage *later)
+{
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		int64_t *mine = field_at(u, i);
+		int64_t theirs = *field_at((struct usage *)later, i);
+
+		if (!(later->have >> i & 1))
+			continue;
+		if (!(u->have >> i & 1) || usage_fields[i].kind == USAGE_GAUGE ||
+		    theirs > *mine)
+			*mine = theirs;
+		u->have |= 1ULL << i;
+	}
+	merge_cores(u, later);
+}

@@ -1,0 +1,155 @@
+/* wire.c - documents, typed reads, and the small tables; see wire.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+int wire_parse(const char *text, size_t size, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *j = NULL;
+	json_error_t e;
+	const char *schema;
+
+	j = json_loadb(text, size, JSON_REJECT_DUPLICATES, &e);
+	if (!j)
+		return err_set(err, -EINVAL, "not JSON: line %d, column %d: %s", e.line,
+			       e.column, e.text);
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "the document is not a JSON object");
+	schema = json_string_value(json_object_get(j, "schema"));
+	if (!schema || strcmp(schema, WIRE_SCHEMA))
+		return err_set(
+			err, -EINVAL,
+			"schema is '%.32s', this program speaks '%s': upgrade the older side",
+			schema ? schema : "(none)", WIRE_SCHEMA);
+	*ret = TAKE_PTR(j);
+	return 0;
+}
+
+char *wire_format(const json_t *j)
+{
+	return json_dumps(j, JSON_COMPACT);
+}
+
+json_t *wire_new(void)
+{
+	return json_pack("{s:s}", "schema", WIRE_SCHEMA);
+}
+
+int wire_get_int(const json_t *j, const char *key, struct wire_int range, int64_t *ret,
+		 struct err *err)
+{
+	const json_t *v = json_object_get(j, key);
+	int64_t n;
+
+	if (!v) {
+		if (!range.def)
+			return err_set(err, -EINVAL, "%s is missing", key);
+		*ret = *range.def;
+		return 0;
+	}
+	if (!json_is_integer(v))
+		return err_set(err, -EINVAL, "%s is not an integer", key);
+	n = json_integer_value(v);
+	if (n < range.min || n > range.max)
+		return err_set(err, -EINVAL, "%s = %lld is outside %lld to %lld", key,
+			       (long long)n, (long long)range.min, (long long)range.max);
+	*ret = n;
+	return 0;
+}
+
+int wire_get_text(const json_t *j, const char *key, struct wire_text to, struct err *err)
+{
+	const json_t *v = json_object_get(j, key);
+	size_t n;
+
+	if (!v || json_is_null(v)) {
+		if (!to.optional)
+			return err_set(err, -EINVAL, "%s is missing", key);
+		to.buf[0] = '\0';
+		return 0;
+	}
+	if (!json_is_string(v))
+		return err_set(err, -EINVAL, "%s is not a string", key);
+	n = json_string_length(v);
+	if (n >= to.size || strlen(json_string_value(v)) != n)
+		return err_set(err, -EINVAL, "%s is longer than %zu bytes or holds a NUL", key,
+			       to.size - 1);
+	memcpy(to.buf, json_string_value(v), n + 1);
+	return 0;
+}
+
+json_t *wire_encode_usage(const struct usage *u)
+{
+	_cleanup_json_ json_t *j = json_object();
+	json_t *cores;
+
+	for (size_t i = 0; j && usage_fields[i].name; i++) {
+		const struct usage_field *f = &usage_fields[i];
+		int64_t v = *(const int64_t *)(const void *)((const char *)u + f->offset);
+
+		if (u->have >> i & 1 && json_object_set_new(j, f->name, json_integer(v)) < 0)
+			return NULL;
+	}
+	if (!j || !u->n_cores)
+		return TAKE_PTR(j);
+	cores = json_array();
+	if (json_object_set_new(j, "cores", cores) < 0)
+		return NULL;
+	for (int32_t i = 0; i < u->n_cores; i++)
+		if (json_array_append_new(cores, json_pack("{s:i,s:I}", "cpu", u->cores[i].cpu,
+							   "ns", (json_int_t)u->cores[i].ns)) <
+		    0)
+			return NULL;
+	return TAKE_PTR(j);
+}
+
+static int decode_cores(const json_t *cores, struct usage *u, struct err *err)
+{
+	if (!cores)
+		return 0;
+	if (!json_is_array(cores) || json_array_size(cores) > USAGE_CORES_MAX)
+		return err_set(err, -EINVAL, "cores is not an array of at most %d",
+			       USAGE_CORES_MAX);
+	for (size_t i = 0; i < json_array_size(cores); i++) {
+		const json_t *c = json_array_get(cores, i);
+		int64_t cpu, ns;
+		int r;
+
+		r = wire_get_int(c, "cpu", (struct wire_int){ 0, 1 << 20, NULL }, &cpu, err);
+		if (r < 0)
+			return err_prefix(err, r, "cores[%zu]", i);
+		r = wire_get_int(c, "ns", (struct wire_int){ 0, INT64_MAX, NULL }, &ns, err);
+		if (r < 0)
+			return err_prefix(err, r, "cores[%zu]", i);
+		u->cores[i] = (struct usage_core){ .cpu = (int32_t)cpu, .ns = ns };
+	}
+	u->n_cores = (int32_t)json_array_size(cores);
+	return 0;
+}
+
+int wire_decode_usage(const json_t *j, const char *at, struct usage *ret, struct err *err)
+{
+	struct usage u = { 0 };
+	int r;
+
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "%s is not an object", at);
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		const struct usage_field *f = &usage_fields[i];
+		int64_t v;
+
+		if (!json_object_get(j, f->name))
+			continue;
+		r = wire_get_int(j, f->name, (struct wire_int){ 0, INT64_MAX, NULL }, &v, err);
+		if (r < 0)
+			return err_prefix(err, r, "%s", at);
+		*(int64_t *)(void *)((char *)&u + f->offset) = v;
+		u.have |= 1ULL << i;
+	}
+	r = decode_cores(json_object_get(j, "cores"), &u, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", at);
+	*ret = u;
+	return 0;
+}

@@ -1,0 +1,190 @@
+/* wire_report.c - reports and ends of jobs as JSON; see wire.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+#define ANY_INT ((struct wire_int){ INT64_MIN, INT64_MAX, NULL })
+#define POSITIVE ((struct wire_int){ 0, INT64_MAX, NULL })
+
+static json_t *encode_procs(const struct reason *r)
+{
+	_cleanup_json_ json_t *a = json_array();
+	int n = r->n_procs < REASON_PROCS_MAX ? r->n_procs : REASON_PROCS_MAX;
+
+	for (int i = 0; a && i < n; i++) {
+		const struct reason_proc *p = &r->procs[i];
+		char comm[sizeof(p->comm) + 1] = "";
+
+		/* A job names its processes as it likes; JSON must be UTF-8. */
+		for (size_t k = 0; k < sizeof(p->comm) && p->comm[k]; k++)
+			comm[k] = p->comm[k] >= ' ' && p->comm[k] <= '~' ? p->comm[k] : '?';
+		if (json_array_append_new(a, json_pack("{s:i,s:I,s:s}", "pid", (int)p->pid,
+						       "bytes", (json_int_t)p->bytes, "comm",
+						       comm)) < 0)
+			return NULL;
+	}
+	return TAKE_PTR(a);
+}
+
+json_t *wire_encode_end(const struct job_end *e)
+{
+	const struct reason *r = &e->reason;
+	char text[REASON_TEXT_MAX], line[REASON_TEXT_MAX];
+
+	reason_format(e, text, sizeof(text));
+	reason_format_line(e, line, sizeof(line));
+	return json_pack("{s:s,s:i,s:i,s:{s:s,s:I,s:I,s:I,s:s,s:i,s:o,s:s},s:s,s:s}", "kind",
+			 job_end_kind_name(e->kind), "exit_status", (int)e->exit_status,
+			 "signal", (int)e->signal, "reason", "limit", limit_kind_name(r->limit),
+			 "requested", (json_int_t)r->requested, "reached",
+			 (json_int_t)r->reached, "at_ns", (json_int_t)r->at_ns, "host", r->host,
+			 "n_procs", (int)r->n_procs, "procs", encode_procs(r), "text", r->text,
+			 "text", text, "line", line);
+}
+
+static int decode_procs(const json_t *a, struct reason *r, struct err *err)
+{
+	int rc;
+
+	if (!json_is_array(a) || json_array_size(a) > REASON_PROCS_MAX)
+		return err_set(err, -EINVAL, "procs is not an array of at most %d",
+			       REASON_PROCS_MAX);
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		struct reason_proc *p = &r->procs[i];
+		char comm[sizeof(p->comm) + 1];
+		int64_t pid;
+
+		rc = wire_get_int(json_array_get(a, i), "pid",
+				  (struct wire_int){ 0, INT32_MAX, NULL }, &pid, err);
+		if (rc < 0)
+			return rc;
+		rc = wire_get_int(json_array_get(a, i), "bytes", ANY_INT, &p->bytes, err);
+		if (rc < 0)
+			return rc;
+		rc = wire_get_text(json_array_get(a, i), "comm",
+				   (struct wire_text){ comm, sizeof(comm), false }, err);
+		if (rc < 0)
+			return rc;
+		p->pid = (int32_t)pid;
+		memcpy(p->comm, comm, sizeof(p->comm));
+	}
+	return 0;
+}
+
+static int decode_reason(const json_t *j, struct reason *ret, struct err *err)
+{
+	char limit[32];
+	int64_t n_procs;
+	int r;
+
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "reason is not an object");
+	if ((r = wire_get_text(j, "limit", (struct wire_text){ limit, sizeof(limit), false },
+			       err)) < 0 ||
+	    (r = wire_get_int(j, "requested", ANY_INT, &ret->requested, err)) < 0 ||
+	    (r = wire_get_int(j, "reached", ANY_INT, &ret->reached, err)) < 0 ||
+	    (r = wire_get_int(j, "at_ns", POSITIVE, &ret->at_ns, err)) < 0 ||
+	    (r = wire_get_int(j, "n_procs", (struct wire_int){ 0, INT32_MAX, NULL }, &n_procs,
+			      err)) < 0 ||
+	    (r = wire_get_text(j, "host",
+			       (struct wire_text){ ret->host, sizeof(ret->host), true }, err)) <
+		    0 ||
+	    (r = wire_get_text(j, "text",
+			       (struct wire_text){ ret->text, sizeof(ret->text), true }, err)) <
+		    0)
+		return r;
+	ret->n_procs = (int32_t)n_procs;
+	if (limit_kind_parse(limit, &ret->limit) < 0)
+		return err_set(err, -EINVAL, "limit '%s' is unknown", limit);
+	return decode_procs(json_object_get(j, "procs"), ret, err);
+}
+
+int wire_decode_end(const json_t *j, const char *at, struct job_end *ret, struct err *err)
+{
+	struct job_end e = { 0 };
+	int64_t status, signal;
+	char kind[32];
+	int r;
+
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "%s is not an object", at);
+	if ((r = wire_get_text(j, "kind", (struct wire_text){ kind, sizeof(kind), false },
+			       err)) < 0 ||
+	    (r = wire_get_int(j, "exit_status", (struct wire_int){ -1, 255, NULL }, &status,
+			      err)) < 0 ||
+	    (r = wire_get_int(j, "signal", (struct wire_int){ 0, 64, NULL }, &signal, err)) <
+		    0 ||
+	    (r = decode_reason(json_object_get(j, "reason"), &e.reason, err)) < 0)
+		return err_prefix(err, r, "%s", at);
+	if (job_end_kind_parse(kind, &e.kind) < 0)
+		return err_set(err, -EINVAL, "%s: kind '%s' is unknown", at, kind);
+	e.exit_status = (int32_t)status;
+	e.signal = (int32_t)signal;
+	*ret = e;
+	return 0;
+}
+
+json_t *wire_encode_report(const struct report *r)
+{
+	_cleanup_json_ json_t *j = json_pack(
+		"{s:I,s:i,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:o,s:s,s:s}", "job", (json_int_t)r->job,
+		"attempt", (int)r->attempt, "seq", (json_int_t)r->seq, "at_ns",
+		(json_int_t)r->at_ns, "state", job_state_name(r->state), "started_ns",
+		(json_int_t)r->started_ns, "ended_ns", (json_int_t)r->ended_ns, "running_ns",
+		(json_int_t)r->running_ns, "suspended_ns", (json_int_t)r->suspended_ns, "usage",
+		wire_encode_usage(&r->usage), "cpus", r->cpus, "note", r->note);
+
+	if (j && r->state == JOB_ENDED &&
+	    json_object_set_new(j, "end", wire_encode_end(&r->end)))
+		return NULL;
+	return TAKE_PTR(j);
+}
+
+static int decode_report(const json_t *j, struct report *ret, struct err *err)
+{
+	int64_t attempt;
+	char state[32];
+	int r;
+
+	if ((r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &ret->job,
+			      err)) < 0 ||
+	    (r = wire_get_int(j, "attempt", (struct wire_int){ 0, INT32_MAX, NULL }, &attempt,
+			      err)) < 0 ||
+	    (r = wire_get_int(j, "seq", POSITIVE, &ret->seq, err)) < 0 ||
+	    (r = wire_get_int(j, "at_ns", POSITIVE, &ret->at_ns, err)) < 0 ||
+	    (r = wire_get_int(j, "started_ns", POSITIVE, &ret->started_ns, err)) < 0 ||
+	    (r = wire_get_int(j, "ended_ns", POSITIVE, &ret->ended_ns, err)) < 0 ||
+	    (r = wire_get_int(j, "running_ns", POSITIVE, &ret->running_ns, err)) < 0 ||
+	    (r = wire_get_int(j, "suspended_ns", POSITIVE, &ret->suspended_ns, err)) < 0 ||
+	    (r = wire_get_text(j, "state", (struct wire_text){ state, sizeof(state), false },
+			       err)) < 0 ||
+	    (r = wire_get_text(j, "cpus",
+			       (struct wire_text){ ret->cpus, sizeof(ret->cpus), true }, err)) <
+		    0 ||
+	    (r = wire_get_text(j, "note",
+			       (struct wire_text){ ret->note, sizeof(ret->note), true }, err)) <
+		    0)
+		return r;
+	if (job_state_parse(state, &ret->state) < 0)
+		return err_set(err, -EINVAL, "state '%s' is unknown", state);
+	ret->attempt = (int32_t)attempt;
+	r = wire_decode_usage(json_object_get(j, "usage"), "usage", &ret->usage, err);
+	if (r < 0 || ret->state != JOB_ENDED)
+		return r;
+	return wire_decode_end(json_object_get(j, "end"), "end", &ret->end, err);
+}
+
+int wire_decode_report(const json_t *j, const char *at, struct report *ret, struct err *err)
+{
+	struct report report = { 0 };
+	int r;
+
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "%s is not an object", at);
+	r = decode_report(j, &report, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", at);
+	*ret = report;
+	return 0;
+}

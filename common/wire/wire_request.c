@@ -1,0 +1,213 @@
+/* wire_request.c - requests as JSON; see wire.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+json_t *wire_encode_resources(const struct resources *res)
+{
+	_cleanup_json_ json_t *j = json_object();
+
+	for (const struct resource_def *d = request_resources; j && d->name; d++) {
+		int64_t v = *(const int64_t *)(const void *)((const char *)res + d->offset);
+		static const char *const suffix[] = { "", "_bytes", "_s" };
+		char key[32];
+
+		snprintf(key, sizeof(key), "%s%s", d->name, suffix[d->kind]);
+		if (v && json_object_set_new(j, key, json_integer(v)) < 0)
+			return NULL;
+	}
+	return TAKE_PTR(j);
+}
+
+int wire_decode_resources(const json_t *j, const char *at, struct resources *ret,
+			  struct err *err)
+{
+	struct resources res = { 0 };
+	const int64_t none = 0;
+
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "%s is not an object", at);
+	for (const struct resource_def *d = request_resources; d->name; d++) {
+		static const char *const suffix[] = { "", "_bytes", "_s" };
+		char key[32];
+		int64_t v;
+		int r;
+
+		snprintf(key, sizeof(key), "%s%s", d->name, suffix[d->kind]);
+		r = wire_get_int(j, key, (struct wire_int){ d->min, d->max, &none }, &v, err);
+		if (r < 0)
+			return err_prefix(err, r, "%s", at);
+		*(int64_t *)(void *)((char *)&res + d->offset) = v;
+	}
+	*ret = res;
+	return 0;
+}
+
+static int set_text(json_t *j, const char *key, const char *value)
+{
+	return value && *value ? json_object_set_new(j, key, json_string(value)) : 0;
+}
+
+static int set_list(json_t *j, const char *key, char *const *list)
+{
+	json_t *a;
+
+	if (!list)
+		return 0;
+	a = json_array();
+	if (json_object_set_new(j, key, a) < 0)
+		return -1;
+	for (; *list; list++)
+		if (json_array_append_new(a, json_string(*list)) < 0)
+			return -1;
+	return 0;
+}
+
+json_t *wire_encode_request(const struct request *r)
+{
+	_cleanup_json_ json_t *j =
+		json_pack("{s:i,s:i,s:o,s:b,s:b,s:s}", "uid", (int)r->uid, "gid", (int)r->gid,
+			  "resources", wire_encode_resources(&r->res), "stream", (int)r->stream,
+			  "join", (int)r->join, "vmem_action",
+			  r->vmem_policy == VMEM_POLICY_DENY ? "enomem" : "kill");
+
+	if (!j || set_text(j, "cluster", r->cluster) < 0 ||
+	    set_text(j, "account", r->account) < 0 || set_text(j, "user", r->user) < 0 ||
+	    set_text(j, "queue", r->queue) < 0 || set_text(j, "name", r->name) < 0 ||
+	    set_text(j, "script", r->script) < 0 || set_text(j, "workdir", r->workdir) < 0 ||
+	    set_text(j, "out_path", r->out_path) < 0 ||
+	    set_text(j, "err_path", r->err_path) < 0 || set_list(j, "argv", r->argv) < 0 ||
+	    set_list(j, "env", r->env) < 0)
+		return NULL;
+	/* Unsigned ids above INT32_MAX (nobody in some realms) must not turn negative. */
+	if (json_object_set_new(j, "uid", json_integer(r->uid)) < 0 ||
+	    json_object_set_new(j, "gid", json_integer(r->gid)) < 0)
+		return NULL;
+	return TAKE_PTR(j);
+}
+
+static int get_string(const json_t *j, const char *key, char **ret, struct err *err)
+{
+	const json_t *v = json_object_get(j, key);
+
+	if (!v || json_is_null(v))
+		return 0;
+	if (!json_is_string(v))
+		return err_set(err, -EINVAL, "%s is not a string", key);
+	if (strlen(json_string_value(v)) != json_string_length(v))
+		return err_set(err, -EINVAL, "%s holds a NUL byte", key);
+	*ret = strdup(json_string_value(v));
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int get_list(const json_t *j, const char *key, char ***ret, struct err *err)
+{
+	const json_t *a = json_object_get(j, key);
+	size_t n;
+
+	if (!a || json_is_null(a))
+		return 0;
+	if (!json_is_array(a))
+		return err_set(err, -EINVAL, "%s is not an array", key);
+	n = json_array_size(a);
+	if (n > REQUEST_ENV_MAX)
+		return err_set(err, -EINVAL, "%s has too many entries", key);
+	*ret = calloc(n + 1, sizeof(**ret));
+	if (!*ret)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_array_get(a, i);
+
+		if (!json_is_string(v) || strlen(json_string_value(v)) != json_string_length(v))
+			return err_set(err, -EINVAL, "%s[%zu] is not a string without NUL", key,
+				       i);
+		(*ret)[i] = strdup(json_string_value(v));
+		if (!(*ret)[i])
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return 0;
+}
+
+static int get_names(const json_t *j, struct request *r, struct err *err)
+{
+	const struct {
+		const char *key;
+		char *to;
+	} names[] = {
+		{ "cluster", r->cluster }, { "account", r->account }, { "user", r->user },
+		{ "queue", r->queue },	   { "name", r->name },
+	};
+	int rc;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		struct wire_text to = { names[i].to, REQUEST_NAME_MAX, true };
+
+		rc = wire_get_text(j, names[i].key, to, err);
+		if (rc < 0)
+			return rc;
+		if (names[i].to[0] && !request_is_name(names[i].to))
+			return err_set(err, -EINVAL, "%s '%.63s' is not a name", names[i].key,
+				       names[i].to);
+	}
+	return 0;
+}
+
+static int get_flags(const json_t *j, struct request *r, struct err *err)
+{
+	struct wire_int id = { 0, UINT32_MAX, &(const int64_t){ 0 } };
+	int64_t uid, gid;
+	char action[8];
+	int rc;
+
+	rc = wire_get_int(j, "uid", id, &uid, err);
+	if (rc < 0)
+		return rc;
+	rc = wire_get_int(j, "gid", id, &gid, err);
+	if (rc < 0)
+		return rc;
+	rc = wire_get_text(j, "vmem_action", (struct wire_text){ action, sizeof(action), true },
+			   err);
+	if (rc < 0)
+		return rc;
+	if (action[0] && (rc = request_set(r, "vmem-action", action, err)) < 0)
+		return rc;
+	r->uid = (uint32_t)uid;
+	r->gid = (uint32_t)gid;
+	r->stream = json_is_true(json_object_get(j, "stream"));
+	r->join = json_is_true(json_object_get(j, "join"));
+	return 0;
+}
+
+static int decode_request(const json_t *j, struct request *ret, struct err *err)
+{
+	int r;
+
+	r = wire_decode_resources(json_object_get(j, "resources"), "resources", &ret->res, err);
+	if (r < 0)
+		return r;
+	r = get_names(j, ret, err);
+	if (r < 0)
+		return r;
+	r = get_flags(j, ret, err);
+	if (r < 0)
+		return r;
+	if ((r = get_string(j, "script", &ret->script, err)) < 0 ||
+	    (r = get_string(j, "workdir", &ret->workdir, err)) < 0 ||
+	    (r = get_string(j, "out_path", &ret->out_path, err)) < 0 ||
+	    (r = get_string(j, "err_path", &ret->err_path, err)) < 0 ||
+	    (r = get_list(j, "argv", &ret->argv, err)) < 0)
+		return r;
+	return get_list(j, "env", &ret->env, err);
+}
+
+int wire_decode_request(const json_t *j, const char *at, struct request *ret, struct err *err)
+{
+	int r;
+
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "%s is not an object", at);
+	request_done(ret);
+	r = decode_request(j, ret, err);
+	return r < 0 ? err_prefix(err, r, "%s", at) : 0;
+}
