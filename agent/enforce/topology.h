@@ -1,0 +1,32 @@
+/* topology - the machine as the flat tables of agent/admit/place.h (hwloc).
+ *
+ * Only cores whose online threads are all ours are counted: a core that shares a thread with
+ * cpus outside `allowed` is left out, because it could not be given to one job alone.
+ */
+#pragma once
+#include "agent/admit/place.h"
+#include "common/cleanup.h"
+
+struct err;
+
+struct topology_config {
+	const char *synthetic;		/* hwloc synthetic text for tests; NULL: this machine */
+	const struct cpulist *allowed;	/* cpus that jobs may use; NULL: all online ones that
+					 * this process's cpuset allows */
+	const struct cpulist *reserved; /* cpus kept for the system, NULL: none */
+	int64_t reserved_cores;		/* besides: the first so many cores of the machine */
+};
+
+struct topology_counts {
+	int cores, threads, sockets, nodes; /* the machine's, online */
+	int left_out;			    /* cores not wholly ours, not reserved */
+	int reserved;
+};
+
+/* About 1 MB: allocate it. 0, or -EINVAL (bad synthetic text, nothing left for jobs, more
+ * than the tables hold), -ENOMEM, -EIO. `ret_counts` may be NULL. */
+int topology_load(const struct topology_config *c, struct place_topology *ret,
+		  struct topology_counts *ret_counts, struct err *err);
+
+/* "2 sockets, 4 NUMA nodes, 64 cores, 128 threads"; buf of 96 bytes always suffices. */
+const char *topology_format(const struct topology_counts *c, char *buf, size_t size);

@@ -1,0 +1,47 @@
+/* spool - the outbox: reports that the controller has not yet said it has committed.
+ *
+ * Reports are cumulative, so only the latest of an attempt is kept; it replaces an older
+ * unsent one. A final report (state ended) stays until it is acknowledged. At `max_bytes`
+ * the oldest interim reports go first, which costs nothing: the next one says it all again.
+ * When only final ones are left, spool_is_full() is true: the agent then takes no new jobs
+ * and says so; a final report itself is always kept.
+ * Lives in the store: put inside the caller's db_begin()/db_commit() it is one with state.
+ */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/db/db.h"
+#include "common/model/job.h"
+
+struct spool;
+
+int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err *err);
+struct spool *spool_close(struct spool *s);
+DEFINE_CLEANUP(struct spool *, spool_close)
+
+/* Numbers the report (r->seq = one more than any of its attempt before, across restarts) and
+ * keeps it. SPOOL_DROPPED: interim reports, perhaps this one, were let go for room. A report
+ * after the final one of the same attempt is -EALREADY. */
+#define SPOOL_DROPPED 1
+int spool_put(struct spool *s, struct report *r, struct err *err);
+
+/* Up to `max` reports as wire objects onto the array `to`. Goes round through all, so that one
+ * which is never acknowledged blocks none. Returns how many, or < 0. */
+int spool_fill(struct spool *s, int max, json_t *to, struct err *err);
+
+/* Forget what is committed up to `seq`. SPOOL_FINAL: with it the attempt's final report; its
+ * row is gone and the state may be forgotten too. Unknown attempts are 0. */
+#define SPOOL_FINAL 1
+int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct err *err);
+/* The controller never gave us this attempt: forget all of it. */
+int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err);
+
+struct spool_status {
+	int64_t reports, final; /* kept; of these final */
+	int64_t bytes, max_bytes;
+	int64_t oldest_ns; /* report.at_ns of the oldest; 0: none */
+	int64_t dropped;   /* interim reports let go since start */
+};
+void spool_get_status(struct spool *s, struct spool_status *ret);
+bool spool_is_full(struct spool *s);

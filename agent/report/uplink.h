@@ -1,0 +1,52 @@
+/* uplink - the one conversation of the agent with the controller.
+ *
+ * One exchange at a time: a sync that carries reports is answered with their acks; with
+ * nothing to say it is a long poll that the controller answers when it wants something. A
+ * change on the node cancels an idle long poll and speaks at once. Without the controller it
+ * tries again after 1 s, doubling to 60 s, each time less a random part up to a half; jobs
+ * run on meanwhile.
+ */
+#pragma once
+#include "agent/report/sync.h"
+#include "common/http/http.h"
+
+struct sd_event;
+struct uplink;
+
+struct uplink_config {
+	struct sd_event *event;
+	struct spool *spool;
+	struct http_config http; /* answer_uid must be set: answers are acted on as root */
+	int64_t wait_s;		 /* long poll; 0: 30 */
+	const struct sync_handlers *handlers;
+	/* Asked each time a document is made; what it points to must live until the next call.
+	 */
+	void (*describe)(void *ctx, struct sync_node *ret);
+	/* The index-th piece of output not yet acknowledged (index 0, 1, ... for one document):
+	 * 1: it is in *ret; 0: no more. Not asked further once the document has 1 MiB of
+	 * output. NULL: never any. */
+	int (*next_output)(void *ctx, int index, struct sync_chunk *ret);
+	/* Whenever the controller comes or goes (not for every failed try); NULL: not wanted.
+	 */
+	void (*on_link)(void *ctx, bool up, const char *why);
+	void *ctx;
+};
+
+int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *err);
+struct uplink *uplink_close(struct uplink *u);
+DEFINE_CLEANUP(struct uplink *, uplink_close)
+
+/* Something has changed: sync now, or right after the exchange under way if that one carries
+ * reports. Many kicks before the loop runs again make one exchange. While backing off it waits
+ * for the next try. */
+void uplink_kick(struct uplink *u);
+/* Try now whatever the backoff says (SIGHUP). */
+void uplink_retry(struct uplink *u);
+
+struct uplink_status {
+	bool up;
+	int64_t exchanges, failures; /* since start; `failures` in a row when not up */
+	int64_t last_ok_ns;	     /* CLOCK_BOOTTIME, 0: never */
+	const char *why;	     /* last failure, in words; "" */
+};
+void uplink_get_status(const struct uplink *u, struct uplink_status *ret);
