@@ -1,0 +1,557 @@
+/* conf.c - see conf.h. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <search.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <string.h>
+#include <strings.h>
+#include "common/cleanup.h"
+#include "common/conf/conf.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/model/request.h"
+#include "common/nearest.h"
+
+#define CONF_FILE_MAX (64 << 20)
+#define SHOWN_MAX 80
+
+/* One file while it is read. */
+struct conf_file {
+	const char *name, *text;
+	size_t size, at;
+	int line; /* of the physical line read last */
+	int head; /* where the statement at hand began */
+	const struct conf_key *keys;
+	const struct conf_section *sections;
+	void *target;
+	void *object; /* what the keys of this section are set in; NULL before any section */
+	char section[64];
+	void *seen; /* tree of struct given */
+	struct err *err;
+};
+
+struct given {
+	const void *object;
+	const struct conf_key *key;
+	int line;
+};
+
+__attribute__((format(printf, 2, 3))) static int refuse(const struct conf_file *f,
+							const char *fmt, ...)
+{
+	struct err why = { "" };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why.text, sizeof(why.text), fmt, ap);
+	va_end(ap);
+	return err_set(f->err, -EINVAL, "%s, line %d: %s", f->name, f->head, why.text);
+}
+
+/* What a message may repeat of a value: short, and without control characters. */
+static const char *shown(const char *value, char buf[static SHOWN_MAX])
+{
+	size_t n = 0;
+
+	for (; value[n] && n < SHOWN_MAX - 4; n++)
+		buf[n] = iscntrl((unsigned char)value[n]) ? '?' : value[n];
+	strcpy(buf + n, value[n] ? "..." : "");
+	return buf;
+}
+
+/* ---- lines ---- */
+
+/* 1: a line without its end, 0: no more, < 0: not a line of text. */
+static int next_physical(struct conf_file *f, const char **ret, size_t *ret_n)
+{
+	const char *start = f->text + f->at, *end;
+	size_t n;
+
+	if (f->at >= f->size)
+		return 0;
+	end = memchr(start, '\n', f->size - f->at);
+	n = end ? (size_t)(end - start) : f->size - f->at;
+	f->at += n + (end ? 1 : 0);
+	f->line++;
+	if (memchr(start, '\0', n) || memchr(start, '\r', n)) {
+		f->head = f->line;
+		return refuse(f,
+			      memchr(start, '\0', n)
+				      ? "a NUL byte: this is not a text file"
+				      : "a carriage return (a Windows line end); remove them "
+					"with: sed -i 's/\\r$//' FILE");
+	}
+	*ret = start;
+	*ret_n = n;
+	return 1;
+}
+
+static bool is_comment(const char *p, size_t n)
+{
+	while (n && isblank((unsigned char)*p))
+		p++, n--;
+	return n && (*p == '#' || *p == ';');
+}
+
+/* A statement, with its continuation lines joined by blanks, into buf[CONF_LINE_MAX + 1].
+ * Comment lines inside a continuation are left out. 1: a statement, 0: no more. */
+static int next_statement(struct conf_file *f, char *buf)
+{
+	bool more = false;
+	const char *p = NULL;
+	size_t n = 0, have = 0;
+	int r;
+
+	do {
+		r = next_physical(f, &p, &n);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			return more ? refuse(f, "ends in a backslash, but no line follows") : 0;
+		if (!more)
+			f->head = f->line;
+		if (is_comment(p, n))
+			continue;
+		more = n && p[n - 1] == '\\';
+		if (have + n > CONF_LINE_MAX)
+			return refuse(f, "longer than %d bytes", CONF_LINE_MAX);
+		memcpy(buf + have, p, n);
+		have += n;
+		if (more)
+			buf[have - 1] = ' ';
+	} while (more);
+	buf[have] = '\0';
+	return 1;
+}
+
+static char *strip(char *s)
+{
+	size_t n;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	n = strlen(s);
+	while (n && isspace((unsigned char)s[n - 1]))
+		s[--n] = '\0';
+	return s;
+}
+
+/* ---- values ---- */
+
+static int set_text(const struct conf_key *k, const char *value, void *at, struct err *err)
+{
+	char *copy = strdup(value);
+
+	(void)k;
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	free(*(char **)at);
+	*(char **)at = copy;
+	return 0;
+}
+
+static int set_name(const struct conf_key *k, const char *value, void *at, struct err *err)
+{
+	(void)k;
+	if (!request_is_name(value))
+		return err_set(
+			err, -EINVAL,
+			"a name is 1 to %d of letters, digits and ._+- and does not start "
+			"with - or .",
+			REQUEST_NAME_MAX - 1);
+	strcpy(at, value);
+	return 0;
+}
+
+static int set_bool(const struct conf_key *k, const char *value, void *at, struct err *err)
+{
+	static const char *const yes[] = { "yes", "true", "on", "1" };
+	static const char *const no[] = { "no", "false", "off", "0" };
+
+	(void)k;
+	for (size_t i = 0; i < ARRAY_LEN(yes); i++) {
+		if (!strcasecmp(value, yes[i]) || !strcasecmp(value, no[i])) {
+			*(bool *)at = !strcasecmp(value, yes[i]);
+			return 0;
+		}
+	}
+	return err_set(err, -EINVAL, "yes or no is needed (or true, false, on, off, 1, 0)");
+}
+
+static int check_range(const struct conf_key *k, int64_t v, struct err *err)
+{
+	char low[AMOUNT_TEXT_MAX], high[AMOUNT_TEXT_MAX];
+
+	if (v >= k->min && (v <= k->max || (!k->min && !k->max)))
+		return 0;
+	if (k->type == CONF_BYTES) {
+		amount_format_bytes_exact(k->min, low);
+		amount_format_bytes_exact(k->max, high);
+	} else if (k->type == CONF_SECONDS) {
+		amount_format_seconds(k->min, low);
+		amount_format_seconds(k->max, high);
+	} else {
+		snprintf(low, sizeof(low), "%" PRId64, k->min);
+		snprintf(high, sizeof(high), "%" PRId64, k->max);
+	}
+	return err_set(err, -EINVAL, "out of range: it must be from %s to %s", low, high);
+}
+
+static int set_amount(const struct conf_key *k, const char *value, void *at, struct err *err)
+{
+	int64_t v = 0;
+	int r;
+
+	if (k->type == CONF_BYTES)
+		r = amount_parse_bytes(value, &v, err);
+	else if (k->type == CONF_SECONDS)
+		r = amount_parse_seconds(value, &v, err);
+	else
+		r = amount_parse_count(value, &v, err);
+	if (r == 0)
+		r = check_range(k, v, err);
+	if (r == 0)
+		*(int64_t *)at = v;
+	return r;
+}
+
+static int set_resources(const struct conf_key *k, const char *value, void *at, struct err *err)
+{
+	(void)k;
+	return resources_parse(value, at, err);
+}
+
+static int set_enum(const struct conf_key *k, const char *value, void *at, struct err *err)
+{
+	char known[256] = "";
+	size_t n = 0;
+
+	for (int i = 0; k->words[i]; i++) {
+		if (!strcasecmp(k->words[i], value)) {
+			*(int *)at = i;
+			return 0;
+		}
+		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", i ? ", " : "",
+				      k->words[i]);
+		if (n >= sizeof(known))
+			break;
+	}
+	return err_set(err, -EINVAL, "it must be one of: %s", known);
+}
+
+typedef int (*set_fn)(const struct conf_key *k, const char *value, void *at, struct err *err);
+static const set_fn setters[] = {
+	[CONF_TEXT] = set_text,		  [CONF_NAME] = set_name,
+	[CONF_BOOL] = set_bool,		  [CONF_COUNT] = set_amount,
+	[CONF_BYTES] = set_amount,	  [CONF_SECONDS] = set_amount,
+	[CONF_RESOURCES] = set_resources, [CONF_ENUM] = set_enum,
+};
+
+/* ---- statements ---- */
+
+static int given_compare(const void *va, const void *vb)
+{
+	const struct given *a = va, *b = vb;
+
+	if (a->object != b->object)
+		return (uintptr_t)a->object < (uintptr_t)b->object ? -1 : 1;
+	return a->key == b->key ? 0 : a->key < b->key ? -1 : 1;
+}
+
+/* Note that a key is set; refuse it when this file set it before. */
+static int note_given(struct conf_file *f, const struct conf_key *k)
+{
+	struct given *g = calloc(1, sizeof(*g)), **slot;
+
+	if (!g)
+		return err_set(f->err, -ENOMEM, "out of memory");
+	*g = (struct given){ f->object, k, f->head };
+	slot = tsearch(g, &f->seen, given_compare);
+	if (slot && *slot == g)
+		return 0;
+	free(g);
+	if (!slot)
+		return err_set(f->err, -ENOMEM, "out of memory");
+	return refuse(f, "%s is already set on line %d; keep one of the two", k->key,
+		      (*slot)->line);
+}
+
+static const struct conf_key *find_key(const struct conf_file *f, const char *name)
+{
+	for (const struct conf_key *k = f->keys; k->key; k++)
+		if (!strcmp(k->section, f->section) && !strcmp(k->key, name))
+			return k;
+	return NULL;
+}
+
+static int unknown_key(const struct conf_file *f, const char *name)
+{
+	char buf[SHOWN_MAX], known[320] = "";
+	struct nearest near;
+	size_t n = 0;
+
+	nearest_init(&near, name);
+	for (const struct conf_key *k = f->keys; k->key; k++) {
+		if (strcmp(k->section, f->section))
+			continue;
+		nearest_offer(&near, k->key);
+		if (n < sizeof(known))
+			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
+					      n ? ", " : "", k->key);
+	}
+	if (nearest_word(&near))
+		return refuse(f, "unknown key '%s' in [%s]; did you mean '%s'?",
+			      shown(name, buf), f->section, nearest_word(&near));
+	return refuse(f, "unknown key '%s' in [%s]; known are: %s", shown(name, buf),
+		      f->section, known);
+}
+
+static int assign(struct conf_file *f, char *line)
+{
+	char *equals = strchr(line, '='), buf[SHOWN_MAX];
+	const struct conf_key *k;
+	struct err why = { "" };
+	const char *value;
+	int r;
+
+	if (!equals)
+		return refuse(f, "'%s' is neither [Section] nor Key = value", shown(line, buf));
+	*equals = '\0';
+	line = strip(line);
+	value = strip(equals + 1);
+	if (!f->section[0])
+		return refuse(f, "'%s' stands before any [Section]", shown(line, buf));
+	k = find_key(f, line);
+	if (!k)
+		return unknown_key(f, line);
+	if (!*value)
+		return refuse(f, "%s has no value; remove the line to use the default", k->key);
+	r = note_given(f, k);
+	if (r < 0)
+		return r;
+	r = setters[k->type](k, value, (char *)f->object + k->offset, &why);
+	if (r < 0)
+		return err_set(f->err, r, "%s, line %d: %s = %s: %s%s%s%s%s", f->name, f->head,
+			       k->key, shown(value, buf), why.text,
+			       k->example ? "; for example: " : "", k->example ? k->key : "",
+			       k->example ? " = " : "", k->example ? k->example : "");
+	return 0;
+}
+
+static const struct conf_section *find_section(const struct conf_file *f, const char *name)
+{
+	for (const struct conf_section *s = f->sections; s && s->name; s++)
+		if (!strcmp(s->name, name))
+			return s;
+	return NULL;
+}
+
+static int unknown_section(const struct conf_file *f, const char *name)
+{
+	char buf[SHOWN_MAX], known[320] = "";
+	const char *last = "";
+	struct nearest near;
+	size_t n = 0;
+
+	nearest_init(&near, name);
+	for (const struct conf_key *k = f->keys; k->key; k++) {
+		if (!strcmp(last, k->section))
+			continue;
+		last = k->section;
+		nearest_offer(&near, last);
+		if (n < sizeof(known))
+			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s[%s%s]",
+					      n ? ", " : "", last,
+					      find_section(f, last) ? " NAME" : "");
+	}
+	if (nearest_word(&near))
+		return refuse(f, "unknown section [%s]; did you mean [%s]?", shown(name, buf),
+			      nearest_word(&near));
+	return refuse(f, "unknown section [%s]; known are: %s", shown(name, buf), known);
+}
+
+static bool has_section(const struct conf_file *f, const char *name)
+{
+	for (const struct conf_key *k = f->keys; k->key; k++)
+		if (!strcmp(k->section, name))
+			return true;
+	return find_section(f, name) != NULL;
+}
+
+/* "[Name]" or "[Name X]". */
+static int enter_section(struct conf_file *f, char *line)
+{
+	size_t n = strlen(line);
+	const struct conf_section *named;
+	struct err why = { "" };
+	char *x, buf[SHOWN_MAX];
+	int r;
+
+	if (line[n - 1] != ']')
+		return refuse(f, "'%s' lacks the closing ]", shown(line, buf));
+	line[n - 1] = '\0';
+	line = strip(line + 1);
+	x = line + strcspn(line, " \t");
+	if (*x)
+		*x++ = '\0';
+	x = strip(x);
+	if (strlen(line) >= sizeof(f->section) || !has_section(f, line))
+		return unknown_section(f, line);
+	named = find_section(f, line);
+	if (!named && *x)
+		return refuse(f, "[%s] takes no name; write [%s]", line, line);
+	if (named && !*x)
+		return refuse(f, "[%s] needs a name, as in [%s example]", line, line);
+	strcpy(f->section, line);
+	f->object = f->target;
+	if (!named)
+		return 0;
+	r = named->add(f->target, x, &f->object, &why);
+	if (r < 0)
+		return err_set(f->err, r, "%s, line %d: [%s %s]: %s", f->name, f->head, line,
+			       shown(x, buf), why.text);
+	return 0;
+}
+
+static int parse_file(struct conf_file *f)
+{
+	_cleanup_free_ char *buf = malloc(CONF_LINE_MAX + 1);
+	char *line;
+	int r;
+
+	if (!buf)
+		return err_set(f->err, -ENOMEM, "out of memory");
+	while ((r = next_statement(f, buf)) > 0) {
+		line = strip(buf);
+		if (!*line)
+			continue;
+		r = *line == '[' ? enter_section(f, line) : assign(f, line);
+		if (r < 0)
+			break;
+	}
+	return r;
+}
+
+int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
+	       const struct conf_section *sections, void *target, struct err *err)
+{
+	struct conf_file f = {
+		.name = name,
+		.text = text,
+		.size = size,
+		.keys = keys,
+		.sections = sections,
+		.target = target,
+		.err = err,
+	};
+	int r = parse_file(&f);
+
+	tdestroy(f.seen, free);
+	return r;
+}
+
+/* ---- files ---- */
+
+static int read_all(int fd, char **ret, size_t *ret_size)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size = 0, room = 0;
+	ssize_t n = 1;
+	char *more;
+
+	while (n > 0) {
+		if (size == room) {
+			room = room ? room * 2 : 16384;
+			more = room > CONF_FILE_MAX ? NULL : realloc(text, room);
+			if (!more)
+				return room > CONF_FILE_MAX ? -EFBIG : -ENOMEM;
+			text = more;
+		}
+		n = read(fd, text + size, room - size);
+		if (n < 0)
+			return -errno;
+		size += (size_t)n;
+	}
+	*ret = TAKE_PTR(text);
+	*ret_size = size;
+	return 0;
+}
+
+struct conf_load {
+	const struct conf_key *keys;
+	const struct conf_section *sections;
+	void *target;
+};
+
+static int load_file(const char *path, const struct conf_load *to, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	size_t size = 0;
+	int r;
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot open %s: %m", path);
+	r = read_all(fd, &text, &size);
+	if (r < 0)
+		return err_set(err, r, "cannot read %s: %s", path, strerror(-r));
+	return conf_parse(text, size, path, to->keys, to->sections, to->target, err);
+}
+
+static int is_conf(const struct dirent *d)
+{
+	size_t n = strlen(d->d_name);
+
+	return d->d_name[0] != '.' && n > 5 && !strcmp(d->d_name + n - 5, ".conf");
+}
+
+/* Bytes, not the locale, decide the order: the same files mean the same everywhere. */
+static int by_name(const struct dirent **a, const struct dirent **b)
+{
+	return strcmp((*a)->d_name, (*b)->d_name);
+}
+
+int conf_load(const char *path, const struct conf_key *keys,
+	      const struct conf_section *sections, void *target, struct err *err)
+{
+	const struct conf_load to = { keys, sections, target };
+	_cleanup_free_ char *dir = NULL;
+	struct dirent **list = NULL;
+	int n, r = load_file(path, &to, err);
+
+	if (r < 0)
+		return r;
+	if (asprintf(&dir, "%s.d", path) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	n = scandir(dir, &list, is_conf, by_name);
+	if (n < 0)
+		return errno == ENOENT ? 0 : err_set(err, -errno, "cannot list %s: %m", dir);
+	for (int i = 0; i < n; i++) {
+		_cleanup_free_ char *file = NULL;
+
+		if (r == 0 && asprintf(&file, "%s/%s", dir, list[i]->d_name) < 0)
+			r = err_set(err, -ENOMEM, "out of memory");
+		if (r == 0)
+			r = load_file(file, &to, err);
+		free(list[i]);
+	}
+	free(list);
+	return r;
+}
+
+void conf_done(const struct conf_key *keys, const char *section, void *object)
+{
+	char **text;
+
+	for (const struct conf_key *k = keys; k->key; k++) {
+		if (k->type != CONF_TEXT || (section && strcmp(k->section, section)))
+			continue;
+		text = (char **)((char *)object + k->offset);
+		free(*text);
+		*text = NULL;
+	}
+}

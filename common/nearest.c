@@ -1,0 +1,65 @@
+/* nearest.c - see nearest.h. */
+#include <ctype.h>
+#include <stdint.h>
+#include <string.h>
+#include "common/nearest.h"
+
+#define WORD_MAX 48
+
+void nearest_init(struct nearest *n, const char *typed)
+{
+	*n = (struct nearest){ .typed = typed, .distance = SIZE_MAX };
+}
+
+static size_t smaller(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+static int same(char a, char b)
+{
+	return tolower((unsigned char)a) == tolower((unsigned char)b);
+}
+
+/* Optimal string alignment: rows[i] is the distance of each head of `b` to the first i of `a`.
+ */
+static size_t distance(const char *a, const char *b)
+{
+	size_t rows[3][WORD_MAX + 1], n = strlen(a), m = strlen(b), cost;
+	size_t *before = rows[0], *last = rows[1], *row = rows[2], *spare;
+
+	if (n > WORD_MAX || m > WORD_MAX)
+		return SIZE_MAX;
+	for (size_t j = 0; j <= m; j++)
+		last[j] = j;
+	for (size_t i = 1; i <= n; i++) {
+		row[0] = i;
+		for (size_t j = 1; j <= m; j++) {
+			cost = !same(a[i - 1], b[j - 1]);
+			row[j] = smaller(smaller(last[j], row[j - 1]) + 1, last[j - 1] + cost);
+			if (i > 1 && j > 1 && same(a[i - 1], b[j - 2]) &&
+			    same(a[i - 2], b[j - 1]))
+				row[j] = smaller(row[j], before[j - 2] + 1);
+		}
+		spare = before;
+		before = last;
+		last = row;
+		row = spare;
+	}
+	return last[m];
+}
+
+void nearest_offer(struct nearest *n, const char *word)
+{
+	size_t d = distance(n->typed, word);
+
+	if (d < n->distance) {
+		n->distance = d;
+		n->best = word;
+	}
+}
+
+const char *nearest_word(const struct nearest *n)
+{
+	return n->best && n->distance <= strlen(n->typed) / 3 + 1 ? n->best : NULL;
+}

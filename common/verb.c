@@ -1,0 +1,214 @@
+/* verb.c - see verb.h. Help and man page are in verb_help.c. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/nearest.h"
+#include "common/verb.h"
+
+#define OPTIONS_MAX 64
+#define LONG_ONLY 1000 /* getopt's value of option i: its letter, or this + i */
+
+/* The tables as getopt_long() wants them. */
+struct getopt_table {
+	const struct verb_option *options[OPTIONS_MAX];
+	struct option longs[OPTIONS_MAX + 1];
+	char shorts[2 * OPTIONS_MAX + 3];
+	int n;
+};
+
+static void add_options(struct getopt_table *t, const struct verb_option *from)
+{
+	size_t end = strlen(t->shorts);
+
+	for (const struct verb_option *o = from; o && o->name && t->n < OPTIONS_MAX; o++) {
+		t->options[t->n] = o;
+		t->longs[t->n] = (struct option){
+			.name = o->name,
+			.has_arg = o->arg ? required_argument : no_argument,
+			.val = o->letter ? (unsigned char)o->letter : LONG_ONLY + t->n,
+		};
+		t->n++;
+		if (!o->letter)
+			continue;
+		t->shorts[end++] = o->letter;
+		if (o->arg)
+			t->shorts[end++] = ':';
+	}
+	t->shorts[end] = '\0';
+}
+
+static const struct verb_option *option_of(const struct getopt_table *t, int val)
+{
+	for (int i = 0; i < t->n; i++)
+		if (t->longs[i].val == val)
+			return t->options[i];
+	return NULL;
+}
+
+static int bad_option(const struct getopt_table *t, const char *typed, struct err *err)
+{
+	char name[48];
+	struct nearest near;
+
+	if (strncmp(typed, "--", 2))
+		return err_set(err, -EINVAL, "unknown option -%c (see --help)",
+			       optopt > ' ' && optopt < 0x7f ? optopt : '?');
+	snprintf(name, sizeof(name), "%.*s", (int)strcspn(typed + 2, "="), typed + 2);
+	nearest_init(&near, name);
+	for (int i = 0; i < t->n; i++)
+		nearest_offer(&near, t->options[i]->name);
+	if (optopt && option_of(t, optopt))
+		return err_set(err, -EINVAL, "option --%s takes no value", name);
+	if (nearest_word(&near))
+		return err_set(err, -EINVAL, "unknown option --%s; did you mean --%s?", name,
+			       nearest_word(&near));
+	return err_set(err, -EINVAL, "unknown option --%s (see --help)", name);
+}
+
+static int lacks_value(const struct getopt_table *t, struct err *err)
+{
+	const struct verb_option *o = option_of(t, optopt);
+
+	if (!o)
+		return err_set(err, -EINVAL, "an option lacks its value");
+	if (!o->letter)
+		return err_set(err, -EINVAL, "option --%s needs a value: --%s %s", o->name,
+			       o->name, o->arg);
+	return err_set(err, -EINVAL, "option -%c (--%s) needs a value: -%c %s", o->letter,
+		       o->name, o->letter, o->arg);
+}
+
+static int read_options(const struct getopt_table *t, struct verb_argv typed,
+			struct verb_call *call, struct err *err)
+{
+	const char *last_value = NULL;
+	int c;
+
+	optind = 0; /* also makes getopt forget an earlier argv */
+	opterr = 0;
+	while ((c = getopt_long(typed.argc, typed.argv, t->shorts, t->longs, NULL)) != -1) {
+		if (c == '?')
+			return bad_option(t, typed.argv[optind - 1], err);
+		if (c == ':')
+			return lacks_value(t, err);
+		last_value = optarg;
+		call->given[call->n_given++] = (struct verb_given){ option_of(t, c), optarg };
+	}
+	call->args = typed.argv + optind;
+	call->n_args = typed.argc - optind;
+	call->dashes = optind > 1 && typed.argv[optind - 1] != last_value &&
+		       !strcmp(typed.argv[optind - 1], "--");
+	return 0;
+}
+
+static int check_arity(const struct verb *v, const struct verb_call *call, struct err *err)
+{
+	if (verb_count(call, "help") || verb_count(call, "version"))
+		return 0;
+	if (call->n_args < v->min_args)
+		return err_set(err, -EINVAL, "%s is missing (see --help)",
+			       v->args && *v->args ? v->args : "an argument");
+	if (v->max_args >= 0 && call->n_args > v->max_args)
+		return err_set(err, -EINVAL, "unexpected argument '%.60s' (see --help)",
+			       call->args[v->max_args]);
+	return 0;
+}
+
+int verb_parse(const struct verb *v, const struct verb_option *common, struct verb_argv typed,
+	       struct verb_call *ret, struct err *err)
+{
+	struct getopt_table table = { .shorts = "" };
+	struct verb_call call = { .verb = v };
+	size_t room = 1;
+	int r;
+
+	strcpy(table.shorts, v->stop_at_args ? "+:" : ":");
+	add_options(&table, v->options);
+	add_options(&table, common);
+	for (int i = 0; i < typed.argc; i++) /* "-abc" is three options */
+		room += strlen(typed.argv[i]);
+	call.given = calloc(room, sizeof(*call.given));
+	if (!call.given)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = read_options(&table, typed, &call, err);
+	if (r == 0)
+		r = check_arity(v, &call, err);
+	if (r < 0) {
+		free(call.given);
+		return r;
+	}
+	*ret = call;
+	return 0;
+}
+
+void verb_done(struct verb_call *call)
+{
+	free(call->given);
+	*call = (struct verb_call){ 0 };
+}
+
+const char *verb_value(const struct verb_call *call, const char *option)
+{
+	for (int i = call->n_given - 1; i >= 0; i--)
+		if (!strcmp(call->given[i].option->name, option))
+			return call->given[i].value;
+	return NULL;
+}
+
+int verb_count(const struct verb_call *call, const char *option)
+{
+	int n = 0;
+
+	for (int i = 0; i < call->n_given; i++)
+		n += !strcmp(call->given[i].option->name, option);
+	return n;
+}
+
+const struct verb *verb_find(const struct verb_tool *tool, const char *name, struct err *err)
+{
+	struct nearest near;
+
+	nearest_init(&near, name);
+	for (const struct verb *v = tool->verbs; v->name; v++) {
+		if (!strcmp(v->name, name))
+			return v;
+		nearest_offer(&near, v->name);
+	}
+	if (nearest_word(&near))
+		err_set(err, -EINVAL, "unknown command '%.40s'; did you mean '%s %s'?", name,
+			tool->name, nearest_word(&near));
+	else
+		err_set(err, -EINVAL, "unknown command '%.40s'; '%s help' lists them", name,
+			tool->name);
+	return NULL;
+}
+
+int verb_main(const struct verb_tool *tool, struct verb_argv typed, void *ctx,
+	      const struct verb **ret_verb, struct err *err)
+{
+	const struct verb *v;
+	struct verb_call call;
+	int r;
+
+	if (typed.argc < 2)
+		return err_set(err, -EINVAL, "a command is needed; '%s help' lists them",
+			       tool->name);
+	v = verb_find(tool, typed.argv[1], err);
+	if (!v)
+		return -EINVAL;
+	if (ret_verb)
+		*ret_verb = v;
+	typed.argv++;
+	typed.argc--;
+	r = verb_parse(v, tool->common, typed, &call, err);
+	if (r < 0)
+		return r;
+	if (verb_count(&call, "help"))
+		verb_help(tool, v, stdout);
+	else
+		r = v->run(&call, ctx, err);
+	verb_done(&call);
+	return r;
+}

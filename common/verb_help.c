@@ -1,0 +1,183 @@
+/* verb_help.c - the words that a verb table turns into: --help, completion, man page. */
+#include <string.h>
+#include "common/verb.h"
+
+#define HELP_COLUMN 30
+
+static bool is_single(const struct verb_tool *tool)
+{
+	const struct verb *v = tool->verbs;
+
+	return v[0].name && !v[1].name && !strcmp(v[0].name, tool->name);
+}
+
+/* Indented text: each line of it behind `indent` blanks. */
+static void print_lines(const char *text, int indent, FILE *to)
+{
+	size_t n;
+
+	for (; *text; text += n + (text[n] == '\n')) {
+		n = strcspn(text, "\n");
+		fprintf(to, "%*s%.*s\n", n ? indent : 0, "", (int)n, text);
+	}
+}
+
+/* Text beside the options: broken at blanks to stay below 80 columns. */
+static void print_wrapped(const char *text, int column, FILE *to)
+{
+	int at = column;
+	size_t n;
+
+	for (; *text; text += n + (text[n] == ' ')) {
+		n = strcspn(text, " ");
+		if (at > column && at + 1 + (int)n > 79) {
+			fprintf(to, "\n%*s", column, "");
+			at = column;
+		}
+		at += fprintf(to, "%s%.*s", at > column ? " " : "", (int)n, text);
+	}
+	fputc('\n', to);
+}
+
+static void print_options(const struct verb_option *options, FILE *to)
+{
+	int n;
+
+	for (const struct verb_option *o = options; o && o->name; o++) {
+		if (o->letter)
+			n = fprintf(to, "  -%c, --%s", o->letter, o->name);
+		else
+			n = fprintf(to, "      --%s", o->name);
+		if (o->arg)
+			n += fprintf(to, " %s", o->arg);
+		if (n > HELP_COLUMN - 2)
+			n = fprintf(to, "\n") - 1;
+		fprintf(to, "%*s", HELP_COLUMN - n, "");
+		print_wrapped(o->help, HELP_COLUMN, to);
+	}
+}
+
+static void help_of_verb(const struct verb_tool *tool, const struct verb *v, FILE *to)
+{
+	fprintf(to, "Usage: %s%s%s [OPTION]...%s%s\n", tool->name, is_single(tool) ? "" : " ",
+		is_single(tool) ? "" : v->name, v->args && *v->args ? " " : "",
+		v->args ? v->args : "");
+	fprintf(to, "%s.\n", v->help);
+	if (v->details)
+		fprintf(to, "\n%s\n", v->details);
+	if (v->options && v->options->name) {
+		fprintf(to, "\nOptions:\n");
+		print_options(v->options, to);
+	}
+	if (tool->common && tool->common->name) {
+		fprintf(to, is_single(tool) && !v->options ? "\nOptions:\n"
+							   : "\nOptions of every command:\n");
+		print_options(tool->common, to);
+	}
+	if (v->examples) {
+		fprintf(to, "\nExamples:\n");
+		print_lines(v->examples, 2, to);
+	}
+	if (tool->footer)
+		fprintf(to, "\n%s\n", tool->footer);
+}
+
+void verb_help(const struct verb_tool *tool, const struct verb *v, FILE *to)
+{
+	if (!v && is_single(tool))
+		v = tool->verbs;
+	if (v) {
+		help_of_verb(tool, v, to);
+		return;
+	}
+	fprintf(to, "Usage: %s COMMAND [OPTION]... [ARGUMENT]...\n%s.\n\nCommands:\n",
+		tool->name, tool->help);
+	for (v = tool->verbs; v->name; v++)
+		fprintf(to, "  %-10s %s\n", v->name, v->help);
+	if (tool->details)
+		fprintf(to, "\n%s\n", tool->details);
+	fprintf(to, "\n'%s help COMMAND' or '%s COMMAND --help' says more, with examples.\n",
+		tool->name, tool->name);
+	if (tool->footer)
+		fprintf(to, "\n%s\n", tool->footer);
+}
+
+static void option_words(const struct verb_option *options, FILE *to)
+{
+	for (const struct verb_option *o = options; o && o->name; o++) {
+		if (o->letter)
+			fprintf(to, "-%c%s%s\n", o->letter, o->arg ? "=" : "",
+				o->words ? o->words : "");
+		fprintf(to, "--%s%s%s\n", o->name, o->arg ? "=" : "", o->words ? o->words : "");
+	}
+}
+
+void verb_words(const struct verb_tool *tool, const struct verb *v, FILE *to)
+{
+	if (v) {
+		option_words(v->options, to);
+		option_words(tool->common, to);
+		return;
+	}
+	for (v = tool->verbs; v->name; v++)
+		fprintf(to, "%s\n", v->name);
+}
+
+/* ---- scdoc(5) ---- */
+
+/* Underscores and the like mean something to scdoc; each gets a backslash. */
+static void print_escaped(const char *text, FILE *to)
+{
+	for (; *text; text++) {
+		if (strchr("\\_*#`[]<>~", *text))
+			fputc('\\', to);
+		fputc(*text, to);
+	}
+}
+
+static void scdoc_options(const struct verb_option *options, FILE *to)
+{
+	for (const struct verb_option *o = options; o && o->name; o++) {
+		if (o->letter)
+			fprintf(to, "*-%c*, ", o->letter);
+		fprintf(to, "*--%s*", o->name);
+		if (o->arg)
+			fprintf(to, " ");
+		print_escaped(o->arg ? o->arg : "", to);
+		fprintf(to, "\n\t");
+		print_escaped(o->help, to);
+		fprintf(to, "\n\n");
+	}
+}
+
+static void scdoc_literal(const char *text, FILE *to)
+{
+	fprintf(to, "```\n");
+	print_lines(text, 0, to);
+	fprintf(to, "```\n\n");
+}
+
+void verb_scdoc(const struct verb_tool *tool, FILE *to)
+{
+	fprintf(to, "# COMMANDS\n\n");
+	for (const struct verb *v = tool->verbs; v->name; v++) {
+		fprintf(to, "## %s %s ", tool->name, v->name);
+		print_escaped(v->args ? v->args : "", to);
+		fprintf(to, "\n\n");
+		print_escaped(v->help, to);
+		fprintf(to, ".\n\n");
+		if (v->details)
+			scdoc_literal(v->details, to);
+		scdoc_options(v->options, to);
+		if (v->examples) {
+			fprintf(to, "Examples:\n\n");
+			scdoc_literal(v->examples, to);
+		}
+	}
+	fprintf(to, "# OPTIONS OF EVERY COMMAND\n\n");
+	scdoc_options(tool->common, to);
+	if (tool->footer) {
+		fprintf(to, "# EXIT STATUS\n\n");
+		scdoc_literal(tool->footer, to);
+	}
+}
