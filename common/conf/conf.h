@@ -15,14 +15,14 @@ struct err;
 #define CONF_LINE_MAX 65536
 
 enum conf_type {
-	CONF_TEXT,     /* char *, strdup()ed over the former one; freed by conf_done() */
-	CONF_NAME,     /* char[REQUEST_NAME_MAX], checked by request_is_name() */
-	CONF_BOOL,     /* bool: yes/no/true/false/on/off/1/0 */
-	CONF_COUNT,    /* int64_t */
-	CONF_BYTES,    /* int64_t, amount_parse_bytes() */
-	CONF_SECONDS,  /* int64_t, amount_parse_seconds() */
+	CONF_TEXT,	/* char *, strdup()ed over the former one; freed by conf_done() */
+	CONF_NAME,	/* char[REQUEST_NAME_MAX], checked by request_is_name() */
+	CONF_BOOL,	/* bool: yes/no/true/false/on/off/1/0 */
+	CONF_COUNT,	/* int64_t */
+	CONF_BYTES,	/* int64_t, amount_parse_bytes() */
+	CONF_SECONDS,	/* int64_t, amount_parse_seconds() */
 	CONF_RESOURCES, /* struct resources, resources_parse() */
-	CONF_ENUM,     /* int: index into `words` */
+	CONF_ENUM,	/* int: index into `words` */
 };
 
 struct conf_key {
@@ -43,10 +43,11 @@ struct conf_section {
 
 /* Both tables end with an empty entry. `target` holds the defaults beforehand. A missing
  * FILE is -ENOENT, -EACCES... with words; a missing FILE.d is fine. */
-int conf_load(const char *path, const struct conf_key *keys, const struct conf_section *sections,
-	      void *target, struct err *err);
+int conf_load(const char *path, const struct conf_key *keys,
+	      const struct conf_section *sections, void *target, struct err *err);
 /* From memory, for tests and fuzzing; `name` stands for the file in messages. */
 int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
 	       const struct conf_section *sections, void *target, struct err *err);
-/* Frees the CONF_TEXT values of the keys that belong to `section` (NULL: all plain ones). */
+/* Frees the CONF_TEXT values of the keys that belong to `section`. NULL: of all keys, which is right
+ * only for a table without named sections; else call it once for each section and object. */
 void conf_done(const struct conf_key *keys, const char *section, void *object);
