@@ -1,0 +1,9 @@
+# What each unit test links besides itself: its honest list of dependencies. One line a test.
+MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script usage job)
+WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_request wire_report)
+$O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
+$O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script)
+$O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
+$O/tests/unit/test_wire: LDLIBS += -ljansson
+$O/tests/unit/test_wire: $(MODEL) $(WIRE)
+$O/tests/unit/test_charge: $O/controller/policy/charge.o $O/common/err.o

@@ -1,0 +1,163 @@
+/* test_job.c - merging usage takes nothing back; every end has its sentence and exit code. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/model/job.h"
+
+static void merge_never_takes_back_what_was_counted(void **state)
+{
+	struct usage a = { 0 }, b = { 0 };
+
+	(void)state;
+	usage_set(&a, &a.cpu_ns, 100);
+	usage_set(&a, &a.vmem_bytes, 50);
+	usage_set(&a, &a.vmem_peak_bytes, 80);
+	usage_set(&b, &b.cpu_ns, 30); /* a source that began anew */
+	usage_set(&b, &b.vmem_bytes, 10);
+	usage_set(&b, &b.vmem_peak_bytes, 10);
+	usage_set(&b, &b.read_bytes, 7);
+	usage_merge(&a, &b);
+	assert_int_equal(a.cpu_ns, 100);
+	assert_int_equal(a.vmem_bytes, 10);
+	assert_int_equal(a.vmem_peak_bytes, 80);
+	assert_int_equal(a.read_bytes, 7);
+	assert_true(usage_has(&a, &a.read_bytes));
+	assert_false(usage_has(&a, &a.write_bytes));
+}
+
+/* merge(merge(a, b), b) = merge(a, b), for every field alone. */
+static void merging_twice_changes_nothing(void **state)
+{
+	(void)state;
+	for (size_t i = 0; usage_fields[i].name; i++)
+		for (int64_t x = 0; x < 3; x++)
+			for (int64_t y = 0; y < 3; y++) {
+				struct usage a = { 0 }, b = { 0 }, once;
+				int64_t *fa = (int64_t *)(void *)((char *)&a +
+								  usage_fields[i].offset);
+				int64_t *fb = (int64_t *)(void *)((char *)&b +
+								  usage_fields[i].offset);
+
+				usage_set(&a, fa, x);
+				usage_set(&b, fb, y);
+				usage_merge(&a, &b);
+				once = a;
+				usage_merge(&a, &b);
+				assert_memory_equal(&a, &once, sizeof(a));
+			}
+}
+
+static void cores_are_joined_by_number(void **state)
+{
+	struct usage a = { .n_cores = 2, .cores = { { 3, 10 }, { 5, 20 } } };
+	struct usage b = { .n_cores = 2, .cores = { { 5, 15 }, { 6, 1 } } };
+
+	(void)state;
+	usage_merge(&a, &b);
+	assert_int_equal(a.n_cores, 3);
+	assert_int_equal(a.cores[1].ns, 20);
+	assert_int_equal(a.cores[2].cpu, 6);
+}
+
+static struct job_end vmem_end(void)
+{
+	struct job_end e = { .kind = END_LIMIT, .exit_status = -1, .signal = 9 };
+
+	e.reason = (struct reason){ .limit = LIMIT_VMEM,
+				    .requested = 1LL << 30,
+				    .reached = 1280LL << 20,
+				    .at_ns = 1795255923LL * 1000000000,
+				    .host = "n1",
+				    .n_procs = 12,
+				    .procs = { { 4711, 1LL << 30, "a\033[2Jb" } } };
+	return e;
+}
+
+static void the_sentence_names_limit_host_time_and_amounts(void **state)
+{
+	struct job_end e = vmem_end();
+	char buf[REASON_TEXT_MAX];
+
+	(void)state;
+	assert_string_equal(
+		reason_format_line(&e, buf, sizeof(buf)),
+		"vmem limit exceeded on n1 at 2026-11-21 10:12:03 UTC: requested 1.00 GiB, "
+		"reached 1.25 GiB (+256 MiB); the job was killed.");
+	reason_format(&e, buf, sizeof(buf));
+	assert_non_null(strstr(buf, "     4711   1.00 GiB  a?[2Jb"));
+	assert_non_null(strstr(buf, "and 2 more processes"));
+	assert_null(strchr(buf, '\033'));
+}
+
+static void a_short_buffer_is_never_overrun(void **state)
+{
+	struct job_end e = vmem_end();
+	char buf[REASON_TEXT_MAX + 1];
+
+	(void)state;
+	for (size_t n = 1; n < REASON_TEXT_MAX; n++) {
+		memset(buf, 'x', sizeof(buf));
+		reason_format(&e, buf, n);
+		assert_true(strlen(buf) < n);
+		assert_int_equal(buf[n], 'x');
+	}
+}
+
+static void every_word_reads_back(void **state)
+{
+	(void)state;
+	for (int i = 0; i < _JOB_STATE_MAX; i++) {
+		enum job_state s;
+
+		assert_int_equal(job_state_parse(job_state_name((enum job_state)i), &s), 0);
+		assert_int_equal(s, i);
+	}
+	for (int i = 0; i < _END_MAX; i++) {
+		enum job_end_kind k;
+
+		assert_int_equal(
+			job_end_kind_parse(job_end_kind_name((enum job_end_kind)i), &k), 0);
+		assert_int_equal(k, i);
+	}
+	for (int i = 0; i < _LIMIT_MAX; i++) {
+		enum limit_kind k;
+
+		assert_int_equal(limit_kind_parse(limit_kind_name((enum limit_kind)i), &k), 0);
+		assert_int_equal(k, i);
+	}
+}
+
+static void exit_codes_are_those_documented(void **state)
+{
+	struct job_end e = { .kind = END_EXITED, .exit_status = 7 };
+
+	(void)state;
+	assert_int_equal(job_end_exit_code(&e), 7);
+	e = (struct job_end){ .kind = END_SIGNALED, .signal = 11 };
+	assert_int_equal(job_end_exit_code(&e), 139);
+	e = vmem_end();
+	assert_int_equal(job_end_exit_code(&e), 137);
+	e.reason.limit = LIMIT_WALLTIME;
+	assert_int_equal(job_end_exit_code(&e), 143);
+	e.kind = END_CANCELLED;
+	assert_int_equal(job_end_exit_code(&e), 143);
+	e.kind = END_FAILED;
+	assert_int_equal(job_end_exit_code(&e), 125);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(merge_never_takes_back_what_was_counted),
+		cmocka_unit_test(merging_twice_changes_nothing),
+		cmocka_unit_test(cores_are_joined_by_number),
+		cmocka_unit_test(the_sentence_names_limit_host_time_and_amounts),
+		cmocka_unit_test(a_short_buffer_is_never_overrun),
+		cmocka_unit_test(every_word_reads_back),
+		cmocka_unit_test(exit_codes_are_those_documented),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,161 @@
+/* test_wire.c - what is encoded decodes to the same; every broken document is refused. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static struct report full_report(void)
+{
+	struct report r = { .job = 42, .attempt = 1, .seq = 9, .at_ns = 5, .state = JOB_ENDED };
+
+	r.started_ns = 1;
+	r.ended_ns = 4;
+	r.running_ns = 3;
+	r.suspended_ns = 2;
+	strcpy(r.cpus, "0-3,8");
+	strcpy(r.note, "a \"note\"");
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		int64_t *f = (int64_t *)(void *)((char *)&r.usage + usage_fields[i].offset);
+
+		usage_set(&r.usage, f, (int64_t)i * 1000000007);
+	}
+	r.usage.n_cores = 2;
+	r.usage.cores[0] = (struct usage_core){ 0, 5 };
+	r.usage.cores[1] = (struct usage_core){ 8, INT64_MAX };
+	r.end = (struct job_end){ .kind = END_LIMIT, .exit_status = -1, .signal = 9 };
+	r.end.reason = (struct reason){ .limit = LIMIT_MEM,
+					.requested = 1,
+					.reached = 2,
+					.at_ns = 3,
+					.host = "n1",
+					.n_procs = 1,
+					.procs = { { 4, -1, "sh" } },
+					.text = "words" };
+	return r;
+}
+
+static void a_report_survives_the_wire(void **state)
+{
+	struct report r = full_report(), back;
+	_cleanup_json_ json_t *j = wire_encode_report(&r);
+	struct err err = { "" };
+
+	(void)state;
+	assert_non_null(j);
+	assert_int_equal(wire_decode_report(j, "report", &back, &err), 0);
+	assert_memory_equal(&r, &back, sizeof(r));
+}
+
+static void a_request_survives_the_wire(void **state)
+{
+	_cleanup_(request_done) struct request r, back;
+	_cleanup_json_ json_t *j = NULL, *again = NULL;
+	_cleanup_free_ char *a = NULL, *b = NULL;
+
+	(void)state;
+	request_init(&r);
+	request_init(&back);
+	request_set(&r, "resources", "ncpus=1,vmem=3GB,jobfs=1MB,walltime=60,ngpus=2,pids=9",
+		    NULL);
+	request_set(&r, "vmem-action", "enomem", NULL);
+	request_set(&r, "account", "physics", NULL);
+	r.uid = 4294967294U;
+	r.gid = 100;
+	r.stream = true;
+	r.script = strdup("#!/bin/sh\necho 'ä'\n");
+	r.env = calloc(2, sizeof(*r.env));
+	r.env[0] = strdup("A=b=c");
+	r.workdir = strdup("/home/x");
+	j = wire_encode_request(&r);
+	assert_int_equal(wire_decode_request(j, "request", &back, NULL), 0);
+	assert_int_equal(back.uid, 4294967294U);
+	again = wire_encode_request(&back);
+	a = wire_format(j);
+	b = wire_format(again);
+	assert_string_equal(a, b);
+}
+
+/* Take each key away in turn, and put a value of a wrong type in its place: all refused, but
+ * for the keys that may be absent. */
+static void a_report_with_any_key_broken_is_refused(void **state)
+{
+	static const char *const optional = " cpus note ";
+	struct report r = full_report(), back;
+	_cleanup_json_ json_t *whole = wire_encode_report(&r);
+	const char *key;
+	json_t *value;
+
+	(void)state;
+	json_object_foreach(whole, key, value)
+	{
+		_cleanup_json_ json_t *cut = json_copy(whole), *odd = json_copy(whole);
+		char word[64];
+		struct err err = { "" };
+
+		snprintf(word, sizeof(word), " %s ", key);
+		json_object_del(cut, key);
+		if (!strstr(optional, word)) {
+			assert_int_equal(wire_decode_report(cut, "r", &back, &err), -EINVAL);
+			assert_non_null(strstr(err.text, key));
+		}
+		json_object_set_new(odd, key, json_true());
+		assert_int_equal(wire_decode_report(odd, "r", &back, &err), -EINVAL);
+	}
+}
+
+static void hostile_documents_are_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"[]",
+		"{}",
+		"{\"schema\":\"reeve/2\"}",
+		"{\"schema\":\"reeve/1\",\"schema\":\"reeve/1\"}",
+		"{\"schema\":\"reeve/1\",\"n\":1e999}",
+		"{\"schema\":\"reeve/1\",\"n\":9223372036854775808}",
+		"{\"schema\":\"reeve/1\",\"s\":\"\\ud800\"}",
+		"{\"schema\":\"reeve/1\"} x",
+	};
+	struct err err;
+	json_t *j;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(wire_parse(bad[i], strlen(bad[i]), &j, &err), -EINVAL);
+}
+
+static void out_of_range_numbers_are_refused(void **state)
+{
+	static const struct {
+		const char *key;
+		json_int_t value;
+	} bad[] = {
+		{ "job", 0 }, { "job", -1 }, { "attempt", 1LL << 40 }, { "running_ns", -1 }
+	};
+	struct report r = full_report(), back;
+	_cleanup_json_ json_t *whole = wire_encode_report(&r);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_json_ json_t *odd = json_copy(whole);
+
+		json_object_set_new(odd, bad[i].key, json_integer(bad[i].value));
+		assert_int_equal(wire_decode_report(odd, "r", &back, NULL), -EINVAL);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_report_survives_the_wire),
+		cmocka_unit_test(a_request_survives_the_wire),
+		cmocka_unit_test(a_report_with_any_key_broken_is_refused),
+		cmocka_unit_test(hostile_documents_are_refused),
+		cmocka_unit_test(out_of_range_numbers_are_refused),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
