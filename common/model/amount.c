@@ -231,8 +231,8 @@ const char *amount_format_bytes(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])
 		i++;
 	}
 	snprintf(buf, AMOUNT_TEXT_MAX, "%.*f %s",
-		 bytes < 10 * unit    ? 2
-		 : bytes < 100 * unit ? 1
+		 bytes / 10 < unit    ? 2
+		 : bytes / 100 < unit ? 1
 				      : 0,
 		 (double)bytes / (double)unit, names[i]);
 	return buf;
