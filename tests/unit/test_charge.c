@@ -1,0 +1,261 @@
+/* test_charge - the laws of charging, and every example of the published CPU and GPU rules. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "controller/policy/charge.h"
+
+#define GB 1000000000LL
+#define MB 1000000LL
+#define GIB (1LL << 30)
+#define MIB (1LL << 20)
+#define S_NS 1000000000LL
+
+static struct charge_bundle bundle(const char *gpus, const char *cores, int64_t memory)
+{
+	struct charge_bundle b = { 0 };
+
+	if (gpus)
+		assert_int_equal(fraction_parse(gpus, &b.side[CHARGE_GPUS], NULL), 0);
+	if (cores)
+		assert_int_equal(fraction_parse(cores, &b.side[CHARGE_CORES], NULL), 0);
+	if (memory)
+		assert_int_equal(fraction_make(memory, 1, &b.side[CHARGE_MEMORY]), 0);
+	return b;
+}
+
+struct example {
+	const char *cluster, *gpus, *cores;
+	int64_t memory;
+	int64_t ask_gpus, ask_cores, ask_memory;
+	const char *rate;
+	enum charge_side decided_by;
+};
+
+static const struct example examples[] = {
+	{ "1/4GB", NULL, "1", 4 * GB, 0, 2, 4 * GB, "2", CHARGE_CORES },
+	{ "1/4GB", NULL, "1", 4 * GB, 0, 2, 10 * GB, "2.5", CHARGE_MEMORY },
+	{ "1/4GB", NULL, "1", 4 * GB, 0, 1, 8 * GB, "2", CHARGE_MEMORY },
+	{ "Niagara", NULL, "1", 4800 * MB, 0, 1, 9600 * MB, "2", CHARGE_MEMORY },
+	{ "1/6/32GB", "1", "6", 32 * GB, 2, 6, 32 * GB, "2", CHARGE_GPUS },
+	{ "1/6/32GB", "1", "6", 32 * GB, 1, 9, 32 * GB, "1.5", CHARGE_CORES },
+	{ "1/6/32GB", "1", "6", 32 * GB, 1, 6, 48 * GB, "1.5", CHARGE_MEMORY },
+	/* Units are explicit: binary memory against a decimal bundle. */
+	{ "1/6/32000MB", "1", "6", 32000 * MB, 1, 6, 48 * GB, "1.5", CHARGE_MEMORY },
+	{ "1/6/32000MiB", "1", "6", 32000 * MIB, 1, 6, 49152 * MIB, "1.536", CHARGE_MEMORY },
+	/* The bundles of the real clusters: one bundle is 1, one thing more decides. */
+	{ "Beluga V100-16", "1", "10", 47000 * MB, 1, 10, 47000 * MB, "1", CHARGE_GPUS },
+	{ "Beluga V100-16", "1", "10", 47000 * MB, 1, 12, 47000 * MB, "1.2", CHARGE_CORES },
+	{ "Beluga V100-16", "1", "10", 47000 * MB, 1, 10, 94000 * MB, "2", CHARGE_MEMORY },
+	{ "Cedar P100-12", "1", "6", 32000 * MB, 1, 6, 32000 * MB, "1", CHARGE_GPUS },
+	{ "Cedar P100-12", "1", "6", 32000 * MB, 1, 9, 32000 * MB, "1.5", CHARGE_CORES },
+	{ "Cedar P100-16", "1", "6", 64000 * MB, 1, 6, 48000 * MB, "1", CHARGE_GPUS },
+	{ "Cedar P100-16", "1", "6", 64000 * MB, 1, 6, 80000 * MB, "1.25", CHARGE_MEMORY },
+	{ "Cedar V100-32", "1", "8", 48000 * MB, 1, 12, 48000 * MB, "1.5", CHARGE_CORES },
+	{ "Graham P100-12", "1", "16", 64000 * MB, 1, 24, 64000 * MB, "1.5", CHARGE_CORES },
+	{ "Graham V100-16", "1", "3.5", 22500 * MB, 1, 7, 22500 * MB, "2", CHARGE_CORES },
+	{ "Graham V100-16", "1", "3.5", 22500 * MB, 1, 4, 22500 * MB, "1.142857... (8/7)",
+	  CHARGE_CORES },
+	{ "Graham V100-32", "1", "5", 48000 * MB, 3, 5, 48000 * MB, "3", CHARGE_GPUS },
+	{ "Graham T4-16 a", "1", "4", 49000 * MB, 1, 11, 49000 * MB, "2.75", CHARGE_CORES },
+	{ "Graham T4-16 b", "1", "11", 49000 * MB, 1, 11, 49000 * MB, "1", CHARGE_GPUS },
+	{ "Narval A100-40", "1", "12", 127000 * MB, 4, 48, 508000 * MB, "4", CHARGE_GPUS },
+	/* GiB against GB is exact too. */
+	{ "1/4GB", NULL, "1", 4 * GB, 0, 1, 8 * GIB, "2.147483648", CHARGE_MEMORY },
+};
+
+static void every_published_example_has_its_rate(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const struct example *e = &examples[i];
+		struct charge_bundle b = bundle(e->gpus, e->cores, e->memory);
+		struct charge_amounts a = { { [CHARGE_GPUS] = e->ask_gpus,
+					      [CHARGE_CORES] = e->ask_cores,
+					      [CHARGE_MEMORY] = e->ask_memory } };
+		struct charge_rate rate;
+		char text[FRACTION_TEXT_MAX];
+
+		assert_int_equal(charge_rate_of(&b, &a, &rate), 0);
+		assert_string_equal(fraction_format(rate.rate, text), e->rate);
+		assert_int_equal(rate.decided_by, e->decided_by);
+	}
+}
+
+/* A small generator of its own: the same numbers on every machine. */
+static uint64_t next(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005ULL + 1442695040888963407ULL;
+	return *seed >> 33;
+}
+
+static void slices_sum_to_the_charge_of_the_total(void **state)
+{
+	uint64_t seed = 7;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		struct fraction rate;
+		int64_t total_ns = 0, sum_ms = 0, last_ms = 0, whole_ms;
+		int slices = 1 + (int)(next(&seed) % 20);
+
+		assert_int_equal(fraction_make((int64_t)(next(&seed) % 1000),
+					       1 + (int64_t)(next(&seed) % 999), &rate),
+				 0);
+		for (int i = 0; i < slices; i++) {
+			int64_t ms;
+
+			total_ns += (int64_t)(next(&seed) % (1ULL << (1 + round % 31)));
+			assert_int_equal(charge_requested(rate, total_ns, &ms), 0);
+			assert_true(ms >= last_ms);
+			sum_ms += ms - last_ms;
+			last_ms = ms;
+		}
+		assert_int_equal(charge_requested(rate, total_ns, &whole_ms), 0);
+		assert_int_equal(sum_ms, whole_ms);
+	}
+}
+
+static void rounding_is_half_up_once(void **state)
+{
+	const struct fraction one = { 1, 1 }, half = { 1, 2 };
+	int64_t ms;
+
+	(void)state;
+	assert_int_equal(charge_requested(one, 499999, &ms), 0);
+	assert_int_equal(ms, 0);
+	assert_int_equal(charge_requested(one, 500000, &ms), 0);
+	assert_int_equal(ms, 1);
+	assert_int_equal(charge_requested(half, 999999, &ms), 0);
+	assert_int_equal(ms, 0);
+	assert_int_equal(charge_requested(half, 1000000, &ms), 0);
+	assert_int_equal(ms, 1);
+}
+
+static void rate_times_hours_is_exact(void **state)
+{
+	const struct fraction rate = { 5, 2 };
+	int64_t ms;
+
+	(void)state;
+	assert_int_equal(charge_requested(rate, 3600 * S_NS, &ms), 0);
+	assert_int_equal(ms, 9000 * 1000);
+	/* A thousand cores for a hundred years, to the millisecond. */
+	assert_int_equal(
+		charge_requested((struct fraction){ 1000, 1 }, 100LL * 365 * 86400 * S_NS, &ms),
+		0);
+	assert_int_equal(ms, 1000LL * 100 * 365 * 86400 * 1000);
+}
+
+static void too_large_is_an_error_and_nothing_is_written(void **state)
+{
+	int64_t ms = 42;
+	struct charge_bundle b = bundle(NULL, "0.00000000000000001", 0);
+	struct charge_amounts a = { { [CHARGE_CORES] = INT64_MAX } };
+	struct charge_rate rate;
+
+	(void)state;
+	assert_int_equal(charge_requested((struct fraction){ INT64_MAX, 1 }, INT64_MAX, &ms),
+			 -ERANGE);
+	assert_int_equal(charge_requested((struct fraction){ 1, 1 }, -1, &ms), -EINVAL);
+	assert_int_equal(ms, 42);
+	assert_int_equal(charge_rate_of(&b, &a, &rate), -ERANGE);
+	a.side[CHARGE_CORES] = -1;
+	assert_int_equal(charge_rate_of(&b, &a, &rate), -EINVAL);
+	b = (struct charge_bundle){ 0 };
+	a.side[CHARGE_CORES] = 1;
+	assert_int_equal(charge_rate_of(&b, &a, &rate), -EINVAL);
+}
+
+static void used_is_the_smallest_request_that_would_have_served(void **state)
+{
+	struct charge_bundle b = bundle(NULL, "1", 4 * GB);
+	struct charge_use u = { 100 * S_NS, 150 * S_NS, 2 * GB, 0 };
+	int64_t ms;
+
+	(void)state;
+	assert_int_equal(charge_used(&b, &u, &ms), 0);
+	assert_int_equal(ms, 150000); /* 1.5 cores busy; half an equivalent of memory */
+	u.mem_peak_bytes = 10 * GB;
+	assert_int_equal(charge_used(&b, &u, &ms), 0);
+	assert_int_equal(ms, 250000);
+	u = (struct charge_use){ 100 * S_NS, -1, -1, 0 };
+	assert_int_equal(charge_used(&b, &u, &ms), 0);
+	assert_int_equal(ms, 0);
+	b = bundle("1", "3.5", 22500 * MB);
+	u = (struct charge_use){ 100 * S_NS, 70 * S_NS, 225 * MB, 2 };
+	assert_int_equal(charge_used(&b, &u, &ms), 0);
+	assert_int_equal(ms, 200000); /* the GPUs that were held */
+}
+
+static void parts_rise_to_the_total(void **state)
+{
+	uint64_t seed = 11;
+
+	(void)state;
+	for (int round = 0; round < 20000; round++) {
+		int64_t total = (int64_t)next(&seed), whole = 1 + (int64_t)next(&seed),
+			last = 0;
+
+		for (int64_t at = 0; at < 10; at++) {
+			int64_t part = charge_part(total, whole / 10 * at, whole);
+
+			assert_in_range(part, last, total);
+			last = part;
+		}
+		assert_int_equal(charge_part(total, whole, whole), total);
+	}
+	assert_int_equal(charge_part(5, 1, 0), 5);
+	assert_int_equal(charge_part(INT64_MAX, INT64_MAX - 1, INT64_MAX), INT64_MAX - 1);
+}
+
+static void fractions_are_strict_and_exact(void **state)
+{
+	static const char *const bad[] = { "",
+					   "0",
+					   "0.0",
+					   "-1",
+					   "1.",
+					   ".5",
+					   "1e3",
+					   "1 ",
+					   " 1",
+					   "1,5",
+					   "x",
+					   "1.2.3",
+					   "1234567890123456789" };
+	struct fraction f;
+	char text[FRACTION_TEXT_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(fraction_parse(bad[i], &f, NULL), -EINVAL);
+	assert_int_equal(fraction_parse("4.80", &f, NULL), 0);
+	assert_int_equal(f.num, 24);
+	assert_int_equal(f.den, 5);
+	assert_string_equal(fraction_format(f, text), "4.8");
+	assert_string_equal(fraction_format((struct fraction){ 8, 3 }, text),
+			    "2.666666... (8/3)");
+	assert_string_equal(fraction_format((struct fraction){ 0, 1 }, text), "0");
+	assert_string_equal(fraction_format((struct fraction){ 1, 1LL << 18 }, text),
+			    "0.000003814697265625");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_published_example_has_its_rate),
+		cmocka_unit_test(slices_sum_to_the_charge_of_the_total),
+		cmocka_unit_test(rounding_is_half_up_once),
+		cmocka_unit_test(rate_times_hours_is_exact),
+		cmocka_unit_test(too_large_is_an_error_and_nothing_is_written),
+		cmocka_unit_test(used_is_the_smallest_request_that_would_have_served),
+		cmocka_unit_test(parts_rise_to_the_total),
+		cmocka_unit_test(fractions_are_strict_and_exact),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
