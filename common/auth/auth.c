@@ -1,0 +1,212 @@
+/* auth.c - see auth.h. */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <munge.h>
+#include <nettle/sha2.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include "common/auth/auth.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+#define SCHEME "Munge "
+#define PAYLOAD_MARK "reeve1 "
+#define PAYLOAD_SIZE (sizeof(PAYLOAD_MARK) - 1 + 2 * SHA256_DIGEST_SIZE)
+#define NSS_BUFFER_MAX (1 << 20)
+
+static munge_ctx_t ctx_free(munge_ctx_t c)
+{
+	munge_ctx_destroy(c);
+	return NULL;
+}
+DEFINE_CLEANUP(munge_ctx_t, ctx_free)
+
+static void make_payload(struct auth_text what, char buf[static PAYLOAD_SIZE + 1])
+{
+	struct sha256_ctx sha;
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	int n = sprintf(buf, PAYLOAD_MARK);
+
+	sha256_init(&sha);
+	sha256_update(&sha, strlen(what.first), (const uint8_t *)what.first);
+	sha256_update(&sha, 1, (const uint8_t *)"\n");
+	if (what.second_size)
+		sha256_update(&sha, what.second_size, (const uint8_t *)what.second);
+	sha256_digest(&sha, sizeof(digest), digest);
+	for (size_t i = 0; i < sizeof(digest); i++)
+		n += sprintf(buf + n, "%02x", digest[i]);
+}
+
+/* libmunge retries for seconds when nobody listens; an event loop cannot wait for that, so
+ * look first whether somebody does. A datagram
+ * socket finds out without disturbing munged: the kernel answers EPROTOTYPE where a stream
+ * socket is bound, ECONNREFUSED where only its file is left. */
+static int probe(const char *socket_path, struct err *err)
+{
+	struct sockaddr_un to = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = -1;
+
+	if (strlen(socket_path) >= sizeof(to.sun_path))
+		return err_set(err, -ENAMETOOLONG, "munge socket path too long: %s",
+			       socket_path);
+	strcpy(to.sun_path, socket_path);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return err_set(err, -errno, "make a socket: %m");
+	if (connect(fd, (struct sockaddr *)&to, sizeof(to)) < 0 && errno != EPROTOTYPE)
+		return err_set(err, errno == EACCES ? -EACCES : -ENOENT,
+			       "munged cannot be reached at %s: %m; start it with "
+			       "'systemctl start munge', or set MungeSocket=",
+			       socket_path);
+	return 0;
+}
+
+static int open_ctx(const char *socket_path, munge_ctx_t *ret, struct err *err)
+{
+	_cleanup_(ctx_freep) munge_ctx_t c = munge_ctx_create();
+	const char *path = NULL;
+	int r;
+
+	if (!c)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (socket_path && *socket_path &&
+	    munge_ctx_set(c, MUNGE_OPT_SOCKET, socket_path) != EMUNGE_SUCCESS)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (munge_ctx_get(c, MUNGE_OPT_SOCKET, &path) != EMUNGE_SUCCESS || !path)
+		return err_set(err, -EINVAL, "libmunge has no socket path");
+	r = probe(path, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+int auth_sign(const char *socket_path, struct auth_text what, char buf[static AUTH_HEADER_MAX],
+	      struct err *err)
+{
+	_cleanup_(ctx_freep) munge_ctx_t c = NULL;
+	_cleanup_free_ char *credential = NULL;
+	char payload[PAYLOAD_SIZE + 1];
+	munge_err_t m;
+	int r = open_ctx(socket_path, &c, err);
+
+	if (r < 0)
+		return r;
+	make_payload(what, payload);
+	m = munge_encode(&credential, c, payload, PAYLOAD_SIZE);
+	if (m != EMUNGE_SUCCESS)
+		return err_set(err, -EACCES, "munged did not sign: %s; is it running?",
+			       munge_ctx_strerror(c) ?: munge_strerror(m));
+	if (snprintf(buf, AUTH_HEADER_MAX, SCHEME "%s", credential) >= AUTH_HEADER_MAX)
+		return err_set(err, -EMSGSIZE, "munge credential longer than %d bytes",
+			       AUTH_HEADER_MAX);
+	return 0;
+}
+
+static int get_who(munge_ctx_t c, uid_t uid, gid_t gid, struct auth_who *ret, struct err *err)
+{
+	struct auth_who who = { .uid = uid, .gid = gid };
+	struct in_addr address;
+
+	if (munge_ctx_get(c, MUNGE_OPT_ADDR4, &address) != EMUNGE_SUCCESS ||
+	    !inet_ntop(AF_INET, &address, who.host, sizeof(who.host)))
+		return err_set(err, -EACCES, "the credential does not say where it was made");
+	*ret = who;
+	return 0;
+}
+
+int auth_verify(const char *socket_path, const char *header, struct auth_text what,
+		struct auth_who *ret, struct err *err)
+{
+	_cleanup_(ctx_freep) munge_ctx_t c = NULL;
+	_cleanup_free_ void *said = NULL;
+	char payload[PAYLOAD_SIZE + 1];
+	munge_err_t m;
+	uid_t uid;
+	gid_t gid;
+	int size = 0, r;
+
+	if (!header || strncmp(header, SCHEME, strlen(SCHEME)) != 0)
+		return err_set(err, -EACCES, "no munge credential");
+	if (strlen(header) >= AUTH_HEADER_MAX)
+		return err_set(err, -EACCES, "munge credential too long");
+	r = open_ctx(socket_path, &c, err);
+	if (r < 0)
+		return r;
+	m = munge_decode(header + strlen(SCHEME), c, &said, &size, &uid, &gid);
+	if (m == EMUNGE_SOCKET || m == EMUNGE_TIMEOUT)
+		return err_set(err, -ENOENT, "munged did not answer: %s", munge_strerror(m));
+	if (m != EMUNGE_SUCCESS)
+		return err_set(err, -EACCES, "%s", munge_ctx_strerror(c) ?: munge_strerror(m));
+	make_payload(what, payload);
+	if (size != PAYLOAD_SIZE || memcmp(said, payload, PAYLOAD_SIZE) != 0)
+		return err_set(err, -EACCES,
+			       "the credential was made for another request or body");
+	return get_who(c, uid, gid, ret, err);
+}
+
+/* NSS entries have no upper size: grow until one fits. */
+static int grow(char **buf, size_t *size, struct err *err)
+{
+	size_t larger = *size ? *size * 2 : 4096;
+	char *p;
+
+	if (larger > NSS_BUFFER_MAX)
+		return err_set(err, -ERANGE, "a user entry larger than %d bytes",
+			       NSS_BUFFER_MAX);
+	p = realloc(*buf, larger);
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	*buf = p;
+	*size = larger;
+	return 0;
+}
+
+int auth_user_name(uint32_t uid, char *buf, size_t size, struct err *err)
+{
+	_cleanup_free_ char *space = NULL;
+	size_t space_size = 0;
+	struct passwd entry, *found = NULL;
+	int e;
+
+	do {
+		int r = grow(&space, &space_size, err);
+
+		if (r < 0)
+			return r;
+		e = getpwuid_r(uid, &entry, space, space_size, &found);
+	} while (e == ERANGE);
+	if (!found)
+		return err_set(err, -ENOENT, "uid %u has no user name on this machine%s%s", uid,
+			       e ? ": " : "", e ? strerror(e) : "");
+	if (strlen(found->pw_name) >= size)
+		return err_set(err, -ERANGE, "the name of uid %u is too long", uid);
+	strcpy(buf, found->pw_name);
+	return 0;
+}
+
+int auth_user_lookup(const char *name, uint32_t *ret_uid, uint32_t *ret_gid, struct err *err)
+{
+	_cleanup_free_ char *space = NULL;
+	size_t space_size = 0;
+	struct passwd entry, *found = NULL;
+	int e;
+
+	do {
+		int r = grow(&space, &space_size, err);
+
+		if (r < 0)
+			return r;
+		e = getpwnam_r(name, &entry, space, space_size, &found);
+	} while (e == ERANGE);
+	if (!found)
+		return err_set(err, -ENOENT, "no user '%.64s' on this machine%s%s", name,
+			       e ? ": " : "", e ? strerror(e) : "");
+	*ret_uid = found->pw_uid;
+	*ret_gid = found->pw_gid;
+	return 0;
+}
