@@ -1,0 +1,44 @@
+/* exchange - what http.c and http_loop.c share: the steps of one exchange. Private to this
+ * room. */
+#pragma once
+#include <curl/curl.h>
+#include <stdbool.h>
+#include "common/auth/auth.h"
+#include "common/http/http.h"
+
+#define HTTP_ANSWER_MAX (64 << 20) /* an answer beyond this is not one of ours */
+
+struct http_loop;
+
+struct http_buffer {
+	char *data;
+	size_t size, room;
+};
+
+struct http {
+	char *url, *munge_socket, *ca_file; /* of the configuration */
+	long timeout_s;
+	int64_t answer_uid;
+	CURL *easy;
+	struct http_loop *loop; /* NULL until http_attach() */
+
+	/* The call under way. */
+	char *call_url;
+	char method[8];
+	long wait_s;
+	struct http_buffer sent, answer;
+	struct curl_slist *headers;
+	char credential[AUTH_HEADER_MAX], answer_credential[AUTH_HEADER_MAX];
+	char why[CURL_ERROR_SIZE];
+	bool too_large;
+};
+
+/* Sign the call and set h->easy up for it. */
+int http_prepare(struct http *h, struct http_call call, struct err *err);
+/* After the transfer: http_exchange()'s result. Releases what the call held. */
+int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *err);
+/* Release what the call held, without a result. */
+void http_forget(struct http *h);
+
+/* http_loop.c */
+struct http_loop *http_loop_free(struct http_loop *l);

@@ -1,0 +1,416 @@
+/* http.c - see http.h: configuration, the steps of an exchange, and the waiting form of it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <zlib.h>
+#include "common/err.h"
+#include "common/http/exchange.h"
+#include "common/version.h"
+#include "common/wire/wire.h"
+
+#define GZIP_FROM 1024
+#define CONNECT_TIMEOUT_S 10L
+
+/* ---- what curl calls ---- */
+
+static size_t take_body(char *data, size_t one, size_t n, void *ctx)
+{
+	struct http *h = ctx;
+	struct http_buffer *b = &h->answer;
+	size_t size = one * n, room = b->room ? b->room : 4096;
+	char *more;
+
+	if (size > HTTP_ANSWER_MAX - b->size) {
+		h->too_large = true;
+		return 0;
+	}
+	while (room < b->size + size)
+		room *= 2;
+	if (room != b->room) {
+		more = realloc(b->data, room);
+		if (!more)
+			return 0;
+		b->data = more;
+		b->room = room;
+	}
+	memcpy(b->data + b->size, data, size);
+	b->size += size;
+	return size;
+}
+
+static size_t take_header(char *line, size_t one, size_t n, void *ctx)
+{
+	static const size_t name = sizeof(AUTH_ANSWER_HEADER) - 1;
+	struct http *h = ctx;
+	size_t size = one * n, at = name + 1, end = size;
+
+	if (size <= at || line[name] != ':' || strncasecmp(line, AUTH_ANSWER_HEADER, name))
+		return size;
+	while (at < end && line[at] == ' ')
+		at++;
+	while (end > at && strchr("\r\n ", line[end - 1]))
+		end--;
+	if (end - at >= sizeof(h->answer_credential))
+		return size;
+	memcpy(h->answer_credential, line + at, end - at);
+	h->answer_credential[end - at] = '\0';
+	return size;
+}
+
+/* The programs that we start must not inherit the connection. */
+static curl_socket_t open_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *a)
+{
+	(void)ctx;
+	(void)purpose;
+	return socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
+}
+
+/* ---- open and close ---- */
+
+static int set_always(struct http *h, struct err *err)
+{
+	CURL *c = h->easy;
+	CURLcode r = 0;
+
+	/* The certificate directory is read in full on each TLS connection; the bundle is not.
+	 */
+	r |= curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+	if (h->ca_file)
+		r |= curl_easy_setopt(c, CURLOPT_CAINFO, h->ca_file);
+	r |= curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+	r |= curl_easy_setopt(c, CURLOPT_PROXY, ""); /* whatever http_proxy says */
+	r |= curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	r |= curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
+	r |= curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
+	r |= curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
+	r |= curl_easy_setopt(c, CURLOPT_USERAGENT, "reeve/" REEVE_VERSION);
+	r |= curl_easy_setopt(c, CURLOPT_ERRORBUFFER, h->why);
+	r |= curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
+	r |= curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
+	r |= curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+	r |= curl_easy_setopt(c, CURLOPT_HEADERDATA, h);
+	r |= curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+	return r ? err_set(err, -ENOSYS, "this libcurl lacks an option that Reeve needs") : 0;
+}
+
+static int check_url(const char *url, struct err *err)
+{
+	const char *host = strstr(url, "://");
+	size_t n;
+
+	if (!strncmp(url, "http://", 7) || !strncmp(url, "https://", 8)) {
+		host += 3;
+		n = strcspn(host, "/?# @");
+		if (n && (!host[n] || !strcmp(host + n, "/")))
+			return 0;
+	}
+	return err_set(err, -EINVAL,
+		       "'%.80s' is not the address of a controller; write http://HOST:8640",
+		       url);
+}
+
+static int copy_config(struct http *h, const struct http_config *c, struct err *err)
+{
+	h->timeout_s = c->timeout_s;
+	h->answer_uid = c->answer_uid;
+	h->url = strdup(c->url);
+	h->munge_socket = c->munge_socket ? strdup(c->munge_socket) : NULL;
+	h->ca_file = c->ca_file ? strdup(c->ca_file) : NULL;
+	if (!h->url || (c->munge_socket && !h->munge_socket) || (c->ca_file && !h->ca_file))
+		return err_set(err, -ENOMEM, "out of memory");
+	if (h->url[strlen(h->url) - 1] == '/')
+		h->url[strlen(h->url) - 1] = '\0';
+	return 0;
+}
+
+int http_open(const struct http_config *c, struct http **ret, struct err *err)
+{
+	_cleanup_(http_closep) struct http *h = NULL;
+	int r = check_url(c->url, err);
+
+	if (r < 0)
+		return r;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = copy_config(h, c, err);
+	if (r < 0)
+		return r;
+	if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(h->easy = curl_easy_init()))
+		return err_set(err, -ENOMEM, "libcurl cannot be initialised");
+	r = set_always(h, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(h);
+	return 0;
+}
+
+struct http *http_close(struct http *h)
+{
+	if (!h)
+		return NULL;
+	if (h->loop)
+		http_cancel(h);
+	http_forget(h);
+	if (h->easy)
+		curl_easy_cleanup(h->easy);
+	h->loop = http_loop_free(h->loop);
+	free(h->url);
+	free(h->munge_socket);
+	free(h->ca_file);
+	free(h->answer.data);
+	free(h);
+	return NULL;
+}
+
+void http_forget(struct http *h)
+{
+	if (h->easy) {
+		curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
+		curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, NULL);
+	}
+	curl_slist_free_all(h->headers);
+	h->headers = NULL;
+	free(h->sent.data);
+	h->sent = (struct http_buffer){ 0 };
+	free(h->call_url);
+	h->call_url = NULL;
+	h->answer.size = 0;
+	if (h->answer.room > 1 << 20) { /* one large answer is not kept for ever */
+		free(h->answer.data);
+		h->answer = (struct http_buffer){ 0 };
+	}
+}
+
+/* ---- the request ---- */
+
+static int gzip(struct http_buffer *b, struct err *err)
+{
+	z_stream z = { 0 };
+	struct http_buffer out = { 0 };
+	int r;
+
+	if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return err_set(err, -ENOMEM, "out of memory");
+	out.room = deflateBound(&z, b->size);
+	out.data = malloc(out.room);
+	z.next_in = (unsigned char *)b->data;
+	z.avail_in = (unsigned)b->size;
+	z.next_out = (unsigned char *)out.data;
+	z.avail_out = (unsigned)out.room;
+	r = out.data ? deflate(&z, Z_FINISH) : Z_MEM_ERROR;
+	out.size = z.total_out;
+	deflateEnd(&z);
+	if (r != Z_STREAM_END) {
+		free(out.data);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	free(b->data);
+	*b = out;
+	return 0;
+}
+
+__attribute__((format(printf, 2, 3))) static int add_header(struct http *h, const char *fmt,
+							    ...)
+{
+	char line[AUTH_HEADER_MAX + 64];
+	struct curl_slist *more;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	more = curl_slist_append(h->headers, line);
+	if (!more)
+		return -ENOMEM;
+	h->headers = more;
+	return 0;
+}
+
+/* Body, its signature, the headers. The signature is over the plain body. */
+static int make_message(struct http *h, struct http_call call, struct err *err)
+{
+	_cleanup_free_ char *first = NULL;
+	struct auth_text text;
+	bool zipped;
+	int r;
+
+	if (call.body) {
+		h->sent.data = wire_format(call.body);
+		if (!h->sent.data)
+			return err_set(err, -ENOMEM, "out of memory");
+		h->sent.size = strlen(h->sent.data);
+	}
+	if (asprintf(&first, "%s %s", call.method, call.path) < 0 ||
+	    asprintf(&h->call_url, "%s%s", h->url, call.path) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	text = (struct auth_text){ first, h->sent.data ? h->sent.data : "", h->sent.size };
+	r = auth_sign(h->munge_socket, text, h->credential, err);
+	if (r < 0)
+		return r;
+	zipped = h->sent.size > GZIP_FROM;
+	if (zipped && (r = gzip(&h->sent, err)) < 0)
+		return r;
+	r = add_header(h, AUTH_REQUEST_HEADER ": %s", h->credential);
+	r |= add_header(h, "Expect:"); /* do not wait for "100 Continue" */
+	if (call.body)
+		r |= add_header(h, "Content-Type: application/json");
+	if (zipped)
+		r |= add_header(h, "Content-Encoding: gzip");
+	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+static void set_call(struct http *h)
+{
+	CURL *c = h->easy;
+
+	curl_easy_setopt(c, CURLOPT_URL, h->call_url);
+	curl_easy_setopt(c, CURLOPT_HTTPHEADER, h->headers);
+	curl_easy_setopt(c, CURLOPT_TIMEOUT, h->timeout_s ? h->timeout_s + h->wait_s : 0L);
+	if (!strcmp(h->method, "GET")) {
+		curl_easy_setopt(c, CURLOPT_HTTPGET, 1L);
+		return;
+	}
+	curl_easy_setopt(c, CURLOPT_POST, 1L);
+	curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->sent.size);
+	curl_easy_setopt(c, CURLOPT_POSTFIELDS, h->sent.data ? h->sent.data : "");
+}
+
+int http_prepare(struct http *h, struct http_call call, struct err *err)
+{
+	int r;
+
+	http_forget(h);
+	h->too_large = false;
+	h->answer_credential[0] = h->why[0] = '\0';
+	h->wait_s = call.wait_s;
+	if (strcmp(call.method, "GET") && strcmp(call.method, "POST"))
+		return err_set(err, -EINVAL, "method %.16s is not spoken", call.method);
+	strcpy(h->method, call.method);
+	r = make_message(h, call, err);
+	if (r < 0) {
+		http_forget(h);
+		return r;
+	}
+	set_call(h);
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+static int no_answer(const struct http *h, CURLcode code, struct err *err)
+{
+	const char *why = h->why[0] ? h->why : curl_easy_strerror(code);
+	long os_errno = 0;
+
+	curl_easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os_errno);
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return err_set(err, -EHOSTUNREACH,
+			       "cannot reach the controller at %s: %s; check the host name in "
+			       "Controller=",
+			       h->url, why);
+	case CURLE_COULDNT_CONNECT:
+		return err_set(err, os_errno ? -(int)os_errno : -ECONNREFUSED,
+			       "cannot reach the controller at %s: %s; check that "
+			       "reeve-controller runs there and that Controller= names it",
+			       h->url, os_errno ? strerror((int)os_errno) : why);
+	case CURLE_OPERATION_TIMEDOUT:
+		return err_set(err, -ETIMEDOUT, "the controller at %s does not answer: %s",
+			       h->url, why);
+	case CURLE_OUT_OF_MEMORY:
+		return err_set(err, -ENOMEM, "out of memory");
+	case CURLE_WRITE_ERROR:
+		if (h->too_large)
+			return err_set(err, -EPROTO, "the answer of %s is larger than %d MiB",
+				       h->url, HTTP_ANSWER_MAX >> 20);
+		/* fall through */
+	default:
+		return err_set(err, -EPROTO, "no usable answer from %s: %s", h->call_url, why);
+	}
+}
+
+/* A refusal in the protocol's own form becomes "message; remedy". */
+static void put_refusal(const struct http *h, long status, const json_t *answer,
+			struct err *err)
+{
+	const json_t *e = json_object_get(answer, "error");
+	const char *message = json_string_value(json_object_get(e, "message"));
+	const char *remedy = json_string_value(json_object_get(e, "remedy"));
+
+	if (!message)
+		err_set(err, 0, "%s answers %ld to %s; is that a Reeve controller?", h->url,
+			status, h->method);
+	else
+		err_set(err, 0, "%s%s%s", message, remedy && *remedy ? "; " : "",
+			remedy ? remedy : "");
+}
+
+static int check_signature(const struct http *h, struct err *err)
+{
+	struct auth_text text = { h->credential, h->answer.data ? h->answer.data : "",
+				  h->answer.size };
+	struct auth_who who;
+	int r;
+
+	if (h->answer_uid < 0)
+		return 0;
+	if (!h->answer_credential[0])
+		return err_set(err, -EACCES, "the answer of %s is not signed", h->url);
+	r = auth_verify(h->munge_socket, h->answer_credential, text, &who, err);
+	if (r < 0)
+		return err_prefix(err, r, "the answer of %s", h->url);
+	if (who.uid != h->answer_uid)
+		return err_set(err, -EACCES,
+			       "the answer of %s is signed by uid %u, not by the controller's "
+			       "uid %lld; check ControllerUser=",
+			       h->url, who.uid, (long long)h->answer_uid);
+	return 0;
+}
+
+static int read_answer(struct http *h, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	long status = 0;
+	int r;
+
+	curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
+	r = wire_parse(h->answer.data ? h->answer.data : "", h->answer.size, &answer, err);
+	if (status < 200 || status > 299) {
+		put_refusal(h, status, answer, err);
+		*ret = TAKE_PTR(answer);
+		return status > 0 ? (int)status : -EPROTO;
+	}
+	if (r < 0)
+		return err_prefix(err, r == -EINVAL ? -EPROTO : r, "the answer of %s",
+				  h->call_url);
+	r = check_signature(h, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(answer);
+	return 0;
+}
+
+int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *err)
+{
+	int r;
+
+	*ret_answer = NULL;
+	r = code ? no_answer(h, code, err) : read_answer(h, ret_answer, err);
+	http_forget(h);
+	return r;
+}
+
+int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, struct err *err)
+{
+	int r;
+
+	*ret_answer = NULL;
+	r = http_prepare(h, call, err);
+	if (r < 0)
+		return r;
+	return http_finish(h, curl_easy_perform(h->easy), ret_answer, err);
+}

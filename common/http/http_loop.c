@@ -1,0 +1,181 @@
+/* http_loop.c - see http.h: the same exchange, driven by an sd-event loop. */
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <systemd/sd-event.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "common/http/exchange.h"
+
+struct http_loop {
+	struct http *http;
+	sd_event *event;
+	sd_event_source *timer;
+	CURLM *multi;
+	bool busy;
+	http_done_fn done;
+	void *ctx;
+};
+
+/* The call is over: hand its result on. Nothing may touch `l` after done(), which may start
+ * the next call or close everything. */
+static void finish(struct http_loop *l, CURLcode code)
+{
+	struct err err = { "" };
+	json_t *answer = NULL;
+	int r;
+
+	curl_multi_remove_handle(l->multi, l->http->easy);
+	l->busy = false;
+	r = http_finish(l->http, code, &answer, &err);
+	l->done(l->ctx, r, answer, &err);
+}
+
+static void drive(struct http_loop *l, curl_socket_t fd, int what)
+{
+	CURLMsg *msg;
+	int left, running;
+
+	curl_multi_socket_action(l->multi, fd, what, &running);
+	msg = curl_multi_info_read(l->multi, &left);
+	if (msg && msg->msg == CURLMSG_DONE && l->busy)
+		finish(l, msg->data.result);
+}
+
+static int on_io(sd_event_source *s, int fd, uint32_t revents, void *ctx)
+{
+	int what = 0;
+
+	(void)s;
+	if (revents & EPOLLIN)
+		what |= CURL_CSELECT_IN;
+	if (revents & EPOLLOUT)
+		what |= CURL_CSELECT_OUT;
+	if (revents & (EPOLLERR | EPOLLHUP))
+		what |= CURL_CSELECT_ERR;
+	drive(ctx, fd, what);
+	return 0;
+}
+
+static int on_timer(sd_event_source *s, uint64_t usec, void *ctx)
+{
+	(void)s;
+	(void)usec;
+	drive(ctx, CURL_SOCKET_TIMEOUT, 0);
+	return 0;
+}
+
+/* curl: watch this socket so, or no more. `source` is what was assigned to the socket. */
+static int want_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *source)
+{
+	struct http_loop *l = ctx;
+	sd_event_source *s = source;
+	uint32_t events = 0;
+
+	(void)easy;
+	if (what == CURL_POLL_REMOVE) {
+		sd_event_source_disable_unref(s);
+		curl_multi_assign(l->multi, fd, NULL);
+		return 0;
+	}
+	if (what & CURL_POLL_IN)
+		events |= EPOLLIN;
+	if (what & CURL_POLL_OUT)
+		events |= EPOLLOUT;
+	if (s)
+		return sd_event_source_set_io_events(s, events) < 0 ? -1 : 0;
+	if (sd_event_add_io(l->event, &s, fd, events, on_io, l) < 0)
+		return -1;
+	sd_event_source_set_description(s, "http");
+	curl_multi_assign(l->multi, fd, s);
+	return 0;
+}
+
+/* curl: call me in so many milliseconds; -1: not at all. */
+static int want_timer(CURLM *multi, long ms, void *ctx)
+{
+	struct http_loop *l = ctx;
+
+	(void)multi;
+	if (ms < 0)
+		return sd_event_source_set_enabled(l->timer, SD_EVENT_OFF) < 0 ? -1 : 0;
+	if (sd_event_source_set_time_relative(l->timer, (uint64_t)ms * 1000) < 0)
+		return -1;
+	return sd_event_source_set_enabled(l->timer, SD_EVENT_ONESHOT) < 0 ? -1 : 0;
+}
+
+struct http_loop *http_loop_free(struct http_loop *l)
+{
+	if (!l)
+		return NULL;
+	if (l->multi)
+		curl_multi_cleanup(l->multi);
+	sd_event_source_disable_unref(l->timer);
+	sd_event_unref(l->event);
+	free(l);
+	return NULL;
+}
+
+int http_attach(struct http *h, struct sd_event *event, struct err *err)
+{
+	struct http_loop *l;
+	int r;
+
+	if (h->loop)
+		return err_set(err, -EBUSY, "already attached to an event loop");
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return err_set(err, -ENOMEM, "out of memory");
+	l->http = h;
+	l->event = sd_event_ref(event);
+	l->multi = curl_multi_init();
+	r = l->multi ? sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0, 1000,
+						  on_timer, l)
+		     : -ENOMEM;
+	if (r >= 0)
+		r = sd_event_source_set_enabled(l->timer, SD_EVENT_OFF);
+	if (r < 0) {
+		http_loop_free(l);
+		return err_set(err, r, "attach to the event loop: %s", strerror(-r));
+	}
+	curl_multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+	curl_multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
+	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+	curl_multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
+	h->loop = l;
+	return 0;
+}
+
+int http_start(struct http *h, struct http_call call, http_done_fn done, void *ctx,
+	       struct err *err)
+{
+	struct http_loop *l = h->loop;
+	CURLMcode m;
+	int r;
+
+	if (!l)
+		return err_set(err, -EINVAL, "not attached to an event loop");
+	if (l->busy)
+		return err_set(err, -EBUSY, "a call is under way");
+	r = http_prepare(h, call, err);
+	if (r < 0)
+		return r;
+	l->done = done;
+	l->ctx = ctx;
+	l->busy = true;
+	m = curl_multi_add_handle(l->multi, h->easy);
+	if (m == CURLM_OK)
+		return 0;
+	l->busy = false;
+	http_forget(h);
+	return err_set(err, -ENOMEM, "libcurl: %s", curl_multi_strerror(m));
+}
+
+void http_cancel(struct http *h)
+{
+	if (!h->loop || !h->loop->busy)
+		return;
+	h->loop->busy = false;
+	curl_multi_remove_handle(h->loop->multi, h->easy);
+	http_forget(h);
+}
