@@ -1,0 +1,31 @@
+#!/bin/sh
+# deps.sh - install what building and testing Reeve need, from Debian's own packages. Safe to run
+# again: it looks first, and asks apt only for what is missing.
+set -eu
+packages='
+	build-essential clang llvm bpftool pkg-config
+	libbpf-dev libelf-dev zlib1g-dev libsystemd-dev libcgroup-dev libhwloc-dev
+	libmicrohttpd-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
+	libsqlite3-dev libsmartcols-dev nettle-dev linux-libc-dev xfslibs-dev
+	libcmocka-dev libclang-rt-14-dev clang-format scdoc
+	qemu-system-x86 mmdebstrap e2fsprogs xfsprogs busybox-static cpio zstd kmod
+	curl util-linux procps sqlite3'
+missing=
+for p in $packages; do
+	dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed ||
+		missing="$missing $p"
+done
+[ -n "$missing" ] || exit 0
+if ! command -v apt-get >/dev/null; then
+	echo "deps: this is not Debian: install the equivalents of:$missing" >&2
+	exit 1
+fi
+if [ "$(id -u)" -ne 0 ]; then
+	echo "deps: run as root once, or: sudo apt-get install$missing" >&2
+	exit 1
+fi
+echo "deps: installing$missing" >&2
+export DEBIAN_FRONTEND=noninteractive
+apt-get update -qq
+# munge's and dbus's services must not start on a build machine that has none.
+apt-get install -y -qq --no-install-recommends $missing >/dev/null

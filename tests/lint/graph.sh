@@ -1,0 +1,49 @@
+#!/bin/sh
+# graph.sh - fail when an include points up or sideways, when object files form a cycle, or when
+# a pure object needs something impure.      usage: graph.sh OBJDIR (from the repository root)
+set -eu
+obj=$1
+bad=0
+say() { echo "lint: $*"; bad=1; }
+
+# 1. includes, by tests/lint/layers.txt
+up=$(find common agent controller cli -name '*.[ch]' -print0 | xargs -0 awk '
+	function dir(p) { sub(/\/[^\/]*$/, "", p); return p }
+	function top(p) { sub(/\/.*/, "", p); return p }
+	BEGIN { while ((getline l < "tests/lint/layers.txt") > 0) if (l !~ /^#/) {
+		split(l, f, " "); layer[f[2]] = f[1] } }
+	/^#include "/ {
+		split($0, q, "\""); to = dir(q[2]); from = dir(FILENAME)
+		if (q[2] ~ /\.skel\.h$/ || q[2] !~ /\// || from == to) next
+		if (!(from in layer)) { print FILENAME ": its room is not in tests/lint/layers.txt"; next }
+		if (!(to in layer)) { print FILENAME ": includes " q[2] ", whose room is not in tests/lint/layers.txt"; next }
+		if (layer[to] >= layer[from]) print FILENAME ": includes upwards: " q[2]
+		a = top(from); b = top(to)
+		if (a != b && b != "common" && b != "bpf" && !(a == "cli" && to == "controller/policy"))
+			print FILENAME ": reaches into " b ": " q[2]
+	}')
+[ -z "$up" ] || say "$up"
+
+# 2. link-level cycles: who needs a symbol that whom defines, through tsort(1)
+for half in agent controller cli; do
+	loops=$(find "$obj/common" "$obj/$half" -name '*.o' ! -path '*/launch/*' -print0 2>/dev/null | xargs -0 nm -gA | awk '
+		{ split($1, a, ":"); o = a[1]; s = $NF; k = $(NF-1) }
+		s == "main" { next }
+		k == "U" { need[o "|" s]; next }
+		k != "U" { def[s] = o }
+		END { for (n in need) { split(n, p, "|"); if (p[2] in def && def[p[2]] != p[1]) print p[1], def[p[2]] } }
+		' | tsort 2>&1 >/dev/null || true)
+	[ -z "$loops" ] || say "$half: object files need each other: $loops"
+done
+
+# 3. purity: no mutable variable, nothing needed but each other, memory, strings and maths
+pure=$(find "$obj/common/model" "$obj/agent/admit" "$obj/controller/policy" -name '*.o' 2>/dev/null)
+libc='^(mem(cpy|move|set|cmp|chr)|str(len|n?cmp|n?dup|chr|rchr|nlen|spn|cspn|str|to[u]?ll)|sigabbrev_np|v?snprintf|qsort|bsearch|malloc|calloc|realloc|free|exp2?l?|log2?l?|powl?|fabsl?|__v?snprintf_chk|__mem(cpy|set|move)_chk|__str(n?cpy|n?cat)_chk|__(stack_chk|chk)_fail|__errno_location|__ctype_[a-z]*_loc|_GLOBAL_OFFSET_TABLE_|__(u?div|u?mod|u?divmod)ti[34]|__popcountdi2)$'
+ours=$(nm -g --defined-only $pure $obj/common/err.o | awk 'NF == 3 { print $3 }' | sort -u)
+for o in $pure; do
+	impure=$(nm -u "$o" | awk '{ print $NF }' | grep -Ev "$libc" | grep -Fvx "$ours" || true)
+	state=$(objdump -t "$o" | awk '/ O / && $4 ~ /^\.(data|bss)/ && $4 !~ /^\.data\.rel\.ro/ || / O .*\*COM\*/ { print $NF }')
+	[ -z "$impure" ] || say "$o is in a pure room but needs:" $impure
+	[ -z "$state" ] || say "$o is in a pure room but has a mutable variable:" $state
+done
+exit $bad

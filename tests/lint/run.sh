@@ -1,0 +1,16 @@
+#!/bin/sh
+# run.sh - the lints, as TAP.
+n=0 bad=0
+for what in "graph.sh build" sizes.sh text.sh; do
+	n=$((n + 1))
+	# shellcheck disable=SC2086
+	if out=$(tests/lint/$what 2>&1); then
+		echo "ok $n - ${what%% *}"
+	else
+		bad=1
+		echo "$out"
+		echo "not ok $n - ${what%% *}"
+	fi
+done
+echo "1..$n"
+exit $bad
