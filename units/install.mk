@@ -1,0 +1,16 @@
+# install.mk - where things go. DESTDIR for packages; PREFIX is /usr.
+INSTALL   ?= install
+unitdir    = $(DESTDIR)$(PREFIX)/lib/systemd/system
+libexecdir = $(DESTDIR)$(PREFIX)/libexec/reeve
+
+install: all
+	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $O/bin/reeve
+	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-agent $O/bin/reeve-controller
+	$(INSTALL) -D -m 755 -t $(libexecdir) $O/bin/reeve-launch
+	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
+		units/reeve.slice
+	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf
+	$(INSTALL) -D -m 644 units/tmpfiles.conf $(DESTDIR)$(PREFIX)/lib/tmpfiles.d/reeve.conf
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/dbus-1/system.d units/org.reeve.Agent1.conf
+	$(INSTALL) -D -m 644 -t $(DESTDIR)/etc/reeve units/agent.conf units/controller.conf \
+		units/reeve.conf
