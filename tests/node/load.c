@@ -136,7 +136,7 @@ static int do_stack(char **argv)
 static int do_exec(char **argv)
 {
 	long n = arg(argv, 0, 0);
-	char next[16];
+	char next[24];
 	char *again[] = { (char *)"load", (char *)"exec", next, NULL };
 
 	if (n > 400)
