@@ -18,19 +18,31 @@ struct getopt_table {
 	int n;
 };
 
+static bool has_name(const struct getopt_table *t, const char *name)
+{
+	for (int i = 0; i < t->n; i++)
+		if (!strcmp(t->options[i]->name, name))
+			return true;
+	return false;
+}
+
 static void add_options(struct getopt_table *t, const struct verb_option *from)
 {
 	size_t end = strlen(t->shorts);
+	bool letter;
 
 	for (const struct verb_option *o = from; o && o->name && t->n < OPTIONS_MAX; o++) {
+		if (has_name(t, o->name))
+			continue;
+		letter = o->letter && !strchr(t->shorts, o->letter);
 		t->options[t->n] = o;
 		t->longs[t->n] = (struct option){
 			.name = o->name,
 			.has_arg = o->arg ? required_argument : no_argument,
-			.val = o->letter ? (unsigned char)o->letter : LONG_ONLY + t->n,
+			.val = letter ? (unsigned char)o->letter : LONG_ONLY + t->n,
 		};
 		t->n++;
-		if (!o->letter)
+		if (!letter)
 			continue;
 		t->shorts[end++] = o->letter;
 		if (o->arg)
@@ -171,10 +183,10 @@ const struct verb *verb_find(const struct verb_tool *tool, const char *name, str
 	struct nearest near;
 
 	nearest_init(&near, name);
-	for (const struct verb *v = tool->verbs; v->name; v++) {
-		if (!strcmp(v->name, name))
-			return v;
-		nearest_offer(&near, v->name);
+	for (const struct verb *const *v = tool->verbs; *v; v++) {
+		if (!strcmp((*v)->name, name))
+			return *v;
+		nearest_offer(&near, (*v)->name);
 	}
 	if (nearest_word(&near))
 		err_set(err, -EINVAL, "unknown command '%.40s'; did you mean '%s %s'?", name,

@@ -21,7 +21,6 @@ struct verb_option {
 
 struct verb_call;
 
-/* Tables end with a verb without a name. */
 struct verb {
 	const char *name, *args;	   /* "job", "ID" */
 	const char *help;		   /* one line, without a full stop */
@@ -34,11 +33,13 @@ struct verb {
 };
 
 struct verb_tool {
-	const char *name, *help; /* "reeve", one line */
-	const char *details;	 /* for the tool's own help and man page; NULL: none */
-	const char *footer;	 /* exit status; shown in every help */
-	const struct verb *verbs;
-	const struct verb_option *common; /* options of every verb; should have "help" */
+	const char *name, *help;	 /* "reeve", one line */
+	const char *details;		 /* for the tool's own help and man page; NULL: none */
+	const char *footer;		 /* exit status; shown in every help */
+	const struct verb *const *verbs; /* ends with NULL */
+	/* Options of every verb; should have "help". A verb's own option of the same name or
+	 * letter hides the common one's. */
+	const struct verb_option *common;
 };
 
 struct verb_given {

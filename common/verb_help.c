@@ -6,9 +6,9 @@
 
 static bool is_single(const struct verb_tool *tool)
 {
-	const struct verb *v = tool->verbs;
+	const struct verb *const *v = tool->verbs;
 
-	return v[0].name && !v[1].name && !strcmp(v[0].name, tool->name);
+	return v[0] && !v[1] && !strcmp(v[0]->name, tool->name);
 }
 
 /* Indented text: each line of it behind `indent` blanks. */
@@ -39,12 +39,25 @@ static void print_wrapped(const char *text, int column, FILE *to)
 	fputc('\n', to);
 }
 
-static void print_options(const struct verb_option *options, FILE *to)
+/* Is the common option's name (or letter, where asked for) taken by the verb's own? */
+static bool is_hidden(const struct verb_option *own, const char *name, char letter)
+{
+	for (; own && own->name; own++)
+		if ((name && !strcmp(own->name, name)) || (letter && own->letter == letter))
+			return true;
+	return false;
+}
+
+/* `own`: the options that hide some of `options`, or NULL. */
+static void print_options(const struct verb_option *options, const struct verb_option *own,
+			  FILE *to)
 {
 	int n;
 
 	for (const struct verb_option *o = options; o && o->name; o++) {
-		if (o->letter)
+		if (is_hidden(own, o->name, 0))
+			continue;
+		if (o->letter && !is_hidden(own, NULL, o->letter))
 			n = fprintf(to, "  -%c, --%s", o->letter, o->name);
 		else
 			n = fprintf(to, "      --%s", o->name);
@@ -67,12 +80,12 @@ static void help_of_verb(const struct verb_tool *tool, const struct verb *v, FIL
 		fprintf(to, "\n%s\n", v->details);
 	if (v->options && v->options->name) {
 		fprintf(to, "\nOptions:\n");
-		print_options(v->options, to);
+		print_options(v->options, NULL, to);
 	}
 	if (tool->common && tool->common->name) {
 		fprintf(to, is_single(tool) && !v->options ? "\nOptions:\n"
 							   : "\nOptions of every command:\n");
-		print_options(tool->common, to);
+		print_options(tool->common, v->options, to);
 	}
 	if (v->examples) {
 		fprintf(to, "\nExamples:\n");
@@ -85,15 +98,15 @@ static void help_of_verb(const struct verb_tool *tool, const struct verb *v, FIL
 void verb_help(const struct verb_tool *tool, const struct verb *v, FILE *to)
 {
 	if (!v && is_single(tool))
-		v = tool->verbs;
+		v = tool->verbs[0];
 	if (v) {
 		help_of_verb(tool, v, to);
 		return;
 	}
 	fprintf(to, "Usage: %s COMMAND [OPTION]... [ARGUMENT]...\n%s.\n\nCommands:\n",
 		tool->name, tool->help);
-	for (v = tool->verbs; v->name; v++)
-		fprintf(to, "  %-10s %s\n", v->name, v->help);
+	for (const struct verb *const *p = tool->verbs; *p; p++)
+		fprintf(to, "  %-10s %s\n", (*p)->name, (*p)->help);
 	if (tool->details)
 		fprintf(to, "\n%s\n", tool->details);
 	fprintf(to, "\n'%s help COMMAND' or '%s COMMAND --help' says more, with examples.\n",
@@ -102,10 +115,13 @@ void verb_help(const struct verb_tool *tool, const struct verb *v, FILE *to)
 		fprintf(to, "\n%s\n", tool->footer);
 }
 
-static void option_words(const struct verb_option *options, FILE *to)
+static void option_words(const struct verb_option *options, const struct verb_option *own,
+			 FILE *to)
 {
 	for (const struct verb_option *o = options; o && o->name; o++) {
-		if (o->letter)
+		if (is_hidden(own, o->name, 0))
+			continue;
+		if (o->letter && !is_hidden(own, NULL, o->letter))
 			fprintf(to, "-%c%s%s\n", o->letter, o->arg ? "=" : "",
 				o->words ? o->words : "");
 		fprintf(to, "--%s%s%s\n", o->name, o->arg ? "=" : "", o->words ? o->words : "");
@@ -115,12 +131,12 @@ static void option_words(const struct verb_option *options, FILE *to)
 void verb_words(const struct verb_tool *tool, const struct verb *v, FILE *to)
 {
 	if (v) {
-		option_words(v->options, to);
-		option_words(tool->common, to);
+		option_words(v->options, NULL, to);
+		option_words(tool->common, v->options, to);
 		return;
 	}
-	for (v = tool->verbs; v->name; v++)
-		fprintf(to, "%s\n", v->name);
+	for (const struct verb *const *p = tool->verbs; *p; p++)
+		fprintf(to, "%s\n", (*p)->name);
 }
 
 /* ---- scdoc(5) ---- */
@@ -160,7 +176,9 @@ static void scdoc_literal(const char *text, FILE *to)
 void verb_scdoc(const struct verb_tool *tool, FILE *to)
 {
 	fprintf(to, "# COMMANDS\n\n");
-	for (const struct verb *v = tool->verbs; v->name; v++) {
+	for (const struct verb *const *p = tool->verbs; *p; p++) {
+		const struct verb *v = *p;
+
 		fprintf(to, "## %s %s ", tool->name, v->name);
 		print_escaped(v->args ? v->args : "", to);
 		fprintf(to, "\n\n");
