@@ -1,0 +1,40 @@
+/* final.h - the record of how a job ended, as reeve-launch --final left it.
+ *
+ * It is written at every end of a job's unit, also while the agent is away, and holds the last
+ * counters of the job's cgroup, which is gone when the agent reads them.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/model/job.h"
+
+struct err;
+
+#define FINAL_SIZE_MAX 131072
+
+struct final {
+	int64_t job;
+	int32_t attempt;
+	char boot[40];
+	int64_t boottime_ns, realtime_ns; /* when the record was written */
+	char result[32], code[16], status[32];
+	int64_t oom_kills; /* memory.events: processes killed for the memory limit */
+	int64_t pids_max;  /* pids.events: forks refused at the limit */
+	struct usage usage;
+};
+
+/* Pure. -EINVAL: not a whole record of this version. Unknown lines are passed over. */
+int final_parse(const char *text, size_t size, struct final *ret, struct err *err);
+/* DIR/JOB-ATTEMPT. -ENOENT: none yet. */
+int final_load(const char *dir, int64_t job, int32_t attempt, struct final *ret,
+	       struct err *err);
+void final_remove(const char *dir, int64_t job, int32_t attempt);
+
+/* The end as the record alone tells it: exited, signaled, or the memory limit when the kernel
+ * killed for it. What the agent saw itself is better: the caller keeps that. */
+void final_end(const struct final *f, struct job_end *ret);
+/* For a job whose program was never reached: was it the unit that could not be set up?
+ * Then *ret gets END_FAILED with the words. (A user's program may exit with the same number.)
+ */
+bool final_is_setup_failure(const struct final *f, struct job_end *ret);

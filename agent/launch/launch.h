@@ -1,0 +1,51 @@
+/* launch.h - the small program that runs inside a job's unit, in three roles.
+ *
+ *	reeve-launch SOCKET				ask the agent for the plan, become the
+ *job reeve-launch --final DIR JOB ATTEMPT		write how the job ended, also without
+ *agent reeve-launch --supervise FILE			stand in for systemd where there is none
+ *
+ * libc only: it starts fast and has little to go wrong.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "agent/launch/plan.h"
+
+struct err;
+
+/* What a launcher exits with that could not start the program; the reason goes to the agent. */
+#define LAUNCH_EXIT_FAILED 125
+
+/* Becomes the user's program. Returns only LAUNCH_EXIT_FAILED. */
+int launch_main(const char *socket_path);
+
+/* Opens output, changes directory. Negative: err has the sentence for the user. */
+struct launch_files {
+	int out, err;
+	struct plan_opened opened;
+};
+int launch_files_open(const struct plan *p, struct launch_files *ret, struct err *err);
+/* Onto 0, 1 and 2; the descriptors are consumed. */
+int launch_files_use(struct launch_files *f, struct err *err);
+void launch_files_close(struct launch_files *f);
+
+/* Refuse for this process and all its children what `deny` (enum plan_deny) names.
+ * -EOPNOTSUPP on an architecture without a table. */
+int launch_seccomp(uint32_t deny, struct err *err);
+
+/* How the main process ended, in systemd's words. */
+struct final_cause {
+	const char *result; /* success, exit-code, signal, oom-kill, timeout ... */
+	const char *code;   /* exited, killed, dumped */
+	const char *status; /* "0" or "KILL" */
+};
+struct final_place {
+	const char *dir, *cgroup; /* cgroup NULL: this process's own */
+	int64_t job, attempt;
+};
+/* Writes DIR/JOB-ATTEMPT by rename. -errno with words. */
+int final_write(struct final_place at, struct final_cause cause, struct err *err);
+int final_main(char **argv);
+
+/* Runs until the job of the spec is over and its final record written. */
+int supervise_main(const char *spec_path);

@@ -1,0 +1,25 @@
+/* main.c - roles of reeve-launch; see launch.h. */
+#include <stdio.h>
+#include <string.h>
+#include "agent/launch/launch.h"
+
+static int usage(FILE *to, int status)
+{
+	fputs("usage: reeve-launch SOCKET | --final DIR JOB ATTEMPT | --supervise FILE\n"
+	      "Started by reeve-agent inside the unit of a job; not meant to be typed.\n",
+	      to);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
+		return usage(stdout, 0);
+	if (argc == 5 && !strcmp(argv[1], "--final"))
+		return final_main(argv + 2);
+	if (argc == 3 && !strcmp(argv[1], "--supervise"))
+		return supervise_main(argv[2]);
+	if (argc == 2 && argv[1][0] == '/')
+		return launch_main(argv[1]);
+	return usage(stderr, 2);
+}

@@ -1,0 +1,276 @@
+/* supervise.c - stands in for systemd on hosts without it: one process a job, above the job's
+ * cgroup, that outlives the agent, makes the job's view of the file system, waits for the main
+ * process, ends what it left behind and writes the final record.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "agent/launch/launch.h"
+#include "agent/launch/supervise.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+static int write_file(const char *dir, const char *name, const char *text)
+{
+	char path[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+static int is_populated(int events_fd)
+{
+	char text[256];
+	ssize_t n = pread(events_fd, text, sizeof(text) - 1, 0);
+
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	return strstr(text, "populated 1") != NULL;
+}
+
+static int bind_over(const char *from, const char *to, struct err *err)
+{
+	if (!from[0])
+		return 0;
+	if (mount(from, to, NULL, MS_BIND, NULL) < 0)
+		return err_set(err, -errno, "mount %s over %s: %m", from, to);
+	return 0;
+}
+
+static int hide(const char *path, struct err *err)
+{
+	if (access(path, F_OK))
+		return 0;
+	if (mount("none", path, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=4k,mode=000"))
+		return err_set(err, -errno, "hide %s: %m", path);
+	return 0;
+}
+
+static int cgroup_read_only(struct err *err)
+{
+	const char *path = "/sys/fs/cgroup";
+
+	if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) < 0 ||
+	    mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV,
+		  NULL) < 0)
+		return err_set(err, -errno, "make %s read-only: %m", path);
+	return 0;
+}
+
+static int make_view(const struct supervise_spec *s, struct err *err)
+{
+	char options[64];
+	int r;
+
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return err_set(err, -errno, "make a mount namespace: %m");
+	r = bind_over(s->tmp, "/tmp", err);
+	if (!r)
+		r = bind_over(s->var_tmp, "/var/tmp", err);
+	if (!r)
+		r = cgroup_read_only(err);
+	for (size_t i = 0; !r && i < ARRAY_LEN(supervise_hidden); i++)
+		r = hide(supervise_hidden[i], err);
+	if (r < 0 || !s->shm_bytes)
+		return r;
+	snprintf(options, sizeof(options), "mode=1777,size=%llu",
+		 (unsigned long long)s->shm_bytes);
+	if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
+		return err_set(err, -errno, "mount /dev/shm: %m");
+	return 0;
+}
+
+static int become_user(const struct supervise_spec *s, struct err *err)
+{
+	struct rlimit core = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &core) < 0 ||
+	    setgroups((size_t)s->n_groups, s->groups) < 0 ||
+	    setresgid(s->gid, s->gid, s->gid) < 0 || setresuid(s->uid, s->uid, s->uid) < 0)
+		return err_set(err, -errno, "become user %u: %m", s->uid);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "give up new privileges: %m");
+	return 0;
+}
+
+static void child(const struct supervise_spec *s)
+{
+	sigset_t none;
+	struct err err;
+	int r = write_file(s->cgroup, "cgroup.procs", "0");
+
+	if (r < 0)
+		err_set(&err, r, "enter %s: %s", s->cgroup, strerror(-r));
+	setsid();
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (!r)
+		r = make_view(s, &err);
+	if (!r)
+		r = become_user(s, &err);
+	if (!r) {
+		execl("/proc/self/exe", "reeve-launch", s->socket, (char *)NULL);
+		err_set(&err, -errno, "start the launcher: %m");
+	}
+	fprintf(stderr, "reeve-launch: job %lld: %s\n", (long long)s->job, err.text);
+	_exit(LAUNCH_EXIT_FAILED);
+}
+
+/* Reaps everybody that comes home; returns once the main process has. */
+static int wait_main(pid_t main_pid)
+{
+	for (;;) {
+		int status;
+		pid_t pid = waitpid(-1, &status, 0);
+
+		if (pid == main_pid)
+			return status;
+		if (pid < 0 && errno != EINTR)
+			return -1;
+	}
+}
+
+static void reap_all(void)
+{
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+/* Waits until the cgroup is empty or the time is over. 1: empty. */
+static int wait_empty(int events_fd, int64_t timeout_ms)
+{
+	struct pollfd p = { .fd = events_fd, .events = POLLPRI };
+	struct timespec from, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	for (;;) {
+		int64_t gone_ms;
+
+		reap_all();
+		if (!is_populated(events_fd))
+			return 1;
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		gone_ms = (now.tv_sec - from.tv_sec) * 1000 +
+			  (now.tv_nsec - from.tv_nsec) / 1000000;
+		if (gone_ms >= timeout_ms)
+			return 0;
+		/* Zombies of ours keep it populated until reaped: look again soon. */
+		poll(&p, 1, 100);
+	}
+}
+
+static void signal_cgroup(const char *cgroup, int sig)
+{
+	char path[PATH_MAX];
+	_cleanup_fclose_ FILE *f = NULL;
+	int pid;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1)
+		kill(pid, sig);
+}
+
+static void end_rest(const struct supervise_spec *s)
+{
+	char path[PATH_MAX];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(path, sizeof(path), "%s/cgroup.events", s->cgroup);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	if (is_populated(fd))
+		signal_cgroup(s->cgroup, SIGTERM);
+	if (wait_empty(fd, s->grace_s * 1000))
+		return;
+	if (write_file(s->cgroup, "cgroup.kill", "1") < 0)
+		signal_cgroup(s->cgroup, SIGKILL);
+	wait_empty(fd, INT64_MAX);
+}
+
+static bool saw_oom(const char *cgroup)
+{
+	char path[PATH_MAX], word[64];
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned long long n;
+
+	snprintf(path, sizeof(path), "%s/memory.events", cgroup);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%63s %llu", word, &n) == 2)
+		if (!strcmp(word, "oom_kill") && n)
+			return true;
+	return false;
+}
+
+static int write_final(const struct supervise_spec *s, int status, struct err *err)
+{
+	struct final_place at = { s->final, s->cgroup, s->job, s->attempt };
+	struct final_cause c = { .result = "success" };
+	const char *name = NULL;
+	char number[16];
+
+	if (status != -1 && WIFSIGNALED(status)) {
+		c.code = WCOREDUMP(status) ? "dumped" : "killed";
+		name = sigabbrev_np(WTERMSIG(status));
+		snprintf(number, sizeof(number), "%d", WTERMSIG(status));
+		c.status = name ? name : number;
+		c.result = saw_oom(s->cgroup) ? "oom-kill" : "signal";
+		return final_write(at, c, err);
+	}
+	c.code = status == -1 ? "unknown" : "exited";
+	snprintf(number, sizeof(number), "%d", status == -1 ? -1 : WEXITSTATUS(status));
+	c.status = number;
+	if (status)
+		c.result = "exit-code";
+	return final_write(at, c, err);
+}
+
+static int supervise(const struct supervise_spec *s, struct err *err)
+{
+	pid_t pid;
+	int status;
+
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	pid = fork();
+	if (pid < 0)
+		return err_set(err, -errno, "fork: %m");
+	if (!pid)
+		child(s);
+	status = wait_main(pid);
+	end_rest(s);
+	return write_final(s, status, err);
+}
+
+int supervise_main(const char *spec_path)
+{
+	struct supervise_spec s;
+	sigset_t all;
+	struct err err;
+	int r;
+
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	r = supervise_spec_load(spec_path, &s, &err);
+	if (!r)
+		r = supervise(&s, &err);
+	if (r < 0)
+		fprintf(stderr, "reeve-launch: %s: %s\n", spec_path, err.text);
+	return r < 0 ? 1 : 0;
+}
