@@ -73,6 +73,11 @@ $O/tests/unit/%: tests/unit/%.c
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(LDLIBS)
 
+# Programs that tests run inside a node or a small kernel: static, so that they need nothing there.
+$O/tests/node/%: tests/node/%.c common/cleanup.h
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -static -pthread -o $@ $<
+
 check: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/check.sh

@@ -1,0 +1,139 @@
+#!/bin/bash
+# demo_guest.sh ROOT - real jobs on this node: one keeps to its request, the others exceed it.
+# Runs as root on a machine with systemd and cgroup v2, from a tree installed below ROOT. It starts
+# a controller and an agent of its own (units reeve-demo-*), and takes them away again at the end.
+set -u
+ROOT=${1:-/}
+ROOT=${ROOT%/}
+. "$(dirname "$0")/node_lib.sh"
+D=/run/reeve-demo
+LOAD=$ROOT/usr/local/bin/load
+NODE_USER=nobody
+PATH=$ROOT/usr/bin:$ROOT/usr/sbin:$PATH
+export REEVE_CONTROLLER=http://127.0.0.1:8641
+bold='' plain=''
+[ -n "${DEMO_COLOR:-}" ] && bold=$'\033[1m' plain=$'\033[0m'
+
+as() {
+	local user=$1
+	shift
+	runuser -u "$user" -- env -C $D/home HOME=$D/home USER="$user" "$@"
+}
+
+take_down() {
+	systemctl stop reeve-demo-agent reeve-demo-controller 2>/dev/null
+	systemctl stop 'reeve-job-*' 2>/dev/null
+	mountpoint -q $D/jobfs && umount $D/jobfs
+	rm -rf $D
+}
+
+# Node-local disk with project quotas: a disk of the machine that has them, else a loop device.
+make_jobfs() {
+	mkdir -p $D/jobfs
+	if mountpoint -q /var/lib/reeve/jobfs; then
+		mount --bind /var/lib/reeve/jobfs $D/jobfs
+	else
+		truncate -s 512M $D/jobfs.img &&
+			mkfs.ext4 -q -O quota,project $D/jobfs.img &&
+			mount -o loop,prjquota $D/jobfs.img $D/jobfs
+	fi
+}
+
+configure() {
+	cat >$D/controller.conf <<-EOF
+		[Controller]
+		Listen = 127.0.0.1:8641
+		Database = $D/state/ledger.db
+		Operators = root
+		AcceptNodes = any
+
+		[Cluster demo]
+		BundleCores = 1
+		BundleMemory = 4GB
+
+		[Account physics]
+		Users = nobody
+	EOF
+	cat >$D/agent.conf <<-EOF
+		[Agent]
+		Node = $(uname -n)
+		Controller = $REEVE_CONTROLLER
+		ControllerUser = root
+		RunDirectory = $D/agent
+		StateDirectory = $D/agent-state
+		JobfsDirectory = $D/jobfs
+		LaunchProgram = $ROOT/usr/libexec/reeve/reeve-launch
+		ReportInterval = 2s
+		SampleInterval = 1s
+		KillGrace = 2s
+	EOF
+}
+
+start_daemons() {
+	mkdir -p $D/state $D/home $D/agent-state && chown $NODE_USER $D/home
+	systemctl start munge || { echo "munge does not start"; return 1; }
+	make_jobfs && configure || return 1
+	systemd-run -q --unit=reeve-demo-controller -p Type=notify \
+		reeve-controller --config $D/controller.conf &&
+		systemd-run -q --unit=reeve-demo-agent -p Type=notify -p LimitMEMLOCK=infinity \
+			reeve-agent --config $D/agent.conf &&
+		wait_for 60 node_is_up && return 0
+	echo "Reeve did not start:"
+	journalctl -n 30 --no-pager -u reeve-demo-controller -u reeve-demo-agent
+	return 1
+}
+
+say() { printf '\n%s%s%s\n' "$bold" "$*" "$plain"; }
+show() { # COMMAND...: as the user would see it
+	printf '%s$ %s%s\n' "$bold" "$*" "$plain"
+	as "$NODE_USER" "$@" 2>&1
+}
+# job NAME RESOURCES LOAD...: run it and show how it ended
+job() {
+	local name=$1 res=$2
+	shift 2
+	printf '%s$ reeve run -N %s -l %s -- load %s%s\n' "$bold" "$name" "$res" "$*" "$plain"
+	as "$NODE_USER" reeve run -N "$name" -l "$res" -- "$LOAD" "$@" 2>&1 | sed 's/^/    /'
+	echo "    (exit status ${PIPESTATUS[0]})"
+}
+
+trap take_down EXIT
+start_daemons || exit 1
+say "The node"
+show reeve nodes
+show reeve cost -l ncpus=2,vmem=10GB,jobfs=50MB,walltime=1:00:00
+
+say "A neighbour that runs beside all the others, on a core of its own"
+neighbour=$(as "$NODE_USER" reeve submit -N neighbour -o neighbour.out -j oe \
+	-l ncpus=1,vmem=200MB,jobfs=10MB,walltime=0:10:00 -- "$LOAD" work 600 16) ||
+	{ echo "submit failed: $neighbour"; exit 1; }
+echo "    job $neighbour"
+
+say "A job that keeps to its request"
+job good ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 work 3 32
+
+say "Jobs that do not"
+job one-mapping ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 map 200
+job many-forks ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 forks 16 10
+job shared-maps ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 shared 16
+job deep-stack ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 stack 200
+job exec-loop ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 exec
+job memory ncpus=1,vmem=400MB,mem=50MB,jobfs=10MB,walltime=0:01:00 touch 150
+job big-file ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 file 64
+job many-files ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 files 64
+job deleted-file ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 deleted 64
+job too-long ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:00:03 sleep 60
+job greedy ncpus=1,vmem=200MB,jobfs=10MB,walltime=0:01:00 greedy 3 6
+job fork-bomb ncpus=1,vmem=2GB,jobfs=10MB,walltime=0:01:00,pids=50 bomb 3
+
+as "$NODE_USER" reeve cancel "$neighbour" >/dev/null
+neighbour_has_ended() { as "$NODE_USER" reeve job "$neighbour" --json | grep -q '"state": *"ended"'; }
+wait_for 30 neighbour_has_ended
+
+say "What each requested, used and was charged"
+show reeve jobs -a
+say "Why was my job killed?"
+second=$(as "$NODE_USER" reeve jobs -a --json | tr '{' '\n' | grep '"name": *"many-forks"' | json job)
+show reeve job "${second:-3}"
+say "The account"
+show reeve usage
