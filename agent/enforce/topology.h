@@ -14,16 +14,19 @@ struct topology_config {
 	const struct cpulist *allowed;	/* cpus that jobs may use; NULL: all online ones that
 					 * this process's cpuset allows */
 	const struct cpulist *reserved; /* cpus kept for the system, NULL: none */
-	int64_t reserved_cores;		/* besides: the first so many cores of the machine */
+	int64_t reserve_bytes;	/* memory kept for the system, taken from all nodes alike */
+	int64_t reserved_cores; /* besides: the first so many cores of the machine */
 };
 
+/* A NUMA node that spans sockets, or an L3 that spans nodes, is entered once for each part, so
+ * that in the tables every L3 is in one node and every node in one socket. */
 struct topology_counts {
 	int cores, threads, sockets, nodes; /* the machine's, online */
 	int left_out;			    /* cores not wholly ours, not reserved */
 	int reserved;
 };
 
-/* About 1 MB: allocate it. 0, or -EINVAL (bad synthetic text, nothing left for jobs, more
+/* About 32 KB. 0, or -EINVAL (bad synthetic text, nothing left for jobs, more
  * than the tables hold), -ENOMEM, -EIO. `ret_counts` may be NULL. */
 int topology_load(const struct topology_config *c, struct place_topology *ret,
 		  struct topology_counts *ret_counts, struct err *err);

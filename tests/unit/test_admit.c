@@ -1,0 +1,182 @@
+/* Laws of admission. */
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include "agent/admit/admit.h"
+
+#define GIB ((int64_t)1 << 30)
+
+static const struct admit_capacity small = {
+	.ncpus = 8, .mem_bytes = 8 * GIB, .jobfs_bytes = 100 * GIB, .ngpus = 1, .pids = 1000
+};
+
+static struct admit_hold hold(int64_t ncpus, int64_t vmem, int64_t jobfs)
+{
+	return (struct admit_hold){
+		.job = 1,
+		.attempt = 1,
+		.res = { .ncpus = ncpus, .vmem_bytes = vmem, .jobfs_bytes = jobfs }
+	};
+}
+
+static void says_which_number_is_missing(void **unused)
+{
+	struct admit_hold holds[] = { hold(5, 6 * GIB + GIB / 2, 60 * GIB) };
+	struct admit_node node = { small, holds, 1 };
+	struct resources want = { .ncpus = 8, .vmem_bytes = GIB, .jobfs_bytes = GIB };
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 8 cores; 3 of 8 are free");
+	want = (struct resources){ .ncpus = 1, .vmem_bytes = 4 * GIB };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 4.00 GiB vmem; 1.50 GiB of 8.00 GiB is free");
+	want = (struct resources){ .ncpus = 4, .mem_bytes = 2 * GIB, .jobfs_bytes = 50 * GIB };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text,
+			    "needs 4 cores; 3 of 8 are free, and 2.00 GiB mem; 1.50 GiB of "
+			    "8.00 GiB is free, and 50.0 GiB jobfs; 40.0 GiB of 100 GiB is "
+			    "free");
+	want = (struct resources){ .ncpus = 3, .vmem_bytes = GIB, .jobfs_bytes = 40 * GIB };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_YES);
+	assert_string_equal(text, "");
+}
+
+static void tells_never_from_not_now(void **unused)
+{
+	struct admit_node node = { small, NULL, 0 };
+	struct resources want = { .ncpus = 16, .vmem_bytes = GIB, .ngpus = 2 };
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+	assert_string_equal(text,
+			    "needs 16 cores; this node has 8, and 2 GPUs; this node has 1");
+	want = (struct resources){ .ncpus = 1, .pids = 1001 };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+	assert_string_equal(text, "needs 1001 processes; this node has 1000");
+	node.capacity.pids = 0;
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_YES);
+	node.capacity.jobfs_bytes = 0;
+	want = (struct resources){ .ncpus = 1, .jobfs_bytes = 1 };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+}
+
+/* Two holds and a request, all amounts 0..4 of a capacity of 4 in each of two resources,
+ * running and suspended: admitted exactly when the sums fit, never when alone too large. */
+static void admitted_exactly_when_the_sums_fit(void **unused)
+{
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	for (int code = 0; code < 6 * 6 * 6 * 6 * 6 * 6 * 4; code++) {
+		int n = code / 4, a[6];
+		struct admit_hold holds[2];
+		struct resources want;
+		struct admit_node node = { { .ncpus = 4, .mem_bytes = 4 }, holds, 2 };
+		int64_t cores, mem;
+
+		for (int i = 0; i < 6; i++, n /= 6)
+			a[i] = n % 6;
+		holds[0] = hold(a[0], a[1], 0);
+		holds[1] = hold(a[2], a[3], 0);
+		holds[0].phase = code & 1 ? ADMIT_SUSPENDED : ADMIT_ACTIVE;
+		holds[1].phase = code & 2 ? ADMIT_SUSPENDED : ADMIT_ACTIVE;
+		want = (struct resources){ .ncpus = a[4], .vmem_bytes = a[5] };
+		cores = (code & 1 ? 0 : a[0]) + (code & 2 ? 0 : a[2]);
+		mem = a[1] + a[3];
+		if (a[4] > 4 || a[5] > 4)
+			assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+		else if ((a[4] && cores + a[4] > 4) || (a[5] && mem + a[5] > 4))
+			assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+		else
+			assert_int_equal(admit_check(&node, &want, text), ADMIT_YES);
+		assert_int_equal(text[0] == '\0', admit_check(&node, &want, text) == ADMIT_YES);
+	}
+}
+
+static void a_suspended_job_gives_back_cores_only_and_needs_only_cores(void **unused)
+{
+	struct admit_hold holds[] = { hold(8, 8 * GIB, 100 * GIB), hold(6, 0, 0) };
+	struct admit_node node = { small, holds, 1 };
+	struct admit_capacity free;
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	holds[0].phase = ADMIT_SUSPENDED;
+	admit_free(&node, &free);
+	assert_int_equal(free.ncpus, 8);
+	assert_int_equal(free.mem_bytes, 0);
+	assert_int_equal(free.jobfs_bytes, 0);
+	assert_int_equal(admit_check_resume(&node, 0, text), ADMIT_YES);
+	node.n_holds = 2;
+	assert_int_equal(admit_check_resume(&node, 0, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 8 cores; 2 of 8 are free");
+}
+
+static void more_held_than_there_is_leaves_nothing_and_never_wraps(void **unused)
+{
+	struct admit_hold holds[] = { hold(INT64_MAX, INT64_MAX, INT64_MAX),
+				      hold(INT64_MAX, INT64_MAX, INT64_MAX) };
+	struct admit_node node = { small, holds, 2 };
+	struct resources want = { .ncpus = 1, .vmem_bytes = 1, .jobfs_bytes = 1 };
+	struct admit_capacity free;
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	admit_free(&node, &free);
+	assert_int_equal(free.ncpus, 0);
+	assert_int_equal(free.mem_bytes, 0);
+	assert_int_equal(free.jobfs_bytes, 0);
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+}
+
+static void the_need_of_memory_is_the_larger_of_vmem_and_mem(void **unused)
+{
+	(void)unused;
+	assert_int_equal(admit_need_bytes(&(struct resources){ .vmem_bytes = 5 }), 5);
+	assert_int_equal(admit_need_bytes(&(struct resources){ .mem_bytes = 3 }), 3);
+	assert_int_equal(
+		admit_need_bytes(&(struct resources){ .mem_bytes = 7, .vmem_bytes = 5 }), 7);
+}
+
+static void mem_is_derived_from_vmem_by_the_rule_unless_stated(void **unused)
+{
+	struct admit_mem_rule rule = { 110, 100, 50 };
+
+	(void)unused;
+	assert_int_equal(admit_mem_bytes(&(struct resources){ .vmem_bytes = 1000 }, &rule),
+			 1200);
+	assert_int_equal(
+		admit_mem_bytes(&(struct resources){ .vmem_bytes = 1000, .mem_bytes = 10 },
+				&rule),
+		10);
+	assert_int_equal(admit_mem_bytes(&(struct resources){ 0 }, &rule), 0);
+	rule = (struct admit_mem_rule){ 50, 0, 600 };
+	assert_int_equal(admit_mem_bytes(&(struct resources){ .vmem_bytes = 1000 }, &rule),
+			 600);
+	rule = ADMIT_MEM_RULE_DEFAULT;
+	assert_int_equal(admit_mem_bytes(&(struct resources){ .vmem_bytes = INT64_MAX }, &rule),
+			 INT64_MAX);
+	/* All of vmem touched, and its page tables: still inside. */
+	assert_true(admit_mem_bytes(&(struct resources){ .vmem_bytes = 64 * GIB }, &rule) >
+		    64 * GIB + 64 * GIB / 512);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(says_which_number_is_missing),
+		cmocka_unit_test(tells_never_from_not_now),
+		cmocka_unit_test(admitted_exactly_when_the_sums_fit),
+		cmocka_unit_test(a_suspended_job_gives_back_cores_only_and_needs_only_cores),
+		cmocka_unit_test(more_held_than_there_is_leaves_nothing_and_never_wraps),
+		cmocka_unit_test(the_need_of_memory_is_the_larger_of_vmem_and_mem),
+		cmocka_unit_test(mem_is_derived_from_vmem_by_the_rule_unless_stated),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,364 @@
+/* Laws of core placement, by enumeration of small machines. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include "agent/admit/place.h"
+
+struct shape {
+	int sockets, nodes, l3, cores, threads; /* nodes a socket, L3 a node, cores an L3 */
+};
+
+static const struct shape shapes[] = {
+	{ 1, 1, 1, 4, 2 }, { 1, 2, 1, 4, 1 }, { 2, 1, 1, 4, 2 }, { 1, 1, 2, 4, 1 },
+	{ 2, 2, 1, 2, 1 }, { 3, 1, 1, 2, 2 }, { 2, 1, 2, 2, 1 }, { 1, 4, 1, 2, 1 },
+	{ 1, 1, 1, 1, 1 }, { 2, 2, 2, 1, 1 }, { 2, 2, 1, 3, 1 }, { 3, 2, 1, 2, 1 },
+};
+
+static struct place_topology topo;
+
+/* Threads of a core are numbered far apart, as real machines do. */
+static void build(const struct shape *s)
+{
+	int total = s->sockets * s->nodes * s->l3 * s->cores;
+
+	memset(&topo, 0, sizeof(topo));
+	topo.n_cores = total;
+	topo.n_sockets = s->sockets;
+	topo.n_nodes = s->sockets * s->nodes;
+	topo.n_l3 = topo.n_nodes * s->l3;
+	for (int i = 0; i < topo.n_nodes; i++)
+		topo.nodes[i] =
+			(struct place_node){ .os_index = (int16_t)(2 * i + 1), .bytes = 1000 };
+	for (int i = 0; i < total; i++) {
+		struct place_core *c = &topo.cores[i];
+
+		c->l3 = (int16_t)(i / s->cores);
+		c->node = (int16_t)(c->l3 / s->l3);
+		c->socket = (int16_t)(c->node / s->nodes);
+		c->n_threads = (int16_t)s->threads;
+		for (int t = 0; t < s->threads; t++)
+			c->threads[t] = (int16_t)(i + t * total);
+	}
+}
+
+static void free_cores(unsigned mask, struct cpulist *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (int i = 0; i < topo.n_cores; i++)
+		for (int t = 0; mask >> i & 1 && t < topo.cores[i].n_threads; t++)
+			cpulist_add(ret, topo.cores[i].threads[t]);
+}
+
+/* Sockets above one, nodes, nodes that are not near: smaller is better, in this order. */
+static int cost_of_nodes(unsigned nodes, const struct cpulist *near)
+{
+	unsigned sockets = 0, n = 0, far = 0;
+
+	for (int i = 0; i < topo.n_cores; i++)
+		if (nodes >> topo.cores[i].node & 1)
+			sockets |= 1u << topo.cores[i].socket;
+	for (int i = 0; i < topo.n_nodes; i++) {
+		if (!(nodes >> i & 1))
+			continue;
+		n++;
+		far += !near || !cpulist_has(near, topo.nodes[i].os_index);
+	}
+	return (__builtin_popcount(sockets) > 1) * 10000 + (int)n * 100 + (int)(near ? far : 0);
+}
+
+static int cheapest(unsigned mask, int ncpus, const struct cpulist *near)
+{
+	int best = -1;
+
+	for (unsigned nodes = 1; nodes < 1u << topo.n_nodes; nodes++) {
+		int room = 0, cost = cost_of_nodes(nodes, near);
+
+		for (int i = 0; i < topo.n_cores; i++)
+			room += mask >> i & nodes >> topo.cores[i].node & 1;
+		if (room >= ncpus && (best < 0 || cost < best))
+			best = cost;
+	}
+	return best;
+}
+
+static unsigned nodes_of(const struct place *p)
+{
+	unsigned nodes = 0;
+
+	for (int i = 0; i < topo.n_cores; i++)
+		if (cpulist_has(&p->cpus, topo.cores[i].threads[0]))
+			nodes |= 1u << topo.cores[i].node;
+	return nodes;
+}
+
+static void check_grant(unsigned mask, int ncpus, const struct cpulist *near)
+{
+	struct place_want want = { ncpus, near };
+	struct cpulist free, nodes = { 0 };
+	struct place p;
+
+	free_cores(mask, &free);
+	if (__builtin_popcount(mask) < ncpus) {
+		assert_int_equal(place_choose(&topo, &free, &want, &p), PLACE_NO_ROOM);
+		return;
+	}
+	assert_int_equal(place_choose(&topo, &free, &want, &p), 0);
+	assert_true(cpulist_contains(&free, &p.cpus));
+	assert_int_equal(place_count_cores(&topo, &p.cpus), ncpus);
+	assert_int_equal(cpulist_count(&p.cpus), ncpus * topo.cores[0].n_threads);
+	assert_int_equal(cost_of_nodes(nodes_of(&p), near), cheapest(mask, ncpus, near));
+	for (int i = 0; i < topo.n_nodes; i++)
+		if (nodes_of(&p) >> i & 1)
+			cpulist_add(&nodes, topo.nodes[i].os_index);
+	assert_true(cpulist_is_equal(&nodes, &p.nodes));
+}
+
+static void every_choice_is_whole_free_cores_on_the_fewest_nodes(void **unused)
+{
+	(void)unused;
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
+		build(&shapes[s]);
+		for (unsigned mask = 0; mask < 1u << topo.n_cores; mask++)
+			for (int n = 1; n <= topo.n_cores + 1; n++)
+				check_grant(mask, n, NULL);
+	}
+}
+
+static void nodes_near_the_gpus_come_first_but_never_at_the_price_of_a_split(void **unused)
+{
+	(void)unused;
+	for (size_t s = 0; s < sizeof(shapes) / sizeof(*shapes); s++) {
+		build(&shapes[s]);
+		if (topo.n_cores > 8)
+			continue;
+		for (unsigned near = 0; near < 1u << topo.n_nodes; near++) {
+			struct cpulist set = { 0 };
+
+			for (int i = 0; i < topo.n_nodes; i++)
+				if (near >> i & 1)
+					cpulist_add(&set, topo.nodes[i].os_index);
+			for (unsigned mask = 0; mask < 1u << topo.n_cores; mask++)
+				for (int n = 1; n <= topo.n_cores; n++)
+					check_grant(mask, n, &set);
+		}
+	}
+}
+
+static int free_in(unsigned mask, int index, int l3)
+{
+	int n = 0;
+
+	for (int i = 0; i < topo.n_cores; i++)
+		n += mask >> i & 1 && (l3 ? topo.cores[i].l3 : topo.cores[i].node) == index;
+	return n;
+}
+
+/* The group of the granted cores must be the fullest that suffices. */
+static void check_best_fit(unsigned mask, int ncpus, int l3)
+{
+	int groups = l3 ? topo.n_l3 : topo.n_nodes, used = -1, best = 0;
+	struct place_want want = { ncpus, NULL };
+	struct cpulist free;
+	struct place p;
+
+	for (int g = 0; g < groups; g++) {
+		int n = free_in(mask, g, l3);
+
+		if (n >= ncpus && (!best || n < best))
+			best = n;
+	}
+	if (!best)
+		return;
+	free_cores(mask, &free);
+	assert_int_equal(place_choose(&topo, &free, &want, &p), 0);
+	for (int i = 0; i < topo.n_cores; i++) {
+		int group = l3 ? topo.cores[i].l3 : topo.cores[i].node;
+
+		if (!cpulist_has(&p.cpus, topo.cores[i].threads[0]))
+			continue;
+		assert_true(used < 0 || used == group);
+		used = group;
+	}
+	assert_int_equal(free_in(mask, used, l3), best);
+}
+
+static void what_fits_one_node_or_one_l3_goes_into_the_fullest_that_suffices(void **unused)
+{
+	(void)unused;
+	build(&(struct shape){ 2, 2, 1, 3, 1 }); /* one L3 a node */
+	for (unsigned mask = 0; mask < 1u << topo.n_cores; mask++)
+		for (int n = 1; n <= 3; n++)
+			check_best_fit(mask, n, 0);
+	build(&(struct shape){ 1, 1, 3, 4, 1 }); /* three L3 in one node */
+	for (unsigned mask = 0; mask < 1u << topo.n_cores; mask++)
+		for (int n = 1; n <= 4; n++)
+			check_best_fit(mask, n, 1);
+}
+
+static void a_core_with_one_thread_taken_is_not_free(void **unused)
+{
+	struct place_want want = { 4, NULL };
+	struct cpulist free;
+	struct place p;
+
+	(void)unused;
+	build(&(struct shape){ 1, 1, 1, 4, 2 });
+	free_cores(0xf, &free);
+	cpulist_drop(&free, topo.cores[2].threads[1]);
+	assert_int_equal(place_choose(&topo, &free, &want, &p), PLACE_NO_ROOM);
+	want.ncpus = 3;
+	assert_int_equal(place_choose(&topo, &free, &want, &p), 0);
+	assert_false(cpulist_has(&p.cpus, topo.cores[2].threads[0]));
+}
+
+static void nothing_is_granted_for_no_or_negative_cores(void **unused)
+{
+	struct cpulist free;
+	struct place p;
+
+	(void)unused;
+	build(&shapes[0]);
+	free_cores(0xf, &free);
+	for (int64_t n = -3; n <= 0; n++)
+		assert_int_equal(
+			place_choose(&topo, &free, &(struct place_want){ n, NULL }, &p),
+			PLACE_NO_ROOM);
+	assert_int_equal(
+		place_choose(&topo, &free, &(struct place_want){ INT64_MAX, NULL }, &p),
+		PLACE_NO_ROOM);
+}
+
+/* The most that others can fill of what job i is fenced to, computed node by node. */
+static bool can_be_starved(const struct place_fence *jobs, int n, int i)
+{
+	int64_t room = 0;
+
+	for (int k = 0; k < topo.n_nodes; k++)
+		if (cpulist_has(&jobs[i].fence, topo.nodes[k].os_index))
+			room += topo.nodes[k].bytes;
+	for (int j = 0; j < n; j++)
+		if (j != i && cpulist_overlaps(&jobs[i].fence, &jobs[j].fence))
+			room -= jobs[j].bytes;
+	return room < jobs[i].bytes;
+}
+
+static struct cpulist one_node(int os_index)
+{
+	struct cpulist s = { 0 };
+
+	cpulist_add(&s, os_index);
+	return s;
+}
+
+/* Three jobs of every size from 0 to 2000 in steps, on every node of two, admitted only where
+ * their sum fits: nobody can be short of memory inside a fence. */
+static void no_fence_can_starve_its_job(void **unused)
+{
+	int narrow = 0, wide = 0;
+
+	(void)unused;
+	build(&(struct shape){ 2, 1, 1, 2, 1 });
+	for (int code = 0; code < 8 * 11 * 11 * 11; code++) {
+		int64_t size[3] = { code / 8 % 11 * 200, code / 88 % 11 * 200,
+				    code / 968 * 200 };
+		struct place_fence jobs[3];
+
+		if (size[0] + size[1] + size[2] > 2000 || !size[0] || !size[1] || !size[2])
+			continue;
+		for (int i = 0; i < 3; i++)
+			jobs[i] = (struct place_fence){ size[i],
+							one_node(code >> i & 1 ? 3 : 1) };
+		place_fences(&topo, jobs, 3);
+		for (int i = 0; i < 3; i++) {
+			assert_false(can_be_starved(jobs, 3, i));
+			narrow += cpulist_count(&jobs[i].fence) == 1;
+			wide += cpulist_count(&jobs[i].fence) == 2;
+		}
+	}
+	assert_true(narrow > 0);
+	assert_true(wide > 0);
+}
+
+static void a_job_alone_on_its_node_is_fenced_and_one_too_large_is_not(void **unused)
+{
+	struct place_fence jobs[2] = { { 900, one_node(1) }, { 900, one_node(3) } };
+
+	(void)unused;
+	build(&(struct shape){ 2, 1, 1, 2, 1 });
+	place_fences(&topo, jobs, 2);
+	assert_int_equal(cpulist_count(&jobs[0].fence), 1);
+	assert_int_equal(cpulist_count(&jobs[1].fence), 1);
+	jobs[0].bytes = 1001;
+	place_fences(&topo, jobs, 2);
+	assert_int_equal(cpulist_count(&jobs[0].fence), 2);
+	jobs[0] = (struct place_fence){ 0, one_node(1) };
+	jobs[1] = (struct place_fence){ 100, one_node(3) };
+	place_fences(&topo, jobs, 2);
+	assert_int_equal(cpulist_count(&jobs[0].fence), 2);
+	assert_int_equal(cpulist_count(&jobs[1].fence), 2);
+}
+
+static void cpu_lists_read_back_what_they_write(void **unused)
+{
+	char text[CPULIST_TEXT_MAX];
+	struct cpulist s, back;
+
+	(void)unused;
+	for (unsigned mask = 0; mask < 1u << 12; mask++) {
+		memset(&s, 0, sizeof(s));
+		for (int i = 0; i < 12; i++) /* across a word's edge */
+			if (mask >> i & 1)
+				cpulist_add(&s, 58 + i);
+		assert_int_equal(
+			cpulist_parse(cpulist_format(&s, text, sizeof(text)), &back, NULL), 0);
+		assert_true(cpulist_is_equal(&s, &back));
+		assert_int_equal(cpulist_count(&s), __builtin_popcount(mask));
+		assert_int_equal(cpulist_is_empty(&s), mask == 0);
+	}
+	for (int i = 0; i < CPULIST_MAX; i += 2)
+		cpulist_add(&s, i);
+	assert_null(strchr(cpulist_format(&s, text, sizeof(text)), '.'));
+}
+
+static void cpu_lists_are_cut_at_whole_ranges_and_bad_ones_refused(void **unused)
+{
+	static const char *const bad[] = { ",",	  "1,",	  "1-",	 "-1",	 "3-1",	       "1,,2",
+					   "1 2", "1024", "0x1", "1\n2", "99999999999" };
+	struct cpulist s = { 0 }, before;
+	char text[16];
+
+	(void)unused;
+	assert_int_equal(cpulist_parse("0-3,8,10-12\n", &s, NULL), 0);
+	assert_int_equal(cpulist_count(&s), 8);
+	before = s;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		assert_int_equal(cpulist_parse(bad[i], &s, NULL), -EINVAL);
+		assert_true(cpulist_is_equal(&s, &before));
+	}
+	assert_string_equal(cpulist_format(&s, text, 12), "0-3,8,10-12");
+	assert_string_equal(cpulist_format(&s, text, 11), "0-3,8...");
+	assert_string_equal(cpulist_format(&s, text, 4), "...");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_choice_is_whole_free_cores_on_the_fewest_nodes),
+		cmocka_unit_test(
+			nodes_near_the_gpus_come_first_but_never_at_the_price_of_a_split),
+		cmocka_unit_test(
+			what_fits_one_node_or_one_l3_goes_into_the_fullest_that_suffices),
+		cmocka_unit_test(a_core_with_one_thread_taken_is_not_free),
+		cmocka_unit_test(nothing_is_granted_for_no_or_negative_cores),
+		cmocka_unit_test(no_fence_can_starve_its_job),
+		cmocka_unit_test(a_job_alone_on_its_node_is_fenced_and_one_too_large_is_not),
+		cmocka_unit_test(cpu_lists_read_back_what_they_write),
+		cmocka_unit_test(cpu_lists_are_cut_at_whole_ranges_and_bad_ones_refused),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
