@@ -1,0 +1,134 @@
+/* escape.c - what a job may try to get out of its limits; one word says how it went.
+ *
+ * `escape WAY [ARG]` prints "refused: ..." and exits 0 when the way is closed, "ESCAPED: ..."
+ * and exits 1 when it is open, "absent: ..." and exits 0 when this machine has no such way.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include "common/cleanup.h"
+
+static int say(const char *word, int status, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+static int say(const char *word, int status, const char *fmt, ...)
+{
+	va_list ap;
+
+	printf("%s: ", word);
+	va_start(ap, fmt);
+	vprintf(fmt, ap);
+	va_end(ap);
+	printf("\n");
+	return status;
+}
+
+#define REFUSED(...) say("refused", 0, __VA_ARGS__)
+#define ESCAPED(...) say("ESCAPED", 1, __VA_ARGS__)
+#define ABSENT(...) say("absent", 0, __VA_ARGS__)
+
+static int way_ptrace(const char *arg)
+{
+	pid_t pid = atoi(arg);
+
+	if (ptrace(PTRACE_SEIZE, pid, NULL, NULL) < 0)
+		return REFUSED("ptrace of %d: %s", (int)pid, strerror(errno));
+	return ESCAPED("ptrace of %d", (int)pid);
+}
+
+static int way_vm_write(const char *arg)
+{
+	char byte = 0;
+	struct iovec here = { &byte, 1 }, there = { (void *)0x400000, 1 };
+
+	if (process_vm_writev(atoi(arg), &here, 1, &there, 1, 0) < 0 && errno != EFAULT)
+		return REFUSED("process_vm_writev: %s", strerror(errno));
+	return ESCAPED("process_vm_writev was allowed");
+}
+
+static int way_proc_mem(const char *arg)
+{
+	_cleanup_close_ int fd = -1;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%d/mem", atoi(arg));
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0)
+		return REFUSED("open %s: %s", path, strerror(errno));
+	return ESCAPED("opened %s", path);
+}
+
+static int way_projid(const char *arg)
+{
+	_cleanup_close_ int fd = -1;
+	struct fsxattr x;
+	char path[4096];
+
+	snprintf(path, sizeof(path), "%s/projid", arg ? arg : getenv("REEVE_JOBFS"));
+	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0 || ioctl(fd, FS_IOC_FSGETXATTR, &x) < 0)
+		return ABSENT("%s: %s", path, strerror(errno));
+	x.fsx_projid = 0;
+	if (ioctl(fd, FS_IOC_FSSETXATTR, &x) < 0)
+		return REFUSED("FS_IOC_FSSETXATTR: %s", strerror(errno));
+	return ESCAPED("the project id of %s is now 0", path);
+}
+
+static int way_write(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return errno == ENOENT ? ABSENT("%s", path)
+				       : REFUSED("open %s: %s", path, strerror(errno));
+	if (write(fd, "0", 1) < 0)
+		return REFUSED("write %s: %s", path, strerror(errno));
+	return ESCAPED("wrote to %s", path);
+}
+
+/* Fork twice, leave session and group behind, go on after the parents are gone. */
+static int way_daemon(const char *arg)
+{
+	(void)arg;
+	if (fork() == 0) {
+		setsid();
+		if (fork() == 0) {
+			_cleanup_close_ int null = open("/dev/null", O_RDWR);
+
+			dup2(null, 0);
+			dup2(null, 1);
+			dup2(null, 2);
+			execlp("sleep", "sleep", "86399", (char *)NULL);
+			_exit(127);
+		}
+		_exit(0);
+	}
+	wait(NULL);
+	usleep(300000);
+	return REFUSED("a daemon was left behind: the node must end it");
+}
+
+static const struct {
+	const char *name;
+	int (*go)(const char *arg);
+} ways[] = {
+	{ "ptrace", way_ptrace }, { "vm-write", way_vm_write }, { "proc-mem", way_proc_mem },
+	{ "projid", way_projid }, { "write", way_write },	{ "daemon", way_daemon },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(ways); i++)
+		if (!strcmp(argv[1], ways[i].name))
+			return ways[i].go(argc > 2 ? argv[2] : NULL);
+	fprintf(stderr,
+		"escape ptrace|vm-write|proc-mem PID, projid [DIR], write FILE, daemon\n");
+	return 2;
+}

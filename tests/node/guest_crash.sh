@@ -1,0 +1,69 @@
+#!/bin/bash
+# guest_crash.sh - kill -9 of agent and controller under a running mix: nothing is lost, nothing
+# charged twice, limits hold throughout.       KILLS: how often the agent is killed (100)
+. "$(dirname "$0")/node_lib.sh"
+KILLS=${KILLS:-100}
+RES=vmem=200MB,jobfs=20MB
+node_start || { ok 1 "the node starts"; tap_end; }
+mkdir -p /etc/systemd/system/reeve-agent.service.d /etc/systemd/system/reeve-controller.service.d
+for d in agent controller; do
+	printf '[Unit]\nStartLimitIntervalSec=0\n[Service]\nRestart=always\nRestartSec=100ms\n' \
+		>/etc/systemd/system/reeve-$d.service.d/test.conf
+done
+systemctl daemon-reload
+
+field() { as alice reeve job "$1" --json | json "$2"; }
+state_is() { [ "$(field "$1" state)" = "$2" ]; }
+submit() { as alice reeve submit -o /dev/null -j oe "$@" | grep -oE '[0-9]+' | tail -n 1; }
+kill9() { local pid; pid=$(systemctl show -P MainPID "$1"); [ "${pid:-0}" -gt 0 ] && kill -9 "$pid"; }
+
+long=$(submit -N long -l ncpus=1,$RES,walltime=1:00:00 -- "$LOAD" work 600 16)
+paused=$(submit -N paused -l ncpus=1,$RES,walltime=1:00:00 -- sleep 3000)
+wait_for 30 state_is "$long" running; wait_for 30 state_is "$paused" running
+pid=$(pgrep -u alice -x load | head -n 1)
+as alice reeve suspend "$paused" >/dev/null; wait_for 30 state_is "$paused" suspended
+ok $? "a running and a suspended job"
+begin=$(field "$paused" running_ns)
+others=
+for i in $(seq "$KILLS"); do
+	case $((i % 10)) in
+	1) others="$others $(submit -N short -l ncpus=1,$RES,walltime=0:10:00 -- "$LOAD" work 1 16)" ;;
+	4) others="$others $(submit -N big -l ncpus=1,$RES,walltime=0:10:00 -- "$LOAD" map 400)" ;;
+	7) kill9 reeve-controller ;;
+	esac
+	kill9 reeve-agent
+	sleep "0.$((RANDOM % 9 + 1))"
+	((i % 10)) || echo "# $i kills, long job at $(field "$long" running_ns) ns"
+done
+wait_for 60 node_is_up; ok $? "agent and controller are there after $KILLS kills"
+kill -0 "$pid"; ok $? "the long job's process ran through all of it"
+[ "$(field "$paused" running_ns)" = "$begin" ]; ok $? "the suspended job's running time stood still"
+bad=0
+for id in $others; do
+	wait_for 120 state_is "$id" ended || { bad=$((bad + 1)); echo "# job $id: $(field "$id" state) $(field "$id" why)"; continue; }
+	line=$(field "$id" line) name=$(field "$id" name)
+	case $name in
+	short) [[ $line == "ended by itself with exit status 0" ]] || { bad=$((bad + 1)); echo "# $id: $line"; } ;;
+	big) [[ $line == "vmem limit exceeded"* ]] || { bad=$((bad + 1)); echo "# $id: $line"; } ;;
+	esac
+done
+ok $bad "every other job ended as it should ($(wc -w <<<"$others") jobs)"
+as alice reeve cancel "$long" "$paused" >/dev/null
+wait_for 60 state_is "$long" ended; wait_for 60 state_is "$paused" ended
+begin=$(field "$long" started_ns) end=$(field "$long" ended_ns) run=$(field "$long" running_ns)
+awk -v b="$begin" -v e="$end" -v r="$run" 'BEGIN { d = (e - b - r) / 1e9; print "# long: wall minus running " d " s"; exit !(d > -0.5 && d < 0.5) }'
+ok $? "the long job's running time is its wall time"
+bad=0
+for id in $long $paused $others; do
+	run=$(field "$id" running_ns) charge=$(field "$id" charge_requested_ms)
+	awk -v r="$run" -v c="$charge" 'BEGIN { d = r / 1000000 - c; exit !(d > -1 && d < 1) }' ||
+		{ bad=$((bad + 1)); echo "# job $id: $run ns charged $charge"; }
+done
+ok $bad "every charge is its running time, once"
+sum=0
+for id in $long $paused $others; do sum=$((sum + $(field "$id" charge_requested_ms))); done
+total=$(as alice reeve usage --by account --json | json charge_requested_ms)
+[ "$sum" = "$total" ]; ok $? "the account's total ($total) is the sum of its jobs ($sum)"
+systemctl list-units --all 'reeve-job-*' --no-legend | grep -q .; ok $((!$?)) "no unit is left"
+ls /var/lib/reeve/jobfs | grep -qE '^[0-9]'; ok $((!$?)) "nothing is left in jobfs"
+tap_end

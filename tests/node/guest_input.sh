@@ -1,0 +1,66 @@
+#!/bin/bash
+# guest_input.sh - bad input: a clear error that says what and how to mend it; nothing left behind.
+. "$(dirname "$0")/node_lib.sh"
+node_start || { ok 1 "the node starts"; tap_end; }
+GOOD=ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00
+ended() { as alice reeve job "$1" --json | grep -q '"state": *"ended"'; }
+
+refused() { # PATTERN NAME ARGS...: reeve submit ARGS fails with these words, in one breath
+	local pattern=$1 name=$2 out rc
+	shift 2
+	out=$(as alice reeve submit "$@" 2>&1); rc=$?
+	[ $rc -ne 0 ] && grep -qiE -- "$pattern" <<<"$out"
+	ok $? "$name: $(head -n 1 <<<"$out")" "exit $rc: $out"
+}
+refused "unknown resource 'cores'" "unknown resource" -l cores=4 -- true
+refused "unit" "bad unit" -l vmem=2GX -- true
+refused "at least 1" "zero" -l ncpus=0 -- true
+refused "whole number" "negative" -l ncpus=-4 -- true
+refused "too large|whole number" "overflow" -l vmem=99999999999999999999GB -- true
+refused "largest|at most" "larger than any node" -l ncpus=1000,vmem=100MB,jobfs=10MB,walltime=60 -- true
+refused "largest|at most" "more memory than any node" -l ncpus=1,vmem=100TB,jobfs=10MB,walltime=60 -- true
+refused "walltime" "a resource not stated" -l ncpus=1,vmem=100MB,jobfs=10MB -- true
+refused "account" "unknown account" -A nonsense -l $GOOD -- true
+refused "account" "an account of others" -A biology -l $GOOD -- true
+printf '#!/bin/sh\r\n#REEVE -l ncpus=1\r\ntrue\r\n' >/tmp/crlf.sh
+printf '#!/bin/sh\necho \0\n' >/tmp/nul.sh
+chmod 644 /tmp/crlf.sh /tmp/nul.sh
+refused "line 1.*CR LF.*sed" "a script with CRLF" -l $GOOD /tmp/crlf.sh
+refused "line 2.*NUL" "a script with NUL" -l $GOOD /tmp/nul.sh
+refused "no such file" "a script that is not there" -l $GOOD /tmp/not-there.sh
+out=$(runuser -u daemon -- reeve submit -l $GOOD -- true 2>&1); has "$out" "account" "a user without any account"
+
+ends_with() { # PATTERN NAME ARGS...
+	local pattern=$1 name=$2 id
+	shift 2
+	id=$(as alice reeve submit "$@" | grep -oE '[0-9]+' | tail -n 1)
+	wait_for 60 ended "$id"
+	has "$(as alice reeve job "$id" --json | json line)" "$pattern" "$name"
+}
+ends_with "could not be started.*/home/nowhere" "a missing working directory" -d /home/nowhere -l $GOOD -- true
+ends_with "could not be started.*(/root/x|ermission)" "an unwritable output file" -o /root/x -l $GOOD -- true
+ends_with "could not be started.*no-such-command" "a command that is not there" -l $GOOD -- no-such-command
+
+id=$(as alice reeve submit -o /dev/null -j oe -l $GOOD -- sleep 30 | grep -oE '[0-9]+' | tail -n 1)
+for verb in cancel suspend resume; do
+	out=$(as bob reeve $verb "$id" 2>&1); rc=$?
+	[ $rc -ne 0 ]; ok $? "another user cannot $verb it: $out"
+done
+out=$(as bob reeve job "$id" 2>&1); rc=$?; [ $rc -ne 0 ]; ok $? "another user does not see it: $out"
+[ -z "$(as bob reeve jobs -a --json | grep '"job"')" ]; ok $? "nor in the list"
+out=$(as alice reeve job 999999 2>&1); [ $? -eq 4 ]; ok $? "a job that does not exist is 'not found' too: $out"
+out=$(as alice reeve cancel "$id" 2>&1); ok $? "its owner can: $out"
+
+# The controller away: the job runs on, the spool keeps its reports.
+id=$(as alice reeve submit -o /dev/null -j oe -l $GOOD -- sleep 6 | grep -oE '[0-9]+' | tail -n 1)
+running() { as alice reeve job "$id" --json | grep -q '"state": *"running"'; }
+wait_for 30 running
+systemctl stop reeve-controller
+out=$(as alice reeve jobs 2>&1); rc=$?
+[ $rc -eq 3 ]; ok $? "controller unreachable: exit 3: $out"
+sleep 8
+systemctl start reeve-controller
+wait_for 90 ended "$id"; ok $? "the job went on and its end arrived afterwards"
+has "$(as alice reeve job "$id" --json | json line)" "exit status 0" "it ended well meanwhile"
+systemctl list-units --all 'reeve-job-*' --no-legend | grep -q .; ok $((!$?)) "no unit is left"
+tap_end
