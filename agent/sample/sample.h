@@ -113,7 +113,7 @@ int sample_one(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct
 /* 1: BPF reads the figures (per-core ones included where the kernel shows them), 3: files. */
 int sample_tier(const struct sampler *s);
 /* What this host does not give and why, one line each, "" when nothing is missing. */
-const char *sample_status(const struct sampler *s);
+const char *sample_status(struct sampler *s);
 /* "cpu", "cpu-split", "cores", ... for one bit of enum sample_have. */
 const char *sample_have_name(uint32_t bit);
 

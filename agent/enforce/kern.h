@@ -1,0 +1,63 @@
+/* kern.h - one BPF object in the kernel: every hook optional, pinned, taken over at a restart.
+ *
+ * Kernels differ in what can be hooked, and BTF listing a function does not mean that it can
+ * be: each hook is tried alone first, so that a refusal costs that hook and nothing else.
+ * With a pin directory, maps and links live on bpffs below PIN_DIR/NAME-vVERSION; a later
+ * open takes them over and attaches only what is missing. Pins of other versions of the same
+ * object are removed after the new hooks stand.
+ *
+ * libbpf prints what it tries: libbpf_set_print() is the caller's.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <bpf/libbpf.h>
+#include "common/err.h"
+
+struct kern;
+
+enum kern_kind {
+	KERN_TRACEPOINT, /* tp_btf: tier 2 */
+	KERN_TRAMPOLINE, /* fentry, fmod_ret: tier 1 */
+	KERN_ITERATOR,	 /* loaded, run on demand, never pinned */
+};
+
+struct kern_hook {
+	const char *prog; /* program name in the object */
+	enum kern_kind kind;
+	const char *instead_of; /* only tried when that earlier hook could not be had */
+	const char *lost;	/* what a status says is lost without it; NULL: nothing */
+};
+
+struct kern_spec {
+	const char *name; /* also in libbpf's messages */
+	int version;	  /* of the maps and programs; raise it with every change of them */
+	const void *elf;
+	size_t elf_size;
+	const struct kern_hook *hooks;
+	size_t n_hooks;
+	const char *pin_dir; /* NULL: nothing is pinned */
+	int best_tier;	     /* 2: leave trampolines alone */
+	/* Set map sizes and constants before load; NULL: nothing to set. */
+	int (*configure)(struct bpf_object *obj, void *ctx);
+	void *ctx;
+};
+
+/* Load and attach what the kernel takes. Succeeds when the maps exist, even with no hook:
+ * ask kern_has(). -errno when the maps cannot be made. */
+int kern_open(const struct kern_spec *spec, struct kern **ret, struct err *err);
+struct kern *kern_close(struct kern *k); /* pinned links stand */
+
+bool kern_has(const struct kern *k, const char *prog);
+int kern_map(const struct kern *k, const char *map);		       /* fd, or -ENOENT */
+struct bpf_program *kern_prog(const struct kern *k, const char *prog); /* loaded, or NULL */
+/* All pinned links of an earlier process were found: no interval without them. */
+bool kern_adopted(const struct kern *k);
+/* "LOST: hook PROG: reason" lines for what is missing, "" when nothing is. */
+const char *kern_status(const struct kern *k);
+
+static inline void kern_closep(struct kern **k)
+{
+	kern_close(*k);
+}

@@ -1,0 +1,408 @@
+/* scan_test.c - what sampling says against what the kernel's own files say, at quiet points:
+ * totals to the microsecond, cores that add up, exited processes and removed sub-cgroups
+ * included, and the same figures once more without BPF. */
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+#include <fcntl.h>
+#include <bpf/libbpf.h>
+#include "agent/sample/sample.h"
+#include "tests/bpf/testjob.h"
+
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+struct work {
+	int cpu;
+	int ms;
+	size_t touch_bytes;
+	int hold; /* stay after the work until killed */
+};
+
+static int work(void *arg)
+{
+	const struct work *w = arg;
+	cpu_set_t set;
+	char *p;
+
+	if (w->cpu >= 0) {
+		CPU_ZERO(&set);
+		CPU_SET(w->cpu, &set);
+		sched_setaffinity(0, sizeof(set), &set);
+	}
+	if (w->touch_bytes) {
+		p = mmap(NULL, w->touch_bytes, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		memset(p, 1, w->touch_bytes);
+	}
+	while (cpu_now_ns() < (uint64_t)w->ms * 1000000u)
+		getppid();
+	while (w->hold)
+		pause();
+	return 0;
+}
+
+static struct sampler *open_sampler(const char *pin_dir, bool files_only)
+{
+	struct sample_config config = {
+		.root = testjob_root("scan"),
+		.pin_dir = pin_dir,
+		.max_jobs = 64,
+		.files_only = files_only,
+	};
+	struct sampler *s = NULL;
+	struct err err = { "" };
+
+	if (sample_open(&config, &s, &err) < 0) {
+		printf("Bail out! sample_open: %s\n", err.text);
+		exit(1);
+	}
+	return s;
+}
+
+static void add(struct sampler *s, const struct testjob *j)
+{
+	struct sample_job job = { j->job, j->id, j->path };
+	struct err err = { "" };
+
+	if (sample_add(s, &job, &err) < 0)
+		tap_ok(false, "sample_add: %s", err.text);
+}
+
+static void get(struct sampler *s, const struct testjob *j, struct sample *ret)
+{
+	struct err err = { "" };
+
+	memset(ret, 0, sizeof(*ret));
+	if (sample_one(s, j->id, ret, &err) < 0)
+		tap_ok(false, "sample_one: %s", err.text);
+}
+
+static uint64_t core_sum(const struct sample *u)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < u->n_cores; i++)
+		sum += u->core_ns[i];
+	return sum;
+}
+
+static void check_cpu(struct sampler *s, const struct testjob *j, const char *when)
+{
+	int64_t us;
+	struct sample u;
+
+	get(s, j, &u);
+	us = testjob_number(j, "cpu.stat", "usage_usec");
+	tap_ok(u.have & SAMPLE_CPU && u.cpu_ns / 1000 == (uint64_t)us,
+	       "%s: on-cpu total is cpu.stat's: %llu us, file %lld us", when,
+	       (unsigned long long)u.cpu_ns / 1000, (long long)us);
+	tap_ok(u.cpu_user_ns + u.cpu_system_ns == u.cpu_ns, "%s: user and system add up", when);
+	if (!(u.have & SAMPLE_CPU_CORES)) {
+		tap_skip("cores add up", "no per-core figures here");
+		return;
+	}
+	tap_ok(core_sum(&u) == u.cpu_ns, "%s: %u cores add up to the total", when, u.n_cores);
+}
+
+static void test_cpu(struct sampler *s)
+{
+	struct work a = { 0, 120, 0, 0 }, b = { 1, 60, 0, 0 };
+	struct testjob j, sub;
+	struct sample u;
+	pid_t pids[3];
+
+	testjob_make(&j, "cpu", 1);
+	testjob_make(&sub, "cpu/sub", 0);
+	add(s, &j);
+	pids[0] = testjob_run(&j, work, &a);
+	pids[1] = testjob_run(&j, work, &b);
+	pids[2] = testjob_run(&sub, work, &b);
+	for (int i = 0; i < 3; i++)
+		testjob_wait(pids[i]);
+	check_cpu(s, &j, "exited");
+	get(s, &j, &u);
+	if (u.have & SAMPLE_CPU_CORES)
+		tap_ok(u.core_ns[0] >= 118000000u && u.core_ns[1] >= 118000000u,
+		       "the cores that were worked on have the time: %llu and %llu us",
+		       (unsigned long long)u.core_ns[0] / 1000,
+		       (unsigned long long)u.core_ns[1] / 1000);
+	testjob_remove(&sub);
+	check_cpu(s, &j, "sub-cgroup removed");
+	sample_remove(s, j.id);
+	testjob_remove(&j);
+}
+
+static void *idle_thread(void *arg)
+{
+	while (pause() < 0)
+		;
+	return arg;
+}
+
+static int with_threads(void *arg)
+{
+	pthread_t t;
+
+	for (int i = 0; i < 3; i++)
+		pthread_create(&t, NULL, idle_thread, NULL);
+	*(volatile int *)arg = 1;
+	while (pause() < 0)
+		;
+	return 0;
+}
+
+static void test_tasks(struct sampler *s)
+{
+	volatile int *up =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct testjob j;
+	struct sample u;
+	int64_t now, peak;
+
+	testjob_make(&j, "tasks", 2);
+	add(s, &j);
+	testjob_run(&j, with_threads, (void *)(uintptr_t)up);
+	while (!*up)
+		sched_yield();
+	get(s, &j, &u);
+	if (u.have & SAMPLE_PROCS)
+		tap_ok(u.procs == 1, "one process with four threads is one: %llu",
+		       (unsigned long long)u.procs);
+	now = testjob_number(&j, "pids.current", NULL);
+	peak = testjob_number(&j, "pids.peak", NULL);
+	if (now < 0)
+		tap_skip("tasks", "the pids controller is not on here");
+	else
+		tap_ok(u.tasks == 4 && now == 4, "and four tasks: %llu, pids.current %lld",
+		       (unsigned long long)u.tasks, (long long)now);
+	if (peak >= 0)
+		tap_ok(u.tasks_peak == (uint64_t)peak, "the peak is pids.peak");
+	testjob_kill(&j);
+	get(s, &j, &u);
+	if (u.have & SAMPLE_TASKS)
+		tap_ok(u.tasks == 0 && u.tasks_peak == 4,
+		       "all gone: none now, peak stays 4: %llu",
+		       (unsigned long long)u.tasks_peak);
+	sample_remove(s, j.id);
+	testjob_remove(&j);
+}
+
+static bool near(uint64_t a, int64_t b, uint64_t slack)
+{
+	return b >= 0 && (a > (uint64_t)b ? a - (uint64_t)b : (uint64_t)b - a) <= slack;
+}
+
+static void test_memory(struct sampler *s)
+{
+	struct work w = { -1, 1, 32 << 20, 1 };
+	struct testjob j;
+	struct sample u;
+	int64_t file;
+
+	testjob_make(&j, "mem", 3);
+	add(s, &j);
+	testjob_run(&j, work, &w);
+	do
+		get(s, &j, &u);
+	while (u.have & SAMPLE_RSS && u.rss_bytes < w.touch_bytes);
+	if (u.have & SAMPLE_RSS)
+		tap_ok(u.rss_bytes < (36u << 20) && u.rss_peak_bytes >= u.rss_bytes,
+		       "32 MiB touched are resident: %llu KiB",
+		       (unsigned long long)u.rss_bytes >> 10);
+	if (u.have & SAMPLE_FAULTS)
+		tap_ok(u.minor_faults >= (32 << 20) / 2097152u, "they were faulted in: %llu",
+		       (unsigned long long)u.minor_faults);
+	file = testjob_number(&j, "memory.current", NULL);
+	if (file < 0) {
+		tap_skip("memory", "the memory controller is not on here");
+	} else {
+		get(s, &j, &u);
+		tap_ok(near(u.mem_bytes, file, 1 << 20),
+		       "memory now is memory.current: %llu, %lld",
+		       (unsigned long long)u.mem_bytes, (long long)file);
+		file = testjob_number(&j, "memory.peak", NULL);
+		tap_ok(u.have & SAMPLE_MEM_PEAK &&
+			       (file < 0 || u.mem_peak_bytes == (uint64_t)file),
+		       "peak is memory.peak: %llu", (unsigned long long)u.mem_peak_bytes);
+		file = testjob_number(&j, "memory.stat", "anon");
+		tap_ok(u.have & SAMPLE_MEM_PARTS && near(u.anon_bytes, file, 1 << 20),
+		       "anonymous is memory.stat's: %llu, %lld",
+		       (unsigned long long)u.anon_bytes, (long long)file);
+		file = testjob_number(&j, "memory.stat", "file");
+		tap_ok(near(u.file_bytes, file, 1 << 20), "file is memory.stat's");
+		file = testjob_number(&j, "memory.stat", "kernel");
+		tap_ok(!(u.have & SAMPLE_MEM_KERNEL) || near(u.kernel_bytes, file, 1 << 19),
+		       "kernel is memory.stat's: %llu, %lld",
+		       (unsigned long long)u.kernel_bytes, (long long)file);
+	}
+	sample_remove(s, j.id);
+	testjob_remove(&j);
+}
+
+/* Two processes on one core: while one runs the other waits. */
+static void test_run_delay(struct sampler *s)
+{
+	struct work w = { 0, 100, 0, 0 };
+	struct testjob j;
+	struct sample u;
+	uint64_t start;
+	pid_t a, b;
+
+	testjob_make(&j, "delay", 4);
+	add(s, &j);
+	start = testjob_now_ns();
+	a = testjob_run(&j, work, &w);
+	b = testjob_run(&j, work, &w);
+	testjob_wait(a);
+	testjob_wait(b);
+	start = testjob_now_ns() - start;
+	get(s, &j, &u);
+	if (!(u.have & SAMPLE_RUN_DELAY))
+		tap_skip("run delay", "needs BPF");
+	else
+		tap_ok(u.run_delay_ns > 60000000u && u.run_delay_ns < 2 * start,
+		       "exited processes' wait for a core is kept: %llu ms of %llu ms",
+		       (unsigned long long)u.run_delay_ns / 1000000u,
+		       (unsigned long long)start / 1000000u);
+	sample_remove(s, j.id);
+	testjob_remove(&j);
+}
+
+static void test_gone(struct sampler *s)
+{
+	struct work w = { 0, 50, 0, 0 };
+	struct testjob j;
+	struct sample u;
+	int64_t us;
+
+	testjob_make(&j, "gone", 5);
+	add(s, &j);
+	testjob_wait(testjob_run(&j, work, &w));
+	us = testjob_number(&j, "cpu.stat", "usage_usec");
+	testjob_remove(&j); /* never sampled while it lived */
+	get(s, &j, &u);
+	tap_ok(u.gone, "a removed cgroup is no error but gone");
+	if (sample_tier(s) == 1)
+		tap_ok(u.cpu_ns / 1000 == (uint64_t)us,
+		       "its last slice is known although nobody sampled it: %llu, %lld us",
+		       (unsigned long long)u.cpu_ns / 1000, (long long)us);
+	sample_remove(s, j.id);
+}
+
+static void test_restart(const char *pin_dir)
+{
+	struct work w = { 0, 80, 0, 0 };
+	struct testjob j;
+	struct sampler *s;
+	struct sample u;
+
+	if (!pin_dir) {
+		tap_skip("restart", "no bpffs to pin in");
+		return;
+	}
+	testjob_make(&j, "restart", 6);
+	s = open_sampler(pin_dir, false);
+	add(s, &j);
+	testjob_wait(testjob_run(&j, work, &w));
+	get(s, &j, &u);
+	sample_close(s);
+	w.ms = 30;
+	testjob_wait(testjob_run(&j, work, &w)); /* while no sampler is there */
+	s = open_sampler(pin_dir, false);
+	add(s, &j);
+	check_cpu(s, &j, "after a restart");
+	{
+		struct sample v;
+
+		get(s, &j, &v);
+		tap_ok(v.minor_faults > u.minor_faults && v.run_delay_ns >= u.run_delay_ns,
+		       "faults and delay of those that exited meanwhile are kept: %llu > %llu",
+		       (unsigned long long)v.minor_faults, (unsigned long long)u.minor_faults);
+	}
+	sample_remove(s, j.id);
+	sample_close(s);
+	testjob_remove(&j);
+}
+
+static int write_file(void *arg)
+{
+	static char buf[1 << 20];
+	int fd = open(arg, O_CREAT | O_WRONLY | O_TRUNC, 0600);
+
+	for (int i = 0; fd >= 0 && i < 8; i++)
+		if (write(fd, buf, sizeof(buf)) < 0)
+			return 1;
+	return fd < 0 || fsync(fd) < 0;
+}
+
+static void test_io(struct sampler *s, const char *disk_dir)
+{
+	char path[256];
+	struct testjob j;
+	struct sample u;
+	char text[4096];
+
+	testjob_make(&j, "io", 7);
+	add(s, &j);
+	if (!disk_dir || testjob_read(&j, "io.stat", text, sizeof(text)) < 0) {
+		tap_skip("block I/O", "no disk or no io controller here");
+	} else {
+		snprintf(path, sizeof(path), "%s/file", disk_dir);
+		tap_ok(testjob_wait(testjob_run(&j, write_file, path)) == 0, "8 MiB written");
+		get(s, &j, &u);
+		testjob_read(&j, "io.stat", text, sizeof(text));
+		tap_note("io.stat: %s", text);
+		tap_ok(u.have & SAMPLE_IO && u.written_bytes >= 8 << 20 &&
+			       u.written_bytes < 12 << 20,
+		       "and counted: %llu", (unsigned long long)u.written_bytes);
+	}
+	sample_remove(s, j.id);
+	testjob_remove(&j);
+}
+
+static int quiet(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	return getenv("TEST_VERBOSE") && level < LIBBPF_DEBUG ? vprintf(fmt, ap) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *pin_dir = argc > 1 && argv[1][0] ? argv[1] : NULL;
+	const char *disk_dir = argc > 2 ? argv[2] : NULL;
+	struct sampler *s;
+
+	libbpf_set_print(quiet);
+	testjob_root("scan");
+	for (int files_only = 0; files_only < 2; files_only++) {
+		s = open_sampler(NULL, files_only);
+		tap_note("tier %d", sample_tier(s));
+		if (!files_only)
+			tap_ok(sample_tier(s) == 1, "BPF reads the figures: %s",
+			       sample_status(s));
+		test_cpu(s);
+		test_tasks(s);
+		test_memory(s);
+		test_run_delay(s);
+		test_gone(s);
+		test_io(s, disk_dir);
+		printf("# status: %s\n", sample_status(s));
+		sample_close(s);
+	}
+	test_restart(pin_dir);
+	return tap_done();
+}
