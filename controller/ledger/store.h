@@ -1,0 +1,167 @@
+/* store - the ledger: what was asked, given, reported and charged. Nothing is forgotten.
+ *
+ * The header is the contract for every implementation (embedded SQLite here; a server database
+ * for large sites takes the same calls). All calls return when what they did is on disk; a
+ * call that fails has changed nothing. Texts that rows point to live until the row function
+ * returns. Times are real time in nanoseconds since the epoch; charges are milli-equivalent-
+ * seconds (controller/policy/charge.h).
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+#include "common/model/job.h"
+#include "controller/ledger/sync.h"
+#include "controller/policy/tally.h"
+#include "controller/queue/fifo.h"
+
+struct err;
+struct store;
+
+/* -EPROTO: made by a newer program; -EACCES, -EBADMSG, ... */
+int store_open(const char *path, struct store **ret, struct err *err);
+struct store *store_close(struct store *s);
+DEFINE_CLEANUP(struct store *, store_close)
+
+/* --- jobs, from people --- */
+struct store_new {
+	const struct request *request;
+	enum charge_pool pool;
+	enum charge_side decided_by;
+	struct tally_terms terms;
+	int64_t now_ns;
+};
+int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err);
+
+enum store_want { STORE_RUN, STORE_SUSPEND, STORE_CANCEL };
+struct store_wish {
+	int64_t job;
+	enum store_want want;
+	const char *reason; /* for cancel: "cancelled by alice" */
+	int64_t now_ns;
+};
+#define STORE_TOO_LATE 1    /* it has ended, or is being cancelled */
+#define STORE_NOT_RUNNING 2 /* suspend or resume of a job that has not been given to a node */
+/* A queued job is cancelled at once; else the wish goes to its node, which is written to
+ * ret_node ("" when queued). -ENOENT: no such job. */
+int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUEST_NAME_MAX],
+	       struct err *err);
+
+/* --- one exchange with a node: one transaction --- */
+/* 0, the result to be freed with sync_result_done(). -EBUSY: the node name is in use from
+ * another address. Reports with a seq already known change nothing and are acknowledged; a
+ * final report is the attempt's last word; reports of jobs that this node was never given
+ * are refused and change nothing. */
+int store_ingest(struct store *s, const struct sync *in, const struct sync_from *from,
+		 struct sync_result *ret, struct err *err);
+
+struct store_given {
+	int64_t job;
+	int32_t attempt;
+	enum store_want want;
+	enum job_state state;
+	const char *reason, *request; /* request: JSON */
+};
+typedef int (*store_given_fn)(void *ctx, const struct store_given *g, struct err *err);
+/* Every attempt that this node has been given and not finished. */
+int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
+		struct err *err);
+
+/* --- the queue --- */
+/* The first `max` queued jobs of a cluster, in order. Returns how many. */
+int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, size_t max,
+		struct err *err);
+/* Nodes of a cluster with what their jobs hold. *ret is malloc()ed. */
+int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, size_t *ret_n,
+		struct err *err);
+/* Gives queued jobs to nodes, all or none. */
+struct store_gift {
+	int64_t job;
+	const char *node;
+};
+int store_give(struct store *s, const struct store_gift *gifts, size_t n, int64_t now_ns,
+	       struct err *err);
+/* Nodes not heard of since `before_ns` become lost. Returns how many did. */
+int store_lose(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err);
+
+/* --- views --- */
+struct store_job {
+	int64_t job;
+	int32_t attempt;
+	enum job_state state;
+	enum store_want want;
+	uint32_t uid;
+	const char *cluster, *account, *user, *queue, *name, *node; /* node NULL: queued */
+	const char *request, *usage, *end, *cpus, *note; /* JSON, JSON, JSON; or NULL */
+	enum charge_pool pool;
+	enum charge_side decided_by;
+	struct fraction rate;
+	int64_t submitted_ns, started_ns, ended_ns; /* 0: not yet */
+	int64_t running_ns, suspended_ns;
+	int64_t charge_requested_ms, charge_used_ms;
+	bool node_is_lost;
+};
+typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);
+
+struct store_filter {
+	const char *user, *account, *node; /* NULL: any */
+	int state;	/* enum job_state; -1: any; STORE_ACTIVE: not ended */
+	int64_t before; /* jobs with a smaller number only; 0: any */
+	int64_t limit;
+};
+#define STORE_ACTIVE (-2)
+/* Newest first. */
+int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,
+	       struct err *err);
+/* -ENOENT: no such job. */
+int store_job(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct err *err);
+/* Each attempt of a job, first one first; the fields that belong to the attempt. */
+int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct err *err);
+
+struct store_node {
+	const char *node, *cluster, *boot, *version, *address, *topology, *notes;
+	struct resources capacity, free, held;
+	bool draining, lost;
+	int32_t tier, jobs;
+	int64_t first_ns, last_ns;
+};
+typedef int (*store_node_fn)(void *ctx, const struct store_node *n, struct err *err);
+int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err);
+
+struct store_usage {
+	const char *key; /* account, user or cluster */
+	const char *pool;
+	int64_t jobs_started, jobs_ended;
+	int64_t running_ms, suspended_ms, cpu_ms;
+	int64_t charge_requested_ms, charge_used_ms, core_ms, gpu_ms;
+};
+typedef int (*store_usage_fn)(void *ctx, const struct store_usage *u, struct err *err);
+enum store_by { STORE_BY_ACCOUNT, STORE_BY_USER, STORE_BY_CLUSTER, _STORE_BY_MAX };
+struct store_period {
+	enum store_by by;
+	const char *account, *user; /* NULL: any */
+	int64_t from_day, to_day;   /* UTC days since the epoch, half open */
+};
+int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
+		struct err *err);
+
+struct store_count {
+	const char *cluster;
+	enum job_state state;
+	int64_t n;
+};
+typedef int (*store_count_fn)(void *ctx, const struct store_count *c, struct err *err);
+int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err);
+
+/* Output of a streamed job kept so far, at most this much a stream; what is beyond it is
+ * dropped, and the kept text ends with a line that says so. */
+#define STORE_OUTPUT_MAX (8 << 20)
+struct store_read {
+	int64_t job;
+	enum sync_stream stream;
+	int64_t offset;
+};
+/* From `offset` on, at most about 256 KiB. *ret is malloc()ed; *ret_size 0: nothing there
+ * (yet). *ret_end: nothing more will come after what is returned. */
+int store_output(struct store *s, struct store_read what, char **ret, size_t *ret_size,
+		 bool *ret_end, struct err *err);

@@ -1,0 +1,334 @@
+/* store_ingest.c - one exchange with a node as one transaction. See store.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+
+/* A job that was shown by its node and is missing from the list may be missing from a list
+ * that was overtaken on its way; it is given up when a list this much later lacks it too. */
+#define MISSING_GRACE_NS (10 * 1000000000LL)
+
+struct ingest {
+	struct store *s;
+	const struct sync *in;
+	const struct sync_from *from;
+	struct sync_result *out;
+	bool has_rebooted;
+};
+
+/* 1: known before. Checks that the name is not being used by two machines at once. */
+static int check_node(struct ingest *g, struct err *err)
+{
+	sqlite3_stmt *st;
+	int64_t silent_ns;
+	char address[64], boot[REQUEST_NAME_MAX];
+	int r = db_query(g->s->db, err, &st,
+			 "SELECT address, boot, last_ns FROM nodes WHERE node = ?1", "t",
+			 g->in->node);
+
+	if (r >= 0)
+		r = db_step(g->s->db, st, err);
+	if (r <= 0)
+		return r;
+	snprintf(address, sizeof(address), "%s", store_text(st, 0));
+	snprintf(boot, sizeof(boot), "%s", store_text(st, 1));
+	silent_ns = g->from->now_ns - sqlite3_column_int64(st, 2);
+	sqlite3_reset(st);
+	if (strcmp(address, g->from->address) != 0 && silent_ns >= 0 &&
+	    silent_ns < g->from->lost_ns)
+		return err_set(err, -EBUSY,
+			       "the node name '%s' is in use by %s, heard of %lld s ago; give "
+			       "each node its own Node= name",
+			       g->in->node, address, (long long)(silent_ns / 1000000000));
+	g->has_rebooted = strcmp(boot, g->in->boot) != 0;
+	return 1;
+}
+
+static int write_node(struct ingest *g, struct err *err)
+{
+	const struct sync *in = g->in;
+	const struct resources *c = &in->capacity, *f = &in->free;
+
+	return db_run(
+		g->s->db, err,
+		"INSERT INTO nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11,"
+		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18) ON CONFLICT DO UPDATE SET"
+		" cluster = excluded.cluster, boot = excluded.boot,"
+		" version = excluded.version, address = excluded.address,"
+		" topology = excluded.topology, notes = excluded.notes,"
+		" tier = excluded.tier, draining = excluded.draining, lost = 0,"
+		" ncpus = excluded.ncpus, mem_bytes = excluded.mem_bytes,"
+		" jobfs_bytes = excluded.jobfs_bytes, ngpus = excluded.ngpus,"
+		" free_ncpus = excluded.free_ncpus,"
+		" free_mem_bytes = excluded.free_mem_bytes,"
+		" free_jobfs_bytes = excluded.free_jobfs_bytes,"
+		" free_ngpus = excluded.free_ngpus, last_ns = excluded.last_ns",
+		"ttttttt"
+		"ii"
+		"iiii"
+		"iiii"
+		"i",
+		in->node, g->from->cluster, in->boot, in->version, g->from->address,
+		in->topology, in->notes ? in->notes : "[]", (int64_t)in->tier,
+		(int64_t)in->draining, c->ncpus, c->mem_bytes, c->jobfs_bytes, c->ngpus,
+		f->ncpus, f->mem_bytes, f->jobfs_bytes, f->ngpus, g->from->now_ns);
+}
+
+static int take_node(struct ingest *g, struct err *err)
+{
+	struct store_event e = { g->from->now_ns, 0, g->in->node, "register", g->in->version };
+	int known = check_node(g, err), r;
+
+	if (known < 0)
+		return known;
+	r = write_node(g, err);
+	if (r < 0 || (known && !g->has_rebooted))
+		return r;
+	if (known)
+		e.what = "reboot";
+	else
+		g->out->has_freed = true;
+	return store_event(g->s, &e, err);
+}
+
+static int take_reports(struct ingest *g, struct err *err)
+{
+	for (size_t i = 0; i < g->in->n_reports; i++) {
+		struct store_report_case c = { .report = &g->in->reports[i],
+					       .node = g->in->node,
+					       .now_ns = g->from->now_ns };
+		int r = store_report(g->s, &c, err);
+
+		if (r < 0)
+			return r;
+		if (r == STORE_REPORT_REFUSED)
+			g->out->refusals[g->out->n_refusals++] = c.refusal;
+		else
+			g->out->acks[g->out->n_acks++] = c.ack;
+		g->out->n_accepted += c.is_new;
+		g->out->has_freed |= c.has_freed;
+	}
+	return 0;
+}
+
+static int take_outputs(struct ingest *g, struct err *err)
+{
+	for (size_t i = 0; i < g->in->n_outputs; i++) {
+		const struct sync_output *o = &g->in->outputs[i];
+		int64_t have;
+		int r = store_output_add(g->s, g->in->node, o, &have, err);
+
+		if (r == -ENOENT)
+			continue;
+		if (r < 0)
+			return r;
+		g->out->output_acks[g->out->n_output_acks++] =
+			(struct sync_output_ack){ o->job, have, o->attempt, o->stream };
+	}
+	return 0;
+}
+
+static bool is_refused(const struct ingest *g, const struct sync_hold *h)
+{
+	for (size_t i = 0; i < g->out->n_refusals; i++)
+		if (g->out->refusals[i].job == h->job &&
+		    g->out->refusals[i].attempt == h->attempt)
+			return true;
+	return false;
+}
+
+static int refuse_hold(struct ingest *g, const struct sync_hold *h, const char *why)
+{
+	struct sync_refusal *f;
+
+	if (is_refused(g, h))
+		return 0;
+	f = &g->out->refusals[g->out->n_refusals++];
+	*f = (struct sync_refusal){ .job = h->job, .attempt = h->attempt };
+	snprintf(f->why, sizeof(f->why), "%s", why);
+	return 0;
+}
+
+static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *err)
+{
+	struct db *d = g->s->db;
+	sqlite3_stmt *st;
+	enum job_state was;
+	int r = db_query(d, err, &st,
+			 "SELECT state, closed FROM attempts"
+			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
+			 "iit", h->job, (int64_t)h->attempt, g->in->node);
+
+	if (r >= 0)
+		r = db_step(d, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return refuse_hold(g, h, "this job was never given to this node");
+	was = (enum job_state)sqlite3_column_int(st, 0);
+	r = sqlite3_column_int(st, 1);
+	sqlite3_reset(st);
+	if (r == 2 && h->state != JOB_ENDED)
+		return refuse_hold(g, h, "the controller gave this job up as lost");
+	if (r != 0)
+		return 0;
+	/* That it ended is said by its final report alone. */
+	if (h->state < JOB_STARTING || h->state > JOB_ENDING)
+		return 0;
+	r = db_run(d, err,
+		   "UPDATE attempts SET shown = 1, missing_ns = 0, state = ?3"
+		   " WHERE job = ?1 AND attempt = ?2 AND"
+		   " (shown = 0 OR missing_ns <> 0 OR state <> ?3)",
+		   "iii", h->job, (int64_t)h->attempt, (int64_t)h->state);
+	if (r >= 0 && was != h->state)
+		r = db_run(d, err, "UPDATE jobs SET state = ?3 WHERE job = ?1 AND attempt = ?2",
+			   "iii", h->job, (int64_t)h->attempt, (int64_t)h->state);
+	g->out->has_freed |= was != h->state && h->state == JOB_SUSPENDED;
+	return r;
+}
+
+static int compare_holds(const void *a, const void *b)
+{
+	const struct sync_hold *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	return (x->attempt > y->attempt) - (x->attempt < y->attempt);
+}
+
+struct missing {
+	int64_t job, since_ns;
+	int32_t attempt;
+};
+
+/* Attempts that the node once showed, has not finished, and does not list. *ret malloc()ed. */
+static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct missing **ret,
+			size_t *ret_n, struct err *err)
+{
+	_cleanup_free_ struct missing *found = NULL;
+	size_t n = 0;
+	sqlite3_stmt *st;
+	int r = db_query(g->s->db, err, &st,
+			 "SELECT job, attempt, missing_ns FROM attempts"
+			 " WHERE node = ?1 AND closed = 0 AND shown = 1",
+			 "t", g->in->node);
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(g->s->db, st, err)) > 0) {
+		struct sync_hold key = { .job = sqlite3_column_int64(st, 0),
+					 .attempt = sqlite3_column_int(st, 1) };
+		struct missing *p;
+
+		if (g->in->n_jobs &&
+		    bsearch(&key, sorted, g->in->n_jobs, sizeof(key), compare_holds))
+			continue;
+		p = realloc(found, (n + 1) * sizeof(*p));
+		if (!p) {
+			sqlite3_reset(st);
+			return err_set(err, -ENOMEM, "out of memory");
+		}
+		found = p;
+		found[n++] =
+			(struct missing){ key.job, sqlite3_column_int64(st, 2), key.attempt };
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(found);
+	*ret_n = n;
+	return 0;
+}
+
+static int judge_missing(struct ingest *g, const struct missing *m, struct err *err)
+{
+	struct store_loss loss = { .job = m->job,
+				   .attempt = m->attempt,
+				   .now_ns = g->from->now_ns,
+				   .node = g->in->node };
+
+	if (g->has_rebooted)
+		loss.text = "the node rebooted under the job";
+	else if (m->since_ns && g->from->now_ns - m->since_ns >= MISSING_GRACE_NS)
+		loss.text = "the node's agent no longer knows the job";
+	else if (m->since_ns)
+		return 0;
+	else
+		return db_run(g->s->db, err,
+			      "UPDATE attempts SET missing_ns = ?3"
+			      " WHERE job = ?1 AND attempt = ?2",
+			      "iii", m->job, (int64_t)m->attempt, g->from->now_ns);
+	g->out->has_freed = true;
+	return store_end_lost(g->s, &loss, err);
+}
+
+static int take_list(struct ingest *g, struct err *err)
+{
+	size_t size = g->in->n_jobs * sizeof(*g->in->jobs), n = 0;
+	_cleanup_free_ struct sync_hold *sorted = malloc(size + 1);
+	_cleanup_free_ struct missing *missing = NULL;
+	int r = 0;
+
+	if (!sorted)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (size)
+		memcpy(sorted, g->in->jobs, size);
+	qsort(sorted, g->in->n_jobs, sizeof(*sorted), compare_holds);
+	for (size_t i = 0; i < g->in->n_jobs && r >= 0; i++)
+		r = take_hold(g, &g->in->jobs[i], err);
+	if (r >= 0)
+		r = find_missing(g, sorted, &missing, &n, err);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = judge_missing(g, &missing[i], err);
+	return r;
+}
+
+static int take_all(struct ingest *g, struct err *err)
+{
+	int r = take_node(g, err);
+
+	if (r >= 0)
+		r = take_reports(g, err);
+	if (r >= 0)
+		r = take_outputs(g, err);
+	if (r >= 0)
+		r = take_list(g, err);
+	return r;
+}
+
+static int make_room(const struct sync *in, struct sync_result *ret, struct err *err)
+{
+	*ret = (struct sync_result){
+		.acks = calloc(in->n_reports + 1, sizeof(*ret->acks)),
+		.output_acks = calloc(in->n_outputs + 1, sizeof(*ret->output_acks)),
+		.refusals = calloc(in->n_reports + in->n_jobs + 1, sizeof(*ret->refusals)),
+	};
+	if (ret->acks && ret->output_acks && ret->refusals)
+		return 0;
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_ingest(struct store *s, const struct sync *in, const struct sync_from *from,
+		 struct sync_result *ret, struct err *err)
+{
+	struct sync_result out;
+	struct ingest g = { s, in, from, &out, false };
+	int r = make_room(in, &out, err);
+
+	if (r >= 0)
+		r = db_begin(s->db, err);
+	if (r >= 0) {
+		r = take_all(&g, err);
+		if (r >= 0)
+			r = db_commit(s->db, err);
+		else
+			db_rollback(s->db);
+	}
+	if (r < 0) {
+		sync_result_done(&out);
+		return r;
+	}
+	*ret = out;
+	return 0;
+}

@@ -1,0 +1,327 @@
+/* store_jobs.c - jobs in, wishes, gifts to nodes, the queue. See store.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_sqlite.h"
+
+static int insert_job(struct store *s, const struct store_new *n, const char *request,
+		      struct err *err)
+{
+	const struct request *q = n->request;
+	const struct resources *r = &q->res;
+	const struct fraction *b = n->terms.bundle.side;
+
+	return db_run(s->db, err,
+		      "INSERT INTO jobs(state, uid, user, account, cluster, queue, name,"
+		      " ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
+		      " submitted_ns, pool, decided_by, rate_num, rate_den,"
+		      " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
+		      " bundle_memory_num, bundle_memory_den, request)"
+		      " VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+		      "ittttt"
+		      "iiiiii"
+		      "iiiii"
+		      "iiiiii"
+		      "t",
+		      (int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name,
+		      r->ncpus, r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s,
+		      r->ngpus, n->now_ns, (int64_t)n->pool, (int64_t)n->decided_by,
+		      n->terms.rate.num, n->terms.rate.den, b[CHARGE_GPUS].num,
+		      b[CHARGE_GPUS].den, b[CHARGE_CORES].num, b[CHARGE_CORES].den,
+		      b[CHARGE_MEMORY].num, b[CHARGE_MEMORY].den, request);
+}
+
+int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_encode_request(n->request);
+	_cleanup_free_ char *text = doc ? wire_format(doc) : NULL;
+	struct store_event e = { n->now_ns, 0, NULL, "submit", n->request->user };
+	int r;
+
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = db_begin(s->db, err);
+	if (r < 0)
+		return r;
+	r = insert_job(s, n, text, err);
+	if (r >= 0) {
+		e.job = db_last_id(s->db);
+		r = store_event(s, &e, err);
+	}
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	r = db_commit(s->db, err);
+	if (r < 0)
+		return r;
+	*ret_job = e.job;
+	return 0;
+}
+
+struct job_now {
+	enum job_state state;
+	enum store_want want;
+	char node[REQUEST_NAME_MAX];
+};
+
+static int load_now(struct store *s, int64_t job, struct job_now *ret, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, "SELECT state, want, node FROM jobs WHERE job = ?1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, -ENOENT, "no job %lld", (long long)job);
+	ret->state = (enum job_state)sqlite3_column_int(st, 0);
+	ret->want = (enum store_want)sqlite3_column_int(st, 1);
+	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, 2));
+	sqlite3_reset(st);
+	return 0;
+}
+
+static int cancel_queued(struct store *s, const struct store_wish *w, struct err *err)
+{
+	struct job_end end = { .kind = END_CANCELLED, .exit_status = -1 };
+	_cleanup_json_ json_t *doc = NULL;
+	_cleanup_free_ char *text = NULL;
+
+	end.reason.at_ns = w->now_ns;
+	end.reason.requested = end.reason.reached = -1;
+	snprintf(end.reason.text, sizeof(end.reason.text), "%s", w->reason);
+	doc = wire_encode_end(&end);
+	text = doc ? wire_format(doc) : NULL;
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	return db_run(s->db, err,
+		      "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2, want_reason = ?3,"
+		      " end = ?4 WHERE job = ?1",
+		      "iitt", w->job, w->now_ns, w->reason, text);
+}
+
+static int wish_in_transaction(struct store *s, const struct store_wish *w,
+			       const struct job_now *now, struct err *err)
+{
+	static const char *const names[] = { "resume", "suspend", "cancel" };
+	struct store_event e = { w->now_ns, w->job, NULL, names[w->want],
+				 w->reason ? w->reason : "" };
+	int r;
+
+	if (now->state == JOB_QUEUED)
+		r = cancel_queued(s, w, err);
+	else
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET want = ?2, want_reason = ?3 WHERE job = ?1", "iit",
+			   w->job, (int64_t)w->want, w->reason);
+	return r < 0 ? r : store_event(s, &e, err);
+}
+
+int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUEST_NAME_MAX],
+	       struct err *err)
+{
+	struct job_now now;
+	int r = load_now(s, w->job, &now, err);
+
+	if (r < 0)
+		return r;
+	if (now.state == JOB_ENDED || now.want == STORE_CANCEL)
+		return STORE_TOO_LATE;
+	if (now.state == JOB_QUEUED && w->want != STORE_CANCEL)
+		return STORE_NOT_RUNNING;
+	r = db_begin(s->db, err);
+	if (r < 0)
+		return r;
+	r = wish_in_transaction(s, w, &now, err);
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	r = db_commit(s->db, err);
+	if (r < 0)
+		return r;
+	strcpy(ret_node, now.node);
+	return 0;
+}
+
+int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
+		struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT a.job, a.attempt, j.want, a.state, j.want_reason, j.request"
+			 " FROM attempts a JOIN jobs j USING(job)"
+			 " WHERE a.node = ?1 AND a.closed = 0 AND a.missing_ns = 0"
+			 " ORDER BY a.job",
+			 "t", node);
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_given g = {
+			.job = sqlite3_column_int64(st, 0),
+			.attempt = sqlite3_column_int(st, 1),
+			.want = (enum store_want)sqlite3_column_int(st, 2),
+			.state = (enum job_state)sqlite3_column_int(st, 3),
+			.reason = store_text(st, 4),
+			.request = store_text(st, 5),
+		};
+
+		r = fn(ctx, &g, err);
+		if (r < 0) {
+			sqlite3_reset(st);
+			return r;
+		}
+	}
+	return r;
+}
+
+int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, size_t max,
+		struct err *err)
+{
+	sqlite3_stmt *st;
+	int n = 0;
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus FROM jobs"
+		" WHERE state = 0 AND cluster = ?1 ORDER BY job LIMIT ?2",
+		"ti", cluster, (int64_t)max);
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0)
+		jobs[n++] = (struct fifo_job){
+			.job = sqlite3_column_int64(st, 0),
+			.want = { .ncpus = sqlite3_column_int64(st, 1),
+				  .vmem_bytes = sqlite3_column_int64(st, 2),
+				  .mem_bytes = sqlite3_column_int64(st, 3),
+				  .jobfs_bytes = sqlite3_column_int64(st, 4),
+				  .ngpus = sqlite3_column_int64(st, 5) },
+			.node = -1,
+		};
+	return r < 0 ? r : n;
+}
+
+/* Cores of a job that is suspended and shall stay so are free for others; everything else
+ * that was given is held until the attempt is closed. */
+static const char holds_sql[] =
+	"SELECT n.node, n.draining = 0 AND n.lost = 0, n.ncpus, n.mem_bytes, n.jobfs_bytes,"
+	" n.ngpus,"
+	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
+	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
+	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0)"
+	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
+	" LEFT JOIN jobs j ON j.job = a.job"
+	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
+
+_Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "holds_sql has them as numbers");
+
+static void read_hold(sqlite3_stmt *st, struct fifo_node *ret)
+{
+	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, 0));
+	ret->open = sqlite3_column_int(st, 1);
+	ret->capacity = (struct resources){ .ncpus = sqlite3_column_int64(st, 2),
+					    .mem_bytes = sqlite3_column_int64(st, 3),
+					    .jobfs_bytes = sqlite3_column_int64(st, 4),
+					    .ngpus = sqlite3_column_int64(st, 5) };
+	ret->held = (struct resources){ .ncpus = sqlite3_column_int64(st, 6),
+					.mem_bytes = sqlite3_column_int64(st, 7),
+					.jobfs_bytes = sqlite3_column_int64(st, 8),
+					.ngpus = sqlite3_column_int64(st, 9) };
+}
+
+int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, size_t *ret_n,
+		struct err *err)
+{
+	_cleanup_free_ struct fifo_node *nodes = NULL;
+	size_t n = 0, size = 0;
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		if (n == size) {
+			size_t larger = size ? size * 2 : 16;
+			struct fifo_node *p = realloc(nodes, larger * sizeof(*p));
+
+			if (!p) {
+				sqlite3_reset(st);
+				return err_set(err, -ENOMEM, "out of memory");
+			}
+			nodes = p;
+			size = larger;
+		}
+		read_hold(st, &nodes[n++]);
+	}
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(nodes);
+	*ret_n = n;
+	return 0;
+}
+
+static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
+		    struct err *err)
+{
+	struct store_event e = { now_ns, g->job, g->node, "give", "" };
+	int r = db_run(s->db, err,
+		       "UPDATE jobs SET state = 1, node = ?2, attempt = attempt + 1"
+		       " WHERE job = ?1 AND state = 0",
+		       "it", g->job, g->node);
+
+	if (r >= 0 && db_changes(s->db) != 1)
+		return err_set(err, -ESTALE, "job %lld is not queued", (long long)g->job);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "INSERT INTO attempts(job, attempt, node, given_ns, state)"
+			   " SELECT job, attempt, node, ?2, 1 FROM jobs WHERE job = ?1",
+			   "ii", g->job, now_ns);
+	return r < 0 ? r : store_event(s, &e, err);
+}
+
+int store_give(struct store *s, const struct store_gift *gifts, size_t n, int64_t now_ns,
+	       struct err *err)
+{
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = give_one(s, &gifts[i], now_ns, err);
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	return db_commit(s->db, err);
+}
+
+int store_lose(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err)
+{
+	int r = db_begin(s->db, err), n;
+
+	if (r < 0)
+		return r;
+	r = db_run(s->db, err,
+		   "INSERT INTO events(at_ns, node, what, text) SELECT ?2, node, 'lost', ''"
+		   " FROM nodes WHERE lost = 0 AND last_ns < ?1",
+		   "ii", before_ns, now_ns);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE nodes SET lost = 1 WHERE lost = 0 AND last_ns < ?1", "i",
+			   before_ns);
+	n = (int)db_changes(s->db);
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	r = db_commit(s->db, err);
+	return r < 0 ? r : n;
+}

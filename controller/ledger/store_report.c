@@ -1,0 +1,409 @@
+/* store_report.c - one report into the attempt, the job and the rollups. See store.h.
+ *
+ * The steps: load what is known, decide (known, refused, new), merge the cumulative figures,
+ * charge them, write the attempt, the job, and the days. All inside the caller's transaction.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_sqlite.h"
+
+struct known {
+	char node[REQUEST_NAME_MAX];
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+	int64_t seq, closed, at_ns, given_ns, started_ns, ended_ns, job_attempt;
+	enum job_state state;
+	enum charge_pool pool;
+	struct tally_terms terms;
+	struct tally_use use;
+	struct usage usage;
+	int64_t old_charge_requested_ms, old_charge_used_ms;
+};
+
+static struct fraction fraction_of(sqlite3_stmt *st, int column)
+{
+	return (struct fraction){ sqlite3_column_int64(st, column),
+				  sqlite3_column_int64(st, column + 1) };
+}
+
+static int decode_usage(const char *text, struct usage *ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+
+	if (!*text)
+		return 0;
+	doc = json_loads(text, 0, NULL);
+	if (!doc)
+		return err_set(err, -EBADMSG, "usage in the ledger is not readable");
+	return wire_decode_usage(doc, "usage", ret, err);
+}
+
+static void read_terms(sqlite3_stmt *st, int column, struct tally_terms *ret)
+{
+	ret->rate = fraction_of(st, column);
+	ret->bundle.side[CHARGE_GPUS] = fraction_of(st, column + 2);
+	ret->bundle.side[CHARGE_CORES] = fraction_of(st, column + 4);
+	ret->bundle.side[CHARGE_MEMORY] = fraction_of(st, column + 6);
+	ret->ncpus = sqlite3_column_int64(st, column + 8);
+	ret->ngpus = sqlite3_column_int64(st, column + 9);
+}
+
+static int read_known(sqlite3_stmt *st, struct known *k, struct err *err)
+{
+	snprintf(k->node, sizeof(k->node), "%s", store_text(st, 0));
+	k->seq = sqlite3_column_int64(st, 1);
+	k->closed = sqlite3_column_int64(st, 2);
+	k->at_ns = sqlite3_column_int64(st, 3);
+	k->given_ns = sqlite3_column_int64(st, 4);
+	k->started_ns = sqlite3_column_int64(st, 5);
+	k->ended_ns = sqlite3_column_int64(st, 6);
+	k->state = (enum job_state)sqlite3_column_int(st, 7);
+	k->use.running_ns = sqlite3_column_int64(st, 8);
+	k->use.suspended_ns = sqlite3_column_int64(st, 9);
+	k->old_charge_requested_ms = sqlite3_column_int64(st, 10);
+	k->old_charge_used_ms = sqlite3_column_int64(st, 11);
+	snprintf(k->cluster, sizeof(k->cluster), "%s", store_text(st, 13));
+	snprintf(k->account, sizeof(k->account), "%s", store_text(st, 14));
+	snprintf(k->user, sizeof(k->user), "%s", store_text(st, 15));
+	k->pool = (enum charge_pool)sqlite3_column_int(st, 16);
+	k->job_attempt = sqlite3_column_int64(st, 17);
+	read_terms(st, 18, &k->terms);
+	return decode_usage(store_text(st, 12), &k->usage, err);
+}
+
+/* 1 when there, 0 when not. */
+static int load_known(struct store *s, const struct report *rep, struct known *k,
+		      struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT a.node, a.seq, a.closed, a.at_ns, a.given_ns, a.started_ns,"
+			 " a.ended_ns, a.state, a.running_ns, a.suspended_ns,"
+			 " a.charge_requested_ms, a.charge_used_ms, a.usage,"
+			 " j.cluster, j.account, j.user, j.pool, j.attempt,"
+			 " j.rate_num, j.rate_den, j.bundle_gpus_num, j.bundle_gpus_den,"
+			 " j.bundle_cores_num, j.bundle_cores_den, j.bundle_memory_num,"
+			 " j.bundle_memory_den, j.ncpus, j.ngpus"
+			 " FROM attempts a JOIN jobs j USING(job)"
+			 " WHERE a.job = ?1 AND a.attempt = ?2",
+			 "ii", rep->job, (int64_t)rep->attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	r = read_known(st, k, err);
+	sqlite3_reset(st);
+	return r < 0 ? r : 1;
+}
+
+/* The figures that charges depend on: resident peak, or where it was not measured the
+ * cgroup's peak, which counts page cache too. */
+static void set_measured(struct tally_use *u, const struct usage *from)
+{
+	u->cpu_ns = usage_has(from, &from->cpu_ns) ? from->cpu_ns : -1;
+	if (usage_has(from, &from->rss_peak_bytes))
+		u->mem_peak_bytes = from->rss_peak_bytes;
+	else if (usage_has(from, &from->mem_peak_bytes))
+		u->mem_peak_bytes = from->mem_peak_bytes;
+	else
+		u->mem_peak_bytes = -1;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+struct rollup_ctx {
+	struct store *s;
+	const struct known *k;
+	struct tally_use before; /* cumulative, to turn ns into ms without losing any */
+	struct err *err;
+};
+
+#define UPSERT_ROLLUP                                                                          \
+	"INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"   \
+	" ?14) ON CONFLICT DO UPDATE SET jobs_started = jobs_started + excluded.jobs_started," \
+	" jobs_ended = jobs_ended + excluded.jobs_ended,"                                      \
+	" running_ms = running_ms + excluded.running_ms,"                                      \
+	" suspended_ms = suspended_ms + excluded.suspended_ms,"                                \
+	" cpu_ms = cpu_ms + excluded.cpu_ms,"                                                  \
+	" charge_requested_ms = charge_requested_ms + excluded.charge_requested_ms,"           \
+	" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"                          \
+	" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms"
+
+/* ns gained on top of a cumulative figure, as whole milliseconds whose sum telescopes. */
+static int64_t gained_ms(int64_t *cumulative_ns, int64_t gained_ns)
+{
+	int64_t was = *cumulative_ns / 1000000;
+
+	*cumulative_ns += gained_ns;
+	return *cumulative_ns / 1000000 - was;
+}
+
+static int add_day(void *ctx, int64_t day, const struct tally *g)
+{
+	struct rollup_ctx *c = ctx;
+	const struct known *k = c->k;
+	int64_t running = gained_ms(&c->before.running_ns, g->running_ns);
+	int64_t suspended = gained_ms(&c->before.suspended_ns, g->suspended_ns);
+	int64_t cpu = gained_ms(&c->before.cpu_ns, g->cpu_ns);
+
+	return db_run(c->s->db, c->err, UPSERT_ROLLUP,
+		      "ttti"
+		      "iiiiii"
+		      "iiii",
+		      k->cluster, k->account, k->user, (int64_t)k->pool, day, (int64_t)0,
+		      (int64_t)0, running, suspended, cpu, g->charge_requested_ms,
+		      g->charge_used_ms, g->core_ms, g->gpu_ms);
+}
+
+static int count_job(struct store *s, const struct known *k, int64_t day, int64_t started,
+		     int64_t ended, struct err *err)
+{
+	return db_run(s->db, err, UPSERT_ROLLUP,
+		      "ttti"
+		      "iiiiii"
+		      "iiii",
+		      k->cluster, k->account, k->user, (int64_t)k->pool, day, started, ended,
+		      (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0,
+		      (int64_t)0);
+}
+
+/* The node's clock places usage on days; it may not place any before the job was given to the
+ * node or in the future. */
+static int64_t bounded(int64_t at_ns, int64_t low_ns, int64_t high_ns)
+{
+	if (at_ns < low_ns)
+		at_ns = low_ns;
+	return at_ns > high_ns ? high_ns : at_ns;
+}
+
+static struct tally_span span_of(const struct known *k, const struct store_report_case *c)
+{
+	const struct report *rep = c->report;
+	int64_t from = k->at_ns ? k->at_ns : rep->started_ns;
+	int64_t to = rep->ended_ns ? rep->ended_ns : rep->at_ns;
+
+	return (struct tally_span){ .from_ns = bounded(from, k->given_ns, c->now_ns),
+				    .to_ns = bounded(to, k->given_ns, c->now_ns) };
+}
+
+static int write_days(struct store *s, const struct known *k, const struct store_report_case *c,
+		      const struct tally_span *span, struct err *err)
+{
+	const struct report *rep = c->report;
+	struct rollup_ctx ctx = { s,
+				  k,
+				  { .running_ns = span->before.running_ns,
+				    .suspended_ns = span->before.suspended_ns,
+				    .cpu_ns = span->before.cpu_ns },
+				  err };
+	int r = tally_split(&k->terms, span, add_day, &ctx);
+
+	if (r >= 0 && rep->started_ns && !k->started_ns)
+		r = count_job(s, k, tally_day(bounded(rep->started_ns, k->given_ns, c->now_ns)),
+			      1, 0, err);
+	if (r >= 0 && rep->state == JOB_ENDED && k->closed == 0)
+		r = count_job(s, k, tally_day(span->to_ns), 0, 1, err);
+	return r;
+}
+
+static int write_attempt(struct store *s, const struct known *k, const struct report *rep,
+			 const struct tally *now, struct err *err)
+{
+	_cleanup_json_ json_t *usage_doc = wire_encode_usage(&k->usage);
+	_cleanup_json_ json_t *end_doc = wire_encode_end(&rep->end);
+	_cleanup_free_ char *usage = usage_doc ? wire_format(usage_doc) : NULL;
+	_cleanup_free_ char *end = end_doc ? wire_format(end_doc) : NULL;
+	bool has_ended = rep->state == JOB_ENDED;
+
+	if (!usage || !end)
+		return err_set(err, -ENOMEM, "out of memory");
+	return db_run(s->db, err,
+		      "UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5, shown = 1,"
+		      " missing_ns = 0, started_ns = ?6, ended_ns = ?7, running_ns = ?8,"
+		      " suspended_ns = ?9, charge_requested_ms = ?10, charge_used_ms = ?11,"
+		      " cpus = ?12, note = ?13, usage = ?14,"
+		      " closed = CASE WHEN ?15 THEN 1 ELSE closed END,"
+		      " end = CASE WHEN ?15 THEN ?16 ELSE end END,"
+		      " end_kind = CASE WHEN ?15 THEN ?17 ELSE end_kind END,"
+		      " exit_status = CASE WHEN ?15 THEN ?18 ELSE exit_status END,"
+		      " signal = CASE WHEN ?15 THEN ?19 ELSE signal END"
+		      " WHERE job = ?1 AND attempt = ?2",
+		      "iiiii"
+		      "iiii"
+		      "ii"
+		      "ttt"
+		      "it"
+		      "iii",
+		      rep->job, (int64_t)rep->attempt, rep->seq, rep->at_ns, (int64_t)k->state,
+		      k->started_ns, k->ended_ns, now->running_ns, now->suspended_ns,
+		      now->charge_requested_ms, now->charge_used_ms, rep->cpus, rep->note,
+		      usage, (int64_t)has_ended, has_ended ? end : NULL, (int64_t)rep->end.kind,
+		      (int64_t)rep->end.exit_status, (int64_t)rep->end.signal);
+}
+
+/* The job shows its current attempt. */
+static int write_job(struct store *s, const struct known *k, const struct report *rep,
+		     struct err *err)
+{
+	if (k->job_attempt != rep->attempt)
+		return 0;
+	return db_run(s->db, err,
+		      "UPDATE jobs SET state = ?2, started_ns = ?3, ended_ns = ?4,"
+		      " end = CASE WHEN ?2 = 5 THEN"
+		      "  (SELECT end FROM attempts WHERE job = ?1 AND attempt = ?5)"
+		      " ELSE end END WHERE job = ?1",
+		      "iiiii", rep->job, (int64_t)k->state, k->started_ns, k->ended_ns,
+		      (int64_t)rep->attempt);
+}
+
+static int note_change(struct store *s, const struct store_report_case *c, bool has_changed,
+		       struct err *err)
+{
+	const struct report *rep = c->report;
+	char line[REASON_TEXT_MAX] = "";
+	struct store_event e = { c->now_ns, rep->job, c->node, job_state_name(rep->state),
+				 line };
+
+	if (!has_changed)
+		return 0;
+	if (rep->state == JOB_ENDED)
+		reason_format_line(&rep->end, line, sizeof(line));
+	return store_event(s, &e, err);
+}
+
+/* From what is known and what is new to the merged figures and both tallies; -ERANGE when
+ * the figures are beyond what can be charged. */
+static int merge(struct known *k, const struct report *rep, struct tally_span *span)
+{
+	int r;
+
+	set_measured(&k->use, &k->usage);
+	r = tally_make(&k->terms, &k->use, &span->before);
+	if (r < 0)
+		return r;
+	/* What was charged is what was written; the terms of an attempt never change. */
+	span->before.charge_requested_ms = k->old_charge_requested_ms;
+	span->before.charge_used_ms = k->old_charge_used_ms;
+	usage_merge(&k->usage, &rep->usage);
+	k->use.running_ns = later(k->use.running_ns, rep->running_ns);
+	k->use.suspended_ns = later(k->use.suspended_ns, rep->suspended_ns);
+	set_measured(&k->use, &k->usage);
+	return tally_make(&k->terms, &k->use, &span->after);
+}
+
+static int refuse(struct store_report_case *c, const char *why)
+{
+	c->refusal =
+		(struct sync_refusal){ .job = c->report->job, .attempt = c->report->attempt };
+	snprintf(c->refusal.why, sizeof(c->refusal.why), "%s", why);
+	return STORE_REPORT_REFUSED;
+}
+
+static int accept(struct store *s, struct store_report_case *c, struct known *k,
+		  const struct tally_span *span, struct err *err)
+{
+	const struct report *rep = c->report;
+	enum job_state was = k->state;
+	int r = write_days(s, k, c, span, err);
+
+	if (r < 0)
+		return r;
+	/* Ended by the controller: only the node's final word changes that. */
+	if (k->closed == 0 || rep->state == JOB_ENDED)
+		k->state = rep->state;
+	if (rep->started_ns)
+		k->started_ns = rep->started_ns;
+	if (rep->ended_ns)
+		k->ended_ns = rep->ended_ns;
+	r = write_attempt(s, k, rep, &span->after, err);
+	if (r >= 0)
+		r = write_job(s, k, rep, err);
+	if (r >= 0)
+		r = note_change(s, c, k->state != was, err);
+	if (r < 0)
+		return r;
+	c->is_new = true;
+	c->has_freed = k->state != was && (k->state == JOB_ENDED || k->state == JOB_SUSPENDED);
+	return STORE_REPORT_ACK;
+}
+
+int store_report(struct store *s, struct store_report_case *c, struct err *err)
+{
+	const struct report *rep = c->report;
+	struct known k = { 0 };
+	struct tally_span span;
+	int r = load_known(s, rep, &k, err);
+
+	if (r < 0)
+		return r;
+	if (r == 0 || strcmp(k.node, c->node) != 0)
+		return refuse(c, "this job was never given to this node");
+	if (rep->state == JOB_QUEUED)
+		return refuse(c, "a job that was given to a node cannot be queued there");
+	c->ack = (struct sync_ack){ rep->job, later(k.seq, rep->seq), rep->attempt };
+	if (k.closed == 1 || rep->seq <= k.seq)
+		return STORE_REPORT_ACK;
+	span = span_of(&k, c);
+	r = merge(&k, rep, &span);
+	if (r == -ERANGE || r == -EINVAL)
+		return refuse(c, "its figures are beyond what can be charged");
+	if (r < 0)
+		return err_set(err, r, "job %lld: charge", (long long)rep->job);
+	return accept(s, c, &k, &span, err);
+}
+
+static int write_loss(struct store *s, const struct store_loss *l, const char *end,
+		      struct err *err)
+{
+	int r = db_run(s->db, err,
+		       "UPDATE attempts SET closed = 2, state = 5, ended_ns = ?3, end = ?4,"
+		       " end_kind = 6 WHERE job = ?1 AND attempt = ?2",
+		       "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
+
+	if (r < 0)
+		return r;
+	return db_run(s->db, err,
+		      "UPDATE jobs SET state = 5, ended_ns = ?3, end = ?4"
+		      " WHERE job = ?1 AND attempt = ?2",
+		      "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
+}
+
+static int encode_loss(const struct store_loss *l, char **ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+	struct job_end end = { .kind = END_NODE_LOST, .exit_status = -1 };
+
+	end.reason.requested = end.reason.reached = -1;
+	end.reason.at_ns = l->now_ns;
+	snprintf(end.reason.host, sizeof(end.reason.host), "%s", l->node);
+	snprintf(end.reason.text, sizeof(end.reason.text), "%s", l->text);
+	doc = wire_encode_end(&end);
+	*ret = doc ? wire_format(doc) : NULL;
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
+{
+	const struct report key = { .job = l->job, .attempt = l->attempt };
+	const struct store_event e = { l->now_ns, l->job, l->node, "node-lost", l->text };
+	_cleanup_free_ char *end = NULL;
+	struct known k = { 0 };
+	int r = load_known(s, &key, &k, err);
+
+	if (r == 0)
+		return err_set(err, -ENOENT, "no attempt %lld.%d", (long long)l->job,
+			       l->attempt);
+	if (r > 0)
+		r = encode_loss(l, &end, err);
+	if (r >= 0)
+		r = write_loss(s, l, end, err);
+	if (r >= 0)
+		r = count_job(s, &k, tally_day(l->now_ns), 0, 1, err);
+	return r < 0 ? r : store_event(s, &e, err);
+}

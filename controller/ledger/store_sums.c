@@ -1,0 +1,118 @@
+/* store_sums.c - nodes and the usage of accounts, users and clusters. See store.h. */
+#include <errno.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+
+static const char nodes_sql[] =
+	"SELECT n.node, n.cluster, n.boot, n.version, n.address, n.topology, n.notes, "
+	"n.draining,"
+	" n.lost, n.tier, n.first_ns, n.last_ns, n.ncpus, n.mem_bytes, n.jobfs_bytes, n.ngpus,"
+	" n.free_ncpus, n.free_mem_bytes, n.free_jobfs_bytes, n.free_ngpus, COUNT(a.job),"
+	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
+	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
+	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0)"
+	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
+	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
+
+static struct resources amounts_at(sqlite3_stmt *st, int column)
+{
+	return (struct resources){ .ncpus = sqlite3_column_int64(st, column),
+				   .mem_bytes = sqlite3_column_int64(st, column + 1),
+				   .jobfs_bytes = sqlite3_column_int64(st, column + 2),
+				   .ngpus = sqlite3_column_int64(st, column + 3) };
+}
+
+static void read_node(sqlite3_stmt *st, struct store_node *n)
+{
+	*n = (struct store_node){
+		.node = store_text(st, 0),
+		.cluster = store_text(st, 1),
+		.boot = store_text(st, 2),
+		.version = store_text(st, 3),
+		.address = store_text(st, 4),
+		.topology = store_text(st, 5),
+		.notes = store_text(st, 6),
+		.draining = sqlite3_column_int(st, 7),
+		.lost = sqlite3_column_int(st, 8),
+		.tier = sqlite3_column_int(st, 9),
+		.first_ns = sqlite3_column_int64(st, 10),
+		.last_ns = sqlite3_column_int64(st, 11),
+		.capacity = amounts_at(st, 12),
+		.free = amounts_at(st, 16),
+		.jobs = sqlite3_column_int(st, 20),
+		.held = amounts_at(st, 21),
+	};
+}
+
+int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, nodes_sql, "");
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_node n;
+
+		read_node(st, &n);
+		r = fn(ctx, &n, err);
+		if (r < 0) {
+			sqlite3_reset(st);
+			return r;
+		}
+	}
+	return r;
+}
+
+#define USAGE_SUMS                                                                             \
+	", pool, SUM(jobs_started), SUM(jobs_ended), SUM(running_ms), SUM(suspended_ms),"      \
+	" SUM(cpu_ms), SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms),"           \
+	" SUM(gpu_ms) FROM rollups WHERE (?1 IS NULL OR account = ?1)"                         \
+	" AND (?2 IS NULL OR user = ?2) AND day >= ?3 AND day < ?4"
+
+static const char *const usage_sql[] = {
+	[STORE_BY_ACCOUNT] =
+		"SELECT account" USAGE_SUMS " GROUP BY account, pool ORDER BY 1, 2",
+	[STORE_BY_USER] = "SELECT user" USAGE_SUMS " GROUP BY user, pool ORDER BY 1, 2",
+	[STORE_BY_CLUSTER] =
+		"SELECT cluster" USAGE_SUMS " GROUP BY cluster, pool ORDER BY 1, 2",
+};
+
+static void read_usage(sqlite3_stmt *st, struct store_usage *u)
+{
+	*u = (struct store_usage){
+		.key = store_text(st, 0),
+		.pool = charge_pool_name((enum charge_pool)sqlite3_column_int(st, 1)),
+		.jobs_started = sqlite3_column_int64(st, 2),
+		.jobs_ended = sqlite3_column_int64(st, 3),
+		.running_ms = sqlite3_column_int64(st, 4),
+		.suspended_ms = sqlite3_column_int64(st, 5),
+		.cpu_ms = sqlite3_column_int64(st, 6),
+		.charge_requested_ms = sqlite3_column_int64(st, 7),
+		.charge_used_ms = sqlite3_column_int64(st, 8),
+		.core_ms = sqlite3_column_int64(st, 9),
+		.gpu_ms = sqlite3_column_int64(st, 10),
+	};
+}
+
+int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
+		struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, usage_sql[p->by], "ttii", p->account, p->user,
+			 p->from_day, p->to_day);
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_usage u;
+
+		read_usage(st, &u);
+		r = fn(ctx, &u, err);
+		if (r < 0) {
+			sqlite3_reset(st);
+			return r;
+		}
+	}
+	return r;
+}

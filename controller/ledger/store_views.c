@@ -1,0 +1,158 @@
+/* store_views.c - what people see of jobs. See store.h. */
+#include <errno.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+
+#define JOB_COLUMNS                                                                            \
+	"SELECT j.job, a.attempt, COALESCE(a.state, j.state), j.want, j.uid, j.cluster,"       \
+	" j.account, j.user, j.queue, j.name, a.node, j.request, a.usage,"                     \
+	" COALESCE(a.end, j.end), a.cpus, a.note, j.pool, j.decided_by, j.rate_num,"           \
+	" j.rate_den, j.submitted_ns, COALESCE(a.started_ns, j.started_ns),"                   \
+	" COALESCE(a.ended_ns, j.ended_ns), a.running_ns, a.suspended_ns,"                     \
+	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0)"
+#define CURRENT_ATTEMPT                                                                        \
+	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
+	" LEFT JOIN nodes n ON n.node = a.node"
+#define EVERY_ATTEMPT                                                                          \
+	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"
+/* ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit. */
+#define FILTERS                                                                                \
+	" (?1 IS NULL OR j.user = ?1) AND (?2 IS NULL OR j.account = ?2)"                      \
+	" AND (?3 IS NULL OR j.node = ?3)"                                                     \
+	" AND (?4 = -1 OR (?4 = -2 AND j.state < 5) OR j.state = ?4)"                          \
+	" AND (?5 = 0 OR j.job < ?5) ORDER BY j.job DESC LIMIT ?6"
+
+/* One text for each index that answers at once; the planner knows only what is spelled out. */
+static const char *choose_sql(const struct store_filter *f)
+{
+	static const char by_user[] =
+		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.user = ?1 AND" FILTERS;
+	static const char by_account[] =
+		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.account = ?2 AND" FILTERS;
+	static const char active[] =
+		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.state < 5 AND" FILTERS;
+	static const char any[] = JOB_COLUMNS CURRENT_ATTEMPT " WHERE" FILTERS;
+
+	if (f->user)
+		return by_user;
+	if (f->account)
+		return by_account;
+	if (f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED))
+		return active;
+	return any;
+}
+
+static void read_job(sqlite3_stmt *st, struct store_job *j)
+{
+	const char *node = (const char *)sqlite3_column_text(st, 10);
+
+	*j = (struct store_job){
+		.job = sqlite3_column_int64(st, 0),
+		.attempt = sqlite3_column_int(st, 1),
+		.state = (enum job_state)sqlite3_column_int(st, 2),
+		.want = (enum store_want)sqlite3_column_int(st, 3),
+		.uid = (uint32_t)sqlite3_column_int64(st, 4),
+		.cluster = store_text(st, 5),
+		.account = store_text(st, 6),
+		.user = store_text(st, 7),
+		.queue = store_text(st, 8),
+		.name = store_text(st, 9),
+		.node = node,
+		.request = (const char *)sqlite3_column_text(st, 11),
+		.usage = (const char *)sqlite3_column_text(st, 12),
+		.end = (const char *)sqlite3_column_text(st, 13),
+		.cpus = store_text(st, 14),
+		.note = store_text(st, 15),
+		.pool = (enum charge_pool)sqlite3_column_int(st, 16),
+		.decided_by = (enum charge_side)sqlite3_column_int(st, 17),
+		.rate = { sqlite3_column_int64(st, 18), sqlite3_column_int64(st, 19) },
+		.submitted_ns = sqlite3_column_int64(st, 20),
+		.started_ns = sqlite3_column_int64(st, 21),
+		.ended_ns = sqlite3_column_int64(st, 22),
+		.running_ns = sqlite3_column_int64(st, 23),
+		.suspended_ns = sqlite3_column_int64(st, 24),
+		.charge_requested_ms = sqlite3_column_int64(st, 25),
+		.charge_used_ms = sqlite3_column_int64(st, 26),
+		.node_is_lost = sqlite3_column_int(st, 27),
+	};
+}
+
+static int each_job(struct store *s, sqlite3_stmt *st, store_job_fn fn, void *ctx,
+		    struct err *err)
+{
+	int r, n = 0;
+
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_job j;
+
+		read_job(st, &j);
+		r = fn(ctx, &j, err);
+		if (r < 0) {
+			sqlite3_reset(st);
+			return r;
+		}
+		n++;
+	}
+	return r < 0 ? r : n;
+}
+
+int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,
+	       struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, choose_sql(f), "tttiii", f->user, f->account, f->node,
+			 (int64_t)f->state, f->before, f->limit);
+
+	if (r >= 0)
+		r = each_job(s, st, fn, ctx, err);
+	return r < 0 ? r : 0;
+}
+
+int store_job(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.job = ?1", "i",
+			 job);
+
+	if (r >= 0)
+		r = each_job(s, st, fn, ctx, err);
+	if (r == 0)
+		return err_set(err, -ENOENT, "no job %lld", (long long)job);
+	return r < 0 ? r : 0;
+}
+
+int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st,
+			 JOB_COLUMNS EVERY_ATTEMPT " WHERE j.job = ?1 ORDER BY a.attempt", "i",
+			 job);
+
+	if (r >= 0)
+		r = each_job(s, st, fn, ctx, err);
+	return r < 0 ? r : 0;
+}
+
+int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT cluster, state, COUNT(*) FROM jobs WHERE state < 5"
+			 " GROUP BY cluster, state",
+			 "");
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_count c = { store_text(st, 0),
+					 (enum job_state)sqlite3_column_int(st, 1),
+					 sqlite3_column_int64(st, 2) };
+
+		r = fn(ctx, &c, err);
+		if (r < 0) {
+			sqlite3_reset(st);
+			return r;
+		}
+	}
+	return r;
+}

@@ -1,0 +1,98 @@
+/* sync - what a node said in one exchange, as plain structs (docs/protocol.md). */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include "common/cleanup.h"
+#include "common/model/job.h"
+
+#define SYNC_REPORTS_MAX 500
+#define SYNC_JOBS_MAX 100000
+#define SYNC_OUTPUT_MAX 4096
+#define SYNC_TEXT_MAX 256
+
+struct sync_hold {
+	int64_t job;
+	int32_t attempt;
+	enum job_state state;
+};
+
+enum sync_stream { SYNC_OUT, SYNC_ERR, _SYNC_STREAM_MAX };
+
+struct sync_output {
+	int64_t job;
+	int32_t attempt;
+	enum sync_stream stream;
+	int64_t offset;
+	size_t size;
+	void *data;
+};
+
+struct sync {
+	char node[REQUEST_NAME_MAX], boot[REQUEST_NAME_MAX], version[REQUEST_NAME_MAX];
+	char topology[SYNC_TEXT_MAX];
+	struct resources capacity, free; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
+	bool draining;
+	int32_t tier;
+	char *notes; /* JSON array of sentences */
+	struct sync_hold *jobs;
+	struct report *reports;
+	struct sync_output *outputs;
+	size_t n_jobs, n_reports, n_outputs;
+};
+
+/* What the controller adds: where the words came from and when. */
+struct sync_from {
+	char address[64];
+	char cluster[REQUEST_NAME_MAX];
+	int64_t now_ns;	 /* real time of the controller */
+	int64_t lost_ns; /* silence after which another host may take over a node name */
+};
+
+struct sync_ack {
+	int64_t job, seq;
+	int32_t attempt;
+};
+
+struct sync_output_ack {
+	int64_t job, offset;
+	int32_t attempt;
+	enum sync_stream stream;
+};
+
+struct sync_refusal {
+	int64_t job;
+	int32_t attempt;
+	char why[160];
+};
+
+struct sync_result {
+	struct sync_ack *acks;
+	struct sync_output_ack *output_acks;
+	struct sync_refusal *refusals;
+	size_t n_acks, n_output_acks, n_refusals;
+	size_t n_accepted; /* reports that brought something new */
+	bool has_freed;	   /* a job ended or was suspended: the queue may move */
+};
+
+static inline struct sync *sync_free(struct sync *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->n_outputs; i++)
+		free(s->outputs[i].data);
+	free(s->outputs);
+	free(s->reports);
+	free(s->jobs);
+	free(s->notes);
+	free(s);
+	return NULL;
+}
+DEFINE_CLEANUP(struct sync *, sync_free)
+
+static inline void sync_result_done(struct sync_result *r)
+{
+	free(r->acks);
+	free(r->output_acks);
+	free(r->refusals);
+	*r = (struct sync_result){ 0 };
+}

@@ -1,0 +1,104 @@
+/* tally.c - see tally.h. */
+#include "controller/policy/tally.h"
+
+#define DAY_NS (86400LL * 1000000000LL)
+
+int tally_make(const struct tally_terms *t, const struct tally_use *u, struct tally *ret)
+{
+	const struct charge_use use = { u->running_ns, u->cpu_ns, u->mem_peak_bytes, t->ngpus };
+	struct tally made = { .running_ns = u->running_ns,
+			      .suspended_ns = u->suspended_ns,
+			      .cpu_ns = u->cpu_ns > 0 ? u->cpu_ns : 0 };
+	int r = charge_requested(t->rate, u->running_ns, &made.charge_requested_ms);
+
+	if (r >= 0)
+		r = charge_used(&t->bundle, &use, &made.charge_used_ms);
+	if (r >= 0)
+		r = charge_requested((struct fraction){ t->ncpus, 1 }, u->running_ns,
+				     &made.core_ms);
+	if (r >= 0)
+		r = charge_requested((struct fraction){ t->ngpus, 1 }, u->running_ns,
+				     &made.gpu_ms);
+	if (r < 0)
+		return r;
+	*ret = made;
+	return 0;
+}
+
+struct tally tally_minus(const struct tally *b, const struct tally *a)
+{
+	return (struct tally){
+		.running_ns = b->running_ns - a->running_ns,
+		.suspended_ns = b->suspended_ns - a->suspended_ns,
+		.cpu_ns = b->cpu_ns - a->cpu_ns,
+		.charge_requested_ms = b->charge_requested_ms - a->charge_requested_ms,
+		.charge_used_ms = b->charge_used_ms - a->charge_used_ms,
+		.core_ms = b->core_ms - a->core_ms,
+		.gpu_ms = b->gpu_ms - a->gpu_ms,
+	};
+}
+
+int64_t tally_day(int64_t realtime_ns)
+{
+	int64_t day = realtime_ns / DAY_NS;
+
+	return realtime_ns % DAY_NS < 0 ? day - 1 : day;
+}
+
+/* The cumulative tally at a moment inside the span. */
+static int tally_at(const struct tally_terms *t, const struct tally_span *s, int64_t at_ns,
+		    struct tally *ret)
+{
+	const struct tally gain = tally_minus(&s->after, &s->before);
+	int64_t part = at_ns - s->from_ns, whole = s->to_ns - s->from_ns;
+	struct tally at = s->before;
+	int r;
+
+	if (at_ns >= s->to_ns) {
+		*ret = s->after;
+		return 0;
+	}
+	at.running_ns += charge_part(gain.running_ns, part, whole);
+	at.suspended_ns += charge_part(gain.suspended_ns, part, whole);
+	at.cpu_ns += charge_part(gain.cpu_ns, part, whole);
+	at.charge_used_ms += charge_part(gain.charge_used_ms, part, whole);
+	r = charge_requested(t->rate, at.running_ns, &at.charge_requested_ms);
+	if (r >= 0)
+		r = charge_requested((struct fraction){ t->ncpus, 1 }, at.running_ns,
+				     &at.core_ms);
+	if (r >= 0)
+		r = charge_requested((struct fraction){ t->ngpus, 1 }, at.running_ns,
+				     &at.gpu_ms);
+	if (r < 0)
+		return r;
+	*ret = at;
+	return 0;
+}
+
+int tally_split(const struct tally_terms *t, const struct tally_span *span, tally_day_fn fn,
+		void *ctx)
+{
+	int64_t last = tally_day(span->to_ns), day;
+	struct tally done = span->before;
+
+	/* The moment `to` itself is outside: a span that ends at midnight ends the day before.
+	 */
+	if (span->to_ns > span->from_ns)
+		last = tally_day(span->to_ns - 1);
+	day = span->from_ns < span->to_ns ? tally_day(span->from_ns) : last;
+	for (; day <= last; day++) {
+		struct tally at, gained;
+		int r = day == last ? 0 : tally_at(t, span, (day + 1) * DAY_NS, &at);
+
+		if (r < 0)
+			return r;
+		if (day == last)
+			at = span->after;
+		gained = tally_minus(&at, &done);
+		r = fn(ctx, day, &gained);
+		if (r < 0)
+			return r;
+		done = at;
+	}
+	return 0;
+}

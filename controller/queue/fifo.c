@@ -1,0 +1,221 @@
+/* fifo.c - see fifo.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/model/amount.h"
+#include "controller/queue/fifo.h"
+
+struct side {
+	const char *one, *many;
+	enum resource_kind kind;
+	size_t offset;
+};
+
+static const struct side sides[] = {
+	{ "core", "cores", RESOURCE_COUNT, offsetof(struct resources, ncpus) },
+	{ "memory", "memory", RESOURCE_BYTES, offsetof(struct resources, mem_bytes) },
+	{ "jobfs", "jobfs", RESOURCE_BYTES, offsetof(struct resources, jobfs_bytes) },
+	{ "GPU", "GPUs", RESOURCE_COUNT, offsetof(struct resources, ngpus) },
+};
+
+static int64_t amount_of(const struct resources *r, const struct side *s)
+{
+	return *(const int64_t *)((const char *)r + s->offset);
+}
+
+int64_t fifo_memory(const struct resources *want)
+{
+	return want->vmem_bytes ? want->vmem_bytes : want->mem_bytes;
+}
+
+/* What a request takes of a node, in the node's own terms. */
+static struct resources taken_by(const struct resources *want)
+{
+	return (struct resources){ .ncpus = want->ncpus,
+				   .mem_bytes = fifo_memory(want),
+				   .jobfs_bytes = want->jobfs_bytes,
+				   .ngpus = want->ngpus };
+}
+
+static int64_t free_of(const struct fifo_node *n, const struct side *s)
+{
+	int64_t left = amount_of(&n->capacity, s) - amount_of(&n->held, s);
+
+	return left > 0 ? left : 0;
+}
+
+static int count_missing(const struct fifo_node *n, const struct resources *take)
+{
+	int missing = 0;
+
+	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++)
+		missing += amount_of(take, &sides[i]) > free_of(n, &sides[i]);
+	return missing;
+}
+
+static void hold(struct fifo_node *n, const struct resources *take)
+{
+	n->held.ncpus += take->ncpus;
+	n->held.mem_bytes += take->mem_bytes;
+	n->held.jobfs_bytes += take->jobfs_bytes;
+	n->held.ngpus += take->ngpus;
+}
+
+static int find_node(const struct fifo_node *nodes, size_t n, const struct resources *take)
+{
+	int best = -1;
+	int64_t best_free = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		int64_t cores = free_of(&nodes[i], &sides[0]);
+
+		if (!nodes[i].open || count_missing(&nodes[i], take) > 0)
+			continue;
+		if (best < 0 || cores < best_free) {
+			best = (int)i;
+			best_free = cores;
+		}
+	}
+	return best;
+}
+
+__attribute__((format(printf, 2, 3))) static void add(char why[static FIFO_WHY_MAX],
+						      const char *fmt, ...)
+{
+	size_t n = strlen(why);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why + n, FIFO_WHY_MAX - n, fmt, ap);
+	va_end(ap);
+}
+
+static const char *amount_text(const struct side *s, int64_t amount,
+			       char buf[static AMOUNT_TEXT_MAX])
+{
+	if (s->kind == RESOURCE_BYTES)
+		return amount_format_bytes(amount, buf);
+	snprintf(buf, AMOUNT_TEXT_MAX, "%lld", (long long)amount);
+	return buf;
+}
+
+/* "8 cores (3 of 4 free)" for each side that does not fit. */
+static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n,
+			const struct resources *take)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+		const struct side *s = &sides[i];
+		int64_t need = amount_of(take, s), left = free_of(n, s);
+		char a[AMOUNT_TEXT_MAX], b[AMOUNT_TEXT_MAX], c[AMOUNT_TEXT_MAX];
+
+		if (need <= left)
+			continue;
+		add(why, "%s%s %s (%s of %s free)", between, amount_text(s, need, a),
+		    need == 1 ? s->one : s->many, amount_text(s, left, b),
+		    amount_text(s, amount_of(&n->capacity, s), c));
+		between = " and ";
+	}
+}
+
+/* The open node that lacks the fewest kinds of things. */
+static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_t n,
+					    const struct resources *take, size_t *ret_open)
+{
+	const struct fifo_node *best = NULL;
+	size_t n_open = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (!nodes[i].open)
+			continue;
+		n_open++;
+		if (!best || count_missing(&nodes[i], take) < count_missing(best, take))
+			best = &nodes[i];
+	}
+	*ret_open = n_open;
+	return best;
+}
+
+static void explain(const struct fifo_node *nodes, size_t n, const struct resources *take,
+		    char why[static FIFO_WHY_MAX])
+{
+	size_t n_open;
+	const struct fifo_node *near = nearest_node(nodes, n, take, &n_open);
+
+	why[0] = '\0';
+	if (n == 0)
+		add(why, "no node has registered with this cluster yet");
+	else if (n_open == 0)
+		add(why, "no node is up (%zu registered)", n);
+	else {
+		add(why, "needs ");
+		add_missing(why, near, take);
+		add(why, " on %s%s", near->name,
+		    n_open > 1 ? ", the node that lacks least" : "");
+	}
+}
+
+size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *jobs,
+		   size_t n_jobs)
+{
+	size_t i;
+
+	for (i = 0; i < n_jobs; i++) {
+		struct resources take = taken_by(&jobs[i].want);
+
+		jobs[i].why[0] = '\0';
+		jobs[i].node = find_node(nodes, n_nodes, &take);
+		if (jobs[i].node < 0) {
+			explain(nodes, n_nodes, &take, jobs[i].why);
+			break;
+		}
+		hold(&nodes[jobs[i].node], &take);
+	}
+	return i;
+}
+
+static void add_capacity(char why[static FIFO_WHY_MAX], const struct fifo_node *n)
+{
+	const char *between = "";
+
+	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+		int64_t all = amount_of(&n->capacity, &sides[i]);
+		char text[AMOUNT_TEXT_MAX];
+
+		if (all == 0)
+			continue;
+		add(why, "%s%s %s", between, amount_text(&sides[i], all, text),
+		    all == 1 ? sides[i].one : sides[i].many);
+		between = ", ";
+	}
+}
+
+bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
+		      const struct resources *want, char why[static FIFO_WHY_MAX])
+{
+	struct resources take = taken_by(want);
+	const struct fifo_node *best = NULL;
+	int fewest = 0;
+
+	why[0] = '\0';
+	for (size_t i = 0; i < n_nodes; i++) {
+		struct fifo_node empty = nodes[i];
+		int missing;
+
+		empty.held = (struct resources){ 0 };
+		missing = count_missing(&empty, &take);
+		if (missing == 0)
+			return true;
+		if (!best || missing < fewest) {
+			best = &nodes[i];
+			fewest = missing;
+		}
+	}
+	if (!best)
+		return true;
+	add(why, "no node of this cluster could ever hold it; the nearest, %s, has ",
+	    best->name);
+	add_capacity(why, best);
+	return false;
+}

@@ -1,0 +1,43 @@
+/* fifo - which queued job starts where: first in, first out, to a node that can hold it.
+ *
+ * Pure. Strict: the first job of a cluster that cannot start keeps all later ones of that
+ * cluster waiting, so that no large job starves. Among the nodes that can hold a job the one
+ * with the fewest free cores is taken (then the first in the order given), which keeps large
+ * holes for large jobs.
+ *
+ * What a node holds: cores and GPUs of jobs that are not suspended (GPUs also of those that
+ * are), memory and jobfs of all. A job reserves its vmem; one that states none, its mem.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include "common/model/request.h"
+
+struct fifo_node {
+	char name[REQUEST_NAME_MAX];
+	bool open;		   /* up, not draining, not lost */
+	struct resources capacity; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
+	struct resources held;	   /* the same fields: what is reserved */
+};
+
+#define FIFO_WHY_MAX 384
+
+struct fifo_job {
+	int64_t job;
+	struct resources want;
+	int node;		/* fifo_decide(): index of the node, or -1 */
+	char why[FIFO_WHY_MAX]; /* why it waits, with the numbers; "" when placed */
+};
+
+/* Places the jobs (all of one cluster, in order) and adds what is placed to nodes[].held.
+ * Returns how many were placed: jobs[0] to jobs[that-1]; the next one has the words. */
+size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *jobs,
+		   size_t n_jobs);
+
+/* Could any of the nodes, empty and open, hold it? If not, `why` says the largest that could
+ * be. True when there are no nodes at all: nobody knows yet. */
+bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
+		      const struct resources *want, char why[static FIFO_WHY_MAX]);
+
+/* Memory that a job reserves on its node. */
+int64_t fifo_memory(const struct resources *want);
