@@ -3,6 +3,7 @@
 # tests of BPF and cgroup behaviour. From power-on to power-off in a few seconds.
 set -u
 
+# shellcheck disable=SC2034
 VM_NAME=vmtest
 # shellcheck source=tests/node/vm_lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/../node/vm_lib.sh"

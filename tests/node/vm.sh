@@ -2,6 +2,7 @@
 # A whole Debian 12 node (systemd, cgroup v2, BPF, munge) in a throw-away virtual machine.
 set -u
 
+# shellcheck disable=SC2034
 VM_NAME=vm
 # shellcheck source=tests/node/vm_lib.sh
 . "$(dirname -- "${BASH_SOURCE[0]}")/vm_lib.sh"
@@ -37,8 +38,8 @@ usage()
 		  --numa CPUS:MEM/... each node spelt out: --smp 4 --numa 0-1:1G/2-3:1G
 		  --jobfs TYPE        ext4 (project,prjquota), xfs (pquota) or none, a disk of
 		                      2 GiB on /var/lib/reeve/jobfs (ext4)
-		  --payload DIR       a DESTDIR tree laid over / before the node starts; all of it
-		                      owned by root
+		  --payload DIR       a DESTDIR tree laid over / before the node starts: its files,
+		                      links and empty directories, all owned by root
 		  --out DIR           what SCRIPT leaves in /out comes back here
 		  --timeout S         seconds from power-on to power-off (600)
 		  --kernel-arg ARG    one more word for the kernel command line; repeatable
@@ -148,22 +149,26 @@ pack_job()
 	chmod -R a+rX "$stage"
 	write_runner "$stage/.reeve-vm" "$unit"
 	write_jobfs_mount "$unit"
-	pack_tree "$stage" -c && { [ -z "$payload" ] || pack_tree "$payload" -r; } ||
-		vm_die "$VM_EX_HOST" "cannot pack the run's files"
+	pack_tree "$stage" -c
+	[ -z "$payload" ] || pack_tree "$payload" -r
 	rm -rf "$stage"
 }
 
 # pack_tree DIR -c|-r: every owner becomes root, names below the merged /usr are kept so.
+# Directories come along only when empty: a DESTDIR made under a tight umask must not close
+# the guest's /etc to its users.
 pack_tree()
 {
-	tar -C "$1" "$2" -f "$VM_TMP/job.tar" --owner=0 --group=0 --numeric-owner \
-		--exclude=./.git --transform 's,^\./\(bin\|sbin\|lib\|lib64\)/,./usr/\1/,' \
-		--exclude-backups -- .
+	(cd "$1" && find . -mindepth 1 \( ! -type d -o -empty \) -print0) |
+		tar -C "$1" --no-recursion --null -T - "$2" -f "$VM_TMP/job.tar" \
+			--owner=0 --group=0 --numeric-owner \
+			--transform 's,^\./\(bin\|sbin\|lib\|lib64\)/,./usr/\1/,' ||
+		vm_die "$VM_EX_HOST" "cannot pack $1"
 }
 
 write_runner()
 {
-	local dir=$1 unit=$2 stdin=null
+	local dir=$1 unit=$2 stdio=null
 
 	install -m 755 "$VM_NODE_DIR/vm_guest.sh" "$dir/guest"
 	[ -z "$out" ] || touch "$dir/want-out"
@@ -172,13 +177,15 @@ write_runner()
 		vm_quote "/.reeve-vm/script/$(basename -- "${script_argv[0]}")" \
 			"${script_argv[@]:1}" >"$dir/cmd"
 	else
-		stdin=tty-force
+		stdio="tty"
 	fi
 	cat >"$unit/reeve-vm.target" <<-'EOF'
 		[Unit]
 		Description=Virtual node with its test
 		Requires=multi-user.target
 		After=multi-user.target
+		JobTimeoutSec=240
+		JobTimeoutAction=poweroff-force
 	EOF
 	# Not oneshot: the manager is to count as running, not as starting, under the test.
 	cat >"$unit/reeve-vm.service" <<-EOF
@@ -188,7 +195,8 @@ write_runner()
 		[Service]
 		Type=exec
 		ExecStart=/.reeve-vm/guest
-		StandardInput=$stdin
+		StandardInput=${stdio/tty/tty-force}
+		StandardOutput=${stdio/null/journal}
 		TTYPath=/dev/ttyS0
 		Environment=HOME=/root TERM=${TERM:-dumb} LC_ALL=C.UTF-8
 		WorkingDirectory=/
@@ -242,6 +250,12 @@ prepare_run()
 	vm_say "booting: $(vm_accel), $smp CPUs, $mem, jobfs $jobfs"
 }
 
+boot_words()
+{
+	echo "reeve.mode=node root=/dev/vda systemd.unit=reeve-vm.target" \
+		"systemd.show_status=error$kernel_args"
+}
+
 fetch_out()
 {
 	[ -n "$out" ] || return 0
@@ -259,8 +273,7 @@ verb_run()
 	[ ${#script_argv[@]} -gt 0 ] || bad_usage "no script named"
 	[ -f "${script_argv[0]}" ] || bad_usage "no script ${script_argv[0]}"
 	prepare_run
-	vm_qemu "$limit_s" "reeve.mode=node root=/dev/vda systemd.unit=reeve-vm.target \
-systemd.show_status=auto $kernel_args" "${machine[@]}" "${disks[@]}"
+	vm_qemu "$limit_s" "$(boot_words)" "${machine[@]}" "${disks[@]}"
 	vm_verdict $? "$limit_s"
 	rc=$?
 	if [ -n "$(vm_mark status)" ]; then
@@ -274,8 +287,15 @@ verb_shell()
 {
 	parse_options "$@"
 	[ -t 0 ] || bad_usage "shell needs a terminal"
+	[ ${#script_argv[@]} -eq 0 ] || bad_usage "shell takes no script"
 	prepare_run
-	vm_die "$VM_EX_HOST" "not yet"
+	vm_say "leave with exit, or cut off with Ctrl-A x"
+	vm_qemu_words mon:stdio "$(boot_words)" "${machine[@]}" "${disks[@]}"
+	mkfifo "$VM_TMP/stdout"
+	cat "$VM_TMP/stdout" >/dev/null &
+	# shellcheck disable=SC2034
+	VM_CAT_PID=$!
+	TMPDIR=$VM_TMP "${VM_QEMU[@]}"
 }
 
 verb=${1:-}

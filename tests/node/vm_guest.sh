@@ -12,6 +12,12 @@ uptime_s()
 	read -r up _ </proc/uptime && echo "$up"
 }
 
+if [ ! -e "$dir/cmd" ]; then
+	printf 'Reeve virtual node, kernel %s. Leave with exit.\n' "$(uname -r)"
+	(cd /root && bash -l)
+	systemctl poweroff -ff
+fi
+
 modprobe virtio_console
 for port in reeve.out reeve.ctl reeve.files; do
 	until [ -c "$ports/$port" ]; do
@@ -24,6 +30,7 @@ mkfifo -m 600 "$pipe"
 cat "$pipe" >"$ports/reeve.out" &
 cat=$!
 begin_s=$(uptime_s)
+# shellcheck disable=SC1091
 (. "$dir/cmd") >"$pipe" 2>&1 </dev/null
 status=$?
 end_s=$(uptime_s)

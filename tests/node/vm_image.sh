@@ -27,7 +27,7 @@ VM_MASKED='systemd-timesyncd.service apt-daily.timer apt-daily-upgrade.timer
 
 vm_packages()
 {
-	sed 's/#.*//' "$VM_NODE_DIR/packages.txt" | tr -s ' \t' '\n\n' | grep .
+	sed 's/#.*//' "$VM_NODE_DIR/packages.txt" | grep -o '[^[:space:]]*'
 }
 
 vm_image_key()
@@ -116,7 +116,7 @@ vm_write_hook()
 		#!/bin/sh
 		set -e
 		root=\$1
-		masked='$(echo $VM_MASKED)'
+		masked='${VM_MASKED//[$'\n\t']/ }'
 		kernel_meta=$VM_KERNEL_META
 	EOF
 	cat >>"$VM_TMP/hook" <<-'EOF'
@@ -140,7 +140,7 @@ vm_write_hook()
 		echo 6d792d72656576652d766d2d6e6f6465 >"$root/etc/machine-id"
 		: >"$root/etc/fstab"
 		mkdir -p "$root/etc/systemd/journald.conf.d" "$root/etc/systemd/system.conf.d"
-		printf '[Journal]\nStorage=volatile\nRuntimeMaxUse=64M\nRateLimitBurst=0\n' \
+		printf '[Journal]\nStorage=volatile\nRuntimeMaxUse=64M\nRateLimitBurst=0\nForwardToConsole=yes\nMaxLevelConsole=err\n' \
 			>"$root/etc/systemd/journald.conf.d/vm.conf"
 		printf '[Manager]\nDefaultTimeoutStartSec=60s\nDefaultTimeoutStopSec=20s\n' \
 			>"$root/etc/systemd/system.conf.d/vm.conf"
@@ -154,7 +154,7 @@ vm_write_hook()
 		touch "$root/etc/.updated" "$root/var/.updated"
 	EOF
 	chmod 755 "$VM_TMP/hook"
-	mkdir -p -m 1777 "$VM_TMP/kernel"
+	mkdir -m 1777 "$VM_TMP/kernel"
 	chmod 711 "$VM_TMP"
 }
 
@@ -181,6 +181,7 @@ vm_make_root()
 		tar -C "$new" -xf "$VM_TMP/root.tar" ./boot ./usr/lib/modules
 	vm_say "writing the root disk"
 	truncate -s 4G "$new/root.img"
+	# shellcheck disable=SC2016
 	vm_as_root "$mode" sh -c 'mkdir "$1/tree" && tar -C "$1/tree" --numeric-owner -x &&
 		PATH=$PATH:/usr/sbin:/sbin mke2fs -q -t ext4 -O ^has_journal -L reeve-root \
 		-d "$1/tree" "$2"; s=$?; rm -rf "$1/tree"; exit $s' \
@@ -221,7 +222,7 @@ vm_take_kernel()
 		[ -n "$f" ] || vm_die "$VM_EX_HOST" "the kernel package has no $m"
 		strip -g -o "$new/modules/$m.ko" "$f" 2>/dev/null || cp "$f" "$new/modules/"
 	done
-	rm -rf "$new/boot" "$new/lib" "$new/usr"
+	rm -rf "${new:?}/boot" "${new:?}/lib" "${new:?}/usr"
 }
 
 vm_make_initrd()

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034,SC2054
 # Shared by vm.sh and tests/bpf/vmtest.sh: where things lie, which accelerator works on
 # this machine, and how one throw-away qemu is started, timed and taken down.
 # Sourced; the caller sets VM_NAME (the word its messages start with).
@@ -132,37 +132,45 @@ vm_probe_kvm()
 	echo tcg
 }
 
-# vm_qemu TIMEOUT_S APPEND QEMU_ARG...: one guest, from power-on to power-off.
-# The guest's port "reeve.out" goes to our stdout as it is written, "reeve.ctl" (marks and
-# exit status) to $VM_TMP/ctl, "reeve.files" (a tar of /out) to $VM_TMP/files.tar, its
-# console to $VM_TMP/console. Returns qemu's status, 124 when the time ran out.
-vm_qemu()
+# vm_qemu_words CONSOLE APPEND QEMU_ARG...: fills VM_QEMU with the command of one guest.
+# Its port "reeve.out" carries output to the pipe $VM_TMP/stdout, "reeve.ctl" the marks and
+# the exit status to $VM_TMP/ctl, "reeve.files" a tar of /out to $VM_TMP/files.tar.
+vm_qemu_words()
 {
-	local limit_s=$1 append=$2 accel cpu rc
+	local console=$1 append=$2 accel cpu=max
 
 	shift 2
 	accel=$(vm_accel)
-	cpu=max
-	[ "$accel" = kvm ] && cpu=host
-	[ "$accel" = tcg ] && accel=tcg,thread=multi
+	[ "$accel" != kvm ] || cpu=host
+	[ "$accel" != tcg ] || accel=tcg,thread=multi
+	VM_QEMU=(qemu-system-x86_64 -name reeve-vm -accel "$accel" -cpu "$cpu"
+		-nodefaults -no-user-config -display none -no-reboot -serial "$console"
+		-kernel "$VM_IMAGE/vmlinuz" -initrd "$VM_INITRD"
+		-append "${VM_KERNEL_ARGS//[$'\n\t']/ } $append"
+		-device virtio-serial-pci
+		-chardev "file,id=out,path=$VM_TMP/stdout"
+		-device virtserialport,chardev=out,name=reeve.out
+		-chardev "file,id=ctl,path=$VM_TMP/ctl"
+		-device virtserialport,chardev=ctl,name=reeve.ctl
+		-chardev "file,id=files,path=$VM_TMP/files.tar"
+		-device virtserialport,chardev=files,name=reeve.files
+		"$@")
+}
+
+# vm_qemu TIMEOUT_S APPEND QEMU_ARG...: one guest, from power-on to power-off. Its output
+# goes to our stdout as it is written, its console to $VM_TMP/console. Returns qemu's status,
+# 124 when the time ran out. Both watchers end with us, however we end.
+vm_qemu()
+{
+	local limit_s=$1 rc
+
+	shift
+	vm_qemu_words "file:$VM_TMP/console" "$@"
 	mkfifo "$VM_TMP/stdout"
 	cat "$VM_TMP/stdout" &
 	VM_CAT_PID=$!
 	TMPDIR=$VM_TMP setpriv --pdeathsig TERM timeout -k 2 "$limit_s" \
-		setpriv --pdeathsig KILL qemu-system-x86_64 \
-		-name "reeve-vm" -accel "$accel" -cpu "$cpu" \
-		-nodefaults -no-user-config -display none -no-reboot \
-		-kernel "$VM_IMAGE/vmlinuz" -initrd "$VM_INITRD" \
-		-append "${VM_KERNEL_ARGS//[$'\n\t']/ } $append" \
-		-serial "file:$VM_TMP/console" \
-		-device virtio-serial-pci \
-		-chardev "file,id=out,path=$VM_TMP/stdout" \
-		-device virtserialport,chardev=out,name=reeve.out \
-		-chardev "file,id=ctl,path=$VM_TMP/ctl" \
-		-device virtserialport,chardev=ctl,name=reeve.ctl \
-		-chardev "file,id=files,path=$VM_TMP/files.tar" \
-		-device virtserialport,chardev=files,name=reeve.files \
-		"$@" </dev/null >"$VM_TMP/qemu.log" 2>&1 9>&- &
+		setpriv --pdeathsig KILL "${VM_QEMU[@]}" </dev/null >"$VM_TMP/qemu.log" 2>&1 &
 	VM_QEMU_PID=$!
 	wait "$VM_QEMU_PID"
 	rc=$?
