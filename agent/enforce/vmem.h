@@ -81,6 +81,7 @@ struct vmem_process {
 	bool is_gone; /* ended after the job exceeded its limit; size is its last */
 	char comm[16];
 	uint64_t bytes;
+	uint64_t private_bytes; /* see struct vmem_usage; 0 when is_gone */
 };
 
 struct vmem_job_info {

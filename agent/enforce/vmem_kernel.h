@@ -1,0 +1,58 @@
+/* vmem_kernel.h - load, pin and take over the BPF side of vmem. Private to
+ * agent/enforce/vmem*.c.
+ *
+ * Pins live in PIN_DIR/vmem-vN (N = VMEM_VERSION), complete or not there: a new set is made in
+ * vmem-vN.new, runs beside the old one until the job table has been carried over, then takes
+ * its name. Both sets may run at once because charges are absolute (bpf/vmem_core.h).
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "bpf/vmem_abi.h"
+#include "common/err.h"
+
+enum vmem_map {
+	VMEM_MAP_JOBS,
+	VMEM_MAP_CONTROL,
+	VMEM_MAP_SLOTS,
+	VMEM_MAP_SPACES,
+	VMEM_MAP_GONE,
+	VMEM_MAP_SEEN,
+	VMEM_MAP_EVENTS,
+	VMEM_MAP_OPS,
+	VMEM_MAP_COUNT,
+};
+
+struct vmem_kernel {
+	struct vmem_job *jobs; /* VMEM_MAX_JOBS of them, in the map's own memory */
+	struct vmem_control *control;
+	int map_fd[VMEM_MAP_COUNT];
+	int audit_fd;	  /* the iterator's link */
+	char hooks[1024]; /* see vmem_hooks() */
+	void *skeleton;	  /* NULL when taken over */
+};
+
+/* Load and attach the programs of `tier` (1 or 2) on fresh maps. Nothing is pinned yet.
+ * -errno with the reason in words when the kernel does not offer the tier. */
+int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, struct err *err);
+
+/* Take over a complete pinned set of this version. 0; 1: nothing pinned at all; 2: something is
+ * pinned, but not a complete set of this version. */
+int vmem_kernel_adopt(const char *pin_dir, struct vmem_kernel **ret, struct err *err);
+
+/* Pin a loaded set beside whatever is pinned; _commit then removes the other sets and gives
+ * this one its name. Between the two calls carry the old tables over. */
+int vmem_kernel_pin(struct vmem_kernel *k, const char *pin_dir, struct err *err);
+int vmem_kernel_commit(const char *pin_dir, struct err *err);
+int vmem_kernel_unpin(const char *pin_dir, struct err *err);
+
+/* The version-independent part of every job in the other sets pinned below pin_dir. */
+typedef int (*vmem_kernel_job_fn)(void *ctx, const struct vmem_job *head, struct err *err);
+int vmem_kernel_old_jobs(const char *pin_dir, vmem_kernel_job_fn fn, void *ctx,
+			 struct err *err);
+
+/* Walk the task list for one cgroup. slot != 0: also enter what is not counted yet. */
+int vmem_kernel_audit(struct vmem_kernel *k, const struct vmem_job *job, uint32_t slot,
+		      struct err *err);
+
+struct vmem_kernel *vmem_kernel_close(struct vmem_kernel *k);

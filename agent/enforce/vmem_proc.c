@@ -1,0 +1,200 @@
+/* vmem_proc.c - see vmem_proc.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include "agent/enforce/vmem_proc.h"
+#include "common/cleanup.h"
+
+#define KCMP_VM 1 /* <linux/kcmp.h> */
+
+static ssize_t read_at(int dir_fd, const char *path, char *buf, size_t size)
+{
+	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, buf, size - 1);
+
+	buf[n > 0 ? n : 0] = '\0';
+	return n;
+}
+
+struct size {
+	unsigned long pages, private_pages;
+};
+
+/* statm: size resident shared text lib data dt; data is data_vm + stack_vm. 0: no mm. */
+static struct size size_of(const char *statm_path)
+{
+	struct size s = { 0, 0 };
+	char text[160];
+
+	if (read_at(AT_FDCWD, statm_path, text, sizeof(text)) > 0 &&
+	    sscanf(text, "%lu %*u %*u %*u %*u %lu", &s.pages, &s.private_pages) != 2)
+		s.pages = s.private_pages = 0;
+	return s;
+}
+
+/* The leader is gone (or is a kernel thread): any thread that still has the address space. */
+static struct size size_by_thread(unsigned int pid, unsigned int *tid)
+{
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct size s = { 0, 0 };
+	struct dirent *e;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	while (dir && !s.pages && (e = readdir(dir))) {
+		*tid = (unsigned int)strtoul(e->d_name, NULL, 10);
+		if (!*tid)
+			continue;
+		snprintf(path, sizeof(path), "/proc/%u/task/%u/statm", pid, *tid);
+		s = size_of(path);
+	}
+	return s;
+}
+
+static struct vmem_process *list_room(struct vmem_proc_list *list)
+{
+	size_t room = list->room ? 2 * list->room : 64;
+	struct vmem_process *at;
+
+	if (list->n < list->room)
+		return &list->at[list->n];
+	at = realloc(list->at, room * sizeof(*at));
+	if (!at)
+		return NULL;
+	list->at = at;
+	list->room = room;
+	return &list->at[list->n];
+}
+
+static int take_process(struct vmem_proc_list *list, unsigned int pid)
+{
+	unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
+	struct vmem_process *p = list_room(list);
+	unsigned int tid = pid;
+	struct size s;
+	char path[64];
+
+	if (!p)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/%u/statm", pid);
+	s = size_of(path);
+	if (!s.pages)
+		s = size_by_thread(pid, &tid);
+	if (!s.pages)
+		return 0; /* ended, or a kernel thread */
+	memset(p, 0, sizeof(*p));
+	p->pid = tid;
+	p->bytes = s.pages * page;
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	read_at(AT_FDCWD, path, p->comm, sizeof(p->comm));
+	p->comm[strcspn(p->comm, "\n")] = '\0';
+	p->private_bytes = s.private_pages * page;
+	list->n++;
+	return 0;
+}
+
+static int take_cgroup(int dir_fd, struct vmem_proc_list *list)
+{
+	int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
+	_cleanup_fclose_ FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
+	unsigned int pid;
+	int rc = 0;
+
+	if (!f)
+		return fd < 0 ? -errno : -ENOMEM;
+	while (rc == 0 && fscanf(f, "%u", &pid) == 1)
+		if (pid)
+			rc = take_process(list, pid);
+	return rc;
+}
+
+static int take_tree(int dir_fd, struct vmem_proc_list *list, int depth)
+{
+	int rc = take_cgroup(dir_fd, list), fd;
+	_cleanup_closedir_ DIR *dir = NULL;
+	struct dirent *e;
+
+	if (rc < 0)
+		return rc;
+	fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	dir = fd < 0 ? NULL : fdopendir(fd);
+	while (rc == 0 && depth < 64 && dir && (e = readdir(dir))) {
+		_cleanup_close_ int sub = -1;
+
+		if (e->d_type != DT_DIR || e->d_name[0] == '.')
+			continue;
+		sub = openat(dir_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		rc = sub < 0 ? 0 : take_tree(sub, list, depth + 1);
+	}
+	return rc == -ENOENT || rc == -ENODEV ? 0 : rc;
+}
+
+/* Total order in which sharers are neighbours: kcmp() orders by the kernel's own pointers. */
+static int by_space(const void *a, const void *b)
+{
+	const struct vmem_process *x = a, *y = b;
+	long order;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	order = syscall(SYS_kcmp, x->pid, y->pid, KCMP_VM, 0UL, 0UL);
+	if (order == 1 || order == 2)
+		return order == 1 ? -1 : 1;
+	return order == 0 ? 0 : (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Count shared address spaces once. */
+static void merge_sharers(struct vmem_proc_list *list)
+{
+	size_t i, kept = 0;
+
+	for (i = 0; i < list->n; i++) {
+		if (kept && list->at[kept - 1].bytes == list->at[i].bytes &&
+		    syscall(SYS_kcmp, list->at[kept - 1].pid, list->at[i].pid, KCMP_VM, 0UL,
+			    0UL) == 0)
+			continue;
+		list->at[kept++] = list->at[i];
+		list->bytes += list->at[i].bytes;
+		list->private_bytes += list->at[i].private_bytes;
+	}
+	list->n = kept;
+}
+
+int vmem_proc_audit(int cgroup_fd, struct vmem_proc_list *list, struct err *err)
+{
+	int rc;
+
+	list->n = 0;
+	list->bytes = list->private_bytes = 0;
+	rc = take_tree(cgroup_fd, list, 0);
+	if (rc < 0)
+		return err_set(err, rc, "list the processes of a cgroup: %s", strerror(-rc));
+	if (list->n > 1)
+		qsort(list->at, list->n, sizeof(*list->at), by_space);
+	merge_sharers(list);
+	return 0;
+}
+
+void vmem_proc_done(struct vmem_proc_list *list)
+{
+	free(list->at);
+	memset(list, 0, sizeof(*list));
+}
+
+static int by_size(const void *a, const void *b)
+{
+	const struct vmem_process *x = a, *y = b;
+
+	if (x->bytes != y->bytes)
+		return x->bytes < y->bytes ? 1 : -1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+void vmem_proc_sort(struct vmem_process *at, size_t n)
+{
+	if (n > 1)
+		qsort(at, n, sizeof(*at), by_size);
+}

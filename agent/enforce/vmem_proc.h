@@ -1,0 +1,24 @@
+/* vmem_proc.h - the address spaces of a cgroup as /proc shows them. Private to vmem; tier 3.
+ *
+ * /proc counts a shared address space once per process and shows nothing for a process whose
+ * main thread has exited. Both are mended here as far as it goes: a live thread stands in for
+ * its dead leader, and kcmp(2) tells which processes share. What remains is that the processes
+ * change while they are read.
+ */
+#pragma once
+#include <stddef.h>
+#include "agent/enforce/vmem.h"
+
+struct vmem_proc_list {
+	struct vmem_process *at; /* one per address space, largest first */
+	size_t n, room;
+	uint64_t bytes;
+	uint64_t private_bytes;
+};
+
+/* Replace the contents of `list` by the address spaces of the cgroup and all below it. */
+int vmem_proc_audit(int cgroup_fd, struct vmem_proc_list *list, struct err *err);
+void vmem_proc_done(struct vmem_proc_list *list);
+
+/* Largest first; for tables from any source. */
+void vmem_proc_sort(struct vmem_process *at, size_t n);

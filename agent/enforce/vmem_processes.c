@@ -1,0 +1,129 @@
+/* vmem_processes.c - who makes up the sum: the table shown when a job exceeds. See vmem.h.
+ *
+ * In tiers 1 and 2 it is made from the kernel's own table, where address spaces of a job that
+ * has exceeded leave their last size behind: the table is whole although the job is being
+ * killed.
+ */
+#include <errno.h>
+#include <string.h>
+#include <bpf/bpf.h>
+#include "agent/enforce/vmem_table.h"
+#include "common/cleanup.h"
+
+#define BATCH 256
+#define PAGES(word) ((word) & ((1ULL << VMEM_PAGE_BITS) - 1))
+
+struct list {
+	struct vmem_process *at;
+	size_t n, room;
+};
+
+static int list_add(struct list *list, const struct vmem_process *p)
+{
+	size_t room = list->room ? 2 * list->room : 64;
+	struct vmem_process *at = list->at;
+
+	if (list->n == list->room) {
+		at = realloc(at, room * sizeof(*at));
+		if (!at)
+			return -ENOMEM;
+		list->at = at;
+		list->room = room;
+	}
+	at[list->n++] = *p;
+	return 0;
+}
+
+/* Walk a whole hash map in batches; fn sees each entry. */
+struct walk {
+	struct vmem *v;
+	struct vmem_known *known;
+	struct list list;
+};
+
+typedef int (*entry_fn)(struct walk *w, const void *key, const void *value);
+
+static int each_entry(int fd, size_t key_size, size_t value_size, entry_fn fn, struct walk *w)
+{
+	_cleanup_free_ char *keys = malloc(BATCH * key_size);
+	_cleanup_free_ char *values = malloc(BATCH * value_size);
+	char token[64], *at = NULL;
+	__u32 n, i;
+	int rc = 0, more;
+
+	if (!keys || !values)
+		return -ENOMEM;
+	do {
+		n = BATCH;
+		more = !bpf_map_lookup_batch(fd, at, token, keys, values, &n, NULL);
+		if (!more && errno != ENOENT)
+			return -errno;
+		for (i = 0; rc == 0 && i < n; i++)
+			rc = fn(w, keys + i * key_size, values + i * value_size);
+		at = token;
+	} while (rc == 0 && more);
+	return rc;
+}
+
+static int take_space(struct walk *w, const void *key, const void *value)
+{
+	const struct vmem_space *s = value;
+	struct vmem_process p = { .pid = s->tgid };
+
+	(void)key;
+	if (s->used >> VMEM_PAGE_BITS != w->known->slot)
+		return 0;
+	memcpy(p.comm, s->comm, sizeof(p.comm));
+	p.bytes = PAGES(s->used) * w->v->page_bytes;
+	p.private_bytes = PAGES(s->private_used) * w->v->page_bytes;
+	return list_add(&w->list, &p);
+}
+
+static int take_gone(struct walk *w, const void *key, const void *value)
+{
+	const struct vmem_gone_key *k = key;
+	const struct vmem_gone *g = value;
+	struct vmem_process p = { .pid = k->tgid, .is_gone = true };
+
+	if (k->cgroup_id != w->known->cgroup_id)
+		return 0;
+	memcpy(p.comm, g->comm, sizeof(p.comm));
+	p.bytes = g->pages * w->v->page_bytes;
+	return list_add(&w->list, &p);
+}
+
+static int take_kernel(struct walk *w)
+{
+	const int *fd = w->v->kernel->map_fd;
+	int rc;
+
+	rc = each_entry(fd[VMEM_MAP_SPACES], sizeof(__u64), sizeof(struct vmem_space),
+			take_space, w);
+	if (rc == 0 && w->v->jobs[w->known->slot].latch.state == VMEM_X_KILLED)
+		rc = each_entry(fd[VMEM_MAP_GONE], sizeof(struct vmem_gone_key),
+				sizeof(struct vmem_gone), take_gone, w);
+	return rc;
+}
+
+int vmem_processes(struct vmem *v, uint64_t cgroup_id, struct vmem_process *out, size_t max,
+		   size_t *ret_n)
+{
+	struct walk w = { .v = v, .known = vmem_table_find(v, cgroup_id) };
+	size_t i;
+	int rc = 0;
+
+	if (!w.known)
+		return -ENOENT;
+	if (v->kernel)
+		rc = take_kernel(&w);
+	for (i = 0; rc == 0 && !v->kernel && i < w.known->last.n; i++)
+		rc = list_add(&w.list, &w.known->last.at[i]);
+	if (rc == 0) {
+		vmem_proc_sort(w.list.at, w.list.n);
+		for (i = 0; i < w.list.n && i < max; i++)
+			out[i] = w.list.at[i];
+		*ret_n = w.list.n;
+	}
+	free(w.list.at);
+	return rc;
+}

@@ -1,0 +1,53 @@
+/* vmem_table.h - the job table and who is in it. Private to agent/enforce/vmem*.c.
+ *
+ * In tiers 1 and 2 `jobs` is the kernel map's own memory, in tier 3 ordinary memory: the same
+ * code reads, limits and reports in all three.
+ */
+#pragma once
+#include <stddef.h>
+#include "agent/enforce/vmem.h"
+#include "agent/enforce/vmem_kernel.h"
+#include "agent/enforce/vmem_proc.h"
+
+/* A job in the table, for finding it by cgroup. Sorted by cgroup_id. */
+struct vmem_known {
+	uint64_t cgroup_id;
+	uint32_t slot;
+	int cgroup_fd;		    /* -1: taken over, not added again yet */
+	struct vmem_proc_list last; /* tier 3: the last audit; kept when the limit is reached */
+};
+
+struct vmem {
+	struct vmem_config config;
+	enum vmem_tier tier;
+	enum vmem_origin origin;
+	char reason[600];
+	struct vmem_kernel *kernel; /* NULL in tier 3 */
+	struct vmem_job *jobs;
+	struct vmem_known *known;
+	size_t n_known, known_room;
+	uint64_t page_bytes;
+	void *ring;
+	int epoll_fd, kick_fd, timer_fd;
+};
+
+struct vmem_known *vmem_table_find(struct vmem *v, uint64_t cgroup_id);
+
+/* Enter a job whose head (id, cgroup, level, limit, action, peak, latch) is filled in.
+ * Counting begins with the return; processes already inside need an audit. */
+int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_known **ret,
+		     struct err *err);
+/* Take the job out. Address spaces still alive keep the slot busy until they end. */
+int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err);
+
+/* Learn the jobs that an adopted table holds; drop what an unfinished self-test left. */
+int vmem_table_learn(struct vmem *v, struct err *err);
+
+/* Bring the count of a job up to what is there (also judges it). */
+int vmem_table_audit(struct vmem *v, struct vmem_known *known, struct err *err);
+
+/* Latch an excess found by user space, unless one is latched. True if it was new. */
+bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op);
+
+/* Depth of a cgroup directory below the root of its mount. */
+int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err);
