@@ -105,8 +105,8 @@ int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct job
 /* The same, blocking; for tools and tests. */
 int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
 
-/* Every job directory that exists, also half-made ones. Caller frees *ret. base_* are 0 in
- * what is listed unless the attempt's limits can tell. Names that are not ours are left
- * alone and counted in *ret_foreign (may be NULL). */
+/* Every job directory that exists, also half-made ones. Caller frees *ret. limit_* are the
+ * whole limits (base_* included), base_* are 0. Names that are not ours are left alone and
+ * counted in *ret_foreign (may be NULL). */
 int jobfs_list(struct jobfs *fs, struct jobfs_job **ret, size_t *ret_n, int *ret_foreign,
 	       struct err *err);

@@ -1,0 +1,234 @@
+/* jobfs_create.c - see jobfs.h: making one job's directory, and reading its use. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "agent/enforce/jobfs_impl.h"
+#include "agent/enforce/jobfs_quota.h"
+#include "agent/enforce/jobfs_wipe.h"
+#include "common/err.h"
+
+#define PROJID_TRIES 1000
+#define FILES_MIN 1024
+#define BYTES_PER_FILE 16384
+/* While only root writes: room for our own directories and the script. */
+#define SETUP_BYTES ((int64_t)4 << 20)
+#define SETUP_FILES 64
+
+/* Spreads neighbouring jobs over the range (a step of splitmix64), so that ids still busy
+ * with deleted but open files are not met at the next job. */
+static uint32_t first_projid(int64_t job, int32_t attempt)
+{
+	uint64_t x = (uint64_t)job * 0x9e3779b97f4a7c15u + (uint32_t)attempt;
+
+	x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+	x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+	return (uint32_t)((x ^ x >> 31) % PROJID_COUNT);
+}
+
+static bool is_listed(const struct jobfs_job *jobs, size_t n, uint32_t projid)
+{
+	for (size_t i = 0; i < n; i++)
+		if (jobs[i].projid == projid)
+			return true;
+	return false;
+}
+
+/* A project id that no directory has, and to which nothing is charged or limited. */
+static int find_projid(struct jobfs *fs, const struct jobfs_spec *spec, uint32_t *ret,
+		       struct err *err)
+{
+	_cleanup_free_ struct jobfs_job *jobs = NULL;
+	uint32_t at = first_projid(spec->job, spec->attempt);
+	size_t n;
+	int r;
+
+	r = jobfs_list(fs, &jobs, &n, NULL, err);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < PROJID_TRIES; i++, at = (at + 1) % PROJID_COUNT) {
+		uint32_t projid = PROJID_BASE + 1 + at;
+		struct quota_use use;
+
+		if (is_listed(jobs, n, projid))
+			continue;
+		r = quota_get(fs->fd, projid, &use, err);
+		if (r < 0)
+			return r;
+		if (use.bytes || use.files || use.limit_bytes || use.limit_files)
+			continue;
+		*ret = projid;
+		return 0;
+	}
+	return err_set(err, -EAGAIN, "%s: no free project id found", fs->dir);
+}
+
+static int make_subdir(int dir_fd, const char *name, mode_t mode, const struct jobfs_spec *spec,
+		       struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (mkdirat(dir_fd, name, 0700) < 0)
+		return err_set(err, -errno, "create %s: %m", name);
+	fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, -errno, "open %s: %m", name);
+	if (fchown(fd, spec->uid, spec->gid) < 0 || fchmod(fd, mode) < 0)
+		return err_set(err, -errno, "hand %s to uid %u: %m", name, spec->uid);
+	return 0;
+}
+
+static int write_all(int fd, const char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = write(fd, data, size);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			data += n;
+			size -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+static int write_script(int dir_fd, const struct jobfs_spec *spec, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	if (!spec->script)
+		return 0;
+	fd = openat(dir_fd, "script", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+		    0500);
+	if (fd < 0)
+		return err_set(err, -errno, "create script: %m");
+	/* Its exact blocks at once: XFS would charge speculative ones to the job. */
+	if (spec->script_size && fallocate(fd, 0, 0, (off_t)spec->script_size) < 0 &&
+	    errno != EOPNOTSUPP)
+		return err_set(err, -errno, "allocate script: %m");
+	r = write_all(fd, spec->script, spec->script_size);
+	if (r < 0) {
+		errno = -r;
+		return err_set(err, r, "write script: %m");
+	}
+	if (fchmod(fd, 0500) < 0 || fchown(fd, spec->uid, spec->gid) < 0)
+		return err_set(err, -errno, "hand script to uid %u: %m", spec->uid);
+	return 0;
+}
+
+static int make_content(int dir_fd, const struct jobfs_spec *spec, struct err *err)
+{
+	int r = make_subdir(dir_fd, "work", 0700, spec, err);
+
+	if (r >= 0)
+		r = make_subdir(dir_fd, "tmp", 01700, spec, err);
+	if (r >= 0)
+		r = make_subdir(dir_fd, "vartmp", 01700, spec, err);
+	return r < 0 ? r : write_script(dir_fd, spec, err);
+}
+
+/* Everything inside a directory that only root can enter yet; opened for the user last, when
+ * the exact limit stands. The project comes first: from then on the directory itself tells
+ * what is to be released, wherever this is cut off. */
+static int fill(struct jobfs *fs, int dir_fd, const struct jobfs_spec *spec,
+		struct jobfs_job *job, struct err *err)
+{
+	struct quota_use base;
+	int r;
+
+	r = quota_set_project(dir_fd, job->projid, err);
+	if (r >= 0)
+		r = quota_limit(fs->fd, job->projid, job->limit_bytes + SETUP_BYTES,
+				job->limit_files + SETUP_FILES, err);
+	if (r >= 0)
+		r = make_content(dir_fd, spec, err);
+	if (r >= 0)
+		r = quota_get(fs->fd, job->projid, &base, err);
+	if (r < 0)
+		return r;
+	if (!base.files)
+		return err_set(err, -EIO, "project %u is not being counted", job->projid);
+	job->base_bytes = base.bytes;
+	job->base_files = base.files;
+	r = quota_limit(fs->fd, job->projid, job->limit_bytes + base.bytes,
+			job->limit_files + base.files, err);
+	if (r < 0)
+		return r;
+	return fchmod(dir_fd, 0711) < 0 ? err_set(err, -errno, "chmod: %m") : 0;
+}
+
+static int plan(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_job *ret,
+		struct err *err)
+{
+	int64_t block = fs->block_bytes, files = spec->limit_files;
+
+	if (spec->job <= 0 || spec->attempt <= 0 || spec->limit_bytes <= 0 || files < 0)
+		return err_set(err, -EINVAL,
+			       "a job directory needs a job, an attempt and a limit");
+	if (spec->limit_bytes > INT64_MAX / 4)
+		return err_set(err, -EINVAL, "jobfs limit is too large");
+	if (!files)
+		files = spec->limit_bytes / BYTES_PER_FILE;
+	if (!spec->limit_files && files < FILES_MIN)
+		files = FILES_MIN;
+	*ret = (struct jobfs_job){
+		.job = spec->job,
+		.attempt = spec->attempt,
+		.limit_bytes = (spec->limit_bytes + block - 1) / block * block,
+		.limit_files = files,
+	};
+	return find_projid(fs, spec, &ret->projid, err);
+}
+
+int jobfs_create(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_job *ret,
+		 struct err *err)
+{
+	struct jobfs_job job;
+	char name[JOBFS_NAME_MAX];
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	r = plan(fs, spec, &job, err);
+	if (r < 0)
+		return r;
+	jobfs_name(job.job, job.attempt, name);
+	if (mkdirat(fs->fd, name, 0700) < 0)
+		return err_set(err, -errno, "create %s/%s: %m", fs->dir, name);
+	fd = jobfs_open_dir(fs, name);
+	if (fd < 0) {
+		errno = -fd;
+		r = err_set(err, fd, "open: %m");
+	} else {
+		r = fill(fs, fd, spec, &job, err);
+	}
+	if (r < 0) {
+		wipe_tree(fs->fd, name, NULL);
+		quota_limit(fs->fd, job.projid, 0, 0, NULL);
+		return err_prefix(err, r, "%s/%s", fs->dir, name);
+	}
+	*ret = job;
+	return 0;
+}
+
+int jobfs_usage(struct jobfs *fs, const struct jobfs_job *job, struct jobfs_usage *ret,
+		struct err *err)
+{
+	struct quota_use use;
+	int r = quota_get(fs->fd, job->projid, &use, err);
+
+	if (r < 0)
+		return r;
+	if (!use.limit_bytes)
+		return err_set(err, -ENOENT, "project %u has no limit: it is no job's",
+			       job->projid);
+	*ret = (struct jobfs_usage){
+		.bytes = use.bytes > job->base_bytes ? use.bytes - job->base_bytes : 0,
+		.files = use.files > job->base_files ? use.files - job->base_files : 0,
+		.bytes_full = use.bytes + fs->block_bytes > use.limit_bytes,
+		.files_full = use.limit_files && use.files + 1 > use.limit_files,
+	};
+	return 0;
+}

@@ -1,0 +1,28 @@
+/* jobfs_impl - what the parts of jobfs share. Only agent/enforce/jobfs*.c. */
+#pragma once
+#include "agent/enforce/jobfs.h"
+
+/* Project ids: above what people and their tools give out by hand, below 2^31. */
+#define PROJID_BASE ((uint32_t)1 << 24)
+#define PROJID_COUNT ((uint32_t)1 << 30)
+
+#define JOBFS_NAME_MAX 40 /* "JOB-ATTEMPT" */
+
+struct jobfs_removing; /* one removal under way */
+
+struct jobfs {
+	int fd; /* DIR, O_DIRECTORY */
+	char *dir;
+	const char *type; /* "ext4", "xfs" */
+	char *description;
+	int64_t reserve_bytes, block_bytes;
+	struct jobfs_removing *removing;
+};
+
+void jobfs_name(int64_t job, int32_t attempt, char buf[static JOBFS_NAME_MAX]);
+/* True for exactly the names that jobfs_name() makes. */
+bool jobfs_is_name(const char *name, int64_t *ret_job, int32_t *ret_attempt);
+/* Opens DIR/NAME, never through a link or into a mount. -errno without words. */
+int jobfs_open_dir(const struct jobfs *fs, const char *name);
+/* Let the removals go on by themselves. */
+void jobfs_abandon_removals(struct jobfs *fs);

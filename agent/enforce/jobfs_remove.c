@@ -1,0 +1,228 @@
+/* jobfs_remove.c - see jobfs.h: removal, in a child so that the event loop lives. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <systemd/sd-event.h>
+#include "agent/enforce/jobfs_impl.h"
+#include "agent/enforce/jobfs_quota.h"
+#include "agent/enforce/jobfs_wipe.h"
+#include "common/err.h"
+
+/* Moving directories up may need blocks of the job's own project when it is full. */
+#define WIPE_BYTES ((int64_t)64 << 20)
+#define WIPE_FILES 64
+#define CHILD_NICE 10
+
+struct jobfs_removing {
+	struct jobfs *fs; /* NULL: abandoned */
+	struct jobfs_job job;
+	struct jobfs_removal how;
+	sd_event_source *source;
+	int fd; /* the child's verdict comes here */
+	pid_t pid;
+	struct jobfs_removing *next;
+};
+
+/* How the removal ended, as the child writes it. */
+struct verdict {
+	int result;
+	struct err err;
+};
+
+/* The project of the directory as it is now; 0: none, or no directory. */
+static uint32_t find_project(struct jobfs *fs, const char *name)
+{
+	_cleanup_close_ int fd = jobfs_open_dir(fs, name);
+	uint32_t projid;
+
+	if (fd < 0 || quota_get_project(fd, &projid, NULL) < 0 || projid < PROJID_BASE)
+		return 0;
+	return projid;
+}
+
+static int raise_limit(struct jobfs *fs, uint32_t projid, struct err *err)
+{
+	struct quota_use use;
+	int r = quota_get(fs->fd, projid, &use, err);
+
+	if (r < 0 || !use.limit_bytes)
+		return r;
+	return quota_limit(fs->fd, projid, use.bytes + WIPE_BYTES, use.files + WIPE_FILES, err);
+}
+
+/* The project to release: the state's, else what the directory itself says. */
+static uint32_t project_of(struct jobfs *fs, const struct jobfs_job *job)
+{
+	char name[JOBFS_NAME_MAX];
+
+	if (job->projid >= PROJID_BASE)
+		return job->projid;
+	jobfs_name(job->job, job->attempt, name);
+	return find_project(fs, name);
+}
+
+/* The limit goes last: until the directory is gone it stays held. */
+static int release(struct jobfs *fs, uint32_t projid, struct err *err)
+{
+	return projid >= PROJID_BASE ? quota_limit(fs->fd, projid, 0, 0, err) : 0;
+}
+
+static int wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
+{
+	uint32_t projid = project_of(fs, job);
+	char name[JOBFS_NAME_MAX];
+	int r = 0;
+
+	jobfs_name(job->job, job->attempt, name);
+	if (projid)
+		r = raise_limit(fs, projid, err);
+	if (r >= 0)
+		r = wipe_tree(fs->fd, name, err);
+	if (r < 0)
+		return err_prefix(err, r, "remove %s/%s", fs->dir, name);
+	return release(fs, projid, err);
+}
+
+int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
+{
+	return wipe(fs, job, err);
+}
+
+/* Does not return. Dies with the agent, which finds what is left when it is back. */
+static void be_child(struct jobfs *fs, const struct jobfs_job *job, int out_fd, pid_t parent)
+{
+	struct verdict v = { 0 };
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigaction(SIGTERM, &plain, NULL);
+	sigaction(SIGPIPE, &plain, NULL);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "reeve-jobfs-rm");
+	if (getppid() != parent)
+		_exit(1);
+	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
+	v.result = wipe(fs, job, &v.err);
+	if (write(out_fd, &v, sizeof(v)) != (ssize_t)sizeof(v))
+		_exit(1);
+	_exit(0);
+}
+
+static void unlink_removing(struct jobfs_removing *rm)
+{
+	struct jobfs_removing **at;
+
+	if (!rm->fs)
+		return;
+	for (at = &rm->fs->removing; *at != rm; at = &(*at)->next)
+		;
+	*at = rm->next;
+}
+
+static void free_removing(struct jobfs_removing *rm)
+{
+	sd_event_source_unref(rm->source);
+	if (rm->fd >= 0)
+		close(rm->fd);
+	free(rm);
+}
+
+static void read_verdict(struct jobfs_removing *rm, struct verdict *v)
+{
+	int status = 0;
+
+	if (read(rm->fd, v, sizeof(*v)) != (ssize_t)sizeof(*v))
+		v->result = -EIO;
+	while (waitpid(rm->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	if (v->result == -EIO && !v->err.text[0])
+		err_set(&v->err, -EIO, "the removal was interrupted (wait status %d)", status);
+}
+
+static int on_verdict(sd_event_source *source, int fd, uint32_t events, void *arg)
+{
+	struct jobfs_removing *rm = arg;
+	struct verdict v = { 0 };
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	read_verdict(rm, &v);
+	unlink_removing(rm);
+	if (rm->fs && rm->how.done)
+		rm->how.done(rm->how.ctx, &rm->job, v.result, &v.err);
+	free_removing(rm);
+	return 0;
+}
+
+static bool is_under_way(const struct jobfs *fs, const struct jobfs_job *job)
+{
+	for (const struct jobfs_removing *rm = fs->removing; rm; rm = rm->next)
+		if (rm->job.job == job->job && rm->job.attempt == job->attempt)
+			return true;
+	return false;
+}
+
+static int start_child(struct jobfs *fs, struct jobfs_removing *rm, struct err *err)
+{
+	pid_t parent = getpid();
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "pipe: %m");
+	rm->fd = fds[0];
+	rm->pid = fork();
+	if (rm->pid == 0)
+		be_child(fs, &rm->job, fds[1], parent);
+	close(fds[1]);
+	return rm->pid < 0 ? err_set(err, -errno, "fork: %m") : 0;
+}
+
+int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct jobfs_removal *how,
+		 struct err *err)
+{
+	struct jobfs_removing *rm;
+	int r;
+
+	if (is_under_way(fs, job))
+		return err_set(err, -EALREADY, "this removal is under way");
+	rm = calloc(1, sizeof(*rm));
+	if (!rm)
+		return err_set(err, -ENOMEM, "out of memory");
+	*rm = (struct jobfs_removing){ .fs = fs, .job = *job, .how = *how, .fd = -1 };
+	r = start_child(fs, rm, err);
+	if (r < 0) {
+		free_removing(rm);
+		return r;
+	}
+	r = sd_event_add_io(how->event, &rm->source, rm->fd, EPOLLIN, on_verdict, rm);
+	if (r < 0) {
+		kill(rm->pid, SIGKILL);
+		waitpid(rm->pid, NULL, 0);
+		free_removing(rm);
+		errno = -r;
+		return err_set(err, r, "watch the removal: %m");
+	}
+	rm->next = fs->removing;
+	fs->removing = rm;
+	return 0;
+}
+
+void jobfs_abandon_removals(struct jobfs *fs)
+{
+	struct jobfs_removing *rm, *next;
+
+	for (rm = fs->removing; rm; rm = next) {
+		next = rm->next;
+		rm->fs = NULL;
+	}
+	fs->removing = NULL;
+}
