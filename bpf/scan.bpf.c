@@ -227,6 +227,7 @@ static __always_inline void read_memory(struct cgroup *cgrp, struct scan_job *jo
 	job->shmem_bytes = (__u64)page_bytes *
 			   vmstat(stats, bpf_core_enum_value(enum node_stat_item, NR_SHMEM));
 	job->kernel_bytes =
+		(__u64)page_bytes *
 		vmstat(stats, bpf_core_enum_value(enum memcg_stat_item, MEMCG_KMEM));
 	job->have |= SCAN_HAS_PARTS;
 }

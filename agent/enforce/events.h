@@ -70,7 +70,7 @@ int events_dispatch(struct events *e, struct err *err);
 
 /* The best tier in use (1 to 3), and what is lost against tier 1, one line each. */
 int events_tier(const struct events *e);
-const char *events_status(const struct events *e);
+const char *events_status(struct events *e);
 /* An earlier agent's hooks were found and taken over: no interval went unwatched. */
 bool events_adopted(const struct events *e);
 

@@ -14,3 +14,7 @@ $$O/tests/bpf/$1: $$(call objs,$2 $3)
 	$$(Q)mkdir -p $$(@D) && $$(CC) -static -o $$@ $$^ -lbpf -lelf -lz -lpthread
 endef
 $(eval $(call SCAN_TEST,scan_test,tests/bpf/scan_test.c,$(SCAN_OBJS)))
+$(eval $(call SCAN_TEST,events_test,tests/bpf/events_test.c,$(EVENTS_OBJS)))
+$(eval $(call SCAN_TEST,guard_test,tests/bpf/guard_test.c,$(GUARD_OBJS)))
+$(eval $(call SCAN_TEST,prof_test,tests/bpf/prof_test.c,$(PROF_OBJS)))
+$(eval $(call SCAN_TEST,../bench/sample_bench,tests/bench/sample_bench.c,$(SCAN_OBJS)))

@@ -137,7 +137,7 @@ static void test_cpu(struct sampler *s)
 	check_cpu(s, &j, "exited");
 	get(s, &j, &u);
 	if (u.have & SAMPLE_CPU_CORES)
-		tap_ok(u.core_ns[0] >= 118000000u && u.core_ns[1] >= 118000000u,
+		tap_ok(u.core_ns[0] >= 100000000u && u.core_ns[1] >= 100000000u,
 		       "the cores that were worked on have the time: %llu and %llu us",
 		       (unsigned long long)u.core_ns[0] / 1000,
 		       (unsigned long long)u.core_ns[1] / 1000);
@@ -173,10 +173,11 @@ static void test_tasks(struct sampler *s)
 	struct testjob j;
 	struct sample u;
 	int64_t now, peak;
+	pid_t pid;
 
 	testjob_make(&j, "tasks", 2);
 	add(s, &j);
-	testjob_run(&j, with_threads, (void *)(uintptr_t)up);
+	pid = testjob_run(&j, with_threads, (void *)(uintptr_t)up);
 	while (!*up)
 		sched_yield();
 	get(s, &j, &u);
@@ -193,6 +194,7 @@ static void test_tasks(struct sampler *s)
 	if (peak >= 0)
 		tap_ok(u.tasks_peak == (uint64_t)peak, "the peak is pids.peak");
 	testjob_kill(&j);
+	testjob_wait(pid); /* the pids controller counts a process until it is reaped */
 	get(s, &j, &u);
 	if (u.have & SAMPLE_TASKS)
 		tap_ok(u.tasks == 0 && u.tasks_peak == 4,
@@ -232,7 +234,7 @@ static void test_memory(struct sampler *s)
 		tap_skip("memory", "the memory controller is not on here");
 	} else {
 		get(s, &j, &u);
-		tap_ok(near(u.mem_bytes, file, 1 << 20),
+		tap_ok(near(u.mem_bytes, file, 256 << 10),
 		       "memory now is memory.current: %llu, %lld",
 		       (unsigned long long)u.mem_bytes, (long long)file);
 		file = testjob_number(&j, "memory.peak", NULL);
@@ -240,13 +242,13 @@ static void test_memory(struct sampler *s)
 			       (file < 0 || u.mem_peak_bytes == (uint64_t)file),
 		       "peak is memory.peak: %llu", (unsigned long long)u.mem_peak_bytes);
 		file = testjob_number(&j, "memory.stat", "anon");
-		tap_ok(u.have & SAMPLE_MEM_PARTS && near(u.anon_bytes, file, 1 << 20),
+		tap_ok(u.have & SAMPLE_MEM_PARTS && near(u.anon_bytes, file, 256 << 10),
 		       "anonymous is memory.stat's: %llu, %lld",
 		       (unsigned long long)u.anon_bytes, (long long)file);
 		file = testjob_number(&j, "memory.stat", "file");
-		tap_ok(near(u.file_bytes, file, 1 << 20), "file is memory.stat's");
+		tap_ok(near(u.file_bytes, file, 256 << 10), "file is memory.stat's");
 		file = testjob_number(&j, "memory.stat", "kernel");
-		tap_ok(!(u.have & SAMPLE_MEM_KERNEL) || near(u.kernel_bytes, file, 1 << 19),
+		tap_ok(!(u.have & SAMPLE_MEM_KERNEL) || near(u.kernel_bytes, file, 32 << 10),
 		       "kernel is memory.stat's: %llu, %lld",
 		       (unsigned long long)u.kernel_bytes, (long long)file);
 	}

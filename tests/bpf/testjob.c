@@ -152,14 +152,25 @@ void testjob_remove(const struct testjob *j)
 
 pid_t testjob_run(const struct testjob *j, int (*fn)(void *arg), void *arg)
 {
+	int inside[2];
 	pid_t pid;
+	char c;
 
 	fflush(stdout);
+	if (pipe(inside) < 0)
+		return -1;
 	pid = fork();
-	if (pid != 0)
+	if (pid != 0) {
+		close(inside[1]);
+		if (read(inside[0], &c, 1) != 1)
+			tap_note("a child could not enter %s", j->path);
+		close(inside[0]);
 		return pid;
-	if (testjob_write(j, "cgroup.procs", "0") < 0)
+	}
+	close(inside[0]);
+	if (testjob_write(j, "cgroup.procs", "0") < 0 || write(inside[1], "", 1) != 1)
 		_exit(99);
+	close(inside[1]);
 	_exit(fn(arg));
 }
 

@@ -23,7 +23,8 @@ const char *testjob_root(const char *test);
 /* A job's cgroup, or a sub-cgroup when `name` has a slash in it. */
 void testjob_make(struct testjob *j, const char *name, int64_t job);
 void testjob_remove(const struct testjob *j);
-/* Run fn(arg) in a child inside the job; the child exits with its result. */
+/* Run fn(arg) in a child inside the job; the child exits with its result. Returns when it is
+ * inside. */
 pid_t testjob_run(const struct testjob *j, int (*fn)(void *arg), void *arg);
 /* Kill what is in the job and wait until it is empty. */
 void testjob_kill(const struct testjob *j);

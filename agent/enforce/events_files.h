@@ -1,0 +1,42 @@
+/* events_files.h - events without BPF: inotify on a job's cgroup.events and memory.events. The
+ * kernel notifies of the files at most every 10 ms each, so a flip and its opposite between
+ * two reads go unseen. Used by events.c alone, for what BPF does not tell here. */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/err.h"
+
+struct events_files;
+struct events_files_job;
+
+enum events_files_what {
+	EVENTS_FILES_OOM = 1,
+	EVENTS_FILES_FROZEN = 2,
+	EVENTS_FILES_EMPTY = 4,
+};
+
+struct events_files_news {
+	int64_t job;
+	enum events_files_what what;
+	bool frozen;	  /* EVENTS_FILES_FROZEN */
+	const char *path; /* of the job's cgroup */
+};
+typedef void (*events_files_fn)(void *ctx, const struct events_files_news *news);
+
+int events_files_open(struct events_files **ret, struct err *err);
+struct events_files *events_files_close(struct events_files *f);
+int events_files_fd(const struct events_files *f);
+
+/* The state at this moment is the one that later news are told against. */
+int events_files_add(struct events_files *f, int64_t job, const char *path, unsigned what,
+		     struct err *err);
+void events_files_remove(struct events_files *f, int64_t job);
+void events_files_dispatch(struct events_files *f, events_files_fn fn, void *ctx);
+
+/* What cgroup.events says now: 1 or 0; -errno. */
+int events_files_ask(const char *path, const char *key);
+
+static inline void events_files_closep(struct events_files **f)
+{
+	events_files_close(*f);
+}
