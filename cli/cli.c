@@ -1,0 +1,204 @@
+/* cli.c - see cli.h. */
+#include <errno.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "cli/cli.h"
+#include "common/err.h"
+
+#define PATIENCE_US (2 * 1000 * 1000) /* after this, say what is being waited for */
+
+/* ---- begin and end ---- */
+
+static int read_output(struct table_format *f, const char *name, struct err *err)
+{
+	static const char *const names[_TABLE_OUTPUT_MAX] = {
+		[TABLE_TABLE] = "table",
+		[TABLE_JSON] = "json",
+		[TABLE_CSV] = "csv",
+		[TABLE_RAW] = "raw",
+	};
+
+	for (int i = 0; i < _TABLE_OUTPUT_MAX; i++) {
+		if (!strcmp(names[i], name)) {
+			f->output = (enum table_output)i;
+			return 0;
+		}
+	}
+	return err_set(err, -EINVAL, "--output %.32s: it is one of table, json, csv, raw",
+		       name);
+}
+
+static int read_color(struct table_format *f, const char *when, struct err *err)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool dumb = (no_color && *no_color) || !term || !strcmp(term, "dumb");
+
+	if (!when || !strcmp(when, "auto"))
+		f->color = isatty(STDOUT_FILENO) && !dumb;
+	else if (!strcmp(when, "always") || !strcmp(when, "never"))
+		f->color = *when == 'a';
+	else
+		return err_set(err, -EINVAL, "--color %.32s: it is one of auto, always, never",
+			       when);
+	return 0;
+}
+
+/* The last one given decides. A verb's own --output (a file) is none of ours. */
+static int read_format(struct cli *c, const struct verb_call *call, struct err *err)
+{
+	const struct verb_option *o;
+	int r = 0;
+
+	c->format = (struct table_format){ .to = stdout };
+	for (int i = 0; i < call->n_given && r == 0; i++) {
+		o = call->given[i].option;
+		if (!strcmp(o->name, "json"))
+			c->format.output = TABLE_JSON;
+		else if (!strcmp(o->name, "csv"))
+			c->format.output = TABLE_CSV;
+		else if (!strcmp(o->name, "output") && o->words)
+			r = read_output(&c->format, call->given[i].value, err);
+	}
+	c->format.no_header = verb_count(call, "noheader");
+	c->format.columns = verb_value(call, "columns");
+	return r < 0 ? r : read_color(&c->format, verb_value(call, "color"), err);
+}
+
+int cli_connect(const struct cli *c, struct http **ret, struct err *err)
+{
+	struct http_config config = {
+		.url = c->config.controller,
+		.munge_socket = c->config.munge_socket,
+		.timeout_s = (long)c->config.timeout_s,
+		.answer_uid = -1,
+		.ca_file = c->config.ca_file,
+	};
+	_cleanup_(http_closep) struct http *h = NULL;
+	int r = http_open(&config, &h, err);
+
+	if (r == 0)
+		r = http_attach(h, c->event, err);
+	if (r == 0)
+		*ret = TAKE_PTR(h);
+	return r;
+}
+
+int cli_begin(struct cli *c, const struct verb_call *call, struct err *err)
+{
+	int r = read_format(c, call, err);
+
+	c->talks = isatty(STDERR_FILENO);
+	if (r == 0)
+		r = cli_config_load(&c->config, verb_value(call, "config"),
+				    verb_value(call, "controller"), err);
+	if (r < 0)
+		return r;
+	r = sd_event_new(&c->event);
+	if (r < 0)
+		return err_set(err, r, "make an event loop: %s", strerror(-r));
+	return cli_connect(c, &c->http, err);
+}
+
+void cli_done(struct cli *c)
+{
+	c->http = http_close(c->http);
+	c->event = sd_event_unref(c->event);
+	cli_config_done(&c->config);
+}
+
+/* ---- one exchange ---- */
+
+struct waiting {
+	bool answered;
+	int result;
+	json_t *answer;
+	struct err *err;
+};
+
+static void on_answer(void *ctx, int result, json_t *answer, const struct err *err)
+{
+	struct waiting *w = ctx;
+
+	w->result = result;
+	w->answer = answer;
+	*w->err = *err;
+	w->answered = true;
+}
+
+static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
+{
+	struct cli *c = ctx;
+
+	(void)s;
+	(void)usec;
+	fprintf(stderr, "waiting for the controller at %s ...\n", c->config.controller);
+	return 0;
+}
+
+int cli_result(int result)
+{
+	switch (result) {
+	case 401:
+	case 403:
+		return -EPERM;
+	case 404:
+		return -ENOENT;
+	case 502:
+	case 503:
+	case 504:
+		return -EHOSTUNREACH;
+	default:
+		break;
+	}
+	if (result > 0)
+		return -EREMOTEIO;
+	return result == 0 || result == -EINVAL || result == -ENOMEM ? result : -EHOSTUNREACH;
+}
+
+int cli_ask(struct cli *c, const char *method, const char *path, const json_t *body,
+	    json_t **ret_answer, struct err *err)
+{
+	struct http_call call = { .method = method, .path = path, .body = body };
+	struct err scratch = { "" };
+	struct waiting w = { .err = err ? err : &scratch };
+	sd_event_source *timer = NULL;
+	int r;
+
+	r = http_start(c->http, call, on_answer, &w, w.err);
+	if (r < 0)
+		return cli_result(r);
+	if (c->talks)
+		sd_event_add_time_relative(c->event, &timer, CLOCK_MONOTONIC, PATIENCE_US, 0,
+					   on_patience, c);
+	while (r >= 0 && !w.answered)
+		r = sd_event_run(c->event, UINT64_MAX);
+	sd_event_source_disable_unref(timer);
+	if (r < 0) {
+		http_cancel(c->http);
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	}
+	r = cli_result(w.result);
+	if (r == 0)
+		*ret_answer = w.answer;
+	else
+		json_decref(w.answer);
+	return r;
+}
+
+enum cli_exit cli_exit_code(int error)
+{
+	switch (error) {
+	case 0:
+		return CLI_OK;
+	case -EINVAL:
+		return CLI_USAGE;
+	case -EHOSTUNREACH:
+		return CLI_UNREACHABLE;
+	case -ENOENT:
+		return CLI_NOT_FOUND;
+	case -EPERM:
+		return CLI_NOT_PERMITTED;
+	default:
+		return CLI_FAILED;
+	}
+}

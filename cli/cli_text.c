@@ -1,0 +1,142 @@
+/* cli_text.c - what verbs read of an answer and how they say it; see cli.h. */
+#include <curl/curl.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "cli/text.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/wire/wire.h"
+
+const char *cli_text(const json_t *j, const char *key)
+{
+	return json_string_value(json_object_get(j, key));
+}
+
+int64_t cli_int(const json_t *j, const char *key, int64_t def)
+{
+	const json_t *v = json_object_get(j, key);
+
+	return json_is_integer(v) ? json_integer_value(v) : def;
+}
+
+void cli_put(FILE *to, const char *text)
+{
+	char *safe = text_safe(text, TEXT_LINES);
+
+	fputs(safe ? safe : "(out of memory)", to);
+	free(safe);
+}
+
+void cli_complain(const char *verb, const struct err *err)
+{
+	fprintf(stderr, "reeve%s%s: ", verb ? " " : "", verb ? verb : "");
+	cli_put(stderr, err->text);
+	fputc('\n', stderr);
+}
+
+int cli_query(char **path, const char *key, const char *value, struct err *err)
+{
+	char *escaped, *longer = NULL;
+	int n;
+
+	if (!value)
+		return 0;
+	escaped = curl_easy_escape(NULL, value, 0);
+	n = escaped ? asprintf(&longer, "%s%c%s=%s", *path, strchr(*path, '?') ? '&' : '?', key,
+			       escaped)
+		    : -1;
+	curl_free(escaped);
+	if (n < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	free(*path);
+	*path = longer;
+	return 0;
+}
+
+int cli_parse_job(const char *text, int64_t *ret, struct err *err)
+{
+	int64_t job = 0;
+
+	if (amount_parse_count(text, &job, NULL) < 0 || job < 1)
+		return err_set(err, -EINVAL,
+			       "'%.40s' is not a job number; 'reeve jobs' lists yours", text);
+	*ret = job;
+	return 0;
+}
+
+/* ---- documents for programs ---- */
+
+#define PATH_MAX_BYTES 512
+
+static const struct table_column document_columns[] = {
+	{ "key", "KEY", CELL_TEXT },
+	{ "value", "VALUE", CELL_TEXT },
+	{ NULL, NULL, 0 },
+};
+
+static void add_scalar(struct table *t, const char *at, const json_t *j)
+{
+	char number[32];
+
+	table_row(t);
+	table_text(t, "key", at);
+	if (json_is_string(j)) {
+		table_text(t, "value", json_string_value(j));
+	} else if (json_is_integer(j)) {
+		snprintf(number, sizeof(number), "%" JSON_INTEGER_FORMAT,
+			 json_integer_value(j));
+		table_text(t, "value", number);
+	} else if (json_is_real(j)) {
+		snprintf(number, sizeof(number), "%.17g", json_real_value(j));
+		table_text(t, "value", number);
+	} else if (json_is_boolean(j)) {
+		table_text(t, "value", json_is_true(j) ? "true" : "false");
+	}
+}
+
+/* "job.usage.cpu_ns": one row for each leaf. jansson bounds the depth at 2048; a path that
+ * grows past its buffer ends there. */
+static void flatten(struct table *t, char *at, json_t *j)
+{
+	size_t end = strlen(at), i;
+	const char *key;
+	json_t *v;
+
+	if (json_is_object(j)) {
+		json_object_foreach(j, key, v)
+		{
+			snprintf(at + end, PATH_MAX_BYTES - end, "%s%s", end ? "." : "", key);
+			flatten(t, at, v);
+		}
+	} else if (json_is_array(j)) {
+		json_array_foreach(j, i, v)
+		{
+			snprintf(at + end, PATH_MAX_BYTES - end, "[%zu]", i);
+			flatten(t, at, v);
+		}
+	} else {
+		add_scalar(t, at, j);
+	}
+	at[end] = '\0';
+}
+
+int cli_print_document(const struct cli *c, const json_t *doc, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	char at[PATH_MAX_BYTES] = "";
+	int r;
+
+	if (c->format.output == TABLE_JSON) {
+		if (json_dumpf(doc, c->format.to, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0)
+			return err_set(err, -EIO, "cannot write the output");
+		fputc('\n', c->format.to);
+		return 0;
+	}
+	r = table_new("document", document_columns, &t, err);
+	if (r < 0)
+		return r;
+	flatten(t, at, (json_t *)(uintptr_t)doc);
+	return table_print(t, &c->format, err);
+}

@@ -1,0 +1,84 @@
+/* config.c - see config.h. */
+#include <errno.h>
+#include <string.h>
+#include "cli/config.h"
+#include "common/conf/conf.h"
+#include "common/err.h"
+
+#define AT(field) offsetof(struct cli_config, field)
+
+static const struct conf_key keys[] = {
+	{ "Client", "Controller", CONF_TEXT, AT(controller), 0, 0, NULL,
+	  "address of the controller", "http://head:8640" },
+	{ "Client", "MungeSocket", CONF_TEXT, AT(munge_socket), 0, 0, NULL,
+	  "socket of munged, where it is not the usual one", "/run/munge/munge.socket.2" },
+	{ "Client", "CaFile", CONF_TEXT, AT(ca_file), 0, 0, NULL,
+	  "certificate authorities for https; default: the system's", "/etc/reeve/ca.pem" },
+	{ "Client", "Cluster", CONF_NAME, AT(cluster), 0, 0, NULL,
+	  "cluster of jobs that name none", "main" },
+	{ "Client", "Account", CONF_NAME, AT(account), 0, 0, NULL,
+	  "account of jobs that name none", "physics" },
+	{ "Client", "Timeout", CONF_SECONDS, AT(timeout_s), 1, 3600, NULL,
+	  "how long to wait for an answer", "30s" },
+	{ NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL },
+};
+
+static int load_if_there(struct cli_config *c, const char *path, struct err *err)
+{
+	if (access(path, F_OK) < 0 && (errno == ENOENT || errno == ENOTDIR))
+		return 0;
+	return conf_load(path, keys, NULL, c, err);
+}
+
+static int load_user_file(struct cli_config *c, struct err *err)
+{
+	const char *dir = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+	_cleanup_free_ char *path = NULL;
+
+	if (dir && *dir == '/') {
+		if (asprintf(&path, "%s/reeve.conf", dir) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	} else if (home && *home == '/') {
+		if (asprintf(&path, "%s/.config/reeve.conf", home) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return path ? load_if_there(c, path, err) : 0;
+}
+
+static int set_controller(struct cli_config *c, const char *typed, struct err *err)
+{
+	const char *env = getenv("REEVE_CONTROLLER");
+	const char *url = typed ? typed : env && *env ? env : NULL;
+
+	if (url) {
+		free(c->controller);
+		c->controller = strdup(url);
+		return c->controller ? 0 : err_set(err, -ENOMEM, "out of memory");
+	}
+	if (c->controller)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "no controller is known; set Controller= in [Client] of " CLI_CONFIG_SITE
+		       ", or REEVE_CONTROLLER, or give --controller http://HOST:8640");
+}
+
+int cli_config_load(struct cli_config *c, const char *file, const char *controller,
+		    struct err *err)
+{
+	int r;
+
+	c->timeout_s = 30;
+	if (file) {
+		r = conf_load(file, keys, NULL, c, err);
+	} else {
+		r = load_if_there(c, CLI_CONFIG_SITE, err);
+		if (r == 0)
+			r = load_user_file(c, err);
+	}
+	return r < 0 ? r : set_controller(c, controller, err);
+}
+
+void cli_config_done(struct cli_config *c)
+{
+	conf_done(keys, NULL, c);
+}

@@ -1,0 +1,23 @@
+/* config - where the controller is and what this user's jobs default to.
+ *
+ * /etc/reeve/reeve.conf, then ~/.config/reeve.conf, then $REEVE_CONTROLLER, then --controller;
+ * --config FILE stands in for both files. Files that do not exist are passed by.
+ */
+#pragma once
+#include "common/model/request.h"
+
+struct err;
+
+#define CLI_CONFIG_SITE "/etc/reeve/reeve.conf"
+
+struct cli_config {
+	char *controller, *munge_socket, *ca_file; /* NULL: not set */
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX];
+	int64_t timeout_s;
+};
+
+/* `file`, `controller`: what --config and --controller gave, or NULL. *c is zeroed beforehand;
+ * cli_config_done() is due also after an error. -EINVAL: no controller is known anywhere. */
+int cli_config_load(struct cli_config *c, const char *file, const char *controller,
+		    struct err *err);
+void cli_config_done(struct cli_config *c);

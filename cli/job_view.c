@@ -1,0 +1,87 @@
+/* job_view.c - see job_view.h. */
+#include <errno.h>
+#include <string.h>
+#include "cli/job_view.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static int read_state(const json_t *j, struct job_view *v, struct err *err)
+{
+	const char *name = json_string_value(json_object_get(j, "state"));
+
+	if (!name || job_state_parse(name, &v->state) < 0)
+		return err_set(err, -EPROTO,
+			       "the controller's answer has a job state that this program does "
+			       "not know: '%.32s'",
+			       name ? name : "");
+	return 0;
+}
+
+static bool is_there(const json_t *j, const char *key)
+{
+	const json_t *v = json_object_get(j, key);
+
+	return v && !json_is_null(v);
+}
+
+int job_view_read(const json_t *j, struct job_view *ret, struct err *err)
+{
+	static const int64_t none = 0;
+	const struct wire_int from_zero = { 0, INT64_MAX, &none };
+	const json_t *request = json_object_get(j, "request");
+	struct job_view v = { .j = j };
+	int r;
+
+	r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &v.job, err);
+	if (r == 0)
+		r = read_state(j, &v, err);
+	if (r == 0)
+		r = wire_get_int(j, "running_ns", from_zero, &v.running_ns, err);
+	if (r == 0)
+		r = wire_get_int(j, "suspended_ns", from_zero, &v.suspended_ns, err);
+	if (r == 0 && is_there(request, "resources"))
+		r = wire_decode_resources(json_object_get(request, "resources"),
+					  "request.resources", &v.requested, err);
+	if (r == 0 && is_there(j, "usage"))
+		r = wire_decode_usage(json_object_get(j, "usage"), "usage", &v.usage, err);
+	if (r == 0 && is_there(j, "end"))
+		r = wire_decode_end(json_object_get(j, "end"), "end", &v.end, err);
+	if (r < 0)
+		return err_prefix(err, r == -EINVAL ? -EPROTO : r,
+				  "the controller's answer cannot be read");
+	*ret = v;
+	return 0;
+}
+
+const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_RESULT_MAX])
+{
+	const char *signal;
+
+	switch (v->end.kind) {
+	case END_NONE:
+		snprintf(buf, JOB_VIEW_RESULT_MAX, "%s", job_state_name(v->state));
+		break;
+	case END_EXITED:
+		snprintf(buf, JOB_VIEW_RESULT_MAX, "exit %d", (int)v->end.exit_status);
+		break;
+	case END_SIGNALED:
+		signal = sigabbrev_np(v->end.signal);
+		snprintf(buf, JOB_VIEW_RESULT_MAX, "signal %d (%s)", (int)v->end.signal,
+			 signal ? signal : "?");
+		break;
+	case END_LIMIT:
+		snprintf(buf, JOB_VIEW_RESULT_MAX, "%s limit",
+			 limit_kind_name(v->end.reason.limit));
+		break;
+	default:
+		snprintf(buf, JOB_VIEW_RESULT_MAX, "%s", job_end_kind_name(v->end.kind));
+		break;
+	}
+	return buf;
+}
+
+bool job_view_is_bad(const struct job_view *v)
+{
+	return v->end.kind != END_NONE &&
+	       (v->end.kind != END_EXITED || v->end.exit_status != 0);
+}

@@ -1,0 +1,24 @@
+/* job_view - a job of an answer, as the verbs that show jobs need it. */
+#pragma once
+#include <jansson.h>
+#include "common/model/job.h"
+
+struct err;
+
+struct job_view {
+	const json_t *j; /* the whole object; borrowed */
+	int64_t job;
+	enum job_state state;
+	struct resources requested;
+	struct usage usage; /* nothing measured: `have` is 0 */
+	struct job_end end; /* END_NONE while it has not ended */
+	int64_t running_ns, suspended_ns;
+};
+
+/* -EINVAL: the answer is not what docs/protocol.md says; err names the key. */
+int job_view_read(const json_t *j, struct job_view *ret, struct err *err);
+
+#define JOB_VIEW_RESULT_MAX 64
+/* In a few words: "running", "exit 0", "signal 9 (KILL)", "vmem limit", "cancelled". */
+const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_RESULT_MAX]);
+bool job_view_is_bad(const struct job_view *v); /* it ended, and not well */

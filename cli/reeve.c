@@ -1,0 +1,83 @@
+/* reeve.c - the command that people type: its verb table and main(). */
+#include <errno.h>
+#include <locale.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "common/err.h"
+#include "common/version.h"
+
+static const struct verb_option common[] = {
+	{ "json", 0, NULL, "print JSON, with a \"schema\"", NULL },
+	{ "csv", 0, NULL, "print comma-separated values", NULL },
+	{ "output", 0, "table|json|csv|raw", "form of the output; raw: separated by tabs",
+	  "table json csv raw" },
+	{ "columns", 'o', "LIST", "columns to print, by the names that --csv shows", NULL },
+	{ "noheader", 'n', NULL, "leave the header line out", NULL },
+	{ "color", 0, "auto|always|never", "default: auto, on a terminal only",
+	  "auto always never" },
+	{ "config", 0, "FILE", "read this file instead of /etc/reeve/reeve.conf and the user's",
+	  NULL },
+	{ "controller", 0, "URL", "address of the controller: http://HOST:8640", NULL },
+	{ "help", 'h', NULL, "show this and leave", NULL },
+	{ 0 },
+};
+
+static const struct verb *const verbs[] = {
+	&cli_verb_submit, &cli_verb_run,     &cli_verb_jobs,   &cli_verb_job,
+	&cli_verb_cancel, &cli_verb_suspend, &cli_verb_resume, &cli_verb_nodes,
+	&cli_verb_usage,  &cli_verb_cost,    &cli_verb_help,   NULL,
+};
+
+const struct verb_tool cli_tool = {
+	.name = "reeve",
+	.help = "Hand in jobs, watch them, and see what they used and cost",
+	.details = "Controller, cluster and account come from [Client] of "
+		   "/etc/reeve/reeve.conf, then\n"
+		   "~/.config/reeve.conf, then the variable REEVE_CONTROLLER, then options.\n"
+		   "'reeve --version' says which Reeve this is.",
+	.footer = "Exit status: 0 done; 1 refused or failed; 2 wrong usage; 3 controller\n"
+		  "unreachable; 4 not found, or not yours; 5 not permitted. 'reeve run' exits\n"
+		  "with the job's own status.",
+	.verbs = verbs,
+	.common = common,
+};
+
+static int finish_output(void)
+{
+	struct err err;
+
+	if (!fflush(stdout) && !ferror(stdout))
+		return CLI_OK;
+	err_set(&err, 0, "cannot write the output: %m");
+	cli_complain(NULL, &err);
+	return CLI_FAILED;
+}
+
+int main(int argc, char **argv)
+{
+	struct verb_argv typed = { argv, argc };
+	const struct verb *verb = NULL;
+	struct cli c = { .exit_code = CLI_OK };
+	struct err err = { "" };
+	int r;
+
+	setlocale(LC_ALL, "");
+	if (argc > 1 && !strcmp(argv[1], "--version")) {
+		puts("reeve " REEVE_VERSION);
+		return finish_output();
+	}
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
+		verb_help(&cli_tool, NULL, stdout);
+		return finish_output();
+	}
+	r = verb_main(&cli_tool, typed, &c, &verb, &err);
+	cli_done(&c);
+	if (r < 0) {
+		cli_complain(verb ? verb->name : NULL, &err);
+		finish_output();
+		return (int)cli_exit_code(r);
+	}
+	r = finish_output();
+	return c.exit_code ? c.exit_code : r;
+}

@@ -1,0 +1,311 @@
+/* submission.c - see submission.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "cli/submission.h"
+#include "cli/text.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+extern char **environ;
+
+/* ---- the script ---- */
+
+static int read_script(const char *path, char **ret, size_t *ret_size, struct err *err)
+{
+	_cleanup_free_ char *text = malloc(REQUEST_SCRIPT_MAX + 2);
+	_cleanup_close_ int own = -1;
+	int fd = STDIN_FILENO;
+	size_t size = 0;
+	ssize_t n = 1;
+	struct stat st;
+
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (strcmp(path, "-")) {
+		fd = own = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+		if (fd < 0)
+			return err_set(err, -EINVAL,
+				       "cannot open the job script '%.200s': %m; to run a "
+				       "program write: -- %.80s",
+				       path, path);
+	}
+	if (fstat(fd, &st) == 0 && S_ISDIR(st.st_mode))
+		return err_set(err, -EINVAL, "'%.200s' is a directory, not a job script", path);
+	while (n > 0 && size <= REQUEST_SCRIPT_MAX) {
+		n = read(fd, text + size, REQUEST_SCRIPT_MAX + 1 - size);
+		if (n < 0 && errno != EINTR)
+			return err_set(err, -EINVAL, "cannot read '%.200s': %m", path);
+		if (n < 0)
+			n = 1;
+		else
+			size += (size_t)n;
+	}
+	text[size] = '\0';
+	*ret = TAKE_PTR(text);
+	*ret_size = size;
+	return 0;
+}
+
+static int take_script(struct request *r, const char *path, struct err *err)
+{
+	const char *shown = strcmp(path, "-") ? path : "standard input";
+	_cleanup_free_ char *text = NULL;
+	char ignored[256] = "";
+	size_t size = 0;
+	int rc;
+
+	rc = read_script(path, &text, &size, err);
+	if (rc < 0)
+		return rc;
+	rc = request_parse_script(r, text, size, shown, ignored, err);
+	if (rc < 0)
+		return rc;
+	if (!text_is_utf8(text))
+		return err_set(err, -EINVAL,
+			       "%s is not UTF-8 text; convert it: iconv -f latin1 -t utf-8",
+			       shown);
+	if (ignored[0])
+		fprintf(stderr,
+			"reeve: %s: lines with %s have no meaning here and are ignored\n",
+			shown, ignored);
+	return 0;
+}
+
+/* ---- names and lists ---- */
+
+/* A job name of a file name: the base name, with what no name may have replaced. */
+static void make_name(char to[static REQUEST_NAME_MAX], const char *path)
+{
+	const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
+	size_t n = 0;
+
+	for (; base[n] && n < REQUEST_NAME_MAX - 1; n++) {
+		char one[2] = { base[n], '\0' };
+
+		to[n] = (n ? request_is_name(one) || strchr(".-", base[n])
+			   : request_is_name(one))
+				? base[n]
+				: '_';
+	}
+	to[n] = '\0';
+	if (!request_is_name(to))
+		strcpy(to, "job");
+}
+
+static int append(char ***list, size_t *n, char *item, struct err *err)
+{
+	char **more = item ? realloc(*list, (*n + 2) * sizeof(*more)) : NULL;
+
+	if (!more) {
+		free(item);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	more[(*n)++] = item;
+	more[*n] = NULL;
+	*list = more;
+	return 0;
+}
+
+static int copy_args(char ***list, char *const *args, struct err *err)
+{
+	size_t n = 0;
+	int r = 0;
+
+	for (; *args && r == 0; args++) {
+		if (!text_is_utf8(*args))
+			return err_set(err, -EINVAL, "argument %zu is not UTF-8 text", n + 1);
+		r = append(list, &n, strdup(*args), err);
+	}
+	return r;
+}
+
+/* ---- the environment ---- */
+
+struct env {
+	char **list;
+	size_t n;
+};
+
+static int set_env(struct env *e, const char *name, size_t name_size, const char *value,
+		   struct err *err)
+{
+	char *item = NULL;
+
+	if (!text_is_utf8(value))
+		return err_set(err, -EINVAL,
+			       "the value of %.*s is not UTF-8 text; unset it, or set another "
+			       "with --env",
+			       (int)name_size, name);
+	if (asprintf(&item, "%.*s=%s", (int)name_size, name, value) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < e->n; i++) {
+		if (strncmp(e->list[i], item, name_size + 1))
+			continue;
+		free(e->list[i]);
+		e->list[i] = item;
+		return 0;
+	}
+	return append(&e->list, &e->n, item, err);
+}
+
+static int export_env(struct env *e, const char *which, struct err *err)
+{
+	static const char *const usual[] = {
+		"HOME", "USER", "LOGNAME", "PATH", "SHELL", "LANG"
+	};
+	int r = 0;
+
+	if (which && !strcmp(which, "none"))
+		return 0;
+	if (which && strcmp(which, "all"))
+		return err_set(err, -EINVAL, "--export %.32s: it is all or none", which);
+	for (char **p = environ; which && *p && r == 0; p++) {
+		size_t n = strcspn(*p, "=");
+
+		if ((*p)[n] && n)
+			r = set_env(e, *p, n, *p + n + 1, err);
+	}
+	for (size_t i = 0; !which && i < ARRAY_LEN(usual) && r == 0; i++)
+		if (getenv(usual[i]))
+			r = set_env(e, usual[i], strlen(usual[i]), getenv(usual[i]), err);
+	return r;
+}
+
+static int name_env(struct env *e, const char *typed, struct err *err)
+{
+	size_t n = strcspn(typed, "=");
+	const char *value;
+	char name[256];
+
+	if (!n || n >= sizeof(name) || !text_is_utf8(typed))
+		return err_set(err, -EINVAL, "--env '%.60s': write NAME or NAME=VALUE", typed);
+	memcpy(name, typed, n);
+	name[n] = '\0';
+	value = typed[n] ? typed + n + 1 : getenv(name);
+	if (!value)
+		return err_set(err, -EINVAL,
+			       "--env %.60s: there is no such variable here; set it with "
+			       "--env %.60s=VALUE",
+			       name, name);
+	return set_env(e, name, n, value, err);
+}
+
+static int read_env(const struct verb_call *call, struct request *r, const char *here,
+		    struct err *err)
+{
+	struct env e = { NULL, 0 };
+	int rc = export_env(&e, verb_value(call, "export"), err);
+
+	if (rc == 0)
+		rc = set_env(&e, "REEVE_O_WORKDIR", strlen("REEVE_O_WORKDIR"), here, err);
+	for (int i = 0; i < call->n_given && rc == 0; i++)
+		if (!strcmp(call->given[i].option->name, "env"))
+			rc = name_env(&e, call->given[i].value, err);
+	r->env = e.list;
+	return rc;
+}
+
+/* ---- the whole ---- */
+
+/* Options whose name is a key of request_set(), in the order typed. */
+static int apply_options(const struct verb_call *call, struct request *r, struct err *err)
+{
+	static const char *const keys[] = { "resources", "name",       "queue", "account",
+					    "cluster",	 "output",     "error", "join",
+					    "workdir",	 "vmem-action" };
+	int rc = 0;
+
+	for (int i = 0; i < call->n_given && rc == 0; i++) {
+		const struct verb_option *o = call->given[i].option;
+
+		/* The common --output has words to choose from; a job's is a path. */
+		if (o->words && !strcmp(o->name, "output"))
+			continue;
+		for (size_t k = 0; k < ARRAY_LEN(keys) && rc == 0; k++)
+			if (!strcmp(o->name, keys[k]))
+				rc = request_set(r, keys[k], call->given[i].value, err);
+	}
+	return rc;
+}
+
+static int check_paths(struct request *r, const char *here, struct err *err)
+{
+	const char *const paths[] = { here, r->workdir, r->out_path, r->err_path };
+	char *absolute = NULL;
+
+	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
+		if (paths[i] && !text_is_utf8(paths[i]))
+			return err_set(err, -EINVAL,
+				       "the name of a directory or file is not UTF-8 text; use "
+				       "another with --workdir, -o, -e");
+	if (r->workdir && *r->workdir == '/')
+		return 0;
+	if (asprintf(&absolute, "%s%s%s", here, r->workdir ? "/" : "",
+		     r->workdir ? r->workdir : "") < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	free(r->workdir);
+	r->workdir = absolute;
+	return 0;
+}
+
+static void apply_config(const struct cli *c, struct request *r)
+{
+	memcpy(r->cluster, c->config.cluster, sizeof(r->cluster));
+	memcpy(r->account, c->config.account, sizeof(r->account));
+}
+
+int submission_read_resources(const struct cli *c, const struct verb_call *call,
+			      struct request *r, struct err *err)
+{
+	int rc = 0;
+
+	apply_config(c, r);
+	if (call->n_args)
+		rc = take_script(r, call->args[0], err);
+	return rc < 0 ? rc : apply_options(call, r, err);
+}
+
+int submission_read(const struct cli *c, const struct verb_call *call, struct request *r,
+		    struct err *err)
+{
+	_cleanup_free_ char *here = getcwd(NULL, 0);
+	int rc = 0;
+
+	if (!here)
+		return err_set(err, -EINVAL, "this directory has gone: %m; cd to another");
+	apply_config(c, r);
+	if (!call->dashes)
+		rc = take_script(r, call->args[0], err);
+	if (rc == 0)
+		rc = apply_options(call, r, err);
+	if (rc == 0)
+		rc = copy_args(&r->argv, call->args + (call->dashes ? 0 : 1), err);
+	if (rc == 0)
+		rc = check_paths(r, here, err);
+	if (rc == 0)
+		rc = read_env(call, r, here, err);
+	if (rc == 0 && !r->name[0])
+		make_name(r->name, strcmp(call->args[0], "-") ? call->args[0] : "stdin");
+	return rc;
+}
+
+int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, struct err *err)
+{
+	_cleanup_json_ json_t *body = wire_new(), *answer = NULL;
+	int64_t job;
+	int rc;
+
+	if (!body || json_object_set_new(body, "request", wire_encode_request(r)) < 0)
+		return err_set(err, -ENOMEM, "out of memory, or text that is not UTF-8");
+	rc = cli_ask(c, "POST", "/v1/jobs", body, &answer, err);
+	if (rc < 0)
+		return rc;
+	job = cli_int(answer, "job", 0);
+	if (job < 1)
+		return err_set(err, -EPROTO, "the controller's answer names no job");
+	*ret_job = job;
+	return 0;
+}

@@ -1,0 +1,176 @@
+/* table.c - see table.h: filling a table and choosing its columns. */
+#include <errno.h>
+#include <string.h>
+#include "cli/table_data.h"
+#include "common/err.h"
+#include "common/nearest.h"
+
+int table_new(const char *name, const struct table_column *columns, struct table **ret,
+	      struct err *err)
+{
+	struct table *t = calloc(1, sizeof(*t));
+
+	if (!t)
+		return err_set(err, -ENOMEM, "out of memory");
+	t->name = name;
+	t->columns = columns;
+	while (columns[t->n_columns].name && t->n_columns < TABLE_COLUMNS_MAX)
+		t->n_columns++;
+	*ret = t;
+	return 0;
+}
+
+struct table *table_free(struct table *t)
+{
+	if (!t)
+		return NULL;
+	for (size_t i = 0; i < t->n_rows * (size_t)t->n_columns; i++)
+		free(t->cells[i].text);
+	free(t->cells);
+	free(t);
+	return NULL;
+}
+
+void table_row(struct table *t)
+{
+	size_t n = (size_t)t->n_columns, room;
+	struct table_cell *more;
+
+	if (t->n_rows == t->room) {
+		room = t->room ? t->room * 2 : 16;
+		more = realloc(t->cells, room * n * sizeof(*more));
+		if (!more) {
+			t->out_of_memory = true;
+			return;
+		}
+		t->cells = more;
+		t->room = room;
+	}
+	memset(&t->cells[t->n_rows * n], 0, n * sizeof(*t->cells));
+	t->n_rows++;
+}
+
+static int find_column(const struct table *t, const char *name, size_t size)
+{
+	for (int i = 0; i < t->n_columns; i++)
+		if (strlen(t->columns[i].name) == size &&
+		    !strncmp(t->columns[i].name, name, size))
+			return i;
+	return -1;
+}
+
+static struct table_cell *last_cell(struct table *t, const char *column)
+{
+	int i = find_column(t, column, strlen(column));
+
+	if (i < 0 || !t->n_rows || t->out_of_memory)
+		return NULL;
+	return &t->cells[(t->n_rows - 1) * (size_t)t->n_columns + (size_t)i];
+}
+
+void table_int(struct table *t, const char *column, int64_t value)
+{
+	struct table_cell *c = last_cell(t, column);
+
+	if (!c)
+		return;
+	c->have = true;
+	c->n = value;
+}
+
+void table_text(struct table *t, const char *column, const char *text)
+{
+	struct table_cell *c = last_cell(t, column);
+
+	if (!c || !text)
+		return;
+	free(c->text);
+	c->text = strdup(text);
+	c->have = c->text != NULL;
+	t->out_of_memory |= !c->text;
+}
+
+void table_tone(struct table *t, const char *column, enum cell_tone tone)
+{
+	struct table_cell *c = last_cell(t, column);
+
+	if (c)
+		c->tone = tone;
+}
+
+static int unknown_column(const struct table *t, const char *name, int size, struct err *err)
+{
+	char known[320] = "", typed[48];
+	struct nearest near;
+	size_t n = 0;
+
+	snprintf(typed, sizeof(typed), "%.*s", size, name);
+	nearest_init(&near, typed);
+	for (int i = 0; i < t->n_columns; i++) {
+		nearest_offer(&near, t->columns[i].name);
+		if (n < sizeof(known))
+			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
+					      i ? ", " : "", t->columns[i].name);
+	}
+	if (nearest_word(&near))
+		return err_set(err, -EINVAL,
+			       "unknown column '%s'; did you mean '%s'? Known: %s", typed,
+			       nearest_word(&near), known);
+	return err_set(err, -EINVAL, "unknown column '%s'; known are: %s", typed, known);
+}
+
+static int choose(const struct table *t, const char *columns, struct table_choice *c,
+		  struct err *err)
+{
+	size_t n;
+	int i;
+
+	if (!columns) {
+		for (i = 0; i < t->n_columns; i++)
+			c->column[c->n++] = i;
+		return 0;
+	}
+	for (;; columns += n + 1) {
+		n = strcspn(columns, ",");
+		i = find_column(t, columns, n);
+		if (i < 0)
+			return unknown_column(t, columns, (int)n, err);
+		if (c->n == TABLE_COLUMNS_MAX)
+			return err_set(err, -EINVAL, "more than %d columns", TABLE_COLUMNS_MAX);
+		c->column[c->n++] = i;
+		if (!columns[n])
+			return 0;
+	}
+}
+
+/* People see the usual columns; programs get all. */
+static void drop_untitled(const struct table *t, struct table_choice *c)
+{
+	int n = 0;
+
+	for (int i = 0; i < c->n; i++)
+		if (t->columns[c->column[i]].title)
+			c->column[n++] = c->column[i];
+	c->n = n;
+}
+
+int table_print(const struct table *t, const struct table_format *f, struct err *err)
+{
+	static const table_render_fn renderers[_TABLE_OUTPUT_MAX] = {
+		[TABLE_TABLE] = table_render_columns,
+		[TABLE_JSON] = table_render_json,
+		[TABLE_CSV] = table_render_csv,
+		[TABLE_RAW] = table_render_raw,
+	};
+	struct table_choice c = { .n = 0 };
+	int r;
+
+	if (t->out_of_memory)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = choose(t, f->columns, &c, err);
+	if (r < 0)
+		return r;
+	if (!f->columns && f->output == TABLE_TABLE)
+		drop_untitled(t, &c);
+	return renderers[f->output](t, &c, f, err);
+}

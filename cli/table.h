@@ -1,0 +1,62 @@
+/* table - rows of typed cells, and the forms in which they can be printed.
+ *
+ * A verb fills a table with exact figures; the renderer that --output chose makes people's
+ * units of them (table) or leaves them exact (json, csv, raw). A cell that was not set was not
+ * measured: "-" in a table, empty in csv and raw, absent in json; never 0.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include "common/cleanup.h"
+
+struct err;
+struct table;
+
+enum cell_kind {
+	CELL_TEXT,
+	CELL_COUNT,
+	CELL_BYTES,
+	CELL_SECONDS,
+	CELL_DURATION_NS,
+	CELL_TIME_NS,	/* since the epoch */
+	CELL_CHARGE_MS, /* milli-equivalent-seconds; people see equivalent hours */
+};
+
+/* Tables end with a column without a name. */
+struct table_column {
+	const char *name;  /* for json, csv and --columns; says the unit */
+	const char *title; /* for people; NULL: not shown unless asked for by --columns */
+	enum cell_kind kind;
+};
+
+enum cell_tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_DIM };
+
+enum table_output { TABLE_TABLE, TABLE_JSON, TABLE_CSV, TABLE_RAW, _TABLE_OUTPUT_MAX };
+
+struct table_format {
+	enum table_output output;
+	const char *columns; /* comma list; NULL: the usual ones */
+	bool no_header, color;
+	FILE *to;
+};
+
+/* `name` is the key of the rows in json. Both are kept, not copied. */
+int table_new(const char *name, const struct table_column *columns, struct table **ret,
+	      struct err *err);
+struct table *table_free(struct table *t);
+DEFINE_CLEANUP(struct table *, table_free)
+
+/* Cells belong to the row added last. Memory that runs out is reported by table_print(). */
+void table_row(struct table *t);
+void table_int(struct table *t, const char *column, int64_t value);
+void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
+void table_tone(struct table *t, const char *column, enum cell_tone tone);
+
+/* -EINVAL: --columns names one that does not exist (the message lists all). */
+int table_print(const struct table *t, const struct table_format *f, struct err *err);
+
+/* For people, as a table shows it. */
+#define TABLE_CELL_MAX 64
+const char *table_format_cell(enum cell_kind kind, int64_t value,
+			      char buf[static TABLE_CELL_MAX]);

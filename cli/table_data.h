@@ -1,0 +1,43 @@
+/* table_data - what table.c and the renderers share. Private to the table. */
+#pragma once
+#include "cli/table.h"
+
+#define TABLE_COLUMNS_MAX 48
+
+struct table_cell {
+	bool have;
+	enum cell_tone tone;
+	int64_t n;
+	char *text;
+};
+
+struct table {
+	const char *name;
+	const struct table_column *columns;
+	int n_columns;
+	struct table_cell *cells; /* row by row */
+	size_t n_rows, room;
+	bool out_of_memory;
+};
+
+/* The columns to print, in order, as indices into t->columns. */
+struct table_choice {
+	int column[TABLE_COLUMNS_MAX];
+	int n;
+};
+
+static inline const struct table_cell *table_cell(const struct table *t, size_t row, int column)
+{
+	return &t->cells[row * (size_t)t->n_columns + (size_t)column];
+}
+
+typedef int (*table_render_fn)(const struct table *t, const struct table_choice *c,
+			       const struct table_format *f, struct err *err);
+int table_render_columns(const struct table *t, const struct table_choice *c,
+			 const struct table_format *f, struct err *err);
+int table_render_json(const struct table *t, const struct table_choice *c,
+		      const struct table_format *f, struct err *err);
+int table_render_csv(const struct table *t, const struct table_choice *c,
+		     const struct table_format *f, struct err *err);
+int table_render_raw(const struct table *t, const struct table_choice *c,
+		     const struct table_format *f, struct err *err);

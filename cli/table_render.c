@@ -1,0 +1,228 @@
+/* table_render.c - the four forms of a table; see table.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <libsmartcols/libsmartcols.h>
+#include <string.h>
+#include "cli/table_data.h"
+#include "cli/text.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/wire/wire.h"
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+/* ---- for people ---- */
+
+const char *table_format_cell(enum cell_kind kind, int64_t value,
+			      char buf[static TABLE_CELL_MAX])
+{
+	switch (kind) {
+	case CELL_BYTES:
+		return amount_format_bytes(value, buf);
+	case CELL_SECONDS:
+		return amount_format_seconds(value, buf);
+	case CELL_DURATION_NS:
+		return amount_format_seconds(value / 1000000000, buf);
+	case CELL_TIME_NS:
+		return amount_format_utc(value, buf);
+	case CELL_CHARGE_MS: /* rounded to a thousandth of an equivalent hour */
+		value = value / 3600 + (value % 3600 >= 1800);
+		snprintf(buf, TABLE_CELL_MAX, "%" PRId64 ".%03d", value / 1000,
+			 (int)(value % 1000));
+		return buf;
+	default:
+		snprintf(buf, TABLE_CELL_MAX, "%" PRId64, value);
+		return buf;
+	}
+}
+
+static char *human_text(const struct table_column *col, const struct table_cell *cell)
+{
+	char buf[TABLE_CELL_MAX];
+
+	if (!cell->have)
+		return strdup("-");
+	if (col->kind == CELL_TEXT)
+		return text_safe(cell->text, TEXT_LINE);
+	return strdup(table_format_cell(col->kind, cell->n, buf));
+}
+
+static const char *tone_color(enum cell_tone tone)
+{
+	static const char *const colors[] = {
+		[TONE_GOOD] = "green",
+		[TONE_BAD] = "red",
+		[TONE_DIM] = "darkgray",
+	};
+
+	return tone == TONE_PLAIN ? NULL : colors[tone];
+}
+
+static int add_columns(struct libscols_table *st, const struct table *t,
+		       const struct table_choice *c)
+{
+	for (int i = 0; i < c->n; i++) {
+		const struct table_column *col = &t->columns[c->column[i]];
+		bool right = col->kind != CELL_TEXT && col->kind != CELL_TIME_NS;
+		bool cut = i == c->n - 1 && col->kind == CELL_TEXT;
+
+		if (!scols_table_new_column(st, col->title ? col->title : col->name, 0,
+					    (right ? SCOLS_FL_RIGHT : 0) |
+						    (cut ? SCOLS_FL_TRUNC : 0)))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int add_line(struct libscols_table *st, const struct table *t,
+		    const struct table_choice *c, size_t row)
+{
+	struct libscols_line *line = scols_table_new_line(st, NULL);
+	const struct table_cell *cell;
+	char *text;
+
+	for (int i = 0; line && i < c->n; i++) {
+		cell = table_cell(t, row, c->column[i]);
+		text = human_text(&t->columns[c->column[i]], cell);
+		if (!text || scols_line_refer_data(line, (size_t)i, text) < 0) {
+			free(text);
+			return -ENOMEM;
+		}
+		if (tone_color(cell->tone))
+			scols_cell_set_color(scols_line_get_cell(line, (size_t)i),
+					     tone_color(cell->tone));
+	}
+	return line ? 0 : -ENOMEM;
+}
+
+static int fill(struct libscols_table *st, const struct table *t, const struct table_choice *c)
+{
+	int r = add_columns(st, t, c);
+
+	for (size_t row = 0; r == 0 && row < t->n_rows; row++)
+		r = add_line(st, t, c, row);
+	return r;
+}
+
+int table_render_columns(const struct table *t, const struct table_choice *c,
+			 const struct table_format *f, struct err *err)
+{
+	struct libscols_table *st;
+	int r;
+
+	scols_init_debug(0);
+	st = scols_new_table();
+	r = st ? fill(st, t, c) : -ENOMEM;
+	if (r == 0) {
+		scols_table_set_stream(st, f->to);
+		scols_table_enable_colors(st, f->color);
+		scols_table_enable_noheadings(st, f->no_header);
+		r = t->n_rows ? scols_print_table(st) : 0;
+	}
+	scols_unref_table(st);
+	return r < 0 ? err_set(err, r, "print the table: %s", strerror(-r)) : 0;
+}
+
+/* ---- json ---- */
+
+static int add_key(json_t *row, const struct table_column *col, const struct table_cell *cell)
+{
+	if (!cell->have)
+		return 0;
+	return json_object_set_new(row, col->name,
+				   col->kind == CELL_TEXT ? json_string(cell->text)
+							  : json_integer(cell->n));
+}
+
+int table_render_json(const struct table *t, const struct table_choice *c,
+		      const struct table_format *f, struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_new();
+	json_t *rows = json_array(), *row;
+
+	if (!doc || json_object_set_new(doc, t->name, rows) < 0)
+		return no_memory(err);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		row = json_object();
+		if (json_array_append_new(rows, row) < 0)
+			return no_memory(err);
+		for (int k = 0; k < c->n; k++)
+			if (add_key(row, &t->columns[c->column[k]],
+				    table_cell(t, i, c->column[k])) < 0)
+				return no_memory(err);
+	}
+	if (json_dumpf(doc, f->to, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0)
+		return err_set(err, -EIO, "cannot write the output");
+	fputc('\n', f->to);
+	return 0;
+}
+
+/* ---- csv (RFC 4180) and raw (tabs) ---- */
+
+static void put_csv(const char *text, FILE *to)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', to);
+		fputc(*text, to);
+	}
+	fputc('"', to);
+}
+
+static void put_raw(const char *text, FILE *to)
+{
+	char *safe = text_safe(text, TEXT_LINE);
+
+	fputs(safe ? safe : "?", to);
+	free(safe);
+}
+
+typedef void (*put_fn)(const char *text, FILE *to);
+
+static void put_rows(const struct table *t, const struct table_choice *c,
+		     const struct table_format *f, put_fn put)
+{
+	const char *between = put == put_csv ? "," : "\t";
+	const struct table_cell *cell;
+
+	for (int k = 0; k < c->n && !f->no_header; k++)
+		fprintf(f->to, "%s%s", k ? between : "", t->columns[c->column[k]].name);
+	if (!f->no_header)
+		fputc('\n', f->to);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		for (int k = 0; k < c->n; k++) {
+			fputs(k ? between : "", f->to);
+			cell = table_cell(t, i, c->column[k]);
+			if (cell->have && cell->text)
+				put(cell->text, f->to);
+			else if (cell->have)
+				fprintf(f->to, "%" PRId64, cell->n);
+		}
+		fputc('\n', f->to);
+	}
+}
+
+int table_render_csv(const struct table *t, const struct table_choice *c,
+		     const struct table_format *f, struct err *err)
+{
+	(void)err;
+	put_rows(t, c, f, put_csv);
+	return 0;
+}
+
+int table_render_raw(const struct table *t, const struct table_choice *c,
+		     const struct table_format *f, struct err *err)
+{
+	(void)err;
+	put_rows(t, c, f, put_raw);
+	return 0;
+}

@@ -1,0 +1,80 @@
+/* verb_control.c - cancel, suspend, resume: one wish for each job named. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static const struct table_column columns[] = {
+	{ "job", "JOB", CELL_COUNT },
+	{ "state", "STATE", CELL_TEXT },
+	{ 0 },
+};
+
+static int wish(struct cli *c, const char *verb, const char *typed, struct table *t,
+		struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *path = NULL;
+	int64_t job = 0;
+	int r = cli_parse_job(typed, &job, err);
+
+	if (r < 0)
+		return r;
+	if (asprintf(&path, "/v1/jobs/%" PRId64 "/%s", job, verb) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_ask(c, "POST", path, NULL, &answer, err);
+	if (r < 0)
+		return err_prefix(err, r, "job %" PRId64, job);
+	table_row(t);
+	table_int(t, "job", cli_int(answer, "job", job));
+	table_text(t, "state", cli_text(answer, "state"));
+	return 0;
+}
+
+/* Each job by itself: one that fails does not keep the others from what was asked. */
+static int control(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	const char *verb = call->verb->name;
+	struct cli *c = ctx;
+	int r = cli_begin(c, call, err);
+
+	if (r == 0)
+		r = table_new("jobs", columns, &t, err);
+	if (r < 0)
+		return r;
+	for (int i = 0; i < call->n_args; i++) {
+		r = wish(c, verb, call->args[i], t, err);
+		if (r == -EHOSTUNREACH || r == -ENOMEM)
+			return r;
+		if (r == 0)
+			continue;
+		cli_complain(verb, err);
+		if (!c->exit_code)
+			c->exit_code = (int)cli_exit_code(r);
+	}
+	return table_print(t, &c->format, err);
+}
+
+#define CONTROL_VERB(word, line, more)                                                         \
+	const struct verb cli_verb_##word = {                                                  \
+		.name = #word,                                                                 \
+		.args = "JOB...",                                                              \
+		.help = line,                                                                  \
+		.details = more,                                                               \
+		.examples = "reeve " #word " 12\nreeve " #word " 12 13 14 --json",             \
+		.min_args = 1,                                                                 \
+		.max_args = -1,                                                                \
+		.run = control,                                                                \
+	}
+
+CONTROL_VERB(cancel, "End jobs: a queued one at once, a running one by TERM, then KILL",
+	     "The exit status is that of the first job that could not be cancelled.");
+CONTROL_VERB(suspend, "Stop running jobs for a while",
+	     "A suspended job gives its cores back and keeps its memory and jobfs. The time\n"
+	     "is neither charged nor counted against walltime.");
+CONTROL_VERB(resume, "Let suspended jobs run on",
+	     "A job runs on as soon as its node has as many free cores as it asked for.");

@@ -1,0 +1,124 @@
+/* verb_cost.c - what a request would be charged, and by which rule. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "cli/submission.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/wire/wire.h"
+
+static const struct verb_option options[] = {
+	SUBMISSION_RESOURCE_OPTIONS,
+	{ 0 },
+};
+
+/* How the text was understood, exactly: "vmem=2GB = 2000000000 bytes". */
+static void tell_amount(const struct resource_def *d, int64_t v, FILE *to)
+{
+	char text[AMOUNT_TEXT_MAX];
+
+	if (d->kind == RESOURCE_BYTES)
+		fprintf(to, "  %s=%s = %" PRId64 " bytes\n", d->name,
+			amount_format_bytes_exact(v, text), v);
+	else if (d->kind == RESOURCE_SECONDS)
+		fprintf(to, "  %s=%s = %" PRId64 " s\n", d->name,
+			amount_format_seconds(v, text), v);
+	else
+		fprintf(to, "  %s=%" PRId64 "\n", d->name, v);
+}
+
+static void tell_amounts(const char *title, const struct resources *res,
+			 const struct resources *typed, FILE *to)
+{
+	int64_t v, before;
+	int n = 0;
+
+	for (const struct resource_def *d = request_resources; d->name; d++) {
+		v = *(const int64_t *)(const void *)((const char *)res + d->offset);
+		before = typed ? *(const int64_t *)(const void *)((const char *)typed +
+								  d->offset)
+			       : 0;
+		if (!v || v == before)
+			continue;
+		if (!n++)
+			fprintf(to, "%s\n", title);
+		tell_amount(d, v, to);
+	}
+}
+
+static void tell_pair(FILE *to, const char *title, const char *text, const char *unit)
+{
+	fprintf(to, "%-22s", title);
+	cli_put(to, text ? text : "-");
+	fputs(text && unit && *unit ? " " : "", to);
+	cli_put(to, text && unit ? unit : "");
+	fputc('\n', to);
+}
+
+static int show(const struct cli *c, const struct request *r, const json_t *answer,
+		struct err *err)
+{
+	const json_t *filled = json_object_get(answer, "resources");
+	const char *unit = cli_text(answer, "unit");
+	char hours[REQUEST_NAME_MAX], total[64], text[AMOUNT_TEXT_MAX];
+	struct resources all = r->res;
+	FILE *to = c->format.to;
+
+	if (filled && wire_decode_resources(filled, "resources", &all, err) < 0)
+		return -EPROTO;
+	snprintf(hours, sizeof(hours), "%.48s hours", unit ? unit : "equivalent");
+	snprintf(total, sizeof(total), "for walltime %s",
+		 amount_format_seconds(all.walltime_s, text));
+	tell_pair(to, "rate", cli_text(answer, "rate"), unit);
+	tell_pair(to, "decided by", cli_text(answer, "decided_by"), NULL);
+	tell_pair(to, "pool", cli_text(answer, "pool"), NULL);
+	tell_pair(to, "an hour of running", cli_text(answer, "charge_hour"), hours);
+	tell_pair(to, total, cli_text(answer, "charge"), hours);
+	tell_amounts("read as", &r->res, NULL, to);
+	tell_amounts("filled in by the site", &all, &r->res, to);
+	return 0;
+}
+
+static int ask(struct cli *c, const struct request *r, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *body = wire_new();
+
+	if (!body || json_object_set_new(body, "request", wire_encode_request(r)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return cli_ask(c, "POST", "/v1/cost", body, ret, err);
+}
+
+static int cost(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(request_done) struct request r;
+	_cleanup_json_ json_t *answer = NULL;
+	struct cli *c = ctx;
+	int rc;
+
+	request_init(&r);
+	rc = cli_begin(c, call, err);
+	if (rc == 0)
+		rc = submission_read_resources(c, call, &r, err);
+	if (rc == 0)
+		rc = ask(c, &r, &answer, err);
+	if (rc < 0)
+		return rc;
+	if (c->format.output != TABLE_TABLE)
+		return cli_print_document(c, answer, err);
+	return show(c, &r, answer, err);
+}
+
+const struct verb cli_verb_cost = {
+	.name = "cost",
+	.args = "[SCRIPT]",
+	.help = "Say what a request would be charged, and which rule decides",
+	.details =
+		"Nothing is handed in. The charge is for the whole walltime; a job that ends\n"
+		"earlier is charged for the time it ran.",
+	.examples = "reeve cost -l ncpus=2,vmem=10GB,jobfs=1GB,walltime=1:00:00\n"
+		    "reeve cost job.sh",
+	.options = options,
+	.max_args = 1,
+	.run = cost,
+};

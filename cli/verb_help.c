@@ -1,0 +1,40 @@
+/* verb_help.c - help, and what completion and man page are made of. */
+#include <errno.h>
+#include <stdio.h>
+#include "cli/cli.h"
+#include "common/err.h"
+
+static const struct verb_option options[] = {
+	{ "words", 0, NULL, "what can be typed, one word a line (for completion)", NULL },
+	{ "scdoc", 0, NULL, "the commands as scdoc(5) text (for the manual page)", NULL },
+	{ 0 },
+};
+
+static int help(const struct verb_call *call, void *ctx, struct err *err)
+{
+	const struct verb *v = NULL;
+
+	(void)ctx;
+	if (call->n_args) {
+		v = verb_find(&cli_tool, call->args[0], err);
+		if (!v)
+			return -EINVAL;
+	}
+	if (verb_count(call, "scdoc"))
+		verb_scdoc(&cli_tool, stdout);
+	else if (verb_count(call, "words"))
+		verb_words(&cli_tool, v, stdout);
+	else
+		verb_help(&cli_tool, v, stdout);
+	return 0;
+}
+
+const struct verb cli_verb_help = {
+	.name = "help",
+	.args = "[COMMAND]",
+	.help = "Say what there is, or how a command is used",
+	.examples = "reeve help\nreeve help submit",
+	.options = options,
+	.max_args = 1,
+	.run = help,
+};

@@ -1,0 +1,221 @@
+/* verb_jobs.c - a list of jobs. */
+#include <errno.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "cli/job_view.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/wire/wire.h"
+
+#define LIMIT_DEFAULT "100"
+
+static const struct verb_option options[] = {
+	{ "all", 'a', NULL, "jobs that have ended, too", NULL },
+	{ "state", 0, "STATE", "only jobs in this state",
+	  "queued starting running suspended ending ended" },
+	{ "user", 'u', "NAME", "only jobs of this user (operators)", NULL },
+	{ "account", 'A', "NAME", "only jobs of this account", NULL },
+	{ "node", 0, "NAME", "only jobs on this node", NULL },
+	{ "limit", 0, "N", "at most so many, newest first; default " LIMIT_DEFAULT, NULL },
+	{ "before", 0, "JOB", "only jobs with a smaller number: the next page", NULL },
+	{ 0 },
+};
+
+static const struct table_column columns[] = {
+	{ "job", "JOB", CELL_COUNT },
+	{ "name", "NAME", CELL_TEXT },
+	{ "user", "USER", CELL_TEXT },
+	{ "account", "ACCOUNT", CELL_TEXT },
+	{ "cluster", NULL, CELL_TEXT },
+	{ "queue", NULL, CELL_TEXT },
+	{ "state", "STATE", CELL_TEXT },
+	{ "result", "RESULT", CELL_TEXT },
+	{ "node", "NODE", CELL_TEXT },
+	{ "ncpus", "CPUS", CELL_COUNT },
+	{ "ngpus", NULL, CELL_COUNT },
+	{ "vmem_bytes", "VMEM", CELL_BYTES },
+	{ "vmem_peak_bytes", "PEAK", CELL_BYTES },
+	{ "mem_bytes", NULL, CELL_BYTES },
+	{ "rss_peak_bytes", NULL, CELL_BYTES },
+	{ "jobfs_bytes", NULL, CELL_BYTES },
+	{ "jobfs_peak_bytes", NULL, CELL_BYTES },
+	{ "walltime_s", "WALLTIME", CELL_SECONDS },
+	{ "running_ns", "RUNNING", CELL_DURATION_NS },
+	{ "suspended_ns", NULL, CELL_DURATION_NS },
+	{ "cpu_ns", NULL, CELL_DURATION_NS },
+	{ "submitted_ns", NULL, CELL_TIME_NS },
+	{ "started_ns", NULL, CELL_TIME_NS },
+	{ "ended_ns", NULL, CELL_TIME_NS },
+	{ "exit_code", NULL, CELL_COUNT },
+	{ "charge_requested_ms", NULL, CELL_CHARGE_MS },
+	{ "charge_used_ms", NULL, CELL_CHARGE_MS },
+	{ "unit", NULL, CELL_TEXT },
+	{ "note", "NOTE", CELL_TEXT },
+	{ 0 },
+};
+
+/* 0 in the model means "not stated"; in a table that is nothing. */
+static void put_stated(struct table *t, const char *column, int64_t v)
+{
+	if (v > 0)
+		table_int(t, column, v);
+}
+
+static void put_used(struct table *t, const char *column, const struct usage *u,
+		     const int64_t *field)
+{
+	if (usage_has(u, field))
+		table_int(t, column, *field);
+}
+
+static enum cell_tone tone_of(const struct job_view *v)
+{
+	if (job_view_is_bad(v))
+		return TONE_BAD;
+	return v->state == JOB_RUNNING ? TONE_GOOD
+	       : v->state == JOB_ENDED ? TONE_DIM
+				       : TONE_PLAIN;
+}
+
+/* What one would ask next: why does it wait, what killed it, what did the node say. */
+static const char *note_of(const struct job_view *v, char *buf, size_t size)
+{
+	const char *why = cli_text(v->j, "why"), *note = cli_text(v->j, "note");
+
+	if (job_view_is_bad(v) && v->end.kind != END_EXITED)
+		return reason_format_line(&v->end, buf, size);
+	if (v->state == JOB_QUEUED && why && *why)
+		return why;
+	return note && *note ? note : "";
+}
+
+static void put_texts(struct table *t, const struct job_view *v)
+{
+	static const char *const keys[] = { "name",  "user", "account", "cluster",
+					    "queue", "node", "unit" };
+	char buf[REASON_TEXT_MAX];
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		table_text(t, keys[i], cli_text(v->j, keys[i]));
+	table_text(t, "state", job_state_name(v->state));
+	table_text(t, "result", v->end.kind != END_NONE ? job_view_result(v, buf) : NULL);
+	table_text(t, "note", note_of(v, buf, sizeof(buf)));
+	table_tone(t, "state", tone_of(v));
+	table_tone(t, "result", tone_of(v));
+}
+
+static void put_job(struct table *t, const struct job_view *v)
+{
+	static const char *const times[] = { "submitted_ns", "started_ns", "ended_ns" };
+	const struct resources *r = &v->requested;
+	const struct usage *u = &v->usage;
+
+	table_row(t);
+	table_int(t, "job", v->job);
+	put_texts(t, v);
+	put_stated(t, "ncpus", r->ncpus);
+	put_stated(t, "ngpus", r->ngpus);
+	put_stated(t, "vmem_bytes", r->vmem_bytes);
+	put_stated(t, "mem_bytes", r->mem_bytes);
+	put_stated(t, "jobfs_bytes", r->jobfs_bytes);
+	put_stated(t, "walltime_s", r->walltime_s);
+	put_used(t, "vmem_peak_bytes", u, &u->vmem_peak_bytes);
+	put_used(t, "rss_peak_bytes", u, &u->rss_peak_bytes);
+	put_used(t, "jobfs_peak_bytes", u, &u->jobfs_peak_bytes);
+	put_used(t, "cpu_ns", u, &u->cpu_ns);
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		put_stated(t, times[i], cli_int(v->j, times[i], 0));
+	if (v->state != JOB_QUEUED && v->state != JOB_STARTING) {
+		table_int(t, "running_ns", v->running_ns);
+		table_int(t, "suspended_ns", v->suspended_ns);
+	}
+	if (v->end.kind != END_NONE)
+		table_int(t, "exit_code", job_end_exit_code(&v->end));
+	if (json_object_get(v->j, "charge_requested_ms"))
+		table_int(t, "charge_requested_ms", cli_int(v->j, "charge_requested_ms", 0));
+	if (json_object_get(v->j, "charge_used_ms"))
+		table_int(t, "charge_used_ms", cli_int(v->j, "charge_used_ms", 0));
+}
+
+static int make_path(const struct verb_call *call, char **path, struct err *err)
+{
+	static const char *const keys[] = { "state", "user", "account", "node", "before" };
+	const char *limit = verb_value(call, "limit"), *state = verb_value(call, "state");
+	enum job_state known;
+	int64_t n;
+	int r = 0;
+
+	if (state && job_state_parse(state, &known) < 0)
+		return err_set(err, -EINVAL, "--state %.32s: it is one of %s", state,
+			       "queued, starting, running, suspended, ending, ended");
+	if (limit && amount_parse_count(limit, &n, err) < 0)
+		return err_prefix(err, -EINVAL, "--limit");
+	*path = strdup("/v1/jobs");
+	if (!*path)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!state && !verb_count(call, "all"))
+		r = cli_query(path, "state", "active", err);
+	for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++)
+		r = cli_query(path, keys[i], verb_value(call, keys[i]), err);
+	return r < 0 ? r : cli_query(path, "limit", limit ? limit : LIMIT_DEFAULT, err);
+}
+
+/* A list that was cut must not look whole. */
+static void tell_about_rest(const struct cli *c, const struct verb_call *call, size_t n,
+			    int64_t last)
+{
+	const char *limit = verb_value(call, "limit");
+
+	if (n && n >= (size_t)atoll(limit ? limit : LIMIT_DEFAULT))
+		fprintf(stderr, "reeve jobs: %zu shown; older ones with --before %lld\n", n,
+			(long long)last);
+	else if (!n && c->talks && c->format.output == TABLE_TABLE)
+		fprintf(stderr, "no jobs%s\n",
+			verb_count(call, "all") ? "" : " now; -a shows those that have ended");
+}
+
+static int jobs(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_(table_freep) struct table *t = NULL;
+	_cleanup_free_ char *path = NULL;
+	struct job_view v = { .job = 0 };
+	struct cli *c = ctx;
+	json_t *job;
+	size_t i;
+	int r = cli_begin(c, call, err);
+
+	if (r == 0)
+		r = make_path(call, &path, err);
+	if (r == 0)
+		r = table_new("jobs", columns, &t, err);
+	if (r == 0)
+		r = cli_ask(c, "GET", path, NULL, &answer, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(answer, "jobs"), i, job)
+	{
+		r = job_view_read(job, &v, err);
+		if (r < 0)
+			return r;
+		put_job(t, &v);
+	}
+	r = table_print(t, &c->format, err);
+	if (r == 0)
+		tell_about_rest(c, call, json_array_size(json_object_get(answer, "jobs")),
+				v.job);
+	return r;
+}
+
+const struct verb cli_verb_jobs = {
+	.name = "jobs",
+	.args = "",
+	.help = "List your jobs (operators: everybody's)",
+	.details =
+		"RESULT says how a job ended, NOTE why it waits or what killed it. An amount "
+		"that\nwas not measured is shown as -.",
+	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
+		    "reeve jobs --state queued --json",
+	.options = options,
+	.run = jobs,
+};

@@ -1,0 +1,145 @@
+/* verb_nodes.c - the nodes, what they have and what is free. */
+#include <errno.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static const struct table_column columns[] = {
+	{ "node", "NODE", CELL_TEXT },		{ "state", "STATE", CELL_TEXT },
+	{ "cluster", NULL, CELL_TEXT },		{ "jobs", "JOBS", CELL_COUNT },
+	{ "ncpus", "CORES", CELL_COUNT },	{ "ncpus_free", "FREE", CELL_COUNT },
+	{ "mem_bytes", "MEMORY", CELL_BYTES },	{ "mem_free_bytes", "FREE", CELL_BYTES },
+	{ "jobfs_bytes", "JOBFS", CELL_BYTES }, { "jobfs_free_bytes", "FREE", CELL_BYTES },
+	{ "ngpus", NULL, CELL_COUNT },		{ "ngpus_free", NULL, CELL_COUNT },
+	{ "tier", "TIER", CELL_COUNT },		{ "version", NULL, CELL_TEXT },
+	{ "seen_ns", NULL, CELL_TIME_NS },	{ "topology", "TOPOLOGY", CELL_TEXT },
+	{ "notes", NULL, CELL_TEXT },		{ 0 },
+};
+
+static void put_int(struct table *t, const char *column, const json_t *j, const char *key)
+{
+	if (json_is_integer(json_object_get(j, key)))
+		table_int(t, column, cli_int(j, key, 0));
+}
+
+/* Sentences of an array, or one text, as one cell. */
+static int put_notes(struct table *t, const json_t *notes, struct err *err)
+{
+	char *text = NULL, *more;
+	const char *one;
+	int n;
+
+	if (json_is_string(notes))
+		table_text(t, "notes", json_string_value(notes));
+	for (size_t i = 0; i < json_array_size(notes); i++) {
+		one = json_string_value(json_array_get(notes, i));
+		n = asprintf(&more, "%s%s%s", text ? text : "", text ? "; " : "",
+			     one ? one : "");
+		free(text);
+		text = n < 0 ? NULL : more;
+		if (n < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	table_text(t, "notes", text);
+	free(text);
+	return 0;
+}
+
+static int put_node(struct table *t, const json_t *j, struct err *err)
+{
+	static const struct {
+		const char *key, *total, *free;
+	} amounts[] = {
+		{ "ncpus", "ncpus", "ncpus_free" },
+		{ "mem_bytes", "mem_bytes", "mem_free_bytes" },
+		{ "jobfs_bytes", "jobfs_bytes", "jobfs_free_bytes" },
+		{ "ngpus", "ngpus", "ngpus_free" },
+	};
+	const json_t *capacity = json_object_get(j, "capacity");
+	const json_t *free_now = json_object_get(j, "free");
+	const char *state = cli_text(j, "state");
+
+	table_row(t);
+	table_text(t, "node", cli_text(j, "node"));
+	table_text(t, "state", state);
+	table_text(t, "cluster", cli_text(j, "cluster"));
+	table_text(t, "version", cli_text(j, "version"));
+	table_text(t, "topology", cli_text(j, "topology"));
+	table_tone(t, "state",
+		   !state		  ? TONE_PLAIN
+		   : !strcmp(state, "up") ? TONE_GOOD
+					  : TONE_BAD);
+	put_int(t, "jobs", j, "jobs");
+	put_int(t, "tier", j, "tier");
+	put_int(t, "seen_ns", j, "seen_ns");
+	for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
+		put_int(t, amounts[i].total, capacity, amounts[i].key);
+		put_int(t, amounts[i].free, free_now, amounts[i].key);
+	}
+	return put_notes(t, json_object_get(j, "notes"), err);
+}
+
+/* Below the table: what the nodes cannot enforce or measure, in their own words. */
+static void tell_notes(const struct cli *c, const json_t *nodes)
+{
+	const char *name, *note;
+	json_t *node, *one;
+	size_t i, k;
+
+	if (c->format.output != TABLE_TABLE)
+		return;
+	json_array_foreach(nodes, i, node)
+	{
+		json_array_foreach(json_object_get(node, "notes"), k, one)
+		{
+			name = cli_text(node, "node");
+			note = json_string_value(one);
+			cli_put(c->format.to, name ? name : "?");
+			fputs(": ", c->format.to);
+			cli_put(c->format.to, note ? note : "?");
+			fputc('\n', c->format.to);
+		}
+	}
+}
+
+static int nodes(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_(table_freep) struct table *t = NULL;
+	struct cli *c = ctx;
+	json_t *list, *node;
+	size_t i;
+	int r = cli_begin(c, call, err);
+
+	if (r == 0)
+		r = table_new("nodes", columns, &t, err);
+	if (r == 0)
+		r = cli_ask(c, "GET", "/v1/nodes", NULL, &answer, err);
+	if (r < 0)
+		return r;
+	list = json_object_get(answer, "nodes");
+	json_array_foreach(list, i, node)
+	{
+		r = put_node(t, node, err);
+		if (r < 0)
+			return r;
+	}
+	r = table_print(t, &c->format, err);
+	if (r == 0 && !json_array_size(list) && c->talks)
+		fprintf(stderr, "no node has spoken to the controller so far\n");
+	if (r == 0)
+		tell_notes(c, list);
+	return r;
+}
+
+const struct verb cli_verb_nodes = {
+	.name = "nodes",
+	.args = "",
+	.help = "List the nodes: what they have, what is free, what they cannot hold jobs to",
+	.details =
+		"TIER says how jobs are held to vmem: 1 the kernel refuses and kills before a\n"
+		"page is used; 2 kills within milliseconds; 3 watches without BPF.",
+	.examples = "reeve nodes\nreeve nodes -o node,ncpus_free,mem_free_bytes --csv",
+	.run = nodes,
+};

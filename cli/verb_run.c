@@ -1,0 +1,334 @@
+/* verb_run.c - hand a job in, follow its output, exit as it did.
+ *
+ * One event loop: two streams, a clock that (on a terminal) says why the job waits, and the
+ * signals. The first interrupt cancels the job and goes on waiting for its end; the second
+ * leaves the job to itself.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "cli/job_view.h"
+#include "cli/stream.h"
+#include "cli/submission.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+#define TICK_US (2 * 1000 * 1000)
+#define END_RETRY_US (500 * 1000)
+#define LEFT_EXIT 130 /* by the second interrupt */
+#define LEFT 1	      /* result of a run that was left */
+
+enum { OUT, ERR, STREAMS };
+
+struct run {
+	struct cli *cli;
+	struct stream *streams[STREAMS];
+	int open_streams;
+	struct http *control; /* for cancel, beside whatever else is under way */
+	sd_event_source *signals[2], *tick;
+	int64_t job;
+	int interrupts;
+	char said[512]; /* the last progress line */
+	bool ticking;	/* a progress question is under way */
+	bool finished;	/* following is over, with this result */
+	int result;
+	struct err *err;
+};
+
+static const struct verb_option options[] = {
+	SUBMISSION_OPTIONS,
+	{ 0 },
+};
+
+static void leave(struct run *run, int result, const struct err *err)
+{
+	if (run->finished)
+		return;
+	run->finished = true;
+	run->result = result;
+	if (err)
+		*run->err = *err;
+}
+
+/* ---- streams ---- */
+
+static void on_stream_end(void *ctx, int result, const struct err *err)
+{
+	struct run *run = ctx;
+
+	if (result < 0)
+		leave(run, result, err);
+	else if (--run->open_streams == 0)
+		leave(run, 0, NULL);
+}
+
+static int follow(struct run *run, struct err *err)
+{
+	/* With --json the document alone goes to standard output. */
+	bool plain = run->cli->format.output == TABLE_TABLE;
+	struct stream_config config[STREAMS] = {
+		{ run->job, "out", plain ? STDOUT_FILENO : STDERR_FILENO },
+		{ run->job, "err", STDERR_FILENO },
+	};
+	int r = 0;
+
+	for (int i = 0; i < STREAMS && r == 0; i++) {
+		r = stream_open(run->cli, &config[i], &run->streams[i], err);
+		if (r == 0)
+			r = stream_start(run->streams[i], on_stream_end, run, err);
+		run->open_streams += r == 0;
+	}
+	return r;
+}
+
+/* ---- interrupts ---- */
+
+static void on_cancelled(void *ctx, int result, json_t *answer, const struct err *err)
+{
+	(void)ctx;
+	json_decref(answer);
+	/* 409: it has ended by itself meanwhile, which its streams will say. */
+	if (result != 0 && result != 409)
+		cli_complain("run", err);
+}
+
+static void cancel(struct run *run)
+{
+	struct err err = { "" };
+	char path[64];
+	struct http_call call = { .method = "POST", .path = path };
+
+	fprintf(stderr,
+		"\nreeve run: cancelling job %" PRId64 "; interrupt again to leave it alone\n",
+		run->job);
+	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64 "/cancel", run->job);
+	if (http_start(run->control, call, on_cancelled, run, &err) < 0)
+		cli_complain("run", &err);
+}
+
+static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *ctx)
+{
+	struct run *run = ctx;
+
+	(void)s;
+	(void)si;
+	if (!run->job) { /* not handed in so far: see start() */
+		run->interrupts++;
+	} else if (!run->interrupts++) {
+		cancel(run);
+	} else {
+		fprintf(stderr, "\nreeve run: leaving; see 'reeve job %" PRId64 "'\n",
+			run->job);
+		leave(run, LEFT, NULL);
+	}
+	return 0;
+}
+
+static int watch_signals(struct run *run, struct err *err)
+{
+	static const int numbers[] = { SIGINT, SIGTERM };
+	sigset_t set;
+	int r = 0;
+
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(numbers) && r >= 0; i++)
+		r = sd_event_add_signal(run->cli->event, &run->signals[i], numbers[i],
+					on_signal, run);
+	return r < 0 ? err_set(err, r, "watch for signals: %s", strerror(-r)) : 0;
+}
+
+/* ---- progress ---- */
+
+static void say(struct run *run, const char *text)
+{
+	if (!strcmp(run->said, text))
+		return;
+	snprintf(run->said, sizeof(run->said), "%s", text);
+	fprintf(stderr, "job %" PRId64 ": ", run->job);
+	cli_put(stderr, text);
+	fputc('\n', stderr);
+}
+
+static void on_progress(void *ctx, int result, json_t *answer, const struct err *err)
+{
+	const json_t *job = json_object_get(answer, "job");
+	const char *state = cli_text(job, "state"), *why = cli_text(job, "why");
+	struct run *run = ctx;
+
+	(void)err;
+	run->ticking = false;
+	if (result == 0 && state && why && *why && !strcmp(state, "queued"))
+		say(run, why);
+	else if (result == 0 && state)
+		say(run, state);
+	json_decref(answer);
+}
+
+static int on_tick(sd_event_source *s, uint64_t usec, void *ctx)
+{
+	struct run *run = ctx;
+	struct http_call call = { .method = "GET" };
+	struct err ignored;
+	char path[64];
+
+	(void)usec;
+	for (int i = 0; i < STREAMS; i++) /* it speaks for itself */
+		if (run->streams[i] && stream_bytes(run->streams[i]))
+			return 0;
+	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, run->job);
+	call.path = path;
+	if (!run->ticking && http_start(run->cli->http, call, on_progress, run, &ignored) == 0)
+		run->ticking = true;
+	sd_event_source_set_time_relative(s, TICK_US);
+	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+}
+
+static int tick(struct run *run, struct err *err)
+{
+	int r;
+
+	if (!run->cli->talks)
+		return 0;
+	r = sd_event_add_time_relative(run->cli->event, &run->tick, CLOCK_MONOTONIC, TICK_US, 0,
+				       on_tick, run);
+	return r < 0 ? err_set(err, r, "set a timer: %s", strerror(-r)) : 0;
+}
+
+static void run_done(struct run *run)
+{
+	for (int i = 0; i < STREAMS; i++)
+		run->streams[i] = stream_close(run->streams[i]);
+	run->control = http_close(run->control);
+	for (int i = 0; i < 2; i++)
+		run->signals[i] = sd_event_source_disable_unref(run->signals[i]);
+	run->tick = sd_event_source_disable_unref(run->tick);
+}
+
+/* ---- the verb ---- */
+
+static int start(struct run *run, const struct verb_call *call, struct err *err)
+{
+	_cleanup_(request_done) struct request r;
+	int rc;
+
+	request_init(&r);
+	rc = submission_read(run->cli, call, &r, err);
+	r.stream = true;
+	if (rc == 0)
+		rc = cli_connect(run->cli, &run->control, err);
+	if (rc == 0)
+		rc = watch_signals(run, err);
+	if (rc == 0)
+		rc = submission_send(run->cli, &r, &run->job, err);
+	if (rc == 0 && run->interrupts)
+		cancel(run);
+	return rc;
+}
+
+static int follow_to_end(struct run *run, struct err *err)
+{
+	int r = follow(run, err);
+
+	if (r == 0)
+		r = tick(run, err);
+	while (r >= 0 && !run->finished)
+		r = sd_event_run(run->cli->event, UINT64_MAX);
+	return r < 0 ? r : run->result;
+}
+
+/* The record of the ended job. All output is here; the record may be a moment behind, or the
+ * controller away for a while. */
+static int fetch(struct run *run, json_t **ret, struct err *err)
+{
+	struct job_view v;
+	char path[64];
+	int r;
+
+	http_cancel(run->cli->http); /* a progress question, if any */
+	run->finished = false;
+	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, run->job);
+	while (!run->finished) {
+		json_t *answer = NULL;
+
+		r = cli_ask(run->cli, "GET", path, NULL, &answer, err);
+		if (r == 0)
+			r = job_view_read(json_object_get(answer, "job"), &v, err);
+		if (r == 0 && v.state == JOB_ENDED) {
+			*ret = answer;
+			return 0;
+		}
+		json_decref(answer);
+		if (r < 0 && r != -EHOSTUNREACH)
+			return r;
+		r = sd_event_run(run->cli->event, END_RETRY_US);
+		if (r < 0)
+			return err_set(err, r, "event loop: %s", strerror(-r));
+	}
+	return LEFT;
+}
+
+static int tell_end(struct run *run, const json_t *answer, struct err *err)
+{
+	char text[REASON_TEXT_MAX];
+	struct job_view v;
+	int r = job_view_read(json_object_get(answer, "job"), &v, err);
+
+	if (r < 0)
+		return r;
+	run->cli->exit_code = job_end_exit_code(&v.end);
+	if (v.end.kind != END_EXITED) {
+		fprintf(stderr, "reeve run: job %" PRId64 ": ", run->job);
+		cli_put(stderr, reason_format(&v.end, text, sizeof(text)));
+		fputc('\n', stderr);
+	}
+	return run->cli->format.output == TABLE_TABLE
+		       ? 0
+		       : cli_print_document(run->cli, answer, err);
+}
+
+static int run(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(run_done) struct run run = { .cli = ctx, .err = err };
+	_cleanup_json_ json_t *answer = NULL;
+	int r = cli_begin(run.cli, call, err);
+
+	if (r == 0)
+		r = start(&run, call, err);
+	if (r == 0)
+		r = follow_to_end(&run, err);
+	if (r == 0)
+		r = fetch(&run, &answer, err);
+	if (r == LEFT) {
+		run.cli->exit_code = LEFT_EXIT;
+		return 0;
+	}
+	return r < 0 ? r : tell_end(&run, answer, err);
+}
+
+const struct verb cli_verb_run = {
+	.name = "run",
+	.args = "SCRIPT [ARG]... | -- COMMAND [ARG]...",
+	.help = "Hand in a job, show its output as it comes, and exit as it did",
+	.details =
+		"Like submit, but waits. The job's standard output and error come out on "
+		"these;\n"
+		"its input is /dev/null. Ctrl-C cancels the job and waits for its end; a "
+		"second\n"
+		"one leaves it to itself (exit status 130). The exit status is the job's own;\n"
+		"128+N when signal N ended it, 137 when it exceeded a limit, 143 for walltime\n"
+		"and cancel, 125 when it could not be started or its node was lost. With "
+		"--json\n"
+		"the job's output goes to standard error, its record to standard output.",
+	.examples = "reeve run -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- hostname\n"
+		    "reeve run -l ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 job.sh",
+	.options = options,
+	.min_args = 1,
+	.max_args = -1,
+	.stop_at_args = true,
+	.run = run,
+};

@@ -1,0 +1,80 @@
+/* verb_submit.c - hand a job in; prints its number. */
+#include <inttypes.h>
+#include "cli/submission.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static const struct verb_option options[] = {
+	SUBMISSION_OPTIONS,
+	{ "output", 'o', "FILE", "file for standard output; default: NAME.oJOB in the workdir",
+	  NULL },
+	{ "error", 'e', "FILE", "file for standard error; default: NAME.eJOB in the workdir",
+	  NULL },
+	{ "join", 'j', "oe", "standard error into standard output", "oe" },
+	{ 0 },
+};
+
+static const struct table_column columns[] = {
+	{ "job", "JOB", CELL_COUNT },
+	{ 0 },
+};
+
+static int print_job(const struct cli *c, int64_t job, struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+	_cleanup_(table_freep) struct table *t = NULL;
+	int r;
+
+	if (c->format.output == TABLE_TABLE) {
+		printf("%" PRId64 "\n", job);
+		return 0;
+	}
+	if (c->format.output == TABLE_JSON) {
+		doc = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "job", (json_int_t)job);
+		return cli_print_document(c, doc, err);
+	}
+	r = table_new("jobs", columns, &t, err);
+	if (r < 0)
+		return r;
+	table_row(t);
+	table_int(t, "job", job);
+	return table_print(t, &c->format, err);
+}
+
+static int submit(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(request_done) struct request r;
+	struct cli *c = ctx;
+	int64_t job = 0;
+	int rc;
+
+	request_init(&r);
+	rc = cli_begin(c, call, err);
+	if (rc == 0)
+		rc = submission_read(c, call, &r, err);
+	if (rc == 0)
+		rc = submission_send(c, &r, &job, err);
+	return rc < 0 ? rc : print_job(c, job, err);
+}
+
+const struct verb cli_verb_submit = {
+	.name = "submit",
+	.args = "SCRIPT [ARG]... | -- COMMAND [ARG]...",
+	.help = "Hand in a job and print its number",
+	.details =
+		"SCRIPT is a file, or - for standard input. Lines of it that begin with #REEVE "
+		"or\n"
+		"#PBS hold options (#REEVE -l ncpus=4); what is given here wins over them. "
+		"The\n"
+		"job starts in the directory of the submission, without a terminal and with\n"
+		"/dev/null as its input.",
+	.examples = "reeve submit -l ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 job.sh\n"
+		    "reeve submit -N test -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- ./model "
+		    "-n 5\n"
+		    "reeve submit --env OMP_NUM_THREADS=4 job.sh input.dat",
+	.options = options,
+	.min_args = 1,
+	.max_args = -1,
+	.stop_at_args = true,
+	.run = submit,
+};

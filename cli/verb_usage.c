@@ -1,0 +1,151 @@
+/* verb_usage.c - what accounts, users or clusters were charged in a period. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include "cli/cli.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static const struct verb_option options[] = {
+	{ "by", 0, "account|user|cluster", "one row for each of these; default: account",
+	  "account user cluster" },
+	{ "account", 'A', "NAME", "only this account", NULL },
+	{ "user", 'u', "NAME", "only this user (operators)", NULL },
+	{ "start", 0, "DATE", "first day, UTC: 2026-11-01", NULL },
+	{ "end", 0, "DATE", "the day after the last one", NULL },
+	{ 0 },
+};
+
+static const struct table_column columns[] = {
+	{ "account", "ACCOUNT", CELL_TEXT },
+	{ "user", "USER", CELL_TEXT },
+	{ "cluster", "CLUSTER", CELL_TEXT },
+	{ "pool", "POOL", CELL_TEXT },
+	{ "jobs_started", "STARTED", CELL_COUNT },
+	{ "jobs_ended", "ENDED", CELL_COUNT },
+	{ "running_ns", "RUNNING", CELL_DURATION_NS },
+	{ "suspended_ns", NULL, CELL_DURATION_NS },
+	{ "cpu_ns", "CPU", CELL_DURATION_NS },
+	{ "core_ms", "CORE-H", CELL_CHARGE_MS },
+	{ "gpu_ms", NULL, CELL_CHARGE_MS },
+	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
+	{ "charge_used_ms", "AS USED", CELL_CHARGE_MS },
+	{ "unit", "UNIT", CELL_TEXT },
+	{ 0 },
+};
+
+static int check_by(const char *by, struct err *err)
+{
+	if (!by || !strcmp(by, "account") || !strcmp(by, "user") || !strcmp(by, "cluster"))
+		return 0;
+	return err_set(err, -EINVAL, "--by %.32s: it is one of account, user, cluster", by);
+}
+
+/* A day of the calendar, nothing else. */
+static int check_day(const char *option, const char *text, struct err *err)
+{
+	struct tm tm = { 0 }, same;
+	const char *end;
+
+	if (!text)
+		return 0;
+	end = strptime(text, "%Y-%m-%d", &tm);
+	same = tm;
+	if (!end || *end || strlen(text) != 10 || timegm(&same) == -1 ||
+	    same.tm_mday != tm.tm_mday)
+		return err_set(err, -EINVAL, "--%s '%.32s' is not a day; write 2026-11-01",
+			       option, text);
+	return 0;
+}
+
+static int make_path(const struct verb_call *call, char **path, struct err *err)
+{
+	static const char *const keys[] = { "account", "user", "start", "end" };
+	const char *by = verb_value(call, "by");
+	int r = check_by(by, err);
+
+	if (r == 0)
+		r = check_day("start", verb_value(call, "start"), err);
+	if (r == 0)
+		r = check_day("end", verb_value(call, "end"), err);
+	if (r < 0)
+		return r;
+	*path = strdup("/v1/usage");
+	if (!*path)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_query(path, "by", by ? by : "account", err);
+	for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++)
+		r = cli_query(path, keys[i], verb_value(call, keys[i]), err);
+	return r;
+}
+
+static void put_row(struct table *t, const json_t *row)
+{
+	const struct table_column *col = columns;
+
+	table_row(t);
+	for (; col->name; col++) {
+		if (col->kind == CELL_TEXT)
+			table_text(t, col->name, cli_text(row, col->name));
+		else if (json_is_integer(json_object_get(row, col->name)))
+			table_int(t, col->name, cli_int(row, col->name, 0));
+	}
+}
+
+/* For people, only the key that was asked for heads the rows. */
+static char *usual_columns(const char *by)
+{
+	char *list = strdup(by), *longer;
+
+	for (const struct table_column *col = columns + 3; list && col->name; col++) {
+		if (!col->title)
+			continue;
+		if (asprintf(&longer, "%s,%s", list, col->name) < 0)
+			longer = NULL;
+		free(list);
+		list = longer;
+	}
+	return list;
+}
+
+static int usage(const struct verb_call *call, void *ctx, struct err *err)
+{
+	const char *by = verb_value(call, "by");
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_(table_freep) struct table *t = NULL;
+	_cleanup_free_ char *path = NULL, *usual = usual_columns(by ? by : "account");
+	struct cli *c = ctx;
+	json_t *row;
+	size_t i;
+	int r = cli_begin(c, call, err);
+
+	if (r == 0)
+		r = make_path(call, &path, err);
+	if (r == 0)
+		r = table_new("rows", columns, &t, err);
+	if (r == 0)
+		r = cli_ask(c, "GET", path, NULL, &answer, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(answer, "rows"), i, row) put_row(t, row);
+	if (!c->format.columns && c->format.output == TABLE_TABLE)
+		c->format.columns = usual;
+	r = table_print(t, &c->format, err);
+	if (r == 0 && !json_array_size(json_object_get(answer, "rows")) && c->talks)
+		fprintf(stderr, "nothing was charged in that period\n");
+	return r;
+}
+
+const struct verb cli_verb_usage = {
+	.name = "usage",
+	.args = "",
+	.help = "Sum up what was charged, by account, user or cluster",
+	.details = "CHARGED is by the request, in equivalent hours; AS USED what the smallest\n"
+		   "requests that served the jobs would have cost; CORE-H the plain cores x "
+		   "hours.\n"
+		   "Days are UTC; csv and json have exact thousandths of equivalent seconds.",
+	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
+		    "reeve usage --account physics --csv",
+	.options = options,
+	.run = usage,
+};
