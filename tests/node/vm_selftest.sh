@@ -61,7 +61,7 @@ munge_round_trip()
 	runuser -u bob -- munge -n | unmunge | grep -q 'UID:.*bob'
 }
 
-munge_refuses_forgery()
+munge_refuses_damage()
 {
 	! munge -n | sed 's/:./:!/' | unmunge
 }
@@ -122,7 +122,7 @@ check "systemd-run as a user" user_unit_runs
 check "a user's own systemd runs" lingering_user_manager
 check "munged is a running service" systemctl is-active munge
 check "munge: a credential of bob is bob's" munge_round_trip
-check "munge: a forged credential is refused" munge_refuses_forgery
+check "munge: a damaged credential is refused" munge_refuses_damage
 check "atd runs" systemctl is-active atd
 check "cron runs" systemctl is-active cron
 check "alice is 1001" test "$(id -u alice)" = 1001

@@ -1,0 +1,193 @@
+#!/bin/bash
+# The laws of the two harnesses (vm.sh, ../bpf/vmtest.sh), as TAP: what they return, what
+# they show, and that nothing of a run is left on the host. About three minutes without KVM.
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+vm=$here/vm.sh
+vmtest=$here/../bpf/vmtest.sh
+tmp=$(mktemp -d "${TMPDIR:-/tmp}/reeve-vm-test.XXXXXX") || exit 1
+trap 'rm -rf "$tmp"' EXIT
+trap 'exit 130' INT TERM
+# All temporary files of the runs go here, so that what is left behind can be seen.
+mkdir "$tmp/runs"
+export TMPDIR=$tmp/runs
+count=0
+failed=0
+
+# law WHAT COMMAND...: one TAP line; stderr of the command is shown when it fails.
+law()
+{
+	local what=$1
+
+	shift
+	count=$((count + 1))
+	if "$@" >"$tmp/log" 2>&1; then
+		echo "ok $count - $what"
+	else
+		failed=$((failed + 1))
+		echo "not ok $count - $what"
+		tail -n 30 "$tmp/log" | tr -d '\r' | sed 's/^/# /'
+	fi
+}
+
+# script NAME: writes stdin as $tmp/NAME.
+script()
+{
+	cat >"$tmp/$1" && chmod 755 "$tmp/$1"
+}
+
+# returns STATUS COMMAND...
+returns()
+{
+	local want=$1 got
+
+	shift
+	"$@"
+	got=$?
+	echo "status $got, wanted $want"
+	[ "$got" = "$want" ]
+}
+
+nothing_left()
+{
+	ls -A "$TMPDIR"
+	[ -z "$(ls -A "$TMPDIR")" ] && ! pgrep -af "qemu-system.*$TMPDIR"
+}
+
+output_is_exact()
+{
+	printf 'err\n[a b] [it'"'"'s]\0no newline' >"$tmp/want"
+	"$1" "${@:2}" -- "$tmp/say" 'a b' "it's" >"$tmp/got" || return 1
+	cmp "$tmp/want" "$tmp/got"
+}
+
+large_output_is_whole()
+{
+	[ "$("$vmtest" -- "$tmp/large" | cksum)" = "$(seq 200000 | cksum)" ]
+}
+
+# starts_and_gets SIGNAL STATUS: a run that waits in the guest, then a signal as from a
+# terminal, to its whole process group. (A background process ignores INT unless told.)
+starts_and_gets()
+{
+	local pid n=0
+
+	setsid env --default-signal=INT "$vmtest" -- "$tmp/ready" >"$tmp/live" 2>&1 &
+	pid=$!
+	until grep -q ready "$tmp/live" || [ "$n" -ge 600 ]; do
+		read -rt 0.1 <> <(:)
+		n=$((n + 1))
+	done
+	grep -q ready "$tmp/live" && pgrep -f "qemu-system.*$TMPDIR" || return 1
+	kill -"$1" -- "-$pid"
+	returns "$2" wait "$pid"
+}
+
+ended_by()
+{
+	starts_and_gets "$@" && nothing_left
+}
+
+# Killed outright the harness cannot clean up, but qemu must not outlive it.
+killed_leaves_no_qemu()
+{
+	local n=0
+
+	starts_and_gets KILL 137 || return 1
+	while pgrep -f "qemu-system.*$TMPDIR" && [ "$n" -lt 50 ]; do
+		read -rt 0.1 <> <(:)
+		n=$((n + 1))
+	done
+	rm -rf "${TMPDIR:?}"/*
+	! pgrep -af "qemu-system.*$TMPDIR"
+}
+
+# Two nodes at once: each has its own disk, neither sees the other's writes or an earlier run's.
+runs_are_apart()
+{
+	local a b
+
+	"$vm" run --out "$tmp/a" -- "$tmp/stain" A >"$tmp/a.log" 2>&1 &
+	a=$!
+	"$vm" run --out "$tmp/b" --jobfs xfs -- "$tmp/stain" B >"$tmp/b.log" 2>&1 &
+	b=$!
+	wait "$a" && wait "$b" || { cat "$tmp"/?.log && return 1; }
+	[ "$(cat "$tmp/a/who" "$tmp/b/who")" = $'A\nB' ]
+}
+
+payload_is_laid_over()
+{
+	mkdir -p "$tmp/pay/etc" "$tmp/pay/lib/reeve-test"
+	chmod 700 "$tmp/pay" "$tmp/pay/etc"
+	echo one >"$tmp/pay/etc/reeve-test"
+	echo two >"$tmp/pay/lib/reeve-test/file"
+	"$vm" run --payload "$tmp/pay" --numa 2 --smp 4 --jobfs none -- "$tmp/see"
+}
+
+script say <<'E2'
+#!/bin/sh
+echo err >&2
+printf '[%s] [%s]\000no newline' "$1" "$2"
+E2
+script large <<'E2'
+#!/bin/sh
+seq 200000
+E2
+script ready <<'E2'
+#!/bin/sh
+echo ready
+sleep 1000
+E2
+script status <<'E2'
+#!/bin/sh
+exit "$1"
+E2
+script crash <<'E2'
+#!/bin/sh
+echo c >/proc/sysrq-trigger
+sleep 100
+E2
+script leave <<'E2'
+#!/bin/sh
+sleep 1000 &
+echo left
+E2
+script stain <<'E2'
+#!/bin/bash
+[ ! -e /stain ] && [ ! -e /var/lib/reeve/jobfs/stain ] || exit 1
+echo "$1" | tee /stain /var/lib/reeve/jobfs/stain >/out/who
+E2
+script see <<'E2'
+#!/bin/bash
+set -ex
+[ "$(cat /etc/reeve-test /usr/lib/reeve-test/file)" = $'one\ntwo' ]
+[ -L /lib ] && [ "$(stat -c %a /etc)" = 755 ]
+[ "$(stat -c %u /etc/reeve-test)" = 0 ]
+[ "$(ls -d /sys/devices/system/node/node? | wc -l)" = 2 ] && [ "$(nproc)" = 4 ]
+[ "$(cat /sys/devices/system/node/node1/cpulist)" = 2-3 ]
+E2
+
+"$vm" prepare || { echo "Bail out! no image" && exit 1; }
+law "an image that exists is found in a second" timeout 1 "$vm" prepare
+law "bad usage is 64" returns 64 "$vm" run --mem lots -- "$tmp/status" 0
+law "a missing program is bad usage" returns 64 "$vmtest" -- "$tmp/nosuch"
+law "vmtest: status 0" returns 0 "$vmtest" -- "$tmp/status" 0
+law "vmtest: status 77" returns 77 "$vmtest" -- "$tmp/status" 77
+law "vmtest: output byte for byte" output_is_exact "$vmtest"
+law "vmtest: a large output is whole" large_output_is_whole
+law "vmtest: a process left behind holds nothing up" \
+	timeout 60 "$vmtest" --timeout 30 -- "$tmp/leave"
+law "vmtest: time out is 124" returns 124 "$vmtest" --timeout 6 -- "$tmp/ready"
+law "vmtest: a kernel crash is 125" returns 125 "$vmtest" -- "$tmp/crash"
+law "nothing is left so far" nothing_left
+law "vmtest: TERM ends everything" ended_by TERM 143
+law "vmtest: Ctrl-C ends everything" ended_by INT 130
+law "vmtest: KILL leaves no qemu" killed_leaves_no_qemu
+law "run: status 3" returns 3 "$vm" run --jobfs none -- "$tmp/status" 3
+law "run: output byte for byte" output_is_exact "$vm" run --jobfs none
+law "run: a kernel crash is 125" returns 125 "$vm" run -- "$tmp/crash"
+law "run: time out is 124" returns 124 "$vm" run --timeout 4 -- "$tmp/ready"
+law "run: two at once are apart, /out comes back" runs_are_apart
+law "run: the payload is laid over, NUMA nodes are there" payload_is_laid_over
+law "nothing is left at the end" nothing_left
+echo "1..$count"
+[ "$failed" = 0 ]
