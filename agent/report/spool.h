@@ -20,9 +20,15 @@ int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err 
 struct spool *spool_close(struct spool *s);
 DEFINE_CLEANUP(struct spool *, spool_close)
 
-/* Numbers the report (r->seq = one more than any of its attempt before, across restarts) and
- * keeps it. SPOOL_DROPPED: interim reports, perhaps this one, were let go for room. A report
- * after the final one of the same attempt is -EALREADY. */
+/* Many changes as one commit; inside the caller's db_begin() a part of that. */
+int spool_begin(struct spool *s, struct err *err);
+int spool_commit(struct spool *s, struct err *err);
+void spool_rollback(struct spool *s);
+
+/* Numbers the report (r->seq becomes larger than any of its attempt before, also across
+ * restarts and the loss of the store: it is at least at_ns in milliseconds) and keeps it.
+ * SPOOL_DROPPED: interim reports, perhaps this one, were let go for room. A report after the
+ * final one of the same attempt is -EALREADY. */
 #define SPOOL_DROPPED 1
 int spool_put(struct spool *s, struct report *r, struct err *err);
 
@@ -37,11 +43,17 @@ int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct
 /* The controller never gave us this attempt: forget all of it. */
 int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err);
 
+/* 1: the attempt's final report is still to be acknowledged, 0: not. An attempt that the state
+ * has as ended and to which this says 0 was settled: forget it (at start, after a crash
+ * between the two). */
+int spool_owes_final(struct spool *s, int64_t job, int32_t attempt, struct err *err);
+
 struct spool_status {
 	int64_t reports, final; /* kept; of these final */
 	int64_t bytes, max_bytes;
 	int64_t oldest_ns; /* report.at_ns of the oldest; 0: none */
 	int64_t dropped;   /* interim reports let go since start */
 };
-void spool_get_status(struct spool *s, struct spool_status *ret);
+int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err);
+/* Also true when the store cannot be read. */
 bool spool_is_full(struct spool *s);

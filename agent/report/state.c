@@ -1,0 +1,337 @@
+/* state.c - see state.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/report/state.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+enum kind { INT32, INT64, UINT32, UINT64, TEXT, CPUS };
+
+/* Every plain member of struct state_attempt, as it is in the row's body. */
+struct field {
+	const char *name;
+	enum kind kind;
+	size_t offset, size;
+};
+
+#define FIELD(kind, member)                                                                    \
+	{                                                                                      \
+#member, kind, offsetof(struct state_attempt, member),                         \
+			sizeof(((struct state_attempt *)0)->member)                            \
+	}
+
+static const struct field fields[] = {
+	FIELD(TEXT, step),
+	FIELD(TEXT, wanted),
+	FIELD(TEXT, unit),
+	FIELD(TEXT, cgroup),
+	FIELD(UINT64, cgroup_id),
+	FIELD(INT32, pid),
+	FIELD(CPUS, cpus),
+	FIELD(CPUS, mem_nodes),
+	FIELD(INT64, mem_max_bytes),
+	FIELD(UINT32, jobfs.projid),
+	FIELD(INT64, jobfs.limit_bytes),
+	FIELD(INT64, jobfs.limit_files),
+	FIELD(INT64, jobfs.base_bytes),
+	FIELD(INT64, jobfs.base_files),
+	FIELD(INT64, clock.running_ns),
+	FIELD(INT64, clock.suspended_ns),
+	FIELD(INT64, clock.at_ns),
+	FIELD(TEXT, clock.boot),
+	FIELD(INT64, clock.started_ns),
+	FIELD(INT64, clock.ended_ns),
+	FIELD(TEXT, err_path),
+	FIELD(UINT64, err_dev),
+	FIELD(UINT64, err_ino),
+	FIELD(TEXT, note),
+};
+
+static json_t *encode_field(const struct field *f, const struct state_attempt *a)
+{
+	const void *at = (const char *)a + f->offset;
+	char text[CPULIST_TEXT_MAX];
+
+	switch (f->kind) {
+	case INT32:
+		return json_integer(*(const int32_t *)at);
+	case INT64:
+		return json_integer(*(const int64_t *)at);
+	case UINT32:
+		return json_integer(*(const uint32_t *)at);
+	case UINT64: /* as the same 64 bits */
+		return json_integer((json_int_t) * (const uint64_t *)at);
+	case TEXT:
+		return json_string(at);
+	case CPUS:
+		return json_string(cpulist_format(at, text, sizeof(text)));
+	}
+	return NULL;
+}
+
+static int decode_int(const json_t *j, const struct field *f, void *at, struct err *err)
+{
+	static const struct wire_int range[] = {
+		[INT32] = { INT32_MIN, INT32_MAX, NULL },
+		[INT64] = { INT64_MIN, INT64_MAX, NULL },
+		[UINT32] = { 0, UINT32_MAX, NULL },
+		[UINT64] = { INT64_MIN, INT64_MAX, NULL },
+	};
+	int64_t v;
+	int r = wire_get_int(j, f->name, range[f->kind], &v, err);
+
+	if (r < 0)
+		return r;
+	if (f->size == sizeof(int32_t))
+		*(uint32_t *)at = (uint32_t)v;
+	else
+		*(uint64_t *)at = (uint64_t)v;
+	return 0;
+}
+
+static int decode_field(const json_t *j, const struct field *f, struct state_attempt *a,
+			struct err *err)
+{
+	void *at = (char *)a + f->offset;
+	char text[CPULIST_TEXT_MAX];
+	int r;
+
+	if (f->kind == TEXT)
+		return wire_get_text(j, f->name, (struct wire_text){ at, f->size, true }, err);
+	if (f->kind != CPUS)
+		return decode_int(j, f, at, err);
+	r = wire_get_text(j, f->name, (struct wire_text){ text, sizeof(text), true }, err);
+	return r < 0 ? r : cpulist_parse(text, at, err);
+}
+
+static char *encode_body(const struct state_attempt *a)
+{
+	_cleanup_json_ json_t *j = wire_new();
+
+	if (!j || json_object_set_new(j, "state", json_string(job_state_name(a->state))) < 0 ||
+	    json_object_set_new(j, "end", wire_encode_end(&a->end)) < 0 ||
+	    json_object_set_new(j, "usage", wire_encode_usage(&a->usage)) < 0)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
+		if (json_object_set_new(j, fields[i].name, encode_field(&fields[i], a)) < 0)
+			return NULL;
+	return wire_format(j);
+}
+
+static int decode_body(const json_t *j, struct state_attempt *a, struct err *err)
+{
+	char state[32];
+	int r = wire_get_text(j, "state", (struct wire_text){ state, sizeof(state), false },
+			      err);
+
+	if (r < 0)
+		return r;
+	if (job_state_parse(state, &a->state) < 0)
+		return err_set(err, -EINVAL, "state '%s' is unknown", state);
+	r = wire_decode_end(json_object_get(j, "end"), "end", &a->end, err);
+	if (r >= 0)
+		r = wire_decode_usage(json_object_get(j, "usage"), "usage", &a->usage, err);
+	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(fields); i++)
+		r = decode_field(j, &fields[i], a, err);
+	a->jobfs.job = a->job;
+	a->jobfs.attempt = a->attempt;
+	return r;
+}
+
+void state_attempt_init(struct state_attempt *a)
+{
+	memset(a, 0, sizeof(*a));
+	request_init(&a->request);
+	a->end.exit_status = -1;
+}
+
+void state_attempt_done(struct state_attempt *a)
+{
+	request_done(&a->request);
+}
+
+static int insert(struct db *db, const struct state_attempt *a, const char *body,
+		  struct err *err)
+{
+	_cleanup_json_ json_t *j = wire_encode_request(&a->request);
+	_cleanup_free_ char *request = j ? wire_format(j) : NULL;
+
+	if (!request)
+		return err_set(err, -EINVAL,
+			       "the request of job %" PRId64 " cannot be written down (out of "
+			       "memory, or text that is not UTF-8)",
+			       a->job);
+	return db_run(db, err,
+		      "INSERT INTO attempts (job, attempt, body, request) "
+		      "VALUES (?, ?, ?, ?)",
+		      "iitt", a->job, (int64_t)a->attempt, body, request);
+}
+
+int state_save(struct db *db, const struct state_attempt *a, struct err *err)
+{
+	_cleanup_free_ char *body = encode_body(a);
+	int r;
+
+	if (!body)
+		return err_set(err, -EINVAL,
+			       "the state of job %" PRId64 " cannot be written down (out of "
+			       "memory, or text that is not UTF-8)",
+			       a->job);
+	r = db_run(db, err, "UPDATE attempts SET body = ? WHERE job = ? AND attempt = ?", "tii",
+		   body, a->job, (int64_t)a->attempt);
+	if (r < 0 || db_changes(db) > 0)
+		return r;
+	return insert(db, a, body, err);
+}
+
+int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err)
+{
+	return db_run(db, err, "DELETE FROM attempts WHERE job = ? AND attempt = ?", "ii", job,
+		      (int64_t)attempt);
+}
+
+static int decode_text(const char *text, json_t **ret, struct err *err)
+{
+	json_error_t e;
+	json_t *j = json_loads(text ? text : "", JSON_REJECT_DUPLICATES, &e);
+
+	if (!j)
+		return err_set(err, -EINVAL, "not JSON: column %d: %s", e.column, e.text);
+	*ret = j;
+	return 0;
+}
+
+static int decode_row(sqlite3_stmt *st, struct state_attempt *a, struct err *err)
+{
+	_cleanup_json_ json_t *body = NULL, *request = NULL;
+	int r;
+
+	a->job = sqlite3_column_int64(st, 0);
+	a->attempt = (int32_t)sqlite3_column_int64(st, 1);
+	r = decode_text((const char *)sqlite3_column_text(st, 2), &body, err);
+	if (r >= 0)
+		r = decode_body(body, a, err);
+	if (r >= 0)
+		r = decode_text((const char *)sqlite3_column_text(st, 3), &request, err);
+	if (r >= 0)
+		r = wire_decode_request(request, "request", &a->request, err);
+	return r < 0 ? err_prefix(err, r, "saved state of job %" PRId64, a->job) : 0;
+}
+
+static int give_row(sqlite3_stmt *st, state_each_fn each, void *ctx)
+{
+	_cleanup_free_ struct state_attempt *a = malloc(sizeof(*a));
+	struct err why = { "" };
+	int r;
+
+	if (!a)
+		return -ENOMEM;
+	state_attempt_init(a);
+	r = decode_row(st, a, &why);
+	if (r < 0) {
+		int64_t job = a->job;
+		int32_t attempt = a->attempt;
+
+		state_attempt_done(a);
+		state_attempt_init(a);
+		a->job = job;
+		a->attempt = attempt;
+	}
+	r = each(ctx, a, r < 0, &why);
+	state_attempt_done(a);
+	return r;
+}
+
+/* The callback may save and forget: the walk goes on from the last row by its key. */
+int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err)
+{
+	int64_t job = INT64_MIN, attempt = 0;
+	sqlite3_stmt *st;
+	int r;
+
+	for (;;) {
+		r = db_query(db, err, &st,
+			     "SELECT job, attempt, body, request FROM attempts "
+			     "WHERE (job, attempt) > (?, ?) ORDER BY job, attempt LIMIT 1",
+			     "ii", job, attempt);
+		if (r >= 0)
+			r = db_step(db, st, err);
+		if (r <= 0)
+			return r;
+		job = sqlite3_column_int64(st, 0);
+		attempt = sqlite3_column_int64(st, 1);
+		r = give_row(st, each, ctx);
+		sqlite3_reset(st);
+		if (r)
+			return r;
+	}
+}
+
+int state_get(struct db *db, const char *name, char *buf, size_t size, struct err *err)
+{
+	sqlite3_stmt *st;
+	const char *value;
+	int r = db_query(db, err, &st, "SELECT value FROM settings WHERE name = ?", "t", name);
+
+	if (r >= 0)
+		r = db_step(db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, -ENOENT, "setting %s was never made", name);
+	value = (const char *)sqlite3_column_text(st, 0);
+	r = 0;
+	if (!value || strlen(value) >= size)
+		r = err_set(err, -ENAMETOOLONG, "setting %s does not fit", name);
+	else
+		memcpy(buf, value, strlen(value) + 1);
+	sqlite3_reset(st);
+	return r;
+}
+
+int state_set(struct db *db, const char *name, const char *value, struct err *err)
+{
+	return db_run(db, err,
+		      "INSERT INTO settings (name, value) VALUES (?1, ?2) "
+		      "ON CONFLICT (name) DO UPDATE SET value = ?2",
+		      "tt", name, value);
+}
+
+/* Both settings, or neither. */
+static int note_boot(struct db *db, const char *boot, int64_t number, struct err *err)
+{
+	char text[32];
+	int r = db_begin(db, err);
+
+	if (r < 0)
+		return r;
+	snprintf(text, sizeof(text), "%" PRId64, number);
+	r = state_set(db, "boot", boot, err);
+	if (r >= 0)
+		r = state_set(db, "boot-number", text, err);
+	if (r < 0) {
+		db_rollback(db);
+		return r;
+	}
+	return db_commit(db, err);
+}
+
+int state_boot(struct db *db, const char *boot, int64_t *ret_number, struct err *err)
+{
+	char last[STATE_BOOT_MAX] = "", number[32] = "0";
+	int r;
+
+	r = state_get(db, "boot", last, sizeof(last), err);
+	if (r >= 0)
+		r = state_get(db, "boot-number", number, sizeof(number), err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	*ret_number = strtoll(number, NULL, 10);
+	if (r == 0 && strcmp(last, boot) == 0)
+		return 0;
+	++*ret_number;
+	r = note_boot(db, boot, *ret_number, err);
+	return r < 0 ? r : STATE_NEW_BOOT;
+}

@@ -1,0 +1,139 @@
+/* store.c - see store.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/report/store.h"
+#include "common/err.h"
+
+#define ASIDE_MAX 1000
+
+/* outbox_total is kept by triggers, so that it is right after any rollback. */
+static const char *const migrations[] = {
+	"CREATE TABLE attempts ("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+	" body TEXT NOT NULL, request TEXT NOT NULL,"
+	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE settings ("
+	" name TEXT PRIMARY KEY NOT NULL, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE outbox ("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+	" seq INTEGER NOT NULL, at_ns INTEGER NOT NULL, final INTEGER NOT NULL,"
+	" body TEXT, bytes INTEGER NOT NULL," /* NULL and 0: nothing to send */
+	" PRIMARY KEY (job, attempt)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX outbox_oldest ON outbox (final, at_ns) WHERE body IS NOT NULL;"
+	"CREATE TABLE outbox_total ("
+	" one INTEGER PRIMARY KEY CHECK (one = 1),"
+	" reports INTEGER NOT NULL, final INTEGER NOT NULL, bytes INTEGER NOT NULL) STRICT;"
+	"INSERT INTO outbox_total VALUES (1, 0, 0, 0);"
+	"CREATE TRIGGER outbox_in AFTER INSERT ON outbox BEGIN"
+	" UPDATE outbox_total SET reports = reports + (new.body IS NOT NULL),"
+	"  final = final + (new.final AND new.body IS NOT NULL), bytes = bytes + new.bytes;"
+	" END;"
+	"CREATE TRIGGER outbox_out AFTER DELETE ON outbox BEGIN"
+	" UPDATE outbox_total SET reports = reports - (old.body IS NOT NULL),"
+	"  final = final - (old.final AND old.body IS NOT NULL), bytes = bytes - old.bytes;"
+	" END;"
+	"CREATE TRIGGER outbox_change AFTER UPDATE ON outbox BEGIN"
+	" UPDATE outbox_total SET"
+	"  reports = reports + (new.body IS NOT NULL) - (old.body IS NOT NULL),"
+	"  final = final + (new.final AND new.body IS NOT NULL)"
+	"   - (old.final AND old.body IS NOT NULL),"
+	"  bytes = bytes + new.bytes - old.bytes;"
+	" END;",
+	NULL,
+};
+
+/* What SQLite itself finds wrong with the file. */
+static int check(struct db *db, const char *path, struct err *err)
+{
+	sqlite3_stmt *st;
+	const char *verdict;
+	int r = db_query(db, err, &st, "PRAGMA quick_check(1)", "");
+
+	if (r < 0)
+		return r;
+	r = db_step(db, st, err);
+	if (r < 0)
+		return r;
+	verdict = r ? (const char *)sqlite3_column_text(st, 0) : "no answer";
+	r = 0;
+	if (!verdict || strcmp(verdict, "ok") != 0)
+		r = err_set(err, -EBADMSG, "%s is damaged: %s", path,
+			    verdict ? verdict : "out of memory");
+	sqlite3_reset(st);
+	return r;
+}
+
+static int open_checked(const char *path, struct db **ret, struct err *err)
+{
+	_cleanup_(db_closep) struct db *db = NULL;
+	int r = db_open(path, migrations, &db, err);
+
+	if (r >= 0)
+		r = check(db, path, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(db);
+	return 0;
+}
+
+/* PATH.damaged-N with the first free N. */
+static int move_aside(const char *path, const char *suffix, int n, struct err *err)
+{
+	_cleanup_free_ char *from = NULL, *to = NULL;
+
+	if (asprintf(&from, "%s%s", path, suffix) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (asprintf(&to, "%s.damaged-%d%s", path, n, suffix) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0 || errno == ENOENT)
+		return 0;
+	return err_set(err, -errno, "rename %s to %s: %m", from, to);
+}
+
+static int free_number(const char *path)
+{
+	for (int n = 1; n < ASIDE_MAX; n++) {
+		_cleanup_free_ char *name = NULL;
+
+		if (asprintf(&name, "%s.damaged-%d", path, n) < 0)
+			return -ENOMEM;
+		if (access(name, F_OK) < 0)
+			return n;
+	}
+	return -EEXIST;
+}
+
+/* The write-ahead log goes first: never may an old one lie beside a new file. */
+static int set_aside(const char *path, int *ret_n, struct err *err)
+{
+	int n = free_number(path), r;
+
+	if (n < 0)
+		return err_set(err, n, "too many %s.damaged-N: remove some", path);
+	r = move_aside(path, "-wal", n, err);
+	if (r >= 0)
+		r = move_aside(path, "-shm", n, err);
+	if (r >= 0)
+		r = move_aside(path, "", n, err);
+	*ret_n = n;
+	return r;
+}
+
+int store_open(const char *path, struct db **ret, struct err *err)
+{
+	struct err why = { "" };
+	int r = open_checked(path, ret, &why), n = 0;
+
+	if (r != -EBADMSG)
+		return err_set(err, r, "%s", why.text);
+	r = set_aside(path, &n, err);
+	if (r >= 0)
+		r = open_checked(path, ret, err);
+	if (r < 0)
+		return r;
+	return err_set(err, STORE_SET_ASIDE,
+		       "%.300s; it is now %.100s.damaged-%d and a new one was begun", why.text,
+		       path, n);
+}

@@ -1,0 +1,369 @@
+/* sync.c - see sync.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/report/sync.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static const char *const stream_names[] = { [SYNC_OUT] = "out", [SYNC_ERR] = "err" };
+static const char *const want_names[] = {
+	[SYNC_RUN] = "run", [SYNC_SUSPEND] = "suspend", [SYNC_CANCEL] = "cancel"
+};
+
+static json_t *encode_capacity(const struct admit_capacity *c)
+{
+	return json_pack("{s:I,s:I,s:I,s:I}", "ncpus", (json_int_t)c->ncpus, "mem_bytes",
+			 (json_int_t)c->mem_bytes, "jobfs_bytes", (json_int_t)c->jobfs_bytes,
+			 "ngpus", (json_int_t)c->ngpus);
+}
+
+static json_t *encode_jobs(const struct sync_node *node)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < node->n_jobs; i++) {
+		const struct sync_job *j = &node->jobs[i];
+
+		if (json_array_append_new(a,
+					  json_pack("{s:I,s:i,s:s}", "job", (json_int_t)j->job,
+						    "attempt", (int)j->attempt, "state",
+						    job_state_name(j->state))) < 0)
+			return NULL;
+	}
+	return TAKE_PTR(a);
+}
+
+static json_t *encode_notes(const struct sync_node *node)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && node->notes && node->notes[i]; i++)
+		if (json_array_append_new(a, json_string(node->notes[i])) < 0)
+			return NULL;
+	return TAKE_PTR(a);
+}
+
+json_t *sync_encode(const struct sync_node *node)
+{
+	json_t *capacity = encode_capacity(&node->capacity);
+
+	if (!capacity ||
+	    json_object_set_new(capacity, "topology", json_string(node->topology)) < 0) {
+		json_decref(capacity);
+		return NULL;
+	}
+	return json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:o,s:o,s:[],s:[]}", "schema",
+			 WIRE_SCHEMA, "node", node->node, "boot", node->boot, "version",
+			 node->version, "capacity", capacity, "free",
+			 encode_capacity(&node->free), "state", node->draining ? "drain" : "up",
+			 "tier", node->tier, "notes", encode_notes(node), "jobs",
+			 encode_jobs(node), "reports", "output");
+}
+
+char *sync_base64(const void *data, size_t size)
+{
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	char *text = malloc((size + 2) / 3 * 4 + 1), *out = text;
+	const unsigned char *in = data;
+
+	if (!text)
+		return NULL;
+	for (; size >= 3; size -= 3, in += 3) {
+		*out++ = digits[in[0] >> 2];
+		*out++ = digits[(in[0] & 3) << 4 | in[1] >> 4];
+		*out++ = digits[(in[1] & 15) << 2 | in[2] >> 6];
+		*out++ = digits[in[2] & 63];
+	}
+	if (size) {
+		unsigned second = size == 2 ? in[1] : 0;
+
+		*out++ = digits[in[0] >> 2];
+		*out++ = digits[(in[0] & 3) << 4 | second >> 4];
+		*out++ = size == 2 ? digits[(second & 15) << 2] : '=';
+		*out++ = '=';
+	}
+	*out = '\0';
+	return text;
+}
+
+int sync_add_output(json_t *doc, const struct sync_chunk *c, struct err *err)
+{
+	_cleanup_free_ char *data = sync_base64(c->data, c->size);
+	json_t *j;
+
+	if (!data)
+		return err_set(err, -ENOMEM, "out of memory");
+	j = json_pack("{s:I,s:i,s:s,s:I,s:s}", "job", (json_int_t)c->job, "attempt",
+		      (int)c->attempt, "stream", stream_names[c->stream], "offset",
+		      (json_int_t)c->offset, "data", data);
+	if (j && c->end)
+		json_object_set_new(j, "end", json_true());
+	if (!j || json_array_append_new(json_object_get(doc, "output"), j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* What the answer is read into, one element at a time. */
+struct item {
+	int64_t job, number; /* seq or offset */
+	int32_t attempt;
+	int word; /* enum sync_stream or sync_want */
+	char text[512];
+	const json_t *request;
+};
+
+struct apply {
+	struct spool *spool;
+	const struct sync_handlers *handlers;
+	void *ctx;
+	struct item *settled; /* attempts whose final report was acknowledged */
+	size_t n_settled;
+};
+
+typedef int (*decode_fn)(const json_t *j, struct item *ret, struct err *err);
+typedef int (*act_fn)(struct apply *a, const struct item *it, struct err *err);
+
+static int find_word(const char *word, const char *const *names, int n, int *ret,
+		     struct err *err)
+{
+	for (int i = 0; i < n; i++)
+		if (strcmp(word, names[i]) == 0) {
+			*ret = i;
+			return 0;
+		}
+	return err_set(err, -EINVAL, "'%.32s' is unknown", word);
+}
+
+static int decode_ids(const json_t *j, struct item *ret, struct err *err)
+{
+	int64_t attempt;
+	int r;
+
+	*ret = (struct item){ 0 };
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "is not an object");
+	r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &ret->job, err);
+	if (r >= 0)
+		r = wire_get_int(j, "attempt", (struct wire_int){ 0, INT32_MAX, NULL },
+				 &attempt, err);
+	if (r >= 0)
+		ret->attempt = (int32_t)attempt;
+	return r;
+}
+
+static int decode_ack(const json_t *j, struct item *ret, struct err *err)
+{
+	int r = decode_ids(j, ret, err);
+
+	return r < 0 ? r
+		     : wire_get_int(j, "seq", (struct wire_int){ 0, INT64_MAX, NULL },
+				    &ret->number, err);
+}
+
+static int decode_output_ack(const json_t *j, struct item *ret, struct err *err)
+{
+	char word[32];
+	int r = decode_ids(j, ret, err);
+
+	if (r >= 0)
+		r = wire_get_text(j, "stream", (struct wire_text){ word, sizeof(word), false },
+				  err);
+	if (r >= 0)
+		r = find_word(word, stream_names, ARRAY_LEN(stream_names), &ret->word, err);
+	if (r >= 0)
+		r = wire_get_int(j, "offset", (struct wire_int){ 0, INT64_MAX, NULL },
+				 &ret->number, err);
+	return r;
+}
+
+static int decode_refused(const json_t *j, struct item *ret, struct err *err)
+{
+	int r = decode_ids(j, ret, err);
+
+	return r < 0 ? r
+		     : wire_get_text(j, "why",
+				     (struct wire_text){ ret->text, sizeof(ret->text), true },
+				     err);
+}
+
+static int decode_order(const json_t *j, struct item *ret, struct err *err)
+{
+	char word[32];
+	int r = decode_ids(j, ret, err);
+
+	if (r >= 0)
+		r = wire_get_text(j, "want", (struct wire_text){ word, sizeof(word), false },
+				  err);
+	if (r >= 0)
+		r = find_word(word, want_names, ARRAY_LEN(want_names), &ret->word, err);
+	if (r >= 0)
+		r = wire_get_text(j, "reason",
+				  (struct wire_text){ ret->text, sizeof(ret->text), true },
+				  err);
+	if (r >= 0)
+		ret->request = json_object_get(j, "request");
+	return r;
+}
+
+static int act_ack(struct apply *a, const struct item *it, struct err *err)
+{
+	int r = spool_ack(a->spool, it->job, it->attempt, it->number, err);
+
+	if (r == SPOOL_FINAL)
+		a->settled[a->n_settled++] = *it;
+	return r < 0 ? r : 0;
+}
+
+static int act_forget(struct apply *a, const struct item *it, struct err *err)
+{
+	return spool_forget(a->spool, it->job, it->attempt, err);
+}
+
+static int act_refused(struct apply *a, const struct item *it, struct err *err)
+{
+	(void)err;
+	if (a->handlers->on_refused)
+		a->handlers->on_refused(a->ctx, it->job, it->attempt, it->text);
+	return 0;
+}
+
+static int act_output_ack(struct apply *a, const struct item *it, struct err *err)
+{
+	struct sync_chunk ack = { .job = it->job,
+				  .attempt = it->attempt,
+				  .stream = (enum sync_stream)it->word,
+				  .offset = it->number };
+
+	(void)err;
+	if (a->handlers->on_output_ack)
+		a->handlers->on_output_ack(a->ctx, &ack);
+	return 0;
+}
+
+/* A request that cannot be read must not hold up the rest of the answer, nor be asked for for
+ * ever: it goes to the handler as bad. */
+static int act_order(struct apply *a, const struct item *it, struct err *err)
+{
+	struct sync_order order = { .job = it->job,
+				    .attempt = it->attempt,
+				    .want = (enum sync_want)it->word,
+				    .reason = it->text };
+	struct request request;
+	struct err why = { "" };
+
+	(void)err;
+	request_init(&request);
+	if (it->request && !json_is_null(it->request)) {
+		if (wire_decode_request(it->request, "request", &request, &why) < 0)
+			order.bad = why.text;
+		else
+			order.request = &request;
+	}
+	if (a->handlers->on_want)
+		a->handlers->on_want(a->ctx, &order);
+	request_done(&request);
+	return 0;
+}
+
+/* One array of the answer: every element decoded, and acted on when `act` is given. */
+struct part {
+	const char *key;
+	decode_fn decode;
+	act_fn act;
+};
+
+static int walk(const json_t *answer, const struct part *p, struct apply *a, struct err *err)
+{
+	const json_t *array = json_object_get(answer, p->key);
+	struct item it;
+	int r;
+
+	if (!array || json_is_null(array))
+		return 0;
+	if (!json_is_array(array))
+		return err_set(err, -EINVAL, "%s is not an array", p->key);
+	for (size_t i = 0; i < json_array_size(array); i++) {
+		r = p->decode(json_array_get(array, i), &it, err);
+		if (r >= 0 && p->act)
+			r = p->act(a, &it, err);
+		if (r < 0)
+			return err_prefix(err, r, "%s[%zu]", p->key, i);
+	}
+	return 0;
+}
+
+static int walk_all(const json_t *answer, const struct part *parts, struct apply *a,
+		    struct err *err)
+{
+	int r = 0;
+
+	for (const struct part *p = parts; p->key && r >= 0; p++)
+		r = walk(answer, p, a, err);
+	return r;
+}
+
+static const struct part check_parts[] = {
+	{ "acks", decode_ack, NULL },
+	{ "output_acks", decode_output_ack, NULL },
+	{ "refused", decode_refused, NULL },
+	{ "jobs", decode_order, NULL },
+	{ NULL, NULL, NULL },
+};
+static const struct part spool_parts[] = {
+	{ "acks", decode_ack, act_ack },
+	{ "refused", decode_refused, act_forget },
+	{ NULL, NULL, NULL },
+};
+static const struct part call_parts[] = {
+	{ "output_acks", decode_output_ack, act_output_ack },
+	{ "refused", decode_refused, act_refused },
+	{ "jobs", decode_order, act_order },
+	{ NULL, NULL, NULL },
+};
+
+/* Acks and refusals as one commit. */
+static int apply_to_spool(const json_t *answer, struct apply *a, struct err *err)
+{
+	int r = spool_begin(a->spool, err);
+
+	if (r < 0)
+		return r;
+	r = walk_all(answer, spool_parts, a, err);
+	if (r < 0) {
+		spool_rollback(a->spool);
+		return r;
+	}
+	return spool_commit(a->spool, err);
+}
+
+static int count(const json_t *answer, const char *key)
+{
+	return (int)json_array_size(json_object_get(answer, key));
+}
+
+int sync_apply(const json_t *answer, struct spool *spool, const struct sync_handlers *handlers,
+	       void *ctx, struct err *err)
+{
+	struct apply a = { .spool = spool, .handlers = handlers, .ctx = ctx };
+	_cleanup_free_ struct item *settled = NULL;
+	int n_acks = count(answer, "acks"), r;
+
+	r = walk_all(answer, check_parts, &a, err);
+	if (r < 0)
+		return r;
+	settled = calloc((size_t)n_acks + 1, sizeof(*settled));
+	if (!settled)
+		return err_set(err, -ENOMEM, "out of memory");
+	a.settled = settled;
+	if (n_acks || count(answer, "refused")) {
+		r = apply_to_spool(answer, &a, err);
+		if (r < 0)
+			return r;
+	}
+	for (size_t i = 0; i < a.n_settled && handlers->on_settled; i++)
+		handlers->on_settled(ctx, settled[i].job, settled[i].attempt);
+	r = walk_all(answer, call_parts, &a, err);
+	return r < 0 ? r : n_acks + count(answer, "output_acks");
+}

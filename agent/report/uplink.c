@@ -1,0 +1,274 @@
+/* uplink.c - see uplink.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <systemd/sd-event.h>
+#include <time.h>
+#include "agent/report/uplink.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+#define REPORTS_MAX 500
+#define OUTPUT_MAX ((size_t)1 << 20)
+#define WAIT_S 30
+#define BACKOFF_MIN_MS 1000
+#define BACKOFF_MAX_MS 60000
+/* The controller repeats what it wants until the node's list shows it. While a job takes its
+ * time to get there, it is asked again at this pace. */
+#define CALM_MS 1000
+
+enum phase {
+	IDLE,	 /* the timer will start the next exchange */
+	SENDING, /* an exchange that carries something is under way */
+	POLLING, /* one that carries nothing: may be cut short */
+};
+
+struct uplink {
+	struct uplink_config config;
+	struct http *http;
+	sd_event_source *timer;
+	enum phase phase;
+	bool kicked;   /* something has changed since the last document was made */
+	bool waiting;  /* backing off: kicks do not shorten it */
+	bool up, told; /* told: on_link was called at least once */
+	int64_t exchanges, failures, last_ok_ns;
+	int64_t started_ns; /* the exchange under way, or the last one */
+	int carried;	    /* reports and pieces of output in it */
+	struct err why;
+};
+
+static int64_t boottime_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_BOOTTIME, &t);
+	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+static void schedule(struct uplink *u, int64_t ms)
+{
+	u->phase = IDLE;
+	sd_event_source_set_time_relative(u->timer, (uint64_t)ms * 1000);
+	sd_event_source_set_enabled(u->timer, SD_EVENT_ONESHOT);
+}
+
+static void tell(struct uplink *u, bool up)
+{
+	bool news = !u->told || u->up != up;
+
+	u->up = up;
+	u->told = true;
+	if (news && u->config.on_link)
+		u->config.on_link(u->config.ctx, up, u->why.text);
+}
+
+/* 1 s, 2 s, 4 s ... 60 s, less a random part up to a half, so that a cluster's nodes do not
+ * come back all at once. */
+static int64_t backoff_ms(int64_t failures)
+{
+	int64_t ms = BACKOFF_MAX_MS;
+	uint32_t random = 0;
+
+	if (failures <= 6)
+		ms = (int64_t)BACKOFF_MIN_MS << (failures - 1);
+	if (ms > BACKOFF_MAX_MS)
+		ms = BACKOFF_MAX_MS;
+	if (getrandom(&random, sizeof(random), GRND_NONBLOCK) < 0)
+		random = 0;
+	return ms - (int64_t)(random % (uint32_t)(ms / 2 + 1));
+}
+
+static void fail(struct uplink *u, const struct err *err)
+{
+	u->failures++;
+	u->why = *err;
+	u->waiting = true;
+	schedule(u, backoff_ms(u->failures));
+	tell(u, false);
+}
+
+/* What comes next: at once when something has changed here, or what was sent got somewhere,
+ * or the poll was a long one. Else calmly: `jobs` may be in every answer. */
+static void go_on(struct uplink *u, enum phase was, int n_acks)
+{
+	int64_t now = boottime_ns(), lasted_ms = (now - u->started_ns) / 1000000, pause_ms = 0;
+
+	if (was == SENDING && u->carried && !n_acks)
+		pause_ms = CALM_MS;
+	if (was == POLLING && lasted_ms < CALM_MS)
+		pause_ms = CALM_MS - lasted_ms;
+	u->failures = 0;
+	u->why.text[0] = '\0';
+	u->last_ok_ns = now;
+	schedule(u, u->kicked ? 0 : pause_ms);
+	tell(u, true);
+}
+
+static void on_done(void *ctx, int result, json_t *answer_owned, const struct err *why)
+{
+	_cleanup_json_ json_t *answer = answer_owned;
+	struct uplink *u = ctx;
+	enum phase was = u->phase;
+	struct err err = *why;
+	int r;
+
+	u->exchanges++;
+	u->phase = IDLE;
+	if (result) {
+		fail(u, &err);
+		return;
+	}
+	r = sync_apply(answer, u->config.spool, u->config.handlers, u->config.ctx, &err);
+	if (r < 0) {
+		err_prefix(&err, r, "the controller's answer");
+		fail(u, &err);
+		return;
+	}
+	go_on(u, was, r);
+}
+
+static int add_output(struct uplink *u, json_t *doc, struct err *err)
+{
+	struct sync_chunk chunk;
+	size_t bytes = 0;
+	int i = 0, r;
+
+	if (!u->config.next_output)
+		return 0;
+	while (bytes < OUTPUT_MAX && u->config.next_output(u->config.ctx, i, &chunk) > 0) {
+		r = sync_add_output(doc, &chunk, err);
+		if (r < 0)
+			return r;
+		bytes += chunk.size;
+		i++;
+	}
+	return i;
+}
+
+static int make_document(struct uplink *u, json_t **ret, struct err *err)
+{
+	struct sync_node node = { 0 };
+	_cleanup_json_ json_t *doc = NULL;
+	int reports, output;
+
+	u->config.describe(u->config.ctx, &node);
+	doc = sync_encode(&node);
+	if (!doc)
+		return err_set(err, -EINVAL, "the node's description cannot be written down");
+	reports =
+		spool_fill(u->config.spool, REPORTS_MAX, json_object_get(doc, "reports"), err);
+	if (reports < 0)
+		return reports;
+	output = add_output(u, doc, err);
+	if (output < 0)
+		return output;
+	*ret = TAKE_PTR(doc);
+	u->carried = reports + output;
+	return 0;
+}
+
+static int start(struct uplink *u, struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+	struct http_call call = { .method = "POST" };
+	char path[64];
+	int r;
+
+	u->kicked = false;
+	r = make_document(u, &doc, err);
+	if (r < 0)
+		return r;
+	/* The first word after silence must come back at once: is anybody there? */
+	call.wait_s = u->carried || !u->up ? 0 : u->config.wait_s;
+	call.body = doc;
+	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", call.wait_s);
+	call.path = path;
+	u->started_ns = boottime_ns();
+	u->phase = call.wait_s ? POLLING : SENDING;
+	return http_start(u->http, call, on_done, u, err);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
+{
+	struct uplink *u = ctx;
+	struct err err = { "" };
+	int r;
+
+	(void)source;
+	(void)usec;
+	u->waiting = false;
+	r = start(u, &err);
+	if (r < 0)
+		fail(u, &err);
+	return 0;
+}
+
+int uplink_open(const struct uplink_config *c, struct uplink **ret, struct err *err)
+{
+	_cleanup_(uplink_closep) struct uplink *u = calloc(1, sizeof(*u));
+	int r;
+
+	if (!u)
+		return err_set(err, -ENOMEM, "out of memory");
+	u->config = *c;
+	if (u->config.wait_s <= 0)
+		u->config.wait_s = WAIT_S;
+	if (c->http.answer_uid < 0)
+		return err_set(err, -EINVAL, "the uid that must sign the answers is not set");
+	r = http_open(&c->http, &u->http, err);
+	if (r >= 0)
+		r = http_attach(u->http, c->event, err);
+	if (r < 0)
+		return r;
+	r = sd_event_add_time_relative(c->event, &u->timer, CLOCK_BOOTTIME, 0, 1000, on_timer,
+				       u);
+	if (r < 0) {
+		errno = -r;
+		return err_set(err, r, "make the uplink's timer: %m");
+	}
+	*ret = TAKE_PTR(u);
+	return 0;
+}
+
+struct uplink *uplink_close(struct uplink *u)
+{
+	if (!u)
+		return NULL;
+	if (u->http && u->phase != IDLE)
+		http_cancel(u->http);
+	http_close(u->http);
+	sd_event_source_disable_unref(u->timer);
+	free(u);
+	return NULL;
+}
+
+void uplink_kick(struct uplink *u)
+{
+	if (!u)
+		return;
+	u->kicked = true;
+	if (u->phase == SENDING || u->waiting)
+		return;
+	if (u->phase == POLLING)
+		http_cancel(u->http);
+	schedule(u, 0);
+}
+
+void uplink_retry(struct uplink *u)
+{
+	u->waiting = false;
+	uplink_kick(u);
+}
+
+void uplink_get_status(const struct uplink *u, struct uplink_status *ret)
+{
+	*ret = (struct uplink_status){
+		.up = u->up,
+		.exchanges = u->exchanges,
+		.failures = u->failures,
+		.last_ok_ns = u->last_ok_ns,
+		.why = u->why.text,
+	};
+}
