@@ -12,3 +12,5 @@ $O/tests/unit/test_admit: $O/agent/admit/admit.o $O/common/model/amount.o $O/com
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
+$O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
+$O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
