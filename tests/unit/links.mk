@@ -14,3 +14,6 @@ $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
 $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
+$O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
+$O/tests/unit/test_table: $(patsubst %,$O/cli/%.o,table table_render text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
+$O/tests/unit/test_advice: $O/cli/advice.o $(MODEL)

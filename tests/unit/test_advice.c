@@ -1,0 +1,158 @@
+/* test_advice - advice is given where it matters, is enough, and never nags. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "cli/advice.h"
+#include "common/err.h"
+
+#define GIB (1LL << 30)
+#define S 1000000000LL
+
+static struct resources requested;
+static struct usage used;
+static struct job_end end;
+
+static void start(void)
+{
+	requested = (struct resources){
+		.ncpus = 4, .vmem_bytes = 8 * GIB, .jobfs_bytes = GIB, .walltime_s = 7200
+	};
+	used = (struct usage){ .have = 0 };
+	usage_set(&used, &used.cpu_ns, 4 * 7000 * S);
+	usage_set(&used, &used.vmem_peak_bytes, 7 * GIB);
+	usage_set(&used, &used.jobfs_peak_bytes, 0);
+	end = (struct job_end){ .kind = END_EXITED };
+}
+
+static void is(int64_t running_s, const char *expected)
+{
+	struct advice_facts f = { &requested, &used, &end, running_s * S };
+	char buf[ADVICE_MAX];
+
+	assert_string_equal(advice_format(&f, buf), expected);
+}
+
+static void a_good_request_gets_no_advice(void **state)
+{
+	(void)state;
+	start();
+	is(7000, "");
+}
+
+static void each_large_excess_is_named(void **state)
+{
+	(void)state;
+	start();
+	used.cpu_ns = 7000 * S + 50 * S;
+	is(7000, "next time -l ncpus=1 would do");
+	start();
+	used.vmem_peak_bytes = 2 * GIB;
+	is(7000, "next time -l vmem=2560MiB would do");
+	start();
+	requested.jobfs_bytes = 100 * GIB;
+	used.jobfs_peak_bytes = 10 * GIB;
+	is(7000, "next time -l jobfs=12GiB would do");
+	start();
+	used.cpu_ns = 4 * 1000 * S;
+	is(1000, "next time -l walltime=0:20:00 would do");
+	start();
+	used.cpu_ns = 1000 * S;
+	used.vmem_peak_bytes = GIB / 2;
+	is(1000, "next time -l ncpus=1,vmem=624MiB,walltime=0:20:00 would do");
+}
+
+static void small_things_are_let_be(void **state)
+{
+	(void)state;
+	start();
+	requested.vmem_bytes = GIB; /* half of it idle is not a GiB */
+	used.vmem_peak_bytes = 10 << 20;
+	is(7000, "");
+	start();
+	used.cpu_ns = 1 * S;
+	used.vmem_peak_bytes = 1;
+	is(59, ""); /* under a minute */
+	start();
+	requested.ncpus = 1;
+	used.cpu_ns = 1;
+	is(7000, "");
+}
+
+static void nothing_is_said_of_what_was_not_measured(void **state)
+{
+	(void)state;
+	start();
+	used.have = 0;
+	used.cpu_ns = used.vmem_peak_bytes = 0;
+	is(7000, "");
+}
+
+static void failed_and_running_jobs_get_no_advice(void **state)
+{
+	(void)state;
+	start();
+	used.vmem_peak_bytes = 1;
+	end.exit_status = 1;
+	is(7000, "");
+	end.kind = END_NONE;
+	is(7000, "");
+	end.kind = END_CANCELLED;
+	is(7000, "");
+}
+
+static void a_limit_names_how_much_more(void **state)
+{
+	(void)state;
+	start();
+	end = (struct job_end){
+		.kind = END_LIMIT,
+		.reason = { .limit = LIMIT_VMEM, .requested = 8 * GIB, .reached = 9 * GIB }
+	};
+	is(5, "next time request more vmem: at least -l vmem=11GiB");
+	end.reason =
+		(struct reason){ .limit = LIMIT_WALLTIME, .requested = 7200, .reached = 7201 };
+	is(7201, "next time request more walltime: at least -l walltime=2:30:00");
+	end.reason = (struct reason){ .limit = LIMIT_JOBFS, .requested = GIB, .reached = -1 };
+	is(5, "next time request more jobfs: at least -l jobfs=1280MiB");
+	end.reason = (struct reason){ .limit = LIMIT_PIDS, .requested = 5, .reached = 6 };
+	is(5, "");
+}
+
+static void what_is_advised_is_parseable_and_enough(void **state)
+{
+	struct advice_facts f = { &requested, &used, &end, 7000 * S };
+	char buf[ADVICE_MAX], *list;
+	struct resources r;
+
+	(void)state;
+	for (int64_t peak = 1 << 20; peak < 3 * GIB; peak += peak / 3 + 12345) {
+		start();
+		used.vmem_peak_bytes = peak;
+		requested.jobfs_bytes = 900 * GIB;
+		used.jobfs_peak_bytes = peak * 7;
+		list = strstr(advice_format(&f, buf), "-l ") + 3;
+		*strstr(list, " would do") = '\0';
+		r = (struct resources){ 0 };
+		assert_int_equal(resources_parse(list, &r, NULL), 0);
+		assert_true(r.vmem_bytes >= peak + peak / 5);
+		assert_true(r.jobfs_bytes >= peak * 7 + peak * 7 / 5);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_good_request_gets_no_advice),
+		cmocka_unit_test(each_large_excess_is_named),
+		cmocka_unit_test(small_things_are_let_be),
+		cmocka_unit_test(nothing_is_said_of_what_was_not_measured),
+		cmocka_unit_test(failed_and_running_jobs_get_no_advice),
+		cmocka_unit_test(a_limit_names_how_much_more),
+		cmocka_unit_test(what_is_advised_is_parseable_and_enough),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,219 @@
+/* test_table - four forms of the same rows; hostile text stays text; nothing measured is not 0.
+ */
+#include <errno.h>
+#include <locale.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "cli/table.h"
+#include "cli/text.h"
+#include "common/err.h"
+
+static const struct table_column columns[] = {
+	{ "job", "JOB", CELL_COUNT },
+	{ "vmem_bytes", "VMEM", CELL_BYTES },
+	{ "running_ns", "RUNNING", CELL_DURATION_NS },
+	{ "charge_ms", NULL, CELL_CHARGE_MS },
+	{ "name", "NAME", CELL_TEXT },
+	{ 0 },
+};
+
+static struct table *two_rows(void)
+{
+	struct table *t = NULL;
+
+	assert_int_equal(table_new("jobs", columns, &t, NULL), 0);
+	table_row(t);
+	table_int(t, "job", 7);
+	table_int(t, "vmem_bytes", 1LL << 30);
+	table_int(t, "running_ns", 61999999999LL);
+	table_int(t, "charge_ms", 9007199254740993LL);
+	table_text(t, "name", "a, \"b\"\033[31m\tc");
+	table_tone(t, "name", TONE_BAD);
+	table_row(t);
+	table_int(t, "job", 12);
+	table_text(t, "name", NULL);
+	return t;
+}
+
+static char *print(const struct table *t, struct table_format f)
+{
+	struct err err = { "" };
+	char *text = NULL;
+	size_t size;
+
+	f.to = open_memstream(&text, &size);
+	if (table_print(t, &f, &err) < 0)
+		fail_msg("%s", err.text);
+	fclose(f.to);
+	return text;
+}
+
+static void is(struct table_format f, const char *expected)
+{
+	struct table *t = two_rows();
+	char *text = print(t, f);
+
+	assert_string_equal(text, expected);
+	free(text);
+	table_free(t);
+}
+
+static void people_get_units_and_a_dash(void **state)
+{
+	(void)state;
+	is((struct table_format){ .output = TABLE_TABLE },
+	   "JOB     VMEM RUNNING NAME\n"
+	   "  7 1.00 GiB 0:01:01 a, \"b\"\\033[31m\\011c\n"
+	   " 12        -       - -\n");
+	is((struct table_format){ .output = TABLE_TABLE,
+				  .columns = "name,job",
+				  .no_header = true },
+	   "a, \"b\"\\033[31m\\011c   7\n"
+	   "-                    12\n");
+}
+
+static void programs_get_exact_figures_and_nothing_for_nothing(void **state)
+{
+	(void)state;
+	is((struct table_format){ .output = TABLE_CSV },
+	   "job,vmem_bytes,running_ns,charge_ms,name\n"
+	   "7,1073741824,61999999999,9007199254740993,\"a, \"\"b\"\"\033[31m\tc\"\n"
+	   "12,,,,\n");
+	is((struct table_format){ .output = TABLE_RAW, .columns = "name,job" },
+	   "name\tjob\n"
+	   "a, \"b\"\\033[31m\\011c\t7\n"
+	   "\t12\n");
+	is((struct table_format){ .output = TABLE_JSON },
+	   "{\n  \"schema\": \"reeve/1\",\n  \"jobs\": [\n    {\n      \"job\": 7,\n"
+	   "      \"vmem_bytes\": 1073741824,\n      \"running_ns\": 61999999999,\n"
+	   "      \"charge_ms\": 9007199254740993,\n"
+	   "      \"name\": \"a, \\\"b\\\"\\u001B[31m\\tc\"\n    },\n    {\n"
+	   "      \"job\": 12\n    }\n  ]\n}\n");
+}
+
+static void no_rows_are_an_empty_list(void **state)
+{
+	struct table *t = NULL;
+	char *text;
+
+	(void)state;
+	assert_int_equal(table_new("jobs", columns, &t, NULL), 0);
+	text = print(t, (struct table_format){ .output = TABLE_JSON });
+	assert_string_equal(text, "{\n  \"schema\": \"reeve/1\",\n  \"jobs\": []\n}\n");
+	free(text);
+	text = print(t, (struct table_format){ .output = TABLE_TABLE });
+	assert_string_equal(text, "");
+	free(text);
+	table_free(t);
+}
+
+static void colour_only_where_asked_for(void **state)
+{
+	struct table *t = two_rows();
+	char *text = print(t, (struct table_format){ .output = TABLE_TABLE, .color = true });
+
+	(void)state;
+	assert_non_null(strstr(text, "\033[31ma, \"b\"\\033[31m\\011c\033[0m"));
+	free(text);
+	table_free(t);
+}
+
+static void unknown_columns_are_refused_with_the_known(void **state)
+{
+	static const char *const bad[] = {
+		"jbo", "", "job,", "job,,name", "zzzzzzzzz", "name "
+	};
+	struct table *t = two_rows();
+	struct table_format f = { .output = TABLE_CSV };
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
+		f.columns = bad[i];
+		err.text[0] = '\0';
+		assert_int_equal(table_print(t, &f, &err), -EINVAL);
+		assert_non_null(
+			strstr(err.text, "job, vmem_bytes, running_ns, charge_ms, name"));
+	}
+	table_free(t);
+}
+
+static void charges_round_half_up_to_thousandths_of_an_hour(void **state)
+{
+	char buf[TABLE_CELL_MAX];
+
+	(void)state;
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 0, buf), "0.000");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 1799, buf), "0.000");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 1800, buf), "0.001");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 9000000, buf), "2.500");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, INT64_MAX, buf),
+			    "2562047788015.216");
+}
+
+static void safe(const char *text, enum text_keep keep, const char *expected)
+{
+	char *out = text_safe(text, keep);
+
+	assert_string_equal(out, expected);
+	free(out);
+}
+
+static void no_byte_moves_the_cursor(void **state)
+{
+	char text[2] = "", *out;
+
+	(void)state;
+	for (int c = 1; c < 256; c++) {
+		text[0] = (char)c;
+		out = text_safe(text, TEXT_LINE);
+		if (c >= 0x20 && c < 0x7f)
+			assert_string_equal(out, text);
+		else
+			assert_int_equal(strlen(out), 4); /* \ooo */
+		free(out);
+	}
+	safe("a\nb\tc\r\033[2J", TEXT_LINES, "a\nb\tc\\015\\033[2J");
+}
+
+static void utf8_is_shown_and_tricks_with_it_are_not(void **state)
+{
+	(void)state;
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		fail_msg("no C.UTF-8 locale on this machine");
+	safe("gr\xc3\xbc\xc3\x9f\x65", TEXT_LINE, "gr\xc3\xbc\xc3\x9f\x65");
+	safe("a\xe2\x80\xae"
+	     "b",
+	     TEXT_LINE, "a\\u202eb"); /* right to left */
+	safe("\xc2\x9b"
+	     "31m",
+	     TEXT_LINE, "\\u009b31m");				/* C1: CSI */
+	safe("\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80", TEXT_LINE, /* overlong, half, beyond */
+	     "\\300\\233\\355\\240\\200\\364\\220\\200\\200");
+	safe("\xe2\x82", TEXT_LINE, "\\342\\202"); /* cut short */
+	assert_true(text_is_utf8("gr\xc3\xbc"));
+	assert_false(text_is_utf8("gr\xfc"));
+	setlocale(LC_CTYPE, "C");
+	safe("gr\xc3\xbc", TEXT_LINE, "gr\\u00fc");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(people_get_units_and_a_dash),
+		cmocka_unit_test(programs_get_exact_figures_and_nothing_for_nothing),
+		cmocka_unit_test(no_rows_are_an_empty_list),
+		cmocka_unit_test(colour_only_where_asked_for),
+		cmocka_unit_test(unknown_columns_are_refused_with_the_known),
+		cmocka_unit_test(charges_round_half_up_to_thousandths_of_an_hour),
+		cmocka_unit_test(no_byte_moves_the_cursor),
+		cmocka_unit_test(utf8_is_shown_and_tricks_with_it_are_not),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
