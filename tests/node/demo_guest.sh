@@ -24,7 +24,7 @@ take_down() {
 	systemctl stop reeve-demo-agent reeve-demo-controller 2>/dev/null
 	systemctl stop 'reeve-job-*' 2>/dev/null
 	mountpoint -q $D/jobfs && umount $D/jobfs
-	rm -rf $D
+	rm -rf $D /sys/fs/bpf/reeve-demo
 }
 
 # Node-local disk with project quotas: a disk of the machine that has them, else a loop device.
@@ -62,6 +62,8 @@ configure() {
 		RunDirectory = $D/agent
 		StateDirectory = $D/agent-state
 		JobfsDirectory = $D/jobfs
+		PinDirectory = /sys/fs/bpf/reeve-demo
+		Slice = reeve-demo.slice
 		LaunchProgram = $ROOT/usr/libexec/reeve/reeve-launch
 		ReportInterval = 2s
 		SampleInterval = 1s
