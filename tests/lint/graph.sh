@@ -24,10 +24,15 @@ up=$(find common agent controller cli -name '*.[ch]' -print0 | xargs -0 awk '
 	}')
 [ -z "$up" ] || say "$up"
 
-# 2. link-level cycles: who needs a symbol that whom defines, through tsort(1)
+# 2. link-level cycles: who needs a symbol that whom defines, through tsort(1). A module split
+#    over files (X.c, X_part.c behind one X.h) counts as one.
 for half in agent controller cli; do
 	loops=$(find "$obj/common" "$obj/$half" -name '*.o' ! -path '*/launch/*' -print0 2>/dev/null | xargs -0 nm -gA | awk '
-		{ split($1, a, ":"); o = a[1]; s = $NF; k = $(NF-1) }
+		function module(o,   m) {
+			for (m = o; sub(/_[a-z0-9]*\.o$/, ".o", m);) if (m in whole) return module(m)
+			return o }
+		BEGIN { while (("find '"$obj"' -name \"*.o\"" | getline f) > 0) whole[f] = 1 }
+		{ split($1, a, ":"); o = module(a[1]); s = $NF; k = $(NF-1) }
 		s == "main" { next }
 		k == "U" { need[o "|" s]; next }
 		k != "U" { def[s] = o }
