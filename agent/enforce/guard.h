@@ -90,8 +90,8 @@ void guard_rearm(struct guard *g, uint64_t cgroup_id);
 int guard_fd(const struct guard *g);
 int guard_dispatch(struct guard *g, struct err *err);
 
-uint32_t guard_holds(const struct guard *g);	 /* enum guard_protection bits that stand */
-const char *guard_status(const struct guard *g); /* what does not stand and why, a line each */
+uint32_t guard_holds(const struct guard *g); /* enum guard_protection bits that stand */
+const char *guard_status(struct guard *g);   /* what does not stand and why, a line each */
 bool guard_adopted(const struct guard *g);
 
 static inline void guard_closep(struct guard **g)
