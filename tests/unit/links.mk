@@ -17,3 +17,9 @@ $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
 $O/tests/unit/test_table: $(patsubst %,$O/cli/%.o,table table_render text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
 $O/tests/unit/test_advice: $O/cli/advice.o $(MODEL)
+$O/tests/unit/test_state: LDLIBS += -lsqlite3 -ljansson
+$O/tests/unit/test_state: $(MODEL) $(WIRE) $O/common/db/db.o $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
+$O/tests/unit/test_spool: LDLIBS += -lsqlite3 -ljansson
+$O/tests/unit/test_spool: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync)
+$O/tests/unit/test_uplink: LDLIBS += -lsqlite3 -ljansson -lsystemd
+$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync uplink)

@@ -1,0 +1,398 @@
+/* When the uplink speaks, polls, backs off and is cut short. This file stands in for
+ * common/http: it answers, fails or stays silent as each test says. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include <systemd/sd-event.h>
+#include <cmocka.h>
+#include "agent/report/store.h"
+#include "agent/report/uplink.h"
+#include "common/err.h"
+
+/* --- the double of common/http --- */
+struct http {
+	http_done_fn done;
+	void *ctx;
+	bool busy;
+};
+
+static struct http line;
+static int n_started, n_cancelled, last_reports, last_output, start_result;
+static long last_wait;
+
+int http_open(const struct http_config *c, struct http **ret, struct err *err)
+{
+	(void)c;
+	(void)err;
+	line = (struct http){ 0 };
+	*ret = &line;
+	return 0;
+}
+
+struct http *http_close(struct http *h)
+{
+	(void)h;
+	return NULL;
+}
+
+int http_attach(struct http *h, struct sd_event *event, struct err *err)
+{
+	(void)h;
+	(void)event;
+	(void)err;
+	return 0;
+}
+
+int http_start(struct http *h, struct http_call call, http_done_fn done, void *ctx,
+	       struct err *err)
+{
+	char path[64];
+
+	assert_false(h->busy);
+	if (start_result < 0)
+		return err_set(err, start_result, "no munge");
+	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", call.wait_s);
+	assert_string_equal(call.path, path);
+	*h = (struct http){ done, ctx, true };
+	n_started++;
+	last_wait = call.wait_s;
+	last_reports = (int)json_array_size(json_object_get(call.body, "reports"));
+	last_output = (int)json_array_size(json_object_get(call.body, "output"));
+	return 0;
+}
+
+void http_cancel(struct http *h)
+{
+	if (h->busy)
+		n_cancelled++;
+	h->busy = false;
+}
+
+static void answer(int result, const char *json)
+{
+	struct err err = { "" };
+
+	assert_true(line.busy);
+	line.busy = false;
+	if (result)
+		err_set(&err, 0, "result %d", result);
+	line.done(line.ctx, result, json ? json_loads(json, 0, NULL) : NULL, &err);
+}
+
+/* --- the agent's side --- */
+static char dir[] = "/tmp/reeve-test-uplink-XXXXXX";
+static struct db *db;
+static struct spool *spool;
+static sd_event *event;
+static struct uplink *uplink;
+static int n_up, n_down, n_wants, n_chunks;
+static bool kick_on_want;
+
+static void describe(void *ctx, struct sync_node *ret)
+{
+	(void)ctx;
+	*ret = (struct sync_node){
+		.node = "n1", .boot = "b", .version = "0", .topology = "t", .tier = 1
+	};
+}
+
+static int next_output(void *ctx, int index, struct sync_chunk *ret)
+{
+	static const char data[300 << 10];
+
+	(void)ctx;
+	if (index >= n_chunks)
+		return 0;
+	*ret = (struct sync_chunk){
+		.job = 1, .attempt = 1, .data = data, .size = sizeof(data)
+	};
+	return 1;
+}
+
+static void on_link(void *ctx, bool up, const char *why)
+{
+	(void)ctx;
+	assert_int_equal(up, why[0] == '\0');
+	n_up += up;
+	n_down += !up;
+}
+
+static void on_want(void *ctx, const struct sync_order *order)
+{
+	(void)ctx;
+	(void)order;
+	n_wants++;
+	if (kick_on_want)
+		uplink_kick(uplink);
+}
+
+static const struct sync_handlers handlers = { .on_want = on_want };
+
+static int set_up(void **unused)
+{
+	char path[64];
+	struct uplink_config c = { .handlers = &handlers,
+				   .describe = describe,
+				   .next_output = next_output,
+				   .on_link = on_link,
+				   .wait_s = 25 };
+
+	(void)unused;
+	snprintf(path, sizeof(path), "%s/agent.db", dir);
+	remove(path);
+	n_started = n_cancelled = n_up = n_down = n_wants = n_chunks = start_result = 0;
+	kick_on_want = false;
+	if (store_open(path, &db, NULL) != 0 || spool_open(db, 1 << 20, &spool, NULL) < 0 ||
+	    sd_event_new(&event) < 0)
+		return -1;
+	c.event = event;
+	c.spool = spool;
+	return uplink_open(&c, &uplink, NULL);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	uplink = uplink_close(uplink);
+	event = sd_event_unref(event);
+	spool = spool_close(spool);
+	db = db_close(db);
+	return 0;
+}
+
+static int make_dir(void **unused)
+{
+	(void)unused;
+	return mkdtemp(dir) ? 0 : -1;
+}
+
+static int drop_dir(void **unused)
+{
+	char command[128];
+
+	(void)unused;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+/* Runs the loop until nothing happens for `ms`; returns how long the first event took. */
+static int64_t spin(int ms)
+{
+	struct timespec a, b;
+
+	clock_gettime(CLOCK_MONOTONIC, &a);
+	if (sd_event_run(event, (uint64_t)ms * 1000) <= 0)
+		return -1;
+	clock_gettime(CLOCK_MONOTONIC, &b);
+	return (b.tv_sec - a.tv_sec) * 1000 + (b.tv_nsec - a.tv_nsec) / 1000000;
+}
+
+static void report(int64_t job)
+{
+	struct report r = { .job = job, .attempt = 1, .at_ns = 1, .state = JOB_RUNNING };
+
+	assert_int_equal(spool_put(spool, &r, NULL), 0);
+}
+
+/* Brings it into an idle long poll. */
+static void into_poll(void)
+{
+	assert_true(spin(500) >= 0);
+	answer(0, "{}");
+	assert_true(spin(500) >= 0);
+	assert_int_equal(n_started, 2);
+	assert_int_equal(last_wait, 25);
+}
+
+static void first_word_comes_back_at_once_then_it_polls(void **unused)
+{
+	(void)unused;
+	assert_true(spin(500) >= 0);
+	assert_int_equal(n_started, 1);
+	assert_int_equal(last_wait, 0);
+	assert_int_equal(n_up, 0);
+	answer(0, "{}");
+	assert_int_equal(n_up, 1);
+	assert_in_range(spin(500), 0, 350);
+	assert_int_equal(last_wait, 25);
+}
+
+static void a_kick_cuts_the_poll_short_and_many_make_one(void **unused)
+{
+	(void)unused;
+	into_poll();
+	report(1);
+	for (int i = 0; i < 10; i++)
+		uplink_kick(uplink);
+	assert_int_equal(n_cancelled, 1);
+	assert_in_range(spin(500), 0, 350);
+	assert_int_equal(spin(50), -1);
+	assert_int_equal(n_started, 3);
+	assert_int_equal(last_reports, 1);
+	assert_int_equal(last_wait, 0);
+}
+
+static void a_kick_while_reports_are_under_way_waits_for_them(void **unused)
+{
+	(void)unused;
+	into_poll();
+	report(1);
+	uplink_kick(uplink);
+	spin(500);
+	uplink_kick(uplink);
+	uplink_kick(uplink);
+	assert_int_equal(spin(50), -1);
+	assert_int_equal(n_cancelled, 1);
+	answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":1}]}");
+	assert_in_range(spin(500), 0, 350);
+	assert_int_equal(n_started, 4);
+	assert_int_equal(last_reports, 0);
+	assert_int_equal(last_wait, 25);
+}
+
+static void more_reports_than_fit_one_document_follow_at_once(void **unused)
+{
+	char acks[64 * 1024] = "{\"acks\":[";
+
+	(void)unused;
+	into_poll();
+	assert_int_equal(spool_begin(spool, NULL), 0);
+	for (int i = 1; i <= 700; i++)
+		report(i);
+	assert_int_equal(spool_commit(spool, NULL), 0);
+	uplink_kick(uplink);
+	spin(500);
+	assert_int_equal(last_reports, 500);
+	for (int i = 1; i <= 500; i++)
+		sprintf(acks + strlen(acks), "%s{\"job\":%d,\"attempt\":1,\"seq\":9}",
+			i > 1 ? "," : "", i);
+	strcat(acks, "]}");
+	answer(0, acks);
+	assert_in_range(spin(500), 0, 350);
+	assert_int_equal(last_reports, 200);
+}
+
+static void reports_that_are_not_acknowledged_are_not_sent_in_a_hurry(void **unused)
+{
+	(void)unused;
+	into_poll();
+	report(1);
+	uplink_kick(uplink);
+	spin(500);
+	answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(spin(1500), 900, 1300);
+	assert_int_equal(last_reports, 1);
+}
+
+static void an_order_repeated_in_every_answer_makes_no_storm(void **unused)
+{
+	(void)unused;
+	into_poll();
+	answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"cancel\"}]}");
+	assert_int_equal(n_wants, 1);
+	assert_in_range(spin(1500), 700, 1300);
+	kick_on_want = true;
+	answer(0, "{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}");
+	assert_in_range(spin(1500), 0, 350);
+}
+
+static void without_the_controller_it_backs_off_and_a_retry_is_at_once(void **unused)
+{
+	static const int result[] = { -ECONNREFUSED, 503, -EACCES };
+	struct uplink_status st;
+
+	(void)unused;
+	for (int i = 0; i < 2; i++) {
+		assert_in_range(spin(3000), i ? 400 : 0, i ? 1200 : 350);
+		answer(result[i], NULL);
+	}
+	assert_in_range(spin(3000), 900, 2100);
+	answer(result[2], NULL);
+	uplink_kick(uplink); /* does not shorten the pause */
+	assert_int_equal(spin(1500), -1);
+	assert_int_equal(n_down, 1);
+	uplink_get_status(uplink, &st);
+	assert_int_equal(st.failures, 3);
+	assert_non_null(strstr(st.why, "result -13"));
+	uplink_retry(uplink);
+	assert_in_range(spin(500), 0, 350);
+	answer(0, "{}");
+	assert_int_equal(n_up, 1);
+	uplink_get_status(uplink, &st);
+	assert_true(st.up);
+	assert_int_equal(st.failures, 0);
+	assert_string_equal(st.why, "");
+}
+
+static void an_answer_that_makes_no_sense_is_a_failure_and_loses_nothing(void **unused)
+{
+	struct spool_status st;
+
+	(void)unused;
+	into_poll();
+	report(1);
+	uplink_kick(uplink);
+	spin(500);
+	answer(0, "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":9}],\"jobs\":7}");
+	assert_int_equal(n_down, 1);
+	assert_int_equal(spool_get_status(spool, &st, NULL), 0);
+	assert_int_equal(st.reports, 1);
+	assert_in_range(spin(1500), 400, 1100);
+	assert_int_equal(last_reports, 1);
+}
+
+static void an_exchange_that_cannot_start_is_tried_again(void **unused)
+{
+	(void)unused;
+	start_result = -ENOENT;
+	assert_true(spin(500) >= 0);
+	assert_int_equal(n_down, 1);
+	start_result = 0;
+	assert_in_range(spin(1500), 400, 1100);
+	assert_int_equal(n_started, 1);
+}
+
+static void output_is_sent_up_to_a_bound(void **unused)
+{
+	(void)unused;
+	into_poll();
+	n_chunks = 100;
+	uplink_kick(uplink);
+	spin(500);
+	assert_int_equal(last_output, 4);
+	assert_int_equal(last_wait, 0);
+}
+
+static void answers_must_be_signed(void **unused)
+{
+	struct uplink_config c = { .event = event, .http = { .answer_uid = -1 } };
+	struct uplink *u;
+
+	(void)unused;
+	assert_int_equal(uplink_open(&c, &u, NULL), -EINVAL);
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(first_word_comes_back_at_once_then_it_polls),
+		TEST(a_kick_cuts_the_poll_short_and_many_make_one),
+		TEST(a_kick_while_reports_are_under_way_waits_for_them),
+		TEST(more_reports_than_fit_one_document_follow_at_once),
+		TEST(reports_that_are_not_acknowledged_are_not_sent_in_a_hurry),
+		TEST(an_order_repeated_in_every_answer_makes_no_storm),
+		TEST(without_the_controller_it_backs_off_and_a_retry_is_at_once),
+		TEST(an_answer_that_makes_no_sense_is_a_failure_and_loses_nothing),
+		TEST(an_exchange_that_cannot_start_is_tried_again),
+		TEST(output_is_sent_up_to_a_bound),
+		TEST(answers_must_be_signed),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, drop_dir);
+}
