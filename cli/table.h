@@ -15,6 +15,7 @@ struct table;
 
 enum cell_kind {
 	CELL_TEXT,
+	CELL_FIGURE, /* text that is a figure: set to the right */
 	CELL_COUNT,
 	CELL_BYTES,
 	CELL_SECONDS,

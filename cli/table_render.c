@@ -46,7 +46,7 @@ static char *human_text(const struct table_column *col, const struct table_cell 
 
 	if (!cell->have)
 		return strdup("-");
-	if (col->kind == CELL_TEXT)
+	if (col->kind == CELL_TEXT || col->kind == CELL_FIGURE)
 		return text_safe(cell->text, TEXT_LINE);
 	return strdup(table_format_cell(col->kind, cell->n, buf));
 }

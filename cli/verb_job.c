@@ -10,8 +10,8 @@
 #include "common/wire/wire.h"
 
 static const struct table_column columns[] = {
-	{ "resource", "RESOURCE", CELL_TEXT }, { "requested", "REQUESTED", CELL_TEXT },
-	{ "used", "USED", CELL_TEXT },	       { "percent", "%", CELL_COUNT },
+	{ "resource", "RESOURCE", CELL_TEXT }, { "requested", "REQUESTED", CELL_FIGURE },
+	{ "used", "USED", CELL_FIGURE },       { "percent", "%", CELL_COUNT },
 	{ "meaning", "MEANING", CELL_TEXT },   { 0 },
 };
 
