@@ -11,7 +11,9 @@
 
 const char *cli_text(const json_t *j, const char *key)
 {
-	return json_string_value(json_object_get(j, key));
+	const char *text = json_string_value(json_object_get(j, key));
+
+	return text && *text ? text : NULL;
 }
 
 int64_t cli_int(const json_t *j, const char *key, int64_t def)

@@ -20,6 +20,7 @@ enum cell_kind {
 	CELL_BYTES,
 	CELL_SECONDS,
 	CELL_DURATION_NS,
+	CELL_DURATION_MS,
 	CELL_TIME_NS,	/* since the epoch */
 	CELL_CHARGE_MS, /* milli-equivalent-seconds; people see equivalent hours */
 };

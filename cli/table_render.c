@@ -27,6 +27,8 @@ const char *table_format_cell(enum cell_kind kind, int64_t value,
 		return amount_format_seconds(value, buf);
 	case CELL_DURATION_NS:
 		return amount_format_seconds(value / 1000000000, buf);
+	case CELL_DURATION_MS:
+		return amount_format_seconds(value / 1000, buf);
 	case CELL_TIME_NS:
 		return amount_format_utc(value, buf);
 	case CELL_CHARGE_MS: /* rounded to a thousandth of an equivalent hour */

@@ -47,34 +47,71 @@ static void tell_amounts(const char *title, const struct resources *res,
 	}
 }
 
-static void tell_pair(FILE *to, const char *title, const char *text, const char *unit)
+static void tell_pair(FILE *to, const char *title, const char *text)
 {
 	fprintf(to, "%-22s", title);
 	cli_put(to, text ? text : "-");
-	fputs(text && unit && *unit ? " " : "", to);
-	cli_put(to, text && unit ? unit : "");
 	fputc('\n', to);
+}
+
+/* "2.500 core-equivalent hours (9000 s)": for people, and exactly. */
+static void tell_charge(FILE *to, const char *title, const json_t *answer, const char *key)
+{
+	const char *exact = cli_text(answer, key), *unit = cli_text(answer, "unit");
+	char ms_key[32], hours[TABLE_CELL_MAX], text[256];
+
+	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
+	snprintf(text, sizeof(text), "%s %.48s hours (%.64s s)",
+		 table_format_cell(CELL_CHARGE_MS, cli_int(answer, ms_key, 0), hours),
+		 unit ? unit : "equivalent", exact ? exact : "-");
+	tell_pair(to, title, exact ? text : NULL);
+}
+
+/* Every side of the bundle: what is asked of it, what one equivalent has, and which is largest.
+ */
+static void tell_sides(FILE *to, const json_t *sides)
+{
+	const char *name, *per, *ratio;
+	json_t *side;
+	size_t i;
+
+	json_array_foreach(sides, i, side)
+	{
+		name = cli_text(side, "side");
+		per = cli_text(side, "per_equivalent");
+		ratio = cli_text(side, "ratio");
+		fputs("  ", to);
+		cli_put(to, name ? name : "?");
+		fprintf(to, ": %" PRId64 " / ", cli_int(side, "requested", 0));
+		cli_put(to, per ? per : "?");
+		fputs(" = ", to);
+		cli_put(to, ratio ? ratio : "?");
+		fputs(json_is_true(json_object_get(side, "decides")) ? " (decides)\n" : "\n",
+		      to);
+	}
 }
 
 static int show(const struct cli *c, const struct request *r, const json_t *answer,
 		struct err *err)
 {
 	const json_t *filled = json_object_get(answer, "resources");
-	const char *unit = cli_text(answer, "unit");
-	char hours[REQUEST_NAME_MAX], total[64], text[AMOUNT_TEXT_MAX];
+	const char *rate = cli_text(answer, "rate"), *unit = cli_text(answer, "unit");
+	char total[64], text[AMOUNT_TEXT_MAX], rate_text[192];
 	struct resources all = r->res;
 	FILE *to = c->format.to;
 
 	if (filled && wire_decode_resources(filled, "resources", &all, err) < 0)
 		return -EPROTO;
-	snprintf(hours, sizeof(hours), "%.48s hours", unit ? unit : "equivalent");
 	snprintf(total, sizeof(total), "for walltime %s",
 		 amount_format_seconds(all.walltime_s, text));
-	tell_pair(to, "rate", cli_text(answer, "rate"), unit);
-	tell_pair(to, "decided by", cli_text(answer, "decided_by"), NULL);
-	tell_pair(to, "pool", cli_text(answer, "pool"), NULL);
-	tell_pair(to, "an hour of running", cli_text(answer, "charge_hour"), hours);
-	tell_pair(to, total, cli_text(answer, "charge"), hours);
+	snprintf(rate_text, sizeof(rate_text), "%.96s %.48s", rate ? rate : "-",
+		 unit ? unit : "");
+	tell_pair(to, "rate", rate_text);
+	tell_pair(to, "pool", cli_text(answer, "pool"));
+	tell_charge(to, "an hour of running", answer, "charge_per_hour");
+	tell_charge(to, total, answer, "charge");
+	tell_pair(to, "decided by", cli_text(answer, "decided_by"));
+	tell_sides(to, json_object_get(answer, "sides"));
 	tell_amounts("read as", &r->res, NULL, to);
 	tell_amounts("filled in by the site", &all, &r->res, to);
 	return 0;

@@ -8,6 +8,7 @@
 #include "common/wire/wire.h"
 
 #define LIMIT_DEFAULT "100"
+#define LIMIT_MAX 1000 /* what the controller gives at once */
 
 static const struct verb_option options[] = {
 	{ "all", 'a', NULL, "jobs that have ended, too", NULL },
@@ -148,8 +149,10 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 	if (state && job_state_parse(state, &known) < 0)
 		return err_set(err, -EINVAL, "--state %.32s: it is one of %s", state,
 			       "queued, starting, running, suspended, ending, ended");
-	if (limit && amount_parse_count(limit, &n, err) < 0)
-		return err_prefix(err, -EINVAL, "--limit");
+	if (limit && (amount_parse_count(limit, &n, NULL) < 0 || n < 1 || n > LIMIT_MAX))
+		return err_set(err, -EINVAL,
+			       "--limit %.32s: it is 1 to %d; --before shows the next page",
+			       limit, LIMIT_MAX);
 	*path = strdup("/v1/jobs");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");

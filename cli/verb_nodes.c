@@ -6,15 +6,25 @@
 #include "common/wire/wire.h"
 
 static const struct table_column columns[] = {
-	{ "node", "NODE", CELL_TEXT },		{ "state", "STATE", CELL_TEXT },
-	{ "cluster", NULL, CELL_TEXT },		{ "jobs", "JOBS", CELL_COUNT },
-	{ "ncpus", "CORES", CELL_COUNT },	{ "ncpus_free", "FREE", CELL_COUNT },
-	{ "mem_bytes", "MEMORY", CELL_BYTES },	{ "mem_free_bytes", "FREE", CELL_BYTES },
-	{ "jobfs_bytes", "JOBFS", CELL_BYTES }, { "jobfs_free_bytes", "FREE", CELL_BYTES },
-	{ "ngpus", NULL, CELL_COUNT },		{ "ngpus_free", NULL, CELL_COUNT },
-	{ "tier", "TIER", CELL_COUNT },		{ "version", NULL, CELL_TEXT },
-	{ "seen_ns", NULL, CELL_TIME_NS },	{ "topology", "TOPOLOGY", CELL_TEXT },
-	{ "notes", NULL, CELL_TEXT },		{ 0 },
+	{ "node", "NODE", CELL_TEXT },
+	{ "state", "STATE", CELL_TEXT },
+	{ "cluster", NULL, CELL_TEXT },
+	{ "jobs", "JOBS", CELL_COUNT },
+	{ "ncpus", "CORES", CELL_COUNT },
+	{ "ncpus_free", "FREE", CELL_COUNT },
+	{ "mem_bytes", "MEMORY", CELL_BYTES },
+	{ "mem_free_bytes", "FREE", CELL_BYTES },
+	{ "jobfs_bytes", "JOBFS", CELL_BYTES },
+	{ "jobfs_free_bytes", "FREE", CELL_BYTES },
+	{ "ngpus", NULL, CELL_COUNT },
+	{ "ngpus_free", NULL, CELL_COUNT },
+	{ "tier", "TIER", CELL_COUNT },
+	{ "version", NULL, CELL_TEXT },
+	{ "address", NULL, CELL_TEXT },
+	{ "last_ns", NULL, CELL_TIME_NS },
+	{ "topology", "TOPOLOGY", CELL_TEXT },
+	{ "notes", NULL, CELL_TEXT },
+	{ 0 },
 };
 
 static void put_int(struct table *t, const char *column, const json_t *j, const char *key)
@@ -65,6 +75,7 @@ static int put_node(struct table *t, const json_t *j, struct err *err)
 	table_text(t, "state", state);
 	table_text(t, "cluster", cli_text(j, "cluster"));
 	table_text(t, "version", cli_text(j, "version"));
+	table_text(t, "address", cli_text(j, "address"));
 	table_text(t, "topology", cli_text(j, "topology"));
 	table_tone(t, "state",
 		   !state		  ? TONE_PLAIN
@@ -72,7 +83,7 @@ static int put_node(struct table *t, const json_t *j, struct err *err)
 					  : TONE_BAD);
 	put_int(t, "jobs", j, "jobs");
 	put_int(t, "tier", j, "tier");
-	put_int(t, "seen_ns", j, "seen_ns");
+	put_int(t, "last_ns", j, "last_ns");
 	for (size_t i = 0; i < ARRAY_LEN(amounts); i++) {
 		put_int(t, amounts[i].total, capacity, amounts[i].key);
 		put_int(t, amounts[i].free, free_now, amounts[i].key);

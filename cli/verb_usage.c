@@ -23,14 +23,13 @@ static const struct table_column columns[] = {
 	{ "pool", "POOL", CELL_TEXT },
 	{ "jobs_started", "STARTED", CELL_COUNT },
 	{ "jobs_ended", "ENDED", CELL_COUNT },
-	{ "running_ns", "RUNNING", CELL_DURATION_NS },
-	{ "suspended_ns", NULL, CELL_DURATION_NS },
-	{ "cpu_ns", "CPU", CELL_DURATION_NS },
+	{ "running_ms", "RUNNING", CELL_DURATION_MS },
+	{ "suspended_ms", NULL, CELL_DURATION_MS },
+	{ "cpu_ms", "CPU", CELL_DURATION_MS },
 	{ "core_ms", "CORE-H", CELL_CHARGE_MS },
 	{ "gpu_ms", NULL, CELL_CHARGE_MS },
 	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
 	{ "charge_used_ms", "AS USED", CELL_CHARGE_MS },
-	{ "unit", "UNIT", CELL_TEXT },
 	{ 0 },
 };
 

@@ -322,15 +322,40 @@ n1   up       2     8    3 8.00 GiB 4.00 GiB 93.1 GiB 46.6 GiB    1 1 socket, 8 
 n1: no GPU library\007' "$("$reeve" nodes)"
 answer GET_v1_usage 200 <<'JSON'
 {"schema":"reeve/1","rows":[{"account":"physics","pool":"cpu","jobs_started":3,"jobs_ended":2,
- "running_ns":7200000000000,"cpu_ns":3600000000000,"core_ms":14400000,"charge_requested_ms":18000000,
- "charge_used_ms":9000000,"unit":"core-equivalent"}]}
+ "running_ms":7200000,"cpu_ms":3600000,"core_ms":14400000,"charge_requested_ms":18000000,
+ "charge_used_ms":9000000}]}
 JSON
 is "usage: hours for people" \
-'ACCOUNT POOL STARTED ENDED RUNNING     CPU CORE-H CHARGED AS USED UNIT
-physics cpu        3     2 2:00:00 1:00:00  4.000   5.000   2.500 core-equivalent' "$("$reeve" usage)"
+'ACCOUNT POOL STARTED ENDED RUNNING     CPU CORE-H CHARGED AS USED
+physics cpu        3     2 2:00:00 1:00:00  4.000   5.000   2.500' "$("$reeve" usage)"
 "$reeve" usage --by user --start 2026-11-01 --end 2026-12-01 >/dev/null
 has "usage passes the period on" "GET /v1/usage?by=user&start=2026-11-01&end=2026-12-01 " "$(sent)"
 exits "no such day" 2 "$reeve" usage --start 2026-02-30
+answer POST_v1_cost 200 <<'JSON'
+{"schema":"reeve/1","rate":"2.5","rate_num":5,"rate_den":2,"unit":"core-equivalent","pool":"cpu",
+ "charge":"18000","charge_ms":18000000,"charge_per_hour":"9000","charge_per_hour_ms":9000000,
+ "decided_by":"memory","walltime_s":7200,"cluster":"main","sides":[
+ {"side":"cores","requested":2,"per_equivalent":"1","ratio":"2","decides":false},
+ {"side":"memory","requested":10000000000,"per_equivalent":"4000000000","ratio":"2.5","decides":true}],
+ "resources":{"ncpus":2,"vmem_bytes":10000000000,"jobfs_bytes":100000000,"walltime_s":7200}}
+JSON
+is "cost: the charge, the rule, and how the units were read" \
+'rate                  2.5 core-equivalent
+pool                  cpu
+an hour of running    2.500 core-equivalent hours (9000 s)
+for walltime 2:00:00  5.000 core-equivalent hours (18000 s)
+decided by            memory
+  cores: 2 / 1 = 2
+  memory: 10000000000 / 4000000000 = 2.5 (decides)
+read as
+  ncpus=2
+  vmem=10GB = 10000000000 bytes
+  walltime=2:00:00 = 7200 s
+filled in by the site
+  jobfs=100MB = 100000000 bytes' \
+	"$("$reeve" cost -l ncpus=2,vmem=10GB -l walltime=2h)"
+is "cost --json" 18000000 "$("$reeve" cost --json -l ncpus=2 | python3 -c 'import json,sys; print(json.load(sys.stdin)["charge_ms"])')"
+exits "a limit beyond what there is at once" 2 "$reeve" jobs --limit 1001
 
 # ---- help ----
 for verb in $("$reeve" help --words); do
