@@ -45,14 +45,18 @@ static const char *cgroup_root(void)
 							   : "/sys/fs/cgroup";
 }
 
+/* The cgroup of the job: systemd runs this below it, in ".control". */
 static int own_cgroup(char *buf, size_t size)
 {
-	char text[8192], *line, *rest = text;
+	char text[8192], *line, *rest = text, *control;
 
 	read_small("/proc/self/cgroup", text, sizeof(text));
 	while ((line = strsep(&rest, "\n")))
 		if (!strncmp(line, "0::/", 4)) {
 			snprintf(buf, size, "%s%s", cgroup_root(), line + 3);
+			control = strstr(buf, "/.control");
+			if (control)
+				*control = '\0';
 			return 0;
 		}
 	return -ENOENT;

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -175,13 +176,14 @@ static int wait_empty(int events_fd, int64_t timeout_ms)
 	}
 }
 
-static void signal_cgroup(const char *cgroup, int sig)
+/* The agent keeps the user's processes one level down. */
+static void signal_cgroup(const char *cgroup, const char *below, int sig)
 {
 	char path[PATH_MAX];
 	_cleanup_fclose_ FILE *f = NULL;
 	int pid;
 
-	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	snprintf(path, sizeof(path), "%s%s/cgroup.procs", cgroup, below);
 	f = fopen(path, "re");
 	while (f && fscanf(f, "%d", &pid) == 1)
 		kill(pid, sig);
@@ -196,12 +198,14 @@ static void end_rest(const struct supervise_spec *s)
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	if (is_populated(fd))
-		signal_cgroup(s->cgroup, SIGTERM);
+	signal_cgroup(s->cgroup, "", SIGTERM);
+	signal_cgroup(s->cgroup, "/work", SIGTERM);
 	if (wait_empty(fd, s->grace_s * 1000))
 		return;
-	if (write_file(s->cgroup, "cgroup.kill", "1") < 0)
-		signal_cgroup(s->cgroup, SIGKILL);
+	if (write_file(s->cgroup, "cgroup.kill", "1") < 0) {
+		signal_cgroup(s->cgroup, "", SIGKILL);
+		signal_cgroup(s->cgroup, "/work", SIGKILL);
+	}
 	wait_empty(fd, INT64_MAX);
 }
 
@@ -263,10 +267,14 @@ int supervise_main(const char *spec_path)
 	struct supervise_spec s;
 	sigset_t all;
 	struct err err;
-	int r;
+	int r, lock;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
+	/* An agent that comes back may start the same job again: one supervisor is enough. */
+	lock = open(spec_path, O_RDONLY | O_CLOEXEC);
+	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
+		return 1;
 	r = supervise_spec_load(spec_path, &s, &err);
 	if (!r)
 		r = supervise(&s, &err);

@@ -1,0 +1,329 @@
+/* agent.c - reeve-agent: opens the doors, starts the loop, takes up what was left. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-daemon.h>
+#include "agent/bus.h"
+#include "agent/job.h"
+#include "agent/job_end.h"
+#include "agent/job_flow.h"
+#include "agent/job_gate.h"
+#include "agent/job_order.h"
+#include "agent/job_output.h"
+#include "agent/job_start.h"
+#include "common/auth/auth.h"
+#include "common/log.h"
+#include "common/verb.h"
+
+#ifndef REEVE_VERSION
+#define REEVE_VERSION "0.1"
+#endif
+#define DEFAULT_CONFIG "/etc/reeve/agent.conf"
+#define SYNC_JOBS_MAX 4096
+
+struct daemon {
+	struct node node;
+	struct gatekeeper *gate;
+	sd_event_source *tick, *final, *vmem, *events, *guard;
+	struct sync_job jobs[SYNC_JOBS_MAX];
+};
+
+static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	struct daemon *d = userdata;
+	uint64_t step = (uint64_t)d->node.conf->sample_interval_s * 1000000;
+	int r;
+
+	(void)usec;
+	job_flow_tick(&d->node);
+	r = sd_event_source_set_time_relative(s, step);
+	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+}
+
+static int on_vmem(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct err err;
+
+	(void)s, (void)fd, (void)revents;
+	if (vmem_dispatch(((struct node *)userdata)->vmem, &err) < 0)
+		log_line(LOG_ERR, "vmem: %s", err.text);
+	return 0;
+}
+
+static int on_events(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct err err;
+
+	(void)s, (void)fd, (void)revents;
+	if (events_dispatch(((struct node *)userdata)->events, &err) < 0)
+		log_line(LOG_ERR, "events: %s", err.text);
+	return 0;
+}
+
+static int on_guard(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct err err;
+
+	(void)s, (void)fd, (void)revents;
+	if (guard_dispatch(((struct node *)userdata)->guard, &err) < 0)
+		log_line(LOG_ERR, "guard: %s", err.text);
+	return 0;
+}
+
+static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *userdata)
+{
+	struct node *n = userdata;
+
+	(void)s, (void)si;
+	if (n->uplink)
+		uplink_retry(n->uplink);
+	return 0;
+}
+
+/* A limit reached comes before everything else that waits. */
+static int watch_fd(struct daemon *d, int fd, sd_event_io_handler_t handler,
+		    sd_event_source **ret)
+{
+	int r = 0;
+
+	if (fd >= 0)
+		r = sd_event_add_io(d->node.event, ret, fd, EPOLLIN, handler, &d->node);
+	if (r >= 0 && *ret)
+		r = sd_event_source_set_priority(*ret, SD_EVENT_PRIORITY_IMPORTANT);
+	return r;
+}
+
+static int watch_all(struct daemon *d, struct err *err)
+{
+	sd_event *e = d->node.event;
+	int r = watch_fd(d, vmem_fd(d->node.vmem), on_vmem, &d->vmem);
+
+	if (r >= 0)
+		r = watch_fd(d, events_fd(d->node.events), on_events, &d->events);
+	if (r >= 0)
+		r = watch_fd(d, guard_fd(d->node.guard), on_guard, &d->guard);
+	if (r >= 0)
+		r = sd_event_add_time_relative(e, &d->tick, CLOCK_BOOTTIME, 0, 10000, on_tick,
+					       d);
+	if (r >= 0)
+		r = sd_event_add_signal(e, NULL, SIGTERM, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(e, NULL, SIGINT, NULL, NULL);
+	if (r >= 0)
+		r = sd_event_add_signal(e, NULL, SIGHUP, on_hup, &d->node);
+	if (r >= 0)
+		r = sd_event_set_watchdog(e, 1);
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+}
+
+static void describe_free(struct node *n, struct admit_capacity *ret)
+{
+	_cleanup_free_ struct admit_hold *holds = NULL;
+	struct admit_node node = { .capacity = n->capacity };
+
+	*ret = n->capacity;
+	if (job_holds(n, NULL, &holds, &node.n_holds) < 0)
+		return;
+	node.holds = holds;
+	admit_free(&node, ret);
+}
+
+static void describe(void *ctx, struct sync_node *ret)
+{
+	struct daemon *d = ctx;
+	struct node *n = &d->node;
+	size_t count = 0;
+
+	for (struct job *j = n->jobs; j && count < SYNC_JOBS_MAX; j = j->next)
+		d->jobs[count++] = (struct sync_job){ j->s.job, j->s.attempt, job_state(j) };
+	*ret = (struct sync_node){ .node = n->conf->node,
+				   .boot = n->boot,
+				   .version = REEVE_VERSION,
+				   .capacity = n->capacity,
+				   .topology = n->topology_text,
+				   .tier = node_tier(n),
+				   .notes = n->note_list,
+				   .jobs = d->jobs,
+				   .n_jobs = count };
+	describe_free(n, &ret->free);
+}
+
+static int next_output(void *ctx, int index, struct sync_chunk *ret)
+{
+	struct daemon *d = ctx;
+
+	return job_output_next(&d->node, index, ret);
+}
+
+static void on_link(void *ctx, bool up, const char *why)
+{
+	struct daemon *d = ctx;
+
+	log_line(up ? LOG_INFO : LOG_WARNING, "controller %s %s%s%s", d->node.conf->controller,
+		 up ? "reached" : "lost", up ? "" : ": ", up ? "" : why);
+	sd_notifyf(0, "STATUS=tier %d, controller %s", node_tier(&d->node),
+		   up ? "reached" : "not reached");
+}
+
+/* The handlers' ctx is the daemon here and the node on the bus: the same address. */
+_Static_assert(offsetof(struct daemon, node) == 0, "node leads");
+
+static int open_uplink(struct daemon *d, struct err *err)
+{
+	const struct agent_config *conf = d->node.conf;
+	struct uplink_config c = { .event = d->node.event,
+				   .spool = d->node.spool,
+				   .handlers = &job_order_handlers,
+				   .describe = describe,
+				   .next_output = next_output,
+				   .on_link = on_link,
+				   .ctx = d };
+	uint32_t uid, gid;
+	int r;
+
+	if (!conf->controller) {
+		node_note(&d->node, "no controller configured: orders come from root alone");
+		return 0;
+	}
+	r = auth_user_lookup(conf->controller_user, &uid, &gid, err);
+	if (r < 0)
+		return err_prefix(err, r, "ControllerUser=%s", conf->controller_user);
+	c.http = (struct http_config){ .url = conf->controller,
+				       .munge_socket = conf->munge_socket,
+				       .timeout_s = 30,
+				       .answer_uid = uid };
+	return uplink_open(&c, &d->node.uplink, err);
+}
+
+static int block_signals(void)
+{
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGINT);
+	sigaddset(&set, SIGHUP);
+	sigaddset(&set, SIGCHLD);
+	signal(SIGPIPE, SIG_IGN);
+	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
+}
+
+static int serve(struct daemon *d, const struct agent_config *conf, struct err *err)
+{
+	int r = block_signals();
+
+	if (r >= 0)
+		r = sd_event_default(&d->node.event);
+	if (r < 0)
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	r = node_open(&d->node, conf, err);
+	if (!r)
+		r = job_flow_watch(&d->node, &d->final, err);
+	if (!r)
+		r = open_uplink(d, err);
+	if (!r)
+		r = job_flow_open(&d->node, err);
+	if (!r)
+		r = gatekeeper_open(&d->node, &d->gate, err);
+	if (!r)
+		r = watch_all(d, err);
+	if (!r)
+		r = bus_open(&d->node, err);
+	if (r < 0)
+		return r;
+	job_sweep_jobfs(&d->node);
+	log_line(LOG_INFO, "node %s: tier %d, %s", conf->node, node_tier(&d->node),
+		 d->node.topology_text);
+	sd_notifyf(0, "READY=1\nSTATUS=tier %d", node_tier(&d->node));
+	r = sd_event_loop(d->node.event);
+	sd_notify(0, "STOPPING=1");
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+}
+
+static int run_daemon(const struct agent_config *conf, struct err *err)
+{
+	struct daemon *d = calloc(1, sizeof(*d));
+	sd_event_source **sources[] = { &d->tick, &d->final, &d->vmem, &d->events, &d->guard };
+	int r;
+
+	if (!d)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = serve(d, conf, err);
+	d->gate = gatekeeper_close(d->gate);
+	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
+		sd_event_source_disable_unref(*sources[i]);
+	node_done(&d->node);
+	sd_event_unref(d->node.event);
+	free(d);
+	return r;
+}
+
+static const struct verb_option options[] = {
+	{ "config", 'c', "FILE", "configuration (" DEFAULT_CONFIG ")", NULL },
+	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
+	  NULL },
+	{ "status", 0, NULL, "ask the running agent what it holds and enforces", NULL },
+	{ "debug", 0, NULL, "log more", NULL },
+	{ "version", 0, NULL, "print the version", NULL },
+	{ "help", 'h', NULL, "print this", NULL },
+	{ 0 },
+};
+static const struct verb verb = {
+	.name = "reeve-agent",
+	.args = "",
+	.help = "starts jobs on this node, holds them to their requests and measures them",
+	.examples = "reeve-agent --config " DEFAULT_CONFIG " --check\nreeve-agent --status",
+	.options = options,
+};
+static const struct verb *const verbs[] = { &verb, NULL };
+static const struct verb_tool tool = {
+	.name = "reeve-agent",
+	.help = "the node daemon of Reeve",
+	.verbs = verbs,
+	.common = options,
+	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
+};
+
+static int run(const struct verb_call *call, struct err *err)
+{
+	const char *path = verb_value(call, "config");
+	struct agent_config conf;
+	int r;
+
+	if (verb_count(call, "status"))
+		return bus_print_status(err);
+	r = agent_config_load(path ? path : DEFAULT_CONFIG, &conf, err);
+	if (r < 0)
+		return r;
+	if (verb_count(call, "check"))
+		printf("%s: fine\n", path ? path : DEFAULT_CONFIG);
+	else
+		r = run_daemon(&conf, err);
+	agent_config_done(&conf);
+	return r;
+}
+
+int main(int argc, char **argv)
+{
+	struct verb_call call;
+	struct err err = { "" };
+	int r = verb_parse(&verb, NULL, (struct verb_argv){ argv, argc }, &call, &err);
+
+	if (r < 0) {
+		fprintf(stderr, "reeve-agent: %s\n", err.text);
+		return 2;
+	}
+	log_open("reeve-agent", verb_count(&call, "debug") ? LOG_DEBUG : LOG_INFO);
+	if (verb_count(&call, "help"))
+		verb_help(&tool, &verb, stdout);
+	else if (verb_count(&call, "version"))
+		puts("reeve-agent " REEVE_VERSION);
+	else
+		r = run(&call, &err);
+	verb_done(&call);
+	if (r < 0)
+		log_line(LOG_ERR, "%s", err.text);
+	return r < 0;
+}

@@ -1,0 +1,288 @@
+/* bus.c - see bus.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/bus.h"
+#include "agent/job.h"
+#include "agent/job_order.h"
+#include "common/log.h"
+#include "common/model/amount.h"
+#include "common/wire/wire.h"
+
+#define NAME "org.reeve.Agent1"
+#define OBJECT "/org/reeve/Agent1"
+#define ROW "(xissst)"
+
+static int get_tier(sd_bus *bus, const char *path, const char *interface, const char *property,
+		    sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	(void)bus, (void)path, (void)interface, (void)property, (void)error;
+	return sd_bus_message_append(reply, "i", node_tier(userdata));
+}
+
+static int get_notes(sd_bus *bus, const char *path, const char *interface, const char *property,
+		     sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	struct node *n = userdata;
+
+	(void)bus, (void)path, (void)interface, (void)property, (void)error;
+	return sd_bus_message_append_strv(reply, (char **)n->note_list);
+}
+
+static int get_jobs(sd_bus *bus, const char *path, const char *interface, const char *property,
+		    sd_bus_message *reply, void *userdata, sd_bus_error *error)
+{
+	struct node *n = userdata;
+	int r;
+
+	(void)bus, (void)path, (void)interface, (void)property, (void)error;
+	r = sd_bus_message_open_container(reply, 'a', "x");
+	for (struct job *j = n->jobs; r >= 0 && j; j = j->next)
+		r = sd_bus_message_append(reply, "x", j->s.job);
+	return r < 0 ? r : sd_bus_message_close_container(reply);
+}
+
+static int append_row(sd_bus_message *reply, const struct job *j)
+{
+	char cpus[CPULIST_TEXT_MAX];
+
+	cpulist_format(&j->s.cpus, cpus, sizeof(cpus));
+	return sd_bus_message_append(reply, ROW, j->s.job, (int)j->s.attempt,
+				     job_state_name(job_state(j)), j->s.request.user, cpus,
+				     (uint64_t)j->s.usage.vmem_bytes);
+}
+
+static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *reply = NULL;
+	struct node *n = userdata;
+	int r = sd_bus_message_new_method_return(call, &reply);
+
+	(void)error;
+	if (r >= 0)
+		r = sd_bus_message_open_container(reply, 'a', ROW);
+	for (struct job *j = n->jobs; r >= 0 && j; j = j->next)
+		r = append_row(reply, j);
+	if (r >= 0)
+		r = sd_bus_message_close_container(reply);
+	return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
+}
+
+static json_t *describe_job(struct job *j)
+{
+	char cpus[CPULIST_TEXT_MAX], line[REASON_TEXT_MAX];
+	json_t *doc = wire_new();
+
+	if (!doc)
+		return NULL;
+	cpulist_format(&j->s.cpus, cpus, sizeof(cpus));
+	reason_format_line(&j->s.end, line, sizeof(line));
+	json_object_set_new(doc, "job", json_integer(j->s.job));
+	json_object_set_new(doc, "attempt", json_integer(j->s.attempt));
+	json_object_set_new(doc, "state", json_string(job_state_name(job_state(j))));
+	json_object_set_new(doc, "step", json_string(job_step_name(j->step)));
+	json_object_set_new(doc, "user", json_string(j->s.request.user));
+	json_object_set_new(doc, "cpus", json_string(cpus));
+	json_object_set_new(doc, "cgroup", json_string(j->s.cgroup));
+	json_object_set_new(doc, "note", json_string(j->s.note));
+	json_object_set_new(doc, "pid", json_integer(j->s.pid));
+	json_object_set_new(doc, "running_ns",
+			    json_integer(j->clock.start_ns
+						 ? clock_running_ns(&j->clock, node_now_ns())
+						 : j->s.clock.running_ns));
+	json_object_set_new(doc, "suspended_ns",
+			    json_integer(j->clock.start_ns
+						 ? clock_suspended_ns(&j->clock, node_now_ns())
+						 : j->s.clock.suspended_ns));
+	json_object_set_new(doc, "resources", wire_encode_resources(&j->s.request.res));
+	json_object_set_new(doc, "usage", wire_encode_usage(&j->s.usage));
+	json_object_set_new(doc, "mem_max_bytes", json_integer(j->s.mem_max_bytes));
+	if (j->s.end.kind != END_NONE) {
+		json_object_set_new(doc, "end", wire_encode_end(&j->s.end));
+		json_object_set_new(doc, "line", json_string(line));
+	}
+	return doc;
+}
+
+static int get_job(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+	_cleanup_json_ json_t *doc = NULL;
+	_cleanup_free_ char *text = NULL;
+	struct node *n = userdata;
+	struct job *j, *found = NULL;
+	int64_t id;
+	int r = sd_bus_message_read(call, "x", &id);
+
+	if (r < 0)
+		return r;
+	for (j = n->jobs; j; j = j->next)
+		if (j->s.job == id)
+			found = j;
+	if (!found)
+		return sd_bus_error_setf(error, NAME ".NoSuchJob",
+					 "no job %" PRId64 " on this node", id);
+	doc = describe_job(found);
+	text = doc ? wire_format(doc) : NULL;
+	return text ? sd_bus_reply_method_return(call, "s", text) : -ENOMEM;
+}
+
+static void print_links(struct node *n, FILE *f)
+{
+	struct spool_status s;
+	struct uplink_status u;
+	struct err err;
+
+	if (spool_get_status(n->spool, &s, &err) < 0) {
+		fprintf(f, "spool: %s\n", err.text);
+		return;
+	}
+	fprintf(f,
+		"spool: %" PRId64 " reports (%" PRId64 " final), %" PRId64 " of %" PRId64
+		" bytes\n",
+		s.reports, s.final, s.bytes, s.max_bytes);
+	if (!n->uplink) {
+		fputs("controller: none configured\n", f);
+		return;
+	}
+	uplink_get_status(n->uplink, &u);
+	fprintf(f, "controller: %s %s%s%s\n", n->conf->controller, u.up ? "up" : "down",
+		*u.why && !u.up ? ": " : "", u.up ? "" : u.why);
+}
+
+static void print_status(struct node *n, FILE *f)
+{
+	char mem[AMOUNT_TEXT_MAX], disk[AMOUNT_TEXT_MAX], cpus[CPULIST_TEXT_MAX];
+
+	fprintf(f, "node: %s\nmanager: %s, %s\ntier: %d\n", n->conf->node, n->ops->name,
+		n->ops->parent(n->manager), node_tier(n));
+	fprintf(f, "topology: %s; jobs may use cpus %s\n", n->topology_text,
+		cpulist_format(&n->cpus, cpus, sizeof(cpus)));
+	fprintf(f, "capacity: %" PRId64 " cores, %s memory, %s jobfs\n", n->capacity.ncpus,
+		amount_format_bytes(n->capacity.mem_bytes, mem),
+		amount_format_bytes(n->capacity.jobfs_bytes, disk));
+	fprintf(f, "jobfs: %s\n", n->jobfs ? jobfs_describe(n->jobfs) : n->jobfs_why.text);
+	fprintf(f, "vmem hooks: %s\n", vmem_hooks(n->vmem));
+	print_links(n, f);
+	for (int i = 0; i < n->n_notes; i++)
+		fprintf(f, "note: %s\n", n->notes[i]);
+	for (struct job *j = n->jobs; j; j = j->next)
+		fprintf(f, "job: %" PRId64 " attempt %" PRId32 " %s %s cpus %s\n", j->s.job,
+			j->s.attempt, job_state_name(job_state(j)), j->s.request.user,
+			cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
+}
+
+static int status(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *f = open_memstream(&text, &size);
+	int r;
+
+	(void)error;
+	if (!f)
+		return -ENOMEM;
+	print_status(userdata, f);
+	r = fclose(f) ? -ENOMEM : sd_bus_reply_method_return(call, "s", text);
+	free(text);
+	return r;
+}
+
+/* The D-Bus policy lets only root call this; asked again here, because a policy is a file. */
+static int check_root(sd_bus_message *call, sd_bus_error *error)
+{
+	sd_bus_creds *creds = NULL;
+	uid_t uid = (uid_t)-1;
+	int r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
+
+	if (r >= 0)
+		r = sd_bus_creds_get_euid(creds, &uid);
+	sd_bus_creds_unref(creds);
+	if (r < 0 || uid != 0)
+		return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED,
+					"only root may give orders");
+	return 0;
+}
+
+/* The same document as the controller's answer to a sync, see docs/protocol.md. */
+static int order(sd_bus_message *call, void *userdata, sd_bus_error *error)
+{
+	_cleanup_json_ json_t *doc = NULL;
+	struct node *n = userdata;
+	const char *text;
+	struct err err;
+	int r = check_root(call, error);
+
+	if (r < 0)
+		return r;
+	r = sd_bus_message_read(call, "s", &text);
+	if (r < 0)
+		return r;
+	r = wire_parse(text, strlen(text), &doc, &err);
+	if (r >= 0)
+		r = sync_apply(doc, n->spool, &job_order_handlers, n, &err);
+	if (r < 0)
+		return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "%s", err.text);
+	return sd_bus_reply_method_return(call, "i", r);
+}
+
+static const sd_bus_vtable vtable[] = {
+	SD_BUS_VTABLE_START(0),
+	SD_BUS_PROPERTY("Tier", "i", get_tier, 0, 0),
+	SD_BUS_PROPERTY("Notes", "as", get_notes, 0, 0),
+	SD_BUS_PROPERTY("Jobs", "ax", get_jobs, 0, 0),
+	SD_BUS_METHOD_WITH_NAMES("ListJobs", "", , "a" ROW, SD_BUS_PARAM(jobs), list_jobs,
+				 SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_NAMES("GetJob", "x", SD_BUS_PARAM(job), "s", SD_BUS_PARAM(json),
+				 get_job, SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_NAMES("Status", "", , "s", SD_BUS_PARAM(text), status,
+				 SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_METHOD_WITH_NAMES("Order", "s", SD_BUS_PARAM(document), "i", SD_BUS_PARAM(count),
+				 order, SD_BUS_VTABLE_UNPRIVILEGED),
+	SD_BUS_VTABLE_END,
+};
+
+int bus_open(struct node *n, struct err *err)
+{
+	int r;
+
+	if (!n->bus)
+		return 0;
+	r = sd_bus_add_object_vtable(n->bus, NULL, OBJECT, NAME, vtable, n);
+	if (r < 0)
+		return err_set(err, r, "offer %s: %s", NAME, strerror(-r));
+	r = sd_bus_request_name(n->bus, NAME, 0);
+	if (r == -EEXIST)
+		return err_set(err, r, "another agent runs on this host");
+	/* The policy may not be installed yet: jobs matter more than the window on them. */
+	if (r < 0)
+		node_note(n,
+			  "cannot take the name %s on the system bus (%s): status only "
+			  "through the controller",
+			  NAME, strerror(-r));
+	return 0;
+}
+
+int bus_print_status(struct err *err)
+{
+	__attribute__((cleanup(sd_bus_flush_close_unrefp))) sd_bus *bus = NULL;
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *reply = NULL;
+	sd_bus_error e = SD_BUS_ERROR_NULL;
+	const char *text;
+	int r = sd_bus_open_system(&bus);
+
+	if (r < 0)
+		return err_set(err, r, "connect to the system bus: %s", strerror(-r));
+	r = sd_bus_call_method(bus, NAME, OBJECT, NAME, "Status", &e, &reply, NULL);
+	if (r >= 0)
+		r = sd_bus_message_read(reply, "s", &text);
+	if (r >= 0)
+		fputs(text, stdout);
+	else
+		err_set(err, r,
+			"the agent does not answer: %s; is reeve-agent.service running?",
+			e.message ? e.message : strerror(-r));
+	sd_bus_error_free(&e);
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,11 @@
+/* bus.h - org.reeve.Agent1 on the system bus: anyone may look, root may order.
+ *
+ * `busctl introspect org.reeve.Agent1 /org/reeve/Agent1` shows it.
+ */
+#pragma once
+#include "agent/node.h"
+
+/* Takes the name and answers from the node's event loop. The slot belongs to the bus. */
+int bus_open(struct node *n, struct err *err);
+/* `reeve-agent --status`: ask the running agent and print. */
+int bus_print_status(struct err *err);

@@ -1,0 +1,174 @@
+/* config.c - see config.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "agent/config.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+static const char *const managers[] = { "auto", "systemd", "cgroup", NULL };
+static const char *const tiers[] = { "auto", "1", "2", "3", NULL };
+static const char *const pids_actions[] = { "contain", "kill", NULL };
+
+#define AT(field) offsetof(struct agent_config, field)
+#define TEXT(key, field, help, example)                                                        \
+	{                                                                                      \
+		"Agent", key, CONF_TEXT, AT(field), 0, 0, NULL, help, example                  \
+	}
+#define NUMBER(key, type, field, min, max, help, example)                                      \
+	{                                                                                      \
+		"Agent", key, type, AT(field), min, max, NULL, help, example                   \
+	}
+#define WORD(key, field, words, help, example)                                                 \
+	{                                                                                      \
+		"Agent", key, CONF_ENUM, AT(field), 0, 0, words, help, example                 \
+	}
+
+const struct conf_key agent_config_keys[] = {
+	{ "Agent", "Node", CONF_NAME, AT(node), 0, 0, NULL,
+	  "name of this node; default: the host's name", "n1" },
+	TEXT("Controller", controller,
+	     "URL of the controller; empty: none, jobs come from root", "http://head:8640"),
+	TEXT("ControllerUser", controller_user, "user whose answers are obeyed", "reeve"),
+	TEXT("MungeSocket", munge_socket, "munged's socket; default: munge's own", ""),
+	TEXT("RunDirectory", run_dir, "launch socket, final records", "/run/reeve"),
+	TEXT("StateDirectory", state_dir, "the agent's database", "/var/lib/reeve"),
+	TEXT("JobfsDirectory", jobfs_dir,
+	     "node-local disk of jobs, on a file system with "
+	     "project quotas",
+	     "/var/lib/reeve/jobfs"),
+	TEXT("JobfsImage", jobfs_image,
+	     "file system image to use where there are no project "
+	     "quotas",
+	     "/var/lib/reeve/jobfs.img"),
+	NUMBER("JobfsImageSize", CONF_BYTES, jobfs_image_bytes, 0, 0, "its size", "100GB"),
+	NUMBER("ReservedJobfs", CONF_BYTES, jobfs_reserve_bytes, 0, 0,
+	       "bytes of that disk never given to jobs", "10GB"),
+	TEXT("PinDirectory", pin_dir, "where BPF programs and maps are kept",
+	     "/sys/fs/bpf/reeve"),
+	TEXT("LaunchProgram", launcher, "the launcher", "/usr/libexec/reeve/reeve-launch"),
+	TEXT("Slice", slice, "unit above all jobs", "reeve.slice"),
+	TEXT("CgroupParent", cgroup_parent, "without systemd: cgroup above all jobs", "reeve"),
+	NUMBER("ReservedCores", CONF_COUNT, reserved_cores, 0, 1024,
+	       "cores kept for the system", "1"),
+	NUMBER("ReservedMemory", CONF_BYTES, reserved_memory_bytes, 0, 0,
+	       "memory kept for the system", "2GB"),
+	NUMBER("ReportInterval", CONF_SECONDS, report_interval_s, 1, 3600,
+	       "between reports of a running job", "30s"),
+	NUMBER("SampleInterval", CONF_SECONDS, sample_interval_s, 1, 3600,
+	       "between measurements", "10s"),
+	NUMBER("KillGrace", CONF_SECONDS, kill_grace_s, 1, 3600, "from TERM to KILL", "30s"),
+	NUMBER("OutputKeep", CONF_SECONDS, output_keep_s, 1, 86400,
+	       "how long the end of a `reeve run` waits for its output to be taken", "10m"),
+	NUMBER("SpoolMax", CONF_BYTES, spool_max_bytes, 65536, INT64_MAX,
+	       "reports kept while the controller is away", "64MiB"),
+	NUMBER("PidsMax", CONF_COUNT, pids_max, 8, 4194304,
+	       "processes and threads of a job that states none", "4096"),
+	WORD("PidsAction", pids_action, pids_actions,
+	     "at that bound: contain (fork fails) or kill", "contain"),
+	NUMBER("MemFromVmemPercent", CONF_COUNT, mem_percent, 1, 1000,
+	       "mem of a job that states vmem alone: this part of it", "101"),
+	NUMBER("MemFromVmemPlus", CONF_BYTES, mem_plus_bytes, 0, 0, "and so much more",
+	       "32MiB"),
+	WORD("Manager", manager, managers, "who owns jobs: systemd or, without it, the agent",
+	     "auto"),
+	WORD("VmemTier", vmem_tier, tiers, "best enforcement tier to try", "auto"),
+	{ 0 },
+};
+
+static int set_text(char **to, const char *value)
+{
+	*to = strdup(value);
+	return *to ? 0 : -ENOMEM;
+}
+
+static int defaults(struct agent_config *c, struct err *err)
+{
+	char host[256] = "";
+
+	*c = (struct agent_config){ .jobfs_image_bytes = INT64_C(4) << 30,
+				    .report_interval_s = 30,
+				    .sample_interval_s = 10,
+				    .kill_grace_s = 30,
+				    .output_keep_s = 600,
+				    .spool_max_bytes = 64 << 20,
+				    .pids_max = 4096,
+				    .mem_percent = 101,
+				    .mem_plus_bytes = 32 << 20 };
+	gethostname(host, sizeof(host) - 1);
+	host[strcspn(host, ".")] = '\0';
+	snprintf(c->node, sizeof(c->node), "%.63s", host);
+	if (set_text(&c->controller_user, "reeve") || set_text(&c->run_dir, "/run/reeve") ||
+	    set_text(&c->state_dir, "/var/lib/reeve") ||
+	    set_text(&c->jobfs_dir, "/var/lib/reeve/jobfs") ||
+	    set_text(&c->pin_dir, "/sys/fs/bpf/reeve") ||
+	    set_text(&c->launcher, "/usr/libexec/reeve/reeve-launch") ||
+	    set_text(&c->slice, "reeve.slice") || set_text(&c->cgroup_parent, "reeve"))
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int check_path(const char *key, const char *path, struct err *err)
+{
+	if (path[0] != '/' || strlen(path) > 300)
+		return err_set(err, -EINVAL, "%s=%s is not an absolute path below 300 bytes",
+			       key, path);
+	return 0;
+}
+
+static int check(const struct agent_config *c, struct err *err)
+{
+	size_t n = strlen(c->slice);
+	int r;
+
+	if (!request_is_name(c->node))
+		return err_set(err, -EINVAL, "'%s' is no name for a node; set Node= in [Agent]",
+			       c->node);
+	r = check_path("RunDirectory", c->run_dir, err);
+	if (!r)
+		r = check_path("StateDirectory", c->state_dir, err);
+	if (!r)
+		r = check_path("JobfsDirectory", c->jobfs_dir, err);
+	if (!r)
+		r = check_path("PinDirectory", c->pin_dir, err);
+	if (!r)
+		r = check_path("LaunchProgram", c->launcher, err);
+	if (r < 0)
+		return r;
+	if (n < 7 || n > 100 || strcmp(c->slice + n - 6, ".slice") || strchr(c->slice, '/'))
+		return err_set(err, -EINVAL, "Slice=%s is not NAME.slice", c->slice);
+	if (!c->cgroup_parent[0] || strstr(c->cgroup_parent, ".."))
+		return err_set(err, -EINVAL,
+			       "CgroupParent=%s is not a directory below the "
+			       "cgroup mount",
+			       c->cgroup_parent);
+	return 0;
+}
+
+int agent_config_load(const char *path, struct agent_config *ret, struct err *err)
+{
+	struct agent_config c;
+	int r = defaults(&c, err);
+
+	if (!r)
+		r = conf_load(path, agent_config_keys, NULL, &c, err);
+	if (!r)
+		r = check(&c, err);
+	if (r < 0) {
+		agent_config_done(&c);
+		return r;
+	}
+	if (c.controller && !*c.controller) {
+		free(c.controller);
+		c.controller = NULL;
+	}
+	*ret = c;
+	return 0;
+}
+
+void agent_config_done(struct agent_config *c)
+{
+	conf_done(agent_config_keys, NULL, c);
+}

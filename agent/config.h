@@ -1,0 +1,37 @@
+/* config.h - /etc/reeve/agent.conf as a typed table; see units/agent.conf for all keys. */
+#pragma once
+#include <stdint.h>
+#include "common/conf/conf.h"
+#include "common/model/request.h"
+
+struct err;
+
+enum config_manager { CONFIG_MANAGER_AUTO, CONFIG_MANAGER_SYSTEMD, CONFIG_MANAGER_CGROUP };
+enum config_pids { CONFIG_PIDS_CONTAIN, CONFIG_PIDS_KILL };
+
+struct agent_config {
+	char node[REQUEST_NAME_MAX]; /* default: the host's name */
+	char *controller;	     /* URL; NULL: none, orders come over D-Bus alone */
+	char *controller_user;
+	char *munge_socket; /* NULL: munge's default */
+	char *run_dir, *state_dir, *jobfs_dir, *pin_dir;
+	char *jobfs_image;
+	int64_t jobfs_image_bytes, jobfs_reserve_bytes;
+	char *launcher;
+	char *slice;	     /* systemd: the unit above all jobs */
+	char *cgroup_parent; /* without systemd: directory below the cgroup mount */
+	int64_t reserved_cores, reserved_memory_bytes;
+	int64_t report_interval_s, sample_interval_s, kill_grace_s;
+	int64_t output_keep_s; /* how long the end waits for `reeve run` output to be taken */
+	int64_t spool_max_bytes;
+	int64_t pids_max; /* of a job that states none */
+	int64_t mem_percent, mem_plus_bytes;
+	int manager, vmem_tier, pids_action;
+};
+
+extern const struct conf_key agent_config_keys[];
+
+/* Defaults, then FILE and FILE.d/, then a check of what the keys mean together. A missing FILE
+ * is an error. The caller owns *ret after success. */
+int agent_config_load(const char *path, struct agent_config *ret, struct err *err);
+void agent_config_done(struct agent_config *c);

@@ -1,0 +1,123 @@
+/* manager.c - what both managers have in common; see manager.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "agent/enforce/manager.h"
+#include "common/cleanup.h"
+
+const char *manager_mount(void)
+{
+	return access("/sys/fs/cgroup/cgroup.procs", F_OK) ? "/sys/fs/cgroup/unified"
+							   : "/sys/fs/cgroup";
+}
+
+const char *manager_name(struct manager_id id, char buf[static MANAGER_NAME_MAX])
+{
+	snprintf(buf, MANAGER_NAME_MAX, "reeve-job-%" PRId64 "-%" PRId32 ".service", id.job,
+		 id.attempt);
+	return buf;
+}
+
+int manager_parse_name(const char *name, struct manager_id *ret)
+{
+	char back[MANAGER_NAME_MAX];
+	struct manager_id id;
+
+	/* The name made anew must be the same: no zeros in front, no signs, no overflow. */
+	if (sscanf(name, "reeve-job-%" SCNd64 "-%" SCNd32 ".service", &id.job, &id.attempt) !=
+		    2 ||
+	    id.job <= 0 || id.attempt <= 0 || strcmp(manager_name(id, back), name))
+		return -EINVAL;
+	*ret = id;
+	return 0;
+}
+
+const char *manager_path(const char *parent, struct manager_id id,
+			 char buf[static MANAGER_PATH_MAX])
+{
+	char name[MANAGER_NAME_MAX];
+
+	snprintf(buf, MANAGER_PATH_MAX, "%s/%s", parent, manager_name(id, name));
+	return buf;
+}
+
+static int cgroup_of(int32_t pid, char *buf, size_t size, struct err *err)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char path[64], line[4200];
+
+	snprintf(path, sizeof(path), "/proc/%" PRId32 "/cgroup", pid);
+	f = fopen(path, "re");
+	if (!f)
+		return err_set(err, -ESRCH, "process %" PRId32 " is gone", pid);
+	while (fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::/", 4)) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(buf, size, "%s%s", manager_mount(), line + 3);
+			return 0;
+		}
+	return err_set(err, -ESRCH, "process %" PRId32 " is in no v2 cgroup", pid);
+}
+
+int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct err *err)
+{
+	char path[4300], *below;
+	size_t n = strlen(parent);
+	int r;
+
+	r = cgroup_of(pid, path, sizeof(path), err);
+	if (r < 0)
+		return r;
+	if (strncmp(path, parent, n) || path[n] != '/')
+		return err_set(err, -ENOENT, "process %" PRId32 " in %s is no job's", pid,
+			       path);
+	below = path + n + 1;
+	below[strcspn(below, "/")] = '\0';
+	if (manager_parse_name(below, ret) < 0)
+		return err_set(err, -ENOENT, "process %" PRId32 " in %s is no job's", pid,
+			       path);
+	return 0;
+}
+
+int manager_list(const char *parent, manager_each_fn each, void *ctx, struct err *err)
+{
+	_cleanup_closedir_ DIR *d = opendir(parent);
+	struct manager_id id;
+	struct dirent *e;
+
+	if (!d)
+		return errno == ENOENT ? 0 : err_set(err, -errno, "open %s: %m", parent);
+	while ((e = readdir(d)))
+		if (manager_parse_name(e->d_name, &id) == 0)
+			each(ctx, id);
+	return 0;
+}
+
+int manager_read(const char *path, const char *file, char *buf, size_t size, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+	char full[MANAGER_PATH_MAX + 64];
+	ssize_t n;
+
+	snprintf(full, sizeof(full), "%s/%s", path, file);
+	fd = open(full, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, buf, size - 1);
+	if (n < 0)
+		return err_set(err, -errno, "read %s: %m", full);
+	buf[n] = '\0';
+	buf[strcspn(buf, "\n")] = '\0';
+	return 0;
+}
+
+int manager_is_populated(const char *path)
+{
+	char text[64];
+
+	return manager_read(path, "cgroup.events", text, sizeof(text), NULL) == 0 &&
+	       !strcmp(text, "populated 1");
+}

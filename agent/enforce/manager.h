@@ -1,0 +1,113 @@
+/* manager.h - who owns the processes of a job: systemd, or on hosts without it, we ourselves
+ * through libcgroup. One table of operations, two implementations, one conformance test.
+ *
+ * A job attempt is one cgroup below a common parent, and in it first the launcher
+ * (agent/launch), then the user's program. At the end, however it comes, the manager has the
+ * final record written (agent/enforce/final.h). All this goes on while the agent is away.
+ *
+ * Orders are idempotent: starting what exists, thawing what is not frozen, killing what is gone
+ * are all successes, so that an agent that comes back may give them again.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+#include "agent/admit/cpulist.h"
+#include "common/err.h"
+
+struct manager;
+
+#define MANAGER_PATH_MAX 512
+
+struct manager_id {
+	int64_t job;
+	int32_t attempt;
+};
+
+struct manager_spec {
+	struct manager_id id;
+	uint32_t uid, gid;
+	struct cpulist cpus, mem_nodes;
+	int64_t mem_bytes, pids;
+	int64_t shm_bytes;     /* size of the job's own /dev/shm */
+	const char *jobfs_dir; /* tmp/ and vartmp/ in it go over /tmp and /var/tmp; its file
+				  system's other jobs are out of sight by their modes */
+	int64_t grace_s; /* for processes that the main one leaves behind: TERM, then KILL */
+};
+
+enum manager_order {
+	MANAGER_START,
+	MANAGER_SET_CPUS,
+	MANAGER_FREEZE,
+	MANAGER_THAW,
+};
+
+struct manager_config {
+	sd_event *event;
+	sd_bus *bus;	      /* systemd: the system bus, attached to the event loop */
+	const char *launcher; /* path of reeve-launch */
+	const char *socket;   /* where the launcher finds the agent */
+	const char *final_dir;
+	const char *parent;   /* systemd: slice; cgroup: directory below the cgroup mount */
+	const char *spec_dir; /* cgroup: where supervisors read their job's spec */
+	void *ctx;
+	/* An order was carried out (result 0) or not (-errno, err in words). Never called from
+	 * inside the call that gave the order. */
+	void (*on_done)(void *ctx, struct manager_id id, enum manager_order order, int result,
+			const struct err *err);
+	/* Nothing of it is left; the final record is there if it ever will be. */
+	void (*on_gone)(void *ctx, struct manager_id id);
+};
+
+typedef void (*manager_each_fn)(void *ctx, struct manager_id id);
+
+struct manager_ops {
+	const char *name; /* "systemd", "cgroup" */
+	int (*open)(const struct manager_config *c, struct manager **ret, struct err *err);
+	/* Lets go; jobs stay as they are. Returns NULL. */
+	struct manager *(*close)(struct manager *m);
+
+	/* Answered later by on_done(). */
+	int (*start)(struct manager *m, const struct manager_spec *spec, struct err *err);
+	int (*set_cpus)(struct manager *m, struct manager_id id, const struct cpulist *cpus,
+			const struct cpulist *nodes, struct err *err);
+	int (*freeze)(struct manager *m, struct manager_id id, struct err *err);
+	int (*thaw)(struct manager *m, struct manager_id id, struct err *err);
+
+	/* At once. */
+	int (*signal)(struct manager *m, struct manager_id id, int sig, struct err *err);
+	/* After the end: what the manager itself still keeps of it. */
+	int (*forget)(struct manager *m, struct manager_id id, struct err *err);
+	/* Bound all jobs together. An empty set of cpus, 0 bytes: no bound. */
+	int (*bound)(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
+		     struct err *err);
+	/* Absolute path of the parent cgroup of all jobs. */
+	const char *(*parent)(const struct manager *m);
+	/* What this host cannot enforce, a line each; "". */
+	const char *(*status)(const struct manager *m);
+};
+
+extern const struct manager_ops manager_systemd, manager_cgroup;
+
+/* What both have in common: names and the cgroup's own files. */
+
+/* "reeve-job-12-1.service": name of the unit and of the cgroup. */
+#define MANAGER_NAME_MAX 64
+const char *manager_name(struct manager_id id, char buf[static MANAGER_NAME_MAX]);
+int manager_parse_name(const char *name, struct manager_id *ret); /* -EINVAL */
+/* Absolute path of the job's cgroup below `parent`. */
+const char *manager_path(const char *parent, struct manager_id id,
+			 char buf[static MANAGER_PATH_MAX]);
+/* To which job does process `pid` belong, by its cgroup? -ESRCH: it is gone; -ENOENT: to
+ * none. `parent` as ops->parent() gives it. */
+int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct err *err);
+/* Every job cgroup that exists. */
+int manager_list(const char *parent, manager_each_fn each, void *ctx, struct err *err);
+/* One value of a file of the cgroup, without the newline. */
+int manager_read(const char *path, const char *file, char *buf, size_t size, struct err *err);
+/* Is there any process in it? 1 yes, 0 no or no such cgroup. */
+int manager_is_populated(const char *path);
+/* /sys/fs/cgroup, or where the v2 hierarchy is mounted beside v1. */
+const char *manager_mount(void);

@@ -1,0 +1,328 @@
+/* manager_systemd.c - jobs as transient services; see manager.h.
+ *
+ * systemd owns the tree: everything that it has a property for goes through it, and nothing
+ * of a job's cgroup is written behind its back.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/enforce/manager.h"
+#include "agent/enforce/manager_unit.h"
+#include "common/cleanup.h"
+#include "common/log.h"
+
+#define SYSTEMD "org.freedesktop.systemd1"
+#define SYSTEMD_PATH "/org/freedesktop/systemd1"
+#define SYSTEMD_MANAGER "org.freedesktop.systemd1.Manager"
+
+struct manager {
+	struct manager_config c;
+	char parent[MANAGER_PATH_MAX];
+	char slice[128];
+	sd_bus_slot *removed;
+};
+
+/* What a reply belongs to. */
+struct order {
+	struct manager *m;
+	struct manager_id id;
+	enum manager_order what;
+};
+
+/* An agent that comes back gives orders again: what is so already is success. */
+static int outcome(const struct order *o, const sd_bus_error *e, struct err *err)
+{
+	if (!sd_bus_error_is_set(e))
+		return 0;
+	if (o->what == MANAGER_START && sd_bus_error_has_name(e, SYSTEMD ".UnitExists"))
+		return 0;
+	return err_set(err, -sd_bus_error_get_errno(e), "%s", e->message);
+}
+
+static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
+{
+	struct order *o = userdata;
+	struct err err = { "" };
+	int r = outcome(o, sd_bus_message_get_error(reply), &err);
+
+	(void)unused;
+	o->m->c.on_done(o->m->c.ctx, o->id, o->what, r, &err);
+	return 0;
+}
+
+static int send_order(struct manager *m, sd_bus_message *msg, struct order order,
+		      struct err *err)
+{
+	struct order *o = malloc(sizeof(*o));
+	sd_bus_slot *slot = NULL;
+	int r;
+
+	if (!o)
+		return err_set(err, -ENOMEM, "out of memory");
+	*o = order;
+
+	r = sd_bus_call_async(m->c.bus, &slot, msg, on_reply, o, 60 * 1000000ULL);
+	if (r < 0) {
+		free(o);
+		return err_set(err, r, "call systemd: %s", strerror(-r));
+	}
+	sd_bus_slot_set_destroy_callback(slot, free);
+	sd_bus_slot_set_floating(slot, 1);
+	sd_bus_slot_unref(slot);
+	return 0;
+}
+
+static int new_call(struct manager *m, const char *method, sd_bus_message **ret,
+		    struct err *err)
+{
+	int r = sd_bus_message_new_method_call(m->c.bus, ret, SYSTEMD, SYSTEMD_PATH,
+					       SYSTEMD_MANAGER, method);
+
+	return r < 0 ? err_set(err, r, "call systemd: %s", strerror(-r)) : 0;
+}
+
+static int start(struct manager *m, const struct manager_spec *spec, struct err *err)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
+	char name[MANAGER_NAME_MAX];
+	struct manager_unit u = { .spec = spec,
+				  .slice = m->slice,
+				  .launcher = m->c.launcher,
+				  .socket = m->c.socket,
+				  .final_dir = m->c.final_dir };
+	int r;
+
+	r = new_call(m, "StartTransientUnit", &msg, err);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(msg, "ss", manager_name(spec->id, name), "fail");
+	if (r >= 0)
+		r = manager_unit_append(msg, &u);
+	if (r >= 0)
+		r = sd_bus_message_append(msg, "a(sa(sv))", 0);
+	if (r < 0)
+		return err_set(err, r, "describe unit %s: %s", name, strerror(-r));
+	return send_order(m, msg, (struct order){ m, spec->id, MANAGER_START }, err);
+}
+
+static int set_cpus(struct manager *m, struct manager_id id, const struct cpulist *cpus,
+		    const struct cpulist *nodes, struct err *err)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
+	char name[MANAGER_NAME_MAX];
+	int r;
+
+	r = new_call(m, "SetUnitProperties", &msg, err);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(msg, "sb", manager_name(id, name), 1);
+	if (r >= 0)
+		r = sd_bus_message_open_container(msg, 'a', "(sv)");
+	if (r >= 0)
+		r = manager_unit_append_set(msg, "AllowedCPUs", cpus);
+	if (r >= 0)
+		r = manager_unit_append_set(msg, "AllowedMemoryNodes", nodes);
+	if (r >= 0)
+		r = sd_bus_message_close_container(msg);
+	if (r < 0)
+		return err_set(err, r, "describe the cores of %s: %s", name, strerror(-r));
+	return send_order(m, msg, (struct order){ m, id, MANAGER_SET_CPUS }, err);
+}
+
+static int order_by_name(struct manager *m, struct manager_id id, enum manager_order what,
+			 const char *method, struct err *err)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
+	char name[MANAGER_NAME_MAX];
+	int r;
+
+	r = new_call(m, method, &msg, err);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(msg, "s", manager_name(id, name));
+	if (r < 0)
+		return err_set(err, r, "%s %s: %s", method, name, strerror(-r));
+	return send_order(m, msg, (struct order){ m, id, what }, err);
+}
+
+static int freeze(struct manager *m, struct manager_id id, struct err *err)
+{
+	return order_by_name(m, id, MANAGER_FREEZE, "FreezeUnit", err);
+}
+
+static int thaw(struct manager *m, struct manager_id id, struct err *err)
+{
+	return order_by_name(m, id, MANAGER_THAW, "ThawUnit", err);
+}
+
+/* Without waiting for an answer: a job that is gone has no processes to signal. */
+static int signal_unit(struct manager *m, struct manager_id id, int sig, struct err *err)
+{
+	char name[MANAGER_NAME_MAX];
+	int r;
+
+	r = sd_bus_call_method_async(m->c.bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
+				     "KillUnit", NULL, NULL, "ssi", manager_name(id, name),
+				     "all", sig);
+	return r < 0 ? err_set(err, r, "signal %s: %s", name, strerror(-r)) : 0;
+}
+
+/* CollectMode=inactive-or-failed lets systemd forget by itself. */
+static int forget(struct manager *m, struct manager_id id, struct err *err)
+{
+	(void)m;
+	(void)id;
+	(void)err;
+	return 0;
+}
+
+static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *unused)
+{
+	struct manager *m = userdata;
+	struct manager_id id;
+	const char *name;
+
+	(void)unused;
+	if (sd_bus_message_read(msg, "s", &name) >= 0 && manager_parse_name(name, &id) == 0)
+		m->c.on_gone(m->c.ctx, id);
+	return 0;
+}
+
+static int call_now(struct manager *m, sd_bus_message *msg, struct err *err)
+{
+	sd_bus_error e = SD_BUS_ERROR_NULL;
+	int r = sd_bus_call(m->c.bus, msg, 0, &e, NULL);
+
+	if (r < 0)
+		err_set(err, r, "%s: %s", sd_bus_message_get_member(msg),
+			e.message ? e.message : strerror(-r));
+	sd_bus_error_free(&e);
+	return r < 0 ? r : 0;
+}
+
+static int bound(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
+		 struct err *err)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
+	int r;
+
+	r = new_call(m, "SetUnitProperties", &msg, err);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(msg, "sb", m->slice, 1);
+	if (r >= 0)
+		r = sd_bus_message_open_container(msg, 'a', "(sv)");
+	if (r >= 0)
+		r = manager_unit_append_set(msg, "AllowedCPUs", cpus);
+	if (r >= 0)
+		r = sd_bus_message_append(msg, "(sv)", "MemoryMax", "t",
+					  mem_bytes > 0 ? (uint64_t)mem_bytes : UINT64_MAX);
+	if (r >= 0)
+		r = sd_bus_message_close_container(msg);
+	if (r < 0)
+		return err_set(err, r, "describe %s: %s", m->slice, strerror(-r));
+	return call_now(m, msg, err);
+}
+
+/* The slice's own cgroup: systemd knows where it is, on every host and inside containers. */
+static int start_slice(struct manager *m, struct err *err)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
+	_cleanup_free_ char *object = NULL, *group = NULL;
+	sd_bus_error e = SD_BUS_ERROR_NULL;
+	int r;
+
+	r = new_call(m, "StartUnit", &msg, err);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(msg, "ss", m->slice, "fail");
+	if (r >= 0)
+		r = call_now(m, msg, err);
+	if (r < 0)
+		return r;
+	r = sd_bus_path_encode(SYSTEMD_PATH "/unit", m->slice, &object);
+	if (r >= 0)
+		r = sd_bus_get_property_string(m->c.bus, SYSTEMD, object, SYSTEMD ".Slice",
+					       "ControlGroup", &e, &group);
+	if (r < 0)
+		err_set(err, r, "ask for the cgroup of %s: %s", m->slice,
+			e.message ? e.message : strerror(-r));
+	sd_bus_error_free(&e);
+	if (r < 0)
+		return r;
+	/* An inactive slice has no cgroup yet: its name alone tells where it will be. */
+	snprintf(m->parent, sizeof(m->parent), "%s%s%s", manager_mount(),
+		 group && *group ? group : "/", group && *group ? "" : m->slice);
+	return 0;
+}
+
+static int subscribe(struct manager *m, struct err *err)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
+	int r;
+
+	r = sd_bus_match_signal(m->c.bus, &m->removed, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
+				"UnitRemoved", on_unit_removed, m);
+	if (r < 0)
+		return err_set(err, r, "listen to systemd: %s", strerror(-r));
+	r = new_call(m, "Subscribe", &msg, err);
+	return r < 0 ? r : call_now(m, msg, err);
+}
+
+static struct manager *manager_close(struct manager *m)
+{
+	if (!m)
+		return NULL;
+	sd_bus_slot_unref(m->removed);
+	free(m);
+	return NULL;
+}
+
+static int manager_open(const struct manager_config *c, struct manager **ret, struct err *err)
+{
+	struct manager *m = calloc(1, sizeof(*m));
+	int r;
+
+	if (!m)
+		return err_set(err, -ENOMEM, "out of memory");
+	m->c = *c;
+	snprintf(m->slice, sizeof(m->slice), "%s", c->parent);
+	r = subscribe(m, err);
+	if (!r)
+		r = start_slice(m, err);
+	if (r < 0) {
+		manager_close(m);
+		return err_prefix(err, r, "systemd");
+	}
+	*ret = m;
+	return 0;
+}
+
+static const char *parent(const struct manager *m)
+{
+	return m->parent;
+}
+
+static const char *status(const struct manager *m)
+{
+	(void)m;
+	return "";
+}
+
+const struct manager_ops manager_systemd = {
+	.name = "systemd",
+	.open = manager_open,
+	.close = manager_close,
+	.start = start,
+	.set_cpus = set_cpus,
+	.freeze = freeze,
+	.thaw = thaw,
+	.signal = signal_unit,
+	.forget = forget,
+	.bound = bound,
+	.parent = parent,
+	.status = status,
+};

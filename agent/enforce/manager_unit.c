@@ -1,0 +1,169 @@
+/* manager_unit.c - see manager_unit.h; the properties are those of systemd.exec(5),
+ * systemd.resource-control(5), systemd.kill(5) and systemd.service(5).
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include "agent/enforce/manager_unit.h"
+#include "common/cleanup.h"
+
+struct flag {
+	const char *name;
+	int value;
+};
+static const struct flag flags[] = {
+	{ "NoNewPrivileges", 1 },
+	{ "RestrictSUIDSGID", 1 },
+	{ "ProtectControlGroups", 1 },
+	{ "ProtectKernelTunables", 1 },
+	{ "ProtectKernelModules", 1 },
+	{ "ProtectKernelLogs", 1 },
+	{ "ProtectClock", 1 },
+	{ "RemainAfterExit", 0 },
+	/* So that there may be a cgroup of the user's processes alone inside the unit's: the
+	 * agent makes it, and takes the files back from the user (agent/job_watch.c). */
+	{ "Delegate", 1 },
+	{ "IgnoreSIGPIPE", 0 },
+	{ "SendSIGKILL", 1 },
+	/* Counters of a job exist only where the controllers are on. */
+	{ "CPUAccounting", 1 },
+	{ "MemoryAccounting", 1 },
+	{ "TasksAccounting", 1 },
+	{ "IOAccounting", 1 },
+};
+
+struct word {
+	const char *name, *value;
+};
+static const struct word words[] = {
+	{ "Type", "exec" },
+	{ "CollectMode", "inactive-or-failed" },
+	{ "KillMode", "control-group" },
+	{ "OOMPolicy", "kill" },
+	{ "DevicePolicy", "closed" },
+	{ "StandardInput", "null" },
+	{ "StandardOutput", "null" },
+	{ "StandardError", "null" },
+	/* Other users' processes are not a job's business. */
+	{ "ProtectProc", "invisible" },
+};
+
+/* Ways to have something started outside the job, and what only root should reach. */
+static const char *const hidden[] = { "-/run/user", "-/var/spool/cron", "-/var/spool/at",
+				      "-/run/systemd/private" };
+
+static int append_flags(sd_bus_message *m)
+{
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(flags); i++)
+		r = sd_bus_message_append(m, "(sv)", flags[i].name, "b", flags[i].value);
+	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(words); i++)
+		r = sd_bus_message_append(m, "(sv)", words[i].name, "s", words[i].value);
+	return r;
+}
+
+/* Little-endian bit string, as short as it can be. */
+int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cpulist *set)
+{
+	unsigned char bits[CPULIST_MAX / 8] = { 0 };
+	size_t n = 0;
+	int r;
+
+	for (int i = cpulist_next(set, -1); i >= 0; i = cpulist_next(set, i)) {
+		bits[i / 8] |= (unsigned char)(1U << (i % 8));
+		n = (size_t)i / 8 + 1;
+	}
+	r = sd_bus_message_open_container(m, 'r', "sv");
+	if (r >= 0)
+		r = sd_bus_message_append(m, "s", name);
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'v', "ay");
+	if (r >= 0)
+		r = sd_bus_message_append_array(m, 'y', bits, n);
+	if (r >= 0)
+		r = sd_bus_message_close_container(m);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static int append_limits(sd_bus_message *m, const struct manager_spec *s)
+{
+	int r = manager_unit_append_set(m, "AllowedCPUs", &s->cpus);
+
+	if (r >= 0)
+		r = manager_unit_append_set(m, "AllowedMemoryNodes", &s->mem_nodes);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "(sv)(sv)(sv)", "MemoryMax", "t",
+					  (uint64_t)s->mem_bytes, "MemorySwapMax", "t",
+					  UINT64_C(0), "TasksMax", "t", (uint64_t)s->pids);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "(sv)(sv)", "LimitCORE", "t", UINT64_C(0),
+					  "LimitCORESoft", "t", UINT64_C(0));
+	if (r >= 0)
+		r = sd_bus_message_append(m, "(sv)", "TimeoutStopUSec", "t",
+					  (uint64_t)s->grace_s * 1000000);
+	return r;
+}
+
+static int append_view(sd_bus_message *m, const struct manager_spec *s)
+{
+	char tmp[MANAGER_PATH_MAX], var_tmp[MANAGER_PATH_MAX], size[64];
+	int r;
+
+	r = sd_bus_message_append(m, "(sv)", "InaccessiblePaths", "as", ARRAY_LEN(hidden),
+				  hidden[0], hidden[1], hidden[2], hidden[3]);
+	if (r >= 0 && s->shm_bytes > 0) {
+		snprintf(size, sizeof(size), "mode=1777,size=%" PRId64, s->shm_bytes);
+		r = sd_bus_message_append(m, "(sv)", "TemporaryFileSystem", "a(ss)", 1,
+					  "/dev/shm", size);
+	}
+	if (r < 0 || !s->jobfs_dir)
+		return r;
+	snprintf(tmp, sizeof(tmp), "%s/tmp", s->jobfs_dir);
+	snprintf(var_tmp, sizeof(var_tmp), "%s/vartmp", s->jobfs_dir);
+	return sd_bus_message_append(m, "(sv)", "BindPaths", "a(ssbt)", 2, tmp, "/tmp", 0,
+				     UINT64_C(0), var_tmp, "/var/tmp", 0, UINT64_C(0));
+}
+
+/* As root and outside the job's view: it must write where no job may. */
+static int append_final(sd_bus_message *m, const struct manager_unit *u)
+{
+	char job[24], attempt[16];
+
+	snprintf(job, sizeof(job), "%" PRId64, u->spec->id.job);
+	snprintf(attempt, sizeof(attempt), "%" PRId32, u->spec->id.attempt);
+	return sd_bus_message_append(m, "(sv)", "ExecStopPostEx", "a(sasas)", 1, u->launcher, 5,
+				     u->launcher, "--final", u->final_dir, job, attempt, 1,
+				     "privileged");
+}
+
+static int append_who(sd_bus_message *m, const struct manager_unit *u)
+{
+	char user[16], group[16], text[96];
+
+	snprintf(user, sizeof(user), "%" PRIu32, u->spec->uid);
+	snprintf(group, sizeof(group), "%" PRIu32, u->spec->gid);
+	snprintf(text, sizeof(text), "Reeve job %" PRId64 ", attempt %" PRId32, u->spec->id.job,
+		 u->spec->id.attempt);
+	return sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)", "Description", "s", text,
+				     "Slice", "s", u->slice, "User", "s", user, "Group", "s",
+				     group, "ExecStart", "a(sasb)", 1, u->launcher, 2,
+				     u->launcher, u->socket, 0);
+}
+
+int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
+{
+	int r = sd_bus_message_open_container(m, 'a', "(sv)");
+
+	if (r >= 0)
+		r = append_who(m, u);
+	if (r >= 0)
+		r = append_flags(m);
+	if (r >= 0)
+		r = append_limits(m, u->spec);
+	if (r >= 0)
+		r = append_view(m, u->spec);
+	if (r >= 0)
+		r = append_final(m, u);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}

@@ -1,0 +1,14 @@
+/* manager_unit.h - a job as the properties of a transient systemd service. */
+#pragma once
+#include <systemd/sd-bus.h>
+#include "agent/enforce/manager.h"
+
+struct manager_unit {
+	const struct manager_spec *spec;
+	const char *slice, *launcher, *socket, *final_dir;
+};
+
+/* The whole "a(sv)" of StartTransientUnit. >= 0, or -errno of sd-bus. */
+int manager_unit_append(sd_bus_message *m, const struct manager_unit *u);
+/* One "(sv)" with a set as systemd's bit string ("ay"). */
+int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cpulist *set);

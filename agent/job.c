@@ -1,0 +1,197 @@
+/* job.c - table, steps and saving of jobs; see job.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/job.h"
+#include "common/log.h"
+
+static const char *const step_names[_STEP_MAX] = { "prepare", "unit",	 "running", "final",
+						   "drain",   "cleanup", "report" };
+
+const char *job_step_name(enum job_step step)
+{
+	return step < _STEP_MAX ? step_names[step] : "unknown";
+}
+
+int job_step_parse(const char *name, enum job_step *ret)
+{
+	for (int i = 0; i < _STEP_MAX; i++)
+		if (!strcmp(name, step_names[i])) {
+			*ret = (enum job_step)i;
+			return 0;
+		}
+	return -EINVAL;
+}
+
+struct job *job_new(struct node *n, int64_t id, int32_t attempt)
+{
+	struct job *j = calloc(1, sizeof(*j)), **at = &n->jobs;
+
+	if (!j)
+		return NULL;
+	state_attempt_init(&j->s);
+	j->node = n;
+	j->s.job = id;
+	j->s.attempt = attempt;
+	j->kill_fd = -1;
+	while (*at)
+		at = &(*at)->next;
+	*at = j;
+	return j;
+}
+
+struct job *job_find(struct node *n, int64_t id, int32_t attempt)
+{
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (j->s.job == id && j->s.attempt == attempt)
+			return j;
+	return NULL;
+}
+
+struct job *job_find_running(struct node *n, int64_t id)
+{
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (j->s.job == id && j->step == STEP_RUNNING)
+			return j;
+	return NULL;
+}
+
+void job_free(struct job *j)
+{
+	struct job **at = &j->node->jobs;
+
+	while (*at && *at != j)
+		at = &(*at)->next;
+	if (*at)
+		*at = j->next;
+	sd_event_source_disable_unref(j->act);
+	sd_event_source_disable_unref(j->timer);
+	for (int i = 0; i < 2; i++)
+		sd_event_source_disable_unref(j->streams[i].watch);
+	if (j->kill_fd >= 0)
+		close(j->kill_fd);
+	state_attempt_done(&j->s);
+	free(j);
+}
+
+/* The clock in the form that survives: sums, and when they were right. */
+static void clock_to_state(struct job *j)
+{
+	int64_t now = node_now_ns();
+
+	j->s.clock.running_ns = clock_running_ns(&j->clock, now);
+	j->s.clock.suspended_ns = clock_suspended_ns(&j->clock, now);
+	j->s.clock.at_ns = j->clock.end_ns ? j->clock.end_ns : now;
+}
+
+int job_save(struct job *j, struct err *err)
+{
+	static const char *const orders[] = { "run", "suspend", "cancel" };
+
+	snprintf(j->s.step, sizeof(j->s.step), "%s", job_step_name(j->step));
+	snprintf(j->s.wanted, sizeof(j->s.wanted), "%s",
+		 j->pause >= PAUSE_CPUS ? "resume" : orders[j->order]);
+	j->s.state = job_state(j);
+	if (j->clock.start_ns)
+		clock_to_state(j);
+	memcpy(j->s.clock.boot, j->node->boot, sizeof(j->s.clock.boot));
+	return state_save(j->node->db, &j->s, err);
+}
+
+static int on_act(sd_event_source *source, uint64_t usec, void *userdata)
+{
+	struct job *j = userdata;
+	struct err err;
+	int r;
+
+	(void)source;
+	(void)usec;
+	r = job_save(j, &err);
+	if (r < 0) {
+		log_job(LOG_ERR, j->s.job, "state", "cannot save, trying again: %s", err.text);
+		job_again(j, 1000);
+		return 0;
+	}
+	/* The job may be freed by its act. */
+	j->node->act(j->node, j);
+	return 0;
+}
+
+void job_again(struct job *j, unsigned delay_ms)
+{
+	uint64_t usec = delay_ms * UINT64_C(1000);
+	int r;
+
+	if (!j->act)
+		r = sd_event_add_time_relative(j->node->event, &j->act, CLOCK_BOOTTIME, usec,
+					       1000, on_act, j);
+	else
+		r = sd_event_source_set_time_relative(j->act, usec);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(j->act, SD_EVENT_ONESHOT);
+	if (r < 0) /* out of memory in the event loop itself: nothing else will work either */
+		sd_event_exit(j->node->event, r);
+}
+
+void job_go(struct job *j, enum job_step step)
+{
+	j->step = step;
+	job_again(j, 0);
+}
+
+bool job_has_ended(const struct job *j)
+{
+	return j->step >= STEP_FINAL;
+}
+
+enum job_state job_state(const struct job *j)
+{
+	if (j->step <= STEP_UNIT)
+		return j->s.end.kind == END_NONE ? JOB_STARTING : JOB_ENDING;
+	if (j->step == STEP_REPORT)
+		return JOB_ENDED;
+	if (j->step > STEP_RUNNING || j->s.end.kind != END_NONE)
+		return JOB_ENDING;
+	return j->is_frozen ? JOB_SUSPENDED : JOB_RUNNING;
+}
+
+void job_fail(struct job *j, const char *fmt, ...)
+{
+	struct reason *why = &j->s.end.reason;
+	va_list ap;
+
+	if (j->s.end.kind != END_NONE)
+		return;
+	j->s.end.kind = END_FAILED;
+	j->s.end.exit_status = -1;
+	why->requested = why->reached = -1;
+	why->at_ns = node_realtime_ns();
+	snprintf(why->host, sizeof(why->host), "%s", j->node->conf->node);
+	va_start(ap, fmt);
+	vsnprintf(why->text, sizeof(why->text), fmt, ap);
+	va_end(ap);
+	log_job(LOG_NOTICE, j->s.job, "failed", "%s", why->text);
+}
+
+void job_note(struct job *j, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(j->s.note, sizeof(j->s.note), fmt, ap);
+	va_end(ap);
+	log_job(LOG_NOTICE, j->s.job, "note", "%s", j->s.note);
+}
+
+const char *job_file(const struct job *j, const char *name, char *buf, size_t size)
+{
+	char dir[4096];
+
+	if (!j->node->jobfs || !j->s.jobfs.projid)
+		return NULL;
+	jobfs_path(j->node->jobfs, &j->s.jobfs, dir, sizeof(dir));
+	snprintf(buf, size, "%s%s%s", dir, *name ? "/" : "", name);
+	return buf;
+}

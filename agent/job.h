@@ -1,0 +1,96 @@
+/* job.h - one attempt of a job on this node, from the order to the acknowledged final report.
+ *
+ *	PREPARE   admit, choose cores, make jobfs
+ *	UNIT      its unit is made; the launcher in it asks for the plan (job_gate.c)
+ *	RUNNING   the user's program runs, or is suspended, or is being ended
+ *	FINAL     the unit is over: final record, last figures, the sentence to the user
+ *	DRAIN     output that the controller has not yet taken (`reeve run`)
+ *	CLEANUP   jobfs goes
+ *	REPORT    the final report is in the spool
+ *
+ * The step is saved before it is acted on, and every act may be done again: an agent that dies
+ * anywhere goes on at the saved step. Nothing here waits; what takes time answers through the
+ * event loop and calls job_go().
+ */
+#pragma once
+#include "agent/enforce/clock.h"
+#include "agent/node.h"
+
+enum job_step {
+	STEP_PREPARE,
+	STEP_UNIT,
+	STEP_RUNNING,
+	STEP_FINAL,
+	STEP_DRAIN,
+	STEP_CLEANUP,
+	STEP_REPORT,
+	_STEP_MAX,
+};
+
+enum job_order { ORDER_RUN, ORDER_SUSPEND, ORDER_CANCEL };
+
+enum job_pause { /* what of suspending and resuming is under way */
+		 PAUSE_NONE,
+		 PAUSE_FREEZING,
+		 PAUSE_CPUS, /* new cores are being set */
+		 PAUSE_THAWING,
+};
+
+struct job_stream {
+	int64_t acked; /* the controller has all before this */
+	bool ended;    /* and knows that nothing follows */
+	sd_event_source *watch;
+};
+
+struct gate;
+
+struct job {
+	struct job *next;
+	struct node *node;
+	struct state_attempt s; /* what survives the agent */
+	enum job_step step;
+	enum job_order order;
+	struct clock clock;
+	char cgroup[MANAGER_PATH_MAX]; /* absolute; "" before the unit exists */
+	uint64_t work_id;	       /* cgroup of the user's processes, inside that */
+	int kill_fd;		       /* its cgroup.kill, opened beforehand; -1 */
+	bool is_watched;	       /* vmem, events, guard and sampler have it */
+	bool is_frozen;		       /* whoever did it */
+	enum job_pause pause;
+	bool is_told_to_wait;	/* that it may not yet resume was noted */
+	bool is_executed;	/* the launcher has become the user's program */
+	bool is_killing;	/* TERM or KILL was sent */
+	bool is_removing;	/* jobfs removal is under way */
+	int64_t waits_until_ns; /* DRAIN, or for a final record: patience ends */
+	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
+	struct job_stream streams[2];
+	struct gate *gate;
+	sd_event_source *act, *timer;
+};
+
+const char *job_step_name(enum job_step step);
+int job_step_parse(const char *name, enum job_step *ret);
+
+/* The table. */
+struct job *job_new(struct node *n, int64_t id, int32_t attempt);
+struct job *job_find(struct node *n, int64_t id, int32_t attempt);
+/* By id alone: the attempt that runs. */
+struct job *job_find_running(struct node *n, int64_t id);
+void job_free(struct job *j);
+
+/* Go to `step`: saved first, then acted on from the event loop. */
+void job_go(struct job *j, enum job_step step);
+/* Save and act on the present step again, from the event loop; `delay_ms` from now. */
+void job_again(struct job *j, unsigned delay_ms);
+/* Write what is known of the job to the database now. */
+int job_save(struct job *j, struct err *err);
+
+/* As the world sees it. */
+enum job_state job_state(const struct job *j);
+bool job_has_ended(const struct job *j); /* from FINAL on */
+/* END_FAILED with words, if nothing worse is known already. Formats into the reason. */
+void job_fail(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* A remark for the job's report; the last one stays. */
+void job_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* "DIR/JOB-ATTEMPT/NAME" in the job's jobfs. */
+const char *job_file(const struct job *j, const char *name, char *buf, size_t size);

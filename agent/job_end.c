@@ -1,0 +1,244 @@
+/* job_end.c - see job_end.h. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/enforce/final.h"
+#include "agent/job_end.h"
+#include "agent/job_gate.h"
+#include "agent/job_limit.h"
+#include "agent/job_output.h"
+#include "agent/job_report.h"
+#include "agent/job_say.h"
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+#define NS_PER_S INT64_C(1000000000)
+#define PATIENCE_S 5 /* for a record of a unit that is gone already */
+
+/* The unit must be over before its record is final. 1: it is; 0: look again later. */
+static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *ret_have)
+{
+	struct manager_id id = { j->s.job, j->s.attempt };
+	char path[MANAGER_PATH_MAX];
+	struct err err = { "" };
+	int r = final_load(n->final_dir, id.job, id.attempt, f, &err);
+
+	*ret_have = r == 0;
+	if (r == 0 || !j->s.unit[0])
+		return 1;
+	if (r != -ENOENT)
+		log_job(LOG_ERR, j->s.job, "final", "%s", err.text);
+	manager_path(n->ops->parent(n->manager), id, path);
+	if (access(path, F_OK) == 0) {
+		/* Still there: a start that failed here, or the order to end it was lost. */
+		if (!j->is_killing) {
+			j->is_killing = true;
+			n->ops->signal(n->manager, id, SIGKILL, &err);
+		}
+		j->waits_until_ns = 0;
+		return 0;
+	}
+	if (!j->waits_until_ns)
+		j->waits_until_ns = node_now_ns() + PATIENCE_S * NS_PER_S;
+	return node_now_ns() >= j->waits_until_ns;
+}
+
+/* What the agent saw is better than what the record tells; exit status and signal are its. */
+static void decide_end(struct node *n, struct job *j, const struct final *f)
+{
+	struct job_end seen = j->s.end, told;
+	struct job_end setup = { 0 };
+
+	final_end(f, &told);
+	if (seen.kind == END_NONE && !j->clock.start_ns && final_is_setup_failure(f, &setup))
+		job_fail(j, "the job's unit could not be set up: %.200s", setup.reason.text);
+	limit_from_latches(n, j);
+	seen = j->s.end;
+	if (seen.kind == END_NONE) {
+		seen = told;
+		if (told.kind == END_LIMIT) {
+			seen.reason.requested = j->s.mem_max_bytes;
+			seen.reason.reached = usage_has(&f->usage, &f->usage.mem_peak_bytes)
+						      ? f->usage.mem_peak_bytes
+						      : -1;
+		}
+		snprintf(seen.reason.host, sizeof(seen.reason.host), "%s", n->conf->node);
+	}
+	seen.exit_status = told.exit_status;
+	seen.signal = told.signal;
+	if (seen.kind == END_FAILED)
+		seen.exit_status = -1;
+	j->s.end = seen;
+	if (f->pids_max > 0 && !j->s.note[0])
+		job_note(j,
+			 "the job reached its bound of %lld processes and threads; further "
+			 "ones were refused",
+			 (long long)j->s.request.res.pids);
+}
+
+static void no_record(struct job *j)
+{
+	if (j->s.end.kind != END_NONE)
+		return;
+	j->s.end = (struct job_end){ .kind = END_EXITED, .exit_status = -1 };
+	j->s.end.reason.at_ns = node_realtime_ns();
+	job_note(j, "how the job ended was not recorded");
+}
+
+static void stop_clock(struct node *n, struct job *j, const struct final *f)
+{
+	if (!j->clock.start_ns)
+		return;
+	job_sync_clock(n, j);
+	clock_stop(&j->clock, f ? f->boottime_ns : node_now_ns());
+	j->is_frozen = false;
+}
+
+static void say(struct node *n, struct job *j)
+{
+	char text[REASON_TEXT_MAX];
+
+	reason_format(&j->s.end, text, sizeof(text));
+	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED)
+		job_say(n, j, text);
+	log_job(LOG_INFO, j->s.job, "end", "%s", text);
+}
+
+int job_finish(struct node *n, struct job *j)
+{
+	struct final f;
+	bool have;
+
+	gate_drop(j);
+	if (!unit_is_over(n, j, &f, &have)) {
+		job_again(j, 100);
+		return 0;
+	}
+	stop_clock(n, j, have ? &f : NULL);
+	report_measure_last(n, j, have ? &f : NULL);
+	if (have)
+		decide_end(n, j, &f);
+	else
+		no_record(j);
+	j->s.clock.ended_ns = have ? f.realtime_ns : node_realtime_ns();
+	if (j->timer)
+		sd_event_source_set_enabled(j->timer, SD_EVENT_OFF);
+	say(n, j);
+	job_unwatch(n, j);
+	n->ops->forget(n->manager, (struct manager_id){ j->s.job, j->s.attempt }, NULL);
+	j->waits_until_ns = 0;
+	job_go(j, STEP_DRAIN);
+	return 0;
+}
+
+int job_drain(struct node *n, struct job *j)
+{
+	bool can_wait = n->uplink && j->s.jobfs.projid && j->clock.start_ns;
+
+	if (!j->waits_until_ns)
+		j->waits_until_ns = node_now_ns() + n->conf->output_keep_s * NS_PER_S;
+	if (can_wait && !job_output_is_taken(j) && node_now_ns() < j->waits_until_ns) {
+		uplink_kick(n->uplink);
+		job_again(j, 1000);
+		return 0;
+	}
+	if (can_wait && !job_output_is_taken(j))
+		job_note(j, "the controller did not take all of the job's output in time");
+	job_go(j, STEP_CLEANUP);
+	return 0;
+}
+
+static void on_removed(void *ctx, const struct jobfs_job *what, int result,
+		       const struct err *err)
+{
+	struct node *n = ctx;
+	struct job *j = job_find(n, what->job, what->attempt);
+
+	if (result < 0)
+		log_job(LOG_ERR, what->job, "jobfs", "cannot remove: %s", err->text);
+	if (!j)
+		return;
+	j->is_removing = false;
+	if (j->step == STEP_CLEANUP)
+		job_go(j, STEP_REPORT);
+}
+
+int job_clean(struct node *n, struct job *j)
+{
+	struct jobfs_removal how = { n->event, on_removed, n };
+	struct err err;
+	int r;
+
+	if (j->is_removing)
+		return 0;
+	if (!n->jobfs || !j->s.jobfs.projid) {
+		job_go(j, STEP_REPORT);
+		return 0;
+	}
+	j->is_removing = true;
+	r = jobfs_remove(n->jobfs, &j->s.jobfs, &how, &err);
+	if (r < 0 && r != -EALREADY)
+		on_removed(n, &j->s.jobfs, r, &err);
+	return 0;
+}
+
+int job_say_final(struct node *n, struct job *j)
+{
+	struct err err;
+
+	if (report_put(n, j, &err) < 0) {
+		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
+		job_again(j, 1000);
+		return 0;
+	}
+	final_remove(n->final_dir, j->s.job, j->s.attempt);
+	if (n->uplink)
+		uplink_kick(n->uplink);
+	/* Cores are free: perhaps another waits for them. */
+	for (struct job *i = n->jobs; i; i = i->next)
+		if (i->step == STEP_RUNNING && cpulist_is_empty(&i->s.cpus))
+			job_again(i, 0);
+	return 0;
+}
+
+void job_settle(struct node *n, struct job *j)
+{
+	struct err err;
+
+	if (state_forget(n->db, j->s.job, j->s.attempt, &err) < 0)
+		log_job(LOG_ERR, j->s.job, "state", "%s", err.text);
+	job_unwatch(n, j);
+	job_free(j);
+}
+
+static void on_swept(void *ctx, const struct jobfs_job *what, int result, const struct err *err)
+{
+	(void)ctx;
+	if (result < 0)
+		log_job(LOG_ERR, what->job, "jobfs", "cannot remove what is left: %s",
+			err->text);
+	else
+		log_job(LOG_NOTICE, what->job, "jobfs", "removed what an earlier run left");
+}
+
+void job_sweep_jobfs(struct node *n)
+{
+	struct jobfs_removal how = { n->event, on_swept, n };
+	_cleanup_free_ struct jobfs_job *list = NULL;
+	size_t count = 0;
+	struct err err;
+
+	if (!n->jobfs || jobfs_list(n->jobfs, &list, &count, NULL, &err) < 0)
+		return;
+	for (size_t i = 0; i < count; i++) {
+		struct manager_id id = { list[i].job, list[i].attempt };
+		char path[MANAGER_PATH_MAX];
+		struct job *j = job_find(n, id.job, id.attempt);
+
+		manager_path(n->ops->parent(n->manager), id, path);
+		if ((!j || j->step == STEP_REPORT) && access(path, F_OK) < 0)
+			jobfs_remove(n->jobfs, &list[i], &how, &err);
+	}
+}

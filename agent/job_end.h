@@ -1,0 +1,12 @@
+/* job_end.h - from the last process to the acknowledged report; nothing of the job is left. */
+#pragma once
+#include "agent/job.h"
+
+int job_finish(struct node *n, struct job *j);	  /* FINAL */
+int job_drain(struct node *n, struct job *j);	  /* DRAIN */
+int job_clean(struct node *n, struct job *j);	  /* CLEANUP */
+int job_say_final(struct node *n, struct job *j); /* REPORT */
+/* The controller has the final report: forget the job. *j is freed. */
+void job_settle(struct node *n, struct job *j);
+/* Directories of jobs that nobody knows (of a lost database): removed. */
+void job_sweep_jobfs(struct node *n);

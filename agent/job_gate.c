@@ -1,0 +1,402 @@
+/* job_gate.c - see job_gate.h and agent/launch/plan.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include "agent/job_gate.h"
+#include "agent/job_output.h"
+#include "agent/job_plan.h"
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+#define IN_MAX 2048 /* more than any frame that a launcher may send */
+
+struct gatekeeper {
+	struct node *node;
+	int fd;
+	sd_event_source *io;
+};
+
+struct gate {
+	struct job *job;
+	int fd;
+	sd_event_source *io;
+	char in[IN_MAX];
+	size_t n_in;
+	char *out;
+	size_t n_out, out_at;
+	int pass[2];  /* stream files that go with the first byte; -1 */
+	bool is_told; /* GO was sent */
+};
+
+static void pass_done(struct gate *g)
+{
+	for (int i = 0; i < 2; i++) {
+		if (g->pass[i] >= 0)
+			close(g->pass[i]);
+		g->pass[i] = -1;
+	}
+}
+
+static void gate_free(struct gate *g)
+{
+	if (g->job && g->job->gate == g)
+		g->job->gate = NULL;
+	sd_event_source_disable_unref(g->io);
+	pass_done(g);
+	free(g->out);
+	close(g->fd);
+	free(g);
+}
+
+void gate_drop(struct job *j)
+{
+	if (j->gate)
+		gate_free(j->gate);
+}
+
+static ssize_t send_some(struct gate *g)
+{
+	union {
+		char buf[CMSG_SPACE(2 * sizeof(int))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec part = { g->out + g->out_at, g->n_out - g->out_at };
+	struct msghdr m = { .msg_iov = &part, .msg_iovlen = 1 };
+	struct cmsghdr *c;
+	ssize_t n;
+
+	if (g->pass[0] >= 0) {
+		m.msg_control = control.buf;
+		m.msg_controllen = sizeof(control.buf);
+		c = CMSG_FIRSTHDR(&m);
+		c->cmsg_level = SOL_SOCKET;
+		c->cmsg_type = SCM_RIGHTS;
+		c->cmsg_len = CMSG_LEN(2 * sizeof(int));
+		memcpy(CMSG_DATA(c), g->pass, 2 * sizeof(int));
+	}
+	n = sendmsg(g->fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
+	if (n > 0)
+		pass_done(g);
+	return n;
+}
+
+/* -EAGAIN is no failure: the event loop goes on when there is room. */
+static int flush(struct gate *g)
+{
+	while (g->out_at < g->n_out) {
+		ssize_t n = send_some(g);
+
+		if (n < 0 && errno == EAGAIN)
+			break;
+		if (n <= 0)
+			return -EPIPE;
+		g->out_at += (size_t)n;
+	}
+	return sd_event_source_set_io_events(g->io, g->out_at < g->n_out ? EPOLLIN | EPOLLOUT
+									 : EPOLLIN);
+}
+
+/* Takes `data`. */
+static int say(struct gate *g, char *data, size_t size)
+{
+	if (!data)
+		return -ENOMEM;
+	free(g->out);
+	g->out = data;
+	g->n_out = size;
+	g->out_at = 0;
+	return flush(g);
+}
+
+static int say_go(struct gate *g)
+{
+	struct plan_head *go = calloc(1, sizeof(*go));
+
+	if (go)
+		go->type = PLAN_GO;
+	g->is_told = true;
+	return say(g, (char *)go, sizeof(*go));
+}
+
+static uint32_t denials(const struct node *n)
+{
+	uint32_t holds = guard_holds(n->guard);
+
+	return (holds & GUARD_PROJECT_ID ? 0 : (uint32_t)PLAN_DENY_PROJECT) |
+	       (holds & GUARD_PTRACE ? 0 : (uint32_t)PLAN_DENY_PTRACE);
+}
+
+/* Where the kernel cannot refuse a mapping, no single process may exceed by much. */
+static uint64_t backstop(const struct node *n, const struct job *j)
+{
+	if (vmem_tier(n->vmem) == VMEM_TIER_DENY || !j->s.request.res.vmem_bytes)
+		return 0;
+	return (uint64_t)j->s.request.res.vmem_bytes + (UINT64_C(16) << 20);
+}
+
+static int send_plan(struct node *n, struct gate *g, struct err *err)
+{
+	char cpus[CPULIST_TEXT_MAX], work[4200], script[4200];
+	struct job *j = g->job;
+	struct job_plan p = { .request = &j->s.request,
+			      .job = j->s.job,
+			      .attempt = j->s.attempt,
+			      .node = n->conf->node,
+			      .cpus = cpulist_format(&j->s.cpus, cpus, sizeof(cpus)),
+			      .jobfs = job_file(j, "work", work, sizeof(work)),
+			      .script_path = job_file(j, "script", script, sizeof(script)),
+			      .rlimit_as = backstop(n, j),
+			      .deny = denials(n) };
+	size_t size;
+	char *data;
+	int r = 0;
+
+	if (j->s.request.stream)
+		r = job_output_create(j, g->pass, err);
+	if (!r)
+		r = job_plan_encode(&p, &data, &size, err);
+	return r < 0 ? r : say(g, data, size);
+}
+
+/* The job cannot be held here or not be started: with its unit it ends, in words. */
+static int give_up(struct gate *g, const char *why)
+{
+	struct job *j = g->job;
+
+	job_fail(j, "%.250s", why);
+	job_kill_now(j);
+	job_again(j, 0);
+	return -ECANCELED;
+}
+
+static int on_hello(struct node *n, struct gate *g)
+{
+	struct job *j = g->job;
+	struct err err;
+	int r;
+
+	if (j->s.end.kind != END_NONE)
+		return give_up(g, "the job was ended before it began");
+	r = job_watch(n, j, j->s.pid, &err);
+	if (!r)
+		r = send_plan(n, g, &err);
+	return r < 0 ? give_up(g, err.text) : 0;
+}
+
+static void note_error_file(struct job *j, const struct plan_opened *o)
+{
+	_cleanup_free_ char *out = NULL, *err = NULL;
+	const char *path = NULL;
+	char stream[4200];
+
+	if (j->s.request.stream)
+		path = job_file(j, j->s.request.join ? "out" : "err", stream, sizeof(stream));
+	else if (job_plan_outputs(&j->s.request, j->s.job, &out, &err) == 0)
+		path = err ? err : out;
+	snprintf(j->s.err_path, sizeof(j->s.err_path), "%s", path ? path : "");
+	j->s.err_dev = o->err.dev;
+	j->s.err_ino = o->err.ino;
+}
+
+/* Running is on record before the first instruction of the user. */
+static int on_opened(struct node *n, struct gate *g, const struct plan_opened *o)
+{
+	struct job *j = g->job;
+	struct err err;
+
+	if (j->step == STEP_UNIT) {
+		note_error_file(j, o);
+		clock_start(&j->clock, node_now_ns());
+		j->s.clock.started_ns = node_realtime_ns();
+		j->step = STEP_RUNNING;
+		if (job_save(j, &err) < 0) {
+			j->step = STEP_UNIT;
+			log_job(LOG_ERR, j->s.job, "state", "%s", err.text);
+			return -EIO; /* the launcher asks again */
+		}
+		log_job(LOG_INFO, j->s.job, "start", "started for %s on cores of node %s",
+			j->s.request.user, n->conf->node);
+		job_go(j, STEP_RUNNING);
+	}
+	return say_go(g);
+}
+
+static int on_failed(struct gate *g, const char *text, size_t size)
+{
+	struct job *j = g->job;
+	char words[PLAN_FAILED_MAX + 1];
+
+	for (size_t i = 0; i < size; i++)
+		words[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
+	words[size] = '\0';
+	if (!j->is_executed) {
+		job_fail(j, "%.250s", words);
+		job_again(j, 0);
+	}
+	return say_go(g);
+}
+
+static int on_frame(struct node *n, struct gate *g, struct plan_head head, const char *data)
+{
+	struct plan_opened opened;
+	uint32_t version;
+
+	switch (head.type) {
+	case PLAN_HELLO:
+		if (head.size != sizeof(version))
+			return -EBADMSG;
+		memcpy(&version, data, sizeof(version));
+		if (version != PLAN_VERSION)
+			return give_up(g, "the launcher is of another version than the agent");
+		return on_hello(n, g);
+	case PLAN_OPENED:
+		if (head.size != sizeof(opened) || !g->job->is_watched)
+			return -EBADMSG;
+		memcpy(&opened, data, sizeof(opened));
+		return on_opened(n, g, &opened);
+	case PLAN_FAILED:
+		return head.size > PLAN_FAILED_MAX ? -EBADMSG : on_failed(g, data, head.size);
+	default:
+		return -EBADMSG;
+	}
+}
+
+static int take_frames(struct node *n, struct gate *g)
+{
+	struct plan_head head;
+	int r = 0;
+
+	while (!r && g->n_in >= sizeof(head)) {
+		size_t whole;
+
+		memcpy(&head, g->in, sizeof(head));
+		if (head.size > IN_MAX - sizeof(head))
+			return -EBADMSG;
+		whole = sizeof(head) + head.size;
+		if (g->n_in < whole)
+			break;
+		r = on_frame(n, g, head, g->in + sizeof(head));
+		g->n_in -= whole;
+		memmove(g->in, g->in + whole, g->n_in);
+	}
+	return r;
+}
+
+static int on_gate(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct gate *g = userdata;
+	struct job *j = g->job;
+	ssize_t n;
+	int r = 0;
+
+	(void)s;
+	if (revents & EPOLLOUT)
+		r = flush(g);
+	n = r < 0 ? 0 : recv(fd, g->in + g->n_in, sizeof(g->in) - g->n_in, MSG_DONTWAIT);
+	if (n < 0 && errno == EAGAIN)
+		return 0;
+	if (n > 0) {
+		g->n_in += (size_t)n;
+		r = take_frames(j->node, g);
+		if (r >= 0)
+			return 0;
+	}
+	/* Closed by exec: the launcher has become the user's program. */
+	if (n == 0 && g->is_told && j->step == STEP_RUNNING)
+		j->is_executed = true;
+	gate_free(g);
+	return 0;
+}
+
+/* Which job may this peer speak for? NULL: none. */
+static struct job *peer_job(struct node *n, int fd)
+{
+	struct ucred who;
+	socklen_t size = sizeof(who);
+	struct manager_id id;
+	struct job *j;
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &size) < 0 ||
+	    manager_find(n->ops->parent(n->manager), who.pid, &id, NULL) < 0)
+		return NULL;
+	j = job_find(n, id.job, id.attempt);
+	if (!j || j->s.request.uid != who.uid || j->is_executed)
+		return NULL;
+	if (j->step == STEP_UNIT)
+		j->s.pid = who.pid;
+	return (j->step == STEP_UNIT || j->step == STEP_RUNNING) && j->s.pid == who.pid ? j
+											: NULL;
+}
+
+static int on_connect(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct gatekeeper *k = userdata;
+	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	struct job *j = peer < 0 ? NULL : peer_job(k->node, peer);
+	struct gate *g = j ? calloc(1, sizeof(*g)) : NULL;
+
+	(void)s;
+	(void)revents;
+	if (!g) {
+		if (peer >= 0)
+			close(peer);
+		return 0;
+	}
+	gate_drop(j);
+	*g = (struct gate){ .job = j, .fd = peer, .pass = { -1, -1 } };
+	j->gate = g;
+	if (sd_event_add_io(k->node->event, &g->io, peer, EPOLLIN, on_gate, g) < 0)
+		gate_free(g);
+	return 0;
+}
+
+static int listen_at(const char *path, struct err *err)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = -1;
+
+	if (strlen(path) >= sizeof(at.sun_path))
+		return err_set(err, -ENAMETOOLONG, "RunDirectory is too long for a socket");
+	strcpy(at.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	unlink(path);
+	if (fd < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+	    chmod(path, 0666) < 0 || listen(fd, 512) < 0)
+		return err_set(err, -errno, "listen at %s: %m", path);
+	return TAKE_FD(fd);
+}
+
+int gatekeeper_open(struct node *n, struct gatekeeper **ret, struct err *err)
+{
+	struct gatekeeper *k = calloc(1, sizeof(*k));
+	int r;
+
+	if (!k)
+		return err_set(err, -ENOMEM, "out of memory");
+	k->node = n;
+	k->fd = listen_at(n->socket, err);
+	r = k->fd < 0 ? k->fd
+		      : sd_event_add_io(n->event, &k->io, k->fd, EPOLLIN, on_connect, k);
+	if (r < 0) {
+		gatekeeper_close(k);
+		return r;
+	}
+	*ret = k;
+	return 0;
+}
+
+struct gatekeeper *gatekeeper_close(struct gatekeeper *k)
+{
+	if (!k)
+		return NULL;
+	sd_event_source_disable_unref(k->io);
+	if (k->fd >= 0)
+		close(k->fd);
+	free(k);
+	return NULL;
+}

@@ -1,0 +1,15 @@
+/* job_gate.h - where launchers ask for their plan: nothing of the user runs before the answer,
+ * and the answer comes only when every guard of the job stands.
+ *
+ * Who asks is told by the kernel (SO_PEERCRED, then the cgroup of that process), never by what
+ * it says. Only the launcher of a job that has not begun gets an answer.
+ */
+#pragma once
+#include "agent/job.h"
+
+struct gatekeeper;
+
+int gatekeeper_open(struct node *n, struct gatekeeper **ret, struct err *err);
+struct gatekeeper *gatekeeper_close(struct gatekeeper *k);
+/* The job is over or freed: its talk, if any, ends. */
+void gate_drop(struct job *j);

@@ -1,0 +1,314 @@
+/* job_limit.c - see job_limit.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/job_limit.h"
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+struct hit {
+	enum limit_kind limit;
+	int64_t requested, reached;
+};
+
+/* The first reason stays: what follows are its consequences. */
+static bool latch(struct job *j, struct hit h)
+{
+	struct reason *why = &j->s.end.reason;
+
+	if (j->s.end.kind != END_NONE)
+		return false;
+	j->s.end = (struct job_end){ .kind = END_LIMIT, .exit_status = -1 };
+	why->limit = h.limit;
+	why->requested = h.requested;
+	why->reached = h.reached;
+	why->at_ns = node_realtime_ns();
+	snprintf(why->host, sizeof(why->host), "%s", j->node->conf->node);
+	return true;
+}
+
+static void add_processes(struct node *n, struct job *j)
+{
+	struct vmem_process list[REASON_PROCS_MAX];
+	struct reason *why = &j->s.end.reason;
+	size_t count = 0;
+
+	if (vmem_processes(n->vmem, j->work_id, list, REASON_PROCS_MAX, &count) < 0)
+		return;
+	why->n_procs = (int32_t)count;
+	for (size_t i = 0; i < count && i < REASON_PROCS_MAX; i++) {
+		why->procs[i].pid = (int32_t)list[i].pid;
+		why->procs[i].bytes = (int64_t)list[i].bytes;
+		snprintf(why->procs[i].comm, sizeof(why->procs[i].comm), "%s", list[i].comm);
+	}
+}
+
+static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *comm)
+{
+	struct reason *why = &j->s.end.reason;
+
+	if (!pid)
+		return;
+	why->n_procs = 1;
+	why->procs[0].pid = pid;
+	why->procs[0].bytes = bytes;
+	snprintf(why->procs[0].comm, sizeof(why->procs[0].comm), "%s", comm);
+}
+
+/* Journal now, all else with the end of the job. */
+static void tell(struct job *j)
+{
+	char text[REASON_TEXT_MAX];
+
+	log_job(LOG_NOTICE, j->s.job, "limit", "%s",
+		reason_format(&j->s.end, text, sizeof(text)));
+	job_again(j, 0);
+}
+
+static struct job *by_work(struct node *n, uint64_t cgroup_id)
+{
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (j->is_watched && j->work_id == cgroup_id)
+			return j;
+	return NULL;
+}
+
+static struct job *by_id(struct node *n, int64_t id)
+{
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (j->is_watched && j->s.job == id)
+			return j;
+	return NULL;
+}
+
+void limit_on_vmem(void *ctx, const struct vmem_excess *x)
+{
+	struct node *n = ctx;
+	struct job *j = by_work(n, x->cgroup_id);
+
+	if (!j)
+		return;
+	if (j->s.request.vmem_policy == VMEM_POLICY_DENY) {
+		job_note(j, "vmem limit reached: %s of process %u (%.16s) refused with ENOMEM",
+			 x->operation, x->tgid, x->comm);
+		return;
+	}
+	job_kill_now(j);
+	if (!latch(j, (struct hit){ LIMIT_VMEM, (int64_t)x->limit_bytes,
+				    (int64_t)x->reached_bytes }))
+		return;
+	add_processes(n, j);
+	tell(j);
+}
+
+void limit_on_oom(void *ctx, const struct events_oom *oom)
+{
+	struct node *n = ctx;
+	struct job *j = by_id(n, oom->job);
+
+	if (!j)
+		return;
+	job_kill_now(j);
+	if (oom->node_wide || (!oom->own_limit && oom->limit_bytes)) {
+		job_fail(j,
+			 "the node itself ran out of memory and the kernel ended process "
+			 "%" PRId32 " (%.16s) of this job",
+			 oom->pid, oom->comm);
+		job_again(j, 0);
+		return;
+	}
+	if (!latch(j, (struct hit){ LIMIT_MEM, j->s.mem_max_bytes,
+				    oom->usage_bytes ? (int64_t)oom->usage_bytes : -1 }))
+		return;
+	add_process(j, oom->pid, oom->victim_rss_bytes ? (int64_t)oom->victim_rss_bytes : -1,
+		    oom->comm);
+	tell(j);
+}
+
+void limit_on_quota(void *ctx, const struct guard_quota *q)
+{
+	struct node *n = ctx;
+	struct job *j = by_id(n, q->job);
+	bool is_files = q->kind == GUARD_INODES;
+	struct hit h = { is_files ? LIMIT_JOBFS_FILES : LIMIT_JOBFS, 0, -1 };
+	struct jobfs_usage u;
+
+	if (!j)
+		return;
+	job_kill_now(j);
+	h.requested = is_files ? j->s.jobfs.limit_files : j->s.request.res.jobfs_bytes;
+	if (n->jobfs && jobfs_usage(n->jobfs, &j->s.jobfs, &u, NULL) == 0)
+		h.reached = is_files ? u.files : u.bytes;
+	if (!latch(j, h))
+		return;
+	add_process(j, q->pid, -1, q->comm);
+	tell(j);
+}
+
+void limit_on_denied(void *ctx, const struct guard_denied *d)
+{
+	struct job *j = by_id(ctx, d->job);
+
+	if (!j)
+		return;
+	if (d->deed == GUARD_DID_PTRACE)
+		job_note(j,
+			 "process %" PRId32 " (%.16s) tried to control process %" PRId32
+			 " outside the job: refused",
+			 d->pid, d->comm, d->target_pid);
+	else
+		job_note(j,
+			 "process %" PRId32 " (%.16s) tried to change the project id of a "
+			 "file: refused",
+			 d->pid, d->comm);
+}
+
+/* Only root can move it: not the job's doing, so the job lives; but nobody may miss it. */
+void limit_on_left(void *ctx, const struct guard_left *l)
+{
+	struct job *j = by_id(ctx, l->job);
+
+	if (j && !job_has_ended(j))
+		job_note(j,
+			 "process %" PRId32 " (%.16s) was moved out of the job by process "
+			 "%" PRId32 ": it is not held to the limits any more",
+			 l->pid, l->comm, l->moved_by_pid);
+}
+
+static void check_pids(struct node *n, struct job *j)
+{
+	char text[64];
+	int64_t refused;
+
+	if (manager_read(j->cgroup, "pids.events", text, sizeof(text), NULL) < 0 ||
+	    sscanf(text, "max %" SCNd64, &refused) != 1 || refused <= 0)
+		return;
+	if (n->conf->pids_action == CONFIG_PIDS_CONTAIN) {
+		if (!j->s.note[0])
+			job_note(j,
+				 "the job reached its bound of %" PRId64
+				 " processes and threads; further ones were refused",
+				 j->s.request.res.pids);
+		return;
+	}
+	job_kill_now(j);
+	if (!latch(j, (struct hit){ LIMIT_PIDS, j->s.request.res.pids,
+				    j->s.request.res.pids + 1 }))
+		return;
+	add_processes(n, j);
+	tell(j);
+}
+
+/* Where no event tells of a full disk, a look at each measurement does. */
+static void check_jobfs(struct node *n, struct job *j)
+{
+	struct guard_quota q = { .job = j->s.job };
+	struct jobfs_usage u;
+
+	if (guard_holds(n->guard) & GUARD_QUOTA_EVENT || !n->jobfs ||
+	    jobfs_usage(n->jobfs, &j->s.jobfs, &u, NULL) < 0)
+		return;
+	if (!u.bytes_full && !u.files_full)
+		return;
+	q.kind = u.bytes_full ? GUARD_BLOCKS : GUARD_INODES;
+	limit_on_quota(n, &q);
+}
+
+void limit_check(struct node *n, struct job *j)
+{
+	if (j->step != STEP_RUNNING || j->s.end.kind != END_NONE)
+		return;
+	check_pids(n, j);
+	if (j->s.end.kind == END_NONE)
+		check_jobfs(n, j);
+}
+
+static int on_timer(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	struct job *j = userdata;
+	struct node *n = j->node;
+	int64_t limit_s = j->s.request.res.walltime_s, running_ns;
+
+	(void)s;
+	(void)usec;
+	if (j->step != STEP_RUNNING)
+		return 0;
+	if (j->is_killing) {
+		job_kill_now(j);
+		return 0;
+	}
+	job_sync_clock(n, j);
+	running_ns = clock_running_ns(&j->clock, node_now_ns());
+	if (limit_s <= 0 || j->is_frozen || running_ns < limit_s * NS_PER_S) {
+		limit_arm(n, j);
+		return 0;
+	}
+	if (latch(j, (struct hit){ LIMIT_WALLTIME, limit_s, running_ns / NS_PER_S })) {
+		add_processes(n, j);
+		tell(j);
+	}
+	return 0;
+}
+
+static void set_timer(struct job *j, int64_t at_ns)
+{
+	uint64_t usec = (uint64_t)(at_ns / 1000) + 1;
+	int r;
+
+	if (!j->timer)
+		r = sd_event_add_time(j->node->event, &j->timer, CLOCK_BOOTTIME, usec, 1000,
+				      on_timer, j);
+	else
+		r = sd_event_source_set_time(j->timer, usec);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(j->timer, SD_EVENT_ONESHOT);
+	if (r < 0)
+		log_job(LOG_ERR, j->s.job, "clock", "cannot arm the clock: %s", strerror(-r));
+}
+
+void limit_arm(struct node *n, struct job *j)
+{
+	int64_t at_ns = clock_deadline_ns(&j->clock, j->s.request.res.walltime_s);
+
+	(void)n;
+	if (j->is_killing)
+		return;
+	if (at_ns != CLOCK_NEVER)
+		set_timer(j, at_ns);
+	else if (j->timer)
+		sd_event_source_set_enabled(j->timer, SD_EVENT_OFF);
+}
+
+void limit_end_softly(struct node *n, struct job *j)
+{
+	struct manager_id id = { j->s.job, j->s.attempt };
+	struct err err;
+
+	if (j->is_killing)
+		return;
+	j->is_killing = true;
+	if (n->ops->signal(n->manager, id, SIGTERM, &err) < 0)
+		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
+	if (j->is_frozen && n->ops->thaw(n->manager, id, &err) < 0)
+		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
+	set_timer(j, node_now_ns() + n->conf->kill_grace_s * NS_PER_S);
+}
+
+/* The kernel side latched the excess; it is delivered by the next dispatch, or was already
+ * but the agent died before it could save it. */
+void limit_from_latches(struct node *n, struct job *j)
+{
+	struct vmem_usage u;
+
+	if (j->s.end.kind != END_NONE || !j->is_watched ||
+	    vmem_read(n->vmem, j->work_id, &u, NULL) < 0 || !u.is_exceeded ||
+	    j->s.request.vmem_policy == VMEM_POLICY_DENY)
+		return;
+	latch(j, (struct hit){ LIMIT_VMEM, (int64_t)u.limit_bytes, (int64_t)u.peak_bytes });
+	add_processes(n, j);
+}

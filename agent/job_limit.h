@@ -1,0 +1,20 @@
+/* job_limit.h - what happens at a limit: the kill first, the reason after, once. */
+#pragma once
+#include "agent/job.h"
+
+/* Callbacks of the doors; ctx is the node. */
+void limit_on_vmem(void *ctx, const struct vmem_excess *x);
+void limit_on_oom(void *ctx, const struct events_oom *oom);
+void limit_on_quota(void *ctx, const struct guard_quota *q);
+void limit_on_denied(void *ctx, const struct guard_denied *d);
+void limit_on_left(void *ctx, const struct guard_left *l);
+
+/* What no event tells, once a measurement: forks refused at the bound, jobfs full where the
+ * kernel side cannot say so. */
+void limit_check(struct node *n, struct job *j);
+/* (Re)arm the walltime for the present state of the clock. */
+void limit_arm(struct node *n, struct job *j);
+/* TERM, and after the grace KILL; a frozen job is thawed for it. The reason is in j->s.end. */
+void limit_end_softly(struct node *n, struct job *j);
+/* Why nobody asked: reason from latched kernel state of a job that ended without the agent. */
+void limit_from_latches(struct node *n, struct job *j);

@@ -1,0 +1,118 @@
+/* job_order.c - see job_order.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/job_end.h"
+#include "agent/job_limit.h"
+#include "agent/job_order.h"
+#include "agent/job_output.h"
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+static enum job_order order_of(enum sync_want want)
+{
+	return want == SYNC_SUSPEND  ? ORDER_SUSPEND
+	       : want == SYNC_CANCEL ? ORDER_CANCEL
+				     : ORDER_RUN;
+}
+
+static void latch_cancel(struct job *j, const char *why)
+{
+	struct reason *r = &j->s.end.reason;
+
+	if (j->s.end.kind != END_NONE)
+		return;
+	j->s.end = (struct job_end){ .kind = END_CANCELLED, .exit_status = -1 };
+	r->requested = r->reached = -1;
+	r->at_ns = node_realtime_ns();
+	snprintf(r->host, sizeof(r->host), "%s", j->node->conf->node);
+	snprintf(r->text, sizeof(r->text), "%.250s", why && *why ? why : "cancelled");
+	log_job(LOG_INFO, j->s.job, "cancel", "%s", r->text);
+}
+
+static void take_new(struct node *n, const struct sync_order *o)
+{
+	struct err err = { "out of memory" };
+	struct job *j;
+
+	if (!o->request && !o->bad)
+		return; /* the next answer brings the request: our list does not show the job */
+	j = job_new(n, o->job, o->attempt);
+	if (!j)
+		return;
+	if (o->bad)
+		job_fail(j, "the request cannot be read: %.200s", o->bad);
+	else if (request_copy(o->request, &j->s.request, &err) < 0 ||
+		 request_check(&j->s.request, &err) < 0)
+		job_fail(j, "%.250s", err.text);
+	else if (spool_is_full(n->spool))
+		job_fail(j, "node %s takes no new jobs: its spool of unsent reports is full",
+			 n->conf->node);
+	if (o->want == SYNC_CANCEL)
+		latch_cancel(j, o->reason);
+	j->order = order_of(o->want);
+	job_go(j, j->s.end.kind == END_NONE ? STEP_PREPARE : STEP_FINAL);
+}
+
+static void on_want(void *ctx, const struct sync_order *o)
+{
+	struct node *n = ctx;
+	struct job *j = job_find(n, o->job, o->attempt);
+	enum job_order order = order_of(o->want);
+
+	if (!j) {
+		take_new(n, o);
+		return;
+	}
+	if (job_has_ended(j) || j->order == ORDER_CANCEL)
+		return;
+	if (j->order == order && !(order == ORDER_RUN && j->is_told_to_wait))
+		return;
+	j->order = order;
+	if (order == ORDER_CANCEL)
+		latch_cancel(j, o->reason);
+	job_again(j, 0);
+}
+
+static void on_settled(void *ctx, int64_t id, int32_t attempt)
+{
+	struct job *j = job_find(ctx, id, attempt);
+
+	if (j && j->step == STEP_REPORT)
+		job_settle(ctx, j);
+}
+
+/* Out of the spool already; the job itself is ended without a report that anybody wants. */
+static void on_refused(void *ctx, int64_t id, int32_t attempt, const char *why)
+{
+	struct node *n = ctx;
+	struct job *j = job_find(n, id, attempt);
+
+	if (!j)
+		return;
+	log_job(LOG_WARNING, id, "refused", "the controller never gave this job: %s", why);
+	if (j->step == STEP_REPORT) {
+		job_settle(n, j);
+		return;
+	}
+	latch_cancel(j, why);
+	if (!job_has_ended(j)) {
+		job_kill_now(j);
+		job_again(j, 0);
+	}
+}
+
+static void on_output_ack(void *ctx, const struct sync_chunk *ack)
+{
+	struct job *j = job_find(ctx, ack->job, ack->attempt);
+
+	if (j)
+		job_output_acked(j, ack->stream, ack->offset);
+}
+
+const struct sync_handlers job_order_handlers = {
+	.on_want = on_want,
+	.on_settled = on_settled,
+	.on_refused = on_refused,
+	.on_output_ack = on_output_ack,
+};

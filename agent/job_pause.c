@@ -1,0 +1,174 @@
+/* job_pause.c - see job_pause.h. */
+#include <string.h>
+#include "agent/job_limit.h"
+#include "agent/job_pause.h"
+#include "agent/job_report.h"
+#include "agent/job_start.h"
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+static struct manager_id id_of(const struct job *j)
+{
+	return (struct manager_id){ j->s.job, j->s.attempt };
+}
+
+/* We suspended it, when it holds no cores; frozen by others it keeps them. */
+static bool is_ours(const struct job *j)
+{
+	return cpulist_is_empty(&j->s.cpus);
+}
+
+static void failed(struct job *j, const char *what, const struct err *err)
+{
+	j->pause = PAUSE_NONE;
+	job_note(j, "cannot %s: %.200s", what, err->text);
+}
+
+static void begin_suspend(struct node *n, struct job *j)
+{
+	struct err err;
+
+	j->pause = PAUSE_FREEZING;
+	if (n->ops->freeze(n->manager, id_of(j), &err) < 0)
+		failed(j, "suspend", &err);
+}
+
+static void begin_resume(struct node *n, struct job *j)
+{
+	struct cpulist nodes = j->s.mem_nodes;
+	struct err err;
+
+	if (job_place(n, j) != 0) {
+		if (!j->is_told_to_wait)
+			job_note(j, "stays suspended: waits for %lld cores to be free",
+				 (long long)j->s.request.res.ncpus);
+		j->is_told_to_wait = true;
+		return;
+	}
+	/* Its memory stays where it is: the old nodes remain allowed. */
+	cpulist_join(&j->s.mem_nodes, &nodes);
+	j->is_told_to_wait = false;
+	j->pause = PAUSE_CPUS;
+	if (n->ops->set_cpus(n->manager, id_of(j), &j->s.cpus, &j->s.mem_nodes, &err) < 0) {
+		memset(&j->s.cpus, 0, sizeof(j->s.cpus));
+		failed(j, "resume", &err);
+	}
+}
+
+/* systemd answers before it has written the cores: not thawed until they are in force. */
+static void begin_thaw(struct node *n, struct job *j)
+{
+	struct err err;
+
+	if (!job_cpus_in_force(j)) {
+		job_again(j, 20);
+		return;
+	}
+	j->pause = PAUSE_THAWING;
+	if (n->ops->thaw(n->manager, id_of(j), &err) < 0)
+		failed(j, "resume", &err);
+}
+
+void pause_apply(struct node *n, struct job *j)
+{
+	if (j->step != STEP_RUNNING || j->s.end.kind != END_NONE)
+		return;
+	if (j->pause == PAUSE_CPUS) {
+		begin_thaw(n, j);
+		return;
+	}
+	if (j->pause != PAUSE_NONE)
+		return;
+	if (j->order == ORDER_SUSPEND && !is_ours(j))
+		begin_suspend(n, j);
+	else if (j->order == ORDER_RUN && is_ours(j))
+		begin_resume(n, j);
+}
+
+static void wake_others(struct node *n, const struct job *except)
+{
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (j != except && j->step == STEP_RUNNING && j->order == ORDER_RUN &&
+		    is_ours(j))
+			job_again(j, 0);
+}
+
+static void suspended(struct node *n, struct job *j)
+{
+	j->pause = PAUSE_NONE;
+	memset(&j->s.cpus, 0, sizeof(j->s.cpus));
+	if (!j->is_frozen) {
+		j->is_frozen = true;
+		clock_freeze(&j->clock, node_now_ns());
+	}
+	job_sync_clock(n, j);
+	limit_arm(n, j);
+	log_job(LOG_INFO, j->s.job, "suspend", "suspended; its cores are free for others");
+	report_change(n, j);
+	wake_others(n, j);
+	pause_apply(n, j);
+}
+
+static void resumed(struct node *n, struct job *j)
+{
+	char cpus[CPULIST_TEXT_MAX];
+
+	j->pause = PAUSE_NONE;
+	if (j->is_frozen) {
+		j->is_frozen = false;
+		clock_thaw(&j->clock, node_now_ns());
+	}
+	job_sync_clock(n, j);
+	limit_arm(n, j);
+	log_job(LOG_INFO, j->s.job, "resume", "resumed on cpus %s",
+		cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
+	report_change(n, j);
+	pause_apply(n, j);
+}
+
+void pause_done(struct node *n, struct job *j, enum manager_order order, int result,
+		const struct err *err)
+{
+	if (j->step != STEP_RUNNING || j->s.end.kind != END_NONE)
+		return;
+	if (order == MANAGER_FREEZE && j->pause == PAUSE_FREEZING) {
+		if (result < 0)
+			failed(j, "suspend", err);
+		else
+			suspended(n, j);
+	} else if (order == MANAGER_SET_CPUS && j->pause == PAUSE_CPUS) {
+		if (result < 0) {
+			memset(&j->s.cpus, 0, sizeof(j->s.cpus));
+			failed(j, "resume", err);
+		} else {
+			begin_thaw(n, j);
+		}
+	} else if (order == MANAGER_THAW && j->pause == PAUSE_THAWING) {
+		if (result < 0)
+			failed(j, "resume", err);
+		else
+			resumed(n, j);
+	} else if (result < 0) {
+		log_job(LOG_WARNING, j->s.job, "manager", "%s", err->text);
+	}
+}
+
+void pause_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns)
+{
+	struct node *n = ctx;
+	struct job *j = job_find_running(n, job);
+
+	if (!j || j->is_frozen == frozen)
+		return;
+	j->is_frozen = frozen;
+	if (frozen)
+		clock_freeze(&j->clock, (int64_t)boot_ns);
+	else
+		clock_thaw(&j->clock, (int64_t)boot_ns);
+	job_sync_clock(n, j);
+	limit_arm(n, j);
+	if (j->pause == PAUSE_NONE && j->s.end.kind == END_NONE)
+		log_job(LOG_INFO, j->s.job, frozen ? "suspend" : "resume",
+			"%s by somebody else", frozen ? "frozen" : "thawed");
+	report_change(n, j);
+}

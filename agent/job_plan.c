@@ -1,0 +1,222 @@
+/* job_plan.c - see job_plan.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/job_plan.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+struct bytes {
+	char *at;
+	size_t size, room;
+	int failed; /* -errno of the first failure: checked once at the end */
+};
+
+static void put(struct bytes *b, const void *data, size_t size)
+{
+	if (b->failed)
+		return;
+	if (b->size + size > PLAN_SIZE_MAX) {
+		b->failed = -E2BIG;
+		return;
+	}
+	if (b->size + size > b->room) {
+		size_t room = 2 * (b->size + size) + 1024;
+		char *more = realloc(b->at, room);
+
+		if (!more) {
+			b->failed = -ENOMEM;
+			return;
+		}
+		b->at = more;
+		b->room = room;
+	}
+	memcpy(b->at + b->size, data, size);
+	b->size += size;
+}
+
+static void put_field(struct bytes *b, uint32_t field, const void *data, size_t size)
+{
+	struct plan_head head = { field, (uint32_t)size };
+
+	put(b, &head, sizeof(head));
+	put(b, data, size);
+}
+
+static void put_text(struct bytes *b, uint32_t field, const char *text)
+{
+	if (text)
+		put_field(b, field, text, strlen(text) + 1);
+}
+
+/* What Reeve tells a job about itself; a value that the user sent along under the same name
+ * gives way. The PBS names are what scripts written for PBS read. */
+struct told {
+	const char *name;
+	char value[512];
+};
+#define TOLD_MAX 12
+
+static size_t tell(const struct job_plan *p, struct told t[TOLD_MAX])
+{
+	const struct request *q = p->request;
+	size_t n = 0;
+	static const char *const ids[] = { "REEVE_JOB", "PBS_JOBID" };
+	static const char *const disks[] = { "REEVE_JOBFS", "PBS_JOBFS", "TMPDIR" };
+	static const char *const counts[] = { "REEVE_NCPUS", "PBS_NCPUS" };
+
+	for (size_t i = 0; i < ARRAY_LEN(ids); i++, n++) {
+		t[n].name = ids[i];
+		snprintf(t[n].value, sizeof(t[n].value), "%" PRId64, p->job);
+	}
+	for (size_t i = 0; p->jobfs && i < ARRAY_LEN(disks); i++, n++) {
+		t[n].name = disks[i];
+		snprintf(t[n].value, sizeof(t[n].value), "%s", p->jobfs);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++, n++) {
+		t[n].name = counts[i];
+		snprintf(t[n].value, sizeof(t[n].value), "%" PRId64, q->res.ncpus);
+	}
+	t[n].name = "REEVE_CPUS";
+	snprintf(t[n++].value, sizeof(t[0].value), "%.500s", p->cpus);
+	t[n].name = "REEVE_NODE";
+	snprintf(t[n++].value, sizeof(t[0].value), "%s", p->node);
+	t[n].name = "REEVE_ATTEMPT";
+	snprintf(t[n++].value, sizeof(t[0].value), "%" PRId32, p->attempt);
+	return n;
+}
+
+static int is_told(const struct told *t, size_t n, const char *variable)
+{
+	for (size_t i = 0; i < n; i++) {
+		size_t len = strlen(t[i].name);
+
+		if (!strncmp(variable, t[i].name, len) && variable[len] == '=')
+			return 1;
+	}
+	return 0;
+}
+
+static void put_env(struct bytes *b, const struct job_plan *p)
+{
+	struct told t[TOLD_MAX];
+	size_t n = tell(p, t);
+	bool has_path = false;
+	char text[640];
+
+	for (char **e = p->request->env; e && *e; e++) {
+		if (is_told(t, n, *e))
+			continue;
+		put_text(b, PLAN_ENV, *e);
+		has_path |= !strncmp(*e, "PATH=", 5);
+	}
+	if (!has_path)
+		put_text(b, PLAN_ENV, "PATH=/usr/local/bin:/usr/bin:/bin");
+	for (size_t i = 0; i < n; i++) {
+		snprintf(text, sizeof(text), "%s=%s", t[i].name, t[i].value);
+		put_text(b, PLAN_ENV, text);
+	}
+}
+
+static char *absolute(const char *dir, const char *path)
+{
+	char *text = NULL;
+
+	if (path[0] == '/')
+		return strdup(path);
+	return asprintf(&text, "%s/%s", dir, path) < 0 ? NULL : text;
+}
+
+static char *default_path(const struct request *q, char letter, int64_t job)
+{
+	char *text = NULL;
+
+	return asprintf(&text, "%s/%s.%c%" PRId64, q->workdir, q->name[0] ? q->name : "job",
+			letter, job) < 0
+		       ? NULL
+		       : text;
+}
+
+int job_plan_outputs(const struct request *q, int64_t job, char **ret_out, char **ret_err)
+{
+	_cleanup_free_ char *out = NULL, *err = NULL;
+
+	out = q->out_path ? absolute(q->workdir, q->out_path) : default_path(q, 'o', job);
+	if (!q->join)
+		err = q->err_path ? absolute(q->workdir, q->err_path)
+				  : default_path(q, 'e', job);
+	if (!out || (!q->join && !err))
+		return -ENOMEM;
+	/* One file named twice is one file. */
+	if (err && !strcmp(out, err)) {
+		free(err);
+		err = NULL;
+	}
+	*ret_out = TAKE_PTR(out);
+	*ret_err = TAKE_PTR(err);
+	return 0;
+}
+
+static int put_outputs(struct bytes *b, const struct job_plan *p)
+{
+	_cleanup_free_ char *out = NULL, *err = NULL;
+	int r;
+
+	if (p->request->stream) {
+		put_field(b, PLAN_STREAM, "", 0);
+		return 0;
+	}
+	r = job_plan_outputs(p->request, p->job, &out, &err);
+	if (r < 0)
+		return r;
+	put_text(b, PLAN_OUT, out);
+	put_text(b, PLAN_ERR, err);
+	return 0;
+}
+
+static int put_command(struct bytes *b, const struct job_plan *p)
+{
+	const struct request *q = p->request;
+
+	if (q->script && p->script_path) {
+		put_text(b, PLAN_SCRIPT, p->script_path);
+		put_text(b, PLAN_ARG, p->script_path);
+	} else if (q->script || !q->argv || !q->argv[0] || !q->argv[0][0]) {
+		return -EINVAL;
+	}
+	for (char **a = q->argv; a && *a; a++)
+		put_text(b, PLAN_ARG, *a);
+	return 0;
+}
+
+int job_plan_encode(const struct job_plan *p, char **ret, size_t *ret_size, struct err *err)
+{
+	struct bytes b = { 0 };
+	struct plan_head head = { PLAN_PLAN, 0 };
+	int r;
+
+	put(&b, &head, sizeof(head));
+	put_text(&b, PLAN_WORKDIR, p->request->workdir ? p->request->workdir : "/");
+	r = put_command(&b, p);
+	if (!r)
+		r = put_outputs(&b, p);
+	put_env(&b, p);
+	if (p->rlimit_as)
+		put_field(&b, PLAN_RLIMIT_AS, &p->rlimit_as, sizeof(p->rlimit_as));
+	if (p->deny)
+		put_field(&b, PLAN_SECCOMP, &p->deny, sizeof(p->deny));
+	if (!r)
+		r = b.failed;
+	if (r < 0) {
+		free(b.at);
+		return err_set(err, r, "cannot make the plan of the job: %s",
+			       r == -EINVAL ? "nothing to run" : strerror(-r));
+	}
+	head.size = (uint32_t)(b.size - sizeof(head));
+	memcpy(b.at, &head, sizeof(head));
+	*ret = b.at;
+	*ret_size = b.size;
+	return 0;
+}

@@ -1,0 +1,190 @@
+/* job_report.c - see job_report.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/enforce/final.h"
+#include "agent/job_limit.h"
+#include "agent/job_report.h"
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+/* Which figure of a sample goes where, and the bit that says it was measured. */
+struct figure {
+	uint32_t bit;
+	size_t from, to;
+};
+#define FIGURE(bit, from, to)                                                                  \
+	{                                                                                      \
+		bit, offsetof(struct sample, from), offsetof(struct usage, to)                 \
+	}
+static const struct figure figures[] = {
+	FIGURE(SAMPLE_CPU, cpu_ns, cpu_ns),
+	FIGURE(SAMPLE_CPU_SPLIT, cpu_user_ns, cpu_user_ns),
+	FIGURE(SAMPLE_CPU_SPLIT, cpu_system_ns, cpu_system_ns),
+	FIGURE(SAMPLE_RUN_DELAY, run_delay_ns, run_delay_ns),
+	FIGURE(SAMPLE_MEM, mem_bytes, mem_bytes),
+	FIGURE(SAMPLE_MEM_PEAK, mem_peak_bytes, mem_peak_bytes),
+	FIGURE(SAMPLE_RSS, rss_bytes, rss_bytes),
+	FIGURE(SAMPLE_RSS, rss_peak_bytes, rss_peak_bytes),
+	FIGURE(SAMPLE_MEM_PARTS, anon_bytes, anon_bytes),
+	FIGURE(SAMPLE_MEM_PARTS, file_bytes, file_bytes),
+	FIGURE(SAMPLE_MEM_PARTS, shmem_bytes, shmem_bytes),
+	FIGURE(SAMPLE_FAULTS, minor_faults, minor_faults),
+	FIGURE(SAMPLE_FAULTS, major_faults, major_faults),
+	FIGURE(SAMPLE_IO, read_bytes, read_bytes),
+	FIGURE(SAMPLE_IO, written_bytes, write_bytes),
+	FIGURE(SAMPLE_TASKS, tasks, procs),
+	FIGURE(SAMPLE_TASKS, tasks_peak, procs_peak),
+};
+
+static int64_t clip(uint64_t v)
+{
+	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
+}
+
+static void take_cores(const struct sample *s, struct usage *u)
+{
+	if (!(s->have & SAMPLE_CPU_CORES))
+		return;
+	for (uint32_t i = 0; i < s->n_cores && u->n_cores < USAGE_CORES_MAX; i++)
+		if (s->core_ns[i])
+			u->cores[u->n_cores++] =
+				(struct usage_core){ (int32_t)i, clip(s->core_ns[i]) };
+}
+
+static void take_sample(const struct sample *s, struct usage *u)
+{
+	for (size_t i = 0; i < ARRAY_LEN(figures); i++) {
+		const struct figure *f = &figures[i];
+		uint64_t value;
+
+		if (!(s->have & f->bit))
+			continue;
+		memcpy(&value, (const char *)s + f->from, sizeof(value));
+		usage_set(u, (int64_t *)((char *)u + f->to), clip(value));
+	}
+	take_cores(s, u);
+}
+
+static void take_vmem(struct node *n, struct job *j, struct usage *u)
+{
+	struct vmem_usage v;
+
+	if (vmem_read(n->vmem, j->work_id, &v, NULL) < 0)
+		return;
+	usage_set(u, &u->vmem_bytes, clip(v.now_bytes));
+	usage_set(u, &u->vmem_peak_bytes, clip(v.peak_bytes));
+	if (!v.is_complete && !j->s.note[0])
+		job_note(j, "vmem is not wholly counted: the table of address spaces is full");
+}
+
+static void take_jobfs(struct node *n, struct job *j, struct usage *u)
+{
+	struct jobfs_usage v;
+	int64_t peak;
+
+	if (!n->jobfs || !j->s.jobfs.projid || jobfs_usage(n->jobfs, &j->s.jobfs, &v, NULL) < 0)
+		return;
+	peak = j->s.usage.jobfs_peak_bytes;
+	usage_set(u, &u->jobfs_bytes, v.bytes);
+	usage_set(u, &u->jobfs_peak_bytes, v.bytes > peak ? v.bytes : peak);
+}
+
+static void on_sample(void *ctx, const struct sample *s)
+{
+	struct node *n = ctx;
+	struct usage u = { 0 };
+	struct job *j = NULL;
+
+	for (struct job *i = n->jobs; i && !j; i = i->next)
+		if (i->is_watched && i->s.cgroup_id == s->cgroup_id)
+			j = i;
+	if (!j || j->step != STEP_RUNNING)
+		return;
+	take_sample(s, &u);
+	take_vmem(n, j, &u);
+	take_jobfs(n, j, &u);
+	usage_merge(&j->s.usage, &u);
+	job_sync_clock(n, j);
+	limit_check(n, j);
+}
+
+void report_measure(struct node *n)
+{
+	struct err err;
+
+	if (sample_all(n->sampler, on_sample, n, &err) < 0)
+		log_line(LOG_WARNING, "sampling: %s", err.text);
+}
+
+/* At a vmem limit the peak is what was reached, not what would have been. */
+void report_measure_last(struct node *n, struct job *j, const struct final *f)
+{
+	struct usage u = { 0 };
+	struct sample s;
+
+	if (j->is_watched) {
+		if (sample_one(n->sampler, j->s.cgroup_id, &s, NULL) == 0)
+			take_sample(&s, &u);
+		take_vmem(n, j, &u);
+	}
+	take_jobfs(n, j, &u);
+	usage_merge(&j->s.usage, &u);
+	if (f)
+		usage_merge(&j->s.usage, &f->usage);
+}
+
+static void fill(struct job *j, struct report *r)
+{
+	int64_t now = node_now_ns();
+
+	memset(r, 0, sizeof(*r));
+	r->job = j->s.job;
+	r->attempt = j->s.attempt;
+	r->at_ns = node_realtime_ns();
+	r->state = job_state(j);
+	r->started_ns = j->s.clock.started_ns;
+	r->ended_ns = r->state == JOB_ENDED ? j->s.clock.ended_ns : 0;
+	r->running_ns =
+		j->clock.start_ns ? clock_running_ns(&j->clock, now) : j->s.clock.running_ns;
+	r->suspended_ns = j->clock.start_ns ? clock_suspended_ns(&j->clock, now)
+					    : j->s.clock.suspended_ns;
+	r->usage = j->s.usage;
+	if (r->state == JOB_ENDED)
+		r->end = j->s.end;
+	cpulist_format(&j->s.cpus, r->cpus, sizeof(r->cpus));
+	memcpy(r->note, j->s.note, sizeof(r->note));
+}
+
+int report_put(struct node *n, struct job *j, struct err *err)
+{
+	struct report report;
+	int r = db_begin(n->db, err);
+
+	if (r < 0)
+		return r;
+	fill(j, &report);
+	r = spool_put(n->spool, &report, err);
+	if (r == -EALREADY) /* the final one is in already: an agent died between */
+		r = 0;
+	if (r >= 0)
+		r = job_save(j, err);
+	if (r >= 0)
+		r = db_commit(n->db, err);
+	if (r < 0) {
+		db_rollback(n->db);
+		return r;
+	}
+	j->reported_ns = node_now_ns();
+	return 0;
+}
+
+void report_change(struct node *n, struct job *j)
+{
+	struct err err;
+
+	if (report_put(n, j, &err) < 0)
+		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
+	if (n->uplink)
+		uplink_kick(n->uplink);
+}

@@ -1,0 +1,13 @@
+/* job_report.h - what jobs use, and saying so. */
+#pragma once
+#include "agent/job.h"
+
+/* One pass over all jobs: figures into j->s.usage, limits that only a look can tell. */
+void report_measure(struct node *n);
+/* The last look at one job, and what its final record knows better. */
+struct final;
+void report_measure_last(struct node *n, struct job *j, const struct final *f);
+/* Put the job's report into the spool, with its state, in one transaction. */
+int report_put(struct node *n, struct job *j, struct err *err);
+/* A change that the controller should know at once: report, then talk. Logs its failure. */
+void report_change(struct node *n, struct job *j);

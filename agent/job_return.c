@@ -1,0 +1,161 @@
+/* job_return.c - see job_return.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/job_limit.h"
+#include "agent/job_output.h"
+#include "agent/job_return.h"
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+/* A job without readable state is given up in words; its unit, if any, is ended. */
+static void take_bad(struct job *j, const struct err *err)
+{
+	job_fail(j, "the agent's record of this job is damaged: %.150s", err->text);
+	manager_name((struct manager_id){ j->s.job, j->s.attempt }, j->s.unit);
+	j->step = STEP_FINAL;
+}
+
+static void take_order(struct job *j)
+{
+	const char *w = j->s.wanted;
+
+	j->order = !strcmp(w, "suspend")  ? ORDER_SUSPEND
+		   : !strcmp(w, "cancel") ? ORDER_CANCEL
+					  : ORDER_RUN;
+	/* It was to go on, and on which cores was not yet in force: choose again. */
+	if (!strcmp(w, "resume"))
+		memset(&j->s.cpus, 0, sizeof(j->s.cpus));
+}
+
+static void take_clock(struct node *n, struct job *j)
+{
+	const struct state_clock *c = &j->s.clock;
+
+	if (!c->started_ns || strcmp(c->boot, n->boot))
+		return;
+	clock_start(&j->clock, c->at_ns - c->running_ns - c->suspended_ns);
+	j->clock.frozen_ns = c->suspended_ns;
+	if (j->step > STEP_FINAL)
+		clock_stop(&j->clock, c->at_ns);
+}
+
+static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err *err)
+{
+	struct node *n = ctx;
+	struct job *j = job_new(n, a->job, a->attempt);
+
+	if (!j)
+		return -ENOMEM;
+	if (!bad) {
+		j->s = *a;
+		request_init(&a->request);
+	}
+	if (bad || job_step_parse(j->s.step, &j->step) < 0) {
+		take_bad(j, err);
+		return 0;
+	}
+	take_order(j);
+	take_clock(n, j);
+	return 0;
+}
+
+/* The node was booted anew under it: charged to the last figures, jobfs removed. */
+static void take_lost(struct node *n, struct job *j)
+{
+	struct reason *why = &j->s.end.reason;
+
+	if (j->s.end.kind == END_NONE) {
+		j->s.end = (struct job_end){ .kind = END_NODE_LOST, .exit_status = -1 };
+		why->requested = why->reached = -1;
+		why->at_ns = node_realtime_ns();
+		snprintf(why->host, sizeof(why->host), "%s", n->conf->node);
+		snprintf(why->text, sizeof(why->text), "node %s was booted anew",
+			 n->conf->node);
+	}
+	j->s.unit[0] = '\0';
+	j->s.clock.ended_ns = node_realtime_ns();
+	log_job(LOG_WARNING, j->s.job, "lost", "node was booted anew while the job was here");
+	j->step = STEP_CLEANUP;
+}
+
+static void guard_again(struct node *n, struct job *j)
+{
+	char path[MANAGER_PATH_MAX];
+	struct err err;
+
+	manager_path(n->ops->parent(n->manager), (struct manager_id){ j->s.job, j->s.attempt },
+		     path);
+	if (access(path, F_OK) < 0)
+		return; /* over: FINAL finds its record */
+	if (job_watch(n, j, 0, &err) < 0) {
+		log_job(LOG_ERR, j->s.job, "adopt", "%s", err.text);
+		job_note(j, "not guarded since the agent came back: %.180s", err.text);
+		return;
+	}
+	job_sync_clock(n, j);
+	if (vmem_origin(n->vmem) == VMEM_REBUILT)
+		job_note(j,
+			 "vmem was not guarded for a time: its kernel side had to be rebuilt");
+	log_job(LOG_INFO, j->s.job, "adopt", "found again");
+}
+
+static void take_up(struct node *n, struct job *j)
+{
+	bool is_here = !strcmp(j->s.clock.boot, n->boot) || !j->s.clock.boot[0];
+	char path[MANAGER_PATH_MAX];
+
+	if (j->step > STEP_PREPARE && j->step < STEP_CLEANUP && j->s.unit[0] && !is_here) {
+		take_lost(n, j);
+	} else if (j->step == STEP_RUNNING || j->step == STEP_UNIT) {
+		if (j->s.unit[0])
+			guard_again(n, j);
+		manager_path(n->ops->parent(n->manager),
+			     (struct manager_id){ j->s.job, j->s.attempt }, path);
+		if (j->step == STEP_RUNNING && access(path, F_OK) < 0)
+			j->step = STEP_FINAL;
+	}
+	job_output_watch(j);
+	job_go(j, j->step);
+}
+
+struct listing {
+	struct node *node;
+	int n_unknown;
+};
+
+static void on_cgroup(void *ctx, struct manager_id id)
+{
+	struct listing *l = ctx;
+
+	if (job_find(l->node, id.job, id.attempt))
+		return;
+	l->n_unknown++;
+	log_job(LOG_WARNING, id.job, "unknown",
+		"runs here, but the agent has no record of it; it goes on under systemd's and "
+		"the kernel's limits until the controller says what it is");
+}
+
+int job_return_all(struct node *n, struct err *err)
+{
+	struct listing l = { .node = n };
+	int r = state_load(n->db, on_row, n, err);
+
+	if (r < 0)
+		return r;
+	for (struct job *j = n->jobs, *next; j; j = next) {
+		next = j->next;
+		take_up(n, j);
+	}
+	if (vmem_origin(n->vmem) == VMEM_REBUILT)
+		node_note(n,
+			  "vmem was not guarded for a time before this start: its kernel side "
+			  "had to be rebuilt");
+	r = manager_list(n->ops->parent(n->manager), on_cgroup, &l, err);
+	if (l.n_unknown)
+		node_note(n, "%d jobs run here of which the agent has no record", l.n_unknown);
+	events_prune(n->events);
+	guard_prune(n->guard);
+	sample_prune(n->sampler);
+	return r;
+}

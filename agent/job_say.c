@@ -1,0 +1,76 @@
+/* job_say.c - see job_say.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/job_say.h"
+#include "common/log.h"
+
+static bool become(const struct job *j)
+{
+	const struct request *q = &j->s.request;
+	struct passwd *pw = getpwuid(q->uid);
+
+	if (pw ? initgroups(pw->pw_name, q->gid) < 0 : setgroups(0, NULL) < 0)
+		return false;
+	return setresgid(q->gid, q->gid, q->gid) == 0 && setresuid(q->uid, q->uid, q->uid) == 0;
+}
+
+/* In the child. A stream file lies where only root can go, and is root's to append to. */
+static void append(const struct job *j, const char *text)
+{
+	_cleanup_close_ int fd = -1;
+	struct stat st;
+
+	if (!j->s.request.stream && !become(j))
+		return;
+	fd = open(j->s.err_path,
+		  O_WRONLY | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != j->s.err_dev ||
+	    st.st_ino != j->s.err_ino)
+		return;
+	if (write(fd, "\nreeve: ", 8) < 0 || write(fd, text, strlen(text)) < 0 ||
+	    write(fd, "\n", 1) < 0)
+		return;
+}
+
+static int on_child(sd_event_source *s, const siginfo_t *info, void *userdata)
+{
+	(void)info;
+	(void)userdata;
+	sd_event_source_unref(s);
+	return 0;
+}
+
+void job_say(struct node *n, struct job *j, const char *text)
+{
+	sd_event_source *s;
+	pid_t pid;
+	int status;
+
+	if (!j->s.err_path[0])
+		return;
+	pid = fork();
+	if (pid == 0) {
+		append(j, text);
+		_exit(0);
+	}
+	if (pid < 0) {
+		log_job(LOG_WARNING, j->s.job, "say", "fork: %m");
+		return;
+	}
+	/* A stream must be whole before it is drained, and its file is local: wait for it. */
+	if (j->s.request.stream) {
+		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+			;
+		return;
+	}
+	if (sd_event_add_child(n->event, &s, pid, WEXITED, on_child, NULL) < 0)
+		log_job(LOG_WARNING, j->s.job, "say", "cannot watch process %d", (int)pid);
+}

@@ -1,0 +1,230 @@
+/* job_start.c - see job_start.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/job_start.h"
+#include "common/log.h"
+
+/* A suspended job, and one that only waits for its output to be taken, needs no cores. */
+static bool holds_cores(const struct job *j)
+{
+	return j->step != STEP_DRAIN && !cpulist_is_empty(&j->s.cpus);
+}
+
+int job_holds(struct node *n, const struct job *except, struct admit_hold **ret, size_t *ret_n)
+{
+	struct admit_hold *holds;
+	size_t count = 0;
+
+	for (struct job *j = n->jobs; j; j = j->next)
+		count++;
+	holds = calloc(count + 1, sizeof(*holds));
+	if (!holds)
+		return -ENOMEM;
+	count = 0;
+	for (struct job *j = n->jobs; j; j = j->next) {
+		bool is_started = j->step > STEP_PREPARE || !cpulist_is_empty(&j->s.cpus);
+
+		if (j == except || j->step == STEP_REPORT || !is_started)
+			continue;
+		holds[count++] = (struct admit_hold){
+			.job = j->s.job,
+			.attempt = j->s.attempt,
+			.phase = holds_cores(j) ? ADMIT_ACTIVE : ADMIT_SUSPENDED,
+			.res = j->s.request.res,
+		};
+	}
+	*ret = holds;
+	*ret_n = count;
+	return 0;
+}
+
+static int admit(struct node *n, struct job *j)
+{
+	_cleanup_free_ struct admit_hold *holds = NULL;
+	struct admit_node node = { .capacity = n->capacity };
+	char text[ADMIT_TEXT_MAX];
+
+	if (job_holds(n, j, &holds, &node.n_holds) < 0)
+		return -ENOMEM;
+	node.holds = holds;
+	if (!n->jobfs && j->s.request.res.jobfs_bytes > 0) {
+		job_fail(j, "node %s cannot hold this job: no job disk: %.150s", n->conf->node,
+			 n->jobfs_why.text);
+		return 1;
+	}
+	if (admit_check(&node, &j->s.request.res, text) != ADMIT_YES) {
+		job_fail(j, "node %s cannot hold this job: %.180s", n->conf->node, text);
+		return 1;
+	}
+	return 0;
+}
+
+static void free_cpus(struct node *n, const struct job *except, struct cpulist *ret)
+{
+	*ret = n->cpus;
+	for (struct job *j = n->jobs; j; j = j->next)
+		if (j != except && holds_cores(j) && j->step < STEP_DRAIN)
+			cpulist_remove(ret, &j->s.cpus);
+}
+
+int job_place(struct node *n, struct job *j)
+{
+	struct place_want want = { .ncpus = j->s.request.res.ncpus };
+	struct cpulist near = { 0 }, spare;
+	struct place p;
+	int r;
+
+	free_cpus(n, j, &spare);
+	if (j->s.request.res.ngpus > 0) {
+		place_near_gpus(n->topology, &near);
+		want.near = &near;
+	}
+	r = place_choose(n->topology, &spare, &want, &p);
+	if (r)
+		return r;
+	j->s.cpus = p.cpus;
+	j->s.mem_nodes = p.nodes;
+	return 0;
+}
+
+/* The fences of all jobs change with each new one; see place_fences(). */
+static int fence(struct node *n, struct job *fresh)
+{
+	_cleanup_free_ struct place_fence *fences = NULL;
+	int count = 0, i = 0;
+
+	for (struct job *j = n->jobs; j; j = j->next)
+		count++;
+	fences = calloc((size_t)count + 1, sizeof(*fences));
+	if (!fences)
+		return -ENOMEM;
+	for (struct job *j = n->jobs; j; j = j->next, i++)
+		if (!job_has_ended(j) && !cpulist_is_empty(&j->s.mem_nodes))
+			fences[i] = (struct place_fence){ j->s.mem_max_bytes, j->s.mem_nodes };
+	place_fences(n->topology, fences, count);
+	i = 0;
+	for (struct job *j = n->jobs; j; j = j->next, i++) {
+		struct err err;
+
+		if (job_has_ended(j) || cpulist_is_empty(&fences[i].fence) ||
+		    cpulist_is_equal(&fences[i].fence, &j->s.mem_nodes))
+			continue;
+		j->s.mem_nodes = fences[i].fence;
+		if (j != fresh && !cpulist_is_empty(&j->s.cpus) &&
+		    n->ops->set_cpus(n->manager, (struct manager_id){ j->s.job, j->s.attempt },
+				     &j->s.cpus, &j->s.mem_nodes, &err) < 0)
+			log_job(LOG_WARNING, j->s.job, "fence", "%s", err.text);
+	}
+	return 0;
+}
+
+static int make_jobfs(struct node *n, struct job *j, struct err *err)
+{
+	const struct request *q = &j->s.request;
+	struct jobfs_spec spec = { .job = j->s.job,
+				   .attempt = j->s.attempt,
+				   .uid = q->uid,
+				   .gid = q->gid,
+				   .limit_bytes = q->res.jobfs_bytes,
+				   .script = q->script,
+				   .script_size = q->script ? strlen(q->script) : 0 };
+	struct jobfs_job left = { .job = j->s.job, .attempt = j->s.attempt };
+	int r;
+
+	if (j->s.jobfs.projid)
+		return 0;
+	r = jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
+	if (r != -EEXIST)
+		return r;
+	/* Half-made by an agent that died here: nothing of the user's is in it yet. */
+	r = jobfs_remove_now(n->jobfs, &left, err);
+	return r < 0 ? r : jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
+}
+
+static int check_user(struct job *j)
+{
+	const struct request *q = &j->s.request;
+
+	if (q->uid == 0 || q->gid == 0) {
+		job_fail(j, "jobs of root are not run; submit as an ordinary user");
+		return -EPERM;
+	}
+	if (q->uid == UINT32_MAX || q->gid == UINT32_MAX) {
+		job_fail(j, "uid %u, gid %u is no user", q->uid, q->gid);
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int64_t mem_max(struct node *n, const struct resources *res)
+{
+	struct admit_mem_rule rule = ADMIT_MEM_RULE_DEFAULT;
+
+	rule.percent = n->conf->mem_percent;
+	rule.plus_bytes = n->conf->mem_plus_bytes;
+	return admit_mem_bytes(res, &rule);
+}
+
+int job_prepare(struct node *n, struct job *j)
+{
+	struct err err = { "" };
+	int r = check_user(j);
+
+	if (!r)
+		r = admit(n, j);
+	if (!r && (r = job_place(n, j)) != 0)
+		job_fail(j, "node %s has no %lld whole cores free", n->conf->node,
+			 (long long)j->s.request.res.ncpus);
+	if (!r) {
+		j->s.mem_max_bytes = mem_max(n, &j->s.request.res);
+		if (!j->s.request.res.pids)
+			j->s.request.res.pids = n->conf->pids_max;
+		r = fence(n, j);
+	}
+	if (!r) {
+		r = make_jobfs(n, j, &err);
+		if (r < 0)
+			job_fail(j, "cannot make the job's disk: %.200s", err.text);
+	}
+	if (r)
+		job_fail(j, "cannot prepare: %s", strerror(r < 0 ? -r : 0));
+	job_go(j, r ? STEP_FINAL : STEP_UNIT);
+	return 0;
+}
+
+int job_make_unit(struct node *n, struct job *j)
+{
+	struct manager_spec spec = { .id = { j->s.job, j->s.attempt },
+				     .uid = j->s.request.uid,
+				     .gid = j->s.request.gid,
+				     .cpus = j->s.cpus,
+				     .mem_nodes = j->s.mem_nodes,
+				     .mem_bytes = j->s.mem_max_bytes,
+				     .pids = j->s.request.res.pids,
+				     .shm_bytes = j->s.mem_max_bytes / 2,
+				     .grace_s = n->conf->kill_grace_s };
+	char dir[4096];
+	struct err err;
+	int r;
+
+	if (j->s.end.kind != END_NONE) {
+		job_go(j, STEP_FINAL);
+		return 0;
+	}
+	spec.jobfs_dir = job_file(j, "", dir, sizeof(dir));
+	manager_name(spec.id, j->s.unit);
+	r = n->ops->start(n->manager, &spec, &err);
+	if (r < 0)
+		job_unit_made(j, r, &err);
+	return 0;
+}
+
+/* When something of the unit did come to be, its final record follows and leads on. */
+void job_unit_made(struct job *j, int result, const struct err *err)
+{
+	if (result >= 0 || j->step != STEP_UNIT)
+		return;
+	job_fail(j, "the unit could not be started: %.200s", err->text);
+	job_go(j, STEP_FINAL);
+}

@@ -1,0 +1,243 @@
+/* job_watch.c - see job_watch.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "agent/job_watch.h"
+#include "common/log.h"
+
+#define WORK "work"
+
+static int write_at(const char *dir, const char *file, const char *text, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+	char path[MANAGER_PATH_MAX + 64];
+
+	snprintf(path, sizeof(path), "%s/%s", dir, file);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		return err_set(err, -errno, "write '%s' to %s: %m", text, path);
+	return 0;
+}
+
+/* systemd hands a delegated cgroup to the unit's user; the files by which processes are moved
+ * about are nobody's but root's here. */
+static int keep_for_root(const char *dir, struct err *err)
+{
+	static const char *const files[] = { "", "/cgroup.procs", "/cgroup.threads",
+					     "/cgroup.subtree_control" };
+	char path[MANAGER_PATH_MAX + 64];
+
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		snprintf(path, sizeof(path), "%s%s", dir, files[i]);
+		if (chown(path, 0, 0) < 0)
+			return err_set(err, -errno, "keep %s for root: %m", path);
+	}
+	return 0;
+}
+
+static int enter_work(struct job *j, int32_t pid, struct err *err)
+{
+	char work[MANAGER_PATH_MAX + 16], text[16], path[MANAGER_PATH_MAX + 32];
+	struct stat st;
+	int r;
+
+	snprintf(work, sizeof(work), "%s/" WORK, j->cgroup);
+	if (mkdir(work, 0755) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "make %s: %m", work);
+	r = keep_for_root(j->cgroup, err);
+	if (r < 0)
+		return r;
+	snprintf(text, sizeof(text), "%" PRId32, pid);
+	r = pid ? write_at(work, "cgroup.procs", text, err) : 0;
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "%s/cgroup.kill", work);
+	if (j->kill_fd < 0)
+		j->kill_fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (j->kill_fd < 0 || stat(work, &st) < 0)
+		return err_set(err, -errno, "open %s: %m", path);
+	j->work_id = st.st_ino;
+	if (stat(j->cgroup, &st) < 0)
+		return err_set(err, -errno, "%s: %m", j->cgroup);
+	j->s.cgroup_id = st.st_ino;
+	return 0;
+}
+
+static int is_set(const struct job *j, const char *file, const struct cpulist *want,
+		  struct err *err)
+{
+	char text[CPULIST_TEXT_MAX];
+	struct cpulist have;
+	int r = manager_read(j->cgroup, file, text, sizeof(text), err);
+
+	if (r < 0)
+		return r;
+	r = cpulist_parse(text, &have, err);
+	return r < 0 ? r : cpulist_is_equal(&have, want);
+}
+
+int job_cpus_in_force(const struct job *j)
+{
+	return is_set(j, "cpuset.cpus.effective", &j->s.cpus, NULL) == 1;
+}
+
+static int check_set(struct job *j, const char *file, const struct cpulist *want,
+		     struct err *err)
+{
+	char text[CPULIST_TEXT_MAX];
+	int r = is_set(j, file, want, err);
+
+	if (r == -ENOENT) {
+		job_note(j, "this host cannot hold the job to its cores (no %s)", file);
+		return 0;
+	}
+	if (r == 0)
+		return err_set(err, -EIO, "the job's cores are not in force: %s is not %s",
+			       file, cpulist_format(want, text, sizeof(text)));
+	return r < 0 ? r : 0;
+}
+
+/* The kernel rounds memory down to whole pages. */
+static int check_number(struct job *j, const char *file, int64_t want, struct err *err)
+{
+	char text[64];
+	int64_t have;
+	int r = manager_read(j->cgroup, file, text, sizeof(text), err);
+
+	if (r == -ENOENT) {
+		job_note(j, "this host does not hold the job to its %s", file);
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	have = strtoll(text, NULL, 10);
+	if (!strcmp(text, "max") || have > want || have < want - 65536)
+		return err_set(err, -EIO, "a limit is not in force: %s is %s, not %" PRId64,
+			       file, text, want);
+	return 0;
+}
+
+static int check_limits(struct job *j, struct err *err)
+{
+	char text[16];
+	int r = check_set(j, "cpuset.cpus.effective", &j->s.cpus, err);
+
+	if (!r)
+		r = check_set(j, "cpuset.mems.effective", &j->s.mem_nodes, err);
+	if (!r)
+		r = check_number(j, "memory.max", j->s.mem_max_bytes, err);
+	if (!r && manager_read(j->cgroup, "memory.swap.max", text, sizeof(text), NULL) == 0)
+		r = check_number(j, "memory.swap.max", 0, err);
+	if (!r && manager_read(j->cgroup, "memory.oom.group", text, sizeof(text), NULL) == 0 &&
+	    strcmp(text, "1"))
+		r = err_set(err, -EIO, "memory.oom.group is %s, not 1", text);
+	if (!r)
+		r = check_number(j, "pids.max", j->s.request.res.pids, err);
+	return r;
+}
+
+static int watch_vmem(struct node *n, struct job *j, struct err *err)
+{
+	struct vmem_request q = { .job_id = (uint64_t)j->s.job,
+				  .cgroup_id = j->work_id,
+				  .limit_bytes = (uint64_t)j->s.request.res.vmem_bytes,
+				  .action = j->s.request.vmem_policy == VMEM_POLICY_DENY
+						    ? VMEM_DENY
+						    : VMEM_KILL };
+	char work[MANAGER_PATH_MAX + 16];
+	int r;
+
+	snprintf(work, sizeof(work), "%s/" WORK, j->cgroup);
+	q.cgroup_fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (q.cgroup_fd < 0)
+		return err_set(err, -errno, "open %s: %m", work);
+	r = vmem_add(n->vmem, &q, err);
+	close(q.cgroup_fd);
+	if (r == -EOPNOTSUPP)
+		return err_set(err, r,
+			       "vmem-action enomem needs a kernel that can refuse (tier 1); "
+			       "this node has tier %d",
+			       vmem_tier(n->vmem));
+	return r < 0 ? r : 0;
+}
+
+static int watch_rest(struct node *n, struct job *j, struct err *err)
+{
+	struct events_job ev = { j->s.job, j->s.cgroup_id, j->cgroup };
+	struct guard_job gj = { .job = j->s.job,
+				.cgroup_id = j->s.cgroup_id,
+				.projid = j->s.jobfs.projid,
+				.action = GUARD_KILL };
+	struct sample_job sj = { j->s.job, j->s.cgroup_id, j->cgroup };
+	int r;
+
+	if (n->jobfs)
+		gj.dev = (dev_t)jobfs_device(n->jobfs);
+	r = events_add(n->events, &ev, err);
+	if (r < 0 && r != -EEXIST)
+		return err_prefix(err, r, "events");
+	r = guard_add(n->guard, &gj, err);
+	if (r < 0 && r != -EEXIST)
+		return err_prefix(err, r, "guard");
+	r = sample_add(n->sampler, &sj, err);
+	if (r < 0 && r != -EEXIST)
+		return err_prefix(err, r, "sampling");
+	return 0;
+}
+
+int job_watch(struct node *n, struct job *j, int32_t pid, struct err *err)
+{
+	struct manager_id id = { j->s.job, j->s.attempt };
+	int r;
+
+	manager_path(n->ops->parent(n->manager), id, j->cgroup);
+	snprintf(j->s.cgroup, sizeof(j->s.cgroup), "%.255s",
+		 j->cgroup + strlen(manager_mount()));
+	r = enter_work(j, pid, err);
+	if (!r && pid)
+		r = check_limits(j, err);
+	if (!r)
+		r = watch_vmem(n, j, err);
+	if (!r)
+		r = watch_rest(n, j, err);
+	j->is_watched = true; /* what was added in part is removed as a whole */
+	return r;
+}
+
+void job_unwatch(struct node *n, struct job *j)
+{
+	if (!j->is_watched)
+		return;
+	vmem_remove(n->vmem, j->work_id, NULL);
+	guard_remove(n->guard, j->s.cgroup_id);
+	sample_remove(n->sampler, j->s.cgroup_id);
+	events_remove(n->events, j->s.cgroup_id);
+	if (j->kill_fd >= 0)
+		close(j->kill_fd);
+	j->kill_fd = -1;
+	j->is_watched = false;
+}
+
+void job_sync_clock(struct node *n, struct job *j)
+{
+	struct events_freeze f;
+	struct err err;
+
+	if (!j->is_watched || events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
+		return;
+	j->is_frozen = f.frozen;
+	clock_sync(&j->clock,
+		   (struct clock_account){ f.frozen, (int64_t)f.since_ns, (int64_t)f.total_ns },
+		   node_now_ns());
+}
+
+void job_kill_now(struct job *j)
+{
+	j->is_killing = true;
+	if (j->kill_fd >= 0 && write(j->kill_fd, "1", 1) < 0 && errno != ENODEV)
+		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill: %m");
+}

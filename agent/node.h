@@ -1,0 +1,70 @@
+/* node.h - the doors through which the life of jobs goes: opened once, held by the flow.
+ *
+ * Only agent.c and the job_*.c files know it; the rooms below (enforce, sample, report, admit)
+ * get what they need as arguments.
+ */
+#pragma once
+#include <systemd/sd-bus.h>
+#include <systemd/sd-event.h>
+#include "agent/admit/admit.h"
+#include "agent/admit/place.h"
+#include "agent/config.h"
+#include "agent/enforce/events.h"
+#include "agent/enforce/guard.h"
+#include "agent/enforce/jobfs.h"
+#include "agent/enforce/manager.h"
+#include "agent/enforce/topology.h"
+#include "agent/enforce/vmem.h"
+#include "agent/report/state.h"
+#include "agent/report/store.h"
+#include "agent/report/uplink.h"
+#include "agent/sample/sample.h"
+
+#define NODE_NOTES_MAX 24
+
+struct job;
+
+struct node {
+	const struct agent_config *conf;
+	sd_event *event;
+	sd_bus *bus; /* NULL: no system bus here */
+	char boot[STATE_BOOT_MAX];
+	char socket[512], final_dir[512], spec_dir[512];
+	char topology_text[96];
+
+	struct db *db;
+	struct spool *spool;
+	struct uplink *uplink; /* NULL: no controller configured */
+	const struct manager_ops *ops;
+	struct manager *manager;
+	struct vmem *vmem;
+	struct events *events;
+	struct guard *guard;
+	struct sampler *sampler;
+	struct jobfs *jobfs; /* NULL: jobfs_why says why and how to mend it */
+	struct err jobfs_why;
+	struct place_topology *topology;
+	struct cpulist cpus; /* all that jobs may use */
+	struct admit_capacity capacity;
+
+	struct job *jobs; /* oldest first */
+	/* What the flow of jobs does at each step; set once, by job_flow_open(). */
+	int (*act)(struct node *n, struct job *j);
+
+	char notes[NODE_NOTES_MAX][512]; /* what cannot be enforced or measured here */
+	int n_notes;
+	const char *note_list[NODE_NOTES_MAX + 1];
+};
+
+/* Opens all doors but uplink and job sockets, in the order that they depend on each other.
+ * What is missing but not vital becomes a note. node_done() closes what was opened. */
+int node_open(struct node *n, const struct agent_config *conf, struct err *err);
+void node_done(struct node *n);
+
+/* A sentence for status and reports; the same one only once. */
+void node_note(struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Enforcement tier as a whole: the worst of vmem, guard and events. */
+int node_tier(const struct node *n);
+
+int64_t node_now_ns(void);	/* CLOCK_BOOTTIME */
+int64_t node_realtime_ns(void); /* CLOCK_REALTIME */
