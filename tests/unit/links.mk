@@ -23,3 +23,5 @@ $O/tests/unit/test_spool: LDLIBS += -lsqlite3 -ljansson
 $O/tests/unit/test_spool: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync)
 $O/tests/unit/test_uplink: LDLIBS += -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync uplink)
+$O/tests/node/jobfs_holds: tests/node/jobfs_holds.c $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd

@@ -1,0 +1,87 @@
+/* api.c - the api's own life, the scheduling cycle and silent nodes. See api.h. */
+#include <errno.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/call.h"
+#include "controller/queue/cycle.h"
+
+static void on_given(void *ctx, int64_t job, const char *node)
+{
+	log_job(LOG_INFO, job, "give", "given to node %s", node);
+	call_wake_node(ctx, node);
+}
+
+static int on_cycle(sd_event_source *source, void *ctx)
+{
+	struct api *a = ctx;
+	struct err err;
+
+	(void)source;
+	a->counts.cycles++;
+	for (size_t i = 0; i < a->c.config->n_clusters; i++) {
+		struct cycle_run run = { a->c.config->clusters[i]->name, call_now_ns(),
+					 on_given, a };
+
+		if (cycle_run(a->c.cycle, &run, &err) < 0)
+			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,
+				 err.text);
+	}
+	return 0;
+}
+
+void api_want_cycle(struct api *a)
+{
+	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
+}
+
+int api_open(const struct api_config *c, struct api **ret, struct err *err)
+{
+	_cleanup_(api_closep) struct api *a = calloc(1, sizeof(*a));
+	int r;
+
+	if (!a)
+		return err_set(err, -ENOMEM, "out of memory");
+	a->c = *c;
+	a->started_ns = call_now_ns();
+	r = sd_event_add_defer(c->event, &a->cycle_source, on_cycle, a);
+	if (r < 0)
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	/* Off until wanted; deferred, so that many submissions make one cycle. */
+	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
+	*ret = TAKE_PTR(a);
+	return 0;
+}
+
+struct api *api_close(struct api *a)
+{
+	if (!a)
+		return NULL;
+	sd_event_source_disable_unref(a->cycle_source);
+	told_free(a->told);
+	free(a);
+	return NULL;
+}
+
+void api_set_server(struct api *a, const struct server *s)
+{
+	a->server = s;
+}
+
+/* Nodes were not heard of while the controller was not there to hear them. */
+int api_check_nodes(struct api *a, struct err *err)
+{
+	int64_t now = call_now_ns(), silence = a->c.config->node_lost_s * S_NS;
+	int n;
+
+	if (now - a->started_ns < silence)
+		return 0;
+	n = store_lose(a->c.store, now - silence, now, err);
+	if (n <= 0)
+		return n;
+	log_line(LOG_WARNING, "%d node%s not heard of for %lld s: lost; jobs there run on", n,
+		 n == 1 ? "" : "s", (long long)a->c.config->node_lost_s);
+	api_want_cycle(a);
+	return 0;
+}

@@ -1,0 +1,98 @@
+/* call - one authenticated request on its way through the api; shared by the routes only. */
+#pragma once
+#include "controller/api/api.h"
+#include "controller/api/poll.h"
+#include "controller/api/server.h"
+
+#define S_NS 1000000000LL
+#define WAIT_MAX_S 60
+
+struct api_counts {
+	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles;
+	int64_t ingest_ns, ingest_max_ns;
+};
+
+struct told; /* what nodes were told last: sync.c */
+
+struct api {
+	struct api_config c;
+	const struct server *server;
+	struct sd_event_source *cycle_source;
+	struct told *told;
+	struct api_counts counts;
+	int64_t started_ns; /* real time */
+};
+
+struct call {
+	struct api *api;
+	struct exchange *x;
+	struct auth_who who;
+	char user[REQUEST_NAME_MAX];
+	bool is_operator;
+	int64_t id;   /* the number in the path */
+	json_t *body; /* of a POST */
+	/* the route's answer */
+	unsigned status; /* 0: 200 */
+	json_t *answer;
+	char *text; /* instead of answer, with type */
+	const char *type;
+	/* or its refusal */
+	const char *code, *remedy;
+};
+
+/* 0: answered in *c. CALL_HELD: the route keeps the exchange and answers later with
+ * call_answer(). < 0: refused; err has the message, c->status, code and remedy may be set. */
+typedef int (*route_fn)(struct call *c, struct err *err);
+#define CALL_HELD 1
+
+/* To be returned: sets status, code and remedy, and err to the message. */
+int call_refuse(struct call *c, unsigned status, const char *code, const char *remedy);
+/* Answers with a document, signed when `credential` (the request's) is not NULL. */
+void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *credential);
+/* An integer of the query; `def` when absent. -EINVAL names it. */
+int call_query_int(const struct call *c, const char *name, struct wire_int range, int64_t *ret,
+		   struct err *err);
+/* A text of the query; NULL when absent or empty. */
+const char *call_query_text(const struct call *c, const char *name);
+int64_t call_now_ns(void);	 /* real time */
+int64_t call_monotonic_ns(void); /* CLOCK_MONOTONIC */
+
+/* The routes, one concern a file. */
+int route_sync(struct call *c, struct err *err);    /* sync.c */
+int route_submit(struct call *c, struct err *err);  /* submit.c */
+int route_cost(struct call *c, struct err *err);    /* submit.c */
+int route_jobs(struct call *c, struct err *err);    /* jobs.c */
+int route_job(struct call *c, struct err *err);	    /* jobs.c */
+int route_cancel(struct call *c, struct err *err);  /* jobs.c */
+int route_suspend(struct call *c, struct err *err); /* jobs.c */
+int route_resume(struct call *c, struct err *err);  /* jobs.c */
+int route_output(struct call *c, struct err *err);  /* output.c */
+int route_nodes(struct call *c, struct err *err);   /* sums.c */
+int route_usage(struct call *c, struct err *err);   /* sums.c */
+int route_cluster(struct call *c, struct err *err); /* sums.c */
+int route_metrics(struct call *c, struct err *err); /* metrics.c */
+
+/* The owner of a job and its state, for permissions. -ENOENT when it is not the caller's:
+ * as if it did not exist. */
+struct call_owned {
+	enum job_state state;
+	char node[REQUEST_NAME_MAX];
+};
+int call_own_job(struct call *c, struct call_owned *ret, struct err *err);
+
+/* Prices a request by its cluster's bundle: pool, rate, terms. */
+struct price {
+	enum charge_pool pool;
+	struct charge_rate rate;
+	struct charge_amounts amounts;
+	struct tally_terms terms;
+};
+int price_of(const struct config_cluster *cluster, const struct resources *res,
+	     struct price *ret, struct err *err);
+json_t *price_encode(const struct price *p, int64_t walltime_s); /* NULL: no memory */
+
+/* Forgets what nodes were told. */
+void told_free(struct told *t);
+/* Wakes whoever waits for a job or its node. */
+void call_wake_job(struct api *a, int64_t job);
+void call_wake_node(struct api *a, const char *node);

@@ -1,0 +1,310 @@
+/* exchange.c - the life of one request: line, headers, body, handler, answer. See server.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "common/auth/auth.h"
+#include "common/err.h"
+#include "controller/api/inflate.h"
+#include "controller/api/server_impl.h"
+
+enum exchange_state {
+	EXCHANGE_HEADERS, /* the request line is known */
+	EXCHANGE_BODY,
+	EXCHANGE_HANDLED, /* with the handler, inside its call */
+	EXCHANGE_HELD,	  /* suspended */
+	EXCHANGE_READY,	  /* answered, the answer not yet queued */
+	EXCHANGE_QUEUED,
+};
+
+struct exchange {
+	struct exchange *next, *previous; /* in server.held */
+	struct server *server;
+	struct MHD_Connection *mhd;
+	enum exchange_state state;
+	char *target, *path, *body;
+	const char *method;
+	size_t size, room;
+	bool is_gzip;
+	struct exchange_answer answer;
+	char credential[AUTH_HEADER_MAX];
+};
+
+void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd)
+{
+	struct exchange *x = calloc(1, sizeof(*x));
+
+	connection_set_phase(mhd, PHASE_READ);
+	if (!x)
+		return NULL;
+	x->server = cls;
+	x->mhd = mhd;
+	x->target = strdup(uri);
+	return x;
+}
+
+static void forget_body(struct exchange *x)
+{
+	x->server->body_bytes -= (int64_t)x->room;
+	free(x->body);
+	x->body = NULL;
+	x->size = x->room = 0;
+}
+
+void exchange_end(void *cls, struct MHD_Connection *mhd, void **ctx,
+		  enum MHD_RequestTerminationCode why)
+{
+	struct exchange *x = *ctx;
+
+	(void)cls;
+	(void)why;
+	connection_set_phase(mhd, PHASE_IDLE);
+	if (!x)
+		return;
+	forget_body(x);
+	free(x->answer.text);
+	free(x->path);
+	free(x->target);
+	free(x);
+	*ctx = NULL;
+}
+
+static enum MHD_Result queue_text(struct exchange *x, unsigned status, const char *type,
+				  char *text, size_t size)
+{
+	struct MHD_Response *response =
+		MHD_create_response_from_buffer(size, text, MHD_RESPMEM_MUST_FREE);
+	enum MHD_Result r;
+
+	if (!response) {
+		free(text);
+		return MHD_NO;
+	}
+	MHD_add_response_header(response, "Content-Type", type);
+	MHD_add_response_header(response, "Cache-Control", "no-store");
+	MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+	if (*x->credential)
+		MHD_add_response_header(response, AUTH_ANSWER_HEADER, x->credential);
+	r = MHD_queue_response(x->mhd, status, response);
+	MHD_destroy_response(response);
+	x->state = EXCHANGE_QUEUED;
+	connection_set_phase(x->mhd, PHASE_WRITE);
+	return r;
+}
+
+/* Refused before any handler saw it. */
+static enum MHD_Result refuse(struct exchange *x, unsigned status, const char *code,
+			      const char *message)
+{
+	char *text = NULL;
+	int n = asprintf(
+		&text,
+		"{\"schema\":\"reeve/1\",\"error\":{\"code\":\"%s\",\"message\":\"%s\","
+		"\"remedy\":\"\"}}\n",
+		code, message);
+
+	x->server->counts.refused++;
+	if (n < 0)
+		return MHD_NO;
+	return queue_text(x, status, "application/json", text, (size_t)n);
+}
+
+static enum MHD_Result queue_answer(struct exchange *x)
+{
+	struct exchange_answer *a = &x->answer;
+
+	forget_body(x);
+	return queue_text(x, a->status, a->type ? a->type : "application/json",
+			  TAKE_PTR(a->text), a->size);
+}
+
+static enum MHD_Result take_headers(struct exchange *x, const char *method, const char *url)
+{
+	const char *encoding = exchange_header(x, "Content-Encoding");
+	const char *length = exchange_header(x, "Content-Length");
+
+	x->state = EXCHANGE_BODY;
+	x->method = strcmp(method, "POST") == 0 ? "POST" : "GET";
+	x->path = strdup(url);
+	if (!x->path || !x->target)
+		return MHD_NO;
+	if (strcmp(method, x->method) != 0)
+		return refuse(x, 405, "method", "only GET and POST are understood");
+	if (length && (strlen(length) > 8 || atoll(length) > SERVER_BODY_MAX))
+		return refuse(x, 413, "too-large", "the body is larger than 8 MiB");
+	if (encoding && strcmp(encoding, "gzip") != 0 && strcmp(encoding, "identity") != 0)
+		return refuse(x, 415, "encoding", "the only Content-Encoding is gzip");
+	x->is_gzip = encoding && strcmp(encoding, "gzip") == 0;
+	return MHD_YES;
+}
+
+static int make_room(struct exchange *x, size_t size)
+{
+	size_t larger = x->room ? x->room * 2 : 8192;
+	char *p;
+
+	if (x->size + size > SERVER_BODY_MAX)
+		return -EMSGSIZE;
+	if (x->size + size < x->room)
+		return 0;
+	while (larger <= x->size + size)
+		larger *= 2;
+	if (x->server->body_bytes + (int64_t)(larger - x->room) > SERVER_ALL_BODIES_MAX)
+		return -ENOBUFS;
+	p = realloc(x->body, larger);
+	if (!p)
+		return -ENOMEM;
+	x->server->body_bytes += (int64_t)(larger - x->room);
+	x->body = p;
+	x->room = larger;
+	return 0;
+}
+
+/* What cannot be taken in ends the connection: the client is not listening yet. */
+static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
+{
+	if (make_room(x, *size) < 0) {
+		x->server->counts.refused++;
+		return MHD_NO;
+	}
+	memcpy(x->body + x->size, data, *size);
+	x->size += *size;
+	x->body[x->size] = '\0';
+	*size = 0;
+	return MHD_YES;
+}
+
+static int inflate_own(struct exchange *x, struct err *err)
+{
+	char *text;
+	size_t size;
+	int r = inflate_body(x->body ? x->body : "", x->size, SERVER_BODY_MAX, &text, &size,
+			     err);
+
+	if (r < 0)
+		return r;
+	forget_body(x);
+	x->body = text;
+	x->size = x->room = size;
+	x->server->body_bytes += (int64_t)size;
+	return 0;
+}
+
+static void hold(struct exchange *x)
+{
+	struct server *s = x->server;
+
+	x->state = EXCHANGE_HELD;
+	x->previous = NULL;
+	x->next = s->held;
+	if (x->next)
+		x->next->previous = x;
+	s->held = x;
+	MHD_suspend_connection(x->mhd);
+}
+
+static void unhold(struct exchange *x)
+{
+	if (x->previous)
+		x->previous->next = x->next;
+	else
+		x->server->held = x->next;
+	if (x->next)
+		x->next->previous = x->previous;
+	x->state = EXCHANGE_READY;
+	MHD_resume_connection(x->mhd);
+}
+
+static enum MHD_Result hand_on(struct exchange *x)
+{
+	struct err err = { "" };
+
+	if (x->is_gzip && inflate_own(x, &err) < 0)
+		return refuse(x, 400, "gzip",
+			      "the body is not one whole gzip member of at most "
+			      "8 MiB");
+	x->server->counts.requests++;
+	x->state = EXCHANGE_HANDLED;
+	connection_set_phase(x->mhd, PHASE_HANDLE);
+	x->server->config.on_request(x->server->config.ctx, x);
+	if (x->state == EXCHANGE_READY)
+		return queue_answer(x);
+	hold(x);
+	return MHD_YES;
+}
+
+enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const char *url,
+				const char *method, const char *version, const char *data,
+				size_t *size, void **ctx)
+{
+	struct exchange *x = *ctx;
+
+	(void)cls;
+	(void)mhd;
+	(void)version;
+	if (!x)
+		return MHD_NO;
+	switch (x->state) {
+	case EXCHANGE_HEADERS:
+		return take_headers(x, method, url);
+	case EXCHANGE_BODY:
+		return *size ? take_data(x, data, size) : hand_on(x);
+	case EXCHANGE_READY:
+		return queue_answer(x);
+	case EXCHANGE_QUEUED:
+		*size = 0;
+		return MHD_YES;
+	default:
+		return MHD_NO;
+	}
+}
+
+void exchange_answer(struct exchange *x, struct exchange_answer a)
+{
+	if (a.credential)
+		snprintf(x->credential, sizeof(x->credential), "%s", a.credential);
+	a.credential = NULL;
+	x->answer = a;
+	if (x->state == EXCHANGE_HELD)
+		unhold(x);
+	else
+		x->state = EXCHANGE_READY;
+}
+
+void exchange_drop_held(struct server *s)
+{
+	while (s->held)
+		exchange_answer(s->held, (struct exchange_answer){ .status = 503 });
+}
+
+const char *exchange_method(const struct exchange *x)
+{
+	return x->method;
+}
+
+const char *exchange_path(const struct exchange *x)
+{
+	return x->path;
+}
+
+const char *exchange_target(const struct exchange *x)
+{
+	return x->target;
+}
+
+const char *exchange_header(const struct exchange *x, const char *name)
+{
+	return MHD_lookup_connection_value(x->mhd, MHD_HEADER_KIND, name);
+}
+
+const char *exchange_query(const struct exchange *x, const char *name)
+{
+	return MHD_lookup_connection_value(x->mhd, MHD_GET_ARGUMENT_KIND, name);
+}
+
+const char *exchange_body(const struct exchange *x, size_t *ret_size)
+{
+	*ret_size = x->size;
+	return x->body ? x->body : "";
+}

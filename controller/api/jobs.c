@@ -1,0 +1,309 @@
+/* jobs.c - jobs as people see them, and what people wish of them. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/call.h"
+#include "controller/queue/cycle.h"
+
+#define LIST_MAX 1000
+
+static void set(json_t *j, const char *key, json_t *value)
+{
+	if (value)
+		json_object_set_new(j, key, value);
+}
+
+static void set_text(json_t *j, const char *key, const char *text)
+{
+	set(j, key, json_string(text ? text : ""));
+}
+
+static void set_int(json_t *j, const char *key, int64_t n)
+{
+	set(j, key, json_integer(n));
+}
+
+static void set_document(json_t *j, const char *key, const char *text)
+{
+	if (text)
+		set(j, key, json_loads(text, 0, NULL));
+}
+
+static void set_charges(json_t *j, const struct store_job *row)
+{
+	char rate[FRACTION_TEXT_MAX];
+
+	set_int(j, "running_ns", row->running_ns);
+	set_int(j, "suspended_ns", row->suspended_ns);
+	set_int(j, "charge_requested_ms", row->charge_requested_ms);
+	set_int(j, "charge_used_ms", row->charge_used_ms);
+	set_text(j, "rate", fraction_format(row->rate, rate));
+	set_int(j, "rate_num", row->rate.num);
+	set_int(j, "rate_den", row->rate.den);
+	set_text(j, "unit", charge_pool_unit(row->pool));
+	set_text(j, "pool", charge_pool_name(row->pool));
+	set_text(j, "decided_by", charge_side_name(row->decided_by));
+}
+
+/* What an attempt has: where, when, how much, how it ended. */
+static void set_attempt(json_t *j, const struct store_job *row)
+{
+	set_int(j, "attempt", row->attempt);
+	set_text(j, "state", job_state_name(row->state));
+	set_text(j, "node", row->node);
+	set_text(j, "cpus", row->cpus);
+	set_int(j, "started_ns", row->started_ns);
+	set_int(j, "ended_ns", row->ended_ns);
+	set_document(j, "usage", row->usage);
+	set_document(j, "end", row->end);
+	set_text(j, "note", row->note);
+	set_charges(j, row);
+}
+
+static void set_why(json_t *j, const struct call *c, const struct store_job *row)
+{
+	char why[FIFO_WHY_MAX + 128] = "";
+
+	if (row->state == JOB_QUEUED)
+		cycle_why(c->api->c.cycle, row->cluster, row->job, why, sizeof(why));
+	else if (row->state != JOB_ENDED && row->node_is_lost)
+		snprintf(why, sizeof(why),
+			 "node %s is not heard of; the job runs on there if the node does",
+			 row->node);
+	else if (row->state != JOB_ENDED && row->want == STORE_CANCEL)
+		snprintf(why, sizeof(why), "it is being cancelled");
+	else if (row->state == JOB_SUSPENDED && row->want == STORE_RUN)
+		snprintf(why, sizeof(why), "its node resumes it when cores are free");
+	set_text(j, "why", why);
+}
+
+static json_t *encode_job(const struct call *c, const struct store_job *row)
+{
+	json_t *j = json_object();
+
+	if (!j)
+		return NULL;
+	set_int(j, "job", row->job);
+	set_text(j, "name", row->name);
+	set_text(j, "user", row->user);
+	set_text(j, "account", row->account);
+	set_text(j, "cluster", row->cluster);
+	set_text(j, "queue", row->queue);
+	set_int(j, "submitted_ns", row->submitted_ns);
+	set_attempt(j, row);
+	set_why(j, c, row);
+	return j;
+}
+
+/* A listing shows what was asked for, not the script and the environment. */
+static void set_request(json_t *j, const struct store_job *row, bool is_full)
+{
+	static const char *const long_ones[] = { "script", "env" };
+	json_t *request = json_loads(row->request, 0, NULL);
+
+	for (size_t i = 0; request && !is_full && i < ARRAY_LEN(long_ones); i++)
+		json_object_del(request, long_ones[i]);
+	set(j, "request", request);
+}
+
+struct list {
+	const struct call *c;
+	json_t *array;
+};
+
+static int add_job(void *ctx, const struct store_job *row, struct err *err)
+{
+	struct list *l = ctx;
+	json_t *j = encode_job(l->c, row);
+
+	if (!j || json_array_append_new(l->array, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	set_request(j, row, false);
+	return 0;
+}
+
+static int read_state(struct call *c, int *ret, struct err *err)
+{
+	const char *text = call_query_text(c, "state");
+	enum job_state state;
+
+	*ret = -1;
+	if (!text)
+		return 0;
+	if (!strcmp(text, "active")) {
+		*ret = STORE_ACTIVE;
+		return 0;
+	}
+	if (job_state_parse(text, &state) < 0)
+		return err_set(
+			err, -EINVAL,
+			"state=%.40s: it is one of queued, starting, running, suspended, "
+			"ending, ended, active",
+			text);
+	*ret = (int)state;
+	return 0;
+}
+
+/* People see their own; an operator sees what is asked for. */
+static int read_user(struct call *c, const char **ret, struct err *err)
+{
+	const char *user = call_query_text(c, "user");
+
+	if (!c->is_operator && user && strcmp(user, c->user) != 0) {
+		err_set(err, 0, "only operators see the jobs and usage of others");
+		return call_refuse(c, 403, NULL, "leave user= out");
+	}
+	*ret = c->is_operator ? user : c->user;
+	return 0;
+}
+
+static int read_filter(struct call *c, struct store_filter *f, struct err *err)
+{
+	static const int64_t limit = 100, none = 0;
+	int r = read_user(c, &f->user, err);
+
+	f->account = call_query_text(c, "account");
+	f->node = call_query_text(c, "node");
+	if (r >= 0)
+		r = read_state(c, &f->state, err);
+	if (r >= 0)
+		r = call_query_int(c, "limit", (struct wire_int){ 1, LIST_MAX, &limit },
+				   &f->limit, err);
+	if (r >= 0)
+		r = call_query_int(c, "before", (struct wire_int){ 0, INT64_MAX, &none },
+				   &f->before, err);
+	return r;
+}
+
+int route_jobs(struct call *c, struct err *err)
+{
+	struct store_filter f = { 0 };
+	struct list l = { c, NULL };
+	int r = read_filter(c, &f, err);
+
+	if (r < 0)
+		return r;
+	c->answer = wire_new();
+	l.array = json_array();
+	if (!c->answer || json_object_set_new(c->answer, "jobs", l.array) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return store_jobs(c->api->c.store, &f, add_job, &l, err);
+}
+
+static int add_attempt(void *ctx, const struct store_job *row, struct err *err)
+{
+	json_t *j = json_object();
+
+	if (!j || json_array_append_new(ctx, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	set_attempt(j, row);
+	return 0;
+}
+
+static int show_job(void *ctx, const struct store_job *row, struct err *err)
+{
+	struct call *c = ctx;
+	json_t *j;
+
+	if (!c->is_operator && row->uid != c->who.uid)
+		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
+	j = encode_job(c, row);
+	c->answer = wire_new();
+	if (!j || !c->answer || json_object_set_new(c->answer, "job", j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	set_request(j, row, true);
+	return 0;
+}
+
+int route_job(struct call *c, struct err *err)
+{
+	json_t *attempts;
+	int r = store_job(c->api->c.store, c->id, show_job, c, err);
+
+	if (r < 0)
+		return r;
+	attempts = json_array();
+	if (json_object_set_new(json_object_get(c->answer, "job"), "attempts", attempts) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return store_attempts(c->api->c.store, c->id, add_attempt, attempts, err);
+}
+
+struct owned {
+	const struct call *c;
+	struct call_owned *ret;
+};
+
+static int check_owner(void *ctx, const struct store_job *row, struct err *err)
+{
+	struct owned *o = ctx;
+
+	if (!o->c->is_operator && row->uid != o->c->who.uid)
+		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
+	o->ret->state = row->state;
+	snprintf(o->ret->node, sizeof(o->ret->node), "%s", row->node ? row->node : "");
+	return 0;
+}
+
+int call_own_job(struct call *c, struct call_owned *ret, struct err *err)
+{
+	struct owned o = { c, ret };
+
+	return store_job(c->api->c.store, c->id, check_owner, &o, err);
+}
+
+static int wish(struct call *c, enum store_want want, struct err *err)
+{
+	char reason[128], node[REQUEST_NAME_MAX];
+	struct store_wish w = { c->id, want, reason, call_now_ns() };
+	struct call_owned job;
+	int r = call_own_job(c, &job, err);
+
+	if (r < 0)
+		return r;
+	snprintf(reason, sizeof(reason), "cancelled by %s", c->user);
+	if (want != STORE_CANCEL)
+		w.reason = NULL;
+	r = store_wish(c->api->c.store, &w, node, err);
+	if (r == STORE_TOO_LATE) {
+		err_set(err, 0, "job %lld has ended or is being cancelled", (long long)c->id);
+		return call_refuse(c, 409, "too-late", "");
+	}
+	if (r == STORE_NOT_RUNNING) {
+		err_set(err, 0, "job %lld is queued: there is nothing to suspend or resume",
+			(long long)c->id);
+		return call_refuse(c, 409, "not-running", "wait until it runs, or cancel it");
+	}
+	if (r < 0)
+		return r;
+	log_job(LOG_INFO, c->id, "wish", "%s wishes: %s", c->user,
+		want == STORE_CANCEL	? "cancel"
+		: want == STORE_SUSPEND ? "suspend"
+					: "resume");
+	if (*node)
+		call_wake_node(c->api, node);
+	call_wake_job(c->api, c->id);
+	api_want_cycle(c->api);
+	r = call_own_job(c, &job, err);
+	if (r < 0)
+		return r;
+	c->answer = json_pack("{s:s,s:I,s:s}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,
+			      "state", job_state_name(job.state));
+	return 0;
+}
+
+int route_cancel(struct call *c, struct err *err)
+{
+	return wish(c, STORE_CANCEL, err);
+}
+
+int route_suspend(struct call *c, struct err *err)
+{
+	return wish(c, STORE_SUSPEND, err);
+}
+
+int route_resume(struct call *c, struct err *err)
+{
+	return wish(c, STORE_RUN, err);
+}

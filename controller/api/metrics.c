@@ -1,0 +1,215 @@
+/* metrics.c - GET /metrics: the Prometheus text format; never a label with a job in it. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "common/err.h"
+#include "common/version.h"
+#include "controller/api/call.h"
+
+#define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
+
+static void head(FILE *f, const char *name, const char *type, const char *help)
+{
+	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* Names are of letters, digits and . _ + - (users by NSS may have more): escape anyway. */
+static void label(FILE *f, const char *name, const char *value)
+{
+	fprintf(f, "%s=\"", name);
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			fputc('\\', f);
+		if (*value == '\n')
+			fputs("\\n", f);
+		else
+			fputc(*value, f);
+	}
+	fputc('"', f);
+}
+
+static void seconds(FILE *f, int64_t ms)
+{
+	fprintf(f, " %lld.%03lld\n", (long long)(ms / 1000), (long long)(ms % 1000));
+}
+
+struct node_sums {
+	int64_t n[3], cores, cores_held, memory, memory_held;
+};
+
+static int add_node(void *ctx, const struct store_node *n, struct err *err)
+{
+	struct node_sums *s = ctx;
+
+	(void)err;
+	s->n[n->lost ? 2 : n->draining ? 1 : 0]++;
+	if (n->lost)
+		return 0;
+	s->cores += n->capacity.ncpus;
+	s->cores_held += n->held.ncpus;
+	s->memory += n->capacity.mem_bytes;
+	s->memory_held += n->held.mem_bytes;
+	return 0;
+}
+
+static int put_nodes(FILE *f, struct store *store, struct err *err)
+{
+	static const char *const states[] = { "up", "drain", "lost" };
+	struct node_sums s = { 0 };
+	int r = store_nodes(store, add_node, &s, err);
+
+	if (r < 0)
+		return r;
+	head(f, "reeve_nodes", "gauge", "Nodes by state.");
+	for (int i = 0; i < 3; i++)
+		fprintf(f, "reeve_nodes{state=\"%s\"} %lld\n", states[i], (long long)s.n[i]);
+	head(f, "reeve_cores", "gauge", "Cores of nodes that are not lost.");
+	fprintf(f, "reeve_cores %lld\n", (long long)s.cores);
+	head(f, "reeve_cores_held", "gauge", "Cores reserved by jobs.");
+	fprintf(f, "reeve_cores_held %lld\n", (long long)s.cores_held);
+	head(f, "reeve_memory_bytes", "gauge", "Memory of nodes that are not lost.");
+	fprintf(f, "reeve_memory_bytes %lld\n", (long long)s.memory);
+	head(f, "reeve_memory_held_bytes", "gauge", "Memory reserved by jobs.");
+	fprintf(f, "reeve_memory_held_bytes %lld\n", (long long)s.memory_held);
+	return 0;
+}
+
+static int put_count(void *ctx, const struct store_count *c, struct err *err)
+{
+	FILE *f = ctx;
+
+	(void)err;
+	fputs("reeve_jobs{", f);
+	label(f, "cluster", c->cluster);
+	fprintf(f, ",state=\"%s\"} %lld\n", job_state_name(c->state), (long long)c->n);
+	return 0;
+}
+
+enum usage_figure { FIGURE_REQUESTED, FIGURE_USED, FIGURE_CPU, FIGURE_ENDED };
+
+struct usage_put {
+	FILE *f;
+	const char *name;
+	enum usage_figure figure;
+};
+
+static int put_usage(void *ctx, const struct store_usage *u, struct err *err)
+{
+	const struct usage_put *p = ctx;
+
+	(void)err;
+	fprintf(p->f, "%s{", p->name);
+	label(p->f, "account", u->key);
+	fprintf(p->f, ",pool=\"%s\"}", u->pool);
+	switch (p->figure) {
+	case FIGURE_REQUESTED:
+		seconds(p->f, u->charge_requested_ms);
+		break;
+	case FIGURE_USED:
+		seconds(p->f, u->charge_used_ms);
+		break;
+	case FIGURE_CPU:
+		seconds(p->f, u->cpu_ms);
+		break;
+	case FIGURE_ENDED:
+		fprintf(p->f, " %lld\n", (long long)u->jobs_ended);
+		break;
+	}
+	return 0;
+}
+
+static int put_usages(FILE *f, struct store *store, struct err *err)
+{
+	static const struct {
+		const char *name, *type, *help;
+	} figures[] = {
+		[FIGURE_REQUESTED] = { "reeve_charge_requested_equivalent_seconds_total",
+				       "counter", "Charged for what was requested." },
+		/* A better measurement may lower it: the resident peak replaces the cgroup's.
+		 */
+		[FIGURE_USED] = { "reeve_charge_used_equivalent_seconds", "gauge",
+				  "What requests of what was used would have cost." },
+		[FIGURE_CPU] = { "reeve_job_cpu_seconds_total", "counter",
+				 "CPU time of jobs." },
+		[FIGURE_ENDED] = { "reeve_jobs_ended_total", "counter", "Jobs that ended." },
+	};
+	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(figures) && r >= 0; i++) {
+		struct usage_put p = { f, figures[i].name, (enum usage_figure)i };
+
+		head(f, figures[i].name, figures[i].type, figures[i].help);
+		r = store_usage(store, &all, put_usage, &p, err);
+	}
+	return r;
+}
+
+static struct server_counts counts_of(const struct server *s)
+{
+	struct server_counts n = { 0 };
+
+	if (s)
+		server_get_counts(s, &n);
+	return n;
+}
+
+static void put_counters(FILE *f, const struct api *a)
+{
+	const struct api_counts *n = &a->counts;
+	const struct server_counts server = counts_of(a->server);
+	const struct {
+		const char *name, *type, *help;
+		int64_t value;
+	} all[] = {
+		{ "reeve_syncs_total", "counter", "Exchanges with nodes.", n->syncs },
+		{ "reeve_reports_total", "counter", "Reports received.", n->reports },
+		{ "reeve_reports_new_total", "counter", "Reports that said something new.",
+		  n->reports_new },
+		{ "reeve_reports_refused_total", "counter", "Reports refused.", n->refusals },
+		{ "reeve_submissions_total", "counter", "Jobs taken.", n->submits },
+		{ "reeve_denied_total", "counter", "Requests without the right to be made.",
+		  n->denied },
+		{ "reeve_failures_total", "counter", "Requests that failed here.",
+		  n->failures },
+		{ "reeve_cycles_total", "counter", "Scheduling cycles.", n->cycles },
+		{ "reeve_long_polls", "gauge", "Exchanges that wait.", poll_count(a->c.poll) },
+		{ "reeve_connections", "gauge", "Connections.", server.connections },
+		{ "reeve_requests_total", "counter", "Requests.", server.requests },
+		{ "reeve_requests_refused_total", "counter", "Requests refused unread.",
+		  server.refused },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		head(f, all[i].name, all[i].type, all[i].help);
+		fprintf(f, "%s %lld\n", all[i].name, (long long)all[i].value);
+	}
+	head(f, "reeve_ingest_seconds_total", "counter", "Time spent in committing syncs.");
+	fprintf(f, "reeve_ingest_seconds_total %lld.%09lld\n", (long long)(n->ingest_ns / S_NS),
+		(long long)(n->ingest_ns % S_NS));
+	head(f, "reeve_build_info", "gauge", "The version that runs.");
+	fprintf(f, "reeve_build_info{version=\"%s\"} 1\n", REEVE_VERSION);
+}
+
+int route_metrics(struct call *c, struct err *err)
+{
+	struct store *store = c->api->c.store;
+	size_t size;
+	FILE *f = open_memstream(&c->text, &size);
+	int r;
+
+	if (!f)
+		return err_set(err, -ENOMEM, "out of memory");
+	put_counters(f, c->api);
+	r = put_nodes(f, store, err);
+	head(f, "reeve_jobs", "gauge", "Jobs that have not ended, by cluster and state.");
+	if (r >= 0)
+		r = store_counts(store, put_count, f, err);
+	if (r >= 0)
+		r = put_usages(f, store, err);
+	if (fclose(f) != 0 && r >= 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	c->type = TEXT_TYPE;
+	return r;
+}

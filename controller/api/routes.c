@@ -1,0 +1,67 @@
+/* routes.c - see routes.h. */
+#include <string.h>
+#include "controller/api/routes.h"
+
+const struct route routes[] = {
+	{ "POST", "/v1/node/sync", ROLE_NODE, route_sync, "a node's report and its orders" },
+	{ "POST", "/v1/jobs", ROLE_USER, route_submit, "hand in a job" },
+	{ "GET", "/v1/jobs", ROLE_USER, route_jobs, "list jobs" },
+	{ "GET", "/v1/jobs/#", ROLE_USER, route_job, "one job in full" },
+	{ "POST", "/v1/jobs/#/cancel", ROLE_USER, route_cancel, "end a job" },
+	{ "POST", "/v1/jobs/#/suspend", ROLE_USER, route_suspend, "suspend a job" },
+	{ "POST", "/v1/jobs/#/resume", ROLE_USER, route_resume, "resume a job" },
+	{ "GET", "/v1/jobs/#/output", ROLE_USER, route_output, "output of a streamed job" },
+	{ "GET", "/v1/nodes", ROLE_USER, route_nodes, "list nodes" },
+	{ "GET", "/v1/usage", ROLE_USER, route_usage, "sums of usage and charges" },
+	{ "POST", "/v1/cost", ROLE_USER, route_cost, "what a request would be charged" },
+	{ "GET", "/v1/cluster", ROLE_USER, route_cluster, "clusters, bundles, queues" },
+	{ "GET", "/metrics", ROLE_ANYONE, route_metrics, "figures for monitoring" },
+	{ 0 },
+};
+
+/* A positive number of at most 18 digits without leading zeros; NULL: none here. */
+static const char *read_number(const char *p, int64_t *ret)
+{
+	int64_t n = 0;
+	int digits = 0;
+
+	if (*p == '0')
+		return NULL;
+	for (; *p >= '0' && *p <= '9'; p++) {
+		if (++digits > 18)
+			return NULL;
+		n = n * 10 + (*p - '0');
+	}
+	if (digits == 0)
+		return NULL;
+	*ret = n;
+	return p;
+}
+
+static bool matches(const char *pattern, const char *path, int64_t *ret_id)
+{
+	*ret_id = 0;
+	for (; *pattern; pattern++) {
+		if (*pattern == '#')
+			path = read_number(path, ret_id);
+		else
+			path = *path == *pattern ? path + 1 : NULL;
+		if (!path)
+			return false;
+	}
+	return *path == '\0';
+}
+
+const struct route *routes_find(const char *method, const char *path, int64_t *ret_id,
+				bool *ret_is_known)
+{
+	*ret_is_known = false;
+	for (const struct route *r = routes; r->method; r++) {
+		if (!matches(r->pattern, path, ret_id))
+			continue;
+		*ret_is_known = true;
+		if (!strcmp(r->method, method))
+			return r;
+	}
+	return NULL;
+}

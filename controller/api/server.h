@@ -1,0 +1,60 @@
+/* server - HTTP in an sd-event loop (libmicrohttpd without threads of its own).
+ *
+ * A request is handed on when it is whole: line, headers, body (inflated). Everything before
+ * that is bounded: number of connections, size of a body before and after inflating, memory of
+ * all bodies together, and the time until a request is whole and until its answer is taken.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+
+struct err;
+struct sd_event;
+struct server;
+struct exchange;
+
+#define SERVER_BODY_MAX (8 << 20)
+
+/* Must answer the exchange, now or later (a long poll). */
+typedef void (*server_request_fn)(void *ctx, struct exchange *x);
+
+struct server_config {
+	struct sd_event *event;
+	int listen_fd; /* stays the caller's */
+	unsigned max_connections;
+	int64_t request_timeout_s;
+	server_request_fn on_request;
+	void *ctx;
+};
+
+int server_open(const struct server_config *c, struct server **ret, struct err *err);
+/* Exchanges that were not answered are dropped. */
+struct server *server_close(struct server *s);
+DEFINE_CLEANUP(struct server *, server_close)
+
+/* "ADDRESS:PORT", "[V6]:PORT" or ":PORT"; bound and listening. */
+int server_listen(const char *where, int *ret_fd, struct err *err);
+
+struct server_counts {
+	int64_t connections, requests, refused; /* now; since start; refused before a handler */
+};
+void server_get_counts(const struct server *s, struct server_counts *ret);
+
+const char *exchange_method(const struct exchange *x);
+const char *exchange_path(const struct exchange *x);   /* decoded, without query */
+const char *exchange_target(const struct exchange *x); /* as received, with query */
+const char *exchange_header(const struct exchange *x, const char *name); /* or NULL */
+const char *exchange_query(const struct exchange *x, const char *name);	 /* decoded, or NULL */
+const char *exchange_body(const struct exchange *x, size_t *ret_size);
+
+struct exchange_answer {
+	unsigned status;
+	const char *type; /* content type; NULL: application/json */
+	char *text;	  /* malloc()ed; the exchange takes it */
+	size_t size;
+	const char *credential; /* X-Reeve-Credential, or NULL; copied */
+};
+/* Exactly once for each exchange; it must not be touched afterwards. */
+void exchange_answer(struct exchange *x, struct exchange_answer a);

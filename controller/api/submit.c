@@ -1,0 +1,287 @@
+/* submit.c - POST /v1/jobs and POST /v1/cost: check a request, fill in what the site says,
+ * price it, take it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "common/model/amount.h"
+#include "controller/api/call.h"
+
+static int choose_account(struct call *c, struct request *q, const char *cluster,
+			  struct err *err)
+{
+	const struct config *config = c->api->c.config;
+	const struct config_account *a =
+		*q->account ? config_account(config, q->account) : NULL;
+	char list[256];
+	size_t n = config_accounts_of(config, c->user, list, sizeof(list));
+
+	if (n == 0) {
+		err_set(err, 0, "user '%s' has no account", c->user);
+		return call_refuse(c, 400, "unknown-account",
+				   "ask an operator to name you in an [Account NAME] section");
+	}
+	if (!*q->account && n == 1) {
+		strcpy(q->account, list);
+		a = config_account(config, q->account);
+	}
+	if (!*q->account) {
+		err_set(err, 0, "no account stated; yours are: %s", list);
+		return call_refuse(c, 400, "unknown-account", "say which with -A ACCOUNT");
+	}
+	if (!a || !config_is_member(a, c->user)) {
+		err_set(err, 0, "account '%s' is none of yours; yours are: %s", q->account,
+			list);
+		return call_refuse(c, 400, "unknown-account", "say which with -A ACCOUNT");
+	}
+	if (!config_allows_cluster(a, cluster)) {
+		err_set(err, 0, "account '%s' is not for cluster '%s'; it is for: %s", a->name,
+			cluster, a->clusters);
+		return call_refuse(c, 400, "unknown-account", "choose another --cluster");
+	}
+	return 0;
+}
+
+static int choose_cluster(struct call *c, struct request *q, const struct config_cluster **ret,
+			  struct err *err)
+{
+	const struct config_cluster *cl = config_cluster(c->api->c.config, q->cluster);
+
+	if (!cl) {
+		err_set(err, 0, "no cluster '%s' here", q->cluster);
+		return call_refuse(c, 400, "unknown-cluster",
+				   "GET /v1/cluster lists the clusters");
+	}
+	snprintf(q->cluster, sizeof(q->cluster), "%s", cl->name);
+	if (!*q->queue)
+		config_default_queue(cl, q->queue);
+	if (!config_has_queue(cl, q->queue)) {
+		err_set(err, 0, "cluster '%s' has no queue '%s'; it has: %s", cl->name,
+			q->queue, cl->queues);
+		return call_refuse(c, 400, "unknown-queue", "say which with -q QUEUE");
+	}
+	*ret = cl;
+	return 0;
+}
+
+static int64_t *amount_at(struct resources *r, const struct resource_def *d)
+{
+	return (int64_t *)((char *)r + d->offset);
+}
+
+static const char *amount_text(const struct resource_def *d, int64_t n, char *buf)
+{
+	if (d->kind == RESOURCE_BYTES)
+		return amount_format_bytes_exact(n, buf);
+	if (d->kind == RESOURCE_SECONDS)
+		return amount_format_seconds(n, buf);
+	snprintf(buf, AMOUNT_TEXT_MAX, "%lld", (long long)n);
+	return buf;
+}
+
+/* What is not stated takes the site's default; what is stated must be within its bound. */
+static int fill_resources(struct call *c, const struct config_cluster *cl, struct resources *r,
+			  struct err *err)
+{
+	struct resources defaults = cl->defaults, max = cl->max;
+
+	for (const struct resource_def *d = request_resources; d->name; d++) {
+		int64_t *n = amount_at(r, d), bound = *amount_at(&max, d);
+		char asked[AMOUNT_TEXT_MAX], most[AMOUNT_TEXT_MAX];
+
+		if (*n == 0)
+			*n = *amount_at(&defaults, d);
+		if (bound == 0 || *n <= bound)
+			continue;
+		err_set(err, 0, "%s=%s is more than this cluster allows one job: %s", d->name,
+			amount_text(d, *n, asked), amount_text(d, bound, most));
+		return call_refuse(c, 400, "too-large", "ask for less, or ask the operators");
+	}
+	if (r->mem_bytes == 0 && cl->mem_from_vmem)
+		r->mem_bytes = (int64_t)((__int128)r->vmem_bytes * cl->mem_from_vmem / 100);
+	return 0;
+}
+
+int price_of(const struct config_cluster *cluster, const struct resources *res,
+	     struct price *ret, struct err *err)
+{
+	struct price p = { .pool = res->ngpus > 0 ? CHARGE_POOL_GPU : CHARGE_POOL_CPU };
+	int r;
+
+	p.amounts.side[CHARGE_GPUS] = res->ngpus;
+	p.amounts.side[CHARGE_CORES] = res->ncpus;
+	p.amounts.side[CHARGE_MEMORY] = fifo_memory(res);
+	p.terms = (struct tally_terms){ .bundle = cluster->bundle[p.pool],
+					.ncpus = res->ncpus,
+					.ngpus = res->ngpus };
+	r = charge_rate_of(&p.terms.bundle, &p.amounts, &p.rate);
+	if (r == -EINVAL)
+		return err_set(err, r, "cluster '%s' has no %s bundle%s", cluster->name,
+			       charge_pool_unit(p.pool),
+			       p.pool == CHARGE_POOL_GPU ? ", so it has no GPUs to ask for"
+							 : "");
+	if (r < 0)
+		return err_set(err, -EINVAL, "the request is larger than can be charged");
+	p.terms.rate = p.rate.rate;
+	*ret = p;
+	return 0;
+}
+
+static int check_possible(struct call *c, const struct request *q, struct err *err)
+{
+	_cleanup_free_ struct fifo_node *nodes = NULL;
+	char why[FIFO_WHY_MAX];
+	size_t n;
+	int r = store_holds(c->api->c.store, q->cluster, &nodes, &n, err);
+
+	if (r < 0)
+		return r;
+	if (fifo_is_possible(nodes, n, &q->res, why))
+		return 0;
+	err_set(err, 0, "%s", why);
+	return call_refuse(c, 400, "too-large", "ask for at most what one node has");
+}
+
+/* Everything between the document and a request that can be taken. */
+static int read_request(struct call *c, struct request *q, const struct config_cluster **ret,
+			struct err *err)
+{
+	int r = wire_decode_request(json_object_get(c->body, "request"), "request", q, err);
+
+	if (r < 0)
+		return r;
+	q->uid = c->who.uid;
+	q->gid = c->who.gid;
+	snprintf(q->user, sizeof(q->user), "%s", c->user);
+	if (!*q->name)
+		strcpy(q->name, "job");
+	r = choose_cluster(c, q, ret, err);
+	return r < 0 ? r : fill_resources(c, *ret, &q->res, err);
+}
+
+static int check_submission(struct call *c, struct request *q, struct err *err)
+{
+	const struct config_cluster *cl;
+	int r = read_request(c, q, &cl, err);
+
+	if (r < 0)
+		return r;
+	if (q->uid == 0) {
+		err_set(err, 0, "jobs do not run as root");
+		return call_refuse(c, 403, "root", "submit as the user whose job it is");
+	}
+	r = choose_account(c, q, cl->name, err);
+	if (r >= 0)
+		r = request_check(q, err);
+	return r < 0 ? r : check_possible(c, q, err);
+}
+
+int route_submit(struct call *c, struct err *err)
+{
+	_cleanup_(request_done) struct request q;
+	struct store_new new = { .request = &q, .now_ns = call_now_ns() };
+	struct price p;
+	int64_t job;
+	int r;
+
+	request_init(&q);
+	r = check_submission(c, &q, err);
+	if (r >= 0)
+		r = price_of(config_cluster(c->api->c.config, q.cluster), &q.res, &p, err);
+	if (r < 0)
+		return r;
+	new.pool = p.pool;
+	new.decided_by = p.rate.decided_by;
+	new.terms = p.terms;
+	r = store_submit(c->api->c.store, &new, &job, err);
+	if (r < 0)
+		return r;
+	c->api->counts.submits++;
+	log_job(LOG_INFO, job, "submit", "from %s, account %s", q.user, q.account);
+	api_want_cycle(c->api);
+	c->status = 201;
+	c->answer = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "job", (json_int_t)job);
+	return 0;
+}
+
+/* milli-units as an exact decimal: 1500 is "1.5". */
+static const char *milli_text(int64_t ms, char buf[static FRACTION_TEXT_MAX])
+{
+	struct fraction f;
+
+	if (fraction_make(ms, 1000, &f) < 0)
+		return "";
+	return fraction_format(f, buf);
+}
+
+static json_t *encode_side(const struct price *p, enum charge_side s)
+{
+	struct fraction ratio;
+	char per[FRACTION_TEXT_MAX], text[FRACTION_TEXT_MAX];
+
+	if (charge_ratio(&p->terms.bundle, &p->amounts, s, &ratio) < 0)
+		return NULL;
+	return json_pack("{s:s,s:I,s:s,s:s,s:b}", "side", charge_side_name(s), "requested",
+			 (json_int_t)p->amounts.side[s], "per_equivalent",
+			 fraction_format(p->terms.bundle.side[s], per), "ratio",
+			 fraction_format(ratio, text), "decides", s == p->rate.decided_by);
+}
+
+static json_t *encode_sides(const struct price *p)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (enum charge_side s = 0; a && s < _CHARGE_SIDE_MAX; s++)
+		if (p->terms.bundle.side[s].num &&
+		    json_array_append_new(a, encode_side(p, s)) < 0)
+			return NULL;
+	return TAKE_PTR(a);
+}
+
+json_t *price_encode(const struct price *p, int64_t walltime_s)
+{
+	_cleanup_json_ json_t *doc = wire_new();
+	char rate[FRACTION_TEXT_MAX], whole[FRACTION_TEXT_MAX], hour[FRACTION_TEXT_MAX];
+	int64_t whole_ms, hour_ms;
+
+	if (!doc || walltime_s > INT64_MAX / S_NS ||
+	    charge_requested(p->rate.rate, walltime_s * S_NS, &whole_ms) < 0 ||
+	    charge_requested(p->rate.rate, 3600 * S_NS, &hour_ms) < 0)
+		return NULL;
+	if (json_object_update_new(
+		    doc,
+		    json_pack("{s:s,s:I,s:I,s:s,s:s,s:s,s:I,s:s,s:I,s:s,s:I,s:o}", "rate",
+			      fraction_format(p->rate.rate, rate), "rate_num",
+			      (json_int_t)p->rate.rate.num, "rate_den",
+			      (json_int_t)p->rate.rate.den, "unit", charge_pool_unit(p->pool),
+			      "pool", charge_pool_name(p->pool), "charge",
+			      milli_text(whole_ms, whole), "charge_ms", (json_int_t)whole_ms,
+			      "charge_per_hour", milli_text(hour_ms, hour),
+			      "charge_per_hour_ms", (json_int_t)hour_ms, "decided_by",
+			      charge_side_name(p->rate.decided_by), "walltime_s",
+			      (json_int_t)walltime_s, "sides", encode_sides(p))) < 0)
+		return NULL;
+	return TAKE_PTR(doc);
+}
+
+int route_cost(struct call *c, struct err *err)
+{
+	_cleanup_(request_done) struct request q;
+	const struct config_cluster *cl;
+	struct price p;
+	int r;
+
+	request_init(&q);
+	r = read_request(c, &q, &cl, err);
+	if (r >= 0)
+		r = price_of(cl, &q.res, &p, err);
+	if (r < 0)
+		return r;
+	c->answer = price_encode(&p, q.res.walltime_s);
+	if (!c->answer)
+		return err_set(err, -EINVAL, "the request is larger than can be charged");
+	json_object_set_new(c->answer, "cluster", json_string(cl->name));
+	json_object_set_new(c->answer, "resources", wire_encode_resources(&q.res));
+	return 0;
+}

@@ -1,0 +1,188 @@
+/* sums.c - nodes, usage by account, user or cluster, and what the clusters are. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "common/err.h"
+#include "controller/api/call.h"
+
+static json_t *encode_amounts(const struct resources *r)
+{
+	return json_pack("{s:I,s:I,s:I,s:I}", "ncpus", (json_int_t)r->ncpus, "mem_bytes",
+			 (json_int_t)r->mem_bytes, "jobfs_bytes", (json_int_t)r->jobfs_bytes,
+			 "ngpus", (json_int_t)r->ngpus);
+}
+
+static int add_node(void *ctx, const struct store_node *n, struct err *err)
+{
+	const char *state = n->lost ? "lost" : n->draining ? "drain" : "up";
+	json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:I,s:I,s:o,s:o,s:o,s:o?}",
+			      "node", n->node, "cluster", n->cluster, "state", state, "boot",
+			      n->boot, "version", n->version, "address", n->address, "topology",
+			      n->topology, "tier", (int)n->tier, "jobs", (int)n->jobs,
+			      "first_ns", (json_int_t)n->first_ns, "last_ns",
+			      (json_int_t)n->last_ns, "capacity", encode_amounts(&n->capacity),
+			      "free", encode_amounts(&n->free), "held",
+			      encode_amounts(&n->held), "notes", json_loads(n->notes, 0, NULL));
+
+	if (!j || json_array_append_new(ctx, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int open_answer(struct call *c, const char *key, json_t **ret_array, struct err *err)
+{
+	c->answer = wire_new();
+	*ret_array = json_array();
+	if (!c->answer || json_object_set_new(c->answer, key, *ret_array) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+int route_nodes(struct call *c, struct err *err)
+{
+	json_t *array;
+	int r = open_answer(c, "nodes", &array, err);
+
+	return r < 0 ? r : store_nodes(c->api->c.store, add_node, array, err);
+}
+
+struct usage_list {
+	const char *by;
+	json_t *array;
+};
+
+static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
+{
+	const struct usage_list *l = ctx;
+	json_t *j = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", l->by, u->key,
+			      "pool", u->pool, "jobs_started", (json_int_t)u->jobs_started,
+			      "jobs_ended", (json_int_t)u->jobs_ended, "running_ms",
+			      (json_int_t)u->running_ms, "suspended_ms",
+			      (json_int_t)u->suspended_ms, "cpu_ms", (json_int_t)u->cpu_ms,
+			      "charge_requested_ms", (json_int_t)u->charge_requested_ms,
+			      "charge_used_ms", (json_int_t)u->charge_used_ms, "core_ms",
+			      (json_int_t)u->core_ms, "gpu_ms", (json_int_t)u->gpu_ms);
+
+	if (!j || json_array_append_new(l->array, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* "2026-11-21": that UTC day. */
+static int read_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
+		    struct err *err)
+{
+	const char *text = call_query_text(c, name), *rest;
+	struct tm tm = { 0 }, back;
+	time_t t;
+
+	*ret = def;
+	if (!text)
+		return 0;
+	rest = strptime(text, "%Y-%m-%d", &tm);
+	t = timegm(&tm);
+	/* The 31st of a short month must not become another day. */
+	if (!rest || *rest || !gmtime_r(&t, &back) || back.tm_mday != tm.tm_mday)
+		return err_set(err, -EINVAL, "%s=%.40s is not a day like 2026-11-21", name,
+			       text);
+	*ret = tally_day((int64_t)t * S_NS);
+	return 0;
+}
+
+static int read_by(const struct call *c, enum store_by *ret, const char **ret_word,
+		   struct err *err)
+{
+	static const char *const words[] = { "account", "user", "cluster" };
+	const char *text = call_query_text(c, "by");
+
+	for (int i = 0; i < _STORE_BY_MAX; i++)
+		if (!text || !strcmp(text, words[i])) {
+			*ret = (enum store_by)i;
+			*ret_word = words[i];
+			return 0;
+		}
+	return err_set(err, -EINVAL, "by=%.40s: it is account, user or cluster", text);
+}
+
+int route_usage(struct call *c, struct err *err)
+{
+	struct store_period p = { .account = call_query_text(c, "account"),
+				  .user = call_query_text(c, "user") };
+	struct usage_list l = { 0 };
+	int r;
+
+	if (!c->is_operator && p.user && strcmp(p.user, c->user) != 0) {
+		err_set(err, 0, "only operators see the usage of others");
+		return call_refuse(c, 403, NULL, "leave user= out");
+	}
+	if (!c->is_operator)
+		p.user = c->user;
+	r = read_by(c, &p.by, &l.by, err);
+	if (r >= 0)
+		r = read_day(c, "start", INT32_MIN, &p.from_day, err);
+	if (r >= 0)
+		r = read_day(c, "end", INT32_MAX, &p.to_day, err);
+	if (r >= 0)
+		r = open_answer(c, "rows", &l.array, err);
+	return r < 0 ? r : store_usage(c->api->c.store, &p, add_usage, &l, err);
+}
+
+static json_t *encode_bundle(const struct charge_bundle *b)
+{
+	_cleanup_json_ json_t *j = json_object();
+
+	for (enum charge_side s = 0; j && s < _CHARGE_SIDE_MAX; s++) {
+		char text[FRACTION_TEXT_MAX];
+
+		if (b->side[s].num)
+			json_object_set_new(j, charge_side_name(s),
+					    json_string(fraction_format(b->side[s], text)));
+	}
+	return TAKE_PTR(j);
+}
+
+static json_t *encode_bundles(const struct config_cluster *cl)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (int p = 0; a && p < _CHARGE_POOL_MAX; p++) {
+		json_t *sides = encode_bundle(&cl->bundle[p]);
+
+		if (json_object_size(sides) == 0)
+			json_decref(sides);
+		else
+			json_array_append_new(
+				a, json_pack("{s:s,s:s,s:o}", "pool",
+					     charge_pool_name((enum charge_pool)p), "unit",
+					     charge_pool_unit((enum charge_pool)p),
+					     "per_equivalent", sides));
+	}
+	return TAKE_PTR(a);
+}
+
+int route_cluster(struct call *c, struct err *err)
+{
+	const struct config *config = c->api->c.config;
+	json_t *array;
+	char accounts[512];
+	int r = open_answer(c, "clusters", &array, err);
+
+	for (size_t i = 0; i < config->n_clusters && r >= 0; i++) {
+		const struct config_cluster *cl = config->clusters[i];
+
+		if (json_array_append_new(
+			    array,
+			    json_pack("{s:s,s:s,s:o,s:o,s:o,s:I}", "cluster", cl->name,
+				      "queues", cl->queues, "bundles", encode_bundles(cl),
+				      "defaults", wire_encode_resources(&cl->defaults), "max",
+				      wire_encode_resources(&cl->max), "mem_from_vmem",
+				      (json_int_t)cl->mem_from_vmem)) < 0)
+			r = err_set(err, -ENOMEM, "out of memory");
+	}
+	if (r < 0)
+		return r;
+	config_accounts_of(config, c->user, accounts, sizeof(accounts));
+	json_object_set_new(c->answer, "accounts", json_string(accounts));
+	return 0;
+}

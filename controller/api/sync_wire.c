@@ -1,0 +1,262 @@
+/* sync_wire.c - see sync_wire.h. */
+#include <errno.h>
+#include <nettle/base64.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/api/sync_wire.h"
+
+#define OUTPUT_CHUNK_MAX (1 << 20)
+#define NOTES_MAX 64
+#define NOTE_SIZE_MAX 1024
+
+static const char *const stream_names[] = { [SYNC_OUT] = "out", [SYNC_ERR] = "err" };
+
+static int decode_amounts(const json_t *doc, const char *key, struct resources *ret,
+			  struct err *err)
+{
+	const json_t *j = json_object_get(doc, key);
+	static const int64_t none = 0;
+	const struct wire_int any = { 0, INT64_MAX / 1024, NULL };
+	const struct wire_int optional = { 0, INT64_MAX / 1024, &none };
+	int r;
+
+	if (!json_is_object(j))
+		return err_set(err, -EINVAL, "%s: an object is missing", key);
+	r = wire_get_int(j, "ncpus", any, &ret->ncpus, err);
+	if (r >= 0)
+		r = wire_get_int(j, "mem_bytes", any, &ret->mem_bytes, err);
+	if (r >= 0)
+		r = wire_get_int(j, "jobfs_bytes", any, &ret->jobfs_bytes, err);
+	if (r >= 0)
+		r = wire_get_int(j, "ngpus", optional, &ret->ngpus, err);
+	return r < 0 ? err_prefix(err, r, "%s", key) : 0;
+}
+
+static int decode_who(const json_t *j, struct sync *s, struct err *err)
+{
+	int r = wire_get_text(j, "node", (struct wire_text){ s->node, sizeof(s->node), false },
+			      err);
+
+	if (r >= 0)
+		r = wire_get_text(j, "boot",
+				  (struct wire_text){ s->boot, sizeof(s->boot), false }, err);
+	if (r >= 0)
+		r = wire_get_text(j, "version",
+				  (struct wire_text){ s->version, sizeof(s->version), true },
+				  err);
+	if (r < 0)
+		return r;
+	if (!request_is_name(s->node))
+		return err_set(err, -EINVAL, "node: '%s' is not a name", s->node);
+	if (!*s->boot)
+		return err_set(err, -EINVAL, "boot: empty");
+	return 0;
+}
+
+static int decode_state(const json_t *j, struct sync *s, struct err *err)
+{
+	static const int64_t no_tier = 0;
+	char state[16];
+	int64_t tier;
+	int r = wire_get_text(j, "state", (struct wire_text){ state, sizeof(state), false },
+			      err);
+
+	if (r < 0)
+		return r;
+	s->draining = strcmp(state, "drain") == 0;
+	if (!s->draining && strcmp(state, "up") != 0)
+		return err_set(err, -EINVAL, "state: '%s' is neither up nor drain", state);
+	r = wire_get_int(j, "tier", (struct wire_int){ 0, 9, &no_tier }, &tier, err);
+	if (r < 0)
+		return r;
+	s->tier = (int32_t)tier;
+	r = wire_get_text(json_object_get(j, "capacity"), "topology",
+			  (struct wire_text){ s->topology, sizeof(s->topology), true }, err);
+	return r < 0 ? err_prefix(err, r, "capacity") : 0;
+}
+
+static int decode_notes(const json_t *j, struct sync *s, struct err *err)
+{
+	const json_t *notes = json_object_get(j, "notes");
+
+	if (!notes)
+		return 0;
+	if (!json_is_array(notes) || json_array_size(notes) > NOTES_MAX)
+		return err_set(err, -EINVAL, "notes: not an array of at most %d sentences",
+			       NOTES_MAX);
+	for (size_t i = 0; i < json_array_size(notes); i++)
+		if (!json_is_string(json_array_get(notes, i)) ||
+		    json_string_length(json_array_get(notes, i)) > NOTE_SIZE_MAX)
+			return err_set(err, -EINVAL,
+				       "notes[%zu]: not a sentence of at most %d bytes", i,
+				       NOTE_SIZE_MAX);
+	s->notes = wire_format(notes);
+	return s->notes ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* An optional array of at most `max`; room for its elements. */
+static int open_array(const json_t *j, const char *key, size_t max, const json_t **ret,
+		      struct err *err)
+{
+	*ret = json_object_get(j, key);
+	if (!*ret)
+		return 0;
+	if (!json_is_array(*ret) || json_array_size(*ret) > max)
+		return err_set(err, -EINVAL, "%s: not an array of at most %zu", key, max);
+	return 0;
+}
+
+static int decode_key(const json_t *j, int64_t *ret_job, int32_t *ret_attempt, struct err *err)
+{
+	int64_t attempt;
+	int r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, ret_job, err);
+
+	if (r >= 0)
+		r = wire_get_int(j, "attempt", (struct wire_int){ 0, INT32_MAX, NULL },
+				 &attempt, err);
+	if (r >= 0)
+		*ret_attempt = (int32_t)attempt;
+	return r;
+}
+
+static int decode_hold(const json_t *j, struct sync_hold *h, struct err *err)
+{
+	char state[16];
+	int r = decode_key(j, &h->job, &h->attempt, err);
+
+	if (r >= 0)
+		r = wire_get_text(j, "state", (struct wire_text){ state, sizeof(state), false },
+				  err);
+	if (r >= 0 && job_state_parse(state, &h->state) < 0)
+		r = err_set(err, -EINVAL, "state: '%s' is not a job's state", state);
+	return r;
+}
+
+static int decode_jobs(const json_t *j, struct sync *s, struct err *err)
+{
+	const json_t *a;
+	int r = open_array(j, "jobs", SYNC_JOBS_MAX, &a, err);
+
+	if (r < 0 || !a)
+		return r;
+	s->jobs = calloc(json_array_size(a) + 1, sizeof(*s->jobs));
+	if (!s->jobs)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		r = decode_hold(json_array_get(a, i), &s->jobs[i], err);
+		if (r < 0)
+			return err_prefix(err, r, "jobs[%zu]", i);
+		s->n_jobs++;
+	}
+	return 0;
+}
+
+static int decode_reports(const json_t *j, struct sync *s, struct err *err)
+{
+	const json_t *a;
+	int r = open_array(j, "reports", SYNC_REPORTS_MAX, &a, err);
+
+	if (r < 0 || !a)
+		return r;
+	s->reports = calloc(json_array_size(a) + 1, sizeof(*s->reports));
+	if (!s->reports)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		char at[32];
+
+		snprintf(at, sizeof(at), "reports[%zu]", i);
+		r = wire_decode_report(json_array_get(a, i), at, &s->reports[i], err);
+		if (r < 0)
+			return r;
+		s->n_reports++;
+	}
+	return 0;
+}
+
+static int decode_base64(const json_t *j, struct sync_output *o, struct err *err)
+{
+	const char *text = json_string_value(j);
+	size_t size = json_string_length(j);
+	struct base64_decode_ctx ctx;
+
+	if (!text || size > OUTPUT_CHUNK_MAX / 3 * 4 + 4)
+		return err_set(err, -EINVAL, "data: not base64 of at most 1 MiB");
+	o->data = malloc(BASE64_DECODE_LENGTH(size) + 1);
+	if (!o->data)
+		return err_set(err, -ENOMEM, "out of memory");
+	base64_decode_init(&ctx);
+	o->size = BASE64_DECODE_LENGTH(size);
+	if (!base64_decode_update(&ctx, &o->size, o->data, size, text) ||
+	    !base64_decode_final(&ctx))
+		return err_set(err, -EINVAL, "data: not base64");
+	return 0;
+}
+
+static int decode_output(const json_t *j, struct sync_output *o, struct err *err)
+{
+	char stream[8];
+	int r = decode_key(j, &o->job, &o->attempt, err);
+
+	if (r >= 0)
+		r = wire_get_text(j, "stream",
+				  (struct wire_text){ stream, sizeof(stream), false }, err);
+	if (r < 0)
+		return r;
+	for (o->stream = 0; o->stream < _SYNC_STREAM_MAX; o->stream++)
+		if (!strcmp(stream, stream_names[o->stream]))
+			break;
+	if (o->stream == _SYNC_STREAM_MAX)
+		return err_set(err, -EINVAL, "stream: '%s' is neither out nor err", stream);
+	r = wire_get_int(j, "offset", (struct wire_int){ 0, INT64_MAX / 2, NULL }, &o->offset,
+			 err);
+	return r < 0 ? r : decode_base64(json_object_get(j, "data"), o, err);
+}
+
+static int decode_outputs(const json_t *j, struct sync *s, struct err *err)
+{
+	const json_t *a;
+	int r = open_array(j, "output", SYNC_OUTPUT_MAX, &a, err);
+
+	if (r < 0 || !a)
+		return r;
+	s->outputs = calloc(json_array_size(a) + 1, sizeof(*s->outputs));
+	if (!s->outputs)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		s->n_outputs++;
+		r = decode_output(json_array_get(a, i), &s->outputs[i], err);
+		if (r < 0)
+			return err_prefix(err, r, "output[%zu]", i);
+	}
+	return 0;
+}
+
+int sync_decode(const json_t *j, struct sync **ret, struct err *err)
+{
+	_cleanup_(sync_freep) struct sync *s = calloc(1, sizeof(*s));
+	int r;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = decode_who(j, s, err);
+	if (r >= 0)
+		r = decode_amounts(j, "capacity", &s->capacity, err);
+	if (r >= 0)
+		r = decode_amounts(j, "free", &s->free, err);
+	if (r >= 0)
+		r = decode_state(j, s, err);
+	if (r >= 0)
+		r = decode_notes(j, s, err);
+	if (r >= 0)
+		r = decode_jobs(j, s, err);
+	if (r >= 0)
+		r = decode_reports(j, s, err);
+	if (r >= 0)
+		r = decode_outputs(j, s, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(s);
+	return 0;
+}

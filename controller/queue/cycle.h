@@ -1,0 +1,27 @@
+/* cycle - gives queued jobs to nodes: reads the ledger, asks fifo, writes the gifts. */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+
+struct err;
+struct store;
+struct cycle;
+
+int cycle_new(struct store *s, struct cycle **ret, struct err *err);
+struct cycle *cycle_free(struct cycle *c);
+DEFINE_CLEANUP(struct cycle *, cycle_free)
+
+typedef void (*cycle_given_fn)(void *ctx, int64_t job, const char *node);
+
+/* One cycle over a cluster; calls `given` for each job after it is on disk. */
+struct cycle_run {
+	const char *cluster;
+	int64_t now_ns;
+	cycle_given_fn given;
+	void *ctx;
+};
+int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
+
+/* Why a queued job waits, as of the last cycle. */
+void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size);

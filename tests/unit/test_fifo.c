@@ -1,0 +1,157 @@
+/* test_fifo - the queue's decision over every small world: nobody overtakes, nothing is granted
+ * twice, and a job that waits is told the numbers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "controller/queue/fifo.h"
+
+#define GIB (1LL << 30)
+
+static struct fifo_node node(const char *name, int64_t cores, int64_t gib, int64_t held_cores)
+{
+	struct fifo_node n = { .open = true };
+
+	strcpy(n.name, name);
+	n.capacity = (struct resources){ .ncpus = cores,
+					 .mem_bytes = gib * GIB,
+					 .jobfs_bytes = 100 * GIB };
+	n.held.ncpus = held_cores;
+	return n;
+}
+
+static struct fifo_job job(int64_t id, int64_t cores, int64_t gib)
+{
+	return (struct fifo_job){ .job = id,
+				  .want = { .ncpus = cores, .vmem_bytes = gib * GIB } };
+}
+
+static bool fits(const struct fifo_node *n, const struct resources *w)
+{
+	return n->open && n->held.ncpus + w->ncpus <= n->capacity.ncpus &&
+	       n->held.mem_bytes + w->vmem_bytes <= n->capacity.mem_bytes &&
+	       n->held.jobfs_bytes + w->jobfs_bytes <= n->capacity.jobfs_bytes;
+}
+
+/* One world: two nodes of 2 and 3 cores (2 and 3 GiB), four jobs; checks the law. */
+static void check_world(const int sizes[4], int closed)
+{
+	struct fifo_node nodes[] = { node("a", 2, 2, 0), node("b", 3, 3, 0) };
+	struct fifo_job jobs[4];
+	struct fifo_node at[2];
+	size_t n;
+
+	for (int i = 0; i < 4; i++)
+		jobs[i] = job(i + 1, 1 + sizes[i] / 3, 1 + sizes[i] % 3);
+	for (int i = 0; i < 2; i++)
+		nodes[i].open = !(closed & (1 << i));
+	memcpy(at, nodes, sizeof(at));
+	n = fifo_decide(nodes, 2, jobs, 4);
+	for (size_t i = 0; i < n; i++) {
+		struct fifo_node *to = &at[jobs[i].node];
+
+		assert_true(fits(to, &jobs[i].want));
+		to->held.ncpus += jobs[i].want.ncpus;
+		to->held.mem_bytes += jobs[i].want.vmem_bytes;
+		assert_string_equal(jobs[i].why, "");
+	}
+	if (n < 4) {
+		assert_false(fits(&at[0], &jobs[n].want) || fits(&at[1], &jobs[n].want));
+		assert_int_equal(jobs[n].node, -1);
+		assert_true(strlen(jobs[n].why) > 10);
+	}
+	assert_memory_equal(at, nodes, sizeof(at));
+}
+
+static void first_that_does_not_fit_stops_and_all_before_it_fit(void **state)
+{
+	int sizes[4];
+
+	(void)state;
+	for (int world = 0; world < 9 * 9 * 9 * 9; world++) {
+		for (int i = 0, rest = world; i < 4; i++, rest /= 9)
+			sizes[i] = rest % 9;
+		for (int closed = 0; closed < 4; closed++)
+			check_world(sizes, closed);
+	}
+}
+
+static void a_small_job_goes_where_the_smallest_hole_is(void **state)
+{
+	struct fifo_node nodes[] = { node("big", 64, 64, 0), node("small", 4, 64, 2) };
+	struct fifo_job jobs[] = { job(1, 2, 1), job(2, 64, 1) };
+
+	(void)state;
+	assert_int_equal(fifo_decide(nodes, 2, jobs, 2), 2);
+	assert_int_equal(jobs[0].node, 1);
+	assert_int_equal(jobs[1].node, 0);
+}
+
+static void the_words_have_the_numbers(void **state)
+{
+	struct fifo_node nodes[] = { node("n1", 8, 16, 5) };
+	struct fifo_job j = job(1, 4, 32);
+	char why[FIFO_WHY_MAX];
+
+	(void)state;
+	assert_int_equal(fifo_decide(nodes, 1, &j, 1), 0);
+	assert_string_equal(j.why,
+			    "needs 4 cores (3 of 8 free) and 32.0 GiB memory (16.0 GiB of "
+			    "16.0 GiB free) on n1");
+	assert_int_equal(fifo_decide(NULL, 0, &j, 1), 0);
+	assert_string_equal(j.why, "no node has registered with this cluster yet");
+	nodes[0].open = false;
+	assert_int_equal(fifo_decide(nodes, 1, &j, 1), 0);
+	assert_string_equal(j.why, "no node is up (1 registered)");
+	assert_false(fifo_is_possible(nodes, 1, &j.want, why));
+	assert_string_equal(why,
+			    "no node of this cluster could ever hold it; the nearest, n1, has "
+			    "8 cores, 16.0 GiB memory, 100 GiB jobfs");
+}
+
+static void a_full_node_is_possible_and_no_node_is_unknown(void **state)
+{
+	struct fifo_node nodes[] = { node("n1", 8, 16, 8) };
+	struct fifo_job j = job(1, 8, 16);
+	char why[FIFO_WHY_MAX];
+
+	(void)state;
+	assert_true(fifo_is_possible(nodes, 1, &j.want, why));
+	assert_true(fifo_is_possible(NULL, 0, &j.want, why));
+}
+
+static void vmem_is_what_a_job_reserves(void **state)
+{
+	struct resources r = { .vmem_bytes = 5, .mem_bytes = 9 };
+
+	(void)state;
+	assert_int_equal(fifo_memory(&r), 5);
+	r.vmem_bytes = 0;
+	assert_int_equal(fifo_memory(&r), 9);
+}
+
+static void more_held_than_there_is_counts_as_nothing_free(void **state)
+{
+	struct fifo_node nodes[] = { node("n1", 8, 16, 12) };
+	struct fifo_job j = job(1, 1, 1);
+
+	(void)state;
+	assert_int_equal(fifo_decide(nodes, 1, &j, 1), 0);
+	assert_string_equal(j.why, "needs 1 core (0 of 8 free) on n1");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(first_that_does_not_fit_stops_and_all_before_it_fit),
+		cmocka_unit_test(a_small_job_goes_where_the_smallest_hole_is),
+		cmocka_unit_test(the_words_have_the_numbers),
+		cmocka_unit_test(a_full_node_is_possible_and_no_node_is_unknown),
+		cmocka_unit_test(vmem_is_what_a_job_reserves),
+		cmocka_unit_test(more_held_than_there_is_counts_as_nothing_free),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
