@@ -65,6 +65,7 @@ on_node()
 	cp "$bin/scan_test" "$bin/guard_test" "$tmp/payload/usr/lib/reeve-test/"
 	cat >"$tmp/inside" <<-'EOF'
 		#!/bin/sh
+		echo "+cpu +io +memory +pids" >/sys/fs/cgroup/cgroup.subtree_control
 		for t in scan_test guard_test; do
 			/usr/lib/reeve-test/$t /sys/fs/bpf/$t /var/lib/reeve/jobfs || bad=1
 		done

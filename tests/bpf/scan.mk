@@ -6,7 +6,7 @@ EVENTS_OBJS := agent/enforce/events.c agent/enforce/events_files.c agent/enforce
 	       agent/enforce/slots.c common/err.c tests/bpf/testjob.c
 GUARD_OBJS := agent/enforce/guard.c agent/enforce/dquot.c agent/enforce/kern.c \
 	      agent/enforce/slots.c common/err.c tests/bpf/testjob.c
-PROF_OBJS := agent/sample/prof.c agent/enforce/kern.c common/err.c tests/bpf/testjob.c
+PROF_OBJS := agent/sample/prof.c common/err.c tests/bpf/testjob.c
 
 define SCAN_TEST
 $$O/tests/bpf/$1: $$(call objs,$2 $3)

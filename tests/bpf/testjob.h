@@ -33,5 +33,6 @@ int testjob_write(const struct testjob *j, const char *file, const char *text);
 int testjob_read(const struct testjob *j, const char *file, char *text, size_t size);
 /* The number after `key ` in a file of the job, or of the whole file when key is NULL. */
 int64_t testjob_number(const struct testjob *j, const char *file, const char *key);
-int testjob_wait(pid_t pid);   /* wait status */
-uint64_t testjob_now_ns(void); /* CLOCK_BOOTTIME */
+int testjob_wait(pid_t pid);	   /* wait status */
+uint64_t testjob_now_ns(void);	   /* CLOCK_BOOTTIME */
+void *testjob_shared(size_t size); /* zeroed memory that children share */

@@ -1,0 +1,98 @@
+/* prof.bpf.c - how one job is scheduled. Attached only while a profile is open.
+ *
+ * Everything is learnt when a task is switched out: the scheduler has by then brought its own
+ * sums up to date (sched_info.run_delay: all waiting so far; se.sum_exec_runtime: all
+ * running), so the difference to the last time is exact and no clock need be read.
+ */
+#include "bpf/kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_tracing.h>
+#include "bpf/prof_abi.h"
+
+const volatile __u64 job_id;
+const volatile __s32 job_level;
+
+struct last {
+	__u64 run_ns, delay_ns;
+	__u32 cpu;
+	__u32 is_known;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
+	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC, as this type demands */
+	__type(key, int);
+	__type(value, struct last);
+} lasts SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct prof_cpu);
+} counts SEC(".maps");
+
+static __always_inline __u32 log2_of(__u64 v)
+{
+	__u32 r = 0;
+
+	if (v >> 32) {
+		r = 32;
+		v >>= 32;
+	}
+	if (v >> 16) {
+		r += 16;
+		v >>= 16;
+	}
+	if (v >> 8) {
+		r += 8;
+		v >>= 8;
+	}
+	if (v >> 4) {
+		r += 4;
+		v >>= 4;
+	}
+	if (v >> 2) {
+		r += 2;
+		v >>= 2;
+	}
+	return r + (v >> 1);
+}
+
+SEC("tp_btf/sched_switch")
+int BPF_PROG(prof_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
+{
+	__u32 zero = 0, cpu, bucket;
+	struct prof_cpu *c;
+	struct last *last;
+	__u64 run, delay;
+
+	/* The task that is switched out still is the current one. */
+	if (bpf_get_current_ancestor_cgroup_id(job_level) != job_id)
+		return 0;
+	last = bpf_task_storage_get(&lasts, prev, 0, 1 /* BPF_LOCAL_STORAGE_GET_F_CREATE */);
+	c = bpf_map_lookup_elem(&counts, &zero);
+	if (!last || !c)
+		return 0;
+	run = prev->se.sum_exec_runtime;
+	delay = prev->sched_info.run_delay;
+	cpu = bpf_get_smp_processor_id();
+	if (last->is_known) {
+		c->on_cpu_ns += run - last->run_ns;
+		c->switches++;
+		c->preemptions += preempt;
+		c->migrations += cpu != last->cpu;
+		c->wait_ns += delay - last->delay_ns;
+		bucket = log2_of(delay - last->delay_ns);
+		if (bucket < PROF_BUCKETS)
+			c->wait[bucket]++;
+	}
+	last->run_ns = run;
+	last->delay_ns = delay;
+	last->cpu = cpu;
+	last->is_known = 1;
+	return 0;
+}
+
+char LICENSE[] SEC("license") = "GPL";
