@@ -45,6 +45,16 @@ INLINE void op_begin(__u32 kind, __s64 pages)
 	op->pages = pages;
 }
 
+INLINE void op_end_of(__u32 kind)
+{
+	struct op *op = op_of(bpf_get_current_task_btf());
+
+	if (!op || op->kind != kind)
+		return;
+	promise_end(op);
+	op->kind = VMEM_OP_NONE;
+}
+
 INLINE void op_end(void)
 {
 	struct op *op = op_of(bpf_get_current_task_btf());
@@ -62,13 +72,49 @@ INLINE int op_promise(struct op *op, __s64 pages)
 	struct vmem_job *job = job_at(op->slot);
 	struct blame b = { .op = op->kind, .is_refused = 1, .is_own = 1, .who = task };
 
-	if (!job || (READ(job->latch.state) != VMEM_X_KILLED && promise(op, job, pages)))
+	if (!job)
+		return 0;
+	if (READ(job->latch.state) == VMEM_X_KILLED)
+		b.reached = READ(job->held_pages) + pages;
+	else
+		b.reached = promise(op, job, pages);
+	if (!b.reached)
 		return 0;
 	b.slot = op->slot;
 	b.asked = pages;
-	b.reached = READ(job->used_pages) + pages;
 	excess(job, &b);
 	return -ENOMEM;
+}
+
+/* Which call the task is in, by its number on x86-64 and arm64; -1 is a page fault. */
+INLINE __u32 op_by_call(struct task_struct *task)
+{
+	void *regs = (void *)bpf_task_pt_regs(task);
+	struct pt_regs___x86 *x86 = regs;
+	struct pt_regs___arm *arm = regs;
+	int nr;
+
+	if (bpf_core_field_exists(x86->orig_ax)) {
+		STAY(x86);
+		nr = BPF_CORE_READ(x86, orig_ax);
+		return nr == 9	  ? VMEM_OP_MMAP
+		       : nr == 12 ? VMEM_OP_BRK
+		       : nr == 25 ? VMEM_OP_MREMAP
+		       : nr == 30 ? VMEM_OP_SHMAT
+		       : nr == -1 ? VMEM_OP_STACK
+				  : VMEM_OP_OTHER;
+	}
+	if (bpf_core_field_exists(arm->syscallno)) {
+		STAY(arm);
+		nr = BPF_CORE_READ(arm, syscallno);
+		return nr == 222   ? VMEM_OP_MMAP
+		       : nr == 214 ? VMEM_OP_BRK
+		       : nr == 216 ? VMEM_OP_MREMAP
+		       : nr == 196 ? VMEM_OP_SHMAT
+		       : nr == -1  ? VMEM_OP_STACK
+				   : VMEM_OP_OTHER;
+	}
+	return VMEM_OP_OTHER;
 }
 
 /* Enter the charge of an address space the current task has changed. */
@@ -78,29 +124,31 @@ INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
 	struct vmem_space *space = space_of(mm);
 	struct blame b = { .op = kind, .who = task };
 	struct op *op = op_of(task);
-	__s64 promised = op ? op->promised : 0, grown;
+	__s64 promised, grown;
 	__u32 slot;
 
 	b.is_own = task->mm == mm;
+	promised = op && b.is_own ? op->promised : 0;
 	if (!space) {
 		slot = b.is_own ? slot_of_current() : 0;
-		if (!slot || !space_enter(mm, slot, task, 0))
+		if (!slot || !space_enter(mm, slot, task, promised))
 			return;
+		grown = mm->total_vm;
+		promised = 0;
 		space = space_of(mm);
 		if (!space)
 			return;
-		grown = 1;
-		space_sync(space, mm, &promised);
 	} else {
 		grown = space_sync(space, mm, &promised);
 	}
-	if (op && b.is_own) {
-		b.asked = op->pages;
+	if (op && b.is_own)
 		op->promised = promised;
-		promise_end(op);
-	}
-	if (grown > 0 && may_judge)
+	if (grown > 0 && may_judge) {
+		b.asked = grown;
+		if (kind == VMEM_OP_OTHER && b.is_own)
+			b.op = op_by_call(task);
 		judge(slot_of_word(READ(space->used)), &b);
+	}
 }
 
 /* Is somebody in the middle of changing the mappings? Then total_vm may be a passing value. */
@@ -165,19 +213,6 @@ int BPF_PROG(stack_begin)
 	return 0;
 }
 
-INLINE bool in_mremap(struct task_struct *task)
-{
-	void *regs = (void *)bpf_task_pt_regs(task);
-	struct pt_regs___x86 *x86 = regs;
-	struct pt_regs___arm *arm = regs;
-
-	if (bpf_core_field_exists(x86->orig_ax))
-		return BPF_CORE_READ(x86, orig_ax) == 25;
-	if (bpf_core_field_exists(arm->syscallno))
-		return BPF_CORE_READ(arm, syscallno) == 216;
-	return false;
-}
-
 /* The kernel's own check before brk, stack growth, mremap and private writable mappings; also
  * before mprotect and tmpfs writes, which do not grow an address space. */
 SEC("?fmod_ret/security_vm_enough_memory_mm")
@@ -190,7 +225,7 @@ int BPF_PROG(growth_check, struct mm_struct *mm, long pages, int ret)
 		return ret;
 	task = bpf_get_current_task_btf();
 	op = op_of(task);
-	if ((!op || op->kind == VMEM_OP_NONE) && in_mremap(task)) {
+	if ((!op || op->kind == VMEM_OP_NONE) && op_by_call(task) == VMEM_OP_MREMAP) {
 		op_begin(VMEM_OP_MREMAP, pages);
 		op = op_of(task);
 	}
@@ -235,7 +270,7 @@ int BPF_PROG(mmap_done)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm)
-		sync_own(task->mm, VMEM_OP_MMAP, true);
+		sync_own(task->mm, VMEM_OP_OTHER, true);
 	return 0;
 }
 
@@ -298,7 +333,7 @@ int BPF_PROG(unmap_done)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm)
-		sync_own(task->mm, VMEM_OP_MREMAP, true);
+		sync_own(task->mm, VMEM_OP_OTHER, true);
 	return 0;
 }
 
@@ -308,7 +343,7 @@ int BPF_PROG(unmap_done_612)
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm)
-		sync_own(task->mm, VMEM_OP_MREMAP, true);
+		sync_own(task->mm, VMEM_OP_OTHER, true);
 	return 0;
 }
 
@@ -318,7 +353,8 @@ int BPF_PROG(unmap_end, struct mm_struct *mm)
 {
 	bool may_judge = !is_changing(mm);
 
-	sync_own(mm, VMEM_OP_MREMAP, may_judge && !is_changing(mm));
+	sync_own(mm, VMEM_OP_OTHER, may_judge && !is_changing(mm));
+	op_end_of(VMEM_OP_MREMAP);
 	return 0;
 }
 

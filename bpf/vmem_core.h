@@ -258,8 +258,8 @@ INLINE void promise_end(struct op *op)
 	op->promised = 0;
 }
 
-/* True: `pages` more are held for the task. False: they would exceed. */
-INLINE bool promise(struct op *op, struct vmem_job *job, __s64 pages)
+/* 0: `pages` more are held for the task. Else they would exceed: what would be reached. */
+INLINE __s64 promise(struct op *op, struct vmem_job *job, __s64 pages)
 {
 	__s64 held, limit = READ(job->limit_pages);
 	int i;
@@ -268,19 +268,19 @@ INLINE bool promise(struct op *op, struct vmem_job *job, __s64 pages)
 	for (i = 0; i < 4 * TRIES; i++) {
 		held = READ(job->held_pages);
 		if (limit && held + pages > limit)
-			return false;
+			return held + pages;
 		if (__sync_val_compare_and_swap(&job->held_pages, held, held + pages) == held) {
 			op->promised = pages;
-			return true;
+			return 0;
 		}
 	}
 	/* Crowded: add first, look after. May refuse a neighbour at the very edge. */
 	held = __sync_fetch_and_add(&job->held_pages, pages) + pages;
 	op->promised = pages;
 	if (!limit || held <= limit)
-		return true;
+		return 0;
 	promise_end(op);
-	return false;
+	return held;
 }
 
 /* Verdicts. */
@@ -396,8 +396,8 @@ INLINE bool space_enter(struct mm_struct *mm, __u32 slot, struct task_struct *wh
 	return false;
 }
 
-/* Set the charge to what is mapped. Returns the pages by which it grew; `*promised` ends in the
- * same step and is then 0. */
+/* Set the charge to what is mapped. Returns the pages by which it grew; with the first growth
+ * `*promised` ends, in the same step, and is then 0. */
 INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *promised)
 {
 	__u64 was, is;
@@ -411,9 +411,10 @@ INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *p
 			break;
 		if (__sync_val_compare_and_swap(&space->used, was, is) != was)
 			continue;
-		settle(was, is, *promised);
+		settle(was, is, is > was ? *promised : 0);
+		if (is > was)
+			*promised = 0;
 		grown += (__s64)(is & PAGES_MASK) - (__s64)(was & PAGES_MASK);
-		*promised = 0;
 	}
 	was = READ(space->private_used);
 	is = (was & ~PAGES_MASK) | (private_pages(mm) & PAGES_MASK);

@@ -8,6 +8,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include <linux/types.h>
 #include "bpf/vmem_abi.h"
 #include "common/err.h"
 

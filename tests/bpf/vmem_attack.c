@@ -1,0 +1,516 @@
+/* vmem_attack.c - what a job can do to pass its limit, and how far it gets.
+ *
+ * Each attack runs in a job of its own until it is refused or dead. It writes down, in memory
+ * that the test shares, every byte it has touched of what it was granted; touched bytes beyond
+ * the limit are the overshoot. A neighbour job computes all the while and must not notice.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "common/cleanup.h"
+#include "tests/bpf/vmem_test.h"
+
+#define KIB 1024UL
+#define ROOM (192 * MIB) /* what an attacker may map above what it starts with */
+#define TOO_MANY 4096
+
+/* Shared with every attacker by fork. */
+struct board {
+	uint64_t touched; /* bytes, of mappings granted after the start */
+	uint64_t refused; /* calls that failed */
+	uint64_t heartbeats;
+	uint64_t hosts; /* processes begun */
+};
+
+static struct board *board;
+static struct vmem_signal go;
+
+static void touch(char *at, size_t bytes, bool writable)
+{
+	size_t i;
+
+	if (!writable) {
+		__atomic_add_fetch(&board->touched, bytes, __ATOMIC_RELAXED);
+		return; /* PROT_NONE: granted is as good as used */
+	}
+	for (i = 0; i < bytes; i += 4096) {
+		((volatile char *)at)[i] = 1;
+		__atomic_add_fetch(&board->touched, 4096, __ATOMIC_RELAXED);
+	}
+}
+
+static void was_refused(void)
+{
+	__atomic_add_fetch(&board->refused, 1, __ATOMIC_RELAXED);
+}
+
+/* What an ended process had touched is no longer used. */
+static void leave_board(uint64_t bytes)
+{
+	__atomic_sub_fetch(&board->touched, bytes, __ATOMIC_RELAXED);
+}
+
+/* Map `bytes` at a time until refused. Physical memory is given back at once. */
+static uint64_t hog(size_t bytes, int prot, int flags)
+{
+	bool writable = prot & PROT_WRITE;
+	uint64_t granted = 0;
+	char *at;
+
+	for (;;) {
+		at = mmap(NULL, bytes, prot, flags | MAP_ANONYMOUS, -1, 0);
+		if (at == MAP_FAILED)
+			break;
+		touch(at, bytes, writable);
+		if (writable && !(flags & MAP_SHARED))
+			madvise(at, bytes, MADV_DONTNEED);
+		granted += bytes;
+	}
+	was_refused();
+	return granted;
+}
+
+static int mmap_4k(void)
+{
+	hog(4 * KIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	return 0;
+}
+
+static int mmap_1m(void)
+{
+	hog(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	return 0;
+}
+
+static int mmap_64m(void)
+{
+	hog(64 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE);
+	return 0;
+}
+
+static int prot_none(void)
+{
+	hog(16 * MIB, PROT_NONE, MAP_PRIVATE | MAP_NORESERVE);
+	return 0;
+}
+
+static int shared(void)
+{
+	hog(MIB, PROT_READ | PROT_WRITE, MAP_SHARED);
+	return 0;
+}
+
+static int sysv_shared(void)
+{
+	int id = shmget(IPC_PRIVATE, 16 * MIB, IPC_CREAT | 0600);
+	char *at;
+
+	if (id < 0)
+		return 1;
+	do {
+		at = shmat(id, NULL, 0);
+		if (at != (char *)-1)
+			touch(at, 16 * MIB, false);
+		shmctl(id, IPC_RMID, NULL);
+	} while (at != (char *)-1);
+	was_refused();
+	return 0;
+}
+
+static int grow_brk(void)
+{
+	char *at = (char *)syscall(SYS_brk, 0);
+
+	for (;;) {
+		if ((char *)syscall(SYS_brk, at + MIB) != at + MIB)
+			break;
+		touch(at, MIB, true);
+		madvise(at, MIB, MADV_DONTNEED);
+		at += MIB;
+	}
+	was_refused();
+	return 0;
+}
+
+static int grow_mremap(void)
+{
+	size_t bytes = MIB;
+	char *at =
+		mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *to;
+
+	for (;;) {
+		to = mremap(at, bytes, bytes + MIB, MREMAP_MAYMOVE);
+		if (to == MAP_FAILED)
+			break;
+		touch(to + bytes, MIB, true);
+		madvise(to, bytes, MADV_DONTNEED);
+		at = to;
+		bytes += MIB;
+	}
+	was_refused();
+	return 0;
+}
+
+__attribute__((noinline)) static void dig(uint64_t pages)
+{
+	volatile char here[8192];
+
+	here[0] = here[4096] = 1;
+	__atomic_add_fetch(&board->touched, sizeof(here), __ATOMIC_RELAXED);
+	if (pages)
+		dig(pages - 2);
+	here[1] = here[0];
+}
+
+/* SIGSEGV is the refusal; the test sees the signal. */
+static int grow_stack(void)
+{
+	dig(ROOM / 4096 * 4);
+	return 1;
+}
+
+static int processes(void)
+{
+	int i;
+
+	for (i = 0; i < 8; i++) {
+		if (fork() == 0) {
+			leave_board(hog(MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE));
+			_exit(0);
+		}
+	}
+	while (wait(NULL) > 0)
+		;
+	return 0;
+}
+
+static void *thread_hog(void *ctx)
+{
+	(void)ctx;
+	mmap_1m();
+	return NULL;
+}
+
+static int threads(void)
+{
+	pthread_t at[8];
+	int i, n = 0;
+
+	for (i = 0; i < 8; i++)
+		n += pthread_create(&at[n], NULL, thread_hog, NULL) == 0;
+	while (n-- > 0)
+		pthread_join(at[n], NULL);
+	return 0;
+}
+
+/* Every child is an address space: its overshoot is that of the count. */
+static int fork_bomb(void)
+{
+	while (__atomic_add_fetch(&board->hosts, 1, __ATOMIC_RELAXED) < TOO_MANY)
+		if (fork() < 0)
+			break;
+	was_refused();
+	for (;;)
+		pause();
+	return 0;
+}
+
+/* Map a little more in each new program image; the image before is gone each time. */
+static int exec_loop(void)
+{
+	static char text[32];
+	char *argv[] = { (char *)"vmem_attack", (char *)"--again", text, NULL };
+
+	snprintf(text, sizeof(text), "%d", 1);
+	execv("/proc/self/exe", argv);
+	return 1;
+}
+
+static int exec_again(const char *times)
+{
+	unsigned long n = strtoul(times, NULL, 10);
+	char text[32];
+	char *argv[] = { (char *)"vmem_attack", (char *)"--again", text, NULL };
+
+	if (mmap(NULL, n * 8 * MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+	    MAP_FAILED)
+		return 77;
+	snprintf(text, sizeof(text), "%lu", n + 1);
+	execv("/proc/self/exe", argv);
+	return 1;
+}
+
+/* The holes: growth that no check announces. */
+static int fixed_growth(void)
+{
+	char *base = (char *)0x100000000000;
+	size_t at = 0;
+
+	for (;;) {
+		if (mmap(base + at, 16 * MIB, PROT_NONE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+			 0) == MAP_FAILED)
+			break;
+		touch(base + at, 16 * MIB, false);
+		at += 16 * MIB;
+	}
+	was_refused();
+	return 0;
+}
+
+static int unaccounted_mremap(void)
+{
+	size_t bytes = 4096;
+	char *at = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (;;) {
+		at = mremap(at, bytes, bytes + 16 * MIB, MREMAP_MAYMOVE);
+		if (at == MAP_FAILED)
+			break;
+		touch(at, 16 * MIB, false);
+		bytes += 16 * MIB;
+	}
+	was_refused();
+	return 0;
+}
+
+enum outcome { REFUSABLE, HOLE };
+
+static const struct attack {
+	const char *name;
+	int (*run)(void);
+	enum outcome deny; /* HOLE: VMEM_DENY too can only kill */
+	uint64_t grain;	   /* one allocation */
+} attacks[] = {
+	{ "mmap of 4 KiB", mmap_4k, REFUSABLE, 4 * KIB },
+	{ "mmap of 1 MiB", mmap_1m, REFUSABLE, MIB },
+	{ "mmap of 64 MiB", mmap_64m, REFUSABLE, 64 * MIB },
+	{ "PROT_NONE reservations", prot_none, REFUSABLE, 16 * MIB },
+	{ "brk", grow_brk, REFUSABLE, MIB },
+	{ "stack growth", grow_stack, REFUSABLE, 8 * KIB },
+	{ "8 processes", processes, REFUSABLE, 8 * MIB },
+	{ "8 threads", threads, REFUSABLE, 8 * MIB },
+	{ "fork bomb", fork_bomb, REFUSABLE, 64 * MIB },
+	{ "mremap", grow_mremap, REFUSABLE, MIB },
+	{ "shared mappings", shared, REFUSABLE, MIB },
+	{ "System V shared memory", sysv_shared, HOLE, 16 * MIB },
+	{ "exec in a loop", exec_loop, REFUSABLE, 0 },
+	{ "MAP_FIXED growth", fixed_growth, HOLE, 16 * MIB },
+	{ "mremap of unaccounted memory", unaccounted_mremap, HOLE, 16 * MIB },
+};
+
+struct result {
+	struct vmem_excess x;
+	struct vmem_process top[4];
+	size_t n_processes;
+	uint64_t dead_ns, limit, start, peak;
+	int n_events, status;
+	const struct testjob *job;
+	struct vmem *v;
+};
+
+static struct result result;
+
+/* What the agent does: kill first, then make the table. */
+static void on_excess(void *ctx, const struct vmem_excess *x)
+{
+	struct vmem_test *t = ctx;
+
+	result.n_events++;
+	result.x = *x;
+	if (x->job_id != (uint64_t)result.job->job)
+		return;
+	if (result.x.is_killed || !x->is_refused)
+		vmem_test_kill(result.job);
+	vmem_processes(t->v, x->cgroup_id, result.top, ARRAY_LEN(result.top),
+		       &result.n_processes);
+}
+
+static int attacker_main(void *ctx)
+{
+	const struct attack *a = ctx;
+	struct rlimit none = { RLIM_INFINITY, RLIM_INFINITY };
+
+	setrlimit(RLIMIT_STACK, &none);
+	if (!vmem_signal_wait(&go))
+		return 1;
+	return a->run();
+}
+
+static int neighbour_main(void *ctx)
+{
+	(void)ctx;
+	for (;;) {
+		void *at = mmap(NULL, MIB, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+		if (at == MAP_FAILED || munmap(at, MIB))
+			return 1;
+		__atomic_add_fetch(&board->heartbeats, 1, __ATOMIC_RELAXED);
+		poll(NULL, 0, 1);
+	}
+	return 0;
+}
+
+/* Serve events until the attacker has ended, at most ten seconds. */
+static bool serve(struct vmem_test *t, pid_t pid)
+{
+	uint64_t end = testjob_now_ns() + 20000000000u;
+
+	while (testjob_now_ns() < end) {
+		struct pollfd p = { .fd = vmem_fd(t->v), .events = POLLIN };
+
+		if (poll(&p, 1, 2) > 0)
+			vmem_dispatch(t->v, NULL);
+		if (waitpid(pid, &result.status, WNOHANG) == pid)
+			return true;
+	}
+	return false;
+}
+
+static bool play(struct vmem_test *t, const struct attack *a, enum vmem_action action)
+{
+	static char name[64];
+	static int n;
+	struct vmem_request r = { .action = action };
+	static struct testjob j;
+	struct vmem_usage use = { 0 };
+	bool ended;
+	pid_t pid;
+
+	memset(&result, 0, sizeof(result));
+	memset(board, 0, sizeof(*board));
+	snprintf(name, sizeof(name), "attack-%d", n++);
+	vmem_test_job(t, &j, name, &r);
+	result.job = &j;
+	pid = testjob_run(&j, attacker_main, (void *)(uintptr_t)a);
+	while (testjob_number(&j, "cgroup.events", "populated") <= 0)
+		poll(NULL, 0, 1);
+	result.start = vmem_test_now(t, &j);
+	result.limit = result.start + ROOM;
+	vmem_set_limit(t->v, j.id, result.limit, NULL);
+	vmem_signal_send(&go);
+	ended = serve(t, pid);
+	vmem_dispatch(t->v, NULL);
+	result.dead_ns = testjob_now_ns();
+	if (!ended) {
+		vmem_test_kill(&j);
+		waitpid(pid, &result.status, 0);
+	}
+	vmem_read(t->v, j.id, &use, NULL);
+	result.peak = use.peak_bytes;
+	vmem_test_drop(t, &j);
+	return ended;
+}
+
+static uint64_t above(uint64_t is, uint64_t limit)
+{
+	return is > limit ? is - limit : 0;
+}
+
+static uint64_t overshoot(const struct attack *a)
+{
+	return a->run == fork_bomb ? above(result.peak, result.limit)
+				   : above(board->touched, ROOM);
+}
+
+/* Tier 3 promises nothing but that it ends. In tier 2 a child may be born before its parent
+ * dies of it; whether it gets to run depends on the kernel. */
+static uint64_t allowed(const struct vmem_test *t, const struct attack *a)
+{
+	if (t->tier == 3)
+		return UINT64_MAX;
+	return t->tier == 2 && a->run == fork_bomb ? a->grain : 0;
+}
+
+static void attack_kill(struct vmem_test *t, const struct attack *a)
+{
+	bool ended = play(t, a, VMEM_KILL), good;
+	double ms = (double)(result.dead_ns - result.x.at_ns) / 1e6;
+
+	good = ended && result.n_events == 1 && result.n_processes > 0 &&
+	       result.x.reached_bytes > result.limit && overshoot(a) <= allowed(t, a);
+	tap_ok(good,
+	       "kill: %s: %s of %llu KiB, overshoot %llu KiB, dead in %.1f ms, %zu in the "
+	       "table, "
+	       "largest %s %llu KiB",
+	       a->name, result.x.operation ? result.x.operation : "(no event)",
+	       (unsigned long long)(result.x.requested_bytes / KIB),
+	       (unsigned long long)(overshoot(a) / KIB), ms, result.n_processes,
+	       result.top[0].comm, (unsigned long long)(result.top[0].bytes / KIB));
+	if (!good)
+		tap_note("ended %d events %d status %x reached %llu limit %llu touched %llu",
+			 ended, result.n_events, (unsigned int)result.status,
+			 (unsigned long long)result.x.reached_bytes,
+			 (unsigned long long)result.limit, (unsigned long long)board->touched);
+}
+
+static void attack_deny(struct vmem_test *t, const struct attack *a)
+{
+	bool ended = play(t, a, VMEM_DENY), good, bomb = a->run == fork_bomb;
+
+	/* A bomb that is refused sits there; an exec without room kills its process by itself.
+	 */
+	good = result.n_events >= 1 && overshoot(a) == 0 && (ended || bomb);
+	if (a->deny == REFUSABLE)
+		good = good && result.x.is_refused && !result.x.is_killed &&
+		       (board->refused > 0 || WIFSIGNALED(result.status) ||
+			WEXITSTATUS(result.status) == 77);
+	tap_ok(good, "deny: %s: %s, overshoot %llu KiB", a->name,
+	       result.x.is_refused ? "ENOMEM and the job lives" : "seen after, job killed",
+	       (unsigned long long)(overshoot(a) / KIB));
+	if (!good)
+		tap_note("ended %d events %d status %x refusals %llu; last: %s of %llu KiB by "
+			 "%s, "
+			 "reached %llu of %llu KiB, refused %d killed %d",
+			 ended, result.n_events, (unsigned int)result.status,
+			 (unsigned long long)board->refused, result.x.operation,
+			 (unsigned long long)(result.x.requested_bytes / KIB), result.x.comm,
+			 (unsigned long long)(result.x.reached_bytes / KIB),
+			 (unsigned long long)(result.limit / KIB), result.x.is_refused,
+			 result.x.is_killed);
+}
+
+int main(int argc, char **argv)
+{
+	struct vmem_test t = { 0 };
+	struct vmem_config config = { .on_excess = on_excess, .ctx = &t, .poll_ms = 100 };
+	struct vmem_request roomy = { .limit_bytes = 1024 * MIB };
+	struct testjob neighbour;
+	pid_t pid;
+	size_t i;
+
+	if (argc == 3 && !strcmp(argv[1], "--again"))
+		return exec_again(argv[2]);
+	board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		     -1, 0);
+	vmem_test_open(&t, "vmem-attack", argc, argv, &config);
+	vmem_signal_init(&go);
+	vmem_test_job(&t, &neighbour, "neighbour", &roomy);
+	pid = testjob_run(&neighbour, neighbour_main, NULL);
+	for (i = 0; i < ARRAY_LEN(attacks); i++)
+		attack_kill(&t, &attacks[i]);
+	for (i = 0; i < ARRAY_LEN(attacks) && t.tier == 1; i++)
+		attack_deny(&t, &attacks[i]);
+	if (t.tier != 1)
+		tap_skip("deny", "tier %d cannot refuse: %s", t.tier, vmem_tier_reason(t.v));
+	board->heartbeats = 0;
+	while (board->heartbeats < 10 && waitpid(pid, NULL, WNOHANG) == 0)
+		poll(NULL, 0, 1);
+	tap_ok(board->heartbeats >= 10, "the neighbour is unharmed");
+	vmem_test_drop(&t, &neighbour);
+	waitpid(pid, NULL, 0);
+	vmem_close(t.v);
+	return tap_done();
+}
