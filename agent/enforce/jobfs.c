@@ -15,7 +15,7 @@
 
 static int open_how(int dir_fd, const char *path, uint64_t resolve)
 {
-	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW,
+	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
 				.resolve = resolve };
 	int fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
 

@@ -6,7 +6,6 @@
 #include <sys/stat.h>
 #include "agent/enforce/jobfs_impl.h"
 #include "agent/enforce/jobfs_quota.h"
-#include "agent/enforce/jobfs_wipe.h"
 #include "common/err.h"
 
 #define PROJID_TRIES 1000
@@ -205,8 +204,7 @@ int jobfs_create(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_j
 		r = fill(fs, fd, spec, &job, err);
 	}
 	if (r < 0) {
-		wipe_tree(fs->fd, name, NULL);
-		quota_limit(fs->fd, job.projid, 0, 0, NULL);
+		jobfs_wipe(fs, &job, NULL);
 		return err_prefix(err, r, "%s/%s", fs->dir, name);
 	}
 	*ret = job;

@@ -24,5 +24,7 @@ void jobfs_name(int64_t job, int32_t attempt, char buf[static JOBFS_NAME_MAX]);
 bool jobfs_is_name(const char *name, int64_t *ret_job, int32_t *ret_attempt);
 /* Opens DIR/NAME, never through a link or into a mount. -errno without words. */
 int jobfs_open_dir(const struct jobfs *fs, const char *name);
+/* Removes directory and limit here and now. */
+int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
 /* Let the removals go on by themselves. */
 void jobfs_abandon_removals(struct jobfs *fs);

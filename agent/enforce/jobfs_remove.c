@@ -35,7 +35,8 @@ struct verdict {
 	struct err err;
 };
 
-/* The project of the directory as it is now; 0: none, or no directory. */
+/* The project of the directory as it is now; 0: none, or no directory. Nobody else is asked:
+ * once a directory is gone its id may be another job's. */
 static uint32_t find_project(struct jobfs *fs, const char *name)
 {
 	_cleanup_close_ int fd = jobfs_open_dir(fs, name);
@@ -56,42 +57,30 @@ static int raise_limit(struct jobfs *fs, uint32_t projid, struct err *err)
 	return quota_limit(fs->fd, projid, use.bytes + WIPE_BYTES, use.files + WIPE_FILES, err);
 }
 
-/* The project to release: the state's, else what the directory itself says. */
-static uint32_t project_of(struct jobfs *fs, const struct jobfs_job *job)
+/* The limit goes when the directory is empty but still there: wherever this is cut off, the
+ * directory leads to what is left to do. */
+int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
 {
 	char name[JOBFS_NAME_MAX];
-
-	if (job->projid >= PROJID_BASE)
-		return job->projid;
-	jobfs_name(job->job, job->attempt, name);
-	return find_project(fs, name);
-}
-
-/* The limit goes last: until the directory is gone it stays held. */
-static int release(struct jobfs *fs, uint32_t projid, struct err *err)
-{
-	return projid >= PROJID_BASE ? quota_limit(fs->fd, projid, 0, 0, err) : 0;
-}
-
-static int wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
-{
-	uint32_t projid = project_of(fs, job);
-	char name[JOBFS_NAME_MAX];
+	uint32_t projid;
 	int r = 0;
 
 	jobfs_name(job->job, job->attempt, name);
+	projid = find_project(fs, name);
 	if (projid)
 		r = raise_limit(fs, projid, err);
 	if (r >= 0)
-		r = wipe_tree(fs->fd, name, err);
-	if (r < 0)
-		return err_prefix(err, r, "remove %s/%s", fs->dir, name);
-	return release(fs, projid, err);
+		r = wipe_content(fs->fd, name, err);
+	if (r >= 0 && projid)
+		r = quota_limit(fs->fd, projid, 0, 0, err);
+	if (r >= 0)
+		r = wipe_dir(fs->fd, name, err);
+	return r < 0 ? err_prefix(err, r, "remove %s/%s", fs->dir, name) : 0;
 }
 
 int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
 {
-	return wipe(fs, job, err);
+	return jobfs_wipe(fs, job, err);
 }
 
 /* Does not return. Dies with the agent, which finds what is left when it is back. */
@@ -110,7 +99,7 @@ static void be_child(struct jobfs *fs, const struct jobfs_job *job, int out_fd, 
 	if (getppid() != parent)
 		_exit(1);
 	setpriority(PRIO_PROCESS, 0, CHILD_NICE);
-	v.result = wipe(fs, job, &v.err);
+	v.result = jobfs_wipe(fs, job, &v.err);
 	if (write(out_fd, &v, sizeof(v)) != (ssize_t)sizeof(v))
 		_exit(1);
 	_exit(0);

@@ -216,21 +216,23 @@ static int empty_top(struct wipe *w, struct err *err)
 	return 0;
 }
 
-int wipe_tree(int parent_fd, const char *name, struct err *err)
+int wipe_content(int parent_fd, const char *name, struct err *err)
 {
 	_cleanup_close_ int fd = open_dir(parent_fd, name, err);
 	struct wipe w = { .top_fd = fd };
-	int r;
 
 	if (fd == -ENOENT)
 		return 0;
 	if (fd < 0)
 		return fd;
 	quota_stop_inherit(fd, NULL); /* else a file of another project cannot be moved here */
-	r = empty_top(&w, err);
-	if (r < 0)
-		return r;
-	r = unlink_entry(parent_fd, name, AT_REMOVEDIR);
+	return empty_top(&w, err);
+}
+
+int wipe_dir(int parent_fd, const char *name, struct err *err)
+{
+	int r = unlink_entry(parent_fd, name, AT_REMOVEDIR);
+
 	if (r < 0) {
 		errno = -r;
 		return err_set(err, r, "remove '%s': %m", name);

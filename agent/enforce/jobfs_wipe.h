@@ -8,6 +8,8 @@
 
 struct err;
 
-/* Removes `name` (a directory) in `parent_fd` and all that is in it. Already gone is
- * success. -EXDEV / -EBUSY: something is mounted inside; err names it. Blocking. */
-int wipe_tree(int parent_fd, const char *name, struct err *err);
+/* Removes all that is in the directory `name` of `parent_fd`; wipe_dir() then takes the empty
+ * directory itself. Already gone is success. -EXDEV / -EBUSY: something is mounted inside; err
+ * names it. Blocking. */
+int wipe_content(int parent_fd, const char *name, struct err *err);
+int wipe_dir(int parent_fd, const char *name, struct err *err);

@@ -1,0 +1,25 @@
+#!/bin/bash
+# jobfs_test.sh ext4|xfs|image - the jobfs suite on a virtual node: on a disk with project
+# quota, or in an image file where the disk has none. TAP comes out.
+set -eu
+cd "$(dirname "$0")/../.."
+kind=${1:?usage: jobfs_test.sh ext4|xfs|image}
+O=build
+make --no-print-directory -s $O/tests/node/jobfs_holds >&2
+tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-jobfs.XXXXXX")
+trap 'rm -rf "$tree"' EXIT
+lib=$tree/usr/local/lib/reeve-tests
+install -D -m 755 -t "$lib" $O/tests/node/jobfs_holds
+cp -L "$(${CC:-cc} -print-file-name=libcmocka.so.0)" "$lib/"
+disk=$kind args=
+if [ "$kind" = image ]; then
+	disk=none args=/var/lib/jobfs.img
+fi
+cat >"$tree/start.sh" <<END
+#!/bin/sh
+mkdir -p /var/lib/reeve
+export LD_LIBRARY_PATH=/usr/local/lib/reeve-tests CMOCKA_MESSAGE_OUTPUT=TAP
+exec /usr/local/lib/reeve-tests/jobfs_holds /var/lib/reeve/jobfs $args
+END
+chmod 755 "$tree/start.sh"
+tests/node/vm.sh run --jobfs "$disk" --payload "$tree" --timeout 300 -- "$tree/start.sh"
