@@ -52,6 +52,8 @@ int cli_print_document(const struct cli *c, const json_t *doc, struct err *err);
 
 /* "KEY=VALUE" behind ? or &, escaped; nothing when value is NULL. *path is malloc()ed. */
 int cli_query(char **path, const char *key, const char *value, struct err *err);
+/* Puts "job N: " before words that do not name the job themselves; returns r. */
+int cli_name_job(int64_t job, int r, struct err *err);
 /* A job number as typed. -EINVAL. */
 int cli_parse_job(const char *text, int64_t *ret, struct err *err);
 

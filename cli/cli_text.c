@@ -57,6 +57,14 @@ int cli_query(char **path, const char *key, const char *value, struct err *err)
 	return 0;
 }
 
+int cli_name_job(int64_t job, int r, struct err *err)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "job %" PRId64, job);
+	return strstr(err->text, name) ? r : err_prefix(err, r, "%s", name);
+}
+
 int cli_parse_job(const char *text, int64_t *ret, struct err *err)
 {
 	int64_t job = 0;

@@ -27,7 +27,7 @@ static int wish(struct cli *c, const char *verb, const char *typed, struct table
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, "POST", path, NULL, &answer, err);
 	if (r < 0)
-		return err_prefix(err, r, "job %" PRId64, job);
+		return cli_name_job(job, r, err);
 	table_row(t);
 	table_int(t, "job", cli_int(answer, "job", job));
 	table_text(t, "state", cli_text(answer, "state"));

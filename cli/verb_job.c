@@ -40,6 +40,12 @@ static void put_line(struct table *t, const struct line *l)
 		table_tone(t, "percent", TONE_BAD);
 }
 
+/* Before it runs there is nothing to measure and nothing to charge. */
+static bool has_run(const struct job_view *v)
+{
+	return v->state != JOB_QUEUED && v->state != JOB_STARTING;
+}
+
 static int64_t measured(const struct usage *u, const int64_t *field)
 {
 	return usage_has(u, field) ? *field : -1;
@@ -68,7 +74,8 @@ static void put_cpu(struct table *t, const struct job_view *v)
 		if (v->requested.ncpus > 0)
 			table_int(t, "percent", hundredths / v->requested.ncpus);
 	}
-	if (!__builtin_mul_overflow(v->requested.ncpus, v->running_ns, &l.requested))
+	if (has_run(v) &&
+	    !__builtin_mul_overflow(v->requested.ncpus, v->running_ns, &l.requested))
 		put_line(t, &l);
 }
 
@@ -76,7 +83,7 @@ static void put_lines(struct table *t, const struct job_view *v)
 {
 	const struct resources *r = &v->requested;
 	const struct usage *u = &v->usage;
-	bool ran = v->state != JOB_QUEUED && v->state != JOB_STARTING;
+	bool ran = has_run(v);
 	const struct line lines[] = {
 		{ "vmem", "peak of the sum of virtual sizes", CELL_BYTES, r->vmem_bytes,
 		  measured(u, &u->vmem_peak_bytes) },
@@ -95,7 +102,7 @@ static void put_lines(struct table *t, const struct job_view *v)
 
 	put_cpu(t, v);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
-		if (lines[i].requested > 0 || lines[i].used >= 0 || i < 5)
+		if (lines[i].requested > 0 || lines[i].used >= 0 || (ran && i < 5))
 			put_line(t, &lines[i]);
 }
 
@@ -113,7 +120,7 @@ static void tell_unmeasured(const struct job_view *v, FILE *to)
 	};
 	int n = 0;
 
-	if (v->state == JOB_QUEUED || v->state == JOB_STARTING)
+	if (!has_run(v))
 		return;
 	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
 		if (!usage_has(u, figures[i].field))
@@ -201,7 +208,7 @@ static void tell_charge(const struct job_view *v, FILE *to)
 	char requested[TABLE_CELL_MAX], used[TABLE_CELL_MAX];
 	int64_t ms = cli_int(v->j, "charge_requested_ms", -1);
 
-	if (ms < 0)
+	if (ms < 0 || !has_run(v))
 		return;
 	fputs("\ncharged    ", to);
 	fputs(table_format_cell(CELL_CHARGE_MS, ms, requested), to);
@@ -271,7 +278,7 @@ static int job(const struct verb_call *call, void *ctx, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, "GET", path, NULL, &answer, err);
 	if (r < 0)
-		return err_prefix(err, r, "job %" PRId64, id);
+		return cli_name_job(id, r, err);
 	r = job_view_read(json_object_get(answer, "job"), &v, err);
 	if (r < 0)
 		return r;

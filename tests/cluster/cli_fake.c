@@ -24,7 +24,7 @@
 #define BODY_MAX (8 << 20)
 #define CHUNK 5
 #define WAIT_STEP_US 20000
-#define WAIT_STEPS 50
+#define WAIT_STEPS 150
 
 static const char *dir, *munge_socket;
 
@@ -74,12 +74,33 @@ static void note(const char *format, ...)
 	va_end(ap);
 }
 
+static void sign(struct MHD_Connection *c, struct MHD_Response *r, const char *text)
+{
+	const char *credential =
+		MHD_lookup_connection_value(c, MHD_HEADER_KIND, AUTH_REQUEST_HEADER);
+	_cleanup_free_ char *other = NULL;
+	char header[AUTH_HEADER_MAX];
+	struct auth_text what = { credential, text, strlen(text) };
+	size_t size;
+
+	other = read_file("sign", &size);
+	if (!other)
+		return;
+	if (size)
+		what.second = "other", what.second_size = 5;
+	if (auth_sign(munge_socket, what, header, NULL) < 0)
+		abort();
+	MHD_add_response_header(r, AUTH_ANSWER_HEADER, header);
+}
+
 static enum MHD_Result answer(struct MHD_Connection *c, unsigned status, const char *text)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(
 		strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_MUST_COPY);
-	enum MHD_Result ok = MHD_queue_response(c, status, r);
+	enum MHD_Result ok;
 
+	sign(c, r, text);
+	ok = MHD_queue_response(c, status, r);
 	MHD_destroy_response(r);
 	return ok;
 }
@@ -100,7 +121,7 @@ static void inflate_body(struct body *b)
 	inflateEnd(&z);
 }
 
-/* Long poll: until there is something, or the job has ended, or about a second went by. */
+/* Long poll: until there is something, or the job has ended, or three seconds went by. */
 static enum MHD_Result serve_output(struct MHD_Connection *c)
 {
 	const char *name = MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "stream");

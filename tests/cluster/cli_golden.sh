@@ -58,6 +58,10 @@ munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/fake" tests/cluster/cli_fake.c \
 	build/common/auth/auth.o build/common/err.o -lmicrohttpd -lmunge -lnettle -lz ||
 	bail "cli_fake.c does not compile"
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/check" tests/cluster/cli_http.c \
+	build/common/http/*.o build/common/auth/auth.o build/common/err.o build/common/wire/*.o \
+	build/common/model/*.o -lcurl -ljansson -lmunge -lnettle -lz -lsystemd ||
+	bail "cli_http.c does not compile"
 mkdir "$dir/answers"
 "$dir/fake" "$dir/answers" "$dir/munge.sock" >"$dir/port" &
 pids+=($!)
@@ -174,6 +178,25 @@ is "job --json hands on what the controller said" "1342177280" \
 	"$("$reeve" job 12 --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["job"]["end"]["reason"]["reached"])')"
 exits "a job that is not there" 4 "$reeve" job 99
 is "... is named" "reeve job: job 99: no such thing" "$err"
+answer GET_v1_jobs_98 404 <<<'{"schema":"reeve/1","error":{"code":"not-found","message":"no job 98","remedy":""}}'
+exits "a refusal that names the job" 4 "$reeve" job 98
+is "... does not name it twice" "reeve job: no job 98" "$err"
+answer GET_v1_jobs_14 200 <<'JSON'
+{"schema":"reeve/1","job":{"job":14,"attempt":0,"state":"queued","name":"x","user":"alice","node":"",
+ "cpus":"","request":{"resources":{"ncpus":2,"vmem_bytes":1073741824,"walltime_s":60}},"running_ns":0,
+ "submitted_ns":1763719200000000000,"started_ns":0,"charge_requested_ms":0,"charge_used_ms":0,
+ "rate":"2","unit":"core-equivalent","decided_by":"cores","why":"no node is up"}}
+JSON
+is "a queued job has no figures, no charge and a reason" \
+'job 14  x  queued
+user       alice
+submitted  2025-11-21 10:00:00 UTC
+waits      no node is up
+
+RESOURCE REQUESTED USED % MEANING
+ncpus            2    - - cores busy on average
+vmem      1.00 GiB    - - peak of the sum of virtual sizes
+walltime   0:01:00    - - running, without suspension' "$("$reeve" job 14)"
 exits "no number" 2 "$reeve" job abc
 answer GET_v1_jobs_66 200 <<<'{"schema":"reeve/1","job":{"job":66,"state":"asleep"}}'
 exits "a state from the future is no success" 1 "$reeve" job 66
@@ -356,6 +379,35 @@ filled in by the site
 	"$("$reeve" cost -l ncpus=2,vmem=10GB -l walltime=2h)"
 is "cost --json" 18000000 "$("$reeve" cost --json -l ncpus=2 | python3 -c 'import json,sys; print(json.load(sys.stdin)["charge_ms"])')"
 exits "a limit beyond what there is at once" 2 "$reeve" jobs --limit 1001
+
+# ---- the exchange itself, waiting and in an event loop ----
+url=http://127.0.0.1:$(cat "$dir/port")
+answer GET_small 200 <<<'{"schema":"reeve/1"}'
+answer GET_garbage 200 <<<'{"schema":"reeve/1"'
+answer GET_twice 200 <<<'{"schema":"reeve/1","schema":"reeve/1"}'
+rm -f "$dir/answers/ended" "$dir/answers/out"
+for how in wait loop; do
+	check() { # NAME RESULT UID PATH WORDS
+		got=$("$dir/check" $how "$url" "$dir/munge.sock" "$3" "$4")
+		is "$how: $1" "$2" "${got%% *}"
+		has "$how: ... words" "$5" "$got"
+	}
+	rm -f "$dir/answers/sign"
+	check "no signature wanted" 0 -1 /small ""
+	check "an unsigned answer is refused" -13 "$(id -u)" /small "is not signed"
+	: >"$dir/answers/sign"
+	check "a signed answer is taken" 0 "$(id -u)" /small ""
+	check "signed by somebody else" -13 12345 /small "not by the controller's uid 12345"
+	echo x >"$dir/answers/sign"
+	check "signed for other words" -13 "$(id -u)" /small "made for another request or body"
+	rm -f "$dir/answers/sign"
+	check "half a document" -71 -1 /garbage "not JSON"
+	check "a key twice" -71 -1 /twice "duplicate"
+	check "not found" 404 -1 /nosuch "no such thing"
+	check "an answer that does not come" -110 -1 "/v1/jobs/1/output?stream=out&offset=0" "does not answer"
+done
+is "loop: a call that was cancelled does not come back, the next one does" "0 1 call" \
+	"$("$dir/check" cancel "$url" "$dir/munge.sock" -1 /small)"
 
 # ---- help ----
 for verb in $("$reeve" help --words); do

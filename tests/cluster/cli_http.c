@@ -1,0 +1,80 @@
+/* cli_http - one exchange by common/http, for a script to judge: prints "RESULT WORDS".
+ *
+ * Usage: cli_http wait|loop|cancel URL MUNGE_SOCKET ANSWER_UID PATH. The answer has one second.
+ * `cancel` starts a call, cancels it, starts another, and prints how many came back.
+ */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "common/err.h"
+#include "common/http/http.h"
+
+struct seen {
+	int calls, result;
+	struct err err;
+	sd_event *event;
+};
+
+static void on_done(void *ctx, int result, json_t *answer, const struct err *err)
+{
+	struct seen *s = ctx;
+
+	s->calls++;
+	s->result = result;
+	s->err = *err;
+	json_decref(answer);
+	sd_event_exit(s->event, 0);
+}
+
+static void check(int r, const struct err *err)
+{
+	if (r >= 0)
+		return;
+	printf("%d %s\n", r, err->text);
+	exit(1);
+}
+
+int main(int argc, char **argv)
+{
+	struct http_config config = { .timeout_s = 1 };
+	struct http_call call = { .method = "GET" };
+	struct seen seen = { .calls = 0 };
+	struct http *h = NULL;
+	json_t *answer = NULL;
+	struct err *err = &seen.err;
+
+	if (argc != 6)
+		return 2;
+	config.url = argv[2];
+	config.munge_socket = argv[3];
+	config.answer_uid = atoll(argv[4]);
+	call.path = argv[5];
+	check(http_open(&config, &h, err), err);
+	if (!strcmp(argv[1], "wait")) {
+		seen.result = http_exchange(h, call, &answer, err);
+		json_decref(answer);
+	} else {
+		sd_event_new(&seen.event);
+		check(http_attach(h, seen.event, err), err);
+		check(http_start(h, call, on_done, &seen, err), err);
+		if (!strcmp(argv[1], "cancel")) {
+			if (http_start(h, call, on_done, &seen, err) != -EBUSY)
+				return 3;
+			sd_event_run(seen.event, 0);
+			http_cancel(h);
+			http_cancel(h);
+			check(http_start(h, call, on_done, &seen, err), err);
+		}
+		sd_event_loop(seen.event);
+	}
+	if (!strcmp(argv[1], "cancel"))
+		printf("%d %d call\n", seen.result, seen.calls);
+	else
+		printf("%d %s\n", seen.result, seen.err.text);
+	http_close(h);
+	sd_event_unref(seen.event);
+	return 0;
+}
