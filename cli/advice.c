@@ -70,8 +70,8 @@ static const char *more(const struct advice_facts *f, char buf[static ADVICE_MAX
 		add_seconds(list, need);
 	else
 		return buf;
-	snprintf(buf, ADVICE_MAX, "next time request more %s: at least -l %s",
-		 limit_kind_name(r->limit), list);
+	snprintf(buf, ADVICE_MAX, "next time request more %s: at least -l %.*s",
+		 limit_kind_name(r->limit), ADVICE_MAX - 64, list);
 	return buf;
 }
 
