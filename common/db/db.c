@@ -248,9 +248,15 @@ int db_prepare(struct db *d, const char *sql, sqlite3_stmt **ret, struct err *er
 	return 0;
 }
 
+struct bound {
+	const char *sql, *format;
+	va_list ap;
+};
+
 /* Text and blobs are bound without a copy: they must live until the statement is done. */
-static int bind_all(sqlite3_stmt *st, const char *format, va_list ap)
+static int bind_all(sqlite3_stmt *st, struct bound *b)
 {
+	const char *format = b->format;
 	int rc = SQLITE_OK;
 
 	for (int i = 1; *format && rc == SQLITE_OK; format++, i++) {
@@ -258,15 +264,15 @@ static int bind_all(sqlite3_stmt *st, const char *format, va_list ap)
 
 		switch (*format) {
 		case 'i':
-			rc = sqlite3_bind_int64(st, i, va_arg(ap, int64_t));
+			rc = sqlite3_bind_int64(st, i, va_arg(b->ap, int64_t));
 			break;
 		case 't':
-			rc = sqlite3_bind_text(st, i, va_arg(ap, const char *), -1,
+			rc = sqlite3_bind_text(st, i, va_arg(b->ap, const char *), -1,
 					       SQLITE_STATIC);
 			break;
 		case 'b':
-			blob = va_arg(ap, const void *);
-			rc = sqlite3_bind_blob64(st, i, blob, va_arg(ap, size_t),
+			blob = va_arg(b->ap, const void *);
+			rc = sqlite3_bind_blob64(st, i, blob, va_arg(b->ap, size_t),
 						 SQLITE_STATIC);
 			break;
 		default:
@@ -276,19 +282,18 @@ static int bind_all(sqlite3_stmt *st, const char *format, va_list ap)
 	return rc;
 }
 
-static int query(struct db *d, struct err *err, sqlite3_stmt **ret, const char *sql,
-		 const char *format, va_list ap)
+static int query(struct db *d, struct bound *b, sqlite3_stmt **ret, struct err *err)
 {
 	sqlite3_stmt *st;
-	int r = db_prepare(d, sql, &st, err);
+	int r = db_prepare(d, b->sql, &st, err);
 
 	if (r < 0)
 		return r;
-	if ((size_t)sqlite3_bind_parameter_count(st) != strlen(format))
+	if ((size_t)sqlite3_bind_parameter_count(st) != strlen(b->format))
 		return err_set(err, -EINVAL, "%d parameters bound by '%s': %s",
-			       sqlite3_bind_parameter_count(st), format, sql);
-	if (bind_all(st, format, ap) != SQLITE_OK)
-		return fail(d, err, sql);
+			       sqlite3_bind_parameter_count(st), b->format, b->sql);
+	if (bind_all(st, b) != SQLITE_OK)
+		return fail(d, err, b->sql);
 	*ret = st;
 	return 0;
 }
@@ -296,24 +301,24 @@ static int query(struct db *d, struct err *err, sqlite3_stmt **ret, const char *
 int db_query(struct db *d, struct err *err, sqlite3_stmt **ret, const char *sql,
 	     const char *format, ...)
 {
-	va_list ap;
+	struct bound b = { .sql = sql, .format = format };
 	int r;
 
-	va_start(ap, format);
-	r = query(d, err, ret, sql, format, ap);
-	va_end(ap);
+	va_start(b.ap, format);
+	r = query(d, &b, ret, err);
+	va_end(b.ap);
 	return r;
 }
 
 int db_run(struct db *d, struct err *err, const char *sql, const char *format, ...)
 {
 	sqlite3_stmt *st;
-	va_list ap;
+	struct bound b = { .sql = sql, .format = format };
 	int r;
 
-	va_start(ap, format);
-	r = query(d, err, &st, sql, format, ap);
-	va_end(ap);
+	va_start(b.ap, format);
+	r = query(d, &b, &st, err);
+	va_end(b.ap);
 	if (r < 0)
 		return r;
 	do

@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
+#include "controller/api/told.h"
 #include "controller/queue/cycle.h"
 
 static void on_given(void *ctx, int64_t job, const char *node)

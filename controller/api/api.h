@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "common/auth/auth.h"
 #include "common/wire/wire.h"
-#include "controller/config.h"
+#include "controller/config/config.h"
 #include "controller/ledger/store.h"
 
 struct err;

@@ -12,7 +12,7 @@ struct api_counts {
 	int64_t ingest_ns, ingest_max_ns;
 };
 
-struct told; /* what nodes were told last: sync.c */
+struct told;
 
 struct api {
 	struct api_config c;
@@ -49,6 +49,8 @@ typedef int (*route_fn)(struct call *c, struct err *err);
 int call_refuse(struct call *c, unsigned status, const char *code, const char *remedy);
 /* Answers with a document, signed when `credential` (the request's) is not NULL. */
 void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *credential);
+/* The same of a text, which is freed; NULL: status 500. */
+void call_answer_text(struct exchange *x, unsigned status, char *text, const char *credential);
 /* An integer of the query; `def` when absent. -EINVAL names it. */
 int call_query_int(const struct call *c, const char *name, struct wire_int range, int64_t *ret,
 		   struct err *err);
@@ -91,8 +93,6 @@ int price_of(const struct config_cluster *cluster, const struct resources *res,
 	     struct price *ret, struct err *err);
 json_t *price_encode(const struct price *p, int64_t walltime_s); /* NULL: no memory */
 
-/* Forgets what nodes were told. */
-void told_free(struct told *t);
 /* Wakes whoever waits for a job or its node. */
 void call_wake_job(struct api *a, int64_t job);
 void call_wake_node(struct api *a, const char *node);

@@ -33,7 +33,7 @@ static int grow(char **buf, size_t *size, size_t max, struct err *err)
 	return 0;
 }
 
-int inflate_body(const void *data, size_t size, size_t max, char **ret, size_t *ret_size,
+int inflate_body(const void *data, size_t size, size_t max, struct inflate_text *ret,
 		 struct err *err)
 {
 	_cleanup_(end_stream) z_stream z = { .next_in = (void *)(uintptr_t)data };
@@ -62,7 +62,6 @@ int inflate_body(const void *data, size_t size, size_t max, char **ret, size_t *
 		return err_set(err, -EMSGSIZE, "the body inflates to more than %zu bytes", max);
 	if (rc != Z_STREAM_END || z.avail_in != 0)
 		return err_set(err, -EINVAL, "the body is not one whole gzip member");
-	*ret = TAKE_PTR(buf);
-	*ret_size = made;
+	*ret = (struct inflate_text){ TAKE_PTR(buf), made };
 	return 0;
 }

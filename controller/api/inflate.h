@@ -4,8 +4,12 @@
 
 struct err;
 
-/* One gzip member of `size` bytes into *ret (malloc()ed, *ret_size bytes). Never more than
- * `max` bytes are made, whatever the input says: -EMSGSIZE. -EINVAL: not gzip, cut short,
- * damaged, or something behind its end. */
-int inflate_body(const void *data, size_t size, size_t max, char **ret, size_t *ret_size,
+struct inflate_text {
+	char *data; /* malloc()ed */
+	size_t size;
+};
+
+/* One gzip member of `size` bytes. Never more than `max` bytes are made, whatever the input
+ * says: -EMSGSIZE. -EINVAL: not gzip, cut short, damaged, or something behind its end. */
+int inflate_body(const void *data, size_t size, size_t max, struct inflate_text *ret,
 		 struct err *err);

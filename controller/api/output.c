@@ -13,32 +13,31 @@ struct reader {
 	struct store_read what;
 };
 
-static json_t *encode(const char *data, size_t size, int64_t next, bool is_end)
+static json_t *encode(const struct store_text *t, int64_t next)
 {
-	_cleanup_free_ char *text = malloc(BASE64_ENCODE_RAW_LENGTH(size) + 1);
+	_cleanup_free_ char *text = malloc(BASE64_ENCODE_RAW_LENGTH(t->size) + 1);
 
 	if (!text)
 		return NULL;
-	base64_encode_raw(text, size, (const uint8_t *)data);
-	text[BASE64_ENCODE_RAW_LENGTH(size)] = '\0';
+	base64_encode_raw(text, t->size, (const uint8_t *)t->data);
+	text[BASE64_ENCODE_RAW_LENGTH(t->size)] = '\0';
 	return json_pack("{s:s,s:s,s:I,s:b}", "schema", WIRE_SCHEMA, "data", text, "offset",
-			 (json_int_t)next, "end", is_end);
+			 (json_int_t)next, "end", t->is_end);
 }
 
 /* 1: there is something to say; 0: not yet. `offset` of the answer is where to read on. */
 static int read_some(const struct reader *r, json_t **ret, struct err *err)
 {
-	_cleanup_free_ char *data = NULL;
-	size_t size;
-	bool is_end;
-	int rc = store_output(r->api->c.store, r->what, &data, &size, &is_end, err);
+	struct store_text t;
+	int rc = store_output(r->api->c.store, r->what, &t, err);
 
 	if (rc < 0)
 		return rc;
-	*ret = encode(data, size, r->what.offset + (int64_t)size, is_end);
+	*ret = encode(&t, r->what.offset + (int64_t)t.size);
+	free(t.data);
 	if (!*ret)
 		return err_set(err, -ENOMEM, "out of memory");
-	return size > 0 || is_end;
+	return t.size > 0 || t.is_end;
 }
 
 static bool on_wake(void *ctx, enum poll_why why)

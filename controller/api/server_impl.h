@@ -1,4 +1,4 @@
-/* server_impl - what server.c and exchange.c share; nobody else includes it. */
+/* server_impl - what server.c and server_exchange.c share; nobody else includes it. */
 #pragma once
 #include <microhttpd.h>
 #include "controller/api/server.h"
@@ -32,7 +32,7 @@ struct server {
 int64_t server_now_ns(void);
 void connection_set_phase(struct MHD_Connection *mhd, enum connection_phase phase);
 
-/* libmicrohttpd's callbacks, in exchange.c. */
+/* libmicrohttpd's callbacks, in server_exchange.c. */
 void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const char *url,
 				const char *method, const char *version, const char *data,

@@ -12,16 +12,9 @@
 #include "common/log.h"
 #include "controller/api/call.h"
 #include "controller/api/sync_wire.h"
+#include "controller/api/told.h"
 
 #define TOLD_AGAIN_NS S_NS
-
-/* What a node was last told and has not shown yet. */
-struct told {
-	struct told *next;
-	char node[REQUEST_NAME_MAX];
-	uint64_t digest; /* 0: nothing open */
-	int64_t at_ns;
-};
 
 /* One sync on its way to its answer. */
 struct talk {
@@ -43,33 +36,6 @@ static struct talk *talk_free(struct talk *t)
 	return NULL;
 }
 DEFINE_CLEANUP(struct talk *, talk_free)
-
-void told_free(struct told *t)
-{
-	while (t) {
-		struct told *next = t->next;
-
-		free(t);
-		t = next;
-	}
-}
-
-static struct told *find_told(struct api *a, const char *node)
-{
-	struct told *t = a->told;
-
-	while (t && strcmp(t->node, node) != 0)
-		t = t->next;
-	if (t)
-		return t;
-	t = calloc(1, sizeof(*t));
-	if (!t)
-		return NULL;
-	snprintf(t->node, sizeof(t->node), "%s", node);
-	t->next = a->told;
-	a->told = t;
-	return t;
-}
 
 /* Which cluster the node is of, or why it is none of ours. */
 static int admit_node(struct call *c, const struct sync *in, const char **ret_cluster,
@@ -224,7 +190,7 @@ static int encode_answer(struct talk *t, json_t **ret, uint64_t *ret_digest, str
 static void answer(struct talk *t)
 {
 	_cleanup_json_ json_t *doc = NULL;
-	struct told *told = find_told(t->api, t->in->node);
+	struct told *told = told_find(&t->api->told, t->in->node);
 	struct err err = { "" };
 	uint64_t digest = 0;
 	int r = encode_answer(t, &doc, &digest, &err);
@@ -245,7 +211,7 @@ static void answer(struct talk *t)
 /* Is there something that the node does not know? Else *ret_again: when to say it again. */
 static bool has_news(struct talk *t, int64_t *ret_again_ns)
 {
-	const struct told *told = find_told(t->api, t->in->node);
+	const struct told *told = told_find(&t->api->told, t->in->node);
 	struct wants w = { t, NULL, 0 };
 	struct err err;
 

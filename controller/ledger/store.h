@@ -13,7 +13,7 @@
 #include "common/model/job.h"
 #include "controller/ledger/sync.h"
 #include "controller/policy/tally.h"
-#include "controller/queue/fifo.h"
+#include "controller/policy/fifo.h"
 
 struct err;
 struct store;
@@ -161,7 +161,11 @@ struct store_read {
 	enum sync_stream stream;
 	int64_t offset;
 };
-/* From `offset` on, at most about 256 KiB. *ret is malloc()ed; *ret_size 0: nothing there
- * (yet). *ret_end: nothing more will come after what is returned. */
-int store_output(struct store *s, struct store_read what, char **ret, size_t *ret_size,
-		 bool *ret_end, struct err *err);
+struct store_text {
+	char *data;  /* malloc()ed */
+	size_t size; /* 0: nothing there (yet) */
+	bool is_end; /* nothing more will come after this */
+};
+/* From `offset` on, at most about 1.25 MiB. */
+int store_output(struct store *s, struct store_read what, struct store_text *ret,
+		 struct err *err);

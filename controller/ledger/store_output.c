@@ -186,8 +186,8 @@ static int is_at_end(struct store *s, struct store_read what, int64_t offset, st
 	return r;
 }
 
-int store_output(struct store *s, struct store_read what, char **ret, size_t *ret_size,
-		 bool *ret_end, struct err *err)
+int store_output(struct store *s, struct store_read what, struct store_text *ret,
+		 struct err *err)
 {
 	struct text t = { 0 };
 	int r = read_chunks(s, what, &t, err);
@@ -198,8 +198,6 @@ int store_output(struct store *s, struct store_read what, char **ret, size_t *re
 		free(t.data);
 		return r;
 	}
-	*ret = t.data;
-	*ret_size = t.size;
-	*ret_end = r > 0;
+	*ret = (struct store_text){ t.data, t.size, r > 0 };
 	return 0;
 }

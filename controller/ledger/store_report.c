@@ -161,16 +161,20 @@ static int add_day(void *ctx, int64_t day, const struct tally *g)
 		      g->charge_used_ms, g->core_ms, g->gpu_ms);
 }
 
-static int count_job(struct store *s, const struct known *k, int64_t day, int64_t started,
-		     int64_t ended, struct err *err)
+struct job_count {
+	int64_t day, started, ended;
+};
+
+static int count_job(struct store *s, const struct known *k, struct job_count n,
+		     struct err *err)
 {
 	return db_run(s->db, err, UPSERT_ROLLUP,
 		      "ttti"
 		      "iiiiii"
 		      "iiii",
-		      k->cluster, k->account, k->user, (int64_t)k->pool, day, started, ended,
-		      (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0,
-		      (int64_t)0);
+		      k->cluster, k->account, k->user, (int64_t)k->pool, n.day, n.started,
+		      n.ended, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0,
+		      (int64_t)0, (int64_t)0);
 }
 
 /* The node's clock places usage on days; it may not place any before the job was given to the
@@ -204,11 +208,13 @@ static int write_days(struct store *s, const struct known *k, const struct store
 				  err };
 	int r = tally_split(&k->terms, span, add_day, &ctx);
 
-	if (r >= 0 && rep->started_ns && !k->started_ns)
-		r = count_job(s, k, tally_day(bounded(rep->started_ns, k->given_ns, c->now_ns)),
-			      1, 0, err);
+	if (r >= 0 && rep->started_ns && !k->started_ns) {
+		int64_t at_ns = bounded(rep->started_ns, k->given_ns, c->now_ns);
+
+		r = count_job(s, k, (struct job_count){ tally_day(at_ns), 1, 0 }, err);
+	}
 	if (r >= 0 && rep->state == JOB_ENDED && k->closed == 0)
-		r = count_job(s, k, tally_day(span->to_ns), 0, 1, err);
+		r = count_job(s, k, (struct job_count){ tally_day(span->to_ns), 0, 1 }, err);
 	return r;
 }
 
@@ -404,6 +410,6 @@ int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 	if (r >= 0)
 		r = write_loss(s, l, end, err);
 	if (r >= 0)
-		r = count_job(s, &k, tally_day(l->now_ns), 0, 1, err);
+		r = count_job(s, &k, (struct job_count){ tally_day(l->now_ns), 0, 1 }, err);
 	return r < 0 ? r : store_event(s, &e, err);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/queue/fifo.h"
+#include "controller/policy/fifo.h"
 
 #define GIB (1LL << 30)
 

@@ -1,4 +1,5 @@
-/* exchange.c - the life of one request: line, headers, body, handler, answer. See server.h. */
+/* server_exchange.c - the life of one request: line, headers, body, handler, answer. See
+ * server.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -177,17 +178,15 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
 
 static int inflate_own(struct exchange *x, struct err *err)
 {
-	char *text;
-	size_t size;
-	int r = inflate_body(x->body ? x->body : "", x->size, SERVER_BODY_MAX, &text, &size,
-			     err);
+	struct inflate_text t;
+	int r = inflate_body(x->body ? x->body : "", x->size, SERVER_BODY_MAX, &t, err);
 
 	if (r < 0)
 		return r;
 	forget_body(x);
-	x->body = text;
-	x->size = x->room = size;
-	x->server->body_bytes += (int64_t)size;
+	x->body = t.data;
+	x->size = x->room = t.size;
+	x->server->body_bytes += (int64_t)t.size;
 	return 0;
 }
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "common/conf/conf.h"
 #include "common/err.h"
-#include "controller/config.h"
+#include "controller/config/config.h"
 
 #define MAIN(type, key, field, help, example)                                                  \
 	{                                                                                      \

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
-#include "controller/queue/fifo.h"
+#include "controller/policy/fifo.h"
 
 struct side {
 	const char *one, *many;
