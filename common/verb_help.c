@@ -145,7 +145,7 @@ void verb_words(const struct verb_tool *tool, const struct verb *v, FILE *to)
 static void print_escaped(const char *text, FILE *to)
 {
 	for (; *text; text++) {
-		if (strchr("\\_*#`[]<>~", *text))
+		if (strchr("\\_*#`", *text))
 			fputc('\\', to);
 		fputc(*text, to);
 	}

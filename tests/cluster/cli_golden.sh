@@ -3,7 +3,8 @@
 # TAP on standard output. Needs build/bin/reeve; leaves nothing behind.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-reeve=$PWD/build/bin/reeve
+root=$PWD
+reeve=$root/build/bin/reeve
 dir=$(mktemp -d /tmp/reeve-cli-XXXXXX) && chmod 755 "$dir"
 pids=()
 stop() {
@@ -415,6 +416,27 @@ for verb in $("$reeve" help --words); do
 	has "$verb --help has the exit codes" "Exit status: 0 done" "$("$reeve" "$verb" --help)"
 	is "$verb --help stays below 81 columns" "" "$("$reeve" "$verb" --help | grep -E '.{81}')"
 done
+cd "$root" || exit 1
+is "the man page is what the verb tables say (docs/man/generate.sh)" "" \
+	"$(docs/man/generate.sh | diff - docs/man/reeve.1.scd | head -20)"
+for page in reeve.1 reeve.conf.5; do
+	is "$page is good scdoc" "" "$(scdoc 2>&1 <docs/man/$page.scd >/dev/null)"
+done
+for key in $(sed -n 's/.*"Client", "\([A-Za-z]*\)".*/\1/p' cli/config.c); do
+	has "reeve.conf(5) knows $key" "*$key* = " "$(cat docs/man/reeve.conf.5.scd)"
+done
+
+# ---- completion ----
+complete_words() { # WORD...: what the last one may become
+	PATH=$root/build/bin:$PATH bash -c '. units/bash-completion/reeve
+		COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _reeve; echo "${COMPREPLY[*]}"' - "$@" 2>/dev/null
+}
+is "completion: commands" "suspend submit" "$(complete_words reeve su | tr ' ' '\n' | sort -r | xargs)"
+is "completion: options" "--state" "$(complete_words reeve jobs --st)"
+is "completion: values" "queued" "$(complete_words reeve jobs --state q)"
+is "completion: values of = form" "--output=json" "$(complete_words reeve jobs --output=j)"
+is "completion: jobs of the user" "12 13 14" "$(complete_words reeve job 1 | tr ' ' '\n' | sort | xargs)"
+
 is "--version" "reeve 0.1.0" "$("$reeve" --version)"
 exits "unknown command" 2 "$reeve" sumbit
 has "... and the nearest" "did you mean 'reeve submit'?" "$err"

@@ -1,0 +1,9 @@
+#!/bin/sh
+# generate.sh - reeve(1) on standard output: its frame, and the commands as the verb tables say them.
+# docs/man/reeve.1.scd is the result; the tests compare the two.
+set -eu
+cd "$(dirname "$0")/../.."
+cat docs/man/reeve.1.head
+echo
+build/bin/reeve help --scdoc
+cat docs/man/reeve.1.foot
