@@ -215,19 +215,19 @@ int amount_parse_seconds(const char *text, int64_t *ret_s, struct err *err)
 	return 0;
 }
 
-const char *amount_format_bytes(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])
+static const char *format_scaled(int64_t bytes, int64_t step, const char *const names[7],
+				 char buf[static AMOUNT_TEXT_MAX])
 {
-	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
 	int64_t unit = 1;
-	size_t i = 0;
+	int i = 0;
 
-	if (bytes < 1024) {
+	if (bytes < step) {
 		snprintf(buf, AMOUNT_TEXT_MAX, "%lld B", (long long)bytes);
 		return buf;
 	}
 	/* Up one unit where rounding would print four digits: 1023.96 MiB is 1.00 GiB. */
-	while (i < ARRAY_LEN(names) - 1 && (__int128)bytes * 10 >= (__int128)unit * 10235) {
-		unit *= 1024;
+	while (i < 6 && (__int128)bytes * 10 >= (__int128)unit * (step * 10 - 5)) {
+		unit *= step;
 		i++;
 	}
 	snprintf(buf, AMOUNT_TEXT_MAX, "%.*f %s",
@@ -236,6 +236,23 @@ const char *amount_format_bytes(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])
 				      : 0,
 		 (double)bytes / (double)unit, names[i]);
 	return buf;
+}
+
+const char *amount_format_bytes(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])
+{
+	static const char *const names[] = { "B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };
+
+	return format_scaled(bytes, 1024, names, buf);
+}
+
+const char *amount_format_bytes_like(int64_t bytes, int64_t like,
+				     char buf[static AMOUNT_TEXT_MAX])
+{
+	static const char *const names[] = { "B", "KB", "MB", "GB", "TB", "PB", "EB" };
+
+	if (like >= 100000 && like % 100000 == 0 && like % 1048576)
+		return format_scaled(bytes, 1000, names, buf);
+	return amount_format_bytes(bytes, buf);
 }
 
 const char *amount_format_bytes_exact(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])

@@ -27,6 +27,10 @@ int amount_parse_seconds(const char *text, int64_t *ret_s, struct err *err);
 
 /* For people, rounded to three digits with the binary unit: "1.25 GiB", "512 B". */
 const char *amount_format_bytes(int64_t bytes, char buf[static AMOUNT_TEXT_MAX]);
+/* The same, in powers of 1000 ("1.25 GB") where `like` is a round decimal amount and no binary
+ * one: amounts shown beside each other should be in the family that the user typed. */
+const char *amount_format_bytes_like(int64_t bytes, int64_t like,
+				     char buf[static AMOUNT_TEXT_MAX]);
 /* Exact, and parseable by amount_parse_bytes(): "2GB", "1536MiB", "17B". */
 const char *amount_format_bytes_exact(int64_t bytes, char buf[static AMOUNT_TEXT_MAX]);
 /* "0:10:00", "100:00:00", exact and parseable. */

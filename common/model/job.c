@@ -85,15 +85,16 @@ static const char *signal_name(int signal)
 	return name ? name : "unknown";
 }
 
-static const char *format_amount(enum limit_kind k, int64_t v, char buf[static AMOUNT_TEXT_MAX])
+static const char *format_amount(const struct reason *r, int64_t v,
+				 char buf[static AMOUNT_TEXT_MAX])
 {
 	if (v < 0)
 		return "an unknown amount";
-	switch (k) {
+	switch (r->limit) {
 	case LIMIT_VMEM:
 	case LIMIT_MEM:
 	case LIMIT_JOBFS:
-		return amount_format_bytes(v, buf);
+		return amount_format_bytes_like(v, r->requested, buf);
 	case LIMIT_WALLTIME:
 		return amount_format_seconds(v, buf);
 	default:
@@ -110,7 +111,7 @@ static void format_over(const struct reason *r, char *buf, size_t size)
 	buf[0] = '\0';
 	if (r->requested < 0 || r->reached <= r->requested)
 		return;
-	snprintf(buf, size, " (+%s)", format_amount(r->limit, r->reached - r->requested, over));
+	snprintf(buf, size, " (+%s)", format_amount(r, r->reached - r->requested, over));
 }
 
 static void format_limit(const struct reason *r, char *buf, size_t size)
@@ -123,9 +124,8 @@ static void format_limit(const struct reason *r, char *buf, size_t size)
 		 "%s limit exceeded on %s at %s: requested %s, reached %s%s; the job was "
 		 "killed.",
 		 limit_kind_name(r->limit), r->host[0] ? r->host : "the node",
-		 amount_format_utc(r->at_ns, at),
-		 format_amount(r->limit, r->requested, requested),
-		 format_amount(r->limit, r->reached, reached), over);
+		 amount_format_utc(r->at_ns, at), format_amount(r, r->requested, requested),
+		 format_amount(r, r->reached, reached), over);
 }
 
 const char *reason_format_line(const struct job_end *end, char *buf, size_t size)
@@ -162,7 +162,7 @@ const char *reason_format_line(const struct job_end *end, char *buf, size_t size
 }
 
 /* A command name comes from the job: only printable ASCII reaches a file or terminal. */
-static void append_proc(const struct reason_proc *p, char *buf, size_t size)
+static void append_proc(const struct reason_proc *p, int64_t like, char *buf, size_t size)
 {
 	char amount[AMOUNT_TEXT_MAX], comm[sizeof(p->comm) + 1] = "";
 	size_t used = strlen(buf);
@@ -170,7 +170,7 @@ static void append_proc(const struct reason_proc *p, char *buf, size_t size)
 	for (size_t i = 0; i < sizeof(p->comm) && p->comm[i]; i++)
 		comm[i] = p->comm[i] >= ' ' && p->comm[i] <= '~' ? p->comm[i] : '?';
 	snprintf(buf + used, size - used, "\n%9d %10s  %s", (int)p->pid,
-		 p->bytes < 0 ? "-" : amount_format_bytes(p->bytes, amount), comm);
+		 p->bytes < 0 ? "-" : amount_format_bytes_like(p->bytes, like, amount), comm);
 }
 
 const char *reason_format(const struct job_end *end, char *buf, size_t size)
@@ -185,7 +185,7 @@ const char *reason_format(const struct job_end *end, char *buf, size_t size)
 	used = strlen(buf);
 	snprintf(buf + used, size - used, "\n%9s %10s  %s", "PID", "SIZE", "COMMAND");
 	for (int i = 0; i < n; i++)
-		append_proc(&r->procs[i], buf, size);
+		append_proc(&r->procs[i], r->requested, buf, size);
 	used = strlen(buf);
 	if (r->n_procs > n)
 		snprintf(buf + used, size - used, "\n          and %d more processes",

@@ -153,6 +153,10 @@ static void people_see_three_digits(void **state)
 	assert_string_equal(amount_format_bytes(1280LL << 20, buf), "1.25 GiB");
 	assert_string_equal(amount_format_bytes((1LL << 30) - 1, buf), "1.00 GiB");
 	assert_string_equal(amount_format_bytes(INT64_MAX, buf), "8.00 EiB");
+	assert_string_equal(amount_format_bytes_like(100000000, 100000000, buf), "100 MB");
+	assert_string_equal(amount_format_bytes_like(999999999, 2000000000, buf), "1.00 GB");
+	assert_string_equal(amount_format_bytes_like(1 << 30, 1 << 30, buf), "1.00 GiB");
+	assert_string_equal(amount_format_bytes_like(INT64_MAX, 100000, buf), "9.22 EB");
 }
 
 static void calendar_is_right_at_its_edges(void **state)
