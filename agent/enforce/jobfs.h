@@ -81,9 +81,11 @@ struct jobfs_usage {
 	int64_t bytes, files; /* what the user's data take, open deleted files included */
 	bool bytes_full, files_full; /* less than one block / inode is left */
 };
-/* -ENOENT: no such project. About one system call. XFS refuses an allocation that would not
- * fit as a whole, so that a job may be refused while less than full: the guard's events
- * (quota warnings) are the proof of an excess, `full` is for hosts without them. */
+/* -ENOENT: no such project. One system call. XFS counts blocks that it holds ready beyond the
+ * end of files being written, and frees those of removed files a moment later. XFS refuses an
+ * allocation that would not fit as a whole, so that a job may be refused while less than full:
+ * the guard's events (quota warnings) are the proof of an excess, `full` is for hosts without
+ * them. */
 int jobfs_usage(struct jobfs *fs, const struct jobfs_job *job, struct jobfs_usage *ret,
 		struct err *err);
 
