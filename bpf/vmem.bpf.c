@@ -392,6 +392,26 @@ int BPF_PROG(fork_seen, struct task_struct *parent, struct task_struct *child)
 	return 0;
 }
 
+/* Kernels from 6.13 on let the newborn be killed before its first instruction, too. Attached
+ * after fork_seen, which has judged. */
+enum pid_type { PIDTYPE_PID, PIDTYPE_TGID };
+extern int bpf_send_signal_task(struct task_struct *task, int sig, enum pid_type type,
+				__u64 value) __ksym __weak;
+
+SEC("?tp_btf/sched_process_fork")
+int BPF_PROG(fork_kill, struct task_struct *parent, struct task_struct *child)
+{
+	struct vmem_control *c = state();
+	struct vmem_job *job;
+
+	if (!c || !c->n_jobs)
+		return 0;
+	job = job_at(slot_of_cgroup(child->cgroups->dfl_cgrp));
+	if (job && READ(job->latch.state) == VMEM_X_KILLED)
+		bpf_send_signal_task(child, SIGKILL, PIDTYPE_TGID, 0);
+	return 0;
+}
+
 SEC("?tp_btf/exit_mmap")
 int BPF_PROG(exit_seen, struct mm_struct *mm)
 {

@@ -40,6 +40,7 @@ static const struct hook hooks[] = {
 	{ "unmap_end", "userfaultfd_unmap_complete", REQUIRED, 1, 1 },
 	{ "exit_done", "exit_mmap", REQUIRED, 1, 1 },
 	{ "lock_released", "btf_trace_mmap_lock_released", REQUIRED, 2, 2 },
+	{ "fork_kill", "bpf_send_signal_task", OPTIONAL, 2, 2 },
 	{ "fork_seen", "btf_trace_sched_process_fork", REQUIRED, 2, 2 },
 	{ "exit_seen", "btf_trace_exit_mmap", REQUIRED, 2, 2 },
 	{ "exec_seen", "btf_trace_sched_process_exec", REQUIRED, 1, 2 },
@@ -389,14 +390,14 @@ int vmem_kernel_adopt(const char *pin_dir, struct vmem_kernel **ret, struct err 
 	for (i = 0; i < VMEM_MAP_COUNT; i++) {
 		k->map_fd[i] = vmem_pins_get(pin_dir, map_names[i]);
 		if (k->map_fd[i] < 0)
-			return 2;
+			return 3;
 	}
 	rc = map_memory(k, err);
 	if (rc < 0)
 		return rc;
 	if (k->control->version != VMEM_VERSION ||
 	    !links_whole(pin_dir, k->control->hooks, &k->audit_fd))
-		return 2;
+		return 3;
 	rc = vmem_pins_tidy(pin_dir, err);
 	if (rc < 0)
 		return rc;

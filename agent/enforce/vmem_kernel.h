@@ -2,7 +2,7 @@
  * agent/enforce/vmem*.c.
  *
  * Pins live in PIN_DIR/vmem-vN (N = VMEM_VERSION), complete or not there: a new set is made in
- * vmem-vN.new, runs beside the old one until the job table has been carried over, then takes
+ * vmem-vN-new, runs beside the old one until the job table has been carried over, then takes
  * its name. Both sets may run at once because charges are absolute (bpf/vmem_core.h).
  */
 #pragma once
@@ -37,8 +37,8 @@ struct vmem_kernel {
  * -errno with the reason in words when the kernel does not offer the tier. */
 int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, struct err *err);
 
-/* Take over a complete pinned set of this version. 0; 1: nothing pinned at all; 2: something is
- * pinned, but not a complete set of this version. */
+/* Take over a complete pinned set of this version. 0; 1: nothing is pinned; 2: only another
+ * version's set is; 3: this version's is, but not whole. */
 int vmem_kernel_adopt(const char *pin_dir, struct vmem_kernel **ret, struct err *err);
 
 /* Pin a loaded set beside whatever is pinned; _commit then removes the other sets and gives

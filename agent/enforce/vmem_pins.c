@@ -9,7 +9,7 @@
 #include "bpf/vmem_abi.h"
 #include "common/cleanup.h"
 
-#define PREFIX "vmem-v"
+#define PREFIX "vmem-v" /* no dots: bpffs reserves them */
 
 struct path {
 	char text[PATH_MAX];
@@ -85,7 +85,7 @@ int vmem_pins_find(const char *pin_dir, struct err *err)
 	int n = 0, rc;
 
 	set_path(&now, pin_dir, "");
-	set_path(&new, pin_dir, ".new");
+	set_path(&new, pin_dir, "-new");
 	rc = each_set(pin_dir, NULL, count_set, &n, err);
 	if (rc < 0 || n == 0)
 		return rc < 0 ? rc : 1;
@@ -117,7 +117,7 @@ int vmem_pins_begin(const char *pin_dir, struct err *err)
 
 	if (mkdir(pin_dir, 0700) && errno != EEXIST)
 		return err_set(err, -errno, "make %s: %m", pin_dir);
-	set_path(&new, pin_dir, ".new");
+	set_path(&new, pin_dir, "-new");
 	rc = remove_set(new.text, err);
 	if (rc < 0)
 		return rc;
@@ -130,7 +130,7 @@ int vmem_pins_put(const char *pin_dir, const char *name, int fd, struct err *err
 {
 	struct path p;
 
-	set_path(&p, pin_dir, ".new/");
+	set_path(&p, pin_dir, "-new/");
 	strncat(p.text, name, sizeof(p.text) - strlen(p.text) - 1);
 	if (bpf_obj_pin(fd, p.text))
 		return err_set(err, -errno, "pin %s: %m", p.text);
@@ -142,8 +142,8 @@ int vmem_pins_commit(const char *pin_dir, struct err *err)
 	struct path now, new, old;
 
 	set_path(&now, pin_dir, "");
-	set_path(&new, pin_dir, ".new");
-	set_path(&old, pin_dir, ".old");
+	set_path(&new, pin_dir, "-new");
+	set_path(&old, pin_dir, "-old");
 	/* A set loses its name whole before it is taken apart. */
 	if (rename(now.text, old.text) && errno != ENOENT)
 		return err_set(err, -errno, "rename %s: %m", now.text);
@@ -186,7 +186,7 @@ int vmem_pins_each_old(const char *pin_dir, const char *name, vmem_pins_fn fn, v
 	struct old_object o = { name, fn, ctx };
 	struct path new;
 
-	set_path(&new, pin_dir, ".new");
+	set_path(&new, pin_dir, "-new");
 	return each_set(pin_dir, new.text, open_old, &o, err);
 }
 

@@ -1,6 +1,6 @@
 /* vmem_pins.h - the directories in which the vmem programs outlive the agent. Private.
  *
- * PIN_DIR/vmem-vN is the set in force, PIN_DIR/vmem-vN.new one in the making. A set in force is
+ * PIN_DIR/vmem-vN is the set in force, PIN_DIR/vmem-vN-new one in the making. A set in force is
  * whole; one in the making counts only when no set is in force any more (a crash in between).
  */
 #pragma once
@@ -11,7 +11,7 @@ int vmem_pins_find(const char *pin_dir, struct err *err);
 /* Descriptor of an object in the set in force, or -errno. */
 int vmem_pins_get(const char *pin_dir, const char *name);
 
-/* Make an empty ".new" set; put objects into it; let it replace all others. */
+/* Make an empty "-new" set; put objects into it; let it replace all others. */
 int vmem_pins_begin(const char *pin_dir, struct err *err);
 int vmem_pins_put(const char *pin_dir, const char *name, int fd, struct err *err);
 int vmem_pins_commit(const char *pin_dir, struct err *err);
