@@ -155,10 +155,8 @@ int cli_result(int result)
 	return result == 0 || result == -EINVAL || result == -ENOMEM ? result : -EHOSTUNREACH;
 }
 
-int cli_ask(struct cli *c, const char *method, const char *path, const json_t *body,
-	    json_t **ret_answer, struct err *err)
+int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err)
 {
-	struct http_call call = { .method = method, .path = path, .body = body };
 	struct err scratch = { "" };
 	struct waiting w = { .err = err ? err : &scratch };
 	sd_event_source *timer = NULL;

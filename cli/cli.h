@@ -20,6 +20,7 @@ enum cli_exit {
 };
 
 struct cli {
+	const struct verb_tool *tool;
 	struct cli_config config;
 	struct table_format format;
 	struct sd_event *event;
@@ -38,8 +39,7 @@ void cli_done(struct cli *c);
 /* One exchange. *ret_answer is an object with the right schema. Errors, as everywhere in cli/:
  * -EINVAL usage; -EHOSTUNREACH no answer; -ENOENT no such thing, or not yours; -EPERM not
  * permitted; anything else: refused or failed. */
-int cli_ask(struct cli *c, const char *method, const char *path, const json_t *body,
-	    json_t **ret_answer, struct err *err);
+int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err);
 /* http_exchange()'s and http_done_fn's result as such an error. */
 int cli_result(int result);
 enum cli_exit cli_exit_code(int error);
@@ -64,7 +64,6 @@ int64_t cli_int(const json_t *j, const char *key, int64_t def);
 /* Print text of the answer, escaped. */
 void cli_put(FILE *to, const char *text);
 
-extern const struct verb_tool cli_tool;
 extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_jobs, cli_verb_job,
 	cli_verb_cancel, cli_verb_suspend, cli_verb_resume, cli_verb_nodes, cli_verb_usage,
 	cli_verb_cost, cli_verb_help;

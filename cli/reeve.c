@@ -29,7 +29,7 @@ static const struct verb *const verbs[] = {
 	&cli_verb_usage,  &cli_verb_cost,    &cli_verb_help,   NULL,
 };
 
-const struct verb_tool cli_tool = {
+static const struct verb_tool tool = {
 	.name = "reeve",
 	.help = "Hand in jobs, watch them, and see what they used and cost",
 	.details = "Controller, cluster and account come from [Client] of "
@@ -58,7 +58,7 @@ int main(int argc, char **argv)
 {
 	struct verb_argv typed = { argv, argc };
 	const struct verb *verb = NULL;
-	struct cli c = { .exit_code = CLI_OK };
+	struct cli c = { .tool = &tool, .exit_code = CLI_OK };
 	struct err err = { "" };
 	int r;
 
@@ -68,10 +68,10 @@ int main(int argc, char **argv)
 		return finish_output();
 	}
 	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		verb_help(&cli_tool, NULL, stdout);
+		verb_help(&tool, NULL, stdout);
 		return finish_output();
 	}
-	r = verb_main(&cli_tool, typed, &c, &verb, &err);
+	r = verb_main(&tool, typed, &c, &verb, &err);
 	cli_done(&c);
 	if (r < 0) {
 		cli_complain(verb ? verb->name : NULL, &err);

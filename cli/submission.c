@@ -300,7 +300,9 @@ int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, st
 
 	if (!body || json_object_set_new(body, "request", wire_encode_request(r)) < 0)
 		return err_set(err, -ENOMEM, "out of memory, or text that is not UTF-8");
-	rc = cli_ask(c, "POST", "/v1/jobs", body, &answer, err);
+	rc = cli_ask(c,
+		     (struct http_call){ .method = "POST", .path = "/v1/jobs", .body = body },
+		     &answer, err);
 	if (rc < 0)
 		return rc;
 	job = cli_int(answer, "job", 0);

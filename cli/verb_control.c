@@ -25,7 +25,7 @@ static int wish(struct cli *c, const char *verb, const char *typed, struct table
 		return r;
 	if (asprintf(&path, "/v1/jobs/%" PRId64 "/%s", job, verb) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_ask(c, "POST", path, NULL, &answer, err);
+	r = cli_ask(c, (struct http_call){ .method = "POST", .path = path }, &answer, err);
 	if (r < 0)
 		return cli_name_job(job, r, err);
 	table_row(t);

@@ -123,7 +123,9 @@ static int ask(struct cli *c, const struct request *r, json_t **ret, struct err 
 
 	if (!body || json_object_set_new(body, "request", wire_encode_request(r)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return cli_ask(c, "POST", "/v1/cost", body, ret, err);
+	return cli_ask(c,
+		       (struct http_call){ .method = "POST", .path = "/v1/cost", .body = body },
+		       ret, err);
 }
 
 static int cost(const struct verb_call *call, void *ctx, struct err *err)

@@ -12,20 +12,20 @@ static const struct verb_option options[] = {
 
 static int help(const struct verb_call *call, void *ctx, struct err *err)
 {
+	const struct verb_tool *tool = ((const struct cli *)ctx)->tool;
 	const struct verb *v = NULL;
 
-	(void)ctx;
 	if (call->n_args) {
-		v = verb_find(&cli_tool, call->args[0], err);
+		v = verb_find(tool, call->args[0], err);
 		if (!v)
 			return -EINVAL;
 	}
 	if (verb_count(call, "scdoc"))
-		verb_scdoc(&cli_tool, stdout);
+		verb_scdoc(tool, stdout);
 	else if (verb_count(call, "words"))
-		verb_words(&cli_tool, v, stdout);
+		verb_words(tool, v, stdout);
 	else
-		verb_help(&cli_tool, v, stdout);
+		verb_help(tool, v, stdout);
 	return 0;
 }
 

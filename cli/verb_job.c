@@ -276,7 +276,7 @@ static int job(const struct verb_call *call, void *ctx, struct err *err)
 		return r;
 	if (asprintf(&path, "/v1/jobs/%" PRId64, id) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_ask(c, "GET", path, NULL, &answer, err);
+	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
 	if (r < 0)
 		return cli_name_job(id, r, err);
 	r = job_view_read(json_object_get(answer, "job"), &v, err);

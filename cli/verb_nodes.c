@@ -126,7 +126,8 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = table_new("nodes", columns, &t, err);
 	if (r == 0)
-		r = cli_ask(c, "GET", "/v1/nodes", NULL, &answer, err);
+		r = cli_ask(c, (struct http_call){ .method = "GET", .path = "/v1/nodes" },
+			    &answer, err);
 	if (r < 0)
 		return r;
 	list = json_object_get(answer, "nodes");

@@ -255,7 +255,8 @@ static int fetch(struct run *run, json_t **ret, struct err *err)
 	while (!run->finished) {
 		json_t *answer = NULL;
 
-		r = cli_ask(run->cli, "GET", path, NULL, &answer, err);
+		r = cli_ask(run->cli, (struct http_call){ .method = "GET", .path = path },
+			    &answer, err);
 		if (r == 0)
 			r = job_view_read(json_object_get(answer, "job"), &v, err);
 		if (r == 0 && v.state == JOB_ENDED) {

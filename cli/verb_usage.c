@@ -123,7 +123,8 @@ static int usage(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = table_new("rows", columns, &t, err);
 	if (r == 0)
-		r = cli_ask(c, "GET", path, NULL, &answer, err);
+		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer,
+			    err);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "rows"), i, row) put_row(t, row);

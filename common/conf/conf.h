@@ -48,6 +48,6 @@ int conf_load(const char *path, const struct conf_key *keys,
 /* From memory, for tests and fuzzing; `name` stands for the file in messages. */
 int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
 	       const struct conf_section *sections, void *target, struct err *err);
-/* Frees the CONF_TEXT values of the keys that belong to `section`. NULL: of all keys, which is right
- * only for a table without named sections; else call it once for each section and object. */
+/* Frees the CONF_TEXT values of the keys that belong to `section`. NULL: of all keys, which is
+ * right only for a table without named sections; else call it once a section and object. */
 void conf_done(const struct conf_key *keys, const char *section, void *object);

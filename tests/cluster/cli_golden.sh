@@ -1,6 +1,7 @@
 #!/bin/bash
 # cli_golden.sh - what `reeve` prints, sends and exits with, against canned answers and a real munged.
 # TAP on standard output. Needs build/bin/reeve; leaves nothing behind.
+# shellcheck disable=SC2317 # stop() is called by the trap
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 root=$PWD
@@ -122,7 +123,7 @@ lacks "colour is for terminals" $'\033[' "$("$reeve" jobs)"
 has "colour is there when asked for" $'\033[31mvmem limit' "$("$reeve" jobs --color always)"
 exits "unknown column is wrong usage" 2 "$reeve" jobs -o jbo
 has "... and the nearest is named" "did you mean 'job'?" "$err"
-exits "unknown state is wrong usage" 2 "$reeve" jobs --state done
+exits "unknown state is wrong usage" 2 "$reeve" jobs --state "done"
 
 # ---- job ----
 answer GET_v1_jobs_12 200 <<'JSON'
