@@ -1,6 +1,8 @@
 /* agent.c - reeve-agent: opens the doors, starts the loop, takes up what was left. */
+#include <bpf/libbpf.h>
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -242,6 +244,19 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
+/* The rooms say in words what could not be loaded; libbpf's own lines are for debugging. */
+static int on_libbpf(enum libbpf_print_level level, const char *fmt, va_list ap)
+{
+	char text[1024];
+
+	if (level == LIBBPF_DEBUG)
+		return 0;
+	vsnprintf(text, sizeof(text), fmt, ap);
+	text[strcspn(text, "\n")] = '\0';
+	log_line(LOG_DEBUG, "%s", text);
+	return 0;
+}
+
 static int run_daemon(const struct agent_config *conf, struct err *err)
 {
 	struct daemon *d = calloc(1, sizeof(*d));
@@ -250,6 +265,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
+	libbpf_set_print(on_libbpf);
 	r = serve(d, conf, err);
 	d->gate = gatekeeper_close(d->gate);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)

@@ -204,8 +204,9 @@ static void note_error_file(struct job *j, const struct plan_opened *o)
 }
 
 /* Running is on record before the first instruction of the user. */
-static int on_opened(struct node *n, struct gate *g, const struct plan_opened *o)
+static int on_opened(struct gate *g, const struct plan_opened *o)
 {
+	char cpus[CPULIST_TEXT_MAX];
 	struct job *j = g->job;
 	struct err err;
 
@@ -219,8 +220,8 @@ static int on_opened(struct node *n, struct gate *g, const struct plan_opened *o
 			log_job(LOG_ERR, j->s.job, "state", "%s", err.text);
 			return -EIO; /* the launcher asks again */
 		}
-		log_job(LOG_INFO, j->s.job, "start", "started for %s on cores of node %s",
-			j->s.request.user, n->conf->node);
+		log_job(LOG_INFO, j->s.job, "start", "started for %s on cpus %s",
+			j->s.request.user, cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
 		job_go(j, STEP_RUNNING);
 	}
 	return say_go(g);
@@ -258,7 +259,7 @@ static int on_frame(struct node *n, struct gate *g, struct plan_head head, const
 		if (head.size != sizeof(opened) || !g->job->is_watched)
 			return -EBADMSG;
 		memcpy(&opened, data, sizeof(opened));
-		return on_opened(n, g, &opened);
+		return on_opened(g, &opened);
 	case PLAN_FAILED:
 		return head.size > PLAN_FAILED_MAX ? -EBADMSG : on_failed(g, data, head.size);
 	default:

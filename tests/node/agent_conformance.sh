@@ -1,0 +1,146 @@
+#!/bin/bash
+# agent_conformance.sh MANAGER - the same life of jobs under systemd and under libcgroup alone.
+# shellcheck source=tests/node/agent_lib.sh
+. "${AGENT_LIB:-/usr/local/lib/reeve-tests/agent_lib.sh}"
+MANAGER=${1:-systemd}
+
+agent_configure "$MANAGER"
+agent_start || { echo "Bail out! the agent does not start"; exit 1; }
+status=$(reeve-agent --status)
+printf '%s\n' "$status" | sed 's/^/# /'
+has "$status" "^manager: $MANAGER" "the agent uses the $MANAGER manager"
+
+hasnt=$(grep '^note: jobfs' <<<"$status") && { echo "Bail out! $hasnt"; exit 1; }
+
+# A job that keeps to its request.
+submit 1 "$SMALL" '' sh -c 'echo hello; echo oops >&2; id -un; cat /proc/self/cgroup; pwd;
+	grep Cpus_allowed_list /proc/self/status; touch $REEVE_JOBFS/x /tmp/y && ls /tmp; exit 3' >/dev/null
+wait_state 1 ended 30
+ok $? "a job ends" "$(job 1)"
+state_is 1 ended || { journalctl --no-pager -u reeve-agent | tail -n 40; echo "Bail out! no job ends"; exit 1; }
+j=$(job 1)
+has "$j" '"exit_status":3' "its exit status is recorded"
+has "$j" '"kind":"exited"' "as an exit of its own"
+out=$(cat $HOME_DIR/t.o1)
+has "$out" hello "stdout went to the file"
+has "$out" alice "it ran as the user"
+has "$out" "$HOME_DIR" "in the working directory"
+has "$out" 'reeve-job-1-1.service/work' "in its own cgroup"
+has "$(cat $HOME_DIR/t.e1)" oops "stderr went to the file"
+has "$(stat -c %U $HOME_DIR/t.o1)" alice "the output file is the user's"
+has "$j" '"cpu_ns":[1-9]' "on-cpu time was measured"
+has "$j" '"vmem_peak_bytes":[1-9]' "vmem was measured"
+[ ! -e /var/lib/reeve/jobfs/1-1 ]; ok $? "its disk is gone"
+[ ! -e /run/reeve/final/1-1 ]; ok $? "its final record was consumed"
+find /sys/fs/cgroup -name 'reeve-job-1-1*' | grep -q . && r=1 || r=0
+ok $r "its cgroup is gone"
+settle 1 >/dev/null
+has "$(job 1)x" '^x$' "an acknowledged job is forgotten"
+
+# Limits in the cgroup.
+submit 2 "$SMALL,\"pids\":50" '' sh -c 'sleep 300 & sleep 300 & wait' >/dev/null
+wait_state 2 running
+ok $? "a longer job runs" "$(job 2)"
+cg=/sys/fs/cgroup$(field 2 cgroup)
+sleep 1
+has "$(cat "$cg/pids.max")" '^50$' "pids.max is in force"
+has "$(cat "$cg/memory.max")" '^30[0-9]+$' "memory.max is derived from vmem"
+has "$(cat "$cg/memory.swap.max" 2>/dev/null || echo 0)" '^0$' "swap is off"
+has "$(cat "$cg/memory.oom.group")" '^1$' "an OOM kills the whole job"
+has "$(cat "$cg/cpuset.cpus.effective")" "^$(field 2 cpus)$" "it is held to its cores"
+has "$(stat -c %U "$cg/cgroup.procs")" root "cgroup.procs is root's"
+
+# Suspend, resume.
+want 2 suspend >/dev/null
+wait_state 2 suspended 20
+ok $? "it is suspended" "$(job 2)"
+has "$(cat "$cg/cgroup.freeze")" 1 "frozen"
+a=$(field 2 running_ns) && sleep 2 && b=$(field 2 running_ns)
+[ "$a" = "$b" ]; ok $? "its clock stands still" "$a $b"
+want 2 run >/dev/null
+wait_state 2 running 20
+ok $? "it is resumed" "$(job 2)"
+has "$(cat "$cg/cgroup.freeze")" 0 "thawed"
+
+# Frozen by somebody else.
+echo 1 >"$cg/cgroup.freeze"
+wait_state 2 suspended 10
+ok $? "frozen by others: it counts as suspended" "$(job 2)"
+echo 0 >"$cg/cgroup.freeze"
+wait_state 2 running 10
+ok $? "and as running after" "$(job 2)"
+
+# Agent killed under it.
+a=$(field 2 pid)
+systemctl kill -s KILL reeve-agent
+wait_for 30 agent_up
+wait_state 2 running 20
+ok $? "an agent that was killed finds it again" "$(job 2)"
+[ "$a" = "$(field 2 pid)" ] && kill -0 "$a"; ok $? "untouched"
+
+# Ended while the agent is away.
+submit 3 "$SMALL" '' sh -c 'sleep 3; exit 7' >/dev/null
+wait_state 3 running
+systemctl stop reeve-agent
+sleep 5
+agent_start
+wait_state 3 ended 30
+has "$(job 3)" '"exit_status":7' "a job that ended while the agent was away: exit status is known"
+has "$(job 3)" '"running_ns":[34][0-9]{9}' "and how long it ran"
+
+# Cancel.
+want 2 cancel >/dev/null
+wait_state 2 ended 30
+ok $? "a cancelled job ends" "$(job 2)"
+has "$(job 2)" '"kind":"cancelled"' "as cancelled"
+has "$(cat $HOME_DIR/t.e2)" 'reeve: .*cancel' "its error file says so"
+
+# What cannot be started is said.
+submit 4 "$SMALL" '' no-such-command >/dev/null
+wait_state 4 ended 30
+has "$(job 4)" 'command not found: no-such-command' "a missing command is named"
+submit 5 "$SMALL" '"out_path":"/nowhere/out"' true >/dev/null
+wait_state 5 ended 30
+has "$(job 5)" 'cannot open output file /nowhere/out: No such file' "a bad output file is named"
+submit 6 "$SMALL" '"script":"#!/bin/sh\necho from script $1\n"' arg >/dev/null
+wait_state 6 ended 30
+has "$(cat $HOME_DIR/t.o6)" 'from script arg' "a script runs with its arguments"
+submit 7 '"ncpus":64,"vmem_bytes":1048576,"jobfs_bytes":1048576,"walltime_s":60' '' true >/dev/null
+wait_state 7 ended 30
+has "$(job 7)" 'needs 64 cores' "a job that the node cannot hold is refused with the number"
+
+# Limits kill, with the sentence.
+submit 11 "$SMALL" '' "$LOAD" map 512 >/dev/null
+wait_state 11 ended 30
+has "$(job 11)" '"limit":"vmem"' "vmem: killed" "$(job 11)"
+has "$(cat $HOME_DIR/t.e11)" 'vmem limit exceeded.*requested 256 MiB' "the error file says so"
+submit 12 "$SMALL,\"mem_bytes\":67108864" '' "$LOAD" touch 128 >/dev/null
+wait_state 12 ended 60
+has "$(job 12)" '"limit":"mem"' "mem: killed" "$(job 12)"
+has "$(cat $HOME_DIR/t.e12)" 'mem limit exceeded' "the error file says so"
+submit 13 "$SMALL" '' "$LOAD" file 128 >/dev/null
+wait_state 13 ended 60
+has "$(job 13)" '"limit":"jobfs"' "jobfs: killed" "$(job 13)"
+submit 14 '"ncpus":1,"vmem_bytes":268435456,"jobfs_bytes":67108864,"walltime_s":3' '' sleep 60 >/dev/null
+wait_state 14 ended 30
+has "$(job 14)" '"limit":"walltime"' "walltime: killed" "$(job 14)"
+submit 15 "$SMALL" '' sh -c 'trap "" TERM; while :; do sleep 1; done' >/dev/null
+wait_state 15 running
+want 15 cancel >/dev/null
+wait_state 15 ended 20
+ok $? "who ignores TERM is killed after the grace" "$(job 15)"
+submit 16 "$SMALL" '' sh -c 'setsid sleep 300 & (sleep 300 &) ; exit 0' >/dev/null
+wait_state 16 ended 30
+ok $? "what the main process leaves behind is ended" "$(job 16)"
+pgrep -u alice sleep >/dev/null && r=1 || r=0
+ok $r "nothing of the user's is left"
+for i in 2 3 4 5 6 7 11 12 13 14 15 16; do settle $i >/dev/null; done
+has "$(busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Jobs)" '^ax 0$' \
+	"all settled: the agent holds nothing"
+[ -z "$(ls /var/lib/reeve/jobfs | grep -v lost+found)" ]; ok $? "no job disk is left" "$(ls /var/lib/reeve/jobfs)"
+as bob busctl call org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Order s '{}' >/dev/null 2>&1 && r=1 || r=0
+ok $r "a user may not give orders"
+as bob busctl call org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Status >/dev/null 2>&1
+ok $? "but may look"
+[ $tap_bad = 0 ] || journalctl --no-pager -u reeve-agent | tail -n 150 | sed 's/^/# /'
+tap_end

@@ -1,0 +1,19 @@
+#!/bin/bash
+# agent_suite.sh SCRIPT [ARG]... - run tests/node/agent_SCRIPT.sh on a virtual node with the agent
+# installed and no controller. TAP comes out.
+set -eu
+cd "$(dirname "$0")/../.."
+script=$1
+shift
+O=build
+tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-agent.XXXXXX")
+trap 'rm -rf "$tree"' EXIT
+make --no-print-directory -s install DESTDIR="$tree" >/dev/null
+for p in load escape; do
+	make --no-print-directory -s $O/tests/node/$p
+	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
+done
+install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh \
+	tests/node/agent_lib.sh "tests/node/agent_$script.sh"
+printf '#!/bin/sh\nexec /usr/local/lib/reeve-tests/agent_%s.sh %s\n' "$script" "$*" >"$tree/start.sh"
+tests/node/vm.sh run --smp 4 --mem 2G --timeout 600 --payload "$tree" -- "$tree/start.sh"
