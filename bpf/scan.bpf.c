@@ -46,12 +46,19 @@ struct { /* the same shape: of sub-cgroups that are gone */
 	__type(value, __u64);
 } removed_ns SEC(".maps");
 
-struct { /* a per-CPU object of our own, to learn where per-CPU memory lies: see cpu_base() */
+struct { /* a per-CPU object of our own, to learn where per-CPU memory lies: measure_offset() */
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, __u64);
 } landmark SEC(".maps");
+
+struct { /* per-CPU offsets, once measured */
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, SCAN_MAX_CPUS);
+	__type(key, __u32);
+	__type(value, __u64);
+} offsets SEC(".maps");
 
 struct { /* number of the pass and of the walk under way */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -64,14 +71,15 @@ struct { /* number of the pass and of the walk under way */
 static __u32 walk_slot;
 static int walk_level;
 static struct mm_struct *walk_mm;
-static volatile __u64 map_address; /* see cpu_base() */
+static struct cgroup *walk_cgroup; /* of the last task, and its job: neighbours share them */
+static volatile __u64 map_address; /* see measure_offset() */
 
 #include "bpf/find.h"
 
-/* Address of CPU `cpu`'s copy of the per-CPU object `object`. The kernel exports no table of
- * per-CPU offsets where data symbols are left out of kallsyms, but the distance between a
- * per-CPU map's base and one CPU's value is that offset. */
-static __always_inline void *cpu_base(void *object, __u32 cpu)
+/* Where CPU `cpu`'s copies of per-CPU objects lie against their common base. The kernel
+ * exports no table of these offsets where data symbols are left out of kallsyms, but the
+ * distance between a per-CPU map's base and one CPU's value is the same offset. */
+static __always_inline __u64 measure_offset(__u32 cpu)
 {
 	__u64 base = 0;
 	__u32 zero = 0;
@@ -87,7 +95,19 @@ static __always_inline void *cpu_base(void *object, __u32 cpu)
 	bpf_probe_read_kernel(
 		&base, sizeof(base),
 		(void *)(map_address + bpf_core_field_offset(struct bpf_array, pptrs)));
-	return (void *)((__u64)object + *value - base);
+	return *value - base;
+}
+
+/* Address of one CPU's copy of a per-CPU object. */
+static __always_inline void *cpu_base(void *object, __u32 cpu)
+{
+	__u64 *offset = bpf_map_lookup_elem(&offsets, &cpu);
+
+	if (!offset)
+		return 0;
+	if (!*offset)
+		*offset = measure_offset(cpu);
+	return *offset ? (void *)((__u64)object + *offset) : 0;
 }
 
 static __always_inline __u64 this_pass(void)
@@ -128,9 +148,12 @@ static __always_inline int read_cpu(void *stats, __u32 cpu, struct cpu_times *t)
 		return -1;
 	c = (struct task_cputime *)((char *)at + stats_offset() +
 				    bpf_core_field_offset(struct cgroup_base_stat, cputime));
+	t->stime = t->utime = 0;
+	t->ns = BPF_CORE_READ(c, sum_exec_runtime);
+	if (!t->ns) /* most cores never ran most jobs */
+		return 0;
 	t->stime = BPF_CORE_READ(c, stime);
 	t->utime = BPF_CORE_READ(c, utime);
-	t->ns = BPF_CORE_READ(c, sum_exec_runtime);
 	return 0;
 }
 
@@ -323,23 +346,24 @@ int scan_cgroups(struct bpf_iter__cgroup *ctx)
 	return 0;
 }
 
+static __always_inline __u64 at_least_zero(long n)
+{
+	return n > 0 ? n : 0;
+}
+
+/* MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3 */
 static __always_inline __u64 rss_of(struct mm_struct *mm)
 {
 	struct mm_struct___62 *later = (void *)mm;
 	struct mm_struct___510 *earlier = (void *)mm;
-	long file, anon, shmem;
 
-	/* MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3 */
-	if (bpf_core_type_exists(struct mm_rss_stat)) {
-		file = BPF_CORE_READ(earlier, rss_stat.count[0].counter);
-		anon = BPF_CORE_READ(earlier, rss_stat.count[1].counter);
-		shmem = BPF_CORE_READ(earlier, rss_stat.count[3].counter);
-	} else {
-		file = BPF_CORE_READ(later, rss_stat[0].count);
-		anon = BPF_CORE_READ(later, rss_stat[1].count);
-		shmem = BPF_CORE_READ(later, rss_stat[3].count);
-	}
-	return (file > 0 ? file : 0) + (anon > 0 ? anon : 0) + (shmem > 0 ? shmem : 0);
+	if (bpf_core_type_exists(struct mm_rss_stat))
+		return at_least_zero(BPF_CORE_READ(earlier, rss_stat.count[0].counter)) +
+		       at_least_zero(BPF_CORE_READ(earlier, rss_stat.count[1].counter)) +
+		       at_least_zero(BPF_CORE_READ(earlier, rss_stat.count[3].counter));
+	return at_least_zero(BPF_CORE_READ(later, rss_stat[0].count)) +
+	       at_least_zero(BPF_CORE_READ(later, rss_stat[1].count)) +
+	       at_least_zero(BPF_CORE_READ(later, rss_stat[3].count));
 }
 
 SEC("?iter/task")
@@ -349,16 +373,24 @@ int scan_tasks(struct bpf_iter__task *ctx)
 	struct scan_job *job;
 	__u64 number = this_pass();
 	struct mm_struct *mm;
+	struct cgroup *cgrp;
 	__u32 slot;
 
 	if (!task)
 		return 0;
-	if (ctx->meta->seq_num == 0)
+	if (ctx->meta->seq_num == 0) {
 		walk_mm = 0;
+		walk_cgroup = 0;
+	}
 	mm = task->mm;
 	if (!mm && task->pid == task->tgid && !task->min_flt)
 		return 0; /* a kernel thread */
-	slot = find_job(task->cgroups->dfl_cgrp, 0);
+	cgrp = task->cgroups->dfl_cgrp;
+	if (cgrp != walk_cgroup) {
+		walk_cgroup = cgrp;
+		walk_slot = find_job(cgrp, 0);
+	}
+	slot = walk_slot;
 	job = slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
 	if (!job)
 		return 0;

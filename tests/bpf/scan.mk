@@ -9,12 +9,22 @@ GUARD_OBJS := agent/enforce/guard.c agent/enforce/dquot.c agent/enforce/kern.c \
 PROF_OBJS := agent/sample/prof.c common/err.c tests/bpf/testjob.c
 
 define SCAN_TEST
-$$O/tests/bpf/$1: $$(call objs,$2 $3)
+$$O/tests/$1: $$(call objs,$2 $3)
 	$$(call say,LINK,$$@)
 	$$(Q)mkdir -p $$(@D) && $$(CC) -static -o $$@ $$^ -lbpf -lelf -lz -lpthread
 endef
-$(eval $(call SCAN_TEST,scan_test,tests/bpf/scan_test.c,$(SCAN_OBJS)))
-$(eval $(call SCAN_TEST,events_test,tests/bpf/events_test.c,$(EVENTS_OBJS)))
-$(eval $(call SCAN_TEST,guard_test,tests/bpf/guard_test.c,$(GUARD_OBJS)))
-$(eval $(call SCAN_TEST,prof_test,tests/bpf/prof_test.c,$(PROF_OBJS)))
-$(eval $(call SCAN_TEST,../bench/sample_bench,tests/bench/sample_bench.c,$(SCAN_OBJS)))
+$(eval $(call SCAN_TEST,bpf/scan_test,tests/bpf/scan_test.c,$(SCAN_OBJS)))
+$(eval $(call SCAN_TEST,bpf/events_test,tests/bpf/events_test.c,$(EVENTS_OBJS)))
+$(eval $(call SCAN_TEST,bpf/guard_test,tests/bpf/guard_test.c,$(GUARD_OBJS)))
+$(eval $(call SCAN_TEST,bpf/prof_test,tests/bpf/prof_test.c,$(PROF_OBJS)))
+SCAN_BINS := $O/tests/bpf/scan_test $O/tests/bpf/events_test $O/tests/bpf/guard_test \
+	     $O/tests/bpf/prof_test $O/tests/bench/sample_bench
+$(eval $(call SCAN_TEST,bench/sample_bench,tests/bench/sample_bench.c,$(SCAN_OBJS)))
+# The skeletons are system headers to the compiler, so that no dependency file names them.
+$O/agent/sample/scan.o: $O/bpf-skel/scan.skel.h
+$O/agent/sample/prof.o: $O/bpf-skel/prof.skel.h
+$O/agent/enforce/events.o: $O/bpf-skel/events.skel.h
+$O/agent/enforce/guard.o: $O/bpf-skel/guard.skel.h
+# Shared by the kernel side alone, beside kernel.h.
+$O/bpf/scan.bpf.o $O/bpf/events.bpf.o $O/bpf/guard.bpf.o: bpf/find.h
+$(SCAN_BINS:=.o): | $(SKELS)
