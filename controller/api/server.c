@@ -40,8 +40,18 @@ static int arm_timer(struct server *s)
 
 static int run(struct server *s)
 {
-	MHD_run(s->daemon);
+	do {
+		s->has_resumed = false;
+		MHD_run(s->daemon);
+	} while (s->has_resumed);
 	return arm_timer(s);
+}
+
+void server_note_resume(struct server *s)
+{
+	s->has_resumed = true;
+	sd_event_source_set_time_relative(s->timer, 0);
+	sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
@@ -203,9 +213,6 @@ struct server *server_close(struct server *s)
 {
 	if (!s)
 		return NULL;
-	sd_event_source_disable_unref(s->io);
-	sd_event_source_disable_unref(s->timer);
-	sd_event_source_disable_unref(s->sweep);
 	if (s->daemon) {
 		/* It would close a descriptor that is the caller's. */
 		MHD_quiesce_daemon(s->daemon);
@@ -213,6 +220,9 @@ struct server *server_close(struct server *s)
 		MHD_run(s->daemon);
 		MHD_stop_daemon(s->daemon);
 	}
+	sd_event_source_disable_unref(s->io);
+	sd_event_source_disable_unref(s->timer);
+	sd_event_source_disable_unref(s->sweep);
 	free(s);
 	return NULL;
 }

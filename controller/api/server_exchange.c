@@ -213,6 +213,7 @@ static void unhold(struct exchange *x)
 		x->next->previous = x->previous;
 	x->state = EXCHANGE_READY;
 	MHD_resume_connection(x->mhd);
+	server_note_resume(x->server);
 }
 
 static enum MHD_Result hand_on(struct exchange *x)

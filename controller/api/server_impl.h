@@ -25,11 +25,14 @@ struct server {
 	struct sd_event_source *io, *timer, *sweep;
 	struct connection *connections;
 	struct exchange *held; /* all exchanges between suspend and resume */
+	bool has_resumed; /* libmicrohttpd is to be run again */
 	int64_t body_bytes;
 	struct server_counts counts;
 };
 
 int64_t server_now_ns(void);
+/* Without a thread of its own libmicrohttpd does not notice a resume by itself. */
+void server_note_resume(struct server *s);
 void connection_set_phase(struct MHD_Connection *mhd, enum connection_phase phase);
 
 /* libmicrohttpd's callbacks, in server_exchange.c. */
