@@ -53,8 +53,8 @@ void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text + n, sizeof(text) - (size_t)n, fmt, ap);
 	va_end(ap);
-	if (!to.journal || sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority,
-					   "REEVE_JOB=%lld", (long long)job, "REEVE_EVENT=%s",
-					   event, NULL) < 0)
+	if (!to.journal ||
+	    sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority, "REEVE_JOB=%lld",
+			    (long long)job, "REEVE_EVENT=%s", event, NULL) < 0)
 		to_stderr(priority, text);
 }

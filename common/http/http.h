@@ -40,5 +40,6 @@ int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, st
 typedef void (*http_done_fn)(void *ctx, int result, json_t *answer, const struct err *err);
 struct sd_event;
 int http_attach(struct http *h, struct sd_event *event, struct err *err);
-int http_start(struct http *h, struct http_call call, http_done_fn done, void *ctx, struct err *err);
+int http_start(struct http *h, struct http_call call, http_done_fn done, void *ctx,
+	       struct err *err);
 void http_cancel(struct http *h); /* the call under way; its done_fn is not called */
