@@ -5,11 +5,11 @@ set -eu
 cd "$(dirname "$0")/../.."
 kind=${1:?usage: jobfs_test.sh ext4|xfs|image}
 O=build
-make --no-print-directory -s $O/tests/node/jobfs_holds >&2
+make --no-print-directory -s $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes >&2
 tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-jobfs.XXXXXX")
 trap 'rm -rf "$tree"' EXIT
 lib=$tree/usr/local/lib/reeve-tests
-install -D -m 755 -t "$lib" $O/tests/node/jobfs_holds
+install -D -m 755 -t "$lib" $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes
 cp -L "$(${CC:-cc} -print-file-name=libcmocka.so.0)" "$lib/"
 disk=$kind args=
 if [ "$kind" = image ]; then
@@ -19,7 +19,11 @@ cat >"$tree/start.sh" <<END
 #!/bin/sh
 mkdir -p /var/lib/reeve
 export LD_LIBRARY_PATH=/usr/local/lib/reeve-tests CMOCKA_MESSAGE_OUTPUT=TAP
-exec /usr/local/lib/reeve-tests/jobfs_holds /var/lib/reeve/jobfs $args
+cd /usr/local/lib/reeve-tests && status=0
+for t in jobfs_holds jobfs_goes; do
+	./\$t /var/lib/reeve/jobfs $args || status=1
+done
+exit \$status
 END
 chmod 755 "$tree/start.sh"
 tests/node/vm.sh run --jobfs "$disk" --payload "$tree" --timeout 300 -- "$tree/start.sh"

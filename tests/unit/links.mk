@@ -23,5 +23,6 @@ $O/tests/unit/test_spool: LDLIBS += -lsqlite3 -ljansson
 $O/tests/unit/test_spool: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync)
 $O/tests/unit/test_uplink: LDLIBS += -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync uplink)
-$O/tests/node/jobfs_holds: tests/node/jobfs_holds.c $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
+JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
+$O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
