@@ -1,0 +1,48 @@
+/* ledger_rig - a ledger in a temporary directory, a job in it, a node that speaks. */
+#pragma once
+#include <sqlite3.h>
+#include "controller/ledger/store.h"
+
+#define S_NS 1000000000LL
+#define DAY_NS (86400 * S_NS)
+#define NOON (20000 * DAY_NS + DAY_NS / 2) /* a day like any other */
+
+struct rig {
+	char dir[64], path[96];
+	struct store *store;
+};
+
+int rig_open(void **state);
+int rig_close(void **state);
+void rig_reopen(struct rig *r);
+
+/* Takes a job of 2 cores and 10 GB (rate 2.5 of 1 core / 4 GB) and gives it to n1 at `now`. */
+int64_t rig_job(struct rig *r, int64_t now_ns);
+
+/* A report of attempt 1 with running time and cpu time `running_s`. */
+struct report rig_report(int64_t job, int64_t seq, enum job_state state, int64_t running_s);
+
+/* n1 (boot b1) says: these reports, these jobs in its list. */
+struct rig_say {
+	const struct report *reports;
+	size_t n_reports;
+	const struct sync_hold *jobs;
+	size_t n_jobs;
+	const struct sync_output *outputs;
+	size_t n_outputs;
+	const char *boot, *address; /* NULL: "b1", "10.0.0.1" */
+	int64_t now_ns;
+};
+int rig_say(struct rig *r, const struct rig_say *say, struct sync_result *ret);
+/* The same with one report at `now`, which must be acknowledged. */
+void rig_tell(struct rig *r, struct report rep, int64_t now_ns);
+
+struct rig_job {
+	enum job_state state;
+	int64_t running_ns, suspended_ns, charge_requested_ms, charge_used_ms, ended_ns;
+	char node[64];
+	enum job_end_kind end;
+};
+struct rig_job rig_see(struct rig *r, int64_t job);
+/* One number by SQL, seen through another connection: only what is committed. */
+int64_t rig_number(struct rig *r, const char *sql);
