@@ -8,8 +8,8 @@
 #include <bpf/bpf.h>
 #include "agent/enforce/events.h"
 #include "agent/enforce/events_files.h"
-#include "agent/enforce/kern.h"
-#include "agent/enforce/slots.h"
+#include "agent/sample/kern.h"
+#include "agent/sample/slots.h"
 #include "bpf/events_abi.h"
 #include "common/cleanup.h"
 #include "events.skel.h"
@@ -175,14 +175,16 @@ static int open_kern(struct events *e, struct err *err)
 		.configure = configure,
 		.ctx = e,
 	};
+	struct slots_maps maps = { .size = sizeof(struct events_record), .n = e->n_jobs };
 	int r;
 
 	spec.elf_size = size;
 	r = kern_open(&spec, &e->kern, err);
 	if (r < 0)
 		return r;
-	r = slots_open(kern_map(e->kern, "job_ids"), kern_map(e->kern, "jobs"),
-		       sizeof(struct events_record), e->n_jobs, &e->slots, err);
+	maps.ids_fd = kern_map(e->kern, "job_ids");
+	maps.records_fd = kern_map(e->kern, "jobs");
+	r = slots_open(&maps, &e->slots, err);
 	if (r < 0)
 		return r;
 	e->ring = ring_buffer__new(kern_map(e->kern, "ring"), on_message, e, NULL);

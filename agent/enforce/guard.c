@@ -11,8 +11,8 @@
 #include <bpf/bpf.h>
 #include "agent/enforce/dquot.h"
 #include "agent/enforce/guard.h"
-#include "agent/enforce/kern.h"
-#include "agent/enforce/slots.h"
+#include "agent/sample/kern.h"
+#include "agent/sample/slots.h"
 #include "bpf/guard_abi.h"
 #include "common/cleanup.h"
 #include "guard.skel.h"
@@ -187,14 +187,16 @@ static int open_kern(struct guard *g, struct err *err)
 		.configure = configure,
 		.ctx = g,
 	};
+	struct slots_maps maps = { .size = sizeof(struct guard_record), .n = g->n_jobs };
 	int r;
 
 	spec.elf_size = size;
 	r = kern_open(&spec, &g->kern, err);
 	if (r < 0)
 		return r;
-	r = slots_open(kern_map(g->kern, "job_ids"), kern_map(g->kern, "jobs"),
-		       sizeof(struct guard_record), g->n_jobs, &g->slots, err);
+	maps.ids_fd = kern_map(g->kern, "job_ids");
+	maps.records_fd = kern_map(g->kern, "jobs");
+	r = slots_open(&maps, &g->slots, err);
 	if (r < 0)
 		return r;
 	g->ring = ring_buffer__new(kern_map(g->kern, "ring"), on_message, g, NULL);

@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>
-#include "agent/enforce/kern.h"
-#include "agent/enforce/slots.h"
+#include "agent/sample/kern.h"
+#include "agent/sample/slots.h"
 #include "agent/sample/scan.h"
 #include "bpf/scan_abi.h"
 #include "common/cleanup.h"
@@ -98,12 +98,14 @@ static int load(struct scan *s, const char *pin_dir, struct err *err)
 
 static int map_records(struct scan *s, struct err *err)
 {
+	const struct slots_maps maps = { kern_map(s->kern, "job_ids"),
+					 kern_map(s->kern, "jobs"), sizeof(struct scan_job),
+					 s->n_jobs };
 	uint32_t zero = 0;
 	void *map;
 	int r;
 
-	r = slots_open(kern_map(s->kern, "job_ids"), kern_map(s->kern, "jobs"),
-		       sizeof(struct scan_job), s->n_jobs, &s->slots, err);
+	r = slots_open(&maps, &s->slots, err);
 	if (r < 0)
 		return r;
 	s->cores_length = (size_t)s->n_jobs * s->n_cpus * sizeof(uint64_t);

@@ -11,10 +11,14 @@
 
 struct slots;
 
-/* `ids_fd`: hash __u64 -> __u32; `records_fd`: mappable array of `n` records of `size` bytes.
- * Both stay the caller's. */
-int slots_open(int ids_fd, int records_fd, size_t size, uint32_t n, struct slots **ret,
-	       struct err *err);
+struct slots_maps {
+	int ids_fd;	/* hash __u64 -> __u32; stays the caller's */
+	int records_fd; /* mappable array of `n` records of `size` bytes; also the caller's */
+	size_t size;
+	uint32_t n;
+};
+
+int slots_open(const struct slots_maps *maps, struct slots **ret, struct err *err);
 struct slots *slots_close(struct slots *s);
 
 /* Find or make a slot: 0 a new, zeroed record; 1 the record of an earlier process, as it was.

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <bpf/bpf.h>
-#include "agent/enforce/slots.h"
+#include "agent/sample/slots.h"
 #include "common/cleanup.h"
 
 struct head {
@@ -42,8 +42,7 @@ static void sweep(struct slots *s)
 	}
 }
 
-int slots_open(int ids_fd, int records_fd, size_t size, uint32_t n, struct slots **ret,
-	       struct err *err)
+int slots_open(const struct slots_maps *maps, struct slots **ret, struct err *err)
 {
 	_cleanup_(slots_closep) struct slots *s = calloc(1, sizeof(*s));
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -51,14 +50,14 @@ int slots_open(int ids_fd, int records_fd, size_t size, uint32_t n, struct slots
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->ids_fd = ids_fd;
-	s->size = (size + 7) & ~(size_t)7;
-	s->n = n;
-	s->length = (s->size * n + page - 1) / page * page;
-	s->is_ours = calloc(n, sizeof(*s->is_ours));
+	s->ids_fd = maps->ids_fd;
+	s->size = (maps->size + 7) & ~(size_t)7;
+	s->n = maps->n;
+	s->length = (s->size * s->n + page - 1) / page * page;
+	s->is_ours = calloc(s->n, sizeof(*s->is_ours));
 	if (!s->is_ours)
 		return err_set(err, -ENOMEM, "out of memory");
-	map = mmap(NULL, s->length, PROT_READ | PROT_WRITE, MAP_SHARED, records_fd, 0);
+	map = mmap(NULL, s->length, PROT_READ | PROT_WRITE, MAP_SHARED, maps->records_fd, 0);
 	if (map == MAP_FAILED)
 		return err_set(err, -errno, "map the job records: %m");
 	s->records = map;
