@@ -22,7 +22,9 @@ enum sample_have {
 	SAMPLE_CPU_SPLIT = 1 << 1,
 	/* core_ns[]: exact nanoseconds for each CPU number. */
 	SAMPLE_CPU_CORES = 1 << 2,
-	/* Sum over all tasks, exited ones too, of the time spent runnable but not running. */
+	/* Sum over all tasks, of the time spent runnable but not running. Like SAMPLE_FAULTS
+	 * through BPF: exited tasks count from the first sample_add() on (or from the oldest
+	 * agent whose pins were taken over), so add a job before its first process starts. */
 	SAMPLE_RUN_DELAY = 1 << 3,
 	/* Wall time in which at least one task of the job waited for a CPU (cpu.pressure
 	 * "some"). Not the same quantity as the run delay: at most the wall time. */
