@@ -121,14 +121,20 @@ INLINE __u32 op_by_call(struct task_struct *task)
 INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
-	struct vmem_space *space = space_of(mm);
 	struct blame b = { .op = kind, .who = task };
-	struct op *op = op_of(task);
-	__s64 promised, grown;
+	struct vmem_space *space;
+	__s64 promised = 0, grown;
+	struct op *op = (void *)0;
 	__u32 slot;
 
 	b.is_own = task->mm == mm;
-	promised = op && b.is_own ? op->promised : 0;
+	if (b.is_own && is_outside(state(), task))
+		return;
+	space = space_of(mm);
+	if (b.is_own)
+		op = op_of(task);
+	if (op)
+		promised = op->promised;
 	if (!space) {
 		slot = b.is_own ? slot_of_current() : 0;
 		if (!slot || !space_enter(mm, slot, task, promised))
@@ -141,7 +147,7 @@ INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
 	} else {
 		grown = space_sync(space, mm, &promised);
 	}
-	if (op && b.is_own)
+	if (op)
 		op->promised = promised;
 	if (grown > 0 && may_judge) {
 		b.asked = grown;

@@ -120,13 +120,32 @@ INLINE __u32 slot_of_id(__u64 id)
 	return slot ? *slot : 0;
 }
 
+/* The quick answer for most of the node: no job, or none as deep in the tree as this task. A
+ * few loads, no helper call. */
+INLINE bool is_outside(struct vmem_control *c, struct task_struct *task)
+{
+	__u32 level = task->cgroups->dfl_cgrp->level, at;
+	int i;
+
+	if (!c || !c->n_jobs)
+		return true;
+	for (i = 0; i < VMEM_MAX_LEVELS; i++) {
+		at = c->level[i];
+		if (!at)
+			break;
+		if (at <= level)
+			return false;
+	}
+	return true;
+}
+
 INLINE __u32 slot_of_current(void)
 {
 	struct vmem_control *c = state();
 	__u32 slot, level;
 	int i;
 
-	if (!c || !c->n_jobs)
+	if (is_outside(c, bpf_get_current_task_btf()))
 		return 0;
 	for (i = 0; i < VMEM_MAX_LEVELS; i++) {
 		level = c->level[i];
