@@ -59,6 +59,7 @@ struct job {
 	enum job_pause pause;
 	bool is_told_to_wait;	/* that it may not yet resume was noted */
 	bool is_executed;	/* the launcher has become the user's program */
+	bool is_begun;		/* its clock is armed, its output watched */
 	bool is_killing;	/* TERM or KILL was sent */
 	bool is_removing;	/* jobfs removal is under way */
 	int64_t waits_until_ns; /* DRAIN, or for a final record: patience ends */

@@ -38,7 +38,8 @@ static int run(struct node *n, struct job *j)
 		report_change(n, j);
 		return 0;
 	}
-	if (!j->reported_ns) {
+	if (!j->is_begun) {
+		j->is_begun = true;
 		limit_arm(n, j);
 		job_output_watch(j);
 		report_change(n, j);

@@ -26,7 +26,7 @@ static void latch_cancel(struct job *j, const char *why)
 	r->requested = r->reached = -1;
 	r->at_ns = node_realtime_ns();
 	snprintf(r->host, sizeof(r->host), "%s", j->node->conf->node);
-	snprintf(r->text, sizeof(r->text), "%.250s", why && *why ? why : "cancelled");
+	snprintf(r->text, sizeof(r->text), "%.250s", why && *why ? why : "by order");
 	log_job(LOG_INFO, j->s.job, "cancel", "%s", r->text);
 }
 

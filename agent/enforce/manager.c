@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include "agent/enforce/manager.h"
 #include "common/cleanup.h"
@@ -112,6 +113,34 @@ int manager_read(const char *path, const char *file, char *buf, size_t size, str
 	buf[n] = '\0';
 	buf[strcspn(buf, "\n")] = '\0';
 	return 0;
+}
+
+/* A pidfd stays with the process: what is found through it is what gets the signal. */
+static void signal_one(const char *parent, struct manager_id id, int32_t pid, int sig)
+{
+	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+	struct manager_id its;
+
+	if (fd >= 0 && manager_find(parent, pid, &its, NULL) == 0 && its.job == id.job &&
+	    its.attempt == id.attempt)
+		syscall(SYS_pidfd_send_signal, fd, sig, NULL, 0);
+}
+
+void manager_signal(const char *parent, struct manager_id id, int sig)
+{
+	static const char *const dirs[] = { "", "/work" };
+	char path[MANAGER_PATH_MAX], procs[MANAGER_PATH_MAX + 32];
+	int32_t pid;
+
+	manager_path(parent, id, path);
+	for (size_t i = 0; i < ARRAY_LEN(dirs); i++) {
+		_cleanup_fclose_ FILE *f = NULL;
+
+		snprintf(procs, sizeof(procs), "%s%s/cgroup.procs", path, dirs[i]);
+		f = fopen(procs, "re");
+		while (f && fscanf(f, "%" SCNd32, &pid) == 1)
+			signal_one(parent, id, pid, sig);
+	}
 }
 
 int manager_is_populated(const char *path)

@@ -76,7 +76,7 @@ struct manager_ops {
 	int (*freeze)(struct manager *m, struct manager_id id, struct err *err);
 	int (*thaw)(struct manager *m, struct manager_id id, struct err *err);
 
-	/* At once. */
+	/* At once; not to the processes by which the unit itself is ended. */
 	int (*signal)(struct manager *m, struct manager_id id, int sig, struct err *err);
 	/* After the end: what the manager itself still keeps of it. */
 	int (*forget)(struct manager *m, struct manager_id id, struct err *err);
@@ -107,6 +107,10 @@ int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct
 int manager_list(const char *parent, manager_each_fn each, void *ctx, struct err *err);
 /* One value of a file of the cgroup, without the newline. */
 int manager_read(const char *path, const char *file, char *buf, size_t size, struct err *err);
+/* Signal the processes of the job: its own and the user's in "work" below, not those by which
+ * systemd ends the unit. A process id that was taken by another process meanwhile is never
+ * signalled. Jobs that are gone are fine. */
+void manager_signal(const char *parent, struct manager_id id, int sig);
 /* Is there any process in it? 1 yes, 0 no or no such cgroup. */
 int manager_is_populated(const char *path);
 /* /sys/fs/cgroup, or where the v2 hierarchy is mounted beside v1. */

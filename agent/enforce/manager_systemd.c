@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <inttypes.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -158,16 +157,12 @@ static int thaw(struct manager *m, struct manager_id id, struct err *err)
 	return order_by_name(m, id, MANAGER_THAW, "ThawUnit", err);
 }
 
-/* Without waiting for an answer: a job that is gone has no processes to signal. */
-static int signal_unit(struct manager *m, struct manager_id id, int sig, struct err *err)
+/* Not KillUnit, which would also end the writer of the final record. */
+static int signal_job(struct manager *m, struct manager_id id, int sig, struct err *err)
 {
-	char name[MANAGER_NAME_MAX];
-	int r;
-
-	r = sd_bus_call_method_async(m->c.bus, NULL, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
-				     "KillUnit", NULL, NULL, "ssi", manager_name(id, name),
-				     "all", sig);
-	return r < 0 ? err_set(err, r, "signal %s: %s", name, strerror(-r)) : 0;
+	(void)err;
+	manager_signal(m->parent, id, sig);
+	return 0;
 }
 
 /* CollectMode=inactive-or-failed lets systemd forget by itself. */
@@ -320,7 +315,7 @@ const struct manager_ops manager_systemd = {
 	.set_cpus = set_cpus,
 	.freeze = freeze,
 	.thaw = thaw,
-	.signal = signal_unit,
+	.signal = signal_job,
 	.forget = forget,
 	.bound = bound,
 	.parent = parent,

@@ -32,14 +32,18 @@ agent_start() {
 	return 1
 }
 
-order() { # DOCUMENT
-	busctl call org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Order s "$1" 2>&1
+order() { # DOCUMENT: quiet unless it is refused
+	local out
+
+	out=$(busctl call org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Order s "$1" 2>&1) ||
+		echo "# order refused: $out"
 }
 
 text_json() { # TEXT: as a JSON string
 	local t=${1//\\/\\\\}
 	t=${t//\"/\\\"}
 	t=${t//$'\n'/\\n}
+	t=${t//$'\t'/\\t}
 	printf '"%s"' "$t"
 }
 
@@ -59,7 +63,7 @@ want() { # ID run|suspend|cancel
 	order "{\"schema\":\"reeve/1\",\"jobs\":[{\"job\":$1,\"attempt\":1,\"want\":\"$2\"}]}"
 }
 settle() { # ID: as if the controller had committed all
-	order "{\"schema\":\"reeve/1\",\"acks\":[{\"job\":$1,\"attempt\":1,\"seq\":1000000}]}"
+	order "{\"schema\":\"reeve/1\",\"acks\":[{\"job\":$1,\"attempt\":1,\"seq\":9000000000000000000}]}"
 }
 
 job() { # ID: its JSON, unquoted from busctl's own quoting
