@@ -8,6 +8,7 @@
 #include <string.h>
 #include <systemd/sd-daemon.h>
 #include "agent/bus.h"
+#include "agent/doors.h"
 #include "agent/job.h"
 #include "agent/job_end.h"
 #include "agent/job_flow.h"
@@ -220,7 +221,7 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 		r = sd_event_default(&d->node.event);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
-	r = node_open(&d->node, conf, err);
+	r = doors_open(&d->node, conf, err);
 	if (!r)
 		r = job_flow_watch(&d->node, &d->final, err);
 	if (!r)
@@ -270,7 +271,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	d->gate = gatekeeper_close(d->gate);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);
-	node_done(&d->node);
+	doors_close(&d->node);
 	sd_event_unref(d->node.event);
 	free(d);
 	return r;

@@ -56,11 +56,6 @@ struct node {
 	const char *note_list[NODE_NOTES_MAX + 1];
 };
 
-/* Opens all doors but uplink and job sockets, in the order that they depend on each other.
- * What is missing but not vital becomes a note. node_done() closes what was opened. */
-int node_open(struct node *n, const struct agent_config *conf, struct err *err);
-void node_done(struct node *n);
-
 /* A sentence for status and reports; the same one only once. */
 void node_note(struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Enforcement tier as a whole: the worst of vmem, guard and events. */

@@ -1,0 +1,301 @@
+/* doors.c - see doors.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <systemd/sd-daemon.h>
+#include "agent/doors.h"
+#include "agent/job.h"
+#include "agent/job_flow.h"
+#include "agent/job_limit.h"
+#include "agent/job_pause.h"
+
+/* Rooms give their notes as lines. */
+static void note_lines(struct node *n, const char *room, const char *lines)
+{
+	_cleanup_free_ char *copy = strdup(lines ? lines : "");
+	char *line, *rest = copy;
+
+	while (copy && (line = strsep(&rest, "\n")))
+		if (*line)
+			node_note(n, "%s: %s", room, line);
+}
+
+static int make_dir(const char *path, mode_t mode, struct err *err)
+{
+	if (mkdir(path, mode) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "make directory %s: %m", path);
+	return chmod(path, mode) < 0 ? err_set(err, -errno, "chmod %s: %m", path) : 0;
+}
+
+static int open_dirs(struct node *n, struct err *err)
+{
+	const char *run = n->conf->run_dir;
+	int r = make_dir(run, 0755, err);
+
+	snprintf(n->socket, sizeof(n->socket), "%s/launch.sock", run);
+	snprintf(n->final_dir, sizeof(n->final_dir), "%s/final", run);
+	snprintf(n->spec_dir, sizeof(n->spec_dir), "%s/spec", run);
+	if (!r)
+		r = make_dir(n->final_dir, 0700, err);
+	if (!r)
+		r = make_dir(n->spec_dir, 0700, err);
+	if (!r)
+		r = make_dir(n->conf->state_dir, 0711, err);
+	return r;
+}
+
+static int read_boot(struct node *n, struct err *err)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/random/boot_id", "re");
+
+	if (!f || !fgets(n->boot, sizeof(n->boot), f))
+		return err_set(err, -EIO, "read the boot id: %m");
+	n->boot[strcspn(n->boot, "\n")] = '\0';
+	return 0;
+}
+
+static int open_store(struct node *n, struct err *err)
+{
+	char path[600];
+	int64_t number;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/agent.db", n->conf->state_dir);
+	r = store_open(path, &n->db, err);
+	if (r < 0)
+		return r;
+	if (r == STORE_SET_ASIDE)
+		node_note(n, "%s", err->text);
+	r = spool_open(n->db, n->conf->spool_max_bytes, &n->spool, err);
+	if (r < 0)
+		return r;
+	r = state_boot(n->db, n->boot, &number, err);
+	return r < 0 ? r : 0;
+}
+
+static int open_topology(struct node *n, struct err *err)
+{
+	struct topology_config c = { .reserved_cores = n->conf->reserved_cores };
+	struct topology_counts counts;
+	struct sysinfo info;
+	int r;
+
+	n->topology = calloc(1, sizeof(*n->topology));
+	if (!n->topology)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = topology_load(&c, n->topology, &counts, err);
+	if (r < 0)
+		return r;
+	topology_format(&counts, n->topology_text, sizeof(n->topology_text));
+	place_all_cpus(n->topology, &n->cpus);
+	sysinfo(&info);
+	n->capacity.ncpus = n->topology->n_cores;
+	n->capacity.mem_bytes =
+		(int64_t)info.totalram * info.mem_unit - n->conf->reserved_memory_bytes;
+	if (n->capacity.mem_bytes <= 0)
+		return err_set(err, -EINVAL, "ReservedMemory= leaves nothing for jobs");
+	return 0;
+}
+
+/* Without a disk for jobs the node still runs those that ask for none. */
+static int open_jobfs(struct node *n, struct err *err)
+{
+	struct jobfs_config c = { .dir = n->conf->jobfs_dir,
+				  .reserve_bytes = n->conf->jobfs_reserve_bytes,
+				  .image = n->conf->jobfs_image,
+				  .image_bytes = n->conf->jobfs_image_bytes };
+	int r = jobfs_open(&c, &n->jobfs, &n->jobfs_why);
+
+	if (r < 0) {
+		node_note(n, "jobfs: %s", n->jobfs_why.text);
+		return 0;
+	}
+	return jobfs_capacity(n->jobfs, &n->capacity.jobfs_bytes, err);
+}
+
+static int open_manager(struct node *n, struct err *err)
+{
+	bool has_systemd = sd_booted() > 0;
+	struct manager_config c = { .event = n->event,
+				    .launcher = n->conf->launcher,
+				    .socket = n->socket,
+				    .final_dir = n->final_dir,
+				    .spec_dir = n->spec_dir,
+				    .ctx = n,
+				    .on_done = job_flow_done,
+				    .on_gone = job_flow_gone };
+	int r;
+
+	if (n->conf->manager == CONFIG_MANAGER_SYSTEMD && !has_systemd)
+		return err_set(err, -EINVAL, "Manager=systemd, but systemd does not run here");
+	n->ops = n->conf->manager == CONFIG_MANAGER_CGROUP || !has_systemd ? &manager_cgroup
+									   : &manager_systemd;
+	c.parent = n->ops == &manager_systemd ? n->conf->slice : n->conf->cgroup_parent;
+	r = sd_bus_open_system(&n->bus);
+	if (r >= 0)
+		r = sd_bus_attach_event(n->bus, n->event, SD_EVENT_PRIORITY_NORMAL);
+	if (r < 0 && n->ops == &manager_systemd)
+		return err_set(err, r, "connect to the system bus: %s", strerror(-r));
+	if (r < 0) {
+		n->bus = sd_bus_unref(n->bus);
+		node_note(n, "no system bus here: status only through the controller");
+	}
+	c.bus = n->bus;
+	r = n->ops->open(&c, &n->manager, err);
+	if (r < 0)
+		return r;
+	note_lines(n, "manager", n->ops->status(n->manager));
+	return n->ops->bound(n->manager, &n->cpus, n->capacity.mem_bytes, err);
+}
+
+/* The agent's own cgroup, in which it may make others. NULL: unknown, the root then. */
+static const char *own_cgroup(char *buf, size_t size)
+{
+	_cleanup_fclose_ FILE *f = fopen("/proc/self/cgroup", "re");
+	char line[4200];
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "0::/", 4)) {
+			line[strcspn(line, "\n")] = '\0';
+			snprintf(buf, size, "%s%s", manager_mount(), line + 3);
+			return access(buf, W_OK) == 0 ? buf : NULL;
+		}
+	return NULL;
+}
+
+static int open_vmem(struct node *n, const char *pins, struct err *err)
+{
+	char own[4400], dir[600];
+	struct vmem_config c = { .pin_dir = dir,
+				 .scratch_dir = own_cgroup(own, sizeof(own)),
+				 .first_tier = n->conf->vmem_tier,
+				 .on_excess = limit_on_vmem,
+				 .ctx = n };
+	int r;
+
+	snprintf(dir, sizeof(dir), "%s/vmem", pins);
+	if (n->conf->vmem_tier == VMEM_TIER_POLL)
+		c.pin_dir = NULL;
+	r = vmem_open(&c, &n->vmem, err);
+	if (r < 0)
+		return err_prefix(err, r, "vmem");
+	note_lines(n, "vmem", vmem_tier_reason(n->vmem));
+	return 0;
+}
+
+static int open_events(struct node *n, const char *pins, struct err *err)
+{
+	char dir[600];
+	struct events_config c = { .pin_dir = dir,
+				   .best_tier = n->conf->vmem_tier,
+				   .ctx = n,
+				   .on_oom = limit_on_oom,
+				   .on_frozen = pause_on_frozen,
+				   .on_empty = job_flow_empty };
+	int r;
+
+	snprintf(dir, sizeof(dir), "%s/events", pins);
+	r = events_open(&c, &n->events, err);
+	if (r < 0)
+		return err_prefix(err, r, "events");
+	note_lines(n, "events", events_status(n->events));
+	return 0;
+}
+
+static int open_guard(struct node *n, const char *pins, struct err *err)
+{
+	char dir[600];
+	struct guard_config c = { .pin_dir = dir,
+				  .best_tier = n->conf->vmem_tier,
+				  .ctx = n,
+				  .on_quota = limit_on_quota,
+				  .on_denied = limit_on_denied,
+				  .on_left = limit_on_left };
+	int r;
+
+	snprintf(dir, sizeof(dir), "%s/guard", pins);
+	r = guard_open(&c, &n->guard, err);
+	if (r < 0)
+		return err_prefix(err, r, "guard");
+	note_lines(n, "guard", guard_status(n->guard));
+	return 0;
+}
+
+static int open_sampler(struct node *n, const char *pins, struct err *err)
+{
+	char dir[600];
+	struct sample_config c = { .root = n->ops->parent(n->manager),
+				   .pin_dir = dir,
+				   .files_only = n->conf->vmem_tier == VMEM_TIER_POLL };
+	int r;
+
+	snprintf(dir, sizeof(dir), "%s/sample", pins);
+	r = sample_open(&c, &n->sampler, err);
+	if (r < 0)
+		return err_prefix(err, r, "sampling");
+	note_lines(n, "sampling", sample_status(n->sampler));
+	return 0;
+}
+
+static int open_kernel_side(struct node *n, struct err *err)
+{
+	const char *pins = n->conf->pin_dir;
+	int r = 0;
+
+	/* Where there is no bpffs the rooms say what they lose. */
+	if (mkdir(pins, 0700) < 0 && errno != EEXIST)
+		node_note(n,
+			  "BPF programs cannot be kept at %s: %s; limits in the kernel end "
+			  "with the agent",
+			  pins, strerror(errno));
+	r = open_vmem(n, pins, err);
+	if (!r)
+		r = open_events(n, pins, err);
+	if (!r)
+		r = open_guard(n, pins, err);
+	if (!r)
+		r = open_sampler(n, pins, err);
+	return r;
+}
+
+int doors_open(struct node *n, const struct agent_config *conf, struct err *err)
+{
+	int r;
+
+	n->conf = conf;
+	r = open_dirs(n, err);
+	if (!r)
+		r = read_boot(n, err);
+	if (!r)
+		r = open_store(n, err);
+	if (!r)
+		r = open_topology(n, err);
+	if (!r)
+		r = open_jobfs(n, err);
+	if (!r)
+		r = open_manager(n, err);
+	if (!r)
+		r = open_kernel_side(n, err);
+	return r;
+}
+
+void doors_close(struct node *n)
+{
+	while (n->jobs)
+		job_free(n->jobs);
+	uplink_close(n->uplink);
+	sample_close(n->sampler);
+	guard_close(n->guard);
+	events_close(n->events);
+	vmem_close(n->vmem);
+	if (n->manager)
+		n->ops->close(n->manager);
+	sd_bus_flush_close_unref(n->bus);
+	jobfs_close(n->jobfs);
+	spool_close(n->spool);
+	db_close(n->db);
+	free(n->topology);
+}
