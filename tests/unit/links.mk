@@ -30,3 +30,6 @@ LEDGER := $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_in
 	$(patsubst %,$O/controller/policy/%.o,charge tally fifo) $O/common/db/db.o $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
+$O/tests/unit/test_clock: $O/agent/enforce/clock.o
+$O/tests/unit/test_final: $O/agent/enforce/final.o $O/common/model/usage.o $O/common/err.o
+$O/tests/unit/test_plan: $O/agent/job_plan.o $O/agent/launch/plan.o $O/common/err.o
