@@ -99,7 +99,9 @@ int auth_sign(const char *socket_path, struct auth_text what, char buf[static AU
 	make_payload(what, payload);
 	m = munge_encode(&credential, c, payload, PAYLOAD_SIZE);
 	if (m != EMUNGE_SUCCESS)
-		return err_set(err, -EACCES, "munged did not sign: %s; is it running?",
+		return err_set(err,
+			       m == EMUNGE_SOCKET || m == EMUNGE_TIMEOUT ? -ENOENT : -EACCES,
+			       "munged did not sign: %s; is it running?",
 			       munge_ctx_strerror(c) ?: munge_strerror(m));
 	if (snprintf(buf, AUTH_HEADER_MAX, SCHEME "%s", credential) >= AUTH_HEADER_MAX)
 		return err_set(err, -EMSGSIZE, "munge credential longer than %d bytes",

@@ -375,11 +375,11 @@ static bool has_name(const char *list, const char *name)
 {
 	size_t size = strlen(name);
 
-	while (list && *list) {
+	while (size && list && *list) {
 		size_t n = strcspn(list, ","), skip = strspn(list, " \t");
+		size_t own = strcspn(list + skip, ", \t");
 
-		if (n >= skip + size && !strncmp(list + skip, name, size) &&
-		    strspn(list + skip + size, " \t") == n - skip - size)
+		if (own == size && !strncmp(list + skip, name, size))
 			return true;
 		list += n + (list[n] == ',');
 	}

@@ -33,3 +33,12 @@ $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGE
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
 $O/tests/unit/test_final: $O/agent/enforce/final.o $O/common/model/usage.o $O/common/err.o
 $O/tests/unit/test_plan: $O/agent/job_plan.o $O/agent/launch/plan.o $O/common/err.o
+$O/tests/unit/test_db: LDLIBS += -lsqlite3
+$O/tests/unit/test_db: tests/unit/fail_vfs.c $O/common/db/db.o $O/common/err.o
+$O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
+$O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
+$O/tests/unit/test_inflate: LDLIBS += -lz
+$O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
+$O/tests/unit/test_controller_config: $O/controller/config/config.o $O/controller/policy/charge.o $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
+$O/tests/unit/test_routes: LDLIBS += -ljansson
+$O/tests/unit/test_routes: $O/controller/api/routes.o

@@ -1,0 +1,331 @@
+#!/bin/bash
+# run.sh [KILLS [SEED]] - the controller's protocol without a node: a real munged, a real controller,
+# a client that plays node and users. TAP on standard output. Needs root (to be several users) and
+# build/bin; uses loopback only and leaves nothing behind.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+top=$PWD
+kills=${1:-50} seed=${2:-$((RANDOM * 32768 + RANDOM))}
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
+dir=$(mktemp -d /tmp/reeve-cluster-XXXXXX) && chmod 755 "$dir"
+controller=
+stop_pid() { # PID: TERM, and wait until it is gone
+	kill "$1" 2>/dev/null
+	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
+	kill -9 "$1" 2>/dev/null
+}
+stop() {
+	[ -n "$controller" ] && stop_pid "$controller"
+	for f in "$dir"/*.pid; do [ -s "$f" ] && stop_pid "$(cat "$f")"; done
+	wait
+	rm -rf "$dir"
+}
+trap stop EXIT
+trap 'exit 1' INT TERM
+bail() { echo "Bail out! $*"; exit 1; }
+
+n=0 failed=0
+result() { # OK? NAME [TEXT shown on failure]
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else
+		echo "not ok $n - $2"
+		echo "${3:-}" | sed 's/^/# /'
+		failed=1
+	fi
+}
+has() { # NAME NEEDLE TEXT
+	case $3 in *"$2"*) result 0 "$1" ;; *) result 1 "$1" "lacks: $2
+$3" ;; esac
+}
+lacks() { case $3 in *"$2"*) result 1 "$1" "has: $2
+$3" ;; *) result 0 "$1" ;; esac }
+
+# ---- tools, two munged with different keys, the controller ----
+for t in signed storm; do
+	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/$t" tests/cluster/$t.c build/common/http/*.o \
+		build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
+		-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "$t.c does not compile"
+done
+for k in ours other; do
+	dd if=/dev/urandom of="$dir/$k.key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/$k.key"
+	munged --force --key-file="$dir/$k.key" --socket="$dir/$k.sock" --pid-file="$dir/$k.pid" \
+		--log-file="$dir/$k.log" --seed-file="$dir/$k.seed" 2>"$dir/$k.err" ||
+		bail "munged does not start: $(cat "$dir/$k.err")"
+done
+configure() { # NAME AcceptNodes [more lines of [Controller]]
+	cat >"$dir/$1.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/$1.db
+		MungeSocket = $dir/ours.sock
+		Operators = root
+		AcceptNodes = $2
+		NodeLost = 5
+		RequestTimeout = 2
+		${3:-}
+		[Cluster main]
+		BundleCores = 1
+		BundleMemory = 4GB
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		MaxResources = walltime=2-0:00:00
+		[Account physics]
+		Users = daemon, bin
+		[Account chemistry]
+		Users = bin
+		[Node n1]
+		[Node far]
+		Address = 192.0.2.1
+	CONF
+}
+start() { # NAME: until it answers
+	"$top/build/bin/reeve-controller" --config "$dir/$1.conf" 2>>"$dir/$1.log" &
+	controller=$!
+	for _ in $(seq 250); do
+		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
+		kill -0 "$controller" 2>/dev/null || return 1
+		sleep 0.02
+	done
+	return 1
+}
+for _ in $(seq 20); do
+	port=$((20000 + RANDOM % 20000))
+	url=http://127.0.0.1:$port
+	configure main any
+	start main && break
+	controller=
+done
+[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/main.log")"
+
+as() { # UID COMMAND...
+	local uid=$1
+	shift
+	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
+}
+ask() { # UID METHOD PATH [BODY [HOW [SOCKET]]]
+	local body=
+	if [ -n "${4:-}" ]; then
+		body=$dir/body.$BASHPID
+		printf '%s' "$4" >"$body"
+		chmod 644 "$body"
+	fi
+	as "$1" "$dir/signed" "$url" "$dir/${6:-ours}.sock" "$2" "$3" "$body" "${5:-good}" 2>"$dir/said"
+	rm -f "$body"
+}
+daemon=1 bin=2 nobody=65534
+amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
+node() { # NAME [JOBS [REPORTS [OUTPUT]]]
+	echo "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
+\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[\"a note\"],\"jobs\":[${2:-}],\
+\"reports\":[${3:-}],\"output\":[${4:-}]}"
+}
+job() { # RESOURCES [MORE]
+	echo "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"${3:-physics}\",\
+\"queue\":\"normal\",\"name\":\"t\",\"resources\":{$1},\"vmem_policy\":\"kill\",\"stream\":true,\"join\":false,\
+\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"${2:-}}}"
+}
+small='"ncpus":2,"vmem_bytes":10000000000'
+number() { grep -o "\"$2\": *-\?[0-9]*" <<<"$1" | head -n 1 | grep -o -- '-\?[0-9]*$'; }
+
+# ---- start-up ----
+out=$("$top/build/bin/reeve-controller" --config "$dir/main.conf" --check 2>&1)
+result $? "--check accepts a good configuration" "$out"
+printf '[Controller]\nListn = 1\n' >"$dir/bad.conf"
+out=$("$top/build/bin/reeve-controller" --config "$dir/bad.conf" --check 2>&1)
+[ $? = 1 ] && [[ $out == *bad.conf* && $out == *Listen* ]]
+result $? "--check names file, key and the key that was meant" "$out"
+printf '[Cluster c]\nBundleCores = 1e3\n' >"$dir/bad.conf"
+out=$("$top/build/bin/reeve-controller" --config "$dir/bad.conf" --check 2>&1)
+has "--check refuses an inexact bundle" "1e3" "$out"
+
+# ---- who is it? ----
+has "a signed request is answered" 200 "$(ask $daemon GET /v1/nodes)"
+for how in replay path none garbage; do
+	has "credential: $how is refused" 401 "$(ask $daemon GET /v1/nodes '' $how)"
+done
+has "credential: another body is refused" 401 "$(ask $daemon POST /v1/jobs "$(job "$small")" body)"
+has "credential: another site's key is refused" 401 "$(ask $daemon GET /v1/nodes '' good other)"
+has "only root speaks for a node" 403 "$(ask $daemon POST /v1/node/sync "$(node n1)")"
+has "a node of another address is refused" 403 "$(ask 0 POST /v1/node/sync "$(node far)")"
+has "jobs do not run as root" 403 "$(ask 0 POST /v1/jobs "$(job "$small")")"
+
+# ---- bodies ----
+has "not JSON" 400 "$(ask $daemon POST /v1/jobs '{"schema":')"
+has "another schema" 400 "$(ask $daemon POST /v1/jobs '{"schema":"reeve/9"}')"
+has "an unknown path" 404 "$(ask $daemon GET /v1/nothing)"
+has "a wrong method" 405 "$(ask $daemon GET /v1/node/sync)"
+has "a number that is none" 404 "$(ask $daemon GET /v1/jobs/1x)"
+has "gzip is understood" 200 "$(ask $daemon POST /v1/cost "$(job "$small")" gzip)"
+head -c 9000000 /dev/zero | gzip -9 >"$dir/bomb.gz"
+out=$(curl -s -w '%{http_code}' -H 'Content-Encoding: gzip' --data-binary @"$dir/bomb.gz" "$url/v1/jobs")
+has "a gzip bomb is not inflated" 400 "$out"
+exec 9<>"/dev/tcp/127.0.0.1/$port"
+printf 'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n' >&9
+has "9 MB are too large, and it says so before they are sent" 413 "$(head -n 1 <&9)"
+exec 9>&-
+has "the path of a wrong key is named" 'reports[0]' "$(ask 0 POST /v1/node/sync "$(node n1 '' '{"job":1}')")"
+out=$(ask $daemon POST /v1/cost "$(job "$small")")
+has "cost: the rate is exact" '"rate":"2.5"' "$out"
+has "cost: memory decides" '"decided_by":"memory"' "$out"
+has "cost: 1 hour" '"charge":"9000"' "$out"
+
+# ---- submission ----
+out=$(ask $nobody POST /v1/jobs "$(job "$small")")
+has "a user without an account is told so" unknown-account "$out"
+has "a foreign account: own ones are listed" 'yours are: physics' "$(ask $daemon POST /v1/jobs "$(job "$small" '' chemistry)")"
+out=$(ask $bin POST /v1/jobs "$(job "$small" '' physics | sed 's/"account":"physics",//')")
+has "no account stated and several: they are listed" 'physics, chemistry' "$out"
+has "beyond the site's bound" too-large "$(ask $daemon POST /v1/jobs "$(job "$small,\"walltime_s\":999999")")"
+out=$(ask $daemon POST /v1/jobs "$(job "$small" | sed 's/"account":"physics",//')")
+has "the only account is the default" '"job":1' "$out"
+has "no node yet: the job says so" 'no node has registered' "$(ask $daemon GET /v1/jobs/1)"
+has "another user's job does not exist" 404 "$(ask $bin GET /v1/jobs/1)"
+has "nor can it be cancelled" 404 "$(ask $bin POST /v1/jobs/1/cancel)"
+lacks "nor is it listed" '"job":1' "$(ask $bin GET /v1/jobs)"
+has "nor asked for by name" 403 "$(ask $bin GET '/v1/jobs?user=daemon')"
+has "nor its usage" 403 "$(ask $bin GET '/v1/usage?user=daemon')"
+has "an operator sees it" '"user":"daemon"' "$(ask 0 GET /v1/jobs/1)"
+has "a queued job cannot be suspended" 409 "$(ask $daemon POST /v1/jobs/1/suspend)"
+
+# ---- a node takes, shows, reports ----
+out=$(ask 0 POST '/v1/node/sync?wait=20' "$(node n1)")
+has "the job comes with its request" '"argv"' "$out"
+has "the answer is signed" signed-by "$(cat "$dir/said")"
+has "a request larger than any node names the nearest" 'the nearest, n1, has 8 cores' \
+	"$(ask $daemon POST /v1/jobs "$(job '"ncpus":9,"vmem_bytes":1000000')")"
+ask $daemon POST /v1/jobs "$(job '"ncpus":7,"vmem_bytes":1000000')" >/dev/null
+has "a job that waits is told the numbers" 'needs 7 cores (6 of 8 free) on n1' "$(ask $daemon GET /v1/jobs/2)"
+ask $daemon POST /v1/jobs "$(job '"ncpus":1,"vmem_bytes":1000000')" >/dev/null
+has "nobody overtakes" 'waits behind job 2' "$(ask $daemon GET /v1/jobs/3)"
+now=$(date +%s)
+report() { # JOB SEQ STATE RUNNING_S [END]
+	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"at_ns\":${now}000000000,\"state\":\"$3\",\
+\"started_ns\":${now}000000000,\"ended_ns\":0,\"running_ns\":${4}000000000,\"suspended_ns\":0,\"usage\":{},\
+\"end\":{\"kind\":\"none\",\"exit_status\":-1,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
+\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
+}
+list='{"job":1,"attempt":1,"state":"running"}'
+has "a report is acknowledged" '"seq":5' "$(ask 0 POST /v1/node/sync "$(node n1 "$list" "$(report 1 5 running 10)")")"
+has "a repeat too" '"seq":5' "$(ask 0 POST /v1/node/sync "$(node n1 "$list" "$(report 1 5 running 10)")")"
+has "an older one changes nothing" '"charge_requested_ms":25000' \
+	"$(ask 0 POST /v1/node/sync "$(node n1 "$list" "$(report 1 4 running 99)")" >/dev/null
+	ask $daemon GET /v1/jobs/1)"
+has "a job never given is refused" 'never given' \
+	"$(ask 0 POST /v1/node/sync "$(node n1 "$list" "$(report 77 1 running 5)")")"
+has "another node cannot report it" 'never given' \
+	"$(ask 0 POST /v1/node/sync "$(node n2 '' "$(report 1 9 running 500)")")"
+has "its charge is as before" '"charge_requested_ms":25000' "$(ask $daemon GET /v1/jobs/1)"
+
+# ---- long polls ----
+SECONDS=0
+(ask 0 POST '/v1/node/sync?wait=20' "$(node n1 "$list")" >"$dir/held") &
+held=$!
+for _ in $(seq 100); do curl -s "$url/metrics" | grep -q '^reeve_long_polls 1' && break; sleep 0.02; done
+has "with nothing to say a sync is held" 'reeve_long_polls 1' "$(curl -s "$url/metrics")"
+ask $daemon POST /v1/jobs/1/suspend >/dev/null
+wait $held
+has "a wish wakes it" '"want":"suspend"' "$(cat "$dir/held")"
+[ $SECONDS -lt 10 ]
+result $? "at once"
+ask 0 POST /v1/node/sync "$(node n1 '{"job":1,"attempt":1,"state":"suspended"}' "$(report 1 6 suspended 10)")" >/dev/null
+has "a suspended job's cores go to others" '"state":"starting"' "$(ask $daemon GET /v1/jobs/2)"
+chunk='{"job":1,"attempt":1,"stream":"out","offset":0,"data":"aGVsbG8K"}'
+(ask $daemon GET '/v1/jobs/1/output?stream=out&wait=20' >"$dir/output") &
+reader=$!
+for _ in $(seq 100); do curl -s "$url/metrics" | grep -q '^reeve_long_polls 1' && break; sleep 0.02; done
+has "output is acknowledged" '"offset":6' "$(ask 0 POST /v1/node/sync "$(node n1 "$list" '' "$chunk")")"
+wait $reader
+has "output reaches who waits for it" '"data":"aGVsbG8K"' "$(cat "$dir/output")"
+has "output is read on from an offset" '"data":"bGxvCg=="' "$(ask $daemon GET '/v1/jobs/1/output?offset=2')"
+has "output of others does not exist" 404 "$(ask $bin GET /v1/jobs/1/output)"
+has "cancel reaches the node" '"want":"cancel","reason":"cancelled by daemon"' \
+	"$(ask $daemon POST /v1/jobs/1/cancel >/dev/null; ask 0 POST /v1/node/sync "$(node n1 "$list")")"
+has "and is not taken twice" 409 "$(ask $daemon POST /v1/jobs/1/cancel)"
+
+# ---- clients that dawdle ----
+SECONDS=0
+exec 9<>"/dev/tcp/127.0.0.1/$port"
+(for _ in $(seq 40); do printf 'G' >&9 2>/dev/null || break; sleep 0.25; done) 2>/dev/null &
+dawdler=$!
+printf 'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{' >&9
+timeout 20 cat <&9 >/dev/null
+code=$?
+exec 9>&-
+kill $dawdler 2>/dev/null
+[ $code = 0 ] && [ $SECONDS -lt 12 ]
+result $? "a client that trickles is cut off" "cut after $SECONDS s, cat: $code"
+
+# ---- metrics ----
+curl -s "$url/metrics" >"$dir/metrics"
+if command -v promtool >/dev/null; then
+	out=$(promtool check metrics <"$dir/metrics" 2>&1)
+	result $? "promtool finds nothing wrong with the metrics" "$out"
+else
+	out=$(awk '/^# (HELP|TYPE) reeve_[a-z_]+ ./ { if ($2 == "TYPE") t[$3] = 1; next }
+		{ name = $1; sub(/\{.*/, "", name) }
+		!(name in t) || !/^reeve_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9]+(\.[0-9]+)?$/ { print }
+		' "$dir/metrics")
+	[ -z "$out" ] && [ -s "$dir/metrics" ]
+	result $? "every metric has help, a type and a number" "$out"
+fi
+lacks "no metric has a job in its labels" 'job="' "$(cat "$dir/metrics")"
+has "charges are there by account" 'account="physics",pool="cpu"} 25.000' "$(cat "$dir/metrics")"
+
+# ---- silence ----
+for _ in $(seq 100); do
+	out=$(ask $daemon GET /v1/nodes)
+	[[ $out == *'"state":"lost"'* ]] && break
+	sleep 0.2
+done
+has "a silent node becomes lost" '"state":"lost"' "$out"
+lacks "its jobs do not end for that" '"state":"ended"' "$(ask 0 GET /v1/jobs)"
+out=$(ask 0 POST /v1/node/sync "$(node n1 "$list")" >/dev/null; ask $daemon GET /v1/nodes)
+has "and it is back when it speaks" '"node":"n1","cluster":"main","state":"up"' "$out"
+stop_pid $controller
+
+# ---- nodes that must be listed ----
+configure listed listed
+start listed || bail "the controller does not start: $(cat "$dir/listed.log")"
+has "a node that is not listed is refused" unknown-node "$(ask 0 POST /v1/node/sync "$(node n2)")"
+has "one that is listed is not" 200 "$(ask 0 POST /v1/node/sync "$(node n1)")"
+
+# ---- munged away ----
+stop_pid "$(cat "$dir/ours.pid")"
+rm -f "$dir/ours.pid"
+out=$(curl -s -H 'Authorization: Munge MUNGE:AwQ:' "$url/v1/nodes" -w '%{http_code}')
+has "without munged it says so" 503 "$out"
+munged --force --key-file="$dir/ours.key" --socket="$dir/ours.sock" --pid-file="$dir/ours.pid" \
+	--log-file="$dir/ours.log" --seed-file="$dir/ours.seed" 2>"$dir/ours.err" || bail "munged"
+has "and recovers with it" 200 "$(ask $daemon GET /v1/nodes)"
+stop_pid $controller
+
+# ---- killed again and again ----
+configure storm any
+start storm || bail "the controller does not start: $(cat "$dir/storm.log")"
+jobs=40
+for i in $(seq $jobs); do
+	case $((i % 4)) in
+	0) r='"ncpus":1,"vmem_bytes":4000000000' ;;
+	1) r='"ncpus":2,"vmem_bytes":10000000000' ;;
+	2) r='"ncpus":1,"vmem_bytes":8000000000' ;;
+	3) r='"ncpus":3,"vmem_bytes":3000000000' ;;
+	esac
+	ask $daemon POST /v1/jobs "$(job "$r")" >"$dir/submitted"
+done
+has "$jobs jobs are taken" "\"job\":$jobs" "$(cat "$dir/submitted")"
+stop_pid $controller
+controller=
+echo "# storm: $kills kills, seed $seed"
+"$dir/storm" "$top/build/bin/reeve-controller" "$dir/storm.conf" "$url" "$dir/ours.sock" $jobs "$kills" \
+	"$seed" 2>"$dir/storm.err" >"$dir/storm.out"
+code=$?
+grep -E '^#|^Bail' "$dir/storm.out"
+while read -r ok rest; do
+	case $ok in
+	ok) result 0 "storm: ${rest#* - }" ;;
+	not) result 1 "storm: ${rest#* - }" ;;
+	esac
+done <"$dir/storm.out"
+[ $code = 0 ] || tail -n 5 "$dir/storm.err" | sed 's/^/# /'
+result $code "the storm came to its end"
+echo "1..$n"
+exit $failed
