@@ -4,7 +4,7 @@
 # build/bin; uses loopback only and leaves nothing behind.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-top=$PWD
+binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
 kills=${1:-50} seed=${2:-$((RANDOM * 32768 + RANDOM))}
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
 dir=$(mktemp -d /tmp/reeve-cluster-XXXXXX) && chmod 755 "$dir"
@@ -78,7 +78,7 @@ configure() { # NAME AcceptNodes [more lines of [Controller]]
 	CONF
 }
 start() { # NAME: until it answers
-	"$top/build/bin/reeve-controller" --config "$dir/$1.conf" 2>>"$dir/$1.log" &
+	"$binary" --config "$dir/$1.conf" 2>>"$dir/$1.log" &
 	controller=$!
 	for _ in $(seq 250); do
 		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
@@ -127,14 +127,14 @@ small='"ncpus":2,"vmem_bytes":10000000000'
 number() { grep -o "\"$2\": *-\?[0-9]*" <<<"$1" | head -n 1 | grep -o -- '-\?[0-9]*$'; }
 
 # ---- start-up ----
-out=$("$top/build/bin/reeve-controller" --config "$dir/main.conf" --check 2>&1)
+out=$("$binary" --config "$dir/main.conf" --check 2>&1)
 result $? "--check accepts a good configuration" "$out"
 printf '[Controller]\nListn = 1\n' >"$dir/bad.conf"
-out=$("$top/build/bin/reeve-controller" --config "$dir/bad.conf" --check 2>&1)
+out=$("$binary" --config "$dir/bad.conf" --check 2>&1)
 [ $? = 1 ] && [[ $out == *bad.conf* && $out == *Listen* ]]
 result $? "--check names file, key and the key that was meant" "$out"
 printf '[Cluster c]\nBundleCores = 1e3\n' >"$dir/bad.conf"
-out=$("$top/build/bin/reeve-controller" --config "$dir/bad.conf" --check 2>&1)
+out=$("$binary" --config "$dir/bad.conf" --check 2>&1)
 has "--check refuses an inexact bundle" "1e3" "$out"
 
 # ---- who is it? ----
@@ -315,7 +315,7 @@ has "$jobs jobs are taken" "\"job\":$jobs" "$(cat "$dir/submitted")"
 stop_pid $controller
 controller=
 echo "# storm: $kills kills, seed $seed"
-"$dir/storm" "$top/build/bin/reeve-controller" "$dir/storm.conf" "$url" "$dir/ours.sock" $jobs "$kills" \
+"$dir/storm" "$binary" "$dir/storm.conf" "$url" "$dir/ours.sock" $jobs "$kills" \
 	"$seed" 2>"$dir/storm.err" >"$dir/storm.out"
 code=$?
 grep -E '^#|^Bail' "$dir/storm.out"

@@ -1,0 +1,70 @@
+/* fuzz_sync.c - any bytes as a node's sync document: refused with words, or within its bounds.
+ *
+ * links: common/err common/model/amount common/model/resources
+ *
+ * links: common/model/request common/model/usage common/model/job
+ *
+ * links: common/wire/wire common/wire/wire_request common/wire/wire_report
+ *
+ * links: controller/api/sync_wire controller/api/inflate
+ *
+ * libs: -ljansson -lnettle -lz
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/api/inflate.h"
+#include "controller/api/sync_wire.h"
+
+#define INFLATE_MAX 65536
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(const struct sync *s)
+{
+	if (!request_is_name(s->node) || !*s->boot || s->n_reports > SYNC_REPORTS_MAX ||
+	    s->n_jobs > SYNC_JOBS_MAX || s->n_outputs > SYNC_OUTPUT_MAX ||
+	    s->capacity.ncpus < 0 || s->capacity.mem_bytes < 0 || s->free.jobfs_bytes < 0)
+		abort();
+	for (size_t i = 0; i < s->n_jobs; i++)
+		if (s->jobs[i].job < 1 || s->jobs[i].attempt < 0 ||
+		    s->jobs[i].state >= _JOB_STATE_MAX)
+			abort();
+	for (size_t i = 0; i < s->n_outputs; i++)
+		if (s->outputs[i].offset < 0 || s->outputs[i].stream >= _SYNC_STREAM_MAX ||
+		    (s->outputs[i].size && !s->outputs[i].data))
+			abort();
+}
+
+static void decode(const char *text, size_t size)
+{
+	_cleanup_json_ json_t *j = NULL;
+	_cleanup_(sync_freep) struct sync *s = NULL;
+	struct err err = { "" };
+
+	if (wire_parse(text, size, &j, &err) < 0)
+		return;
+	if (sync_decode(j, &s, &err) == 0)
+		check(s);
+	else if (!*err.text)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct inflate_text t = { 0 };
+	char *text = malloc(size + 1);
+
+	memcpy(text, data, size);
+	text[size] = '\0';
+	decode(text, size);
+	if (inflate_body(data, size, INFLATE_MAX, &t, NULL) == 0) {
+		if (t.size > INFLATE_MAX)
+			abort();
+		free(t.data);
+	}
+	free(text);
+	return 0;
+}
