@@ -8,7 +8,7 @@ WARN     := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpo
 	    -Wvla -Wundef -Wwrite-strings -Wformat=2 -Werror
 HARDEN   := -fstack-protector-strong -D_FORTIFY_SOURCE=2 -fPIE
 CFLAGS   ?= -O2 -g
-ALLFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARN) $(HARDEN) -I. -I$O -isystem $O/bpf-skel -MMD -MP $(CFLAGS)
+ALLFLAGS := -std=gnu17 -D_GNU_SOURCE $(WARN) $(HARDEN) -I. -I$O -iquote $O/bpf-skel -MMD -MP $(CFLAGS)
 LDFLAGS  += -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 PREFIX   ?= /usr
 DESTDIR  ?=
@@ -99,5 +99,5 @@ clean:
 .PHONY: all check check-unit check-lint demo bench deps unit-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
-include units/install.mk
+include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk
 -include $(OBJS:.o=.d) $(UNIT:=.d)

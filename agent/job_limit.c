@@ -99,7 +99,7 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 		return;
 	}
 	job_kill_now(j);
-	if (!latch(j, (struct hit){ LIMIT_VMEM, (int64_t)x->limit_bytes,
+	if (!latch(j, (struct hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes,
 				    (int64_t)x->reached_bytes }))
 		return;
 	add_processes(n, j);
@@ -309,6 +309,7 @@ void limit_from_latches(struct node *n, struct job *j)
 	    vmem_read(n->vmem, j->work_id, &u, NULL) < 0 || !u.is_exceeded ||
 	    j->s.request.vmem_policy == VMEM_POLICY_DENY)
 		return;
-	latch(j, (struct hit){ LIMIT_VMEM, (int64_t)u.limit_bytes, (int64_t)u.peak_bytes });
+	latch(j,
+	      (struct hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes, (int64_t)u.peak_bytes });
 	add_processes(n, j);
 }

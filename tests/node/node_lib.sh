@@ -11,8 +11,10 @@ as() {
 	runuser -u "$user" -- env -C "/home/$user" HOME="/home/$user" USER="$user" "$@"
 }
 
-# json FILTER: a tiny reader of `reeve --json`: prints the value of the first KEY given.
-json() { grep -o "\"$1\": *[^,}]*" | head -n 1 | sed 's/^[^:]*: *//; s/^"//; s/"$//'; }
+# json KEY: a tiny reader of `reeve --json`: the first value of KEY, as it is written there.
+json() {
+	sed -nE 's/.*"'"$1"'": *("(([^"\\]|\\.)*)"|([^",}]*)).*/\2\4/p' | head -n 1
+}
 
 wait_for() { # SECONDS COMMAND...
 	local end=$((SECONDS + $1))
