@@ -223,12 +223,14 @@ struct pids_cgroup {
 	__s64 watermark;
 };
 
-/* the number of the system call a task is in */
+/* the number of the system call a task is in, and its second argument */
 struct pt_regs___x86 {
+	unsigned long si;
 	unsigned long orig_ax;
 };
 
 struct pt_regs___arm {
+	__u64 regs[31];
 	int syscallno;
 };
 

@@ -15,6 +15,8 @@
 
 #define ENOMEM 12
 #define MAP_FIXED 0x10
+#define MAP_HUGETLB 0x40000
+#define MAP_HUGE_SHIFT 26
 #define CLONE_VM 0x100
 
 char LICENSE[] SEC("license") = "GPL";
@@ -27,29 +29,31 @@ INLINE struct op *op_of(struct task_struct *task)
 }
 
 /* Begin a call of the current task if it is in a job. */
-INLINE void op_begin(__u32 kind, __s64 pages)
+INLINE struct op *op_begin(struct task_struct *task, __u32 kind, __s64 pages)
 {
-	struct task_struct *task;
-	__u32 slot = slot_of_current();
+	struct vmem_space *space;
 	struct op *op;
+	__u32 slot;
 
+	if (!task->mm || is_outside(state(), task))
+		return (void *)0;
+	space = space_of(task->mm);
+	slot = space ? slot_of_word(READ(space->used)) : slot_of_current();
 	if (!slot)
-		return;
-	task = bpf_get_current_task_btf();
+		return (void *)0;
 	op = bpf_task_storage_get(&ops, task, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
 	if (!op)
-		return;
+		return op;
 	promise_end(op);
 	op->kind = kind;
 	op->slot = slot;
 	op->pages = pages;
+	return op;
 }
 
-INLINE void op_end_of(__u32 kind)
+INLINE void op_drop(struct op *op)
 {
-	struct op *op = op_of(bpf_get_current_task_btf());
-
-	if (!op || op->kind != kind)
+	if (!op || !op->kind)
 		return;
 	promise_end(op);
 	op->kind = VMEM_OP_NONE;
@@ -57,12 +61,7 @@ INLINE void op_end_of(__u32 kind)
 
 INLINE void op_end(void)
 {
-	struct op *op = op_of(bpf_get_current_task_btf());
-
-	if (!op || !op->kind)
-		return;
-	promise_end(op);
-	op->kind = VMEM_OP_NONE;
+	op_drop(op_of(bpf_get_current_task_btf()));
 }
 
 /* 0, or -ENOMEM after blaming the caller. */
@@ -86,55 +85,67 @@ INLINE int op_promise(struct op *op, __s64 pages)
 	return -ENOMEM;
 }
 
-/* Which call the task is in, by its number on x86-64 and arm64; -1 is a page fault. */
-INLINE __u32 op_by_call(struct task_struct *task)
+/* The system call a task is in; -1 is a page fault. */
+struct call {
+	int is_x86; /* else arm64 */
+	int nr;
+	__u64 second; /* argument */
+};
+
+INLINE void call_of(struct task_struct *task, struct call *call)
 {
 	void *regs = (void *)bpf_task_pt_regs(task);
 	struct pt_regs___x86 *x86 = regs;
 	struct pt_regs___arm *arm = regs;
-	int nr;
 
-	if (bpf_core_field_exists(x86->orig_ax)) {
+	call->is_x86 = bpf_core_field_exists(x86->orig_ax);
+	call->nr = 0;
+	if (call->is_x86) {
 		STAY(x86);
-		nr = BPF_CORE_READ(x86, orig_ax);
-		return nr == 9	  ? VMEM_OP_MMAP
-		       : nr == 12 ? VMEM_OP_BRK
-		       : nr == 25 ? VMEM_OP_MREMAP
-		       : nr == 30 ? VMEM_OP_SHMAT
-		       : nr == -1 ? VMEM_OP_STACK
-				  : VMEM_OP_OTHER;
-	}
-	if (bpf_core_field_exists(arm->syscallno)) {
+		call->nr = x86->orig_ax;
+		call->second = x86->si;
+	} else if (bpf_core_field_exists(arm->syscallno)) {
 		STAY(arm);
-		nr = BPF_CORE_READ(arm, syscallno);
-		return nr == 222   ? VMEM_OP_MMAP
-		       : nr == 214 ? VMEM_OP_BRK
-		       : nr == 216 ? VMEM_OP_MREMAP
-		       : nr == 196 ? VMEM_OP_SHMAT
-		       : nr == -1  ? VMEM_OP_STACK
-				   : VMEM_OP_OTHER;
+		call->nr = arm->syscallno;
+		call->second = arm->regs[1];
 	}
+}
+
+INLINE __u32 op_of_call(const struct call *call)
+{
+	int nr = call->nr;
+
+	if (nr == -1)
+		return VMEM_OP_STACK;
+	if (nr == (call->is_x86 ? 9 : 222))
+		return VMEM_OP_MMAP;
+	if (nr == (call->is_x86 ? 12 : 214))
+		return VMEM_OP_BRK;
+	if (nr == (call->is_x86 ? 25 : 216))
+		return VMEM_OP_MREMAP;
+	if (nr == (call->is_x86 ? 30 : 196))
+		return VMEM_OP_SHMAT;
 	return VMEM_OP_OTHER;
 }
 
-/* Enter the charge of an address space the current task has changed. */
-INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
+INLINE __u32 op_by_call(struct task_struct *task)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
+	struct call call = {};
+
+	call_of(task, &call);
+	return op_of_call(&call);
+}
+
+/* Enter the charge of an address space the current task has changed. */
+INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op *op, __u32 kind,
+		      bool may_judge)
+{
 	struct blame b = { .op = kind, .who = task };
-	struct vmem_space *space;
-	__s64 promised = 0, grown;
-	struct op *op = (void *)0;
+	struct vmem_space *space = space_of(mm);
+	__s64 promised = op ? op->promised : 0, grown;
 	__u32 slot;
 
 	b.is_own = task->mm == mm;
-	if (b.is_own && is_outside(state(), task))
-		return;
-	space = space_of(mm);
-	if (b.is_own)
-		op = op_of(task);
-	if (op)
-		promised = op->promised;
 	if (!space) {
 		slot = b.is_own ? slot_of_current() : 0;
 		if (!slot || !space_enter(mm, slot, task, promised))
@@ -149,12 +160,23 @@ INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
 	}
 	if (op)
 		op->promised = promised;
-	if (grown > 0 && may_judge) {
-		b.asked = grown;
-		if (kind == VMEM_OP_OTHER && b.is_own)
-			b.op = op_by_call(task);
-		judge(slot_of_word(READ(space->used)), &b);
-	}
+	slot = slot_of_word(READ(space->used));
+	if (grown <= 0 || !may_judge || !is_guilty(slot))
+		return;
+	b.asked = grown;
+	if (kind == VMEM_OP_OTHER && b.is_own)
+		b.op = op_by_call(task);
+	judge(slot, &b);
+}
+
+INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (task->mm != mm)
+		sync_with(mm, task, (void *)0, kind, may_judge);
+	else if (!is_outside(state(), task))
+		sync_with(mm, task, op_of(task), kind, may_judge);
 }
 
 /* Is somebody in the middle of changing the mappings? Then total_vm may be a passing value. */
@@ -174,48 +196,48 @@ INLINE __s64 pages_of(__u64 bytes)
 
 /* ---- tier 1: before the growth ---- */
 
-SEC("?fentry/vm_mmap_pgoff")
-int BPF_PROG(mmap_begin, void *file, unsigned long addr, unsigned long len)
+/* Pages that mmap(len, flags) will map: with MAP_HUGETLB whole huge pages. */
+INLINE __s64 pages_of_mmap(__u64 len, unsigned long flags)
 {
-	op_begin(VMEM_OP_MMAP, pages_of(len));
-	return 0;
+	__u64 shift = flags >> MAP_HUGE_SHIFT & 63;
+
+	if (flags & MAP_HUGETLB) {
+		if (!shift)
+			shift = 21;
+		len = (len + (1ULL << shift) - 1) >> shift << shift;
+	}
+	return pages_of(len);
 }
 
 SEC("?fmod_ret/security_mmap_file")
 int BPF_PROG(mmap_check, void *file, unsigned long prot, unsigned long flags, int ret)
 {
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct call call = {};
 	struct op *op;
 
-	if (ret)
+	if (ret || is_outside(state(), task))
 		return ret;
-	op = op_of(bpf_get_current_task_btf());
-	if (!op || op->kind != VMEM_OP_MMAP)
+	call_of(task, &call);
+	if (op_of_call(&call) != VMEM_OP_MMAP)
 		return 0;
-	if (flags & MAP_FIXED) { /* may replace as much as it adds: judged when it is done */
-		op->kind = VMEM_OP_MMAP_FIXED;
-		return 0;
-	}
-	return op_promise(op, op->pages);
-}
-
-SEC("?fexit/vm_mmap_pgoff")
-int BPF_PROG(mmap_end)
-{
-	op_end();
-	return 0;
+	op = op_begin(task, flags & MAP_FIXED ? VMEM_OP_MMAP_FIXED : VMEM_OP_MMAP,
+		      pages_of_mmap(call.second, flags));
+	/* MAP_FIXED may replace as much as it adds: it is judged when it is done. */
+	return op && !(flags & MAP_FIXED) ? op_promise(op, op->pages) : 0;
 }
 
 SEC("?fentry/do_brk_flags")
 int BPF_PROG(brk_begin)
 {
-	op_begin(VMEM_OP_BRK, 0);
+	op_begin(bpf_get_current_task_btf(), VMEM_OP_BRK, 0);
 	return 0;
 }
 
 SEC("?fentry/expand_downwards")
 int BPF_PROG(stack_begin)
 {
-	op_begin(VMEM_OP_STACK, 0);
+	op_begin(bpf_get_current_task_btf(), VMEM_OP_STACK, 0);
 	return 0;
 }
 
@@ -230,10 +252,11 @@ int BPF_PROG(growth_check, struct mm_struct *mm, long pages, int ret)
 	if (ret)
 		return ret;
 	task = bpf_get_current_task_btf();
+	if (is_outside(state(), task))
+		return 0;
 	op = op_of(task);
 	if ((!op || op->kind == VMEM_OP_NONE) && op_by_call(task) == VMEM_OP_MREMAP) {
-		op_begin(VMEM_OP_MREMAP, pages);
-		op = op_of(task);
+		op = op_begin(task, VMEM_OP_MREMAP, pages);
 	}
 	if (!op || mm != task->mm || op->promised)
 		return 0;
@@ -261,11 +284,8 @@ int BPF_PROG(fork_check, void *child, unsigned long flags, int ret)
 	if (!mm)
 		return 0;
 	pages = mm->total_vm;
-	op_begin(VMEM_OP_FORK, pages);
-	op = op_of(task);
-	if (!op || op->kind != VMEM_OP_FORK)
-		return 0;
-	return op_promise(op, pages);
+	op = op_begin(task, VMEM_OP_FORK, pages);
+	return op ? op_promise(op, pages) : 0;
 }
 
 /* ---- tier 1: the growth is done, the mmap lock still held ---- */
@@ -333,34 +353,44 @@ int BPF_PROG(fork_done, void *pid, int trace, int node, void *args, struct task_
 
 /* ---- tier 1: shrinking, and what grew unseen ---- */
 
-SEC("?fexit/do_mas_munmap")
-int BPF_PROG(unmap_done)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (task->mm)
-		sync_own(task->mm, VMEM_OP_OTHER, true);
-	return 0;
-}
-
-SEC("?fexit/vms_complete_munmap_vmas")
-int BPF_PROG(unmap_done_612)
-{
-	struct task_struct *task = bpf_get_current_task_btf();
-
-	if (task->mm)
-		sync_own(task->mm, VMEM_OP_OTHER, true);
-	return 0;
-}
-
-/* The end of munmap, brk and mremap, the mmap lock already let go. */
+/* The end of mmap, munmap, brk and mremap, the mmap lock already let go. What mmap did has been
+ * entered under the lock. */
 SEC("?fentry/userfaultfd_unmap_complete")
 int BPF_PROG(unmap_end, struct mm_struct *mm)
 {
-	bool may_judge = !is_changing(mm);
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct op *op;
+	bool may_judge;
 
-	sync_own(mm, VMEM_OP_OTHER, may_judge && !is_changing(mm));
-	op_end_of(VMEM_OP_MREMAP);
+	if (task->mm == mm && is_outside(state(), task))
+		return 0;
+	op = op_of(task);
+	if (op_by_call(task) != VMEM_OP_MMAP) {
+		may_judge = !is_changing(mm);
+		sync_with(mm, task, task->mm == mm ? op : (void *)0, VMEM_OP_OTHER,
+			  may_judge && !is_changing(mm));
+	}
+	op_drop(op);
+	return 0;
+}
+
+/* The one way to unmap that does not end there. */
+SEC("?fexit/ksys_shmdt")
+int BPF_PROG(shmdt_done)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+
+	if (task->mm)
+		sync_own(task->mm, VMEM_OP_OTHER, true);
+	return 0;
+}
+
+/* A promise made to a call that somebody else then refused ends with the next call of the task,
+ * here at the latest. */
+SEC("?tp_btf/sched_process_exit")
+int BPF_PROG(task_gone, struct task_struct *task)
+{
+	op_end();
 	return 0;
 }
 

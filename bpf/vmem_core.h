@@ -249,13 +249,19 @@ INLINE void settle(__u64 was, __u64 is, __s64 promised)
 
 INLINE void settle_private(__u64 was, __u64 is)
 {
-	struct vmem_job *job = job_at(slot_of_word(was));
+	__u32 from = slot_of_word(was), to = slot_of_word(is);
+	__s64 less = was & PAGES_MASK, more = is & PAGES_MASK;
+	struct vmem_job *job;
 
+	if (from != to) {
+		job = job_at(from);
+		if (job)
+			__sync_fetch_and_add(&job->private_pages, -less);
+		less = 0;
+	}
+	job = job_at(to);
 	if (job)
-		__sync_fetch_and_add(&job->private_pages, -(__s64)(was & PAGES_MASK));
-	job = job_at(slot_of_word(is));
-	if (job)
-		__sync_fetch_and_add(&job->private_pages, (__s64)(is & PAGES_MASK));
+		__sync_fetch_and_add(&job->private_pages, more - less);
 }
 
 INLINE void count_space(__u32 slot, __s64 n)
@@ -358,20 +364,24 @@ static __noinline int excess(struct vmem_job *job, struct blame *b)
 	return 0;
 }
 
-/* After a growth that nobody could refuse: has the job gone over? */
+/* After a growth that nobody could refuse: has the job gone over, or is it to die anyway? */
+INLINE bool is_guilty(__u32 slot)
+{
+	struct vmem_job *job = job_at(slot);
+	__s64 limit = job ? READ(job->limit_pages) : 0;
+
+	return limit &&
+	       (READ(job->used_pages) > limit || READ(job->latch.state) == VMEM_X_KILLED);
+}
+
 INLINE void judge(__u32 slot, struct blame *b)
 {
 	struct vmem_job *job = job_at(slot);
-	__s64 limit, used;
 
-	if (!job)
-		return;
-	limit = READ(job->limit_pages);
-	used = READ(job->used_pages);
-	if (!limit || (used <= limit && READ(job->latch.state) != VMEM_X_KILLED))
+	if (!job || !is_guilty(slot))
 		return;
 	b->slot = slot;
-	b->reached = used;
+	b->reached = READ(job->used_pages);
 	excess(job, b);
 }
 

@@ -24,9 +24,7 @@ struct hook {
 };
 
 static const struct hook hooks[] = {
-	{ "mmap_begin", "vm_mmap_pgoff", REQUIRED, 1, 1 },
 	{ "mmap_check", "security_mmap_file", REQUIRED, 1, 1 },
-	{ "mmap_end", "vm_mmap_pgoff", REQUIRED, 1, 1 },
 	{ "mmap_done", "mmap_region", REQUIRED, 1, 1 },
 	{ "brk_begin", "do_brk_flags", REQUIRED, 1, 1 },
 	{ "brk_done", "do_brk_flags", REQUIRED, 1, 1 },
@@ -35,9 +33,9 @@ static const struct hook hooks[] = {
 	{ "growth_check", "security_vm_enough_memory_mm", REQUIRED, 1, 1 },
 	{ "fork_check", "security_task_alloc", REQUIRED, 1, 1 },
 	{ "fork_done", "copy_process", REQUIRED, 1, 1 },
-	{ "unmap_done", "do_mas_munmap", OPTIONAL, 1, 1 },
-	{ "unmap_done_612", "vms_complete_munmap_vmas", OPTIONAL, 1, 1 },
+	{ "shmdt_done", "ksys_shmdt", OPTIONAL, 1, 1 },
 	{ "unmap_end", "userfaultfd_unmap_complete", REQUIRED, 1, 1 },
+	{ "task_gone", "btf_trace_sched_process_exit", REQUIRED, 1, 1 },
 	{ "exit_done", "exit_mmap", REQUIRED, 1, 1 },
 	{ "lock_released", "btf_trace_mmap_lock_released", REQUIRED, 2, 2 },
 	{ "fork_kill", "bpf_send_signal_task", OPTIONAL, 2, 2 },

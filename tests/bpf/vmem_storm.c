@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -121,6 +122,22 @@ static void op_mprotect(struct worker *w)
 
 	if (r->at)
 		mprotect(r->at, PAGE, draw(w, 2) ? PROT_NONE : PROT_READ | PROT_WRITE);
+}
+
+static void op_shm(struct worker *w)
+{
+	int id = shmget(IPC_PRIVATE, (1 + draw(w, MAX_PAGES)) * PAGE, IPC_CREAT | 0600);
+	char *at, *again;
+
+	if (id < 0)
+		return;
+	at = shmat(id, NULL, 0);
+	again = shmat(id, NULL, SHM_RDONLY);
+	shmctl(id, IPC_RMID, NULL);
+	if (at != (char *)-1)
+		shmdt(at);
+	if (again != (char *)-1)
+		shmdt(again);
 }
 
 static void op_brk(struct worker *w)
@@ -251,10 +268,10 @@ static const struct {
 	unsigned int weight;
 	void (*fn)(struct worker *w);
 } ops[] = {
-	{ 30, op_mmap },     { 6, op_mmap_fixed }, { 16, op_munmap },	{ 14, op_mremap },
+	{ 28, op_mmap },     { 6, op_mmap_fixed }, { 16, op_munmap },	{ 14, op_mremap },
 	{ 8, op_mprotect },  { 10, op_brk },	   { 6, op_touch },	{ 2, op_fork_exit },
 	{ 1, op_fork_keep }, { 1, op_vfork_exec }, { 1, op_fork_exec }, { 2, op_threads },
-	{ 3, op_stack },
+	{ 3, op_stack },     { 2, op_shm },
 };
 
 static void op_any(struct worker *w)
