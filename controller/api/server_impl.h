@@ -25,7 +25,7 @@ struct server {
 	struct sd_event_source *io, *timer, *sweep;
 	struct connection *connections;
 	struct exchange *held; /* all exchanges between suspend and resume */
-	bool has_resumed; /* libmicrohttpd is to be run again */
+	bool has_resumed;      /* libmicrohttpd is to be run again */
 	int64_t body_bytes;
 	struct server_counts counts;
 };

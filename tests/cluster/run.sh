@@ -298,6 +298,25 @@ munged --force --key-file="$dir/ours.key" --socket="$dir/ours.sock" --pid-file="
 has "and recovers with it" 200 "$(ask $daemon GET /v1/nodes)"
 stop_pid $controller
 
+# ---- stopped, and started by its socket ----
+if command -v systemd-socket-activate >/dev/null; then
+	systemd-socket-activate -l "127.0.0.1:$port" "$binary" --config "$dir/listed.conf" 2>>"$dir/listed.log" &
+	controller=$!
+	for _ in $(seq 250); do curl -s -o /dev/null "$url/metrics" && break; sleep 0.02; done
+	has "a socket from systemd is served" 200 "$(ask $daemon GET /v1/nodes)"
+	(ask 0 POST '/v1/node/sync?wait=30' "$(node n1)" >"$dir/held") &
+	held=$!
+	for _ in $(seq 100); do curl -s "$url/metrics" | grep -q '^reeve_long_polls 1' && break; sleep 0.02; done
+	kill $controller
+	wait $controller
+	result $? "SIGTERM under a held sync ends it cleanly"
+	wait $held
+	has "and the sync was answered" 200 "$(cat "$dir/held")"
+	controller=
+else
+	result 0 "a socket from systemd is served # SKIP no systemd-socket-activate here"
+fi
+
 # ---- killed again and again ----
 configure storm any
 start storm || bail "the controller does not start: $(cat "$dir/storm.log")"
