@@ -6,9 +6,7 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <sys/timerfd.h>
-#include <bpf/bpf.h>
 #include <bpf/libbpf.h>
 #include "agent/enforce/vmem.h"
 #include "agent/enforce/vmem_selftest.h"
@@ -16,7 +14,6 @@
 #include "common/cleanup.h"
 
 #define POLL_MS 1000
-#define BATCH 512
 
 static const char *const operations[] = {
 	[VMEM_OP_NONE] = "",	     [VMEM_OP_MMAP] = "mmap",	[VMEM_OP_MMAP_FIXED] = "mmap",
@@ -115,11 +112,6 @@ static void deliver_all(struct vmem *v)
 			deliver(v, slot);
 }
 
-static struct vmem_known *known_by_slot(struct vmem *v, uint32_t slot)
-{
-	return slot < VMEM_MAX_JOBS ? vmem_table_find(v, v->jobs[slot].cgroup_id) : NULL;
-}
-
 static int on_event(void *ctx, void *data, size_t size)
 {
 	const struct vmem_event *e = data;
@@ -132,7 +124,7 @@ static int on_event(void *ctx, void *data, size_t size)
 		deliver(v, e->slot);
 		return 0;
 	}
-	known = known_by_slot(v, e->slot);
+	known = vmem_table_find(v, v->jobs[e->slot].cgroup_id);
 	return known ? vmem_table_audit(v, known, NULL) : 0;
 }
 

@@ -2,6 +2,7 @@
 # vmem in every tier: tier 1 and 2 on the virtual node's kernel, tier 2 and 3 on this host's. TAP;
 # one line for each program, tier and place, with what the program said below it.
 # usage: run_vmem.sh [host] [vm]      (both without arguments)
+# shellcheck disable=SC2317 # the places are called by name
 set -u
 
 here=$(cd -- "$(dirname -- "$0")" && pwd)
@@ -48,7 +49,7 @@ on_host()
 				skip "$name" "needs root"
 				continue
 			fi
-			"$bin/vmem_$t" --tier $tier --ops "$ops" >"$out" 2>&1
+			"$bin/vmem_$t" --tier "$tier" --ops "$ops" >"$out" 2>&1
 			say $? "$name"
 		done
 	done
@@ -58,7 +59,7 @@ on_vm()
 {
 	for tier in 1 2; do
 		for t in storm attack restart; do
-			"$here/vmtest.sh" --mem 2G --timeout 400 -- "$bin/vmem_$t" --tier $tier \
+			"$here/vmtest.sh" --mem 2G --timeout 400 -- "$bin/vmem_$t" --tier "$tier" \
 				--ops "$ops" >"$out" 2>&1
 			say $? "$t, tier $tier on the virtual node's kernel"
 		done
