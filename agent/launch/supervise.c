@@ -6,16 +6,18 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <limits.h>
+#include <linux/keyctl.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -66,10 +68,12 @@ static int hide(const char *path, struct err *err)
 static int cgroup_read_only(struct err *err)
 {
 	const char *path = "/sys/fs/cgroup";
+	struct mount_attr a = { .attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID |
+					    MOUNT_ATTR_NODEV };
 
+	/* With what is mounted below it: the hierarchies of a hybrid host. */
 	if (mount(path, path, NULL, MS_BIND | MS_REC, NULL) < 0 ||
-	    mount(NULL, path, NULL, MS_BIND | MS_REMOUNT | MS_RDONLY | MS_NOSUID | MS_NODEV,
-		  NULL) < 0)
+	    mount_setattr(AT_FDCWD, path, AT_RECURSIVE, &a, sizeof(a)) < 0)
 		return err_set(err, -errno, "make %s read-only: %m", path);
 	return 0;
 }
@@ -101,12 +105,17 @@ static int become_user(const struct supervise_spec *s, struct err *err)
 {
 	struct rlimit core = { 0, 0 };
 
+	/* The agent's protection is not the job's. */
+	if (write_file("/proc/self", "oom_score_adj", "0") < 0)
+		return err_set(err, -errno, "give up the agent's oom_score_adj: %m");
 	if (setrlimit(RLIMIT_CORE, &core) < 0 ||
 	    setgroups((size_t)s->n_groups, s->groups) < 0 ||
 	    setresgid(s->gid, s->gid, s->gid) < 0 || setresuid(s->uid, s->uid, s->uid) < 0)
 		return err_set(err, -errno, "become user %u: %m", s->uid);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
 		return err_set(err, -errno, "give up new privileges: %m");
+	/* Or it would possess root's keys. A kernel without keys has none to give. */
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
 	return 0;
 }
 
@@ -262,23 +271,43 @@ static int supervise(const struct supervise_spec *s, struct err *err)
 	return write_final(s, status, err);
 }
 
+/* An agent that comes back finds us by our lock on the spec, and by its mode that the job has
+ * begun; it may have started the same job again, or given it up: then another supervisor holds
+ * the lock, the spec has no name any more, or the record is there. 1: so it is. */
+static int claim(const char *spec_path, const struct supervise_spec *s, struct err *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	int fd = open(spec_path, O_RDWR | O_CLOEXEC); /* until the end */
+	char record[PATH_MAX];
+	struct stat st;
+
+	if (fd < 0)
+		return errno == ENOENT ? 1 : err_set(err, -errno, "open: %m");
+	if (fcntl(fd, F_SETLK, &lock) < 0)
+		return errno == EAGAIN || errno == EACCES ? 1
+							  : err_set(err, -errno, "lock: %m");
+	snprintf(record, sizeof(record), "%s/%lld-%lld", s->final, (long long)s->job,
+		 (long long)s->attempt);
+	if (fstat(fd, &st) < 0 || !st.st_nlink || access(record, F_OK) == 0)
+		return 1;
+	return fchmod(fd, 0400) < 0 ? err_set(err, -errno, "mark as begun: %m") : 0;
+}
+
 int supervise_main(const char *spec_path)
 {
 	struct supervise_spec s;
 	sigset_t all;
 	struct err err;
-	int r, lock;
+	int r;
 
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
-	/* An agent that comes back may start the same job again: one supervisor is enough. */
-	lock = open(spec_path, O_RDONLY | O_CLOEXEC);
-	if (lock < 0 || flock(lock, LOCK_EX | LOCK_NB) < 0)
-		return 1;
 	r = supervise_spec_load(spec_path, &s, &err);
+	if (!r)
+		r = claim(spec_path, &s, &err);
 	if (!r)
 		r = supervise(&s, &err);
 	if (r < 0)
 		fprintf(stderr, "reeve-launch: %s: %s\n", spec_path, err.text);
-	return r < 0 ? 1 : 0;
+	return r ? 1 : 0;
 }

@@ -1,0 +1,176 @@
+/* manager_cgroup_supervisor.c - see manager_cgroup_supervisor.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <inttypes.h>
+#include <linux/close_range.h>
+#include <linux/ioprio.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/enforce/manager_cgroup_supervisor.h"
+#include "agent/enforce/manager_cgroup_tree.h"
+#include "agent/launch/supervise.h"
+#include "common/cleanup.h"
+
+/* A user without an entry has no further groups; more than fit is an error, not a loss. */
+static int write_groups(FILE *f, const struct manager_spec *s, struct err *err)
+{
+	struct passwd *pw = getpwuid(s->uid);
+	gid_t groups[SUPERVISE_GROUPS_MAX] = { s->gid };
+	int n = pw ? SUPERVISE_GROUPS_MAX : 1;
+
+	if (pw && getgrouplist(pw->pw_name, s->gid, groups, &n) < 0)
+		return err_set(err, -E2BIG, "user %s is in %d groups; at most %d can be taken",
+			       pw->pw_name, n, SUPERVISE_GROUPS_MAX);
+	for (int i = 0; i < n; i++)
+		fprintf(f, "group %" PRIu32 "\n", groups[i]);
+	return 0;
+}
+
+static void write_lines(FILE *f, const struct supervisor_spec *s)
+{
+	const struct manager_spec *j = s->job;
+
+	fprintf(f, "job %" PRId64 "\nattempt %" PRId32 "\nuid %" PRIu32 "\ngid %" PRIu32 "\n",
+		j->id.job, j->id.attempt, j->uid, j->gid);
+	fprintf(f, "cgroup %s\nsocket %s\nfinal %s\n", s->cgroup, s->socket, s->final_dir);
+	fprintf(f, "grace_s %" PRId64 "\nshm_bytes %" PRId64 "\n", j->grace_s, j->shm_bytes);
+	if (j->jobfs_dir && j->jobfs_dir[0])
+		fprintf(f, "tmp %s/tmp\nvar_tmp %s/vartmp\n", j->jobfs_dir, j->jobfs_dir);
+}
+
+int supervisor_write_spec(const char *path, const struct supervisor_spec *s, struct err *err)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	int fd, r;
+
+	if (!s->job->uid)
+		return err_set(err, -EPERM, "jobs of root are not started without systemd");
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!f)
+		return err_set(err, -errno, "write %s: %m", path);
+	write_lines(f, s);
+	r = write_groups(f, s->job, err);
+	if (r < 0)
+		return r;
+	return fflush(f) || ferror(f) ? err_set(err, -EIO, "write %s: %m", path) : 0;
+}
+
+pid_t supervisor_find(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fd < 0 || fcntl(fd, F_GETLK, &lock) < 0)
+		return -errno;
+	return lock.l_type == F_UNLCK ? 0 : lock.l_pid;
+}
+
+bool supervisor_has_begun(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !(st.st_mode & S_IWUSR);
+}
+
+/* Unlinked under the lock: who locks it afterwards sees that it has no name any more. */
+int supervisor_discard(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+	if (fd < 0)
+		return 0;
+	if (fcntl(fd, F_SETLK, &lock) < 0)
+		return 1;
+	unlink(path);
+	return 0;
+}
+
+int supervisor_open(const char *path)
+{
+	pid_t pid = supervisor_find(path);
+	int fd = pid > 0 ? pidfd_open(pid, 0) : -1;
+
+	/* The same holder before and after: the number was not given to another process. */
+	if (fd >= 0 && supervisor_find(path) == pid)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return 0;
+}
+
+/* The agent runs with a higher priority and more descriptors than a job should inherit. */
+static void be_plain(void)
+{
+	struct rlimit files = { 1024, 524288 }, locked = { 8 << 20, 8 << 20 }, hard;
+	sigset_t none;
+
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	setpriority(PRIO_PROCESS, 0, 0);
+	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_NONE, 0));
+	if (getrlimit(RLIMIT_NOFILE, &hard) == 0 && hard.rlim_max < files.rlim_max)
+		files.rlim_max = hard.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+	setrlimit(RLIMIT_MEMLOCK, &locked);
+	umask(022);
+}
+
+static void child(const char *const *argv, const char *cgroup, int report_fd)
+{
+	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
+	int r, null;
+
+	setsid();
+	be_plain();
+	r = tree_write(cgroup, "cgroup.procs", "0", NULL);
+	null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	if (!r && (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || chdir("/") < 0))
+		r = -errno;
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+	if (!r) {
+		execve(argv[0], (char *const *)argv, (char *const *)env);
+		r = -errno;
+	}
+	_exit(write(report_fd, &r, sizeof(r)) == sizeof(r) ? 1 : 2);
+}
+
+int supervisor_spawn(const char *const *argv, const char *cgroup, struct err *err)
+{
+	_cleanup_close_ int in = -1, pid_fd = -1;
+	int pair[2], r = 0;
+	pid_t pid;
+
+	if (pipe2(pair, O_CLOEXEC) < 0)
+		return err_set(err, -errno, "pipe: %m");
+	in = pair[0];
+	pid = fork();
+	if (pid == 0)
+		child(argv, cgroup, pair[1]);
+	close(pair[1]);
+	if (pid < 0)
+		return err_set(err, -errno, "fork: %m");
+	pid_fd = pidfd_open(pid, 0);
+	if (pid_fd < 0) {
+		r = -errno;
+		kill(pid, SIGKILL);
+	}
+	/* Ends at once: the exec closes the other side. */
+	if (r || read(in, &r, sizeof(r)) == sizeof(r)) {
+		waitpid(pid, NULL, 0);
+		return err_set(err, r, "start %s in %s: %s", argv[0], cgroup, strerror(-r));
+	}
+	return TAKE_FD(pid_fd);
+}

@@ -1,0 +1,35 @@
+/* manager_cgroup_supervisor.h - the process above each job that outlives the agent: its spec,
+ * its start, and how an agent that comes back finds it again.
+ *
+ * The spec is a file SPEC_DIR/JOB-ATTEMPT (agent/launch/supervise.h). A supervisor locks it
+ * (fcntl) as long as it lives, so the kernel tells who it is, and takes away the write
+ * permission when the job has begun; so a start that an agent died in is told from a supervisor
+ * that died.
+ */
+#pragma once
+#include <stdbool.h>
+#include <sys/types.h>
+#include "agent/enforce/manager.h"
+
+struct supervisor_spec {
+	const struct manager_spec *job;
+	const char *cgroup, *socket, *final_dir;
+};
+
+/* Writes the spec. -EPERM: root's jobs have no supervisor; -errno with words. */
+int supervisor_write_spec(const char *path, const struct supervisor_spec *s, struct err *err);
+
+/* The process that holds the lock. 0: none. -errno: no such spec. */
+pid_t supervisor_find(const char *path);
+/* Has the job of the spec begun? */
+bool supervisor_has_begun(const char *path);
+/* Removes the spec if no supervisor holds it; one that is just starting will then do nothing.
+ * 1: one does. */
+int supervisor_discard(const char *path);
+
+/* Starts `argv` (NULL-terminated, absolute path first) in `cgroup`, in a session of its own,
+ * with nothing of the caller's but stderr, and at a plain priority. Returns a pidfd, which
+ * becomes readable at its end, or -errno with words, when it could not be executed too. */
+int supervisor_spawn(const char *const *argv, const char *cgroup, struct err *err);
+/* A pidfd of a process that holds the lock of `path`; 0: none does. */
+int supervisor_open(const char *path);

@@ -1,0 +1,373 @@
+/* manager_cgroup_unit.c - see manager_cgroup_unit.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "agent/enforce/manager_cgroup_supervisor.h"
+#include "agent/enforce/manager_cgroup_unit.h"
+#include "common/log.h"
+
+#define RETRY_US 20000 /* a cgroup whose last process is just being buried */
+#define FREEZE_PATIENCE_US (60 * UINT64_C(1000000))
+
+static int on_defer(sd_event_source *s, void *userdata)
+{
+	struct manager *m = userdata;
+	struct answer *d;
+
+	(void)s;
+	while ((d = m->answers)) {
+		m->answers = d->next;
+		m->c.on_done(m->c.ctx, d->id, d->order, d->result, &d->err);
+		free(d);
+	}
+	return 0;
+}
+
+int answer_open(struct manager *m)
+{
+	int r = sd_event_add_defer(m->c.event, &m->defer, on_defer, m);
+
+	return r < 0 ? r : sd_event_source_set_enabled(m->defer, SD_EVENT_OFF);
+}
+
+void answer_close(struct manager *m)
+{
+	struct answer *a;
+
+	while ((a = m->answers)) {
+		m->answers = a->next;
+		free(a);
+	}
+	m->defer = sd_event_source_disable_unref(m->defer);
+}
+
+int answer_later(struct manager *m, struct answer what, struct err *err)
+{
+	struct answer *d = malloc(sizeof(*d)), **at = &m->answers;
+	int r;
+
+	if (!d)
+		return err_set(err, -ENOMEM, "out of memory");
+	*d = what;
+	while (*at)
+		at = &(*at)->next;
+	*at = d;
+	r = sd_event_source_set_enabled(m->defer, SD_EVENT_ONESHOT);
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+}
+
+/* What systemd says of a unit that it does not know. */
+int answer_gone(struct manager *m, struct manager_id id, enum manager_order order,
+		struct err *err)
+{
+	struct answer d = { .id = id, .order = order };
+	char name[MANAGER_NAME_MAX];
+
+	d.result = err_set(&d.err, -ESRCH, "%s is not there", manager_name(id, name));
+	return answer_later(m, d, err);
+}
+
+static void answer_so_often(struct unit *u, int *n, struct answer a)
+{
+	for (; *n; (*n)--)
+		if (answer_later(u->m, a, NULL) < 0)
+			log_job(LOG_ERR, u->id.job, "manager", "an answer is lost: no memory");
+}
+
+static void answer_starts(struct unit *u, int result, const char *words)
+{
+	struct answer a = { .id = u->id, .order = MANAGER_START, .result = result };
+
+	if (result < 0)
+		err_set(&a.err, result, "%s", words);
+	answer_so_often(u, &u->n_starts, a);
+	u->begins = sd_event_source_disable_unref(u->begins);
+}
+
+/* For whoever awaits the unit's freezing or thawing. */
+static void answer_awaited(struct unit *u, int result, const char *words)
+{
+	struct answer a = { .id = u->id, .order = u->awaited, .result = result };
+
+	if (result < 0)
+		err_set(&a.err, result, "%s", words);
+	answer_so_often(u, &u->n_awaited, a);
+	u->patience = sd_event_source_disable_unref(u->patience);
+}
+
+/* A job as it is followed. */
+
+struct unit *unit_find(struct manager *m, struct manager_id id)
+{
+	for (struct unit *u = m->units; u; u = u->next)
+		if (u->id.job == id.job && u->id.attempt == id.attempt)
+			return u;
+	return NULL;
+}
+
+const char *unit_spec_path(const struct manager *m, struct manager_id id,
+			   char buf[static MANAGER_PATH_MAX])
+{
+	snprintf(buf, MANAGER_PATH_MAX, "%s/%" PRId64 "-%" PRId32, m->c.spec_dir, id.job,
+		 id.attempt);
+	return buf;
+}
+
+bool unit_has_record(const struct manager *m, struct manager_id id)
+{
+	char path[MANAGER_PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s/%" PRId64 "-%" PRId32, m->c.final_dir, id.job,
+		 id.attempt);
+	return access(path, F_OK) == 0;
+}
+
+static void let_go_of_process(struct unit *u)
+{
+	u->over = sd_event_source_disable_unref(u->over);
+	if (u->pid_fd > 0)
+		close(u->pid_fd);
+	u->pid_fd = -1;
+}
+
+static void unit_free(struct unit *u)
+{
+	let_go_of_process(u);
+	sd_event_source_disable_unref(u->changed);
+	sd_event_source_disable_unref(u->begins);
+	sd_event_source_disable_unref(u->later);
+	sd_event_source_disable_unref(u->patience);
+	free(u);
+}
+
+void unit_drop(struct unit *u)
+{
+	struct unit **at = &u->m->units;
+
+	while (*at != u)
+		at = &(*at)->next;
+	*at = u->next;
+	unit_free(u);
+}
+
+static void advance(struct unit *u);
+
+static int on_later(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	struct unit *u = userdata;
+
+	(void)s;
+	(void)usec;
+	u->later = sd_event_source_disable_unref(u->later);
+	advance(u);
+	return 0;
+}
+
+int unit_look_later(struct unit *u, uint64_t delay_us)
+{
+	if (u->later)
+		return 0;
+	return sd_event_add_time_relative(u->m->c.event, &u->later, CLOCK_MONOTONIC, delay_us,
+					  1000, on_later, u);
+}
+
+static int on_begins(sd_event_source *s, const struct inotify_event *e, void *userdata)
+{
+	struct unit *u = userdata;
+
+	(void)s;
+	(void)e;
+	if (u->n_starts && supervisor_has_begun(u->spec))
+		answer_starts(u, 0, "");
+	return 0;
+}
+
+int unit_await_begin(struct unit *u, struct err *err)
+{
+	int r = 0;
+
+	if (u->stage != UNIT_SUPERVISED || supervisor_has_begun(u->spec))
+		return answer_later(
+			u->m, (struct answer){ .id = u->id, .order = MANAGER_START }, err);
+	if (!u->begins)
+		r = sd_event_add_inotify(u->m->c.event, &u->begins, u->spec, IN_ATTRIB,
+					 on_begins, u);
+	if (r < 0)
+		return err_set(err, r, "watch %s: %s", u->spec, strerror(-r));
+	u->n_starts++;
+	/* Meanwhile, before it was watched? */
+	return on_begins(NULL, NULL, u);
+}
+
+static int on_process_over(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+{
+	struct unit *u = userdata;
+	siginfo_t info;
+
+	(void)s;
+	(void)revents;
+	/* Somebody else's child after a restart: then there is nothing to reap. */
+	waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
+	let_go_of_process(u);
+	if (u->stage == UNIT_RECORDING)
+		u->stage = UNIT_REMOVING;
+	advance(u);
+	return 0;
+}
+
+/* Takes `pid_fd`. */
+int unit_follow(struct unit *u, int pid_fd)
+{
+	u->pid_fd = pid_fd;
+	return sd_event_add_io(u->m->c.event, &u->over, pid_fd, EPOLLIN, on_process_over, u);
+}
+
+static void record(struct unit *u)
+{
+	const struct manager_config *c = &u->m->c;
+	char job[24], attempt[16];
+	const char *argv[] = { c->launcher, "--final", c->final_dir, job, attempt, NULL };
+	struct err err;
+	int r;
+
+	snprintf(job, sizeof(job), "%" PRId64, u->id.job);
+	snprintf(attempt, sizeof(attempt), "%" PRId32, u->id.attempt);
+	u->stage = UNIT_RECORDING;
+	/* In a frozen cgroup the recorder would not even be executed. */
+	tree_write(u->path, "cgroup.freeze", "0", NULL);
+	r = supervisor_spawn(argv, u->path, &err);
+	if (r >= 0 && unit_follow(u, r) >= 0)
+		return;
+	log_job(LOG_ERR, u->id.job, "final", "%s",
+		r < 0 ? err.text : "the end of the recorder cannot be followed");
+	u->stage = UNIT_REMOVING;
+}
+
+static void finish(struct unit *u)
+{
+	struct manager *m = u->m;
+	struct manager_id id = u->id;
+	struct err err;
+	int r = tree_remove(&m->tree, u->path, &err);
+
+	if (r) {
+		if (r < 0)
+			log_job(LOG_ERR, id.job, "manager", "%s", err.text);
+		if (tree_event(u->path, "populated") == 1)
+			tree_write(u->path, "cgroup.kill", "1", NULL);
+		unit_look_later(u, r < 0 ? 50 * RETRY_US : RETRY_US);
+		return;
+	}
+	on_begins(NULL, NULL, u);
+	answer_starts(u, -EIO, "its supervisor ended before the job began");
+	supervisor_discard(u->spec);
+	answer_awaited(u, -ESRCH, "the job has ended");
+	unit_drop(u);
+	on_defer(NULL, m); /* what is due was before this */
+	m->c.on_gone(m->c.ctx, id);
+}
+
+/* Without a process that stands for it: how far is it? */
+static void advance_alone(struct unit *u)
+{
+	int fd = supervisor_open(u->spec);
+
+	if (fd > 0) { /* another one was there first */
+		u->stage = UNIT_SUPERVISED;
+		if (unit_follow(u, fd) >= 0)
+			return;
+		let_go_of_process(u);
+	}
+	if (unit_has_record(u->m, u->id) || tree_event(u->path, "populated") < 0) {
+		u->stage = UNIT_REMOVING;
+	} else if (tree_event(u->path, "populated") == 1) {
+		u->stage = UNIT_EMPTYING;
+		log_job(LOG_WARNING, u->id.job, "manager",
+			"its supervisor is gone: the exit status of the job will not be known");
+	} else if (supervisor_has_begun(u->spec) || u->stage == UNIT_EMPTYING) {
+		record(u);
+	} else {
+		u->stage = UNIT_REMOVING;
+	}
+}
+
+static void advance(struct unit *u)
+{
+	if (u->pid_fd >= 0)
+		return;
+	if (u->stage == UNIT_SUPERVISED ||
+	    (u->stage == UNIT_EMPTYING && tree_event(u->path, "populated") != 1))
+		advance_alone(u);
+	if (u->stage == UNIT_REMOVING)
+		finish(u);
+}
+
+static int on_changed(sd_event_source *s, const struct inotify_event *e, void *userdata)
+{
+	struct unit *u = userdata;
+	int frozen = u->n_awaited ? tree_event(u->path, "frozen") : -1;
+
+	(void)s;
+	(void)e;
+	if (frozen >= 0 && frozen == (u->awaited == MANAGER_FREEZE))
+		answer_awaited(u, 0, "");
+	if (u->stage == UNIT_EMPTYING)
+		advance(u);
+	return 0;
+}
+
+int unit_new(struct manager *m, struct manager_id id, struct unit **ret, struct err *err)
+{
+	struct unit *u = calloc(1, sizeof(*u));
+	char events[MANAGER_PATH_MAX + 16];
+	int r;
+
+	if (!u)
+		return err_set(err, -ENOMEM, "out of memory");
+	*u = (struct unit){ .m = m, .id = id, .pid_fd = -1 };
+	manager_path(m->parent, id, u->path);
+	unit_spec_path(m, id, u->spec);
+	snprintf(events, sizeof(events), "%s/cgroup.events", u->path);
+	r = sd_event_add_inotify(m->c.event, &u->changed, events, IN_MODIFY, on_changed, u);
+	/* Gone while the agent was away: only its end is to be told. */
+	if (r < 0 && r != -ENOENT) {
+		unit_free(u);
+		return err_set(err, r, "watch %s: %s", events, strerror(-r));
+	}
+	u->next = m->units;
+	m->units = u;
+	*ret = u;
+	return 0;
+}
+
+static int on_patience_over(sd_event_source *s, uint64_t usec, void *userdata)
+{
+	(void)s;
+	(void)usec;
+	answer_awaited(userdata, -ETIMEDOUT, "the kernel did not do so within 60 s");
+	return 0;
+}
+
+int unit_await(struct unit *u, enum manager_order order, struct err *err)
+{
+	int r;
+
+	if (u->n_awaited && u->awaited != order)
+		answer_awaited(u, -ECANCELED, "the opposite was ordered meanwhile");
+	u->awaited = order;
+	u->n_awaited++;
+	if (tree_event(u->path, "frozen") == (order == MANAGER_FREEZE)) {
+		answer_awaited(u, 0, "");
+		return 0;
+	}
+	if (u->patience)
+		return 0;
+	r = sd_event_add_time_relative(u->m->c.event, &u->patience, CLOCK_MONOTONIC,
+				       FREEZE_PATIENCE_US, 0, on_patience_over, u);
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+}
