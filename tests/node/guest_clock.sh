@@ -15,13 +15,13 @@ charge_is_rate_times_running() { # ID CORES: milli-core-seconds = cores x runnin
 	ok $? "$3: charged $charge milli-core-seconds for $run ns on $2 cores"
 }
 
-id=$(submit -l ncpus=2,$RES,walltime=0:00:20 -- sleep 6)
+id=$(submit -l ncpus=2,$RES,walltime=0:00:30 -- sleep 25)
 wait_for 30 state_is "$id" running; ok $? "a job runs"
 sleep 1
 as alice reeve suspend "$id" >/dev/null
 wait_for 30 state_is "$id" suspended; ok $? "reeve suspend suspends it"
 begin=$(field "$id" running_ns)
-cpus=$(reeve nodes --json | grep -oE '"free": *\{[^}]*' | grep -oE '"ncpus": *[0-9]+' | grep -oE '[0-9]+$')
+cpus=$(reeve nodes --json | tr -d ' \n' | sed -nE 's/.*"free":\{"ncpus":([0-9]+).*/\1/p')
 [ "${cpus:-0}" -eq 4 ]; ok $? "its cores are given back ($cpus free)"
 other=$(submit -l ncpus=4,$RES,walltime=0:01:00 -- sleep 1)
 wait_for 40 state_is "$other" ended; ok $? "another job runs on them meanwhile"

@@ -59,7 +59,7 @@ fi
 run_job ncpus=1,vmem=200MB,jobfs=10MB,walltime=0:01:00 greedy 3 6
 has "$text" "foreign cpus entered 0" "ncpus: no foreign cpu can be entered"
 has "$text" "cpus allowed 1" "ncpus: sched_setaffinity to all leaves one"
-run_job ncpus=1,vmem=2GB,jobfs=10MB,walltime=0:01:00,pids=50 bomb 3
+run_job ncpus=1,vmem=500MB,jobfs=10MB,walltime=0:01:00,pids=50 bomb 3
 has "$text" "refused [1-9]" "fork bomb: contained by pids"
 peak=$(as alice reeve job "$id" --json | json procs_peak)
 [ "${peak:-999}" -le 50 ]
