@@ -48,6 +48,8 @@ static void take_new(struct node *n, const struct sync_order *o)
 	else if (spool_is_full(n->spool))
 		job_fail(j, "node %s takes no new jobs: its spool of unsent reports is full",
 			 n->conf->node);
+	if (!j->s.request.res.pids) /* before the request is saved: that is done once */
+		j->s.request.res.pids = n->conf->pids_max;
 	if (o->want == SYNC_CANCEL)
 		latch_cancel(j, o->reason);
 	j->order = order_of(o->want);

@@ -178,8 +178,6 @@ int job_prepare(struct node *n, struct job *j)
 			 (long long)j->s.request.res.ncpus);
 	if (!r) {
 		j->s.mem_max_bytes = mem_max(n, &j->s.request.res);
-		if (!j->s.request.res.pids)
-			j->s.request.res.pids = n->conf->pids_max;
 		r = fence(n, j);
 	}
 	if (!r) {
@@ -189,6 +187,8 @@ int job_prepare(struct node *n, struct job *j)
 	}
 	if (r)
 		job_fail(j, "cannot prepare: %s", strerror(r < 0 ? -r : 0));
+	else /* from here on there may be a unit, whoever lives to see it */
+		manager_name((struct manager_id){ j->s.job, j->s.attempt }, j->s.unit);
 	job_go(j, r ? STEP_FINAL : STEP_UNIT);
 	return 0;
 }
@@ -213,7 +213,6 @@ int job_make_unit(struct node *n, struct job *j)
 		return 0;
 	}
 	spec.jobfs_dir = job_file(j, "", dir, sizeof(dir));
-	manager_name(spec.id, j->s.unit);
 	r = n->ops->start(n->manager, &spec, &err);
 	if (r < 0)
 		job_unit_made(j, r, &err);
