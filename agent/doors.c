@@ -135,6 +135,10 @@ static int open_manager(struct node *n, struct err *err)
 									   : &manager_systemd;
 	c.parent = n->ops == &manager_systemd ? n->conf->slice : n->conf->cgroup_parent;
 	r = sd_bus_open_system(&n->bus);
+	/* Ends the handshake now: the daemon gives it 30 s, a slow self-test can take longer.
+	 */
+	if (r >= 0)
+		r = sd_bus_get_unique_name(n->bus, &(const char *){ NULL });
 	if (r >= 0)
 		r = sd_bus_attach_event(n->bus, n->event, SD_EVENT_PRIORITY_NORMAL);
 	if (r < 0 && n->ops == &manager_systemd)

@@ -48,6 +48,19 @@ static void add_processes(struct node *n, struct job *j)
 	}
 }
 
+/* The one that exceeded may be gone before its job could be listed: it is named all the same.
+ */
+static void add_offender(struct job *j, const struct vmem_excess *x)
+{
+	struct reason *why = &j->s.end.reason;
+
+	if (why->n_procs || !x->tgid)
+		return;
+	why->n_procs = 1;
+	why->procs[0] = (struct reason_proc){ .pid = (int32_t)x->tgid, .bytes = -1 };
+	snprintf(why->procs[0].comm, sizeof(why->procs[0].comm), "%s", x->comm);
+}
+
 static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *comm)
 {
 	struct reason *why = &j->s.end.reason;
@@ -103,6 +116,7 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 				    (int64_t)x->reached_bytes }))
 		return;
 	add_processes(n, j);
+	add_offender(j, x);
 	tell(j);
 }
 

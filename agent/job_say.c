@@ -22,13 +22,13 @@ static bool become(const struct job *j)
 	return setresgid(q->gid, q->gid, q->gid) == 0 && setresuid(q->uid, q->uid, q->uid) == 0;
 }
 
-/* In the child. A stream file lies where only root can go, and is root's to append to. */
+/* In the child. */
 static void append(const struct job *j, const char *text)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (!j->s.request.stream && !become(j))
+	if (!become(j))
 		return;
 	fd = open(j->s.err_path,
 		  O_WRONLY | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -52,9 +52,9 @@ void job_say(struct node *n, struct job *j, const char *text)
 {
 	sd_event_source *s;
 	pid_t pid;
-	int status;
 
-	if (!j->s.err_path[0])
+	/* Whoever watches a stream reads the sentence from the controller, once. */
+	if (!j->s.err_path[0] || j->s.request.stream)
 		return;
 	pid = fork();
 	if (pid == 0) {
@@ -63,12 +63,6 @@ void job_say(struct node *n, struct job *j, const char *text)
 	}
 	if (pid < 0) {
 		log_job(LOG_WARNING, j->s.job, "say", "fork: %m");
-		return;
-	}
-	/* A stream must be whole before it is drained, and its file is local: wait for it. */
-	if (j->s.request.stream) {
-		while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-			;
 		return;
 	}
 	if (sd_event_add_child(n->event, &s, pid, WEXITED, on_child, NULL) < 0)

@@ -82,7 +82,11 @@ static int is_set(const struct job *j, const char *file, const struct cpulist *w
 
 int job_cpus_in_force(const struct job *j)
 {
-	return is_set(j, "cpuset.cpus.effective", &j->s.cpus, NULL) == 1;
+	int r = is_set(j, "cpuset.cpus.effective", &j->s.cpus, NULL);
+
+	/* No cpuset controller: the manager's status says so, and there is nothing to wait for.
+	 */
+	return r == 1 || r == -ENOENT;
 }
 
 static int check_set(struct job *j, const char *file, const struct cpulist *want,

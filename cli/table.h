@@ -18,6 +18,7 @@ enum cell_kind {
 	CELL_FIGURE, /* text that is a figure: set to the right */
 	CELL_COUNT,
 	CELL_BYTES,
+	CELL_REQUEST, /* bytes as a user asked for them: in the family of units typed */
 	CELL_SECONDS,
 	CELL_DURATION_NS,
 	CELL_DURATION_MS,

@@ -23,6 +23,8 @@ const char *table_format_cell(enum cell_kind kind, int64_t value,
 	switch (kind) {
 	case CELL_BYTES:
 		return amount_format_bytes(value, buf);
+	case CELL_REQUEST:
+		return amount_format_bytes_like(value, value, buf);
 	case CELL_SECONDS:
 		return amount_format_seconds(value, buf);
 	case CELL_DURATION_NS:

@@ -23,6 +23,14 @@ struct line {
 	int64_t requested, used; /* -1: not stated, not measured */
 };
 
+/* Bytes of one line in one family of units: that of the request. */
+static const char *format(const struct line *l, int64_t value, char buf[static TABLE_CELL_MAX])
+{
+	if (l->kind == CELL_BYTES && l->requested > 0)
+		return amount_format_bytes_like(value, l->requested, buf);
+	return table_format_cell(l->kind, value, buf);
+}
+
 static void put_line(struct table *t, const struct line *l)
 {
 	char buf[TABLE_CELL_MAX];
@@ -31,9 +39,9 @@ static void put_line(struct table *t, const struct line *l)
 	table_text(t, "resource", l->resource);
 	table_text(t, "meaning", l->meaning);
 	if (l->requested > 0)
-		table_text(t, "requested", table_format_cell(l->kind, l->requested, buf));
+		table_text(t, "requested", format(l, l->requested, buf));
 	if (l->used >= 0)
-		table_text(t, "used", table_format_cell(l->kind, l->used, buf));
+		table_text(t, "used", format(l, l->used, buf));
 	if (l->requested > 0 && l->used >= 0)
 		table_int(t, "percent", (int64_t)((__int128)l->used * 100 / l->requested));
 	if (l->requested > 0 && l->used > l->requested)

@@ -34,7 +34,7 @@ static const struct table_column columns[] = {
 	{ "node", "NODE", CELL_TEXT },
 	{ "ncpus", "CPUS", CELL_COUNT },
 	{ "ngpus", NULL, CELL_COUNT },
-	{ "vmem_bytes", "VMEM", CELL_BYTES },
+	{ "vmem_bytes", "VMEM", CELL_REQUEST },
 	{ "vmem_peak_bytes", "PEAK", CELL_BYTES },
 	{ "mem_bytes", NULL, CELL_BYTES },
 	{ "rss_peak_bytes", NULL, CELL_BYTES },

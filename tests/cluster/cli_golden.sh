@@ -103,7 +103,7 @@ JSON
 is "jobs: units for people, a dash for what was not measured, no escape sequence" \
 'JOB NAME              USER  ACCOUNT STATE   RESULT     NODE CPUS     VMEM     PEAK WALLTIME RUNNING NOTE
  14 evil\033[2J\u202e alice physics queued  -          -       8 8.00 GiB        -  1:00:00       - needs 8 cores; 3 of 8 are free
- 13 sim               alice physics running -          n1      2 1.86 GiB 1.00 GiB  0:10:00 0:01:01 
+ 13 sim               alice physics running -          n1      2  2.00 GB 1.00 GiB  0:10:00 0:01:01 
  12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05 vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
 "$("$reeve" jobs 2>&1)"
 is "jobs asks for those that have not ended" \
@@ -160,7 +160,7 @@ cpu time    0:04:00  0:03:00  75 on a core; of cores x running time
 vmem       1.00 GiB 1.25 GiB 125 peak of the sum of virtual sizes
 mem        1.00 GiB  512 MiB  50 peak resident, without page cache
 mem+cache         -  572 MiB   - peak with page cache, which the kernel takes back
-jobfs       477 MiB      0 B   0 peak of node-local disk
+jobfs        500 MB      0 B   0 peak of node-local disk
 walltime    0:10:00  0:02:00  20 running, without suspension
 per core (busy): 2:100% 3:50%
 not measured (-): pids

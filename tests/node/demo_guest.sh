@@ -24,7 +24,8 @@ take_down() {
 	systemctl stop reeve-demo-agent reeve-demo-controller 2>/dev/null
 	systemctl stop 'reeve-job-*' 2>/dev/null
 	mountpoint -q $D/jobfs && umount $D/jobfs
-	rm -rf $D /sys/fs/bpf/reeve-demo
+	rm -rf $D /sys/fs/bpf/reeve-demo /run/systemd/system/reeve-demo.slice
+	systemctl daemon-reload
 }
 
 # Node-local disk with project quotas: a disk of the machine that has them, else a loop device.
@@ -72,6 +73,8 @@ configure() {
 }
 
 start_daemons() {
+	install -D -m 644 $ROOT/usr/lib/systemd/system/reeve.slice /run/systemd/system/reeve-demo.slice
+	systemctl daemon-reload
 	mkdir -p $D/state $D/home $D/agent-state && chown $NODE_USER $D/home
 	systemctl start munge || { echo "munge does not start"; return 1; }
 	make_jobfs && configure || return 1
@@ -135,7 +138,7 @@ wait_for 30 neighbour_has_ended
 say "What each requested, used and was charged"
 show reeve jobs -a
 say "Why was my job killed?"
-second=$(as "$NODE_USER" reeve jobs -a --json | tr '{' '\n' | grep '"name": *"many-forks"' | json job)
+second=$(as "$NODE_USER" reeve jobs -a --csv -n --columns job,name | sed -n 's/,many-forks$//p')
 show reeve job "${second:-3}"
 say "The account"
 show reeve usage
