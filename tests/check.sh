@@ -1,13 +1,14 @@
 #!/bin/bash
 # check.sh - run the test suites of tests/suites.txt and count what they say.
-#   usage: tests/check.sh [STAGE...]        stages: lint unit bpf cluster node fuzz (all by default)
+#   usage: tests/check.sh [STAGE...]        stages: lint unit cluster bpf fuzz quiet node (all by default)
 # A suite is a command that prints TAP and exits 0 when all of it passed. Its whole output is kept
-# in build/check/NAME.log; only what failed is shown. The last line is "N passed, N failed, N skipped".
+# in build/check/NAME.log; only what failed is shown. Suites of stage "node" run two at a time, each
+# on a virtual node of its own; those of "quiet" compare speeds and run alone. The last line is "N passed, N failed, N skipped".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 O=build
 mkdir -p $O/check
-stages=${*:-lint unit bpf cluster node fuzz}
+stages=${*:-lint unit cluster bpf fuzz quiet node}
 passed=0 failed=0 skipped=0
 
 # count LOG STATUS: read TAP out of a log. A suite that fails, or says nothing, is one failure.
@@ -25,19 +26,27 @@ count() {
 	return $((bad != 0))
 }
 
-run_suite() { # STAGE NAME COMMAND...
-	local stage=$1 name=$2 log start=$SECONDS rc
+# start STAGE NAME COMMAND...: run it, keep log, status and seconds. report STAGE NAME: count it.
+start() {
+	local log=$O/check/$1-$2.log begin=$SECONDS
 	shift 2
-	log=$O/check/$stage-$name.log
-	[ -t 2 ] && printf '  %-8s %-28s ...\r' "$stage" "$name" >&2
 	CMOCKA_MESSAGE_OUTPUT=TAP "$@" >"$log" 2>&1 </dev/null
-	rc=$?
-	printf '  %-8s %-28s ' "$stage" "$name"
-	count "$log" $rc || shown="$shown $log"
-	printf '  %ds\n' $((SECONDS - start))
+	echo "$? $((SECONDS - begin))" >"$log.rc"
+}
+report() {
+	local log=$O/check/$1-$2.log rc seconds
+	read -r rc seconds <"$log.rc"
+	printf '  %-8s %-28s ' "$1" "$2"
+	count "$log" "$rc" || shown="$shown $log"
+	printf '  %ds\n' "$seconds"
+}
+run_suite() { # STAGE NAME COMMAND...
+	[ -t 2 ] && printf '  %-8s %-28s ...\r' "$1" "$2" >&2
+	start "$@"
+	report "$1" "$2"
 }
 
-shown=
+shown= pending=
 run_stage() {
 	local stage=$1 kind name command
 	if [ "$stage" = unit ]; then
@@ -50,8 +59,20 @@ run_stage() {
 	while read -r kind name command <&3; do
 		[ "$kind" = "$stage" ] || continue
 		# shellcheck disable=SC2086
-		run_suite "$stage" "$name" $command
+		if [ "$stage" = node ]; then
+			[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
+			[ -t 2 ] && printf '  %-8s %-28s ...\r' "$stage" "$name" >&2
+			start "$stage" "$name" $command &
+			pending="$pending $name"
+		else
+			run_suite "$stage" "$name" $command
+		fi
 	done 3< <(grep -v '^#' tests/suites.txt)
+	wait
+	for name in $pending; do
+		report "$stage" "$name"
+	done
+	pending=
 }
 
 for s in $stages; do
