@@ -59,8 +59,16 @@ static int unit(struct node *n, struct job *j)
 	return job_make_unit(n, j);
 }
 
+static int prepare(struct node *n, struct job *j)
+{
+	if (!job_return_unknown(n, j))
+		return job_prepare(n, j);
+	job_go(j, STEP_RUNNING);
+	return 0;
+}
+
 static int (*const acts[_STEP_MAX])(struct node *n, struct job *j) = {
-	[STEP_PREPARE] = job_prepare,  [STEP_UNIT] = unit,	 [STEP_RUNNING] = run,
+	[STEP_PREPARE] = prepare,      [STEP_UNIT] = unit,	 [STEP_RUNNING] = run,
 	[STEP_FINAL] = job_finish,     [STEP_DRAIN] = job_drain, [STEP_CLEANUP] = job_clean,
 	[STEP_REPORT] = job_say_final,
 };

@@ -1,6 +1,7 @@
 /* job_return.c - see job_return.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "agent/job_limit.h"
 #include "agent/job_output.h"
@@ -117,6 +118,90 @@ static void take_up(struct node *n, struct job *j)
 	}
 	job_output_watch(j);
 	job_go(j, j->step);
+}
+
+static int read_set(const char *path, const char *file, struct cpulist *ret)
+{
+	char text[CPULIST_TEXT_MAX];
+
+	return manager_read(path, file, text, sizeof(text), NULL) < 0
+		       ? -ENOENT
+		       : cpulist_parse(text, ret, NULL);
+}
+
+/* Start of a process in CLOCK_BOOTTIME, proc(5) "starttime"; 0: it is gone. */
+static int64_t started_ns(int32_t pid)
+{
+	char path[64], text[1024], *p;
+	long long ticks = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d", pid);
+	if (manager_read(path, "stat", text, sizeof(text), NULL) < 0)
+		return 0;
+	p = strrchr(text, ')'); /* the command may hold blanks */
+	for (int field = 3; p && field <= 22; field++)
+		p = strchr(p + 1, ' ');
+	if (p)
+		ticks = strtoll(p, NULL, 10);
+	return ticks * (INT64_C(1000000000) / sysconf(_SC_CLK_TCK));
+}
+
+/* The oldest process of the job is the main one, and its start the job's. */
+static void find_start(struct job *j, const char *path)
+{
+	char procs[MANAGER_PATH_MAX + 32];
+	_cleanup_fclose_ FILE *f = NULL;
+	int64_t first_ns = 0;
+	int32_t pid;
+
+	snprintf(procs, sizeof(procs), "%s/work/cgroup.procs", path);
+	f = fopen(procs, "re");
+	while (f && fscanf(f, "%d", &pid) == 1) {
+		int64_t at_ns = started_ns(pid);
+
+		if (at_ns && (!first_ns || at_ns < first_ns)) {
+			first_ns = at_ns;
+			j->s.pid = pid;
+		}
+	}
+	if (!first_ns)
+		first_ns = node_now_ns();
+	clock_start(&j->clock, first_ns);
+	j->s.clock.started_ns = node_realtime_ns() - (node_now_ns() - first_ns);
+}
+
+static void find_jobfs(struct node *n, struct job *j)
+{
+	_cleanup_free_ struct jobfs_job *list = NULL;
+	size_t count = 0;
+
+	if (!n->jobfs || jobfs_list(n->jobfs, &list, &count, NULL, NULL) < 0)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (list[i].job == j->s.job && list[i].attempt == j->s.attempt)
+			j->s.jobfs = list[i];
+}
+
+int job_return_unknown(struct node *n, struct job *j)
+{
+	struct manager_id id = { j->s.job, j->s.attempt };
+	char path[MANAGER_PATH_MAX], text[32], work[MANAGER_PATH_MAX + 8];
+
+	manager_path(n->ops->parent(n->manager), id, path);
+	snprintf(work, sizeof(work), "%s/work", path);
+	if (j->s.jobfs.projid || !manager_is_populated(work))
+		return 0;
+	manager_name(id, j->s.unit);
+	read_set(path, "cpuset.cpus.effective", &j->s.cpus);
+	read_set(path, "cpuset.mems.effective", &j->s.mem_nodes);
+	if (manager_read(path, "memory.max", text, sizeof(text), NULL) == 0)
+		j->s.mem_max_bytes = strtoll(text, NULL, 10);
+	find_jobfs(n, j);
+	find_start(j, path);
+	guard_again(n, j);
+	job_sync_clock(n, j);
+	job_note(j, "found again without the agent's record of it");
+	return 1;
 }
 
 struct listing {

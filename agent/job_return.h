@@ -5,3 +5,6 @@
 #include "agent/job.h"
 
 int job_return_all(struct node *n, struct err *err);
+/* PREPARE of a job whose unit runs here already, because the agent's database was lost: taken
+ * over as it runs, its disk untouched. 1: so it is; 0: it does not run. */
+int job_return_unknown(struct node *n, struct job *j);

@@ -138,6 +138,47 @@ for i in 2 3 4 5 6 7 11 12 13 14 15 16; do settle $i; done
 has "$(busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Jobs)" '^ax 0$' \
 	"all settled: the agent holds nothing"
 [ -z "$(ls /var/lib/reeve/jobfs | grep -v lost+found)" ]; ok $? "no job disk is left" "$(ls /var/lib/reeve/jobfs)"
+
+# Cores that a suspended job gave back may be taken; it waits until they are free.
+ALL=$(grep -c ^processor /proc/cpuinfo)
+WIDE="\"ncpus\":$ALL,\"vmem_bytes\":67108864,\"jobfs_bytes\":8388608,\"walltime_s\":600"
+submit 21 "$WIDE" '' sleep 300
+wait_state 21 running
+want 21 suspend
+wait_state 21 suspended 20
+submit 22 "$WIDE" '' sleep 300
+wait_state 22 running 20
+ok $? "the cores of a suspended job are given to another" "$(job 22)"
+want 21 run
+sleep 2
+state_is 21 suspended; ok $? "it stays suspended while they are taken"
+has "$(job 21)" "waits for $ALL cores" "and says what it waits for"
+want 22 cancel
+wait_state 21 running 20
+ok $? "and goes on when they are free" "$(job 21)"
+
+# The database is lost, the job is not.
+pid=$(field 21 pid) began=$(field 21 running_ns)
+systemctl stop reeve-agent
+rm -f /var/lib/reeve/agent.db*
+agent_start
+submit 21 "$WIDE" '' sleep 300
+wait_state 21 running 20
+ok $? "without its database the agent takes over what runs" "$(job 21)"
+[ "$(field 21 pid)" = "$pid" ] && kill -0 "$pid"; ok $? "untouched"
+[ "$(field 21 running_ns)" -ge "$began" ]; ok $? "its clock went on"
+[ -d /var/lib/reeve/jobfs/21-1/work ]; ok $? "its disk is there"
+
+# The node is booted anew under a job: the agent sees another boot id.
+cat /proc/sys/kernel/random/uuid >/tmp/boot_id
+systemctl stop reeve-agent
+mount --bind /tmp/boot_id /proc/sys/kernel/random/boot_id
+agent_start
+wait_state 21 ended 20
+has "$(job 21)" '"kind":"node-lost"' "after a boot its jobs are reported lost"
+umount /proc/sys/kernel/random/boot_id
+[ ! -e /var/lib/reeve/jobfs/21-1 ]; ok $? "and their disks removed"
+settle 21
 as bob busctl call org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Order s '{}' >/dev/null 2>&1 && r=1 || r=0
 ok $r "a user may not give orders"
 as bob busctl call org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Status >/dev/null 2>&1
