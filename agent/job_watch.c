@@ -241,7 +241,12 @@ void job_sync_clock(struct node *n, struct job *j)
 
 void job_kill_now(struct job *j)
 {
+	char work[MANAGER_PATH_MAX + 16];
+	int r;
+
 	j->is_killing = true;
-	if (j->kill_fd >= 0 && write(j->kill_fd, "1", 1) < 0 && errno != ENODEV)
-		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill: %m");
+	snprintf(work, sizeof(work), "%s/" WORK, j->cgroup);
+	r = j->kill_fd >= 0 ? manager_kill_all(work, j->kill_fd) : 0;
+	if (r < 0)
+		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill: %s", strerror(-r));
 }

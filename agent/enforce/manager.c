@@ -143,6 +143,47 @@ void manager_signal(const char *parent, struct manager_id id, int sig)
 	}
 }
 
+/* Is `pid`, now that a descriptor holds on to it, in the cgroup `path`? */
+static bool is_in(const char *path, int32_t pid)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char name[32], line[4200];
+	const char *below = path + strlen(manager_mount());
+
+	snprintf(name, sizeof(name), "/proc/%" PRId32 "/cgroup", pid);
+	f = fopen(name, "re");
+	while (f && fgets(line, sizeof(line), f)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (!strncmp(line, "0::", 3))
+			return !strcmp(line + 3, below);
+	}
+	return false;
+}
+
+int manager_kill_all(const char *path, int kill_fd)
+{
+	char procs[MANAGER_PATH_MAX + 32];
+	int r = write(kill_fd, "1", 1) < 0 && errno != ENODEV ? -errno : 0;
+
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	for (int round = 0; round < 8; round++) {
+		_cleanup_fclose_ FILE *f = fopen(procs, "re");
+		int32_t pid;
+		int left = 0;
+
+		while (f && fscanf(f, "%" SCNd32, &pid) == 1) {
+			_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+
+			left++;
+			if (fd >= 0 && is_in(path, pid))
+				syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
+		}
+		if (!left)
+			break;
+	}
+	return r;
+}
+
 int manager_is_populated(const char *path)
 {
 	char text[64];

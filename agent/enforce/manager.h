@@ -111,6 +111,10 @@ int manager_read(const char *path, const char *file, char *buf, size_t size, str
  * systemd ends the unit. A process id that was taken by another process meanwhile is never
  * signalled. Jobs that are gone are fine. */
 void manager_signal(const char *parent, struct manager_id id, int sig);
+/* Kill every process of the cgroup `path`, whose cgroup.kill is open as `kill_fd`. That file
+ * alone is not enough: the kernel sends its SIGKILL to the main thread, and a process whose
+ * main thread has exited never takes it; such are killed one by one. -errno of the write. */
+int manager_kill_all(const char *path, int kill_fd);
 /* Is there any process in it? 1 yes, 0 no or no such cgroup. */
 int manager_is_populated(const char *path);
 /* /sys/fs/cgroup, or where the v2 hierarchy is mounted beside v1. */

@@ -294,6 +294,30 @@ static int do_bomb(char **argv)
 	return refused ? 0 : survived();
 }
 
+static void *map_later(void *bytes)
+{
+	usleep(300000);
+	map(*(size_t *)bytes, MAP_PRIVATE)[0] = 1;
+	sleep(60);
+	_exit(survived());
+}
+
+/* The main thread is gone: /proc shows nothing of the process, cgroup.kill does not reach it.
+ */
+static int do_headless(char **argv)
+{
+	static size_t bytes;
+	pthread_t thread;
+
+	bytes = (size_t)arg(argv, 0, 200) * MIB;
+	if (fork() == 0) {
+		pthread_create(&thread, NULL, map_later, &bytes);
+		pthread_exit(NULL);
+	}
+	sleep(30);
+	return survived();
+}
+
 static int do_sleep(char **argv)
 {
 	sleep((unsigned)arg(argv, 0, 60));
@@ -317,6 +341,7 @@ static const struct {
 	{ "deleted", do_deleted, "MIB: a deleted but open file" },
 	{ "greedy", do_greedy, "SECONDS THREADS: spin on more cpus than granted" },
 	{ "bomb", do_bomb, "SECONDS: fork bomb" },
+	{ "headless", do_headless, "MIB: map it in a process whose main thread has exited" },
 	{ "sleep", do_sleep, "SECONDS" },
 };
 
