@@ -93,10 +93,11 @@ bench: all
 deps:
 	$(Q)tests/deps.sh
 unit-tests: $(UNIT)
+bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
 
 clean:
 	$(Q)rm -rf $O
-.PHONY: all check check-unit check-lint demo bench deps unit-tests install clean
+.PHONY: all check check-unit check-lint demo bench deps unit-tests bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk

@@ -33,7 +33,13 @@ const char *table_format_cell(enum cell_kind kind, int64_t value,
 		return amount_format_seconds(value / 1000, buf);
 	case CELL_TIME_NS:
 		return amount_format_utc(value, buf);
-	case CELL_CHARGE_MS: /* rounded to a thousandth of an equivalent hour */
+	case CELL_CHARGE_MS: /* equivalent hours; finer where a thousandth would hide it */
+		if (value < 360000) {
+			value = (value * 10 + 18) / 36;
+			snprintf(buf, TABLE_CELL_MAX, "%" PRId64 ".%06d", value / 1000000,
+				 (int)(value % 1000000));
+			return buf;
+		}
 		value = value / 3600 + (value % 3600 >= 1800);
 		snprintf(buf, TABLE_CELL_MAX, "%" PRId64 ".%03d", value / 1000,
 			 (int)(value % 1000));

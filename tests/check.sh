@@ -56,6 +56,9 @@ run_stage() {
 			[ -f "tests/unit/$(basename "$t").c" ] && run_suite unit "$(basename "$t")" "$t"
 		done
 	fi
+	if [ "$stage" = bpf ] || [ "$stage" = node ]; then
+		make --no-print-directory -s -j2 bpf-tests || { failed=$((failed + 1)); return; }
+	fi
 	while read -r kind name command <&3; do
 		[ "$kind" = "$stage" ] || continue
 		# shellcheck disable=SC2086

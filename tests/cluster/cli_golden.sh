@@ -101,10 +101,10 @@ answer GET_v1_jobs 200 <<'JSON'
   "host":"n1","n_procs":1,"procs":[{"pid":42,"bytes":1342177280,"comm":"hog"}],"text":""}}}]}
 JSON
 is "jobs: units for people, a dash for what was not measured, no escape sequence" \
-'JOB NAME              USER  ACCOUNT STATE   RESULT     NODE CPUS     VMEM     PEAK WALLTIME RUNNING NOTE
- 14 evil\033[2J\u202e alice physics queued  -          -       8 8.00 GiB        -  1:00:00       - needs 8 cores; 3 of 8 are free
- 13 sim               alice physics running -          n1      2  2.00 GB 1.00 GiB  0:10:00 0:01:01 
- 12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05 vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
+'JOB NAME              USER  ACCOUNT STATE   RESULT     NODE CPUS     VMEM     PEAK WALLTIME RUNNING CHARGED NOTE
+ 14 evil\033[2J\u202e alice physics queued  -          -       8 8.00 GiB        -  1:00:00       -       - needs 8 cores; 3 of 8 are free
+ 13 sim               alice physics running -          n1      2  2.00 GB 1.00 GiB  0:10:00 0:01:01       - 
+ 12 hog               alice physics ended   vmem limit n1      1 1.00 GiB        -  0:10:00 0:00:05       - vmem limit exceeded on n1 at 2025-11-21 10:13:20 UTC: requested 1.00 GiB, reached 1.25 GiB (+256 MiB); the job was killed.' \
 "$("$reeve" jobs 2>&1)"
 is "jobs asks for those that have not ended" \
 	"GET /v1/jobs?state=active&limit=100 uid=$(id -u) " "$(sent)"
@@ -170,8 +170,8 @@ vmem limit exceeded on n1 at 2025-11-21 10:03:00 UTC: requested 1.00 GiB, reache
        42   1.25 GiB  hog
        41    173 KiB  sh?[31m
 
-charged    0.067 core-equivalent hours (240.000 s): rate 2, decided by cores
-as used    0.050 (what the smallest request that served it would have cost)
+charged    0.066667 core-equivalent hours (240.000 s): rate 2, decided by cores
+as used    0.050000 (what the smallest request that served it would have cost)
 
 next time request more vmem: at least -l vmem=1536MiB' \
 	"$("$reeve" job 12 2>&1)"

@@ -143,14 +143,16 @@ static void unknown_columns_are_refused_with_the_known(void **state)
 	table_free(t);
 }
 
-static void charges_round_half_up_to_thousandths_of_an_hour(void **state)
+static void charges_round_half_up_and_small_ones_are_not_hidden(void **state)
 {
 	char buf[TABLE_CELL_MAX];
 
 	(void)state;
-	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 0, buf), "0.000");
-	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 1799, buf), "0.000");
-	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 1800, buf), "0.001");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 0, buf), "0.000000");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 1, buf), "0.000000");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 1800, buf), "0.000500");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 359999, buf), "0.100000");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 360000, buf), "0.100");
 	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 9000000, buf), "2.500");
 	assert_string_equal(table_format_cell(CELL_CHARGE_MS, INT64_MAX, buf),
 			    "2562047788015.216");
@@ -210,7 +212,7 @@ int main(void)
 		cmocka_unit_test(no_rows_are_an_empty_list),
 		cmocka_unit_test(colour_only_where_asked_for),
 		cmocka_unit_test(unknown_columns_are_refused_with_the_known),
-		cmocka_unit_test(charges_round_half_up_to_thousandths_of_an_hour),
+		cmocka_unit_test(charges_round_half_up_and_small_ones_are_not_hidden),
 		cmocka_unit_test(no_byte_moves_the_cursor),
 		cmocka_unit_test(utf8_is_shown_and_tricks_with_it_are_not),
 	};
