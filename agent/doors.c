@@ -225,6 +225,10 @@ static int open_guard(struct node *n, const char *pins, struct err *err)
 	if (r < 0)
 		return err_prefix(err, r, "guard");
 	note_lines(n, "guard", guard_status(n->guard));
+	if ((guard_holds(n->guard) & (GUARD_PROJECT_ID | GUARD_PTRACE)) !=
+	    (GUARD_PROJECT_ID | GUARD_PTRACE))
+		node_note(n, "guard: in each job a system call filter stands in: it refuses to "
+			     "change project ids and all use of ptrace, debuggers too");
 	return 0;
 }
 
