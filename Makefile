@@ -93,7 +93,6 @@ bench: all
 deps:
 	$(Q)tests/deps.sh
 unit-tests: $(UNIT)
-bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
 
 clean:
 	$(Q)rm -rf $O
@@ -101,4 +100,5 @@ clean:
 .DELETE_ON_ERROR:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk
+bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
 -include $(OBJS:.o=.d) $(UNIT:=.d)

@@ -149,7 +149,7 @@ static void drop_untitled(const struct table *t, struct table_choice *c)
 	int n = 0;
 
 	for (int i = 0; i < c->n; i++)
-		if (t->columns[c->column[i]].title)
+		if (t->columns[c->column[i]].title[0] != '-')
 			c->column[n++] = c->column[i];
 	c->n = n;
 }

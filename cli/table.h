@@ -29,7 +29,8 @@ enum cell_kind {
 /* Tables end with a column without a name. */
 struct table_column {
 	const char *name;  /* for json, csv and --columns; says the unit */
-	const char *title; /* for people; NULL: not shown unless asked for by --columns */
+	const char *title; /* for people; with a leading "-": shown only when asked for by
+			      --columns */
 	enum cell_kind kind;
 };
 

@@ -80,7 +80,7 @@ static int add_columns(struct libscols_table *st, const struct table *t,
 		bool right = col->kind != CELL_TEXT && col->kind != CELL_TIME_NS;
 		bool cut = i == c->n - 1 && col->kind == CELL_TEXT;
 
-		if (!scols_table_new_column(st, col->title ? col->title : col->name, 0,
+		if (!scols_table_new_column(st, col->title + (col->title[0] == '-'), 0,
 					    (right ? SCOLS_FL_RIGHT : 0) |
 						    (cut ? SCOLS_FL_TRUNC : 0)))
 			return -ENOMEM;

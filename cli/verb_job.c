@@ -60,7 +60,8 @@ static int64_t measured(const struct usage *u, const int64_t *field)
 }
 
 /* Cores: cpu time against what the cores could have given while the job ran; the number of
- * cores that were busy on average has two decimals. */
+ * cores that were busy on average has two decimals. Starting and ending a job takes cpu time
+ * outside its running time: of a job of seconds it could show more than all cores. */
 static void put_cpu(struct table *t, const struct job_view *v)
 {
 	const struct usage *u = &v->usage;
@@ -76,6 +77,8 @@ static void put_cpu(struct table *t, const struct job_view *v)
 	table_text(t, "requested", v->requested.ncpus ? buf : NULL);
 	if (cpu_ns >= 0 && v->running_ns > 0) {
 		hundredths = (int64_t)((__int128)cpu_ns * 100 / v->running_ns);
+		if (v->requested.ncpus > 0 && hundredths > v->requested.ncpus * 100)
+			hundredths = v->requested.ncpus * 100;
 		snprintf(buf, sizeof(buf), "%" PRId64 ".%02d", hundredths / 100,
 			 (int)(hundredths % 100));
 		table_text(t, "used", buf);
@@ -83,8 +86,11 @@ static void put_cpu(struct table *t, const struct job_view *v)
 			table_int(t, "percent", hundredths / v->requested.ncpus);
 	}
 	if (has_run(v) &&
-	    !__builtin_mul_overflow(v->requested.ncpus, v->running_ns, &l.requested))
+	    !__builtin_mul_overflow(v->requested.ncpus, v->running_ns, &l.requested)) {
+		if (l.requested > 0 && l.used > l.requested)
+			l.used = l.requested;
 		put_line(t, &l);
+	}
 }
 
 static void put_lines(struct table *t, const struct job_view *v)

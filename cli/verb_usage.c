@@ -24,10 +24,10 @@ static const struct table_column columns[] = {
 	{ "jobs_started", "STARTED", CELL_COUNT },
 	{ "jobs_ended", "ENDED", CELL_COUNT },
 	{ "running_ms", "RUNNING", CELL_DURATION_MS },
-	{ "suspended_ms", NULL, CELL_DURATION_MS },
+	{ "suspended_ms", "-SUSPENDED", CELL_DURATION_MS },
 	{ "cpu_ms", "CPU", CELL_DURATION_MS },
 	{ "core_ms", "CORE-H", CELL_CHARGE_MS },
-	{ "gpu_ms", NULL, CELL_CHARGE_MS },
+	{ "gpu_ms", "-GPU-H", CELL_CHARGE_MS },
 	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
 	{ "charge_used_ms", "AS USED", CELL_CHARGE_MS },
 	{ 0 },
@@ -97,7 +97,7 @@ static char *usual_columns(const char *by)
 	char *list = strdup(by), *longer;
 
 	for (const struct table_column *col = columns + 3; list && col->name; col++) {
-		if (!col->title)
+		if (col->title[0] == '-')
 			continue;
 		if (asprintf(&longer, "%s,%s", list, col->name) < 0)
 			longer = NULL;

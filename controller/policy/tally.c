@@ -3,9 +3,21 @@
 
 #define DAY_NS (86400LL * 1000000000LL)
 
+/* The kernel's cpu time of a job includes what starting and ending its unit took, outside its
+ * running time; a job cannot have used more of its cores than it held. */
+static int64_t cpu_within(const struct tally_terms *t, const struct tally_use *u)
+{
+	int64_t held_ns;
+
+	if (__builtin_mul_overflow(t->ncpus, u->running_ns, &held_ns) || u->cpu_ns < held_ns)
+		return u->cpu_ns;
+	return held_ns;
+}
+
 int tally_make(const struct tally_terms *t, const struct tally_use *u, struct tally *ret)
 {
-	const struct charge_use use = { u->running_ns, u->cpu_ns, u->mem_peak_bytes, t->ngpus };
+	const struct charge_use use = { u->running_ns, cpu_within(t, u), u->mem_peak_bytes,
+					t->ngpus };
 	struct tally made = { .running_ns = u->running_ns,
 			      .suspended_ns = u->suspended_ns,
 			      .cpu_ns = u->cpu_ns > 0 ? u->cpu_ns : 0 };

@@ -29,7 +29,8 @@ struct tally_use {
 	int64_t cpu_ns, mem_peak_bytes; /* -1: not measured */
 };
 
-/* The tally at cumulative figures. -EINVAL, -ERANGE as charge_requested(). */
+/* The tally at cumulative figures. Cpu time counts towards the charge as used up to cores x
+ * running time. -EINVAL, -ERANGE as charge_requested(). */
 int tally_make(const struct tally_terms *t, const struct tally_use *u, struct tally *ret);
 
 /* b - a, field by field. */

@@ -136,7 +136,7 @@ neighbour_has_ended() { as "$NODE_USER" reeve job "$neighbour" --json | grep -q 
 wait_for 30 neighbour_has_ended
 
 say "What each requested, used and was charged"
-show reeve jobs -a
+show reeve jobs -a --columns job,name,result,ncpus,vmem_bytes,vmem_peak_bytes,cpu_ns,running_ns,charge_requested_ms,charge_used_ms
 say "Why was my job killed?"
 second=$(as "$NODE_USER" reeve jobs -a --csv -n --columns job,name | sed -n 's/,many-forks$//p')
 show reeve job "${second:-3}"

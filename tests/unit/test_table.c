@@ -17,7 +17,7 @@ static const struct table_column columns[] = {
 	{ "job", "JOB", CELL_COUNT },
 	{ "vmem_bytes", "VMEM", CELL_BYTES },
 	{ "running_ns", "RUNNING", CELL_DURATION_NS },
-	{ "charge_ms", NULL, CELL_CHARGE_MS },
+	{ "charge_ms", "-CHARGE MS", CELL_CHARGE_MS },
 	{ "name", "NAME", CELL_TEXT },
 	{ 0 },
 };
