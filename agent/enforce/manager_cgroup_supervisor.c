@@ -134,12 +134,12 @@ static void child(const char *const *argv, const char *cgroup, int report_fd)
 	int r, null;
 
 	setsid();
-	be_plain();
 	r = tree_write(cgroup, "cgroup.procs", "0", NULL);
 	null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	if (!r && (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || chdir("/") < 0))
 		r = -errno;
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+	be_plain(); /* last: the agent may have more descriptors open than this allows */
 	if (!r) {
 		execve(argv[0], (char *const *)argv, (char *const *)env);
 		r = -errno;
