@@ -1,5 +1,6 @@
 /* doors.c - see doors.h. */
 #include <errno.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -266,6 +267,7 @@ static int open_kernel_side(struct node *n, struct err *err)
 		r = open_guard(n, pins, err);
 	if (!r)
 		r = open_sampler(n, pins, err);
+	malloc_trim(0); /* for each program libbpf had the kernel's BTF in memory */
 	return r;
 }
 
