@@ -128,7 +128,7 @@ job big-file ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 file 64
 job many-files ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 files 64
 job deleted-file ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 deleted 64
 job too-long ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:00:03 sleep 60
-job greedy ncpus=1,vmem=200MB,jobfs=10MB,walltime=0:01:00 greedy 3 6
+job greedy ncpus=1,vmem=1GB,jobfs=10MB,walltime=0:01:00 greedy 3 6
 job fork-bomb ncpus=1,vmem=500MB,jobfs=10MB,walltime=0:01:00,pids=50 bomb 3
 
 as "$NODE_USER" reeve cancel "$neighbour" >/dev/null

@@ -57,7 +57,7 @@ else
 	has "$text" "cannot|not possible|tier" "vmem-action enomem: refused in words without tier 1"
 fi
 
-run_job ncpus=1,vmem=200MB,jobfs=10MB,walltime=0:01:00 greedy 3 6
+run_job ncpus=1,vmem=1GB,jobfs=10MB,walltime=0:01:00 greedy 3 6
 has "$text" "foreign cpus entered 0" "ncpus: no foreign cpu can be entered"
 has "$text" "cpus allowed 1" "ncpus: sched_setaffinity to all leaves one"
 run_job ncpus=1,vmem=500MB,jobfs=10MB,walltime=0:01:00,pids=50 bomb 3
