@@ -1,0 +1,58 @@
+#!/bin/bash
+# run.sh [NAME...] - every bench, or those named, one after the other; `make bench`. Figures are
+# ratios against a named rival in the same run: a busy machine slows both. All that a bench says
+# goes to build/bench/NAME.log too. Exit status 1 when something could not run.
+# shellcheck disable=SC2317,SC2086 # called by name; words without blanks
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+O=build
+MAKE="make --no-print-directory -s"
+
+bench_sample() {
+	$MAKE $O/tests/bench/sample_bench && echo "-- $(uname -r)" && $O/tests/bench/sample_bench 1000 10 &&
+		echo "-- virtual node's kernel, every controller on" &&
+		tests/bpf/vmtest.sh --mem 6G --timeout 400 -- $O/tests/bench/sample_bench 1000 10
+}
+bench_vmem() {
+	$MAKE $O/tests/bench/vmem_bench && tests/bench/vmem_bench.sh
+}
+bench_switch() {
+	$MAKE $O/tests/bpf/prof_test all && tests/bench/prof_bench.sh
+}
+bench_agent() {
+	$MAKE -f Makefile -f tests/bench/agent_memory.mk all $O/tests/bench/agent_memory &&
+		tests/bench/agent_memory.sh 1000 10
+}
+# The limit is the file system's own: what a user could write, of what was asked for.
+bench_jobfs() {
+	local fs out rc=0
+
+	for fs in ext4 xfs; do
+		out=$(tests/node/jobfs_test.sh $fs 2>&1) || rc=1
+		sed -nE "s/.*# ([0-9]+) byte writes: ([0-9]+) of ([0-9]+) bytes written.*/\1 \2 \3/p" <<<"$out" |
+			awk -v fs=$fs '{ n++; over = $2 > $3 ? $2 - $3 : 0
+				printf "%s, %d byte writes: x%.3f of the limit, %d bytes beyond it\n", fs, $1, $2 / $3, over }
+				END { exit !n }' || rc=1
+		[ $rc = 0 ] || printf 'no figures: %s\n%s\n' $fs "$(tail -n 3 <<<"$out")"
+	done
+	return $rc
+}
+
+all="sample switch vmem agent jobfs"
+mkdir -p $O/bench
+bad=0
+[ $# -gt 0 ] || set -- $all
+for name; do
+	case " $all " in
+	*" $name "*) ;;
+	*) echo "run.sh: no bench $name; there are: $all" >&2 && exit 64 ;;
+	esac
+	start=$SECONDS
+	echo "== $name"
+	"bench_$name" 2>&1 | tee "$O/bench/$name.log"
+	rc=${PIPESTATUS[0]}
+	grep -q '^no figures' "$O/bench/$name.log" && rc=1
+	[ "$rc" = 0 ] || { bad=1 && echo "== $name could not run in full (status $rc)"; }
+	echo "== $name: $((SECONDS - start)) s, $O/bench/$name.log"
+done
+exit $bad
