@@ -16,6 +16,9 @@ install: all
 		units/reeve.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		units/bash-completion/reeve
-	$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
+	$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
+		$(DESTDIR)$(PREFIX)/share/man/man8
 	scdoc < docs/man/reeve.1.scd > $(DESTDIR)$(PREFIX)/share/man/man1/reeve.1
 	scdoc < docs/man/reeve.conf.5.scd > $(DESTDIR)$(PREFIX)/share/man/man5/reeve.conf.5
+	scdoc < docs/man/reeve-agent.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-agent.8
+	scdoc < docs/man/reeve-controller.8.scd > $(DESTDIR)$(PREFIX)/share/man/man8/reeve-controller.8
