@@ -157,21 +157,28 @@ vm_qemu_words()
 		"$@")
 }
 
-# vm_qemu TIMEOUT_S APPEND QEMU_ARG...: one guest, from power-on to power-off. Its output
-# goes to our stdout as it is written, its console to $VM_TMP/console. Returns qemu's status,
-# 124 when the time ran out. Both watchers end with us, however we end.
-vm_qemu()
-{
-	local limit_s=$1 rc
+# A guest notes its first mark some seconds after power-on. Under emulation on a machine with many
+# times more to do than it has cores, the kernel's start has been seen to hang before that: such
+# a guest is started again.
+VM_SILENCE_S=90
+VM_STARTS=3
 
-	shift
-	vm_qemu_words "file:$VM_TMP/console" "$@"
+vm_power_on()
+{
+	rm -f "$VM_TMP/stdout" "$VM_TMP/ctl" "$VM_TMP/console"
 	mkfifo "$VM_TMP/stdout"
 	cat "$VM_TMP/stdout" &
 	VM_CAT_PID=$!
-	TMPDIR=$VM_TMP setpriv --pdeathsig TERM timeout -k 2 "$limit_s" \
+	TMPDIR=$VM_TMP setpriv --pdeathsig TERM timeout -k 2 "$1" \
 		setpriv --pdeathsig KILL "${VM_QEMU[@]}" </dev/null >"$VM_TMP/qemu.log" 2>&1 &
 	VM_QEMU_PID=$!
+}
+
+# Returns qemu's status.
+vm_power_end()
+{
+	local rc
+
 	wait "$VM_QEMU_PID"
 	rc=$?
 	VM_QEMU_PID=
@@ -180,6 +187,37 @@ vm_qemu()
 	wait "$VM_CAT_PID"
 	VM_CAT_PID=
 	return "$rc"
+}
+
+# True when the guest has said nothing for VM_SILENCE_S and is still there.
+vm_is_silent()
+{
+	local end=$((SECONDS + VM_SILENCE_S))
+
+	while [ ! -s "$VM_TMP/ctl" ] && kill -0 "$VM_QEMU_PID" 2>/dev/null; do
+		[ "$SECONDS" -lt "$end" ] || return 0
+		sleep 0.2
+	done
+	return 1
+}
+
+# vm_qemu TIMEOUT_S APPEND QEMU_ARG...: one guest, from power-on to power-off. Its output
+# goes to our stdout as it is written, its console to $VM_TMP/console. Returns qemu's status,
+# 124 when the time ran out. Both watchers end with us, however we end.
+vm_qemu()
+{
+	local limit_s=$1 try
+
+	shift
+	vm_qemu_words "file:$VM_TMP/console" "$@"
+	for try in $(seq "$VM_STARTS"); do
+		vm_power_on "$limit_s"
+		[ "$try" -lt "$VM_STARTS" ] && vm_is_silent || break
+		vm_say "no sign of life after $VM_SILENCE_S s: power off and on again"
+		kill -TERM "$VM_QEMU_PID" 2>/dev/null
+		vm_power_end
+	done
+	vm_power_end
 }
 
 # vm_mark WORD: the values the guest noted on its control port under WORD.
