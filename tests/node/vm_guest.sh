@@ -30,6 +30,7 @@ mkfifo -m 600 "$pipe"
 cat "$pipe" >"$ports/reeve.out" &
 cat=$!
 begin_s=$(uptime_s)
+echo alive >"$ports/reeve.ctl"
 # shellcheck disable=SC1091
 (. "$dir/cmd") >"$pipe" 2>&1 </dev/null
 status=$?
