@@ -16,8 +16,10 @@ json() {
 	sed -nE 's/.*"'"$1"'": *("(([^"\\]|\\.)*)"|([^",}]*)).*/\2\4/p' | head -n 1
 }
 
-wait_for() { # SECONDS COMMAND...
-	local end=$((SECONDS + $1))
+# wait_for SECONDS COMMAND...: a wait that is over early costs nothing, so emulated nodes on a busy
+# machine are given four times as long.
+wait_for() {
+	local end=$((SECONDS + 4 * $1))
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ $SECONDS -lt $end ] || return 1
