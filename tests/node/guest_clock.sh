@@ -21,8 +21,8 @@ sleep 1
 as alice reeve suspend "$id" >/dev/null
 wait_for 30 state_is "$id" suspended; ok $? "reeve suspend suspends it"
 begin=$(field "$id" running_ns)
-cpus=$(reeve nodes --json | tr -d ' \n' | sed -nE 's/.*"free":\{"ncpus":([0-9]+).*/\1/p')
-[ "${cpus:-0}" -eq 4 ]; ok $? "its cores are given back ($cpus free)"
+cores_are_free() { [ "$(reeve nodes --csv -n --columns ncpus_free)" = 4 ]; }
+wait_for 10 cores_are_free; ok $? "its cores are given back"
 other=$(submit -l ncpus=4,$RES,walltime=0:01:00 -- sleep 1)
 wait_for 40 state_is "$other" ended; ok $? "another job runs on them meanwhile"
 sleep 2
