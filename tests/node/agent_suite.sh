@@ -16,4 +16,4 @@ done
 install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh \
 	tests/node/agent_lib.sh "tests/node/agent_$script.sh"
 printf '#!/bin/sh\nexec /usr/local/lib/reeve-tests/agent_%s.sh %s\n' "$script" "$*" >"$tree/start.sh"
-tests/node/vm.sh run --smp 4 --mem 2G --timeout 600 --payload "$tree" -- "$tree/start.sh"
+tests/node/vm.sh run --smp 4 --mem 2G --timeout 1500 --payload "$tree" -- "$tree/start.sh"

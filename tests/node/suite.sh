@@ -21,4 +21,4 @@ cat > "$tree/start.sh" <<EOF
 exec /usr/local/lib/reeve-tests/guest_$guest.sh
 EOF
 mkdir -p $O/check/"$guest"
-tests/node/vm.sh run --smp 4 --mem 2G --timeout 900 "$@" --payload "$tree" --out $O/check/"$guest" -- "$tree/start.sh"
+tests/node/vm.sh run --smp 4 --mem 2G --timeout 1800 "$@" --payload "$tree" --out $O/check/"$guest" -- "$tree/start.sh"
