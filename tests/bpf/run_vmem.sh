@@ -59,7 +59,7 @@ on_vm()
 {
 	for tier in 1 2; do
 		for t in storm attack restart; do
-			"$here/vmtest.sh" --mem 2G --timeout 400 -- "$bin/vmem_$t" --tier "$tier" \
+			"$here/vmtest.sh" --mem 2G --timeout 1200 -- "$bin/vmem_$t" --tier "$tier" \
 				--ops "$ops" >"$out" 2>&1
 			say $? "$t, tier $tier on the virtual node's kernel"
 		done

@@ -26,4 +26,4 @@ done
 exit \$status
 END
 chmod 755 "$tree/start.sh"
-tests/node/vm.sh run --jobfs "$disk" --payload "$tree" --timeout 300 -- "$tree/start.sh"
+tests/node/vm.sh run --jobfs "$disk" --payload "$tree" --timeout 900 -- "$tree/start.sh"

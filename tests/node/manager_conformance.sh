@@ -47,7 +47,7 @@ in_node()
 	install -D -m 755 -t "$tree$lib" build/tests/node/manager_conformance \
 		tests/node/manager_conformance.sh
 	printf '#!/bin/sh\nexec %s/manager_conformance.sh guest %s\n' $lib "$1" >"$tree/start.sh"
-	tests/node/vm.sh run --smp 2 --mem 1G --jobfs none --timeout 300 --payload "$tree" -- \
+	tests/node/vm.sh run --smp 2 --mem 1G --jobfs none --timeout 900 --payload "$tree" -- \
 		"$tree/start.sh"
 }
 
