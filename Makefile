@@ -17,7 +17,7 @@ say       = $(if $(V),@:,@printf '  %-7s %s\n' "$1" "$2")
 
 # Rooms. A directory is a room; a binary is a list of rooms.
 COMMON     := $(wildcard common/*.c common/*/*.c)
-POLICY     := $(wildcard controller/policy/*.c)
+LIBRARY    := $(wildcard $(patsubst %,controller/%/*.c,policy config history ledger))
 CONTROLLER := $(wildcard controller/*.c controller/*/*.c)
 AGENT      := $(wildcard agent/*.c agent/admit/*.c agent/enforce/*.c agent/sample/*.c agent/report/*.c)
 LAUNCH     := $(wildcard agent/launch/*.c) common/err.c
@@ -42,7 +42,7 @@ $O/bin/reeve-agent: $(call objs,$(COMMON) $(AGENT))
 $O/bin/reeve-controller: $(call objs,$(COMMON) $(CONTROLLER))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_CTL)
-$O/bin/reeve: $(call objs,$(COMMON) $(CLI) $(POLICY))
+$O/bin/reeve: $(call objs,$(COMMON) $(CLI) $(LIBRARY))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ $(LIB_CLI)
 # What runs inside a job before the user's program does: libc only, so that it starts fast.
