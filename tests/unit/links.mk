@@ -42,3 +42,4 @@ $O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
 $O/tests/unit/test_controller_config: $O/controller/config/config.o $O/controller/policy/charge.o $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
+$O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)
