@@ -83,11 +83,16 @@ int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 	return r;
 }
 
+int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err)
+{
+	c->talks = isatty(STDERR_FILENO);
+	return read_format(c, call, err);
+}
+
 int cli_begin(struct cli *c, const struct verb_call *call, struct err *err)
 {
-	int r = read_format(c, call, err);
+	int r = cli_begin_offline(c, call, err);
 
-	c->talks = isatty(STDERR_FILENO);
 	if (r == 0)
 		r = cli_config_load(&c->config, verb_value(call, "config"),
 				    verb_value(call, "controller"), err);

@@ -32,6 +32,8 @@ struct cli {
 /* Read the common options and the configuration; first thing of a verb that asks the
  * controller. */
 int cli_begin(struct cli *c, const struct verb_call *call, struct err *err);
+/* The common options only: for a verb that asks nobody. */
+int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err);
 /* A further connection, attached to c->event. */
 int cli_connect(const struct cli *c, struct http **ret, struct err *err);
 void cli_done(struct cli *c);
@@ -66,4 +68,4 @@ void cli_put(FILE *to, const char *text);
 
 extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_jobs, cli_verb_job,
 	cli_verb_cancel, cli_verb_suspend, cli_verb_resume, cli_verb_nodes, cli_verb_usage,
-	cli_verb_cost, cli_verb_help;
+	cli_verb_cost, cli_verb_admin, cli_verb_help;

@@ -1,0 +1,49 @@
+/* verb_admin.c - `reeve admin`: a table of commands within the command; see admin.h. */
+#include <errno.h>
+#include "cli/admin.h"
+#include "common/err.h"
+
+static const struct verb *const verbs[] = {
+	&admin_verb_check_config,
+	&cli_verb_help,
+	NULL,
+};
+
+/* Dispatches as main() does: the command's own name stands where the program's did. */
+static int admin(const struct verb_call *call, void *ctx, struct err *err)
+{
+	struct cli *c = ctx;
+	const struct verb_tool *whole = c->tool, tool = {
+		.name = "reeve admin",
+		.help = "What an operator does to configuration, ledger and accounts",
+		.footer = whole->footer,
+		.verbs = verbs,
+		.common = whole->common,
+	};
+	struct verb_argv typed = { call->args - 1, call->n_args + 1 };
+	const struct verb *verb = NULL;
+	int r;
+
+	if (call->n_given)
+		return err_set(err, -EINVAL,
+			       "options stand behind the command: reeve admin %.40s --%s",
+			       call->args[0], call->given[0].option->name);
+	c->tool = &tool;
+	r = verb_main(&tool, typed, c, &verb, err);
+	c->tool = whole;
+	return r < 0 && verb ? err_prefix(err, r, "%s", verb->name) : r;
+}
+
+const struct verb cli_verb_admin = {
+	.name = "admin",
+	.args = "COMMAND ...",
+	.help = "Check configuration and keep the accounts",
+	.details = "'reeve admin help' lists the commands, and 'reeve admin help COMMAND' says "
+		   "more.",
+	.examples = "reeve admin help\n"
+		    "reeve admin check-config /etc/reeve/controller.conf",
+	.min_args = 1,
+	.max_args = -1,
+	.stop_at_args = true,
+	.run = admin,
+};
