@@ -25,12 +25,11 @@ struct conf_file {
 	size_t size, at;
 	int line; /* of the physical line read last */
 	int head; /* where the statement at hand began */
-	const struct conf_key *keys;
-	const struct conf_section *sections;
-	void *target;
+	const struct conf_reader *how;
 	void *object; /* what the keys of this section are set in; NULL before any section */
 	char section[64];
-	void *seen; /* tree of struct given */
+	bool is_lost; /* in a section that was refused: its keys mean nothing */
+	void *seen;   /* tree of struct given */
 	struct err *err;
 };
 
@@ -282,7 +281,7 @@ static int note_given(struct conf_file *f, const struct conf_key *k)
 
 static const struct conf_key *find_key(const struct conf_file *f, const char *name)
 {
-	for (const struct conf_key *k = f->keys; k->key; k++)
+	for (const struct conf_key *k = f->how->keys; k->key; k++)
 		if (!strcmp(k->section, f->section) && !strcmp(k->key, name))
 			return k;
 	return NULL;
@@ -295,7 +294,7 @@ static int unknown_key(const struct conf_file *f, const char *name)
 	size_t n = 0;
 
 	nearest_init(&near, name);
-	for (const struct conf_key *k = f->keys; k->key; k++) {
+	for (const struct conf_key *k = f->how->keys; k->key; k++) {
 		if (strcmp(k->section, f->section))
 			continue;
 		nearest_offer(&near, k->key);
@@ -308,6 +307,18 @@ static int unknown_key(const struct conf_file *f, const char *name)
 			      shown(name, buf), f->section, nearest_word(&near));
 	return refuse(f, "unknown key '%s' in [%s]; known are: %s", shown(name, buf),
 		      f->section, known);
+}
+
+/* Tell the caller what was set, who may refuse it. */
+static int tell_taken(struct conf_file *f, const struct conf_key *k, const char *value)
+{
+	const struct conf_place place = { f->name, f->head, k, f->object, value };
+	struct err why = { "" };
+	int r = f->how->taken ? f->how->taken(f->how->target, &place, &why) : 0;
+
+	if (r < 0)
+		return err_set(f->err, r, "%s, line %d: %s", f->name, f->head, why.text);
+	return 0;
 }
 
 static int assign(struct conf_file *f, char *line)
@@ -323,6 +334,8 @@ static int assign(struct conf_file *f, char *line)
 	*equals = '\0';
 	line = strip(line);
 	value = strip(equals + 1);
+	if (f->is_lost)
+		return 0;
 	if (!f->section[0])
 		return refuse(f, "'%s' stands before any [Section]", shown(line, buf));
 	k = find_key(f, line);
@@ -339,12 +352,12 @@ static int assign(struct conf_file *f, char *line)
 			       k->key, shown(value, buf), why.text,
 			       k->example ? "; for example: " : "", k->example ? k->key : "",
 			       k->example ? " = " : "", k->example ? k->example : "");
-	return 0;
+	return tell_taken(f, k, value);
 }
 
 static const struct conf_section *find_section(const struct conf_file *f, const char *name)
 {
-	for (const struct conf_section *s = f->sections; s && s->name; s++)
+	for (const struct conf_section *s = f->how->sections; s && s->name; s++)
 		if (!strcmp(s->name, name))
 			return s;
 	return NULL;
@@ -358,7 +371,7 @@ static int unknown_section(const struct conf_file *f, const char *name)
 	size_t n = 0;
 
 	nearest_init(&near, name);
-	for (const struct conf_key *k = f->keys; k->key; k++) {
+	for (const struct conf_key *k = f->how->keys; k->key; k++) {
 		if (!strcmp(last, k->section))
 			continue;
 		last = k->section;
@@ -376,7 +389,7 @@ static int unknown_section(const struct conf_file *f, const char *name)
 
 static bool has_section(const struct conf_file *f, const char *name)
 {
-	for (const struct conf_key *k = f->keys; k->key; k++)
+	for (const struct conf_key *k = f->how->keys; k->key; k++)
 		if (!strcmp(k->section, name))
 			return true;
 	return find_section(f, name) != NULL;
@@ -391,6 +404,7 @@ static int enter_section(struct conf_file *f, char *line)
 	char *x, buf[SHOWN_MAX];
 	int r;
 
+	f->is_lost = true;
 	if (line[n - 1] != ']')
 		return refuse(f, "'%s' lacks the closing ]", shown(line, buf));
 	line[n - 1] = '\0';
@@ -407,51 +421,73 @@ static int enter_section(struct conf_file *f, char *line)
 	if (named && !*x)
 		return refuse(f, "[%s] needs a name, as in [%s example]", line, line);
 	strcpy(f->section, line);
-	f->object = f->target;
+	f->object = f->how->target;
+	f->is_lost = false;
 	if (!named)
 		return 0;
-	r = named->add(f->target, x, &f->object, &why);
+	r = named->add(f->how->target, x, &f->object, &why);
+	f->is_lost = r < 0;
 	if (r < 0)
 		return err_set(f->err, r, "%s, line %d: [%s %s]: %s", f->name, f->head, line,
 			       shown(x, buf), why.text);
-	return 0;
+	return tell_taken(f, NULL, x);
+}
+
+/* 1: a statement was taken, 0: no more. */
+static int take_statement(struct conf_file *f, char *buf)
+{
+	int r = next_statement(f, buf);
+	char *line;
+
+	if (r <= 0)
+		return r;
+	line = strip(buf);
+	if (*line)
+		r = *line == '[' ? enter_section(f, line) : assign(f, line);
+	return r < 0 ? r : 1;
 }
 
 static int parse_file(struct conf_file *f)
 {
 	_cleanup_free_ char *buf = malloc(CONF_LINE_MAX + 1);
-	char *line;
+	struct err last = { "" }, *whose = f->err;
 	int r;
 
 	if (!buf)
 		return err_set(f->err, -ENOMEM, "out of memory");
-	while ((r = next_statement(f, buf)) > 0) {
-		line = strip(buf);
-		if (!*line)
-			continue;
-		r = *line == '[' ? enter_section(f, line) : assign(f, line);
-		if (r < 0)
-			break;
-	}
-	return r;
+	f->err = &last;
+	do {
+		r = take_statement(f, buf);
+		if (r < 0 && r != -ENOMEM && f->how->fault) {
+			f->how->fault(f->how->ctx, last.text);
+			r = 1;
+		}
+	} while (r > 0);
+	return r < 0 ? err_set(whose, r, "%s", last.text) : 0;
 }
 
-int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
-	       const struct conf_section *sections, void *target, struct err *err)
+int conf_read_text(const char *text, size_t size, const char *name,
+		   const struct conf_reader *how, struct err *err)
 {
 	struct conf_file f = {
 		.name = name,
 		.text = text,
 		.size = size,
-		.keys = keys,
-		.sections = sections,
-		.target = target,
+		.how = how,
 		.err = err,
 	};
 	int r = parse_file(&f);
 
 	tdestroy(f.seen, free);
 	return r;
+}
+
+int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
+	       const struct conf_section *sections, void *target, struct err *err)
+{
+	const struct conf_reader how = { .keys = keys, .sections = sections, .target = target };
+
+	return conf_read_text(text, size, name, &how, err);
 }
 
 /* ---- files ---- */
@@ -481,13 +517,7 @@ static int read_all(int fd, char **ret, size_t *ret_size)
 	return 0;
 }
 
-struct conf_load {
-	const struct conf_key *keys;
-	const struct conf_section *sections;
-	void *target;
-};
-
-static int load_file(const char *path, const struct conf_load *to, struct err *err)
+static int load_file(const char *path, const struct conf_reader *how, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
@@ -499,7 +529,7 @@ static int load_file(const char *path, const struct conf_load *to, struct err *e
 	r = read_all(fd, &text, &size);
 	if (r < 0)
 		return err_set(err, r, "cannot read %s: %s", path, strerror(-r));
-	return conf_parse(text, size, path, to->keys, to->sections, to->target, err);
+	return conf_read_text(text, size, path, how, err);
 }
 
 static int is_conf(const struct dirent *d)
@@ -515,13 +545,11 @@ static int by_name(const struct dirent **a, const struct dirent **b)
 	return strcmp((*a)->d_name, (*b)->d_name);
 }
 
-int conf_load(const char *path, const struct conf_key *keys,
-	      const struct conf_section *sections, void *target, struct err *err)
+int conf_read(const char *path, const struct conf_reader *how, struct err *err)
 {
-	const struct conf_load to = { keys, sections, target };
 	_cleanup_free_ char *dir = NULL;
 	struct dirent **list = NULL;
-	int n, r = load_file(path, &to, err);
+	int n, r = load_file(path, how, err);
 
 	if (r < 0)
 		return r;
@@ -536,11 +564,19 @@ int conf_load(const char *path, const struct conf_key *keys,
 		if (r == 0 && asprintf(&file, "%s/%s", dir, list[i]->d_name) < 0)
 			r = err_set(err, -ENOMEM, "out of memory");
 		if (r == 0)
-			r = load_file(file, &to, err);
+			r = load_file(file, how, err);
 		free(list[i]);
 	}
 	free(list);
 	return r;
+}
+
+int conf_load(const char *path, const struct conf_key *keys,
+	      const struct conf_section *sections, void *target, struct err *err)
+{
+	const struct conf_reader how = { .keys = keys, .sections = sections, .target = target };
+
+	return conf_read(path, &how, err);
 }
 
 void conf_done(const struct conf_key *keys, const char *section, void *object)

@@ -41,11 +41,38 @@ struct conf_section {
 	int (*add)(void *target, const char *x, void **ret_object, struct err *err);
 };
 
-/* Both tables end with an empty entry. `target` holds the defaults beforehand. A missing
- * FILE is -ENOENT, -EACCES... with words; a missing FILE.d is fine. */
+/* Where a statement stands. */
+struct conf_place {
+	const char *file;
+	int line;
+	const struct conf_key *key; /* NULL: the head of a named section */
+	void *object;		    /* what its section's keys are set in */
+	const char *value;	    /* as typed; of a head, the name */
+};
+
+/* How to read. `keys` and `sections` end with an empty entry; `target` holds the defaults. */
+struct conf_reader {
+	const struct conf_key *keys;
+	const struct conf_section *sections;
+	void *target;
+	/* Called for each statement once it is set: may note its place, and check what a type
+	 * cannot. < 0 with words: refused; file and line are put in front. NULL: none. */
+	int (*taken)(void *target, const struct conf_place *place, struct err *err);
+	/* Called for each fault; reading goes on behind it, so that all are found. NULL: the
+	 * first fault ends the reading and is the error. */
+	void (*fault)(void *ctx, const char *text);
+	void *ctx;
+};
+
+/* FILE and FILE.d. A missing FILE is -ENOENT, -EACCES... with words; a missing FILE.d is fine.
+ */
+int conf_read(const char *path, const struct conf_reader *how, struct err *err);
+/* From memory, for tests and fuzzing; `name` stands for the file in messages. */
+int conf_read_text(const char *text, size_t size, const char *name,
+		   const struct conf_reader *how, struct err *err);
+/* The same, where the first fault is the error. */
 int conf_load(const char *path, const struct conf_key *keys,
 	      const struct conf_section *sections, void *target, struct err *err);
-/* From memory, for tests and fuzzing; `name` stands for the file in messages. */
 int conf_parse(const char *text, size_t size, const char *name, const struct conf_key *keys,
 	       const struct conf_section *sections, void *target, struct err *err);
 /* Frees the CONF_TEXT values of the keys that belong to `section`. NULL: of all keys, which is

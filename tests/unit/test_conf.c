@@ -254,6 +254,60 @@ static void drop_ins_come_in_name_order_and_win(void **state)
 	assert_int_equal(system(cmd), 0);
 }
 
+struct told {
+	char text[2048];
+	int n;
+};
+
+static void tell(void *ctx, const char *text)
+{
+	struct told *t = ctx;
+	size_t n = strlen(t->text);
+
+	t->n++;
+	snprintf(t->text + n, sizeof(t->text) - n, "%s\n", text);
+}
+
+static int refuse_bob(void *target, const struct conf_place *place, struct err *err)
+{
+	(void)target;
+	if (place->key && !strcmp(place->value, "bob"))
+		return err_set(err, -EINVAL, "bob is away");
+	return 0;
+}
+
+static void every_fault_is_told_and_what_is_right_is_set(void **state)
+{
+	static const char text[] = "Count = 1\n"
+				   "[Main]\n"
+				   "Count = 99\n"
+				   "User = bob\n"
+				   "[Nowhere]\n"
+				   "Count = 1\n"
+				   "[Node a]\n"
+				   "Cores = x\n"
+				   "[Node a]\n"
+				   "Cores = y\n"
+				   "[Main]\n"
+				   "Grace = 7s\n";
+	struct site s = { 0 };
+	struct told t = { "", 0 };
+	struct err err = { "" };
+	const struct conf_reader how = { keys, sections, &s, refuse_bob, tell, &t };
+
+	(void)state;
+	assert_int_equal(conf_read_text(text, strlen(text), "f.conf", &how, &err), 0);
+	assert_int_equal(t.n, 6);
+	assert_non_null(strstr(t.text, "f.conf, line 1: 'Count' stands before any [Section]"));
+	assert_non_null(strstr(t.text, "f.conf, line 3: Count = 99: out of range"));
+	assert_non_null(strstr(t.text, "f.conf, line 4: bob is away"));
+	assert_non_null(strstr(t.text, "f.conf, line 5: unknown section [Nowhere]"));
+	assert_non_null(strstr(t.text, "f.conf, line 8: Cores = x"));
+	assert_non_null(strstr(t.text, "f.conf, line 9: [Node a]: is there twice"));
+	assert_int_equal(s.grace, 7);
+	done(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +318,7 @@ int main(void)
 		cmocka_unit_test(bytes_that_are_no_text_are_refused),
 		cmocka_unit_test(lines_may_be_as_long_as_said_and_no_longer),
 		cmocka_unit_test(drop_ins_come_in_name_order_and_win),
+		cmocka_unit_test(every_fault_is_told_and_what_is_right_is_set),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
