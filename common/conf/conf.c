@@ -459,7 +459,8 @@ static int parse_file(struct conf_file *f)
 	do {
 		r = take_statement(f, buf);
 		if (r < 0 && r != -ENOMEM && f->how->fault) {
-			f->how->fault(f->how->ctx, last.text);
+			f->how->fault(f->how->ctx,
+				      &(struct conf_fault){ f->name, f->head, last.text });
 			r = 1;
 		}
 	} while (r > 0);

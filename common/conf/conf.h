@@ -50,6 +50,12 @@ struct conf_place {
 	const char *value;	    /* as typed; of a head, the name */
 };
 
+struct conf_fault {
+	const char *file;
+	int line;	  /* 0: of no line */
+	const char *text; /* "FILE, line N: what is wrong, and how to mend it" */
+};
+
 /* How to read. `keys` and `sections` end with an empty entry; `target` holds the defaults. */
 struct conf_reader {
 	const struct conf_key *keys;
@@ -60,7 +66,7 @@ struct conf_reader {
 	int (*taken)(void *target, const struct conf_place *place, struct err *err);
 	/* Called for each fault; reading goes on behind it, so that all are found. NULL: the
 	 * first fault ends the reading and is the error. */
-	void (*fault)(void *ctx, const char *text);
+	void (*fault)(void *ctx, const struct conf_fault *fault);
 	void *ctx;
 };
 

@@ -67,29 +67,63 @@ int fraction_make(int64_t num, int64_t den, struct fraction *ret)
 	return reduce(num, den, ret);
 }
 
-int fraction_parse(const char *text, struct fraction *ret, struct err *err)
+int fraction_multiply(struct fraction a, struct fraction b, struct fraction *ret)
+{
+	return reduce((__int128)a.num * b.num, (__int128)a.den * b.den, ret);
+}
+
+int fraction_divide(struct fraction a, struct fraction b, struct fraction *ret)
+{
+	if (b.num == 0)
+		return -EINVAL;
+	return reduce((__int128)a.num * b.den, (__int128)a.den * b.num, ret);
+}
+
+/* A decimal of `size` bytes; zero is one. */
+static bool parse_decimal(const char *text, size_t size, struct fraction *ret)
 {
 	int64_t num = 0, den = 1;
 	int digits = 0;
 	bool point = false;
-	const char *p;
 
-	for (p = text; *p; p++) {
-		if (*p == '.' && !point && p > text && p[1]) {
+	for (size_t i = 0; i < size; i++) {
+		if (text[i] == '.' && !point && i > 0 && i + 1 < size) {
 			point = true;
 			continue;
 		}
-		if (*p < '0' || *p > '9' || ++digits > DECIMALS_MAX)
-			break;
-		num = num * 10 + (*p - '0');
+		if (text[i] < '0' || text[i] > '9' || ++digits > DECIMALS_MAX)
+			return false;
+		num = num * 10 + (text[i] - '0');
 		den *= point ? 10 : 1;
 	}
-	if (*p || num == 0)
+	return size && fraction_make(num, den, ret) == 0;
+}
+
+int fraction_parse_or_zero(const char *text, struct fraction *ret, struct err *err)
+{
+	size_t n = strlen(text);
+	const char *slash = memchr(text, '/', n);
+	struct fraction above, below = { 1, 1 };
+
+	if (parse_decimal(text, slash ? (size_t)(slash - text) : n, &above) &&
+	    (!slash || parse_decimal(slash + 1, strlen(slash + 1), &below)) &&
+	    fraction_divide(above, below, ret) == 0)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%.40s' is not an amount; write it like 1, 3.5, 0.25 or 1/7", text);
+}
+
+int fraction_parse(const char *text, struct fraction *ret, struct err *err)
+{
+	struct fraction f;
+
+	if (fraction_parse_or_zero(text, &f, NULL) < 0 || f.num == 0)
 		return err_set(
 			err, -EINVAL,
 			"'%.40s' is not an amount above zero; write it like 1, 3.5 or 0.25",
 			text);
-	return fraction_make(num, den, ret);
+	*ret = f;
+	return 0;
 }
 
 /* The digits of rest/den after the point; true when they end within `max` places. */
@@ -119,6 +153,16 @@ const char *fraction_format(struct fraction f, char buf[static FRACTION_TEXT_MAX
 	decimals(f.num % f.den, f.den, 6, digits);
 	snprintf(buf, FRACTION_TEXT_MAX, "%lld.%s... (%lld/%lld)", whole, digits,
 		 (long long)f.num, (long long)f.den);
+	return buf;
+}
+
+const char *fraction_format_decimal(struct fraction f, char buf[static FRACTION_TEXT_MAX])
+{
+	char digits[DECIMALS_MAX + 1];
+
+	decimals(f.num % f.den, f.den, DECIMALS_MAX, digits);
+	snprintf(buf, FRACTION_TEXT_MAX, "%lld%s%s", (long long)(f.num / f.den),
+		 *digits ? "." : "", digits);
 	return buf;
 }
 

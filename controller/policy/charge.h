@@ -23,15 +23,24 @@ struct fraction {
 	int64_t num, den; /* lowest terms, num >= 0, den > 0 */
 };
 
-/* "1", "3.5", "0.25": at most 18 digits. -EINVAL: anything else, zero included. */
+/* "1", "3.5", "0.25", "1/7": at most 18 digits a number. -EINVAL: anything else, zero included.
+ */
 int fraction_parse(const char *text, struct fraction *ret, struct err *err);
+/* The same, where "0" is an amount too. */
+int fraction_parse_or_zero(const char *text, struct fraction *ret, struct err *err);
 /* num/den in lowest terms. -EINVAL: num < 0 or den <= 0. */
 int fraction_make(int64_t num, int64_t den, struct fraction *ret);
+/* a x b and a / b, exact. -ERANGE: more than int64 can hold; -EINVAL: b is 0. */
+int fraction_multiply(struct fraction a, struct fraction b, struct fraction *ret);
+int fraction_divide(struct fraction a, struct fraction b, struct fraction *ret);
 
 #define FRACTION_TEXT_MAX 96
 /* Exact: "2.5" where the decimals end within 18 places; otherwise the fraction with its value
  * cut after six places in front: "2.666666... (8/3)". */
 const char *fraction_format(struct fraction f, char buf[static FRACTION_TEXT_MAX]);
+/* For programs: a plain decimal; exact where the decimals end within 18 places, otherwise cut
+ * there. */
+const char *fraction_format_decimal(struct fraction f, char buf[static FRACTION_TEXT_MAX]);
 
 /* The order is the order of ties: with all ratios equal, a GPU job is decided by its GPUs. */
 enum charge_side {

@@ -43,3 +43,4 @@ $O/tests/unit/test_controller_config: $O/controller/config/config.o $O/controlle
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)
+$O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o

@@ -259,13 +259,15 @@ struct told {
 	int n;
 };
 
-static void tell(void *ctx, const char *text)
+static void tell(void *ctx, const struct conf_fault *fault)
 {
 	struct told *t = ctx;
 	size_t n = strlen(t->text);
 
 	t->n++;
-	snprintf(t->text + n, sizeof(t->text) - n, "%s\n", text);
+	snprintf(t->text + n, sizeof(t->text) - n, "%s\n", fault->text);
+	assert_string_equal(fault->file, "f.conf");
+	assert_true(fault->line > 0);
 }
 
 static int refuse_bob(void *target, const struct conf_place *place, struct err *err)

@@ -1,0 +1,220 @@
+/* tariff.c - see tariff.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "controller/policy/tariff.h"
+
+#define S_PER_HOUR 3600
+
+const char *const tariff_unit_words[] = { "core-equivalents", "service-units", "core-hours",
+					  NULL };
+static const char *const names[_TARIFF_UNIT_MAX][_CHARGE_POOL_MAX] = {
+	[TARIFF_EQUIVALENTS] = { "core-equivalent", "gpu-equivalent" },
+	[TARIFF_SERVICE_UNITS] = { "service-unit", "service-unit" },
+	[TARIFF_CORE_HOURS] = { "core-hour", "core-hour" },
+};
+static const char *const charge_names[_CHARGE_POOL_MAX] = { "core-equivalent-second",
+							    "gpu-equivalent-second" };
+
+_Static_assert(ARRAY_LEN(tariff_unit_words) == _TARIFF_UNIT_MAX + 1, "a word a unit");
+
+const char *tariff_unit_name(enum tariff_unit u, enum charge_pool p)
+{
+	return u < _TARIFF_UNIT_MAX && p < _CHARGE_POOL_MAX ? names[u][p] : "none";
+}
+
+const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p)
+{
+	return u == TARIFF_EQUIVALENTS && p < _CHARGE_POOL_MAX ? charge_names[p]
+							       : tariff_unit_name(u, p);
+}
+
+/* ---- what is held ---- */
+
+/* On an exclusive queue all cores of the nodes count, asked for or not. */
+static int count_cores(const struct tariff *t, const struct tariff_ask *ask, int64_t *ret,
+		       struct err *err)
+{
+	int64_t nodes = ask->nodes, cores;
+
+	if (ask->ncpus < 1)
+		return err_set(err, -EINVAL, "no cores are asked for; state ncpus=N");
+	if (!t->exclusive) {
+		*ret = ask->ncpus;
+		return 0;
+	}
+	if (t->cores_per_node < 1)
+		return err_set(err, -EINVAL,
+			       "the queue holds whole nodes, but how many cores a node has is "
+			       "not known; set CoresPerNode=");
+	if (!nodes)
+		nodes = (ask->ncpus - 1) / t->cores_per_node + 1;
+	if (__builtin_mul_overflow(nodes, t->cores_per_node, &cores))
+		return err_set(err, -ERANGE, "more nodes than can be counted");
+	if (cores < ask->ncpus)
+		return err_set(err, -EINVAL,
+			       "%" PRId64 " cores are more than %" PRId64 " nodes of %" PRId64
+			       " have",
+			       ask->ncpus, nodes, t->cores_per_node);
+	*ret = cores;
+	return 0;
+}
+
+static int hold(const struct tariff *t, const struct tariff_ask *ask, struct tariff_price *p,
+		struct err *err)
+{
+	if (ask->ngpus < 0 || ask->memory_bytes < 0 || ask->nodes < 0)
+		return err_set(err, -EINVAL, "an amount below zero is asked for");
+	p->amounts.side[CHARGE_GPUS] = ask->ngpus;
+	p->amounts.side[CHARGE_MEMORY] = ask->memory_bytes;
+	return count_cores(t, ask, &p->amounts.side[CHARGE_CORES], err);
+}
+
+/* ---- what one unit is ---- */
+
+static void choose_bundle(const struct tariff *t, struct tariff_price *p)
+{
+	p->pool = t->unit == TARIFF_EQUIVALENTS && p->amounts.side[CHARGE_GPUS] > 0
+			  ? CHARGE_POOL_GPU
+			  : CHARGE_POOL_CPU;
+	if (t->unit == TARIFF_EQUIVALENTS) {
+		p->bundle = t->bundle[p->pool];
+		return;
+	}
+	for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
+		p->bundle.side[s] = (struct fraction){ 0, 1 };
+	p->bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+}
+
+/* One GPU of weight w fills a bundle's side of g as one of weight 1 fills a side of g / w. */
+static int weigh(const struct tariff_price *p, struct charge_bundle *ret)
+{
+	*ret = p->bundle;
+	return fraction_divide(p->bundle.side[CHARGE_GPUS], p->gpu_weight,
+			       &ret->side[CHARGE_GPUS]);
+}
+
+/* The same again for the factor, on every side; a factor of 0 leaves none. */
+static int fold_factor(const struct charge_bundle *weighed, struct fraction factor,
+		       struct charge_bundle *ret)
+{
+	int r = 0;
+
+	for (int s = 0; s < _CHARGE_SIDE_MAX && r == 0; s++) {
+		ret->side[s] = (struct fraction){ 0, 1 };
+		if (factor.num)
+			r = fraction_divide(weighed->side[s], factor, &ret->side[s]);
+	}
+	return r;
+}
+
+static int rate(const struct charge_bundle *weighed, struct tariff_price *p)
+{
+	struct charge_rate largest;
+	int r = charge_rate_of(weighed, &p->amounts, &largest);
+
+	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX && r == 0; s++)
+		r = charge_ratio(weighed, &p->amounts, s, &p->ratio[s]);
+	if (r == 0)
+		r = fraction_multiply(largest.rate, p->factor, &p->rate);
+	if (r == 0)
+		p->decided_by = largest.decided_by;
+	return r;
+}
+
+/* ---- in words ---- */
+
+static const char *amount_text(enum charge_side s, struct fraction f, char *buf)
+{
+	if (s == CHARGE_MEMORY && f.den == 1)
+		return amount_format_bytes_exact(f.num, buf);
+	return fraction_format(f, buf);
+}
+
+static bool is_one(struct fraction f)
+{
+	return f.num == f.den;
+}
+
+static void say_factor(const struct tariff_price *p, char *buf, size_t size)
+{
+	char factor[FRACTION_TEXT_MAX], result[FRACTION_TEXT_MAX];
+
+	if (is_one(p->factor))
+		return;
+	snprintf(buf, size, "; x queue factor %.40s = %.60s",
+		 fraction_format(p->factor, factor), fraction_format(p->rate, result));
+}
+
+static void say_equivalents(struct tariff_price *p)
+{
+	char asked[FRACTION_TEXT_MAX], per[FRACTION_TEXT_MAX], ratio[FRACTION_TEXT_MAX],
+		weight[FRACTION_TEXT_MAX];
+	enum charge_side s = p->decided_by;
+	bool weighed = s == CHARGE_GPUS && !is_one(p->gpu_weight);
+	const struct fraction amount = { p->amounts.side[s], 1 };
+
+	snprintf(p->rule, sizeof(p->rule),
+		 "the largest share of one %s: %s, %.30s%s%.30s / %.30s = %.60s",
+		 tariff_unit_name(p->unit, p->pool), charge_side_name(s),
+		 amount_text(s, amount, asked), weighed ? " x weight " : "",
+		 weighed ? fraction_format(p->gpu_weight, weight) : "",
+		 amount_text(s, p->bundle.side[s], per), fraction_format(p->ratio[s], ratio));
+}
+
+static void say_rule(const struct tariff *t, struct tariff_price *p)
+{
+	const char *what = t->exclusive ? "all cores of the nodes held" : "cores requested";
+	size_t n;
+
+	if (p->unit == TARIFF_EQUIVALENTS)
+		say_equivalents(p);
+	else
+		snprintf(p->rule, sizeof(p->rule), "%s, %" PRId64 ", an hour of running%s",
+			 what, p->amounts.side[CHARGE_CORES],
+			 p->unit == TARIFF_CORE_HOURS ? " by the wall clock" : "");
+	n = strlen(p->rule);
+	say_factor(p, p->rule + n, sizeof(p->rule) - n);
+}
+
+/* ---- the whole ---- */
+
+int tariff_price(const struct tariff *t, const struct tariff_ask *ask, struct tariff_price *ret,
+		 struct err *err)
+{
+	struct tariff_price p = { .unit = t->unit,
+				  .gpu_weight = t->gpu_weight,
+				  .factor = t->factor };
+	struct charge_bundle weighed;
+	int r = hold(t, ask, &p, err);
+
+	if (r < 0)
+		return r;
+	choose_bundle(t, &p);
+	r = weigh(&p, &weighed);
+	if (r == 0)
+		r = rate(&weighed, &p);
+	if (r == 0)
+		r = fold_factor(&weighed, p.factor, &p.terms);
+	if (r == -EINVAL)
+		return err_set(err, r, "there is no bundle of one %s here%s",
+			       tariff_unit_name(p.unit, p.pool),
+			       p.pool == CHARGE_POOL_GPU ? ", so no GPUs to ask for" : "");
+	if (r < 0)
+		return err_set(err, r, "the request is larger than can be charged");
+	say_rule(t, &p);
+	*ret = p;
+	return 0;
+}
+
+int tariff_charge(const struct tariff_price *p, int64_t running_ns, struct fraction *ret)
+{
+	int64_t ms, per = p->unit == TARIFF_EQUIVALENTS ? 1000 : 1000 * S_PER_HOUR;
+	int r = charge_requested(p->rate, running_ns, &ms);
+
+	return r < 0 ? r : fraction_make(ms, per, ret);
+}

@@ -1,0 +1,75 @@
+/* tariff - the price of a request under a published policy: core and GPU equivalents, service
+ * units, or core-hours.
+ *
+ * Pure. Which bundle, GPU weight and queue factor apply is chosen by the caller from
+ * configuration; here is only the sum, exact, with everything that explains it.
+ *
+ * - *Equivalents* (the Alliance): the largest of request / bundle over GPUs, cores and memory.
+ *   A GPU job is measured by the GPU bundle and counts in the GPU pool, a CPU job by the core
+ *   bundle in the CPU pool. GPUs of a model count by its weight in reference units; a fraction
+ *   of a GPU is a model of its own with a weight below one.
+ * - *Service units* (NCI): cores requested x queue factor, an hour of running. One pool.
+ * - *Core-hours* (RWTH): cores, an hour from start to end. One pool.
+ * On an exclusive queue the cores are all cores of all nodes held.
+ *
+ * A price is a rate: units at every moment of running. Its product with the cumulative running
+ * time is the charge, rounded once as charge.h says (half up, to milli-unit-seconds).
+ */
+#pragma once
+#include <stdbool.h>
+#include "controller/policy/charge.h"
+
+enum tariff_unit {
+	TARIFF_EQUIVALENTS,
+	TARIFF_SERVICE_UNITS,
+	TARIFF_CORE_HOURS,
+	_TARIFF_UNIT_MAX,
+};
+/* As configuration says them: "core-equivalents", "service-units", "core-hours"; then NULL. */
+extern const char *const tariff_unit_words[];
+/* One of the unit: "core-equivalent" "gpu-equivalent" "service-unit" "core-hour". */
+const char *tariff_unit_name(enum tariff_unit u, enum charge_pool p);
+/* What tariff_charge() counts: "core-equivalent-second" "gpu-equivalent-second" "service-unit"
+ * "core-hour". */
+const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p);
+
+struct tariff {
+	enum tariff_unit unit;
+	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* for TARIFF_EQUIVALENTS */
+	struct fraction gpu_weight; /* reference units of one GPU of the model; above 0 */
+	struct fraction factor;	    /* of the queue; 0: free of charge */
+	bool exclusive;
+	int64_t cores_per_node; /* 0: not known */
+};
+
+struct tariff_ask {
+	int64_t ngpus, ncpus, memory_bytes;
+	int64_t nodes; /* held; 0: as many as the cores fill */
+};
+
+#define TARIFF_RULE_MAX 256
+
+struct tariff_price {
+	enum tariff_unit unit;
+	enum charge_pool pool;
+	struct fraction rate;
+	enum charge_side decided_by;
+	struct charge_amounts amounts;		 /* what is held */
+	struct charge_bundle bundle;		 /* what one unit has of each side */
+	struct fraction ratio[_CHARGE_SIDE_MAX]; /* amount (x weight) / bundle; the largest x
+						    factor is the rate */
+	struct fraction gpu_weight, factor;
+	/* Weight and factor folded into the bundle: charge_used() and tally_terms take it.
+	 * Without sides where the factor is 0. */
+	struct charge_bundle terms;
+	char rule[TARIFF_RULE_MAX]; /* the rule and its numbers, one line */
+};
+
+/* -EINVAL: no cores, a negative amount, no bundle for the pool, exclusive without cores per
+ * node, more cores than the nodes have; -ERANGE: more than int64 can hold. All with words. */
+int tariff_price(const struct tariff *t, const struct tariff_ask *ask, struct tariff_price *ret,
+		 struct err *err);
+/* The charge of a cumulative running time in what tariff_charge_name() says. The ledger keeps
+ * the same figure as milli-unit-seconds (charge_requested() of p->rate).
+ * -EINVAL: negative time; -ERANGE. */
+int tariff_charge(const struct tariff_price *p, int64_t running_ns, struct fraction *ret);

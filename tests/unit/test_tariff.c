@@ -1,0 +1,279 @@
+/* test_tariff - every example of the published charging rules, and the laws of all of them. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "controller/policy/tariff.h"
+
+#define GB 1000000000LL
+#define MB 1000000LL
+#define MIB (1LL << 20)
+#define S_NS 1000000000LL
+#define MINUTE_NS (60 * S_NS)
+#define HOUR_NS (3600 * S_NS)
+#define ONE ((struct fraction){ 1, 1 })
+
+static struct fraction number(const char *text)
+{
+	struct fraction f;
+
+	assert_int_equal(fraction_parse_or_zero(text, &f, NULL), 0);
+	return f;
+}
+
+static struct tariff plain(enum tariff_unit unit)
+{
+	struct tariff t = { .unit = unit, .gpu_weight = ONE, .factor = ONE };
+
+	for (int p = 0; p < _CHARGE_POOL_MAX; p++)
+		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
+			t.bundle[p].side[s] = number("0");
+	return t;
+}
+
+static struct tariff equivalents(const char *gpu_cores, const char *gpu_memory)
+{
+	struct tariff t = plain(TARIFF_EQUIVALENTS);
+
+	t.bundle[CHARGE_POOL_CPU].side[CHARGE_CORES] = ONE;
+	t.bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY] = number("4000000000");
+	if (!gpu_cores)
+		return t;
+	t.bundle[CHARGE_POOL_GPU].side[CHARGE_GPUS] = ONE;
+	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = number(gpu_cores);
+	t.bundle[CHARGE_POOL_GPU].side[CHARGE_MEMORY] = number(gpu_memory);
+	return t;
+}
+
+static struct tariff_price price(const struct tariff *t, const struct tariff_ask *ask)
+{
+	struct tariff_price p;
+	struct err err = { "" };
+
+	if (tariff_price(t, ask, &p, &err) < 0)
+		fail_msg("%s", err.text);
+	return p;
+}
+
+static void assert_fraction(struct fraction f, const char *text)
+{
+	char buf[FRACTION_TEXT_MAX];
+
+	assert_string_equal(fraction_format(f, buf), text);
+}
+
+static void assert_charge(const struct tariff_price *p, int64_t running_ns, const char *text)
+{
+	struct fraction charge;
+
+	assert_int_equal(tariff_charge(p, running_ns, &charge), 0);
+	assert_fraction(charge, text);
+}
+
+struct example {
+	const char *gpu_cores, *gpu_memory;
+	struct tariff_ask ask;
+	const char *rate;
+	enum charge_side decided_by;
+};
+
+static const struct example examples[] = {
+	{ NULL, NULL, { 0, 2, 4 * GB, 0 }, "2", CHARGE_CORES },
+	{ NULL, NULL, { 0, 2, 10 * GB, 0 }, "2.5", CHARGE_MEMORY },
+	{ NULL, NULL, { 0, 1, 8 * GB, 0 }, "2", CHARGE_MEMORY },
+	{ "6", "32000000000", { 2, 6, 32 * GB, 0 }, "2", CHARGE_GPUS },
+	{ "6", "32000000000", { 1, 9, 32 * GB, 0 }, "1.5", CHARGE_CORES },
+	{ "6", "32000000000", { 1, 6, 48 * GB, 0 }, "1.5", CHARGE_MEMORY },
+	{ "6", "33554432000", { 1, 6, 49152 * MIB, 0 }, "1.536", CHARGE_MEMORY },
+	{ "3.5", "22500000000", { 1, 7, 22500 * MB, 0 }, "2", CHARGE_CORES },
+	{ "3.5", "22500000000", { 1, 4, 22500 * MB, 0 }, "1.142857... (8/7)", CHARGE_CORES },
+};
+
+static void every_published_equivalent_has_its_rate(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(examples); i++) {
+		const struct example *e = &examples[i];
+		struct tariff t = equivalents(e->gpu_cores, e->gpu_memory);
+		struct tariff_price p = price(&t, &e->ask);
+
+		assert_fraction(p.rate, e->rate);
+		assert_int_equal(p.decided_by, e->decided_by);
+		assert_int_equal(p.pool, e->ask.ngpus ? CHARGE_POOL_GPU : CHARGE_POOL_CPU);
+	}
+}
+
+static void a_job_counts_in_one_pool_and_is_measured_by_that_bundle(void **state)
+{
+	struct tariff t = equivalents("12", "127000000000");
+	struct tariff_price p = price(&t, &(struct tariff_ask){ 0, 12, 127 * GB, 0 });
+
+	(void)state;
+	assert_int_equal(p.pool, CHARGE_POOL_CPU);
+	assert_fraction(p.rate, "31.75");
+	p = price(&t, &(struct tariff_ask){ 1, 12, 127 * GB, 0 });
+	assert_int_equal(p.pool, CHARGE_POOL_GPU);
+	assert_fraction(p.rate, "1");
+	assert_string_equal(tariff_unit_name(p.unit, p.pool), "gpu-equivalent");
+	assert_charge(&p, HOUR_NS, "3600");
+	t = equivalents(NULL, NULL);
+	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 1, 1, 1, 0 }, &p, NULL),
+			 -EINVAL);
+}
+
+static void a_gpu_counts_by_its_weight_and_slices_by_theirs(void **state)
+{
+	struct tariff t = equivalents("3", "31750000000");
+	struct tariff_price p;
+	struct fraction sum = number("0");
+
+	(void)state;
+	t.gpu_weight = number("4");
+	p = price(&t, &(struct tariff_ask){ 2, 24, 254 * GB, 0 });
+	assert_fraction(p.rate, "8");
+	assert_string_equal(
+		p.rule, "the largest share of one gpu-equivalent: gpus, 2 x weight 4 / 1 = 8");
+	t.gpu_weight = number("1/7");
+	p = price(&t, &(struct tariff_ask){ 1, 1, 0, 0 });
+	assert_fraction(p.rate, "0.333333... (1/3)");
+	assert_int_equal(p.decided_by, CHARGE_CORES);
+	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = number("0");
+	for (int i = 0; i < 7; i++) {
+		p = price(&t, &(struct tariff_ask){ 1, 1, 0, 0 });
+		sum.num = sum.num * p.rate.den + p.rate.num * sum.den;
+		sum.den *= p.rate.den;
+		assert_int_equal(fraction_make(sum.num, sum.den, &sum), 0);
+	}
+	assert_fraction(sum, "1");
+	p = price(&t, &(struct tariff_ask){ 7, 1, 0, 0 });
+	assert_fraction(p.rate, "1");
+}
+
+static void service_units_are_cores_by_hours_by_the_queue(void **state)
+{
+	static const struct {
+		const char *factor, *rate, *charge;
+	} queues[] = { { "1", "16", "24" }, { "3", "48", "72" }, { "0", "0", "0" } };
+	struct tariff t = plain(TARIFF_SERVICE_UNITS);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(queues); i++) {
+		struct tariff_price p;
+
+		t.factor = number(queues[i].factor);
+		/* Memory and GPUs have no part in it. */
+		p = price(&t, &(struct tariff_ask){ 1, 16, 900 * GB, 0 });
+		assert_fraction(p.rate, queues[i].rate);
+		assert_int_equal(p.pool, CHARGE_POOL_CPU);
+		assert_int_equal(p.decided_by, CHARGE_CORES);
+		assert_charge(&p, 90 * MINUTE_NS, queues[i].charge);
+	}
+}
+
+static void core_hours_of_an_exclusive_queue_are_of_all_cores(void **state)
+{
+	struct tariff t = plain(TARIFF_CORE_HOURS);
+	struct tariff_price p = price(&t, &(struct tariff_ask){ 0, 5, GB, 2 });
+	struct err err = { "" };
+
+	(void)state;
+	assert_charge(&p, 2 * HOUR_NS, "10");
+	t.exclusive = true;
+	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 0, 5, GB, 2 }, &p, &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.text, "CoresPerNode="));
+	t.cores_per_node = 48;
+	p = price(&t, &(struct tariff_ask){ 0, 5, GB, 2 });
+	assert_fraction(p.rate, "96");
+	assert_charge(&p, 2 * HOUR_NS, "192");
+	p = price(&t, &(struct tariff_ask){ 0, 48, GB, 0 });
+	assert_fraction(p.rate, "48");
+	p = price(&t, &(struct tariff_ask){ 0, 49, GB, 0 });
+	assert_fraction(p.rate, "96");
+	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 0, 97, GB, 2 }, &p, &err),
+			 -EINVAL);
+	assert_int_equal(
+		tariff_price(&t, &(struct tariff_ask){ 0, 5, GB, INT64_MAX / 2 }, &p, &err),
+		-ERANGE);
+}
+
+static void what_is_folded_into_terms_prices_the_same(void **state)
+{
+	struct tariff t = equivalents("3", "31750000000");
+
+	(void)state;
+	t.gpu_weight = number("4");
+	t.factor = number("1.5");
+	for (int64_t gpus = 1; gpus < 5; gpus++)
+		for (int64_t cores = 1; cores < 60; cores += 7) {
+			struct tariff_price p = price(
+				&t, &(struct tariff_ask){ gpus, cores, cores * 9 * GB, 0 });
+			struct charge_rate again;
+
+			assert_int_equal(charge_rate_of(&p.terms, &p.amounts, &again), 0);
+			assert_int_equal(again.rate.num, p.rate.num);
+			assert_int_equal(again.rate.den, p.rate.den);
+			assert_int_equal(again.decided_by, p.decided_by);
+		}
+}
+
+static void slices_of_time_sum_to_the_whole(void **state)
+{
+	struct tariff t = plain(TARIFF_SERVICE_UNITS);
+	struct tariff_price p;
+	int64_t sum_ms = 0, last_ms = 0, whole_ms, now_ms;
+
+	(void)state;
+	t.factor = number("1/3");
+	p = price(&t, &(struct tariff_ask){ 0, 7, 0, 0 });
+	for (int64_t at_ns = 0; at_ns < 1000 * S_NS; at_ns += 777777777) {
+		assert_int_equal(charge_requested(p.rate, at_ns, &now_ms), 0);
+		sum_ms += now_ms - last_ms;
+		last_ms = now_ms;
+	}
+	assert_int_equal(charge_requested(p.rate, 1285 * 777777777LL, &whole_ms), 0);
+	assert_int_equal(sum_ms, whole_ms);
+}
+
+static void what_has_no_price_is_refused_with_words(void **state)
+{
+	static const struct tariff_ask bad[] = {
+		{ 0, 0, GB, 0 }, { -1, 1, GB, 0 }, { 0, -1, GB, 0 },
+		{ 0, 1, -1, 0 }, { 0, 1, GB, -1 }, { 1, 1, GB, 0 },
+	};
+	struct tariff t = equivalents(NULL, NULL);
+	struct tariff_price p;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct err err = { "" };
+
+		assert_int_equal(tariff_price(&t, &bad[i], &p, &err), -EINVAL);
+		assert_true(*err.text);
+	}
+	p = price(&t, &(struct tariff_ask){ 0, 1, 0, 0 });
+	assert_int_equal(tariff_charge(&p, -1, &(struct fraction){ 0, 1 }), -EINVAL);
+	t.factor = number("999999999999999999");
+	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 0, 99, 0, 0 }, &p, NULL),
+			 -ERANGE);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(every_published_equivalent_has_its_rate),
+		cmocka_unit_test(a_job_counts_in_one_pool_and_is_measured_by_that_bundle),
+		cmocka_unit_test(a_gpu_counts_by_its_weight_and_slices_by_theirs),
+		cmocka_unit_test(service_units_are_cores_by_hours_by_the_queue),
+		cmocka_unit_test(core_hours_of_an_exclusive_queue_are_of_all_cores),
+		cmocka_unit_test(what_is_folded_into_terms_prices_the_same),
+		cmocka_unit_test(slices_of_time_sum_to_the_whole),
+		cmocka_unit_test(what_has_no_price_is_refused_with_words),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
