@@ -19,6 +19,7 @@ struct known {
 	struct tally_terms terms;
 	struct tally_use use;
 	struct usage usage;
+	struct store_days days;
 	int64_t old_charge_requested_ms, old_charge_used_ms;
 };
 
@@ -70,6 +71,8 @@ static int read_known(sqlite3_stmt *st, struct known *k, struct err *err)
 	k->pool = (enum charge_pool)sqlite3_column_int(st, 16);
 	k->job_attempt = sqlite3_column_int64(st, 17);
 	read_terms(st, 18, &k->terms);
+	k->days.usage_day = sqlite3_column_int64(st, 28);
+	k->days.is_sliced = sqlite3_column_int(st, 29);
 	return decode_usage(store_text(st, 12), &k->usage, err);
 }
 
@@ -85,7 +88,7 @@ static int load_known(struct store *s, const struct report *rep, struct known *k
 			 " j.cluster, j.account, j.user, j.pool, j.attempt,"
 			 " j.rate_num, j.rate_den, j.bundle_gpus_num, j.bundle_gpus_den,"
 			 " j.bundle_cores_num, j.bundle_cores_den, j.bundle_memory_num,"
-			 " j.bundle_memory_den, j.ncpus, j.ngpus"
+			 " j.bundle_memory_den, j.ncpus, j.ngpus, a.usage_day, a.sliced"
 			 " FROM attempts a JOIN jobs j USING(job)"
 			 " WHERE a.job = ?1 AND a.attempt = ?2",
 			 "ii", rep->job, (int64_t)rep->attempt);
@@ -94,6 +97,7 @@ static int load_known(struct store *s, const struct report *rep, struct known *k
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
+	k->days = (struct store_days){ .job = rep->job, .attempt = rep->attempt };
 	r = read_known(st, k, err);
 	sqlite3_reset(st);
 	return r < 0 ? r : 1;
@@ -119,62 +123,40 @@ static int64_t later(int64_t a, int64_t b)
 
 struct rollup_ctx {
 	struct store *s;
-	const struct known *k;
-	struct tally_use before; /* cumulative, to turn ns into ms without losing any */
+	struct known *k;
+	struct tally before;  /* cumulative, to turn ns into ms without losing any */
+	struct rollup so_far; /* the same in the units of rollups */
 	struct err *err;
 };
 
-#define UPSERT_ROLLUP                                                                          \
-	"INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"   \
-	" ?14) ON CONFLICT DO UPDATE SET jobs_started = jobs_started + excluded.jobs_started," \
-	" jobs_ended = jobs_ended + excluded.jobs_ended,"                                      \
-	" running_ms = running_ms + excluded.running_ms,"                                      \
-	" suspended_ms = suspended_ms + excluded.suspended_ms,"                                \
-	" cpu_ms = cpu_ms + excluded.cpu_ms,"                                                  \
-	" charge_requested_ms = charge_requested_ms + excluded.charge_requested_ms,"           \
-	" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"                          \
-	" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms"
-
-/* ns gained on top of a cumulative figure, as whole milliseconds whose sum telescopes. */
-static int64_t gained_ms(int64_t *cumulative_ns, int64_t gained_ns)
+static struct rollup_key key_of(const struct known *k, int64_t day)
 {
-	int64_t was = *cumulative_ns / 1000000;
-
-	*cumulative_ns += gained_ns;
-	return *cumulative_ns / 1000000 - was;
+	return (struct rollup_key){ k->cluster, k->account, k->user, (int64_t)k->pool, day };
 }
 
 static int add_day(void *ctx, int64_t day, const struct tally *g)
 {
 	struct rollup_ctx *c = ctx;
-	const struct known *k = c->k;
-	int64_t running = gained_ms(&c->before.running_ns, g->running_ns);
-	int64_t suspended = gained_ms(&c->before.suspended_ns, g->suspended_ns);
-	int64_t cpu = gained_ms(&c->before.cpu_ns, g->cpu_ns);
+	const struct rollup_key key = key_of(c->k, day);
+	struct rollup gained = rollup_gain(&c->before, g);
+	int r = rollup_write(c->s->db, &key, &gained, c->err);
 
-	return db_run(c->s->db, c->err, UPSERT_ROLLUP,
-		      "ttti"
-		      "iiiiii"
-		      "iiii",
-		      k->cluster, k->account, k->user, (int64_t)k->pool, day, (int64_t)0,
-		      (int64_t)0, running, suspended, cpu, g->charge_requested_ms,
-		      g->charge_used_ms, g->core_ms, g->gpu_ms);
+	if (r >= 0)
+		r = store_slice(c->s, &c->k->days, day, &c->so_far, &gained, c->err);
+	rollup_add(&c->so_far, &gained);
+	return r;
 }
 
-struct job_count {
-	int64_t day, started, ended;
-};
-
-static int count_job(struct store *s, const struct known *k, struct job_count n,
+static int count_job(struct store *s, const struct known *k, enum store_mark which, int64_t day,
 		     struct err *err)
 {
-	return db_run(s->db, err, UPSERT_ROLLUP,
-		      "ttti"
-		      "iiiiii"
-		      "iiii",
-		      k->cluster, k->account, k->user, (int64_t)k->pool, n.day, n.started,
-		      n.ended, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0, (int64_t)0,
-		      (int64_t)0, (int64_t)0);
+	const struct rollup_key key = key_of(k, day);
+	struct rollup one = { 0 };
+	int r;
+
+	one.figure[which == STORE_MARK_STARTED ? ROLLUP_JOBS_STARTED : ROLLUP_JOBS_ENDED] = 1;
+	r = rollup_write(s->db, &key, &one, err);
+	return r < 0 ? r : store_mark(s, &k->days, which, day, err);
 }
 
 /* The node's clock places usage on days; it may not place any before the job was given to the
@@ -196,25 +178,22 @@ static struct tally_span span_of(const struct known *k, const struct store_repor
 				    .to_ns = bounded(to, k->given_ns, c->now_ns) };
 }
 
-static int write_days(struct store *s, const struct known *k, const struct store_report_case *c,
+static int write_days(struct store *s, struct known *k, const struct store_report_case *c,
 		      const struct tally_span *span, struct err *err)
 {
 	const struct report *rep = c->report;
-	struct rollup_ctx ctx = { s,
-				  k,
-				  { .running_ns = span->before.running_ns,
-				    .suspended_ns = span->before.suspended_ns,
-				    .cpu_ns = span->before.cpu_ns },
-				  err };
-	int r = tally_split(&k->terms, span, add_day, &ctx);
+	struct rollup_ctx ctx = { .s = s, .k = k, .err = err };
+	int r;
 
+	ctx.so_far = rollup_gain(&ctx.before, &span->before);
+	r = tally_split(&k->terms, span, add_day, &ctx);
 	if (r >= 0 && rep->started_ns && !k->started_ns) {
 		int64_t at_ns = bounded(rep->started_ns, k->given_ns, c->now_ns);
 
-		r = count_job(s, k, (struct job_count){ tally_day(at_ns), 1, 0 }, err);
+		r = count_job(s, k, STORE_MARK_STARTED, tally_day(at_ns), err);
 	}
 	if (r >= 0 && rep->state == JOB_ENDED && k->closed == 0)
-		r = count_job(s, k, (struct job_count){ tally_day(span->to_ns), 0, 1 }, err);
+		r = count_job(s, k, STORE_MARK_ENDED, tally_day(span->to_ns), err);
 	return r;
 }
 
@@ -410,6 +389,6 @@ int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 	if (r >= 0)
 		r = write_loss(s, l, end, err);
 	if (r >= 0)
-		r = count_job(s, &k, (struct job_count){ tally_day(l->now_ns), 0, 1 }, err);
+		r = count_job(s, &k, STORE_MARK_ENDED, tally_day(l->now_ns), err);
 	return r < 0 ? r : store_event(s, &e, err);
 }

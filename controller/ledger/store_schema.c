@@ -77,11 +77,71 @@ static const char schema_1[] =
 	" what TEXT NOT NULL, text TEXT NOT NULL) STRICT;"
 	"CREATE INDEX events_job ON events(job) WHERE job IS NOT NULL;";
 
+/* Jobs that ran before Reeve, or elsewhere. imported.id is origin << 40 | the job's number
+ * there, so that a job is in the ledger once. Times are seconds; NULL: not told; a rate that is
+ * NULL is the cores / 1. imports: how far each file has been read, in the transaction that
+ * brought the jobs. */
+static const char schema_2[] =
+	"CREATE TABLE associations("
+	" id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, account TEXT NOT NULL,"
+	" user TEXT NOT NULL, UNIQUE(cluster, account, user)) STRICT;"
+	"CREATE TABLE origins(id INTEGER PRIMARY KEY, cluster TEXT NOT NULL UNIQUE) STRICT;"
+	"CREATE TABLE imported("
+	" id INTEGER PRIMARY KEY, association INTEGER NOT NULL, submit_s INTEGER NOT NULL,"
+	" wait_s INTEGER NOT NULL, run_s INTEGER NOT NULL, ncpus INTEGER NOT NULL,"
+	" ngpus INTEGER NOT NULL, pool INTEGER NOT NULL, walltime_s INTEGER,"
+	" mem_bytes INTEGER, mem_peak_bytes INTEGER, cpu_ms INTEGER,"
+	" rate_num INTEGER, rate_den INTEGER,"
+	" charge_requested_ms INTEGER NOT NULL, charge_used_ms INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE imports("
+	" id INTEGER PRIMARY KEY, digest TEXT NOT NULL UNIQUE, file TEXT NOT NULL,"
+	" format TEXT NOT NULL, lines INTEGER NOT NULL, rows INTEGER NOT NULL,"
+	" jobs INTEGER NOT NULL, core_seconds INTEGER NOT NULL, conflicts INTEGER NOT NULL,"
+	" complete INTEGER NOT NULL) STRICT;"
+	"CREATE TABLE import_rejects("
+	" import INTEGER NOT NULL, why TEXT NOT NULL, n INTEGER NOT NULL,"
+	" first_line INTEGER NOT NULL, PRIMARY KEY(import, why)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX rollups_account ON rollups(account, day);"
+	"CREATE INDEX rollups_user ON rollups(user, day);"
+
+	/* On which days the figures of an attempt fall: its counts, and either the one day of
+	 * all its usage or, when sliced, what each day has of it. Day STORE_NO_DAY: none yet;
+	 * STORE_BASE_DAY: in rollups_base, days known before slices were kept. */
+	"ALTER TABLE attempts ADD COLUMN started_day INTEGER NOT NULL DEFAULT -1000000;"
+	"ALTER TABLE attempts ADD COLUMN ended_day INTEGER NOT NULL DEFAULT -1000000;"
+	"ALTER TABLE attempts ADD COLUMN usage_day INTEGER NOT NULL DEFAULT -1000000;"
+	"ALTER TABLE attempts ADD COLUMN sliced INTEGER NOT NULL DEFAULT 0;"
+	"CREATE TABLE slices("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, day INTEGER NOT NULL,"
+	" running_ms INTEGER NOT NULL, suspended_ms INTEGER NOT NULL,"
+	" cpu_ms INTEGER NOT NULL, charge_requested_ms INTEGER NOT NULL,"
+	" charge_used_ms INTEGER NOT NULL, core_ms INTEGER NOT NULL, gpu_ms INTEGER NOT NULL,"
+	" PRIMARY KEY(job, attempt, day)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE rollups_base("
+	" cluster TEXT NOT NULL, account TEXT NOT NULL, user TEXT NOT NULL,"
+	" pool INTEGER NOT NULL, day INTEGER NOT NULL,"
+	" jobs_started INTEGER NOT NULL, jobs_ended INTEGER NOT NULL,"
+	" running_ms INTEGER NOT NULL, suspended_ms INTEGER NOT NULL,"
+	" cpu_ms INTEGER NOT NULL, charge_requested_ms INTEGER NOT NULL,"
+	" charge_used_ms INTEGER NOT NULL, core_ms INTEGER NOT NULL, gpu_ms INTEGER NOT NULL,"
+	" PRIMARY KEY(cluster, account, user, pool, day)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO rollups_base SELECT * FROM rollups;"
+	"INSERT INTO slices SELECT a.job, a.attempt, -1000001, a.running_ns / 1000000,"
+	" a.suspended_ns / 1000000, COALESCE(a.usage ->> '$.cpu_ns', 0) / 1000000,"
+	" a.charge_requested_ms, a.charge_used_ms,"
+	" (a.running_ns * j.ncpus + 500000) / 1000000,"
+	" (a.running_ns * j.ngpus + 500000) / 1000000"
+	" FROM attempts a JOIN jobs j USING(job) WHERE a.seq >= 0;"
+	"UPDATE attempts SET sliced = 1 WHERE seq >= 0;"
+	"UPDATE attempts SET started_day = -1000001 WHERE started_ns <> 0;"
+	"UPDATE attempts SET ended_day = -1000001 WHERE closed <> 0;";
+_Static_assert(STORE_NO_DAY == -1000000 && STORE_BASE_DAY == -1000001, "days on disk");
+
 _Static_assert(JOB_ENDED == 5 && JOB_QUEUED == 0, "states are on disk as numbers");
 _Static_assert(END_NODE_LOST == 6, "end kinds are on disk as numbers");
 _Static_assert(CHARGE_GPUS == 0 && CHARGE_MEMORY == 2, "sides are on disk as numbers");
 
-const char *const store_migrations[] = { schema_1, NULL };
+const char *const store_migrations[] = { schema_1, schema_2, NULL };
 
 int store_open(const char *path, struct store **ret, struct err *err)
 {

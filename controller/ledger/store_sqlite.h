@@ -1,6 +1,7 @@
 /* store_sqlite - what the files of the SQLite store share; nobody else includes it. */
 #pragma once
 #include "common/db/db.h"
+#include "controller/ledger/rollup.h"
 #include "controller/ledger/store.h"
 
 struct store {
@@ -8,6 +9,10 @@ struct store {
 };
 
 extern const char *const store_migrations[];
+
+/* In the place of a day: see schema_2. */
+#define STORE_NO_DAY (-1000000)
+#define STORE_BASE_DAY (-1000001)
 
 struct store_event {
 	int64_t at_ns, job; /* job 0: about a node */
@@ -41,6 +46,22 @@ struct store_loss {
 	const char *node, *text;
 };
 int store_end_lost(struct store *s, const struct store_loss *l, struct err *err);
+
+/* Where an attempt's figures fall: the attempt's columns of these names. */
+struct store_days {
+	int64_t job;
+	int32_t attempt;
+	int64_t usage_day;
+	bool is_sliced;
+};
+/* A day gained `gained` on top of `so_far`: keeps the one day of the attempt, or slices it from
+ * now on. Both in the transaction under way. */
+int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *so_far,
+		const struct rollup *gained, struct err *err);
+/* The attempt was counted as started, or ended, on that day. */
+enum store_mark { STORE_MARK_STARTED, STORE_MARK_ENDED };
+int store_mark(struct store *s, const struct store_days *d, enum store_mark which, int64_t day,
+	       struct err *err);
 
 /* Text column, "" for NULL. */
 const char *store_text(sqlite3_stmt *st, int column);

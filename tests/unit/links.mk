@@ -26,7 +26,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/ag
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_output store_views store_sums) \
+LEDGER := $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums rollup) \
 	$(patsubst %,$O/controller/policy/%.o,charge tally fifo) $O/common/db/db.o $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
@@ -44,3 +44,4 @@ $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)
 $O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o
+$O/tests/unit/test_window: $O/controller/policy/window.o $O/common/err.o

@@ -1,0 +1,79 @@
+/* history.c - see history.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include "common/cleanup.h"
+#include "controller/history/history.h"
+
+static const char *const why_names[] = {
+	[HISTORY_OK] = "ok",
+	[HISTORY_MISSING_FIELDS] = "missing-fields",
+	[HISTORY_EXTRA_FIELDS] = "extra-fields",
+	[HISTORY_GARBAGE] = "garbage",
+	[HISTORY_NO_EPOCH] = "no-unix-start-time",
+	[HISTORY_NOT_STARTED] = "not-started",
+	[HISTORY_NOT_ENDED] = "not-ended",
+	[HISTORY_NO_RUN_TIME] = "no-run-time",
+	[HISTORY_NO_CORES] = "no-cores",
+	[HISTORY_ENDS_TOO_SOON] = "ends-before-start",
+	[HISTORY_STARTS_TOO_SOON] = "starts-before-submit",
+	[HISTORY_NO_NAME] = "no-user-or-account",
+	[HISTORY_OUT_OF_RANGE] = "out-of-range",
+};
+_Static_assert(ARRAY_LEN(why_names) == _HISTORY_WHY_MAX, "a name a reason");
+
+const char *history_why_name(enum history_why w)
+{
+	return w < _HISTORY_WHY_MAX ? why_names[w] : "unknown";
+}
+
+static bool is_within(int64_t v, int64_t low, int64_t high)
+{
+	return v >= low && v <= high;
+}
+
+enum history_why history_judge(const struct history_job *j)
+{
+	if (j->end_s < j->start_s)
+		return HISTORY_ENDS_TOO_SOON;
+	if (j->end_s == j->start_s)
+		return HISTORY_NO_RUN_TIME;
+	if (j->ncpus <= 0)
+		return HISTORY_NO_CORES;
+	if (j->start_s < j->submit_s)
+		return HISTORY_STARTS_TOO_SOON;
+	if (!j->user[0] || !j->account[0])
+		return HISTORY_NO_NAME;
+	if (!is_within(j->number, 0, HISTORY_NUMBER_MAX) ||
+	    !is_within(j->submit_s, 0, HISTORY_TIME_MAX) ||
+	    !is_within(j->end_s, 0, HISTORY_TIME_MAX) ||
+	    j->end_s - j->start_s > HISTORY_RUN_MAX || j->ncpus > HISTORY_CORES_MAX ||
+	    !is_within(j->ngpus, 0, HISTORY_CORES_MAX) ||
+	    !is_within(j->walltime_s, -1, HISTORY_AMOUNT_MAX - 1) ||
+	    !is_within(j->mem_bytes, -1, HISTORY_AMOUNT_MAX - 1) ||
+	    !is_within(j->mem_peak_bytes, -1, HISTORY_AMOUNT_MAX - 1) ||
+	    !is_within(j->cpu_ms, -1, HISTORY_AMOUNT_MAX / 1000000))
+		return HISTORY_OUT_OF_RANGE;
+	return HISTORY_OK;
+}
+
+int history_parse_int(const char *text, size_t size, int64_t *ret)
+{
+	bool minus = size && *text == '-';
+	size_t i = minus || (size && *text == '+');
+	int64_t n = 0;
+
+	if (i == size || text[i] < '0' || text[i] > '9')
+		return -EINVAL;
+	for (; i < size && text[i] >= '0' && text[i] <= '9'; i++) {
+		n = n > HISTORY_AMOUNT_MAX / 10 ? HISTORY_AMOUNT_MAX : n * 10 + (text[i] - '0');
+		if (n > HISTORY_AMOUNT_MAX)
+			n = HISTORY_AMOUNT_MAX;
+	}
+	if (i < size && text[i] == '.' && i + 1 < size)
+		for (i++; i < size && text[i] >= '0' && text[i] <= '9';)
+			i++;
+	if (i != size)
+		return -EINVAL;
+	*ret = minus ? -n : n;
+	return 0;
+}

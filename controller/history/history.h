@@ -1,0 +1,54 @@
+/* history - one finished job as another system's accounting tells it.
+ *
+ * Pure. A parser of a format (swf.h, sacct.h) makes one of these of each line, or says why the
+ * line is no job that can be charged. Times are seconds since the epoch.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+#include "common/model/request.h"
+
+struct history_job {
+	int64_t number; /* of the job where it ran */
+	int64_t submit_s, start_s, end_s;
+	int64_t ncpus, ngpus;		   /* allocated */
+	int64_t walltime_s;		   /* requested; -1: not told */
+	int64_t mem_bytes, mem_peak_bytes; /* of the whole job; -1: not told */
+	int64_t cpu_ms;			   /* of the whole job; -1: not told */
+	char cluster[REQUEST_NAME_MAX];	   /* "": the format has none */
+	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+};
+
+/* Why a line is not a job that can be charged. */
+enum history_why {
+	HISTORY_OK,
+	HISTORY_MISSING_FIELDS,
+	HISTORY_EXTRA_FIELDS,
+	HISTORY_GARBAGE,  /* a field is not what it should be */
+	HISTORY_NO_EPOCH, /* SWF: a job before any UnixStartTime header */
+	HISTORY_NOT_STARTED,
+	HISTORY_NOT_ENDED,
+	HISTORY_NO_RUN_TIME,	 /* <= 0, or not told */
+	HISTORY_NO_CORES,	 /* <= 0, or not told */
+	HISTORY_ENDS_TOO_SOON,	 /* before it starts */
+	HISTORY_STARTS_TOO_SOON, /* before it was handed in */
+	HISTORY_NO_NAME,	 /* neither user nor account can be told, or not both */
+	HISTORY_OUT_OF_RANGE,	 /* figures beyond what can be charged */
+	_HISTORY_WHY_MAX,
+};
+/* "no-run-time": for programs and people. */
+const char *history_why_name(enum history_why w);
+
+/* Limits of what is taken: beyond them a job is HISTORY_OUT_OF_RANGE. */
+#define HISTORY_NUMBER_MAX ((1LL << 40) - 1)
+#define HISTORY_TIME_MAX (1LL << 33)	      /* year 2242 */
+#define HISTORY_RUN_MAX (100LL * 366 * 86400) /* 100 years */
+#define HISTORY_CORES_MAX 1000000000LL
+#define HISTORY_AMOUNT_MAX (1LL << 60)
+
+/* Judges the figures of a job whose fields were readable. */
+enum history_why history_judge(const struct history_job *j);
+
+/* A whole number with an optional sign; digits after a point are read over. 0, -EINVAL;
+ * beyond +-2^60 it is that bound, for history_judge() to find. */
+int history_parse_int(const char *text, size_t size, int64_t *ret);

@@ -1,0 +1,23 @@
+/* sacct - finished jobs as Slurm's `sacct --parsable2` prints them: 26 fields by "|", in the
+ * order jobid, jobidraw, cluster, partition, qos, account, group, gid, user, uid, submit,
+ * eligible, start, end, elapsed, exitcode, state, nnodes, ncpus, reqcpus, reqmem, reqtres,
+ * alloctres, timelimit, nodelist, jobname.
+ *
+ * Pure. Rules of reading: the job's number is jobidraw; cores are ncpus and GPUs the
+ * gres/gpu of alloctres (allocated, not asked for); memory asked for is the mem of alloctres,
+ * or reqmem times nodes (n) or cores (c); the time charged is end - start. Times have no zone
+ * there: they are read as local times of a fixed distance from UTC. A job step ("12.batch")
+ * is no job. The name of a job may hold "|": what is beyond field 25 belongs to it.
+ */
+#pragma once
+#include "controller/history/history.h"
+
+struct sacct {
+	int64_t east_s; /* of UTC, of all times of the file */
+};
+
+/* A blank line, a heading or a step of a job. */
+#define SACCT_NO_JOB (-1)
+/* An enum history_why, or SACCT_NO_JOB. `line` is without its newline; need not end with 0. */
+int sacct_parse_line(const struct sacct *f, const char *line, size_t size,
+		     struct history_job *ret);

@@ -1,0 +1,85 @@
+/* rollup.c - see rollup.h. */
+#include "common/err.h"
+#include "controller/ledger/rollup.h"
+
+static const char *const names[] = {
+	[ROLLUP_JOBS_STARTED] = "jobs_started",
+	[ROLLUP_JOBS_ENDED] = "jobs_ended",
+	[ROLLUP_RUNNING_MS] = "running_ms",
+	[ROLLUP_SUSPENDED_MS] = "suspended_ms",
+	[ROLLUP_CPU_MS] = "cpu_ms",
+	[ROLLUP_CHARGE_REQUESTED_MS] = "charge_requested_ms",
+	[ROLLUP_CHARGE_USED_MS] = "charge_used_ms",
+	[ROLLUP_CORE_MS] = "core_ms",
+	[ROLLUP_GPU_MS] = "gpu_ms",
+};
+_Static_assert(ARRAY_LEN(names) == _ROLLUP_MAX, "a name a figure");
+
+const char *rollup_figure_name(enum rollup_figure f)
+{
+	return f < _ROLLUP_MAX ? names[f] : "unknown";
+}
+
+static int64_t gained_ms(int64_t *cumulative_ns, int64_t gained_ns)
+{
+	int64_t was = *cumulative_ns / 1000000;
+
+	*cumulative_ns += gained_ns;
+	return *cumulative_ns / 1000000 - was;
+}
+
+struct rollup rollup_gain(struct tally *cumulative, const struct tally *gained)
+{
+	return (struct rollup){ .figure = {
+					[ROLLUP_RUNNING_MS] = gained_ms(&cumulative->running_ns,
+									gained->running_ns),
+					[ROLLUP_SUSPENDED_MS] =
+						gained_ms(&cumulative->suspended_ns,
+							  gained->suspended_ns),
+					[ROLLUP_CPU_MS] =
+						gained_ms(&cumulative->cpu_ns, gained->cpu_ns),
+					[ROLLUP_CHARGE_REQUESTED_MS] =
+						gained->charge_requested_ms,
+					[ROLLUP_CHARGE_USED_MS] = gained->charge_used_ms,
+					[ROLLUP_CORE_MS] = gained->core_ms,
+					[ROLLUP_GPU_MS] = gained->gpu_ms,
+				} };
+}
+
+void rollup_add(struct rollup *to, const struct rollup *more)
+{
+	for (int i = 0; i < _ROLLUP_MAX; i++)
+		to->figure[i] += more->figure[i];
+}
+
+bool rollup_is_zero(const struct rollup *r)
+{
+	for (int i = 0; i < _ROLLUP_MAX; i++)
+		if (r->figure[i])
+			return false;
+	return true;
+}
+
+int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup *r,
+		 struct err *err)
+{
+	static const char upsert[] =
+		"INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
+		" ?13, ?14) ON CONFLICT DO UPDATE SET"
+		" jobs_started = jobs_started + excluded.jobs_started,"
+		" jobs_ended = jobs_ended + excluded.jobs_ended,"
+		" running_ms = running_ms + excluded.running_ms,"
+		" suspended_ms = suspended_ms + excluded.suspended_ms,"
+		" cpu_ms = cpu_ms + excluded.cpu_ms,"
+		" charge_requested_ms = charge_requested_ms + excluded.charge_requested_ms,"
+		" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"
+		" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms";
+	const int64_t *f = r->figure;
+
+	return db_run(db, err, upsert,
+		      "ttti"
+		      "iiiiii"
+		      "iiii",
+		      k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2], f[3],
+		      f[4], f[5], f[6], f[7], f[8]);
+}

@@ -1,0 +1,38 @@
+/* rollup - what a day adds to the sums of an association, and the one way it is written. */
+#pragma once
+#include "common/db/db.h"
+#include "controller/policy/tally.h"
+
+/* In the order of the columns of the tables rollups and slices. */
+enum rollup_figure {
+	ROLLUP_JOBS_STARTED,
+	ROLLUP_JOBS_ENDED,
+	ROLLUP_RUNNING_MS,
+	ROLLUP_SUSPENDED_MS,
+	ROLLUP_CPU_MS,
+	ROLLUP_CHARGE_REQUESTED_MS,
+	ROLLUP_CHARGE_USED_MS,
+	ROLLUP_CORE_MS,
+	ROLLUP_GPU_MS,
+	_ROLLUP_MAX,
+};
+const char *rollup_figure_name(enum rollup_figure f); /* "jobs_started": the column's name */
+
+struct rollup {
+	int64_t figure[_ROLLUP_MAX];
+};
+
+struct rollup_key {
+	const char *cluster, *account, *user;
+	int64_t pool, day;
+};
+
+/* What was gained on top of a cumulative tally, as whole milliseconds whose sums telescope;
+ * moves *cumulative on. */
+struct rollup rollup_gain(struct tally *cumulative, const struct tally *gained);
+void rollup_add(struct rollup *to, const struct rollup *more);
+bool rollup_is_zero(const struct rollup *r);
+
+/* Adds to the table, in the transaction under way. */
+int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup *r,
+		 struct err *err);

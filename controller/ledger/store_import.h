@@ -1,0 +1,50 @@
+/* store_import - jobs that ran elsewhere, or before, into the ledger: part of the contract of
+ * store.h.
+ *
+ * A file is read in batches. A batch is one transaction: its jobs, what they add to the
+ * rollups, and how far the file has been read; so an import that was broken off goes on where
+ * the last batch ended, and a file that was read whole brings nothing new. Beyond that, a job
+ * is known by its cluster and its number there, from whatever file it comes, and is never
+ * changed.
+ */
+#pragma once
+#include "controller/history/history.h"
+#include "controller/ledger/store.h"
+
+struct store_import;
+
+/* What was found in a file, from its first line on. */
+struct store_import_count {
+	int64_t lines, rows;	    /* rows: lines that should be jobs */
+	int64_t jobs, core_seconds; /* of them in the ledger with these figures */
+	int64_t conflicts;	    /* in the ledger with other figures, and left so */
+	int64_t rejected[_HISTORY_WHY_MAX];
+	int64_t first_line[_HISTORY_WHY_MAX]; /* of those; 0: none */
+	bool is_complete;
+};
+
+struct store_import_file {
+	const char *digest; /* of the content, and of whatever else decides what comes of it */
+	const char *path, *format;
+};
+/* ret_count: how far it was read before, all 0 for a new file. */
+int store_import_open(struct store *s, const struct store_import_file *f,
+		      struct store_import **ret, struct store_import_count *ret_count,
+		      struct err *err);
+/* What is not committed is given up. */
+struct store_import *store_import_close(struct store_import *i);
+DEFINE_CLEANUP(struct store_import *, store_import_close)
+
+struct store_import_job {
+	const struct history_job *job; /* its cluster is set */
+	enum charge_pool pool;
+	struct tally_terms terms;
+};
+#define STORE_IMPORT_KNOWN 1	/* there already, the same in every figure */
+#define STORE_IMPORT_CONFLICT 2 /* there already with other figures: left as it is */
+#define STORE_IMPORT_REFUSED 3	/* its figures are beyond what can be charged */
+/* 0: new; or an outcome above. */
+int store_import_add(struct store_import *i, const struct store_import_job *j, struct err *err);
+/* Writes the batch with the count so far. */
+int store_import_commit(struct store_import *i, const struct store_import_count *count,
+			struct err *err);

@@ -1,0 +1,64 @@
+/* store_slices.c - on which days the figures of an attempt fall, so that the rollups can be
+ * recomputed from the attempts. See store_sqlite.h.
+ *
+ * Most attempts begin and end on one day: for them the day is kept, and nothing else. From the
+ * second day on, each day has its own slice of the figures.
+ */
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+
+static int write_slice(struct store *s, const struct store_days *d, int64_t day,
+		       const struct rollup *r, struct err *err)
+{
+	const int64_t *f = r->figure;
+
+	return db_run(
+		s->db, err,
+		"INSERT INTO slices VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+		" ON CONFLICT DO UPDATE SET running_ms = running_ms + excluded.running_ms,"
+		" suspended_ms = suspended_ms + excluded.suspended_ms,"
+		" cpu_ms = cpu_ms + excluded.cpu_ms, charge_requested_ms ="
+		" charge_requested_ms + excluded.charge_requested_ms,"
+		" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"
+		" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms",
+		"iii"
+		"iiiiiii",
+		d->job, (int64_t)d->attempt, day, f[ROLLUP_RUNNING_MS], f[ROLLUP_SUSPENDED_MS],
+		f[ROLLUP_CPU_MS], f[ROLLUP_CHARGE_REQUESTED_MS], f[ROLLUP_CHARGE_USED_MS],
+		f[ROLLUP_CORE_MS], f[ROLLUP_GPU_MS]);
+}
+
+int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *so_far,
+		const struct rollup *gained, struct err *err)
+{
+	int r;
+
+	if (rollup_is_zero(gained) || (!d->is_sliced && d->usage_day == day))
+		return 0;
+	if (d->is_sliced)
+		return write_slice(s, d, day, gained, err);
+	d->is_sliced = d->usage_day != STORE_NO_DAY;
+	r = d->is_sliced ? write_slice(s, d, d->usage_day, so_far, err) : 0;
+	if (r >= 0 && d->is_sliced)
+		r = write_slice(s, d, day, gained, err);
+	if (r < 0)
+		return r;
+	d->usage_day = day;
+	return db_run(s->db, err,
+		      "UPDATE attempts SET usage_day = ?3, sliced = ?4"
+		      " WHERE job = ?1 AND attempt = ?2",
+		      "iiii", d->job, (int64_t)d->attempt, day, (int64_t)d->is_sliced);
+}
+
+int store_mark(struct store *s, const struct store_days *d, enum store_mark which, int64_t day,
+	       struct err *err)
+{
+	static const char *const sql[] = {
+		[STORE_MARK_STARTED] = "UPDATE attempts SET started_day = ?3"
+				       " WHERE job = ?1 AND attempt = ?2",
+		[STORE_MARK_ENDED] = "UPDATE attempts SET ended_day = ?3"
+				     " WHERE job = ?1 AND attempt = ?2",
+	};
+
+	return db_run(s->db, err, sql[which], "iii", d->job, (int64_t)d->attempt, day);
+}

@@ -1,0 +1,210 @@
+/* sums.c - see sums.h. Two tables of the same kind: items in an array, and slots that hold
+ * their index + 1, probed one after the other, at most half full. */
+#include <errno.h>
+#include <string.h>
+#include "controller/ledger/sums.h"
+
+struct slots {
+	uint32_t *slot;
+	size_t n_slots; /* a power of two */
+};
+
+struct sums {
+	struct slots by_name, by_day;
+	struct sums_association *associations;
+	struct sums_entry *entries;
+	size_t n_associations, n_entries, room_associations, room_entries;
+};
+
+#define SLOTS_FIRST 1024
+
+static uint64_t mix(uint64_t h, uint64_t v)
+{
+	h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
+	return h ^ (h >> 29);
+}
+
+static uint64_t hash_text(uint64_t h, const char *text)
+{
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
+	return mix(h, 0xff);
+}
+
+static uint64_t hash_name(const char *cluster, const char *account, const char *user)
+{
+	return hash_text(hash_text(hash_text(0xcbf29ce484222325ULL, cluster), account), user);
+}
+
+static uint64_t hash_entry(int32_t association, int32_t pool, int64_t day)
+{
+	return mix(mix(mix(0, (uint64_t)association), (uint64_t)pool), (uint64_t)day);
+}
+
+static void put_slot(struct slots *t, uint64_t hash, size_t item)
+{
+	size_t at = hash & (t->n_slots - 1);
+
+	while (t->slot[at])
+		at = (at + 1) & (t->n_slots - 1);
+	t->slot[at] = (uint32_t)item + 1;
+}
+
+/* An array of `size` items with room for one more. */
+static void *with_room(void *items, size_t n, size_t *room, size_t size)
+{
+	size_t more = *room ? *room * 2 : 256;
+	void *p;
+
+	if (n < *room)
+		return items;
+	if (more > UINT32_MAX / 4)
+		return NULL;
+	p = reallocarray(items, more, size);
+	if (p)
+		*room = more;
+	return p;
+}
+
+static bool is_crowded(const struct slots *t, size_t n)
+{
+	return (n + 1) * 2 > t->n_slots;
+}
+
+static bool grow(struct slots *t)
+{
+	size_t n = t->n_slots ? t->n_slots * 2 : SLOTS_FIRST;
+	uint32_t *slot = calloc(n, sizeof(*slot));
+
+	if (!slot)
+		return false;
+	free(t->slot);
+	*t = (struct slots){ slot, n };
+	return true;
+}
+
+static bool room_for_association(struct sums *s)
+{
+	void *p = with_room(s->associations, s->n_associations, &s->room_associations,
+			    sizeof(*s->associations));
+
+	if (!p)
+		return false;
+	s->associations = p;
+	if (!is_crowded(&s->by_name, s->n_associations))
+		return true;
+	if (!grow(&s->by_name))
+		return false;
+	for (size_t i = 0; i < s->n_associations; i++) {
+		const struct sums_association *a = &s->associations[i];
+
+		put_slot(&s->by_name, hash_name(a->cluster, a->account, a->user), i);
+	}
+	return true;
+}
+
+static bool room_for_entry(struct sums *s)
+{
+	void *p = with_room(s->entries, s->n_entries, &s->room_entries, sizeof(*s->entries));
+
+	if (!p)
+		return false;
+	s->entries = p;
+	if (!is_crowded(&s->by_day, s->n_entries))
+		return true;
+	if (!grow(&s->by_day))
+		return false;
+	for (size_t i = 0; i < s->n_entries; i++) {
+		const struct sums_entry *e = &s->entries[i];
+
+		put_slot(&s->by_day, hash_entry(e->association, e->pool, e->day), i);
+	}
+	return true;
+}
+
+struct sums *sums_new(void)
+{
+	_cleanup_(sums_freep) struct sums *s = calloc(1, sizeof(*s));
+
+	if (!s || !grow(&s->by_name) || !grow(&s->by_day))
+		return NULL;
+	return TAKE_PTR(s);
+}
+
+struct sums *sums_free(struct sums *s)
+{
+	if (!s)
+		return NULL;
+	free(s->by_name.slot);
+	free(s->by_day.slot);
+	free(s->associations);
+	free(s->entries);
+	free(s);
+	return NULL;
+}
+
+int sums_find(struct sums *s, const char *cluster, const char *account, const char *user)
+{
+	uint64_t hash = hash_name(cluster, account, user);
+	size_t mask = s->by_name.n_slots - 1;
+	struct sums_association *a;
+
+	for (size_t at = hash & mask; s->by_name.slot[at]; at = (at + 1) & mask) {
+		a = &s->associations[s->by_name.slot[at] - 1];
+		if (!strcmp(a->user, user) && !strcmp(a->account, account) &&
+		    !strcmp(a->cluster, cluster))
+			return (int)s->by_name.slot[at] - 1;
+	}
+	if (strlen(cluster) >= sizeof(a->cluster) || strlen(account) >= sizeof(a->account) ||
+	    strlen(user) >= sizeof(a->user))
+		return -ENAMETOOLONG;
+	if (!room_for_association(s))
+		return -ENOMEM;
+	a = &s->associations[s->n_associations];
+	*a = (struct sums_association){ .id = 0 };
+	strcpy(a->cluster, cluster);
+	strcpy(a->account, account);
+	strcpy(a->user, user);
+	put_slot(&s->by_name, hash, s->n_associations);
+	return (int)s->n_associations++;
+}
+
+struct sums_association *sums_association(struct sums *s, int index)
+{
+	return &s->associations[index];
+}
+
+struct rollup *sums_at(struct sums *s, int association, int pool, int64_t day)
+{
+	uint64_t hash = hash_entry(association, pool, day);
+	size_t mask = s->by_day.n_slots - 1;
+	struct sums_entry *e;
+
+	for (size_t at = hash & mask; s->by_day.slot[at]; at = (at + 1) & mask) {
+		e = &s->entries[s->by_day.slot[at] - 1];
+		if (e->day == day && e->association == association && e->pool == pool)
+			return &e->rollup;
+	}
+	if (!room_for_entry(s))
+		return NULL;
+	e = &s->entries[s->n_entries];
+	*e = (struct sums_entry){ .association = association, .pool = pool, .day = day };
+	put_slot(&s->by_day, hash, s->n_entries++);
+	return &e->rollup;
+}
+
+size_t sums_size(const struct sums *s)
+{
+	return s->n_entries;
+}
+
+struct sums_entry *sums_entry(struct sums *s, size_t i)
+{
+	return &s->entries[i];
+}
+
+void sums_clear(struct sums *s)
+{
+	memset(s->by_day.slot, 0, s->by_day.n_slots * sizeof(*s->by_day.slot));
+	s->n_entries = 0;
+}
