@@ -1,275 +1,24 @@
 /* config.c - see config.h. */
 #include <errno.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include "common/conf/conf.h"
+#include <strings.h>
 #include "common/err.h"
-#include "controller/config/config.h"
+#include "controller/config/config_impl.h"
+#include "controller/config/profile.h"
 
-#define MAIN(type, key, field, help, example)                                                  \
-	{                                                                                      \
-		"Controller", key, type, offsetof(struct config, field), 0, 0, NULL, help,     \
-			example                                                                \
-	}
-#define CLUSTER(type, key, field, help, example)                                               \
-	{                                                                                      \
-		"Cluster", key, type, offsetof(struct config_cluster, field), 0, 0, NULL,      \
-			help, example                                                          \
-	}
-
-static const char *const accept_words[] = { "listed", "any", NULL };
-
-static const struct conf_key keys[] = {
-	MAIN(CONF_TEXT, "Listen", listen, "address and port to listen on", "0.0.0.0:8640"),
-	MAIN(CONF_TEXT, "Database", database, "the ledger",
-	     "/var/lib/reeve-controller/ledger.db"),
-	MAIN(CONF_TEXT, "MungeSocket", munge_socket, "munged's socket; not set: its default",
-	     "/run/munge/munge.socket.2"),
-	MAIN(CONF_TEXT, "Operators", operators, "users who see and may stop everything",
-	     "root,ops"),
-	{ "Controller", "AcceptNodes", CONF_ENUM, offsetof(struct config, accept_nodes), 0, 0,
-	  accept_words,
-	  "listed: only [Node NAME] sections; any: whoever has the munge key and is root",
-	  "listed" },
-	{ "Controller", "NodeLost", CONF_SECONDS, offsetof(struct config, node_lost_s), 5,
-	  86400, NULL, "silence after which a node counts as lost", "2:00" },
-	{ "Controller", "MaxConnections", CONF_COUNT, offsetof(struct config, max_connections),
-	  8, 100000, NULL, "connections at once", "4096" },
-	{ "Controller", "RequestTimeout", CONF_SECONDS,
-	  offsetof(struct config, request_timeout_s), 1, 600, NULL,
-	  "time in which a request must have arrived", "30" },
-	CLUSTER(CONF_TEXT, "BundleCores", bundle_cores, "cores in one core-equivalent", "1"),
-	CLUSTER(CONF_BYTES, "BundleMemory", bundle_memory_bytes,
-		"memory in one core-equivalent", "4GB"),
-	CLUSTER(CONF_TEXT, "GpuBundleGpus", gpu_bundle_gpus, "GPUs in one GPU-equivalent", "1"),
-	CLUSTER(CONF_TEXT, "GpuBundleCores", gpu_bundle_cores, "cores in one GPU-equivalent",
-		"3.5"),
-	CLUSTER(CONF_BYTES, "GpuBundleMemory", gpu_bundle_memory_bytes,
-		"memory in one GPU-equivalent", "22500MB"),
-	CLUSTER(CONF_RESOURCES, "DefaultResources", defaults,
-		"for what a request does not state", "jobfs=100MB,walltime=1:00:00"),
-	CLUSTER(CONF_RESOURCES, "MaxResources", max, "upper bounds of one request",
-		"ncpus=512,walltime=2-0:00:00"),
-	{ "Cluster", "MemFromVmem", CONF_COUNT, offsetof(struct config_cluster, mem_from_vmem),
-	  0, 100, NULL, "mem not stated is this percent of vmem; 0: the node's own rule",
-	  "100" },
-	CLUSTER(CONF_TEXT, "Queues", queues, "queues; the first is the default", "normal"),
-	{ "Account", "Users", CONF_TEXT, offsetof(struct config_account, users), 0, 0, NULL,
-	  "who may charge the account", "alice,bob" },
-	{ "Account", "Clusters", CONF_TEXT, offsetof(struct config_account, clusters), 0, 0,
-	  NULL, "where; not set: on all clusters", "main" },
-	{ "Node", "Address", CONF_TEXT, offsetof(struct config_node, address), 0, 0, NULL,
-	  "address that the node's munged gives; not set: not checked", "10.0.0.7" },
-	{ "Node", "Cluster", CONF_NAME, offsetof(struct config_node, cluster), 0, 0, NULL,
-	  "the node's cluster; not set: the first", "main" },
-	{ 0 },
+/* What is read: a file with its drop-ins, or a text (path NULL). */
+struct source {
+	const char *path, *text;
+	size_t size;
 };
 
-static int set_text(char **to, const char *text, struct err *err)
-{
-	char *copy = strdup(text);
-
-	if (!copy)
-		return err_set(err, -ENOMEM, "out of memory");
-	free(*to);
-	*to = copy;
-	return 0;
-}
-
-/* A new zeroed object at the end of a list of pointers; objects never move. */
-static int append(void ***list, size_t *n, size_t size, void **ret, struct err *err)
-{
-	void **larger = realloc(*list, (*n + 1) * sizeof(*larger));
-
-	if (!larger)
-		return err_set(err, -ENOMEM, "out of memory");
-	*list = larger;
-	larger[*n] = calloc(1, size);
-	if (!larger[*n])
-		return err_set(err, -ENOMEM, "out of memory");
-	*ret = larger[(*n)++];
-	return 0;
-}
-
-static int check_name(const char *name, struct err *err)
-{
-	if (request_is_name(name))
-		return 0;
-	return err_set(err, -EINVAL,
-		       "'%.64s' is not a name: 1 to 63 of letters, digits and . _ + -", name);
-}
-
-static int add_cluster(void *target, const char *name, void **ret_object, struct err *err)
-{
-	struct config *c = target;
-	struct config_cluster *new = NULL;
-	int r = check_name(name, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < c->n_clusters; i++)
-		if (!strcmp(c->clusters[i]->name, name)) {
-			*ret_object = c->clusters[i];
-			return 0;
-		}
-	r = append((void ***)&c->clusters, &c->n_clusters, sizeof(*new), (void **)&new, err);
-	if (r < 0)
-		return r;
-	snprintf(new->name, sizeof(new->name), "%s", name);
-	new->bundle_memory_bytes = 4000000000;
-	r = set_text(&new->bundle_cores, "1", err);
-	if (r >= 0)
-		r = set_text(&new->queues, "normal", err);
-	*ret_object = new;
-	return r;
-}
-
-static int add_account(void *target, const char *name, void **ret_object, struct err *err)
-{
-	struct config *c = target;
-	struct config_account *new = NULL;
-	int r = check_name(name, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < c->n_accounts; i++)
-		if (!strcmp(c->accounts[i]->name, name)) {
-			*ret_object = c->accounts[i];
-			return 0;
-		}
-	r = append((void ***)&c->accounts, &c->n_accounts, sizeof(*new), (void **)&new, err);
-	if (r < 0)
-		return r;
-	snprintf(new->name, sizeof(new->name), "%s", name);
-	*ret_object = new;
-	return 0;
-}
-
-static int add_node(void *target, const char *name, void **ret_object, struct err *err)
-{
-	struct config *c = target;
-	struct config_node *new = NULL;
-	int r = check_name(name, err);
-
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < c->n_nodes; i++)
-		if (!strcmp(c->nodes[i]->name, name)) {
-			*ret_object = c->nodes[i];
-			return 0;
-		}
-	r = append((void ***)&c->nodes, &c->n_nodes, sizeof(*new), (void **)&new, err);
-	if (r < 0)
-		return r;
-	snprintf(new->name, sizeof(new->name), "%s", name);
-	*ret_object = new;
-	return 0;
-}
-
-static const struct conf_section sections[] = {
-	{ "Cluster", add_cluster },
-	{ "Account", add_account },
-	{ "Node", add_node },
-	{ 0 },
+/* One reading, whatever the number of files. */
+struct reading {
+	struct config *c;
+	const struct config_faults *to;
+	int n_faults;
 };
-
-static int set_side(const char *text, struct charge_bundle *b, enum charge_side side,
-		    struct err *err)
-{
-	return text ? fraction_parse(text, &b->side[side], err) : 0;
-}
-
-static int fill_bundles(struct config_cluster *cl, struct err *err)
-{
-	struct charge_bundle *cpu = &cl->bundle[CHARGE_POOL_CPU],
-			     *gpu = &cl->bundle[CHARGE_POOL_GPU];
-	int r;
-
-	for (int p = 0; p < _CHARGE_POOL_MAX; p++)
-		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
-			cl->bundle[p].side[s] = (struct fraction){ 0, 1 };
-	r = set_side(cl->bundle_cores, cpu, CHARGE_CORES, err);
-	if (r >= 0)
-		r = set_side(cl->gpu_bundle_gpus, gpu, CHARGE_GPUS, err);
-	if (r >= 0)
-		r = set_side(cl->gpu_bundle_cores, gpu, CHARGE_CORES, err);
-	if (r < 0)
-		return err_prefix(err, r, "[Cluster %s]", cl->name);
-	if (cl->bundle_memory_bytes)
-		cpu->side[CHARGE_MEMORY] = (struct fraction){ cl->bundle_memory_bytes, 1 };
-	if (cl->gpu_bundle_memory_bytes)
-		gpu->side[CHARGE_MEMORY] = (struct fraction){ cl->gpu_bundle_memory_bytes, 1 };
-	return 0;
-}
-
-static int check_names(const char *list, const char *what, struct err *err)
-{
-	char name[REQUEST_NAME_MAX];
-
-	while (*list) {
-		size_t n = strcspn(list, ",");
-		size_t left = strspn(list, " \t"), right = n;
-
-		while (right > left && strchr(" \t", list[right - 1]))
-			right--;
-		if (left >= right || right - left >= sizeof(name))
-			return err_set(err, -EINVAL,
-				       "%s: an empty or too long name in the list", what);
-		memcpy(name, list + left, right - left);
-		name[right - left] = '\0';
-		if (!request_is_name(name))
-			return err_set(err, -EINVAL, "%s: '%s' is not a name", what, name);
-		list += n + (list[n] == ',');
-	}
-	return 0;
-}
-
-static int check_lists(const struct config *c, struct err *err)
-{
-	char what[REQUEST_NAME_MAX + 32];
-	int r = check_names(c->operators, "Operators=", err);
-
-	for (size_t i = 0; i < c->n_clusters && r >= 0; i++) {
-		snprintf(what, sizeof(what), "[Cluster %s] Queues=", c->clusters[i]->name);
-		r = check_names(c->clusters[i]->queues, what, err);
-		if (r >= 0 && !*c->clusters[i]->queues)
-			r = err_set(err, -EINVAL, "%s: name at least one", what);
-	}
-	for (size_t i = 0; i < c->n_accounts && r >= 0; i++) {
-		const struct config_account *a = c->accounts[i];
-
-		snprintf(what, sizeof(what), "[Account %s] Users=", a->name);
-		r = check_names(a->users ? a->users : "", what, err);
-	}
-	return r;
-}
-
-static int check_nodes(struct config *c, struct err *err)
-{
-	for (size_t i = 0; i < c->n_nodes; i++) {
-		const struct config_node *n = c->nodes[i];
-
-		if (!config_cluster(c, n->cluster))
-			return err_set(err, -EINVAL, "[Node %s] Cluster=%s: no such cluster",
-				       n->name, n->cluster);
-	}
-	return 0;
-}
-
-static int finish(struct config *c, struct err *err)
-{
-	void *object;
-	int r = c->n_clusters ? 0 : add_cluster(c, "main", &object, err);
-
-	for (size_t i = 0; i < c->n_clusters && r >= 0; i++)
-		r = fill_bundles(c->clusters[i], err);
-	if (r >= 0)
-		r = check_lists(c, err);
-	if (r >= 0)
-		r = check_nodes(c, err);
-	return r;
-}
 
 static int new_config(struct config **ret, struct err *err)
 {
@@ -281,52 +30,161 @@ static int new_config(struct config **ret, struct err *err)
 	c->node_lost_s = 120;
 	c->max_connections = 4096;
 	c->request_timeout_s = 30;
-	r = set_text(&c->listen, "0.0.0.0:8640", err);
+	c->policy.year_start_month = 4;
+	c->policy.year_start_day = 1;
+	c->policy.usage_half_life_s = 7 * 86400;
+	c->policy.max_age_s = 7 * 86400;
+	for (int i = 0; i < _CONFIG_TRES_MAX; i++)
+		c->policy.tres[i] = (struct fraction){ i == CONFIG_TRES_CPU, 1 };
+	r = config_set_text(&c->listen, "0.0.0.0:8640", err);
 	if (r >= 0)
-		r = set_text(&c->database, "/var/lib/reeve-controller/ledger.db", err);
+		r = config_set_text(&c->database, "/var/lib/reeve-controller/ledger.db", err);
 	if (r >= 0)
-		r = set_text(&c->operators, "root", err);
+		r = config_set_text(&c->operators, "root", err);
+	if (r >= 0)
+		r = config_set_text(&c->policy.time_zone, "UTC", err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(c);
 	return 0;
+}
+
+/* ---- reading ---- */
+
+static int take(void *target, const struct conf_place *place, struct err *err)
+{
+	int r = config_note(target, place, err);
+
+	return r < 0 ? r : config_check_value(place, err);
+}
+
+static void count(void *ctx, const struct conf_fault *fault)
+{
+	struct reading *reading = ctx;
+
+	reading->n_faults++;
+	reading->to->tell(reading->to->ctx, fault);
+}
+
+static void ignore(void *ctx, const struct conf_fault *fault)
+{
+	(void)ctx;
+	(void)fault;
+}
+
+static int read_source(const struct source *from, const struct conf_reader *how,
+		       struct err *err)
+{
+	return from->path ? conf_read(from->path, how, err)
+			  : conf_read_text(from->text, from->size, "controller.conf", how, err);
+}
+
+/* The profile comes first, but its name stands in the file: so that is looked for beforehand,
+ * by reading the whole without complaint. A profile's own Profile= is refused. */
+static int read_profile(const struct source *from, struct reading *reading, struct err *err)
+{
+	_cleanup_(config_freep) struct config *scout = NULL;
+	_cleanup_free_ char *path = NULL;
+	struct err why = { "" };
+	struct conf_fault fault;
+	int r = new_config(&scout, err);
+
+	if (r == 0)
+		r = read_source(from,
+				&(struct conf_reader){ config_keys, config_sections, scout,
+						       take, ignore, NULL },
+				err);
+	if (r < 0 || !scout->policy.profile)
+		return r;
+	r = profile_find(scout->policy.profile, &path, &why);
+	if (r == 0)
+		r = conf_read(path,
+			      &(struct conf_reader){ config_keys, config_sections, reading->c,
+						     take, count, reading },
+			      &why);
+	if (r == 0 && reading->c->policy.profile)
+		r = err_set(&why, -EINVAL, "%s names a profile itself; write one file of them",
+			    path);
+	if (r == 0 || r == -ENOMEM)
+		return r;
+	fault = config_place(scout, scout, "Profile");
+	err_prefix(&why, 0, "%s, line %d: Profile = %.64s", fault.file, fault.line,
+		   scout->policy.profile);
+	fault.text = why.text;
+	count(reading, &fault);
+	return 0;
+}
+
+/* < 0: could not be read at all. */
+static int read_all(const struct source *from, struct reading *reading, struct err *err)
+{
+	const struct conf_reader how = { config_keys, config_sections, reading->c,
+					 take,	      count,	       reading };
+	void *object;
+	int r = read_profile(from, reading, err);
+
+	if (r == 0)
+		r = read_source(from, &how, err);
+	if (r == 0 && !reading->c->n_clusters)
+		r = config_add_cluster(reading->c, "main", &object, err);
+	if (r == 0)
+		reading->n_faults += config_check_all(reading->c, reading->to);
+	reading->c->places = config_places_free(reading->c->places);
+	return r;
+}
+
+static int check_source(const struct source *from, const struct config_faults *to,
+			struct config **ret, struct err *err)
+{
+	_cleanup_(config_freep) struct config *c = NULL;
+	struct reading reading = { NULL, to, 0 };
+	int r = new_config(&c, err);
+
+	reading.c = c;
+	if (r == 0)
+		r = read_all(from, &reading, err);
+	if (r < 0 || reading.n_faults)
+		return r < 0 ? r : reading.n_faults;
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+int config_check(const char *path, const struct config_faults *to, struct config **ret,
+		 struct err *err)
+{
+	return check_source(&(struct source){ .path = path }, to, ret, err);
+}
+
+static void keep_first(void *ctx, const struct conf_fault *fault)
+{
+	struct err *first = ctx;
+
+	if (!*first->text)
+		err_set(first, 0, "%s", fault->text);
+}
+
+static int load_source(const struct source *from, struct config **ret, struct err *err)
+{
+	struct err first = { "" };
+	int r = check_source(from, &(struct config_faults){ keep_first, &first }, ret, err);
+
+	return r > 0 ? err_set(err, -EINVAL, "%s", first.text) : r;
 }
 
 int config_load(const char *path, struct config **ret, struct err *err)
 {
-	_cleanup_(config_freep) struct config *c = NULL;
-	int r = new_config(&c, err);
-
-	if (r >= 0)
-		r = conf_load(path, keys, sections, c, err);
-	if (r < 0)
-		return r;
-	r = finish(c, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", path);
-	*ret = TAKE_PTR(c);
-	return 0;
+	return load_source(&(struct source){ .path = path }, ret, err);
 }
 
 int config_parse(const char *text, size_t size, struct config **ret, struct err *err)
 {
-	_cleanup_(config_freep) struct config *c = NULL;
-	int r = new_config(&c, err);
-
-	if (r >= 0)
-		r = conf_parse(text, size, "controller.conf", keys, sections, c, err);
-	if (r >= 0)
-		r = finish(c, err);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(c);
-	return 0;
+	return load_source(&(struct source){ .text = text, .size = size }, ret, err);
 }
 
 static void free_list(const char *section, void **objects, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		conf_done(keys, section, objects[i]);
+		conf_done(config_keys, section, objects[i]);
 		free(objects[i]);
 	}
 	free(objects);
@@ -337,9 +195,14 @@ struct config *config_free(struct config *c)
 	if (!c)
 		return NULL;
 	free_list("Cluster", (void **)c->clusters, c->n_clusters);
+	free_list("NodeType", (void **)c->node_types, c->n_node_types);
+	free_list("GpuModel", (void **)c->gpu_models, c->n_gpu_models);
+	free_list("Queue", (void **)c->queues, c->n_queues);
 	free_list("Account", (void **)c->accounts, c->n_accounts);
 	free_list("Node", (void **)c->nodes, c->n_nodes);
-	conf_done(keys, "Controller", c);
+	conf_done(config_keys, "Controller", c);
+	conf_done(config_keys, "Policy", c);
+	config_places_free(c->places);
 	free(c);
 	return NULL;
 }
@@ -367,6 +230,30 @@ const struct config_node *config_node(const struct config *c, const char *name)
 	for (size_t i = 0; i < c->n_nodes; i++)
 		if (!strcmp(c->nodes[i]->name, name))
 			return c->nodes[i];
+	return NULL;
+}
+
+const struct config_queue *config_queue(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_queues; i++)
+		if (!strcmp(c->queues[i]->name, name))
+			return c->queues[i];
+	return NULL;
+}
+
+const struct config_node_type *config_node_type(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_node_types; i++)
+		if (!strcasecmp(c->node_types[i]->name, name))
+			return c->node_types[i];
+	return NULL;
+}
+
+const struct config_gpu_model *config_gpu_model(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_gpu_models; i++)
+		if (!strcasecmp(c->gpu_models[i]->name, name))
+			return c->gpu_models[i];
 	return NULL;
 }
 

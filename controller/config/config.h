@@ -1,20 +1,78 @@
-/* config - controller.conf: who may do what, what a cluster's equivalents are. */
+/* config - controller.conf: who may do what, and by which policy jobs are charged and ordered.
+ *
+ * A policy may come from a profile: a file of the same keys, named by Profile= in [Policy] (a
+ * path, or the name of one that ships), which is read before the file itself. So a site states
+ * only what differs.
+ */
 #pragma once
 #include <stdbool.h>
 #include "common/cleanup.h"
+#include "common/conf/conf.h"
 #include "common/model/request.h"
-#include "controller/policy/charge.h"
+#include "controller/policy/tariff.h"
 
 struct err;
 
+/* A bundle as typed: amounts are exact decimals or fractions, memory has a unit, "none" is a
+ * side that the bundle does not have. NULL: not stated. */
+struct config_bundle {
+	char *cores, *memory, *gpu_gpus, *gpu_cores, *gpu_memory;
+};
+
 struct config_cluster {
 	char name[REQUEST_NAME_MAX];
-	char *bundle_cores, *gpu_bundle_gpus, *gpu_bundle_cores; /* exact decimals, as typed */
-	int64_t bundle_memory_bytes, gpu_bundle_memory_bytes;
-	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* from the texts above */
+	int unit; /* enum tariff_unit */
+	struct config_bundle typed;
+	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* what was typed */
+	int64_t cores_per_node;			       /* 0: not stated */
 	struct resources defaults, max;
 	int64_t mem_from_vmem; /* percent; 0: the node's rule */
 	char *queues;	       /* names by commas; the first is the default */
+};
+
+/* Nodes of a cluster with a bundle of their own; what it does not state is the cluster's. */
+struct config_node_type {
+	char name[2 * REQUEST_NAME_MAX]; /* "CLUSTER/NAME" */
+	struct config_bundle typed;
+	struct charge_bundle bundle[_CHARGE_POOL_MAX];
+	int64_t cores_per_node;
+	char gpu_model[REQUEST_NAME_MAX]; /* "": not stated */
+};
+
+struct config_gpu_model {
+	char name[REQUEST_NAME_MAX];
+	char *typed_weight;
+	struct fraction weight; /* reference units of one */
+};
+
+struct config_queue {
+	char name[REQUEST_NAME_MAX];
+	char *typed_factor;
+	struct fraction factor; /* charge relative to a queue of 1; 0: free */
+	bool exclusive;		/* holds whole nodes, and pays for all their cores */
+};
+
+/* Priority and usage by trackable resource: a weight for one core, one GPU, one byte. */
+enum config_tres { CONFIG_TRES_CPU, CONFIG_TRES_GPU, CONFIG_TRES_MEM, _CONFIG_TRES_MAX };
+enum config_fairshare { CONFIG_FAIR_TREE, CONFIG_FAIR_CLASSIC };
+enum config_usage_rule { CONFIG_USAGE_MAX, CONFIG_USAGE_SUM };
+enum config_quota {
+	CONFIG_QUOTA_NONE,
+	CONFIG_QUOTA_WINDOW,	/* sliding window: previous, current and next month */
+	CONFIG_QUOTA_WINDOW_3X, /* 3 x the monthly quota over any three consecutive months */
+	CONFIG_QUOTA_GRANT,	/* of a period, with reservation */
+	CONFIG_QUOTA_TARGET,	/* a rate to average; stops nothing */
+};
+
+struct config_policy {
+	char *profile, *time_zone, *year_start, *tres_weights; /* as typed */
+	int year_start_month, year_start_day;		       /* from 1 */
+	struct fraction tres[_CONFIG_TRES_MAX];		       /* 0: counts nothing */
+	int fairshare, usage_rule, quota;		       /* enums above */
+	int64_t usage_half_life_s;			       /* 0: nothing decays */
+	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
+	int64_t max_age_s; /* from which age on priority rises no more */
+	bool favor_small;
 };
 
 struct config_account {
@@ -37,11 +95,25 @@ struct config {
 	struct config_cluster **clusters;
 	struct config_account **accounts;
 	struct config_node **nodes;
-	size_t n_clusters, n_accounts, n_nodes;
+	struct config_node_type **node_types;
+	struct config_gpu_model **gpu_models;
+	struct config_queue **queues;
+	size_t n_clusters, n_accounts, n_nodes, n_node_types, n_gpu_models, n_queues;
+	struct config_policy policy;
+	struct config_places *places; /* while reading */
 };
 
-/* Reads, fills in and checks everything; errors name file, line, key and remedy. */
+/* Reads, fills in and checks everything; errors name file, line, key and remedy. The first
+ * fault is the error. */
 int config_load(const char *path, struct config **ret, struct err *err);
+/* The same, but tells every fault of the file and its profile. Returns how many there were; 0:
+ * *ret is the configuration. < 0: could not be read at all. */
+struct config_faults {
+	void (*tell)(void *ctx, const struct conf_fault *fault);
+	void *ctx;
+};
+int config_check(const char *path, const struct config_faults *to, struct config **ret,
+		 struct err *err);
 /* The same from memory. */
 int config_parse(const char *text, size_t size, struct config **ret, struct err *err);
 struct config *config_free(struct config *c);
@@ -51,6 +123,21 @@ DEFINE_CLEANUP(struct config *, config_free)
 const struct config_cluster *config_cluster(const struct config *c, const char *name);
 const struct config_account *config_account(const struct config *c, const char *name);
 const struct config_node *config_node(const struct config *c, const char *name);
+const struct config_queue *config_queue(const struct config *c, const char *name);
+/* By "CLUSTER/NAME"; case does not matter, here and for models. */
+const struct config_node_type *config_node_type(const struct config *c, const char *name);
+const struct config_gpu_model *config_gpu_model(const struct config *c, const char *name);
+
+/* What decides a price beside the amounts. NULL or "": not stated. */
+struct config_pick {
+	const char *cluster, *node_type, *gpu_model, *queue;
+	bool wants_gpus;
+};
+/* The tariff that applies. A GPU request on a cluster whose bundle depends on the node type
+ * must tell which, by node type or by a GPU model that only one type has.
+ * -EINVAL: no such thing (with those there are), or not told. */
+int config_tariff(const struct config *c, const struct config_pick *pick, struct tariff *ret,
+		  struct err *err);
 
 bool config_is_operator(const struct config *c, const char *user);
 bool config_is_member(const struct config_account *a, const char *user);

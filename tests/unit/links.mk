@@ -39,7 +39,9 @@ $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
-$O/tests/unit/test_controller_config: $O/controller/config/config.o $O/controller/policy/charge.o $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
+CONFIG := $(patsubst %,$O/controller/config/%.o,config config_keys config_values config_places config_cross config_tariff profile) \
+	$(patsubst %,$O/controller/policy/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
+$O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)

@@ -1,0 +1,22 @@
+/* config_impl - between the files of config: the tables, and what is checked when. */
+#pragma once
+#include "controller/config/config.h"
+
+/* config_keys.c */
+extern const struct conf_key config_keys[];
+extern const struct conf_section config_sections[];
+int config_add_cluster(void *target, const char *name, void **ret_object, struct err *err);
+int config_set_text(char **to, const char *text, struct err *err);
+
+/* config_values.c: what one statement alone must hold; parses it further. */
+int config_check_value(const struct conf_place *place, struct err *err);
+
+/* config_places.c: where statements stood, for faults found after reading. */
+int config_note(struct config *c, const struct conf_place *place, struct err *err);
+struct config_places *config_places_free(struct config_places *p);
+/* File and line of the key of an object (key NULL: of its head); line 0 when it was not stated.
+ */
+struct conf_fault config_place(const struct config *c, const void *object, const char *key);
+
+/* config_cross.c: what statements must hold together. Returns the number of faults. */
+int config_check_all(const struct config *c, const struct config_faults *to);

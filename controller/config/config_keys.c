@@ -1,0 +1,273 @@
+/* config_keys.c - the keys and sections of controller.conf; see config.h. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/config/config_impl.h"
+
+#define BYTES_PER_GB 1000000000
+#define WEIGHT_MAX 4294967295LL
+
+#define KEY(section, key, type, at, help, example)                                             \
+	{                                                                                      \
+		section, key, type, at, 0, 0, NULL, help, example                              \
+	}
+#define MAIN(type, key, field, help, example)                                                  \
+	KEY("Controller", key, type, offsetof(struct config, field), help, example)
+#define CLUSTER(type, key, field, help, example)                                               \
+	KEY("Cluster", key, type, offsetof(struct config_cluster, field), help, example)
+#define NODE_TYPE(type, key, field, help, example)                                             \
+	KEY("NodeType", key, type, offsetof(struct config_node_type, field), help, example)
+#define POLICY_AT(field)                                                                       \
+	(offsetof(struct config, policy) + offsetof(struct config_policy, field))
+#define POLICY(type, key, field, help, example)                                                \
+	KEY("Policy", key, type, POLICY_AT(field), help, example)
+#define WEIGHT(key, field, help)                                                               \
+	{                                                                                      \
+		"Policy", key, CONF_COUNT, POLICY_AT(field), 0, WEIGHT_MAX, NULL, help, "1000" \
+	}
+#define BUNDLE(make)                                                                           \
+	make(CONF_TEXT, "BundleCores", typed.cores, "cores in one core-equivalent", "1"),      \
+		make(CONF_TEXT, "BundleMemory", typed.memory, "memory in one core-equivalent", \
+		     "4GB"),                                                                   \
+		make(CONF_TEXT, "GpuBundleGpus", typed.gpu_gpus,                               \
+		     "GPUs (reference units) in one GPU-equivalent", "1"),                     \
+		make(CONF_TEXT, "GpuBundleCores", typed.gpu_cores,                             \
+		     "cores in one GPU-equivalent", "3.5"),                                    \
+		make(CONF_TEXT, "GpuBundleMemory", typed.gpu_memory,                           \
+		     "memory in one GPU-equivalent", "22500MB"),                               \
+		make(CONF_COUNT, "CoresPerNode", cores_per_node,                               \
+		     "cores of a node, for queues that hold whole nodes", "48")
+
+static const char *const accept_words[] = { "listed", "any", NULL };
+static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
+static const char *const rule_words[] = { "max", "sum", NULL };
+static const char *const quota_words[] = { "none",  "window", "window-3x",
+					   "grant", "target", NULL };
+
+const struct conf_key config_keys[] = {
+	MAIN(CONF_TEXT, "Listen", listen, "address and port to listen on", "0.0.0.0:8640"),
+	MAIN(CONF_TEXT, "Database", database, "the ledger",
+	     "/var/lib/reeve-controller/ledger.db"),
+	MAIN(CONF_TEXT, "MungeSocket", munge_socket, "munged's socket; not set: its default",
+	     "/run/munge/munge.socket.2"),
+	MAIN(CONF_TEXT, "Operators", operators, "users who see and may stop everything",
+	     "root,ops"),
+	{ "Controller", "AcceptNodes", CONF_ENUM, offsetof(struct config, accept_nodes), 0, 0,
+	  accept_words,
+	  "listed: only [Node NAME] sections; any: whoever has the munge key and is root",
+	  "listed" },
+	{ "Controller", "NodeLost", CONF_SECONDS, offsetof(struct config, node_lost_s), 5,
+	  86400, NULL, "silence after which a node counts as lost", "2:00" },
+	{ "Controller", "MaxConnections", CONF_COUNT, offsetof(struct config, max_connections),
+	  8, 100000, NULL, "connections at once", "4096" },
+	{ "Controller", "RequestTimeout", CONF_SECONDS,
+	  offsetof(struct config, request_timeout_s), 1, 600, NULL,
+	  "time in which a request must have arrived", "30" },
+	POLICY(CONF_TEXT, "Profile", profile,
+	       "a file of these keys to read first: a path, or the name of one that ships",
+	       "alliance-narval"),
+	POLICY(CONF_TEXT, "TimeZone", time_zone, "zone of days, months and years",
+	       "Europe/Berlin"),
+	POLICY(CONF_TEXT, "AllocationYearStart", year_start, "month and day", "04-01"),
+	{ "Policy", "Fairshare", CONF_ENUM, POLICY_AT(fairshare), 0, 0, fairshare_words,
+	  "how shares and usage make an order", "fair-tree" },
+	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,
+	       "time in which usage counts half; 0: it never fades", "7-0:00:00"),
+	{ "Policy", "UsageRule", CONF_ENUM, POLICY_AT(usage_rule), 0, 0, rule_words,
+	  "usage is the largest of the weighted resources, or their sum", "max" },
+	POLICY(CONF_TEXT, "TresWeights", tres_weights,
+	       "what a second of one core, of one GPU and of some memory counts as usage",
+	       "cpu=1,mem=0.25/GB,gpu=4"),
+	WEIGHT("PriorityWeightAge", weight_age, "of the time a job waited"),
+	WEIGHT("PriorityWeightFairshare", weight_fairshare, "of the fairshare factor"),
+	WEIGHT("PriorityWeightJobSize", weight_job_size, "of the size of a job"),
+	WEIGHT("PriorityWeightPartition", weight_partition, "of the queue"),
+	WEIGHT("PriorityWeightQos", weight_qos, "of the quality of service"),
+	{ "Policy", "PriorityMaxAge", CONF_SECONDS, POLICY_AT(max_age_s), 1, 315360000, NULL,
+	  "age from which on the priority of waiting rises no more", "7-0:00:00" },
+	{ "Policy", "FavorSmall", CONF_BOOL, POLICY_AT(favor_small), 0, 0, NULL,
+	  "small jobs have the larger size factor", "no" },
+	{ "Policy", "Quota", CONF_ENUM, POLICY_AT(quota), 0, 0, quota_words,
+	  "what an allocation is", "none" },
+	{ "Cluster", "Unit", CONF_ENUM, offsetof(struct config_cluster, unit), 0, 0,
+	  tariff_unit_words, "what jobs are charged in", "core-equivalents" },
+	BUNDLE(CLUSTER),
+	CLUSTER(CONF_RESOURCES, "DefaultResources", defaults,
+		"for what a request does not state", "jobfs=100MB,walltime=1:00:00"),
+	CLUSTER(CONF_RESOURCES, "MaxResources", max, "upper bounds of one request",
+		"ncpus=512,walltime=2-0:00:00"),
+	{ "Cluster", "MemFromVmem", CONF_COUNT, offsetof(struct config_cluster, mem_from_vmem),
+	  0, 100, NULL, "mem not stated is this percent of vmem; 0: the node's own rule",
+	  "100" },
+	CLUSTER(CONF_TEXT, "Queues", queues, "queues; the first is the default", "normal"),
+	BUNDLE(NODE_TYPE),
+	NODE_TYPE(CONF_NAME, "GpuModel", gpu_model, "model of the GPUs of these nodes",
+		  "v100-16"),
+	KEY("GpuModel", "Weight", CONF_TEXT, offsetof(struct config_gpu_model, typed_weight),
+	    "reference units of one; below 1 for a part of a GPU", "1/7"),
+	KEY("Queue", "Factor", CONF_TEXT, offsetof(struct config_queue, typed_factor),
+	    "charge relative to a queue of 1; 0: free", "3"),
+	KEY("Queue", "Exclusive", CONF_BOOL, offsetof(struct config_queue, exclusive),
+	    "jobs hold whole nodes, and pay for all their cores", "yes"),
+	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),
+	    "who may charge the account", "alice,bob"),
+	KEY("Account", "Clusters", CONF_TEXT, offsetof(struct config_account, clusters),
+	    "where; not set: on all clusters", "main"),
+	KEY("Node", "Address", CONF_TEXT, offsetof(struct config_node, address),
+	    "address that the node's munged gives; not set: not checked", "10.0.0.7"),
+	KEY("Node", "Cluster", CONF_NAME, offsetof(struct config_node, cluster),
+	    "the node's cluster; not set: the first", "main"),
+	{ 0 },
+};
+
+int config_set_text(char **to, const char *text, struct err *err)
+{
+	char *copy = strdup(text);
+
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	free(*to);
+	*to = copy;
+	return 0;
+}
+
+static int check_name(const char *name, struct err *err)
+{
+	if (request_is_name(name))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%.64s' is not a name: 1 to 63 of letters, digits and . _ + -", name);
+}
+
+/* A list of pointers to objects that begin with their name; objects never move. */
+struct list {
+	void ***objects;
+	size_t *n, size;
+};
+
+/* The object of that name, made where there is none: then *ret_new is it, else NULL. */
+static int find_or_add(struct list l, const char *name, void **ret, void **ret_new,
+		       struct err *err)
+{
+	void **larger;
+
+	*ret_new = NULL;
+	for (size_t i = 0; i < *l.n; i++)
+		if (!strcmp((const char *)(*l.objects)[i], name)) {
+			*ret = (*l.objects)[i];
+			return 0;
+		}
+	larger = realloc(*l.objects, (*l.n + 1) * sizeof(*larger));
+	if (!larger)
+		return err_set(err, -ENOMEM, "out of memory");
+	*l.objects = larger;
+	larger[*l.n] = calloc(1, l.size);
+	if (!larger[*l.n])
+		return err_set(err, -ENOMEM, "out of memory");
+	strcpy(larger[*l.n], name);
+	*ret = *ret_new = larger[(*l.n)++];
+	return 0;
+}
+
+#define LIST(c, of) ((struct list){ (void ***)&(c)->of, &(c)->n_##of, sizeof(**(c)->of) })
+
+static void no_sides(struct charge_bundle bundle[_CHARGE_POOL_MAX])
+{
+	for (int p = 0; p < _CHARGE_POOL_MAX; p++)
+		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
+			bundle[p].side[s] = (struct fraction){ 0, 1 };
+}
+
+int config_add_cluster(void *target, const char *name, void **ret_object, struct err *err)
+{
+	struct config *c = target;
+	struct config_cluster *new;
+	void *made = NULL;
+	int r = check_name(name, err);
+
+	if (r >= 0)
+		r = find_or_add(LIST(c, clusters), name, ret_object, &made, err);
+	if (r < 0 || !made)
+		return r;
+	new = made;
+	no_sides(new->bundle);
+	new->bundle[CHARGE_POOL_CPU].side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+	new->bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY] =
+		(struct fraction){ 4LL * BYTES_PER_GB, 1 };
+	return config_set_text(&new->queues, "normal", err);
+}
+
+/* "CLUSTER/NAME". */
+static int add_node_type(void *target, const char *name, void **ret_object, struct err *err)
+{
+	struct config *c = target;
+	const char *slash = strchr(name, '/');
+	char cluster[REQUEST_NAME_MAX] = "";
+	void *made = NULL;
+	int r;
+
+	if (slash && slash - name < REQUEST_NAME_MAX)
+		memcpy(cluster, name, (size_t)(slash - name));
+	if (!slash || !request_is_name(cluster) || !request_is_name(slash + 1))
+		return err_set(err, -EINVAL, "write [NodeType CLUSTER/NAME]");
+	r = find_or_add(LIST(c, node_types), name, ret_object, &made, err);
+	if (r >= 0 && made)
+		no_sides(((struct config_node_type *)made)->bundle);
+	return r;
+}
+
+static int add_gpu_model(void *target, const char *name, void **ret_object, struct err *err)
+{
+	struct config *c = target;
+	void *made = NULL;
+	int r = check_name(name, err);
+
+	if (r >= 0)
+		r = find_or_add(LIST(c, gpu_models), name, ret_object, &made, err);
+	if (r >= 0 && made)
+		((struct config_gpu_model *)made)->weight = (struct fraction){ 1, 1 };
+	return r;
+}
+
+static int add_queue(void *target, const char *name, void **ret_object, struct err *err)
+{
+	struct config *c = target;
+	void *made = NULL;
+	int r = check_name(name, err);
+
+	if (r >= 0)
+		r = find_or_add(LIST(c, queues), name, ret_object, &made, err);
+	if (r >= 0 && made)
+		((struct config_queue *)made)->factor = (struct fraction){ 1, 1 };
+	return r;
+}
+
+static int add_account(void *target, const char *name, void **ret_object, struct err *err)
+{
+	struct config *c = target;
+	void *made;
+	int r = check_name(name, err);
+
+	return r < 0 ? r : find_or_add(LIST(c, accounts), name, ret_object, &made, err);
+}
+
+static int add_node(void *target, const char *name, void **ret_object, struct err *err)
+{
+	struct config *c = target;
+	void *made;
+	int r = check_name(name, err);
+
+	return r < 0 ? r : find_or_add(LIST(c, nodes), name, ret_object, &made, err);
+}
+
+const struct conf_section config_sections[] = {
+	{ "Cluster", config_add_cluster },
+	{ "NodeType", add_node_type },
+	{ "GpuModel", add_gpu_model },
+	{ "Queue", add_queue },
+	{ "Account", add_account },
+	{ "Node", add_node },
+	{ 0 },
+};

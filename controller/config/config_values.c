@@ -1,0 +1,232 @@
+/* config_values.c - what one value must hold beside its type; see config_impl.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "controller/config/config_impl.h"
+
+#define ZONES "/usr/share/zoneinfo"
+
+/* ---- lists of names ---- */
+
+static int check_names(void *object, const char *list, struct err *err)
+{
+	char name[REQUEST_NAME_MAX];
+
+	(void)object;
+	while (*list) {
+		size_t n = strcspn(list, ",");
+		size_t left = strspn(list, " \t"), right = n;
+
+		while (right > left && strchr(" \t", list[right - 1]))
+			right--;
+		if (left >= right || right - left >= sizeof(name))
+			return err_set(err, -EINVAL, "an empty or too long name in the list");
+		memcpy(name, list + left, right - left);
+		name[right - left] = '\0';
+		if (!request_is_name(name))
+			return err_set(err, -EINVAL, "'%s' is not a name", name);
+		list += n + (list[n] == ',');
+	}
+	return 0;
+}
+
+/* ---- bundles ---- */
+
+static const struct {
+	const char *key;
+	enum charge_pool pool;
+	enum charge_side side;
+} sides[] = {
+	{ "BundleCores", CHARGE_POOL_CPU, CHARGE_CORES },
+	{ "BundleMemory", CHARGE_POOL_CPU, CHARGE_MEMORY },
+	{ "GpuBundleGpus", CHARGE_POOL_GPU, CHARGE_GPUS },
+	{ "GpuBundleCores", CHARGE_POOL_GPU, CHARGE_CORES },
+	{ "GpuBundleMemory", CHARGE_POOL_GPU, CHARGE_MEMORY },
+};
+
+static int parse_side(enum charge_side side, const char *text, struct fraction *ret,
+		      struct err *err)
+{
+	struct fraction f = { 0, 1 };
+	int64_t bytes = 0;
+	int r;
+
+	*ret = f;
+	if (!strcmp(text, "none"))
+		return 0;
+	if (side == CHARGE_MEMORY) {
+		r = amount_parse_bytes(text, &bytes, err);
+		f.num = bytes;
+	} else {
+		r = fraction_parse_or_zero(text, &f, err);
+	}
+	if (r == 0 && f.num == 0)
+		return err_set(err, -EINVAL,
+			       "a bundle of zero %s has no price; state how much one "
+			       "equivalent has, or none where this side does not count",
+			       charge_side_name(side));
+	if (r == 0)
+		*ret = f;
+	return r;
+}
+
+static int check_bundle(const char *key, const char *value,
+			struct charge_bundle bundle[_CHARGE_POOL_MAX], struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++)
+		if (!strcmp(sides[i].key, key))
+			return parse_side(sides[i].side, value,
+					  &bundle[sides[i].pool].side[sides[i].side], err);
+	return 0;
+}
+
+/* ---- the policy ---- */
+
+static int check_zone(void *object, const char *name, struct err *err)
+{
+	char path[256], magic[4] = "";
+	_cleanup_close_ int fd = -1;
+
+	(void)object;
+	if (*name != '/' && !strstr(name, "..") &&
+	    snprintf(path, sizeof(path), ZONES "/%s", name) < (int)sizeof(path))
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+	    !memcmp(magic, "TZif", sizeof(magic)))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "'%.64s' is not a time zone in " ZONES "; write it like Europe/Berlin",
+		       name);
+}
+
+static int check_year_start(void *object, const char *value, struct err *err)
+{
+	static const int days[] = { 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31 };
+	struct config_policy *p = &((struct config *)object)->policy;
+	int month = 0, day = 0, end = 0;
+
+	if (sscanf(value, "%2d-%2d%n", &month, &day, &end) != 2 || end != 5 || value[end] ||
+	    month < 1 || month > 12 || day < 1 || day > days[month - 1])
+		return err_set(err, -EINVAL,
+			       "'%.20s' is not a month and a day of every year; write it like "
+			       "04-01",
+			       value);
+	p->year_start_month = month;
+	p->year_start_day = day;
+	return 0;
+}
+
+/* "F" or, of memory, "F/SIZE": a weight for that much of it. */
+static int parse_tres(enum config_tres which, char *value, struct fraction *ret,
+		      struct err *err)
+{
+	char size[64], *slash = which == CONFIG_TRES_MEM ? strchr(value, '/') : NULL;
+	struct fraction weight = { 0, 1 };
+	int64_t bytes = 1;
+	int r;
+
+	if (which == CONFIG_TRES_MEM && !slash)
+		return err_set(err, -EINVAL, "say for how much memory: mem=%.20s/GB", value);
+	if (slash) {
+		*slash = '\0';
+		snprintf(size, sizeof(size), "%s%.40s",
+			 slash[1] >= '0' && slash[1] <= '9' ? "" : "1", slash + 1);
+		r = amount_parse_bytes(size, &bytes, err);
+		if (r < 0 || bytes == 0)
+			return r < 0 ? r : err_set(err, -EINVAL, "a weight for no memory");
+	}
+	r = fraction_parse_or_zero(value, &weight, err);
+	if (r < 0)
+		return r;
+	r = fraction_divide(weight, (struct fraction){ bytes, 1 }, ret);
+	return r < 0 ? err_set(err, -EINVAL, "%.40s is too small a weight", value) : 0;
+}
+
+static int check_tres(void *object, const char *value, struct err *err)
+{
+	static const char *const names[] = { "cpu", "gpu", "mem" };
+	struct config_policy *p = &((struct config *)object)->policy;
+	struct fraction tres[_CONFIG_TRES_MAX] = { { 0, 1 }, { 0, 1 }, { 0, 1 } };
+	_cleanup_free_ char *copy = strdup(value);
+	char *rest = copy, *item;
+
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	while ((item = strsep(&rest, ","))) {
+		char *equals = strchr(item, '=');
+		size_t i = 0;
+		int r;
+
+		while (*item == ' ' || *item == '\t')
+			item++;
+		while (i < ARRAY_LEN(names) &&
+		       (!equals || strncmp(item, names[i], (size_t)(equals - item)) ||
+			names[i][equals - item]))
+			i++;
+		if (i == ARRAY_LEN(names))
+			return err_set(err, -EINVAL, "'%.40s' is not cpu=N, gpu=N or mem=N/GB",
+				       item);
+		r = parse_tres((enum config_tres)i, equals + 1, &tres[i], err);
+		if (r < 0)
+			return r;
+	}
+	memcpy(p->tres, tres, sizeof(tres));
+	return 0;
+}
+
+/* ---- all ---- */
+
+static int check_weight(void *object, const char *value, struct err *err)
+{
+	return fraction_parse(value, &((struct config_gpu_model *)object)->weight, err);
+}
+
+static int check_factor(void *object, const char *value, struct err *err)
+{
+	return fraction_parse_or_zero(value, &((struct config_queue *)object)->factor, err);
+}
+
+static const struct {
+	const char *section, *key;
+	int (*check)(void *object, const char *value, struct err *err);
+} checks[] = {
+	{ "Controller", "Operators", check_names },
+	{ "Cluster", "Queues", check_names },
+	{ "Account", "Users", check_names },
+	{ "Account", "Clusters", check_names },
+	{ "GpuModel", "Weight", check_weight },
+	{ "Queue", "Factor", check_factor },
+	{ "Policy", "TimeZone", check_zone },
+	{ "Policy", "AllocationYearStart", check_year_start },
+	{ "Policy", "TresWeights", check_tres },
+};
+
+static int check(const struct conf_place *p, struct err *err)
+{
+	const char *section = p->key->section, *key = p->key->key;
+
+	if (!strcmp(section, "Cluster")) {
+		int r = check_bundle(key, p->value,
+				     ((struct config_cluster *)p->object)->bundle, err);
+
+		if (r < 0)
+			return r;
+	}
+	if (!strcmp(section, "NodeType"))
+		return check_bundle(key, p->value,
+				    ((struct config_node_type *)p->object)->bundle, err);
+	for (size_t i = 0; i < ARRAY_LEN(checks); i++)
+		if (!strcmp(checks[i].section, section) && !strcmp(checks[i].key, key))
+			return checks[i].check(p->object, p->value, err);
+	return 0;
+}
+
+int config_check_value(const struct conf_place *p, struct err *err)
+{
+	int r = p->key ? check(p, err) : 0;
+
+	return r < 0 ? err_prefix(err, r, "%s = %.60s", p->key->key, p->value) : 0;
+}
