@@ -198,7 +198,8 @@ static void note_error_file(struct job *j, const struct plan_opened *o)
 		path = job_file(j, j->s.request.join ? "out" : "err", stream, sizeof(stream));
 	else if (job_plan_outputs(&j->s.request, j->s.job, &out, &err) == 0)
 		path = err ? err : out;
-	snprintf(j->s.err_path, sizeof(j->s.err_path), "%s", path ? path : "");
+	free(j->s.err_path);
+	j->s.err_path = path ? strdup(path) : NULL;
 	j->s.err_dev = o->err.dev;
 	j->s.err_ino = o->err.ino;
 }

@@ -319,6 +319,8 @@ void limit_from_latches(struct node *n, struct job *j)
 {
 	struct vmem_usage u;
 
+	if (j->is_watched)
+		vmem_dispatch(n->vmem, NULL); /* with what the kernel knows of it */
 	if (j->s.end.kind != END_NONE || !j->is_watched ||
 	    vmem_read(n->vmem, j->work_id, &u, NULL) < 0 || !u.is_exceeded ||
 	    j->s.request.vmem_policy == VMEM_POLICY_DENY)

@@ -48,10 +48,8 @@ static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err
 
 	if (!j)
 		return -ENOMEM;
-	if (!bad) {
-		j->s = *a;
-		request_init(&a->request);
-	}
+	if (!bad)
+		state_attempt_take(&j->s, a);
 	if (bad || job_step_parse(j->s.step, &j->step) < 0) {
 		take_bad(j, err);
 		return 0;
@@ -87,8 +85,10 @@ static void guard_again(struct node *n, struct job *j)
 
 	manager_path(n->ops->parent(n->manager), (struct manager_id){ j->s.job, j->s.attempt },
 		     path);
-	if (access(path, F_OK) < 0)
-		return; /* over: FINAL finds its record */
+	if (access(path, F_OK) < 0) {
+		job_watch_remains(n, j); /* over: FINAL finds its record */
+		return;
+	}
 	if (job_watch(n, j, 0, &err) < 0) {
 		log_job(LOG_ERR, j->s.job, "adopt", "%s", err.text);
 		job_note(j, "not guarded since the agent came back: %.180s", err.text);
@@ -115,6 +115,8 @@ static void take_up(struct node *n, struct job *j)
 			     (struct manager_id){ j->s.job, j->s.attempt }, path);
 		if (j->step == STEP_RUNNING && access(path, F_OK) < 0)
 			j->step = STEP_FINAL;
+	} else if (j->step == STEP_FINAL) {
+		job_watch_remains(n, j);
 	}
 	job_output_watch(j);
 	job_go(j, j->step);

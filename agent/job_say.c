@@ -54,7 +54,7 @@ void job_say(struct node *n, struct job *j, const char *text)
 	pid_t pid;
 
 	/* Whoever watches a stream reads the sentence from the controller, once. */
-	if (!j->s.err_path[0] || j->s.request.stream)
+	if (!j->s.err_path || j->s.request.stream)
 		return;
 	pid = fork();
 	if (pid == 0) {

@@ -212,6 +212,23 @@ int job_watch(struct node *n, struct job *j, int32_t pid, struct err *err)
 	return r;
 }
 
+void job_watch_remains(struct node *n, struct job *j)
+{
+	_cleanup_free_ struct vmem_job_info *list = NULL;
+	size_t count = 0, have;
+
+	vmem_jobs(n->vmem, NULL, 0, &count);
+	list = calloc(count + 1, sizeof(*list));
+	if (j->is_watched || !list)
+		return;
+	vmem_jobs(n->vmem, list, count, &have);
+	for (size_t i = 0; i < count && !j->is_watched; i++)
+		if (list[i].job_id == (uint64_t)j->s.job) {
+			j->work_id = list[i].cgroup_id;
+			j->is_watched = true;
+		}
+}
+
 void job_unwatch(struct node *n, struct job *j)
 {
 	if (!j->is_watched)

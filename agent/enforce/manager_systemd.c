@@ -1,13 +1,15 @@
 /* manager_systemd.c - jobs as transient services; see manager.h.
  *
- * systemd owns the tree: everything that it has a property for goes through it, and nothing
- * of a job's cgroup is written behind its back.
+ * systemd owns the tree: everything that it has a property for goes through it. The one file
+ * written beside it is memory.oom.group, for which it has none of its own.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "agent/enforce/manager.h"
 #include "agent/enforce/manager_unit.h"
 #include "common/cleanup.h"
@@ -41,6 +43,19 @@ static int outcome(const struct order *o, const sd_bus_error *e, struct err *err
 	return err_set(err, -sd_bus_error_get_errno(e), "%s", e->message);
 }
 
+/* systemd cleared it together with what it set; see manager_unit.c. */
+static void kill_as_one(const struct order *o)
+{
+	char path[MANAGER_PATH_MAX + 32];
+	_cleanup_close_ int fd = -1;
+
+	manager_path(o->m->parent, o->id, path);
+	strcat(path, "/memory.oom.group");
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd >= 0 && write(fd, "1", 1) < 0)
+		log_job(LOG_WARNING, o->id.job, "oom", "write 1 to %s: %m", path);
+}
+
 static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 {
 	struct order *o = userdata;
@@ -48,6 +63,8 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 	int r = outcome(o, sd_bus_message_get_error(reply), &err);
 
 	(void)unused;
+	if (o->what == MANAGER_SET_CPUS && r == 0)
+		kill_as_one(o);
 	o->m->c.on_done(o->m->c.ctx, o->id, o->what, r, &err);
 	return 0;
 }

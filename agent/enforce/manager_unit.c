@@ -36,7 +36,10 @@ static const struct word words[] = {
 	{ "Type", "exec" },
 	{ "CollectMode", "inactive-or-failed" },
 	{ "KillMode", "control-group" },
-	{ "OOMPolicy", "kill" },
+	/* systemd hears of an OOM up to 10 ms late, and with any other policy would then kill
+	 * the writer of the final record. The group kill is set by ExecStartPre, and again by
+	 * manager_systemd.c after each change of properties, at which systemd clears it. */
+	{ "OOMPolicy", "continue" },
 	{ "DevicePolicy", "closed" },
 	{ "StandardInput", "null" },
 	{ "StandardOutput", "null" },
@@ -134,6 +137,12 @@ static int append_final(sd_bus_message *m, const struct manager_unit *u)
 				     "privileged");
 }
 
+static int append_first(sd_bus_message *m, const struct manager_unit *u)
+{
+	return sd_bus_message_append(m, "(sv)", "ExecStartPreEx", "a(sasas)", 1, u->launcher, 2,
+				     u->launcher, "--kill-as-one", 1, "privileged");
+}
+
 static int append_who(sd_bus_message *m, const struct manager_unit *u)
 {
 	char user[16], group[16], text[96];
@@ -160,6 +169,8 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 		r = append_limits(m, u->spec);
 	if (r >= 0)
 		r = append_view(m, u->spec);
+	if (r >= 0)
+		r = append_first(m, u);
 	if (r >= 0)
 		r = append_final(m, u);
 	return r < 0 ? r : sd_bus_message_close_container(m);

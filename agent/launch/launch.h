@@ -1,8 +1,9 @@
-/* launch.h - the small program that runs inside a job's unit, in three roles.
+/* launch.h - the small program that runs inside a job's unit, in four roles.
  *
- *	reeve-launch SOCKET				ask the agent for the plan, become the
- *job reeve-launch --final DIR JOB ATTEMPT		write how the job ended, also without
- *agent reeve-launch --supervise FILE			stand in for systemd where there is none
+ *	reeve-launch SOCKET			ask the agent for the plan, become the job
+ *	reeve-launch --kill-as-one		before that: the kernel's OOM killer takes all of
+ *it reeve-launch --final DIR JOB ATTEMPT	write how the job ended, also without agent
+ *	reeve-launch --supervise FILE		stand in for systemd where there is none
  *
  * libc only: it starts fast and has little to go wrong.
  */
@@ -46,6 +47,8 @@ struct final_place {
 /* Writes DIR/JOB-ATTEMPT by rename. -errno with words. */
 int final_write(struct final_place at, struct final_cause cause, struct err *err);
 int final_main(char **argv);
+/* memory.oom.group of this process's unit, where there is a memory controller. */
+int kill_as_one_main(void);
 
 /* Runs until the job of the spec is over and its final record written. */
 int supervise_main(const char *spec_path);

@@ -5,7 +5,8 @@
 
 static int usage(FILE *to, int status)
 {
-	fputs("usage: reeve-launch SOCKET | --final DIR JOB ATTEMPT | --supervise FILE\n"
+	fputs("usage: reeve-launch SOCKET | --final DIR JOB ATTEMPT | --supervise FILE |\n"
+	      "       reeve-launch --kill-as-one\n"
 	      "Started by reeve-agent inside the unit of a job; not meant to be typed.\n",
 	      to);
 	return status;
@@ -17,6 +18,8 @@ int main(int argc, char **argv)
 		return usage(stdout, 0);
 	if (argc == 5 && !strcmp(argv[1], "--final"))
 		return final_main(argv + 2);
+	if (argc == 2 && !strcmp(argv[1], "--kill-as-one"))
+		return kill_as_one_main();
 	if (argc == 3 && !strcmp(argv[1], "--supervise"))
 		return supervise_main(argv[2]);
 	if (argc == 2 && argv[1][0] == '/')

@@ -18,6 +18,7 @@
 #include "tests/node/manager_conformance.h"
 #include "tests/node/manager_conformance_host.h"
 
+#define HUNGRY_JOB "head -c 200000000 /dev/zero | tail -c 150000000 >/dev/null"
 #define LONG_JOB "while :; do echo x; sleep 0.05; done"
 
 static bool load(struct world *w, struct manager_id id, struct final *ret)
@@ -232,6 +233,7 @@ static void test_cores_while_frozen(struct world *w, struct manager_id id)
 		skip("and are in force", why);
 	else
 		ok(until(w, 5, has_core_0, id) && is_frozen(w, id), "and are in force");
+	ok_value(w, id, "memory.oom.group", "1");
 }
 
 static void test_freeze(struct world *w)
@@ -306,6 +308,21 @@ static void test_left_behind(struct world *w)
 	clear(w, id);
 }
 
+/* The news of an OOM and the end of the job race each other: several times, for the record. */
+static void test_oom_often(struct world *w)
+{
+	int n_records = 0;
+
+	for (int i = 0; i < 5; i++) {
+		struct final f = { 0 };
+		struct manager_id id = run(w, HUNGRY_JOB);
+
+		n_records += until(w, 20, is_gone, id) && load(w, id, &f) && f.oom_kills > 0;
+		clear(w, id);
+	}
+	ok(n_records == 5, "five jobs over their memory leave five records (%d)", n_records);
+}
+
 static void test_oom(struct world *w)
 {
 	struct final f = { 0 };
@@ -318,14 +335,14 @@ static void test_oom(struct world *w)
 		skip("a job over its memory is killed as a whole", why);
 		return;
 	}
-	id = run(w, "sleep 100 & head -c 200000000 /dev/zero | tail -c 150000000 >/dev/null;"
-		    "echo survived; wait");
+	id = run(w, "sleep 100 & " HUNGRY_JOB "; echo survived; wait");
 	ok_gone(w, id, "a job over its memory");
 	ok(!strstr(output(w, id), "survived"), "all of it was killed");
 	ok(load(w, id, &f) && f.oom_kills > 0, "the record counts the kill");
 	final_end(&f, &end);
 	ok(end.kind == END_LIMIT && end.reason.limit == LIMIT_MEM, "and names the limit");
 	clear(w, id);
+	test_oom_often(w);
 }
 
 static int n_listed;
