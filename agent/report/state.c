@@ -2,12 +2,13 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "agent/report/state.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
-enum kind { INT32, INT64, UINT32, UINT64, TEXT, CPUS };
+enum kind { INT32, INT64, UINT32, UINT64, TEXT, OWNED, CPUS };
 
 /* Every plain member of struct state_attempt, as it is in the row's body. */
 struct field {
@@ -43,7 +44,7 @@ static const struct field fields[] = {
 	FIELD(TEXT, clock.boot),
 	FIELD(INT64, clock.started_ns),
 	FIELD(INT64, clock.ended_ns),
-	FIELD(TEXT, err_path),
+	FIELD(OWNED, err_path),
 	FIELD(UINT64, err_dev),
 	FIELD(UINT64, err_ino),
 	FIELD(TEXT, note),
@@ -65,6 +66,8 @@ static json_t *encode_field(const struct field *f, const struct state_attempt *a
 		return json_integer((json_int_t) * (const uint64_t *)at);
 	case TEXT:
 		return json_string(at);
+	case OWNED:
+		return json_string(*(char *const *)at ? *(char *const *)at : "");
 	case CPUS:
 		return json_string(cpulist_format(at, text, sizeof(text)));
 	}
@@ -91,6 +94,21 @@ static int decode_int(const json_t *j, const struct field *f, void *at, struct e
 	return 0;
 }
 
+/* "" is NULL. */
+static int decode_owned(const json_t *j, const struct field *f, char **at, struct err *err)
+{
+	_cleanup_free_ char *text = malloc(STATE_PATH_MAX);
+	int r;
+
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = wire_get_text(j, f->name, (struct wire_text){ text, STATE_PATH_MAX, true }, err);
+	if (r < 0 || !*text)
+		return r;
+	*at = strdup(text);
+	return *at ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
 static int decode_field(const json_t *j, const struct field *f, struct state_attempt *a,
 			struct err *err)
 {
@@ -100,6 +118,8 @@ static int decode_field(const json_t *j, const struct field *f, struct state_att
 
 	if (f->kind == TEXT)
 		return wire_get_text(j, f->name, (struct wire_text){ at, f->size, true }, err);
+	if (f->kind == OWNED)
+		return decode_owned(j, f, at, err);
 	if (f->kind != CPUS)
 		return decode_int(j, f, at, err);
 	r = wire_get_text(j, f->name, (struct wire_text){ text, sizeof(text), true }, err);
@@ -147,8 +167,16 @@ void state_attempt_init(struct state_attempt *a)
 	a->end.exit_status = -1;
 }
 
+void state_attempt_take(struct state_attempt *to, struct state_attempt *from)
+{
+	*to = *from;
+	from->err_path = NULL;
+	request_init(&from->request);
+}
+
 void state_attempt_done(struct state_attempt *a)
 {
+	free(a->err_path);
 	request_done(&a->request);
 }
 

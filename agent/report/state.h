@@ -38,8 +38,8 @@ struct state_attempt {
 	int64_t mem_max_bytes;
 	struct jobfs_job jobfs;
 	struct state_clock clock;
-	char err_path[STATE_PATH_MAX]; /* the job's error file as opened, and which file it was
-					*/
+	char *err_path; /* owned; the job's error file as opened, NULL: none, and which file
+			 * it was */
 	uint64_t err_dev, err_ino;
 	struct job_end end; /* reason latched at the first excess; kind END_NONE: none yet */
 	struct usage usage; /* last sample: counters go on from here */
@@ -48,7 +48,9 @@ struct state_attempt {
 };
 
 void state_attempt_init(struct state_attempt *a);
-void state_attempt_done(struct state_attempt *a); /* frees the request */
+/* Moves `from` to `to`; what it leaves may be given to state_attempt_done(). */
+void state_attempt_take(struct state_attempt *to, struct state_attempt *from);
+void state_attempt_done(struct state_attempt *a); /* frees what is owned */
 
 /* All of *a; the request only when the row is new. -ENOSPC, -EIO, ... */
 int state_save(struct db *db, const struct state_attempt *a, struct err *err);
@@ -56,8 +58,8 @@ int state_save(struct db *db, const struct state_attempt *a, struct err *err);
 int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err);
 
 /* Every attempt, oldest job first. A row that cannot be read is given with `bad` set, only
- * job and attempt filled in and err in words. The callback may TAKE the request (and
- * request_init() what it leaves). Stops at the first callback result != 0 and returns it. */
+ * job and attempt filled in and err in words. The callback may take what is owned, with
+ * state_attempt_take(). Stops at the first callback result != 0 and returns it. */
 typedef int (*state_each_fn)(void *ctx, struct state_attempt *a, bool bad,
 			     const struct err *err);
 int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err);

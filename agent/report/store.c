@@ -70,6 +70,8 @@ static int open_checked(const char *path, struct db **ret, struct err *err)
 	_cleanup_(db_closep) struct db *db = NULL;
 	int r = db_open(path, migrations, &db, err);
 
+	if (r >= 0) /* KiB; the rows are few, and the node's memory is the jobs' */
+		r = db_run(db, err, "PRAGMA cache_size=-256", "");
 	if (r >= 0)
 		r = check(db, path, err);
 	if (r < 0)

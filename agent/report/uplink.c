@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 
-#define REPORTS_MAX 500
+#define REPORTS_MAX 100 /* an exchange; the rest follows at once, and memory stays small */
 #define OUTPUT_MAX ((size_t)1 << 20)
 #define WAIT_S 30
 #define BACKOFF_MIN_MS 1000

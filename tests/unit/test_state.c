@@ -77,7 +77,7 @@ static void fill(struct state_attempt *a, int64_t job)
 	a->jobfs.limit_bytes = 500 << 20;
 	a->jobfs.base_bytes = 20480;
 	a->clock = (struct state_clock){ 11, 22, 33, "boot-a", 44, 0 };
-	strcpy(a->err_path, "/home/ä/x.e7");
+	a->err_path = (char *)"/home/ä/x.e7";
 	a->err_dev = 1ULL << 40;
 	a->err_ino = UINT64_MAX;
 	a->end = (struct job_end){ .kind = END_LIMIT,
@@ -112,8 +112,7 @@ static int see(void *ctx, struct state_attempt *a, bool bad, const struct err *e
 	if (bad)
 		snprintf(s->why, sizeof(s->why), "%s", err->text);
 	state_attempt_done(&s->a);
-	s->a = *a;
-	request_init(&a->request);
+	state_attempt_take(&s->a, a);
 	return 0;
 }
 
@@ -153,7 +152,10 @@ static void all_of_an_attempt_comes_back(void **unused)
 	assert_true(usage_has(&s->a.usage, &s->a.usage.cpu_ns));
 	assert_false(usage_has(&s->a.usage, &s->a.usage.vmem_bytes));
 	/* Every plain member, byte for byte. */
-	assert_memory_equal(&s->a, &a, offsetof(struct state_attempt, end));
+	assert_memory_equal(&s->a, &a, offsetof(struct state_attempt, err_path));
+	assert_string_equal(s->a.err_path, a.err_path);
+	assert_int_equal(s->a.err_dev, a.err_dev);
+	assert_int_equal(s->a.err_ino, a.err_ino);
 	assert_string_equal(s->a.note, a.note);
 	db_close(db);
 }

@@ -261,19 +261,19 @@ static void more_reports_than_fit_one_document_follow_at_once(void **unused)
 	(void)unused;
 	into_poll();
 	assert_int_equal(spool_begin(spool, NULL), 0);
-	for (int i = 1; i <= 700; i++)
+	for (int i = 1; i <= 170; i++)
 		report(i);
 	assert_int_equal(spool_commit(spool, NULL), 0);
 	uplink_kick(uplink);
 	spin(500);
-	assert_int_equal(last_reports, 500);
-	for (int i = 1; i <= 500; i++)
+	assert_int_equal(last_reports, 100);
+	for (int i = 1; i <= 100; i++)
 		sprintf(acks + strlen(acks), "%s{\"job\":%d,\"attempt\":1,\"seq\":9}",
 			i > 1 ? "," : "", i);
 	strcat(acks, "]}");
 	answer(0, acks);
 	assert_in_range(spin(500), 0, 350);
-	assert_int_equal(last_reports, 200);
+	assert_int_equal(last_reports, 70);
 }
 
 static void reports_that_are_not_acknowledged_are_not_sent_in_a_hurry(void **unused)
