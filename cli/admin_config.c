@@ -1,29 +1,90 @@
-/* admin_config.c - `reeve admin check-config`: is a configuration file right? */
+/* admin_config.c - `reeve admin check-config`: every fault of a configuration file. */
 #include <errno.h>
+#include <string.h>
 #include "cli/admin.h"
 #include "common/err.h"
 #include "controller/config/config.h"
+#include "controller/config/profile.h"
+
+#define DEFAULT_FILE "/etc/reeve/controller.conf"
+
+static const struct table_column columns[] = {
+	{ "file", "FILE", CELL_TEXT },
+	{ "line", "LINE", CELL_COUNT },
+	{ "text", "FAULT", CELL_TEXT },
+	{ 0 },
+};
+
+struct report {
+	struct table *table;
+	const struct table_format *format;
+};
+
+/* For people as compilers say it; for programs as a row. */
+static void tell(void *ctx, const struct conf_fault *fault)
+{
+	struct report *report = ctx;
+
+	table_row(report->table);
+	table_text(report->table, "file", fault->file);
+	if (fault->line)
+		table_int(report->table, "line", fault->line);
+	table_text(report->table, "text", fault->text);
+	if (report->format->output != TABLE_TABLE)
+		return;
+	cli_put(report->format->to, fault->text);
+	fputc('\n', report->format->to);
+}
+
+/* A file, or the name of a profile that ships. */
+static int find(const char *name, char **ret, struct err *err)
+{
+	if (!strchr(name, '/') && access(name, F_OK) < 0)
+		return profile_find(name, ret, err);
+	*ret = strdup(name);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
 
 static int check_config(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(config_freep) struct config *config = NULL;
-	const char *path = call->n_args ? call->args[0] : "/etc/reeve/controller.conf";
-	int r = cli_begin_offline(ctx, call, err);
+	_cleanup_(table_freep) struct table *table = NULL;
+	_cleanup_free_ char *path = NULL;
+	struct cli *c = ctx;
+	struct report report = { .format = &c->format };
+	int n = 0, r = cli_begin_offline(c, call, err);
 
 	if (r == 0)
-		r = config_load(path, &config, err);
-	if (r < 0)
-		return r == -ENOMEM ? r : -EBADMSG;
-	printf("%s: no faults\n", path);
+		r = find(call->n_args ? call->args[0] : DEFAULT_FILE, &path, err);
+	if (r == 0)
+		r = table_new("faults", columns, &table, err);
+	report.table = table;
+	if (r == 0)
+		n = config_check(path, &(struct config_faults){ tell, &report }, &config, err);
+	if (r < 0 || n < 0)
+		return r < 0 ? r : n;
+	c->exit_code = n ? CLI_FAILED : CLI_OK;
+	if (c->format.output != TABLE_TABLE)
+		return table_print(table, &c->format, err);
+	cli_put(c->format.to, path);
+	if (n)
+		fprintf(c->format.to, ": %d fault%s\n", n, n > 1 ? "s" : "");
+	else
+		fprintf(c->format.to, ": no faults\n");
 	return 0;
 }
 
 const struct verb admin_verb_check_config = {
 	.name = "check-config",
-	.args = "[FILE]",
-	.help = "Find the faults of a configuration file, by file and line",
+	.args = "[FILE|PROFILE]",
+	.help = "Find every fault of a configuration file, by file and line",
+	.details =
+		"The file is read as the controller would read it, with its profile and its\n"
+		".d directory. Default: " DEFAULT_FILE ". The exit status is 1 when there is\n"
+		"a fault.",
 	.examples = "reeve admin check-config\n"
-		    "reeve admin check-config ./controller.conf",
+		    "reeve admin check-config ./controller.conf\n"
+		    "reeve admin check-config alliance-narval",
 	.max_args = 1,
 	.run = check_config,
 };

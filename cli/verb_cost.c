@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/cost_offline.h"
 #include "cli/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -10,6 +11,7 @@
 
 static const struct verb_option options[] = {
 	SUBMISSION_RESOURCE_OPTIONS,
+	COST_OFFLINE_OPTIONS,
 	{ 0 },
 };
 
@@ -61,6 +63,11 @@ static void tell_charge(FILE *to, const char *title, const json_t *answer, const
 	char ms_key[32], hours[TABLE_CELL_MAX], text[256];
 
 	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
+	if (exact && !json_object_get(answer, ms_key)) {
+		snprintf(text, sizeof(text), "%.64s %.48ss", exact, unit ? unit : "unit");
+		tell_pair(to, title, text);
+		return;
+	}
 	snprintf(text, sizeof(text), "%s %.48s hours (%.64s s)",
 		 table_format_cell(CELL_CHARGE_MS, cli_int(answer, ms_key, 0), hours),
 		 unit ? unit : "equivalent", exact ? exact : "-");
@@ -91,6 +98,14 @@ static void tell_sides(FILE *to, const json_t *sides)
 	}
 }
 
+/* Service units and core-hours are of hours; equivalents are a rate by themselves. */
+static bool is_by_hour(const json_t *answer)
+{
+	const char *unit = cli_text(answer, "unit"), *charged = cli_text(answer, "charge_unit");
+
+	return unit && charged && !strcmp(unit, charged);
+}
+
 static int show(const struct cli *c, const struct request *r, const json_t *answer,
 		struct err *err)
 {
@@ -104,13 +119,16 @@ static int show(const struct cli *c, const struct request *r, const json_t *answ
 		return -EPROTO;
 	snprintf(total, sizeof(total), "for walltime %s",
 		 amount_format_seconds(all.walltime_s, text));
-	snprintf(rate_text, sizeof(rate_text), "%.96s %.48s", rate ? rate : "-",
-		 unit ? unit : "");
+	snprintf(rate_text, sizeof(rate_text), "%.96s %.48s%s", rate ? rate : "-",
+		 unit ? unit : "", is_by_hour(answer) ? "s an hour" : "");
 	tell_pair(to, "rate", rate_text);
 	tell_pair(to, "pool", cli_text(answer, "pool"));
 	tell_charge(to, "an hour of running", answer, "charge_per_hour");
-	tell_charge(to, total, answer, "charge");
+	if (all.walltime_s)
+		tell_charge(to, total, answer, "charge");
 	tell_pair(to, "decided by", cli_text(answer, "decided_by"));
+	if (cli_text(answer, "rule"))
+		tell_pair(to, "rule", cli_text(answer, "rule"));
 	tell_sides(to, json_object_get(answer, "sides"));
 	tell_amounts("read as", &r->res, NULL, to);
 	tell_amounts("filled in by the site", &all, &r->res, to);
@@ -128,6 +146,33 @@ static int ask(struct cli *c, const struct request *r, json_t **ret, struct err 
 		       ret, err);
 }
 
+static int quote_online(struct cli *c, const struct verb_call *call, struct request *r,
+			json_t **ret, struct err *err)
+{
+	static const char *const offline[] = { "node-type", "gpu-model", "nodes" };
+	int rc;
+
+	for (size_t i = 0; i < ARRAY_LEN(offline); i++)
+		if (verb_count(call, offline[i]))
+			return err_set(err, -EINVAL,
+				       "--%s needs --profile: the controller knows its nodes",
+				       offline[i]);
+	rc = cli_begin(c, call, err);
+	if (rc == 0)
+		rc = submission_read_resources(c, call, r, err);
+	return rc < 0 ? rc : ask(c, r, ret, err);
+}
+
+static int quote_offline(struct cli *c, const struct verb_call *call, struct request *r,
+			 json_t **ret, struct err *err)
+{
+	int rc = cli_begin_offline(c, call, err);
+
+	if (rc == 0)
+		rc = submission_read_resources(c, call, r, err);
+	return rc < 0 ? rc : cost_offline(call, r, ret, err);
+}
+
 static int cost(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(request_done) struct request r;
@@ -136,11 +181,10 @@ static int cost(const struct verb_call *call, void *ctx, struct err *err)
 	int rc;
 
 	request_init(&r);
-	rc = cli_begin(c, call, err);
-	if (rc == 0)
-		rc = submission_read_resources(c, call, &r, err);
-	if (rc == 0)
-		rc = ask(c, &r, &answer, err);
+	if (verb_count(call, "profile"))
+		rc = quote_offline(c, call, &r, &answer, err);
+	else
+		rc = quote_online(c, call, &r, &answer, err);
 	if (rc < 0)
 		return rc;
 	if (c->format.output != TABLE_TABLE)
@@ -154,9 +198,13 @@ const struct verb cli_verb_cost = {
 	.help = "Say what a request would be charged, and which rule decides",
 	.details =
 		"Nothing is handed in. The charge is for the whole walltime; a job that ends\n"
-		"earlier is charged for the time it ran.",
+		"earlier is charged for the time it ran. With --profile no controller is\n"
+		"needed, and only what decides the price must be stated: ncpus, and where "
+		"they\n"
+		"count memory, ngpus and walltime.",
 	.examples = "reeve cost -l ncpus=2,vmem=10GB,jobfs=1GB,walltime=1:00:00\n"
-		    "reeve cost job.sh",
+		    "reeve cost job.sh\n"
+		    "reeve cost --profile nci -q express -l ncpus=16,walltime=1:30:00",
 	.options = options,
 	.max_args = 1,
 	.run = cost,

@@ -54,9 +54,10 @@ static int parse_side(enum charge_side side, const char *text, struct fraction *
 	int64_t bytes = 0;
 	int r;
 
-	*ret = f;
-	if (!strcmp(text, "none"))
+	if (!strcmp(text, "none")) {
+		*ret = f;
 		return 0;
+	}
 	if (side == CHARGE_MEMORY) {
 		r = amount_parse_bytes(text, &bytes, err);
 		f.num = bytes;

@@ -40,10 +40,9 @@ static int find_dir(char **ret, struct err *err)
 
 		if (asprintf(&path, "%s/%s", dir, beside[i]) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
-		if (access(path, X_OK) < 0)
-			continue;
-		*ret = TAKE_PTR(path);
-		return 0;
+		*ret = realpath(path, NULL);
+		if (*ret)
+			return 0;
 	}
 	return r < 0 ? r
 		     : err_set(err, -ENOENT,

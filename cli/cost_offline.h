@@ -1,0 +1,28 @@
+/* cost_offline - the price of a request by a profile: no controller is asked. */
+#pragma once
+#include "cli/cli.h"
+#include "common/model/request.h"
+
+/* What the options beside the request's own say, for the table of `cost`. */
+#define COST_OFFLINE_OPTIONS                                                                   \
+	{ "profile", 0, "NAME",                                                                \
+	  "ask no controller: price by this policy, a file or one that ships "                 \
+	  "(alliance-narval, nci, rwth ...)",                                                  \
+	  NULL },                                                                              \
+		{ "node-type", 0, "NAME", "type of node, where the bundle depends on it",      \
+		  NULL },                                                                      \
+		{ "gpu-model", 0, "NAME", "model of the GPUs, or of the part of one", NULL },  \
+	{                                                                                      \
+		"nodes", 0, "N",                                                               \
+			"nodes held, on a queue that gives whole nodes; default: as many as "  \
+			"the cores fill",                                                      \
+			NULL                                                                   \
+	}
+
+/* *ret: a document as POST /v1/cost gives it, and also "rule" in words, "charge_unit",
+ * "factor" of the queue, "gpu_weight". "rate", "charge" and "charge_per_hour" are plain
+ * decimals, cut after 18 places where they do not end; rate_num / rate_den is exact. Without a
+ * walltime there is no "charge". -EINVAL: options or amounts; -ENOENT: no such profile;
+ * -EBADMSG: a profile with a fault. */
+int cost_offline(const struct verb_call *call, const struct request *r, json_t **ret,
+		 struct err *err);
