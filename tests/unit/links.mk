@@ -47,3 +47,7 @@ $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)
 $O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_window: $O/controller/policy/window.o $O/common/err.o
+$O/tests/unit/test_grant: $(patsubst %,$O/controller/policy/%.o,grant charge) $O/common/err.o
+$O/tests/unit/test_target: $(patsubst %,$O/controller/policy/%.o,target charge) $O/common/err.o
+$O/tests/unit/test_decay: LDLIBS += -lm
+$O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,decay charge) $O/common/err.o

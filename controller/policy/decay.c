@@ -1,0 +1,161 @@
+/* decay.c - see decay.h. */
+#include <errno.h>
+#include <math.h>
+#include "controller/policy/decay.h"
+
+#define LN2 0.693147180559945309417232121458
+
+double decay_factor(int64_t elapsed_ns, int64_t half_life_ns)
+{
+	if (elapsed_ns <= 0 || half_life_ns <= 0)
+		return 1;
+	return exp2(-(double)elapsed_ns / (double)half_life_ns);
+}
+
+/* The mean of 2^-s for s from 0 to x: (1 - 2^-x) / (x ln 2). Near 0 the difference would lose
+ * its digits; there the series 1 - y/2! + y^2/3! - ... with y = x ln 2. */
+static double mean_factor(double x)
+{
+	double y = x * LN2, sum = 1;
+
+	if (y > 0.25)
+		return (1 - exp2(-x)) / y;
+	for (int k = 14; k > 1; k--)
+		sum = 1 - sum * y / k;
+	return sum;
+}
+
+/* Beyond 292 years it stays there: nothing is left by then. */
+static int64_t elapsed(int64_t from_ns, int64_t to_ns)
+{
+	int64_t ns;
+
+	if (__builtin_sub_overflow(to_ns, from_ns, &ns))
+		return to_ns > from_ns ? INT64_MAX : 0;
+	return ns;
+}
+
+/* The last reset that has passed; INT64_MIN when none has. */
+static int64_t last_reset(const struct decay_rule *rule, int64_t now_ns)
+{
+	int64_t last = INT64_MIN;
+
+	for (size_t i = 0; i < rule->n_resets && rule->resets_ns[i] <= now_ns; i++)
+		last = rule->resets_ns[i];
+	return last;
+}
+
+int decay_seen(const struct decay_rule *rule, const struct decay_charge *c, int64_t now_ns,
+	       double *ret)
+{
+	int64_t reset = last_reset(rule, now_ns), from = c->from_ns;
+	double amount = c->amount, mean = 1;
+
+	if (!isfinite(amount) || amount < 0 || rule->half_life_ns < 0)
+		return -EINVAL;
+	if (c->to_ns < reset || (c->to_ns == reset && from < reset)) {
+		*ret = 0;
+		return 0;
+	}
+	if (from < reset && from < c->to_ns) {
+		amount *= (double)elapsed(reset, c->to_ns) / (double)elapsed(from, c->to_ns);
+		from = reset;
+	}
+	if (from < c->to_ns && rule->half_life_ns)
+		mean = mean_factor((double)elapsed(from, c->to_ns) /
+				   (double)rule->half_life_ns);
+	*ret = amount * mean * decay_factor(elapsed(c->to_ns, now_ns), rule->half_life_ns);
+	return 0;
+}
+
+double decay_read(const struct decay *d, const struct decay_rule *rule, int64_t now_ns)
+{
+	if (last_reset(rule, now_ns) > d->at_ns)
+		return 0;
+	return d->value * decay_factor(elapsed(d->at_ns, now_ns), rule->half_life_ns);
+}
+
+/* sign +1 or -1. */
+static int bring_in(struct decay *d, const struct decay_rule *rule,
+		    const struct decay_charge *c, int64_t now_ns, double sign)
+{
+	struct decay next = { .at_ns = now_ns > d->at_ns ? now_ns : d->at_ns };
+	double seen;
+	int r = decay_seen(rule, c, next.at_ns, &seen);
+
+	if (r < 0)
+		return r;
+	next.value = decay_read(d, rule, next.at_ns) + sign * seen;
+	if (!isfinite(next.value))
+		return -ERANGE;
+	if (next.value < 0)
+		next.value = 0;
+	*d = next;
+	return 0;
+}
+
+int decay_add(struct decay *d, const struct decay_rule *rule, const struct decay_charge *c,
+	      int64_t now_ns)
+{
+	return bring_in(d, rule, c, now_ns, 1);
+}
+
+int decay_refund(struct decay *d, const struct decay_rule *rule, const struct decay_charge *c,
+		 int64_t now_ns)
+{
+	return bring_in(d, rule, c, now_ns, -1);
+}
+
+/* ---- what a job adds ---- */
+
+/* a x b, reduced crosswise first so that only a result that is too large is an error. */
+static int multiply(struct fraction a, struct fraction b, struct fraction *ret)
+{
+	struct fraction left, right;
+	int64_t num, den;
+	int r = fraction_make(a.num, b.den, &left);
+
+	if (r == 0)
+		r = fraction_make(b.num, a.den, &right);
+	if (r < 0)
+		return r;
+	if (__builtin_mul_overflow(left.num, right.num, &num) ||
+	    __builtin_mul_overflow(left.den, right.den, &den))
+		return -ERANGE;
+	return fraction_make(num, den, ret);
+}
+
+static int add(struct fraction a, struct fraction b, struct fraction *ret)
+{
+	struct fraction dens;
+	int64_t den, left, right;
+	int r = fraction_make(a.den, b.den, &dens);
+
+	/* The smallest common denominator is a.den x dens.den. */
+	if (r < 0)
+		return r;
+	if (__builtin_mul_overflow(a.den, dens.den, &den) ||
+	    __builtin_mul_overflow(a.num, dens.den, &left) ||
+	    __builtin_mul_overflow(b.num, dens.num, &right) ||
+	    __builtin_add_overflow(left, right, &left))
+		return -ERANGE;
+	return fraction_make(left, den, ret);
+}
+
+int decay_weigh(const struct decay_tres *tres, size_t n, enum decay_combine how,
+		struct fraction factor, struct fraction *ret)
+{
+	struct fraction all = { 0, 1 }, one;
+	int r = 0;
+
+	for (size_t i = 0; i < n && r == 0; i++) {
+		if (tres[i].amount < 0)
+			return -EINVAL;
+		r = multiply((struct fraction){ tres[i].amount, 1 }, tres[i].weight, &one);
+		if (r == 0 && how == DECAY_SUM)
+			r = add(all, one, &all);
+		else if (r == 0 && (__int128)one.num * all.den > (__int128)all.num * one.den)
+			all = one;
+	}
+	return r < 0 ? r : multiply(all, factor, ret);
+}

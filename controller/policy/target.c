@@ -1,0 +1,71 @@
+/* target.c - see target.h. */
+#include <errno.h>
+#include "controller/policy/target.h"
+
+#define PPM 1000000
+
+/* v x num / den, rounded half up; all >= 0, den > 0. */
+static int scale(int64_t v, int64_t num, int64_t den, int64_t *ret)
+{
+	__int128 n = (__int128)v * num, q = n / den, rest = n % den;
+
+	q += rest >= den - rest;
+	if (q > INT64_MAX)
+		return -ERANGE;
+	*ret = (int64_t)q;
+	return 0;
+}
+
+static int project(const struct target_use *u, int64_t passed_ns, int64_t whole_ns,
+		   struct target_view *v)
+{
+	int64_t recent_ns = passed_ns < TARGET_RECENT_NS ? passed_ns : TARGET_RECENT_NS;
+	int64_t more;
+	int r;
+
+	v->has_projection = passed_ns > 0;
+	if (!v->has_projection)
+		return 0;
+	r = scale(u->used_ms, whole_ns, passed_ns, &v->by_year_ms);
+	if (r == 0)
+		r = scale(u->recent_ms, whole_ns - passed_ns, recent_ns, &more);
+	if (r < 0)
+		return r;
+	if (__builtin_add_overflow(u->used_ms, more, &v->by_recent_ms))
+		return -ERANGE;
+	r = scale(v->by_year_ms, PPM, v->total_ms, &v->by_year_ppm);
+	return r < 0 ? r : scale(v->by_recent_ms, PPM, v->total_ms, &v->by_recent_ppm);
+}
+
+int target_look(const struct target *t, const struct target_use *u, int64_t now_ns,
+		struct target_view *ret)
+{
+	struct target_view v = { 0 };
+	int64_t whole_ns, passed_ns;
+	int r;
+
+	if (__builtin_sub_overflow(t->end_ns, t->start_ns, &whole_ns))
+		return -ERANGE;
+	if (whole_ns <= 0 || t->rate.num <= 0 || t->rate.den <= 0 || u->recent_ms < 0 ||
+	    u->recent_ms > u->used_ms)
+		return -EINVAL;
+	if (now_ns <= t->start_ns)
+		passed_ns = 0;
+	else
+		passed_ns = now_ns < t->end_ns ? now_ns - t->start_ns : whole_ns;
+	r = charge_requested(t->rate, whole_ns, &v.total_ms);
+	if (r == 0 && v.total_ms == 0)
+		return -EINVAL;
+	if (r == 0)
+		r = charge_requested(t->rate, passed_ns, &v.due_ms);
+	if (r == 0)
+		r = scale(u->used_ms, PPM, v.total_ms, &v.used_ppm);
+	if (r == 0)
+		r = scale(passed_ns, PPM, whole_ns, &v.passed_ppm);
+	if (r == 0)
+		r = project(u, passed_ns, whole_ns, &v);
+	if (r < 0)
+		return r;
+	*ret = v;
+	return 0;
+}

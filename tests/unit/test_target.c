@@ -1,0 +1,119 @@
+/* test_target - a rate over a period: nothing gained by an outage, nothing lost by extension.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "controller/policy/target.h"
+
+#define DAY_NS (86400 * INT64_C(1000000000))
+#define DAY_MS INT64_C(86400000) /* one core for a day */
+#define APRIL (INT64_C(1648771200) * INT64_C(1000000000))
+
+static const struct target year = { { 100, 1 }, APRIL, APRIL + 365 * DAY_NS };
+
+static struct target_view look(const struct target *t, int64_t used, int64_t recent,
+			       int64_t now)
+{
+	struct target_view v;
+
+	assert_int_equal(target_look(t, &(struct target_use){ used, recent }, now, &v), 0);
+	return v;
+}
+
+static void use_at_the_rate_is_on_target_every_day(void **state)
+{
+	(void)state;
+	for (int day = 1; day <= 365; day++) {
+		int64_t used = 100 * DAY_MS * day,
+			recent = 100 * DAY_MS * (day < 30 ? day : 30);
+		struct target_view v = look(&year, used, recent, APRIL + day * DAY_NS);
+
+		assert_int_equal(v.total_ms, 365 * 100 * DAY_MS);
+		assert_int_equal(v.due_ms, used);
+		assert_int_equal(v.used_ppm, v.passed_ppm);
+		assert_int_equal(v.by_year_ms, v.total_ms);
+		assert_int_equal(v.by_recent_ms, v.total_ms);
+		assert_int_equal(v.by_year_ppm, 1000000);
+	}
+}
+
+static void two_projections_differ_where_use_changed(void **state)
+{
+	/* 73 days of nothing, then 73 at twice the rate. */
+	struct target_view v =
+		look(&year, 73 * 200 * DAY_MS, 30 * 200 * DAY_MS, APRIL + 146 * DAY_NS);
+
+	(void)state;
+	assert_int_equal(v.by_year_ms, v.total_ms);
+	assert_int_equal(v.by_recent_ms, (73 + 219) * 200 * DAY_MS);
+	assert_int_equal(v.by_recent_ppm, 1600000);
+	/* Far above the target is a figure like another: nothing stops. */
+	assert_int_equal(look(&year, 1000 * v.total_ms, 0, APRIL + DAY_NS).used_ppm,
+			 1000000000);
+}
+
+static void longer_period_takes_nothing_away(void **state)
+{
+	struct target longer = year;
+	struct target_view a, b;
+
+	(void)state;
+	longer.end_ns += 30 * DAY_NS;
+	a = look(&year, 5000 * DAY_MS, 0, APRIL + 100 * DAY_NS);
+	b = look(&longer, 5000 * DAY_MS, 0, APRIL + 100 * DAY_NS);
+	assert_int_equal(a.due_ms, b.due_ms);
+	assert_int_equal(b.total_ms - a.total_ms, 30 * 100 * DAY_MS);
+}
+
+static void before_and_after_the_period(void **state)
+{
+	struct target_view v = look(&year, 0, 0, APRIL - DAY_NS);
+
+	(void)state;
+	assert_false(v.has_projection);
+	assert_int_equal(v.passed_ppm, 0);
+	v = look(&year, 777, 700, year.end_ns + DAY_NS);
+	assert_int_equal(v.passed_ppm, 1000000);
+	assert_int_equal(v.by_year_ms, 777);
+	assert_int_equal(v.by_recent_ms, 777);
+	v = look(&year, 5, 5, APRIL + 1); /* one nanosecond: an absurd figure, but no fault */
+	assert_true(v.has_projection);
+}
+
+static void bad_figures_are_errors(void **state)
+{
+	const struct target empty = { { 1, 1 }, 5, 5 }, rateless = { { 0, 1 }, 0, DAY_NS };
+	const struct target wide = { { 1, 1 }, INT64_MIN, INT64_MAX };
+	const struct target vast = { { INT64_MAX, 1 }, 0, DAY_NS };
+	struct target_view v = { .total_ms = 42 };
+
+	(void)state;
+	assert_int_equal(target_look(&empty, &(struct target_use){ 0, 0 }, 5, &v), -EINVAL);
+	assert_int_equal(target_look(&rateless, &(struct target_use){ 0, 0 }, 5, &v), -EINVAL);
+	assert_int_equal(target_look(&wide, &(struct target_use){ 0, 0 }, 5, &v), -ERANGE);
+	assert_int_equal(target_look(&vast, &(struct target_use){ 0, 0 }, 5, &v), -ERANGE);
+	assert_int_equal(target_look(&year, &(struct target_use){ 1, 2 }, APRIL, &v), -EINVAL);
+	assert_int_equal(target_look(&year, &(struct target_use){ -1, -1 }, APRIL, &v),
+			 -EINVAL);
+	assert_int_equal(
+		target_look(&year, &(struct target_use){ INT64_MAX, 0 }, APRIL + 1, &v),
+		-ERANGE);
+	assert_int_equal(v.total_ms, 42);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(use_at_the_rate_is_on_target_every_day),
+		cmocka_unit_test(two_projections_differ_where_use_changed),
+		cmocka_unit_test(longer_period_takes_nothing_away),
+		cmocka_unit_test(before_and_after_the_period),
+		cmocka_unit_test(bad_figures_are_errors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
