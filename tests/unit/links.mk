@@ -51,3 +51,5 @@ $O/tests/unit/test_grant: $(patsubst %,$O/controller/policy/%.o,grant charge) $O
 $O/tests/unit/test_target: $(patsubst %,$O/controller/policy/%.o,target charge) $O/common/err.o
 $O/tests/unit/test_decay: LDLIBS += -lm
 $O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,decay charge) $O/common/err.o
+$O/tests/unit/test_priority: LDLIBS += -lm
+$O/tests/unit/test_priority: $O/controller/policy/priority.o
