@@ -1,0 +1,152 @@
+/* fairshare_level.c - see fairshare_level.h. */
+#include <math.h>
+#include <string.h>
+#include "controller/policy/fairshare_level.h"
+
+/* ---- products of up to 384 bits ---- */
+
+#define LIMBS 6
+
+struct wide {
+	uint64_t limb[LIMBS]; /* lowest first */
+};
+
+static struct wide wide_times(struct wide a, uint64_t by)
+{
+	unsigned __int128 sum = 0;
+
+	for (int i = 0; i < LIMBS; i++) {
+		sum += (unsigned __int128)a.limb[i] * by;
+		a.limb[i] = (uint64_t)sum;
+		sum >>= 64;
+	}
+	return a;
+}
+
+static struct wide wide_add_shifted(struct wide a, struct wide high)
+{
+	unsigned __int128 sum = 0;
+
+	for (int i = 0; i < LIMBS; i++) {
+		sum += (unsigned __int128)a.limb[i] + (i ? high.limb[i - 1] : 0);
+		a.limb[i] = (uint64_t)sum;
+		sum >>= 64;
+	}
+	return a;
+}
+
+static struct wide wide_times_usage(struct wide a, fairshare_usage by)
+{
+	struct wide low = wide_times(a, (uint64_t)by);
+
+	return by >> 64 ? wide_add_shifted(low, wide_times(a, (uint64_t)(by >> 64))) : low;
+}
+
+static int wide_compare(const struct wide *a, const struct wide *b)
+{
+	for (int i = LIMBS - 1; i >= 0; i--)
+		if (a->limb[i] != b->limb[i])
+			return a->limb[i] < b->limb[i] ? -1 : 1;
+	return 0;
+}
+
+/* a's numerator times b's denominator. */
+static struct wide cross(const struct fairshare_tree *t, int32_t a, int32_t b)
+{
+	struct wide w = { { (uint64_t)t->rows[a].raw_shares } };
+
+	w = wide_times(w, t->level_sum[t->share_parent[b]]);
+	w = wide_times_usage(w, t->usage[t->share_parent[a]]);
+	return wide_times_usage(w, t->usage[b]);
+}
+
+/* ---- comparing ---- */
+
+long double fairshare_level_fs(const struct fairshare_tree *t, int32_t row)
+{
+	const struct fairshare_row *r = &t->rows[row];
+
+	if (fairshare_is_parent(r))
+		return INFINITY;
+	if (!r->raw_shares)
+		return 0;
+	if (!t->usage[row])
+		return INFINITY;
+	return fairshare_part(t, row) /
+	       fairshare_ratio(t->usage[row], t->usage[t->share_parent[row]]);
+}
+
+/* What the double may be off by, relatively, is a few 2^-53. */
+#define SURE 1e-14
+
+int fairshare_compare_exact(const struct fairshare_tree *t, const struct fairshare_entry *a,
+			    const struct fairshare_entry *b)
+{
+	struct wide ab, ba;
+
+	if (isinf(a->level_fs) || isinf(b->level_fs) || a->level_fs == 0 || b->level_fs == 0 ||
+	    fabs(a->level_fs - b->level_fs) > SURE * a->level_fs)
+		return (a->level_fs < b->level_fs) - (a->level_fs > b->level_fs);
+	ab = cross(t, a->row, b->row);
+	ba = cross(t, b->row, a->row);
+	return wide_compare(&ba, &ab);
+}
+
+int fairshare_compare_long(const struct fairshare_tree *t, const struct fairshare_entry *a,
+			   const struct fairshare_entry *b)
+{
+	long double x, y;
+
+	if (a->level_fs != b->level_fs)
+		return a->level_fs < b->level_fs ? 1 : -1;
+	x = fairshare_level_fs(t, a->row);
+	y = fairshare_level_fs(t, b->row);
+	return (x < y) - (x > y);
+}
+
+/* ---- sorting ---- */
+
+static inline bool goes_after(const struct fairshare_tree *t, const struct fairshare_entry *a,
+			      const struct fairshare_entry *b, fairshare_compare_fn compare)
+{
+	int r = compare(t, a, b);
+
+	if (r == 0 && a->user == b->user)
+		return t->rows[a->row].order > t->rows[b->row].order;
+	return r > 0 || (r == 0 && b->user);
+}
+
+/* from[0 ... half) and from[half ... n), each sorted, into `to`. */
+static void merge(const struct fairshare_tree *t, const struct fairshare_entry *from,
+		  const size_t bounds[2], struct fairshare_entry *to,
+		  fairshare_compare_fn compare)
+{
+	size_t a = 0, b = bounds[0];
+
+	for (size_t i = 0; i < bounds[1]; i++) {
+		bool second = a == bounds[0] ||
+			      (b < bounds[1] && goes_after(t, &from[a], &from[b], compare));
+
+		to[i] = from[second ? b++ : a++];
+	}
+}
+
+void fairshare_sort(const struct fairshare_tree *t, struct fairshare_entry *entries, size_t n,
+		    struct fairshare_entry *spare, fairshare_compare_fn compare)
+{
+	struct fairshare_entry *from = entries, *to = spare, *was;
+	size_t bounds[2];
+
+	for (size_t width = 1; width < n; width *= 2) {
+		for (size_t i = 0; i < n; i += 2 * width) {
+			bounds[0] = n - i < width ? n - i : width;
+			bounds[1] = n - i < 2 * width ? n - i : 2 * width;
+			merge(t, from + i, bounds, to + i, compare);
+		}
+		was = from;
+		from = to;
+		to = was;
+	}
+	if (from != entries)
+		memcpy(entries, from, n * sizeof(*entries));
+}
