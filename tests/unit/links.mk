@@ -53,3 +53,5 @@ $O/tests/unit/test_decay: LDLIBS += -lm
 $O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,decay charge) $O/common/err.o
 $O/tests/unit/test_priority: LDLIBS += -lm
 $O/tests/unit/test_priority: $O/controller/policy/priority.o
+$O/tests/unit/test_fairshare: LDLIBS += -lm
+$O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic) $O/common/err.o
