@@ -124,8 +124,10 @@ int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_
 	if (v[RUN] <= 0)
 		return HISTORY_NO_RUN_TIME;
 	cores = v[CORES];
-	if (v[WAIT] < 0)
-		return HISTORY_NOT_STARTED;
+	if (v[WAIT] < -1)
+		return HISTORY_STARTS_TOO_SOON;
+	if (v[WAIT] == -1)
+		v[WAIT] = 0;
 	ret->number = v[NUMBER];
 	ret->submit_s = f->epoch_s + v[SUBMIT];
 	ret->start_s = ret->submit_s + v[WAIT];

@@ -1,0 +1,16 @@
+/* import_map - other names for the accounts, users and clusters of an imported file: a table
+ * with the columns kind (account, user or cluster), from and to. */
+#pragma once
+#include "common/cleanup.h"
+#include "controller/history/history.h"
+
+struct err;
+struct import_map;
+
+/* -EINVAL with FILE:LINE: an unknown kind, a name twice, a name that is none. */
+int import_map_load(const char *path, struct import_map **ret, struct err *err);
+struct import_map *import_map_free(struct import_map *m);
+DEFINE_CLEANUP(struct import_map *, import_map_free)
+
+/* Names that the table does not have stay. */
+void import_map_apply(const struct import_map *m, struct history_job *j);

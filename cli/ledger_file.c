@@ -1,0 +1,15 @@
+/* ledger_file.c - see ledger_file.h. */
+#include <errno.h>
+#include <unistd.h>
+#include "cli/ledger_file.h"
+#include "common/err.h"
+
+int ledger_file_open(const char *path, enum ledger_file_want want, struct store **ret,
+		     struct err *err)
+{
+	if (!path)
+		return err_set(err, -EINVAL, "say which ledger: --ledger FILE");
+	if (want == LEDGER_FILE_THERE && access(path, F_OK) < 0)
+		return err_set(err, -ENOENT, "open ledger %.200s: %m", path);
+	return store_open(path, ret, err);
+}

@@ -1,0 +1,375 @@
+/* verb_import.c - brings jobs that ran elsewhere, or before, into a ledger. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+#include "cli/cli.h"
+#include "cli/import_file.h"
+#include "cli/import_map.h"
+#include "cli/ledger_file.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/config/config.h"
+#include "controller/config/profile.h"
+#include "controller/history/sacct.h"
+#include "controller/history/swf.h"
+#include "controller/ledger/store_import.h"
+
+#define BATCH 20000  /* jobs a transaction */
+#define TOLD_MAX 20  /* conflicts that are named one by one */
+#define PATIENCE_S 2 /* from then on, progress is shown */
+#define NO_JOB SWF_NO_JOB
+_Static_assert(SWF_NO_JOB == SACCT_NO_JOB, "one word for lines that are no job");
+
+static const struct verb_option options[] = {
+	{ "ledger", 0, "FILE", "the ledger; made when there is none", NULL },
+	{ "cluster", 0, "NAME", "where the jobs ran; sacct: default is what the file says",
+	  NULL },
+	{ "map", 0, "FILE", "other names: a CSV file with the columns kind,from,to", NULL },
+	{ "profile", 0, "NAME|FILE", "charge by this profile's bundle of the cluster", NULL },
+	{ 0 },
+};
+
+struct import {
+	struct cli *c;
+	const char *path, *format, *cluster, *map_path;
+	char *profile; /* its file */
+	struct import_file *file;
+	struct store *store;
+	struct store_import *to;
+	struct import_map *map;
+	struct config *config;
+	struct swf swf;
+	struct sacct sacct;
+	struct store_import_count count;
+	int64_t n_new, n_pending, line; /* of this run; line: where it reads */
+	struct timespec start;
+	bool is_swf, has_shown;
+};
+
+static void import_done(struct import *i)
+{
+	import_file_close(i->file);
+	store_import_close(i->to);
+	store_close(i->store);
+	import_map_free(i->map);
+	config_free(i->config);
+	free(i->profile);
+}
+
+/* ---- a job's price ---- */
+
+static bool is_unstated(const struct charge_bundle *b)
+{
+	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++)
+		if (b->side[s].num)
+			return false;
+	return true;
+}
+
+/* By the cluster's bundle; a GPU job on a cluster without a GPU bundle, and every job without
+ * a profile, by its cores. */
+static int price(const struct import *i, const struct history_job *j,
+		 struct store_import_job *ret)
+{
+	const struct config_cluster *cl =
+		i->config ? config_cluster(i->config, j->cluster) : NULL;
+	const struct charge_amounts held = { .side = {
+						     [CHARGE_GPUS] = j->ngpus,
+						     [CHARGE_CORES] = j->ncpus,
+						     [CHARGE_MEMORY] = j->mem_bytes < 0
+									       ? 0
+									       : j->mem_bytes,
+					     } };
+	struct charge_rate rate;
+	int r;
+
+	*ret = (struct store_import_job){ .job = j };
+	ret->terms.ncpus = j->ncpus;
+	ret->terms.ngpus = j->ngpus;
+	ret->terms.rate = (struct fraction){ j->ncpus, 1 };
+	ret->terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+	if (!cl)
+		return 0;
+	ret->pool = j->ngpus > 0 && !is_unstated(&cl->bundle[CHARGE_POOL_GPU])
+			    ? CHARGE_POOL_GPU
+			    : CHARGE_POOL_CPU;
+	if (is_unstated(&cl->bundle[ret->pool]))
+		return 0;
+	ret->terms.bundle = cl->bundle[ret->pool];
+	r = charge_rate_of(&ret->terms.bundle, &held, &rate);
+	if (r == 0)
+		ret->terms.rate = rate.rate;
+	return r;
+}
+
+/* ---- lines ---- */
+
+static void reject(struct import *i, enum history_why why)
+{
+	if (i->count.rejected[why]++ == 0)
+		i->count.first_line[why] = i->line;
+}
+
+static void tell_conflict(struct import *i, const struct history_job *j)
+{
+	if (++i->count.conflicts <= TOLD_MAX)
+		fprintf(stderr,
+			"reeve import: %s:%" PRId64 ": job %" PRId64
+			" of %s is in the ledger with other figures; left as it is\n",
+			i->path, i->line, j->number, j->cluster);
+}
+
+static int add_job(struct import *i, struct history_job *j, struct err *err)
+{
+	struct store_import_job priced;
+	int64_t core_seconds = (j->end_s - j->start_s) * j->ncpus;
+	int r;
+
+	if (i->cluster)
+		strcpy(j->cluster, i->cluster);
+	if (i->map)
+		import_map_apply(i->map, j);
+	if (!j->cluster[0]) {
+		reject(i, HISTORY_NO_NAME);
+		return 0;
+	}
+	r = price(i, j, &priced);
+	r = r < 0 ? STORE_IMPORT_REFUSED : store_import_add(i->to, &priced, err);
+	if (r < 0)
+		return r;
+	if (r == STORE_IMPORT_REFUSED) {
+		reject(i, HISTORY_OUT_OF_RANGE);
+	} else if (r == STORE_IMPORT_CONFLICT) {
+		tell_conflict(i, j);
+	} else if (__builtin_add_overflow(i->count.core_seconds, core_seconds,
+					  &i->count.core_seconds)) {
+		return err_set(err, -ERANGE, "the sum of core seconds is beyond 64 bits");
+	} else {
+		i->count.jobs++;
+		i->n_new += r == 0;
+	}
+	return 0;
+}
+
+static int read_line(struct import *i, struct import_line l, struct history_job *ret)
+{
+	return i->is_swf ? swf_parse_line(&i->swf, l.at, l.size, ret)
+			 : sacct_parse_line(&i->sacct, l.at, l.size, ret);
+}
+
+static int take_line(struct import *i, struct import_line l, struct err *err)
+{
+	struct history_job j;
+	int why = read_line(i, l, &j);
+
+	i->count.lines = i->line;
+	if (why == NO_JOB)
+		return 0;
+	i->count.rows++;
+	i->n_pending++;
+	if (why != HISTORY_OK) {
+		reject(i, (enum history_why)why);
+		return 0;
+	}
+	return add_job(i, &j, err);
+}
+
+static void show_progress(struct import *i)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!i->c->talks || now.tv_sec - i->start.tv_sec < PATIENCE_S)
+		return;
+	fprintf(stderr, "\r%s: %d %%, %" PRId64 " jobs", i->path, import_file_percent(i->file),
+		i->count.jobs);
+	i->has_shown = true;
+}
+
+/* Lines of an earlier run are passed over; headers among them still count. */
+static int read_all(struct import *i, struct err *err)
+{
+	struct history_job ignored;
+	struct import_line l;
+	int64_t done = i->count.lines;
+	int r;
+
+	while ((r = import_file_line(i->file, &l, err)) > 0) {
+		if (++i->line <= done) {
+			if (l.size && *l.at == ';')
+				read_line(i, l, &ignored);
+			continue;
+		}
+		r = take_line(i, l, err);
+		if (r >= 0 && i->n_pending >= BATCH) {
+			r = store_import_commit(i->to, &i->count, err);
+			i->n_pending = 0;
+			show_progress(i);
+		}
+		if (r < 0)
+			return r;
+	}
+	if (r < 0)
+		return r;
+	i->count.is_complete = true;
+	return store_import_commit(i->to, &i->count, err);
+}
+
+/* ---- the summary ---- */
+
+static int64_t rejected_total(const struct import *i)
+{
+	int64_t n = 0;
+
+	for (enum history_why w = 0; w < _HISTORY_WHY_MAX; w++)
+		n += i->count.rejected[w];
+	return n;
+}
+
+static json_t *encode_rejects(const struct import *i)
+{
+	_cleanup_json_ json_t *all = json_object();
+
+	for (enum history_why w = 0; w < _HISTORY_WHY_MAX && all; w++)
+		if (i->count.rejected[w] &&
+		    json_object_set_new(all, history_why_name(w),
+					json_integer(i->count.rejected[w])) < 0)
+			return NULL;
+	return TAKE_PTR(all);
+}
+
+static int print_document(const struct import *i, struct err *err)
+{
+	const struct store_import_count *n = &i->count;
+	_cleanup_json_ json_t *doc = json_pack(
+		"{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "schema", WIRE_SCHEMA, "rows",
+		(json_int_t)n->rows, "jobs", (json_int_t)n->jobs, "new", (json_int_t)i->n_new,
+		"known", (json_int_t)(n->jobs - i->n_new), "conflict", (json_int_t)n->conflicts,
+		"core_seconds", (json_int_t)n->core_seconds, "rejected", encode_rejects(i),
+		"rejected_total", (json_int_t)rejected_total(i));
+
+	if (!doc)
+		return err_set(err, -ENOMEM, "out of memory");
+	return cli_print_document(i->c, doc, err);
+}
+
+static int print_summary(const struct import *i)
+{
+	const struct store_import_count *n = &i->count;
+	FILE *to = i->c->format.to;
+
+	fprintf(to, "rows          %" PRId64 "\n", n->rows);
+	fprintf(to, "jobs          %" PRId64 " (%" PRId64 " new, %" PRId64 " known)\n", n->jobs,
+		i->n_new, n->jobs - i->n_new);
+	fprintf(to, "core seconds  %" PRId64 "\n", n->core_seconds);
+	fprintf(to, "conflict      %" PRId64 "\n", n->conflicts);
+	fprintf(to, "rejected      %" PRId64 "\n", rejected_total(i));
+	for (enum history_why w = 0; w < _HISTORY_WHY_MAX; w++)
+		if (n->rejected[w])
+			fprintf(to, "  %s: %" PRId64 ", first in line %" PRId64 "\n",
+				history_why_name(w), n->rejected[w], n->first_line[w]);
+	return 0;
+}
+
+/* ---- what was typed ---- */
+
+static int read_words(struct import *i, const struct verb_call *call, struct err *err)
+{
+	i->format = call->args[0];
+	i->path = call->args[1];
+	i->cluster = verb_value(call, "cluster");
+	i->map_path = verb_value(call, "map");
+	i->is_swf = !strcmp(i->format, "swf");
+	i->swf = (struct swf)SWF_INIT;
+	if (!i->is_swf && strcmp(i->format, "sacct") != 0)
+		return err_set(err, -EINVAL, "'%.32s' is no format; it is one of swf, sacct",
+			       i->format);
+	if (!i->cluster && i->is_swf)
+		return err_set(err, -EINVAL,
+			       "an SWF file does not name its cluster: give --cluster NAME");
+	if (i->cluster && (!*i->cluster || strlen(i->cluster) >= REQUEST_NAME_MAX))
+		return err_set(err, -EINVAL, "--cluster '%.80s' is not a name", i->cluster);
+	return verb_value(call, "profile")
+		       ? profile_find(verb_value(call, "profile"), &i->profile, err)
+		       : 0;
+}
+
+static int open_files(struct import *i, struct err *err)
+{
+	int r = import_file_open(i->path, &i->file, err);
+
+	if (r >= 0 && i->map_path)
+		r = import_map_load(i->map_path, &i->map, err);
+	if (r >= 0 && i->profile)
+		r = config_load(i->profile, &i->config, err);
+	if (r >= 0 && i->config && i->cluster && !config_cluster(i->config, i->cluster))
+		r = err_set(err, -EINVAL, "%.200s has no [Cluster %.64s]", i->profile,
+			    i->cluster);
+	return r;
+}
+
+static int open_ledger(struct import *i, const char *path, struct err *err)
+{
+	char digest[IMPORT_DIGEST_MAX];
+	const struct import_digest_part parts[] = {
+		{ .word = i->format },
+		{ .word = i->cluster ? i->cluster : "" },
+		{ .word = i->map_path ? "map" : "no map" },
+		{ .path = i->map_path, .word = i->map_path ? NULL : "-" },
+		{ .path = i->profile, .word = i->profile ? NULL : "-" },
+		{ .path = i->path },
+		{ 0 },
+	};
+	const struct store_import_file f = { digest, i->path, i->format };
+	int r = import_file_digest(parts, digest, err);
+
+	if (r >= 0)
+		r = ledger_file_open(path, LEDGER_FILE_OR_NEW, &i->store, err);
+	return r < 0 ? r : store_import_open(i->store, &f, &i->to, &i->count, err);
+}
+
+static int import(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(import_done) struct import i = { .c = ctx };
+	int r = cli_begin_offline(i.c, call, err);
+
+	clock_gettime(CLOCK_MONOTONIC, &i.start);
+	if (r >= 0)
+		r = read_words(&i, call, err);
+	if (r >= 0)
+		r = open_files(&i, err);
+	if (r >= 0)
+		r = open_ledger(&i, verb_value(call, "ledger"), err);
+	if (r >= 0 && !i.count.is_complete)
+		r = read_all(&i, err);
+	if (i.has_shown)
+		fputs("\r\033[K", stderr);
+	if (r < 0)
+		return r;
+	return i.c->format.output == TABLE_TABLE ? print_summary(&i) : print_document(&i, err);
+}
+
+const struct verb cli_verb_import = {
+	.name = "import",
+	.args = "swf|sacct FILE",
+	.help = "Bring jobs that ran before, or elsewhere, into a ledger",
+	.details =
+		"FILE, plain or gzip, is in the Standard Workload Format or what\n"
+		"'sacct --parsable2' prints with the 26 fields of docs/import.md; its times "
+		"are\n"
+		"read as UTC. Each job is charged for the cores it held, or with --profile by "
+		"the\n"
+		"bundle of its cluster. An import that was broken off goes on where it was; a "
+		"file\n"
+		"that was imported brings nothing new; a job that is there already with other\n"
+		"figures is told and left as it is. Lines that are no possible job are "
+		"counted\n"
+		"by reason.",
+	.examples = "reeve import swf HPC2N.swf.gz --cluster hpc2n --ledger history.db\n"
+		    "reeve import sacct 2016.log.gz --ledger history.db --json",
+	.options = options,
+	.min_args = 2,
+	.max_args = 2,
+	.run = import,
+};
