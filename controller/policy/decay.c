@@ -53,7 +53,7 @@ int decay_seen(const struct decay_rule *rule, const struct decay_charge *c, int6
 
 	if (!isfinite(amount) || amount < 0 || rule->half_life_ns < 0)
 		return -EINVAL;
-	if (c->to_ns < reset || (c->to_ns == reset && from < reset)) {
+	if (c->to_ns < reset) {
 		*ret = 0;
 		return 0;
 	}

@@ -104,7 +104,7 @@ static int add_row(struct priority *p, const char *name, double factor, int64_t 
 
 static void set_value(struct priority *p)
 {
-	int64_t points = p->sum_micro / PRIORITY_UNIT - (p->sum_micro % PRIORITY_UNIT < 0);
+	int64_t points = p->sum_micro / PRIORITY_UNIT; /* below 1 all are one */
 
 	p->clamped = points < 1 || points > PRIORITY_MAX;
 	if (p->held)

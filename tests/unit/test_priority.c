@@ -50,6 +50,7 @@ static void every_factor_is_as_defined(void **state)
 				      .highest = { [PRIORITY_PARTITION] = 20,
 						   [PRIORITY_QOS] = 10,
 						   [PRIORITY_ASSOCIATION] = 3 } };
+	struct priority_job job = typical;
 
 	(void)state;
 	assert_int_equal(alone(rule, &typical, PRIORITY_AGE, 1000), 250);
@@ -63,6 +64,8 @@ static void every_factor_is_as_defined(void **state)
 	assert_int_equal(alone(rule, &typical, PRIORITY_SIZE, 1000), 800);
 	rule.size = PRIORITY_SMALL_TO_TIME; /* 30 cores / 120 min / 100 cores */
 	assert_int_equal(alone(rule, &typical, PRIORITY_SIZE, 10000), 25);
+	job.limit_s = 30; /* below a minute counts as one */
+	assert_int_equal(alone(rule, &job, PRIORITY_SIZE, 10000), 3000);
 	rule.highest[PRIORITY_PARTITION] = 0; /* not normalised */
 	assert_int_equal(alone(rule, &typical, PRIORITY_PARTITION, 1000), 5000);
 }

@@ -56,6 +56,18 @@ static void two_projections_differ_where_use_changed(void **state)
 			 1000000000);
 }
 
+static void shares_are_rounded_half_up(void **state)
+{
+	const struct target t = { { 2, 1 }, 0, 1000 * INT64_C(1000000000) }; /* 2000000 */
+
+	(void)state;
+	assert_int_equal(look(&t, 1, 0, 1).used_ppm, 1);
+	assert_int_equal(look(&t, 2, 0, 1).used_ppm, 1);
+	assert_int_equal(look(&t, 3, 0, 1).used_ppm, 2);
+	assert_int_equal(look(&t, 0, 0, 499999).passed_ppm, 0);
+	assert_int_equal(look(&t, 0, 0, 500000).passed_ppm, 1);
+}
+
 static void longer_period_takes_nothing_away(void **state)
 {
 	struct target longer = year;
@@ -110,6 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(use_at_the_rate_is_on_target_every_day),
 		cmocka_unit_test(two_projections_differ_where_use_changed),
+		cmocka_unit_test(shares_are_rounded_half_up),
 		cmocka_unit_test(longer_period_takes_nothing_away),
 		cmocka_unit_test(before_and_after_the_period),
 		cmocka_unit_test(bad_figures_are_errors),
