@@ -8,4 +8,4 @@
 #pragma once
 #include "cli/cli.h"
 
-extern const struct verb admin_verb_check_config;
+extern const struct verb admin_verb_check_config, admin_verb_verify;

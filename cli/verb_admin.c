@@ -5,6 +5,7 @@
 
 static const struct verb *const verbs[] = {
 	&admin_verb_check_config,
+	&admin_verb_verify,
 	&cli_verb_help,
 	NULL,
 };

@@ -1,0 +1,115 @@
+/* admin_verify.c - `reeve admin verify`: are the sums of a ledger what its jobs say? */
+#include <errno.h>
+#include <inttypes.h>
+#include <time.h>
+#include "cli/admin.h"
+#include "cli/ledger_file.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_verify.h"
+
+static const struct verb_option options[] = {
+	{ "ledger", 0, "FILE", "the ledger, or a copy of it", NULL },
+	{ 0 },
+};
+
+struct told {
+	const struct cli *c;
+	json_t *list; /* NULL: print */
+};
+
+static void format_day(int64_t day, char buf[static 16])
+{
+	time_t t = (time_t)(day * 86400);
+	struct tm tm;
+
+	if (!gmtime_r(&t, &tm) || strftime(buf, 16, "%Y-%m-%d", &tm) == 0)
+		snprintf(buf, 16, "day?");
+}
+
+static int tell(void *ctx, const struct store_difference *d, struct err *err)
+{
+	struct told *to = ctx;
+	char day[16];
+	json_t *j;
+
+	format_day(d->day, day);
+	if (!to->list && d->job)
+		fprintf(to->c->format.to, "job %" PRId64 " of %s, %s, %s", d->job, d->cluster,
+			d->account, d->user);
+	else if (!to->list)
+		fprintf(to->c->format.to, "%s, %s, %s, pool %s, %s", d->cluster, d->account,
+			d->user, d->pool, day);
+	if (!to->list) {
+		fprintf(to->c->format.to,
+			": %s is %" PRId64 " in the ledger, %" PRId64 " by the jobs\n",
+			d->figure, d->stored, d->recomputed);
+		return 0;
+	}
+	j = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I}", "cluster", d->cluster, "account", d->account,
+		      "user", d->user, "figure", d->figure, "stored", (json_int_t)d->stored,
+		      "recomputed", (json_int_t)d->recomputed);
+	if (j && d->job)
+		json_object_set_new(j, "job", json_integer(d->job));
+	else if (j) {
+		json_object_set_new(j, "pool", json_string(d->pool));
+		json_object_set_new(j, "day", json_string(day));
+	}
+	return j && json_array_append_new(to->list, j) == 0
+		       ? 0
+		       : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int print(const struct told *to, const struct store_verified *n, struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+
+	if (!to->list) {
+		fprintf(to->c->format.to,
+			"%" PRId64 " imported jobs, %" PRId64 " attempts, %" PRId64
+			" sums of days: %" PRId64 " differences\n",
+			n->jobs, n->attempts, n->rollups, n->differences);
+		return 0;
+	}
+	doc = json_pack("{s:s,s:I,s:I,s:I,s:I,s:O}", "schema", WIRE_SCHEMA, "jobs",
+			(json_int_t)n->jobs, "attempts", (json_int_t)n->attempts, "rollups",
+			(json_int_t)n->rollups, "difference_count", (json_int_t)n->differences,
+			"differences", to->list);
+	if (!doc)
+		return err_set(err, -ENOMEM, "out of memory");
+	return cli_print_document(to->c, doc, err);
+}
+
+static int verify(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	_cleanup_json_ json_t *list = NULL;
+	struct store_verified n;
+	struct cli *c = ctx;
+	struct told to = { .c = c };
+	int r = cli_begin_offline(c, call, err);
+
+	if (r >= 0)
+		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
+	if (r >= 0 && c->format.output != TABLE_TABLE && !(to.list = list = json_array()))
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r >= 0)
+		r = store_verify(s, tell, &to, &n, err);
+	if (r >= 0)
+		r = print(&to, &n, err);
+	if (r >= 0 && n.differences)
+		c->exit_code = CLI_FAILED;
+	return r;
+}
+
+const struct verb admin_verb_verify = {
+	.name = "verify",
+	.args = "",
+	.help = "Recompute the sums of a ledger from its jobs, and compare",
+	.details =
+		"Names every figure that differs; exit status 1 when one does. Changes\n"
+		"nothing. On a ledger in use it holds up reports while it runs: take a copy.",
+	.examples = "reeve admin verify --ledger /var/backups/ledger.db",
+	.options = options,
+	.run = verify,
+};

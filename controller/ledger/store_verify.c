@@ -1,0 +1,326 @@
+/* store_verify.c - see store_verify.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_verify.h"
+#include "controller/ledger/sums.h"
+
+#define S_NS 1000000000LL
+
+struct verify {
+	struct store *s;
+	struct sums *sums; /* recomputed minus what was compared so far */
+	store_difference_fn fn;
+	void *ctx;
+	struct store_verified n;
+};
+
+typedef int (*row_fn)(struct verify *v, sqlite3_stmt *st, struct err *err);
+
+static int each(struct verify *v, const char *sql, row_fn fn, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(v->s->db, err, &st, sql, "");
+
+	while (r >= 0 && (r = db_step(v->s->db, st, err)) > 0) {
+		r = fn(v, st, err);
+		if (r < 0)
+			sqlite3_reset(st);
+	}
+	return r;
+}
+
+/* The sums of the association in columns 0 to 2 and the pool in column 3. */
+static int sums_of(struct verify *v, sqlite3_stmt *st, int64_t day, struct rollup **ret,
+		   struct err *err)
+{
+	int index = sums_find(v->sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
+
+	if (index < 0)
+		return err_set(err, index, "association '%s'", store_text(st, 2));
+	*ret = sums_at(v->sums, index, sqlite3_column_int(st, 3), day);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int tell(struct verify *v, const struct store_difference *d, struct err *err)
+{
+	v->n.differences++;
+	return v->fn(v->ctx, d, err);
+}
+
+/* ---- imported jobs ---- */
+
+struct split_ctx {
+	struct verify *v;
+	sqlite3_stmt *st;
+	struct tally done;
+	struct err *err;
+};
+
+static int add_day(void *ctx, int64_t day, const struct tally *gained)
+{
+	struct split_ctx *c = ctx;
+	struct rollup gain = rollup_gain(&c->done, gained), *at;
+	int r = sums_of(c->v, c->st, day, &at, c->err);
+
+	if (r >= 0)
+		rollup_add(at, &gain);
+	return r;
+}
+
+static int count(struct verify *v, sqlite3_stmt *st, enum rollup_figure f, int64_t day,
+		 struct err *err)
+{
+	struct rollup *at;
+	int r = sums_of(v, st, day, &at, err);
+
+	if (r >= 0)
+		at->figure[f]++;
+	return r;
+}
+
+/* Columns 4..: submit_s, wait_s, run_s, ncpus, ngpus, cpu_ms, rate_num, rate_den,
+ * charge_requested_ms, charge_used_ms, number. */
+static int check_charge(struct verify *v, sqlite3_stmt *st, const struct tally *t,
+			struct err *err)
+{
+	struct store_difference d = { .figure = "charge_requested_ms",
+				      .cluster = store_text(st, 0),
+				      .account = store_text(st, 1),
+				      .user = store_text(st, 2),
+				      .job = sqlite3_column_int64(st, 14),
+				      .stored = sqlite3_column_int64(st, 12),
+				      .recomputed = t->charge_requested_ms };
+
+	return d.stored == d.recomputed ? 0 : tell(v, &d, err);
+}
+
+static int take_imported(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	int64_t start_s = sqlite3_column_int64(st, 4) + sqlite3_column_int64(st, 5);
+	int64_t end_s = start_s + sqlite3_column_int64(st, 6);
+	const struct tally_terms terms = {
+		.rate = { sqlite3_column_int64(st, 10), sqlite3_column_int64(st, 11) },
+		.ncpus = sqlite3_column_int64(st, 7),
+		.ngpus = sqlite3_column_int64(st, 8),
+	};
+	const struct tally_use use = { .running_ns = (end_s - start_s) * S_NS,
+				       .cpu_ns = sqlite3_column_int64(st, 9) * 1000000,
+				       .mem_peak_bytes = -1 };
+	struct tally_span span = { .from_ns = start_s * S_NS, .to_ns = end_s * S_NS };
+	struct split_ctx c = { .v = v, .st = st, .err = err };
+	int r;
+
+	v->n.jobs++;
+	if (end_s <= start_s || terms.rate.den <= 0 ||
+	    tally_make(&terms, &use, &span.after) < 0)
+		return err_set(err, -EBADMSG, "imported job %lld cannot be charged",
+			       (long long)sqlite3_column_int64(st, 14));
+	r = check_charge(v, st, &span.after, err);
+	span.after.charge_used_ms = sqlite3_column_int64(st, 13);
+	if (r >= 0)
+		r = tally_split(&terms, &span, add_day, &c);
+	if (r >= 0)
+		r = count(v, st, ROLLUP_JOBS_STARTED, tally_day(span.from_ns), err);
+	return r < 0 ? r : count(v, st, ROLLUP_JOBS_ENDED, tally_day(span.to_ns), err);
+}
+
+static const char imported_sql[] =
+	"SELECT a.cluster, a.account, a.user, i.pool, submit_s, wait_s, run_s, ncpus, ngpus,"
+	" COALESCE(cpu_ms, 0), COALESCE(rate_num, ncpus), COALESCE(rate_den, 1),"
+	" charge_requested_ms, charge_used_ms, i.id & 0xffffffffff"
+	" FROM imported i JOIN associations a ON a.id = i.association";
+
+/* ---- attempts ---- */
+
+/* A row of figures on a day: the day in column 4, then the figures from `first` on. */
+static int add_figures(struct verify *v, sqlite3_stmt *st, enum rollup_figure first,
+		       struct err *err)
+{
+	struct rollup *at;
+	int r = sums_of(v, st, sqlite3_column_int64(st, 4), &at, err);
+
+	for (int f = first; f < _ROLLUP_MAX && r >= 0; f++)
+		at->figure[f] += sqlite3_column_int64(st, 5 + f - (int)first);
+	return r;
+}
+
+static int take_slice(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	return add_figures(v, st, ROLLUP_RUNNING_MS, err);
+}
+
+static int take_base(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	return add_figures(v, st, ROLLUP_JOBS_STARTED, err);
+}
+
+static int take_started(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	return count(v, st, ROLLUP_JOBS_STARTED, sqlite3_column_int64(st, 4), err);
+}
+
+static int take_ended(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	return count(v, st, ROLLUP_JOBS_ENDED, sqlite3_column_int64(st, 4), err);
+}
+
+static int take_attempt(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	(void)st, (void)err;
+	v->n.attempts++;
+	return 0;
+}
+
+#define WHOSE "SELECT j.cluster, j.account, j.user, j.pool, "
+/* An attempt's figures in the columns of slices; cores x time is rounded half up. */
+#define FIGURES                                                                                \
+	" a.running_ns / 1000000, a.suspended_ns / 1000000,"                                   \
+	" COALESCE(a.usage ->> '$.cpu_ns', 0) / 1000000, a.charge_requested_ms,"               \
+	" a.charge_used_ms, (a.running_ns * j.ncpus + 500000) / 1000000,"                      \
+	" (a.running_ns * j.ngpus + 500000) / 1000000"
+#define ATTEMPTS " FROM attempts a JOIN jobs j USING(job)"
+
+/* Days before the first slices are in rollups_base; the day numbers: store_sqlite.h. */
+static const char whole_sql[] =
+	WHOSE "a.usage_day," FIGURES ATTEMPTS " WHERE a.sliced = 0 AND a.usage_day > -1000000";
+static const char slices_sql[] =
+	WHOSE "x.day, x.running_ms, x.suspended_ms, x.cpu_ms, x.charge_requested_ms,"
+	      " x.charge_used_ms, x.core_ms, x.gpu_ms FROM slices x JOIN jobs j USING(job)"
+	      " WHERE x.day > -1000000";
+static const char base_sql[] = "SELECT * FROM rollups_base";
+static const char started_sql[] =
+	WHOSE "a.started_day" ATTEMPTS " WHERE a.started_day > -1000000";
+static const char ended_sql[] = WHOSE "a.ended_day" ATTEMPTS " WHERE a.ended_day > -1000000";
+static const char attempts_sql[] = "SELECT 1 FROM attempts";
+
+/* The slices of an attempt sum to its own figures. */
+static const char sliced_sql[] =
+	WHOSE "a.job," FIGURES ", SUM(x.running_ms), SUM(x.suspended_ms), SUM(x.cpu_ms),"
+	      " SUM(x.charge_requested_ms), SUM(x.charge_used_ms), SUM(x.core_ms),"
+	      " SUM(x.gpu_ms)" ATTEMPTS " LEFT JOIN slices x USING(job, attempt)"
+	      " WHERE a.sliced = 1 GROUP BY a.job, a.attempt";
+
+static int check_slices(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	int r = 0;
+
+	for (int f = ROLLUP_RUNNING_MS; f < _ROLLUP_MAX && r >= 0; f++) {
+		int column = 5 + f - ROLLUP_RUNNING_MS;
+		struct store_difference d = {
+			.cluster = store_text(st, 0),
+			.account = store_text(st, 1),
+			.user = store_text(st, 2),
+			.figure = rollup_figure_name((enum rollup_figure)f),
+			.job = sqlite3_column_int64(st, 4),
+			.stored = sqlite3_column_int64(st, column + 7),
+			.recomputed = sqlite3_column_int64(st, column),
+		};
+
+		if (d.stored != d.recomputed)
+			r = tell(v, &d, err);
+	}
+	return r;
+}
+
+/* ---- comparing ---- */
+
+static int compare(struct verify *v, struct store_difference *d, const struct rollup *stored,
+		   const struct rollup *recomputed, struct err *err)
+{
+	int r = 0;
+
+	for (int f = 0; f < _ROLLUP_MAX && r >= 0; f++) {
+		if (stored->figure[f] == recomputed->figure[f])
+			continue;
+		d->figure = rollup_figure_name((enum rollup_figure)f);
+		d->stored = stored->figure[f];
+		d->recomputed = recomputed->figure[f];
+		r = tell(v, d, err);
+	}
+	return r;
+}
+
+static int check_rollup(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	struct store_difference d = {
+		.cluster = store_text(st, 0),
+		.account = store_text(st, 1),
+		.user = store_text(st, 2),
+		.pool = charge_pool_name((enum charge_pool)sqlite3_column_int(st, 3)),
+		.day = sqlite3_column_int64(st, 4),
+	};
+	struct rollup stored, *at;
+	int r = sums_of(v, st, d.day, &at, err);
+
+	v->n.rollups++;
+	for (int f = 0; f < _ROLLUP_MAX; f++)
+		stored.figure[f] = sqlite3_column_int64(st, 5 + f);
+	if (r >= 0)
+		r = compare(v, &d, &stored, at, err);
+	if (r >= 0)
+		*at = (struct rollup){ 0 };
+	return r;
+}
+
+/* What was recomputed and has no row. */
+static int check_rest(struct verify *v, struct err *err)
+{
+	const struct rollup none = { 0 };
+	int r = 0;
+
+	for (size_t i = 0; i < sums_size(v->sums) && r >= 0; i++) {
+		const struct sums_entry *e = sums_entry(v->sums, i);
+		const struct sums_association *a = sums_association(v->sums, e->association);
+		struct store_difference d = {
+			.cluster = a->cluster,
+			.account = a->account,
+			.user = a->user,
+			.pool = charge_pool_name((enum charge_pool)e->pool),
+			.day = e->day,
+		};
+
+		r = compare(v, &d, &none, &e->rollup, err);
+	}
+	return r;
+}
+
+static int verify_all(struct verify *v, struct err *err)
+{
+	const struct {
+		const char *sql;
+		row_fn fn;
+	} steps[] = {
+		{ attempts_sql, take_attempt },
+		{ imported_sql, take_imported },
+		{ base_sql, take_base },
+		{ whole_sql, take_slice },
+		{ slices_sql, take_slice },
+		{ started_sql, take_started },
+		{ ended_sql, take_ended },
+		{ sliced_sql, check_slices },
+		{ "SELECT * FROM rollups", check_rollup },
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(steps) && r >= 0; i++)
+		r = each(v, steps[i].sql, steps[i].fn, err);
+	return r < 0 ? r : check_rest(v, err);
+}
+
+int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,
+		 struct err *err)
+{
+	_cleanup_(sums_freep) struct sums *sums = sums_new();
+	struct verify v = { s, sums, fn, ctx, { 0 } };
+	int r = sums ? db_begin(s->db, err) : err_set(err, -ENOMEM, "out of memory");
+
+	if (r < 0)
+		return r;
+	r = verify_all(&v, err);
+	db_rollback(s->db);
+	if (r >= 0)
+		*ret = v.n;
+	return r < 0 ? r : 0;
+}
