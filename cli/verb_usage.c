@@ -3,6 +3,7 @@
 #include <string.h>
 #include <time.h>
 #include "cli/cli.h"
+#include "cli/usage_ledger.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -13,10 +14,13 @@ static const struct verb_option options[] = {
 	{ "user", 'u', "NAME", "only this user (operators)", NULL },
 	{ "start", 0, "DATE", "first day, UTC: 2026-11-01", NULL },
 	{ "end", 0, "DATE", "the day after the last one", NULL },
+	{ "monthly", 0, NULL, "one row for each month too (with --ledger)", NULL },
+	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
 	{ 0 },
 };
 
 static const struct table_column columns[] = {
+	{ "month", "MONTH", CELL_TEXT },
 	{ "account", "ACCOUNT", CELL_TEXT },
 	{ "user", "USER", CELL_TEXT },
 	{ "cluster", "CLUSTER", CELL_TEXT },
@@ -92,11 +96,15 @@ static void put_row(struct table *t, const json_t *row)
 }
 
 /* For people, only the key that was asked for heads the rows. */
-static char *usual_columns(const char *by)
+static char *usual_columns(const struct verb_call *call)
 {
-	char *list = strdup(by), *longer;
+	const char *by = verb_value(call, "by");
+	char *list, *longer;
 
-	for (const struct table_column *col = columns + 3; list && col->name; col++) {
+	if (asprintf(&list, "%s%s", verb_count(call, "monthly") ? "month," : "",
+		     by ? by : "account") < 0)
+		return NULL;
+	for (const struct table_column *col = columns + 4; list && col->name; col++) {
 		if (col->title[0] == '-')
 			continue;
 		if (asprintf(&longer, "%s,%s", list, col->name) < 0)
@@ -107,31 +115,79 @@ static char *usual_columns(const char *by)
 	return list;
 }
 
-static int usage(const struct verb_call *call, void *ctx, struct err *err)
+static int print(struct cli *c, const struct verb_call *call, const struct table *t,
+		 struct err *err)
 {
-	const char *by = verb_value(call, "by");
+	_cleanup_free_ char *usual = usual_columns(call);
+	int r;
+
+	if (!c->format.columns && c->format.output == TABLE_TABLE)
+		c->format.columns = usual;
+	r = table_print(t, &c->format, err);
+	c->format.columns = NULL; /* of this call alone */
+	return r;
+}
+
+/* Rows from a ledger file. */
+static int read_ledger(struct cli *c, const struct verb_call *call, struct table *t,
+		       struct err *err)
+{
+	const char *by = verb_value(call, "by"), *start = verb_value(call, "start");
+	const char *end = verb_value(call, "end");
+	const struct usage_ledger u = { .path = verb_value(call, "ledger"),
+					.by = by ? by : "account",
+					.account = verb_value(call, "account"),
+					.user = verb_value(call, "user"),
+					.start = start,
+					.end = end,
+					.is_monthly = verb_count(call, "monthly") };
+	int r = cli_begin_offline(c, call, err);
+
+	if (r == 0)
+		r = check_by(by, err);
+	if (r == 0)
+		r = check_day("start", start, err);
+	if (r == 0)
+		r = check_day("end", end, err);
+	return r < 0 ? r : usage_ledger_read(&u, t, err);
+}
+
+static int read_controller(struct cli *c, const struct verb_call *call, struct table *t,
+			   struct err *err)
+{
 	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_(table_freep) struct table *t = NULL;
-	_cleanup_free_ char *path = NULL, *usual = usual_columns(by ? by : "account");
-	struct cli *c = ctx;
+	_cleanup_free_ char *path = NULL;
 	json_t *row;
 	size_t i;
 	int r = cli_begin(c, call, err);
 
+	if (r == 0 && verb_count(call, "monthly"))
+		r = err_set(err, -EINVAL, "--monthly reads a ledger: add --ledger FILE");
 	if (r == 0)
 		r = make_path(call, &path, err);
-	if (r == 0)
-		r = table_new("rows", columns, &t, err);
 	if (r == 0)
 		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer,
 			    err);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "rows"), i, row) put_row(t, row);
-	if (!c->format.columns && c->format.output == TABLE_TABLE)
-		c->format.columns = usual;
-	r = table_print(t, &c->format, err);
-	if (r == 0 && !json_array_size(json_object_get(answer, "rows")) && c->talks)
+	return (int)json_array_size(json_object_get(answer, "rows"));
+}
+
+static int usage(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	struct cli *c = ctx;
+	int n, r = table_new("rows", columns, &t, err);
+
+	if (r < 0)
+		return r;
+	n = verb_value(call, "ledger") ? read_ledger(c, call, t, err)
+				       : read_controller(c, call, t, err);
+	if (n < 0)
+		return n;
+	r = print(c, call, t, err);
+	if (r == 0 && n == 0 && c->talks)
 		fprintf(stderr, "nothing was charged in that period\n");
 	return r;
 }
@@ -145,7 +201,8 @@ const struct verb cli_verb_usage = {
 		   "hours.\n"
 		   "Days are UTC; csv and json have exact thousandths of equivalent seconds.",
 	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
-		    "reeve usage --account physics --csv",
+		    "reeve usage --account physics --csv\n"
+		    "reeve usage --ledger history.db --by user --monthly",
 	.options = options,
 	.run = usage,
 };

@@ -145,6 +145,9 @@ struct store_period {
 int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
 		struct err *err);
 
+/* The days of the first and the last sums: [*ret_first, *ret_last]. 1: there are none. */
+int store_days(struct store *s, int64_t *ret_first, int64_t *ret_last, struct err *err);
+
 struct store_count {
 	const char *cluster;
 	enum job_state state;

@@ -116,3 +116,23 @@ int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn
 	}
 	return r;
 }
+
+int store_days(struct store *s, int64_t *ret_first, int64_t *ret_last, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT (SELECT MIN(day) FROM rollups), (SELECT MAX(day) FROM rollups)", "");
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	r = sqlite3_column_type(st, 0) == SQLITE_NULL;
+	if (!r) {
+		*ret_first = sqlite3_column_int64(st, 0);
+		*ret_last = sqlite3_column_int64(st, 1);
+	}
+	sqlite3_reset(st);
+	return r;
+}
