@@ -309,7 +309,7 @@ static int make_tree(struct reader *in, struct err *err)
 		return r;
 	if (at != FAIRSHARE_NO_ROW)
 		return fault(in, (size_t)at, err);
-	return err_prefix(err, r, "%.200s:%zu", in->path, csv_line(in->csv));
+	return err_prefix(err, r, "%.200s", in->path);
 }
 
 int fairshare_file_load(const char *path, struct fairshare_file *ret, struct err *err)
