@@ -16,6 +16,7 @@
 #include "agent/job_order.h"
 #include "agent/job_output.h"
 #include "agent/job_start.h"
+#include "agent/memory.h"
 #include "common/auth/auth.h"
 #include "common/log.h"
 #include "common/verb.h"
@@ -25,11 +26,13 @@
 #endif
 #define DEFAULT_CONFIG "/etc/reeve/agent.conf"
 #define SYNC_JOBS_MAX 4096
+#define GIVE_BACK_TICKS 10
 
 struct daemon {
 	struct node node;
 	struct gatekeeper *gate;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
+	unsigned n_ticks;
 	struct sync_job jobs[SYNC_JOBS_MAX];
 };
 
@@ -41,6 +44,8 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 
 	(void)usec;
 	job_flow_tick(&d->node);
+	if (d->n_ticks++ % GIVE_BACK_TICKS == 0)
+		memory_give_back();
 	r = sd_event_source_set_time_relative(s, step);
 	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
