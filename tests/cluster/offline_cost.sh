@@ -1,0 +1,155 @@
+#!/bin/bash
+# offline_cost.sh - the shipped profiles price every published example, with no controller and no
+# configuration anywhere; and check-config finds every fault. TAP on standard output.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+reeve=$PWD/build/bin/reeve
+dir=$(mktemp -d /tmp/reeve-cost-XXXXXX) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export HOME=$dir/nobody
+unset REEVE_CONTROLLER REEVE_PROFILES XDG_CONFIG_HOME
+
+n=0 failed=0
+is() { # NAME EXPECTED ACTUAL
+	n=$((n + 1))
+	if [ "$2" = "$3" ]; then
+		echo "ok $n - $1"
+	else
+		echo "not ok $n - $1"
+		diff <(echo "$2") <(echo "$3") | sed 's/^/# /'
+		failed=1
+	fi
+}
+has() { # NAME NEEDLE TEXT
+	case $3 in *"$2"*) is "$1" "" "" ;; *) is "$1" "... $2 ..." "$3" ;; esac
+}
+# fields NAMES OPTIONS...: those values of the answer, by blanks
+fields() {
+	local names=$1
+	shift
+	"$reeve" cost --json "$@" 2>"$dir/err" | python3 -c '
+import json, sys
+doc = json.load(sys.stdin)
+print(*[doc.get(name, "-") for name in sys.argv[1].split()])' "$names" 2>/dev/null || cat "$dir/err"
+}
+# price EXPECTED PROFILE REQUEST [OPTION...]: "RATE POOL DECIDED_BY"
+price() {
+	local expected=$1 profile=$2 request=$3
+	shift 3
+	is "$profile $* $request: $expected" "$expected" \
+		"$(fields "rate pool decided_by" --profile "$profile" -l "$request" "$@")"
+}
+
+# ---- core equivalents ----
+for p in alliance-cedar alliance-graham; do
+	price "2 cpu cores" $p ncpus=2,mem=4GB
+	price "2.5 cpu memory" $p ncpus=2,mem=10GB
+	price "2 cpu memory" $p ncpus=1,mem=8GB
+done
+price "2 cpu memory" alliance-niagara ncpus=1,mem=9.6GB
+price "1 cpu cores" alliance-niagara ncpus=1,mem=4.8GB
+price "2.5 cpu memory" alliance-cedar ncpus=2,vmem=10GB
+
+# ---- GPU equivalents: one bundle is 1; the next side more decides ----
+gpu() { # PROFILE NODE-TYPE CORES MB
+	local more=$(($3 * 2))
+	price "1 gpu gpus" "$1" "ngpus=1,ncpus=$3,mem=$4MB" --node-type "$2"
+	price "2 gpu gpus" "$1" "ngpus=2,ncpus=$3,mem=$4MB" --node-type "$2"
+	price "2 gpu cores" "$1" "ngpus=1,ncpus=$more,mem=$4MB" --node-type "$2"
+	price "3 gpu memory" "$1" "ngpus=1,ncpus=$3,mem=$(($4 * 3))MB" --node-type "$2"
+}
+gpu alliance-beluga v100-16 10 47000
+gpu alliance-cedar p100-12 6 32000
+gpu alliance-cedar p100-16 6 64000
+gpu alliance-cedar v100-32 8 48000
+gpu alliance-graham p100-12 16 64000
+gpu alliance-graham v100-32 5 48000
+gpu alliance-graham t4-16-4 4 49000
+gpu alliance-graham t4-16-11 11 49000
+gpu alliance-narval a100-40 12 127000
+price "1.5 gpu cores" alliance-cedar ngpus=1,ncpus=9,mem=32000MB --node-type p100-12
+price "1.5 gpu memory" alliance-cedar ngpus=1,ncpus=6,mem=48000MB --node-type p100-12
+price "2 gpu cores" alliance-graham ngpus=1,ncpus=7,mem=22500MB --node-type v100-16
+price "1 gpu gpus" alliance-graham ngpus=1,ncpus=3,mem=22500MB --node-type v100-16
+price "2.75 gpu cores" alliance-graham ngpus=1,ncpus=11,mem=49000MB --node-type t4-16-4
+price "1 gpu gpus" alliance-narval ngpus=1,ncpus=1,mem=1GB
+price "1 gpu gpus" alliance-narval ngpus=1,ncpus=1,mem=1GB --gpu-model A100-40
+is "a rate that has no end: exact beside it" "1.142857142857142857 8 7" \
+	"$(fields "rate rate_num rate_den" --profile alliance-graham --node-type v100-16 -l ngpus=1,ncpus=4)"
+has "the node type must be told where it decides" "say which: t4-16-4, t4-16-11" \
+	"$(fields rate --profile alliance-graham --gpu-model t4-16 -l ngpus=1,ncpus=4)"
+has "no GPUs on Niagara" "no GPUs to ask for" "$(fields rate --profile alliance-niagara -l ngpus=1,ncpus=1)"
+is "the charge in the meaning of /v1/cost" "9000 9000000 core-equivalent" \
+	"$(fields "charge charge_ms unit" --profile alliance-cedar -l ncpus=2,mem=10GB,walltime=1:00:00)"
+
+# ---- units are explicit: the bundle and the memory as typed ----
+bundle() { # MEMORY: a profile of 1 GPU / 6 cores / MEMORY
+	printf '[Cluster x]\nGpuBundleGpus=1\nGpuBundleCores=6\nGpuBundleMemory=%s\n' "$1" >"$dir/x.conf"
+}
+bundle 32GB
+price "2 gpu gpus" "$dir/x.conf" ngpus=2,ncpus=6,mem=32GB
+price "1.5 gpu cores" "$dir/x.conf" ngpus=1,ncpus=9,mem=32GB
+price "1.5 gpu memory" "$dir/x.conf" ngpus=1,ncpus=6,mem=48GB
+bundle 32000MiB
+price "1.536 gpu memory" "$dir/x.conf" ngpus=1,ncpus=6,mem=49152MiB
+
+# ---- parts of a GPU ----
+printf '[GpuModel half]\nWeight=0.5\n[GpuModel big]\nWeight=2.5\n' >>"$dir/x.conf"
+price "1.5 gpu gpus" "$dir/x.conf" ngpus=3,ncpus=1,mem=1GB --gpu-model half
+price "5 gpu gpus" "$dir/x.conf" ngpus=2,ncpus=1,mem=1GB --gpu-model big
+is "seven slices are the card" "1 1" \
+	"$(fields "rate_num rate_den" --profile alliance-narval --node-type a100-40 --gpu-model a100_1g.5gb -l ngpus=7,ncpus=1)"
+
+# ---- service units and core-hours ----
+job=ncpus=16,mem=900GB,walltime=1:30:00
+is "SU: normal" "24 service-unit cpu cores 16" "$(fields "charge unit pool decided_by rate" --profile nci -l $job)"
+is "SU: express" "72 service-unit 48" "$(fields "charge unit rate" --profile nci -q express -l $job)"
+is "SU: bonus" "0 service-unit 0" "$(fields "charge unit rate" --profile nci -q bonus -l $job)"
+has "no such queue" "it has: normal,express,bonus" "$(fields rate --profile nci -q fast -l $job)"
+is "core-hours" "24 core-hour cpu cores" "$(fields "charge unit pool decided_by" --profile rwth -l $job)"
+is "core-hours of two whole nodes" "144 core-hour" "$(fields "charge unit" --profile rwth -q jara --nodes 2 -l $job)"
+is "as many nodes as the cores fill" "96" "$(fields rate --profile rwth -q jara -l ncpus=49)"
+has "more cores than the nodes have" "more than 1 nodes of 48" \
+	"$(fields rate --profile rwth -q jara --nodes 1 -l ncpus=49)"
+has "the rule in words" "cores requested, 16, an hour of running; x queue factor 3 = 48" \
+	"$("$reeve" cost --profile nci -q express -l $job)"
+
+# ---- check-config ----
+for p in units/profiles/*.conf; do
+	is "check-config $p" "$p: no faults" "$("$reeve" admin check-config "$p")"
+done
+cat >"$dir/bad.conf" <<'CONF'
+[Policy]
+TimeZone = Mars/Olympus
+AllocationYearStart = 02-30
+TresWeights = cpu=1,disk=2
+[Cluster a]
+BundleCores = 0
+BundleMemory = 0
+GpuBundleGpus = 0
+Queues = normal,whole
+[NodeType b/x]
+GpuModel = none-such
+[Queue whole]
+Exclusive = yes
+[Node n]
+Cluster = b
+CONF
+out=$("$reeve" admin check-config "$dir/bad.conf")
+is "check-config: a fault is exit 1" 1 $?
+is "check-config: every fault, by its line" "$(printf '%s\n' 2 3 4 6 7 8 10 11 13 15)" \
+	"$(echo "$out" | sed -n "s|^$dir/bad.conf, line \([0-9]*\): .*|\1|p" | sort -n)"
+has "a bundle of zero is named" "line 6: BundleCores = 0: a bundle of zero cores has no price" "$out"
+is "check-config --json" "10 6" "$("$reeve" admin check-config --json "$dir/bad.conf" |
+	python3 -c 'import json,sys; f = json.load(sys.stdin)["faults"]; print(len(f), f[3]["line"])')"
+printf '[Policy]\nProfile = alliance-narval\n[Cluster narval]\nBundleMemory = 5GB\n' >"$dir/site.conf"
+price "2 cpu memory" "$dir/site.conf" ncpus=1,mem=10GB
+price "1 gpu gpus" "$dir/site.conf" ngpus=1,ncpus=12,mem=127000MB
+is "REEVE_PROFILES is where profiles are" "2" \
+	"$(REEVE_PROFILES=$dir fields rate --profile x -l ncpus=2)"
+"$reeve" cost --profile nosuch -l ncpus=1 2>"$dir/err"
+is "no such profile: not found" 4 $?
+has "... names those there are" "alliance-beluga, alliance-cedar" "$(cat "$dir/err")"
+
+echo "1..$n"
+exit $failed
