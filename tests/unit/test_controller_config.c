@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
@@ -97,6 +98,25 @@ static void what_cannot_be_meant_is_refused(void **state)
 		"[Account a]\nUsers=x;y\n",
 		"[Cluster c]\nNoSuchKey=1\n",
 		"[NoSuchSection]\n",
+		"[Cluster c]\nBundleMemory=0\n",
+		"[Cluster c]\nGpuBundleCores=0\n",
+		"[Cluster c]\nBundleCores=none\nBundleMemory=none\n",
+		"[Cluster c]\nUnit=hours\n",
+		"[NodeType c]\n",
+		"[NodeType nowhere/x]\n",
+		"[GpuModel x]\nWeight=0\n",
+		"[GpuModel x]\nWeight=1/0\n",
+		"[Queue other]\nFactor=2\n",
+		"[Cluster c]\nQueues=q\n[Queue q]\nExclusive=yes\n",
+		"[Policy]\nTimeZone=../../../etc/passwd\n",
+		"[Policy]\nTimeZone=tzdata.zi\n",
+		"[Policy]\nAllocationYearStart=02-29\n",
+		"[Policy]\nAllocationYearStart=4-1\n",
+		"[Policy]\nTresWeights=mem=1\n",
+		"[Policy]\nTresWeights=disk=1\n",
+		"[Policy]\nPriorityWeightAge=4294967296\n",
+		"[Policy]\nQuota=some\n",
+		"[Policy]\nProfile=/nowhere/x.conf\n",
 	};
 
 	(void)state;
@@ -111,6 +131,94 @@ static void what_cannot_be_meant_is_refused(void **state)
 	}
 }
 
+static struct tariff tariff(const struct config *c, struct config_pick pick)
+{
+	struct tariff t = { 0 };
+	struct err err = { "" };
+
+	if (config_tariff(c, &pick, &t, &err) < 0)
+		fail_msg("%s", err.text);
+	return t;
+}
+
+static const char sites[] = "[Cluster a]\nQueues=normal,whole\nCoresPerNode=40\n"
+			    "[NodeType a/v]\nGpuModel=v100\nGpuBundleGpus=1\n"
+			    "GpuBundleCores=3.5\nCoresPerNode=48\n"
+			    "[NodeType a/t]\nGpuModel=t4\nGpuBundleGpus=1\n"
+			    "[NodeType a/t2]\nGpuModel=t4\nGpuBundleGpus=1\n"
+			    "[GpuModel v100]\nWeight=2.2\n[GpuModel t4]\n"
+			    "[GpuModel slice]\nWeight=1/7\n"
+			    "[Queue whole]\nExclusive=yes\nFactor=0\n"
+			    "[Cluster b]\nUnit=service-units\nBundleMemory=none\n";
+
+static void the_tariff_is_of_cluster_node_type_model_and_queue(void **state)
+{
+	_cleanup_(config_freep) struct config *c = parse(sites);
+	struct tariff t = tariff(c, (struct config_pick){ .queue = "whole" });
+
+	(void)state;
+	assert_true(t.exclusive);
+	assert_int_equal(t.factor.num, 0);
+	assert_int_equal(t.cores_per_node, 40);
+	t = tariff(c, (struct config_pick){ .node_type = "V", .wants_gpus = true });
+	assert_int_equal(t.cores_per_node, 48);
+	assert_int_equal(t.gpu_weight.num, 11);
+	assert_int_equal(t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES].num, 7);
+	assert_int_equal(t.bundle[CHARGE_POOL_CPU].side[CHARGE_CORES].num, 1);
+	t = tariff(c, (struct config_pick){ .gpu_model = "v100", .wants_gpus = true });
+	assert_int_equal(t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES].den, 2);
+	t = tariff(c, (struct config_pick){ .node_type = "v", .gpu_model = "slice" });
+	assert_int_equal(t.gpu_weight.den, 7);
+	t = tariff(c, (struct config_pick){ .cluster = "b" });
+	assert_int_equal(t.unit, TARIFF_SERVICE_UNITS);
+	assert_int_equal(t.bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY].num, 0);
+}
+
+static void a_tariff_that_is_not_told_is_refused(void **state)
+{
+	static const struct {
+		struct config_pick pick;
+		const char *words;
+	} bad[] = {
+		{ { .cluster = "c" }, "there are: a, b" },
+		{ { .queue = "fast" }, "it has: normal,whole" },
+		{ { .node_type = "w" }, "it has: v, t, t2" },
+		{ { .gpu_model = "k80", .wants_gpus = true }, "there are: v100, t4, slice" },
+		{ { .wants_gpus = true }, "say which: v, t, t2" },
+		{ { .gpu_model = "t4", .wants_gpus = true }, "say which: t, t2" },
+	};
+	_cleanup_(config_freep) struct config *c = parse(sites);
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct tariff t;
+		struct err err = { "" };
+
+		assert_int_equal(config_tariff(c, &bad[i].pick, &t, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].words))
+			fail_msg("'%s' lacks '%s'", err.text, bad[i].words);
+	}
+}
+
+static void the_file_wins_over_its_profile(void **state)
+{
+	_cleanup_(config_freep) struct config *c = NULL;
+
+	(void)state;
+	assert_int_equal(setenv("REEVE_PROFILES", "units/profiles", 1), 0);
+	c = parse("[Policy]\nProfile=bmrc\nPriorityWeightAge=7\n"
+		  "TresWeights=cpu=2,mem=0.5/GB\n[Cluster bmrc]\nCoresPerNode=24\n");
+	assert_int_equal(c->policy.weight_age, 7);
+	assert_int_equal(c->policy.weight_fairshare, 100000000);
+	assert_int_equal(c->policy.usage_half_life_s, 3600);
+	assert_string_equal(c->policy.time_zone, "Europe/London");
+	assert_int_equal(c->policy.tres[CONFIG_TRES_CPU].num, 2);
+	assert_int_equal(c->policy.tres[CONFIG_TRES_MEM].den, 2000000000);
+	assert_int_equal(c->policy.tres[CONFIG_TRES_GPU].num, 0);
+	assert_int_equal(c->n_clusters, 1);
+	assert_int_equal(config_cluster(c, "")->unit, TARIFF_CORE_HOURS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -118,6 +226,9 @@ int main(void)
 		cmocka_unit_test(names_in_lists_are_whole_names),
 		cmocka_unit_test(bundles_are_exact),
 		cmocka_unit_test(what_cannot_be_meant_is_refused),
+		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
+		cmocka_unit_test(a_tariff_that_is_not_told_is_refused),
+		cmocka_unit_test(the_file_wins_over_its_profile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
