@@ -55,3 +55,5 @@ $O/tests/unit/test_priority: LDLIBS += -lm
 $O/tests/unit/test_priority: $O/controller/policy/priority.o
 $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic) $O/common/err.o
+$O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf)
+$O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct)

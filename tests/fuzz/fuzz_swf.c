@@ -1,0 +1,20 @@
+/* fuzz_swf - any line as a job of an SWF file: what is taken can be charged.
+ * links: controller/history/swf controller/history/history
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include "controller/history/swf.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct swf f = { .epoch_s = 1000000000 };
+	struct history_job j;
+	int why = swf_parse_line(&f, (const char *)data, size, &j);
+
+	if (why == HISTORY_OK && (j.end_s <= j.start_s || j.ncpus <= 0 || !j.user[0]))
+		abort();
+	if (why < SWF_NO_JOB || why >= _HISTORY_WHY_MAX || f.epoch_s < 0)
+		abort();
+	return 0;
+}

@@ -1,0 +1,104 @@
+/* test_swf - what a line of the Standard Workload Format is, and what it is not. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "controller/history/swf.h"
+
+#define TAIL " 4 7200 2048 1 7 3 -1 -1 4 -1 -1"
+
+static int parse(const char *line, struct history_job *ret)
+{
+	struct swf f = { .epoch_s = 1000 };
+
+	return swf_parse_line(&f, line, strlen(line), ret);
+}
+
+static void a_job_is_read_with_its_units(void **state)
+{
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(parse("17 5 10 3600 4 100.5 1024" TAIL, &j), HISTORY_OK);
+	assert_int_equal(j.number, 17);
+	assert_int_equal(j.submit_s, 1005);
+	assert_int_equal(j.start_s, 1015);
+	assert_int_equal(j.end_s, 4615);
+	assert_int_equal(j.ncpus, 4);
+	assert_int_equal(j.cpu_ms, 400000);
+	assert_int_equal(j.mem_peak_bytes, 4 * 1024 * 1024);
+	assert_int_equal(j.mem_bytes, 4 * 2048 * 1024);
+	assert_int_equal(j.walltime_s, 7200);
+	assert_string_equal(j.user, "u7");
+	assert_string_equal(j.account, "g3");
+}
+
+static void a_wait_that_is_not_told_is_none(void **state)
+{
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(parse("17 5 -1 3600 4 -1 -1" TAIL, &j), HISTORY_OK);
+	assert_int_equal(j.start_s, 1005);
+	assert_int_equal(j.cpu_ms, -1);
+	assert_int_equal(j.mem_peak_bytes, -1);
+}
+
+static void every_impossible_row_has_its_reason(void **state)
+{
+	static const struct {
+		const char *line;
+		int why;
+	} rows[] = {
+		{ "", SWF_NO_JOB },
+		{ "  \t\r", SWF_NO_JOB },
+		{ "; a comment", SWF_NO_JOB },
+		{ "17 5 10 0 4 -1 -1" TAIL, HISTORY_NO_RUN_TIME },
+		{ "17 5 10 -1 4 -1 -1" TAIL, HISTORY_NO_RUN_TIME },
+		{ "17 5 10 60 0 -1 -1" TAIL, HISTORY_NO_CORES },
+		{ "17 5 10 60 -1 -1 -1" TAIL, HISTORY_NO_CORES },
+		{ "17 5 -2 60 4 -1 -1" TAIL, HISTORY_STARTS_TOO_SOON },
+		{ "17 5 10 60 4 -1 -1" TAIL " 9", HISTORY_EXTRA_FIELDS },
+		{ "17 5 10 60", HISTORY_MISSING_FIELDS },
+		{ "17 5 10 6o 4 -1 -1" TAIL, HISTORY_GARBAGE },
+		{ "17 5 10 - 4 -1 -1" TAIL, HISTORY_GARBAGE },
+		{ "17 5 10 60 4 -1 -1 4 7200 2048 1 -1 3 -1 -1 4 -1 -1", HISTORY_NO_NAME },
+		{ "17 5 10 60 4 -1 -1 4 7200 2048 1 7 -1 -1 -1 4 -1 -1", HISTORY_NO_NAME },
+		{ "17 5 10 99999999999 4 -1 -1" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "17 5 10 60 99999999999999999999999 -1 -1" TAIL, HISTORY_OUT_OF_RANGE },
+		{ "99999999999999 5 10 60 4 -1 -1" TAIL, HISTORY_OUT_OF_RANGE },
+	};
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++)
+		assert_int_equal(parse(rows[i].line, &j), rows[i].why);
+}
+
+static void the_header_says_when_time_began(void **state)
+{
+	static const char header[] = "; UnixStartTime: 1027839845 \r";
+	static const char job[] = "1 5 10 60 4 -1 -1" TAIL;
+	struct swf f = SWF_INIT;
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(swf_parse_line(&f, job, strlen(job), &j), HISTORY_NO_EPOCH);
+	assert_int_equal(swf_parse_line(&f, header, strlen(header), &j), SWF_NO_JOB);
+	assert_int_equal(swf_parse_line(&f, job, strlen(job), &j), HISTORY_OK);
+	assert_int_equal(j.submit_s, 1027839850);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_is_read_with_its_units),
+		cmocka_unit_test(a_wait_that_is_not_told_is_none),
+		cmocka_unit_test(every_impossible_row_has_its_reason),
+		cmocka_unit_test(the_header_says_when_time_began),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
