@@ -6,4 +6,7 @@ cd "$(dirname "$0")/../.."
 cat docs/man/reeve.1.head
 echo
 build/bin/reeve help --scdoc
+echo "# COMMANDS OF REEVE ADMIN"
+echo
+build/bin/reeve admin help --scdoc | sed -n '/^# OPTIONS/q; /^## /,$p'
 cat docs/man/reeve.1.foot
