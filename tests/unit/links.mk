@@ -57,3 +57,5 @@ $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic) $O/common/err.o
 $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf)
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct)
+$O/tests/unit/test_import: LDLIBS += -lsqlite3 -ljansson
+$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,sums store_import store_verify) $O/controller/history/history.o

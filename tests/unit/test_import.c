@@ -1,0 +1,242 @@
+/* test_import - imported jobs and live attempts: rollups that can be recomputed, whatever
+ * happened, and from older ledgers too. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/ledger/store_import.h"
+#include "controller/ledger/store_verify.h"
+#include "tests/unit/ledger_rig.h"
+
+static int count_one(void *ctx, const struct store_difference *d, struct err *err)
+{
+	(void)d, (void)err;
+	++*(int *)ctx;
+	return 0;
+}
+
+static int64_t differences(struct rig *r)
+{
+	struct store_verified n;
+	int told = 0;
+
+	assert_int_equal(store_verify(r->store, count_one, &told, &n, NULL), 0);
+	assert_int_equal(told, n.differences);
+	return n.differences;
+}
+
+static void write_sql(struct rig *r, const char *sql)
+{
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_changes(db), 1);
+	sqlite3_close(db);
+}
+
+static struct history_job job_of(int64_t number, int64_t start_s, int64_t run_s)
+{
+	struct history_job j = { .number = number,
+				 .submit_s = start_s - 10,
+				 .start_s = start_s,
+				 .end_s = start_s + run_s,
+				 .ncpus = 3,
+				 .walltime_s = -1,
+				 .mem_bytes = -1,
+				 .mem_peak_bytes = -1,
+				 .cpu_ms = 2 * run_s * 1000 + 7,
+				 .cluster = "c",
+				 .account = "a",
+				 .user = "u" };
+
+	return j;
+}
+
+static int add(struct store_import *i, const struct history_job *j, struct fraction rate)
+{
+	const struct store_import_job job = {
+		.job = j,
+		.terms = { .rate = rate,
+			   .bundle.side[CHARGE_CORES] = { 1, 1 },
+			   .ncpus = j->ncpus },
+	};
+
+	return store_import_add(i, &job, NULL);
+}
+
+static struct store_import *begin(struct rig *r, const char *digest,
+				  struct store_import_count *ret)
+{
+	const struct store_import_file f = { digest, "file", "swf" };
+	struct store_import *i;
+
+	assert_int_equal(store_import_open(r->store, &f, &i, ret, NULL), 0);
+	return i;
+}
+
+/* Rates with thirds, run times over several midnights: the days sum to the rounded whole. */
+static void days_of_any_job_sum_to_its_charge(void **state)
+{
+	struct rig *r = *state;
+	struct store_import_count n;
+	struct store_import *i = begin(r, "one", &n);
+
+	for (int64_t k = 1; k <= 200; k++) {
+		struct history_job j = job_of(k, 1000000000 + k * 7919, k * 2347);
+
+		assert_int_equal(add(i, &j, (struct fraction){ k, 3 }), 0);
+	}
+	assert_int_equal(store_import_commit(i, &n, NULL), 0);
+	store_import_close(i);
+	assert_int_equal(rig_number(r,
+				    "SELECT (SELECT SUM(charge_requested_ms) FROM imported) ="
+				    " (SELECT SUM(charge_requested_ms) FROM rollups)"),
+			 1);
+	assert_int_equal(rig_number(r, "SELECT SUM(core_ms) FROM rollups"),
+			 200 * 201 / 2 * 2347 * 3000LL);
+	assert_int_equal(rig_number(r, "SELECT SUM(jobs_started) FROM rollups"), 200);
+	assert_int_equal(differences(r), 0);
+}
+
+static void a_batch_that_is_not_committed_leaves_nothing(void **state)
+{
+	struct rig *r = *state;
+	struct store_import_count n;
+	struct history_job j = job_of(1, 1000000000, 50);
+	struct store_import *i = begin(r, "one", &n);
+
+	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
+	store_import_close(i);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM imported"), 0);
+	i = begin(r, "one", &n);
+	assert_int_equal(n.lines, 0);
+	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
+	n.lines = 7;
+	n.rejected[HISTORY_NO_CORES] = 2;
+	assert_int_equal(store_import_commit(i, &n, NULL), 0);
+	store_import_close(i);
+	n = (struct store_import_count){ 0 };
+	store_import_close(begin(r, "one", &n));
+	assert_int_equal(n.lines, 7);
+	assert_int_equal(n.rejected[HISTORY_NO_CORES], 2);
+	assert_int_equal(differences(r), 0);
+}
+
+static void a_job_comes_once_and_is_never_changed(void **state)
+{
+	struct rig *r = *state;
+	struct store_import_count n;
+	struct history_job j = job_of(1, 1000000000, 50);
+	struct store_import *i = begin(r, "one", &n);
+
+	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
+	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), STORE_IMPORT_KNOWN);
+	assert_int_equal(add(i, &j, (struct fraction){ 4, 1 }), STORE_IMPORT_CONFLICT);
+	j.cpu_ms = -1;
+	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), STORE_IMPORT_CONFLICT);
+	strcpy(j.cluster, "d");
+	assert_int_equal(add(i, &j, (struct fraction){ 3, 1 }), 0);
+	j.number = 2;
+	assert_int_equal(add(i, &j, (struct fraction){ INT64_MAX, 1 }), STORE_IMPORT_REFUSED);
+	assert_int_equal(store_import_commit(i, &n, NULL), 0);
+	store_import_close(i);
+	assert_int_equal(rig_number(r, "SELECT SUM(charge_requested_ms) FROM rollups"), 300000);
+	assert_int_equal(differences(r), 0);
+}
+
+/* A short job, one over three days by several reports, one that goes lost. */
+static void tell_lives(struct rig *r)
+{
+	int64_t short_job = rig_job(r, NOON), long_job = rig_job(r, NOON);
+
+	rig_tell(r, rig_report(short_job, 1, JOB_ENDED, 20), NOON + 20 * S_NS);
+	for (int64_t k = 1; k <= 7; k++)
+		rig_tell(r, rig_report(long_job, k, k < 7 ? JOB_RUNNING : JOB_ENDED, k * 30011),
+			 NOON + k * 30011 * S_NS);
+}
+
+static void live_attempts_can_be_recomputed(void **state)
+{
+	struct rig *r = *state;
+
+	tell_lives(r);
+	assert_int_equal(rig_number(r, "SELECT COUNT(DISTINCT job) FROM slices"), 1);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM slices"), 3);
+	assert_int_equal(differences(r), 0);
+}
+
+static void every_wrong_figure_is_found(void **state)
+{
+	static const char *const faults[] = {
+		"UPDATE rollups SET cpu_ms = cpu_ms + 1 WHERE day = 20001",
+		"UPDATE rollups SET jobs_started = jobs_started - 1 WHERE day = 20000",
+		"UPDATE rollups SET day = 20009 WHERE day = 20001",
+		"UPDATE slices SET gpu_ms = gpu_ms + 1 WHERE day = 20001",
+		"UPDATE attempts SET charge_used_ms = charge_used_ms + 1 WHERE sliced = 0",
+	};
+	struct rig *r = *state;
+
+	tell_lives(r);
+	for (size_t i = 0; i < sizeof(faults) / sizeof(*faults); i++) {
+		int64_t was = differences(r);
+
+		write_sql(r, faults[i]);
+		assert_true(differences(r) > was);
+	}
+}
+
+static void go_back_to_schema_1(struct rig *r)
+{
+	static const char back[] =
+		"DROP TABLE associations; DROP TABLE origins; DROP TABLE imported;"
+		"DROP TABLE imports; DROP TABLE import_rejects; DROP TABLE slices;"
+		"DROP TABLE rollups_base; DROP INDEX rollups_account;"
+		"DROP INDEX rollups_user; ALTER TABLE attempts DROP COLUMN started_day;"
+		"ALTER TABLE attempts DROP COLUMN ended_day;"
+		"ALTER TABLE attempts DROP COLUMN usage_day;"
+		"ALTER TABLE attempts DROP COLUMN sliced; PRAGMA user_version = 1";
+	sqlite3 *db;
+
+	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, back, NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void an_older_ledger_is_upgraded_and_still_recomputes(void **state)
+{
+	struct rig *r = *state;
+	int64_t job;
+
+	tell_lives(r);
+	job = rig_job(r, NOON);
+	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 20), NOON + 20 * S_NS);
+	r->store = store_close(r->store);
+	go_back_to_schema_1(r);
+	assert_int_equal(store_open(r->path, &r->store, NULL), 0);
+	assert_int_equal(differences(r), 0);
+	rig_tell(r, rig_report(job, 2, JOB_ENDED, 90000), NOON + 90000 * S_NS);
+	assert_int_equal(differences(r), 0);
+	write_sql(r, "UPDATE rollups SET core_ms = core_ms + 1 WHERE day = 20001");
+	assert_int_equal(differences(r), 1);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(days_of_any_job_sum_to_its_charge),
+		TEST(a_batch_that_is_not_committed_leaves_nothing),
+		TEST(a_job_comes_once_and_is_never_changed),
+		TEST(live_attempts_can_be_recomputed),
+		TEST(every_wrong_figure_is_found),
+		TEST(an_older_ledger_is_upgraded_and_still_recomputes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
