@@ -60,6 +60,15 @@ static struct wide cross(const struct fairshare_tree *t, int32_t a, int32_t b)
 	return wide_times_usage(w, t->usage[b]);
 }
 
+/* Most ties need no products. */
+static bool is_same_fraction(const struct fairshare_tree *t, int32_t a, int32_t b)
+{
+	int32_t x = t->share_parent[a], y = t->share_parent[b];
+
+	return t->rows[a].raw_shares == t->rows[b].raw_shares && t->usage[a] == t->usage[b] &&
+	       t->level_sum[x] == t->level_sum[y] && t->usage[x] == t->usage[y];
+}
+
 /* ---- comparing ---- */
 
 long double fairshare_level_fs(const struct fairshare_tree *t, int32_t row)
@@ -87,6 +96,8 @@ int fairshare_compare_exact(const struct fairshare_tree *t, const struct fairsha
 	if (isinf(a->level_fs) || isinf(b->level_fs) || a->level_fs == 0 || b->level_fs == 0 ||
 	    fabs(a->level_fs - b->level_fs) > SURE * a->level_fs)
 		return (a->level_fs < b->level_fs) - (a->level_fs > b->level_fs);
+	if (is_same_fraction(t, a->row, b->row))
+		return 0;
 	ab = cross(t, a->row, b->row);
 	ba = cross(t, b->row, a->row);
 	return wide_compare(&ba, &ab);
@@ -116,13 +127,17 @@ static inline bool goes_after(const struct fairshare_tree *t, const struct fairs
 	return r > 0 || (r == 0 && b->user);
 }
 
-/* from[0 ... half) and from[half ... n), each sorted, into `to`. */
+/* from[0 ... bounds[0]) and from[bounds[0] ... bounds[1]), each sorted, into `to`. */
 static void merge(const struct fairshare_tree *t, const struct fairshare_entry *from,
 		  const size_t bounds[2], struct fairshare_entry *to,
 		  fairshare_compare_fn compare)
 {
 	size_t a = 0, b = bounds[0];
 
+	if (b == bounds[1] || !goes_after(t, &from[b - 1], &from[b], compare)) {
+		memcpy(to, from, bounds[1] * sizeof(*to));
+		return;
+	}
 	for (size_t i = 0; i < bounds[1]; i++) {
 		bool second = a == bounds[0] ||
 			      (b < bounds[1] && goes_after(t, &from[a], &from[b], compare));
