@@ -11,9 +11,9 @@
  * reading back that cores, memory and processes are bounded as wanted. 0, or < 0 with the
  * sentence why this job cannot be held here. Done twice, it changes nothing. */
 int job_watch(struct node *n, struct job *j, int32_t pid, struct err *err);
-/* After a restart, for a job whose cgroup may be gone: what the kernel's tables still hold of it
- * (that vmem was exceeded, its peak) is found by the job's number, so that it can be read and
- * taken out. */
+/* After a restart, for a job whose cgroup may be gone: what the kernel's tables still hold of
+ * it (that vmem was exceeded, its peak) is found by the job's number, so that it can be read
+ * and taken out. */
 void job_watch_remains(struct node *n, struct job *j);
 void job_unwatch(struct node *n, struct job *j);
 /* Are the cores in force that j->s.cpus names? 1 yes, 0 not yet. */

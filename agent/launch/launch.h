@@ -1,8 +1,8 @@
 /* launch.h - the small program that runs inside a job's unit, in four roles.
  *
  *	reeve-launch SOCKET			ask the agent for the plan, become the job
- *	reeve-launch --kill-as-one		before that: the kernel's OOM killer takes all of
- *it reeve-launch --final DIR JOB ATTEMPT	write how the job ended, also without agent
+ *	reeve-launch --kill-as-one		before that: the kernel's OOM killer takes all
+ *of it reeve-launch --final DIR JOB ATTEMPT	write how the job ended, also without agent
  *	reeve-launch --supervise FILE		stand in for systemd where there is none
  *
  * libc only: it starts fast and has little to go wrong.
