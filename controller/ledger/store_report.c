@@ -124,8 +124,7 @@ static int64_t later(int64_t a, int64_t b)
 struct rollup_ctx {
 	struct store *s;
 	struct known *k;
-	struct tally before;  /* cumulative, to turn ns into ms without losing any */
-	struct rollup so_far; /* the same in the units of rollups */
+	struct tally before; /* cumulative, to turn ns into ms without losing any */
 	struct err *err;
 };
 
@@ -141,10 +140,7 @@ static int add_day(void *ctx, int64_t day, const struct tally *g)
 	struct rollup gained = rollup_gain(&c->before, g);
 	int r = rollup_write(c->s->db, &key, &gained, c->err);
 
-	if (r >= 0)
-		r = store_slice(c->s, &c->k->days, day, &c->so_far, &gained, c->err);
-	rollup_add(&c->so_far, &gained);
-	return r;
+	return r < 0 ? r : store_slice(c->s, &c->k->days, day, &gained, c->err);
 }
 
 static int count_job(struct store *s, const struct known *k, enum store_mark which, int64_t day,
@@ -185,7 +181,7 @@ static int write_days(struct store *s, struct known *k, const struct store_repor
 	struct rollup_ctx ctx = { .s = s, .k = k, .err = err };
 	int r;
 
-	ctx.so_far = rollup_gain(&ctx.before, &span->before);
+	k->days.so_far = rollup_gain(&ctx.before, &span->before);
 	r = tally_split(&k->terms, span, add_day, &ctx);
 	if (r >= 0 && rep->started_ns && !k->started_ns) {
 		int64_t at_ns = bounded(rep->started_ns, k->given_ns, c->now_ns);

@@ -28,17 +28,18 @@ static int write_slice(struct store *s, const struct store_days *d, int64_t day,
 		f[ROLLUP_CORE_MS], f[ROLLUP_GPU_MS]);
 }
 
-int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *so_far,
-		const struct rollup *gained, struct err *err)
+static int slice(struct store *s, struct store_days *d, int64_t day,
+		 const struct rollup *gained, struct err *err)
 {
-	int r;
+	int r = 0;
 
 	if (rollup_is_zero(gained) || (!d->is_sliced && d->usage_day == day))
 		return 0;
 	if (d->is_sliced)
 		return write_slice(s, d, day, gained, err);
 	d->is_sliced = d->usage_day != STORE_NO_DAY;
-	r = d->is_sliced ? write_slice(s, d, d->usage_day, so_far, err) : 0;
+	if (d->is_sliced)
+		r = write_slice(s, d, d->usage_day, &d->so_far, err);
 	if (r >= 0 && d->is_sliced)
 		r = write_slice(s, d, day, gained, err);
 	if (r < 0)
@@ -48,6 +49,15 @@ int store_slice(struct store *s, struct store_days *d, int64_t day, const struct
 		      "UPDATE attempts SET usage_day = ?3, sliced = ?4"
 		      " WHERE job = ?1 AND attempt = ?2",
 		      "iiii", d->job, (int64_t)d->attempt, day, (int64_t)d->is_sliced);
+}
+
+int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *gained,
+		struct err *err)
+{
+	int r = slice(s, d, day, gained, err);
+
+	rollup_add(&d->so_far, gained);
+	return r;
 }
 
 int store_mark(struct store *s, const struct store_days *d, enum store_mark which, int64_t day,

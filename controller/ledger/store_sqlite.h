@@ -53,11 +53,12 @@ struct store_days {
 	int32_t attempt;
 	int64_t usage_day;
 	bool is_sliced;
+	struct rollup so_far; /* the attempt's figures: moved on by store_slice() */
 };
-/* A day gained `gained` on top of `so_far`: keeps the one day of the attempt, or slices it from
- * now on. Both in the transaction under way. */
-int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *so_far,
-		const struct rollup *gained, struct err *err);
+/* A day gained `gained` on top of what there is so far: keeps the one day of the attempt, or
+ * slices it from now on. Both in the transaction under way. */
+int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *gained,
+		struct err *err);
 /* The attempt was counted as started, or ended, on that day. */
 enum store_mark { STORE_MARK_STARTED, STORE_MARK_ENDED };
 int store_mark(struct store *s, const struct store_days *d, enum store_mark which, int64_t day,
