@@ -80,8 +80,8 @@ const struct verb admin_verb_check_config = {
 	.help = "Find every fault of a configuration file, by file and line",
 	.details =
 		"The file is read as the controller would read it, with its profile and its\n"
-		".d directory. Default: " DEFAULT_FILE ". The exit status is 1 when there is\n"
-		"a fault.",
+		".d directory. Default: " DEFAULT_FILE ". The exit status is\n"
+		"1 when there is a fault.",
 	.examples = "reeve admin check-config\n"
 		    "reeve admin check-config ./controller.conf\n"
 		    "reeve admin check-config alliance-narval",

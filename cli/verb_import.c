@@ -356,16 +356,12 @@ const struct verb cli_verb_import = {
 	.help = "Bring jobs that ran before, or elsewhere, into a ledger",
 	.details =
 		"FILE, plain or gzip, is in the Standard Workload Format or what\n"
-		"'sacct --parsable2' prints with the 26 fields of docs/import.md; its times "
-		"are\n"
-		"read as UTC. Each job is charged for the cores it held, or with --profile by "
-		"the\n"
-		"bundle of its cluster. An import that was broken off goes on where it was; a "
-		"file\n"
-		"that was imported brings nothing new; a job that is there already with other\n"
-		"figures is told and left as it is. Lines that are no possible job are "
-		"counted\n"
-		"by reason.",
+		"'sacct --parsable2' prints with the 26 fields of docs/import.md; its\n"
+		"times are read as UTC. Each job is charged for the cores it held, or with\n"
+		"--profile by the bundle of its cluster. An import that was broken off goes\n"
+		"on where it was; a file that was imported brings nothing new; a job that is\n"
+		"there already with other figures is told and left as it is. Lines that are\n"
+		"no possible job are counted by reason.",
 	.examples = "reeve import swf HPC2N.swf.gz --cluster hpc2n --ledger history.db\n"
 		    "reeve import sacct 2016.log.gz --ledger history.db --json",
 	.options = options,

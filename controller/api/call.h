@@ -84,13 +84,12 @@ int call_own_job(struct call *c, struct call_owned *ret, struct err *err);
 
 /* Prices a request by its cluster's bundle: pool, rate, terms. */
 struct price {
-	enum charge_pool pool;
-	struct charge_rate rate;
-	struct charge_amounts amounts;
+	struct tariff_price tariff; /* with the rule in words */
 	struct tally_terms terms;
 };
-int price_of(const struct config_cluster *cluster, const struct resources *res,
-	     struct price *ret, struct err *err);
+/* By the tariff of the request's cluster and queue. */
+int price_of(const struct config *config, const struct request *q, struct price *ret,
+	     struct err *err);
 json_t *price_encode(const struct price *p, int64_t walltime_s); /* NULL: no memory */
 
 /* Wakes whoever waits for a job or its node. */

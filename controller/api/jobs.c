@@ -42,7 +42,6 @@ static void set_charges(json_t *j, const struct store_job *row)
 	set_text(j, "rate", fraction_format(row->rate, rate));
 	set_int(j, "rate_num", row->rate.num);
 	set_int(j, "rate_den", row->rate.den);
-	set_text(j, "unit", charge_pool_unit(row->pool));
 	set_text(j, "pool", charge_pool_name(row->pool));
 	set_text(j, "decided_by", charge_side_name(row->decided_by));
 }
@@ -60,6 +59,16 @@ static void set_attempt(json_t *j, const struct store_job *row)
 	set_document(j, "end", row->end);
 	set_text(j, "note", row->note);
 	set_charges(j, row);
+}
+
+/* Of what the rate is, by the tariff of the cluster. */
+static void set_unit(json_t *j, const struct call *c, const struct store_job *row)
+{
+	const struct config_cluster *cl = config_cluster(c->api->c.config, row->cluster);
+
+	set_text(j, "unit",
+		 cl ? tariff_unit_name((enum tariff_unit)cl->unit, row->pool)
+		    : charge_pool_unit(row->pool));
 }
 
 static void set_why(json_t *j, const struct call *c, const struct store_job *row)
@@ -93,6 +102,7 @@ static json_t *encode_job(const struct call *c, const struct store_job *row)
 	set_text(j, "queue", row->queue);
 	set_int(j, "submitted_ns", row->submitted_ns);
 	set_attempt(j, row);
+	set_unit(j, c, row);
 	set_why(j, c, row);
 	return j;
 }
@@ -194,11 +204,13 @@ int route_jobs(struct call *c, struct err *err)
 
 static int add_attempt(void *ctx, const struct store_job *row, struct err *err)
 {
+	struct list *l = ctx;
 	json_t *j = json_object();
 
-	if (!j || json_array_append_new(ctx, j) < 0)
+	if (!j || json_array_append_new(l->array, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	set_attempt(j, row);
+	set_unit(j, l->c, row);
 	return 0;
 }
 
@@ -219,15 +231,15 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 
 int route_job(struct call *c, struct err *err)
 {
-	json_t *attempts;
+	struct list l = { c, NULL };
 	int r = store_job(c->api->c.store, c->id, show_job, c, err);
 
 	if (r < 0)
 		return r;
-	attempts = json_array();
-	if (json_object_set_new(json_object_get(c->answer, "job"), "attempts", attempts) < 0)
+	l.array = json_array();
+	if (json_object_set_new(json_object_get(c->answer, "job"), "attempts", l.array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return store_attempts(c->api->c.store, c->id, add_attempt, attempts, err);
+	return store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
 }
 
 struct owned {

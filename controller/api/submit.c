@@ -103,27 +103,30 @@ static int fill_resources(struct call *c, const struct config_cluster *cl, struc
 	return 0;
 }
 
-int price_of(const struct config_cluster *cluster, const struct resources *res,
-	     struct price *ret, struct err *err)
+int price_of(const struct config *config, const struct request *q, struct price *ret,
+	     struct err *err)
 {
-	struct price p = { .pool = res->ngpus > 0 ? CHARGE_POOL_GPU : CHARGE_POOL_CPU };
-	int r;
+	const struct config_pick pick = { .cluster = q->cluster,
+					  .queue = q->queue,
+					  .wants_gpus = q->res.ngpus > 0 };
+	const struct tariff_ask ask = { .ngpus = q->res.ngpus,
+					.ncpus = q->res.ncpus,
+					.memory_bytes = fifo_memory(&q->res) };
+	struct price p = { .terms = { .ncpus = q->res.ncpus, .ngpus = q->res.ngpus } };
+	struct tariff t;
+	int r = config_tariff(config, &pick, &t, err);
 
-	p.amounts.side[CHARGE_GPUS] = res->ngpus;
-	p.amounts.side[CHARGE_CORES] = res->ncpus;
-	p.amounts.side[CHARGE_MEMORY] = fifo_memory(res);
-	p.terms = (struct tally_terms){ .bundle = cluster->bundle[p.pool],
-					.ncpus = res->ncpus,
-					.ngpus = res->ngpus };
-	r = charge_rate_of(&p.terms.bundle, &p.amounts, &p.rate);
-	if (r == -EINVAL)
-		return err_set(err, r, "cluster '%s' has no %s bundle%s", cluster->name,
-			       charge_pool_unit(p.pool),
-			       p.pool == CHARGE_POOL_GPU ? ", so it has no GPUs to ask for"
-							 : "");
+	if (r >= 0 && t.exclusive) /* paid for whole nodes, it must be given them */
+		return err_set(err, -EINVAL,
+			       "queue '%s' is exclusive, and whole nodes cannot be given yet; "
+			       "say another with -q QUEUE",
+			       q->queue);
+	if (r >= 0)
+		r = tariff_price(&t, &ask, &p.tariff, err);
 	if (r < 0)
-		return err_set(err, -EINVAL, "the request is larger than can be charged");
-	p.terms.rate = p.rate.rate;
+		return r == -ERANGE ? -EINVAL : r;
+	p.terms.rate = p.tariff.rate;
+	p.terms.bundle = p.tariff.terms;
 	*ret = p;
 	return 0;
 }
@@ -188,11 +191,11 @@ int route_submit(struct call *c, struct err *err)
 	request_init(&q);
 	r = check_submission(c, &q, err);
 	if (r >= 0)
-		r = price_of(config_cluster(c->api->c.config, q.cluster), &q.res, &p, err);
+		r = price_of(c->api->c.config, &q, &p, err);
 	if (r < 0)
 		return r;
-	new.pool = p.pool;
-	new.decided_by = p.rate.decided_by;
+	new.pool = p.tariff.pool;
+	new.decided_by = p.tariff.decided_by;
 	new.terms = p.terms;
 	r = store_submit(c->api->c.store, &new, &job, err);
 	if (r < 0)
@@ -205,62 +208,62 @@ int route_submit(struct call *c, struct err *err)
 	return 0;
 }
 
-/* milli-units as an exact decimal: 1500 is "1.5". */
-static const char *milli_text(int64_t ms, char buf[static FRACTION_TEXT_MAX])
+static json_t *encode_side(const struct tariff_price *p, enum charge_side s)
 {
-	struct fraction f;
+	char per[FRACTION_TEXT_MAX], ratio[FRACTION_TEXT_MAX];
 
-	if (fraction_make(ms, 1000, &f) < 0)
-		return "";
-	return fraction_format(f, buf);
-}
-
-static json_t *encode_side(const struct price *p, enum charge_side s)
-{
-	struct fraction ratio;
-	char per[FRACTION_TEXT_MAX], text[FRACTION_TEXT_MAX];
-
-	if (charge_ratio(&p->terms.bundle, &p->amounts, s, &ratio) < 0)
-		return NULL;
 	return json_pack("{s:s,s:I,s:s,s:s,s:b}", "side", charge_side_name(s), "requested",
 			 (json_int_t)p->amounts.side[s], "per_equivalent",
-			 fraction_format(p->terms.bundle.side[s], per), "ratio",
-			 fraction_format(ratio, text), "decides", s == p->rate.decided_by);
+			 fraction_format(p->bundle.side[s], per), "ratio",
+			 fraction_format(p->ratio[s], ratio), "decides", s == p->decided_by);
 }
 
-static json_t *encode_sides(const struct price *p)
+static json_t *encode_sides(const struct tariff_price *p)
 {
 	_cleanup_json_ json_t *a = json_array();
 
 	for (enum charge_side s = 0; a && s < _CHARGE_SIDE_MAX; s++)
-		if (p->terms.bundle.side[s].num &&
-		    json_array_append_new(a, encode_side(p, s)) < 0)
+		if (p->bundle.side[s].num && json_array_append_new(a, encode_side(p, s)) < 0)
 			return NULL;
 	return TAKE_PTR(a);
 }
 
-json_t *price_encode(const struct price *p, int64_t walltime_s)
+/* KEY in what the tariff counts and, of equivalents, KEY_ms as the ledger keeps it. */
+static int set_charge(json_t *doc, const char *key, const struct tariff_price *p,
+		      int64_t running_s)
 {
-	_cleanup_json_ json_t *doc = wire_new();
-	char rate[FRACTION_TEXT_MAX], whole[FRACTION_TEXT_MAX], hour[FRACTION_TEXT_MAX];
-	int64_t whole_ms, hour_ms;
+	char ms_key[32], text[FRACTION_TEXT_MAX];
+	struct fraction charge;
+	int64_t ms;
 
-	if (!doc || walltime_s > INT64_MAX / S_NS ||
-	    charge_requested(p->rate.rate, walltime_s * S_NS, &whole_ms) < 0 ||
-	    charge_requested(p->rate.rate, 3600 * S_NS, &hour_ms) < 0)
+	if (running_s > INT64_MAX / S_NS || tariff_charge(p, running_s * S_NS, &charge) < 0 ||
+	    charge_requested(p->rate, running_s * S_NS, &ms) < 0)
+		return -ERANGE;
+	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
+	if (p->unit == TARIFF_EQUIVALENTS)
+		json_object_set_new(doc, ms_key, json_integer(ms));
+	return json_object_set_new(doc, key, json_string(fraction_format(charge, text)));
+}
+
+json_t *price_encode(const struct price *price, int64_t walltime_s)
+{
+	const struct tariff_price *p = &price->tariff;
+	_cleanup_json_ json_t *doc = wire_new();
+	char rate[FRACTION_TEXT_MAX], factor[FRACTION_TEXT_MAX];
+
+	if (!doc || set_charge(doc, "charge", p, walltime_s) < 0 ||
+	    set_charge(doc, "charge_per_hour", p, 3600) < 0)
 		return NULL;
 	if (json_object_update_new(
-		    doc,
-		    json_pack("{s:s,s:I,s:I,s:s,s:s,s:s,s:I,s:s,s:I,s:s,s:I,s:o}", "rate",
-			      fraction_format(p->rate.rate, rate), "rate_num",
-			      (json_int_t)p->rate.rate.num, "rate_den",
-			      (json_int_t)p->rate.rate.den, "unit", charge_pool_unit(p->pool),
-			      "pool", charge_pool_name(p->pool), "charge",
-			      milli_text(whole_ms, whole), "charge_ms", (json_int_t)whole_ms,
-			      "charge_per_hour", milli_text(hour_ms, hour),
-			      "charge_per_hour_ms", (json_int_t)hour_ms, "decided_by",
-			      charge_side_name(p->rate.decided_by), "walltime_s",
-			      (json_int_t)walltime_s, "sides", encode_sides(p))) < 0)
+		    doc, json_pack("{s:s,s:I,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:o}", "rate",
+				   fraction_format(p->rate, rate), "rate_num",
+				   (json_int_t)p->rate.num, "rate_den", (json_int_t)p->rate.den,
+				   "unit", tariff_unit_name(p->unit, p->pool), "pool",
+				   charge_pool_name(p->pool), "charge_unit",
+				   tariff_charge_name(p->unit, p->pool), "decided_by",
+				   charge_side_name(p->decided_by), "rule", p->rule, "factor",
+				   fraction_format(p->factor, factor), "walltime_s",
+				   (json_int_t)walltime_s, "sides", encode_sides(p))) < 0)
 		return NULL;
 	return TAKE_PTR(doc);
 }
@@ -275,7 +278,7 @@ int route_cost(struct call *c, struct err *err)
 	request_init(&q);
 	r = read_request(c, &q, &cl, err);
 	if (r >= 0)
-		r = price_of(cl, &q.res, &p, err);
+		r = price_of(c->api->c.config, &q, &p, err);
 	if (r < 0)
 		return r;
 	c->answer = price_encode(&p, q.res.walltime_s);

@@ -155,7 +155,8 @@ static json_t *encode_bundles(const struct config_cluster *cl)
 			json_array_append_new(
 				a, json_pack("{s:s,s:s,s:o}", "pool",
 					     charge_pool_name((enum charge_pool)p), "unit",
-					     charge_pool_unit((enum charge_pool)p),
+					     tariff_unit_name((enum tariff_unit)cl->unit,
+							      (enum charge_pool)p),
 					     "per_equivalent", sides));
 	}
 	return TAKE_PTR(a);

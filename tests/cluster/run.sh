@@ -68,6 +68,15 @@ configure() { # NAME AcceptNodes [more lines of [Controller]]
 		BundleMemory = 4GB
 		DefaultResources = jobfs=100MB,walltime=1:00:00
 		MaxResources = walltime=2-0:00:00
+		[Cluster units]
+		Unit = service-units
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		Queues = normal,express,whole
+		CoresPerNode = 48
+		[Queue express]
+		Factor = 3
+		[Queue whole]
+		Exclusive = yes
 		[Account physics]
 		Users = daemon, bin
 		[Account chemistry]
@@ -167,6 +176,14 @@ out=$(ask $daemon POST /v1/cost "$(job "$small")")
 has "cost: the rate is exact" '"rate":"2.5"' "$out"
 has "cost: memory decides" '"decided_by":"memory"' "$out"
 has "cost: 1 hour" '"charge":"9000"' "$out"
+
+units() { job "$small" | sed "s/\"cluster\":\"main\"/\"cluster\":\"units\"/; s/\"queue\":\"normal\"/\"queue\":\"$1\"/"; }
+out=$(ask $daemon POST /v1/cost "$(units express)")
+has "cost: service units, by the queue's factor" '"rate":"6"' "$out"
+has "cost: the unit is said" '"unit":"service-unit"' "$out"
+has "cost: 2 cores, express, 1 hour" '"charge":"6"' "$out"
+out=$(ask $daemon POST /v1/jobs "$(units whole)")
+has "whole nodes are not charged while they cannot be given" 'whole nodes cannot be given' "$out"
 
 # ---- submission ----
 out=$(ask $nobody POST /v1/jobs "$(job "$small")")
