@@ -38,7 +38,15 @@ bench_jobfs() {
 	return $rc
 }
 
-all="sample switch vmem agent jobfs"
+bench_fairshare() {
+	$MAKE all && tests/bench/fairshare.sh
+}
+# Needs the traces: REEVE_TRACES.
+bench_import() {
+	$MAKE all && tests/bench/import.sh
+}
+
+all="sample switch vmem agent jobfs fairshare import"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all
