@@ -19,10 +19,7 @@
 			NULL                                                                   \
 	}
 
-/* *ret: a document as POST /v1/cost gives it, and also "rule" in words, "charge_unit",
- * "factor" of the queue, "gpu_weight". "rate", "charge" and "charge_per_hour" are plain
- * decimals, cut after 18 places where they do not end; rate_num / rate_den is exact. Without a
- * walltime there is no "charge". -EINVAL: options or amounts; -ENOENT: no such profile;
+/* *ret: the document of quote_encode(). -EINVAL: options or amounts; -ENOENT: no such profile;
  * -EBADMSG: a profile with a fault. */
 int cost_offline(const struct verb_call *call, const struct request *r, json_t **ret,
 		 struct err *err);

@@ -14,6 +14,7 @@
 #include "controller/history/sacct.h"
 #include "controller/history/swf.h"
 #include "controller/ledger/store_import.h"
+#include "controller/quote/quote.h"
 
 #define BATCH 20000  /* jobs a transaction */
 #define TOLD_MAX 20  /* conflicts that are named one by one */
@@ -26,7 +27,7 @@ static const struct verb_option options[] = {
 	{ "cluster", 0, "NAME", "where the jobs ran; sacct: default is what the file says",
 	  NULL },
 	{ "map", 0, "FILE", "other names: a CSV file with the columns kind,from,to", NULL },
-	{ "profile", 0, "NAME|FILE", "charge by this profile's bundle of the cluster", NULL },
+	{ "profile", 0, "NAME|FILE", "charge by this profile's tariff of the cluster", NULL },
 	{ 0 },
 };
 
@@ -59,29 +60,28 @@ static void import_done(struct import *i)
 
 /* ---- a job's price ---- */
 
-static bool is_unstated(const struct charge_bundle *b)
+static int check_cluster(const struct import *i, const struct history_job *j, struct err *err)
 {
-	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++)
-		if (b->side[s].num)
-			return false;
-	return true;
+	if (!i->config || config_cluster(i->config, j->cluster))
+		return 0;
+	return err_set(err, -EBADMSG,
+		       "%.200s:%" PRId64
+		       ": cluster '%s' is not in %.200s; name one that is with "
+		       "--cluster, or by --map",
+		       i->path, i->line, j->cluster, i->profile);
 }
 
-/* By the cluster's bundle; a GPU job on a cluster without a GPU bundle, and every job without
- * a profile, by its cores. */
+/* By the profile's tariff of the cluster and its default queue; without a profile by its cores.
+ * < 0: it has no price there. */
 static int price(const struct import *i, const struct history_job *j,
 		 struct store_import_job *ret)
 {
-	const struct config_cluster *cl =
-		i->config ? config_cluster(i->config, j->cluster) : NULL;
-	const struct charge_amounts held = { .side = {
-						     [CHARGE_GPUS] = j->ngpus,
-						     [CHARGE_CORES] = j->ncpus,
-						     [CHARGE_MEMORY] = j->mem_bytes < 0
-									       ? 0
-									       : j->mem_bytes,
-					     } };
-	struct charge_rate rate;
+	const struct quote q = { .pick = { .cluster = j->cluster },
+				 .res = { .ncpus = j->ncpus,
+					  .ngpus = j->ngpus,
+					  .mem_bytes = j->mem_bytes < 0 ? 0 : j->mem_bytes } };
+	struct tariff_price p;
+	struct err unused;
 	int r;
 
 	*ret = (struct store_import_job){ .job = j };
@@ -89,18 +89,15 @@ static int price(const struct import *i, const struct history_job *j,
 	ret->terms.ngpus = j->ngpus;
 	ret->terms.rate = (struct fraction){ j->ncpus, 1 };
 	ret->terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
-	if (!cl)
+	if (!i->config)
 		return 0;
-	ret->pool = j->ngpus > 0 && !is_unstated(&cl->bundle[CHARGE_POOL_GPU])
-			    ? CHARGE_POOL_GPU
-			    : CHARGE_POOL_CPU;
-	if (is_unstated(&cl->bundle[ret->pool]))
-		return 0;
-	ret->terms.bundle = cl->bundle[ret->pool];
-	r = charge_rate_of(&ret->terms.bundle, &held, &rate);
-	if (r == 0)
-		ret->terms.rate = rate.rate;
-	return r;
+	r = quote_price(i->config, &q, &p, &unused);
+	if (r < 0)
+		return r;
+	ret->pool = p.pool;
+	ret->terms.bundle = p.terms;
+	ret->terms.rate = p.rate;
+	return 0;
 }
 
 /* ---- lines ---- */
@@ -134,8 +131,14 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 		reject(i, HISTORY_NO_NAME);
 		return 0;
 	}
-	r = price(i, j, &priced);
-	r = r < 0 ? STORE_IMPORT_REFUSED : store_import_add(i->to, &priced, err);
+	r = check_cluster(i, j, err);
+	if (r < 0)
+		return r;
+	if (price(i, j, &priced) < 0) {
+		reject(i, HISTORY_NO_PRICE);
+		return 0;
+	}
+	r = store_import_add(i->to, &priced, err);
 	if (r < 0)
 		return r;
 	if (r == STORE_IMPORT_REFUSED) {
@@ -358,10 +361,10 @@ const struct verb cli_verb_import = {
 		"FILE, plain or gzip, is in the Standard Workload Format or what\n"
 		"'sacct --parsable2' prints with the 26 fields of docs/import.md; its\n"
 		"times are read as UTC. Each job is charged for the cores it held, or with\n"
-		"--profile by the bundle of its cluster. An import that was broken off goes\n"
-		"on where it was; a file that was imported brings nothing new; a job that is\n"
-		"there already with other figures is told and left as it is. Lines that are\n"
-		"no possible job are counted by reason.",
+		"--profile by the tariff of its cluster and the default queue. An import that\n"
+		"was broken off goes on where it was; a file that was imported brings nothing\n"
+		"new; a job that is there already with other figures is told and left as it\n"
+		"is. Lines that are no possible job are counted by reason.",
 	.examples = "reeve import swf HPC2N.swf.gz --cluster hpc2n --ledger history.db\n"
 		    "reeve import sacct 2016.log.gz --ledger history.db --json",
 	.options = options,

@@ -82,16 +82,6 @@ struct call_owned {
 };
 int call_own_job(struct call *c, struct call_owned *ret, struct err *err);
 
-/* Prices a request by its cluster's bundle: pool, rate, terms. */
-struct price {
-	struct tariff_price tariff; /* with the rule in words */
-	struct tally_terms terms;
-};
-/* By the tariff of the request's cluster and queue. */
-int price_of(const struct config *config, const struct request *q, struct price *ret,
-	     struct err *err);
-json_t *price_encode(const struct price *p, int64_t walltime_s); /* NULL: no memory */
-
 /* Wakes whoever waits for a job or its node. */
 void call_wake_job(struct api *a, int64_t job);
 void call_wake_node(struct api *a, const char *node);

@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/model/amount.h"
 #include "controller/api/call.h"
+#include "controller/quote/quote.h"
 
 static int choose_account(struct call *c, struct request *q, const char *cluster,
 			  struct err *err)
@@ -80,55 +81,45 @@ static const char *amount_text(const struct resource_def *d, int64_t n, char *bu
 	return buf;
 }
 
-/* What is not stated takes the site's default; what is stated must be within its bound. */
+/* What is not stated takes the site's default; all must be within its bound. */
 static int fill_resources(struct call *c, const struct config_cluster *cl, struct resources *r,
 			  struct err *err)
 {
 	struct resources defaults = cl->defaults, max = cl->max;
 
 	for (const struct resource_def *d = request_resources; d->name; d++) {
-		int64_t *n = amount_at(r, d), bound = *amount_at(&max, d);
+		int64_t stated = *amount_at(r, d), bound = *amount_at(&max, d);
+		int64_t n = stated ? stated : *amount_at(&defaults, d);
 		char asked[AMOUNT_TEXT_MAX], most[AMOUNT_TEXT_MAX];
 
-		if (*n == 0)
-			*n = *amount_at(&defaults, d);
-		if (bound == 0 || *n <= bound)
+		if (bound == 0 || n <= bound)
 			continue;
 		err_set(err, 0, "%s=%s is more than this cluster allows one job: %s", d->name,
-			amount_text(d, *n, asked), amount_text(d, bound, most));
+			amount_text(d, n, asked), amount_text(d, bound, most));
 		return call_refuse(c, 400, "too-large", "ask for less, or ask the operators");
 	}
-	if (r->mem_bytes == 0 && cl->mem_from_vmem)
-		r->mem_bytes = (int64_t)((__int128)r->vmem_bytes * cl->mem_from_vmem / 100);
+	quote_fill(cl, r);
 	return 0;
 }
 
-int price_of(const struct config *config, const struct request *q, struct price *ret,
-	     struct err *err)
+static struct quote quote_of(const struct request *q)
 {
-	const struct config_pick pick = { .cluster = q->cluster,
-					  .queue = q->queue,
-					  .wants_gpus = q->res.ngpus > 0 };
-	const struct tariff_ask ask = { .ngpus = q->res.ngpus,
-					.ncpus = q->res.ncpus,
-					.memory_bytes = fifo_memory(&q->res) };
-	struct price p = { .terms = { .ncpus = q->res.ncpus, .ngpus = q->res.ngpus } };
-	struct tariff t;
-	int r = config_tariff(config, &pick, &t, err);
+	return (struct quote){ .pick = { .cluster = q->cluster, .queue = q->queue },
+			       .res = q->res };
+}
 
-	if (r >= 0 && t.exclusive) /* paid for whole nodes, it must be given them */
-		return err_set(err, -EINVAL,
-			       "queue '%s' is exclusive, and whole nodes cannot be given yet; "
-			       "say another with -q QUEUE",
-			       q->queue);
-	if (r >= 0)
-		r = tariff_price(&t, &ask, &p.tariff, err);
-	if (r < 0)
-		return r == -ERANGE ? -EINVAL : r;
-	p.terms.rate = p.tariff.rate;
-	p.terms.bundle = p.tariff.terms;
-	*ret = p;
-	return 0;
+/* Paid for whole nodes, a job must be given them. */
+static int check_exclusive(const struct config *config, const struct request *q,
+			   struct err *err)
+{
+	const struct config_queue *queue = config_queue(config, q->queue);
+
+	if (!queue || !queue->exclusive)
+		return 0;
+	return err_set(err, -EINVAL,
+		       "queue '%s' is exclusive, and whole nodes cannot be given yet; say "
+		       "another with -q QUEUE",
+		       q->queue);
 }
 
 static int check_possible(struct call *c, const struct request *q, struct err *err)
@@ -184,19 +175,26 @@ int route_submit(struct call *c, struct err *err)
 {
 	_cleanup_(request_done) struct request q;
 	struct store_new new = { .request = &q, .now_ns = call_now_ns() };
-	struct price p;
+	struct tariff_price p;
+	struct quote quote;
 	int64_t job;
 	int r;
 
 	request_init(&q);
 	r = check_submission(c, &q, err);
 	if (r >= 0)
-		r = price_of(c->api->c.config, &q, &p, err);
+		r = check_exclusive(c->api->c.config, &q, err);
 	if (r < 0)
 		return r;
-	new.pool = p.tariff.pool;
-	new.decided_by = p.tariff.decided_by;
-	new.terms = p.terms;
+	quote = quote_of(&q);
+	r = quote_price(c->api->c.config, &quote, &p, err);
+	if (r < 0)
+		return r;
+	new.pool = p.pool;
+	new.decided_by = p.decided_by;
+	new.terms = (struct tally_terms){
+		.rate = p.rate, .bundle = p.terms, .ncpus = q.res.ncpus, .ngpus = q.res.ngpus
+	};
 	r = store_submit(c->api->c.store, &new, &job, err);
 	if (r < 0)
 		return r;
@@ -208,83 +206,20 @@ int route_submit(struct call *c, struct err *err)
 	return 0;
 }
 
-static json_t *encode_side(const struct tariff_price *p, enum charge_side s)
-{
-	char per[FRACTION_TEXT_MAX], ratio[FRACTION_TEXT_MAX];
-
-	return json_pack("{s:s,s:I,s:s,s:s,s:b}", "side", charge_side_name(s), "requested",
-			 (json_int_t)p->amounts.side[s], "per_equivalent",
-			 fraction_format(p->bundle.side[s], per), "ratio",
-			 fraction_format(p->ratio[s], ratio), "decides", s == p->decided_by);
-}
-
-static json_t *encode_sides(const struct tariff_price *p)
-{
-	_cleanup_json_ json_t *a = json_array();
-
-	for (enum charge_side s = 0; a && s < _CHARGE_SIDE_MAX; s++)
-		if (p->bundle.side[s].num && json_array_append_new(a, encode_side(p, s)) < 0)
-			return NULL;
-	return TAKE_PTR(a);
-}
-
-/* KEY in what the tariff counts and, of equivalents, KEY_ms as the ledger keeps it. */
-static int set_charge(json_t *doc, const char *key, const struct tariff_price *p,
-		      int64_t running_s)
-{
-	char ms_key[32], text[FRACTION_TEXT_MAX];
-	struct fraction charge;
-	int64_t ms;
-
-	if (running_s > INT64_MAX / S_NS || tariff_charge(p, running_s * S_NS, &charge) < 0 ||
-	    charge_requested(p->rate, running_s * S_NS, &ms) < 0)
-		return -ERANGE;
-	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
-	if (p->unit == TARIFF_EQUIVALENTS)
-		json_object_set_new(doc, ms_key, json_integer(ms));
-	return json_object_set_new(doc, key, json_string(fraction_format(charge, text)));
-}
-
-json_t *price_encode(const struct price *price, int64_t walltime_s)
-{
-	const struct tariff_price *p = &price->tariff;
-	_cleanup_json_ json_t *doc = wire_new();
-	char rate[FRACTION_TEXT_MAX], factor[FRACTION_TEXT_MAX];
-
-	if (!doc || set_charge(doc, "charge", p, walltime_s) < 0 ||
-	    set_charge(doc, "charge_per_hour", p, 3600) < 0)
-		return NULL;
-	if (json_object_update_new(
-		    doc, json_pack("{s:s,s:I,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:o}", "rate",
-				   fraction_format(p->rate, rate), "rate_num",
-				   (json_int_t)p->rate.num, "rate_den", (json_int_t)p->rate.den,
-				   "unit", tariff_unit_name(p->unit, p->pool), "pool",
-				   charge_pool_name(p->pool), "charge_unit",
-				   tariff_charge_name(p->unit, p->pool), "decided_by",
-				   charge_side_name(p->decided_by), "rule", p->rule, "factor",
-				   fraction_format(p->factor, factor), "walltime_s",
-				   (json_int_t)walltime_s, "sides", encode_sides(p))) < 0)
-		return NULL;
-	return TAKE_PTR(doc);
-}
-
 int route_cost(struct call *c, struct err *err)
 {
 	_cleanup_(request_done) struct request q;
+	const struct config *config = c->api->c.config;
 	const struct config_cluster *cl;
-	struct price p;
+	struct tariff_price p;
+	struct quote quote;
 	int r;
 
 	request_init(&q);
 	r = read_request(c, &q, &cl, err);
-	if (r >= 0)
-		r = price_of(c->api->c.config, &q, &p, err);
 	if (r < 0)
 		return r;
-	c->answer = price_encode(&p, q.res.walltime_s);
-	if (!c->answer)
-		return err_set(err, -EINVAL, "the request is larger than can be charged");
-	json_object_set_new(c->answer, "cluster", json_string(cl->name));
-	json_object_set_new(c->answer, "resources", wire_encode_resources(&q.res));
-	return 0;
+	quote = quote_of(&q);
+	r = quote_price(config, &quote, &p, err);
+	return r < 0 ? r : quote_encode(config, &quote, &p, &c->answer, err);
 }

@@ -18,6 +18,7 @@ static const char *const why_names[] = {
 	[HISTORY_STARTS_TOO_SOON] = "starts-before-submit",
 	[HISTORY_NO_NAME] = "no-user-or-account",
 	[HISTORY_OUT_OF_RANGE] = "out-of-range",
+	[HISTORY_NO_PRICE] = "no-price",
 };
 _Static_assert(ARRAY_LEN(why_names) == _HISTORY_WHY_MAX, "a name a reason");
 

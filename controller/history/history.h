@@ -34,6 +34,7 @@ enum history_why {
 	HISTORY_STARTS_TOO_SOON, /* before it was handed in */
 	HISTORY_NO_NAME,	 /* neither user nor account can be told, or not both */
 	HISTORY_OUT_OF_RANGE,	 /* figures beyond what can be charged */
+	HISTORY_NO_PRICE,	 /* the profile has no tariff for it, e.g. no GPU bundle */
 	_HISTORY_WHY_MAX,
 };
 /* "no-run-time": for programs and people. */

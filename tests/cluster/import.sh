@@ -55,6 +55,15 @@ sums "$db" >"$dir/after"
 check "and changes nothing" cmp "$dir/before" "$dir/after"
 check "sums are what the jobs say" verify "$db"
 
+printf '[Cluster c]\nUnit=service-units\nQueues=fast\n[Queue fast]\nFactor=3\n' >"$dir/fast.conf"
+import swf "$dir/small.swf" --cluster c --profile "$dir/fast.conf" --ledger "$dir/su.db" >/dev/null
+check "--profile charges by the whole tariff, the queue's factor too" \
+	grep -q ',43200000,' <("$reeve" usage --ledger "$dir/su.db" --by user --monthly --csv)
+import swf "$dir/small.swf" --cluster elsewhere --profile nci --ledger "$dir/no.db" 2>"$dir/err"
+check "a cluster that the profile lacks is an error" [ $? -ne 0 ]
+check "which names the section" grep -q 'has no .Cluster elsewhere' "$dir/err"
+check "and makes no ledger" [ ! -e "$dir/no.db" ]
+
 printf 'kind,from,to\nuser,u7,alice\naccount,g3,physics\n' >"$dir/map.csv"
 import swf "$dir/small.swf" --cluster c --ledger "$dir/map.db" --map "$dir/map.csv" >/dev/null
 check "--map gives other names" grep -q '2001-09,alice,' <(sums "$dir/map.db" | sed 's/,,*/,/g')

@@ -1,0 +1,29 @@
+/* quote - what a request costs under a configuration, and the document that says so.
+ *
+ * The one answer for the controller, which charges by it, and for `reeve cost --profile`, which
+ * asks before there is a controller.
+ */
+#pragma once
+#include <jansson.h>
+#include "controller/config/config.h"
+
+struct err;
+
+struct quote {
+	struct config_pick
+		pick; /* cluster NULL or "": the first; wants_gpus follows from res */
+	struct resources res;
+	int64_t nodes; /* held; 0: as many as the cores fill */
+};
+
+/* What is not stated takes the cluster's default, and mem its part of vmem. */
+void quote_fill(const struct config_cluster *cl, struct resources *res);
+/* Memory counts as it is reserved (fifo_memory()): vmem, or mem where no vmem is stated.
+ * -EINVAL as config_tariff() and tariff_price() say it, also for what is too large to charge.
+ */
+int quote_price(const struct config *c, const struct quote *q, struct tariff_price *ret,
+		struct err *err);
+/* rate, charge, unit, pool, decided_by, rule, sides ...: docs/protocol.md, POST /v1/cost. Exact
+ * decimals are texts. -EINVAL: the charge of the walltime is beyond what can be counted. */
+int quote_encode(const struct config *c, const struct quote *q, const struct tariff_price *p,
+		 json_t **ret, struct err *err);
