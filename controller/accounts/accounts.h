@@ -1,0 +1,173 @@
+/* accounts - who there is, what each was promised, and what each may hold at once.
+ *
+ * Declared in a file of the common/conf form, one section an account:
+ *
+ *	[Account physics]
+ *	Parent = root                    # the default
+ *	Shares = 20                      # or parent; default 1
+ *	Users = alice, bob=10, carol=parent   # name[=shares], default 1
+ *	Coordinators = alice             # see the account and all below it
+ *	Clusters = narval                # may run there; none stated: everywhere
+ *	MaxRunningCores = 600            # of all jobs of the account and below
+ *	MaxRunningGpus = 8
+ *	MaxRunningMemory = 2TB
+ *	MaxRunningJobs = 100
+ *	MaxQueuedJobs = 1000
+ *
+ *	[Allocation physics/2026]        # ACCOUNT/LABEL, any number
+ *	Kind = target                    # target | grant | monthly | storage
+ *	Cluster = narval                 # default: all clusters together
+ *	Pool = cpu                       # cpu | gpu; default cpu
+ *	Amount = 100                     # see enum accounts_kind
+ *	From = 2026-04-01
+ *	To = 2027-04-01                  # half open
+ *
+ *	[Association physics/alice]      # limits of one user in one account: the same Max...
+ *keys [User alice]                     # limits of a user over all accounts; DefaultAccount =
+ *physics [QueueLimits express]            # limits of each user in one queue
+ *
+ * The ledger holds what was last applied; a file is applied as a difference (accounts_diff()).
+ * An account that was removed keeps its history; its jobs go on to their end and are charged,
+ * but nothing more may be handed in under it.
+ *
+ * Plain data: arrays that the struct owns. Order is that of names, so that equal contents are
+ * equal whatever the order of the file.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+#include "common/conf/conf.h"
+#include "common/model/request.h"
+#include "controller/policy/charge.h"
+#include "controller/policy/fairshare.h"
+
+struct err;
+
+#define ACCOUNTS_ROOT "root"
+#define ACCOUNTS_NO_LIMIT (-1)
+
+struct accounts_limits { /* ACCOUNTS_NO_LIMIT: none; 0: nothing at all */
+	int64_t running_cores, running_gpus, running_memory_bytes, running_jobs, queued_jobs;
+};
+
+/* A user in an account: an association. */
+struct accounts_member {
+	char user[REQUEST_NAME_MAX];
+	int64_t shares; /* or FAIRSHARE_PARENT */
+	struct accounts_limits limits;
+};
+
+struct accounts_account {
+	char name[REQUEST_NAME_MAX];
+	int32_t parent;				     /* index; -1: below the root */
+	int64_t shares;				     /* or FAIRSHARE_PARENT */
+	char *description, *coordinators, *clusters; /* lists by commas; NULL: none stated */
+	struct accounts_member *members;	     /* by name */
+	size_t n_members;
+	struct accounts_limits limits;
+};
+
+enum accounts_kind {
+	ACCOUNTS_TARGET,  /* equivalents to average: core-years (GPU-years) a year */
+	ACCOUNTS_GRANT,	  /* service units (or equivalent-hours) for the whole period */
+	ACCOUNTS_MONTHLY, /* core-hours a month; From and To are firsts of months */
+	ACCOUNTS_STORAGE, /* bytes; Amount = 10TB; shown, not enforced */
+	_ACCOUNTS_KIND_MAX,
+};
+const char *accounts_kind_name(enum accounts_kind k);
+
+struct accounts_allocation {
+	int32_t account; /* index */
+	char label[REQUEST_NAME_MAX];
+	char cluster[REQUEST_NAME_MAX]; /* "": all together */
+	enum accounts_kind kind;
+	enum charge_pool pool;
+	struct fraction amount; /* exact, as typed; STORAGE: bytes / 1 */
+	int32_t from_day,
+		to_day; /* civil days since 1970-01-01 in the site's zone, half open */
+};
+
+struct accounts_user {
+	char name[REQUEST_NAME_MAX];
+	char default_account[REQUEST_NAME_MAX]; /* "": none */
+	struct accounts_limits limits;
+};
+
+struct accounts_queue {
+	char name[REQUEST_NAME_MAX];
+	struct accounts_limits user_limits;
+};
+
+struct accounts {
+	struct accounts_account *accounts;
+	struct accounts_allocation *allocations; /* by account, cluster, pool, from_day */
+	struct accounts_user *users;
+	struct accounts_queue *queues;
+	size_t n_accounts, n_allocations, n_users, n_queues;
+};
+
+/* Reads and checks a file. Errors name file, line, key and remedy. -EINVAL: a fault: an unknown
+ * parent, a cycle, a user twice in an account, shares out of bounds, an allocation of an
+ * unknown account, that ends before it starts, or that overlaps another of its account, kind,
+ * cluster and pool; a monthly quota that does not begin on the first of a month (so an
+ * allowance cannot change within a month) ... */
+int accounts_read(const char *path, struct accounts **ret, struct err *err);
+/* The same, but tells every fault; returns how many. 0: *ret is set. */
+int accounts_check(const char *path, void (*tell)(void *ctx, const struct conf_fault *fault),
+		   void *ctx, struct accounts **ret, struct err *err);
+/* The same from memory; `name` stands for the file in messages. */
+int accounts_parse(const char *text, size_t size, const char *name, struct accounts **ret,
+		   struct err *err);
+struct accounts *accounts_free(struct accounts *a);
+DEFINE_CLEANUP(struct accounts *, accounts_free)
+
+/* The canonical file: read again it is the same. *ret is malloc()ed. */
+int accounts_write(const struct accounts *a, char **ret, struct err *err);
+
+/* ---- what differs ---- */
+
+enum accounts_change_op { ACCOUNTS_ADD, ACCOUNTS_REMOVE, ACCOUNTS_SET };
+/* One statement: a section that comes or goes (key NULL), or a key of it (of a list, one
+ * element). */
+struct accounts_change {
+	enum accounts_change_op op;
+	const char *section, *name, *key;  /* "Account", "physics", "Shares" */
+	const char *old_value, *new_value; /* NULL: was not, is not */
+};
+struct accounts_diff {
+	struct accounts_change *changes;
+	size_t n;
+};
+/* Either may be NULL: nothing declared. *ret is freed as one. */
+int accounts_diff(const struct accounts *old, const struct accounts *new,
+		  struct accounts_diff **ret, struct err *err);
+struct accounts_diff *accounts_diff_free(struct accounts_diff *d);
+DEFINE_CLEANUP(struct accounts_diff *, accounts_diff_free)
+
+/* ---- questions; none allocates ---- */
+
+int32_t accounts_find(const struct accounts *a, const char *name); /* -1: none */
+/* NULL: not in that account. */
+const struct accounts_member *accounts_member(const struct accounts *a, int32_t account,
+					      const char *user);
+/* Of the account or one above it. */
+bool accounts_is_coordinator(const struct accounts *a, int32_t account, const char *user);
+bool accounts_allows_cluster(const struct accounts *a, int32_t account, const char *cluster);
+/* Is `account` the same as, or below, `above`? -1 as `above` is the root: always. */
+bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above);
+/* NULL: no such. */
+const struct accounts_user *accounts_user(const struct accounts *a, const char *name);
+const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name);
+/* The allocation that counts on a day: the account's own, else that of the nearest account
+ * above; one of the cluster goes before one of all clusters. NULL: none. */
+struct accounts_ask {
+	int32_t account;
+	enum accounts_kind kind;
+	enum charge_pool pool;
+	const char *cluster;
+	int32_t day;
+};
+const struct accounts_allocation *accounts_allocation(const struct accounts *a,
+						      const struct accounts_ask *ask);
