@@ -3,66 +3,12 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "cli/cli.h"
+#include "cli/table_format.h"
 #include "common/err.h"
 
 #define PATIENCE_US (2 * 1000 * 1000) /* after this, say what is being waited for */
 
 /* ---- begin and end ---- */
-
-static int read_output(struct table_format *f, const char *name, struct err *err)
-{
-	static const char *const names[_TABLE_OUTPUT_MAX] = {
-		[TABLE_TABLE] = "table",
-		[TABLE_JSON] = "json",
-		[TABLE_CSV] = "csv",
-		[TABLE_RAW] = "raw",
-	};
-
-	for (int i = 0; i < _TABLE_OUTPUT_MAX; i++) {
-		if (!strcmp(names[i], name)) {
-			f->output = (enum table_output)i;
-			return 0;
-		}
-	}
-	return err_set(err, -EINVAL, "--output %.32s: it is one of table, json, csv, raw",
-		       name);
-}
-
-static int read_color(struct table_format *f, const char *when, struct err *err)
-{
-	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
-	bool dumb = (no_color && *no_color) || !term || !strcmp(term, "dumb");
-
-	if (!when || !strcmp(when, "auto"))
-		f->color = isatty(STDOUT_FILENO) && !dumb;
-	else if (!strcmp(when, "always") || !strcmp(when, "never"))
-		f->color = *when == 'a';
-	else
-		return err_set(err, -EINVAL, "--color %.32s: it is one of auto, always, never",
-			       when);
-	return 0;
-}
-
-/* The last one given decides. A verb's own --output (a file) is none of ours. */
-static int read_format(struct cli *c, const struct verb_call *call, struct err *err)
-{
-	const struct verb_option *o;
-	int r = 0;
-
-	c->format = (struct table_format){ .to = stdout };
-	for (int i = 0; i < call->n_given && r == 0; i++) {
-		o = call->given[i].option;
-		if (!strcmp(o->name, "json"))
-			c->format.output = TABLE_JSON;
-		else if (!strcmp(o->name, "csv"))
-			c->format.output = TABLE_CSV;
-		else if (!strcmp(o->name, "output") && o->words)
-			r = read_output(&c->format, call->given[i].value, err);
-	}
-	c->format.no_header = verb_count(call, "noheader");
-	c->format.columns = verb_value(call, "columns");
-	return r < 0 ? r : read_color(&c->format, verb_value(call, "color"), err);
-}
 
 int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 {
@@ -86,7 +32,7 @@ int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err)
 {
 	c->talks = isatty(STDERR_FILENO);
-	return read_format(c, call, err);
+	return table_format_read(call, &c->format, err);
 }
 
 int cli_begin(struct cli *c, const struct verb_call *call, struct err *err)

@@ -138,6 +138,9 @@ int cli_print_document(const struct cli *c, const json_t *doc, struct err *err)
 	char at[PATH_MAX_BYTES] = "";
 	int r;
 
+	if (c->format.output == TABLE_JSON && c->format.columns)
+		return err_set(err, -EINVAL,
+			       "a document has no columns: leave --columns out with --json");
 	if (c->format.output == TABLE_JSON) {
 		if (json_dumpf(doc, c->format.to, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0)
 			return err_set(err, -EIO, "cannot write the output");

@@ -100,7 +100,7 @@ void table_tone(struct table *t, const char *column, enum cell_tone tone)
 
 static int unknown_column(const struct table *t, const char *name, int size, struct err *err)
 {
-	char known[320] = "", typed[48];
+	char known[420] = "", typed[48];
 	struct nearest near;
 	size_t n = 0;
 
@@ -112,6 +112,8 @@ static int unknown_column(const struct table *t, const char *name, int size, str
 			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
 					      i ? ", " : "", t->columns[i].name);
 	}
+	if (!strcmp(typed, "help"))
+		return err_set(err, -EINVAL, "the columns are: %s", known);
 	if (nearest_word(&near))
 		return err_set(err, -EINVAL,
 			       "unknown column '%s'; did you mean '%s'? Known: %s", typed,
@@ -154,14 +156,22 @@ static void drop_untitled(const struct table *t, struct table_choice *c)
 	c->n = n;
 }
 
-int table_print(const struct table *t, const struct table_format *f, struct err *err)
+/* libsmartcols fits lines to a terminal, and takes long for many. */
+static table_render_fn renderer_of(const struct table *t, const struct table_format *f)
 {
 	static const table_render_fn renderers[_TABLE_OUTPUT_MAX] = {
-		[TABLE_TABLE] = table_render_columns,
-		[TABLE_JSON] = table_render_json,
-		[TABLE_CSV] = table_render_csv,
-		[TABLE_RAW] = table_render_raw,
+		[TABLE_TABLE] = table_render_columns, [TABLE_JSON] = table_render_json,
+		[TABLE_CSV] = table_render_rows,      [TABLE_RAW] = table_render_rows,
+		[TABLE_PARSABLE] = table_render_rows, [TABLE_PARSABLE2] = table_render_rows,
 	};
+
+	if (f->output == TABLE_TABLE && t->n_rows > TABLE_MANY_ROWS)
+		return table_render_plain;
+	return renderers[f->output];
+}
+
+int table_print(const struct table *t, const struct table_format *f, struct err *err)
+{
 	struct table_choice c = { .n = 0 };
 	int r;
 
@@ -172,5 +182,5 @@ int table_print(const struct table *t, const struct table_format *f, struct err 
 		return r;
 	if (!f->columns && f->output == TABLE_TABLE)
 		drop_untitled(t, &c);
-	return renderers[f->output](t, &c, f, err);
+	return renderer_of(t, f)(t, &c, f, err);
 }

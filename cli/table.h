@@ -1,8 +1,8 @@
 /* table - rows of typed cells, and the forms in which they can be printed.
  *
  * A verb fills a table with exact figures; the renderer that --output chose makes people's
- * units of them (table) or leaves them exact (json, csv, raw). A cell that was not set was not
- * measured: "-" in a table, empty in csv and raw, absent in json; never 0.
+ * units of them (table) or leaves them exact (all others). A cell that was not set was not
+ * measured: "-" in a table, an empty field, absent in json; never 0.
  */
 #pragma once
 #include <stdbool.h>
@@ -15,7 +15,8 @@ struct table;
 
 enum cell_kind {
 	CELL_TEXT,
-	CELL_FIGURE, /* text that is a figure: set to the right */
+	CELL_FIGURE, /* text that is a figure: set to the right; in json a number, where it
+			is one ("inf" is a text) */
 	CELL_COUNT,
 	CELL_BYTES,
 	CELL_REQUEST, /* bytes as a user asked for them: in the family of units typed */
@@ -36,7 +37,22 @@ struct table_column {
 
 enum cell_tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_DIM };
 
-enum table_output { TABLE_TABLE, TABLE_JSON, TABLE_CSV, TABLE_RAW, _TABLE_OUTPUT_MAX };
+/* CSV is as RFC 4180 has it: a field may hold anything, line ends too. In the other forms of
+ * rows nothing in a field can break a row, whatever users call their jobs:
+ * - PARSABLE (fields ended by |) and PARSABLE2 (separated by |) write a control character, a
+ *   backslash and a | as a backslash and its three octal digits, \174 for |: splitting at |
+ *   is always right, and printf '%b' gives the field back;
+ * - RAW (tabs between) writes control characters so.
+ */
+enum table_output {
+	TABLE_TABLE,
+	TABLE_JSON,
+	TABLE_CSV,
+	TABLE_RAW,
+	TABLE_PARSABLE,
+	TABLE_PARSABLE2,
+	_TABLE_OUTPUT_MAX
+};
 
 struct table_format {
 	enum table_output output;
@@ -57,7 +73,8 @@ void table_int(struct table *t, const char *column, int64_t value);
 void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
 void table_tone(struct table *t, const char *column, enum cell_tone tone);
 
-/* -EINVAL: --columns names one that does not exist (the message lists all). */
+/* -EINVAL, and nothing is printed: --columns names one that does not exist, or "help" (the
+ * message lists all); or a text is not UTF-8, as json has to be. */
 int table_print(const struct table *t, const struct table_format *f, struct err *err);
 
 /* For people, as a table shows it. */

@@ -3,6 +3,7 @@
 #include "cli/table.h"
 
 #define TABLE_COLUMNS_MAX 48
+#define TABLE_MANY_ROWS 1000 /* more of them are printed without libsmartcols */
 
 struct table_cell {
 	bool have;
@@ -33,11 +34,18 @@ static inline const struct table_cell *table_cell(const struct table *t, size_t 
 
 typedef int (*table_render_fn)(const struct table *t, const struct table_choice *c,
 			       const struct table_format *f, struct err *err);
+/* For people: through libsmartcols, and the same of many rows without it. */
 int table_render_columns(const struct table *t, const struct table_choice *c,
 			 const struct table_format *f, struct err *err);
+int table_render_plain(const struct table *t, const struct table_choice *c,
+		       const struct table_format *f, struct err *err);
+/* For programs. */
 int table_render_json(const struct table *t, const struct table_choice *c,
 		      const struct table_format *f, struct err *err);
-int table_render_csv(const struct table *t, const struct table_choice *c,
-		     const struct table_format *f, struct err *err);
-int table_render_raw(const struct table *t, const struct table_choice *c,
-		     const struct table_format *f, struct err *err);
+int table_render_rows(const struct table *t, const struct table_choice *c,
+		      const struct table_format *f, struct err *err);
+
+static inline bool table_column_is_right(const struct table_column *col)
+{
+	return col->kind != CELL_TEXT && col->kind != CELL_TIME_NS;
+}

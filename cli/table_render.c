@@ -1,21 +1,12 @@
-/* table_render.c - the four forms of a table; see table.h. */
+/* table_render.c - a table for people, through libsmartcols; see table.h. */
 #include <errno.h>
 #include <inttypes.h>
-#include <jansson.h>
 #include <libsmartcols/libsmartcols.h>
 #include <string.h>
 #include "cli/table_data.h"
 #include "cli/text.h"
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "common/wire/wire.h"
-
-static int no_memory(struct err *err)
-{
-	return err_set(err, -ENOMEM, "out of memory");
-}
-
-/* ---- for people ---- */
 
 const char *table_format_cell(enum cell_kind kind, int64_t value,
 			      char buf[static TABLE_CELL_MAX])
@@ -77,7 +68,7 @@ static int add_columns(struct libscols_table *st, const struct table *t,
 {
 	for (int i = 0; i < c->n; i++) {
 		const struct table_column *col = &t->columns[c->column[i]];
-		bool right = col->kind != CELL_TEXT && col->kind != CELL_TIME_NS;
+		bool right = table_column_is_right(col);
 		bool cut = i == c->n - 1 && col->kind == CELL_TEXT;
 
 		if (!scols_table_new_column(st, col->title + (col->title[0] == '-'), 0,
@@ -135,104 +126,4 @@ int table_render_columns(const struct table *t, const struct table_choice *c,
 	}
 	scols_unref_table(st);
 	return r < 0 ? err_set(err, r, "print the table: %s", strerror(-r)) : 0;
-}
-
-/* ---- json ---- */
-
-static int add_key(json_t *row, const struct table_column *col, const struct table_cell *cell)
-{
-	if (!cell->have)
-		return 0;
-	return json_object_set_new(row, col->name,
-				   col->kind == CELL_TEXT ? json_string(cell->text)
-							  : json_integer(cell->n));
-}
-
-int table_render_json(const struct table *t, const struct table_choice *c,
-		      const struct table_format *f, struct err *err)
-{
-	_cleanup_json_ json_t *doc = wire_new();
-	json_t *rows = json_array(), *row;
-
-	if (!doc || json_object_set_new(doc, t->name, rows) < 0)
-		return no_memory(err);
-	for (size_t i = 0; i < t->n_rows; i++) {
-		row = json_object();
-		if (json_array_append_new(rows, row) < 0)
-			return no_memory(err);
-		for (int k = 0; k < c->n; k++)
-			if (add_key(row, &t->columns[c->column[k]],
-				    table_cell(t, i, c->column[k])) < 0)
-				return no_memory(err);
-	}
-	if (json_dumpf(doc, f->to, JSON_INDENT(2) | JSON_ENSURE_ASCII) < 0)
-		return err_set(err, -EIO, "cannot write the output");
-	fputc('\n', f->to);
-	return 0;
-}
-
-/* ---- csv (RFC 4180) and raw (tabs) ---- */
-
-static void put_csv(const char *text, FILE *to)
-{
-	if (!text[strcspn(text, ",\"\r\n")]) {
-		fputs(text, to);
-		return;
-	}
-	fputc('"', to);
-	for (; *text; text++) {
-		if (*text == '"')
-			fputc('"', to);
-		fputc(*text, to);
-	}
-	fputc('"', to);
-}
-
-static void put_raw(const char *text, FILE *to)
-{
-	char *safe = text_safe(text, TEXT_LINE);
-
-	fputs(safe ? safe : "?", to);
-	free(safe);
-}
-
-typedef void (*put_fn)(const char *text, FILE *to);
-
-static void put_rows(const struct table *t, const struct table_choice *c,
-		     const struct table_format *f, put_fn put)
-{
-	const char *between = put == put_csv ? "," : "\t";
-	const struct table_cell *cell;
-
-	for (int k = 0; k < c->n && !f->no_header; k++)
-		fprintf(f->to, "%s%s", k ? between : "", t->columns[c->column[k]].name);
-	if (!f->no_header)
-		fputc('\n', f->to);
-	for (size_t i = 0; i < t->n_rows; i++) {
-		for (int k = 0; k < c->n; k++) {
-			fputs(k ? between : "", f->to);
-			cell = table_cell(t, i, c->column[k]);
-			if (cell->have && cell->text)
-				put(cell->text, f->to);
-			else if (cell->have)
-				fprintf(f->to, "%" PRId64, cell->n);
-		}
-		fputc('\n', f->to);
-	}
-}
-
-int table_render_csv(const struct table *t, const struct table_choice *c,
-		     const struct table_format *f, struct err *err)
-{
-	(void)err;
-	put_rows(t, c, f, put_csv);
-	return 0;
-}
-
-int table_render_raw(const struct table *t, const struct table_choice *c,
-		     const struct table_format *f, struct err *err)
-{
-	(void)err;
-	put_rows(t, c, f, put_raw);
-	return 0;
 }

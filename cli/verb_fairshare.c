@@ -1,14 +1,12 @@
 /* verb_fairshare.c - `reeve fairshare`: what a tree of shares and usage gives, without a
  * controller. */
 #include <errno.h>
-#include <inttypes.h>
 #include <locale.h>
 #include <math.h>
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/fairshare_file.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
 
 static const struct verb_option options[] = {
 	{ "algorithm", 'A', "fair-tree|classic", "how to compute; default: fair-tree",
@@ -104,13 +102,17 @@ static const char *format_usage(fairshare_usage u, fairshare_usage unit,
 	return p;
 }
 
-/* ---- for people, csv and raw ---- */
-
 static void put_real(struct table *t, const char *column, double v)
 {
 	char buf[TABLE_CELL_MAX];
 
 	table_text(t, column, format_real(v, buf));
+}
+
+/* In json an account has an empty user, so that a row's kind is told by a value. */
+static void put_user(struct table *t, const char *user, enum table_output output)
+{
+	table_text(t, "user", *user || output == TABLE_JSON ? user : NULL);
 }
 
 static void add_row(struct table *t, const struct fairshare_file *f, size_t row,
@@ -122,7 +124,6 @@ static void add_row(struct table *t, const struct fairshare_file *f, size_t row,
 	table_row(t);
 	table_text(t, "id", name->id);
 	table_text(t, "account", name->account);
-	table_text(t, "user", *name->user ? name->user : NULL);
 	table_text(t, "RawShares", *name->raw_shares ? name->raw_shares : NULL);
 	put_real(t, "NormShares", r->norm_shares);
 	table_text(t, "RawUsage", format_usage(r->raw_usage, f->unit, buf));
@@ -132,99 +133,17 @@ static void add_row(struct table *t, const struct fairshare_file *f, size_t row,
 	put_real(t, "FairShare", r->fairshare);
 }
 
-static int print_table(const struct cli *c, const struct fairshare_file *f,
-		       const struct fairshare_result *results, struct err *err)
+static int print(const struct cli *c, const struct fairshare_file *f,
+		 const struct fairshare_result *results, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	int r = table_new("rows", columns, &t, err);
 
-	for (size_t i = 0; r == 0 && i < f->n; i++)
-		add_row(t, f, i, &results[i]);
-	return r < 0 ? r : table_print(t, &c->format, err);
-}
-
-/* ---- json: figures are numbers with the digits that the table shows ---- */
-
-static int put_text(FILE *to, const char *key, const char *text, struct err *err)
-{
-	_cleanup_json_ json_t *j = json_string(text);
-
-	if (!j)
-		return err_set(err, -EINVAL, "%s '%.64s' is not UTF-8, as json has to be", key,
-			       text);
-	fprintf(to, "\"%s\": ", key);
-	json_dumpf(j, to, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
-	return 0;
-}
-
-static void put_number(FILE *to, const char *key, const char *text)
-{
-	const char *quote = text && !strcmp(text, "inf") ? "\"" : "";
-
-	if (text)
-		fprintf(to, ", \"%s\": %s%s%s", key, quote, text, quote);
-}
-
-static int put_names(FILE *to, const struct fairshare_file *f, size_t row, struct err *err)
-{
-	const struct fairshare_name *name = &f->names[row];
-	int r = put_text(to, "id", name->id, err);
-
-	fputs(", ", to);
-	if (r == 0)
-		r = put_text(to, "account", name->account, err);
-	fputs(", ", to);
-	if (r == 0)
-		r = put_text(to, "user", name->user, err);
-	if (f->rows[row].raw_shares == FAIRSHARE_PARENT)
-		fputs(", \"RawShares\": \"parent\"", to);
-	else if (*name->raw_shares)
-		fprintf(to, ", \"RawShares\": %" PRId64, f->rows[row].raw_shares);
-	return r;
-}
-
-static void put_figures(FILE *to, const struct fairshare_file *f,
-			const struct fairshare_result *r)
-{
-	char buf[TABLE_CELL_MAX];
-
-	put_number(to, "NormShares", format_real(r->norm_shares, buf));
-	put_number(to, "RawUsage", format_usage(r->raw_usage, f->unit, buf));
-	put_number(to, "NormUsage", format_real(r->norm_usage, buf));
-	put_number(to, "EffectvUsage", format_real(r->effective_usage, buf));
-	put_number(to, "LevelFS", format_real(r->level_fs, buf));
-	put_number(to, "FairShare", format_real(r->fairshare, buf));
-}
-
-/* All of it or nothing is printed. */
-static int print_json(const struct cli *c, const struct fairshare_file *f,
-		      const struct fairshare_result *results, struct err *err)
-{
-	_cleanup_free_ char *text = NULL;
-	size_t size = 0;
-	FILE *to;
-	int r = 0;
-
-	if (c->format.columns)
-		return err_set(err, -EINVAL,
-			       "--columns is for the table, csv and raw; json has "
-			       "every figure");
-	to = open_memstream(&text, &size);
-	if (!to)
-		return err_set(err, -ENOMEM, "out of memory");
-	fprintf(to, "{\"schema\": \"%s\", \"rows\": [", WIRE_SCHEMA);
 	for (size_t i = 0; r == 0 && i < f->n; i++) {
-		fputs(i ? ",\n{" : "\n{", to);
-		r = put_names(to, f, i, err);
-		put_figures(to, f, &results[i]);
-		fputc('}', to);
+		add_row(t, f, i, &results[i]);
+		put_user(t, f->names[i].user, c->format.output);
 	}
-	fputs("\n]}\n", to);
-	if (fclose(to) && r == 0)
-		r = err_set(err, -ENOMEM, "out of memory");
-	if (r == 0)
-		fwrite(text, 1, size, c->format.to);
-	return r;
+	return r < 0 ? r : table_print(t, &c->format, err);
 }
 
 /* ---- the verb ---- */
@@ -261,8 +180,7 @@ static int fairshare(const struct verb_call *call, void *ctx, struct err *err)
 		r = compute(&choice, &f, &results, err);
 	if (r < 0)
 		return r;
-	return c->format.output == TABLE_JSON ? print_json(c, &f, results, err)
-					      : print_table(c, &f, results, err);
+	return print(c, &f, results, err);
 }
 
 const struct verb cli_verb_fairshare = {

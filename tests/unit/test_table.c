@@ -1,4 +1,4 @@
-/* test_table - four forms of the same rows; hostile text stays text; nothing measured is not 0.
+/* test_table - the forms of the same rows; hostile text stays text; nothing measured is not 0.
  */
 #include <errno.h>
 #include <locale.h>
@@ -96,6 +96,146 @@ static void programs_get_exact_figures_and_nothing_for_nothing(void **state)
 	   "      \"job\": 12\n    }\n  ]\n}\n");
 }
 
+static void no_field_breaks_a_row_of_bars(void **state)
+{
+	static const char hostile[] = "a|b\\c\nd\r|\033[31m\177\xc3\xbc";
+	struct table *t = NULL;
+	char *text;
+
+	(void)state;
+	is((struct table_format){ .output = TABLE_PARSABLE, .columns = "job,vmem_bytes,name" },
+	   "job|vmem_bytes|name|\n"
+	   "7|1073741824|a, \"b\"\\033[31m\\011c|\n"
+	   "12|||\n");
+	is((struct table_format){ .output = TABLE_PARSABLE2,
+				  .columns = "job,name",
+				  .no_header = true },
+	   "7|a, \"b\"\\033[31m\\011c\n"
+	   "12|\n");
+	assert_int_equal(table_new("jobs", columns, &t, NULL), 0);
+	table_row(t);
+	table_text(t, "name", hostile);
+	text = print(t,
+		     (struct table_format){ .output = TABLE_PARSABLE2, .columns = "name,job" });
+	assert_string_equal(text,
+			    "name|job\na\\174b\\134c\\012d\\015\\174\\033[31m\\177\xc3\xbc|\n");
+	free(text);
+	table_free(t);
+}
+
+static const struct table_column figures[] = {
+	{ "share", "SHARE", CELL_FIGURE },
+	{ "who", "WHO", CELL_TEXT },
+	{ 0 },
+};
+
+static void figures_are_numbers_in_json_where_they_are_numbers(void **state)
+{
+	static const struct {
+		const char *text, *json;
+	} cases[] = {
+		{ "0", "0" },
+		{ "-1.250000", "-1.250000" },
+		{ "12345678901234567890123456789", "12345678901234567890123456789" },
+		{ "1.5e-10", "1.5e-10" },
+		{ "inf", "\"inf\"" },
+		{ "-", "\"-\"" },
+		{ "007", "\"007\"" },
+		{ "1.", "\"1.\"" },
+		{ ".5", "\".5\"" },
+		{ "1e", "\"1e\"" },
+		{ "", "\"\"" },
+		{ "2.666666... (8/3)", "\"2.666666... (8/3)\"" },
+	};
+	char expected[192], *text;
+	struct table *t = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		assert_int_equal(table_new("rows", figures, &t, NULL), 0);
+		table_row(t);
+		table_text(t, "share", cases[i].text);
+		text = print(t, (struct table_format){ .output = TABLE_JSON });
+		snprintf(expected, sizeof(expected),
+			 "{\n  \"schema\": \"reeve/1\",\n  \"rows\": [\n    {\n"
+			 "      \"share\": %s\n    }\n  ]\n}\n",
+			 cases[i].json);
+		assert_string_equal(text, expected);
+		free(text);
+		table_free(t);
+	}
+}
+
+static void json_of_what_is_not_utf8_is_refused_before_anything_is_printed(void **state)
+{
+	struct table *t = NULL;
+	struct err err = { "" };
+	char *text = NULL;
+	size_t size;
+	struct table_format f = { .output = TABLE_JSON, .to = open_memstream(&text, &size) };
+
+	(void)state;
+	assert_int_equal(table_new("rows", figures, &t, NULL), 0);
+	table_row(t);
+	table_text(t, "who", "gr\xfc");
+	assert_int_equal(table_print(t, &f, &err), -EINVAL);
+	assert_string_equal(err.text, "who 'gr\xfc' is not UTF-8, as json has to be");
+	fclose(f.to);
+	assert_int_equal(size, 0);
+	free(text);
+	table_free(t);
+}
+
+/* Every length that an alignment can go wrong with, some cells not set, some not ASCII. */
+static struct table *rows_of_all_sorts(int n)
+{
+	static const char *const names[] = { "",
+					     "x",
+					     "gr\xc3\xbc\xc3\x9f",
+					     "\xe4\xb8\xad\xe6\x96\x87",
+					     "a\tb",
+					     "a much longer name than the others" };
+	struct table *t = NULL;
+
+	assert_int_equal(table_new("jobs", columns, &t, NULL), 0);
+	for (int i = 0; i < n; i++) {
+		table_row(t);
+		if (i % 7)
+			table_int(t, "job", 1LL << (i % 40));
+		table_int(t, "vmem_bytes", (int64_t)i * i * 4096);
+		table_int(t, "running_ns", i % 3 ? i * 1000000000000LL : 0);
+		if (i % 5)
+			table_text(t, "name", names[i % 6]);
+	}
+	return t;
+}
+
+static void many_rows_look_as_few_do(void **state)
+{
+	static const char *const choices[] = { NULL, "name,job", "name",
+					       "vmem_bytes,name,name" };
+	struct table *few = rows_of_all_sorts(1000), *many = rows_of_all_sorts(1001);
+	char *few_text, *many_text;
+
+	(void)state;
+	if (!setlocale(LC_CTYPE, "C.UTF-8"))
+		fail_msg("no C.UTF-8 locale on this machine");
+	for (int i = 0; i < 8; i++) {
+		struct table_format f = { .columns = choices[i / 2], .no_header = i % 2 };
+
+		few_text = print(few, f);
+		many_text = print(many, f);
+		assert_int_not_equal(strlen(many_text), strlen(few_text));
+		many_text[strlen(few_text)] = '\0';
+		assert_string_equal(many_text, few_text);
+		free(few_text);
+		free(many_text);
+	}
+	setlocale(LC_CTYPE, "C");
+	table_free(few);
+	table_free(many);
+}
+
 static void no_rows_are_an_empty_list(void **state)
 {
 	struct table *t = NULL;
@@ -125,9 +265,8 @@ static void colour_only_where_asked_for(void **state)
 
 static void unknown_columns_are_refused_with_the_known(void **state)
 {
-	static const char *const bad[] = {
-		"jbo", "", "job,", "job,,name", "zzzzzzzzz", "name "
-	};
+	static const char *const bad[] = { "jbo",	"",	 "job,", "job,,name",
+					   "zzzzzzzzz", "name ", "help" };
 	struct table *t = two_rows();
 	struct table_format f = { .output = TABLE_CSV };
 	struct err err;
@@ -209,6 +348,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(people_get_units_and_a_dash),
 		cmocka_unit_test(programs_get_exact_figures_and_nothing_for_nothing),
+		cmocka_unit_test(no_field_breaks_a_row_of_bars),
+		cmocka_unit_test(figures_are_numbers_in_json_where_they_are_numbers),
+		cmocka_unit_test(
+			json_of_what_is_not_utf8_is_refused_before_anything_is_printed),
+		cmocka_unit_test(many_rows_look_as_few_do),
 		cmocka_unit_test(no_rows_are_an_empty_list),
 		cmocka_unit_test(colour_only_where_asked_for),
 		cmocka_unit_test(unknown_columns_are_refused_with_the_known),

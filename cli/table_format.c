@@ -1,0 +1,63 @@
+/* table_format.c - see table_format.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include "cli/table_format.h"
+#include "common/err.h"
+#include "common/verb.h"
+
+static const char *const names[_TABLE_OUTPUT_MAX] = {
+	[TABLE_TABLE] = "table", [TABLE_JSON] = "json",		[TABLE_CSV] = "csv",
+	[TABLE_RAW] = "raw",	 [TABLE_PARSABLE] = "parsable", [TABLE_PARSABLE2] = "parsable2",
+};
+
+static int read_output(const char *name, enum table_output *ret)
+{
+	for (int i = 0; i < _TABLE_OUTPUT_MAX; i++) {
+		if (!strcmp(names[i], name)) {
+			*ret = (enum table_output)i;
+			return 0;
+		}
+	}
+	return -EINVAL;
+}
+
+static int read_color(struct table_format *f, const char *when, struct err *err)
+{
+	const char *no_color = getenv("NO_COLOR"), *term = getenv("TERM");
+	bool dumb = (no_color && *no_color) || !term || !strcmp(term, "dumb");
+
+	if (!when || !strcmp(when, "auto"))
+		f->color = isatty(STDOUT_FILENO) && !dumb;
+	else if (!strcmp(when, "always") || !strcmp(when, "never"))
+		f->color = *when == 'a';
+	else
+		return err_set(err, -EINVAL, "--color %.32s: it is one of auto, always, never",
+			       when);
+	return 0;
+}
+
+int table_format_read(const struct verb_call *call, struct table_format *ret, struct err *err)
+{
+	struct table_format f = { .to = stdout };
+	const struct verb_option *o;
+	const char *value;
+
+	for (int i = 0; i < call->n_given; i++) {
+		o = call->given[i].option;
+		value = call->given[i].value;
+		/* A verb's own --output is a file, and has no words to complete. */
+		if (strcmp(o->name, "output") != 0)
+			read_output(o->name, &f.output); /* most options are no form */
+		else if (o->words && read_output(value, &f.output) < 0)
+			return err_set(err, -EINVAL,
+				       "--output %.32s: it is one of table, json, csv, raw, "
+				       "parsable, parsable2",
+				       value);
+	}
+	f.no_header = verb_count(call, "noheader");
+	f.columns = verb_value(call, "columns");
+	*ret = f;
+	return read_color(ret, verb_value(call, "color"), err);
+}

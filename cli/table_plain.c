@@ -1,0 +1,169 @@
+/* table_plain.c - a table of many rows for people, as libsmartcols would print it.
+ *
+ * libsmartcols keeps each cell as a string of its own and measures it several times: 108,000
+ * rows of ten columns take it 1.5 s of the processor. Here each cell is made twice, once to
+ * measure and once to print, and none is kept. What is not done: a line wider than the terminal
+ * is not cut.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <wchar.h>
+#include "cli/table_data.h"
+#include "cli/text.h"
+#include "common/err.h"
+
+struct shown {
+	const char *text;
+	int width;
+	char *owned;
+	char buf[TABLE_CELL_MAX];
+};
+
+/* Columns on a terminal. -1: more than printable ASCII is in it. */
+static int ascii_width(const char *text)
+{
+	const char *p = text;
+
+	while (*p >= ' ' && *p <= '~')
+		p++;
+	return *p ? -1 : (int)(p - text);
+}
+
+static int wide_width(const char *text)
+{
+	mbstate_t state = { 0 };
+	size_t n, left = strlen(text);
+	int width = 0, w;
+	wchar_t c;
+
+	for (; left; text += n, left -= n) {
+		n = mbrtowc(&c, text, left, &state);
+		if (n == 0 || n > left) { /* cannot be: text_safe() made it */
+			n = 1;
+			c = L'?';
+			memset(&state, 0, sizeof(state));
+		}
+		w = wcwidth(c);
+		width += w < 0 ? 1 : w;
+	}
+	return width;
+}
+
+static int show(const struct table_column *col, const struct table_cell *cell,
+		struct shown *ret)
+{
+	ret->owned = NULL;
+	if (!cell->have)
+		ret->text = "-";
+	else if (cell->text)
+		ret->text = cell->text;
+	else
+		ret->text = table_format_cell(col->kind, cell->n, ret->buf);
+	ret->width = ascii_width(ret->text);
+	if (ret->width >= 0)
+		return 0;
+	ret->text = ret->owned = text_safe(ret->text, TEXT_LINE);
+	if (!ret->owned)
+		return -ENOMEM;
+	ret->width = wide_width(ret->owned);
+	return 0;
+}
+
+static const char *title_of(const struct table_column *col)
+{
+	return col->title + (col->title[0] == '-');
+}
+
+static int measure(const struct table *t, const struct table_choice *c, bool has_header,
+		   int *widths)
+{
+	const struct table_column *col;
+	struct shown s;
+	int r = 0;
+
+	for (int k = 0; k < c->n; k++)
+		widths[k] = has_header ? (int)strlen(title_of(&t->columns[c->column[k]])) : 1;
+	for (size_t row = 0; row < t->n_rows && r == 0; row++)
+		for (int k = 0; k < c->n && r == 0; k++) {
+			col = &t->columns[c->column[k]];
+			r = show(col, table_cell(t, row, c->column[k]), &s);
+			if (r == 0 && s.width > widths[k])
+				widths[k] = s.width;
+			free(s.owned);
+		}
+	return r;
+}
+
+struct place {
+	FILE *to;
+	int width;
+	bool is_right, is_last;
+	const char *color; /* "": none */
+};
+
+static void put(const struct place *p, const struct shown *s)
+{
+	int fill = p->width - s->width;
+
+	if (p->is_right && fill > 0)
+		fprintf(p->to, "%*s", fill, "");
+	fputs(p->color, p->to);
+	fputs(s->text, p->to);
+	fputs(*p->color ? "\033[0m" : "", p->to);
+	if (!p->is_right && !p->is_last && fill > 0)
+		fprintf(p->to, "%*s", fill, "");
+	putc(p->is_last ? '\n' : ' ', p->to);
+}
+
+static const char *color_of(const struct table_format *f, enum cell_tone tone)
+{
+	static const char *const colors[] = {
+		[TONE_PLAIN] = "",
+		[TONE_GOOD] = "\033[32m",
+		[TONE_BAD] = "\033[31m",
+		[TONE_DIM] = "\033[90m",
+	};
+
+	return f->color ? colors[tone] : "";
+}
+
+static int print_row(const struct table *t, const struct table_choice *c, size_t row,
+		     struct place *places)
+{
+	const struct table_cell *cell;
+	struct shown s;
+
+	for (int k = 0; k < c->n; k++) {
+		cell = table_cell(t, row, c->column[k]);
+		if (show(&t->columns[c->column[k]], cell, &s) < 0)
+			return -ENOMEM;
+		put(&places[k], &s);
+		free(s.owned);
+	}
+	return 0;
+}
+
+int table_render_plain(const struct table *t, const struct table_choice *c,
+		       const struct table_format *f, struct err *err)
+{
+	struct place places[TABLE_COLUMNS_MAX];
+	int widths[TABLE_COLUMNS_MAX], r = measure(t, c, !f->no_header, widths);
+
+	for (int k = 0; k < c->n && r == 0; k++) {
+		const struct table_column *col = &t->columns[c->column[k]];
+		const struct shown title = { .text = title_of(col),
+					     .width = (int)strlen(title_of(col)) };
+
+		places[k] = (struct place){ f->to, widths[k], table_column_is_right(col),
+					    k == c->n - 1, "" };
+		if (!f->no_header)
+			put(&places[k], &title);
+	}
+	for (size_t row = 0; row < t->n_rows && r == 0; row++) {
+		for (int k = 0; k < c->n; k++)
+			places[k].color = color_of(f, table_cell(t, row, c->column[k])->tone);
+		r = print_row(t, c, row, places);
+	}
+	return r < 0 ? err_set(err, r, "out of memory") : 0;
+}

@@ -1,0 +1,195 @@
+/* table_programs.c - a table for programs: json, and one line a row; see table.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <string.h>
+#include "cli/table_data.h"
+#include "cli/text.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static bool is_text(const struct table_column *col)
+{
+	return col->kind == CELL_TEXT || col->kind == CELL_FIGURE;
+}
+
+/* ---- json: written as it goes, since tables may have 100,000 rows ---- */
+
+/* Printable ASCII that needs no escape. */
+static bool is_plain(const char *text)
+{
+	for (; *text; text++)
+		if (*text < ' ' || *text > '~' || *text == '"' || *text == '\\')
+			return false;
+	return true;
+}
+
+static size_t digits(const char *p)
+{
+	return strspn(p, "0123456789");
+}
+
+/* A number as json spells it; "inf", "parent", "007" are none. */
+static bool is_number(const char *p)
+{
+	size_t n;
+
+	p += *p == '-';
+	n = digits(p);
+	if (n == 0 || (*p == '0' && n > 1))
+		return false;
+	p += n;
+	if (*p == '.') {
+		n = digits(++p);
+		p += n;
+	}
+	if (n && (*p == 'e' || *p == 'E')) {
+		p += 1 + (p[1] == '-' || p[1] == '+');
+		n = digits(p);
+		p += n;
+	}
+	return n && !*p;
+}
+
+static int put_json_text(const char *text, FILE *to)
+{
+	_cleanup_json_ json_t *j = NULL;
+
+	if (is_plain(text))
+		return fprintf(to, "\"%s\"", text);
+	j = json_string(text);
+	return j ? json_dumpf(j, to, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : -1;
+}
+
+static int put_json_cell(const struct table_column *col, const struct table_cell *cell,
+			 FILE *to)
+{
+	if (!is_text(col))
+		return fprintf(to, "%" PRId64, cell->n);
+	if (col->kind == CELL_FIGURE && is_number(cell->text))
+		return fputs(cell->text, to);
+	return put_json_text(cell->text, to);
+}
+
+static int put_json_row(const struct table *t, const struct table_choice *c, size_t row,
+			FILE *to)
+{
+	const struct table_cell *cell;
+	int n = 0, r = 0;
+
+	fputs("    {", to);
+	for (int k = 0; k < c->n && r >= 0; k++) {
+		cell = table_cell(t, row, c->column[k]);
+		if (!cell->have)
+			continue;
+		fprintf(to, "%s\n      \"%s\": ", n++ ? "," : "",
+			t->columns[c->column[k]].name);
+		r = put_json_cell(&t->columns[c->column[k]], cell, to);
+	}
+	fputs(n ? "\n    }" : "}", to);
+	return r;
+}
+
+static int check_utf8(const struct table *t, const struct table_choice *c, struct err *err)
+{
+	const struct table_cell *cell;
+
+	for (size_t row = 0; row < t->n_rows; row++)
+		for (int k = 0; k < c->n; k++) {
+			cell = table_cell(t, row, c->column[k]);
+			if (cell->have && cell->text && !text_is_utf8(cell->text))
+				return err_set(err, -EINVAL,
+					       "%s '%.64s' is not UTF-8, as json has to be",
+					       t->columns[c->column[k]].name, cell->text);
+		}
+	return 0;
+}
+
+int table_render_json(const struct table *t, const struct table_choice *c,
+		      const struct table_format *f, struct err *err)
+{
+	int r = check_utf8(t, c, err);
+
+	if (r < 0)
+		return r;
+	fprintf(f->to, "{\n  \"schema\": \"%s\",\n  \"%s\": [", WIRE_SCHEMA, t->name);
+	for (size_t row = 0; row < t->n_rows && r >= 0; row++) {
+		fputs(row ? ",\n" : "\n", f->to);
+		r = put_json_row(t, c, row, f->to);
+	}
+	fputs(t->n_rows ? "\n  ]\n}\n" : "]\n}\n", f->to);
+	return r < 0 || ferror(f->to) ? err_set(err, -EIO, "cannot write the output") : 0;
+}
+
+/* ---- rows: csv, raw, parsable ---- */
+
+static void put_csv(const char *text, FILE *to)
+{
+	if (!text[strcspn(text, ",\"\r\n")]) {
+		fputs(text, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *text; text++) {
+		if (*text == '"')
+			fputc('"', to);
+		fputc(*text, to);
+	}
+	fputc('"', to);
+}
+
+static void put_raw(const char *text, FILE *to)
+{
+	char *safe = is_plain(text) ? NULL : text_safe(text, TEXT_LINE);
+
+	fputs(safe ? safe : is_plain(text) ? text : "?", to);
+	free(safe);
+}
+
+/* Bytes beyond ASCII stay as they are: no locale changes what a program reads. */
+static void put_bar(const char *text, FILE *to)
+{
+	for (; *text; text++) {
+		if ((unsigned char)*text < 0x20 || strchr("\177|\\", *text))
+			fprintf(to, "\\%03o", (unsigned char)*text);
+		else
+			fputc(*text, to);
+	}
+}
+
+struct row_form {
+	void (*put)(const char *text, FILE *to);
+	const char *between, *end;
+};
+
+static const struct row_form row_forms[_TABLE_OUTPUT_MAX] = {
+	[TABLE_CSV] = { put_csv, ",", "\n" },
+	[TABLE_RAW] = { put_raw, "\t", "\n" },
+	[TABLE_PARSABLE] = { put_bar, "|", "|\n" },
+	[TABLE_PARSABLE2] = { put_bar, "|", "\n" },
+};
+
+int table_render_rows(const struct table *t, const struct table_choice *c,
+		      const struct table_format *f, struct err *err)
+{
+	const struct row_form *form = &row_forms[f->output];
+	const struct table_cell *cell;
+
+	(void)err; /* what cannot be written is told when the output is finished */
+	for (int k = 0; k < c->n && !f->no_header; k++)
+		fprintf(f->to, "%s%s", k ? form->between : "", t->columns[c->column[k]].name);
+	if (!f->no_header)
+		fputs(form->end, f->to);
+	for (size_t i = 0; i < t->n_rows; i++) {
+		for (int k = 0; k < c->n; k++) {
+			fputs(k ? form->between : "", f->to);
+			cell = table_cell(t, i, c->column[k]);
+			if (cell->have && cell->text)
+				form->put(cell->text, f->to);
+			else if (cell->have)
+				fprintf(f->to, "%" PRId64, cell->n);
+		}
+		fputs(form->end, f->to);
+	}
+	return 0;
+}
