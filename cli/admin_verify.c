@@ -1,11 +1,11 @@
 /* admin_verify.c - `reeve admin verify`: are the sums of a ledger what its jobs say? */
 #include <errno.h>
 #include <inttypes.h>
-#include <time.h>
 #include "cli/admin.h"
 #include "cli/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/calendar.h"
 #include "controller/ledger/store_verify.h"
 
 static const struct verb_option options[] = {
@@ -18,28 +18,26 @@ struct told {
 	json_t *list; /* NULL: print */
 };
 
-static void format_day(int64_t day, char buf[static 16])
+static const char *format_when(const struct store_difference *d,
+			       char buf[static CALENDAR_DAY_MAX])
 {
-	time_t t = (time_t)(day * 86400);
-	struct tm tm;
-
-	if (!gmtime_r(&t, &tm) || strftime(buf, 16, "%Y-%m-%d", &tm) == 0)
-		snprintf(buf, 16, "day?");
+	return d->is_month ? calendar_format_month(calendar_month(d->day), buf)
+			   : calendar_format_day(d->day, buf);
 }
 
 static int tell(void *ctx, const struct store_difference *d, struct err *err)
 {
 	struct told *to = ctx;
-	char day[16];
+	char when[CALENDAR_DAY_MAX];
 	json_t *j;
 
-	format_day(d->day, day);
+	format_when(d, when);
 	if (!to->list && d->job)
 		fprintf(to->c->format.to, "job %" PRId64 " of %s, %s, %s", d->job, d->cluster,
 			d->account, d->user);
 	else if (!to->list)
 		fprintf(to->c->format.to, "%s, %s, %s, pool %s, %s", d->cluster, d->account,
-			d->user, d->pool, day);
+			d->user, d->pool, when);
 	if (!to->list) {
 		fprintf(to->c->format.to,
 			": %s is %" PRId64 " in the ledger, %" PRId64 " by the jobs\n",
@@ -53,7 +51,7 @@ static int tell(void *ctx, const struct store_difference *d, struct err *err)
 		json_object_set_new(j, "job", json_integer(d->job));
 	else if (j) {
 		json_object_set_new(j, "pool", json_string(d->pool));
-		json_object_set_new(j, "day", json_string(day));
+		json_object_set_new(j, d->is_month ? "month" : "day", json_string(when));
 	}
 	return j && json_array_append_new(to->list, j) == 0
 		       ? 0
@@ -67,14 +65,15 @@ static int print(const struct told *to, const struct store_verified *n, struct e
 	if (!to->list) {
 		fprintf(to->c->format.to,
 			"%" PRId64 " imported jobs, %" PRId64 " attempts, %" PRId64
-			" sums of days: %" PRId64 " differences\n",
-			n->jobs, n->attempts, n->rollups, n->differences);
+			" adjustments, %" PRId64 " sums of days: %" PRId64 " differences\n",
+			n->jobs, n->attempts, n->adjustments, n->rollups, n->differences);
 		return 0;
 	}
-	doc = json_pack("{s:s,s:I,s:I,s:I,s:I,s:O}", "schema", WIRE_SCHEMA, "jobs",
-			(json_int_t)n->jobs, "attempts", (json_int_t)n->attempts, "rollups",
-			(json_int_t)n->rollups, "difference_count", (json_int_t)n->differences,
-			"differences", to->list);
+	doc = json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:O}", "schema", WIRE_SCHEMA, "jobs",
+			(json_int_t)n->jobs, "attempts", (json_int_t)n->attempts, "adjustments",
+			(json_int_t)n->adjustments, "rollups", (json_int_t)n->rollups,
+			"difference_count", (json_int_t)n->differences, "differences",
+			to->list);
 	if (!doc)
 		return err_set(err, -ENOMEM, "out of memory");
 	return cli_print_document(to->c, doc, err);

@@ -13,3 +13,11 @@ int ledger_file_open(const char *path, enum ledger_file_want want, struct store 
 		return err_set(err, -ENOENT, "open ledger %.200s: %m", path);
 	return store_open(path, ret, err);
 }
+
+int ledger_file_open_zone(const char *path, const char *zone, struct store **ret,
+			  struct err *err)
+{
+	if (!path)
+		return err_set(err, -EINVAL, "say which ledger: --ledger FILE");
+	return store_open_zone(path, zone, ret, err);
+}

@@ -1,18 +1,14 @@
 /* usage_ledger.c - see usage_ledger.h. */
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "cli/ledger_file.h"
 #include "cli/usage_ledger.h"
 #include "common/err.h"
-
-#define DAY_S 86400
+#include "controller/ledger/calendar.h"
 
 struct rows {
 	const struct usage_ledger *u;
 	struct table *t;
-	char month[16]; /* "": not by month */
 	int n;
 };
 
@@ -20,11 +16,12 @@ static int add_row(void *ctx, const struct store_usage *s, struct err *err)
 {
 	struct rows *rows = ctx;
 	struct table *t = rows->t;
+	char month[CALENDAR_DAY_MAX];
 
 	(void)err; /* memory that runs out is told by table_print() */
 	table_row(t);
-	if (*rows->month)
-		table_text(t, "month", rows->month);
+	if (rows->u->is_monthly)
+		table_text(t, "month", calendar_format_month(s->month, month));
 	table_text(t, rows->u->by, s->key);
 	table_text(t, "pool", s->pool);
 	table_int(t, "jobs_started", s->jobs_started);
@@ -36,16 +33,16 @@ static int add_row(void *ctx, const struct store_usage *s, struct err *err)
 	table_int(t, "gpu_ms", s->gpu_ms);
 	table_int(t, "charge_requested_ms", s->charge_requested_ms);
 	table_int(t, "charge_used_ms", s->charge_used_ms);
+	table_int(t, "adjusted_ms", s->adjusted_ms);
 	rows->n++;
 	return 0;
 }
 
-static int64_t day_of(const char *text)
+static int64_t day_of(const char *text, int64_t def)
 {
-	struct tm tm = { 0 };
-
-	strptime(text, "%Y-%m-%d", &tm);
-	return timegm(&tm) / DAY_S;
+	if (text)
+		calendar_parse_day(text, &def);
+	return def;
 }
 
 static enum store_by by_of(const char *by)
@@ -55,50 +52,20 @@ static enum store_by by_of(const char *by)
 	return !strcmp(by, "cluster") ? STORE_BY_CLUSTER : STORE_BY_ACCOUNT;
 }
 
-/* The first day of the month after the one of `day`; the month's name into `name`. */
-static int64_t next_month(int64_t day, char name[static 16])
-{
-	time_t t = (time_t)(day * DAY_S);
-	struct tm tm;
-
-	gmtime_r(&t, &tm);
-	if (!strftime(name, 16, "%Y-%m", &tm))
-		name[0] = '\0';
-	tm.tm_mday = 1;
-	tm.tm_mon++;
-	tm.tm_hour = tm.tm_min = tm.tm_sec = 0;
-	return timegm(&tm) / DAY_S;
-}
-
-static int read_months(struct store *s, struct store_period p, struct rows *rows,
-		       struct err *err)
-{
-	int64_t end = p.to_day, next;
-	int r = 0;
-
-	for (; p.from_day < end && r >= 0; p.from_day = next) {
-		next = next_month(p.from_day, rows->month);
-		p.to_day = next < end ? next : end;
-		r = store_usage(s, &p, add_row, rows, err);
-	}
-	return r;
-}
-
 int usage_ledger_read(const struct usage_ledger *u, struct table *t, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	struct rows rows = { .u = u, .t = t };
-	struct store_period p = { .by = by_of(u->by), .account = u->account, .user = u->user };
-	int64_t first, last;
+	const struct store_period p = { .by = by_of(u->by),
+					.each = u->is_monthly ? STORE_EACH_MONTH
+							      : STORE_EACH_PERIOD,
+					.account = u->account,
+					.user = u->user,
+					.from_day = day_of(u->start, INT32_MIN),
+					.to_day = day_of(u->end, INT32_MAX) };
 	int r = ledger_file_open(u->path, LEDGER_FILE_THERE, &s, err);
 
 	if (r >= 0)
-		r = store_days(s, &first, &last, err);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	p.from_day = u->start && day_of(u->start) > first ? day_of(u->start) : first;
-	p.to_day = u->end && day_of(u->end) <= last ? day_of(u->end) : last + 1;
-	r = u->is_monthly ? read_months(s, p, &rows, err)
-			  : store_usage(s, &p, add_row, &rows, err);
+		r = store_usage(s, &p, add_row, &rows, err);
 	return r < 0 ? r : rows.n;
 }

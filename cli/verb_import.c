@@ -28,12 +28,14 @@ static const struct verb_option options[] = {
 	  NULL },
 	{ "map", 0, "FILE", "other names: a CSV file with the columns kind,from,to", NULL },
 	{ "profile", 0, "NAME|FILE", "charge by this profile's tariff of the cluster", NULL },
+	{ "time-zone", 0, "ZONE", "of the days of a new ledger; default: the profile's, or UTC",
+	  NULL },
 	{ 0 },
 };
 
 struct import {
 	struct cli *c;
-	const char *path, *format, *cluster, *map_path;
+	const char *path, *format, *cluster, *map_path, *zone;
 	char *profile; /* its file */
 	struct import_file *file;
 	struct store *store;
@@ -246,11 +248,12 @@ static int print_document(const struct import *i, struct err *err)
 {
 	const struct store_import_count *n = &i->count;
 	_cleanup_json_ json_t *doc = json_pack(
-		"{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "schema", WIRE_SCHEMA, "rows",
-		(json_int_t)n->rows, "jobs", (json_int_t)n->jobs, "new", (json_int_t)i->n_new,
-		"known", (json_int_t)(n->jobs - i->n_new), "conflict", (json_int_t)n->conflicts,
-		"core_seconds", (json_int_t)n->core_seconds, "rejected", encode_rejects(i),
-		"rejected_total", (json_int_t)rejected_total(i));
+		"{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "schema", WIRE_SCHEMA, "time_zone",
+		store_zone(i->store), "rows", (json_int_t)n->rows, "jobs", (json_int_t)n->jobs,
+		"new", (json_int_t)i->n_new, "known", (json_int_t)(n->jobs - i->n_new),
+		"conflict", (json_int_t)n->conflicts, "core_seconds",
+		(json_int_t)n->core_seconds, "rejected", encode_rejects(i), "rejected_total",
+		(json_int_t)rejected_total(i));
 
 	if (!doc)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -283,6 +286,7 @@ static int read_words(struct import *i, const struct verb_call *call, struct err
 	i->path = call->args[1];
 	i->cluster = verb_value(call, "cluster");
 	i->map_path = verb_value(call, "map");
+	i->zone = verb_value(call, "time-zone");
 	i->is_swf = !strcmp(i->format, "swf");
 	i->swf = (struct swf)SWF_INIT;
 	if (!i->is_swf && strcmp(i->format, "sacct") != 0)
@@ -312,6 +316,14 @@ static int open_files(struct import *i, struct err *err)
 	return r;
 }
 
+/* A profile that names no zone has UTC, and takes the ledger's as it is. */
+static const char *zone_of(const struct import *i)
+{
+	if (i->zone || !i->config || !strcmp(i->config->policy.time_zone, "UTC"))
+		return i->zone;
+	return i->config->policy.time_zone;
+}
+
 static int open_ledger(struct import *i, const char *path, struct err *err)
 {
 	char digest[IMPORT_DIGEST_MAX];
@@ -328,7 +340,7 @@ static int open_ledger(struct import *i, const char *path, struct err *err)
 	int r = import_file_digest(parts, digest, err);
 
 	if (r >= 0)
-		r = ledger_file_open(path, LEDGER_FILE_OR_NEW, &i->store, err);
+		r = ledger_file_open_zone(path, zone_of(i), &i->store, err);
 	return r < 0 ? r : store_import_open(i->store, &f, &i->to, &i->count, err);
 }
 

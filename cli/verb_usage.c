@@ -1,20 +1,20 @@
 /* verb_usage.c - what accounts, users or clusters were charged in a period. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include "cli/cli.h"
 #include "cli/usage_ledger.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/calendar.h"
 
 static const struct verb_option options[] = {
 	{ "by", 0, "account|user|cluster", "one row for each of these; default: account",
 	  "account user cluster" },
 	{ "account", 'A', "NAME", "only this account", NULL },
 	{ "user", 'u', "NAME", "only this user (operators)", NULL },
-	{ "start", 0, "DATE", "first day, UTC: 2026-11-01", NULL },
+	{ "start", 0, "DATE", "first day: 2026-11-01", NULL },
 	{ "end", 0, "DATE", "the day after the last one", NULL },
-	{ "monthly", 0, NULL, "one row for each month too (with --ledger)", NULL },
+	{ "monthly", 0, NULL, "one row for each month too", NULL },
 	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
 	{ 0 },
 };
@@ -34,6 +34,7 @@ static const struct table_column columns[] = {
 	{ "gpu_ms", "-GPU-H", CELL_CHARGE_MS },
 	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
 	{ "charge_used_ms", "AS USED", CELL_CHARGE_MS },
+	{ "adjusted_ms", "ADJUSTED", CELL_CHARGE_MS },
 	{ 0 },
 };
 
@@ -47,15 +48,9 @@ static int check_by(const char *by, struct err *err)
 /* A day of the calendar, nothing else. */
 static int check_day(const char *option, const char *text, struct err *err)
 {
-	struct tm tm = { 0 }, same;
-	const char *end;
+	int64_t day;
 
-	if (!text)
-		return 0;
-	end = strptime(text, "%Y-%m-%d", &tm);
-	same = tm;
-	if (!end || *end || strlen(text) != 10 || timegm(&same) == -1 ||
-	    same.tm_mday != tm.tm_mday)
+	if (text && calendar_parse_day(text, &day) < 0)
 		return err_set(err, -EINVAL, "--%s '%.32s' is not a day; write 2026-11-01",
 			       option, text);
 	return 0;
@@ -79,6 +74,8 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 	r = cli_query(path, "by", by ? by : "account", err);
 	for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++)
 		r = cli_query(path, keys[i], verb_value(call, keys[i]), err);
+	if (r == 0 && verb_count(call, "monthly"))
+		r = cli_query(path, "monthly", "1", err);
 	return r;
 }
 
@@ -161,8 +158,6 @@ static int read_controller(struct cli *c, const struct verb_call *call, struct t
 	size_t i;
 	int r = cli_begin(c, call, err);
 
-	if (r == 0 && verb_count(call, "monthly"))
-		r = err_set(err, -EINVAL, "--monthly reads a ledger: add --ledger FILE");
 	if (r == 0)
 		r = make_path(call, &path, err);
 	if (r == 0)
@@ -199,7 +194,9 @@ const struct verb cli_verb_usage = {
 	.details = "CHARGED is by the request, in equivalent hours; AS USED what the smallest\n"
 		   "requests that served the jobs would have cost; CORE-H the plain cores x "
 		   "hours.\n"
-		   "Days are UTC; csv and json have exact thousandths of equivalent seconds.",
+		   "ADJUSTED is what was refunded (-) or charged again by hand: CHARGED +\n"
+		   "ADJUSTED counts. Days are those of the site's time zone, as the ledger\n"
+		   "was made with; csv and json have exact thousandths of equivalent seconds.",
 	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
 		    "reeve usage --account physics --csv\n"
 		    "reeve usage --ledger history.db --by user --monthly",

@@ -106,7 +106,8 @@ static int open_event(struct controller *c, struct err *err)
 
 static int open_rooms(struct controller *c, struct err *err)
 {
-	int r = store_open(c->config->database, &c->store, err);
+	int r = store_open_zone(c->config->database, c->config->policy.time_zone, &c->store,
+				err);
 
 	if (r >= 0)
 		r = cycle_new(c->store, &c->cycle, err);

@@ -2,9 +2,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include "common/err.h"
 #include "controller/api/call.h"
+#include "controller/ledger/calendar.h"
 
 static json_t *encode_amounts(const struct resources *r)
 {
@@ -50,43 +50,40 @@ int route_nodes(struct call *c, struct err *err)
 struct usage_list {
 	const char *by;
 	json_t *array;
+	enum store_each each;
 };
 
 static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
 {
 	const struct usage_list *l = ctx;
-	json_t *j = json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", l->by, u->key,
-			      "pool", u->pool, "jobs_started", (json_int_t)u->jobs_started,
-			      "jobs_ended", (json_int_t)u->jobs_ended, "running_ms",
-			      (json_int_t)u->running_ms, "suspended_ms",
-			      (json_int_t)u->suspended_ms, "cpu_ms", (json_int_t)u->cpu_ms,
-			      "charge_requested_ms", (json_int_t)u->charge_requested_ms,
-			      "charge_used_ms", (json_int_t)u->charge_used_ms, "core_ms",
-			      (json_int_t)u->core_ms, "gpu_ms", (json_int_t)u->gpu_ms);
+	char month[CALENDAR_DAY_MAX];
+	json_t *j = json_pack(
+		"{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", l->by, u->key, "pool",
+		u->pool, "jobs_started", (json_int_t)u->jobs_started, "jobs_ended",
+		(json_int_t)u->jobs_ended, "running_ms", (json_int_t)u->running_ms,
+		"suspended_ms", (json_int_t)u->suspended_ms, "cpu_ms", (json_int_t)u->cpu_ms,
+		"charge_requested_ms", (json_int_t)u->charge_requested_ms, "charge_used_ms",
+		(json_int_t)u->charge_used_ms, "core_ms", (json_int_t)u->core_ms, "gpu_ms",
+		(json_int_t)u->gpu_ms, "adjusted_ms", (json_int_t)u->adjusted_ms);
 
+	if (j && l->each == STORE_EACH_MONTH)
+		json_object_set_new(j, "month",
+				    json_string(calendar_format_month(u->month, month)));
 	if (!j || json_array_append_new(l->array, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
-/* "2026-11-21": that UTC day. */
+/* "2026-11-21" */
 static int read_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
 		    struct err *err)
 {
-	const char *text = call_query_text(c, name), *rest;
-	struct tm tm = { 0 }, back;
-	time_t t;
+	const char *text = call_query_text(c, name);
 
 	*ret = def;
-	if (!text)
-		return 0;
-	rest = strptime(text, "%Y-%m-%d", &tm);
-	t = timegm(&tm);
-	/* The 31st of a short month must not become another day. */
-	if (!rest || *rest || !gmtime_r(&t, &back) || back.tm_mday != tm.tm_mday)
+	if (text && calendar_parse_day(text, ret) < 0)
 		return err_set(err, -EINVAL, "%s=%.40s is not a day like 2026-11-21", name,
 			       text);
-	*ret = tally_day((int64_t)t * S_NS);
 	return 0;
 }
 
@@ -110,6 +107,7 @@ int route_usage(struct call *c, struct err *err)
 	struct store_period p = { .account = call_query_text(c, "account"),
 				  .user = call_query_text(c, "user") };
 	struct usage_list l = { 0 };
+	int64_t monthly = 0;
 	int r;
 
 	if (!c->is_operator && p.user && strcmp(p.user, c->user) != 0) {
@@ -124,8 +122,15 @@ int route_usage(struct call *c, struct err *err)
 	if (r >= 0)
 		r = read_day(c, "end", INT32_MAX, &p.to_day, err);
 	if (r >= 0)
+		r = call_query_int(c, "monthly", (struct wire_int){ 0, 1, &(int64_t){ 0 } },
+				   &monthly, err);
+	if (r >= 0)
 		r = open_answer(c, "rows", &l.array, err);
-	return r < 0 ? r : store_usage(c->api->c.store, &p, add_usage, &l, err);
+	if (r < 0)
+		return r;
+	json_object_set_new(c->answer, "time_zone", json_string(store_zone(c->api->c.store)));
+	p.each = l.each = monthly ? STORE_EACH_MONTH : STORE_EACH_PERIOD;
+	return store_usage(c->api->c.store, &p, add_usage, &l, err);
 }
 
 static json_t *encode_bundle(const struct charge_bundle *b)

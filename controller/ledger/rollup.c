@@ -1,5 +1,6 @@
 /* rollup.c - see rollup.h. */
 #include "common/err.h"
+#include "controller/ledger/calendar.h"
 #include "controller/ledger/rollup.h"
 
 static const char *const names[] = {
@@ -12,6 +13,7 @@ static const char *const names[] = {
 	[ROLLUP_CHARGE_USED_MS] = "charge_used_ms",
 	[ROLLUP_CORE_MS] = "core_ms",
 	[ROLLUP_GPU_MS] = "gpu_ms",
+	[ROLLUP_ADJUSTED_MS] = "adjusted_ms",
 };
 _Static_assert(ARRAY_LEN(names) == _ROLLUP_MAX, "a name a figure");
 
@@ -60,26 +62,86 @@ bool rollup_is_zero(const struct rollup *r)
 	return true;
 }
 
+#define ADD_FIGURES                                                                            \
+	" ON CONFLICT DO UPDATE SET jobs_started = jobs_started + excluded.jobs_started,"      \
+	" jobs_ended = jobs_ended + excluded.jobs_ended,"                                      \
+	" running_ms = running_ms + excluded.running_ms,"                                      \
+	" suspended_ms = suspended_ms + excluded.suspended_ms,"                                \
+	" cpu_ms = cpu_ms + excluded.cpu_ms,"                                                  \
+	" charge_requested_ms = charge_requested_ms + excluded.charge_requested_ms,"           \
+	" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"                          \
+	" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms,"            \
+	" adjusted_ms = adjusted_ms + excluded.adjusted_ms"
+_Static_assert(_ROLLUP_MAX == 10, "as many figures as are written here");
+
+int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
+		     struct err *err)
+{
+	const int64_t *f = r->figure;
+
+	return db_run(db, err,
+		      "INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+		      " ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES,
+		      "ttti"
+		      "iiiiii"
+		      "iiiii",
+		      k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2], f[3],
+		      f[4], f[5], f[6], f[7], f[8], f[9]);
+}
+
+int rollup_write_month(struct db *db, const struct rollup_month *m, const struct rollup *r,
+		       struct err *err)
+{
+	const int64_t *f = r->figure;
+
+	return db_run(db, err,
+		      "INSERT INTO months VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+		      " ?11, ?12, ?13)" ADD_FIGURES,
+		      "iii"
+		      "iiiii"
+		      "iiiii",
+		      m->association, m->pool, m->month, f[0], f[1], f[2], f[3], f[4], f[5],
+		      f[6], f[7], f[8], f[9]);
+}
+
+/* 1: found. */
+static int find_association(struct db *db, const struct rollup_key *k, int64_t *ret,
+			    struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(db, err, &st,
+			 "SELECT id FROM associations"
+			 " WHERE cluster = ?1 AND account = ?2 AND user = ?3",
+			 "ttt", k->cluster, k->account, k->user);
+
+	if (r >= 0)
+		r = db_step(db, st, err);
+	if (r > 0)
+		*ret = sqlite3_column_int64(st, 0);
+	if (r > 0)
+		sqlite3_reset(st);
+	return r;
+}
+
+int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret, struct err *err)
+{
+	int r = find_association(db, k, ret, err);
+
+	if (r == 0) {
+		r = db_run(db, err, "INSERT INTO associations VALUES(NULL, ?1, ?2, ?3)", "ttt",
+			   k->cluster, k->account, k->user);
+		*ret = db_last_id(db);
+	}
+	return r < 0 ? r : 0;
+}
+
 int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		 struct err *err)
 {
-	static const char upsert[] =
-		"INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12,"
-		" ?13, ?14) ON CONFLICT DO UPDATE SET"
-		" jobs_started = jobs_started + excluded.jobs_started,"
-		" jobs_ended = jobs_ended + excluded.jobs_ended,"
-		" running_ms = running_ms + excluded.running_ms,"
-		" suspended_ms = suspended_ms + excluded.suspended_ms,"
-		" cpu_ms = cpu_ms + excluded.cpu_ms,"
-		" charge_requested_ms = charge_requested_ms + excluded.charge_requested_ms,"
-		" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"
-		" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms";
-	const int64_t *f = r->figure;
+	struct rollup_month m = { .pool = k->pool, .month = calendar_month(k->day) };
+	int n = rollup_association(db, k, &m.association, err);
 
-	return db_run(db, err, upsert,
-		      "ttti"
-		      "iiiiii"
-		      "iiii",
-		      k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2], f[3],
-		      f[4], f[5], f[6], f[7], f[8]);
+	if (n >= 0)
+		n = rollup_write_day(db, k, r, err);
+	return n < 0 ? n : rollup_write_month(db, &m, r, err);
 }

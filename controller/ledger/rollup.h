@@ -3,7 +3,8 @@
 #include "common/db/db.h"
 #include "controller/policy/tally.h"
 
-/* In the order of the columns of the tables rollups and slices. */
+/* In the order of the columns of the tables rollups, months and slices (these from running_ms
+ * to gpu_ms). */
 enum rollup_figure {
 	ROLLUP_JOBS_STARTED,
 	ROLLUP_JOBS_ENDED,
@@ -14,6 +15,7 @@ enum rollup_figure {
 	ROLLUP_CHARGE_USED_MS,
 	ROLLUP_CORE_MS,
 	ROLLUP_GPU_MS,
+	ROLLUP_ADJUSTED_MS, /* refunds (< 0) and recharges */
 	_ROLLUP_MAX,
 };
 const char *rollup_figure_name(enum rollup_figure f); /* "jobs_started": the column's name */
@@ -33,6 +35,17 @@ struct rollup rollup_gain(struct tally *cumulative, const struct tally *gained);
 void rollup_add(struct rollup *to, const struct rollup *more);
 bool rollup_is_zero(const struct rollup *r);
 
-/* Adds to the table, in the transaction under way. */
+/* Adds to the sums of a day and of its month, in the transaction under way. */
 int rollup_write(struct db *db, const struct rollup_key *k, const struct rollup *r,
 		 struct err *err);
+/* The same in two parts, for those who gather first: the day alone, and a month alone. */
+int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
+		     struct err *err);
+struct rollup_month {
+	int64_t association, pool, month; /* the id of the association on disk */
+};
+int rollup_write_month(struct db *db, const struct rollup_month *m, const struct rollup *r,
+		       struct err *err);
+/* The id of the association of k, made when new. */
+int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret,
+		       struct err *err);

@@ -20,6 +20,11 @@ struct store;
 
 /* -EPROTO: made by a newer program; -EACCES, -EBADMSG, ... */
 int store_open(const char *path, struct store **ret, struct err *err);
+/* The days of a ledger are those of one time zone (calendar.h), fixed when it is made: `zone`,
+ * or UTC when that is NULL. -EEXIST: it has sums of another zone's days; -EINVAL: no such zone.
+ */
+int store_open_zone(const char *path, const char *zone, struct store **ret, struct err *err);
+const char *store_zone(const struct store *s);
 struct store *store_close(struct store *s);
 DEFINE_CLEANUP(struct store *, store_close)
 
@@ -134,19 +139,21 @@ struct store_usage {
 	int64_t jobs_started, jobs_ended;
 	int64_t running_ms, suspended_ms, cpu_ms;
 	int64_t charge_requested_ms, charge_used_ms, core_ms, gpu_ms;
+	int64_t adjusted_ms; /* refunds (< 0) and recharges: what counts is charge + adjusted */
+	int64_t month;	     /* of calendar.h, where each month has its row; else 0 */
 };
 typedef int (*store_usage_fn)(void *ctx, const struct store_usage *u, struct err *err);
 enum store_by { STORE_BY_ACCOUNT, STORE_BY_USER, STORE_BY_CLUSTER, _STORE_BY_MAX };
+enum store_each { STORE_EACH_PERIOD, STORE_EACH_MONTH };
 struct store_period {
 	enum store_by by;
+	enum store_each each;
 	const char *account, *user; /* NULL: any */
-	int64_t from_day, to_day;   /* UTC days since the epoch, half open */
+	int64_t from_day, to_day;   /* days of calendar.h, half open */
 };
+/* By month, key and pool. */
 int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
 		struct err *err);
-
-/* The days of the first and the last sums: [*ret_first, *ret_last]. 1: there are none. */
-int store_days(struct store *s, int64_t *ret_first, int64_t *ret_last, struct err *err);
 
 struct store_count {
 	const char *cluster;

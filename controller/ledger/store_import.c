@@ -181,19 +181,9 @@ static int find_origin(struct store_import *i, const char *cluster, struct err *
 static int write_association(struct store_import *i, struct sums_association *a,
 			     struct err *err)
 {
-	struct db *db = i->s->db;
-	sqlite3_stmt *st;
-	int r = db_run(db, err,
-		       "INSERT INTO associations VALUES(NULL, ?1, ?2, ?3)"
-		       " ON CONFLICT DO NOTHING",
-		       "ttt", a->cluster, a->account, a->user);
+	const struct rollup_key key = { .cluster = a->cluster, a->account, a->user };
 
-	if (r >= 0)
-		r = db_query(db, err, &st,
-			     "SELECT id FROM associations"
-			     " WHERE cluster = ?1 AND account = ?2 AND user = ?3",
-			     "ttt", a->cluster, a->account, a->user);
-	return r < 0 ? r : get_number(db, st, &a->id, err);
+	return rollup_association(i->s->db, &key, &a->id, err);
 }
 
 /* Its index among the sums. */
@@ -299,23 +289,25 @@ static int add_day(void *ctx, int64_t day, const struct tally *gained)
 	return 0;
 }
 
-static int add_to_days(struct sums *sums, int association, const struct store_import_job *j,
-		       const struct tally *all)
+static int add_to_days(struct store_import *i, int association,
+		       const struct store_import_job *j, const struct tally *all)
 {
 	struct tally_span span = { .after = *all,
 				   .from_ns = j->job->start_s * S_NS,
 				   .to_ns = j->job->end_s * S_NS };
-	struct split_ctx c = { .sums = sums, .association = association, .pool = (int)j->pool };
+	struct split_ctx c = { .sums = i->sums,
+			       .association = association,
+			       .pool = (int)j->pool };
 	struct rollup *at;
-	int r = tally_split(&j->terms, &span, add_day, &c);
+	int r = tally_split(&j->terms, &span, calendar_days(i->s->calendar), add_day, &c);
 
 	if (r < 0)
 		return r;
-	at = sums_at(sums, association, c.pool, tally_day(span.from_ns));
+	at = sums_at(i->sums, association, c.pool, calendar_day(i->s->calendar, span.from_ns));
 	if (!at)
 		return -ENOMEM;
 	at->figure[ROLLUP_JOBS_STARTED]++;
-	at = sums_at(sums, association, c.pool, tally_day(span.to_ns));
+	at = sums_at(i->sums, association, c.pool, calendar_day(i->s->calendar, span.to_ns));
 	if (!at)
 		return -ENOMEM;
 	at->figure[ROLLUP_JOBS_ENDED]++;
@@ -355,7 +347,7 @@ int store_import_add(struct store_import *i, const struct store_import_job *j, s
 		return compare(i->s->db, &row, err);
 	if (r < 0)
 		return r;
-	r = add_to_days(i->sums, association, j, &all);
+	r = add_to_days(i, association, j, &all);
 	return r < 0 ? err_set(err, r, "spread a job over its days: %s", strerror(-r)) : 0;
 }
 
@@ -372,9 +364,39 @@ static int compare_entries(const void *a, const void *b)
 	return (x->day > y->day) - (x->day < y->day);
 }
 
+/* A month is written when the next one begins, or the batch ends. */
+struct month_sum {
+	struct rollup_month key;
+	struct rollup rollup;
+};
+
+static int write_month(struct store_import *i, const struct month_sum *m, struct err *err)
+{
+	return m->key.association ? rollup_write_month(i->s->db, &m->key, &m->rollup, err) : 0;
+}
+
+static int add_to_month(struct store_import *i, struct month_sum *m, const struct sums_entry *e,
+			struct err *err)
+{
+	const struct rollup_month key = {
+		.association = sums_association(i->sums, e->association)->id,
+		.pool = e->pool,
+		.month = calendar_month(e->day),
+	};
+	int r = 0;
+
+	if (memcmp(&key, &m->key, sizeof(key)) != 0) {
+		r = write_month(i, m, err);
+		*m = (struct month_sum){ .key = key };
+	}
+	rollup_add(&m->rollup, &e->rollup);
+	return r;
+}
+
 static int write_days(struct store_import *i, struct err *err)
 {
 	size_t n = sums_size(i->sums);
+	struct month_sum month = { .key = { 0 } };
 
 	if (n)
 		qsort(sums_entry(i->sums, 0), n, sizeof(struct sums_entry), compare_entries);
@@ -383,12 +405,14 @@ static int write_days(struct store_import *i, struct err *err)
 		const struct sums_association *a = sums_association(i->sums, e->association);
 		const struct rollup_key key = { a->cluster, a->account, a->user, e->pool,
 						e->day };
-		int r = rollup_write(i->s->db, &key, &e->rollup, err);
+		int r = rollup_write_day(i->s->db, &key, &e->rollup, err);
 
+		if (r >= 0)
+			r = add_to_month(i, &month, e, err);
 		if (r < 0)
 			return r;
 	}
-	return 0;
+	return write_month(i, &month, err);
 }
 
 static int write_count(struct store_import *i, const struct store_import_count *c,

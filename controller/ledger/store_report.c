@@ -182,14 +182,15 @@ static int write_days(struct store *s, struct known *k, const struct store_repor
 	int r;
 
 	k->days.so_far = rollup_gain(&ctx.before, &span->before);
-	r = tally_split(&k->terms, span, add_day, &ctx);
+	r = tally_split(&k->terms, span, calendar_days(s->calendar), add_day, &ctx);
 	if (r >= 0 && rep->started_ns && !k->started_ns) {
 		int64_t at_ns = bounded(rep->started_ns, k->given_ns, c->now_ns);
 
-		r = count_job(s, k, STORE_MARK_STARTED, tally_day(at_ns), err);
+		r = count_job(s, k, STORE_MARK_STARTED, calendar_day(s->calendar, at_ns), err);
 	}
 	if (r >= 0 && rep->state == JOB_ENDED && k->closed == 0)
-		r = count_job(s, k, STORE_MARK_ENDED, tally_day(span->to_ns), err);
+		r = count_job(s, k, STORE_MARK_ENDED, calendar_day(s->calendar, span->to_ns),
+			      err);
 	return r;
 }
 
@@ -385,6 +386,7 @@ int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 	if (r >= 0)
 		r = write_loss(s, l, end, err);
 	if (r >= 0)
-		r = count_job(s, &k, STORE_MARK_ENDED, tally_day(l->now_ns), err);
+		r = count_job(s, &k, STORE_MARK_ENDED, calendar_day(s->calendar, l->now_ns),
+			      err);
 	return r < 0 ? r : store_event(s, &e, err);
 }

@@ -1,13 +1,14 @@
 /* store_schema.c - the tables, opening and closing, and the journal of events. See store.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* attempts.closed: 0 open, 1 the node's final report is in, 2 ended by the controller (a later
  * word of the node still counts).
  * jobs.state mirrors the current attempt. The terms of charging (rate_, bundle_) are fixed at
- * submission. Day: UTC days since 1970-01-01. */
+ * submission. Day: see calendar.h. */
 static const char schema_1[] =
 	"CREATE TABLE jobs("
 	" job INTEGER PRIMARY KEY AUTOINCREMENT, attempt INTEGER NOT NULL DEFAULT 0,"
@@ -137,13 +138,99 @@ static const char schema_2[] =
 	"UPDATE attempts SET ended_day = -1000001 WHERE closed <> 0;";
 _Static_assert(STORE_NO_DAY == -1000000 && STORE_BASE_DAY == -1000001, "days on disk");
 
+/* The zone whose days the sums are of; ledgers from before had days of UTC.
+ * Adjustments: what was refunded (< 0) or charged again, in the sums of their day too.
+ * months: the sums of days once more, by month. */
+#define MONTH_OF_DAY                                                                           \
+	" 12 * CAST(strftime('%Y', day * 86400, 'unixepoch') AS INTEGER)"                      \
+	" + CAST(strftime('%m', day * 86400, 'unixepoch') AS INTEGER) - 1"
+static const char schema_3[] =
+	"CREATE TABLE meta(key TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"INSERT INTO meta SELECT 'time_zone', 'UTC' WHERE EXISTS(SELECT 1 FROM rollups);"
+	"ALTER TABLE rollups ADD COLUMN adjusted_ms INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE rollups_base ADD COLUMN adjusted_ms INTEGER NOT NULL DEFAULT 0;"
+	"CREATE TABLE adjustments("
+	" id INTEGER PRIMARY KEY, at_ns INTEGER NOT NULL, author TEXT NOT NULL,"
+	" reason TEXT NOT NULL, cluster TEXT NOT NULL, account TEXT NOT NULL,"
+	" user TEXT NOT NULL, pool INTEGER NOT NULL, day INTEGER NOT NULL,"
+	" charge_ms INTEGER NOT NULL, job INTEGER) STRICT;"
+	"CREATE INDEX adjustments_job ON adjustments(cluster, job) WHERE job IS NOT NULL;"
+	"INSERT INTO associations(cluster, account, user)"
+	" SELECT DISTINCT cluster, account, user FROM rollups WHERE true"
+	" ON CONFLICT DO NOTHING;"
+	"CREATE INDEX associations_account ON associations(account);"
+	"CREATE INDEX associations_user ON associations(user);"
+	"CREATE TABLE months("
+	" association INTEGER NOT NULL, pool INTEGER NOT NULL, month INTEGER NOT NULL,"
+	" jobs_started INTEGER NOT NULL, jobs_ended INTEGER NOT NULL,"
+	" running_ms INTEGER NOT NULL, suspended_ms INTEGER NOT NULL,"
+	" cpu_ms INTEGER NOT NULL, charge_requested_ms INTEGER NOT NULL,"
+	" charge_used_ms INTEGER NOT NULL, core_ms INTEGER NOT NULL, gpu_ms INTEGER NOT NULL,"
+	" adjusted_ms INTEGER NOT NULL,"
+	" PRIMARY KEY(association, pool, month)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO months SELECT a.id, pool," MONTH_OF_DAY ", SUM(jobs_started),"
+	" SUM(jobs_ended), SUM(running_ms), SUM(suspended_ms), SUM(cpu_ms),"
+	" SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms), SUM(gpu_ms), 0"
+	" FROM rollups JOIN associations a USING(cluster, account, user) GROUP BY 1, 2, 3;";
+
 _Static_assert(JOB_ENDED == 5 && JOB_QUEUED == 0, "states are on disk as numbers");
 _Static_assert(END_NODE_LOST == 6, "end kinds are on disk as numbers");
 _Static_assert(CHARGE_GPUS == 0 && CHARGE_MEMORY == 2, "sides are on disk as numbers");
 
-const char *const store_migrations[] = { schema_1, schema_2, NULL };
+const char *const store_migrations[] = { schema_1, schema_2, schema_3, NULL };
 
-int store_open(const char *path, struct store **ret, struct err *err)
+/* "" when none is fixed yet. */
+static int load_zone(struct store *s, char **ret, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, "SELECT value FROM meta WHERE key = 'time_zone'", "");
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	*ret = strdup(r > 0 ? store_text(st, 0) : "");
+	sqlite3_reset(st);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* A zone was asked for and is not the one of the ledger: fine as long as nothing is in it. */
+static int change_zone(struct store *s, const char *was, const char *zone, struct err *err)
+{
+	int r = db_run(s->db, err,
+		       "UPDATE meta SET value = ?1 WHERE key = 'time_zone'"
+		       " AND NOT EXISTS(SELECT 1 FROM rollups)",
+		       "t", zone);
+
+	if (r < 0 || db_changes(s->db) > 0)
+		return r;
+	return err_set(
+		err, -EEXIST,
+		"the ledger's days are those of %.64s, not of %.64s: sums that were cut at "
+		"its midnights cannot be cut again; keep TimeZone=%.64s, or start a new "
+		"ledger",
+		was, zone, was);
+}
+
+static int fix_zone(struct store *s, const char *zone, struct err *err)
+{
+	_cleanup_free_ char *was = NULL;
+	int r = load_zone(s, &was, err);
+
+	if (r < 0)
+		return r;
+	if (!zone)
+		zone = *was ? was : "UTC";
+	r = calendar_open(zone, &s->calendar, err);
+	if (r < 0)
+		return r;
+	if (!*was)
+		return db_run(s->db, err, "INSERT INTO meta VALUES('time_zone', ?1)", "t",
+			      zone);
+	return strcmp(was, zone) ? change_zone(s, was, zone, err) : 0;
+}
+
+int store_open_zone(const char *path, const char *zone, struct store **ret, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = calloc(1, sizeof(*s));
 	int r;
@@ -151,16 +238,29 @@ int store_open(const char *path, struct store **ret, struct err *err)
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = db_open(path, store_migrations, &s->db, err);
+	if (r >= 0)
+		r = fix_zone(s, zone, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
 	return 0;
 }
 
+int store_open(const char *path, struct store **ret, struct err *err)
+{
+	return store_open_zone(path, NULL, ret, err);
+}
+
+const char *store_zone(const struct store *s)
+{
+	return calendar_zone(s->calendar);
+}
+
 struct store *store_close(struct store *s)
 {
 	if (!s)
 		return NULL;
+	calendar_close(s->calendar);
 	db_close(s->db);
 	free(s);
 	return NULL;

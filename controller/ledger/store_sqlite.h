@@ -1,11 +1,13 @@
 /* store_sqlite - what the files of the SQLite store share; nobody else includes it. */
 #pragma once
 #include "common/db/db.h"
+#include "controller/ledger/calendar.h"
 #include "controller/ledger/rollup.h"
 #include "controller/ledger/store.h"
 
 struct store {
 	struct db *db;
+	struct calendar *calendar; /* of the zone that the ledger is kept in */
 };
 
 extern const char *const store_migrations[];

@@ -1,4 +1,4 @@
-/* store_sums.c - nodes and the usage of accounts, users and clusters. See store.h. */
+/* store_sums.c - nodes with what their jobs hold. See store.h. */
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
@@ -61,78 +61,5 @@ int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
 			return r;
 		}
 	}
-	return r;
-}
-
-#define USAGE_SUMS                                                                             \
-	", pool, SUM(jobs_started), SUM(jobs_ended), SUM(running_ms), SUM(suspended_ms),"      \
-	" SUM(cpu_ms), SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms),"           \
-	" SUM(gpu_ms) FROM rollups WHERE (?1 IS NULL OR account = ?1)"                         \
-	" AND (?2 IS NULL OR user = ?2) AND day >= ?3 AND day < ?4"
-
-static const char *const usage_sql[] = {
-	[STORE_BY_ACCOUNT] =
-		"SELECT account" USAGE_SUMS " GROUP BY account, pool ORDER BY 1, 2",
-	[STORE_BY_USER] = "SELECT user" USAGE_SUMS " GROUP BY user, pool ORDER BY 1, 2",
-	[STORE_BY_CLUSTER] =
-		"SELECT cluster" USAGE_SUMS " GROUP BY cluster, pool ORDER BY 1, 2",
-};
-
-static void read_usage(sqlite3_stmt *st, struct store_usage *u)
-{
-	*u = (struct store_usage){
-		.key = store_text(st, 0),
-		.pool = charge_pool_name((enum charge_pool)sqlite3_column_int(st, 1)),
-		.jobs_started = sqlite3_column_int64(st, 2),
-		.jobs_ended = sqlite3_column_int64(st, 3),
-		.running_ms = sqlite3_column_int64(st, 4),
-		.suspended_ms = sqlite3_column_int64(st, 5),
-		.cpu_ms = sqlite3_column_int64(st, 6),
-		.charge_requested_ms = sqlite3_column_int64(st, 7),
-		.charge_used_ms = sqlite3_column_int64(st, 8),
-		.core_ms = sqlite3_column_int64(st, 9),
-		.gpu_ms = sqlite3_column_int64(st, 10),
-	};
-}
-
-int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
-		struct err *err)
-{
-	sqlite3_stmt *st;
-	int r = db_query(s->db, err, &st, usage_sql[p->by], "ttii", p->account, p->user,
-			 p->from_day, p->to_day);
-
-	if (r < 0)
-		return r;
-	while ((r = db_step(s->db, st, err)) > 0) {
-		struct store_usage u;
-
-		read_usage(st, &u);
-		r = fn(ctx, &u, err);
-		if (r < 0) {
-			sqlite3_reset(st);
-			return r;
-		}
-	}
-	return r;
-}
-
-int store_days(struct store *s, int64_t *ret_first, int64_t *ret_last, struct err *err)
-{
-	sqlite3_stmt *st;
-	int r = db_query(
-		s->db, err, &st,
-		"SELECT (SELECT MIN(day) FROM rollups), (SELECT MAX(day) FROM rollups)", "");
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r < 0)
-		return r;
-	r = sqlite3_column_type(st, 0) == SQLITE_NULL;
-	if (!r) {
-		*ret_first = sqlite3_column_int64(st, 0);
-		*ret_last = sqlite3_column_int64(st, 1);
-	}
-	sqlite3_reset(st);
 	return r;
 }

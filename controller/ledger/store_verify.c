@@ -10,7 +10,8 @@
 
 struct verify {
 	struct store *s;
-	struct sums *sums; /* recomputed minus what was compared so far */
+	struct sums *sums;   /* recomputed minus what was compared so far */
+	struct sums *months; /* the same by month */
 	store_difference_fn fn;
 	void *ctx;
 	struct store_verified n;
@@ -120,10 +121,13 @@ static int take_imported(struct verify *v, sqlite3_stmt *st, struct err *err)
 	r = check_charge(v, st, &span.after, err);
 	span.after.charge_used_ms = sqlite3_column_int64(st, 13);
 	if (r >= 0)
-		r = tally_split(&terms, &span, add_day, &c);
+		r = tally_split(&terms, &span, calendar_days(v->s->calendar), add_day, &c);
 	if (r >= 0)
-		r = count(v, st, ROLLUP_JOBS_STARTED, tally_day(span.from_ns), err);
-	return r < 0 ? r : count(v, st, ROLLUP_JOBS_ENDED, tally_day(span.to_ns), err);
+		r = count(v, st, ROLLUP_JOBS_STARTED,
+			  calendar_day(v->s->calendar, span.from_ns), err);
+	return r < 0 ? r
+		     : count(v, st, ROLLUP_JOBS_ENDED, calendar_day(v->s->calendar, span.to_ns),
+			     err);
 }
 
 static const char imported_sql[] =
@@ -140,8 +144,9 @@ static int add_figures(struct verify *v, sqlite3_stmt *st, enum rollup_figure fi
 {
 	struct rollup *at;
 	int r = sums_of(v, st, sqlite3_column_int64(st, 4), &at, err);
+	int last = first == ROLLUP_JOBS_STARTED ? _ROLLUP_MAX - 1 : ROLLUP_GPU_MS;
 
-	for (int f = first; f < _ROLLUP_MAX && r >= 0; f++)
+	for (int f = first; f <= last && r >= 0; f++)
 		at->figure[f] += sqlite3_column_int64(st, 5 + f - (int)first);
 	return r;
 }
@@ -164,6 +169,17 @@ static int take_started(struct verify *v, sqlite3_stmt *st, struct err *err)
 static int take_ended(struct verify *v, sqlite3_stmt *st, struct err *err)
 {
 	return count(v, st, ROLLUP_JOBS_ENDED, sqlite3_column_int64(st, 4), err);
+}
+
+static int take_adjustment(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	struct rollup *at;
+	int r = sums_of(v, st, sqlite3_column_int64(st, 4), &at, err);
+
+	if (r >= 0)
+		at->figure[ROLLUP_ADJUSTED_MS] += sqlite3_column_int64(st, 5);
+	v->n.adjustments++;
+	return r;
 }
 
 static int take_attempt(struct verify *v, sqlite3_stmt *st, struct err *err)
@@ -193,6 +209,8 @@ static const char base_sql[] = "SELECT * FROM rollups_base";
 static const char started_sql[] =
 	WHOSE "a.started_day" ATTEMPTS " WHERE a.started_day > -1000000";
 static const char ended_sql[] = WHOSE "a.ended_day" ATTEMPTS " WHERE a.ended_day > -1000000";
+static const char adjustments_sql[] =
+	"SELECT cluster, account, user, pool, day, charge_ms FROM adjustments";
 static const char attempts_sql[] = "SELECT 1 FROM attempts";
 
 /* The slices of an attempt sum to its own figures. */
@@ -206,7 +224,7 @@ static int check_slices(struct verify *v, sqlite3_stmt *st, struct err *err)
 {
 	int r = 0;
 
-	for (int f = ROLLUP_RUNNING_MS; f < _ROLLUP_MAX && r >= 0; f++) {
+	for (int f = ROLLUP_RUNNING_MS; f <= ROLLUP_GPU_MS && r >= 0; f++) {
 		int column = 5 + f - ROLLUP_RUNNING_MS;
 		struct store_difference d = {
 			.cluster = store_text(st, 0),
@@ -242,43 +260,60 @@ static int compare(struct verify *v, struct store_difference *d, const struct ro
 	return r;
 }
 
-static int check_rollup(struct verify *v, sqlite3_stmt *st, struct err *err)
+/* A row of names, pool, day or month, and figures; what stands against it is in `sums`. */
+static int check_row(struct verify *v, sqlite3_stmt *st, struct sums *sums, struct err *err)
 {
+	int index = sums_find(sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
+	int64_t when = sqlite3_column_int64(st, 4);
 	struct store_difference d = {
 		.cluster = store_text(st, 0),
 		.account = store_text(st, 1),
 		.user = store_text(st, 2),
 		.pool = charge_pool_name((enum charge_pool)sqlite3_column_int(st, 3)),
-		.day = sqlite3_column_int64(st, 4),
+		.day = sums == v->months ? calendar_month_first(when) : when,
+		.is_month = sums == v->months,
 	};
 	struct rollup stored, *at;
-	int r = sums_of(v, st, d.day, &at, err);
+	int r;
 
-	v->n.rollups++;
+	at = index < 0 ? NULL : sums_at(sums, index, sqlite3_column_int(st, 3), when);
+	if (!at)
+		return err_set(err, -ENOMEM, "out of memory");
 	for (int f = 0; f < _ROLLUP_MAX; f++)
 		stored.figure[f] = sqlite3_column_int64(st, 5 + f);
-	if (r >= 0)
-		r = compare(v, &d, &stored, at, err);
+	r = compare(v, &d, &stored, at, err);
 	if (r >= 0)
 		*at = (struct rollup){ 0 };
 	return r;
 }
 
+static int check_rollup(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	v->n.rollups++;
+	return check_row(v, st, v->sums, err);
+}
+
+static int check_month(struct verify *v, sqlite3_stmt *st, struct err *err)
+{
+	return check_row(v, st, v->months, err);
+}
+
 /* What was recomputed and has no row. */
-static int check_rest(struct verify *v, struct err *err)
+static int check_rest(struct verify *v, struct sums *sums, struct err *err)
 {
 	const struct rollup none = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; i < sums_size(v->sums) && r >= 0; i++) {
-		const struct sums_entry *e = sums_entry(v->sums, i);
-		const struct sums_association *a = sums_association(v->sums, e->association);
+	for (size_t i = 0; i < sums_size(sums) && r >= 0; i++) {
+		const struct sums_entry *e = sums_entry(sums, i);
+		const struct sums_association *a = sums_association(sums, e->association);
 		struct store_difference d = {
 			.cluster = a->cluster,
 			.account = a->account,
 			.user = a->user,
 			.pool = charge_pool_name((enum charge_pool)e->pool),
-			.day = e->day,
+			.day = sums == v->months ? calendar_month_first(e->day) : e->day,
+			.is_month = sums == v->months,
 		};
 
 		r = compare(v, &d, &none, &e->rollup, err);
@@ -286,12 +321,38 @@ static int check_rest(struct verify *v, struct err *err)
 	return r;
 }
 
+static const char months_sql[] =
+	"SELECT a.cluster, a.account, a.user, m.pool, m.month, m.jobs_started, m.jobs_ended,"
+	" m.running_ms, m.suspended_ms, m.cpu_ms, m.charge_requested_ms, m.charge_used_ms,"
+	" m.core_ms, m.gpu_ms, m.adjusted_ms"
+	" FROM months m JOIN associations a ON a.id = m.association";
+
+/* From what was recomputed for each day. */
+static int add_up_months(struct verify *v, struct err *err)
+{
+	for (size_t i = 0; i < sums_size(v->sums); i++) {
+		const struct sums_entry *e = sums_entry(v->sums, i);
+		const struct sums_association *a = sums_association(v->sums, e->association);
+		int index = sums_find(v->months, a->cluster, a->account, a->user);
+		struct rollup *at = NULL;
+
+		if (index >= 0)
+			at = sums_at(v->months, index, e->pool, calendar_month(e->day));
+		if (!at)
+			return err_set(err, -ENOMEM, "out of memory");
+		rollup_add(at, &e->rollup);
+	}
+	return 0;
+}
+
+struct step {
+	const char *sql;
+	row_fn fn;
+};
+
 static int verify_all(struct verify *v, struct err *err)
 {
-	const struct {
-		const char *sql;
-		row_fn fn;
-	} steps[] = {
+	static const struct step recompute[] = {
 		{ attempts_sql, take_attempt },
 		{ imported_sql, take_imported },
 		{ base_sql, take_base },
@@ -300,21 +361,29 @@ static int verify_all(struct verify *v, struct err *err)
 		{ started_sql, take_started },
 		{ ended_sql, take_ended },
 		{ sliced_sql, check_slices },
-		{ "SELECT * FROM rollups", check_rollup },
+		{ adjustments_sql, take_adjustment },
 	};
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(steps) && r >= 0; i++)
-		r = each(v, steps[i].sql, steps[i].fn, err);
-	return r < 0 ? r : check_rest(v, err);
+	for (size_t i = 0; i < ARRAY_LEN(recompute) && r >= 0; i++)
+		r = each(v, recompute[i].sql, recompute[i].fn, err);
+	if (r >= 0)
+		r = add_up_months(v, err);
+	if (r >= 0)
+		r = each(v, "SELECT * FROM rollups", check_rollup, err);
+	if (r >= 0)
+		r = each(v, months_sql, check_month, err);
+	if (r >= 0)
+		r = check_rest(v, v->sums, err);
+	return r < 0 ? r : check_rest(v, v->months, err);
 }
 
 int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,
 		 struct err *err)
 {
-	_cleanup_(sums_freep) struct sums *sums = sums_new();
-	struct verify v = { s, sums, fn, ctx, { 0 } };
-	int r = sums ? db_begin(s->db, err) : err_set(err, -ENOMEM, "out of memory");
+	_cleanup_(sums_freep) struct sums *sums = sums_new(), *months = sums_new();
+	struct verify v = { .s = s, .sums = sums, .months = months, .fn = fn, .ctx = ctx };
+	int r = sums && months ? db_begin(s->db, err) : err_set(err, -ENOMEM, "out of memory");
 
 	if (r < 0)
 		return r;

@@ -1,8 +1,9 @@
 /* store_verify - are the rollups what the jobs say? Part of the contract of store.h.
  *
  * Recomputes every rollup from the job rows (imported jobs, and the attempts with their
- * slices) and compares; also that each slice of an attempt belongs to its figures, and that
- * each imported job was charged rate x time. Reads one state of the ledger; changes nothing.
+ * slices, and adjustments) and compares; the same by month; also that
+ * each slice of an attempt belongs to its figures, and that each imported job was charged rate
+ * x time. Reads one state of the ledger; changes nothing.
  */
 #pragma once
 #include "controller/ledger/store.h"
@@ -12,11 +13,12 @@ struct store_difference {
 	const char *cluster, *account, *user, *pool, *figure; /* of a rollup; or */
 	int64_t job;					      /* a job's own; 0: a rollup's */
 	int64_t day, stored, recomputed;
+	bool is_month; /* the sum of the month that begins on that day, of its days */
 };
 typedef int (*store_difference_fn)(void *ctx, const struct store_difference *d,
 				   struct err *err);
 struct store_verified {
-	int64_t jobs, attempts, rollups, differences;
+	int64_t jobs, attempts, adjustments, rollups, differences;
 };
 /* 0 however many differences there are. */
 int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,

@@ -1,8 +1,6 @@
 /* tally.c - see tally.h. */
 #include "controller/policy/tally.h"
 
-#define DAY_NS (86400LL * 1000000000LL)
-
 /* The kernel's cpu time of a job includes what starting and ending its unit took, outside its
  * running time; a job cannot have used more of its cores than it held. */
 static int64_t cpu_within(const struct tally_terms *t, const struct tally_use *u)
@@ -50,13 +48,6 @@ struct tally tally_minus(const struct tally *b, const struct tally *a)
 	};
 }
 
-int64_t tally_day(int64_t realtime_ns)
-{
-	int64_t day = realtime_ns / DAY_NS;
-
-	return realtime_ns % DAY_NS < 0 ? day - 1 : day;
-}
-
 /* The cumulative tally at a moment inside the span. */
 static int tally_at(const struct tally_terms *t, const struct tally_span *s, int64_t at_ns,
 		    struct tally *ret)
@@ -87,30 +78,31 @@ static int tally_at(const struct tally_terms *t, const struct tally_span *s, int
 	return 0;
 }
 
-int tally_split(const struct tally_terms *t, const struct tally_span *span, tally_day_fn fn,
-		void *ctx)
+int tally_split(const struct tally_terms *t, const struct tally_span *span,
+		const struct tally_days *d, tally_day_fn fn, void *ctx)
 {
-	int64_t last = tally_day(span->to_ns), day;
-	struct tally done = span->before;
-
 	/* The moment `to` itself is outside: a span that ends at midnight ends the day before.
 	 */
-	if (span->to_ns > span->from_ns)
-		last = tally_day(span->to_ns - 1);
-	day = span->from_ns < span->to_ns ? tally_day(span->from_ns) : last;
+	int64_t last = d->day_of(d->ctx, span->to_ns - (span->to_ns > span->from_ns));
+	int64_t day = span->from_ns < span->to_ns ? d->day_of(d->ctx, span->from_ns) : last;
+	int64_t from_ns = span->from_ns;
+	struct tally done = span->before;
+
 	for (; day <= last; day++) {
-		struct tally at, gained;
-		int r = day == last ? 0 : tally_at(t, span, (day + 1) * DAY_NS, &at);
+		int64_t end_ns = d->first_ns(d->ctx, day + 1);
+		struct tally at = span->after, gained;
+		int r = day == last ? 0 : tally_at(t, span, end_ns, &at);
 
 		if (r < 0)
 			return r;
-		if (day == last)
-			at = span->after;
+		if (day != last && end_ns <= from_ns)
+			continue;
 		gained = tally_minus(&at, &done);
 		r = fn(ctx, day, &gained);
 		if (r < 0)
 			return r;
 		done = at;
+		from_ns = end_ns;
 	}
 	return 0;
 }

@@ -1,9 +1,10 @@
-/* tally - cumulative figures of one attempt, and how they fall on UTC days.
+/* tally - cumulative figures of one attempt, and how they fall on days.
  *
  * Pure. A report brings an attempt from one cumulative tally to the next. Between the two the
  * node tells only sums, so the rule is: what was gained is spread evenly over the interval
- * [from, to) of real time between the two reports, and cut at each UTC midnight. Charges at a
- * cut are computed from the cumulative running time there, so the days sum to the whole.
+ * [from, to) of real time between the two reports, and cut where a day of the site begins.
+ * Charges at a cut are computed from the cumulative running time there, so the days sum to the
+ * whole.
  */
 #pragma once
 #include <stdint.h>
@@ -41,11 +42,16 @@ struct tally_span {
 	int64_t from_ns, to_ns; /* real time, since the epoch */
 };
 
-/* Days since the epoch of a real time (before 1970 too). */
-int64_t tally_day(int64_t realtime_ns);
+/* The days of a calendar: which one a moment is on, and its first instant. A day that begins
+ * where the next one does has no time at all. */
+struct tally_days {
+	int64_t (*day_of)(void *ctx, int64_t at_ns);
+	int64_t (*first_ns)(void *ctx, int64_t day);
+	void *ctx;
+};
 
 /* Calls fn for each day of the span in order with what was gained on it. from >= to: all on
  * the day of `to`. Stops at the first error of fn and returns it. */
 typedef int (*tally_day_fn)(void *ctx, int64_t day, const struct tally *gained);
-int tally_split(const struct tally_terms *t, const struct tally_span *span, tally_day_fn fn,
-		void *ctx);
+int tally_split(const struct tally_terms *t, const struct tally_span *span,
+		const struct tally_days *days, tally_day_fn fn, void *ctx);

@@ -178,6 +178,8 @@ static void every_wrong_figure_is_found(void **state)
 		"UPDATE rollups SET day = 20009 WHERE day = 20001",
 		"UPDATE slices SET gpu_ms = gpu_ms + 1 WHERE day = 20001",
 		"UPDATE attempts SET charge_used_ms = charge_used_ms + 1 WHERE sliced = 0",
+		"UPDATE months SET cpu_ms = cpu_ms + 1",
+		"UPDATE months SET month = month + 1",
 	};
 	struct rig *r = *state;
 
@@ -193,6 +195,8 @@ static void every_wrong_figure_is_found(void **state)
 static void go_back_to_schema_1(struct rig *r)
 {
 	static const char back[] =
+		"DROP TABLE meta; DROP TABLE adjustments; DROP TABLE months;"
+		"ALTER TABLE rollups DROP COLUMN adjusted_ms;"
 		"DROP TABLE associations; DROP TABLE origins; DROP TABLE imported;"
 		"DROP TABLE imports; DROP TABLE import_rejects; DROP TABLE slices;"
 		"DROP TABLE rollups_base; DROP INDEX rollups_account;"

@@ -1,0 +1,291 @@
+/* calendar.c - see calendar.h.
+ *
+ * Days are asked for a million times in an import, libc is asked once for some 500 days: it is
+ * sampled every few hours for the offset from UTC, each change is found to the second, and the
+ * first instants of the days follow by arithmetic. A few such blocks are kept.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/err.h"
+#include "controller/ledger/calendar.h"
+
+#define ZONES "/usr/share/zoneinfo"
+#define S_NS 1000000000LL
+#define DAY_S 86400LL
+#define BLOCK_DAYS 512
+#define BLOCKS 16	    /* kept at a time: 22 years */
+#define STEP_S (3 * 3600LL) /* no zone ever changed its offset twice in that time */
+#define CHANGES_MAX 32
+#define NO_BLOCK INT64_MIN
+
+struct block {
+	int64_t number; /* of the days from number * BLOCK_DAYS on */
+	int64_t first_s[BLOCK_DAYS + 1];
+};
+
+struct calendar {
+	char *zone, *tz; /* tz: as in the environment */
+	struct tally_days days;
+	struct block blocks[BLOCKS];
+};
+
+/* ---- dates ---- */
+
+static int64_t floor_div(int64_t a, int64_t b)
+{
+	return a / b - (a % b < 0);
+}
+
+struct date {
+	int64_t year, month, day; /* month from 0, day from 1 */
+};
+
+/* Years begin in March here, so that the leap day is the last of its year; 400 of them have
+ * 146097 days. */
+static int64_t day_of_date(struct date d)
+{
+	int64_t y = d.year - (d.month < 2), era = floor_div(y, 400), yoe = y - era * 400;
+	int64_t doy = (153 * ((d.month + 10) % 12) + 2) / 5 + d.day - 1;
+
+	return era * 146097 + yoe * 365 + yoe / 4 - yoe / 100 + doy - 719468;
+}
+
+static struct date date_of_day(int64_t day)
+{
+	int64_t z = day + 719468, era = floor_div(z, 146097), doe = z - era * 146097;
+	int64_t yoe = (doe - doe / 1460 + doe / 36524 - doe / 146096) / 365;
+	int64_t doy = doe - (365 * yoe + yoe / 4 - yoe / 100), mp = (5 * doy + 2) / 153;
+	int64_t month = (mp + 2) % 12;
+
+	return (struct date){ yoe + era * 400 + (month < 2), month,
+			      doy - (153 * mp + 2) / 5 + 1 };
+}
+
+const char *calendar_format_day(int64_t day, char buf[static CALENDAR_DAY_MAX])
+{
+	struct date d = date_of_day(day);
+
+	snprintf(buf, CALENDAR_DAY_MAX, "%04d-%02d-%02d", (int)d.year % 10000,
+		 (int)d.month % 12 + 1, (int)d.day % 100);
+	return buf;
+}
+
+const char *calendar_format_month(int64_t month, char buf[static CALENDAR_DAY_MAX])
+{
+	snprintf(buf, CALENDAR_DAY_MAX, "%04d-%02d", (int)floor_div(month, 12) % 10000,
+		 (int)(month - floor_div(month, 12) * 12) % 12 + 1);
+	return buf;
+}
+
+int calendar_parse_day(const char *text, int64_t *ret)
+{
+	static const char form[] = "dddd-dd-dd";
+	int64_t n[3] = { 0 }, day;
+	char again[CALENDAR_DAY_MAX];
+
+	for (int i = 0, part = 0; i < (int)sizeof(form); i++) {
+		bool is_digit = text[i] >= '0' && text[i] <= '9';
+
+		if (form[i] == 'd' ? !is_digit : text[i] != form[i])
+			return -EINVAL;
+		if (is_digit)
+			n[part] = n[part] * 10 + (text[i] - '0');
+		else
+			part++;
+	}
+	if (n[0] < 1700 || n[0] > 2200 || n[1] < 1 || n[1] > 12 || n[2] < 1)
+		return -EINVAL;
+	day = day_of_date((struct date){ n[0], n[1] - 1, n[2] });
+	/* The 31st of a short month must not become another day. */
+	if (strcmp(calendar_format_day(day, again), text) != 0)
+		return -EINVAL;
+	*ret = day;
+	return 0;
+}
+
+int64_t calendar_month(int64_t day)
+{
+	struct date d = date_of_day(day);
+
+	return d.year * 12 + d.month;
+}
+
+int64_t calendar_month_first(int64_t month)
+{
+	int64_t year = floor_div(month, 12);
+
+	return day_of_date((struct date){ year, month - year * 12, 1 });
+}
+
+/* ---- the zone ---- */
+
+static int64_t offset_at(int64_t at_s)
+{
+	time_t t = (time_t)at_s;
+	struct tm tm;
+
+	return localtime_r(&t, &tm) ? tm.tm_gmtoff : 0;
+}
+
+/* From `from_s` on, local time is UTC + offset_s. */
+struct change {
+	int64_t from_s, offset_s;
+};
+
+/* The second in (low, high] from which the offset is the one at `high`. */
+static int64_t find_change(int64_t low_s, int64_t high_s)
+{
+	int64_t offset = offset_at(high_s);
+
+	while (high_s - low_s > 1) {
+		int64_t middle = low_s + (high_s - low_s) / 2;
+
+		if (offset_at(middle) == offset)
+			high_s = middle;
+		else
+			low_s = middle;
+	}
+	return high_s;
+}
+
+static int find_changes(int64_t from_s, int64_t to_s, struct change ret[CHANGES_MAX])
+{
+	int n = 1;
+
+	ret[0] = (struct change){ from_s, offset_at(from_s) };
+	for (int64_t at = from_s + STEP_S; at < to_s && n < CHANGES_MAX; at += STEP_S) {
+		int64_t offset = offset_at(at);
+
+		if (offset != ret[n - 1].offset_s)
+			ret[n++] = (struct change){ find_change(at - STEP_S, at), offset };
+	}
+	return n;
+}
+
+/* The first second whose local date is `day` or later. */
+static int64_t first_second(const struct change *c, int n, int64_t day)
+{
+	int64_t at_s = 0;
+
+	for (int i = 0; i < n; i++) {
+		at_s = day * DAY_S - c[i].offset_s;
+		if (at_s < c[i].from_s)
+			at_s = c[i].from_s;
+		if (i + 1 == n || at_s < c[i + 1].from_s)
+			break;
+	}
+	return at_s;
+}
+
+static void fill_block(const struct calendar *c, struct block *b, int64_t number)
+{
+	int64_t day = number * BLOCK_DAYS, from_s = (day - 2) * DAY_S;
+	const char *tz = getenv("TZ");
+	struct change changes[CHANGES_MAX];
+	int n;
+
+	/* Another calendar may have been opened since. */
+	if (!tz || strcmp(tz, c->tz) != 0) {
+		setenv("TZ", c->tz, 1);
+		tzset();
+	}
+	n = find_changes(from_s, (day + BLOCK_DAYS + 3) * DAY_S, changes);
+	for (int i = 0; i <= BLOCK_DAYS; i++)
+		b->first_s[i] = first_second(changes, n, day + i);
+	b->number = number;
+}
+
+static int64_t first_s(struct calendar *c, int64_t day)
+{
+	int64_t number = floor_div(day, BLOCK_DAYS);
+	struct block *b = &c->blocks[(uint64_t)number % BLOCKS];
+
+	if (b->number != number)
+		fill_block(c, b, number);
+	return b->first_s[day - number * BLOCK_DAYS];
+}
+
+int64_t calendar_day(struct calendar *c, int64_t at_ns)
+{
+	int64_t at_s = floor_div(at_ns, S_NS), day = floor_div(at_s, DAY_S);
+
+	while (at_s < first_s(c, day))
+		day--;
+	while (at_s >= first_s(c, day + 1))
+		day++;
+	return day;
+}
+
+int64_t calendar_first_ns(struct calendar *c, int64_t day)
+{
+	return first_s(c, day) * S_NS;
+}
+
+static int64_t day_of(void *ctx, int64_t at_ns)
+{
+	return calendar_day(ctx, at_ns);
+}
+
+static int64_t first_of(void *ctx, int64_t day)
+{
+	return calendar_first_ns(ctx, day);
+}
+
+const struct tally_days *calendar_days(const struct calendar *c)
+{
+	return &c->days;
+}
+
+const char *calendar_zone(const struct calendar *c)
+{
+	return c->zone;
+}
+
+static bool is_zone(const char *zone)
+{
+	char path[256], magic[4] = "";
+	_cleanup_close_ int fd = -1;
+
+	if (*zone && *zone != '/' && !strstr(zone, "..") &&
+	    snprintf(path, sizeof(path), ZONES "/%s", zone) < (int)sizeof(path))
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+	return fd >= 0 && read(fd, magic, sizeof(magic)) == sizeof(magic) &&
+	       !memcmp(magic, "TZif", sizeof(magic));
+}
+
+int calendar_open(const char *zone, struct calendar **ret, struct err *err)
+{
+	_cleanup_(calendar_closep) struct calendar *c = calloc(1, sizeof(*c));
+
+	if (!is_zone(zone))
+		return err_set(err, -EINVAL,
+			       "'%.64s' is not a time zone in " ZONES
+			       "; write it like Europe/Berlin",
+			       zone);
+	if (!c || !(c->zone = strdup(zone)) || asprintf(&c->tz, ":" ZONES "/%s", zone) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	c->days = (struct tally_days){ day_of, first_of, c };
+	for (int i = 0; i < BLOCKS; i++)
+		c->blocks[i].number = NO_BLOCK;
+	if (setenv("TZ", c->tz, 1) < 0)
+		return err_set(err, -errno, "set the time zone: %m");
+	tzset();
+	*ret = TAKE_PTR(c);
+	return 0;
+}
+
+struct calendar *calendar_close(struct calendar *c)
+{
+	if (!c)
+		return NULL;
+	free(c->zone);
+	free(c->tz);
+	free(c);
+	return NULL;
+}

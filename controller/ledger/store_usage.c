@@ -1,0 +1,170 @@
+/* store_usage.c - the usage of accounts, users and clusters, by month too. See store.h.
+ *
+ * Whole months are read from their sums, what is left of the period at both ends from the sums
+ * of days. Rows are read in the order in which they are stored and folded here: grouping them
+ * in SQL sorts every row first, and reading days alone reads thirty times as many.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sums.h"
+
+#define FIGURES                                                                                \
+	" jobs_started, jobs_ended, running_ms, suspended_ms, cpu_ms, charge_requested_ms,"    \
+	" charge_used_ms, core_ms, gpu_ms, adjusted_ms"
+#define MONTHS                                                                                 \
+	"SELECT a.account, a.user, a.cluster, m.pool, m.month," FIGURES                        \
+	" FROM associations a CROSS JOIN months m ON m.association = a.id"                     \
+	" WHERE m.month >= ?3 AND m.month < ?4"
+#define DAYS                                                                                   \
+	"SELECT account, user, cluster, pool, day," FIGURES                                    \
+	" FROM rollups WHERE day >= ?3 AND day < ?4"
+
+/* One text for each index that answers at once; the planner knows only what is spelled out. */
+enum filter { ANY, OF_ACCOUNT, OF_USER, _FILTER_MAX };
+static const char *const months_sql[] = {
+	[ANY] = MONTHS,
+	[OF_ACCOUNT] = MONTHS " AND a.account = ?1 AND (?2 IS NULL OR a.user = ?2)",
+	[OF_USER] = MONTHS " AND a.user = ?2",
+};
+static const char *const days_sql[] = {
+	[ANY] = DAYS,
+	[OF_ACCOUNT] = DAYS " AND account = ?1 AND (?2 IS NULL OR user = ?2)",
+	[OF_USER] = DAYS " AND user = ?2",
+};
+_Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _FILTER_MAX,
+	       "a text a filter");
+
+struct fold {
+	struct store *s;
+	const struct store_period *p;
+	struct sums *sums; /* association: the key; day: the month, or 0 */
+	int key;	   /* of the row before */
+	bool is_days;
+};
+
+/* The rows of a key come one after the other, mostly. */
+static int find_key(struct fold *f, const char *name)
+{
+	if (f->key < 0 || strcmp(sums_association(f->sums, f->key)->cluster, name) != 0)
+		f->key = sums_find(f->sums, name, "", "");
+	return f->key;
+}
+
+static int fold_row(struct fold *f, sqlite3_stmt *st, struct err *err)
+{
+	static const int columns[] = {
+		[STORE_BY_ACCOUNT] = 0, [STORE_BY_USER] = 1, [STORE_BY_CLUSTER] = 2
+	};
+	int key = find_key(f, store_text(st, columns[f->p->by]));
+	int64_t month = 0;
+	struct rollup *at;
+
+	if (f->p->each == STORE_EACH_MONTH)
+		month = sqlite3_column_int64(st, 4);
+	if (f->p->each == STORE_EACH_MONTH && f->is_days)
+		month = calendar_month(month);
+	at = key < 0 ? NULL : sums_at(f->sums, key, sqlite3_column_int(st, 3), month);
+	if (!at)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (int i = 0; i < _ROLLUP_MAX; i++)
+		at->figure[i] += sqlite3_column_int64(st, 5 + i);
+	return 0;
+}
+
+static int fold_range(struct fold *f, const char *const sql[], int64_t from, int64_t to,
+		      struct err *err)
+{
+	enum filter filter = f->p->account ? OF_ACCOUNT : f->p->user ? OF_USER : ANY;
+	sqlite3_stmt *st;
+	int r;
+
+	if (from >= to)
+		return 0;
+	f->is_days = sql == days_sql;
+	f->key = -1;
+	r = db_query(f->s->db, err, &st, sql[filter], "ttii", f->p->account, f->p->user, from,
+		     to);
+	while (r >= 0 && (r = db_step(f->s->db, st, err)) > 0) {
+		r = fold_row(f, st, err);
+		if (r < 0)
+			sqlite3_reset(st);
+	}
+	return r;
+}
+
+static int fold_all(struct fold *f, struct err *err)
+{
+	const struct store_period *p = f->p;
+	int64_t first = calendar_month(p->from_day - 1) + 1, end = calendar_month(p->to_day);
+	int64_t first_day = calendar_month_first(first), end_day = calendar_month_first(end);
+	int r;
+
+	if (first >= end)
+		return fold_range(f, days_sql, p->from_day, p->to_day, err);
+	r = fold_range(f, days_sql, p->from_day, first_day, err);
+	if (r >= 0)
+		r = fold_range(f, months_sql, first, end, err);
+	return r < 0 ? r : fold_range(f, days_sql, end_day, p->to_day, err);
+}
+
+/* ---- what was folded, in order ---- */
+
+static int compare_rows(const void *a, const void *b, void *ctx)
+{
+	const struct sums_entry *x = a, *y = b;
+	struct sums *s = ctx;
+	int names;
+
+	if (x->day != y->day)
+		return x->day < y->day ? -1 : 1;
+	names = x->association == y->association
+			? 0
+			: strcmp(sums_association(s, x->association)->cluster,
+				 sums_association(s, y->association)->cluster);
+	return names ? names : (x->pool > y->pool) - (x->pool < y->pool);
+}
+
+static int hand_out(const struct fold *f, store_usage_fn fn, void *ctx, struct err *err)
+{
+	size_t n = sums_size(f->sums);
+	int r = 0;
+
+	if (n)
+		qsort_r(sums_entry(f->sums, 0), n, sizeof(struct sums_entry), compare_rows,
+			f->sums);
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		const struct sums_entry *e = sums_entry(f->sums, i);
+		const int64_t *v = e->rollup.figure;
+		const struct store_usage u = {
+			.key = sums_association(f->sums, e->association)->cluster,
+			.pool = charge_pool_name((enum charge_pool)e->pool),
+			.month = e->day,
+			.jobs_started = v[ROLLUP_JOBS_STARTED],
+			.jobs_ended = v[ROLLUP_JOBS_ENDED],
+			.running_ms = v[ROLLUP_RUNNING_MS],
+			.suspended_ms = v[ROLLUP_SUSPENDED_MS],
+			.cpu_ms = v[ROLLUP_CPU_MS],
+			.charge_requested_ms = v[ROLLUP_CHARGE_REQUESTED_MS],
+			.charge_used_ms = v[ROLLUP_CHARGE_USED_MS],
+			.core_ms = v[ROLLUP_CORE_MS],
+			.gpu_ms = v[ROLLUP_GPU_MS],
+			.adjusted_ms = v[ROLLUP_ADJUSTED_MS],
+		};
+
+		r = fn(ctx, &u, err);
+	}
+	return r < 0 ? r : 0;
+}
+
+int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
+		struct err *err)
+{
+	_cleanup_(sums_freep) struct sums *sums = sums_new();
+	struct fold f = { .s = s, .p = p, .sums = sums, .key = -1 };
+	int r = sums ? fold_all(&f, err) : err_set(err, -ENOMEM, "out of memory");
+
+	return r < 0 ? r : hand_out(&f, fn, ctx, err);
+}
