@@ -47,11 +47,13 @@ static int get_jobs(sd_bus *bus, const char *path, const char *interface, const 
 static int append_row(sd_bus_message *reply, const struct job *j)
 {
 	char cpus[CPULIST_TEXT_MAX];
+	struct usage usage;
 
+	state_usage_get(&j->s, &usage);
 	cpulist_format(&j->s.cpus, cpus, sizeof(cpus));
 	return sd_bus_message_append(reply, ROW, j->s.job, (int)j->s.attempt,
 				     job_state_name(job_state(j)), j->s.request.user, cpus,
-				     (uint64_t)j->s.usage.vmem_bytes);
+				     (uint64_t)usage.vmem_bytes);
 }
 
 static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error)
@@ -74,19 +76,23 @@ static json_t *describe_job(struct job *j)
 {
 	char cpus[CPULIST_TEXT_MAX], line[REASON_TEXT_MAX];
 	json_t *doc = wire_new();
+	struct usage usage;
+	struct job_end end;
 
 	if (!doc)
 		return NULL;
+	state_usage_get(&j->s, &usage);
+	state_end_get(&j->s, &end);
 	cpulist_format(&j->s.cpus, cpus, sizeof(cpus));
-	reason_format_line(&j->s.end, line, sizeof(line));
+	reason_format_line(&end, line, sizeof(line));
 	json_object_set_new(doc, "job", json_integer(j->s.job));
 	json_object_set_new(doc, "attempt", json_integer(j->s.attempt));
 	json_object_set_new(doc, "state", json_string(job_state_name(job_state(j))));
 	json_object_set_new(doc, "step", json_string(job_step_name(j->step)));
 	json_object_set_new(doc, "user", json_string(j->s.request.user));
 	json_object_set_new(doc, "cpus", json_string(cpus));
-	json_object_set_new(doc, "cgroup", json_string(j->s.cgroup));
-	json_object_set_new(doc, "note", json_string(j->s.note));
+	json_object_set_new(doc, "cgroup", json_string(j->s.cgroup ? j->s.cgroup : ""));
+	json_object_set_new(doc, "note", json_string(j->s.note ? j->s.note : ""));
 	json_object_set_new(doc, "pid", json_integer(j->s.pid));
 	json_object_set_new(doc, "running_ns",
 			    json_integer(j->clock.start_ns
@@ -97,10 +103,10 @@ static json_t *describe_job(struct job *j)
 						 ? clock_suspended_ns(&j->clock, node_now_ns())
 						 : j->s.clock.suspended_ns));
 	json_object_set_new(doc, "resources", wire_encode_resources(&j->s.request.res));
-	json_object_set_new(doc, "usage", wire_encode_usage(&j->s.usage));
+	json_object_set_new(doc, "usage", wire_encode_usage(&usage));
 	json_object_set_new(doc, "mem_max_bytes", json_integer(j->s.mem_max_bytes));
 	if (j->s.end.kind != END_NONE) {
-		json_object_set_new(doc, "end", wire_encode_end(&j->s.end));
+		json_object_set_new(doc, "end", wire_encode_end(&end));
 		json_object_set_new(doc, "line", json_string(line));
 	}
 	return doc;

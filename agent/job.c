@@ -159,30 +159,53 @@ enum job_state job_state(const struct job *j)
 
 void job_fail(struct job *j, const char *fmt, ...)
 {
-	struct reason *why = &j->s.end.reason;
+	char text[sizeof(((struct reason *)0)->text)];
 	va_list ap;
 
 	if (j->s.end.kind != END_NONE)
 		return;
-	j->s.end.kind = END_FAILED;
-	j->s.end.exit_status = -1;
-	why->requested = why->reached = -1;
-	why->at_ns = node_realtime_ns();
-	snprintf(why->host, sizeof(why->host), "%s", j->node->conf->node);
 	va_start(ap, fmt);
-	vsnprintf(why->text, sizeof(why->text), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_job(LOG_NOTICE, j->s.job, "failed", "%s", why->text);
+	job_latch(j, END_FAILED, text);
+	log_job(LOG_NOTICE, j->s.job, "failed", "%s", text);
+}
+
+void job_latch(struct job *j, enum job_end_kind kind, const char *text)
+{
+	struct job_end end = {
+		.kind = kind,
+		.exit_status = -1,
+		.reason = { .requested = -1, .reached = -1, .at_ns = node_realtime_ns() }
+	};
+
+	snprintf(end.reason.host, sizeof(end.reason.host), "%s", j->node->conf->node);
+	snprintf(end.reason.text, sizeof(end.reason.text), "%s", text);
+	state_end_set(&j->s, &end);
 }
 
 void job_note(struct job *j, const char *fmt, ...)
 {
+	char text[JOB_NOTE_MAX], *copy;
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(j->s.note, sizeof(j->s.note), fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	log_job(LOG_NOTICE, j->s.job, "note", "%s", j->s.note);
+	log_job(LOG_NOTICE, j->s.job, "note", "%s", text);
+	copy = strdup(text);
+	if (!copy)
+		return;
+	free(j->s.note);
+	j->s.note = copy;
+}
+
+const char *job_cgroup(const struct job *j, char buf[static MANAGER_PATH_MAX])
+{
+	struct node *n = j->node;
+
+	return manager_path(n->ops->parent(n->manager),
+			    (struct manager_id){ j->s.job, j->s.attempt }, buf);
 }
 
 const char *job_file(const struct job *j, const char *name, char *buf, size_t size)

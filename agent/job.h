@@ -44,6 +44,8 @@ struct job_stream {
 
 struct gate;
 
+#define JOB_NOTE_MAX 256
+
 struct job {
 	struct job *next;
 	struct node *node;
@@ -51,11 +53,10 @@ struct job {
 	enum job_step step;
 	enum job_order order;
 	struct clock clock;
-	char cgroup[MANAGER_PATH_MAX]; /* absolute; "" before the unit exists */
-	uint64_t work_id;	       /* cgroup of the user's processes, inside that */
-	int kill_fd;		       /* its cgroup.kill, opened beforehand; -1 */
-	bool is_watched;	       /* vmem, events, guard and sampler have it */
-	bool is_frozen;		       /* whoever did it */
+	uint64_t work_id; /* cgroup of the user's processes, inside that */
+	int kill_fd;	  /* its cgroup.kill, opened beforehand; -1 */
+	bool is_watched;  /* vmem, events, guard and sampler have it */
+	bool is_frozen;	  /* whoever did it */
 	enum job_pause pause;
 	bool is_told_to_wait;	/* that it may not yet resume was noted */
 	bool is_executed;	/* the launcher has become the user's program */
@@ -89,9 +90,13 @@ int job_save(struct job *j, struct err *err);
 /* As the world sees it. */
 enum job_state job_state(const struct job *j);
 bool job_has_ended(const struct job *j); /* from FINAL on */
+/* Ends as `kind`, in these words. */
+void job_latch(struct job *j, enum job_end_kind kind, const char *text);
 /* END_FAILED with words, if nothing worse is known already. Formats into the reason. */
 void job_fail(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A remark for the job's report; the last one stays. */
 void job_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Absolute path of the unit's cgroup, there or not. */
+const char *job_cgroup(const struct job *j, char buf[static MANAGER_PATH_MAX]);
 /* "DIR/JOB-ATTEMPT/NAME" in the job's jobfs. */
 const char *job_file(const struct job *j, const char *name, char *buf, size_t size);

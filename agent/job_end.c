@@ -48,14 +48,14 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 /* What the agent saw is better than what the record tells; exit status and signal are its. */
 static void decide_end(struct node *n, struct job *j, const struct final *f)
 {
-	struct job_end seen = j->s.end, told;
-	struct job_end setup = { 0 };
+	struct job_end seen, told, setup = { 0 };
 
 	final_end(f, &told);
-	if (seen.kind == END_NONE && !j->clock.start_ns && final_is_setup_failure(f, &setup))
+	if (j->s.end.kind == END_NONE && !j->clock.start_ns &&
+	    final_is_setup_failure(f, &setup))
 		job_fail(j, "the job's unit could not be set up: %.200s", setup.reason.text);
 	limit_from_latches(n, j);
-	seen = j->s.end;
+	state_end_get(&j->s, &seen);
 	if (seen.kind == END_NONE) {
 		seen = told;
 		if (told.kind == END_LIMIT) {
@@ -70,8 +70,8 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 	seen.signal = told.signal;
 	if (seen.kind == END_FAILED)
 		seen.exit_status = -1;
-	j->s.end = seen;
-	if (f->pids_max > 0 && !j->s.note[0])
+	state_end_set(&j->s, &seen);
+	if (f->pids_max > 0 && !j->s.note)
 		job_note(j,
 			 "the job reached its bound of %lld processes and threads; further "
 			 "ones were refused",
@@ -82,8 +82,7 @@ static void no_record(struct job *j)
 {
 	if (j->s.end.kind != END_NONE)
 		return;
-	j->s.end = (struct job_end){ .kind = END_EXITED, .exit_status = -1 };
-	j->s.end.reason.at_ns = node_realtime_ns();
+	job_latch(j, END_EXITED, "");
 	job_note(j, "how the job ended was not recorded");
 }
 
@@ -99,8 +98,10 @@ static void stop_clock(struct node *n, struct job *j, const struct final *f)
 static void say(struct node *n, struct job *j)
 {
 	char text[REASON_TEXT_MAX];
+	struct job_end end;
 
-	reason_format(&j->s.end, text, sizeof(text));
+	state_end_get(&j->s, &end);
+	reason_format(&end, text, sizeof(text));
 	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED)
 		job_say(n, j, text);
 	log_job(LOG_INFO, j->s.job, "end", "%s", text);

@@ -156,7 +156,9 @@ static int send_plan(struct node *n, struct gate *g, struct err *err)
 	char *data;
 	int r = 0;
 
-	if (j->s.request.stream)
+	if (!j->s.request.script && !j->s.request.argv) /* let go of once it ran */
+		r = state_load_command(n->db, j->s.job, j->s.attempt, &j->s.request, err);
+	if (!r && j->s.request.stream)
 		r = job_output_create(j, g->pass, err);
 	if (!r)
 		r = job_plan_encode(&p, &data, &size, err);
@@ -225,6 +227,7 @@ static int on_opened(struct gate *g, const struct plan_opened *o)
 			j->s.request.user, cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
 		job_go(j, STEP_RUNNING);
 	}
+	request_shed(&j->s.request);
 	return say_go(g);
 }
 

@@ -19,26 +19,27 @@ struct hit {
 /* The first reason stays: what follows are its consequences. */
 static bool latch(struct job *j, struct hit h)
 {
-	struct reason *why = &j->s.end.reason;
+	struct job_end end = { .kind = END_LIMIT,
+			       .exit_status = -1,
+			       .reason = { .limit = h.limit,
+					   .requested = h.requested,
+					   .reached = h.reached,
+					   .at_ns = node_realtime_ns() } };
 
 	if (j->s.end.kind != END_NONE)
 		return false;
-	j->s.end = (struct job_end){ .kind = END_LIMIT, .exit_status = -1 };
-	why->limit = h.limit;
-	why->requested = h.requested;
-	why->reached = h.reached;
-	why->at_ns = node_realtime_ns();
-	snprintf(why->host, sizeof(why->host), "%s", j->node->conf->node);
+	snprintf(end.reason.host, sizeof(end.reason.host), "%s", j->node->conf->node);
+	state_end_set(&j->s, &end);
 	return true;
 }
 
 static void add_processes(struct node *n, struct job *j)
 {
 	struct vmem_process list[REASON_PROCS_MAX];
-	struct reason *why = &j->s.end.reason;
+	struct reason *why = j->s.end.reason;
 	size_t count = 0;
 
-	if (vmem_processes(n->vmem, j->work_id, list, REASON_PROCS_MAX, &count) < 0)
+	if (!why || vmem_processes(n->vmem, j->work_id, list, REASON_PROCS_MAX, &count) < 0)
 		return;
 	why->n_procs = (int32_t)count;
 	for (size_t i = 0; i < count && i < REASON_PROCS_MAX; i++) {
@@ -52,9 +53,9 @@ static void add_processes(struct node *n, struct job *j)
  */
 static void add_offender(struct job *j, const struct vmem_excess *x)
 {
-	struct reason *why = &j->s.end.reason;
+	struct reason *why = j->s.end.reason;
 
-	if (why->n_procs || !x->tgid)
+	if (!why || why->n_procs || !x->tgid)
 		return;
 	why->n_procs = 1;
 	why->procs[0] = (struct reason_proc){ .pid = (int32_t)x->tgid, .bytes = -1 };
@@ -63,9 +64,9 @@ static void add_offender(struct job *j, const struct vmem_excess *x)
 
 static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *comm)
 {
-	struct reason *why = &j->s.end.reason;
+	struct reason *why = j->s.end.reason;
 
-	if (!pid)
+	if (!why || !pid)
 		return;
 	why->n_procs = 1;
 	why->procs[0].pid = pid;
@@ -77,9 +78,10 @@ static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *c
 static void tell(struct job *j)
 {
 	char text[REASON_TEXT_MAX];
+	struct job_end end;
 
-	log_job(LOG_NOTICE, j->s.job, "limit", "%s",
-		reason_format(&j->s.end, text, sizeof(text)));
+	state_end_get(&j->s, &end);
+	log_job(LOG_NOTICE, j->s.job, "limit", "%s", reason_format(&end, text, sizeof(text)));
 	job_again(j, 0);
 }
 
@@ -196,14 +198,14 @@ void limit_on_left(void *ctx, const struct guard_left *l)
 
 static void check_pids(struct node *n, struct job *j)
 {
-	char text[64];
+	char text[64], path[MANAGER_PATH_MAX];
 	int64_t refused;
 
-	if (manager_read(j->cgroup, "pids.events", text, sizeof(text), NULL) < 0 ||
+	if (manager_read(job_cgroup(j, path), "pids.events", text, sizeof(text), NULL) < 0 ||
 	    sscanf(text, "max %" SCNd64, &refused) != 1 || refused <= 0)
 		return;
 	if (n->conf->pids_action == CONFIG_PIDS_CONTAIN) {
-		if (!j->s.note[0])
+		if (!j->s.note)
 			job_note(j,
 				 "the job reached its bound of %" PRId64
 				 " processes and threads; further ones were refused",

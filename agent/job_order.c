@@ -18,16 +18,12 @@ static enum job_order order_of(enum sync_want want)
 
 static void latch_cancel(struct job *j, const char *why)
 {
-	struct reason *r = &j->s.end.reason;
-
 	if (j->s.end.kind != END_NONE)
 		return;
-	j->s.end = (struct job_end){ .kind = END_CANCELLED, .exit_status = -1 };
-	r->requested = r->reached = -1;
-	r->at_ns = node_realtime_ns();
-	snprintf(r->host, sizeof(r->host), "%s", j->node->conf->node);
-	snprintf(r->text, sizeof(r->text), "%.250s", why && *why ? why : "by order");
-	log_job(LOG_INFO, j->s.job, "cancel", "%s", r->text);
+	if (!why || !*why)
+		why = "by order";
+	job_latch(j, END_CANCELLED, why);
+	log_job(LOG_INFO, j->s.job, "cancel", "%s", why);
 }
 
 static void take_new(struct node *n, const struct sync_order *o)

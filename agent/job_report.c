@@ -74,20 +74,32 @@ static void take_vmem(struct node *n, struct job *j, struct usage *u)
 		return;
 	usage_set(u, &u->vmem_bytes, clip(v.now_bytes));
 	usage_set(u, &u->vmem_peak_bytes, clip(v.peak_bytes));
-	if (!v.is_complete && !j->s.note[0])
+	if (!v.is_complete && !j->s.note)
 		job_note(j, "vmem is not wholly counted: the table of address spaces is full");
 }
 
 static void take_jobfs(struct node *n, struct job *j, struct usage *u)
 {
 	struct jobfs_usage v;
+	struct usage before;
 	int64_t peak;
 
 	if (!n->jobfs || !j->s.jobfs.projid || jobfs_usage(n->jobfs, &j->s.jobfs, &v, NULL) < 0)
 		return;
-	peak = j->s.usage.jobfs_peak_bytes;
+	state_usage_get(&j->s, &before);
+	peak = before.jobfs_peak_bytes;
 	usage_set(u, &u->jobfs_bytes, v.bytes);
 	usage_set(u, &u->jobfs_peak_bytes, v.bytes > peak ? v.bytes : peak);
+}
+
+static void merge(struct job *j, const struct usage *u)
+{
+	struct usage all;
+
+	state_usage_get(&j->s, &all);
+	usage_merge(&all, u);
+	if (state_usage_set(&j->s, &all) < 0)
+		log_job(LOG_WARNING, j->s.job, "usage", "no memory: the figures before stay");
 }
 
 static void on_sample(void *ctx, const struct sample *s)
@@ -104,7 +116,7 @@ static void on_sample(void *ctx, const struct sample *s)
 	take_sample(s, &u);
 	take_vmem(n, j, &u);
 	take_jobfs(n, j, &u);
-	usage_merge(&j->s.usage, &u);
+	merge(j, &u);
 	job_sync_clock(n, j);
 	limit_check(n, j);
 }
@@ -129,9 +141,9 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 		take_vmem(n, j, &u);
 	}
 	take_jobfs(n, j, &u);
-	usage_merge(&j->s.usage, &u);
+	merge(j, &u);
 	if (f)
-		usage_merge(&j->s.usage, &f->usage);
+		merge(j, &f->usage);
 }
 
 static void fill(struct job *j, struct report *r)
@@ -149,11 +161,11 @@ static void fill(struct job *j, struct report *r)
 		j->clock.start_ns ? clock_running_ns(&j->clock, now) : j->s.clock.running_ns;
 	r->suspended_ns = j->clock.start_ns ? clock_suspended_ns(&j->clock, now)
 					    : j->s.clock.suspended_ns;
-	r->usage = j->s.usage;
+	state_usage_get(&j->s, &r->usage);
 	if (r->state == JOB_ENDED)
-		r->end = j->s.end;
+		state_end_get(&j->s, &r->end);
 	cpulist_format(&j->s.cpus, r->cpus, sizeof(r->cpus));
-	memcpy(r->note, j->s.note, sizeof(r->note));
+	snprintf(r->note, sizeof(r->note), "%s", j->s.note ? j->s.note : "");
 }
 
 int report_put(struct node *n, struct job *j, struct err *err)

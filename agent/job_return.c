@@ -62,16 +62,11 @@ static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err
 /* The node was booted anew under it: charged to the last figures, jobfs removed. */
 static void take_lost(struct node *n, struct job *j)
 {
-	struct reason *why = &j->s.end.reason;
+	char text[160];
 
-	if (j->s.end.kind == END_NONE) {
-		j->s.end = (struct job_end){ .kind = END_NODE_LOST, .exit_status = -1 };
-		why->requested = why->reached = -1;
-		why->at_ns = node_realtime_ns();
-		snprintf(why->host, sizeof(why->host), "%s", n->conf->node);
-		snprintf(why->text, sizeof(why->text), "node %s was booted anew",
-			 n->conf->node);
-	}
+	snprintf(text, sizeof(text), "node %s was booted anew", n->conf->node);
+	if (j->s.end.kind == END_NONE)
+		job_latch(j, END_NODE_LOST, text);
 	j->s.unit[0] = '\0';
 	j->s.clock.ended_ns = node_realtime_ns();
 	log_job(LOG_WARNING, j->s.job, "lost", "node was booted anew while the job was here");
@@ -118,6 +113,8 @@ static void take_up(struct node *n, struct job *j)
 	} else if (j->step == STEP_FINAL) {
 		job_watch_remains(n, j);
 	}
+	if (j->step >= STEP_RUNNING)
+		request_shed(&j->s.request);
 	job_output_watch(j);
 	job_go(j, j->step);
 }

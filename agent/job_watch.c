@@ -41,14 +41,15 @@ static int keep_for_root(const char *dir, struct err *err)
 
 static int enter_work(struct job *j, int32_t pid, struct err *err)
 {
-	char work[MANAGER_PATH_MAX + 16], text[16], path[MANAGER_PATH_MAX + 32];
+	char cgroup[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16], text[16];
+	char path[MANAGER_PATH_MAX + 32];
 	struct stat st;
 	int r;
 
-	snprintf(work, sizeof(work), "%s/" WORK, j->cgroup);
+	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, cgroup));
 	if (mkdir(work, 0755) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "make %s: %m", work);
-	r = keep_for_root(j->cgroup, err);
+	r = keep_for_root(cgroup, err);
 	if (r < 0)
 		return r;
 	snprintf(text, sizeof(text), "%" PRId32, pid);
@@ -61,8 +62,8 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	if (j->kill_fd < 0 || stat(work, &st) < 0)
 		return err_set(err, -errno, "open %s: %m", path);
 	j->work_id = st.st_ino;
-	if (stat(j->cgroup, &st) < 0)
-		return err_set(err, -errno, "%s: %m", j->cgroup);
+	if (stat(cgroup, &st) < 0)
+		return err_set(err, -errno, "%s: %m", cgroup);
 	j->s.cgroup_id = st.st_ino;
 	return 0;
 }
@@ -70,9 +71,9 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 static int is_set(const struct job *j, const char *file, const struct cpulist *want,
 		  struct err *err)
 {
-	char text[CPULIST_TEXT_MAX];
+	char text[CPULIST_TEXT_MAX], path[MANAGER_PATH_MAX];
 	struct cpulist have;
-	int r = manager_read(j->cgroup, file, text, sizeof(text), err);
+	int r = manager_read(job_cgroup(j, path), file, text, sizeof(text), err);
 
 	if (r < 0)
 		return r;
@@ -108,9 +109,9 @@ static int check_set(struct job *j, const char *file, const struct cpulist *want
 /* The kernel rounds memory down to whole pages. */
 static int check_number(struct job *j, const char *file, int64_t want, struct err *err)
 {
-	char text[64];
+	char text[64], path[MANAGER_PATH_MAX];
 	int64_t have;
-	int r = manager_read(j->cgroup, file, text, sizeof(text), err);
+	int r = manager_read(job_cgroup(j, path), file, text, sizeof(text), err);
 
 	if (r == -ENOENT) {
 		job_note(j, "this host does not hold the job to its %s", file);
@@ -127,16 +128,17 @@ static int check_number(struct job *j, const char *file, int64_t want, struct er
 
 static int check_limits(struct job *j, struct err *err)
 {
-	char text[16];
+	char text[16], path[MANAGER_PATH_MAX];
 	int r = check_set(j, "cpuset.cpus.effective", &j->s.cpus, err);
 
+	job_cgroup(j, path);
 	if (!r)
 		r = check_set(j, "cpuset.mems.effective", &j->s.mem_nodes, err);
 	if (!r)
 		r = check_number(j, "memory.max", j->s.mem_max_bytes, err);
-	if (!r && manager_read(j->cgroup, "memory.swap.max", text, sizeof(text), NULL) == 0)
+	if (!r && manager_read(path, "memory.swap.max", text, sizeof(text), NULL) == 0)
 		r = check_number(j, "memory.swap.max", 0, err);
-	if (!r && manager_read(j->cgroup, "memory.oom.group", text, sizeof(text), NULL) == 0 &&
+	if (!r && manager_read(path, "memory.oom.group", text, sizeof(text), NULL) == 0 &&
 	    strcmp(text, "1"))
 		r = err_set(err, -EIO, "memory.oom.group is %s, not 1", text);
 	if (!r)
@@ -152,10 +154,10 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 				  .action = j->s.request.vmem_policy == VMEM_POLICY_DENY
 						    ? VMEM_DENY
 						    : VMEM_KILL };
-	char work[MANAGER_PATH_MAX + 16];
+	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
 	int r;
 
-	snprintf(work, sizeof(work), "%s/" WORK, j->cgroup);
+	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, path));
 	q.cgroup_fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (q.cgroup_fd < 0)
 		return err_set(err, -errno, "open %s: %m", work);
@@ -171,12 +173,13 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 
 static int watch_rest(struct node *n, struct job *j, struct err *err)
 {
-	struct events_job ev = { j->s.job, j->s.cgroup_id, j->cgroup };
+	char path[MANAGER_PATH_MAX];
+	struct events_job ev = { j->s.job, j->s.cgroup_id, job_cgroup(j, path) };
 	struct guard_job gj = { .job = j->s.job,
 				.cgroup_id = j->s.cgroup_id,
 				.projid = j->s.jobfs.projid,
 				.action = GUARD_KILL };
-	struct sample_job sj = { j->s.job, j->s.cgroup_id, j->cgroup };
+	struct sample_job sj = { j->s.job, j->s.cgroup_id, path };
 	int r;
 
 	if (n->jobfs)
@@ -195,13 +198,12 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 
 int job_watch(struct node *n, struct job *j, int32_t pid, struct err *err)
 {
-	struct manager_id id = { j->s.job, j->s.attempt };
+	char path[MANAGER_PATH_MAX];
 	int r;
 
-	manager_path(n->ops->parent(n->manager), id, j->cgroup);
-	snprintf(j->s.cgroup, sizeof(j->s.cgroup), "%.255s",
-		 j->cgroup + strlen(manager_mount()));
-	r = enter_work(j, pid, err);
+	free(j->s.cgroup);
+	j->s.cgroup = strdup(job_cgroup(j, path) + strlen(manager_mount()));
+	r = j->s.cgroup ? enter_work(j, pid, err) : err_set(err, -ENOMEM, "out of memory");
 	if (!r && pid)
 		r = check_limits(j, err);
 	if (!r)
@@ -258,11 +260,11 @@ void job_sync_clock(struct node *n, struct job *j)
 
 void job_kill_now(struct job *j)
 {
-	char work[MANAGER_PATH_MAX + 16];
+	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
 	int r;
 
 	j->is_killing = true;
-	snprintf(work, sizeof(work), "%s/" WORK, j->cgroup);
+	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, path));
 	r = j->kill_fd >= 0 ? manager_kill_all(work, j->kill_fd) : 0;
 	if (r < 0)
 		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill: %s", strerror(-r));

@@ -142,6 +142,8 @@ static void unit_free(struct unit *u)
 	sd_event_source_disable_unref(u->begins);
 	sd_event_source_disable_unref(u->later);
 	sd_event_source_disable_unref(u->patience);
+	free(u->path);
+	free(u->spec);
 	free(u);
 }
 
@@ -324,14 +326,18 @@ static int on_changed(sd_event_source *s, const struct inotify_event *e, void *u
 int unit_new(struct manager *m, struct manager_id id, struct unit **ret, struct err *err)
 {
 	struct unit *u = calloc(1, sizeof(*u));
-	char events[MANAGER_PATH_MAX + 16];
+	char path[MANAGER_PATH_MAX], events[MANAGER_PATH_MAX + 16];
 	int r;
 
 	if (!u)
 		return err_set(err, -ENOMEM, "out of memory");
 	*u = (struct unit){ .m = m, .id = id, .pid_fd = -1 };
-	manager_path(m->parent, id, u->path);
-	unit_spec_path(m, id, u->spec);
+	u->path = strdup(manager_path(m->parent, id, path));
+	u->spec = strdup(unit_spec_path(m, id, path));
+	if (!u->path || !u->spec) {
+		unit_free(u);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
 	snprintf(events, sizeof(events), "%s/cgroup.events", u->path);
 	r = sd_event_add_inotify(m->c.event, &u->changed, events, IN_MODIFY, on_changed, u);
 	/* Gone while the agent was away: only its end is to be told. */

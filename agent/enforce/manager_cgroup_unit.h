@@ -23,7 +23,7 @@ struct unit {
 	struct unit *next;
 	struct manager *m;
 	struct manager_id id;
-	char path[MANAGER_PATH_MAX], spec[MANAGER_PATH_MAX]; /* cgroup, supervisor's spec */
+	char *path, *spec; /* owned: cgroup, supervisor's spec */
 	enum unit_stage stage;
 	int pid_fd; /* of the supervisor or of the recorder; -1 */
 	sd_event_source *over, *changed, *later, *patience;

@@ -8,6 +8,12 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 
+/* A struct usage up to the last core that it names. */
+struct state_usage {
+	size_t size;
+	char bytes[];
+};
+
 enum kind { INT32, INT64, UINT32, UINT64, TEXT, OWNED, CPUS };
 
 /* Every plain member of struct state_attempt, as it is in the row's body. */
@@ -27,7 +33,7 @@ static const struct field fields[] = {
 	FIELD(TEXT, step),
 	FIELD(TEXT, wanted),
 	FIELD(TEXT, unit),
-	FIELD(TEXT, cgroup),
+	FIELD(OWNED, cgroup),
 	FIELD(UINT64, cgroup_id),
 	FIELD(INT32, pid),
 	FIELD(CPUS, cpus),
@@ -47,7 +53,7 @@ static const struct field fields[] = {
 	FIELD(OWNED, err_path),
 	FIELD(UINT64, err_dev),
 	FIELD(UINT64, err_ino),
-	FIELD(TEXT, note),
+	FIELD(OWNED, note),
 };
 
 static json_t *encode_field(const struct field *f, const struct state_attempt *a)
@@ -126,13 +132,58 @@ static int decode_field(const json_t *j, const struct field *f, struct state_att
 	return r < 0 ? r : cpulist_parse(text, at, err);
 }
 
+void state_end_set(struct state_attempt *a, const struct job_end *end)
+{
+	struct reason *reason = a->end.reason ? a->end.reason : malloc(sizeof(*reason));
+
+	if (reason)
+		*reason = end->reason;
+	a->end = (struct state_end){ end->kind, end->exit_status, end->signal, reason };
+}
+
+void state_end_get(const struct state_attempt *a, struct job_end *ret)
+{
+	*ret = (struct job_end){ .kind = a->end.kind,
+				 .exit_status = a->end.exit_status,
+				 .signal = a->end.signal,
+				 .reason = { .requested = -1, .reached = -1 } };
+	if (a->end.reason)
+		ret->reason = *a->end.reason;
+}
+
+int state_usage_set(struct state_attempt *a, const struct usage *u)
+{
+	size_t size = offsetof(struct usage, cores) + (size_t)u->n_cores * sizeof(u->cores[0]);
+	struct state_usage *kept = a->usage;
+
+	if (!kept || kept->size != size)
+		kept = realloc(kept, sizeof(*kept) + size);
+	if (!kept)
+		return -ENOMEM;
+	kept->size = size;
+	memcpy(kept->bytes, u, size);
+	a->usage = kept;
+	return 0;
+}
+
+void state_usage_get(const struct state_attempt *a, struct usage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (a->usage)
+		memcpy(ret, a->usage->bytes, a->usage->size);
+}
+
 static char *encode_body(const struct state_attempt *a)
 {
 	_cleanup_json_ json_t *j = wire_new();
+	struct job_end end;
+	struct usage usage;
 
+	state_end_get(a, &end);
+	state_usage_get(a, &usage);
 	if (!j || json_object_set_new(j, "state", json_string(job_state_name(a->state))) < 0 ||
-	    json_object_set_new(j, "end", wire_encode_end(&a->end)) < 0 ||
-	    json_object_set_new(j, "usage", wire_encode_usage(&a->usage)) < 0)
+	    json_object_set_new(j, "end", wire_encode_end(&end)) < 0 ||
+	    json_object_set_new(j, "usage", wire_encode_usage(&usage)) < 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		if (json_object_set_new(j, fields[i].name, encode_field(&fields[i], a)) < 0)
@@ -140,9 +191,21 @@ static char *encode_body(const struct state_attempt *a)
 	return wire_format(j);
 }
 
+static int take_decoded(struct state_attempt *a, const struct job_end *end,
+			const struct usage *usage, struct err *err)
+{
+	if (end->kind != END_NONE)
+		state_end_set(a, end);
+	return usage->have && state_usage_set(a, usage) < 0
+		       ? err_set(err, -ENOMEM, "out of memory")
+		       : 0;
+}
+
 static int decode_body(const json_t *j, struct state_attempt *a, struct err *err)
 {
 	char state[32];
+	struct job_end end;
+	struct usage usage;
 	int r = wire_get_text(j, "state", (struct wire_text){ state, sizeof(state), false },
 			      err);
 
@@ -150,9 +213,11 @@ static int decode_body(const json_t *j, struct state_attempt *a, struct err *err
 		return r;
 	if (job_state_parse(state, &a->state) < 0)
 		return err_set(err, -EINVAL, "state '%s' is unknown", state);
-	r = wire_decode_end(json_object_get(j, "end"), "end", &a->end, err);
+	r = wire_decode_end(json_object_get(j, "end"), "end", &end, err);
 	if (r >= 0)
-		r = wire_decode_usage(json_object_get(j, "usage"), "usage", &a->usage, err);
+		r = wire_decode_usage(json_object_get(j, "usage"), "usage", &usage, err);
+	if (r >= 0)
+		r = take_decoded(a, &end, &usage, err);
 	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(fields); i++)
 		r = decode_field(j, &fields[i], a, err);
 	a->jobfs.job = a->job;
@@ -170,13 +235,19 @@ void state_attempt_init(struct state_attempt *a)
 void state_attempt_take(struct state_attempt *to, struct state_attempt *from)
 {
 	*to = *from;
-	from->err_path = NULL;
+	from->err_path = from->cgroup = from->note = NULL;
+	from->end.reason = NULL;
+	from->usage = NULL;
 	request_init(&from->request);
 }
 
 void state_attempt_done(struct state_attempt *a)
 {
 	free(a->err_path);
+	free(a->cgroup);
+	free(a->note);
+	free(a->end.reason);
+	free(a->usage);
 	request_done(&a->request);
 }
 
@@ -270,6 +341,34 @@ static int give_row(sqlite3_stmt *st, state_each_fn each, void *ctx)
 	r = each(ctx, a, r < 0, &why);
 	state_attempt_done(a);
 	return r;
+}
+
+int state_load_command(struct db *db, int64_t job, int32_t attempt, struct request *ret,
+		       struct err *err)
+{
+	_cleanup_json_ json_t *j = NULL;
+	struct request whole;
+	sqlite3_stmt *st;
+	int r = db_query(db, err, &st,
+			 "SELECT request FROM attempts WHERE job = ? AND attempt = ?", "ii",
+			 job, (int64_t)attempt);
+
+	if (r >= 0)
+		r = db_step(db, st, err);
+	if (r <= 0)
+		return r < 0 ? r : err_set(err, -ENOENT, "job %" PRId64 " is not saved", job);
+	request_init(&whole);
+	r = decode_text((const char *)sqlite3_column_text(st, 0), &j, err);
+	sqlite3_reset(st);
+	if (r >= 0)
+		r = wire_decode_request(j, "request", &whole, err);
+	if (r >= 0) {
+		ret->script = TAKE_PTR(whole.script);
+		ret->argv = TAKE_PTR(whole.argv);
+		ret->env = TAKE_PTR(whole.env);
+	}
+	request_done(&whole);
+	return r < 0 ? r : 0;
 }
 
 /* The callback may save and forget: the walk goes on from the last row by its key. */

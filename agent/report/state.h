@@ -15,6 +15,7 @@
 
 #define STATE_BOOT_MAX 40
 #define STATE_PATH_MAX 4096
+#define STATE_UNIT_MAX 64
 
 /* Time in running and suspended state, as of `at_ns`. */
 struct state_clock {
@@ -24,16 +25,25 @@ struct state_clock {
 	int64_t started_ns, ended_ns; /* real time; 0: not yet */
 };
 
+/* How it ends, in as little memory as it needs: a thousand jobs run, few are being ended. */
+struct state_end {
+	enum job_end_kind kind; /* END_NONE: nothing latched yet */
+	int32_t exit_status;
+	int32_t signal;
+	struct reason *reason; /* owned; NULL: none, or there was no memory for the words */
+};
+
+struct state_usage;
+
 struct state_attempt {
 	int64_t job;
 	int32_t attempt;
 	enum job_state state;
-	char step[32];	    /* of the job's life, as its flow names it */
-	char wanted[16];    /* last order: "run" "suspend" "cancel" */
-	char unit[128];	    /* "reeve-12-1.service"; "" without systemd */
-	char cgroup[256];   /* path below the cgroup mount */
-	uint64_t cgroup_id; /* 0: not known yet */
-	int32_t pid;	    /* main process; 0: none */
+	char step[16];		   /* of the job's life, as its flow names it */
+	char wanted[16];	   /* last order: "run" "suspend" "cancel" */
+	char unit[STATE_UNIT_MAX]; /* "reeve-job-12-1.service"; "" before there is one */
+	uint64_t cgroup_id;	   /* 0: not known yet */
+	int32_t pid;		   /* main process; 0: none */
 	struct cpulist cpus, mem_nodes;
 	int64_t mem_max_bytes;
 	struct jobfs_job jobfs;
@@ -41,10 +51,11 @@ struct state_attempt {
 	char *err_path; /* owned; the job's error file as opened, NULL: none, and which file
 			 * it was */
 	uint64_t err_dev, err_ino;
-	struct job_end end; /* reason latched at the first excess; kind END_NONE: none yet */
-	struct usage usage; /* last sample: counters go on from here */
-	char note[256];
-	struct request request; /* owned */
+	char *cgroup;		   /* owned; path below the cgroup mount, NULL: not known */
+	char *note;		   /* owned; NULL: none */
+	struct state_end end;	   /* latched at the first excess; by state_end_set() */
+	struct state_usage *usage; /* owned; by state_usage_set() */
+	struct request request;	   /* owned */
 };
 
 void state_attempt_init(struct state_attempt *a);
@@ -52,8 +63,20 @@ void state_attempt_init(struct state_attempt *a);
 void state_attempt_take(struct state_attempt *to, struct state_attempt *from);
 void state_attempt_done(struct state_attempt *a); /* frees what is owned */
 
+/* Without memory for the words the kind is kept all the same. */
+void state_end_set(struct state_attempt *a, const struct job_end *end);
+void state_end_get(const struct state_attempt *a, struct job_end *ret);
+
+/* Last sample: counters go on from here. -ENOMEM: the one before stays. */
+int state_usage_set(struct state_attempt *a, const struct usage *u);
+void state_usage_get(const struct state_attempt *a, struct usage *ret);
+
 /* All of *a; the request only when the row is new. -ENOSPC, -EIO, ... */
 int state_save(struct db *db, const struct state_attempt *a, struct err *err);
+/* The script, arguments and environment of a saved attempt, into a request that was given to
+ * request_shed(). -ENOENT: no such row. */
+int state_load_command(struct db *db, int64_t job, int32_t attempt, struct request *ret,
+		       struct err *err);
 /* Gone; no such row is success. */
 int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err);
 

@@ -17,11 +17,18 @@ static void free_list(char **list)
 	free(list);
 }
 
-void request_done(struct request *r)
+void request_shed(struct request *r)
 {
 	free(r->script);
 	free_list(r->argv);
 	free_list(r->env);
+	r->script = NULL;
+	r->argv = r->env = NULL;
+}
+
+void request_done(struct request *r)
+{
+	request_shed(r);
 	free(r->workdir);
 	free(r->out_path);
 	free(r->err_path);

@@ -49,6 +49,8 @@ struct request {
 
 void request_init(struct request *r); /* all zero and empty */
 void request_done(struct request *r); /* frees what it owns; safe on zeroed memory */
+/* Frees what only the start of the job needs, and what users make large: script, argv, env. */
+void request_shed(struct request *r);
 /* Deep copy. -ENOMEM. */
 int request_copy(const struct request *from, struct request *ret, struct err *err);
 

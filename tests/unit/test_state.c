@@ -57,9 +57,22 @@ static struct db *open_store(void)
 static char *words[] = { (char *)"sleep", (char *)"10", NULL };
 static char *environment[] = { (char *)"A=1", (char *)"B=ä", NULL };
 
-/* Borrowed arrays: not for state_attempt_done(). */
+static const struct job_end limit_end = { .kind = END_LIMIT,
+					  .exit_status = -1,
+					  .signal = 9,
+					  .reason = { .limit = LIMIT_VMEM,
+						      .requested = 1 << 30,
+						      .reached = 2LL << 30,
+						      .at_ns = 5,
+						      .host = "n1" } };
+
+/* Borrowed texts and arrays: not for state_attempt_done(). What an earlier fill() made goes. */
 static void fill(struct state_attempt *a, int64_t job)
 {
+	struct usage u = { 0 };
+
+	free(a->end.reason);
+	free(a->usage);
 	state_attempt_init(a);
 	a->job = a->jobfs.job = job;
 	a->attempt = a->jobfs.attempt = 2;
@@ -67,7 +80,6 @@ static void fill(struct state_attempt *a, int64_t job)
 	strcpy(a->step, "frozen");
 	strcpy(a->wanted, "suspend");
 	strcpy(a->unit, "reeve-7-2.service");
-	strcpy(a->cgroup, "/reeve.slice/reeve-7-2.service");
 	a->cgroup_id = UINT64_MAX - 5;
 	a->pid = 4711;
 	cpulist_parse("2-5,66", &a->cpus, NULL);
@@ -80,16 +92,13 @@ static void fill(struct state_attempt *a, int64_t job)
 	a->err_path = (char *)"/home/ä/x.e7";
 	a->err_dev = 1ULL << 40;
 	a->err_ino = UINT64_MAX;
-	a->end = (struct job_end){ .kind = END_LIMIT,
-				   .exit_status = -1,
-				   .signal = 9,
-				   .reason = { .limit = LIMIT_VMEM,
-					       .requested = 1 << 30,
-					       .reached = 2LL << 30,
-					       .at_ns = 5,
-					       .host = "n1" } };
-	usage_set(&a->usage, &a->usage.cpu_ns, 123456789);
-	strcpy(a->note, "not guarded for 2 s");
+	a->cgroup = (char *)"/reeve.slice/reeve-7-2.service";
+	a->note = (char *)"not guarded for 2 s";
+	state_end_set(a, &limit_end);
+	usage_set(&u, &u.cpu_ns, 123456789);
+	u.cores[u.n_cores++] = (struct usage_core){ 3, 23456789 };
+	u.cores[u.n_cores++] = (struct usage_core){ 66, 100000000 };
+	assert_int_equal(state_usage_set(a, &u), 0);
 	strcpy(a->request.name, "x");
 	a->request.res.ncpus = 4;
 	a->request.argv = words;
@@ -132,6 +141,8 @@ static void all_of_an_attempt_comes_back(void **unused)
 {
 	static struct state_attempt a;
 	struct db *db = open_store();
+	struct job_end end;
+	struct usage usage;
 	struct seen *s;
 
 	(void)unused;
@@ -140,6 +151,8 @@ static void all_of_an_attempt_comes_back(void **unused)
 	db_close(db);
 	db = open_store();
 	s = load(db);
+	state_end_get(&s->a, &end);
+	state_usage_get(&s->a, &usage);
 	assert_int_equal(s->n, 1);
 	assert_int_equal(s->bad, 0);
 	assert_string_equal(s->a.request.argv[1], "10");
@@ -147,15 +160,21 @@ static void all_of_an_attempt_comes_back(void **unused)
 	assert_string_equal(s->a.request.workdir, "/home/ä");
 	assert_int_equal(s->a.request.res.ncpus, 4);
 	assert_int_equal(s->a.end.kind, END_LIMIT);
-	assert_int_equal(s->a.end.reason.reached, 2LL << 30);
-	assert_int_equal(s->a.usage.cpu_ns, 123456789);
-	assert_true(usage_has(&s->a.usage, &s->a.usage.cpu_ns));
-	assert_false(usage_has(&s->a.usage, &s->a.usage.vmem_bytes));
+	assert_int_equal(end.signal, 9);
+	assert_int_equal(end.reason.reached, 2LL << 30);
+	assert_string_equal(end.reason.host, "n1");
+	assert_int_equal(usage.cpu_ns, 123456789);
+	assert_true(usage_has(&usage, &usage.cpu_ns));
+	assert_false(usage_has(&usage, &usage.vmem_bytes));
+	assert_int_equal(usage.n_cores, 2);
+	assert_int_equal(usage.cores[1].cpu, 66);
+	assert_int_equal(usage.cores[1].ns, 100000000);
 	/* Every plain member, byte for byte. */
 	assert_memory_equal(&s->a, &a, offsetof(struct state_attempt, err_path));
 	assert_string_equal(s->a.err_path, a.err_path);
 	assert_int_equal(s->a.err_dev, a.err_dev);
 	assert_int_equal(s->a.err_ino, a.err_ino);
+	assert_string_equal(s->a.cgroup, a.cgroup);
 	assert_string_equal(s->a.note, a.note);
 	db_close(db);
 }
@@ -183,6 +202,30 @@ static void a_second_save_changes_all_but_the_request(void **unused)
 	assert_int_equal(state_forget(db, 7, 2, NULL), 0);
 	assert_int_equal(state_forget(db, 7, 2, NULL), 0);
 	assert_int_equal(load(db)->n, 0);
+	db_close(db);
+}
+
+static void what_only_the_start_needs_comes_back_when_asked_for(void **unused)
+{
+	static struct state_attempt a;
+	struct db *db = open_store();
+	struct seen *s;
+
+	(void)unused;
+	fill(&a, 7);
+	assert_int_equal(state_save(db, &a, NULL), 0);
+	s = load(db);
+	request_shed(&s->a.request);
+	assert_null(s->a.request.argv);
+	assert_null(s->a.request.env);
+	assert_string_equal(s->a.request.workdir, "/home/ä");
+	/* Saving without them takes nothing away. */
+	assert_int_equal(state_save(db, &s->a, NULL), 0);
+	assert_int_equal(state_load_command(db, 7, 2, &s->a.request, NULL), 0);
+	assert_string_equal(s->a.request.argv[1], "10");
+	assert_string_equal(s->a.request.env[1], "B=ä");
+	assert_string_equal(s->a.request.workdir, "/home/ä");
+	assert_int_equal(state_load_command(db, 8, 2, &s->a.request, NULL), -ENOENT);
 	db_close(db);
 }
 
@@ -238,7 +281,7 @@ static void text_that_is_not_utf8_is_refused_not_lost(void **unused)
 
 	(void)unused;
 	fill(&a, 7);
-	strcpy(a.note, "\xff");
+	a.note = (char *)"\xff";
 	assert_int_equal(state_save(db, &a, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "UTF-8"));
 	db_close(db);
@@ -414,6 +457,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_of_an_attempt_comes_back),
 		TEST(a_second_save_changes_all_but_the_request),
+		TEST(what_only_the_start_needs_comes_back_when_asked_for),
 		TEST(rows_may_be_forgotten_while_they_are_walked),
 		TEST(a_row_that_cannot_be_read_is_given_as_bad_and_hides_no_other),
 		TEST(text_that_is_not_utf8_is_refused_not_lost),
