@@ -107,6 +107,8 @@ static int take_reports(struct ingest *g, struct err *err)
 			g->out->refusals[g->out->n_refusals++] = c.refusal;
 		else
 			g->out->acks[g->out->n_acks++] = c.ack;
+		if (c.gain.running_ns)
+			g->out->gains[g->out->n_gains++] = c.gain;
 		g->out->n_accepted += c.is_new;
 		g->out->has_freed |= c.has_freed;
 	}
@@ -303,8 +305,9 @@ static int make_room(const struct sync *in, struct sync_result *ret, struct err 
 		.acks = calloc(in->n_reports + 1, sizeof(*ret->acks)),
 		.output_acks = calloc(in->n_outputs + 1, sizeof(*ret->output_acks)),
 		.refusals = calloc(in->n_reports + in->n_jobs + 1, sizeof(*ret->refusals)),
+		.gains = calloc(in->n_reports + 1, sizeof(*ret->gains)),
 	};
-	if (ret->acks && ret->output_acks && ret->refusals)
+	if (ret->gains && ret->acks && ret->output_acks && ret->refusals)
 		return 0;
 	return err_set(err, -ENOMEM, "out of memory");
 }

@@ -9,10 +9,13 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_stretch.h"
 
 struct known {
 	char node[REQUEST_NAME_MAX];
-	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX],
+		queue[REQUEST_NAME_MAX];
+	int64_t mem_bytes; /* reserved */
 	int64_t seq, closed, at_ns, given_ns, started_ns, ended_ns, job_attempt;
 	enum job_state state;
 	enum charge_pool pool;
@@ -73,6 +76,8 @@ static int read_known(sqlite3_stmt *st, struct known *k, struct err *err)
 	read_terms(st, 18, &k->terms);
 	k->days.usage_day = sqlite3_column_int64(st, 28);
 	k->days.is_sliced = sqlite3_column_int(st, 29);
+	snprintf(k->queue, sizeof(k->queue), "%s", store_text(st, 30));
+	k->mem_bytes = sqlite3_column_int64(st, 31);
 	return decode_usage(store_text(st, 12), &k->usage, err);
 }
 
@@ -88,7 +93,9 @@ static int load_known(struct store *s, const struct report *rep, struct known *k
 			 " j.cluster, j.account, j.user, j.pool, j.attempt,"
 			 " j.rate_num, j.rate_den, j.bundle_gpus_num, j.bundle_gpus_den,"
 			 " j.bundle_cores_num, j.bundle_cores_den, j.bundle_memory_num,"
-			 " j.bundle_memory_den, j.ncpus, j.ngpus, a.usage_day, a.sliced"
+			 " j.bundle_memory_den, j.ncpus, j.ngpus, a.usage_day, a.sliced,"
+			 " j.queue, CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE"
+			 " j.mem_bytes END"
 			 " FROM attempts a JOIN jobs j USING(job)"
 			 " WHERE a.job = ?1 AND a.attempt = ?2",
 			 "ii", rep->job, (int64_t)rep->attempt);
@@ -194,6 +201,31 @@ static int write_days(struct store *s, struct known *k, const struct store_repor
 	return r;
 }
 
+/* The node's start is nearer to when it began to run than the report before. */
+static int write_stretch(struct store *s, const struct known *k, struct store_report_case *c,
+			 const struct tally_span *span, struct err *err)
+{
+	const struct tally gained = tally_minus(&span->after, &span->before);
+	struct store_stretch x = { .job = c->report->job,
+				   .attempt = c->report->attempt,
+				   .from_ns = later(span->from_ns, c->report->started_ns),
+				   .to_ns = span->to_ns,
+				   .running_ns = gained.running_ns,
+				   .suspended_ns = gained.suspended_ns };
+	struct sync_gain *g = &c->gain;
+
+	snprintf(g->cluster, sizeof(g->cluster), "%s", k->cluster);
+	snprintf(g->account, sizeof(g->account), "%s", k->account);
+	snprintf(g->user, sizeof(g->user), "%s", k->user);
+	snprintf(g->queue, sizeof(g->queue), "%s", k->queue);
+	g->pool = k->pool;
+	g->rate = k->terms.rate;
+	g->ncpus = k->terms.ncpus;
+	g->ngpus = k->terms.ngpus;
+	g->mem_bytes = k->mem_bytes;
+	return store_stretch(s, &x, g, err);
+}
+
 static int write_attempt(struct store *s, const struct known *k, const struct report *rep,
 			 const struct tally *now, struct err *err)
 {
@@ -294,6 +326,8 @@ static int accept(struct store *s, struct store_report_case *c, struct known *k,
 	enum job_state was = k->state;
 	int r = write_days(s, k, c, span, err);
 
+	if (r >= 0)
+		r = write_stretch(s, k, c, span, err);
 	if (r < 0)
 		return r;
 	/* Ended by the controller: only the node's final word changes that. */

@@ -173,11 +173,21 @@ static const char schema_3[] =
 	" SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms), SUM(gpu_ms), 0"
 	" FROM rollups JOIN associations a USING(cluster, account, user) GROUP BY 1, 2, 3;";
 
+/* When attempts ran: store_charges.h. Attempts known before are taken as even. */
+static const char schema_stretches[] =
+	"CREATE TABLE stretches("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
+	" to_ns INTEGER NOT NULL, running_ns INTEGER NOT NULL, even INTEGER NOT NULL,"
+	" PRIMARY KEY(job, attempt, from_ns)) STRICT, WITHOUT ROWID;"
+	"INSERT INTO stretches SELECT job, attempt, MAX(started_ns, given_ns),"
+	" MAX(CASE WHEN ended_ns > 0 THEN ended_ns ELSE at_ns END, started_ns, given_ns),"
+	" running_ns, suspended_ns = 0 FROM attempts WHERE running_ns > 0;";
+
 _Static_assert(JOB_ENDED == 5 && JOB_QUEUED == 0, "states are on disk as numbers");
 _Static_assert(END_NODE_LOST == 6, "end kinds are on disk as numbers");
 _Static_assert(CHARGE_GPUS == 0 && CHARGE_MEMORY == 2, "sides are on disk as numbers");
 
-const char *const store_migrations[] = { schema_1, schema_2, schema_3, NULL };
+const char *const store_migrations[] = { schema_1, schema_2, schema_3, schema_stretches, NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

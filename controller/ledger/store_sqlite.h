@@ -29,6 +29,7 @@ struct store_report_case {
 	const char *node;
 	int64_t now_ns;
 	struct sync_ack ack;	     /* filled when accepted or known */
+	struct sync_gain gain;	     /* filled when something ran: running_ns is not 0 */
 	struct sync_refusal refusal; /* filled when refused */
 	bool is_new, has_freed;
 };

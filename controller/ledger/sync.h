@@ -4,6 +4,7 @@
 #include <stddef.h>
 #include "common/cleanup.h"
 #include "common/model/job.h"
+#include "controller/policy/charge.h"
 
 #define SYNC_REPORTS_MAX 500
 #define SYNC_JOBS_MAX 100000
@@ -65,7 +66,21 @@ struct sync_refusal {
 	char why[160];
 };
 
+/* What a report brought: the stretch [from, was_to) of running, with was_running in it, is now
+ * [from, to) with running in it (controller/ledger/store_charges.h). A new one: was_to is from.
+ */
+struct sync_gain {
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX],
+		queue[REQUEST_NAME_MAX];
+	enum charge_pool pool;
+	struct fraction rate;
+	int64_t ncpus, ngpus, mem_bytes;
+	int64_t from_ns, was_to_ns, to_ns, was_running_ns, running_ns;
+};
+
 struct sync_result {
+	struct sync_gain *gains;
+	size_t n_gains;
 	struct sync_ack *acks;
 	struct sync_output_ack *output_acks;
 	struct sync_refusal *refusals;
@@ -94,5 +109,6 @@ static inline void sync_result_done(struct sync_result *r)
 	free(r->acks);
 	free(r->output_acks);
 	free(r->refusals);
+	free(r->gains);
 	*r = (struct sync_result){ 0 };
 }

@@ -190,6 +190,19 @@ int fairshare_tree_new(const struct fairshare_row *rows, size_t n, struct fairsh
 	return 0;
 }
 
+/* The root's sum is the largest: where it fits, all do. */
+int fairshare_tree_change(struct fairshare_tree *t, int32_t row, fairshare_usage was,
+			  fairshare_usage now)
+{
+	fairshare_usage all = t->usage[t->root] - was;
+
+	if (__builtin_add_overflow(all, now, &all))
+		return -ERANGE;
+	for (; row != FAIRSHARE_NO_ROW; row = t->rows[row].parent)
+		t->usage[row] = t->usage[row] - was + now;
+	return 0;
+}
+
 struct fairshare_tree *fairshare_tree_free(struct fairshare_tree *t)
 {
 	if (!t)

@@ -55,6 +55,11 @@ struct fairshare_result {
 int fairshare_tree_new(const struct fairshare_row *rows, size_t n, struct fairshare_tree **ret,
 		       int32_t *ret_fault, struct err *err);
 struct fairshare_tree *fairshare_tree_free(struct fairshare_tree *t);
+/* The leaf usage of a row is now another: brings the sums of its path up to date, nothing else;
+ * as many steps as the row is deep. The caller writes it to its rows too. -ERANGE: the sums do
+ * not fit in 128 bits, and nothing was changed. */
+int fairshare_tree_change(struct fairshare_tree *t, int32_t row, fairshare_usage was,
+			  fairshare_usage now);
 DEFINE_CLEANUP(struct fairshare_tree *, fairshare_tree_free)
 
 enum fairshare_ties {

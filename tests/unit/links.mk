@@ -16,7 +16,7 @@ $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf nearest err model/
 $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
 $O/tests/unit/test_table: $(patsubst %,$O/cli/%.o,table table_render table_plain table_programs text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
-$O/tests/unit/test_advice: $O/cli/advice.o $(MODEL)
+$O/tests/unit/test_advice: $O/controller/policy/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $O/common/db/db.o $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
 $O/tests/unit/test_spool: LDLIBS += -lsqlite3 -ljansson
@@ -26,7 +26,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/ag
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar) \
+LEDGER := $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges) \
 	$(patsubst %,$O/controller/policy/%.o,charge tally fifo) $O/common/db/db.o $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)

@@ -199,6 +199,7 @@ static void go_back_to_schema_1(struct rig *r)
 		"ALTER TABLE rollups DROP COLUMN adjusted_ms;"
 		"DROP TABLE associations; DROP TABLE origins; DROP TABLE imported;"
 		"DROP TABLE imports; DROP TABLE import_rejects; DROP TABLE slices;"
+		"DROP TABLE stretches;"
 		"DROP TABLE rollups_base; DROP INDEX rollups_account;"
 		"DROP INDEX rollups_user; ALTER TABLE attempts DROP COLUMN started_day;"
 		"ALTER TABLE attempts DROP COLUMN ended_day;"

@@ -1,0 +1,194 @@
+/* store_charges.c - see store_charges.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_charges.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_stretch.h"
+
+#define S_NS 1000000000LL
+
+struct charges {
+	struct store *s;
+	const struct store_charge_span *span;
+	store_charge_fn fn;
+	void *ctx;
+};
+
+/* The part of it that is within the span. */
+static int tell(const struct charges *c, struct store_charge *charge, struct err *err)
+{
+	int64_t until = c->span->until_ns;
+
+	if (charge->from_ns > charge->to_ns)
+		charge->from_ns = charge->to_ns;
+	if (charge->to_ns < c->span->since_ns || charge->from_ns >= until)
+		return 0;
+	if (charge->to_ns > until) {
+		charge->running_ns = charge_part(charge->running_ns, until - charge->from_ns,
+						 charge->to_ns - charge->from_ns);
+		charge->to_ns = until;
+	}
+	return c->fn(c->ctx, charge, err);
+}
+
+/* Columns: cluster, account, user, queue, pool, from, to, running (ns, or s where `unit` is a
+ * second), rate_num, rate_den, ncpus, ngpus, vmem_bytes, mem_bytes. */
+static int tell_row(const struct charges *c, sqlite3_stmt *st, int64_t unit, struct err *err)
+{
+	int64_t vmem_bytes = sqlite3_column_int64(st, 12);
+	struct store_charge charge = {
+		.cluster = store_text(st, 0),
+		.account = store_text(st, 1),
+		.user = store_text(st, 2),
+		.queue = store_text(st, 3),
+		.pool = (enum charge_pool)sqlite3_column_int(st, 4),
+		.from_ns = sqlite3_column_int64(st, 5) * unit,
+		.to_ns = sqlite3_column_int64(st, 6) * unit,
+		.running_ns = sqlite3_column_int64(st, 7) * unit,
+		.rate = { sqlite3_column_int64(st, 8), sqlite3_column_int64(st, 9) },
+		.ncpus = sqlite3_column_int64(st, 10),
+		.ngpus = sqlite3_column_int64(st, 11),
+		.mem_bytes = vmem_bytes ? vmem_bytes : sqlite3_column_int64(st, 13),
+	};
+
+	return tell(c, &charge, err);
+}
+
+static int each(const struct charges *c, const char *sql, int64_t unit, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(c->s->db, err, &st, sql, "ii", c->span->since_ns / unit,
+			 c->span->until_ns / unit + 1);
+
+	while (r >= 0 && (r = db_step(c->s->db, st, err)) > 0) {
+		r = tell_row(c, st, unit, err);
+		if (r < 0)
+			sqlite3_reset(st);
+	}
+	return r;
+}
+
+static const char stretches_sql[] =
+	"SELECT j.cluster, j.account, j.user, j.queue, j.pool, x.from_ns, x.to_ns,"
+	" x.running_ns, j.rate_num, j.rate_den, j.ncpus, j.ngpus, j.vmem_bytes, j.mem_bytes"
+	" FROM stretches x JOIN jobs j USING(job) WHERE x.to_ns >= ?1 AND x.from_ns < ?2";
+static const char imported_sql[] =
+	"SELECT a.cluster, a.account, a.user, '', i.pool, submit_s + wait_s,"
+	" submit_s + wait_s + run_s, run_s, COALESCE(rate_num, ncpus), COALESCE(rate_den, 1),"
+	" ncpus, ngpus, 0, COALESCE(mem_bytes, 0)"
+	" FROM imported i JOIN associations a ON a.id = i.association"
+	" WHERE submit_s + wait_s + run_s >= ?1 AND submit_s + wait_s < ?2";
+
+int store_charges(struct store *s, const struct store_charge_span *span, store_charge_fn fn,
+		  void *ctx, struct err *err)
+{
+	const struct charges c = { s, span, fn, ctx };
+	int r = each(&c, stretches_sql, 1, err);
+
+	return r < 0 ? r : each(&c, imported_sql, S_NS, err);
+}
+
+/* ---- writing: from store_report.c, in its transaction ---- */
+
+struct stretch {
+	int64_t from_ns, to_ns, running_ns;
+	bool is_even;
+};
+
+/* The last one that does not begin later. 1: there is one. */
+static int load_stretch(struct store *s, const struct store_stretch *x, struct stretch *ret,
+			struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT from_ns, to_ns, running_ns, even FROM stretches"
+			 " WHERE job = ?1 AND attempt = ?2 AND from_ns <= ?3"
+			 " ORDER BY from_ns DESC LIMIT 1",
+			 "iii", x->job, (int64_t)x->attempt, x->from_ns);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = (struct stretch){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
+				 sqlite3_column_int64(st, 2), sqlite3_column_int(st, 3) };
+	sqlite3_reset(st);
+	return 1;
+}
+
+int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *gain,
+		  struct err *err)
+{
+	struct stretch was = { 0 }, now;
+	bool is_even = x->suspended_ns == 0;
+	int r = 0;
+
+	if (x->running_ns <= 0)
+		return 0;
+	if (x->from_ns > x->to_ns)
+		x->from_ns = x->to_ns;
+	r = load_stretch(s, x, &was, err);
+	if (r < 0)
+		return r;
+	now = (struct stretch){ x->from_ns, x->to_ns, x->running_ns, is_even };
+	if (r > 0 && (was.from_ns == x->from_ns ||
+		      (was.is_even && is_even && was.to_ns == x->from_ns))) {
+		now.from_ns = was.from_ns;
+		now.to_ns = was.to_ns > x->to_ns ? was.to_ns : x->to_ns;
+		now.running_ns += was.running_ns;
+		now.is_even &= was.is_even;
+	} else {
+		was = (struct stretch){ .from_ns = x->from_ns, .to_ns = x->from_ns };
+	}
+	gain->from_ns = now.from_ns;
+	gain->was_to_ns = was.to_ns;
+	gain->was_running_ns = was.running_ns;
+	gain->to_ns = now.to_ns;
+	gain->running_ns = now.running_ns;
+	return db_run(s->db, err,
+		      "INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
+		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET"
+		      " to_ns = excluded.to_ns, running_ns = excluded.running_ns,"
+		      " even = excluded.even",
+		      "iiiiii", x->job, (int64_t)x->attempt, now.from_ns, now.to_ns,
+		      now.running_ns, (int64_t)now.is_even);
+}
+
+/* ---- the queue ---- */
+
+static const char waiting_sql[] =
+	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
+	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s FROM jobs"
+	" WHERE state = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
+
+int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
+		  struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, waiting_sql, "t", cluster);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		const struct store_waiting w = {
+			.job = sqlite3_column_int64(st, 0),
+			.submitted_ns = sqlite3_column_int64(st, 1),
+			.cluster = store_text(st, 2),
+			.account = store_text(st, 3),
+			.user = store_text(st, 4),
+			.queue = store_text(st, 5),
+			.name = store_text(st, 6),
+			.pool = (enum charge_pool)sqlite3_column_int(st, 7),
+			.want = { .ncpus = sqlite3_column_int64(st, 8),
+				  .vmem_bytes = sqlite3_column_int64(st, 9),
+				  .mem_bytes = sqlite3_column_int64(st, 10),
+				  .jobfs_bytes = sqlite3_column_int64(st, 11),
+				  .ngpus = sqlite3_column_int64(st, 12),
+				  .walltime_s = sqlite3_column_int64(st, 13) },
+		};
+
+		r = fn(ctx, &w, err);
+		if (r < 0)
+			sqlite3_reset(st);
+	}
+	return r;
+}

@@ -1,0 +1,16 @@
+/* store_stretch - how stretches of running time (store_charges.h) are written: for
+ * store_report.c alone. */
+#pragma once
+#include "controller/ledger/store.h"
+
+/* What one report gained, and over which time. */
+struct store_stretch {
+	int64_t job;
+	int32_t attempt;
+	int64_t from_ns, to_ns, running_ns, suspended_ns;
+};
+/* Lengthens the stretch that ends at from_ns where both are even, else begins one, in the
+ * transaction under way; the times and sums of *gain are set. Nothing ran: nothing is changed.
+ */
+int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *gain,
+		  struct err *err);
