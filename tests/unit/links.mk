@@ -60,3 +60,7 @@ $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct)
 $O/tests/unit/test_import: LDLIBS += -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_verify) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
+ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
+	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
+$O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_eligible: $O/controller/policy/eligible.o

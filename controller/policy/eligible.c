@@ -1,0 +1,129 @@
+/* eligible.c - see eligible.h. */
+#include <stdio.h>
+#include "common/cleanup.h"
+#include "controller/policy/eligible.h"
+
+/* What is counted: its place, its name, and units of which people read it. */
+static const struct side {
+	size_t offset;
+	const char *name;
+	int64_t unit;
+} sides[] = {
+	{ offsetof(struct eligible_amounts, cores), "cores", 1 },
+	{ offsetof(struct eligible_amounts, gpus), "GPUs", 1 },
+	{ offsetof(struct eligible_amounts, memory_bytes), "MB", 1000000 },
+	{ offsetof(struct eligible_amounts, jobs), "jobs", 1 },
+};
+
+static int64_t amount(const struct eligible_amounts *a, const struct side *s)
+{
+	return *(const int64_t *)(const void *)((const char *)a + s->offset);
+}
+
+static void add(struct eligible_amounts *to, const struct eligible_amounts *more, int sign)
+{
+	to->cores += sign * more->cores;
+	to->gpus += sign * more->gpus;
+	to->memory_bytes += sign * more->memory_bytes;
+	to->jobs += sign * more->jobs;
+}
+
+const char *eligible_scope_name(const struct eligible_scope *s,
+				char buf[static ELIGIBLE_NAME_MAX])
+{
+	if (s->kind == ELIGIBLE_USER)
+		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s", s->name);
+	else if (s->kind == ELIGIBLE_ACCOUNT)
+		snprintf(buf, ELIGIBLE_NAME_MAX, "account %s", s->name);
+	else if (s->kind == ELIGIBLE_ASSOCIATION)
+		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in account %s", s->name, s->of);
+	else
+		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in queue %s", s->name, s->of);
+	return buf;
+}
+
+/* The side that would be passed; NULL: none. Nothing wanted passes no limit: a CPU job may run
+ * beside GPU jobs that hold more than a limit that was lowered since. */
+static const struct side *find_passed(const struct eligible_scope *s,
+				      const struct eligible_amounts *running,
+				      const struct eligible_amounts *want)
+{
+	for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
+		int64_t limit = amount(&s->limit, &sides[i]), w = amount(want, &sides[i]);
+
+		if (limit != ELIGIBLE_NO_LIMIT && w > 0 &&
+		    w > limit - amount(running, &sides[i]))
+			return &sides[i];
+	}
+	return NULL;
+}
+
+bool eligible_is_possible(const struct eligible_world *w, const struct eligible_job *j,
+			  char why[static ELIGIBLE_WHY_MAX])
+{
+	static const struct eligible_amounts nothing;
+
+	why[0] = '\0';
+	for (size_t i = 0; i < j->n_scopes; i++) {
+		const struct eligible_scope *s = &w->scopes[j->scopes[i]];
+		const struct side *side = find_passed(s, &nothing, &j->want);
+		char who[ELIGIBLE_NAME_MAX];
+
+		if (!side)
+			continue;
+		snprintf(why, ELIGIBLE_WHY_MAX, "it needs %lld %s, and %s may run %lld at once",
+			 (long long)(amount(&j->want, side) / side->unit), side->name,
+			 eligible_scope_name(s, who),
+			 (long long)(amount(&s->limit, side) / side->unit));
+		return false;
+	}
+	return true;
+}
+
+bool eligible_ask(const struct eligible_world *w, const struct eligible_job *j,
+		  char why[static ELIGIBLE_WHY_MAX])
+{
+	why[0] = '\0';
+	for (size_t i = 0; i < j->n_scopes; i++) {
+		const struct eligible_scope *s = &w->scopes[j->scopes[i]];
+		const struct side *side = find_passed(s, &s->running, &j->want);
+		char who[ELIGIBLE_NAME_MAX];
+
+		if (!side)
+			continue;
+		snprintf(why, ELIGIBLE_WHY_MAX,
+			 "limit of %s: %lld %s at once, %lld run, this job needs %lld",
+			 eligible_scope_name(s, who),
+			 (long long)(amount(&s->limit, side) / side->unit), side->name,
+			 (long long)(amount(&s->running, side) / side->unit),
+			 (long long)(amount(&j->want, side) / side->unit));
+		return false;
+	}
+	if (j->has_quota || w->pending == 0)
+		return true;
+	snprintf(why, ELIGIBLE_WHY_MAX,
+		 "low priority: account %s has no quota left, and %lld job%s of accounts with "
+		 "quota left wait%s here",
+		 j->account, (long long)w->pending, w->pending == 1 ? "" : "s",
+		 w->pending == 1 ? "s" : "");
+	return false;
+}
+
+void eligible_start(struct eligible_world *w, const struct eligible_job *j)
+{
+	eligible_add(w, j);
+	if (j->has_quota && w->pending > 0)
+		w->pending--;
+}
+
+void eligible_add(struct eligible_world *w, const struct eligible_job *j)
+{
+	for (size_t i = 0; i < j->n_scopes; i++)
+		add(&w->scopes[j->scopes[i]].running, &j->want, 1);
+}
+
+void eligible_remove(struct eligible_world *w, const struct eligible_job *j)
+{
+	for (size_t i = 0; i < j->n_scopes; i++)
+		add(&w->scopes[j->scopes[i]].running, &j->want, -1);
+}

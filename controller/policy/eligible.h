@@ -1,0 +1,74 @@
+/* eligible - may this job start now, by the limits it counts against and by its quota?
+ *
+ * Pure. The caller states once what is limited (scopes) and what runs there now, then asks for
+ * one job after the other, in the order of the queue, and tells which ones start:
+ *
+ *	if (eligible_ask(&w, &job, why))
+ *		... place it ...; eligible_start(&w, &job);
+ *
+ * Limits: within every scope that a job counts against, what runs and the job together stay
+ * within the limit; exactly the limit is allowed. Source: BMRC (600 cores running per user;
+ * memory and GPUs may be added to that limit).
+ *
+ * Quota: a job of an account without quota left starts only when no job of an account with
+ * quota left is pending in the cluster, whether or not that one could start now. Source: RWTH,
+ * "dispatched if there are no pending jobs from other projects with unused CPU quota".
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ELIGIBLE_NO_LIMIT (-1)
+
+struct eligible_amounts {
+	int64_t cores, gpus, memory_bytes, jobs;
+};
+
+enum eligible_kind {
+	ELIGIBLE_USER,	      /* name */
+	ELIGIBLE_ASSOCIATION, /* of = account, name = user */
+	ELIGIBLE_ACCOUNT,     /* name, with all accounts below it */
+	ELIGIBLE_QUEUE,	      /* of = queue, name = user */
+	_ELIGIBLE_KIND_MAX,
+};
+
+struct eligible_scope {
+	enum eligible_kind kind;
+	const char *name, *of;
+	struct eligible_amounts limit,
+		running; /* limit: ELIGIBLE_NO_LIMIT where there is none */
+};
+
+struct eligible_job {
+	struct eligible_amounts want; /* jobs: 1 */
+	const int32_t *scopes;	      /* indices into eligible_world.scopes, each once */
+	size_t n_scopes;
+	bool has_quota;
+	const char *account;
+};
+
+struct eligible_world {
+	struct eligible_scope *scopes;
+	size_t n_scopes;
+	int64_t pending; /* queued jobs of accounts with quota left, in the cluster */
+};
+
+#define ELIGIBLE_NAME_MAX 160
+/* "user alice in account physics". */
+const char *eligible_scope_name(const struct eligible_scope *s,
+				char buf[static ELIGIBLE_NAME_MAX]);
+
+#define ELIGIBLE_WHY_MAX 320
+
+/* False: not now; `why` says it with the numbers (else ""). */
+bool eligible_ask(const struct eligible_world *w, const struct eligible_job *j,
+		  char why[static ELIGIBLE_WHY_MAX]);
+/* Could it start if nothing else ran? False: never, and why. */
+bool eligible_is_possible(const struct eligible_world *w, const struct eligible_job *j,
+			  char why[static ELIGIBLE_WHY_MAX]);
+/* It starts: counts from now on, and is pending no more. */
+void eligible_start(struct eligible_world *w, const struct eligible_job *j);
+/* What runs already, before the first question; and what ends again. */
+void eligible_add(struct eligible_world *w, const struct eligible_job *j);
+void eligible_remove(struct eligible_world *w, const struct eligible_job *j);
