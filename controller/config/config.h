@@ -64,11 +64,17 @@ enum config_quota {
 	CONFIG_QUOTA_TARGET,	/* a rate to average; stops nothing */
 };
 
+/* Of a grant: when a job is covered, and what becomes of one that is not. */
+enum config_grant_cover { CONFIG_COVER_WHOLE, CONFIG_COVER_ANY };
+enum config_grant_beyond { CONFIG_BEYOND_BONUS, CONFIG_BEYOND_REFUSE };
+
 struct config_policy {
 	char *profile, *time_zone, *year_start, *tres_weights; /* as typed */
 	int year_start_month, year_start_day;		       /* from 1 */
 	struct fraction tres[_CONFIG_TRES_MAX];		       /* 0: counts nothing */
 	int fairshare, usage_rule, quota;		       /* enums above */
+	int grant_cover, grant_beyond;			       /* enums above */
+	int64_t grant_overdraft;			       /* whole units */
 	int64_t usage_half_life_s;			       /* 0: nothing decays */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	int64_t max_age_s; /* from which age on priority rises no more */

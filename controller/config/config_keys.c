@@ -45,6 +45,8 @@ static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
 static const char *const rule_words[] = { "max", "sum", NULL };
 static const char *const quota_words[] = { "none",  "window", "window-3x",
 					   "grant", "target", NULL };
+static const char *const cover_words[] = { "whole", "any", NULL };
+static const char *const beyond_words[] = { "bonus", "refuse", NULL };
 
 const struct conf_key config_keys[] = {
 	MAIN(CONF_TEXT, "Listen", listen, "address and port to listen on", "0.0.0.0:8640"),
@@ -91,6 +93,13 @@ const struct conf_key config_keys[] = {
 	  "small jobs have the larger size factor", "no" },
 	{ "Policy", "Quota", CONF_ENUM, POLICY_AT(quota), 0, 0, quota_words,
 	  "what an allocation is", "none" },
+	{ "Policy", "GrantCover", CONF_ENUM, POLICY_AT(grant_cover), 0, 0, cover_words,
+	  "a job is covered when all it reserves is available, or when anything is", "whole" },
+	{ "Policy", "GrantOverdraft", CONF_COUNT, POLICY_AT(grant_overdraft), 0, 1000000000000,
+	  NULL, "units that may be used beyond a grant", "0" },
+	{ "Policy", "GrantBeyond", CONF_ENUM, POLICY_AT(grant_beyond), 0, 0, beyond_words,
+	  "what no grant covers runs in the cluster's queue of factor 0, or is refused",
+	  "bonus" },
 	{ "Cluster", "Unit", CONF_ENUM, offsetof(struct config_cluster, unit), 0, 0,
 	  tariff_unit_words, "what jobs are charged in", "core-equivalents" },
 	BUNDLE(CLUSTER),

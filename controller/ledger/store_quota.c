@@ -1,0 +1,158 @@
+/* store_quota.c - see store_quota.h. */
+#include <errno.h>
+#include <stdio.h>
+#include "common/err.h"
+#include "controller/ledger/calendar.h"
+#include "controller/ledger/store_quota.h"
+#include "controller/ledger/store_sqlite.h"
+
+/* What counts: the one place that says so. */
+#define SUMS                                                                                   \
+	" SUM(charge_requested_ms + adjusted_ms), SUM(core_ms), SUM(gpu_ms) FROM rollups"      \
+	" WHERE account = ?1 AND (?2 = '' OR cluster = ?2) AND pool = ?3"                      \
+	" AND day >= ?4 AND day < ?5"
+
+static const char days_sql[] = "SELECT NULL, day," SUMS " GROUP BY day ORDER BY day";
+static const char users_sql[] = "SELECT user, 0," SUMS " GROUP BY user ORDER BY user";
+
+static int read_sums(struct store *s, const char *sql, const struct store_quota_span *span,
+		     sqlite3_stmt **ret, struct err *err)
+{
+	return db_query(s->db, err, ret, sql, "ttiii", span->account,
+			span->cluster ? span->cluster : "", (int64_t)span->pool, span->from_day,
+			span->to_day);
+}
+
+static int each_sum(struct store *s, sqlite3_stmt *st, store_quota_sum_fn fn, void *ctx,
+		    struct err *err)
+{
+	int r;
+
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_quota_sum sum = {
+			.user = (const char *)sqlite3_column_text(st, 0),
+			.day = sqlite3_column_int64(st, 1),
+			.charge_ms = sqlite3_column_int64(st, 2),
+			.core_ms = sqlite3_column_int64(st, 3),
+			.gpu_ms = sqlite3_column_int64(st, 4),
+		};
+
+		r = fn(ctx, &sum, err);
+		if (r < 0) {
+			sqlite3_reset(st);
+			return r;
+		}
+	}
+	return r;
+}
+
+int store_quota_days(struct store *s, const struct store_quota_span *span,
+		     store_quota_sum_fn fn, void *ctx, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = read_sums(s, days_sql, span, &st, err);
+
+	return r < 0 ? r : each_sum(s, st, fn, ctx, err);
+}
+
+int store_quota_users(struct store *s, const struct store_quota_span *span,
+		      store_quota_sum_fn fn, void *ctx, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = read_sums(s, users_sql, span, &st, err);
+
+	return r < 0 ? r : each_sum(s, st, fn, ctx, err);
+}
+
+static const char active_sql[] =
+	"SELECT j.job, j.cluster, j.account, j.user, j.queue, j.state, j.want, j.pool,"
+	" j.rate_num, j.rate_den, j.ncpus, j.ngpus,"
+	" CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END, j.walltime_s,"
+	" COALESCE(a.running_ns, 0), COALESCE(a.charge_requested_ms, 0)"
+	" FROM jobs j INDEXED BY jobs_active"
+	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > 0"
+	" WHERE j.state < 5 ORDER BY j.job";
+
+static void read_job(sqlite3_stmt *st, struct store_quota_job *j)
+{
+	*j = (struct store_quota_job){
+		.job = sqlite3_column_int64(st, 0),
+		.cluster = store_text(st, 1),
+		.account = store_text(st, 2),
+		.user = store_text(st, 3),
+		.queue = store_text(st, 4),
+		.state = (enum job_state)sqlite3_column_int(st, 5),
+		.want = (enum store_want)sqlite3_column_int(st, 6),
+		.pool = (enum charge_pool)sqlite3_column_int(st, 7),
+		.rate = { sqlite3_column_int64(st, 8), sqlite3_column_int64(st, 9) },
+		.held = { .ncpus = sqlite3_column_int64(st, 10),
+			  .ngpus = sqlite3_column_int64(st, 11),
+			  .mem_bytes = sqlite3_column_int64(st, 12),
+			  .walltime_s = sqlite3_column_int64(st, 13) },
+		.running_ns = sqlite3_column_int64(st, 14),
+		.charge_ms = sqlite3_column_int64(st, 15),
+	};
+}
+
+int store_quota_active(struct store *s, store_quota_job_fn fn, void *ctx, struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st, active_sql, "");
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_quota_job j;
+
+		read_job(st, &j);
+		r = fn(ctx, &j, err);
+		if (r < 0) {
+			sqlite3_reset(st);
+			return r;
+		}
+	}
+	return r;
+}
+
+int store_quota_note(struct store *s, const struct store_quota_note *n, struct err *err)
+{
+	struct store_event e = { n->now_ns, n->job, NULL, "quota", n->text };
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	r = store_event(s, &e, err);
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	return db_commit(s->db, err);
+}
+
+int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_NOTE_MAX],
+		      struct err *err)
+{
+	sqlite3_stmt *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT text FROM events WHERE job = ?1 AND what = 'quota'"
+			 " ORDER BY id DESC LIMIT 1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	snprintf(ret, STORE_QUOTA_NOTE_MAX, "%s", r > 0 ? store_text(st, 0) : "");
+	sqlite3_reset(st);
+	return 0;
+}
+
+int64_t store_quota_day(struct store *s, int64_t at_ns)
+{
+	return calendar_day(s->calendar, at_ns);
+}
+
+int64_t store_quota_first_ns(struct store *s, int64_t day)
+{
+	return calendar_first_ns(s->calendar, day);
+}

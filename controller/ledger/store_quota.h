@@ -1,0 +1,53 @@
+/* store_quota - the sums and the jobs that quotas and limits look at; part of store.h's
+ * contract. Charges are milli-unit-seconds; what counts against a quota is the charge with its
+ * adjustments. */
+#pragma once
+#include "controller/ledger/store.h"
+
+struct store_quota_span {
+	const char *account; /* exactly this one */
+	const char *cluster; /* NULL or "": all together */
+	enum charge_pool pool;
+	int64_t from_day, to_day; /* half open */
+};
+struct store_quota_sum {
+	const char *user; /* by user, else NULL */
+	int64_t day;	  /* by day, else 0 */
+	int64_t charge_ms, core_ms, gpu_ms;
+};
+typedef int (*store_quota_sum_fn)(void *ctx, const struct store_quota_sum *s, struct err *err);
+int store_quota_days(struct store *s, const struct store_quota_span *span,
+		     store_quota_sum_fn fn, void *ctx, struct err *err);
+int store_quota_users(struct store *s, const struct store_quota_span *span,
+		      store_quota_sum_fn fn, void *ctx, struct err *err);
+
+/* A job that is queued, or given to a node and not ended. */
+struct store_quota_job {
+	int64_t job;
+	const char *cluster, *account, *user, *queue;
+	enum job_state state;
+	enum store_want want;
+	enum charge_pool pool;
+	struct fraction rate;
+	struct resources held; /* ncpus, ngpus, mem_bytes (as reserved), walltime_s */
+	int64_t running_ns;    /* of the attempt that runs */
+	int64_t charge_ms;     /* of it so far; in the sums already */
+};
+typedef int (*store_quota_job_fn)(void *ctx, const struct store_quota_job *j, struct err *err);
+/* All of them, in order of their numbers. */
+int store_quota_active(struct store *s, store_quota_job_fn fn, void *ctx, struct err *err);
+
+/* Keeps in the journal, and tells again, what a quota did to a job when it was handed in.
+ * store_quota_noted(): "" when nothing was. */
+struct store_quota_note {
+	int64_t job, now_ns;
+	const char *text;
+};
+int store_quota_note(struct store *s, const struct store_quota_note *n, struct err *err);
+#define STORE_QUOTA_NOTE_MAX 256
+int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_NOTE_MAX],
+		      struct err *err);
+
+/* The ledger's days: which one a moment is on, and where one begins. */
+int64_t store_quota_day(struct store *s, int64_t at_ns);
+int64_t store_quota_first_ns(struct store *s, int64_t day);
