@@ -45,8 +45,12 @@ bench_fairshare() {
 bench_import() {
 	$MAKE all && tests/bench/import.sh
 }
+# A number of jobs, or a trace, by USAGE_BENCH.
+bench_usage() {
+	$MAKE all && tests/bench/usage.sh "${USAGE_BENCH:-300000}"
+}
 
-all="sample switch vmem agent jobfs fairshare import"
+all="sample switch vmem agent jobfs fairshare import usage"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all
