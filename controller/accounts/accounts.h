@@ -4,6 +4,7 @@
  *
  *	[Account physics]
  *	Parent = root                    # the default
+ *	Description = Physics department
  *	Shares = 20                      # or parent; default 1
  *	Users = alice, bob=10, carol=parent   # name[=shares], default 1
  *	Coordinators = alice             # see the account and all below it
@@ -22,9 +23,10 @@
  *	From = 2026-04-01
  *	To = 2027-04-01                  # half open
  *
- *	[Association physics/alice]      # limits of one user in one account: the same Max...
- *keys [User alice]                     # limits of a user over all accounts; DefaultAccount =
- *physics [QueueLimits express]            # limits of each user in one queue
+ *	[Association physics/alice]      # limits of one user in one account: the Max... keys
+ *	[User alice]                     # limits of a user over all accounts: the Max... keys
+ *	DefaultAccount = physics         # for jobs that name none
+ *	[QueueLimits express]            # limits of each user in one queue: the Max... keys
  *
  * The ledger holds what was last applied; a file is applied as a difference (accounts_diff()).
  * An account that was removed keeps its history; its jobs go on to their end and are charged,
@@ -123,17 +125,26 @@ int accounts_parse(const char *text, size_t size, const char *name, struct accou
 struct accounts *accounts_free(struct accounts *a);
 DEFINE_CLEANUP(struct accounts *, accounts_free)
 
+/* What is allowed but hardly meant, in words: users or accounts of one level whose shares sum
+ * to zero (nothing is divided there: NormShares is 0), an account that nobody is in. Returns
+ * how many. */
+size_t accounts_warn(const struct accounts *a, void (*tell)(void *ctx, const char *text),
+		     void *ctx);
+
 /* The canonical file: read again it is the same. *ret is malloc()ed. */
 int accounts_write(const struct accounts *a, char **ret, struct err *err);
 
 /* ---- what differs ---- */
 
 enum accounts_change_op { ACCOUNTS_ADD, ACCOUNTS_REMOVE, ACCOUNTS_SET };
-/* One statement: a section that comes or goes (key NULL), or a key of it (of a list, one
- * element). */
+const char *accounts_change_op_name(enum accounts_change_op op); /* "add", "remove", "set" */
+/* One statement: a section that comes or goes (key NULL), or a key of it, or of a list one
+ * item: "Users" "alice" with the value "5" (its shares), "Coordinators" "alice" with "". A
+ * section that comes or goes has changes of all its keys besides. */
 struct accounts_change {
 	enum accounts_change_op op;
 	const char *section, *name, *key;  /* "Account", "physics", "Shares" */
+	const char *item;		   /* NULL: not of a list */
 	const char *old_value, *new_value; /* NULL: was not, is not */
 };
 struct accounts_diff {
@@ -145,6 +156,11 @@ int accounts_diff(const struct accounts *old, const struct accounts *new,
 		  struct accounts_diff **ret, struct err *err);
 struct accounts_diff *accounts_diff_free(struct accounts_diff *d);
 DEFINE_CLEANUP(struct accounts_diff *, accounts_diff_free)
+/* What comes of `a` (NULL: nothing declared) by the changes, in whatever order they stand; it
+ * is checked as a file is, `name` standing for the file. To remove a section removes all its
+ * keys; to remove a list (item NULL) all its items; what is not there is no fault. */
+int accounts_apply(const struct accounts *a, const struct accounts_diff *d, const char *name,
+		   struct accounts **ret, struct err *err);
 
 /* ---- questions; none allocates ---- */
 

@@ -1,0 +1,200 @@
+/* accounts.c - what can be asked of struct accounts; see accounts.h. */
+#include <stdio.h>
+#include <string.h>
+#include "controller/accounts/accounts.h"
+
+struct accounts *accounts_free(struct accounts *a)
+{
+	if (!a)
+		return NULL;
+	for (size_t i = 0; a->accounts && i < a->n_accounts; i++) {
+		free(a->accounts[i].description);
+		free(a->accounts[i].coordinators);
+		free(a->accounts[i].clusters);
+		free(a->accounts[i].members);
+	}
+	free(a->accounts);
+	free(a->allocations);
+	free(a->users);
+	free(a->queues);
+	free(a);
+	return NULL;
+}
+
+/* Every element that is looked for begins with its name. */
+static int by_name(const void *name, const void *element)
+{
+	return strcmp(name, element);
+}
+
+static const void *find(const char *name, const void *array, size_t n, size_t size)
+{
+	return n ? bsearch(name, array, n, size, by_name) : NULL;
+}
+
+int32_t accounts_find(const struct accounts *a, const char *name)
+{
+	const struct accounts_account *found =
+		find(name, a->accounts, a->n_accounts, sizeof(*a->accounts));
+
+	return found ? (int32_t)(found - a->accounts) : -1;
+}
+
+const struct accounts_member *accounts_member(const struct accounts *a, int32_t account,
+					      const char *user)
+{
+	if (account < 0)
+		return NULL;
+	return find(user, a->accounts[account].members, a->accounts[account].n_members,
+		    sizeof(struct accounts_member));
+}
+
+/* In a canonical list: names by commas, nothing else. */
+static bool has_name(const char *list, const char *name)
+{
+	size_t size = strlen(name);
+
+	while (list) {
+		size_t n = strcspn(list, ",");
+
+		if (n == size && !strncmp(list, name, n))
+			return true;
+		list = list[n] ? list + n + 1 : NULL;
+	}
+	return false;
+}
+
+bool accounts_is_coordinator(const struct accounts *a, int32_t account, const char *user)
+{
+	for (; account >= 0; account = a->accounts[account].parent)
+		if (has_name(a->accounts[account].coordinators, user))
+			return true;
+	return false;
+}
+
+bool accounts_allows_cluster(const struct accounts *a, int32_t account, const char *cluster)
+{
+	const char *list = a->accounts[account].clusters;
+
+	return !list || has_name(list, cluster);
+}
+
+bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above)
+{
+	for (; account != above && account >= 0;)
+		account = a->accounts[account].parent;
+	return account == above;
+}
+
+const struct accounts_user *accounts_user(const struct accounts *a, const char *name)
+{
+	return find(name, a->users, a->n_users, sizeof(*a->users));
+}
+
+const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name)
+{
+	return find(name, a->queues, a->n_queues, sizeof(*a->queues));
+}
+
+/* The first allocation of an account; n_allocations when it has none. */
+static size_t first_of(const struct accounts *a, int32_t account)
+{
+	size_t low = 0, high = a->n_allocations;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (a->allocations[middle].account < account)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+const struct accounts_allocation *accounts_allocation(const struct accounts *a,
+						      const struct accounts_ask *ask)
+{
+	for (int32_t i = ask->account; i >= 0; i = a->accounts[i].parent) {
+		const struct accounts_allocation *of_all = NULL;
+
+		for (size_t k = first_of(a, i);
+		     k < a->n_allocations && a->allocations[k].account == i; k++) {
+			const struct accounts_allocation *p = &a->allocations[k];
+
+			if (p->kind != ask->kind || p->pool != ask->pool ||
+			    ask->day < p->from_day || ask->day >= p->to_day)
+				continue;
+			if (!*p->cluster)
+				of_all = p;
+			else if (!strcmp(p->cluster, ask->cluster))
+				return p;
+		}
+		if (of_all)
+			return of_all;
+	}
+	return NULL;
+}
+
+/* ---- warnings ---- */
+
+struct level {
+	int64_t sum;
+	size_t n, n_dividing; /* rows; those that are not `parent` */
+};
+
+static void count_row(struct level *l, int64_t shares)
+{
+	l->n++;
+	if (shares == FAIRSHARE_PARENT)
+		return;
+	l->n_dividing++;
+	l->sum += shares;
+}
+
+static bool divides_nothing(const struct level *l)
+{
+	return l->n_dividing && l->sum == 0;
+}
+
+static void warn_of(const struct accounts *a, int32_t account, const struct level *l,
+		    void (*tell)(void *ctx, const char *text), void *ctx)
+{
+	char text[256];
+
+	if (divides_nothing(l))
+		snprintf(text, sizeof(text),
+			 "the shares below %s%s sum to zero: nothing is divided there, and all "
+			 "of them come last",
+			 account < 0 ? "the " : "",
+			 account < 0 ? ACCOUNTS_ROOT : a->accounts[account].name);
+	else
+		snprintf(text, sizeof(text),
+			 "account %s has neither users nor accounts below it: nothing can be "
+			 "charged to it",
+			 a->accounts[account].name);
+	tell(ctx, text);
+}
+
+size_t accounts_warn(const struct accounts *a, void (*tell)(void *ctx, const char *text),
+		     void *ctx)
+{
+	_cleanup_free_ struct level *levels = calloc(a->n_accounts + 1, sizeof(*levels));
+	size_t n = 0;
+
+	/* levels[0] is the root's. */
+	for (size_t i = 0; levels && i < a->n_accounts; i++) {
+		const struct accounts_account *p = &a->accounts[i];
+
+		count_row(&levels[p->parent + 1], p->shares);
+		for (size_t k = 0; k < p->n_members; k++)
+			count_row(&levels[i + 1], p->members[k].shares);
+	}
+	for (size_t i = 0; levels && i <= a->n_accounts; i++) {
+		if (!divides_nothing(&levels[i]) && (i == 0 || levels[i].n))
+			continue;
+		warn_of(a, (int32_t)i - 1, &levels[i], tell, ctx);
+		n++;
+	}
+	return n;
+}
