@@ -1,0 +1,110 @@
+/* quota - how an account stands against what it was allotted, now or at the end of a past day.
+ *
+ * The policy says what an allocation is ([Policy] Quota): a monthly allowance in a window that
+ * slides (policy/window.h), a grant (policy/grant.h), or a target (policy/target.h). The
+ * allocation that counts is the account's own, else that of the nearest account above it; what
+ * was used is that of its owner and of all accounts below the owner.
+ *
+ * Used is what was charged on the days of the period, adjustments included, running jobs with
+ * what they were charged so far. A day's usage is the ledger's, so a job that runs over the
+ * end of a month counts in both with what it ran there. Jobs that are queued or run may still
+ * be charged for the rest of their walltime: `active` says how much; of a grant it is reserved.
+ * Suspended time is neither. What was active on a past day is not known any more.
+ *
+ * The accounting period of a window is one allocation, or several of the account that adjoin
+ * and whose labels are alike up to the first '.' ("2026.1", "2026.2"): that is how an allowance
+ * changes within a period. Without an allowance in a month there is no quota left in it.
+ *
+ * Charges are milli-unit-seconds; days are those of the ledger.
+ */
+#pragma once
+#include <jansson.h>
+#include "controller/accounts/accounts.h"
+#include "controller/config/config.h"
+#include "controller/ledger/store_quota.h"
+#include "controller/policy/grant.h"
+#include "controller/policy/target.h"
+#include "controller/policy/window.h"
+
+struct err;
+
+struct quota_site {
+	struct store *store;
+	const struct config *config;
+	const struct accounts *accounts;
+};
+
+#define QUOTA_NOW INT32_MIN
+
+#define QUOTA_ACTIVE 1u /* jobs that are queued or run; of a grant always */
+#define QUOTA_USERS 2u	/* figures by user */
+
+struct quota_ask {
+	const char *account, *cluster;
+	enum charge_pool pool;
+	int64_t now_ns;
+	int32_t at_day; /* QUOTA_NOW, or a past day: as it stood at its end */
+	unsigned parts; /* beside the figures: */
+};
+
+struct quota_active {
+	int64_t queued, running, suspended; /* jobs */
+	int64_t running_ms; /* charged so far to those that run or are suspended */
+	int64_t rest_ms;    /* of these, were they to run to their walltimes */
+	int64_t queued_ms;  /* the same of queued jobs */
+};
+
+struct quota_user {
+	char user[REQUEST_NAME_MAX];
+	int64_t used_ms;
+	struct quota_active active;
+};
+
+struct quota_view {
+	enum config_quota rule;
+	char account[REQUEST_NAME_MAX], cluster[REQUEST_NAME_MAX];
+	enum charge_pool pool;
+	bool has_allocation; /* else nothing below but storage, and `mode` */
+	bool is_past;
+	char owner[REQUEST_NAME_MAX], label[REQUEST_NAME_MAX];
+	char allocation_cluster[REQUEST_NAME_MAX]; /* "": all together */
+	int32_t day, from_day, to_day;
+	int64_t used_ms, core_ms, gpu_ms; /* of the period */
+	struct quota_active active;
+	enum window_mode mode; /* windows; else normal */
+	struct window window;
+	int64_t available_after_ms; /* windows: less what active jobs may still be charged */
+	int32_t normal_day;	    /* normal again, if nothing more is used; -1: not in the
+				       period, or it is now */
+	struct grant grant;
+	struct target_view target;
+	struct fraction amount; /* as allotted */
+	int64_t storage_bytes;	/* -1: none allotted */
+	struct quota_user *users;
+	size_t n_users;
+};
+
+/* -ENOENT: no such account. */
+int quota_look(const struct quota_site *site, const struct quota_ask *ask,
+	       struct quota_view *ret, struct err *err);
+void quota_view_done(struct quota_view *v);
+
+/* Every allocation of the policy's kind that counts for the account on that day, each once, by
+ * cluster and pool; at least one view, without one where there is none. `ask->cluster` "" asks
+ * all clusters. fn gets the view for its call alone. */
+typedef int (*quota_view_fn)(void *ctx, const struct quota_view *v, struct err *err);
+struct quota_each {
+	quota_view_fn fn;
+	void *ctx;
+};
+int quota_look_all(const struct quota_site *site, const struct quota_ask *ask,
+		   const struct quota_each *each, struct err *err);
+
+/* One or two sentences: what it means for who hands in a job now. */
+#define QUOTA_WORDS_MAX 400
+void quota_words(const struct config *c, const struct quota_view *v,
+		 char buf[static QUOTA_WORDS_MAX]);
+/* docs/protocol.md, GET /v1/quota: one element. NULL: out of memory. */
+json_t *quota_encode(const struct config *c, const struct quota_view *v);
+/* "core-hours", "service units", "core-equivalent hours": what the amounts count. */
+const char *quota_unit(const struct config *c, const struct quota_view *v);

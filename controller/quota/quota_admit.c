@@ -1,0 +1,178 @@
+/* quota_admit.c - see quota_admit.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/policy/fifo.h"
+#include "controller/quota/quota_admit.h"
+#include "controller/quota/quota_impl.h"
+#include "controller/quota/quota_scopes.h"
+
+#define NS_PER_S INT64_C(1000000000)
+
+bool quota_bonus(const struct config *c, const char *cluster, char ret[static REQUEST_NAME_MAX])
+{
+	const struct config_cluster *cl = config_cluster(c, cluster);
+	const char *p = cl ? cl->queues : "";
+
+	while (*p) {
+		size_t n = strspn(p, ", \t");
+		const struct config_queue *q;
+
+		p += n;
+		n = strcspn(p, ", \t");
+		snprintf(ret, REQUEST_NAME_MAX, "%.*s", (int)n, p);
+		q = n > 0 ? config_queue(c, ret) : NULL;
+		if (q && q->factor.num == 0)
+			return true;
+		p += n;
+	}
+	return false;
+}
+
+static int refuse(struct quota_answer *a, const char *code, const char *remedy)
+{
+	a->verdict = QUOTA_REFUSED;
+	a->code = code;
+	a->remedy = remedy;
+	return 0;
+}
+
+/* ---- by the policy ---- */
+
+static int admit_window(const struct quota_site *site, const struct quota_view *v,
+			struct quota_answer *ret)
+{
+	const struct window *w = &v->window;
+	bool is_month = w->current.used > w->stop_month;
+	char used[QUOTA_AMOUNT_MAX], stop[QUOTA_AMOUNT_MAX], base[QUOTA_AMOUNT_MAX];
+
+	if (v->mode != WINDOW_STOPPED)
+		return 0;
+	snprintf(ret->text, sizeof(ret->text),
+		 "account '%s' used %s %s in this %s, more than %s = %d x %s", v->owner,
+		 quota_format(is_month ? w->current.used : w->total_used, used),
+		 quota_unit(site->config, v), is_month ? "month" : "accounting period",
+		 quota_format(is_month ? w->stop_month : w->stop_total, stop), is_month ? 6 : 2,
+		 quota_format(is_month ? w->current.allowance : w->total_allowance, base));
+	return refuse(ret, "quota",
+		      is_month ? "wait for the next month, use another account, or ask for a "
+				 "larger quota"
+			       : "use another account, or ask for a larger quota");
+}
+
+static int move_or_refuse(const struct quota_site *site, const struct request *q,
+			  struct quota_answer *ret)
+{
+	bool moves = site->config->policy.grant_beyond == CONFIG_BEYOND_BONUS &&
+		     quota_bonus(site->config, q->cluster, ret->queue);
+
+	if (!moves)
+		return refuse(ret, "quota",
+			      "ask for less walltime or fewer cores, wait until jobs that "
+			      "reserve have ended, or ask for a larger grant");
+	ret->verdict = QUOTA_BONUS;
+	return 0;
+}
+
+static int admit_grant(const struct quota_site *site, const struct quota_want *want,
+		       const struct quota_view *v, struct quota_answer *ret)
+{
+	const struct config_policy *p = &site->config->policy;
+	const struct request *q = want->request;
+	struct grant_rule rule = { p->grant_cover == CONFIG_COVER_ANY ? GRANT_COVER_ANY
+								      : GRANT_COVER_WHOLE,
+				   0, p->grant_beyond == CONFIG_BEYOND_REFUSE };
+	char need_text[QUOTA_AMOUNT_MAX], left[QUOTA_AMOUNT_MAX];
+	struct grant none = { 0 };
+	enum grant_verdict verdict;
+	int64_t need;
+	int r;
+
+	if (q->res.walltime_s > INT64_MAX / NS_PER_S)
+		return -ERANGE;
+	r = charge_requested(want->rate, q->res.walltime_s * NS_PER_S, &need);
+	if (r >= 0)
+		r = charge_requested((struct fraction){ p->grant_overdraft, 1 },
+				     3600 * NS_PER_S, &rule.overdraft);
+	if (r >= 0)
+		r = grant_admit(v->has_allocation ? &v->grant : &none, &rule, need, &verdict);
+	if (r < 0 || verdict == GRANT_COVERED)
+		return r;
+	snprintf(ret->text, sizeof(ret->text),
+		 "the job reserves %s %s, and account '%s' has %s of its grant available",
+		 quota_format(need, need_text), quota_unit(site->config, v),
+		 v->has_allocation ? v->owner : v->account,
+		 quota_format(v->has_allocation ? v->grant.available : 0, left));
+	return move_or_refuse(site, q, ret);
+}
+
+static int admit_by_policy(const struct quota_site *site, const struct quota_want *want,
+			   struct quota_answer *ret, struct err *err)
+{
+	const struct quota_ask ask = { .account = want->request->account,
+				       .cluster = want->request->cluster,
+				       .pool = want->pool,
+				       .now_ns = want->now_ns,
+				       .at_day = QUOTA_NOW };
+	int rule = site->config->policy.quota;
+	struct quota_view v;
+	int r;
+
+	if (rule == CONFIG_QUOTA_NONE || rule == CONFIG_QUOTA_TARGET)
+		return 0;
+	if (rule == CONFIG_QUOTA_GRANT && want->rate.num == 0)
+		return 0; /* free of charge: nothing to cover */
+	r = quota_look(site, &ask, &v, err);
+	if (r < 0)
+		return r;
+	r = rule == CONFIG_QUOTA_GRANT ? admit_grant(site, want, &v, ret)
+				       : admit_window(site, &v, ret);
+	quota_view_done(&v);
+	return r < 0 ? err_set(err, r, "the job is larger than can be counted") : r;
+}
+
+/* ---- by the limits ---- */
+
+static int admit_by_limits(const struct quota_site *site, const struct quota_want *want,
+			   struct quota_answer *ret, struct err *err)
+{
+	_cleanup_(scopes_freep) struct scopes *s = NULL;
+	const struct request *q = want->request;
+	const struct scopes_job job = {
+		.account = q->account,
+		.user = q->user,
+		.queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue,
+		.want = { q->res.ncpus, q->res.ngpus, fifo_memory(&q->res), 1 }
+	};
+	char why[ELIGIBLE_WHY_MAX];
+	int r = scopes_new(site->accounts, &s, err);
+
+	if (r >= 0)
+		r = scopes_find(s, &job, err);
+	if (r <= 0)
+		return r; /* nothing limits it */
+	if (!scopes_is_possible(s, &job, why)) {
+		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
+		return refuse(ret, "too-large", "ask for less, or ask the operators");
+	}
+	r = scopes_load(s, site->store, err);
+	if (r >= 0 && !scopes_may_queue(s, &job, why)) {
+		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
+		return refuse(ret, "too-many-jobs",
+			      "wait until some have started, or cancel some");
+	}
+	return r;
+}
+
+int quota_admit(const struct quota_site *site, const struct quota_want *want,
+		struct quota_answer *ret, struct err *err)
+{
+	int r;
+
+	*ret = (struct quota_answer){ .verdict = QUOTA_TAKEN };
+	r = admit_by_policy(site, want, ret, err);
+	if (r < 0 || ret->verdict == QUOTA_REFUSED)
+		return r;
+	return admit_by_limits(site, want, ret, err);
+}

@@ -1,0 +1,19 @@
+/* quota_impl - between the files of quota. */
+#pragma once
+#include "controller/quota/quota.h"
+
+/* The kind of allocation that a policy counts; false: none. */
+bool quota_kind(enum config_quota rule, enum accounts_kind *ret);
+/* Does the job count against the allocation? */
+bool quota_is_of(const struct quota_site *site, const struct accounts_allocation *a,
+		 const struct store_quota_job *j);
+/* What it may still be charged, were it to run to its walltime. -ERANGE, -EINVAL. */
+int quota_job_rest(const struct store_quota_job *j, int64_t *ret);
+
+/* The first queue of the cluster whose factor is 0; false: it has none. */
+bool quota_bonus(const struct config *c, const char *cluster,
+		 char ret[static REQUEST_NAME_MAX]);
+
+/* In units (hours of charge), at most three places. */
+#define QUOTA_AMOUNT_MAX 32
+const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX]);
