@@ -17,7 +17,7 @@ say       = $(if $(V),@:,@printf '  %-7s %s\n' "$1" "$2")
 
 # Rooms. A directory is a room; a binary is a list of rooms.
 COMMON     := $(wildcard common/*.c common/*/*.c)
-LIBRARY    := $(wildcard $(patsubst %,controller/%/*.c,policy config history accounts ledger quote standing quota))
+LIBRARY    := $(wildcard $(patsubst %,controller/%/*.c,policy config history accounts ledger quote standing quota pg))
 CONTROLLER := $(wildcard controller/*.c controller/*/*.c)
 AGENT      := $(wildcard agent/*.c agent/admit/*.c agent/enforce/*.c agent/sample/*.c agent/report/*.c)
 LAUNCH     := $(wildcard agent/launch/*.c) common/err.c
@@ -29,8 +29,9 @@ OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI))
 
 LIB_COMMON := -lsystemd -lcurl -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
-LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
-LIB_CLI    := $(LIB_COMMON) -lsmartcols
+LIB_CTL    := $(LIB_COMMON) -lpq -lmicrohttpd
+LIB_CLI    := $(LIB_COMMON) -lpq -lsmartcols
+$O/controller/pg/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
 BINS := $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch
 

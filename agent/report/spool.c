@@ -60,7 +60,7 @@ struct row {
 /* 1: *ret is what is kept of the attempt; 0: nothing. */
 static int find(struct spool *s, int64_t job, int32_t attempt, struct row *ret, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT seq, final, body IS NOT NULL FROM outbox "
 			 "WHERE job = ? AND attempt = ?",
@@ -71,9 +71,8 @@ static int find(struct spool *s, int64_t job, int32_t attempt, struct row *ret, 
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	*ret = (struct row){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
-			     sqlite3_column_int64(st, 2) };
-	sqlite3_reset(st);
+	*ret = (struct row){ db_int(st, 0), db_int(st, 1), db_int(st, 2) };
+	db_done(st);
 	return 1;
 }
 
@@ -98,17 +97,17 @@ static int write_row(struct spool *s, const struct report *r, struct err *err)
 
 static int totals(struct spool *s, struct spool_status *ret, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, "SELECT reports, final, bytes FROM outbox_total", "");
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r < 0 ? r : err_set(err, -EBADMSG, "the spool has no totals");
-	ret->reports = sqlite3_column_int64(st, 0);
-	ret->final = sqlite3_column_int64(st, 1);
-	ret->bytes = sqlite3_column_int64(st, 2);
-	sqlite3_reset(st);
+	ret->reports = db_int(st, 0);
+	ret->final = db_int(st, 1);
+	ret->bytes = db_int(st, 2);
+	db_done(st);
 	return 0;
 }
 
@@ -187,26 +186,26 @@ static int append(const char *body, json_t *to, struct err *err)
 }
 
 /* Up to `max` reports that the prepared query yields, noting where it stopped. */
-static int fill(struct spool *s, sqlite3_stmt *st, int max, json_t *to, struct err *err)
+static int fill(struct spool *s, struct db_row *st, int max, json_t *to, struct err *err)
 {
 	int n = 0, r = 0;
 
 	while (n < max && (r = db_step(s->db, st, err)) > 0) {
-		r = append((const char *)sqlite3_column_text(st, 2), to, err);
+		r = append(db_text(st, 2), to, err);
 		if (r < 0)
 			break;
-		s->last_job = sqlite3_column_int64(st, 0);
-		s->last_attempt = sqlite3_column_int64(st, 1);
+		s->last_job = db_int(st, 0);
+		s->last_attempt = db_int(st, 1);
 		n++;
 	}
-	sqlite3_reset(st);
+	db_done(st);
 	return r < 0 ? r : n;
 }
 
 int spool_fill(struct spool *s, int max, json_t *to, struct err *err)
 {
 	int64_t job = s->last_job, attempt = s->last_attempt;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int n, r;
 
 	r = db_query(s->db, err, &st,
@@ -260,15 +259,15 @@ int spool_owes_final(struct spool *s, int64_t job, int32_t attempt, struct err *
 
 static int64_t oldest(struct spool *s)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int64_t at = 0;
 
 	if (db_query(s->db, NULL, &st, "SELECT MIN(at_ns) FROM outbox WHERE body IS NOT NULL",
 		     "") < 0)
 		return 0;
 	if (db_step(s->db, st, NULL) > 0)
-		at = sqlite3_column_int64(st, 0);
-	sqlite3_reset(st);
+		at = db_int(st, 0);
+	db_done(st);
 	return at;
 }
 

@@ -302,24 +302,24 @@ static int decode_text(const char *text, json_t **ret, struct err *err)
 	return 0;
 }
 
-static int decode_row(sqlite3_stmt *st, struct state_attempt *a, struct err *err)
+static int decode_row(struct db_row *st, struct state_attempt *a, struct err *err)
 {
 	_cleanup_json_ json_t *body = NULL, *request = NULL;
 	int r;
 
-	a->job = sqlite3_column_int64(st, 0);
-	a->attempt = (int32_t)sqlite3_column_int64(st, 1);
-	r = decode_text((const char *)sqlite3_column_text(st, 2), &body, err);
+	a->job = db_int(st, 0);
+	a->attempt = (int32_t)db_int(st, 1);
+	r = decode_text(db_text(st, 2), &body, err);
 	if (r >= 0)
 		r = decode_body(body, a, err);
 	if (r >= 0)
-		r = decode_text((const char *)sqlite3_column_text(st, 3), &request, err);
+		r = decode_text(db_text(st, 3), &request, err);
 	if (r >= 0)
 		r = wire_decode_request(request, "request", &a->request, err);
 	return r < 0 ? err_prefix(err, r, "saved state of job %" PRId64, a->job) : 0;
 }
 
-static int give_row(sqlite3_stmt *st, state_each_fn each, void *ctx)
+static int give_row(struct db_row *st, state_each_fn each, void *ctx)
 {
 	_cleanup_free_ struct state_attempt *a = malloc(sizeof(*a));
 	struct err why = { "" };
@@ -348,7 +348,7 @@ int state_load_command(struct db *db, int64_t job, int32_t attempt, struct reque
 {
 	_cleanup_json_ json_t *j = NULL;
 	struct request whole;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(db, err, &st,
 			 "SELECT request FROM attempts WHERE job = ? AND attempt = ?", "ii",
 			 job, (int64_t)attempt);
@@ -358,8 +358,8 @@ int state_load_command(struct db *db, int64_t job, int32_t attempt, struct reque
 	if (r <= 0)
 		return r < 0 ? r : err_set(err, -ENOENT, "job %" PRId64 " is not saved", job);
 	request_init(&whole);
-	r = decode_text((const char *)sqlite3_column_text(st, 0), &j, err);
-	sqlite3_reset(st);
+	r = decode_text(db_text(st, 0), &j, err);
+	db_done(st);
 	if (r >= 0)
 		r = wire_decode_request(j, "request", &whole, err);
 	if (r >= 0) {
@@ -375,7 +375,7 @@ int state_load_command(struct db *db, int64_t job, int32_t attempt, struct reque
 int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err)
 {
 	int64_t job = INT64_MIN, attempt = 0;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r;
 
 	for (;;) {
@@ -387,10 +387,10 @@ int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err)
 			r = db_step(db, st, err);
 		if (r <= 0)
 			return r;
-		job = sqlite3_column_int64(st, 0);
-		attempt = sqlite3_column_int64(st, 1);
+		job = db_int(st, 0);
+		attempt = db_int(st, 1);
 		r = give_row(st, each, ctx);
-		sqlite3_reset(st);
+		db_done(st);
 		if (r)
 			return r;
 	}
@@ -398,7 +398,7 @@ int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err)
 
 int state_get(struct db *db, const char *name, char *buf, size_t size, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	const char *value;
 	int r = db_query(db, err, &st, "SELECT value FROM settings WHERE name = ?", "t", name);
 
@@ -408,13 +408,13 @@ int state_get(struct db *db, const char *name, char *buf, size_t size, struct er
 		return r;
 	if (r == 0)
 		return err_set(err, -ENOENT, "setting %s was never made", name);
-	value = (const char *)sqlite3_column_text(st, 0);
+	value = db_text(st, 0);
 	r = 0;
 	if (!value || strlen(value) >= size)
 		r = err_set(err, -ENAMETOOLONG, "setting %s does not fit", name);
 	else
 		memcpy(buf, value, strlen(value) + 1);
-	sqlite3_reset(st);
+	db_done(st);
 	return r;
 }
 

@@ -47,7 +47,7 @@ static const char *const migrations[] = {
 /* What SQLite itself finds wrong with the file. */
 static int check(struct db *db, const char *path, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	const char *verdict;
 	int r = db_query(db, err, &st, "PRAGMA quick_check(1)", "");
 
@@ -56,12 +56,12 @@ static int check(struct db *db, const char *path, struct err *err)
 	r = db_step(db, st, err);
 	if (r < 0)
 		return r;
-	verdict = r ? (const char *)sqlite3_column_text(st, 0) : "no answer";
+	verdict = r ? db_text(st, 0) : "no answer";
 	r = 0;
 	if (!verdict || strcmp(verdict, "ok") != 0)
 		r = err_set(err, -EBADMSG, "%s is damaged: %s", path,
 			    verdict ? verdict : "out of memory");
-	sqlite3_reset(st);
+	db_done(st);
 	return r;
 }
 

@@ -1,16 +1,20 @@
-/* db - a thin, strict use of SQLite shared by agent state and controller ledger.
+/* db - a thin, strict use of a database: SQLite for the agent's state and the ledger by
+ * default, and whatever else opens a struct db (controller/pg: PostgreSQL).
  *
- * WAL, synchronous=FULL, foreign keys on, STRICT tables, one schema version in user_version.
- * All SQL is static text with bound values; statements are prepared once and kept.
+ * SQLite: WAL, synchronous=FULL, foreign keys on, STRICT tables, one schema version in
+ * user_version. All SQL is static text with bound values; statements are prepared once and
+ * kept. SQL that both databases must understand is written by the rules of
+ * controller/pg/dialect.h.
  */
 #pragma once
-#include <sqlite3.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include "common/cleanup.h"
 
 struct err;
 struct db;
+struct db_row; /* a statement, and the row of its answer that it stands at */
 
 /* `migrations[i]` takes the schema from version i to i+1; the array ends with NULL. Each runs
  * in its own transaction. -EPROTO: the file is of a newer version than this program. */
@@ -22,16 +26,33 @@ int db_begin(struct db *d, struct err *err);
 int db_commit(struct db *d, struct err *err);
 void db_rollback(struct db *d);
 
-/* Prepared and cached by the address of `sql` (a string literal), reset and unbound. The
- * statement stays the db's. */
-int db_prepare(struct db *d, const char *sql, sqlite3_stmt **ret, struct err *err);
 /* Bind by a format: 'i' int64_t, 't' const char * (NULL = NULL), 'b' const void *, size_t
- * and step to completion. 0, or -EEXIST on a unique constraint, -EIO, -ENOSPC, ... */
+ * and step to completion. The statement is known by the address of `sql` (a string literal).
+ * 0, or -EEXIST on a unique constraint, -EIO, -ENOSPC, ... */
 int db_run(struct db *d, struct err *err, const char *sql, const char *format, ...);
-/* Bind and hand back the statement for stepping with db_step(). */
-int db_query(struct db *d, struct err *err, sqlite3_stmt **ret, const char *sql,
+/* The same for many integers; one that equals `null` is NULL. */
+struct db_ints {
+	const int64_t *values;
+	size_t n;
+	int64_t null;
+};
+int db_run_ints(struct db *d, const char *sql, const struct db_ints *v, struct err *err);
+/* Bind and hand back the statement, which stays the db's, for stepping with db_step(). Texts
+ * and blobs are not copied: they must live until the statement is done. */
+int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql,
 	     const char *format, ...);
 /* 1: a row, 0: no more, < 0: error. */
-int db_step(struct db *d, sqlite3_stmt *st, struct err *err);
+int db_step(struct db *d, struct db_row *row, struct err *err);
+/* Gives up what has not been read; needed where stepping ends before the last row. */
+void db_done(struct db_row *row);
+
+/* Columns count from 0; good until the next step. */
+int64_t db_int(const struct db_row *row, int column);	   /* NULL: 0 */
+const char *db_text(const struct db_row *row, int column); /* NULL: NULL */
+const void *db_blob(const struct db_row *row, int column, size_t *ret_size);
+bool db_is_null(const struct db_row *row, int column);
+
 int64_t db_last_id(struct db *d);
 int64_t db_changes(struct db *d);
+/* Where it is, for messages: never a password. */
+const char *db_place(const struct db *d);

@@ -62,16 +62,13 @@ bool rollup_is_zero(const struct rollup *r)
 	return true;
 }
 
-#define ADD_FIGURES                                                                            \
-	" ON CONFLICT DO UPDATE SET jobs_started = jobs_started + excluded.jobs_started,"      \
-	" jobs_ended = jobs_ended + excluded.jobs_ended,"                                      \
-	" running_ms = running_ms + excluded.running_ms,"                                      \
-	" suspended_ms = suspended_ms + excluded.suspended_ms,"                                \
-	" cpu_ms = cpu_ms + excluded.cpu_ms,"                                                  \
-	" charge_requested_ms = charge_requested_ms + excluded.charge_requested_ms,"           \
-	" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"                          \
-	" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms,"            \
-	" adjusted_ms = adjusted_ms + excluded.adjusted_ms"
+#define AND(figure, table) ", " #figure " = " table "." #figure " + excluded." #figure
+#define ADD_FIGURES(table, key)                                                                \
+	" ON CONFLICT(" key ") DO UPDATE SET jobs_started = " table                            \
+	".jobs_started + excluded.jobs_started" AND(jobs_ended, table) AND(running_ms, table)  \
+		AND(suspended_ms, table) AND(cpu_ms, table) AND(charge_requested_ms, table)    \
+			AND(charge_used_ms, table) AND(core_ms, table) AND(gpu_ms, table)      \
+				AND(adjusted_ms, table)
 _Static_assert(_ROLLUP_MAX == 10, "as many figures as are written here");
 
 int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rollup *r,
@@ -81,7 +78,8 @@ int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rol
 
 	return db_run(db, err,
 		      "INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		      " ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES,
+		      " ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES(
+			      "rollups", "cluster, account, user, pool, day"),
 		      "ttti"
 		      "iiiiii"
 		      "iiiii",
@@ -96,7 +94,7 @@ int rollup_write_month(struct db *db, const struct rollup_month *m, const struct
 
 	return db_run(db, err,
 		      "INSERT INTO months VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		      " ?11, ?12, ?13)" ADD_FIGURES,
+		      " ?11, ?12, ?13)" ADD_FIGURES("months", "association, pool, month"),
 		      "iii"
 		      "iiiii"
 		      "iiiii",
@@ -108,7 +106,7 @@ int rollup_write_month(struct db *db, const struct rollup_month *m, const struct
 static int find_association(struct db *db, const struct rollup_key *k, int64_t *ret,
 			    struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(db, err, &st,
 			 "SELECT id FROM associations"
 			 " WHERE cluster = ?1 AND account = ?2 AND user = ?3",
@@ -117,9 +115,9 @@ static int find_association(struct db *db, const struct rollup_key *k, int64_t *
 	if (r >= 0)
 		r = db_step(db, st, err);
 	if (r > 0)
-		*ret = sqlite3_column_int64(st, 0);
+		*ret = db_int(st, 0);
 	if (r > 0)
-		sqlite3_reset(st);
+		db_done(st);
 	return r;
 }
 
@@ -128,8 +126,10 @@ int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret, 
 	int r = find_association(db, k, ret, err);
 
 	if (r == 0) {
-		r = db_run(db, err, "INSERT INTO associations VALUES(NULL, ?1, ?2, ?3)", "ttt",
-			   k->cluster, k->account, k->user);
+		r = db_run(
+			db, err,
+			"INSERT INTO associations(cluster, account, user) VALUES(?1, ?2, ?3)",
+			"ttt", k->cluster, k->account, k->user);
 		*ret = db_last_id(db);
 	}
 	return r < 0 ? r : 0;

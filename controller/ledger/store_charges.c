@@ -34,22 +34,22 @@ static int tell(const struct charges *c, struct store_charge *charge, struct err
 
 /* Columns: cluster, account, user, queue, pool, from, to, running (ns, or s where `unit` is a
  * second), rate_num, rate_den, ncpus, ngpus, vmem_bytes, mem_bytes. */
-static int tell_row(const struct charges *c, sqlite3_stmt *st, int64_t unit, struct err *err)
+static int tell_row(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
 {
-	int64_t vmem_bytes = sqlite3_column_int64(st, 12);
+	int64_t vmem_bytes = db_int(st, 12);
 	struct store_charge charge = {
 		.cluster = store_text(st, 0),
 		.account = store_text(st, 1),
 		.user = store_text(st, 2),
 		.queue = store_text(st, 3),
-		.pool = (enum charge_pool)sqlite3_column_int(st, 4),
-		.from_ns = sqlite3_column_int64(st, 5) * unit,
-		.to_ns = sqlite3_column_int64(st, 6) * unit,
-		.running_ns = sqlite3_column_int64(st, 7) * unit,
-		.rate = { sqlite3_column_int64(st, 8), sqlite3_column_int64(st, 9) },
-		.ncpus = sqlite3_column_int64(st, 10),
-		.ngpus = sqlite3_column_int64(st, 11),
-		.mem_bytes = vmem_bytes ? vmem_bytes : sqlite3_column_int64(st, 13),
+		.pool = (enum charge_pool)(int)db_int(st, 4),
+		.from_ns = db_int(st, 5) * unit,
+		.to_ns = db_int(st, 6) * unit,
+		.running_ns = db_int(st, 7) * unit,
+		.rate = { db_int(st, 8), db_int(st, 9) },
+		.ncpus = db_int(st, 10),
+		.ngpus = db_int(st, 11),
+		.mem_bytes = vmem_bytes ? vmem_bytes : db_int(st, 13),
 	};
 
 	return tell(c, &charge, err);
@@ -57,14 +57,14 @@ static int tell_row(const struct charges *c, sqlite3_stmt *st, int64_t unit, str
 
 static int each(const struct charges *c, const char *sql, int64_t unit, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(c->s->db, err, &st, sql, "ii", c->span->since_ns / unit,
 			 c->span->until_ns / unit + 1);
 
 	while (r >= 0 && (r = db_step(c->s->db, st, err)) > 0) {
 		r = tell_row(c, st, unit, err);
 		if (r < 0)
-			sqlite3_reset(st);
+			db_done(st);
 	}
 	return r;
 }
@@ -80,13 +80,64 @@ static const char imported_sql[] =
 	" FROM imported i JOIN associations a ON a.id = i.association"
 	" WHERE submit_s + wait_s + run_s >= ?1 AND submit_s + wait_s < ?2";
 
+/* An adjustment counts evenly over its day; of one that is under way, over what has passed. */
+static int tell_adjustments(const struct charges *c, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(c->s->db, err, &st,
+			 "SELECT cluster, account, user, pool, day, charge_ms FROM adjustments",
+			 "");
+
+	while (r >= 0 && (r = db_step(c->s->db, st, err)) > 0) {
+		int64_t day = db_int(st, 4);
+		struct store_charge charge = {
+			.cluster = store_text(st, 0),
+			.account = store_text(st, 1),
+			.user = store_text(st, 2),
+			.queue = "",
+			.pool = (enum charge_pool)(int)db_int(st, 3),
+			.from_ns = calendar_first_ns(c->s->calendar, day),
+			.to_ns = calendar_first_ns(c->s->calendar, day + 1),
+			.rate = { 0, 1 },
+			.adjusted_ms = db_int(st, 5),
+		};
+
+		r = tell(c, &charge, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}
+
 int store_charges(struct store *s, const struct store_charge_span *span, store_charge_fn fn,
 		  void *ctx, struct err *err)
 {
 	const struct charges c = { s, span, fn, ctx };
 	int r = each(&c, stretches_sql, 1, err);
 
-	return r < 0 ? r : each(&c, imported_sql, S_NS, err);
+	if (r >= 0)
+		r = each(&c, imported_sql, S_NS, err);
+	return r < 0 ? r : tell_adjustments(&c, err);
+}
+
+int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
+{
+	struct db_row *st;
+	int64_t live, imported;
+	int r = db_query(s->db, err, &st,
+			 "SELECT COALESCE((SELECT MAX(to_ns) FROM stretches), -1),"
+			 " COALESCE((SELECT MAX(submit_s + wait_s + run_s) FROM imported), -1)",
+			 "");
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	live = db_int(st, 0);
+	imported = db_int(st, 1) * S_NS;
+	db_done(st);
+	*ret_ns = live > imported ? live : imported;
+	return *ret_ns < 0;
 }
 
 /* ---- writing: from store_report.c, in its transaction ---- */
@@ -100,7 +151,7 @@ struct stretch {
 static int load_stretch(struct store *s, const struct store_stretch *x, struct stretch *ret,
 			struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT from_ns, to_ns, running_ns, even FROM stretches"
 			 " WHERE job = ?1 AND attempt = ?2 AND from_ns <= ?3"
@@ -111,9 +162,9 @@ static int load_stretch(struct store *s, const struct store_stretch *x, struct s
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	*ret = (struct stretch){ sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
-				 sqlite3_column_int64(st, 2), sqlite3_column_int(st, 3) };
-	sqlite3_reset(st);
+	*ret = (struct stretch){ db_int(st, 0), db_int(st, 1), db_int(st, 2),
+				 (int)db_int(st, 3) };
+	db_done(st);
 	return 1;
 }
 
@@ -148,7 +199,8 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 	gain->running_ns = now.running_ns;
 	return db_run(s->db, err,
 		      "INSERT INTO stretches(job, attempt, from_ns, to_ns, running_ns, even)"
-		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT DO UPDATE SET"
+		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+		      " ON CONFLICT(job, attempt, from_ns) DO UPDATE SET"
 		      " to_ns = excluded.to_ns, running_ns = excluded.running_ns,"
 		      " even = excluded.even",
 		      "iiiiii", x->job, (int64_t)x->attempt, now.from_ns, now.to_ns,
@@ -165,30 +217,30 @@ static const char waiting_sql[] =
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		  struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, waiting_sql, "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		const struct store_waiting w = {
-			.job = sqlite3_column_int64(st, 0),
-			.submitted_ns = sqlite3_column_int64(st, 1),
+			.job = db_int(st, 0),
+			.submitted_ns = db_int(st, 1),
 			.cluster = store_text(st, 2),
 			.account = store_text(st, 3),
 			.user = store_text(st, 4),
 			.queue = store_text(st, 5),
 			.name = store_text(st, 6),
-			.pool = (enum charge_pool)sqlite3_column_int(st, 7),
-			.want = { .ncpus = sqlite3_column_int64(st, 8),
-				  .vmem_bytes = sqlite3_column_int64(st, 9),
-				  .mem_bytes = sqlite3_column_int64(st, 10),
-				  .jobfs_bytes = sqlite3_column_int64(st, 11),
-				  .ngpus = sqlite3_column_int64(st, 12),
-				  .walltime_s = sqlite3_column_int64(st, 13) },
+			.pool = (enum charge_pool)(int)db_int(st, 7),
+			.want = { .ncpus = db_int(st, 8),
+				  .vmem_bytes = db_int(st, 9),
+				  .mem_bytes = db_int(st, 10),
+				  .jobfs_bytes = db_int(st, 11),
+				  .ngpus = db_int(st, 12),
+				  .walltime_s = db_int(st, 13) },
 		};
 
 		r = fn(ctx, &w, err);
 		if (r < 0)
-			sqlite3_reset(st);
+			db_done(st);
 	}
 	return r;
 }

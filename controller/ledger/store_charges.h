@@ -35,6 +35,9 @@ struct store_charge_span {
 int store_charges(struct store *s, const struct store_charge_span *span, store_charge_fn fn,
 		  void *ctx, struct err *err);
 
+/* The end of the last of them. 1: there are none. */
+int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err);
+
 /* The queued jobs of a cluster (NULL: of all), in the order of their numbers. */
 struct store_waiting {
 	int64_t job, submitted_ns;

@@ -44,14 +44,14 @@ struct store_import {
 	bool is_begun;
 };
 
-static int get_number(struct db *db, sqlite3_stmt *st, int64_t *ret, struct err *err)
+static int get_number(struct db *db, struct db_row *st, int64_t *ret, struct err *err)
 {
 	int r = db_step(db, st, err);
 
 	if (r <= 0)
 		return r < 0 ? r : -ENOENT;
-	*ret = sqlite3_column_int64(st, 0);
-	sqlite3_reset(st);
+	*ret = db_int(st, 0);
+	db_done(st);
 	return 0;
 }
 
@@ -76,7 +76,7 @@ static enum history_why why_of(const char *name)
 
 static int load_rejects(struct store_import *i, struct store_import_count *c, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(i->s->db, err, &st,
 			 "SELECT why, n, first_line FROM import_rejects WHERE import = ?1", "i",
 			 i->id);
@@ -88,8 +88,8 @@ static int load_rejects(struct store_import *i, struct store_import_count *c, st
 
 		if (w == _HISTORY_WHY_MAX)
 			continue;
-		c->rejected[w] = sqlite3_column_int64(st, 1);
-		c->first_line[w] = sqlite3_column_int64(st, 2);
+		c->rejected[w] = db_int(st, 1);
+		c->first_line[w] = db_int(st, 2);
 	}
 	return r;
 }
@@ -98,7 +98,7 @@ static int load_rejects(struct store_import *i, struct store_import_count *c, st
 static int load_file(struct store_import *i, const char *digest, struct store_import_count *c,
 		     struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(i->s->db, err, &st,
 			 "SELECT id, lines, rows, jobs, core_seconds, conflicts, complete"
 			 " FROM imports WHERE digest = ?1",
@@ -108,14 +108,14 @@ static int load_file(struct store_import *i, const char *digest, struct store_im
 		r = db_step(i->s->db, st, err);
 	if (r <= 0)
 		return r;
-	i->id = sqlite3_column_int64(st, 0);
-	c->lines = sqlite3_column_int64(st, 1);
-	c->rows = sqlite3_column_int64(st, 2);
-	c->jobs = sqlite3_column_int64(st, 3);
-	c->core_seconds = sqlite3_column_int64(st, 4);
-	c->conflicts = sqlite3_column_int64(st, 5);
-	c->is_complete = sqlite3_column_int(st, 6);
-	sqlite3_reset(st);
+	i->id = db_int(st, 0);
+	c->lines = db_int(st, 1);
+	c->rows = db_int(st, 2);
+	c->jobs = db_int(st, 3);
+	c->core_seconds = db_int(st, 4);
+	c->conflicts = db_int(st, 5);
+	c->is_complete = (int)db_int(st, 6);
+	db_done(st);
 	r = load_rejects(i, c, err);
 	return r < 0 ? r : 1;
 }
@@ -134,7 +134,9 @@ int store_import_open(struct store *s, const struct store_import_file *f,
 	r = load_file(i, f->digest, &count, err);
 	if (r == 0) {
 		r = db_run(s->db, err,
-			   "INSERT INTO imports VALUES(NULL, ?1, ?2, ?3, 0, 0, 0, 0, 0, 0)",
+			   "INSERT INTO imports(digest, file, format, lines, rows, jobs,"
+			   " core_seconds, conflicts, complete) VALUES(?1, ?2, ?3, 0, 0, 0, 0, "
+			   "0, 0)",
 			   "ttt", f->digest, f->path, f->format);
 		i->id = db_last_id(s->db);
 	}
@@ -161,13 +163,13 @@ struct store_import *store_import_close(struct store_import *i)
 static int find_origin(struct store_import *i, const char *cluster, struct err *err)
 {
 	struct db *db = i->s->db;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r;
 
 	if (i->origin && !strcmp(i->cluster, cluster))
 		return 0;
-	r = db_run(db, err, "INSERT INTO origins VALUES(NULL, ?1) ON CONFLICT DO NOTHING", "t",
-		   cluster);
+	r = db_run(db, err, "INSERT INTO origins(cluster) VALUES(?1) ON CONFLICT DO NOTHING",
+		   "t", cluster);
 	if (r >= 0)
 		r = db_query(db, err, &st, "SELECT id FROM origins WHERE cluster = ?1", "t",
 			     cluster);
@@ -236,22 +238,15 @@ static const char select_sql[] = "SELECT * FROM imported WHERE id = ?1";
 /* 1: new, 0: there already. */
 static int insert(struct db *db, const struct row *row, struct err *err)
 {
-	sqlite3_stmt *st;
-	int r = db_prepare(db, insert_sql, &st, err);
+	const struct db_ints ints = { row->v, _COLUMN_MAX, NOT_TOLD };
+	int r = db_run_ints(db, insert_sql, &ints, err);
 
-	if (r < 0)
-		return r;
-	for (int c = 0; c < _COLUMN_MAX; c++)
-		if (row->v[c] != NOT_TOLD &&
-		    sqlite3_bind_int64(st, c + 1, row->v[c]) != SQLITE_OK)
-			return err_set(err, -EIO, "bind column %d of an imported job", c + 1);
-	r = db_step(db, st, err);
 	return r < 0 ? r : db_changes(db) > 0;
 }
 
 static int compare(struct db *db, const struct row *row, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(db, err, &st, select_sql, "i", row->v[ID]), result;
 
 	if (r >= 0)
@@ -260,14 +255,12 @@ static int compare(struct db *db, const struct row *row, struct err *err)
 		return r < 0 ? r : err_set(err, -EBADMSG, "an imported job has gone");
 	result = STORE_IMPORT_KNOWN;
 	for (int c = 0; c < _COLUMN_MAX; c++) {
-		int64_t was = sqlite3_column_type(st, c) == SQLITE_NULL
-				      ? NOT_TOLD
-				      : sqlite3_column_int64(st, c);
+		int64_t was = db_is_null(st, c) ? NOT_TOLD : db_int(st, c);
 
 		if (was != row->v[c])
 			result = STORE_IMPORT_CONFLICT;
 	}
-	sqlite3_reset(st);
+	db_done(st);
 	return result;
 }
 
@@ -427,8 +420,9 @@ static int write_count(struct store_import *i, const struct store_import_count *
 	for (enum history_why w = 0; w < _HISTORY_WHY_MAX && r >= 0; w++)
 		if (c->rejected[w])
 			r = db_run(i->s->db, err,
-				   "INSERT OR REPLACE INTO import_rejects"
-				   " VALUES(?1, ?2, ?3, ?4)",
+				   "INSERT INTO import_rejects VALUES(?1, ?2, ?3, ?4)"
+				   " ON CONFLICT(import, why) DO UPDATE SET n = excluded.n,"
+				   " first_line = excluded.first_line",
 				   "itii", i->id, history_why_name(w), c->rejected[w],
 				   c->first_line[w]);
 	return r;

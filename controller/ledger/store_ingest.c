@@ -21,7 +21,7 @@ struct ingest {
 /* 1: known before. Checks that the name is not being used by two machines at once. */
 static int check_node(struct ingest *g, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int64_t silent_ns;
 	char address[64], boot[REQUEST_NAME_MAX];
 	int r = db_query(g->s->db, err, &st,
@@ -34,8 +34,8 @@ static int check_node(struct ingest *g, struct err *err)
 		return r;
 	snprintf(address, sizeof(address), "%s", store_text(st, 0));
 	snprintf(boot, sizeof(boot), "%s", store_text(st, 1));
-	silent_ns = g->from->now_ns - sqlite3_column_int64(st, 2);
-	sqlite3_reset(st);
+	silent_ns = g->from->now_ns - db_int(st, 2);
+	db_done(st);
 	if (strcmp(address, g->from->address) != 0 && silent_ns >= 0 &&
 	    silent_ns < g->from->lost_ns)
 		return err_set(err, -EBUSY,
@@ -54,7 +54,7 @@ static int write_node(struct ingest *g, struct err *err)
 	return db_run(
 		g->s->db, err,
 		"INSERT INTO nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11,"
-		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18) ON CONFLICT DO UPDATE SET"
+		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18) ON CONFLICT(node) DO UPDATE SET"
 		" cluster = excluded.cluster, boot = excluded.boot,"
 		" version = excluded.version, address = excluded.address,"
 		" topology = excluded.topology, notes = excluded.notes,"
@@ -156,7 +156,7 @@ static int refuse_hold(struct ingest *g, const struct sync_hold *h, const char *
 static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *err)
 {
 	struct db *d = g->s->db;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	enum job_state was;
 	int r = db_query(d, err, &st,
 			 "SELECT state, closed FROM attempts"
@@ -169,9 +169,9 @@ static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *er
 		return r;
 	if (r == 0)
 		return refuse_hold(g, h, "this job was never given to this node");
-	was = (enum job_state)sqlite3_column_int(st, 0);
-	r = sqlite3_column_int(st, 1);
-	sqlite3_reset(st);
+	was = (enum job_state)(int)db_int(st, 0);
+	r = (int)db_int(st, 1);
+	db_done(st);
 	if (r == 2 && h->state != JOB_ENDED)
 		return refuse_hold(g, h, "the controller gave this job up as lost");
 	if (r != 0)
@@ -211,7 +211,7 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 {
 	_cleanup_free_ struct missing *found = NULL;
 	size_t n = 0;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(g->s->db, err, &st,
 			 "SELECT job, attempt, missing_ns FROM attempts"
 			 " WHERE node = ?1 AND closed = 0 AND shown = 1",
@@ -220,8 +220,7 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 	if (r < 0)
 		return r;
 	while ((r = db_step(g->s->db, st, err)) > 0) {
-		struct sync_hold key = { .job = sqlite3_column_int64(st, 0),
-					 .attempt = sqlite3_column_int(st, 1) };
+		struct sync_hold key = { .job = db_int(st, 0), .attempt = (int)db_int(st, 1) };
 		struct missing *p;
 
 		if (g->in->n_jobs &&
@@ -229,12 +228,11 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 			continue;
 		p = realloc(found, (n + 1) * sizeof(*p));
 		if (!p) {
-			sqlite3_reset(st);
+			db_done(st);
 			return err_set(err, -ENOMEM, "out of memory");
 		}
 		found = p;
-		found[n++] =
-			(struct missing){ key.job, sqlite3_column_int64(st, 2), key.attempt };
+		found[n++] = (struct missing){ key.job, db_int(st, 2), key.attempt };
 	}
 	if (r < 0)
 		return r;

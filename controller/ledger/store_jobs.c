@@ -71,7 +71,7 @@ struct job_now {
 
 static int load_now(struct store *s, int64_t job, struct job_now *ret, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, "SELECT state, want, node FROM jobs WHERE job = ?1",
 			 "i", job);
 
@@ -81,10 +81,10 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 		return r;
 	if (r == 0)
 		return err_set(err, -ENOENT, "no job %lld", (long long)job);
-	ret->state = (enum job_state)sqlite3_column_int(st, 0);
-	ret->want = (enum store_want)sqlite3_column_int(st, 1);
+	ret->state = (enum job_state)(int)db_int(st, 0);
+	ret->want = (enum store_want)(int)db_int(st, 1);
 	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, 2));
-	sqlite3_reset(st);
+	db_done(st);
 	return 0;
 }
 
@@ -154,7 +154,7 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 		struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT a.job, a.attempt, j.want, a.state, j.want_reason, j.request"
 			 " FROM attempts a JOIN jobs j USING(job)"
@@ -166,17 +166,17 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0) {
 		struct store_given g = {
-			.job = sqlite3_column_int64(st, 0),
-			.attempt = sqlite3_column_int(st, 1),
-			.want = (enum store_want)sqlite3_column_int(st, 2),
-			.state = (enum job_state)sqlite3_column_int(st, 3),
+			.job = db_int(st, 0),
+			.attempt = (int)db_int(st, 1),
+			.want = (enum store_want)(int)db_int(st, 2),
+			.state = (enum job_state)(int)db_int(st, 3),
 			.reason = store_text(st, 4),
 			.request = store_text(st, 5),
 		};
 
 		r = fn(ctx, &g, err);
 		if (r < 0) {
-			sqlite3_reset(st);
+			db_done(st);
 			return r;
 		}
 	}
@@ -186,7 +186,7 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, size_t max,
 		struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int n = 0;
 	int r = db_query(
 		s->db, err, &st,
@@ -198,12 +198,12 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0)
 		jobs[n++] = (struct fifo_job){
-			.job = sqlite3_column_int64(st, 0),
-			.want = { .ncpus = sqlite3_column_int64(st, 1),
-				  .vmem_bytes = sqlite3_column_int64(st, 2),
-				  .mem_bytes = sqlite3_column_int64(st, 3),
-				  .jobfs_bytes = sqlite3_column_int64(st, 4),
-				  .ngpus = sqlite3_column_int64(st, 5) },
+			.job = db_int(st, 0),
+			.want = { .ncpus = db_int(st, 1),
+				  .vmem_bytes = db_int(st, 2),
+				  .mem_bytes = db_int(st, 3),
+				  .jobfs_bytes = db_int(st, 4),
+				  .ngpus = db_int(st, 5) },
 			.node = -1,
 		};
 	return r < 0 ? r : n;
@@ -223,18 +223,18 @@ static const char holds_sql[] =
 
 _Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "holds_sql has them as numbers");
 
-static void read_hold(sqlite3_stmt *st, struct fifo_node *ret)
+static void read_hold(struct db_row *st, struct fifo_node *ret)
 {
 	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, 0));
-	ret->open = sqlite3_column_int(st, 1);
-	ret->capacity = (struct resources){ .ncpus = sqlite3_column_int64(st, 2),
-					    .mem_bytes = sqlite3_column_int64(st, 3),
-					    .jobfs_bytes = sqlite3_column_int64(st, 4),
-					    .ngpus = sqlite3_column_int64(st, 5) };
-	ret->held = (struct resources){ .ncpus = sqlite3_column_int64(st, 6),
-					.mem_bytes = sqlite3_column_int64(st, 7),
-					.jobfs_bytes = sqlite3_column_int64(st, 8),
-					.ngpus = sqlite3_column_int64(st, 9) };
+	ret->open = (int)db_int(st, 1);
+	ret->capacity = (struct resources){ .ncpus = db_int(st, 2),
+					    .mem_bytes = db_int(st, 3),
+					    .jobfs_bytes = db_int(st, 4),
+					    .ngpus = db_int(st, 5) };
+	ret->held = (struct resources){ .ncpus = db_int(st, 6),
+					.mem_bytes = db_int(st, 7),
+					.jobfs_bytes = db_int(st, 8),
+					.ngpus = db_int(st, 9) };
 }
 
 int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, size_t *ret_n,
@@ -242,7 +242,7 @@ int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, si
 {
 	_cleanup_free_ struct fifo_node *nodes = NULL;
 	size_t n = 0, size = 0;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
 
 	if (r < 0)
@@ -253,7 +253,7 @@ int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, si
 			struct fifo_node *p = realloc(nodes, larger * sizeof(*p));
 
 			if (!p) {
-				sqlite3_reset(st);
+				db_done(st);
 				return err_set(err, -ENOMEM, "out of memory");
 			}
 			nodes = p;

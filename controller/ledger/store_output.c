@@ -17,7 +17,7 @@ struct stream {
 static int load_stream(struct store *s, const struct sync_output *o, struct stream *ret,
 		       struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT seen, kept FROM streams"
 			 " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
@@ -27,16 +27,16 @@ static int load_stream(struct store *s, const struct sync_output *o, struct stre
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	ret->seen = sqlite3_column_int64(st, 0);
-	ret->kept = sqlite3_column_int64(st, 1);
-	sqlite3_reset(st);
+	ret->seen = db_int(st, 0);
+	ret->kept = db_int(st, 1);
+	db_done(st);
 	return 0;
 }
 
 static int is_given(struct store *s, const char *node, const struct sync_output *o,
 		    struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3",
 			 "iit", o->job, (int64_t)o->attempt, node);
@@ -44,7 +44,7 @@ static int is_given(struct store *s, const char *node, const struct sync_output 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
 	if (r > 0)
-		sqlite3_reset(st);
+		db_done(st);
 	return r;
 }
 
@@ -112,7 +112,8 @@ int store_output_add(struct store *s, const char *node, const struct sync_output
 		return r;
 	t.seen = o->offset + (int64_t)o->size;
 	r = db_run(s->db, err,
-		   "INSERT INTO streams VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT DO UPDATE SET"
+		   "INSERT INTO streams VALUES(?1, ?2, ?3, ?4, ?5)"
+		   " ON CONFLICT(job, attempt, stream) DO UPDATE SET"
 		   " seen = excluded.seen, kept = excluded.kept",
 		   "iiiii", o->job, (int64_t)o->attempt, (int64_t)o->stream, t.seen, t.kept);
 	if (r < 0)
@@ -140,9 +141,9 @@ static int append(struct text *t, const char *data, size_t size, struct err *err
 
 static int read_chunks(struct store *s, struct store_read what, struct text *t, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT c.offset, c.size, c.data FROM jobs j JOIN chunks c"
+			 "SELECT c.offset, c.data FROM jobs j JOIN chunks c"
 			 " ON c.job = j.job AND c.attempt = j.attempt"
 			 " WHERE j.job = ?1 AND c.stream = ?2 AND c.offset >= COALESCE(("
 			 "  SELECT MAX(offset) FROM chunks d WHERE d.job = j.job AND"
@@ -153,9 +154,10 @@ static int read_chunks(struct store *s, struct store_read what, struct text *t, 
 	if (r < 0)
 		return r;
 	while (t->size < READ_MAX && (r = db_step(s->db, st, err)) > 0) {
-		int64_t skip = what.offset + (int64_t)t->size - sqlite3_column_int64(st, 0);
-		int64_t size = sqlite3_column_int64(st, 1);
-		const char *data = sqlite3_column_blob(st, 2);
+		int64_t skip = what.offset + (int64_t)t->size - db_int(st, 0);
+		size_t stored;
+		const char *data = db_blob(st, 1, &stored);
+		int64_t size = (int64_t)stored;
 
 		if (skip < 0 || skip >= size)
 			continue;
@@ -163,14 +165,14 @@ static int read_chunks(struct store *s, struct store_read what, struct text *t, 
 		if (r < 0)
 			break;
 	}
-	sqlite3_reset(st);
+	db_done(st);
 	return r < 0 ? r : 0;
 }
 
 /* Has the job ended, and is `offset` behind all that was kept? */
 static int is_at_end(struct store *s, struct store_read what, int64_t offset, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT j.state = 5 AND ?3 >= COALESCE((SELECT kept FROM streams t"
 			 " WHERE t.job = j.job AND t.attempt = j.attempt AND t.stream = ?2), 0)"
@@ -181,8 +183,8 @@ static int is_at_end(struct store *s, struct store_read what, int64_t offset, st
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	r = sqlite3_column_int(st, 0);
-	sqlite3_reset(st);
+	r = (int)db_int(st, 0);
+	db_done(st);
 	return r;
 }
 

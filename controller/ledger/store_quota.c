@@ -16,30 +16,30 @@ static const char days_sql[] = "SELECT NULL, day," SUMS " GROUP BY day ORDER BY 
 static const char users_sql[] = "SELECT user, 0," SUMS " GROUP BY user ORDER BY user";
 
 static int read_sums(struct store *s, const char *sql, const struct store_quota_span *span,
-		     sqlite3_stmt **ret, struct err *err)
+		     struct db_row **ret, struct err *err)
 {
 	return db_query(s->db, err, ret, sql, "ttiii", span->account,
 			span->cluster ? span->cluster : "", (int64_t)span->pool, span->from_day,
 			span->to_day);
 }
 
-static int each_sum(struct store *s, sqlite3_stmt *st, store_quota_sum_fn fn, void *ctx,
+static int each_sum(struct store *s, struct db_row *st, store_quota_sum_fn fn, void *ctx,
 		    struct err *err)
 {
 	int r;
 
 	while ((r = db_step(s->db, st, err)) > 0) {
 		struct store_quota_sum sum = {
-			.user = (const char *)sqlite3_column_text(st, 0),
-			.day = sqlite3_column_int64(st, 1),
-			.charge_ms = sqlite3_column_int64(st, 2),
-			.core_ms = sqlite3_column_int64(st, 3),
-			.gpu_ms = sqlite3_column_int64(st, 4),
+			.user = db_text(st, 0),
+			.day = db_int(st, 1),
+			.charge_ms = db_int(st, 2),
+			.core_ms = db_int(st, 3),
+			.gpu_ms = db_int(st, 4),
 		};
 
 		r = fn(ctx, &sum, err);
 		if (r < 0) {
-			sqlite3_reset(st);
+			db_done(st);
 			return r;
 		}
 	}
@@ -49,7 +49,7 @@ static int each_sum(struct store *s, sqlite3_stmt *st, store_quota_sum_fn fn, vo
 int store_quota_days(struct store *s, const struct store_quota_span *span,
 		     store_quota_sum_fn fn, void *ctx, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = read_sums(s, days_sql, span, &st, err);
 
 	return r < 0 ? r : each_sum(s, st, fn, ctx, err);
@@ -58,7 +58,7 @@ int store_quota_days(struct store *s, const struct store_quota_span *span,
 int store_quota_users(struct store *s, const struct store_quota_span *span,
 		      store_quota_sum_fn fn, void *ctx, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = read_sums(s, users_sql, span, &st, err);
 
 	return r < 0 ? r : each_sum(s, st, fn, ctx, err);
@@ -73,30 +73,30 @@ static const char active_sql[] =
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > 0"
 	" WHERE j.state < 5 ORDER BY j.job";
 
-static void read_job(sqlite3_stmt *st, struct store_quota_job *j)
+static void read_job(struct db_row *st, struct store_quota_job *j)
 {
 	*j = (struct store_quota_job){
-		.job = sqlite3_column_int64(st, 0),
+		.job = db_int(st, 0),
 		.cluster = store_text(st, 1),
 		.account = store_text(st, 2),
 		.user = store_text(st, 3),
 		.queue = store_text(st, 4),
-		.state = (enum job_state)sqlite3_column_int(st, 5),
-		.want = (enum store_want)sqlite3_column_int(st, 6),
-		.pool = (enum charge_pool)sqlite3_column_int(st, 7),
-		.rate = { sqlite3_column_int64(st, 8), sqlite3_column_int64(st, 9) },
-		.held = { .ncpus = sqlite3_column_int64(st, 10),
-			  .ngpus = sqlite3_column_int64(st, 11),
-			  .mem_bytes = sqlite3_column_int64(st, 12),
-			  .walltime_s = sqlite3_column_int64(st, 13) },
-		.running_ns = sqlite3_column_int64(st, 14),
-		.charge_ms = sqlite3_column_int64(st, 15),
+		.state = (enum job_state)(int)db_int(st, 5),
+		.want = (enum store_want)(int)db_int(st, 6),
+		.pool = (enum charge_pool)(int)db_int(st, 7),
+		.rate = { db_int(st, 8), db_int(st, 9) },
+		.held = { .ncpus = db_int(st, 10),
+			  .ngpus = db_int(st, 11),
+			  .mem_bytes = db_int(st, 12),
+			  .walltime_s = db_int(st, 13) },
+		.running_ns = db_int(st, 14),
+		.charge_ms = db_int(st, 15),
 	};
 }
 
 int store_quota_active(struct store *s, store_quota_job_fn fn, void *ctx, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, active_sql, "");
 
 	if (r < 0)
@@ -107,7 +107,7 @@ int store_quota_active(struct store *s, store_quota_job_fn fn, void *ctx, struct
 		read_job(st, &j);
 		r = fn(ctx, &j, err);
 		if (r < 0) {
-			sqlite3_reset(st);
+			db_done(st);
 			return r;
 		}
 	}
@@ -132,7 +132,7 @@ int store_quota_note(struct store *s, const struct store_quota_note *n, struct e
 int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_NOTE_MAX],
 		      struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT text FROM events WHERE job = ?1 AND what = 'quota'"
 			 " ORDER BY id DESC LIMIT 1",
@@ -143,7 +143,7 @@ int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_
 	if (r < 0)
 		return r;
 	snprintf(ret, STORE_QUOTA_NOTE_MAX, "%s", r > 0 ? store_text(st, 0) : "");
-	sqlite3_reset(st);
+	db_done(st);
 	return 0;
 }
 

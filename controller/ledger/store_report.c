@@ -26,10 +26,9 @@ struct known {
 	int64_t old_charge_requested_ms, old_charge_used_ms;
 };
 
-static struct fraction fraction_of(sqlite3_stmt *st, int column)
+static struct fraction fraction_of(struct db_row *st, int column)
 {
-	return (struct fraction){ sqlite3_column_int64(st, column),
-				  sqlite3_column_int64(st, column + 1) };
+	return (struct fraction){ db_int(st, column), db_int(st, column + 1) };
 }
 
 static int decode_usage(const char *text, struct usage *ret, struct err *err)
@@ -44,40 +43,40 @@ static int decode_usage(const char *text, struct usage *ret, struct err *err)
 	return wire_decode_usage(doc, "usage", ret, err);
 }
 
-static void read_terms(sqlite3_stmt *st, int column, struct tally_terms *ret)
+static void read_terms(struct db_row *st, int column, struct tally_terms *ret)
 {
 	ret->rate = fraction_of(st, column);
 	ret->bundle.side[CHARGE_GPUS] = fraction_of(st, column + 2);
 	ret->bundle.side[CHARGE_CORES] = fraction_of(st, column + 4);
 	ret->bundle.side[CHARGE_MEMORY] = fraction_of(st, column + 6);
-	ret->ncpus = sqlite3_column_int64(st, column + 8);
-	ret->ngpus = sqlite3_column_int64(st, column + 9);
+	ret->ncpus = db_int(st, column + 8);
+	ret->ngpus = db_int(st, column + 9);
 }
 
-static int read_known(sqlite3_stmt *st, struct known *k, struct err *err)
+static int read_known(struct db_row *st, struct known *k, struct err *err)
 {
 	snprintf(k->node, sizeof(k->node), "%s", store_text(st, 0));
-	k->seq = sqlite3_column_int64(st, 1);
-	k->closed = sqlite3_column_int64(st, 2);
-	k->at_ns = sqlite3_column_int64(st, 3);
-	k->given_ns = sqlite3_column_int64(st, 4);
-	k->started_ns = sqlite3_column_int64(st, 5);
-	k->ended_ns = sqlite3_column_int64(st, 6);
-	k->state = (enum job_state)sqlite3_column_int(st, 7);
-	k->use.running_ns = sqlite3_column_int64(st, 8);
-	k->use.suspended_ns = sqlite3_column_int64(st, 9);
-	k->old_charge_requested_ms = sqlite3_column_int64(st, 10);
-	k->old_charge_used_ms = sqlite3_column_int64(st, 11);
+	k->seq = db_int(st, 1);
+	k->closed = db_int(st, 2);
+	k->at_ns = db_int(st, 3);
+	k->given_ns = db_int(st, 4);
+	k->started_ns = db_int(st, 5);
+	k->ended_ns = db_int(st, 6);
+	k->state = (enum job_state)(int)db_int(st, 7);
+	k->use.running_ns = db_int(st, 8);
+	k->use.suspended_ns = db_int(st, 9);
+	k->old_charge_requested_ms = db_int(st, 10);
+	k->old_charge_used_ms = db_int(st, 11);
 	snprintf(k->cluster, sizeof(k->cluster), "%s", store_text(st, 13));
 	snprintf(k->account, sizeof(k->account), "%s", store_text(st, 14));
 	snprintf(k->user, sizeof(k->user), "%s", store_text(st, 15));
-	k->pool = (enum charge_pool)sqlite3_column_int(st, 16);
-	k->job_attempt = sqlite3_column_int64(st, 17);
+	k->pool = (enum charge_pool)(int)db_int(st, 16);
+	k->job_attempt = db_int(st, 17);
 	read_terms(st, 18, &k->terms);
-	k->days.usage_day = sqlite3_column_int64(st, 28);
-	k->days.is_sliced = sqlite3_column_int(st, 29);
+	k->days.usage_day = db_int(st, 28);
+	k->days.is_sliced = (int)db_int(st, 29);
 	snprintf(k->queue, sizeof(k->queue), "%s", store_text(st, 30));
-	k->mem_bytes = sqlite3_column_int64(st, 31);
+	k->mem_bytes = db_int(st, 31);
 	return decode_usage(store_text(st, 12), &k->usage, err);
 }
 
@@ -85,7 +84,7 @@ static int read_known(sqlite3_stmt *st, struct known *k, struct err *err)
 static int load_known(struct store *s, const struct report *rep, struct known *k,
 		      struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT a.node, a.seq, a.closed, a.at_ns, a.given_ns, a.started_ns,"
 			 " a.ended_ns, a.state, a.running_ns, a.suspended_ns,"
@@ -106,7 +105,7 @@ static int load_known(struct store *s, const struct report *rep, struct known *k
 		return r;
 	k->days = (struct store_days){ .job = rep->job, .attempt = rep->attempt };
 	r = read_known(st, k, err);
-	sqlite3_reset(st);
+	db_done(st);
 	return r < 0 ? r : 1;
 }
 
@@ -242,11 +241,11 @@ static int write_attempt(struct store *s, const struct known *k, const struct re
 		      " missing_ns = 0, started_ns = ?6, ended_ns = ?7, running_ns = ?8,"
 		      " suspended_ns = ?9, charge_requested_ms = ?10, charge_used_ms = ?11,"
 		      " cpus = ?12, note = ?13, usage = ?14,"
-		      " closed = CASE WHEN ?15 THEN 1 ELSE closed END,"
-		      " end = CASE WHEN ?15 THEN ?16 ELSE end END,"
-		      " end_kind = CASE WHEN ?15 THEN ?17 ELSE end_kind END,"
-		      " exit_status = CASE WHEN ?15 THEN ?18 ELSE exit_status END,"
-		      " signal = CASE WHEN ?15 THEN ?19 ELSE signal END"
+		      " closed = CASE WHEN ?15 <> 0 THEN 1 ELSE closed END,"
+		      " end = CASE WHEN ?15 <> 0 THEN ?16 ELSE end END,"
+		      " end_kind = CASE WHEN ?15 <> 0 THEN ?17 ELSE end_kind END,"
+		      " exit_status = CASE WHEN ?15 <> 0 THEN ?18 ELSE exit_status END,"
+		      " signal = CASE WHEN ?15 <> 0 THEN ?19 ELSE signal END"
 		      " WHERE job = ?1 AND attempt = ?2",
 		      "iiiii"
 		      "iiii"

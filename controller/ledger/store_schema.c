@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/pg/pg.h"
 
 /* attempts.closed: 0 open, 1 the node's final report is in, 2 ended by the controller (a later
  * word of the node still counts).
@@ -183,16 +184,30 @@ static const char schema_stretches[] =
 	" MAX(CASE WHEN ended_ns > 0 THEN ended_ns ELSE at_ns END, started_ns, given_ns),"
 	" running_ns, suspended_ns = 0 FROM attempts WHERE running_ns > 0;";
 
+/* Who there is: the statements of the canonical accounts.conf, and every change of them. key ''
+ * is the head of a section, item '' what is no list; in the log both are NULL. */
+static const char schema_accounts[] =
+	"CREATE TABLE accounts("
+	" section TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, item TEXT NOT NULL,"
+	" value TEXT NOT NULL, PRIMARY KEY(section, name, key, item)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE accounts_log("
+	" id INTEGER PRIMARY KEY AUTOINCREMENT, revision INTEGER NOT NULL,"
+	" at_ns INTEGER NOT NULL, author TEXT NOT NULL, op INTEGER NOT NULL,"
+	" section TEXT NOT NULL, name TEXT NOT NULL, key TEXT, item TEXT,"
+	" old_value TEXT, new_value TEXT) STRICT;"
+	"CREATE INDEX accounts_log_heads ON accounts_log(section, name) WHERE key IS NULL;";
+
 _Static_assert(JOB_ENDED == 5 && JOB_QUEUED == 0, "states are on disk as numbers");
 _Static_assert(END_NODE_LOST == 6, "end kinds are on disk as numbers");
 _Static_assert(CHARGE_GPUS == 0 && CHARGE_MEMORY == 2, "sides are on disk as numbers");
 
-const char *const store_migrations[] = { schema_1, schema_2, schema_3, schema_stretches, NULL };
+const char *const store_migrations[] = { schema_1,	   schema_2,	    schema_3,
+					 schema_stretches, schema_accounts, NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, "SELECT value FROM meta WHERE key = 'time_zone'", "");
 
 	if (r >= 0)
@@ -200,7 +215,7 @@ static int load_zone(struct store *s, char **ret, struct err *err)
 	if (r < 0)
 		return r;
 	*ret = strdup(r > 0 ? store_text(st, 0) : "");
-	sqlite3_reset(st);
+	db_done(st);
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
@@ -247,7 +262,7 @@ int store_open_zone(const char *path, const char *zone, struct store **ret, stru
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = db_open(path, store_migrations, &s->db, err);
+	r = (pg_is_place(path) ? pg_open : db_open)(path, store_migrations, &s->db, err);
 	if (r >= 0)
 		r = fix_zone(s, zone, err);
 	if (r < 0)
@@ -284,9 +299,9 @@ int store_event(struct store *s, const struct store_event *e, struct err *err)
 		      "iittt", e->at_ns, e->job, e->node, e->what, e->text);
 }
 
-const char *store_text(sqlite3_stmt *st, int column)
+const char *store_text(struct db_row *st, int column)
 {
-	const char *text = (const char *)sqlite3_column_text(st, column);
+	const char *text = db_text(st, column);
 
 	return text ? text : "";
 }

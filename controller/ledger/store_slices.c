@@ -12,20 +12,21 @@ static int write_slice(struct store *s, const struct store_days *d, int64_t day,
 {
 	const int64_t *f = r->figure;
 
-	return db_run(
-		s->db, err,
-		"INSERT INTO slices VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
-		" ON CONFLICT DO UPDATE SET running_ms = running_ms + excluded.running_ms,"
-		" suspended_ms = suspended_ms + excluded.suspended_ms,"
-		" cpu_ms = cpu_ms + excluded.cpu_ms, charge_requested_ms ="
-		" charge_requested_ms + excluded.charge_requested_ms,"
-		" charge_used_ms = charge_used_ms + excluded.charge_used_ms,"
-		" core_ms = core_ms + excluded.core_ms, gpu_ms = gpu_ms + excluded.gpu_ms",
-		"iii"
-		"iiiiiii",
-		d->job, (int64_t)d->attempt, day, f[ROLLUP_RUNNING_MS], f[ROLLUP_SUSPENDED_MS],
-		f[ROLLUP_CPU_MS], f[ROLLUP_CHARGE_REQUESTED_MS], f[ROLLUP_CHARGE_USED_MS],
-		f[ROLLUP_CORE_MS], f[ROLLUP_GPU_MS]);
+	return db_run(s->db, err,
+		      "INSERT INTO slices VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+		      " ON CONFLICT(job, attempt, day) DO UPDATE SET running_ms = "
+		      "slices.running_ms + excluded.running_ms,"
+		      " suspended_ms = slices.suspended_ms + excluded.suspended_ms,"
+		      " cpu_ms = slices.cpu_ms + excluded.cpu_ms, charge_requested_ms ="
+		      " slices.charge_requested_ms + excluded.charge_requested_ms,"
+		      " charge_used_ms = slices.charge_used_ms + excluded.charge_used_ms,"
+		      " core_ms = slices.core_ms + excluded.core_ms, gpu_ms = slices.gpu_ms + "
+		      "excluded.gpu_ms",
+		      "iii"
+		      "iiiiiii",
+		      d->job, (int64_t)d->attempt, day, f[ROLLUP_RUNNING_MS],
+		      f[ROLLUP_SUSPENDED_MS], f[ROLLUP_CPU_MS], f[ROLLUP_CHARGE_REQUESTED_MS],
+		      f[ROLLUP_CHARGE_USED_MS], f[ROLLUP_CORE_MS], f[ROLLUP_GPU_MS]);
 }
 
 static int slice(struct store *s, struct store_days *d, int64_t day,

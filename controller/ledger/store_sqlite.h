@@ -68,4 +68,4 @@ int store_mark(struct store *s, const struct store_days *d, enum store_mark whic
 	       struct err *err);
 
 /* Text column, "" for NULL. */
-const char *store_text(sqlite3_stmt *st, int column);
+const char *store_text(struct db_row *st, int column);

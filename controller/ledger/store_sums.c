@@ -14,15 +14,15 @@ static const char nodes_sql[] =
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
 	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
 
-static struct resources amounts_at(sqlite3_stmt *st, int column)
+static struct resources amounts_at(struct db_row *st, int column)
 {
-	return (struct resources){ .ncpus = sqlite3_column_int64(st, column),
-				   .mem_bytes = sqlite3_column_int64(st, column + 1),
-				   .jobfs_bytes = sqlite3_column_int64(st, column + 2),
-				   .ngpus = sqlite3_column_int64(st, column + 3) };
+	return (struct resources){ .ncpus = db_int(st, column),
+				   .mem_bytes = db_int(st, column + 1),
+				   .jobfs_bytes = db_int(st, column + 2),
+				   .ngpus = db_int(st, column + 3) };
 }
 
-static void read_node(sqlite3_stmt *st, struct store_node *n)
+static void read_node(struct db_row *st, struct store_node *n)
 {
 	*n = (struct store_node){
 		.node = store_text(st, 0),
@@ -32,21 +32,21 @@ static void read_node(sqlite3_stmt *st, struct store_node *n)
 		.address = store_text(st, 4),
 		.topology = store_text(st, 5),
 		.notes = store_text(st, 6),
-		.draining = sqlite3_column_int(st, 7),
-		.lost = sqlite3_column_int(st, 8),
-		.tier = sqlite3_column_int(st, 9),
-		.first_ns = sqlite3_column_int64(st, 10),
-		.last_ns = sqlite3_column_int64(st, 11),
+		.draining = (int)db_int(st, 7),
+		.lost = (int)db_int(st, 8),
+		.tier = (int)db_int(st, 9),
+		.first_ns = db_int(st, 10),
+		.last_ns = db_int(st, 11),
 		.capacity = amounts_at(st, 12),
 		.free = amounts_at(st, 16),
-		.jobs = sqlite3_column_int(st, 20),
+		.jobs = (int)db_int(st, 20),
 		.held = amounts_at(st, 21),
 	};
 }
 
 int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, nodes_sql, "");
 
 	if (r < 0)
@@ -57,7 +57,7 @@ int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
 		read_node(st, &n);
 		r = fn(ctx, &n, err);
 		if (r < 0) {
-			sqlite3_reset(st);
+			db_done(st);
 			return r;
 		}
 	}

@@ -53,7 +53,7 @@ static int find_key(struct fold *f, const char *name)
 	return f->key;
 }
 
-static int fold_row(struct fold *f, sqlite3_stmt *st, struct err *err)
+static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 {
 	static const int columns[] = {
 		[STORE_BY_ACCOUNT] = 0, [STORE_BY_USER] = 1, [STORE_BY_CLUSTER] = 2
@@ -63,14 +63,14 @@ static int fold_row(struct fold *f, sqlite3_stmt *st, struct err *err)
 	struct rollup *at;
 
 	if (f->p->each == STORE_EACH_MONTH)
-		month = sqlite3_column_int64(st, 4);
+		month = db_int(st, 4);
 	if (f->p->each == STORE_EACH_MONTH && f->is_days)
 		month = calendar_month(month);
-	at = key < 0 ? NULL : sums_at(f->sums, key, sqlite3_column_int(st, 3), month);
+	at = key < 0 ? NULL : sums_at(f->sums, key, (int)db_int(st, 3), month);
 	if (!at)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < _ROLLUP_MAX; i++)
-		at->figure[i] += sqlite3_column_int64(st, 5 + i);
+		at->figure[i] += db_int(st, 5 + i);
 	return 0;
 }
 
@@ -78,7 +78,7 @@ static int fold_range(struct fold *f, const char *const sql[], int64_t from, int
 		      struct err *err)
 {
 	enum filter filter = f->p->account ? OF_ACCOUNT : f->p->user ? OF_USER : ANY;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r;
 
 	if (from >= to)
@@ -90,7 +90,7 @@ static int fold_range(struct fold *f, const char *const sql[], int64_t from, int
 	while (r >= 0 && (r = db_step(f->s->db, st, err)) > 0) {
 		r = fold_row(f, st, err);
 		if (r < 0)
-			sqlite3_reset(st);
+			db_done(st);
 	}
 	return r;
 }

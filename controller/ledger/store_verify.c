@@ -17,30 +17,30 @@ struct verify {
 	struct store_verified n;
 };
 
-typedef int (*row_fn)(struct verify *v, sqlite3_stmt *st, struct err *err);
+typedef int (*row_fn)(struct verify *v, struct db_row *st, struct err *err);
 
 static int each(struct verify *v, const char *sql, row_fn fn, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(v->s->db, err, &st, sql, "");
 
 	while (r >= 0 && (r = db_step(v->s->db, st, err)) > 0) {
 		r = fn(v, st, err);
 		if (r < 0)
-			sqlite3_reset(st);
+			db_done(st);
 	}
 	return r;
 }
 
 /* The sums of the association in columns 0 to 2 and the pool in column 3. */
-static int sums_of(struct verify *v, sqlite3_stmt *st, int64_t day, struct rollup **ret,
+static int sums_of(struct verify *v, struct db_row *st, int64_t day, struct rollup **ret,
 		   struct err *err)
 {
 	int index = sums_find(v->sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
 
 	if (index < 0)
 		return err_set(err, index, "association '%s'", store_text(st, 2));
-	*ret = sums_at(v->sums, index, sqlite3_column_int(st, 3), day);
+	*ret = sums_at(v->sums, index, (int)db_int(st, 3), day);
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
@@ -54,7 +54,7 @@ static int tell(struct verify *v, const struct store_difference *d, struct err *
 
 struct split_ctx {
 	struct verify *v;
-	sqlite3_stmt *st;
+	struct db_row *st;
 	struct tally done;
 	struct err *err;
 };
@@ -70,7 +70,7 @@ static int add_day(void *ctx, int64_t day, const struct tally *gained)
 	return r;
 }
 
-static int count(struct verify *v, sqlite3_stmt *st, enum rollup_figure f, int64_t day,
+static int count(struct verify *v, struct db_row *st, enum rollup_figure f, int64_t day,
 		 struct err *err)
 {
 	struct rollup *at;
@@ -83,31 +83,31 @@ static int count(struct verify *v, sqlite3_stmt *st, enum rollup_figure f, int64
 
 /* Columns 4..: submit_s, wait_s, run_s, ncpus, ngpus, cpu_ms, rate_num, rate_den,
  * charge_requested_ms, charge_used_ms, number. */
-static int check_charge(struct verify *v, sqlite3_stmt *st, const struct tally *t,
+static int check_charge(struct verify *v, struct db_row *st, const struct tally *t,
 			struct err *err)
 {
 	struct store_difference d = { .figure = "charge_requested_ms",
 				      .cluster = store_text(st, 0),
 				      .account = store_text(st, 1),
 				      .user = store_text(st, 2),
-				      .job = sqlite3_column_int64(st, 14),
-				      .stored = sqlite3_column_int64(st, 12),
+				      .job = db_int(st, 14),
+				      .stored = db_int(st, 12),
 				      .recomputed = t->charge_requested_ms };
 
 	return d.stored == d.recomputed ? 0 : tell(v, &d, err);
 }
 
-static int take_imported(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 {
-	int64_t start_s = sqlite3_column_int64(st, 4) + sqlite3_column_int64(st, 5);
-	int64_t end_s = start_s + sqlite3_column_int64(st, 6);
+	int64_t start_s = db_int(st, 4) + db_int(st, 5);
+	int64_t end_s = start_s + db_int(st, 6);
 	const struct tally_terms terms = {
-		.rate = { sqlite3_column_int64(st, 10), sqlite3_column_int64(st, 11) },
-		.ncpus = sqlite3_column_int64(st, 7),
-		.ngpus = sqlite3_column_int64(st, 8),
+		.rate = { db_int(st, 10), db_int(st, 11) },
+		.ncpus = db_int(st, 7),
+		.ngpus = db_int(st, 8),
 	};
 	const struct tally_use use = { .running_ns = (end_s - start_s) * S_NS,
-				       .cpu_ns = sqlite3_column_int64(st, 9) * 1000000,
+				       .cpu_ns = db_int(st, 9) * 1000000,
 				       .mem_peak_bytes = -1 };
 	struct tally_span span = { .from_ns = start_s * S_NS, .to_ns = end_s * S_NS };
 	struct split_ctx c = { .v = v, .st = st, .err = err };
@@ -117,9 +117,9 @@ static int take_imported(struct verify *v, sqlite3_stmt *st, struct err *err)
 	if (end_s <= start_s || terms.rate.den <= 0 ||
 	    tally_make(&terms, &use, &span.after) < 0)
 		return err_set(err, -EBADMSG, "imported job %lld cannot be charged",
-			       (long long)sqlite3_column_int64(st, 14));
+			       (long long)db_int(st, 14));
 	r = check_charge(v, st, &span.after, err);
-	span.after.charge_used_ms = sqlite3_column_int64(st, 13);
+	span.after.charge_used_ms = db_int(st, 13);
 	if (r >= 0)
 		r = tally_split(&terms, &span, calendar_days(v->s->calendar), add_day, &c);
 	if (r >= 0)
@@ -133,56 +133,56 @@ static int take_imported(struct verify *v, sqlite3_stmt *st, struct err *err)
 static const char imported_sql[] =
 	"SELECT a.cluster, a.account, a.user, i.pool, submit_s, wait_s, run_s, ncpus, ngpus,"
 	" COALESCE(cpu_ms, 0), COALESCE(rate_num, ncpus), COALESCE(rate_den, 1),"
-	" charge_requested_ms, charge_used_ms, i.id & 0xffffffffff"
+	" charge_requested_ms, charge_used_ms, i.id & 1099511627775"
 	" FROM imported i JOIN associations a ON a.id = i.association";
 
 /* ---- attempts ---- */
 
 /* A row of figures on a day: the day in column 4, then the figures from `first` on. */
-static int add_figures(struct verify *v, sqlite3_stmt *st, enum rollup_figure first,
+static int add_figures(struct verify *v, struct db_row *st, enum rollup_figure first,
 		       struct err *err)
 {
 	struct rollup *at;
-	int r = sums_of(v, st, sqlite3_column_int64(st, 4), &at, err);
+	int r = sums_of(v, st, db_int(st, 4), &at, err);
 	int last = first == ROLLUP_JOBS_STARTED ? _ROLLUP_MAX - 1 : ROLLUP_GPU_MS;
 
 	for (int f = first; f <= last && r >= 0; f++)
-		at->figure[f] += sqlite3_column_int64(st, 5 + f - (int)first);
+		at->figure[f] += db_int(st, 5 + f - (int)first);
 	return r;
 }
 
-static int take_slice(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int take_slice(struct verify *v, struct db_row *st, struct err *err)
 {
 	return add_figures(v, st, ROLLUP_RUNNING_MS, err);
 }
 
-static int take_base(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int take_base(struct verify *v, struct db_row *st, struct err *err)
 {
 	return add_figures(v, st, ROLLUP_JOBS_STARTED, err);
 }
 
-static int take_started(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int take_started(struct verify *v, struct db_row *st, struct err *err)
 {
-	return count(v, st, ROLLUP_JOBS_STARTED, sqlite3_column_int64(st, 4), err);
+	return count(v, st, ROLLUP_JOBS_STARTED, db_int(st, 4), err);
 }
 
-static int take_ended(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int take_ended(struct verify *v, struct db_row *st, struct err *err)
 {
-	return count(v, st, ROLLUP_JOBS_ENDED, sqlite3_column_int64(st, 4), err);
+	return count(v, st, ROLLUP_JOBS_ENDED, db_int(st, 4), err);
 }
 
-static int take_adjustment(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int take_adjustment(struct verify *v, struct db_row *st, struct err *err)
 {
 	struct rollup *at;
-	int r = sums_of(v, st, sqlite3_column_int64(st, 4), &at, err);
+	int r = sums_of(v, st, db_int(st, 4), &at, err);
 
 	if (r >= 0)
-		at->figure[ROLLUP_ADJUSTED_MS] += sqlite3_column_int64(st, 5);
+		at->figure[ROLLUP_ADJUSTED_MS] += db_int(st, 5);
 	v->n.adjustments++;
 	return r;
 }
 
-static int take_attempt(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int take_attempt(struct verify *v, struct db_row *st, struct err *err)
 {
 	(void)st, (void)err;
 	v->n.attempts++;
@@ -217,10 +217,11 @@ static const char attempts_sql[] = "SELECT 1 FROM attempts";
 static const char sliced_sql[] =
 	WHOSE "a.job," FIGURES ", SUM(x.running_ms), SUM(x.suspended_ms), SUM(x.cpu_ms),"
 	      " SUM(x.charge_requested_ms), SUM(x.charge_used_ms), SUM(x.core_ms),"
-	      " SUM(x.gpu_ms)" ATTEMPTS " LEFT JOIN slices x USING(job, attempt)"
+	      " SUM(x.gpu_ms)" ATTEMPTS
+	      " LEFT JOIN slices x ON x.job = a.job AND x.attempt = a.attempt"
 	      " WHERE a.sliced = 1 GROUP BY a.job, a.attempt";
 
-static int check_slices(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int check_slices(struct verify *v, struct db_row *st, struct err *err)
 {
 	int r = 0;
 
@@ -231,9 +232,9 @@ static int check_slices(struct verify *v, sqlite3_stmt *st, struct err *err)
 			.account = store_text(st, 1),
 			.user = store_text(st, 2),
 			.figure = rollup_figure_name((enum rollup_figure)f),
-			.job = sqlite3_column_int64(st, 4),
-			.stored = sqlite3_column_int64(st, column + 7),
-			.recomputed = sqlite3_column_int64(st, column),
+			.job = db_int(st, 4),
+			.stored = db_int(st, column + 7),
+			.recomputed = db_int(st, column),
 		};
 
 		if (d.stored != d.recomputed)
@@ -261,39 +262,39 @@ static int compare(struct verify *v, struct store_difference *d, const struct ro
 }
 
 /* A row of names, pool, day or month, and figures; what stands against it is in `sums`. */
-static int check_row(struct verify *v, sqlite3_stmt *st, struct sums *sums, struct err *err)
+static int check_row(struct verify *v, struct db_row *st, struct sums *sums, struct err *err)
 {
 	int index = sums_find(sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
-	int64_t when = sqlite3_column_int64(st, 4);
+	int64_t when = db_int(st, 4);
 	struct store_difference d = {
 		.cluster = store_text(st, 0),
 		.account = store_text(st, 1),
 		.user = store_text(st, 2),
-		.pool = charge_pool_name((enum charge_pool)sqlite3_column_int(st, 3)),
+		.pool = charge_pool_name((enum charge_pool)(int)db_int(st, 3)),
 		.day = sums == v->months ? calendar_month_first(when) : when,
 		.is_month = sums == v->months,
 	};
 	struct rollup stored, *at;
 	int r;
 
-	at = index < 0 ? NULL : sums_at(sums, index, sqlite3_column_int(st, 3), when);
+	at = index < 0 ? NULL : sums_at(sums, index, (int)db_int(st, 3), when);
 	if (!at)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int f = 0; f < _ROLLUP_MAX; f++)
-		stored.figure[f] = sqlite3_column_int64(st, 5 + f);
+		stored.figure[f] = db_int(st, 5 + f);
 	r = compare(v, &d, &stored, at, err);
 	if (r >= 0)
 		*at = (struct rollup){ 0 };
 	return r;
 }
 
-static int check_rollup(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int check_rollup(struct verify *v, struct db_row *st, struct err *err)
 {
 	v->n.rollups++;
 	return check_row(v, st, v->sums, err);
 }
 
-static int check_month(struct verify *v, sqlite3_stmt *st, struct err *err)
+static int check_month(struct verify *v, struct db_row *st, struct err *err)
 {
 	return check_row(v, st, v->months, err);
 }

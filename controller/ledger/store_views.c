@@ -42,42 +42,42 @@ static const char *choose_sql(const struct store_filter *f)
 	return any;
 }
 
-static void read_job(sqlite3_stmt *st, struct store_job *j)
+static void read_job(struct db_row *st, struct store_job *j)
 {
-	const char *node = (const char *)sqlite3_column_text(st, 10);
+	const char *node = db_text(st, 10);
 
 	*j = (struct store_job){
-		.job = sqlite3_column_int64(st, 0),
-		.attempt = sqlite3_column_int(st, 1),
-		.state = (enum job_state)sqlite3_column_int(st, 2),
-		.want = (enum store_want)sqlite3_column_int(st, 3),
-		.uid = (uint32_t)sqlite3_column_int64(st, 4),
+		.job = db_int(st, 0),
+		.attempt = (int)db_int(st, 1),
+		.state = (enum job_state)(int)db_int(st, 2),
+		.want = (enum store_want)(int)db_int(st, 3),
+		.uid = (uint32_t)db_int(st, 4),
 		.cluster = store_text(st, 5),
 		.account = store_text(st, 6),
 		.user = store_text(st, 7),
 		.queue = store_text(st, 8),
 		.name = store_text(st, 9),
 		.node = node,
-		.request = (const char *)sqlite3_column_text(st, 11),
-		.usage = (const char *)sqlite3_column_text(st, 12),
-		.end = (const char *)sqlite3_column_text(st, 13),
+		.request = db_text(st, 11),
+		.usage = db_text(st, 12),
+		.end = db_text(st, 13),
 		.cpus = store_text(st, 14),
 		.note = store_text(st, 15),
-		.pool = (enum charge_pool)sqlite3_column_int(st, 16),
-		.decided_by = (enum charge_side)sqlite3_column_int(st, 17),
-		.rate = { sqlite3_column_int64(st, 18), sqlite3_column_int64(st, 19) },
-		.submitted_ns = sqlite3_column_int64(st, 20),
-		.started_ns = sqlite3_column_int64(st, 21),
-		.ended_ns = sqlite3_column_int64(st, 22),
-		.running_ns = sqlite3_column_int64(st, 23),
-		.suspended_ns = sqlite3_column_int64(st, 24),
-		.charge_requested_ms = sqlite3_column_int64(st, 25),
-		.charge_used_ms = sqlite3_column_int64(st, 26),
-		.node_is_lost = sqlite3_column_int(st, 27),
+		.pool = (enum charge_pool)(int)db_int(st, 16),
+		.decided_by = (enum charge_side)(int)db_int(st, 17),
+		.rate = { db_int(st, 18), db_int(st, 19) },
+		.submitted_ns = db_int(st, 20),
+		.started_ns = db_int(st, 21),
+		.ended_ns = db_int(st, 22),
+		.running_ns = db_int(st, 23),
+		.suspended_ns = db_int(st, 24),
+		.charge_requested_ms = db_int(st, 25),
+		.charge_used_ms = db_int(st, 26),
+		.node_is_lost = (int)db_int(st, 27),
 	};
 }
 
-static int each_job(struct store *s, sqlite3_stmt *st, store_job_fn fn, void *ctx,
+static int each_job(struct store *s, struct db_row *st, store_job_fn fn, void *ctx,
 		    struct err *err)
 {
 	int r, n = 0;
@@ -88,7 +88,7 @@ static int each_job(struct store *s, sqlite3_stmt *st, store_job_fn fn, void *ct
 		read_job(st, &j);
 		r = fn(ctx, &j, err);
 		if (r < 0) {
-			sqlite3_reset(st);
+			db_done(st);
 			return r;
 		}
 		n++;
@@ -99,7 +99,7 @@ static int each_job(struct store *s, sqlite3_stmt *st, store_job_fn fn, void *ct
 int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,
 	       struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, choose_sql(f), "tttiii", f->user, f->account, f->node,
 			 (int64_t)f->state, f->before, f->limit);
 
@@ -110,7 +110,7 @@ int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, v
 
 int store_job(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st, JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.job = ?1", "i",
 			 job);
 
@@ -123,7 +123,7 @@ int store_job(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct e
 
 int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 JOB_COLUMNS EVERY_ATTEMPT " WHERE j.job = ?1 ORDER BY a.attempt", "i",
 			 job);
@@ -135,7 +135,7 @@ int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, str
 
 int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT cluster, state, COUNT(*) FROM jobs WHERE state < 5"
 			 " GROUP BY cluster, state",
@@ -144,13 +144,12 @@ int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
 	if (r < 0)
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0) {
-		struct store_count c = { store_text(st, 0),
-					 (enum job_state)sqlite3_column_int(st, 1),
-					 sqlite3_column_int64(st, 2) };
+		struct store_count c = { store_text(st, 0), (enum job_state)(int)db_int(st, 1),
+					 db_int(st, 2) };
 
 		r = fn(ctx, &c, err);
 		if (r < 0) {
-			sqlite3_reset(st);
+			db_done(st);
 			return r;
 		}
 	}

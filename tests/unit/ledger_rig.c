@@ -5,9 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include <cmocka.h>
+#include <libpq-fe.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/store_sqlite.h"
 #include "tests/unit/ledger_rig.h"
 
 void rig_reopen(struct rig *r)
@@ -19,6 +22,26 @@ void rig_reopen(struct rig *r)
 		fail_msg("%s", err.text);
 }
 
+bool rig_is_sqlite(void)
+{
+	return !getenv("REEVE_TEST_POSTGRES");
+}
+
+/* A schema of its own for each test; `place` ends so that options can be added. */
+static void make_schema(struct rig *r, const char *place)
+{
+	static int n;
+	PGconn *c = PQconnectdb(place);
+	char sql[128];
+
+	snprintf(sql, sizeof(sql), "CREATE SCHEMA t%d_%d", (int)getpid(), ++n);
+	if (PQresultStatus(PQexec(c, sql)) != PGRES_COMMAND_OK)
+		fail_msg("%s: %s", sql, PQerrorMessage(c));
+	PQfinish(c);
+	snprintf(r->path, sizeof(r->path), "%s&options=-csearch_path%%3Dt%d_%d", place,
+		 (int)getpid(), n);
+}
+
 int rig_open(void **state)
 {
 	struct rig *r = calloc(1, sizeof(*r));
@@ -27,6 +50,8 @@ int rig_open(void **state)
 	if (!mkdtemp(r->dir))
 		return -1;
 	snprintf(r->path, sizeof(r->path), "%s/ledger.db", r->dir);
+	if (getenv("REEVE_TEST_POSTGRES"))
+		make_schema(r, getenv("REEVE_TEST_POSTGRES"));
 	rig_reopen(r);
 	*state = r;
 	return 0;
@@ -40,7 +65,7 @@ int rig_close(void **state)
 
 	store_close(r->store);
 	for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
-		snprintf(path, sizeof(path), "%s%s", r->path, tails[i]);
+		snprintf(path, sizeof(path), "%s/ledger.db%s", r->dir, tails[i]);
 		unlink(path);
 	}
 	rmdir(r->dir);
@@ -172,15 +197,15 @@ struct rig_job rig_see(struct rig *r, int64_t job)
 
 int64_t rig_number(struct rig *r, const char *sql)
 {
-	sqlite3 *db;
-	sqlite3_stmt *st;
+	_cleanup_(store_closep) struct store *s = NULL;
+	struct err err = { "" };
+	struct db_row *row;
 	int64_t n;
 
-	assert_int_equal(sqlite3_open_v2(r->path, &db, SQLITE_OPEN_READWRITE, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
-	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
-	n = sqlite3_column_int64(st, 0);
-	sqlite3_finalize(st);
-	sqlite3_close(db);
+	if (store_open(r->path, &s, &err) < 0 || db_query(s->db, &err, &row, sql, "") < 0 ||
+	    db_step(s->db, row, &err) <= 0)
+		fail_msg("%s: %s", sql, err.text);
+	n = db_int(row, 0);
+	db_done(row);
 	return n;
 }

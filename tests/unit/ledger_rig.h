@@ -1,6 +1,5 @@
 /* ledger_rig - a ledger in a temporary directory, a job in it, a node that speaks. */
 #pragma once
-#include <sqlite3.h>
 #include "controller/ledger/store.h"
 
 #define S_NS 1000000000LL
@@ -8,11 +7,13 @@
 #define NOON (20000 * DAY_NS + DAY_NS / 2) /* a day like any other */
 
 struct rig {
-	char dir[64], path[96];
+	char dir[64], path[256];
 	struct store *store;
 };
 
+/* In SQLite; or, with REEVE_TEST_POSTGRES=postgresql:///NAME?host=DIR, in PostgreSQL. */
 int rig_open(void **state);
+bool rig_is_sqlite(void);
 int rig_close(void **state);
 void rig_reopen(struct rig *r);
 

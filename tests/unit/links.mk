@@ -1,4 +1,6 @@
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
+DB := $O/common/db/db.o $O/common/db/db_sqlite.o
+PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script usage job)
 WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_request wire_report)
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
@@ -17,24 +19,24 @@ $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
 $O/tests/unit/test_table: $(patsubst %,$O/cli/%.o,table table_render table_plain table_programs text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
 $O/tests/unit/test_advice: $O/controller/policy/advice.o $(MODEL)
-$O/tests/unit/test_state: LDLIBS += -lsqlite3 -ljansson
-$O/tests/unit/test_state: $(MODEL) $(WIRE) $O/common/db/db.o $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
-$O/tests/unit/test_spool: LDLIBS += -lsqlite3 -ljansson
-$O/tests/unit/test_spool: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync)
-$O/tests/unit/test_uplink: LDLIBS += -lsqlite3 -ljansson -lsystemd
-$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $O/common/db/db.o $(patsubst %,$O/agent/report/%.o,store spool sync uplink)
+$O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
+$O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_spool: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync)
+$O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
+$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync uplink)
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges) \
-	$(patsubst %,$O/controller/policy/%.o,charge tally fifo) $O/common/db/db.o $(MODEL) $(WIRE)
-$O/tests/unit/test_ledger: LDLIBS += -lsqlite3 -ljansson
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges) \
+	$(patsubst %,$O/controller/policy/%.o,charge tally fifo) $(DB) $(MODEL) $(WIRE)
+$O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
 $O/tests/unit/test_final: $O/agent/enforce/final.o $O/common/model/usage.o $O/common/err.o
 $O/tests/unit/test_plan: $O/agent/job_plan.o $O/agent/launch/plan.o $O/common/err.o
-$O/tests/unit/test_db: LDLIBS += -lsqlite3
-$O/tests/unit/test_db: tests/unit/fail_vfs.c $O/common/db/db.o $O/common/err.o
+$O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
+$O/tests/unit/test_db: tests/unit/fail_vfs.c $(DB) $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
@@ -57,10 +59,11 @@ $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic) $O/common/err.o
 $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf)
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct)
-$O/tests/unit/test_import: LDLIBS += -lsqlite3 -ljansson
+$O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_verify) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o
+$O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)

@@ -30,13 +30,13 @@ static struct db *open_or_fail(const char *const *migrations)
 
 static int64_t number(struct db *d, const char *sql)
 {
-	sqlite3_stmt *st;
+	struct db_row *st;
 	int64_t n;
 
 	assert_int_equal(db_query(d, NULL, &st, sql, ""), 0);
 	assert_int_equal(db_step(d, st, NULL), 1);
-	n = sqlite3_column_int64(st, 0);
-	sqlite3_reset(st);
+	n = db_int(st, 0);
+	db_done(st);
 	return n;
 }
 
@@ -67,14 +67,14 @@ static int tear_down(void **state)
 static void durability_is_full_and_journal_is_wal(void **state)
 {
 	_cleanup_(db_closep) struct db *d = open_or_fail(v1);
-	sqlite3_stmt *st;
+	struct db_row *st;
 
 	(void)state;
 	assert_int_equal(number(d, "PRAGMA synchronous"), 2);
 	assert_int_equal(number(d, "PRAGMA foreign_keys"), 1);
 	assert_int_equal(db_query(d, NULL, &st, "PRAGMA journal_mode", ""), 0);
 	assert_int_equal(db_step(d, st, NULL), 1);
-	assert_string_equal((const char *)sqlite3_column_text(st, 0), "wal");
+	assert_string_equal(db_text(st, 0), "wal");
 }
 
 static void schemas_go_up_and_never_down(void **state)
@@ -142,7 +142,7 @@ static void blobs_and_largest_numbers_survive(void **state)
 {
 	_cleanup_(db_closep) struct db *d = open_or_fail(v1);
 	static const char blob[] = "a\0b";
-	sqlite3_stmt *st;
+	struct db_row *st;
 
 	(void)state;
 	assert_int_equal(db_run(d, NULL, "INSERT INTO t VALUES(?1, 'x')", "i", INT64_MIN), 0);
@@ -151,8 +151,8 @@ static void blobs_and_largest_numbers_survive(void **state)
 				  (size_t)3),
 			 0);
 	assert_int_equal(db_step(d, st, NULL), 1);
-	assert_int_equal(sqlite3_column_int(st, 0), 3);
-	assert_int_equal(sqlite3_column_int(st, 1), 1);
+	assert_int_equal((int)db_int(st, 0), 3);
+	assert_int_equal((int)db_int(st, 1), 1);
 	assert_int_equal(db_step(d, st, NULL), 0);
 }
 

@@ -332,6 +332,8 @@ static void no_failure_of_the_disk_leaves_half_an_exchange(void **state)
 	int failures = 0;
 
 	(void)state;
+	if (!rig_is_sqlite())
+		skip();
 	fail_vfs_install();
 	for (int n = 1;; n++) {
 		void *own = NULL;

@@ -1,0 +1,45 @@
+/* db_impl - what a database must bring to be a struct db; only implementations include it. */
+#pragma once
+#include <stdarg.h>
+#include "common/db/db.h"
+
+/* A value to be bound. Texts and blobs are the caller's. */
+enum db_kind { DB_NULL, DB_INT, DB_TEXT, DB_BLOB };
+struct db_value {
+	enum db_kind kind; /* of the parameter: a NULL text has data NULL */
+	int64_t number;
+	const void *data;
+	size_t size;
+};
+struct db_values {
+	const struct db_value *v;
+	size_t n;
+};
+
+/* As db.h says of the function of the same name. */
+struct db_ops {
+	void (*close)(struct db *d);
+	int (*begin)(struct db *d, struct err *err);
+	int (*commit)(struct db *d, struct err *err);
+	void (*rollback)(struct db *d);
+	/* Prepared and kept by the address of `sql`; bound; not yet run. */
+	int (*query)(struct db *d, const char *sql, const struct db_values *values,
+		     struct db_row **ret, struct err *err);
+	int (*step)(struct db_row *row, struct err *err);
+	void (*done)(struct db_row *row);
+	int64_t (*get_int)(const struct db_row *row, int column);
+	const char *(*get_text)(const struct db_row *row, int column);
+	const void *(*get_blob)(const struct db_row *row, int column, size_t *ret_size);
+	bool (*is_null)(const struct db_row *row, int column);
+	int64_t (*last_id)(struct db *d);
+	int64_t (*changes)(struct db *d);
+	const char *(*place)(const struct db *d);
+};
+
+/* The first member of the implementation's own structs. */
+struct db {
+	const struct db_ops *ops;
+};
+struct db_row {
+	struct db *db;
+};

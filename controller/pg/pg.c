@@ -1,0 +1,289 @@
+/* pg.c - see pg.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/pg/dialect.h"
+#include "controller/pg/pg.h"
+#include "controller/pg/pg_impl.h"
+
+#define LOCK "(1919247734, hashtext(current_schema()))" /* "reev" */
+
+bool pg_is_place(const char *where)
+{
+	return strncmp(where, "postgresql://", 13) == 0 ||
+	       strncmp(where, "postgres://", 11) == 0;
+}
+
+/* ---- errors ---- */
+
+static int errno_of(const char *sqlstate)
+{
+	static const struct {
+		const char *start;
+		int error;
+	} table[] = {
+		{ "23505", -EEXIST }, { "23", -EINVAL },    { "22", -EINVAL },
+		{ "53100", -ENOSPC }, { "53200", -ENOMEM }, { "40", -EBUSY },
+		{ "55P03", -EBUSY },  { "28", -EACCES },    { "42501", -EACCES },
+		{ "3D", -ENOENT },    { "3F", -ENOENT },    { "XX001", -EBADMSG },
+	};
+
+	for (size_t i = 0; sqlstate && i < ARRAY_LEN(table); i++)
+		if (strncmp(sqlstate, table[i].start, strlen(table[i].start)) == 0)
+			return table[i].error;
+	return -EIO;
+}
+
+/* The first line, without its end. */
+static int first_line(const char *text)
+{
+	return (int)strcspn(text, "\n");
+}
+
+int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err)
+{
+	const char *said = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	int r = errno_of(state);
+
+	if (!said)
+		said = PQerrorMessage(p->conn);
+	r = err_set(err, r, "%s, database %s: %.*s%s%s", what, p->place, first_line(said), said,
+		    state ? ", SQLSTATE " : "", state ? state : "");
+	PQclear(result);
+	return r;
+}
+
+int pg_exec(struct pg *p, const char *sql, struct err *err)
+{
+	PGresult *result = PQexec(p->conn, sql);
+	ExecStatusType status = PQresultStatus(result);
+
+	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+		return pg_fail(p, result, sql, err);
+	PQclear(result);
+	return 0;
+}
+
+/* ---- the connection ---- */
+
+static int set_up(struct pg *p, struct err *err)
+{
+	p->generation++;
+	p->has_lock = false;
+	return pg_exec(p,
+		       "SET synchronous_commit = on; SET lock_timeout = '5s';"
+		       "SET client_encoding = 'UTF8'; SET client_min_messages = warning",
+		       err);
+}
+
+int pg_revive(struct pg *p, struct err *err)
+{
+	if (PQstatus(p->conn) == CONNECTION_OK)
+		return 0;
+	if (p->has_lock) /* in a transaction, which is lost */
+		return err_set(err, -EIO, "database %s: the connection was lost", p->place);
+	PQreset(p->conn);
+	if (PQstatus(p->conn) != CONNECTION_OK)
+		return err_set(err, -EIO, "database %s: %.*s", p->place,
+			       first_line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));
+	return set_up(p, err);
+}
+
+static void unlock(struct pg *p)
+{
+	if (p->has_lock && PQstatus(p->conn) == CONNECTION_OK)
+		pg_exec(p, "SELECT pg_advisory_unlock" LOCK, NULL);
+	p->has_lock = false;
+}
+
+static int begin(struct db *d, struct err *err)
+{
+	struct pg *p = pg_of(d);
+	int r = pg_revive(p, err);
+
+	if (r < 0)
+		return r;
+	/* Before the transaction, so that its snapshot is of after the wait. */
+	r = pg_exec(p, "SELECT pg_advisory_lock" LOCK, err);
+	if (r < 0)
+		return r;
+	p->has_lock = true;
+	r = pg_exec(p, "BEGIN ISOLATION LEVEL REPEATABLE READ", err);
+	if (r < 0)
+		unlock(p);
+	return r;
+}
+
+static void rollback(struct db *d)
+{
+	struct pg *p = pg_of(d);
+
+	for (size_t i = 0; i < p->n_statements; i++)
+		pg_done((struct db_row *)p->statements[i]);
+	if (PQtransactionStatus(p->conn) != PQTRANS_IDLE)
+		pg_exec(p, "ROLLBACK", NULL);
+	unlock(p);
+}
+
+/* A failed transaction answers COMMIT with ROLLBACK: that is no commit. */
+static int commit(struct db *d, struct err *err)
+{
+	struct pg *p = pg_of(d);
+	bool is_failed = PQtransactionStatus(p->conn) != PQTRANS_INTRANS;
+	int r = is_failed ? err_set(err, -EIO, "database %s: the transaction had failed",
+				    p->place)
+			  : pg_exec(p, "COMMIT", err);
+
+	if (r < 0)
+		rollback(d);
+	unlock(p);
+	return r;
+}
+
+static int64_t last_id(struct db *d)
+{
+	PGresult *result = PQexec(pg_of(d)->conn, "SELECT lastval()");
+	int64_t id = PQresultStatus(result) == PGRES_TUPLES_OK
+			     ? strtoll(PQgetvalue(result, 0, 0), NULL, 10)
+			     : 0;
+
+	PQclear(result);
+	return id;
+}
+
+static int64_t changes(struct db *d)
+{
+	return pg_of(d)->changes;
+}
+
+static const char *place(const struct db *d)
+{
+	return ((const struct pg *)d)->place;
+}
+
+static void close_all(struct db *d)
+{
+	struct pg *p = pg_of(d);
+
+	pg_forget(p);
+	PQfinish(p->conn);
+	free(p);
+}
+
+static const struct db_ops pg_ops = {
+	.close = close_all,
+	.begin = begin,
+	.commit = commit,
+	.rollback = rollback,
+	.query = pg_query,
+	.step = pg_step,
+	.done = pg_done,
+	.get_int = pg_get_int,
+	.get_text = pg_get_text,
+	.get_blob = pg_get_blob,
+	.is_null = pg_is_null,
+	.last_id = last_id,
+	.changes = changes,
+	.place = place,
+};
+
+/* ---- the schema ---- */
+
+static int migrate_one(struct pg *p, const char *sql, int version, struct err *err)
+{
+	_cleanup_free_ char *translated = NULL;
+	char note[64];
+	int r = dialect_schema(sql, &translated);
+
+	if (r < 0)
+		return err_set(err, r, "schema version %d cannot be said to PostgreSQL",
+			       version);
+	r = pg_exec(p, translated, err);
+	if (r < 0)
+		return err_prefix(err, r, "making schema version %d", version);
+	snprintf(note, sizeof(note), "UPDATE reeve_schema SET version = %d", version);
+	return pg_exec(p, note, err);
+}
+
+static int get_version(struct pg *p, int *ret, struct err *err)
+{
+	static const char make[] =
+		"CREATE TABLE IF NOT EXISTS reeve_schema(version INTEGER NOT NULL);"
+		"INSERT INTO reeve_schema SELECT 0 WHERE NOT EXISTS(SELECT FROM reeve_schema)";
+	PGresult *result;
+	int r = pg_exec(p, make, err);
+
+	if (r < 0)
+		return r;
+	result = PQexec(p->conn, "SELECT version FROM reeve_schema");
+	if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1)
+		return pg_fail(p, result, "reading the schema version", err);
+	*ret = atoi(PQgetvalue(result, 0, 0));
+	PQclear(result);
+	return 0;
+}
+
+static int migrate(struct pg *p, const char *const *migrations, struct err *err)
+{
+	int have = 0, known = 0, r;
+
+	while (migrations[known])
+		known++;
+	r = begin(&p->db, err);
+	if (r < 0)
+		return r;
+	r = get_version(p, &have, err);
+	if (r >= 0 && have > known)
+		r = err_set(
+			err, -EPROTO,
+			"database %s has schema version %d; this program knows up to %d: use "
+			"the newer program, or a backup of before the upgrade",
+			p->place, have, known);
+	for (; r >= 0 && have < known; have++)
+		r = migrate_one(p, migrations[have], have + 1, err);
+	if (r < 0) {
+		rollback(&p->db);
+		return r;
+	}
+	return commit(&p->db, err);
+}
+
+/* "name on host, schema x" */
+static void note_place(struct pg *p)
+{
+	PGresult *result = PQexec(p->conn, "SELECT current_schema()");
+	bool is_told = PQresultStatus(result) == PGRES_TUPLES_OK && !PQgetisnull(result, 0, 0);
+
+	snprintf(p->place, sizeof(p->place), "%s on %s%s%s", PQdb(p->conn), PQhost(p->conn),
+		 is_told ? ", schema " : "", is_told ? PQgetvalue(result, 0, 0) : "");
+	PQclear(result);
+}
+
+int pg_open(const char *where, const char *const *migrations, struct db **ret, struct err *err)
+{
+	_cleanup_(db_closep) struct db *db = NULL;
+	struct pg *p = calloc(1, sizeof(*p));
+	int r;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->db.ops = &pg_ops;
+	db = &p->db;
+	strcpy(p->place, "PostgreSQL");
+	p->conn = PQconnectdb(where);
+	if (!p->conn)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (PQstatus(p->conn) != CONNECTION_OK)
+		return err_set(err, -ECONNREFUSED, "open the ledger: %.*s",
+			       first_line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));
+	note_place(p);
+	r = set_up(p, err);
+	if (r >= 0)
+		r = migrate(p, migrations, err);
+	if (r >= 0)
+		*ret = TAKE_PTR(db);
+	return r;
+}

@@ -1,0 +1,40 @@
+/* pg_impl - the connection and its statements; shared by pg_*.c only. */
+#pragma once
+#include <libpq-fe.h>
+#include "common/db/db_impl.h"
+
+struct pg_statement;
+
+struct pg {
+	struct db db;
+	PGconn *conn;
+	struct pg_statement **statements;
+	size_t n_statements, size;
+	int64_t changes;
+	int generation; /* of the connection: what was prepared before is gone */
+	bool has_lock;
+	char place[256];
+};
+
+static inline struct pg *pg_of(struct db *d)
+{
+	return (struct pg *)d;
+}
+
+/* The statement of this text, bound; pg_rows.c. */
+int pg_query(struct db *d, const char *sql, const struct db_values *values, struct db_row **ret,
+	     struct err *err);
+int pg_step(struct db_row *row, struct err *err);
+void pg_done(struct db_row *row);
+int64_t pg_get_int(const struct db_row *row, int column);
+const char *pg_get_text(const struct db_row *row, int column);
+const void *pg_get_blob(const struct db_row *row, int column, size_t *ret_size);
+bool pg_is_null(const struct db_row *row, int column);
+void pg_forget(struct pg *p); /* frees all statements */
+
+/* Errors of a result (NULL: of the connection), cleared. */
+int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err);
+/* Text without parameters, result ignored. */
+int pg_exec(struct pg *p, const char *sql, struct err *err);
+/* Outside of a transaction: makes a lost connection again. */
+int pg_revive(struct pg *p, struct err *err);
