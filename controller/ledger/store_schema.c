@@ -191,7 +191,7 @@ static const char schema_accounts[] =
 	" section TEXT NOT NULL, name TEXT NOT NULL, key TEXT NOT NULL, item TEXT NOT NULL,"
 	" value TEXT NOT NULL, PRIMARY KEY(section, name, key, item)) STRICT, WITHOUT ROWID;"
 	"CREATE TABLE accounts_log("
-	" id INTEGER PRIMARY KEY AUTOINCREMENT, revision INTEGER NOT NULL,"
+	" id INTEGER PRIMARY KEY, revision INTEGER NOT NULL,"
 	" at_ns INTEGER NOT NULL, author TEXT NOT NULL, op INTEGER NOT NULL,"
 	" section TEXT NOT NULL, name TEXT NOT NULL, key TEXT, item TEXT,"
 	" old_value TEXT, new_value TEXT) STRICT;"

@@ -65,5 +65,11 @@ $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c $O/controller/ledger/store_accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
+STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree rows) \
+	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
+$O/tests/unit/test_standing: LDLIBS += -lpq -lsqlite3 -ljansson -lm
+$O/tests/unit/test_standing: tests/unit/ledger_rig.c $(STANDING) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
