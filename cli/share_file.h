@@ -1,0 +1,32 @@
+/* share_file - what a verb reads that works on a ledger file with a policy: configuration,
+ * declarations and the standing built from them, no controller asked. */
+#pragma once
+#include "cli/cli.h"
+#include "controller/standing/standing.h"
+
+/* For the table of options. */
+#define SHARE_FILE_OPTIONS                                                                     \
+	{ "ledger", 0, "FILE", "ask no controller: read this ledger", NULL },                  \
+		{ "profile", 0, "NAME", "with --ledger: the policy, a file or one that ships", \
+		  NULL },                                                                      \
+		{ "accounts", 0, "FILE",                                                       \
+		  "with --ledger: who has which shares; without it every account and user of " \
+		  "the ledger has one",                                                        \
+		  NULL },                                                                      \
+	{                                                                                      \
+		"at", 0, "TIME",                                                               \
+			"with --ledger: as of then, 2026-11-21 or 2026-11-21T08:00 in the "    \
+			"ledger's zone; default: the end of its last job",                     \
+			NULL                                                                   \
+	}
+
+struct share_file {
+	struct store *store;
+	struct config *config;
+	struct accounts *accounts; /* NULL: none were named */
+	struct standing *standing;
+	int64_t at_ns;
+};
+/* -EINVAL: options; -ENOENT: no such file or profile; -EBADMSG: a file with a fault. */
+int share_file_open(const struct verb_call *call, struct share_file *ret, struct err *err);
+void share_file_done(struct share_file *f);

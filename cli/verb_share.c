@@ -1,0 +1,303 @@
+/* verb_share.c - the share tree, in sshare's terms. */
+#include <errno.h>
+#include <locale.h>
+#include <math.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "cli/share_file.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static const struct verb_option options[] = {
+	{ "all", 'a', NULL, "the users of every account, not only you", NULL },
+	{ "account", 'A', "LIST", "only these accounts and what is below them", NULL },
+	{ "user", 'u', "LIST", "of users only these", NULL },
+	{ "cluster", 'C', "NAME", "the tree of this cluster; default: all there are", NULL },
+	{ "pool", 0, "cpu|gpu", "the tree of this pool; default: both", "cpu gpu" },
+	SHARE_FILE_OPTIONS,
+	{ 0 },
+};
+
+static const struct table_column columns[] = {
+	{ "cluster", "CLUSTER", CELL_TEXT },
+	{ "pool", "POOL", CELL_TEXT },
+	{ "account", "Account", CELL_TEXT },
+	{ "user", "User", CELL_TEXT },
+	{ "RawShares", "RawShares", CELL_FIGURE },
+	{ "NormShares", "NormShares", CELL_FIGURE },
+	{ "RawUsage", "RawUsage", CELL_FIGURE },
+	{ "NormUsage", "NormUsage", CELL_FIGURE },
+	{ "EffectvUsage", "EffectvUsage", CELL_FIGURE },
+	{ "LevelFS", "LevelFS", CELL_FIGURE },
+	{ "FairShare", "FairShare", CELL_FIGURE },
+	{ "depth", "-Depth", CELL_COUNT },
+	{ 0 },
+};
+
+/* A row as it is shown, from either source. */
+struct row {
+	const char *cluster, *pool, *account, *user;
+	int64_t raw_shares, depth;
+	double norm_shares, raw_usage, norm_usage, effective_usage, level_fs, fairshare;
+};
+
+struct show {
+	const struct verb_call *call;
+	struct table *t;
+	bool indents;  /* for people: accounts by their depth */
+	int64_t below; /* depth of an account that was asked for, and is shown whole; -1 */
+	int n;
+};
+
+/* Six decimals, as sshare has them. */
+static void put_real(struct table *t, const char *column, double v)
+{
+	char buf[TABLE_CELL_MAX];
+
+	if (isnan(v))
+		return;
+	snprintf(buf, sizeof(buf), "%.6f", v);
+	table_text(t, column, isinf(v) ? "inf" : buf);
+}
+
+static bool is_in_list(const char *list, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
+		if (!strncmp(p, name, n) && (p[n] == ',' || !p[n]))
+			return true;
+	return false;
+}
+
+/* Rows come as the tree is read: what is below an account follows it. */
+static bool is_wanted(struct show *s, const struct row *row)
+{
+	const char *accounts = verb_value(s->call, "account"),
+		   *users = verb_value(s->call, "user");
+
+	if (s->below >= 0 && row->depth <= s->below)
+		s->below = -1;
+	if (accounts && s->below < 0 && !*row->user && is_in_list(accounts, row->account))
+		s->below = row->depth;
+	if (accounts && s->below < 0)
+		return false;
+	return !*row->user || !users || is_in_list(users, row->user);
+}
+
+static void add_row(struct show *s, const struct row *row)
+{
+	struct table *t = s->t;
+	char text[REQUEST_NAME_MAX + 64], shares[TABLE_CELL_MAX];
+	int indent = s->indents ? (int)(row->depth < 60 ? row->depth : 60) : 0;
+
+	if (!is_wanted(s, row))
+		return;
+	s->n++;
+	table_row(t);
+	table_text(t, "cluster", row->cluster);
+	table_text(t, "pool", row->pool);
+	snprintf(text, sizeof(text), "%*s%.63s", indent, "", row->account);
+	table_text(t, "account", text);
+	table_text(t, "user", row->user);
+	snprintf(shares, sizeof(shares), "%lld", (long long)row->raw_shares);
+	table_text(t, "RawShares", row->raw_shares == FAIRSHARE_PARENT ? "parent" : shares);
+	put_real(t, "NormShares", row->norm_shares);
+	snprintf(text, sizeof(text), "%.*f", s->indents ? 0 : 6, row->raw_usage);
+	table_text(t, "RawUsage", text);
+	put_real(t, "NormUsage", row->norm_usage);
+	put_real(t, "EffectvUsage", row->effective_usage);
+	put_real(t, "LevelFS", row->level_fs);
+	put_real(t, "FairShare", row->fairshare);
+	table_int(t, "depth", row->depth);
+}
+
+/* ---- from a ledger file ---- */
+
+static int add_tree(struct show *s, struct share_file *f, struct standing_where w,
+		    struct err *err)
+{
+	struct standing_view v;
+	int r = standing_look(f->standing, w, f->at_ns, &v, err);
+
+	for (size_t i = 0; r >= 0 && i < v.n; i++) {
+		const struct standing_row *at = &v.rows[i];
+		const struct fairshare_result *res = &v.results[i];
+		const struct row row = {
+			.cluster = w.cluster,
+			.pool = charge_pool_name(w.pool),
+			.account = at->account,
+			.user = at->user,
+			.raw_shares = at->raw_shares,
+			.depth = at->depth,
+			.norm_shares = res->norm_shares,
+			.raw_usage = standing_usage(&v, i),
+			.norm_usage = res->norm_usage,
+			.effective_usage = res->effective_usage,
+			.level_fs = res->level_fs,
+			.fairshare = res->fairshare,
+		};
+
+		add_row(s, &row);
+	}
+	if (r >= 0 && v.n_gone && s->indents)
+		fprintf(stderr,
+			"reeve share: %s %s: %zu association%s no longer declared; their usage "
+			"of %.0f counts at the account, or at the root\n",
+			w.cluster, charge_pool_name(w.pool), v.n_gone,
+			v.n_gone == 1 ? " is" : "s are", v.gone);
+	return r;
+}
+
+static bool is_tree_wanted(const struct verb_call *call, struct standing_where w)
+{
+	const char *cluster = verb_value(call, "cluster"), *pool = verb_value(call, "pool");
+
+	return (!cluster || !strcmp(cluster, w.cluster)) &&
+	       (!pool || !strcmp(pool, charge_pool_name(w.pool)));
+}
+
+static int read_ledger(struct cli *c, struct show *s, struct err *err)
+{
+	_cleanup_(share_file_done) struct share_file f = { 0 };
+	struct standing_where w;
+	int r = cli_begin_offline(c, s->call, err);
+
+	s->indents = c->format.output == TABLE_TABLE;
+	if (r >= 0)
+		r = share_file_open(s->call, &f, err);
+	for (size_t i = 0; r >= 0 && standing_tree(f.standing, i, &w); i++)
+		if (is_tree_wanted(s->call, w))
+			r = add_tree(s, &f, w, err);
+	return r;
+}
+
+/* ---- from the controller ---- */
+
+static double real_of(const json_t *row, const char *key)
+{
+	const json_t *v = json_object_get(row, key);
+
+	if (json_is_string(v))
+		return INFINITY;
+	return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+static const char *text_of(const json_t *row, const char *key)
+{
+	const char *text = cli_text(row, key);
+
+	return text ? text : "";
+}
+
+static void add_told(struct show *s, const json_t *told)
+{
+	const struct row row = {
+		.cluster = text_of(told, "cluster"),
+		.pool = text_of(told, "pool"),
+		.account = text_of(told, "account"),
+		.user = text_of(told, "user"),
+		.raw_shares = cli_int(told, "RawShares", FAIRSHARE_PARENT),
+		.depth = cli_int(told, "depth", 0),
+		.norm_shares = real_of(told, "NormShares"),
+		.raw_usage = real_of(told, "RawUsage"),
+		.norm_usage = real_of(told, "NormUsage"),
+		.effective_usage = real_of(told, "EffectvUsage"),
+		.level_fs = real_of(told, "LevelFS"),
+		.fairshare = real_of(told, "FairShare"),
+	};
+
+	add_row(s, &row);
+}
+
+static int make_path(const struct verb_call *call, char **path, struct err *err)
+{
+	int r;
+
+	*path = strdup("/v1/share");
+	if (!*path)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_query(path, "cluster", verb_value(call, "cluster"), err);
+	if (r == 0)
+		r = cli_query(path, "pool", verb_value(call, "pool"), err);
+	if (r == 0 && (verb_count(call, "all") || verb_value(call, "user")))
+		r = cli_query(path, "users", "all", err);
+	return r;
+}
+
+static int read_controller(struct cli *c, struct show *s, struct err *err)
+{
+	static const char *const offline[] = { "profile", "accounts", "at" };
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *path = NULL;
+	json_t *row;
+	size_t i;
+	int r = cli_begin(c, s->call, err);
+
+	for (i = 0; i < ARRAY_LEN(offline) && r == 0; i++)
+		if (verb_value(s->call, offline[i]))
+			r = err_set(err, -EINVAL, "--%s goes with --ledger FILE", offline[i]);
+	s->indents = c->format.output == TABLE_TABLE;
+	if (r == 0)
+		r = make_path(s->call, &path, err);
+	if (r == 0)
+		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer,
+			    err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(answer, "rows"), i, row) add_told(s, row);
+	return 0;
+}
+
+/* ---- the verb ---- */
+
+static int check(const struct verb_call *call, struct err *err)
+{
+	const char *pool = verb_value(call, "pool");
+
+	if (pool && strcmp(pool, "cpu") && strcmp(pool, "gpu"))
+		return err_set(err, -EINVAL, "--pool %.32s: it is one of cpu, gpu", pool);
+	return 0;
+}
+
+static int share(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	struct show s = { .call = call, .below = -1 };
+	struct cli *c = ctx;
+	int r = table_new("rows", columns, &t, err);
+
+	if (r == 0)
+		r = check(call, err);
+	if (r < 0)
+		return r;
+	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
+	s.t = t;
+	r = verb_value(call, "ledger") ? read_ledger(c, &s, err) : read_controller(c, &s, err);
+	if (r < 0)
+		return r;
+	r = table_print(t, &c->format, err);
+	if (r == 0 && s.n == 0 && c->talks)
+		fprintf(stderr, "nobody has shares or usage there\n");
+	return r;
+}
+
+const struct verb cli_verb_share = {
+	.name = "share",
+	.args = "",
+	.help = "Show the share tree: who has which shares, and used how much of late",
+	.details =
+		"One tree for each cluster and pool. The figures are those of sshare:\n"
+		"RawUsage is decayed usage, weight x seconds of running; NormShares and\n"
+		"EffectvUsage are parts of the level; LevelFS is their ratio, above 1 below\n"
+		"the share; FairShare is the rank, from 1 for who comes first.\n"
+		"\n"
+		"You see every account, and of the users yourself and those of accounts that\n"
+		"you coordinate (-a); operators see all. With --ledger no controller is asked\n"
+		"and every row is shown.",
+	.examples = "reeve share\nreeve share -a -A physics\n"
+		    "reeve share --ledger history.db --profile bmrc --accounts accounts.conf\n"
+		    "reeve share --ledger history.db --profile mlcloud --at 2012-03-01 --csv",
+	.options = options,
+	.run = share,
+};

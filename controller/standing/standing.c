@@ -1,0 +1,275 @@
+/* standing.c - see standing.h. */
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/standing/standing.h"
+#include "controller/standing/tree.h"
+
+#define S_NS 1000000000LL
+#define HALF_LIVES_READ 60
+
+struct standing {
+	const struct config *config;
+	struct tree_rule rule;
+	struct tree **trees; /* by cluster, then pool */
+	size_t n_trees;
+};
+
+int standing_new(const struct standing_config *c, struct standing **ret, struct err *err)
+{
+	struct standing *s = calloc(1, sizeof(*s));
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->config = c->config;
+	s->rule = (struct tree_rule){
+		.decay = { .half_life_ns = c->config->policy.usage_half_life_s * S_NS },
+		.fairshare = c->config->policy.fairshare,
+		.accounts = c->accounts,
+	};
+	*ret = s;
+	return 0;
+}
+
+struct standing *standing_free(struct standing *s)
+{
+	if (!s)
+		return NULL;
+	for (size_t i = 0; i < s->n_trees; i++) {
+		tree_done(s->trees[i]);
+		free(s->trees[i]);
+	}
+	free(s->trees);
+	free(s);
+	return NULL;
+}
+
+static int compare_tree(const struct tree *t, struct standing_where w)
+{
+	int r = strcmp(t->cluster, w.cluster);
+
+	return r ? r : (int)t->pool - (int)w.pool;
+}
+
+/* NULL: out of memory. */
+static struct tree *find_tree(struct standing *s, struct standing_where w)
+{
+	struct tree **larger, *new;
+	size_t i = 0;
+
+	while (i < s->n_trees && compare_tree(s->trees[i], w) < 0)
+		i++;
+	if (i < s->n_trees && compare_tree(s->trees[i], w) == 0)
+		return s->trees[i];
+	larger = realloc(s->trees, (s->n_trees + 1) * sizeof(*larger));
+	if (!larger)
+		return NULL;
+	s->trees = larger;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return NULL;
+	snprintf(new->cluster, sizeof(new->cluster), "%s", w.cluster);
+	new->pool = w.pool;
+	memmove(&larger[i + 1], &larger[i], (s->n_trees - i) * sizeof(*larger));
+	s->n_trees++;
+	return larger[i] = new;
+}
+
+bool standing_tree(const struct standing *s, size_t i, struct standing_where *ret)
+{
+	if (i >= s->n_trees)
+		return false;
+	*ret = (struct standing_where){ s->trees[i]->cluster, s->trees[i]->pool };
+	return true;
+}
+
+/* ---- what counts ---- */
+
+/* Of one second of running. */
+static int weigh(const struct standing *s, const struct store_charge *c, double *ret)
+{
+	const struct config_policy *p = &s->config->policy;
+	const struct config_queue *queue = config_queue(s->config, c->queue);
+	const struct decay_tres tres[_CONFIG_TRES_MAX] = {
+		[CONFIG_TRES_CPU] = { c->ncpus, p->tres[CONFIG_TRES_CPU] },
+		[CONFIG_TRES_GPU] = { c->ngpus, p->tres[CONFIG_TRES_GPU] },
+		[CONFIG_TRES_MEM] = { c->mem_bytes, p->tres[CONFIG_TRES_MEM] },
+	};
+	struct fraction weight = c->rate;
+	int r = 0;
+
+	if (p->tres_weights)
+		r = decay_weigh(tres, ARRAY_LEN(tres),
+				p->usage_rule == CONFIG_USAGE_SUM ? DECAY_SUM : DECAY_MAX,
+				queue ? queue->factor : (struct fraction){ 1, 1 }, &weight);
+	if (r == 0 && (weight.num < 0 || weight.den <= 0))
+		r = -EINVAL;
+	if (r == 0)
+		*ret = (double)weight.num / (double)weight.den;
+	return r;
+}
+
+static int complain(const struct store_charge *c, int r, struct err *err)
+{
+	return err_set(err, r, "usage of %s in account %s on %s cannot be weighed: %s", c->user,
+		       c->account, c->cluster, strerror(-r));
+}
+
+static int change(struct standing *s, const struct store_charge *c, struct decay *usage,
+		  int64_t now_ns)
+{
+	struct decay_charge d = { .from_ns = c->from_ns, .to_ns = c->to_ns };
+	double weight = 0;
+	int r;
+
+	if (c->adjusted_ms) {
+		d.amount = fabs((double)c->adjusted_ms / 1000);
+		return c->adjusted_ms < 0 ? decay_refund(usage, &s->rule.decay, &d, now_ns)
+					  : decay_add(usage, &s->rule.decay, &d, now_ns);
+	}
+	r = weigh(s, c, &weight);
+	d.amount = weight * ((double)c->running_ns / (double)S_NS);
+	return r < 0 ? r : decay_add(usage, &s->rule.decay, &d, now_ns);
+}
+
+static int find_entry(struct standing *s, const struct store_charge *c, struct tree **ret_tree,
+		      struct tree_entry **ret)
+{
+	*ret_tree = find_tree(s, (struct standing_where){ c->cluster, c->pool });
+	if (*ret_tree)
+		*ret = tree_entry(*ret_tree, c->account, c->user);
+	return *ret_tree && *ret ? 0 : -ENOMEM;
+}
+
+int standing_charge(struct standing *s, const struct store_charge *c, int64_t now_ns,
+		    struct err *err)
+{
+	struct tree *t;
+	struct tree_entry *e = NULL;
+	int r = find_entry(s, c, &t, &e);
+
+	if (r == 0)
+		r = change(s, c, &e->usage, now_ns);
+	if (r == 0)
+		r = tree_changed(t, &s->rule, e, now_ns);
+	return r < 0 ? complain(c, r, err) : 0;
+}
+
+int standing_gain(struct standing *s, const struct sync_gain *g, int64_t now_ns,
+		  struct err *err)
+{
+	const struct store_charge now = {
+		.cluster = g->cluster,
+		.account = g->account,
+		.user = g->user,
+		.queue = g->queue,
+		.pool = g->pool,
+		.from_ns = g->from_ns,
+		.to_ns = g->to_ns,
+		.running_ns = g->running_ns,
+		.rate = g->rate,
+		.ncpus = g->ncpus,
+		.ngpus = g->ngpus,
+		.mem_bytes = g->mem_bytes,
+	};
+	struct decay_charge was = { .from_ns = g->from_ns, .to_ns = g->was_to_ns };
+	struct tree *t;
+	struct tree_entry *e = NULL;
+	double weight = 0;
+	int r = find_entry(s, &now, &t, &e);
+
+	if (r == 0)
+		r = weigh(s, &now, &weight);
+	was.amount = weight * ((double)g->was_running_ns / (double)S_NS);
+	if (r == 0 && g->was_running_ns)
+		r = decay_refund(&e->usage, &s->rule.decay, &was, now_ns);
+	if (r == 0)
+		r = change(s, &now, &e->usage, now_ns);
+	if (r == 0)
+		r = tree_changed(t, &s->rule, e, now_ns);
+	return r < 0 ? complain(&now, r, err) : 0;
+}
+
+struct loading {
+	struct standing *s;
+	int64_t now_ns;
+};
+
+static int load_one(void *ctx, const struct store_charge *c, struct err *err)
+{
+	const struct loading *l = ctx;
+
+	return standing_charge(l->s, c, l->now_ns, err);
+}
+
+int standing_load(struct standing *s, struct store *store, int64_t now_ns, struct err *err)
+{
+	struct store_charge_span span = { INT64_MIN, now_ns };
+	struct loading l = { s, now_ns };
+	int64_t old_ns;
+
+	if (s->rule.decay.half_life_ns &&
+	    !__builtin_mul_overflow(s->rule.decay.half_life_ns, HALF_LIVES_READ, &old_ns) &&
+	    __builtin_sub_overflow(now_ns, old_ns, &span.since_ns))
+		span.since_ns = INT64_MIN;
+	return store_charges(store, &span, load_one, &l, err);
+}
+
+void standing_set_accounts(struct standing *s, const struct accounts *a)
+{
+	s->rule.accounts = a;
+	for (size_t i = 0; i < s->n_trees; i++)
+		tree_forget_rows(s->trees[i]);
+}
+
+/* ---- how it stands ---- */
+
+/* Usage that is counted in a row that is not its own. */
+static void add_gone(const struct tree *t, const struct decay_rule *rule, int64_t now_ns,
+		     struct standing_view *v)
+{
+	for (size_t i = 0; i < t->n_entries; i++) {
+		const struct tree_entry *e = &t->entries[i];
+
+		if (e->is_row || !e->was_charged)
+			continue;
+		v->n_gone++;
+		v->gone += decay_read(&e->usage, rule, now_ns);
+	}
+}
+
+int standing_look(struct standing *s, struct standing_where w, int64_t now_ns,
+		  struct standing_view *ret, struct err *err)
+{
+	struct tree *t = find_tree(s, w);
+	struct standing_view v;
+	int r = t ? tree_rank(t, &s->rule, now_ns, err) : -ENOMEM;
+
+	if (r < 0)
+		return t ? r : err_set(err, -ENOMEM, "out of memory");
+	v = (struct standing_view){ .rows = t->rows, .results = t->results, .n = t->n_rows };
+	v.unit_seconds = 1e-6 * decay_factor(now_ns - t->at_ns, s->rule.decay.half_life_ns);
+	add_gone(t, &s->rule.decay, now_ns, &v);
+	*ret = v;
+	return 0;
+}
+
+double standing_usage(const struct standing_view *v, size_t row)
+{
+	fairshare_usage u = v->results[row].raw_usage;
+
+	return ((double)(uint64_t)(u >> 64) * 0x1p64 + (double)(uint64_t)u) * v->unit_seconds;
+}
+
+double standing_factor(struct standing *s, struct standing_where w, const char *account,
+		       const char *user)
+{
+	struct tree *t = find_tree(s, w);
+	const struct tree_entry *e = t && t->is_ranked ? tree_find(t, account, user) : NULL;
+
+	if (!e || !e->is_row || isnan(t->results[e->row].fairshare))
+		return 0;
+	return t->results[e->row].fairshare;
+}

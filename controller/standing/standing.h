@@ -1,0 +1,86 @@
+/* standing - the share trees as they stand: who has which shares, what each has used of late,
+ * and who comes first.
+ *
+ * One tree for each cluster and pool: a GPU job counts in the GPU tree of its cluster alone, a
+ * CPU job in the CPU tree. The rows are the accounts and users declared (accounts.h); an
+ * account that may not run on a cluster, nor any below it, has no row there. Without
+ * declarations the tree is flat: every account of the ledger with one share below the root,
+ * every user with one share below the account.
+ *
+ * Usage is weight x seconds of running, decayed in closed form (controller/policy/decay.h).
+ * Weight: TresWeights by UsageRule, times the queue's factor; where TresWeights are not stated,
+ * the rate that the job is charged, exact. Suspended time is no running time. An adjustment
+ * counts its charge in unit-seconds, evenly over its day.
+ *
+ * Usage of a user who is no longer declared counts at the account; of an account that is no
+ * longer declared, at the root: it belongs to no one's share, but is not forgotten, and it is
+ * shown as `gone`.
+ *
+ * Everything here is derived from the ledger: built from it at start (charges older than 60
+ * half-lives are left out: of each less than 10^-18 is left), then kept by what store_ingest()
+ * says it has committed. A charge touches its association and the path above it; nothing is
+ * rewritten as time goes by. Ranks are made when they are asked for.
+ *
+ * Ranks compare usage as whole millionths of a unit-second, so that there are ties, and the
+ * same ones after a restart. What has faded below that counts as none.
+ */
+#pragma once
+#include "common/cleanup.h"
+#include "controller/accounts/accounts.h"
+#include "controller/config/config.h"
+#include "controller/ledger/store_charges.h"
+#include "controller/policy/fairshare.h"
+
+struct err;
+struct standing;
+
+struct standing_config {
+	const struct config *config;	 /* kept */
+	const struct accounts *accounts; /* NULL: a flat tree */
+};
+int standing_new(const struct standing_config *c, struct standing **ret, struct err *err);
+struct standing *standing_free(struct standing *s);
+DEFINE_CLEANUP(struct standing *, standing_free)
+
+/* All charges of the ledger up to a moment. Once, first thing. */
+int standing_load(struct standing *s, struct store *store, int64_t now_ns, struct err *err);
+/* One charge more, or an adjustment. -ERANGE: its weight is beyond what can be counted. */
+int standing_charge(struct standing *s, const struct store_charge *c, int64_t now_ns,
+		    struct err *err);
+/* What one report brought. */
+int standing_gain(struct standing *s, const struct sync_gain *g, int64_t now_ns,
+		  struct err *err);
+/* Other declarations from now on; kept in place of the ones before. Usage is placed anew. */
+void standing_set_accounts(struct standing *s, const struct accounts *a);
+
+struct standing_row {
+	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX]; /* user "": an account */
+	int32_t parent, depth;					/* the root: row 0, -1 and 0 */
+	int64_t raw_shares;					/* or FAIRSHARE_PARENT */
+};
+
+/* Which tree. */
+struct standing_where {
+	const char *cluster;
+	enum charge_pool pool;
+};
+/* The tree as it is at a moment; good until the next call with this standing. Rows in the order
+ * in which people read a tree: an account, its users by name, its accounts by name. */
+struct standing_view {
+	const struct standing_row *rows;
+	const struct fairshare_result *results;
+	size_t n;
+	double unit_seconds; /* of one of the results' raw_usage, at that moment */
+	size_t n_gone;	     /* associations with usage that are no longer declared */
+	double gone;	     /* their usage, unit-seconds */
+};
+int standing_look(struct standing *s, struct standing_where w, int64_t now_ns,
+		  struct standing_view *ret, struct err *err);
+/* RawUsage of a row, unit-seconds. */
+double standing_usage(const struct standing_view *v, size_t row);
+/* The fairshare factor, 0 ... 1, of a user in an account, as of the last standing_look() at
+ * that tree; 0 where there is no such row. */
+double standing_factor(struct standing *s, struct standing_where w, const char *account,
+		       const char *user);
+/* The clusters and pools that have usage: the i-th, by name. False: there are no more. */
+bool standing_tree(const struct standing *s, size_t i, struct standing_where *ret);
