@@ -108,3 +108,6 @@ void quota_words(const struct config *c, const struct quota_view *v,
 json_t *quota_encode(const struct config *c, const struct quota_view *v);
 /* "core-hours", "service units", "core-equivalent hours": what the amounts count. */
 const char *quota_unit(const struct config *c, const struct quota_view *v);
+/* In hours of the unit, cut towards zero after three places: "12.5". */
+#define QUOTA_AMOUNT_MAX 32
+const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX]);

@@ -13,7 +13,3 @@ int quota_job_rest(const struct store_quota_job *j, int64_t *ret);
 /* The first queue of the cluster whose factor is 0; false: it has none. */
 bool quota_bonus(const struct config *c, const char *cluster,
 		 char ret[static REQUEST_NAME_MAX]);
-
-/* In units (hours of charge), at most three places. */
-#define QUOTA_AMOUNT_MAX 32
-const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX]);

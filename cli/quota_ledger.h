@@ -1,0 +1,10 @@
+/* quota_ledger - how accounts stand by a ledger file and a profile: no controller is asked. */
+#pragma once
+#include <jansson.h>
+#include "common/verb.h"
+
+struct err;
+
+/* The document of GET /v1/quota, from the options of `reeve quota`. -EINVAL: options; -ENOENT:
+ * no such file or account; -EBADMSG: a profile or accounts file with a fault. */
+int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *err);

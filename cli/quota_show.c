@@ -1,0 +1,184 @@
+/* quota_show.c - see quota_show.h. */
+#include <inttypes.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "cli/quota_show.h"
+#include "controller/ledger/calendar.h"
+#include "controller/quota/quota.h"
+
+#define TITLE "%-34s "
+
+static void tell(FILE *to, const char *title, const char *text)
+{
+	fprintf(to, TITLE, title);
+	cli_put(to, text ? text : "-");
+	fputc('\n', to);
+}
+
+/* "Grant (SU):    1000" */
+static void tell_amount(const json_t *q, FILE *to, const char *title, const char *key)
+{
+	const char *unit = cli_text(q, "unit");
+	char head[96], text[QUOTA_AMOUNT_MAX];
+
+	snprintf(head, sizeof(head), "%s (%.40s):", title, unit ? unit : "-");
+	tell(to, head, json_object_get(q, key) ? quota_format(cli_int(q, key, 0), text) : NULL);
+}
+
+/* The last day, where the document has the day after it. */
+static const char *last_day(const char *end, char buf[static CALENDAR_DAY_MAX])
+{
+	int64_t day;
+
+	if (!end || calendar_parse_day(end, &day) < 0)
+		return "-";
+	return calendar_format_day(day - 1, buf);
+}
+
+static void tell_period(const json_t *q, FILE *to)
+{
+	char end[CALENDAR_DAY_MAX];
+
+	tell(to, "Start of accounting period:", cli_text(q, "start"));
+	tell(to, "End of accounting period:", last_day(cli_text(q, "end"), end));
+}
+
+static void tell_active(const json_t *q, FILE *to)
+{
+	char ran[QUOTA_AMOUNT_MAX], rest[QUOTA_AMOUNT_MAX], wait[QUOTA_AMOUNT_MAX];
+	int64_t suspended = cli_int(q, "suspended_jobs", 0);
+
+	if (!json_object_get(q, "running_jobs"))
+		return;
+	fprintf(to, TITLE "%" PRId64 " (%s used so far, up to %s more)\n",
+		"Running jobs:", cli_int(q, "running_jobs", 0) + suspended,
+		quota_format(cli_int(q, "running_ms", 0), ran),
+		quota_format(cli_int(q, "running_rest_ms", 0), rest));
+	fprintf(to, TITLE "%" PRId64 " (up to %s)\n",
+		"Queued jobs:", cli_int(q, "queued_jobs", 0),
+		quota_format(cli_int(q, "queued_ms", 0), wait));
+}
+
+/* "physics", or "physics (of science)". */
+static void tell_group(const json_t *q, FILE *to, const char *title)
+{
+	const char *account = cli_text(q, "account"), *owner = cli_text(q, "owner");
+	char text[256];
+
+	if (!account || !owner || !strcmp(account, owner)) {
+		tell(to, title, account);
+		return;
+	}
+	snprintf(text, sizeof(text), "%.64s (counts with all of %.64s)", account, owner);
+	tell(to, title, text);
+}
+
+static void tell_state(const json_t *q, FILE *to)
+{
+	const char *mode = cli_text(q, "mode"), *why = cli_text(q, "why");
+	char text[160];
+
+	snprintf(text, sizeof(text), "%.32s (%.100s)", mode ? mode : "-", why ? why : "-");
+	tell(to, "State of project:", text);
+}
+
+static void show_window(const json_t *q, FILE *to)
+{
+	char text[64];
+
+	tell_group(q, to, "Group:");
+	tell_period(q, to);
+	tell_state(q, to);
+	tell_amount(q, to, "Quota monthly", "monthly_ms");
+	tell_amount(q, to, "Remaining of prev. month", "remaining_previous_ms");
+	tell_amount(q, to, "Consumed act. month", "used_month_ms");
+	snprintf(text, sizeof(text), "%" PRId64, cli_int(q, "percentage", 0));
+	tell(to, "Consumable (%):", json_object_get(q, "percentage") ? text : NULL);
+	tell_amount(q, to, "Consumable", "available_ms");
+	tell_active(q, to);
+	if (json_object_get(q, "running_jobs"))
+		tell_amount(q, to, "Consumable after these", "available_after_ms");
+}
+
+static void tell_queues(const json_t *q, FILE *to)
+{
+	const json_t *queue;
+	size_t i;
+
+	fprintf(to, TITLE, "Queues (SU a cpu hour):");
+	json_array_foreach(json_object_get(q, "queues"), i, queue)
+	{
+		const char *name = cli_text(queue, "queue"),
+			   *factor = cli_text(queue, "factor");
+
+		fputs(i ? ", " : "", to);
+		cli_put(to, name ? name : "-");
+		fputc(' ', to);
+		cli_put(to, factor ? factor : "-");
+	}
+	fputs(i ? "\n" : "-\n", to);
+}
+
+static void show_grant(const json_t *q, FILE *to)
+{
+	tell_group(q, to, "Project:");
+	tell_period(q, to);
+	tell_amount(q, to, "Grant", "total_ms");
+	tell_amount(q, to, "Used", "used_ms");
+	tell_amount(q, to, "Reserved", "reserved_ms");
+	tell_amount(q, to, "Available", "available_ms");
+	tell_active(q, to);
+	tell_queues(q, to);
+}
+
+/* "12.5 (45.3 % of the allocation)": years of an equivalent. */
+static void tell_years(const json_t *q, FILE *to, const char *title, const char *key)
+{
+	int64_t ms = cli_int(q, key, 0), total = cli_int(q, "total_ms", 0);
+	char text[QUOTA_AMOUNT_MAX];
+	int64_t tenths = total > 0 ? (int64_t)((__int128)ms * 1000 / total) : 0;
+
+	if (!json_object_get(q, key))
+		return;
+	fprintf(to, TITLE "%s (%" PRId64 ".%" PRId64 " %%)\n", title,
+		quota_format(ms / 8760, text), tenths / 10, tenths % 10);
+}
+
+static void show_target(const json_t *q, FILE *to)
+{
+	const char *unit = !strcmp(cli_text(q, "pool") ? cli_text(q, "pool") : "", "gpu")
+				   ? "GPU-years"
+				   : "core-years";
+
+	tell_group(q, to, "Allocation project:");
+	tell_period(q, to);
+	fprintf(to, TITLE "%s %s a year\n", "Target:", cli_text(q, "amount"), unit);
+	tell_years(q, to, "Used, years of equivalents:", "used_ms");
+	tell_years(q, to, "Due by now:", "due_ms");
+	tell_years(q, to, "Projected from all so far:", "projected_by_year_ms");
+	tell_years(q, to, "Projected from the last 30 days:", "projected_by_recent_ms");
+	tell_years(q, to, "Used, plain core-years:", "core_ms");
+	tell_active(q, to);
+}
+
+void quota_show(const json_t *q, FILE *to)
+{
+	const char *rule = cli_text(q, "rule");
+	char text[TABLE_CELL_MAX];
+
+	if (!cli_text(q, "owner"))
+		tell_group(q, to, "Account:");
+	else if (!strcmp(rule ? rule : "", "grant"))
+		show_grant(q, to);
+	else if (!strcmp(rule ? rule : "", "target"))
+		show_target(q, to);
+	else
+		show_window(q, to);
+	if (json_object_get(q, "storage_bytes"))
+		tell(to, "Storage allotted:",
+		     table_format_cell(CELL_BYTES, cli_int(q, "storage_bytes", 0), text));
+	if (json_is_true(json_object_get(q, "is_past")))
+		tell(to, "As it stood at the end of:", cli_text(q, "day"));
+	cli_put(to, cli_text(q, "words"));
+	fputc('\n', to);
+}
