@@ -219,7 +219,7 @@ static const char sliced_sql[] =
 	      " SUM(x.charge_requested_ms), SUM(x.charge_used_ms), SUM(x.core_ms),"
 	      " SUM(x.gpu_ms)" ATTEMPTS
 	      " LEFT JOIN slices x ON x.job = a.job AND x.attempt = a.attempt"
-	      " WHERE a.sliced = 1 GROUP BY a.job, a.attempt";
+	      " WHERE a.sliced = 1 GROUP BY a.job, a.attempt, j.job";
 
 static int check_slices(struct verify *v, struct db_row *st, struct err *err)
 {
