@@ -8,4 +8,5 @@
 #pragma once
 #include "cli/cli.h"
 
+extern const struct verb admin_verb_adjust, admin_verb_adjustments;
 extern const struct verb admin_verb_check_config, admin_verb_verify;

@@ -6,6 +6,8 @@
 static const struct verb *const verbs[] = {
 	&admin_verb_check_config,
 	&admin_verb_verify,
+	&admin_verb_adjust,
+	&admin_verb_adjustments,
 	&cli_verb_help,
 	NULL,
 };

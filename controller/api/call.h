@@ -71,6 +71,8 @@ int route_resume(struct call *c, struct err *err);  /* jobs.c */
 int route_output(struct call *c, struct err *err);  /* output.c */
 int route_nodes(struct call *c, struct err *err);   /* sums.c */
 int route_usage(struct call *c, struct err *err);   /* sums.c */
+int route_adjust(struct call *c, struct err *err);  /* adjust.c */
+int route_entries(struct call *c, struct err *err); /* adjust.c */
 int route_cluster(struct call *c, struct err *err); /* sums.c */
 int route_metrics(struct call *c, struct err *err); /* metrics.c */
 

@@ -13,6 +13,8 @@ const struct route routes[] = {
 	{ "GET", "/v1/jobs/#/output", ROLE_USER, route_output, "output of a streamed job" },
 	{ "GET", "/v1/nodes", ROLE_USER, route_nodes, "list nodes" },
 	{ "GET", "/v1/usage", ROLE_USER, route_usage, "sums of usage and charges" },
+	{ "GET", "/v1/adjustments", ROLE_USER, route_entries, "list refunds, recharges" },
+	{ "POST", "/v1/adjustments", ROLE_USER, route_adjust, "refund or recharge" },
 	{ "POST", "/v1/cost", ROLE_USER, route_cost, "what a request would be charged" },
 	{ "GET", "/v1/cluster", ROLE_USER, route_cluster, "clusters, bundles, queues" },
 	{ "GET", "/metrics", ROLE_ANYONE, route_metrics, "figures for monitoring" },

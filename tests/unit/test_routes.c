@@ -25,6 +25,8 @@ STAND_IN(route_resume)
 STAND_IN(route_output)
 STAND_IN(route_nodes)
 STAND_IN(route_usage)
+STAND_IN(route_adjust)
+STAND_IN(route_entries)
 STAND_IN(route_cluster)
 STAND_IN(route_metrics)
 

@@ -1,0 +1,306 @@
+/* admin_adjust.c - `reeve admin adjust` and `reeve admin adjustments`: what is refunded or
+ * charged again, as entries of a ledger beside what was charged. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "cli/admin.h"
+#include "cli/ledger_file.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/calendar.h"
+#include "controller/ledger/store_adjust.h"
+
+#define HOUR_MS 3600000LL
+#define DECIMALS_MAX 9
+
+static const struct table_column columns[] = {
+	{ "id", "ENTRY", CELL_COUNT },	     { "at_ns", "MADE", CELL_TIME_NS },
+	{ "day", "DAY", CELL_TEXT },	     { "author", "BY", CELL_TEXT },
+	{ "cluster", "CLUSTER", CELL_TEXT }, { "account", "ACCOUNT", CELL_TEXT },
+	{ "user", "USER", CELL_TEXT },	     { "pool", "POOL", CELL_TEXT },
+	{ "job", "JOB", CELL_COUNT },	     { "charge_ms", "CHARGE", CELL_CHARGE_MS },
+	{ "reason", "REASON", CELL_TEXT },   { 0 },
+};
+
+static int add_row(void *ctx, const struct store_adjustment *a, struct err *err)
+{
+	char day[CALENDAR_DAY_MAX];
+	struct table *t = ctx;
+
+	(void)err; /* memory that runs out is told by table_print() */
+	table_row(t);
+	table_int(t, "id", a->id);
+	table_int(t, "at_ns", a->at_ns);
+	table_text(t, "day", calendar_format_day(a->day, day));
+	table_text(t, "author", a->author);
+	table_text(t, "cluster", a->cluster);
+	table_text(t, "account", a->account);
+	table_text(t, "user", a->user);
+	table_text(t, "pool", charge_pool_name(a->pool));
+	if (a->job)
+		table_int(t, "job", a->job);
+	table_int(t, "charge_ms", a->charge_ms);
+	table_text(t, "reason", a->reason);
+	return 0;
+}
+
+static void add_answer(struct table *t, const json_t *row)
+{
+	table_row(t);
+	for (const struct table_column *col = columns; col->name; col++) {
+		if (col->kind == CELL_TEXT)
+			table_text(t, col->name, cli_text(row, col->name));
+		else if (json_is_integer(json_object_get(row, col->name)))
+			table_int(t, col->name, cli_int(row, col->name, 0));
+	}
+}
+
+/* ---- what was typed ---- */
+
+/* Hours of equivalents, as tables show charges: exact to a thousandth of a second, or an error.
+ */
+static int parse_charge(const char *text, int64_t *ret_ms, struct err *err)
+{
+	const char *p = text + (*text == '-' || *text == '+');
+	int64_t hours = 0, part = 0, scale = 1, ms;
+	int digits = 0, decimals = 0;
+
+	for (; *p >= '0' && *p <= '9' && digits < 12; p++, digits++)
+		hours = hours * 10 + (*p - '0');
+	for (p += *p == '.'; *p >= '0' && *p <= '9' && decimals < DECIMALS_MAX;
+	     p++, decimals++) {
+		part = part * 10 + (*p - '0');
+		scale *= 10;
+	}
+	if (*p || (!digits && !decimals) || p[-1] == '.')
+		return err_set(err, -EINVAL, "--charge '%.40s' is not an amount; write -12.5",
+			       text);
+	if (part * HOUR_MS % scale)
+		return err_set(err, -EINVAL,
+			       "--charge %.40s is finer than a thousandth of an "
+			       "equivalent-second, which is what a ledger holds",
+			       text);
+	if (__builtin_mul_overflow(hours, HOUR_MS, &ms))
+		return err_set(err, -EINVAL, "--charge %.40s is beyond what a ledger holds",
+			       text);
+	ms += part * HOUR_MS / scale;
+	*ret_ms = *text == '-' ? -ms : ms;
+	return 0;
+}
+
+static int parse_pool(const char *word, enum charge_pool *ret, struct err *err)
+{
+	*ret = CHARGE_POOL_CPU;
+	if (!word || !strcmp(word, "cpu"))
+		return 0;
+	*ret = CHARGE_POOL_GPU;
+	return !strcmp(word, "gpu")
+		       ? 0
+		       : err_set(err, -EINVAL, "--pool %.32s: it is one of cpu, gpu", word);
+}
+
+static int parse_when(const char *text, int64_t *ret, struct err *err)
+{
+	*ret = STORE_DAY_OF_ENTRY;
+	if (!text || calendar_parse_day(text, ret) >= 0)
+		return 0;
+	return err_set(err, -EINVAL, "--day '%.32s' is not a day; write 2026-11-01", text);
+}
+
+static int read_entry(const struct verb_call *call, struct store_adjustment *ret,
+		      struct err *err)
+{
+	const char *charge = verb_value(call, "charge"), *job = verb_value(call, "job");
+	int r = 0;
+
+	*ret = (struct store_adjustment){ .reason = verb_value(call, "reason"),
+					  .cluster = verb_value(call, "cluster"),
+					  .account = verb_value(call, "account"),
+					  .user = verb_value(call, "user") };
+	if (!charge)
+		return err_set(err, -EINVAL, "say how much: --charge -12.5 refunds 12.5");
+	if (!ret->reason || !*ret->reason)
+		return err_set(err, -EINVAL, "say why: --reason \"...\"");
+	r = parse_charge(charge, &ret->charge_ms, err);
+	if (r >= 0)
+		r = parse_pool(verb_value(call, "pool"), &ret->pool, err);
+	if (r >= 0)
+		r = parse_when(verb_value(call, "day"), &ret->day, err);
+	if (r >= 0 && job)
+		r = cli_parse_job(job, &ret->job, err);
+	return r;
+}
+
+/* ---- in a ledger file, or through the controller ---- */
+
+static int adjust_file(const char *path, struct store_adjustment *a, struct table *t,
+		       struct err *err)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	const struct passwd *me = getpwuid(getuid());
+	struct timespec now;
+	char number[32];
+	int r = ledger_file_open(path, LEDGER_FILE_THERE, &s, err);
+
+	if (r < 0)
+		return r;
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(number, sizeof(number), "uid %u", (unsigned)getuid());
+	a->at_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+	a->author = me ? me->pw_name : number;
+	return store_adjust(s, a, add_row, t, err);
+}
+
+static void set_text(json_t *j, const char *key, const char *text)
+{
+	if (text)
+		json_object_set_new(j, key, json_string(text));
+}
+
+static int ask(struct cli *c, struct http_call what, struct table *t, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	const json_t *row;
+	size_t i;
+	int r = cli_ask(c, what, &answer, err);
+
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(answer, "adjustments"), i, row) add_answer(t, row);
+	return 0;
+}
+
+static int adjust_live(struct cli *c, const struct store_adjustment *a, struct table *t,
+		       struct err *err)
+{
+	_cleanup_json_ json_t *body = wire_new();
+	char day[CALENDAR_DAY_MAX];
+
+	if (!body)
+		return err_set(err, -ENOMEM, "out of memory");
+	set_text(body, "cluster", a->cluster);
+	set_text(body, "account", a->account);
+	set_text(body, "user", a->user);
+	set_text(body, "reason", a->reason);
+	set_text(body, "pool", charge_pool_name(a->pool));
+	if (a->day != STORE_DAY_OF_ENTRY)
+		set_text(body, "day", calendar_format_day(a->day, day));
+	json_object_set_new(body, "charge_ms", json_integer(a->charge_ms));
+	json_object_set_new(body, "job", json_integer(a->job));
+	return ask(
+		c,
+		(struct http_call){ .method = "POST", .path = "/v1/adjustments", .body = body },
+		t, err);
+}
+
+static int adjust(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	const char *ledger = verb_value(call, "ledger");
+	struct store_adjustment a;
+	struct cli *c = ctx;
+	int r = ledger ? cli_begin_offline(c, call, err) : cli_begin(c, call, err);
+
+	if (r >= 0)
+		r = table_new("adjustments", columns, &t, err);
+	if (r >= 0)
+		r = read_entry(call, &a, err);
+	if (r >= 0)
+		r = ledger ? adjust_file(ledger, &a, t, err) : adjust_live(c, &a, t, err);
+	return r < 0 ? r : table_print(t, &c->format, err);
+}
+
+/* ---- the list ---- */
+
+static int list_file(const char *path, const struct store_adjustments *which, struct table *t,
+		     struct err *err)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	int r = ledger_file_open(path, LEDGER_FILE_THERE, &s, err);
+
+	return r < 0 ? r : store_adjustments(s, which, add_row, t, err);
+}
+
+static int list_live(struct cli *c, const struct verb_call *call, struct table *t,
+		     struct err *err)
+{
+	static const char *const keys[] = { "cluster", "account", "user", "job" };
+	_cleanup_free_ char *path = strdup("/v1/adjustments");
+	int r = path ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	for (size_t i = 0; i < ARRAY_LEN(keys) && r >= 0; i++)
+		r = cli_query(&path, keys[i], verb_value(call, keys[i]), err);
+	if (r < 0)
+		return r;
+	return ask(c, (struct http_call){ .method = "GET", .path = path }, t, err);
+}
+
+static int list(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	const char *ledger = verb_value(call, "ledger"), *job = verb_value(call, "job");
+	struct store_adjustments which = { .cluster = verb_value(call, "cluster"),
+					   .account = verb_value(call, "account"),
+					   .user = verb_value(call, "user") };
+	struct cli *c = ctx;
+	int r = ledger ? cli_begin_offline(c, call, err) : cli_begin(c, call, err);
+
+	if (r >= 0)
+		r = table_new("adjustments", columns, &t, err);
+	if (r >= 0 && job)
+		r = cli_parse_job(job, &which.job, err);
+	if (r >= 0)
+		r = ledger ? list_file(ledger, &which, t, err) : list_live(c, call, t, err);
+	return r < 0 ? r : table_print(t, &c->format, err);
+}
+
+#define WHOSE                                                                                  \
+	{ "account", 'A', "NAME", "the account", NULL },                                       \
+		{ "user", 'u', "NAME", "the user", NULL },                                     \
+		{ "cluster", 0, "NAME", "the cluster", NULL },                                 \
+		{ "job", 0, "N", "the job", NULL },                                            \
+	{                                                                                      \
+		"ledger", 0, "FILE", "this ledger; no controller is asked", NULL               \
+	}
+
+static const struct verb_option adjust_options[] = {
+	WHOSE,
+	{ "charge", 0, "HOURS",
+	  "-12.5 refunds, 12.5 charges again: in equivalent hours (SU, "
+	  "core-hours)",
+	  NULL },
+	{ "reason", 0, "TEXT", "why; needed", NULL },
+	{ "pool", 0, "cpu|gpu", "whose equivalents; default: cpu, or the job's", "cpu gpu" },
+	{ "day", 0, "DATE", "in the sums of which day; default: today", NULL },
+	{ 0 },
+};
+static const struct verb_option list_options[] = { WHOSE, { 0 } };
+
+const struct verb admin_verb_adjust = {
+	.name = "adjust",
+	.args = "",
+	.help = "Refund what was charged, or charge it again",
+	.details =
+		"Makes an entry with author and reason; what was charged stays as it is, and\n"
+		"usage shows both. Of a job no more can be refunded than it was charged.\n"
+		"With --job, account, user and pool are the job's; an imported job needs\n"
+		"--cluster. Operators only.",
+	.examples = "reeve admin adjust --job 12 --charge -12.5 --reason 'node n7 was broken'\n"
+		    "reeve admin adjust -A physics -u alice --cluster main --charge 100 \\\n"
+		    "    --day 2026-10-31 --reason 'wrong bundle in October'",
+	.options = adjust_options,
+	.run = adjust,
+};
+
+const struct verb admin_verb_adjustments = {
+	.name = "adjustments",
+	.args = "",
+	.help = "List refunds and recharges",
+	.examples = "reeve admin adjustments\nreeve admin adjustments --job 12\n"
+		    "reeve admin adjustments --account physics --csv",
+	.options = list_options,
+	.run = list,
+};

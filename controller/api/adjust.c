@@ -1,0 +1,157 @@
+/* adjust.c - refunds and recharges: operators make and list them. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/api/call.h"
+#include "controller/ledger/calendar.h"
+#include "controller/ledger/store_adjust.h"
+
+#define CHARGE_MAX INT64_MAX /* the store has its own, smaller one */
+
+struct words {
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+	char pool[8], day[CALENDAR_DAY_MAX], reason[STORE_REASON_MAX + 1];
+};
+
+static json_t *encode(const struct store_adjustment *a)
+{
+	char day[CALENDAR_DAY_MAX];
+	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:I}", "id",
+			      (json_int_t)a->id, "at_ns", (json_int_t)a->at_ns, "day",
+			      calendar_format_day(a->day, day), "author", a->author, "cluster",
+			      a->cluster, "account", a->account, "user", a->user, "pool",
+			      charge_pool_name(a->pool), "reason", a->reason, "charge_ms",
+			      (json_int_t)a->charge_ms);
+
+	if (j && a->job)
+		json_object_set_new(j, "job", json_integer(a->job));
+	return j;
+}
+
+static int add_to_list(void *ctx, const struct store_adjustment *a, struct err *err)
+{
+	json_t *j = encode(a);
+
+	if (!j || json_array_append_new(ctx, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int open_answer(struct call *c, json_t **ret_list, struct err *err)
+{
+	c->answer = wire_new();
+	*ret_list = json_array();
+	if (!c->answer || json_object_set_new(c->answer, "adjustments", *ret_list) < 0 ||
+	    json_object_set_new(c->answer, "time_zone",
+				json_string(store_zone(c->api->c.store))) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int check_operator(struct call *c, struct err *err)
+{
+	if (c->is_operator)
+		return 0;
+	err_set(err, 0, "only operators adjust what was charged");
+	return call_refuse(c, 403, NULL, "ask one");
+}
+
+static int read_words(const json_t *body, struct words *w, struct err *err)
+{
+	const struct {
+		const char *key;
+		struct wire_text to;
+	} texts[] = {
+		{ "cluster", { w->cluster, sizeof(w->cluster), true } },
+		{ "account", { w->account, sizeof(w->account), true } },
+		{ "user", { w->user, sizeof(w->user), true } },
+		{ "pool", { w->pool, sizeof(w->pool), true } },
+		{ "day", { w->day, sizeof(w->day), true } },
+		{ "reason", { w->reason, sizeof(w->reason), false } },
+	};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(texts) && r >= 0; i++)
+		r = wire_get_text(body, texts[i].key, texts[i].to, err);
+	return r;
+}
+
+static int read_pool(const char *word, enum charge_pool *ret, struct err *err)
+{
+	for (int p = 0; p < _CHARGE_POOL_MAX; p++)
+		if (!*word || !strcmp(word, charge_pool_name((enum charge_pool)p))) {
+			*ret = (enum charge_pool)p;
+			return 0;
+		}
+	return err_set(err, -EINVAL, "pool: '%s' is neither cpu nor gpu", word);
+}
+
+static const char *or_null(const char *text)
+{
+	return *text ? text : NULL;
+}
+
+static int read_entry(const struct call *c, struct words *w, struct store_adjustment *ret,
+		      struct err *err)
+{
+	const int64_t none = 0;
+	int r = read_words(c->body, w, err);
+
+	*ret = (struct store_adjustment){ .at_ns = call_now_ns(),
+					  .day = STORE_DAY_OF_ENTRY,
+					  .author = c->user,
+					  .reason = w->reason,
+					  .cluster = or_null(w->cluster),
+					  .account = or_null(w->account),
+					  .user = or_null(w->user) };
+	if (r >= 0)
+		r = wire_get_int(c->body, "charge_ms",
+				 (struct wire_int){ -CHARGE_MAX, CHARGE_MAX, NULL },
+				 &ret->charge_ms, err);
+	if (r >= 0)
+		r = wire_get_int(c->body, "job", (struct wire_int){ 0, INT64_MAX, &none },
+				 &ret->job, err);
+	if (r >= 0)
+		r = read_pool(w->pool, &ret->pool, err);
+	if (r >= 0 && *w->day && calendar_parse_day(w->day, &ret->day) < 0)
+		r = err_set(err, -EINVAL, "day: '%s' is not a day like 2026-11-21", w->day);
+	return r;
+}
+
+int route_adjust(struct call *c, struct err *err)
+{
+	struct store_adjustment a;
+	struct words words;
+	json_t *list;
+	int r = check_operator(c, err);
+
+	if (r >= 0)
+		r = read_entry(c, &words, &a, err);
+	if (r >= 0)
+		r = open_answer(c, &list, err);
+	if (r < 0)
+		return r;
+	r = store_adjust(c->api->c.store, &a, add_to_list, list, err);
+	if (r == -ERANGE)
+		return call_refuse(c, 409, "not-charged", "see GET /v1/adjustments?job=");
+	if (r >= 0)
+		c->status = 201;
+	return r;
+}
+
+int route_entries(struct call *c, struct err *err)
+{
+	struct store_adjustments which = { .cluster = call_query_text(c, "cluster"),
+					   .account = call_query_text(c, "account"),
+					   .user = call_query_text(c, "user") };
+	json_t *list;
+	int r = check_operator(c, err);
+
+	if (r >= 0)
+		r = call_query_int(c, "job", (struct wire_int){ 1, INT64_MAX, &which.job },
+				   &which.job, err);
+	if (r >= 0)
+		r = open_answer(c, &list, err);
+	return r < 0 ? r : store_adjustments(c->api->c.store, &which, add_to_list, list, err);
+}
