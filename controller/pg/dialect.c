@@ -181,19 +181,19 @@ int dialect_schema(const char *sql, char **ret)
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
 	struct token t = { OTHER, sql, 0 };
-	bool is_start = true;
+	bool is_start = true, is_left_out = false;
 	int r = to ? 0 : -ENOMEM;
 
 	while (r == 0 && (r = next_token(sql, &t)) == 0 && t.kind != END) {
-		const char *after;
+		const char *after = NULL;
 
-		if (is_start && moves_rows(sql)) {
-			sql += strcspn(sql, ";");
-			sql += *sql == ';';
-			continue;
-		}
-		is_start = *t.at == ';';
-		after = t.kind == WORD || t.kind == SPACE ? put_type(to, t.at) : NULL;
+		if (is_start)
+			is_left_out = moves_rows(sql);
+		is_start = t.kind == OTHER && *t.at == ';';
+		if (is_left_out)
+			after = t.at + t.size;
+		else if (t.kind == WORD || t.kind == SPACE)
+			after = put_type(to, t.at);
 		if (!after && t.kind == WORD)
 			after = put_column(to, &t);
 		else if (!after)

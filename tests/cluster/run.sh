@@ -52,11 +52,17 @@ for k in ours other; do
 		--log-file="$dir/$k.log" --seed-file="$dir/$k.seed" 2>"$dir/$k.err" ||
 		bail "munged does not start: $(cat "$dir/$k.err")"
 done
+database() { # NAME: a file; or, with REEVE_TEST_POSTGRES, a schema of its own in PostgreSQL
+	local schema=c$$_$1
+	[ -n "${REEVE_TEST_POSTGRES:-}" ] || { echo "$dir/$1.db"; return; }
+	psql -q "$REEVE_TEST_POSTGRES" -c "CREATE SCHEMA IF NOT EXISTS $schema" 2>/dev/null >&2
+	echo "$REEVE_TEST_POSTGRES&options=-csearch_path%3D$schema"
+}
 configure() { # NAME AcceptNodes [more lines of [Controller]]
 	cat >"$dir/$1.conf" <<-CONF
 		[Controller]
 		Listen = 127.0.0.1:$port
-		Database = $dir/$1.db
+		Database = $(database "$1")
 		MungeSocket = $dir/ours.sock
 		Operators = root
 		AcceptNodes = $2

@@ -75,3 +75,4 @@ $O/tests/unit/test_standing: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_standing: tests/unit/ledger_rig.c $(STANDING) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_verify) $O/controller/history/history.o
+$O/tests/unit/test_dialect: $O/controller/pg/dialect.o

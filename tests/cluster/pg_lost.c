@@ -1,0 +1,212 @@
+/* pg_lost.c - a PostgreSQL connection that goes away, two writers, and what is refused. */
+#include <errno.h>
+#include <libpq-fe.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/pg/pg.h"
+
+static const char *const v1[] = {
+	"CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT NOT NULL) STRICT;", NULL
+};
+static const char insert[] = "INSERT INTO t(b) VALUES(?1)";
+static char place[512];
+
+static void admin(const char *sql)
+{
+	PGconn *c = PQconnectdb(getenv("REEVE_TEST_POSTGRES"));
+	PGresult *r = PQexec(c, sql);
+
+	if (PQresultStatus(r) != PGRES_COMMAND_OK && PQresultStatus(r) != PGRES_TUPLES_OK)
+		fail_msg("%s: %s", sql, PQerrorMessage(c));
+	PQclear(r);
+	PQfinish(c);
+}
+
+/* Every connection but the asking one. */
+static void cut_all(void)
+{
+	admin("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> "
+	      "pg_backend_pid()"
+	      " AND backend_type = 'client backend'");
+}
+
+static int set_up(void **state)
+{
+	static int n;
+	char sql[128];
+
+	(void)state;
+	snprintf(sql, sizeof(sql), "CREATE SCHEMA lost%d_%d", (int)getpid(), ++n);
+	admin(sql);
+	snprintf(place, sizeof(place), "%s&options=-csearch_path%%3Dlost%d_%d",
+		 getenv("REEVE_TEST_POSTGRES"), (int)getpid(), n);
+	return 0;
+}
+
+static struct db *open_or_fail(void)
+{
+	struct err err = { "" };
+	struct db *d;
+
+	if (pg_open(place, v1, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	return d;
+}
+
+static int64_t count(struct db *d)
+{
+	struct db_row *row;
+	int64_t n;
+
+	assert_int_equal(db_query(d, NULL, &row, "SELECT COUNT(*) FROM t", ""), 0);
+	assert_int_equal(db_step(d, row, NULL), 1);
+	n = db_int(row, 0);
+	db_done(row);
+	return n;
+}
+
+static void a_lost_connection_is_made_again(void **state)
+{
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+
+	(void)state;
+	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
+	cut_all();
+	/* that it is gone is told once, then it is there again */
+	if (db_run(d, NULL, insert, "t", "y") < 0)
+		assert_int_equal(db_run(d, NULL, insert, "t", "y"), 0);
+	assert_int_equal(count(d), 2);
+}
+
+static void what_was_under_way_has_failed_as_a_whole(void **state)
+{
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	int r;
+
+	(void)state;
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
+	cut_all();
+	r = db_run(d, NULL, insert, "t", "y");
+	assert_true(r < 0);
+	assert_true(db_run(d, NULL, insert, "t", "z") < 0); /* not on a new connection */
+	assert_true(db_commit(d, NULL) < 0);
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(count(d), 0);
+	assert_int_equal(db_run(d, NULL, insert, "t", "again"), 0);
+	assert_int_equal(db_commit(d, NULL), 0);
+	assert_int_equal(count(d), 1);
+}
+
+static void a_statement_that_failed_fails_the_transaction(void **state)
+{
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+
+	(void)state;
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
+	assert_int_equal(db_run(d, NULL, insert, "t", NULL), -EINVAL);
+	assert_true(db_commit(d, NULL) < 0);
+	assert_int_equal(count(d), 0);
+}
+
+static void kinds_of_values_survive(void **state)
+{
+	static const unsigned char blob[] = { 0, 1, 255, '\\', '\'' };
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	struct db_row *row;
+	const void *data;
+	size_t size;
+
+	(void)state;
+	assert_int_equal(db_query(d, NULL, &row, "SELECT ?1, ?2, ?3, ?4 IS NULL, ?5 = 5",
+				  "itbti", INT64_MIN, "\xc3\xa4'\n", blob, sizeof(blob), NULL,
+				  (int64_t)5),
+			 0);
+	assert_int_equal(db_step(d, row, NULL), 1);
+	assert_true(db_int(row, 0) == INT64_MIN);
+	assert_string_equal(db_text(row, 1), "\xc3\xa4'\n");
+	data = db_blob(row, 2, &size);
+	assert_int_equal(size, sizeof(blob));
+	assert_memory_equal(data, blob, size);
+	assert_int_equal(db_int(row, 3), 1);
+	assert_int_equal(db_int(row, 4), 1);
+	db_done(row);
+	assert_int_equal(db_run(d, NULL, "INSERT INTO t VALUES(?1, ?2)", "it", (int64_t)7, "a"),
+			 0);
+	assert_int_equal(db_run(d, NULL, "INSERT INTO t VALUES(?1, ?2)", "it", (int64_t)7, "b"),
+			 -EEXIST);
+}
+
+/* Each adds one to the same row, reading first: a lost update would show. */
+static void writers_take_turns(void **state)
+{
+	enum { WRITERS = 4, ROUNDS = 25 };
+	_cleanup_(db_closep) struct db *d = open_or_fail();
+	int status;
+
+	(void)state;
+	for (int w = 0; w < WRITERS; w++) {
+		if (fork() != 0)
+			continue;
+		d = open_or_fail();
+		for (int i = 0; i < ROUNDS; i++) {
+			char text[16];
+
+			if (db_begin(d, NULL) < 0)
+				_exit(1);
+			snprintf(text, sizeof(text), "%d", (int)count(d));
+			if (db_run(d, NULL, "INSERT INTO t SELECT COUNT(*) + 1, ?1 FROM t", "t",
+				   text) < 0 ||
+			    db_commit(d, NULL) < 0)
+				_exit(1);
+		}
+		_exit(0);
+	}
+	for (int w = 0; w < WRITERS; w++) {
+		assert_true(wait(&status) > 0);
+		assert_int_equal(status, 0);
+	}
+	assert_int_equal(count(d), WRITERS * ROUNDS);
+}
+
+static void errors_say_where_and_never_the_password(void **state)
+{
+	static const char *const v2[] = { "CREATE TABLE t(a INTEGER) STRICT;",
+					  "CREATE TABLE u(a INTEGER) STRICT;", NULL };
+	_cleanup_(db_closep) struct db *d = NULL;
+	struct db *other = NULL;
+	struct err err = { "" };
+
+	(void)state;
+	assert_true(pg_open("postgresql://u:hidden@/x?host=/nonexistent", v1, &other, &err) <
+		    0);
+	assert_null(strstr(err.text, "hidden"));
+	assert_non_null(strstr(err.text, "/nonexistent"));
+	assert_int_equal(pg_open(place, v2, &d, &err), 0);
+	assert_int_equal(pg_open(place, v1, &other, &err), -EPROTO);
+	assert_non_null(strstr(err.text, "schema version 2"));
+	assert_non_null(strstr(db_place(d), "schema lost"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(a_lost_connection_is_made_again, set_up),
+		cmocka_unit_test_setup(what_was_under_way_has_failed_as_a_whole, set_up),
+		cmocka_unit_test_setup(a_statement_that_failed_fails_the_transaction, set_up),
+		cmocka_unit_test_setup(kinds_of_values_survive, set_up),
+		cmocka_unit_test_setup(writers_take_turns, set_up),
+		cmocka_unit_test_setup(errors_say_where_and_never_the_password, set_up),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

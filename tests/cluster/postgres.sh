@@ -1,0 +1,29 @@
+#!/bin/bash
+# postgres.sh - the ledger in PostgreSQL: a server of our own in a temporary directory, the tests of
+# the ledger and of the controller's protocol on it, and a server that goes away in between. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to become the server's user"; exit 0; }
+bin=$(echo /usr/lib/postgresql/*/bin | tr ' ' '\n' | tail -n 1)
+[ -x "$bin/initdb" ] || { echo "1..0 # SKIP no PostgreSQL server: make deps"; exit 0; }
+dir=$(mktemp -d /tmp/reeve-pg-XXXXXX) && chown postgres "$dir" && chmod 755 "$dir"
+server() { # ACTION: start, stop; immediate, as if it had crashed
+	runuser -u postgres -- "$bin/pg_ctl" -D "$dir/data" -l "$dir/log" -w -m immediate \
+		-o "-k $dir -c listen_addresses= -c shared_buffers=16MB" "$1" >"$dir/said" 2>&1 ||
+		{ echo "Bail out! $(cat "$dir/said" "$dir/log")"; exit 1; }
+}
+trap 'server stop; rm -rf "$dir"' EXIT
+runuser -u postgres -- "$bin/initdb" -D "$dir/data" -A trust -E UTF8 >"$dir/said" 2>&1 ||
+	{ echo "Bail out! $(cat "$dir/said")"; exit 1; }
+server start
+export REEVE_TEST_POSTGRES="postgresql:///postgres?host=$dir&user=postgres" CMOCKA_MESSAGE_OUTPUT=TAP
+status=0
+for t in ledger import; do
+	make -s "build/tests/unit/test_$t" >&2 && "build/tests/unit/test_$t" || status=1
+done
+# shellcheck disable=SC2046
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/pg_lost" tests/cluster/pg_lost.c \
+	build/controller/pg/*.o build/common/db/*.o build/common/err.o -lcmocka -lpq -lsqlite3 &&
+	"$dir/pg_lost" || status=1
+tests/cluster/run.sh "${1:-10}" || status=1
+exit $status
