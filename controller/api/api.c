@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
+#include "controller/api/declared.h"
 #include "controller/api/told.h"
 #include "controller/queue/cycle.h"
 
@@ -46,6 +47,9 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	a->c = *c;
 	a->started_ns = call_now_ns();
+	r = declared_open(a, err);
+	if (r < 0)
+		return r;
 	r = sd_event_add_defer(c->event, &a->cycle_source, on_cycle, a);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
@@ -61,6 +65,7 @@ struct api *api_close(struct api *a)
 		return NULL;
 	sd_event_source_disable_unref(a->cycle_source);
 	told_free(a->told);
+	declared_close(a);
 	free(a);
 	return NULL;
 }

@@ -12,11 +12,16 @@ struct api_counts {
 	int64_t ingest_ns, ingest_max_ns;
 };
 
+struct accounts;
 struct told;
 
 struct api {
 	struct api_config c;
 	const struct server *server;
+	/* Never NULL; replaced when they change (declared.h). Revision 0: of controller.conf.
+	 */
+	const struct accounts *accounts;
+	int64_t accounts_revision;
 	struct sd_event_source *cycle_source;
 	struct told *told;
 	struct api_counts counts;
@@ -71,10 +76,15 @@ int route_resume(struct call *c, struct err *err);  /* jobs.c */
 int route_output(struct call *c, struct err *err);  /* output.c */
 int route_nodes(struct call *c, struct err *err);   /* sums.c */
 int route_usage(struct call *c, struct err *err);   /* sums.c */
+int route_eff(struct call *c, struct err *err);	    /* eff.c */
 int route_adjust(struct call *c, struct err *err);  /* adjust.c */
 int route_entries(struct call *c, struct err *err); /* adjust.c */
 int route_cluster(struct call *c, struct err *err); /* sums.c */
 int route_metrics(struct call *c, struct err *err); /* metrics.c */
+
+int route_accounts(struct call *c, struct err *err);	    /* accounts.c */
+int route_change_accounts(struct call *c, struct err *err); /* accounts.c */
+int route_accounts_log(struct call *c, struct err *err);    /* accounts.c */
 
 /* The owner of a job and its state, for permissions. -ENOENT when it is not the caller's:
  * as if it did not exist. */

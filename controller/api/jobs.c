@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
+#include "controller/api/who.h"
 #include "controller/queue/cycle.h"
 
 #define LIST_MAX 1000
@@ -156,25 +157,14 @@ static int read_state(struct call *c, int *ret, struct err *err)
 	return 0;
 }
 
-/* People see their own; an operator sees what is asked for. */
-static int read_user(struct call *c, const char **ret, struct err *err)
-{
-	const char *user = call_query_text(c, "user");
-
-	if (!c->is_operator && user && strcmp(user, c->user) != 0) {
-		err_set(err, 0, "only operators see the jobs and usage of others");
-		return call_refuse(c, 403, NULL, "leave user= out");
-	}
-	*ret = c->is_operator ? user : c->user;
-	return 0;
-}
-
 static int read_filter(struct call *c, struct store_filter *f, struct err *err)
 {
 	static const int64_t limit = 100, none = 0;
-	int r = read_user(c, &f->user, err);
+	int r;
 
+	f->user = call_query_text(c, "user");
 	f->account = call_query_text(c, "account");
+	r = who_narrow(c, f->account, &f->user, err);
 	f->node = call_query_text(c, "node");
 	if (r >= 0)
 		r = read_state(c, &f->state, err);
@@ -219,13 +209,14 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 	struct call *c = ctx;
 	json_t *j;
 
-	if (!c->is_operator && row->uid != c->who.uid)
+	if (!who_sees_job(c, row->uid, row->account))
 		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
 	j = encode_job(c, row);
 	c->answer = wire_new();
 	if (!j || !c->answer || json_object_set_new(c->answer, "job", j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	set_request(j, row, true);
+	/* The environment may hold secrets: a coordinator needs none of it. */
+	set_request(j, row, c->is_operator || row->uid == c->who.uid);
 	return 0;
 }
 

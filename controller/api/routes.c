@@ -15,8 +15,12 @@ const struct route routes[] = {
 	{ "GET", "/v1/usage", ROLE_USER, route_usage, "sums of usage and charges" },
 	{ "GET", "/v1/adjustments", ROLE_USER, route_entries, "list refunds, recharges" },
 	{ "POST", "/v1/adjustments", ROLE_USER, route_adjust, "refund or recharge" },
+	{ "GET", "/v1/eff", ROLE_USER, route_eff, "requested against used" },
 	{ "POST", "/v1/cost", ROLE_USER, route_cost, "what a request would be charged" },
 	{ "GET", "/v1/cluster", ROLE_USER, route_cluster, "clusters, bundles, queues" },
+	{ "GET", "/v1/accounts", ROLE_USER, route_accounts, "what is declared" },
+	{ "POST", "/v1/accounts", ROLE_USER, route_change_accounts, "change the accounts" },
+	{ "GET", "/v1/accounts/log", ROLE_USER, route_accounts_log, "changes of accounts" },
 	{ "GET", "/metrics", ROLE_ANYONE, route_metrics, "figures for monitoring" },
 	{ 0 },
 };

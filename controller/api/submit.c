@@ -6,39 +6,76 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/amount.h"
-#include "controller/api/call.h"
+#include "controller/accounts/accounts.h"
+#include "controller/api/who.h"
+#include "controller/ledger/store_accounts.h"
 #include "controller/quote/quote.h"
+
+/* What the user left out: their default account, or the only one they have. */
+static int default_account(struct call *c, struct request *q, struct err *err)
+{
+	const struct accounts_user *u = accounts_user(c->api->accounts, c->user);
+	char list[256];
+	size_t n = who_accounts(c, list, sizeof(list));
+
+	if (u && *u->default_account) {
+		strcpy(q->account, u->default_account);
+		return 0;
+	}
+	if (n == 1) {
+		snprintf(q->account, sizeof(q->account), "%.63s", list);
+		return 0;
+	}
+	if (n == 0) {
+		err_set(err, 0, "user '%s' has no account", c->user);
+		return call_refuse(c, 400, "unknown-account",
+				   "ask an operator to name you in the Users of an account");
+	}
+	err_set(err, 0, "no account stated; yours are: %s", list);
+	return call_refuse(c, 400, "unknown-account",
+			   "say which with -A ACCOUNT, or ask for a DefaultAccount");
+}
+
+/* An account that is none, is gone, or is another's. */
+static int refuse_account(struct call *c, const struct request *q, struct err *err)
+{
+	struct store_accounts_removal gone;
+	char list[256], when[AMOUNT_TEXT_MAX];
+	size_t n = who_accounts(c, list, sizeof(list));
+	int r = 1;
+
+	if (accounts_find(c->api->accounts, q->account) < 0)
+		r = store_accounts_removed(c->api->c.store, q->account, &gone, err);
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		err_set(err, 0,
+			"account '%s' was removed on %.16s UTC by %s: its jobs go on to their "
+			"end, but no more are taken",
+			q->account, amount_format_utc(gone.at_ns, when), gone.author);
+		return call_refuse(c, 400, "removed-account",
+				   "say another with -A ACCOUNT, or ask an operator");
+	}
+	err_set(err, 0, "account '%s' is none of yours; yours are: %s", q->account,
+		n ? list : "none");
+	return call_refuse(c, 400, "unknown-account", "say which with -A ACCOUNT");
+}
 
 static int choose_account(struct call *c, struct request *q, const char *cluster,
 			  struct err *err)
 {
-	const struct config *config = c->api->c.config;
-	const struct config_account *a =
-		*q->account ? config_account(config, q->account) : NULL;
-	char list[256];
-	size_t n = config_accounts_of(config, c->user, list, sizeof(list));
+	const struct accounts *a = c->api->accounts;
+	int r = *q->account ? 0 : default_account(c, q, err);
+	int32_t i;
 
-	if (n == 0) {
-		err_set(err, 0, "user '%s' has no account", c->user);
-		return call_refuse(c, 400, "unknown-account",
-				   "ask an operator to name you in an [Account NAME] section");
-	}
-	if (!*q->account && n == 1) {
-		strcpy(q->account, list);
-		a = config_account(config, q->account);
-	}
-	if (!*q->account) {
-		err_set(err, 0, "no account stated; yours are: %s", list);
-		return call_refuse(c, 400, "unknown-account", "say which with -A ACCOUNT");
-	}
-	if (!a || !config_is_member(a, c->user)) {
-		err_set(err, 0, "account '%s' is none of yours; yours are: %s", q->account,
-			list);
-		return call_refuse(c, 400, "unknown-account", "say which with -A ACCOUNT");
-	}
-	if (!config_allows_cluster(a, cluster)) {
-		err_set(err, 0, "account '%s' is not for cluster '%s'; it is for: %s", a->name,
-			cluster, a->clusters);
+	if (r < 0)
+		return r;
+	i = accounts_find(a, q->account);
+	if (!accounts_member(a, i, c->user))
+		return refuse_account(c, q, err);
+	if (!accounts_allows_cluster(a, i, cluster)) {
+		err_set(err, 0, "account '%s' is not for cluster '%s'; it is for: %s",
+			q->account, cluster, a->accounts[i].clusters);
 		return call_refuse(c, 400, "unknown-account", "choose another --cluster");
 	}
 	return 0;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/call.h"
+#include "controller/api/who.h"
 #include "controller/ledger/calendar.h"
 
 static json_t *encode_amounts(const struct resources *r)
@@ -110,13 +110,9 @@ int route_usage(struct call *c, struct err *err)
 	int64_t monthly = 0;
 	int r;
 
-	if (!c->is_operator && p.user && strcmp(p.user, c->user) != 0) {
-		err_set(err, 0, "only operators see the usage of others");
-		return call_refuse(c, 403, NULL, "leave user= out");
-	}
-	if (!c->is_operator)
-		p.user = c->user;
-	r = read_by(c, &p.by, &l.by, err);
+	r = who_narrow(c, p.account, &p.user, err);
+	if (r >= 0)
+		r = read_by(c, &p.by, &l.by, err);
 	if (r >= 0)
 		r = read_day(c, "start", INT32_MIN, &p.from_day, err);
 	if (r >= 0)
@@ -188,7 +184,7 @@ int route_cluster(struct call *c, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	config_accounts_of(config, c->user, accounts, sizeof(accounts));
+	who_accounts(c, accounts, sizeof(accounts));
 	json_object_set_new(c->answer, "accounts", json_string(accounts));
 	return 0;
 }

@@ -118,6 +118,8 @@ const struct conf_key config_keys[] = {
 	    "reference units of one; below 1 for a part of a GPU", "1/7"),
 	KEY("Queue", "Factor", CONF_TEXT, offsetof(struct config_queue, typed_factor),
 	    "charge relative to a queue of 1; 0: free", "3"),
+	{ "Queue", "Priority", CONF_COUNT, offsetof(struct config_queue, priority), 0, 1000000,
+	  NULL, "its own, beside the highest of all queues", "10" },
 	KEY("Queue", "Exclusive", CONF_BOOL, offsetof(struct config_queue, exclusive),
 	    "jobs hold whole nodes, and pay for all their cores", "yes"),
 	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),
@@ -259,6 +261,9 @@ static int add_account(void *target, const char *name, void **ret_object, struct
 	void *made;
 	int r = check_name(name, err);
 
+	if (r == 0 && !strcmp(name, "root"))
+		r = err_set(err, -EINVAL,
+			    "root is what all accounts stand below; choose another name");
 	return r < 0 ? r : find_or_add(LIST(c, accounts), name, ret_object, &made, err);
 }
 

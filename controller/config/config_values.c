@@ -33,6 +33,38 @@ static int check_names(void *object, const char *list, struct err *err)
 	return 0;
 }
 
+/* Is the item of `size` bytes also further on in the list? */
+static bool is_named_again(const char *item, size_t size, const char *list)
+{
+	while (*list) {
+		size_t n = strcspn(list, ","), skip = strspn(list, " \t");
+
+		if (strcspn(list + skip, ", \t") == size && !strncmp(list + skip, item, size))
+			return true;
+		list += n + (list[n] == ',');
+	}
+	return false;
+}
+
+static int check_once(void *object, const char *list, struct err *err)
+{
+	int r = check_names(object, list, err);
+
+	while (r == 0 && *list) {
+		size_t n, size;
+
+		list += strspn(list, " \t");
+		size = strcspn(list, ", \t");
+		n = strcspn(list, ",");
+		n += list[n] == ',';
+		if (is_named_again(list, size, list + n))
+			r = err_set(err, -EINVAL, "'%.*s' is named twice; keep one", (int)size,
+				    list);
+		list += n;
+	}
+	return r;
+}
+
 /* ---- bundles ---- */
 
 static const struct {
@@ -196,8 +228,8 @@ static const struct {
 } checks[] = {
 	{ "Controller", "Operators", check_names },
 	{ "Cluster", "Queues", check_names },
-	{ "Account", "Users", check_names },
-	{ "Account", "Clusters", check_names },
+	{ "Account", "Users", check_once },
+	{ "Account", "Clusters", check_once },
 	{ "GpuModel", "Weight", check_weight },
 	{ "Queue", "Factor", check_factor },
 	{ "Policy", "TimeZone", check_zone },

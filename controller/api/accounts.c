@@ -1,0 +1,189 @@
+/* accounts.c - GET and POST /v1/accounts, GET /v1/accounts/log: what is declared, and changes
+ * of it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/accounts/accounts_rows.h"
+#include "controller/api/declared.h"
+#include "controller/api/who.h"
+#include "controller/ledger/accounts_desk.h"
+
+#define LOG_PAGE_MAX 10000
+
+/* ---- what a caller may read ---- */
+
+/* What somebody sees of an account. ABOVE: only that it is there, since one of theirs is below
+ * it. */
+enum sight { SIGHT_NONE, SIGHT_ABOVE, SIGHT_MEMBER, SIGHT_ALL };
+
+static enum sight *sights_of(const struct call *c)
+{
+	const struct accounts *a = c->api->accounts;
+	enum sight *sights = calloc(a->n_accounts + 1, sizeof(*sights));
+
+	for (size_t i = 0; sights && i < a->n_accounts; i++) {
+		enum who_role role = who_of(c, a->accounts[i].name);
+		int32_t above = a->accounts[i].parent;
+
+		if (role == WHO_STRANGER)
+			continue;
+		sights[i] = role == WHO_MEMBER ? SIGHT_MEMBER : SIGHT_ALL;
+		for (; above >= 0; above = a->accounts[above].parent)
+			if (sights[above] == SIGHT_NONE)
+				sights[above] = SIGHT_ABOVE;
+	}
+	return sights;
+}
+
+static enum sight sight_of(const struct call *c, const enum sight *sights, const char *name)
+{
+	char account[REQUEST_NAME_MAX];
+	int32_t i;
+
+	snprintf(account, sizeof(account), "%.*s", (int)strcspn(name, "/"), name);
+	i = accounts_find(c->api->accounts, account);
+	return i < 0 ? SIGHT_NONE : sights[i];
+}
+
+static bool is_account_seen(const struct call *c, enum sight sight,
+			    const struct accounts_row *row)
+{
+	static const char *const of_the_tree[] = { "", "Parent", "Shares" };
+
+	if (sight == SIGHT_MEMBER)
+		return strcmp(row->key, "Users") != 0 || !strcmp(row->item, c->user);
+	for (size_t i = 0; sight == SIGHT_ABOVE && i < ARRAY_LEN(of_the_tree); i++)
+		if (!strcmp(row->key, of_the_tree[i]))
+			return true;
+	return sight == SIGHT_ALL;
+}
+
+static bool is_seen(const struct call *c, const enum sight *sights,
+		    const struct accounts_row *row)
+{
+	const char *rest = strchr(row->name, '/');
+
+	if (!strcmp(row->section, "QueueLimits"))
+		return true;
+	if (!strcmp(row->section, "User"))
+		return !strcmp(row->name, c->user);
+	if (!strcmp(row->section, "Account"))
+		return is_account_seen(c, sight_of(c, sights, row->name), row);
+	if (!strcmp(row->section, "Association") && rest && !strcmp(rest + 1, c->user))
+		return true;
+	return sight_of(c, sights, row->name) >=
+	       (!strcmp(row->section, "Allocation") ? SIGHT_MEMBER : SIGHT_ALL);
+}
+
+static int write_seen(const struct call *c, char **ret, struct err *err)
+{
+	struct accounts_rows all = { 0 }, seen = { 0 };
+	_cleanup_free_ enum sight *sights = sights_of(c);
+	int r = sights ? accounts_rows_of(c->api->accounts, &all, err) : -ENOMEM;
+
+	for (size_t i = 0; i < all.n && r == 0; i++)
+		if (c->is_operator || is_seen(c, sights, &all.rows[i]))
+			r = accounts_rows_add(&seen, &all.rows[i]);
+	if (r == -ENOMEM)
+		err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = accounts_rows_write(&seen, ret, err);
+	accounts_rows_done(&all);
+	accounts_rows_done(&seen);
+	return r;
+}
+
+int route_accounts(struct call *c, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = write_seen(c, &text, err);
+
+	if (r < 0)
+		return r;
+	c->answer = json_pack("{s:s,s:I,s:s,s:b,s:s}", "schema", WIRE_SCHEMA, "revision",
+			      (json_int_t)c->api->accounts_revision, "source",
+			      c->api->accounts_revision ? "ledger" : "controller.conf",
+			      "complete", c->is_operator, "text", text);
+	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* ---- changes ---- */
+
+static int refuse_others(struct call *c, struct err *err)
+{
+	if (c->is_operator)
+		return 0;
+	err_set(err, 0, "only operators change the accounts and see their log");
+	return call_refuse(c, 403, NULL,
+			   "ask an operator; GET /v1/accounts is what you are in");
+}
+
+static int refuse_stale(struct call *c, int64_t revision, struct err *err)
+{
+	err_set(err, 0,
+		"the accounts have revision %" PRId64 " by now, this change is for %" PRId64,
+		c->api->accounts_revision, revision);
+	return call_refuse(c, 409, "stale", "see 'reeve admin accounts log', and apply again");
+}
+
+static int change(struct call *c, const struct accounts_order *o, struct err *err)
+{
+	int r = accounts_desk_change(c->api->c.store, o, &c->answer, err);
+
+	if (r == -EBUSY)
+		return refuse_stale(c, o->revision, err);
+	if (r < 0 || !json_is_true(json_object_get(c->answer, "applied")))
+		return r;
+	log_line(LOG_NOTICE, "accounts: %zu changes by %s",
+		 json_array_size(json_object_get(c->answer, "changes")), c->user);
+	return declared_reload(c->api, err);
+}
+
+int route_change_accounts(struct call *c, struct err *err)
+{
+	_cleanup_(accounts_freep) struct accounts *new = NULL;
+	json_t *text = json_object_get(c->body, "text"),
+	       *revision = json_object_get(c->body, "revision");
+	struct accounts_order o = { .now = c->api->accounts,
+				    .author = c->user,
+				    .now_ns = call_now_ns() };
+	int r = refuse_others(c, err);
+
+	if (r < 0)
+		return r;
+	if (!json_is_string(text) || !json_is_integer(revision))
+		return err_set(err, -EINVAL,
+			       "a change has a text, and the revision that it starts from");
+	o.revision = json_integer_value(revision);
+	o.is_dry_run = json_is_true(json_object_get(c->body, "dry_run"));
+	if (o.revision != c->api->accounts_revision)
+		return refuse_stale(c, o.revision, err);
+	r = accounts_parse(json_string_value(text), json_string_length(text), "the accounts",
+			   &new, err);
+	o.new = new;
+	return r < 0 ? r : change(c, &o, err);
+}
+
+int route_accounts_log(struct call *c, struct err *err)
+{
+	static const int64_t usual = 100, none = 0;
+	struct store_accounts_page p;
+	json_t *entries;
+	int r = refuse_others(c, err);
+
+	if (r >= 0)
+		r = call_query_int(c, "limit", (struct wire_int){ 1, LOG_PAGE_MAX, &usual },
+				   &p.limit, err);
+	if (r >= 0)
+		r = call_query_int(c, "before", (struct wire_int){ 0, INT64_MAX, &none },
+				   &p.before, err);
+	if (r >= 0)
+		r = accounts_desk_log(c->api->c.store, &p, &entries, err);
+	if (r < 0)
+		return r;
+	c->answer = json_pack("{s:s,s:o}", "schema", WIRE_SCHEMA, "changes", entries);
+	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
+}

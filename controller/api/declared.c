@@ -1,0 +1,85 @@
+/* declared.c - see declared.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/declared.h"
+#include "controller/ledger/store_accounts.h"
+
+/* One parser: what controller.conf declares is written as accounts.conf would say it. */
+static int from_config(const struct config *config, struct accounts **ret, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	if (!to)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < config->n_accounts; i++) {
+		const struct config_account *a = config->accounts[i];
+
+		fprintf(to, "[Account %s]\n", a->name);
+		if (a->users)
+			fprintf(to, "Users = %s\n", a->users);
+		if (a->clusters)
+			fprintf(to, "Clusters = %s\n", a->clusters);
+	}
+	if (fclose(to) != 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return accounts_parse(text, size, "the [Account] sections of controller.conf", ret,
+			      err);
+}
+
+static int load(struct api *a, struct accounts **ret, int64_t *ret_revision, struct err *err)
+{
+	_cleanup_(accounts_freep) struct accounts *now = NULL;
+	int r = store_accounts_load(a->c.store, &now, ret_revision, err);
+
+	if (r == 0 && *ret_revision == 0)
+		return from_config(a->c.config, ret, err);
+	if (r == 0)
+		*ret = TAKE_PTR(now);
+	return r;
+}
+
+int declared_open(struct api *a, struct err *err)
+{
+	struct accounts *now;
+	int r = load(a, &now, &a->accounts_revision, err);
+
+	if (r < 0)
+		return r;
+	a->accounts = now;
+	if (a->accounts_revision)
+		log_line(LOG_INFO, "accounts: revision %" PRId64 " of the ledger",
+			 a->accounts_revision);
+	if (a->accounts_revision && a->c.config->n_accounts)
+		log_line(LOG_WARNING,
+			 "accounts: the %zu [Account] section%s of controller.conf no longer "
+			 "count: the ledger's do; see 'reeve admin accounts show', and remove "
+			 "the sections",
+			 a->c.config->n_accounts, a->c.config->n_accounts == 1 ? "" : "s");
+	return 0;
+}
+
+int declared_reload(struct api *a, struct err *err)
+{
+	struct accounts *now, *was = (struct accounts *)a->accounts;
+	int64_t revision;
+	int r = load(a, &now, &revision, err);
+
+	if (r < 0)
+		return r;
+	a->accounts = now;
+	a->accounts_revision = revision;
+	accounts_free(was);
+	api_want_cycle(a);
+	return 0;
+}
+
+void declared_close(struct api *a)
+{
+	a->accounts = accounts_free((struct accounts *)a->accounts);
+}

@@ -1,0 +1,159 @@
+/* accounts_desk.c - see accounts_desk.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/accounts_desk.h"
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, -ENOMEM, "out of memory");
+}
+
+static json_t *encode_change(const struct accounts_change *c)
+{
+	const struct {
+		const char *name, *text;
+	} parts[] = {
+		{ "op", accounts_change_op_name(c->op) },
+		{ "section", c->section },
+		{ "name", c->name },
+		{ "key", c->key },
+		{ "item", c->item },
+		{ "old", c->old_value },
+		{ "new", c->new_value },
+	};
+	json_t *j = json_object();
+
+	for (size_t i = 0; j && i < ARRAY_LEN(parts); i++)
+		if (parts[i].text)
+			json_object_set_new(j, parts[i].name, json_string(parts[i].text));
+	return j;
+}
+
+static json_t *encode_changes(const struct accounts_diff *d)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < d->n; i++)
+		if (json_array_append_new(a, encode_change(&d->changes[i])) < 0)
+			return NULL;
+	return TAKE_PTR(a);
+}
+
+static void add_warning(void *ctx, const char *text)
+{
+	json_array_append_new(ctx, json_string(text));
+}
+
+/* Of the accounts that go: jobs that have not ended. */
+static int add_jobs(struct store *s, const struct accounts_diff *d, json_t *to, struct err *err)
+{
+	struct store_accounts_active active;
+	int r;
+
+	for (size_t i = 0; i < d->n; i++) {
+		const struct accounts_change *c = &d->changes[i];
+
+		if (c->op != ACCOUNTS_REMOVE || c->key || strcmp(c->section, "Account") != 0)
+			continue;
+		r = store_accounts_active(s, c->name, &active, err);
+		if (r < 0)
+			return r;
+		if (active.queued + active.running == 0)
+			continue;
+		if (json_array_append_new(to,
+					  json_pack("{s:s,s:I,s:I}", "account", c->name,
+						    "queued", (json_int_t)active.queued,
+						    "running", (json_int_t)active.running)) < 0)
+			return no_memory(err);
+	}
+	return 0;
+}
+
+static int describe(struct store *s, const struct accounts_order *o, json_t *doc,
+		    struct err *err)
+{
+	_cleanup_(accounts_diff_freep) struct accounts_diff *shown = NULL;
+	json_t *warnings = json_array(), *jobs = json_array();
+	int r;
+
+	if (json_object_set_new(doc, "warnings", warnings) < 0 ||
+	    json_object_set_new(doc, "jobs", jobs) < 0)
+		return no_memory(err);
+	r = accounts_diff(o->now, o->new, &shown, err);
+	if (r < 0)
+		return r;
+	if (json_object_set_new(doc, "changes", encode_changes(shown)) < 0)
+		return no_memory(err);
+	accounts_warn(o->new, add_warning, warnings);
+	return add_jobs(s, shown, jobs, err);
+}
+
+/* What the ledger has yet to learn: everything, when nothing was ever applied. */
+static int change(struct store *s, const struct accounts_order *o, int64_t *ret_revision,
+		  struct err *err)
+{
+	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
+	struct store_accounts_change c = { .revision = o->revision,
+					   .author = o->author,
+					   .now_ns = o->now_ns };
+	int r = accounts_diff(o->revision ? o->now : NULL, o->new, &d, err);
+
+	if (r < 0)
+		return r;
+	*ret_revision = o->revision;
+	if (d->n == 0 && o->revision == 0 && o->now && o->now->n_accounts)
+		return err_set(err, -EINVAL,
+			       "a file that declares nothing cannot take the place of the "
+			       "[Account] sections of controller.conf; declare an account, or "
+			       "remove those");
+	c.diff = d;
+	return o->is_dry_run ? 0 : store_accounts_apply(s, &c, ret_revision, err);
+}
+
+int accounts_desk_change(struct store *s, const struct accounts_order *o, json_t **ret,
+			 struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_new();
+	int64_t revision = 0;
+	int r;
+
+	if (!doc)
+		return no_memory(err);
+	r = describe(s, o, doc, err);
+	if (r == 0)
+		r = change(s, o, &revision, err);
+	if (r < 0)
+		return r;
+	if (json_object_set_new(doc, "revision", json_integer(revision)) < 0 ||
+	    json_object_set_new(doc, "applied", json_boolean(revision != o->revision)) < 0)
+		return no_memory(err);
+	*ret = TAKE_PTR(doc);
+	return 0;
+}
+
+static int add_entry(void *ctx, const struct store_accounts_entry *e, struct err *err)
+{
+	json_t *j = encode_change(&e->change);
+
+	if (!j || json_object_set_new(j, "id", json_integer(e->id)) < 0 ||
+	    json_object_set_new(j, "revision", json_integer(e->revision)) < 0 ||
+	    json_object_set_new(j, "at_ns", json_integer(e->at_ns)) < 0 ||
+	    json_object_set_new(j, "author", json_string(e->author)) < 0) {
+		json_decref(j);
+		return no_memory(err);
+	}
+	return json_array_append_new(ctx, j) < 0 ? no_memory(err) : 0;
+}
+
+int accounts_desk_log(struct store *s, const struct store_accounts_page *p, json_t **ret_array,
+		      struct err *err)
+{
+	_cleanup_json_ json_t *a = json_array();
+	int r = a ? store_accounts_log(s, p, add_entry, a, err) : no_memory(err);
+
+	if (r == 0)
+		*ret_array = TAKE_PTR(a);
+	return r;
+}
