@@ -139,9 +139,9 @@ static int check_amount(const struct store_adjustment *a, const struct target *t
 	if (!__builtin_add_overflow(t->charged_ms, a->charge_ms, &left) && left >= 0)
 		return 0;
 	return err_set(err, -ERANGE,
-		       "job %lld has %.3f equivalent-seconds of charge left, with earlier "
+		       "job %lld has %.6f equivalent-hours of charge left, after earlier "
 		       "adjustments: no more can be refunded",
-		       (long long)a->job, (double)t->charged_ms / 1000);
+		       (long long)a->job, (double)t->charged_ms / 3600000);
 }
 
 static int check_words(struct store *s, const struct store_adjustment *a, int64_t *ret_day,

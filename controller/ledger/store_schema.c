@@ -220,12 +220,12 @@ static int load_zone(struct store *s, char **ret, struct err *err)
 }
 
 /* A zone was asked for and is not the one of the ledger: fine as long as nothing is in it. */
-static int change_zone(struct store *s, const char *was, const char *zone, struct err *err)
+static int change_zone(struct store *s, const char *was, struct err *err)
 {
 	int r = db_run(s->db, err,
 		       "UPDATE meta SET value = ?1 WHERE key = 'time_zone'"
 		       " AND NOT EXISTS(SELECT 1 FROM rollups)",
-		       "t", zone);
+		       "t", store_zone(s));
 
 	if (r < 0 || db_changes(s->db) > 0)
 		return r;
@@ -234,37 +234,38 @@ static int change_zone(struct store *s, const char *was, const char *zone, struc
 		"the ledger's days are those of %.64s, not of %.64s: sums that were cut at "
 		"its midnights cannot be cut again; keep TimeZone=%.64s, or start a new "
 		"ledger",
-		was, zone, was);
+		was, store_zone(s), was);
 }
 
-static int fix_zone(struct store *s, const char *zone, struct err *err)
+/* The calendar was opened where a zone was asked for. */
+static int fix_zone(struct store *s, struct err *err)
 {
 	_cleanup_free_ char *was = NULL;
 	int r = load_zone(s, &was, err);
 
-	if (r < 0)
-		return r;
-	if (!zone)
-		zone = *was ? was : "UTC";
-	r = calendar_open(zone, &s->calendar, err);
+	if (r >= 0 && !s->calendar)
+		r = calendar_open(*was ? was : "UTC", &s->calendar, err);
 	if (r < 0)
 		return r;
 	if (!*was)
 		return db_run(s->db, err, "INSERT INTO meta VALUES('time_zone', ?1)", "t",
-			      zone);
-	return strcmp(was, zone) ? change_zone(s, was, zone, err) : 0;
+			      store_zone(s));
+	return strcmp(was, store_zone(s)) ? change_zone(s, was, err) : 0;
 }
 
 int store_open_zone(const char *path, const char *zone, struct store **ret, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = calloc(1, sizeof(*s));
-	int r;
+	int r = s ? 0 : err_set(err, -ENOMEM, "out of memory");
 
-	if (!s)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = (pg_is_place(path) ? pg_open : db_open)(path, store_migrations, &s->db, err);
+	/* No file is made for a zone that is none. */
+	if (r >= 0 && zone)
+		r = calendar_open(zone, &s->calendar, err);
 	if (r >= 0)
-		r = fix_zone(s, zone, err);
+		r = (pg_is_place(path) ? pg_open : db_open)(path, store_migrations, &s->db,
+							    err);
+	if (r >= 0)
+		r = fix_zone(s, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);

@@ -76,3 +76,9 @@ $O/tests/unit/test_standing: tests/unit/ledger_rig.c $(STANDING) $O/controller/a
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_verify) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/pg/dialect.o
+QUOTA := $(patsubst %,$O/controller/quota/%.o,quota quota_words quota_encode quota_admit quota_scopes quota_gate) $O/controller/ledger/store_quota.o \
+	$(patsubst %,$O/controller/policy/%.o,window grant target eligible) $O/controller/accounts/accounts.o
+$O/tests/unit/test_quota $O/tests/unit/test_quota_admit: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
