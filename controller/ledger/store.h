@@ -26,6 +26,8 @@ int store_open(const char *path, struct store **ret, struct err *err);
 int store_open_zone(const char *path, const char *zone, struct store **ret, struct err *err);
 const char *store_zone(const struct store *s);
 struct store *store_close(struct store *s);
+/* Where it is, for messages: a path, or "NAME on HOST, schema S"; never a password. */
+const char *store_place(const struct store *s);
 DEFINE_CLEANUP(struct store *, store_close)
 
 /* --- jobs, from people --- */

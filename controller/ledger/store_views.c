@@ -155,3 +155,8 @@ int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
 	}
 	return r;
 }
+
+const char *store_place(const struct store *s)
+{
+	return db_place(s->db);
+}

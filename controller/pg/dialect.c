@@ -124,6 +124,8 @@ int dialect_query(const char *sql, char **ret)
 
 	while (r == 0 && (r = next_token(sql, &t)) == 0 && t.kind != END) {
 		sql = t.at + t.size;
+		if (is(&t, "CROSS"))
+			continue;
 		if (t.kind == WORD)
 			sql = put_column(to, &t);
 		else if (t.kind == PARAMETER)

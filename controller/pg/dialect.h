@@ -5,6 +5,7 @@
  * - ON CONFLICT DO UPDATE names its columns, and the old value by its table: t.n + excluded.n;
  * - rows are inserted with named columns where one of them is numbered by the database;
  * - a number out of a JSON text is  column ->> '$.name';
+ * - CROSS JOIN ... ON, which tells SQLite the order, is a plain JOIN;
  * - no scalar MAX() or MIN(), no IS with a value, no PRAGMA, no sums of truth values.
  */
 #pragma once

@@ -31,6 +31,7 @@ static void parameters_and_reserved_names(void **state)
 		     "SELECT a FROM t WHERE b = $1 AND c = $12");
 	expect_query("SELECT user, j.end, CASE WHEN a THEN b END FROM users",
 		     "SELECT \"user\", j.\"end\", CASE WHEN a THEN b END FROM users");
+	expect_query("a CROSS JOIN b ON b.x = a.x", "a  JOIN b ON b.x = a.x");
 	expect_query("SELECT 'user ?1' FROM t", "SELECT 'user ?1' FROM t");
 }
 

@@ -232,8 +232,6 @@ static void an_older_ledger_is_upgraded_and_still_recomputes(void **state)
 	struct rig *r = *state;
 	int64_t job;
 
-	if (!rig_is_sqlite())
-		skip(); /* there was none then */
 	tell_lives(r);
 	job = rig_job(r, NOON);
 	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 20), NOON + 20 * S_NS);
@@ -263,5 +261,7 @@ int main(void)
 		TEST(an_older_ledger_is_upgraded_and_still_recomputes),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* The last one is of SQLite: there was no other ledger of schema 1. */
+	return _cmocka_run_group_tests("tests", tests, ARRAY_LEN(tests) - !rig_is_sqlite(),
+				       NULL, NULL);
 }

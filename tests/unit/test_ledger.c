@@ -332,8 +332,6 @@ static void no_failure_of_the_disk_leaves_half_an_exchange(void **state)
 	int failures = 0;
 
 	(void)state;
-	if (!rig_is_sqlite())
-		skip();
 	fail_vfs_install();
 	for (int n = 1;; n++) {
 		void *own = NULL;
@@ -394,5 +392,7 @@ int main(void)
 		cmocka_unit_test(no_failure_of_the_disk_leaves_half_an_exchange),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* The last one is of SQLite: its disk fails. */
+	return _cmocka_run_group_tests("tests", tests, ARRAY_LEN(tests) - !rig_is_sqlite(),
+				       NULL, NULL);
 }
