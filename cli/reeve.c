@@ -36,6 +36,7 @@ static const struct verb *const verbs[] = {
 	&cli_verb_resume,
 	&cli_verb_nodes,
 	&cli_verb_usage,
+	&cli_verb_eff,
 	&cli_verb_cost,
 	&cli_verb_quota,
 	&cli_verb_window,

@@ -2,12 +2,12 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/advice.h"
 #include "cli/cli.h"
 #include "cli/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
+#include "controller/policy/advice.h"
 
 static const struct table_column columns[] = {
 	{ "resource", "RESOURCE", CELL_TEXT }, { "requested", "REQUESTED", CELL_FIGURE },

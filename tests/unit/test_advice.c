@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "cli/advice.h"
 #include "common/err.h"
+#include "controller/policy/advice.h"
 
 #define GIB (1LL << 30)
 #define S 1000000000LL

@@ -1,0 +1,131 @@
+/* eff.c - requested against used: of jobs, users, accounts or clusters. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "controller/api/call.h"
+#include "controller/ledger/calendar.h"
+#include "controller/ledger/store_eff.h"
+
+#define JOBS_MAX 100   /* by number, in one question */
+#define LIMIT_MAX 1000 /* rows of an answer */
+#define LATEST 100000  /* jobs that are looked at, so that nobody waits for it */
+
+/* A word of the list by its place; 0 when absent. */
+static int read_word(const struct call *c, const char *name, const char *const *words,
+		     struct err *err)
+{
+	const char *text = call_query_text(c, name);
+
+	for (int i = 0; words[i]; i++)
+		if (!text || !strcmp(text, words[i]))
+			return i;
+	return err_set(err, -EINVAL, "%s=%.40s is not known", name, text);
+}
+
+static int read_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
+		    struct err *err)
+{
+	const char *text = call_query_text(c, name);
+
+	*ret = def;
+	if (text && calendar_parse_day(text, ret) < 0)
+		return err_set(err, -EINVAL, "%s=%.40s is not a day like 2026-11-21", name,
+			       text);
+	return 0;
+}
+
+/* "12,14,15" */
+static int read_jobs(const struct call *c, int64_t jobs[static JOBS_MAX], size_t *ret_n,
+		     struct err *err)
+{
+	const char *text = call_query_text(c, "jobs");
+	char one[24];
+	size_t n;
+
+	for (*ret_n = 0; text; text = text[n] ? text + n + 1 : NULL) {
+		n = strcspn(text, ",");
+		snprintf(one, sizeof(one), "%.*s", (int)n, text);
+		if (*ret_n == JOBS_MAX)
+			return err_set(err, -EINVAL, "more than %d jobs at once", JOBS_MAX);
+		if (n >= sizeof(one) || amount_parse_count(one, &jobs[*ret_n], NULL) < 0)
+			return err_set(err, -EINVAL, "jobs: '%.40s' is not a job number", one);
+		(*ret_n)++;
+	}
+	return 0;
+}
+
+/* As /v1/usage: people see their own. */
+static int read_user(struct call *c, const char **ret, struct err *err)
+{
+	const char *user = call_query_text(c, "user");
+
+	if (!c->is_operator && user && strcmp(user, c->user) != 0) {
+		err_set(err, 0, "only operators see the efficiency of others");
+		return call_refuse(c, 403, NULL, "leave user= out");
+	}
+	*ret = c->is_operator ? user : c->user;
+	return 0;
+}
+
+static int read_filter(struct call *c, struct store_eff_filter *f, struct err *err)
+{
+	int r = read_user(c, &f->user, err);
+
+	f->account = call_query_text(c, "account");
+	f->cluster = call_query_text(c, "cluster");
+	f->latest = LATEST;
+	if (r >= 0)
+		r = read_day(c, "start", STORE_EFF_FIRST_DAY, &f->from_day, err);
+	if (r >= 0)
+		r = read_day(c, "end", STORE_EFF_LAST_DAY, &f->to_day, err);
+	return r;
+}
+
+static int read_ask(struct call *c, struct store_eff_ask *ask, struct err *err)
+{
+	static const int64_t limit_default = 100;
+	int64_t limit;
+	int r = read_filter(c, &ask->filter, err), by, sort;
+
+	if (r >= 0)
+		r = call_query_int(c, "limit",
+				   (struct wire_int){ 1, LIMIT_MAX, &limit_default }, &limit,
+				   err);
+	if (r < 0)
+		return r;
+	by = read_word(c, "by", store_eff_by_words, err);
+	if (by < 0)
+		return by;
+	sort = read_word(c, "sort", store_eff_sort_words, err);
+	if (sort < 0)
+		return sort;
+	ask->by = (enum store_eff_by)by;
+	ask->sort = (enum store_eff_sort)sort;
+	ask->limit = (size_t)limit;
+	return 0;
+}
+
+int route_eff(struct call *c, struct err *err)
+{
+	_cleanup_(store_eff_rows_done) struct store_eff_rows found = { 0 };
+	struct store_eff_ask ask = { 0 };
+	int64_t jobs[JOBS_MAX];
+	size_t n;
+	int r = read_jobs(c, jobs, &n, err);
+
+	if (r >= 0)
+		r = read_ask(c, &ask, err);
+	if (r < 0)
+		return r;
+	ask.filter.jobs = n ? jobs : NULL;
+	ask.filter.n_jobs = n;
+	r = store_eff_sums(c->api->c.store, &ask, &found, err);
+	if (r >= 0)
+		r = store_eff_encode(&found, &c->answer, err);
+	if (r >= 0)
+		json_object_set_new(c->answer, "time_zone",
+				    json_string(store_zone(c->api->c.store)));
+	return r;
+}

@@ -1,0 +1,234 @@
+/* store_eff.c - the attempts whose efficiency is asked for; see store_eff.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_eff.h"
+#include "controller/ledger/store_sqlite.h"
+
+#define S_NS 1000000000LL
+#define MS_NS 1000000LL
+
+/* ---- jobs that Reeve ran ---- */
+
+#define LIVE_COLUMNS                                                                           \
+	"SELECT j.job, j.cluster, j.account, j.user, j.ncpus, j.ngpus, j.vmem_bytes,"          \
+	" j.mem_bytes, j.jobfs_bytes, j.walltime_s, a.running_ns, a.charge_requested_ms,"      \
+	" a.end_kind, a.exit_status, a.end, a.usage ->> '$.cpu_ns', a.usage ->> "              \
+	"'$.rss_peak_bytes',"                                                                  \
+	" a.usage ->> '$.vmem_peak_bytes', a.usage ->> '$.jobfs_peak_bytes',"                  \
+	" j.bundle_gpus_num, j.bundle_gpus_den, j.bundle_cores_num, j.bundle_cores_den,"       \
+	" j.bundle_memory_num, j.bundle_memory_den"                                            \
+	" FROM jobs j JOIN attempts a USING(job)"
+/* ?1 cluster, ?2 account, ?3 user. */
+#define LIVE_OF                                                                                \
+	" AND (?1 IS NULL OR j.cluster = ?1) AND (?2 IS NULL OR j.account = ?2)"               \
+	" AND (?3 IS NULL OR j.user = ?3)"
+#define LIVE_ENDED                                                                             \
+	" j.state = 5 AND a.running_ns > 0 AND j.ended_ns >= ?4 AND j.ended_ns < ?5"           \
+	" AND (?6 = 0 OR j.job > (SELECT COALESCE(MAX(job), 0) FROM jobs) - ?6)" LIVE_OF       \
+	" ORDER BY j.job, a.attempt"
+
+static const char live_job_sql[] =
+	LIVE_COLUMNS " WHERE j.job = ?4 AND a.running_ns > 0" LIVE_OF " ORDER BY a.attempt";
+static const char live_user_sql[] = LIVE_COLUMNS " WHERE j.user = ?3 AND" LIVE_ENDED;
+static const char live_account_sql[] = LIVE_COLUMNS " WHERE j.account = ?2 AND" LIVE_ENDED;
+static const char live_sql[] = LIVE_COLUMNS " WHERE" LIVE_ENDED;
+_Static_assert(JOB_ENDED == 5, "the state is in SQL as a number");
+
+static void read_measured(struct usage *u, int64_t *field, struct db_row *st, int column)
+{
+	if (!db_is_null(st, column))
+		usage_set(u, field, db_int(st, column));
+}
+
+static struct fraction fraction_at(struct db_row *st, int column)
+{
+	return (struct fraction){ db_int(st, column), db_int(st, column + 1) };
+}
+
+/* Only of a limit does it matter by how much. */
+static void read_live_end(struct db_row *st, struct job_end *end)
+{
+	enum job_end_kind kind = (enum job_end_kind)(int)db_int(st, 12);
+	const char *text = db_text(st, 14);
+	_cleanup_json_ json_t *doc = NULL;
+
+	if (kind == END_LIMIT && text)
+		doc = json_loads(text, 0, NULL);
+	if (!doc || wire_decode_end(doc, "end", end, NULL) < 0)
+		*end = (struct job_end){ .kind = kind, .exit_status = (int)db_int(st, 13) };
+}
+
+static void read_live(struct db_row *st, struct store_eff_attempt *e)
+{
+	struct eff_attempt *a = &e->a;
+
+	e->cluster = store_text(st, 1);
+	e->account = store_text(st, 2);
+	e->user = store_text(st, 3);
+	a->job = db_int(st, 0);
+	a->is_history = false;
+	a->requested = (struct resources){ .ncpus = db_int(st, 4),
+					   .ngpus = db_int(st, 5),
+					   .vmem_bytes = db_int(st, 6),
+					   .mem_bytes = db_int(st, 7),
+					   .jobfs_bytes = db_int(st, 8),
+					   .walltime_s = db_int(st, 9) };
+	a->running_ns = db_int(st, 10);
+	a->charge_ms = db_int(st, 11);
+	read_live_end(st, &a->end);
+	a->usage.have = 0;
+	read_measured(&a->usage, &a->usage.cpu_ns, st, 15);
+	read_measured(&a->usage, &a->usage.rss_peak_bytes, st, 16);
+	read_measured(&a->usage, &a->usage.vmem_peak_bytes, st, 17);
+	read_measured(&a->usage, &a->usage.jobfs_peak_bytes, st, 18);
+	a->has_terms = true;
+	a->terms.side[CHARGE_GPUS] = fraction_at(st, 19);
+	a->terms.side[CHARGE_CORES] = fraction_at(st, 21);
+	a->terms.side[CHARGE_MEMORY] = fraction_at(st, 23);
+}
+
+/* ---- jobs of histories ---- */
+
+#define HISTORY_COLUMNS                                                                        \
+	"SELECT i.id & 0xffffffffff, x.cluster, x.account, x.user, i.ncpus, i.ngpus,"          \
+	" i.run_s, i.walltime_s, i.mem_bytes, i.mem_peak_bytes, i.cpu_ms, i.rate_num,"         \
+	" i.charge_requested_ms FROM imported i JOIN associations x ON x.id = i.association"
+#define HISTORY_OF                                                                             \
+	" (?1 IS NULL OR x.cluster = ?1) AND (?2 IS NULL OR x.account = ?2)"                   \
+	" AND (?3 IS NULL OR x.user = ?3)"
+
+/* A job's number is unique in one origin only. */
+static const char history_job_sql[] =
+	HISTORY_COLUMNS " WHERE i.id IN (SELECT id << 40 | ?4 FROM origins) AND" HISTORY_OF;
+/* ?4, ?5: seconds. */
+static const char history_sql[] =
+	HISTORY_COLUMNS " WHERE i.submit_s + i.wait_s + i.run_s >= ?4"
+			" AND i.submit_s + i.wait_s + i.run_s < ?5 AND" HISTORY_OF;
+
+/* Without a rate of its own a job was charged for its cores. */
+static void read_history_terms(struct db_row *st, struct eff_attempt *a)
+{
+	a->has_terms = db_is_null(st, 11);
+	a->terms = (struct charge_bundle){ .side = { [CHARGE_GPUS] = { 0, 1 },
+						     [CHARGE_CORES] = { 1, 1 },
+						     [CHARGE_MEMORY] = { 0, 1 } } };
+	a->charge_ms = db_int(st, 12);
+}
+
+static void read_history(struct db_row *st, struct store_eff_attempt *e)
+{
+	struct eff_attempt *a = &e->a;
+
+	e->cluster = store_text(st, 1);
+	e->account = store_text(st, 2);
+	e->user = store_text(st, 3);
+	a->job = db_int(st, 0);
+	a->is_history = true;
+	a->requested = (struct resources){ .ncpus = db_int(st, 4),
+					   .ngpus = db_int(st, 5),
+					   .walltime_s = db_int(st, 7),
+					   .mem_bytes = db_int(st, 8) };
+	a->running_ns = db_int(st, 6) * S_NS;
+	a->end = (struct job_end){ .kind = END_EXITED };
+	a->usage.have = 0;
+	read_measured(&a->usage, &a->usage.rss_peak_bytes, st, 9);
+	if (!db_is_null(st, 10) && db_int(st, 10) < INT64_MAX / MS_NS)
+		usage_set(&a->usage, &a->usage.cpu_ns, db_int(st, 10) * MS_NS);
+	read_history_terms(st, a);
+}
+
+/* ---- all of them ---- */
+
+struct source {
+	const char *sql;
+	void (*read)(struct db_row *st, struct store_eff_attempt *e);
+	int64_t from, to; /* of a job by number: its number, and nothing */
+	bool has_latest;
+};
+
+struct told {
+	store_eff_fn fn;
+	void *ctx;
+};
+
+static int each(struct store *s, const struct store_eff_filter *f, const struct source *src,
+		const struct told *to, struct err *err)
+{
+	struct store_eff_attempt e = { 0 };
+	struct db_row *st;
+	int r;
+
+	if (f->jobs)
+		r = db_query(s->db, err, &st, src->sql, "ttti", f->cluster, f->account, f->user,
+			     src->from);
+	else if (src->has_latest)
+		r = db_query(s->db, err, &st, src->sql, "tttiii", f->cluster, f->account,
+			     f->user, src->from, src->to, f->latest);
+	else
+		r = db_query(s->db, err, &st, src->sql, "tttii", f->cluster, f->account,
+			     f->user, src->from, src->to);
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		src->read(st, &e);
+		r = to->fn(to->ctx, &e, err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
+	}
+	return r;
+}
+
+static int each_by_number(struct store *s, const struct store_eff_filter *f,
+			  const struct told *to, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < f->n_jobs && r >= 0; i++) {
+		const struct source live = { live_job_sql, read_live, f->jobs[i], 0, false };
+		const struct source history = { history_job_sql, read_history, f->jobs[i], 0,
+						false };
+
+		r = each(s, f, &live, to, err);
+		if (r >= 0)
+			r = each(s, f, &history, to, err);
+	}
+	return r;
+}
+
+static int64_t seconds_up(int64_t ns)
+{
+	return ns / S_NS + (ns % S_NS > 0);
+}
+
+/* The instant at which a day begins; those at the ends are all time. */
+static int64_t first_ns(struct store *s, int64_t day)
+{
+	if (day <= STORE_EFF_FIRST_DAY)
+		return INT64_MIN;
+	return day >= STORE_EFF_LAST_DAY ? INT64_MAX : calendar_first_ns(s->calendar, day);
+}
+
+static int each_of_period(struct store *s, const struct store_eff_filter *f,
+			  const struct told *to, struct err *err)
+{
+	int64_t from = first_ns(s, f->from_day), until = first_ns(s, f->to_day);
+	const char *sql = f->user ? live_user_sql : f->account ? live_account_sql : live_sql;
+	const struct source live = { sql, read_live, from, until, true };
+	const struct source history = { history_sql, read_history, seconds_up(from),
+					seconds_up(until), false };
+	int r = each(s, f, &live, to, err);
+
+	return r < 0 || f->latest ? r : each(s, f, &history, to, err);
+}
+
+int store_eff(struct store *s, const struct store_eff_filter *f, store_eff_fn fn, void *ctx,
+	      struct err *err)
+{
+	const struct told to = { fn, ctx };
+
+	return f->jobs ? each_by_number(s, f, &to, err) : each_of_period(s, f, &to, err);
+}

@@ -1,0 +1,80 @@
+/* store_eff - requested against used of the ledger's jobs: part of the contract of store.h.
+ *
+ * Of the jobs given to nodes by Reeve and of those imported alike. A job belongs to a period
+ * when it ended in it.
+ */
+#pragma once
+#include <jansson.h>
+#include "controller/ledger/store.h"
+#include "controller/policy/eff.h"
+
+#define STORE_EFF_FIRST_DAY (-1000000) /* no day of a job is before, or after */
+#define STORE_EFF_LAST_DAY 1000000
+
+struct store_eff_filter {
+	const int64_t *jobs; /* these numbers, running ones too; NULL: all that have ended */
+	size_t n_jobs;
+	const char *cluster, *account, *user; /* NULL: any */
+	int64_t from_day, to_day; /* of calendar.h, half open; not of jobs by number */
+	int64_t latest; /* only among so many jobs handed in last, and no history; 0: all */
+};
+
+struct store_eff_attempt {
+	const char *cluster, *account, *user;
+	struct eff_attempt a;
+};
+/* Each attempt that ran; those of one job beside each other. It may price *e anew. */
+typedef int (*store_eff_fn)(void *ctx, struct store_eff_attempt *e, struct err *err);
+int store_eff(struct store *s, const struct store_eff_filter *f, store_eff_fn fn, void *ctx,
+	      struct err *err);
+
+/* ---- sums ---- */
+
+enum store_eff_by {
+	STORE_EFF_BY_JOB,
+	STORE_EFF_BY_USER,
+	STORE_EFF_BY_ACCOUNT,
+	STORE_EFF_BY_CLUSTER,
+	_STORE_EFF_BY_MAX
+};
+extern const char *const store_eff_by_words[]; /* "job" ...; then NULL */
+
+/* Ties are in the order of STORE_EFF_SORT_KEY: jobs the latest first, names by the alphabet. */
+enum store_eff_sort {
+	STORE_EFF_SORT_KEY,
+	STORE_EFF_SORT_WASTE,  /* most idle core time first; unmeasured last */
+	STORE_EFF_SORT_CHARGE, /* largest first */
+	STORE_EFF_SORT_CPU,    /* least used first; unmeasured last */
+	STORE_EFF_SORT_MEM,
+	STORE_EFF_SORT_WALLTIME,
+	_STORE_EFF_SORT_MAX
+};
+extern const char *const store_eff_sort_words[]; /* "key" "waste" "charge" ...; then NULL */
+
+struct store_eff_ask {
+	struct store_eff_filter filter;
+	enum store_eff_by by;
+	enum store_eff_sort sort;
+	size_t limit;	    /* rows at most; above 0 */
+	store_eff_fn price; /* NULL: as the ledger has it */
+	void *price_ctx;
+};
+
+struct store_eff_row {
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+	int64_t job;		    /* 0 and "": not what the rows are by */
+	struct resources requested; /* of a job's last attempt */
+	struct eff_sum sum;
+};
+struct store_eff_rows {
+	struct store_eff_row *rows;
+	size_t n;
+	size_t left_out; /* beyond the limit */
+};
+/* *ret needs store_eff_rows_done() after 0. */
+int store_eff_sums(struct store *s, const struct store_eff_ask *ask, struct store_eff_rows *ret,
+		   struct err *err);
+void store_eff_rows_done(struct store_eff_rows *r);
+
+/* What GET /v1/eff answers: docs/protocol.md. Percentages are exact decimals, as texts. */
+int store_eff_encode(const struct store_eff_rows *found, json_t **ret, struct err *err);

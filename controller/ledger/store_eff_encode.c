@@ -1,0 +1,240 @@
+/* store_eff_encode.c - requested against used as a document, with the words for people: the one
+ * form of GET /v1/eff and of `reeve eff --ledger`. See store_eff.h; its keys: docs/protocol.md.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_eff.h"
+#include "controller/policy/advice.h"
+
+#define WORDS_MAX 512
+#define CHARGE_MAX 32
+
+/* ---- words ---- */
+
+__attribute__((format(printf, 3, 4))) static void
+add_words(char words[static WORDS_MAX], const char *between, const char *format, ...)
+{
+	size_t n = strlen(words);
+	va_list ap;
+
+	if (n)
+		n += (size_t)snprintf(words + n, WORDS_MAX - n, "%s", between);
+	if (n >= WORDS_MAX)
+		return;
+	va_start(ap, format);
+	vsnprintf(words + n, WORDS_MAX - n, format, ap);
+	va_end(ap);
+}
+
+/* Equivalent hours. */
+static const char *format_charge(int64_t ms, char buf[static CHARGE_MAX])
+{
+	int64_t v = ms / 3600 + (ms % 3600 >= 1800);
+
+	snprintf(buf, CHARGE_MAX, "%" PRId64 ".%03d", v / 1000, (int)(v % 1000));
+	return buf;
+}
+
+static bool is_one(const struct store_eff_row *n)
+{
+	return n->job != 0;
+}
+
+/* What to ask for next time, and what it would have cost. */
+static void advise(const struct store_eff_row *n, char words[static WORDS_MAX])
+{
+	const struct eff_sum *s = &n->sum;
+	const struct advice_facts facts = { .end = &s->end };
+	char list[ADVICE_MAX], was[CHARGE_MAX], would[CHARGE_MAX];
+
+	words[0] = '\0';
+	if (is_one(n) && *advice_more(&facts, list)) {
+		add_words(words, "", "%s", list);
+		return;
+	}
+	if (!eff_is_worth_advice(s))
+		return;
+	format_charge(s->charge_ms, was);
+	format_charge(s->charge_ms - s->saved_ms, would);
+	advice_list(&s->most_fit, list);
+	if (is_one(n))
+		add_words(words, "", "next time -l %s would do: charge %s -> %s", list, was,
+			  would);
+	else
+		add_words(words, "",
+			  "%" PRId64 " of %" PRId64 " jobs could have asked for less: charge %s"
+			  " -> %s; most in job %" PRId64 ": -l %s",
+			  s->jobs_saving, s->jobs, was, would, s->most_job, list);
+}
+
+/* Why a figure of one job is above 100 %. */
+static const char *why_over(const struct eff_sum *s, enum eff_side side)
+{
+	static const char *const here[_EFF_SIDE_MAX] = {
+		[EFF_CPU] = "several hardware threads of a core were used",
+		[EFF_MEM] = "the peak passed the request, with mapped files",
+		[EFF_VMEM] = "the peak passed the request",
+		[EFF_JOBFS] = "the peak passed the request",
+		[EFF_WALLTIME] = "it ran on while it was being ended",
+	};
+	static const char *const history[_EFF_SIDE_MAX] = {
+		[EFF_CPU] = "the history tells more cpu time than cores x time",
+		[EFF_MEM] = "the history tells a peak beyond the request",
+		[EFF_VMEM] = "the history tells a peak beyond the request",
+		[EFF_JOBFS] = "the history tells a peak beyond the request",
+		[EFF_WALLTIME] = "the history tells more time than was requested",
+	};
+
+	return s->n_history ? history[side] : here[side];
+}
+
+static void note(const struct store_eff_row *n, char words[static WORDS_MAX])
+{
+	const struct eff_sum *s = &n->sum;
+
+	words[0] = '\0';
+	for (enum eff_side side = 0; side < _EFF_SIDE_MAX; side++) {
+		if (!s->part[side].n_over)
+			continue;
+		if (is_one(n))
+			add_words(words, "; ", "%s above 100 %%: %s", eff_side_name(side),
+				  why_over(s, side));
+		else
+			add_words(words, "; ", "%s above 100 %% in %" PRId64 ", counted as 100",
+				  eff_side_name(side), s->part[side].n_over);
+	}
+}
+
+static void unmeasured(const struct store_eff_row *n, char words[static WORDS_MAX])
+{
+	words[0] = '\0';
+	for (enum eff_side side = 0; side < _EFF_SIDE_MAX; side++) {
+		const struct eff_part *p = &n->sum.part[side];
+
+		if (p->n_unmeasured && p->n_unmeasured < n->sum.attempts)
+			add_words(words, ", ", "%s (in %" PRId64 " of %" PRId64 ")",
+				  eff_side_name(side), p->n_unmeasured, n->sum.attempts);
+		else if (p->n_unmeasured)
+			add_words(words, ", ", "%s", eff_side_name(side));
+	}
+	if (n->sum.gpu_ms)
+		add_words(words, ", ", "gpu busy");
+}
+
+/* ---- figures ---- */
+
+static void set_int(json_t *j, const char *key, int64_t v)
+{
+	json_object_set_new(j, key, json_integer(v));
+}
+
+static void set_known(json_t *j, const char *key, int64_t v)
+{
+	if (v >= 0)
+		set_int(j, key, v);
+}
+
+static void set_text(json_t *j, const char *key, const char *text)
+{
+	if (*text)
+		json_object_set_new(j, key, json_string(text));
+}
+
+/* Exact tenths, as a text that is a number. */
+static void set_percent(json_t *j, const char *key, int64_t permille)
+{
+	char text[CHARGE_MAX];
+
+	snprintf(text, sizeof(text), "%" PRId64 ".%d", permille / 10, (int)(permille % 10));
+	if (permille >= 0)
+		set_text(j, key, text);
+}
+
+static void set_sides(json_t *j, const struct eff_sum *s)
+{
+	static const struct {
+		enum eff_side side;
+		const char *percent, *requested, *used;
+	} keys[] = {
+		{ EFF_CPU, "cpu_percent", NULL, NULL },
+		{ EFF_MEM, "mem_percent", "mem_bytes", "mem_peak_bytes" },
+		{ EFF_VMEM, "vmem_percent", "vmem_bytes", "vmem_peak_bytes" },
+		{ EFF_JOBFS, "jobfs_percent", "jobfs_bytes", "jobfs_peak_bytes" },
+		{ EFF_WALLTIME, "walltime_percent", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		set_percent(j, keys[i].percent, eff_permille(s, keys[i].side));
+		if (!keys[i].used)
+			continue;
+		set_known(j, keys[i].requested, eff_requested(s, keys[i].side));
+		set_known(j, keys[i].used, eff_used(s, keys[i].side));
+	}
+	set_known(j, "cpu_ms", eff_cpu_ms(s));
+	set_known(j, "idle_core_ms", eff_idle_core_ms(s));
+}
+
+static void set_names(json_t *j, const struct store_eff_row *n)
+{
+	if (n->job)
+		set_int(j, "job", n->job);
+	set_text(j, "user", n->user);
+	set_text(j, "account", n->account);
+	set_text(j, "cluster", n->cluster);
+	if (!n->job)
+		return;
+	set_int(j, "ncpus", n->requested.ncpus);
+	if (n->requested.ngpus)
+		set_int(j, "ngpus", n->requested.ngpus);
+	if (n->requested.walltime_s)
+		set_int(j, "walltime_s", n->requested.walltime_s);
+}
+
+static json_t *encode_row(const struct store_eff_row *n)
+{
+	static const struct {
+		const char *key;
+		void (*say)(const struct store_eff_row *n, char words[static WORDS_MAX]);
+	} texts[] = { { "advice", advise }, { "note", note }, { "not_measured", unmeasured } };
+	const struct eff_sum *s = &n->sum;
+	json_t *j = json_object();
+	char words[WORDS_MAX];
+
+	if (!j)
+		return NULL;
+	set_names(j, n);
+	set_int(j, "jobs", s->jobs);
+	set_int(j, "attempts", s->attempts);
+	set_int(j, "running_ms", s->running_ms);
+	set_int(j, "core_ms", s->core_ms);
+	set_int(j, "gpu_ms", s->gpu_ms);
+	set_sides(j, s);
+	set_int(j, "charge_requested_ms", s->charge_ms);
+	if (eff_is_worth_advice(s))
+		set_int(j, "charge_advised_ms", s->charge_ms - s->saved_ms);
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		texts[i].say(n, words);
+		set_text(j, texts[i].key, words);
+	}
+	return j;
+}
+
+int store_eff_encode(const struct store_eff_rows *found, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_new();
+	json_t *rows = json_array();
+
+	if (!doc || json_object_set_new(doc, "rows", rows) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	json_object_set_new(doc, "left_out", json_integer((json_int_t)found->left_out));
+	for (size_t i = 0; i < found->n; i++)
+		if (json_array_append_new(rows, encode_row(&found->rows[i])) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	*ret = TAKE_PTR(doc);
+	return 0;
+}

@@ -1,0 +1,156 @@
+/* advice.c - see advice.h. */
+#include <stdio.h>
+#include <string.h>
+#include "common/model/amount.h"
+#include "controller/policy/advice.h"
+
+#define GIB (1LL << 30)
+#define MIB (1LL << 20)
+#define S_NS 1000000000LL
+
+/* A fifth more, without overflow for any amount. */
+static int64_t with_margin(int64_t v)
+{
+	return v > INT64_MAX / 2 ? v : v + v / 5;
+}
+
+static int64_t round_up(int64_t v, int64_t step)
+{
+	return v > INT64_MAX - step ? v : (v + step - 1) / step * step;
+}
+
+/* Whole GiB above 4 GiB, else steps of 256 MiB, 16 MiB, 1 MiB. */
+static int64_t round_bytes(int64_t v)
+{
+	return round_up(v, v > 4 * GIB	   ? GIB
+			   : v > GIB	   ? 256 * MIB
+			   : v > 256 * MIB ? 16 * MIB
+					   : MIB);
+}
+
+static int64_t round_seconds(int64_t v)
+{
+	return round_up(v, v > 36000 ? 3600 : v > 3600 ? 600 : 60);
+}
+
+static void add(char buf[static ADVICE_MAX], const char *name, const char *amount)
+{
+	size_t n = strlen(buf);
+
+	snprintf(buf + n, ADVICE_MAX - n, "%s%s=%s", n ? "," : "", name, amount);
+}
+
+static int64_t fit_bytes(int64_t peak)
+{
+	return round_bytes(with_margin(peak));
+}
+
+static int64_t fit_seconds(int64_t s)
+{
+	return round_seconds(with_margin(s));
+}
+
+const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX])
+{
+	const char *at = (const char *)fit;
+	char amount[AMOUNT_TEXT_MAX];
+	int64_t v;
+
+	buf[0] = '\0';
+	for (const struct resource_def *d = request_resources; d->name; d++) {
+		v = *(const int64_t *)(const void *)(at + d->offset);
+		if (!v)
+			continue;
+		if (d->kind == RESOURCE_BYTES)
+			amount_format_bytes_exact(v, amount);
+		else if (d->kind == RESOURCE_SECONDS)
+			amount_format_seconds(v, amount);
+		else
+			snprintf(amount, sizeof(amount), "%lld", (long long)v);
+		add(buf, d->name, amount);
+	}
+	return buf;
+}
+
+/* A limit was reached: how much more to ask for. The excess that was seen is a lower bound of
+ * the need, hence "at least". */
+const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX])
+{
+	const struct reason *r = &f->end->reason;
+	int64_t need = r->reached > r->requested ? r->reached : r->requested;
+	struct resources fit = { 0 };
+	char list[ADVICE_MAX];
+
+	buf[0] = '\0';
+	if (f->end->kind != END_LIMIT || need <= 0)
+		return buf;
+	if (r->limit == LIMIT_VMEM)
+		fit.vmem_bytes = fit_bytes(need);
+	else if (r->limit == LIMIT_MEM)
+		fit.mem_bytes = fit_bytes(need);
+	else if (r->limit == LIMIT_JOBFS)
+		fit.jobfs_bytes = fit_bytes(need);
+	else if (r->limit == LIMIT_WALLTIME)
+		fit.walltime_s = fit_seconds(need);
+	else
+		return buf;
+	snprintf(buf, ADVICE_MAX, "next time request more %s: at least -l %.*s",
+		 limit_kind_name(r->limit), ADVICE_MAX - 64, advice_list(&fit, list));
+	return buf;
+}
+
+static int64_t less_cores(const struct advice_facts *f)
+{
+	int64_t ncpus = f->requested->ncpus, cores;
+
+	if (!usage_has(f->usage, &f->usage->cpu_ns))
+		return 0;
+	/* Busy cores on average, rounded up to whole ones; a tenth of one is noise. */
+	cores = (f->usage->cpu_ns + f->running_ns * 9 / 10) / f->running_ns;
+	if (cores < 1)
+		cores = 1;
+	return ncpus - cores < 1 || cores * 2 > ncpus ? 0 : cores;
+}
+
+/* 0: nothing to say, among others where no such peak was measured. */
+static int64_t less_bytes(const struct usage *u, const int64_t *peak, int64_t requested,
+			  int64_t worth)
+{
+	if (!usage_has(u, peak) || *peak >= requested / 2 || requested - *peak < worth)
+		return 0;
+	return fit_bytes(*peak > MIB ? *peak : MIB);
+}
+
+bool advice_less(const struct advice_facts *f, struct resources *ret)
+{
+	const struct resources *r = f->requested;
+	const struct usage *u = f->usage;
+	int64_t s = f->running_ns / S_NS;
+
+	*ret = (struct resources){ 0 };
+	if (f->end->kind != END_EXITED || f->end->exit_status != 0 || f->running_ns < 60 * S_NS)
+		return false;
+	ret->ncpus = less_cores(f);
+	if (r->vmem_bytes)
+		ret->vmem_bytes = less_bytes(u, &u->vmem_peak_bytes, r->vmem_bytes, GIB);
+	else
+		ret->mem_bytes = less_bytes(u, &u->rss_peak_bytes, r->mem_bytes, GIB);
+	ret->jobfs_bytes = less_bytes(u, &u->jobfs_peak_bytes, r->jobfs_bytes, 10 * GIB);
+	if (s < r->walltime_s / 4 && r->walltime_s - s >= 3600)
+		ret->walltime_s = fit_seconds(s);
+	return ret->ncpus || ret->vmem_bytes || ret->mem_bytes || ret->jobfs_bytes ||
+	       ret->walltime_s;
+}
+
+const char *advice_format(const struct advice_facts *f, char buf[static ADVICE_MAX])
+{
+	struct resources fit;
+	char list[ADVICE_MAX];
+
+	if (advice_less(f, &fit))
+		snprintf(buf, ADVICE_MAX, "next time -l %.*s would do", ADVICE_MAX - 32,
+			 advice_list(&fit, list));
+	else
+		advice_more(f, buf);
+	return buf;
+}

@@ -1,0 +1,35 @@
+/* advice - what to request next time, in one line, and only where it matters.
+ *
+ * Pure. A user who asked for much more than was used keeps others from it and is charged for
+ * it; one whose job was killed wants to know what would have been enough. Small things are not
+ * worth a line: an excess counts when less than half was used and what was idle is at least a
+ * core, 1 GiB of vmem (of mem, where no vmem was asked for), 10 GiB of jobfs, or an hour of
+ * walltime (a quarter used); a job that ran for less than a minute says nothing. What is
+ * proposed has a fifth added and is rounded up to a number that people type.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include "common/model/job.h"
+
+struct advice_facts {
+	const struct resources *requested;
+	const struct usage *usage;
+	const struct job_end *end; /* kind END_NONE: still running, no advice */
+	int64_t running_ns;
+};
+
+/* The resources that could have been smaller, as they could have been; 0 in all others. False:
+ * there are none. */
+bool advice_less(const struct advice_facts *f, struct resources *ret);
+
+#define ADVICE_MAX 192
+
+/* "ncpus=2,vmem=3GiB": what is not 0, as -l takes it. */
+const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX]);
+/* Of a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; else "".
+ */
+const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX]);
+/* "next time -l ncpus=2,vmem=3GiB would do", or advice_more(), or "" when there is nothing
+ * worth saying. */
+const char *advice_format(const struct advice_facts *f, char buf[static ADVICE_MAX]);

@@ -1,0 +1,216 @@
+/* eff.c - see eff.h. */
+#include <errno.h>
+#include <string.h>
+#include "controller/policy/advice.h"
+#include "controller/policy/eff.h"
+#include "controller/policy/fifo.h"
+
+#define MS_NS 1000000LL
+#define S_MS 1000LL
+#define HOUR_MS (3600 * S_MS)
+
+/* Starting and ending a job takes cpu time outside its running time, and cpu time and running
+ * time are not read at the same instant: so much more than all cores had is no excess. */
+#define CPU_SLACK_MS S_MS
+
+const char *eff_side_name(enum eff_side s)
+{
+	static const char *const names[_EFF_SIDE_MAX] = {
+		[EFF_CPU] = "cpu",     [EFF_MEM] = "mem",	    [EFF_VMEM] = "vmem",
+		[EFF_JOBFS] = "jobfs", [EFF_WALLTIME] = "walltime",
+	};
+
+	return names[s];
+}
+
+/* ---- one attempt ---- */
+
+struct measure {
+	__int128 used, requested; /* amount x ms; -1: not measured, 0: not requested */
+};
+
+static __int128 held(const struct usage *u, const int64_t *peak, int64_t ms)
+{
+	return usage_has(u, peak) ? (__int128)*peak * ms : -1;
+}
+
+static void measure_cpu(const struct eff_attempt *a, int64_t ms, struct measure *m)
+{
+	__int128 cores = (__int128)a->requested.ncpus * ms;
+
+	m->requested = cores;
+	m->used = usage_has(&a->usage, &a->usage.cpu_ns) ? a->usage.cpu_ns / MS_NS : -1;
+	if (!a->is_history && m->used > cores && m->used <= cores + CPU_SLACK_MS)
+		m->used = cores;
+}
+
+static void measure(const struct eff_attempt *a, int64_t ms, struct measure m[_EFF_SIDE_MAX])
+{
+	const struct resources *r = &a->requested;
+	const struct usage *u = &a->usage;
+
+	measure_cpu(a, ms, &m[EFF_CPU]);
+	m[EFF_MEM] = (struct measure){ held(u, &u->rss_peak_bytes, ms),
+				       (__int128)r->mem_bytes * ms };
+	m[EFF_VMEM] = (struct measure){ held(u, &u->vmem_peak_bytes, ms),
+					(__int128)r->vmem_bytes * ms };
+	m[EFF_JOBFS] = (struct measure){ held(u, &u->jobfs_peak_bytes, ms),
+					 (__int128)r->jobfs_bytes * ms };
+	m[EFF_WALLTIME] = (struct measure){ (__int128)r->ncpus * ms,
+					    (__int128)r->ncpus * r->walltime_s * S_MS };
+}
+
+static void add_part(struct eff_part *p, const struct measure *m)
+{
+	p->n_unmeasured += m->used < 0;
+	if (m->used < 0 || m->requested <= 0)
+		return;
+	p->n++;
+	p->requested += m->requested;
+	p->used += m->used > m->requested ? m->requested : m->used;
+	if (m->used > m->requested) {
+		p->n_over++;
+		p->over += m->used - m->requested;
+	}
+}
+
+/* ---- what a smaller request would have cost ---- */
+
+static int price(const struct eff_attempt *a, const struct resources *r, int64_t *ret_ms)
+{
+	const struct charge_amounts amounts = { .side = { [CHARGE_GPUS] = r->ngpus,
+							  [CHARGE_CORES] = r->ncpus,
+							  [CHARGE_MEMORY] = fifo_memory(r) } };
+	struct charge_rate rate;
+	int e = charge_rate_of(&a->terms, &amounts, &rate);
+
+	return e < 0 ? e : charge_requested(rate.rate, a->running_ns, ret_ms);
+}
+
+static struct resources smaller(const struct resources *r, const struct resources *fit)
+{
+	struct resources s = *r;
+
+	if (fit->ncpus)
+		s.ncpus = fit->ncpus;
+	if (fit->vmem_bytes)
+		s.vmem_bytes = fit->vmem_bytes;
+	if (fit->mem_bytes)
+		s.mem_bytes = fit->mem_bytes;
+	return s;
+}
+
+/* Terms that do not give the charge it had (whole nodes, say) say nothing about another. */
+static int64_t saving(const struct eff_attempt *a, const struct resources *fit)
+{
+	struct resources less = smaller(&a->requested, fit);
+	int64_t now, then;
+
+	if (!a->has_terms || price(a, &a->requested, &now) < 0 || now != a->charge_ms ||
+	    price(a, &less, &then) < 0 || then >= now)
+		return 0;
+	return now - then;
+}
+
+static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
+{
+	const struct advice_facts facts = { &a->requested, &a->usage, &a->end, a->running_ns };
+	struct resources fit;
+	int64_t saved = advice_less(&facts, &fit) ? saving(a, &fit) : 0;
+
+	if (!saved)
+		return 0;
+	if (sum->last_saving_job != a->job || a->is_history)
+		sum->jobs_saving++;
+	sum->last_saving_job = a->job;
+	if (saved > sum->most_saved_ms) {
+		sum->most_saved_ms = saved;
+		sum->most_job = a->job;
+		sum->most_fit = fit;
+	}
+	return __builtin_add_overflow(sum->saved_ms, saved, &sum->saved_ms) ? -ERANGE : 0;
+}
+
+/* ---- sums ---- */
+
+/* *sum += a x b */
+static bool add_product(int64_t *sum, int64_t a, int64_t b)
+{
+	int64_t product;
+
+	return !__builtin_mul_overflow(a, b, &product) &&
+	       !__builtin_add_overflow(*sum, product, sum);
+}
+
+int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
+{
+	struct measure m[_EFF_SIDE_MAX];
+	int64_t ms = a->running_ns / MS_NS, weight = ms ? ms : 1;
+
+	measure(a, weight, m);
+	for (enum eff_side s = 0; s < _EFF_SIDE_MAX; s++)
+		add_part(&sum->part[s], &m[s]);
+	/* Numbers of a history may be those of other jobs; it tells one attempt of a job. */
+	sum->jobs += sum->attempts == 0 || sum->last_job != a->job || a->is_history;
+	sum->last_job = a->job;
+	sum->attempts++;
+	sum->n_history += a->is_history;
+	sum->end = a->end;
+	if (!add_product(&sum->running_ms, ms, 1) || !add_product(&sum->held_ms, weight, 1) ||
+	    !add_product(&sum->core_ms, ms, a->requested.ncpus) ||
+	    !add_product(&sum->gpu_ms, ms, a->requested.ngpus) ||
+	    !add_product(&sum->charge_ms, a->charge_ms, 1))
+		return -ERANGE;
+	return add_saving(sum, a);
+}
+
+/* Of one job what it used, of many what was used within the requests. */
+static __int128 used_of(const struct eff_sum *sum, enum eff_side side)
+{
+	const struct eff_part *p = &sum->part[side];
+
+	return sum->jobs == 1 ? p->used + p->over : p->used;
+}
+
+int64_t eff_permille(const struct eff_sum *sum, enum eff_side side)
+{
+	const struct eff_part *p = &sum->part[side];
+
+	return p->n ? (int64_t)(used_of(sum, side) * 1000 / p->requested) : -1;
+}
+
+static int64_t average(const struct eff_sum *sum, enum eff_side side, __int128 amount_ms)
+{
+	bool is_whole = sum->attempts && sum->part[side].n == sum->attempts;
+
+	return is_whole ? (int64_t)(amount_ms / sum->held_ms) : -1;
+}
+
+int64_t eff_requested(const struct eff_sum *sum, enum eff_side side)
+{
+	return average(sum, side, sum->part[side].requested);
+}
+
+int64_t eff_used(const struct eff_sum *sum, enum eff_side side)
+{
+	return average(sum, side, used_of(sum, side));
+}
+
+int64_t eff_cpu_ms(const struct eff_sum *sum)
+{
+	const struct eff_part *p = &sum->part[EFF_CPU];
+
+	return p->n ? (int64_t)(p->used + p->over) : -1;
+}
+
+int64_t eff_idle_core_ms(const struct eff_sum *sum)
+{
+	const struct eff_part *p = &sum->part[EFF_CPU];
+
+	return p->n ? (int64_t)(p->requested - p->used) : -1;
+}
+
+bool eff_is_worth_advice(const struct eff_sum *sum)
+{
+	return sum->saved_ms >= HOUR_MS && (__int128)sum->saved_ms * 10 >= sum->charge_ms;
+}

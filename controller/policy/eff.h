@@ -1,0 +1,73 @@
+/* eff - requested against used, of one job or of many.
+ *
+ * Pure, exact integers. Each resource is a fraction: what was used over what was requested,
+ * both multiplied with the time they were held, so that the fraction of a sum is right whatever
+ * the jobs: an hour on 100 cores counts as a hundred hours on one.
+ *
+ *   cpu       cpu time / (cores x running time)
+ *   mem, vmem, jobfs   (peak x running time) / (requested x running time): a request is a peak
+ *             that is held all along. mem is the peak of anonymous, shared and mapped pages;
+ *             page cache, which the kernel takes back, is not in it.
+ *   walltime  (cores x running time) / (cores x requested walltime)
+ *
+ * Each attempt counts by itself, with the walltime it could have had. A resource that was not
+ * measured, or not requested, is in neither side. Within a sum no attempt counts more than its
+ * request: what one has beyond 100 % never hides what another left idle; how many went beyond
+ * is kept apart.
+ */
+#pragma once
+#include "common/model/job.h"
+#include "controller/policy/charge.h"
+
+struct eff_attempt {
+	int64_t job;
+	bool is_history; /* ran elsewhere, or before: what is known comes from there */
+	struct resources requested; /* 0: not stated */
+	struct usage usage;	    /* cpu_ns and the peaks of rss, vmem and jobfs count */
+	struct job_end end;	    /* of history: as if it had exited with 0 */
+	int64_t running_ns;
+	int64_t charge_ms;
+	bool has_terms; /* what it was charged by is known */
+	struct charge_bundle terms;
+};
+
+enum eff_side { EFF_CPU, EFF_MEM, EFF_VMEM, EFF_JOBFS, EFF_WALLTIME, _EFF_SIDE_MAX };
+const char *eff_side_name(enum eff_side s); /* "cpu" "mem" "vmem" "jobfs" "walltime" */
+
+struct eff_part {
+	__int128 used, requested; /* amount x milliseconds; used <= requested */
+	__int128 over;		  /* what attempts used beyond their requests */
+	int64_t n, n_over;	  /* attempts that were measured; that went beyond */
+	int64_t n_unmeasured;
+};
+
+struct eff_sum {
+	int64_t jobs, attempts; /* attempts of one job stand beside each other */
+	int64_t n_history;	/* attempts of history */
+	int64_t running_ms, core_ms, gpu_ms, charge_ms;
+	struct eff_part part[_EFF_SIDE_MAX];
+	/* What could have been smaller (advice.h), and would have been cheaper. */
+	int64_t saved_ms, jobs_saving;
+	int64_t most_saved_ms, most_job; /* the attempt that would have saved most */
+	struct resources most_fit;
+	struct job_end end; /* of the attempt added last */
+	int64_t last_job, last_saving_job, held_ms;
+};
+
+/* -ERANGE: a sum is beyond what 64 bits hold; *sum is then of no use. */
+int eff_add(struct eff_sum *sum, const struct eff_attempt *a);
+
+/* Tenths of a percent, rounded down; -1: not measured. Of one job beyond 1000 when it used more
+ * than it requested; of many never. */
+int64_t eff_permille(const struct eff_sum *sum, enum eff_side side);
+/* The request and the use as amounts held on average while the jobs ran: of one attempt the
+ * request and the peak themselves. -1: not measured in all attempts. Not for
+ * walltime. */
+int64_t eff_requested(const struct eff_sum *sum, enum eff_side side);
+int64_t eff_used(const struct eff_sum *sum, enum eff_side side);
+/* Cpu time where it was measured; -1: nowhere. */
+int64_t eff_cpu_ms(const struct eff_sum *sum);
+/* Core-milliseconds that were held and idle, where cpu time was measured; -1: nowhere. */
+int64_t eff_idle_core_ms(const struct eff_sum *sum);
+/* Is what could be saved worth a word: a tenth of the charge, and one equivalent hour? */
+bool eff_is_worth_advice(const struct eff_sum *sum);
