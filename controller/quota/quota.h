@@ -111,3 +111,5 @@ const char *quota_unit(const struct config *c, const struct quota_view *v);
 /* In hours of the unit, cut towards zero after three places: "12.5". */
 #define QUOTA_AMOUNT_MAX 32
 const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX]);
+/* After seven places: different amounts are different texts. */
+const char *quota_format_exact(int64_t ms, char buf[static QUOTA_AMOUNT_MAX]);

@@ -49,12 +49,14 @@ static int admit_window(const struct quota_site *site, const struct quota_view *
 
 	if (v->mode != WINDOW_STOPPED)
 		return 0;
-	snprintf(ret->text, sizeof(ret->text),
-		 "account '%s' used %s %s in this %s, more than %s = %d x %s", v->owner,
-		 quota_format(is_month ? w->current.used : w->total_used, used),
-		 quota_unit(site->config, v), is_month ? "month" : "accounting period",
-		 quota_format(is_month ? w->stop_month : w->stop_total, stop), is_month ? 6 : 2,
-		 quota_format(is_month ? w->current.allowance : w->total_allowance, base));
+	snprintf(
+		ret->text, sizeof(ret->text),
+		"account '%s' used %s %s in this %s, more than %s = %d x %s", v->owner,
+		quota_format_exact(is_month ? w->current.used : w->total_used, used),
+		quota_unit(site->config, v), is_month ? "month" : "accounting period",
+		quota_format_exact(is_month ? w->stop_month : w->stop_total, stop),
+		is_month ? 6 : 2,
+		quota_format_exact(is_month ? w->current.allowance : w->total_allowance, base));
 	return refuse(ret, "quota",
 		      is_month ? "wait for the next month, use another account, or ask for a "
 				 "larger quota"
@@ -101,9 +103,9 @@ static int admit_grant(const struct quota_site *site, const struct quota_want *w
 		return r;
 	snprintf(ret->text, sizeof(ret->text),
 		 "the job reserves %s %s, and account '%s' has %s of its grant available",
-		 quota_format(need, need_text), quota_unit(site->config, v),
+		 quota_format_exact(need, need_text), quota_unit(site->config, v),
 		 v->has_allocation ? v->owner : v->account,
-		 quota_format(v->has_allocation ? v->grant.available : 0, left));
+		 quota_format_exact(v->has_allocation ? v->grant.available : 0, left));
 	return move_or_refuse(site, q, ret);
 }
 

@@ -18,20 +18,33 @@ const char *quota_unit(const struct config *c, const struct quota_view *v)
 	return v->pool == CHARGE_POOL_GPU ? "GPU-equivalent hours" : "core-equivalent hours";
 }
 
-/* With at most three places, cut towards zero. */
-const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX])
+/* Cut towards zero, no needless zeros. */
+static const char *format_places(int64_t ms, int places, char buf[static QUOTA_AMOUNT_MAX])
 {
-	uint64_t u = ms < 0 ? -(uint64_t)ms : (uint64_t)ms;
-	unsigned places = (unsigned)(u % HOUR_MS * 1000 / HOUR_MS);
-	const char *sign = ms < 0 && (u / HOUR_MS || places) ? "-" : "";
-	int n = snprintf(buf, QUOTA_AMOUNT_MAX, "%s%llu.%03u", sign,
-			 (unsigned long long)(u / HOUR_MS), places);
+	uint64_t u = ms < 0 ? -(uint64_t)ms : (uint64_t)ms, scale = 1, part;
+	int n;
 
+	for (int i = 0; i < places; i++)
+		scale *= 10;
+	part = u % HOUR_MS * scale / HOUR_MS;
+	n = snprintf(buf, QUOTA_AMOUNT_MAX, "%s%llu.%0*llu",
+		     ms < 0 && (u / HOUR_MS || part) ? "-" : "",
+		     (unsigned long long)(u / HOUR_MS), places, (unsigned long long)part);
 	while (buf[n - 1] == '0')
 		buf[--n] = '\0';
 	if (buf[n - 1] == '.')
 		buf[--n] = '\0';
 	return buf;
+}
+
+const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX])
+{
+	return format_places(ms, 3, buf);
+}
+
+const char *quota_format_exact(int64_t ms, char buf[static QUOTA_AMOUNT_MAX])
+{
+	return format_places(ms, 7, buf);
 }
 
 static void say_day(int32_t day, char *buf, size_t size)

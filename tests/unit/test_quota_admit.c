@@ -1,0 +1,302 @@
+/* What may be handed in and what may start: every rule exactly at its edge. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/quota/quota_admit.h"
+#include "controller/quota/quota_gate.h"
+#include "tests/unit/quota_rig.h"
+
+#define HOUR_MS INT64_C(3600000)
+#define RWTH "[Policy]\nQuota=window\n[Cluster main]\nUnit=core-hours\n"
+#define NCI(policy)                                                                            \
+	"[Policy]\nQuota=grant\n" policy                                                       \
+	"[Cluster main]\nUnit=service-units\nQueues=normal,bonus\n[Queue bonus]\nFactor=0\n"
+#define GRANT(amount)                                                                          \
+	"[Account physics]\nUsers=alice\n[Allocation physics/x]\nKind=grant\nAmount=" amount   \
+	"\nFrom=2024-10-01\nTo=2025-01-01\n"
+#define MONTHLY(amount, to)                                                                    \
+	"[Account physics]\nUsers=alice\n[Allocation physics/x]\nKind=monthly\nAmount=" amount \
+	"\nFrom=2024-10-01\nTo=" to "\n"
+
+static struct quota_answer admit(struct quota_rig *q, const struct quota_rig_job *j)
+{
+	_cleanup_(request_done) struct request r;
+	const struct quota_want want = {
+		.request = &r, .rate = j->rate, .pool = CHARGE_POOL_CPU, .now_ns = q->now_ns
+	};
+	struct err err = { "" };
+	struct quota_answer a;
+
+	request_init(&r);
+	strcpy(r.cluster, "main");
+	strcpy(r.account, j->account ? j->account : "physics");
+	strcpy(r.user, j->user ? j->user : "alice");
+	strcpy(r.queue, j->queue ? j->queue : "normal");
+	r.res = (struct resources){ .ncpus = j->ncpus ? j->ncpus : 1,
+				    .vmem_bytes = 1000,
+				    .walltime_s = j->walltime_s ? j->walltime_s : 3600 };
+	if (quota_admit(&q->site, &want, &a, &err) < 0)
+		fail_msg("%s", err.text);
+	return a;
+}
+
+static void a_job_is_covered_to_the_last_thousandth_and_no_further(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 98, 1 }, .walltime_s = 3600 };
+	struct quota_answer a;
+
+	quota_rig_set(q, NCI(""), GRANT("100"));
+	quota_rig_submit(q, &j); /* 98 SU are reserved */
+	j.rate.num = 2;
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.walltime_s = 3601;
+	a = admit(q, &j);
+	assert_int_equal(a.verdict, QUOTA_BONUS);
+	assert_string_equal(a.queue, "bonus");
+	assert_string_equal(a.text,
+			    "the job reserves 2.0005555 SU, and account 'physics' has 2 of its "
+			    "grant available");
+	j.rate.num = 0; /* what is free needs no grant */
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+}
+
+static void beyond_the_grant_the_profile_decides(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 101, 1 }, .walltime_s = 3600 };
+	struct quota_answer a;
+
+	quota_rig_set(q, NCI("GrantBeyond=refuse\n"), GRANT("100"));
+	a = admit(q, &j);
+	assert_int_equal(a.verdict, QUOTA_REFUSED);
+	assert_string_equal(a.code, "quota");
+	assert_string_equal(a.text, "the job reserves 101 SU, and account 'physics' has 100 of "
+				    "its grant available");
+	quota_rig_set(q, "[Policy]\nQuota=grant\n[Cluster main]\nUnit=service-units\n",
+		      GRANT("100"));
+	assert_int_equal(admit(q, &j).verdict, QUOTA_REFUSED); /* no queue of factor 0 */
+	quota_rig_set(q, NCI("GrantOverdraft=1\n"), GRANT("100"));
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.rate.num = 102;
+	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS);
+	quota_rig_set(q, NCI("GrantCover=any\n"), GRANT("100"));
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	quota_rig_submit(q, &j); /* overdrawn by what it reserves */
+	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS);
+	quota_rig_set(q, NCI(""), "[Account physics]\nUsers=alice\n");
+	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS); /* no grant: none left */
+}
+
+static void six_months_of_quota_in_one_are_the_edge(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 60, 1 } };
+	struct quota_answer a;
+
+	quota_rig_set(q, RWTH, MONTHLY("10", "2025-10-01"));
+	quota_rig_use(q, &j, 3600); /* exactly 6 x 10 */
+	assert_int_equal(quota_rig_look(q, "physics").mode, WINDOW_LOW_PRIORITY);
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.rate.num = 36;
+	quota_rig_use(q, &j, 1); /* 0.01 more */
+	a = admit(q, &j);
+	assert_int_equal(a.verdict, QUOTA_REFUSED);
+	assert_string_equal(a.text, "account 'physics' used 60.01 core-h in this month, more "
+				    "than 60 = 6 x 10");
+	assert_non_null(strstr(a.remedy, "next month"));
+	q->now_ns += 31 * DAY_NS; /* the next month */
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+}
+
+static void twice_the_total_quota_is_the_edge(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 40, 1 } };
+	struct quota_answer a;
+
+	quota_rig_set(q, RWTH, MONTHLY("10", "2024-12-01"));
+	quota_rig_use(q, &j, 3600); /* exactly 2 x 20 */
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	quota_rig_use(q, &j, 1);
+	a = admit(q, &j);
+	assert_int_equal(a.verdict, QUOTA_REFUSED);
+	assert_string_equal(a.text,
+			    "account 'physics' used 40.0111111 core-h in this accounting "
+			    "period, more than 40 = 2 x 20");
+}
+
+static void a_target_never_says_no(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 1000000, 1 } };
+
+	quota_rig_set(q, "[Policy]\nQuota=target\n[Cluster main]\n",
+		      "[Account physics]\nUsers=alice\n[Allocation physics/x]\nKind=target\n"
+		      "Amount=1\nFrom=2024-10-01\nTo=2025-10-01\n");
+	quota_rig_use(q, &j, 36000);
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+}
+
+static void jobs_queue_up_to_the_limit_of_each_scope(void **state)
+{
+	static const char *const limits[] = {
+		"[User alice]\nMaxQueuedJobs=2\n",
+		"[Association physics/alice]\nMaxQueuedJobs=2\n",
+		"[QueueLimits normal]\nMaxQueuedJobs=2\n",
+	};
+	struct quota_rig *q = *state;
+	const struct quota_rig_job j = { .rate = { 1, 1 } };
+	char text[256];
+	struct quota_answer a;
+	int64_t first = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		snprintf(text, sizeof(text), "[Account physics]\nUsers=alice,bob\n%s",
+			 limits[i]);
+		quota_rig_set(q, "[Cluster main]\n", text);
+		assert_int_equal(admit(q, &j).verdict, i ? QUOTA_REFUSED : QUOTA_TAKEN);
+		if (i == 0) {
+			first = quota_rig_submit(q, &j);
+			assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+			quota_rig_submit(q, &j);
+		}
+		a = admit(q, &j);
+		assert_int_equal(a.verdict, QUOTA_REFUSED);
+		assert_string_equal(a.code, "too-many-jobs");
+		assert_non_null(strstr(a.text, "has 2 jobs queued, and the limit is 2"));
+		assert_int_equal(
+			admit(q, &(struct quota_rig_job){ .user = "bob", .rate = { 1, 1 } })
+				.verdict,
+			QUOTA_TAKEN);
+	}
+	quota_rig_give(q, first); /* it waits no more */
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+}
+
+static void an_account_limits_all_below_it(void **state)
+{
+	struct quota_rig *q = *state;
+	const struct quota_rig_job j = { .account = "lasers", .rate = { 1, 1 } };
+	struct quota_answer a;
+
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account science]\nMaxQueuedJobs=1\nMaxRunningCores=4\n"
+		      "[Account lasers]\nParent=science\nUsers=alice\n");
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	quota_rig_submit(q, &j);
+	a = admit(q, &j);
+	assert_string_equal(a.text, "account science has 1 jobs queued, and the limit is 1");
+	a = admit(q,
+		  &(struct quota_rig_job){ .account = "lasers", .rate = { 1, 1 }, .ncpus = 5 });
+	assert_string_equal(a.code, "too-large"); /* it would wait for ever */
+	assert_string_equal(a.text, "it needs 5 cores, and account science may run 4 at once");
+}
+
+/* ---- the gate ---- */
+
+static bool ask(struct quota_rig *q, struct gate *g, int64_t job, char *why)
+{
+	const struct gate_run run = { "main", q->now_ns };
+	struct err err = { "" };
+
+	if (gate_load(g, &q->site, &run, &err) < 0)
+		fail_msg("%s", err.text);
+	return gate_ask(g, job, why);
+}
+
+static void a_limit_holds_the_queue_until_something_ends(void **state)
+{
+	_cleanup_(gate_freep) struct gate *g = NULL;
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 1, 1 }, .ncpus = 300 };
+	char why[ELIGIBLE_WHY_MAX];
+	int64_t jobs[4];
+
+	assert_int_equal(gate_new(&g, NULL), 0);
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice,bob\n"
+		      "[QueueLimits normal]\nMaxRunningCores=600\n");
+	for (size_t i = 0; i < 3; i++)
+		jobs[i] = quota_rig_submit(q, &j);
+	j.user = "bob";
+	jobs[3] = quota_rig_submit(q, &j);
+	assert_true(ask(q, g, jobs[0], why));
+	gate_start(g, jobs[0]);
+	assert_true(gate_ask(g, jobs[1], why));
+	gate_start(g, jobs[1]);
+	assert_false(gate_ask(g, jobs[2], why));
+	assert_string_equal(why, "limit of user alice in queue normal: 600 cores at once, 600 "
+				 "run, this job needs 300");
+	assert_true(gate_ask(g, jobs[3], why)); /* another user is not held */
+	quota_rig_give(q, jobs[0]);
+	quota_rig_give(q, jobs[1]);
+	assert_false(ask(q, g, jobs[2], why));
+	quota_rig_report(q, jobs[0], JOB_ENDED, 10);
+	assert_true(ask(q, g, jobs[2], why));
+}
+
+static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **state)
+{
+	_cleanup_(gate_freep) struct gate *g = NULL;
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .account = "a", .rate = { 40, 1 } };
+	char why[ELIGIBLE_WHY_MAX];
+	int64_t poor, rich;
+
+	assert_int_equal(gate_new(&g, NULL), 0);
+	quota_rig_set(
+		q, RWTH,
+		"[Account a]\nUsers=alice\n[Account b]\nUsers=alice\n"
+		"[Allocation a/x]\nKind=monthly\nAmount=10\nFrom=2024-10-01\nTo=2025-10-01\n"
+		"[Allocation b/x]\nKind=monthly\nAmount=10\nFrom=2024-10-01\n"
+		"To=2025-10-01\n");
+	quota_rig_use(q, &j, 3600); /* 40 of 20 + 10 */
+	poor = quota_rig_submit(q, &j);
+	assert_true(ask(q, g, poor, why)); /* nobody else waits */
+	j.account = "b";
+	rich = quota_rig_submit(q, &j);
+	assert_false(ask(q, g, poor, why));
+	assert_string_equal(why, "low priority: account a has no quota left, and 1 job of "
+				 "accounts with quota left waits here");
+	assert_true(gate_ask(g, rich, why));
+	gate_start(g, rich);
+	assert_true(gate_ask(g, poor, why));
+}
+
+static void without_limits_and_windows_everything_may_start(void **state)
+{
+	_cleanup_(gate_freep) struct gate *g = NULL;
+	struct quota_rig *q = *state;
+	char why[ELIGIBLE_WHY_MAX];
+
+	assert_int_equal(gate_new(&g, NULL), 0);
+	quota_rig_set(q, "[Cluster main]\n", "[Account physics]\nUsers=alice\n");
+	assert_true(ask(q, g, quota_rig_submit(q, &(struct quota_rig_job){ .rate = { 1, 1 } }),
+			why));
+	assert_string_equal(why, "");
+}
+
+int main(void)
+{
+#define WITH_LEDGER(f) cmocka_unit_test_setup_teardown(f, quota_rig_open, quota_rig_close)
+	const struct CMUnitTest tests[] = {
+		WITH_LEDGER(a_job_is_covered_to_the_last_thousandth_and_no_further),
+		WITH_LEDGER(beyond_the_grant_the_profile_decides),
+		WITH_LEDGER(six_months_of_quota_in_one_are_the_edge),
+		WITH_LEDGER(twice_the_total_quota_is_the_edge),
+		WITH_LEDGER(a_target_never_says_no),
+		WITH_LEDGER(jobs_queue_up_to_the_limit_of_each_scope),
+		WITH_LEDGER(an_account_limits_all_below_it),
+		WITH_LEDGER(a_limit_holds_the_queue_until_something_ends),
+		WITH_LEDGER(low_priority_waits_for_all_with_quota_left_in_that_cluster),
+		WITH_LEDGER(without_limits_and_windows_everything_may_start),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
