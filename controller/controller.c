@@ -15,6 +15,7 @@
 #include "controller/api/poll.h"
 #include "controller/api/server.h"
 #include "controller/queue/cycle.h"
+#include "controller/standing/standing.h"
 
 #define DEFAULT_CONFIG "/etc/reeve/controller.conf"
 #define NODE_CHECK_US 5000000
@@ -23,6 +24,7 @@ struct controller {
 	struct config *config;
 	sd_event *event;
 	struct store *store;
+	struct standing *standing;
 	struct cycle *cycle;
 	struct poll *poll;
 	struct api *api;
@@ -37,6 +39,7 @@ static void controller_done(struct controller *c)
 	c->server = server_close(c->server);
 	c->api = api_close(c->api);
 	c->cycle = cycle_free(c->cycle);
+	c->standing = standing_free(c->standing);
 	c->store = store_close(c->store);
 	if (c->listen_fd >= 0)
 		close(c->listen_fd);
@@ -104,17 +107,43 @@ static int open_event(struct controller *c, struct err *err)
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
+static int64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* Who stands where is in memory alone, made from the ledger at each start. */
+static int open_standing(struct controller *c, struct err *err)
+{
+	const struct standing_config s = { .config = c->config };
+	int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
+	int r = standing_new(&s, &c->standing, err);
+
+	if (r >= 0)
+		r = standing_load(c->standing, c->store, clock_ns(CLOCK_REALTIME), err);
+	if (r >= 0)
+		log_line(LOG_INFO, "usage of the ledger weighed in %.3f s",
+			 (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e9);
+	return r;
+}
+
 static int open_rooms(struct controller *c, struct err *err)
 {
 	int r = store_open_zone(c->config->database, c->config->policy.time_zone, &c->store,
 				err);
 
 	if (r >= 0)
-		r = cycle_new(c->store, &c->cycle, err);
+		r = open_standing(c, err);
+	if (r >= 0)
+		r = cycle_new(c->store, c->standing, &c->cycle, err);
 	if (r >= 0)
 		r = poll_open(c->event, &c->poll, err);
 	if (r >= 0) {
-		struct api_config a = { c->event, c->config, c->store, c->cycle, c->poll };
+		struct api_config a = { c->event, c->config, c->store,
+					c->cycle, c->poll,   c->standing };
 
 		r = api_open(&a, &c->api, err);
 	}
@@ -152,7 +181,7 @@ static int serve(struct controller *c, struct err *err)
 	if (r < 0)
 		return r;
 	log_line(LOG_INFO, "version %s, ledger %s, listening on %s", REEVE_VERSION,
-		 c->config->database, c->config->listen);
+		 store_place(c->store), c->config->listen);
 	sd_notifyf(0, "READY=1\nSTATUS=Listening on %s", c->config->listen);
 	r = sd_event_loop(c->event);
 	sd_notify(0, "STOPPING=1");

@@ -19,6 +19,7 @@ struct exchange;
 struct poll;
 struct sd_event;
 struct server;
+struct standing;
 
 struct api_config {
 	struct sd_event *event;
@@ -26,6 +27,7 @@ struct api_config {
 	struct store *store;
 	struct cycle *cycle;
 	struct poll *poll;
+	struct standing *standing; /* loaded from the store */
 };
 
 int api_open(const struct api_config *c, struct api **ret, struct err *err);

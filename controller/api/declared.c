@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "controller/api/declared.h"
 #include "controller/ledger/store_accounts.h"
+#include "controller/standing/standing.h"
 
 /* One parser: what controller.conf declares is written as accounts.conf would say it. */
 static int from_config(const struct config *config, struct accounts **ret, struct err *err)
@@ -52,6 +53,7 @@ int declared_open(struct api *a, struct err *err)
 	if (r < 0)
 		return r;
 	a->accounts = now;
+	standing_set_accounts(a->c.standing, now);
 	if (a->accounts_revision)
 		log_line(LOG_INFO, "accounts: revision %" PRId64 " of the ledger",
 			 a->accounts_revision);
@@ -74,6 +76,7 @@ int declared_reload(struct api *a, struct err *err)
 		return r;
 	a->accounts = now;
 	a->accounts_revision = revision;
+	standing_set_accounts(a->c.standing, now);
 	accounts_free(was);
 	api_want_cycle(a);
 	return 0;

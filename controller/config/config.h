@@ -49,6 +49,7 @@ struct config_queue {
 	char name[REQUEST_NAME_MAX];
 	char *typed_factor;
 	struct fraction factor; /* charge relative to a queue of 1; 0: free */
+	int64_t priority;	/* of its own, where PriorityWeightPartition counts it */
 	bool exclusive;		/* holds whole nodes, and pays for all their cores */
 };
 

@@ -5,28 +5,33 @@
 #include "common/err.h"
 #include "controller/ledger/store.h"
 #include "controller/queue/cycle.h"
+#include "controller/queue/order.h"
 
 #define BATCH 64
 
-/* The first job of a cluster that could not start. */
+/* The first job of a cluster that could not start, and the order it is the first of. */
 struct head {
 	struct head *next;
 	char cluster[REQUEST_NAME_MAX], why[FIFO_WHY_MAX];
 	int64_t job; /* 0: nobody waits */
+	struct order order;
 };
 
 struct cycle {
 	struct store *store;
+	struct standing *standing; /* NULL: first in, first out */
 	struct head *heads;
 };
 
-int cycle_new(struct store *s, struct cycle **ret, struct err *err)
+int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err)
 {
 	struct cycle *c = calloc(1, sizeof(*c));
 
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->store = s;
+	if (standing && rank_is_used(standing_policy(standing)))
+		c->standing = standing;
 	*ret = c;
 	return 0;
 }
@@ -37,6 +42,7 @@ struct cycle *cycle_free(struct cycle *c)
 		struct head *h = c->heads;
 
 		c->heads = h->next;
+		order_done(&h->order);
 		free(h);
 	}
 	free(c);
@@ -52,8 +58,7 @@ static struct head *find_head(const struct cycle *c, const char *cluster)
 	return h;
 }
 
-static int set_head(struct cycle *c, const char *cluster, const struct fifo_job *j,
-		    struct err *err)
+static int make_head(struct cycle *c, const char *cluster, struct head **ret, struct err *err)
 {
 	struct head *h = find_head(c, cluster);
 
@@ -65,14 +70,19 @@ static int set_head(struct cycle *c, const char *cluster, const struct fifo_job 
 		h->next = c->heads;
 		c->heads = h;
 	}
+	*ret = h;
+	return 0;
+}
+
+static void set_head(struct head *h, const struct fifo_job *j)
+{
 	h->job = j ? j->job : 0;
 	snprintf(h->why, sizeof(h->why), "%s", j ? j->why : "");
-	return 0;
 }
 
 struct world {
 	struct fifo_node *nodes;
-	size_t n_nodes;
+	size_t n_nodes, taken; /* of the order */
 	struct fifo_job jobs[BATCH];
 };
 
@@ -100,11 +110,24 @@ static int give(struct cycle *c, const struct cycle_run *run, const struct world
 	return r;
 }
 
-/* 1: all of a full batch was placed, there may be more. */
-static int run_batch(struct cycle *c, const struct cycle_run *run, struct world *w,
-		     struct err *err)
+/* The next jobs in order. Returns how many. */
+static int next_batch(struct cycle *c, struct head *h, const struct cycle_run *run,
+		      struct world *w, struct err *err)
 {
-	int n = store_queue(c->store, run->cluster, w->jobs, BATCH, err), r;
+	int n = 0;
+
+	if (!c->standing)
+		return store_queue(c->store, run->cluster, w->jobs, BATCH, err);
+	for (; n < BATCH && w->taken < h->order.n; n++, w->taken++)
+		w->jobs[n] = h->order.jobs[h->order.by_place[w->taken]].job;
+	return n;
+}
+
+/* 1: all of a full batch was placed, there may be more. */
+static int run_batch(struct cycle *c, struct head *h, const struct cycle_run *run,
+		     struct world *w, struct err *err)
+{
+	int n = next_batch(c, h, run, w, err), r;
 	size_t placed;
 
 	if (n < 0)
@@ -116,34 +139,94 @@ static int run_batch(struct cycle *c, const struct cycle_run *run, struct world 
 	}
 	placed = fifo_decide(w->nodes, w->n_nodes, w->jobs, (size_t)n);
 	r = give(c, run, w, placed, err);
-	if (r >= 0)
-		r = set_head(c, run->cluster, placed < (size_t)n ? &w->jobs[placed] : NULL,
-			     err);
-	return r < 0 ? r : placed == BATCH;
+	if (r < 0)
+		return r;
+	set_head(h, placed < (size_t)n ? &w->jobs[placed] : NULL);
+	return placed == BATCH;
+}
+
+/* Where priorities are used: all jobs by priority. */
+static int put_in_order(struct cycle *c, struct head *h, const struct cycle_run *run,
+			struct world *w, struct err *err)
+{
+	struct order_ask ask = { .store = c->store,
+				 .standing = c->standing,
+				 .cluster = run->cluster,
+				 .now_ns = run->now_ns };
+	int r;
+
+	order_done(&h->order);
+	if (!c->standing)
+		return 0;
+	r = store_queue(c->store, run->cluster, w->jobs, 1, err);
+	if (r <= 0)
+		return r;
+	r = store_holds(c->store, run->cluster, &w->nodes, &w->n_nodes, err);
+	if (r < 0)
+		return r;
+	ask.has = rank_cluster(w->nodes, w->n_nodes);
+	return order_make(&ask, &h->order, err);
 }
 
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
 {
 	_cleanup_(world_free) struct world *w = calloc(1, sizeof(*w));
+	struct head *h = NULL;
 	int r;
 
 	if (!w)
 		return err_set(err, -ENOMEM, "out of memory");
+	r = make_head(c, run->cluster, &h, err);
+	if (r >= 0)
+		r = put_in_order(c, h, run, w, err);
+	if (r < 0)
+		return r;
 	do
-		r = run_batch(c, run, w, err);
+		r = run_batch(c, h, run, w, err);
 	while (r > 0);
 	return r;
 }
 
-void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size)
-{
-	const struct head *h = find_head(c, cluster);
+/* ---- why ---- */
 
-	if (!h || h->job == 0 || job < h->job)
+static void why_fifo(const struct head *h, int64_t job, char *buf, size_t size)
+{
+	if (job < h->job)
 		snprintf(buf, size, "waits for the next scheduling cycle");
 	else if (job == h->job)
 		snprintf(buf, size, "%s", h->why);
 	else
 		snprintf(buf, size, "waits behind job %lld, the first in the queue, which %s",
 			 (long long)h->job, h->why);
+}
+
+static void why_order(const struct head *h, const struct order_job *j, char *buf, size_t size)
+{
+	const struct order_job *first = order_find(&h->order, h->job);
+	char own[96];
+
+	snprintf(own, sizeof(own), "priority %lld%s%s", (long long)j->priority,
+		 j->main ? ", mostly " : "", j->main ? j->main : "");
+	if (j == first)
+		snprintf(buf, size, "%s; first in the queue; %s", own, h->why);
+	else
+		snprintf(buf, size,
+			 "%s; place %zu of %zu; waits behind job %lld (priority %lld), the "
+			 "first in the queue, which %s",
+			 own, j->place - first->place + 1, h->order.n - first->place,
+			 (long long)h->job, (long long)first->priority, h->why);
+}
+
+void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size)
+{
+	const struct head *h = find_head(c, cluster);
+	const struct order_job *j = h ? order_find(&h->order, job) : NULL;
+	const struct order_job *first = h ? order_find(&h->order, h->job) : NULL;
+
+	if (!h || h->job == 0 || (c->standing && (!j || !first || j->place < first->place)))
+		snprintf(buf, size, "waits for the next scheduling cycle");
+	else if (c->standing)
+		why_order(h, j, buf, size);
+	else
+		why_fifo(h, job, buf, size);
 }

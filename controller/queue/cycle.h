@@ -1,14 +1,21 @@
-/* cycle - gives queued jobs to nodes: reads the ledger, asks fifo, writes the gifts. */
+/* cycle - gives queued jobs to nodes: reads the ledger, asks fifo, writes the gifts.
+ *
+ * Jobs are placed in the order of their priorities where the profile weighs anything
+ * (PriorityWeight...), else in the order in which they were handed in. Either way the first
+ * that cannot start keeps the later ones of its cluster waiting, so that no large job starves.
+ */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include "common/cleanup.h"
 
 struct err;
+struct standing;
 struct store;
 struct cycle;
 
-int cycle_new(struct store *s, struct cycle **ret, struct err *err);
+/* Kept both; `standing` NULL: first in is first out. */
+int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err);
 struct cycle *cycle_free(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
 
@@ -23,5 +30,5 @@ struct cycle_run {
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
 
-/* Why a queued job waits, as of the last cycle. */
+/* Why a queued job waits, as of the last cycle, with its priority where there are any. */
 void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size);

@@ -46,6 +46,11 @@ struct standing *standing_free(struct standing *s)
 	return NULL;
 }
 
+const struct config *standing_policy(const struct standing *s)
+{
+	return s->config;
+}
+
 static int compare_tree(const struct tree *t, struct standing_where w)
 {
 	int r = strcmp(t->cluster, w.cluster);

@@ -42,6 +42,8 @@ int standing_new(const struct standing_config *c, struct standing **ret, struct 
 struct standing *standing_free(struct standing *s);
 DEFINE_CLEANUP(struct standing *, standing_free)
 
+const struct config *standing_policy(const struct standing *s);
+
 /* All charges of the ledger up to a moment. Once, first thing. */
 int standing_load(struct standing *s, struct store *store, int64_t now_ns, struct err *err);
 /* One charge more, or an adjustment. -ERANGE: its weight is beyond what can be counted. */

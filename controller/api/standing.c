@@ -1,0 +1,240 @@
+/* standing.c - GET /v1/share, the share trees, and GET /v1/prio, the priorities of queued jobs.
+ */
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/api/who.h"
+#include "controller/standing/rank.h"
+
+/* ---- shares ---- */
+
+/* "inf" is a text; what there is none of is absent. */
+static void set_real(json_t *j, const char *key, double v)
+{
+	if (isinf(v))
+		json_object_set_new(j, key, json_string("inf"));
+	else if (!isnan(v))
+		json_object_set_new(j, key, json_real(v));
+}
+
+static json_t *encode_row(struct standing_where w, const struct standing_view *v, size_t i)
+{
+	const struct standing_row *row = &v->rows[i];
+	const struct fairshare_result *r = &v->results[i];
+	json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:i}", "cluster", w.cluster, "pool",
+			      charge_pool_name(w.pool), "account", row->account, "user",
+			      row->user, "depth", (int)row->depth);
+
+	if (!j)
+		return NULL;
+	if (row->raw_shares == FAIRSHARE_PARENT)
+		json_object_set_new(j, "RawShares", json_string("parent"));
+	else
+		json_object_set_new(j, "RawShares", json_integer(row->raw_shares));
+	set_real(j, "NormShares", r->norm_shares);
+	set_real(j, "RawUsage", standing_usage(v, i));
+	set_real(j, "NormUsage", r->norm_usage);
+	set_real(j, "EffectvUsage", r->effective_usage);
+	set_real(j, "LevelFS", r->level_fs);
+	set_real(j, "FairShare", r->fairshare);
+	return j;
+}
+
+/* Accounts are seen by all; users by themselves, those who coordinate the account, and
+ * operators. */
+static bool sees_row(const struct call *c, const struct standing_row *row, bool wants_all)
+{
+	if (!*row->user || !strcmp(row->user, c->user))
+		return true;
+	return wants_all && who_of(c, row->account) >= WHO_COORDINATOR;
+}
+
+struct trees {
+	struct call *c;
+	json_t *rows, *gone;
+	int64_t now_ns;
+	bool wants_all;
+};
+
+static int add_tree(struct trees *t, struct standing_where w, struct err *err)
+{
+	struct standing_view v;
+	int r = standing_look(t->c->api->c.standing, w, t->now_ns, &v, err);
+
+	for (size_t i = 0; r >= 0 && i < v.n; i++)
+		if (sees_row(t->c, &v.rows[i], t->wants_all) &&
+		    json_array_append_new(t->rows, encode_row(w, &v, i)) < 0)
+			r = err_set(err, -ENOMEM, "out of memory");
+	if (r >= 0 && v.n_gone)
+		json_array_append_new(
+			t->gone, json_pack("{s:s,s:s,s:I,s:f}", "cluster", w.cluster, "pool",
+					   charge_pool_name(w.pool), "associations",
+					   (json_int_t)v.n_gone, "RawUsage", v.gone));
+	return r;
+}
+
+/* A pool without bundle and usage is no tree to show. */
+static int add_pool(struct trees *t, const struct config_cluster *cl, enum charge_pool pool,
+		    struct err *err)
+{
+	const struct standing_where w = { cl->name, pool };
+	struct standing_view v;
+	int r = 0;
+
+	if (pool == CHARGE_POOL_GPU && cl->bundle[pool].side[CHARGE_GPUS].num == 0) {
+		r = standing_look(t->c->api->c.standing, w, t->now_ns, &v, err);
+		if (r < 0 || v.results[0].raw_usage == 0)
+			return r;
+	}
+	return add_tree(t, w, err);
+}
+
+static int read_pool(const struct call *c, int *ret, struct err *err)
+{
+	const char *text = call_query_text(c, "pool");
+
+	*ret = -1;
+	for (enum charge_pool p = 0; text && p < _CHARGE_POOL_MAX; p++)
+		if (!strcmp(text, charge_pool_name(p)))
+			*ret = (int)p;
+	if (text && *ret < 0)
+		return err_set(err, -EINVAL, "pool=%.40s: it is cpu or gpu", text);
+	return 0;
+}
+
+int route_share(struct call *c, struct err *err)
+{
+	const struct config *config = c->api->c.config;
+	const char *cluster = call_query_text(c, "cluster");
+	struct trees t = { .c = c, .now_ns = call_now_ns() };
+	int pool, r = read_pool(c, &pool, err);
+
+	t.wants_all = call_query_text(c, "users") != NULL;
+	if (r >= 0 && cluster && !config_cluster(config, cluster))
+		r = err_set(err, -EINVAL, "cluster=%.64s: there is none of that name", cluster);
+	if (r < 0)
+		return r;
+	c->answer = wire_new();
+	t.rows = json_array();
+	t.gone = json_array();
+	if (!c->answer || json_object_set_new(c->answer, "rows", t.rows) < 0 ||
+	    json_object_set_new(c->answer, "gone", t.gone) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < config->n_clusters && r >= 0; i++) {
+		const struct config_cluster *cl = config->clusters[i];
+
+		for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
+			if ((!cluster || !strcmp(cluster, cl->name)) &&
+			    (pool < 0 || pool == (int)p))
+				r = add_pool(&t, cl, p, err);
+	}
+	return r;
+}
+
+/* ---- priorities ---- */
+
+struct queued {
+	struct call *c;
+	json_t *rows;
+	struct rank_cluster has;
+	int64_t now_ns, job; /* job 0: all */
+	const char *user, *account;
+};
+
+static json_t *encode_factors(const struct priority *p)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < p->n_rows; i++) {
+		char product[PRIORITY_TEXT_MAX];
+
+		json_array_append_new(
+			a, json_pack("{s:s,s:f,s:I,s:s}", "factor", p->rows[i].name, "value",
+				     p->rows[i].factor, "weight", (json_int_t)p->rows[i].weight,
+				     "product",
+				     priority_format_micro(p->rows[i].product_micro, product)));
+	}
+	return TAKE_PTR(a);
+}
+
+static bool is_wanted(const struct queued *q, const struct store_waiting *w)
+{
+	if (q->job && w->job != q->job)
+		return false;
+	if (strcmp(w->user, q->c->user) != 0 && who_of(q->c, w->account) < WHO_COORDINATOR)
+		return false;
+	return (!q->user || !strcmp(w->user, q->user)) &&
+	       (!q->account || !strcmp(w->account, q->account));
+}
+
+static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
+{
+	struct queued *q = ctx;
+	const struct rank_job ask = { .where = { w->cluster, w->pool },
+				      .account = w->account,
+				      .user = w->user,
+				      .queue = w->queue,
+				      .want = &w->want,
+				      .waited_s = (q->now_ns - w->submitted_ns) / S_NS };
+	char words[RANK_WORDS_MAX], sum[PRIORITY_TEXT_MAX];
+	struct priority p;
+	json_t *j;
+	int r;
+
+	if (!is_wanted(q, w))
+		return 0;
+	r = rank_job(q->c->api->c.standing, &q->has, &ask, &p, err);
+	if (r < 0)
+		return r;
+	j = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:o}", "job",
+		      (json_int_t)w->job, "name", w->name, "user", w->user, "account",
+		      w->account, "cluster", w->cluster, "queue", w->queue, "pool",
+		      charge_pool_name(w->pool), "priority", (json_int_t)p.value, "sum",
+		      priority_format_micro(p.sum_micro, sum), "words", rank_words(&p, words),
+		      "factors", encode_factors(&p));
+	if (!j || json_array_append_new(q->rows, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int add_cluster(struct queued *q, const char *cluster, struct err *err)
+{
+	_cleanup_free_ struct fifo_node *nodes = NULL;
+	struct standing_view v;
+	size_t n;
+	int r = store_holds(q->c->api->c.store, cluster, &nodes, &n, err);
+
+	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
+		r = standing_look(q->c->api->c.standing, (struct standing_where){ cluster, p },
+				  q->now_ns, &v, err);
+	if (r < 0)
+		return r;
+	q->has = rank_cluster(nodes, n);
+	return store_waiting(q->c->api->c.store, cluster, add_queued, q, err);
+}
+
+int route_prio(struct call *c, struct err *err)
+{
+	static const int64_t none = 0;
+	const struct config *config = c->api->c.config;
+	struct queued q = { .c = c,
+			    .now_ns = call_now_ns(),
+			    .user = call_query_text(c, "user"),
+			    .account = call_query_text(c, "account") };
+	int r = call_query_int(c, "job", (struct wire_int){ 0, INT64_MAX, &none }, &q.job, err);
+
+	if (r < 0)
+		return r;
+	c->answer = wire_new();
+	q.rows = json_array();
+	if (!c->answer || json_object_set_new(c->answer, "rows", q.rows) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	json_object_set_new(c->answer, "order",
+			    json_string(rank_is_used(config) ? "priority" : "submission"));
+	for (size_t i = 0; i < config->n_clusters && r >= 0; i++)
+		r = add_cluster(&q, config->clusters[i]->name, err);
+	if (r >= 0 && q.job && json_array_size(q.rows) == 0)
+		return err_set(err, -ENOENT, "no queued job %lld", (long long)q.job);
+	return r;
+}

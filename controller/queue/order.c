@@ -1,0 +1,119 @@
+/* order.c - see order.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include "common/err.h"
+#include "controller/ledger/store_charges.h"
+#include "controller/queue/order.h"
+
+#define S_NS 1000000000LL
+
+void order_done(struct order *o)
+{
+	free(o->jobs);
+	free(o->by_place);
+	*o = (struct order){ 0 };
+}
+
+struct filling {
+	const struct order_ask *ask;
+	struct order *o;
+	size_t room;
+};
+
+static int make_room(struct filling *f, struct err *err)
+{
+	size_t larger = f->room ? f->room * 2 : 64;
+	struct order_job *p = realloc(f->o->jobs, larger * sizeof(*p));
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	f->o->jobs = p;
+	f->room = larger;
+	return 0;
+}
+
+static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
+{
+	struct filling *f = ctx;
+	const struct rank_job ask = { .where = { w->cluster, w->pool },
+				      .account = w->account,
+				      .user = w->user,
+				      .queue = w->queue,
+				      .want = &w->want,
+				      .waited_s = (f->ask->now_ns - w->submitted_ns) / S_NS };
+	const struct priority_row *most;
+	struct priority p;
+	int r = f->o->n == f->room ? make_room(f, err) : 0;
+
+	if (r >= 0)
+		r = rank_job(f->ask->standing, &f->ask->has, &ask, &p, err);
+	if (r < 0)
+		return r;
+	most = rank_main(&p);
+	f->o->jobs[f->o->n++] = (struct order_job){
+		.job = { .job = w->job, .want = w->want, .node = -1 },
+		.priority = p.value,
+		.main = most ? most->name : NULL,
+		.main_micro = most ? most->product_micro : 0,
+	};
+	return 0;
+}
+
+/* Both trees are brought up to date once, before the jobs are ranked. */
+static int bring_up(const struct order_ask *a, struct err *err)
+{
+	struct standing_view v;
+	int r = 0;
+
+	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
+		r = standing_look(a->standing, (struct standing_where){ a->cluster, p },
+				  a->now_ns, &v, err);
+	return r;
+}
+
+static int compare(const void *a, const void *b, void *ctx)
+{
+	const struct order *o = ctx;
+	const struct order_job *x = &o->jobs[*(const size_t *)a],
+			       *y = &o->jobs[*(const size_t *)b];
+
+	if (x->priority != y->priority)
+		return x->priority > y->priority ? -1 : 1;
+	return (x->job.job > y->job.job) - (x->job.job < y->job.job);
+}
+
+int order_make(const struct order_ask *a, struct order *ret, struct err *err)
+{
+	struct filling f = { a, ret, 0 };
+	int r = bring_up(a, err);
+
+	*ret = (struct order){ 0 };
+	if (r >= 0)
+		r = store_waiting(a->store, a->cluster, add_job, &f, err);
+	if (r < 0)
+		return r;
+	ret->by_place = calloc(ret->n + 1, sizeof(*ret->by_place));
+	if (!ret->by_place)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < ret->n; i++)
+		ret->by_place[i] = i;
+	qsort_r(ret->by_place, ret->n, sizeof(*ret->by_place), compare, ret);
+	for (size_t i = 0; i < ret->n; i++)
+		ret->jobs[ret->by_place[i]].place = i;
+	return 0;
+}
+
+const struct order_job *order_find(const struct order *o, int64_t job)
+{
+	size_t low = 0, high = o->n;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (o->jobs[mid].job.job < job)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < o->n && o->jobs[low].job.job == job ? &o->jobs[low] : NULL;
+}

@@ -1,0 +1,31 @@
+/* order - the queued jobs of a cluster in the order of their priorities, and why each is where
+ * it is. Jobs of equal priority stand in the order in which they were handed in. */
+#pragma once
+#include "controller/standing/rank.h"
+
+struct order_job {
+	struct fifo_job job;
+	int64_t priority;
+	int64_t main_micro; /* the product that weighs most */
+	const char *main;   /* its factor; NULL: none */
+	size_t place;	    /* from 0 */
+};
+
+struct order {
+	struct order_job *jobs; /* by number */
+	size_t *by_place;	/* indices of jobs */
+	size_t n;
+};
+
+struct order_ask {
+	struct store *store;
+	struct standing *standing;
+	const char *cluster;
+	struct rank_cluster has;
+	int64_t now_ns;
+};
+/* *ret needs order_done() in any case. */
+int order_make(const struct order_ask *a, struct order *ret, struct err *err);
+void order_done(struct order *o);
+/* NULL: not queued then. */
+const struct order_job *order_find(const struct order *o, int64_t job);

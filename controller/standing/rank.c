@@ -1,0 +1,116 @@
+/* rank.c - see rank.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/standing/rank.h"
+
+bool rank_is_used(const struct config *c)
+{
+	const struct config_policy *p = &c->policy;
+
+	return p->weight_age || p->weight_fairshare || p->weight_job_size ||
+	       p->weight_partition || p->weight_qos;
+}
+
+struct rank_cluster rank_cluster(const struct fifo_node *nodes, size_t n)
+{
+	struct rank_cluster all = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		all.nodes++;
+		all.cores += nodes[i].capacity.ncpus;
+	}
+	return all;
+}
+
+static int64_t highest_queue(const struct config *c)
+{
+	int64_t highest = 0;
+
+	for (size_t i = 0; i < c->n_queues; i++)
+		if (c->queues[i]->priority > highest)
+			highest = c->queues[i]->priority;
+	return highest;
+}
+
+static struct priority_rule rule_of(const struct config *c)
+{
+	const struct config_policy *p = &c->policy;
+	int64_t highest = highest_queue(c);
+
+	return (struct priority_rule){
+		.weight = { [PRIORITY_AGE] = p->weight_age,
+			    [PRIORITY_FAIRSHARE] = p->weight_fairshare,
+			    [PRIORITY_SIZE] = p->weight_job_size,
+			    [PRIORITY_PARTITION] = p->weight_partition,
+			    [PRIORITY_QOS] = p->weight_qos },
+		.max_age_s = p->max_age_s,
+		.size = p->favor_small ? PRIORITY_SMALL : PRIORITY_LARGE,
+		.highest = { [PRIORITY_PARTITION] = highest ? highest : 1,
+			     [PRIORITY_QOS] = 1,
+			     [PRIORITY_ASSOCIATION] = 1 },
+	};
+}
+
+int rank_job(struct standing *s, const struct rank_cluster *cluster, const struct rank_job *j,
+	     struct priority *ret, struct err *err)
+{
+	const struct config *c = standing_policy(s);
+	const struct priority_rule rule = rule_of(c);
+	const struct config_queue *queue = config_queue(c, j->queue);
+	const struct priority_job job = {
+		.eligible_s = j->waited_s,
+		.fairshare = standing_factor(s, j->where, j->account, j->user),
+		.nodes = 1,
+		.cores = j->want->ncpus,
+		.all_nodes = cluster->nodes,
+		.all_cores = cluster->cores,
+		.limit_s = j->want->walltime_s,
+		.own = { [PRIORITY_PARTITION] = queue ? queue->priority : 0 },
+	};
+	int r = priority_explain(&rule, &job, ret);
+
+	return r < 0 ? err_set(err, r, "priority of a job of %s in account %s: %s", j->user,
+			       j->account, strerror(-r))
+		     : 0;
+}
+
+const struct priority_row *rank_main(const struct priority *p)
+{
+	const struct priority_row *most = NULL;
+
+	for (size_t i = 0; i < p->n_rows; i++)
+		if (p->rows[i].product_micro > (most ? most->product_micro : 0))
+			most = &p->rows[i];
+	return most;
+}
+
+/* What would change it. */
+static const char *remedy_of(const char *factor)
+{
+	if (!strcmp(factor, "fairshare"))
+		return "it rises as the account's usage fades";
+	if (!strcmp(factor, "age"))
+		return "it rises while the job waits, up to the maximum age";
+	if (!strcmp(factor, "size"))
+		return "it follows from the cores requested";
+	return "it follows from the queue";
+}
+
+const char *rank_words(const struct priority *p, char buf[static RANK_WORDS_MAX])
+{
+	const struct priority_row *most = rank_main(p);
+	char product[PRIORITY_TEXT_MAX];
+
+	if (p->held)
+		snprintf(buf, RANK_WORDS_MAX, "held: 0 whatever the factors");
+	else if (!most)
+		snprintf(buf, RANK_WORDS_MAX, "nothing counts for it yet: 1, the least");
+	else
+		snprintf(buf, RANK_WORDS_MAX, "%s weighs most: %.6f x %lld = %s of %lld; %s",
+			 most->name, most->factor, (long long)most->weight,
+			 priority_format_micro(most->product_micro, product),
+			 (long long)p->value, remedy_of(most->name));
+	return buf;
+}

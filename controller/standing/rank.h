@@ -1,0 +1,37 @@
+/* rank - the priority of a queued job: by which figures of job, site and standing, and in
+ * words.
+ *
+ * The multifactor priority of controller/policy/priority.h. Age counts from the moment the job
+ * was handed in, so that a new job has its priority at once; size is one node and the cores
+ * requested, of the nodes and cores that the cluster has; the partition factor is the queue's
+ * Priority= beside the highest of all queues. There is no quality of service: its factor is 0.
+ */
+#pragma once
+#include "controller/policy/priority.h"
+#include "controller/standing/standing.h"
+
+/* Does the profile order jobs by priority at all? Otherwise first in is first out. */
+bool rank_is_used(const struct config *c);
+
+struct rank_job {
+	struct standing_where where;
+	const char *account, *user, *queue;
+	const struct resources *want;
+	int64_t waited_s;
+};
+/* What the cluster has. */
+struct rank_cluster {
+	int64_t nodes, cores;
+};
+struct rank_cluster rank_cluster(const struct fifo_node *nodes, size_t n);
+
+/* Fairshare is as of the last standing_look() at the job's tree. -EINVAL, -ERANGE as
+ * priority_explain(), with words. */
+int rank_job(struct standing *s, const struct rank_cluster *cluster, const struct rank_job *j,
+	     struct priority *ret, struct err *err);
+
+/* The row whose product is largest; NULL: all are 0. */
+const struct priority_row *rank_main(const struct priority *p);
+#define RANK_WORDS_MAX 256
+/* "fairshare weighs most: 0.450000 x 100000000 = 45000000.000000 of 45010000; ..." */
+const char *rank_words(const struct priority *p, char buf[static RANK_WORDS_MAX]);
