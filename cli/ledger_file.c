@@ -3,13 +3,14 @@
 #include <unistd.h>
 #include "cli/ledger_file.h"
 #include "common/err.h"
+#include "controller/pg/pg.h"
 
 int ledger_file_open(const char *path, enum ledger_file_want want, struct store **ret,
 		     struct err *err)
 {
 	if (!path)
 		return err_set(err, -EINVAL, "say which ledger: --ledger FILE");
-	if (want == LEDGER_FILE_THERE && access(path, F_OK) < 0)
+	if (want == LEDGER_FILE_THERE && !pg_is_place(path) && access(path, F_OK) < 0)
 		return err_set(err, -ENOENT, "open ledger %.200s: %m", path);
 	return store_open(path, ret, err);
 }

@@ -50,7 +50,8 @@ static const char *const beyond_words[] = { "bonus", "refuse", NULL };
 
 const struct conf_key config_keys[] = {
 	MAIN(CONF_TEXT, "Listen", listen, "address and port to listen on", "0.0.0.0:8640"),
-	MAIN(CONF_TEXT, "Database", database, "the ledger",
+	MAIN(CONF_TEXT, "Database", database,
+	     "the ledger: a file (SQLite), or postgresql://USER@HOST/NAME",
 	     "/var/lib/reeve-controller/ledger.db"),
 	MAIN(CONF_TEXT, "MungeSocket", munge_socket, "munged's socket; not set: its default",
 	     "/run/munge/munge.socket.2"),
