@@ -82,3 +82,4 @@ $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: LDLIBS += -lpq -lsqlite
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
+$O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fifo) $(MODEL)
