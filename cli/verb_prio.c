@@ -1,0 +1,363 @@
+/* verb_prio.c - the priority of queued jobs, or of one that could be handed in, factor by
+ * factor. */
+#include <errno.h>
+#include <locale.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "cli/share_file.h"
+#include "cli/submission.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/wire/wire.h"
+#include "controller/standing/rank.h"
+
+static const struct verb_option options[] = {
+	{ "user", 'u', "NAME", "jobs of this user; with --ledger: whose job it would be",
+	  NULL },
+	SUBMISSION_RESOURCE_OPTIONS,
+	SHARE_FILE_OPTIONS,
+	{ "waited", 0, "TIME", "with --ledger: how long the job would have waited by now",
+	  NULL },
+	{ 0 },
+};
+
+static const struct table_column job_columns[] = {
+	{ "job", "JOB", CELL_COUNT },	     { "user", "USER", CELL_TEXT },
+	{ "account", "ACCOUNT", CELL_TEXT }, { "cluster", "CLUSTER", CELL_TEXT },
+	{ "queue", "-QUEUE", CELL_TEXT },    { "name", "-NAME", CELL_TEXT },
+	{ "pool", "-POOL", CELL_TEXT },	     { "priority", "PRIORITY", CELL_COUNT },
+	{ "age", "AGE", CELL_FIGURE },	     { "fairshare", "FAIRSHARE", CELL_FIGURE },
+	{ "size", "SIZE", CELL_FIGURE },     { "partition", "QUEUE", CELL_FIGURE },
+	{ "qos", "-QOS", CELL_FIGURE },	     { "association", "-ASSOCIATION", CELL_FIGURE },
+	{ "site", "-SITE", CELL_FIGURE },    { "nice", "-NICE", CELL_FIGURE },
+	{ "sum", "-SUM", CELL_FIGURE },	     { 0 },
+};
+
+static const struct table_column factor_columns[] = {
+	{ "job", "JOB", CELL_COUNT },
+	{ "priority", "PRIORITY", CELL_COUNT },
+	{ "factor", "FACTOR", CELL_TEXT },
+	{ "value", "VALUE", CELL_FIGURE },
+	{ "weight", "WEIGHT", CELL_COUNT },
+	{ "product", "PRODUCT", CELL_FIGURE },
+	{ 0 },
+};
+
+/* ---- printing: the rows of the answer, live or made here ---- */
+
+static void put_text(struct table *t, const char *column, const json_t *row, const char *key)
+{
+	table_text(t, column, cli_text(row, key));
+}
+
+static void add_job(struct table *t, const json_t *row)
+{
+	static const char *const texts[] = { "user", "account", "cluster", "queue",
+					     "name", "pool",	"sum" };
+	const json_t *factor;
+	size_t i;
+
+	table_row(t);
+	if (cli_int(row, "job", 0))
+		table_int(t, "job", cli_int(row, "job", 0));
+	table_int(t, "priority", cli_int(row, "priority", 0));
+	for (i = 0; i < ARRAY_LEN(texts); i++)
+		put_text(t, texts[i], row, texts[i]);
+	json_array_foreach(json_object_get(row, "factors"), i, factor)
+	{
+		const char *name = cli_text(factor, "factor");
+
+		for (const struct table_column *c = job_columns; name && c->name; c++)
+			if (c->kind == CELL_FIGURE && !strcmp(c->name, name))
+				put_text(t, name, factor, "product");
+	}
+}
+
+static void add_factors(struct table *t, const json_t *row)
+{
+	const json_t *factor;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, "factors"), i, factor)
+	{
+		char value[TABLE_CELL_MAX];
+
+		table_row(t);
+		if (cli_int(row, "job", 0))
+			table_int(t, "job", cli_int(row, "job", 0));
+		table_int(t, "priority", cli_int(row, "priority", 0));
+		put_text(t, "factor", factor, "factor");
+		snprintf(value, sizeof(value), "%.6f",
+			 json_number_value(json_object_get(factor, "value")));
+		table_text(t, "value", value);
+		table_int(t, "weight", cli_int(factor, "weight", 0));
+		put_text(t, "product", factor, "product");
+	}
+}
+
+static void tell_words(const struct cli *c, const json_t *rows)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		if (cli_int(row, "job", 0))
+			fprintf(c->format.to, "job %lld: ", (long long)cli_int(row, "job", 0));
+		cli_put(c->format.to, cli_text(row, "words") ? cli_text(row, "words") : "");
+		fputc('\n', c->format.to);
+	}
+}
+
+/* Of named jobs, and of one that is only asked about, every factor is shown. */
+static int print(struct cli *c, const json_t *answer, const json_t *rows, bool by_factor,
+		 struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	const char *order = cli_text(answer, "order");
+	const json_t *row;
+	size_t i;
+	int r = table_new("rows", by_factor ? factor_columns : job_columns, &t, err);
+
+	if (r < 0)
+		return r;
+	json_array_foreach(rows, i, row)
+	{
+		if (by_factor)
+			add_factors(t, row);
+		else
+			add_job(t, row);
+	}
+	r = table_print(t, &c->format, err);
+	if (r == 0 && c->format.output == TABLE_TABLE && by_factor)
+		tell_words(c, rows);
+	if (r == 0 && order && !strcmp(order, "submission") && c->format.output == TABLE_TABLE)
+		fprintf(stderr, "reeve prio: this site weighs nothing (PriorityWeight...): "
+				"jobs start in "
+				"the order in which they were handed in\n");
+	return r;
+}
+
+/* ---- live ---- */
+
+static int make_path(const struct verb_call *call, const char *job, char **path,
+		     struct err *err)
+{
+	int64_t n;
+	int r = job ? cli_parse_job(job, &n, err) : 0;
+
+	if (r < 0)
+		return r;
+	*path = strdup("/v1/prio");
+	if (!*path)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_query(path, "job", job, err);
+	if (r == 0)
+		r = cli_query(path, "user", verb_value(call, "user"), err);
+	return r < 0 ? r : cli_query(path, "account", verb_value(call, "account"), err);
+}
+
+/* Appends the rows for one job (NULL: for all); *answer is the last one. */
+struct asking {
+	struct cli *c;
+	const struct verb_call *call;
+	json_t *rows, *answer;
+};
+
+static int ask_one(struct asking *a, const char *job, struct err *err)
+{
+	_cleanup_free_ char *path = NULL;
+	json_t *told = NULL;
+	int r = make_path(a->call, job, &path, err);
+
+	if (r == 0)
+		r = cli_ask(a->c, (struct http_call){ .method = "GET", .path = path }, &told,
+			    err);
+	if (r < 0)
+		return r;
+	json_decref(a->answer);
+	a->answer = told;
+	if (json_array_extend(a->rows, json_object_get(told, "rows")) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int ask(struct asking *a, struct err *err)
+{
+	static const char *const offline[] = { "profile", "accounts",  "at",	 "waited",
+					       "queue",	  "resources", "cluster" };
+	int r = cli_begin(a->c, a->call, err);
+
+	for (size_t i = 0; i < ARRAY_LEN(offline) && r == 0; i++)
+		if (verb_value(a->call, offline[i]))
+			r = err_set(err, -EINVAL, "--%s goes with --ledger FILE", offline[i]);
+	if (r == 0 && a->call->n_args == 0)
+		r = ask_one(a, NULL, err);
+	for (int i = 0; i < a->call->n_args && r == 0; i++)
+		r = ask_one(a, a->call->args[i], err);
+	return r;
+}
+
+/* ---- what if ---- */
+
+/* The pool in which the cluster would charge it. */
+static enum charge_pool pool_of(const struct config *config, const struct request *q)
+{
+	const struct config_cluster *cl = config_cluster(config, q->cluster);
+
+	if (q->res.ngpus == 0 || (cl && cl->unit != TARIFF_EQUIVALENTS))
+		return CHARGE_POOL_CPU;
+	return CHARGE_POOL_GPU;
+}
+
+/* Which cluster is meant where none is named: the ledger's, if it has one. */
+static int choose_cluster(const struct share_file *f, struct request *q, struct err *err)
+{
+	struct standing_where w;
+
+	for (size_t i = 0; standing_tree(f->standing, i, &w); i++) {
+		if (*q->cluster && strcmp(q->cluster, w.cluster) != 0)
+			return err_set(err, -EINVAL,
+				       "the ledger has the clusters %s and %s: say which with "
+				       "-C NAME",
+				       q->cluster, w.cluster);
+		strcpy(q->cluster, w.cluster);
+	}
+	if (!*q->cluster)
+		return err_set(err, -EINVAL, "the ledger has no usage: say a cluster with -C");
+	return 0;
+}
+
+static int check_asked(const struct verb_call *call, struct request *q, struct err *err)
+{
+	const char *user = verb_value(call, "user");
+
+	if (call->n_args)
+		return err_set(
+			err, -EINVAL,
+			"jobs by number are asked of the controller: leave --ledger out");
+	if (!user || !*q->account)
+		return err_set(err, -EINVAL, "say whose job it would be: -A ACCOUNT -u USER");
+	if (strlen(user) >= sizeof(q->user))
+		return err_set(err, -EINVAL, "--user %.32s...: too long", user);
+	strcpy(q->user, user);
+	return 0;
+}
+
+static int rank_it(const struct share_file *f, const struct request *q, int64_t waited_s,
+		   struct priority *ret, struct err *err)
+{
+	_cleanup_free_ struct fifo_node *nodes = NULL;
+	const struct rank_job job = { .where = { q->cluster, pool_of(f->config, q) },
+				      .account = q->account,
+				      .user = q->user,
+				      .queue = q->queue,
+				      .want = &q->res,
+				      .waited_s = waited_s };
+	struct rank_cluster has;
+	struct standing_view v;
+	size_t n;
+	int r = store_holds(f->store, q->cluster, &nodes, &n, err);
+
+	if (r >= 0)
+		r = standing_look(f->standing, job.where, f->at_ns, &v, err);
+	if (r < 0)
+		return r;
+	has = rank_cluster(nodes, n);
+	if (has.cores == 0 && f->config->policy.weight_job_size)
+		fprintf(stderr,
+			"reeve prio: the ledger knows no nodes of cluster %s: size "
+			"counts nothing\n",
+			q->cluster);
+	return rank_job(f->standing, &has, &job, ret, err);
+}
+
+static json_t *encode(const struct share_file *f, const struct request *q,
+		      const struct priority *p)
+{
+	_cleanup_json_ json_t *factors = json_array();
+	char text[PRIORITY_TEXT_MAX], words[RANK_WORDS_MAX];
+
+	for (size_t i = 0; factors && i < p->n_rows; i++)
+		json_array_append_new(
+			factors,
+			json_pack("{s:s,s:f,s:I,s:s}", "factor", p->rows[i].name, "value",
+				  p->rows[i].factor, "weight", (json_int_t)p->rows[i].weight,
+				  "product",
+				  priority_format_micro(p->rows[i].product_micro, text)));
+	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:O}", "user", q->user, "account",
+			 q->account, "cluster", q->cluster, "queue", q->queue, "pool",
+			 charge_pool_name(pool_of(f->config, q)), "priority",
+			 (json_int_t)p->value, "sum", priority_format_micro(p->sum_micro, text),
+			 "words", rank_words(p, words), "factors", factors);
+}
+
+static int what_if(struct asking *a, struct err *err)
+{
+	_cleanup_(share_file_done) struct share_file f = { 0 };
+	_cleanup_(request_done) struct request q;
+	const char *waited = verb_value(a->call, "waited");
+	struct priority p;
+	int64_t waited_s = 0;
+	int r = cli_begin_offline(a->c, a->call, err);
+
+	request_init(&q);
+	if (r == 0)
+		r = submission_read_resources(a->c, a->call, &q, err);
+	if (r == 0)
+		r = check_asked(a->call, &q, err);
+	if (r == 0 && waited)
+		r = amount_parse_seconds(waited, &waited_s, err);
+	if (r == 0)
+		r = share_file_open(a->call, &f, err);
+	if (r == 0)
+		r = *q.cluster ? 0 : choose_cluster(&f, &q, err);
+	if (r == 0)
+		r = rank_it(&f, &q, waited_s, &p, err);
+	if (r < 0)
+		return r;
+	a->answer =
+		json_pack("{s:s}", "order", rank_is_used(f.config) ? "priority" : "submission");
+	if (!a->answer || json_array_append_new(a->rows, encode(&f, &q, &p)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* ---- the verb ---- */
+
+static int prio(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_json_ json_t *rows = json_array();
+	struct asking a = { ctx, call, rows, NULL };
+	bool is_offline = verb_value(call, "ledger") != NULL;
+	int r;
+
+	if (!rows)
+		return err_set(err, -ENOMEM, "out of memory");
+	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
+	r = is_offline ? what_if(&a, err) : ask(&a, err);
+	if (r >= 0)
+		r = print(a.c, a.answer, rows, is_offline || call->n_args, err);
+	json_decref(a.answer);
+	return r;
+}
+
+const struct verb cli_verb_prio = {
+	.name = "prio",
+	.args = "[JOB...]",
+	.help = "Show the priority of queued jobs, factor by factor",
+	.details =
+		"PRIORITY is the sum of the products, rounded down; each product is a factor\n"
+		"from 0 to 1 times its weight. Of jobs named by number every factor is shown\n"
+		"with its value and weight, and what weighs most in words.\n"
+		"\n"
+		"You see your own queued jobs and those of accounts that you coordinate;\n"
+		"operators see all. With --ledger no controller is asked: it says which\n"
+		"priority a job would have, of the user and account and resources stated.",
+	.examples = "reeve prio\nreeve prio 1204\nreeve prio -A physics --csv\n"
+		    "reeve prio --ledger history.db --profile bmrc --accounts accounts.conf "
+		    "-A physics\\\n  -u alice -l ncpus=16",
+	.options = options,
+	.max_args = -1,
+	.run = prio,
+};
