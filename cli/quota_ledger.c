@@ -8,6 +8,7 @@
 #include "common/wire/wire.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/calendar.h"
+#include "controller/ledger/store_accounts.h"
 #include "controller/quota/quota.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -25,25 +26,45 @@ static void files_done(struct files *f)
 	store_close(f->store);
 }
 
-static int open_files(const struct verb_call *call, struct files *f, struct err *err)
+static int read_policy(const char *profile, struct config **ret, struct err *err)
 {
-	const char *profile = verb_value(call, "profile"),
-		   *accounts = verb_value(call, "accounts");
 	_cleanup_free_ char *path = NULL;
 	int r;
 
-	if (!profile || !accounts)
-		return err_set(err, -EINVAL,
-			       "--ledger needs --profile, the policy, and --accounts, a file "
-			       "that says what was allotted");
+	if (!profile)
+		return err_set(err, -EINVAL, "--ledger needs --profile, the policy");
 	r = profile_find(profile, &path, err);
 	if (r >= 0)
-		r = config_load(path, &f->config, err);
-	if (r >= 0)
-		r = accounts_read(accounts, &f->accounts, err);
-	if (r < 0)
+		r = config_load(path, ret, err);
+	return r == -EINVAL ? -EBADMSG : r;
+}
+
+/* Of the file; else those that were last applied to the ledger. */
+static int read_accounts(const char *file, struct files *f, struct err *err)
+{
+	int64_t revision;
+	int r;
+
+	if (file) {
+		r = accounts_read(file, &f->accounts, err);
 		return r == -EINVAL ? -EBADMSG : r;
-	return ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f->store, err);
+	}
+	r = store_accounts_load(f->store, &f->accounts, &revision, err);
+	if (r == 0 && revision == 0)
+		return err_set(err, -EINVAL,
+			       "the ledger has no accounts: say --accounts FILE, or apply one "
+			       "with 'reeve admin accounts apply'");
+	return r;
+}
+
+static int open_files(const struct verb_call *call, struct files *f, struct err *err)
+{
+	int r = read_policy(verb_value(call, "profile"), &f->config, err);
+
+	if (r >= 0)
+		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f->store,
+				     err);
+	return r < 0 ? r : read_accounts(verb_value(call, "accounts"), f, err);
 }
 
 struct answer {

@@ -15,7 +15,8 @@ static const struct verb_option options[] = {
 	{ "by", 0, "user", "one row for each user", "user" },
 	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
 	{ "profile", 0, "NAME", "with --ledger: the policy, a file or one that ships", NULL },
-	{ "accounts", 0, "FILE", "with --ledger: accounts and allocations", NULL },
+	{ "accounts", 0, "FILE",
+	  "with --ledger: accounts and allocations; default: the ledger's", NULL },
 	{ 0 },
 };
 

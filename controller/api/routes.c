@@ -18,6 +18,7 @@ const struct route routes[] = {
 	{ "GET", "/v1/eff", ROLE_USER, route_eff, "requested against used" },
 	{ "GET", "/v1/share", ROLE_USER, route_share, "the share trees" },
 	{ "GET", "/v1/prio", ROLE_USER, route_prio, "priorities of queued jobs" },
+	{ "GET", "/v1/quota", ROLE_USER, route_quota, "what is left of allocations" },
 	{ "POST", "/v1/cost", ROLE_USER, route_cost, "what a request would be charged" },
 	{ "GET", "/v1/cluster", ROLE_USER, route_cluster, "clusters, bundles, queues" },
 	{ "GET", "/v1/accounts", ROLE_USER, route_accounts, "what is declared" },

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/amount.h"
+#include "controller/api/admit.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/who.h"
 #include "controller/ledger/store_accounts.h"
@@ -212,6 +213,7 @@ int route_submit(struct call *c, struct err *err)
 {
 	_cleanup_(request_done) struct request q;
 	struct store_new new = { .request = &q, .now_ns = call_now_ns() };
+	struct admit_note note;
 	struct tariff_price p;
 	struct quote quote;
 	int64_t job;
@@ -225,6 +227,8 @@ int route_submit(struct call *c, struct err *err)
 		return r;
 	quote = quote_of(&q);
 	r = quote_price(c->api->c.config, &quote, &p, err);
+	if (r >= 0)
+		r = admit_job(c, &q, &p, &note, err);
 	if (r < 0)
 		return r;
 	new.pool = p.pool;
@@ -235,11 +239,14 @@ int route_submit(struct call *c, struct err *err)
 	r = store_submit(c->api->c.store, &new, &job, err);
 	if (r < 0)
 		return r;
+	admit_keep(c, job, &note);
 	c->api->counts.submits++;
 	log_job(LOG_INFO, job, "submit", "from %s, account %s", q.user, q.account);
 	api_want_cycle(c->api);
 	c->status = 201;
-	c->answer = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "job", (json_int_t)job);
+	c->answer =
+		json_pack("{s:s,s:I,s:s,s:s*}", "schema", WIRE_SCHEMA, "job", (json_int_t)job,
+			  "queue", q.queue, "note", *note.text ? note.text : NULL);
 	return 0;
 }
 

@@ -44,7 +44,7 @@ struct store_quota_note {
 	const char *text;
 };
 int store_quota_note(struct store *s, const struct store_quota_note *n, struct err *err);
-#define STORE_QUOTA_NOTE_MAX 256
+#define STORE_QUOTA_NOTE_MAX 512
 int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_NOTE_MAX],
 		      struct err *err);
 

@@ -22,11 +22,13 @@ enum quota_verdict {
 	_QUOTA_VERDICT_MAX,
 };
 
+#define QUOTA_TEXT_MAX 320
+
 struct quota_answer {
 	enum quota_verdict verdict;
 	char queue[REQUEST_NAME_MAX];
 	const char *code;		 /* "quota", "too-many-jobs", "too-large" */
-	char text[STORE_QUOTA_NOTE_MAX]; /* with the numbers; "" when taken as it is */
+	char text[QUOTA_TEXT_MAX]; /* with the numbers; "" when taken as it is */
 	const char *remedy;
 };
 

@@ -1,0 +1,18 @@
+/* admit - what quotas and limits say of a job that is handed in (quota.c). */
+#pragma once
+#include "controller/api/call.h"
+#include "controller/ledger/store_quota.h"
+#include "controller/policy/tariff.h"
+
+struct admit_note {
+	char text[STORE_QUOTA_NOTE_MAX]; /* "" where the job is taken as it was asked for */
+};
+
+/* To be asked when all else is right, before the job is kept. A job that no grant covers may be
+ * moved to the queue that is free of charge: then q->queue and *p are those of that queue, and
+ * the note says why. Refused: err, status and remedy are set. */
+int admit_job(struct call *c, struct request *q, struct tariff_price *p, struct admit_note *ret,
+	      struct err *err);
+/* Keeps the note, for who asks for the job later. The job is in: a note that cannot be kept is
+ * no failure of the call, and is logged. */
+void admit_keep(struct call *c, int64_t job, const struct admit_note *note);

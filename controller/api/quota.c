@@ -1,0 +1,150 @@
+/* quota.c - GET /v1/quota, and what quotas and limits say of a job that is handed in. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/admit.h"
+#include "controller/api/who.h"
+#include "controller/ledger/calendar.h"
+#include "controller/quota/quota_admit.h"
+#include "controller/quote/quote.h"
+
+static struct quota_site site_of(const struct call *c)
+{
+	return (struct quota_site){ c->api->c.store, c->api->c.config, c->api->accounts };
+}
+
+/* ---- handing in ---- */
+
+/* Into the queue that is free of charge, and priced so. */
+static int move(struct call *c, struct request *q, const char *queue, struct tariff_price *p,
+		struct err *err)
+{
+	struct quote quote = { .pick = { .cluster = q->cluster, .queue = q->queue },
+			       .res = q->res };
+
+	snprintf(q->queue, sizeof(q->queue), "%s", queue);
+	return quote_price(c->api->c.config, &quote, p, err);
+}
+
+int admit_job(struct call *c, struct request *q, struct tariff_price *p, struct admit_note *ret,
+	      struct err *err)
+{
+	const struct quota_want want = {
+		.request = q, .rate = p->rate, .pool = p->pool, .now_ns = call_now_ns()
+	};
+	const struct quota_site site = site_of(c);
+	struct quota_answer a;
+	int r = quota_admit(&site, &want, &a, err);
+
+	ret->text[0] = '\0';
+	if (r < 0 || a.verdict == QUOTA_TAKEN)
+		return r;
+	if (a.verdict == QUOTA_REFUSED) {
+		err_set(err, 0, "%s", a.text);
+		return call_refuse(c, 400, a.code, a.remedy);
+	}
+	snprintf(ret->text, sizeof(ret->text), "moved from queue %s to %s, free of charge: %s",
+		 q->queue, a.queue, a.text);
+	return move(c, q, a.queue, p, err);
+}
+
+void admit_keep(struct call *c, int64_t job, const struct admit_note *note)
+{
+	const struct store_quota_note n = { job, call_now_ns(), note->text };
+	struct err err;
+
+	if (!*note->text)
+		return;
+	log_job(LOG_INFO, job, "quota", "%s", note->text);
+	if (store_quota_note(c->api->c.store, &n, &err) < 0)
+		log_job(LOG_ERR, job, "quota", "the note of it is not kept: %s", err.text);
+}
+
+/* ---- the view ---- */
+
+struct views {
+	struct call *c;
+	json_t *quotas;
+};
+
+/* People see what they used themselves; who coordinates sees everybody. */
+static void hide_others(json_t *users, const char *user)
+{
+	for (size_t i = json_array_size(users); i-- > 0;) {
+		const json_t *u = json_object_get(json_array_get(users, i), "user");
+
+		if (strcmp(json_string_value(u), user) != 0)
+			json_array_remove(users, i);
+	}
+}
+
+static int add_view(void *ctx, const struct quota_view *v, struct err *err)
+{
+	struct views *l = ctx;
+	json_t *j = quota_encode(l->c->api->c.config, v);
+	const char *whose = v->has_allocation ? v->owner : v->account;
+
+	if (!j || json_array_append_new(l->quotas, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (who_of(l->c, whose) < WHO_COORDINATOR)
+		hide_others(json_object_get(j, "users"), l->c->user);
+	return 0;
+}
+
+/* The account asked for; or all that the caller is in or coordinates. */
+static int look(struct views *l, struct quota_ask *ask, const char *account, struct err *err)
+{
+	const struct quota_site site = site_of(l->c);
+	const struct quota_each each = { add_view, l };
+	const struct accounts *a = site.accounts;
+	int r = 0;
+
+	if (account && who_of(l->c, account) == WHO_STRANGER)
+		return err_set(err, -ENOENT, "no account '%.64s', or none of yours", account);
+	ask->account = account;
+	if (account)
+		return quota_look_all(&site, ask, &each, err);
+	for (size_t i = 0; i < a->n_accounts && r >= 0; i++) {
+		if (!accounts_member(a, (int32_t)i, l->c->user) &&
+		    !accounts_is_coordinator(a, (int32_t)i, l->c->user))
+			continue;
+		ask->account = a->accounts[i].name;
+		r = quota_look_all(&site, ask, &each, err);
+	}
+	return r;
+}
+
+static int read_ask(struct call *c, struct quota_ask *ask, struct err *err)
+{
+	const char *at = call_query_text(c, "at"), *cluster = call_query_text(c, "cluster");
+	int64_t day;
+
+	*ask = (struct quota_ask){ .cluster = cluster ? cluster : "",
+				   .now_ns = call_now_ns(),
+				   .at_day = QUOTA_NOW,
+				   .parts = QUOTA_ACTIVE | QUOTA_USERS };
+	if (cluster && !config_cluster(c->api->c.config, cluster))
+		return err_set(err, -ENOENT, "no cluster '%.64s'", cluster);
+	if (!at)
+		return 0;
+	if (calendar_parse_day(at, &day) < 0)
+		return err_set(err, -EINVAL, "at=%.40s is not a day like 2026-11-21", at);
+	ask->at_day = (int32_t)day;
+	return 0;
+}
+
+int route_quota(struct call *c, struct err *err)
+{
+	struct views l = { .c = c, .quotas = json_array() };
+	struct quota_ask ask;
+	int r;
+
+	c->answer = wire_new();
+	if (!c->answer || json_object_set_new(c->answer, "quotas", l.quotas) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	json_object_set_new(c->answer, "time_zone", json_string(store_zone(c->api->c.store)));
+	r = read_ask(c, &ask, err);
+	return r < 0 ? r : look(&l, &ask, call_query_text(c, "account"), err);
+}
