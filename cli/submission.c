@@ -1,5 +1,6 @@
 /* submission.c - see submission.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
@@ -292,6 +293,16 @@ int submission_read(const struct cli *c, const struct verb_call *call, struct re
 	return rc;
 }
 
+/* What became of the job at once, beside its number. */
+static void tell_note(int64_t job, const char *note)
+{
+	if (!note)
+		return;
+	fprintf(stderr, "job %" PRId64 ": ", job);
+	cli_put(stderr, note);
+	fputc('\n', stderr);
+}
+
 int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, struct err *err)
 {
 	_cleanup_json_ json_t *body = wire_new(), *answer = NULL;
@@ -308,6 +319,7 @@ int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, st
 	job = cli_int(answer, "job", 0);
 	if (job < 1)
 		return err_set(err, -EPROTO, "the controller's answer names no job");
+	tell_note(job, cli_text(answer, "note"));
 	*ret_job = job;
 	return 0;
 }

@@ -202,6 +202,7 @@ static void tell_head(const struct job_view *v, FILE *to)
 	if (v->state == JOB_QUEUED)
 		tell_pair(to, "waits", cli_text(v->j, "why"));
 	tell_pair(to, "note", cli_text(v->j, "note"));
+	tell_pair(to, "quota", cli_text(v->j, "quota_note"));
 }
 
 static void tell_end(const struct job_view *v, FILE *to)

@@ -16,3 +16,5 @@ int admit_job(struct call *c, struct request *q, struct tariff_price *p, struct 
 /* Keeps the note, for who asks for the job later. The job is in: a note that cannot be kept is
  * no failure of the call, and is logged. */
 void admit_keep(struct call *c, int64_t job, const struct admit_note *note);
+/* Puts the note, if there is one, into the job's document as "quota_note". */
+int admit_tell(struct call *c, int64_t job, json_t *doc, struct err *err);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "controller/api/admit.h"
 #include "controller/api/call.h"
 #include "controller/api/who.h"
 #include "controller/queue/cycle.h"
@@ -230,7 +231,8 @@ int route_job(struct call *c, struct err *err)
 	l.array = json_array();
 	if (json_object_set_new(json_object_get(c->answer, "job"), "attempts", l.array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
+	r = admit_tell(c, c->id, json_object_get(c->answer, "job"), err);
+	return r < 0 ? r : store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
 }
 
 struct owned {

@@ -62,6 +62,16 @@ void admit_keep(struct call *c, int64_t job, const struct admit_note *note)
 		log_job(LOG_ERR, job, "quota", "the note of it is not kept: %s", err.text);
 }
 
+int admit_tell(struct call *c, int64_t job, json_t *doc, struct err *err)
+{
+	char note[STORE_QUOTA_NOTE_MAX];
+	int r = store_quota_noted(c->api->c.store, job, note, err);
+
+	if (r >= 0 && *note && json_object_set_new(doc, "quota_note", json_string(note)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
 /* ---- the view ---- */
 
 struct views {
