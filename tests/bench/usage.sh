@@ -31,8 +31,8 @@ sqlite3 "$dir/l.db" "SELECT COUNT(*) || ' sums of days' FROM rollups; SELECT COU
 $O/tests/bench/usage_bench "$dir/l.db"
 
 took() { # COMMAND...: median of 11, milliseconds
-	local i from to
-	for i in 1 2 3 4 5 6 7 8 9 10 11; do
+	local from to
+	for _ in 1 2 3 4 5 6 7 8 9 10 11; do
 		from=$(date +%s%N)
 		"$@" >"$dir/out"
 		to=$(date +%s%N)
