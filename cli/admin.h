@@ -10,3 +10,4 @@
 
 extern const struct verb admin_verb_adjust, admin_verb_adjustments;
 extern const struct verb admin_verb_check_config, admin_verb_verify;
+extern const struct verb admin_verb_accounts;

@@ -8,6 +8,7 @@ static const struct verb *const verbs[] = {
 	&admin_verb_verify,
 	&admin_verb_adjust,
 	&admin_verb_adjustments,
+	&admin_verb_accounts,
 	&cli_verb_help,
 	NULL,
 };

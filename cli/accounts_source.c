@@ -1,0 +1,122 @@
+/* accounts_source.c - see accounts_source.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <string.h>
+#include <time.h>
+#include "cli/accounts_source.h"
+#include "cli/ledger_file.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/accounts_desk.h"
+
+static int open_live(struct accounts_source *s, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	const char *text;
+	int r = cli_ask(s->c, (struct http_call){ .method = "GET", .path = "/v1/accounts" },
+			&answer, err);
+
+	if (r < 0)
+		return r;
+	text = cli_text(answer, "text");
+	if (!text)
+		return err_set(err, -EPROTO, "the controller's answer has no accounts in it");
+	s->revision = cli_int(answer, "revision", 0);
+	s->is_partial = !json_is_true(json_object_get(answer, "complete"));
+	snprintf(s->origin, sizeof(s->origin), "%s", cli_text(answer, "source"));
+	r = accounts_parse(text, strlen(text), "the controller's accounts", &s->now, err);
+	return r == -EINVAL ? -EPROTO : r;
+}
+
+int accounts_source_open(struct cli *c, const struct verb_call *call,
+			 struct accounts_source *ret, struct err *err)
+{
+	const char *ledger = verb_value(call, "ledger");
+	int r;
+
+	*ret = (struct accounts_source){ .c = c, .origin = "ledger" };
+	if (!ledger) {
+		r = cli_begin(c, call, err);
+		return r < 0 ? r : open_live(ret, err);
+	}
+	r = cli_begin_offline(c, call, err);
+	if (r == 0)
+		r = ledger_file_open(ledger, LEDGER_FILE_THERE, &ret->store, err);
+	return r < 0 ? r : store_accounts_load(ret->store, &ret->now, &ret->revision, err);
+}
+
+void accounts_source_done(struct accounts_source *s)
+{
+	accounts_free(s->now);
+	store_close(s->store);
+	*s = (struct accounts_source){ 0 };
+}
+
+static int change_file(struct accounts_source *s, const struct accounts_wish *w, json_t **ret,
+		       struct err *err)
+{
+	const struct passwd *me = getpwuid(getuid());
+	struct timespec now;
+	char number[32];
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	snprintf(number, sizeof(number), "uid %u", (unsigned)getuid());
+	return accounts_desk_change(
+		s->store,
+		&(struct accounts_order){ .now = s->now,
+					  .revision = w->revision,
+					  .new = w->new,
+					  .author = me ? me->pw_name : number,
+					  .now_ns = now.tv_sec * 1000000000LL + now.tv_nsec,
+					  .is_dry_run = w->is_dry_run },
+		ret, err);
+}
+
+static int change_live(struct accounts_source *s, const struct accounts_wish *w, json_t **ret,
+		       struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_json_ json_t *body = NULL;
+	int r = accounts_write(w->new, &text, err);
+
+	if (r < 0)
+		return r;
+	body = json_pack("{s:s,s:I,s:b,s:s}", "schema", WIRE_SCHEMA, "revision",
+			 (json_int_t)w->revision, "dry_run", w->is_dry_run, "text", text);
+	if (!body)
+		return err_set(err, -ENOMEM, "out of memory, or a text that is not UTF-8");
+	return cli_ask(
+		s->c,
+		(struct http_call){ .method = "POST", .path = "/v1/accounts", .body = body },
+		ret, err);
+}
+
+int accounts_source_change(struct accounts_source *s, const struct accounts_wish *w,
+			   json_t **ret, struct err *err)
+{
+	if (w->revision != s->revision)
+		return err_set(
+			err, -EBUSY,
+			"the accounts have revision %" PRId64 " by now, not %" PRId64
+			"; see 'reeve admin accounts log', look at them as they are, and "
+			"apply again",
+			s->revision, w->revision);
+	return s->store ? change_file(s, w, ret, err) : change_live(s, w, ret, err);
+}
+
+int accounts_source_log(struct accounts_source *s, int64_t limit, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	char path[64];
+	int r;
+
+	if (s->store)
+		return accounts_desk_log(s->store, &(struct store_accounts_page){ 0, limit },
+					 ret, err);
+	snprintf(path, sizeof(path), "/v1/accounts/log?limit=%" PRId64, limit);
+	r = cli_ask(s->c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	if (r == 0)
+		*ret = json_incref(json_object_get(answer, "changes"));
+	return r;
+}

@@ -1,0 +1,544 @@
+/* admin_accounts.c - `reeve admin accounts`: who there is, what they were promised, and changes
+ * of it: by a file as a whole, or one by one. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "cli/accounts_edit.h"
+#include "cli/accounts_source.h"
+#include "cli/admin.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/accounts/accounts_rows.h"
+
+/* ---- what is shown of a change ---- */
+
+static const struct table_column change_columns[] = {
+	{ "op", "", CELL_TEXT },       { "section", "SECTION", CELL_TEXT },
+	{ "name", "NAME", CELL_TEXT }, { "key", "KEY", CELL_TEXT },
+	{ "item", "ITEM", CELL_TEXT }, { "old", "WAS", CELL_TEXT },
+	{ "new", "IS", CELL_TEXT },    { 0 },
+};
+
+/* For people as diff(1) has it. */
+static const char *op_sign(const char *op)
+{
+	return !op ? "?" : !strcmp(op, "add") ? "+" : !strcmp(op, "remove") ? "-" : "~";
+}
+
+static enum cell_tone op_tone(const char *op)
+{
+	return !op || !strcmp(op, "set") ? TONE_PLAIN
+	       : !strcmp(op, "add")	 ? TONE_GOOD
+					 : TONE_BAD;
+}
+
+static void add_change(const struct cli *c, struct table *t, const json_t *change)
+{
+	static const char *const keys[] = { "section", "name", "key", "item", "old", "new" };
+	const char *op = cli_text(change, "op");
+
+	table_row(t);
+	table_text(t, "op", c->format.output == TABLE_TABLE ? op_sign(op) : op);
+	table_tone(t, "op", op_tone(op));
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		table_text(t, keys[i], cli_text(change, keys[i]));
+}
+
+/* Behind the table: what an operator should know of it. */
+static void say_more(const struct cli *c, const json_t *doc)
+{
+	json_t *warnings = json_object_get(doc, "warnings"),
+	       *jobs = json_object_get(doc, "jobs"), *j;
+	FILE *to = c->format.to;
+	size_t i;
+
+	json_array_foreach(warnings, i, j)
+	{
+		fputs("warning: ", to);
+		cli_put(to, json_string_value(j));
+		fputc('\n', to);
+	}
+	json_array_foreach(jobs, i, j)
+	{
+		fputs("account ", to);
+		cli_put(to, cli_text(j, "account"));
+		fprintf(to,
+			" goes with %" PRId64 " running and %" PRId64
+			" queued jobs: they go on to their end and are charged\n",
+			cli_int(j, "running", 0), cli_int(j, "queued", 0));
+	}
+}
+
+static void say_outcome(const struct cli *c, const json_t *doc, bool is_dry_run)
+{
+	size_t n = json_array_size(json_object_get(doc, "changes"));
+	bool is_applied = json_is_true(json_object_get(doc, "applied"));
+	int64_t revision = cli_int(doc, "revision", 0);
+	FILE *to = c->format.to;
+
+	if (is_applied && n == 0)
+		fprintf(to, "no changes; kept in the ledger now, as revision %" PRId64 "\n",
+			revision);
+	else if (is_applied)
+		fprintf(to, "%zu change%s made; revision %" PRId64 "\n", n, n == 1 ? "" : "s",
+			revision);
+	else if (n && is_dry_run)
+		fprintf(to, "%zu change%s; nothing was changed (--dry-run)\n", n,
+			n == 1 ? "" : "s");
+	else
+		fprintf(to, "no changes\n");
+}
+
+static int show_change(const struct cli *c, const json_t *doc, bool is_dry_run, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	json_t *change;
+	size_t i;
+	int r;
+
+	if (c->format.output == TABLE_JSON)
+		return cli_print_document(c, doc, err);
+	r = table_new("changes", change_columns, &t, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(doc, "changes"), i, change) add_change(c, t, change);
+	if (i || c->format.output != TABLE_TABLE)
+		r = table_print(t, &c->format, err);
+	if (r < 0 || c->format.output != TABLE_TABLE)
+		return r;
+	say_more(c, doc);
+	say_outcome(c, doc, is_dry_run);
+	return 0;
+}
+
+static int change(struct accounts_source *s, const struct verb_call *call,
+		  const struct accounts *new, struct err *err)
+{
+	const char *revision = verb_value(call, "revision");
+	struct accounts_wish w = { .new = new,
+				   .revision = s->revision,
+				   .is_dry_run = verb_count(call, "dry-run") };
+	_cleanup_json_ json_t *doc = NULL;
+	char *end = NULL;
+	int r;
+
+	if (revision) {
+		errno = 0;
+		w.revision = strtoll(revision, &end, 10);
+		if (errno || end == revision || *end)
+			return err_set(err, -EINVAL, "--revision %.32s: it is a number",
+				       revision);
+	}
+	r = accounts_source_change(s, &w, &doc, err);
+	return r < 0 ? r : show_change(s->c, doc, w.is_dry_run, err);
+}
+
+/* ---- files ---- */
+
+static const struct table_column fault_columns[] = {
+	{ "file", "FILE", CELL_TEXT },
+	{ "line", "LINE", CELL_COUNT },
+	{ "text", "FAULT", CELL_TEXT },
+	{ 0 },
+};
+
+struct teller {
+	struct cli *c;
+	struct table *table;
+};
+
+static void tell_fault(void *ctx, const struct conf_fault *fault)
+{
+	struct teller *teller = ctx;
+
+	table_row(teller->table);
+	table_text(teller->table, "file", fault->file);
+	if (fault->line)
+		table_int(teller->table, "line", fault->line);
+	table_text(teller->table, "text", fault->text);
+	if (teller->c->format.output != TABLE_TABLE)
+		return;
+	cli_put(teller->c->format.to, fault->text);
+	fputc('\n', teller->c->format.to);
+}
+
+/* Every fault at once. *ret NULL: there were some; they are told. */
+static int read_file(struct cli *c, const char *path, struct accounts **ret, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	struct teller teller = { .c = c };
+	int n, r = table_new("faults", fault_columns, &t, err);
+
+	if (r < 0)
+		return r;
+	teller.table = t;
+	n = accounts_check(path, tell_fault, &teller, ret, err);
+	if (n <= 0)
+		return n;
+	c->exit_code = CLI_FAILED;
+	if (c->format.output != TABLE_TABLE)
+		return table_print(t, &c->format, err);
+	cli_put(c->format.to, path);
+	fprintf(c->format.to, ": %d fault%s\n", n, n > 1 ? "s" : "");
+	return 0;
+}
+
+static void tell_warning(void *ctx, const char *text)
+{
+	struct teller *teller = ctx;
+
+	table_row(teller->table);
+	table_text(teller->table, "text", text);
+	if (teller->c->format.output != TABLE_TABLE)
+		return;
+	fputs("warning: ", teller->c->format.to);
+	cli_put(teller->c->format.to, text);
+	fputc('\n', teller->c->format.to);
+}
+
+static int check(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(accounts_freep) struct accounts *a = NULL;
+	_cleanup_(table_freep) struct table *t = NULL;
+	struct cli *c = ctx;
+	struct teller teller = { .c = c };
+	int r = cli_begin_offline(c, call, err);
+
+	if (r == 0)
+		r = read_file(c, call->args[0], &a, err);
+	if (r < 0 || !a)
+		return r;
+	r = table_new("warnings", fault_columns, &t, err);
+	if (r < 0)
+		return r;
+	teller.table = t;
+	accounts_warn(a, tell_warning, &teller);
+	if (c->format.output != TABLE_TABLE)
+		return table_print(t, &c->format, err);
+	cli_put(c->format.to, call->args[0]);
+	fprintf(c->format.to, ": no faults: %zu account%s, %zu allocation%s\n", a->n_accounts,
+		a->n_accounts == 1 ? "" : "s", a->n_allocations,
+		a->n_allocations == 1 ? "" : "s");
+	return 0;
+}
+
+static int apply(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
+	_cleanup_(accounts_freep) struct accounts *new = NULL;
+	int r = accounts_source_open(ctx, call, &s, err);
+
+	if (r == 0)
+		r = read_file(ctx, call->args[0], &new, err);
+	return r < 0 || !new ? r : change(&s, call, new, err);
+}
+
+/* ---- show and log ---- */
+
+static const struct table_column row_columns[] = {
+	{ "section", "SECTION", CELL_TEXT }, { "name", "NAME", CELL_TEXT },
+	{ "key", "KEY", CELL_TEXT },	     { "item", "ITEM", CELL_TEXT },
+	{ "value", "VALUE", CELL_TEXT },     { 0 },
+};
+
+static bool is_of(const struct accounts_row *row, const char *account)
+{
+	size_t n = strlen(account);
+
+	if (!strcmp(row->section, "User") || !strcmp(row->section, "QueueLimits"))
+		return false;
+	return !strncmp(row->name, account, n) && (!row->name[n] || row->name[n] == '/');
+}
+
+/* The statements about one account; of all when it is NULL. */
+static int pick_rows(const struct accounts *a, const char *account, struct accounts_rows *ret,
+		     struct err *err)
+{
+	struct accounts_rows all = { 0 };
+	int r;
+
+	if (account && accounts_find(a, account) < 0)
+		return err_set(err, -ENOENT,
+			       "there is no account '%.64s', or it is none of yours", account);
+	r = accounts_rows_of(a, &all, err);
+	for (size_t i = 0; i < all.n && r == 0; i++)
+		if (!account || is_of(&all.rows[i], account))
+			r = accounts_rows_add(ret, &all.rows[i]);
+	accounts_rows_done(&all);
+	return r == -ENOMEM ? err_set(err, r, "out of memory") : r;
+}
+
+static int print_rows(const struct cli *c, const struct accounts_rows *rows, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	int r = table_new("accounts", row_columns, &t, err);
+
+	for (size_t i = 0; i < rows->n && r == 0; i++) {
+		const struct accounts_row *row = &rows->rows[i];
+
+		table_row(t);
+		table_text(t, "section", row->section);
+		table_text(t, "name", row->name);
+		table_text(t, "key", *row->key ? row->key : NULL);
+		table_text(t, "item", *row->item ? row->item : NULL);
+		table_text(t, "value", *row->key ? row->value : NULL);
+	}
+	return r < 0 ? r : table_print(t, &c->format, err);
+}
+
+static int print_file(const struct accounts_source *s, const struct accounts_rows *rows,
+		      struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = accounts_rows_write(rows, &text, err);
+
+	if (r < 0)
+		return r;
+	fprintf(s->c->format.to, "# revision %" PRId64 ", of the %s%s\n", s->revision,
+		s->origin, s->is_partial ? ": what you may see" : "");
+	fputs(text, s->c->format.to);
+	return 0;
+}
+
+static int show(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
+	_cleanup_(accounts_rows_done) struct accounts_rows rows = { 0 };
+	struct cli *c = ctx;
+	int r = accounts_source_open(c, call, &s, err);
+
+	if (r == 0)
+		r = pick_rows(s.now, call->args[0], &rows, err);
+	if (r < 0)
+		return r;
+	return c->format.output == TABLE_TABLE ? print_file(&s, &rows, err)
+					       : print_rows(c, &rows, err);
+}
+
+static const struct table_column log_columns[] = {
+	{ "revision", "REVISION", CELL_COUNT },
+	{ "at_ns", "AT", CELL_TIME_NS },
+	{ "author", "BY", CELL_TEXT },
+	{ "op", "", CELL_TEXT },
+	{ "section", "SECTION", CELL_TEXT },
+	{ "name", "NAME", CELL_TEXT },
+	{ "key", "KEY", CELL_TEXT },
+	{ "item", "ITEM", CELL_TEXT },
+	{ "old", "WAS", CELL_TEXT },
+	{ "new", "IS", CELL_TEXT },
+	{ 0 },
+};
+
+static int read_limit(const struct verb_call *call, int64_t *ret, struct err *err)
+{
+	const char *text = verb_value(call, "limit");
+	char *end = NULL;
+
+	*ret = 100;
+	if (!text)
+		return 0;
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	if (errno || end == text || *end || *ret < 1 || *ret > 10000)
+		return err_set(err, -EINVAL, "--limit %.32s: it is from 1 to 10000", text);
+	return 0;
+}
+
+static int show_log(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
+	_cleanup_(table_freep) struct table *t = NULL;
+	_cleanup_json_ json_t *entries = NULL;
+	struct cli *c = ctx;
+	int64_t limit;
+	json_t *entry;
+	size_t i;
+	int r = read_limit(call, &limit, err);
+
+	if (r == 0)
+		r = accounts_source_open(c, call, &s, err);
+	if (r == 0)
+		r = accounts_source_log(&s, limit, &entries, err);
+	if (r == 0)
+		r = table_new("changes", log_columns, &t, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(entries, i, entry)
+	{
+		add_change(c, t, entry);
+		table_int(t, "revision", cli_int(entry, "revision", 0));
+		table_int(t, "at_ns", cli_int(entry, "at_ns", 0));
+		table_text(t, "author", cli_text(entry, "author"));
+	}
+	return table_print(t, &c->format, err);
+}
+
+/* ---- single changes ---- */
+
+static int edit(const struct verb_call *call, struct cli *c, enum accounts_edit_kind kind,
+		struct err *err)
+{
+	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
+	_cleanup_(accounts_freep) struct accounts *new = NULL;
+	int r = accounts_source_open(c, call, &s, err);
+
+	if (r == 0 && s.is_partial)
+		return err_set(err, -EPERM, "only operators change the accounts");
+	if (r == 0)
+		r = accounts_edit(s.now, kind, call->args, &new, err);
+	return r < 0 ? r : change(&s, call, new, err);
+}
+
+static int set(const struct verb_call *call, void *ctx, struct err *err)
+{
+	return edit(call, ctx, ACCOUNTS_EDIT_SET, err);
+}
+
+static int add(const struct verb_call *call, void *ctx, struct err *err)
+{
+	return edit(call, ctx, ACCOUNTS_EDIT_ADD, err);
+}
+
+static int drop(const struct verb_call *call, void *ctx, struct err *err)
+{
+	return edit(call, ctx, ACCOUNTS_EDIT_REMOVE, err);
+}
+
+/* ---- verbs ---- */
+
+static const struct verb_option change_options[] = {
+	{ "dry-run", 0, NULL, "say what would change, and change nothing", NULL },
+	{ "revision", 0, "N", "only if the accounts still have this revision", NULL },
+	ACCOUNTS_LEDGER_OPTION,
+	{ 0 },
+};
+static const struct verb_option show_options[] = { ACCOUNTS_LEDGER_OPTION, { 0 } };
+static const struct verb_option log_options[] = {
+	{ "limit", 0, "N", "this many changes; default: 100", NULL },
+	ACCOUNTS_LEDGER_OPTION,
+	{ 0 },
+};
+
+#define TARGETS                                                                                \
+	"What: physics (an account), physics/alice (a user in it), user:alice,\n"              \
+	"queue:express, allocation:physics/2026.\n"
+
+static const struct verb verbs_table[] = {
+	{ .name = "apply",
+	  .args = "FILE",
+	  .help = "Make the accounts what a file says, by what differs",
+	  .details =
+		  "What the file does not say is removed. All of it or nothing; the log has\n"
+		  "every change with author and time. Jobs of an account that goes run on\n"
+		  "to their end, and its history stays.",
+	  .examples = "reeve admin accounts apply --dry-run accounts.conf\n"
+		      "reeve admin accounts apply --revision 7 accounts.conf",
+	  .options = change_options,
+	  .min_args = 1,
+	  .max_args = 1,
+	  .run = apply },
+	{ .name = "check",
+	  .args = "FILE",
+	  .help = "Find every fault of an accounts file, by file and line",
+	  .examples = "reeve admin accounts check accounts.conf",
+	  .min_args = 1,
+	  .max_args = 1,
+	  .run = check },
+	{ .name = "show",
+	  .args = "[ACCOUNT]",
+	  .help = "Print the accounts as a file that can be applied again",
+	  .details = "People who are no operators see what they are in, and coordinators what\n"
+		     "stands below.",
+	  .examples = "reeve admin accounts show > accounts.conf\n"
+		      "reeve admin accounts show physics --json",
+	  .options = show_options,
+	  .max_args = 1,
+	  .run = show },
+	{ .name = "set",
+	  .args = "WHAT KEY=VALUE...",
+	  .help = "Change single keys",
+	  .details = TARGETS "KEY= takes a key away; lists (Users, Coordinators, Clusters) "
+			     "also have += and -=.",
+	  .examples = "reeve admin accounts set physics Shares=30\n"
+		      "reeve admin accounts set physics Users+=dora,eve=5\n"
+		      "reeve admin accounts set physics/alice Shares=5 MaxRunningJobs=10\n"
+		      "reeve admin accounts set user:alice DefaultAccount=physics",
+	  .options = change_options,
+	  .min_args = 2,
+	  .max_args = -1,
+	  .run = set },
+	{ .name = "add",
+	  .args = "WHAT [KEY=VALUE...]",
+	  .help = "Add an account, a user in one, an allocation",
+	  .details = TARGETS,
+	  .examples = "reeve admin accounts add optics Parent=physics Shares=20\n"
+		      "reeve admin accounts add optics/alice\n"
+		      "reeve admin accounts add allocation:optics/2026 Amount=100 "
+		      "From=2026-04-01 To=2027-04-01",
+	  .options = change_options,
+	  .min_args = 1,
+	  .max_args = -1,
+	  .run = add },
+	{ .name = "remove",
+	  .args = "WHAT",
+	  .help = "Remove an account, a user from one, an allocation",
+	  .details = TARGETS "With an account go its allocations and its users' limits; its "
+			     "jobs run on.",
+	  .examples = "reeve admin accounts remove optics/alice\n"
+		      "reeve admin accounts remove --dry-run optics",
+	  .options = change_options,
+	  .min_args = 1,
+	  .max_args = 1,
+	  .run = drop },
+	{ .name = "log",
+	  .args = "",
+	  .help = "List what was changed, when and by whom, the newest first",
+	  .examples = "reeve admin accounts log --limit 20",
+	  .options = log_options,
+	  .run = show_log },
+};
+static const struct verb *const verbs[] = {
+	&verbs_table[0], &verbs_table[1], &verbs_table[2],
+	&verbs_table[3], &verbs_table[4], &verbs_table[5],
+	&verbs_table[6], &cli_verb_help,  NULL,
+};
+
+static int accounts(const struct verb_call *call, void *ctx, struct err *err)
+{
+	struct cli *c = ctx;
+	const struct verb_tool *whole = c->tool, tool = {
+		.name = "reeve admin accounts",
+		.help = "Who there is, what they were promised, and what they may hold",
+		.footer = whole->footer,
+		.verbs = verbs,
+		.common = whole->common,
+	};
+	struct verb_argv typed = { call->args - 1, call->n_args + 1 };
+	const struct verb *verb = NULL;
+	int r;
+
+	if (call->n_given)
+		return err_set(err, -EINVAL,
+			       "options stand behind the command: reeve admin accounts %.40s "
+			       "--%s",
+			       call->args[0], call->given[0].option->name);
+	c->tool = &tool;
+	r = verb_main(&tool, typed, c, &verb, err);
+	c->tool = whole;
+	return r < 0 && verb ? err_prefix(err, r, "%s", verb->name) : r;
+}
+
+const struct verb admin_verb_accounts = {
+	.name = "accounts",
+	.args = "COMMAND ...",
+	.help = "Show and change who there is, and what they were promised",
+	.details = "'reeve admin accounts help' lists the commands: apply, check, show, set, "
+		   "add,\n"
+		   "remove, log.",
+	.examples = "reeve admin accounts help\n"
+		    "reeve admin accounts apply --dry-run accounts.conf",
+	.min_args = 1,
+	.max_args = -1,
+	.stop_at_args = true,
+	.run = accounts,
+};
