@@ -25,5 +25,28 @@ done
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/pg_lost" tests/cluster/pg_lost.c \
 	build/controller/pg/*.o build/common/db/*.o build/common/err.o -lcmocka -lpq -lsqlite3 &&
 	"$dir/pg_lost" || status=1
+
+# The same history in both, and every view of it alike.
+reeve=$PWD/build/bin/reeve there="$REEVE_TEST_POSTGRES&options=-csearch_path%3Dhistory"
+psql -q "$REEVE_TEST_POSTGRES" -c "CREATE SCHEMA history"
+{
+	echo '; UnixStartTime: 1000000000'
+	for i in $(seq 3000); do
+		echo "$i $((i * 900)) 5 $((i * 37 % 90000)) $((i % 64)) -1 -1 4 7200 -1 1 $((i % 9)) $((i % 4)) -1 -1 -1 -1 -1"
+	done
+} >"$dir/h.swf"
+"$reeve" import swf "$dir/h.swf" --cluster c --ledger "$dir/h.db" --json >"$dir/1.json"
+"$reeve" import swf "$dir/h.swf" --cluster c --ledger "$there" --json >"$dir/2.json"
+same() { # NAME ARGUMENTS...
+	local name=$1
+	shift
+	if diff <("$reeve" "$@" --ledger "$dir/h.db" 2>&1) <("$reeve" "$@" --ledger "$there" 2>&1) >"$dir/said"; then echo "ok - $name"; else
+		sed 's/^/# /' "$dir/said"; echo "not ok - $name"; status=1
+	fi
+}
+cmp -s "$dir/1.json" "$dir/2.json" && echo "ok - an import says the same" || { echo "not ok - an import says the same"; status=1; }
+same "usage by account and month is the same" usage --by account --monthly --csv
+same "usage of one user is the same" usage --by user --user u3 --csv
+same "the sums are what the jobs say" admin verify --json
 tests/cluster/run.sh "${1:-10}" || status=1
 exit $status
