@@ -9,6 +9,7 @@
 #include <systemd/sd-daemon.h>
 #include "agent/doors.h"
 #include "agent/job.h"
+#include "agent/job_due.h"
 #include "agent/job_flow.h"
 #include "agent/job_limit.h"
 #include "agent/job_pause.h"
@@ -296,6 +297,7 @@ void doors_close(struct node *n)
 {
 	while (n->jobs)
 		job_free(n->jobs);
+	job_due_close(n);
 	uplink_close(n->uplink);
 	sample_close(n->sampler);
 	guard_close(n->guard);

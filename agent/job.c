@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/job.h"
+#include "agent/job_due.h"
 #include "common/log.h"
 
 static const char *const step_names[_STEP_MAX] = { "prepare", "unit",	 "running", "final",
@@ -66,8 +67,6 @@ void job_free(struct job *j)
 		at = &(*at)->next;
 	if (*at)
 		*at = j->next;
-	sd_event_source_disable_unref(j->act);
-	sd_event_source_disable_unref(j->timer);
 	for (int i = 0; i < 2; i++)
 		sd_event_source_disable_unref(j->streams[i].watch);
 	if (j->kill_fd >= 0)
@@ -100,39 +99,22 @@ int job_save(struct job *j, struct err *err)
 	return state_save(j->node->db, &j->s, err);
 }
 
-static int on_act(sd_event_source *source, uint64_t usec, void *userdata)
+void job_act(struct job *j)
 {
-	struct job *j = userdata;
 	struct err err;
-	int r;
 
-	(void)source;
-	(void)usec;
-	r = job_save(j, &err);
-	if (r < 0) {
+	if (job_save(j, &err) < 0) {
 		log_job(LOG_ERR, j->s.job, "state", "cannot save, trying again: %s", err.text);
 		job_again(j, 1000);
-		return 0;
+		return;
 	}
 	/* The job may be freed by its act. */
 	j->node->act(j->node, j);
-	return 0;
 }
 
 void job_again(struct job *j, unsigned delay_ms)
 {
-	uint64_t usec = delay_ms * UINT64_C(1000);
-	int r;
-
-	if (!j->act)
-		r = sd_event_add_time_relative(j->node->event, &j->act, CLOCK_BOOTTIME, usec,
-					       1000, on_act, j);
-	else
-		r = sd_event_source_set_time_relative(j->act, usec);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(j->act, SD_EVENT_ONESHOT);
-	if (r < 0) /* out of memory in the event loop itself: nothing else will work either */
-		sd_event_exit(j->node->event, r);
+	job_due_set(j, DUE_ACT, node_now_ns() + delay_ms * INT64_C(1000000));
 }
 
 void job_go(struct job *j, enum job_step step)

@@ -36,6 +36,13 @@ enum job_pause { /* what of suspending and resuming is under way */
 		 PAUSE_THAWING,
 };
 
+enum job_due {
+	DUE_ACT,   /* its step is acted on */
+	DUE_CLOCK, /* walltime, or the grace between TERM and KILL, may be over */
+	_DUE_MAX
+};
+#define JOB_DUE_NEVER INT64_MAX
+
 struct job_stream {
 	int64_t acked; /* the controller has all before this */
 	bool ended;    /* and knows that nothing follows */
@@ -67,7 +74,7 @@ struct job {
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
 	struct job_stream streams[2];
 	struct gate *gate;
-	sd_event_source *act, *timer;
+	int64_t due_ns[_DUE_MAX]; /* job_due.h; 0: not set */
 };
 
 const char *job_step_name(enum job_step step);
@@ -84,6 +91,8 @@ void job_free(struct job *j);
 void job_go(struct job *j, enum job_step step);
 /* Save and act on the present step again, from the event loop; `delay_ms` from now. */
 void job_again(struct job *j, unsigned delay_ms);
+/* Save and act on the present step now. The job may be free after it. */
+void job_act(struct job *j);
 /* Write what is known of the job to the database now. */
 int job_save(struct job *j, struct err *err);
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/enforce/final.h"
+#include "agent/job_due.h"
 #include "agent/job_end.h"
 #include "agent/job_gate.h"
 #include "agent/job_limit.h"
@@ -124,8 +125,7 @@ int job_finish(struct node *n, struct job *j)
 	else
 		no_record(j);
 	j->s.clock.ended_ns = have ? f.realtime_ns : node_realtime_ns();
-	if (j->timer)
-		sd_event_source_set_enabled(j->timer, SD_EVENT_OFF);
+	job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
 	say(n, j);
 	job_unwatch(n, j);
 	n->ops->forget(n->manager, (struct manager_id){ j->s.job, j->s.attempt }, NULL);

@@ -5,11 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/job_due.h"
 #include "agent/job_limit.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
 
 #define NS_PER_S INT64_C(1000000000)
+
+_Static_assert(CLOCK_NEVER == JOB_DUE_NEVER, "a clock that never ends is never due");
 
 struct hit {
 	enum limit_kind limit;
@@ -244,60 +247,34 @@ void limit_check(struct node *n, struct job *j)
 		check_jobfs(n, j);
 }
 
-static int on_timer(sd_event_source *s, uint64_t usec, void *userdata)
+void limit_look_at_clock(struct node *n, struct job *j)
 {
-	struct job *j = userdata;
-	struct node *n = j->node;
 	int64_t limit_s = j->s.request.res.walltime_s, running_ns;
 
-	(void)s;
-	(void)usec;
 	if (j->step != STEP_RUNNING)
-		return 0;
+		return;
 	if (j->is_killing) {
 		job_kill_now(j);
-		return 0;
+		return;
 	}
 	job_sync_clock(n, j);
 	running_ns = clock_running_ns(&j->clock, node_now_ns());
 	if (limit_s <= 0 || j->is_frozen || running_ns < limit_s * NS_PER_S) {
 		limit_arm(n, j);
-		return 0;
+		return;
 	}
 	if (latch(j, (struct hit){ LIMIT_WALLTIME, limit_s, running_ns / NS_PER_S })) {
 		add_processes(n, j);
 		tell(j);
 	}
-	return 0;
-}
-
-static void set_timer(struct job *j, int64_t at_ns)
-{
-	uint64_t usec = (uint64_t)(at_ns / 1000) + 1;
-	int r;
-
-	if (!j->timer)
-		r = sd_event_add_time(j->node->event, &j->timer, CLOCK_BOOTTIME, usec, 1000,
-				      on_timer, j);
-	else
-		r = sd_event_source_set_time(j->timer, usec);
-	if (r >= 0)
-		r = sd_event_source_set_enabled(j->timer, SD_EVENT_ONESHOT);
-	if (r < 0)
-		log_job(LOG_ERR, j->s.job, "clock", "cannot arm the clock: %s", strerror(-r));
 }
 
 void limit_arm(struct node *n, struct job *j)
 {
-	int64_t at_ns = clock_deadline_ns(&j->clock, j->s.request.res.walltime_s);
-
 	(void)n;
-	if (j->is_killing)
-		return;
-	if (at_ns != CLOCK_NEVER)
-		set_timer(j, at_ns);
-	else if (j->timer)
-		sd_event_source_set_enabled(j->timer, SD_EVENT_OFF);
+	if (!j->is_killing)
+		job_due_set(j, DUE_CLOCK,
+			    clock_deadline_ns(&j->clock, j->s.request.res.walltime_s));
 }
 
 void limit_end_softly(struct node *n, struct job *j)
@@ -312,7 +289,7 @@ void limit_end_softly(struct node *n, struct job *j)
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
 	if (j->is_frozen && n->ops->thaw(n->manager, id, &err) < 0)
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
-	set_timer(j, node_now_ns() + n->conf->kill_grace_s * NS_PER_S);
+	job_due_set(j, DUE_CLOCK, node_now_ns() + n->conf->kill_grace_s * NS_PER_S);
 }
 
 /* The kernel side latched the excess; it is delivered by the next dispatch, or was already

@@ -14,6 +14,8 @@ void limit_on_left(void *ctx, const struct guard_left *l);
 void limit_check(struct node *n, struct job *j);
 /* (Re)arm the walltime for the present state of the clock. */
 void limit_arm(struct node *n, struct job *j);
+/* When it is due: walltime over, or the grace after TERM. */
+void limit_look_at_clock(struct node *n, struct job *j);
 /* TERM, and after the grace KILL; a frozen job is thawed for it. The reason is in j->s.end. */
 void limit_end_softly(struct node *n, struct job *j);
 /* Why nobody asked: reason from latched kernel state of a job that ended without the agent. */

@@ -47,7 +47,9 @@ struct node {
 	struct cpulist cpus; /* all that jobs may use */
 	struct admit_capacity capacity;
 
-	struct job *jobs; /* oldest first */
+	struct job *jobs;     /* oldest first */
+	sd_event_source *due; /* job_due.c */
+	int64_t due_ns;	      /* set to; 0: off */
 	/* What the flow of jobs does at each step; set once, by job_flow_open(). */
 	int (*act)(struct node *n, struct job *j);
 

@@ -3,8 +3,8 @@
 #ifndef REEVE_EVENTS_ABI_H
 #define REEVE_EVENTS_ABI_H
 
-#define EVENTS_VERSION 1
-#define EVENTS_RING_BYTES (256 * 1024)
+#define EVENTS_VERSION 2
+#define EVENTS_RING_BYTES (128 * 1024) /* the end of 1,024 jobs at once, and more */
 
 enum events_kind { EVENTS_OOM = 1, EVENTS_FROZEN = 2, EVENTS_THAWED = 3, EVENTS_EMPTY = 4 };
 

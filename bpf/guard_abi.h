@@ -3,8 +3,8 @@
 #ifndef REEVE_GUARD_ABI_H
 #define REEVE_GUARD_ABI_H
 
-#define GUARD_VERSION 1
-#define GUARD_RING_BYTES (128 * 1024)
+#define GUARD_VERSION 2
+#define GUARD_RING_BYTES (64 * 1024)
 
 enum guard_message_kind {
 	GUARD_MSG_QUOTA = 1,

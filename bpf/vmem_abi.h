@@ -5,10 +5,11 @@
  */
 #pragma once
 
-#define VMEM_VERSION 1 /* of everything below but the first part of struct vmem_job */
+#define VMEM_VERSION 2 /* of everything below but the first part of struct vmem_job */
 
 enum {
-	VMEM_MAX_JOBS = 4096, /* slot 0 means "no job" */
+	VMEM_MAX_JOBS =
+		2048, /* slot 0 means "no job"; some are still emptied by dying processes */
 	VMEM_MAX_LEVELS = 4,
 	VMEM_PAGE_BITS = 44, /* of a charge word: job slot above, pages below */
 };

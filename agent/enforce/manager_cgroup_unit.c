@@ -98,9 +98,26 @@ static void answer_awaited(struct unit *u, int result, const char *words)
 		err_set(&a.err, result, "%s", words);
 	answer_so_often(u, &u->n_awaited, a);
 	u->patience = sd_event_source_disable_unref(u->patience);
+	if (u->stage != UNIT_EMPTYING)
+		u->changed = sd_event_source_disable_unref(u->changed);
 }
 
 /* A job as it is followed. */
+
+static int on_changed(sd_event_source *s, const struct inotify_event *e, void *userdata);
+
+/* Its cgroup.events, while somebody waits for a change: a watch weighs as much as the rest of a
+ * unit. What changed before is for the caller to look at. -ENOENT: the cgroup is gone. */
+static int watch_changes(struct unit *u)
+{
+	char events[MANAGER_PATH_MAX + 16];
+
+	if (u->changed)
+		return 0;
+	snprintf(events, sizeof(events), "%s/cgroup.events", u->path);
+	return sd_event_add_inotify(u->m->c.event, &u->changed, events, IN_MODIFY, on_changed,
+				    u);
+}
 
 struct unit *unit_find(struct manager *m, struct manager_id id)
 {
@@ -289,6 +306,9 @@ static void advance_alone(struct unit *u)
 		u->stage = UNIT_REMOVING;
 	} else if (tree_event(u->path, "populated") == 1) {
 		u->stage = UNIT_EMPTYING;
+		watch_changes(u);
+		if (tree_event(u->path, "populated") != 1)
+			unit_look_later(u, 0);
 		log_job(LOG_WARNING, u->id.job, "manager",
 			"its supervisor is gone: the exit status of the job will not be known");
 	} else if (supervisor_has_begun(u->spec) || u->stage == UNIT_EMPTYING) {
@@ -305,6 +325,8 @@ static void advance(struct unit *u)
 	if (u->stage == UNIT_SUPERVISED ||
 	    (u->stage == UNIT_EMPTYING && tree_event(u->path, "populated") != 1))
 		advance_alone(u);
+	if (u->stage == UNIT_EMPTYING && !u->changed) /* no watch to be had */
+		unit_look_later(u, 50 * RETRY_US);
 	if (u->stage == UNIT_REMOVING)
 		finish(u);
 }
@@ -326,8 +348,7 @@ static int on_changed(sd_event_source *s, const struct inotify_event *e, void *u
 int unit_new(struct manager *m, struct manager_id id, struct unit **ret, struct err *err)
 {
 	struct unit *u = calloc(1, sizeof(*u));
-	char path[MANAGER_PATH_MAX], events[MANAGER_PATH_MAX + 16];
-	int r;
+	char path[MANAGER_PATH_MAX];
 
 	if (!u)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -337,13 +358,6 @@ int unit_new(struct manager *m, struct manager_id id, struct unit **ret, struct 
 	if (!u->path || !u->spec) {
 		unit_free(u);
 		return err_set(err, -ENOMEM, "out of memory");
-	}
-	snprintf(events, sizeof(events), "%s/cgroup.events", u->path);
-	r = sd_event_add_inotify(m->c.event, &u->changed, events, IN_MODIFY, on_changed, u);
-	/* Gone while the agent was away: only its end is to be told. */
-	if (r < 0 && r != -ENOENT) {
-		unit_free(u);
-		return err_set(err, r, "watch %s: %s", events, strerror(-r));
 	}
 	u->next = m->units;
 	m->units = u;
@@ -365,6 +379,9 @@ int unit_await(struct unit *u, enum manager_order order, struct err *err)
 
 	if (u->n_awaited && u->awaited != order)
 		answer_awaited(u, -ECANCELED, "the opposite was ordered meanwhile");
+	r = watch_changes(u);
+	if (r < 0 && r != -ENOENT) /* gone: its end answers */
+		return err_set(err, r, "watch %s: %s", u->path, strerror(-r));
 	u->awaited = order;
 	u->n_awaited++;
 	if (tree_event(u->path, "frozen") == (order == MANAGER_FREEZE)) {

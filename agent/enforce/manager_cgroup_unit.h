@@ -2,7 +2,8 @@
  * the answers to orders, which the event loop gives as systemd would. Known to
  * manager_cgroup*.c alone.
  *
- * The agent follows each supervisor by pidfd and each job by its cgroup.events. A supervisor
+ * The agent follows each supervisor by pidfd, and a job by its cgroup.events while it is to be
+ * frozen or thawed or has no supervisor. A supervisor
  * that ends leaves the final record; the agent, now or when it comes back, removes the cgroup
  * and tells. A supervisor that is killed takes the exit status with it, but not the job: that
  * goes on, and its record is written without a status when its cgroup is empty.

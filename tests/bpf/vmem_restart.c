@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/types.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -18,6 +19,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "bpf/vmem_abi.h"
 #include "common/cleanup.h"
 #include "tests/bpf/vmem_test.h"
 
@@ -184,7 +186,7 @@ static void other_version(struct scene *s)
 	uint64_t bytes = 0;
 	bool equal;
 
-	snprintf(now, sizeof(now), "%s/vmem-v1", pin_dir);
+	snprintf(now, sizeof(now), "%s/vmem-v%d", pin_dir, VMEM_VERSION);
 	snprintf(old, sizeof(old), "%s/vmem-v0", pin_dir);
 	if (rename(now, old))
 		tap_note("rename: %s", strerror(errno));
@@ -209,7 +211,7 @@ static void damaged(struct scene *s)
 	uint64_t bytes = 0;
 	bool equal;
 
-	snprintf(link, sizeof(link), "%s/vmem-v1/attach_seen", pin_dir);
+	snprintf(link, sizeof(link), "%s/vmem-v%d/attach_seen", pin_dir, VMEM_VERSION);
 	if (unlink(link))
 		tap_note("unlink: %s", strerror(errno));
 	reopen(s);
