@@ -255,7 +255,7 @@ int standing_look(struct standing *s, struct standing_where w, int64_t now_ns,
 	if (r < 0)
 		return t ? r : err_set(err, -ENOMEM, "out of memory");
 	v = (struct standing_view){ .rows = t->rows, .results = t->results, .n = t->n_rows };
-	v.unit_seconds = 1e-6 * decay_factor(now_ns - t->at_ns, s->rule.decay.half_life_ns);
+	v.unit_seconds = 1e-9 * decay_factor(now_ns - t->at_ns, s->rule.decay.half_life_ns);
 	add_gone(t, &s->rule.decay, now_ns, &v);
 	*ret = v;
 	return 0;

@@ -21,7 +21,7 @@
  * says it has committed. A charge touches its association and the path above it; nothing is
  * rewritten as time goes by. Ranks are made when they are asked for.
  *
- * Ranks compare usage as whole millionths of a unit-second, so that there are ties, and the
+ * Ranks compare usage as whole billionths of a unit-second, so that there are ties, and the
  * same ones after a restart. What has faded below that counts as none.
  */
 #pragma once

@@ -7,7 +7,7 @@
 #include "controller/standing/rows.h"
 #include "controller/standing/tree.h"
 
-/* Usage is counted in millionths as of one moment; from then on what comes counts for more and
+/* Usage is counted in billionths as of one moment; from then on what comes counts for more and
  * more of them. After this many half-lives the moment is moved. */
 #define HALF_LIVES_KEPT 20
 #define COUNTED_MAX 0x1p120
@@ -101,11 +101,11 @@ struct tree_entry *tree_entry(struct tree *t, const char *account, const char *u
 
 /* ---- usage in rows ---- */
 
-/* Whole millionths, as of the tree's moment; < 0: too many. */
+/* Whole billionths, as of the tree's moment; < 0: too many. */
 static double count(const struct tree *t, const struct decay_rule *rule,
 		    const struct tree_entry *e)
 {
-	double v = e->usage.value * 1e6;
+	double v = e->usage.value * 1e9;
 
 	if (rule->half_life_ns)
 		v *= exp2((double)(e->usage.at_ns - t->at_ns) / (double)rule->half_life_ns);

@@ -110,7 +110,7 @@ static double usage_of(struct world *w, const char *account, const char *user, i
 
 static void assert_near(double a, double b)
 {
-	if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 2e-6))
+	if (!(fabs(a - b) <= 1e-9 * fmax(fabs(a), fabs(b)) + 2e-9))
 		fail_msg("%.15g is not %.15g", a, b);
 }
 

@@ -1,0 +1,326 @@
+#!/bin/bash
+# share.sh - `reeve share` and `reeve prio`: on a ledger file, and of a real controller with a real
+# munged and a client that plays the node. TAP on standard output. The live part needs root (to be
+# several users); uses loopback only and leaves nothing behind.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
+reeve=$PWD/build/bin/reeve
+binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
+dir=$(mktemp -d /tmp/reeve-share-XXXXXX) && chmod 755 "$dir"
+controller= munged=
+stop_pid() { # PID: TERM, and wait until it is gone
+	kill "$1" 2>/dev/null
+	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
+	kill -9 "$1" 2>/dev/null
+}
+stop() {
+	[ -n "$controller" ] && stop_pid "$controller"
+	[ -s "$dir/munge.pid" ] && stop_pid "$(cat "$dir/munge.pid")"
+	wait
+	rm -rf "$dir"
+}
+trap stop EXIT
+trap 'exit 1' INT TERM
+export HOME=$dir XDG_CONFIG_HOME=$dir LC_ALL=C.UTF-8
+unset REEVE_CONTROLLER
+
+# ---- a ledger file ----
+cat >"$dir/small.swf" <<'SWF'
+; UnixStartTime: 1000000000
+1 0 0 3600 4 100 -1 4 7200 -1 1 7 3 -1 -1 -1 -1 -1
+2 3600 0 7200 2 100 -1 4 7200 -1 1 8 3 -1 -1 -1 -1 -1
+3 7200 0 1000 8 100 -1 4 7200 -1 1 7 4 -1 -1 -1 -1 -1
+4 9000 0 100 1 100 -1 4 7200 -1 1 9 5 -1 -1 -1 -1 -1
+SWF
+cat >"$dir/flat.conf" <<'CONF'
+[Policy]
+UsageHalfLife = 0
+[Cluster c]
+CONF
+cat >"$dir/hour.conf" <<'CONF'
+[Policy]
+UsageHalfLife = 1:00:00
+PriorityWeightAge = 1000
+PriorityMaxAge = 1:00:00
+PriorityWeightFairshare = 100000
+PriorityWeightPartition = 10
+[Cluster c]
+Queues = normal,express
+[Queue normal]
+Priority = 1
+[Queue express]
+Priority = 4
+CONF
+cat >"$dir/accounts.conf" <<'CONF'
+[Account g3]
+Shares = 30
+Users = u7=2, u8
+[Account g4]
+Parent = g3
+Shares = 10
+Users = u7
+[Account idle]
+Shares = parent
+Users = u1=5
+CONF
+db=$dir/small.db
+"$reeve" import swf "$dir/small.swf" --cluster c --ledger "$db" >/dev/null || bail "the import failed"
+share() { "$reeve" share --ledger "$db" --profile "$dir/${1}.conf" "${@:2}" 2>&1; }
+is "without declarations the tree is flat, one share each" \
+'account,user,RawShares,NormShares,RawUsage,EffectvUsage,LevelFS,FairShare
+root,,1,0.000000,36900.000000,1.000000,,
+g3,,1,0.333333,28800.000000,0.780488,0.427083,
+g3,u7,1,0.500000,14400.000000,0.500000,1.000000,0.500000
+g3,u8,1,0.500000,14400.000000,0.500000,1.000000,0.500000
+g4,,1,0.333333,8000.000000,0.216802,1.537500,
+g4,u7,1,1.000000,8000.000000,1.000000,1.000000,0.750000
+g5,,1,0.333333,100.000000,0.002710,123.000000,
+g5,u9,1,1.000000,100.000000,1.000000,1.000000,1.000000' \
+	"$(share flat --csv -o account,user,RawShares,NormShares,RawUsage,EffectvUsage,LevelFS,FairShare)"
+out=$(share flat --accounts "$dir/accounts.conf" --csv -n -o account,user,RawShares,RawUsage,FairShare)
+is "as declared: parent, accounts below accounts, who is gone at the root" \
+'root,,1,36900.000000,
+g3,,30,36800.000000,
+g3,u7,2,14400.000000,0.500000
+g3,u8,1,14400.000000,0.250000
+g4,,10,8000.000000,
+g4,u7,1,8000.000000,0.750000
+idle,,parent,0.000000,
+idle,u1,5,0.000000,1.000000' "$out"
+has "and it is told" '1 association is no longer declared; their usage of 100 counts' \
+	"$(share flat --accounts "$dir/accounts.conf")"
+is "accounts by name, with what is below them" $'g4,\ng4,u7' "$(share flat --csv -n -A g4 -o account,user)"
+is "users by name" $'root,\ng3,\ng3,u8\ng4,\ng5,' "$(share flat --csv -n -u u8 -o account,user)"
+is "people see a tree" $'root|\n g3|\n  g3|u7' "$(share flat -n -A root -u u7 -o account,user | head -n 3 | sed 's/ *$/|/; s/\(g3\) *u7|/\1|u7/')"
+is "a moment in the past: what had run by then" 'root,14400.000000
+g3,14400.000000' "$(share flat --csv -n --at 2001-09-09T02:46:40 -A root -o account,RawUsage | head -n 2)"
+want=$(python3 - <<'PY'
+import math
+h = 3600
+end = 10800
+def seen(amount, a, b):
+    return amount / (b - a) * h / math.log(2) * (2 ** (-(end - b) / h) - 2 ** (-(end - a) / h))
+print("%.6f" % seen(14400, 0, 3600), "%.6f" % seen(14400, 3600, 10800), "%.6f" % seen(8000, 7200, 8200))
+PY
+)
+is "usage fades as the formula has it" "$want" \
+	"$(share hour --csv -n -o user,RawUsage | sed -n 's/^u[78],//p' | xargs)"
+
+# The same figures through `reeve fairshare`.
+share hour --accounts "$dir/accounts.conf" --json >"$dir/share.json"
+python3 - "$dir/share.json" >"$dir/tree.csv" 2>/dev/null <<'PY'
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+print("id,parent_id,account,user,raw_shares,order,leaf_usage")
+up = []
+for i, r in enumerate(rows):
+    up = up[:r["depth"]]
+    parent = up[-1] if up else ""
+    up.append(i)
+    leaf = r["RawUsage"] if r["user"] else 0
+    print(i, parent, r["account"], r["user"], r["RawShares"], i, "%.6f" % leaf, sep=",")
+PY
+# What is gone counts at the root's own row: give it to it, as the difference.
+python3 - "$dir/share.json" "$dir/tree.csv" <<'PY'
+import json, sys
+rows = json.load(open(sys.argv[1]))["rows"]
+gone = rows[0]["RawUsage"] - sum(r["RawUsage"] for r in rows if r["user"])
+lines = open(sys.argv[2]).read().split("\n")
+f = lines[1].split(",")
+f[6] = "%.6f" % max(gone, 0)
+lines[1] = ",".join(f)
+open(sys.argv[2], "w").write("\n".join(lines))
+PY
+is "reeve fairshare agrees with reeve share" \
+	"$("$reeve" fairshare --csv -n -o account,user,NormShares,NormUsage,EffectvUsage,LevelFS,FairShare "$dir/tree.csv" 2>&1)" \
+	"$(share hour --accounts "$dir/accounts.conf" --csv -n -o account,user,NormShares,NormUsage,EffectvUsage,LevelFS,FairShare 2>/dev/null)"
+
+fault() { # NAME TEXT COMMAND...
+	local name=$1 text=$2 got
+	shift 2
+	got=$("$reeve" "$@" 2>&1)
+	is "$name" "2 reeve $1: $text" "$? $got"
+}
+fault "a ledger needs a policy" "--ledger needs --profile: the policy to weigh usage by" share --ledger "$db"
+fault "a moment that is none" "--at '2001-02-30': write 2026-11-21 or 2026-11-21T08:00" \
+	share --ledger "$db" --profile "$dir/flat.conf" --at 2001-02-30
+fault "a pool that is none" "--pool tpu: it is one of cpu, gpu" share --ledger "$db" --profile "$dir/flat.conf" --pool tpu
+fault "what belongs to a ledger" "--at goes with --ledger FILE" share --controller http://127.0.0.1:9 --at 2001-01-01
+fault "whose job would it be?" "say whose job it would be: -A ACCOUNT -u USER" \
+	prio --ledger "$db" --profile "$dir/hour.conf" -l ncpus=1
+
+# ---- what a job's priority would be ----
+prio() { "$reeve" prio --ledger "$db" --profile "$dir/hour.conf" --accounts "$dir/accounts.conf" "$@" 2>&1; }
+is "factors, weights and products" 'factor,value,weight,product
+age,0.500000,1000,500.000000
+fairshare,1.000000,100000,100000.000000
+size,0.000000,0,0.000000
+partition,0.250000,10,2.500000
+qos,0.000000,0,0.000000
+association,0.000000,0,0.000000
+site,0.000000,1,0.000000
+nice,0.000000,-1,0.000000' "$(prio -A idle -u u1 -l ncpus=2 -q normal --waited 0:30:00 --csv -o factor,value,weight,product)"
+is "they add up, cut at the end" 100502 "$(prio -A idle -u u1 -l ncpus=2 -q normal --waited 0:30:00 --csv -n -o priority | sort -u)"
+has "in words" 'fairshare weighs most: 1.000000 x 100000 = 100000.000000 of 101002; it rises as' \
+	"$(prio -A idle -u u1 -l ncpus=2 -q normal --waited 9:00:00)"
+is "who has no shares there has no fairshare" 10 "$(prio -A idle -u nobody -l ncpus=2 -q express --csv -n -o priority | sort -u)"
+has "a site that weighs nothing" 'jobs start in the order in which they were handed in' \
+	"$("$reeve" prio --ledger "$db" --profile "$dir/flat.conf" -A g3 -u u7 -l ncpus=1 2>&1)"
+
+# ---- live ----
+if [ "$(id -u)" != 0 ]; then
+	skip "a live controller" "needs root to speak as several users"
+	tap_end
+fi
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
+	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
+	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
+dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
+munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munge.pid" \
+	--log-file="$dir/munge.log" --seed-file="$dir/seed" 2>"$dir/munge.err" ||
+	bail "munged does not start: $(cat "$dir/munge.err")"
+configure() { # NAME [POLICY]
+	cat >"$dir/$1.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/$1.db
+		MungeSocket = $dir/munge.sock
+		Operators = root
+		AcceptNodes = any
+		[Policy]
+		${2:-}
+		[Cluster main]
+		DefaultResources = vmem=1GB,jobfs=100MB,walltime=1:00:00
+		[Account physics]
+		Users = daemon
+		[Account chemistry]
+		Users = bin
+	CONF
+}
+weights='UsageHalfLife = 1:00:00
+PriorityWeightAge = 1000
+PriorityWeightFairshare = 100000'
+start() { # NAME: until it answers
+	"$binary" --config "$dir/$1.conf" 2>>"$dir/$1.log" &
+	controller=$!
+	for _ in $(seq 250); do
+		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
+		kill -0 "$controller" 2>/dev/null || return 1
+		sleep 0.02
+	done
+	return 1
+}
+for _ in $(seq 20); do
+	port=$((20000 + RANDOM % 20000))
+	configure main "$weights"
+	start main && break
+	controller=
+done
+[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/main.log")"
+printf '[Client]\nController = http://127.0.0.1:%s\nMungeSocket = %s\n' "$port" "$dir/munge.sock" >"$dir/reeve.conf"
+chmod 644 "$dir/reeve.conf"
+daemon=1 bin=2
+as() { # UID COMMAND...
+	local uid=$1
+	shift
+	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
+}
+ask() { # UID METHOD PATH [BODY]
+	local body=
+	if [ -n "${4:-}" ]; then
+		body=$dir/body && printf '%s' "$4" >"$body" && chmod 644 "$body"
+	fi
+	as "$1" "$dir/signed" "http://127.0.0.1:$port" "$dir/munge.sock" "$2" "$3" "$body" good 2>&1
+}
+verb() { # UID VERB...
+	as "$1" "$reeve" "${@:2}" --config "$dir/reeve.conf" 2>&1
+}
+amounts='"ncpus":4,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
+sync() { # [JOBS [REPORTS]]
+	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\
+\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\
+\"reports\":[${2:-}],\"output\":[]}"
+}
+submit() { # UID ACCOUNT NCPUS
+	ask "$1" POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"$2\",\
+\"queue\":\"normal\",\"name\":\"t\",\"resources\":{\"ncpus\":$3,\"vmem_bytes\":1000000000},\"vmem_policy\":\"kill\",\
+\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"}}" >/dev/null
+}
+began=$(($(date +%s) - 5))
+report() { # JOB SEQ STATE RUNNING_S
+	local ended=0 kind=none now
+	now=$(date +%s)
+	[ "$3" = ended ] && ended=${now}000000000 kind=exited
+	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"state\":\"$3\",\"at_ns\":${now}000000000,\
+\"started_ns\":${began}000000000,\"ended_ns\":$ended,\"running_ns\":${4}000000000,\"suspended_ns\":0,\"usage\":{},\
+\"end\":{\"kind\":\"$kind\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
+\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-3\",\"note\":\"\"}"
+}
+column() { verb 0 share -a --csv -n -o "account,user,$1" | sed -n "s/^$2,$3,//p"; }
+
+sync >/dev/null
+is "nobody has used anything: all tie" $'physics,daemon,1.000000\nchemistry,bin,1.000000' \
+	"$(verb 0 share -a --csv -n -o account,user,FairShare | grep -E ',(daemon|bin),' | sort -r)"
+submit $daemon physics 4
+sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev/null
+submit $daemon physics 4
+submit $bin chemistry 4
+is "a report is in the tree at once" '0.500000 1.000000' "$(column FairShare physics daemon) $(column FairShare chemistry bin)"
+has "who used less goes first: the later job" 'first in the queue; needs 4 cores' "$(verb 0 job 3)"
+has "the other one is told so, with both priorities" 'place 2 of 2; waits behind job 3 (priority 100000)' "$(verb 0 job 2)"
+is "reeve prio: the products" $'2,50000.000000\n3,100000.000000' "$(verb 0 prio --csv -n -o job,fairshare)"
+verb 0 prio --json >"$dir/prio.json"
+check "each sum is the sum of its products, the priority that sum cut" python3 - "$dir/prio.json" <<'PY'
+import json, sys
+from decimal import Decimal as D
+rows = json.load(open(sys.argv[1]))["rows"]
+assert len(rows) == 2
+for r in rows:
+    s = sum(D(str(r[k])) for k in ("age", "fairshare", "size", "partition", "qos", "association", "site", "nice"))
+    assert s == D(str(r["sum"])), (s, r)
+    assert max(1, int(s)) == r["priority"], r
+PY
+has "one job, in words" 'job 3: fairshare weighs most: 1.000000 x 100000' "$(verb $bin prio 3)"
+has "another's job is not told" 'no queued job 3' "$(verb $daemon prio 3)"
+lacks "nor listed" 'bin' "$(verb $daemon prio --csv)"
+lacks "users do not see each other, not with -a either" ',bin,' "$(verb $daemon share -a --csv)"
+has "but themselves" ',daemon,' "$(verb $daemon share --csv)"
+has "and every account" 'chemistry,,' "$(verb $daemon share --csv -o account,user,RawShares)"
+sync '' "$(report 1 2 ended 610)" >/dev/null
+has "the first by priority starts, not the first in" '"state":"starting"' "$(ask $bin GET /v1/jobs/3)"
+has "and the other waits on" '"state":"queued"' "$(ask $daemon GET /v1/jobs/2)"
+sync '{"job":3,"attempt":1,"state":"running"}' "$(report 3 1 running 41)" >/dev/null
+
+# What is kept as it goes along is what is made from the ledger at a start.
+figures() { verb 0 share -a --json | python3 -c '
+import json, sys
+for r in json.load(sys.stdin)["rows"]:
+    print(r["account"], r["user"], r["NormUsage"], r["EffectvUsage"], r.get("FairShare", "-"))'; }
+before=$(figures)
+kill -9 "$controller" && wait "$controller" 2>/dev/null
+start main || bail "the controller does not start again"
+is "kill -9 loses nothing" "$before" "$(figures)"
+has "usage is there" 'root  1.0' "$before"
+exact() { ask 0 GET '/v1/share?users=all' | tail -n 1 | python3 -c '
+import json, sys
+rows = json.load(sys.stdin)["rows"]
+print(*("%.8g" % r["NormUsage"] for r in rows))'; }
+live=$(exact)
+kill -9 "$controller" && wait "$controller" 2>/dev/null
+start main || bail "the controller does not start again"
+is "to eight digits" "$live" "$(exact)"
+
+# First in, first out where nothing is weighed.
+stop_pid "$controller"
+controller=
+configure plain
+start plain || bail "the controller does not start: $(cat "$dir/plain.log")"
+sync >/dev/null
+submit $daemon physics 4
+sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev/null
+submit $daemon physics 4
+submit $bin chemistry 4
+has "nothing weighed: first in, first out" 'waits behind job 2, the first in the queue' "$(verb 0 job 3)"
+has "and prio says so" 'in the order in which they were handed in' "$(verb 0 prio)"
+tap_end
