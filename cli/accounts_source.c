@@ -19,7 +19,7 @@ static int open_live(struct accounts_source *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	text = cli_text(answer, "text");
+	text = json_string_value(json_object_get(answer, "text"));
 	if (!text)
 		return err_set(err, -EPROTO, "the controller's answer has no accounts in it");
 	s->revision = cli_int(answer, "revision", 0);

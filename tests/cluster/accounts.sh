@@ -1,0 +1,228 @@
+#!/bin/bash
+# accounts.sh [KILLS [SEED]] - accounts live: a real munged, a real controller, `reeve` as several
+# users. What is applied, who sees what, what is refused, and what a kill -9 loses: nothing. TAP.
+# Needs root (to be several users) and build/bin; uses loopback only and leaves nothing behind.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
+kills=${1:-12} seed=${2:-$((RANDOM * 32768 + RANDOM))}
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
+dir=$(mktemp -d /tmp/reeve-accounts-XXXXXX) && chmod 755 "$dir"
+controller=
+stop_pid() { # PID: TERM, and wait until it is gone
+	kill "$1" 2>/dev/null
+	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
+	kill -9 "$1" 2>/dev/null
+}
+stop() {
+	[ -n "$controller" ] && stop_pid "$controller"
+	[ -s "$dir/munged.pid" ] && stop_pid "$(cat "$dir/munged.pid")"
+	wait
+	rm -rf "$dir"
+}
+trap stop EXIT
+trap 'exit 1' INT TERM
+
+# ---- munged, controller, users ----
+dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
+munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
+	--log-file="$dir/munged.log" --seed-file="$dir/seed" 2>"$dir/munged.err" ||
+	bail "munged does not start: $(cat "$dir/munged.err")"
+start() {
+	build/bin/reeve-controller --config "$dir/controller.conf" 2>>"$dir/log" &
+	controller=$!
+	for _ in $(seq 250); do
+		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
+		kill -0 "$controller" 2>/dev/null || return 1
+		sleep 0.02
+	done
+	return 1
+}
+for _ in $(seq 20); do
+	port=$((20000 + RANDOM % 20000))
+	cat >"$dir/controller.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/ledger.db
+		MungeSocket = $dir/munge.sock
+		Operators = root
+		[Cluster main]
+		[Cluster other]
+		[Account physics]
+		Users = daemon, bin
+	CONF
+	start && break
+	controller=
+done
+[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/log")"
+cp build/bin/reeve "$dir/reeve"
+mkdir -m 755 "$dir/.config"
+cat >"$dir/.config/reeve.conf" <<-CONF
+	[Client]
+	Controller = http://127.0.0.1:$port
+	MungeSocket = $dir/munge.sock
+	Cluster = main
+CONF
+as() { # USER VERB...: output and errors together
+	local uid=$1
+	shift
+	if [ "$uid" = root ]; then uid=0; else uid=$(id -u "$uid"); fi
+	(cd / && HOME=$dir setpriv --reuid "$uid" --regid "$uid" --clear-groups "$dir/reeve" "$@") 2>&1
+}
+accounts() { # USER COMMAND...: under `reeve admin accounts`
+	local user=$1
+	shift
+	as "$user" admin accounts "$@"
+}
+submit() { # USER [OPTION...]
+	local user=$1
+	shift
+	as "$user" submit -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -d / "$@" -- /bin/true
+}
+fails() { # NAME STATUS NEEDLE COMMAND...
+	local name=$1 wanted=$2 needle=$3 said code
+	shift 3
+	said=$("$@")
+	code=$?
+	[ $code = "$wanted" ] && [[ $said == *"$needle"* ]]
+	tap_result $? "$name" "exit $code, wanted $wanted; lacks: $needle
+$said"
+}
+shares() { accounts root show --csv | sed -n 's/^Account,physics,Shares,,//p'; }
+
+# ---- before anything was applied ----
+has "controller.conf's accounts count at first" 'revision 0, of the controller.conf' "$(accounts root show)"
+has "and jobs are taken under them" 1 "$(submit daemon -A physics)"
+
+cat >"$dir/accounts.conf" <<-CONF
+	[Account science]
+	Shares = 60
+	[Account physics]
+	Parent = science
+	Shares = 20
+	Users = daemon=5, bin
+	Coordinators = sys
+	[Account optics]
+	Parent = physics
+	Users = bin
+	[Account letters]
+	Users = bin, games
+	Clusters = other
+	[User bin]
+	DefaultAccount = physics
+CONF
+out=$(accounts root apply --dry-run "$dir/accounts.conf")
+has "a dry run says what would change" 'nothing was changed (--dry-run)' "$out"
+has "with what was and what would be" '~ Account' "$out"
+has "and changes nothing" 'revision 0, of the controller.conf' "$(accounts root show)"
+fails "others cannot apply" 5 'only operators' accounts daemon apply "$dir/accounts.conf"
+fails "nor change one key" 5 'only operators' accounts sys set physics Shares=99
+fails "nor read the log" 5 'only operators' accounts sys log
+check "an operator can" accounts root apply "$dir/accounts.conf"
+has "and it counts" 'revision 1, of the ledger' "$(accounts root show)"
+has "once more: no changes" 'no changes' "$(accounts root apply "$dir/accounts.conf")"
+accounts root show >"$dir/shown.conf"
+has "what is shown can be applied" 'no changes' "$(accounts root apply "$dir/shown.conf")"
+printf '[Account a]\nParent = b\nShares = x\n' >"$dir/bad.conf"
+fails "a file with faults tells all" 1 'bad.conf, line 2: [Account a]: there is no [Account b]' \
+	accounts root apply "$dir/bad.conf"
+has "the other one too" 'line 3: Shares = x' "$(accounts root apply "$dir/bad.conf")"
+fails "a change of what has changed since is refused" 1 'revision 1 by now, not 0' \
+	accounts root apply --revision 0 "$dir/accounts.conf"
+
+# ---- handing in ----
+out=$(submit bin)
+has "the default account is taken" '2' "$out"
+has "indeed" physics "$(as bin job 2)"
+fails "a cluster that the account is not for" 1 "is not for cluster 'main'; it is for: other" \
+	submit bin -A letters
+fails "an account of others" 1 "is none of yours; yours are: physics" submit daemon -A optics
+fails "nobody's" 1 'has no account' submit nobody
+has "below an account" 3 "$(submit bin -A optics)"
+
+# ---- who sees what ----
+has "a coordinator sees a job of the account" '"user": "daemon"' "$(as sys job 1 --json)"
+lacks "but not its environment" '"env"' "$(as sys job 1 --json)"
+has "the owner sees that too" '"env"' "$(as daemon job 1 --json)"
+has "and of an account below" '"account": "optics"' "$(as sys job 3 --json)"
+fails "a member sees no job of others" 4 'no job 1' as bin job 1
+fails "a stranger does not" 4 'no job 1' as games job 1
+has "a coordinator lists them" daemon "$(as sys jobs --account physics --json)"
+check "a coordinator sees the usage" as sys usage --account physics --user daemon
+fails "a stranger does not list them" 5 'only operators' as games jobs --account physics --user daemon
+fails "nor see the usage" 5 'only operators' as games usage --account physics --user daemon
+fails "a coordinator of one is none of another" 5 'only operators' as sys usage --account letters --user bin
+out=$(accounts daemon show)
+has "a member sees the account" 'Users = daemon=5' "$out"
+lacks "but not who else is in it" 'bin' "$out"
+has "and where it stands" '[Account science]' "$out"
+lacks "nor other accounts" letters "$out"
+has "a coordinator sees who is in it" 'Users = bin, daemon=5' "$(accounts sys show physics)"
+fails "what is not there to see is not there" 4 "no account 'letters'" accounts daemon show letters
+
+# ---- single changes, removal ----
+has "one key" '~ Account physics Shares' "$(accounts root set physics Shares=30 | tr -s ' ')"
+is "counts" 30 "$(shares)"
+check "a user comes" accounts root add letters/daemon Shares=4
+check "and goes" accounts root remove letters/daemon
+fails "once" 4 "no 'letters/daemon'" accounts root remove letters/daemon
+fails "an account that others stand below stays" 2 'there is no [Account physics]' accounts root remove physics
+out=$(accounts root remove optics)
+has "who goes with jobs is told" 'account optics goes with 0 running and 1 queued jobs' "$out"
+fails "nothing more is taken under it" 1 "account 'optics' was removed on" submit bin -A optics
+has "its job is still there" '"state": "queued"' "$(as bin job 3 --json)"
+out=$(accounts root log --csv)
+has "the log says who" ',root,set,Account,physics,Shares,,20,30' "$out"
+has "from the first one on" ',root,add,Account,science,,,' "$out"
+
+# ---- two at once ----
+both() { # PREFIX: ten changes, each until it is taken
+	local i said
+	for i in $(seq 10); do
+		until said=$(accounts root set letters Users+="$1$i"); do
+			[[ $said == *'by now'* || $said == *'stale'* ]] || { echo "$said"; return 1; }
+		done
+	done
+}
+both a >"$dir/a" &
+a=$!
+both b >"$dir/b" &
+b=$!
+wait $a && wait $b
+tap_result $? "two who change at once are each taken or told" "$(cat "$dir/a" "$dir/b")"
+is "and no change of either is lost" 20 \
+	"$(accounts root show letters --csv | grep -c '^Account,letters,Users,[ab][0-9]')"
+
+# ---- kill -9 ----
+RANDOM=$seed
+lost= good=$(shares)
+for i in $(seq "$kills"); do
+	pid=$controller
+	(sleep "0.0$((RANDOM % 6))"; kill -9 "$pid") 2>/dev/null &
+	killer=$!
+	accounts root set physics Shares=$((100 + i)) >"$dir/said"
+	code=$?
+	wait $killer "$pid" 2>/dev/null
+	start || bail "it does not start again: $(tail "$dir/log")"
+	now=$(shares)
+	[ "$now" = $((100 + i)) ] || { [ $code != 0 ] && [ "$now" = "$good" ]; } ||
+		lost="$lost; kill $i: exit $code, was $good, is $now"
+	good=$now
+	[ "$(accounts root log --limit 1 --csv | tail -n 1 | grep -c ",$good\$")" = 1 ] ||
+		[ "$good" = 30 ] || lost="$lost; kill $i: the log does not end with $good"
+done
+[ -z "$lost" ]
+tap_result $? "$kills kills: what was acknowledged is kept, and the log agrees (seed $seed)" "$lost"
+has "start-up says that controller.conf's accounts no longer count" \
+	"of controller.conf no longer count" "$(cat "$dir/log")"
+
+# ---- the same on a copy, with no controller ----
+stop_pid "$controller"
+controller=
+here() { build/bin/reeve admin accounts "$@" --ledger "$dir/ledger.db" 2>&1; }
+has "a ledger file has them" "Shares = $good" "$(here show physics)"
+has "and can be changed" '1 change made' "$(here set physics Shares=7)"
+has "which has an author" ',root,set,Account,physics,Shares,,'"$good"',7' "$(here log --csv)"
+start || bail "it does not start again"
+is "and counts when the controller is back" 7 "$(shares)"
+tap_end
