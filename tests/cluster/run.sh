@@ -196,7 +196,7 @@ out=$(ask $nobody POST /v1/jobs "$(job "$small")")
 has "a user without an account is told so" unknown-account "$out"
 has "a foreign account: own ones are listed" 'yours are: physics' "$(ask $daemon POST /v1/jobs "$(job "$small" '' chemistry)")"
 out=$(ask $bin POST /v1/jobs "$(job "$small" '' physics | sed 's/"account":"physics",//')")
-has "no account stated and several: they are listed" 'physics, chemistry' "$out"
+has "no account stated and several: they are listed" 'chemistry, physics' "$out"
 has "beyond the site's bound" too-large "$(ask $daemon POST /v1/jobs "$(job "$small,\"walltime_s\":999999")")"
 out=$(ask $daemon POST /v1/jobs "$(job "$small" | sed 's/"account":"physics",//')")
 has "the only account is the default" '"job":1' "$out"
