@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/standing/rows.h"
 #include "controller/standing/tree.h"
 
 /* Usage is counted in billionths as of one moment; from then on what comes counts for more and
@@ -148,7 +147,7 @@ static int make_rows(struct tree *t, const struct tree_rule *rule, int64_t now_n
 
 	tree_forget_rows(t);
 	t->at_ns = now_ns;
-	r = rows_make(t, rule->accounts, err);
+	r = tree_make_rows(t, rule->accounts, err);
 	if (r < 0)
 		return r;
 	t->results = calloc(t->n_rows, sizeof(*t->results));

@@ -47,3 +47,7 @@ int tree_changed(struct tree *t, const struct tree_rule *rule, struct tree_entry
 int tree_rank(struct tree *t, const struct tree_rule *rule, int64_t now_ns, struct err *err);
 /* Other declarations: everything but the usage is to be made anew. */
 void tree_forget_rows(struct tree *t);
+
+/* Sets rows, share_rows and n_rows, and which of the entries are rows; makes entries for rows
+ * that have none. Row 0 is the root. -ENOMEM. */
+int tree_make_rows(struct tree *t, const struct accounts *accounts, struct err *err);

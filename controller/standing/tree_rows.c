@@ -1,9 +1,10 @@
-/* rows.c - see rows.h. */
+/* tree_rows.c - the rows of a share tree from what is declared, or from whoever was charged.
+ * See tree.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/standing/rows.h"
+#include "controller/standing/tree.h"
 
 struct made {
 	struct tree *t;
@@ -172,7 +173,7 @@ static int make_flat(struct tree *t)
 	return r < 0 ? r : 0;
 }
 
-int rows_make(struct tree *t, const struct accounts *accounts, struct err *err)
+int tree_make_rows(struct tree *t, const struct accounts *accounts, struct err *err)
 {
 	int r = accounts ? make_declared(t, accounts) : make_flat(t);
 

@@ -1,0 +1,210 @@
+/* test_order - queued jobs in the order of their priorities, and why each is where it is. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/queue/cycle.h"
+#include "controller/queue/order.h"
+#include "tests/unit/standing_rig.h"
+
+struct queued {
+	const char *account, *user, *queue;
+	int64_t ncpus, at_ns;
+};
+
+static int64_t submit(struct rig *r, const struct queued *what)
+{
+	_cleanup_(request_done) struct request q;
+	struct store_new new = { .request = &q,
+				 .pool = CHARGE_POOL_CPU,
+				 .terms = { .rate = { what->ncpus, 1 }, .ncpus = what->ncpus },
+				 .now_ns = what->at_ns };
+	int64_t job;
+
+	request_init(&q);
+	strcpy(q.cluster, "main");
+	strcpy(q.account, what->account);
+	strcpy(q.user, what->user);
+	strcpy(q.queue, what->queue);
+	strcpy(q.name, "job");
+	q.res = (struct resources){ .ncpus = what->ncpus, .vmem_bytes = 1, .walltime_s = 60 };
+	q.workdir = strdup("/");
+	for (int i = 0; i < _CHARGE_SIDE_MAX; i++)
+		new.terms.bundle.side[i] = (struct fraction){ i == CHARGE_CORES, 1 };
+	assert_int_equal(store_submit(r->store, &new, &job, NULL), 0);
+	return job;
+}
+
+/* A node with 8 cores. */
+static void hello(struct rig *r, int64_t now_ns)
+{
+	struct rig_say say = { .now_ns = now_ns };
+	struct sync_result result;
+
+	assert_int_equal(rig_say(r, &say, &result), 0);
+	sync_result_done(&result);
+}
+
+static struct order order_of(struct world *w, struct rig *r, int64_t now_ns)
+{
+	const struct order_ask ask = { r->store, w->standing, "main", { 1, 8 }, now_ns };
+	struct err err = { "" };
+	struct order o;
+
+	if (order_make(&ask, &o, &err) < 0)
+		fail_msg("%s", err.text);
+	return o;
+}
+
+static void assert_order(const struct order *o, const int64_t *jobs)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		assert_int_equal(o->jobs[o->by_place[i]].job.job, jobs[i]);
+		assert_int_equal(order_find(o, jobs[i])->place, i);
+	}
+}
+
+static void fairshare_then_age_then_number_decide(void **state)
+{
+	_cleanup_(world_done) struct world w =
+		world_of("PriorityWeightFairshare = 1000\nPriorityWeightAge = 100\n"
+			 "PriorityMaxAge = 1:00:00",
+			 declared);
+	struct rig *r = *state;
+	struct order o;
+	int64_t now = NOON + 3600 * S_NS;
+
+	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, now });
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, now });
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, NOON });
+	o = order_of(&w, r, now);
+	assert_order(&o, (int64_t[]){ 4, 2, 3, 1 });
+	/* A new job has its priority at once; age is bounded. */
+	assert_int_equal(order_find(&o, 2)->priority, 1000);
+	assert_int_equal(order_find(&o, 4)->priority, 1100);
+	assert_string_equal(order_find(&o, 4)->main, "fairshare");
+	assert_null(order_find(&o, 5));
+	order_done(&o);
+	o = order_of(&w, r, now + 100 * 3600 * S_NS);
+	assert_int_equal(order_find(&o, 4)->priority, 1100);
+	order_done(&o);
+}
+
+static void size_favours_large_or_small(void **state)
+{
+	static const char *const policies[] = {
+		"PriorityWeightJobSize = 1000",
+		"PriorityWeightJobSize = 1000\nFavorSmall = yes",
+	};
+	struct rig *r = *state;
+
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, NOON });
+	submit(r, &(struct queued){ "arts", "carol", "normal", 8, NOON });
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+		_cleanup_(world_done) struct world w = world_of(policies[i], declared);
+		struct order o = order_of(&w, r, NOON);
+
+		assert_order(&o, i ? (int64_t[]){ 1, 2 } : (int64_t[]){ 2, 1 });
+		order_done(&o);
+	}
+}
+
+static int n_given;
+static int64_t given[8];
+static void on_given(void *ctx, int64_t job, const char *node)
+{
+	(void)ctx, (void)node;
+	given[n_given++] = job;
+}
+
+static void the_cycle_gives_by_priority_and_says_why(void **state)
+{
+	_cleanup_(world_done) struct world w =
+		world_of("PriorityWeightFairshare = 1000", declared);
+	_cleanup_(cycle_freep) struct cycle *c = NULL;
+	struct rig *r = *state;
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL };
+	char why[512];
+
+	n_given = 0;
+	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	hello(r, NOON);
+	submit(r, &(struct queued){ "physics", "alice", "normal", 6, NOON });
+	submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
+	submit(r, &(struct queued){ "physics", "bob", "normal", 6, NOON });
+	submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
+	assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+	assert_int_equal(cycle_run(c, &run, NULL), 0);
+	/* carol starts; bob is next and lacks cores; alice's small job must not pass by. */
+	assert_int_equal(n_given, 1);
+	assert_int_equal(given[0], 2);
+	cycle_why(c, "main", 3, why, sizeof(why));
+	assert_string_equal(why, "priority 750, mostly fairshare; first in the queue; needs 6 "
+				 "cores (2 of 8 free) on n1");
+	cycle_why(c, "main", 4, why, sizeof(why));
+	assert_string_equal(why,
+			    "priority 250, mostly fairshare; place 3 of 3; waits behind job 3 "
+			    "(priority 750), the first in the queue, which needs 6 cores (2 of "
+			    "8 free) on n1");
+	cycle_why(c, "main", 99, why, sizeof(why));
+	assert_string_equal(why, "waits for the next scheduling cycle");
+}
+
+static void nothing_weighed_is_first_in_first_out(void **state)
+{
+	_cleanup_(world_done) struct world w = world_of("", declared);
+	_cleanup_(cycle_freep) struct cycle *c = NULL;
+	struct rig *r = *state;
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL };
+
+	n_given = 0;
+	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	hello(r, NOON);
+	submit(r, &(struct queued){ "physics", "alice", "normal", 6, NOON });
+	submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
+	assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+	assert_int_equal(cycle_run(c, &run, NULL), 0);
+	assert_int_equal(n_given, 1);
+	assert_int_equal(given[0], 1);
+}
+
+static void more_jobs_than_a_batch_are_given_in_order(void **state)
+{
+	_cleanup_(world_done) struct world w =
+		world_of("PriorityWeightFairshare = 1000", declared);
+	struct rig *r = *state;
+	struct order o;
+
+	for (int i = 0; i < 300; i++)
+		submit(r, &(struct queued){ i % 2 ? "arts" : "physics", i % 2 ? "carol" : "bob",
+					    "normal", 1, NOON });
+	put(&w, charge_of("arts", "carol", NOON, 10), NOON + 10 * S_NS);
+	o = order_of(&w, r, NOON + 10 * S_NS);
+	assert_int_equal(o.n, 300);
+	for (size_t i = 0; i < 150; i++) {
+		assert_int_equal(o.jobs[o.by_place[i]].job.job, 2 * i + 1);
+		assert_int_equal(o.jobs[o.by_place[150 + i]].job.job, 2 * i + 2);
+	}
+	order_done(&o);
+}
+
+#define RIG(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		RIG(fairshare_then_age_then_number_decide),
+		RIG(size_favours_large_or_small),
+		RIG(the_cycle_gives_by_priority_and_says_why),
+		RIG(nothing_weighed_is_first_in_first_out),
+		RIG(more_jobs_than_a_batch_are_given_in_order),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
