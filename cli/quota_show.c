@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/quota_show.h"
+#include "common/model/amount.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/quota.h"
 
@@ -164,7 +165,8 @@ static void show_target(const json_t *q, FILE *to)
 void quota_show(const json_t *q, FILE *to)
 {
 	const char *rule = cli_text(q, "rule");
-	char text[TABLE_CELL_MAX];
+	int64_t bytes = cli_int(q, "storage_bytes", 0);
+	char text[AMOUNT_TEXT_MAX];
 
 	if (!cli_text(q, "owner"))
 		tell_group(q, to, "Account:");
@@ -175,8 +177,7 @@ void quota_show(const json_t *q, FILE *to)
 	else
 		show_window(q, to);
 	if (json_object_get(q, "storage_bytes"))
-		tell(to, "Storage allotted:",
-		     table_format_cell(CELL_BYTES, cli_int(q, "storage_bytes", 0), text));
+		tell(to, "Storage allotted:", amount_format_bytes_like(bytes, bytes, text));
 	if (json_is_true(json_object_get(q, "is_past")))
 		tell(to, "As it stood at the end of:", cli_text(q, "day"));
 	cli_put(to, cli_text(q, "words"));

@@ -10,22 +10,28 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
+const char *quota_next_queue(const char *list, char ret[static REQUEST_NAME_MAX])
+{
+	size_t n;
+
+	list += strspn(list, ", \t");
+	n = strcspn(list, ", \t");
+	if (n == 0)
+		return NULL;
+	snprintf(ret, REQUEST_NAME_MAX, "%.*s", (int)n, list);
+	return list + n;
+}
+
 bool quota_bonus(const struct config *c, const char *cluster, char ret[static REQUEST_NAME_MAX])
 {
 	const struct config_cluster *cl = config_cluster(c, cluster);
-	const char *p = cl ? cl->queues : "";
+	const char *rest = cl ? cl->queues : "";
 
-	while (*p) {
-		size_t n = strspn(p, ", \t");
-		const struct config_queue *q;
+	while ((rest = quota_next_queue(rest, ret))) {
+		const struct config_queue *q = config_queue(c, ret);
 
-		p += n;
-		n = strcspn(p, ", \t");
-		snprintf(ret, REQUEST_NAME_MAX, "%.*s", (int)n, p);
-		q = n > 0 ? config_queue(c, ret) : NULL;
 		if (q && q->factor.num == 0)
 			return true;
-		p += n;
 	}
 	return false;
 }

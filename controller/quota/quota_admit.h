@@ -27,7 +27,7 @@ enum quota_verdict {
 struct quota_answer {
 	enum quota_verdict verdict;
 	char queue[REQUEST_NAME_MAX];
-	const char *code;		 /* "quota", "too-many-jobs", "too-large" */
+	const char *code;	   /* "quota", "too-many-jobs", "too-large" */
 	char text[QUOTA_TEXT_MAX]; /* with the numbers; "" when taken as it is */
 	const char *remedy;
 };

@@ -104,20 +104,21 @@ static json_t *encode_users(const struct quota_view *v)
 	return a;
 }
 
-/* The queues of the clusters that the view is of, with what a unit costs there. */
+/* The queues of the cluster, with what a unit costs there. */
 static json_t *encode_queues(const struct config *c, const struct quota_view *v)
 {
 	const char *name = *v->allocation_cluster ? v->allocation_cluster : v->cluster;
 	const struct config_cluster *cl = config_cluster(c, name);
+	char queue[REQUEST_NAME_MAX], factor[FRACTION_TEXT_MAX];
+	const char *rest = cl ? cl->queues : "";
 	json_t *a = json_array();
 
-	for (size_t i = 0; a && cl && i < c->n_queues; i++) {
-		char factor[FRACTION_TEXT_MAX];
+	while (a && (rest = quota_next_queue(rest, queue))) {
+		const struct config_queue *q = config_queue(c, queue);
+		struct fraction f = q ? q->factor : (struct fraction){ 1, 1 };
 
-		if (config_has_queue(cl, c->queues[i]->name))
-			json_array_append_new(
-				a, json_pack("{s:s,s:s}", "queue", c->queues[i]->name, "factor",
-					     fraction_format(c->queues[i]->factor, factor)));
+		json_array_append_new(a, json_pack("{s:s,s:s}", "queue", queue, "factor",
+						   fraction_format(f, factor)));
 	}
 	return a;
 }

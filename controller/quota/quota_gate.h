@@ -24,7 +24,7 @@ struct gate_run {
 	const char *cluster;
 	int64_t now_ns;
 };
-/* Good until the next one; site->accounts must stay as long. */
+/* What it says is good until the next one; nothing of `site` is kept. */
 int gate_load(struct gate *g, const struct quota_site *site, const struct gate_run *run,
 	      struct err *err);
 /* False: not now, and why, with the numbers. A job that is not known (it came since) may. */

@@ -6,10 +6,11 @@
 #include "common/err.h"
 #include "controller/quota/quota_scopes.h"
 
-/* What a scope is known by: the limits as declared and, of a queue, the user. */
+/* What a scope is known by: the limits as declared (an address only, once all is counted: the
+ * accounts may have been replaced since) and, of a queue, the user. */
 struct key {
 	const struct accounts_limits *limits;
-	char user[REQUEST_NAME_MAX];
+	char name[REQUEST_NAME_MAX], of[REQUEST_NAME_MAX];
 	int64_t queued;
 };
 
@@ -107,7 +108,7 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 
 	for (size_t i = 0; i < s->world.n_scopes; i++)
 		if (s->keys[i]->limits == limits &&
-		    (!by_user || !strcmp(s->keys[i]->user, like->name)))
+		    (!by_user || !strcmp(s->keys[i]->name, like->name)))
 			return (int)i;
 	if (s->world.n_scopes == s->room && grow(s) < 0)
 		return -ENOMEM;
@@ -115,12 +116,13 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 	if (!k)
 		return -ENOMEM;
 	k->limits = limits;
-	snprintf(k->user, sizeof(k->user), "%s", like->name);
+	snprintf(k->name, sizeof(k->name), "%s", like->name);
+	snprintf(k->of, sizeof(k->of), "%s", like->of ? like->of : "");
 	s->keys[s->world.n_scopes] = k;
 	s->world.scopes[s->world.n_scopes] = (struct eligible_scope){
 		.kind = like->kind,
-		.name = k->user,
-		.of = like->of,
+		.name = k->name,
+		.of = k->of,
 		.limit = { limits->running_cores, limits->running_gpus,
 			   limits->running_memory_bytes, limits->running_jobs },
 	};

@@ -13,7 +13,7 @@
 struct err;
 struct scopes;
 
-/* `a` must stay as long as the scopes. */
+/* `a` must stay until all is counted. */
 int scopes_new(const struct accounts *a, struct scopes **ret, struct err *err);
 struct scopes *scopes_free(struct scopes *s);
 DEFINE_CLEANUP(struct scopes *, scopes_free)

@@ -1,0 +1,283 @@
+#!/bin/bash
+# quota.sh - quotas and limits: the worked examples from a ledger of imported jobs, and a live
+# controller that keeps to them. Needs root (to be several users), munged and build/bin; uses
+# loopback only and leaves nothing behind. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
+reeve=$PWD/build/bin/reeve
+export TZ=UTC LC_ALL=C
+dir=$(mktemp -d /tmp/reeve-quota-XXXXXX) && chmod 755 "$dir"
+controller=
+stop_pid() { # PID: TERM, and wait until it is gone
+	kill "$1" 2>/dev/null
+	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
+	kill -9 "$1" 2>/dev/null
+}
+stop() {
+	[ -n "$controller" ] && stop_pid "$controller"
+	[ -s "$dir/munge.pid" ] && stop_pid "$(cat "$dir/munge.pid")"
+	wait
+	rm -rf "$dir"
+}
+trap stop EXIT
+trap 'exit 1' INT TERM
+
+# ---- offline: months of core-hours, one job each, account by account ----
+work() { # LINE: ACCOUNT MONTH CORE-HOURS, as so many seconds of 3600 cores
+	local id=0 account month hours day
+	echo "; UnixStartTime: 0"
+	while read -r account month hours; do
+		id=$((id + 1))
+		day=$(date -d "2012-$month-10 01:00:00" +%s)
+		echo "$id $day 0 $hours 3600 -1 -1 3600 -1 -1 1 1 ${account#g} -1 -1 -1 -1 -1"
+	done
+}
+work >"$dir/work.swf" <<'WORK'
+g1 02 70000
+g2 02 120000
+g3 02 800
+g4 02 3000
+g5 02 6000
+g6 02 6001
+WORK
+for a in "1 50000" "2 50000" "3 1000" "4 1000" "5 1000" "6 1000"; do
+	printf '[Account g%s]\nUsers = u1\n' "${a% *}"
+	printf '[Allocation g%s/2012]\nKind = monthly\nAmount = %s\n' "${a% *}" "${a#* }"
+	printf 'From = 2012-01-01\nTo = 2012-07-01\n'
+done >"$dir/accounts.conf"
+check "a history is brought in" "$reeve" import swf "$dir/work.swf" --cluster rwth --profile rwth --ledger "$dir/rwth.db"
+quota() { "$reeve" quota --ledger "$dir/rwth.db" --profile rwth --accounts "$dir/accounts.conf" "$@"; }
+figure() { # ACCOUNT DATE COLUMNS
+	quota -p "$1" --at "$2" --csv --noheader --columns "$3"
+}
+hours() { echo "$(($1 * 3600000))"; }
+is "70000 in February leave 80000 in March" "$(hours 80000),60,normal" "$(figure g1 2012-03-05 available_ms,percentage,mode)"
+is "120000 leave 30000" "$(hours 30000),-40,normal" "$(figure g2 2012-03-05 available_ms,percentage,mode)"
+is "200 left of the month before are 120 %" "$(hours 2200),120,$(hours 200)" "$(figure g3 2012-03-05 available_ms,percentage,remaining_previous_ms)"
+is "in the first month there is none before it" "$(hours 100000),100" "$(figure g1 2012-01-31 available_ms,percentage)"
+is "all of the window is used: still normal" "0,-100,normal" "$(figure g4 2012-02-29 available_ms,percentage,mode)"
+is "more is low priority, up to 6 months of it" "-101,low-priority" "$(figure g5 2012-02-29 percentage,mode)"
+is "beyond that nothing is handed in" "-101,stopped" "$(figure g6 2012-02-29 percentage,mode)"
+is "what decided is said" "used this month > 6 x the month's allowance" "$(figure g6 2012-02-29 why)"
+is "and when it is over" "2012-04-01" "$(figure g5 2012-02-29 normal_again)"
+view=$(quota -p g3 --at 2012-03-05)
+is "the view of the site" "Group:                             g3
+Start of accounting period:        2012-01-01
+End of accounting period:          2012-06-30
+State of project:                  normal (the window is not consumed)
+Quota monthly (core-h):            1000
+Remaining of prev. month (core-h): 200
+Consumed act. month (core-h):      0
+Consumable (%):                    120
+Consumable (core-h):               2200
+As it stood at the end of:         2012-03-05
+Jobs run normally; 2200 core-h may still be used this month." "$view"
+has "low priority in words" "jobs run only when no job of an account with quota left is pending" "$(quota -p g5 --at 2012-02-29)"
+has "normal again in words" "normal again on 1 April 2012 if nothing more is used, or sooner" "$(quota -p g5 --at 2012-02-29)"
+is "every account, as json" 6 "$(quota --at 2012-03-05 --json | grep -c '"available_ms"')"
+has "an account that is not there" "no account 'nobody'" "$(quota -p nobody 2>&1)"
+has "a day that is none" "--at '2012-02-30' is not a day" "$(quota --at 2012-02-30 2>&1)"
+
+# ---- a target ----
+cat >"$dir/target.conf" <<'CONF'
+[Account g1]
+Users = u1
+[Allocation g1/2012]
+Kind = target
+Amount = 100
+From = 2012-01-01
+To = 2013-01-01
+CONF
+check "the same history under a target" "$reeve" import swf "$dir/work.swf" --cluster narval --profile alliance-narval --ledger "$dir/narval.db"
+target() { "$reeve" quota --ledger "$dir/narval.db" --profile alliance-narval --accounts "$dir/target.conf" -p g1 --at 2012-06-30 "$@"; }
+# 70000 of 100 x 366 x 24 = 878400; 182 of 366 days are over
+is "used, of the period, and projected" "79690,497268,$(hours 70000)" "$(target --csv --noheader --columns used_ppm,passed_ppm,used_ms)"
+has "a target refuses nothing, and says so" "Nothing is refused." "$(target)"
+
+# ---- live ----
+[ "$(id -u)" = 0 ] || { skip "a live controller" "needs root to speak as several users"; tap_end; }
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
+	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
+	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
+dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
+munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munge.pid" \
+	--log-file="$dir/munge.log" --seed-file="$dir/munge.seed" 2>"$dir/munge.err" ||
+	bail "munged does not start: $(cat "$dir/munge.err")"
+configure() { # POLICY LINES
+	cat >"$dir/controller.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/$database
+		MungeSocket = $dir/munge.sock
+		Operators = root
+		AcceptNodes = any
+		[Policy]
+		$1
+		[Cluster main]
+		Unit = service-units
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		Queues = normal,express,bonus
+		[Queue express]
+		Factor = 3
+		[Queue bonus]
+		Factor = 0
+	CONF
+}
+start() { # until it answers
+	build/bin/reeve-controller --config "$dir/controller.conf" 2>>"$dir/controller.log" &
+	controller=$!
+	for _ in $(seq 250); do
+		curl -s -o /dev/null "$url/metrics" && return
+		kill -0 "$controller" 2>/dev/null || return 1
+		sleep 0.02
+	done
+	return 1
+}
+open_site() { # NAME POLICY
+	[ -n "$controller" ] && stop_pid "$controller"
+	database=$1.db
+	for _ in $(seq 20); do
+		port=$((20000 + RANDOM % 20000))
+		url=http://127.0.0.1:$port
+		configure "$2"
+		start && return
+		controller=
+	done
+	bail "the controller does not start: $(cat "$dir/controller.log")"
+}
+as() { # UID COMMAND...
+	local uid=$1
+	shift
+	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
+}
+ask() { # UID METHOD PATH [BODY]
+	printf '%s' "${4:-}" >"$dir/body"
+	chmod 644 "$dir/body"
+	as "$1" "$dir/signed" "$url" "$dir/munge.sock" "$2" "$3" "${4:+$dir/body}" good 2>"$dir/said"
+}
+daemon=1 bin=2 nobody=65534
+apply() { # accounts from standard input
+	local text
+	text=$(sed 's/"/\\"/g' | sed ':a;N;$!ba;s/\n/\\n/g')
+	ask 0 POST /v1/accounts "{\"schema\":\"reeve/1\",\"revision\":${1:-0},\"text\":\"$text\\n\"}"
+}
+job() { # NCPUS QUEUE WALLTIME_S [ACCOUNT]
+	echo "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"${4:-physics}\",\
+\"queue\":\"$2\",\"name\":\"t\",\"resources\":{\"ncpus\":$1,\"vmem_bytes\":1000000000,\"walltime_s\":$3},\
+\"vmem_policy\":\"kill\",\"stream\":true,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"}}"
+}
+amounts='"ncpus":64,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
+node() { # [JOBS [REPORTS]]
+	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
+\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\"reports\":[${2:-}],\"output\":[]}"
+}
+seq=0
+report() { # JOB STATE RAN_S: the node says so of the only job in its list
+	local now end='"kind":"none","exit_status":-1' list="{\"job\":$1,\"attempt\":1,\"state\":\"$2\"}" ended=0
+	now=$(date +%s)000000000
+	seq=$((seq + 1))
+	if [ "$2" = ended ]; then list='' ended=$now end='"kind":"exited","exit_status":0'; fi
+	node "$list${others:+${list:+,}$others}" "{\"job\":$1,\"attempt\":1,\"seq\":$seq,\"at_ns\":$now,\"state\":\"$2\",\
+\"started_ns\":$now,\"ended_ns\":$ended,\"running_ns\":${3}000000000,\"suspended_ns\":0,\"usage\":{},\
+\"end\":{$end,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
+\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
+}
+live() { # UID: what `reeve quota` shows that user; more arguments
+	local uid=$1
+	shift
+	as "$uid" "$reeve" quota --config "$dir/client.conf" --controller "$url" "$@" 2>&1
+}
+printf '[Client]\nMungeSocket = %s\n' "$dir/munge.sock" >"$dir/client.conf"
+others=
+year=$(date +%Y)
+period="From = $year-01-01
+To = $((year + 1))-01-01"
+
+# ---- service units ----
+open_site grant "Quota = grant"
+out=$(apply <<-CONF
+	[Account physics]
+	Users = daemon, bin
+	Coordinators = bin
+	[Allocation physics/$year]
+	Kind = grant
+	Amount = 100
+	$period
+	[Allocation physics/disk]
+	Kind = storage
+	Amount = 10TB
+	$period
+CONF
+)
+has "accounts are taken" 200 "$out"
+figures() { live $bin --csv --noheader --columns total_ms,used_ms,reserved_ms,available_ms -p physics; }
+is "granted, nothing used" "$(hours 100),0,0,$(hours 100)" "$(figures)"
+node >/dev/null
+out=$(ask $daemon POST /v1/jobs "$(job 16 express 5400)")
+has "16 cpus x 90 min in express are taken" '"queue":"express"' "$out"
+is "and reserve 72 SU" "$(hours 100),0,$(hours 72),$(hours 28)" "$(figures)"
+ask $daemon POST /v1/jobs "$(job 16 normal 5400)" >/dev/null
+is "in normal 24" "$(hours 100),0,$(hours 96),$(hours 4)" "$(figures)"
+out=$(ask $daemon POST /v1/jobs "$(job 16 normal 5400)")
+has "what the grant does not cover goes to bonus" '"queue":"bonus"' "$out"
+has "and the answer says why" "free of charge: the job reserves 24 SU, and account 'physics' has 4 of its grant" "$out"
+is "free of charge" "$(hours 100),0,$(hours 96),$(hours 4)" "$(figures)"
+has "reeve job says so too" "moved from queue normal to bonus" "$(as $daemon "$reeve" job --config "$dir/client.conf" --controller "$url" 3)"
+has "exactly what is left is covered" '"queue":"normal"' "$(ask $daemon POST /v1/jobs "$(job 4 normal 3600)")"
+has "a second more is not" '"queue":"bonus"' "$(ask $daemon POST /v1/jobs "$(job 1 normal 1)")"
+others='{"job":2,"attempt":1,"state":"starting"},{"job":3,"attempt":1,"state":"starting"},
+{"job":4,"attempt":1,"state":"starting"},{"job":5,"attempt":1,"state":"starting"}'
+report 1 running 2700 >/dev/null
+is "what ran is used, the rest reserved" "$(hours 100),$(hours 36),$(hours 64),0" "$(figures)"
+report 1 suspended 2700 >/dev/null
+is "suspended it is neither more nor less" "$(hours 100),$(hours 36),$(hours 64),0" "$(figures)"
+report 1 ended 3600 >/dev/null
+is "ended early, the rest is available" "$(hours 100),$(hours 48),$(hours 28),$(hours 24)" "$(figures)"
+view=$(live $daemon -p physics)
+has "the view of a project" "Grant (SU):                        100" "$view"
+has "reserved by what waits" "Reserved (SU):                     28" "$view"
+has "the queues and what they cost" "normal 1, express 3, bonus 0" "$view"
+has "storage beside it" "Storage allotted:                  10.0 TB" "$view"
+has "the coordinator sees every user" "daemon" "$(live $bin --by user -p physics)"
+ask $bin POST /v1/jobs "$(job 1 bonus 60)" >/dev/null
+out=$(live $daemon --by user -p physics --csv --noheader --columns user,used_ms)
+is "another member sees what is theirs" "daemon,$(hours 48)" "$out"
+has "a stranger does not see the account" "no account 'physics', or none of yours" "$(live $nobody -p physics)"
+has "no -p: all of mine" "physics" "$(live $daemon)"
+has "the zone is said" '"time_zone":"UTC"' "$(ask $daemon GET /v1/quota)"
+has "limits on queued jobs are told with numbers" 200 "$(apply 1 <<-CONF
+	[Account physics]
+	Users = daemon, bin
+	MaxQueuedJobs = 0
+CONF
+)"
+out=$(ask $daemon POST /v1/jobs "$(job 1 bonus 60)")
+has "no more than so many may wait" "account physics has 0 jobs queued, and the limit is 0" "$out"
+has "by its own code" '"code":"too-many-jobs"' "$out"
+
+# ---- the two stops ----
+open_site window "Quota = window"
+apply >/dev/null <<-CONF
+	[Account physics]
+	Users = daemon
+	[Allocation physics/$year]
+	Kind = monthly
+	Amount = 1
+	$period
+CONF
+others=
+node >/dev/null
+ask $daemon POST /v1/jobs "$(job 6 normal 7200)" >/dev/null
+report 1 running 3600 >/dev/null
+has "exactly 6 x the month: low priority" "Low priority" "$(live $daemon)"
+has "and still taken" 201 "$(ask $daemon POST /v1/jobs "$(job 1 normal 60)")"
+others='{"job":2,"attempt":1,"state":"starting"}'
+report 1 ended 3601 >/dev/null
+out=$(ask $daemon POST /v1/jobs "$(job 1 normal 60)")
+has "beyond it: refused" '"code":"quota"' "$out"
+has "with the numbers" "used 6.0016666 SU in this month, more than 6 = 6 x 1" "$out"
+has "and what to do" "ask for a larger quota" "$out"
+has "said by reeve quota too" "Nothing can be handed in" "$(live $daemon)"
+
+tap_end
