@@ -219,7 +219,7 @@ static void tell_end(const struct job_view *v, FILE *to)
 static void tell_charge(const struct job_view *v, FILE *to)
 {
 	const char *rate = cli_text(v->j, "rate"), *unit = cli_text(v->j, "unit");
-	const char *decided_by = cli_text(v->j, "decided_by");
+	const char *decided_by = cli_text(v->j, "decided_by"), *rule = cli_text(v->j, "rule");
 	char requested[TABLE_CELL_MAX], used[TABLE_CELL_MAX];
 	int64_t ms = cli_int(v->j, "charge_requested_ms", -1);
 
@@ -234,6 +234,8 @@ static void tell_charge(const struct job_view *v, FILE *to)
 	cli_put(to, rate ? rate : "");
 	fputs(decided_by ? ", decided by " : "", to);
 	cli_put(to, decided_by ? decided_by : "");
+	fputs(rule && *rule ? "\nrule       " : "", to);
+	cli_put(to, rule ? rule : "");
 	ms = cli_int(v->j, "charge_used_ms", -1);
 	if (ms >= 0)
 		fprintf(to,

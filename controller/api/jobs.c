@@ -46,6 +46,8 @@ static void set_charges(json_t *j, const struct store_job *row)
 	set_int(j, "rate_den", row->rate.den);
 	set_text(j, "pool", charge_pool_name(row->pool));
 	set_text(j, "decided_by", charge_side_name(row->decided_by));
+	set_text(j, "unit", tariff_unit_name(row->unit, row->pool));
+	set_text(j, "rule", row->rule);
 }
 
 /* What an attempt has: where, when, how much, how it ended. */
@@ -61,16 +63,6 @@ static void set_attempt(json_t *j, const struct store_job *row)
 	set_document(j, "end", row->end);
 	set_text(j, "note", row->note);
 	set_charges(j, row);
-}
-
-/* Of what the rate is, by the tariff of the cluster. */
-static void set_unit(json_t *j, const struct call *c, const struct store_job *row)
-{
-	const struct config_cluster *cl = config_cluster(c->api->c.config, row->cluster);
-
-	set_text(j, "unit",
-		 cl ? tariff_unit_name((enum tariff_unit)cl->unit, row->pool)
-		    : charge_pool_unit(row->pool));
 }
 
 static void set_why(json_t *j, const struct call *c, const struct store_job *row)
@@ -104,7 +96,6 @@ static json_t *encode_job(const struct call *c, const struct store_job *row)
 	set_text(j, "queue", row->queue);
 	set_int(j, "submitted_ns", row->submitted_ns);
 	set_attempt(j, row);
-	set_unit(j, c, row);
 	set_why(j, c, row);
 	return j;
 }
@@ -201,7 +192,6 @@ static int add_attempt(void *ctx, const struct store_job *row, struct err *err)
 	if (!j || json_array_append_new(l->array, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	set_attempt(j, row);
-	set_unit(j, l->c, row);
 	return 0;
 }
 

@@ -233,6 +233,8 @@ int route_submit(struct call *c, struct err *err)
 		return r;
 	new.pool = p.pool;
 	new.decided_by = p.decided_by;
+	new.unit = p.unit;
+	new.rule = p.rule;
 	new.terms = (struct tally_terms){
 		.rate = p.rate, .bundle = p.terms, .ncpus = q.res.ncpus, .ngpus = q.res.ngpus
 	};

@@ -13,6 +13,7 @@
 #include "common/model/job.h"
 #include "controller/ledger/sync.h"
 #include "controller/policy/tally.h"
+#include "controller/policy/tariff.h"
 #include "controller/policy/fifo.h"
 
 struct err;
@@ -35,6 +36,8 @@ struct store_new {
 	const struct request *request;
 	enum charge_pool pool;
 	enum charge_side decided_by;
+	enum tariff_unit unit;
+	const char *rule; /* in words, with the numbers; NULL: none */
 	struct tally_terms terms;
 	int64_t now_ns;
 };
@@ -102,6 +105,8 @@ struct store_job {
 	const char *request, *usage, *end, *cpus, *note; /* JSON, JSON, JSON; or NULL */
 	enum charge_pool pool;
 	enum charge_side decided_by;
+	enum tariff_unit unit;
+	const char *rule;
 	struct fraction rate;
 	int64_t submitted_ns, started_ns, ended_ns; /* 0: not yet */
 	int64_t running_ns, suspended_ns;

@@ -19,20 +19,21 @@ static int insert_job(struct store *s, const struct store_new *n, const char *re
 		      " ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
 		      " submitted_ns, pool, decided_by, rate_num, rate_den,"
 		      " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
-		      " bundle_memory_num, bundle_memory_den, request)"
+		      " bundle_memory_num, bundle_memory_den, request, unit, rule)"
 		      " VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24)",
+		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
 		      "ittttt"
 		      "iiiiii"
 		      "iiiii"
 		      "iiiiii"
-		      "t",
+		      "tit",
 		      (int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name,
 		      r->ncpus, r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s,
 		      r->ngpus, n->now_ns, (int64_t)n->pool, (int64_t)n->decided_by,
 		      n->terms.rate.num, n->terms.rate.den, b[CHARGE_GPUS].num,
 		      b[CHARGE_GPUS].den, b[CHARGE_CORES].num, b[CHARGE_CORES].den,
-		      b[CHARGE_MEMORY].num, b[CHARGE_MEMORY].den, request);
+		      b[CHARGE_MEMORY].num, b[CHARGE_MEMORY].den, request, (int64_t)n->unit,
+		      n->rule ? n->rule : "");
 }
 
 int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err)

@@ -201,8 +201,15 @@ _Static_assert(JOB_ENDED == 5 && JOB_QUEUED == 0, "states are on disk as numbers
 _Static_assert(END_NODE_LOST == 6, "end kinds are on disk as numbers");
 _Static_assert(CHARGE_GPUS == 0 && CHARGE_MEMORY == 2, "sides are on disk as numbers");
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	    schema_3,
-					 schema_stretches, schema_accounts, NULL };
+/* The unit and the rule of the charge in words, as they were at submission. */
+static const char schema_terms[] =
+	"ALTER TABLE jobs ADD COLUMN unit INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN rule TEXT NOT NULL DEFAULT '';";
+_Static_assert(TARIFF_EQUIVALENTS == 0, "units are on disk as numbers");
+
+const char *const store_migrations[] = {
+	schema_1, schema_2, schema_3, schema_stretches, schema_accounts, schema_terms, NULL
+};
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -9,7 +9,7 @@
 	" COALESCE(a.end, j.end), a.cpus, a.note, j.pool, j.decided_by, j.rate_num,"           \
 	" j.rate_den, j.submitted_ns, COALESCE(a.started_ns, j.started_ns),"                   \
 	" COALESCE(a.ended_ns, j.ended_ns), a.running_ns, a.suspended_ns,"                     \
-	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0)"
+	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0), j.unit, j.rule"
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
 	" LEFT JOIN nodes n ON n.node = a.node"
@@ -74,6 +74,8 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.charge_requested_ms = db_int(st, 25),
 		.charge_used_ms = db_int(st, 26),
 		.node_is_lost = (int)db_int(st, 27),
+		.unit = (enum tariff_unit)(int)db_int(st, 28),
+		.rule = store_text(st, 29),
 	};
 }
 

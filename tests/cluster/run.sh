@@ -207,6 +207,7 @@ lacks "nor is it listed" '"job":1' "$(ask $bin GET /v1/jobs)"
 has "nor asked for by name" 403 "$(ask $bin GET '/v1/jobs?user=daemon')"
 has "nor its usage" 403 "$(ask $bin GET '/v1/usage?user=daemon')"
 has "an operator sees it" '"user":"daemon"' "$(ask 0 GET /v1/jobs/1)"
+has "with the rule of its charge, as it was at submission" 'memory, 10GB / 4GB = 2.5' "$(ask 0 GET /v1/jobs/1)"
 has "a queued job cannot be suspended" 409 "$(ask $daemon POST /v1/jobs/1/suspend)"
 
 # ---- a node takes, shows, reports ----
