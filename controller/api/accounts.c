@@ -139,7 +139,10 @@ static int change(struct call *c, const struct accounts_order *o, struct err *er
 		return r;
 	log_line(LOG_NOTICE, "accounts: %zu changes by %s",
 		 json_array_size(json_object_get(c->answer, "changes")), c->user);
-	return declared_reload(c->api, err);
+	r = declared_reload(c->api, err);
+	if (r >= 0)
+		api_want_cycle(c->api);
+	return r;
 }
 
 int route_change_accounts(struct call *c, struct err *err)

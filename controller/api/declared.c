@@ -8,6 +8,7 @@
 #include "controller/api/declared.h"
 #include "controller/ledger/store_accounts.h"
 #include "controller/standing/standing.h"
+#include "controller/standing/standing.h"
 
 /* One parser: what controller.conf declares is written as accounts.conf would say it. */
 static int from_config(const struct config *config, struct accounts **ret, struct err *err)
@@ -45,14 +46,28 @@ static int load(struct api *a, struct accounts **ret, int64_t *ret_revision, str
 	return r;
 }
 
+/* From now on these. Whoever keeps a pointer to the ones before is given the new one here,
+ * before those are freed. */
+static void take(struct api *a, struct accounts *now, int64_t revision)
+{
+	struct accounts *was = (struct accounts *)a->accounts;
+
+	a->accounts = now;
+	a->accounts_revision = revision;
+	if (a->c.standing)
+		standing_set_accounts(a->c.standing, now);
+	accounts_free(was);
+}
+
 int declared_open(struct api *a, struct err *err)
 {
 	struct accounts *now;
-	int r = load(a, &now, &a->accounts_revision, err);
+	int64_t revision;
+	int r = load(a, &now, &revision, err);
 
 	if (r < 0)
 		return r;
-	a->accounts = now;
+	take(a, now, revision);
 	standing_set_accounts(a->c.standing, now);
 	if (a->accounts_revision)
 		log_line(LOG_INFO, "accounts: revision %" PRId64 " of the ledger",
@@ -78,7 +93,6 @@ int declared_reload(struct api *a, struct err *err)
 	a->accounts_revision = revision;
 	standing_set_accounts(a->c.standing, now);
 	accounts_free(was);
-	api_want_cycle(a);
 	return 0;
 }
 
