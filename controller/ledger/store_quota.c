@@ -71,7 +71,8 @@ static const char active_sql[] =
 	" COALESCE(a.running_ns, 0), COALESCE(a.charge_requested_ms, 0)"
 	" FROM jobs j"
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > 0"
-	" WHERE j.state < 5 ORDER BY +j.job"; /* +: the index of active jobs, not all in order */
+	" WHERE j.state < 5 ORDER BY +j.job"; /* +: the index of active jobs, not all in order
+					       */
 
 static void read_job(struct db_row *st, struct store_quota_job *j)
 {
