@@ -16,7 +16,7 @@
 #include "controller/ledger/store_import.h"
 #include "controller/quote/quote.h"
 
-#define BATCH 20000  /* jobs a transaction */
+#define BATCH 100000 /* jobs a transaction */
 #define TOLD_MAX 20  /* conflicts that are named one by one */
 #define PATIENCE_S 2 /* from then on, progress is shown */
 #define NO_JOB SWF_NO_JOB

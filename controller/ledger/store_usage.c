@@ -32,8 +32,12 @@ static const char *const months_sql[] = {
 static const char *const days_sql[] = {
 	[ANY] = DAYS,
 	[OF_ACCOUNT] = DAYS " AND account = ?1 AND (?2 IS NULL OR user = ?2)",
-	[OF_USER] = DAYS " AND user = ?2",
+	[OF_USER] = "SELECT r.account, r.user, r.cluster, r.pool, r.day," FIGURES
+		    " FROM associations a CROSS JOIN rollups r ON r.cluster = a.cluster"
+		    " AND r.account = a.account AND r.user = a.user AND r.pool IN (0, 1)"
+		    " WHERE a.user = ?2 AND r.day >= ?3 AND r.day < ?4",
 };
+_Static_assert(_CHARGE_POOL_MAX == 2, "the pools are named, so that the key finds the days");
 _Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _FILTER_MAX,
 	       "a text a filter");
 

@@ -215,7 +215,8 @@ static void go_back_to_schema_1(struct rig *r)
 {
 	static const char back[] =
 		"ALTER TABLE rollups DROP COLUMN adjusted_ms; DROP INDEX rollups_account;"
-		"DROP INDEX rollups_user; ALTER TABLE attempts DROP COLUMN started_day;"
+		"DROP INDEX IF EXISTS rollups_user; ALTER TABLE attempts DROP COLUMN "
+		"started_day;"
 		"ALTER TABLE attempts DROP COLUMN ended_day;"
 		"ALTER TABLE attempts DROP COLUMN usage_day;"
 		"ALTER TABLE attempts DROP COLUMN sliced; ALTER TABLE jobs DROP COLUMN unit;"
