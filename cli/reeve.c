@@ -37,10 +37,11 @@ static const struct verb *const verbs[] = {
 static const struct verb_tool tool = {
 	.name = "reeve",
 	.help = "Hand in jobs, watch them, and see what they used and cost",
-	.details = "Controller, cluster and account come from [Client] of "
-		   "/etc/reeve/reeve.conf, then\n"
-		   "~/.config/reeve.conf, then the variable REEVE_CONTROLLER, then options.\n"
-		   "'reeve --version' says which Reeve this is.",
+	.details =
+		"Controller, cluster and account come from [Client] of "
+		"/etc/reeve/reeve.conf,\n"
+		"then ~/.config/reeve.conf, then the variable REEVE_CONTROLLER, then options.\n"
+		"'reeve --version' says which Reeve this is.",
 	.footer = "Exit status: 0 done; 1 refused or failed; 2 wrong usage; 3 controller\n"
 		  "unreachable; 4 not found, or not yours; 5 not permitted. 'reeve run' exits\n"
 		  "with the job's own status.",

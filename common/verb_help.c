@@ -11,14 +11,44 @@ static bool is_single(const struct verb_tool *tool)
 	return v[0] && !v[1] && !strcmp(v[0]->name, tool->name);
 }
 
-/* Indented text: each line of it behind `indent` blanks. */
-static void print_lines(const char *text, int indent, FILE *to)
+static void print_lines(const char *text, FILE *to)
 {
 	size_t n;
 
 	for (; *text; text += n + (text[n] == '\n')) {
 		n = strcspn(text, "\n");
-		fprintf(to, "%*s%.*s\n", n ? indent : 0, "", (int)n, text);
+		fprintf(to, "%.*s\n", (int)n, text);
+	}
+}
+
+/* How much of a command stands on the first line, so that `width` columns hold it and " \\". */
+static size_t fitting(const char *text, size_t n, size_t width)
+{
+	size_t at = width - 2;
+
+	if (n <= width)
+		return n;
+	while (at && text[at] != ' ')
+		at--;
+	return at ? at : n;
+}
+
+/* Commands as typed: what is too long for 80 columns goes on behind a backslash. */
+static void print_commands(const char *text, FILE *to)
+{
+	size_t n, part;
+	int indent;
+
+	for (; *text; text += *text == '\n') {
+		n = strcspn(text, "\n");
+		for (indent = 2; n; indent = 6) {
+			part = fitting(text, n, 80 - (size_t)indent);
+			fprintf(to, "%*s%.*s%s\n", indent, "", (int)part, text,
+				part < n ? " \\" : "");
+			part += part < n; /* the blank */
+			text += part;
+			n -= part;
+		}
 	}
 }
 
@@ -89,7 +119,7 @@ static void help_of_verb(const struct verb_tool *tool, const struct verb *v, FIL
 	}
 	if (v->examples) {
 		fprintf(to, "\nExamples:\n");
-		print_lines(v->examples, 2, to);
+		print_commands(v->examples, to);
 	}
 	if (tool->footer)
 		fprintf(to, "\n%s\n", tool->footer);
@@ -105,8 +135,10 @@ void verb_help(const struct verb_tool *tool, const struct verb *v, FILE *to)
 	}
 	fprintf(to, "Usage: %s COMMAND [OPTION]... [ARGUMENT]...\n%s.\n\nCommands:\n",
 		tool->name, tool->help);
-	for (const struct verb *const *p = tool->verbs; *p; p++)
-		fprintf(to, "  %-10s %s\n", (*p)->name, (*p)->help);
+	for (const struct verb *const *p = tool->verbs; *p; p++) {
+		fprintf(to, "  %-10s ", (*p)->name);
+		print_wrapped((*p)->help, 13, to);
+	}
 	if (tool->details)
 		fprintf(to, "\n%s\n", tool->details);
 	fprintf(to, "\n'%s help COMMAND' or '%s COMMAND --help' says more, with examples.\n",
@@ -141,9 +173,12 @@ void verb_words(const struct verb_tool *tool, const struct verb *v, FILE *to)
 
 /* ---- scdoc(5) ---- */
 
-/* Underscores and the like mean something to scdoc; each gets a backslash. */
+/* Underscores and the like mean something to scdoc, and a dash at the start of a line; each
+ * gets a backslash. */
 static void print_escaped(const char *text, FILE *to)
 {
+	if (*text == '-' || *text == '+')
+		fputc('\\', to);
 	for (; *text; text++) {
 		if (strchr("\\_*#`", *text))
 			fputc('\\', to);
@@ -169,7 +204,7 @@ static void scdoc_options(const struct verb_option *options, FILE *to)
 static void scdoc_literal(const char *text, FILE *to)
 {
 	fprintf(to, "```\n");
-	print_lines(text, 0, to);
+	print_lines(text, to);
 	fprintf(to, "```\n\n");
 }
 

@@ -4,6 +4,7 @@
 # shellcheck disable=SC2317 # stop() is called by the trap
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
 root=$PWD
 reeve=$root/build/bin/reeve
 dir=$(mktemp -d /tmp/reeve-cli-XXXXXX) && chmod 755 "$dir"
@@ -19,28 +20,6 @@ stop() {
 	rm -rf "$dir"
 }
 trap stop EXIT
-bail() { echo "Bail out! $*"; exit 1; }
-
-n=0
-failed=0
-result() { # OK? NAME
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; failed=1; fi
-}
-show_diff() { sed 's/^/# /'; }
-# is NAME EXPECTED ACTUAL
-is() {
-	if [ "$2" = "$3" ]; then result 0 "$1"; else
-		result 1 "$1"
-		diff <(echo "$2") <(echo "$3") | show_diff
-	fi
-}
-has() { # NAME NEEDLE TEXT
-	case $3 in *"$2"*) result 0 "$1" ;; *) result 1 "$1"; echo "# lacks: $2"; echo "$3" | show_diff ;; esac
-}
-lacks() { # NAME NEEDLE TEXT
-	case $3 in *"$2"*) result 1 "$1"; echo "# has: $2" ;; *) result 0 "$1" ;; esac
-}
 # exits NAME CODE COMMAND...: standard error is kept in $err
 exits() {
 	local name=$1 code=$2 got
@@ -49,7 +28,7 @@ exits() {
 	got=$?
 	err=$(cat "$dir/stderr")
 	is "$name" "exit $code" "exit $got"
-	[ "$got" = "$code" ] || echo "$err" | show_diff
+	[ "$got" = "$code" ] || echo "$err" | sed 's/^/# /'
 }
 
 # ---- a munged of our own, the fake controller, and the client's configuration ----
@@ -119,6 +98,17 @@ is "jobs --json has a schema and the same figures" "reeve/1 14 null 137" \
 print(d["schema"], j[0]["job"], json.dumps(j[0].get("vmem_peak_bytes")), j[2]["exit_code"])')"
 "$reeve" jobs -a --user 'a&b=c d' --node n1 >/dev/null
 has "filters are escaped" "/v1/jobs?user=a%26b%3Dc%20d&node=n1&limit=100 " "$(sent)"
+is "jobs -p: fields ended by a bar" 'job|state|
+14|queued|
+13|running|
+12|ended|' "$("$reeve" jobs -p -o job,state)"
+is "jobs -P -n: separated by bars; nothing in a name breaks a row" '14|evil\033[2J‮
+13|sim
+12|hog' "$("$reeve" jobs -P -n -o job,name)"
+is "the last form given wins" '14' "$("$reeve" jobs --json --csv -P -n -o job | head -n 1)"
+is "--output parsable is -p" "$("$reeve" jobs -p)" "$("$reeve" jobs --output parsable)"
+exits "-o help lists the columns" 2 "$reeve" jobs -o help
+has "... all of them" "charge_used_ms, unit, note" "$err"
 lacks "colour is for terminals" $'\033[' "$("$reeve" jobs)"
 has "colour is there when asked for" $'\033[31mvmem limit' "$("$reeve" jobs --color always)"
 exits "unknown column is wrong usage" 2 "$reeve" jobs -o jbo
@@ -178,6 +168,7 @@ next time request more vmem: at least -l vmem=1536MiB' \
 has "job --csv: one line for each figure" "job.usage.cpu_ns,180000000000" "$("$reeve" job 12 --csv)"
 is "job --json hands on what the controller said" "1342177280" \
 	"$("$reeve" job 12 --json | python3 -c 'import json,sys; print(json.load(sys.stdin)["job"]["end"]["reason"]["reached"])')"
+exits "columns of a document" 2 "$reeve" job 12 --json -o key
 exits "a job that is not there" 4 "$reeve" job 99
 is "... is named" "reeve job: job 99: no such thing" "$err"
 answer GET_v1_jobs_98 404 <<<'{"schema":"reeve/1","error":{"code":"not-found","message":"no job 98","remedy":""}}'
@@ -351,8 +342,8 @@ answer GET_v1_usage 200 <<'JSON'
  "charge_used_ms":9000000}]}
 JSON
 is "usage: hours for people" \
-'ACCOUNT POOL STARTED ENDED RUNNING     CPU CORE-H CHARGED AS USED
-physics cpu        3     2 2:00:00 1:00:00  4.000   5.000   2.500' "$("$reeve" usage)"
+'ACCOUNT POOL STARTED ENDED RUNNING     CPU CORE-H CHARGED AS USED ADJUSTED
+physics cpu        3     2 2:00:00 1:00:00  4.000   5.000   2.500        -' "$("$reeve" usage)"
 "$reeve" usage --by user --start 2026-11-01 --end 2026-12-01 >/dev/null
 has "usage passes the period on" "GET /v1/usage?by=user&start=2026-11-01&end=2026-12-01 " "$(sent)"
 exits "no such day" 2 "$reeve" usage --start 2026-02-30
@@ -417,6 +408,14 @@ for verb in $("$reeve" help --words); do
 	has "$verb --help has the exit codes" "Exit status: 0 done" "$("$reeve" "$verb" --help)"
 	is "$verb --help stays below 81 columns" "" "$("$reeve" "$verb" --help | grep -E '.{81}')"
 done
+is "reeve --help stays below 81 columns" "" "$("$reeve" --help | grep -E '.{81}')"
+for verb in $("$reeve" admin help --words); do
+	is "admin $verb --help stays below 81 columns" "" "$("$reeve" admin "$verb" --help | grep -E '.{81}')"
+	has "the man page has admin $verb" "## reeve admin $verb" "$(cat "$root/docs/man/reeve.1.scd")"
+done
+for verb in $("$reeve" help --words); do
+	has "the man page has $verb" "## reeve $verb" "$(cat "$root/docs/man/reeve.1.scd")"
+done
 cd "$root" || exit 1
 is "the man page is what the verb tables say (docs/man/generate.sh)" "" \
 	"$(docs/man/generate.sh | diff - docs/man/reeve.1.scd | head -20)"
@@ -443,5 +442,4 @@ exits "unknown command" 2 "$reeve" sumbit
 has "... and the nearest" "did you mean 'reeve submit'?" "$err"
 lacks "no credential was refused in all of this" "REFUSED" "$(cat "$dir/answers/log")"
 
-echo "1..$n"
-exit $failed
+tap_end

@@ -3,26 +3,13 @@
 # configuration anywhere; and check-config finds every fault. TAP on standard output.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
 reeve=$PWD/build/bin/reeve
 dir=$(mktemp -d /tmp/reeve-cost-XXXXXX) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export HOME=$dir/nobody
 unset REEVE_CONTROLLER REEVE_PROFILES XDG_CONFIG_HOME
 
-n=0 failed=0
-is() { # NAME EXPECTED ACTUAL
-	n=$((n + 1))
-	if [ "$2" = "$3" ]; then
-		echo "ok $n - $1"
-	else
-		echo "not ok $n - $1"
-		diff <(echo "$2") <(echo "$3") | sed 's/^/# /'
-		failed=1
-	fi
-}
-has() { # NAME NEEDLE TEXT
-	case $3 in *"$2"*) is "$1" "" "" ;; *) is "$1" "... $2 ..." "$3" ;; esac
-}
 # fields NAMES OPTIONS...: those values of the answer, by blanks
 fields() {
 	local names=$1
@@ -151,5 +138,4 @@ is "REEVE_PROFILES is where profiles are" "2" \
 is "no such profile: not found" 4 $?
 has "... names those there are" "alliance-beluga, alliance-cedar" "$(cat "$dir/err")"
 
-echo "1..$n"
-exit $failed
+tap_end

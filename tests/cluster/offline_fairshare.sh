@@ -3,6 +3,7 @@
 # TAP on standard output. Needs build/bin/reeve only: no controller, no configuration.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
 reeve=$PWD/build/bin/reeve
 dir=$(mktemp -d /tmp/reeve-fairshare-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
@@ -10,15 +11,6 @@ cd "$dir" || exit 1
 export HOME=$dir XDG_CONFIG_HOME=$dir LC_ALL=C.UTF-8
 unset REEVE_CONTROLLER
 
-n=0 failed=0
-is() { # NAME EXPECTED ACTUAL
-	n=$((n + 1))
-	if [ "$2" = "$3" ]; then echo "ok $n - $1"; else
-		echo "not ok $n - $1"
-		diff <(echo "$2") <(echo "$3") | sed 's/^/# /'
-		failed=1
-	fi
-}
 tree() { printf 'id,parent_id,account,user,raw_shares,order,leaf_usage\n'; printf '%s\n' "$@"; }
 # of COLUMNS [OPTION...]: these columns of the tree on standard input, without header
 of() {
@@ -139,5 +131,4 @@ is "an unknown algorithm" "2 reeve fairshare: --algorithm faritree: it is one of
 got=$("$reeve" fairshare no.csv 2>&1)
 is "no such file" "reeve fairshare: open no.csv: No such file or directory" "$got"
 
-echo "1..$n"
-exit $failed
+tap_end

@@ -3,6 +3,7 @@
 # TAP on standard output. Needs build/bin/reeve only: no controller, no configuration.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
 reeve=$PWD/build/bin/reeve
 dir=$(mktemp -d /tmp/reeve-window-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
@@ -10,15 +11,6 @@ cd "$dir" || exit 1
 export HOME=$dir XDG_CONFIG_HOME=$dir LC_ALL=C.UTF-8
 unset REEVE_CONTROLLER
 
-n=0 failed=0
-is() { # NAME EXPECTED ACTUAL
-	n=$((n + 1))
-	if [ "$2" = "$3" ]; then echo "ok $n - $1"; else
-		echo "not ok $n - $1"
-		diff <(echo "$2") <(echo "$3") | sed 's/^/# /'
-		failed=1
-	fi
-}
 # look MONTH [OPTION...]: available, percentage and mode of the table on standard input
 look() {
 	local month=$1
@@ -110,5 +102,4 @@ fault "a month asked for that is none" 2 \
 	"'february' is not a month; write it like 2024-02" february
 out=$("$reeve" window --month 2012-01 2>&1)
 is "without a table" "2 reeve window: --allowance FILE and --month YYYY-MM are needed" "$? $out"
-echo "1..$n"
-exit $failed
+tap_end
