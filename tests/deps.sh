@@ -9,7 +9,7 @@ packages='
 	libsqlite3-dev libpq-dev postgresql libsmartcols-dev nettle-dev linux-libc-dev xfslibs-dev
 	libcmocka-dev libclang-rt-14-dev clang-format scdoc
 	qemu-system-x86 mmdebstrap e2fsprogs xfsprogs busybox-static cpio zstd kmod
-	curl util-linux procps sqlite3 python3 uidmap'
+	valgrind curl util-linux procps sqlite3 python3 uidmap'
 missing=
 for p in $packages; do
 	dpkg-query -W -f '${db:Status-Status}\n' "$p" 2>/dev/null | grep -qx installed ||
