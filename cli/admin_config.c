@@ -71,6 +71,10 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 		fprintf(c->format.to, ": %d fault%s\n", n, n > 1 ? "s" : "");
 	else
 		fprintf(c->format.to, ": no faults\n");
+	if (config && config->n_accounts)
+		fputs("its [Account] sections count until accounts are applied to the ledger "
+		      "('reeve admin accounts apply'), and then no longer\n",
+		      c->format.to);
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 /* accounts - who there is, what each was promised, and what each may hold at once.
  *
- * Declared in a file of the common/conf form, one section an account:
+ * Declared in a file of the common/conf form, one section an account (in a file, comments stand
+ * on lines of their own):
  *
  *	[Account physics]
  *	Parent = root                    # the default

@@ -132,13 +132,14 @@ static int refuse_stale(struct call *c, int64_t revision, struct err *err)
 static int change(struct call *c, const struct accounts_order *o, struct err *err)
 {
 	int r = accounts_desk_change(c->api->c.store, o, &c->answer, err);
+	size_t n;
 
 	if (r == -EBUSY)
 		return refuse_stale(c, o->revision, err);
 	if (r < 0 || !json_is_true(json_object_get(c->answer, "applied")))
 		return r;
-	log_line(LOG_NOTICE, "accounts: %zu changes by %s",
-		 json_array_size(json_object_get(c->answer, "changes")), c->user);
+	n = json_array_size(json_object_get(c->answer, "changes"));
+	log_line(LOG_NOTICE, "accounts: %zu change%s by %s", n, n == 1 ? "" : "s", c->user);
 	r = declared_reload(c->api, err);
 	if (r >= 0)
 		api_want_cycle(c->api);

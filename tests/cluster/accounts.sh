@@ -8,6 +8,7 @@ cd "$(dirname "$0")/../.." || exit 1
 kills=${1:-12} seed=${2:-$((RANDOM * 32768 + RANDOM))}
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
 dir=$(mktemp -d /tmp/reeve-accounts-XXXXXX) && chmod 755 "$dir"
+cp build/bin/reeve build/bin/reeve-controller "$dir" || exit 1
 controller=
 stop_pid() { # PID: TERM, and wait until it is gone
 	kill "$1" 2>/dev/null
@@ -29,7 +30,7 @@ munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir
 	--log-file="$dir/munged.log" --seed-file="$dir/seed" 2>"$dir/munged.err" ||
 	bail "munged does not start: $(cat "$dir/munged.err")"
 start() {
-	build/bin/reeve-controller --config "$dir/controller.conf" 2>>"$dir/log" &
+	"$dir/reeve-controller" --config "$dir/controller.conf" 2>>"$dir/log" &
 	controller=$!
 	for _ in $(seq 250); do
 		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
@@ -55,7 +56,6 @@ for _ in $(seq 20); do
 	controller=
 done
 [ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/log")"
-cp build/bin/reeve "$dir/reeve"
 mkdir -m 755 "$dir/.config"
 cat >"$dir/.config/reeve.conf" <<-CONF
 	[Client]
@@ -163,6 +163,7 @@ fails "what is not there to see is not there" 4 "no account 'letters'" accounts 
 # ---- single changes, removal ----
 has "one key" '~ Account physics Shares' "$(accounts root set physics Shares=30 | tr -s ' ')"
 is "counts" 30 "$(shares)"
+has "in the share tree too" 'physics,,30,' "$(as root share --csv -o account,user,RawShares,NormShares -A physics)"
 check "a user comes" accounts root add letters/daemon Shares=4
 check "and goes" accounts root remove letters/daemon
 fails "once" 4 "no 'letters/daemon'" accounts root remove letters/daemon
@@ -219,10 +220,10 @@ has "start-up says that controller.conf's accounts no longer count" \
 # ---- the same on a copy, with no controller ----
 stop_pid "$controller"
 controller=
-here() { build/bin/reeve admin accounts "$@" --ledger "$dir/ledger.db" 2>&1; }
+here() { "$dir/reeve" admin accounts "$@" --ledger "$dir/ledger.db" 2>&1; }
 has "a ledger file has them" "Shares = $good" "$(here show physics)"
 has "and can be changed" '1 change made' "$(here set physics Shares=7)"
 has "which has an author" ',root,set,Account,physics,Shares,,'"$good"',7' "$(here log --csv)"
-start || bail "it does not start again"
+start || bail "it does not start again: $(tail "$dir/log")"
 is "and counts when the controller is back" 7 "$(shares)"
 tap_end
