@@ -457,8 +457,9 @@ static const struct verb verbs_table[] = {
 	{ .name = "set",
 	  .args = "WHAT KEY=VALUE...",
 	  .help = "Change single keys",
-	  .details = TARGETS "KEY= takes a key away; lists (Users, Coordinators, Clusters) "
-			     "also have += and -=.",
+	  .details = TARGETS
+	  "KEY= takes a key away; lists (Users, Coordinators, Clusters) have += and -=\n"
+	  "too.",
 	  .examples = "reeve admin accounts set physics Shares=30\n"
 		      "reeve admin accounts set physics Users+=dora,eve=5\n"
 		      "reeve admin accounts set physics/alice Shares=5 MaxRunningJobs=10\n"
@@ -482,8 +483,8 @@ static const struct verb verbs_table[] = {
 	{ .name = "remove",
 	  .args = "WHAT",
 	  .help = "Remove an account, a user from one, an allocation",
-	  .details = TARGETS "With an account go its allocations and its users' limits; its "
-			     "jobs run on.",
+	  .details = TARGETS
+	  "With an account go its allocations and its users' limits; its jobs run on.",
 	  .examples = "reeve admin accounts remove optics/alice\n"
 		      "reeve admin accounts remove --dry-run optics",
 	  .options = change_options,

@@ -134,7 +134,8 @@ static int change(struct call *c, const struct accounts_order *o, struct err *er
 	int r = accounts_desk_change(c->api->c.store, o, &c->answer, err);
 	size_t n;
 
-	if (r == -EBUSY)
+	/* Somebody changed the ledger's file itself: from now on that counts. */
+	if (r == -EBUSY && (r = declared_reload(c->api, err)) >= 0)
 		return refuse_stale(c, o->revision, err);
 	if (r < 0 || !json_is_true(json_object_get(c->answer, "applied")))
 		return r;
