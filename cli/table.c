@@ -27,8 +27,17 @@ struct table *table_free(struct table *t)
 	for (size_t i = 0; i < t->n_rows * (size_t)t->n_columns; i++)
 		free(t->cells[i].text);
 	free(t->cells);
+	free(t->note);
 	free(t);
 	return NULL;
+}
+
+void table_note(struct table *t, const char *key, const char *text)
+{
+	free(t->note);
+	t->note_key = key;
+	t->note = strdup(text);
+	t->out_of_memory = t->out_of_memory || !t->note;
 }
 
 void table_row(struct table *t)

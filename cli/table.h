@@ -67,6 +67,10 @@ int table_new(const char *name, const struct table_column *columns, struct table
 struct table *table_free(struct table *t);
 DEFINE_CLEANUP(struct table *, table_free)
 
+/* What holds for all rows, in front of them in json: "time_zone": "Europe/Berlin". The key is
+ * kept, the text copied; one a table. */
+void table_note(struct table *t, const char *key, const char *text);
+
 /* Cells belong to the row added last. Memory that runs out is reported by table_print(). */
 void table_row(struct table *t);
 void table_int(struct table *t, const char *column, int64_t value);

@@ -19,6 +19,8 @@ struct table {
 	struct table_cell *cells; /* row by row */
 	size_t n_rows, room;
 	bool out_of_memory;
+	const char *note_key;
+	char *note; /* NULL: none */
 };
 
 /* The columns to print, in order, as indices into t->columns. */

@@ -112,7 +112,13 @@ int table_render_json(const struct table *t, const struct table_choice *c,
 
 	if (r < 0)
 		return r;
-	fprintf(f->to, "{\n  \"schema\": \"%s\",\n  \"%s\": [", WIRE_SCHEMA, t->name);
+	fprintf(f->to, "{\n  \"schema\": \"%s\",\n  ", WIRE_SCHEMA);
+	if (t->note) {
+		fprintf(f->to, "\"%s\": ", t->note_key);
+		put_json_text(t->note, f->to);
+		fputs(",\n  ", f->to);
+	}
+	fprintf(f->to, "\"%s\": [", t->name);
 	for (size_t row = 0; row < t->n_rows && r >= 0; row++) {
 		fputs(row ? ",\n" : "\n", f->to);
 		r = put_json_row(t, c, row, f->to);

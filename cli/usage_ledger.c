@@ -66,6 +66,8 @@ int usage_ledger_read(const struct usage_ledger *u, struct table *t, struct err 
 	int r = ledger_file_open(u->path, LEDGER_FILE_THERE, &s, err);
 
 	if (r >= 0)
+		table_note(t, "time_zone", store_zone(s));
+	if (r >= 0)
 		r = store_usage(s, &p, add_row, &rows, err);
 	return r < 0 ? r : rows.n;
 }

@@ -165,6 +165,8 @@ static int read_controller(struct cli *c, const struct verb_call *call, struct t
 			    err);
 	if (r < 0)
 		return r;
+	if (cli_text(answer, "time_zone"))
+		table_note(t, "time_zone", cli_text(answer, "time_zone"));
 	json_array_foreach(json_object_get(answer, "rows"), i, row) put_row(t, row);
 	return (int)json_array_size(json_object_get(answer, "rows"));
 }

@@ -12,9 +12,9 @@ trap 'rm -rf "$dir"' EXIT
 mkdir -p $O/tests/bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -o $O/tests/bench/usage_gen tests/bench/usage_gen.c
 make --no-print-directory -s $O/bin/reeve
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/usage_bench tests/bench/usage_bench.c \
-	$O/controller/ledger/*.o $O/controller/policy/*.o $O/controller/history/history.o \
-	$O/common/{err,db/db}.o $O/common/model/*.o $O/common/wire/*.o -lsqlite3 -ljansson -lm
+ar rcs "$dir/all.a" $O/controller/{ledger,policy,history,accounts,pg}/*.o $O/common/*.o $O/common/*/*.o
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/usage_bench tests/bench/usage_bench.c "$dir/all.a" \
+	-lpq -lsqlite3 -ljansson -lm
 
 if [ -r "$what" ]; then
 	file=$what

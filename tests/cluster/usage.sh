@@ -62,6 +62,7 @@ is "a period of parts of months" $((2674800000 - 86400000 + 86400000)) \
 	"$("$reeve" usage --ledger "$db" --by cluster --start 2025-03-02 --end 2025-11-02 --csv | pick core_ms)"
 check "sums are what the jobs say" "$reeve" admin verify --ledger "$db"
 "$reeve" import swf "$dir/months.swf" --cluster c --ledger "$dir/utc.db" >/dev/null
+check "the answer says which zone" grep -q '"time_zone": "America/Toronto"' <("$reeve" usage --ledger "$db" --json)
 is "in UTC they do not" "2025-03,2660400000 2025-04,14400000 2025-11,2577600000 2025-12,18000000" "$(months "$dir/utc.db" | xargs)"
 refused "another zone" "keep TimeZone=America/Toronto" 1 \
 	"$reeve" import swf "$dir/months.swf" --cluster d --time-zone Europe/Berlin --ledger "$db"
@@ -175,7 +176,8 @@ live() { as 0 usage --by user --csv | pick charge_requested_ms adjusted_ms; }
 is "a job of an hour of cores is charged" "3600000,0" "$(live)"
 month=$(TZ=Asia/Tokyo date -d "@$now" +%Y-%m)
 is "by month live, of the site's zone" "$month,3600000" "$(as 0 usage --by user --monthly --csv | pick month charge_requested_ms)"
-check "the answer says which zone" grep -q '"time_zone":"Asia/Tokyo"' <("$dir/signed" "$url" "$dir/munge.sock" GET /v1/usage)
+check "so does reeve's" grep -q '"time_zone": "Asia/Tokyo"' <(as 0 usage --json)
+check "the controller's answer says which zone" grep -q '"time_zone":"Asia/Tokyo"' <("$dir/signed" "$url" "$dir/munge.sock" GET /v1/usage)
 check "an operator refunds" as 0 admin adjust --job 1 --charge -0.75 --reason 'node n1 was broken'
 is "usage shows it" "3600000,-2700000" "$(live)"
 is "to its user too" "3600000,-2700000" "$(as 1 usage --by user --csv | pick charge_requested_ms adjusted_ms)"

@@ -141,7 +141,8 @@ static void what_is_refused_leaves_nothing(void **state)
 	a.day = 20041;
 	assert_int_equal(try(r, a, "a day to come"), -EINVAL);
 	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM adjustments"), 0);
-	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups WHERE adjusted_ms"), 0);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM rollups WHERE adjusted_ms <> 0"),
+			 0);
 	a.day = 20001;
 	assert_int_equal(try(r, a, NULL), 0);
 	assert_int_equal(rig_number(r, "SELECT adjusted_ms FROM rollups WHERE day = 20001"),
