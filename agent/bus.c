@@ -170,6 +170,7 @@ static void print_status(struct node *n, FILE *f)
 		amount_format_bytes(n->capacity.jobfs_bytes, disk));
 	fprintf(f, "jobfs: %s\n", n->jobfs ? jobfs_describe(n->jobfs) : n->jobfs_why.text);
 	fprintf(f, "vmem hooks: %s\n", vmem_hooks(n->vmem));
+	fprintf(f, "switch profile: %s\n", n->prof ? "on" : "off");
 	print_links(n, f);
 	for (int i = 0; i < n->n_notes; i++)
 		fprintf(f, "note: %s\n", n->notes[i]);

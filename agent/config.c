@@ -74,6 +74,8 @@ const struct conf_key agent_config_keys[] = {
 	       "32MiB"),
 	WORD("Manager", manager, managers, "who owns jobs: systemd or, without it, the agent",
 	     "auto"),
+	{ "Agent", "SwitchProfile", CONF_BOOL, AT(switch_profile), 0, 0, NULL,
+	  "count each context switch of jobs; costs them about 0.2 us each", "no" },
 	WORD("VmemTier", vmem_tier, tiers, "best enforcement tier to try", "auto"),
 	{ 0 },
 };

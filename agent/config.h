@@ -27,6 +27,7 @@ struct agent_config {
 	int64_t pids_max; /* of a job that states none */
 	int64_t mem_percent, mem_plus_bytes;
 	int manager, vmem_tier, pids_action;
+	bool switch_profile;
 };
 
 extern const struct conf_key agent_config_keys[];

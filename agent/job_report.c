@@ -92,6 +92,18 @@ static void take_jobfs(struct node *n, struct job *j, struct usage *u)
 	usage_set(u, &u->jobfs_peak_bytes, v.bytes > peak ? v.bytes : peak);
 }
 
+static void take_prof(struct node *n, const struct job *j, struct usage *u)
+{
+	struct prof_counts c;
+
+	if (!n->prof || prof_read(n->prof, j->work_id, &c, NULL) < 0)
+		return;
+	usage_set(u, &u->ctx_switches, clip(c.switches));
+	usage_set(u, &u->ctx_preemptions, clip(c.preemptions));
+	usage_set(u, &u->cpu_migrations, clip(c.migrations));
+	usage_set(u, &u->run_delay_max_ns, clip(prof_longest_wait_ns(&c)));
+}
+
 static void merge(struct job *j, const struct usage *u)
 {
 	struct usage all;
@@ -115,6 +127,7 @@ static void on_sample(void *ctx, const struct sample *s)
 		return;
 	take_sample(s, &u);
 	take_vmem(n, j, &u);
+	take_prof(n, j, &u);
 	take_jobfs(n, j, &u);
 	merge(j, &u);
 	job_sync_clock(n, j);
@@ -139,6 +152,7 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 		if (sample_one(n->sampler, j->s.cgroup_id, &s, NULL) == 0)
 			take_sample(&s, &u);
 		take_vmem(n, j, &u);
+		take_prof(n, j, &u);
 	}
 	take_jobfs(n, j, &u);
 	merge(j, &u);

@@ -220,6 +220,14 @@ static void on_cgroup(void *ctx, struct manager_id id)
 		"the kernel's limits until the controller says what it is");
 }
 
+static bool is_work(void *ctx, uint64_t cgroup_id)
+{
+	for (struct job *j = ((struct node *)ctx)->jobs; j; j = j->next)
+		if (j->is_watched && j->work_id == cgroup_id)
+			return true;
+	return false;
+}
+
 int job_return_all(struct node *n, struct err *err)
 {
 	struct listing l = { .node = n };
@@ -241,5 +249,7 @@ int job_return_all(struct node *n, struct err *err)
 	events_prune(n->events);
 	guard_prune(n->guard);
 	sample_prune(n->sampler);
+	if (n->prof)
+		prof_prune(n->prof, is_work, n);
 	return r;
 }

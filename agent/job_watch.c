@@ -179,6 +179,7 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 				.cgroup_id = j->s.cgroup_id,
 				.projid = j->s.jobfs.projid,
 				.action = GUARD_KILL };
+	struct err why;
 	struct sample_job sj = { j->s.job, j->s.cgroup_id, path };
 	int r;
 
@@ -193,6 +194,8 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 	r = sample_add(n->sampler, &sj, err);
 	if (r < 0 && r != -EEXIST)
 		return err_prefix(err, r, "sampling");
+	if (n->prof && prof_add(n->prof, j->work_id, &why) < 0)
+		job_note(j, "%s", why.text);
 	return 0;
 }
 
@@ -239,6 +242,8 @@ void job_unwatch(struct node *n, struct job *j)
 	guard_remove(n->guard, j->s.cgroup_id);
 	sample_remove(n->sampler, j->s.cgroup_id);
 	events_remove(n->events, j->s.cgroup_id);
+	if (n->prof)
+		prof_remove(n->prof, j->work_id);
 	if (j->kill_fd >= 0)
 		close(j->kill_fd);
 	j->kill_fd = -1;

@@ -18,6 +18,7 @@
 #include "agent/report/state.h"
 #include "agent/report/store.h"
 #include "agent/report/uplink.h"
+#include "agent/sample/prof.h"
 #include "agent/sample/sample.h"
 
 #define NODE_NOTES_MAX 24
@@ -41,6 +42,7 @@ struct node {
 	struct events *events;
 	struct guard *guard;
 	struct sampler *sampler;
+	struct prof *prof;   /* NULL: off, or not to be had, as a note says */
 	struct jobfs *jobfs; /* NULL: jobfs_why says why and how to mend it */
 	struct err jobfs_why;
 	struct place_topology *topology;

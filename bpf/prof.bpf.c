@@ -1,4 +1,4 @@
-/* prof.bpf.c - how one job is scheduled. Attached only while a profile is open.
+/* prof.bpf.c - how jobs are scheduled. Attached only where the site asks for it.
  *
  * Everything is learnt when a task is switched out: the scheduler has by then brought its own
  * sums up to date (sched_info.run_delay: all waiting so far; se.sum_exec_runtime: all
@@ -9,9 +9,6 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/prof_abi.h"
-
-const volatile __u64 job_id;
-const volatile __s32 job_level;
 
 struct last {
 	__u64 run_ns, delay_ns;
@@ -26,10 +23,20 @@ struct {
 	__type(value, struct last);
 } lasts SEC(".maps");
 
+/* Depth of the cgroups that are profiled. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
+	__type(value, __u32);
+} depth SEC(".maps");
+
+/* By cgroup id; user space makes the entries. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_HASH);
+	__uint(map_flags, 1); /* BPF_F_NO_PREALLOC: room for the jobs there are */
+	__uint(max_entries, PROF_MAX_JOBS);
+	__type(key, __u64);
 	__type(value, struct prof_cpu);
 } counts SEC(".maps");
 
@@ -63,17 +70,21 @@ static __always_inline __u32 log2_of(__u64 v)
 SEC("tp_btf/sched_switch")
 int BPF_PROG(prof_switch, bool preempt, struct task_struct *prev, struct task_struct *next)
 {
-	__u32 zero = 0, cpu, bucket;
+	__u32 zero = 0, cpu, bucket, *level;
 	struct prof_cpu *c;
 	struct last *last;
-	__u64 run, delay;
+	__u64 run, delay, id;
 
+	level = bpf_map_lookup_elem(&depth, &zero);
+	if (!level)
+		return 0;
 	/* The task that is switched out still is the current one. */
-	if (bpf_get_current_ancestor_cgroup_id(job_level) != job_id)
+	id = bpf_get_current_ancestor_cgroup_id((int)*level);
+	c = id ? bpf_map_lookup_elem(&counts, &id) : 0;
+	if (!c)
 		return 0;
 	last = bpf_task_storage_get(&lasts, prev, 0, 1 /* BPF_LOCAL_STORAGE_GET_F_CREATE */);
-	c = bpf_map_lookup_elem(&counts, &zero);
-	if (!last || !c)
+	if (!last)
 		return 0;
 	run = prev->se.sum_exec_runtime;
 	delay = prev->sched_info.run_delay;

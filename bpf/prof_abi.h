@@ -2,9 +2,11 @@
 #ifndef REEVE_PROF_ABI_H
 #define REEVE_PROF_ABI_H
 
+#define PROF_VERSION 1
+#define PROF_MAX_JOBS 1024
 #define PROF_BUCKETS 40
 
-struct prof_cpu { /* counted on one CPU */
+struct prof_cpu { /* a job, counted on one CPU */
 	__u64 on_cpu_ns, wait_ns;
 	__u64 switches, preemptions, migrations;
 	__u64 wait[PROF_BUCKETS];

@@ -134,23 +134,26 @@ static void remove_pins(const char *dir)
 	rmdir(dir);
 }
 
-static void remove_other_versions(const struct kern *k)
+static void remove_versions(const char *pin_dir, const char *name, const char *except)
 {
-	_cleanup_closedir_ DIR *d = opendir(k->spec.pin_dir);
-	const char *ours = strrchr(k->dir, '/') + 1;
+	_cleanup_closedir_ DIR *d = opendir(pin_dir);
 	char prefix[64], path[PATH_MAX];
 	struct dirent *e;
 
 	if (!d)
 		return;
-	snprintf(prefix, sizeof(prefix), "%s-v", k->spec.name);
+	snprintf(prefix, sizeof(prefix), "%s-v", name);
 	while ((e = readdir(d))) {
-		if (strncmp(e->d_name, prefix, strlen(prefix)) || !strcmp(e->d_name, ours))
+		if (strncmp(e->d_name, prefix, strlen(prefix)) || !strcmp(e->d_name, except))
 			continue;
-		if (snprintf(path, sizeof(path), "%s/%s", k->spec.pin_dir, e->d_name) <
-		    PATH_MAX)
+		if (snprintf(path, sizeof(path), "%s/%s", pin_dir, e->d_name) < PATH_MAX)
 			remove_pins(path);
 	}
+}
+
+void kern_forget(const char *pin_dir, const char *name)
+{
+	remove_versions(pin_dir, name, "");
 }
 
 static int set_pins(struct kern *k, struct bpf_object *obj)
@@ -295,7 +298,7 @@ int kern_open(const struct kern_spec *spec, struct kern **ret, struct err *err)
 			       strerror(-r));
 	attach(k);
 	if (k->dir[0])
-		remove_other_versions(k);
+		remove_versions(k->spec.pin_dir, k->spec.name, strrchr(k->dir, '/') + 1);
 	write_status(k);
 	*ret = TAKE_PTR(k);
 	return 0;

@@ -49,6 +49,9 @@ struct kern_spec {
 int kern_open(const struct kern_spec *spec, struct kern **ret, struct err *err);
 struct kern *kern_close(struct kern *k); /* pinned links stand */
 
+/* Unpin every version of the object `name`; with the last pin and its process, hooks detach. */
+void kern_forget(const char *pin_dir, const char *name);
+
 bool kern_has(const struct kern *k, const char *prog);
 int kern_map(const struct kern *k, const char *map);		       /* fd, or -ENOENT */
 struct bpf_program *kern_prog(const struct kern *k, const char *prog); /* loaded, or NULL */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
+#include "agent/sample/kern.h"
 #include "agent/sample/prof.h"
 #include "bpf/prof_abi.h"
 #include "common/cleanup.h"
@@ -11,12 +12,41 @@
 
 _Static_assert(PROF_N_BUCKETS == PROF_BUCKETS, "the two headers agree");
 
+#define NAME "prof"
+
 struct prof {
-	struct prof_bpf *skel;
-	int n_cpus;
+	struct kern *kern;
+	int counts_fd, n_cpus;
+	struct prof_cpu *cpus; /* n_cpus: room for one job */
 };
 
-int prof_open(uint64_t cgroup_id, uint32_t level, struct prof **ret, struct err *err)
+static const struct kern_hook hooks[] = {
+	{ "prof_switch", KERN_TRACEPOINT, NULL, "context switches are not counted" },
+};
+
+static int load(struct prof *p, const struct prof_config *config, struct err *err)
+{
+	struct kern_spec spec = { .name = NAME,
+				  .version = PROF_VERSION,
+				  .elf = prof_bpf__elf_bytes(&spec.elf_size),
+				  .hooks = hooks,
+				  .n_hooks = ARRAY_LEN(hooks),
+				  .pin_dir = config->pin_dir };
+	uint32_t zero = 0;
+	int r = kern_open(&spec, &p->kern, err);
+
+	if (r < 0)
+		return r;
+	if (!kern_has(p->kern, "prof_switch"))
+		return err_set(err, -EOPNOTSUPP, "%.*s",
+			       (int)strcspn(kern_status(p->kern), "\n"), kern_status(p->kern));
+	p->counts_fd = kern_map(p->kern, "counts");
+	if (bpf_map_update_elem(kern_map(p->kern, "depth"), &zero, &config->level, BPF_ANY) < 0)
+		return err_set(err, -errno, "switch profile: set the depth of jobs: %m");
+	return 0;
+}
+
+int prof_open(const struct prof_config *config, struct prof **ret, struct err *err)
 {
 	_cleanup_(prof_closep) struct prof *p = calloc(1, sizeof(*p));
 	int r;
@@ -26,41 +56,13 @@ int prof_open(uint64_t cgroup_id, uint32_t level, struct prof **ret, struct err 
 	p->n_cpus = libbpf_num_possible_cpus();
 	if (p->n_cpus < 0)
 		return err_set(err, p->n_cpus, "count the CPUs: %s", strerror(-p->n_cpus));
-	p->skel = prof_bpf__open();
-	if (!p->skel)
-		return err_set(err, -errno, "profile: %m");
-	p->skel->rodata->job_id = cgroup_id;
-	p->skel->rodata->job_level = (int)level;
-	r = prof_bpf__load(p->skel);
-	if (r < 0)
-		return err_set(err, r, "profile: the kernel refuses the program: %s",
-			       strerror(-r));
-	r = prof_bpf__attach(p->skel);
-	if (r < 0)
-		return err_set(err, r, "profile: attach to sched_switch: %s", strerror(-r));
-	*ret = TAKE_PTR(p);
-	return 0;
-}
-
-int prof_read(struct prof *p, struct prof_counts *ret, struct err *err)
-{
-	_cleanup_free_ struct prof_cpu *all = calloc((size_t)p->n_cpus, sizeof(*all));
-	uint32_t zero = 0;
-
-	if (!all)
+	p->cpus = calloc((size_t)p->n_cpus, sizeof(*p->cpus));
+	if (!p->cpus)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (bpf_map_lookup_elem(bpf_map__fd(p->skel->maps.counts), &zero, all) < 0)
-		return err_set(err, -errno, "profile: read: %m");
-	memset(ret, 0, sizeof(*ret));
-	for (int cpu = 0; cpu < p->n_cpus; cpu++) {
-		ret->on_cpu_ns += all[cpu].on_cpu_ns;
-		ret->wait_ns += all[cpu].wait_ns;
-		ret->switches += all[cpu].switches;
-		ret->preemptions += all[cpu].preemptions;
-		ret->migrations += all[cpu].migrations;
-		for (int i = 0; i < PROF_N_BUCKETS; i++)
-			ret->wait[i] += all[cpu].wait[i];
-	}
+	r = load(p, config, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(p);
 	return 0;
 }
 
@@ -68,7 +70,67 @@ struct prof *prof_close(struct prof *p)
 {
 	if (!p)
 		return NULL;
-	prof_bpf__destroy(p->skel);
+	kern_close(p->kern);
+	free(p->cpus);
 	free(p);
 	return NULL;
+}
+
+void prof_forget(const char *pin_dir)
+{
+	kern_forget(pin_dir, NAME);
+}
+
+int prof_add(struct prof *p, uint64_t cgroup_id, struct err *err)
+{
+	memset(p->cpus, 0, (size_t)p->n_cpus * sizeof(*p->cpus));
+	if (bpf_map_update_elem(p->counts_fd, &cgroup_id, p->cpus, BPF_NOEXIST) < 0 &&
+	    errno != EEXIST)
+		return err_set(err, -errno, "switch profile: enter a job: %m");
+	return 0;
+}
+
+void prof_remove(struct prof *p, uint64_t cgroup_id)
+{
+	bpf_map_delete_elem(p->counts_fd, &cgroup_id);
+}
+
+void prof_prune(struct prof *p, bool (*is_known)(void *ctx, uint64_t cgroup_id), void *ctx)
+{
+	uint64_t key, next;
+	int more = bpf_map_get_next_key(p->counts_fd, NULL, &next);
+
+	while (more == 0) {
+		key = next;
+		more = bpf_map_get_next_key(p->counts_fd, &key, &next);
+		if (!is_known(ctx, key))
+			prof_remove(p, key);
+	}
+}
+
+int prof_read(struct prof *p, uint64_t cgroup_id, struct prof_counts *ret, struct err *err)
+{
+	if (bpf_map_lookup_elem(p->counts_fd, &cgroup_id, p->cpus) < 0)
+		return err_set(err, -errno, "switch profile: read: %m");
+	memset(ret, 0, sizeof(*ret));
+	for (int cpu = 0; cpu < p->n_cpus; cpu++) {
+		const struct prof_cpu *c = &p->cpus[cpu];
+
+		ret->on_cpu_ns += c->on_cpu_ns;
+		ret->wait_ns += c->wait_ns;
+		ret->switches += c->switches;
+		ret->preemptions += c->preemptions;
+		ret->migrations += c->migrations;
+		for (int i = 0; i < PROF_N_BUCKETS; i++)
+			ret->wait[i] += c->wait[i];
+	}
+	return 0;
+}
+
+uint64_t prof_longest_wait_ns(const struct prof_counts *c)
+{
+	for (int i = PROF_N_BUCKETS - 1; i >= 0; i--)
+		if (c->wait[i])
+			return UINT64_C(2) << i;
+	return 0;
 }

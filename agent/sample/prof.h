@@ -1,13 +1,22 @@
-/* prof.h - an opt-in look at how one job is scheduled: a program on sched_switch, attached
- * only while a profile is open. Off by default: nothing is attached and nothing is paid.
+/* prof.h - an opt-in look at how jobs are scheduled: one program on sched_switch for all jobs
+ * of the node. Off by default: nothing is attached and nothing is paid.
+ *
+ * Its links and maps are pinned like those of the other rooms, so that an agent that comes back
+ * goes on with the same counts. An agent that is not to profile removes what another left.
  */
 #pragma once
+#include <stdbool.h>
 #include <stdint.h>
 #include "common/err.h"
 
 #define PROF_N_BUCKETS 40
 
 struct prof;
+
+struct prof_config {
+	const char *pin_dir; /* on bpffs; NULL: nothing is pinned */
+	uint32_t level;	     /* of every profiled cgroup; the cgroup2 root is level 0 */
+};
 
 struct prof_counts {
 	uint64_t on_cpu_ns;
@@ -20,12 +29,23 @@ struct prof_counts {
 	uint64_t wait[PROF_N_BUCKETS];
 };
 
-/* Begin. `cgroup_id` and `level` of the job's cgroup (the cgroup2 root is level 0).
- * A negative errno and the kernel's reason where it cannot be attached. */
-int prof_open(uint64_t cgroup_id, uint32_t level, struct prof **ret, struct err *err);
-/* Counts since prof_open(). */
-int prof_read(struct prof *p, struct prof_counts *ret, struct err *err);
+/* A negative errno and the kernel's reason where it cannot be attached. */
+int prof_open(const struct prof_config *config, struct prof **ret, struct err *err);
+/* What is pinned goes on counting. */
 struct prof *prof_close(struct prof *p);
+/* Detach and forget what is pinned in `pin_dir`; nothing there is fine. */
+void prof_forget(const char *pin_dir);
+
+/* Counts begin at zero, or go on where an earlier agent had begun. -E2BIG: 1,024 jobs. */
+int prof_add(struct prof *p, uint64_t cgroup_id, struct err *err);
+void prof_remove(struct prof *p, uint64_t cgroup_id);
+/* After a restart: remove those of which `is_known` says no. */
+void prof_prune(struct prof *p, bool (*is_known)(void *ctx, uint64_t cgroup_id), void *ctx);
+/* Counts since prof_add(). -ENOENT: not added. */
+int prof_read(struct prof *p, uint64_t cgroup_id, struct prof_counts *ret, struct err *err);
+/* The longest that a task waited for a CPU: below this many ns (a power of two); 0: no switch
+ * was counted. */
+uint64_t prof_longest_wait_ns(const struct prof_counts *c);
 
 static inline void prof_closep(struct prof **p)
 {

@@ -29,6 +29,11 @@ const struct usage_field usage_fields[] = {
 	FIELD(procs_peak, USAGE_PEAK, "most processes and threads at once"),
 	FIELD(jobfs_bytes, USAGE_GAUGE, "node-local disk in use"),
 	FIELD(jobfs_peak_bytes, USAGE_PEAK, "most node-local disk in use, as sampled"),
+	FIELD(ctx_switches, USAGE_COUNTER, "times a task gave up its cpu (SwitchProfile=yes)"),
+	FIELD(ctx_preemptions, USAGE_COUNTER, "of these, not by its own will"),
+	FIELD(cpu_migrations, USAGE_COUNTER, "times a task went on on another cpu"),
+	FIELD(run_delay_max_ns, USAGE_PEAK,
+	      "longest wait for a cpu, rounded up to a power of two"),
 	{ NULL, 0, 0, NULL },
 };
 

@@ -28,6 +28,9 @@ struct usage {
 	int64_t read_bytes, write_bytes; /* block I/O */
 	int64_t procs, procs_peak;	 /* processes and threads (pids controller) */
 	int64_t jobfs_bytes, jobfs_peak_bytes;
+	/* Of the switch profile, where the site has it on. */
+	int64_t ctx_switches, ctx_preemptions, cpu_migrations;
+	int64_t run_delay_max_ns;
 	int32_t n_cores; /* entries in cores[]; further cores are in cpu_ns alone */
 	struct usage_core cores[USAGE_CORES_MAX];
 };

@@ -99,24 +99,24 @@ int main(void)
 	uint64_t *ns = testjob_shared(3 * sizeof(*ns)), runs, time;
 	struct testjob j, outside;
 	struct prof_counts counts;
+	struct prof_config config = { 0 };
 	struct prof *p = NULL;
 	struct err err = { "" };
-	uint32_t level = 0;
 
 	libbpf_set_print(NULL);
 	testjob_root("prof");
 	testjob_make(&j, "job", 31);
 	testjob_make(&outside, "outside", 0);
 	for (const char *c = strstr(j.path, "/reeve-test"); c && *c; c++)
-		level += *c == '/';
+		config.level += *c == '/';
 	testjob_wait(testjob_run(&outside, ping_pong, &ns[0]));
-	if (prof_open(j.id, level, &p, &err) < 0) {
+	if (prof_open(&config, &p, &err) < 0 || prof_add(p, j.id, &err) < 0) {
 		tap_ok(false, "prof_open: %s", err.text);
 		return tap_done();
 	}
 	testjob_wait(testjob_run(&outside, ping_pong, &ns[1]));
 	testjob_wait(testjob_run(&j, ping_pong, &ns[2]));
-	tap_ok(prof_read(p, &counts, &err) == 0, "read the counts %s", err.text);
+	tap_ok(prof_read(p, j.id, &counts, &err) == 0, "read the counts %s", err.text);
 	check_counts(&counts, &j);
 	stats_fd = bpf_enable_stats(BPF_STATS_RUN_TIME);
 	testjob_wait(testjob_run(&j, ping_pong, &ns[2]));

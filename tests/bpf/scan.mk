@@ -6,7 +6,7 @@ EVENTS_OBJS := agent/enforce/events.c agent/enforce/events_files.c agent/sample/
 	       agent/sample/slots.c common/err.c tests/bpf/testjob.c
 GUARD_OBJS := agent/enforce/guard.c agent/enforce/dquot.c agent/sample/kern.c \
 	      agent/sample/slots.c common/err.c tests/bpf/testjob.c
-PROF_OBJS := agent/sample/prof.c common/err.c tests/bpf/testjob.c
+PROF_OBJS := agent/sample/prof.c agent/sample/kern.c common/err.c tests/bpf/testjob.c
 
 define SCAN_TEST
 $$O/tests/$1: $$(call objs,$2 $3)
