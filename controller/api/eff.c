@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/api/call.h"
+#include "controller/api/who.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_eff.h"
 
@@ -56,25 +56,14 @@ static int read_jobs(const struct call *c, int64_t jobs[static JOBS_MAX], size_t
 	return 0;
 }
 
-/* As /v1/usage: people see their own. */
-static int read_user(struct call *c, const char **ret, struct err *err)
-{
-	const char *user = call_query_text(c, "user");
-
-	if (!c->is_operator && user && strcmp(user, c->user) != 0) {
-		err_set(err, 0, "only operators see the efficiency of others");
-		return call_refuse(c, 403, NULL, "leave user= out");
-	}
-	*ret = c->is_operator ? user : c->user;
-	return 0;
-}
-
 static int read_filter(struct call *c, struct store_eff_filter *f, struct err *err)
 {
-	int r = read_user(c, &f->user, err);
+	int r;
 
 	f->account = call_query_text(c, "account");
 	f->cluster = call_query_text(c, "cluster");
+	f->user = call_query_text(c, "user");
+	r = who_narrow(c, f->account, &f->user, err);
 	f->latest = LATEST;
 	if (r >= 0)
 		r = read_day(c, "start", STORE_EFF_FIRST_DAY, &f->from_day, err);

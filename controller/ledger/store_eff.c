@@ -182,6 +182,15 @@ static int each(struct store *s, const struct store_eff_filter *f, const struct 
 	return r;
 }
 
+/* A number that was given twice is one job. */
+static bool is_repeated(const struct store_eff_filter *f, size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (f->jobs[k] == f->jobs[i])
+			return true;
+	return false;
+}
+
 static int each_by_number(struct store *s, const struct store_eff_filter *f,
 			  const struct told *to, struct err *err)
 {
@@ -192,6 +201,8 @@ static int each_by_number(struct store *s, const struct store_eff_filter *f,
 		const struct source history = { history_job_sql, read_history, f->jobs[i], 0,
 						false };
 
+		if (is_repeated(f, i))
+			continue;
 		r = each(s, f, &live, to, err);
 		if (r >= 0)
 			r = each(s, f, &history, to, err);

@@ -109,6 +109,12 @@ printf '[Cluster su]\nUnit=service-units\nQueues=q\n[Queue q]\nFactor=2\n' >"$di
 has "... the charge itself is there" "320.000" "$("$reeve" eff 1 --ledger "$dir/su.db")"
 lacks "... but of terms that are not kept, no other charge is made up" "next time" "$("$reeve" eff 1 --ledger "$dir/su.db")"
 
+# ---- GPUs that were held: the model has no figure of their work ----
+cp "$db" "$dir/gpu.db"
+python3 -c 'import sqlite3,sys; d = sqlite3.connect(sys.argv[1]); d.execute("UPDATE imported SET ngpus = 2 WHERE ncpus = 16"); d.commit()' "$dir/gpu.db"
+has "what GPUs did is not measured, and said so" "gpu busy" "$("$reeve" eff 1 --ledger "$dir/gpu.db")"
+is "that they were held is told" "2:72000000" "$("$reeve" eff 1 --ledger "$dir/gpu.db" --csv | pick ngpus gpu_ms)"
+
 # ---- live ----
 if [ "$(id -u)" != 0 ]; then
 	skip "through a controller" "needs root to be a node and several users"
@@ -186,7 +192,7 @@ report() { # JOB STATE RUNNING_S USAGE [KIND LIMIT REQUESTED REACHED]
 \"reached\":${8:--1},\"at_ns\":0,\"host\":\"n1\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
 }
 gib=$((1 << 30)) h=3600000000000
-daemon=1 bin=2
+daemon=1 bin=2 sys=3
 submit $daemon "\"ncpus\":16,\"vmem_bytes\":$((64 * gib)),\"mem_bytes\":$((32 * gib))"
 submit $bin "\"ncpus\":1,\"vmem_bytes\":$((2 * gib))"
 submit $daemon "\"ncpus\":2,\"vmem_bytes\":$((4 * gib))"
@@ -226,7 +232,13 @@ said=$(live $bin 1 2>&1)
 is "nor by number" "4 reeve eff: job 1: none that has run" "$? $said"
 said=$(live $bin --user daemon 2>&1)
 is "nor by name" 5 $?
-has "... which is said" "only operators see the efficiency of others" "$said"
+has "... which is said" "only operators see the jobs and usage of others" "$said"
+printf '[Account physics]\nCoordinators = sys\nUsers = daemon, bin\n[Account letters]\nUsers = bin\n' >"$dir/accounts.conf"
+check "an account gets a coordinator" "$dir/reeve" admin accounts apply --config "$dir/reeve.conf" "$dir/accounts.conf"
+is "who sees everybody in it" "daemon:3 bin:1" "$(live $sys --account physics --by user --sort waste --csv | pick user jobs)"
+is "... and a job of it" "1" "$(live $sys 1 --account physics --csv | pick job)"
+is "... of no other" "" "$(live $sys --account letters --by user -n 2>&1)"
+is "a job that is named twice is one" "1:36000000" "$(live 0 1 1 --csv | pick job running_ms)"
 is "an operator sees all" "1 2 3 4" "$(live 0 --csv | pick job | tr ' ' '\n' | sort | xargs)"
 is "... by user, the idle first" "daemon bin" "$(live 0 --by user --sort waste --csv | pick user)"
 is "... by account" "physics:4" "$(live 0 --account physics --csv | pick account jobs)"
