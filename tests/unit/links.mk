@@ -28,7 +28,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_adjust) \
 	$(patsubst %,$O/controller/policy/%.o,charge tally fifo) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
@@ -66,7 +66,7 @@ ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c $O/controller/ledger/store_accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
+$O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/store_accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
 STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \

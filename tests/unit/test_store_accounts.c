@@ -11,6 +11,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/ledger/store_accounts.h"
+#include "tests/unit/fail_vfs.h"
 #include "tests/unit/ledger_rig.h"
 
 static const char *const states[] = {
@@ -190,6 +191,58 @@ static void rows_that_do_not_hold_together_are_told(void **state)
 	assert_non_null(strstr(err.text, "there is no [Account gone]"));
 }
 
+static bool is_same(const struct accounts *a, const struct accounts *b)
+{
+	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
+
+	assert_int_equal(accounts_diff(a, b, &d, NULL), 0);
+	return d->n == 0;
+}
+
+/* For every n: the n-th change on disk fails, and all after it. The accounts are then those
+ * from before, or those from after it, with the log that belongs to them; and what was
+ * acknowledged is there. */
+static void no_failure_of_the_disk_leaves_half_a_change(void **state)
+{
+	_cleanup_(accounts_freep) struct accounts *a = parse(states[1]);
+	_cleanup_(accounts_freep) struct accounts *b = parse(states[3]);
+	int failures = 0;
+
+	(void)state;
+	if (!rig_is_sqlite())
+		skip();
+	fail_vfs_install();
+	for (int n = 1;; n++) {
+		_cleanup_(accounts_freep) struct accounts *now = NULL;
+		int64_t revision = 0, wanted;
+		void *own = NULL;
+		struct rig *r;
+		int rc;
+
+		assert_int_equal(rig_open(&own), 0);
+		r = own;
+		assert_int_equal(apply(r, NULL, a, &revision), 0);
+		fail_vfs_at(n);
+		rc = apply(r, a, b, &revision);
+		if (!fail_vfs_off()) {
+			assert_int_equal(rc, 0);
+			rig_close(&own);
+			break;
+		}
+		failures += rc < 0;
+		rig_reopen(r);
+		assert_int_equal(store_accounts_load(r->store, &now, &revision, NULL), 0);
+		wanted = is_same(now, b) ? 2 : 1;
+		assert_true(rc < 0 || wanted == 2);
+		assert_int_equal(revision, wanted);
+		assert_true(wanted == 2 || is_same(now, a));
+		if (wanted == 1)
+			assert_int_equal(apply(r, a, b, &revision), 0);
+		rig_close(&own);
+	}
+	assert_true(failures >= 2);
+}
+
 int main(void)
 {
 #define RIGGED(test) cmocka_unit_test_setup_teardown(test, rig_open, rig_close)
@@ -199,6 +252,7 @@ int main(void)
 		RIGGED(the_log_says_what_was_and_who_changed_it),
 		RIGGED(a_removed_account_is_known_as_such),
 		RIGGED(rows_that_do_not_hold_together_are_told),
+		cmocka_unit_test(no_failure_of_the_disk_leaves_half_a_change),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
