@@ -6,7 +6,7 @@
 #include "cli/share_file.h"
 #include "common/err.h"
 #include "controller/config/profile.h"
-#include "controller/ledger/calendar.h"
+#include "controller/ledger/store_accounts.h"
 
 #define S_NS 1000000000LL
 
@@ -51,9 +51,24 @@ static int last_charge(struct store *s, int64_t *ret, struct err *err)
 	return r < 0 ? r : 0;
 }
 
+/* As named, else as the ledger has them, else none. */
+static int read_accounts(const struct verb_call *call, struct share_file *f, struct err *err)
+{
+	const char *path = verb_value(call, "accounts");
+	int64_t revision;
+	int r;
+
+	if (path)
+		return accounts_read(path, &f->accounts, err);
+	r = store_accounts_load(f->store, &f->accounts, &revision, err);
+	if (r >= 0 && revision == 0)
+		f->accounts = accounts_free(f->accounts);
+	return r;
+}
+
 static int read_policy(const struct verb_call *call, struct share_file *f, struct err *err)
 {
-	const char *profile = verb_value(call, "profile"), *accounts;
+	const char *profile = verb_value(call, "profile");
 	_cleanup_free_ char *path = NULL;
 	int r;
 
@@ -64,9 +79,8 @@ static int read_policy(const struct verb_call *call, struct share_file *f, struc
 	if (r < 0)
 		return r;
 	r = config_load(path, &f->config, err);
-	accounts = verb_value(call, "accounts");
-	if (r >= 0 && accounts)
-		r = accounts_read(accounts, &f->accounts, err);
+	if (r >= 0)
+		r = read_accounts(call, f, err);
 	return r == -EINVAL ? -EBADMSG : r;
 }
 

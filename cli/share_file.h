@@ -10,8 +10,9 @@
 		{ "profile", 0, "NAME", "with --ledger: the policy, a file or one that ships", \
 		  NULL },                                                                      \
 		{ "accounts", 0, "FILE",                                                       \
-		  "with --ledger: who has which shares; without it every account and user of " \
-		  "the ledger has one",                                                        \
+		  "with --ledger: who has which shares; default: as applied to the ledger, "   \
+		  "or "                                                                        \
+		  "one share each",                                                            \
 		  NULL },                                                                      \
 	{                                                                                      \
 		"at", 0, "TIME",                                                               \
@@ -23,7 +24,7 @@
 struct share_file {
 	struct store *store;
 	struct config *config;
-	struct accounts *accounts; /* NULL: none were named */
+	struct accounts *accounts; /* NULL: none are declared */
 	struct standing *standing;
 	int64_t at_ns;
 };

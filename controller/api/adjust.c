@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/call.h"
+#include "controller/api/weigh.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_adjust.h"
 
@@ -119,20 +119,33 @@ static int read_entry(const struct call *c, struct words *w, struct store_adjust
 	return r;
 }
 
+struct written {
+	struct api *api;
+	json_t *list;
+};
+
+static int tell_written(void *ctx, const struct store_adjustment *a, struct err *err)
+{
+	const struct written *w = ctx;
+
+	weigh_adjustment(w->api, a);
+	return add_to_list(w->list, a, err);
+}
+
 int route_adjust(struct call *c, struct err *err)
 {
 	struct store_adjustment a;
+	struct written w = { .api = c->api };
 	struct words words;
-	json_t *list;
 	int r = check_operator(c, err);
 
 	if (r >= 0)
 		r = read_entry(c, &words, &a, err);
 	if (r >= 0)
-		r = open_answer(c, &list, err);
+		r = open_answer(c, &w.list, err);
 	if (r < 0)
 		return r;
-	r = store_adjust(c->api->c.store, &a, add_to_list, list, err);
+	r = store_adjust(c->api->c.store, &a, tell_written, &w, err);
 	if (r == -ERANGE)
 		return call_refuse(c, 409, "not-charged", "see GET /v1/adjustments?job=");
 	if (r >= 0)

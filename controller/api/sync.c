@@ -13,7 +13,7 @@
 #include "controller/api/call.h"
 #include "controller/api/sync_wire.h"
 #include "controller/api/told.h"
-#include "controller/standing/standing.h"
+#include "controller/api/weigh.h"
 
 #define TOLD_AGAIN_NS S_NS
 
@@ -242,18 +242,6 @@ static bool on_wake(void *ctx, enum poll_why why)
 
 /* --- the request --- */
 
-/* After the commit: what is on disk is what counts. A gain that cannot be weighed is the fault
- * of a tariff, not of the node: it is told, and the node is not kept waiting. */
-static void tell_standing(struct call *c, const struct sync_result *result)
-{
-	struct err err;
-
-	for (size_t i = 0; i < result->n_gains; i++)
-		if (standing_gain(c->api->c.standing, &result->gains[i], call_now_ns(), &err) <
-		    0)
-			log_line(LOG_ERR, "%s", err.text);
-}
-
 static int ingest(struct call *c, struct talk *t, struct err *err)
 {
 	struct sync_from from = { .now_ns = call_now_ns(),
@@ -269,7 +257,7 @@ static int ingest(struct call *c, struct talk *t, struct err *err)
 	r = store_ingest(c->api->c.store, t->in, &from, &t->result, err);
 	if (r < 0)
 		return r;
-	tell_standing(c, &t->result);
+	weigh_gains(c->api, &t->result);
 	took_ns = call_monotonic_ns() - start_ns;
 	c->api->counts.syncs++;
 	c->api->counts.reports += (int64_t)t->in->n_reports;

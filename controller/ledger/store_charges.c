@@ -55,69 +55,162 @@ static int tell_row(const struct charges *c, struct db_row *st, int64_t unit, st
 	return tell(c, &charge, err);
 }
 
+static int tell_rows(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
+{
+	int r;
+
+	while ((r = db_step(c->s->db, st, err)) > 0) {
+		r = tell_row(c, st, unit, err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
+	}
+	return r;
+}
+
 static int each(const struct charges *c, const char *sql, int64_t unit, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(c->s->db, err, &st, sql, "ii", c->span->since_ns / unit,
 			 c->span->until_ns / unit + 1);
 
-	while (r >= 0 && (r = db_step(c->s->db, st, err)) > 0) {
-		r = tell_row(c, st, unit, err);
-		if (r < 0)
-			db_done(st);
+	return r < 0 ? r : tell_rows(c, st, unit, err);
+}
+
+#define STRETCHES                                                                              \
+	"SELECT j.cluster, j.account, j.user, j.queue, j.pool, x.from_ns, x.to_ns,"            \
+	" x.running_ns, j.rate_num, j.rate_den, j.ncpus, j.ngpus, j.vmem_bytes, j.mem_bytes"   \
+	" FROM stretches x JOIN jobs j USING(job) WHERE x.to_ns >= ?1 AND x.from_ns < ?2"
+#define IMPORTED                                                                               \
+	"SELECT a.cluster, a.account, a.user, '', i.pool, submit_s + wait_s,"                  \
+	" submit_s + wait_s + run_s, run_s, COALESCE(rate_num, ncpus),"                        \
+	" COALESCE(rate_den, 1), ncpus, ngpus, 0, COALESCE(mem_bytes, 0)"                      \
+	" FROM imported i JOIN associations a ON a.id = i.association"                         \
+	" WHERE submit_s + wait_s + run_s >= ?1 AND submit_s + wait_s < ?2"
+static const char stretches_sql[] = STRETCHES;
+static const char imported_sql[] = IMPORTED;
+
+/* ---- adjustments ---- */
+
+/* The stretches of one job, live or imported. */
+#define OF_LIVE_JOB " AND x.job = ?3 AND j.cluster = ?4"
+#define OF_IMPORTED_JOB                                                                        \
+	" AND i.id = (SELECT o.id FROM origins o WHERE o.cluster = ?4) * 1099511627776 + ?3"
+static const char job_stretches_sql[] = STRETCHES OF_LIVE_JOB;
+static const char job_imported_sql[] = IMPORTED OF_IMPORTED_JOB;
+
+struct of_job {
+	const struct charges *c;
+	int64_t job;
+	double charge_ms; /* of all its stretches */
+	double part;	  /* of each, to be told */
+};
+
+static int add_charge(void *ctx, const struct store_charge *c, struct err *err)
+{
+	struct of_job *o = ctx;
+
+	(void)err;
+	o->charge_ms += (double)c->running_ns / 1e6 * (double)c->rate.num / (double)c->rate.den;
+	return 0;
+}
+
+static int tell_part(void *ctx, const struct store_charge *c, struct err *err)
+{
+	const struct of_job *o = ctx;
+	struct store_charge part = *c;
+
+	part.running_ns = (int64_t)((double)c->running_ns * o->part);
+	return tell(o->c, &part, err);
+}
+
+static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
+		       store_charge_fn fn, struct err *err)
+{
+	static const struct store_charge_span always = { INT64_MIN / 4, INT64_MAX / 4 };
+	const struct charges c = { o->c->s, &always, fn, (void *)o };
+	static const struct {
+		const char *sql;
+		int64_t unit;
+	} kinds[] = { { job_stretches_sql, 1 }, { job_imported_sql, S_NS } };
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds) && r >= 0; i++) {
+		struct db_row *st;
+
+		r = db_query(c.s->db, err, &st, kinds[i].sql, "iiit",
+			     always.since_ns / kinds[i].unit, always.until_ns / kinds[i].unit,
+			     a->job, a->cluster);
+		if (r >= 0)
+			r = tell_rows(&c, st, kinds[i].unit, err);
 	}
 	return r;
 }
 
-static const char stretches_sql[] =
-	"SELECT j.cluster, j.account, j.user, j.queue, j.pool, x.from_ns, x.to_ns,"
-	" x.running_ns, j.rate_num, j.rate_den, j.ncpus, j.ngpus, j.vmem_bytes, j.mem_bytes"
-	" FROM stretches x JOIN jobs j USING(job) WHERE x.to_ns >= ?1 AND x.from_ns < ?2";
-static const char imported_sql[] =
-	"SELECT a.cluster, a.account, a.user, '', i.pool, submit_s + wait_s,"
-	" submit_s + wait_s + run_s, run_s, COALESCE(rate_num, ncpus), COALESCE(rate_den, 1),"
-	" ncpus, ngpus, 0, COALESCE(mem_bytes, 0)"
-	" FROM imported i JOIN associations a ON a.id = i.association"
-	" WHERE submit_s + wait_s + run_s >= ?1 AND submit_s + wait_s < ?2";
-
-/* An adjustment counts evenly over its day; of one that is under way, over what has passed. */
-static int tell_adjustments(const struct charges *c, struct err *err)
+static int adjust_job(const struct charges *c, const struct store_adjustment *a,
+		      struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(c->s->db, err, &st,
-			 "SELECT cluster, account, user, pool, day, charge_ms FROM adjustments",
-			 "");
+	struct of_job o = { .c = c, .job = a->job };
+	int r = each_of_job(&o, a, add_charge, err);
 
-	while (r >= 0 && (r = db_step(c->s->db, st, err)) > 0) {
-		int64_t day = db_int(st, 4);
-		struct store_charge charge = {
-			.cluster = store_text(st, 0),
-			.account = store_text(st, 1),
-			.user = store_text(st, 2),
-			.queue = "",
-			.pool = (enum charge_pool)(int)db_int(st, 3),
-			.from_ns = calendar_first_ns(c->s->calendar, day),
-			.to_ns = calendar_first_ns(c->s->calendar, day + 1),
-			.rate = { 0, 1 },
-			.adjusted_ms = db_int(st, 5),
-		};
+	if (r < 0 || o.charge_ms <= 0)
+		return r;
+	o.part = (double)a->charge_ms / o.charge_ms;
+	return each_of_job(&o, a, tell_part, err);
+}
 
-		r = tell(c, &charge, err);
-		if (r < 0)
-			db_done(st);
-	}
-	return r;
+static int adjust_day(const struct charges *c, const struct store_adjustment *a,
+		      struct err *err)
+{
+	struct store_charge charge = {
+		.cluster = a->cluster,
+		.account = a->account,
+		.user = a->user,
+		.queue = "",
+		.pool = a->pool,
+		.from_ns = calendar_first_ns(c->s->calendar, a->day),
+		.to_ns = calendar_first_ns(c->s->calendar, a->day + 1),
+		.rate = { 0, 1 },
+		.adjusted_ms = a->charge_ms,
+	};
+
+	if (charge.to_ns > a->at_ns)
+		charge.to_ns = a->at_ns;
+	return tell(c, &charge, err);
+}
+
+static int adjust(const struct charges *c, const struct store_adjustment *a, struct err *err)
+{
+	if (a->at_ns > c->span->until_ns)
+		return 0;
+	return a->job ? adjust_job(c, a, err) : adjust_day(c, a, err);
+}
+
+int store_adjustment_charges(struct store *s, const struct store_adjustment *a,
+			     const struct store_charge_span *span, store_charge_fn fn,
+			     void *ctx, struct err *err)
+{
+	const struct charges c = { s, span, fn, ctx };
+
+	return adjust(&c, a, err);
+}
+
+static int adjust_one(void *ctx, const struct store_adjustment *a, struct err *err)
+{
+	return adjust(ctx, a, err);
 }
 
 int store_charges(struct store *s, const struct store_charge_span *span, store_charge_fn fn,
 		  void *ctx, struct err *err)
 {
-	const struct charges c = { s, span, fn, ctx };
+	static const struct store_adjustments all = { 0 };
+	struct charges c = { s, span, fn, ctx };
 	int r = each(&c, stretches_sql, 1, err);
 
 	if (r >= 0)
 		r = each(&c, imported_sql, S_NS, err);
-	return r < 0 ? r : tell_adjustments(&c, err);
+	return r < 0 ? r : store_adjustments(s, &all, adjust_one, &c, err);
 }
 
 int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)

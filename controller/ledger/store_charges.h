@@ -13,15 +13,17 @@
  */
 #pragma once
 #include "controller/ledger/store.h"
+#include "controller/ledger/store_adjust.h"
 
 struct store_charge {
 	const char *cluster, *account, *user, *queue; /* queue "": not told */
 	enum charge_pool pool;
 	/* Half open; from_ns == to_ns: all of it at that moment. */
-	int64_t from_ns, to_ns, running_ns;
+	int64_t from_ns, to_ns;
+	int64_t running_ns;   /* below 0: refunded of the job that ran then */
 	struct fraction rate; /* what one unit of running is charged, queue factor included */
 	int64_t ncpus, ngpus, mem_bytes;
-	/* Not 0: an adjustment by hand: milli-unit-seconds, below 0 a refund; running_ns is 0
+	/* Not 0: an adjustment of no job: milli-unit-seconds, below 0 a refund; running_ns is 0
 	 * and so are the amounts. */
 	int64_t adjusted_ms;
 };
@@ -34,6 +36,13 @@ struct store_charge_span {
 };
 int store_charges(struct store *s, const struct store_charge_span *span, store_charge_fn fn,
 		  void *ctx, struct err *err);
+
+/* What an adjustment changes, in the same terms. One of a job counts when the job ran, in the
+ * proportion of its charge: a refund of half the charge takes half of what is left of the job's
+ * usage. One of no job counts evenly over its day, up to the moment of its entry. */
+int store_adjustment_charges(struct store *s, const struct store_adjustment *a,
+			     const struct store_charge_span *span, store_charge_fn fn,
+			     void *ctx, struct err *err);
 
 /* The end of the last of them. 1: there are none. */
 int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err);

@@ -135,8 +135,11 @@ static int change(struct standing *s, const struct store_charge *c, struct decay
 					  : decay_add(usage, &s->rule.decay, &d, now_ns);
 	}
 	r = weigh(s, c, &weight);
-	d.amount = weight * ((double)c->running_ns / (double)S_NS);
-	return r < 0 ? r : decay_add(usage, &s->rule.decay, &d, now_ns);
+	d.amount = weight * fabs((double)c->running_ns / (double)S_NS);
+	if (r < 0)
+		return r;
+	return c->running_ns < 0 ? decay_refund(usage, &s->rule.decay, &d, now_ns)
+				 : decay_add(usage, &s->rule.decay, &d, now_ns);
 }
 
 static int find_entry(struct standing *s, const struct store_charge *c, struct tree **ret_tree,

@@ -9,8 +9,9 @@
  *
  * Usage is weight x seconds of running, decayed in closed form (controller/policy/decay.h).
  * Weight: TresWeights by UsageRule, times the queue's factor; where TresWeights are not stated,
- * the rate that the job is charged, exact. Suspended time is no running time. An adjustment
- * counts its charge in unit-seconds, evenly over its day.
+ * the rate that the job is charged, exact. Suspended time is no running time. A refund of a job
+ * takes its part of what is left of that job's usage; an adjustment of no job counts its charge
+ * in unit-seconds, over its day (store_charges.h).
  *
  * Usage of a user who is no longer declared counts at the account; of an account that is no
  * longer declared, at the root: it belongs to no one's share, but is not forgotten, and it is

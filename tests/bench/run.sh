@@ -41,6 +41,9 @@ bench_jobfs() {
 bench_fairshare() {
 	$MAKE all && tests/bench/fairshare.sh
 }
+bench_share() {
+	$MAKE all && tests/bench/share.sh
+}
 # Needs the traces: REEVE_TRACES.
 bench_import() {
 	$MAKE all && tests/bench/import.sh
@@ -50,7 +53,7 @@ bench_usage() {
 	$MAKE all && tests/bench/usage.sh "${USAGE_BENCH:-300000}"
 }
 
-all="sample switch vmem agent jobfs fairshare import usage"
+all="sample switch vmem agent jobfs fairshare import usage share"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

@@ -21,7 +21,7 @@ static void feed(struct world *w, struct rig *r, struct report rep, int64_t now_
 	struct sync_result result;
 
 	assert_int_equal(rig_say(r, &say, &result), 0);
-	for (size_t i = 0; i < result.n_gains; i++)
+	for (size_t i = 0; w && i < result.n_gains; i++)
 		assert_int_equal(standing_gain(w->standing, &result.gains[i], now_ns, NULL), 0);
 	sync_result_done(&result);
 }
@@ -155,6 +155,95 @@ static void a_mixed_report_and_a_clock_that_steps_back_lose_nothing(void **state
 		    usage_of(&again, "physics", "alice", NOON + 500 * S_NS));
 }
 
+static int weigh_one(void *ctx, const struct store_charge *c, struct err *err)
+{
+	struct world *w = ctx;
+
+	return standing_charge(w->standing, c, NOON + 5 * HOUR_S * S_NS, err);
+}
+
+static int weigh(void *ctx, const struct store_adjustment *a, struct err *err)
+{
+	const struct store_charge_span span = { INT64_MIN, NOON + 5 * HOUR_S * S_NS };
+	void *const *both = ctx; /* world, rig */
+
+	return store_adjustment_charges(((struct rig *)both[1])->store, a, &span, weigh_one,
+					both[0], err);
+}
+
+/* Entered at 17:00, four hours after the job: takes half of what is left, and a restart agrees.
+ */
+static void a_refund_of_a_job_takes_its_part_of_what_is_left(void **state)
+{
+	static const char *const policies[] = {
+		"UsageHalfLife = 1:00:00", "UsageHalfLife = 1:00:00\nTresWeights = cpu=1"
+	};
+	struct rig *r = *state;
+	struct store_adjustment a = { .at_ns = NOON + 5 * HOUR_S * S_NS,
+				      .day = STORE_DAY_OF_ENTRY,
+				      .author = "root",
+				      .reason = "node failed" };
+	int64_t now = a.at_ns;
+	double was[2];
+	struct err err = { "" };
+
+	live_a_life(NULL, r);
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(world_done) struct world w = world_of(policies[i], declared);
+
+		load(&w, r, now);
+		was[i] = usage_of(&w, "physics", "alice", now);
+		assert_true(was[i] > 1);
+	}
+	for (int i = 0; i < 2; i++) {
+		_cleanup_(world_done) struct world w = world_of(policies[i], declared);
+		_cleanup_(world_done) struct world again = world_of(policies[i], declared);
+		void *both[] = { &w, r };
+
+		load(&w, r, now);
+		a.job = 1;
+		a.charge_ms = i ? -937500 : -1875000; /* of 3750000 */
+		if (store_adjust(r->store, &a, weigh, both, &err) < 0)
+			fail_msg("%s", err.text);
+		assert_near(usage_of(&w, "physics", "alice", now), was[i] * (i ? 0.25 : 0.5));
+		load(&again, r, now);
+		assert_near(usage_of(&again, "physics", "alice", now),
+			    usage_of(&w, "physics", "alice", now));
+	}
+}
+
+static void an_adjustment_of_no_job_counts_over_its_day_and_survives_a_restart(void **state)
+{
+	_cleanup_(world_done) struct world w = world_of("UsageHalfLife = 1:00:00", declared);
+	_cleanup_(world_done) struct world again =
+		world_of("UsageHalfLife = 1:00:00", declared);
+	_cleanup_(world_done) struct world earlier =
+		world_of("UsageHalfLife = 1:00:00", declared);
+	struct rig *r = *state;
+	void *both[] = { &w, r };
+	int64_t now = NOON + 5 * HOUR_S * S_NS;
+	const struct store_adjustment a = { .at_ns = now,
+					    .day = STORE_DAY_OF_ENTRY,
+					    .author = "root",
+					    .reason = "shared disk",
+					    .cluster = "main",
+					    .account = "physics",
+					    .user = "alice",
+					    .charge_ms = 17 * 3600000 };
+	struct err err = { "" };
+
+	live_a_life(&w, r);
+	if (store_adjust(r->store, &a, weigh, both, &err) < 0)
+		fail_msg("%s", err.text);
+	/* Nobody knew of it before. */
+	load(&earlier, r, now - 1);
+	assert_true(usage_of(&earlier, "physics", "alice", now) <
+		    usage_of(&w, "physics", "alice", now) - 100);
+	load(&again, r, now + DAY_NS);
+	assert_near(usage_of(&again, "physics", "alice", now + DAY_NS),
+		    usage_of(&w, "physics", "alice", now + DAY_NS));
+}
+
 #define RIG(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
 
 int main(void)
@@ -164,6 +253,8 @@ int main(void)
 		RIG(kill_9_loses_no_usage),
 		RIG(suspended_time_is_not_charged),
 		RIG(an_earlier_moment_sees_what_there_was_by_then),
+		RIG(a_refund_of_a_job_takes_its_part_of_what_is_left),
+		RIG(an_adjustment_of_no_job_counts_over_its_day_and_survives_a_restart),
 		RIG(a_mixed_report_and_a_clock_that_steps_back_lose_nothing),
 	};
 
