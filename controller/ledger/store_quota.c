@@ -23,6 +23,39 @@ static int read_sums(struct store *s, const char *sql, const struct store_quota_
 			span->to_day);
 }
 
+static const char months_sql[] =
+	"SELECT m.month, SUM(m.charge_requested_ms + m.adjusted_ms), SUM(m.core_ms),"
+	" SUM(m.gpu_ms) FROM associations a JOIN months m ON m.association = a.id"
+	" WHERE a.account = ?1 AND (?2 = '' OR a.cluster = ?2) AND m.pool = ?3"
+	" AND m.month >= ?4 AND m.month <= ?5 GROUP BY m.month ORDER BY m.month";
+
+int store_quota_months(struct store *s, const struct store_quota_span *span,
+		       store_quota_sum_fn fn, void *ctx, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, months_sql, "ttiii", span->account,
+			 span->cluster ? span->cluster : "", (int64_t)span->pool,
+			 calendar_month(span->from_day), calendar_month(span->to_day - 1));
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_quota_sum sum = {
+			.day = calendar_month_first(db_int(st, 0)),
+			.charge_ms = db_int(st, 1),
+			.core_ms = db_int(st, 2),
+			.gpu_ms = db_int(st, 3),
+		};
+
+		r = fn(ctx, &sum, err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
+	}
+	return r;
+}
+
 static int each_sum(struct store *s, struct db_row *st, store_quota_sum_fn fn, void *ctx,
 		    struct err *err)
 {

@@ -12,12 +12,16 @@ struct store_quota_span {
 };
 struct store_quota_sum {
 	const char *user; /* by user, else NULL */
-	int64_t day;	  /* by day, else 0 */
+	int64_t day;	  /* by day; by month its first; else 0 */
 	int64_t charge_ms, core_ms, gpu_ms;
 };
 typedef int (*store_quota_sum_fn)(void *ctx, const struct store_quota_sum *s, struct err *err);
 int store_quota_days(struct store *s, const struct store_quota_span *span,
 		     store_quota_sum_fn fn, void *ctx, struct err *err);
+/* The same by whole months, the one of from_day to that of the day before to_day: reads a
+ * thirtieth. */
+int store_quota_months(struct store *s, const struct store_quota_span *span,
+		       store_quota_sum_fn fn, void *ctx, struct err *err);
 int store_quota_users(struct store *s, const struct store_quota_span *span,
 		      store_quota_sum_fn fn, void *ctx, struct err *err);
 

@@ -116,6 +116,12 @@ void eligible_start(struct eligible_world *w, const struct eligible_job *j)
 		w->pending--;
 }
 
+void eligible_undo(struct eligible_world *w, const struct eligible_job *j)
+{
+	eligible_remove(w, j);
+	w->pending += j->has_quota;
+}
+
 void eligible_add(struct eligible_world *w, const struct eligible_job *j)
 {
 	for (size_t i = 0; i < j->n_scopes; i++)

@@ -69,6 +69,8 @@ bool eligible_is_possible(const struct eligible_world *w, const struct eligible_
 			  char why[static ELIGIBLE_WHY_MAX]);
 /* It starts: counts from now on, and is pending no more. */
 void eligible_start(struct eligible_world *w, const struct eligible_job *j);
+/* It was said to start, and did not after all. */
+void eligible_undo(struct eligible_world *w, const struct eligible_job *j);
 /* What runs already, before the first question; and what ends again. */
 void eligible_add(struct eligible_world *w, const struct eligible_job *j);
 void eligible_remove(struct eligible_world *w, const struct eligible_job *j);

@@ -170,13 +170,15 @@ static int add_usage(struct look *l, struct err *err)
 					 .pool = l->ask->pool,
 					 .from_day = l->from_day,
 					 .to_day = l->v->day + 1 };
+	bool by_month = is_window(l->v) && !l->v->is_past;
 	int r = 0;
 
 	for (size_t i = 0; i < a->n_accounts && r >= 0; i++) {
 		if (!accounts_is_within(a, (int32_t)i, l->allocation->account))
 			continue;
 		span.account = a->accounts[i].name;
-		r = store_quota_days(l->site->store, &span, add_day, l, err);
+		r = by_month ? store_quota_months(l->site->store, &span, add_day, l, err)
+			     : store_quota_days(l->site->store, &span, add_day, l, err);
 		if (r >= 0 && (l->ask->parts & QUOTA_USERS))
 			r = store_quota_users(l->site->store, &span, add_user, l, err);
 	}
@@ -311,15 +313,15 @@ static int look_target(struct look *l, struct err *err)
 	const struct target t = { .rate = v->amount,
 				  .start_ns = store_quota_first_ns(s, v->from_day),
 				  .end_ns = store_quota_first_ns(s, v->to_day) };
+	const int64_t now = v->is_past ? store_quota_first_ns(s, v->day + 1) : l->ask->now_ns;
 	struct target_use u = { v->used_ms > 0 ? v->used_ms : 0,
-				l->recent_ms > 0 ? l->recent_ms : 0 };
+				l->recent_ms > 0 ? l->recent_ms : 0,
+				now - store_quota_first_ns(s, v->day - RECENT_DAYS + 1) };
 	int r;
 
 	if (u.recent_ms > u.used_ms)
 		u.recent_ms = u.used_ms;
-	r = target_look(&t, &u,
-			v->is_past ? store_quota_first_ns(s, v->day + 1) : l->ask->now_ns,
-			&v->target);
+	r = target_look(&t, &u, now, &v->target);
 	return r < 0 ? err_set(err, r, "the target %s of account %s cannot be reckoned",
 			       v->label, v->owner)
 		     : 0;

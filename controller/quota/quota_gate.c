@@ -241,6 +241,22 @@ bool gate_ask(struct gate *g, int64_t job, char why[static ELIGIBLE_WHY_MAX])
 	return eligible_ask(scopes_world(g->scopes), &e, why);
 }
 
+bool gate_is_open(const struct gate *g)
+{
+	return g->is_open;
+}
+
+void gate_undo(struct gate *g, int64_t job)
+{
+	const struct gate_job *j = find_job(g, job);
+	struct eligible_job e;
+
+	if (!j)
+		return;
+	e = eligible_of(g, j);
+	eligible_undo(scopes_world(g->scopes), &e);
+}
+
 void gate_start(struct gate *g, int64_t job)
 {
 	const struct gate_job *j = find_job(g, job);

@@ -14,7 +14,7 @@
 
 struct gate;
 
-#define GATE_KEEP_NS INT64_C(10000000000)
+#define GATE_KEEP_NS INT64_C(2000000000)
 
 int gate_new(struct gate **ret, struct err *err);
 struct gate *gate_free(struct gate *g);
@@ -30,3 +30,7 @@ int gate_load(struct gate *g, const struct quota_site *site, const struct gate_r
 /* False: not now, and why, with the numbers. A job that is not known (it came since) may. */
 bool gate_ask(struct gate *g, int64_t job, char why[static ELIGIBLE_WHY_MAX]);
 void gate_start(struct gate *g, int64_t job);
+/* It did not start after all: no node could take it. */
+void gate_undo(struct gate *g, int64_t job);
+/* Nothing is limited here: every answer is yes. */
+bool gate_is_open(const struct gate *g);

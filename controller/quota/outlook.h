@@ -1,0 +1,55 @@
+/* outlook - usage of a period with what it means: how much was allotted, how much of it and of
+ * the period is gone, and where it will end.
+ *
+ * Rows are those of store_usage(). `counts` is what the site counts: the charge with its
+ * adjustments. The allocation is what was allotted to that very account within the period, of
+ * any kind but storage, summed over its allocations: a target is rate x the time of it that
+ * falls within the period, a monthly quota its months, a grant the whole of it when it begins
+ * within the period. It is measured against what the account and all below it used
+ * (`with_below_ms`). Rows by user or cluster have no allocation, but projections too.
+ *
+ * The two rules of projection are target_project()'s. There is none before the period, none
+ * after it, and none of single months.
+ */
+#pragma once
+#include "controller/quota/quota.h"
+
+struct outlook_ask {
+	struct store_period period;
+	int64_t now_ns; /* what is after it has not happened */
+};
+
+struct outlook_row {
+	const struct store_usage *usage;
+	int64_t counts_ms;
+	bool has_allocation;
+	int64_t allocation_ms, with_below_ms;
+	int64_t used_ppm; /* with_below of the allocation */
+	bool has_projection;
+	int64_t by_year_ms, by_recent_ms; /* of counts; of with_below with an allocation */
+};
+
+/* Of the period itself. */
+struct outlook_period {
+	int64_t from_day, to_day;
+	int64_t gone_ppm;
+	bool is_open; /* has begun and is not over: there are projections */
+};
+
+typedef int (*outlook_fn)(void *ctx, const struct outlook_row *row, struct err *err);
+struct outlook_each {
+	outlook_fn fn;
+	void *ctx;
+};
+/* site->accounts NULL: no allocations. */
+int outlook_usage(const struct quota_site *site, const struct outlook_ask *ask,
+		  const struct outlook_each *each, struct outlook_period *ret, struct err *err);
+
+/* [*from, *to): the allocation year ([Policy] AllocationYearStart) that a day is in. */
+void outlook_year(const struct config *c, int64_t day, int64_t *ret_from, int64_t *ret_to);
+
+/* docs/protocol.md, GET /v1/usage: one row. NULL: out of memory. */
+json_t *outlook_encode(const struct outlook_row *row, const struct store_period *p);
+/* Core-years or GPU-years: milli-core-seconds / 8760 hours, six places, exact half up. */
+#define OUTLOOK_YEARS_MAX 32
+const char *outlook_years(int64_t ms, char buf[static OUTLOOK_YEARS_MAX]);
