@@ -92,7 +92,7 @@ static void read_live(struct db_row *st, struct store_eff_attempt *e)
 /* ---- jobs of histories ---- */
 
 #define HISTORY_COLUMNS                                                                        \
-	"SELECT i.id & 0xffffffffff, x.cluster, x.account, x.user, i.ncpus, i.ngpus,"          \
+	"SELECT i.id, x.cluster, x.account, x.user, i.ncpus, i.ngpus,"                         \
 	" i.run_s, i.walltime_s, i.mem_bytes, i.mem_peak_bytes, i.cpu_ms, i.rate_num,"         \
 	" i.charge_requested_ms FROM imported i JOIN associations x ON x.id = i.association"
 #define HISTORY_OF                                                                             \
@@ -124,7 +124,7 @@ static void read_history(struct db_row *st, struct store_eff_attempt *e)
 	e->cluster = store_text(st, 1);
 	e->account = store_text(st, 2);
 	e->user = store_text(st, 3);
-	a->job = db_int(st, 0);
+	a->job = db_int(st, 0) & ((1LL << 40) - 1);
 	a->is_history = true;
 	a->requested = (struct resources){ .ncpus = db_int(st, 4),
 					   .ngpus = db_int(st, 5),

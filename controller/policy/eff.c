@@ -123,7 +123,8 @@ static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
 	if (sum->last_saving_job != a->job || a->is_history)
 		sum->jobs_saving++;
 	sum->last_saving_job = a->job;
-	if (saved > sum->most_saved_ms) {
+	if (saved > sum->most_saved_ms ||
+	    (saved == sum->most_saved_ms && a->job < sum->most_job)) {
 		sum->most_saved_ms = saved;
 		sum->most_job = a->job;
 		sum->most_fit = fit;

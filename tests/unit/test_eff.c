@@ -194,6 +194,15 @@ static void the_order_of_jobs_does_not_matter(void **state)
 	assert_int_equal(first.saved_ms, 62 * HOUR_MS);
 }
 
+static void of_equal_savings_the_first_job_is_named(void **state)
+{
+	struct eff_attempt a[3] = { attempt(8), attempt(5), attempt(9) };
+	struct eff_sum s = sum_of(a, 3);
+
+	(void)state;
+	assert_int_equal(s.most_job, 5);
+}
+
 /* ---- what a smaller request would have cost ---- */
 
 static void the_saving_is_the_charge_less_that_of_the_smaller_request(void **state)
@@ -301,6 +310,7 @@ int main(void)
 		cmocka_unit_test(starting_a_job_is_no_excess_of_cpu),
 		cmocka_unit_test(attempts_of_a_job_are_one_job),
 		cmocka_unit_test(the_order_of_jobs_does_not_matter),
+		cmocka_unit_test(of_equal_savings_the_first_job_is_named),
 		cmocka_unit_test(the_saving_is_the_charge_less_that_of_the_smaller_request),
 		cmocka_unit_test(terms_that_are_not_those_of_the_charge_say_nothing),
 		cmocka_unit_test(advice_is_worth_a_tenth_and_an_hour),
