@@ -110,6 +110,66 @@ int route_accounts(struct call *c, struct err *err)
 	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+/* ---- what controller.conf does not know ---- */
+
+/* What a name stands in, for the words. */
+struct named {
+	const char *what, *of, *name; /* "cluster", "account physics", "narvl" */
+};
+
+static void warn_unknown(json_t *warnings, const struct named *n)
+{
+	char text[4 * REQUEST_NAME_MAX];
+
+	snprintf(text, sizeof(text), "%s: controller.conf has no %s '%s'", n->of, n->what,
+		 n->name);
+	json_array_append_new(warnings, json_string(text));
+}
+
+static void warn_clusters(const struct config *config, const struct accounts_account *a,
+			  json_t *warnings)
+{
+	char of[REQUEST_NAME_MAX + 16], name[REQUEST_NAME_MAX];
+
+	snprintf(of, sizeof(of), "account %s", a->name);
+	for (const char *p = a->clusters; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, ","), p);
+		if (!config_cluster(config, name))
+			warn_unknown(warnings, &(struct named){ "cluster", of, name });
+	}
+}
+
+static bool has_queue(const struct config *config, const char *queue)
+{
+	for (size_t i = 0; i < config->n_clusters; i++)
+		if (config_has_queue(config->clusters[i], queue))
+			return true;
+	return false;
+}
+
+/* A name that is written wrongly would stop jobs, or limit none. */
+static void warn_of_names(const struct config *config, const struct accounts *a,
+			  json_t *warnings)
+{
+	char of[2 * REQUEST_NAME_MAX + 16];
+
+	for (size_t i = 0; i < a->n_accounts; i++)
+		warn_clusters(config, &a->accounts[i], warnings);
+	for (size_t i = 0; i < a->n_allocations; i++) {
+		const struct accounts_allocation *p = &a->allocations[i];
+
+		if (!*p->cluster || config_cluster(config, p->cluster))
+			continue;
+		snprintf(of, sizeof(of), "allocation %s/%s", a->accounts[p->account].name,
+			 p->label);
+		warn_unknown(warnings, &(struct named){ "cluster", of, p->cluster });
+	}
+	for (size_t i = 0; i < a->n_queues; i++)
+		if (!has_queue(config, a->queues[i].name))
+			warn_unknown(warnings,
+				     &(struct named){ "queue", "limits", a->queues[i].name });
+}
+
 /* ---- changes ---- */
 
 static int refuse_others(struct call *c, struct err *err)
@@ -137,6 +197,8 @@ static int change(struct call *c, const struct accounts_order *o, struct err *er
 	/* Somebody changed the ledger's file itself: from now on that counts. */
 	if (r == -EBUSY && (r = declared_reload(c->api, err)) >= 0)
 		return refuse_stale(c, o->revision, err);
+	if (r >= 0)
+		warn_of_names(c->api->c.config, o->new, json_object_get(c->answer, "warnings"));
 	if (r < 0 || !json_is_true(json_object_get(c->answer, "applied")))
 		return r;
 	n = json_array_size(json_object_get(c->answer, "changes"));

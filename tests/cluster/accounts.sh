@@ -176,6 +176,11 @@ out=$(accounts root log --csv)
 has "the log says who" ',root,set,Account,physics,Shares,,20,30' "$out"
 has "from the first one on" ',root,add,Account,science,,,' "$out"
 
+has "a cluster that is none is warned of" "account letters: controller.conf has no cluster 'moon'" \
+	"$(accounts root set letters Clusters=moon --dry-run)"
+has "a queue too" "limits: controller.conf has no queue 'fast'" \
+	"$(accounts root set queue:fast MaxRunningJobs=1 --dry-run)"
+
 # ---- two at once ----
 both() { # PREFIX: ten changes, each until it is taken
 	local i said
