@@ -65,6 +65,7 @@ $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_accounts_edit: $O/cli/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/store_accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o

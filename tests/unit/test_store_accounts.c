@@ -47,6 +47,13 @@ static int apply(struct rig *r, const struct accounts *from, const struct accoun
 	struct store_accounts_change c = { .author = "op", .now_ns = NOON };
 
 	assert_int_equal(accounts_diff(from, to, &d, NULL), 0);
+	/* The order of changes means nothing: every other time backwards. */
+	for (size_t i = 0; *revision % 2 && i < d->n / 2; i++) {
+		struct accounts_change change = d->changes[i];
+
+		d->changes[i] = d->changes[d->n - 1 - i];
+		d->changes[d->n - 1 - i] = change;
+	}
 	c.diff = d;
 	c.revision = *revision;
 	return store_accounts_apply(r->store, &c, revision, NULL);

@@ -1,0 +1,167 @@
+/* test_accounts_edit - single changes as they are typed: what each does, and what it refuses.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "cli/accounts_edit.h"
+#include "common/err.h"
+
+static const char site[] = "[Account physics]\n"
+			   "Shares = 20\n"
+			   "Users = alice=5, bob\n"
+			   "Clusters = narval\n"
+			   "MaxRunningJobs = 9\n"
+			   "[Account physics2]\n"
+			   "Users = bob\n"
+			   "[Allocation physics/2026]\n"
+			   "Amount = 1\n"
+			   "From = 2026-01-01\n"
+			   "To = 2027-01-01\n"
+			   "[Association physics/bob]\n"
+			   "MaxRunningJobs = 3\n";
+
+static int try_edit(const char *from, enum accounts_edit_kind kind, const char *typed,
+		    char **ret)
+{
+	_cleanup_(accounts_freep) struct accounts *now = NULL, *new = NULL;
+	_cleanup_free_ char *copy = strdup(typed);
+	char *args[8] = { NULL }, *rest = copy;
+	struct err err = { "" };
+	int r;
+
+	*ret = NULL;
+	for (size_t i = 0; i < 7 && rest; i++)
+		args[i] = strsep(&rest, " ");
+	assert_int_equal(accounts_parse(from, strlen(from), "from", &now, NULL), 0);
+	r = accounts_edit(now, kind, args, &new, &err);
+	assert_true(r == 0 || *err.text);
+	assert_true((r == 0) == (new != NULL));
+	if (new)
+		assert_int_equal(accounts_write(new, ret, NULL), 0);
+	return r;
+}
+
+/* The change makes what the file says. */
+static void makes(enum accounts_edit_kind kind, const char *typed, const char *file)
+{
+	_cleanup_free_ char *got = NULL, *wanted = NULL;
+	_cleanup_(accounts_freep) struct accounts *a = NULL;
+
+	assert_int_equal(try_edit(site, kind, typed, &got), 0);
+	assert_int_equal(accounts_parse(file, strlen(file), "wanted", &a, NULL), 0);
+	assert_int_equal(accounts_write(a, &wanted, NULL), 0);
+	assert_string_equal(got, wanted);
+}
+
+/* After the change these words are in the file, or with a leading ! are not. */
+static void shows(enum accounts_edit_kind kind, const char *typed, const char *words)
+{
+	_cleanup_free_ char *got = NULL;
+	bool is_not = *words == '!';
+
+	assert_int_equal(try_edit(site, kind, typed, &got), 0);
+	if (!strstr(got, words + is_not) != is_not)
+		fail_msg("%s: %s in:\n%s", typed, words, got);
+}
+
+static void refuses(enum accounts_edit_kind kind, const char *typed, int error)
+{
+	_cleanup_free_ char *got = NULL;
+	int r = try_edit(site, kind, typed, &got);
+
+	if (r != error)
+		fail_msg("%s: %d, wanted %d", typed, r, error);
+}
+
+static void keys_are_set_and_taken_away(void **state)
+{
+	(void)state;
+	shows(ACCOUNTS_EDIT_SET, "physics Shares=30", "Shares = 30");
+	shows(ACCOUNTS_EDIT_SET, "account:physics Shares=parent", "Shares = parent");
+	shows(ACCOUNTS_EDIT_SET, "physics MaxRunningJobs=", "!MaxRunningJobs = 9");
+	shows(ACCOUNTS_EDIT_SET,
+	      "physics Shares=", "[Account physics]\nParent = root\nShares = 1");
+	shows(ACCOUNTS_EDIT_SET, "physics/bob MaxRunningJobs=4", "MaxRunningJobs = 4");
+	shows(ACCOUNTS_EDIT_SET, "physics/alice MaxQueuedJobs=4",
+	      "[Association physics/alice]\nMaxQueuedJobs = 4");
+	shows(ACCOUNTS_EDIT_SET, "user:bob DefaultAccount=physics",
+	      "[User bob]\nDefaultAccount");
+	shows(ACCOUNTS_EDIT_SET, "queue:x MaxQueuedJobs=0",
+	      "[QueueLimits x]\nMaxQueuedJobs = 0");
+	shows(ACCOUNTS_EDIT_SET, "allocation:physics/2026 Amount=2.5", "Amount = 2.5");
+	refuses(ACCOUNTS_EDIT_SET, "nobody Shares=1", -ENOENT);
+	refuses(ACCOUNTS_EDIT_SET, "physics/eve Shares=1", -ENOENT);
+	refuses(ACCOUNTS_EDIT_SET, "allocation:physics/1 Amount=1", -ENOENT);
+	refuses(ACCOUNTS_EDIT_SET, "physics Sharez=1", -EINVAL);
+	refuses(ACCOUNTS_EDIT_SET, "physics Shares", -EINVAL);
+	refuses(ACCOUNTS_EDIT_SET, "physics =1", -EINVAL);
+	refuses(ACCOUNTS_EDIT_SET, "physics Shares+=1", -EINVAL);
+	refuses(ACCOUNTS_EDIT_SET, "physics/ Shares=1", -EINVAL);
+	refuses(ACCOUNTS_EDIT_SET, "physics Parent=physics", -EINVAL);
+}
+
+static void lists_are_set_added_to_and_taken_from(void **state)
+{
+	(void)state;
+	shows(ACCOUNTS_EDIT_SET, "physics Users+=eve=7,dora",
+	      "Users = alice=5, bob, dora, eve=7");
+	shows(ACCOUNTS_EDIT_SET, "physics Users-=alice", "Users = bob");
+	shows(ACCOUNTS_EDIT_SET, "physics Users+=alice=6", "Users = alice=6, bob");
+	shows(ACCOUNTS_EDIT_SET, "physics Users=bob=2,eve", "Users = bob=2, eve");
+	shows(ACCOUNTS_EDIT_SET, "physics/bob Shares=8", "Users = alice=5, bob=8");
+	shows(ACCOUNTS_EDIT_SET, "physics Clusters=", "!Clusters");
+	shows(ACCOUNTS_EDIT_SET, "physics Clusters+=beluga", "Clusters = beluga, narval");
+	shows(ACCOUNTS_EDIT_SET, "physics Coordinators=alice,bob", "Coordinators = alice, bob");
+	refuses(ACCOUNTS_EDIT_SET, "physics Users+=alice", -EEXIST);
+	refuses(ACCOUNTS_EDIT_SET, "physics Users-=eve", -ENOENT);
+	refuses(ACCOUNTS_EDIT_SET, "physics Users+=a,,b", -EINVAL);
+	refuses(ACCOUNTS_EDIT_SET, "physics Clusters-=beluga", -ENOENT);
+	/* Bob's limits in the account would be left over. */
+	refuses(ACCOUNTS_EDIT_SET, "physics Users-=bob", -EINVAL);
+}
+
+static void what_is_added_was_not_there(void **state)
+{
+	(void)state;
+	shows(ACCOUNTS_EDIT_ADD, "optics", "[Account optics]\nParent = root\nShares = 1\n");
+	shows(ACCOUNTS_EDIT_ADD, "optics Parent=physics Users=eve", "Parent = physics");
+	shows(ACCOUNTS_EDIT_ADD, "physics/eve", "Users = alice=5, bob, eve");
+	shows(ACCOUNTS_EDIT_ADD, "physics/eve Shares=4", "Users = alice=5, bob, eve=4");
+	shows(ACCOUNTS_EDIT_ADD, "physics/eve MaxQueuedJobs=1", "[Association physics/eve]");
+	shows(ACCOUNTS_EDIT_ADD, "allocation:physics/27 Amount=1 From=2027-01-01 To=2028-01-01",
+	      "[Allocation physics/27]");
+	refuses(ACCOUNTS_EDIT_ADD,
+		"allocation:physics/27 Amount=1 From=2026-07-01 To=2028-01-01", -EINVAL);
+	refuses(ACCOUNTS_EDIT_ADD, "physics Shares=1", -EEXIST);
+	refuses(ACCOUNTS_EDIT_ADD, "physics/bob", -EEXIST);
+	refuses(ACCOUNTS_EDIT_ADD, "optics/bob", -ENOENT);
+	refuses(ACCOUNTS_EDIT_ADD, "root", -EINVAL);
+}
+
+static void what_goes_takes_along_what_hangs_on_it(void **state)
+{
+	(void)state;
+	makes(ACCOUNTS_EDIT_REMOVE, "physics", "[Account physics2]\nUsers = bob\n");
+	shows(ACCOUNTS_EDIT_REMOVE, "physics/bob", "!Association");
+	shows(ACCOUNTS_EDIT_REMOVE, "physics/bob", "Users = alice=5\n");
+	shows(ACCOUNTS_EDIT_REMOVE, "allocation:physics/2026", "!Allocation");
+	refuses(ACCOUNTS_EDIT_REMOVE, "physics/eve", -ENOENT);
+	refuses(ACCOUNTS_EDIT_REMOVE, "phys", -ENOENT);
+	refuses(ACCOUNTS_EDIT_REMOVE, "queue:x", -ENOENT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(keys_are_set_and_taken_away),
+		cmocka_unit_test(lists_are_set_added_to_and_taken_from),
+		cmocka_unit_test(what_is_added_was_not_there),
+		cmocka_unit_test(what_goes_takes_along_what_hangs_on_it),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
