@@ -8,6 +8,24 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 
+/* Equivalent hours; finer where a thousandth would hide it. Refunds are below 0. */
+static const char *format_charge(int64_t ms, char buf[static TABLE_CELL_MAX])
+{
+	const char *sign = ms < 0 ? "-" : "";
+	uint64_t n = ms < 0 ? -(uint64_t)ms : (uint64_t)ms;
+
+	if (n < 360000) {
+		n = (n * 10 + 18) / 36;
+		snprintf(buf, TABLE_CELL_MAX, "%s%" PRIu64 ".%06u", sign, n / 1000000,
+			 (unsigned)(n % 1000000));
+		return buf;
+	}
+	n = n / 3600 + (n % 3600 >= 1800);
+	snprintf(buf, TABLE_CELL_MAX, "%s%" PRIu64 ".%03u", sign, n / 1000,
+		 (unsigned)(n % 1000));
+	return buf;
+}
+
 const char *table_format_cell(enum cell_kind kind, int64_t value,
 			      char buf[static TABLE_CELL_MAX])
 {
@@ -24,17 +42,8 @@ const char *table_format_cell(enum cell_kind kind, int64_t value,
 		return amount_format_seconds(value / 1000, buf);
 	case CELL_TIME_NS:
 		return amount_format_utc(value, buf);
-	case CELL_CHARGE_MS: /* equivalent hours; finer where a thousandth would hide it */
-		if (value < 360000) {
-			value = (value * 10 + 18) / 36;
-			snprintf(buf, TABLE_CELL_MAX, "%" PRId64 ".%06d", value / 1000000,
-				 (int)(value % 1000000));
-			return buf;
-		}
-		value = value / 3600 + (value % 3600 >= 1800);
-		snprintf(buf, TABLE_CELL_MAX, "%" PRId64 ".%03d", value / 1000,
-			 (int)(value % 1000));
-		return buf;
+	case CELL_CHARGE_MS:
+		return format_charge(value, buf);
 	default:
 		snprintf(buf, TABLE_CELL_MAX, "%" PRId64, value);
 		return buf;

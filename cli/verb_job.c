@@ -242,6 +242,10 @@ static void tell_charge(const struct job_view *v, FILE *to)
 			"\nas used    %s (what the smallest request that served it would have "
 			"cost)",
 			table_format_cell(CELL_CHARGE_MS, ms, used));
+	ms = cli_int(v->j, "adjusted_ms", 0);
+	if (ms)
+		fprintf(to, "\nadjusted   %s by hand: what counts is both together",
+			table_format_cell(CELL_CHARGE_MS, ms, used));
 	fputc('\n', to);
 }
 

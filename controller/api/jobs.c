@@ -96,6 +96,8 @@ static json_t *encode_job(const struct call *c, const struct store_job *row)
 	set_text(j, "queue", row->queue);
 	set_int(j, "submitted_ns", row->submitted_ns);
 	set_attempt(j, row);
+	if (row->adjusted_ms)
+		set_int(j, "adjusted_ms", row->adjusted_ms);
 	set_why(j, c, row);
 	return j;
 }

@@ -111,6 +111,7 @@ struct store_job {
 	int64_t submitted_ns, started_ns, ended_ns; /* 0: not yet */
 	int64_t running_ns, suspended_ns;
 	int64_t charge_requested_ms, charge_used_ms;
+	int64_t adjusted_ms; /* of the whole job: refunds (< 0) and recharges */
 	bool node_is_lost;
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);

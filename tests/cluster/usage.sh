@@ -184,6 +184,7 @@ is "to its user too" "3600000,-2700000" "$(as 1 usage --by user --csv | pick cha
 refused "more than the job was charged" "no more can be refunded" 1 as 0 admin adjust --job 1 --charge -0.26 --reason x
 refused "a user adjusts nothing" "only operators" 5 as 1 admin adjust --job 1 --charge -0.1 --reason x
 refused "nor reads the entries" "only operators" 5 as 1 admin adjustments
+check "reeve job shows the refund" grep -q '^adjusted *-0.750 by hand' <(as 1 job 1)
 is "the entry has its author" "root,1,node n1 was broken" "$(as 0 admin adjustments --job 1 --csv | pick author job reason)"
 stop_pid "$controller"
 controller=

@@ -293,6 +293,8 @@ static void charges_round_half_up_and_small_ones_are_not_hidden(void **state)
 	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 359999, buf), "0.100000");
 	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 360000, buf), "0.100");
 	assert_string_equal(table_format_cell(CELL_CHARGE_MS, 9000000, buf), "2.500");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, -45000000, buf), "-12.500");
+	assert_string_equal(table_format_cell(CELL_CHARGE_MS, -1800, buf), "-0.000500");
 	assert_string_equal(table_format_cell(CELL_CHARGE_MS, INT64_MAX, buf),
 			    "2562047788015.216");
 }
