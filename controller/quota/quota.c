@@ -162,6 +162,13 @@ static int add_user(void *ctx, const struct store_quota_sum *s, struct err *err)
 	return 0;
 }
 
+/* Whole months up to now are the sum of the days up to now. A target asks for the last days. */
+static bool is_by_month(const struct look *l)
+{
+	return !l->v->is_past && l->v->rule != CONFIG_QUOTA_TARGET &&
+	       calendar_month_first(calendar_month(l->from_day)) == l->from_day;
+}
+
 /* Days of the period up to the one looked at, of the owner and all below. */
 static int add_usage(struct look *l, struct err *err)
 {
@@ -170,7 +177,7 @@ static int add_usage(struct look *l, struct err *err)
 					 .pool = l->ask->pool,
 					 .from_day = l->from_day,
 					 .to_day = l->v->day + 1 };
-	bool by_month = is_window(l->v) && !l->v->is_past;
+	bool by_month = is_by_month(l);
 	int r = 0;
 
 	for (size_t i = 0; i < a->n_accounts && r >= 0; i++) {
