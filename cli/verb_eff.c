@@ -11,7 +11,7 @@
 
 #define LIMIT_DEFAULT 100
 #define LIMIT_MAX 1000 /* what the controller gives at once */
-#define LEDGER_LIMIT_MAX 1000000
+#define LEDGER_LIMIT_MAX 100000
 
 static const struct verb_option options[] = {
 	{ "by", 0, "job|user|account|cluster",
@@ -420,8 +420,8 @@ const struct verb cli_verb_eff = {
 		"anonymous, shared and mapped pages; page cache, which the kernel takes back,\n"
 		"is not in it. Peaks are weighed by the time they were held, TIME % by cores.\n"
 		"A sum takes each job by what it held, and none beyond 100 %; where one job\n"
-		"used more than it requested, a line says why. What was not measured is '-',\n"
-		"and named.\n"
+		"used more than it requested, a line says why. What was not measured is '-'\n"
+		"and named; what was not requested has no percentage.\n"
 		"\n"
 		"Advice is given where it would have saved a tenth of the charge and at least\n"
 		"one equivalent hour. How an imported job ended is not known; its charge is "

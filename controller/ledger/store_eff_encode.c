@@ -49,7 +49,11 @@ static bool is_one(const struct store_eff_row *n)
 static void advise(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
 	const struct eff_sum *s = &n->sum;
-	const struct advice_facts facts = { .end = &s->end };
+	const struct job_end end = { .kind = s->end_kind,
+				     .reason = { .limit = s->limit,
+						 .requested = s->limit_requested,
+						 .reached = s->limit_reached } };
+	const struct advice_facts facts = { .end = &end };
 	char list[ADVICE_MAX], was[CHARGE_MAX], would[CHARGE_MAX];
 
 	words[0] = '\0';

@@ -156,7 +156,10 @@ int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
 	sum->last_job = a->job;
 	sum->attempts++;
 	sum->n_history += a->is_history;
-	sum->end = a->end;
+	sum->end_kind = a->end.kind;
+	sum->limit = a->end.reason.limit;
+	sum->limit_requested = a->end.reason.requested;
+	sum->limit_reached = a->end.reason.reached;
 	if (!add_product(&sum->running_ms, ms, 1) || !add_product(&sum->held_ms, weight, 1) ||
 	    !add_product(&sum->core_ms, ms, a->requested.ncpus) ||
 	    !add_product(&sum->gpu_ms, ms, a->requested.ngpus) ||

@@ -50,7 +50,10 @@ struct eff_sum {
 	int64_t saved_ms, jobs_saving;
 	int64_t most_saved_ms, most_job; /* the attempt that would have saved most */
 	struct resources most_fit;
-	struct job_end end; /* of the attempt added last */
+	/* How the attempt added last ended; what of a limit's reason advice_more() reads. */
+	enum job_end_kind end_kind;
+	enum limit_kind limit;
+	int64_t limit_requested, limit_reached;
 	int64_t last_job, last_saving_job, held_ms;
 };
 
