@@ -24,7 +24,7 @@ static int on_cycle(sd_event_source *source, void *ctx)
 	a->counts.cycles++;
 	for (size_t i = 0; i < a->c.config->n_clusters; i++) {
 		struct cycle_run run = { a->c.config->clusters[i]->name, call_now_ns(),
-					 on_given, a };
+					 on_given, a, a->accounts };
 
 		if (cycle_run(a->c.cycle, &run, &err) < 0)
 			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,

@@ -6,6 +6,7 @@
 #include "controller/ledger/store.h"
 #include "controller/queue/cycle.h"
 #include "controller/queue/order.h"
+#include "controller/quota/quota_gate.h"
 
 #define BATCH 64
 
@@ -15,11 +16,13 @@ struct head {
 	char cluster[REQUEST_NAME_MAX], why[FIFO_WHY_MAX];
 	int64_t job; /* 0: nobody waits */
 	struct order order;
+	struct gate *gate;
 };
 
 struct cycle {
 	struct store *store;
-	struct standing *standing; /* NULL: first in, first out */
+	struct standing *standing;
+	bool is_ranked; /* else first in, first out */
 	struct head *heads;
 };
 
@@ -30,8 +33,8 @@ int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, st
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->store = s;
-	if (standing && rank_is_used(standing_policy(standing)))
-		c->standing = standing;
+	c->standing = standing;
+	c->is_ranked = rank_is_used(standing_policy(standing));
 	*ret = c;
 	return 0;
 }
@@ -43,6 +46,7 @@ struct cycle *cycle_free(struct cycle *c)
 
 		c->heads = h->next;
 		order_done(&h->order);
+		gate_free(h->gate);
 		free(h);
 	}
 	free(c);
@@ -61,16 +65,22 @@ static struct head *find_head(const struct cycle *c, const char *cluster)
 static int make_head(struct cycle *c, const char *cluster, struct head **ret, struct err *err)
 {
 	struct head *h = find_head(c, cluster);
+	int r;
 
-	if (!h) {
-		h = calloc(1, sizeof(*h));
-		if (!h)
-			return err_set(err, -ENOMEM, "out of memory");
-		snprintf(h->cluster, sizeof(h->cluster), "%s", cluster);
-		h->next = c->heads;
-		c->heads = h;
-	}
 	*ret = h;
+	if (h)
+		return 0;
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = gate_new(&h->gate, err);
+	if (r < 0) {
+		free(h);
+		return r;
+	}
+	snprintf(h->cluster, sizeof(h->cluster), "%s", cluster);
+	h->next = c->heads;
+	*ret = c->heads = h;
 	return 0;
 }
 
@@ -110,16 +120,24 @@ static int give(struct cycle *c, const struct cycle_run *run, const struct world
 	return r;
 }
 
-/* The next jobs in order. Returns how many. */
+/* The next jobs in order that nothing holds back. Each is taken to start, for the sake of the
+ * limits that the later ones count against. Returns how many. */
 static int next_batch(struct cycle *c, struct head *h, const struct cycle_run *run,
 		      struct world *w, struct err *err)
 {
+	char why[ELIGIBLE_WHY_MAX];
 	int n = 0;
 
-	if (!c->standing)
+	if (!c->is_ranked && gate_is_open(h->gate))
 		return store_queue(c->store, run->cluster, w->jobs, BATCH, err);
-	for (; n < BATCH && w->taken < h->order.n; n++, w->taken++)
-		w->jobs[n] = h->order.jobs[h->order.by_place[w->taken]].job;
+	for (; n < BATCH && w->taken < h->order.n; w->taken++) {
+		const struct fifo_job *j = &h->order.jobs[h->order.by_place[w->taken]].job;
+
+		if (!gate_ask(h->gate, j->job, why))
+			continue;
+		gate_start(h->gate, j->job);
+		w->jobs[n++] = *j;
+	}
 	return n;
 }
 
@@ -138,6 +156,8 @@ static int run_batch(struct cycle *c, struct head *h, const struct cycle_run *ru
 			return r;
 	}
 	placed = fifo_decide(w->nodes, w->n_nodes, w->jobs, (size_t)n);
+	for (size_t i = placed; i < (size_t)n; i++)
+		gate_undo(h->gate, w->jobs[i].job);
 	r = give(c, run, w, placed, err);
 	if (r < 0)
 		return r;
@@ -145,27 +165,51 @@ static int run_batch(struct cycle *c, struct head *h, const struct cycle_run *ru
 	return placed == BATCH;
 }
 
-/* Where priorities are used: all jobs by priority. */
+static int load_gate(struct cycle *c, struct head *h, const struct cycle_run *run,
+		     struct err *err)
+{
+	const struct quota_site site = { c->store, standing_policy(c->standing),
+					 run->accounts };
+	const struct gate_run now = { h->cluster, run->now_ns };
+
+	return run->accounts ? gate_load(h->gate, &site, &now, err) : 0;
+}
+
+/* Where jobs may pass each other by: all of them, in order. */
 static int put_in_order(struct cycle *c, struct head *h, const struct cycle_run *run,
 			struct world *w, struct err *err)
 {
 	struct order_ask ask = { .store = c->store,
-				 .standing = c->standing,
+				 .standing = c->is_ranked ? c->standing : NULL,
 				 .cluster = run->cluster,
 				 .now_ns = run->now_ns };
 	int r;
 
 	order_done(&h->order);
-	if (!c->standing)
+	if (!c->is_ranked && gate_is_open(h->gate))
 		return 0;
-	r = store_queue(c->store, run->cluster, w->jobs, 1, err);
-	if (r <= 0)
-		return r;
 	r = store_holds(c->store, run->cluster, &w->nodes, &w->n_nodes, err);
 	if (r < 0)
 		return r;
 	ask.has = rank_cluster(w->nodes, w->n_nodes);
 	return order_make(&ask, &h->order, err);
+}
+
+/* 0: nobody is queued. */
+static int prepare(struct cycle *c, struct head *h, const struct cycle_run *run,
+		   struct world *w, struct err *err)
+{
+	int r = store_queue(c->store, run->cluster, w->jobs, 1, err);
+
+	if (r <= 0) {
+		order_done(&h->order);
+		set_head(h, NULL);
+		return r;
+	}
+	r = load_gate(c, h, run, err);
+	if (r >= 0)
+		r = put_in_order(c, h, run, w, err);
+	return r < 0 ? r : 1;
 }
 
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
@@ -178,8 +222,8 @@ int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = make_head(c, run->cluster, &h, err);
 	if (r >= 0)
-		r = put_in_order(c, h, run, w, err);
-	if (r < 0)
+		r = prepare(c, h, run, w, err);
+	if (r <= 0)
 		return r;
 	do
 		r = run_batch(c, h, run, w, err);
@@ -191,9 +235,7 @@ int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
 
 static void why_fifo(const struct head *h, int64_t job, char *buf, size_t size)
 {
-	if (job < h->job)
-		snprintf(buf, size, "waits for the next scheduling cycle");
-	else if (job == h->job)
+	if (job == h->job)
 		snprintf(buf, size, "%s", h->why);
 	else
 		snprintf(buf, size, "waits behind job %lld, the first in the queue, which %s",
@@ -203,30 +245,47 @@ static void why_fifo(const struct head *h, int64_t job, char *buf, size_t size)
 static void why_order(const struct head *h, const struct order_job *j, char *buf, size_t size)
 {
 	const struct order_job *first = order_find(&h->order, h->job);
-	char own[96];
 
-	snprintf(own, sizeof(own), "priority %lld%s%s", (long long)j->priority,
-		 j->main ? ", mostly " : "", j->main ? j->main : "");
 	if (j == first)
-		snprintf(buf, size, "%s; first in the queue; %s", own, h->why);
+		snprintf(buf, size, "first in the queue; %s", h->why);
 	else
-		snprintf(buf, size,
-			 "%s; place %zu of %zu; waits behind job %lld (priority %lld), the "
-			 "first in the queue, which %s",
-			 own, j->place - first->place + 1, h->order.n - first->place,
-			 (long long)h->job, (long long)first->priority, h->why);
+		snprintf(
+			buf, size,
+			"place %zu of %zu; waits behind job %lld (priority %lld), the first in "
+			"the queue, which %s",
+			j->place - first->place + 1, h->order.n - first->place,
+			(long long)h->job, (long long)first->priority, h->why);
+}
+
+/* Is the job behind the one that could not start? Those before it have started, or are new. */
+static bool is_behind(const struct cycle *c, const struct head *h, int64_t job)
+{
+	const struct order_job *j = order_find(&h->order, job);
+	const struct order_job *first = order_find(&h->order, h->job);
+
+	if (h->job == 0)
+		return false;
+	return c->is_ranked ? j && first && j->place >= first->place : job >= h->job;
 }
 
 void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size)
 {
 	const struct head *h = find_head(c, cluster);
 	const struct order_job *j = h ? order_find(&h->order, job) : NULL;
-	const struct order_job *first = h ? order_find(&h->order, h->job) : NULL;
+	char held[ELIGIBLE_WHY_MAX] = "";
+	size_t n = 0;
 
-	if (!h || h->job == 0 || (c->standing && (!j || !first || j->place < first->place)))
+	if (c->is_ranked && j)
+		n = (size_t)snprintf(buf, size, "priority %lld%s%s; ", (long long)j->priority,
+				     j->main ? ", mostly " : "", j->main ? j->main : "");
+	if (n >= size)
+		return;
+	if (h && !gate_ask(h->gate, job, held))
+		snprintf(buf + n, size - n, "%s", held);
+	else if (!h || !is_behind(c, h, job))
 		snprintf(buf, size, "waits for the next scheduling cycle");
-	else if (c->standing)
-		why_order(h, j, buf, size);
+	else if (c->is_ranked)
+		why_order(h, j, buf + n, size - n);
 	else
 		why_fifo(h, job, buf, size);
 }

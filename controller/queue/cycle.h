@@ -9,12 +9,13 @@
 #include <stdint.h>
 #include "common/cleanup.h"
 
+struct accounts;
 struct err;
 struct standing;
 struct store;
 struct cycle;
 
-/* Kept both; `standing` NULL: first in is first out. */
+/* Both are kept. */
 int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err);
 struct cycle *cycle_free(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
@@ -27,6 +28,7 @@ struct cycle_run {
 	int64_t now_ns;
 	cycle_given_fn given;
 	void *ctx;
+	const struct accounts *accounts; /* limits and allotments; not kept. NULL: none */
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
 

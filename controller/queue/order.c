@@ -32,31 +32,38 @@ static int make_room(struct filling *f, struct err *err)
 	return 0;
 }
 
-static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
+static int rank(const struct order_ask *a, const struct store_waiting *w, struct order_job *j,
+		struct err *err)
 {
-	struct filling *f = ctx;
 	const struct rank_job ask = { .where = { w->cluster, w->pool },
 				      .account = w->account,
 				      .user = w->user,
 				      .queue = w->queue,
 				      .want = &w->want,
-				      .waited_s = (f->ask->now_ns - w->submitted_ns) / S_NS };
+				      .waited_s = (a->now_ns - w->submitted_ns) / S_NS };
 	const struct priority_row *most;
 	struct priority p;
-	int r = f->o->n == f->room ? make_room(f, err) : 0;
+	int r = rank_job(a->standing, &a->has, &ask, &p, err);
 
-	if (r >= 0)
-		r = rank_job(f->ask->standing, &f->ask->has, &ask, &p, err);
 	if (r < 0)
 		return r;
 	most = rank_main(&p);
-	f->o->jobs[f->o->n++] = (struct order_job){
-		.job = { .job = w->job, .want = w->want, .node = -1 },
-		.priority = p.value,
-		.main = most ? most->name : NULL,
-		.main_micro = most ? most->product_micro : 0,
-	};
+	j->priority = p.value;
+	j->main = most ? most->name : NULL;
 	return 0;
+}
+
+static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
+{
+	struct filling *f = ctx;
+	struct order_job j = { .job = { .job = w->job, .want = w->want, .node = -1 } };
+	int r = f->o->n == f->room ? make_room(f, err) : 0;
+
+	if (r >= 0 && f->ask->standing)
+		r = rank(f->ask, w, &j, err);
+	if (r >= 0)
+		f->o->jobs[f->o->n++] = j;
+	return r;
 }
 
 /* Both trees are brought up to date once, before the jobs are ranked. */
@@ -85,7 +92,7 @@ static int compare(const void *a, const void *b, void *ctx)
 int order_make(const struct order_ask *a, struct order *ret, struct err *err)
 {
 	struct filling f = { a, ret, 0 };
-	int r = bring_up(a, err);
+	int r = a->standing ? bring_up(a, err) : 0;
 
 	*ret = (struct order){ 0 };
 	if (r >= 0)

@@ -1,14 +1,14 @@
 /* order - the queued jobs of a cluster in the order of their priorities, and why each is where
- * it is. Jobs of equal priority stand in the order in which they were handed in. */
+ * it is. Jobs of equal priority stand in the order in which they were handed in; where the
+ * profile weighs nothing, all do. */
 #pragma once
 #include "controller/standing/rank.h"
 
 struct order_job {
 	struct fifo_job job;
 	int64_t priority;
-	int64_t main_micro; /* the product that weighs most */
-	const char *main;   /* its factor; NULL: none */
-	size_t place;	    /* from 0 */
+	const char *main; /* its factor; NULL: none */
+	size_t place;	  /* from 0 */
 };
 
 struct order {
@@ -19,7 +19,7 @@ struct order {
 
 struct order_ask {
 	struct store *store;
-	struct standing *standing;
+	struct standing *standing; /* NULL: nothing is weighed, all priorities are 0 */
 	const char *cluster;
 	struct rank_cluster has;
 	int64_t now_ns;

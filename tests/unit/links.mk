@@ -70,11 +70,6 @@ $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/store_accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
-STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
-	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
-$O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_order: $O/controller/queue/order.o $O/controller/queue/cycle.o
-$O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(STANDING) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_verify) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/pg/dialect.o
@@ -85,3 +80,10 @@ $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fifo) $(MODEL)
+STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
+	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
+$O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
+$O/tests/unit/test_order: $O/controller/queue/order.o $O/controller/queue/cycle.o $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(STANDING),$(QUOTA))
+$O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(STANDING) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
+$O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(patsubst %,$O/controller/queue/%.o,cycle order) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))

@@ -129,7 +129,7 @@ static void the_cycle_gives_by_priority_and_says_why(void **state)
 		world_of("PriorityWeightFairshare = 1000", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
-	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL };
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL, NULL };
 	char why[512];
 
 	n_given = 0;
@@ -161,7 +161,7 @@ static void nothing_weighed_is_first_in_first_out(void **state)
 	_cleanup_(world_done) struct world w = world_of("", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
-	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL };
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL, NULL };
 
 	n_given = 0;
 	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
@@ -172,6 +172,47 @@ static void nothing_weighed_is_first_in_first_out(void **state)
 	assert_int_equal(cycle_run(c, &run, NULL), 0);
 	assert_int_equal(n_given, 1);
 	assert_int_equal(given[0], 1);
+}
+
+/* alice may hold 2 cores: her third job waits for that, and bob's behind it does not. The node
+ * has 8: what is placed, what waits behind whom, and why. */
+static void limits_hold_back_their_own_jobs_alone(void **state)
+{
+	static const char limited[] = "[Account physics]\nUsers = alice, bob\n"
+				      "[User alice]\nMaxRunningCores = 2\n";
+	static const char *const policies[] = { "", "PriorityWeightFairshare = 1000" };
+	struct rig *r = *state;
+	char why[512];
+
+	hello(r, NOON);
+	for (int i = 0; i < 3; i++)
+		submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
+	for (int i = 0; i < 70; i++) /* more than a batch of them is held back */
+		submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
+	submit(r, &(struct queued){ "physics", "bob", "normal", 4, NOON });
+	submit(r, &(struct queued){ "physics", "bob", "normal", 4, NOON });
+	submit(r, &(struct queued){ "physics", "bob", "normal", 1, NOON });
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+		_cleanup_(world_done) struct world w = world_of(policies[i], limited);
+		_cleanup_(cycle_freep) struct cycle *c = NULL;
+		struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL, w.accounts };
+
+		n_given = 0;
+		assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+		assert_int_equal(cycle_run(c, &run, NULL), 0);
+		assert_int_equal(n_given, i ? 0 : 3); /* as it was left the second time */
+		if (i == 0) {
+			assert_int_equal(given[0], 1);
+			assert_int_equal(given[1], 2);
+			assert_int_equal(given[2], 74);
+		}
+		cycle_why(c, "main", 3, why, sizeof(why));
+		assert_non_null(strstr(why, "user alice"));
+		cycle_why(c, "main", 75, why, sizeof(why));
+		assert_non_null(strstr(why, "needs 4 cores (2 of 8 free) on n1"));
+		cycle_why(c, "main", 76, why, sizeof(why));
+		assert_non_null(strstr(why, "waits behind job 75"));
+	}
 }
 
 static void more_jobs_than_a_batch_are_given_in_order(void **state)
@@ -203,6 +244,7 @@ int main(void)
 		RIG(size_favours_large_or_small),
 		RIG(the_cycle_gives_by_priority_and_says_why),
 		RIG(nothing_weighed_is_first_in_first_out),
+		RIG(limits_hold_back_their_own_jobs_alone),
 		RIG(more_jobs_than_a_batch_are_given_in_order),
 	};
 
