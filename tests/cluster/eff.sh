@@ -250,4 +250,21 @@ has "too many rows too" 400 "$(ask $daemon GET '/v1/eff?limit=100000')"
 is "the ledger file tells the same" "$(live 0 --by account --csv)" \
 	"$(stop_pid $controller; "$reeve" eff --ledger "$dir/live.db" --by account --csv)"
 controller=
+
+# ---- attempts: job 1 lost its first node after an hour, with nothing measured there ----
+python3 - "$dir/live.db" <<'PY'
+import sqlite3, sys
+d = sqlite3.connect(sys.argv[1])
+columns = [r[1] for r in d.execute("PRAGMA table_info(attempts)")]
+row = dict(zip(columns, d.execute("SELECT * FROM attempts WHERE job = 1").fetchone()))
+d.execute("UPDATE attempts SET attempt = 2 WHERE job = 1")
+row.update(running_ns=3600 * 10**9, usage=None, charge_requested_ms=16 * 3600000, end_kind=6)
+d.execute("INSERT INTO attempts(%s) VALUES(%s)" % (",".join('"%s"' % c for c in columns), ",".join("?" * len(columns))),
+          [row[c] for c in columns])
+d.commit()
+PY
+is "attempts are summed; what one did not measure is on neither side" "1:2:39600000:633600000:25.0:633600000" \
+	"$("$reeve" eff 1 --ledger "$dir/live.db" --csv | pick jobs attempts running_ms core_ms cpu_percent charge_requested_ms)"
+has "... and said" "job 1: not measured: cpu (in 1 of 2)" "$("$reeve" eff 1 --ledger "$dir/live.db")"
+is "... each against its own walltime" 27.5 "$("$reeve" eff 1 --ledger "$dir/live.db" --csv | pick walltime_percent)"
 tap_end

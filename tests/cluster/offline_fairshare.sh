@@ -43,6 +43,16 @@ is "json: numbers, inf as text, no FairShare of accounts" \
 import json, sys
 d = json.load(sys.stdin)
 print(d["schema"], json.dumps(d["rows"][1:3]))')"
+is "json of some columns" '{"account": "physics", "RawShares": "parent", "LevelFS": "inf", "FairShare": 1.0}' \
+	"$("$reeve" fairshare --json -o account,RawShares,LevelFS,FairShare tree.csv | python3 -c '
+import json, sys
+print(json.dumps(json.load(sys.stdin)["rows"][2]))')"
+is "-p, as sshare has it: fields ended by a bar" 'account|user|FairShare|
+root|||
+physics|||
+physics|alice|1.000000|
+physics|bob|1.000000|
+arts, fine|||' "$("$reeve" fairshare -p -o account,user,FairShare tree.csv)"
 is "table, the default" 'ID ACCOUNT USER  RAW SHARES NORM SHARES RAW USAGE NORM USAGE EFFECTV USAGE LEVEL FS FAIRSHARE' \
 	"$("$reeve" fairshare tree.csv | head -n 1 | sed 's/ACCOUNT  *USER/ACCOUNT USER/')"
 is "classic" $'physics,,0.750000,0.750000,,0.500000\nphysics,alice,0.750000,0.750000,,0.500000' \
