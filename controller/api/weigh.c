@@ -24,9 +24,8 @@ static int weigh_one(void *ctx, const struct store_charge *c, struct err *err)
 
 void weigh_adjustment(struct api *a, const struct store_adjustment *made)
 {
-	const struct store_charge_span span = { INT64_MIN, call_now_ns() };
 	struct err err;
 
-	if (store_adjustment_charges(a->c.store, made, &span, weigh_one, a, &err) < 0)
+	if (store_adjustment_charges(a->c.store, made, weigh_one, a, &err) < 0)
 		log_line(LOG_ERR, "adjustment %lld: %s", (long long)made->id, err.text);
 }

@@ -128,8 +128,9 @@ static int tell_part(void *ctx, const struct store_charge *c, struct err *err)
 static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 		       store_charge_fn fn, struct err *err)
 {
-	static const struct store_charge_span always = { INT64_MIN / 4, INT64_MAX / 4 };
-	const struct charges c = { o->c->s, &always, fn, (void *)o };
+	/* A job that runs on is refunded of what it had run by then. */
+	const struct store_charge_span span = { INT64_MIN / 4, a->at_ns };
+	const struct charges c = { o->c->s, &span, fn, (void *)o };
 	static const struct {
 		const char *sql;
 		int64_t unit;
@@ -140,7 +141,7 @@ static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 		struct db_row *st;
 
 		r = db_query(c.s->db, err, &st, kinds[i].sql, "iiit",
-			     always.since_ns / kinds[i].unit, always.until_ns / kinds[i].unit,
+			     span.since_ns / kinds[i].unit, span.until_ns / kinds[i].unit + 1,
 			     a->job, a->cluster);
 		if (r >= 0)
 			r = tell_rows(&c, st, kinds[i].unit, err);
@@ -188,10 +189,10 @@ static int adjust(const struct charges *c, const struct store_adjustment *a, str
 }
 
 int store_adjustment_charges(struct store *s, const struct store_adjustment *a,
-			     const struct store_charge_span *span, store_charge_fn fn,
-			     void *ctx, struct err *err)
+			     store_charge_fn fn, void *ctx, struct err *err)
 {
-	const struct charges c = { s, span, fn, ctx };
+	const struct store_charge_span span = { INT64_MIN, a->at_ns };
+	const struct charges c = { s, &span, fn, ctx };
 
 	return adjust(&c, a, err);
 }

@@ -37,12 +37,12 @@ struct store_charge_span {
 int store_charges(struct store *s, const struct store_charge_span *span, store_charge_fn fn,
 		  void *ctx, struct err *err);
 
-/* What an adjustment changes, in the same terms. One of a job counts when the job ran, in the
- * proportion of its charge: a refund of half the charge takes half of what is left of the job's
- * usage. One of no job counts evenly over its day, up to the moment of its entry. */
+/* What an adjustment changes at its entry, in the same terms. One of a job counts when the job
+ * ran until then, in the proportion of its charge: a refund of half the charge takes half of
+ * what is left of the job's usage. One of no job counts evenly over its day, up to the moment
+ * of its entry. */
 int store_adjustment_charges(struct store *s, const struct store_adjustment *a,
-			     const struct store_charge_span *span, store_charge_fn fn,
-			     void *ctx, struct err *err);
+			     store_charge_fn fn, void *ctx, struct err *err);
 
 /* The end of the last of them. 1: there are none. */
 int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err);

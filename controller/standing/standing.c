@@ -191,10 +191,11 @@ int standing_gain(struct standing *s, const struct sync_gain *g, int64_t now_ns,
 	if (r == 0)
 		r = weigh(s, &now, &weight);
 	was.amount = weight * ((double)g->was_running_ns / (double)S_NS);
-	if (r == 0 && g->was_running_ns)
-		r = decay_refund(&e->usage, &s->rule.decay, &was, now_ns);
+	/* In this order: what was refunded by hand must not meet the bottom on the way. */
 	if (r == 0)
 		r = change(s, &now, &e->usage, now_ns);
+	if (r == 0 && g->was_running_ns)
+		r = decay_refund(&e->usage, &s->rule.decay, &was, now_ns);
 	if (r == 0)
 		r = tree_changed(t, &s->rule, e, now_ns);
 	return r < 0 ? complain(&now, r, err) : 0;

@@ -164,11 +164,10 @@ static int weigh_one(void *ctx, const struct store_charge *c, struct err *err)
 
 static int weigh(void *ctx, const struct store_adjustment *a, struct err *err)
 {
-	const struct store_charge_span span = { INT64_MIN, NOON + 5 * HOUR_S * S_NS };
 	void *const *both = ctx; /* world, rig */
 
-	return store_adjustment_charges(((struct rig *)both[1])->store, a, &span, weigh_one,
-					both[0], err);
+	return store_adjustment_charges(((struct rig *)both[1])->store, a, weigh_one, both[0],
+					err);
 }
 
 /* Entered at 17:00, four hours after the job: takes half of what is left, and a restart agrees.
@@ -210,6 +209,30 @@ static void a_refund_of_a_job_takes_its_part_of_what_is_left(void **state)
 		assert_near(usage_of(&again, "physics", "alice", now),
 			    usage_of(&w, "physics", "alice", now));
 	}
+}
+
+static void a_job_that_runs_on_is_refunded_of_what_it_had_run(void **state)
+{
+	_cleanup_(world_done) struct world live = world_of("UsageHalfLife = 1:00:00", declared);
+	_cleanup_(world_done) struct world again =
+		world_of("UsageHalfLife = 1:00:00", declared);
+	struct rig *r = *state;
+	const struct store_adjustment a = { .at_ns = NOON + 1000 * S_NS,
+					    .day = STORE_DAY_OF_ENTRY,
+					    .author = "root",
+					    .reason = "slow disk",
+					    .job = rig_job(r, NOON),
+					    .charge_ms = -1250000 };
+	void *both[] = { &live, r };
+	struct err err = { "" };
+
+	feed(&live, r, rig_report(a.job, 1, JOB_RUNNING, 1000), NOON + 1000 * S_NS);
+	if (store_adjust(r->store, &a, weigh, both, &err) < 0)
+		fail_msg("%s", err.text);
+	feed(&live, r, rig_report(a.job, 2, JOB_ENDED, 9000), NOON + 9000 * S_NS);
+	load(&again, r, NOON + 9000 * S_NS);
+	assert_near(usage_of(&again, "physics", "alice", NOON + 9000 * S_NS),
+		    usage_of(&live, "physics", "alice", NOON + 9000 * S_NS));
 }
 
 static void an_adjustment_of_no_job_counts_over_its_day_and_survives_a_restart(void **state)
@@ -254,6 +277,7 @@ int main(void)
 		RIG(suspended_time_is_not_charged),
 		RIG(an_earlier_moment_sees_what_there_was_by_then),
 		RIG(a_refund_of_a_job_takes_its_part_of_what_is_left),
+		RIG(a_job_that_runs_on_is_refunded_of_what_it_had_run),
 		RIG(an_adjustment_of_no_job_counts_over_its_day_and_survives_a_restart),
 		RIG(a_mixed_report_and_a_clock_that_steps_back_lose_nothing),
 	};
