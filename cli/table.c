@@ -27,17 +27,27 @@ struct table *table_free(struct table *t)
 	for (size_t i = 0; i < t->n_rows * (size_t)t->n_columns; i++)
 		free(t->cells[i].text);
 	free(t->cells);
-	free(t->note);
+	for (int i = 0; i < t->n_notes; i++)
+		free(t->notes[i].text);
 	free(t);
 	return NULL;
 }
 
 void table_note(struct table *t, const char *key, const char *text)
 {
-	free(t->note);
-	t->note_key = key;
-	t->note = strdup(text);
-	t->out_of_memory = t->out_of_memory || !t->note;
+	struct table_note *n = &t->notes[t->n_notes];
+
+	if (t->n_notes == TABLE_NOTES_MAX)
+		return;
+	*n = (struct table_note){ .key = key, .text = strdup(text) };
+	t->n_notes++;
+	t->out_of_memory = t->out_of_memory || !n->text;
+}
+
+void table_note_int(struct table *t, const char *key, int64_t value)
+{
+	if (t->n_notes < TABLE_NOTES_MAX)
+		t->notes[t->n_notes++] = (struct table_note){ .key = key, .value = value };
 }
 
 void table_row(struct table *t)

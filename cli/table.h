@@ -68,8 +68,10 @@ struct table *table_free(struct table *t);
 DEFINE_CLEANUP(struct table *, table_free)
 
 /* What holds for all rows, in front of them in json: "time_zone": "Europe/Berlin". The key is
- * kept, the text copied; one a table. */
+ * kept, the text copied; at most TABLE_NOTES_MAX. */
+#define TABLE_NOTES_MAX 8
 void table_note(struct table *t, const char *key, const char *text);
+void table_note_int(struct table *t, const char *key, int64_t value);
 
 /* Cells belong to the row added last. Memory that runs out is reported by table_print(). */
 void table_row(struct table *t);

@@ -12,6 +12,12 @@ struct table_cell {
 	char *text;
 };
 
+struct table_note {
+	const char *key;
+	char *text; /* NULL: it is the value */
+	int64_t value;
+};
+
 struct table {
 	const char *name;
 	const struct table_column *columns;
@@ -19,8 +25,8 @@ struct table {
 	struct table_cell *cells; /* row by row */
 	size_t n_rows, room;
 	bool out_of_memory;
-	const char *note_key;
-	char *note; /* NULL: none */
+	struct table_note notes[TABLE_NOTES_MAX];
+	int n_notes;
 };
 
 /* The columns to print, in order, as indices into t->columns. */

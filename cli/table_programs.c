@@ -113,9 +113,12 @@ int table_render_json(const struct table *t, const struct table_choice *c,
 	if (r < 0)
 		return r;
 	fprintf(f->to, "{\n  \"schema\": \"%s\",\n  ", WIRE_SCHEMA);
-	if (t->note) {
-		fprintf(f->to, "\"%s\": ", t->note_key);
-		put_json_text(t->note, f->to);
+	for (int i = 0; i < t->n_notes; i++) {
+		fprintf(f->to, "\"%s\": ", t->notes[i].key);
+		if (t->notes[i].text)
+			put_json_text(t->notes[i].text, f->to);
+		else
+			fprintf(f->to, "%" PRId64, t->notes[i].value);
 		fputs(",\n  ", f->to);
 	}
 	fprintf(f->to, "\"%s\": [", t->name);

@@ -1,12 +1,10 @@
-/* usage_ledger - usage from a ledger file, as rows of the table of `reeve usage`. */
+/* usage_ledger - usage from a ledger file, as GET /v1/usage answers. */
 #pragma once
-#include <stdbool.h>
-#include "cli/table.h"
+#include <jansson.h>
+#include "common/verb.h"
 
-struct usage_ledger {
-	const char *path, *by;			  /* account, user, cluster */
-	const char *account, *user, *start, *end; /* NULL: any; days were checked */
-	bool is_monthly;
-};
-/* How many rows were added, or < 0. */
-int usage_ledger_read(const struct usage_ledger *u, struct table *t, struct err *err);
+struct err;
+
+/* By the options of `reeve usage`, which were checked. With a profile and no days stated: the
+ * allocation year of --at; else all there is. */
+int usage_ledger_read(const struct verb_call *call, json_t **ret, struct err *err);

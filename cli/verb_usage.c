@@ -1,5 +1,7 @@
 /* verb_usage.c - what accounts, users or clusters were charged in a period. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/usage_ledger.h"
@@ -15,7 +17,13 @@ static const struct verb_option options[] = {
 	{ "start", 0, "DATE", "first day: 2026-11-01", NULL },
 	{ "end", 0, "DATE", "the day after the last one", NULL },
 	{ "monthly", 0, NULL, "one row for each month too", NULL },
+	{ "years", 0, NULL, "core-years and equivalent-years instead of hours", NULL },
 	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
+	{ "profile", 0, "NAME|FILE", "with --ledger: the policy, for its allocation year",
+	  NULL },
+	{ "accounts", 0, "FILE",
+	  "with --ledger: what was allotted; default: as applied to the ledger", NULL },
+	{ "at", 0, "TIME", "with --ledger: as of then; default: its last charge", NULL },
 	{ 0 },
 };
 
@@ -28,15 +36,53 @@ static const struct table_column columns[] = {
 	{ "jobs_started", "STARTED", CELL_COUNT },
 	{ "jobs_ended", "ENDED", CELL_COUNT },
 	{ "running_ms", "RUNNING", CELL_DURATION_MS },
-	{ "suspended_ms", "-SUSPENDED", CELL_DURATION_MS },
+	{ "suspended_ms", "SUSPENDED", CELL_DURATION_MS },
 	{ "cpu_ms", "CPU", CELL_DURATION_MS },
 	{ "core_ms", "CORE-H", CELL_CHARGE_MS },
-	{ "gpu_ms", "-GPU-H", CELL_CHARGE_MS },
+	{ "gpu_ms", "GPU-H", CELL_CHARGE_MS },
 	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
 	{ "charge_used_ms", "AS USED", CELL_CHARGE_MS },
 	{ "adjusted_ms", "ADJUSTED", CELL_CHARGE_MS },
+	{ "counts_ms", "COUNTS", CELL_CHARGE_MS },
+	{ "core_years", "CORE-Y", CELL_FIGURE },
+	{ "gpu_years", "GPU-Y", CELL_FIGURE },
+	{ "counts_years", "COUNTS-Y", CELL_FIGURE },
+	{ "allocation_ms", "ALLOTTED", CELL_CHARGE_MS },
+	{ "allocation_years", "ALLOTTED-Y", CELL_FIGURE },
+	{ "with_below_ms", "WITH BELOW", CELL_CHARGE_MS },
+	{ "used_ppm", "-USED PPM", CELL_COUNT },
+	{ "used_percent", "% USED", CELL_FIGURE },
+	{ "projected_by_year_ms", "PROJECTED", CELL_CHARGE_MS },
+	{ "projected_by_recent_ms", "BY 30 DAYS", CELL_CHARGE_MS },
+	{ "projected_by_year_years", "PROJECTED-Y", CELL_FIGURE },
+	{ "projected_by_recent_years", "BY 30 DAYS-Y", CELL_FIGURE },
 	{ 0 },
 };
+
+/* What people see without --columns; where no row has a figure, its column is left out. */
+static const char *const hours[] = { "pool",
+				     "jobs_ended",
+				     "running_ms",
+				     "cpu_ms",
+				     "core_ms",
+				     "charge_requested_ms",
+				     "adjusted_ms",
+				     "charge_used_ms",
+				     "allocation_ms",
+				     "used_percent",
+				     "projected_by_year_ms",
+				     "projected_by_recent_ms",
+				     NULL };
+static const char *const years[] = { "pool",
+				     "jobs_ended",
+				     "core_years",
+				     "gpu_years",
+				     "counts_years",
+				     "allocation_years",
+				     "used_percent",
+				     "projected_by_year_years",
+				     "projected_by_recent_years",
+				     NULL };
 
 static int check_by(const char *by, struct err *err)
 {
@@ -60,14 +106,8 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 {
 	static const char *const keys[] = { "account", "user", "start", "end" };
 	const char *by = verb_value(call, "by");
-	int r = check_by(by, err);
+	int r;
 
-	if (r == 0)
-		r = check_day("start", verb_value(call, "start"), err);
-	if (r == 0)
-		r = check_day("end", verb_value(call, "end"), err);
-	if (r < 0)
-		return r;
 	*path = strdup("/v1/usage");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -79,32 +119,67 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 	return r;
 }
 
+#define PERCENT_MAX 32
+/* To a tenth, half up. */
+static const char *format_percent(int64_t ppm, char buf[static PERCENT_MAX])
+{
+	int64_t tenths = ppm / 1000 + (ppm % 1000 >= 500);
+
+	snprintf(buf, PERCENT_MAX, "%" PRId64 ".%" PRId64, tenths / 10, tenths % 10);
+	return buf;
+}
+
 static void put_row(struct table *t, const json_t *row)
 {
 	const struct table_column *col = columns;
+	int64_t ppm = cli_int(row, "used_ppm", -1);
+	char percent[PERCENT_MAX];
 
 	table_row(t);
 	for (; col->name; col++) {
-		if (col->kind == CELL_TEXT)
+		if (col->kind == CELL_TEXT || col->kind == CELL_FIGURE)
 			table_text(t, col->name, cli_text(row, col->name));
 		else if (json_is_integer(json_object_get(row, col->name)))
 			table_int(t, col->name, cli_int(row, col->name, 0));
 	}
+	if (ppm < 0)
+		return;
+	table_text(t, "used_percent", format_percent(ppm, percent));
+}
+
+/* Is the figure in any row, and anywhere not 0 (where 0 says nothing)? */
+static bool is_worth(const json_t *rows, const char *name)
+{
+	const char *in_rows = strcmp(name, "used_percent") ? name : "used_ppm";
+	bool may_be_zero = strcmp(name, "adjusted_ms") && strcmp(name, "gpu_years");
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach(rows, i, row)
+	{
+		const json_t *v = json_object_get(row, in_rows);
+
+		if (json_is_string(v) ? may_be_zero || strcmp(json_string_value(v), "0.000000")
+				      : v && (may_be_zero || json_integer_value(v) != 0))
+			return true;
+	}
+	return false;
 }
 
 /* For people, only the key that was asked for heads the rows. */
-static char *usual_columns(const struct verb_call *call)
+static char *usual_columns(const struct verb_call *call, const json_t *rows)
 {
 	const char *by = verb_value(call, "by");
+	const char *const *names = verb_count(call, "years") ? years : hours;
 	char *list, *longer;
 
 	if (asprintf(&list, "%s%s", verb_count(call, "monthly") ? "month," : "",
 		     by ? by : "account") < 0)
 		return NULL;
-	for (const struct table_column *col = columns + 4; list && col->name; col++) {
-		if (col->title[0] == '-')
+	for (; list && *names; names++) {
+		if (json_array_size(rows) > 0 && !is_worth(rows, *names))
 			continue;
-		if (asprintf(&longer, "%s,%s", list, col->name) < 0)
+		if (asprintf(&longer, "%s,%s", list, *names) < 0)
 			longer = NULL;
 		free(list);
 		list = longer;
@@ -112,79 +187,96 @@ static char *usual_columns(const struct verb_call *call)
 	return list;
 }
 
-static int print(struct cli *c, const struct verb_call *call, const struct table *t,
+/* "2026-04-01 up to 2027-04-01, 64.3 % of it gone" */
+static void tell_period(const struct cli *c, const json_t *answer)
+{
+	const char *start = cli_text(answer, "start"), *end = cli_text(answer, "end");
+	int64_t gone = cli_int(answer, "gone_ppm", -1);
+	char percent[PERCENT_MAX];
+
+	if (c->format.output != TABLE_TABLE || c->format.no_header || !start || !end)
+		return;
+	cli_put(c->format.to, start);
+	fputs(" up to ", c->format.to);
+	cli_put(c->format.to, end);
+	if (gone >= 0)
+		fprintf(c->format.to, ", %s %% of it gone", format_percent(gone, percent));
+	fputc('\n', c->format.to);
+}
+
+static void put_notes(struct table *t, const json_t *answer)
+{
+	static const char *const keys[] = { "time_zone", "start", "end" };
+	int64_t gone = cli_int(answer, "gone_ppm", -1);
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		if (cli_text(answer, keys[i]))
+			table_note(t, keys[i], cli_text(answer, keys[i]));
+	if (gone >= 0)
+		table_note_int(t, "gone_ppm", gone);
+}
+
+static int print(struct cli *c, const struct verb_call *call, const json_t *answer,
 		 struct err *err)
 {
-	_cleanup_free_ char *usual = usual_columns(call);
-	int r;
+	_cleanup_(table_freep) struct table *t = NULL;
+	const json_t *rows = json_object_get(answer, "rows"), *row;
+	_cleanup_free_ char *usual = usual_columns(call, rows);
+	int r = table_new("rows", columns, &t, err);
+	size_t i;
 
+	if (r < 0)
+		return r;
+	put_notes(t, answer);
+	json_array_foreach(rows, i, row) put_row(t, row);
 	if (!c->format.columns && c->format.output == TABLE_TABLE)
 		c->format.columns = usual;
+	tell_period(c, answer);
 	r = table_print(t, &c->format, err);
 	c->format.columns = NULL; /* of this call alone */
 	return r;
 }
 
-/* Rows from a ledger file. */
-static int read_ledger(struct cli *c, const struct verb_call *call, struct table *t,
-		       struct err *err)
+static int check_options(const struct verb_call *call, struct err *err)
 {
-	const char *by = verb_value(call, "by"), *start = verb_value(call, "start");
-	const char *end = verb_value(call, "end");
-	const struct usage_ledger u = { .path = verb_value(call, "ledger"),
-					.by = by ? by : "account",
-					.account = verb_value(call, "account"),
-					.user = verb_value(call, "user"),
-					.start = start,
-					.end = end,
-					.is_monthly = verb_count(call, "monthly") };
-	int r = cli_begin_offline(c, call, err);
+	static const char *const of_ledger[] = { "profile", "accounts", "at" };
+	int r = check_by(verb_value(call, "by"), err);
 
 	if (r == 0)
-		r = check_by(by, err);
+		r = check_day("start", verb_value(call, "start"), err);
 	if (r == 0)
-		r = check_day("start", start, err);
-	if (r == 0)
-		r = check_day("end", end, err);
-	return r < 0 ? r : usage_ledger_read(&u, t, err);
+		r = check_day("end", verb_value(call, "end"), err);
+	for (size_t i = 0; i < ARRAY_LEN(of_ledger) && r == 0; i++)
+		if (verb_value(call, of_ledger[i]) && !verb_value(call, "ledger"))
+			r = err_set(err, -EINVAL, "--%s needs --ledger FILE", of_ledger[i]);
+	return r;
 }
 
-static int read_controller(struct cli *c, const struct verb_call *call, struct table *t,
-			   struct err *err)
+static int ask(struct cli *c, const struct verb_call *call, json_t **ret, struct err *err)
 {
-	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
-	json_t *row;
-	size_t i;
-	int r = cli_begin(c, call, err);
+	int r = make_path(call, &path, err);
 
-	if (r == 0)
-		r = make_path(call, &path, err);
-	if (r == 0)
-		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer,
-			    err);
-	if (r < 0)
-		return r;
-	if (cli_text(answer, "time_zone"))
-		table_note(t, "time_zone", cli_text(answer, "time_zone"));
-	json_array_foreach(json_object_get(answer, "rows"), i, row) put_row(t, row);
-	return (int)json_array_size(json_object_get(answer, "rows"));
+	return r < 0 ? r
+		     : cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret,
+			       err);
 }
 
 static int usage(const struct verb_call *call, void *ctx, struct err *err)
 {
-	_cleanup_(table_freep) struct table *t = NULL;
+	_cleanup_json_ json_t *answer = NULL;
 	struct cli *c = ctx;
-	int n, r = table_new("rows", columns, &t, err);
+	bool is_file = verb_value(call, "ledger");
+	int r = check_options(call, err);
 
-	if (r < 0)
-		return r;
-	n = verb_value(call, "ledger") ? read_ledger(c, call, t, err)
-				       : read_controller(c, call, t, err);
-	if (n < 0)
-		return n;
-	r = print(c, call, t, err);
-	if (r == 0 && n == 0 && c->talks)
+	if (r >= 0)
+		r = is_file ? cli_begin_offline(c, call, err) : cli_begin(c, call, err);
+	if (r >= 0)
+		r = is_file ? usage_ledger_read(call, &answer, err)
+			    : ask(c, call, &answer, err);
+	if (r >= 0)
+		r = print(c, call, answer, err);
+	if (r == 0 && json_array_size(json_object_get(answer, "rows")) == 0 && c->talks)
 		fprintf(stderr, "nothing was charged in that period\n");
 	return r;
 }
@@ -192,16 +284,24 @@ static int usage(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_usage = {
 	.name = "usage",
 	.args = "",
-	.help = "Sum up what was charged, by account, user or cluster",
-	.details = "CHARGED is by the request, in equivalent hours; AS USED what the smallest\n"
-		   "requests that served the jobs would have cost; CORE-H the plain cores x "
-		   "hours.\n"
-		   "ADJUSTED is what was refunded (-) or charged again by hand: CHARGED +\n"
-		   "ADJUSTED counts. Days are those of the site's time zone, as the ledger\n"
-		   "was made with; csv and json have exact thousandths of equivalent seconds.",
+	.help = "Sum up what was charged, and what it means for allocations",
+	.details =
+		"CHARGED is by the request, in equivalent hours; AS USED what the smallest\n"
+		"requests that served the jobs would have cost; CORE-H the plain cores x\n"
+		"hours, which differ from equivalents where memory or GPUs decided. ADJUSTED\n"
+		"is what was refunded (-) or charged again by hand: CHARGED + ADJUSTED\n"
+		"counts.\n"
+		"\n"
+		"Without days it is the allocation year that is under way; a ledger file\n"
+		"without --profile is summed whole. In a period that is under way, PROJECTED\n"
+		"is where it ends if the year goes on as to date, BY 30 DAYS if the last 30\n"
+		"days go on. ALLOTTED is what falls within the period; % USED of it counts\n"
+		"the accounts below too. A core-year is 8,760 core-hours. Days are those of\n"
+		"the site's time zone; csv and json have exact thousandths of seconds.",
 	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
-		    "reeve usage --account physics --csv\n"
-		    "reeve usage --ledger history.db --by user --monthly",
+		    "reeve usage --account physics --years\n"
+		    "reeve usage --ledger history.db --by user --monthly\n"
+		    "reeve usage --ledger history.db --profile alliance-narval --at 2026-10-01",
 	.options = options,
 	.run = usage,
 };

@@ -29,12 +29,14 @@ void db_rollback(struct db *d)
 }
 
 struct arguments {
+	const char *sql, *format;
 	va_list ap;
 };
 
-static int read_values(const char *format, struct arguments *from,
-		       struct db_value v[static VALUES_MAX], struct err *err)
+static int read_values(struct arguments *from, struct db_value v[static VALUES_MAX],
+		       struct err *err)
 {
+	const char *format = from->format;
 	int n = 0;
 
 	for (; *format && n < VALUES_MAX; format++, n++)
@@ -59,23 +61,24 @@ static int read_values(const char *format, struct arguments *from,
 	return *format ? err_set(err, -EINVAL, "more than %d values", VALUES_MAX) : n;
 }
 
-static int query(struct db *d, const char *sql, const char *format, struct arguments *from,
-		 struct db_row **ret, struct err *err)
+static int query(struct db *d, struct arguments *from, struct db_row **ret, struct err *err)
 {
 	struct db_value v[VALUES_MAX];
-	int n = read_values(format, from, v, err);
+	int n = read_values(from, v, err);
 
-	return n < 0 ? n : d->ops->query(d, sql, &(struct db_values){ v, (size_t)n }, ret, err);
+	return n < 0 ? n
+		     : d->ops->query(d, from->sql, &(struct db_values){ v, (size_t)n }, ret,
+				     err);
 }
 
 int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql,
 	     const char *format, ...)
 {
-	struct arguments from;
+	struct arguments from = { .sql = sql, .format = format };
 	int r;
 
 	va_start(from.ap, format);
-	r = query(d, sql, format, &from, ret, err);
+	r = query(d, &from, ret, err);
 	va_end(from.ap);
 	return r;
 }
@@ -92,12 +95,12 @@ static int finish(struct db *d, struct db_row *row, struct err *err)
 
 int db_run(struct db *d, struct err *err, const char *sql, const char *format, ...)
 {
-	struct arguments from;
+	struct arguments from = { .sql = sql, .format = format };
 	struct db_row *row;
 	int r;
 
 	va_start(from.ap, format);
-	r = query(d, sql, format, &from, &row, err);
+	r = query(d, &from, &row, err);
 	va_end(from.ap);
 	return r < 0 ? r : finish(d, row, err);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/api/who.h"
+#include "controller/quota/outlook.h"
 #include "controller/ledger/calendar.h"
 
 static json_t *encode_amounts(const struct resources *r)
@@ -47,33 +48,6 @@ int route_nodes(struct call *c, struct err *err)
 	return r < 0 ? r : store_nodes(c->api->c.store, add_node, array, err);
 }
 
-struct usage_list {
-	const char *by;
-	json_t *array;
-	enum store_each each;
-};
-
-static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
-{
-	const struct usage_list *l = ctx;
-	char month[CALENDAR_DAY_MAX];
-	json_t *j = json_pack(
-		"{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I}", l->by, u->key, "pool",
-		u->pool, "jobs_started", (json_int_t)u->jobs_started, "jobs_ended",
-		(json_int_t)u->jobs_ended, "running_ms", (json_int_t)u->running_ms,
-		"suspended_ms", (json_int_t)u->suspended_ms, "cpu_ms", (json_int_t)u->cpu_ms,
-		"charge_requested_ms", (json_int_t)u->charge_requested_ms, "charge_used_ms",
-		(json_int_t)u->charge_used_ms, "core_ms", (json_int_t)u->core_ms, "gpu_ms",
-		(json_int_t)u->gpu_ms, "adjusted_ms", (json_int_t)u->adjusted_ms);
-
-	if (j && l->each == STORE_EACH_MONTH)
-		json_object_set_new(j, "month",
-				    json_string(calendar_format_month(u->month, month)));
-	if (!j || json_array_append_new(l->array, j) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
 /* "2026-11-21" */
 static int read_day(const struct call *c, const char *name, int64_t def, int64_t *ret,
 		    struct err *err)
@@ -87,8 +61,7 @@ static int read_day(const struct call *c, const char *name, int64_t def, int64_t
 	return 0;
 }
 
-static int read_by(const struct call *c, enum store_by *ret, const char **ret_word,
-		   struct err *err)
+static int read_by(const struct call *c, enum store_by *ret, struct err *err)
 {
 	static const char *const words[] = { "account", "user", "cluster" };
 	const char *text = call_query_text(c, "by");
@@ -96,37 +69,42 @@ static int read_by(const struct call *c, enum store_by *ret, const char **ret_wo
 	for (int i = 0; i < _STORE_BY_MAX; i++)
 		if (!text || !strcmp(text, words[i])) {
 			*ret = (enum store_by)i;
-			*ret_word = words[i];
 			return 0;
 		}
 	return err_set(err, -EINVAL, "by=%.40s: it is account, user or cluster", text);
 }
 
+/* Not stated: the allocation year that is under way, or all months there are. */
+static int read_period(const struct call *c, struct store_period *p, struct err *err)
+{
+	int64_t monthly = 0, today = store_quota_day(c->api->c.store, call_now_ns());
+	int r = call_query_int(c, "monthly", (struct wire_int){ 0, 1, &(int64_t){ 0 } },
+			       &monthly, err);
+
+	p->each = monthly ? STORE_EACH_MONTH : STORE_EACH_PERIOD;
+	p->from_day = INT32_MIN;
+	p->to_day = INT32_MAX;
+	if (!monthly && !call_query_text(c, "start") && !call_query_text(c, "end"))
+		outlook_year(c->api->c.config, today, &p->from_day, &p->to_day);
+	if (r >= 0)
+		r = read_day(c, "start", p->from_day, &p->from_day, err);
+	return r < 0 ? r : read_day(c, "end", p->to_day, &p->to_day, err);
+}
+
 int route_usage(struct call *c, struct err *err)
 {
-	struct store_period p = { .account = call_query_text(c, "account"),
-				  .user = call_query_text(c, "user") };
-	struct usage_list l = { 0 };
-	int64_t monthly = 0;
-	int r;
+	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
+	struct outlook_ask ask = { .period = { .account = call_query_text(c, "account"),
+					       .user = call_query_text(c, "user") },
+				   .now_ns = call_now_ns() };
+	struct store_period *p = &ask.period;
+	int r = who_narrow(c, p->account, &p->user, err);
 
-	r = who_narrow(c, p.account, &p.user, err);
 	if (r >= 0)
-		r = read_by(c, &p.by, &l.by, err);
+		r = read_by(c, &p->by, err);
 	if (r >= 0)
-		r = read_day(c, "start", INT32_MIN, &p.from_day, err);
-	if (r >= 0)
-		r = read_day(c, "end", INT32_MAX, &p.to_day, err);
-	if (r >= 0)
-		r = call_query_int(c, "monthly", (struct wire_int){ 0, 1, &(int64_t){ 0 } },
-				   &monthly, err);
-	if (r >= 0)
-		r = open_answer(c, "rows", &l.array, err);
-	if (r < 0)
-		return r;
-	json_object_set_new(c->answer, "time_zone", json_string(store_zone(c->api->c.store)));
-	p.each = l.each = monthly ? STORE_EACH_MONTH : STORE_EACH_PERIOD;
-	return store_usage(c->api->c.store, &p, add_usage, &l, err);
+		r = read_period(c, p, err);
+	return r < 0 ? r : outlook_document(&site, &ask, &c->answer, err);
 }
 
 static json_t *encode_bundle(const struct charge_bundle *b)

@@ -16,24 +16,41 @@ static int scale(int64_t v, int64_t num, int64_t den, int64_t *ret)
 	return 0;
 }
 
-static int project(const struct target_use *u, int64_t passed_ns, int64_t whole_ns,
-		   struct target_view *v)
+int target_project(const struct target_pace *p, int64_t *ret_by_year_ms,
+		   int64_t *ret_by_recent_ms)
 {
-	int64_t recent_ns = passed_ns < TARGET_RECENT_NS ? passed_ns : TARGET_RECENT_NS;
-	int64_t more;
+	const struct target_use *u = &p->use;
+	int64_t recent_ns = u->recent_ns > 0 ? u->recent_ns : TARGET_RECENT_NS;
+	int64_t by_year, more;
 	int r;
 
-	v->has_projection = passed_ns > 0;
-	if (!v->has_projection)
-		return 0;
-	r = scale(u->used_ms, whole_ns, passed_ns, &v->by_year_ms);
+	if (p->passed_ns <= 0 || p->passed_ns > p->whole_ns || u->recent_ms < 0 ||
+	    u->recent_ms > u->used_ms)
+		return -EINVAL;
+	if (recent_ns > p->passed_ns)
+		recent_ns = p->passed_ns;
+	r = scale(u->used_ms, p->whole_ns, p->passed_ns, &by_year);
 	if (r == 0)
-		r = scale(u->recent_ms, whole_ns - passed_ns, recent_ns, &more);
+		r = scale(u->recent_ms, p->whole_ns - p->passed_ns, recent_ns, &more);
 	if (r < 0)
 		return r;
-	if (__builtin_add_overflow(u->used_ms, more, &v->by_recent_ms))
+	if (__builtin_add_overflow(u->used_ms, more, &more))
 		return -ERANGE;
-	r = scale(v->by_year_ms, PPM, v->total_ms, &v->by_year_ppm);
+	*ret_by_year_ms = by_year;
+	*ret_by_recent_ms = more;
+	return 0;
+}
+
+static int project(const struct target_pace *p, struct target_view *v)
+{
+	int r;
+
+	v->has_projection = p->passed_ns > 0;
+	if (!v->has_projection)
+		return 0;
+	r = target_project(p, &v->by_year_ms, &v->by_recent_ms);
+	if (r == 0)
+		r = scale(v->by_year_ms, PPM, v->total_ms, &v->by_year_ppm);
 	return r < 0 ? r : scale(v->by_recent_ms, PPM, v->total_ms, &v->by_recent_ppm);
 }
 
@@ -63,7 +80,7 @@ int target_look(const struct target *t, const struct target_use *u, int64_t now_
 	if (r == 0)
 		r = scale(passed_ns, PPM, whole_ns, &v.passed_ppm);
 	if (r == 0)
-		r = project(u, passed_ns, whole_ns, &v);
+		r = project(&(struct target_pace){ *u, whole_ns, passed_ns }, &v);
 	if (r < 0)
 		return r;
 	*ret = v;

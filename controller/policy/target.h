@@ -21,8 +21,22 @@ struct target {
 
 struct target_use {
 	int64_t used_ms;   /* since the start of the period */
-	int64_t recent_ms; /* of that, in the last 30 days */
+	int64_t recent_ms; /* of that, in the last recent_ns */
+	int64_t recent_ns; /* 0: 30 days. Where usage is known by day: from the first instant of
+			      the day 29 days ago until now */
 };
+
+/* How much it will be at the end of the period, by two rules:
+ * the year to date goes on:	used x whole / passed
+ * the last days go on:		used + recent x what is left / recent_ns (at most what passed)
+ * Rounded half up. -EINVAL: nothing has passed (passed_ns <= 0), more has than the whole,
+ * negative use, or more of late than in all; -ERANGE. */
+struct target_pace {
+	struct target_use use;
+	int64_t whole_ns, passed_ns;
+};
+int target_project(const struct target_pace *p, int64_t *ret_by_year_ms,
+		   int64_t *ret_by_recent_ms);
 
 struct target_view {
 	int64_t total_ms;     /* rate x the whole period */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/outlook.h"
 
@@ -26,7 +27,8 @@ struct gather {
 	const struct quota_site *site;
 	const struct outlook_ask *ask;
 	struct kept *rows;
-	size_t n, size;
+	size_t n, size, next; /* next: of the rows, for add_recent() */
+	bool *has_below;      /* by account */
 	int64_t passed_ns, whole_ns, recent_ns;
 	int64_t recent_from; /* day */
 };
@@ -68,19 +70,24 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 	struct gather *g = ctx;
 
 	(void)err;
-	for (size_t i = 0; i < g->n; i++)
-		if (!strcmp(g->rows[i].key, u->key) && !strcmp(g->rows[i].pool, u->pool)) {
-			g->rows[i].recent_ms = counts(u);
-			break;
-		}
+	while (g->next < g->n && (strcmp(g->rows[g->next].key, u->key) != 0 ||
+				  strcmp(g->rows[g->next].pool, u->pool) != 0))
+		g->next++;
+	if (g->next < g->n)
+		g->rows[g->next].recent_ms = counts(u);
 	return 0;
 }
 
+/* What was charged on days that begin after now has not happened. */
 static int read_rows(struct gather *g, struct err *err)
 {
+	int64_t until = store_quota_day(g->site->store, g->ask->now_ns - 1) + 1;
 	struct store_period late = g->ask->period;
-	int r = store_usage(g->site->store, &g->ask->period, keep_row, g, err);
+	int r;
 
+	if (until < late.to_day && g->passed_ns > 0)
+		late.to_day = until;
+	r = store_usage(g->site->store, &late, keep_row, g, err);
 	late.from_day = g->recent_from;
 	if (r < 0 || g->passed_ns <= 0 || late.each != STORE_EACH_PERIOD)
 		return r;
@@ -105,7 +112,7 @@ static void find_time(struct gather *g, struct outlook_period *ret)
 		ret->gone_ppm = PPM;
 	if (now <= start || now >= end)
 		return;
-	today = store_quota_day(s, now);
+	today = store_quota_day(s, now - 1); /* midnight is the end of a whole day */
 	g->passed_ns = now - start;
 	g->recent_from =
 		today - RECENT_DAYS + 1 > p->from_day ? today - RECENT_DAYS + 1 : p->from_day;
@@ -177,17 +184,34 @@ static int add_allocations(const struct gather *g, const struct kept *k,
 	return 0;
 }
 
+static int find_below(struct gather *g, struct err *err)
+{
+	const struct accounts *a = g->site->accounts;
+
+	if (!a || a->n_accounts == 0)
+		return 0;
+	g->has_below = calloc(a->n_accounts, sizeof(*g->has_below));
+	if (!g->has_below)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < a->n_accounts; i++)
+		if (a->accounts[i].parent >= 0)
+			g->has_below[a->accounts[i].parent] = true;
+	return 0;
+}
+
 /* Its own and that of all accounts below. */
 static void sum_below(const struct gather *g, const struct kept *k, int64_t *ret_used,
 		      int64_t *ret_recent)
 {
-	*ret_used = *ret_recent = 0;
+	*ret_used = k->counts_ms;
+	*ret_recent = k->recent_ms;
+	if (!g->has_below[k->account])
+		return;
 	for (size_t i = 0; i < g->n; i++) {
 		const struct kept *o = &g->rows[i];
 
-		if (o != k && (o->account < 0 || o->usage.month != k->usage.month ||
-			       strcmp(o->pool, k->pool) != 0 ||
-			       !accounts_is_within(g->site->accounts, o->account, k->account)))
+		if (o == k || o->account < 0 || strcmp(o->pool, k->pool) != 0 ||
+		    !accounts_is_within(g->site->accounts, o->account, k->account))
 			continue;
 		*ret_used += o->counts_ms;
 		*ret_recent += o->recent_ms;
@@ -233,10 +257,13 @@ int outlook_usage(const struct quota_site *site, const struct outlook_ask *ask,
 	int r;
 
 	find_time(&g, ret);
-	r = read_rows(&g, err);
+	r = find_below(&g, err);
+	if (r >= 0)
+		r = read_rows(&g, err);
 	for (size_t i = 0; i < g.n && r >= 0; i++)
 		r = tell(&g, &g.rows[i], each, err);
 	free(g.rows);
+	free(g.has_below);
 	return r;
 }
 
@@ -295,21 +322,8 @@ static void set_figures(json_t *j, const struct store_usage *u)
 	set_years(j, "gpu_years", u->gpu_ms);
 }
 
-json_t *outlook_encode(const struct outlook_row *row, const struct store_period *p)
+static void set_outlook(json_t *j, const struct outlook_row *row)
 {
-	static const char *const by[] = { [STORE_BY_ACCOUNT] = "account",
-					  [STORE_BY_USER] = "user",
-					  [STORE_BY_CLUSTER] = "cluster" };
-	const struct store_usage *u = row->usage;
-	json_t *j = json_pack("{s:s,s:s}", by[p->by], u->key, "pool", u->pool);
-	char month[CALENDAR_DAY_MAX];
-
-	if (!j)
-		return NULL;
-	if (p->each == STORE_EACH_MONTH)
-		json_object_set_new(j, "month",
-				    json_string(calendar_format_month(u->month, month)));
-	set_figures(j, u);
 	set_int(j, "counts_ms", row->counts_ms);
 	set_years(j, "counts_years", row->counts_ms);
 	if (row->has_allocation) {
@@ -321,6 +335,63 @@ json_t *outlook_encode(const struct outlook_row *row, const struct store_period 
 	if (row->has_projection) {
 		set_int(j, "projected_by_year_ms", row->by_year_ms);
 		set_int(j, "projected_by_recent_ms", row->by_recent_ms);
+		set_years(j, "projected_by_year_years", row->by_year_ms);
+		set_years(j, "projected_by_recent_years", row->by_recent_ms);
 	}
-	return j;
+}
+
+struct document {
+	const struct store_period *p;
+	json_t *rows;
+};
+
+static int encode_row(void *ctx, const struct outlook_row *row, struct err *err)
+{
+	static const char *const by[] = { [STORE_BY_ACCOUNT] = "account",
+					  [STORE_BY_USER] = "user",
+					  [STORE_BY_CLUSTER] = "cluster" };
+	const struct document *d = ctx;
+	const struct store_usage *u = row->usage;
+	json_t *j = json_pack("{s:s,s:s}", by[d->p->by], u->key, "pool", u->pool);
+	char month[CALENDAR_DAY_MAX];
+
+	if (!j || json_array_append_new(d->rows, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (d->p->each == STORE_EACH_MONTH)
+		json_object_set_new(j, "month",
+				    json_string(calendar_format_month(u->month, month)));
+	set_figures(j, u);
+	set_outlook(j, row);
+	return 0;
+}
+
+static void set_day(json_t *j, const char *key, int64_t day)
+{
+	char text[CALENDAR_DAY_MAX];
+
+	if (day != INT32_MIN && day != INT32_MAX)
+		json_object_set_new(j, key, json_string(calendar_format_day(day, text)));
+}
+
+int outlook_document(const struct quota_site *site, const struct outlook_ask *ask, json_t **ret,
+		     struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_new();
+	struct document d = { &ask->period, json_array() };
+	const struct outlook_each each = { encode_row, &d };
+	struct outlook_period period;
+	int r;
+
+	if (!doc || json_object_set_new(doc, "rows", d.rows) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = outlook_usage(site, ask, &each, &period, err);
+	if (r < 0)
+		return r;
+	json_object_set_new(doc, "time_zone", json_string(store_zone(site->store)));
+	set_day(doc, "start", period.from_day);
+	set_day(doc, "end", period.to_day);
+	if (period.is_open)
+		set_int(doc, "gone_ppm", period.gone_ppm);
+	*ret = TAKE_PTR(doc);
+	return 0;
 }

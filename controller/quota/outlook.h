@@ -48,8 +48,9 @@ int outlook_usage(const struct quota_site *site, const struct outlook_ask *ask,
 /* [*from, *to): the allocation year ([Policy] AllocationYearStart) that a day is in. */
 void outlook_year(const struct config *c, int64_t day, int64_t *ret_from, int64_t *ret_to);
 
-/* docs/protocol.md, GET /v1/usage: one row. NULL: out of memory. */
-json_t *outlook_encode(const struct outlook_row *row, const struct store_period *p);
+/* docs/protocol.md, GET /v1/usage: the whole answer. */
+int outlook_document(const struct quota_site *site, const struct outlook_ask *ask, json_t **ret,
+		     struct err *err);
 /* Core-years or GPU-years: milli-core-seconds / 8760 hours, six places, exact half up. */
 #define OUTLOOK_YEARS_MAX 32
 const char *outlook_years(int64_t ms, char buf[static OUTLOOK_YEARS_MAX]);

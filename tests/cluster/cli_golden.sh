@@ -342,8 +342,8 @@ answer GET_v1_usage 200 <<'JSON'
  "charge_used_ms":9000000}]}
 JSON
 is "usage: hours for people" \
-'ACCOUNT POOL STARTED ENDED RUNNING     CPU CORE-H CHARGED AS USED ADJUSTED
-physics cpu        3     2 2:00:00 1:00:00  4.000   5.000   2.500        -' "$("$reeve" usage)"
+'ACCOUNT POOL ENDED RUNNING     CPU CORE-H CHARGED AS USED
+physics cpu      2 2:00:00 1:00:00  4.000   5.000   2.500' "$("$reeve" usage)"
 "$reeve" usage --by user --start 2026-11-01 --end 2026-12-01 >/dev/null
 has "usage passes the period on" "GET /v1/usage?by=user&start=2026-11-01&end=2026-12-01 " "$(sent)"
 exits "no such day" 2 "$reeve" usage --start 2026-02-30

@@ -20,8 +20,25 @@ static struct target_view look(const struct target *t, int64_t used, int64_t rec
 {
 	struct target_view v;
 
-	assert_int_equal(target_look(t, &(struct target_use){ used, recent }, now, &v), 0);
+	assert_int_equal(target_look(t, &(struct target_use){ used, recent, 0 }, now, &v), 0);
 	return v;
+}
+
+static void the_last_days_may_be_counted_by_day(void **state)
+{
+	/* day 100 at noon: 29 whole days and a half are known, all at the rate */
+	const int64_t late = 100 * DAY_MS * 59 / 2;
+	struct target_pace p = { .use = { 100 * DAY_MS * 100, late, 59 * DAY_NS / 2 },
+				 .whole_ns = 365 * DAY_NS,
+				 .passed_ns = 100 * DAY_NS };
+	int64_t by_year, by_recent;
+
+	(void)state;
+	assert_int_equal(target_project(&p, &by_year, &by_recent), 0);
+	assert_int_equal(by_year, 365 * 100 * DAY_MS);
+	assert_int_equal(by_recent, 365 * 100 * DAY_MS);
+	p.passed_ns = 0;
+	assert_int_equal(target_project(&p, &by_year, &by_recent), -EINVAL);
 }
 
 static void use_at_the_rate_is_on_target_every_day(void **state)
@@ -104,15 +121,17 @@ static void bad_figures_are_errors(void **state)
 	struct target_view v = { .total_ms = 42 };
 
 	(void)state;
-	assert_int_equal(target_look(&empty, &(struct target_use){ 0, 0 }, 5, &v), -EINVAL);
-	assert_int_equal(target_look(&rateless, &(struct target_use){ 0, 0 }, 5, &v), -EINVAL);
-	assert_int_equal(target_look(&wide, &(struct target_use){ 0, 0 }, 5, &v), -ERANGE);
-	assert_int_equal(target_look(&vast, &(struct target_use){ 0, 0 }, 5, &v), -ERANGE);
-	assert_int_equal(target_look(&year, &(struct target_use){ 1, 2 }, APRIL, &v), -EINVAL);
-	assert_int_equal(target_look(&year, &(struct target_use){ -1, -1 }, APRIL, &v),
+	assert_int_equal(target_look(&empty, &(struct target_use){ 0, 0, 0 }, 5, &v), -EINVAL);
+	assert_int_equal(target_look(&rateless, &(struct target_use){ 0, 0, 0 }, 5, &v),
+			 -EINVAL);
+	assert_int_equal(target_look(&wide, &(struct target_use){ 0, 0, 0 }, 5, &v), -ERANGE);
+	assert_int_equal(target_look(&vast, &(struct target_use){ 0, 0, 0 }, 5, &v), -ERANGE);
+	assert_int_equal(target_look(&year, &(struct target_use){ 1, 2, 0 }, APRIL, &v),
+			 -EINVAL);
+	assert_int_equal(target_look(&year, &(struct target_use){ -1, -1, 0 }, APRIL, &v),
 			 -EINVAL);
 	assert_int_equal(
-		target_look(&year, &(struct target_use){ INT64_MAX, 0 }, APRIL + 1, &v),
+		target_look(&year, &(struct target_use){ INT64_MAX, 0, 0 }, APRIL + 1, &v),
 		-ERANGE);
 	assert_int_equal(v.total_ms, 42);
 }
@@ -120,6 +139,7 @@ static void bad_figures_are_errors(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(the_last_days_may_be_counted_by_day),
 		cmocka_unit_test(use_at_the_rate_is_on_target_every_day),
 		cmocka_unit_test(two_projections_differ_where_use_changed),
 		cmocka_unit_test(shares_are_rounded_half_up),

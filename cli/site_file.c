@@ -1,0 +1,91 @@
+/* site_file.c - see site_file.h. */
+#include <errno.h>
+#include <string.h>
+#include <time.h>
+#include "cli/ledger_file.h"
+#include "cli/site_file.h"
+#include "common/err.h"
+#include "controller/config/profile.h"
+#include "controller/ledger/store_accounts.h"
+#include "controller/ledger/store_charges.h"
+
+#define S_NS 1000000000LL
+
+void site_file_done(struct site_file *f)
+{
+	f->accounts = accounts_free(f->accounts);
+	f->config = config_free(f->config);
+	f->store = store_close(f->store);
+}
+
+static int read_accounts(const char *path, struct site_file *f, struct err *err)
+{
+	int64_t revision;
+	int r;
+
+	if (path)
+		return accounts_read(path, &f->accounts, err);
+	r = store_accounts_load(f->store, &f->accounts, &revision, err);
+	if (r >= 0 && revision == 0)
+		f->accounts = accounts_free(f->accounts);
+	return r;
+}
+
+static int read_policy(const char *profile, struct site_file *f, struct err *err)
+{
+	_cleanup_free_ char *path = NULL;
+	int r = profile ? profile_find(profile, &path, err) : 0;
+
+	return r < 0 || !profile ? r : config_load(path, &f->config, err);
+}
+
+int site_file_open(const struct verb_call *call, struct site_file *ret, struct err *err)
+{
+	struct site_file f = { 0 };
+	int r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f.store, err);
+
+	if (r < 0)
+		return r;
+	r = read_policy(verb_value(call, "profile"), &f, err);
+	if (r >= 0)
+		r = read_accounts(verb_value(call, "accounts"), &f, err);
+	if (r < 0) {
+		site_file_done(&f);
+		return r == -EINVAL ? -EBADMSG : r;
+	}
+	*ret = f;
+	return 0;
+}
+
+int site_file_time(const char *text, int64_t *ret_ns, struct err *err)
+{
+	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",
+					     "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S" };
+
+	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
+		struct tm tm = { .tm_isdst = -1 }, same;
+		const char *end = strptime(text, forms[i], &tm);
+
+		same = tm;
+		if (!end || *end)
+			continue;
+		*ret_ns = (int64_t)mktime(&same) * S_NS;
+		/* The 31st of a short month must not become another day. */
+		if (same.tm_mday == tm.tm_mday)
+			return 0;
+	}
+	return err_set(err, -EINVAL, "--at '%.32s': write 2026-11-21 or 2026-11-21T08:00",
+		       text);
+}
+
+int site_file_at(const struct site_file *f, const char *at, int64_t *ret_ns, struct err *err)
+{
+	int r;
+
+	if (at)
+		return site_file_time(at, ret_ns, err);
+	r = store_last_charge(f->store, ret_ns, err);
+	if (r == 1) /* nothing stands yet, at whatever time */
+		*ret_ns = (int64_t)time(NULL) * S_NS;
+	return r < 0 ? r : 0;
+}

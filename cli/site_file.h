@@ -1,0 +1,22 @@
+/* site_file - a ledger with a policy and accounts, read from files, as --ledger, --profile and
+ * --accounts name them: what a verb needs that works without a controller. */
+#pragma once
+#include "cli/cli.h"
+#include "controller/accounts/accounts.h"
+#include "controller/config/config.h"
+#include "controller/ledger/store.h"
+
+struct site_file {
+	struct store *store;
+	struct config *config;	   /* NULL: no profile was named */
+	struct accounts *accounts; /* as named, else as applied to the ledger; NULL: neither */
+};
+/* -EINVAL: no ledger named; -ENOENT: no such file or profile; -EBADMSG: a file with a fault.
+ */
+int site_file_open(const struct verb_call *call, struct site_file *ret, struct err *err);
+void site_file_done(struct site_file *f);
+
+/* "2026-11-21", "2026-11-21T08:00", with seconds or a space too, in the ledger's zone. */
+int site_file_time(const char *text, int64_t *ret_ns, struct err *err);
+/* --at TIME, or the end of the ledger's last charge; without any, now. */
+int site_file_at(const struct site_file *f, const char *at, int64_t *ret_ns, struct err *err);
