@@ -15,6 +15,7 @@ install: all
 	$(INSTALL) -D -m 644 -t $(DESTDIR)/etc/reeve units/agent.conf units/controller.conf \
 		units/reeve.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/profiles units/profiles/*.conf
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/reeve/examples units/accounts.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		units/bash-completion/reeve
 	$(INSTALL) -d $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5 \
