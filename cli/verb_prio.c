@@ -131,6 +131,11 @@ static int print(struct cli *c, const json_t *answer, const json_t *rows, bool b
 	r = table_print(t, &c->format, err);
 	if (r == 0 && c->format.output == TABLE_TABLE && by_factor)
 		tell_words(c, rows);
+	if (r == 0 && cli_int(answer, "left_out", 0) && c->format.output == TABLE_TABLE)
+		fprintf(stderr,
+			"reeve prio: %lld more queued jobs: narrow it with -u, -A or a job's "
+			"number\n",
+			(long long)cli_int(answer, "left_out", 0));
 	if (r == 0 && order && !strcmp(order, "submission") && c->format.output == TABLE_TABLE)
 		fprintf(stderr, "reeve prio: this site weighs nothing (PriorityWeight...): "
 				"jobs start in "

@@ -134,11 +134,14 @@ int route_share(struct call *c, struct err *err)
 
 /* ---- priorities ---- */
 
+#define PRIO_LIMIT 1000 /* rows of one answer, so that it delays nobody */
+
 struct queued {
 	struct call *c;
 	json_t *rows;
 	struct rank_cluster has;
 	int64_t now_ns, job; /* job 0: all */
+	int64_t limit, left_out;
 	const char *user, *account;
 };
 
@@ -184,6 +187,10 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 
 	if (!is_wanted(q, w))
 		return 0;
+	if ((int64_t)json_array_size(q->rows) == q->limit) {
+		q->left_out++;
+		return 0;
+	}
 	r = rank_job(q->c->api->c.standing, &q->has, &ask, &p, err);
 	if (r < 0)
 		return r;
@@ -216,7 +223,7 @@ static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 
 int route_prio(struct call *c, struct err *err)
 {
-	static const int64_t none = 0;
+	static const int64_t none = 0, limit = PRIO_LIMIT;
 	const struct config *config = c->api->c.config;
 	struct queued q = { .c = c,
 			    .now_ns = call_now_ns(),
@@ -224,6 +231,9 @@ int route_prio(struct call *c, struct err *err)
 			    .account = call_query_text(c, "account") };
 	int r = call_query_int(c, "job", (struct wire_int){ 0, INT64_MAX, &none }, &q.job, err);
 
+	if (r >= 0)
+		r = call_query_int(c, "limit", (struct wire_int){ 1, PRIO_LIMIT, &limit },
+				   &q.limit, err);
 	if (r < 0)
 		return r;
 	c->answer = wire_new();
@@ -234,6 +244,7 @@ int route_prio(struct call *c, struct err *err)
 			    json_string(rank_is_used(config) ? "priority" : "submission"));
 	for (size_t i = 0; i < config->n_clusters && r >= 0; i++)
 		r = add_cluster(&q, config->clusters[i]->name, err);
+	json_object_set_new(c->answer, "left_out", json_integer(q.left_out));
 	if (r >= 0 && q.job && json_array_size(q.rows) == 0)
 		return err_set(err, -ENOENT, "no queued job %lld", (long long)q.job);
 	return r;

@@ -292,6 +292,19 @@ has "the first by priority starts, not the first in" '"state":"starting"' "$(ask
 has "and the other waits on" '"state":"queued"' "$(ask $daemon GET /v1/jobs/2)"
 sync '{"job":3,"attempt":1,"state":"running"}' "$(report 3 1 running 41)" >/dev/null
 
+ratio() { ask 0 GET '/v1/share?users=all' | tail -n 1 | python3 -c '
+import json, sys
+u = {r["user"]: r["RawUsage"] for r in json.load(sys.stdin)["rows"]}
+print(u["daemon"] / u["bin"])'; }
+was=$(ratio)
+check "a refund of 1098 of 2440 seconds" verb 0 admin adjust --job 1 --charge -0.305 --reason 'node n1 was broken'
+is "takes 45 % of the job's usage, at once" 0.550000 "$(python3 -c "print('%.6f' % ($(ratio) / $was))")"
+printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, nobody\n' >"$dir/new.conf"
+check "other accounts are applied" verb 0 admin accounts apply "$dir/new.conf"
+is "the tree has them at once, with the usage there was" 'physics,,3,0.750000 chemistry,nobody,1,0.500000' \
+	"$(verb 0 share -a --csv -n -o account,user,RawShares,NormShares | grep -E '^physics,,|nobody' | sort -r | xargs)"
+is "and no usage went by it" 0.550000 "$(python3 -c "print('%.6f' % ($(ratio) / $was))")"
+
 # What is kept as it goes along is what is made from the ledger at a start.
 figures() { verb 0 share -a --json | python3 -c '
 import json, sys
