@@ -81,6 +81,8 @@ int api_check_nodes(struct api *a, struct err *err)
 	int64_t now = call_now_ns(), silence = a->c.config->node_lost_s * S_NS;
 	int n;
 
+	if (cycle_is_holding(a->c.cycle))
+		api_want_cycle(a);
 	if (now - a->started_ns < silence)
 		return 0;
 	n = store_lose(a->c.store, now - silence, now, err);

@@ -40,5 +40,6 @@ void api_set_server(struct api *a, const struct server *s);
 void api_handle(void *ctx, struct exchange *x);
 /* A scheduling cycle over all clusters, soon; many wishes make one cycle. */
 void api_want_cycle(struct api *a);
-/* Marks silent nodes lost; to be called every few seconds. */
+/* Marks silent nodes lost, and looks again at jobs that are held back; to be called every few
+ * seconds. */
 int api_check_nodes(struct api *a, struct err *err);

@@ -17,6 +17,7 @@ struct head {
 	int64_t job; /* 0: nobody waits */
 	struct order order;
 	struct gate *gate;
+	size_t n_held; /* by the gate */
 };
 
 struct cycle {
@@ -133,8 +134,10 @@ static int next_batch(struct cycle *c, struct head *h, const struct cycle_run *r
 	for (; n < BATCH && w->taken < h->order.n; w->taken++) {
 		const struct fifo_job *j = &h->order.jobs[h->order.by_place[w->taken]].job;
 
-		if (!gate_ask(h->gate, j->job, why))
+		if (!gate_ask(h->gate, j->job, why)) {
+			h->n_held++;
 			continue;
+		}
 		gate_start(h->gate, j->job);
 		w->jobs[n++] = *j;
 	}
@@ -195,12 +198,21 @@ static int put_in_order(struct cycle *c, struct head *h, const struct cycle_run 
 	return order_make(&ask, &h->order, err);
 }
 
+bool cycle_is_holding(const struct cycle *c)
+{
+	for (const struct head *h = c->heads; h; h = h->next)
+		if (h->n_held > 0)
+			return true;
+	return false;
+}
+
 /* 0: nobody is queued. */
 static int prepare(struct cycle *c, struct head *h, const struct cycle_run *run,
 		   struct world *w, struct err *err)
 {
 	int r = store_queue(c->store, run->cluster, w->jobs, 1, err);
 
+	h->n_held = 0;
 	if (r <= 0) {
 		order_done(&h->order);
 		set_head(h, NULL);

@@ -5,6 +5,7 @@
  * that cannot start keeps the later ones of its cluster waiting, so that no large job starves.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include "common/cleanup.h"
@@ -31,6 +32,9 @@ struct cycle_run {
 	const struct accounts *accounts; /* limits and allotments; not kept. NULL: none */
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
+/* Did limits or a quota hold back any job in the last cycles? Then time alone may free it: a
+ * month begins, a quota is raised or usage refunded, with nothing that ends. */
+bool cycle_is_holding(const struct cycle *c);
 
 /* Why a queued job waits, as of the last cycle, with its priority where there are any. */
 void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size);

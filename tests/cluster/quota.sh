@@ -79,6 +79,12 @@ is "every account, as json" 6 "$(quota --at 2012-03-05 --json | grep -c '"availa
 has "an account that is not there" "no account 'nobody'" "$(quota -p nobody 2>&1)"
 has "a day that is none" "--at '2012-02-30' is not a day" "$(quota --at 2012-02-30 2>&1)"
 
+printf '[Policy]\nProfile = rwth\nQuota = window-3x\n' >"$dir/newer.conf"
+newer() { "$reeve" quota --ledger "$dir/rwth.db" --profile "$dir/newer.conf" --accounts "$dir/accounts.conf" --csv --noheader "$@"; }
+is "the newer rule: no three months together hold more than three allowances" \
+	"$(hours 30000),normal,low-priority" "$(newer -p g2 --at 2012-03-05 --columns available_ms,mode),$(newer -p g5 --at 2012-03-05 --columns mode)"
+is "so it is over a month later" 2012-05-01 "$(newer -p g5 --at 2012-03-05 --columns normal_again)"
+
 # ---- a target ----
 cat >"$dir/target.conf" <<'CONF'
 [Account g1]
@@ -279,5 +285,78 @@ has "beyond it: refused" '"code":"quota"' "$out"
 has "with the numbers" "used 6.0016666 SU in this month, more than 6 = 6 x 1" "$out"
 has "and what to do" "ask for a larger quota" "$out"
 has "said by reeve quota too" "Nothing can be handed in" "$(live $daemon)"
+
+# ---- limits on what runs hold a queue, and only what they limit ----
+open_site limits "Quota = none"
+apply >/dev/null <<-CONF
+	[Account physics]
+	Users = daemon, bin
+	[QueueLimits normal]
+	MaxRunningCores = 20
+	[Association physics/bin]
+	MaxRunningMemory = 2GB
+CONF
+others=
+node >/dev/null
+for cores in 10 10 10; do ask $daemon POST /v1/jobs "$(job $cores normal 3600)" >/dev/null; done
+why() { ask "$1" GET "/v1/jobs/$2" | grep -o '"why":"[^"]*"'; }
+is "two of 10 cores start, the third waits and says why" \
+	'"why":"limit of user daemon in queue normal: 20 cores at once, 20 run, this job needs 10"' "$(why $daemon 3)"
+ask $bin POST /v1/jobs "$(job 5 normal 3600)" >/dev/null
+has "another user passes by" '"state":"starting"' "$(ask $bin GET /v1/jobs/4)"
+ask $daemon POST /v1/jobs "$(job 5 express 3600)" >/dev/null
+has "another queue too" '"state":"starting"' "$(ask $daemon GET /v1/jobs/5)"
+ask $bin POST /v1/jobs "$(job 1 normal 3600)" >/dev/null
+ask $bin POST /v1/jobs "$(job 1 normal 3600)" >/dev/null
+has "memory is limited as well" 'user bin in account physics: 2000 MB at once, 2000 run, this job needs 1000' "$(why $bin 7)"
+has "a job that could never start is not taken" "it needs 21 cores, and user daemon in queue normal may run 20 at once" \
+	"$(ask $daemon POST /v1/jobs "$(job 21 normal 60)")"
+others='{"job":2,"attempt":1,"state":"starting"},{"job":4,"attempt":1,"state":"starting"},
+{"job":5,"attempt":1,"state":"starting"},{"job":6,"attempt":1,"state":"starting"}'
+report 1 ended 60 >/dev/null
+has "what ends makes room" '"state":"starting"' "$(ask $daemon GET /v1/jobs/3)"
+
+# ---- low priority ----
+open_site low "Quota = window"
+both() { # AMOUNT of the poor one
+	cat <<-CONF
+		[Account rich]
+		Users = daemon
+		[Account poor]
+		Users = bin
+		[Allocation rich/$year]
+		Kind = monthly
+		Amount = 1000
+		$period
+		[Allocation poor/$year]
+		Kind = monthly
+		Amount = $1
+		$period
+	CONF
+}
+both 1 | apply >/dev/null
+others=
+node >/dev/null
+ask $bin POST /v1/jobs "$(job 4 normal 7200 poor)" >/dev/null
+report 1 ended 3600 >/dev/null
+has "the window of an account is consumed" "Low priority" "$(live $bin)"
+sleep 2.1 # how long the queue goes by what it knew of an account (GATE_KEEP_NS)
+ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
+ask $bin POST /v1/jobs "$(job 1 normal 3600 poor)" >/dev/null
+has "while nobody else waits it waits for a place only" "needs 1 core " "$(why $bin 3)"
+ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
+has "else for every job of accounts with quota left" \
+	"low priority: account poor has no quota left, and 1 job of accounts with quota left waits here" "$(why $bin 3)"
+both 1000 | apply 1 >/dev/null
+for _ in $(seq 150); do
+	out=$(why $bin 3)
+	[[ $out == *"needs 1 core "* ]] && break
+	sleep 0.1
+done
+has "a quota that is raised frees it, though nothing ends" "needs 1 core " "$out"
+both 1 | apply 2 >/dev/null
+ask $daemon POST /v1/jobs/4/cancel >/dev/null
+report 2 ended 60 >/dev/null
+has "and starts" '"state":"starting"' "$(ask $bin GET /v1/jobs/3)"
 
 tap_end
