@@ -58,5 +58,9 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 		l->ask.price_ctx = config;
 	}
 	r = store_eff_sums(s, &l->ask, &found, err);
-	return r < 0 ? r : store_eff_encode(&found, ret_answer, err);
+	if (r >= 0)
+		r = store_eff_encode(&found, ret_answer, err);
+	if (r >= 0)
+		json_object_set_new(*ret_answer, "time_zone", json_string(store_zone(s)));
+	return r;
 }

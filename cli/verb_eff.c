@@ -377,6 +377,9 @@ static int print(struct cli *c, const struct asked *a, const json_t *answer, str
 
 	if (r < 0)
 		return r;
+	if (cli_text(answer, "time_zone"))
+		table_note(t, "time_zone", cli_text(answer, "time_zone"));
+	table_note_int(t, "left_out", cli_int(answer, "left_out", 0));
 	json_array_foreach(rows, i, row) put_row(t, row);
 	usual_columns(rows, a->by, usual, sizeof(usual));
 	if (is_usual)

@@ -82,6 +82,10 @@ is "json: percentages are numbers, absent where not measured" "25.0 16 None 1440
 import json, sys
 r = json.load(sys.stdin)["rows"][0]
 print(r["cpu_percent"], r["ncpus"], r.get("jobfs_percent"), r["charge_advised_ms"])')"
+is "... and the zone of the days, and how many rows were left out" "UTC 5" "$(eff --limit 1 --json 2>"$dir/err" | python3 -c '
+import json, sys
+d = json.load(sys.stdin)
+print(d["time_zone"], d["left_out"])')"
 is "-P with -o and -n" "1|25.0" "$(eff 1 -P -n -o job,cpu_percent)"
 is "-p has an end to each field" "job|cpu_percent|
 1|25.0|" "$(eff 1 -p -o job,cpu_percent)"
