@@ -136,6 +136,35 @@ is "reeve fairshare agrees with reeve share" \
 	"$("$reeve" fairshare --csv -n -o account,user,NormShares,NormUsage,EffectvUsage,LevelFS,FairShare "$dir/tree.csv" 2>&1)" \
 	"$(share hour --accounts "$dir/accounts.conf" --csv -n -o account,user,NormShares,NormUsage,EffectvUsage,LevelFS,FairShare 2>/dev/null)"
 
+# ---- the published table of BMRC: 5 of 2948 shares, 8511 users, through ledger and profile ----
+{
+	printf '[Account bloggs]\nShares = 5\n[Account high]\nParent = bloggs\nShares = 100\nUsers = u1=parent,u2=parent,u3=parent\n'
+	printf '[Account g1]\nParent = bloggs\nShares = 10\nUsers = u1=10,u2=10,u3=10\n'
+	printf '[Account low]\nParent = bloggs\nShares = 1\nUsers = u1=10,u2=10,u3=10\n'
+	printf '[Account g2]\nShares = 1000\nUsers = %s\n' "$(seq -s, 1995 | sed 's/[0-9]*/u&/g')"
+	printf '[Account g3]\nShares = 1943\nUsers = %s\n' "$(seq -s, 6507 | sed 's/[0-9]*/u&/g')"
+} >"$dir/bmrc.accounts"
+cat >"$dir/bmrc.swf" <<'SWF'
+; UnixStartTime: 1000000000
+1 0 0 1000000 1000 100 -1 1 7200 -1 1 1 3 -1 -1 -1 -1 -1
+2 999900 0 77 1 100 -1 1 7200 -1 1 3 1 -1 -1 -1 -1 -1
+3 999990 0 1 1 100 -1 1 7200 -1 1 1 2 -1 -1 -1 -1 -1
+SWF
+"$reeve" import swf "$dir/bmrc.swf" --cluster bmrc --ledger "$dir/bmrc.db" >/dev/null || bail "the import failed"
+is "BMRC's table" 'high,u1,0.900901,0.765597
+high,u2,0.900901,0.765597
+high,u3,0.900901,0.765597
+g1,u1,0.333333,0.764892
+g1,u2,0.333333,0.764892
+g1,u3,0.333333,0.764658
+low,u1,0.333333,0.765597
+low,u2,0.333333,0.765597
+low,u3,0.333333,0.765597' "$("$reeve" share --ledger "$dir/bmrc.db" --profile "$PWD/units/profiles/bmrc.conf" \
+	--accounts "$dir/bmrc.accounts" --csv -n -o account,user,NormShares,FairShare 2>&1 |
+	grep -E '^(high|g1|low),u' | sort -t, -k1,1r -k2 | awk -F, '{ k = $1 == "high" ? 1 : $1 == "g1" ? 2 : 3; print k $0 }' | sort -s -k1.1,1.1 | cut -c2-)"
+is "and its priority: a user of prj" 86489249 "$("$reeve" prio --ledger "$dir/bmrc.db" --profile "$PWD/units/profiles/bmrc.conf" \
+	--accounts "$dir/bmrc.accounts" -A g1 -u u1 -l ncpus=1 --waited 7-0:00:00 --csv -n -o priority 2>&1 | sort -u)"
+
 fault() { # NAME TEXT COMMAND...
 	local name=$1 text=$2 got
 	shift 2
