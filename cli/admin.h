@@ -9,5 +9,5 @@
 #include "cli/cli.h"
 
 extern const struct verb admin_verb_adjust, admin_verb_adjustments;
-extern const struct verb admin_verb_check_config, admin_verb_verify;
+extern const struct verb admin_verb_check_config, admin_verb_verify, admin_verb_rebuild;
 extern const struct verb admin_verb_accounts;

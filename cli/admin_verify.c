@@ -1,4 +1,5 @@
-/* admin_verify.c - `reeve admin verify`: are the sums of a ledger what its jobs say? */
+/* admin_verify.c - `reeve admin verify` and `rebuild`: are the sums of a ledger what its jobs
+ * say, and make them so. */
 #include <errno.h>
 #include <inttypes.h>
 #include "cli/admin.h"
@@ -10,6 +11,11 @@
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger, or a copy of it", NULL },
+	{ 0 },
+};
+static const struct verb_option rebuild_options[] = {
+	{ "ledger", 0, "FILE", "the ledger; no controller may be using it", NULL },
+	{ "time-zone", 0, "ZONE", "cut its days at this zone's midnights from now on", NULL },
 	{ 0 },
 };
 
@@ -79,21 +85,53 @@ static int print(const struct told *to, const struct store_verified *n, struct e
 	return cli_print_document(to->c, doc, err);
 }
 
+static int open_told(struct told *to, const char *path, struct store **ret, struct err *err)
+{
+	int r = ledger_file_open(path, LEDGER_FILE_THERE, ret, err);
+
+	if (r < 0 || to->c->format.output == TABLE_TABLE)
+		return r;
+	to->list = json_array();
+	return to->list ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+static void told_done(struct told *to)
+{
+	json_decref(to->list);
+}
+
 static int verify(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
-	_cleanup_json_ json_t *list = NULL;
+	_cleanup_(told_done) struct told to = { .c = ctx };
 	struct store_verified n;
 	struct cli *c = ctx;
-	struct told to = { .c = c };
 	int r = cli_begin_offline(c, call, err);
 
 	if (r >= 0)
-		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
-	if (r >= 0 && c->format.output != TABLE_TABLE && !(to.list = list = json_array()))
-		r = err_set(err, -ENOMEM, "out of memory");
+		r = open_told(&to, verb_value(call, "ledger"), &s, err);
 	if (r >= 0)
 		r = store_verify(s, tell, &to, &n, err);
+	if (r >= 0)
+		r = print(&to, &n, err);
+	if (r >= 0 && n.differences)
+		c->exit_code = CLI_FAILED;
+	return r;
+}
+
+static int rebuild(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	_cleanup_(told_done) struct told to = { .c = ctx };
+	const struct store_rebuild how = { verb_value(call, "time-zone"), tell, &to };
+	struct store_verified n;
+	struct cli *c = ctx;
+	int r = cli_begin_offline(c, call, err);
+
+	if (r >= 0)
+		r = open_told(&to, verb_value(call, "ledger"), &s, err);
+	if (r >= 0)
+		r = store_rebuild(s, &how, &n, err);
 	if (r >= 0)
 		r = print(&to, &n, err);
 	if (r >= 0 && n.differences)
@@ -111,4 +149,20 @@ const struct verb admin_verb_verify = {
 	.examples = "reeve admin verify --ledger /var/backups/ledger.db",
 	.options = options,
 	.run = verify,
+};
+
+const struct verb admin_verb_rebuild = {
+	.name = "rebuild",
+	.args = "",
+	.help = "Make the sums of a ledger anew from its jobs",
+	.details =
+		"After 'verify' named differences, or to have the days of another time zone.\n"
+		"The latter is for ledgers of imported jobs: what nodes reported of jobs that\n"
+		"ran here was cut into days as it came. Jobs and adjustments stay as they "
+		"are;\n"
+		"differences within a job are named, and the exit status is 1.",
+	.examples = "reeve admin rebuild --ledger copy.db\n"
+		    "reeve admin rebuild --ledger history.db --time-zone America/Toronto",
+	.options = rebuild_options,
+	.run = rebuild,
 };

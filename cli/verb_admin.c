@@ -4,13 +4,8 @@
 #include "common/err.h"
 
 static const struct verb *const verbs[] = {
-	&admin_verb_check_config,
-	&admin_verb_verify,
-	&admin_verb_adjust,
-	&admin_verb_adjustments,
-	&admin_verb_accounts,
-	&cli_verb_help,
-	NULL,
+	&admin_verb_check_config, &admin_verb_verify,	&admin_verb_rebuild, &admin_verb_adjust,
+	&admin_verb_adjustments,  &admin_verb_accounts, &cli_verb_help,	     NULL,
 };
 
 /* Dispatches as main() does: the command's own name stands where the program's did. */

@@ -242,9 +242,10 @@ static int change_zone(struct store *s, const char *was, struct err *err)
 		return r;
 	return err_set(
 		err, -EEXIST,
-		"the ledger's days are those of %.64s, not of %.64s: sums that were cut at "
-		"its midnights cannot be cut again; keep TimeZone=%.64s, or start a new "
-		"ledger",
+		"the ledger's days are those of %.64s, not of %.64s: keep TimeZone=%.64s, or "
+		"start "
+		"a new ledger, or, where all its jobs were imported, cut its days again with "
+		"reeve admin rebuild --time-zone",
 		was, store_zone(s), was);
 }
 

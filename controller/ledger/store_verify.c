@@ -351,9 +351,9 @@ struct step {
 	row_fn fn;
 };
 
-static int verify_all(struct verify *v, struct err *err)
+static int recompute(struct verify *v, struct err *err)
 {
-	static const struct step recompute[] = {
+	static const struct step steps[] = {
 		{ attempts_sql, take_attempt },
 		{ imported_sql, take_imported },
 		{ base_sql, take_base },
@@ -366,10 +366,15 @@ static int verify_all(struct verify *v, struct err *err)
 	};
 	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(recompute) && r >= 0; i++)
-		r = each(v, recompute[i].sql, recompute[i].fn, err);
-	if (r >= 0)
-		r = add_up_months(v, err);
+	for (size_t i = 0; i < ARRAY_LEN(steps) && r >= 0; i++)
+		r = each(v, steps[i].sql, steps[i].fn, err);
+	return r < 0 ? r : add_up_months(v, err);
+}
+
+static int verify_all(struct verify *v, struct err *err)
+{
+	int r = recompute(v, err);
+
 	if (r >= 0)
 		r = each(v, "SELECT * FROM rollups", check_rollup, err);
 	if (r >= 0)
@@ -391,6 +396,125 @@ int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct stor
 	r = verify_all(&v, err);
 	db_rollback(s->db);
 	if (r >= 0)
+		*ret = v.n;
+	return r < 0 ? r : 0;
+}
+
+/* ---- rebuilding ---- */
+
+static int write_days(struct verify *v, struct err *err)
+{
+	int r = db_run(v->s->db, err, "DELETE FROM rollups", "");
+
+	for (size_t i = 0; i < sums_size(v->sums) && r >= 0; i++) {
+		const struct sums_entry *e = sums_entry(v->sums, i);
+		const struct sums_association *a = sums_association(v->sums, e->association);
+		const struct rollup_key key = { a->cluster, a->account, a->user, e->pool,
+						e->day };
+
+		if (!rollup_is_zero(&e->rollup))
+			r = rollup_write_day(v->s->db, &key, &e->rollup, err);
+		v->n.rollups += !rollup_is_zero(&e->rollup);
+	}
+	return r;
+}
+
+static int write_months(struct verify *v, struct err *err)
+{
+	struct db *db = v->s->db;
+	int r = db_run(db, err, "DELETE FROM months", "");
+
+	for (size_t i = 0; i < sums_size(v->months) && r >= 0; i++) {
+		const struct sums_entry *e = sums_entry(v->months, i);
+		struct sums_association *a = sums_association(v->months, e->association);
+		const struct rollup_key key = { .cluster = a->cluster, a->account, a->user };
+		struct rollup_month m = { .pool = e->pool, .month = e->day };
+
+		if (rollup_is_zero(&e->rollup))
+			continue;
+		if (!a->id)
+			r = rollup_association(db, &key, &a->id, err);
+		m.association = a->id;
+		if (r >= 0)
+			r = rollup_write_month(db, &m, &e->rollup, err);
+	}
+	return r;
+}
+
+/* 1: there is one. */
+static int has_row(struct store *s, const char *sql, struct err *err)
+{
+	struct db_row *row;
+	int r = db_query(s->db, err, &row, sql, "");
+
+	if (r >= 0)
+		r = db_step(s->db, row, err);
+	if (r > 0)
+		db_done(row);
+	return r;
+}
+
+/* What a node reported is a sum over the time between two reports: it was cut once, as it came.
+ */
+static int move_zone(struct store *s, const char *was, struct err *err)
+{
+	int r = has_row(s, "SELECT job FROM attempts LIMIT 1", err);
+
+	if (r == 0)
+		r = has_row(s, "SELECT day FROM rollups_base LIMIT 1", err);
+	if (r > 0)
+		return err_set(err, -ENOTSUP,
+			       "jobs ran under this ledger, and what their nodes reported was "
+			       "cut at the midnights of %.64s as it came: only a ledger of "
+			       "imported jobs can be cut again",
+			       was);
+	if (r < 0)
+		return r;
+	return db_run(s->db, err, "UPDATE meta SET value = ?1 WHERE key = 'time_zone'", "t",
+		      store_zone(s));
+}
+
+static int rebuild(struct verify *v, const char *was, struct err *err)
+{
+	int r = db_begin(v->s->db, err);
+
+	if (r < 0)
+		return r;
+	if (strcmp(store_zone(v->s), was) != 0)
+		r = move_zone(v->s, was, err);
+	if (r >= 0)
+		r = recompute(v, err);
+	if (r >= 0)
+		r = write_days(v, err);
+	if (r >= 0)
+		r = write_months(v, err);
+	if (r >= 0)
+		return db_commit(v->s->db, err);
+	db_rollback(v->s->db);
+	return r;
+}
+
+int store_rebuild(struct store *s, const struct store_rebuild *how, struct store_verified *ret,
+		  struct err *err)
+{
+	_cleanup_(sums_freep) struct sums *sums = sums_new(), *months = sums_new();
+	_cleanup_(calendar_closep) struct calendar *other = NULL; /* not in use, at the end */
+	struct verify v = {
+		.s = s, .sums = sums, .months = months, .fn = how->fn, .ctx = how->ctx
+	};
+	struct calendar *was = s->calendar;
+	int r = sums && months ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	if (r >= 0)
+		r = calendar_open(how->zone ? how->zone : calendar_zone(was), &other, err);
+	if (r < 0)
+		return r;
+	s->calendar = TAKE_PTR(other);
+	r = rebuild(&v, calendar_zone(was), err);
+	other = r < 0 ? s->calendar : was;
+	if (r < 0)
+		s->calendar = was;
+	else
 		*ret = v.n;
 	return r < 0 ? r : 0;
 }

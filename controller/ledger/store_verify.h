@@ -1,4 +1,5 @@
-/* store_verify - are the rollups what the jobs say? Part of the contract of store.h.
+/* store_verify - are the rollups what the jobs say, and can they be made so? Part of the
+ * contract of store.h.
  *
  * Recomputes every rollup from the job rows (imported jobs, and the attempts with their
  * slices, and adjustments) and compares; the same by month; also that
@@ -23,3 +24,15 @@ struct store_verified {
 /* 0 however many differences there are. */
 int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,
 		 struct err *err);
+
+/* Replaces every sum by what is recomputed, in one transaction; of other days when `zone`
+ * (NULL: as it is) is another. Told are differences within the jobs alone, which stay.
+ * -ENOTSUP: the ledger has attempts, which cannot be cut at another zone's midnights; -EINVAL:
+ * no such zone. */
+struct store_rebuild {
+	const char *zone;
+	store_difference_fn fn;
+	void *ctx;
+};
+int store_rebuild(struct store *s, const struct store_rebuild *how, struct store_verified *ret,
+		  struct err *err);

@@ -64,6 +64,9 @@ check "sums are what the jobs say" "$reeve" admin verify --ledger "$db"
 "$reeve" import swf "$dir/months.swf" --cluster c --ledger "$dir/utc.db" >/dev/null
 check "the answer says which zone" grep -q '"time_zone": "America/Toronto"' <("$reeve" usage --ledger "$db" --json)
 is "in UTC they do not" "2025-03,2660400000 2025-04,14400000 2025-11,2577600000 2025-12,18000000" "$(months "$dir/utc.db" | xargs)"
+check "days are cut again in the zone" "$reeve" admin rebuild --ledger "$dir/utc.db" --time-zone America/Toronto
+is "as if they had always been" "$(months "$db" | xargs)" "$(months "$dir/utc.db" | xargs)"
+check "and so they verify" "$reeve" admin verify --ledger "$dir/utc.db"
 refused "another zone" "keep TimeZone=America/Toronto" 1 \
 	"$reeve" import swf "$dir/months.swf" --cluster d --time-zone Europe/Berlin --ledger "$db"
 refused "no zone of this world" "'Europe/Atlantis' is not a time zone" 2 \
@@ -103,6 +106,8 @@ PY
 is "an entry that was edited is found" 1 $?
 check "and named with its day" grep -q 'c, g3, u7, pool cpu, 2025-03-31: adjusted_ms is 900000 in the ledger, 899999' "$dir/out"
 check "and its month" grep -q 'c, g3, u7, pool cpu, 2025-03: adjusted_ms' "$dir/out"
+check "sums are made anew" "$reeve" admin rebuild --ledger "$db"
+check "from what there is" "$reeve" admin verify --ledger "$db"
 
 # ---- the same, live ----
 if [ "$(id -u)" != 0 ]; then
@@ -191,6 +196,8 @@ controller=
 cp "$dir/live.db" "$dir/copy.db"
 check "a copy of the ledger verifies offline" "$reeve" admin verify --ledger "$dir/copy.db"
 is "and says the same" "3600000,-2700000" "$("$reeve" usage --ledger "$dir/copy.db" --by user --csv | pick charge_requested_ms adjusted_ms)"
+refused "days of jobs that ran here are not cut again" "as it came" 1 \
+	"$reeve" admin rebuild --ledger "$dir/copy.db" --time-zone Asia/Seoul
 start Asia/Seoul
 is "a controller of another zone does not start" 1 $?
 check "and says what to do" grep -q 'keep TimeZone=Asia/Tokyo' "$dir/controller.log"

@@ -152,6 +152,31 @@ static void without_a_zone_days_are_of_utc(void **state)
 			 60000);
 }
 
+static void sums_are_made_anew_from_jobs(void **state)
+{
+	struct rig *r = *state;
+	const struct store_rebuild as_it_is = { .fn = tell },
+				   tokyo = { "Asia/Tokyo", tell, NULL };
+	struct store_verified n;
+	struct err err = { "" };
+
+	reopen_in(r, "America/Toronto");
+	run(r, first_s(r, "2025-03-08"), 72 * HOUR_S, 5);
+	assert_int_equal(
+		db_run(r->store->db, NULL, "DELETE FROM rollups WHERE day > 20155", ""), 0);
+	assert_int_equal(db_run(r->store->db, NULL, "UPDATE months SET core_ms = 1", ""), 0);
+	assert_true(differences(r) > 0);
+	assert_int_equal(store_rebuild(r->store, &as_it_is, &n, NULL), 0);
+	assert_int_equal(n.rollups, 4);
+	assert_int_equal(differences(r), 0);
+	assert_int_equal(ran_on(r, "2025-03-09"), 23 * HOUR_S);
+	/* Reports were cut as they came. */
+	assert_int_equal(store_rebuild(r->store, &tokyo, &n, &err), -ENOTSUP);
+	assert_non_null(strstr(err.text, "America/Toronto"));
+	assert_string_equal(store_zone(r->store), "America/Toronto");
+	assert_int_equal(differences(r), 0);
+}
+
 /* ---- clocks that step ---- */
 
 /* The node's clock went back: what it tells was gained is on the day it says, and what was
@@ -241,6 +266,7 @@ int main(void)
 		TEST(the_zone_of_a_ledger_with_sums_stays),
 		TEST(no_ledger_is_made_for_no_zone),
 		TEST(without_a_zone_days_are_of_utc),
+		TEST(sums_are_made_anew_from_jobs),
 		TEST(a_report_from_before_the_last_one),
 		TEST(the_controllers_clock_steps_back_over_midnight),
 		TEST(a_job_that_ends_before_it_starts),
