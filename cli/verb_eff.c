@@ -48,6 +48,7 @@ static const struct table_column columns[] = {
 	{ "mem_bytes", "-MEM", CELL_BYTES },
 	{ "mem_peak_bytes", "-MEM PEAK", CELL_BYTES },
 	{ "mem_percent", "MEM %", CELL_FIGURE },
+	{ "mem_cache_peak_bytes", "-MEM+CACHE", CELL_BYTES },
 	{ "vmem_bytes", "-VMEM", CELL_BYTES },
 	{ "vmem_peak_bytes", "-VMEM PEAK", CELL_BYTES },
 	{ "vmem_percent", "VMEM %", CELL_FIGURE },

@@ -17,6 +17,7 @@
 	" a.end_kind, a.exit_status, a.end, a.usage ->> '$.cpu_ns', a.usage ->> "              \
 	"'$.rss_peak_bytes',"                                                                  \
 	" a.usage ->> '$.vmem_peak_bytes', a.usage ->> '$.jobfs_peak_bytes',"                  \
+	" a.usage ->> '$.mem_peak_bytes',"                                                     \
 	" j.bundle_gpus_num, j.bundle_gpus_den, j.bundle_cores_num, j.bundle_cores_den,"       \
 	" j.bundle_memory_num, j.bundle_memory_den"                                            \
 	" FROM jobs j JOIN attempts a USING(job)"
@@ -83,10 +84,11 @@ static void read_live(struct db_row *st, struct store_eff_attempt *e)
 	read_measured(&a->usage, &a->usage.rss_peak_bytes, st, 16);
 	read_measured(&a->usage, &a->usage.vmem_peak_bytes, st, 17);
 	read_measured(&a->usage, &a->usage.jobfs_peak_bytes, st, 18);
+	read_measured(&a->usage, &a->usage.mem_peak_bytes, st, 19);
 	a->has_terms = true;
-	a->terms.side[CHARGE_GPUS] = fraction_at(st, 19);
-	a->terms.side[CHARGE_CORES] = fraction_at(st, 21);
-	a->terms.side[CHARGE_MEMORY] = fraction_at(st, 23);
+	a->terms.side[CHARGE_GPUS] = fraction_at(st, 20);
+	a->terms.side[CHARGE_CORES] = fraction_at(st, 22);
+	a->terms.side[CHARGE_MEMORY] = fraction_at(st, 24);
 }
 
 /* ---- jobs of histories ---- */

@@ -179,6 +179,7 @@ static void set_sides(json_t *j, const struct eff_sum *s)
 		set_known(j, keys[i].requested, eff_requested(s, keys[i].side));
 		set_known(j, keys[i].used, eff_used(s, keys[i].side));
 	}
+	set_known(j, "mem_cache_peak_bytes", eff_with_cache(s));
 	set_known(j, "cpu_ms", eff_cpu_ms(s));
 	set_known(j, "idle_core_ms", eff_idle_core_ms(s));
 }

@@ -151,6 +151,10 @@ int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
 	measure(a, weight, m);
 	for (enum eff_side s = 0; s < _EFF_SIDE_MAX; s++)
 		add_part(&sum->part[s], &m[s]);
+	if (usage_has(&a->usage, &a->usage.mem_peak_bytes)) {
+		sum->with_cache += held(&a->usage, &a->usage.mem_peak_bytes, weight);
+		sum->n_with_cache++;
+	}
 	/* Numbers of a history may be those of other jobs; it tells one attempt of a job. */
 	sum->jobs += sum->attempts == 0 || sum->last_job != a->job || a->is_history;
 	sum->last_job = a->job;
@@ -198,6 +202,13 @@ int64_t eff_requested(const struct eff_sum *sum, enum eff_side side)
 int64_t eff_used(const struct eff_sum *sum, enum eff_side side)
 {
 	return average(sum, side, used_of(sum, side));
+}
+
+int64_t eff_with_cache(const struct eff_sum *sum)
+{
+	bool is_whole = sum->attempts && sum->n_with_cache == sum->attempts;
+
+	return is_whole ? (int64_t)(sum->with_cache / sum->held_ms) : -1;
 }
 
 int64_t eff_cpu_ms(const struct eff_sum *sum)

@@ -23,7 +23,7 @@ struct eff_attempt {
 	int64_t job;
 	bool is_history; /* ran elsewhere, or before: what is known comes from there */
 	struct resources requested; /* 0: not stated */
-	struct usage usage;	    /* cpu_ns and the peaks of rss, vmem and jobfs count */
+	struct usage usage;	    /* cpu_ns and the peaks of rss, mem, vmem, jobfs count */
 	struct job_end end;	    /* of history: as if it had exited with 0 */
 	int64_t running_ns;
 	int64_t charge_ms;
@@ -46,6 +46,8 @@ struct eff_sum {
 	int64_t n_history;	/* attempts of history */
 	int64_t running_ms, core_ms, gpu_ms, charge_ms;
 	struct eff_part part[_EFF_SIDE_MAX];
+	__int128 with_cache; /* peak with page cache x milliseconds, apart from all else */
+	int64_t n_with_cache;
 	/* What could have been smaller (advice.h), and would have been cheaper. */
 	int64_t saved_ms, jobs_saving;
 	int64_t most_saved_ms, most_job; /* the attempt that would have saved most */
@@ -68,6 +70,8 @@ int64_t eff_permille(const struct eff_sum *sum, enum eff_side side);
  * walltime. */
 int64_t eff_requested(const struct eff_sum *sum, enum eff_side side);
 int64_t eff_used(const struct eff_sum *sum, enum eff_side side);
+/* The peak with page cache, as eff_used() has the one without; no part of any fraction. */
+int64_t eff_with_cache(const struct eff_sum *sum);
 /* Cpu time where it was measured; -1: nowhere. */
 int64_t eff_cpu_ms(const struct eff_sum *sum);
 /* Core-milliseconds that were held and idle, where cpu time was measured; -1: nowhere. */

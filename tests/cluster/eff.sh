@@ -228,6 +228,8 @@ job 3: next time request more vmem: at least -l vmem=6GiB
 job 1: next time -l ncpus=4,vmem=24GiB would do: charge 160.000 -> 60.000' "$(live $daemon 2>&1)"
 is "the sum: 50 of 188 core hours, though one job had more than its cores" "daemon:3:26.5:36.0" \
 	"$(live $daemon --user daemon --csv | pick user jobs cpu_percent vmem_percent)"
+is "page cache stands apart, and is in no percentage" "$((8 * gib)):$((400 * gib)):25.0" \
+	"$(live $daemon 1 --csv | pick mem_peak_bytes mem_cache_peak_bytes mem_percent)"
 is "a small job gets no advice" "" "$(live $bin --csv | pick advice)"
 is "a running job is shown by its number, without advice" "5:0.0:" "$(live $daemon 5 --csv | pick job cpu_percent advice)"
 lacks "... and is in no list" '5:' "$(live $daemon --csv | pick job running_ms)"

@@ -63,6 +63,11 @@ static void one_job_is_used_over_requested(void **state)
 	assert_int_equal(eff_used(&s, EFF_MEM), 6 * GIB);
 	assert_int_equal(eff_idle_core_ms(&s), 2 * HOUR_MS);
 	assert_int_equal(eff_cpu_ms(&s), 2 * HOUR_MS);
+	assert_int_equal(eff_with_cache(&s), -1);
+	usage_set(&a.usage, &a.usage.mem_peak_bytes, 100 * GIB);
+	s = sum_of(&a, 1);
+	assert_int_equal(eff_with_cache(&s), 100 * GIB);
+	assert_int_equal(eff_permille(&s, EFF_MEM), 750);
 }
 
 static void a_sum_weighs_by_core_time(void **state)
