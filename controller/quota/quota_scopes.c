@@ -11,6 +11,7 @@
 struct key {
 	const struct accounts_limits *limits;
 	char name[REQUEST_NAME_MAX], of[REQUEST_NAME_MAX];
+	uint32_t hash; /* of the name: a queue has a scope for every user */
 	int64_t queued;
 };
 
@@ -99,16 +100,25 @@ static int grow(struct scopes *s)
 	return 0;
 }
 
+static uint32_t hash_of(const char *text) /* FNV-1a */
+{
+	uint32_t h = 2166136261u;
+
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 16777619u;
+	return h;
+}
+
 /* The index of a scope, made when new. */
 static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 		      const struct eligible_scope *like)
 {
-	bool by_user = like->kind == ELIGIBLE_QUEUE;
+	uint32_t hash = hash_of(like->name);
 	struct key *k;
 
 	for (size_t i = 0; i < s->world.n_scopes; i++)
-		if (s->keys[i]->limits == limits &&
-		    (!by_user || !strcmp(s->keys[i]->name, like->name)))
+		if (s->keys[i]->hash == hash && s->keys[i]->limits == limits &&
+		    !strcmp(s->keys[i]->name, like->name))
 			return (int)i;
 	if (s->world.n_scopes == s->room && grow(s) < 0)
 		return -ENOMEM;
@@ -116,6 +126,7 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 	if (!k)
 		return -ENOMEM;
 	k->limits = limits;
+	k->hash = hash;
 	snprintf(k->name, sizeof(k->name), "%s", like->name);
 	snprintf(k->of, sizeof(k->of), "%s", like->of ? like->of : "");
 	s->keys[s->world.n_scopes] = k;
