@@ -53,7 +53,7 @@ static void put_text(struct table *t, const char *column, const json_t *row, con
 static void add_job(struct table *t, const json_t *row)
 {
 	static const char *const texts[] = { "user", "account", "cluster", "queue",
-					     "name", "pool",	"sum" };
+					     "name", "pool",	"sum",	   "words" };
 	const json_t *factor;
 	size_t i;
 

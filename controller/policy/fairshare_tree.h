@@ -13,7 +13,7 @@ struct fairshare_tree {
 	fairshare_usage *usage;
 	bool *has_parent_account; /* a `parent` account has this one as its share parent */
 	/* The level of account a is level[level_at[a]] up to level[level_at[a + 1]]; without
-	 * `parent` accounts. */
+	 * `parent` accounts. In whatever order was found last: it decides nothing. */
 	int32_t *level, *level_at;
 };
 
