@@ -98,6 +98,22 @@ static void tell_sides(FILE *to, const json_t *sides)
 	}
 }
 
+/* What would become of it, handed in now. */
+static void tell_quota(FILE *to, const json_t *answer)
+{
+	const char *quota = cli_text(answer, "quota"), *note = cli_text(answer, "quota_note");
+	char text[512];
+
+	if (!quota)
+		return;
+	snprintf(text, sizeof(text), "%s%s%.400s",
+		 !strcmp(quota, "taken")   ? "would be taken"
+		 : !strcmp(quota, "bonus") ? "would run in the queue that is free of charge"
+					   : "would be refused",
+		 note ? ": " : "", note ? note : "");
+	tell_pair(to, "handed in now", text);
+}
+
 /* Service units and core-hours are of hours; equivalents are a rate by themselves. */
 static bool is_by_hour(const json_t *answer)
 {
@@ -130,6 +146,7 @@ static int show(const struct cli *c, const struct request *r, const json_t *answ
 	if (cli_text(answer, "rule"))
 		tell_pair(to, "rule", cli_text(answer, "rule"));
 	tell_sides(to, json_object_get(answer, "sides"));
+	tell_quota(to, answer);
 	tell_amounts("read as", &r->res, NULL, to);
 	tell_amounts("filled in by the site", &all, &r->res, to);
 	return 0;

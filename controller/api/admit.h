@@ -13,6 +13,10 @@ struct admit_note {
  * the note says why. Refused: err, status and remedy are set. */
 int admit_job(struct call *c, struct request *q, struct tariff_price *p, struct admit_note *ret,
 	      struct err *err);
+/* The same asked in advance, for the answer of a price: "quota" (taken, bonus, refused) and
+ * "quota_note", where the request names an account of the caller's. Nothing is changed. */
+int admit_foretell(struct call *c, const struct request *q, const struct tariff_price *p,
+		   struct err *err);
 /* Keeps the note, for who asks for the job later. The job is in: a note that cannot be kept is
  * no failure of the call, and is logged. */
 void admit_keep(struct call *c, int64_t job, const struct admit_note *note);

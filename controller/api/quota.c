@@ -50,6 +50,30 @@ int admit_job(struct call *c, struct request *q, struct tariff_price *p, struct 
 	return move(c, q, a.queue, p, err);
 }
 
+int admit_foretell(struct call *c, const struct request *q, const struct tariff_price *p,
+		   struct err *err)
+{
+	static const char *const words[] = { "taken", "bonus", "refused" };
+	const struct quota_want want = {
+		.request = q, .rate = p->rate, .pool = p->pool, .now_ns = call_now_ns()
+	};
+	const struct quota_site site = site_of(c);
+	int32_t account = accounts_find(site.accounts, q->account);
+	struct quota_answer a;
+	int r;
+
+	_Static_assert(ARRAY_LEN(words) == _QUOTA_VERDICT_MAX, "a word a verdict");
+	if (account < 0 || !accounts_member(site.accounts, account, c->user))
+		return 0;
+	r = quota_admit(&site, &want, &a, err);
+	if (r < 0)
+		return r;
+	json_object_set_new(c->answer, "quota", json_string(words[a.verdict]));
+	if (*a.text)
+		json_object_set_new(c->answer, "quota_note", json_string(a.text));
+	return 0;
+}
+
 void admit_keep(struct call *c, int64_t job, const struct admit_note *note)
 {
 	const struct store_quota_note n = { job, call_now_ns(), note->text };

@@ -267,5 +267,7 @@ int route_cost(struct call *c, struct err *err)
 		return r;
 	quote = quote_of(&q);
 	r = quote_price(config, &quote, &p, err);
-	return r < 0 ? r : quote_encode(config, &quote, &p, &c->answer, err);
+	if (r >= 0)
+		r = quote_encode(config, &quote, &p, &c->answer, err);
+	return r < 0 ? r : admit_foretell(c, &q, &p, err);
 }
