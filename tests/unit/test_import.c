@@ -244,6 +244,11 @@ static void an_older_ledger_is_upgraded_and_still_recomputes(void **state)
 	assert_int_equal(store_open(r->path, &r->store, NULL), 0);
 	assert_string_equal(store_zone(r->store), "UTC");
 	assert_int_equal(differences(r), 0);
+	/* When its attempts ran is not known: evenly from start to last word, nothing lost. */
+	assert_int_equal(rig_number(r, "SELECT SUM(running_ns) FROM stretches"),
+			 rig_number(r, "SELECT SUM(running_ns) FROM attempts"));
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM stretches WHERE to_ns <= from_ns"),
+			 0);
 	rig_tell(r, rig_report(job, 2, JOB_ENDED, 90000), NOON + 90000 * S_NS);
 	assert_int_equal(differences(r), 0);
 	write_sql(r, "UPDATE rollups SET core_ms = core_ms + 1 WHERE day = 20001");
