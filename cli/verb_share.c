@@ -157,19 +157,42 @@ static bool is_tree_wanted(const struct verb_call *call, struct standing_where w
 	       (!pool || !strcmp(pool, charge_pool_name(w.pool)));
 }
 
+/* A tree without usage is shown where it was asked for, or where the ledger has none at all. */
+static int add_unused(struct show *s, struct share_file *f, struct err *err)
+{
+	const char *cluster = verb_value(s->call, "cluster"),
+		   *pool = verb_value(s->call, "pool");
+	struct standing_where w = { .cluster = cluster };
+	int r = 0;
+
+	if (pool && !strcmp(pool, charge_pool_name(CHARGE_POOL_GPU)))
+		w.pool = CHARGE_POOL_GPU;
+	if (cluster)
+		return add_tree(s, f, w, err);
+	for (size_t i = 0; f->accounts && i < f->config->n_clusters && r >= 0; i++) {
+		w.cluster = f->config->clusters[i]->name;
+		r = add_tree(s, f, w, err);
+	}
+	return r;
+}
+
 static int read_ledger(struct cli *c, struct show *s, struct err *err)
 {
 	_cleanup_(share_file_done) struct share_file f = { 0 };
 	struct standing_where w;
+	size_t n = 0;
 	int r = cli_begin_offline(c, s->call, err);
 
 	s->indents = c->format.output == TABLE_TABLE;
 	if (r >= 0)
 		r = share_file_open(s->call, &f, err);
-	for (size_t i = 0; r >= 0 && standing_tree(f.standing, i, &w); i++)
-		if (is_tree_wanted(s->call, w))
-			r = add_tree(s, &f, w, err);
-	return r;
+	for (size_t i = 0; r >= 0 && standing_tree(f.standing, i, &w); i++) {
+		if (!is_tree_wanted(s->call, w))
+			continue;
+		r = add_tree(s, &f, w, err);
+		n++;
+	}
+	return r < 0 || n ? r : add_unused(s, &f, err);
 }
 
 /* ---- from the controller ---- */

@@ -93,6 +93,9 @@ has "and it is told" '1 association is no longer declared; their usage of 100 co
 is "accounts by name, with what is below them" $'g4,\ng4,u7' "$(share flat --csv -n -A g4 -o account,user)"
 is "users by name" $'root,\ng3,\ng3,u8\ng4,\ng5,' "$(share flat --csv -n -u u8 -o account,user)"
 is "people see a tree" $'root|\n g3|\n  g3|u7' "$(share flat -n -A root -u u7 -o account,user | head -n 3 | sed 's/ *$/|/; s/\(g3\) *u7|/\1|u7/')"
+is "by cluster and pool; one without usage has its shares" 'elsewhere,gpu,g4,u7,1,0.000000' \
+	"$(share flat --accounts "$dir/accounts.conf" -C elsewhere --pool gpu --csv -n -o cluster,pool,account,user,RawShares,RawUsage | grep g4,u7)"
+is "another pool of this cluster is another tree" 0 "$(share flat --pool gpu --csv -n | wc -l)"
 is "a moment in the past: what had run by then" 'root,14400.000000
 g3,14400.000000' "$(share flat --csv -n --at 2001-09-09T02:46:40 -A root -o account,RawUsage | head -n 2)"
 want=$(python3 - <<'PY'
