@@ -164,6 +164,8 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_wan
 		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
 		return refuse(ret, "too-large", "ask for less, or ask the operators");
 	}
+	if (!scopes_limit_queue(s, &job))
+		return 0;
 	r = scopes_load(s, site->store, err);
 	if (r >= 0 && !scopes_may_queue(s, &job, why)) {
 		snprintf(ret->text, sizeof(ret->text), "%.250s", why);

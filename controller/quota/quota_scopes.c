@@ -262,6 +262,16 @@ bool scopes_is_possible(struct scopes *s, const struct scopes_job *job,
 	return eligible_is_possible(&s->world, &e, why);
 }
 
+bool scopes_limit_queue(struct scopes *s, const struct scopes_job *job)
+{
+	const struct eligible_job e = again(s, job);
+
+	for (size_t i = 0; i < e.n_scopes; i++)
+		if (s->keys[e.scopes[i]]->limits->queued_jobs != ACCOUNTS_NO_LIMIT)
+			return true;
+	return false;
+}
+
 bool scopes_may_queue(struct scopes *s, const struct scopes_job *job,
 		      char why[static ELIGIBLE_WHY_MAX])
 {

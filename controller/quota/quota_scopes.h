@@ -41,6 +41,9 @@ int scopes_load(struct scopes *s, struct store *store, struct err *err);
 /* Could it start if nothing else ran? False: `why`. */
 bool scopes_is_possible(struct scopes *s, const struct scopes_job *job,
 			char why[static ELIGIBLE_WHY_MAX]);
+/* Does anything that the job counts against limit how many may be queued? Else there is nothing
+ * to count. */
+bool scopes_limit_queue(struct scopes *s, const struct scopes_job *job);
 /* May one more be queued? */
 bool scopes_may_queue(struct scopes *s, const struct scopes_job *job,
 		      char why[static ELIGIBLE_WHY_MAX]);

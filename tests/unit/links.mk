@@ -89,3 +89,4 @@ $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(patsubst %,$O/controller/queue/%.o,cycle order) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_import.o $O/controller/history/history.o
+$O/tests/unit/test_quota: $O/controller/ledger/store_adjust.o

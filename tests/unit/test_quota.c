@@ -9,6 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "controller/ledger/store_adjust.h"
 #include "tests/unit/quota_rig.h"
 
 #define HOUR_MS INT64_C(3600000)
@@ -335,6 +336,56 @@ static void a_past_day_is_as_it_stood_at_its_end(void **state)
 	assert_int_equal(quota_look(&q->site, &ask, &v, NULL), -ENOENT);
 }
 
+static int written(void *ctx, const struct store_adjustment *a, struct err *err)
+{
+	(void)ctx, (void)a, (void)err;
+	return 0;
+}
+
+static void adjust(struct quota_rig *q, int64_t charge_ms, int64_t day)
+{
+	const struct store_adjustment a = { .at_ns = q->now_ns,
+					    .day = day,
+					    .author = "root",
+					    .reason = "a node failed",
+					    .cluster = "main",
+					    .account = "physics",
+					    .user = "alice",
+					    .pool = CHARGE_POOL_CPU,
+					    .charge_ms = charge_ms };
+	struct err err = { "" };
+
+	if (store_adjust(q->ledger->store, &a, written, NULL, &err) < 0)
+		fail_msg("%s", err.text);
+}
+
+static void refunds_count_and_never_make_less_than_nothing_used(void **state)
+{
+	static const char monthly[] = "[Account physics]\nUsers=alice\n"
+				      "[Allocation physics/x]\nKind=monthly\nAmount=100\n"
+				      "From=2024-09-01\nTo=2025-01-01\n";
+	struct quota_rig *q = *state;
+	struct quota_view v;
+
+	quota_rig_set(q, nci, granted);
+	quota_rig_use(q, &(struct quota_rig_job){ .rate = { 60, 1 } }, 3600);
+	adjust(q, -20 * HOUR_MS, 20000);
+	v = quota_rig_look(q, "physics");
+	assert_int_equal(v.grant.used, 40 * HOUR_MS);
+	assert_int_equal(v.grant.available, 60 * HOUR_MS);
+	adjust(q, 5 * HOUR_MS, 20000);
+	assert_int_equal(quota_rig_look(q, "physics").grant.used, 45 * HOUR_MS);
+	adjust(q, -50 * HOUR_MS, 20000 - 10); /* in September nothing was used */
+	quota_rig_set(q, rwth, monthly);
+	v = quota_rig_look(q, "physics");
+	assert_int_equal(v.window.previous.used, 0);
+	assert_int_equal(v.window.current.used, 45 * HOUR_MS);
+	quota_rig_set(q, nci,
+		      "[Account physics]\nUsers=alice\n[Allocation physics/x]\nKind=grant\n"
+		      "Amount=100\nFrom=2024-09-01\nTo=2025-01-01\n");
+	assert_int_equal(quota_rig_look(q, "physics").grant.available, 100 * HOUR_MS);
+}
+
 static void a_target_is_a_rate_over_its_period(void **state)
 {
 	static const char accounts[] = "[Account def-a]\nUsers=alice\n"
@@ -369,6 +420,7 @@ int main(void)
 		WITH_LEDGER(outside_every_allocation_there_is_no_quota_left_and_no_stop),
 		WITH_LEDGER(usage_below_counts_above_and_the_nearest_allocation_decides),
 		WITH_LEDGER(a_past_day_is_as_it_stood_at_its_end),
+		WITH_LEDGER(refunds_count_and_never_make_less_than_nothing_used),
 		WITH_LEDGER(a_target_is_a_rate_over_its_period),
 	};
 

@@ -241,6 +241,36 @@ static void a_limit_holds_the_queue_until_something_ends(void **state)
 	assert_true(ask(q, g, jobs[2], why));
 }
 
+static void a_job_that_stays_suspended_holds_memory_but_no_cores(void **state)
+{
+	_cleanup_(gate_freep) struct gate *g = NULL;
+	struct quota_rig *q = *state;
+	const struct quota_rig_job j = { .rate = { 1, 1 }, .ncpus = 4 };
+	char why[ELIGIBLE_WHY_MAX], node[REQUEST_NAME_MAX];
+	struct store_wish w = { .want = STORE_SUSPEND };
+	int64_t next;
+
+	assert_int_equal(gate_new(&g, NULL), 0);
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice\nMaxRunningCores=4\n"
+		      "MaxRunningMemory=2000B\nMaxRunningJobs=2\n");
+	w.job = quota_rig_submit(q, &j);
+	next = quota_rig_submit(q, &j);
+	quota_rig_give(q, w.job);
+	quota_rig_report(q, w.job, JOB_RUNNING, 10);
+	assert_false(ask(q, g, next, why));
+	assert_int_equal(store_wish(q->ledger->store, &w, node, NULL), 0);
+	quota_rig_report(q, w.job, JOB_SUSPENDED, 10);
+	assert_true(ask(q, g, next, why));
+	gate_start(g, next);
+	assert_false(
+		gate_ask(g, next, why)); /* another like it: cores, memory and jobs are full */
+	w.want = STORE_RUN;
+	assert_int_equal(store_wish(q->ledger->store, &w, node, NULL), 0);
+	assert_false(ask(q, g, next, why)); /* it shall run again */
+	assert_non_null(strstr(why, "4 cores at once, 4 run"));
+}
+
 static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **state)
 {
 	_cleanup_(gate_freep) struct gate *g = NULL;
@@ -294,6 +324,7 @@ int main(void)
 		WITH_LEDGER(jobs_queue_up_to_the_limit_of_each_scope),
 		WITH_LEDGER(an_account_limits_all_below_it),
 		WITH_LEDGER(a_limit_holds_the_queue_until_something_ends),
+		WITH_LEDGER(a_job_that_stays_suspended_holds_memory_but_no_cores),
 		WITH_LEDGER(low_priority_waits_for_all_with_quota_left_in_that_cluster),
 		WITH_LEDGER(without_limits_and_windows_everything_may_start),
 	};
