@@ -1,5 +1,6 @@
 /* store_charges.c - see store_charges.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_charges.h"
@@ -220,7 +221,7 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 	int64_t live, imported;
 	int r = db_query(s->db, err, &st,
 			 "SELECT COALESCE((SELECT MAX(to_ns) FROM stretches), -1),"
-			 " COALESCE((SELECT MAX(submit_s + wait_s + run_s) FROM imported), -1)",
+			 " (SELECT value FROM meta WHERE key = 'imported_until_s')",
 			 "");
 
 	if (r >= 0)
@@ -228,7 +229,7 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 	if (r < 0)
 		return r;
 	live = db_int(st, 0);
-	imported = db_int(st, 1) * S_NS;
+	imported = db_text(st, 1) ? strtoll(db_text(st, 1), NULL, 10) * S_NS : -1;
 	db_done(st);
 	*ret_ns = live > imported ? live : imported;
 	return *ret_ns < 0;

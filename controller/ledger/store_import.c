@@ -1,5 +1,6 @@
 /* store_import.c - see store_import.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
@@ -41,6 +42,7 @@ struct store_import {
 	int64_t id; /* of the file */
 	int64_t origin;
 	char cluster[REQUEST_NAME_MAX]; /* whose origin that is */
+	int64_t until_s;		/* the last end of a new job of this batch */
 	bool is_begun;
 };
 
@@ -340,6 +342,8 @@ int store_import_add(struct store_import *i, const struct store_import_job *j, s
 		return compare(i->s->db, &row, err);
 	if (r < 0)
 		return r;
+	if (j->job->end_s > i->until_s)
+		i->until_s = j->job->end_s;
 	r = add_to_days(i, association, j, &all);
 	return r < 0 ? err_set(err, r, "spread a job over its days: %s", strerror(-r)) : 0;
 }
@@ -428,6 +432,31 @@ static int write_count(struct store_import *i, const struct store_import_count *
 	return r;
 }
 
+/* So that nobody has to look for it among all jobs: store_last_charge(). */
+static int write_until(struct store_import *i, struct err *err)
+{
+	struct db *db = i->s->db;
+	struct db_row *st;
+	int64_t was = 0;
+	char text[24];
+	int r = db_query(db, err, &st, "SELECT value FROM meta WHERE key = 'imported_until_s'",
+			 "");
+
+	if (r >= 0)
+		r = db_step(db, st, err);
+	if (r > 0)
+		was = strtoll(store_text(st, 0), NULL, 10);
+	if (r > 0)
+		db_done(st);
+	if (r < 0 || i->until_s <= was)
+		return r;
+	snprintf(text, sizeof(text), "%lld", (long long)i->until_s);
+	return db_run(db, err,
+		      "INSERT INTO meta VALUES('imported_until_s', ?1)"
+		      " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+		      "t", text);
+}
+
 int store_import_commit(struct store_import *i, const struct store_import_count *count,
 			struct err *err)
 {
@@ -435,6 +464,8 @@ int store_import_commit(struct store_import *i, const struct store_import_count 
 
 	if (r >= 0)
 		r = write_days(i, err);
+	if (r >= 0)
+		r = write_until(i, err);
 	if (r >= 0)
 		r = write_count(i, count, err);
 	if (r < 0)

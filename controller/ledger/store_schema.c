@@ -210,10 +210,14 @@ _Static_assert(TARIFF_EQUIVALENTS == 0, "units are on disk as numbers");
 /* The days of a user are found by its associations; a third index slowed every import down. */
 static const char schema_indices[] = "DROP INDEX rollups_user;";
 
-const char *const store_migrations[] = { schema_1,	  schema_2,
-					 schema_3,	  schema_stretches,
-					 schema_accounts, schema_terms,
-					 schema_indices,  NULL };
+/* meta: when the last imported job ended, in seconds; kept by store_import.c. */
+static const char schema_ends[] = "INSERT INTO meta SELECT 'imported_until_s', "
+				  "CAST(MAX(submit_s + wait_s + run_s) AS TEXT)"
+				  " FROM imported HAVING COUNT(*) > 0;";
+
+const char *const store_migrations[] = { schema_1,	   schema_2,	    schema_3,
+					 schema_stretches, schema_accounts, schema_terms,
+					 schema_indices,   schema_ends,	    NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)
