@@ -35,8 +35,8 @@ psql -q "$REEVE_TEST_POSTGRES" -c "CREATE SCHEMA history"
 		echo "$i $((i * 900)) 5 $((i * 37 % 90000)) $((i % 64)) -1 -1 4 7200 -1 1 $((i % 9)) $((i % 4)) -1 -1 -1 -1 -1"
 	done
 } >"$dir/h.swf"
-"$reeve" import swf "$dir/h.swf" --cluster c --ledger "$dir/h.db" --json >"$dir/1.json"
-"$reeve" import swf "$dir/h.swf" --cluster c --ledger "$there" --json >"$dir/2.json"
+"$reeve" import swf "$dir/h.swf" --cluster bmrc --ledger "$dir/h.db" --json >"$dir/1.json"
+"$reeve" import swf "$dir/h.swf" --cluster bmrc --ledger "$there" --json >"$dir/2.json"
 same() { # NAME ARGUMENTS...
 	local name=$1
 	shift
@@ -45,8 +45,27 @@ same() { # NAME ARGUMENTS...
 	fi
 }
 cmp -s "$dir/1.json" "$dir/2.json" && echo "ok - an import says the same" || { echo "not ok - an import says the same"; status=1; }
-same "usage by account and month is the same" usage --by account --monthly --csv
-same "usage of one user is the same" usage --by user --user u3 --csv
-same "the sums are what the jobs say" admin verify --json
+printf '[Account g1]\nUsers=u1=3,u2\n[Account g2]\nParent=g1\n[Allocation g1/x]\nKind=target\nAmount=2\nFrom=2001-04-01\nTo=2002-04-01\n' >"$dir/acc.conf"
+while read -r verb; do
+	# shellcheck disable=SC2086
+	same "reeve ${verb//$dir\//}" $verb
+done <<VERBS
+usage --by account --monthly --csv
+usage --by user --user u3 --csv
+usage --profile bmrc --accounts $dir/acc.conf --json
+admin accounts apply $dir/acc.conf --json
+admin accounts set g1 Shares=7
+admin accounts show
+admin accounts log --csv -o revision,what
+share --profile bmrc --csv
+prio --profile bmrc -A g1 -u u1 -l ncpus=16
+quota --profile alliance-narval --at 2001-10-01 --json
+eff --by user --sort waste --csv
+eff --by job --limit 20 --sort charge --csv
+admin adjust --account g1 --user u1 --cluster bmrc --charge -12.5 --reason test
+admin adjustments --csv -o id,account,user,charge_ms,reason
+usage --by account --csv
+admin verify --json
+VERBS
 tests/cluster/run.sh "${1:-10}" || status=1
 exit $status
