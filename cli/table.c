@@ -117,27 +117,62 @@ void table_tone(struct table *t, const char *column, enum cell_tone tone)
 		c->tone = tone;
 }
 
+#define LISTED_MAX 400 /* of a message's room */
+
+/* "job, name, user" */
+static void list_columns(const struct table *t, char known[static LISTED_MAX])
+{
+	static const char rest[] = ", ... ('-o help' lists all)";
+	size_t n = 0, size;
+
+	known[0] = '\0';
+	for (int i = 0; i < t->n_columns; i++) {
+		size = strlen(t->columns[i].name);
+		if (n + 2 + size + sizeof(rest) > LISTED_MAX) {
+			strcpy(known + n, rest);
+			return;
+		}
+		n += (size_t)sprintf(known + n, "%s%s", i ? ", " : "", t->columns[i].name);
+	}
+}
+
 static int unknown_column(const struct table *t, const char *name, int size, struct err *err)
 {
-	char known[420] = "", typed[48];
+	char known[LISTED_MAX], typed[48];
 	struct nearest near;
-	size_t n = 0;
 
 	snprintf(typed, sizeof(typed), "%.*s", size, name);
 	nearest_init(&near, typed);
-	for (int i = 0; i < t->n_columns; i++) {
+	for (int i = 0; i < t->n_columns; i++)
 		nearest_offer(&near, t->columns[i].name);
-		if (n < sizeof(known))
-			n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s",
-					      i ? ", " : "", t->columns[i].name);
-	}
-	if (!strcmp(typed, "help"))
-		return err_set(err, -EINVAL, "the columns are: %s", known);
+	list_columns(t, known);
 	if (nearest_word(&near))
 		return err_set(err, -EINVAL,
 			       "unknown column '%s'; did you mean '%s'? Known: %s", typed,
 			       nearest_word(&near), known);
 	return err_set(err, -EINVAL, "unknown column '%s'; known are: %s", typed, known);
+}
+
+/* What -o help prints: every column, and what heads it for people. */
+static int print_columns(const struct table *t, const struct table_format *f, struct err *err)
+{
+	static const struct table_column columns[] = {
+		{ "column", "COLUMN", CELL_TEXT },
+		{ "title", "TITLE", CELL_TEXT },
+		{ 0 },
+	};
+	_cleanup_(table_freep) struct table *list = NULL;
+	struct table_format whole = *f;
+	int r = table_new("columns", columns, &list, err);
+
+	for (int i = 0; i < t->n_columns && r == 0; i++) {
+		table_row(list);
+		table_text(list, "column", t->columns[i].name);
+		table_text(list, "title",
+			   t->columns[i].title + (t->columns[i].title[0] == '-'));
+	}
+	whole.columns = NULL;
+	return r < 0 ? r : table_print(list, &whole, err);
 }
 
 static int choose(const struct table *t, const char *columns, struct table_choice *c,
@@ -196,6 +231,8 @@ int table_print(const struct table *t, const struct table_format *f, struct err 
 
 	if (t->out_of_memory)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (f->columns && !strcmp(f->columns, "help"))
+		return print_columns(t, f, err);
 	r = choose(t, f->columns, &c, err);
 	if (r < 0)
 		return r;

@@ -79,8 +79,9 @@ void table_int(struct table *t, const char *column, int64_t value);
 void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
 void table_tone(struct table *t, const char *column, enum cell_tone tone);
 
-/* -EINVAL, and nothing is printed: --columns names one that does not exist, or "help" (the
- * message lists all); or a text is not UTF-8, as json has to be. */
+/* --columns help prints the columns there are instead of the rows. -EINVAL, and nothing is
+ * printed: --columns names one that does not exist (the message lists them); or a text is not
+ * UTF-8, as json has to be. */
 int table_print(const struct table *t, const struct table_format *f, struct err *err);
 
 /* For people, as a table shows it. */

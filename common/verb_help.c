@@ -125,8 +125,24 @@ static void help_of_verb(const struct verb_tool *tool, const struct verb *v, FIL
 		fprintf(to, "\n%s\n", tool->footer);
 }
 
+static void print_verbs(const struct verb_tool *tool, FILE *to)
+{
+	int width = 10, n;
+
+	for (const struct verb *const *p = tool->verbs; *p; p++) {
+		n = (int)strlen((*p)->name);
+		width = n > width ? n : width;
+	}
+	for (const struct verb *const *p = tool->verbs; *p; p++) {
+		fprintf(to, "  %-*s ", width, (*p)->name);
+		print_wrapped((*p)->help, width + 3, to);
+	}
+}
+
 void verb_help(const struct verb_tool *tool, const struct verb *v, FILE *to)
 {
+	char more[160];
+
 	if (!v && is_single(tool))
 		v = tool->verbs[0];
 	if (v) {
@@ -135,14 +151,14 @@ void verb_help(const struct verb_tool *tool, const struct verb *v, FILE *to)
 	}
 	fprintf(to, "Usage: %s COMMAND [OPTION]... [ARGUMENT]...\n%s.\n\nCommands:\n",
 		tool->name, tool->help);
-	for (const struct verb *const *p = tool->verbs; *p; p++) {
-		fprintf(to, "  %-10s ", (*p)->name);
-		print_wrapped((*p)->help, 13, to);
-	}
+	print_verbs(tool, to);
 	if (tool->details)
 		fprintf(to, "\n%s\n", tool->details);
-	fprintf(to, "\n'%s help COMMAND' or '%s COMMAND --help' says more, with examples.\n",
-		tool->name, tool->name);
+	snprintf(more, sizeof(more),
+		 "'%s help COMMAND' or '%s COMMAND --help' says more, with examples.",
+		 tool->name, tool->name);
+	fputc('\n', to);
+	print_wrapped(more, 0, to);
 	if (tool->footer)
 		fprintf(to, "\n%s\n", tool->footer);
 }

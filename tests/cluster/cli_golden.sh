@@ -107,8 +107,7 @@ is "jobs -P -n: separated by bars; nothing in a name breaks a row" '14|evil\033[
 12|hog' "$("$reeve" jobs -P -n -o job,name)"
 is "the last form given wins" '14' "$("$reeve" jobs --json --csv -P -n -o job | head -n 1)"
 is "--output parsable is -p" "$("$reeve" jobs -p)" "$("$reeve" jobs --output parsable)"
-exits "-o help lists the columns" 2 "$reeve" jobs -o help
-has "... all of them" "charge_used_ms, unit, note" "$err"
+has "-o help lists the columns" $'unit|UNIT\nnote|NOTE' "$("$reeve" jobs -o help -P)"
 lacks "colour is for terminals" $'\033[' "$("$reeve" jobs)"
 has "colour is there when asked for" $'\033[31mvmem limit' "$("$reeve" jobs --color always)"
 exits "unknown column is wrong usage" 2 "$reeve" jobs -o jbo

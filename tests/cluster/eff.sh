@@ -102,7 +102,8 @@ fault "no such day" 2 "is not a day" --start 2001-02-30 --ledger "$db"
 fault "no rows wanted" 2 "--limit 0: it is 1 to" --limit 0 --ledger "$db"
 fault "no such ledger" 4 "no.db" --ledger "$dir/no.db"
 fault "a profile without a ledger" 2 "--profile is for a ledger" --profile nci
-fault "the columns are listed" 2 "the columns are: job, user, account" -o help --ledger "$db"
+fault "an unknown column: the known are listed" 2 "Known: job, user, account" -o cpu_procent --ledger "$db"
+has "... and -o help lists all" "not_measured|NOT MEASURED" "$(eff -o help -P)"
 
 # ---- priced by a profile: memory decides, so that fewer cores alone save nothing ----
 printf '[Cluster c]\nBundleCores = 1\nBundleMemory = 4GiB\n' >"$dir/p.conf"

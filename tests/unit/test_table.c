@@ -265,8 +265,9 @@ static void colour_only_where_asked_for(void **state)
 
 static void unknown_columns_are_refused_with_the_known(void **state)
 {
-	static const char *const bad[] = { "jbo",	"",	 "job,", "job,,name",
-					   "zzzzzzzzz", "name ", "help" };
+	static const char *const bad[] = {
+		"jbo", "", "job,", "job,,name", "zzzzzzzzz", "name "
+	};
 	struct table *t = two_rows();
 	struct table_format f = { .output = TABLE_CSV };
 	struct err err;
@@ -279,6 +280,40 @@ static void unknown_columns_are_refused_with_the_known(void **state)
 		assert_non_null(
 			strstr(err.text, "job, vmem_bytes, running_ns, charge_ms, name"));
 	}
+	table_free(t);
+}
+
+static void help_lists_the_columns(void **state)
+{
+	(void)state;
+	is((struct table_format){ .output = TABLE_PARSABLE2, .columns = "help" },
+	   "column|title\n"
+	   "job|JOB\n"
+	   "vmem_bytes|VMEM\n"
+	   "running_ns|RUNNING\n"
+	   "charge_ms|CHARGE MS\n"
+	   "name|NAME\n");
+}
+
+static const struct table_column long_columns[] = {
+#define LONG(x)                                                                                \
+	{                                                                                      \
+		"a_column_with_quite_a_long_name_" #x, "X", CELL_TEXT                          \
+	}
+	LONG(01), LONG(02), LONG(03), LONG(04), LONG(05), LONG(06), LONG(07),
+	LONG(08), LONG(09), LONG(10), LONG(11), LONG(12), LONG(13), { 0 },
+};
+
+static void a_list_that_is_too_long_for_a_message_says_where_all_are(void **state)
+{
+	struct table *t = NULL;
+	struct table_format f = { .output = TABLE_CSV, .columns = "nothing_like_it" };
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(table_new("rows", long_columns, &t, NULL), 0);
+	assert_int_equal(table_print(t, &f, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "name_10, ... ('-o help' lists all)"));
 	table_free(t);
 }
 
@@ -358,6 +393,8 @@ int main(void)
 		cmocka_unit_test(no_rows_are_an_empty_list),
 		cmocka_unit_test(colour_only_where_asked_for),
 		cmocka_unit_test(unknown_columns_are_refused_with_the_known),
+		cmocka_unit_test(help_lists_the_columns),
+		cmocka_unit_test(a_list_that_is_too_long_for_a_message_says_where_all_are),
 		cmocka_unit_test(charges_round_half_up_and_small_ones_are_not_hidden),
 		cmocka_unit_test(no_byte_moves_the_cursor),
 		cmocka_unit_test(utf8_is_shown_and_tricks_with_it_are_not),
