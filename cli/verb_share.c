@@ -233,43 +233,58 @@ static void add_told(struct show *s, const json_t *told)
 	add_row(s, &row);
 }
 
-static int make_path(const struct verb_call *call, char **path, struct err *err)
+static int make_path(const struct verb_call *call, int64_t from, char **path, struct err *err)
 {
+	char text[32];
 	int r;
 
 	*path = strdup("/v1/share");
 	if (!*path)
 		return err_set(err, -ENOMEM, "out of memory");
+	snprintf(text, sizeof(text), "%lld", (long long)from);
 	r = cli_query(path, "cluster", verb_value(call, "cluster"), err);
 	if (r == 0)
 		r = cli_query(path, "pool", verb_value(call, "pool"), err);
 	if (r == 0 && (verb_count(call, "all") || verb_value(call, "user")))
 		r = cli_query(path, "users", "all", err);
-	return r;
+	return r == 0 && from ? cli_query(path, "from", text, err) : r;
 }
 
-static int read_controller(struct cli *c, struct show *s, struct err *err)
+/* From that row on; then *from is where the next page begins, or 0: this was the last. */
+static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *err)
 {
-	static const char *const offline[] = { "profile", "accounts", "at" };
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
 	json_t *row;
 	size_t i;
-	int r = cli_begin(c, s->call, err);
+	int r = make_path(s->call, *from, &path, err);
 
-	for (i = 0; i < ARRAY_LEN(offline) && r == 0; i++)
-		if (verb_value(s->call, offline[i]))
-			r = err_set(err, -EINVAL, "--%s goes with --ledger FILE", offline[i]);
-	s->indents = c->format.output == TABLE_TABLE;
-	if (r == 0)
-		r = make_path(s->call, &path, err);
 	if (r == 0)
 		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer,
 			    err);
 	if (r < 0)
 		return r;
 	json_array_foreach(json_object_get(answer, "rows"), i, row) add_told(s, row);
+	*from = cli_int(answer, "next", 0);
 	return 0;
+}
+
+static int read_controller(struct cli *c, struct show *s, struct err *err)
+{
+	static const char *const offline[] = { "profile", "accounts", "at" };
+	int64_t from = 0;
+	int r = cli_begin(c, s->call, err);
+
+	for (size_t i = 0; i < ARRAY_LEN(offline) && r == 0; i++)
+		if (verb_value(s->call, offline[i]))
+			r = err_set(err, -EINVAL, "--%s goes with --ledger FILE", offline[i]);
+	s->indents = c->format.output == TABLE_TABLE;
+	if (r < 0)
+		return r;
+	do
+		r = read_page(c, s, &from, err);
+	while (r == 0 && from);
+	return r;
 }
 
 /* ---- the verb ---- */

@@ -55,7 +55,20 @@ struct trees {
 	json_t *rows, *gone;
 	int64_t now_ns;
 	bool wants_all;
+	int64_t from, seen, next; /* rows that the caller may see; next 0: there are no more */
 };
+
+#define SHARE_LIMIT 4000 /* rows of one answer, so that it delays nobody */
+
+/* Is the next row of this page? */
+static bool is_of_page(struct trees *t)
+{
+	bool is_full = json_array_size(t->rows) == SHARE_LIMIT;
+
+	if (is_full && !t->next)
+		t->next = t->seen;
+	return t->seen++ >= t->from && !is_full;
+}
 
 static int add_tree(struct trees *t, struct standing_where w, struct err *err)
 {
@@ -63,7 +76,7 @@ static int add_tree(struct trees *t, struct standing_where w, struct err *err)
 	int r = standing_look(t->c->api->c.standing, w, t->now_ns, &v, err);
 
 	for (size_t i = 0; r >= 0 && i < v.n; i++)
-		if (sees_row(t->c, &v.rows[i], t->wants_all) &&
+		if (sees_row(t->c, &v.rows[i], t->wants_all) && is_of_page(t) &&
 		    json_array_append_new(t->rows, encode_row(w, &v, i)) < 0)
 			r = err_set(err, -ENOMEM, "out of memory");
 	if (r >= 0 && v.n_gone)
@@ -105,12 +118,16 @@ static int read_pool(const struct call *c, int *ret, struct err *err)
 
 int route_share(struct call *c, struct err *err)
 {
+	static const int64_t none = 0;
 	const struct config *config = c->api->c.config;
 	const char *cluster = call_query_text(c, "cluster");
 	struct trees t = { .c = c, .now_ns = call_now_ns() };
 	int pool, r = read_pool(c, &pool, err);
 
 	t.wants_all = call_query_text(c, "users") != NULL;
+	if (r >= 0)
+		r = call_query_int(c, "from", (struct wire_int){ 0, INT64_MAX, &none }, &t.from,
+				   err);
 	if (r >= 0 && cluster && !config_cluster(config, cluster))
 		r = err_set(err, -EINVAL, "cluster=%.64s: there is none of that name", cluster);
 	if (r < 0)
@@ -129,6 +146,8 @@ int route_share(struct call *c, struct err *err)
 			    (pool < 0 || pool == (int)p))
 				r = add_pool(&t, cl, p, err);
 	}
+	if (r >= 0 && t.next)
+		json_object_set_new(c->answer, "next", json_integer(t.next));
 	return r;
 }
 

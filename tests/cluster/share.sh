@@ -337,6 +337,13 @@ is "the tree has them at once, with the usage there was" 'physics,,3,0.750000 ch
 	"$(verb 0 share -a --csv -n -o account,user,RawShares,NormShares | grep -E '^physics,,|nobody' | sort -r | xargs)"
 is "and no usage went by it" 0.550000 "$(python3 -c "print('%.6f' % ($(ratio) / $was))")"
 
+{ printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, nobody\n[Account many]\nUsers = '
+	seq -s, 9000 | sed 's/[0-9]*/u&/g'; } >"$dir/many.conf"
+check "nine thousand users more" verb 0 admin accounts apply "$dir/many.conf"
+is "reeve share has each of them once, page by page" "$(seq 9000 | sed 's/^/u/' | sort)" \
+	"$(verb 0 share -a -A many --csv -n -o user | grep . | sort)"
+check "and they are gone again" verb 0 admin accounts apply "$dir/new.conf"
+
 # What is kept as it goes along is what is made from the ledger at a start.
 figures() { verb 0 share -a --json | python3 -c '
 import json, sys
