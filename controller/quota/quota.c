@@ -219,19 +219,18 @@ int quota_job_rest(const struct store_quota_job *j, int64_t *ret)
 	return r;
 }
 
-static void count_job(struct quota_active *a, const struct store_quota_job *j, int64_t rest)
+static int count_job(struct quota_active *a, const struct store_quota_job *j, int64_t rest)
 {
 	if (j->state == JOB_QUEUED) {
 		a->queued++;
-		a->queued_ms += rest;
-		return;
+		return __builtin_add_overflow(a->queued_ms, rest, &a->queued_ms) ? -ERANGE : 0;
 	}
 	if (j->state == JOB_SUSPENDED)
 		a->suspended++;
 	else
 		a->running++;
 	a->running_ms += j->charge_ms;
-	a->rest_ms += rest;
+	return __builtin_add_overflow(a->rest_ms, rest, &a->rest_ms) ? -ERANGE : 0;
 }
 
 static int add_job(void *ctx, const struct store_quota_job *j, struct err *err)
@@ -242,17 +241,15 @@ static int add_job(void *ctx, const struct store_quota_job *j, struct err *err)
 
 	if (!quota_is_of(l->site, l->allocation, j))
 		return 0;
-	if (quota_job_rest(j, &rest) < 0)
+	if (quota_job_rest(j, &rest) < 0 || count_job(&l->v->active, j, rest) < 0)
 		return err_set(err, -ERANGE, "job %lld reserves more than can be counted",
 			       (long long)j->job);
-	count_job(&l->v->active, j, rest);
 	if (!(l->ask->parts & QUOTA_USERS))
 		return 0;
 	u = find_user(l->v, j->user);
 	if (!u)
 		return err_set(err, -ENOMEM, "out of memory");
-	count_job(&u->active, j, rest);
-	return 0;
+	return count_job(&u->active, j, rest); /* a part of what could be counted */
 }
 
 /* ---- the rules ---- */
@@ -290,7 +287,12 @@ static int look_window(struct look *l, struct err *err)
 	if (r < 0)
 		return r;
 	v->mode = v->window.mode;
-	v->available_after_ms = v->window.available - v->active.rest_ms - v->active.queued_ms;
+	if (__builtin_sub_overflow(v->window.available, v->active.rest_ms,
+				   &v->available_after_ms) ||
+	    __builtin_sub_overflow(v->available_after_ms, v->active.queued_ms,
+				   &v->available_after_ms))
+		return err_set(err, -ERANGE, "the active jobs of account %s are too large",
+			       v->owner);
 	if (v->mode != WINDOW_NORMAL)
 		find_normal_day(l);
 	return 0;
@@ -305,8 +307,9 @@ static int look_grant(struct look *l, struct err *err)
 
 	if (r >= 0)
 		r = grant_sum(granted, v->used_ms > 0 ? v->used_ms : 0, &none, &v->grant);
-	v->grant.reserved = v->active.rest_ms + v->active.queued_ms;
 	if (r < 0 ||
+	    __builtin_add_overflow(v->active.rest_ms, v->active.queued_ms,
+				   &v->grant.reserved) ||
 	    __builtin_sub_overflow(v->grant.available, v->grant.reserved, &v->grant.available))
 		return err_set(err, -ERANGE, "the grant %s of account %s is too large",
 			       v->label, v->owner);

@@ -83,6 +83,16 @@ static int move_or_refuse(const struct quota_site *site, const struct request *q
 	return 0;
 }
 
+/* What the job would be charged, were it to run to its walltime. */
+static int find_need(const struct quota_want *want, int64_t *ret)
+{
+	int64_t walltime_s = want->request->res.walltime_s;
+
+	if (walltime_s > INT64_MAX / NS_PER_S)
+		return -ERANGE;
+	return charge_requested(want->rate, walltime_s * NS_PER_S, ret);
+}
+
 static int admit_grant(const struct quota_site *site, const struct quota_want *want,
 		       const struct quota_view *v, struct quota_answer *ret)
 {
@@ -95,11 +105,8 @@ static int admit_grant(const struct quota_site *site, const struct quota_want *w
 	struct grant none = { 0 };
 	enum grant_verdict verdict;
 	int64_t need;
-	int r;
+	int r = find_need(want, &need);
 
-	if (q->res.walltime_s > INT64_MAX / NS_PER_S)
-		return -ERANGE;
-	r = charge_requested(want->rate, q->res.walltime_s * NS_PER_S, &need);
 	if (r >= 0)
 		r = charge_requested((struct fraction){ p->grant_overdraft, 1 },
 				     3600 * NS_PER_S, &rule.overdraft);
@@ -178,9 +185,15 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_wan
 int quota_admit(const struct quota_site *site, const struct quota_want *want,
 		struct quota_answer *ret, struct err *err)
 {
+	int64_t need;
 	int r;
 
 	*ret = (struct quota_answer){ .verdict = QUOTA_TAKEN };
+	if (find_need(want, &need) < 0) {
+		snprintf(ret->text, sizeof(ret->text),
+			 "its charge would be more than can be counted");
+		return refuse(ret, "too-large", "ask for less walltime or fewer cores");
+	}
 	r = admit_by_policy(site, want, ret, err);
 	if (r < 0 || ret->verdict == QUOTA_REFUSED)
 		return r;

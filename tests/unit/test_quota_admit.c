@@ -179,6 +179,20 @@ static void jobs_queue_up_to_the_limit_of_each_scope(void **state)
 	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
 }
 
+static void a_charge_beyond_counting_is_refused_by_every_policy(void **state)
+{
+	struct quota_rig *q = *state;
+	const struct quota_rig_job j = { .rate = { INT64_C(1) << 40, 1 },
+					 .walltime_s = INT64_C(1) << 33 };
+
+	quota_rig_set(q, "[Cluster main]\n", "[Account physics]\nUsers=alice\n");
+	assert_string_equal(admit(q, &j).code, "too-large");
+	quota_rig_set(q, RWTH, MONTHLY("10", "2025-10-01"));
+	assert_string_equal(admit(q, &j).code, "too-large");
+	quota_rig_set(q, NCI(""), GRANT("10"));
+	assert_string_equal(admit(q, &j).code, "too-large");
+}
+
 static void an_account_limits_all_below_it(void **state)
 {
 	struct quota_rig *q = *state;
@@ -322,6 +336,7 @@ int main(void)
 		WITH_LEDGER(twice_the_total_quota_is_the_edge),
 		WITH_LEDGER(a_target_never_says_no),
 		WITH_LEDGER(jobs_queue_up_to_the_limit_of_each_scope),
+		WITH_LEDGER(a_charge_beyond_counting_is_refused_by_every_policy),
 		WITH_LEDGER(an_account_limits_all_below_it),
 		WITH_LEDGER(a_limit_holds_the_queue_until_something_ends),
 		WITH_LEDGER(a_job_that_stays_suspended_holds_memory_but_no_cores),
