@@ -210,8 +210,10 @@ _Static_assert(TARIFF_EQUIVALENTS == 0, "units are on disk as numbers");
 /* The days of a user are found by its associations; a third index slowed every import down. */
 static const char schema_indices[] = "DROP INDEX rollups_user;";
 
-/* meta: when the last imported job ended, in seconds; kept by store_import.c. */
-static const char schema_ends[] = "INSERT INTO meta SELECT 'imported_until_s', "
+/* When the last charge ended: of live jobs by an index, of imported ones in meta, kept by
+ * store_import.c. */
+static const char schema_ends[] = "CREATE INDEX stretches_until ON stretches(to_ns);"
+				  "INSERT INTO meta SELECT 'imported_until_s', "
 				  "CAST(MAX(submit_s + wait_s + run_s) AS TEXT)"
 				  " FROM imported HAVING COUNT(*) > 0;";
 
