@@ -133,8 +133,6 @@ static void no_ledger_is_made_for_no_zone(void **state)
 	struct err err = { "" };
 	char path[300];
 
-	if (!rig_is_sqlite())
-		skip();
 	snprintf(path, sizeof(path), "%s/new.db", r->dir);
 	assert_int_equal(store_open_zone(path, "Europe/Atlantis", &s, &err), -EINVAL);
 	assert_non_null(strstr(err.text, "Europe/Atlantis"));
@@ -264,13 +262,15 @@ int main(void)
 		TEST(live_days_are_the_zones),
 		TEST(a_date_that_never_was_has_no_sums),
 		TEST(the_zone_of_a_ledger_with_sums_stays),
-		TEST(no_ledger_is_made_for_no_zone),
 		TEST(without_a_zone_days_are_of_utc),
 		TEST(sums_are_made_anew_from_jobs),
 		TEST(a_report_from_before_the_last_one),
 		TEST(the_controllers_clock_steps_back_over_midnight),
 		TEST(a_job_that_ends_before_it_starts),
+		TEST(no_ledger_is_made_for_no_zone),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* The last one is of SQLite: it looks for a file. */
+	return _cmocka_run_group_tests("tests", tests, ARRAY_LEN(tests) - !rig_is_sqlite(),
+				       NULL, NULL);
 }
