@@ -200,8 +200,7 @@ const struct verb cli_verb_quota = {
 		"far;\n"
 		"what running and queued jobs may still be charged is beside it, and of a "
 		"grant\n"
-		"it is reserved. With --ledger, --profile and --accounts no controller is "
-		"needed.",
+		"it is reserved. With --ledger and --profile no controller is needed.",
 	.examples = "reeve quota\nreeve quota -p physics --by user\n"
 		    "reeve quota -p physics --at 2026-02-28 --json\n"
 		    "reeve quota --ledger history.db --profile rwth --accounts accounts.conf",
