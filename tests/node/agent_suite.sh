@@ -9,7 +9,7 @@ O=build
 tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-agent.XXXXXX")
 trap 'rm -rf "$tree"' EXIT
 make --no-print-directory -s install DESTDIR="$tree" >/dev/null
-for p in load escape progs; do
+for p in load escape progs crash_at; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done
