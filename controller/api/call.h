@@ -73,6 +73,7 @@ int route_job(struct call *c, struct err *err);	    /* jobs.c */
 int route_cancel(struct call *c, struct err *err);  /* jobs.c */
 int route_suspend(struct call *c, struct err *err); /* jobs.c */
 int route_resume(struct call *c, struct err *err);  /* jobs.c */
+int route_weigh(struct call *c, struct err *err);   /* jobs.c */
 int route_output(struct call *c, struct err *err);  /* output.c */
 int route_nodes(struct call *c, struct err *err);   /* sums.c */
 int route_usage(struct call *c, struct err *err);   /* sums.c */

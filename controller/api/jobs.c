@@ -7,6 +7,7 @@
 #include "controller/api/admit.h"
 #include "controller/api/call.h"
 #include "controller/api/who.h"
+#include "controller/policy/priority.h"
 #include "controller/queue/cycle.h"
 
 #define LIST_MAX 1000
@@ -287,6 +288,57 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 		return r;
 	c->answer = json_pack("{s:s,s:I,s:s}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,
 			      "state", job_state_name(job.state));
+	return 0;
+}
+
+#define NICE_MAX 1000000
+
+/* {"nice": N} of the owner, of 0 or more; below 0, and {"site": N}, of operators. */
+static int read_weights(struct call *c, struct store_weights *w, struct err *err)
+{
+	const json_t *nice = json_object_get(c->body, "nice");
+	const json_t *site = json_object_get(c->body, "site");
+	int64_t least = c->is_operator ? -NICE_MAX : 0;
+	int r = 0;
+
+	w->has_nice = nice;
+	w->has_site = site;
+	if (!nice && !site)
+		return err_set(err, -EINVAL, "say \"nice\" or \"site\": a whole number");
+	if (site && !c->is_operator) {
+		err_set(err, 0, "only operators set the site's part of a priority");
+		return call_refuse(c, 403, "not-permitted", "lower your own by nice");
+	}
+	if (nice)
+		r = wire_get_int(c->body, "nice", (struct wire_int){ least, NICE_MAX, NULL },
+				 &w->nice, err);
+	if (r >= 0 && site)
+		r = wire_get_int(c->body, "site",
+				 (struct wire_int){ -PRIORITY_MAX, PRIORITY_MAX, NULL },
+				 &w->site, err);
+	return r;
+}
+
+int route_weigh(struct call *c, struct err *err)
+{
+	struct store_weights w = { .job = c->id, .now_ns = call_now_ns(), .author = c->user };
+	struct call_owned job;
+	int r = call_own_job(c, &job, err);
+
+	if (r >= 0)
+		r = read_weights(c, &w, err);
+	if (r >= 0)
+		r = store_weigh(c->api->c.store, &w, err);
+	if (r == STORE_TOO_LATE) {
+		err_set(err, 0, "job %lld is not queued any more", (long long)c->id);
+		return call_refuse(c, 409, "too-late", "a priority orders the queue only");
+	}
+	if (r < 0)
+		return r;
+	log_job(LOG_INFO, c->id, "weigh", "%s sets%s%s", c->user, w.has_nice ? " nice" : "",
+		w.has_site ? " site" : "");
+	api_want_cycle(c->api);
+	c->answer = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id);
 	return 0;
 }
 

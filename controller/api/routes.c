@@ -10,6 +10,8 @@ const struct route routes[] = {
 	{ "POST", "/v1/jobs/#/cancel", ROLE_USER, route_cancel, "end a job" },
 	{ "POST", "/v1/jobs/#/suspend", ROLE_USER, route_suspend, "suspend a job" },
 	{ "POST", "/v1/jobs/#/resume", ROLE_USER, route_resume, "resume a job" },
+	{ "POST", "/v1/jobs/#/priority", ROLE_USER, route_weigh,
+	  "move a queued job's priority" },
 	{ "GET", "/v1/jobs/#/output", ROLE_USER, route_output, "output of a streamed job" },
 	{ "GET", "/v1/nodes", ROLE_USER, route_nodes, "list nodes" },
 	{ "GET", "/v1/usage", ROLE_USER, route_usage, "sums of usage and charges" },

@@ -198,6 +198,8 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 				      .user = w->user,
 				      .queue = w->queue,
 				      .want = &w->want,
+				      .nice = w->nice,
+				      .site = w->site,
 				      .waited_s = (q->now_ns - w->submitted_ns) / S_NS };
 	char words[RANK_WORDS_MAX], sum[PRIORITY_TEXT_MAX];
 	struct priority p;

@@ -146,18 +146,12 @@ static struct quote quote_of(const struct request *q)
 			       .res = q->res };
 }
 
-/* Paid for whole nodes, a job must be given them. */
-static int check_exclusive(const struct config *config, const struct request *q,
-			   struct err *err)
+/* Paid for whole nodes, a job is given them. */
+static bool is_exclusive(const struct config *config, const char *name)
 {
-	const struct config_queue *queue = config_queue(config, q->queue);
+	const struct config_queue *queue = config_queue(config, name);
 
-	if (!queue || !queue->exclusive)
-		return 0;
-	return err_set(err, -EINVAL,
-		       "queue '%s' is exclusive, and whole nodes cannot be given yet; say "
-		       "another with -q QUEUE",
-		       q->queue);
+	return queue && queue->exclusive;
 }
 
 static int check_possible(struct call *c, const struct request *q, struct err *err)
@@ -221,8 +215,6 @@ int route_submit(struct call *c, struct err *err)
 
 	request_init(&q);
 	r = check_submission(c, &q, err);
-	if (r >= 0)
-		r = check_exclusive(c->api->c.config, &q, err);
 	if (r < 0)
 		return r;
 	quote = quote_of(&q);
@@ -235,6 +227,7 @@ int route_submit(struct call *c, struct err *err)
 	new.decided_by = p.decided_by;
 	new.unit = p.unit;
 	new.rule = p.rule;
+	new.is_exclusive = is_exclusive(c->api->c.config, q.queue);
 	new.terms = (struct tally_terms){
 		.rate = p.rate, .bundle = p.terms, .ncpus = q.res.ncpus, .ngpus = q.res.ngpus
 	};

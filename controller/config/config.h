@@ -50,6 +50,7 @@ struct config_queue {
 	char *typed_factor;
 	struct fraction factor; /* charge relative to a queue of 1; 0: free */
 	int64_t priority;	/* of its own, where PriorityWeightPartition counts it */
+	int64_t qos_priority;	/* the same for PriorityWeightQos */
 	bool exclusive;		/* holds whole nodes, and pays for all their cores */
 };
 

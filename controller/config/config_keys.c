@@ -121,6 +121,8 @@ const struct conf_key config_keys[] = {
 	    "charge relative to a queue of 1; 0: free", "3"),
 	{ "Queue", "Priority", CONF_COUNT, offsetof(struct config_queue, priority), 0, 1000000,
 	  NULL, "its own, beside the highest of all queues", "10" },
+	{ "Queue", "QosPriority", CONF_COUNT, offsetof(struct config_queue, qos_priority), 0,
+	  1000000, NULL, "the same, for the QoS factor", "10" },
 	KEY("Queue", "Exclusive", CONF_BOOL, offsetof(struct config_queue, exclusive),
 	    "jobs hold whole nodes, and pay for all their cores", "yes"),
 	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),

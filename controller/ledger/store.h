@@ -38,10 +38,21 @@ struct store_new {
 	enum charge_side decided_by;
 	enum tariff_unit unit;
 	const char *rule; /* in words, with the numbers; NULL: none */
+	bool is_exclusive; /* holds whole nodes */
 	struct tally_terms terms;
 	int64_t now_ns;
 };
 int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err);
+
+/* What moves a queued job's priority beside its factors: subtracted, and added. */
+struct store_weights {
+	int64_t job, now_ns;
+	bool has_nice, has_site; /* else it stays */
+	int64_t nice, site;
+	const char *author;
+};
+/* 1 (STORE_TOO_LATE): it is not queued any more. -ENOENT: no such job. */
+int store_weigh(struct store *s, const struct store_weights *w, struct err *err);
 
 enum store_want { STORE_RUN, STORE_SUSPEND, STORE_CANCEL };
 struct store_wish {

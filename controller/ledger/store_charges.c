@@ -306,7 +306,8 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 
 static const char waiting_sql[] =
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
-	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s FROM jobs"
+	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site"
+	" FROM jobs"
 	" WHERE state = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
 
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
@@ -331,6 +332,9 @@ int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, voi
 				  .jobfs_bytes = db_int(st, 11),
 				  .ngpus = db_int(st, 12),
 				  .walltime_s = db_int(st, 13) },
+			.is_exclusive = db_int(st, 14) != 0,
+			.nice = db_int(st, 15),
+			.site = db_int(st, 16),
 		};
 
 		r = fn(ctx, &w, err);

@@ -53,6 +53,8 @@ struct store_waiting {
 	const char *cluster, *account, *user, *queue, *name;
 	enum charge_pool pool;
 	struct resources want;
+	bool is_exclusive;
+	int64_t nice, site; /* as store_weigh() set them */
 };
 typedef int (*store_waiting_fn)(void *ctx, const struct store_waiting *w, struct err *err);
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,

@@ -19,21 +19,21 @@ static int insert_job(struct store *s, const struct store_new *n, const char *re
 		      " ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
 		      " submitted_ns, pool, decided_by, rate_num, rate_den,"
 		      " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
-		      " bundle_memory_num, bundle_memory_den, request, unit, rule)"
+		      " bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive)"
 		      " VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)",
+		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
 		      "ittttt"
 		      "iiiiii"
 		      "iiiii"
 		      "iiiiii"
-		      "tit",
+		      "titi",
 		      (int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name,
 		      r->ncpus, r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s,
 		      r->ngpus, n->now_ns, (int64_t)n->pool, (int64_t)n->decided_by,
 		      n->terms.rate.num, n->terms.rate.den, b[CHARGE_GPUS].num,
 		      b[CHARGE_GPUS].den, b[CHARGE_CORES].num, b[CHARGE_CORES].den,
 		      b[CHARGE_MEMORY].num, b[CHARGE_MEMORY].den, request, (int64_t)n->unit,
-		      n->rule ? n->rule : "");
+		      n->rule ? n->rule : "", (int64_t)n->is_exclusive);
 }
 
 int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err)
@@ -152,6 +152,32 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 	return 0;
 }
 
+int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
+{
+	struct store_event e = { w->now_ns, w->job, NULL, "weigh", w->author };
+	int r = db_begin(s->db, err);
+	struct job_now now;
+
+	if (r < 0)
+		return r;
+	r = load_now(s, w->job, &now, err);
+	if (r >= 0 && now.state != JOB_QUEUED)
+		r = STORE_TOO_LATE;
+	if (r == 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET nice = CASE WHEN ?2 <> 0 THEN ?3 ELSE nice END,"
+			   " site = CASE WHEN ?4 <> 0 THEN ?5 ELSE site END WHERE job = ?1",
+			   "iiiii", w->job, (int64_t)w->has_nice, w->nice, (int64_t)w->has_site,
+			   w->site);
+	if (r == 0)
+		r = store_event(s, &e, err);
+	if (r != 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	return db_commit(s->db, err);
+}
+
 int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 		struct err *err)
 {
@@ -189,11 +215,11 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 {
 	struct db_row *st;
 	int n = 0;
-	int r = db_query(
-		s->db, err, &st,
-		"SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus FROM jobs"
-		" WHERE state = 0 AND cluster = ?1 ORDER BY job LIMIT ?2",
-		"ti", cluster, (int64_t)max);
+	int r = db_query(s->db, err, &st,
+			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus, "
+			 "exclusive FROM jobs"
+			 " WHERE state = 0 AND cluster = ?1 ORDER BY job LIMIT ?2",
+			 "ti", cluster, (int64_t)max);
 
 	if (r < 0)
 		return r;
@@ -205,6 +231,7 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 				  .mem_bytes = db_int(st, 3),
 				  .jobfs_bytes = db_int(st, 4),
 				  .ngpus = db_int(st, 5) },
+			.is_exclusive = db_int(st, 6) != 0,
 			.node = -1,
 		};
 	return r < 0 ? r : n;
@@ -217,7 +244,8 @@ static const char holds_sql[] =
 	" n.ngpus,"
 	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
-	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0)"
+	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
+	" COALESCE(MAX(j.exclusive), 0)"
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
 	" LEFT JOIN jobs j ON j.job = a.job"
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
@@ -236,6 +264,8 @@ static void read_hold(struct db_row *st, struct fifo_node *ret)
 					.mem_bytes = db_int(st, 7),
 					.jobfs_bytes = db_int(st, 8),
 					.ngpus = db_int(st, 9) };
+	if (db_int(st, 10)) /* also while that job is suspended */
+		ret->held = ret->capacity;
 }
 
 int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, size_t *ret_n,

@@ -217,9 +217,16 @@ static const char schema_ends[] = "CREATE INDEX stretches_until ON stretches(to_
 				  "CAST(MAX(submit_s + wait_s + run_s) AS TEXT)"
 				  " FROM imported HAVING COUNT(*) > 0;";
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	    schema_3,
-					 schema_stretches, schema_accounts, schema_terms,
-					 schema_indices,   schema_ends,	    NULL };
+/* Whole nodes, and what moves a job's priority: nice is the user's, site the operators'. */
+static const char schema_weights[] =
+	"ALTER TABLE jobs ADD COLUMN exclusive INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN nice INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN site INTEGER NOT NULL DEFAULT 0;";
+
+const char *const store_migrations[] = {
+	schema_1,     schema_2,	      schema_3,	   schema_stretches, schema_accounts,
+	schema_terms, schema_indices, schema_ends, schema_weights,   NULL
+};
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

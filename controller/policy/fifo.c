@@ -28,13 +28,18 @@ int64_t fifo_memory(const struct resources *want)
 	return want->vmem_bytes ? want->vmem_bytes : want->mem_bytes;
 }
 
-/* What a request takes of a node, in the node's own terms. */
-static struct resources taken_by(const struct resources *want)
+/* What a job takes of a node, in the node's own terms. */
+struct taking {
+	struct resources res;
+	bool is_whole;
+};
+
+static struct taking taken_by(const struct resources *want)
 {
-	return (struct resources){ .ncpus = want->ncpus,
-				   .mem_bytes = fifo_memory(want),
-				   .jobfs_bytes = want->jobfs_bytes,
-				   .ngpus = want->ngpus };
+	return (struct taking){ .res = { .ncpus = want->ncpus,
+					 .mem_bytes = fifo_memory(want),
+					 .jobfs_bytes = want->jobfs_bytes,
+					 .ngpus = want->ngpus } };
 }
 
 static int64_t free_of(const struct fifo_node *n, const struct side *s)
@@ -44,24 +49,36 @@ static int64_t free_of(const struct fifo_node *n, const struct side *s)
 	return left > 0 ? left : 0;
 }
 
-static int count_missing(const struct fifo_node *n, const struct resources *take)
+static bool is_empty(const struct fifo_node *n)
 {
-	int missing = 0;
+	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++)
+		if (amount_of(&n->held, &sides[i]) > 0)
+			return false;
+	return true;
+}
+
+static int count_missing(const struct fifo_node *n, const struct taking *take)
+{
+	int missing = take->is_whole && !is_empty(n);
 
 	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++)
-		missing += amount_of(take, &sides[i]) > free_of(n, &sides[i]);
+		missing += amount_of(&take->res, &sides[i]) > free_of(n, &sides[i]);
 	return missing;
 }
 
-static void hold(struct fifo_node *n, const struct resources *take)
+static void hold(struct fifo_node *n, const struct taking *take)
 {
-	n->held.ncpus += take->ncpus;
-	n->held.mem_bytes += take->mem_bytes;
-	n->held.jobfs_bytes += take->jobfs_bytes;
-	n->held.ngpus += take->ngpus;
+	if (take->is_whole) {
+		n->held = n->capacity;
+		return;
+	}
+	n->held.ncpus += take->res.ncpus;
+	n->held.mem_bytes += take->res.mem_bytes;
+	n->held.jobfs_bytes += take->res.jobfs_bytes;
+	n->held.ngpus += take->res.ngpus;
 }
 
-static int find_node(const struct fifo_node *nodes, size_t n, const struct resources *take)
+static int find_node(const struct fifo_node *nodes, size_t n, const struct taking *take)
 {
 	int best = -1;
 	int64_t best_free = 0;
@@ -101,13 +118,21 @@ static const char *amount_text(const struct side *s, int64_t amount,
 
 /* "8 cores (3 of 4 free)" for each side that does not fit. */
 static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n,
-			const struct resources *take)
+			const struct taking *take)
 {
 	const char *between = "";
 
+	if (take->is_whole && !is_empty(n)) {
+		char held[AMOUNT_TEXT_MAX], all[AMOUNT_TEXT_MAX];
+
+		add(why, "a whole node (%s of %s cores are held)",
+		    amount_text(&sides[0], n->held.ncpus, held),
+		    amount_text(&sides[0], n->capacity.ncpus, all));
+		between = " and ";
+	}
 	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
 		const struct side *s = &sides[i];
-		int64_t need = amount_of(take, s), left = free_of(n, s);
+		int64_t need = amount_of(&take->res, s), left = free_of(n, s);
 		char a[AMOUNT_TEXT_MAX], b[AMOUNT_TEXT_MAX], c[AMOUNT_TEXT_MAX];
 
 		if (need <= left)
@@ -121,7 +146,7 @@ static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n
 
 /* The open node that lacks the fewest kinds of things. */
 static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_t n,
-					    const struct resources *take, size_t *ret_open)
+					    const struct taking *take, size_t *ret_open)
 {
 	const struct fifo_node *best = NULL;
 	size_t n_open = 0;
@@ -137,7 +162,7 @@ static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_
 	return best;
 }
 
-static void explain(const struct fifo_node *nodes, size_t n, const struct resources *take,
+static void explain(const struct fifo_node *nodes, size_t n, const struct taking *take,
 		    char why[static FIFO_WHY_MAX])
 {
 	size_t n_open;
@@ -162,8 +187,9 @@ size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *job
 	size_t i;
 
 	for (i = 0; i < n_jobs; i++) {
-		struct resources take = taken_by(&jobs[i].want);
+		struct taking take = taken_by(&jobs[i].want);
 
+		take.is_whole = jobs[i].is_exclusive;
 		jobs[i].why[0] = '\0';
 		jobs[i].node = find_node(nodes, n_nodes, &take);
 		if (jobs[i].node < 0) {
@@ -194,7 +220,7 @@ static void add_capacity(char why[static FIFO_WHY_MAX], const struct fifo_node *
 bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
 		      const struct resources *want, char why[static FIFO_WHY_MAX])
 {
-	struct resources take = taken_by(want);
+	struct taking take = taken_by(want);
 	const struct fifo_node *best = NULL;
 	int fewest = 0;
 

@@ -5,6 +5,9 @@
  * with the fewest free cores is taken (then the first in the order given), which keeps large
  * holes for large jobs.
  *
+ * A job of an exclusive queue takes a whole node: one that is empty, and nothing else may be
+ * given to it until the job has ended, also while it is suspended.
+ *
  * What a node holds: cores and GPUs of jobs that are not suspended (GPUs also of those that
  * are), memory and jobfs of all. A job reserves its vmem; one that states none, its mem.
  */
@@ -25,6 +28,7 @@ struct fifo_node {
 struct fifo_job {
 	int64_t job;
 	struct resources want;
+	bool is_exclusive; /* takes a node on which nothing is held, and holds all of it */
 	int node;		/* fifo_decide(): index of the node, or -1 */
 	char why[FIFO_WHY_MAX]; /* why it waits, with the numbers; "" when placed */
 };

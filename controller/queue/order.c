@@ -40,6 +40,8 @@ static int rank(const struct order_ask *a, const struct store_waiting *w, struct
 				      .user = w->user,
 				      .queue = w->queue,
 				      .want = &w->want,
+				      .nice = w->nice,
+				      .site = w->site,
 				      .waited_s = (a->now_ns - w->submitted_ns) / S_NS };
 	const struct priority_row *most;
 	struct priority p;
@@ -56,7 +58,10 @@ static int rank(const struct order_ask *a, const struct store_waiting *w, struct
 static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
 {
 	struct filling *f = ctx;
-	struct order_job j = { .job = { .job = w->job, .want = w->want, .node = -1 } };
+	struct order_job j = { .job = { .job = w->job,
+					.want = w->want,
+					.is_exclusive = w->is_exclusive,
+					.node = -1 } };
 	int r = f->o->n == f->room ? make_room(f, err) : 0;
 
 	if (r >= 0 && f->ask->standing)

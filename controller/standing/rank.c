@@ -24,20 +24,20 @@ struct rank_cluster rank_cluster(const struct fifo_node *nodes, size_t n)
 	return all;
 }
 
-static int64_t highest_queue(const struct config *c)
+static int64_t larger(int64_t a, int64_t b)
 {
-	int64_t highest = 0;
-
-	for (size_t i = 0; i < c->n_queues; i++)
-		if (c->queues[i]->priority > highest)
-			highest = c->queues[i]->priority;
-	return highest;
+	return a > b ? a : b;
 }
 
 static struct priority_rule rule_of(const struct config *c)
 {
 	const struct config_policy *p = &c->policy;
-	int64_t highest = highest_queue(c);
+	int64_t partition = 1, qos = 1; /* so that there is something to divide by */
+
+	for (size_t i = 0; i < c->n_queues; i++) {
+		partition = larger(partition, c->queues[i]->priority);
+		qos = larger(qos, c->queues[i]->qos_priority);
+	}
 
 	return (struct priority_rule){
 		.weight = { [PRIORITY_AGE] = p->weight_age,
@@ -47,8 +47,8 @@ static struct priority_rule rule_of(const struct config *c)
 			    [PRIORITY_QOS] = p->weight_qos },
 		.max_age_s = p->max_age_s,
 		.size = p->favor_small ? PRIORITY_SMALL : PRIORITY_LARGE,
-		.highest = { [PRIORITY_PARTITION] = highest ? highest : 1,
-			     [PRIORITY_QOS] = 1,
+		.highest = { [PRIORITY_PARTITION] = partition,
+			     [PRIORITY_QOS] = qos,
 			     [PRIORITY_ASSOCIATION] = 1 },
 	};
 }
@@ -67,7 +67,10 @@ int rank_job(struct standing *s, const struct rank_cluster *cluster, const struc
 		.all_nodes = cluster->nodes,
 		.all_cores = cluster->cores,
 		.limit_s = j->want->walltime_s,
-		.own = { [PRIORITY_PARTITION] = queue ? queue->priority : 0 },
+		.own = { [PRIORITY_PARTITION] = queue ? queue->priority : 0,
+			 [PRIORITY_QOS] = queue ? queue->qos_priority : 0 },
+		.nice = j->nice,
+		.site = j->site,
 	};
 	int r = priority_explain(&rule, &job, ret);
 
@@ -95,6 +98,8 @@ static const char *remedy_of(const char *factor)
 		return "it rises while the job waits, up to the maximum age";
 	if (!strcmp(factor, "size"))
 		return "it follows from the cores requested";
+	if (!strcmp(factor, "site"))
+		return "an operator set it";
 	return "it follows from the queue";
 }
 

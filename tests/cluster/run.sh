@@ -88,6 +88,8 @@ configure() { # NAME AcceptNodes [more lines of [Controller]]
 		[Account chemistry]
 		Users = bin
 		[Node n1]
+		[Node u1]
+		Cluster = units
 		[Node far]
 		Address = 192.0.2.1
 	CONF
@@ -188,8 +190,8 @@ out=$(ask $daemon POST /v1/cost "$(units express)")
 has "cost: service units, by the queue's factor" '"rate":"6"' "$out"
 has "cost: the unit is said" '"unit":"service-unit"' "$out"
 has "cost: 2 cores, express, 1 hour" '"charge":"6"' "$out"
-out=$(ask $daemon POST /v1/jobs "$(units whole)")
-has "whole nodes are not charged while they cannot be given" 'whole nodes cannot be given' "$out"
+out=$(ask $daemon POST /v1/cost "$(units whole)")
+has "cost: an exclusive queue, all cores of the node" '"charge":"48"' "$out"
 
 # ---- submission ----
 out=$(ask $nobody POST /v1/jobs "$(job "$small")")
@@ -311,6 +313,25 @@ configure listed listed
 start listed || bail "the controller does not start: $(cat "$dir/listed.log")"
 has "a node that is not listed is refused" unknown-node "$(ask 0 POST /v1/node/sync "$(node n2)")"
 has "one that is listed is not" 200 "$(ask 0 POST /v1/node/sync "$(node n1)")"
+
+# ---- whole nodes ----
+ask 0 POST /v1/node/sync "$(node u1)" >/dev/null
+ask $daemon POST /v1/jobs "$(units whole)" >/dev/null
+has "a job of an exclusive queue gets an empty node" '"job":1' "$(ask 0 POST '/v1/node/sync?wait=5' "$(node u1)")"
+ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
+has "all of it: nobody else has a core there" 'needs 2 cores (0 of 8 free)' "$(ask $daemon GET /v1/jobs/2)"
+ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
+
+# ---- how much later ----
+weigh() { ask "$1" POST "/v1/jobs/$2/priority" "$3"; }
+has "the owner lowers a priority" '"job":2' "$(weigh $daemon 2 '{"schema":"reeve/1","nice":5}')"
+has "and does not raise it" nice "$(weigh $daemon 2 '{"schema":"reeve/1","nice":-5}')"
+has "nor another's, which is not seen" 404 "$(weigh $bin 2 '{"schema":"reeve/1","nice":5}')"
+has "nor sets the site's part" 'only operators' "$(weigh $daemon 2 '{"schema":"reeve/1","site":5}')"
+has "which operators do" '"job":2' "$(weigh 0 2 '{"schema":"reeve/1","site":500}')"
+has "prio shows both" '"nice"' "$(ask $daemon GET '/v1/prio?job=2')"
+has "a job that was given has none any more" 'not queued any more' "$(weigh $daemon 1 '{"schema":"reeve/1","nice":5}')"
+has "nothing said is told" 'whole number' "$(weigh $daemon 2 '{"schema":"reeve/1"}')"
 
 # ---- munged away ----
 stop_pid "$(cat "$dir/ours.pid")"

@@ -35,6 +35,24 @@ static bool fits(const struct fifo_node *n, const struct resources *w)
 	       n->held.jobfs_bytes + w->jobfs_bytes <= n->capacity.jobfs_bytes;
 }
 
+static void a_whole_node_is_an_empty_one_and_all_of_it(void **state)
+{
+	struct fifo_node nodes[] = { node("a", 4, 8, 1), node("b", 8, 8, 0) };
+	struct fifo_job jobs[] = { job(1, 2, 1), job(2, 1, 1), job(3, 4, 1) };
+
+	(void)state;
+	jobs[0].is_exclusive = true;
+	assert_int_equal(fifo_decide(nodes, 2, jobs, 3), 2);
+	assert_int_equal(jobs[0].node, 1); /* not a, which has the room and a job */
+	assert_int_equal(nodes[1].held.ncpus, 8);
+	assert_int_equal(nodes[1].held.mem_bytes, nodes[1].capacity.mem_bytes);
+	assert_int_equal(jobs[1].node, 0);
+	assert_non_null(strstr(jobs[2].why, "needs 4 cores (2 of 4 free) on a"));
+	jobs[2].is_exclusive = true;
+	assert_int_equal(fifo_decide(nodes, 2, &jobs[2], 1), 0);
+	assert_non_null(strstr(jobs[2].why, "a whole node ("));
+}
+
 /* One world: two nodes of 2 and 3 cores (2 and 3 GiB), four jobs; checks the law. */
 static void check_world(const int sizes[4], int closed)
 {
@@ -145,6 +163,7 @@ static void more_held_than_there_is_counts_as_nothing_free(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_whole_node_is_an_empty_one_and_all_of_it),
 		cmocka_unit_test(first_that_does_not_fit_stops_and_all_before_it_fit),
 		cmocka_unit_test(a_small_job_goes_where_the_smallest_hole_is),
 		cmocka_unit_test(the_words_have_the_numbers),

@@ -1,0 +1,85 @@
+/* verb_nice.c - move the priority of queued jobs: down by their owner, either way by operators.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include "cli/cli.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static const struct verb_option options[] = {
+	{ "site", 0, NULL, "operators: set the site's own part instead, which is added", NULL },
+	{ 0 },
+};
+
+static int parse_points(const char *text, int64_t *ret, struct err *err)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoll(text, &end, 10);
+	if (errno || end == text || *end)
+		return err_set(err, -EINVAL, "'%.32s' is not a whole number of points", text);
+	return 0;
+}
+
+static int weigh(struct cli *c, const char *key, int64_t points, const char *typed,
+		 struct err *err)
+{
+	_cleanup_json_ json_t *body =
+		json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, key, (json_int_t)points);
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *path = NULL;
+	int64_t job = 0;
+	int r = cli_parse_job(typed, &job, err);
+
+	if (r < 0)
+		return r;
+	if (!body || asprintf(&path, "/v1/jobs/%" PRId64 "/priority", job) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_ask(c, (struct http_call){ .method = "POST", .path = path, .body = body },
+		    &answer, err);
+	return r < 0 ? cli_name_job(job, r, err) : 0;
+}
+
+/* Each job by itself, as cancel does. */
+static int nice_jobs(const struct verb_call *call, void *ctx, struct err *err)
+{
+	const char *key = verb_count(call, "site") ? "site" : "nice";
+	struct cli *c = ctx;
+	int64_t points = 0;
+	int r = parse_points(call->args[0], &points, err);
+
+	if (r == 0)
+		r = cli_begin(c, call, err);
+	if (r < 0)
+		return r;
+	for (int i = 1; i < call->n_args; i++) {
+		r = weigh(c, key, points, call->args[i], err);
+		if (r == -EHOSTUNREACH || r == -ENOMEM)
+			return r;
+		if (r == 0)
+			continue;
+		cli_complain(call->verb->name, err);
+		if (!c->exit_code)
+			c->exit_code = (int)cli_exit_code(r);
+	}
+	return 0;
+}
+
+const struct verb cli_verb_nice = {
+	.name = "nice",
+	.args = "POINTS JOB...",
+	.help = "Let queued jobs go later, by so many points of priority",
+	.details =
+		"POINTS is subtracted from the priority that the factors give, as 'reeve "
+		"prio'\n"
+		"shows; 0 takes it back. It moves nothing where the site orders jobs first "
+		"in,\n"
+		"first out. Operators may give fewer than 0 (write -- in front), and --site.",
+	.examples = "reeve nice 1000 12 13\nreeve nice --site 50000 14\nreeve nice 0 12",
+	.options = options,
+	.min_args = 2,
+	.max_args = -1,
+	.run = nice_jobs,
+};
