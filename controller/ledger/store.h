@@ -37,7 +37,7 @@ struct store_new {
 	enum charge_pool pool;
 	enum charge_side decided_by;
 	enum tariff_unit unit;
-	const char *rule; /* in words, with the numbers; NULL: none */
+	const char *rule;  /* in words, with the numbers; NULL: none */
 	bool is_exclusive; /* holds whole nodes */
 	struct tally_terms terms;
 	int64_t now_ns;

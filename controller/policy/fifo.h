@@ -28,7 +28,7 @@ struct fifo_node {
 struct fifo_job {
 	int64_t job;
 	struct resources want;
-	bool is_exclusive; /* takes a node on which nothing is held, and holds all of it */
+	bool is_exclusive;	/* takes a node on which nothing is held, and holds all of it */
 	int node;		/* fifo_decide(): index of the node, or -1 */
 	char why[FIFO_WHY_MAX]; /* why it waits, with the numbers; "" when placed */
 };

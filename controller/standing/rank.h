@@ -4,8 +4,8 @@
  * The multifactor priority of controller/policy/priority.h. Age counts from the moment the job
  * was handed in, so that a new job has its priority at once; size is one node and the cores
  * requested, of the nodes and cores that the cluster has; the partition factor is the queue's
- * Priority= beside the highest of all queues, the QoS factor its QosPriority= likewise: a queue is
- * how users choose a quality of service here. There are no priorities of associations.
+ * Priority= beside the highest of all queues, the QoS factor its QosPriority= likewise: a queue
+ * is how users choose a quality of service here. There are no priorities of associations.
  */
 #pragma once
 #include "controller/policy/priority.h"
