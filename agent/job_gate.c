@@ -10,6 +10,7 @@
 #include "agent/job_gate.h"
 #include "agent/job_output.h"
 #include "agent/job_plan.h"
+#include "agent/job_report.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
 
@@ -215,6 +216,7 @@ static int on_opened(struct gate *g, const struct plan_opened *o)
 
 	if (j->step == STEP_UNIT) {
 		note_error_file(j, o);
+		report_take_start(j->node, j);
 		clock_start(&j->clock, node_now_ns());
 		j->s.clock.started_ns = node_realtime_ns();
 		j->step = STEP_RUNNING;

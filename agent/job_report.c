@@ -66,6 +66,37 @@ static void take_sample(const struct sample *s, struct usage *u)
 	take_cores(s, u);
 }
 
+/* Mounts and the like that the manager makes, and the launcher, run in the job's cgroup before
+ * the user's program does. */
+static void leave_out_start(const struct job *j, struct usage *u)
+{
+	struct usage base;
+	int64_t *counters[] = { &u->cpu_ns, &u->cpu_user_ns, &u->cpu_system_ns };
+	const int64_t *less[] = { &base.cpu_ns, &base.cpu_user_ns, &base.cpu_system_ns };
+
+	state_base_get(&j->s, &base);
+	for (size_t i = 0; i < ARRAY_LEN(counters); i++)
+		*counters[i] = *counters[i] > *less[i] ? *counters[i] - *less[i] : 0;
+	for (int i = 0; i < u->n_cores; i++)
+		for (int k = 0; k < base.n_cores; k++)
+			if (base.cores[k].cpu == u->cores[i].cpu)
+				u->cores[i].ns -= u->cores[i].ns > base.cores[k].ns
+							  ? base.cores[k].ns
+							  : u->cores[i].ns;
+}
+
+void report_take_start(struct node *n, struct job *j)
+{
+	struct usage u = { 0 };
+	struct sample s;
+
+	if (!j->is_watched || sample_one(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
+		return;
+	take_sample(&s, &u);
+	if (state_base_set(&j->s, &u) < 0)
+		log_job(LOG_WARNING, j->s.job, "usage", "no memory: its start is counted too");
+}
+
 static void take_vmem(struct node *n, struct job *j, struct usage *u)
 {
 	struct vmem_usage v;
@@ -126,6 +157,7 @@ static void on_sample(void *ctx, const struct sample *s)
 	if (!j || j->step != STEP_RUNNING)
 		return;
 	take_sample(s, &u);
+	leave_out_start(j, &u);
 	take_vmem(n, j, &u);
 	take_prof(n, j, &u);
 	take_jobfs(n, j, &u);
@@ -151,13 +183,17 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 	if (j->is_watched) {
 		if (sample_one(n->sampler, j->s.cgroup_id, &s, NULL) == 0)
 			take_sample(&s, &u);
+		leave_out_start(j, &u);
 		take_vmem(n, j, &u);
 		take_prof(n, j, &u);
 	}
 	take_jobfs(n, j, &u);
 	merge(j, &u);
-	if (f)
-		merge(j, &f->usage);
+	if (f) {
+		u = f->usage;
+		leave_out_start(j, &u);
+		merge(j, &u);
+	}
 }
 
 static void fill(struct job *j, struct report *r)

@@ -2,6 +2,8 @@
 #pragma once
 #include "agent/job.h"
 
+/* What the unit has used so far is not the job's: before the user's program begins. */
+void report_take_start(struct node *n, struct job *j);
 /* One pass over all jobs: figures into j->s.usage, limits that only a look can tell. */
 void report_measure(struct node *n);
 /* The last look at one job, and what its final record knows better. */

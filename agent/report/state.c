@@ -151,10 +151,10 @@ void state_end_get(const struct state_attempt *a, struct job_end *ret)
 		ret->reason = *a->end.reason;
 }
 
-int state_usage_set(struct state_attempt *a, const struct usage *u)
+static int keep(struct state_usage **at, const struct usage *u)
 {
 	size_t size = offsetof(struct usage, cores) + (size_t)u->n_cores * sizeof(u->cores[0]);
-	struct state_usage *kept = a->usage;
+	struct state_usage *kept = *at;
 
 	if (!kept || kept->size != size)
 		kept = realloc(kept, sizeof(*kept) + size);
@@ -162,28 +162,50 @@ int state_usage_set(struct state_attempt *a, const struct usage *u)
 		return -ENOMEM;
 	kept->size = size;
 	memcpy(kept->bytes, u, size);
-	a->usage = kept;
+	*at = kept;
 	return 0;
+}
+
+static void give(const struct state_usage *kept, struct usage *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	if (kept)
+		memcpy(ret, kept->bytes, kept->size);
+}
+
+int state_usage_set(struct state_attempt *a, const struct usage *u)
+{
+	return keep(&a->usage, u);
 }
 
 void state_usage_get(const struct state_attempt *a, struct usage *ret)
 {
-	memset(ret, 0, sizeof(*ret));
-	if (a->usage)
-		memcpy(ret, a->usage->bytes, a->usage->size);
+	give(a->usage, ret);
+}
+
+int state_base_set(struct state_attempt *a, const struct usage *u)
+{
+	return keep(&a->base, u);
+}
+
+void state_base_get(const struct state_attempt *a, struct usage *ret)
+{
+	give(a->base, ret);
 }
 
 static char *encode_body(const struct state_attempt *a)
 {
 	_cleanup_json_ json_t *j = wire_new();
+	struct usage usage, base;
 	struct job_end end;
-	struct usage usage;
 
 	state_end_get(a, &end);
 	state_usage_get(a, &usage);
+	state_base_get(a, &base);
 	if (!j || json_object_set_new(j, "state", json_string(job_state_name(a->state))) < 0 ||
 	    json_object_set_new(j, "end", wire_encode_end(&end)) < 0 ||
-	    json_object_set_new(j, "usage", wire_encode_usage(&usage)) < 0)
+	    json_object_set_new(j, "usage", wire_encode_usage(&usage)) < 0 ||
+	    json_object_set_new(j, "base", wire_encode_usage(&base)) < 0)
 		return NULL;
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
 		if (json_object_set_new(j, fields[i].name, encode_field(&fields[i], a)) < 0)
@@ -218,6 +240,11 @@ static int decode_body(const json_t *j, struct state_attempt *a, struct err *err
 		r = wire_decode_usage(json_object_get(j, "usage"), "usage", &usage, err);
 	if (r >= 0)
 		r = take_decoded(a, &end, &usage, err);
+	if (r >= 0 && json_object_get(j, "base")) { /* not in the rows of older agents */
+		r = wire_decode_usage(json_object_get(j, "base"), "base", &usage, err);
+		if (r >= 0 && usage.have && state_base_set(a, &usage) < 0)
+			r = err_set(err, -ENOMEM, "out of memory");
+	}
 	for (size_t i = 0; r >= 0 && i < ARRAY_LEN(fields); i++)
 		r = decode_field(j, &fields[i], a, err);
 	a->jobfs.job = a->job;
@@ -237,7 +264,7 @@ void state_attempt_take(struct state_attempt *to, struct state_attempt *from)
 	*to = *from;
 	from->err_path = from->cgroup = from->note = NULL;
 	from->end.reason = NULL;
-	from->usage = NULL;
+	from->usage = from->base = NULL;
 	request_init(&from->request);
 }
 
@@ -248,6 +275,7 @@ void state_attempt_done(struct state_attempt *a)
 	free(a->note);
 	free(a->end.reason);
 	free(a->usage);
+	free(a->base);
 	request_done(&a->request);
 }
 

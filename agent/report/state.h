@@ -55,6 +55,7 @@ struct state_attempt {
 	char *note;		   /* owned; NULL: none */
 	struct state_end end;	   /* latched at the first excess; by state_end_set() */
 	struct state_usage *usage; /* owned; by state_usage_set() */
+	struct state_usage *base;  /* owned; by state_base_set() */
 	struct request request;	   /* owned */
 };
 
@@ -70,6 +71,10 @@ void state_end_get(const struct state_attempt *a, struct job_end *ret);
 /* Last sample: counters go on from here. -ENOMEM: the one before stays. */
 int state_usage_set(struct state_attempt *a, const struct usage *u);
 void state_usage_get(const struct state_attempt *a, struct usage *ret);
+
+/* What the unit had used before the user's program began: not the job's. */
+int state_base_set(struct state_attempt *a, const struct usage *u);
+void state_base_get(const struct state_attempt *a, struct usage *ret);
 
 /* All of *a; the request only when the row is new. -ENOSPC, -EIO, ... */
 int state_save(struct db *db, const struct state_attempt *a, struct err *err);

@@ -73,6 +73,7 @@ static void fill(struct state_attempt *a, int64_t job)
 
 	free(a->end.reason);
 	free(a->usage);
+	free(a->base);
 	state_attempt_init(a);
 	a->job = a->jobfs.job = job;
 	a->attempt = a->jobfs.attempt = 2;
@@ -99,6 +100,8 @@ static void fill(struct state_attempt *a, int64_t job)
 	u.cores[u.n_cores++] = (struct usage_core){ 3, 23456789 };
 	u.cores[u.n_cores++] = (struct usage_core){ 66, 100000000 };
 	assert_int_equal(state_usage_set(a, &u), 0);
+	u.cpu_ns = 1000;
+	assert_int_equal(state_base_set(a, &u), 0);
 	strcpy(a->request.name, "x");
 	a->request.res.ncpus = 4;
 	a->request.argv = words;
@@ -142,7 +145,7 @@ static void all_of_an_attempt_comes_back(void **unused)
 	static struct state_attempt a;
 	struct db *db = open_store();
 	struct job_end end;
-	struct usage usage;
+	struct usage usage, base;
 	struct seen *s;
 
 	(void)unused;
@@ -166,6 +169,8 @@ static void all_of_an_attempt_comes_back(void **unused)
 	assert_int_equal(usage.cpu_ns, 123456789);
 	assert_true(usage_has(&usage, &usage.cpu_ns));
 	assert_false(usage_has(&usage, &usage.vmem_bytes));
+	state_base_get(&s->a, &base);
+	assert_int_equal(base.cpu_ns, 1000);
 	assert_int_equal(usage.n_cores, 2);
 	assert_int_equal(usage.cores[1].cpu, 66);
 	assert_int_equal(usage.cores[1].ns, 100000000);
