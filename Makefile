@@ -29,8 +29,8 @@ OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI))
 
 LIB_COMMON := -lsystemd -lcurl -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
-LIB_CTL    := $(LIB_COMMON) -lpq -lmicrohttpd
-LIB_CLI    := $(LIB_COMMON) -lpq -lsmartcols
+LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
+LIB_CLI    := $(LIB_COMMON) -lsmartcols
 $O/controller/pg/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
 BINS := $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch

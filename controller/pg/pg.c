@@ -44,26 +44,26 @@ static int first_line(const char *text)
 
 int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err)
 {
-	const char *said = PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	const char *state = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	const char *said = pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	int r = errno_of(state);
 
 	if (!said)
-		said = PQerrorMessage(p->conn);
+		said = pq.PQerrorMessage(p->conn);
 	r = err_set(err, r, "%s, database %s: %.*s%s%s", what, p->place, first_line(said), said,
 		    state ? ", SQLSTATE " : "", state ? state : "");
-	PQclear(result);
+	pq.PQclear(result);
 	return r;
 }
 
 int pg_exec(struct pg *p, const char *sql, struct err *err)
 {
-	PGresult *result = PQexec(p->conn, sql);
-	ExecStatusType status = PQresultStatus(result);
+	PGresult *result = pq.PQexec(p->conn, sql);
+	ExecStatusType status = pq.PQresultStatus(result);
 
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
 		return pg_fail(p, result, sql, err);
-	PQclear(result);
+	pq.PQclear(result);
 	return 0;
 }
 
@@ -81,20 +81,21 @@ static int set_up(struct pg *p, struct err *err)
 
 int pg_revive(struct pg *p, struct err *err)
 {
-	if (PQstatus(p->conn) == CONNECTION_OK)
+	if (pq.PQstatus(p->conn) == CONNECTION_OK)
 		return 0;
 	if (p->has_lock) /* in a transaction, which is lost */
 		return err_set(err, -EIO, "database %s: the connection was lost", p->place);
-	PQreset(p->conn);
-	if (PQstatus(p->conn) != CONNECTION_OK)
+	pq.PQreset(p->conn);
+	if (pq.PQstatus(p->conn) != CONNECTION_OK)
 		return err_set(err, -EIO, "database %s: %.*s", p->place,
-			       first_line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));
+			       first_line(pq.PQerrorMessage(p->conn)),
+			       pq.PQerrorMessage(p->conn));
 	return set_up(p, err);
 }
 
 static void unlock(struct pg *p)
 {
-	if (p->has_lock && PQstatus(p->conn) == CONNECTION_OK)
+	if (p->has_lock && pq.PQstatus(p->conn) == CONNECTION_OK)
 		pg_exec(p, "SELECT pg_advisory_unlock" LOCK, NULL);
 	p->has_lock = false;
 }
@@ -123,7 +124,7 @@ static void rollback(struct db *d)
 
 	for (size_t i = 0; i < p->n_statements; i++)
 		pg_done((struct db_row *)p->statements[i]);
-	if (PQtransactionStatus(p->conn) != PQTRANS_IDLE)
+	if (pq.PQtransactionStatus(p->conn) != PQTRANS_IDLE)
 		pg_exec(p, "ROLLBACK", NULL);
 	unlock(p);
 }
@@ -132,7 +133,7 @@ static void rollback(struct db *d)
 static int commit(struct db *d, struct err *err)
 {
 	struct pg *p = pg_of(d);
-	bool is_failed = PQtransactionStatus(p->conn) != PQTRANS_INTRANS;
+	bool is_failed = pq.PQtransactionStatus(p->conn) != PQTRANS_INTRANS;
 	int r = is_failed ? err_set(err, -EIO, "database %s: the transaction had failed",
 				    p->place)
 			  : pg_exec(p, "COMMIT", err);
@@ -145,12 +146,12 @@ static int commit(struct db *d, struct err *err)
 
 static int64_t last_id(struct db *d)
 {
-	PGresult *result = PQexec(pg_of(d)->conn, "SELECT lastval()");
-	int64_t id = PQresultStatus(result) == PGRES_TUPLES_OK
-			     ? strtoll(PQgetvalue(result, 0, 0), NULL, 10)
+	PGresult *result = pq.PQexec(pg_of(d)->conn, "SELECT lastval()");
+	int64_t id = pq.PQresultStatus(result) == PGRES_TUPLES_OK
+			     ? strtoll(pq.PQgetvalue(result, 0, 0), NULL, 10)
 			     : 0;
 
-	PQclear(result);
+	pq.PQclear(result);
 	return id;
 }
 
@@ -169,7 +170,7 @@ static void close_all(struct db *d)
 	struct pg *p = pg_of(d);
 
 	pg_forget(p);
-	PQfinish(p->conn);
+	pq.PQfinish(p->conn);
 	free(p);
 }
 
@@ -218,11 +219,11 @@ static int get_version(struct pg *p, int *ret, struct err *err)
 
 	if (r < 0)
 		return r;
-	result = PQexec(p->conn, "SELECT version FROM reeve_schema");
-	if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1)
+	result = pq.PQexec(p->conn, "SELECT version FROM reeve_schema");
+	if (pq.PQresultStatus(result) != PGRES_TUPLES_OK || pq.PQntuples(result) != 1)
 		return pg_fail(p, result, "reading the schema version", err);
-	*ret = atoi(PQgetvalue(result, 0, 0));
-	PQclear(result);
+	*ret = atoi(pq.PQgetvalue(result, 0, 0));
+	pq.PQclear(result);
 	return 0;
 }
 
@@ -254,31 +255,37 @@ static int migrate(struct pg *p, const char *const *migrations, struct err *err)
 /* "name on host, schema x" */
 static void note_place(struct pg *p)
 {
-	PGresult *result = PQexec(p->conn, "SELECT current_schema()");
-	bool is_told = PQresultStatus(result) == PGRES_TUPLES_OK && !PQgetisnull(result, 0, 0);
+	PGresult *result = pq.PQexec(p->conn, "SELECT current_schema()");
+	bool is_told =
+		pq.PQresultStatus(result) == PGRES_TUPLES_OK && !pq.PQgetisnull(result, 0, 0);
 
-	snprintf(p->place, sizeof(p->place), "%s on %s%s%s", PQdb(p->conn), PQhost(p->conn),
-		 is_told ? ", schema " : "", is_told ? PQgetvalue(result, 0, 0) : "");
-	PQclear(result);
+	snprintf(p->place, sizeof(p->place), "%s on %s%s%s", pq.PQdb(p->conn),
+		 pq.PQhost(p->conn), is_told ? ", schema " : "",
+		 is_told ? pq.PQgetvalue(result, 0, 0) : "");
+	pq.PQclear(result);
 }
 
 int pg_open(const char *where, const char *const *migrations, struct db **ret, struct err *err)
 {
 	_cleanup_(db_closep) struct db *db = NULL;
-	struct pg *p = calloc(1, sizeof(*p));
-	int r;
+	struct pg *p;
+	int r = pq_load(err);
 
+	if (r < 0)
+		return r;
+	p = calloc(1, sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
 	p->db.ops = &pg_ops;
 	db = &p->db;
 	strcpy(p->place, "PostgreSQL");
-	p->conn = PQconnectdb(where);
+	p->conn = pq.PQconnectdb(where);
 	if (!p->conn)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (PQstatus(p->conn) != CONNECTION_OK)
+	if (pq.PQstatus(p->conn) != CONNECTION_OK)
 		return err_set(err, -ECONNREFUSED, "open the ledger: %.*s",
-			       first_line(PQerrorMessage(p->conn)), PQerrorMessage(p->conn));
+			       first_line(pq.PQerrorMessage(p->conn)),
+			       pq.PQerrorMessage(p->conn));
 	note_place(p);
 	r = set_up(p, err);
 	if (r >= 0)

@@ -16,5 +16,5 @@
 #include "common/db/db.h"
 
 bool pg_is_place(const char *where); /* begins with postgresql:// or postgres:// */
-/* -EACCES, -ECONNREFUSED ..., -EPROTO as db_open(). */
+/* -ENOENT: no libpq here; -EACCES, -ECONNREFUSED ..., -EPROTO as db_open(). */
 int pg_open(const char *where, const char *const *migrations, struct db **ret, struct err *err);

@@ -1,7 +1,7 @@
 /* pg_impl - the connection and its statements; shared by pg_*.c only. */
 #pragma once
-#include <libpq-fe.h>
 #include "common/db/db_impl.h"
+#include "controller/pg/pq.h"
 
 struct pg_statement;
 

@@ -33,9 +33,9 @@ void pg_done(struct db_row *row)
 {
 	struct pg_statement *s = statement_of(row);
 
-	PQclear(s->result);
+	pq.PQclear(s->result);
 	s->result = NULL;
-	PQfreemem(s->blob);
+	pq.PQfreemem(s->blob);
 	s->blob = NULL;
 	s->at = -1;
 	s->n_values = 0;
@@ -107,10 +107,10 @@ static int prepare(struct pg *p, struct pg_statement *s, struct err *err)
 		return err_set(err, -EINVAL, "cannot be said to PostgreSQL: %s", s->sql);
 	for (size_t i = 0; i < s->n_values; i++)
 		types[i] = type_of(s->values[i].kind);
-	result = PQprepare(p->conn, s->name, sql, (int)s->n_values, types);
-	if (PQresultStatus(result) != PGRES_COMMAND_OK)
+	result = pq.PQprepare(p->conn, s->name, sql, (int)s->n_values, types);
+	if (pq.PQresultStatus(result) != PGRES_COMMAND_OK)
 		return pg_fail(p, result, sql, err);
-	PQclear(result);
+	pq.PQclear(result);
 	s->generation = p->generation;
 	return 0;
 }
@@ -156,16 +156,16 @@ static int run(struct pg *p, struct pg_statement *s, struct err *err)
 		sizes[i] = v->kind == DB_INT ? (int)sizeof(numbers[i]) : (int)v->size;
 		are_binary[i] = v->kind != DB_TEXT;
 	}
-	s->result =
-		PQexecPrepared(p->conn, s->name, (int)s->n_values, data, sizes, are_binary, 0);
-	status = PQresultStatus(s->result);
+	s->result = pq.PQexecPrepared(p->conn, s->name, (int)s->n_values, data, sizes,
+				      are_binary, 0);
+	status = pq.PQresultStatus(s->result);
 	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
 		PGresult *failed = s->result;
 
 		s->result = NULL;
 		return pg_fail(p, failed, s->sql, err);
 	}
-	p->changes = strtoll(PQcmdTuples(s->result), NULL, 10);
+	p->changes = strtoll(pq.PQcmdTuples(s->result), NULL, 10);
 	return 0;
 }
 
@@ -174,7 +174,7 @@ int pg_step(struct db_row *row, struct err *err)
 	struct pg_statement *s = statement_of(row);
 	int r = s->at < 0 ? run(pg_of(row->db), s, err) : 0;
 
-	if (r >= 0 && ++s->at < PQntuples(s->result))
+	if (r >= 0 && ++s->at < pq.PQntuples(s->result))
 		return 1;
 	pg_done(row);
 	return r;
@@ -193,8 +193,9 @@ const char *pg_get_text(const struct db_row *row, int column)
 {
 	const struct pg_statement *s = statement_of(row);
 
-	return PQgetisnull(s->result, s->at, column) ? NULL
-						     : PQgetvalue(s->result, s->at, column);
+	return pq.PQgetisnull(s->result, s->at, column)
+		       ? NULL
+		       : pq.PQgetvalue(s->result, s->at, column);
 }
 
 const void *pg_get_blob(const struct db_row *row, int column, size_t *ret_size)
@@ -202,8 +203,8 @@ const void *pg_get_blob(const struct db_row *row, int column, size_t *ret_size)
 	struct pg_statement *s = statement_of(row);
 	const char *text = pg_get_text(row, column);
 
-	PQfreemem(s->blob);
-	s->blob = text ? PQunescapeBytea((const unsigned char *)text, ret_size) : NULL;
+	pq.PQfreemem(s->blob);
+	s->blob = text ? pq.PQunescapeBytea((const unsigned char *)text, ret_size) : NULL;
 	if (!s->blob)
 		*ret_size = 0;
 	return s->blob;
@@ -213,5 +214,5 @@ bool pg_is_null(const struct db_row *row, int column)
 {
 	const struct pg_statement *s = statement_of(row);
 
-	return PQgetisnull(s->result, s->at, column);
+	return pq.PQgetisnull(s->result, s->at, column);
 }

@@ -1,8 +1,8 @@
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
-PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows)
-MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script usage job)
-WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_request wire_report)
+PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows pq)
+MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script usage job gpu_use gpus)
+WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_request wire_report wire_gpu)
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script)
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
@@ -90,3 +90,5 @@ $O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_import.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/store_adjust.o
+$O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources) $O/common/err.o
+$O/tests/unit/test_gpu_model: $O/agent/gpu/gpu_model.o $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script)

@@ -1,0 +1,46 @@
+/* pq.c - see pq.h. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stddef.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "controller/pg/pq.h"
+
+#define LIBRARY "libpq.so.5"
+
+struct pq pq;
+
+static const struct {
+	const char *name;
+	size_t offset;
+} functions[] = {
+#define PQ_ENTRY(name) { #name, offsetof(struct pq, name) },
+	PQ_FUNCTIONS(PQ_ENTRY)
+#undef PQ_ENTRY
+};
+
+int pq_load(struct err *err)
+{
+	static void *library;
+
+	if (library)
+		return 0;
+	library = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
+	if (!library)
+		return err_set(err, -ENOENT,
+			       "a ledger in PostgreSQL needs " LIBRARY " (package libpq5): %s",
+			       dlerror());
+	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
+		void *f = dlsym(library, functions[i].name);
+
+		if (!f) {
+			dlclose(library);
+			library = NULL;
+			return err_set(err, -ENOENT,
+				       LIBRARY " has no %s: a newer one is needed",
+				       functions[i].name);
+		}
+		*(void **)(void *)((char *)&pq + functions[i].offset) = f;
+	}
+	return 0;
+}

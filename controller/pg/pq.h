@@ -1,0 +1,38 @@
+/* pq - libpq, loaded when a ledger in PostgreSQL is opened and not before: nobody else pays for
+ * it, or has to have it. */
+#pragma once
+#include <libpq-fe.h>
+
+struct err;
+
+#define PQ_FUNCTIONS(X)                                                                        \
+	X(PQclear)                                                                             \
+	X(PQcmdTuples)                                                                         \
+	X(PQconnectdb)                                                                         \
+	X(PQdb)                                                                                \
+	X(PQerrorMessage)                                                                      \
+	X(PQexec)                                                                              \
+	X(PQexecPrepared)                                                                      \
+	X(PQfinish)                                                                            \
+	X(PQfreemem)                                                                           \
+	X(PQgetisnull)                                                                         \
+	X(PQgetvalue)                                                                          \
+	X(PQhost)                                                                              \
+	X(PQntuples)                                                                           \
+	X(PQprepare)                                                                           \
+	X(PQreset)                                                                             \
+	X(PQresultErrorField)                                                                  \
+	X(PQresultStatus)                                                                      \
+	X(PQstatus)                                                                            \
+	X(PQtransactionStatus)                                                                 \
+	X(PQunescapeBytea)
+
+struct pq {
+#define PQ_MEMBER(name) __typeof__(name) *name;
+	PQ_FUNCTIONS(PQ_MEMBER)
+#undef PQ_MEMBER
+};
+extern struct pq pq; /* after pq_load() */
+
+/* -ENOENT: there is no libpq.so.5 here, or it lacks something: the message says what. */
+int pq_load(struct err *err);
