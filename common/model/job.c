@@ -1,6 +1,7 @@
 /* job.c - see job.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/model/amount.h"
 #include "common/model/job.h"
@@ -191,6 +192,13 @@ const char *reason_format(const struct job_end *end, char *buf, size_t size)
 		snprintf(buf + used, size - used, "\n          and %d more processes",
 			 (int)r->n_procs - n);
 	return buf;
+}
+
+void report_done(struct report *r)
+{
+	free(r->gpus);
+	r->gpus = NULL;
+	r->n_gpus = 0;
 }
 
 int job_end_exit_code(const struct job_end *end)

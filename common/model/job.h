@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "common/model/gpu_use.h"
 #include "common/model/request.h"
 #include "common/model/usage.h"
 
@@ -102,4 +103,9 @@ struct report {
 	struct job_end end; /* kind END_NONE until state is JOB_ENDED */
 	char cpus[256];	    /* cores held, as a list: "2-5,8" */
 	char note[256];	    /* e.g. an interval in which a limit was not guarded */
+	/* The GPUs it holds, at most GPU_USE_MAX. The encoder only reads them; the decoder
+	 * makes them, and report_done() frees. */
+	struct gpu_use *gpus;
+	int32_t n_gpus;
 };
+void report_done(struct report *r);

@@ -29,6 +29,8 @@ struct resources {
 	int64_t walltime_s;  /* wall clock in the running state */
 	int64_t ngpus;
 	int64_t pids; /* processes and threads at once */
+	/* Of ngpus: which, "a100-40"; "": any whole ones, never a part of one. */
+	char gpu_model[REQUEST_NAME_MAX];
 };
 
 struct request {
@@ -66,9 +68,12 @@ struct resource_def {
 extern const struct resource_def request_resources[]; /* ends with name == NULL */
 
 /* "ncpus=4,vmem=2GB,walltime=0:10:00" onto *res; what is not named stays. Blanks around
- * items are fine. -EINVAL: unknown resource (with the known ones), bad unit, zero, negative,
+ * items are fine. "ngpus=2" is any two whole GPUs, "ngpus=a100:2" two of a model; its case does
+ * not matter. -EINVAL: unknown resource (with the known ones), bad unit, zero, negative,
  * overflow, the same name twice, an empty list; err names the item. Nothing is written then. */
 int resources_parse(const char *text, struct resources *res, struct err *err);
+/* "a100-40", "a100_1g.5gb": 1..63 of [a-z0-9._+-], beginning with a letter. */
+bool resources_is_gpu_model(const char *model);
 /* The stated ones in table order, exact, parseable. Returns buf; 256 bytes always suffice. */
 const char *resources_format(const struct resources *res, char *buf, size_t size);
 

@@ -1,4 +1,5 @@
 /* resources.c - the table of resources and its text form; see request.h. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,8 @@ const struct resource_def request_resources[] = {
 	  "node-local disk, in $REEVE_JOBFS and $TMPDIR", "jobfs=500MB" },
 	{ "walltime", RESOURCE_SECONDS, RES(walltime_s), 1, 10LL * 366 * 86400,
 	  "wall clock while running, suspension not counted", "walltime=0:10:00" },
-	{ "ngpus", RESOURCE_COUNT, RES(ngpus), 1, 4096, "whole GPUs, held alone", "ngpus=1" },
+	{ "ngpus", RESOURCE_COUNT, RES(ngpus), 1, 4096,
+	  "GPUs, held alone; of one model: ngpus=a100:2", "ngpus=1" },
 	{ "pids", RESOURCE_COUNT, RES(pids), 2, 4 << 20, "processes and threads at once",
 	  "pids=1024" },
 	{ NULL, 0, 0, 0, 0, NULL, NULL },
@@ -42,6 +44,38 @@ static int unknown_resource(const char *name, struct err *err)
 			 known[0] ? ", " : "", d->name);
 	return err_set(err, -EINVAL, "unknown resource '%.32s'; the known ones are %s", name,
 		       known);
+}
+
+bool resources_is_gpu_model(const char *model)
+{
+	size_t n = strnlen(model, REQUEST_NAME_MAX);
+
+	return n < REQUEST_NAME_MAX && *model >= 'a' && *model <= 'z' &&
+	       strspn(model, "abcdefghijklmnopqrstuvwxyz0123456789._+-") == n;
+}
+
+/* Takes "a100:" off the front of "a100:2"; *ret is then the model, else "". */
+static int take_model(const char **value, char ret[static REQUEST_NAME_MAX], struct err *err)
+{
+	const char *colon = strrchr(*value, ':');
+	size_t n = colon ? (size_t)(colon - *value) : 0;
+
+	memset(ret, 0, REQUEST_NAME_MAX);
+	if (!colon && isalpha((unsigned char)**value))
+		return err_set(err, -EINVAL,
+			       "ngpus=%.64s says no number; write e.g. ngpus=%.64s:1", *value,
+			       *value);
+	if (!colon)
+		return 0;
+	for (size_t i = 0; i < n && n < REQUEST_NAME_MAX; i++)
+		ret[i] = (char)tolower((unsigned char)(*value)[i]);
+	if (n >= REQUEST_NAME_MAX || !resources_is_gpu_model(ret))
+		return err_set(err, -EINVAL,
+			       "ngpus: '%.*s' is not a GPU model; write MODEL:NUMBER, e.g. "
+			       "ngpus=a100:2",
+			       n < REQUEST_NAME_MAX ? (int)n : REQUEST_NAME_MAX, *value);
+	*value = colon + 1;
+	return 0;
 }
 
 static int parse_amount(const struct resource_def *d, const char *text, int64_t *ret,
@@ -86,12 +120,32 @@ static int check_bounds(const struct resource_def *d, int64_t v, struct err *err
 		       d->example);
 }
 
+static int parse_value(const struct resource_def *d, const char *value, struct resources *res,
+		       struct err *err)
+{
+	char model[REQUEST_NAME_MAX];
+	bool is_gpus = d->offset == RES(ngpus);
+	int64_t v;
+	int r = is_gpus ? take_model(&value, model, err) : 0;
+
+	if (r < 0)
+		return r;
+	r = parse_amount(d, value, &v, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", d->name);
+	r = check_bounds(d, v, err);
+	if (r < 0)
+		return r;
+	*value_of(res, d) = v;
+	if (is_gpus)
+		memcpy(res->gpu_model, model, sizeof(model));
+	return 0;
+}
+
 static int parse_item(char *item, struct resources *res, unsigned *seen, struct err *err)
 {
 	char *eq = strchr(item, '='), *value;
 	const struct resource_def *d;
-	int64_t v;
-	int r;
 
 	if (!eq)
 		return err_set(err, -EINVAL, "'%s' is not NAME=AMOUNT, e.g. ncpus=4", item);
@@ -107,14 +161,7 @@ static int parse_item(char *item, struct resources *res, unsigned *seen, struct 
 	if (*seen & 1U << (d - request_resources))
 		return err_set(err, -EINVAL, "%s is given twice in one list", d->name);
 	*seen |= 1U << (d - request_resources);
-	r = parse_amount(d, value, &v, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", d->name);
-	r = check_bounds(d, v, err);
-	if (r < 0)
-		return r;
-	*value_of(res, d) = v;
-	return 0;
+	return parse_value(d, value, res, err);
 }
 
 /* The next item of a comma list, trimmed, into buf; the rest in *text. */
@@ -164,12 +211,14 @@ const char *resources_format(const struct resources *res, char *buf, size_t size
 	buf[0] = '\0';
 	for (const struct resource_def *d = request_resources; d->name; d++) {
 		int64_t v = *value_of((struct resources *)res, d);
+		const char *model = d->offset == RES(ngpus) ? res->gpu_model : "";
 
 		if (!v || used >= size)
 			continue;
 		format_amount(d, v, amount);
-		used += (size_t)snprintf(buf + used, size - used, "%s%s=%s", used ? "," : "",
-					 d->name, amount);
+		used += (size_t)snprintf(buf + used, size - used, "%s%s=%s%s%s",
+					 used ? "," : "", d->name, model, *model ? ":" : "",
+					 amount);
 	}
 	return buf;
 }

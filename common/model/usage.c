@@ -34,6 +34,14 @@ const struct usage_field usage_fields[] = {
 	FIELD(cpu_migrations, USAGE_COUNTER, "times a task went on on another cpu"),
 	FIELD(run_delay_max_ns, USAGE_PEAK,
 	      "longest wait for a cpu, rounded up to a power of two"),
+	FIELD(gpu_busy_ns, USAGE_COUNTER,
+	      "time that GPUs worked for the job, summed over them"),
+	FIELD(gpu_mem_bytes, USAGE_GAUGE, "memory on its GPUs"),
+	FIELD(gpu_mem_peak_bytes, USAGE_PEAK, "sum of the peaks of its GPUs"),
+	FIELD(gpu_energy_mj, USAGE_COUNTER, "energy its GPUs took, in thousandths of a joule"),
+	FIELD(gpu_idle_ns, USAGE_GAUGE, "for how long the GPU idle longest has done nothing"),
+	FIELD(gpu_opens, USAGE_COUNTER, "times the job opened one of its GPUs"),
+	FIELD(gpus_used, USAGE_PEAK, "GPUs that have done anything at all for the job"),
 	{ NULL, 0, 0, NULL },
 };
 

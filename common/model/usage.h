@@ -31,6 +31,9 @@ struct usage {
 	/* Of the switch profile, where the site has it on. */
 	int64_t ctx_switches, ctx_preemptions, cpu_migrations;
 	int64_t run_delay_max_ns;
+	/* Of all GPUs that the job holds (gpu_use.h has them one by one). */
+	int64_t gpu_busy_ns, gpu_mem_bytes, gpu_mem_peak_bytes, gpu_energy_mj;
+	int64_t gpu_idle_ns, gpu_opens, gpus_used;
 	int32_t n_cores; /* entries in cores[]; further cores are in cpu_ns alone */
 	struct usage_core cores[USAGE_CORES_MAX];
 };

@@ -34,6 +34,7 @@ json_t *wire_new(void);
 json_t *wire_encode_resources(const struct resources *r);
 json_t *wire_encode_request(const struct request *r);
 json_t *wire_encode_usage(const struct usage *u);
+json_t *wire_encode_gpus(const struct gpu_use *list, int32_t n);
 json_t *wire_encode_end(const struct job_end *e);
 json_t *wire_encode_report(const struct report *r);
 
@@ -43,7 +44,11 @@ int wire_decode_resources(const json_t *j, const char *at, struct resources *ret
 			  struct err *err);
 int wire_decode_request(const json_t *j, const char *at, struct request *ret, struct err *err);
 int wire_decode_usage(const json_t *j, const char *at, struct usage *ret, struct err *err);
+/* At most GPU_USE_MAX, each uuid once. *ret is malloc()ed; NULL when there are none. */
+int wire_decode_gpus(const json_t *j, const char *at, struct gpu_use **ret, int32_t *ret_n,
+		     struct err *err);
 int wire_decode_end(const json_t *j, const char *at, struct job_end *ret, struct err *err);
+/* *ret needs report_done() after 0. */
 int wire_decode_report(const json_t *j, const char *at, struct report *ret, struct err *err);
 
 /* Typed reads of one key, for the documents that rooms make themselves. `def` NULL: the key

@@ -138,6 +138,9 @@ json_t *wire_encode_report(const struct report *r)
 	if (j && r->state == JOB_ENDED &&
 	    json_object_set_new(j, "end", wire_encode_end(&r->end)))
 		return NULL;
+	if (j && r->n_gpus > 0 &&
+	    json_object_set_new(j, "gpus", wire_encode_gpus(r->gpus, r->n_gpus)))
+		return NULL;
 	return TAKE_PTR(j);
 }
 
@@ -175,6 +178,13 @@ static int decode_report(const json_t *j, struct report *ret, struct err *err)
 	return wire_decode_end(json_object_get(j, "end"), "end", &ret->end, err);
 }
 
+static int decode_gpus(const json_t *j, struct report *ret, struct err *err)
+{
+	const json_t *gpus = json_object_get(j, "gpus");
+
+	return gpus ? wire_decode_gpus(gpus, "gpus", &ret->gpus, &ret->n_gpus, err) : 0;
+}
+
 int wire_decode_report(const json_t *j, const char *at, struct report *ret, struct err *err)
 {
 	struct report report = { 0 };
@@ -183,6 +193,8 @@ int wire_decode_report(const json_t *j, const char *at, struct report *ret, stru
 	if (!json_is_object(j))
 		return err_set(err, -EINVAL, "%s is not an object", at);
 	r = decode_report(j, &report, err);
+	if (r >= 0)
+		r = decode_gpus(j, &report, err);
 	if (r < 0)
 		return err_prefix(err, r, "%s", at);
 	*ret = report;

@@ -17,7 +17,25 @@ json_t *wire_encode_resources(const struct resources *res)
 		if (v && json_object_set_new(j, key, json_integer(v)) < 0)
 			return NULL;
 	}
+	if (j && res->ngpus && *res->gpu_model &&
+	    json_object_set_new(j, "gpu_model", json_string(res->gpu_model)) < 0)
+		return NULL;
 	return TAKE_PTR(j);
+}
+
+static int get_gpu_model(const json_t *j, struct resources *res, struct err *err)
+{
+	const struct wire_text to = { res->gpu_model, sizeof(res->gpu_model), true };
+	int r = wire_get_text(j, "gpu_model", to, err);
+
+	if (r < 0 || !*res->gpu_model)
+		return r;
+	if (!res->ngpus)
+		return err_set(err, -EINVAL, "gpu_model without ngpus");
+	if (!resources_is_gpu_model(res->gpu_model))
+		return err_set(err, -EINVAL, "gpu_model '%.63s' is not the name of a model",
+			       res->gpu_model);
+	return 0;
 }
 
 int wire_decode_resources(const json_t *j, const char *at, struct resources *ret,
@@ -40,6 +58,8 @@ int wire_decode_resources(const json_t *j, const char *at, struct resources *ret
 			return err_prefix(err, r, "%s", at);
 		*(int64_t *)(void *)((char *)&res + d->offset) = v;
 	}
+	if (get_gpu_model(j, &res, err) < 0)
+		return err_prefix(err, -EINVAL, "%s", at);
 	*ret = res;
 	return 0;
 }

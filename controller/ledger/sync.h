@@ -95,6 +95,8 @@ static inline struct sync *sync_free(struct sync *s)
 		return NULL;
 	for (size_t i = 0; i < s->n_outputs; i++)
 		free(s->outputs[i].data);
+	for (size_t i = 0; i < s->n_reports; i++)
+		report_done(&s->reports[i]);
 	free(s->outputs);
 	free(s->reports);
 	free(s->jobs);

@@ -2,9 +2,9 @@
  *
  * links: common/err common/model/amount common/model/resources
  *
- * links: common/model/request common/model/usage common/model/job
+ * links: common/model/request common/model/usage common/model/job common/model/gpu_use
  *
- * links: common/wire/wire common/wire/wire_request common/wire/wire_report
+ * links: common/wire/wire common/wire/wire_request common/wire/wire_report common/wire/wire_gpu
  *
  * libs: -ljansson
  */
@@ -25,8 +25,11 @@ static void one_report(const json_t *j)
 	if (wire_decode_report(j, "report", &r, &err) < 0)
 		return;
 	back = wire_encode_report(&r);
-	if (!back || wire_decode_report(back, "report", &again, &err) < 0 || again.seq != r.seq)
+	if (!back || wire_decode_report(back, "report", &again, &err) < 0 ||
+	    again.seq != r.seq || again.n_gpus != r.n_gpus)
 		abort();
+	report_done(&again);
+	report_done(&r);
 }
 
 static void one_request(const json_t *j)

@@ -39,6 +39,27 @@ static void what_is_not_named_stays(void **state)
 	assert_int_equal(res.walltime_s, 7200);
 }
 
+static void gpus_are_asked_for_by_model(void **state)
+{
+	struct resources res = { 0 }, again = { 0 };
+	char buf[256];
+
+	(void)state;
+	assert_int_equal(resources_parse("ngpus=A100-40:2,ncpus=4", &res, NULL), 0);
+	assert_int_equal(res.ngpus, 2);
+	assert_string_equal(res.gpu_model, "a100-40");
+	assert_string_equal(resources_format(&res, buf, sizeof(buf)),
+			    "ncpus=4,ngpus=a100-40:2");
+	assert_int_equal(resources_parse(buf, &again, NULL), 0);
+	assert_memory_equal(&res, &again, sizeof(res));
+	assert_int_equal(resources_parse("ncpus=8", &res, NULL), 0);
+	assert_string_equal(res.gpu_model, "a100-40");
+	assert_int_equal(resources_parse("ngpus=1", &res, NULL), 0); /* any, from now on */
+	assert_string_equal(res.gpu_model, "");
+	assert_int_equal(resources_parse("ngpus=a100_1g.5gb:7", &res, NULL), 0);
+	assert_string_equal(res.gpu_model, "a100_1g.5gb");
+}
+
 static void bad_resources_are_named_and_write_nothing(void **state)
 {
 	static const struct {
@@ -60,6 +81,19 @@ static void bad_resources_are_named_and_write_nothing(void **state)
 		{ "vmem=9999999999999999TB", "too large" },
 		{ "walltime=1:99", "not a duration" },
 		{ "ncpus=1,ncpus=2", "twice" },
+		{ "ngpus=a100", "says no number; write e.g. ngpus=a100:1" },
+		{ "ngpus=:2", "'' is not a GPU model; write MODEL:NUMBER" },
+		{ "ngpus=a100:", "ngpus" },
+		{ "ngpus=a100:0", "at least 1" },
+		{ "ngpus=a100:-1", "whole number" },
+		{ "ngpus=a100:5000", "at most 4096" },
+		{ "ngpus=gpu:a100:2", "'gpu:a100' is not a GPU model" },
+		{ "ngpus=2:a100", "'2' is not a GPU model" },
+		{ "ngpus=a 100:2", "is not a GPU model" },
+		{ "ngpus=a100\xc3\xa4:2", "is not a GPU model" },
+		{ "ngpus=a123456789a123456789a123456789a123456789a123456789a123456789a123:1",
+		  "is not a GPU model" },
+		{ "ngpus=a100:1,ngpus=h100:1", "twice" },
 	};
 
 	(void)state;
@@ -214,6 +248,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(resources_read_and_print_back),
 		cmocka_unit_test(what_is_not_named_stays),
+		cmocka_unit_test(gpus_are_asked_for_by_model),
 		cmocka_unit_test(bad_resources_are_named_and_write_nothing),
 		cmocka_unit_test(script_lines_are_options),
 		cmocka_unit_test(bad_scripts_name_file_line_and_remedy),

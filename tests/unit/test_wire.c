@@ -50,6 +50,71 @@ static void a_report_survives_the_wire(void **state)
 	assert_memory_equal(&r, &back, sizeof(r));
 }
 
+static void the_gpus_of_a_report_survive_the_wire(void **state)
+{
+	struct gpu_use two[2] = { { .uuid = "GPU-1", .model = "a100-40", .source = "nvml" },
+				  { .uuid = "MIG-2", .is_simulated = true } };
+	struct report r = full_report(), back;
+	_cleanup_json_ json_t *j = NULL;
+	struct err err = { "" };
+
+	(void)state;
+	for (size_t i = 0; gpu_use_fields[i].name; i++)
+		gpu_use_set(&two[0],
+			    (int64_t *)(void *)((char *)two + gpu_use_fields[i].offset),
+			    (int64_t)i);
+	r.gpus = two;
+	r.n_gpus = 2;
+	j = wire_encode_report(&r);
+	assert_int_equal(wire_decode_report(j, "report", &back, &err), 0);
+	assert_int_equal(back.n_gpus, 2);
+	assert_memory_equal(two, back.gpus, sizeof(two));
+	report_done(&back);
+}
+
+static void gpus_that_make_no_sense_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *word;
+	} bad[] = {
+		{ "{}", "gpus is not an array" },
+		{ "[1]", "gpus[0]: is not an object" },
+		{ "[{}]", "gpus[0]: uuid is missing" },
+		{ "[{\"uuid\":\"\"}]", "uuid is empty" },
+		{ "[{\"uuid\":\"a\",\"model\":\"A 1\"}]", "not the name of one" },
+		{ "[{\"uuid\":\"a\",\"busy_ns\":-1}]", "busy_ns = -1 is outside" },
+		{ "[{\"uuid\":\"a\"},{\"uuid\":\"a\"}]", "gpus[1]: uuid 'a' is there twice" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_json_ json_t *j = json_loads(bad[i].text, 0, NULL);
+		struct gpu_use *list = NULL;
+		struct err err = { "" };
+		int32_t n = 0;
+
+		assert_int_equal(wire_decode_gpus(j, "gpus", &list, &n, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].word))
+			fail_msg("'%s' lacks '%s'", err.text, bad[i].word);
+	}
+}
+
+static void a_model_without_gpus_is_refused(void **state)
+{
+	static const char *const bad[] = { "{\"gpu_model\":\"a100\"}",
+					   "{\"ngpus\":1,\"gpu_model\":\"A100\"}",
+					   "{\"ngpus\":1,\"gpu_model\":7}",
+					   "{\"ngpus\":1,\"gpu_model\":\"a b\"}" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_json_ json_t *j = json_loads(bad[i], 0, NULL);
+		struct resources res;
+
+		assert_int_equal(wire_decode_resources(j, "resources", &res, NULL), -EINVAL);
+	}
+}
+
 static void a_request_survives_the_wire(void **state)
 {
 	_cleanup_(request_done) struct request r, back;
@@ -59,8 +124,8 @@ static void a_request_survives_the_wire(void **state)
 	(void)state;
 	request_init(&r);
 	request_init(&back);
-	request_set(&r, "resources", "ncpus=1,vmem=3GB,jobfs=1MB,walltime=60,ngpus=2,pids=9",
-		    NULL);
+	request_set(&r, "resources",
+		    "ncpus=1,vmem=3GB,jobfs=1MB,walltime=60,ngpus=a100:2,pids=9", NULL);
 	request_set(&r, "vmem-action", "enomem", NULL);
 	request_set(&r, "account", "physics", NULL);
 	r.uid = 4294967294U;
@@ -73,6 +138,7 @@ static void a_request_survives_the_wire(void **state)
 	j = wire_encode_request(&r);
 	assert_int_equal(wire_decode_request(j, "request", &back, NULL), 0);
 	assert_int_equal(back.uid, 4294967294U);
+	assert_string_equal(back.res.gpu_model, "a100");
 	again = wire_encode_request(&back);
 	a = wire_format(j);
 	b = wire_format(again);
@@ -153,6 +219,9 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_report_survives_the_wire),
 		cmocka_unit_test(a_request_survives_the_wire),
+		cmocka_unit_test(the_gpus_of_a_report_survive_the_wire),
+		cmocka_unit_test(gpus_that_make_no_sense_are_refused),
+		cmocka_unit_test(a_model_without_gpus_is_refused),
 		cmocka_unit_test(a_report_with_any_key_broken_is_refused),
 		cmocka_unit_test(hostile_documents_are_refused),
 		cmocka_unit_test(out_of_range_numbers_are_refused),

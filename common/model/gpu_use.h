@@ -1,0 +1,44 @@
+/* gpu_use - what a job made of each GPU that it holds.
+ *
+ * Pure but for memory. One table (`gpu_use_fields`) names every figure; wire form, merging and
+ * views come from it. A figure that could not be measured is absent (no bit in `have`), never
+ * zero. The sums over a job's GPUs are figures of struct usage: gpu_use_sum() makes them.
+ */
+#pragma once
+#include "common/model/request.h"
+#include "common/model/usage.h"
+
+#define GPU_USE_MAX 64 /* GPUs of a job on one node */
+#define GPU_USE_UUID_MAX 96
+
+struct gpu_use {
+	char uuid[GPU_USE_UUID_MAX];
+	char model[REQUEST_NAME_MAX]; /* "a100-40" */
+	char source[64];	      /* where the figures come from: "nvml", "drm fdinfo" */
+	bool is_simulated;	      /* said wherever a figure is shown */
+	uint32_t have;		      /* bit i: gpu_use_fields[i] was measured */
+	int64_t busy_ns;
+	int64_t mem_bytes, mem_peak_bytes;
+	int64_t mem_total_bytes; /* what the device has */
+	int64_t energy_mj;	 /* of the whole device, while the job held it */
+	int64_t idle_ns; /* since it last did anything for the job, or was given to it */
+	int64_t opens;
+};
+extern const struct usage_field gpu_use_fields[]; /* offsets into struct gpu_use */
+
+void gpu_use_set(struct gpu_use *g, const int64_t *field, int64_t value); /* field: &g->x */
+bool gpu_use_has(const struct gpu_use *g, const int64_t *field);
+
+/* `later` onto *list by uuid, as usage_merge() does; GPUs not in it are added behind, those
+ * only in *list stay. *list is malloc()ed, NULL: empty. -ENOMEM: *list is as it was. */
+int gpu_use_merge(struct gpu_use **list, int32_t *n, const struct gpu_use *later,
+		  int32_t n_later);
+
+/* A GPU has done something when it was busy, or, where that is not told, held memory. */
+bool gpu_use_has_worked(const struct gpu_use *g);
+/* The gpu_ figures of a job from those of its GPUs: sums; idle is that of the one idle longest;
+ * of a job's figure all its GPUs must have theirs, else it stays absent. */
+void gpu_use_sum(const struct gpu_use *list, int32_t n, struct usage *u);
+
+/* Allocated but idle: from here on it is a state that views and metrics show. */
+#define GPU_IDLE_NS (10LL * 60 * 1000000000)

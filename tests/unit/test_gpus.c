@@ -1,0 +1,182 @@
+/* test_gpus - GPUs by model: what is free, what a typed model means; what a job made of each.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "common/model/gpu_use.h"
+#include "common/model/gpus.h"
+
+static struct gpus of(const char *text)
+{
+	struct gpus g;
+
+	assert_int_equal(gpus_parse(text, &g), 0);
+	return g;
+}
+
+static void counts_read_and_print_back(void **state)
+{
+	static const char *const good[] = { "", "a100-40=4", "a100-40=4,a100_1g.5gb=7,=2" };
+	static const char *const bad[] = { "a100-40",
+					   "a100-40=",
+					   "a100-40=x",
+					   "=",
+					   ",",
+					   "a=1,,b=2",
+					   "A100=1",
+					   "a=1=2",
+					   "a=-1",
+					   "a=1234567890",
+					   "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1" };
+	char buf[GPUS_TEXT_MAX];
+	struct gpus g;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		g = of(good[i]);
+		assert_string_equal(gpus_format(&g, buf), good[i]);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		assert_int_equal(gpus_parse(bad[i], &g), -EINVAL);
+	g = of("a100-40=4,a100_1g.5gb=7,=1");
+	assert_string_equal(gpus_words(&g, buf), "4 a100-40, 7 a100_1g.5gb, 1 GPU");
+}
+
+static void any_is_whole_and_never_a_part(void **state)
+{
+	const struct gpus all = of("a100-40=4,a100_1g.5gb=7,=2"), none = of("");
+
+	(void)state;
+	assert_int_equal(gpus_count(&all, ""), 6);
+	assert_int_equal(gpus_free(&all, &none, ""), 6);
+	assert_int_equal(gpus_free(&all, &none, "a100-40"), 4);
+	assert_int_equal(gpus_free(&all, &none, "a100_1g.5gb"), 7);
+	assert_int_equal(gpus_free(&all, &none, "h100-80"), 0);
+}
+
+/* Every world of two models and a part, of up to 3 each, and every way to hold some: whatever
+ * is free of a model can really be given, wherever those held as any are. */
+static void what_is_free_can_be_given(void **state)
+{
+	(void)state;
+	for (int world = 0; world < 4 * 4 * 4 * 4 * 4; world++) {
+		int a = world % 4, b = world / 4 % 4, ha = world / 16 % 4, hb = world / 64 % 4;
+		int any = world / 256 % 4, left;
+		struct gpus all = { 0 }, held = { 0 };
+
+		if (ha > a || hb > b || any > a + b - ha - hb)
+			continue;
+		gpus_add(&all, "a", a);
+		gpus_add(&all, "b", b);
+		gpus_add(&held, "a", ha);
+		gpus_add(&held, "b", hb);
+		gpus_add(&held, "", any);
+		left = a - ha - any;
+		assert_int_equal(gpus_free(&all, &held, "a"), left > 0 ? left : 0);
+		assert_int_equal(gpus_free(&all, &held, ""), a + b - ha - hb - any);
+	}
+}
+
+static int match(const char *typed, const char *const *models, char *ret, struct err *err)
+{
+	struct gpus_match m;
+
+	gpus_match_begin(&m, typed);
+	for (; *models; models++)
+		gpus_match_try(&m, *models);
+	return gpus_match_end(&m, "this cluster's nodes have", ret, err);
+}
+
+static void a_model_without_its_size_is_the_only_one_there_is(void **state)
+{
+	static const char *const one[] = { "a100-40", "h100-80", "a100-40", "a100_1g.5gb",
+					   NULL };
+	static const char *const two[] = { "a100-40", "a100-80", NULL };
+	static const char *const none[] = { "", NULL };
+	char ret[REQUEST_NAME_MAX] = "";
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(match("a100", one, ret, &err), 0);
+	assert_string_equal(ret, "a100-40");
+	assert_int_equal(match("a100_1g.5gb", one, ret, &err), 0);
+	assert_string_equal(ret, "a100_1g.5gb");
+	assert_int_equal(match("a100-80", two, ret, &err), 0);
+	assert_string_equal(ret, "a100-80");
+	assert_int_equal(match("a100", two, ret, &err), -EINVAL);
+	assert_string_equal(err.text,
+			    "GPU model 'a100' is not one: say which size, e.g. "
+			    "ngpus=a100-80:1; this cluster's nodes have a100-40, a100-80");
+	assert_int_equal(match("a10", one, ret, &err), -EINVAL);
+	assert_string_equal(err.text, "unknown GPU model 'a10': this cluster's nodes have "
+				      "a100-40, h100-80, a100_1g.5gb");
+	assert_int_equal(match("a100", none, ret, &err), 1);
+}
+
+static struct gpu_use use(const char *uuid, int64_t busy_ns, int64_t peak)
+{
+	struct gpu_use g = { .source = "nvml" };
+
+	strcpy(g.uuid, uuid);
+	gpu_use_set(&g, &g.busy_ns, busy_ns);
+	gpu_use_set(&g, &g.mem_peak_bytes, peak);
+	gpu_use_set(&g, &g.idle_ns, busy_ns ? 0 : 99);
+	return g;
+}
+
+static void reports_of_gpus_merge_by_uuid_and_never_take_back(void **state)
+{
+	struct gpu_use first[] = { use("A", 5, 10), use("B", 0, 0) };
+	struct gpu_use later[] = { use("C", 1, 1), use("A", 3, 20) };
+	struct gpu_use *list = NULL;
+	int32_t n = 0;
+
+	(void)state;
+	assert_int_equal(gpu_use_merge(&list, &n, first, 2), 0);
+	assert_int_equal(gpu_use_merge(&list, &n, later, 2), 0);
+	assert_int_equal(gpu_use_merge(&list, &n, NULL, 0), 0);
+	assert_int_equal(n, 3);
+	assert_int_equal(list[0].busy_ns, 5); /* a counter that began anew */
+	assert_int_equal(list[0].mem_peak_bytes, 20);
+	assert_string_equal(list[2].uuid, "C");
+	free(list);
+}
+
+static void the_jobs_figures_are_the_sums_and_absent_where_one_is(void **state)
+{
+	struct gpu_use list[] = { use("A", 5, 10), use("B", 0, 0), use("C", 7, 1) };
+	struct usage u = { 0 };
+
+	(void)state;
+	gpu_use_sum(list, 3, &u);
+	assert_int_equal(u.gpu_busy_ns, 12);
+	assert_int_equal(u.gpu_mem_peak_bytes, 11);
+	assert_int_equal(u.gpu_idle_ns, 99);
+	assert_int_equal(u.gpus_used, 2);
+	assert_false(usage_has(&u, &u.gpu_energy_mj));
+	list[1].have = 0;
+	u = (struct usage){ 0 };
+	gpu_use_sum(list, 3, &u);
+	assert_int_equal(u.have, 0);
+	gpu_use_sum(NULL, 0, &u);
+	assert_int_equal(u.have, 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(counts_read_and_print_back),
+		cmocka_unit_test(any_is_whole_and_never_a_part),
+		cmocka_unit_test(what_is_free_can_be_given),
+		cmocka_unit_test(a_model_without_its_size_is_the_only_one_there_is),
+		cmocka_unit_test(reports_of_gpus_merge_by_uuid_and_never_take_back),
+		cmocka_unit_test(the_jobs_figures_are_the_sums_and_absent_where_one_is),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
