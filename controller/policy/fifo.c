@@ -17,6 +17,8 @@ static const struct side sides[] = {
 	{ "jobfs", "jobfs", RESOURCE_BYTES, offsetof(struct resources, jobfs_bytes) },
 	{ "GPU", "GPUs", RESOURCE_COUNT, offsetof(struct resources, ngpus) },
 };
+enum { SIDE_CORES, SIDE_GPUS = 3, SIDE_MAX };
+_Static_assert(sizeof(sides) / sizeof(*sides) == SIDE_MAX, "a row a side");
 
 static int64_t amount_of(const struct resources *r, const struct side *s)
 {
@@ -36,33 +38,49 @@ struct taking {
 
 static struct taking taken_by(const struct resources *want)
 {
-	return (struct taking){ .res = { .ncpus = want->ncpus,
-					 .mem_bytes = fifo_memory(want),
-					 .jobfs_bytes = want->jobfs_bytes,
-					 .ngpus = want->ngpus } };
+	struct taking t = { .res = *want };
+
+	t.res.mem_bytes = fifo_memory(want);
+	return t;
 }
 
-static int64_t free_of(const struct fifo_node *n, const struct side *s)
+/* What the node has of a side, and what of it is free: of GPUs those of the model. */
+static int64_t all_of(const struct fifo_node *n, const struct taking *t, int side)
 {
-	int64_t left = amount_of(&n->capacity, s) - amount_of(&n->held, s);
+	if (side != SIDE_GPUS || (!n->gpus.n && !*t->res.gpu_model))
+		return amount_of(&n->capacity, &sides[side]);
+	return gpus_count(&n->gpus, t->res.gpu_model);
+}
 
+static int64_t free_of(const struct fifo_node *n, const struct taking *t, int side)
+{
+	int64_t left;
+
+	if (side == SIDE_GPUS && (n->gpus.n || *t->res.gpu_model))
+		return gpus_free(&n->gpus, &n->gpus_held, t->res.gpu_model);
+	left = amount_of(&n->capacity, &sides[side]) - amount_of(&n->held, &sides[side]);
 	return left > 0 ? left : 0;
 }
 
 static bool is_empty(const struct fifo_node *n)
 {
-	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++)
+	for (int i = 0; i < SIDE_MAX; i++)
 		if (amount_of(&n->held, &sides[i]) > 0)
 			return false;
-	return true;
+	return n->gpus_held.n == 0;
+}
+
+static bool lacks(const struct fifo_node *n, const struct taking *take, int side)
+{
+	return amount_of(&take->res, &sides[side]) > free_of(n, take, side);
 }
 
 static int count_missing(const struct fifo_node *n, const struct taking *take)
 {
 	int missing = take->is_whole && !is_empty(n);
 
-	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++)
-		missing += amount_of(&take->res, &sides[i]) > free_of(n, &sides[i]);
+	for (int i = 0; i < SIDE_MAX; i++)
+		missing += lacks(n, take, i);
 	return missing;
 }
 
@@ -70,12 +88,14 @@ static void hold(struct fifo_node *n, const struct taking *take)
 {
 	if (take->is_whole) {
 		n->held = n->capacity;
+		n->gpus_held = n->gpus;
 		return;
 	}
 	n->held.ncpus += take->res.ncpus;
 	n->held.mem_bytes += take->res.mem_bytes;
 	n->held.jobfs_bytes += take->res.jobfs_bytes;
 	n->held.ngpus += take->res.ngpus;
+	gpus_add(&n->gpus_held, take->res.gpu_model, take->res.ngpus);
 }
 
 static int find_node(const struct fifo_node *nodes, size_t n, const struct taking *take)
@@ -84,7 +104,7 @@ static int find_node(const struct fifo_node *nodes, size_t n, const struct takin
 	int64_t best_free = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t cores = free_of(&nodes[i], &sides[0]);
+		int64_t cores = free_of(&nodes[i], take, SIDE_CORES);
 
 		if (!nodes[i].open || count_missing(&nodes[i], take) > 0)
 			continue;
@@ -116,7 +136,14 @@ static const char *amount_text(const struct side *s, int64_t amount,
 	return buf;
 }
 
-/* "8 cores (3 of 4 free)" for each side that does not fit. */
+static const char *side_name(const struct taking *take, int side)
+{
+	if (side == SIDE_GPUS && *take->res.gpu_model)
+		return take->res.gpu_model;
+	return amount_of(&take->res, &sides[side]) == 1 ? sides[side].one : sides[side].many;
+}
+
+/* "8 cores (3 of 4 free)", "2 a100-40 (1 of 4 free)" for each side that does not fit. */
 static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n,
 			const struct taking *take)
 {
@@ -130,16 +157,16 @@ static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n
 		    amount_text(&sides[0], n->capacity.ncpus, all));
 		between = " and ";
 	}
-	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+	for (int i = 0; i < SIDE_MAX; i++) {
 		const struct side *s = &sides[i];
-		int64_t need = amount_of(&take->res, s), left = free_of(n, s);
 		char a[AMOUNT_TEXT_MAX], b[AMOUNT_TEXT_MAX], c[AMOUNT_TEXT_MAX];
 
-		if (need <= left)
+		if (!lacks(n, take, i))
 			continue;
-		add(why, "%s%s %s (%s of %s free)", between, amount_text(s, need, a),
-		    need == 1 ? s->one : s->many, amount_text(s, left, b),
-		    amount_text(s, amount_of(&n->capacity, s), c));
+		add(why, "%s%s %s (%s of %s free)", between,
+		    amount_text(s, amount_of(&take->res, s), a), side_name(take, i),
+		    amount_text(s, free_of(n, take, i), b),
+		    amount_text(s, all_of(n, take, i), c));
 		between = " and ";
 	}
 }
@@ -204,11 +231,16 @@ size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *job
 static void add_capacity(char why[static FIFO_WHY_MAX], const struct fifo_node *n)
 {
 	const char *between = "";
+	char models[GPUS_TEXT_MAX];
 
-	for (size_t i = 0; i < sizeof(sides) / sizeof(*sides); i++) {
+	for (int i = 0; i < SIDE_MAX; i++) {
 		int64_t all = amount_of(&n->capacity, &sides[i]);
 		char text[AMOUNT_TEXT_MAX];
 
+		if (i == SIDE_GPUS && n->gpus.n) {
+			add(why, "%s%s", between, gpus_words(&n->gpus, models));
+			continue;
+		}
 		if (all == 0)
 			continue;
 		add(why, "%s%s %s", between, amount_text(&sides[i], all, text),
@@ -230,6 +262,7 @@ bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
 		int missing;
 
 		empty.held = (struct resources){ 0 };
+		empty.gpus_held.n = 0;
 		missing = count_missing(&empty, &take);
 		if (missing == 0)
 			return true;

@@ -10,17 +10,21 @@
  *
  * What a node holds: cores and GPUs of jobs that are not suspended (GPUs also of those that
  * are), memory and jobfs of all. A job reserves its vmem; one that states none, its mem.
+ *
+ * GPUs are given by model: a job that asks for one gets that, one that asks for any gets whole
+ * ones (common/model/gpus.h). Where a node does not tell its models only any can be given.
  */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
-#include "common/model/request.h"
+#include "common/model/gpus.h"
 
 struct fifo_node {
 	char name[REQUEST_NAME_MAX];
-	bool open;		   /* up, not draining, not lost */
-	struct resources capacity; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
-	struct resources held;	   /* the same fields: what is reserved */
+	bool open;		     /* up, not draining, not lost */
+	struct resources capacity;   /* ncpus, mem_bytes, jobfs_bytes, ngpus */
+	struct resources held;	     /* the same fields: what is reserved */
+	struct gpus gpus, gpus_held; /* by model; gpus.n 0: not told, ngpus are whole ones */
 };
 
 #define FIFO_WHY_MAX 384

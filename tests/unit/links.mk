@@ -9,8 +9,8 @@ $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
 $O/tests/unit/test_charge: $O/controller/policy/charge.o $O/common/err.o
-$O/tests/unit/test_fifo: $O/controller/policy/fifo.o $O/common/model/amount.o $O/common/err.o
-$O/tests/unit/test_admit: $O/agent/admit/admit.o $O/common/model/amount.o $O/common/err.o
+$O/tests/unit/test_fifo: $O/controller/policy/fifo.o $(patsubst %,$O/common/model/%.o,gpus amount resources) $O/common/err.o
+$O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources) $O/common/err.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o

@@ -53,6 +53,93 @@ static void a_whole_node_is_an_empty_one_and_all_of_it(void **state)
 	assert_non_null(strstr(jobs[2].why, "a whole node ("));
 }
 
+static struct fifo_node gpu_node(const char *name, const char *gpus)
+{
+	struct fifo_node n = node(name, 8, 64, 0);
+
+	assert_int_equal(gpus_parse(gpus, &n.gpus), 0);
+	n.capacity.ngpus = gpus_count(&n.gpus, "");
+	return n;
+}
+
+static struct fifo_job gpu_job(int64_t id, const char *model, int64_t n)
+{
+	struct fifo_job j = job(id, 1, 1);
+
+	strcpy(j.want.gpu_model, model);
+	j.want.ngpus = n;
+	return j;
+}
+
+static void gpus_are_given_by_model(void **state)
+{
+	struct fifo_node nodes[] = { gpu_node("n1", "a100-40=4"), gpu_node("n2", "h100-80=2"),
+				     gpu_node("n3", "a100_1g.5gb=7") };
+	struct fifo_job jobs[] = { gpu_job(1, "h100-80", 1), gpu_job(2, "a100-40", 3),
+				   gpu_job(3, "a100_1g.5gb", 7), gpu_job(4, "", 1),
+				   gpu_job(5, "a100-40", 2) };
+
+	(void)state;
+	assert_int_equal(fifo_decide(nodes, 3, jobs, 5), 4);
+	assert_int_equal(jobs[0].node, 1);
+	assert_int_equal(jobs[1].node, 0);
+	assert_int_equal(jobs[2].node, 2);
+	assert_int_not_equal(jobs[3].node, 2); /* any is never a part */
+	assert_string_equal(jobs[4].why, jobs[3].node == 0
+						 ? "needs 2 a100-40 (0 of 4 free) on n1, the "
+						   "node that lacks least"
+						 : "needs 2 a100-40 (1 of 4 free) on n1, the "
+						   "node that lacks least");
+	jobs[0] = gpu_job(6, "", 3);
+	assert_int_equal(fifo_decide(nodes, 3, jobs, 1), 0);
+	assert_non_null(strstr(jobs[0].why, "needs 3 GPUs ("));
+}
+
+static void what_no_node_has_is_said_by_model(void **state)
+{
+	struct fifo_node nodes[] = { gpu_node("n1", "a100-40=4,a100_1g.5gb=7"),
+				     node("n2", 8, 64, 0) };
+	struct resources want = gpu_job(1, "a100-40", 5).want;
+	char why[FIFO_WHY_MAX];
+
+	(void)state;
+	assert_false(fifo_is_possible(nodes, 2, &want, why));
+	assert_string_equal(why, "no node of this cluster could ever hold it; the nearest, n1, "
+				 "has 8 cores, 64.0 GiB memory, 100 GiB jobfs, 4 a100-40, "
+				 "7 a100_1g.5gb");
+	want.ngpus = 4;
+	nodes[0].gpus_held = nodes[0].gpus;
+	assert_true(fifo_is_possible(nodes, 2, &want, why));
+	strcpy(want.gpu_model, "h100-80");
+	assert_false(fifo_is_possible(nodes, 2, &want, why));
+}
+
+static void a_node_that_tells_no_models_gives_any(void **state)
+{
+	struct fifo_node n = node("a", 8, 64, 0);
+	struct fifo_job jobs[] = { gpu_job(1, "", 2), gpu_job(2, "a100-40", 1) };
+
+	(void)state;
+	n.capacity.ngpus = 2;
+	assert_int_equal(fifo_decide(&n, 1, jobs, 2), 1);
+	assert_int_equal(n.held.ngpus, 2);
+	assert_string_equal(jobs[1].why, "needs 1 a100-40 (0 of 0 free) on a");
+}
+
+static void a_whole_node_is_one_without_parts_held(void **state)
+{
+	struct fifo_node n = gpu_node("a", "a100_1g.5gb=7");
+	struct fifo_job jobs[] = { job(1, 1, 1), gpu_job(2, "a100_1g.5gb", 1) };
+
+	(void)state;
+	gpus_add(&n.gpus_held, "a100_1g.5gb", 1);
+	jobs[0].is_exclusive = true;
+	assert_int_equal(fifo_decide(&n, 1, jobs, 1), 0);
+	n.gpus_held.n = 0;
+	assert_int_equal(fifo_decide(&n, 1, jobs, 2), 1);
+	assert_int_equal(gpus_free(&n.gpus, &n.gpus_held, "a100_1g.5gb"), 0);
+}
+
 /* One world: two nodes of 2 and 3 cores (2 and 3 GiB), four jobs; checks the law. */
 static void check_world(const int sizes[4], int closed)
 {
@@ -164,6 +251,10 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_node_is_an_empty_one_and_all_of_it),
+		cmocka_unit_test(gpus_are_given_by_model),
+		cmocka_unit_test(what_no_node_has_is_said_by_model),
+		cmocka_unit_test(a_node_that_tells_no_models_gives_any),
+		cmocka_unit_test(a_whole_node_is_one_without_parts_held),
 		cmocka_unit_test(first_that_does_not_fit_stops_and_all_before_it_fit),
 		cmocka_unit_test(a_small_job_goes_where_the_smallest_hole_is),
 		cmocka_unit_test(the_words_have_the_numbers),
