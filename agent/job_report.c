@@ -90,7 +90,7 @@ void report_take_start(struct node *n, struct job *j)
 	struct usage u = { 0 };
 	struct sample s;
 
-	if (!j->is_watched || sample_one(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
+	if (!j->is_watched || sample_cgroup(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
 		return;
 	take_sample(&s, &u);
 	if (state_base_set(&j->s, &u) < 0)

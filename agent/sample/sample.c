@@ -22,6 +22,7 @@ struct sampler {
 	struct entry **jobs;
 	size_t n_jobs, n_room;
 	uint32_t tasks_every, countdown;
+	bool has_walked; /* over the tasks */
 	char *root;
 	char why[512]; /* why there is no scan */
 	char status[4096];
@@ -220,7 +221,8 @@ int sample_all(struct sampler *s, sample_fn fn, void *ctx, struct err *err)
 	return r;
 }
 
-int sample_one(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err)
+static int look(struct sampler *s, uint64_t cgroup_id, unsigned what, struct sample *ret,
+		struct err *err)
 {
 	struct entry *e = find_entry(s, cgroup_id);
 	int r = 0;
@@ -228,9 +230,22 @@ int sample_one(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct
 	if (!e)
 		return err_set(err, -ENOENT, "no job in cgroup %llu",
 			       (unsigned long long)cgroup_id);
+	if (!s->has_walked) /* else it would seem that tasks cannot be walked here */
+		what |= SCAN_TASKS;
+	s->has_walked = true;
 	if (s->scan)
-		r = scan_pass(s->scan, e->path, SCAN_CGROUPS | SCAN_TASKS, err);
+		r = scan_pass(s->scan, e->path, what, err);
 	return r < 0 ? r : take(s, e, ret);
+}
+
+int sample_one(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err)
+{
+	return look(s, cgroup_id, SCAN_CGROUPS | SCAN_TASKS, ret, err);
+}
+
+int sample_cgroup(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err)
+{
+	return look(s, cgroup_id, SCAN_CGROUPS, ret, err);
 }
 
 int sample_tier(const struct sampler *s)

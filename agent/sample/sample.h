@@ -112,6 +112,9 @@ int sample_all(struct sampler *s, sample_fn fn, void *ctx, struct err *err);
  * ret->core_ns is valid until the next call. */
 int sample_one(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err);
 
+/* The same, but what is measured by walking the node's tasks stands as of the last walk. */
+int sample_cgroup(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err);
+
 /* 1: BPF reads the figures (per-core ones included where the kernel shows them), 3: files. */
 int sample_tier(const struct sampler *s);
 /* What this host does not give and why, one line each, "" when nothing is missing. */
