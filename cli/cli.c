@@ -1,10 +1,12 @@
 /* cli.c - see cli.h. */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
 #include <systemd/sd-event.h>
 #include "cli/cli.h"
 #include "cli/table_format.h"
 #include "common/err.h"
+#include "controller/ledger/calendar.h"
 
 #define PATIENCE_US (2 * 1000 * 1000) /* after this, say what is being waited for */
 
@@ -106,6 +108,20 @@ int cli_result(int result)
 	return result == 0 || result == -EINVAL || result == -ENOMEM ? result : -EHOSTUNREACH;
 }
 
+/* Times are shown in the site's zone, which answers name. Where this machine does not know it,
+ * in UTC: what is printed says so. */
+static void take_zone(const json_t *answer)
+{
+	const char *zone = cli_text(answer, "time_zone");
+	_cleanup_(calendar_closep) struct calendar *calendar = NULL;
+	struct err unused;
+
+	if (zone && calendar_open(zone, &calendar, &unused) == 0)
+		return;
+	setenv("TZ", "UTC0", 1);
+	tzset();
+}
+
 int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err)
 {
 	struct err scratch = { "" };
@@ -127,11 +143,13 @@ int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct er
 		return err_set(err, r, "event loop: %s", strerror(-r));
 	}
 	r = cli_result(w.result);
-	if (r == 0)
-		*ret_answer = w.answer;
-	else
+	if (r < 0) {
 		json_decref(w.answer);
-	return r;
+		return r;
+	}
+	take_zone(w.answer);
+	*ret_answer = w.answer;
+	return 0;
 }
 
 enum cli_exit cli_exit_code(int error)

@@ -23,7 +23,9 @@ enum cell_kind {
 	CELL_SECONDS,
 	CELL_DURATION_NS,
 	CELL_DURATION_MS,
-	CELL_TIME_NS,	/* since the epoch */
+	CELL_TIME_NS,	/* since the epoch; people see it in the zone of the process, named:
+			   "2026-11-21 14:03:11 EST". It is the site's once
+			   a ledger was opened or the controller has answered. */
 	CELL_CHARGE_MS, /* milli-equivalent-seconds; people see equivalent hours */
 };
 

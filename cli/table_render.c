@@ -3,10 +3,13 @@
 #include <inttypes.h>
 #include <libsmartcols/libsmartcols.h>
 #include <string.h>
+#include <time.h>
 #include "cli/table_data.h"
 #include "cli/text.h"
 #include "common/err.h"
 #include "common/model/amount.h"
+
+#define S_NS 1000000000LL
 
 /* Equivalent hours; finer where a thousandth would hide it. Refunds are below 0. */
 static const char *format_charge(int64_t ms, char buf[static TABLE_CELL_MAX])
@@ -26,6 +29,18 @@ static const char *format_charge(int64_t ms, char buf[static TABLE_CELL_MAX])
 	return buf;
 }
 
+/* A time that libc cannot place in the zone's calendar is shown in UTC. */
+static const char *format_time(int64_t at_ns, char buf[static TABLE_CELL_MAX])
+{
+	const time_t at_s = (time_t)(at_ns / S_NS - (at_ns % S_NS < 0));
+	struct tm tm;
+
+	if (!localtime_r(&at_s, &tm) ||
+	    !strftime(buf, TABLE_CELL_MAX, "%Y-%m-%d %H:%M:%S %Z", &tm))
+		return amount_format_utc(at_ns, buf);
+	return buf;
+}
+
 const char *table_format_cell(enum cell_kind kind, int64_t value,
 			      char buf[static TABLE_CELL_MAX])
 {
@@ -41,7 +56,7 @@ const char *table_format_cell(enum cell_kind kind, int64_t value,
 	case CELL_DURATION_MS:
 		return amount_format_seconds(value / 1000, buf);
 	case CELL_TIME_NS:
-		return amount_format_utc(value, buf);
+		return format_time(value, buf);
 	case CELL_CHARGE_MS:
 		return format_charge(value, buf);
 	default:

@@ -13,6 +13,7 @@
 #include "controller/config/profile.h"
 #include "controller/history/sacct.h"
 #include "controller/history/swf.h"
+#include "controller/ledger/calendar.h"
 #include "controller/ledger/store_import.h"
 #include "controller/quote/quote.h"
 
@@ -28,7 +29,9 @@ static const struct verb_option options[] = {
 	  NULL },
 	{ "map", 0, "FILE", "other names: a CSV file with the columns kind,from,to", NULL },
 	{ "profile", 0, "NAME|FILE", "charge by this profile's tariff of the cluster", NULL },
-	{ "time-zone", 0, "ZONE", "of the days of a new ledger; default: the profile's, or UTC",
+	{ "time-zone", 0, "ZONE",
+	  "of the times of sacct, and of the days of a new ledger; default: the profile's, or "
+	  "UTC",
 	  NULL },
 	{ 0 },
 };
@@ -42,6 +45,7 @@ struct import {
 	struct store_import *to;
 	struct import_map *map;
 	struct config *config;
+	struct calendar *clocks; /* of sacct's times; NULL: UTC's */
 	struct swf swf;
 	struct sacct sacct;
 	struct store_import_count count;
@@ -57,6 +61,7 @@ static void import_done(struct import *i)
 	store_close(i->store);
 	import_map_free(i->map);
 	config_free(i->config);
+	calendar_close(i->clocks);
 	free(i->profile);
 }
 
@@ -324,9 +329,25 @@ static const char *zone_of(const struct import *i)
 	return i->config->policy.time_zone;
 }
 
+static int64_t moment_of(void *ctx, int64_t local_s, enum sacct_which which)
+{
+	return calendar_moment_s(ctx, local_s,
+				 which == SACCT_LATER ? CALENDAR_LATER : CALENDAR_EARLIER);
+}
+
+static int open_clocks(struct import *i, struct err *err)
+{
+	int r = i->is_swf || !zone_of(i) ? 0 : calendar_open(zone_of(i), &i->clocks, err);
+
+	if (i->clocks)
+		i->sacct = (struct sacct){ moment_of, i->clocks };
+	return r;
+}
+
 static int open_ledger(struct import *i, const char *path, struct err *err)
 {
 	char digest[IMPORT_DIGEST_MAX];
+	int r = open_clocks(i, err);
 	const struct import_digest_part parts[] = {
 		{ .word = i->format },
 		{ .word = i->cluster ? i->cluster : "" },
@@ -334,11 +355,13 @@ static int open_ledger(struct import *i, const char *path, struct err *err)
 		{ .path = i->map_path, .word = i->map_path ? NULL : "-" },
 		{ .path = i->profile, .word = i->profile ? NULL : "-" },
 		{ .path = i->path },
+		{ .word = i->clocks ? calendar_zone(i->clocks) : NULL }, /* or the end */
 		{ 0 },
 	};
 	const struct store_import_file f = { digest, i->path, i->format };
-	int r = import_file_digest(parts, digest, err);
 
+	if (r >= 0)
+		r = import_file_digest(parts, digest, err);
 	if (r >= 0)
 		r = ledger_file_open_zone(path, zone_of(i), &i->store, err);
 	return r < 0 ? r : store_import_open(i->store, &f, &i->to, &i->count, err);
@@ -371,12 +394,14 @@ const struct verb cli_verb_import = {
 	.help = "Bring jobs that ran before, or elsewhere, into a ledger",
 	.details =
 		"FILE, plain or gzip, is in the Standard Workload Format or what\n"
-		"'sacct --parsable2' prints with the 26 fields of docs/import.md; its\n"
-		"times are read as UTC. Each job is charged for the cores it held, or with\n"
-		"--profile by the tariff of its cluster and the default queue. An import that\n"
-		"was broken off goes on where it was; a file that was imported brings nothing\n"
-		"new; a job that is there already with other figures is told and left as it\n"
-		"is. Lines that are no possible job are counted by reason.",
+		"'sacct --parsable2' prints with the 26 fields of docs/import.md; times of\n"
+		"sacct are read as local times of --time-zone. Each job is charged for the\n"
+		"cores it held, or with --profile by the tariff of its cluster and the "
+		"default\n"
+		"queue. An import that was broken off goes on where it was; a file that was\n"
+		"imported brings nothing new; a job that is there already with other figures\n"
+		"is told and left as it is. Lines that are no possible job are counted by\n"
+		"reason.",
 	.examples = "reeve import swf HPC2N.swf.gz --cluster hpc2n --ledger history.db\n"
 		    "reeve import sacct 2016.log.gz --ledger history.db --json",
 	.options = options,

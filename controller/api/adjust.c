@@ -42,9 +42,7 @@ static int open_answer(struct call *c, json_t **ret_list, struct err *err)
 {
 	c->answer = wire_new();
 	*ret_list = json_array();
-	if (!c->answer || json_object_set_new(c->answer, "adjustments", *ret_list) < 0 ||
-	    json_object_set_new(c->answer, "time_zone",
-				json_string(store_zone(c->api->c.store))) < 0)
+	if (!c->answer || json_object_set_new(c->answer, "adjustments", *ret_list) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

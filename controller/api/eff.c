@@ -111,10 +111,5 @@ int route_eff(struct call *c, struct err *err)
 	ask.filter.jobs = n ? jobs : NULL;
 	ask.filter.n_jobs = n;
 	r = store_eff_sums(c->api->c.store, &ask, &found, err);
-	if (r >= 0)
-		r = store_eff_encode(&found, &c->answer, err);
-	if (r >= 0)
-		json_object_set_new(c->answer, "time_zone",
-				    json_string(store_zone(c->api->c.store)));
-	return r;
+	return r < 0 ? r : store_eff_encode(&found, &c->answer, err);
 }

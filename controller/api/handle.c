@@ -156,10 +156,14 @@ static int take(struct call *c, struct err *err)
 	return r < 0 ? r : route->fn(c, err);
 }
 
+/* Every answer says whose hours and days its times are to be shown in: the site's. */
 static void answer_call(struct call *c)
 {
 	struct exchange_answer a = { .status = c->status ? c->status : 200, .type = c->type };
 
+	if (c->answer)
+		json_object_set_new(c->answer, "time_zone",
+				    json_string(store_zone(c->api->c.store)));
 	a.text = c->answer ? wire_format(c->answer) : TAKE_PTR(c->text);
 	if (!a.text)
 		a.status = 500;

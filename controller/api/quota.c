@@ -178,7 +178,6 @@ int route_quota(struct call *c, struct err *err)
 	c->answer = wire_new();
 	if (!c->answer || json_object_set_new(c->answer, "quotas", l.quotas) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	json_object_set_new(c->answer, "time_zone", json_string(store_zone(c->api->c.store)));
 	r = read_ask(c, &ask, err);
 	return r < 0 ? r : look(&l, &ask, call_query_text(c, "account"), err);
 }

@@ -94,7 +94,7 @@ static bool is_day(int64_t year, int64_t month, int64_t day)
 }
 
 /* "2016-12-22T07:15:12". */
-static int read_time(const struct sacct *f, struct text t, int64_t *ret)
+static int read_time(struct text t, int64_t *ret)
 {
 	int64_t v[6];
 	static const size_t at[] = { 0, 5, 8, 11, 14, 17 };
@@ -107,7 +107,7 @@ static int read_time(const struct sacct *f, struct text t, int64_t *ret)
 			return -EINVAL;
 	if (!is_day(v[0], v[1], v[2]) || v[3] > 23 || v[4] > 59 || v[5] > 60)
 		return -EINVAL;
-	*ret = days_of(v[0], v[1], v[2]) * 86400 + v[3] * 3600 + v[4] * 60 + v[5] - f->east_s;
+	*ret = days_of(v[0], v[1], v[2]) * 86400 + v[3] * 3600 + v[4] * 60 + v[5];
 	return 0;
 }
 
@@ -211,6 +211,30 @@ static bool copy_name(struct text t, char ret[static REQUEST_NAME_MAX])
 	return true;
 }
 
+/* From the zone's clocks to moments. Of the readings of a time that came twice, the first that
+ * agrees with elapsed. */
+static void place_times(const struct sacct *f, int64_t elapsed_s, struct history_job *j)
+{
+	int64_t start[2], end[2];
+
+	if (!f->zone)
+		return;
+	j->submit_s = f->zone(f->ctx, j->submit_s, SACCT_EARLIER);
+	for (enum sacct_which w = SACCT_EARLIER; w <= SACCT_LATER; w++) {
+		start[w] = f->zone(f->ctx, j->start_s, w);
+		end[w] = f->zone(f->ctx, j->end_s, w);
+	}
+	j->start_s = start[SACCT_EARLIER];
+	j->end_s = end[SACCT_EARLIER];
+	for (int i = 0; i < 4; i++) {
+		if (start[i / 2] < j->submit_s || end[i % 2] - start[i / 2] != elapsed_s)
+			continue;
+		j->start_s = start[i / 2];
+		j->end_s = end[i % 2];
+		return;
+	}
+}
+
 static int read_times(const struct sacct *f, const struct text t[static _FIELD_MAX],
 		      struct history_job *ret)
 {
@@ -218,9 +242,10 @@ static int read_times(const struct sacct *f, const struct text t[static _FIELD_M
 		return HISTORY_NOT_STARTED;
 	if (is_word(t[END], "Unknown"))
 		return HISTORY_NOT_ENDED;
-	if (read_time(f, t[SUBMIT], &ret->submit_s) < 0 ||
-	    read_time(f, t[START], &ret->start_s) < 0 || read_time(f, t[END], &ret->end_s) < 0)
+	if (read_time(t[SUBMIT], &ret->submit_s) < 0 ||
+	    read_time(t[START], &ret->start_s) < 0 || read_time(t[END], &ret->end_s) < 0)
 		return HISTORY_GARBAGE;
+	place_times(f, read_limit(t[ELAPSED]), ret);
 	return HISTORY_OK;
 }
 

@@ -6,14 +6,21 @@
  * Pure. Rules of reading: the job's number is jobidraw; cores are ncpus and GPUs the
  * gres/gpu of alloctres (allocated, not asked for); memory asked for is the mem of alloctres,
  * or reqmem times nodes (n) or cores (c); the time charged is end - start. Times have no zone
- * there: they are read as local times of a fixed distance from UTC. A job step ("12.batch")
- * is no job. The name of a job may hold "|": what is beyond field 25 belongs to it.
+ * there: `zone` says whose they are. Where clocks went back, a time that comes twice is the
+ * first of both that agrees with elapsed. A job step ("12.batch") is no job. The name of a job
+ * may hold "|": what is beyond field 25 belongs to it.
  */
 #pragma once
 #include "controller/history/history.h"
 
+/* The moment at which a zone's clocks showed `local_s`, seconds since 1970-01-01 as if they
+ * were UTC's; the `later` of two where it comes twice. Where clocks skipped it: as if they had
+ * not. */
+enum sacct_which { SACCT_EARLIER, SACCT_LATER };
+typedef int64_t (*sacct_zone_fn)(void *ctx, int64_t local_s, enum sacct_which which);
 struct sacct {
-	int64_t east_s; /* of UTC, of all times of the file */
+	sacct_zone_fn zone; /* NULL: UTC */
+	void *ctx;
 };
 
 /* A blank line, a heading or a step of a job. */

@@ -23,14 +23,21 @@
 #define STEP_S (3 * 3600LL) /* no zone ever changed its offset twice in that time */
 #define CHANGES_MAX 32
 #define NO_BLOCK INT64_MIN
+#define OFFSETS 64 /* days whose offsets are kept */
 
 struct block {
 	int64_t number; /* of the days from number * BLOCK_DAYS on */
 	int64_t first_s[BLOCK_DAYS + 1];
 };
 
+/* Of UTC, well before and well after a day: they differ where clocks change about that day. */
+struct offsets {
+	int64_t day, before_s, after_s;
+};
+
 struct calendar {
 	char *zone, *tz; /* tz: as in the environment */
+	struct offsets offsets[OFFSETS];
 	struct tally_days days;
 	struct block blocks[BLOCKS];
 };
@@ -183,18 +190,24 @@ static int64_t first_second(const struct change *c, int n, int64_t day)
 	return at_s;
 }
 
+/* Another calendar may have been opened since. */
+static void use_zone(const struct calendar *c)
+{
+	const char *tz = getenv("TZ");
+
+	if (tz && !strcmp(tz, c->tz))
+		return;
+	setenv("TZ", c->tz, 1);
+	tzset();
+}
+
 static void fill_block(const struct calendar *c, struct block *b, int64_t number)
 {
 	int64_t day = number * BLOCK_DAYS, from_s = (day - 2) * DAY_S;
-	const char *tz = getenv("TZ");
 	struct change changes[CHANGES_MAX];
 	int n;
 
-	/* Another calendar may have been opened since. */
-	if (!tz || strcmp(tz, c->tz) != 0) {
-		setenv("TZ", c->tz, 1);
-		tzset();
-	}
+	use_zone(c);
 	n = find_changes(from_s, (day + BLOCK_DAYS + 3) * DAY_S, changes);
 	for (int i = 0; i <= BLOCK_DAYS; i++)
 		b->first_s[i] = first_second(changes, n, day + i);
@@ -222,9 +235,42 @@ int64_t calendar_day(struct calendar *c, int64_t at_ns)
 	return day;
 }
 
+int64_t calendar_last_day(struct calendar *c, int64_t from_ns, int64_t to_ns)
+{
+	return calendar_day(c, to_ns - (to_ns > from_ns));
+}
+
 int64_t calendar_first_ns(struct calendar *c, int64_t day)
 {
 	return first_s(c, day) * S_NS;
+}
+
+static const struct offsets *offsets_about(struct calendar *c, int64_t day)
+{
+	struct offsets *o = &c->offsets[(uint64_t)day % OFFSETS];
+
+	if (o->day == day)
+		return o;
+	use_zone(c);
+	*o = (struct offsets){ day, offset_at((day - 1) * DAY_S),
+			       offset_at((day + 2) * DAY_S) };
+	return o;
+}
+
+int64_t calendar_moment_s(struct calendar *c, int64_t local_s, enum calendar_which which)
+{
+	const struct offsets *o = offsets_about(c, floor_div(local_s, DAY_S));
+	int64_t old_s = local_s - o->before_s, new_s = local_s - o->after_s;
+	bool is_old, is_new;
+
+	if (old_s == new_s)
+		return old_s;
+	use_zone(c);
+	is_old = offset_at(old_s) == o->before_s;
+	is_new = offset_at(new_s) == o->after_s;
+	if (is_old && is_new)
+		return which == CALENDAR_LATER ? new_s : old_s;
+	return is_new ? new_s : old_s;
 }
 
 static int64_t day_of(void *ctx, int64_t at_ns)
@@ -273,6 +319,8 @@ int calendar_open(const char *zone, struct calendar **ret, struct err *err)
 	c->days = (struct tally_days){ day_of, first_of, c };
 	for (int i = 0; i < BLOCKS; i++)
 		c->blocks[i].number = NO_BLOCK;
+	for (int i = 0; i < OFFSETS; i++)
+		c->offsets[i].day = NO_BLOCK;
 	if (setenv("TZ", c->tz, 1) < 0)
 		return err_set(err, -errno, "set the time zone: %m");
 	tzset();

@@ -24,7 +24,15 @@ DEFINE_CLEANUP(struct calendar *, calendar_close)
 
 const char *calendar_zone(const struct calendar *c);
 int64_t calendar_day(struct calendar *c, int64_t at_ns);
+/* The last day of a span, which is half open: one that ends at midnight ends on the day before;
+ * an empty one is on the day of its moment. */
+int64_t calendar_last_day(struct calendar *c, int64_t from_ns, int64_t to_ns);
 int64_t calendar_first_ns(struct calendar *c, int64_t day);
+/* When the zone's clocks showed `local_s`, seconds since 1970-01-01 as if they were UTC's: the
+ * first or the second time where they went back over it; where they skipped it, as if they had
+ * not yet. */
+enum calendar_which { CALENDAR_EARLIER, CALENDAR_LATER };
+int64_t calendar_moment_s(struct calendar *c, int64_t local_s, enum calendar_which which);
 /* Both, as tally_split() takes them; good as long as the calendar. */
 const struct tally_days *calendar_days(const struct calendar *c);
 

@@ -302,7 +302,8 @@ static int add_to_days(struct store_import *i, int association,
 	if (!at)
 		return -ENOMEM;
 	at->figure[ROLLUP_JOBS_STARTED]++;
-	at = sums_at(i->sums, association, c.pool, calendar_day(i->s->calendar, span.to_ns));
+	at = sums_at(i->sums, association, c.pool,
+		     calendar_last_day(i->s->calendar, span.from_ns, span.to_ns));
 	if (!at)
 		return -ENOMEM;
 	at->figure[ROLLUP_JOBS_ENDED]++;

@@ -180,6 +180,12 @@ static struct tally_span span_of(const struct known *k, const struct store_repor
 				    .to_ns = bounded(to, k->given_ns, c->now_ns) };
 }
 
+/* An attempt that ends at midnight ends on the day that ends there. */
+static int64_t end_day(const struct store *s, const struct known *k, int64_t at_ns)
+{
+	return calendar_last_day(s->calendar, k->given_ns, at_ns);
+}
+
 static int write_days(struct store *s, struct known *k, const struct store_report_case *c,
 		      const struct tally_span *span, struct err *err)
 {
@@ -195,8 +201,7 @@ static int write_days(struct store *s, struct known *k, const struct store_repor
 		r = count_job(s, k, STORE_MARK_STARTED, calendar_day(s->calendar, at_ns), err);
 	}
 	if (r >= 0 && rep->state == JOB_ENDED && k->closed == 0)
-		r = count_job(s, k, STORE_MARK_ENDED, calendar_day(s->calendar, span->to_ns),
-			      err);
+		r = count_job(s, k, STORE_MARK_ENDED, end_day(s, k, span->to_ns), err);
 	return r;
 }
 
@@ -419,7 +424,6 @@ int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 	if (r >= 0)
 		r = write_loss(s, l, end, err);
 	if (r >= 0)
-		r = count_job(s, &k, STORE_MARK_ENDED, calendar_day(s->calendar, l->now_ns),
-			      err);
+		r = count_job(s, &k, STORE_MARK_ENDED, end_day(s, &k, l->now_ns), err);
 	return r < 0 ? r : store_event(s, &e, err);
 }

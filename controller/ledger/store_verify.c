@@ -126,8 +126,8 @@ static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 		r = count(v, st, ROLLUP_JOBS_STARTED,
 			  calendar_day(v->s->calendar, span.from_ns), err);
 	return r < 0 ? r
-		     : count(v, st, ROLLUP_JOBS_ENDED, calendar_day(v->s->calendar, span.to_ns),
-			     err);
+		     : count(v, st, ROLLUP_JOBS_ENDED,
+			     calendar_last_day(v->s->calendar, span.from_ns, span.to_ns), err);
 }
 
 static const char imported_sql[] =

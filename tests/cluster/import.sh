@@ -109,6 +109,31 @@ import swf "$dir/large.swf" --cluster c --ledger "$dir/whole.db" >/dev/null
 sums "$dir/large.db" >"$dir/a" && sums "$dir/whole.db" >"$dir/b"
 check "as if it had never been killed" cmp "$dir/a" "$dir/b"
 
+# Local times: 01:30 comes twice in the night of 2 November 2025, and elapsed says which it was.
+job() { echo "$1|$1|c|p|q|phys|g|1|ann|2|$2|x|$2|$3|$4|0:0|COMPLETED|1|2|2|1Gn|t|cpu=2|1:00:00|n1|name"; }
+{
+	job 1 2025-07-01T10:00:00 2025-07-01T12:00:00 02:00:00
+	job 2 2025-11-02T00:30:00 2025-11-02T01:30:00 02:00:00
+	job 3 2025-11-30T20:00:00 2025-12-01T00:00:00 04:00:00
+} >"$dir/local.sacct"
+moments() { sqlite3 "$1" 'SELECT submit_s + wait_s, run_s FROM imported ORDER BY id' | xargs; }
+same() { [ "$1" = "$2" ] || { echo "$1, not $2"; return 1; }; }
+import sacct "$dir/local.sacct" --ledger "$dir/utc.db" >/dev/null
+check "times of sacct are UTC where no zone is named" \
+	same "$(moments "$dir/utc.db")" "1751364000|7200 1762043400|3600 1764532800|14400"
+import sacct "$dir/local.sacct" --ledger "$dir/local.db" --time-zone America/Toronto >"$dir/6.json"
+check "and local ones of --time-zone" \
+	same "$(moments "$dir/local.db")" "1751378400|7200 1762057800|7200 1764550800|14400"
+printf '[Policy]\nTimeZone=America/Toronto\n[Cluster c]\n' >"$dir/zone.conf"
+import sacct "$dir/local.sacct" --ledger "$dir/profile.db" --profile "$dir/zone.conf" >/dev/null
+check "or of the profile" same "$(moments "$dir/local.db")" "$(moments "$dir/profile.db")"
+ended() { "$reeve" usage --ledger "$dir/local.db" --monthly -o month,jobs_ended --csv -n | xargs; }
+check "a job that ends at midnight ends in the month that ends there" \
+	same "$(ended)" "2025-07,1 2025-11,2"
+check "and admin verify agrees" verify "$dir/local.db"
+import sacct "$dir/local.sacct" --ledger "$dir/local.db" >"$dir/7.json" 2>/dev/null
+check "the same file by other clocks is not the same file" is "$dir/7.json" conflict 3
+
 trace() { # FORMAT FILE CLUSTER CORE_SECONDS
 	local file=${REEVE_TRACES:-/nonexistent}/$2 out=$dir/$3.json
 	[ -r "$file" ] || { skip "$2"; return; }

@@ -190,11 +190,16 @@ refused "more than the job was charged" "no more can be refunded" 1 as 0 admin a
 refused "a user adjusts nothing" "only operators" 5 as 1 admin adjust --job 1 --charge -0.1 --reason x
 refused "nor reads the entries" "only operators" 5 as 1 admin adjustments
 check "reeve job shows the refund" grep -q '^adjusted *-0.750 by hand' <(as 1 job 1)
+tokyo=$(TZ=Asia/Tokyo date -d "@$now" '+%Y-%m-%d %H:%M:%S JST')
+check "times are the site's, live, wherever one sits" grep -qx "ended *$tokyo" <(TZ=America/Toronto as 1 job 1)
+is "in tables too" "$tokyo" "$(TZ=America/Toronto as 1 jobs -a -n -o ended_ns)"
+is "json keeps nanoseconds" "${now}000000000" "$(as 1 jobs -a --csv -n -o ended_ns)"
 is "the entry has its author" "root,1,node n1 was broken" "$(as 0 admin adjustments --job 1 --csv | pick author job reason)"
 stop_pid "$controller"
 controller=
 cp "$dir/live.db" "$dir/copy.db"
 check "a copy of the ledger verifies offline" "$reeve" admin verify --ledger "$dir/copy.db"
+check "times of a ledger are the ledger's" grep -q ' JST *-0.750' <(TZ=America/Toronto "$reeve" admin adjustments --ledger "$dir/copy.db" -n -o at_ns,charge_ms)
 is "and says the same" "3600000,-2700000" "$("$reeve" usage --ledger "$dir/copy.db" --by user --csv | pick charge_requested_ms adjusted_ms)"
 refused "days of jobs that ran here are not cut again" "as it came" 1 \
 	"$reeve" admin rebuild --ledger "$dir/copy.db" --time-zone Asia/Seoul

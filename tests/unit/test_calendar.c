@@ -68,6 +68,52 @@ static void months_have_their_hours(void **state)
 	}
 }
 
+static void times_of_clocks_are_moments(void **state)
+{
+	struct calendar *c = open_zone("America/Toronto");
+	int64_t spring = day("2025-03-09") * 86400, autumn = day("2025-11-02") * 86400;
+
+	(void)state;
+	for (enum calendar_which w = CALENDAR_EARLIER; w <= CALENDAR_LATER; w++) {
+		assert_int_equal(calendar_moment_s(c, spring + 7199, w),
+				 spring + 7199 + 5 * 3600);
+		assert_int_equal(calendar_moment_s(c, spring + 3 * 3600, w), spring + 7 * 3600);
+		/* 02:30 was skipped. */
+		assert_int_equal(calendar_moment_s(c, spring + 9000, w),
+				 spring + 9000 + 5 * 3600);
+		assert_int_equal(calendar_moment_s(c, autumn + 3599, w),
+				 autumn + 3599 + 4 * 3600);
+		assert_int_equal(calendar_moment_s(c, autumn + 7200, w), autumn + 7 * 3600);
+		assert_int_equal(calendar_moment_s(c, autumn + 5400, w),
+				 autumn + 5400 + (w == CALENDAR_LATER ? 5 : 4) * 3600);
+	}
+	/* Every hour of two years is the moment it came from. */
+	for (int64_t at = day("2025-01-01") * 86400; at < day("2027-01-01") * 86400;
+	     at += 3600) {
+		struct tm tm;
+		int64_t local;
+
+		localtime_r(&(time_t){ at }, &tm);
+		local = at + tm.tm_gmtoff;
+		assert_true(calendar_moment_s(c, local, CALENDAR_EARLIER) == at ||
+			    calendar_moment_s(c, local, CALENDAR_LATER) == at);
+	}
+	calendar_close(c);
+}
+
+static void what_ends_at_midnight_ends_the_day_before(void **state)
+{
+	struct calendar *c = open_zone("America/Toronto");
+	int64_t d = day("2025-11-03"), at = calendar_first_ns(c, d);
+
+	(void)state;
+	assert_int_equal(calendar_last_day(c, at - HOUR_NS, at), d - 1);
+	assert_int_equal(calendar_last_day(c, at - HOUR_NS, at + 1), d);
+	assert_int_equal(calendar_last_day(c, at, at), d);
+	assert_int_equal(calendar_last_day(c, at, at + HOUR_NS), d);
+	calendar_close(c);
+}
+
 static void a_missing_midnight_begins_the_day_late(void **state)
 {
 	_cleanup_(calendar_closep) struct calendar *c = open_zone("America/Sao_Paulo");
@@ -202,6 +248,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(months_have_their_hours),
+		cmocka_unit_test(times_of_clocks_are_moments),
+		cmocka_unit_test(what_ends_at_midnight_ends_the_day_before),
 		cmocka_unit_test(a_missing_midnight_begins_the_day_late),
 		cmocka_unit_test(a_date_that_never_was_has_no_moment),
 		cmocka_unit_test(every_moment_is_on_the_day_libc_says),

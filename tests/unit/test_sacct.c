@@ -45,6 +45,47 @@ static void a_job_is_read_with_its_units(void **state)
 	assert_string_equal(j.cluster, "c1");
 }
 
+/* Clocks that went back an hour at 1000000 of their own: times of the hour before come twice.
+ */
+static int64_t went_back(void *ctx, int64_t local_s, enum sacct_which which)
+{
+	(void)ctx;
+	if (local_s >= 1000000)
+		return local_s + 3600;
+	return local_s < 1000000 - 3600 || which == SACCT_EARLIER ? local_s : local_s + 3600;
+}
+
+/* 1970-01-12T13:46:40 is 1000000. */
+static void elapsed_says_which_of_two_hours_it_was(void **state)
+{
+	static const struct {
+		const char *start, *end, *elapsed;
+		int64_t start_s, end_s;
+	} cases[] = {
+		{ "12:00:00", "12:30:00", "00:30:00", 993600, 995400 },
+		{ "12:56:40", "13:36:40", "00:40:00", 997000, 999400 }, /* both in the first */
+		{ "12:56:40", "13:36:40", "01:40:00", 997000, 1003000 },
+		{ "12:56:40", "14:00:00", "02:03:20", 997000, 1004400 },
+		{ "12:56:40", "14:00:00", "01:03:20", 1000600, 1004400 },
+		{ "13:36:40", "12:56:40", "00:20:00", 999400, 1000600 }, /* ends "before" */
+		{ "14:00:00", "15:00:00", "01:00:00", 1004400, 1008000 },
+	};
+	const struct sacct f = { went_back, NULL };
+	struct history_job j;
+	char text[512];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		snprintf(text, sizeof(text),
+			 "7|7|c1|p|q|phys|g|1|ann|2|1970-01-12T11:00:00|x|1970-01-12T%s|"
+			 "1970-01-12T%s|%s|0:0|COMPLETED|1|1|1|1Gn|t|cpu=1|1:00:00|n1|a",
+			 cases[i].start, cases[i].end, cases[i].elapsed);
+		assert_int_equal(sacct_parse_line(&f, text, strlen(text), &j), HISTORY_OK);
+		assert_int_equal(j.start_s, cases[i].start_s);
+		assert_int_equal(j.end_s, cases[i].end_s);
+	}
+}
+
 static void memory_is_what_was_allocated_or_asked(void **state)
 {
 	struct line l = good;
@@ -104,6 +145,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_job_is_read_with_its_units),
+		cmocka_unit_test(elapsed_says_which_of_two_hours_it_was),
 		cmocka_unit_test(memory_is_what_was_allocated_or_asked),
 		cmocka_unit_test(every_impossible_row_has_its_reason),
 	};

@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <cmocka.h>
 #include "cli/table.h"
 #include "cli/text.h"
@@ -334,6 +335,29 @@ static void charges_round_half_up_and_small_ones_are_not_hidden(void **state)
 			    "2562047788015.216");
 }
 
+static void times_are_shown_in_the_zone_of_the_process_and_name_it(void **state)
+{
+	char buf[TABLE_CELL_MAX];
+	const int64_t at = 1795287791000000000;
+
+	(void)state;
+	setenv("TZ", ":/usr/share/zoneinfo/America/Toronto", 1);
+	tzset();
+	assert_string_equal(table_format_cell(CELL_TIME_NS, at, buf),
+			    "2026-11-21 14:03:11 EST");
+	/* The hour that comes twice is told apart. */
+	assert_string_equal(table_format_cell(CELL_TIME_NS, 1793511000000000000, buf),
+			    "2026-11-01 01:30:00 EDT");
+	assert_string_equal(table_format_cell(CELL_TIME_NS, 1793514600000000000, buf),
+			    "2026-11-01 01:30:00 EST");
+	assert_string_equal(table_format_cell(CELL_TIME_NS, -1, buf),
+			    "1969-12-31 18:59:59 EST");
+	setenv("TZ", ":/usr/share/zoneinfo/UTC", 1);
+	tzset();
+	assert_string_equal(table_format_cell(CELL_TIME_NS, at, buf),
+			    "2026-11-21 19:03:11 UTC");
+}
+
 static void safe(const char *text, enum text_keep keep, const char *expected)
 {
 	char *out = text_safe(text, keep);
@@ -396,6 +420,7 @@ int main(void)
 		cmocka_unit_test(help_lists_the_columns),
 		cmocka_unit_test(a_list_that_is_too_long_for_a_message_says_where_all_are),
 		cmocka_unit_test(charges_round_half_up_and_small_ones_are_not_hidden),
+		cmocka_unit_test(times_are_shown_in_the_zone_of_the_process_and_name_it),
 		cmocka_unit_test(no_byte_moves_the_cursor),
 		cmocka_unit_test(utf8_is_shown_and_tricks_with_it_are_not),
 	};
