@@ -22,9 +22,9 @@ as() {
 
 take_down() {
 	systemctl stop reeve-demo-agent reeve-demo-controller 2>/dev/null
-	systemctl stop 'reeve-job-*' 2>/dev/null
+	systemctl stop 'reeve-job-*' reevedemo.slice 2>/dev/null
 	mountpoint -q $D/jobfs && umount $D/jobfs
-	rm -rf $D /sys/fs/bpf/reeve-demo /run/systemd/system/reeve-demo.slice
+	rm -rf $D /sys/fs/bpf/reeve-demo /run/systemd/system/reevedemo.slice
 	systemctl daemon-reload
 }
 
@@ -64,7 +64,7 @@ configure() {
 		StateDirectory = $D/agent-state
 		JobfsDirectory = $D/jobfs
 		PinDirectory = /sys/fs/bpf/reeve-demo
-		Slice = reeve-demo.slice
+		Slice = reevedemo.slice
 		LaunchProgram = $ROOT/usr/libexec/reeve/reeve-launch
 		ReportInterval = 2s
 		SampleInterval = 1s
@@ -73,7 +73,7 @@ configure() {
 }
 
 start_daemons() {
-	install -D -m 644 $ROOT/usr/lib/systemd/system/reeve.slice /run/systemd/system/reeve-demo.slice
+	install -D -m 644 $ROOT/usr/lib/systemd/system/reeve.slice /run/systemd/system/reevedemo.slice
 	systemctl daemon-reload
 	mkdir -p $D/state $D/home $D/agent-state && chown $NODE_USER $D/home
 	systemctl start munge || { echo "munge does not start"; return 1; }
