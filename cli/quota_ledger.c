@@ -2,69 +2,25 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include "cli/ledger_file.h"
 #include "cli/quota_ledger.h"
+#include "cli/site_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/config/profile.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_accounts.h"
 #include "controller/quota/quota.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
-struct files {
-	struct config *config;
-	struct accounts *accounts;
-	struct store *store;
-};
-
-static void files_done(struct files *f)
+/* Quotas are of accounts: some must be declared. */
+static int open_site(const struct verb_call *call, struct site_file *f, struct err *err)
 {
-	config_free(f->config);
-	accounts_free(f->accounts);
-	store_close(f->store);
-}
+	int r = site_file_open(call, SITE_FILE_POLICY, f, err);
 
-static int read_policy(const char *profile, struct config **ret, struct err *err)
-{
-	_cleanup_free_ char *path = NULL;
-	int r;
-
-	if (!profile)
-		return err_set(err, -EINVAL, "--ledger needs --profile, the policy");
-	r = profile_find(profile, &path, err);
-	if (r >= 0)
-		r = config_load(path, ret, err);
-	return r == -EINVAL ? -EBADMSG : r;
-}
-
-/* Of the file; else those that were last applied to the ledger. */
-static int read_accounts(const char *file, struct files *f, struct err *err)
-{
-	int64_t revision;
-	int r;
-
-	if (file) {
-		r = accounts_read(file, &f->accounts, err);
-		return r == -EINVAL ? -EBADMSG : r;
-	}
-	r = store_accounts_load(f->store, &f->accounts, &revision, err);
-	if (r == 0 && revision == 0)
-		return err_set(err, -EINVAL,
-			       "the ledger has no accounts: say --accounts FILE, or apply one "
-			       "with 'reeve admin accounts apply'");
+	if (r >= 0 && !f->accounts)
+		r = err_set(err, -EINVAL,
+			    "the ledger has no accounts: say --accounts FILE, or apply one "
+			    "with 'reeve admin accounts apply'");
 	return r;
-}
-
-static int open_files(const struct verb_call *call, struct files *f, struct err *err)
-{
-	int r = read_policy(verb_value(call, "profile"), &f->config, err);
-
-	if (r >= 0)
-		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f->store,
-				     err);
-	return r < 0 ? r : read_accounts(verb_value(call, "accounts"), f, err);
 }
 
 struct answer {
@@ -102,7 +58,7 @@ static int read_ask(const struct verb_call *call, struct quota_ask *ask, struct 
 }
 
 /* One account, or every one. */
-static int look(const struct files *f, const char *account, struct quota_ask *ask,
+static int look(const struct site_file *f, const char *account, struct quota_ask *ask,
 		struct answer *a, struct err *err)
 {
 	const struct quota_site site = { f->store, f->config, f->accounts };
@@ -124,7 +80,7 @@ static int look(const struct files *f, const char *account, struct quota_ask *as
 
 int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *err)
 {
-	_cleanup_(files_done) struct files f = { 0 };
+	_cleanup_(site_file_done) struct site_file f = { 0 };
 	_cleanup_json_ json_t *doc = wire_new();
 	struct answer a = { .quotas = json_array() };
 	const char *account = verb_value(call, "account");
@@ -137,11 +93,13 @@ int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 		account = verb_value(call, "project");
 	r = read_ask(call, &ask, err);
 	if (r >= 0)
-		r = open_files(call, &f, err);
+		r = open_site(call, &f, err);
 	a.config = f.config;
 	if (r >= 0)
 		r = look(&f, account, &ask, &a, err);
-	if (r >= 0)
-		*ret = TAKE_PTR(doc);
-	return r;
+	if (r < 0)
+		return r;
+	json_object_set_new(doc, "time_zone", json_string(store_zone(f.store)));
+	*ret = TAKE_PTR(doc);
+	return 0;
 }

@@ -1,7 +1,8 @@
-/* share_file - what a verb reads that works on a ledger file with a policy: configuration,
- * declarations and the standing built from them, no controller asked. */
+/* share_file - a site from files (site_file.h) with a policy, and the standing built from it.
+ */
 #pragma once
 #include "cli/cli.h"
+#include "cli/site_file.h"
 #include "controller/standing/standing.h"
 
 /* For the table of options. */
@@ -22,9 +23,7 @@
 	}
 
 struct share_file {
-	struct store *store;
-	struct config *config;
-	struct accounts *accounts; /* NULL: none are declared */
+	struct site_file site;
 	struct standing *standing;
 	int64_t at_ns;
 };

@@ -39,11 +39,16 @@ static int read_policy(const char *profile, struct site_file *f, struct err *err
 	return r < 0 || !profile ? r : config_load(path, &f->config, err);
 }
 
-int site_file_open(const struct verb_call *call, struct site_file *ret, struct err *err)
+int site_file_open(const struct verb_call *call, enum site_file_need need,
+		   struct site_file *ret, struct err *err)
 {
 	struct site_file f = { 0 };
-	int r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f.store, err);
+	int r;
 
+	if (need == SITE_FILE_POLICY && !verb_value(call, "profile"))
+		return err_set(err, -EINVAL,
+			       "--ledger needs --profile: the policy to weigh usage by");
+	r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &f.store, err);
 	if (r < 0)
 		return r;
 	r = read_policy(verb_value(call, "profile"), &f, err);

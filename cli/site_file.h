@@ -11,9 +11,11 @@ struct site_file {
 	struct config *config;	   /* NULL: no profile was named */
 	struct accounts *accounts; /* as named, else as applied to the ledger; NULL: neither */
 };
-/* -EINVAL: no ledger named; -ENOENT: no such file or profile; -EBADMSG: a file with a fault.
- */
-int site_file_open(const struct verb_call *call, struct site_file *ret, struct err *err);
+enum site_file_need { SITE_FILE_LEDGER, SITE_FILE_POLICY }; /* POLICY: a profile too */
+/* -EINVAL: no ledger named, or no profile that is needed; -ENOENT: no such file or profile;
+ * -EBADMSG: a file with a fault. */
+int site_file_open(const struct verb_call *call, enum site_file_need need,
+		   struct site_file *ret, struct err *err);
 void site_file_done(struct site_file *f);
 
 /* "2026-11-21", "2026-11-21T08:00", with seconds or a space too, in the ledger's zone. */

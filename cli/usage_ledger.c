@@ -45,7 +45,7 @@ int usage_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 {
 	_cleanup_(site_file_done) struct site_file f = { 0 };
 	struct outlook_ask ask;
-	int r = site_file_open(call, &f, err);
+	int r = site_file_open(call, SITE_FILE_LEDGER, &f, err);
 
 	if (r >= 0)
 		r = site_file_at(&f, verb_value(call, "at"), &ask.now_ns, err);

@@ -253,7 +253,7 @@ static int rank_it(const struct share_file *f, const struct request *q, int64_t 
 		   struct priority *ret, struct err *err)
 {
 	_cleanup_free_ struct fifo_node *nodes = NULL;
-	const struct rank_job job = { .where = { q->cluster, pool_of(f->config, q) },
+	const struct rank_job job = { .where = { q->cluster, pool_of(f->site.config, q) },
 				      .account = q->account,
 				      .user = q->user,
 				      .queue = q->queue,
@@ -262,14 +262,14 @@ static int rank_it(const struct share_file *f, const struct request *q, int64_t 
 	struct rank_cluster has;
 	struct standing_view v;
 	size_t n;
-	int r = store_holds(f->store, q->cluster, &nodes, &n, err);
+	int r = store_holds(f->site.store, q->cluster, &nodes, &n, err);
 
 	if (r >= 0)
 		r = standing_look(f->standing, job.where, f->at_ns, &v, err);
 	if (r < 0)
 		return r;
 	has = rank_cluster(nodes, n);
-	if (has.cores == 0 && f->config->policy.weight_job_size)
+	if (has.cores == 0 && f->site.config->policy.weight_job_size)
 		fprintf(stderr,
 			"reeve prio: the ledger knows no nodes of cluster %s: size "
 			"counts nothing\n",
@@ -292,7 +292,7 @@ static json_t *encode(const struct share_file *f, const struct request *q,
 				  priority_format_micro(p->rows[i].product_micro, text)));
 	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:O}", "user", q->user, "account",
 			 q->account, "cluster", q->cluster, "queue", q->queue, "pool",
-			 charge_pool_name(pool_of(f->config, q)), "priority",
+			 charge_pool_name(pool_of(f->site.config, q)), "priority",
 			 (json_int_t)p->value, "sum", priority_format_micro(p->sum_micro, text),
 			 "words", rank_words(p, words), "factors", factors);
 }
@@ -321,8 +321,8 @@ static int what_if(struct asking *a, struct err *err)
 		r = rank_it(&f, &q, waited_s, &p, err);
 	if (r < 0)
 		return r;
-	a->answer =
-		json_pack("{s:s}", "order", rank_is_used(f.config) ? "priority" : "submission");
+	a->answer = json_pack("{s:s}", "order",
+			      rank_is_used(f.site.config) ? "priority" : "submission");
 	if (!a->answer || json_array_append_new(a->rows, encode(&f, &q, &p)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

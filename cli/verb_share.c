@@ -169,8 +169,8 @@ static int add_unused(struct show *s, struct share_file *f, struct err *err)
 		w.pool = CHARGE_POOL_GPU;
 	if (cluster)
 		return add_tree(s, f, w, err);
-	for (size_t i = 0; f->accounts && i < f->config->n_clusters && r >= 0; i++) {
-		w.cluster = f->config->clusters[i]->name;
+	for (size_t i = 0; f->site.accounts && i < f->site.config->n_clusters && r >= 0; i++) {
+		w.cluster = f->site.config->clusters[i]->name;
 		r = add_tree(s, f, w, err);
 	}
 	return r;
