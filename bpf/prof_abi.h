@@ -2,7 +2,7 @@
 #ifndef REEVE_PROF_ABI_H
 #define REEVE_PROF_ABI_H
 
-#define PROF_VERSION 1
+#define PROF_VERSION 2
 #define PROF_MAX_JOBS 1024
 #define PROF_BUCKETS 40
 

@@ -16,9 +16,41 @@ _Static_assert(PROF_N_BUCKETS == PROF_BUCKETS, "the two headers agree");
 
 struct prof {
 	struct kern *kern;
-	int counts_fd, n_cpus;
+	int slots_fd, counts_fd, n_cpus;
+	uint32_t n_slots;
+	bool *is_taken;	       /* by slot */
 	struct prof_cpu *cpus; /* n_cpus: room for one job */
 };
+
+/* A job has a core at least, but where it is suspended; a slot is 360 bytes a CPU. */
+static uint32_t count_slots(int n_cpus)
+{
+	uint32_t n = 64 + 2 * (uint32_t)n_cpus;
+
+	return n < PROF_MAX_JOBS ? n : PROF_MAX_JOBS;
+}
+
+static int configure(struct bpf_object *obj, void *ctx)
+{
+	const struct prof *p = ctx;
+
+	return bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, "counts"),
+					p->n_slots);
+}
+
+/* What an earlier agent gave away is taken. */
+static void find_taken(struct prof *p)
+{
+	uint64_t key, next;
+	uint32_t slot;
+
+	for (int more = bpf_map_get_next_key(p->slots_fd, NULL, &next); more == 0;
+	     more = bpf_map_get_next_key(p->slots_fd, &key, &next)) {
+		key = next;
+		if (bpf_map_lookup_elem(p->slots_fd, &key, &slot) == 0 && slot < p->n_slots)
+			p->is_taken[slot] = true;
+	}
+}
 
 static const struct kern_hook hooks[] = {
 	{ "prof_switch", KERN_TRACEPOINT, NULL, "context switches are not counted" },
@@ -31,7 +63,9 @@ static int load(struct prof *p, const struct prof_config *config, struct err *er
 				  .elf = prof_bpf__elf_bytes(&spec.elf_size),
 				  .hooks = hooks,
 				  .n_hooks = ARRAY_LEN(hooks),
-				  .pin_dir = config->pin_dir };
+				  .pin_dir = config->pin_dir,
+				  .configure = configure,
+				  .ctx = p };
 	uint32_t zero = 0;
 	int r = kern_open(&spec, &p->kern, err);
 
@@ -40,9 +74,11 @@ static int load(struct prof *p, const struct prof_config *config, struct err *er
 	if (!kern_has(p->kern, "prof_switch"))
 		return err_set(err, -EOPNOTSUPP, "%.*s",
 			       (int)strcspn(kern_status(p->kern), "\n"), kern_status(p->kern));
+	p->slots_fd = kern_map(p->kern, "slots");
 	p->counts_fd = kern_map(p->kern, "counts");
 	if (bpf_map_update_elem(kern_map(p->kern, "depth"), &zero, &config->level, BPF_ANY) < 0)
 		return err_set(err, -errno, "switch profile: set the depth of jobs: %m");
+	find_taken(p);
 	return 0;
 }
 
@@ -56,8 +92,10 @@ int prof_open(const struct prof_config *config, struct prof **ret, struct err *e
 	p->n_cpus = libbpf_num_possible_cpus();
 	if (p->n_cpus < 0)
 		return err_set(err, p->n_cpus, "count the CPUs: %s", strerror(-p->n_cpus));
+	p->n_slots = count_slots(p->n_cpus);
 	p->cpus = calloc((size_t)p->n_cpus, sizeof(*p->cpus));
-	if (!p->cpus)
+	p->is_taken = calloc(p->n_slots, sizeof(*p->is_taken));
+	if (!p->cpus || !p->is_taken)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = load(p, config, err);
 	if (r < 0)
@@ -72,6 +110,7 @@ struct prof *prof_close(struct prof *p)
 		return NULL;
 	kern_close(p->kern);
 	free(p->cpus);
+	free(p->is_taken);
 	free(p);
 	return NULL;
 }
@@ -83,26 +122,41 @@ void prof_forget(const char *pin_dir)
 
 int prof_add(struct prof *p, uint64_t cgroup_id, struct err *err)
 {
+	uint32_t slot = 0;
+
+	if (bpf_map_lookup_elem(p->slots_fd, &cgroup_id, &slot) == 0)
+		return 0;
+	while (slot < p->n_slots && p->is_taken[slot])
+		slot++;
+	if (slot == p->n_slots)
+		return err_set(err, -E2BIG, "switch profile: room for %u jobs, no more", slot);
 	memset(p->cpus, 0, (size_t)p->n_cpus * sizeof(*p->cpus));
-	if (bpf_map_update_elem(p->counts_fd, &cgroup_id, p->cpus, BPF_NOEXIST) < 0 &&
-	    errno != EEXIST)
+	if (bpf_map_update_elem(p->counts_fd, &slot, p->cpus, BPF_ANY) < 0 ||
+	    bpf_map_update_elem(p->slots_fd, &cgroup_id, &slot, BPF_NOEXIST) < 0)
 		return err_set(err, -errno, "switch profile: enter a job: %m");
+	p->is_taken[slot] = true;
 	return 0;
 }
 
 void prof_remove(struct prof *p, uint64_t cgroup_id)
 {
-	bpf_map_delete_elem(p->counts_fd, &cgroup_id);
+	uint32_t slot;
+
+	if (bpf_map_lookup_elem(p->slots_fd, &cgroup_id, &slot) < 0)
+		return;
+	bpf_map_delete_elem(p->slots_fd, &cgroup_id);
+	if (slot < p->n_slots)
+		p->is_taken[slot] = false;
 }
 
 void prof_prune(struct prof *p, bool (*is_known)(void *ctx, uint64_t cgroup_id), void *ctx)
 {
 	uint64_t key, next;
-	int more = bpf_map_get_next_key(p->counts_fd, NULL, &next);
+	int more = bpf_map_get_next_key(p->slots_fd, NULL, &next);
 
 	while (more == 0) {
 		key = next;
-		more = bpf_map_get_next_key(p->counts_fd, &key, &next);
+		more = bpf_map_get_next_key(p->slots_fd, &key, &next);
 		if (!is_known(ctx, key))
 			prof_remove(p, key);
 	}
@@ -110,7 +164,10 @@ void prof_prune(struct prof *p, bool (*is_known)(void *ctx, uint64_t cgroup_id),
 
 int prof_read(struct prof *p, uint64_t cgroup_id, struct prof_counts *ret, struct err *err)
 {
-	if (bpf_map_lookup_elem(p->counts_fd, &cgroup_id, p->cpus) < 0)
+	uint32_t slot;
+
+	if (bpf_map_lookup_elem(p->slots_fd, &cgroup_id, &slot) < 0 ||
+	    bpf_map_lookup_elem(p->counts_fd, &slot, p->cpus) < 0)
 		return err_set(err, -errno, "switch profile: read: %m");
 	memset(ret, 0, sizeof(*ret));
 	for (int cpu = 0; cpu < p->n_cpus; cpu++) {

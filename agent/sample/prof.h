@@ -36,7 +36,8 @@ struct prof *prof_close(struct prof *p);
 /* Detach and forget what is pinned in `pin_dir`; nothing there is fine. */
 void prof_forget(const char *pin_dir);
 
-/* Counts begin at zero, or go on where an earlier agent had begun. -E2BIG: 1,024 jobs. */
+/* Counts begin at zero, or go on where an earlier agent had begun. -E2BIG: more jobs
+ * than 64 and two a CPU, or 1,024. */
 int prof_add(struct prof *p, uint64_t cgroup_id, struct err *err);
 void prof_remove(struct prof *p, uint64_t cgroup_id);
 /* After a restart: remove those of which `is_known` says no. */
