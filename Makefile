@@ -100,6 +100,6 @@ clean:
 .PHONY: all check check-unit check-lint demo bench deps unit-tests bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
-include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk
+include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
 bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
 -include $(OBJS:.o=.d) $(UNIT:=.d)

@@ -44,6 +44,8 @@ struct gpu_device {
 	bool is_simulated; /* the driver is a double: said wherever a figure is shown */
 	int16_t numa_node; /* -1: not told */
 	int64_t mem_bytes;
+	/* Of a MIG instance its card's too, which every instance needs: to hold is to deny all
+	 * files of all devices but those of the granted ones. */
 	struct gpu_file files[GPU_FILES_MAX];
 	int n_files;
 };
@@ -51,10 +53,12 @@ struct gpu_device {
 /* "h100-80" from "NVIDIA H100 80GB HBM3": see docs/gpu.md for the rule. */
 void gpu_model_of(const char *product, int64_t mem_bytes, char ret[static REQUEST_NAME_MAX]);
 
-/* Opens every source there is. 0 also when there is none: then gpu_count() is 0. */
+/* Opens every source there is. 0 also when there is none: then gpu_count() is 0, and a note
+ * says why where such a card is on the bus. The devices found now are those that there will be.
+ */
 struct gpu_options {
-	const char *nvml;      /* library; NULL: "libnvidia-ml.so.1" */
-	const char *sys, *dev; /* roots for tests; NULL: "/sys", "/dev" */
+	const char *nvml;	      /* library; NULL: "libnvidia-ml.so.1" */
+	const char *sys, *dev, *proc; /* roots for tests; NULL: "/sys", "/dev", "/proc" */
 };
 int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err);
 struct gpu *gpu_close(struct gpu *g);
@@ -77,7 +81,7 @@ struct gpu_process {
 	int device;
 	pid_t pid;
 	unsigned have;
-	int64_t busy_ns;	/* sm time; of a MIG instance never (NVML does not say) */
+	int64_t busy_ns;	/* a kernel of it ran; of a MIG instance never told */
 	int64_t mem_bytes;	/* now */
 	int64_t mem_peak_bytes; /* largest so far: the driver's where it keeps one, else of the
 				   samples */
@@ -87,18 +91,24 @@ struct gpu_process {
 struct gpu_total {
 	unsigned have;
 	int64_t busy_ns, mem_bytes, energy_mj;
-	bool is_lost; /* fell off the bus, or its driver is gone: told once in the notes */
+	bool is_lost; /* now; fell off the bus, or its driver is gone: told once in the notes */
 };
 
-/* Looks once at all devices and processes. `each` is called for every process on every device.
- * Sources that fail in mid-run are reopened at a later call; what they had told stays. */
+/* Looks once at all devices and processes; `now_ns` of a clock that is never set (boot time).
+ * `each` (may be NULL) is called for every process on every device, a last time with has_ended
+ * when it is gone; not for those of a device that cannot be asked now: what was told of them
+ * stays. Busy time begins with the first look. Sources that fail in mid-run are reopened at a
+ * later call. 0; or so many devices cannot be asked now, and `err` names the first. Asks
+ * drivers, which takes milliseconds, and longer where a GPU hangs. */
 typedef void (*gpu_process_fn)(void *ctx, const struct gpu_process *p);
 int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err);
 const struct gpu_total *gpu_total(const struct gpu *g, int i);
-/* "nvml", "nvml accounting", "drm fdinfo": where a figure of this device comes from. */
+/* "nvml", "drm fdinfo", "drm sysfs": where a figure of this device comes from; NULL: it is not
+ * told. */
 const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure);
 
-/* Is the device free of leftovers: no process, and no more memory than an idle one holds?
- * 1: it is not, and `text` says what is there. */
+/* Is the device free of leftovers: no process, and no more memory than an idle one holds? 0: it
+ * is. 1: it is not, and `text` says what is there. -EIO: it does not answer. -ENODATA: this
+ * cannot be told of it; `text` says why. */
 #define GPU_TEXT_MAX 256
 int gpu_check_clean(struct gpu *g, int i, char text[static GPU_TEXT_MAX]);

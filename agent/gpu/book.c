@@ -1,0 +1,199 @@
+/* book.c - see book.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include "agent/gpu/book.h"
+
+void book_done(struct book *b)
+{
+	free(b->devices);
+	free(b->table);
+	*b = (struct book){ 0 };
+}
+
+void book_note(struct book *b, const char *fmt, ...)
+{
+	char text[BOOK_NOTE_MAX];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	for (int i = 0; i < b->n_notes; i++)
+		if (!strcmp(b->notes[i], text))
+			return;
+	if (b->n_notes == BOOK_NOTES_MAX)
+		return;
+	memcpy(b->notes[b->n_notes], text, sizeof(text));
+	b->note_list[b->n_notes] = b->notes[b->n_notes];
+	b->note_list[++b->n_notes] = NULL;
+}
+
+int book_add(struct book *b, const struct gpu_device *d)
+{
+	struct book_device *more;
+
+	if (b->n_devices == GPU_DEVICES_MAX)
+		return -ENOSPC;
+	more = reallocarray(b->devices, (size_t)b->n_devices + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	b->devices = more;
+	b->devices[b->n_devices] = (struct book_device){ .d = *d };
+	return b->n_devices++;
+}
+
+int book_find(const struct book *b, const char *uuid)
+{
+	for (int i = 0; i < b->n_devices; i++)
+		if (!strcmp(b->devices[i].d.uuid, uuid))
+			return i;
+	return -1;
+}
+
+void book_add_file(struct gpu_device *d, const char *root, const char *name)
+{
+	struct gpu_file *f = &d->files[d->n_files];
+	char path[512];
+	struct stat st;
+	int n;
+
+	if (d->n_files == GPU_FILES_MAX)
+		return;
+	n = snprintf(f->path, sizeof(f->path), "/dev/%s", name);
+	snprintf(path, sizeof(path), "%s/%s", root, name);
+	if (n < 0 || (size_t)n >= sizeof(f->path) || stat(path, &st) < 0 ||
+	    !S_ISCHR(st.st_mode))
+		return;
+	f->major = major(st.st_rdev);
+	f->minor = minor(st.st_rdev);
+	d->n_files++;
+}
+
+/* ---- processes ---- */
+
+static unsigned slot_of(const struct book *b, int device, pid_t pid)
+{
+	uint32_t h = (uint32_t)pid * 2654435761u ^ (uint32_t)device * 40503u;
+
+	h ^= h >> 15;
+	return h & (b->n_slots - 1);
+}
+
+static struct book_process *find_slot(struct book *b, int device, pid_t pid)
+{
+	for (unsigned i = slot_of(b, device, pid);; i = (i + 1) & (b->n_slots - 1)) {
+		struct book_process *s = &b->table[i];
+
+		if (!s->is_used || (s->p.pid == pid && s->p.device == device))
+			return s;
+	}
+}
+
+/* Takes over those in use; also how ended ones are taken out. */
+static int resize(struct book *b, unsigned n_slots)
+{
+	struct book_process *old = b->table;
+	unsigned n_old = b->n_slots;
+	struct book_process *table = calloc(n_slots, sizeof(*table));
+
+	if (!table)
+		return -ENOMEM;
+	b->table = table;
+	b->n_slots = n_slots;
+	for (unsigned i = 0; i < n_old; i++)
+		if (old[i].is_used)
+			*find_slot(b, old[i].p.device, old[i].p.pid) = old[i];
+	free(old);
+	return 0;
+}
+
+struct book_process *book_known(struct book *b, int device, pid_t pid)
+{
+	struct book_process *s = b->n_slots ? find_slot(b, device, pid) : NULL;
+
+	return s && s->is_used ? s : NULL;
+}
+
+struct book_process *book_process(struct book *b, int device, pid_t pid)
+{
+	struct book_process *s;
+
+	if (b->n_used * 2 >= b->n_slots && resize(b, b->n_slots ? b->n_slots * 2 : 64) < 0)
+		return NULL;
+	s = find_slot(b, device, pid);
+	if (!s->is_used) {
+		*s = (struct book_process){
+			.p = { .device = device, .pid = pid },
+			.is_used = true,
+			.is_new = true,
+			.since_ns = b->devices[device].total.busy_ns,
+		};
+		b->n_used++;
+	}
+	s->is_seen = true;
+	return s;
+}
+
+struct book_process *book_next(struct book *b, unsigned *i)
+{
+	while (*i < b->n_slots) {
+		struct book_process *s = &b->table[(*i)++];
+
+		if (s->is_used)
+			return s;
+	}
+	return NULL;
+}
+
+void book_set_mem(struct book_process *p, int64_t bytes)
+{
+	p->p.have |= GPU_HAVE_MEM;
+	p->p.mem_bytes = bytes;
+	if (bytes > p->p.mem_peak_bytes)
+		p->p.mem_peak_bytes = bytes;
+}
+
+void book_begin(struct book *b, int64_t now_ns)
+{
+	struct book_process *s;
+
+	b->last_ns = b->round ? b->now_ns : now_ns;
+	b->now_ns = now_ns;
+	b->round++;
+	for (unsigned i = 0; (s = book_next(b, &i));)
+		s->is_seen = s->is_new = false;
+	for (int i = 0; i < b->n_devices; i++)
+		b->devices[i].is_asked = false;
+}
+
+void book_end(struct book *b, gpu_process_fn each, void *ctx)
+{
+	struct book_process *s;
+	unsigned n_ended = 0;
+
+	for (unsigned i = 0; (s = book_next(b, &i));) {
+		if (!s->is_seen && !b->devices[s->p.device].is_asked)
+			continue;
+		if (!s->is_seen) {
+			s->p.has_ended = true;
+			s->p.mem_bytes = 0;
+		}
+		if (each)
+			each(ctx, &s->p);
+		if (s->p.has_ended) {
+			s->is_used = false;
+			n_ended++;
+		}
+	}
+	b->n_used -= n_ended;
+	/* holes break the chains of those behind: build anew; without memory for that, in place
+	 * is not possible, so the table starts empty rather than wrong */
+	if (n_ended && resize(b, b->n_slots) < 0) {
+		free(b->table);
+		b->table = NULL;
+		b->n_slots = b->n_used = 0;
+	}
+}

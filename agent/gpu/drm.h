@@ -1,0 +1,19 @@
+/* drm - GPUs of AMD and Intel through what the kernel tells: /sys, and /proc/PID/fdinfo of
+ * every process that has one of their files open.
+ *
+ * A client (one open of a device file) is counted once, however many descriptors and processes
+ * share it: for the process with the lowest pid of those. Busy time is that of its busiest
+ * engine. What a client did between the last look and its end is not told by the kernel and not
+ * counted.
+ */
+#pragma once
+#include "agent/gpu/book.h"
+
+struct drm;
+
+/* Every field set. -ENOMEM. */
+int drm_open(const struct gpu_options *o, struct book *b, struct drm **ret, struct err *err);
+struct drm *drm_close(struct drm *d);
+void drm_sample(struct drm *d); /* one look, between book_begin() and book_end() */
+/* As gpu_check_clean(); -ENOENT: not a device of this source. */
+int drm_check(struct drm *d, int device, char text[static GPU_TEXT_MAX]);

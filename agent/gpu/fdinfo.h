@@ -1,0 +1,29 @@
+/* fdinfo - what the kernel tells of a DRM client in /proc/PID/fdinfo (its document
+ * gpu/drm-usage-stats.rst): engines, memory, and which client it is. Pure.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FDINFO_ENGINES_MAX 12
+#define FDINFO_NAME_MAX 24
+
+struct fdinfo_engine {
+	char name[FDINFO_NAME_MAX];
+	bool has_ns, has_cycles, has_total;
+	uint64_t ns, cycles, total_cycles;
+};
+
+struct fdinfo {
+	char driver[32], pdev[24]; /* "amdgpu", "0000:c4:00.0" */
+	bool has_client, has_mem;
+	uint64_t client;
+	int n_engines;
+	struct fdinfo_engine engines[FDINFO_ENGINES_MAX];
+	uint64_t mem_bytes; /* in the card's own memory: resident where told, else allocated */
+};
+
+/* 0; -ENOENT: not of DRM; -EINVAL: a key of DRM's does not read as documented, nothing is
+ * taken. Keys of drivers and unknown ones are passed over. `text` need not end with a NUL. */
+int fdinfo_parse(const char *text, size_t size, struct fdinfo *ret);

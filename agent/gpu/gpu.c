@@ -1,0 +1,107 @@
+/* gpu.c - see gpu.h: opens the sources, and asks them in turn. */
+#include <errno.h>
+#include <string.h>
+#include "agent/gpu/book.h"
+#include "agent/gpu/drm.h"
+#include "agent/gpu/gpu.h"
+#include "agent/gpu/nvml.h"
+#include "agent/gpu/nvml_source.h"
+#include "common/err.h"
+
+struct gpu {
+	struct book book;
+	struct nvml_source *nvml;
+	struct drm *drm;
+};
+
+int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
+{
+	_cleanup_(gpu_closep) struct gpu *g = calloc(1, sizeof(*g));
+	struct gpu_options all = o ? *o : (struct gpu_options){ 0 };
+	int r;
+
+	if (!g)
+		return err_set(err, -ENOMEM, "out of memory");
+	all.nvml = all.nvml ? all.nvml : NVML_LIBRARY;
+	all.sys = all.sys ? all.sys : "/sys";
+	all.dev = all.dev ? all.dev : "/dev";
+	all.proc = all.proc ? all.proc : "/proc";
+	r = nvml_source_open(&all, &g->book, &g->nvml, err);
+	if (r == 0)
+		r = drm_open(&all, &g->book, &g->drm, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(g);
+	return 0;
+}
+
+struct gpu *gpu_close(struct gpu *g)
+{
+	if (!g)
+		return NULL;
+	nvml_source_close(g->nvml);
+	drm_close(g->drm);
+	book_done(&g->book);
+	free(g);
+	return NULL;
+}
+
+int gpu_count(const struct gpu *g)
+{
+	return g->book.n_devices;
+}
+
+const struct gpu_device *gpu_device(const struct gpu *g, int i)
+{
+	return &g->book.devices[i].d;
+}
+
+const char *const *gpu_notes(const struct gpu *g)
+{
+	return g->book.note_list;
+}
+
+int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err)
+{
+	int n_lost = 0;
+
+	book_begin(&g->book, now_ns);
+	nvml_source_sample(g->nvml);
+	drm_sample(g->drm);
+	book_end(&g->book, each, ctx);
+	for (int i = g->book.n_devices - 1; i >= 0; i--)
+		if (g->book.devices[i].total.is_lost) {
+			err_set(err, 0, "GPU %s cannot be asked", g->book.devices[i].d.uuid);
+			n_lost++;
+		}
+	return n_lost;
+}
+
+const struct gpu_total *gpu_total(const struct gpu *g, int i)
+{
+	return &g->book.devices[i].total;
+}
+
+const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure)
+{
+	const struct book_device *bd = &g->book.devices[i];
+
+	switch (figure) {
+	case GPU_HAVE_BUSY:
+		return bd->source[0];
+	case GPU_HAVE_MEM:
+		return bd->source[1];
+	case GPU_HAVE_ENERGY:
+		return bd->source[2];
+	}
+	return NULL;
+}
+
+int gpu_check_clean(struct gpu *g, int i, char text[static GPU_TEXT_MAX])
+{
+	int r;
+
+	text[0] = '\0';
+	r = nvml_source_check(g->nvml, i, text);
+	return r == -ENOENT ? drm_check(g->drm, i, text) : r;
+}

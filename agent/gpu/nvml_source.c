@@ -1,0 +1,364 @@
+/* nvml_source.c - which devices there are, and how they are found again. See nvml_source.h. */
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include "agent/gpu/nvml_source_impl.h"
+#include "agent/gpu/pci.h"
+#include "common/err.h"
+
+#define RETRY_NS (5 * 1000000000LL)
+#define RETRY_MOST_NS (300 * 1000000000LL)
+#define NVIDIA_MAJOR 195
+
+/* ---- one device ---- */
+
+/* "00000000:3B:00.0" -> "0000:3b:00.0" */
+static void set_bus_id(struct gpu_device *d, const struct nvml_pci *pci)
+{
+	const char *from = pci->bus_id;
+
+	if (strlen(from) == 16 && !strncmp(from, "0000", 4))
+		from += 4;
+	snprintf(d->bus_id, sizeof(d->bus_id), "%.15s", from);
+	for (char *p = d->bus_id; *p; p++)
+		*p = (char)tolower((unsigned char)*p);
+}
+
+static void add_card_file(struct nvml_source *s, struct gpu_device *d, unsigned minor)
+{
+	char name[32];
+	int before = d->n_files;
+
+	snprintf(name, sizeof(name), "nvidia%u", minor);
+	book_add_file(d, s->o.dev, name);
+	if (d->n_files == before) { /* made when it is first used */
+		struct gpu_file *f = &d->files[d->n_files++];
+
+		snprintf(f->path, sizeof(f->path), "/dev/%s", name);
+		f->major = NVIDIA_MAJOR;
+		f->minor = minor;
+	}
+	pci_add_drm_files(d, s->o.sys, s->o.dev);
+}
+
+/* The capability files of an instance: /proc/driver/nvidia/capabilities tells their minors. */
+static void add_capability(struct nvml_source *s, struct gpu_device *d, const char *what)
+{
+	char path[512], line[128], name[64];
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned minor;
+
+	snprintf(path, sizeof(path), "%s/driver/nvidia/capabilities/%s/access", s->o.proc,
+		 what);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "DeviceFileMinor: %u", &minor) == 1) {
+			snprintf(name, sizeof(name), "nvidia-caps/nvidia-cap%u", minor);
+			book_add_file(d, s->o.dev, name);
+			return;
+		}
+	book_note(s->b, "%s: the device file of %s is not told; it cannot be held", d->uuid,
+		  what);
+}
+
+static int describe(struct nvml_source *s, nvml_dev h, struct gpu_device *d)
+{
+	struct nvml_mem mem = { 0 };
+	struct nvml_pci pci = { 0 };
+	enum nvml_rc rc = nvml_uuid(s->n, h, d->uuid);
+
+	if (rc != NVML_OK || !d->uuid[0] || nvml_name(s->n, h, d->product) != NVML_OK)
+		return -EIO;
+	if (nvml_mem(s->n, h, &mem) == NVML_OK && mem.total <= INT64_MAX)
+		d->mem_bytes = (int64_t)mem.total;
+	if (nvml_pci(s->n, h, &pci) == NVML_OK)
+		set_bus_id(d, &pci);
+	d->vendor = GPU_NVIDIA;
+	d->is_simulated = nvml_is_double(s->n) || !strncmp(d->product, "Simulated ", 10);
+	d->parent = -1;
+	d->numa_node = pci_numa_node(s->o.sys, d->bus_id);
+	return 0;
+}
+
+static int keep(struct nvml_source *s, nvml_dev h, const struct gpu_device *d)
+{
+	struct nvml_gpu *more;
+	int at = book_add(s->b, d);
+
+	if (at < 0) {
+		book_note(s->b, "more than %d GPUs: %s is left out", GPU_DEVICES_MAX, d->uuid);
+		return at;
+	}
+	more = reallocarray(s->gpus, (size_t)s->n_gpus + 1, sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	s->gpus = more;
+	s->gpus[s->n_gpus++] =
+		(struct nvml_gpu){ .handle = h, .device = at, .is_instance = d->parent >= 0 };
+	return at;
+}
+
+/* ---- first opening ---- */
+
+static int add_instance(struct nvml_source *s, nvml_dev h, int parent, unsigned card)
+{
+	struct gpu_device d = { 0 };
+	const struct gpu_device *p = &s->b->devices[parent].d;
+	unsigned gi = NVML_UNSET_ID, ci = NVML_UNSET_ID;
+	char what[64];
+	size_t n;
+
+	if (describe(s, h, &d) < 0)
+		return -EIO;
+	d.parent = parent;
+	d.index = p->index;
+	d.numa_node = p->numa_node;
+	memcpy(d.bus_id, p->bus_id, sizeof(d.bus_id));
+	n = strlen(d.product);
+	if (!strstr(d.product, " MIG ")) /* releases that name the whole GPU */
+		snprintf(d.product + n, sizeof(d.product) - n, " MIG %lldgb",
+			 (long long)(d.mem_bytes + (1 << 29)) >> 30);
+	gpu_model_of(d.product, d.mem_bytes, d.model);
+	for (int i = 0; i < p->n_files; i++) /* every instance needs its card's */
+		d.files[d.n_files++] = p->files[i];
+	if (nvml_mig_ids(s->n, h, &gi, &ci) == NVML_OK) {
+		snprintf(what, sizeof(what), "gpu%u/mig/gi%u", card, gi);
+		add_capability(s, &d, what);
+		snprintf(what, sizeof(what), "gpu%u/mig/gi%u/ci%u", card, gi, ci);
+		add_capability(s, &d, what);
+	}
+	return keep(s, h, &d);
+}
+
+static void start_accounting(struct nvml_source *s, struct nvml_gpu *g)
+{
+	const struct gpu_device *d = &s->b->devices[g->device].d;
+	bool switched;
+	enum nvml_rc rc = nvml_acct_on(s->n, g->handle, &switched);
+
+	g->has_acct = rc == NVML_OK;
+	if (switched)
+		book_note(s->b, "GPU %d: accounting mode was switched on", d->index);
+	if (rc != NVML_OK)
+		book_note(s->b,
+			  "GPU %d: no accounting mode (%s): processes that live shorter than a "
+			  "sample are not seen, peaks of memory are of the samples",
+			  d->index, nvml_rc_text((int)rc));
+	if (g->has_acct)
+		nvml_source_account_start(s, g);
+}
+
+static int add_card(struct nvml_source *s, unsigned i)
+{
+	struct gpu_device d = { 0 };
+	unsigned minor = i, max;
+	nvml_dev h, mig;
+	int at;
+
+	if (nvml_by_index(s->n, i, &h) != NVML_OK || describe(s, h, &d) < 0)
+		return -EIO;
+	d.index = (int)i;
+	d.is_partitioned = nvml_is_mig(s->n, h);
+	gpu_model_of(d.product, d.mem_bytes, d.model);
+	if (nvml_minor(s->n, h, &minor) == NVML_OK)
+		add_card_file(s, &d, minor);
+	else
+		book_note(s->b, "GPU %u: its device file is not told; it cannot be held", i);
+	at = keep(s, h, &d);
+	if (at < 0 || !d.is_partitioned) {
+		if (at >= 0)
+			start_accounting(s, &s->gpus[s->n_gpus - 1]);
+		return at < 0 ? at : 0;
+	}
+	book_note(s->b,
+		  "GPU %u is partitioned: NVML tells neither busy time nor energy of MIG "
+		  "instances, nor processes that live shorter than a sample",
+		  i);
+	max = nvml_mig_max(s->n, h);
+	for (unsigned m = 0; m < max; m++)
+		if (nvml_mig_by_index(s->n, h, m, &mig) == NVML_OK)
+			add_instance(s, mig, at, minor);
+	return 0;
+}
+
+static void find_all(struct nvml_source *s)
+{
+	unsigned count = 0;
+	enum nvml_rc rc = nvml_count(s->n, &count);
+
+	if (rc != NVML_OK)
+		book_note(s->b, "NVML: number of GPUs: %s", nvml_rc_text((int)rc));
+	for (unsigned i = 0; rc == NVML_OK && i < count && i < GPU_DEVICES_MAX; i++)
+		if (add_card(s, i) == -EIO)
+			book_note(s->b, "NVML: GPU %u does not answer: it is left out", i);
+	if (nvml_missing(s->n)[0])
+		book_note(s->b, "driver %s does not tell: %s", nvml_version(s->n),
+			  nvml_missing(s->n));
+}
+
+int nvml_source_open(const struct gpu_options *o, struct book *b, struct nvml_source **ret,
+		     struct err *err)
+{
+	struct nvml_source *s = calloc(1, sizeof(*s));
+	struct err why = { "" };
+	int cards;
+
+	if (!s)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->b = b;
+	s->o = *o;
+	s->backoff_ns = RETRY_NS;
+	if (nvml_load(o->nvml, &s->n, &why) == 0)
+		find_all(s);
+	cards = pci_count(o->sys, PCI_NVIDIA);
+	if (!s->n && cards)
+		book_note(b, "%d NVIDIA GPU%s on the bus, but not to be used: %.160s", cards,
+			  cards == 1 ? "" : "s", why.text);
+	*ret = s;
+	return 0;
+}
+
+struct nvml_source *nvml_source_close(struct nvml_source *s)
+{
+	if (!s)
+		return NULL;
+	nvml_unload(s->n);
+	for (int i = 0; i < s->n_gpus; i++)
+		free(s->gpus[i].settled);
+	free(s->gpus);
+	free(s);
+	return NULL;
+}
+
+/* ---- lost and found ---- */
+
+static void lose(struct nvml_source *s, struct nvml_gpu *g, const char *why)
+{
+	struct book_device *bd = &s->b->devices[g->device];
+
+	g->handle = NULL;
+	s->is_lost = true;
+	if (!bd->total.is_lost)
+		book_note(s->b, "GPU %d (%s) is lost: %s", bd->d.index, bd->d.uuid, why);
+	bd->total.is_lost = true;
+}
+
+static void lose_card(struct nvml_source *s, const struct nvml_gpu *g, const char *why)
+{
+	int card = s->b->devices[g->device].d.parent;
+
+	if (card < 0)
+		card = g->device;
+	for (int i = 0; i < s->n_gpus; i++)
+		if (s->gpus[i].device == card ||
+		    s->b->devices[s->gpus[i].device].d.parent == card)
+			lose(s, &s->gpus[i], why);
+}
+
+static void go_down(struct nvml_source *s, const char *why)
+{
+	for (int i = 0; i < s->n_gpus; i++)
+		lose(s, &s->gpus[i], why);
+	s->n = nvml_unload(s->n);
+}
+
+bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc rc,
+			const char *what)
+{
+	switch (rc) {
+	case NVML_OK:
+		return false;
+	case NVML_NOT_FOUND:
+	case NVML_NOT_SUPPORTED:
+	case NVML_FUNCTION_NOT_FOUND:
+		return true;
+	case NVML_UNINITIALIZED:
+	case NVML_DRIVER_NOT_LOADED:
+	case NVML_VERSION_MISMATCH:
+		go_down(s, nvml_rc_text((int)rc));
+		return true;
+	case NVML_GPU_IS_LOST:
+	case NVML_RESET_REQUIRED:
+	case NVML_GPU_NOT_FOUND:
+	case NVML_INVALID_ARGUMENT: /* the handle of an instance that is no more */
+		lose_card(s, g, nvml_rc_text((int)rc));
+		return true;
+	default:
+		book_note(s->b, "GPU %d: %s: %s", s->b->devices[g->device].d.index, what,
+			  nvml_rc_text((int)rc));
+		return true;
+	}
+}
+
+static void found(struct nvml_source *s, nvml_dev h)
+{
+	char uuid[NVML_UUID_SIZE];
+	struct book_device *bd;
+
+	if (nvml_uuid(s->n, h, uuid) != NVML_OK)
+		return;
+	for (int i = 0; i < s->n_gpus; i++) {
+		struct nvml_gpu *g = &s->gpus[i];
+
+		bd = &s->b->devices[g->device];
+		if (strcmp(bd->d.uuid, uuid) != 0)
+			continue;
+		g->handle = h;
+		if (bd->total.is_lost)
+			book_note(s->b, "GPU %d (%s) is back", bd->d.index, uuid);
+		bd->total.is_lost = false;
+		return;
+	}
+	book_note(s->b, "%s came after the start: restart the agent to offer it", uuid);
+}
+
+static void find_again(struct nvml_source *s)
+{
+	unsigned count = 0;
+	nvml_dev h, mig;
+
+	for (int i = 0; i < s->n_gpus; i++)
+		s->gpus[i].handle = NULL;
+	if (nvml_count(s->n, &count) != NVML_OK)
+		return;
+	for (unsigned i = 0; i < count && i < GPU_DEVICES_MAX; i++) {
+		unsigned max;
+
+		if (nvml_by_index(s->n, i, &h) != NVML_OK)
+			continue;
+		found(s, h);
+		max = nvml_is_mig(s->n, h) ? nvml_mig_max(s->n, h) : 0;
+		for (unsigned m = 0; m < max; m++)
+			if (nvml_mig_by_index(s->n, h, m, &mig) == NVML_OK)
+				found(s, mig);
+	}
+}
+
+void nvml_source_reopen(struct nvml_source *s)
+{
+	int64_t now = s->b->now_ns;
+
+	if (!s->n_gpus || (s->n && !s->is_lost))
+		return;
+	if (!s->retry_ns)
+		s->retry_ns = now + s->backoff_ns;
+	if (now < s->retry_ns)
+		return;
+	s->backoff_ns = s->backoff_ns * 2 < RETRY_MOST_NS ? s->backoff_ns * 2 : RETRY_MOST_NS;
+	s->retry_ns = now + s->backoff_ns;
+	nvml_unload(s->n);
+	s->n = NULL;
+	s->is_lost = true;
+	if (nvml_load(s->o.nvml, &s->n, NULL) < 0)
+		return;
+	find_again(s);
+	s->is_lost = false;
+	for (int i = 0; i < s->n_gpus; i++)
+		if (!s->gpus[i].handle)
+			lose(s, &s->gpus[i], "not found again");
+	if (!s->is_lost) {
+		s->retry_ns = 0;
+		s->backoff_ns = RETRY_NS;
+	}
+}

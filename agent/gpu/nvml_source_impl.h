@@ -1,0 +1,38 @@
+/* nvml_source_impl - shared by nvml_source*.c alone. */
+#pragma once
+#include "agent/gpu/nvml.h"
+#include "agent/gpu/nvml_source.h"
+
+struct nvml_gpu {
+	nvml_dev handle;
+	int device; /* in the book */
+	bool is_instance, has_acct;
+	bool has_energy, has_idle;
+	uint64_t energy_mj;	      /* as last read */
+	uint64_t util_us, busy_us;    /* newest sample of processes, of the GPU; 0: none yet */
+	int64_t idle_bytes;	      /* least that was used while there was no process */
+	unsigned *settled, n_settled; /* pids of accounting mode that are done with, sorted */
+};
+
+struct nvml_source {
+	struct book *b;
+	struct gpu_options o;
+	struct nvml *n; /* NULL: down */
+	struct nvml_gpu *gpus;
+	int n_gpus;
+	bool is_lost; /* some of them: look again */
+	int64_t retry_ns, backoff_ns;
+};
+
+/* Is there no value? Takes note of what that means for the device, or for all. */
+bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc rc,
+			const char *what);
+
+/* Loads the library anew where it is down or a device is lost, when that is due: another
+ * release of it may have come with the driver. */
+void nvml_source_reopen(struct nvml_source *s);
+
+/* Processes that ended, by what accounting mode keeps of them. */
+void nvml_source_account(struct nvml_source *s, struct nvml_gpu *g);
+/* What ended before now is nobody's. */
+void nvml_source_account_start(struct nvml_source *s, struct nvml_gpu *g);
