@@ -1,4 +1,4 @@
-/* gpu_model.c - product names of drivers as models that people type; docs/gpu.md has the rule.
+/* model.c - product names of drivers as models that people type; docs/gpu.md has the rule.
  */
 #include <ctype.h>
 #include <stdio.h>
@@ -72,14 +72,15 @@ static int split(char *text, char *words[WORDS_MAX])
 	return n;
 }
 
-/* Only what a name may have; two digits in a row that were two words are kept apart. */
+/* Only what a name may have; two digits in a row that were two words are kept
+ * apart. A '_' is of MIG instances alone. */
 static size_t append(char *to, size_t at, const char *word)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789._+";
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.+";
 
 	if (at && isdigit((unsigned char)to[at - 1]) && isdigit((unsigned char)*word) &&
 	    at < REQUEST_NAME_MAX - 16)
-		to[at++] = '_';
+		to[at++] = '.';
 	for (; *word && at < REQUEST_NAME_MAX - 16; word++)
 		if (strchr(allowed, *word) && (at || isalnum((unsigned char)*word)))
 			to[at++] = *word;
