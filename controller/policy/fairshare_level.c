@@ -146,12 +146,88 @@ static void merge(const struct fairshare_tree *t, const struct fairshare_entry *
 	}
 }
 
+/* Where comparing costs more than moving: rows are first put in the order of their doubles, by
+ * digits; what is left for comparisons is to see that it is so, and near-ties. */
+#define DIGITS_FROM 2048
+#define DIGIT_BITS 11
+#define N_DIGITS 6 /* of 64 bits */
+
+/* A double that is not negative is ordered as its bits are; highest first. */
+static inline uint64_t key_of(const struct fairshare_entry *e)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &e->level_fs, sizeof(bits));
+	return ~bits;
+}
+
+static inline unsigned digit_of(uint64_t key, int d)
+{
+	return (unsigned)(key >> (d * DIGIT_BITS)) & ((1U << DIGIT_BITS) - 1);
+}
+
+struct digits {
+	uint32_t count[N_DIGITS][1U << DIGIT_BITS];
+};
+
+static void count_digits(struct digits *c, const struct fairshare_entry *e, size_t n)
+{
+	memset(c, 0, sizeof(*c));
+	for (size_t i = 0; i < n; i++) {
+		uint64_t key = key_of(&e[i]);
+
+		for (int d = 0; d < N_DIGITS; d++)
+			c->count[d][digit_of(key, d)]++;
+	}
+}
+
+/* One stable pass over entries[0 ... n); the counts of the digit become places. */
+struct pass {
+	const struct fairshare_entry *from;
+	struct fairshare_entry *to;
+	size_t n;
+};
+
+static void sort_by_digit(const struct pass *p, uint32_t *count, int d)
+{
+	uint32_t place = 0;
+
+	for (unsigned i = 0; i < 1U << DIGIT_BITS; i++) {
+		uint32_t here = count[i];
+
+		count[i] = place;
+		place += here;
+	}
+	for (size_t i = 0; i < p->n; i++)
+		p->to[count[digit_of(key_of(&p->from[i]), d)]++] = p->from[i];
+}
+
+static void sort_doubles(struct fairshare_entry *entries, size_t n,
+			 struct fairshare_entry *spare)
+{
+	struct pass p = { entries, spare, n };
+	struct digits c;
+
+	count_digits(&c, entries, n);
+	for (int d = 0; d < N_DIGITS; d++) {
+		if (c.count[d][digit_of(key_of(&p.from[0]), d)] == n)
+			continue; /* the same in all */
+		sort_by_digit(&p, c.count[d], d);
+		p = p.to == spare ? (struct pass){ spare, entries, n }
+				  : (struct pass){ entries, spare, n };
+	}
+	if (p.from != entries)
+		memcpy(entries, spare, n * sizeof(*entries));
+}
+
 void fairshare_sort(const struct fairshare_tree *t, struct fairshare_entry *entries, size_t n,
 		    struct fairshare_entry *spare, fairshare_compare_fn compare)
 {
 	struct fairshare_entry *from = entries, *to = spare, *was;
 	size_t bounds[2];
 
+	if (n >= DIGITS_FROM)
+		sort_doubles(entries, n, spare);
 	for (size_t width = 1; width < n; width *= 2) {
 		for (size_t i = 0; i < n; i += 2 * width) {
 			bounds[0] = n - i < width ? n - i : width;

@@ -425,6 +425,50 @@ static void refuses(const struct fairshare_row *rows, size_t n, int32_t fault,
 		fail_msg("'%s' lacks '%s'", err.text, words);
 }
 
+/* Is a's shares / usage above b's? Usage 0 is above all, shares 0 below all. */
+static bool is_above(const struct fairshare_row *a, const struct fairshare_row *b)
+{
+	if (!a->raw_shares || !b->raw_shares)
+		return a->raw_shares && !b->raw_shares;
+	if (!a->leaf_usage || !b->leaf_usage)
+		return !a->leaf_usage && b->leaf_usage;
+	return (fairshare_usage)a->raw_shares * b->leaf_usage >
+	       (fairshare_usage)b->raw_shares * a->leaf_usage;
+}
+
+/* A level of thousands is sorted by digits first: the same ranks as by counting. */
+static void a_wide_level_is_ranked_by_counting_too(void **state)
+{
+	enum { N = 5001 };
+	struct fairshare_row *rows = calloc(N, sizeof(*rows));
+	struct fairshare_result *r = calloc(N, sizeof(*r));
+	uint64_t seed = 11;
+
+	(void)state;
+	rows[0] = (struct fairshare_row){ .parent = FAIRSHARE_NO_ROW, .raw_shares = 1 };
+	for (int i = 1; i < N; i++) {
+		/* ties, and neighbours that differ beyond what a double tells */
+		uint64_t usage = draw(&seed, 4) ? (uint64_t)draw(&seed, 40) * 1000
+						: (UINT64_C(1) << 60) + draw(&seed, 3);
+
+		rows[i] = (struct fairshare_row){ .parent = 0,
+						  .user = true,
+						  .raw_shares = draw(&seed, 5),
+						  .order = i,
+						  .leaf_usage = usage };
+	}
+	compute(rows, N, MERGE, r);
+	for (int i = 1; i < N; i++) {
+		uint32_t before = 0;
+
+		for (int j = 1; j < N; j++)
+			before += is_above(&rows[j], &rows[i]);
+		assert_int_equal(r[i].rank, N - 1 - before);
+	}
+	free(rows);
+	free(r);
+}
+
 static void a_faulty_tree_is_refused_with_its_row(void **state)
 {
 	static const struct fairshare_row none[] = { ACCOUNT(1, 1, 0), ACCOUNT(0, 1, 0) },
@@ -498,6 +542,7 @@ int main(void)
 		cmocka_unit_test(the_order_of_siblings_never_matters),
 		cmocka_unit_test(scale_never_matters),
 		cmocka_unit_test(ranks_count_who_is_before),
+		cmocka_unit_test(a_wide_level_is_ranked_by_counting_too),
 		cmocka_unit_test(a_faulty_tree_is_refused_with_its_row),
 		cmocka_unit_test(usage_beyond_128_bits_is_refused),
 		cmocka_unit_test(a_chain_of_any_depth_is_walked),
