@@ -1,5 +1,6 @@
 /* job_view.c - see job_view.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include "cli/job_view.h"
 #include "common/err.h"
@@ -77,6 +78,15 @@ const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_R
 		snprintf(buf, JOB_VIEW_RESULT_MAX, "%s", job_end_kind_name(v->end.kind));
 		break;
 	}
+	return buf;
+}
+
+const char *job_view_flag(const struct job_view *v, char *buf, size_t size)
+{
+	if (!json_is_true(json_object_get(v->j, "gpu_idle")))
+		return NULL;
+	snprintf(buf, size, "GPU idle %lld min",
+		 (long long)(v->usage.gpu_idle_ns / (60LL * 1000000000)));
 	return buf;
 }
 

@@ -16,7 +16,7 @@ static const struct verb_option options[] = {
 };
 
 /* How the text was understood, exactly: "vmem=2GB = 2000000000 bytes". */
-static void tell_amount(const struct resource_def *d, int64_t v, FILE *to)
+static void tell_amount(const struct resource_def *d, int64_t v, const char *model, FILE *to)
 {
 	char text[AMOUNT_TEXT_MAX];
 
@@ -27,13 +27,14 @@ static void tell_amount(const struct resource_def *d, int64_t v, FILE *to)
 		fprintf(to, "  %s=%s = %" PRId64 " s\n", d->name,
 			amount_format_seconds(v, text), v);
 	else
-		fprintf(to, "  %s=%" PRId64 "\n", d->name, v);
+		fprintf(to, "  %s=%s%s%" PRId64 "\n", d->name, model, *model ? ":" : "", v);
 }
 
 static void tell_amounts(const char *title, const struct resources *res,
 			 const struct resources *typed, FILE *to)
 {
 	int64_t v, before;
+	bool is_gpus;
 	int n = 0;
 
 	for (const struct resource_def *d = request_resources; d->name; d++) {
@@ -45,7 +46,8 @@ static void tell_amounts(const char *title, const struct resources *res,
 			continue;
 		if (!n++)
 			fprintf(to, "%s\n", title);
-		tell_amount(d, v, to);
+		is_gpus = d->offset == offsetof(struct resources, ngpus);
+		tell_amount(d, v, is_gpus ? res->gpu_model : "", to);
 	}
 }
 

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/job_gpus.h"
 #include "cli/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -93,6 +94,30 @@ static void put_cpu(struct table *t, const struct job_view *v)
 	}
 }
 
+/* GPUs: as cores, the number that were busy on average. */
+static void put_gpus(struct table *t, const struct job_view *v)
+{
+	const struct usage *u = &v->usage;
+	int64_t n = v->requested.ngpus, hundredths;
+	char buf[REQUEST_NAME_MAX + AMOUNT_TEXT_MAX];
+
+	if (n <= 0)
+		return;
+	table_row(t);
+	table_text(t, "resource", "ngpus");
+	table_text(t, "meaning", "GPUs busy on average");
+	snprintf(buf, sizeof(buf), "%s%s%" PRId64, v->requested.gpu_model,
+		 *v->requested.gpu_model ? ":" : "", n);
+	table_text(t, "requested", buf);
+	if (!usage_has(u, &u->gpu_busy_ns) || v->running_ns <= 0)
+		return;
+	hundredths = (int64_t)((__int128)u->gpu_busy_ns * 100 / v->running_ns);
+	snprintf(buf, sizeof(buf), "%" PRId64 ".%02d", hundredths / 100,
+		 (int)(hundredths % 100));
+	table_text(t, "used", buf);
+	table_int(t, "percent", hundredths / n);
+}
+
 static void put_lines(struct table *t, const struct job_view *v)
 {
 	const struct resources *r = &v->requested;
@@ -111,13 +136,15 @@ static void put_lines(struct table *t, const struct job_view *v)
 		  ran ? v->running_ns / 1000000000 : -1 },
 		{ "pids", "most processes and threads at once", CELL_COUNT, r->pids,
 		  measured(u, &u->procs_peak) },
-		{ "ngpus", "held", CELL_COUNT, r->ngpus, -1 },
+		{ "gpu mem", "sum of the peaks of its GPUs", CELL_BYTES, -1,
+		  measured(u, &u->gpu_mem_peak_bytes) },
 	};
 
 	put_cpu(t, v);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		if (lines[i].requested > 0 || lines[i].used >= 0 || (ran && i < 5))
 			put_line(t, &lines[i]);
+	put_gpus(t, v);
 }
 
 /* What is "-" and not explained by the job's state was not measured: say which. */
@@ -131,12 +158,14 @@ static void tell_unmeasured(const struct job_view *v, FILE *to)
 		{ "cpu time", &u->cpu_ns },	   { "vmem", &u->vmem_peak_bytes },
 		{ "mem", &u->rss_peak_bytes },	   { "mem+cache", &u->mem_peak_bytes },
 		{ "jobfs", &u->jobfs_peak_bytes }, { "pids", &u->procs_peak },
+		{ "gpu busy", &u->gpu_busy_ns },   { "gpu mem", &u->gpu_mem_peak_bytes },
 	};
+	size_t n_figures = ARRAY_LEN(figures) - (v->requested.ngpus > 0 ? 0 : 2);
 	int n = 0;
 
 	if (!has_run(v))
 		return;
-	for (size_t i = 0; i < ARRAY_LEN(figures); i++)
+	for (size_t i = 0; i < n_figures; i++)
 		if (!usage_has(u, figures[i].field))
 			fprintf(to, "%s%s", n++ ? ", " : "not measured (-): ", figures[i].name);
 	if (n)
@@ -270,6 +299,9 @@ static int show(const struct cli *c, const struct job_view *v, struct err *err)
 	tell_head(v, to);
 	fputc('\n', to);
 	r = table_print(t, &c->format, err);
+	if (r < 0)
+		return r;
+	r = job_gpus_show(c, v, err);
 	if (r < 0)
 		return r;
 	tell_cores(v, to);

@@ -34,6 +34,10 @@ static const struct table_column columns[] = {
 	{ "node", "NODE", CELL_TEXT },
 	{ "ncpus", "CPUS", CELL_COUNT },
 	{ "ngpus", "-GPUS", CELL_COUNT },
+	{ "gpu_model", "-GPU MODEL", CELL_TEXT },
+	{ "gpu_busy_ns", "-GPU BUSY", CELL_DURATION_NS },
+	{ "gpu_mem_peak_bytes", "-GPU MEM", CELL_BYTES },
+	{ "gpu_idle_ns", "-GPU IDLE", CELL_DURATION_NS },
 	{ "vmem_bytes", "VMEM", CELL_REQUEST },
 	{ "vmem_peak_bytes", "PEAK", CELL_BYTES },
 	{ "mem_bytes", "-MEM", CELL_REQUEST },
@@ -51,6 +55,7 @@ static const struct table_column columns[] = {
 	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
 	{ "charge_used_ms", "-AS USED", CELL_CHARGE_MS },
 	{ "unit", "-UNIT", CELL_TEXT },
+	{ "flag", "-FLAG", CELL_TEXT },
 	{ "note", "NOTE", CELL_TEXT },
 	{ 0 },
 };
@@ -78,16 +83,18 @@ static enum cell_tone tone_of(const struct job_view *v)
 				       : TONE_PLAIN;
 }
 
-/* What one would ask next: why does it wait, what killed it, what did the node say. */
+/* What one would ask next: why does it wait, what killed it, is anything wrong with it, what
+ * did the node say. */
 static const char *note_of(const struct job_view *v, char *buf, size_t size)
 {
 	const char *why = cli_text(v->j, "why"), *note = cli_text(v->j, "note");
+	const char *flag = job_view_flag(v, buf, size);
 
 	if (job_view_is_bad(v) && v->end.kind != END_EXITED)
 		return reason_format_line(&v->end, buf, size);
 	if (v->state == JOB_QUEUED && why && *why)
 		return why;
-	return note && *note ? note : "";
+	return flag ? flag : note && *note ? note : "";
 }
 
 static void put_texts(struct table *t, const struct job_view *v)
@@ -101,6 +108,8 @@ static void put_texts(struct table *t, const struct job_view *v)
 	table_text(t, "state", job_state_name(v->state));
 	table_text(t, "result", v->end.kind != END_NONE ? job_view_result(v, buf) : NULL);
 	table_text(t, "note", note_of(v, buf, sizeof(buf)));
+	table_text(t, "flag", job_view_flag(v, buf, sizeof(buf)));
+	table_tone(t, "flag", TONE_BAD);
 	table_tone(t, "state", tone_of(v));
 	table_tone(t, "result", tone_of(v));
 }
@@ -124,6 +133,10 @@ static void put_job(struct table *t, const struct job_view *v)
 	put_used(t, "rss_peak_bytes", u, &u->rss_peak_bytes);
 	put_used(t, "jobfs_peak_bytes", u, &u->jobfs_peak_bytes);
 	put_used(t, "cpu_ns", u, &u->cpu_ns);
+	put_used(t, "gpu_busy_ns", u, &u->gpu_busy_ns);
+	put_used(t, "gpu_mem_peak_bytes", u, &u->gpu_mem_peak_bytes);
+	put_used(t, "gpu_idle_ns", u, &u->gpu_idle_ns);
+	table_text(t, "gpu_model", *r->gpu_model ? r->gpu_model : NULL);
 	for (size_t i = 0; i < ARRAY_LEN(times); i++)
 		put_stated(t, times[i], cli_int(v->j, times[i], 0));
 	if (v->state != JOB_QUEUED && v->state != JOB_STARTING) {
@@ -217,7 +230,9 @@ const struct verb cli_verb_jobs = {
 	.help = "List your jobs (operators: everybody's)",
 	.details =
 		"RESULT says how a job ended, NOTE why it waits or what killed it. An amount "
-		"that\nwas not measured is shown as -.",
+		"that\nwas not measured is shown as -. A job whose GPUs have done nothing for "
+		"10 "
+		"minutes\nsays so there, and in the column flag.",
 	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
 		    "reeve jobs --state queued --json",
 	.options = options,

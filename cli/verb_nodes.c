@@ -1,8 +1,10 @@
 /* verb_nodes.c - the nodes, what they have and what is free. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
 #include "common/err.h"
+#include "common/model/gpus.h"
 #include "common/wire/wire.h"
 
 static const struct table_column columns[] = {
@@ -18,6 +20,9 @@ static const struct table_column columns[] = {
 	{ "jobfs_free_bytes", "FREE", CELL_BYTES },
 	{ "ngpus", "-GPUS", CELL_COUNT },
 	{ "ngpus_free", "-GPUS FREE", CELL_COUNT },
+	{ "gpu_models", "-GPU MODELS", CELL_TEXT },
+	{ "gpu_models_free", "-FREE BY MODEL", CELL_TEXT },
+	{ "gpus_simulated", "-SIMULATED", CELL_COUNT },
 	{ "tier", "TIER", CELL_COUNT },
 	{ "version", "-VERSION", CELL_TEXT },
 	{ "address", "-ADDRESS", CELL_TEXT },
@@ -56,6 +61,67 @@ static int put_notes(struct table *t, const json_t *notes, struct err *err)
 	return 0;
 }
 
+/* ---- GPUs ---- */
+
+static struct gpus models_at(const json_t *amounts)
+{
+	json_t *models = json_object_get(amounts, "gpu_models"), *n;
+	struct gpus g = { 0 };
+	const char *model;
+
+	json_object_foreach(models, model, n) gpus_add(&g, model, json_integer_value(n));
+	return g;
+}
+
+static int64_t count_simulated(const json_t *node)
+{
+	const json_t *gpus = json_object_get(node, "gpus");
+	int64_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(gpus); i++)
+		n += json_is_true(json_object_get(json_array_get(gpus, i), "simulated"));
+	return n;
+}
+
+static void put_gpus(struct table *t, const json_t *node)
+{
+	const struct gpus all = models_at(json_object_get(node, "capacity"));
+	const struct gpus left = models_at(json_object_get(node, "free"));
+	char buf[GPUS_TEXT_MAX];
+
+	if (all.n == 0)
+		return;
+	table_text(t, "gpu_models", gpus_words(&all, buf));
+	table_text(t, "gpu_models_free", gpus_words(&left, buf));
+	table_int(t, "gpus_simulated", count_simulated(node));
+}
+
+/* "n1: 4 a100-40 (1 free), 7 a100_1g.5gb (0 free) (simulated)" */
+static void tell_gpus(const struct cli *c, const json_t *nodes)
+{
+	FILE *to = c->format.to;
+	const char *name;
+	json_t *node;
+	size_t i;
+
+	json_array_foreach(nodes, i, node)
+	{
+		const struct gpus all = models_at(json_object_get(node, "capacity"));
+		const struct gpus left = models_at(json_object_get(node, "free"));
+
+		if (all.n == 0)
+			continue;
+		name = cli_text(node, "node");
+		cli_put(to, name ? name : "?");
+		for (int32_t k = 0; k < all.n; k++) {
+			fprintf(to, "%s %" PRId64 " ", k ? "," : ":", all.of[k].n);
+			cli_put(to, all.of[k].model);
+			fprintf(to, " (%" PRId64 " free)", gpus_count(&left, all.of[k].model));
+		}
+		fputs(count_simulated(node) ? " (simulated)\n" : "\n", to);
+	}
+}
+
 static int put_node(struct table *t, const json_t *j, struct err *err)
 {
 	static const struct {
@@ -88,6 +154,7 @@ static int put_node(struct table *t, const json_t *j, struct err *err)
 		put_int(t, amounts[i].total, capacity, amounts[i].key);
 		put_int(t, amounts[i].free, free_now, amounts[i].key);
 	}
+	put_gpus(t, j);
 	return put_notes(t, json_object_get(j, "notes"), err);
 }
 
@@ -98,8 +165,6 @@ static void tell_notes(const struct cli *c, const json_t *nodes)
 	json_t *node, *one;
 	size_t i, k;
 
-	if (c->format.output != TABLE_TABLE)
-		return;
 	json_array_foreach(nodes, i, node)
 	{
 		json_array_foreach(json_object_get(node, "notes"), k, one)
@@ -140,8 +205,10 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	r = table_print(t, &c->format, err);
 	if (r == 0 && !json_array_size(list) && c->talks)
 		fprintf(stderr, "no node has spoken to the controller so far\n");
-	if (r == 0)
+	if (r == 0 && c->format.output == TABLE_TABLE) {
+		tell_gpus(c, list);
 		tell_notes(c, list);
+	}
 	return r;
 }
 
@@ -152,6 +219,7 @@ const struct verb cli_verb_nodes = {
 	.details =
 		"TIER says how jobs are held to vmem: 1 the kernel refuses and kills before a\n"
 		"page is used; 2 kills within milliseconds; 3 watches without BPF.",
-	.examples = "reeve nodes\nreeve nodes -o node,ncpus_free,mem_free_bytes --csv",
+	.examples = "reeve nodes\nreeve nodes -o node,gpu_models,gpu_models_free\nreeve nodes "
+		    "-o node,ncpus_free,mem_free_bytes --csv",
 	.run = nodes,
 };

@@ -44,6 +44,20 @@ static int64_t sub_to_zero(int64_t all, int64_t held)
 	return held >= all ? 0 : all - held;
 }
 
+static void free_gpus(const struct admit_node *node, const struct admit_capacity *held,
+		      struct admit_capacity *ret)
+{
+	const struct gpus *all = &node->capacity.gpus;
+
+	ret->ngpus = sub_to_zero(node->capacity.ngpus, held->ngpus);
+	ret->gpus = *all;
+	if (all->n == 0)
+		return;
+	ret->ngpus = gpus_free(all, &held->gpus, "");
+	for (int32_t i = 0; i < all->n; i++)
+		ret->gpus.of[i].n = gpus_free(all, &held->gpus, all->of[i].model);
+}
+
 void admit_free(const struct admit_node *node, struct admit_capacity *ret)
 {
 	struct admit_capacity held = { 0 };
@@ -56,13 +70,30 @@ void admit_free(const struct admit_node *node, struct admit_capacity *ret)
 		held.mem_bytes = add_clamped(held.mem_bytes, admit_need_bytes(&h->res));
 		held.jobfs_bytes = add_clamped(held.jobfs_bytes, h->res.jobfs_bytes);
 		held.ngpus = add_clamped(held.ngpus, h->res.ngpus);
+		gpus_add(&held.gpus, h->res.gpu_model, h->res.ngpus);
 		held.pids = add_clamped(held.pids, h->res.pids);
 	}
 	ret->ncpus = sub_to_zero(node->capacity.ncpus, held.ncpus);
 	ret->mem_bytes = sub_to_zero(node->capacity.mem_bytes, held.mem_bytes);
 	ret->jobfs_bytes = sub_to_zero(node->capacity.jobfs_bytes, held.jobfs_bytes);
-	ret->ngpus = sub_to_zero(node->capacity.ngpus, held.ngpus);
+	free_gpus(node, &held, ret);
 	ret->pids = sub_to_zero(node->capacity.pids, held.pids);
+}
+
+/* Of one model, or any whole ones. */
+static struct need gpu_need(const struct admit_capacity *all, const struct admit_capacity *free,
+			    const struct resources *want)
+{
+	const char *model = want->gpu_model;
+
+	if (!*model)
+		return (struct need){ "", "GPU", "GPUs", want->ngpus, all->ngpus, free->ngpus };
+	return (struct need){ "",
+			      model,
+			      model,
+			      want->ngpus,
+			      gpus_count(&all->gpus, model),
+			      gpus_count(&free->gpus, model) };
 }
 
 static void list_needs(const struct admit_node *node, const struct resources *want,
@@ -81,8 +112,7 @@ static void list_needs(const struct admit_node *node, const struct resources *wa
 	needs[NEED_JOBFS] =
 		(struct need){ "jobfs",		NULL, NULL, want->jobfs_bytes, all->jobfs_bytes,
 			       free.jobfs_bytes };
-	needs[NEED_GPUS] =
-		(struct need){ "", "GPU", "GPUs", want->ngpus, all->ngpus, free.ngpus };
+	needs[NEED_GPUS] = gpu_need(all, &free, want);
 	needs[NEED_PIDS] =
 		(struct need){ "", "process", "processes", want->pids, all->pids, free.pids };
 	if (all->pids <= 0)

@@ -12,14 +12,16 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "agent/admit/cpulist.h"
+#include "common/model/gpus.h"
 #include "common/model/request.h"
 
 struct admit_capacity {
 	int64_t ncpus;	     /* cores */
 	int64_t mem_bytes;   /* physical, less the reserve */
 	int64_t jobfs_bytes; /* disk for job file systems, less the reserve; 0: none here */
-	int64_t ngpus;
-	int64_t pids; /* processes and threads of all jobs together; 0: not counted */
+	int64_t ngpus;	     /* whole ones */
+	struct gpus gpus;    /* by model, parts too; n 0: not told, and only any can be given */
+	int64_t pids;	     /* processes and threads of all jobs together; 0: not counted */
 };
 
 enum admit_phase {
@@ -31,7 +33,7 @@ struct admit_hold {
 	int64_t job;
 	int32_t attempt;
 	enum admit_phase phase;
-	struct resources res; /* as requested */
+	struct resources res; /* as requested; gpu_model: what was given, where that is known */
 };
 
 enum admit_answer {
@@ -43,6 +45,7 @@ enum admit_answer {
 /* All that is missing, largest obstacle first: what can never fit, else what is not free:
  *   "needs 8 cores; 3 of 8 are free"
  *   "needs 4.00 GiB vmem; 1.50 GiB of 7.75 GiB is free, and 2 GPUs; 0 of 1 is free"
+ *   "needs 2 a100-40; 1 of 4 is free"
  *   "needs 16 cores; this node has 8" */
 #define ADMIT_TEXT_MAX 512
 

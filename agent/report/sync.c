@@ -18,6 +18,49 @@ static json_t *encode_capacity(const struct admit_capacity *c)
 			 "ngpus", (json_int_t)c->ngpus);
 }
 
+/* What is free, of GPUs by model too: what there is of these the devices say. */
+static json_t *encode_free(const struct admit_capacity *c)
+{
+	_cleanup_json_ json_t *j = encode_capacity(c);
+	json_t *models;
+
+	if (!j || c->gpus.n == 0)
+		return TAKE_PTR(j);
+	models = json_object();
+	if (json_object_set_new(j, "gpu_models", models) < 0)
+		return NULL;
+	for (int32_t i = 0; i < c->gpus.n; i++)
+		if (json_object_set_new(models, c->gpus.of[i].model,
+					json_integer(c->gpus.of[i].n)) < 0)
+			return NULL;
+	return TAKE_PTR(j);
+}
+
+static json_t *encode_gpu(const struct sync_gpu *g)
+{
+	json_t *j = json_pack("{s:s,s:s,s:s*,s:s*,s:I}", "uuid", g->uuid, "model", g->model,
+			      "product", g->product, "vendor", g->vendor, "mem_bytes",
+			      (json_int_t)g->mem_bytes);
+
+	if (j && g->numa_node >= 0)
+		json_object_set_new(j, "numa_node", json_integer(g->numa_node));
+	if (j && g->is_simulated)
+		json_object_set_new(j, "simulated", json_true());
+	if (j && g->is_partitioned)
+		json_object_set_new(j, "partitioned", json_true());
+	return j;
+}
+
+static json_t *encode_gpus(const struct sync_node *node)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < node->n_gpus; i++)
+		if (json_array_append_new(a, encode_gpu(&node->gpus[i])) < 0)
+			return NULL;
+	return TAKE_PTR(a);
+}
+
 static json_t *encode_jobs(const struct sync_node *node)
 {
 	_cleanup_json_ json_t *a = json_array();
@@ -46,19 +89,21 @@ static json_t *encode_notes(const struct sync_node *node)
 
 json_t *sync_encode(const struct sync_node *node)
 {
-	json_t *capacity = encode_capacity(&node->capacity);
+	json_t *capacity = encode_capacity(&node->capacity), *doc;
 
 	if (!capacity ||
 	    json_object_set_new(capacity, "topology", json_string(node->topology)) < 0) {
 		json_decref(capacity);
 		return NULL;
 	}
-	return json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:o,s:o,s:[],s:[]}", "schema",
-			 WIRE_SCHEMA, "node", node->node, "boot", node->boot, "version",
-			 node->version, "capacity", capacity, "free",
-			 encode_capacity(&node->free), "state", node->draining ? "drain" : "up",
-			 "tier", node->tier, "notes", encode_notes(node), "jobs",
-			 encode_jobs(node), "reports", "output");
+	doc = json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:o,s:o,s:[],s:[]}", "schema",
+			WIRE_SCHEMA, "node", node->node, "boot", node->boot, "version",
+			node->version, "capacity", capacity, "free", encode_free(&node->free),
+			"state", node->draining ? "drain" : "up", "tier", node->tier, "notes",
+			encode_notes(node), "jobs", encode_jobs(node), "reports", "output");
+	if (doc && node->n_gpus && json_object_set_new(doc, "gpus", encode_gpus(node)) < 0)
+		doc = wire_unref(doc);
+	return doc;
 }
 
 char *sync_base64(const void *data, size_t size)

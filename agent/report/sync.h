@@ -20,10 +20,19 @@ struct sync_job {
 	enum job_state state;
 };
 
+struct sync_gpu { /* a device of agent/gpu/gpu.h, as the controller shows it */
+	const char *uuid, *model, *product, *vendor;
+	int64_t mem_bytes;
+	int numa_node; /* -1: not told */
+	bool is_simulated, is_partitioned;
+};
+
 struct sync_node {
 	const char *node, *boot, *version;
 	struct admit_capacity capacity, free;
-	const char *topology; /* "1 socket, 1 NUMA node, 2 cores, 2 threads" */
+	const char *topology;	     /* "1 socket, 1 NUMA node, 2 cores, 2 threads" */
+	const struct sync_gpu *gpus; /* whole ones and parts; what is free is in `free` */
+	size_t n_gpus;
 	bool draining;
 	int tier;
 	const char *const *notes; /* NULL-terminated sentences; NULL: none */

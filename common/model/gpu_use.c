@@ -75,7 +75,9 @@ int gpu_use_merge(struct gpu_use **list, int32_t *n, const struct gpu_use *later
 
 	if (n_later <= 0)
 		return 0;
-	all = reallocarray(*list, (size_t)(*n + n_later), sizeof(*all));
+	if (n_later > GPU_USE_MAX)
+		n_later = GPU_USE_MAX;
+	all = realloc(*list, (size_t)(*n + n_later) * sizeof(*all));
 	if (!all)
 		return -ENOMEM;
 	*list = all;

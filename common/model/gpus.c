@@ -139,15 +139,19 @@ static bool list_add(char *list, size_t size, const char *model)
 	return true;
 }
 
-void gpus_match_try(struct gpus_match *m, const char *model)
+void gpus_match_try(struct gpus_match *m, const char *name)
 {
-	size_t n = strlen(m->typed);
+	size_t n = strlen(m->typed), i;
+	char model[REQUEST_NAME_MAX];
 
+	for (i = 0; name[i] && i < sizeof(model) - 1; i++)
+		model[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i];
+	model[i] = '\0';
 	if (!*model || !list_add(m->all, sizeof(m->all), model))
 		return;
-	if (!strcasecmp(model, m->typed))
+	if (!strcmp(model, m->typed))
 		snprintf(m->exact, sizeof(m->exact), "%s", model);
-	if (strncasecmp(model, m->typed, n) != 0 || model[n] != '-')
+	if (strncmp(model, m->typed, n) != 0 || model[n] != '-')
 		return;
 	m->n_sized++;
 	snprintf(m->sized, sizeof(m->sized), "%s", model);

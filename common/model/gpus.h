@@ -7,7 +7,8 @@
 #pragma once
 #include "common/model/request.h"
 
-#define GPUS_MODELS_MAX 8 /* of one node */
+#define GPUS_NODE_MODELS_MAX 8			   /* of one node */
+#define GPUS_MODELS_MAX (GPUS_NODE_MODELS_MAX + 1) /* and those held as "" */
 
 struct gpus {
 	int32_t n;
@@ -43,7 +44,8 @@ struct gpus_match {
 	char sizes[256], all[256]; /* "a100-40, a100-80" */
 };
 void gpus_match_begin(struct gpus_match *m, const char *typed);
-void gpus_match_try(struct gpus_match *m, const char *model); /* repeats are fine */
+/* Repeats are fine; its case does not matter. */
+void gpus_match_try(struct gpus_match *m, const char *name);
 /* 1: nothing is known, so the typed model stands. -EINVAL: no such model, or several sizes,
  * with those there are; `where` is "this cluster's nodes have". */
 int gpus_match_end(const struct gpus_match *m, const char *where,

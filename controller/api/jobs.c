@@ -61,6 +61,7 @@ static void set_attempt(json_t *j, const struct store_job *row)
 	set_int(j, "started_ns", row->started_ns);
 	set_int(j, "ended_ns", row->ended_ns);
 	set_document(j, "usage", row->usage);
+	set_document(j, "gpus", row->gpus);
 	set_document(j, "end", row->end);
 	set_text(j, "note", row->note);
 	set_charges(j, row);
@@ -83,6 +84,15 @@ static void set_why(json_t *j, const struct call *c, const struct store_job *row
 	set_text(j, "why", why);
 }
 
+/* Allocated but idle is a state that people are told of while it lasts. */
+static void set_gpu_idle(json_t *j, const struct store_job *row)
+{
+	const json_t *idle = json_object_get(json_object_get(j, "usage"), "gpu_idle_ns");
+
+	if (row->state == JOB_RUNNING && json_integer_value(idle) >= GPU_IDLE_NS)
+		set(j, "gpu_idle", json_true());
+}
+
 static json_t *encode_job(const struct call *c, const struct store_job *row)
 {
 	json_t *j = json_object();
@@ -97,6 +107,7 @@ static json_t *encode_job(const struct call *c, const struct store_job *row)
 	set_text(j, "queue", row->queue);
 	set_int(j, "submitted_ns", row->submitted_ns);
 	set_attempt(j, row);
+	set_gpu_idle(j, row);
 	if (row->adjusted_ms)
 		set_int(j, "adjusted_ms", row->adjusted_ms);
 	set_why(j, c, row);

@@ -3,9 +3,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "common/version.h"
 #include "controller/api/call.h"
+#include "controller/ledger/store_gpus.h"
 
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 
@@ -73,6 +75,106 @@ static int put_nodes(FILE *f, struct store *store, struct err *err)
 	head(f, "reeve_memory_held_bytes", "gauge", "Memory reserved by jobs.");
 	fprintf(f, "reeve_memory_held_bytes %lld\n", (long long)s.memory_held);
 	return 0;
+}
+
+/* ---- GPUs by cluster and model ---- */
+
+enum gpu_metric { GPUS_ALL, GPUS_HELD, GPUS_IDLE, _GPU_METRIC_MAX };
+
+struct gpu_sum {
+	char cluster[REQUEST_NAME_MAX], model[REQUEST_NAME_MAX];
+	int64_t n[_GPU_METRIC_MAX];
+};
+
+struct gpu_sums {
+	struct gpu_sum *of;
+	size_t n;
+};
+
+static int gpu_sum_at(struct gpu_sums *s, const char *cluster, const char *model,
+		      struct gpu_sum **ret, struct err *err)
+{
+	struct gpu_sum *more;
+
+	for (size_t i = 0; i < s->n; i++)
+		if (!strcmp(s->of[i].cluster, cluster) && !strcmp(s->of[i].model, model)) {
+			*ret = &s->of[i];
+			return 0;
+		}
+	more = reallocarray(s->of, s->n + 1, sizeof(*more));
+	if (!more)
+		return err_set(err, -ENOMEM, "out of memory");
+	s->of = more;
+	*ret = &more[s->n++];
+	**ret = (struct gpu_sum){ .n = { 0 } };
+	snprintf((*ret)->cluster, sizeof(more->cluster), "%s", cluster);
+	snprintf((*ret)->model, sizeof(more->model), "%s", model);
+	return 0;
+}
+
+static int add_node_gpus(void *ctx, const struct store_node *n, struct err *err)
+{
+	struct gpu_sum *sum;
+	int r = 0;
+
+	if (n->lost)
+		return 0;
+	for (int32_t i = 0; i < n->gpu_models.n && r >= 0; i++) {
+		r = gpu_sum_at(ctx, n->cluster, n->gpu_models.of[i].model, &sum, err);
+		if (r >= 0)
+			sum->n[GPUS_ALL] += n->gpu_models.of[i].n;
+	}
+	if (n->gpu_models.n == 0 && n->capacity.ngpus > 0) {
+		r = gpu_sum_at(ctx, n->cluster, "", &sum, err);
+		if (r >= 0)
+			sum->n[GPUS_ALL] += n->capacity.ngpus;
+	}
+	return r;
+}
+
+static int add_running_gpus(void *ctx, const struct store_gpus_running *g, struct err *err)
+{
+	struct gpu_sum *sum;
+	int r = gpu_sum_at(ctx, g->cluster, g->model, &sum, err);
+
+	if (r < 0)
+		return r;
+	sum->n[GPUS_HELD] += g->held;
+	sum->n[GPUS_IDLE] += g->idle;
+	return 0;
+}
+
+static void gpu_sums_done(struct gpu_sums *s)
+{
+	free(s->of);
+}
+
+static int put_gpus(FILE *f, struct store *store, struct err *err)
+{
+	static const struct {
+		const char *name, *help;
+	} metrics[_GPU_METRIC_MAX] = {
+		[GPUS_ALL] = { "reeve_gpus", "GPUs of nodes that are not lost." },
+		[GPUS_HELD] = { "reeve_gpus_held", "GPUs of jobs that run." },
+		[GPUS_IDLE] = { "reeve_gpus_allocated_idle",
+				"GPUs of jobs that run, idle for 10 minutes or more." },
+	};
+	_cleanup_(gpu_sums_done) struct gpu_sums s = { 0 };
+	int r = store_nodes(store, add_node_gpus, &s, err);
+
+	if (r >= 0)
+		r = store_gpus_running(store, add_running_gpus, &s, err);
+	for (int m = 0; m < _GPU_METRIC_MAX && r >= 0; m++) {
+		head(f, metrics[m].name, "gauge", metrics[m].help);
+		for (size_t i = 0; i < s.n; i++) {
+			fprintf(f, "%s{", metrics[m].name);
+			label(f, "cluster", s.of[i].cluster);
+			fputc(',', f);
+			label(f, "model", s.of[i].model);
+			fprintf(f, "} %lld\n", (long long)s.of[i].n[m]);
+		}
+	}
+	return r;
 }
 
 static int put_count(void *ctx, const struct store_count *c, struct err *err)
@@ -203,6 +305,8 @@ int route_metrics(struct call *c, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	put_counters(f, c->api);
 	r = put_nodes(f, store, err);
+	if (r >= 0)
+		r = put_gpus(f, store, err);
 	head(f, "reeve_jobs", "gauge", "Jobs that have not ended, by cluster and state.");
 	if (r >= 0)
 		r = store_counts(store, put_count, f, err);

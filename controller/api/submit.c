@@ -7,6 +7,7 @@
 #include "common/log.h"
 #include "common/model/amount.h"
 #include "controller/api/admit.h"
+#include "controller/api/gpus.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/who.h"
 #include "controller/ledger/store_accounts.h"
@@ -183,7 +184,9 @@ static int read_request(struct call *c, struct request *q, const struct config_c
 	if (!*q->name)
 		strcpy(q->name, "job");
 	r = choose_cluster(c, q, ret, err);
-	return r < 0 ? r : fill_resources(c, *ret, &q->res, err);
+	if (r >= 0)
+		r = fill_resources(c, *ret, &q->res, err);
+	return r < 0 ? r : gpus_choose(c, q, err);
 }
 
 static int check_submission(struct call *c, struct request *q, struct err *err)

@@ -14,17 +14,39 @@ static json_t *encode_amounts(const struct resources *r)
 			 "ngpus", (json_int_t)r->ngpus);
 }
 
+/* {"a100-40": 4}; NULL where models are not told. */
+static json_t *encode_models(const struct gpus *g)
+{
+	_cleanup_json_ json_t *j = g->n ? json_object() : NULL;
+
+	for (int32_t i = 0; j && i < g->n; i++)
+		if (json_object_set_new(j, g->of[i].model, json_integer(g->of[i].n)) < 0)
+			return NULL;
+	return TAKE_PTR(j);
+}
+
+static json_t *encode_capacity(const struct resources *r, const struct gpus *models)
+{
+	json_t *j = encode_amounts(r), *by_model = encode_models(models);
+
+	if (by_model)
+		json_object_set_new(j, "gpu_models", by_model);
+	return j;
+}
+
 static int add_node(void *ctx, const struct store_node *n, struct err *err)
 {
 	const char *state = n->lost ? "lost" : n->draining ? "drain" : "up";
-	json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:I,s:I,s:o,s:o,s:o,s:o?}",
-			      "node", n->node, "cluster", n->cluster, "state", state, "boot",
-			      n->boot, "version", n->version, "address", n->address, "topology",
-			      n->topology, "tier", (int)n->tier, "jobs", (int)n->jobs,
-			      "first_ns", (json_int_t)n->first_ns, "last_ns",
-			      (json_int_t)n->last_ns, "capacity", encode_amounts(&n->capacity),
-			      "free", encode_amounts(&n->free), "held",
-			      encode_amounts(&n->held), "notes", json_loads(n->notes, 0, NULL));
+	json_t *j =
+		json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:I,s:I,s:o,s:o,s:o,s:o?,s:o*}",
+			  "node", n->node, "cluster", n->cluster, "state", state, "boot",
+			  n->boot, "version", n->version, "address", n->address, "topology",
+			  n->topology, "tier", (int)n->tier, "jobs", (int)n->jobs, "first_ns",
+			  (json_int_t)n->first_ns, "last_ns", (json_int_t)n->last_ns,
+			  "capacity", encode_capacity(&n->capacity, &n->gpu_models), "free",
+			  encode_capacity(&n->free, &n->free_gpu_models), "held",
+			  encode_amounts(&n->held), "notes", json_loads(n->notes, 0, NULL),
+			  "gpus", strcmp(n->gpus, "[]") ? json_loads(n->gpus, 0, NULL) : NULL);
 
 	if (!j || json_array_append_new(ctx, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");

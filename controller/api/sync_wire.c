@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/api/sync_gpus.h"
 #include "controller/api/sync_wire.h"
 
 #define OUTPUT_CHUNK_MAX (1 << 20)
@@ -245,6 +246,8 @@ int sync_decode(const json_t *j, struct sync **ret, struct err *err)
 		r = decode_amounts(j, "capacity", &s->capacity, err);
 	if (r >= 0)
 		r = decode_amounts(j, "free", &s->free, err);
+	if (r >= 0)
+		r = sync_gpus_decode(j, s, err);
 	if (r >= 0)
 		r = decode_state(j, s, err);
 	if (r >= 0)

@@ -114,6 +114,7 @@ struct store_job {
 	uint32_t uid;
 	const char *cluster, *account, *user, *queue, *name, *node; /* node NULL: queued */
 	const char *request, *usage, *end, *cpus, *note; /* JSON, JSON, JSON; or NULL */
+	const char *gpus; /* JSON array, as reports have it; NULL: none told */
 	enum charge_pool pool;
 	enum charge_side decided_by;
 	enum tariff_unit unit;
@@ -144,7 +145,9 @@ int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, str
 
 struct store_node {
 	const char *node, *cluster, *boot, *version, *address, *topology, *notes;
+	const char *gpus; /* JSON array of devices */
 	struct resources capacity, free, held;
+	struct gpus gpu_models, free_gpu_models; /* n 0: not told */
 	bool draining, lost;
 	int32_t tier, jobs;
 	int64_t first_ns, last_ns;

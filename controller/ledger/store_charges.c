@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_charges.h"
+#include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_stretch.h"
 
@@ -306,7 +307,8 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 
 static const char waiting_sql[] =
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
-	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site"
+	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"
+	" gpu_model"
 	" FROM jobs"
 	" WHERE state = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
 
@@ -317,7 +319,7 @@ int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, voi
 	int r = db_query(s->db, err, &st, waiting_sql, "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		const struct store_waiting w = {
+		struct store_waiting w = {
 			.job = db_int(st, 0),
 			.submitted_ns = db_int(st, 1),
 			.cluster = store_text(st, 2),
@@ -337,6 +339,7 @@ int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, voi
 			.site = db_int(st, 16),
 		};
 
+		store_gpu_model(st, 17, &w.want);
 		r = fn(ctx, &w, err);
 		if (r < 0)
 			db_done(st);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* A job that was shown by its node and is missing from the list may be missing from a list
@@ -50,11 +51,13 @@ static int write_node(struct ingest *g, struct err *err)
 {
 	const struct sync *in = g->in;
 	const struct resources *c = &in->capacity, *f = &in->free;
+	char models[GPUS_TEXT_MAX], free_models[GPUS_TEXT_MAX];
 
 	return db_run(
 		g->s->db, err,
 		"INSERT INTO nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11,"
-		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18) ON CONFLICT(node) DO UPDATE SET"
+		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19, ?20, ?21) ON CONFLICT(node) DO "
+		"UPDATE SET"
 		" cluster = excluded.cluster, boot = excluded.boot,"
 		" version = excluded.version, address = excluded.address,"
 		" topology = excluded.topology, notes = excluded.notes,"
@@ -64,16 +67,21 @@ static int write_node(struct ingest *g, struct err *err)
 		" free_ncpus = excluded.free_ncpus,"
 		" free_mem_bytes = excluded.free_mem_bytes,"
 		" free_jobfs_bytes = excluded.free_jobfs_bytes,"
-		" free_ngpus = excluded.free_ngpus, last_ns = excluded.last_ns",
+		" free_ngpus = excluded.free_ngpus, last_ns = excluded.last_ns,"
+		" gpus = excluded.gpus, gpu_models = excluded.gpu_models,"
+		" free_gpu_models = excluded.free_gpu_models",
 		"ttttttt"
 		"ii"
 		"iiii"
 		"iiii"
-		"i",
+		"i"
+		"ttt",
 		in->node, g->from->cluster, in->boot, in->version, g->from->address,
 		in->topology, in->notes ? in->notes : "[]", (int64_t)in->tier,
 		(int64_t)in->draining, c->ncpus, c->mem_bytes, c->jobfs_bytes, c->ngpus,
-		f->ncpus, f->mem_bytes, f->jobfs_bytes, f->ngpus, g->from->now_ns);
+		f->ncpus, f->mem_bytes, f->jobfs_bytes, f->ngpus, g->from->now_ns,
+		in->gpus ? in->gpus : "[]", gpus_format(&in->gpu_models, models),
+		gpus_format(&in->free_gpu_models, free_models));
 }
 
 static int take_node(struct ingest *g, struct err *err)
@@ -109,6 +117,10 @@ static int take_reports(struct ingest *g, struct err *err)
 			g->out->acks[g->out->n_acks++] = c.ack;
 		if (c.gain.running_ns)
 			g->out->gains[g->out->n_gains++] = c.gain;
+		if (c.is_new)
+			r = store_gpus_report(g->s, c.report, err);
+		if (r < 0)
+			return r;
 		g->out->n_accepted += c.is_new;
 		g->out->has_freed |= c.has_freed;
 	}

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 
 static int insert_job(struct store *s, const struct store_new *n, const char *request,
@@ -19,21 +20,23 @@ static int insert_job(struct store *s, const struct store_new *n, const char *re
 		      " ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
 		      " submitted_ns, pool, decided_by, rate_num, rate_den,"
 		      " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
-		      " bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive)"
+		      " bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive,"
+		      " gpu_model)"
 		      " VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27)",
+		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
+		      " ?28)",
 		      "ittttt"
 		      "iiiiii"
 		      "iiiii"
 		      "iiiiii"
-		      "titi",
+		      "titit",
 		      (int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name,
 		      r->ncpus, r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s,
 		      r->ngpus, n->now_ns, (int64_t)n->pool, (int64_t)n->decided_by,
 		      n->terms.rate.num, n->terms.rate.den, b[CHARGE_GPUS].num,
 		      b[CHARGE_GPUS].den, b[CHARGE_CORES].num, b[CHARGE_CORES].den,
 		      b[CHARGE_MEMORY].num, b[CHARGE_MEMORY].den, request, (int64_t)n->unit,
-		      n->rule ? n->rule : "", (int64_t)n->is_exclusive);
+		      n->rule ? n->rule : "", (int64_t)n->is_exclusive, r->gpu_model);
 }
 
 int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err)
@@ -216,15 +219,17 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 	struct db_row *st;
 	int n = 0;
 	int r = db_query(s->db, err, &st,
-			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus, "
-			 "exclusive FROM jobs"
+			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus,"
+			 " exclusive, gpu_model FROM jobs"
 			 " WHERE state = 0 AND cluster = ?1 ORDER BY job LIMIT ?2",
 			 "ti", cluster, (int64_t)max);
 
 	if (r < 0)
 		return r;
-	while ((r = db_step(s->db, st, err)) > 0)
-		jobs[n++] = (struct fifo_job){
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct fifo_job *j = &jobs[n++];
+
+		*j = (struct fifo_job){
 			.job = db_int(st, 0),
 			.want = { .ncpus = db_int(st, 1),
 				  .vmem_bytes = db_int(st, 2),
@@ -234,6 +239,8 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 			.is_exclusive = db_int(st, 6) != 0,
 			.node = -1,
 		};
+		store_gpu_model(st, 7, &j->want);
+	}
 	return r < 0 ? r : n;
 }
 
@@ -245,7 +252,7 @@ static const char holds_sql[] =
 	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
 	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
-	" COALESCE(MAX(j.exclusive), 0)"
+	" COALESCE(MAX(j.exclusive), 0), n.gpu_models"
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
 	" LEFT JOIN jobs j ON j.job = a.job"
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
@@ -264,8 +271,12 @@ static void read_hold(struct db_row *st, struct fifo_node *ret)
 					.mem_bytes = db_int(st, 7),
 					.jobfs_bytes = db_int(st, 8),
 					.ngpus = db_int(st, 9) };
-	if (db_int(st, 10)) /* also while that job is suspended */
-		ret->held = ret->capacity;
+	store_gpu_counts(st, 11, &ret->gpus);
+	ret->gpus_held = (struct gpus){ 0 };
+	if (!db_int(st, 10))
+		return;
+	ret->held = ret->capacity; /* also while that job is suspended */
+	ret->gpus_held = ret->gpus;
 }
 
 int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, size_t *ret_n,
@@ -292,6 +303,8 @@ int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, si
 		}
 		read_hold(st, &nodes[n++]);
 	}
+	if (r >= 0)
+		r = store_gpus_held(s, cluster, nodes, n, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(nodes);

@@ -223,9 +223,19 @@ static const char schema_weights[] =
 	"ALTER TABLE jobs ADD COLUMN nice INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN site INTEGER NOT NULL DEFAULT 0;";
 
+/* GPUs by model: asked for, there (gpus.h has the form of the texts), and what was made of each
+ * (JSON). */
+static const char schema_gpus[] =
+	"ALTER TABLE jobs ADD COLUMN gpu_model TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE attempts ADD COLUMN gpus TEXT;"
+	"ALTER TABLE nodes ADD COLUMN gpus TEXT NOT NULL DEFAULT '[]';"
+	"ALTER TABLE nodes ADD COLUMN gpu_models TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE nodes ADD COLUMN free_gpu_models TEXT NOT NULL DEFAULT '';";
+
 const char *const store_migrations[] = {
 	schema_1,     schema_2,	      schema_3,	   schema_stretches, schema_accounts,
-	schema_terms, schema_indices, schema_ends, schema_weights,   NULL
+	schema_terms, schema_indices, schema_ends, schema_weights,   schema_gpus,
+	NULL
 };
 
 /* "" when none is fixed yet. */

@@ -1,6 +1,7 @@
 /* store_sums.c - nodes with what their jobs hold. See store.h. */
 #include <errno.h>
 #include "common/err.h"
+#include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 
 static const char nodes_sql[] =
@@ -10,7 +11,8 @@ static const char nodes_sql[] =
 	" n.free_ncpus, n.free_mem_bytes, n.free_jobfs_bytes, n.free_ngpus, COUNT(a.job),"
 	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
-	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0)"
+	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
+	" n.gpus, n.gpu_models, n.free_gpu_models"
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
 	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
 
@@ -41,7 +43,10 @@ static void read_node(struct db_row *st, struct store_node *n)
 		.free = amounts_at(st, 16),
 		.jobs = (int)db_int(st, 20),
 		.held = amounts_at(st, 21),
+		.gpus = store_text(st, 25),
 	};
+	store_gpu_counts(st, 26, &n->gpu_models);
+	store_gpu_counts(st, 27, &n->free_gpu_models);
 }
 
 int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)

@@ -11,7 +11,7 @@
 	" COALESCE(a.ended_ns, j.ended_ns), a.running_ns, a.suspended_ns,"                     \
 	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0), j.unit, j.rule,"       \
 	" (SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                            \
-	" WHERE x.cluster = j.cluster AND x.job = j.job)"
+	" WHERE x.cluster = j.cluster AND x.job = j.job), a.gpus"
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
 	" LEFT JOIN nodes n ON n.node = a.node"
@@ -79,6 +79,7 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.unit = (enum tariff_unit)(int)db_int(st, 28),
 		.rule = store_text(st, 29),
 		.adjusted_ms = db_int(st, 30),
+		.gpus = db_text(st, 31),
 	};
 }
 

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "common/cleanup.h"
+#include "common/model/gpus.h"
 #include "common/model/job.h"
 #include "controller/policy/charge.h"
 
@@ -34,7 +35,9 @@ struct sync {
 	struct resources capacity, free; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
 	bool draining;
 	int32_t tier;
-	char *notes; /* JSON array of sentences */
+	char *notes;				 /* JSON array of sentences */
+	char *gpus;				 /* JSON array of devices; NULL: none told */
+	struct gpus gpu_models, free_gpu_models; /* by model; n 0: not told */
 	struct sync_hold *jobs;
 	struct report *reports;
 	struct sync_output *outputs;
@@ -101,6 +104,7 @@ static inline struct sync *sync_free(struct sync *s)
 	free(s->reports);
 	free(s->jobs);
 	free(s->notes);
+	free(s->gpus);
 	free(s);
 	return NULL;
 }

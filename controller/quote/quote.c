@@ -1,7 +1,9 @@
 /* quote.c - see quote.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include "common/err.h"
+#include "common/model/gpus.h"
 #include "common/wire/wire.h"
 #include "controller/policy/fifo.h"
 #include "controller/quote/quote.h"
@@ -12,6 +14,7 @@
 void quote_fill(const struct config_cluster *cl, struct resources *res)
 {
 	const char *defaults = (const char *)&cl->defaults;
+	bool has_gpus = res->ngpus > 0;
 
 	for (const struct resource_def *d = request_resources; d->name; d++) {
 		int64_t *n = (int64_t *)(void *)((char *)res + d->offset);
@@ -19,8 +22,78 @@ void quote_fill(const struct config_cluster *cl, struct resources *res)
 		if (*n == 0)
 			*n = *(const int64_t *)(const void *)(defaults + d->offset);
 	}
+	if (!has_gpus)
+		memcpy(res->gpu_model, cl->defaults.gpu_model, sizeof(res->gpu_model));
 	if (res->mem_bytes == 0 && cl->mem_from_vmem)
 		res->mem_bytes = (int64_t)((__int128)res->vmem_bytes * cl->mem_from_vmem / 100);
+}
+
+/* ---- GPUs ---- */
+
+/* The model that is asked for, in full; "": any, or one that makes no difference to the price.
+ */
+static int find_model(const struct config *c, const struct quote *q,
+		      char ret[static REQUEST_NAME_MAX], struct err *err)
+{
+	const char *typed =
+		q->pick.gpu_model && *q->pick.gpu_model ? q->pick.gpu_model : q->res.gpu_model;
+	const struct config_cluster *cl =
+		config_cluster(c, q->pick.cluster ? q->pick.cluster : "");
+	struct gpus_match m;
+	int r;
+
+	*ret = '\0';
+	if (!*typed || c->n_gpu_models == 0)
+		return 0;
+	if (cl && cl->unit != TARIFF_EQUIVALENTS)
+		return 0;
+	gpus_match_begin(&m, typed);
+	for (size_t i = 0; i < c->n_gpu_models; i++)
+		gpus_match_try(&m, c->gpu_models[i]->name);
+	r = gpus_match_end(&m, "this site has weights for", ret, err);
+	return r < 0 ? r : 0;
+}
+
+static bool is_same(struct fraction a, struct fraction b)
+{
+	return a.num == b.num && a.den == b.den;
+}
+
+/* The weight of any whole GPU. */
+static int weigh_any(const struct config *c, struct fraction *ret, struct err *err)
+{
+	const struct config_gpu_model *first = NULL;
+	char list[256] = "";
+	bool differ = false;
+
+	for (size_t i = 0; i < c->n_gpu_models; i++) {
+		const struct config_gpu_model *m = c->gpu_models[i];
+		size_t n = strlen(list);
+
+		if (gpus_is_part(m->name))
+			continue;
+		snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", m->name);
+		differ |= first && !is_same(m->weight, first->weight);
+		first = first ? first : m;
+	}
+	if (differ)
+		return err_set(err, -EINVAL,
+			       "what a GPU costs here depends on its model; say which, e.g. "
+			       "ngpus=%s:1; there are: %s",
+			       first->name, list);
+	if (first)
+		*ret = first->weight;
+	return 0;
+}
+
+/* Does the cluster's own GPU bundle stand for whatever is given? */
+static bool is_any(const struct config *c, const struct config_pick *pick)
+{
+	const struct config_cluster *cl = config_cluster(c, pick->cluster ? pick->cluster : "");
+
+	return pick->wants_gpus && !*pick->gpu_model &&
+	       !(pick->node_type && *pick->node_type) && cl->unit == TARIFF_EQUIVALENTS &&
+	       cl->bundle[CHARGE_POOL_GPU].side[CHARGE_GPUS].num > 0;
 }
 
 int quote_price(const struct config *c, const struct quote *q, struct tariff_price *ret,
@@ -31,11 +104,16 @@ int quote_price(const struct config *c, const struct quote *q, struct tariff_pri
 					.memory_bytes = fifo_memory(&q->res),
 					.nodes = q->nodes };
 	struct config_pick pick = q->pick;
+	char model[REQUEST_NAME_MAX];
 	struct tariff t;
-	int r;
+	int r = find_model(c, q, model, err);
 
 	pick.wants_gpus = q->res.ngpus > 0;
-	r = config_tariff(c, &pick, &t, err);
+	pick.gpu_model = model;
+	if (r >= 0)
+		r = config_tariff(c, &pick, &t, err);
+	if (r >= 0 && is_any(c, &pick))
+		r = weigh_any(c, &t.gpu_weight, err);
 	if (r >= 0)
 		r = tariff_price(&t, &ask, ret, err);
 	return r == -ERANGE ? -EINVAL : r;
@@ -118,7 +196,10 @@ int quote_encode(const struct config *c, const struct quote *q, const struct tar
 {
 	const char *cluster = q->pick.cluster ? q->pick.cluster : "";
 	_cleanup_json_ json_t *doc = wire_new();
+	char model[REQUEST_NAME_MAX];
 
+	if (find_model(c, q, model, err) < 0)
+		return -EINVAL;
 	if (!doc || set_fraction(doc, "rate", p->rate) < 0 || set_price(doc, p) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (set_charge(doc, "charge_per_hour", p, HOUR_S) < 0 ||
@@ -127,7 +208,7 @@ int quote_encode(const struct config *c, const struct quote *q, const struct tar
 	set_stated(doc, "cluster", config_cluster(c, cluster)->name);
 	set_stated(doc, "queue", q->pick.queue);
 	set_stated(doc, "node_type", q->pick.node_type);
-	set_stated(doc, "gpu_model", q->pick.gpu_model);
+	set_stated(doc, "gpu_model", *model ? model : q->res.gpu_model);
 	json_object_set_new(doc, "walltime_s", json_integer(q->res.walltime_s));
 	json_object_set_new(doc, "resources", wire_encode_resources(&q->res));
 	*ret = TAKE_PTR(doc);

@@ -2,11 +2,13 @@
  *
  * links: common/err common/model/amount common/model/resources
  *
- * links: common/model/request common/model/usage common/model/job common/model/gpu_use common/model/gpus
+ * links: common/model/request common/model/usage common/model/job
+ *
+ * links: common/model/gpu_use common/model/gpus
  *
  * links: common/wire/wire common/wire/wire_request common/wire/wire_report common/wire/wire_gpu
  *
- * links: controller/api/sync_wire controller/api/inflate
+ * links: controller/api/sync_wire controller/api/sync_gpus controller/api/inflate
  *
  * libs: -ljansson -lnettle -lz
  */

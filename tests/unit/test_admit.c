@@ -45,6 +45,38 @@ static void says_which_number_is_missing(void **unused)
 	assert_string_equal(text, "");
 }
 
+static void gpus_are_counted_by_model(void **unused)
+{
+	const struct admit_hold holds[] = {
+		{ 1, 1, ADMIT_SUSPENDED, { .ngpus = 3, .gpu_model = "a100-40" } },
+		{ 2, 1, ADMIT_ACTIVE, { .ngpus = 1, .gpu_model = "a100_1g.5gb" } },
+	};
+	struct admit_node node = { { .ncpus = 8, .ngpus = 4 }, holds, 2 };
+	struct resources want = { .ncpus = 1, .ngpus = 2, .gpu_model = "a100-40" };
+	struct admit_capacity free;
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	gpus_add(&node.capacity.gpus, "a100-40", 4);
+	gpus_add(&node.capacity.gpus, "a100_1g.5gb", 7);
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 2 a100-40; 1 of 4 is free");
+	want.ngpus = 1;
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_YES);
+	want = (struct resources){ .ngpus = 2 };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 2 GPUs; 1 of 4 is free");
+	want = (struct resources){ .ngpus = 8, .gpu_model = "a100_1g.5gb" };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+	assert_string_equal(text, "needs 8 a100_1g.5gb; this node has 7");
+	want = (struct resources){ .ngpus = 1, .gpu_model = "h100-80" };
+	assert_int_equal(admit_check(&node, &want, text), ADMIT_NEVER);
+	admit_free(&node, &free);
+	assert_int_equal(free.ngpus, 1);
+	assert_int_equal(gpus_count(&free.gpus, "a100-40"), 1);
+	assert_int_equal(gpus_count(&free.gpus, "a100_1g.5gb"), 6);
+}
+
 static void tells_never_from_not_now(void **unused)
 {
 	struct admit_node node = { small, NULL, 0 };
@@ -170,6 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(says_which_number_is_missing),
+		cmocka_unit_test(gpus_are_counted_by_model),
 		cmocka_unit_test(tells_never_from_not_now),
 		cmocka_unit_test(admitted_exactly_when_the_sums_fit),
 		cmocka_unit_test(a_suspended_job_gives_back_cores_only_and_needs_only_cores),

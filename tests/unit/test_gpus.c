@@ -32,7 +32,7 @@ static void counts_read_and_print_back(void **state)
 					   "a=1=2",
 					   "a=-1",
 					   "a=1234567890",
-					   "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1" };
+					   "a=1,b=1,c=1,d=1,e=1,f=1,g=1,h=1,i=1,j=1" };
 	char buf[GPUS_TEXT_MAX];
 	struct gpus g;
 
@@ -94,7 +94,7 @@ static int match(const char *typed, const char *const *models, char *ret, struct
 
 static void a_model_without_its_size_is_the_only_one_there_is(void **state)
 {
-	static const char *const one[] = { "a100-40", "h100-80", "a100-40", "a100_1g.5gb",
+	static const char *const one[] = { "A100-40", "h100-80", "a100-40", "a100_1g.5gb",
 					   NULL };
 	static const char *const two[] = { "a100-40", "a100-80", NULL };
 	static const char *const none[] = { "", NULL };

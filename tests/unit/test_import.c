@@ -221,8 +221,10 @@ static void go_back_to_schema_1(struct rig *r)
 		"ALTER TABLE attempts DROP COLUMN usage_day;"
 		"ALTER TABLE attempts DROP COLUMN sliced; ALTER TABLE jobs DROP COLUMN unit;"
 		"ALTER TABLE jobs DROP COLUMN rule; ALTER TABLE jobs DROP COLUMN exclusive;"
-		"ALTER TABLE jobs DROP COLUMN nice; ALTER TABLE jobs DROP COLUMN site; PRAGMA "
-		"user_version = 1";
+		"ALTER TABLE jobs DROP COLUMN nice; ALTER TABLE jobs DROP COLUMN site;"
+		"ALTER TABLE jobs DROP COLUMN gpu_model; ALTER TABLE attempts DROP COLUMN gpus;"
+		"ALTER TABLE nodes DROP COLUMN gpus; ALTER TABLE nodes DROP COLUMN gpu_models;"
+		"ALTER TABLE nodes DROP COLUMN free_gpu_models; PRAGMA user_version = 1";
 	sqlite3 *db;
 
 	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);

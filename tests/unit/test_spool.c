@@ -386,17 +386,19 @@ static void the_document_says_what_the_node_is(void **unused)
 {
 	static const char *const notes[] = { "no project quota", NULL };
 	struct sync_job jobs[] = { { 7, 2, JOB_RUNNING } };
-	struct sync_node node = { .node = "n1",
-				  .boot = "b",
-				  .version = "0.1",
-				  .capacity = { 8, 1 << 30, 1 << 20, 0, 0 },
-				  .free = { 4, 1 << 29, 1 << 19, 0, 0 },
-				  .topology = "1 socket",
-				  .draining = true,
-				  .tier = 2,
-				  .notes = notes,
-				  .jobs = jobs,
-				  .n_jobs = 1 };
+	struct sync_node node = {
+		.node = "n1",
+		.boot = "b",
+		.version = "0.1",
+		.capacity = { .ncpus = 8, .mem_bytes = 1 << 30, .jobfs_bytes = 1 << 20 },
+		.free = { .ncpus = 4, .mem_bytes = 1 << 29, .jobfs_bytes = 1 << 19 },
+		.topology = "1 socket",
+		.draining = true,
+		.tier = 2,
+		.notes = notes,
+		.jobs = jobs,
+		.n_jobs = 1
+	};
 	struct sync_chunk chunk = { 7, 2, SYNC_ERR, 100, "hello", 5, true };
 	_cleanup_json_ json_t *doc = sync_encode(&node);
 	_cleanup_json_ json_t *want = json_loads(
@@ -414,6 +416,36 @@ static void the_document_says_what_the_node_is(void **unused)
 	assert_non_null(want);
 	assert_int_equal(sync_add_output(doc, &chunk, NULL), 0);
 	assert_true(json_equal(doc, want));
+}
+
+static void the_document_says_which_gpus_there_are(void **unused)
+{
+	const struct sync_gpu gpus[] = {
+		{ "GPU-1", "a100-40", "NVIDIA A100-SXM4-40GB", "nvidia", 40, 1, false, true },
+		{ "MIG-1", "a100_1g.5gb", NULL, "nvidia", 5, -1, true, false },
+	};
+	struct sync_node node = { .node = "n1",
+				  .boot = "b",
+				  .version = "0",
+				  .topology = "",
+				  .gpus = gpus,
+				  .n_gpus = 2 };
+	_cleanup_json_ json_t *doc = NULL;
+	_cleanup_json_ json_t *want = json_loads(
+		"[{\"uuid\":\"GPU-1\",\"model\":\"a100-40\",\"product\":\"NVIDIA "
+		"A100-SXM4-40GB\",\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,"
+		"\"partitioned\":true},{\"uuid\":\"MIG-1\",\"model\":\"a100_1g.5gb\","
+		"\"vendor\":\"nvidia\",\"mem_bytes\":5,\"simulated\":true}]",
+		0, NULL);
+
+	(void)unused;
+	gpus_add(&node.free.gpus, "a100_1g.5gb", 1);
+	doc = sync_encode(&node);
+	assert_true(json_equal(json_object_get(doc, "gpus"), want));
+	want = wire_unref(want);
+	want = json_loads("{\"a100_1g.5gb\":1}", 0, NULL);
+	assert_true(
+		json_equal(json_object_get(json_object_get(doc, "free"), "gpu_models"), want));
 }
 
 static void base64_is_the_standard_one(void **unused)
@@ -452,6 +484,7 @@ int main(void)
 		TEST(an_answer_that_is_wrong_anywhere_does_nothing_at_all),
 		TEST(a_request_that_cannot_be_read_is_handed_over_as_bad),
 		TEST(the_document_says_what_the_node_is),
+		TEST(the_document_says_which_gpus_there_are),
 		TEST(base64_is_the_standard_one),
 	};
 

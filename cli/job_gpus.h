@@ -1,0 +1,8 @@
+/* job_gpus - the GPUs of a job as a table: what it made of each, and where that is known from.
+ */
+#pragma once
+#include "cli/cli.h"
+#include "cli/job_view.h"
+
+/* Prints nothing for a job without GPUs. */
+int job_gpus_show(const struct cli *c, const struct job_view *v, struct err *err);

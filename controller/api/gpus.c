@@ -1,0 +1,51 @@
+/* gpus.c - see gpus.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/api/gpus.h"
+
+static int match_nodes(struct call *c, const struct request *q,
+		       char ret[static REQUEST_NAME_MAX], struct err *err)
+{
+	_cleanup_free_ struct fifo_node *nodes = NULL;
+	struct gpus_match m;
+	size_t n;
+	int r = store_holds(c->api->c.store, q->cluster, &nodes, &n, err);
+
+	if (r < 0)
+		return r;
+	gpus_match_begin(&m, q->res.gpu_model);
+	for (size_t i = 0; i < n; i++)
+		for (int32_t k = 0; k < nodes[i].gpus.n; k++)
+			gpus_match_try(&m, nodes[i].gpus.of[k].model);
+	return gpus_match_end(&m, "this cluster's nodes have", ret, err);
+}
+
+static int match_config(struct call *c, const struct request *q,
+			char ret[static REQUEST_NAME_MAX], struct err *err)
+{
+	const struct config *config = c->api->c.config;
+	struct gpus_match m;
+
+	gpus_match_begin(&m, q->res.gpu_model);
+	for (size_t i = 0; i < config->n_gpu_models; i++)
+		gpus_match_try(&m, config->gpu_models[i]->name);
+	return gpus_match_end(&m, "this site has weights for", ret, err);
+}
+
+int gpus_choose(struct call *c, struct request *q, struct err *err)
+{
+	char model[REQUEST_NAME_MAX] = "";
+	int r;
+
+	if (!q->res.ngpus || !*q->res.gpu_model)
+		return 0;
+	r = match_nodes(c, q, model, err);
+	if (r == 1)
+		r = match_config(c, q, model, err);
+	if (r == -EINVAL)
+		return call_refuse(c, 400, "unknown-gpu", "GET /v1/nodes lists what there is");
+	if (r == 0)
+		memcpy(q->res.gpu_model, model, sizeof(model));
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,169 @@
+/* store_gpus.c - see store_gpus.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_gpus.h"
+#include "controller/ledger/store_sqlite.h"
+
+void store_gpu_model(struct db_row *st, int column, struct resources *ret)
+{
+	snprintf(ret->gpu_model, sizeof(ret->gpu_model), "%s", store_text(st, column));
+}
+
+void store_gpu_counts(struct db_row *st, int column, struct gpus *ret)
+{
+	if (gpus_parse(store_text(st, column), ret) < 0)
+		*ret = (struct gpus){ 0 };
+}
+
+/* ---- what is held ---- */
+
+static int compare_name(const void *name, const void *node)
+{
+	return strcmp(name, ((const struct fifo_node *)node)->name);
+}
+
+int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *nodes, size_t n,
+		    struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT a.node, j.gpu_model, SUM(j.ngpus)"
+			 " FROM attempts a JOIN jobs j ON j.job = a.job"
+			 " WHERE a.closed = 0 AND j.cluster = ?1 AND j.ngpus > 0"
+			 " GROUP BY a.node, j.gpu_model",
+			 "t", cluster);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		struct fifo_node *at =
+			n ? bsearch(store_text(st, 0), nodes, n, sizeof(*nodes), compare_name)
+			  : NULL;
+
+		if (at)
+			gpus_add(&at->gpus_held, store_text(st, 1), db_int(st, 2));
+	}
+	return r;
+}
+
+/* ---- what was made of each ---- */
+
+struct list {
+	struct gpu_use *of;
+	int32_t n;
+};
+
+static void list_done(struct list *l)
+{
+	free(l->of);
+}
+
+static int decode_list(const char *text, struct list *ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = *text ? json_loads(text, 0, NULL) : NULL;
+
+	if (!*text)
+		return 0;
+	if (!doc || wire_decode_gpus(doc, "gpus", &ret->of, &ret->n, err) < 0)
+		return err_set(err, -EBADMSG, "GPUs in the ledger are not readable");
+	return 0;
+}
+
+static int load_list(struct store *s, const struct report *rep, struct list *ret,
+		     struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT gpus FROM attempts WHERE job = ?1 AND attempt = ?2", "ii",
+			 rep->job, (int64_t)rep->attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	r = decode_list(store_text(st, 0), ret, err);
+	db_done(st);
+	return r;
+}
+
+int store_gpus_report(struct store *s, const struct report *rep, struct err *err)
+{
+	_cleanup_(list_done) struct list l = { 0 };
+	_cleanup_json_ json_t *doc = NULL;
+	_cleanup_free_ char *text = NULL;
+	int r;
+
+	if (rep->n_gpus == 0)
+		return 0;
+	r = load_list(s, rep, &l, err);
+	if (r < 0)
+		return r;
+	if (gpu_use_merge(&l.of, &l.n, rep->gpus, rep->n_gpus) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (l.n > GPU_USE_MAX)
+		l.n = GPU_USE_MAX;
+	doc = wire_encode_gpus(l.of, l.n);
+	text = doc ? wire_format(doc) : NULL;
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	return db_run(s->db, err,
+		      "UPDATE attempts SET gpus = ?3 WHERE job = ?1 AND attempt = ?2", "iit",
+		      rep->job, (int64_t)rep->attempt, text);
+}
+
+/* ---- allocated but idle ---- */
+
+static int tell_listed(const struct list *l, struct store_gpus_running *g, store_gpus_fn fn,
+		       void *ctx, struct err *err)
+{
+	int r = 0;
+
+	for (int32_t i = 0; i < l->n && r >= 0; i++) {
+		const struct gpu_use *u = &l->of[i];
+
+		g->model = u->model;
+		g->held = 1;
+		g->idle = gpu_use_has(u, &u->idle_ns) && u->idle_ns >= GPU_IDLE_NS;
+		r = fn(ctx, g, err);
+	}
+	return r;
+}
+
+/* By the list of its GPUs; an attempt without one by its model and its sums, of which the
+ * longest idle GPU is known alone. */
+static int tell_running(struct db_row *st, store_gpus_fn fn, void *ctx, struct err *err)
+{
+	_cleanup_(list_done) struct list l = { 0 };
+	struct store_gpus_running g = { .cluster = store_text(st, 0) };
+	int r = decode_list(store_text(st, 3), &l, err);
+
+	if (r < 0)
+		return r;
+	if (l.n)
+		return tell_listed(&l, &g, fn, ctx, err);
+	g.model = store_text(st, 1);
+	g.held = db_int(st, 2);
+	g.idle = !db_is_null(st, 4) && db_int(st, 4) >= GPU_IDLE_NS;
+	return fn(ctx, &g, err);
+}
+
+int store_gpus_running(struct store *s, store_gpus_fn fn, void *ctx, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT j.cluster, j.gpu_model, j.ngpus, a.gpus,"
+			 " a.usage ->> '$.gpu_idle_ns'"
+			 " FROM attempts a JOIN jobs j ON j.job = a.job"
+			 " WHERE a.closed = 0 AND a.state = 2 AND j.ngpus > 0",
+			 "");
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		r = tell_running(st, fn, ctx, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}
+_Static_assert(JOB_RUNNING == 2, "the state is in SQL as a number");

@@ -1,0 +1,26 @@
+/* store_gpus - GPUs in the ledger: by model, and what attempts made of each. */
+#pragma once
+#include "common/model/gpus.h"
+#include "controller/ledger/store.h"
+
+struct db_row;
+
+/* Columns as they are on disk; what cannot be read counts as not told. */
+void store_gpu_model(struct db_row *st, int column, struct resources *ret);
+void store_gpu_counts(struct db_row *st, int column, struct gpus *ret);
+
+/* What jobs hold of the nodes of a cluster, by model; nodes in order of their names. */
+int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *nodes, size_t n,
+		    struct err *err);
+/* The GPUs of a report that brought something new, merged into its attempt's, in the
+ * transaction under way. */
+int store_gpus_report(struct store *s, const struct report *rep, struct err *err);
+
+/* GPUs of jobs that run: held, and of these idle for GPU_IDLE_NS or more. One call for each
+ * attempt that holds some. */
+struct store_gpus_running {
+	const char *cluster, *model; /* model "": any was asked for and none is told */
+	int64_t held, idle;
+};
+typedef int (*store_gpus_fn)(void *ctx, const struct store_gpus_running *g, struct err *err);
+int store_gpus_running(struct store *s, store_gpus_fn fn, void *ctx, struct err *err);
