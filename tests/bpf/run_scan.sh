@@ -1,5 +1,5 @@
 #!/bin/sh
-# Sampling, events, guard and profile, each on this host's kernel, on the virtual node's kernel
+# Sampling, events, guard, device gate and profile, each on this host's kernel, on the virtual node's kernel
 # and, where a disk with project quota is needed, on a whole virtual node. TAP; one line for
 # each program and place, with what the program said below it.
 # usage: run_scan.sh [host] [vm] [node]      (all three without arguments)
@@ -40,7 +40,7 @@ on_host()
 	fi
 	mkdir -p "$tmp/bpf"
 	mount -t bpf none "$tmp/bpf" || { skip "on this host" "cannot mount bpffs"; return; }
-	for t in scan_test events_test guard_test prof_test; do
+	for t in scan_test events_test guard_test devices_test prof_test; do
 		"$bin/$t" "$tmp/bpf/$t" >"$tmp/out" 2>&1
 		say $? "$t on $(uname -r)" "$tmp/out"
 	done
@@ -48,7 +48,7 @@ on_host()
 
 on_vm()
 {
-	for t in scan_test events_test guard_test prof_test; do
+	for t in scan_test events_test guard_test devices_test prof_test; do
 		"$here/vmtest.sh" -- "$bin/$t" "/sys/fs/bpf/$t" >"$tmp/out" 2>&1
 		rc=$?
 		if [ $rc = 126 ]; then

@@ -1,0 +1,76 @@
+/* devices.h - the device gate: a job can open only the GPUs that it was granted.
+ *
+ * One BPF program on the cgroup above all jobs, by a link of our own: what systemd attaches,
+ * detaches and replaces as device policy does not touch it, and it can only refuse what others
+ * let through. Pinned like the other rooms' hooks; an agent that comes back takes it over, with
+ * all grants. Below that cgroup a process of no known job opens no gated device, so that there
+ * is no moment in which a job runs ungated.
+ *
+ * It is the *opening* that is held (open(2), and access(2), of whichever file has the device's
+ * number): a file that another process has opened and hands over stays open.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+
+struct devices;
+
+struct devices_config {
+	const char *pin_dir; /* on bpffs; NULL: the gate ends with the agent */
+	const char *cgroup;  /* absolute path; all jobs are below it */
+	uint32_t max_jobs;   /* 0 = 1024 */
+};
+
+struct devices_number { /* of character devices */
+	uint32_t major, minor;
+};
+
+struct devices_minors { /* all of these, known or not: what appears later is held too */
+	uint32_t major, first, last;
+};
+
+struct devices_list {
+	const struct devices_number *numbers;
+	size_t n_numbers;
+	const struct devices_minors *minors; /* one entry a major */
+	size_t n_minors;
+};
+
+/* Loads program and maps; what an earlier agent left goes on holding until devices_hold().
+ * -EPERM, -ENOENT (no bpffs) ...: nothing can be held here, and err says why. */
+int devices_open(const struct devices_config *config, struct devices **ret, struct err *err);
+struct devices *devices_close(struct devices *d); /* the pinned gate stands */
+DEFINE_CLEANUP(struct devices *, devices_close)
+
+/* Which devices are gated, in place of what was before. -ENOSPC: too many. */
+int devices_gate(struct devices *d, const struct devices_list *list, struct err *err);
+/* From here on the gate holds. 1: an earlier agent's link was taken over, without a moment
+ * in which nothing held. */
+int devices_hold(struct devices *d, struct err *err);
+/* Does the link still stand on the cgroup above the jobs? Puts it there again where that
+ * cgroup was made anew; 1 then. */
+int devices_check(struct devices *d, struct err *err);
+
+/* The job may open these of the gated devices and no others; `n` 0: none. After a restart: in
+ * place of what it could open until now. -EEXIST, -ENOSPC. */
+struct devices_job {
+	int64_t job;
+	uint64_t cgroup_id;
+	const struct devices_number *granted;
+	size_t n;
+};
+int devices_add(struct devices *d, const struct devices_job *job, struct err *err);
+void devices_remove(struct devices *d, uint64_t cgroup_id);
+unsigned devices_prune(struct devices *d); /* as sample_prune() */
+
+struct devices_counts {
+	uint64_t n_granted, n_refused;
+	struct devices_number last_refused; /* when n_refused > 0 */
+};
+int devices_read(const struct devices *d, uint64_t cgroup_id, struct devices_counts *ret);
+
+/* Takes the pinned gate away: from then on nothing is held. */
+void devices_forget(const char *pin_dir);

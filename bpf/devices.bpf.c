@@ -1,0 +1,96 @@
+/* devices.bpf.c - which device files a job may open: of those that are gated, only the ones it
+ * was granted. Deny-only: what it lets through, others may still refuse.
+ *
+ * Attached once, to the cgroup above all jobs. A process below it that belongs to no known job
+ * opens no gated device at all, so that there is no moment between a job's start and its entry
+ * here. A file that is not gated costs two look-ups.
+ */
+#include "bpf/kernel.h"
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_core_read.h>
+#include "bpf/devices_abi.h"
+
+#define TYPE_MASK 0xffff
+#define TYPE_CHAR 2
+#define REFUSE 0 /* EPERM */
+#define PASS 1
+
+struct bpf_cgroup_dev_ctx { /* UAPI */
+	__u32 access_type;  /* access << 16 | type */
+	__u32 major, minor;
+};
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u64);
+	__type(value, __u32);
+} job_ids SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct devices_record);
+} jobs SEC(".maps");
+
+struct { /* device number -> generation of the list it is on */
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, DEVICES_GATED_MAX);
+	__type(key, __u64);
+	__type(value, __u32);
+} gated SEC(".maps");
+
+struct { /* major -> minors */
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, DEVICES_GATED_MAX);
+	__type(key, __u32);
+	__type(value, struct devices_range);
+} ranges SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(map_flags, BPF_F_NO_PREALLOC);
+	__uint(max_entries, DEVICES_GRANTS_MAX);
+	__type(key, struct devices_grant);
+	__type(value, __u32);
+} grants SEC(".maps");
+
+#include "bpf/find.h"
+
+static __always_inline bool is_gated(__u64 number)
+{
+	__u32 major = number >> 32, minor = (__u32)number;
+	const struct devices_range *range;
+
+	if (bpf_map_lookup_elem(&gated, &number))
+		return true;
+	range = bpf_map_lookup_elem(&ranges, &major);
+	return range && minor >= range->first && minor <= range->last;
+}
+
+SEC("cgroup/dev")
+int devices_gate(struct bpf_cgroup_dev_ctx *ctx)
+{
+	struct devices_grant grant = { 0, (__u64)ctx->major << 32 | ctx->minor };
+	struct devices_record *job;
+	__u32 slot;
+
+	if ((ctx->access_type & TYPE_MASK) != TYPE_CHAR || !is_gated(grant.number))
+		return PASS;
+	slot = find_job(find_cgroup((struct task_struct *)bpf_get_current_task()), 0);
+	job = slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
+	if (!job)
+		return REFUSE;
+	grant.cgroup_id = job->cgroup_id;
+	if (bpf_map_lookup_elem(&grants, &grant)) {
+		__sync_fetch_and_add(&job->n_granted, 1);
+		return PASS;
+	}
+	__sync_fetch_and_add(&job->n_refused, 1);
+	job->last_refused = grant.number;
+	return REFUSE;
+}
+
+char LICENSE[] SEC("license") = "GPL";

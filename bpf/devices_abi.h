@@ -1,0 +1,29 @@
+/* devices_abi.h - what devices.bpf.c and agent/enforce/devices.c agree on. Types and constants
+ * only. A device number is major << 32 | minor. */
+#ifndef REEVE_DEVICES_ABI_H
+#define REEVE_DEVICES_ABI_H
+
+#define DEVICES_VERSION 1
+#define DEVICES_GATED_MAX 1024
+#define DEVICES_GRANTS_MAX 8192
+
+struct devices_range { /* of a major: these minors, known or not */
+	__u32 first, last;
+};
+
+struct devices_grant {	 /* key */
+	__u64 cgroup_id; /* the job's */
+	__u64 number;
+};
+_Static_assert(sizeof(struct devices_grant) == 16, "kernel/user ABI");
+
+struct devices_record { /* a job */
+	__u64 cgroup_id;
+	__s64 job;
+	__u64 n_granted; /* asked for and given: open(2), access(2) */
+	__u64 n_refused;
+	__u64 last_refused; /* device number */
+};
+_Static_assert(sizeof(struct devices_record) == 40, "kernel/user ABI");
+
+#endif
