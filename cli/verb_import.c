@@ -17,7 +17,9 @@
 #include "controller/ledger/store_import.h"
 #include "controller/quote/quote.h"
 
-#define BATCH 100000 /* jobs a transaction */
+/* Jobs a transaction: what a batch does not have to write twice are the sums of its days, which
+ * is most of the work in a large ledger. */
+#define BATCH 400000
 #define TOLD_MAX 20  /* conflicts that are named one by one */
 #define PATIENCE_S 2 /* from then on, progress is shown */
 #define NO_JOB SWF_NO_JOB

@@ -13,6 +13,11 @@ struct db *db_close(struct db *d)
 	return NULL;
 }
 
+int db_cache(struct db *d, int64_t bytes, struct err *err)
+{
+	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
+}
+
 int db_begin(struct db *d, struct err *err)
 {
 	return d->ops->begin(d, err);

@@ -22,6 +22,10 @@ int db_open(const char *path, const char *const *migrations, struct db **ret, st
 struct db *db_close(struct db *d);
 DEFINE_CLEANUP(struct db *, db_close)
 
+/* Keeps up to `bytes` of the file's pages in this process, beyond the 2 MB that are usual: for
+ * those who write all over a large file. A server's database is left alone. */
+int db_cache(struct db *d, int64_t bytes, struct err *err);
+
 int db_begin(struct db *d, struct err *err);
 int db_commit(struct db *d, struct err *err);
 void db_rollback(struct db *d);

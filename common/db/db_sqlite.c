@@ -81,6 +81,16 @@ static int exec(struct sqlite *d, const char *sql, struct err *err)
 	return 0;
 }
 
+/* ---- cache ---- */
+
+static int cache(struct db *d, int64_t bytes, struct err *err)
+{
+	char sql[64];
+
+	sqlite3_snprintf(sizeof(sql), sql, "PRAGMA cache_size=-%lld", (long long)bytes / 1024);
+	return exec(of(d), sql, err);
+}
+
 /* ---- transactions ---- */
 
 static int begin(struct db *d, struct err *err)
@@ -341,6 +351,7 @@ static void close_all(struct db *db)
 
 static const struct db_ops sqlite_ops = {
 	.close = close_all,
+	.cache = cache,
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,

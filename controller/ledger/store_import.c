@@ -10,6 +10,8 @@
 
 #define S_NS 1000000000LL
 #define NOT_TOLD (-1) /* as NULL on disk */
+/* A batch touches the sums of nearly every user, all over their table. */
+#define CACHE_BYTES (128LL << 20)
 
 /* The columns of the table imported. */
 enum column {
@@ -133,7 +135,9 @@ int store_import_open(struct store *s, const struct store_import_file *f,
 	if (!i || !(i->sums = sums_new()))
 		return err_set(err, -ENOMEM, "out of memory");
 	i->s = s;
-	r = load_file(i, f->digest, &count, err);
+	r = db_cache(s->db, CACHE_BYTES, err);
+	if (r >= 0)
+		r = load_file(i, f->digest, &count, err);
 	if (r == 0) {
 		r = db_run(s->db, err,
 			   "INSERT INTO imports(digest, file, format, lines, rows, jobs,"
