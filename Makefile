@@ -27,7 +27,7 @@ SKELS      := $(patsubst bpf/%.bpf.c,$O/bpf-skel/%.skel.h,$(BPF))
 objs        = $(patsubst %.c,$O/%.o,$(sort $1))
 OBJS       := $(call objs,$(COMMON) $(CONTROLLER) $(AGENT) $(LAUNCH) $(CLI))
 
-LIB_COMMON := -lsystemd -lcurl -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
+LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
 LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
 LIB_CLI    := $(LIB_COMMON) -lsmartcols

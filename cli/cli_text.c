@@ -1,5 +1,4 @@
 /* cli_text.c - what verbs read of an answer and how they say it; see cli.h. */
-#include <curl/curl.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -38,18 +37,39 @@ void cli_complain(const char *verb, const struct err *err)
 	fputc('\n', stderr);
 }
 
+/* Of no locale. */
+static bool is_plain(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/* For a query: what is not a letter, a digit or one of -._~ as % and two digits; RFC 3986. */
+static char *escape(const char *text)
+{
+	char *out = malloc(3 * strlen(text) + 1), *p = out;
+
+	for (; out && *text; text++) {
+		if (is_plain(*text) || strchr("-._~", *text))
+			*p++ = *text;
+		else
+			p += sprintf(p, "%%%02X", (unsigned char)*text);
+	}
+	if (out)
+		*p = '\0';
+	return out;
+}
+
 int cli_query(char **path, const char *key, const char *value, struct err *err)
 {
-	char *escaped, *longer = NULL;
+	_cleanup_free_ char *escaped = value ? escape(value) : NULL;
+	char *longer = NULL;
 	int n;
 
 	if (!value)
 		return 0;
-	escaped = curl_easy_escape(NULL, value, 0);
 	n = escaped ? asprintf(&longer, "%s%c%s=%s", *path, strchr(*path, '?') ? '&' : '?', key,
 			       escaped)
 		    : -1;
-	curl_free(escaped);
 	if (n < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	free(*path);

@@ -1,9 +1,9 @@
 /* exchange - what http.c and http_loop.c share: the steps of one exchange. Private to this
  * room. */
 #pragma once
-#include <curl/curl.h>
 #include <stdbool.h>
 #include "common/auth/auth.h"
+#include "common/http/curl.h"
 #include "common/http/http.h"
 
 #define HTTP_ANSWER_MAX (64 << 20) /* an answer beyond this is not one of ours */

@@ -77,22 +77,22 @@ static int set_always(struct http *h, struct err *err)
 
 	/* The certificate directory is read in full on each TLS connection; the bundle is not.
 	 */
-	r |= curl_easy_setopt(c, CURLOPT_CAPATH, NULL);
+	r |= curl.easy_setopt(c, CURLOPT_CAPATH, NULL);
 	if (h->ca_file)
-		r |= curl_easy_setopt(c, CURLOPT_CAINFO, h->ca_file);
-	r |= curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
-	r |= curl_easy_setopt(c, CURLOPT_PROXY, ""); /* whatever http_proxy says */
-	r |= curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	r |= curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
-	r |= curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
-	r |= curl_easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
-	r |= curl_easy_setopt(c, CURLOPT_USERAGENT, "reeve/" REEVE_VERSION);
-	r |= curl_easy_setopt(c, CURLOPT_ERRORBUFFER, h->why);
-	r |= curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
-	r |= curl_easy_setopt(c, CURLOPT_WRITEDATA, h);
-	r |= curl_easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
-	r |= curl_easy_setopt(c, CURLOPT_HEADERDATA, h);
-	r |= curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+		r |= curl.easy_setopt(c, CURLOPT_CAINFO, h->ca_file);
+	r |= curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
+	r |= curl.easy_setopt(c, CURLOPT_PROXY, ""); /* whatever http_proxy says */
+	r |= curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
+	r |= curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
+	r |= curl.easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
+	r |= curl.easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
+	r |= curl.easy_setopt(c, CURLOPT_USERAGENT, "reeve/" REEVE_VERSION);
+	r |= curl.easy_setopt(c, CURLOPT_ERRORBUFFER, h->why);
+	r |= curl.easy_setopt(c, CURLOPT_WRITEFUNCTION, take_body);
+	r |= curl.easy_setopt(c, CURLOPT_WRITEDATA, h);
+	r |= curl.easy_setopt(c, CURLOPT_HEADERFUNCTION, take_header);
+	r |= curl.easy_setopt(c, CURLOPT_HEADERDATA, h);
+	r |= curl.easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, open_socket);
 	return r ? err_set(err, -ENOSYS, "this libcurl lacks an option that Reeve needs") : 0;
 }
 
@@ -131,6 +131,8 @@ int http_open(const struct http_config *c, struct http **ret, struct err *err)
 	_cleanup_(http_closep) struct http *h = NULL;
 	int r = check_url(c->url, err);
 
+	if (r >= 0)
+		r = curl_load(err);
 	if (r < 0)
 		return r;
 	h = calloc(1, sizeof(*h));
@@ -139,7 +141,7 @@ int http_open(const struct http_config *c, struct http **ret, struct err *err)
 	r = copy_config(h, c, err);
 	if (r < 0)
 		return r;
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) || !(h->easy = curl_easy_init()))
+	if (curl.global_init(CURL_GLOBAL_DEFAULT) || !(h->easy = curl.easy_init()))
 		return err_set(err, -ENOMEM, "libcurl cannot be initialised");
 	r = set_always(h, err);
 	if (r < 0)
@@ -156,7 +158,7 @@ struct http *http_close(struct http *h)
 		http_cancel(h);
 	http_forget(h);
 	if (h->easy)
-		curl_easy_cleanup(h->easy);
+		curl.easy_cleanup(h->easy);
 	h->loop = http_loop_free(h->loop);
 	free(h->url);
 	free(h->munge_socket);
@@ -169,10 +171,10 @@ struct http *http_close(struct http *h)
 void http_forget(struct http *h)
 {
 	if (h->easy) {
-		curl_easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
-		curl_easy_setopt(h->easy, CURLOPT_POSTFIELDS, NULL);
+		curl.easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
+		curl.easy_setopt(h->easy, CURLOPT_POSTFIELDS, NULL);
 	}
-	curl_slist_free_all(h->headers);
+	curl.slist_free_all(h->headers);
 	h->headers = NULL;
 	free(h->sent.data);
 	h->sent = (struct http_buffer){ 0 };
@@ -223,7 +225,7 @@ __attribute__((format(printf, 2, 3))) static int add_header(struct http *h, cons
 	va_start(ap, fmt);
 	vsnprintf(line, sizeof(line), fmt, ap);
 	va_end(ap);
-	more = curl_slist_append(h->headers, line);
+	more = curl.slist_append(h->headers, line);
 	if (!more)
 		return -ENOMEM;
 	h->headers = more;
@@ -267,16 +269,16 @@ static void set_call(struct http *h)
 {
 	CURL *c = h->easy;
 
-	curl_easy_setopt(c, CURLOPT_URL, h->call_url);
-	curl_easy_setopt(c, CURLOPT_HTTPHEADER, h->headers);
-	curl_easy_setopt(c, CURLOPT_TIMEOUT, h->timeout_s ? h->timeout_s + h->wait_s : 0L);
+	curl.easy_setopt(c, CURLOPT_URL, h->call_url);
+	curl.easy_setopt(c, CURLOPT_HTTPHEADER, h->headers);
+	curl.easy_setopt(c, CURLOPT_TIMEOUT, h->timeout_s ? h->timeout_s + h->wait_s : 0L);
 	if (!strcmp(h->method, "GET")) {
-		curl_easy_setopt(c, CURLOPT_HTTPGET, 1L);
+		curl.easy_setopt(c, CURLOPT_HTTPGET, 1L);
 		return;
 	}
-	curl_easy_setopt(c, CURLOPT_POST, 1L);
-	curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->sent.size);
-	curl_easy_setopt(c, CURLOPT_POSTFIELDS, h->sent.data ? h->sent.data : "");
+	curl.easy_setopt(c, CURLOPT_POST, 1L);
+	curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->sent.size);
+	curl.easy_setopt(c, CURLOPT_POSTFIELDS, h->sent.data ? h->sent.data : "");
 }
 
 int http_prepare(struct http *h, struct http_call call, struct err *err)
@@ -303,10 +305,10 @@ int http_prepare(struct http *h, struct http_call call, struct err *err)
 
 static int no_answer(const struct http *h, CURLcode code, struct err *err)
 {
-	const char *why = h->why[0] ? h->why : curl_easy_strerror(code);
+	const char *why = h->why[0] ? h->why : curl.easy_strerror(code);
 	long os_errno = 0;
 
-	curl_easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os_errno);
+	curl.easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os_errno);
 	switch (code) {
 	case CURLE_COULDNT_RESOLVE_HOST:
 		return err_set(err, -EHOSTUNREACH,
@@ -377,7 +379,7 @@ static int read_answer(struct http *h, json_t **ret, struct err *err)
 	long status = 0;
 	int r;
 
-	curl_easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
+	curl.easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
 	r = wire_parse(h->answer.data ? h->answer.data : "", h->answer.size, &answer, err);
 	if (status < 200 || status > 299) {
 		put_refusal(h, status, answer, err);
@@ -412,5 +414,5 @@ int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, st
 	r = http_prepare(h, call, err);
 	if (r < 0)
 		return r;
-	return http_finish(h, curl_easy_perform(h->easy), ret_answer, err);
+	return http_finish(h, curl.easy_perform(h->easy), ret_answer, err);
 }

@@ -25,7 +25,7 @@ static void finish(struct http_loop *l, CURLcode code)
 	json_t *answer = NULL;
 	int r;
 
-	curl_multi_remove_handle(l->multi, l->http->easy);
+	curl.multi_remove_handle(l->multi, l->http->easy);
 	l->busy = false;
 	r = http_finish(l->http, code, &answer, &err);
 	l->done(l->ctx, r, answer, &err);
@@ -36,8 +36,8 @@ static void drive(struct http_loop *l, curl_socket_t fd, int what)
 	CURLMsg *msg;
 	int left, running;
 
-	curl_multi_socket_action(l->multi, fd, what, &running);
-	msg = curl_multi_info_read(l->multi, &left);
+	curl.multi_socket_action(l->multi, fd, what, &running);
+	msg = curl.multi_info_read(l->multi, &left);
 	if (msg && msg->msg == CURLMSG_DONE && l->busy)
 		finish(l, msg->data.result);
 }
@@ -75,7 +75,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *
 	(void)easy;
 	if (what == CURL_POLL_REMOVE) {
 		sd_event_source_disable_unref(s);
-		curl_multi_assign(l->multi, fd, NULL);
+		curl.multi_assign(l->multi, fd, NULL);
 		return 0;
 	}
 	if (what & CURL_POLL_IN)
@@ -87,7 +87,7 @@ static int want_socket(CURL *easy, curl_socket_t fd, int what, void *ctx, void *
 	if (sd_event_add_io(l->event, &s, fd, events, on_io, l) < 0)
 		return -1;
 	sd_event_source_set_description(s, "http");
-	curl_multi_assign(l->multi, fd, s);
+	curl.multi_assign(l->multi, fd, s);
 	return 0;
 }
 
@@ -109,7 +109,7 @@ struct http_loop *http_loop_free(struct http_loop *l)
 	if (!l)
 		return NULL;
 	if (l->multi)
-		curl_multi_cleanup(l->multi);
+		curl.multi_cleanup(l->multi);
 	sd_event_source_disable_unref(l->timer);
 	sd_event_unref(l->event);
 	free(l);
@@ -128,7 +128,7 @@ int http_attach(struct http *h, struct sd_event *event, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	l->http = h;
 	l->event = sd_event_ref(event);
-	l->multi = curl_multi_init();
+	l->multi = curl.multi_init();
 	r = l->multi ? sd_event_add_time_relative(event, &l->timer, CLOCK_MONOTONIC, 0, 1000,
 						  on_timer, l)
 		     : -ENOMEM;
@@ -138,10 +138,10 @@ int http_attach(struct http *h, struct sd_event *event, struct err *err)
 		http_loop_free(l);
 		return err_set(err, r, "attach to the event loop: %s", strerror(-r));
 	}
-	curl_multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
-	curl_multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
-	curl_multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, want_timer);
-	curl_multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
+	curl.multi_setopt(l->multi, CURLMOPT_SOCKETFUNCTION, want_socket);
+	curl.multi_setopt(l->multi, CURLMOPT_SOCKETDATA, l);
+	curl.multi_setopt(l->multi, CURLMOPT_TIMERFUNCTION, want_timer);
+	curl.multi_setopt(l->multi, CURLMOPT_TIMERDATA, l);
 	h->loop = l;
 	return 0;
 }
@@ -163,12 +163,12 @@ int http_start(struct http *h, struct http_call call, http_done_fn done, void *c
 	l->done = done;
 	l->ctx = ctx;
 	l->busy = true;
-	m = curl_multi_add_handle(l->multi, h->easy);
+	m = curl.multi_add_handle(l->multi, h->easy);
 	if (m == CURLM_OK)
 		return 0;
 	l->busy = false;
 	http_forget(h);
-	return err_set(err, -ENOMEM, "libcurl: %s", curl_multi_strerror(m));
+	return err_set(err, -ENOMEM, "libcurl: %s", curl.multi_strerror(m));
 }
 
 void http_cancel(struct http *h)
@@ -176,6 +176,6 @@ void http_cancel(struct http *h)
 	if (!h->loop || !h->loop->busy)
 		return;
 	h->loop->busy = false;
-	curl_multi_remove_handle(h->loop->multi, h->easy);
+	curl.multi_remove_handle(h->loop->multi, h->easy);
 	http_forget(h);
 }
