@@ -21,8 +21,8 @@ struct table_note {
 struct table {
 	const char *name;
 	const struct table_column *columns;
-	int n_columns;
-	struct table_cell *cells; /* row by row */
+	int n_columns, last_column; /* last: that a cell was set of */
+	struct table_cell *cells;   /* row by row */
 	size_t n_rows, room;
 	bool out_of_memory;
 	struct table_note notes[TABLE_NOTES_MAX];
