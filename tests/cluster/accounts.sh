@@ -5,42 +5,16 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
 kills=${1:-12} seed=${2:-$((RANDOM * 32768 + RANDOM))}
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
-dir=$(mktemp -d /tmp/reeve-accounts-XXXXXX) && chmod 755 "$dir"
+live_dir accounts
 cp build/bin/reeve build/bin/reeve-controller "$dir" || exit 1
-controller=
-stop_pid() { # PID: TERM, and wait until it is gone
-	kill "$1" 2>/dev/null
-	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
-	kill -9 "$1" 2>/dev/null
-}
-stop() {
-	[ -n "$controller" ] && stop_pid "$controller"
-	[ -s "$dir/munged.pid" ] && stop_pid "$(cat "$dir/munged.pid")"
-	wait
-	rm -rf "$dir"
-}
-trap stop EXIT
-trap 'exit 1' INT TERM
+binary=$dir/reeve-controller
 
 # ---- munged, controller, users ----
-dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
-munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
-	--log-file="$dir/munged.log" --seed-file="$dir/seed" 2>"$dir/munged.err" ||
-	bail "munged does not start: $(cat "$dir/munged.err")"
-start() {
-	"$dir/reeve-controller" --config "$dir/controller.conf" 2>>"$dir/log" &
-	controller=$!
-	for _ in $(seq 250); do
-		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
-		kill -0 "$controller" 2>/dev/null || return 1
-		sleep 0.02
-	done
-	return 1
-}
-for _ in $(seq 20); do
-	port=$((20000 + RANDOM % 20000))
+live_munge
+configure() {
 	cat >"$dir/controller.conf" <<-CONF
 		[Controller]
 		Listen = 127.0.0.1:$port
@@ -52,10 +26,8 @@ for _ in $(seq 20); do
 		[Account physics]
 		Users = daemon, bin
 	CONF
-	start && break
-	controller=
-done
-[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/log")"
+}
+live_open configure
 mkdir -m 755 "$dir/.config"
 cat >"$dir/.config/reeve.conf" <<-CONF
 	[Client]
@@ -63,7 +35,7 @@ cat >"$dir/.config/reeve.conf" <<-CONF
 	MungeSocket = $dir/munge.sock
 	Cluster = main
 CONF
-as() { # USER VERB...: output and errors together
+reeve_as() { # USER VERB...: output and errors together
 	local uid=$1
 	shift
 	if [ "$uid" = root ]; then uid=0; else uid=$(id -u "$uid"); fi
@@ -72,12 +44,12 @@ as() { # USER VERB...: output and errors together
 accounts() { # USER COMMAND...: under `reeve admin accounts`
 	local user=$1
 	shift
-	as "$user" admin accounts "$@"
+	reeve_as "$user" admin accounts "$@"
 }
 submit() { # USER [OPTION...]
 	local user=$1
 	shift
-	as "$user" submit -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -d / "$@" -- /bin/true
+	reeve_as "$user" submit -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -d / "$@" -- /bin/true
 }
 fails() { # NAME STATUS NEEDLE COMMAND...
 	local name=$1 wanted=$2 needle=$3 said code
@@ -133,7 +105,7 @@ fails "a change of what has changed since is refused" 1 'revision 1 by now, not 
 # ---- handing in ----
 out=$(submit bin)
 has "the default account is taken" '2' "$out"
-has "indeed" physics "$(as bin job 2)"
+has "indeed" physics "$(reeve_as bin job 2)"
 fails "a cluster that the account is not for" 1 "is not for cluster 'main'; it is for: other" \
 	submit bin -A letters
 fails "an account of others" 1 "is none of yours; yours are: physics" submit daemon -A optics
@@ -141,17 +113,17 @@ fails "nobody's" 1 'has no account' submit nobody
 has "below an account" 3 "$(submit bin -A optics)"
 
 # ---- who sees what ----
-has "a coordinator sees a job of the account" '"user": "daemon"' "$(as sys job 1 --json)"
-lacks "but not its environment" '"env"' "$(as sys job 1 --json)"
-has "the owner sees that too" '"env"' "$(as daemon job 1 --json)"
-has "and of an account below" '"account": "optics"' "$(as sys job 3 --json)"
-fails "a member sees no job of others" 4 'no job 1' as bin job 1
-fails "a stranger does not" 4 'no job 1' as games job 1
-has "a coordinator lists them" daemon "$(as sys jobs --account physics --json)"
-check "a coordinator sees the usage" as sys usage --account physics --user daemon
-fails "a stranger does not list them" 5 'only operators' as games jobs --account physics --user daemon
-fails "nor see the usage" 5 'only operators' as games usage --account physics --user daemon
-fails "a coordinator of one is none of another" 5 'only operators' as sys usage --account letters --user bin
+has "a coordinator sees a job of the account" '"user": "daemon"' "$(reeve_as sys job 1 --json)"
+lacks "but not its environment" '"env"' "$(reeve_as sys job 1 --json)"
+has "the owner sees that too" '"env"' "$(reeve_as daemon job 1 --json)"
+has "and of an account below" '"account": "optics"' "$(reeve_as sys job 3 --json)"
+fails "a member sees no job of others" 4 'no job 1' reeve_as bin job 1
+fails "a stranger does not" 4 'no job 1' reeve_as games job 1
+has "a coordinator lists them" daemon "$(reeve_as sys jobs --account physics --json)"
+check "a coordinator sees the usage" reeve_as sys usage --account physics --user daemon
+fails "a stranger does not list them" 5 'only operators' reeve_as games jobs --account physics --user daemon
+fails "nor see the usage" 5 'only operators' reeve_as games usage --account physics --user daemon
+fails "a coordinator of one is none of another" 5 'only operators' reeve_as sys usage --account letters --user bin
 out=$(accounts daemon show)
 has "a member sees the account" 'Users = daemon=5' "$out"
 lacks "but not who else is in it" 'bin' "$out"
@@ -163,7 +135,7 @@ fails "what is not there to see is not there" 4 "no account 'letters'" accounts 
 # ---- single changes, removal ----
 has "one key" '~ Account physics Shares' "$(accounts root set physics Shares=30 | tr -s ' ')"
 is "counts" 30 "$(shares)"
-has "in the share tree too" 'physics,,30,' "$(as root share --csv -o account,user,RawShares,NormShares -A physics)"
+has "in the share tree too" 'physics,,30,' "$(reeve_as root share --csv -o account,user,RawShares,NormShares -A physics)"
 check "a user comes" accounts root add letters/daemon Shares=4
 check "and goes" accounts root remove letters/daemon
 fails "once" 4 "no 'letters/daemon'" accounts root remove letters/daemon
@@ -171,7 +143,7 @@ fails "an account that others stand below stays" 2 'there is no [Account physics
 out=$(accounts root remove optics)
 has "who goes with jobs is told" 'account optics goes with 0 running and 1 queued jobs' "$out"
 fails "nothing more is taken under it" 1 "account 'optics' was removed on" submit bin -A optics
-has "its job is still there" '"state": "queued"' "$(as bin job 3 --json)"
+has "its job is still there" '"state": "queued"' "$(reeve_as bin job 3 --json)"
 out=$(accounts root log --csv)
 has "the log says who" ',root,set,Account,physics,Shares,,20,30' "$out"
 has "from the first one on" ',root,add,Account,science,,,' "$out"
@@ -209,7 +181,7 @@ for i in $(seq "$kills"); do
 	accounts root set physics Shares=$((100 + i)) >"$dir/said"
 	code=$?
 	wait $killer "$pid" 2>/dev/null
-	start || bail "it does not start again: $(tail "$dir/log")"
+	live_start || bail "it does not start again: $(tail "$dir/controller.log")"
 	now=$(shares)
 	[ "$now" = $((100 + i)) ] || { [ $code != 0 ] && [ "$now" = "$good" ]; } ||
 		lost="$lost; kill $i: exit $code, was $good, is $now"
@@ -220,15 +192,15 @@ done
 [ -z "$lost" ]
 tap_result $? "$kills kills: what was acknowledged is kept, and the log agrees (seed $seed)" "$lost"
 has "start-up says that controller.conf's accounts no longer count" \
-	"of controller.conf no longer count" "$(cat "$dir/log")"
+	"of controller.conf no longer count" "$(cat "$dir/controller.log")"
 
 # ---- the same on a copy, with no controller ----
-stop_pid "$controller"
+live_stop
 controller=
 here() { "$dir/reeve" admin accounts "$@" --ledger "$dir/ledger.db" 2>&1; }
 has "a ledger file has them" "Shares = $good" "$(here show physics)"
 has "and can be changed" '1 change made' "$(here set physics Shares=7)"
 has "which has an author" ',root,set,Account,physics,Shares,,'"$good"',7' "$(here log --csv)"
-start || bail "it does not start again: $(tail "$dir/log")"
+live_start || bail "it does not start again: $(tail "$dir/controller.log")"
 is "and counts when the controller is back" 7 "$(shares)"
 tap_end

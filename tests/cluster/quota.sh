@@ -5,23 +5,10 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
 reeve=$PWD/build/bin/reeve
 export TZ=UTC LC_ALL=C
-dir=$(mktemp -d /tmp/reeve-quota-XXXXXX) && chmod 755 "$dir"
-controller=
-stop_pid() { # PID: TERM, and wait until it is gone
-	kill "$1" 2>/dev/null
-	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
-	kill -9 "$1" 2>/dev/null
-}
-stop() {
-	[ -n "$controller" ] && stop_pid "$controller"
-	[ -s "$dir/munge.pid" ] && stop_pid "$(cat "$dir/munge.pid")"
-	wait
-	rm -rf "$dir"
-}
-trap stop EXIT
-trap 'exit 1' INT TERM
+live_dir quota
 
 # ---- offline: months of core-hours, one job each, account by account ----
 work() { # LINE: ACCOUNT MONTH CORE-HOURS, as so many seconds of 3600 cores
@@ -103,13 +90,7 @@ has "a target refuses nothing, and says so" "Nothing is refused." "$(target)"
 
 # ---- live ----
 [ "$(id -u)" = 0 ] || { skip "a live controller" "needs root to speak as several users"; tap_end; }
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
-	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
-	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
-dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
-munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munge.pid" \
-	--log-file="$dir/munge.log" --seed-file="$dir/munge.seed" 2>"$dir/munge.err" ||
-	bail "munged does not start: $(cat "$dir/munge.err")"
+live_munge
 configure() { # POLICY LINES
 	cat >"$dir/controller.conf" <<-CONF
 		[Controller]
@@ -130,39 +111,10 @@ configure() { # POLICY LINES
 		Factor = 0
 	CONF
 }
-start() { # until it answers
-	build/bin/reeve-controller --config "$dir/controller.conf" 2>>"$dir/controller.log" &
-	controller=$!
-	for _ in $(seq 250); do
-		curl -s -o /dev/null "$url/metrics" && return
-		kill -0 "$controller" 2>/dev/null || return 1
-		sleep 0.02
-	done
-	return 1
-}
 open_site() { # NAME POLICY
-	[ -n "$controller" ] && stop_pid "$controller"
 	database=$1.db
-	for _ in $(seq 20); do
-		port=$((20000 + RANDOM % 20000))
-		url=http://127.0.0.1:$port
-		configure "$2"
-		start && return
-		controller=
-	done
-	bail "the controller does not start: $(cat "$dir/controller.log")"
+	live_open configure "$2"
 }
-as() { # UID COMMAND...
-	local uid=$1
-	shift
-	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
-}
-ask() { # UID METHOD PATH [BODY]
-	printf '%s' "${4:-}" >"$dir/body"
-	chmod 644 "$dir/body"
-	as "$1" "$dir/signed" "$url" "$dir/munge.sock" "$2" "$3" "${4:+$dir/body}" good 2>"$dir/said"
-}
-daemon=1 bin=2 nobody=65534
 apply() { # accounts from standard input
 	local text
 	text=$(sed 's/"/\\"/g' | sed ':a;N;$!ba;s/\n/\\n/g')

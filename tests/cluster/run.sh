@@ -4,54 +4,17 @@
 # build/bin; uses loopback only and leaves nothing behind.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
+. tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
 kills=${1:-50} seed=${2:-$((RANDOM * 32768 + RANDOM))}
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
-dir=$(mktemp -d /tmp/reeve-cluster-XXXXXX) && chmod 755 "$dir"
-controller=
-stop_pid() { # PID: TERM, and wait until it is gone
-	kill "$1" 2>/dev/null
-	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
-	kill -9 "$1" 2>/dev/null
-}
-stop() {
-	[ -n "$controller" ] && stop_pid "$controller"
-	for f in "$dir"/*.pid; do [ -s "$f" ] && stop_pid "$(cat "$f")"; done
-	wait
-	rm -rf "$dir"
-}
-trap stop EXIT
-trap 'exit 1' INT TERM
-bail() { echo "Bail out! $*"; exit 1; }
-
-n=0 failed=0
-result() { # OK? NAME [TEXT shown on failure]
-	n=$((n + 1))
-	if [ "$1" = 0 ]; then echo "ok $n - $2"; else
-		echo "not ok $n - $2"
-		echo "${3:-}" | sed 's/^/# /'
-		failed=1
-	fi
-}
-has() { # NAME NEEDLE TEXT
-	case $3 in *"$2"*) result 0 "$1" ;; *) result 1 "$1" "lacks: $2
-$3" ;; esac
-}
-lacks() { case $3 in *"$2"*) result 1 "$1" "has: $2
-$3" ;; *) result 0 "$1" ;; esac }
+live_dir cluster
+result() { tap_result "$@"; }
 
 # ---- tools, two munged with different keys, the controller ----
-for t in signed storm; do
-	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/$t" tests/cluster/$t.c build/common/http/*.o \
-		build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
-		-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "$t.c does not compile"
-done
-for k in ours other; do
-	dd if=/dev/urandom of="$dir/$k.key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/$k.key"
-	munged --force --key-file="$dir/$k.key" --socket="$dir/$k.sock" --pid-file="$dir/$k.pid" \
-		--log-file="$dir/$k.log" --seed-file="$dir/$k.seed" 2>"$dir/$k.err" ||
-		bail "munged does not start: $(cat "$dir/$k.err")"
-done
+live_tool signed
+live_tool storm
+for k in ours other; do live_munge $k; done
 database() { # NAME: a file; or, with REEVE_TEST_POSTGRES, a schema of its own in PostgreSQL
 	local schema=c$$_$1
 	[ -n "${REEVE_TEST_POSTGRES:-}" ] || { echo "$dir/$1.db"; return; }
@@ -94,41 +57,12 @@ configure() { # NAME AcceptNodes [more lines of [Controller]]
 		Address = 192.0.2.1
 	CONF
 }
-start() { # NAME: until it answers
-	"$binary" --config "$dir/$1.conf" 2>>"$dir/$1.log" &
-	controller=$!
-	for _ in $(seq 250); do
-		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
-		kill -0 "$controller" 2>/dev/null || return 1
-		sleep 0.02
-	done
-	return 1
-}
-for _ in $(seq 20); do
-	port=$((20000 + RANDOM % 20000))
-	url=http://127.0.0.1:$port
-	configure main any
-	start main && break
-	controller=
-done
-[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/main.log")"
-
-as() { # UID COMMAND...
-	local uid=$1
-	shift
-	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
-}
+start() { live_start "$dir/$1.conf"; } # NAME
+open_main() { configure main any && cp "$dir/main.conf" "$dir/controller.conf"; }
+live_open open_main
 ask() { # UID METHOD PATH [BODY [HOW [SOCKET]]]
-	local body=
-	if [ -n "${4:-}" ]; then
-		body=$dir/body.$BASHPID
-		printf '%s' "$4" >"$body"
-		chmod 644 "$body"
-	fi
-	as "$1" "$dir/signed" "$url" "$dir/${6:-ours}.sock" "$2" "$3" "$body" "${5:-good}" 2>"$dir/said"
-	rm -f "$body"
+	live_ask "$1" "$2" "$3" "${4:-}" "${5:-good}" "${6:-ours}"
 }
-daemon=1 bin=2 nobody=65534
 amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
 node() { # NAME [JOBS [REPORTS [OUTPUT]]]
 	echo "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
@@ -306,11 +240,11 @@ has "a silent node becomes lost" '"state":"lost"' "$out"
 lacks "its jobs do not end for that" '"state":"ended"' "$(ask 0 GET /v1/jobs)"
 out=$(ask 0 POST /v1/node/sync "$(node n1 "$list")" >/dev/null; ask $daemon GET /v1/nodes)
 has "and it is back when it speaks" '"node":"n1","cluster":"main","state":"up"' "$out"
-stop_pid $controller
+live_stop
 
 # ---- nodes that must be listed ----
 configure listed listed
-start listed || bail "the controller does not start: $(cat "$dir/listed.log")"
+start listed || bail "the controller does not start: $(cat "$dir/controller.log")"
 has "a node that is not listed is refused" unknown-node "$(ask 0 POST /v1/node/sync "$(node n2)")"
 has "one that is listed is not" 200 "$(ask 0 POST /v1/node/sync "$(node n1)")"
 
@@ -334,14 +268,13 @@ has "a job that was given has none any more" 'not queued any more' "$(weigh $dae
 has "nothing said is told" 'whole number' "$(weigh $daemon 2 '{"schema":"reeve/1"}')"
 
 # ---- munged away ----
-stop_pid "$(cat "$dir/ours.pid")"
+live_end_pid "$(cat "$dir/ours.pid")"
 rm -f "$dir/ours.pid"
 out=$(curl -s -H 'Authorization: Munge MUNGE:AwQ:' "$url/v1/nodes" -w '%{http_code}')
 has "without munged it says so" 503 "$out"
-munged --force --key-file="$dir/ours.key" --socket="$dir/ours.sock" --pid-file="$dir/ours.pid" \
-	--log-file="$dir/ours.log" --seed-file="$dir/ours.seed" 2>"$dir/ours.err" || bail "munged"
+live_munge ours
 has "and recovers with it" 200 "$(ask $daemon GET /v1/nodes)"
-stop_pid $controller
+live_stop
 
 # ---- stopped, and started by its socket ----
 if command -v systemd-socket-activate >/dev/null; then
@@ -364,7 +297,7 @@ fi
 
 # ---- killed again and again ----
 configure storm any
-start storm || bail "the controller does not start: $(cat "$dir/storm.log")"
+start storm || bail "the controller does not start: $(cat "$dir/controller.log")"
 jobs=40
 for i in $(seq $jobs); do
 	case $((i % 4)) in
@@ -376,8 +309,7 @@ for i in $(seq $jobs); do
 	ask $daemon POST /v1/jobs "$(job "$r")" >"$dir/submitted"
 done
 has "$jobs jobs are taken" "\"job\":$jobs" "$(cat "$dir/submitted")"
-stop_pid $controller
-controller=
+live_stop
 echo "# storm: $kills kills, seed $seed"
 "$dir/storm" "$binary" "$dir/storm.conf" "$url" "$dir/ours.sock" $jobs "$kills" \
 	"$seed" 2>"$dir/storm.err" >"$dir/storm.out"
@@ -391,5 +323,4 @@ while read -r ok rest; do
 done <"$dir/storm.out"
 [ $code = 0 ] || tail -n 5 "$dir/storm.err" | sed 's/^/# /'
 result $code "the storm came to its end"
-echo "1..$n"
-exit $failed
+tap_end

@@ -5,23 +5,9 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
 reeve=$PWD/build/bin/reeve
-binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
-dir=$(mktemp -d /tmp/reeve-share-XXXXXX) && chmod 755 "$dir"
-controller= munged=
-stop_pid() { # PID: TERM, and wait until it is gone
-	kill "$1" 2>/dev/null
-	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
-	kill -9 "$1" 2>/dev/null
-}
-stop() {
-	[ -n "$controller" ] && stop_pid "$controller"
-	[ -s "$dir/munge.pid" ] && stop_pid "$(cat "$dir/munge.pid")"
-	wait
-	rm -rf "$dir"
-}
-trap stop EXIT
-trap 'exit 1' INT TERM
+live_dir share
 export HOME=$dir XDG_CONFIG_HOME=$dir LC_ALL=C.UTF-8
 unset REEVE_CONTROLLER
 
@@ -205,13 +191,7 @@ if [ "$(id -u)" != 0 ]; then
 	skip "a live controller" "needs root to speak as several users"
 	tap_end
 fi
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
-	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
-	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
-dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
-munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munge.pid" \
-	--log-file="$dir/munge.log" --seed-file="$dir/seed" 2>"$dir/munge.err" ||
-	bail "munged does not start: $(cat "$dir/munge.err")"
+live_munge
 configure() { # NAME [POLICY]
 	cat >"$dir/$1.conf" <<-CONF
 		[Controller]
@@ -233,38 +213,11 @@ configure() { # NAME [POLICY]
 weights='UsageHalfLife = 1:00:00
 PriorityWeightAge = 1000
 PriorityWeightFairshare = 100000'
-start() { # NAME: until it answers
-	"$binary" --config "$dir/$1.conf" 2>>"$dir/$1.log" &
-	controller=$!
-	for _ in $(seq 250); do
-		curl -s -o /dev/null "http://127.0.0.1:$port/metrics" && return
-		kill -0 "$controller" 2>/dev/null || return 1
-		sleep 0.02
-	done
-	return 1
-}
-for _ in $(seq 20); do
-	port=$((20000 + RANDOM % 20000))
-	configure main "$weights"
-	start main && break
-	controller=
-done
-[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/main.log")"
+start() { live_start "$dir/$1.conf"; } # NAME
+open_main() { configure main "$weights" && cp "$dir/main.conf" "$dir/controller.conf"; }
+live_open open_main
 printf '[Client]\nController = http://127.0.0.1:%s\nMungeSocket = %s\n' "$port" "$dir/munge.sock" >"$dir/reeve.conf"
 chmod 644 "$dir/reeve.conf"
-daemon=1 bin=2
-as() { # UID COMMAND...
-	local uid=$1
-	shift
-	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
-}
-ask() { # UID METHOD PATH [BODY]
-	local body=
-	if [ -n "${4:-}" ]; then
-		body=$dir/body && printf '%s' "$4" >"$body" && chmod 644 "$body"
-	fi
-	as "$1" "$dir/signed" "http://127.0.0.1:$port" "$dir/munge.sock" "$2" "$3" "$body" good 2>&1
-}
 verb() { # UID VERB...
 	as "$1" "$reeve" "${@:2}" --config "$dir/reeve.conf" 2>&1
 }
@@ -375,10 +328,10 @@ start main || bail "the controller does not start again"
 is "to eight digits" "$live" "$(exact)"
 
 # First in, first out where nothing is weighed.
-stop_pid "$controller"
+live_stop
 controller=
 configure plain
-start plain || bail "the controller does not start: $(cat "$dir/plain.log")"
+start plain || bail "the controller does not start: $(cat "$dir/controller.log")"
 sync >/dev/null
 submit $daemon physics 4
 sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev/null
