@@ -58,6 +58,10 @@ static const struct table_column columns[] = {
 	{ "walltime_s", "-WALLTIME", CELL_SECONDS },
 	{ "walltime_percent", "TIME %", CELL_FIGURE },
 	{ "gpu_ms", "-GPU-H", CELL_CHARGE_MS },
+	{ "gpu_model", "-GPU MODEL", CELL_TEXT },
+	{ "gpu_percent", "GPU %", CELL_FIGURE },
+	{ "idle_gpu_ms", "IDLE GPU-H", CELL_CHARGE_MS },
+	{ "gpu_mem_peak_bytes", "GPU MEM", CELL_BYTES },
 	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
 	{ "charge_advised_ms", "-ADVISED", CELL_CHARGE_MS },
 	{ "advice", "-ADVICE", CELL_TEXT },
@@ -423,6 +427,7 @@ const struct verb cli_verb_eff = {
 		"account's. CPU % is cpu time of cores x running time. MEM % is the peak of\n"
 		"anonymous, shared and mapped pages; page cache, which the kernel takes back,\n"
 		"is not in it. Peaks are weighed by the time they were held, TIME % by cores.\n"
+		"GPU % is the time that GPUs worked of GPUs x running time.\n"
 		"A sum takes each job by what it held, and none beyond 100 %; where one job\n"
 		"used more than it requested, a line says why. What was not measured is '-'\n"
 		"and named; what was not requested has no percentage.\n"

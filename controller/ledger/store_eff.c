@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_eff.h"
+#include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 
 #define S_NS 1000000000LL
@@ -19,7 +20,9 @@
 	" a.usage ->> '$.vmem_peak_bytes', a.usage ->> '$.jobfs_peak_bytes',"                  \
 	" a.usage ->> '$.mem_peak_bytes',"                                                     \
 	" j.bundle_gpus_num, j.bundle_gpus_den, j.bundle_cores_num, j.bundle_cores_den,"       \
-	" j.bundle_memory_num, j.bundle_memory_den"                                            \
+	" j.bundle_memory_num, j.bundle_memory_den, j.gpu_model,"                              \
+	" a.usage ->> '$.gpu_busy_ns', a.usage ->> '$.gpu_mem_peak_bytes',"                    \
+	" a.usage ->> '$.gpus_used'"                                                           \
 	" FROM jobs j JOIN attempts a USING(job)"
 /* ?1 cluster, ?2 account, ?3 user. */
 #define LIVE_OF                                                                                \
@@ -85,6 +88,10 @@ static void read_live(struct db_row *st, struct store_eff_attempt *e)
 	read_measured(&a->usage, &a->usage.vmem_peak_bytes, st, 17);
 	read_measured(&a->usage, &a->usage.jobfs_peak_bytes, st, 18);
 	read_measured(&a->usage, &a->usage.mem_peak_bytes, st, 19);
+	store_gpu_model(st, 26, &a->requested);
+	read_measured(&a->usage, &a->usage.gpu_busy_ns, st, 27);
+	read_measured(&a->usage, &a->usage.gpu_mem_peak_bytes, st, 28);
+	read_measured(&a->usage, &a->usage.gpus_used, st, 29);
 	a->has_terms = true;
 	a->terms.side[CHARGE_GPUS] = fraction_at(st, 20);
 	a->terms.side[CHARGE_CORES] = fraction_at(st, 22);

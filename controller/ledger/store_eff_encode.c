@@ -61,16 +61,21 @@ static void advise(const struct store_eff_row *n, char words[static WORDS_MAX])
 		add_words(words, "", "%s", list);
 		return;
 	}
+	if (s->n_gpus_idle && is_one(n))
+		add_words(words, "", "its GPUs did nothing: leave ngpus out");
+	else if (s->n_gpus_idle)
+		add_words(words, "", "in %" PRId64 " jobs GPUs did nothing: leave ngpus out",
+			  s->n_gpus_idle);
 	if (!eff_is_worth_advice(s))
 		return;
 	format_charge(s->charge_ms, was);
 	format_charge(s->charge_ms - s->saved_ms, would);
 	advice_list(&s->most_fit, list);
 	if (is_one(n))
-		add_words(words, "", "next time -l %s would do: charge %s -> %s", list, was,
+		add_words(words, "; ", "next time -l %s would do: charge %s -> %s", list, was,
 			  would);
 	else
-		add_words(words, "",
+		add_words(words, "; ",
 			  "%" PRId64 " of %" PRId64 " jobs could have asked for less: charge %s"
 			  " -> %s; most in job %" PRId64 ": -l %s",
 			  s->jobs_saving, s->jobs, was, would, s->most_job, list);
@@ -85,6 +90,7 @@ static const char *why_over(const struct eff_sum *s, enum eff_side side)
 		[EFF_VMEM] = "the peak passed the request",
 		[EFF_JOBFS] = "the peak passed the request",
 		[EFF_WALLTIME] = "it ran on while it was being ended",
+		[EFF_GPU] = "its GPUs' times are not read at the same instant",
 	};
 	static const char *const history[_EFF_SIDE_MAX] = {
 		[EFF_CPU] = "the history tells more cpu time than cores x time",
@@ -92,6 +98,7 @@ static const char *why_over(const struct eff_sum *s, enum eff_side side)
 		[EFF_VMEM] = "the history tells a peak beyond the request",
 		[EFF_JOBFS] = "the history tells a peak beyond the request",
 		[EFF_WALLTIME] = "the history tells more time than was requested",
+		[EFF_GPU] = "the history tells more GPU time than GPUs x time",
 	};
 
 	return s->n_history ? history[side] : here[side];
@@ -119,15 +126,14 @@ static void unmeasured(const struct store_eff_row *n, char words[static WORDS_MA
 	words[0] = '\0';
 	for (enum eff_side side = 0; side < _EFF_SIDE_MAX; side++) {
 		const struct eff_part *p = &n->sum.part[side];
+		int64_t of = side == EFF_GPU ? n->sum.n_with_gpus : n->sum.attempts;
 
-		if (p->n_unmeasured && p->n_unmeasured < n->sum.attempts)
+		if (p->n_unmeasured && p->n_unmeasured < of)
 			add_words(words, ", ", "%s (in %" PRId64 " of %" PRId64 ")",
-				  eff_side_name(side), p->n_unmeasured, n->sum.attempts);
+				  eff_side_name(side), p->n_unmeasured, of);
 		else if (p->n_unmeasured)
 			add_words(words, ", ", "%s", eff_side_name(side));
 	}
-	if (n->sum.gpu_ms)
-		add_words(words, ", ", "gpu busy");
 }
 
 /* ---- figures ---- */
@@ -170,6 +176,7 @@ static void set_sides(json_t *j, const struct eff_sum *s)
 		{ EFF_VMEM, "vmem_percent", "vmem_bytes", "vmem_peak_bytes" },
 		{ EFF_JOBFS, "jobfs_percent", "jobfs_bytes", "jobfs_peak_bytes" },
 		{ EFF_WALLTIME, "walltime_percent", NULL, NULL },
+		{ EFF_GPU, "gpu_percent", NULL, NULL },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
@@ -180,6 +187,8 @@ static void set_sides(json_t *j, const struct eff_sum *s)
 		set_known(j, keys[i].used, eff_used(s, keys[i].side));
 	}
 	set_known(j, "mem_cache_peak_bytes", eff_with_cache(s));
+	set_known(j, "gpu_mem_peak_bytes", eff_gpu_mem(s));
+	set_known(j, "idle_gpu_ms", eff_idle_gpu_ms(s));
 	set_known(j, "cpu_ms", eff_cpu_ms(s));
 	set_known(j, "idle_core_ms", eff_idle_core_ms(s));
 }
@@ -196,6 +205,7 @@ static void set_names(json_t *j, const struct store_eff_row *n)
 	set_int(j, "ncpus", n->requested.ncpus);
 	if (n->requested.ngpus)
 		set_int(j, "ngpus", n->requested.ngpus);
+	set_text(j, "gpu_model", n->requested.gpu_model);
 	if (n->requested.walltime_s)
 		set_int(j, "walltime_s", n->requested.walltime_s);
 }

@@ -33,13 +33,6 @@ static int64_t round_seconds(int64_t v)
 	return round_up(v, v > 36000 ? 3600 : v > 3600 ? 600 : 60);
 }
 
-static void add(char buf[static ADVICE_MAX], const char *name, const char *amount)
-{
-	size_t n = strlen(buf);
-
-	snprintf(buf + n, ADVICE_MAX - n, "%s%s=%s", n ? "," : "", name, amount);
-}
-
 static int64_t fit_bytes(int64_t peak)
 {
 	return round_bytes(with_margin(peak));
@@ -52,24 +45,7 @@ static int64_t fit_seconds(int64_t s)
 
 const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX])
 {
-	const char *at = (const char *)fit;
-	char amount[AMOUNT_TEXT_MAX];
-	int64_t v;
-
-	buf[0] = '\0';
-	for (const struct resource_def *d = request_resources; d->name; d++) {
-		v = *(const int64_t *)(const void *)(at + d->offset);
-		if (!v)
-			continue;
-		if (d->kind == RESOURCE_BYTES)
-			amount_format_bytes_exact(v, amount);
-		else if (d->kind == RESOURCE_SECONDS)
-			amount_format_seconds(v, amount);
-		else
-			snprintf(amount, sizeof(amount), "%lld", (long long)v);
-		add(buf, d->name, amount);
-	}
-	return buf;
+	return resources_format(fit, buf, ADVICE_MAX);
 }
 
 /* A limit was reached: how much more to ask for. The excess that was seen is a lower bound of
@@ -121,6 +97,34 @@ static int64_t less_bytes(const struct usage *u, const int64_t *peak, int64_t re
 	return fit_bytes(*peak > MIB ? *peak : MIB);
 }
 
+/* Has it run to a good end, long enough to say something? */
+static bool is_telling(const struct advice_facts *f)
+{
+	return f->end->kind == END_EXITED && f->end->exit_status == 0 &&
+	       f->running_ns >= 60 * S_NS;
+}
+
+static bool knows_gpus(const struct advice_facts *f)
+{
+	return f->requested->ngpus > 0 && usage_has(f->usage, &f->usage->gpus_used);
+}
+
+bool advice_gpus_idle(const struct advice_facts *f)
+{
+	return is_telling(f) && knows_gpus(f) && f->usage->gpus_used == 0;
+}
+
+/* Those that did something, of the same model. */
+static void less_gpus(const struct advice_facts *f, struct resources *fit)
+{
+	int64_t used = f->usage->gpus_used;
+
+	if (!knows_gpus(f) || used == 0 || used >= f->requested->ngpus)
+		return;
+	fit->ngpus = used;
+	memcpy(fit->gpu_model, f->requested->gpu_model, sizeof(fit->gpu_model));
+}
+
 bool advice_less(const struct advice_facts *f, struct resources *ret)
 {
 	const struct resources *r = f->requested;
@@ -128,7 +132,7 @@ bool advice_less(const struct advice_facts *f, struct resources *ret)
 	int64_t s = f->running_ns / S_NS;
 
 	*ret = (struct resources){ 0 };
-	if (f->end->kind != END_EXITED || f->end->exit_status != 0 || f->running_ns < 60 * S_NS)
+	if (!is_telling(f))
 		return false;
 	ret->ncpus = less_cores(f);
 	if (r->vmem_bytes)
@@ -138,18 +142,23 @@ bool advice_less(const struct advice_facts *f, struct resources *ret)
 	ret->jobfs_bytes = less_bytes(u, &u->jobfs_peak_bytes, r->jobfs_bytes, 10 * GIB);
 	if (s < r->walltime_s / 4 && r->walltime_s - s >= 3600)
 		ret->walltime_s = fit_seconds(s);
-	return ret->ncpus || ret->vmem_bytes || ret->mem_bytes || ret->jobfs_bytes ||
-	       ret->walltime_s;
+	less_gpus(f, ret);
+	return ret->ngpus || ret->ncpus || ret->vmem_bytes || ret->mem_bytes ||
+	       ret->jobfs_bytes || ret->walltime_s;
 }
 
 const char *advice_format(const struct advice_facts *f, char buf[static ADVICE_MAX])
 {
-	struct resources fit;
+	static const char idle[] = "its GPUs did nothing: leave ngpus out";
+	bool is_idle = advice_gpus_idle(f);
 	char list[ADVICE_MAX];
+	struct resources fit;
 
 	if (advice_less(f, &fit))
-		snprintf(buf, ADVICE_MAX, "next time -l %.*s would do", ADVICE_MAX - 32,
-			 advice_list(&fit, list));
+		snprintf(buf, ADVICE_MAX, "%s%snext time -l %.*s would do", is_idle ? idle : "",
+			 is_idle ? "; " : "", ADVICE_MAX - 80, advice_list(&fit, list));
+	else if (is_idle)
+		snprintf(buf, ADVICE_MAX, "%s", idle);
 	else
 		advice_more(f, buf);
 	return buf;

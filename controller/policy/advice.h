@@ -4,8 +4,10 @@
  * it; one whose job was killed wants to know what would have been enough. Small things are not
  * worth a line: an excess counts when less than half was used and what was idle is at least a
  * core, 1 GiB of vmem (of mem, where no vmem was asked for), 10 GiB of jobfs, or an hour of
- * walltime (a quarter used); a job that ran for less than a minute says nothing. What is
- * proposed has a fifth added and is rounded up to a number that people type.
+ * walltime (a quarter used), or a GPU that never did anything at all (a busy share says little
+ * of how many are needed: each may hold its part of the data); a job that ran for less than a
+ * minute says nothing. What is proposed has a fifth added and is rounded up to a number that
+ * people type.
  */
 #pragma once
 #include <stdbool.h>
@@ -23,13 +25,17 @@ struct advice_facts {
  * there are none. */
 bool advice_less(const struct advice_facts *f, struct resources *ret);
 
-#define ADVICE_MAX 192
+/* Did it hold GPUs that did nothing, all of them? There is no smaller request of GPUs then, but
+ * one without. False where it is not measured, or was too short to say. */
+bool advice_gpus_idle(const struct advice_facts *f);
+
+#define ADVICE_MAX 256
 
 /* "ncpus=2,vmem=3GiB": what is not 0, as -l takes it. */
 const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX]);
 /* Of a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; else "".
  */
 const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX]);
-/* "next time -l ncpus=2,vmem=3GiB would do", or advice_more(), or "" when there is nothing
- * worth saying. */
+/* "its GPUs did nothing: leave ngpus out" and "next time -l ncpus=2,vmem=3GiB would do", or
+ * advice_more(), or "" when there is nothing worth saying. */
 const char *advice_format(const struct advice_facts *f, char buf[static ADVICE_MAX]);

@@ -17,7 +17,7 @@ const char *eff_side_name(enum eff_side s)
 {
 	static const char *const names[_EFF_SIDE_MAX] = {
 		[EFF_CPU] = "cpu",     [EFF_MEM] = "mem",	    [EFF_VMEM] = "vmem",
-		[EFF_JOBFS] = "jobfs", [EFF_WALLTIME] = "walltime",
+		[EFF_JOBFS] = "jobfs", [EFF_WALLTIME] = "walltime", [EFF_GPU] = "gpu busy",
 	};
 
 	return names[s];
@@ -44,12 +44,25 @@ static void measure_cpu(const struct eff_attempt *a, int64_t ms, struct measure 
 		m->used = cores;
 }
 
+/* A job without GPUs has nothing that could be measured. */
+static void measure_gpu(const struct eff_attempt *a, int64_t ms, struct measure *m)
+{
+	bool is_known = usage_has(&a->usage, &a->usage.gpu_busy_ns);
+
+	*m = (struct measure){ 0, 0 };
+	if (a->requested.ngpus <= 0)
+		return;
+	m->requested = (__int128)a->requested.ngpus * ms;
+	m->used = is_known ? a->usage.gpu_busy_ns / MS_NS : -1;
+}
+
 static void measure(const struct eff_attempt *a, int64_t ms, struct measure m[_EFF_SIDE_MAX])
 {
 	const struct resources *r = &a->requested;
 	const struct usage *u = &a->usage;
 
 	measure_cpu(a, ms, &m[EFF_CPU]);
+	measure_gpu(a, ms, &m[EFF_GPU]);
 	m[EFF_MEM] = (struct measure){ held(u, &u->rss_peak_bytes, ms),
 				       (__int128)r->mem_bytes * ms };
 	m[EFF_VMEM] = (struct measure){ held(u, &u->vmem_peak_bytes, ms),
@@ -97,6 +110,8 @@ static struct resources smaller(const struct resources *r, const struct resource
 		s.vmem_bytes = fit->vmem_bytes;
 	if (fit->mem_bytes)
 		s.mem_bytes = fit->mem_bytes;
+	if (fit->ngpus)
+		s.ngpus = fit->ngpus;
 	return s;
 }
 
@@ -134,6 +149,21 @@ static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
 
 /* ---- sums ---- */
 
+static void add_gpus(struct eff_sum *sum, const struct eff_attempt *a, int64_t ms)
+{
+	const struct advice_facts facts = { &a->requested, &a->usage, &a->end, a->running_ns };
+
+	if (a->requested.ngpus <= 0)
+		return;
+	sum->n_with_gpus++;
+	sum->gpu_held_ms += ms;
+	sum->n_gpus_idle += advice_gpus_idle(&facts);
+	if (!usage_has(&a->usage, &a->usage.gpu_mem_peak_bytes))
+		return;
+	sum->n_gpu_mem++;
+	sum->gpu_mem += held(&a->usage, &a->usage.gpu_mem_peak_bytes, ms);
+}
+
 /* *sum += a x b */
 static bool add_product(int64_t *sum, int64_t a, int64_t b)
 {
@@ -155,6 +185,7 @@ int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
 		sum->with_cache += held(&a->usage, &a->usage.mem_peak_bytes, weight);
 		sum->n_with_cache++;
 	}
+	add_gpus(sum, a, weight);
 	/* Numbers of a history may be those of other jobs; it tells one attempt of a job. */
 	sum->jobs += sum->attempts == 0 || sum->last_job != a->job || a->is_history;
 	sum->last_job = a->job;
@@ -209,6 +240,20 @@ int64_t eff_with_cache(const struct eff_sum *sum)
 	bool is_whole = sum->attempts && sum->n_with_cache == sum->attempts;
 
 	return is_whole ? (int64_t)(sum->with_cache / sum->held_ms) : -1;
+}
+
+int64_t eff_gpu_mem(const struct eff_sum *sum)
+{
+	bool is_whole = sum->n_with_gpus && sum->n_gpu_mem == sum->n_with_gpus;
+
+	return is_whole ? (int64_t)(sum->gpu_mem / sum->gpu_held_ms) : -1;
+}
+
+int64_t eff_idle_gpu_ms(const struct eff_sum *sum)
+{
+	const struct eff_part *p = &sum->part[EFF_GPU];
+
+	return p->n ? (int64_t)(p->requested - p->used) : -1;
 }
 
 int64_t eff_cpu_ms(const struct eff_sum *sum)

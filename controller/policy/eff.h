@@ -8,6 +8,7 @@
  *   mem, vmem, jobfs   (peak x running time) / (requested x running time): a request is a peak
  *             that is held all along. mem is the peak of anonymous, shared and mapped pages;
  *             page cache, which the kernel takes back, is not in it.
+ *   gpu       busy time of its GPUs / (GPUs x running time), of jobs that held some
  *   walltime  (cores x running time) / (cores x requested walltime)
  *
  * Each attempt counts by itself, with the walltime it could have had. A resource that was not
@@ -31,8 +32,9 @@ struct eff_attempt {
 	struct charge_bundle terms;
 };
 
-enum eff_side { EFF_CPU, EFF_MEM, EFF_VMEM, EFF_JOBFS, EFF_WALLTIME, _EFF_SIDE_MAX };
-const char *eff_side_name(enum eff_side s); /* "cpu" "mem" "vmem" "jobfs" "walltime" */
+enum eff_side { EFF_CPU, EFF_MEM, EFF_VMEM, EFF_JOBFS, EFF_WALLTIME, EFF_GPU, _EFF_SIDE_MAX };
+/* "cpu" "mem" "vmem" "jobfs" "walltime" "gpu busy" */
+const char *eff_side_name(enum eff_side s);
 
 struct eff_part {
 	__int128 used, requested; /* amount x milliseconds; used <= requested */
@@ -48,6 +50,10 @@ struct eff_sum {
 	struct eff_part part[_EFF_SIDE_MAX];
 	__int128 with_cache; /* peak with page cache x milliseconds, apart from all else */
 	int64_t n_with_cache;
+	/* Of the attempts that held GPUs: peaks of GPU memory x milliseconds. */
+	__int128 gpu_mem;
+	int64_t n_with_gpus, n_gpu_mem, gpu_held_ms;
+	int64_t n_gpus_idle; /* attempts whose GPUs did nothing at all */
 	/* What could have been smaller (advice.h), and would have been cheaper. */
 	int64_t saved_ms, jobs_saving;
 	int64_t most_saved_ms, most_job; /* the attempt that would have saved most */
@@ -72,6 +78,11 @@ int64_t eff_requested(const struct eff_sum *sum, enum eff_side side);
 int64_t eff_used(const struct eff_sum *sum, enum eff_side side);
 /* The peak with page cache, as eff_used() has the one without; no part of any fraction. */
 int64_t eff_with_cache(const struct eff_sum *sum);
+/* The sum of the peaks of a job's GPUs, as eff_used() has others; -1: not measured in all that
+ * held some, or none did. */
+int64_t eff_gpu_mem(const struct eff_sum *sum);
+/* GPU-milliseconds that were held and idle, where that was measured; -1: nowhere. */
+int64_t eff_idle_gpu_ms(const struct eff_sum *sum);
 /* Cpu time where it was measured; -1: nowhere. */
 int64_t eff_cpu_ms(const struct eff_sum *sum);
 /* Core-milliseconds that were held and idle, where cpu time was measured; -1: nowhere. */

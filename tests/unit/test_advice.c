@@ -142,10 +142,31 @@ static void what_is_advised_is_parseable_and_enough(void **state)
 	}
 }
 
+static void gpus_that_did_nothing_are_named(void **state)
+{
+	(void)state;
+	start();
+	requested.ngpus = 4;
+	strcpy(requested.gpu_model, "a100-40");
+	is(7000, ""); /* not measured: nothing is said */
+	usage_set(&used, &used.gpus_used, 4);
+	is(7000, "");
+	used.gpus_used = 1;
+	is(7000, "next time -l ngpus=a100-40:1 would do");
+	used.gpus_used = 0;
+	is(7000, "its GPUs did nothing: leave ngpus out");
+	is(59, "");
+	used.vmem_peak_bytes = 2 * GIB;
+	is(7000, "its GPUs did nothing: leave ngpus out; next time -l vmem=2560MiB would do");
+	end.exit_status = 1;
+	is(7000, "");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_good_request_gets_no_advice),
+		cmocka_unit_test(gpus_that_did_nothing_are_named),
 		cmocka_unit_test(each_large_excess_is_named),
 		cmocka_unit_test(small_things_are_let_be),
 		cmocka_unit_test(nothing_is_said_of_what_was_not_measured),

@@ -305,10 +305,61 @@ static void a_job_of_no_time_has_no_division_by_zero(void **state)
 	assert_int_equal(eff_used(&s, EFF_MEM), 6 * GIB);
 }
 
+/* Two GPUs for an hour: one busy for half of it; a GPU decides the charge. */
+static struct eff_attempt gpu_attempt(int64_t job)
+{
+	struct eff_attempt a = attempt(job);
+
+	a.requested.ngpus = 2;
+	a.terms = (struct charge_bundle){ .side = { { 1, 1 }, { 12, 1 }, { 0, 1 } } };
+	a.charge_ms = 2 * HOUR_MS;
+	usage_set(&a.usage, &a.usage.gpu_busy_ns, H / 2);
+	usage_set(&a.usage, &a.usage.gpu_mem_peak_bytes, 10 * GIB);
+	usage_set(&a.usage, &a.usage.gpus_used, 1);
+	return a;
+}
+
+static void gpus_count_only_where_some_were_held(void **state)
+{
+	struct eff_attempt a[] = { attempt(1), gpu_attempt(2), gpu_attempt(3) };
+	struct eff_sum s = sum_of(a, 1);
+
+	(void)state;
+	assert_int_equal(eff_permille(&s, EFF_GPU), -1);
+	assert_int_equal(s.part[EFF_GPU].n_unmeasured, 0);
+	assert_int_equal(eff_gpu_mem(&s), -1);
+	s = sum_of(a, 2);
+	assert_int_equal(eff_permille(&s, EFF_GPU), 250);
+	assert_int_equal(eff_idle_gpu_ms(&s), 3 * HOUR_MS / 2);
+	assert_int_equal(eff_gpu_mem(&s), 10 * GIB);
+	a[2].usage.have = 0;
+	s = sum_of(a, 3);
+	assert_int_equal(eff_permille(&s, EFF_GPU), 250);
+	assert_int_equal(s.part[EFF_GPU].n_unmeasured, 1);
+	assert_int_equal(eff_gpu_mem(&s), -1);
+}
+
+static void an_idle_gpu_would_have_saved_its_charge(void **state)
+{
+	struct eff_attempt a = gpu_attempt(1);
+	struct eff_sum s = sum_of(&a, 1);
+
+	(void)state;
+	assert_int_equal(s.saved_ms, HOUR_MS);
+	assert_int_equal(s.most_fit.ngpus, 1);
+	assert_true(eff_is_worth_advice(&s));
+	a.usage.gpus_used = 0;
+	s = sum_of(&a, 1);
+	assert_int_equal(s.saved_ms, 0);
+	assert_int_equal(s.n_gpus_idle, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_job_is_used_over_requested),
+		cmocka_unit_test(gpus_count_only_where_some_were_held),
+		cmocka_unit_test(an_idle_gpu_would_have_saved_its_charge),
 		cmocka_unit_test(a_sum_weighs_by_core_time),
 		cmocka_unit_test(what_was_not_measured_is_on_neither_side),
 		cmocka_unit_test(nothing_beyond_a_request_hides_what_was_idle),
