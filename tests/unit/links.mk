@@ -91,3 +91,6 @@ $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_import.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/store_adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources) $O/common/err.o
+$O/tests/unit/test_quote $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
+$O/tests/unit/test_quote: $(sort $O/controller/quote/quote.o $O/controller/policy/fifo.o $(CONFIG) $(MODEL) $(WIRE))
+$O/tests/unit/test_sync_gpus: $O/controller/api/sync_gpus.o $(MODEL) $(WIRE)

@@ -1,0 +1,113 @@
+/* test_sync_gpus - the GPUs that a node tells of: counted by model, what makes no sense named.
+ */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/api/sync_gpus.h"
+
+#define ONE "{\"uuid\":\"G1\",\"model\":\"a100-40\"}"
+
+static int decode(const char *text, struct sync *s, struct err *err)
+{
+	_cleanup_json_ json_t *doc = json_loads(text, 0, NULL);
+
+	assert_non_null(doc);
+	return sync_gpus_decode(doc, s, err);
+}
+
+static void devices_count_by_model_and_what_is_cut_is_not_given(void **state)
+{
+	struct sync s = { .capacity = { .ngpus = 9 } };
+
+	(void)state;
+	assert_int_equal(
+		decode("{\"gpus\":[{\"uuid\":\"G1\",\"model\":\"a100-40\",\"product\":\"A100\","
+		       "\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,\"more\":[1]},"
+		       "{\"uuid\":\"G2\",\"model\":\"a100-40\",\"partitioned\":true},"
+		       "{\"uuid\":\"M1\",\"model\":\"a100_1g.5gb\",\"simulated\":true},"
+		       "{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}],"
+		       "\"free\":{\"gpu_models\":{\"a100-40\":1,\"a100_1g.5gb\":0}}}",
+		       &s, NULL),
+		0);
+	assert_int_equal(s.capacity.ngpus, 1);
+	assert_int_equal(s.free.ngpus, 1);
+	assert_int_equal(gpus_count(&s.gpu_models, "a100_1g.5gb"), 2);
+	assert_string_equal(s.gpus,
+			    "[{\"uuid\":\"G1\",\"model\":\"a100-40\",\"product\":\"A100\","
+			    "\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1},"
+			    "{\"uuid\":\"G2\",\"model\":\"a100-40\",\"partitioned\":true},"
+			    "{\"uuid\":\"M1\",\"model\":\"a100_1g.5gb\",\"simulated\":true},"
+			    "{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}]");
+	free(s.gpus);
+}
+
+static void without_devices_the_number_stands(void **state)
+{
+	struct sync s = { .capacity = { .ngpus = 2 } };
+
+	(void)state;
+	assert_int_equal(decode("{}", &s, NULL), 0);
+	assert_int_equal(decode("{\"gpus\":[]}", &s, NULL), 0);
+	assert_int_equal(s.capacity.ngpus, 2);
+	assert_null(s.gpus);
+	assert_int_equal(s.gpu_models.n, 0);
+}
+
+static void what_makes_no_sense_is_named(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} bad[] = {
+		{ "{\"gpus\":{}}", "gpus: not an array" },
+		{ "{\"gpus\":[7]}", "gpus[0]: is not an object" },
+		{ "{\"gpus\":[{}]}", "gpus[0]: uuid is missing" },
+		{ "{\"gpus\":[{\"uuid\":\"\",\"model\":\"a\"}]}", "uuid is empty" },
+		{ "{\"gpus\":[{\"uuid\":\"a\"}]}", "model is missing" },
+		{ "{\"gpus\":[{\"uuid\":\"a\",\"model\":\"A 100\"}]}", "not the name of one" },
+		{ "{\"gpus\":[" ONE "," ONE "]}", "gpus[1]: uuid is there twice" },
+		{ "{\"gpus\":[{\"uuid\":\"a\",\"model\":\"a\",\"mem_bytes\":-1}]}",
+		  "mem_bytes" },
+		{ "{\"gpus\":[{\"uuid\":\"a\",\"model\":\"a\",\"numa_node\":99999}]}",
+		  "numa_node" },
+		{ "{\"gpus\":[" ONE "],\"free\":{\"gpu_models\":[]}}", "not an object" },
+		{ "{\"gpus\":[" ONE "],\"free\":{\"gpu_models\":{\"a\":\"b\"}}}",
+		  "free: gpu_models: not a number" },
+		{ "{\"gpus\":[" ONE "],\"free\":{\"gpu_models\":{\"A\":1}}}",
+		  "not the name of one" },
+		{ "{\"gpus\":[{\"uuid\":\"1\",\"model\":\"a\"},{\"uuid\":\"2\",\"model\":\"b\"}"
+		  ","
+		  "{\"uuid\":\"3\",\"model\":\"c\"},{\"uuid\":\"4\",\"model\":\"d\"},"
+		  "{\"uuid\":\"5\",\"model\":\"e\"},{\"uuid\":\"6\",\"model\":\"f\"},"
+		  "{\"uuid\":\"7\",\"model\":\"g\"},{\"uuid\":\"8\",\"model\":\"h\"},"
+		  "{\"uuid\":\"9\",\"model\":\"i\"}]}",
+		  "gpus[8]: more than 8 models" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct sync s = { .n_jobs = 0 };
+		struct err err = { "" };
+
+		assert_int_equal(decode(bad[i].text, &s, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].words))
+			fail_msg("'%s' lacks '%s'", err.text, bad[i].words);
+		assert_null(s.gpus);
+	}
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(devices_count_by_model_and_what_is_cut_is_not_given),
+		cmocka_unit_test(without_devices_the_number_stands),
+		cmocka_unit_test(what_makes_no_sense_is_named),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
