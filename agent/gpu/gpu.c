@@ -12,23 +12,29 @@ struct gpu {
 	struct book book;
 	struct nvml_source *nvml;
 	struct drm *drm;
+	struct gpu_options o; /* its texts are our own */
 };
+
+static int copy_options(struct gpu *g, const struct gpu_options *o)
+{
+	g->o.nvml = strdup(o->nvml ? o->nvml : NVML_LIBRARY);
+	g->o.sys = strdup(o->sys ? o->sys : "/sys");
+	g->o.dev = strdup(o->dev ? o->dev : "/dev");
+	g->o.proc = strdup(o->proc ? o->proc : "/proc");
+	return g->o.nvml && g->o.sys && g->o.dev && g->o.proc ? 0 : -ENOMEM;
+}
 
 int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
 {
 	_cleanup_(gpu_closep) struct gpu *g = calloc(1, sizeof(*g));
-	struct gpu_options all = o ? *o : (struct gpu_options){ 0 };
+	const struct gpu_options none = { 0 };
 	int r;
 
-	if (!g)
+	if (!g || copy_options(g, o ? o : &none) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	all.nvml = all.nvml ? all.nvml : NVML_LIBRARY;
-	all.sys = all.sys ? all.sys : "/sys";
-	all.dev = all.dev ? all.dev : "/dev";
-	all.proc = all.proc ? all.proc : "/proc";
-	r = nvml_source_open(&all, &g->book, &g->nvml, err);
+	r = nvml_source_open(&g->o, &g->book, &g->nvml, err);
 	if (r == 0)
-		r = drm_open(&all, &g->book, &g->drm, err);
+		r = drm_open(&g->o, &g->book, &g->drm, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(g);
@@ -42,6 +48,10 @@ struct gpu *gpu_close(struct gpu *g)
 	nvml_source_close(g->nvml);
 	drm_close(g->drm);
 	book_done(&g->book);
+	free((char *)g->o.nvml);
+	free((char *)g->o.sys);
+	free((char *)g->o.dev);
+	free((char *)g->o.proc);
 	free(g);
 	return NULL;
 }

@@ -8,7 +8,10 @@ struct nvml_gpu {
 	int device; /* in the book */
 	bool is_instance, has_acct;
 	bool has_energy, has_idle;
+	bool has_asked;
+	int64_t asked_ns;	      /* the last whole look at it */
 	uint64_t energy_mj;	      /* as last read */
+	uint64_t period_us;	      /* of the samples of processes; 0: means are given */
 	uint64_t util_us, busy_us;    /* newest sample of processes, of the GPU; 0: none yet */
 	int64_t idle_bytes;	      /* least that was used while there was no process */
 	unsigned *settled, n_settled; /* pids of accounting mode that are done with, sorted */

@@ -1,10 +1,12 @@
 /* nvml_source_sample.c - one look at NVIDIA's devices; how busy time is summed up.
  *
- * NVML gives percentages with times. A sample of a process at time t stands for the time since
- * its sample before, or since the last look, whichever is later: so nothing is counted twice,
- * and time without samples counts nothing. Two bounds hold against clocks that are set and
- * against drivers that average otherwise: no look adds more time than has passed since the last
- * one, and no process is busier than its GPU was since it came.
+ * NVML gives percentages with times, one for each process that did something since the time
+ * asked for: the mean since then. Some releases give every sample that they took instead, and
+ * none of those in which the process did nothing; that shows when a pid comes twice in one
+ * answer, and then a sample stands for one period. Nothing is counted twice in either case. Two
+ * bounds hold against clocks that are set and against what is not known here: no look adds more
+ * time than has passed since the last one, and no process is busier than its GPU was since it
+ * came.
  */
 #include <errno.h>
 #include <string.h>
@@ -30,9 +32,10 @@ static uint64_t realtime_us(void)
 }
 
 /* From when on samples up to `newest` are counted. */
-static uint64_t window_start(const struct nvml_source *s, uint64_t last_us, uint64_t newest)
+static uint64_t window_start(const struct nvml_source *s, const struct nvml_gpu *g,
+			     uint64_t last_us, uint64_t newest)
 {
-	uint64_t most = (uint64_t)((s->b->now_ns - s->b->last_ns) / 1000);
+	uint64_t most = (uint64_t)((s->b->now_ns - g->asked_ns) / 1000);
 	uint64_t start;
 
 	if (last_us)
@@ -95,8 +98,8 @@ static void sample_busy(struct nvml_source *s, struct nvml_gpu *g)
 		g->busy_us = still_last(g->busy_us);
 		return;
 	}
-	if (s->b->round > 1)
-		bd->total.busy_ns += integrate(list, n, window_start(s, g->busy_us, newest));
+	if (g->has_asked)
+		bd->total.busy_ns += integrate(list, n, window_start(s, g, g->busy_us, newest));
 	g->busy_us = newest;
 }
 
@@ -170,6 +173,21 @@ static int by_time(const void *a, const void *b)
 	return x->time_us < y->time_us ? -1 : x->time_us > y->time_us;
 }
 
+/* A pid that comes twice in one answer: the least time between two samples is the period. */
+static void learn_period(struct nvml_gpu *g, const struct nvml_utilization *list, unsigned n)
+{
+	for (unsigned i = 0; i < n; i++)
+		for (unsigned k = i + 1; k < n; k++) {
+			uint64_t us = list[k].time_us - list[i].time_us;
+
+			if (list[k].pid != list[i].pid || !us)
+				continue;
+			if (!g->period_us || us < g->period_us)
+				g->period_us = us;
+			break;
+		}
+}
+
 static void count_sample(struct nvml_source *s, const struct nvml_gpu *g,
 			 const struct nvml_utilization *u, uint64_t start)
 {
@@ -182,6 +200,8 @@ static void count_sample(struct nvml_source *s, const struct nvml_gpu *g,
 	if (!p)
 		return;
 	from = p->last_us > start ? p->last_us : start;
+	if (g->period_us && u->time_us - from > g->period_us && u->time_us > from)
+		from = u->time_us - g->period_us;
 	if (u->time_us > from)
 		p->p.busy_ns += NS_OF(u->sm, u->time_us - from);
 	p->last_us = u->time_us;
@@ -228,10 +248,12 @@ static void sample_utilization(struct nvml_source *s, struct nvml_gpu *g, int64_
 			return;
 		memcpy(list, given, n * sizeof(*list));
 		qsort(list, n, sizeof(*list), by_time);
-		if (s->b->round > 1)
+		learn_period(g, list, n);
+		if (g->has_asked)
 			for (unsigned i = 0; i < n; i++)
-				count_sample(s, g, &list[i],
-					     window_start(s, g->util_us, list[n - 1].time_us));
+				count_sample(
+					s, g, &list[i],
+					window_start(s, g, g->util_us, list[n - 1].time_us));
 		g->util_us = list[n - 1].time_us;
 	} else {
 		g->util_us = still_last(g->util_us);
@@ -253,6 +275,10 @@ static void sample_gpu(struct nvml_source *s, struct nvml_gpu *g)
 	sample_utilization(s, g, before_ns);
 	if (s->n && g->handle && g->has_acct)
 		nvml_source_account(s, g);
+	if (s->n && g->handle) {
+		g->has_asked = true;
+		g->asked_ns = s->b->now_ns;
+	}
 }
 
 void nvml_source_sample(struct nvml_source *s)

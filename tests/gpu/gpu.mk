@@ -3,4 +3,28 @@ GPU := $(patsubst %,$O/agent/gpu/%.o,gpu model book fdinfo drm drm_scan drm_samp
 	nvml_source_sample nvml_source_account) $O/common/err.o
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
 	$(patsubst %,$O/common/model/%.o,amount resources request script)
-$O/tests/unit/test_gpu_fdinfo: $O/agent/gpu/fdinfo.o
+$O/tests/unit/test_fdinfo: $O/agent/gpu/fdinfo.o
+
+# The simulated driver library, as several releases of the real one.
+DOUBLES := $(patsubst %,$O/tests/gpu/r%/libnvidia-ml.so.1,535 450 331)
+$O/tests/gpu/r%/libnvidia-ml.so.1: tests/gpu/nvml_double.c tests/gpu/world.c \
+		tests/gpu/nvml_double.h tests/gpu/world.h agent/gpu/nvml_abi.h
+	$(call say,DOUBLE,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -fPIC -shared \
+		-fvisibility=hidden -DDOUBLE_RELEASE=$* -Wl,-soname,libnvidia-ml.so.1 -Wl,-z,defs \
+		-o $@ $(filter %.c,$^)
+
+# Once as it is (for valgrind), once with the sanitizers.
+GPU_SRC := $(patsubst $O/%.o,%.c,$(GPU))
+GPU_TESTS := $(patsubst %,$O/tests/gpu/%,nvml_test nvml_test_asan drm_test drm_test_asan)
+$O/tests/gpu/%_test: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka
+$O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU_SRC) $(wildcard agent/gpu/*.h)
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -rdynamic \
+		-fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcmocka
+gpu-tests: $(DOUBLES) $(GPU_TESTS)
+check-gpu: gpu-tests
+	$(Q)tests/gpu/run.sh
+.PHONY: gpu-tests check-gpu

@@ -1,0 +1,557 @@
+/* GPUs of NVIDIA: what agent/gpu says of a world that is known exactly. */
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include "tests/gpu/rig.h"
+
+#define ONE_GPU                                                                                \
+	"gpu 0 uuid=GPU-a name=A100-SXM4-40GB mem=40960 bus=0000:3B:00.0 watts=300 "           \
+	"accounting=on\n"
+#define TWO_GPUS                                                                               \
+	ONE_GPU "gpu 1 uuid=GPU-b name=A100-SXM4-40GB mem=40960 bus=0000:5E:00.0 watts=100\n"
+
+static struct rig r;
+
+static void begin(const char *script)
+{
+	rig_init(&r, "r535", script);
+	rig_open(&r);
+}
+
+static int64_t busy(int device, int pid)
+{
+	const struct gpu_process *p = rig_process(&r, device, pid);
+
+	assert_non_null(p);
+	assert_true(p->have & GPU_HAVE_BUSY);
+	return p->busy_ns;
+}
+
+static void devices_are_listed_as_the_driver_has_them(void **unused)
+{
+	const struct gpu_device *d;
+
+	(void)unused;
+	rig_init(&r, "r535", TWO_GPUS);
+	rig_write(&r, "sys/bus/pci/devices/0000:3b:00.0/numa_node", "1\n");
+	rig_write(&r, "sys/bus/pci/devices/0000:5e:00.0/numa_node", "-1\n");
+	rig_open(&r);
+	assert_int_equal(gpu_count(r.g), 2);
+	d = gpu_device(r.g, 0);
+	assert_string_equal(d->uuid, "GPU-a");
+	assert_string_equal(d->model, "a100-40");
+	assert_string_equal(d->product, "Simulated NVIDIA A100-SXM4-40GB");
+	assert_string_equal(d->bus_id, "0000:3b:00.0");
+	assert_true(d->is_simulated);
+	assert_int_equal(d->vendor, GPU_NVIDIA);
+	assert_int_equal(d->mem_bytes, 40960 * MIB);
+	assert_int_equal(d->numa_node, 1);
+	assert_int_equal(gpu_device(r.g, 1)->numa_node, -1);
+	assert_int_equal(gpu_device(r.g, 1)->index, 1);
+	assert_int_equal(d->parent, -1);
+	/* the node of a card that nobody has used yet is not there */
+	assert_int_equal(d->n_files, 1);
+	assert_string_equal(d->files[0].path, "/dev/nvidia0");
+	assert_int_equal(d->files[0].major, 195);
+	assert_int_equal(gpu_device(r.g, 1)->files[0].minor, 1);
+	rig_done(&r);
+}
+
+static void node(const char *path, unsigned major_, unsigned minor_)
+{
+	char full[160];
+
+	rig_write(&r, path, "");
+	snprintf(full, sizeof(full), "%s/%s", r.dir, path);
+	remove(full);
+	if (mknod(full, S_IFCHR | 0666, makedev(major_, minor_)) < 0)
+		skip();
+}
+
+static void an_instance_has_the_files_of_its_card_and_its_own(void **unused)
+{
+	static const char script[] =
+		"gpu 0 uuid=GPU-a name=A100-SXM4-40GB mem=40960 bus=0000:3B:00.0 mig=yes "
+		"minor=3\n"
+		"instance 0 uuid=MIG-1 profile=1g.5gb gi=7 ci=0\n"
+		"instance 0 uuid=MIG-2 profile=3g.20gb mem=19968 gi=1 ci=0\n";
+	const struct gpu_device *d;
+
+	(void)unused;
+	rig_init(&r, "r535", script);
+	rig_write(&r, "proc/driver/nvidia/capabilities/gpu3/mig/gi7/access",
+		  "DeviceFileMinor: 66\nDeviceFileMode: 292\n");
+	rig_write(&r, "proc/driver/nvidia/capabilities/gpu3/mig/gi7/ci0/access",
+		  "DeviceFileMinor: 67\nDeviceFileMode: 292\n");
+	rig_write(&r, "sys/bus/pci/devices/0000:3b:00.0/drm/renderD130/x", "");
+	node("dev/nvidia3", 195, 3);
+	node("dev/dri/renderD130", 226, 130);
+	node("dev/nvidia-caps/nvidia-cap66", 237, 66);
+	node("dev/nvidia-caps/nvidia-cap67", 237, 67);
+	rig_open(&r);
+	assert_int_equal(gpu_count(r.g), 3);
+	assert_true(gpu_device(r.g, 0)->is_partitioned);
+	assert_int_equal(gpu_device(r.g, 0)->n_files, 2);
+	d = gpu_device(r.g, 1);
+	assert_string_equal(d->model, "a100_1g.5gb");
+	assert_int_equal(d->parent, 0);
+	assert_false(d->is_partitioned);
+	assert_int_equal(d->n_files, 4);
+	assert_string_equal(d->files[0].path, "/dev/nvidia3");
+	assert_string_equal(d->files[1].path, "/dev/dri/renderD130");
+	assert_int_equal(d->files[2].major, 237);
+	assert_int_equal(d->files[2].minor, 66);
+	assert_string_equal(d->files[3].path, "/dev/nvidia-caps/nvidia-cap67");
+	assert_string_equal(gpu_device(r.g, 2)->model, "a100_3g.20gb");
+	rig_assert_noted(&r, "MIG-2: the device file of gpu3/mig/gi1 is not told");
+	rig_done(&r);
+}
+
+static void of_instances_memory_is_told_and_busy_time_is_absent(void **unused)
+{
+	(void)unused;
+	begin("gpu 0 uuid=GPU-a name=H100_80GB_HBM3 mem=81559 bus=0000:3B:00.0 mig=yes "
+	      "watts=9\n"
+	      "instance 0 uuid=MIG-1 profile=1g.10gb mem=9984 gi=7\n"
+	      "instance 0 uuid=MIG-2 profile=1g.10gb mem=9984 gi=8\n"
+	      "process 0 pid=100 instance=0 mem=1000 sm=50\n"
+	      "process 0 pid=200 instance=1 mem=2000 sm=50\n");
+	rig_sample(&r, 1);
+	rig_sample(&r, 4);
+	assert_int_equal(r.n, 2);
+	assert_int_equal(rig_process(&r, 1, 100)->have, GPU_HAVE_MEM);
+	assert_int_equal(rig_process(&r, 1, 100)->mem_bytes, 1000 * MIB);
+	assert_int_equal(rig_process(&r, 2, 200)->mem_bytes, 2000 * MIB);
+	assert_int_equal(gpu_total(r.g, 1)->have, GPU_HAVE_MEM);
+	assert_int_equal(gpu_total(r.g, 2)->mem_bytes, 2000 * MIB);
+	assert_null(gpu_source(r.g, 1, GPU_HAVE_BUSY));
+	assert_null(gpu_source(r.g, 1, GPU_HAVE_ENERGY));
+	assert_string_equal(gpu_source(r.g, 0, GPU_HAVE_ENERGY), "nvml");
+	rig_assert_noted(&r, "neither busy time nor energy of MIG");
+	rig_done(&r);
+}
+
+static void busy_time_is_the_integral_of_the_samples(void **unused)
+{
+	(void)unused;
+	begin(ONE_GPU "samples each\nprocess 0 pid=100 from=0 to=4 mem=10 sm=50\n"
+		      "process 0 pid=100 from=4 to=10 mem=30 sm=25\n"
+		      "process 0 pid=200 from=6 to=12 mem=20 sm=40\n");
+	rig_sample(&r, 0);
+	rig_sample(&r, 2);
+	assert_int_equal(busy(0, 100), 2 * 50 * PERCENT_SECOND);
+	rig_sample(&r, 2.4); /* no new sample yet */
+	assert_int_equal(busy(0, 100), 2 * 50 * PERCENT_SECOND);
+	rig_sample(&r, 3);
+	rig_sample(&r, 5);
+	rig_sample(&r, 6);
+	assert_int_equal(busy(0, 100), (4 * 50 + 2 * 25) * PERCENT_SECOND);
+	assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 30 * MIB);
+	rig_sample(&r, 8);
+	assert_int_equal(busy(0, 100), (4 * 50 + 4 * 25) * PERCENT_SECOND);
+	assert_int_equal(busy(0, 200), 2 * 40 * PERCENT_SECOND);
+	rig_sample(&r, 20);
+	assert_int_equal(busy(0, 100), (4 * 50 + 6 * 25) * PERCENT_SECOND);
+	assert_int_equal(busy(0, 200), 6 * 40 * PERCENT_SECOND);
+	assert_true(rig_process(&r, 0, 200)->has_ended);
+	assert_int_equal(gpu_total(r.g, 0)->busy_ns,
+			 (4 * 50 + 6 * 25 + 6 * 40) * PERCENT_SECOND);
+	assert_int_equal(gpu_total(r.g, 0)->energy_mj, 20 * 300 * 1000);
+	assert_string_equal(gpu_source(r.g, 0, GPU_HAVE_BUSY), "nvml");
+	rig_done(&r);
+}
+
+/* Looks at any times, samples one by one or averaged over the time between: the sum is the
+ * world's own. */
+static void no_sample_is_counted_twice_or_lost_whenever_looked(void **unused)
+{
+	unsigned seed = 11;
+
+	(void)unused;
+	for (int round = 0; round < 30; round++) {
+		bool is_each = round % 2;
+		char script[8192];
+		int at = 0, sum = 0, looks = 0;
+		double t = 1;
+
+		at = snprintf(script, sizeof(script), ONE_GPU "samples %s\n",
+			      is_each ? "each" : "mean");
+		for (int s = 0; s < 60; s++) {
+			int sm = s ? rand_r(&seed) % 101 : 50;
+
+			at += snprintf(script + at, sizeof(script) - (size_t)at,
+				       "process 0 pid=7 from=%d to=%d mem=5 sm=%d\n", s, s + 1,
+				       sm);
+			sum += s > 0 && s < 59 ? sm : 0;
+		}
+		begin(script);
+		rig_sample(&r, 1);
+		while (t < 59) {
+			t += (rand_r(&seed) % 900 + 20) / 100.0;
+			t = t > 59 ? 59.5 : t;
+			rig_sample(&r, t);
+			looks++;
+		}
+		/* a mean over whole seconds loses less than one percent of the time by rounding
+		 */
+		assert_in_range(busy(0, 7),
+				sum * PERCENT_SECOND - (is_each ? 0 : 59 * PERCENT_SECOND),
+				sum * PERCENT_SECOND);
+		assert_true(looks > 5);
+		rig_done(&r);
+	}
+}
+
+static void what_was_done_before_the_first_look_is_not_counted(void **unused)
+{
+	(void)unused;
+	begin(ONE_GPU "process 0 pid=100 mem=10 sm=80\n");
+	rig_sample(&r, 50);
+	assert_int_equal(busy(0, 100), 0);
+	assert_int_equal(gpu_total(r.g, 0)->busy_ns, 0);
+	rig_sample(&r, 51);
+	assert_int_equal(busy(0, 100), 80 * PERCENT_SECOND);
+	rig_done(&r);
+}
+
+static void an_idle_process_is_told_with_0_not_as_absent(void **unused)
+{
+	(void)unused;
+	begin(ONE_GPU "process 0 pid=100 mem=500 sm=0\n");
+	for (int t = 0; t < 100; t += 10)
+		assert_int_equal(rig_sample(&r, t), 0);
+	assert_int_equal(busy(0, 100), 0);
+	assert_true(gpu_total(r.g, 0)->have & GPU_HAVE_BUSY);
+	assert_int_equal(gpu_total(r.g, 0)->busy_ns, 0);
+	rig_done(&r);
+}
+
+static void one_that_lived_between_two_looks_is_told_once(void **unused)
+{
+	(void)unused;
+	begin(ONE_GPU "process 0 pid=100 from=2.2 to=2.6 mem=900 sm=50\n"
+		      "process 0 pid=50 from=0 to=0.5 mem=900 sm=50\n");
+	rig_sample(&r, 1);
+	rig_sample(&r, 10);
+	assert_true(rig_process(&r, 0, 100)->has_ended);
+	assert_int_equal(busy(0, 100), 400000000 / 2);
+	assert_int_equal(rig_process(&r, 0, 100)->mem_peak_bytes, 900 * MIB);
+	assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 0);
+	rig_sample(&r, 11);
+	rig_sample(&r, 12);
+	assert_int_equal(r.n_ended, 2);
+	rig_done(&r);
+}
+
+static void a_pid_that_comes_again_is_another_process(void **unused)
+{
+	(void)unused;
+	begin(ONE_GPU "process 0 pid=100 from=1 to=3 mem=100 sm=50\n"
+		      "process 0 pid=100 from=9 to=14 mem=100 sm=10\n");
+	for (int t = 0; t <= 20; t++)
+		rig_sample(&r, t);
+	assert_int_equal(r.n_ended, 2);
+	assert_true(rig_process(&r, 0, 100)->has_ended);
+	rig_done(&r);
+}
+
+static void accounting_is_switched_on_where_permitted_and_that_is_said(void **unused)
+{
+	(void)unused;
+	begin("gpu 0 uuid=GPU-a name=Tesla_T4 mem=15360 bus=0000:3B:00.0 accounting=off\n"
+	      "gpu 1 uuid=GPU-b name=Tesla_T4 mem=15360 bus=0000:5E:00.0 accounting=denied\n"
+	      "gpu 2 uuid=GPU-c name=Tesla_T4 mem=15360 bus=0000:6E:00.0 accounting=none\n"
+	      "process 0 pid=1 from=2.2 to=2.7 mem=900 sm=50\n"
+	      "process 1 pid=2 from=2.2 to=2.7 mem=900 sm=0\n");
+	rig_assert_noted(&r, "GPU 0: accounting mode was switched on");
+	rig_assert_noted(&r, "GPU 1: no accounting mode (no permission)");
+	rig_assert_noted(&r, "GPU 2: no accounting mode (not supported)");
+	rig_sample(&r, 1);
+	rig_sample(&r, 5);
+	assert_non_null(rig_process(&r, 0, 1));
+	assert_null(rig_process(&r, 1, 2)); /* nothing tells of it */
+	rig_done(&r);
+}
+
+static void busy_time_not_supported_is_absent_until_accounting_tells(void **unused)
+{
+	(void)unused;
+	begin("gpu 0 uuid=GPU-a name=Tesla_K80 mem=11441 bus=0000:3B:00.0 accounting=on "
+	      "utilization=no energy=no\n"
+	      "process 0 pid=9 from=1 to=5 mem=100 sm=30\n");
+	rig_sample(&r, 0);
+	rig_sample(&r, 3);
+	assert_int_equal(rig_process(&r, 0, 9)->have, GPU_HAVE_MEM);
+	assert_false(gpu_total(r.g, 0)->have & GPU_HAVE_ENERGY);
+	rig_assert_noted(&r, "does not tell the busy time of processes: not supported");
+	rig_sample(&r, 7);
+	assert_int_equal(busy(0, 9), 4 * 30 * PERCENT_SECOND);
+	rig_done(&r);
+}
+
+static void lists_that_grow_while_they_are_asked_for_come_whole(void **unused)
+{
+	char script[16384];
+	int at;
+
+	(void)unused;
+	at = snprintf(script, sizeof(script), "%s", ONE_GPU);
+	for (int i = 0; i < 130; i++)
+		at += snprintf(script + at, sizeof(script) - (size_t)at,
+			       "process 0 pid=%d mem=%d sm=%d%s\n", 1000 + i, i + 1, i < 100,
+			       i >= 70 ? " late=yes" : "");
+	begin(script);
+	rig_sample(&r, 0);
+	assert_int_equal(r.n, 130);
+	rig_sample(&r, 2);
+	for (int i = 0; i < 130; i++) {
+		assert_int_equal(rig_process(&r, 0, 1000 + i)->mem_bytes, (i + 1) * MIB);
+		assert_int_equal(busy(0, 1000 + i), i < 100 ? 2 * PERCENT_SECOND : 0);
+	}
+	rig_done(&r);
+}
+
+static void entries_of_any_size_are_read_right(void **unused)
+{
+	static const char *const layouts[] = { "16", "24", "32" };
+
+	(void)unused;
+	for (int i = 0; i < 3; i++) {
+		char script[1024];
+
+		snprintf(script, sizeof(script),
+			 ONE_GPU "layout %s\nprocess 0 pid=11 mem=100 sm=1\n"
+				 "process 0 pid=12 mem=200 sm=1\n"
+				 "process 0 pid=13 mem=300 sm=1\n"
+				 "process 0 pid=13 mem=310 sm=0 graphics=yes\n",
+			 layouts[i]);
+		begin(script);
+		rig_sample(&r, 0);
+		assert_int_equal(r.n, 3);
+		assert_int_equal(rig_process(&r, 0, 11)->mem_bytes, 100 * MIB);
+		assert_int_equal(rig_process(&r, 0, 12)->mem_bytes, 200 * MIB);
+		assert_int_equal(rig_process(&r, 0, 13)->mem_bytes, 310 * MIB);
+		rig_done(&r);
+	}
+}
+
+static void a_driver_that_goes_away_takes_no_figure_with_it(void **unused)
+{
+	(void)unused;
+	begin(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nfail from=5 to=12 code=9\n");
+	rig_sample(&r, 0);
+	rig_sample(&r, 4);
+	assert_int_equal(rig_sample(&r, 6), 2);
+	assert_true(gpu_total(r.g, 0)->is_lost);
+	assert_int_equal(gpu_total(r.g, 0)->busy_ns, 4 * 50 * PERCENT_SECOND);
+	assert_int_equal(gpu_total(r.g, 0)->energy_mj, 4 * 300 * 1000);
+	assert_false(r.is_seen[0]);
+	rig_assert_noted(&r, "GPU 1 (GPU-b) is lost: driver not loaded");
+	for (int t = 7; t < 40; t++)
+		rig_sample(&r, t);
+	assert_false(gpu_total(r.g, 0)->is_lost);
+	rig_assert_noted(&r, "GPU 0 (GPU-a) is back");
+	assert_int_equal(rig_sample(&r, 40), 0);
+	/* it went on all the time, and the driver of this world kept its samples */
+	assert_int_equal(busy(0, 100), 40 * 50 * PERCENT_SECOND);
+	/* its counter began anew at 12 s: what it took from 4 to 12 s is not known */
+	assert_int_equal(gpu_total(r.g, 0)->energy_mj, (4 + 28) * 300 * 1000);
+	assert_int_equal(r.n_ended, 0);
+	rig_done(&r);
+}
+
+static void one_lost_gpu_leaves_the_others_alone(void **unused)
+{
+	(void)unused;
+	begin(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nprocess 1 pid=200 mem=10 sm=30\n"
+		       "fail from=5 to=70 gpu=1 code=15\n");
+	for (int t = 0; t < 60; t += 2)
+		assert_int_equal(rig_sample(&r, t), t > 5);
+	assert_true(gpu_total(r.g, 1)->is_lost);
+	assert_false(gpu_total(r.g, 0)->is_lost);
+	assert_int_equal(busy(0, 100), 58 * 50 * PERCENT_SECOND);
+	assert_int_equal(busy(1, 200), 4 * 30 * PERCENT_SECOND);
+	rig_assert_noted(&r, "GPU 1 (GPU-b) is lost: GPU is lost");
+	for (int t = 60; t < 500; t += 5)
+		rig_sample(&r, t);
+	assert_false(gpu_total(r.g, 1)->is_lost);
+	assert_true(busy(1, 200) > 4 * 30 * PERCENT_SECOND);
+	rig_done(&r);
+}
+
+static void older_releases_tell_less_and_that_is_said(void **unused)
+{
+	static const char script[] =
+		ONE_GPU "process 0 pid=100 mem=10 sm=50\nprocess 0 pid=101 mem=20 sm=20\n";
+
+	(void)unused;
+	rig_init(&r, "r450", script);
+	rig_open(&r);
+	rig_sample(&r, 0);
+	rig_sample(&r, 2);
+	assert_int_equal(busy(0, 101), 2 * 20 * PERCENT_SECOND);
+	assert_int_equal(rig_process(&r, 0, 101)->mem_bytes, 20 * MIB);
+	rig_done(&r);
+
+	rig_init(&r, "r331", script);
+	rig_open(&r);
+	rig_sample(&r, 0);
+	rig_sample(&r, 2);
+	assert_string_equal(gpu_device(r.g, 0)->bus_id, "0000:3b:00.0");
+	assert_int_equal(rig_process(&r, 0, 101)->have, GPU_HAVE_MEM);
+	assert_int_equal(rig_process(&r, 0, 101)->mem_bytes, 20 * MIB);
+	assert_int_equal(gpu_total(r.g, 0)->have, GPU_HAVE_MEM);
+	rig_assert_noted(&r,
+			 "does not tell: busy time of processes, busy time of GPUs, energy, "
+			 "MIG instances");
+	rig_done(&r);
+}
+
+static void without_a_driver_there_is_nothing_and_a_note_where_a_card_is(void **unused)
+{
+	struct gpu_options o = { .nvml = "no-such-library.so.1",
+				 .sys = "/nowhere",
+				 .dev = "/nowhere",
+				 .proc = "/nowhere" };
+	struct gpu *g = NULL;
+
+	(void)unused;
+	assert_int_equal(gpu_open(&o, &g, NULL), 0);
+	assert_int_equal(gpu_count(g), 0);
+	assert_null(gpu_notes(g)[0]);
+	assert_int_equal(gpu_sample(g, SECOND, NULL, NULL, NULL), 0);
+	gpu_close(g);
+
+	rig_init(&r, "r535", ONE_GPU "fail code=9\n");
+	rig_write(&r, "sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
+	rig_write(&r, "sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
+	rig_open(&r);
+	assert_int_equal(gpu_count(r.g), 0);
+	rig_assert_noted(&r, "1 NVIDIA GPU on the bus, but not to be used");
+	rig_assert_noted(&r, "driver not loaded");
+	rig_done(&r);
+}
+
+static void eight_gpus_and_64_processes_are_all_told(void **unused)
+{
+	char script[16384];
+	int at = 0;
+
+	(void)unused;
+	for (int g = 0; g < 8; g++)
+		at += snprintf(
+			script + at, sizeof(script) - (size_t)at,
+			"gpu %d uuid=GPU-%d name=H100_80GB_HBM3 mem=81559 bus=0000:%02X:00.0 "
+			"accounting=on\n",
+			g, g, g + 16);
+	for (int i = 0; i < 64; i++)
+		at += snprintf(script + at, sizeof(script) - (size_t)at,
+			       "process %d pid=%d mem=100 sm=10\n", i % 8, 100 + i);
+	begin(script);
+	rig_sample(&r, 0);
+	rig_sample(&r, 3);
+	assert_int_equal(r.n, 64);
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(busy(i % 8, 100 + i), 3 * 10 * PERCENT_SECOND);
+	rig_done(&r);
+}
+
+static void leftovers_are_found(void **unused)
+{
+	char text[GPU_TEXT_MAX];
+
+	(void)unused;
+	rig_init(&r, "r535",
+		 "gpu 0 uuid=GPU-a name=Tesla_T4 mem=15360 used=3 reserved=400\n"
+		 "gpu 1 uuid=GPU-b name=Tesla_T4 mem=15360 used=3000\n"
+		 "process 0 pid=77 from=2 to=4 mem=512 sm=0\n"
+		 "fail gpu=1 from=9 code=15\n");
+	rig_write(&r, "proc/77/comm", "python3\n");
+	rig_open(&r);
+	assert_int_equal(gpu_check_clean(r.g, 0, text), 0);
+	assert_int_equal(gpu_check_clean(r.g, 1, text), 1);
+	assert_string_equal(text, "3000 MiB are in use, though no process is there");
+	r.set_us(3000000);
+	assert_int_equal(gpu_check_clean(r.g, 0, text), 1);
+	assert_string_equal(text, "1 process is there: pid 77 (python3) holds 512 MiB");
+	r.set_us(5000000);
+	assert_int_equal(gpu_check_clean(r.g, 0, text), 0);
+	r.set_us(9500000);
+	assert_true(gpu_check_clean(r.g, 1, text) < 0);
+	rig_done(&r);
+}
+
+/* Every function fails in mid-run with every code: nothing breaks, nothing told goes back, and
+ * afterwards it is as if nothing had been. */
+static void any_call_may_fail_with_any_code(void **unused)
+{
+	static const char *const calls[] = {
+		"",
+		"nvmlDeviceGetMemoryInfo_v2",
+		"nvmlDeviceGetTotalEnergyConsumption",
+		"nvmlDeviceGetSamples",
+		"nvmlDeviceGetProcessUtilization",
+		"nvmlDeviceGetComputeRunningProcesses_v3",
+		"nvmlDeviceGetGraphicsRunningProcesses_v3",
+		"nvmlDeviceGetAccountingPids",
+		"nvmlDeviceGetAccountingStats",
+		"nvmlInit_v2",
+		"nvmlDeviceGetUUID",
+	};
+	static const int codes[] = { 1, 2, 3, 4, 6, 7, 9, 10, 13, 15, 16, 18, 21, 25, 28, 999 };
+
+	(void)unused;
+	for (size_t c = 0; c < sizeof(calls) / sizeof(*calls); c++)
+		for (size_t k = 0; k < sizeof(codes) / sizeof(*codes); k++) {
+			char script[1024];
+
+			snprintf(script, sizeof(script),
+				 TWO_GPUS "process 0 pid=100 mem=10 sm=50\n"
+					  "process 0 pid=150 from=6.2 to=6.4 mem=10 sm=50\n"
+					  "fail from=5 to=12 code=%d %s%s\n",
+				 codes[k], calls[c][0] ? "call=" : "", calls[c]);
+			begin(script);
+			for (int t = 0; t < 60; t += 2) {
+				int64_t busy_ns = gpu_total(r.g, 0)->busy_ns;
+
+				rig_sample(&r, t);
+				assert_true(gpu_total(r.g, 0)->busy_ns >= busy_ns);
+			}
+			assert_int_equal(rig_sample(&r, 60), 0);
+			assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 10 * MIB);
+			assert_in_range(busy(0, 100), 50 * 50 * PERCENT_SECOND,
+					60 * 50 * PERCENT_SECOND);
+			rig_done(&r);
+		}
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(devices_are_listed_as_the_driver_has_them),
+		cmocka_unit_test(an_instance_has_the_files_of_its_card_and_its_own),
+		cmocka_unit_test(of_instances_memory_is_told_and_busy_time_is_absent),
+		cmocka_unit_test(busy_time_is_the_integral_of_the_samples),
+		cmocka_unit_test(no_sample_is_counted_twice_or_lost_whenever_looked),
+		cmocka_unit_test(what_was_done_before_the_first_look_is_not_counted),
+		cmocka_unit_test(an_idle_process_is_told_with_0_not_as_absent),
+		cmocka_unit_test(one_that_lived_between_two_looks_is_told_once),
+		cmocka_unit_test(a_pid_that_comes_again_is_another_process),
+		cmocka_unit_test(accounting_is_switched_on_where_permitted_and_that_is_said),
+		cmocka_unit_test(busy_time_not_supported_is_absent_until_accounting_tells),
+		cmocka_unit_test(lists_that_grow_while_they_are_asked_for_come_whole),
+		cmocka_unit_test(entries_of_any_size_are_read_right),
+		cmocka_unit_test(a_driver_that_goes_away_takes_no_figure_with_it),
+		cmocka_unit_test(one_lost_gpu_leaves_the_others_alone),
+		cmocka_unit_test(older_releases_tell_less_and_that_is_said),
+		cmocka_unit_test(without_a_driver_there_is_nothing_and_a_note_where_a_card_is),
+		cmocka_unit_test(eight_gpus_and_64_processes_are_all_told),
+		cmocka_unit_test(leftovers_are_found),
+		cmocka_unit_test(any_call_may_fail_with_any_code),
+	};
+
+	if (argc > 1) /* all but this one, which is long under valgrind */
+		cmocka_set_skip_filter(argv[1]);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,38 @@
+/* rig - a world for the double, and what agent/gpu says of it. */
+#pragma once
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <setjmp.h>
+#include <cmocka.h>
+#include "agent/gpu/gpu.h"
+
+#define RIG_PROCESSES 512
+#define SECOND 1000000000LL
+#define PERCENT_SECOND 10000000LL /* ns */
+#define MIB (1LL << 20)
+
+struct rig {
+	char dir[64], script[96], library[160];
+	void *handle;
+	void (*set_us)(uint64_t us);
+	unsigned long *calls;
+	struct gpu *g;
+	struct gpu_process last[RIG_PROCESSES]; /* the newest figures told of each */
+	bool is_seen[RIG_PROCESSES];		/* in the last look */
+	int n, n_ended;
+};
+
+/* A directory with sys, dev and proc in it, and the script of a world. */
+void rig_init(struct rig *r, const char *release, const char *script);
+void rig_done(struct rig *r);
+/* A file below the directory, with its parents. */
+void rig_write(struct rig *r, const char *path, const char *text);
+/* Opens at the world's time 0. */
+void rig_open(struct rig *r);
+int rig_sample(struct rig *r, double at_s);
+/* Of the pid on the device; NULL: never told of. */
+const struct gpu_process *rig_process(const struct rig *r, int device, int pid);
+bool rig_noted(const struct rig *r, const char *part);
+/* Every word must be in one of the notes. */
+void rig_assert_noted(const struct rig *r, const char *part);
