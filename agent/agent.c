@@ -13,6 +13,7 @@
 #include "agent/job_end.h"
 #include "agent/job_flow.h"
 #include "agent/job_gate.h"
+#include "agent/job_gpus.h"
 #include "agent/job_order.h"
 #include "agent/job_output.h"
 #include "agent/job_start.h"
@@ -34,6 +35,7 @@ struct daemon {
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
 	struct sync_job jobs[SYNC_JOBS_MAX];
+	struct sync_gpu gpus[GPU_DEVICES_MAX];
 };
 
 static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
@@ -44,6 +46,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 
 	(void)usec;
 	job_flow_tick(&d->node);
+	job_gpus_tick(&d->node);
 	if (d->n_ticks++ % GIVE_BACK_TICKS == 0)
 		memory_give_back();
 	r = sd_event_source_set_time_relative(s, step);
@@ -154,7 +157,9 @@ static void describe(void *ctx, struct sync_node *ret)
 				   .tier = node_tier(n),
 				   .notes = n->note_list,
 				   .jobs = d->jobs,
-				   .n_jobs = count };
+				   .n_jobs = count,
+				   .gpus = d->gpus,
+				   .n_gpus = job_gpus_describe(n, d->gpus) };
 	describe_free(n, &ret->free);
 }
 

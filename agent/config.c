@@ -10,6 +10,7 @@
 
 static const char *const managers[] = { "auto", "systemd", "cgroup", NULL };
 static const char *const tiers[] = { "auto", "1", "2", "3", NULL };
+static const char *const gpus[] = { "held", "unheld", "off", NULL };
 static const char *const pids_actions[] = { "contain", "kill", NULL };
 
 #define AT(field) offsetof(struct agent_config, field)
@@ -72,6 +73,12 @@ const struct conf_key agent_config_keys[] = {
 	       "mem of a job that states vmem alone: this part of it", "101"),
 	NUMBER("MemFromVmemPlus", CONF_BYTES, mem_plus_bytes, 0, 0, "and so much more",
 	       "32MiB"),
+	WORD("Gpus", gpus, gpus,
+	     "GPUs for jobs: held (where each job can be kept to its own), unheld (everywhere) "
+	     "or off",
+	     "held"),
+	TEXT("NvmlLibrary", nvml, "NVIDIA's library, where it is not found by itself",
+	     "/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"),
 	WORD("Manager", manager, managers, "who owns jobs: systemd or, without it, the agent",
 	     "auto"),
 	{ "Agent", "SwitchProfile", CONF_BOOL, AT(switch_profile), 0, 0, NULL,

@@ -7,6 +7,11 @@
 struct err;
 
 enum config_manager { CONFIG_MANAGER_AUTO, CONFIG_MANAGER_SYSTEMD, CONFIG_MANAGER_CGROUP };
+enum config_gpus {
+	CONFIG_GPUS_HELD,   /* given to jobs where they can be held */
+	CONFIG_GPUS_UNHELD, /* given to jobs also where every job can open every GPU */
+	CONFIG_GPUS_OFF,
+};
 enum config_pids { CONFIG_PIDS_CONTAIN, CONFIG_PIDS_KILL };
 
 struct agent_config {
@@ -26,7 +31,8 @@ struct agent_config {
 	int64_t spool_max_bytes;
 	int64_t pids_max; /* of a job that states none */
 	int64_t mem_percent, mem_plus_bytes;
-	int manager, vmem_tier, pids_action;
+	char *nvml; /* library; NULL: the driver's own */
+	int manager, vmem_tier, pids_action, gpus;
 	bool switch_profile;
 };
 

@@ -11,6 +11,7 @@
 #include "agent/job.h"
 #include "agent/job_due.h"
 #include "agent/job_flow.h"
+#include "agent/job_gpus.h"
 #include "agent/job_limit.h"
 #include "agent/job_pause.h"
 
@@ -307,6 +308,8 @@ static int open_kernel_side(struct node *n, struct err *err)
 		r = open_sampler(n, pins, err);
 	if (!r)
 		open_prof(n, pins);
+	if (!r)
+		job_gpus_open(n);
 	malloc_trim(0); /* for each program libbpf had the kernel's BTF in memory */
 	return r;
 }
@@ -338,6 +341,7 @@ void doors_close(struct node *n)
 		job_free(n->jobs);
 	job_due_close(n);
 	uplink_close(n->uplink);
+	job_gpus_close(n);
 	prof_close(n->prof);
 	sample_close(n->sampler);
 	guard_close(n->guard);

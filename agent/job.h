@@ -74,6 +74,7 @@ struct job {
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
 	struct job_stream streams[2];
 	struct gate *gate;
+	uint64_t gpus;		  /* that it holds; job_gpus.h */
 	int64_t due_ns[_DUE_MAX]; /* job_due.h; 0: not set */
 };
 

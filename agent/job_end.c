@@ -8,6 +8,7 @@
 #include "agent/job_due.h"
 #include "agent/job_end.h"
 #include "agent/job_gate.h"
+#include "agent/job_gpus.h"
 #include "agent/job_limit.h"
 #include "agent/job_output.h"
 #include "agent/job_report.h"
@@ -127,6 +128,7 @@ int job_finish(struct node *n, struct job *j)
 	j->s.clock.ended_ns = have ? f.realtime_ns : node_realtime_ns();
 	job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
 	say(n, j);
+	job_gpus_finish(n, j);
 	job_unwatch(n, j);
 	n->ops->forget(n->manager, (struct manager_id){ j->s.job, j->s.attempt }, NULL);
 	j->waits_until_ns = 0;

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include "agent/job_gate.h"
+#include "agent/job_gpus.h"
 #include "agent/job_output.h"
 #include "agent/job_plan.h"
 #include "agent/job_report.h"
@@ -140,9 +141,24 @@ static uint64_t backstop(const struct node *n, const struct job *j)
 	return (uint64_t)j->s.request.res.vmem_bytes + (UINT64_C(16) << 20);
 }
 
+/* The runtimes' variables, and a word to whoever set them otherwise. NULL: no GPUs on this
+ * node. */
+static int gpu_env(struct node *n, struct job *j, char ***ret)
+{
+	const char *differs;
+	int r = job_gpus_env(n, j, ret);
+
+	differs = r < 0 ? NULL : gpus_env_differs(*ret, j->s.request.env);
+	if (differs)
+		job_note(j, "%.*s as submitted gave way to what the job was granted",
+			 (int)strcspn(differs, "="), differs);
+	return r;
+}
+
 static int send_plan(struct node *n, struct gate *g, struct err *err)
 {
 	char cpus[CPULIST_TEXT_MAX], work[4200], script[4200];
+	_cleanup_free_ char **env = NULL;
 	struct job *j = g->job;
 	struct job_plan p = { .request = &j->s.request,
 			      .job = j->s.job,
@@ -161,6 +177,9 @@ static int send_plan(struct node *n, struct gate *g, struct err *err)
 		r = state_load_command(n->db, j->s.job, j->s.attempt, &j->s.request, err);
 	if (!r && j->s.request.stream)
 		r = job_output_create(j, g->pass, err);
+	if (!r)
+		r = gpu_env(n, j, &env);
+	p.gpu_env = env;
 	if (!r)
 		r = job_plan_encode(&p, &data, &size, err);
 	return r < 0 ? r : say(g, data, size);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/job_gpus_env.h"
 #include "agent/job_plan.h"
 #include "common/cleanup.h"
 #include "common/err.h"
@@ -107,7 +108,7 @@ static void put_env(struct bytes *b, const struct job_plan *p)
 	char text[640];
 
 	for (char **e = p->request->env; e && *e; e++) {
-		if (is_told(t, n, *e))
+		if (is_told(t, n, *e) || gpus_env_has(p->gpu_env, *e))
 			continue;
 		put_text(b, PLAN_ENV, *e);
 		has_path |= !strncmp(*e, "PATH=", 5);
@@ -118,6 +119,9 @@ static void put_env(struct bytes *b, const struct job_plan *p)
 		snprintf(text, sizeof(text), "%s=%s", t[i].name, t[i].value);
 		put_text(b, PLAN_ENV, text);
 	}
+	for (char *const *e = p->gpu_env; e && *e; e++)
+		if (strchr(*e, '='))
+			put_text(b, PLAN_ENV, *e);
 }
 
 static char *absolute(const char *dir, const char *path)

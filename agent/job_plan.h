@@ -13,6 +13,7 @@ struct job_plan {
 	int64_t job;
 	int32_t attempt;
 	const char *node, *cpus;	 /* name; list of hardware threads */
+	char *const *gpu_env;		 /* of gpus_env(); NULL: none */
 	const char *jobfs, *script_path; /* the user's directory; NULL: none */
 	uint64_t rlimit_as;		 /* 0: none */
 	uint32_t deny;			 /* enum plan_deny */

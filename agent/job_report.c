@@ -1,8 +1,10 @@
 /* job_report.c - see job_report.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "agent/enforce/final.h"
+#include "agent/job_gpus.h"
 #include "agent/job_limit.h"
 #include "agent/job_report.h"
 #include "agent/job_watch.h"
@@ -226,7 +228,10 @@ int report_put(struct node *n, struct job *j, struct err *err)
 	if (r < 0)
 		return r;
 	fill(j, &report);
+	job_gpus_report(n, j, &report.gpus,
+			&report.n_gpus); /* without memory: none are named */
 	r = spool_put(n->spool, &report, err);
+	free(report.gpus);
 	if (r == -EALREADY) /* the final one is in already: an agent died between */
 		r = 0;
 	if (r >= 0)

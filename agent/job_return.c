@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/job_gpus.h"
 #include "agent/job_limit.h"
 #include "agent/job_output.h"
 #include "agent/job_return.h"
@@ -56,6 +57,7 @@ static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err
 	}
 	take_order(j);
 	take_clock(n, j);
+	job_gpus_return(n, j);
 	return 0;
 }
 
@@ -246,6 +248,7 @@ int job_return_all(struct node *n, struct err *err)
 	r = manager_list(n->ops->parent(n->manager), on_cgroup, &l, err);
 	if (l.n_unknown)
 		node_note(n, "%d jobs run here of which the agent has no record", l.n_unknown);
+	job_gpus_hold(n);
 	events_prune(n->events);
 	guard_prune(n->guard);
 	sample_prune(n->sampler);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/job_gpus.h"
 #include "agent/job_start.h"
 #include "common/log.h"
 
@@ -14,11 +15,12 @@ static bool holds_cores(const struct job *j)
 int job_holds(struct node *n, const struct job *except, struct admit_hold **ret, size_t *ret_n)
 {
 	struct admit_hold *holds;
+	const char *model;
 	size_t count = 0;
 
 	for (struct job *j = n->jobs; j; j = j->next)
 		count++;
-	holds = calloc(count + 1, sizeof(*holds));
+	holds = calloc(count + GPU_DEVICES_MAX, sizeof(*holds));
 	if (!holds)
 		return -ENOMEM;
 	count = 0;
@@ -33,7 +35,12 @@ int job_holds(struct node *n, const struct job *except, struct admit_hold **ret,
 			.phase = holds_cores(j) ? ADMIT_ACTIVE : ADMIT_SUSPENDED,
 			.res = j->s.request.res,
 		};
+		model = job_gpus_model(n, j);
+		if (*model)
+			snprintf(holds[count - 1].res.gpu_model,
+				 sizeof(holds[count - 1].res.gpu_model), "%s", model);
 	}
+	count += job_gpus_drained(n, holds + count);
 	*ret = holds;
 	*ret_n = count;
 	return 0;
@@ -60,7 +67,7 @@ static int admit(struct node *n, struct job *j)
 	return 0;
 }
 
-static void free_cpus(struct node *n, const struct job *except, struct cpulist *ret)
+static void spare_cpus(struct node *n, const struct job *except, struct cpulist *ret)
 {
 	*ret = n->cpus;
 	for (struct job *j = n->jobs; j; j = j->next)
@@ -75,9 +82,9 @@ int job_place(struct node *n, struct job *j)
 	struct place p;
 	int r;
 
-	free_cpus(n, j, &spare);
-	if (j->s.request.res.ngpus > 0) {
-		place_near_gpus(n->topology, &near);
+	spare_cpus(n, j, &spare);
+	if (j->gpus) {
+		job_gpus_near(n, j, &near);
 		want.near = &near;
 	}
 	r = place_choose(n->topology, &spare, &want, &p);
@@ -169,10 +176,15 @@ static int64_t mem_max(struct node *n, const struct resources *res)
 int job_prepare(struct node *n, struct job *j)
 {
 	struct err err = { "" };
+	struct cpulist spare;
 	int r = check_user(j);
 
 	if (!r)
 		r = admit(n, j);
+	if (!r && j->s.request.res.ngpus > 0) {
+		spare_cpus(n, j, &spare);
+		r = job_gpus_grant(n, j, &spare);
+	}
 	if (!r && (r = job_place(n, j)) != 0)
 		job_fail(j, "node %s has no %lld whole cores free", n->conf->node,
 			 (long long)j->s.request.res.ncpus);
@@ -204,6 +216,7 @@ int job_make_unit(struct node *n, struct job *j)
 				     .pids = j->s.request.res.pids,
 				     .shm_bytes = j->s.mem_max_bytes / 2,
 				     .grace_s = n->conf->kill_grace_s };
+	_cleanup_free_ const char **devices = NULL;
 	char dir[4096];
 	struct err err;
 	int r;
@@ -213,6 +226,7 @@ int job_make_unit(struct node *n, struct job *j)
 		return 0;
 	}
 	spec.jobfs_dir = job_file(j, "", dir, sizeof(dir));
+	spec.devices = devices = job_gpus_files(n, j);
 	r = n->ops->start(n->manager, &spec, &err);
 	if (r < 0)
 		job_unit_made(j, r, &err);

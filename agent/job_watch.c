@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "agent/job_gpus.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
 
@@ -191,6 +192,9 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 	r = guard_add(n->guard, &gj, err);
 	if (r < 0 && r != -EEXIST)
 		return err_prefix(err, r, "guard");
+	r = job_gpus_watch(n, j, err);
+	if (r < 0)
+		return r;
 	r = sample_add(n->sampler, &sj, err);
 	if (r < 0 && r != -EEXIST)
 		return err_prefix(err, r, "sampling");
@@ -240,6 +244,7 @@ void job_unwatch(struct node *n, struct job *j)
 		return;
 	vmem_remove(n->vmem, j->work_id, NULL);
 	guard_remove(n->guard, j->s.cgroup_id);
+	job_gpus_unwatch(n, j);
 	sample_remove(n->sampler, j->s.cgroup_id);
 	events_remove(n->events, j->s.cgroup_id);
 	if (n->prof)

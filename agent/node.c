@@ -40,7 +40,23 @@ void node_note(struct node *n, const char *fmt, ...)
 	memcpy(n->notes[n->n_notes], text, sizeof(text));
 	n->note_list[n->n_notes] = n->notes[n->n_notes];
 	n->n_notes++;
+	n->note_list[n->n_notes] = NULL;
 	log_line(LOG_NOTICE, "note: %s", text);
+}
+
+void node_unnote(struct node *n, const char *begin)
+{
+	int kept = 0;
+
+	for (int i = 0; i < n->n_notes; i++) {
+		if (!strncmp(n->notes[i], begin, strlen(begin)))
+			continue;
+		if (kept != i)
+			memcpy(n->notes[kept], n->notes[i], sizeof(n->notes[kept]));
+		kept++;
+	}
+	n->n_notes = kept;
+	n->note_list[kept] = NULL;
 }
 
 int node_tier(const struct node *n)

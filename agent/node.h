@@ -24,6 +24,8 @@
 #define NODE_NOTES_MAX 24
 
 struct job;
+struct gpu;
+struct devices;
 
 struct node {
 	const struct agent_config *conf;
@@ -45,6 +47,10 @@ struct node {
 	struct prof *prof;   /* NULL: off, or not to be had, as a note says */
 	struct jobfs *jobfs; /* NULL: jobfs_why says why and how to mend it */
 	struct err jobfs_why;
+	struct gpu *gpu;	 /* NULL: none are looked for here; job_gpus.h */
+	struct devices *devices; /* NULL: device files are not held by us */
+	bool gpus_hold;		 /* the gate stands */
+	uint64_t gpus_drained;	 /* bit i: gpu_device(gpu, i) is not clean */
 	struct place_topology *topology;
 	struct cpulist cpus; /* all that jobs may use */
 	struct admit_capacity capacity;
@@ -62,6 +68,8 @@ struct node {
 
 /* A sentence for status and reports; the same one only once. */
 void node_note(struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The notes that begin so hold no more. */
+void node_unnote(struct node *n, const char *begin);
 /* Enforcement tier as a whole: the worst of vmem, guard and events. */
 int node_tier(const struct node *n);
 

@@ -276,12 +276,83 @@ int place_choose(const struct place_topology *t, const struct cpulist *free,
 	return 0;
 }
 
-void place_near_gpus(const struct place_topology *t, struct cpulist *ret)
+int16_t place_gpu_node(const struct place_topology *t, const char *bus_id)
 {
-	memset(ret, 0, sizeof(*ret));
 	for (int i = 0; i < t->n_gpus; i++)
-		if (t->gpus[i].node >= 0)
-			cpulist_add(ret, t->nodes[t->gpus[i].node].os_index);
+		if (t->gpus[i].node >= 0 && !strcmp(t->gpus[i].bus_id, bus_id))
+			return t->nodes[t->gpus[i].node].os_index;
+	return -1;
+}
+
+/* Free cores of the NUMA node; -1, where the node is not known: none. */
+static int cores_at(const struct place_topology *t, const struct cpulist *free,
+		    int16_t os_index)
+{
+	int n = 0;
+
+	for (int i = 0; i < t->n_cores; i++)
+		n += t->nodes[t->cores[i].node].os_index == os_index &&
+		     core_in(&t->cores[i], free);
+	return n;
+}
+
+/* GPUs on the node of GPU `i` that are not chosen yet. */
+static int left_beside(const struct place_gpus *g, int i)
+{
+	int n = 0;
+
+	for (int k = 0; k < g->n; k++)
+		n += !g->is_chosen[k] && g->nodes[k] == g->nodes[i];
+	return n;
+}
+
+/* The GPU whose node is to be used next for `want` more; -1: none is left. */
+static int next_gpu(const struct place_topology *t, const struct cpulist *free,
+		    const struct place_gpus *g, int64_t want)
+{
+	int best = -1, best_left = 0;
+	bool best_cores = false;
+
+	for (int i = 0; i < g->n; i++) {
+		int left = left_beside(g, i);
+		bool suffices = left >= want, best_suffices = best >= 0 && best_left >= want;
+		bool has_cores = cores_at(t, free, g->nodes[i]) >= g->ncpus, is_better;
+
+		if (g->is_chosen[i])
+			continue;
+		if (suffices != best_suffices)
+			is_better = suffices;
+		else if (suffices && has_cores != best_cores)
+			is_better = has_cores;
+		else
+			is_better = suffices ? left < best_left : left > best_left;
+		if (best >= 0 && !is_better)
+			continue;
+		best = i;
+		best_left = left;
+		best_cores = has_cores;
+	}
+	return best;
+}
+
+int place_choose_gpus(const struct place_topology *t, const struct cpulist *free,
+		      struct place_gpus *gpus)
+{
+	int64_t want = gpus->ngpus;
+
+	if (want <= 0 || want > gpus->n)
+		return PLACE_NO_ROOM;
+	memset(gpus->is_chosen, 0, sizeof(gpus->is_chosen));
+	while (want > 0) {
+		int16_t node = gpus->nodes[next_gpu(t, free, gpus, want)];
+
+		for (int i = 0; i < gpus->n && want > 0; i++)
+			if (gpus->nodes[i] == node && !gpus->is_chosen[i]) {
+				gpus->is_chosen[i] = true;
+				want--;
+			}
+	}
+	return 0;
 }
 
 static int64_t fence_bytes(const struct place_topology *t, const struct cpulist *nodes)

@@ -64,8 +64,22 @@ struct place {
 int place_choose(const struct place_topology *t, const struct cpulist *free,
 		 const struct place_want *want, struct place *ret);
 
-/* NUMA nodes of GPUs as a `near` set; empty when unknown. */
-void place_near_gpus(const struct place_topology *t, struct cpulist *ret);
+/* NUMA node (os_index) of the GPU at this bus id; -1: not known. */
+int16_t place_gpu_node(const struct place_topology *t, const char *bus_id);
+
+/* Choose ngpus of the n GPUs that are free. Those of a NUMA node go together; of all choices
+ * it is one of the fewest nodes, and where one node suffices, of those with ncpus free cores
+ * before others, the one with the fewest free GPUs, so that large holes stay whole. Nodes
+ * that are not known (-1) count as one. 0, or PLACE_NO_ROOM. */
+#define PLACE_FREE_GPUS_MAX 64
+struct place_gpus {
+	int64_t ncpus, ngpus;
+	int n;
+	int16_t nodes[PLACE_FREE_GPUS_MAX];  /* in: of each free GPU, os_index or -1 */
+	bool is_chosen[PLACE_FREE_GPUS_MAX]; /* out */
+};
+int place_choose_gpus(const struct place_topology *t, const struct cpulist *free,
+		      struct place_gpus *gpus);
 
 /* Memory fences. A job that may only use the memory of its own nodes is fast, but must never
  * be killed while its own limit is not reached: nobody else may then be able to fill these

@@ -367,6 +367,17 @@ int devices_read(const struct devices *d, uint64_t cgroup_id, struct devices_cou
 	return 0;
 }
 
+int devices_is_held(const char *cgroup)
+{
+	_cleanup_close_ int fd = open(cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	__u32 n = 0;
+
+	if (fd < 0 ||
+	    bpf_prog_query(fd, BPF_CGROUP_DEVICE, BPF_F_QUERY_EFFECTIVE, NULL, NULL, &n) < 0)
+		return -errno;
+	return n > 0;
+}
+
 void devices_forget(const char *pin_dir)
 {
 	char path[PATH_MAX];

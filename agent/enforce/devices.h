@@ -72,5 +72,8 @@ struct devices_counts {
 };
 int devices_read(const struct devices *d, uint64_t cgroup_id, struct devices_counts *ret);
 
+/* Is any device policy in force on this cgroup, ours or a manager's? 1 yes, 0 no, -errno. */
+int devices_is_held(const char *cgroup);
+
 /* Takes the pinned gate away: from then on nothing is held. */
 void devices_forget(const char *pin_dir);

@@ -34,6 +34,8 @@ struct manager_spec {
 	int64_t shm_bytes;     /* size of the job's own /dev/shm */
 	const char *jobfs_dir; /* tmp/ and vartmp/ in it go over /tmp and /var/tmp; its file
 				  system's other jobs are out of sight by their modes */
+	const char *const *devices; /* files it may open beside the ordinary ones, where the
+				       manager holds that; NULL-terminated; NULL: none */
 	int64_t grace_s; /* for processes that the main one leaves behind: TERM, then KILL */
 };
 

@@ -105,6 +105,24 @@ static int append_limits(sd_bus_message *m, const struct manager_spec *s)
 	return r;
 }
 
+/* Beside "DevicePolicy=closed". */
+static int append_devices(sd_bus_message *m, const struct manager_spec *s)
+{
+	int r = sd_bus_message_open_container(m, 'r', "sv");
+
+	if (r >= 0)
+		r = sd_bus_message_append(m, "s", "DeviceAllow");
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'v', "a(ss)");
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'a', "(ss)");
+	for (size_t i = 0; r >= 0 && s->devices[i]; i++)
+		r = sd_bus_message_append(m, "(ss)", s->devices[i], "rw");
+	for (int i = 0; r >= 0 && i < 3; i++)
+		r = sd_bus_message_close_container(m);
+	return r;
+}
+
 static int append_view(sd_bus_message *m, const struct manager_spec *s)
 {
 	char tmp[MANAGER_PATH_MAX], var_tmp[MANAGER_PATH_MAX], size[64];
@@ -167,6 +185,8 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 		r = append_flags(m);
 	if (r >= 0)
 		r = append_limits(m, u->spec);
+	if (r >= 0 && u->spec->devices)
+		r = append_devices(m, u->spec);
 	if (r >= 0)
 		r = append_view(m, u->spec);
 	if (r >= 0)

@@ -54,6 +54,7 @@ static const struct field fields[] = {
 	FIELD(UINT64, err_dev),
 	FIELD(UINT64, err_ino),
 	FIELD(OWNED, note),
+	FIELD(OWNED, gpus),
 };
 
 static json_t *encode_field(const struct field *f, const struct state_attempt *a)
@@ -262,7 +263,7 @@ void state_attempt_init(struct state_attempt *a)
 void state_attempt_take(struct state_attempt *to, struct state_attempt *from)
 {
 	*to = *from;
-	from->err_path = from->cgroup = from->note = NULL;
+	from->err_path = from->cgroup = from->note = from->gpus = NULL;
 	from->end.reason = NULL;
 	from->usage = from->base = NULL;
 	request_init(&from->request);
@@ -273,6 +274,7 @@ void state_attempt_done(struct state_attempt *a)
 	free(a->err_path);
 	free(a->cgroup);
 	free(a->note);
+	free(a->gpus);
 	free(a->end.reason);
 	free(a->usage);
 	free(a->base);

@@ -53,6 +53,7 @@ struct state_attempt {
 	uint64_t err_dev, err_ino;
 	char *cgroup;		   /* owned; path below the cgroup mount, NULL: not known */
 	char *note;		   /* owned; NULL: none */
+	char *gpus;		   /* owned; uuids with commas, NULL: none */
 	struct state_end end;	   /* latched at the first excess; by state_end_set() */
 	struct state_usage *usage; /* owned; by state_usage_set() */
 	struct state_usage *base;  /* owned; by state_base_set() */

@@ -344,6 +344,106 @@ static void cpu_lists_are_cut_at_whole_ranges_and_bad_ones_refused(void **unused
 	assert_string_equal(cpulist_format(&s, text, 4), "...");
 }
 
+/* ---- GPUs ---- */
+
+static int gpu_nodes_of(const struct place_gpus *g, int *ret_chosen)
+{
+	uint64_t nodes = 0;
+
+	*ret_chosen = 0;
+	for (int i = 0; i < g->n; i++)
+		if (g->is_chosen[i]) {
+			nodes |= UINT64_C(1) << (g->nodes[i] + 1);
+			++*ret_chosen;
+		}
+	return __builtin_popcountll(nodes);
+}
+
+/* The fewest nodes that hold so many: the fullest first. */
+static int fewest_nodes(const int counts[4], int want)
+{
+	int sorted[4], n = 0;
+
+	memcpy(sorted, counts, sizeof(sorted));
+	for (int i = 0; i < 4; i++)
+		for (int j = i + 1; j < 4; j++)
+			if (sorted[j] > sorted[i]) {
+				int t = sorted[i];
+
+				sorted[i] = sorted[j];
+				sorted[j] = t;
+			}
+	for (; n < 4 && want > 0; n++)
+		want -= sorted[n];
+	return n;
+}
+
+static void fill_gpus(struct place_gpus *g, int code, int counts[4])
+{
+	g->n = 0;
+	for (int k = 0; k < 4; k++, code /= 4) {
+		counts[k] = code % 4;
+		for (int i = 0; i < counts[k]; i++)
+			g->nodes[g->n++] = k < 3 ? (int16_t)(2 * k + 1) : -1;
+	}
+}
+
+/* Three NUMA nodes and unknown ones, up to three GPUs at each. */
+static void gpus_are_taken_from_the_fewest_nodes(void **unused)
+{
+	struct cpulist free;
+
+	(void)unused;
+	build(&(struct shape){ 3, 1, 1, 2, 2 });
+	free_cores(0x3f, &free);
+	for (int code = 0; code < 256; code++)
+		for (int want = 1; want <= 12; want++) {
+			struct place_gpus g = { .ncpus = 1, .ngpus = want };
+			int counts[4], n_chosen;
+
+			fill_gpus(&g, code, counts);
+			if (want > g.n) {
+				assert_int_equal(place_choose_gpus(&topo, &free, &g),
+						 PLACE_NO_ROOM);
+				continue;
+			}
+			assert_int_equal(place_choose_gpus(&topo, &free, &g), 0);
+			assert_int_equal(gpu_nodes_of(&g, &n_chosen),
+					 fewest_nodes(counts, want));
+			assert_int_equal(n_chosen, want);
+		}
+}
+
+static void gpus_near_free_cores_come_before_a_better_fit(void **unused)
+{
+	struct place_gpus g = { .ncpus = 2, .ngpus = 1, .n = 3, .nodes = { 1, 3, 3 } };
+	struct cpulist free;
+
+	(void)unused;
+	build(&(struct shape){ 2, 1, 1, 2, 2 });
+	free_cores(0xf, &free);
+	assert_int_equal(place_choose_gpus(&topo, &free, &g), 0);
+	assert_true(g.is_chosen[0]); /* the smaller hole */
+	free_cores(0xd, &free);	     /* one core of the first node is taken */
+	assert_int_equal(place_choose_gpus(&topo, &free, &g), 0);
+	assert_false(g.is_chosen[0]);
+	g.ncpus = 3; /* no node has three */
+	assert_int_equal(place_choose_gpus(&topo, &free, &g), 0);
+	assert_true(g.is_chosen[0]);
+}
+
+static void a_gpus_node_is_that_of_its_bus(void **unused)
+{
+	(void)unused;
+	build(&(struct shape){ 2, 1, 1, 2, 2 });
+	topo.n_gpus = 2;
+	topo.gpus[0] = (struct place_gpu){ "0000:3b:00.0", 1 };
+	topo.gpus[1] = (struct place_gpu){ "0000:5e:00.0", -1 };
+	assert_int_equal(place_gpu_node(&topo, "0000:3b:00.0"), 3);
+	assert_int_equal(place_gpu_node(&topo, "0000:5e:00.0"), -1);
+	assert_int_equal(place_gpu_node(&topo, "0000:00:00.0"), -1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -354,6 +454,9 @@ int main(void)
 			what_fits_one_node_or_one_l3_goes_into_the_fullest_that_suffices),
 		cmocka_unit_test(a_core_with_one_thread_taken_is_not_free),
 		cmocka_unit_test(nothing_is_granted_for_no_or_negative_cores),
+		cmocka_unit_test(gpus_are_taken_from_the_fewest_nodes),
+		cmocka_unit_test(gpus_near_free_cores_come_before_a_better_fit),
+		cmocka_unit_test(a_gpus_node_is_that_of_its_bus),
 		cmocka_unit_test(no_fence_can_starve_its_job),
 		cmocka_unit_test(a_job_alone_on_its_node_is_fenced_and_one_too_large_is_not),
 		cmocka_unit_test(cpu_lists_read_back_what_they_write),

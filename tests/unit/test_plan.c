@@ -103,6 +103,30 @@ static void reeves_own_words_win_over_the_users(void **unused)
 	free(data);
 }
 
+static void what_is_said_of_gpus_wins_over_the_users(void **unused)
+{
+	char *users[] = { (char *)"CUDA_VISIBLE_DEVICES=0,1", (char *)"ZE_AFFINITY_MASK=7",
+			  (char *)"CUDA_CACHE_PATH=/x", NULL };
+	char *ours[] = { (char *)"CUDA_VISIBLE_DEVICES=GPU-1", (char *)"ZE_AFFINITY_MASK",
+			 NULL };
+	struct request q = a_request();
+	struct job_plan whole = { .request = &q, .cpus = "0", .node = "n1", .gpu_env = ours };
+	struct plan p;
+	struct err err;
+	size_t size;
+	char *data;
+
+	(void)unused;
+	q.env = users;
+	assert_int_equal(job_plan_encode(&whole, &data, &size, &err), 0);
+	assert_int_equal(plan_decode(data + 8, size - 8, &p, &err), 0);
+	assert_string_equal(value_of(p.env, "CUDA_VISIBLE_DEVICES"), "GPU-1");
+	assert_string_equal(value_of(p.env, "CUDA_CACHE_PATH"), "/x");
+	assert_null(value_of(p.env, "ZE_AFFINITY_MASK"));
+	plan_done(&p);
+	free(data);
+}
+
 static void a_script_is_run_with_its_arguments(void **unused)
 {
 	struct request q = a_request();
@@ -206,6 +230,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_is_encoded_is_decoded),
 		cmocka_unit_test(reeves_own_words_win_over_the_users),
+		cmocka_unit_test(what_is_said_of_gpus_wins_over_the_users),
 		cmocka_unit_test(a_script_is_run_with_its_arguments),
 		cmocka_unit_test(outputs_are_absolute_and_one_file_is_one_file),
 		cmocka_unit_test(a_cut_plan_is_refused),

@@ -95,6 +95,7 @@ static void fill(struct state_attempt *a, int64_t job)
 	a->err_ino = UINT64_MAX;
 	a->cgroup = (char *)"/reeve.slice/reeve-7-2.service";
 	a->note = (char *)"not guarded for 2 s";
+	a->gpus = (char *)"GPU-1,MIG-2";
 	state_end_set(a, &limit_end);
 	usage_set(&u, &u.cpu_ns, 123456789);
 	u.cores[u.n_cores++] = (struct usage_core){ 3, 23456789 };
@@ -181,6 +182,7 @@ static void all_of_an_attempt_comes_back(void **unused)
 	assert_int_equal(s->a.err_ino, a.err_ino);
 	assert_string_equal(s->a.cgroup, a.cgroup);
 	assert_string_equal(s->a.note, a.note);
+	assert_string_equal(s->a.gpus, a.gpus);
 	db_close(db);
 }
 

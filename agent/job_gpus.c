@@ -1,0 +1,366 @@
+/* job_gpus.c - see job_gpus.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/enforce/devices.h"
+#include "agent/job_gpus.h"
+#include "common/log.h"
+#include "common/model/gpus.h"
+
+#define BIT(i) (UINT64_C(1) << (i))
+
+static int count(const struct node *n)
+{
+	return n->gpu ? gpu_count(n->gpu) : 0;
+}
+
+/* Whole ones of which a part may be given are not, nor is what the inventory knows no model
+ * of. */
+static bool is_grantable(const struct gpu_device *d)
+{
+	return !d->is_partitioned && d->model[0];
+}
+
+static bool is_wanted(const struct gpu_device *d, const char *model)
+{
+	return is_grantable(d) &&
+	       (*model ? !strcmp(d->model, model) : !gpus_is_part(d->model) && d->parent < 0);
+}
+
+/* Held by other jobs, until their last report is made. */
+static uint64_t taken(const struct node *n, const struct job *except)
+{
+	uint64_t bits = 0;
+
+	for (const struct job *j = n->jobs; j; j = j->next)
+		if (j != except && j->step != STEP_REPORT)
+			bits |= j->gpus;
+	return bits;
+}
+
+/* ---- leftovers ---- */
+
+static void drain_note(const struct gpu_device *d, char *text, size_t size)
+{
+	snprintf(text, size, "gpus: %s (%s) is not given to jobs until it is clean: ", d->uuid,
+		 d->model);
+}
+
+/* Is it clean? What is not is drained, with a note. -ENODATA, nobody can tell: it counts as
+ * clean, and the inventory's notes say so. */
+static bool is_clean(struct node *n, int i)
+{
+	char begin[GPU_UUID_MAX + 160], text[GPU_TEXT_MAX];
+	int r = gpu_check_clean(n->gpu, i, text);
+
+	drain_note(gpu_device(n->gpu, i), begin, sizeof(begin));
+	node_unnote(n, begin);
+	if (r == 0 || r == -ENODATA) {
+		n->gpus_drained &= ~BIT(i);
+		return true;
+	}
+	n->gpus_drained |= BIT(i);
+	node_note(n, "%s%s", begin, r == 1 ? text : "it does not answer");
+	return false;
+}
+
+void job_gpus_tick(struct node *n)
+{
+	uint64_t look = n->gpus_drained & ~taken(n, NULL), before = n->gpus_drained;
+
+	for (int i = 0; i < count(n); i++)
+		if (look & BIT(i) && is_clean(n, i))
+			log_line(LOG_NOTICE, "GPU %s is clean again",
+				 gpu_device(n->gpu, i)->uuid);
+	if (before != n->gpus_drained && n->uplink)
+		uplink_kick(n->uplink);
+}
+
+size_t job_gpus_drained(struct node *n, struct admit_hold *ret)
+{
+	uint64_t bits = n->gpus_drained & ~taken(n, NULL);
+	size_t found = 0;
+
+	for (int i = 0; i < count(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		if (!(bits & BIT(i)) || !is_grantable(d))
+			continue;
+		ret[found] = (struct admit_hold){ .phase = ADMIT_SUSPENDED, .res.ngpus = 1 };
+		snprintf(ret[found].res.gpu_model, sizeof(ret[found].res.gpu_model), "%s",
+			 d->model);
+		found++;
+	}
+	return found;
+}
+
+/* ---- granting ---- */
+
+/* By the vendor's word, else by where the machine's topology has its bus. */
+static int16_t numa_node(const struct node *n, const struct gpu_device *d)
+{
+	return d->numa_node >= 0 ? d->numa_node : place_gpu_node(n->topology, d->bus_id);
+}
+
+/* One choice among the free and not drained. 0: so many there are not. */
+static uint64_t choose(struct node *n, const struct job *j, const struct cpulist *spare)
+{
+	const struct resources *res = &j->s.request.res;
+	uint64_t out = taken(n, j) | n->gpus_drained, bits = 0;
+	struct place_gpus p = { .ncpus = res->ncpus, .ngpus = res->ngpus };
+	int index[GPU_DEVICES_MAX];
+
+	for (int i = 0; i < count(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		if (out & BIT(i) || !is_wanted(d, res->gpu_model))
+			continue;
+		index[p.n] = i;
+		p.nodes[p.n++] = numa_node(n, d);
+	}
+	if (place_choose_gpus(n->topology, spare, &p) != 0)
+		return 0;
+	for (int i = 0; i < p.n; i++)
+		if (p.is_chosen[i])
+			bits |= BIT(index[i]);
+	return bits;
+}
+
+static bool all_clean(struct node *n, uint64_t bits)
+{
+	bool all = true;
+
+	for (int i = 0; i < count(n); i++)
+		if (bits & BIT(i) && !is_clean(n, i))
+			all = false;
+	return all;
+}
+
+static int save_uuids(const struct node *n, struct job *j)
+{
+	char *text = calloc((size_t)count(n) + 1, GPU_UUID_MAX + 1), *at = text;
+
+	if (!text)
+		return -ENOMEM;
+	for (int i = 0; i < count(n); i++)
+		if (j->gpus & BIT(i))
+			at += sprintf(at, "%s%s", at == text ? "" : ",",
+				      gpu_device(n->gpu, i)->uuid);
+	free(j->s.gpus);
+	j->s.gpus = text;
+	return 0;
+}
+
+static void fail(struct node *n, struct job *j)
+{
+	const struct resources *res = &j->s.request.res;
+	uint64_t drained = n->gpus_drained;
+	char text[GPU_TEXT_MAX];
+
+	for (int i = 0; i < count(n); i++)
+		if (drained & BIT(i) && is_wanted(gpu_device(n->gpu, i), res->gpu_model) &&
+		    gpu_check_clean(n->gpu, i, text) == 1) {
+			job_fail(j, "node %s: GPU %s is not clean: %.120s", n->conf->node,
+				 gpu_device(n->gpu, i)->uuid, text);
+			return;
+		}
+	job_fail(j, "node %s has no %lld %s%sGPUs free", n->conf->node, (long long)res->ngpus,
+		 res->gpu_model, res->gpu_model[0] ? " " : "");
+}
+
+int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare)
+{
+	uint64_t bits;
+
+	if (j->s.request.res.ngpus <= 0 || j->gpus)
+		return 0;
+	do /* each turn drains one, or is the last */
+		bits = choose(n, j, spare);
+	while (bits && !all_clean(n, bits));
+	if (!bits) {
+		fail(n, j);
+		return 1;
+	}
+	j->gpus = bits;
+	return save_uuids(n, j);
+}
+
+void job_gpus_return(struct node *n, struct job *j)
+{
+	_cleanup_free_ char *copy = j->s.gpus ? strdup(j->s.gpus) : NULL;
+	char *uuid, *rest = copy;
+
+	while (copy && (uuid = strsep(&rest, ","))) {
+		int i = 0;
+
+		while (i < count(n) && strcmp(gpu_device(n->gpu, i)->uuid, uuid))
+			i++;
+		if (i < count(n))
+			j->gpus |= BIT(i);
+		else if (*uuid)
+			job_note(j, "its GPU %.96s is not there any more", uuid);
+	}
+}
+
+void job_gpus_near(const struct node *n, const struct job *j, struct cpulist *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	for (int i = 0; i < count(n); i++) {
+		int16_t node = j->gpus & BIT(i) ? numa_node(n, gpu_device(n->gpu, i)) : -1;
+
+		if (node >= 0)
+			cpulist_add(ret, node);
+	}
+}
+
+const char **job_gpus_files(const struct node *n, const struct job *j)
+{
+	static const char *const shared[] = { "/dev/nvidiactl", "/dev/nvidia-uvm",
+					      "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset",
+					      "/dev/kfd" };
+	const char **list = NULL;
+	size_t k = 0;
+
+	if (j->gpus)
+		list = calloc(GPU_DEVICES_MAX * GPU_FILES_MAX + ARRAY_LEN(shared) + 1,
+			      sizeof(*list));
+	if (!list)
+		return NULL;
+	for (size_t i = 0; i < ARRAY_LEN(shared); i++)
+		if (access(shared[i], F_OK) == 0)
+			list[k++] = shared[i];
+	for (int i = 0; i < count(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		for (int f = 0; j->gpus & BIT(i) && f < d->n_files; f++)
+			list[k++] = d->files[f].path;
+	}
+	return list;
+}
+
+int job_gpus_env(const struct node *n, const struct job *j, char ***ret)
+{
+	const struct gpu_device *devices[GPU_DEVICES_MAX];
+	struct gpus_env e = { devices, count(n), j->gpus, n->devices != NULL };
+
+	if (e.n == 0)
+		return 0;
+	for (int i = 0; i < e.n; i++)
+		devices[i] = gpu_device(n->gpu, i);
+	*ret = gpus_env(&e);
+	return *ret ? 0 : -ENOMEM;
+}
+
+/* ---- a job under way ---- */
+
+static int check_policy(struct job *j, struct err *err)
+{
+	char path[MANAGER_PATH_MAX];
+	int r = devices_is_held(job_cgroup(j, path));
+
+	if (r == 1 || j->node->conf->gpus == CONFIG_GPUS_UNHELD)
+		return 0;
+	return err_set(err, -EOPNOTSUPP,
+		       "GPUs cannot be held here: no device policy is in force on the job%s%s",
+		       r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
+}
+
+int job_gpus_watch(struct node *n, struct job *j, struct err *err)
+{
+	struct devices_number numbers[GPU_DEVICES_MAX * GPU_FILES_MAX];
+	struct devices_job dj = { .job = j->s.job, .cgroup_id = j->s.cgroup_id };
+	int r;
+
+	if (!n->devices)
+		return j->gpus ? check_policy(j, err) : 0;
+	dj.granted = numbers;
+	for (int i = 0; i < count(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		for (int f = 0; j->gpus & BIT(i) && f < d->n_files; f++)
+			numbers[dj.n++] =
+				(struct devices_number){ d->files[f].major, d->files[f].minor };
+	}
+	r = n->gpus_hold ? devices_check(n->devices, err) : 0;
+	if (r == 1)
+		node_note(n, "gpus: the cgroup above the jobs was made anew, and gated anew");
+	if (r >= 0)
+		r = devices_add(n->devices, &dj, err);
+	return r < 0 && r != -EEXIST ? err_prefix(err, r, "gpus") : 0;
+}
+
+void job_gpus_unwatch(struct node *n, struct job *j)
+{
+	if (n->devices)
+		devices_remove(n->devices, j->s.cgroup_id);
+}
+
+/* No process of the job is left, so what its GPUs hold now is nobody's. */
+static void look_after(struct node *n, struct job *j)
+{
+	char text[GPU_TEXT_MAX];
+
+	for (int i = 0; i < count(n); i++) {
+		if (!(j->gpus & BIT(i)) || is_clean(n, i))
+			continue;
+		if (gpu_check_clean(n->gpu, i, text) != 1)
+			continue;
+		job_note(j, "GPU %.50s was not clean when the job was over: %.150s",
+			 gpu_device(n->gpu, i)->uuid, text);
+	}
+}
+
+void job_gpus_finish(struct node *n, struct job *j)
+{
+	struct devices_counts c;
+
+	if (n->devices && devices_read(n->devices, j->s.cgroup_id, &c) == 0 && c.n_refused &&
+	    !j->s.note)
+		job_note(j, "%llu opens of GPUs that it was not granted were refused",
+			 (unsigned long long)c.n_refused);
+	look_after(n, j);
+}
+
+const char *job_gpus_model(const struct node *n, const struct job *j)
+{
+	const char *model = "";
+
+	for (int i = 0; i < count(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		if (!(j->gpus & BIT(i)))
+			continue;
+		if (*model && strcmp(model, d->model))
+			return "";
+		model = d->model;
+	}
+	return model;
+}
+
+int job_gpus_report(const struct node *n, const struct job *j, struct gpu_use **ret,
+		    int32_t *ret_n)
+{
+	struct gpu_use *list;
+	int32_t k = 0;
+
+	if (!j->gpus)
+		return 0;
+	list = calloc((size_t)__builtin_popcountll(j->gpus), sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	for (int i = 0; i < count(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		if (!(j->gpus & BIT(i)))
+			continue;
+		snprintf(list[k].uuid, sizeof(list[k].uuid), "%s", d->uuid);
+		snprintf(list[k].model, sizeof(list[k].model), "%s", d->model);
+		list[k].is_simulated = d->is_simulated;
+		gpu_use_set(&list[k], &list[k].mem_total_bytes, d->mem_bytes);
+		k++;
+	}
+	*ret = list;
+	*ret_n = k;
+	return 0;
+}
