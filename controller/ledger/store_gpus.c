@@ -115,37 +115,49 @@ int store_gpus_report(struct store *s, const struct report *rep, struct err *err
 
 /* ---- allocated but idle ---- */
 
+static bool is_idle(const struct gpu_use *u)
+{
+	return gpu_use_has(u, &u->idle_ns) && u->idle_ns >= GPU_IDLE_NS;
+}
+
+/* Any were asked for: the list says which were given. */
 static int tell_listed(const struct list *l, struct store_gpus_running *g, store_gpus_fn fn,
 		       void *ctx, struct err *err)
 {
 	int r = 0;
 
 	for (int32_t i = 0; i < l->n && r >= 0; i++) {
-		const struct gpu_use *u = &l->of[i];
-
-		g->model = u->model;
+		g->model = l->of[i].model;
 		g->held = 1;
-		g->idle = gpu_use_has(u, &u->idle_ns) && u->idle_ns >= GPU_IDLE_NS;
+		g->idle = is_idle(&l->of[i]);
 		r = fn(ctx, g, err);
 	}
 	return r;
 }
 
-/* By the list of its GPUs; an attempt without one by its model and its sums, of which the
- * longest idle GPU is known alone. */
+/* Without a list it is known of the longest idle GPU alone. */
+static int64_t count_idle(struct db_row *st, const struct list *l)
+{
+	int64_t n = 0;
+
+	for (int32_t i = 0; i < l->n; i++)
+		n += is_idle(&l->of[i]);
+	return l->n ? n : !db_is_null(st, 4) && db_int(st, 4) >= GPU_IDLE_NS;
+}
+
 static int tell_running(struct db_row *st, store_gpus_fn fn, void *ctx, struct err *err)
 {
 	_cleanup_(list_done) struct list l = { 0 };
-	struct store_gpus_running g = { .cluster = store_text(st, 0) };
+	struct store_gpus_running g = { .cluster = store_text(st, 0),
+					.model = store_text(st, 1),
+					.held = db_int(st, 2) };
 	int r = decode_list(store_text(st, 3), &l, err);
 
 	if (r < 0)
 		return r;
-	if (l.n)
+	if (!*g.model && l.n)
 		return tell_listed(&l, &g, fn, ctx, err);
-	g.model = store_text(st, 1);
-	g.held = db_int(st, 2);
-	g.idle = !db_is_null(st, 4) && db_int(st, 4) >= GPU_IDLE_NS;
+	g.idle = count_idle(st, &l);
 	return fn(ctx, &g, err);
 }
 

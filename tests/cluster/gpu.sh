@@ -1,0 +1,239 @@
+#!/bin/bash
+# gpu.sh - GPUs through a real controller: a client plays nodes that have some. They are placed,
+# charged and shown by model; allocated but idle is a state. TAP. Needs root (to be several users).
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to be nodes and users"; exit 0; }
+binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
+dir=$(mktemp -d /tmp/reeve-gpu-XXXXXX) && chmod 755 "$dir"
+controller=
+stop_pid() { # PID: TERM, and wait until it is gone
+	kill "$1" 2>/dev/null
+	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
+	kill -9 "$1" 2>/dev/null
+}
+stop() {
+	[ -n "$controller" ] && stop_pid "$controller"
+	[ -s "$dir/munged.pid" ] && stop_pid "$(cat "$dir/munged.pid")"
+	wait
+	rm -rf "$dir"
+}
+trap stop EXIT
+trap 'exit 1' INT TERM
+export HOME=$dir XDG_CONFIG_HOME=$dir/.config LC_ALL=C.UTF-8 TZ=UTC
+unset REEVE_CONTROLLER REEVE_PROFILES
+cp build/bin/reeve "$dir/reeve"
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
+	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
+	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
+dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
+munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
+	--log-file="$dir/munged.log" --seed-file="$dir/seed" 2>"$dir/munged.err" || bail "munged does not start"
+database=$dir/live.db
+if [ -n "${REEVE_TEST_POSTGRES:-}" ]; then
+	psql -q "$REEVE_TEST_POSTGRES" -c "CREATE SCHEMA IF NOT EXISTS c$$_gpu" 2>/dev/null >&2
+	database="$REEVE_TEST_POSTGRES&options=-csearch_path%3Dc$$_gpu"
+fi
+run() { # until it answers
+	"$binary" --config "$dir/main.conf" 2>>"$dir/controller.log" &
+	controller=$!
+	for _ in $(seq 250); do
+		curl -s -o /dev/null "$url/metrics" && return
+		kill -0 "$controller" 2>/dev/null || { controller=; return 1; }
+		sleep 0.02
+	done
+	return 1
+}
+start() {
+	port=$((20000 + RANDOM % 20000)) url=http://127.0.0.1:$port
+	cat >"$dir/main.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $database
+		MungeSocket = $dir/munge.sock
+		Operators = root
+		AcceptNodes = any
+		[Cluster main]
+		BundleCores = 1
+		BundleMemory = 4GiB
+		GpuBundleGpus = 1
+		GpuBundleCores = 12
+		GpuBundleMemory = 127000MB
+		DefaultResources = vmem=4GiB,jobfs=100MB,walltime=20:00:00
+		[GpuModel a100-40]
+		Weight = 1
+		[GpuModel h100-80]
+		Weight = 2.5
+		[GpuModel a100_1g.5gb]
+		Weight = 1/7
+		[Account physics]
+		Users = daemon, bin
+	CONF
+	run
+}
+for _ in $(seq 20); do start && break; done
+[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/controller.log")"
+printf '[Client]\nController = %s\nMungeSocket = %s\nCluster = main\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
+as() { # UID COMMAND...
+	local uid=$1
+	shift
+	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
+}
+ask() { # UID METHOD PATH [BODY]
+	printf '%s' "${4:-}" >"$dir/body"
+	chmod 644 "$dir/body"
+	as "$1" "$dir/signed" "$url" "$dir/munge.sock" "$2" "$3" "${4:+$dir/body}" good 2>"$dir/said"
+}
+reeve() { # UID VERB OPTION...
+	local uid=$1 verb=$2
+	shift 2
+	(cd / && as "$uid" "$dir/reeve" "$verb" --config "$dir/reeve.conf" "$@" 2>&1)
+}
+submit() { # RESOURCES: as users type them; prints the job
+	reeve 1 submit -l "ncpus=1,$1" -- /bin/true
+}
+gpus() { # UUID MODEL [MORE]: one device
+	echo "{\"uuid\":\"$1\",\"model\":\"$2\",\"product\":\"a product\",\"vendor\":\"nvidia\",\"mem_bytes\":42949672960${3:-}}"
+}
+a100=$(for i in 1 2 3 4; do gpus GPU-a$i a100-40; done | paste -sd,)
+mig=$({ gpus GPU-m a100-40 ',"partitioned":true'; for i in 1 2 3 4 5 6 7; do gpus MIG-$i a100_1g.5gb ',"simulated":true'; done; } | paste -sd,)
+h100=$(for i in 1 2; do gpus GPU-h$i h100-80; done | paste -sd,)
+sync_as() { # NODE GPUS FREE [JOBS [REPORTS]]
+	local amounts='"ncpus":64,"mem_bytes":400000000000,"jobfs_bytes":100000000000,"ngpus":0'
+	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
+\"free\":{$amounts,\"gpu_models\":{$3}},\"gpus\":[$2],\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${4:-}],\"reports\":[${5:-}],\"output\":[]}"
+}
+n1() { sync_as n1 "$a100" '"a100-40":1' "$@" >"$dir/n1"; }
+n2() { sync_as n2 "$mig" '"a100_1g.5gb":0' "$@" >"$dir/n2"; }
+n3() { sync_as n3 "$h100" '"h100-80":2' "$@" >"$dir/n3"; }
+hold() { echo "{\"job\":$1,\"attempt\":1,\"state\":\"running\"}"; }
+now=$(date +%s)
+report() { # JOB SEQ STATE RUNNING_S USAGE GPUS
+	local ended=0 end=
+	[ "$3" = ended ] && ended=${now}000000000 end=",\"end\":{\"kind\":\"exited\",\"exit_status\":0,\"signal\":0,\
+\"reason\":{\"limit\":\"none\",\"requested\":-1,\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}}"
+	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"at_ns\":${now}000000000,\"state\":\"$3\",\"started_ns\":$((now - $4))000000000,\
+\"ended_ns\":$ended,\"running_ns\":${4}000000000,\"suspended_ns\":0,\"usage\":{$5},\"cpus\":\"0\",\"note\":\"\",\"gpus\":[$6]$end}"
+}
+field() { # KEY...: of the job that is read
+	python3 -c 'import json,sys
+j = json.load(sys.stdin)["job"]
+print(*[j.get(k) if k not in ("resources",) else j["request"]["resources"] for k in sys.argv[1:]])' "$@"
+}
+placed() { # JOB NODE: until it is given there
+	for _ in $(seq 100); do
+		[ "$(reeve 0 job "$1" --json | field node)" = "$2" ] && return
+		sleep 0.05
+	done
+	reeve 0 job "$1"
+	return 1
+}
+column() { # NAME: of csv
+	python3 -c 'import csv,sys; print(*[r[sys.argv[1]] for r in csv.DictReader(sys.stdin)])' "$1"
+}
+
+# ---- before any node has told of GPUs: the models that are weighed ----
+has "without nodes a model is one that is weighed" "ngpus=a100-40:1" "$(reeve 1 cost -l ncpus=1,ngpus=A100:1 --json; reeve 1 cost -l ncpus=1,ngpus=a100-40:1)"
+has "... another is not known" "unknown GPU model 'v100': this site has weights for" "$(reeve 1 cost -l ncpus=1,ngpus=v100:1)"
+
+# ---- what nodes have ----
+n1; n2; n3
+has "nodes by model" "n1: 4 a100-40 (1 free)
+n2: 7 a100_1g.5gb (0 free) (simulated)
+n3: 2 h100-80 (2 free)" "$(reeve 0 nodes)"
+is "... exactly: what is cut in parts is not given itself" "4 a100-40|7 a100_1g.5gb|2 h100-80" \
+	"$(reeve 0 nodes --csv -o gpu_models | tail -n +2 | tr -d '"' | paste -sd'|')"
+is "... the whole ones are ngpus" "4 0 2" "$(reeve 0 nodes --csv | column ngpus)"
+is "... which devices are doubles" "0 7 0" "$(reeve 0 nodes --csv | column gpus_simulated)"
+has "devices are in the document" '"uuid":"MIG-7"' "$(ask 0 GET /v1/nodes | tr -d ' ')"
+has "a node that tells nonsense is refused" "gpus[1]: uuid is there twice" \
+	"$(sync_as n9 "$(gpus G a100-40),$(gpus G a100-40)" '')"
+
+# ---- requests ----
+has "a model that no node has: refused, with those there are" \
+	"unknown GPU model 'v100': this cluster's nodes have a100-40, a100_1g.5gb, h100-80" "$(submit ngpus=v100:1)"
+has "no number: the remedy" "write e.g. ngpus=a100:1" "$(submit ngpus=a100)"
+has "any, where prices differ: say which" "what a GPU costs here depends on its model; say which, e.g. ngpus=a100-40:1" "$(submit ngpus=1)"
+has "more than any node has" "no node of this cluster could ever hold it; the nearest" "$(submit ngpus=a100:5)"
+has "a document with a bad model is refused" "gpu_model 'A 1' is not the name of a model" \
+	"$(ask 1 POST /v1/cost '{"schema":"reeve/1","request":{"cluster":"main","resources":{"ncpus":1,"ngpus":1,"gpu_model":"A 1"}}}')"
+
+# ---- prices: three equivalents, a seventh each, two and a half each ----
+price() { reeve 1 cost -l "ncpus=1,walltime=1:00:00,$1" --json | python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["rate"], d["charge_ms"], d["pool"], d["gpu_model"])'; }
+is "of whole ones" "3 10800000 gpu a100-40" "$(price ngpus=a100:3)"
+is "of parts of one" "1 3600000 gpu a100_1g.5gb" "$(price ngpus=a100_1g.5gb:7)"
+is "of a heavier model" "5 18000000 gpu h100-80" "$(price ngpus=h100:2)"
+
+# ---- placing ----
+submit ngpus=a100:3 >/dev/null; submit ngpus=a100_1g.5gb:7 >/dev/null; submit ngpus=h100-80:1 >/dev/null
+check "whole ones go where they are" placed 1 n1
+check "parts where those are" placed 2 n2
+check "each model to its node" placed 3 n3
+is "the model is kept in full" "{'ncpus': 1, 'vmem_bytes': 4294967296, 'jobfs_bytes': 100000000, 'walltime_s': 72000, 'ngpus': 3, 'gpu_model': 'a100-40'}" \
+	"$(reeve 0 job 1 --json | field resources)"
+n1 >/dev/null
+has "the node is told the model" '"gpu_model":"a100-40"' "$(tr -d ' ' <"$dir/n1")"
+submit ngpus=a100:2 >/dev/null
+sleep 0.3
+has "what waits is told the numbers of its model" "needs 2 a100-40 (1 of 4 free) on n1" "$(reeve 0 job 4)"
+
+# ---- what is made of them: 1 idle on one of three, 2 not measured, 3 busy ----
+min=60000000000
+one() { # UUID BUSY_S IDLE_MIN: an a100
+	echo "{\"uuid\":\"$1\",\"model\":\"a100-40\",\"source\":\"nvml\",\"busy_ns\":$(($2 * 1000000000)),\"mem_bytes\":0,\
+\"mem_peak_bytes\":${4:-0},\"mem_total_bytes\":42949672960,\"energy_mj\":3600000,\"idle_ns\":$(($3 * min))}"
+}
+n1 "$(hold 1)" "$(report 1 1 running 3600 "\"cpu_ns\":1,\"gpu_busy_ns\":5400000000000,\"gpu_idle_ns\":$((23 * min)),\"gpus_used\":2" \
+	"$(one GPU-a1 3600 0 1073741824),$(one GPU-a2 1800 0 1073741824),$(one GPU-a3 0 23)")"
+n2 "$(hold 2)" "$(report 2 1 running 3600 '"cpu_ns":1' '{"uuid":"MIG-1","model":"a100_1g.5gb","source":"nvml","simulated":true,"mem_peak_bytes":5}')"
+n3 "$(hold 3)" "$(report 3 1 running 3600 '"cpu_ns":1,"gpu_busy_ns":3600000000000,"gpu_idle_ns":0,"gpus_used":1' \
+	'{"uuid":"GPU-h1","model":"h100-80","source":"nvml","busy_ns":3600000000000,"idle_ns":0}')"
+has "reports were taken" '"acks":[{"job":1' "$(tr -d ' ' <"$dir/n1")"
+is "the charge is that of the model" "10800000 3600000 9000000" "$(for j in 1 2 3; do reeve 0 job $j --json | field charge_requested_ms; done | paste -sd' ')"
+is "allocated but idle is a state" "True None None" "$(for j in 1 2 3; do reeve 0 job $j --json | field gpu_idle; done | paste -sd' ')"
+is "... a flag of jobs" "1,GPU idle 23 min 2, 3, 4," "$(reeve 0 jobs --csv -o job,flag | tail -n +2 | tr -d '\r' | sort -n | paste -sd' ')"
+has "... and in what they say" "GPU idle 23 min" "$(reeve 0 jobs)"
+page=$(reeve 0 job 1)
+has "the job page: GPUs busy on average" "ngpus a100-40:3 1.50 50 GPUs busy on average" "$(tr -s ' ' <<<"$page")"
+has "... each by itself, with its source" "GPU-a2 a100-40 50.0 0 B 1.00 GiB 40.0 GiB 1.00 Wh 0:00:00 - nvml" "$(tr -s ' ' <<<"$page")"
+has "... and the state" "allocated but idle: a GPU has done nothing for 23 minutes" "$page"
+page=$(reeve 0 job 2)
+has "a double says so" "nvml (simulated)" "$page"
+has "... and what was not measured is named, not 0" "gpu busy" "$(grep 'not measured' <<<"$page")"
+metrics=$(curl -s "$url/metrics")
+has "metrics: what there is" 'reeve_gpus{cluster="main",model="a100-40"} 4' "$metrics"
+has "... held" 'reeve_gpus_held{cluster="main",model="a100-40"} 3' "$metrics"
+has "... idle" 'reeve_gpus_allocated_idle{cluster="main",model="a100-40"} 1' "$metrics"
+has "... idle nowhere else" 'reeve_gpus_allocated_idle{cluster="main",model="h100-80"} 0' "$metrics"
+lacks "... without a job in a label" 'job="' "$metrics"
+
+# ---- a restart of the controller, and the end ----
+stop_pid "$controller"
+run || bail "the controller does not start again"
+n1 "$(hold 1)"; n2 "$(hold 2)"; n3 "$(hold 3)"
+sleep 0.3
+has "after a restart nothing is given twice" "needs 2 a100-40 (1 of 4 free) on n1" "$(reeve 0 job 4)"
+n1 '' "$(report 1 2 ended 7200 "\"cpu_ns\":1,\"gpu_busy_ns\":9000000000000,\"gpu_mem_peak_bytes\":2147483648,\"gpu_idle_ns\":$((83 * min)),\"gpus_used\":2" \
+	"$(one GPU-a1 7200 0 1073741824),$(one GPU-a2 900 0 2147483648),$(one GPU-a3 0 83)")"
+check "GPUs that are free again are given" placed 4 n1
+is "an ended job is not idle" None "$(reeve 0 job 1 --json | field gpu_idle)"
+is "figures of a GPU never go back" "[7200, 1800, 0] [1073741824, 2147483648, 0]" "$(reeve 0 job 1 --json | python3 -c '
+import json, sys
+g = json.load(sys.stdin)["job"]["gpus"]
+print([x["busy_ns"] // 10**9 for x in g], [x["mem_peak_bytes"] for x in g])')"
+n2 '' "$(report 2 2 ended 7200 '"cpu_ns":1,"gpu_busy_ns":0,"gpus_used":0' '')"
+eff=$(reeve 1 eff)
+is "eff: how busy, how much lay idle" "41.6 21600000 12600000 a100-40" "$(reeve 1 eff 1 --csv | python3 -c '
+import csv, sys
+r = next(csv.DictReader(sys.stdin))
+print(r["gpu_percent"], r["gpu_ms"], r["idle_gpu_ms"], r["gpu_model"])')"
+has "... what would have done" "next time -l walltime=2:30:00,ngpus=a100-40:2 would do" "$eff"
+has "... and the saving by the model's weight" "charge 6.000 -> 4.000" "$eff"
+has "... and what did nothing at all" "job 2: its GPUs did nothing: leave ngpus out" "$eff"
+is "usage: GPUs are raw, equivalents beside: 3 a100 and 7 parts for 2 hours, an h100 for one" "75600000 37800000" "$(ask 1 GET '/v1/usage?by=user' |
+	sed 1d | python3 -c '
+import json, sys
+r = [r for r in json.load(sys.stdin)["rows"] if r["pool"] == "gpu"][0]
+print(r["gpu_ms"], r["charge_requested_ms"])')"
+tap_end
