@@ -53,7 +53,13 @@ bench_usage() {
 	$MAKE all && tests/bench/usage.sh "${USAGE_BENCH:-300000}"
 }
 
-all="sample switch vmem agent jobfs fairshare import usage share"
+# On the simulated driver.
+bench_gpu() {
+	$MAKE $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/bench/gpu_bench &&
+		$O/tests/bench/gpu_bench $O/tests/gpu/r535/libnvidia-ml.so.1 101
+}
+
+all="gpu sample switch vmem agent jobfs fairshare import usage share"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

@@ -28,3 +28,6 @@ gpu-tests: $(DOUBLES) $(GPU_TESTS)
 check-gpu: gpu-tests
 	$(Q)tests/gpu/run.sh
 .PHONY: gpu-tests check-gpu
+$O/tests/bench/gpu_bench: tests/bench/gpu_bench.c $(GPU)
+	$(call say,BENCH,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^)
