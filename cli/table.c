@@ -187,8 +187,8 @@ static int print_columns(const struct table *t, const struct table_format *f, st
 	return r < 0 ? r : table_print(list, &whole, err);
 }
 
-static int choose(const struct table *t, const char *columns, struct table_choice *c,
-		  struct err *err)
+int table_choose(const struct table *t, const char *columns, struct table_choice *c,
+		 struct err *err)
 {
 	size_t n;
 	int i;
@@ -245,7 +245,7 @@ int table_print(const struct table *t, const struct table_format *f, struct err 
 		return err_set(err, -ENOMEM, "out of memory");
 	if (f->columns && !strcmp(f->columns, "help"))
 		return print_columns(t, f, err);
-	r = choose(t, f->columns, &c, err);
+	r = table_choose(t, f->columns, &c, err);
 	if (r < 0)
 		return r;
 	if (!f->columns && f->output == TABLE_TABLE)

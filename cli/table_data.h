@@ -40,6 +40,10 @@ static inline const struct table_cell *table_cell(const struct table *t, size_t 
 	return &t->cells[row * (size_t)t->n_columns + (size_t)column];
 }
 
+/* --columns LIST as indices, behind those there are; NULL: all. -EINVAL: with those known. */
+int table_choose(const struct table *t, const char *columns, struct table_choice *c,
+		 struct err *err);
+
 typedef int (*table_render_fn)(const struct table *t, const struct table_choice *c,
 			       const struct table_format *f, struct err *err);
 /* For people: through libsmartcols, and the same of many rows without it. */

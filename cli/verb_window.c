@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/table_data.h"
 #include "cli/window_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -131,15 +132,24 @@ static json_t *json_of(const struct table_column *column, const char *text)
 	return json_loads(text, JSON_DECODE_ANY, NULL); /* strtod() would obey the locale */
 }
 
-static int print_json(const struct cli *c, const struct cells *all, struct err *err)
+/* One object, not rows: there is one window. */
+static int print_json(const struct cli *c, const struct cells *all, const struct table *t,
+		      struct err *err)
 {
 	const size_t flags = JSON_INDENT(2) | JSON_ENSURE_ASCII | JSON_REAL_PRECISION(15);
 	_cleanup_json_ json_t *doc = wire_new();
-	int r = doc ? 0 : -1;
+	struct table_choice chosen = { .n = 0 };
+	int r = table_choose(t, c->format.columns, &chosen, err);
 
-	for (size_t i = 0; columns[i].name && r == 0; i++)
+	if (r < 0)
+		return r;
+	r = doc ? 0 : -1;
+	for (int k = 0; k < chosen.n && r == 0; k++) {
+		int i = chosen.column[k];
+
 		r = json_object_set_new(doc, columns[i].name,
 					json_of(&columns[i], all->text[i]));
+	}
 	if (r < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (json_dumpf(doc, c->format.to, flags) < 0)
@@ -148,18 +158,17 @@ static int print_json(const struct cli *c, const struct cells *all, struct err *
 	return 0;
 }
 
-static int print_row(const struct cli *c, const struct cells *all, struct err *err)
+static int make_row(const struct cells *all, struct table **ret, struct err *err)
 {
-	_cleanup_(table_freep) struct table *t = NULL;
-	int r = table_new("window", columns, &t, err);
+	int r = table_new("window", columns, ret, err);
 
 	if (r < 0)
 		return r;
-	table_row(t);
+	table_row(*ret);
 	for (size_t i = 0; columns[i].name; i++)
 		if (*all->text[i])
-			table_text(t, columns[i].name, all->text[i]);
-	return table_print(t, &c->format, err);
+			table_text(*ret, columns[i].name, all->text[i]);
+	return 0;
 }
 
 static void tell(FILE *to, const char *title, const char *text, const char *rest)
@@ -195,17 +204,22 @@ static void print_view(struct cells *all, FILE *to)
 static int print(const struct cli *c, const struct window *w, const struct window_file *f,
 		 struct err *err)
 {
+	_cleanup_(table_freep) struct table *t = NULL;
+	const struct table_format *form = &c->format;
 	struct cells all = { 0 };
+	int r;
 
 	fill(&all, w, f);
-	if (c->format.output == TABLE_JSON && !c->format.columns)
-		return print_json(c, &all, err);
-	if (c->format.output == TABLE_JSON)
-		return err_set(err, -EINVAL, "--json prints every figure: leave --columns out");
-	if (c->format.output != TABLE_TABLE || c->format.columns)
-		return print_row(c, &all, err);
-	print_view(&all, c->format.to);
-	return 0;
+	if (form->output == TABLE_TABLE && !form->columns) {
+		print_view(&all, form->to);
+		return 0;
+	}
+	r = make_row(&all, &t, err);
+	if (r < 0)
+		return r;
+	if (form->output == TABLE_JSON && (!form->columns || strcmp(form->columns, "help")))
+		return print_json(c, &all, t, err);
+	return table_print(t, form, err);
 }
 
 static int window(const struct verb_call *call, void *ctx, struct err *err)

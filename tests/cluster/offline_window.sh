@@ -102,4 +102,5 @@ fault "a month asked for that is none" 2 \
 	"'february' is not a month; write it like 2024-02" february
 out=$("$reeve" window --month 2012-01 2>&1)
 is "without a table" "2 reeve window: --allowance FILE and --month YYYY-MM are needed" "$? $out"
+is "json of the columns asked for" "available,mode" "$("$reeve" window --allowance view.csv --month 2012-02 --json -o available,mode | python3 -c "import json,sys; d=json.load(sys.stdin); d.pop(\"schema\"); print(*d, sep=\",\")")"
 tap_end
