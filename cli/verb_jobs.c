@@ -38,6 +38,7 @@ static const struct table_column columns[] = {
 	{ "gpu_busy_ns", "-GPU BUSY", CELL_DURATION_NS },
 	{ "gpu_mem_peak_bytes", "-GPU MEM", CELL_BYTES },
 	{ "gpu_idle_ns", "-GPU IDLE", CELL_DURATION_NS },
+	{ "flag", "-FLAG", CELL_TEXT },
 	{ "vmem_bytes", "VMEM", CELL_REQUEST },
 	{ "vmem_peak_bytes", "PEAK", CELL_BYTES },
 	{ "mem_bytes", "-MEM", CELL_REQUEST },
@@ -55,7 +56,6 @@ static const struct table_column columns[] = {
 	{ "charge_requested_ms", "CHARGED", CELL_CHARGE_MS },
 	{ "charge_used_ms", "-AS USED", CELL_CHARGE_MS },
 	{ "unit", "-UNIT", CELL_TEXT },
-	{ "flag", "-FLAG", CELL_TEXT },
 	{ "note", "NOTE", CELL_TEXT },
 	{ 0 },
 };
@@ -228,11 +228,11 @@ const struct verb cli_verb_jobs = {
 	.name = "jobs",
 	.args = "",
 	.help = "List your jobs (operators: everybody's)",
-	.details =
-		"RESULT says how a job ended, NOTE why it waits or what killed it. An amount "
-		"that\nwas not measured is shown as -. A job whose GPUs have done nothing for "
-		"10 "
-		"minutes\nsays so there, and in the column flag.",
+	.details = "RESULT says how a job ended, NOTE why it waits, what killed it, or that "
+		   "its GPUs\n"
+		   "are idle: they have done nothing for 10 minutes (column flag). An amount "
+		   "that\n"
+		   "was not measured is shown as -.",
 	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
 		    "reeve jobs --state queued --json",
 	.options = options,

@@ -122,9 +122,19 @@ const char *gpus_words(const struct gpus *g, char buf[static GPUS_TEXT_MAX])
 
 /* ---- what a typed model means ---- */
 
+static void lower(char to[static REQUEST_NAME_MAX], const char *name)
+{
+	size_t i;
+
+	for (i = 0; name[i] && i < REQUEST_NAME_MAX - 1; i++)
+		to[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i];
+	to[i] = '\0';
+}
+
 void gpus_match_begin(struct gpus_match *m, const char *typed)
 {
-	*m = (struct gpus_match){ .typed = typed };
+	*m = (struct gpus_match){ .n_sized = 0 };
+	lower(m->typed, typed);
 }
 
 /* False: it was there. */
@@ -141,12 +151,10 @@ static bool list_add(char *list, size_t size, const char *model)
 
 void gpus_match_try(struct gpus_match *m, const char *name)
 {
-	size_t n = strlen(m->typed), i;
+	size_t n = strlen(m->typed);
 	char model[REQUEST_NAME_MAX];
 
-	for (i = 0; name[i] && i < sizeof(model) - 1; i++)
-		model[i] = name[i] >= 'A' && name[i] <= 'Z' ? (char)(name[i] + 32) : name[i];
-	model[i] = '\0';
+	lower(model, name);
 	if (!*model || !list_add(m->all, sizeof(m->all), model))
 		return;
 	if (!strcmp(model, m->typed))

@@ -38,13 +38,12 @@ const char *gpus_words(const struct gpus *g, char buf[static GPUS_TEXT_MAX]);
 /* What a typed model means among those there are: one of exactly that name; else, typed without
  * its size ("a100"), the only one of the sizes that there are. */
 struct gpus_match {
-	const char *typed; /* lower case */
-	char exact[REQUEST_NAME_MAX], sized[REQUEST_NAME_MAX];
+	char typed[REQUEST_NAME_MAX], exact[REQUEST_NAME_MAX], sized[REQUEST_NAME_MAX];
 	int n_sized;
 	char sizes[256], all[256]; /* "a100-40, a100-80" */
 };
+/* Case does not matter, here and there; repeats are fine. */
 void gpus_match_begin(struct gpus_match *m, const char *typed);
-/* Repeats are fine; its case does not matter. */
 void gpus_match_try(struct gpus_match *m, const char *name);
 /* 1: nothing is known, so the typed model stands. -EINVAL: no such model, or several sizes,
  * with those there are; `where` is "this cluster's nodes have". */
