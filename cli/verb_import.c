@@ -117,19 +117,35 @@ static void reject(struct import *i, enum history_why why)
 		i->count.first_line[why] = i->line;
 }
 
-static void tell_conflict(struct import *i, const struct history_job *j)
+static void tell_conflict(struct import *i, const struct store_import_job *j)
 {
 	if (++i->count.conflicts <= TOLD_MAX)
 		fprintf(stderr,
 			"reeve import: %s:%" PRId64 ": job %" PRId64
 			" of %s is in the ledger with other figures; left as it is\n",
-			i->path, i->line, j->number, j->cluster);
+			i->path, j->line, j->job->number, j->job->cluster);
+}
+
+static int on_settled(void *ctx, const struct store_import_job *j,
+		      enum store_import_outcome outcome, struct err *err)
+{
+	struct import *i = ctx;
+	int64_t core_seconds = (j->job->end_s - j->job->start_s) * j->job->ncpus;
+
+	if (outcome == STORE_IMPORT_CONFLICT) {
+		tell_conflict(i, j);
+		return 0;
+	}
+	if (__builtin_add_overflow(i->count.core_seconds, core_seconds, &i->count.core_seconds))
+		return err_set(err, -ERANGE, "the sum of core seconds is beyond 64 bits");
+	i->count.jobs++;
+	i->n_new += outcome == STORE_IMPORT_NEW;
+	return 0;
 }
 
 static int add_job(struct import *i, struct history_job *j, struct err *err)
 {
 	struct store_import_job priced;
-	int64_t core_seconds = (j->end_s - j->start_s) * j->ncpus;
 	int r;
 
 	if (i->cluster)
@@ -147,21 +163,11 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 		reject(i, HISTORY_NO_PRICE);
 		return 0;
 	}
-	r = store_import_add(i->to, &priced, err);
-	if (r < 0)
-		return r;
-	if (r == STORE_IMPORT_REFUSED) {
+	priced.line = i->line;
+	r = store_import_take(i->to, &priced, err);
+	if (r == STORE_IMPORT_REFUSED)
 		reject(i, HISTORY_OUT_OF_RANGE);
-	} else if (r == STORE_IMPORT_CONFLICT) {
-		tell_conflict(i, j);
-	} else if (__builtin_add_overflow(i->count.core_seconds, core_seconds,
-					  &i->count.core_seconds)) {
-		return err_set(err, -ERANGE, "the sum of core seconds is beyond 64 bits");
-	} else {
-		i->count.jobs++;
-		i->n_new += r == 0;
-	}
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 static int read_line(struct import *i, struct import_line l, struct history_job *ret)
@@ -366,7 +372,11 @@ static int open_ledger(struct import *i, const char *path, struct err *err)
 		r = import_file_digest(parts, digest, err);
 	if (r >= 0)
 		r = ledger_file_open_zone(path, zone_of(i), &i->store, err);
-	return r < 0 ? r : store_import_open(i->store, &f, &i->to, &i->count, err);
+	if (r >= 0)
+		r = store_import_open(i->store, &f, &i->to, &i->count, err);
+	if (r >= 0)
+		store_import_listen(i->to, on_settled, i);
+	return r;
 }
 
 static int import(const struct verb_call *call, void *ctx, struct err *err)

@@ -88,6 +88,12 @@ int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql
 	return r;
 }
 
+void db_scan(struct db_row *row)
+{
+	if (row->db->ops->scan)
+		row->db->ops->scan(row);
+}
+
 static int finish(struct db *d, struct db_row *row, struct err *err)
 {
 	int r;
@@ -124,6 +130,24 @@ int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struc
 					  .number = ints->values[i] };
 	r = d->ops->query(d, sql, &(struct db_values){ v, ints->n }, &row, err);
 	return r < 0 ? r : finish(d, row, err);
+}
+
+int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
+		    int64_t *ret_changed, struct err *err)
+{
+	int r = 0;
+
+	if (d->ops->run_int_rows)
+		return d->ops->run_int_rows(d, sql, rows, ret_changed, err);
+	for (size_t i = 0; i < rows->n_rows && r >= 0; i++) {
+		const struct db_ints one = { rows->values + i * rows->n_columns,
+					     rows->n_columns, rows->null };
+
+		r = db_run_ints(d, sql, &one, err);
+		if (r >= 0)
+			ret_changed[i] = db_changes(d);
+	}
+	return r;
 }
 
 int db_step(struct db *d, struct db_row *row, struct err *err)

@@ -41,10 +41,22 @@ struct db_ints {
 	int64_t null;
 };
 int db_run_ints(struct db *d, const char *sql, const struct db_ints *v, struct err *err);
+/* The same statement for rows of integers, one after the other, in the transaction under way; a
+ * server is sent them together. ret_changed[i]: how many rows the i-th changed. */
+struct db_int_rows {
+	const int64_t *values; /* row by row */
+	size_t n_rows, n_columns;
+	int64_t null;
+};
+int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
+		    int64_t *ret_changed, struct err *err);
 /* Bind and hand back the statement, which stays the db's, for stepping with db_step(). Texts
  * and blobs are not copied: they must live until the statement is done. */
 int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql,
 	     const char *format, ...);
+/* Before the first step, where the answer may be large: no more than some thousand rows of it
+ * are then in this process at a time. */
+void db_scan(struct db_row *row);
 /* 1: a row, 0: no more, < 0: error. */
 int db_step(struct db *d, struct db_row *row, struct err *err);
 /* Gives up what has not been read; needed where stepping ends before the last row. */

@@ -26,6 +26,10 @@ struct db_ops {
 	/* Prepared and kept by the address of `sql`; bound; not yet run. */
 	int (*query)(struct db *d, const char *sql, const struct db_values *values,
 		     struct db_row **ret, struct err *err);
+	void (*scan)(struct db_row *row); /* NULL: every answer is read row by row */
+	/* NULL: one after the other. */
+	int (*run_int_rows)(struct db *d, const char *sql, const struct db_int_rows *rows,
+			    int64_t *ret_changed, struct err *err);
 	int (*step)(struct db_row *row, struct err *err);
 	void (*done)(struct db_row *row);
 	int64_t (*get_int)(const struct db_row *row, int column);

@@ -77,7 +77,10 @@ static int each(const struct charges *c, const char *sql, int64_t unit, struct e
 	int r = db_query(c->s->db, err, &st, sql, "ii", c->span->since_ns / unit,
 			 c->span->until_ns / unit + 1);
 
-	return r < 0 ? r : tell_rows(c, st, unit, err);
+	if (r < 0)
+		return r;
+	db_scan(st);
+	return tell_rows(c, st, unit, err);
 }
 
 #define STRETCHES                                                                              \

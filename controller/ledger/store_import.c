@@ -38,8 +38,23 @@ struct row {
 	int64_t v[_COLUMN_MAX];
 };
 
+#define TOGETHER 1024 /* jobs that are written at a time */
+
+/* A job that was taken and is not settled yet. */
+struct taken {
+	struct store_import_job job;
+	struct history_job history; /* that job.job points to */
+	struct tally all;
+	int association;
+};
+
 struct store_import {
 	struct store *s;
+	store_import_fn fn;
+	void *ctx;
+	struct row rows[TOGETHER]; /* of the jobs taken */
+	struct taken taken[TOGETHER];
+	size_t n_taken;
 	struct sums *sums;
 	int64_t id; /* of the file */
 	int64_t origin;
@@ -241,15 +256,6 @@ static const char insert_sql[] =
 	" ?14, ?15, ?16) ON CONFLICT DO NOTHING";
 static const char select_sql[] = "SELECT * FROM imported WHERE id = ?1";
 
-/* 1: new, 0: there already. */
-static int insert(struct db *db, const struct row *row, struct err *err)
-{
-	const struct db_ints ints = { row->v, _COLUMN_MAX, NOT_TOLD };
-	int r = db_run_ints(db, insert_sql, &ints, err);
-
-	return r < 0 ? r : db_changes(db) > 0;
-}
-
 static int compare(struct db *db, const struct row *row, struct err *err)
 {
 	struct db_row *st;
@@ -325,11 +331,49 @@ static int tally_of(const struct store_import_job *j, struct tally *ret)
 	return tally_make(&j->terms, &use, ret);
 }
 
-int store_import_add(struct store_import *i, const struct store_import_job *j, struct err *err)
+/* ---- jobs together ---- */
+
+/* 0: new; or an outcome. */
+static int settle_one(struct store_import *i, const struct taken *t, bool is_new,
+		      struct err *err)
 {
-	struct tally all;
-	struct row row;
-	int r = tally_of(j, &all), association;
+	int r;
+
+	if (!is_new)
+		return compare(i->s->db, &i->rows[t - i->taken], err);
+	if (t->history.end_s > i->until_s)
+		i->until_s = t->history.end_s;
+	r = add_to_days(i, t->association, &t->job, &t->all);
+	return r < 0 ? err_set(err, r, "spread a job over its days: %s", strerror(-r)) : 0;
+}
+
+int store_import_settle(struct store_import *i, struct err *err)
+{
+	const struct db_int_rows rows = { i->rows[0].v, i->n_taken, _COLUMN_MAX, NOT_TOLD };
+	int64_t changed[TOGETHER];
+	int r = db_run_int_rows(i->s->db, insert_sql, &rows, changed, err);
+
+	for (size_t k = 0; k < i->n_taken && r >= 0; k++) {
+		const struct taken *t = &i->taken[k];
+
+		r = settle_one(i, t, changed[k] > 0, err);
+		if (r >= 0 && i->fn)
+			r = i->fn(i->ctx, &t->job, (enum store_import_outcome)r, err);
+	}
+	i->n_taken = 0;
+	return r < 0 ? r : 0;
+}
+
+void store_import_listen(struct store_import *i, store_import_fn fn, void *ctx)
+{
+	i->fn = fn;
+	i->ctx = ctx;
+}
+
+int store_import_take(struct store_import *i, const struct store_import_job *j, struct err *err)
+{
+	struct taken *t = &i->taken[i->n_taken];
+	int r = tally_of(j, &t->all);
 
 	if (r == -ERANGE || r == -EINVAL)
 		return STORE_IMPORT_REFUSED;
@@ -338,19 +382,15 @@ int store_import_add(struct store_import *i, const struct store_import_job *j, s
 		r = find_origin(i, j->job->cluster, err);
 	if (r < 0)
 		return r;
-	association = find_association(i, j->job, err);
-	if (association < 0)
-		return association;
-	row = row_of(i, j, sums_association(i->sums, association)->id, &all);
-	r = insert(i->s->db, &row, err);
-	if (r == 0)
-		return compare(i->s->db, &row, err);
-	if (r < 0)
-		return r;
-	if (j->job->end_s > i->until_s)
-		i->until_s = j->job->end_s;
-	r = add_to_days(i, association, j, &all);
-	return r < 0 ? err_set(err, r, "spread a job over its days: %s", strerror(-r)) : 0;
+	t->association = find_association(i, j->job, err);
+	if (t->association < 0)
+		return t->association;
+	t->job = *j;
+	t->history = *j->job;
+	t->job.job = &t->history;
+	i->rows[i->n_taken++] =
+		row_of(i, j, sums_association(i->sums, t->association)->id, &t->all);
+	return i->n_taken < TOGETHER ? 0 : store_import_settle(i, err);
 }
 
 /* ---- the end of a batch ---- */
@@ -467,6 +507,8 @@ int store_import_commit(struct store_import *i, const struct store_import_count 
 {
 	int r = begin(i, err);
 
+	if (r >= 0)
+		r = store_import_settle(i, err);
 	if (r >= 0)
 		r = write_days(i, err);
 	if (r >= 0)

@@ -39,12 +39,25 @@ struct store_import_job {
 	const struct history_job *job; /* its cluster is set */
 	enum charge_pool pool;
 	struct tally_terms terms;
+	int64_t line; /* the caller's */
 };
-#define STORE_IMPORT_KNOWN 1	/* there already, the same in every figure */
-#define STORE_IMPORT_CONFLICT 2 /* there already with other figures: left as it is */
-#define STORE_IMPORT_REFUSED 3	/* its figures are beyond what can be charged */
-/* 0: new; or an outcome above. */
-int store_import_add(struct store_import *i, const struct store_import_job *j, struct err *err);
-/* Writes the batch with the count so far. */
+enum store_import_outcome {
+	STORE_IMPORT_NEW,
+	STORE_IMPORT_KNOWN,    /* there already, the same in every figure */
+	STORE_IMPORT_CONFLICT, /* there already with other figures: left as it is */
+	STORE_IMPORT_REFUSED,  /* its figures are beyond what can be charged */
+};
+/* Jobs are written together, since a server takes its time for each alone: what became of each
+ * is told later, in the order in which they were taken, by the commit at the latest. The job is
+ * a copy, good until fn returns. */
+typedef int (*store_import_fn)(void *ctx, const struct store_import_job *j,
+			       enum store_import_outcome outcome, struct err *err);
+void store_import_listen(struct store_import *i, store_import_fn fn, void *ctx);
+/* 0: taken; STORE_IMPORT_REFUSED: nothing more will be told of it. */
+int store_import_take(struct store_import *i, const struct store_import_job *j,
+		      struct err *err);
+/* Writes and tells of what was taken so far. */
+int store_import_settle(struct store_import *i, struct err *err);
+/* Writes the batch with the count as it is when all jobs were told of. */
 int store_import_commit(struct store_import *i, const struct store_import_count *count,
 			struct err *err);

@@ -24,6 +24,8 @@ static int each(struct verify *v, const char *sql, row_fn fn, struct err *err)
 	struct db_row *st;
 	int r = db_query(v->s->db, err, &st, sql, "");
 
+	if (r >= 0)
+		db_scan(st);
 	while (r >= 0 && (r = db_step(v->s->db, st, err)) > 0) {
 		r = fn(v, st, err);
 		if (r < 0)
@@ -221,6 +223,26 @@ static const char sliced_sql[] =
 	      " LEFT JOIN slices x ON x.job = a.job AND x.attempt = a.attempt"
 	      " WHERE a.sliced = 1 GROUP BY a.job, a.attempt, j.job";
 
+/* The stretches of an attempt, from which its usage decays, sum to its running time. */
+static const char stretches_sql[] =
+	WHOSE "a.job, a.running_ns, COALESCE(SUM(x.running_ns), 0)" ATTEMPTS
+	      " LEFT JOIN stretches x ON x.job = a.job AND x.attempt = a.attempt"
+	      " GROUP BY a.job, a.attempt, j.job"
+	      " HAVING a.running_ns <> COALESCE(SUM(x.running_ns), 0)";
+
+static int check_stretches(struct verify *v, struct db_row *st, struct err *err)
+{
+	const struct store_difference d = { .cluster = store_text(st, 0),
+					    .account = store_text(st, 1),
+					    .user = store_text(st, 2),
+					    .figure = "stretches_running_ns",
+					    .job = db_int(st, 4),
+					    .stored = db_int(st, 6),
+					    .recomputed = db_int(st, 5) };
+
+	return tell(v, &d, err);
+}
+
 static int check_slices(struct verify *v, struct db_row *st, struct err *err)
 {
 	int r = 0;
@@ -362,6 +384,7 @@ static int recompute(struct verify *v, struct err *err)
 		{ started_sql, take_started },
 		{ ended_sql, take_ended },
 		{ sliced_sql, check_slices },
+		{ stretches_sql, check_stretches },
 		{ adjustments_sql, take_adjustment },
 	};
 	int r = 0;

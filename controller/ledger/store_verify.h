@@ -3,8 +3,8 @@
  *
  * Recomputes every rollup from the job rows (imported jobs, and the attempts with their
  * slices, and adjustments) and compares; the same by month; also that
- * each slice of an attempt belongs to its figures, and that each imported job was charged rate
- * x time. Reads one state of the ledger; changes nothing.
+ * the slices of an attempt sum to its figures and its stretches to its running time, and that
+ * each imported job was charged rate x time. Reads one state of the ledger; changes nothing.
  */
 #pragma once
 #include "controller/ledger/store.h"

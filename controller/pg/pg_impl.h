@@ -24,6 +24,12 @@ static inline struct pg *pg_of(struct db *d)
 /* The statement of this text, bound; pg_rows.c. */
 int pg_query(struct db *d, const char *sql, const struct db_values *values, struct db_row **ret,
 	     struct err *err);
+/* It is read through a cursor. */
+void pg_scan(struct db_row *row);
+const char *pg_name(const struct db_row *row); /* that it is prepared by */
+/* In a pipeline; pg_pipeline.c. */
+int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
+		    int64_t *ret_changed, struct err *err);
 int pg_step(struct db_row *row, struct err *err);
 void pg_done(struct db_row *row);
 int64_t pg_get_int(const struct db_row *row, int column);

@@ -11,6 +11,7 @@
 #define TYPE_BYTES 17
 #define TYPE_INT8 20
 #define TYPE_TEXT 25
+#define FETCH 4096 /* rows of a scan at a time */
 
 struct pg_statement {
 	struct db_row row;
@@ -20,7 +21,8 @@ struct pg_statement {
 	struct db_value values[VALUES_MAX];
 	size_t n_values;
 	PGresult *result;
-	int at;		     /* row of the result; -1: not run yet */
+	int at; /* row of the result; -1: not run yet */
+	bool is_scan, has_cursor;
 	unsigned char *blob; /* of the row it stands at */
 };
 
@@ -29,12 +31,32 @@ static struct pg_statement *statement_of(const struct db_row *row)
 	return (struct pg_statement *)row;
 }
 
+const char *pg_name(const struct db_row *row)
+{
+	return statement_of(row)->name;
+}
+
+static void close_cursor(struct pg_statement *s)
+{
+	struct pg *p = pg_of(s->row.db);
+	PGTransactionStatusType status = pq.PQtransactionStatus(p->conn);
+	char sql[64];
+
+	/* A transaction that failed took it along, and so does its end. */
+	snprintf(sql, sizeof(sql), "CLOSE %s", s->name);
+	if (s->has_cursor && (status == PQTRANS_IDLE || status == PQTRANS_INTRANS))
+		pg_exec(p, sql, NULL);
+	s->has_cursor = false;
+}
+
 void pg_done(struct db_row *row)
 {
 	struct pg_statement *s = statement_of(row);
 
 	pq.PQclear(s->result);
 	s->result = NULL;
+	if (s->has_cursor)
+		close_cursor(s);
 	pq.PQfreemem(s->blob);
 	s->blob = NULL;
 	s->at = -1;
@@ -135,48 +157,122 @@ int pg_query(struct db *d, const char *sql, const struct db_values *values, stru
 	r = prepare(p, s, err);
 	if (r < 0)
 		return r;
+	s->is_scan = false;
 	*ret = &s->row;
 	return 0;
 }
 
-static int run(struct pg *p, struct pg_statement *s, struct err *err)
+void pg_scan(struct db_row *row)
 {
+	statement_of(row)->is_scan = true;
+}
+
+/* Values as libpq takes them. */
+struct parameters {
 	const char *data[VALUES_MAX];
 	int sizes[VALUES_MAX], are_binary[VALUES_MAX];
 	uint64_t numbers[VALUES_MAX];
-	ExecStatusType status;
+	Oid types[VALUES_MAX];
+};
 
+static int make_parameters(const struct pg_statement *s, struct parameters *ret,
+			   struct err *err)
+{
 	for (size_t i = 0; i < s->n_values; i++) {
 		const struct db_value *v = &s->values[i];
 
 		if (v->size > INT32_MAX / 2)
 			return err_set(err, -EINVAL, "a value of %zu bytes", v->size);
-		numbers[i] = htobe64((uint64_t)v->number);
-		data[i] = v->kind == DB_INT ? (const char *)&numbers[i] : v->data;
-		sizes[i] = v->kind == DB_INT ? (int)sizeof(numbers[i]) : (int)v->size;
-		are_binary[i] = v->kind != DB_TEXT;
+		ret->numbers[i] = htobe64((uint64_t)v->number);
+		ret->data[i] = v->kind == DB_INT ? (const char *)&ret->numbers[i] : v->data;
+		ret->sizes[i] = v->kind == DB_INT ? (int)sizeof(ret->numbers[i]) : (int)v->size;
+		ret->are_binary[i] = v->kind != DB_TEXT;
+		ret->types[i] = type_of(v->kind);
 	}
-	s->result = pq.PQexecPrepared(p->conn, s->name, (int)s->n_values, data, sizes,
-				      are_binary, 0);
-	status = pq.PQresultStatus(s->result);
-	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-		PGresult *failed = s->result;
-
-		s->result = NULL;
-		return pg_fail(p, failed, s->sql, err);
-	}
-	p->changes = strtoll(pq.PQcmdTuples(s->result), NULL, 10);
 	return 0;
+}
+
+static int take_result(struct pg *p, struct pg_statement *s, PGresult *result, struct err *err)
+{
+	ExecStatusType status = pq.PQresultStatus(result);
+
+	if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK)
+		return pg_fail(p, result, s->sql, err);
+	pq.PQclear(s->result);
+	s->result = result;
+	return 0;
+}
+
+static int run(struct pg *p, struct pg_statement *s, struct err *err)
+{
+	struct parameters v;
+	int r = make_parameters(s, &v, err);
+
+	if (r >= 0)
+		r = take_result(p, s,
+				pq.PQexecPrepared(p->conn, s->name, (int)s->n_values, v.data,
+						  v.sizes, v.are_binary, 0),
+				err);
+	if (r >= 0)
+		p->changes = strtoll(pq.PQcmdTuples(s->result), NULL, 10);
+	return r;
+}
+
+static int fetch(struct pg *p, struct pg_statement *s, struct err *err)
+{
+	char sql[64];
+
+	snprintf(sql, sizeof(sql), "FETCH %d FROM %s", FETCH, s->name);
+	s->at = -1;
+	return take_result(p, s, pq.PQexec(p->conn, sql), err);
+}
+
+/* Outside of a transaction the server keeps the whole answer, not we. */
+static int open_cursor(struct pg *p, struct pg_statement *s, struct err *err)
+{
+	_cleanup_free_ char *sql = NULL, *declare = NULL;
+	bool is_alone = pq.PQtransactionStatus(p->conn) == PQTRANS_IDLE;
+	struct parameters v;
+	int r = make_parameters(s, &v, err);
+
+	if (r >= 0 && dialect_query(s->sql, &sql) < 0)
+		r = err_set(err, -EINVAL, "cannot be said to PostgreSQL: %s", s->sql);
+	if (r >= 0 && asprintf(&declare, "DECLARE %s NO SCROLL CURSOR %s FOR %s", s->name,
+			       is_alone ? "WITH HOLD" : "", sql) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r >= 0)
+		r = take_result(p, s,
+				pq.PQexecParams(p->conn, declare, (int)s->n_values, v.types,
+						v.data, v.sizes, v.are_binary, 0),
+				err);
+	if (r < 0)
+		return r;
+	s->has_cursor = true;
+	return fetch(p, s, err);
+}
+
+/* 1: it stands at a row. */
+static int next_row(struct pg *p, struct pg_statement *s, struct err *err)
+{
+	int r = 0;
+
+	if (s->at < 0)
+		r = s->is_scan ? open_cursor(p, s, err) : run(p, s, err);
+	if (r >= 0 && ++s->at < pq.PQntuples(s->result))
+		return 1;
+	if (r < 0 || !s->is_scan || pq.PQntuples(s->result) < FETCH)
+		return r;
+	r = fetch(p, s, err);
+	return r < 0 ? r : ++s->at < pq.PQntuples(s->result);
 }
 
 int pg_step(struct db_row *row, struct err *err)
 {
 	struct pg_statement *s = statement_of(row);
-	int r = s->at < 0 ? run(pg_of(row->db), s, err) : 0;
+	int r = next_row(pg_of(row->db), s, err);
 
-	if (r >= 0 && ++s->at < pq.PQntuples(s->result))
-		return 1;
-	pg_done(row);
+	if (r <= 0)
+		pg_done(row);
 	return r;
 }
 

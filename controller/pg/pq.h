@@ -12,15 +12,21 @@ struct err;
 	X(PQdb)                                                                                \
 	X(PQerrorMessage)                                                                      \
 	X(PQexec)                                                                              \
+	X(PQenterPipelineMode)                                                                 \
+	X(PQexecParams)                                                                        \
 	X(PQexecPrepared)                                                                      \
+	X(PQexitPipelineMode)                                                                  \
 	X(PQfinish)                                                                            \
 	X(PQfreemem)                                                                           \
+	X(PQgetResult)                                                                         \
 	X(PQgetisnull)                                                                         \
 	X(PQgetvalue)                                                                          \
 	X(PQhost)                                                                              \
 	X(PQntuples)                                                                           \
+	X(PQpipelineSync)                                                                      \
 	X(PQprepare)                                                                           \
 	X(PQreset)                                                                             \
+	X(PQsendQueryPrepared)                                                                 \
 	X(PQresultErrorField)                                                                  \
 	X(PQresultStatus)                                                                      \
 	X(PQstatus)                                                                            \

@@ -197,6 +197,93 @@ static void errors_say_where_and_never_the_password(void **state)
 	assert_non_null(strstr(db_place(d), "schema lost"));
 }
 
+/* A migration that only moves rows of older schemas has nothing to do here. */
+static void a_migration_without_tables_is_passed(void **state)
+{
+	static const char *const moved[] = { "CREATE TABLE t(a INTEGER PRIMARY KEY) STRICT;",
+					     "UPDATE t SET a = a + 1; DELETE FROM t;",
+					     "ALTER TABLE t ADD COLUMN b INTEGER;", NULL };
+	_cleanup_(db_closep) struct db *d = NULL;
+	struct err err = { "" };
+
+	(void)state;
+	if (pg_open(place, moved, &d, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(db_run(d, &err, "INSERT INTO t(a, b) VALUES(1, 2)", ""), 0);
+}
+
+static const char insert_row[] = "INSERT INTO t VALUES(?1, 'x') ON CONFLICT DO NOTHING";
+static const char scan_rows[] = "SELECT a FROM t WHERE a > ?1 ORDER BY a";
+
+static void count_rows(struct db *d, int64_t above, int64_t want)
+{
+	struct db_row *row;
+	int64_t n = 0;
+
+	assert_int_equal(db_query(d, NULL, &row, scan_rows, "i", above), 0);
+	db_scan(row);
+	while (db_step(d, row, NULL) > 0)
+		assert_int_equal(db_int(row, 0), above + ++n);
+	assert_int_equal(n, want);
+}
+
+/* Rows are sent together, and read in portions: inside of a transaction and outside. */
+static void many_rows_go_and_come(void **state)
+{
+	enum { ROWS = 10000 };
+	static int64_t v[ROWS], changed[ROWS];
+	const struct db_int_rows rows = { v, ROWS, 1, -1 };
+	struct db *d = open_or_fail();
+	struct db_row *row;
+
+	(void)state;
+	for (int i = 0; i < ROWS; i++)
+		v[i] = i == 5000 ? 1 : i + 1;
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run_int_rows(d, insert_row, &rows, changed, NULL), 0);
+	for (int i = 0; i < ROWS; i++)
+		assert_int_equal(changed[i], i != 5000);
+	v[0] = 5001;
+	assert_int_equal(db_run_int_rows(d, insert_row, &(struct db_int_rows){ v, 1, 1, -1 },
+					 changed, NULL),
+			 0);
+	count_rows(d, 0, ROWS);
+	count_rows(d, 4096, ROWS - 4096);
+	count_rows(d, ROWS, 0);
+	assert_int_equal(db_commit(d, NULL), 0);
+	count_rows(d, 0, ROWS);
+	/* One that is not read to its end leaves nothing behind. */
+	assert_int_equal(db_query(d, NULL, &row, scan_rows, "i", (int64_t)0), 0);
+	db_scan(row);
+	assert_int_equal(db_step(d, row, NULL), 1);
+	db_done(row);
+	assert_int_equal(
+		db_query(d, NULL, &row, "SELECT COUNT(*) FROM pg_cursors WHERE name <> ''", ""),
+		0);
+	assert_int_equal(db_step(d, row, NULL), 1);
+	assert_int_equal(db_int(row, 0), 0);
+	db_close(d);
+}
+
+/* A row that cannot be added: the message says why, and the connection goes on. */
+static void a_row_that_fails_in_between_fails_them_all(void **state)
+{
+	static const char strict[] = "INSERT INTO t VALUES(?1, 'x')";
+	int64_t v[] = { 1, 2, 1, 3 }, changed[4];
+	struct db *d = open_or_fail();
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(
+		db_run_int_rows(d, strict, &(struct db_int_rows){ v, 4, 1, -1 }, changed, &err),
+		-EEXIST);
+	assert_non_null(strstr(err.text, "duplicate key"));
+	db_rollback(d);
+	count_rows(d, 0, 0);
+	db_close(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -205,6 +292,9 @@ int main(void)
 		cmocka_unit_test_setup(a_statement_that_failed_fails_the_transaction, set_up),
 		cmocka_unit_test_setup(kinds_of_values_survive, set_up),
 		cmocka_unit_test_setup(writers_take_turns, set_up),
+		cmocka_unit_test_setup(a_migration_without_tables_is_passed, set_up),
+		cmocka_unit_test_setup(many_rows_go_and_come, set_up),
+		cmocka_unit_test_setup(a_row_that_fails_in_between_fails_them_all, set_up),
 		cmocka_unit_test_setup(errors_say_where_and_never_the_password, set_up),
 	};
 

@@ -1,6 +1,6 @@
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
-PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows pq)
+PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows pg_pipeline pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources request script usage job gpu_use gpus)
 WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_request wire_report wire_gpu)
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o

@@ -55,8 +55,17 @@ static struct history_job job_of(int64_t number, int64_t start_s, int64_t run_s)
 	return j;
 }
 
+static int note(void *ctx, const struct store_import_job *j, enum store_import_outcome outcome,
+		struct err *err)
+{
+	(void)j, (void)err;
+	*(int *)ctx = (int)outcome;
+	return 0;
+}
+
 static int add(struct store_import *i, const struct history_job *j, struct fraction rate)
 {
+	int outcome = -1, r;
 	const struct store_import_job job = {
 		.job = j,
 		.terms = { .rate = rate,
@@ -64,7 +73,56 @@ static int add(struct store_import *i, const struct history_job *j, struct fract
 			   .ncpus = j->ncpus },
 	};
 
-	return store_import_add(i, &job, NULL);
+	store_import_listen(i, note, &outcome);
+	r = store_import_take(i, &job, NULL);
+	if (r == 0)
+		r = store_import_settle(i, NULL);
+	store_import_listen(i, NULL, NULL);
+	return r ? r : outcome;
+}
+
+struct order {
+	int64_t next_line, known, fresh;
+};
+
+static int in_order(void *ctx, const struct store_import_job *j,
+		    enum store_import_outcome outcome, struct err *err)
+{
+	struct order *o = ctx;
+
+	(void)err;
+	assert_int_equal(j->line, o->next_line++);
+	o->fresh += outcome == STORE_IMPORT_NEW;
+	o->known += outcome == STORE_IMPORT_KNOWN;
+	return 0;
+}
+
+/* More jobs than are written together, each fourth one twice. */
+static void every_job_is_told_of_once_in_order(void **state)
+{
+	struct rig *r = *state;
+	const struct store_import_file f = { "many", "file", "swf" };
+	struct store_import_count n;
+	struct store_import *i;
+	struct order o = { 0 };
+
+	assert_int_equal(store_import_open(r->store, &f, &i, &n, NULL), 0);
+	store_import_listen(i, in_order, &o);
+	for (int64_t k = 0; k < 4000; k++) {
+		struct history_job j = job_of(1 + k - k / 4, 1000000000 + (k - k / 4) * 60, 50);
+		struct store_import_job sj = { .job = &j,
+					       .line = k,
+					       .terms = { .rate = { 3, 1 },
+							  .bundle.side[CHARGE_CORES] = { 1, 1 },
+							  .ncpus = 3 } };
+
+		assert_int_equal(store_import_take(i, &sj, NULL), 0);
+	}
+	assert_int_equal(store_import_commit(i, &n, NULL), 0);
+	store_import_close(i);
+	assert_int_equal(o.next_line, 4000);
+	assert_int_equal(o.fresh, 3001);
+	assert_int_equal(o.known, 999);
 }
 
 static struct store_import *begin(struct rig *r, const char *digest,
@@ -176,6 +234,8 @@ static void every_wrong_figure_is_found(void **state)
 		"UPDATE rollups SET day = 20009 WHERE day = 20001",
 		"UPDATE slices SET gpu_ms = gpu_ms + 1 WHERE day = 20001",
 		"UPDATE attempts SET charge_used_ms = charge_used_ms + 1 WHERE sliced = 0",
+		"UPDATE stretches SET running_ns = running_ns - 1"
+		" WHERE to_ns = (SELECT MAX(to_ns) FROM stretches)",
 		"UPDATE months SET cpu_ms = cpu_ms + 1",
 		"UPDATE months SET month = month + 1",
 	};
@@ -267,6 +327,7 @@ int main(void)
 		TEST(days_of_any_job_sum_to_its_charge),
 		TEST(a_batch_that_is_not_committed_leaves_nothing),
 		TEST(a_job_comes_once_and_is_never_changed),
+		TEST(every_job_is_told_of_once_in_order),
 		TEST(live_attempts_can_be_recomputed),
 		TEST(every_wrong_figure_is_found),
 		TEST(an_older_ledger_is_upgraded_and_still_recomputes),
