@@ -232,11 +232,14 @@ static const char schema_gpus[] =
 	"ALTER TABLE nodes ADD COLUMN gpu_models TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE nodes ADD COLUMN free_gpu_models TEXT NOT NULL DEFAULT '';";
 
-const char *const store_migrations[] = {
-	schema_1,     schema_2,	      schema_3,	   schema_stretches, schema_accounts,
-	schema_terms, schema_indices, schema_ends, schema_weights,   schema_gpus,
-	NULL
-};
+/* Active jobs of an account: not found among all that it ever had. */
+static const char schema_active[] =
+	"CREATE INDEX jobs_active_account ON jobs(account, job) WHERE state < 5;";
+
+const char *const store_migrations[] = { schema_1,	   schema_2,	    schema_3,
+					 schema_stretches, schema_accounts, schema_terms,
+					 schema_indices,   schema_ends,	    schema_weights,
+					 schema_gpus,	   schema_active,   NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -31,17 +31,19 @@ static const char *choose_sql(const struct store_filter *f)
 		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.user = ?1 AND" FILTERS;
 	static const char by_account[] =
 		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.account = ?2 AND" FILTERS;
+	static const char active_of_account[] =
+		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.account = ?2 AND j.state < 5 AND" FILTERS;
 	static const char active[] =
 		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.state < 5 AND" FILTERS;
 	static const char any[] = JOB_COLUMNS CURRENT_ATTEMPT " WHERE" FILTERS;
 
+	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
+
 	if (f->user)
 		return by_user;
 	if (f->account)
-		return by_account;
-	if (f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED))
-		return active;
-	return any;
+		return is_active ? active_of_account : by_account;
+	return is_active ? active : any;
 }
 
 static void read_job(struct db_row *st, struct store_job *j)

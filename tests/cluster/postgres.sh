@@ -62,7 +62,7 @@ prio --profile bmrc -A g1 -u u1 -l ncpus=16
 quota --profile alliance-narval --at 2001-10-01 --json
 eff --by user --sort waste --csv
 eff --by job --limit 20 --sort charge --csv
-admin adjust --account g1 --user u1 --cluster bmrc --charge -12.5 --reason test
+admin adjust --account g1 --user u1 --cluster bmrc --charge -12.5 --reason test --csv -o id,account,user,charge_ms,reason
 admin adjustments --csv -o id,account,user,charge_ms,reason
 usage --by account --csv
 admin verify --json
