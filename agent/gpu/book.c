@@ -178,9 +178,10 @@ void book_end(struct book *b, gpu_process_fn each, void *ctx)
 		if (!s->is_seen && !b->devices[s->p.device].is_asked)
 			continue;
 		if (!s->is_seen) {
-			s->p.has_ended = true;
+			s->p.has_ended = s->is_missing;
 			s->p.mem_bytes = 0;
 		}
+		s->is_missing = !s->is_seen;
 		if (each)
 			each(ctx, &s->p);
 		if (s->p.has_ended) {

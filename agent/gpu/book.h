@@ -15,6 +15,7 @@ struct book_process {
 	bool is_used;	  /* this slot of the table */
 	bool is_seen;	  /* in this round */
 	bool is_new;	  /* seen for the first time in this round */
+	bool is_missing;  /* was not seen in the round before */
 	int64_t since_ns; /* the device's own busy time when it came */
 	uint64_t last_us; /* newest sample of it that was counted */
 };

@@ -85,7 +85,7 @@ struct gpu_process {
 	int64_t mem_bytes;	/* now */
 	int64_t mem_peak_bytes; /* largest so far: the driver's where it keeps one, else of the
 				   samples */
-	bool has_ended;		/* known from accounting mode after its end */
+	bool has_ended;		/* told for the last time */
 };
 /* The device as a whole, cumulative since gpu_open(). */
 struct gpu_total {
@@ -95,11 +95,12 @@ struct gpu_total {
 };
 
 /* Looks once at all devices and processes; `now_ns` of a clock that is never set (boot time).
- * `each` (may be NULL) is called for every process on every device, a last time with has_ended
- * when it is gone; not for those of a device that cannot be asked now: what was told of them
- * stays. Busy time begins with the first look. Sources that fail in mid-run are reopened at a
- * later call. 0; or so many devices cannot be asked now, and `err` names the first. Asks
- * drivers, which takes milliseconds, and longer where a GPU hangs. */
+ * `each` (may be NULL) is called for every process on every device, also for those that were
+ * there since the last look only, and a last time with has_ended at the second look without it;
+ * not for those of a device that cannot be asked now: what was told of them stays. Busy time
+ * begins with the first look. Sources that fail in mid-run are reopened at a later call. 0; or
+ * so many devices cannot be asked now, and `err` names the first. Asks drivers, which takes
+ * milliseconds, and longer where a GPU hangs. */
 typedef void (*gpu_process_fn)(void *ctx, const struct gpu_process *p);
 int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err);
 const struct gpu_total *gpu_total(const struct gpu *g, int i);

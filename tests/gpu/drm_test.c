@@ -209,6 +209,8 @@ static void a_process_that_closed_it_or_ended_is_told_for_the_last_time(void **u
 	snprintf(path, sizeof(path), "%s/proc/100/fd/3", r.dir);
 	remove(path);
 	rig_sample(&r, 3);
+	assert_false(rig_process(&r, 1, 100)->has_ended);
+	rig_sample(&r, 3.5);
 	assert_true(rig_process(&r, 1, 100)->has_ended);
 	assert_int_equal(rig_process(&r, 1, 100)->busy_ns, 8000);
 	assert_int_equal(rig_process(&r, 1, 100)->mem_bytes, 0);

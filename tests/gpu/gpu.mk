@@ -31,3 +31,20 @@ check-gpu: gpu-tests
 $O/tests/bench/gpu_bench: tests/bench/gpu_bench.c $(GPU)
 	$(call say,BENCH,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^)
+
+# For a machine with a GPU: `make gpu-hardware`, then tests/gpu/hardware.sh. The test runs on the
+# simulated driver too, with a CUDA library that does nothing.
+$O/tests/gpu/libcuda.so.1: tests/gpu/cuda_double.c tests/gpu/nvml_double.h
+	$(call say,DOUBLE,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -fPIC -shared \
+		-fvisibility=hidden -Wl,-soname,libcuda.so.1 -o $@ $<
+$O/tests/gpu/load: tests/gpu/load.c
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -o $@ $< -ldl
+$O/tests/gpu/hardware_test $O/tests/gpu/inventory: $O/tests/gpu/%: tests/gpu/%.c $(GPU)
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka
+GPU_HARDWARE := $(patsubst %,$O/tests/gpu/%,load hardware_test inventory)
+gpu-hardware: $(GPU_HARDWARE)
+gpu-tests: $(GPU_HARDWARE) $O/tests/gpu/libcuda.so.1
+.PHONY: gpu-hardware

@@ -151,6 +151,8 @@ static void busy_time_is_the_integral_of_the_samples(void **unused)
 	rig_sample(&r, 8);
 	assert_int_equal(busy(0, 100), (4 * 50 + 4 * 25) * PERCENT_SECOND);
 	assert_int_equal(busy(0, 200), 2 * 40 * PERCENT_SECOND);
+	rig_sample(&r, 19);
+	assert_false(rig_process(&r, 0, 200)->has_ended);
 	rig_sample(&r, 20);
 	assert_int_equal(busy(0, 100), (4 * 50 + 6 * 25) * PERCENT_SECOND);
 	assert_int_equal(busy(0, 200), 6 * 40 * PERCENT_SECOND);
@@ -234,6 +236,8 @@ static void one_that_lived_between_two_looks_is_told_once(void **unused)
 		      "process 0 pid=50 from=0 to=0.5 mem=900 sm=50\n");
 	rig_sample(&r, 1);
 	rig_sample(&r, 10);
+	assert_int_equal(busy(0, 100), 400000000 / 2);
+	rig_sample(&r, 10.5);
 	assert_true(rig_process(&r, 0, 100)->has_ended);
 	assert_int_equal(busy(0, 100), 400000000 / 2);
 	assert_int_equal(rig_process(&r, 0, 100)->mem_peak_bytes, 900 * MIB);

@@ -31,8 +31,27 @@ void rig_write(struct rig *r, const char *path, const char *text)
 	assert_int_equal(fclose(f), 0);
 }
 
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+void rig_done(struct rig *r)
+{
+	gpu_close(r->g);
+	r->g = NULL;
+	dlclose(r->handle);
+	r->handle = NULL;
+	nftw(r->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
 void rig_init(struct rig *r, const char *release, const char *script)
 {
+	if (r->handle) /* a test that failed left it */
+		rig_done(r);
 	*r = (struct rig){ 0 };
 	snprintf(r->dir, sizeof(r->dir), "/tmp/reeve-gpu-XXXXXX");
 	assert_non_null(mkdtemp(r->dir));
@@ -50,22 +69,6 @@ void rig_init(struct rig *r, const char *release, const char *script)
 	*(void **)&r->set_us = dlsym(r->handle, "nvml_double_set_us");
 	r->calls = dlsym(r->handle, "nvml_double_calls");
 	assert_non_null(r->set_us);
-}
-
-static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
-{
-	(void)st;
-	(void)type;
-	(void)ftw;
-	return remove(path);
-}
-
-void rig_done(struct rig *r)
-{
-	gpu_close(r->g);
-	r->g = NULL;
-	dlclose(r->handle);
-	nftw(r->dir, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 void rig_open(struct rig *r)

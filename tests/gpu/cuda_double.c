@@ -1,0 +1,119 @@
+/* cuda_double - libcuda.so.1 that does no work: what `load` needs of it, for tests without a
+ * GPU. It tells the simulated driver (world.h) of itself, in the directory $REEVE_CUDA_LOADS. A
+ * kernel is the time that it was asked to spin.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include <unistd.h>
+#include "tests/gpu/nvml_double.h"
+
+static int gpu;
+static size_t allocated;
+static uint64_t busy_ns;
+static int64_t begin_ns;
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static void tell(void)
+{
+	const char *dir = getenv("REEVE_CUDA_LOADS");
+	char path[300], temp[320];
+	int64_t passed = now_ns() - begin_ns;
+	unsigned sm =
+		passed > 0
+			? (unsigned)((busy_ns * 100 + (uint64_t)passed / 2) / (uint64_t)passed)
+			: 0;
+	FILE *f;
+
+	if (!dir)
+		return;
+	snprintf(path, sizeof(path), "%s/%d", dir, (int)getpid());
+	snprintf(temp, sizeof(temp), "%s/.%d", dir, (int)getpid());
+	f = fopen(temp, "we");
+	if (!f)
+		return;
+	fprintf(f, "%d %zu %u\n", gpu, allocated >> 20, sm > 100 ? 100 : sm);
+	if (fclose(f) == 0)
+		rename(temp, path);
+}
+
+FN(cuInit, (unsigned flags))
+{
+	(void)flags;
+	return 0;
+}
+
+FN(cuDeviceGet, (int *d, int ordinal))
+{
+	*d = gpu = ordinal;
+	return 0;
+}
+
+FN(cuCtxCreate_v2, (void **c, unsigned flags, int d))
+{
+	(void)flags;
+	(void)d;
+	*c = &gpu;
+	begin_ns = now_ns();
+	tell();
+	return 0;
+}
+
+FN(cuMemAlloc_v2, (uint64_t * p, size_t n))
+{
+	*p = 0x7f0000000000 + allocated;
+	allocated += n;
+	tell();
+	return 0;
+}
+
+FN(cuMemFree_v2, (uint64_t p))
+{
+	(void)p;
+	return 0;
+}
+
+FN(cuModuleLoadData, (void **m, const void *image))
+{
+	(void)image;
+	*m = &gpu;
+	return 0;
+}
+
+FN(cuModuleGetFunction, (void **f, void *m, const char *name))
+{
+	(void)m;
+	(void)name;
+	*f = &gpu;
+	return 0;
+}
+
+FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+		    unsigned bz, unsigned shared, void *stream, void **args, void **extra))
+{
+	uint64_t ns = *(uint64_t *)args[0];
+	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+
+	(void)f;
+	(void)stream;
+	(void)extra;
+	if (!gx || !gy || !gz || !bx || !by || !bz || shared)
+		return 1;
+	nanosleep(&t, NULL);
+	busy_ns += ns;
+	return 0;
+}
+
+FN(cuCtxSynchronize, (void))
+{
+	tell();
+	return 0;
+}
