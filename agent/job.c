@@ -6,6 +6,7 @@
 #include <string.h>
 #include "agent/job.h"
 #include "agent/job_due.h"
+#include "agent/job_gpus_meter.h"
 #include "common/log.h"
 
 static const char *const step_names[_STEP_MAX] = { "prepare", "unit",	 "running", "final",
@@ -71,6 +72,7 @@ void job_free(struct job *j)
 		sd_event_source_disable_unref(j->streams[i].watch);
 	if (j->kill_fd >= 0)
 		close(j->kill_fd);
+	gpu_meter_free(j->meter);
 	state_attempt_done(&j->s);
 	free(j);
 }

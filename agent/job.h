@@ -50,6 +50,7 @@ struct job_stream {
 };
 
 struct gate;
+struct gpu_meter;
 
 #define JOB_NOTE_MAX 256
 
@@ -75,6 +76,7 @@ struct job {
 	struct job_stream streams[2];
 	struct gate *gate;
 	uint64_t gpus;		  /* that it holds; job_gpus.h */
+	struct gpu_meter *meter;  /* owned; what it made of them; NULL: none */
 	int64_t due_ns[_DUE_MAX]; /* job_due.h; 0: not set */
 };
 

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "agent/enforce/devices.h"
 #include "agent/job_gpus.h"
+#include "agent/job_gpus_meter.h"
 #include "common/log.h"
 #include "common/model/gpus.h"
 
@@ -73,6 +74,7 @@ void job_gpus_tick(struct node *n)
 		if (look & BIT(i) && is_clean(n, i))
 			log_line(LOG_NOTICE, "GPU %s is clean again",
 				 gpu_device(n->gpu, i)->uuid);
+	gpu_meter_tick(n);
 	if (before != n->gpus_drained && n->uplink)
 		uplink_kick(n->uplink);
 }
@@ -183,6 +185,7 @@ int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare)
 		return 1;
 	}
 	j->gpus = bits;
+	gpu_meter_start(n, j);
 	return save_uuids(n, j);
 }
 
@@ -201,6 +204,7 @@ void job_gpus_return(struct node *n, struct job *j)
 		else if (*uuid)
 			job_note(j, "its GPU %.96s is not there any more", uuid);
 	}
+	gpu_meter_start(n, j);
 }
 
 void job_gpus_near(const struct node *n, const struct job *j, struct cpulist *ret)
@@ -360,6 +364,7 @@ int job_gpus_report(const struct node *n, const struct job *j, struct gpu_use **
 		gpu_use_set(&list[k], &list[k].mem_total_bytes, d->mem_bytes);
 		k++;
 	}
+	gpu_meter_fill(j->meter, list, k);
 	*ret = list;
 	*ret_n = k;
 	return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "agent/enforce/final.h"
 #include "agent/job_gpus.h"
+#include "agent/job_gpus_meter.h"
 #include "agent/job_limit.h"
 #include "agent/job_report.h"
 #include "agent/job_watch.h"
@@ -137,7 +138,7 @@ static void take_prof(struct node *n, const struct job *j, struct usage *u)
 	usage_set(u, &u->run_delay_max_ns, clip(prof_longest_wait_ns(&c)));
 }
 
-static void merge(struct job *j, const struct usage *u)
+void report_merge(struct job *j, const struct usage *u)
 {
 	struct usage all;
 
@@ -163,7 +164,7 @@ static void on_sample(void *ctx, const struct sample *s)
 	take_vmem(n, j, &u);
 	take_prof(n, j, &u);
 	take_jobfs(n, j, &u);
-	merge(j, &u);
+	report_merge(j, &u);
 	job_sync_clock(n, j);
 	limit_check(n, j);
 }
@@ -190,11 +191,12 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 		take_prof(n, j, &u);
 	}
 	take_jobfs(n, j, &u);
-	merge(j, &u);
+	report_merge(j, &u);
+	gpu_meter_last(n, j);
 	if (f) {
 		u = f->usage;
 		leave_out_start(j, &u);
-		merge(j, &u);
+		report_merge(j, &u);
 	}
 }
 
@@ -230,6 +232,7 @@ int report_put(struct node *n, struct job *j, struct err *err)
 	fill(j, &report);
 	job_gpus_report(n, j, &report.gpus,
 			&report.n_gpus); /* without memory: none are named */
+	gpu_meter_keep(j);
 	r = spool_put(n->spool, &report, err);
 	free(report.gpus);
 	if (r == -EALREADY) /* the final one is in already: an agent died between */

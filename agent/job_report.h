@@ -4,6 +4,8 @@
 
 /* What the unit has used so far is not the job's: before the user's program begins. */
 void report_take_start(struct node *n, struct job *j);
+/* Further figures onto those there are. */
+void report_merge(struct job *j, const struct usage *u);
 /* One pass over all jobs: figures into j->s.usage, limits that only a look can tell. */
 void report_measure(struct node *n);
 /* The last look at one job, and what its final record knows better. */

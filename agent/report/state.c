@@ -55,6 +55,7 @@ static const struct field fields[] = {
 	FIELD(UINT64, err_ino),
 	FIELD(OWNED, note),
 	FIELD(OWNED, gpus),
+	FIELD(OWNED, gpu_use),
 };
 
 static json_t *encode_field(const struct field *f, const struct state_attempt *a)
@@ -104,12 +105,12 @@ static int decode_int(const json_t *j, const struct field *f, void *at, struct e
 /* "" is NULL. */
 static int decode_owned(const json_t *j, const struct field *f, char **at, struct err *err)
 {
-	_cleanup_free_ char *text = malloc(STATE_PATH_MAX);
+	_cleanup_free_ char *text = malloc(STATE_OWNED_MAX);
 	int r;
 
 	if (!text)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = wire_get_text(j, f->name, (struct wire_text){ text, STATE_PATH_MAX, true }, err);
+	r = wire_get_text(j, f->name, (struct wire_text){ text, STATE_OWNED_MAX, true }, err);
 	if (r < 0 || !*text)
 		return r;
 	*at = strdup(text);
@@ -264,6 +265,7 @@ void state_attempt_take(struct state_attempt *to, struct state_attempt *from)
 {
 	*to = *from;
 	from->err_path = from->cgroup = from->note = from->gpus = NULL;
+	from->gpu_use = NULL;
 	from->end.reason = NULL;
 	from->usage = from->base = NULL;
 	request_init(&from->request);
@@ -275,6 +277,7 @@ void state_attempt_done(struct state_attempt *a)
 	free(a->cgroup);
 	free(a->note);
 	free(a->gpus);
+	free(a->gpu_use);
 	free(a->end.reason);
 	free(a->usage);
 	free(a->base);

@@ -15,6 +15,7 @@
 
 #define STATE_BOOT_MAX 40
 #define STATE_PATH_MAX 4096
+#define STATE_OWNED_MAX 65536 /* of a text that is owned */
 #define STATE_UNIT_MAX 64
 
 /* Time in running and suspended state, as of `at_ns`. */
@@ -54,6 +55,7 @@ struct state_attempt {
 	char *cgroup;		   /* owned; path below the cgroup mount, NULL: not known */
 	char *note;		   /* owned; NULL: none */
 	char *gpus;		   /* owned; uuids with commas, NULL: none */
+	char *gpu_use;		   /* owned; what was made of them, JSON; NULL: nothing */
 	struct state_end end;	   /* latched at the first excess; by state_end_set() */
 	struct state_usage *usage; /* owned; by state_usage_set() */
 	struct state_usage *base;  /* owned; by state_base_set() */

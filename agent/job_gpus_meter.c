@@ -1,0 +1,316 @@
+/* job_gpus_meter.c - see job_gpus_meter.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/gpu/gpu.h"
+#include "agent/job_gpus_meter.h"
+#include "agent/job_report.h"
+#include "common/wire/wire.h"
+
+struct process {
+	pid_t pid;
+	int64_t busy_ns;
+	bool is_seen, is_foreign;
+};
+
+/* One GPU of a job. */
+struct metered {
+	int device;
+	struct gpu_use use; /* cumulative */
+	int64_t worked_ns;  /* CLOCK_BOOTTIME: when it last did */
+	int64_t energy_mj;  /* the device's, at the last look */
+	bool has_energy;
+	struct process *processes;
+	size_t n, size;
+	/* of the look under way */
+	int64_t mem_bytes;
+	bool has_worked, has_busy, has_mem;
+	bool is_looked_at; /* once at least */
+};
+
+struct gpu_meter {
+	int n;
+	struct metered of[];
+};
+
+struct gpu_meter *gpu_meter_free(struct gpu_meter *m)
+{
+	for (int i = 0; m && i < m->n; i++)
+		free(m->of[i].processes);
+	free(m);
+	return NULL;
+}
+
+/* ---- across agents ---- */
+
+static void go_on(struct metered *d, const struct gpu_use *before, int32_t n)
+{
+	for (int32_t i = 0; i < n; i++)
+		if (!strcmp(before[i].uuid, d->use.uuid)) {
+			d->use = before[i];
+			d->worked_ns -= before[i].idle_ns;
+		}
+}
+
+static void read_before(const struct job *j, struct gpu_meter *m)
+{
+	_cleanup_json_ json_t *doc = j->s.gpu_use ? json_loads(j->s.gpu_use, 0, NULL) : NULL;
+	_cleanup_free_ struct gpu_use *before = NULL;
+	int32_t n = 0;
+	struct err err;
+
+	if (!doc || wire_decode_gpus(doc, "gpu_use", &before, &n, &err) < 0)
+		return;
+	for (int i = 0; i < m->n; i++)
+		go_on(&m->of[i], before, n);
+}
+
+void gpu_meter_keep(struct job *j)
+{
+	struct gpu_use list[GPU_USE_MAX];
+	_cleanup_json_ json_t *doc = NULL;
+	char *text;
+
+	if (!j->meter)
+		return;
+	for (int i = 0; i < j->meter->n; i++)
+		list[i] = j->meter->of[i].use;
+	doc = wire_encode_gpus(list, j->meter->n);
+	text = doc ? json_dumps(doc, JSON_COMPACT) : NULL;
+	if (!text)
+		return; /* what was kept before is */
+	free(j->s.gpu_use);
+	j->s.gpu_use = text;
+}
+
+/* ---- start ---- */
+
+static void begin(const struct node *n, struct metered *d, int device)
+{
+	const struct gpu_device *g = gpu_device(n->gpu, device);
+
+	*d = (struct metered){ .device = device, .worked_ns = node_now_ns() };
+	snprintf(d->use.uuid, sizeof(d->use.uuid), "%s", g->uuid);
+	snprintf(d->use.model, sizeof(d->use.model), "%s", g->model);
+	d->use.is_simulated = g->is_simulated;
+	gpu_use_set(&d->use, &d->use.mem_total_bytes, g->mem_bytes);
+}
+
+void gpu_meter_start(struct node *n, struct job *j)
+{
+	int count = n->gpu ? gpu_count(n->gpu) : 0, k = 0;
+	struct gpu_meter *m;
+
+	if (!j->gpus || j->meter)
+		return;
+	m = calloc(1, sizeof(*m) + (size_t)__builtin_popcountll(j->gpus) * sizeof(m->of[0]));
+	if (!m) {
+		job_note(j, "no memory: its GPUs are not measured");
+		return;
+	}
+	for (int i = 0; i < count; i++)
+		if (j->gpus >> i & 1)
+			begin(n, &m->of[k++], i);
+	m->n = k;
+	read_before(j, m);
+	j->meter = m;
+}
+
+/* ---- one look ---- */
+
+static struct process *find_process(struct metered *d, pid_t pid)
+{
+	struct process *more;
+	size_t size;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (d->processes[i].pid == pid)
+			return &d->processes[i];
+	if (d->n == d->size) {
+		size = d->size ? d->size * 2 : 4;
+		more = realloc(d->processes, size * sizeof(*more));
+		if (!more)
+			return NULL;
+		d->processes = more;
+		d->size = size;
+	}
+	d->processes[d->n] = (struct process){ .pid = pid };
+	return &d->processes[d->n++];
+}
+
+/* What it did since the last look: less than before means another process of that number. */
+static void add_busy(struct metered *d, struct process *known, const struct gpu_process *p)
+{
+	int64_t gained;
+
+	gained = p->busy_ns >= known->busy_ns ? p->busy_ns - known->busy_ns : p->busy_ns;
+	known->busy_ns = p->busy_ns;
+	d->has_busy = true;
+	d->has_worked |= gained > 0;
+	gpu_use_set(&d->use, &d->use.busy_ns, d->use.busy_ns + gained);
+}
+
+static void add_memory(struct metered *d, const struct gpu_process *p)
+{
+	d->has_mem = true;
+	if (!p->has_ended)
+		d->mem_bytes += p->mem_bytes;
+	if (p->mem_peak_bytes > d->use.mem_peak_bytes)
+		gpu_use_set(&d->use, &d->use.mem_peak_bytes, p->mem_peak_bytes);
+}
+
+/* Is a process that was not known the job's? One that is gone had the device for so short that
+ * nobody saw it; but at the first look it is one of whoever held the device before. */
+static bool is_foreign(const struct node *n, const struct job *j, const struct metered *d,
+		       pid_t pid)
+{
+	struct manager_id id;
+	int r = manager_find(n->ops->parent(n->manager), pid, &id, NULL);
+
+	if (r == -ESRCH)
+		return !d->is_looked_at;
+	return r < 0 || id.job != j->s.job || id.attempt != j->s.attempt;
+}
+
+static struct metered *find_metered(struct node *n, int device, struct job **ret_job)
+{
+	for (struct job *j = n->jobs; j; j = j->next)
+		for (int i = 0; j->meter && i < j->meter->n; i++)
+			if (j->meter->of[i].device == device) {
+				*ret_job = j;
+				return &j->meter->of[i];
+			}
+	return NULL;
+}
+
+static void on_process(void *ctx, const struct gpu_process *p)
+{
+	struct job *j = NULL;
+	struct metered *d = find_metered(ctx, p->device, &j);
+	size_t before = d ? d->n : 0;
+	struct process *known = d ? find_process(d, p->pid) : NULL;
+
+	if (!known)
+		return;
+	known->is_seen = true;
+	if (d->n > before)
+		known->is_foreign = is_foreign(ctx, j, d, p->pid);
+	if (known->is_foreign)
+		return;
+	if (p->have & GPU_HAVE_BUSY)
+		add_busy(d, known, p);
+	if (p->have & GPU_HAVE_MEM)
+		add_memory(d, p);
+}
+
+static void forget_unseen(struct metered *d)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < d->n; i++)
+		if (d->processes[i].is_seen)
+			d->processes[k++] = d->processes[i];
+	d->n = k;
+}
+
+static void add_energy(const struct node *n, struct metered *d)
+{
+	const struct gpu_total *t = gpu_total(n->gpu, d->device);
+
+	if (!(t->have & GPU_HAVE_ENERGY))
+		return;
+	if (d->has_energy && t->energy_mj >= d->energy_mj)
+		gpu_use_set(&d->use, &d->use.energy_mj,
+			    d->use.energy_mj + t->energy_mj - d->energy_mj);
+	d->energy_mj = t->energy_mj;
+	d->has_energy = true;
+}
+
+/* A source that tells something of the device but of no process: the job has none there. */
+static void close_look(const struct node *n, struct metered *d, int64_t now)
+{
+	const struct gpu_total *t = gpu_total(n->gpu, d->device);
+	const char *source = gpu_source(n->gpu, d->device, GPU_HAVE_BUSY);
+
+	if (!source || !*source)
+		source = gpu_source(n->gpu, d->device, GPU_HAVE_MEM);
+	snprintf(d->use.source, sizeof(d->use.source), "%s", source ? source : "");
+	if (!t->is_lost && (d->has_mem || t->have & GPU_HAVE_MEM)) {
+		gpu_use_set(&d->use, &d->use.mem_bytes, d->mem_bytes);
+		if (d->mem_bytes >= d->use.mem_peak_bytes)
+			gpu_use_set(&d->use, &d->use.mem_peak_bytes, d->mem_bytes);
+	}
+	if (!t->is_lost && (d->has_busy || t->have & GPU_HAVE_BUSY))
+		gpu_use_set(&d->use, &d->use.busy_ns, d->use.busy_ns);
+	add_energy(n, d);
+	forget_unseen(d);
+	d->is_looked_at = true;
+	if (d->has_worked || (!(t->have & GPU_HAVE_BUSY) && !d->has_busy && d->mem_bytes > 0))
+		d->worked_ns = now;
+	if (!t->is_lost && t->have)
+		gpu_use_set(&d->use, &d->use.idle_ns, now - d->worked_ns);
+}
+
+static void open_look(struct metered *d)
+{
+	d->mem_bytes = 0;
+	d->has_worked = d->has_busy = d->has_mem = false;
+	for (size_t i = 0; i < d->n; i++)
+		d->processes[i].is_seen = false;
+}
+
+static void sum_up(struct job *j)
+{
+	struct gpu_use list[GPU_USE_MAX];
+	struct usage u = { 0 };
+
+	for (int i = 0; i < j->meter->n; i++)
+		list[i] = j->meter->of[i].use;
+	gpu_use_sum(list, j->meter->n, &u);
+	report_merge(j, &u);
+}
+
+static bool is_metered(const struct job *j, const struct job *last)
+{
+	return j->meter && (!job_has_ended(j) || j == last);
+}
+
+static void look(struct node *n, const struct job *last)
+{
+	int64_t now = node_now_ns();
+	struct err unused; /* what cannot be asked is in the inventory's notes */
+	int n_metered = 0;
+
+	for (struct job *j = n->jobs; j; j = j->next)
+		for (int i = 0; is_metered(j, last) && i < j->meter->n; i++, n_metered++)
+			open_look(&j->meter->of[i]);
+	if (n_metered == 0)
+		return;
+	gpu_sample(n->gpu, now, on_process, n, &unused);
+	for (struct job *j = n->jobs; j; j = j->next) {
+		if (!is_metered(j, last))
+			continue;
+		for (int i = 0; i < j->meter->n; i++)
+			close_look(n, &j->meter->of[i], now);
+		sum_up(j);
+	}
+}
+
+void gpu_meter_tick(struct node *n)
+{
+	look(n, NULL);
+}
+
+void gpu_meter_last(struct node *n, struct job *j)
+{
+	if (j->meter)
+		look(n, j);
+}
+
+void gpu_meter_fill(const struct gpu_meter *m, struct gpu_use *list, int32_t n)
+{
+	for (int32_t i = 0; m && i < n; i++)
+		for (int k = 0; k < m->n; k++)
+			if (!strcmp(list[i].uuid, m->of[k].use.uuid))
+				list[i] = m->of[k].use;
+}
