@@ -13,6 +13,21 @@ static bool is_text(const struct table_column *col)
 	return col->kind == CELL_TEXT || col->kind == CELL_FIGURE;
 }
 
+/* printf() takes three times as long, and figures are most of what is printed. */
+static int put_int(int64_t n, FILE *to)
+{
+	char buf[24], *p = buf + sizeof(buf) - 1;
+	uint64_t left = n < 0 ? -(uint64_t)n : (uint64_t)n;
+
+	*p = '\0';
+	do
+		*--p = (char)('0' + left % 10);
+	while (left /= 10);
+	if (n < 0)
+		*--p = '-';
+	return fputs(p, to);
+}
+
 /* ---- json: written as it goes, since tables may have 100,000 rows ---- */
 
 /* Printable ASCII that needs no escape. */
@@ -55,8 +70,11 @@ static int put_json_text(const char *text, FILE *to)
 {
 	_cleanup_json_ json_t *j = NULL;
 
-	if (is_plain(text))
-		return fprintf(to, "\"%s\"", text);
+	if (is_plain(text)) {
+		fputc('"', to);
+		fputs(text, to);
+		return fputc('"', to);
+	}
 	j = json_string(text);
 	return j ? json_dumpf(j, to, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : -1;
 }
@@ -65,7 +83,7 @@ static int put_json_cell(const struct table_column *col, const struct table_cell
 			 FILE *to)
 {
 	if (!is_text(col))
-		return fprintf(to, "%" PRId64, cell->n);
+		return put_int(cell->n, to);
 	if (col->kind == CELL_FIGURE && is_number(cell->text))
 		return fputs(cell->text, to);
 	return put_json_text(cell->text, to);
@@ -82,8 +100,9 @@ static int put_json_row(const struct table *t, const struct table_choice *c, siz
 		cell = table_cell(t, row, c->column[k]);
 		if (!cell->have)
 			continue;
-		fprintf(to, "%s\n      \"%s\": ", n++ ? "," : "",
-			t->columns[c->column[k]].name);
+		fputs(n++ ? ",\n      \"" : "\n      \"", to);
+		fputs(t->columns[c->column[k]].name, to);
+		fputs("\": ", to);
 		r = put_json_cell(&t->columns[c->column[k]], cell, to);
 	}
 	fputs(n ? "\n    }" : "}", to);
@@ -196,7 +215,7 @@ int table_render_rows(const struct table *t, const struct table_choice *c,
 			if (cell->have && cell->text)
 				form->put(cell->text, f->to);
 			else if (cell->have)
-				fprintf(f->to, "%" PRId64, cell->n);
+				put_int(cell->n, f->to);
 		}
 		fputs(form->end, f->to);
 	}
