@@ -249,6 +249,16 @@ static void add_capacity(char why[static FIFO_WHY_MAX], const struct fifo_node *
 	}
 }
 
+/* Of the node as it would be when nothing was held. */
+static int count_never(const struct fifo_node *n, const struct taking *take)
+{
+	int missing = 0;
+
+	for (int i = 0; i < SIDE_MAX; i++)
+		missing += amount_of(&take->res, &sides[i]) > all_of(n, take, i);
+	return missing;
+}
+
 bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
 		      const struct resources *want, char why[static FIFO_WHY_MAX])
 {
@@ -258,12 +268,8 @@ bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
 
 	why[0] = '\0';
 	for (size_t i = 0; i < n_nodes; i++) {
-		struct fifo_node empty = nodes[i];
-		int missing;
+		int missing = count_never(&nodes[i], &take);
 
-		empty.held = (struct resources){ 0 };
-		empty.gpus_held.n = 0;
-		missing = count_missing(&empty, &take);
 		if (missing == 0)
 			return true;
 		if (!best || missing < fewest) {

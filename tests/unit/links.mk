@@ -95,3 +95,5 @@ $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amo
 $O/tests/unit/test_quote $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
 $O/tests/unit/test_quote: $(sort $O/controller/quote/quote.o $O/controller/policy/fifo.o $(CONFIG) $(MODEL) $(WIRE))
 $O/tests/unit/test_sync_gpus: $O/controller/api/sync_gpus.o $(MODEL) $(WIRE)
+$O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
