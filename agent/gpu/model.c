@@ -72,17 +72,21 @@ static int split(char *text, char *words[WORDS_MAX])
 	return n;
 }
 
-/* Only what a name may have; two digits in a row that were two words are kept
- * apart. A '_' is of MIG instances alone. */
+/* Only what a name may have, beginning with a letter; two digits in a row that were two words
+ * are kept apart. A '_' is of MIG instances alone. */
 static size_t append(char *to, size_t at, const char *word)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.+";
 
-	if (at && isdigit((unsigned char)to[at - 1]) && isdigit((unsigned char)*word) &&
-	    at < REQUEST_NAME_MAX - 16)
+	while (!at && *word && !isalnum((unsigned char)*word))
+		word++;
+	if (!at && isdigit((unsigned char)*word))
+		at = append(to, 0, "gpu");
+	else if (at && isdigit((unsigned char)to[at - 1]) && isdigit((unsigned char)*word) &&
+		 at < REQUEST_NAME_MAX - 16)
 		to[at++] = '.';
 	for (; *word && at < REQUEST_NAME_MAX - 16; word++)
-		if (strchr(allowed, *word) && (at || isalnum((unsigned char)*word)))
+		if (strchr(allowed, *word))
 			to[at++] = *word;
 	to[at] = '\0';
 	return at;

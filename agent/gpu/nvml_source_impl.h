@@ -9,6 +9,7 @@ struct nvml_gpu {
 	bool is_instance, has_acct;
 	bool has_energy, has_idle;
 	bool has_asked;
+	uint64_t ring_us;	      /* the longest time that the driver gave samples of */
 	int64_t asked_ns;	      /* the last whole look at it */
 	uint64_t energy_mj;	      /* as last read */
 	uint64_t period_us;	      /* of the samples of processes; 0: means are given */

@@ -14,6 +14,7 @@
 #include "agent/gpu/nvml_source_impl.h"
 
 #define SLACK_US 2000000
+#define PAUSE_US 60000000 /* longer between two looks: nobody was there to be measured */
 #define SECOND_NS 1000000000LL
 #define NS_OF(percent, us) ((int64_t)(percent) * (int64_t)(us)*10) /* percent of us, in ns */
 #define IDLE_SLACK_BYTES (64LL << 20)
@@ -40,6 +41,8 @@ static uint64_t window_start(const struct nvml_source *s, const struct nvml_gpu 
 
 	if (last_us)
 		most += SLACK_US;
+	if (most > PAUSE_US && most > g->ring_us)
+		most = g->ring_us > PAUSE_US ? g->ring_us : PAUSE_US;
 	start = newest > most ? newest - most : 0;
 	return start > last_us ? start : last_us;
 }
@@ -52,7 +55,8 @@ static uint64_t still_last(uint64_t last_us)
 
 /* ---- the device ---- */
 
-/* What is older than the driver's ring holds is taken to be as what it does hold. */
+/* What is older than the driver's ring holds is taken to be as what it does hold, after a pause
+ * as nothing. */
 static int64_t integrate(const struct nvml_busy *list, unsigned n, uint64_t start)
 {
 	uint64_t before = start, first = 0;
@@ -75,7 +79,9 @@ static int64_t integrate(const struct nvml_busy *list, unsigned n, uint64_t star
 		n_rest++;
 	}
 	if (n_rest && (int64_t)first > 2 * rest_us / n_rest)
-		first_ns = (int64_t)((__int128)rest_ns * (int64_t)first / rest_us);
+		first_ns = first > PAUSE_US
+				   ? 0
+				   : (int64_t)((__int128)rest_ns * (int64_t)first / rest_us);
 	return first_ns + rest_ns;
 }
 
@@ -85,15 +91,18 @@ static void sample_busy(struct nvml_source *s, struct nvml_gpu *g)
 	const struct nvml_busy *list;
 	unsigned n = 0;
 	enum nvml_rc rc = nvml_busy(s->n, g->handle, g->busy_us, &list, &n);
-	uint64_t newest = 0;
+	uint64_t newest = 0, oldest = UINT64_MAX;
 
 	if (nvml_source_failed(s, g, rc, "busy time") && rc != NVML_NOT_FOUND)
 		return;
 	bd->total.have |= GPU_HAVE_BUSY;
 	bd->source[0] = "nvml";
-	for (unsigned i = 0; i < n; i++)
-		if (list[i].time_us > newest)
-			newest = list[i].time_us;
+	for (unsigned i = 0; i < n; i++) {
+		newest = list[i].time_us > newest ? list[i].time_us : newest;
+		oldest = list[i].time_us < oldest ? list[i].time_us : oldest;
+	}
+	if (n && newest - oldest > g->ring_us)
+		g->ring_us = newest - oldest;
 	if (!n) {
 		g->busy_us = still_last(g->busy_us);
 		return;

@@ -217,6 +217,31 @@ static void what_was_done_before_the_first_look_is_not_counted(void **unused)
 	rig_done(&r);
 }
 
+/* No job, so nobody looks for an hour; then one comes. The driver's means are then of what it
+ * still has, not of the hour. */
+static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
+{
+	static const char *const kinds[] = { "mean", "each" };
+
+	(void)unused;
+	for (int i = 0; i < 2; i++) {
+		char script[512];
+
+		snprintf(script, sizeof(script),
+			 ONE_GPU "samples %s\nprocess 0 pid=100 to=3590 mem=10 sm=0\n"
+				 "process 0 pid=300 from=3590 mem=10 sm=100\n",
+			 kinds[i]);
+		begin(script);
+		rig_sample(&r, 1);
+		rig_sample(&r, 3600);
+		assert_in_range(busy(0, 300), 9 * SECOND, 11 * SECOND);
+		assert_in_range(gpu_total(r.g, 0)->busy_ns, 9 * SECOND, 10 * SECOND);
+		rig_sample(&r, 3610);
+		assert_in_range(busy(0, 300), 19 * SECOND, 21 * SECOND);
+		rig_done(&r);
+	}
+}
+
 static void an_idle_process_is_told_with_0_not_as_absent(void **unused)
 {
 	(void)unused;
@@ -539,6 +564,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(busy_time_is_the_integral_of_the_samples),
 		cmocka_unit_test(no_sample_is_counted_twice_or_lost_whenever_looked),
 		cmocka_unit_test(what_was_done_before_the_first_look_is_not_counted),
+		cmocka_unit_test(a_pause_is_not_filled_with_what_came_after_it),
 		cmocka_unit_test(an_idle_process_is_told_with_0_not_as_absent),
 		cmocka_unit_test(one_that_lived_between_two_looks_is_told_once),
 		cmocka_unit_test(a_pid_that_comes_again_is_another_process),
