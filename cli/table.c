@@ -121,6 +121,29 @@ void table_text(struct table *t, const char *column, const char *text)
 	t->out_of_memory |= !c->text;
 }
 
+size_t table_size(const struct table *t)
+{
+	return t->n_rows;
+}
+
+static bool is_zero(const struct table_cell *c)
+{
+	return c->text ? !strpbrk(c->text, "123456789") : c->n == 0;
+}
+
+bool table_has(const struct table *t, const char *column, enum table_want want)
+{
+	int i = find_column(t, column, strlen(column));
+	const struct table_cell *c;
+
+	for (size_t row = 0; i >= 0 && row < t->n_rows; row++) {
+		c = table_cell(t, row, i);
+		if (c->have && (want == TABLE_SET || !is_zero(c)))
+			return true;
+	}
+	return false;
+}
+
 void table_tone(struct table *t, const char *column, enum cell_tone tone)
 {
 	struct table_cell *c = last_cell(t, column);

@@ -81,6 +81,11 @@ void table_int(struct table *t, const char *column, int64_t value);
 void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
 void table_tone(struct table *t, const char *column, enum cell_tone tone);
 
+size_t table_size(const struct table *t); /* rows */
+/* Is the cell set in any row; or is it anywhere set and not 0? */
+enum table_want { TABLE_SET, TABLE_NOT_ZERO };
+bool table_has(const struct table *t, const char *column, enum table_want want);
+
 /* --columns help prints the columns there are instead of the rows. -EINVAL, and nothing is
  * printed: --columns names one that does not exist (the message lists them); or a text is not
  * UTF-8, as json has to be. */

@@ -4,7 +4,6 @@
 #include "cli/usage_ledger.h"
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
-#include "controller/quota/outlook.h"
 
 static int64_t day_of(const char *text, int64_t def)
 {
@@ -41,7 +40,8 @@ static void read_period(const struct verb_call *call, const struct site_file *f,
 	p->to_day = day_of(end, p->to_day);
 }
 
-int usage_ledger_read(const struct verb_call *call, json_t **ret, struct err *err)
+int usage_ledger_read(const struct verb_call *call, const struct outlook_each *each,
+		      json_t **ret_head, struct err *err)
 {
 	_cleanup_(site_file_done) struct site_file f = { 0 };
 	struct outlook_ask ask;
@@ -52,6 +52,6 @@ int usage_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 	if (r < 0)
 		return r;
 	read_period(call, &f, &ask);
-	return outlook_document(&(struct quota_site){ f.store, f.config, f.accounts }, &ask,
-				ret, err);
+	return outlook_head(&(struct quota_site){ f.store, f.config, f.accounts }, &ask, each,
+			    ret_head, err);
 }

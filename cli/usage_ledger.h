@@ -1,10 +1,13 @@
-/* usage_ledger - usage from a ledger file, as GET /v1/usage answers. */
+/* usage_ledger - usage from a ledger file, as GET /v1/usage answers, but for the rows: hundreds
+ * of objects take longer to make and to free than the ledger to read. */
 #pragma once
 #include <jansson.h>
 #include "common/verb.h"
+#include "controller/quota/outlook.h"
 
 struct err;
 
 /* By the options of `reeve usage`, which were checked. With a profile and no days stated: the
  * allocation year of --at; else all there is. */
-int usage_ledger_read(const struct verb_call *call, json_t **ret, struct err *err);
+int usage_ledger_read(const struct verb_call *call, const struct outlook_each *each,
+		      json_t **ret_head, struct err *err);

@@ -147,27 +147,83 @@ static void put_row(struct table *t, const json_t *row)
 	table_text(t, "used_percent", format_percent(ppm, percent));
 }
 
-/* Is the figure in any row, and anywhere not 0 (where 0 says nothing)? */
-static bool is_worth(const json_t *rows, const char *name)
+static void put_years(struct table *t, const char *column, int64_t ms)
 {
-	const char *in_rows = strcmp(name, "used_percent") ? name : "used_ppm";
-	bool may_be_zero = strcmp(name, "adjusted_ms") && strcmp(name, "gpu_years");
-	const json_t *row;
-	size_t i;
+	char buf[OUTLOOK_YEARS_MAX];
 
-	json_array_foreach(rows, i, row)
-	{
-		const json_t *v = json_object_get(row, in_rows);
+	table_text(t, column, outlook_years(ms, buf));
+}
 
-		if (json_is_string(v) ? may_be_zero || strcmp(json_string_value(v), "0.000000")
-				      : v && (may_be_zero || json_integer_value(v) != 0))
-			return true;
+static void put_sums(struct table *t, const struct store_usage *u)
+{
+	table_text(t, "pool", u->pool);
+	table_int(t, "jobs_started", u->jobs_started);
+	table_int(t, "jobs_ended", u->jobs_ended);
+	table_int(t, "running_ms", u->running_ms);
+	table_int(t, "suspended_ms", u->suspended_ms);
+	table_int(t, "cpu_ms", u->cpu_ms);
+	table_int(t, "core_ms", u->core_ms);
+	table_int(t, "gpu_ms", u->gpu_ms);
+	table_int(t, "charge_requested_ms", u->charge_requested_ms);
+	table_int(t, "charge_used_ms", u->charge_used_ms);
+	table_int(t, "adjusted_ms", u->adjusted_ms);
+	put_years(t, "core_years", u->core_ms);
+	put_years(t, "gpu_years", u->gpu_ms);
+}
+
+static void put_outlook(struct table *t, const struct outlook_row *row)
+{
+	char percent[PERCENT_MAX];
+
+	table_int(t, "counts_ms", row->counts_ms);
+	put_years(t, "counts_years", row->counts_ms);
+	if (row->has_allocation) {
+		table_int(t, "allocation_ms", row->allocation_ms);
+		put_years(t, "allocation_years", row->allocation_ms);
+		table_int(t, "with_below_ms", row->with_below_ms);
+		table_int(t, "used_ppm", row->used_ppm);
+		table_text(t, "used_percent", format_percent(row->used_ppm, percent));
 	}
-	return false;
+	if (!row->has_projection)
+		return;
+	table_int(t, "projected_by_year_ms", row->by_year_ms);
+	table_int(t, "projected_by_recent_ms", row->by_recent_ms);
+	put_years(t, "projected_by_year_years", row->by_year_ms);
+	put_years(t, "projected_by_recent_years", row->by_recent_ms);
+}
+
+/* Rows of a ledger file. */
+struct filling {
+	struct table *t;
+	const char *by;
+	bool is_monthly;
+};
+
+static int fill_row(void *ctx, const struct outlook_row *row, struct err *err)
+{
+	const struct filling *f = ctx;
+	char month[CALENDAR_DAY_MAX];
+
+	(void)err;
+	table_row(f->t);
+	if (f->is_monthly)
+		table_text(f->t, "month", calendar_format_month(row->usage->month, month));
+	table_text(f->t, f->by, row->usage->key);
+	put_sums(f->t, row->usage);
+	put_outlook(f->t, row);
+	return 0;
+}
+
+/* Of some figures 0 everywhere says nothing. */
+static bool is_worth(const struct table *t, const char *name)
+{
+	bool may_be_zero = strcmp(name, "adjusted_ms") && strcmp(name, "gpu_years");
+
+	return table_has(t, name, may_be_zero ? TABLE_SET : TABLE_NOT_ZERO);
 }
 
 /* For people, only the key that was asked for heads the rows. */
-static char *usual_columns(const struct verb_call *call, const json_t *rows)
+static char *usual_columns(const struct verb_call *call, const struct table *t)
 {
 	const char *by = verb_value(call, "by");
 	const char *const *names = verb_count(call, "years") ? years : hours;
@@ -177,7 +233,7 @@ static char *usual_columns(const struct verb_call *call, const json_t *rows)
 		     by ? by : "account") < 0)
 		return NULL;
 	for (; list && *names; names++) {
-		if (json_array_size(rows) > 0 && !is_worth(rows, *names))
+		if (table_size(t) > 0 && !is_worth(t, *names))
 			continue;
 		if (asprintf(&longer, "%s,%s", list, *names) < 0)
 			longer = NULL;
@@ -216,19 +272,13 @@ static void put_notes(struct table *t, const json_t *answer)
 		table_note_int(t, "gone_ppm", gone);
 }
 
-static int print(struct cli *c, const struct verb_call *call, const json_t *answer,
-		 struct err *err)
+static int print(struct cli *c, const struct verb_call *call, struct table *t,
+		 const json_t *answer, struct err *err)
 {
-	_cleanup_(table_freep) struct table *t = NULL;
-	const json_t *rows = json_object_get(answer, "rows"), *row;
-	_cleanup_free_ char *usual = usual_columns(call, rows);
-	int r = table_new("rows", columns, &t, err);
-	size_t i;
+	_cleanup_free_ char *usual = usual_columns(call, t);
+	int r;
 
-	if (r < 0)
-		return r;
 	put_notes(t, answer);
-	json_array_foreach(rows, i, row) put_row(t, row);
 	if (!c->format.columns && c->format.output == TABLE_TABLE)
 		c->format.columns = usual;
 	tell_period(c, answer);
@@ -252,31 +302,50 @@ static int check_options(const struct verb_call *call, struct err *err)
 	return r;
 }
 
-static int ask(struct cli *c, const struct verb_call *call, json_t **ret, struct err *err)
+static int ask(struct cli *c, const struct verb_call *call, struct table *t, json_t **ret,
+	       struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
-	int r = make_path(call, &path, err);
+	const json_t *row;
+	size_t i;
+	int r = cli_begin(c, call, err);
+
+	if (r >= 0)
+		r = make_path(call, &path, err);
+	if (r >= 0)
+		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(*ret, "rows"), i, row) put_row(t, row);
+	return 0;
+}
+
+static int read_file(struct cli *c, const struct verb_call *call, struct table *t, json_t **ret,
+		     struct err *err)
+{
+	const char *by = verb_value(call, "by");
+	struct filling f = { t, by ? by : "account", verb_count(call, "monthly") };
+	int r = cli_begin_offline(c, call, err);
 
 	return r < 0 ? r
-		     : cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret,
-			       err);
+		     : usage_ledger_read(call, &(struct outlook_each){ fill_row, &f }, ret,
+					 err);
 }
 
 static int usage(const struct verb_call *call, void *ctx, struct err *err)
 {
+	_cleanup_(table_freep) struct table *t = NULL;
 	_cleanup_json_ json_t *answer = NULL;
 	struct cli *c = ctx;
-	bool is_file = verb_value(call, "ledger");
 	int r = check_options(call, err);
 
 	if (r >= 0)
-		r = is_file ? cli_begin_offline(c, call, err) : cli_begin(c, call, err);
+		r = table_new("rows", columns, &t, err);
 	if (r >= 0)
-		r = is_file ? usage_ledger_read(call, &answer, err)
-			    : ask(c, call, &answer, err);
+		r = (verb_value(call, "ledger") ? read_file : ask)(c, call, t, &answer, err);
 	if (r >= 0)
-		r = print(c, call, answer, err);
-	if (r == 0 && json_array_size(json_object_get(answer, "rows")) == 0 && c->talks)
+		r = print(c, call, t, answer, err);
+	if (r == 0 && table_size(t) == 0 && c->talks)
 		fprintf(stderr, "nothing was charged in that period\n");
 	return r;
 }

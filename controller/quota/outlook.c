@@ -373,18 +373,14 @@ static void set_day(json_t *j, const char *key, int64_t day)
 		json_object_set_new(j, key, json_string(calendar_format_day(day, text)));
 }
 
-int outlook_document(const struct quota_site *site, const struct outlook_ask *ask, json_t **ret,
-		     struct err *err)
+int outlook_head(const struct quota_site *site, const struct outlook_ask *ask,
+		 const struct outlook_each *each, json_t **ret, struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_new();
-	struct document d = { &ask->period, json_array() };
-	const struct outlook_each each = { encode_row, &d };
 	struct outlook_period period;
-	int r;
+	int r = doc ? outlook_usage(site, ask, each, &period, err)
+		    : err_set(err, -ENOMEM, "out of memory");
 
-	if (!doc || json_object_set_new(doc, "rows", d.rows) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = outlook_usage(site, ask, &each, &period, err);
 	if (r < 0)
 		return r;
 	json_object_set_new(doc, "time_zone", json_string(store_zone(site->store)));
@@ -393,5 +389,22 @@ int outlook_document(const struct quota_site *site, const struct outlook_ask *as
 	if (period.is_open)
 		set_int(doc, "gone_ppm", period.gone_ppm);
 	*ret = TAKE_PTR(doc);
+	return 0;
+}
+
+int outlook_document(const struct quota_site *site, const struct outlook_ask *ask, json_t **ret,
+		     struct err *err)
+{
+	_cleanup_json_ json_t *rows = json_array();
+	struct document d = { &ask->period, rows };
+	const struct outlook_each each = { encode_row, &d };
+	json_t *doc = NULL;
+	int r = rows ? outlook_head(site, ask, &each, &doc, err)
+		     : err_set(err, -ENOMEM, "out of memory");
+
+	if (r < 0)
+		return r;
+	json_object_set(doc, "rows", rows);
+	*ret = doc;
 	return 0;
 }

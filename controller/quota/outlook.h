@@ -48,7 +48,9 @@ int outlook_usage(const struct quota_site *site, const struct outlook_ask *ask,
 /* [*from, *to): the allocation year ([Policy] AllocationYearStart) that a day is in. */
 void outlook_year(const struct config *c, int64_t day, int64_t *ret_from, int64_t *ret_to);
 
-/* docs/protocol.md, GET /v1/usage: the whole answer. */
+/* docs/protocol.md, GET /v1/usage: the answer without its rows, which go to `each`; and all. */
+int outlook_head(const struct quota_site *site, const struct outlook_ask *ask,
+		 const struct outlook_each *each, json_t **ret, struct err *err);
 int outlook_document(const struct quota_site *site, const struct outlook_ask *ask, json_t **ret,
 		     struct err *err);
 /* Core-years or GPU-years: milli-core-seconds / 8760 hours, six places, exact half up. */
