@@ -22,6 +22,7 @@ static const struct table_column columns[] = {
 	{ "ngpus_free", "-GPUS FREE", CELL_COUNT },
 	{ "gpu_models", "-GPU MODELS", CELL_TEXT },
 	{ "gpu_models_free", "-FREE BY MODEL", CELL_TEXT },
+	{ "gpus_drained", "-DRAINED", CELL_COUNT },
 	{ "gpus_simulated", "-SIMULATED", CELL_COUNT },
 	{ "tier", "TIER", CELL_COUNT },
 	{ "version", "-VERSION", CELL_TEXT },
@@ -73,13 +74,13 @@ static struct gpus models_at(const json_t *amounts)
 	return g;
 }
 
-static int64_t count_simulated(const json_t *node)
+static int64_t count_flag(const json_t *node, const char *flag)
 {
 	const json_t *gpus = json_object_get(node, "gpus");
 	int64_t n = 0;
 
 	for (size_t i = 0; i < json_array_size(gpus); i++)
-		n += json_is_true(json_object_get(json_array_get(gpus, i), "simulated"));
+		n += json_is_true(json_object_get(json_array_get(gpus, i), flag));
 	return n;
 }
 
@@ -89,11 +90,12 @@ static void put_gpus(struct table *t, const json_t *node)
 	const struct gpus left = models_at(json_object_get(node, "free"));
 	char buf[GPUS_TEXT_MAX];
 
-	if (all.n == 0)
+	if (!json_array_size(json_object_get(node, "gpus")))
 		return;
 	table_text(t, "gpu_models", gpus_words(&all, buf));
 	table_text(t, "gpu_models_free", gpus_words(&left, buf));
-	table_int(t, "gpus_simulated", count_simulated(node));
+	table_int(t, "gpus_simulated", count_flag(node, "simulated"));
+	table_int(t, "gpus_drained", count_flag(node, "drained"));
 }
 
 /* "n1: 4 a100-40 (1 free), 7 a100_1g.5gb (0 free) (simulated)" */
@@ -113,12 +115,15 @@ static void tell_gpus(const struct cli *c, const json_t *nodes)
 			continue;
 		name = cli_text(node, "node");
 		cli_put(to, name ? name : "?");
+		fputs(": ", to);
 		for (int32_t k = 0; k < all.n; k++) {
-			fprintf(to, "%s %" PRId64 " ", k ? "," : ":", all.of[k].n);
+			fprintf(to, "%s%" PRId64 " ", k ? ", " : "", all.of[k].n);
 			cli_put(to, all.of[k].model);
 			fprintf(to, " (%" PRId64 " free)", gpus_count(&left, all.of[k].model));
 		}
-		fputs(count_simulated(node) ? " (simulated)\n" : "\n", to);
+		if (count_flag(node, "drained"))
+			fprintf(to, ", %" PRId64 " drained", count_flag(node, "drained"));
+		fputs(count_flag(node, "simulated") ? " (simulated)\n" : "\n", to);
 	}
 }
 

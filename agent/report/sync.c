@@ -48,6 +48,8 @@ static json_t *encode_gpu(const struct sync_gpu *g)
 		json_object_set_new(j, "simulated", json_true());
 	if (j && g->is_partitioned)
 		json_object_set_new(j, "partitioned", json_true());
+	if (j && g->is_drained)
+		json_object_set_new(j, "drained", json_true());
 	return j;
 }
 

@@ -25,6 +25,7 @@ struct sync_gpu { /* a device of agent/gpu/gpu.h, as the controller shows it */
 	int64_t mem_bytes;
 	int numa_node; /* -1: not told */
 	bool is_simulated, is_partitioned;
+	bool is_drained; /* not clean, and no job holds it: not given for now */
 };
 
 struct sync_node {

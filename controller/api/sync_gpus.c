@@ -34,7 +34,7 @@ static int take_texts(const json_t *j, json_t *to, struct err *err)
 static int take_figures(const json_t *j, json_t *to, struct err *err)
 {
 	static const int64_t none = -1;
-	static const char *const flags[] = { "simulated", "partitioned" };
+	static const char *const flags[] = { "simulated", "partitioned", "drained" };
 	int64_t mem, numa;
 	int r = wire_get_int(j, "mem_bytes", (struct wire_int){ 0, INT64_MAX / 1024, &none },
 			     &mem, err);
@@ -74,9 +74,10 @@ static int count_model(struct gpus *g, const char *model, int64_t n, struct err 
 	return 0;
 }
 
-/* A GPU that is cut in parts is shown and never given. */
-static int take_device(const json_t *j, json_t *list, struct gpus *models, struct err *err)
+/* A GPU that is cut in parts is shown and never given; one that is not clean, not for now. */
+static int take_device(const json_t *j, json_t *list, struct sync *s, struct err *err)
 {
+	const char *model;
 	_cleanup_json_ json_t *to = json_object();
 	int r;
 
@@ -91,9 +92,12 @@ static int take_device(const json_t *j, json_t *list, struct gpus *models, struc
 		return r;
 	if (is_known(list, json_string_value(json_object_get(to, "uuid"))))
 		return err_set(err, -EINVAL, "uuid is there twice");
-	if (!json_is_true(json_object_get(to, "partitioned")))
-		r = count_model(models, json_string_value(json_object_get(to, "model")), 1,
-				err);
+	model = json_string_value(json_object_get(to, "model"));
+	if (!json_is_true(json_object_get(to, "partitioned"))) {
+		r = count_model(&s->gpu_models, model, 1, err);
+		if (r == 0 && json_is_true(json_object_get(to, "drained")))
+			r = count_model(&s->drained_gpu_models, model, 1, err);
+	}
 	if (r == 0 && json_array_append_new(list, TAKE_PTR(to)) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	return r;
@@ -134,7 +138,7 @@ int sync_gpus_decode(const json_t *doc, struct sync *s, struct err *err)
 	if (!json_is_array(gpus) || json_array_size(gpus) > SYNC_GPUS_MAX)
 		return err_set(err, -EINVAL, "gpus: not an array of at most %d", SYNC_GPUS_MAX);
 	for (size_t i = 0; i < json_array_size(gpus) && r == 0; i++) {
-		r = take_device(json_array_get(gpus, i), list, &s->gpu_models, err);
+		r = take_device(json_array_get(gpus, i), list, s, err);
 		if (r < 0)
 			return err_prefix(err, r, "gpus[%zu]", i);
 	}

@@ -252,7 +252,8 @@ static const char holds_sql[] =
 	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
 	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
-	" COALESCE(MAX(j.exclusive), 0), n.gpu_models"
+	" COALESCE(MAX(j.exclusive), 0), n.gpu_models,"
+	" n.drained_gpu_models"
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
 	" LEFT JOIN jobs j ON j.job = a.job"
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
@@ -272,6 +273,7 @@ static void read_hold(struct db_row *st, struct fifo_node *ret)
 					.jobfs_bytes = db_int(st, 8),
 					.ngpus = db_int(st, 9) };
 	store_gpu_counts(st, 11, &ret->gpus);
+	store_gpu_counts(st, 12, &ret->gpus_drained);
 	ret->gpus_held = (struct gpus){ 0 };
 	if (!db_int(st, 10))
 		return;

@@ -236,10 +236,15 @@ static const char schema_gpus[] =
 static const char schema_active[] =
 	"CREATE INDEX jobs_active_account ON jobs(account, job) WHERE state < 5;";
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	    schema_3,
-					 schema_stretches, schema_accounts, schema_terms,
-					 schema_indices,   schema_ends,	    schema_weights,
-					 schema_gpus,	   schema_active,   NULL };
+/* Of the models of a node, those that are not clean and not given for now. */
+static const char schema_drained[] =
+	"ALTER TABLE nodes ADD COLUMN drained_gpu_models TEXT NOT NULL DEFAULT '';";
+
+const char *const store_migrations[] = {
+	schema_1,      schema_2,       schema_3,    schema_stretches, schema_accounts,
+	schema_terms,  schema_indices, schema_ends, schema_weights,   schema_gpus,
+	schema_active, schema_drained, NULL
+};
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

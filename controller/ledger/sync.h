@@ -35,9 +35,10 @@ struct sync {
 	struct resources capacity, free; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
 	bool draining;
 	int32_t tier;
-	char *notes;				 /* JSON array of sentences */
-	char *gpus;				 /* JSON array of devices; NULL: none told */
-	struct gpus gpu_models, free_gpu_models; /* by model; n 0: not told */
+	char *notes; /* JSON array of sentences */
+	char *gpus;  /* JSON array of devices; NULL: none told */
+	struct gpus gpu_models, free_gpu_models,
+		drained_gpu_models; /* by model; n 0: not told */
 	struct sync_hold *jobs;
 	struct report *reports;
 	struct sync_output *outputs;

@@ -57,8 +57,11 @@ static int64_t free_of(const struct fifo_node *n, const struct taking *t, int si
 	int64_t left;
 
 	if (side == SIDE_GPUS && (n->gpus.n || *t->res.gpu_model))
-		return gpus_free(&n->gpus, &n->gpus_held, t->res.gpu_model);
-	left = amount_of(&n->capacity, &sides[side]) - amount_of(&n->held, &sides[side]);
+		left = gpus_free(&n->gpus, &n->gpus_held, t->res.gpu_model) -
+		       gpus_count(&n->gpus_drained, t->res.gpu_model);
+	else
+		left = amount_of(&n->capacity, &sides[side]) -
+		       amount_of(&n->held, &sides[side]);
 	return left > 0 ? left : 0;
 }
 
@@ -171,7 +174,23 @@ static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n
 	}
 }
 
-/* The open node that lacks the fewest kinds of things. */
+/* Of the node as it would be when nothing was held. */
+static int count_never(const struct fifo_node *n, const struct taking *take)
+{
+	int missing = 0;
+
+	for (int i = 0; i < SIDE_MAX; i++)
+		missing += amount_of(&take->res, &sides[i]) > all_of(n, take, i);
+	return missing;
+}
+
+static int distance(const struct fifo_node *n, const struct taking *take)
+{
+	return count_never(n, take) * 2 * SIDE_MAX + count_missing(n, take);
+}
+
+/* The open node that lacks the fewest kinds of things: first of what it has at all, so that a
+ * job is not told of nodes without GPUs of its model. */
 static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_t n,
 					    const struct taking *take, size_t *ret_open)
 {
@@ -182,7 +201,7 @@ static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_
 		if (!nodes[i].open)
 			continue;
 		n_open++;
-		if (!best || count_missing(&nodes[i], take) < count_missing(best, take))
+		if (!best || distance(&nodes[i], take) < distance(best, take))
 			best = &nodes[i];
 	}
 	*ret_open = n_open;
@@ -247,16 +266,6 @@ static void add_capacity(char why[static FIFO_WHY_MAX], const struct fifo_node *
 		    all == 1 ? sides[i].one : sides[i].many);
 		between = ", ";
 	}
-}
-
-/* Of the node as it would be when nothing was held. */
-static int count_never(const struct fifo_node *n, const struct taking *take)
-{
-	int missing = 0;
-
-	for (int i = 0; i < SIDE_MAX; i++)
-		missing += amount_of(&take->res, &sides[i]) > all_of(n, take, i);
-	return missing;
 }
 
 bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,

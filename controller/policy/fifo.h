@@ -25,6 +25,7 @@ struct fifo_node {
 	struct resources capacity;   /* ncpus, mem_bytes, jobfs_bytes, ngpus */
 	struct resources held;	     /* the same fields: what is reserved */
 	struct gpus gpus, gpus_held; /* by model; gpus.n 0: not told, ngpus are whole ones */
+	struct gpus gpus_drained;    /* of gpus: not given for now, though nobody holds them */
 };
 
 #define FIFO_WHY_MAX 384

@@ -63,6 +63,8 @@ start() {
 		DefaultResources = vmem=4GiB,jobfs=100MB,walltime=20:00:00
 		[GpuModel a100-40]
 		Weight = 1
+		[GpuModel l40-48]
+		Weight = 1
 		[GpuModel h100-80]
 		Weight = 2.5
 		[GpuModel a100_1g.5gb]
@@ -236,4 +238,16 @@ is "usage: GPUs are raw, equivalents beside: 3 a100 and 7 parts for 2 hours, an 
 import json, sys
 r = [r for r in json.load(sys.stdin)["rows"] if r["pool"] == "gpu"][0]
 print(r["gpu_ms"], r["charge_requested_ms"])')"
+
+# ---- a GPU that is not clean ----
+dirty() { sync_as n4 "$(gpus GPU-d1 l40-48 ',"drained":true'),$(gpus GPU-d2 l40-48)" '"l40-48":1' >"$dir/n4"; }
+dirty
+has "a GPU that is not clean is shown" "n4: 2 l40-48 (1 free), 1 drained" "$(reeve 0 nodes)"
+submit ngpus=l40-48:2 >/dev/null
+sleep 0.3
+has "... and not given, but waited for" "needs 2 l40-48 (1 of 2 free) on n4, the node that lacks least" "$(reeve 0 job 5)"
+sync_as n4 "$(gpus GPU-d1 l40-48),$(gpus GPU-d2 l40-48)" '"l40-48":2' >"$dir/n4"
+reeve 1 cancel 5 >/dev/null
+submit ngpus=l40-48:2 >/dev/null
+check "once it is clean it is given" placed 6 n4
 tap_end

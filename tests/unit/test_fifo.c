@@ -95,6 +95,35 @@ static void gpus_are_given_by_model(void **state)
 	assert_non_null(strstr(jobs[0].why, "needs 3 GPUs ("));
 }
 
+static void what_is_drained_is_not_given_and_not_impossible(void **state)
+{
+	struct fifo_node n = gpu_node("a", "a100-40=2");
+	struct fifo_job j = gpu_job(1, "a100-40", 2), any = gpu_job(2, "", 2);
+	char why[FIFO_WHY_MAX];
+
+	(void)state;
+	gpus_add(&n.gpus_drained, "a100-40", 1);
+	assert_int_equal(fifo_decide(&n, 1, &j, 1), 0);
+	assert_string_equal(j.why, "needs 2 a100-40 (1 of 2 free) on a");
+	assert_int_equal(fifo_decide(&n, 1, &any, 1), 0);
+	assert_true(fifo_is_possible(&n, 1, &j.want, why));
+	j.want.ngpus = 1;
+	assert_int_equal(fifo_decide(&n, 1, &j, 1), 1);
+}
+
+static void the_node_that_has_the_model_is_the_nearest(void **state)
+{
+	struct fifo_node nodes[] = { node("cpu", 8, 64, 0), gpu_node("gpu", "a100-40=2") };
+	struct fifo_job j = gpu_job(1, "a100-40", 2);
+
+	(void)state;
+	gpus_add(&nodes[1].gpus_held, "a100-40", 1);
+	nodes[1].held.ncpus = 8;
+	assert_int_equal(fifo_decide(nodes, 2, &j, 1), 0);
+	assert_string_equal(j.why, "needs 1 core (0 of 8 free) and 2 a100-40 (1 of 2 free) on "
+				   "gpu, the node that lacks least");
+}
+
 static void what_no_node_has_is_said_by_model(void **state)
 {
 	struct fifo_node nodes[] = { gpu_node("n1", "a100-40=4,a100_1g.5gb=7"),
@@ -252,6 +281,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_whole_node_is_an_empty_one_and_all_of_it),
 		cmocka_unit_test(gpus_are_given_by_model),
+		cmocka_unit_test(what_is_drained_is_not_given_and_not_impossible),
+		cmocka_unit_test(the_node_that_has_the_model_is_the_nearest),
 		cmocka_unit_test(what_no_node_has_is_said_by_model),
 		cmocka_unit_test(a_node_that_tells_no_models_gives_any),
 		cmocka_unit_test(a_whole_node_is_one_without_parts_held),

@@ -284,7 +284,8 @@ static void go_back_to_schema_1(struct rig *r)
 		"ALTER TABLE jobs DROP COLUMN nice; ALTER TABLE jobs DROP COLUMN site;"
 		"ALTER TABLE jobs DROP COLUMN gpu_model; ALTER TABLE attempts DROP COLUMN gpus;"
 		"ALTER TABLE nodes DROP COLUMN gpus; ALTER TABLE nodes DROP COLUMN gpu_models;"
-		"ALTER TABLE nodes DROP COLUMN free_gpu_models; DROP INDEX "
+		"ALTER TABLE nodes DROP COLUMN free_gpu_models;"
+		"ALTER TABLE nodes DROP COLUMN drained_gpu_models; DROP INDEX "
 		"jobs_active_account; PRAGMA user_version = 1";
 	sqlite3 *db;
 

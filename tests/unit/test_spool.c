@@ -421,8 +421,9 @@ static void the_document_says_what_the_node_is(void **unused)
 static void the_document_says_which_gpus_there_are(void **unused)
 {
 	const struct sync_gpu gpus[] = {
-		{ "GPU-1", "a100-40", "NVIDIA A100-SXM4-40GB", "nvidia", 40, 1, false, true },
-		{ "MIG-1", "a100_1g.5gb", NULL, "nvidia", 5, -1, true, false },
+		{ "GPU-1", "a100-40", "NVIDIA A100-SXM4-40GB", "nvidia", 40, 1, false, true,
+		  false },
+		{ "MIG-1", "a100_1g.5gb", NULL, "nvidia", 5, -1, true, false, true },
 	};
 	struct sync_node node = { .node = "n1",
 				  .boot = "b",
@@ -435,7 +436,7 @@ static void the_document_says_which_gpus_there_are(void **unused)
 		"[{\"uuid\":\"GPU-1\",\"model\":\"a100-40\",\"product\":\"NVIDIA "
 		"A100-SXM4-40GB\",\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,"
 		"\"partitioned\":true},{\"uuid\":\"MIG-1\",\"model\":\"a100_1g.5gb\","
-		"\"vendor\":\"nvidia\",\"mem_bytes\":5,\"simulated\":true}]",
+		"\"vendor\":\"nvidia\",\"mem_bytes\":5,\"simulated\":true,\"drained\":true}]",
 		0, NULL);
 
 	(void)unused;

@@ -30,18 +30,21 @@ static void devices_count_by_model_and_what_is_cut_is_not_given(void **state)
 		decode("{\"gpus\":[{\"uuid\":\"G1\",\"model\":\"a100-40\",\"product\":\"A100\","
 		       "\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,\"more\":[1]},"
 		       "{\"uuid\":\"G2\",\"model\":\"a100-40\",\"partitioned\":true},"
+		       "{\"uuid\":\"G3\",\"model\":\"a100-40\",\"drained\":true},"
 		       "{\"uuid\":\"M1\",\"model\":\"a100_1g.5gb\",\"simulated\":true},"
 		       "{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}],"
 		       "\"free\":{\"gpu_models\":{\"a100-40\":1,\"a100_1g.5gb\":0}}}",
 		       &s, NULL),
 		0);
-	assert_int_equal(s.capacity.ngpus, 1);
+	assert_int_equal(s.capacity.ngpus, 2);
+	assert_int_equal(gpus_count(&s.drained_gpu_models, "a100-40"), 1);
 	assert_int_equal(s.free.ngpus, 1);
 	assert_int_equal(gpus_count(&s.gpu_models, "a100_1g.5gb"), 2);
 	assert_string_equal(s.gpus,
 			    "[{\"uuid\":\"G1\",\"model\":\"a100-40\",\"product\":\"A100\","
 			    "\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1},"
 			    "{\"uuid\":\"G2\",\"model\":\"a100-40\",\"partitioned\":true},"
+			    "{\"uuid\":\"G3\",\"model\":\"a100-40\",\"drained\":true},"
 			    "{\"uuid\":\"M1\",\"model\":\"a100_1g.5gb\",\"simulated\":true},"
 			    "{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}]");
 	free(s.gpus);
