@@ -223,9 +223,9 @@ struct pids_cgroup {
 	__s64 watermark;
 };
 
-/* the number of the system call a task is in, and its second argument */
+/* the number of the system call a task is in, and arguments and result of calls */
 struct pt_regs___x86 {
-	unsigned long si;
+	unsigned long ax, di, si;
 	unsigned long orig_ax;
 };
 

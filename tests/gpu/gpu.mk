@@ -48,3 +48,10 @@ GPU_HARDWARE := $(patsubst %,$O/tests/gpu/%,load hardware_test inventory)
 gpu-hardware: $(GPU_HARDWARE)
 gpu-tests: $(GPU_HARDWARE) $O/tests/gpu/libcuda.so.1
 .PHONY: gpu-hardware
+
+# Memory by uprobes, on the CUDA double.
+$O/agent/gpu/allocs.o: $O/bpf-skel/gpu.skel.h
+$O/tests/gpu/allocs_test: tests/gpu/allocs_test.c $O/agent/gpu/allocs.o $O/common/err.o $O/tests/gpu/libcuda.so.1
+	$(call say,TEST,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka -lbpf -lelf -lz -lpthread
+gpu-tests: $O/tests/gpu/allocs_test

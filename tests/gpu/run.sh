@@ -20,6 +20,7 @@ for t in nvml drm; do
 		bad=1
 	fi
 done
+build/tests/gpu/allocs_test || bad=1
 # What hardware.sh runs on a real GPU: here on the simulated one, where a load is what it says.
 dir=$(mktemp -d /tmp/reeve-gpu-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
