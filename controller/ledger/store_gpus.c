@@ -26,16 +26,28 @@ static int compare_name(const void *name, const void *node)
 	return strcmp(name, ((const struct fifo_node *)node)->name);
 }
 
+static bool tells_models(const struct fifo_node *nodes, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (nodes[i].gpus.n > 0)
+			return true;
+	return false;
+}
+
 int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *nodes, size_t n,
 		    struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT a.node, j.gpu_model, SUM(j.ngpus)"
-			 " FROM attempts a JOIN jobs j ON j.job = a.job"
-			 " WHERE a.closed = 0 AND j.cluster = ?1 AND j.ngpus > 0"
-			 " GROUP BY a.node, j.gpu_model",
-			 "t", cluster);
+	int r;
+
+	if (!tells_models(nodes, n))
+		return 0;
+	r = db_query(s->db, err, &st,
+		     "SELECT a.node, j.gpu_model, SUM(j.ngpus)"
+		     " FROM attempts a JOIN jobs j ON j.job = a.job"
+		     " WHERE a.closed = 0 AND j.cluster = ?1 AND j.ngpus > 0"
+		     " GROUP BY a.node, j.gpu_model",
+		     "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		struct fifo_node *at =
