@@ -3,7 +3,7 @@
 #include "cli/table.h"
 
 #define TABLE_COLUMNS_MAX 48
-#define TABLE_MANY_ROWS 1000 /* more of them are printed without libsmartcols */
+#define TABLE_MANY_ROWS 250 /* more of them are printed without libsmartcols */
 
 struct table_cell {
 	bool have;

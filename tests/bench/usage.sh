@@ -14,7 +14,7 @@ ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -o $O/tests/bench/usage_gen tests/bench/u
 make --no-print-directory -s $O/bin/reeve
 ar rcs "$dir/all.a" $O/controller/{ledger,policy,history,accounts,pg}/*.o $O/common/*.o $O/common/*/*.o
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/usage_bench tests/bench/usage_bench.c "$dir/all.a" \
-	-lpq -lsqlite3 -ljansson -lm
+	-lsqlite3 -ljansson -lm
 
 if [ -r "$what" ]; then
 	file=$what
@@ -39,6 +39,18 @@ took() { # COMMAND...: median of 11, milliseconds
 		echo $(((to - from) / 1000))
 	done | sort -n | sed -n '6s/...$/.&/p'
 }
+# Every account (400 at most) as a command of its own.
+each_account() {
+	local account from
+	while read -r account; do
+		from=${EPOCHREALTIME/./}
+		$O/bin/reeve usage --ledger "$dir/l.db" --by user --monthly --account "$account" --csv >"$dir/out"
+		echo $((${EPOCHREALTIME/./} - from))
+	done < <(sqlite3 "$dir/l.db" "SELECT DISTINCT account FROM associations LIMIT 400") | sort -n |
+		awk '{ t[NR] = $1 / 1000 } END { printf "one account by user, monthly, as a command: p50 %.1f ms, p99 %.1f ms of %d\n",
+			t[int((NR + 1) / 2)], t[NR - int(NR / 100)], NR }'
+}
+each_account
 account=$(sqlite3 "$dir/l.db" "SELECT account FROM associations ORDER BY id LIMIT 1")
 start=$(took $O/bin/reeve usage --help)
 echo "whole command, of which $start ms is starting reeve:"
