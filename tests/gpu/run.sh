@@ -20,6 +20,7 @@ for t in nvml drm; do
 		bad=1
 	fi
 done
+build/tests/gpu/meter_test || bad=1
 build/tests/gpu/allocs_test || bad=1
 # What hardware.sh runs on a real GPU: here on the simulated one, where a load is what it says.
 dir=$(mktemp -d /tmp/reeve-gpu-XXXXXX)
@@ -32,5 +33,6 @@ loads $dir/loads
 gpu 0 uuid=GPU-0 name=H100_80GB_HBM3 mem=81559 bus=0000:3B:00.0 watts=400 accounting=on
 WORLD
 REEVE_NVML_DOUBLE=$dir/world REEVE_CUDA_LOADS=$dir/loads LD_LIBRARY_PATH=build/tests/gpu \
-	build/tests/gpu/hardware_test build/tests/gpu/load build/tests/gpu/r535/libnvidia-ml.so.1 || bad=1
+	build/tests/gpu/hardware_test build/tests/gpu/load build/tests/gpu/libcuda.so.1 \
+		build/tests/gpu/r535/libnvidia-ml.so.1 || bad=1
 exit $bad
