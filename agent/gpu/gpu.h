@@ -59,6 +59,7 @@ void gpu_model_of(const char *product, int64_t mem_bytes, char ret[static REQUES
 struct gpu_options {
 	const char *nvml;	      /* library; NULL: "libnvidia-ml.so.1" */
 	const char *sys, *dev, *proc; /* roots for tests; NULL: "/sys", "/dev", "/proc" */
+	const char *cuda; /* path of libcuda.so.1, to probe its allocations; NULL: not */
 };
 int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err);
 struct gpu *gpu_close(struct gpu *g);
@@ -75,6 +76,7 @@ enum gpu_have {
 	GPU_HAVE_BUSY = 1 << 0,
 	GPU_HAVE_MEM = 1 << 1,
 	GPU_HAVE_ENERGY = 1 << 2,
+	GPU_HAVE_ALLOC = 1 << 3, /* of processes, where `cuda` is probed */
 };
 /* One process on one device since the sampler first saw it: cumulative, reset-safe. */
 struct gpu_process {
@@ -85,7 +87,10 @@ struct gpu_process {
 	int64_t mem_bytes;	/* now */
 	int64_t mem_peak_bytes; /* largest so far: the driver's where it keeps one, else of the
 				   samples */
-	bool has_ended;		/* told for the last time */
+	/* What it allocated and has not freed, now and at most, on all its NVIDIA GPUs
+	 * together, without the context: agent/gpu/allocs.h. */
+	int64_t alloc_bytes, alloc_peak_bytes;
+	bool has_ended; /* told for the last time */
 };
 /* The device as a whole, cumulative since gpu_open(). */
 struct gpu_total {
@@ -104,8 +109,8 @@ struct gpu_total {
 typedef void (*gpu_process_fn)(void *ctx, const struct gpu_process *p);
 int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err);
 const struct gpu_total *gpu_total(const struct gpu *g, int i);
-/* "nvml", "drm fdinfo", "drm sysfs": where a figure of this device comes from; NULL: it is not
- * told. */
+/* "nvml", "drm fdinfo", "drm sysfs", "cuda uprobes": where a figure of this device comes from;
+ * NULL: it is not told. */
 const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure);
 
 /* Is the device free of leftovers: no process, and no more memory than an idle one holds? 0: it

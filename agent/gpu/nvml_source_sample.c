@@ -264,8 +264,8 @@ static void sample_utilization(struct nvml_source *s, struct nvml_gpu *g, int64_
 					s, g, &list[i],
 					window_start(s, g, g->util_us, list[n - 1].time_us));
 		g->util_us = list[n - 1].time_us;
-	} else {
-		g->util_us = still_last(g->util_us);
+	} else { /* up to the device's own newest sample, nobody did anything */
+		g->util_us = still_last(g->util_us > g->busy_us ? g->util_us : g->busy_us);
 	}
 	settle_busy(s, g, before_ns);
 }

@@ -1,6 +1,7 @@
 # The tests of agent/gpu: `make check-gpu`. No GPU is needed.
-GPU := $(patsubst %,$O/agent/gpu/%.o,gpu model book fdinfo drm drm_scan drm_sample pci nvml nvml_source \
+GPU := $(patsubst %,$O/agent/gpu/%.o,gpu allocs model book fdinfo drm drm_scan drm_sample pci nvml nvml_source \
 	nvml_source_sample nvml_source_account) $O/common/err.o
+GPU_LIBS := -lbpf -lelf -lz
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
 	$(patsubst %,$O/common/model/%.o,amount resources request script)
 $O/tests/unit/test_fdinfo: $O/agent/gpu/fdinfo.o
@@ -19,18 +20,23 @@ GPU_SRC := $(patsubst $O/%.o,%.c,$(GPU))
 GPU_TESTS := $(patsubst %,$O/tests/gpu/%,nvml_test nvml_test_asan drm_test drm_test_asan)
 $O/tests/gpu/%_test: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka
-$O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU_SRC) $(wildcard agent/gpu/*.h)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(GPU_LIBS)
+$O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU_SRC) $(wildcard agent/gpu/*.h) | $O/bpf-skel/gpu.skel.h
 	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -rdynamic \
-		-fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcmocka
-gpu-tests: $(DOUBLES) $(GPU_TESTS)
+	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -iquote $O/bpf-skel -rdynamic \
+		-fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcmocka $(GPU_LIBS)
+# What jobs made of them: the agent's meter on the simulated driver.
+METER := $O/agent/job_gpus_meter.o $(patsubst %,$O/common/model/%.o,gpu_use usage) $(WIRE) $(MODEL)
+$O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(METER)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -lcmocka -ljansson -lbpf -lelf -lz -lpthread -lm
+gpu-tests: $(DOUBLES) $(GPU_TESTS) $O/tests/gpu/meter_test
 check-gpu: gpu-tests
 	$(Q)tests/gpu/run.sh
 .PHONY: gpu-tests check-gpu
 $O/tests/bench/gpu_bench: tests/bench/gpu_bench.c $(GPU)
 	$(call say,BENCH,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) $(GPU_LIBS)
 
 # For a machine with a GPU: `make gpu-hardware`, then tests/gpu/hardware.sh. The test runs on the
 # simulated driver too, with a CUDA library that does nothing.
@@ -43,7 +49,7 @@ $O/tests/gpu/load: tests/gpu/load.c
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -o $@ $< -ldl
 $O/tests/gpu/hardware_test $O/tests/gpu/inventory: $O/tests/gpu/%: tests/gpu/%.c $(GPU)
 	$(call say,TEST,$@)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(GPU_LIBS)
 GPU_HARDWARE := $(patsubst %,$O/tests/gpu/%,load hardware_test inventory)
 gpu-hardware: $(GPU_HARDWARE)
 gpu-tests: $(GPU_HARDWARE) $O/tests/gpu/libcuda.so.1

@@ -2,7 +2,8 @@
  * and what is told of them. Run by hardware.sh; the same on the simulated driver, which proves
  * the test.
  *
- * usage: hardware_test LOAD [NVML]     LOAD: the program tests/gpu/load.c
+ * usage: hardware_test LOAD [CUDA [NVML]]     LOAD: the program tests/gpu/load.c; CUDA:
+ * libcuda.so.1 to probe, "" for none
  */
 #include <signal.h>
 #include <stdarg.h>
@@ -19,7 +20,7 @@
 
 #define MIB (1LL << 20)
 
-static const char *load_program, *library;
+static const char *load_program, *library, *cuda;
 static struct gpu *g;
 static int run_s = 12;
 
@@ -88,7 +89,7 @@ static void look(struct seen *list, int seconds)
 
 static int setup(void **unused)
 {
-	struct gpu_options o = { .nvml = library };
+	struct gpu_options o = { .nvml = library, .cuda = cuda };
 
 	(void)unused;
 	if (gpu_open(&o, &g, NULL) < 0)
@@ -132,6 +133,13 @@ static void memory_is_that_of_the_load(void **unused)
 	assert_in_range(diff, 4096 * MIB * 95 / 100, 4096 * MIB * 105 / 100);
 	assert_true(s[0].p.mem_bytes >= 1024 * MIB);
 	assert_int_equal(gpu_check_clean(g, 0, text), 1);
+	for (int i = 0; i < 2; i++) {
+		if (!(s[i].p.have & GPU_HAVE_ALLOC))
+			continue;
+		print_message("# %s: %lld bytes\n", gpu_source(g, 0, GPU_HAVE_ALLOC),
+			      (long long)s[i].p.alloc_bytes);
+		assert_int_equal(s[i].p.alloc_bytes, (i ? 5120 : 1024) * MIB);
+	}
 	end(s[0].pid);
 	end(s[1].pid);
 }
@@ -214,7 +222,8 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return 64;
 	load_program = argv[1];
-	library = argc > 2 ? argv[2] : NULL;
+	cuda = argc > 2 && *argv[2] ? argv[2] : NULL;
+	library = argc > 3 ? argv[3] : NULL;
 	if (library) /* time there is exact */
 		run_s = 4;
 	return cmocka_run_group_tests(tests, setup, teardown);

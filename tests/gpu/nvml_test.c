@@ -217,6 +217,20 @@ static void what_was_done_before_the_first_look_is_not_counted(void **unused)
 	rig_done(&r);
 }
 
+/* Idle devices have samples, idle processes have none: the first mean is of the time since the
+ * last look all the same. */
+static void the_first_work_on_an_idle_gpu_counts_whole(void **unused)
+{
+	(void)unused;
+	begin(ONE_GPU "process 0 pid=100 from=0 to=90 mem=10 sm=0\n"
+		      "process 0 pid=300 from=7 mem=10 sm=80\n");
+	for (int t = 0; t <= 12; t++)
+		rig_sample(&r, t);
+	assert_int_equal(busy(0, 300), 5 * 80 * PERCENT_SECOND);
+	assert_int_equal(busy(0, 100), 0);
+	rig_done(&r);
+}
+
 /* No job, so nobody looks for an hour; then one comes. The driver's means are then of what it
  * still has, not of the hour. */
 static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
@@ -564,6 +578,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(busy_time_is_the_integral_of_the_samples),
 		cmocka_unit_test(no_sample_is_counted_twice_or_lost_whenever_looked),
 		cmocka_unit_test(what_was_done_before_the_first_look_is_not_counted),
+		cmocka_unit_test(the_first_work_on_an_idle_gpu_counts_whole),
 		cmocka_unit_test(a_pause_is_not_filled_with_what_came_after_it),
 		cmocka_unit_test(an_idle_process_is_told_with_0_not_as_absent),
 		cmocka_unit_test(one_that_lived_between_two_looks_is_told_once),

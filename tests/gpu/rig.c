@@ -74,7 +74,7 @@ void rig_init(struct rig *r, const char *release, const char *script)
 void rig_open(struct rig *r)
 {
 	char sys[80], dev[80], proc[80];
-	struct gpu_options o = { r->library, sys, dev, proc };
+	struct gpu_options o = { .nvml = r->library, .sys = sys, .dev = dev, .proc = proc };
 	struct err err = { "" };
 
 	snprintf(sys, sizeof(sys), "%s/sys", r->dir);
