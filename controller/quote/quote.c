@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include "common/err.h"
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
@@ -52,6 +53,52 @@ static int find_model(const struct config *c, const struct quote *q,
 		gpus_match_try(&m, c->gpu_models[i]->name);
 	r = gpus_match_end(&m, "this site has weights for", ret, err);
 	return r < 0 ? r : 0;
+}
+
+/* "a100_1g.5gb" is of "a100-40". */
+static bool is_part_of(const char *part, const char *whole)
+{
+	size_t n = strcspn(part, "_");
+
+	return !strncasecmp(part, whole, n) && (whole[n] == '-' || whole[n] == '\0');
+}
+
+static bool is_of(const struct config_node_type *t, const char *cluster)
+{
+	size_t n = strlen(cluster);
+
+	return !strncmp(t->name, cluster, n) && t->name[n] == '/';
+}
+
+/* The type of node that has the GPUs a part is of, where there is one and the part is of no
+ * type by itself; else NULL. */
+static const char *type_of_part(const struct config *c, const char *cluster, const char *model)
+{
+	const char *found = NULL;
+	int n = 0;
+
+	for (size_t i = 0; i < c->n_node_types; i++) {
+		const struct config_node_type *t = c->node_types[i];
+
+		if (!is_of(t, cluster))
+			continue;
+		if (!strcasecmp(t->gpu_model, model))
+			return NULL;
+		if (is_part_of(model, t->gpu_model)) {
+			found = t->name;
+			n++;
+		}
+	}
+	return n == 1 ? found : NULL;
+}
+
+static void choose_type_of_part(const struct config *c, struct config_pick *pick)
+{
+	const struct config_cluster *cl = config_cluster(c, pick->cluster ? pick->cluster : "");
+	bool is_stated = pick->node_type && *pick->node_type;
+
+	if (cl && !is_stated && gpus_is_part(pick->gpu_model))
+		pick->node_type = type_of_part(c, cl->name, pick->gpu_model);
 }
 
 static bool is_same(struct fraction a, struct fraction b)
@@ -110,6 +157,7 @@ int quote_price(const struct config *c, const struct quote *q, struct tariff_pri
 
 	pick.wants_gpus = q->res.ngpus > 0;
 	pick.gpu_model = model;
+	choose_type_of_part(c, &pick);
 	if (r >= 0)
 		r = config_tariff(c, &pick, &t, err);
 	if (r >= 0 && is_any(c, &pick))

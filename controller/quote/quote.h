@@ -19,7 +19,9 @@ struct quote {
 /* What is not stated takes the cluster's default, and mem its part of vmem. */
 void quote_fill(const struct config_cluster *cl, struct resources *res);
 /* Memory counts as it is reserved (fifo_memory()): vmem, or mem where no vmem is stated.
- * GPUs are priced by the model asked for: pick's, else that of res; one without its size
+ * A part of a GPU is priced on the type of node that has such GPUs: "a100_1g.5gb" on that of
+ * "a100-40". GPUs are priced by the model asked for: pick's, else that of res; one without its
+ * size
  * ("a100") is the only size that the configuration has. Where any may be given and the models
  * weigh differently, the price would depend on what happens to be free: that is refused.
  * -EINVAL as config_tariff() and tariff_price() say it, also for what is too large to charge.

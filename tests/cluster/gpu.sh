@@ -135,6 +135,18 @@ column() { # NAME: of csv
 	python3 -c 'import csv,sys; print(*[r[sys.argv[1]] for r in csv.DictReader(sys.stdin)])' "$1"
 }
 
+# ---- a profile without a controller: the same request, the same price ----
+offline() { (cd / && REEVE_PROFILES=$profiles "$dir/reeve" cost --profile "$1" -l "$2" --json 2>&1) | python3 -c '
+import json, sys
+t = sys.stdin.read()
+print(*[json.loads(t)[k] for k in ("rate", "pool", "gpu_model")]) if t[:1] == "{" else print(t)'; }
+profiles=$PWD/units/profiles
+is "a profile: by model" "1.5 gpu a100-40" "$(offline alliance-narval ngpus=a100-40:1,ncpus=18,mem=127000MB)"
+is "... without its size" "2 gpu v100-32" "$(offline alliance-cedar ngpus=v100:2,ncpus=8,mem=48000MB)"
+is "... seven parts are the card" "1 gpu a100_1g.5gb" "$(offline alliance-narval ngpus=a100_1g.5gb:7,ncpus=1,mem=1GB)"
+has "... of several sizes: which there are" "say which size, e.g. ngpus=p100-16:1; this site has weights for p100-12, p100-16" \
+	"$(offline alliance-cedar ngpus=p100:1,ncpus=1)"
+
 # ---- before any node has told of GPUs: the models that are weighed ----
 has "without nodes a model is one that is weighed" "ngpus=a100-40:1" "$(reeve 1 cost -l ncpus=1,ngpus=A100:1 --json; reeve 1 cost -l ncpus=1,ngpus=a100-40:1)"
 has "... another is not known" "unknown GPU model 'v100': this site has weights for" "$(reeve 1 cost -l ncpus=1,ngpus=v100:1)"

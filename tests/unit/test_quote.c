@@ -98,6 +98,9 @@ static void the_bundles_of_the_real_clusters(void **state)
 		{ "alliance-narval", "ngpus=a100-40:1,ncpus=12,mem=127000MB", 1, 1 },
 		{ "alliance-narval", "ngpus=a100:1,ncpus=18,mem=127000MB", 3, 2 },
 		{ "alliance-narval", "ngpus=2,ncpus=12,mem=127000MB", 2, 1 },
+		{ "alliance-narval", "ngpus=a100_1g.5gb:1,ncpus=1,mem=18000MB", 1, 7 },
+		{ "alliance-narval", "ngpus=a100_3g.20gb:1,ncpus=1,mem=18000MB", 3, 7 },
+		{ "alliance-narval", "ngpus=a100_4g.20gb:1,ncpus=12,mem=18000MB", 1, 1 },
 	};
 
 	(void)state;
