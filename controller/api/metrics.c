@@ -79,7 +79,7 @@ static int put_nodes(FILE *f, struct store *store, struct err *err)
 
 /* ---- GPUs by cluster and model ---- */
 
-enum gpu_metric { GPUS_ALL, GPUS_HELD, GPUS_IDLE, _GPU_METRIC_MAX };
+enum gpu_metric { GPUS_ALL, GPUS_HELD, GPUS_IDLE, GPUS_SIMULATED, _GPU_METRIC_MAX };
 
 struct gpu_sum {
 	char cluster[REQUEST_NAME_MAX], model[REQUEST_NAME_MAX];
@@ -112,6 +112,25 @@ static int gpu_sum_at(struct gpu_sums *s, const char *cluster, const char *model
 	return 0;
 }
 
+static int add_simulated(struct gpu_sums *s, const struct store_node *n, struct err *err)
+{
+	_cleanup_json_ json_t *list = json_loads(n->gpus, 0, NULL);
+	struct gpu_sum *sum;
+	int r = 0;
+
+	for (size_t i = 0; i < json_array_size(list) && r >= 0; i++) {
+		json_t *one = json_array_get(list, i);
+		const char *model = json_string_value(json_object_get(one, "model"));
+
+		if (!model || !json_is_true(json_object_get(one, "simulated")))
+			continue;
+		r = gpu_sum_at(s, n->cluster, model, &sum, err);
+		if (r >= 0)
+			sum->n[GPUS_SIMULATED]++;
+	}
+	return r;
+}
+
 static int add_node_gpus(void *ctx, const struct store_node *n, struct err *err)
 {
 	struct gpu_sum *sum;
@@ -129,6 +148,8 @@ static int add_node_gpus(void *ctx, const struct store_node *n, struct err *err)
 		if (r >= 0)
 			sum->n[GPUS_ALL] += n->capacity.ngpus;
 	}
+	if (r >= 0 && strstr(n->gpus, "simulated"))
+		r = add_simulated(ctx, n, err);
 	return r;
 }
 
@@ -158,6 +179,8 @@ static int put_gpus(FILE *f, struct store *store, struct err *err)
 		[GPUS_HELD] = { "reeve_gpus_held", "GPUs of jobs that run." },
 		[GPUS_IDLE] = { "reeve_gpus_allocated_idle",
 				"GPUs of jobs that run, idle for 10 minutes or more." },
+		[GPUS_SIMULATED] = { "reeve_gpus_simulated",
+				     "GPUs that are doubles: all figures of them are." },
 	};
 	_cleanup_(gpu_sums_done) struct gpu_sums s = { 0 };
 	int r = store_nodes(store, add_node_gpus, &s, err);

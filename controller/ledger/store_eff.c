@@ -22,7 +22,8 @@
 	" j.bundle_gpus_num, j.bundle_gpus_den, j.bundle_cores_num, j.bundle_cores_den,"       \
 	" j.bundle_memory_num, j.bundle_memory_den, j.gpu_model,"                              \
 	" a.usage ->> '$.gpu_busy_ns', a.usage ->> '$.gpu_mem_peak_bytes',"                    \
-	" a.usage ->> '$.gpus_used'"                                                           \
+	" a.usage ->> '$.gpus_used',"                                                          \
+	" CASE WHEN a.gpus LIKE '%\"simulated\":true%' THEN 1 ELSE 0 END"                      \
 	" FROM jobs j JOIN attempts a USING(job)"
 /* ?1 cluster, ?2 account, ?3 user. */
 #define LIVE_OF                                                                                \
@@ -92,6 +93,7 @@ static void read_live(struct db_row *st, struct store_eff_attempt *e)
 	read_measured(&a->usage, &a->usage.gpu_busy_ns, st, 27);
 	read_measured(&a->usage, &a->usage.gpu_mem_peak_bytes, st, 28);
 	read_measured(&a->usage, &a->usage.gpus_used, st, 29);
+	a->is_simulated = db_int(st, 30) != 0;
 	a->has_terms = true;
 	a->terms.side[CHARGE_GPUS] = fraction_at(st, 20);
 	a->terms.side[CHARGE_CORES] = fraction_at(st, 22);
@@ -135,6 +137,7 @@ static void read_history(struct db_row *st, struct store_eff_attempt *e)
 	e->user = store_text(st, 3);
 	a->job = db_int(st, 0) & ((1LL << 40) - 1);
 	a->is_history = true;
+	a->is_simulated = false;
 	a->requested = (struct resources){ .ncpus = db_int(st, 4),
 					   .ngpus = db_int(st, 5),
 					   .walltime_s = db_int(st, 7),

@@ -119,6 +119,8 @@ static void note(const struct store_eff_row *n, char words[static WORDS_MAX])
 			add_words(words, "; ", "%s above 100 %% in %" PRId64 ", counted as 100",
 				  eff_side_name(side), s->part[side].n_over);
 	}
+	if (s->n_simulated)
+		add_words(words, "; ", "figures of simulated GPUs");
 }
 
 static void unmeasured(const struct store_eff_row *n, char words[static WORDS_MAX])

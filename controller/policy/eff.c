@@ -156,6 +156,7 @@ static void add_gpus(struct eff_sum *sum, const struct eff_attempt *a, int64_t m
 	if (a->requested.ngpus <= 0)
 		return;
 	sum->n_with_gpus++;
+	sum->n_simulated += a->is_simulated;
 	sum->gpu_held_ms += ms;
 	sum->n_gpus_idle += advice_gpus_idle(&facts);
 	if (!usage_has(&a->usage, &a->usage.gpu_mem_peak_bytes))

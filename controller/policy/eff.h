@@ -22,7 +22,8 @@
 
 struct eff_attempt {
 	int64_t job;
-	bool is_history; /* ran elsewhere, or before: what is known comes from there */
+	bool is_simulated; /* its GPUs' figures are those of a double of a driver */
+	bool is_history;   /* ran elsewhere, or before: what is known comes from there */
 	struct resources requested; /* 0: not stated */
 	struct usage usage;	    /* cpu_ns and the peaks of rss, mem, vmem, jobfs count */
 	struct job_end end;	    /* of history: as if it had exited with 0 */
@@ -53,6 +54,7 @@ struct eff_sum {
 	/* Of the attempts that held GPUs: peaks of GPU memory x milliseconds. */
 	__int128 gpu_mem;
 	int64_t n_with_gpus, n_gpu_mem, gpu_held_ms;
+	int64_t n_simulated;
 	int64_t n_gpus_idle; /* attempts whose GPUs did nothing at all */
 	/* What could have been smaller (advice.h), and would have been cheaper. */
 	int64_t saved_ms, jobs_saving;

@@ -220,6 +220,7 @@ has "metrics: what there is" 'reeve_gpus{cluster="main",model="a100-40"} 4' "$me
 has "... held" 'reeve_gpus_held{cluster="main",model="a100-40"} 3' "$metrics"
 has "... idle" 'reeve_gpus_allocated_idle{cluster="main",model="a100-40"} 1' "$metrics"
 has "... idle nowhere else" 'reeve_gpus_allocated_idle{cluster="main",model="h100-80"} 0' "$metrics"
+has "... doubles are named" 'reeve_gpus_simulated{cluster="main",model="a100_1g.5gb"} 7' "$metrics"
 lacks "... without a job in a label" 'job="' "$metrics"
 
 # ---- a restart of the controller, and the end ----
@@ -244,6 +245,8 @@ r = next(csv.DictReader(sys.stdin))
 print(r["gpu_percent"], r["gpu_ms"], r["idle_gpu_ms"], r["gpu_model"])')"
 has "... what would have done" "next time -l walltime=2:30:00,ngpus=a100-40:2 would do" "$eff"
 has "... and the saving by the model's weight" "charge 6.000 -> 4.000" "$eff"
+has "... of doubles it is said" "job 2: figures of simulated GPUs" "$eff"
+lacks "... and of no others" "job 1: figures" "$eff"
 has "... and what did nothing at all" "job 2: its GPUs did nothing: leave ngpus out" "$eff"
 is "usage: GPUs are raw, equivalents beside: 3 a100 and 7 parts for 2 hours, an h100 for one" "75600000 37800000" "$(ask 1 GET '/v1/usage?by=user' |
 	sed 1d | python3 -c '
