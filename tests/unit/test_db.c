@@ -189,6 +189,29 @@ static void a_transaction_is_there_wholly_or_not_at_all(void **state)
 	db_close(d);
 }
 
+static const char insert_row[] = "INSERT INTO t VALUES(?1) ON CONFLICT DO NOTHING";
+
+static void rows_of_integers_say_what_each_changed(void **state)
+{
+	static const char *const v1_keys[] = { "CREATE TABLE t(a INTEGER PRIMARY KEY) STRICT;",
+					       NULL };
+	int64_t v[] = { 7, 8, 7, 9 }, changed[4];
+	struct db *d = open_or_fail(v1_keys);
+
+	(void)state;
+	assert_int_equal(db_cache(d, 64 << 20, NULL), 0);
+	assert_int_equal(number(d, "PRAGMA cache_size"), -65536);
+	assert_int_equal(db_run_int_rows(d, insert_row, &(struct db_int_rows){ v, 4, 1, -1 },
+					 changed, NULL),
+			 0);
+	assert_int_equal(changed[0], 1);
+	assert_int_equal(changed[1], 1);
+	assert_int_equal(changed[2], 0);
+	assert_int_equal(changed[3], 1);
+	assert_int_equal(number(d, "SELECT SUM(a) FROM t"), 24);
+	db_close(d);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -200,6 +223,7 @@ int main(void)
 		T(what_breaks_a_constraint_has_its_own_error),
 		T(blobs_and_largest_numbers_survive),
 		T(a_transaction_is_there_wholly_or_not_at_all),
+		T(rows_of_integers_say_what_each_changed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
