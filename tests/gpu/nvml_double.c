@@ -32,6 +32,11 @@ void nvml_double_set_us(uint64_t us)
 	w.now_us = us;
 }
 
+void nvml_double_shift_us(int64_t us)
+{
+	w.begin_us += (uint64_t)us;
+}
+
 /* What every call does first: the world goes on, and it may fail as the file says. */
 static unsigned enter(const char *call, const struct nvml_handle *h)
 {

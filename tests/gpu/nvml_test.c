@@ -1,4 +1,5 @@
 /* GPUs of NVIDIA: what agent/gpu says of a world that is known exactly. */
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -252,6 +253,34 @@ static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
 		assert_in_range(gpu_total(r.g, 0)->busy_ns, 9 * SECOND, 10 * SECOND);
 		rig_sample(&r, 3610);
 		assert_in_range(busy(0, 300), 19 * SECOND, 21 * SECOND);
+		rig_done(&r);
+	}
+}
+
+/* The samples' times jump with the node's clock. What is counted is never more than the time
+ * that passed, and goes on. */
+static void a_clock_that_is_set_makes_no_busy_time(void **unused)
+{
+	static const int64_t jumps_us[] = { 7200000000, -7200000000, 3000000, -3000000 };
+	void (*shift)(int64_t us);
+
+	(void)unused;
+	for (int i = 0; i < 4; i++) {
+		begin(ONE_GPU "process 0 pid=100 mem=10 sm=50\n");
+		*(void **)&shift = dlsym(r.handle, "nvml_double_shift_us");
+		assert_non_null(shift);
+		/* the world's times are an hour old: ahead of all clocks first, then back */
+		shift(jumps_us[i] < -7000000000 ? -jumps_us[i] : 0);
+		for (int t = 0; t <= 10; t++)
+			rig_sample(&r, t);
+		assert_int_equal(busy(0, 100), 10 * 50 * PERCENT_SECOND);
+		shift(jumps_us[i]);
+		for (int t = 11; t <= 30; t++)
+			rig_sample(&r, t);
+		assert_in_range(busy(0, 100), 25 * 50 * PERCENT_SECOND,
+				32 * 50 * PERCENT_SECOND);
+		assert_in_range(gpu_total(r.g, 0)->busy_ns, 25 * 50 * PERCENT_SECOND,
+				32 * 50 * PERCENT_SECOND);
 		rig_done(&r);
 	}
 }
@@ -580,6 +609,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_was_done_before_the_first_look_is_not_counted),
 		cmocka_unit_test(the_first_work_on_an_idle_gpu_counts_whole),
 		cmocka_unit_test(a_pause_is_not_filled_with_what_came_after_it),
+		cmocka_unit_test(a_clock_that_is_set_makes_no_busy_time),
 		cmocka_unit_test(an_idle_process_is_told_with_0_not_as_absent),
 		cmocka_unit_test(one_that_lived_between_two_looks_is_told_once),
 		cmocka_unit_test(a_pid_that_comes_again_is_another_process),
