@@ -23,6 +23,15 @@ bench_agent() {
 	$MAKE -f Makefile -f tests/bench/agent_memory.mk all $O/tests/bench/agent_memory &&
 		tests/bench/agent_memory.sh 1000 10
 }
+bench_devices() {
+	local pins rc
+
+	pins=$(mktemp -d) && mount -t bpf none "$pins" || { echo "no figures: needs root and bpffs" && return 1; }
+	$MAKE $O/tests/bench/devices_bench && $O/tests/bench/devices_bench "$pins/devices"
+	rc=$?
+	umount "$pins" && rmdir "$pins"
+	return $rc
+}
 # The limit is the file system's own: what a user could write, of what was asked for.
 bench_jobfs() {
 	local fs out rc=0
@@ -55,11 +64,13 @@ bench_usage() {
 
 # On the simulated driver.
 bench_gpu() {
-	$MAKE $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/bench/gpu_bench &&
-		$O/tests/bench/gpu_bench $O/tests/gpu/r535/libnvidia-ml.so.1 101
+	$MAKE $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/bench/gpu_bench $O/tests/gpu/allocs_test &&
+		$O/tests/bench/gpu_bench $O/tests/gpu/r535/libnvidia-ml.so.1 101 &&
+		$O/tests/gpu/allocs_test 2>&1 | sed -n 's/^# a pair/probes: a pair/p' | grep . ||
+		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu sample switch vmem agent jobfs fairshare import usage share"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage share"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

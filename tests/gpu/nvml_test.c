@@ -1,32 +1,20 @@
 /* GPUs of NVIDIA: what agent/gpu says of a world that is known exactly. */
-#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include "tests/gpu/rig.h"
 
-#define ONE_GPU                                                                                \
-	"gpu 0 uuid=GPU-a name=A100-SXM4-40GB mem=40960 bus=0000:3B:00.0 watts=300 "           \
-	"accounting=on\n"
-#define TWO_GPUS                                                                               \
-	ONE_GPU "gpu 1 uuid=GPU-b name=A100-SXM4-40GB mem=40960 bus=0000:5E:00.0 watts=100\n"
-
 static struct rig r;
 
 static void begin(const char *script)
 {
-	rig_init(&r, "r535", script);
-	rig_open(&r);
+	rig_begin(&r, script);
 }
 
 static int64_t busy(int device, int pid)
 {
-	const struct gpu_process *p = rig_process(&r, device, pid);
-
-	assert_non_null(p);
-	assert_true(p->have & GPU_HAVE_BUSY);
-	return p->busy_ns;
+	return rig_busy(&r, device, pid);
 }
 
 static void devices_are_listed_as_the_driver_has_them(void **unused)
@@ -257,34 +245,6 @@ static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
 	}
 }
 
-/* The samples' times jump with the node's clock. What is counted is never more than the time
- * that passed, and goes on. */
-static void a_clock_that_is_set_makes_no_busy_time(void **unused)
-{
-	static const int64_t jumps_us[] = { 7200000000, -7200000000, 3000000, -3000000 };
-	void (*shift)(int64_t us);
-
-	(void)unused;
-	for (int i = 0; i < 4; i++) {
-		begin(ONE_GPU "process 0 pid=100 mem=10 sm=50\n");
-		*(void **)&shift = dlsym(r.handle, "nvml_double_shift_us");
-		assert_non_null(shift);
-		/* the world's times are an hour old: ahead of all clocks first, then back */
-		shift(jumps_us[i] < -7000000000 ? -jumps_us[i] : 0);
-		for (int t = 0; t <= 10; t++)
-			rig_sample(&r, t);
-		assert_int_equal(busy(0, 100), 10 * 50 * PERCENT_SECOND);
-		shift(jumps_us[i]);
-		for (int t = 11; t <= 30; t++)
-			rig_sample(&r, t);
-		assert_in_range(busy(0, 100), 25 * 50 * PERCENT_SECOND,
-				32 * 50 * PERCENT_SECOND);
-		assert_in_range(gpu_total(r.g, 0)->busy_ns, 25 * 50 * PERCENT_SECOND,
-				32 * 50 * PERCENT_SECOND);
-		rig_done(&r);
-	}
-}
-
 static void an_idle_process_is_told_with_0_not_as_absent(void **unused)
 {
 	(void)unused;
@@ -362,149 +322,6 @@ static void busy_time_not_supported_is_absent_until_accounting_tells(void **unus
 	rig_done(&r);
 }
 
-static void lists_that_grow_while_they_are_asked_for_come_whole(void **unused)
-{
-	char script[16384];
-	int at;
-
-	(void)unused;
-	at = snprintf(script, sizeof(script), "%s", ONE_GPU);
-	for (int i = 0; i < 130; i++)
-		at += snprintf(script + at, sizeof(script) - (size_t)at,
-			       "process 0 pid=%d mem=%d sm=%d%s\n", 1000 + i, i + 1, i < 100,
-			       i >= 70 ? " late=yes" : "");
-	begin(script);
-	rig_sample(&r, 0);
-	assert_int_equal(r.n, 130);
-	rig_sample(&r, 2);
-	for (int i = 0; i < 130; i++) {
-		assert_int_equal(rig_process(&r, 0, 1000 + i)->mem_bytes, (i + 1) * MIB);
-		assert_int_equal(busy(0, 1000 + i), i < 100 ? 2 * PERCENT_SECOND : 0);
-	}
-	rig_done(&r);
-}
-
-static void entries_of_any_size_are_read_right(void **unused)
-{
-	static const char *const layouts[] = { "16", "24", "32" };
-
-	(void)unused;
-	for (int i = 0; i < 3; i++) {
-		char script[1024];
-
-		snprintf(script, sizeof(script),
-			 ONE_GPU "layout %s\nprocess 0 pid=11 mem=100 sm=1\n"
-				 "process 0 pid=12 mem=200 sm=1\n"
-				 "process 0 pid=13 mem=300 sm=1\n"
-				 "process 0 pid=13 mem=310 sm=0 graphics=yes\n",
-			 layouts[i]);
-		begin(script);
-		rig_sample(&r, 0);
-		assert_int_equal(r.n, 3);
-		assert_int_equal(rig_process(&r, 0, 11)->mem_bytes, 100 * MIB);
-		assert_int_equal(rig_process(&r, 0, 12)->mem_bytes, 200 * MIB);
-		assert_int_equal(rig_process(&r, 0, 13)->mem_bytes, 310 * MIB);
-		rig_done(&r);
-	}
-}
-
-static void a_driver_that_goes_away_takes_no_figure_with_it(void **unused)
-{
-	(void)unused;
-	begin(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nfail from=5 to=12 code=9\n");
-	rig_sample(&r, 0);
-	rig_sample(&r, 4);
-	assert_int_equal(rig_sample(&r, 6), 2);
-	assert_true(gpu_total(r.g, 0)->is_lost);
-	assert_int_equal(gpu_total(r.g, 0)->busy_ns, 4 * 50 * PERCENT_SECOND);
-	assert_int_equal(gpu_total(r.g, 0)->energy_mj, 4 * 300 * 1000);
-	assert_false(r.is_seen[0]);
-	rig_assert_noted(&r, "GPU 1 (GPU-b) is lost: driver not loaded");
-	for (int t = 7; t < 40; t++)
-		rig_sample(&r, t);
-	assert_false(gpu_total(r.g, 0)->is_lost);
-	rig_assert_noted(&r, "GPU 0 (GPU-a) is back");
-	assert_int_equal(rig_sample(&r, 40), 0);
-	/* it went on all the time, and the driver of this world kept its samples */
-	assert_int_equal(busy(0, 100), 40 * 50 * PERCENT_SECOND);
-	/* its counter began anew at 12 s: what it took from 4 to 12 s is not known */
-	assert_int_equal(gpu_total(r.g, 0)->energy_mj, (4 + 28) * 300 * 1000);
-	assert_int_equal(r.n_ended, 0);
-	rig_done(&r);
-}
-
-static void one_lost_gpu_leaves_the_others_alone(void **unused)
-{
-	(void)unused;
-	begin(TWO_GPUS "process 0 pid=100 mem=10 sm=50\nprocess 1 pid=200 mem=10 sm=30\n"
-		       "fail from=5 to=70 gpu=1 code=15\n");
-	for (int t = 0; t < 60; t += 2)
-		assert_int_equal(rig_sample(&r, t), t > 5);
-	assert_true(gpu_total(r.g, 1)->is_lost);
-	assert_false(gpu_total(r.g, 0)->is_lost);
-	assert_int_equal(busy(0, 100), 58 * 50 * PERCENT_SECOND);
-	assert_int_equal(busy(1, 200), 4 * 30 * PERCENT_SECOND);
-	rig_assert_noted(&r, "GPU 1 (GPU-b) is lost: GPU is lost");
-	for (int t = 60; t < 500; t += 5)
-		rig_sample(&r, t);
-	assert_false(gpu_total(r.g, 1)->is_lost);
-	assert_true(busy(1, 200) > 4 * 30 * PERCENT_SECOND);
-	rig_done(&r);
-}
-
-static void older_releases_tell_less_and_that_is_said(void **unused)
-{
-	static const char script[] =
-		ONE_GPU "process 0 pid=100 mem=10 sm=50\nprocess 0 pid=101 mem=20 sm=20\n";
-
-	(void)unused;
-	rig_init(&r, "r450", script);
-	rig_open(&r);
-	rig_sample(&r, 0);
-	rig_sample(&r, 2);
-	assert_int_equal(busy(0, 101), 2 * 20 * PERCENT_SECOND);
-	assert_int_equal(rig_process(&r, 0, 101)->mem_bytes, 20 * MIB);
-	rig_done(&r);
-
-	rig_init(&r, "r331", script);
-	rig_open(&r);
-	rig_sample(&r, 0);
-	rig_sample(&r, 2);
-	assert_string_equal(gpu_device(r.g, 0)->bus_id, "0000:3b:00.0");
-	assert_int_equal(rig_process(&r, 0, 101)->have, GPU_HAVE_MEM);
-	assert_int_equal(rig_process(&r, 0, 101)->mem_bytes, 20 * MIB);
-	assert_int_equal(gpu_total(r.g, 0)->have, GPU_HAVE_MEM);
-	rig_assert_noted(&r,
-			 "does not tell: busy time of processes, busy time of GPUs, energy, "
-			 "MIG instances");
-	rig_done(&r);
-}
-
-static void without_a_driver_there_is_nothing_and_a_note_where_a_card_is(void **unused)
-{
-	struct gpu_options o = { .nvml = "no-such-library.so.1",
-				 .sys = "/nowhere",
-				 .dev = "/nowhere",
-				 .proc = "/nowhere" };
-	struct gpu *g = NULL;
-
-	(void)unused;
-	assert_int_equal(gpu_open(&o, &g, NULL), 0);
-	assert_int_equal(gpu_count(g), 0);
-	assert_null(gpu_notes(g)[0]);
-	assert_int_equal(gpu_sample(g, SECOND, NULL, NULL, NULL), 0);
-	gpu_close(g);
-
-	rig_init(&r, "r535", ONE_GPU "fail code=9\n");
-	rig_write(&r, "sys/bus/pci/devices/0000:3b:00.0/vendor", "0x10de\n");
-	rig_write(&r, "sys/bus/pci/devices/0000:3b:00.0/class", "0x030200\n");
-	rig_open(&r);
-	assert_int_equal(gpu_count(r.g), 0);
-	rig_assert_noted(&r, "1 NVIDIA GPU on the bus, but not to be used");
-	rig_assert_noted(&r, "driver not loaded");
-	rig_done(&r);
-}
-
 static void eight_gpus_and_64_processes_are_all_told(void **unused)
 {
 	char script[16384];
@@ -554,51 +371,7 @@ static void leftovers_are_found(void **unused)
 	rig_done(&r);
 }
 
-/* Every function fails in mid-run with every code: nothing breaks, nothing told goes back, and
- * afterwards it is as if nothing had been. */
-static void any_call_may_fail_with_any_code(void **unused)
-{
-	static const char *const calls[] = {
-		"",
-		"nvmlDeviceGetMemoryInfo_v2",
-		"nvmlDeviceGetTotalEnergyConsumption",
-		"nvmlDeviceGetSamples",
-		"nvmlDeviceGetProcessUtilization",
-		"nvmlDeviceGetComputeRunningProcesses_v3",
-		"nvmlDeviceGetGraphicsRunningProcesses_v3",
-		"nvmlDeviceGetAccountingPids",
-		"nvmlDeviceGetAccountingStats",
-		"nvmlInit_v2",
-		"nvmlDeviceGetUUID",
-	};
-	static const int codes[] = { 1, 2, 3, 4, 6, 7, 9, 10, 13, 15, 16, 18, 21, 25, 28, 999 };
-
-	(void)unused;
-	for (size_t c = 0; c < sizeof(calls) / sizeof(*calls); c++)
-		for (size_t k = 0; k < sizeof(codes) / sizeof(*codes); k++) {
-			char script[1024];
-
-			snprintf(script, sizeof(script),
-				 TWO_GPUS "process 0 pid=100 mem=10 sm=50\n"
-					  "process 0 pid=150 from=6.2 to=6.4 mem=10 sm=50\n"
-					  "fail from=5 to=12 code=%d %s%s\n",
-				 codes[k], calls[c][0] ? "call=" : "", calls[c]);
-			begin(script);
-			for (int t = 0; t < 60; t += 2) {
-				int64_t busy_ns = gpu_total(r.g, 0)->busy_ns;
-
-				rig_sample(&r, t);
-				assert_true(gpu_total(r.g, 0)->busy_ns >= busy_ns);
-			}
-			assert_int_equal(rig_sample(&r, 60), 0);
-			assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 10 * MIB);
-			assert_in_range(busy(0, 100), 50 * 50 * PERCENT_SECOND,
-					60 * 50 * PERCENT_SECOND);
-			rig_done(&r);
-		}
-}
-
-int main(int argc, char **argv)
+int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(devices_are_listed_as_the_driver_has_them),
@@ -609,24 +382,14 @@ int main(int argc, char **argv)
 		cmocka_unit_test(what_was_done_before_the_first_look_is_not_counted),
 		cmocka_unit_test(the_first_work_on_an_idle_gpu_counts_whole),
 		cmocka_unit_test(a_pause_is_not_filled_with_what_came_after_it),
-		cmocka_unit_test(a_clock_that_is_set_makes_no_busy_time),
 		cmocka_unit_test(an_idle_process_is_told_with_0_not_as_absent),
 		cmocka_unit_test(one_that_lived_between_two_looks_is_told_once),
 		cmocka_unit_test(a_pid_that_comes_again_is_another_process),
 		cmocka_unit_test(accounting_is_switched_on_where_permitted_and_that_is_said),
 		cmocka_unit_test(busy_time_not_supported_is_absent_until_accounting_tells),
-		cmocka_unit_test(lists_that_grow_while_they_are_asked_for_come_whole),
-		cmocka_unit_test(entries_of_any_size_are_read_right),
-		cmocka_unit_test(a_driver_that_goes_away_takes_no_figure_with_it),
-		cmocka_unit_test(one_lost_gpu_leaves_the_others_alone),
-		cmocka_unit_test(older_releases_tell_less_and_that_is_said),
-		cmocka_unit_test(without_a_driver_there_is_nothing_and_a_note_where_a_card_is),
 		cmocka_unit_test(eight_gpus_and_64_processes_are_all_told),
 		cmocka_unit_test(leftovers_are_found),
-		cmocka_unit_test(any_call_may_fail_with_any_code),
 	};
 
-	if (argc > 1) /* all but this one, which is long under valgrind */
-		cmocka_set_skip_filter(argv[1]);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -85,6 +85,12 @@ void rig_open(struct rig *r)
 		fail_msg("%s", err.text);
 }
 
+void rig_begin(struct rig *r, const char *script)
+{
+	rig_init(r, "r535", script);
+	rig_open(r);
+}
+
 static int find(const struct rig *r, int device, int pid)
 {
 	for (int i = 0; i < r->n; i++)
@@ -123,6 +129,15 @@ const struct gpu_process *rig_process(const struct rig *r, int device, int pid)
 	int i = find(r, device, pid);
 
 	return i < 0 ? NULL : &r->last[i];
+}
+
+int64_t rig_busy(const struct rig *r, int device, int pid)
+{
+	const struct gpu_process *p = rig_process(r, device, pid);
+
+	assert_non_null(p);
+	assert_true(p->have & GPU_HAVE_BUSY);
+	return p->busy_ns;
 }
 
 bool rig_noted(const struct rig *r, const char *part)

@@ -12,6 +12,12 @@
 #define PERCENT_SECOND 10000000LL /* ns */
 #define MIB (1LL << 20)
 
+#define ONE_GPU                                                                                \
+	"gpu 0 uuid=GPU-a name=A100-SXM4-40GB mem=40960 bus=0000:3B:00.0 watts=300 "           \
+	"accounting=on\n"
+#define TWO_GPUS                                                                               \
+	ONE_GPU "gpu 1 uuid=GPU-b name=A100-SXM4-40GB mem=40960 bus=0000:5E:00.0 watts=100\n"
+
 struct rig {
 	char dir[64], script[96], library[160];
 	void *handle;
@@ -30,9 +36,12 @@ void rig_done(struct rig *r);
 void rig_write(struct rig *r, const char *path, const char *text);
 /* Opens at the world's time 0. */
 void rig_open(struct rig *r);
+/* All of that for the newest release. */
+void rig_begin(struct rig *r, const char *script);
 int rig_sample(struct rig *r, double at_s);
 /* Of the pid on the device; NULL: never told of. */
 const struct gpu_process *rig_process(const struct rig *r, int device, int pid);
+int64_t rig_busy(const struct rig *r, int device, int pid); /* fails where it is not told */
 bool rig_noted(const struct rig *r, const char *part);
 /* Every word must be in one of the notes. */
 void rig_assert_noted(const struct rig *r, const char *part);

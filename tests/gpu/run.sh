@@ -6,7 +6,7 @@ cd "$(dirname "$0")/../.." || exit 1
 make --no-print-directory -s gpu-tests || exit 1
 export CMOCKA_MESSAGE_OUTPUT=TAP
 bad=0
-for t in nvml drm; do
+for t in nvml faults drm; do
 	build/tests/gpu/${t}_test_asan || bad=1
 	# the long one of these makes no new kind of access
 	valgrind -q --leak-check=full --errors-for-leak-kinds=definite --error-exitcode=9 \
