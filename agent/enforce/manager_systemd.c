@@ -23,7 +23,8 @@ struct manager {
 	struct manager_config c;
 	char parent[MANAGER_PATH_MAX];
 	char slice[128];
-	sd_bus_slot *removed;
+	sd_bus_slot *removed, *reloading;
+	bool is_reloading;
 };
 
 /* What a reply belongs to. */
@@ -44,16 +45,17 @@ static int outcome(const struct order *o, const sd_bus_error *e, struct err *err
 }
 
 /* systemd cleared it together with what it set; see manager_unit.c. */
-static void kill_as_one(const struct order *o)
+static void kill_as_one(void *ctx, struct manager_id id)
 {
+	const struct manager *m = ctx;
 	char path[MANAGER_PATH_MAX + 32];
 	_cleanup_close_ int fd = -1;
 
-	manager_path(o->m->parent, o->id, path);
+	manager_path(m->parent, id, path);
 	strcat(path, "/memory.oom.group");
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd >= 0 && write(fd, "1", 1) < 0)
-		log_job(LOG_WARNING, o->id.job, "oom", "write 1 to %s: %m", path);
+		log_job(LOG_WARNING, id.job, "oom", "write 1 to %s: %m", path);
 }
 
 static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
@@ -64,7 +66,7 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 
 	(void)unused;
 	if (o->what == MANAGER_SET_CPUS && r == 0)
-		kill_as_one(o);
+		kill_as_one(o->m, o->id);
 	o->m->c.on_done(o->m->c.ctx, o->id, o->what, r, &err);
 	return 0;
 }
@@ -191,15 +193,34 @@ static int forget(struct manager *m, struct manager_id id, struct err *err)
 	return 0;
 }
 
+/* At daemon-reload systemd says of every unit that it is removed, and loads it again. */
 static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *unused)
 {
+	char path[MANAGER_PATH_MAX];
 	struct manager *m = userdata;
 	struct manager_id id;
 	const char *name;
 
 	(void)unused;
-	if (sd_bus_message_read(msg, "s", &name) >= 0 && manager_parse_name(name, &id) == 0)
+	if (m->is_reloading || sd_bus_message_read(msg, "s", &name) < 0 ||
+	    manager_parse_name(name, &id) < 0)
+		return 0;
+	if (!manager_is_populated(manager_path(m->parent, id, path)))
 		m->c.on_gone(m->c.ctx, id);
+	return 0;
+}
+
+static int on_reloading(sd_bus_message *msg, void *userdata, sd_bus_error *unused)
+{
+	struct manager *m = userdata;
+	int active;
+
+	(void)unused;
+	if (sd_bus_message_read(msg, "b", &active) < 0)
+		return 0;
+	m->is_reloading = active;
+	if (!active)
+		manager_list(m->parent, kill_as_one, m, NULL);
 	return 0;
 }
 
@@ -278,6 +299,9 @@ static int subscribe(struct manager *m, struct err *err)
 
 	r = sd_bus_match_signal(m->c.bus, &m->removed, SYSTEMD, SYSTEMD_PATH, SYSTEMD_MANAGER,
 				"UnitRemoved", on_unit_removed, m);
+	if (r >= 0)
+		r = sd_bus_match_signal(m->c.bus, &m->reloading, SYSTEMD, SYSTEMD_PATH,
+					SYSTEMD_MANAGER, "Reloading", on_reloading, m);
 	if (r < 0)
 		return err_set(err, r, "listen to systemd: %s", strerror(-r));
 	r = new_call(m, "Subscribe", &msg, err);
@@ -289,6 +313,7 @@ static struct manager *manager_close(struct manager *m)
 	if (!m)
 		return NULL;
 	sd_bus_slot_unref(m->removed);
+	sd_bus_slot_unref(m->reloading);
 	free(m);
 	return NULL;
 }
@@ -305,6 +330,8 @@ static int manager_open(const struct manager_config *c, struct manager **ret, st
 	r = subscribe(m, err);
 	if (!r)
 		r = start_slice(m, err);
+	if (!r) /* systemd may have been reloaded while nobody listened */
+		manager_list(m->parent, kill_as_one, m, NULL);
 	if (r < 0) {
 		manager_close(m);
 		return err_prefix(err, r, "systemd");

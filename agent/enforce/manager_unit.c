@@ -17,6 +17,10 @@ static const struct flag flags[] = {
 	{ "NoNewPrivileges", 1 },
 	{ "ProtectControlGroups", 1 },
 	{ "RemainAfterExit", 0 },
+	/* The first and the last step are root's, outside the job's view. Not by "privileged"
+	 * in ExecStopPostEx=: systemd 252 writes that name into the unit's file, does not know
+	 * it there, and at daemon-reload loses the step that writes the final record. */
+	{ "PermissionsStartOnly", 1 },
 	/* So that there may be a cgroup of the user's processes alone inside the unit's: the
 	 * agent makes it, and takes the files back from the user (agent/job_watch.c). */
 	{ "Delegate", 1 },
@@ -150,15 +154,14 @@ static int append_final(sd_bus_message *m, const struct manager_unit *u)
 
 	snprintf(job, sizeof(job), "%" PRId64, u->spec->id.job);
 	snprintf(attempt, sizeof(attempt), "%" PRId32, u->spec->id.attempt);
-	return sd_bus_message_append(m, "(sv)", "ExecStopPostEx", "a(sasas)", 1, u->launcher, 5,
-				     u->launcher, "--final", u->final_dir, job, attempt, 1,
-				     "privileged");
+	return sd_bus_message_append(m, "(sv)", "ExecStopPost", "a(sasb)", 1, u->launcher, 5,
+				     u->launcher, "--final", u->final_dir, job, attempt, 0);
 }
 
 static int append_first(sd_bus_message *m, const struct manager_unit *u)
 {
-	return sd_bus_message_append(m, "(sv)", "ExecStartPreEx", "a(sasas)", 1, u->launcher, 2,
-				     u->launcher, "--kill-as-one", 1, "privileged");
+	return sd_bus_message_append(m, "(sv)", "ExecStartPre", "a(sasb)", 1, u->launcher, 2,
+				     u->launcher, "--kill-as-one", 0);
 }
 
 static int append_who(sd_bus_message *m, const struct manager_unit *u)
