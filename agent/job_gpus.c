@@ -97,6 +97,27 @@ size_t job_gpus_drained(struct node *n, struct admit_hold *ret)
 	return found;
 }
 
+size_t job_gpus_describe(const struct node *n, struct sync_gpu *ret)
+{
+	uint64_t drained = n->gpus_drained & ~taken(n, NULL);
+	size_t k = 0;
+
+	for (int i = 0; i < count(n); i++) {
+		const struct gpu_device *d = gpu_device(n->gpu, i);
+
+		ret[k++] = (struct sync_gpu){ .uuid = d->uuid,
+					      .model = d->model,
+					      .product = d->product,
+					      .vendor = gpu_vendor_name(d->vendor),
+					      .mem_bytes = d->mem_bytes,
+					      .numa_node = d->numa_node,
+					      .is_simulated = d->is_simulated,
+					      .is_partitioned = d->is_partitioned,
+					      .is_drained = drained >> i & 1 };
+	}
+	return k;
+}
+
 /* ---- granting ---- */
 
 /* By the vendor's word, else by where the machine's topology has its bus. */

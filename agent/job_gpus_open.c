@@ -161,22 +161,3 @@ void job_gpus_close(struct node *n)
 	drop_gate(n);
 	n->gpu = gpu_close(n->gpu);
 }
-
-size_t job_gpus_describe(const struct node *n, struct sync_gpu *ret)
-{
-	size_t k = 0;
-
-	for (int i = 0; n->gpu && i < gpu_count(n->gpu); i++) {
-		const struct gpu_device *d = gpu_device(n->gpu, i);
-
-		ret[k++] = (struct sync_gpu){ .uuid = d->uuid,
-					      .model = d->model,
-					      .product = d->product,
-					      .vendor = gpu_vendor_name(d->vendor),
-					      .mem_bytes = d->mem_bytes,
-					      .numa_node = d->numa_node,
-					      .is_simulated = d->is_simulated,
-					      .is_partitioned = d->is_partitioned };
-	}
-	return k;
-}
