@@ -116,6 +116,20 @@ int db_run(struct db *d, struct err *err, const char *sql, const char *format, .
 	return r < 0 ? r : finish(d, row, err);
 }
 
+int db_run_later(struct db *d, struct err *err, const char *sql, const char *format, ...)
+{
+	struct arguments from = { .sql = sql, .format = format };
+	struct db_row *row;
+	int r;
+
+	va_start(from.ap, format);
+	r = query(d, &from, &row, err);
+	va_end(from.ap);
+	if (r < 0)
+		return r;
+	return d->ops->send ? d->ops->send(row, err) : finish(d, row, err);
+}
+
 int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struct err *err)
 {
 	struct db_value v[VALUES_MAX];

@@ -34,6 +34,10 @@ void db_rollback(struct db *d);
  * and step to completion. The statement is known by the address of `sql` (a string literal).
  * 0, or -EEXIST on a unique constraint, -EIO, -ENOSPC, ... */
 int db_run(struct db *d, struct err *err, const char *sql, const char *format, ...);
+/* The same in the transaction under way, where the answer can wait: a server is sent the next
+ * statement before it has answered this one. What fails is told by a later call, by the commit
+ * at the latest. */
+int db_run_later(struct db *d, struct err *err, const char *sql, const char *format, ...);
 /* The same for many integers; one that equals `null` is NULL. */
 struct db_ints {
 	const int64_t *values;

@@ -76,15 +76,16 @@ int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rol
 {
 	const int64_t *f = r->figure;
 
-	return db_run(db, err,
-		      "INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		      " ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES(
-			      "rollups", "cluster, account, user, pool, day"),
-		      "ttti"
-		      "iiiiii"
-		      "iiiii",
-		      k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2], f[3],
-		      f[4], f[5], f[6], f[7], f[8], f[9]);
+	return db_run_later(
+		db, err,
+		"INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+		" ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES("rollups",
+							"cluster, account, user, pool, day"),
+		"ttti"
+		"iiiiii"
+		"iiiii",
+		k->cluster, k->account, k->user, k->pool, k->day, f[0], f[1], f[2], f[3], f[4],
+		f[5], f[6], f[7], f[8], f[9]);
 }
 
 int rollup_write_month(struct db *db, const struct rollup_month *m, const struct rollup *r,
@@ -92,14 +93,14 @@ int rollup_write_month(struct db *db, const struct rollup_month *m, const struct
 {
 	const int64_t *f = r->figure;
 
-	return db_run(db, err,
-		      "INSERT INTO months VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
-		      " ?11, ?12, ?13)" ADD_FIGURES("months", "association, pool, month"),
-		      "iii"
-		      "iiiii"
-		      "iiiii",
-		      m->association, m->pool, m->month, f[0], f[1], f[2], f[3], f[4], f[5],
-		      f[6], f[7], f[8], f[9]);
+	return db_run_later(db, err,
+			    "INSERT INTO months VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+			    " ?11, ?12, ?13)" ADD_FIGURES("months", "association, pool, month"),
+			    "iii"
+			    "iiiii"
+			    "iiiii",
+			    m->association, m->pool, m->month, f[0], f[1], f[2], f[3], f[4],
+			    f[5], f[6], f[7], f[8], f[9]);
 }
 
 /* 1: found. */

@@ -58,9 +58,14 @@ int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err)
 
 int pg_exec(struct pg *p, const char *sql, struct err *err)
 {
-	PGresult *result = pq.PQexec(p->conn, sql);
-	ExecStatusType status = pq.PQresultStatus(result);
+	ExecStatusType status;
+	PGresult *result;
+	int r = pg_settle(p, err);
 
+	if (r < 0)
+		return r;
+	result = pq.PQexec(p->conn, sql);
+	status = pq.PQresultStatus(result);
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
 		return pg_fail(p, result, sql, err);
 	pq.PQclear(result);
@@ -73,6 +78,7 @@ static int set_up(struct pg *p, struct err *err)
 {
 	p->generation++;
 	p->has_lock = false;
+	p->n_sent = 0;
 	return pg_exec(p,
 		       "SET synchronous_commit = on; SET lock_timeout = '5s';"
 		       "SET client_encoding = 'UTF8'; SET client_min_messages = warning",
@@ -122,6 +128,7 @@ static void rollback(struct db *d)
 {
 	struct pg *p = pg_of(d);
 
+	pg_settle(p, NULL);
 	for (size_t i = 0; i < p->n_statements; i++)
 		pg_done((struct db_row *)p->statements[i]);
 	if (pq.PQtransactionStatus(p->conn) != PQTRANS_IDLE)
@@ -133,11 +140,12 @@ static void rollback(struct db *d)
 static int commit(struct db *d, struct err *err)
 {
 	struct pg *p = pg_of(d);
-	bool is_failed = pq.PQtransactionStatus(p->conn) != PQTRANS_INTRANS;
-	int r = is_failed ? err_set(err, -EIO, "database %s: the transaction had failed",
-				    p->place)
-			  : pg_exec(p, "COMMIT", err);
+	int r = pg_settle(p, err);
 
+	if (r >= 0 && pq.PQtransactionStatus(p->conn) != PQTRANS_INTRANS)
+		r = err_set(err, -EIO, "database %s: the transaction had failed", p->place);
+	if (r >= 0)
+		r = pg_exec(p, "COMMIT", err);
 	if (r < 0)
 		rollback(d);
 	unlock(p);
@@ -146,7 +154,9 @@ static int commit(struct db *d, struct err *err)
 
 static int64_t last_id(struct db *d)
 {
-	PGresult *result = pq.PQexec(pg_of(d)->conn, "SELECT lastval()");
+	PGresult *result = pg_settle(pg_of(d), NULL) < 0
+				   ? NULL
+				   : pq.PQexec(pg_of(d)->conn, "SELECT lastval()");
 	int64_t id = pq.PQresultStatus(result) == PGRES_TUPLES_OK
 			     ? strtoll(pq.PQgetvalue(result, 0, 0), NULL, 10)
 			     : 0;
@@ -181,6 +191,7 @@ static const struct db_ops pg_ops = {
 	.rollback = rollback,
 	.query = pg_query,
 	.scan = pg_scan,
+	.send = pg_send,
 	.run_int_rows = pg_run_int_rows,
 	.step = pg_step,
 	.done = pg_done,

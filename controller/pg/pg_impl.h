@@ -13,6 +13,7 @@ struct pg {
 	int64_t changes;
 	int generation; /* of the connection: what was prepared before is gone */
 	bool has_lock;
+	size_t n_sent; /* statements in the pipeline whose answers were not read */
 	char place[256];
 };
 
@@ -27,6 +28,12 @@ int pg_query(struct db *d, const char *sql, const struct db_values *values, stru
 /* It is read through a cursor. */
 void pg_scan(struct db_row *row);
 const char *pg_name(const struct db_row *row); /* that it is prepared by */
+/* Sent, its answer not waited for; pg_rows.c. */
+int pg_send(struct db_row *row, struct err *err);
+/* Before anything else is said to the server: reads the answers of what was sent. The first
+ * error of them, after which the transaction has failed. pg_pipeline.c. */
+int pg_settle(struct pg *p, struct err *err);
+#define PG_SENT_MAX 512
 /* In a pipeline; pg_pipeline.c. */
 int pg_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
 		    int64_t *ret_changed, struct err *err);

@@ -39,14 +39,17 @@ const char *pg_name(const struct db_row *row)
 static void close_cursor(struct pg_statement *s)
 {
 	struct pg *p = pg_of(s->row.db);
-	PGTransactionStatusType status = pq.PQtransactionStatus(p->conn);
+	PGTransactionStatusType status;
 	char sql[64];
 
-	/* A transaction that failed took it along, and so does its end. */
-	snprintf(sql, sizeof(sql), "CLOSE %s", s->name);
-	if (s->has_cursor && (status == PQTRANS_IDLE || status == PQTRANS_INTRANS))
-		pg_exec(p, sql, NULL);
 	s->has_cursor = false;
+	if (pg_settle(p, NULL) < 0)
+		return;
+	/* A transaction that failed took it along, and so does its end. */
+	status = pq.PQtransactionStatus(p->conn);
+	snprintf(sql, sizeof(sql), "CLOSE %s", s->name);
+	if (status == PQTRANS_IDLE || status == PQTRANS_INTRANS)
+		pg_exec(p, sql, NULL);
 }
 
 void pg_done(struct db_row *row)
@@ -125,6 +128,8 @@ static int prepare(struct pg *p, struct pg_statement *s, struct err *err)
 
 	if (s->generation == p->generation)
 		return 0;
+	if (pg_settle(p, err) < 0)
+		return -EIO;
 	if (dialect_query(s->sql, &sql) < 0)
 		return err_set(err, -EINVAL, "cannot be said to PostgreSQL: %s", s->sql);
 	for (size_t i = 0; i < s->n_values; i++)
@@ -203,11 +208,33 @@ static int take_result(struct pg *p, struct pg_statement *s, PGresult *result, s
 	return 0;
 }
 
-static int run(struct pg *p, struct pg_statement *s, struct err *err)
+int pg_send(struct db_row *row, struct err *err)
 {
+	struct pg_statement *s = statement_of(row);
+	struct pg *p = pg_of(row->db);
 	struct parameters v;
 	int r = make_parameters(s, &v, err);
 
+	if (r >= 0 && p->n_sent == PG_SENT_MAX)
+		r = pg_settle(p, err);
+	if (r < 0)
+		return r;
+	if ((!p->n_sent && !pq.PQenterPipelineMode(p->conn)) ||
+	    !pq.PQsendQueryPrepared(p->conn, s->name, (int)s->n_values, v.data, v.sizes,
+				    v.are_binary, 0))
+		return pg_fail(p, NULL, s->sql, err);
+	p->n_sent++;
+	pg_done(row);
+	return 0;
+}
+
+static int run(struct pg *p, struct pg_statement *s, struct err *err)
+{
+	struct parameters v;
+	int r = pg_settle(p, err);
+
+	if (r >= 0)
+		r = make_parameters(s, &v, err);
 	if (r >= 0)
 		r = take_result(p, s,
 				pq.PQexecPrepared(p->conn, s->name, (int)s->n_values, v.data,
@@ -233,8 +260,10 @@ static int open_cursor(struct pg *p, struct pg_statement *s, struct err *err)
 	_cleanup_free_ char *sql = NULL, *declare = NULL;
 	bool is_alone = pq.PQtransactionStatus(p->conn) == PQTRANS_IDLE;
 	struct parameters v;
-	int r = make_parameters(s, &v, err);
+	int r = pg_settle(p, err);
 
+	if (r >= 0)
+		r = make_parameters(s, &v, err);
 	if (r >= 0 && dialect_query(s->sql, &sql) < 0)
 		r = err_set(err, -EINVAL, "cannot be said to PostgreSQL: %s", s->sql);
 	if (r >= 0 && asprintf(&declare, "DECLARE %s NO SCROLL CURSOR %s FOR %s", s->name,

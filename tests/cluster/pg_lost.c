@@ -284,6 +284,73 @@ static void a_row_that_fails_in_between_fails_them_all(void **state)
 	db_close(d);
 }
 
+/* Known rows among new ones, and one twice: each is told apart. */
+static void rows_as_arrays_tell_new_from_known(void **state)
+{
+	static const char *const keys[] = {
+		"CREATE TABLE k(a INTEGER PRIMARY KEY, b INTEGER) STRICT;", NULL
+	};
+	static const char into[] = "INSERT INTO k VALUES(?1, ?2) ON CONFLICT DO NOTHING";
+	int64_t v[] = { 1, 10, 2, -1, 3, 30 }, w[] = { 4, 40, 2, 99, 5, 50, 5, 55 }, changed[4];
+	_cleanup_(db_closep) struct db *d = NULL;
+	struct db_row *row;
+
+	(void)state;
+	assert_int_equal(pg_open(place, keys, &d, NULL), 0);
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(
+		db_run_int_rows(d, into, &(struct db_int_rows){ v, 3, 2, -1 }, changed, NULL),
+		0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(changed[i], 1);
+	assert_int_equal(
+		db_run_int_rows(d, into, &(struct db_int_rows){ w, 4, 2, -1 }, changed, NULL),
+		0);
+	assert_int_equal(changed[0], 1);
+	assert_int_equal(changed[1], 0);
+	assert_int_equal(changed[2], 1);
+	assert_int_equal(changed[3], 0);
+	assert_int_equal(db_commit(d, NULL), 0);
+	assert_int_equal(db_query(d, NULL, &row, "SELECT SUM(b), COUNT(b) FROM k", ""), 0);
+	assert_int_equal(db_step(d, row, NULL), 1);
+	assert_int_equal(db_int(row, 0), 130);
+	assert_int_equal(db_int(row, 1), 4); /* the NULL is one */
+	db_done(row);
+}
+
+/* What was sent ahead is there for the next question, and its failure fails the commit. */
+static void what_is_run_later_is_run_in_order(void **state)
+{
+	static const char add[] = "INSERT INTO t VALUES(?1, ?2)";
+	struct db *d = open_or_fail();
+	struct err err = { "" };
+	struct db_row *row;
+
+	(void)state;
+	assert_int_equal(db_begin(d, NULL), 0);
+	for (int64_t i = 1; i <= 2000; i++)
+		assert_int_equal(db_run_later(d, NULL, add, "it", i, "x"), 0);
+	assert_int_equal(db_query(d, NULL, &row, "SELECT COUNT(*) FROM t", ""), 0);
+	assert_int_equal(db_step(d, row, NULL), 1);
+	assert_int_equal(db_int(row, 0), 2000);
+	db_done(row);
+	assert_int_equal(db_run_later(d, NULL, add, "it", (int64_t)2001, "y"), 0);
+	assert_int_equal(db_commit(d, NULL), 0);
+	count_rows(d, 0, 2001);
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run_later(d, NULL, add, "it", (int64_t)3000, "z"), 0);
+	assert_int_equal(db_run_later(d, NULL, add, "it", (int64_t)7, "z"), 0);
+	assert_int_equal(db_commit(d, &err), -EEXIST);
+	assert_non_null(strstr(err.text, "duplicate key"));
+	count_rows(d, 0, 2001);
+	/* And the next transaction is whole again. */
+	assert_int_equal(db_begin(d, NULL), 0);
+	assert_int_equal(db_run_later(d, NULL, add, "it", (int64_t)2002, "z"), 0);
+	assert_int_equal(db_commit(d, NULL), 0);
+	count_rows(d, 0, 2002);
+	db_close(d);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -295,6 +362,8 @@ int main(void)
 		cmocka_unit_test_setup(a_migration_without_tables_is_passed, set_up),
 		cmocka_unit_test_setup(many_rows_go_and_come, set_up),
 		cmocka_unit_test_setup(a_row_that_fails_in_between_fails_them_all, set_up),
+		cmocka_unit_test_setup(rows_as_arrays_tell_new_from_known, set_up),
+		cmocka_unit_test_setup(what_is_run_later_is_run_in_order, set_up),
 		cmocka_unit_test_setup(errors_say_where_and_never_the_password, set_up),
 	};
 
