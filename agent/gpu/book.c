@@ -92,7 +92,6 @@ static struct book_process *find_slot(struct book *b, int device, pid_t pid)
 	}
 }
 
-/* Takes over those in use; also how ended ones are taken out. */
 static int resize(struct book *b, unsigned n_slots)
 {
 	struct book_process *old = b->table;
@@ -169,10 +168,28 @@ void book_begin(struct book *b, int64_t now_ns)
 		b->devices[i].is_asked = false;
 }
 
+/* Those behind it in its chain move up, so that all are found as before. */
+static void take_out(struct book *b, unsigned hole)
+{
+	unsigned mask = b->n_slots - 1;
+
+	b->table[hole].is_used = false;
+	b->n_used--;
+	for (unsigned i = (hole + 1) & mask; b->table[i].is_used; i = (i + 1) & mask) {
+		unsigned home = slot_of(b, b->table[i].p.device, b->table[i].p.pid);
+
+		/* it may move only to where its chain, from home on, comes by */
+		if (((i - home) & mask) < ((i - hole) & mask))
+			continue;
+		b->table[hole] = b->table[i];
+		b->table[i].is_used = false;
+		hole = i;
+	}
+}
+
 void book_end(struct book *b, gpu_process_fn each, void *ctx)
 {
 	struct book_process *s;
-	unsigned n_ended = 0;
 
 	for (unsigned i = 0; (s = book_next(b, &i));) {
 		if (!s->is_seen && !b->devices[s->p.device].is_asked)
@@ -184,17 +201,8 @@ void book_end(struct book *b, gpu_process_fn each, void *ctx)
 		s->is_missing = !s->is_seen;
 		if (each)
 			each(ctx, &s->p);
-		if (s->p.has_ended) {
-			s->is_used = false;
-			n_ended++;
-		}
 	}
-	b->n_used -= n_ended;
-	/* holes break the chains of those behind: build anew; without memory for that, in place
-	 * is not possible, so the table starts empty rather than wrong */
-	if (n_ended && resize(b, b->n_slots) < 0) {
-		free(b->table);
-		b->table = NULL;
-		b->n_slots = b->n_used = 0;
-	}
+	for (unsigned i = 0; i < b->n_slots; i++)
+		while (b->table[i].is_used && b->table[i].p.has_ended)
+			take_out(b, i);
 }

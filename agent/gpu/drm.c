@@ -109,15 +109,15 @@ static void find_energy(const struct card *c, struct drm_gpu *g)
 
 static int keep(struct drm *d, const struct gpu_device *dev, const struct card *c)
 {
-	struct drm_gpu *more;
-	int at = book_add(d->b, dev);
+	struct drm_gpu *more = reallocarray(d->gpus, (size_t)d->n_gpus + 1, sizeof(*more));
+	int at;
 
-	if (at < 0)
-		return at;
-	more = reallocarray(d->gpus, (size_t)d->n_gpus + 1, sizeof(*more));
 	if (!more)
 		return -ENOMEM;
 	d->gpus = more;
+	at = book_add(d->b, dev);
+	if (at < 0)
+		return at;
 	more = &d->gpus[d->n_gpus++];
 	*more = (struct drm_gpu){ .device = at, .idle_bytes = -1 };
 	if (c->vendor == PCI_AMD)

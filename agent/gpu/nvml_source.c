@@ -83,17 +83,17 @@ static int describe(struct nvml_source *s, nvml_dev h, struct gpu_device *d)
 
 static int keep(struct nvml_source *s, nvml_dev h, const struct gpu_device *d)
 {
-	struct nvml_gpu *more;
-	int at = book_add(s->b, d);
+	struct nvml_gpu *more = reallocarray(s->gpus, (size_t)s->n_gpus + 1, sizeof(*more));
+	int at;
 
+	if (!more)
+		return -ENOMEM;
+	s->gpus = more;
+	at = book_add(s->b, d);
 	if (at < 0) {
 		book_note(s->b, "more than %d GPUs: %s is left out", GPU_DEVICES_MAX, d->uuid);
 		return at;
 	}
-	more = reallocarray(s->gpus, (size_t)s->n_gpus + 1, sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	s->gpus = more;
 	s->gpus[s->n_gpus++] =
 		(struct nvml_gpu){ .handle = h, .device = at, .is_instance = d->parent >= 0 };
 	return at;
@@ -154,7 +154,7 @@ static int add_card(struct nvml_source *s, unsigned i)
 	struct gpu_device d = { 0 };
 	unsigned minor = i, max;
 	nvml_dev h, mig;
-	int at;
+	int at, card;
 
 	if (nvml_by_index(s->n, i, &h) != NVML_OK || describe(s, h, &d) < 0)
 		return -EIO;
@@ -175,26 +175,33 @@ static int add_card(struct nvml_source *s, unsigned i)
 		  "GPU %u is partitioned: NVML tells neither busy time nor energy of MIG "
 		  "instances, nor processes that live shorter than a sample",
 		  i);
+	card = at;
 	max = nvml_mig_max(s->n, h);
-	for (unsigned m = 0; m < max; m++)
+	for (unsigned m = 0; m < max && at != -ENOMEM; m++)
 		if (nvml_mig_by_index(s->n, h, m, &mig) == NVML_OK)
-			add_instance(s, mig, at, minor);
-	return 0;
+			at = add_instance(s, mig, card, minor);
+	return at == -ENOMEM ? at : 0;
 }
 
-static void find_all(struct nvml_source *s)
+static int find_all(struct nvml_source *s)
 {
 	unsigned count = 0;
+	int r = 0;
 	enum nvml_rc rc = nvml_count(s->n, &count);
 
 	if (rc != NVML_OK)
 		book_note(s->b, "NVML: number of GPUs: %s", nvml_rc_text((int)rc));
-	for (unsigned i = 0; rc == NVML_OK && i < count && i < GPU_DEVICES_MAX; i++)
-		if (add_card(s, i) == -EIO)
+	for (unsigned i = 0; rc == NVML_OK && i < count && i < GPU_DEVICES_MAX; i++) {
+		r = add_card(s, i);
+		if (r == -ENOMEM)
+			return r;
+		if (r == -EIO)
 			book_note(s->b, "NVML: GPU %u does not answer: it is left out", i);
+	}
 	if (nvml_missing(s->n)[0])
 		book_note(s->b, "driver %s does not tell: %s", nvml_version(s->n),
 			  nvml_missing(s->n));
+	return 0;
 }
 
 int nvml_source_open(const struct gpu_options *o, struct book *b, struct nvml_source **ret,
@@ -202,15 +209,20 @@ int nvml_source_open(const struct gpu_options *o, struct book *b, struct nvml_so
 {
 	struct nvml_source *s = calloc(1, sizeof(*s));
 	struct err why = { "" };
-	int cards;
+	int cards, r;
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->b = b;
 	s->o = *o;
 	s->backoff_ns = RETRY_NS;
-	if (nvml_load(o->nvml, &s->n, &why) == 0)
-		find_all(s);
+	r = nvml_load(o->nvml, &s->n, &why);
+	if (r == 0)
+		r = find_all(s);
+	if (r == -ENOMEM) {
+		nvml_source_close(s);
+		return err_set(err, r, "out of memory");
+	}
 	cards = pci_count(o->sys, PCI_NVIDIA);
 	if (!s->n && cards)
 		book_note(b, "%d NVIDIA GPU%s on the bus, but not to be used: %.160s", cards,

@@ -1,10 +1,35 @@
 /* GPUs of NVIDIA when something is wrong: lists that grow, drivers that are old, that go away,
  * that fail in every way, clocks that are set. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <stdio.h>
 #include "tests/gpu/rig.h"
 
 static struct rig r;
+
+/* ---- memory that runs out: the n-th request of agent/gpu fails (linked with --wrap) ---- */
+
+static long fails_at = -1, n_requests;
+
+static bool fails_now(void)
+{
+	return fails_at >= 0 && n_requests++ == fails_at;
+}
+
+void *__real_calloc(size_t n, size_t size);
+void *__real_reallocarray(void *p, size_t n, size_t size);
+void *__wrap_calloc(size_t n, size_t size);
+void *__wrap_reallocarray(void *p, size_t n, size_t size);
+
+void *__wrap_calloc(size_t n, size_t size)
+{
+	return fails_now() ? NULL : __real_calloc(n, size);
+}
+
+void *__wrap_reallocarray(void *p, size_t n, size_t size)
+{
+	return fails_now() ? NULL : __real_reallocarray(p, n, size);
+}
 
 static void begin(const char *script)
 {
@@ -231,6 +256,50 @@ static void a_clock_that_is_set_makes_no_busy_time(void **unused)
 	}
 }
 
+/* For every n: it opens or says why not, nothing told goes back, nothing leaks; afterwards it
+ * is as if nothing had been. */
+static void any_request_for_memory_may_fail(void **unused)
+{
+	static const char script[] = ONE_GPU
+		"gpu 1 uuid=GPU-m name=A100-SXM4-40GB mem=40960 bus=0000:6E:00.0 mig=yes\n"
+		"instance 1 uuid=MIG-1 profile=1g.5gb\n"
+		"process 0 pid=100 mem=10 sm=50\nprocess 1 pid=200 instance=0 mem=5 sm=1\n"
+		"process 0 pid=150 from=1.2 to=1.4 mem=10 sm=50\n";
+	int n_opened = 0;
+
+	(void)unused;
+	for (long n = 0;; n++) {
+		struct gpu_options o = { .nvml = r.library,
+					 .sys = "/nowhere",
+					 .dev = "/nowhere",
+					 .proc = "/nowhere" };
+		bool was_reached;
+		int rc;
+
+		rig_init(&r, "r535", script);
+		r.set_us(0);
+		fails_at = n;
+		n_requests = 0;
+		rc = gpu_open(&o, &r.g, NULL);
+		assert_true(rc == 0 || rc == -ENOMEM);
+		for (int t = 0; rc == 0 && t <= 10; t++)
+			rig_sample(&r, t);
+		was_reached = n_requests > n;
+		fails_at = -1;
+		if (rc == 0 && gpu_count(r.g) == 3) {
+			rig_sample(&r, 11);
+			assert_int_equal(rig_process(&r, 0, 100)->mem_bytes, 10 * MIB);
+			assert_in_range(busy(0, 100), 8 * 50 * PERCENT_SECOND,
+					11 * 50 * PERCENT_SECOND);
+			n_opened++;
+		}
+		rig_done(&r);
+		if (!was_reached)
+			break;
+	}
+	assert_true(n_opened > 5);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -242,6 +311,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(without_a_driver_there_is_nothing_and_a_note_where_a_card_is),
 		cmocka_unit_test(any_call_may_fail_with_any_code),
 		cmocka_unit_test(a_clock_that_is_set_makes_no_busy_time),
+		cmocka_unit_test(any_request_for_memory_may_fail),
 	};
 
 	if (argc > 1) /* all but this one, which is long under valgrind */

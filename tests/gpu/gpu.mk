@@ -5,6 +5,7 @@ GPU_LIBS := -lbpf -lelf -lz
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
 	$(patsubst %,$O/common/model/%.o,amount resources request script)
 $O/tests/unit/test_fdinfo: $O/agent/gpu/fdinfo.o
+$O/tests/unit/test_book: $O/agent/gpu/book.o
 
 # The simulated driver library, as several releases of the real one.
 DOUBLES := $(patsubst %,$O/tests/gpu/r%/libnvidia-ml.so.1,535 450 331)
@@ -18,6 +19,7 @@ $O/tests/gpu/r%/libnvidia-ml.so.1: tests/gpu/nvml_double.c tests/gpu/world.c \
 # Once as it is (for valgrind), once with the sanitizers.
 GPU_SRC := $(patsubst $O/%.o,%.c,$(GPU))
 GPU_TESTS := $(patsubst %,$O/tests/gpu/%,nvml_test nvml_test_asan faults_test faults_test_asan drm_test drm_test_asan)
+$O/tests/gpu/faults_test $O/tests/gpu/faults_test_asan: GPU_LIBS += -Wl,--wrap=calloc,--wrap=reallocarray
 $O/tests/gpu/%_test: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(GPU_LIBS)
