@@ -183,6 +183,8 @@ static int each(struct store *s, const struct store_eff_filter *f, const struct 
 			     f->user, src->from, src->to);
 	if (r < 0)
 		return r;
+	if (!f->jobs)
+		db_scan(st);
 	while ((r = db_step(s->db, st, err)) > 0) {
 		src->read(st, &e);
 		r = to->fn(to->ctx, &e, err);

@@ -2,7 +2,7 @@
 # usage.sh [JOBS | FILE.swf[.gz]] - usage views of a ledger of JOBS (300000) synthetic jobs of a year,
 # or of a history, beside what SQL alone takes on the same ledger in the same run: inside the process,
 # and as whole commands beside sqlite3(1). Goals: every view in 10 ms, one account by month p99 in
-# 20 ms. A hundred million jobs need some 6 GB in TMPDIR.
+# 20 ms. A hundred million jobs need some 13 GB in TMPDIR.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 what=${1:-300000}

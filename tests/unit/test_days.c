@@ -254,6 +254,33 @@ static void a_job_that_ends_before_it_starts(void **state)
 	assert_int_equal(differences(r), 0);
 }
 
+static int64_t ended_on(struct rig *r, const char *day)
+{
+	struct db_row *row;
+	int64_t number, n = 0;
+
+	assert_int_equal(calendar_parse_day(day, &number), 0);
+	assert_int_equal(db_query(r->store->db, NULL, &row,
+				  "SELECT jobs_ended FROM rollups WHERE day = ?1", "i", number),
+			 0);
+	while (db_step(r->store->db, row, NULL) > 0)
+		n += db_int(row, 0);
+	return n;
+}
+
+static void what_ends_at_midnight_ended_on_the_day_that_ends_there(void **state)
+{
+	struct rig *r = *state;
+
+	reopen_in(r, "America/Toronto");
+	run(r, first_s(r, "2025-11-03") - HOUR_S, HOUR_S, 2);
+	assert_int_equal(ended_on(r, "2025-11-02"), 1);
+	assert_int_equal(ended_on(r, "2025-11-03"), 0);
+	run(r, first_s(r, "2025-11-03") - HOUR_S, HOUR_S + 1, 2);
+	assert_int_equal(ended_on(r, "2025-11-03"), 1);
+	assert_int_equal(differences(r), 0);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
 
 int main(void)
@@ -262,6 +289,7 @@ int main(void)
 		TEST(live_days_are_the_zones),
 		TEST(a_date_that_never_was_has_no_sums),
 		TEST(the_zone_of_a_ledger_with_sums_stays),
+		TEST(what_ends_at_midnight_ended_on_the_day_that_ends_there),
 		TEST(without_a_zone_days_are_of_utc),
 		TEST(sums_are_made_anew_from_jobs),
 		TEST(a_report_from_before_the_last_one),
