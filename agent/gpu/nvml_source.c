@@ -275,6 +275,16 @@ static void go_down(struct nvml_source *s, const char *why)
 	s->n = nvml_unload(s->n);
 }
 
+/* Of an instance that is no more the handle is invalid; but a driver may also say so of what it
+ * does not support. */
+static bool is_gone(struct nvml_source *s, const struct nvml_gpu *g, enum nvml_rc rc)
+{
+	char uuid[NVML_UUID_SIZE];
+
+	return rc != NVML_INVALID_ARGUMENT || nvml_uuid(s->n, g->handle, uuid) != NVML_OK ||
+	       strcmp(uuid, s->b->devices[g->device].d.uuid) != 0;
+}
+
 bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc rc,
 			const char *what)
 {
@@ -293,9 +303,12 @@ bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc 
 	case NVML_GPU_IS_LOST:
 	case NVML_RESET_REQUIRED:
 	case NVML_GPU_NOT_FOUND:
-	case NVML_INVALID_ARGUMENT: /* the handle of an instance that is no more */
-		lose_card(s, g, nvml_rc_text((int)rc));
-		return true;
+	case NVML_INVALID_ARGUMENT:
+		if (is_gone(s, g, rc)) {
+			lose_card(s, g, nvml_rc_text((int)rc));
+			return true;
+		}
+		/* fallthrough */
 	default:
 		book_note(s->b, "GPU %d: %s: %s", s->b->devices[g->device].d.index, what,
 			  nvml_rc_text((int)rc));

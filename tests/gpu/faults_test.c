@@ -131,6 +131,19 @@ static void one_lost_gpu_leaves_the_others_alone(void **unused)
 	rig_done(&r);
 }
 
+static void what_a_driver_calls_invalid_is_not_a_lost_gpu(void **unused)
+{
+	(void)unused;
+	begin(ONE_GPU "process 0 pid=100 mem=10 sm=50\n"
+		      "fail code=2 call=nvmlDeviceGetProcessUtilization\n");
+	for (int t = 0; t <= 20; t++)
+		assert_int_equal(rig_sample(&r, t), 0);
+	assert_int_equal(rig_process(&r, 0, 100)->have, GPU_HAVE_MEM);
+	assert_true(gpu_total(r.g, 0)->have & GPU_HAVE_BUSY);
+	rig_assert_noted(&r, "GPU 0: busy time of processes: invalid argument");
+	rig_done(&r);
+}
+
 static void older_releases_tell_less_and_that_is_said(void **unused)
 {
 	static const char script[] =
@@ -307,6 +320,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(entries_of_any_size_are_read_right),
 		cmocka_unit_test(a_driver_that_goes_away_takes_no_figure_with_it),
 		cmocka_unit_test(one_lost_gpu_leaves_the_others_alone),
+		cmocka_unit_test(what_a_driver_calls_invalid_is_not_a_lost_gpu),
 		cmocka_unit_test(older_releases_tell_less_and_that_is_said),
 		cmocka_unit_test(without_a_driver_there_is_nothing_and_a_note_where_a_card_is),
 		cmocka_unit_test(any_call_may_fail_with_any_code),
