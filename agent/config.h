@@ -32,6 +32,7 @@ struct agent_config {
 	int64_t pids_max; /* of a job that states none */
 	int64_t mem_percent, mem_plus_bytes;
 	char *nvml; /* library; NULL: the driver's own */
+	char *cuda; /* libcuda.so.1 whose allocations are probed; NULL: none */
 	int manager, vmem_tier, pids_action, gpus;
 	bool switch_profile;
 };

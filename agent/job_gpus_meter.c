@@ -30,6 +30,9 @@ struct metered {
 
 struct gpu_meter {
 	int n;
+	/* Of the look under way, by processes: it is not told by GPU. */
+	bool has_alloc;
+	int64_t alloc_bytes, alloc_peak_bytes;
 	struct metered of[];
 };
 
@@ -183,6 +186,21 @@ static struct metered *find_metered(struct node *n, int device, struct job **ret
 	return NULL;
 }
 
+/* A process on several GPUs is told with each of them, its allocations all together. */
+static void add_allocations(struct gpu_meter *m, const struct metered *d,
+			    const struct gpu_process *p)
+{
+	for (const struct metered *o = m->of; o < d; o++)
+		for (size_t i = 0; i < o->n; i++)
+			if (o->processes[i].pid == p->pid && o->processes[i].is_seen)
+				return;
+	m->has_alloc = true;
+	if (!p->has_ended)
+		m->alloc_bytes += p->alloc_bytes;
+	if (p->alloc_peak_bytes > m->alloc_peak_bytes)
+		m->alloc_peak_bytes = p->alloc_peak_bytes;
+}
+
 static void on_process(void *ctx, const struct gpu_process *p)
 {
 	struct job *j = NULL;
@@ -201,6 +219,8 @@ static void on_process(void *ctx, const struct gpu_process *p)
 		add_busy(d, known, p);
 	if (p->have & GPU_HAVE_MEM)
 		add_memory(d, p);
+	if (p->have & GPU_HAVE_ALLOC)
+		add_allocations(j->meter, d, p);
 }
 
 static void forget_unseen(struct metered *d)
@@ -261,12 +281,19 @@ static void open_look(struct metered *d)
 
 static void sum_up(struct job *j)
 {
+	struct gpu_meter *m = j->meter;
 	struct gpu_use list[GPU_USE_MAX];
 	struct usage u = { 0 };
 
 	for (int i = 0; i < j->meter->n; i++)
 		list[i] = j->meter->of[i].use;
 	gpu_use_sum(list, j->meter->n, &u);
+	if (m->has_alloc) {
+		if (m->alloc_bytes > m->alloc_peak_bytes)
+			m->alloc_peak_bytes = m->alloc_bytes;
+		usage_set(&u, &u.gpu_alloc_bytes, m->alloc_bytes);
+		usage_set(&u, &u.gpu_alloc_peak_bytes, m->alloc_peak_bytes);
+	}
 	report_merge(j, &u);
 }
 
@@ -281,9 +308,13 @@ static void look(struct node *n, const struct job *last)
 	struct err unused; /* what cannot be asked is in the inventory's notes */
 	int n_metered = 0;
 
-	for (struct job *j = n->jobs; j; j = j->next)
-		for (int i = 0; is_metered(j, last) && i < j->meter->n; i++, n_metered++)
+	for (struct job *j = n->jobs; j; j = j->next) {
+		if (!is_metered(j, last))
+			continue;
+		j->meter->alloc_bytes = 0;
+		for (int i = 0; i < j->meter->n; i++, n_metered++)
 			open_look(&j->meter->of[i]);
+	}
 	if (n_metered == 0)
 		return;
 	gpu_sample(n->gpu, now, on_process, n, &unused);

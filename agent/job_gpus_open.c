@@ -120,7 +120,7 @@ static void without_gate(struct node *n, const struct err *why)
 
 void job_gpus_open(struct node *n)
 {
-	struct gpu_options o = { .nvml = n->conf->nvml };
+	struct gpu_options o = { .nvml = n->conf->nvml, .cuda = n->conf->cuda };
 	struct err err = { "" };
 
 	if (n->conf->gpus == CONFIG_GPUS_OFF)

@@ -41,6 +41,8 @@ const struct usage_field usage_fields[] = {
 	FIELD(gpu_energy_mj, USAGE_COUNTER, "energy its GPUs took, in thousandths of a joule"),
 	FIELD(gpu_idle_ns, USAGE_GAUGE, "for how long the GPU idle longest has done nothing"),
 	FIELD(gpu_opens, USAGE_COUNTER, "times the job opened one of its GPUs"),
+	FIELD(gpu_alloc_bytes, USAGE_GAUGE, "allocated by CUDA's calls and not freed"),
+	FIELD(gpu_alloc_peak_bytes, USAGE_PEAK, "its peak"),
 	FIELD(gpus_used, USAGE_PEAK, "GPUs that have done anything at all for the job"),
 	{ NULL, 0, 0, NULL },
 };

@@ -34,6 +34,8 @@ struct usage {
 	/* Of all GPUs that the job holds (gpu_use.h has them one by one). */
 	int64_t gpu_busy_ns, gpu_mem_bytes, gpu_mem_peak_bytes, gpu_energy_mj;
 	int64_t gpu_idle_ns, gpu_opens, gpus_used;
+	/* What its processes allocated by CUDA's own calls, where these are probed. */
+	int64_t gpu_alloc_bytes, gpu_alloc_peak_bytes;
 	int32_t n_cores; /* entries in cores[]; further cores are in cpu_ns alone */
 	struct usage_core cores[USAGE_CORES_MAX];
 };
