@@ -1,0 +1,157 @@
+#!/bin/bash
+# guest_gpus.sh - a job opens the GPUs that it was granted and no others, whatever becomes of
+# systemd's policy and of the agent; it is told which; a GPU with leftovers is given to nobody.
+. "$(dirname "$0")/node_lib.sh"
+H=/home/alice
+A100=ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=a100-40:1
+
+# Three numbers that systemd's closed policy lets every job open, so that only the gate can hold
+# them, and one that it does not.
+latency=$(awk '$2 == "cpu_dma_latency" { print $1 }' /proc/misc)
+mknod -m 666 /dev/nvidia0 c 1 5
+mknod -m 666 /dev/nvidia1 c 1 7
+mknod -m 666 /dev/nvidia2 c 1 8
+mknod -m 666 /dev/nvidia3 c 10 "${latency:?no such device}"
+mknod -m 666 /dev/nvidiactl c 1 3
+mkdir -p /run/loads
+ln -s /dev/nvidia0 $H/link0
+mknod -m 666 /home/second0 c 1 5
+cat >/usr/local/bin/asked <<'SH'
+#!/bin/sh
+# asked NAME: for each line in ~/NAME.q, runs it; what it says goes to ~/NAME.a
+env | grep -E '^(CUDA|NVIDIA|ROCR)_VISIBLE|^ZE_' | sort >"$HOME/$1.env"
+while sleep 0.1; do
+	[ -e "$HOME/$1.q" ] || continue
+	sh "$HOME/$1.q" >"$HOME/$1.tmp" 2>&1
+	rm "$HOME/$1.q"
+	mv "$HOME/$1.tmp" "$HOME/$1.a"
+done
+SH
+cat >/usr/local/bin/opens <<'SH'
+#!/bin/sh
+# opens FILE...: "yes" or "no" for each
+for f; do
+	if err=$( { : <"$f"; } 2>&1); then echo -n "yes "; else
+		case $err in *"not permitted"*) echo -n "no " ;; *) echo -n "?$err " ;; esac
+	fi
+done
+SH
+chmod 755 /usr/local/bin/asked /usr/local/bin/opens
+ask() { # NAME COMMAND: run in that job
+	rm -f "$H/$1.a"
+	echo "$2" >"$H/$1.q.tmp" && chown alice "$H/$1.q.tmp" && mv "$H/$1.q.tmp" "$H/$1.q"
+	wait_for 5 test -e "$H/$1.a"
+	cat "$H/$1.a" 2>/dev/null
+}
+start() { # NAME OPTION...: its id in $id
+	local name=$1
+	shift
+	id=$(as alice reeve submit -N "$name" -o /dev/null -j oe "$@" -- asked "$name" | grep -oE '[0-9]+' | tail -n 1)
+}
+in_state() { as alice reeve job "$1" --json | grep -q "\"state\": *\"$2\""; }
+is_asked() { test -s "$H/$1.env"; }
+is() { # TEXT WANTED NAME
+	[ "$1" = "$2" ]
+	ok $? "$3: $1" "wanted: $2"
+}
+note_of() { as alice reeve job "$1" --json | json note; }
+notes() { busctl --json=short get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Notes; }
+agent_up() { busctl call org.reeve.Agent1 /org/reeve/Agent1 org.freedesktop.DBus.Peer Ping; }
+has_note() { notes | grep -qE "$1"; }
+has_no_note() { ! has_note "$1"; }
+drop() { as alice reeve cancel "$1" >/dev/null 2>&1; wait_for 30 in_state "$1" ended; }
+
+node_start || { ok 1 "the node starts"; tap_end; }
+has "$(reeve nodes --json)" '"ngpus": *4' "the node has four GPUs"
+start a -l $A100; a=$id
+wait_for 30 is_asked a
+start b -l $A100; b=$id
+start n -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00; none=$id
+start h -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=h100-80:1; h=$id
+for j in b n h; do wait_for 30 is_asked $j; done
+ok $? "four jobs run" "$(reeve jobs; journalctl --no-pager -u reeve-agent | tail -n 30)"
+
+# What they are told.
+is "$(tr '\n' ' ' <$H/a.env)" "CUDA_VISIBLE_DEVICES=GPU-00000000-aaaa NVIDIA_VISIBLE_DEVICES=GPU-00000000-aaaa ROCR_VISIBLE_DEVICES= " "a job is told its GPU"
+is "$(sed -n 1p $H/b.env)" "CUDA_VISIBLE_DEVICES=GPU-11111111-aaaa" "the next another"
+is "$(tr '\n' ' ' <$H/n.env)" "CUDA_VISIBLE_DEVICES= NVIDIA_VISIBLE_DEVICES=none ROCR_VISIBLE_DEVICES= " "one without is told none"
+is "$(sed -n 1p $H/h.env)" "CUDA_VISIBLE_DEVICES=GPU-33333333-hhhh" "the model asked for is the one that is given"
+has "$(as alice reeve job $a --json)" '"uuid": *"GPU-00000000-aaaa"' "the report names it"
+
+# What they can open.
+ALL="opens /dev/nvidia0 /dev/nvidia1 /dev/nvidia2 /dev/nvidia3 /dev/null"
+each() { # WHEN: the whole matrix
+	is "$(ask a "$ALL")" "yes no no no yes " "$1: a job opens its GPU alone"
+	is "$(ask b "$ALL")" "no yes no no yes " "$1: so does its neighbour"
+	is "$(ask n "$ALL")" "no no no no yes " "$1: a job without GPUs opens none"
+	is "$(ask h "$ALL")" "no no no yes yes " "$1: one that systemd's policy closes is opened to its holder"
+}
+each "at first"
+is "$(ask b "sh -c 'opens /dev/nvidia0'")" "no " "nor does a child"
+is "$(ask b "opens $H/link0 /home/second0")" "no no " "through a link, or another file of the same number"
+is "$(ask a "opens $H/link0 /home/second0")" "yes yes " "which the holder can"
+as alice sh -c 'exec 3</dev/nvidia0; echo $$ >$HOME/pid; exec sleep 600' &
+wait_for 10 test -s $H/pid
+is "$(ask b "opens /proc/$(cat $H/pid)/fd/3")" "no " "through /proc/PID/fd of another process of the user"
+kill "$(cat $H/pid)"; wait 2>/dev/null
+has "$(ask b 'mknod $TMPDIR/own c 1 5')" "not permitted" "and nobody makes a node of his own"
+[ "$(as alice opens /dev/nvidia0 /dev/nvidia1)" = "yes yes " ]; ok $? "outside of jobs nothing is held"
+
+# Whatever becomes of systemd's policy and of the agent.
+systemctl daemon-reload
+each "after daemon-reload"
+is "$(cat /sys/fs/cgroup/reeve.slice/reeve-job-*/memory.oom.group | sort -u)" 1 "each job is one OOM group all the same"
+systemctl kill -s KILL reeve-agent
+is "$(ask b "$ALL")" "no yes no no yes " "the moment after kill -9 of the agent"
+wait_for 30 agent_up
+each "when it is back"
+systemctl stop reeve-agent
+each "while it is stopped"
+systemctl daemon-reload
+is "$(ask b "$ALL")" "no yes no no yes " "and systemd reloads"
+systemctl start reeve-agent && wait_for 30 agent_up
+each "when it is started again"
+has "$(journalctl --no-pager -u reeve-agent | grep 'held by' | tail -n 1)" "the gate that stood already" "the gate was taken over, not made anew"
+has "$(as alice reeve job $a --json)" '"uuid": *"GPU-00000000-aaaa"' "and the grants are known again"
+
+# A suspended job keeps its GPU.
+reeve suspend $a >/dev/null; wait_for 30 in_state $a suspended
+start e -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=a100-40:2; e=$id
+sleep 2
+has "$(as alice reeve job $e --json | tr -d '\n')" '"state": *"queued"' "a job of two waits: a suspended job keeps its GPU"
+drop $e
+reeve resume $a >/dev/null; wait_for 30 in_state $a running
+is "$(ask a "$ALL")" "yes no no no yes " "which it has when it goes on"
+
+# Leftovers.
+sleep 600 & left=$!
+echo "2 1024 0" >/run/loads/$left
+start d -l $A100; d=$id
+wait_for 30 in_state $d ended
+has "$(as alice reeve job $d --json | json line)" "GPU-22222222-aaaa is not clean: .*$left" "a GPU that somebody uses is not given"
+has_note "GPU-22222222-aaaa.*not given to jobs until it is clean"; ok $? "and the node says so" "$(notes)"
+has "$(reeve nodes --json | tr -d '\n')" '"gpus_drained": *1' "the controller knows"
+start f -l $A100; f=$id
+sleep 3
+in_state $f queued; ok $? "the next job waits for it" "$(as alice reeve job $f)"
+kill $left
+wait_for 20 has_no_note "until it is clean"; ok $? "clean again, the note goes" "$(notes)"
+as alice reeve submit -o /dev/null -j oe -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 -- true >/dev/null # the queue looks again
+wait_for 30 is_asked f; ok $? "until it is clean" "$(as alice reeve job $f; notes)"
+is "$(sed -n 1p $H/f.env)" "CUDA_VISIBLE_DEVICES=GPU-22222222-aaaa" "and it is given"
+sleep 600 & left=$!
+echo "2 1024 0" >/run/loads/$left
+drop $f
+has "$(note_of $f)" "GPU-22222222-aaaa was not clean when the job was over: .*$left" "what is left after a job is told in its note"
+kill $left
+
+# What was refused, and what gave way.
+drop $none
+has "$(note_of $none)" "[0-9]+ opens of GPUs that it was not granted were refused" "refused opens are told"
+id=$(as alice reeve submit --env CUDA_VISIBLE_DEVICES=7 -o $H/v.out -j oe -l $A100 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | grep -oE '[0-9]+' | tail -n 1)
+wait_for 30 in_state $id ended
+has "$(cat $H/v.out)" "^GPU-22222222-aaaa$" "what the user set gives way"
+has "$(note_of $id)" "CUDA_VISIBLE_DEVICES as submitted gave way" "and that is told"
+drop $a; drop $b; drop $h
+[ $tap_bad = 0 ] || journalctl --no-pager -u reeve-agent | tail -n 60 | sed 's/^/# /'
+tap_end
