@@ -3,7 +3,8 @@
  *
  * Attached once, to the cgroup above all jobs. A process below it that belongs to no known job
  * opens no gated device at all, so that there is no moment between a job's start and its entry
- * here. A file that is not gated costs two look-ups.
+ * here. A file of a major without gated
+ * devices costs one look-up in an array.
  */
 #include "bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -42,12 +43,12 @@ struct { /* device number -> generation of the list it is on */
 	__type(value, __u32);
 } gated SEC(".maps");
 
-struct { /* major -> minors */
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, DEVICES_GATED_MAX);
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, DEVICES_MAJORS);
 	__type(key, __u32);
-	__type(value, struct devices_range);
-} ranges SEC(".maps");
+	__type(value, struct devices_major);
+} majors SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -62,12 +63,13 @@ struct {
 static __always_inline bool is_gated(__u64 number)
 {
 	__u32 major = number >> 32, minor = (__u32)number;
-	const struct devices_range *range;
+	const struct devices_major *m = bpf_map_lookup_elem(&majors, &major);
 
-	if (bpf_map_lookup_elem(&gated, &number))
+	if (!m || !m->is_gated)
+		return false;
+	if (m->has_range && minor >= m->first && minor <= m->last)
 		return true;
-	range = bpf_map_lookup_elem(&ranges, &major);
-	return range && minor >= range->first && minor <= range->last;
+	return bpf_map_lookup_elem(&gated, &number) != 0;
 }
 
 SEC("cgroup/dev")

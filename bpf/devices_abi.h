@@ -3,13 +3,18 @@
 #ifndef REEVE_DEVICES_ABI_H
 #define REEVE_DEVICES_ABI_H
 
-#define DEVICES_VERSION 1
+#define DEVICES_VERSION 2
 #define DEVICES_GATED_MAX 1024
 #define DEVICES_GRANTS_MAX 8192
 
-struct devices_range { /* of a major: these minors, known or not */
+#define DEVICES_MAJORS 4096 /* the kernel's numbers have 12 bits of it */
+
+struct devices_major {
+	__u32 is_gated;	 /* 0: no device of it is */
+	__u32 has_range; /* these minors, known or not */
 	__u32 first, last;
 };
+_Static_assert(sizeof(struct devices_major) == 16, "kernel/user ABI");
 
 struct devices_grant {	 /* key */
 	__u64 cgroup_id; /* the job's */

@@ -131,21 +131,33 @@ static void drop_other_numbers(int fd, uint32_t generation)
 	}
 }
 
-static void drop_other_majors(int fd, const struct devices_list *list)
+static struct devices_major major_of(const struct devices_list *list, __u32 major)
 {
-	__u32 key, next;
-	int r;
+	struct devices_major m = { 0 };
 
-	for (r = bpf_map_get_next_key(fd, NULL, &next); r == 0;) {
-		bool is_listed = false;
+	for (size_t i = 0; i < list->n_numbers; i++)
+		m.is_gated |= list->numbers[i].major == major;
+	for (size_t i = 0; i < list->n_minors; i++)
+		if (list->minors[i].major == major)
+			m = (struct devices_major){ 1, 1, list->minors[i].first,
+						    list->minors[i].last };
+	return m;
+}
 
-		key = next;
-		r = bpf_map_get_next_key(fd, &key, &next);
-		for (size_t i = 0; i < list->n_minors; i++)
-			is_listed |= list->minors[i].major == key;
-		if (!is_listed)
-			bpf_map_delete_elem(fd, &key);
+/* `gated_only`: those with gated devices; else the others, where they were gated. */
+static int write_majors(int fd, const struct devices_list *list, int gated_only)
+{
+	for (__u32 major = 0; major < DEVICES_MAJORS; major++) {
+		struct devices_major m = major_of(list, major), old;
+
+		if (!!m.is_gated != gated_only)
+			continue;
+		if (bpf_map_lookup_elem(fd, &major, &old) == 0 && !memcmp(&m, &old, sizeof(m)))
+			continue;
+		if (bpf_map_update_elem(fd, &major, &m, BPF_ANY) < 0)
+			return -errno;
 	}
+	return 0;
 }
 
 /* One that differs from those in the map. */
@@ -162,7 +174,7 @@ static uint32_t next_generation(int fd)
 /* First what is new, then away with the rest: what is on both lists is held all the time. */
 int devices_gate(struct devices *d, const struct devices_list *list, struct err *err)
 {
-	int gated = kern_map(d->kern, "gated"), ranges = kern_map(d->kern, "ranges"), r = 0;
+	int gated = kern_map(d->kern, "gated"), majors = kern_map(d->kern, "majors"), r = 0;
 
 	d->generation = next_generation(gated);
 	for (size_t i = 0; i < list->n_numbers && r == 0; i++) {
@@ -170,17 +182,13 @@ int devices_gate(struct devices *d, const struct devices_list *list, struct err 
 
 		r = bpf_map_update_elem(gated, &number, &d->generation, BPF_ANY);
 	}
-	for (size_t i = 0; i < list->n_minors && r == 0; i++) {
-		struct devices_range range = { list->minors[i].first, list->minors[i].last };
-		__u32 major = list->minors[i].major;
-
-		r = bpf_map_update_elem(ranges, &major, &range, BPF_ANY);
-	}
+	if (r == 0)
+		r = write_majors(majors, list, 1);
 	if (r < 0)
 		return err_set(err, errno == E2BIG ? -ENOSPC : -errno,
 			       "write the list of gated devices: %m");
 	drop_other_numbers(gated, d->generation);
-	drop_other_majors(ranges, list);
+	write_majors(majors, list, 0);
 	return 0;
 }
 

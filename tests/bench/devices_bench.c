@@ -1,6 +1,6 @@
-/* devices_bench.c - what the device gate costs a job at each open of a device that is not gated
- * (two look-ups), of a GPU of its own (the job is looked for too), and of another's; against
- * the same loop without the gate, taken in turns in one run. Argument: PIN_DIR. */
+/* devices_bench.c - what the device gate costs a job at each open of a device that is not
+ * gated, of a GPU of its own (the job is looked for too), and of another's; against the same
+ * loop without the gate, taken in turns in one run. Argument: PIN_DIR. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -96,12 +96,12 @@ static int gate(const char *pin_dir, const char *cgroup, const struct testjob *j
 
 static void make_files(void)
 {
-	static const unsigned minors[N_WHAT] = { 3, 5, 7 };
+	static const unsigned majors[N_WHAT] = { 10, 1, 1 }, minors[N_WHAT] = { 229, 5, 7 };
 
 	for (int w = 0; w < N_WHAT; w++) {
 		snprintf(paths[w], sizeof(paths[w]), "/dev/reeve-bench-%d-%d", (int)getpid(),
 			 w);
-		if (mknod(paths[w], S_IFCHR | 0666, makedev(1, minors[w])) < 0)
+		if (mknod(paths[w], S_IFCHR | 0666, makedev(majors[w], minors[w])) < 0)
 			printf("no figures: mknod %s: %s\n", paths[w], strerror(errno));
 	}
 }
