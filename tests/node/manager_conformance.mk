@@ -1,7 +1,7 @@
 # The conformance test of the two managers, with the agent's own objects; no BPF in it.
 # make -f Makefile -f tests/node/manager_conformance.mk build/tests/node/manager_conformance
 CONFORMANCE := $(wildcard tests/node/manager_conformance*.c agent/enforce/manager*.c) \
-	       agent/enforce/final.c agent/admit/cpulist.c agent/job_plan.c \
+	       agent/enforce/final.c agent/admit/cpulist.c agent/job_plan.c agent/job_gpus_env.c \
 	       common/err.c common/log.c common/model/usage.c
 $O/tests/node/manager_conformance: $(call objs,$(CONFORMANCE))
 	$(call say,LINK,$@)
