@@ -58,15 +58,24 @@ static int gate_all(struct node *n, struct err *err)
 	return devices_gate(n->devices, &list, err);
 }
 
+static const char *pin_dir(const struct node *n, char buf[static 600])
+{
+	snprintf(buf, 600, "%s/devices", n->conf->pin_dir);
+	return buf;
+}
+
+/* What is switched off by configuration goes; what could not be opened stays, and refuses. */
 static int open_gate(struct node *n, struct err *err)
 {
 	char dir[600];
-	struct devices_config c = { .pin_dir = dir, .cgroup = n->ops->parent(n->manager) };
+	struct devices_config c = { .pin_dir = pin_dir(n, dir),
+				    .cgroup = n->ops->parent(n->manager) };
 	int r;
 
-	if (n->conf->vmem_tier == 3)
+	if (n->conf->vmem_tier == 3) {
+		devices_forget(dir);
 		return err_set(err, -ECANCELED, "no BPF, by configuration");
-	snprintf(dir, sizeof(dir), "%s/devices", n->conf->pin_dir);
+	}
 	r = devices_open(&c, &n->devices, err);
 	return r < 0 ? r : gate_all(n, err);
 }
@@ -122,9 +131,12 @@ void job_gpus_open(struct node *n)
 {
 	struct gpu_options o = { .nvml = n->conf->nvml, .cuda = n->conf->cuda };
 	struct err err = { "" };
+	char dir[600];
 
-	if (n->conf->gpus == CONFIG_GPUS_OFF)
+	if (n->conf->gpus == CONFIG_GPUS_OFF) {
+		devices_forget(pin_dir(n, dir));
 		return;
+	}
 	if (gpu_open(&o, &n->gpu, &err) < 0) {
 		node_note(n, "gpus: %s", err.text);
 		return;
