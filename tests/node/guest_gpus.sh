@@ -153,5 +153,20 @@ wait_for 30 in_state $id ended
 has "$(cat $H/v.out)" "^GPU-22222222-aaaa$" "what the user set gives way"
 has "$(note_of $id)" "CUDA_VISIBLE_DEVICES as submitted gave way" "and that is told"
 drop $a; drop $b; drop $h
+
+# Without the gate: systemd's own policy, which closes nvidia3 alone of these numbers.
+sed -i 's/^KillGrace.*/&\nVmemTier = 3/' /etc/reeve/agent.conf
+systemctl restart reeve-agent; wait_for 30 agent_up
+has_note "held by systemd's device policy alone"; ok $? "without BPF systemd holds, and a note says so" "$(notes)"
+start x -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=h100-80:1; x=$id
+start y -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00; y=$id
+for j in x y; do wait_for 20 is_asked $j; done
+is "$(ask x "opens /dev/nvidia3")$(ask y "opens /dev/nvidia3")" "yes no " "its holder alone opens it"
+systemctl daemon-reload
+is "$(ask x "opens /dev/nvidia3")$(ask y "opens /dev/nvidia3")" "yes no " "and after daemon-reload"
+sed -i '/^VmemTier/d' /etc/reeve/agent.conf
+systemctl restart reeve-agent; wait_for 30 agent_up
+is "$(ask x "$ALL") $(ask y "$ALL")" "no no no yes yes  no no no no yes " "the gate comes under jobs that run"
+drop $x; drop $y
 [ $tap_bad = 0 ] || journalctl --no-pager -u reeve-agent | tail -n 60 | sed 's/^/# /'
 tap_end
