@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/enforce/final.h"
+#include "agent/enforce/devices.h"
 #include "agent/job_gpus.h"
 #include "agent/job_gpus_meter.h"
 #include "agent/job_limit.h"
@@ -126,6 +127,15 @@ static void take_jobfs(struct node *n, struct job *j, struct usage *u)
 	usage_set(u, &u->jobfs_peak_bytes, v.bytes > peak ? v.bytes : peak);
 }
 
+/* Of all its GPUs together: the gate counts by job. */
+static void take_opens(const struct node *n, const struct job *j, struct usage *u)
+{
+	struct devices_counts c;
+
+	if (n->devices && j->gpus && devices_read(n->devices, j->s.cgroup_id, &c) == 0)
+		usage_set(u, &u->gpu_opens, clip(c.n_granted));
+}
+
 static void take_prof(struct node *n, const struct job *j, struct usage *u)
 {
 	struct prof_counts c;
@@ -163,6 +173,7 @@ static void on_sample(void *ctx, const struct sample *s)
 	leave_out_start(j, &u);
 	take_vmem(n, j, &u);
 	take_prof(n, j, &u);
+	take_opens(n, j, &u);
 	take_jobfs(n, j, &u);
 	report_merge(j, &u);
 	job_sync_clock(n, j);
@@ -189,6 +200,7 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 		leave_out_start(j, &u);
 		take_vmem(n, j, &u);
 		take_prof(n, j, &u);
+		take_opens(n, j, &u);
 	}
 	take_jobfs(n, j, &u);
 	report_merge(j, &u);

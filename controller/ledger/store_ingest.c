@@ -24,10 +24,11 @@ static int check_node(struct ingest *g, struct err *err)
 {
 	struct db_row *st;
 	int64_t silent_ns;
-	char address[64], boot[REQUEST_NAME_MAX];
+	char address[64], boot[REQUEST_NAME_MAX], drained[GPUS_TEXT_MAX];
 	int r = db_query(g->s->db, err, &st,
-			 "SELECT address, boot, last_ns FROM nodes WHERE node = ?1", "t",
-			 g->in->node);
+			 "SELECT address, boot, last_ns, draining + lost,"
+			 " drained_gpu_models FROM nodes WHERE node = ?1",
+			 "t", g->in->node);
 
 	if (r >= 0)
 		r = db_step(g->s->db, st, err);
@@ -36,6 +37,10 @@ static int check_node(struct ingest *g, struct err *err)
 	snprintf(address, sizeof(address), "%s", store_text(st, 0));
 	snprintf(boot, sizeof(boot), "%s", store_text(st, 1));
 	silent_ns = g->from->now_ns - db_int(st, 2);
+	/* It takes jobs again, or has GPUs to give that it had not. */
+	g->out->has_freed |= db_int(st, 3) > 0 && !g->in->draining;
+	g->out->has_freed |= strcmp(store_text(st, 4),
+				    gpus_format(&g->in->drained_gpu_models, drained)) != 0;
 	db_done(st);
 	if (strcmp(address, g->from->address) != 0 && silent_ns >= 0 &&
 	    silent_ns < g->from->lost_ns)

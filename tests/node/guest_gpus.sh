@@ -97,6 +97,16 @@ kill "$(cat $H/pid)"; wait 2>/dev/null
 has "$(ask b 'mknod $TMPDIR/own c 1 5')" "not permitted" "and nobody makes a node of his own"
 [ "$(as alice opens /dev/nvidia0 /dev/nvidia1)" = "yes yes " ]; ok $? "outside of jobs nothing is held"
 
+has_opens() { as alice reeve job $a --json | grep -qE '"gpu_opens": *[1-9]'; }
+wait_for 30 has_opens; ok $? "its opens are counted" "$(as alice reeve job $a --json | grep gpu_)"
+# What a process of the job made of its GPU, as the driver tells it.
+pid=$(ask a 'echo $PPID')
+echo "0 2048 60" >/run/loads/$pid
+has_worked() { as alice reeve job $a --json | grep -qE '"gpu_busy_ns": *[1-9]'; }
+wait_for 30 has_worked; ok $? "and the time that it worked on it" "$(as alice reeve job $a --json | grep gpu_)"
+has "$(as alice reeve job $a --json)" '"mem_peak_bytes": *2147483648' "and the memory that it held there"
+rm /run/loads/$pid
+
 # Whatever becomes of systemd's policy and of the agent.
 systemctl daemon-reload
 each "after daemon-reload"
