@@ -1,7 +1,7 @@
 #!/bin/bash
 # agent_suite.sh SCRIPT [ARG]... - run tests/node/agent_SCRIPT.sh on a virtual node with the agent
 # installed and no controller. TAP comes out. `steps rota N` does one of N parts of the steps, another
-# one with each commit; `steps 0 1` does all, in about twelve minutes under emulation.
+# one with each commit; `steps 0 1` does all, in twelve minutes or more under emulation.
 set -eu
 cd "$(dirname "$0")/../.."
 script=$1
