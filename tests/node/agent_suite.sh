@@ -1,16 +1,11 @@
 #!/bin/bash
 # agent_suite.sh SCRIPT [ARG]... - run tests/node/agent_SCRIPT.sh on a virtual node with the agent
-# installed and no controller. TAP comes out. `steps rota N` does one of N parts of the steps, another
-# one with each commit; `steps 0 1` does all, in twelve minutes or more under emulation.
+# installed and no controller. TAP comes out. `steps 0 1` does
+# every step, in twelve minutes or more under emulation.
 set -eu
 cd "$(dirname "$0")/../.."
 script=$1
 shift
-if [ "${1:-}" = rota ]; then
-	part=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % $2))
-	set -- $part "$2"
-	echo "# part $part of $2"
-fi
 O=build
 tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-agent.XXXXXX")
 trap 'rm -rf "$tree"' EXIT

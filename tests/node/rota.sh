@@ -1,0 +1,22 @@
+#!/bin/bash
+# rota.sh [all] - suites that take long and change seldom: one of them with each commit, so that
+# `make check` stays below half an hour on two cores under emulation; `all`: every one. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+suites=(
+	"tests/node/agent_suite.sh steps 0 4"
+	"tests/node/agent_suite.sh options"
+	"tests/node/agent_suite.sh steps 1 4"
+	"tests/node/demo_native.sh"
+	"tests/node/agent_suite.sh steps 2 4"
+	"tests/node/agent_suite.sh steps 3 4"
+)
+status=0
+turn=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % ${#suites[@]}))
+for i in "${!suites[@]}"; do
+	[ "${1:-}" = all ] || [ "$i" = "$turn" ] || continue
+	echo "# ${suites[i]}"
+	# shellcheck disable=SC2086
+	${suites[i]} || status=1
+done
+exit $status
