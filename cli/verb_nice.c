@@ -7,6 +7,13 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 
+static const struct table_column columns[] = {
+	{ "job", "JOB", CELL_COUNT },
+	{ "nice", "NICE", CELL_COUNT },
+	{ "site", "SITE", CELL_COUNT },
+	{ 0 },
+};
+
 static const struct verb_option options[] = {
 	{ "site", 0, NULL, "operators: set the site's own part instead, which is added", NULL },
 	{ 0 },
@@ -23,11 +30,16 @@ static int parse_points(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
-static int weigh(struct cli *c, const char *key, int64_t points, const char *typed,
+struct points {
+	const char *key; /* "nice", "site" */
+	int64_t n;
+};
+
+static int weigh(struct cli *c, const struct points *p, const char *typed, struct table *t,
 		 struct err *err)
 {
 	_cleanup_json_ json_t *body =
-		json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, key, (json_int_t)points);
+		json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, p->key, (json_int_t)p->n);
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
 	int64_t job = 0;
@@ -39,23 +51,30 @@ static int weigh(struct cli *c, const char *key, int64_t points, const char *typ
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, (struct http_call){ .method = "POST", .path = path, .body = body },
 		    &answer, err);
-	return r < 0 ? cli_name_job(job, r, err) : 0;
+	if (r < 0)
+		return cli_name_job(job, r, err);
+	table_row(t);
+	table_int(t, "job", job);
+	table_int(t, p->key, p->n);
+	return 0;
 }
 
 /* Each job by itself, as cancel does. */
 static int nice_jobs(const struct verb_call *call, void *ctx, struct err *err)
 {
-	const char *key = verb_count(call, "site") ? "site" : "nice";
+	_cleanup_(table_freep) struct table *t = NULL;
+	struct points p = { .key = verb_count(call, "site") ? "site" : "nice" };
 	struct cli *c = ctx;
-	int64_t points = 0;
-	int r = parse_points(call->args[0], &points, err);
+	int r = parse_points(call->args[0], &p.n, err);
 
 	if (r == 0)
 		r = cli_begin(c, call, err);
+	if (r == 0)
+		r = table_new("jobs", columns, &t, err);
 	if (r < 0)
 		return r;
 	for (int i = 1; i < call->n_args; i++) {
-		r = weigh(c, key, points, call->args[i], err);
+		r = weigh(c, &p, call->args[i], t, err);
 		if (r == -EHOSTUNREACH || r == -ENOMEM)
 			return r;
 		if (r == 0)
@@ -64,7 +83,7 @@ static int nice_jobs(const struct verb_call *call, void *ctx, struct err *err)
 		if (!c->exit_code)
 			c->exit_code = (int)cli_exit_code(r);
 	}
-	return 0;
+	return table_print(t, &c->format, err);
 }
 
 const struct verb cli_verb_nice = {

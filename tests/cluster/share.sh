@@ -254,16 +254,16 @@ submit $bin chemistry 4
 is "a report is in the tree at once" '0.500000 1.000000' "$(column FairShare physics daemon) $(column FairShare chemistry bin)"
 has "who used less goes first: the later job" 'first in the queue; needs 4 cores' "$(verb 0 job 3)"
 has "the other one is told so, with both priorities" 'place 2 of 2; waits behind job 3 (priority 100000)' "$(verb 0 job 2)"
-verb 0 nice --site 500000 2
+verb 0 nice --site 500000 2 >"$dir/said"
 for _ in $(seq 50); do case $(verb 0 job 2) in *'first in the queue'*) break ;; esac; sleep 0.1; done
 has "an operator's site part moves a job before it" 'first in the queue' "$(verb 0 job 2)"
 has "and prio says that it weighs most" 'site weighs most' "$(verb 0 prio 2)"
-verb 0 nice --site 0 2
-verb $bin nice 3 3
+verb 0 nice --site 0 2 >"$dir/said"
+has "nice says what it set" '3,3,' "$(verb $bin nice 3 3 --csv -n)"
 for _ in $(seq 50); do case $(verb 0 job 3) in *'first in the queue'*) break ;; esac; sleep 0.1; done
 is "nice takes its points away" 99997 "$(verb 0 prio --csv -n -o job,priority | sed -n 's/^3,//p')"
 has "another's job is not yours to move" 'no job 3' "$(verb $daemon nice 3 3)"
-verb $bin nice 0 3
+verb $bin nice 0 3 >"$dir/said"
 for _ in $(seq 50); do case $(verb 0 prio --csv -n -o job,priority) in *3,100000*) break ;; esac; sleep 0.1; done
 is "reeve prio: the products" $'2,50000.000000\n3,100000.000000' "$(verb 0 prio --csv -n -o job,fairshare)"
 verb 0 prio --json >"$dir/prio.json"
