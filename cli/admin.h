@@ -8,6 +8,12 @@
 #pragma once
 #include "cli/cli.h"
 
+/* What a verb does that is a table of commands itself: the words behind it are a command of
+ * `sub`, whose name ("reeve admin"), help and verbs are set; the rest is that of the tool as it
+ * is. */
+int admin_dispatch(const struct verb_call *call, struct cli *c, struct verb_tool sub,
+		   struct err *err);
+
 extern const struct verb admin_verb_adjust, admin_verb_adjustments;
 extern const struct verb admin_verb_check_config, admin_verb_verify, admin_verb_rebuild;
 extern const struct verb admin_verb_accounts;

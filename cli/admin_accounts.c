@@ -506,27 +506,13 @@ static const struct verb *const verbs[] = {
 
 static int accounts(const struct verb_call *call, void *ctx, struct err *err)
 {
-	struct cli *c = ctx;
-	const struct verb_tool *whole = c->tool, tool = {
+	const struct verb_tool sub = {
 		.name = "reeve admin accounts",
 		.help = "Who there is, what they were promised, and what they may hold",
-		.footer = whole->footer,
 		.verbs = verbs,
-		.common = whole->common,
 	};
-	struct verb_argv typed = { call->args - 1, call->n_args + 1 };
-	const struct verb *verb = NULL;
-	int r;
 
-	if (call->n_given)
-		return err_set(err, -EINVAL,
-			       "options stand behind the command: reeve admin accounts %.40s "
-			       "--%s",
-			       call->args[0], call->given[0].option->name);
-	c->tool = &tool;
-	r = verb_main(&tool, typed, c, &verb, err);
-	c->tool = whole;
-	return r < 0 && verb ? err_prefix(err, r, "%s", verb->name) : r;
+	return admin_dispatch(call, ctx, sub, err);
 }
 
 const struct verb admin_verb_accounts = {

@@ -8,29 +8,35 @@ static const struct verb *const verbs[] = {
 	&admin_verb_adjustments,  &admin_verb_accounts, &cli_verb_help,	     NULL,
 };
 
-/* Dispatches as main() does: the command's own name stands where the program's did. */
-static int admin(const struct verb_call *call, void *ctx, struct err *err)
+/* As main() does: the command's own name stands where the program's did. */
+int admin_dispatch(const struct verb_call *call, struct cli *c, struct verb_tool sub,
+		   struct err *err)
 {
-	struct cli *c = ctx;
-	const struct verb_tool *whole = c->tool, tool = {
-		.name = "reeve admin",
-		.help = "What an operator does to configuration, ledger and accounts",
-		.footer = whole->footer,
-		.verbs = verbs,
-		.common = whole->common,
-	};
+	const struct verb_tool *whole = c->tool;
 	struct verb_argv typed = { call->args - 1, call->n_args + 1 };
 	const struct verb *verb = NULL;
 	int r;
 
 	if (call->n_given)
-		return err_set(err, -EINVAL,
-			       "options stand behind the command: reeve admin %.40s --%s",
-			       call->args[0], call->given[0].option->name);
-	c->tool = &tool;
-	r = verb_main(&tool, typed, c, &verb, err);
+		return err_set(err, -EINVAL, "options stand behind the command: %s %.40s --%s",
+			       sub.name, call->args[0], call->given[0].option->name);
+	sub.footer = whole->footer;
+	sub.common = whole->common;
+	c->tool = &sub;
+	r = verb_main(&sub, typed, c, &verb, err);
 	c->tool = whole;
 	return r < 0 && verb ? err_prefix(err, r, "%s", verb->name) : r;
+}
+
+static int admin(const struct verb_call *call, void *ctx, struct err *err)
+{
+	const struct verb_tool sub = {
+		.name = "reeve admin",
+		.help = "What an operator does to configuration, ledger and accounts",
+		.verbs = verbs,
+	};
+
+	return admin_dispatch(call, ctx, sub, err);
 }
 
 const struct verb cli_verb_admin = {
