@@ -1,32 +1,10 @@
 /* verb_admin.c - `reeve admin`: a table of commands within the command; see admin.h. */
-#include <errno.h>
 #include "cli/admin.h"
-#include "common/err.h"
 
 static const struct verb *const verbs[] = {
 	&admin_verb_check_config, &admin_verb_verify,	&admin_verb_rebuild, &admin_verb_adjust,
 	&admin_verb_adjustments,  &admin_verb_accounts, &cli_verb_help,	     NULL,
 };
-
-/* As main() does: the command's own name stands where the program's did. */
-int admin_dispatch(const struct verb_call *call, struct cli *c, struct verb_tool sub,
-		   struct err *err)
-{
-	const struct verb_tool *whole = c->tool;
-	struct verb_argv typed = { call->args - 1, call->n_args + 1 };
-	const struct verb *verb = NULL;
-	int r;
-
-	if (call->n_given)
-		return err_set(err, -EINVAL, "options stand behind the command: %s %.40s --%s",
-			       sub.name, call->args[0], call->given[0].option->name);
-	sub.footer = whole->footer;
-	sub.common = whole->common;
-	c->tool = &sub;
-	r = verb_main(&sub, typed, c, &verb, err);
-	c->tool = whole;
-	return r < 0 && verb ? err_prefix(err, r, "%s", verb->name) : r;
-}
 
 static int admin(const struct verb_call *call, void *ctx, struct err *err)
 {
