@@ -85,7 +85,9 @@ for s in $stages; do
 done
 for log in $shown; do
 	printf '\n--- %s\n' "$log"
-	grep -E '^not ok|^#|[Ee]rror|lint:' "$log" | grep -viE '# *skip' | tail -n 40
+	# What a suite ran within itself stands indented.
+	grep -E '^ *not ok|^ *#|[Ee]rror|lint:' "$log" |
+		grep -vE '^ *ok ' | grep -viE '# *skip' | tail -n 40
 done
 grep -hiE '^ok .*# *SKIP' $O/check/*.log 2>/dev/null | sed 's/^ok [0-9]* *-* */skipped: /' | sort -u
 printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
