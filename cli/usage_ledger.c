@@ -34,8 +34,8 @@ static void read_period(const struct verb_call *call, const struct site_file *f,
 				    .to_day = INT32_MAX };
 	/* The end of the last charge is the first moment after it: of that year or the next. */
 	if (f->config && !start && !end && p->each == STORE_EACH_PERIOD)
-		outlook_year(f->config, store_quota_day(f->store, ask->now_ns - 1),
-			     &p->from_day, &p->to_day);
+		outlook_year(f->config, store_day(f->store, ask->now_ns - 1), &p->from_day,
+			     &p->to_day);
 	p->from_day = day_of(start, p->from_day);
 	p->to_day = day_of(end, p->to_day);
 }

@@ -99,7 +99,7 @@ static int read_by(const struct call *c, enum store_by *ret, struct err *err)
 /* Not stated: the allocation year that is under way, or all months there are. */
 static int read_period(const struct call *c, struct store_period *p, struct err *err)
 {
-	int64_t monthly = 0, today = store_quota_day(c->api->c.store, call_now_ns());
+	int64_t monthly = 0, today = store_day(c->api->c.store, call_now_ns());
 	int r = call_query_int(c, "monthly", (struct wire_int){ 0, 1, &(int64_t){ 0 } },
 			       &monthly, err);
 

@@ -26,6 +26,9 @@ int store_open(const char *path, struct store **ret, struct err *err);
  */
 int store_open_zone(const char *path, const char *zone, struct store **ret, struct err *err);
 const char *store_zone(const struct store *s);
+/* The ledger's days: which one a moment is on, and where one begins. */
+int64_t store_day(struct store *s, int64_t at_ns);
+int64_t store_first_ns(struct store *s, int64_t day);
 struct store *store_close(struct store *s);
 /* Where it is, for messages: a path, or "NAME on HOST, schema S"; never a password. */
 const char *store_place(const struct store *s);

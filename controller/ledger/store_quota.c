@@ -180,13 +180,3 @@ int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_
 	db_done(st);
 	return 0;
 }
-
-int64_t store_quota_day(struct store *s, int64_t at_ns)
-{
-	return calendar_day(s->calendar, at_ns);
-}
-
-int64_t store_quota_first_ns(struct store *s, int64_t day)
-{
-	return calendar_first_ns(s->calendar, day);
-}

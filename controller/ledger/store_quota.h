@@ -51,7 +51,3 @@ int store_quota_note(struct store *s, const struct store_quota_note *n, struct e
 #define STORE_QUOTA_NOTE_MAX 512
 int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_NOTE_MAX],
 		      struct err *err);
-
-/* The ledger's days: which one a moment is on, and where one begins. */
-int64_t store_quota_day(struct store *s, int64_t at_ns);
-int64_t store_quota_first_ns(struct store *s, int64_t day);

@@ -320,6 +320,16 @@ int store_open(const char *path, struct store **ret, struct err *err)
 	return store_open_zone(path, NULL, ret, err);
 }
 
+int64_t store_day(struct store *s, int64_t at_ns)
+{
+	return calendar_day(s->calendar, at_ns);
+}
+
+int64_t store_first_ns(struct store *s, int64_t day)
+{
+	return calendar_first_ns(s->calendar, day);
+}
+
 const char *store_zone(const struct store *s)
 {
 	return calendar_zone(s->calendar);

@@ -81,7 +81,7 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 /* What was charged on days that begin after now has not happened. */
 static int read_rows(struct gather *g, struct err *err)
 {
-	int64_t until = store_quota_day(g->site->store, g->ask->now_ns - 1) + 1;
+	int64_t until = store_day(g->site->store, g->ask->now_ns - 1) + 1;
 	struct store_period late = g->ask->period;
 	int r;
 
@@ -105,18 +105,18 @@ static void find_time(struct gather *g, struct outlook_period *ret)
 	*ret = (struct outlook_period){ .from_day = p->from_day, .to_day = p->to_day };
 	if (p->from_day == INT32_MIN || p->to_day == INT32_MAX || p->to_day <= p->from_day)
 		return; /* without bounds there is no part of it */
-	start = store_quota_first_ns(s, p->from_day);
-	end = store_quota_first_ns(s, p->to_day);
+	start = store_first_ns(s, p->from_day);
+	end = store_first_ns(s, p->to_day);
 	g->whole_ns = end - start;
 	if (now >= end)
 		ret->gone_ppm = PPM;
 	if (now <= start || now >= end)
 		return;
-	today = store_quota_day(s, now - 1); /* midnight is the end of a whole day */
+	today = store_day(s, now - 1); /* midnight is the end of a whole day */
 	g->passed_ns = now - start;
 	g->recent_from =
 		today - RECENT_DAYS + 1 > p->from_day ? today - RECENT_DAYS + 1 : p->from_day;
-	g->recent_ns = now - store_quota_first_ns(s, g->recent_from);
+	g->recent_ns = now - store_first_ns(s, g->recent_from);
 	ret->gone_ppm = (int64_t)((__int128)g->passed_ns * PPM / g->whole_ns);
 	ret->is_open = true;
 }
@@ -147,8 +147,7 @@ static int allotted(const struct gather *g, const struct accounts_allocation *a,
 	switch (a->kind) {
 	case ACCOUNTS_TARGET:
 		return charge_requested(
-			a->amount,
-			store_quota_first_ns(s, o.to) - store_quota_first_ns(s, o.from), ret);
+			a->amount, store_first_ns(s, o.to) - store_first_ns(s, o.from), ret);
 	case ACCOUNTS_MONTHLY: /* months that begin within */
 		months = calendar_month(o.to - 1) - calendar_month(o.from) + 1;
 		if (calendar_month_first(calendar_month(o.from)) < o.from)

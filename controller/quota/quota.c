@@ -321,12 +321,12 @@ static int look_target(struct look *l, struct err *err)
 	struct quota_view *v = l->v;
 	struct store *s = l->site->store;
 	const struct target t = { .rate = v->amount,
-				  .start_ns = store_quota_first_ns(s, v->from_day),
-				  .end_ns = store_quota_first_ns(s, v->to_day) };
-	const int64_t now = v->is_past ? store_quota_first_ns(s, v->day + 1) : l->ask->now_ns;
+				  .start_ns = store_first_ns(s, v->from_day),
+				  .end_ns = store_first_ns(s, v->to_day) };
+	const int64_t now = v->is_past ? store_first_ns(s, v->day + 1) : l->ask->now_ns;
 	struct target_use u = { v->used_ms > 0 ? v->used_ms : 0,
 				l->recent_ms > 0 ? l->recent_ms : 0,
-				now - store_quota_first_ns(s, v->day - RECENT_DAYS + 1) };
+				now - store_first_ns(s, v->day - RECENT_DAYS + 1) };
 	int r;
 
 	if (u.recent_ms > u.used_ms)
@@ -398,7 +398,7 @@ static void look_storage(struct look *l)
 static int begin(struct look *l, struct err *err)
 {
 	const struct quota_ask *ask = l->ask;
-	int64_t today = store_quota_day(l->site->store, ask->now_ns);
+	int64_t today = store_day(l->site->store, ask->now_ns);
 
 	l->account = accounts_find(l->site->accounts, ask->account);
 	if (l->account < 0)
@@ -497,7 +497,7 @@ int quota_look_all(const struct quota_site *site, const struct quota_ask *ask,
 		   const struct quota_each *each, struct err *err)
 {
 	struct every e = { .site = site, .each = each };
-	int64_t today = store_quota_day(site->store, ask->now_ns);
+	int64_t today = store_day(site->store, ask->now_ns);
 	int32_t day =
 		ask->at_day != QUOTA_NOW && ask->at_day < today ? ask->at_day : (int32_t)today;
 	const struct config *c = site->config;
