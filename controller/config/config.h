@@ -58,6 +58,12 @@ struct config_queue {
 enum config_tres { CONFIG_TRES_CPU, CONFIG_TRES_GPU, CONFIG_TRES_MEM, _CONFIG_TRES_MAX };
 enum config_fairshare { CONFIG_FAIR_TREE, CONFIG_FAIR_CLASSIC };
 enum config_usage_rule { CONFIG_USAGE_MAX, CONFIG_USAGE_SUM };
+/* When usage begins anew, on the site's days; beside a half-life or instead of one. */
+enum config_reset {
+	CONFIG_RESET_NEVER,
+	CONFIG_RESET_MONTHLY,
+	CONFIG_RESET_YEARLY, /* on AllocationYearStart */
+};
 enum config_quota {
 	CONFIG_QUOTA_NONE,
 	CONFIG_QUOTA_WINDOW,	/* sliding window: previous, current and next month */
@@ -78,6 +84,7 @@ struct config_policy {
 	int grant_cover, grant_beyond;			       /* enums above */
 	int64_t grant_overdraft;			       /* whole units */
 	int64_t usage_half_life_s;			       /* 0: nothing decays */
+	int usage_reset;				       /* enum config_reset */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	int64_t max_age_s; /* from which age on priority rises no more */
 	bool favor_small;

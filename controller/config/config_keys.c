@@ -42,6 +42,7 @@
 
 static const char *const accept_words[] = { "listed", "any", NULL };
 static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
+static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
 static const char *const rule_words[] = { "max", "sum", NULL };
 static const char *const quota_words[] = { "none",  "window", "window-3x",
 					   "grant", "target", NULL };
@@ -78,6 +79,9 @@ const struct conf_key config_keys[] = {
 	  "how shares and usage make an order", "fair-tree" },
 	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,
 	       "time in which usage counts half; 0: it never fades", "7-0:00:00"),
+	{ "Policy", "UsageReset", CONF_ENUM, POLICY_AT(usage_reset), 0, 0, reset_words,
+	  "when usage is forgotten: never, on the first of a month, or of the allocation year",
+	  "never" },
 	{ "Policy", "UsageRule", CONF_ENUM, POLICY_AT(usage_rule), 0, 0, rule_words,
 	  "usage is the largest of the weighted resources, or their sum", "max" },
 	POLICY(CONF_TEXT, "TresWeights", tres_weights,

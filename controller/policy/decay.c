@@ -35,20 +35,25 @@ static int64_t elapsed(int64_t from_ns, int64_t to_ns)
 	return ns;
 }
 
-/* The last reset that has passed; INT64_MIN when none has. */
-static int64_t last_reset(const struct decay_rule *rule, int64_t now_ns)
+int64_t decay_last_reset(const struct decay_rule *rule, int64_t now_ns)
 {
-	int64_t last = INT64_MIN;
+	size_t low = 0, high = rule->n_resets;
 
-	for (size_t i = 0; i < rule->n_resets && rule->resets_ns[i] <= now_ns; i++)
-		last = rule->resets_ns[i];
-	return last;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (rule->resets_ns[mid] <= now_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? rule->resets_ns[low - 1] : INT64_MIN;
 }
 
 int decay_seen(const struct decay_rule *rule, const struct decay_charge *c, int64_t now_ns,
 	       double *ret)
 {
-	int64_t reset = last_reset(rule, now_ns), from = c->from_ns;
+	int64_t reset = decay_last_reset(rule, now_ns), from = c->from_ns;
 	double amount = c->amount, mean = 1;
 
 	if (!isfinite(amount) || amount < 0 || rule->half_life_ns < 0)
@@ -70,7 +75,7 @@ int decay_seen(const struct decay_rule *rule, const struct decay_charge *c, int6
 
 double decay_read(const struct decay *d, const struct decay_rule *rule, int64_t now_ns)
 {
-	if (last_reset(rule, now_ns) > d->at_ns)
+	if (decay_last_reset(rule, now_ns) > d->at_ns)
 		return 0;
 	return d->value * decay_factor(elapsed(d->at_ns, now_ns), rule->half_life_ns);
 }

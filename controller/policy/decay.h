@@ -33,6 +33,9 @@ struct decay_charge {
 	int64_t from_ns, to_ns; /* to <= from: all of it at `to` */
 };
 
+/* The last reset that has passed; INT64_MIN when none has. */
+int64_t decay_last_reset(const struct decay_rule *rule, int64_t now_ns);
+
 /* What one unit counts after a time; 1 when the time is not above 0. */
 double decay_factor(int64_t elapsed_ns, int64_t half_life_ns);
 

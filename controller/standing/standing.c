@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/calendar.h"
 #include "controller/standing/standing.h"
 #include "controller/standing/tree.h"
 
@@ -13,6 +14,7 @@
 struct standing {
 	const struct config *config;
 	struct tree_rule rule;
+	int64_t *resets_ns;  /* of the rule */
 	struct tree **trees; /* by cluster, then pool */
 	size_t n_trees;
 };
@@ -42,6 +44,7 @@ struct standing *standing_free(struct standing *s)
 		free(s->trees[i]);
 	}
 	free(s->trees);
+	free(s->resets_ns);
 	free(s);
 	return NULL;
 }
@@ -213,12 +216,45 @@ static int load_one(void *ctx, const struct store_charge *c, struct err *err)
 	return standing_charge(l->s, c, l->now_ns, err);
 }
 
+/* The days are the ledger's. */
+#define RESET_YEARS 230 /* from 1970 on */
+
+static int make_resets(struct standing *s, struct store *store, struct err *err)
+{
+	const struct config_policy *p = &s->config->policy;
+	bool is_yearly = p->usage_reset == CONFIG_RESET_YEARLY;
+	size_t n = is_yearly ? RESET_YEARS : 12 * RESET_YEARS;
+	const int64_t first = calendar_month(0); /* of 1970-01-01 */
+
+	if (p->usage_reset == CONFIG_RESET_NEVER || s->resets_ns)
+		return 0;
+	s->resets_ns = calloc(n, sizeof(*s->resets_ns));
+	if (!s->resets_ns)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		int64_t month = first + (int64_t)i;
+		int64_t day = calendar_month_first(month);
+
+		if (is_yearly)
+			day = calendar_month_first(first + 12 * (int64_t)i +
+						   p->year_start_month - 1) +
+			      p->year_start_day - 1;
+		s->resets_ns[i] = store_first_ns(store, day);
+	}
+	s->rule.decay.resets_ns = s->resets_ns;
+	s->rule.decay.n_resets = n;
+	return 0;
+}
+
 int standing_load(struct standing *s, struct store *store, int64_t now_ns, struct err *err)
 {
 	struct store_charge_span span = { INT64_MIN, now_ns };
 	struct loading l = { s, now_ns };
 	int64_t old_ns;
+	int r = make_resets(s, store, err);
 
+	if (r < 0)
+		return r;
 	if (s->rule.decay.half_life_ns &&
 	    !__builtin_mul_overflow(s->rule.decay.half_life_ns, HALF_LIVES_READ, &old_ns) &&
 	    __builtin_sub_overflow(now_ns, old_ns, &span.since_ns))

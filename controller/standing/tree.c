@@ -104,7 +104,8 @@ struct tree_entry *tree_entry(struct tree *t, const char *account, const char *u
 static double count(const struct tree *t, const struct decay_rule *rule,
 		    const struct tree_entry *e)
 {
-	double v = e->usage.value * 1e9;
+	bool is_reset = decay_last_reset(rule, t->at_ns) > e->usage.at_ns;
+	double v = is_reset ? 0 : e->usage.value * 1e9;
 
 	if (rule->half_life_ns)
 		v *= exp2((double)(e->usage.at_ns - t->at_ns) / (double)rule->half_life_ns);
@@ -164,6 +165,8 @@ static int make_rows(struct tree *t, const struct tree_rule *rule, int64_t now_n
 
 static bool is_old(const struct tree *t, const struct decay_rule *rule, int64_t now_ns)
 {
+	if (decay_last_reset(rule, now_ns) > t->at_ns)
+		return true;
 	return rule->half_life_ns && (now_ns - t->at_ns) / HALF_LIVES_KEPT > rule->half_life_ns;
 }
 

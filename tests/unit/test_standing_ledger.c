@@ -95,6 +95,41 @@ static void kill_9_loses_no_usage(void **state)
 	}
 }
 
+/* From an hour before a month's end to an hour behind it; looked at before and behind. */
+static void a_new_month_begins_at_nothing(void **state)
+{
+	static const char *const policies[] = {
+		"UsageHalfLife = 0\nUsageReset = monthly",
+		"UsageHalfLife = 0\nUsageReset = yearly\nAllocationYearStart = 11-01",
+	};
+	const int64_t november = 20028 * DAY_NS, start = november - HOUR_S * S_NS;
+	struct rig *r = *state;
+	int64_t job = rig_job(r, start);
+
+	for (int64_t s = 600; s <= 7200; s += 600) {
+		struct report rep = rig_report(job, s, s == 7200 ? JOB_ENDED : JOB_RUNNING, s);
+
+		rep.started_ns = start;
+		rep.at_ns = start + s * S_NS;
+		rep.ended_ns = s == 7200 ? rep.at_ns : 0;
+		feed(NULL, r, rep, rep.at_ns);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
+		_cleanup_(world_done) struct world before = world_of(policies[i], declared);
+		_cleanup_(world_done) struct world behind = world_of(policies[i], declared);
+
+		load(&before, r, november - S_NS);
+		assert_near(usage_of(&before, "physics", "alice", november - S_NS), 3599 * 2.5);
+		assert_near(usage_of(&before, "physics", "alice", november) + 1, 1);
+		load(&behind, r, november + HOUR_S * S_NS);
+		assert_near(usage_of(&behind, "physics", "alice", november + HOUR_S * S_NS),
+			    3600 * 2.5);
+		/* the next month, or year */
+		assert_near(usage_of(&behind, "physics", "alice", november + 366 * DAY_NS) + 1,
+			    1);
+	}
+}
+
 static void suspended_time_is_not_charged(void **state)
 {
 	_cleanup_(world_done) struct world live = world_of("", declared);
@@ -274,6 +309,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG(a_restart_gives_the_same_values),
 		RIG(kill_9_loses_no_usage),
+		RIG(a_new_month_begins_at_nothing),
 		RIG(suspended_time_is_not_charged),
 		RIG(an_earlier_moment_sees_what_there_was_by_then),
 		RIG(a_refund_of_a_job_takes_its_part_of_what_is_left),
