@@ -52,9 +52,10 @@ static void put_energy(struct table *t, const struct gpu_use *g)
 	table_text(t, "energy", buf);
 }
 
-static void put_gpu(struct table *t, const struct gpu_use *g, int64_t running_ns)
+static void put_gpu(struct table *t, const struct gpu_use *g, const struct job_view *v)
 {
 	char buf[AMOUNT_TEXT_MAX], source[sizeof(g->source) + 16];
+	int64_t running_ns = v->running_ns;
 
 	table_row(t);
 	table_text(t, "gpu", g->uuid);
@@ -71,7 +72,7 @@ static void put_gpu(struct table *t, const struct gpu_use *g, int64_t running_ns
 	put_known(t, "mem_total", g, &g->mem_total_bytes);
 	put_energy(t, g);
 	put_known(t, "idle", g, &g->idle_ns);
-	if (gpu_use_has(g, &g->idle_ns) && g->idle_ns >= GPU_IDLE_NS)
+	if (gpu_use_is_idle(g, cli_int(v->j, "gpu_idle_after_ns", 0)))
 		table_tone(t, "idle", TONE_BAD);
 	put_known(t, "opens", g, &g->opens);
 	snprintf(source, sizeof(source), "%s%s", *g->source ? g->source : "not told",
@@ -92,7 +93,7 @@ int job_gpus_show(const struct cli *c, const struct job_view *v, struct err *err
 		return err_prefix(err, -EPROTO, "the controller's answer cannot be read");
 	r = table_new("gpus", columns, &t, err);
 	for (int32_t i = 0; i < l.n && r == 0; i++)
-		put_gpu(t, &l.of[i], v->running_ns);
+		put_gpu(t, &l.of[i], v);
 	if (r < 0)
 		return r;
 	fputc('\n', c->format.to);

@@ -101,6 +101,11 @@ bool gpu_use_has_worked(const struct gpu_use *g)
 	return gpu_use_has(g, &g->mem_peak_bytes) && g->mem_peak_bytes > 0;
 }
 
+bool gpu_use_is_idle(const struct gpu_use *g, int64_t after_ns)
+{
+	return after_ns > 0 && gpu_use_has(g, &g->idle_ns) && g->idle_ns >= after_ns;
+}
+
 /* Which figure of the job each figure of a GPU goes into. */
 static const struct sum_field {
 	size_t from, to;

@@ -40,5 +40,6 @@ bool gpu_use_has_worked(const struct gpu_use *g);
  * of a job's figure all its GPUs must have theirs, else it stays absent. */
 void gpu_use_sum(const struct gpu_use *list, int32_t n, struct usage *u);
 
-/* Allocated but idle: from here on it is a state that views and metrics show. */
-#define GPU_IDLE_NS (10LL * 60 * 1000000000)
+/* Has it done nothing for so long that this is a state of its job? `after_ns` 0: that state is
+ * switched off. */
+bool gpu_use_is_idle(const struct gpu_use *g, int64_t after_ns);

@@ -85,11 +85,16 @@ static void set_why(json_t *j, const struct call *c, const struct store_job *row
 }
 
 /* Allocated but idle is a state that people are told of while it lasts. */
-static void set_gpu_idle(json_t *j, const struct store_job *row)
+static void set_gpu_idle(json_t *j, const struct call *c, const struct store_job *row)
 {
 	const json_t *idle = json_object_get(json_object_get(j, "usage"), "gpu_idle_ns");
+	int64_t after_ns = config_gpu_idle_ns(c->api->c.config);
 
-	if (row->state == JOB_RUNNING && json_integer_value(idle) >= GPU_IDLE_NS)
+	if (!after_ns)
+		return;
+	if (row->gpus)
+		set_int(j, "gpu_idle_after_ns", after_ns);
+	if (row->state == JOB_RUNNING && json_integer_value(idle) >= after_ns)
 		set(j, "gpu_idle", json_true());
 }
 
@@ -107,7 +112,7 @@ static json_t *encode_job(const struct call *c, const struct store_job *row)
 	set_text(j, "queue", row->queue);
 	set_int(j, "submitted_ns", row->submitted_ns);
 	set_attempt(j, row);
-	set_gpu_idle(j, row);
+	set_gpu_idle(j, c, row);
 	if (row->adjusted_ms)
 		set_int(j, "adjusted_ms", row->adjusted_ms);
 	set_why(j, c, row);

@@ -170,7 +170,7 @@ static void gpu_sums_done(struct gpu_sums *s)
 	free(s->of);
 }
 
-static int put_gpus(FILE *f, struct store *store, struct err *err)
+static int put_gpus(FILE *f, const struct api_config *c, struct err *err)
 {
 	static const struct {
 		const char *name, *help;
@@ -178,15 +178,16 @@ static int put_gpus(FILE *f, struct store *store, struct err *err)
 		[GPUS_ALL] = { "reeve_gpus", "GPUs of nodes that are not lost." },
 		[GPUS_HELD] = { "reeve_gpus_held", "GPUs of jobs that run." },
 		[GPUS_IDLE] = { "reeve_gpus_allocated_idle",
-				"GPUs of jobs that run, idle for 10 minutes or more." },
+				"GPUs of jobs that run, idle for GpuIdleMinutes or more." },
 		[GPUS_SIMULATED] = { "reeve_gpus_simulated",
 				     "GPUs that are doubles: all figures of them are." },
 	};
 	_cleanup_(gpu_sums_done) struct gpu_sums s = { 0 };
-	int r = store_nodes(store, add_node_gpus, &s, err);
+	int r = store_nodes(c->store, add_node_gpus, &s, err);
 
 	if (r >= 0)
-		r = store_gpus_running(store, add_running_gpus, &s, err);
+		r = store_gpus_running(c->store, config_gpu_idle_ns(c->config),
+				       add_running_gpus, &s, err);
 	for (int m = 0; m < _GPU_METRIC_MAX && r >= 0; m++) {
 		head(f, metrics[m].name, "gauge", metrics[m].help);
 		for (size_t i = 0; i < s.n; i++) {
@@ -329,7 +330,7 @@ int route_metrics(struct call *c, struct err *err)
 	put_counters(f, c->api);
 	r = put_nodes(f, store, err);
 	if (r >= 0)
-		r = put_gpus(f, store, err);
+		r = put_gpus(f, &c->api->c, err);
 	head(f, "reeve_jobs", "gauge", "Jobs that have not ended, by cluster and state.");
 	if (r >= 0)
 		r = store_counts(store, put_count, f, err);

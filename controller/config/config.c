@@ -34,6 +34,7 @@ static int new_config(struct config **ret, struct err *err)
 	c->policy.year_start_day = 1;
 	c->policy.usage_half_life_s = 7 * 86400;
 	c->policy.max_age_s = 7 * 86400;
+	c->policy.gpu_idle_min = 10;
 	for (int i = 0; i < _CONFIG_TRES_MAX; i++)
 		c->policy.tres[i] = (struct fraction){ i == CONFIG_TRES_CPU, 1 };
 	r = config_set_text(&c->listen, "0.0.0.0:8640", err);
@@ -271,6 +272,11 @@ static bool has_name(const char *list, const char *name)
 		list += n + (list[n] == ',');
 	}
 	return false;
+}
+
+int64_t config_gpu_idle_ns(const struct config *c)
+{
+	return c->policy.gpu_idle_min * 60 * 1000000000;
 }
 
 bool config_is_operator(const struct config *c, const char *user)

@@ -88,6 +88,7 @@ struct config_policy {
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	int64_t max_age_s; /* from which age on priority rises no more */
 	bool favor_small;
+	int64_t gpu_idle_min; /* from so many minutes on an idle GPU is a state; 0: never */
 };
 
 struct config_account {
@@ -154,6 +155,8 @@ struct config_pick {
 int config_tariff(const struct config *c, const struct config_pick *pick, struct tariff *ret,
 		  struct err *err);
 
+/* From which idle time on "allocated but idle" is a state of a job; 0: never. */
+int64_t config_gpu_idle_ns(const struct config *c);
 bool config_is_operator(const struct config *c, const char *user);
 bool config_is_member(const struct config_account *a, const char *user);
 bool config_allows_cluster(const struct config_account *a, const char *cluster);

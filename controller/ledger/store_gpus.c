@@ -127,37 +127,40 @@ int store_gpus_report(struct store *s, const struct report *rep, struct err *err
 
 /* ---- allocated but idle ---- */
 
-static bool is_idle(const struct gpu_use *u)
-{
-	return gpu_use_has(u, &u->idle_ns) && u->idle_ns >= GPU_IDLE_NS;
-}
+struct running_ask {
+	int64_t idle_after_ns;
+	store_gpus_fn fn;
+	void *ctx;
+};
 
 /* Any were asked for: the list says which were given. */
-static int tell_listed(const struct list *l, struct store_gpus_running *g, store_gpus_fn fn,
-		       void *ctx, struct err *err)
+static int tell_listed(const struct list *l, struct store_gpus_running *g,
+		       const struct running_ask *ask, struct err *err)
 {
 	int r = 0;
 
 	for (int32_t i = 0; i < l->n && r >= 0; i++) {
 		g->model = l->of[i].model;
 		g->held = 1;
-		g->idle = is_idle(&l->of[i]);
-		r = fn(ctx, g, err);
+		g->idle = gpu_use_is_idle(&l->of[i], ask->idle_after_ns);
+		r = ask->fn(ask->ctx, g, err);
 	}
 	return r;
 }
 
 /* Without a list it is known of the longest idle GPU alone. */
-static int64_t count_idle(struct db_row *st, const struct list *l)
+static int64_t count_idle(struct db_row *st, const struct list *l, int64_t after_ns)
 {
 	int64_t n = 0;
 
 	for (int32_t i = 0; i < l->n; i++)
-		n += is_idle(&l->of[i]);
-	return l->n ? n : !db_is_null(st, 4) && db_int(st, 4) >= GPU_IDLE_NS;
+		n += gpu_use_is_idle(&l->of[i], after_ns);
+	if (l->n)
+		return n;
+	return after_ns > 0 && !db_is_null(st, 4) && db_int(st, 4) >= after_ns;
 }
 
-static int tell_running(struct db_row *st, store_gpus_fn fn, void *ctx, struct err *err)
+static int tell_running(struct db_row *st, const struct running_ask *ask, struct err *err)
 {
 	_cleanup_(list_done) struct list l = { 0 };
 	struct store_gpus_running g = { .cluster = store_text(st, 0),
@@ -168,13 +171,15 @@ static int tell_running(struct db_row *st, store_gpus_fn fn, void *ctx, struct e
 	if (r < 0)
 		return r;
 	if (!*g.model && l.n)
-		return tell_listed(&l, &g, fn, ctx, err);
-	g.idle = count_idle(st, &l);
-	return fn(ctx, &g, err);
+		return tell_listed(&l, &g, ask, err);
+	g.idle = count_idle(st, &l, ask->idle_after_ns);
+	return ask->fn(ask->ctx, &g, err);
 }
 
-int store_gpus_running(struct store *s, store_gpus_fn fn, void *ctx, struct err *err)
+int store_gpus_running(struct store *s, int64_t idle_after_ns, store_gpus_fn fn, void *ctx,
+		       struct err *err)
 {
+	const struct running_ask ask = { idle_after_ns, fn, ctx };
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT j.cluster, j.gpu_model, j.ngpus, a.gpus,"
@@ -184,7 +189,7 @@ int store_gpus_running(struct store *s, store_gpus_fn fn, void *ctx, struct err 
 			 "");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		r = tell_running(st, fn, ctx, err);
+		r = tell_running(st, &ask, err);
 		if (r < 0)
 			db_done(st);
 	}

@@ -16,11 +16,12 @@ int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *node
  * transaction under way. */
 int store_gpus_report(struct store *s, const struct report *rep, struct err *err);
 
-/* GPUs of jobs that run: held, and of these idle for GPU_IDLE_NS or more. One call for each
- * attempt that holds some. */
+/* GPUs of jobs that run: held, and of these idle for `idle_after_ns` or more (0: none count as
+ * idle). One call for each attempt that holds some. */
 struct store_gpus_running {
 	const char *cluster, *model; /* model "": any was asked for and none is told */
 	int64_t held, idle;
 };
 typedef int (*store_gpus_fn)(void *ctx, const struct store_gpus_running *g, struct err *err);
-int store_gpus_running(struct store *s, store_gpus_fn fn, void *ctx, struct err *err);
+int store_gpus_running(struct store *s, int64_t idle_after_ns, store_gpus_fn fn, void *ctx,
+		       struct err *err);

@@ -223,9 +223,26 @@ has "... idle nowhere else" 'reeve_gpus_allocated_idle{cluster="main",model="h10
 has "... doubles are named" 'reeve_gpus_simulated{cluster="main",model="a100_1g.5gb"} 7' "$metrics"
 lacks "... without a job in a label" 'job="' "$metrics"
 
+# ---- from when on it is a state is the site's to say ----
+again() { # MINUTES: the controller anew, with that GpuIdleMinutes
+	stop_pid "$controller"
+	sed -i '/^\[Policy\]/d; /^GpuIdleMinutes/d' "$dir/main.conf"
+	printf '[Policy]\nGpuIdleMinutes = %s\n' "$1" >>"$dir/main.conf"
+	run || bail "the controller does not start again"
+}
+idle_state() { reeve 0 job 1 --json | field gpu_idle gpu_idle_after_ns; curl -s "$url/metrics" | grep 'allocated_idle.*a100-40'; }
+again 24
+is "a minute more than it was idle: no state" "None 1440000000000
+reeve_gpus_allocated_idle{cluster=\"main\",model=\"a100-40\"} 0" "$(idle_state)"
+again 23
+is "exactly as long: it is" "True 1380000000000
+reeve_gpus_allocated_idle{cluster=\"main\",model=\"a100-40\"} 1" "$(idle_state)"
+again 0
+is "0: there is no such state" "None None
+reeve_gpus_allocated_idle{cluster=\"main\",model=\"a100-40\"} 0" "$(idle_state)"
+
 # ---- a restart of the controller, and the end ----
-stop_pid "$controller"
-run || bail "the controller does not start again"
+again 10
 n1 "$(hold 1)"; n2 "$(hold 2)"; n3 "$(hold 3)"
 sleep 0.3
 has "after a restart nothing is given twice" "needs 2 a100-40 (1 of 4 free) on n1" "$(reeve 0 job 4)"

@@ -115,6 +115,7 @@ static void what_cannot_be_meant_is_refused(void **state)
 		"[Policy]\nTresWeights=mem=1\n",
 		"[Policy]\nTresWeights=disk=1\n",
 		"[Policy]\nPriorityWeightAge=4294967296\n",
+		"[Policy]\nGpuIdleMinutes=10081\n",
 		"[Policy]\nQuota=some\n",
 		"[Policy]\nProfile=/nowhere/x.conf\n",
 	};

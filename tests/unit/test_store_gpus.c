@@ -13,6 +13,8 @@
 #include "controller/ledger/store_gpus.h"
 #include "tests/unit/ledger_rig.h"
 
+#define IDLE_NS (10 * 60 * S_NS)
+
 /* A node with GPUs: "a100-40=4". */
 static void node_says(struct rig *r, const char *node, const char *gpus)
 {
@@ -145,7 +147,7 @@ static struct gpu_use use(const char *uuid, int64_t busy_ns, int64_t idle_ns)
 static void reports_of_gpus_add_up_whatever_their_order(void **state)
 {
 	struct rig *r = *state;
-	struct gpu_use first[] = { use("A", 5, 0), use("B", 1, GPU_IDLE_NS) };
+	struct gpu_use first[] = { use("A", 5, 0), use("B", 1, IDLE_NS) };
 	struct gpu_use late[] = { use("A", 9, 0) };
 	struct seen s = { .n = 0 };
 	int64_t job;
@@ -160,28 +162,31 @@ static void reports_of_gpus_add_up_whatever_their_order(void **state)
 	assert_int_equal(s.gpus[0].busy_ns, 5);
 	free(s.gpus);
 	s = (struct seen){ .n = 0 };
-	assert_int_equal(store_gpus_running(r->store, see_running, &s, NULL), 0);
+	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
 	assert_int_equal(s.held, 2);
 	assert_int_equal(s.idle, 1);
 	assert_string_equal(s.model, "a100-40");
+	s.idle = 0;
+	assert_int_equal(store_gpus_running(r->store, 0, see_running, &s, NULL), 0);
+	assert_int_equal(s.idle, 0); /* the state is switched off */
 }
 
 static void any_is_of_the_model_that_its_report_names(void **state)
 {
 	struct rig *r = *state;
-	struct gpu_use one[] = { use("A", 0, GPU_IDLE_NS - 1) };
+	struct gpu_use one[] = { use("A", 0, IDLE_NS - 1) };
 	struct seen s = { .n = 0 };
 	int64_t job;
 
 	node_says(r, "n1", "a100-40=4");
 	job = job_of(r, "ncpus=1,ngpus=1", "n1");
 	rig_tell(r, report_of(job, 1, NULL, 0), NOON + S_NS);
-	assert_int_equal(store_gpus_running(r->store, see_running, &s, NULL), 0);
+	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
 	assert_string_equal(s.model, "");
 	assert_int_equal(s.held, 1);
 	rig_tell(r, report_of(job, 2, one, 1), NOON + 2 * S_NS);
 	s = (struct seen){ .n = 0 };
-	assert_int_equal(store_gpus_running(r->store, see_running, &s, NULL), 0);
+	assert_int_equal(store_gpus_running(r->store, IDLE_NS, see_running, &s, NULL), 0);
 	assert_string_equal(s.model, "a100-40");
 	assert_int_equal(s.held, 1);
 	assert_int_equal(s.idle, 0);
