@@ -4,23 +4,9 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
 reeve=$PWD/build/bin/reeve
-binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
-dir=$(mktemp -d /tmp/reeve-eff-XXXXXX) && chmod 755 "$dir"
-controller=
-stop_pid() { # PID: TERM, and wait until it is gone
-	kill "$1" 2>/dev/null
-	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
-	kill -9 "$1" 2>/dev/null
-}
-stop() {
-	[ -n "$controller" ] && stop_pid "$controller"
-	[ -s "$dir/munged.pid" ] && stop_pid "$(cat "$dir/munged.pid")"
-	wait
-	rm -rf "$dir"
-}
-trap stop EXIT
-trap 'exit 1' INT TERM
+live_dir eff
 export HOME=$dir XDG_CONFIG_HOME=$dir/.config LC_ALL=C.UTF-8 TZ=UTC
 unset REEVE_CONTROLLER REEVE_PROFILES
 fault() { # NAME STATUS WORDS OPTION...
@@ -126,15 +112,9 @@ if [ "$(id -u)" != 0 ]; then
 	tap_end
 fi
 cp "$reeve" "$dir/reeve"
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
-	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
-	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
-dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
-munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
-	--log-file="$dir/munged.log" --seed-file="$dir/seed" 2>"$dir/munged.err" || bail "munged does not start"
-start() { # until it answers
-	port=$((20000 + RANDOM % 20000)) url=http://127.0.0.1:$port
-	cat >"$dir/main.conf" <<-CONF
+live_munge
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
 		[Controller]
 		Listen = 127.0.0.1:$port
 		Database = $dir/live.db
@@ -148,28 +128,9 @@ start() { # until it answers
 		[Account physics]
 		Users = daemon, bin
 	CONF
-	"$binary" --config "$dir/main.conf" 2>"$dir/controller.log" &
-	controller=$!
-	for _ in $(seq 250); do
-		curl -s -o /dev/null "$url/metrics" && return
-		kill -0 "$controller" 2>/dev/null || { controller=; return 1; }
-		sleep 0.02
-	done
-	return 1
 }
-for _ in $(seq 20); do start && break; done
-[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/controller.log")"
+live_open configure
 printf '[Client]\nController = %s\nMungeSocket = %s\nCluster = main\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
-as() { # UID COMMAND...
-	local uid=$1
-	shift
-	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
-}
-ask() { # UID METHOD PATH [BODY]
-	printf '%s' "${4:-}" >"$dir/body"
-	chmod 644 "$dir/body"
-	as "$1" "$dir/signed" "$url" "$dir/munge.sock" "$2" "$3" "${4:+$dir/body}" good 2>"$dir/said"
-}
 live() { # UID OPTION...
 	local uid=$1
 	shift
@@ -197,7 +158,7 @@ report() { # JOB STATE RUNNING_S USAGE [KIND LIMIT REQUESTED REACHED]
 \"reached\":${8:--1},\"at_ns\":0,\"host\":\"n1\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
 }
 gib=$((1 << 30)) h=3600000000000
-daemon=1 bin=2 sys=3
+sys=3
 submit $daemon "\"ncpus\":16,\"vmem_bytes\":$((64 * gib)),\"mem_bytes\":$((32 * gib))"
 submit $bin "\"ncpus\":1,\"vmem_bytes\":$((2 * gib))"
 submit $daemon "\"ncpus\":2,\"vmem_bytes\":$((4 * gib))"
@@ -254,9 +215,9 @@ said=$(ask $daemon GET '/v1/eff?jobs=1,x')
 has "a number that is none is refused" "'x' is not a job number" "$said"
 has "a word that is none too" "sort=size is not known" "$(ask $daemon GET '/v1/eff?sort=size')"
 has "too many rows too" 400 "$(ask $daemon GET '/v1/eff?limit=100000')"
-is "the ledger file tells the same" "$(live 0 --by account --csv)" \
-	"$(stop_pid $controller; "$reeve" eff --ledger "$dir/live.db" --by account --csv)"
-controller=
+told=$(live 0 --by account --csv)
+live_stop
+is "the ledger file tells the same" "$told" "$("$reeve" eff --ledger "$dir/live.db" --by account --csv)"
 
 # ---- attempts: job 1 lost its first node after an hour, with nothing measured there ----
 python3 - "$dir/live.db" <<'PY'

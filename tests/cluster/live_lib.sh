@@ -39,21 +39,22 @@ live_munge() {
 		bail "munged does not start: $(cat "$dir/$k.err")"
 }
 live_start() {
+	local end=$((SECONDS + 60))
 	"$binary" --config "${1:-$dir/controller.conf}" 2>>"$dir/controller.log" &
 	controller=$!
-	for _ in $(seq 250); do
+	while kill -0 "$controller" 2>/dev/null && [ $SECONDS -lt $end ]; do
 		curl -s -o /dev/null "$url/metrics" && return
-		kill -0 "$controller" 2>/dev/null || break
 		sleep 0.02
 	done
-	controller=
+	live_stop
 	return 1
 }
 live_open() {
 	live_stop
 	for _ in $(seq 20); do
-		port=$((20000 + RANDOM % 20000))
+		port=$((20000 + RANDOM % 12000)) # below those that the kernel gives to clients
 		url=http://127.0.0.1:$port
+		! curl -s -o /dev/null "$url" || continue
 		"$@"
 		live_start && return
 	done
