@@ -28,6 +28,7 @@ static int new_config(struct config **ret, struct err *err)
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->node_lost_s = 120;
+	c->lead_lease_s = 15;
 	c->max_connections = 4096;
 	c->request_timeout_s = 30;
 	c->policy.year_start_month = 4;
@@ -35,6 +36,10 @@ static int new_config(struct config **ret, struct err *err)
 	c->policy.usage_half_life_s = 7 * 86400;
 	c->policy.max_age_s = 7 * 86400;
 	c->policy.gpu_idle_min = 10;
+	c->hooks = (struct config_hooks){ .at_once = 4, .time_limit_s = 30, .queue_max = 1000 };
+	c->hooks.event_set = 1U << CONFIG_HOOK_JOB_STARTED | 1U << CONFIG_HOOK_JOB_KILLED |
+			     1U << CONFIG_HOOK_JOB_ENDED | 1U << CONFIG_HOOK_GPU_IDLE |
+			     1U << CONFIG_HOOK_GPU_BUSY | 1U << CONFIG_HOOK_NODE_LOST;
 	for (int i = 0; i < _CONFIG_TRES_MAX; i++)
 		c->policy.tres[i] = (struct fraction){ i == CONFIG_TRES_CPU, 1 };
 	r = config_set_text(&c->listen, "0.0.0.0:8640", err);
@@ -203,6 +208,7 @@ struct config *config_free(struct config *c)
 	free_list("Node", (void **)c->nodes, c->n_nodes);
 	conf_done(config_keys, "Controller", c);
 	conf_done(config_keys, "Policy", c);
+	conf_done(config_keys, "Hooks", c);
 	config_places_free(c->places);
 	free(c);
 	return NULL;

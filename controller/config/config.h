@@ -104,10 +104,33 @@ struct config_node {
 
 enum config_accept { CONFIG_ACCEPT_LISTED, CONFIG_ACCEPT_ANY };
 
+/* What a site's own program is told of. */
+enum config_hook {
+	CONFIG_HOOK_JOB_SUBMITTED,
+	CONFIG_HOOK_JOB_STARTED,
+	CONFIG_HOOK_JOB_SUSPENDED,
+	CONFIG_HOOK_JOB_RESUMED,
+	CONFIG_HOOK_JOB_KILLED, /* for a limit that it exceeded; job-ended follows */
+	CONFIG_HOOK_JOB_ENDED,
+	CONFIG_HOOK_GPU_IDLE,
+	CONFIG_HOOK_GPU_BUSY,
+	CONFIG_HOOK_NODE_LOST,
+	CONFIG_HOOK_NODE_REBOOTED,
+	_CONFIG_HOOK_MAX,
+};
+extern const char *const config_hook_words[_CONFIG_HOOK_MAX]; /* "job-submitted" ... */
+
+struct config_hooks {
+	char *program;	    /* NULL: no hooks */
+	char *events;	    /* as typed */
+	uint32_t event_set; /* bit i: enum config_hook i */
+	int64_t at_once, time_limit_s, queue_max;
+};
+
 struct config {
 	char *listen, *database, *munge_socket, *operators;
 	int accept_nodes; /* enum config_accept */
-	int64_t node_lost_s, max_connections, request_timeout_s;
+	int64_t node_lost_s, lead_lease_s, max_connections, request_timeout_s;
 	struct config_cluster **clusters;
 	struct config_account **accounts;
 	struct config_node **nodes;
@@ -116,6 +139,7 @@ struct config {
 	struct config_queue **queues;
 	size_t n_clusters, n_accounts, n_nodes, n_node_types, n_gpu_models, n_queues;
 	struct config_policy policy;
+	struct config_hooks hooks;
 	struct config_places *places; /* while reading */
 };
 
@@ -134,6 +158,10 @@ int config_check(const char *path, const struct config_faults *to, struct config
 int config_parse(const char *text, size_t size, struct config **ret, struct err *err);
 struct config *config_free(struct config *c);
 DEFINE_CLEANUP(struct config *, config_free)
+
+/* May the controller run it? Absolute; it and the folders above it belong to root or to the
+ * controller's user, and nobody else may write there. -EINVAL, -ENOENT ... with words. */
+int config_check_program(const char *path, struct err *err);
 
 /* NULL when there is none. `name` "": the first, where that is a default. */
 const struct config_cluster *config_cluster(const struct config *c, const char *name);

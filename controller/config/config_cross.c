@@ -115,6 +115,15 @@ static void check_queues(struct cross *x)
 	}
 }
 
+static void check_hooks(struct cross *x)
+{
+	const struct config_hooks *h = &x->c->hooks;
+
+	if (h->events && !h->program)
+		tell(x, x->c, "Events",
+		     "[Hooks] Events= without Program=: nothing hears of them");
+}
+
 int config_check_all(const struct config *c, const struct config_faults *to)
 {
 	struct cross x = { c, to, 0 };
@@ -123,5 +132,6 @@ int config_check_all(const struct config *c, const struct config_faults *to)
 	check_nodes(&x);
 	check_node_types(&x);
 	check_queues(&x);
+	check_hooks(&x);
 	return x.n;
 }

@@ -11,6 +11,10 @@ int config_set_text(char **to, const char *text, struct err *err);
 /* config_values.c: what one statement alone must hold; parses it further. */
 int config_check_value(const struct conf_place *place, struct err *err);
 
+/* config_hooks.c: the same for keys of [Hooks]; object is the struct config. */
+int config_check_events(void *object, const char *value, struct err *err);
+int config_check_hook(void *object, const char *value, struct err *err);
+
 /* config_places.c: where statements stood, for faults found after reading. */
 int config_note(struct config *c, const struct conf_place *place, struct err *err);
 struct config_places *config_places_free(struct config_places *p);

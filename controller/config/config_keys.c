@@ -27,6 +27,11 @@
 	{                                                                                      \
 		"Policy", key, CONF_COUNT, POLICY_AT(field), 0, WEIGHT_MAX, NULL, help, "1000" \
 	}
+#define HOOKS_AT(field) (offsetof(struct config, hooks) + offsetof(struct config_hooks, field))
+#define HOOKS(key, field, min, max, help, example)                                             \
+	{                                                                                      \
+		"Hooks", key, CONF_COUNT, HOOKS_AT(field), min, max, NULL, help, example       \
+	}
 #define BUNDLE(make)                                                                           \
 	make(CONF_TEXT, "BundleCores", typed.cores, "cores in one core-equivalent", "1"),      \
 		make(CONF_TEXT, "BundleMemory", typed.memory, "memory in one core-equivalent", \
@@ -64,6 +69,10 @@ const struct conf_key config_keys[] = {
 	  "listed" },
 	{ "Controller", "NodeLost", CONF_SECONDS, offsetof(struct config, node_lost_s), 5,
 	  86400, NULL, "silence after which a node counts as lost", "2:00" },
+	{ "Controller", "LeadLease", CONF_SECONDS, offsetof(struct config, lead_lease_s), 3,
+	  600, NULL,
+	  "time without a sign of the leader after which a standby takes over (PostgreSQL)",
+	  "15" },
 	{ "Controller", "MaxConnections", CONF_COUNT, offsetof(struct config, max_connections),
 	  8, 100000, NULL, "connections at once", "4096" },
 	{ "Controller", "RequestTimeout", CONF_SECONDS,
@@ -108,6 +117,15 @@ const struct conf_key config_keys[] = {
 	{ "Policy", "GrantBeyond", CONF_ENUM, POLICY_AT(grant_beyond), 0, 0, beyond_words,
 	  "what no grant covers runs in the cluster's queue of factor 0, or is refused",
 	  "bonus" },
+	KEY("Hooks", "Program", CONF_TEXT, HOOKS_AT(program),
+	    "a program of the site's that is run for each event", "/etc/reeve/hook"),
+	KEY("Hooks", "Events", CONF_TEXT, HOOKS_AT(events), "which events",
+	    "job-ended,gpu-idle,node-lost"),
+	HOOKS("AtOnce", at_once, 1, 64, "how many of it run at once", "4"),
+	HOOKS("QueueMax", queue_max, 1, 100000, "events that may wait; more are dropped",
+	      "1000"),
+	{ "Hooks", "TimeLimit", CONF_SECONDS, HOOKS_AT(time_limit_s), 1, 3600, NULL,
+	  "time after which it is killed", "30" },
 	{ "Cluster", "Unit", CONF_ENUM, offsetof(struct config_cluster, unit), 0, 0,
 	  tariff_unit_words, "what jobs are charged in", "core-equivalents" },
 	BUNDLE(CLUSTER),

@@ -235,6 +235,8 @@ static const struct {
 	{ "Policy", "TimeZone", check_zone },
 	{ "Policy", "AllocationYearStart", check_year_start },
 	{ "Policy", "TresWeights", check_tres },
+	{ "Hooks", "Events", config_check_events },
+	{ "Hooks", "Program", config_check_hook },
 };
 
 static int check(const struct conf_place *p, struct err *err)

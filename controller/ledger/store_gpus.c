@@ -100,7 +100,7 @@ static int load_list(struct store *s, const struct report *rep, struct list *ret
 	return r;
 }
 
-int store_gpus_report(struct store *s, const struct report *rep, struct err *err)
+static int merge_list(struct store *s, const struct report *rep, struct err *err)
 {
 	_cleanup_(list_done) struct list l = { 0 };
 	_cleanup_json_ json_t *doc = NULL;
@@ -126,6 +126,60 @@ int store_gpus_report(struct store *s, const struct report *rep, struct err *err
 }
 
 /* ---- allocated but idle ---- */
+
+void store_set_gpu_idle(struct store *s, int64_t after_ns)
+{
+	s->gpu_idle_after_ns = after_ns;
+}
+
+/* What was last said of this attempt: an attempt begins with "give". */
+static int was_idle(struct store *s, int64_t job, bool *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT what FROM events WHERE job = ?1"
+			 " AND what IN ('gpu-idle', 'gpu-busy', 'give')"
+			 " ORDER BY id DESC LIMIT 1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	*ret = r > 0 && !strcmp(store_text(st, 0), "gpu-idle");
+	if (r > 0)
+		db_done(st);
+	return 0;
+}
+
+/* A change of that state is an event. Only a job that runs can change it: one that is suspended
+ * begins no period by going on. */
+static int note_idle(struct store *s, const struct store_report_case *c, struct err *err)
+{
+	const struct report *rep = c->report;
+	const int64_t *idle_ns = &rep->usage.gpu_idle_ns;
+	struct store_event e = { c->now_ns, rep->job, c->node, "gpu-busy", "" };
+	bool was, is;
+	int r;
+
+	if (!s->gpu_idle_after_ns || rep->state != JOB_RUNNING ||
+	    !usage_has(&rep->usage, idle_ns))
+		return 0;
+	r = was_idle(s, rep->job, &was, err);
+	is = *idle_ns >= s->gpu_idle_after_ns;
+	if (r < 0 || is == was)
+		return r;
+	if (is)
+		e.what = "gpu-idle";
+	return store_event(s, &e, err);
+}
+
+int store_gpus_report(struct store *s, const struct store_report_case *c, struct err *err)
+{
+	int r = merge_list(s, c->report, err);
+
+	return r < 0 ? r : note_idle(s, c, err);
+}
 
 struct running_ask {
 	int64_t idle_after_ns;

@@ -4,6 +4,7 @@
 #include "controller/ledger/store.h"
 
 struct db_row;
+struct store_report_case;
 
 /* Columns as they are on disk; what cannot be read counts as not told. */
 void store_gpu_model(struct db_row *st, int column, struct resources *ret);
@@ -12,9 +13,12 @@ void store_gpu_counts(struct db_row *st, int column, struct gpus *ret);
 /* What jobs hold of the nodes of a cluster, by model; nodes in order of their names. */
 int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *nodes, size_t n,
 		    struct err *err);
-/* The GPUs of a report that brought something new, merged into its attempt's, in the
- * transaction under way. */
-int store_gpus_report(struct store *s, const struct report *rep, struct err *err);
+/* From which idle time on allocated but idle is a state; 0, as at first: never. */
+void store_set_gpu_idle(struct store *s, int64_t after_ns);
+/* The GPUs of a report that brought something new, merged into its attempt's, and the event
+ * "gpu-idle" or "gpu-busy" where that state changed: once for each idle period, whoever has the
+ * ledger open meanwhile. In the transaction under way. */
+int store_gpus_report(struct store *s, const struct store_report_case *c, struct err *err);
 
 /* GPUs of jobs that run: held, and of these idle for `idle_after_ns` or more (0: none count as
  * idle). One call for each attempt that holds some. */

@@ -126,7 +126,7 @@ static int take_reports(struct ingest *g, struct err *err)
 		if (c.gain.running_ns)
 			g->out->gains[g->out->n_gains++] = c.gain;
 		if (c.is_new)
-			r = store_gpus_report(g->s, c.report, err);
+			r = store_gpus_report(g->s, &c, err);
 		if (r < 0)
 			return r;
 		g->out->n_accepted += c.is_new;

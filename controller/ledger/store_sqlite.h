@@ -8,6 +8,7 @@
 struct store {
 	struct db *db;
 	struct calendar *calendar; /* of the zone that the ledger is kept in */
+	int64_t gpu_idle_after_ns; /* store_gpus.h */
 };
 
 extern const char *const store_migrations[];

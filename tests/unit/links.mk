@@ -42,7 +42,7 @@ $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
-CONFIG := $(patsubst %,$O/controller/config/%.o,config config_keys config_values config_places config_cross config_tariff profile) \
+CONFIG := $(patsubst %,$O/controller/config/%.o,config config_hooks config_keys config_values config_places config_cross config_tariff profile) \
 	$(patsubst %,$O/controller/policy/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/request)
 $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
@@ -97,3 +97,5 @@ $O/tests/unit/test_quote: $(sort $O/controller/quote/quote.o $O/controller/polic
 $O/tests/unit/test_sync_gpus: $O/controller/api/sync_gpus.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
+$O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_store_hooks: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_hooks.o

@@ -1,10 +1,13 @@
 /* test_controller_config - what controller.conf means, and what it must not accept. */
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
@@ -116,6 +119,18 @@ static void what_cannot_be_meant_is_refused(void **state)
 		"[Policy]\nTresWeights=disk=1\n",
 		"[Policy]\nPriorityWeightAge=4294967296\n",
 		"[Policy]\nGpuIdleMinutes=10081\n",
+		"[Hooks]\nEvents=job-ended\n",
+		"[Hooks]\nProgram=bin/true\n",
+		"[Hooks]\nProgram=/nowhere/hook\n",
+		"[Hooks]\nProgram=/etc\n",
+		"[Hooks]\nProgram=/etc/passwd\n",
+		"[Hooks]\nProgram=/bin/true\nEvents=job-gone\n",
+		"[Hooks]\nProgram=/bin/true\nEvents=job-ended,,gpu-idle\n",
+		"[Hooks]\nProgram=/bin/true\nEvents=job-ended,job-ended\n",
+		"[Hooks]\nProgram=/bin/true\nEvents=job-ended gpu-idle\n",
+		"[Hooks]\nProgram=/bin/true\nAtOnce=0\n",
+		"[Hooks]\nProgram=/bin/true\nTimeLimit=0\n",
+		"[Hooks]\nProgram=/bin/true\nQueueMax=100001\n",
 		"[Policy]\nQuota=some\n",
 		"[Policy]\nProfile=/nowhere/x.conf\n",
 	};
@@ -220,6 +235,63 @@ static void the_file_wins_over_its_profile(void **state)
 	assert_int_equal(config_cluster(c, "")->unit, TARIFF_CORE_HOURS);
 }
 
+/* 0, or why the program may not be run. */
+static const char *program_fault(const char *path)
+{
+	static struct err err;
+
+	err.text[0] = '\0';
+	return config_check_program(path, &err) < 0 ? err.text : NULL;
+}
+
+static void a_hook_is_what_nobody_else_could_have_put_there(void **state)
+{
+	char dir[] = "/tmp/reeve-hooks-XXXXXX", sub[64], path[96], link_path[96];
+
+	(void)state;
+	assert_non_null(mkdtemp(dir));
+	snprintf(sub, sizeof(sub), "%s/sub", dir);
+	snprintf(path, sizeof(path), "%s/hook", sub);
+	snprintf(link_path, sizeof(link_path), "%s/link", dir);
+	assert_int_equal(mkdir(sub, 0755), 0);
+	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0755));
+	assert_int_equal(symlink(path, link_path), 0);
+	assert_null(
+		program_fault(path)); /* below /tmp, where nobody moves what is not theirs */
+	assert_null(program_fault(link_path));
+	assert_int_equal(chmod(path, 0775), 0);
+	assert_non_null(strstr(program_fault(path), "can be written by others"));
+	assert_int_equal(chmod(path, 0644), 0);
+	assert_non_null(strstr(program_fault(path), "is not a program"));
+	assert_int_equal(chmod(path, 0755), 0);
+	assert_int_equal(chmod(sub, 0777), 0);
+	assert_non_null(strstr(program_fault(path), "/sub can be written by others"));
+	assert_non_null(strstr(program_fault(link_path), "/sub can be written by others"));
+	assert_int_equal(chmod(sub, 0755), 0);
+	if (geteuid() == 0) {
+		assert_int_equal(chown(path, 65534, 65534), 0);
+		assert_non_null(strstr(program_fault(path), "belongs to neither root nor"));
+	}
+	unlink(link_path);
+	unlink(path);
+	rmdir(sub);
+	rmdir(dir);
+}
+
+static void hooks_hear_what_is_named(void **state)
+{
+	struct config *c = parse("[Hooks]\nProgram=/bin/true\nEvents=job-ended , gpu-idle\n");
+
+	(void)state;
+	assert_int_equal(c->hooks.event_set,
+			 1U << CONFIG_HOOK_JOB_ENDED | 1U << CONFIG_HOOK_GPU_IDLE);
+	assert_int_equal(c->hooks.time_limit_s, 30);
+	config_free(c);
+	c = parse("");
+	assert_null(c->hooks.program);
+	config_free(c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -230,6 +302,8 @@ int main(void)
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
 		cmocka_unit_test(a_tariff_that_is_not_told_is_refused),
 		cmocka_unit_test(the_file_wins_over_its_profile),
+		cmocka_unit_test(a_hook_is_what_nobody_else_could_have_put_there),
+		cmocka_unit_test(hooks_hear_what_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,97 @@
+/* store_hooks.c - see store_hooks.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "common/err.h"
+#include "controller/ledger/store_hooks.h"
+#include "controller/ledger/store_sqlite.h"
+
+/* An attempt begins with "give" and is over with "ended" or "node-lost", so that these count to
+ * its number, and say whether the job was in the queue. */
+static const char happenings_sql[] =
+	"SELECT e.id, e.at_ns, e.job, e.node, e.what, e.given, e.over,"
+	" (SELECT COUNT(*) FROM events x WHERE x.job = e.job AND x.what = 'running'"
+	"  AND x.id < e.id AND x.id > e.give_id),"
+	" a.started_ns, a.end_kind FROM (SELECT id, at_ns, job, node, what,"
+	"  (SELECT COUNT(*) FROM events x WHERE x.job = y.job AND x.what = 'give'"
+	"   AND x.id < y.id) AS given,"
+	"  (SELECT COALESCE(MAX(x.id), 0) FROM events x WHERE x.job = y.job"
+	"   AND x.what = 'give' AND x.id < y.id) AS give_id,"
+	"  (SELECT COUNT(*) FROM events x WHERE x.job = y.job"
+	"   AND x.what IN ('ended', 'node-lost') AND x.id < y.id) AS over"
+	"  FROM events y WHERE id > ?1 ORDER BY id LIMIT ?2) e"
+	" LEFT JOIN attempts a ON a.job = e.job AND a.attempt = e.given ORDER BY e.id";
+_Static_assert(END_LIMIT == 3, "end kinds are on disk as numbers");
+
+int store_happenings(struct store *s, struct store_happenings which, store_happening_fn fn,
+		     void *ctx, struct err *err)
+{
+	struct db_row *st;
+	int n = 0, r;
+
+	r = db_query(s->db, err, &st, happenings_sql, "ii", which.after, which.max);
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		const struct store_happening h = { .id = db_int(st, 0),
+						   .at_ns = db_int(st, 1),
+						   .job = db_int(st, 2),
+						   .node = store_text(st, 3),
+						   .what = store_text(st, 4),
+						   .is_queued = db_int(st, 5) == db_int(st, 6),
+						   .has_run = db_int(st, 7) > 0,
+						   .has_started = db_int(st, 8) > 0,
+						   .was_killed = db_int(st, 9) == END_LIMIT };
+
+		n++;
+		r = fn(ctx, &h, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r < 0 ? r : n;
+}
+
+int store_load_place(struct store *s, int64_t *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT value FROM meta WHERE key = 'hooks_place'",
+			 "");
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, -ENOENT, "no place is kept");
+	*ret = strtoll(store_text(st, 0), NULL, 10);
+	db_done(st);
+	return 0;
+}
+
+int store_save_place(struct store *s, int64_t place, struct err *err)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%lld", (long long)place);
+	return db_run(s->db, err,
+		      "INSERT INTO meta VALUES('hooks_place', ?1)"
+		      " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
+		      "t", text);
+}
+
+int store_last_place(struct store *s, int64_t *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT COALESCE(MAX(id), 0) FROM events", "");
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = db_int(st, 0);
+	db_done(st);
+	return 0;
+}
+
+int store_forget_place(struct store *s, struct err *err)
+{
+	return db_run(s->db, err, "DELETE FROM meta WHERE key = 'hooks_place'", "");
+}
