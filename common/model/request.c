@@ -32,6 +32,7 @@ void request_done(struct request *r)
 	free(r->workdir);
 	free(r->out_path);
 	free(r->err_path);
+	after_list_done(&r->after);
 	memset(r, 0, sizeof(*r));
 }
 
@@ -59,13 +60,23 @@ static int copy_list(char *const *from, char ***ret)
 	return 0;
 }
 
+static int copy_after(const struct after_list *from, struct after_list *ret)
+{
+	for (size_t i = 0; i < from->n; i++)
+		if (after_list_add(ret, from->at[i], NULL) < 0)
+			return -ENOMEM;
+	return 0;
+}
+
 int request_copy(const struct request *from, struct request *ret, struct err *err)
 {
 	struct request to = *from;
 
 	to.script = to.workdir = to.out_path = to.err_path = NULL;
 	to.argv = to.env = NULL;
-	if (copy_text(from->script, &to.script) < 0 || copy_list(from->argv, &to.argv) < 0 ||
+	to.after = (struct after_list){ 0 };
+	if (copy_after(&from->after, &to.after) < 0 ||
+	    copy_text(from->script, &to.script) < 0 || copy_list(from->argv, &to.argv) < 0 ||
 	    copy_list(from->env, &to.env) < 0 || copy_text(from->workdir, &to.workdir) < 0 ||
 	    copy_text(from->out_path, &to.out_path) < 0 ||
 	    copy_text(from->err_path, &to.err_path) < 0) {
@@ -139,6 +150,38 @@ static int set_vmem_policy(struct request *r, const char *value, struct err *err
 	return 0;
 }
 
+static int set_requeue(struct request *r, const char *value, struct err *err)
+{
+	if (strcmp(value, "y") && strcmp(value, "n"))
+		return err_set(err, -EINVAL,
+			       "requeue '%.32s': write y (queued again when its node is lost) "
+			       "or n (ended then)",
+			       value);
+	r->requeue = value[0] == 'y';
+	return 0;
+}
+
+/* When, how often and under which condition a job runs. */
+static int set_run(struct request *r, const char *key, const char *value, struct err *err)
+{
+	if (!strcmp(key, "array"))
+		return array_parse(value, &r->array, err);
+	if (!strcmp(key, "depend")) /* -W depend=..., --depend ... */
+		return after_parse(value + (strncmp(value, "depend=", 7) ? 0 : 7), &r->after,
+				   err);
+	if (!strcmp(key, "after-ok"))
+		return after_parse_jobs(value, AFTER_OK, &r->after, err);
+	if (!strcmp(key, "after-any"))
+		return after_parse_jobs(value, AFTER_ANY, &r->after, err);
+	if (!strcmp(key, "requeue"))
+		return set_requeue(r, value, err);
+	if (!strcmp(key, "hold")) {
+		r->is_held = true;
+		return 0;
+	}
+	return err_set(err, -EINVAL, "unknown option '%.32s'", key);
+}
+
 int request_set(struct request *r, const char *key, const char *value, struct err *err)
 {
 	if (!strcmp(key, "resources"))
@@ -161,7 +204,7 @@ int request_set(struct request *r, const char *key, const char *value, struct er
 		return set_join(r, value, err);
 	if (!strcmp(key, "vmem-action"))
 		return set_vmem_policy(r, value, err);
-	return err_set(err, -EINVAL, "unknown option '%.32s'", key);
+	return set_run(r, key, value, err);
 }
 
 static int check_bound(const struct resources *res, const struct resource_def *d,
@@ -270,6 +313,10 @@ int request_check(const struct request *r, struct err *err)
 	rc = check_command(r, err);
 	if (rc < 0)
 		return rc;
+	if (r->array.n && r->stream)
+		return err_set(err, -EINVAL,
+			       "the output of an array is not streamed: hand it in with "
+			       "'reeve submit'");
 	if (!r->workdir || r->workdir[0] != '/')
 		return err_set(err, -EINVAL, "workdir '%.64s' is not an absolute path",
 			       r->workdir ? r->workdir : "");

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/cleanup.h"
+#include "common/model/after.h"
 
 struct err;
 
@@ -47,6 +48,10 @@ struct request {
 	char *workdir;	/* absolute */
 	char *out_path; /* NULL: WORKDIR/NAME.oJOB and .eJOB; relative: below workdir */
 	char *err_path;
+	struct array array; /* n 0: one job */
+	struct after_list after;
+	bool is_held; /* by its owner, from the start */
+	bool requeue; /* queued again when its node is lost */
 };
 
 void request_init(struct request *r); /* all zero and empty */
@@ -79,7 +84,9 @@ const char *resources_format(const struct resources *res, char *buf, size_t size
 
 /* One option as users type it, from the command line or a script line: key is one of
  * "resources" (-l) "name" (-N) "queue" (-q) "account" (-A, -P) "cluster" "output" (-o)
- * "error" (-e) "join" (-j oe) "workdir" (-d, -wd) "vmem-action" (kill|enomem).
+ * "error" (-e) "join" (-j oe) "workdir" (-d, -wd) "vmem-action" (kill|enomem) "array" (-J)
+ * "depend" (-W depend=..., after.h) "after-ok" "after-any" "hold" (-h; no value) "requeue" (-r
+ * y|n).
  * -EINVAL with the key, the value and the remedy. */
 int request_set(struct request *r, const char *key, const char *value, struct err *err);
 

@@ -31,11 +31,18 @@ static const struct directive {
 	{ "-d", "workdir", 1 },
 	{ "--workdir", "workdir", 1 },
 	{ "--vmem-action", "vmem-action", 1 },
+	{ "-J", "array", 1 },
+	{ "--array", "array", 1 },
+	{ "-W", "attributes", 1 },
+	{ "--after-ok", "after-ok", 1 },
+	{ "--after-any", "after-any", 1 },
+	{ "-h", "hold", 0 },
+	{ "--hold", "hold", 0 },
+	{ "-r", "requeue", 1 },
+	{ "--requeue", "requeue", 1 },
 	{ "-M", NULL, 1 },
 	{ "-m", NULL, 1 },
-	{ "-r", NULL, 1 },
 	{ "-S", NULL, 1 },
-	{ "-W", NULL, 1 },
 	{ "-p", NULL, 1 },
 	{ "-V", NULL, 0 },
 	{ NULL, NULL, 0 },
@@ -103,6 +110,22 @@ static char *split_value(char *word, char saved[static 3])
 	return eq;
 }
 
+/* Of PBS's further attributes (-W) only depend has a meaning here. */
+static int apply(struct request *r, const struct directive *d, const char *value, char *ignored,
+		 struct err *err)
+{
+	static const char depend[] = "depend=";
+	bool is_further = d->key && !strcmp(d->key, "attributes");
+
+	if (!d->key || (is_further && strncmp(value, depend, strlen(depend)) != 0)) {
+		note_ignored(d->option, ignored);
+		return 0;
+	}
+	if (is_further)
+		return request_set(r, "depend", value, err);
+	return request_set(r, d->key, value, err);
+}
+
 static int apply_words(struct request *r, char *text, char *ignored, struct err *err)
 {
 	char *word, *value, letter[3];
@@ -119,15 +142,11 @@ static int apply_words(struct request *r, char *text, char *ignored, struct err 
 			return err_set(
 				err, -EINVAL,
 				"unknown directive '%.32s'; known are -l -N -q -A -P -C -o -e "
-				"-j -d --vmem-action",
+				"-j -d -J -W -h -r --after-ok --after-any --vmem-action",
 				word);
 		if (d->takes_value && !value && !(value = next_word(&text)))
 			return err_set(err, -EINVAL, "%s needs a value", word);
-		if (!d->key) {
-			note_ignored(d->option, ignored);
-			continue;
-		}
-		rc = request_set(r, d->key, value, err);
+		rc = apply(r, d, value, ignored, err);
 		if (rc < 0)
 			return rc;
 	}

@@ -84,6 +84,48 @@ static int set_list(json_t *j, const char *key, char *const *list)
 	return 0;
 }
 
+static int set_array(json_t *j, const struct array *a)
+{
+	if (!a->n)
+		return 0;
+	return json_object_set_new(j, "array",
+				   json_pack("{s:I,s:I,s:I,s:I}", "first", (json_int_t)a->first,
+					     "last", (json_int_t)a->last, "step",
+					     (json_int_t)a->step, "at_once",
+					     (json_int_t)a->at_once));
+}
+
+static int set_after(json_t *j, const struct after_list *l)
+{
+	json_t *list = l->n ? json_array() : NULL;
+
+	if (!l->n)
+		return 0;
+	if (json_object_set_new(j, "after", list) < 0)
+		return -1;
+	for (size_t i = 0; i < l->n; i++) {
+		const struct after *a = &l->at[i];
+		json_t *one = json_pack("{s:s,s:I}", "kind", after_kind_name(a->kind), "job",
+					(json_int_t)a->id.job);
+
+		if (json_array_append_new(list, one) < 0 ||
+		    (a->id.index != JOB_ID_NO_INDEX &&
+		     json_object_set_new(one, "index", json_integer(a->id.index)) < 0))
+			return -1;
+	}
+	return 0;
+}
+
+/* When and how often it runs. */
+static int set_run(json_t *j, const struct request *r)
+{
+	if (set_array(j, &r->array) < 0 || set_after(j, &r->after) < 0 ||
+	    (r->is_held && json_object_set_new(j, "hold", json_true()) < 0) ||
+	    (r->requeue && json_object_set_new(j, "requeue", json_true()) < 0))
+		return -1;
+	return 0;
+}
+
 json_t *wire_encode_request(const struct request *r)
 {
 	_cleanup_json_ json_t *j =
@@ -98,7 +140,7 @@ json_t *wire_encode_request(const struct request *r)
 	    set_text(j, "script", r->script) < 0 || set_text(j, "workdir", r->workdir) < 0 ||
 	    set_text(j, "out_path", r->out_path) < 0 ||
 	    set_text(j, "err_path", r->err_path) < 0 || set_list(j, "argv", r->argv) < 0 ||
-	    set_list(j, "env", r->env) < 0)
+	    set_list(j, "env", r->env) < 0 || set_run(j, r) < 0)
 		return NULL;
 	/* Unsigned ids above INT32_MAX (nobody in some realms) must not turn negative. */
 	if (json_object_set_new(j, "uid", json_integer(r->uid)) < 0 ||
@@ -196,6 +238,66 @@ static int get_flags(const json_t *j, struct request *r, struct err *err)
 	r->gid = (uint32_t)gid;
 	r->stream = json_is_true(json_object_get(j, "stream"));
 	r->join = json_is_true(json_object_get(j, "join"));
+	r->is_held = json_is_true(json_object_get(j, "hold"));
+	r->requeue = json_is_true(json_object_get(j, "requeue"));
+	return 0;
+}
+
+static int get_array(const json_t *request, struct array *ret, struct err *err)
+{
+	const json_t *j = json_object_get(request, "array");
+	const struct wire_int index = { 0, ARRAY_INDEX_MAX, NULL };
+	struct array a = { 0 };
+	char text[ARRAY_TEXT_MAX];
+	int r;
+
+	if (!j || json_is_null(j))
+		return 0;
+	if ((r = wire_get_int(j, "first", index, &a.first, err)) < 0 ||
+	    (r = wire_get_int(j, "last", index, &a.last, err)) < 0 ||
+	    (r = wire_get_int(j, "step",
+			      (struct wire_int){ 1, ARRAY_INDEX_MAX, &(const int64_t){ 1 } },
+			      &a.step, err)) < 0 ||
+	    (r = wire_get_int(j, "at_once",
+			      (struct wire_int){ 0, ARRAY_INDEX_MAX, &(const int64_t){ 0 } },
+			      &a.at_once, err)) < 0)
+		return err_prefix(err, r, "array");
+	/* One place says what an array is. */
+	return array_parse(array_format(&a, text), ret, err);
+}
+
+static int get_after_one(const json_t *j, struct after_list *l, struct err *err)
+{
+	static const int64_t none = JOB_ID_NO_INDEX;
+	struct after a = { 0 };
+	char kind[16];
+	int r = wire_get_text(j, "kind", (struct wire_text){ kind, sizeof(kind), false }, err);
+
+	if (r < 0)
+		return r;
+	if (after_kind_parse(kind, &a.kind) < 0)
+		return err_set(err, -EINVAL, "kind '%s' is none of afterok, afterany", kind);
+	r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &a.id.job, err);
+	if (r >= 0)
+		r = wire_get_int(j, "index", (struct wire_int){ none, ARRAY_INDEX_MAX, &none },
+				 &a.id.index, err);
+	return r < 0 ? r : after_list_add(l, a, err);
+}
+
+static int get_after(const json_t *request, struct after_list *l, struct err *err)
+{
+	const json_t *list = json_object_get(request, "after");
+
+	if (!list || json_is_null(list))
+		return 0;
+	if (!json_is_array(list))
+		return err_set(err, -EINVAL, "after is not an array");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		int r = get_after_one(json_array_get(list, i), l, err);
+
+		if (r < 0)
+			return err_prefix(err, r, "after[%zu]", i);
+	}
 	return 0;
 }
 
@@ -216,7 +318,9 @@ static int decode_request(const json_t *j, struct request *ret, struct err *err)
 	    (r = get_string(j, "workdir", &ret->workdir, err)) < 0 ||
 	    (r = get_string(j, "out_path", &ret->out_path, err)) < 0 ||
 	    (r = get_string(j, "err_path", &ret->err_path, err)) < 0 ||
-	    (r = get_list(j, "argv", &ret->argv, err)) < 0)
+	    (r = get_list(j, "argv", &ret->argv, err)) < 0 ||
+	    (r = get_array(j, &ret->array, err)) < 0 ||
+	    (r = get_after(j, &ret->after, err)) < 0)
 		return r;
 	return get_list(j, "env", &ret->env, err);
 }

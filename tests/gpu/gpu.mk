@@ -3,7 +3,7 @@ GPU := $(patsubst %,$O/agent/gpu/%.o,gpu allocs model book fdinfo drm drm_scan d
 	nvml_source_sample nvml_source_account) $O/common/err.o
 GPU_LIBS := -lbpf -lelf -lz
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
-	$(patsubst %,$O/common/model/%.o,amount resources request script)
+	$(patsubst %,$O/common/model/%.o,amount resources request array after script)
 $O/tests/unit/test_fdinfo: $O/agent/gpu/fdinfo.o
 $O/tests/unit/test_book: $O/agent/gpu/book.o
 

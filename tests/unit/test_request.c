@@ -243,6 +243,30 @@ static void copies_share_nothing(void **state)
 	assert_ptr_not_equal(r.workdir, c.workdir);
 }
 
+static void script_lines_say_when_and_how_often(void **state)
+{
+	static const char text[] = "#!/bin/sh\n#PBS -J 0-9:3%2 -r y -h\n"
+				   "#PBS -W depend=afterok:5 -W umask=022\n"
+				   "#REEVE --after-any 6,7[1]\ntrue\n";
+	struct request r;
+	struct err err;
+	char ignored[256];
+
+	(void)state;
+	request_init(&r);
+	assert_int_equal(
+		request_parse_script(&r, text, sizeof(text) - 1, "x.sh", ignored, &err), 0);
+	assert_int_equal(r.array.n, 4);
+	assert_int_equal(r.array.at_once, 2);
+	assert_int_equal(r.after.n, 3);
+	assert_int_equal(r.after.at[2].id.index, 1);
+	assert_true(r.is_held && r.requeue);
+	assert_string_equal(ignored, "-W");
+	request_done(&r);
+	assert_int_equal(request_set(&r, "requeue", "maybe", &err), -EINVAL);
+	assert_non_null(strstr(err.text, "write y"));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -255,6 +279,7 @@ int main(void)
 		cmocka_unit_test(incomplete_requests_are_refused),
 		cmocka_unit_test(paths_names_and_sizes_are_checked),
 		cmocka_unit_test(copies_share_nothing),
+		cmocka_unit_test(script_lines_say_when_and_how_often),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -214,6 +214,59 @@ static void out_of_range_numbers_are_refused(void **state)
 	}
 }
 
+static void when_and_how_often_a_job_runs_survives_the_wire(void **state)
+{
+	struct request r, back;
+	_cleanup_json_ json_t *j = NULL;
+
+	(void)state;
+	request_init(&r);
+	request_init(&back);
+	assert_int_equal(request_set(&r, "array", "0-998:2%20", NULL), 0);
+	assert_int_equal(request_set(&r, "depend", "depend=afterok:7:8[3]", NULL), 0);
+	assert_int_equal(request_set(&r, "after-any", "9", NULL), 0);
+	assert_int_equal(request_set(&r, "hold", "", NULL), 0);
+	assert_int_equal(request_set(&r, "requeue", "y", NULL), 0);
+	j = wire_encode_request(&r);
+	assert_int_equal(wire_decode_request(j, "request", &back, NULL), 0);
+	assert_memory_equal(&r.array, &back.array, sizeof(r.array));
+	assert_int_equal(back.after.n, 3);
+	assert_memory_equal(r.after.at, back.after.at, 3 * sizeof(*r.after.at));
+	assert_true(back.is_held && back.requeue);
+	request_done(&r);
+	request_done(&back);
+}
+
+static void runs_that_make_no_sense_are_refused(void **state)
+{
+	static const struct {
+		const char *text, *word;
+	} bad[] = {
+		{ "{\"resources\":{},\"array\":{\"first\":5,\"last\":1}}", "before it begins" },
+		{ "{\"resources\":{},\"array\":{\"first\":1}}", "last is missing" },
+		{ "{\"resources\":{},\"array\":{\"first\":0,\"last\":9,\"step\":0}}", "step" },
+		{ "{\"resources\":{},\"array\":{\"first\":0,\"last\":4000000000}}", "last" },
+		{ "{\"resources\":{},\"after\":{}}", "after is not an array" },
+		{ "{\"resources\":{},\"after\":[{\"kind\":\"afterbad\",\"job\":1}]}",
+		  "'afterbad'" },
+		{ "{\"resources\":{},\"after\":[{\"kind\":\"afterok\"}]}", "after[0]: job" },
+		{ "{\"resources\":{},\"after\":[{\"kind\":\"afterok\",\"job\":0}]}", "job" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		_cleanup_json_ json_t *j = json_loads(bad[i].text, 0, NULL);
+		struct err err = { "" };
+		struct request r;
+
+		request_init(&r);
+		assert_int_equal(wire_decode_request(j, "request", &r, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].word))
+			fail_msg("%s: %s", bad[i].text, err.text);
+		request_done(&r);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -225,6 +278,8 @@ int main(void)
 		cmocka_unit_test(a_report_with_any_key_broken_is_refused),
 		cmocka_unit_test(hostile_documents_are_refused),
 		cmocka_unit_test(out_of_range_numbers_are_refused),
+		cmocka_unit_test(when_and_how_often_a_job_runs_survives_the_wire),
+		cmocka_unit_test(runs_that_make_no_sense_are_refused),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

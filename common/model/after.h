@@ -1,0 +1,36 @@
+/* after - what a job waits for: the ends of other jobs, as typed.
+ *
+ * Pure. PBS: "afterok:1:2[7],afterany:3"; Reeve: the same kinds by options of their own, with
+ * jobs by commas. An array means all of its elements.
+ */
+#pragma once
+#include <stddef.h>
+#include "common/model/array.h"
+
+enum after_kind {
+	AFTER_OK,  /* it ended by itself with status 0; any other end ends the waiting job */
+	AFTER_ANY, /* it ended, however */
+	_AFTER_KIND_MAX,
+};
+const char *after_kind_name(enum after_kind k); /* "afterok", "afterany" */
+int after_kind_parse(const char *name, enum after_kind *ret);
+
+#define AFTER_MAX 256 /* of one job */
+
+struct after {
+	enum after_kind kind;
+	struct job_id id;
+};
+struct after_list {
+	struct after *at; /* malloc()ed; each pair of kind and job once */
+	size_t n;
+};
+void after_list_done(struct after_list *l);
+int after_list_add(struct after_list *l, struct after a, struct err *err);
+
+/* Adds what `text` names to *l. -EINVAL: another kind (with those there are), no job, what is
+ * not a job, more than AFTER_MAX; -ENOMEM. Then *l may hold a part of it. */
+int after_parse(const char *text, struct after_list *l, struct err *err);
+/* "1,2[7]" of one kind. */
+int after_parse_jobs(const char *text, enum after_kind kind, struct after_list *l,
+		     struct err *err);

@@ -1,0 +1,123 @@
+/* array.c - see array.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/array.h"
+
+/* A number of digits alone, up to `max`, from *p on. */
+static bool read_number(const char **p, int64_t max, int64_t *ret)
+{
+	const char *s = *p;
+	int64_t n = 0;
+
+	while (*s >= '0' && *s <= '9' && n <= max)
+		n = n * 10 + (*s++ - '0');
+	if (s == *p || n > max || (*s >= '0' && *s <= '9'))
+		return false;
+	*p = s;
+	*ret = n;
+	return true;
+}
+
+static bool read_after(const char **p, char mark, int64_t max, int64_t *ret)
+{
+	if (**p != mark)
+		return true;
+	(*p)++;
+	return read_number(p, max, ret);
+}
+
+int array_parse(const char *text, struct array *ret, struct err *err)
+{
+	struct array a = { .step = 1 };
+	const char *p = text;
+	bool is_read = read_number(&p, ARRAY_INDEX_MAX, &a.first);
+	bool has_bound;
+
+	a.last = a.first;
+	is_read = is_read && read_after(&p, '-', ARRAY_INDEX_MAX, &a.last) &&
+		  read_after(&p, ':', ARRAY_INDEX_MAX, &a.step);
+	has_bound = is_read && *p == '%';
+	is_read = is_read && read_after(&p, '%', ARRAY_INDEX_MAX, &a.at_once) && !*p;
+	if (!is_read)
+		return err_set(err, -EINVAL,
+			       "array '%.40s': write FIRST-LAST, with :STEP and %%MOST as "
+			       "needed, like 0-999:2%%20; indices are 0 to %d",
+			       text, ARRAY_INDEX_MAX);
+	if (a.last < a.first)
+		return err_set(err, -EINVAL, "array '%.40s' ends before it begins", text);
+	if (a.step == 0 || (has_bound && a.at_once == 0))
+		return err_set(err, -EINVAL, "array '%.40s': %s of 0 would never end", text,
+			       a.step == 0 ? "a step" : "a number at once");
+	a.n = (a.last - a.first) / a.step + 1;
+	a.last = array_index(&a, a.n - 1);
+	*ret = a;
+	return 0;
+}
+
+const char *array_format(const struct array *a, char buf[static ARRAY_TEXT_MAX])
+{
+	char step[16] = "", most[16] = "";
+
+	if (a->step > 1)
+		snprintf(step, sizeof(step), ":%d", (int)a->step);
+	if (a->at_once)
+		snprintf(most, sizeof(most), "%%%d", (int)a->at_once);
+	snprintf(buf, ARRAY_TEXT_MAX, "%lld-%lld%s%s", (long long)a->first, (long long)a->last,
+		 step, most);
+	return buf;
+}
+
+int64_t array_index(const struct array *a, int64_t ordinal)
+{
+	return a->first + ordinal * a->step;
+}
+
+int64_t array_ordinal(const struct array *a, int64_t index)
+{
+	if (a->n == 0 || index < a->first || index > a->last ||
+	    (index - a->first) % a->step != 0)
+		return -1;
+	return (index - a->first) / a->step;
+}
+
+#define JOB_MAX 999999999999999999LL
+
+int job_id_parse(const char *text, struct job_id *ret, struct err *err)
+{
+	struct job_id id = { 0, JOB_ID_NO_INDEX };
+	const char *p = text;
+	bool is_read = read_number(&p, JOB_MAX, &id.job) && id.job > 0;
+
+	if (is_read && *p == '[') {
+		p++;
+		if (*p != ']')
+			is_read = read_number(&p, ARRAY_INDEX_MAX, &id.index);
+		is_read = is_read && *p++ == ']';
+	}
+	if (!is_read || *p)
+		return err_set(err, -EINVAL,
+			       "'%.40s' is not a job number such as 123, or 123[7] of an array",
+			       text);
+	*ret = id;
+	return 0;
+}
+
+const char *job_id_format(struct job_id id, char buf[static JOB_ID_TEXT_MAX])
+{
+	if (id.index == JOB_ID_NO_INDEX)
+		snprintf(buf, JOB_ID_TEXT_MAX, "%lld", (long long)id.job);
+	else
+		snprintf(buf, JOB_ID_TEXT_MAX, "%lld[%d]", (long long)id.job, (int)id.index);
+	return buf;
+}
+
+const char *job_id_format_path(struct job_id id, char buf[static JOB_ID_TEXT_MAX])
+{
+	if (id.index == JOB_ID_NO_INDEX)
+		return job_id_format(id, buf);
+	snprintf(buf, JOB_ID_TEXT_MAX, "%lld.%d", (long long)id.job, (int)id.index);
+	return buf;
+}

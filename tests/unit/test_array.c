@@ -1,0 +1,199 @@
+/* test_array - what an array is, what a job waits for, and how both are named. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "common/model/after.h"
+
+static void arrays_read_and_print_back(void **state)
+{
+	static const struct {
+		const char *text, *shown;
+		int64_t n, last, at_once;
+	} good[] = {
+		{ "0-999", "0-999", 1000, 999, 0 },
+		{ "5", "5-5", 1, 5, 0 },
+		{ "0-9:3", "0-9:3", 4, 9, 0 },
+		{ "1-9:3", "1-7:3", 3, 7, 0 },
+		{ "0-999%20", "0-999%20", 1000, 999, 20 },
+		{ "10-20:5%1", "10-20:5%1", 3, 20, 1 },
+		{ "999999999", "999999999-999999999", 1, 999999999, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(good); i++) {
+		struct array a, again;
+		char buf[ARRAY_TEXT_MAX];
+
+		assert_int_equal(array_parse(good[i].text, &a, NULL), 0);
+		assert_int_equal(a.n, good[i].n);
+		assert_int_equal(a.last, good[i].last);
+		assert_int_equal(a.at_once, good[i].at_once);
+		assert_string_equal(array_format(&a, buf), good[i].shown);
+		assert_int_equal(array_parse(buf, &again, NULL), 0);
+		assert_memory_equal(&a, &again, sizeof(a));
+	}
+}
+
+/* Over small worlds: every index that is stepped to has one ordinal, and back; no other has. */
+static void an_index_is_one_ordinal_and_back(void **state)
+{
+	char text[ARRAY_TEXT_MAX];
+	struct array a;
+
+	(void)state;
+	for (int first = 0; first < 4; first++)
+		for (int last = first; last < 9; last++)
+			for (int step = 1; step < 5; step++) {
+				snprintf(text, sizeof(text), "%d-%d:%d", first, last, step);
+				assert_int_equal(array_parse(text, &a, NULL), 0);
+				for (int k = 0, i = first; i <= last; i += step, k++)
+					assert_int_equal(array_ordinal(&a, array_index(&a, k)),
+							 k);
+				for (int i = -2; i < 12; i++)
+					assert_true(array_ordinal(&a, i) < 0 ||
+						    array_index(&a, array_ordinal(&a, i)) == i);
+			}
+}
+
+static void bad_arrays_are_told_apart(void **state)
+{
+	static const struct {
+		const char *text, *word;
+	} bad[] = {
+		{ "", "FIRST-LAST" },
+		{ "x", "FIRST-LAST" },
+		{ "1-", "FIRST-LAST" },
+		{ "-5", "FIRST-LAST" },
+		{ "1-5:", "FIRST-LAST" },
+		{ "1-5%", "FIRST-LAST" },
+		{ "1-5 ", "FIRST-LAST" },
+		{ "1,2", "FIRST-LAST" },
+		{ "5-1", "before it begins" },
+		{ "1-5:0", "step of 0" },
+		{ "1-5%0", "at once of 0" },
+		{ "0-1000000000", "0 to 999999999" },
+		{ "0-99999999999999999999", "0 to 999999999" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct array a = { .n = 7 };
+		struct err err = { "" };
+
+		assert_int_equal(array_parse(bad[i].text, &a, &err), -EINVAL);
+		assert_int_equal(a.n, 7);
+		if (!strstr(err.text, bad[i].word))
+			fail_msg("'%s': %s", bad[i].text, err.text);
+	}
+}
+
+static void jobs_have_one_name(void **state)
+{
+	static const char *const bad[] = { "",
+					   "0",
+					   "-1",
+					   "1x",
+					   "1[",
+					   "1[2",
+					   "1[x]",
+					   "[2]",
+					   "1[2]x",
+					   "1[-1]",
+					   "1.2",
+					   "1[1000000000]",
+					   "9999999999999999999" };
+	struct job_id id;
+	char buf[JOB_ID_TEXT_MAX];
+
+	(void)state;
+	assert_int_equal(job_id_parse("123[7]", &id, NULL), 0);
+	assert_string_equal(job_id_format(id, buf), "123[7]");
+	assert_string_equal(job_id_format_path(id, buf), "123.7");
+	assert_int_equal(job_id_parse("123[]", &id, NULL), 0);
+	assert_string_equal(job_id_format_path(id, buf), "123");
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++)
+		if (job_id_parse(bad[i], &id, NULL) != -EINVAL)
+			fail_msg("'%s' was taken", bad[i]);
+}
+
+static void dependencies_read_as_in_pbs(void **state)
+{
+	struct after_list l = { 0 };
+
+	(void)state;
+	assert_int_equal(after_parse("afterok:1:2[7],afterany:3[]:1,afterok:1", &l, NULL), 0);
+	assert_int_equal(after_parse_jobs("4,5[0]", AFTER_ANY, &l, NULL), 0);
+	assert_int_equal(l.n, 6); /* the second afterok:1 says nothing new */
+	assert_int_equal(l.at[1].kind, AFTER_OK);
+	assert_int_equal(l.at[1].id.job, 2);
+	assert_int_equal(l.at[1].id.index, 7);
+	assert_int_equal(l.at[3].kind, AFTER_ANY);
+	assert_int_equal(l.at[3].id.job, 1);
+	assert_int_equal(l.at[5].id.index, 0);
+	after_list_done(&l);
+}
+
+static void bad_dependencies_are_named(void **state)
+{
+	static const struct {
+		const char *text, *word;
+	} bad[] = {
+		{ "", "KIND:JOB" },
+		{ "1", "kinds are afterok and afterany" },
+		{ "afternotok:1", "'afternotok'" },
+		{ "afterok", "job number is missing" },
+		{ "afterok:", "job number is missing" },
+		{ "afterok:1:", "job number is missing" },
+		{ "afterok:1,", "KIND:JOB" },
+		{ "afterok:x", "'x' is not a job number" },
+		{ "afterok:1.server", "'1.server'" },
+		{ "afterok::1", "job number is missing" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct after_list l = { 0 };
+		struct err err = { "" };
+
+		assert_int_equal(after_parse(bad[i].text, &l, &err), -EINVAL);
+		if (!strstr(err.text, bad[i].word))
+			fail_msg("'%s': %s", bad[i].text, err.text);
+		after_list_done(&l);
+	}
+}
+
+static void a_job_waits_for_a_bounded_number(void **state)
+{
+	struct after_list l = { 0 };
+	struct err err = { "" };
+
+	(void)state;
+	for (int i = 1; i <= AFTER_MAX; i++)
+		assert_int_equal(
+			after_list_add(&l, (struct after){ AFTER_OK, { i, -1 } }, NULL), 0);
+	assert_int_equal(after_list_add(&l, (struct after){ AFTER_OK, { 999, -1 } }, &err),
+			 -EINVAL);
+	assert_non_null(strstr(err.text, "at most 256"));
+	after_list_done(&l);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(arrays_read_and_print_back),
+		cmocka_unit_test(an_index_is_one_ordinal_and_back),
+		cmocka_unit_test(bad_arrays_are_told_apart),
+		cmocka_unit_test(jobs_have_one_name),
+		cmocka_unit_test(dependencies_read_as_in_pbs),
+		cmocka_unit_test(bad_dependencies_are_named),
+		cmocka_unit_test(a_job_waits_for_a_bounded_number),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
