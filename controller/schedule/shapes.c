@@ -1,0 +1,54 @@
+/* shapes.c - what is known not to fit in this pass. See schedule_impl.h.
+ *
+ * While a pass only takes, what could not be placed once cannot be placed later, nor can
+ * anything that asks for as much or more. It is forgotten when something is given back. Jobs
+ * of several kinds of chunks are always tried.
+ */
+#include "controller/schedule/schedule_impl.h"
+
+static bool asks_as_much(const struct shape *a, const struct shape *b)
+{
+	return a->chunk.cores >= b->chunk.cores && a->chunk.mem_bytes >= b->chunk.mem_bytes &&
+	       a->chunk.jobfs_bytes >= b->chunk.jobfs_bytes && a->chunk.gpus >= b->chunk.gpus &&
+	       a->chunk.n >= b->chunk.n && a->limit_s >= b->limit_s &&
+	       a->chunk.model == b->chunk.model && (a->features & b->features) == b->features &&
+	       a->is_exclusive == b->is_exclusive && a->is_scattered == b->is_scattered;
+}
+
+static struct shape shape_of(const struct job *j, int64_t limit_s)
+{
+	return (struct shape){ .chunk = j->pub.chunks[0],
+			       .features = j->pub.features,
+			       .limit_s = limit_s,
+			       .is_exclusive = j->pub.is_exclusive,
+			       .is_scattered = j->pub.is_scattered };
+}
+
+bool shape_is_hopeless(const struct schedule *s, const struct job *j, int64_t limit_s)
+{
+	struct shape new = shape_of(j, limit_s);
+
+	if (j->pub.n_chunks != 1)
+		return false;
+	for (size_t i = 0; i < s->n_shapes; i++)
+		if (asks_as_much(&new, &s->shapes[i]))
+			return true;
+	return false;
+}
+
+void shape_failed(struct schedule *s, const struct job *j, int64_t limit_s)
+{
+	struct shape new = shape_of(j, limit_s);
+	size_t n = 0;
+
+	if (j->pub.n_chunks != 1)
+		return;
+	for (size_t i = 0; i < s->n_shapes; i++)
+		if (!asks_as_much(&s->shapes[i], &new))
+			s->shapes[n++] = s->shapes[i];
+	s->n_shapes = n;
+	if (n < SHAPES)
+		s->shapes[s->n_shapes++] = new;
+	else
+		s->shapes[s->next_shape++ % SHAPES] = new;
+}

@@ -1,0 +1,145 @@
+/* why.c - why a job waits, and for how long at most. See schedule.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "controller/schedule/preempt_impl.h"
+
+static void find_place(const struct schedule *s, int32_t job, struct schedule_why *ret)
+{
+	const struct preempt *p = s->preempt;
+	int32_t queue = job_at(s, job)->pub.queue;
+
+	ret->place = -1;
+	if (s->config.rule != SCHEDULE_PREEMPT) {
+		ret->n = (int32_t)s->n_queued;
+		for (size_t i = 0; i < s->n_queued; i++)
+			if (s->queued[i].job == job)
+				ret->place = (int32_t)i;
+		return;
+	}
+	for (size_t i = 0; p && i < p->n_order; i++) {
+		const struct job *j = job_at(s, p->order[i].job);
+
+		if (!j->is_used || j->state != SCHEDULE_QUEUED || j->pub.queue != queue)
+			continue;
+		if (p->order[i].job == job)
+			ret->place = ret->n;
+		ret->n++;
+	}
+}
+
+static bool fits_now(struct schedule *s, const struct job *j)
+{
+	struct placing p = { .job = j };
+	int32_t part = 0;
+
+	if (!place_job(s, &p))
+		return false;
+	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
+		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++) {
+			struct node *n = &s->nodes[s->parts[part]];
+
+			node_hold(s, n, &j->pub.chunks[c], HOLD_ALL, -1);
+			if (j->pub.is_exclusive && n->n_parts == 0)
+				n->n_whole = 0;
+			node_index(s, n);
+		}
+	}
+	return true;
+}
+
+void schedule_why(struct schedule *s, int32_t job, struct schedule_why *ret)
+{
+	const struct job *j = job_at(s, job);
+
+	*ret = (struct schedule_why){ .first = s->kept.job, .first_s = s->kept.at_s };
+	find_place(s, job, ret);
+	if (j->is_held_back)
+		ret->wait = SCHEDULE_HELD_BACK;
+	else if (!place_is_possible(s, j))
+		ret->wait = SCHEDULE_NEVER;
+	else if (ret->place < 0)
+		ret->wait = SCHEDULE_NOT_ASKED;
+	else if (s->kept.job == job || ret->place == 0)
+		ret->wait = SCHEDULE_FIRST;
+	else
+		ret->wait = fits_now(s, j) ? SCHEDULE_WOULD_DELAY : SCHEDULE_BEHIND;
+}
+
+/* ---- the future ---- */
+
+static int copy_node(struct schedule *to, const struct schedule *from, const struct node *n)
+{
+	struct schedule_node new = { .cores = n->cores,
+				     .mem_bytes = n->mem_bytes,
+				     .jobfs_bytes = n->jobfs_bytes,
+				     .features = n->features,
+				     .is_open = n->is_open,
+				     .closed_from_s = n->closed_from_s };
+
+	for (int m = 1; n->gpus >= 0 && m < MODELS; m++)
+		new.gpus[m] = (int16_t)from->gpus[n->gpus].has[m];
+	return schedule_add_node(to, &new);
+}
+
+static int copy_job(struct schedule *to, const struct job *j, int32_t *ret)
+{
+	struct schedule_held h = { j->state, j->nodes, j->since_s };
+	int r = j->state == SCHEDULE_QUEUED ? schedule_add(to, &j->pub, ret)
+					    : schedule_add_held(to, &j->pub, &h, ret);
+
+	if (r == 0)
+		schedule_set_held_back(to, *ret, j->is_held_back);
+	return r;
+}
+
+static int copy(const struct schedule *s, int32_t job, struct schedule **ret, int32_t *ret_job)
+{
+	int r = schedule_new(&s->config, ret);
+
+	for (size_t i = 0; i < s->n_nodes && r == 0; i++)
+		r = copy_node(*ret, s, &s->nodes[i]);
+	for (size_t b = 0; b < s->n_blocks * BLOCK && r == 0; b++) {
+		const struct job *j = job_at(s, (int32_t)b);
+		int32_t new;
+
+		if (!j->is_used)
+			continue;
+		r = copy_job(*ret, j, &new);
+		if ((int32_t)b == job)
+			*ret_job = new;
+	}
+	return r;
+}
+
+/* All that end next. Returns when. */
+static int64_t end_next(struct schedule *s, int64_t now_s)
+{
+	int64_t end_s = job_at(s, s->running[0])->end_s;
+
+	while (s->n_running && job_at(s, s->running[0])->end_s == end_s)
+		schedule_remove(s, s->running[0]);
+	return end_s > now_s ? end_s : now_s + 1;
+}
+
+int schedule_forecast(const struct schedule *from, int32_t job, int64_t now_s,
+		      int32_t max_passes, int64_t *ret_s)
+{
+	_cleanup_(schedule_freep) struct schedule *s = NULL;
+	const struct schedule_action *actions;
+	size_t n;
+	int r = copy(from, job, &s, &job);
+
+	*ret_s = SCHEDULE_FOREVER;
+	for (int32_t i = 0; i < max_passes && r == 0; i++) {
+		r = schedule_pass(s, now_s, &actions, &n);
+		if (r < 0 || schedule_state(s, job) != SCHEDULE_QUEUED)
+			break;
+		if (!s->n_running)
+			return 0;
+		now_s = end_next(s, now_s);
+	}
+	if (r == 0 && schedule_state(s, job) != SCHEDULE_QUEUED)
+		*ret_s = now_s;
+	return r;
+}

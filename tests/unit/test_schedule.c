@@ -1,0 +1,354 @@
+/* test_schedule - passes over clusters: nothing is given twice, what is promised is kept, and
+ * everybody starts. What is held is counted here anew, by the public calls alone. */
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "controller/schedule/preempt.h"
+#include "controller/schedule/schedule.h"
+
+#define GIB (INT64_C(1) << 30)
+#define HOUR 3600
+
+static struct schedule *new (enum schedule_rule rule)
+{
+	struct schedule_config c = { .rule = rule, .late_s = 24 * HOUR };
+	struct schedule *s = NULL;
+
+	c.run_priority[1] = 10;	 /* queue 1: express */
+	c.run_priority[2] = -10; /* queue 2: bonus */
+	assert_int_equal(schedule_new(&c, &s), 0);
+	return s;
+}
+
+static void add_nodes(struct schedule *s, int n, int64_t cores)
+{
+	struct schedule_node node = { .cores = cores,
+				      .mem_bytes = cores * 4 * GIB,
+				      .jobfs_bytes = 100 * GIB,
+				      .is_open = true };
+
+	for (int i = 0; i < n; i++)
+		assert_int_equal(schedule_add_node(s, &node), 0);
+}
+
+struct ask {
+	int64_t cores, limit_s, submit_s;
+	int32_t n, queue, group;
+};
+
+static int32_t add(struct schedule *s, struct ask a)
+{
+	static int64_t id;
+	struct schedule_chunk chunk = { .cores = a.cores,
+					.mem_bytes = GIB,
+					.n = a.n ? a.n : 1 };
+	struct schedule_job j = { .id = ++id,
+				  .queue = a.queue,
+				  .user = a.group,
+				  .group = a.group,
+				  .chunks = &chunk,
+				  .n_chunks = 1,
+				  .submit_s = a.submit_s,
+				  .limit_s = a.limit_s };
+	int32_t job;
+
+	assert_int_equal(schedule_add(s, &j, &job), 0);
+	return job;
+}
+
+static size_t pass(struct schedule *s, int64_t now_s)
+{
+	const struct schedule_action *actions;
+	size_t n;
+
+	assert_int_equal(schedule_pass(s, now_s, &actions, &n), 0);
+	return n;
+}
+
+static void assert_state(struct schedule *s, int32_t job, enum schedule_state state)
+{
+	assert_int_equal(schedule_state(s, job), state);
+}
+
+/* ---- by priority ---- */
+
+static void later_jobs_start_beside_the_place_that_is_kept(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	int32_t runs, head, short_one, long_one, narrow;
+	struct schedule_why why;
+
+	(void)state;
+	add_nodes(s, 1, 10);
+	runs = add(s, (struct ask){ .cores = 6, .limit_s = 100 });
+	head = add(s, (struct ask){ .cores = 8, .limit_s = 50, .submit_s = 1 });
+	long_one = add(s, (struct ask){ .cores = 3, .limit_s = 101, .submit_s = 2 });
+	short_one = add(s, (struct ask){ .cores = 2, .limit_s = 100, .submit_s = 3 });
+	narrow = add(s, (struct ask){ .cores = 2, .limit_s = 1000, .submit_s = 4 });
+	pass(s, 0);
+	assert_state(s, runs, SCHEDULE_RUNNING);
+	assert_state(s, head, SCHEDULE_QUEUED);
+	assert_state(s, long_one, SCHEDULE_QUEUED);   /* 2 are left beside the head, not 3 */
+	assert_state(s, short_one, SCHEDULE_RUNNING); /* over when the head starts */
+	assert_state(s, narrow, SCHEDULE_RUNNING);
+	schedule_why(s, head, &why);
+	assert_int_equal(why.wait, SCHEDULE_FIRST);
+	assert_int_equal(why.first_s, 100);
+	schedule_why(s, long_one, &why);
+	assert_int_equal(why.wait, SCHEDULE_BEHIND);
+	assert_int_equal(why.place, 1);
+	assert_int_equal(why.first, head);
+	schedule_remove(s, runs);
+	schedule_remove(s, short_one);
+	pass(s, 100);
+	assert_state(s, head, SCHEDULE_RUNNING);
+	assert_state(s, long_one, SCHEDULE_QUEUED);
+}
+
+static void without_backfill_nobody_passes(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_FIFO);
+	int32_t head, small;
+
+	(void)state;
+	add_nodes(s, 1, 10);
+	add(s, (struct ask){ .cores = 6, .limit_s = 100 });
+	head = add(s, (struct ask){ .cores = 8, .limit_s = 50, .submit_s = 1 });
+	small = add(s, (struct ask){ .cores = 1, .limit_s = 1, .submit_s = 2 });
+	pass(s, 0);
+	assert_state(s, head, SCHEDULE_QUEUED);
+	assert_state(s, small, SCHEDULE_QUEUED);
+}
+
+static void parts_of_one_job_are_on_several_nodes(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	int32_t wide, next, n;
+	int64_t at_s;
+
+	(void)state;
+	add_nodes(s, 3, 8);
+	wide = add(s, (struct ask){ .cores = 5, .limit_s = 10, .n = 3 });
+	next = add(s, (struct ask){ .cores = 8, .limit_s = 10, .n = 2, .submit_s = 1 });
+	assert_int_equal(schedule_forecast(s, next, 0, 10, &at_s), 0);
+	assert_int_equal(at_s, 10);
+	assert_int_equal(pass(s, 0), 1);
+	assert_int_equal(schedule_nodes(s, wide, &n)[2], 2);
+	assert_int_equal(n, 3);
+	assert_state(s, next, SCHEDULE_QUEUED);
+}
+
+static void maintenance_lets_only_end_what_is_over_by_then(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	struct schedule_node node = {
+		.cores = 4, .mem_bytes = 8 * GIB, .is_open = true, .closed_from_s = 1000
+	};
+	int32_t fits, does_not;
+
+	(void)state;
+	assert_int_equal(schedule_add_node(s, &node), 0);
+	does_not = add(s, (struct ask){ .cores = 1, .limit_s = 901 });
+	fits = add(s, (struct ask){ .cores = 1, .limit_s = 900, .submit_s = 1 });
+	pass(s, 100);
+	assert_state(s, does_not, SCHEDULE_QUEUED);
+	assert_state(s, fits, SCHEDULE_RUNNING);
+}
+
+static void bad_input_is_refused(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PRIORITY);
+	struct schedule_chunk c = { .cores = 1, .n = 1 };
+	struct schedule_job j = { .chunks = &c, .n_chunks = 1, .limit_s = 1 };
+	struct schedule_node bad = { .cores = -1 };
+	int32_t job;
+
+	(void)state;
+	assert_int_equal(schedule_add_node(s, &bad), -EINVAL);
+	c.n = 0;
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	c = (struct schedule_chunk){ .cores = INT64_MAX, .n = 2 };
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	c = (struct schedule_chunk){ .cores = 1, .n = 1, .model = 16 };
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	c.model = 0;
+	j.queue = SCHEDULE_QUEUES_MAX;
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	j.queue = 0;
+	j.limit_s = -1;
+	assert_int_equal(schedule_add(s, &j, &job), -EINVAL);
+	j.limit_s = 1;
+	assert_int_equal(schedule_add(s, &j, &job), 0); /* no node: it waits */
+	assert_int_equal(pass(s, 0), 0);
+}
+
+/* ---- with suspension ---- */
+
+static void an_express_job_takes_the_cores_of_a_normal_one(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	int32_t normal, express;
+
+	(void)state;
+	add_nodes(s, 1, 4);
+	normal = add(s, (struct ask){ .cores = 4, .limit_s = 50 * HOUR });
+	pass(s, 0);
+	express =
+		add(s, (struct ask){ .cores = 2, .limit_s = 60, .submit_s = 100, .queue = 1 });
+	assert_int_equal(pass(s, 100), 2);
+	assert_state(s, normal, SCHEDULE_SUSPENDED);
+	assert_state(s, express, SCHEDULE_RUNNING);
+	assert_int_equal(schedule_ran_s(s, normal, 130), 100);
+	assert_int_equal(schedule_suspended_s(s, normal, 130), 30);
+	schedule_remove(s, express);
+	assert_int_equal(pass(s, 160), 1);
+	assert_state(s, normal, SCHEDULE_RUNNING);
+	assert_int_equal(schedule_ran_s(s, normal, 160), 100);
+}
+
+static void suspended_jobs_keep_their_memory(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	struct schedule_chunk all = { .cores = 4, .mem_bytes = 16 * GIB, .n = 1 };
+	struct schedule_job j = { .id = 900, .chunks = &all, .n_chunks = 1, .limit_s = HOUR };
+	int32_t normal, express;
+
+	(void)state;
+	add_nodes(s, 1, 4);
+	assert_int_equal(schedule_add(s, &j, &normal), 0);
+	pass(s, 0);
+	express = add(s, (struct ask){ .cores = 1, .limit_s = 60, .queue = 1 });
+	assert_int_equal(pass(s, 1), 0);
+	assert_state(s, normal, SCHEDULE_RUNNING);
+	assert_state(s, express, SCHEDULE_QUEUED);
+}
+
+static void a_large_job_suspends_small_ones_while_they_can_bear_it(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	int32_t small[16], large;
+	int n = 0;
+
+	(void)state;
+	add_nodes(s, 2, 16);
+	for (int i = 0; i < 16; i++)
+		small[i] = add(s, (struct ask){ .cores = 2, .limit_s = 50 * HOUR, .group = i });
+	pass(s, 0);
+	large = add(s, (struct ask){ .cores = 8, .n = 2, .limit_s = 20 * HOUR, .group = 99 });
+	pass(s, HOUR); /* 20 h are too much for 50 h */
+	assert_state(s, large, SCHEDULE_QUEUED);
+	schedule_remove(s, large);
+	large = add(s, (struct ask){ .cores = 8, .n = 2, .limit_s = 2 * HOUR, .group = 99 });
+	pass(s, HOUR);
+	assert_state(s, large, SCHEDULE_RUNNING);
+	for (int i = 0; i < 16; i++)
+		n += schedule_state(s, small[i]) == SCHEDULE_SUSPENDED;
+	assert_int_equal(n, 8); /* not one too many */
+}
+
+static void who_has_nothing_goes_first(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	int32_t many[4], one;
+
+	(void)state;
+	add_nodes(s, 1, 3);
+	for (int i = 0; i < 4; i++)
+		many[i] = add(
+			s,
+			(struct ask){ .cores = 1, .limit_s = HOUR, .submit_s = i, .group = 1 });
+	one = add(s, (struct ask){ .cores = 1, .limit_s = HOUR, .submit_s = 9, .group = 2 });
+	pass(s, 10);
+	assert_state(s, one, SCHEDULE_RUNNING);
+	assert_state(s, many[1], SCHEDULE_RUNNING);
+	assert_state(s, many[2], SCHEDULE_QUEUED);
+}
+
+static void a_start_is_withdrawn_for_a_larger_job(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	const struct schedule_action *actions;
+	int32_t small, large;
+	size_t n;
+
+	(void)state;
+	add_nodes(s, 1, 16);
+	small = add(s, (struct ask){ .cores = 1, .limit_s = HOUR, .group = 1 });
+	large = add(s, (struct ask){ .cores = 16, .limit_s = HOUR, .group = 2, .submit_s = 1 });
+	assert_int_equal(schedule_pass(s, 10, &actions, &n), 0);
+	assert_int_equal(n, 1);
+	assert_int_equal(actions[0].job, large);
+	assert_state(s, small, SCHEDULE_QUEUED);
+	assert_int_equal(schedule_job(s, small)->due_s, 10);
+}
+
+static void bonus_gives_way_to_all(void **state)
+{
+	_cleanup_(schedule_freep) struct schedule *s = new (SCHEDULE_PREEMPT);
+	int32_t bonus, normal;
+
+	(void)state;
+	add_nodes(s, 1, 4);
+	bonus = add(s, (struct ask){ .cores = 4, .limit_s = HOUR, .queue = 2 });
+	pass(s, 0);
+	normal = add(s, (struct ask){ .cores = 1, .limit_s = 50 * HOUR });
+	pass(s, 1);
+	assert_state(s, bonus, SCHEDULE_SUSPENDED);
+	assert_state(s, normal, SCHEDULE_RUNNING);
+}
+
+static void the_score_is_flat_in_the_ordinary_and_steep_in_the_extreme(void **state)
+{
+	struct preempt_side a = { .cores = 16, .limit_s = HOUR, .n_running = 1 };
+	struct preempt_side b = { .cores = 8, .limit_s = 50 * HOUR, .n_running = 1 };
+	struct preempt_score s = preempt_score(&a, &b);
+
+	(void)state;
+	assert_true(s.may_parallel);
+	assert_true(fabs(s.xfactor - 1.02) < 1e-9);
+	assert_true(s.size < 0.02 && s.size > 0.015); /* (1/4)^3 */
+	assert_true(s.expansion > -0.001);
+	assert_true(s.running == 0 && s.done == 0);
+	b.ran_s = 25 * HOUR;
+	assert_true(preempt_score(&a, &b).done > -0.01);
+	b.ran_s = 48 * HOUR;
+	assert_true(preempt_score(&a, &b).done < -1.4);
+	assert_false(preempt_score(&a, &b).may_parallel);
+	b.ran_s = 0;
+	b.n_running = 1000;
+	assert_true(preempt_score(&a, &b).running > 0.99);
+	b.n_running = 3;
+	assert_true(preempt_score(&a, &b).running < 0.01);
+	b.suspended_s = 13 * HOUR; /* beyond 1.25, whatever else */
+	b.n_running = 1000;
+	assert_false(preempt_score(&a, &b).may_parallel);
+	b.cores = 16;
+	b.suspended_s = 0;
+	assert_false(preempt_score(&a, &b).may_parallel);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(later_jobs_start_beside_the_place_that_is_kept),
+		cmocka_unit_test(without_backfill_nobody_passes),
+		cmocka_unit_test(parts_of_one_job_are_on_several_nodes),
+		cmocka_unit_test(maintenance_lets_only_end_what_is_over_by_then),
+		cmocka_unit_test(bad_input_is_refused),
+		cmocka_unit_test(an_express_job_takes_the_cores_of_a_normal_one),
+		cmocka_unit_test(suspended_jobs_keep_their_memory),
+		cmocka_unit_test(a_large_job_suspends_small_ones_while_they_can_bear_it),
+		cmocka_unit_test(who_has_nothing_goes_first),
+		cmocka_unit_test(a_start_is_withdrawn_for_a_larger_job),
+		cmocka_unit_test(bonus_gives_way_to_all),
+		cmocka_unit_test(the_score_is_flat_in_the_ordinary_and_steep_in_the_extreme),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
