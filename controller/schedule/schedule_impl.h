@@ -171,7 +171,7 @@ void move_unlist_running(struct schedule *s, int32_t job);
 int move_list_suspended(struct schedule *s, int32_t job);
 void move_unlist_suspended(struct schedule *s, int32_t job);
 
-/* --- keeping a place (keep.c) --- */
+/* --- keeping a place (keep.c; what is left beside it: kept.c) --- */
 /* When does it fit if all that runs runs to its limit, and where. SCHEDULE_FOREVER: never. */
 int keep_place(struct schedule *s, int32_t job, int64_t now_s);
 void keep_nothing(struct schedule *s);

@@ -100,6 +100,6 @@ $O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_hooks: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_hooks.o
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o
-SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep moves nodes place preempt preempt_score schedule shapes shuffle victims why)
+SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)

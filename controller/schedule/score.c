@@ -1,4 +1,4 @@
-/* preempt_score.c - see preempt.h. */
+/* score.c - see preempt.h. */
 #include <math.h>
 #include "controller/schedule/preempt.h"
 
