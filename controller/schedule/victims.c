@@ -126,9 +126,14 @@ static bool fits_still(const struct schedule *s, const struct victim *v)
 
 		if (!v->is_new)
 			want = (struct schedule_chunk){ .cores = want.cores };
-		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++)
-			if (!place_fits(s, &s->nodes[j->nodes[part]], &want, j))
+		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++) {
+			const struct node *n = &s->nodes[j->nodes[part]];
+
+			if (!place_fits(s, n, &want, j))
 				return false;
+			if (v->is_new && (n->n_whole || (j->pub.is_exclusive && n->n_parts)))
+				return false;
+		}
 	}
 	return true;
 }

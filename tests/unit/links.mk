@@ -103,3 +103,8 @@ $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/commo
 SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
+$O/tests/unit/test_schedule_laws: LDLIBS += -lm
+$O/tests/unit/test_schedule_laws: $(SCHEDULE)
+$O/tests/unit/test_queue_tree: $O/controller/policy/queue_tree.o
+$O/tests/unit/test_running_set: $O/controller/policy/running_set.o
+$O/tests/unit/test_easy: $(patsubst %,$O/controller/policy/%.o,easy fcfs queue_tree running_set)

@@ -1,0 +1,329 @@
+/* test_schedule_laws - what must hold in every world: thousands of random clusters and jobs
+ * live through all of it, and after each pass everything that is held is counted anew.
+ *
+ * REEVE_WORLDS=N: so many of each rule (default 60); REEVE_SEED=N: from that seed on. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "controller/schedule/preempt.h"
+#include "controller/schedule/schedule.h"
+
+#define N_JOBS 120
+#define N_NODES_MAX 12
+#define MODEL 1
+
+struct life {
+	struct schedule_chunk chunks[2];
+	struct schedule_job ask;
+	int64_t runs_s; /* at most its limit */
+	int32_t number; /* -1: not here */
+	bool has_ended;
+	int64_t start_s, promised_s;
+};
+
+struct world {
+	uint64_t random;
+	struct schedule_config config;
+	struct schedule *s;
+	struct schedule_node nodes[N_NODES_MAX];
+	int n_nodes;
+	struct life jobs[N_JOBS];
+	int n_ended;
+	int64_t now_s;
+};
+
+static uint64_t next_random(struct world *w)
+{
+	w->random ^= w->random << 13;
+	w->random ^= w->random >> 7;
+	w->random ^= w->random << 17;
+	return w->random;
+}
+
+static int64_t pick(struct world *w, int64_t low, int64_t high)
+{
+	return low + (int64_t)(next_random(w) % (uint64_t)(high - low + 1));
+}
+
+static void make_nodes(struct world *w)
+{
+	w->n_nodes = (int)pick(w, 1, N_NODES_MAX);
+	for (int i = 0; i < w->n_nodes; i++) {
+		struct schedule_node *n = &w->nodes[i];
+
+		*n = (struct schedule_node){ .cores = i ? pick(w, 1, 32) : 32,
+					     .mem_bytes = i ? pick(w, 10, 400) : 400,
+					     .jobfs_bytes = 100,
+					     .features = i ? next_random(w) & 3 : 3,
+					     .is_open = true };
+		n->gpus[MODEL] = i ? (int16_t)pick(w, 0, 4) : 4;
+		assert_int_equal(schedule_add_node(w->s, n), 0);
+	}
+}
+
+/* Each fits on the first node at least. */
+static void make_job(struct world *w, int i)
+{
+	struct life *l = &w->jobs[i];
+	bool is_multi = pick(w, 0, 5) == 0;
+
+	for (int c = 0; c < 2; c++) {
+		l->chunks[c] =
+			(struct schedule_chunk){ .cores = pick(w, 1, is_multi ? 8 : 32),
+						 .mem_bytes = pick(w, 1, 90),
+						 .jobfs_bytes = pick(w, 0, 20),
+						 .n = is_multi ? (int)pick(w, 1, 2) : 1 };
+		if (pick(w, 0, 6) == 0)
+			l->chunks[c].gpus = 1;
+		l->chunks[c].model = pick(w, 0, 1) && l->chunks[c].gpus ? MODEL : 0;
+	}
+	l->ask = (struct schedule_job){ .id = i,
+					.queue = (int)pick(w, 0, 2),
+					.user = (int)pick(w, 0, 5),
+					.group = (int)pick(w, 0, 3),
+					.chunks = l->chunks,
+					.n_chunks = is_multi ? 2 : 1,
+					.features = (uint64_t)pick(w, 0, 3) &
+						    (uint64_t)pick(w, 0, 3),
+					.is_exclusive = pick(w, 0, 9) == 0,
+					.priority = pick(w, 0, 3),
+					.submit_s = pick(w, 0, 3000),
+					.limit_s = pick(w, 1, 2000) };
+	l->runs_s = pick(w, 0, 2) ? pick(w, 1, l->ask.limit_s) : l->ask.limit_s;
+	l->number = -1;
+	l->promised_s = -1;
+}
+
+/* ---- counting anew ---- */
+
+struct use {
+	int64_t cores, mem, jobfs, gpus;
+	int jobs, whole;
+	int last; /* job counted here */
+};
+
+static void count_job(const struct world *w, const struct life *l, int i, struct use *use)
+{
+	bool is_running = schedule_state(w->s, l->number) == SCHEDULE_RUNNING;
+	int32_t n, part = 0;
+	const int32_t *nodes = schedule_nodes(w->s, l->number, &n);
+
+	for (int c = 0; c < l->ask.n_chunks; c++) {
+		for (int k = 0; k < l->chunks[c].n; k++, part++) {
+			struct use *u = &use[nodes[part]];
+
+			assert_true(nodes[part] >= 0 && nodes[part] < w->n_nodes);
+			assert_int_equal(l->ask.features & ~w->nodes[nodes[part]].features, 0);
+			u->cores += is_running ? l->chunks[c].cores : 0;
+			u->mem += l->chunks[c].mem_bytes;
+			u->jobfs += l->chunks[c].jobfs_bytes;
+			u->gpus += l->chunks[c].gpus;
+			if (u->last == i + 1)
+				continue;
+			u->last = i + 1;
+			u->jobs++;
+			u->whole += l->ask.is_exclusive;
+		}
+	}
+	assert_int_equal(part, n);
+}
+
+static void check(const struct world *w)
+{
+	struct use use[N_NODES_MAX] = { 0 };
+
+	for (int i = 0; i < N_JOBS; i++) {
+		const struct life *l = &w->jobs[i];
+
+		if (l->number >= 0 && schedule_state(w->s, l->number) != SCHEDULE_QUEUED)
+			count_job(w, l, i, use);
+	}
+	for (int i = 0; i < w->n_nodes; i++) {
+		assert_true(use[i].cores <= w->nodes[i].cores);
+		assert_true(use[i].mem <= w->nodes[i].mem_bytes);
+		assert_true(use[i].jobfs <= w->nodes[i].jobfs_bytes);
+		assert_true(use[i].gpus <= w->nodes[i].gpus[MODEL]);
+		assert_true(!use[i].whole || use[i].jobs == 1);
+	}
+}
+
+/* ---- living ---- */
+
+static struct life *life_of(struct world *w, int32_t number)
+{
+	for (int i = 0; i < N_JOBS; i++)
+		if (w->jobs[i].number == number)
+			return &w->jobs[i];
+	fail_msg("an action of a job that is not here");
+	return NULL;
+}
+
+/* Who is first is told when it starts at the latest; that must hold as long as nobody of a
+ * higher priority comes. */
+static void note_promise(struct world *w)
+{
+	struct schedule_why why;
+
+	for (int i = 0; i < N_JOBS; i++) {
+		struct life *l = &w->jobs[i];
+
+		if (l->number < 0 || schedule_state(w->s, l->number) != SCHEDULE_QUEUED)
+			continue;
+		schedule_why(w->s, l->number, &why);
+		assert_int_not_equal(why.wait, SCHEDULE_NEVER);
+		if (why.first == l->number && l->promised_s < 0 && l->ask.n_chunks == 1)
+			l->promised_s = why.first_s;
+		return;
+	}
+}
+
+static void run_pass(struct world *w)
+{
+	const struct schedule_action *a;
+	size_t n;
+
+	assert_int_equal(schedule_pass(w->s, w->now_s, &a, &n), 0);
+	for (size_t i = 0; i < n; i++) {
+		struct life *l = life_of(w, a[i].job);
+
+		if (a[i].what == SCHEDULE_START) {
+			assert_int_equal(l->start_s, -1);
+			l->start_s = w->now_s;
+			if (w->config.rule != SCHEDULE_PREEMPT && l->promised_s >= 0)
+				assert_true(w->now_s <= l->promised_s);
+		} else {
+			assert_int_equal(w->config.rule, SCHEDULE_PREEMPT);
+			assert_true(l->start_s >= 0);
+		}
+	}
+	check(w);
+}
+
+static int64_t next_moment(const struct world *w)
+{
+	int64_t next = INT64_MAX;
+
+	for (int i = 0; i < N_JOBS; i++) {
+		const struct life *l = &w->jobs[i];
+		int64_t at = INT64_MAX;
+
+		if (l->has_ended)
+			continue;
+		if (l->number < 0)
+			at = l->ask.submit_s;
+		else if (schedule_state(w->s, l->number) == SCHEDULE_RUNNING)
+			at = w->now_s + l->runs_s - schedule_ran_s(w->s, l->number, w->now_s);
+		if (at < next)
+			next = at;
+	}
+	return next;
+}
+
+static void end_and_arrive(struct world *w)
+{
+	for (int i = 0; i < N_JOBS; i++) {
+		struct life *l = &w->jobs[i];
+
+		if (l->has_ended || l->number < 0 ||
+		    schedule_state(w->s, l->number) != SCHEDULE_RUNNING ||
+		    schedule_ran_s(w->s, l->number, w->now_s) < l->runs_s)
+			continue;
+		schedule_remove(w->s, l->number);
+		l->has_ended = true;
+		l->number = -1;
+		w->n_ended++;
+	}
+	for (int i = 0; i < N_JOBS; i++) {
+		struct life *l = &w->jobs[i];
+
+		if (l->has_ended || l->number >= 0 || l->ask.submit_s > w->now_s)
+			continue;
+		l->start_s = -1;
+		assert_int_equal(schedule_add(w->s, &l->ask, &l->number), 0);
+	}
+}
+
+/* With all jobs there from the start and one priority no promise can be overtaken. */
+static void live(uint64_t seed, enum schedule_rule rule, bool is_open)
+{
+	struct world *w = calloc(1, sizeof(*w));
+	int moments = 0;
+
+	w->random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+	w->config = (struct schedule_config){ .rule = rule, .late_s = 4000 };
+	w->config.run_priority[1] = 1;
+	w->config.run_priority[2] = -1;
+	assert_int_equal(schedule_new(&w->config, &w->s), 0);
+	make_nodes(w);
+	for (int i = 0; i < N_JOBS; i++) {
+		make_job(w, i);
+		if (!is_open) {
+			w->jobs[i].ask.submit_s = 0;
+			w->jobs[i].ask.priority = 0;
+		}
+	}
+	while (w->n_ended < N_JOBS) {
+		int64_t next = next_moment(w);
+
+		if (next == INT64_MAX || moments++ > 100000)
+			fail_msg("seed %llu: %d of %d ended, and nothing goes on",
+				 (unsigned long long)seed, w->n_ended, N_JOBS);
+		w->now_s = next;
+		end_and_arrive(w);
+		run_pass(w);
+		if (!is_open)
+			note_promise(w);
+	}
+	schedule_free(w->s);
+	free(w);
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+static void many(enum schedule_rule rule)
+{
+	uint64_t first = number("REEVE_SEED", 1), n = number("REEVE_WORLDS", 60);
+
+	for (uint64_t seed = first; seed < first + n; seed++) {
+		live(seed, rule, true);
+		live(seed, rule, false);
+	}
+}
+
+static void by_priority(void **state)
+{
+	(void)state;
+	many(SCHEDULE_PRIORITY);
+}
+
+static void in_order(void **state)
+{
+	(void)state;
+	many(SCHEDULE_FIFO);
+}
+
+static void with_suspension(void **state)
+{
+	(void)state;
+	many(SCHEDULE_PREEMPT);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(by_priority),
+		cmocka_unit_test(in_order),
+		cmocka_unit_test(with_suspension),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
