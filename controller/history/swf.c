@@ -4,28 +4,6 @@
 #include <string.h>
 #include "controller/history/swf.h"
 
-enum field {
-	NUMBER,
-	SUBMIT,
-	WAIT,
-	RUN,
-	CORES,
-	CPU_TIME,
-	MEM_USED,
-	CORES_ASKED,
-	TIME_ASKED,
-	MEM_ASKED,
-	STATUS,
-	UID,
-	GID,
-	EXECUTABLE,
-	QUEUE,
-	PARTITION,
-	PRECEDING,
-	THINK_TIME,
-	_FIELD_MAX,
-};
-
 #define KIB 1024
 
 static bool is_blank(char c)
@@ -33,48 +11,63 @@ static bool is_blank(char c)
 	return c == ' ' || c == '\t' || c == '\r';
 }
 
-static void read_header(struct swf *f, const char *line, size_t size)
+bool swf_parse_header(const char *line, size_t size, const char *key, int64_t *ret)
 {
-	static const char key[] = "UnixStartTime:";
-	size_t i = 0;
-	int64_t at;
+	size_t i = 0, n = strlen(key);
 
 	while (i < size && (line[i] == ';' || is_blank(line[i])))
 		i++;
-	if (size - i < sizeof(key) - 1 || memcmp(line + i, key, sizeof(key) - 1) != 0)
-		return;
-	i += sizeof(key) - 1;
+	if (size - i <= n || memcmp(line + i, key, n) != 0 || line[i + n] != ':')
+		return false;
+	i += n + 1;
 	while (i < size && is_blank(line[i]))
 		i++;
 	while (size > i && is_blank(line[size - 1]))
 		size--;
-	if (history_parse_int(line + i, size - i, &at) == 0 && at >= 0)
-		f->epoch_s = at;
+	return history_parse_int(line + i, size - i, ret) == 0;
 }
 
-/* An enum history_why, or SWF_NO_JOB for a blank line. */
-static int read_fields(const char *line, size_t size, int64_t v[static _FIELD_MAX])
+/* A field at *at that is no more than a sign and a few digits, as nearly all are. */
+static bool read_plain(const char **at, const char *end, int64_t *ret)
 {
-	size_t i = 0;
+	const char *p = *at, *from;
+	bool minus = *p == '-';
+	int64_t v = 0;
+
+	p += minus;
+	for (from = p; p < end && p - from < 18 && *p >= '0' && *p <= '9'; p++)
+		v = v * 10 + (*p - '0');
+	if (p == from || (p < end && !is_blank(*p)))
+		return false;
+	*ret = minus ? -v : v;
+	*at = p;
+	return true;
+}
+
+int swf_parse_fields(const char *line, size_t size, int64_t ret[static _SWF_FIELD_MAX])
+{
+	const char *p = line, *end = line + size;
 	int n = 0;
 
-	for (;;) {
-		size_t from;
+	for (;; n++) {
+		const char *from;
 
-		while (i < size && is_blank(line[i]))
-			i++;
-		if (i == size)
+		while (p < end && is_blank(*p))
+			p++;
+		if (p == end)
 			break;
-		if (n == _FIELD_MAX)
+		if (n == _SWF_FIELD_MAX)
 			return HISTORY_EXTRA_FIELDS;
-		for (from = i; i < size && !is_blank(line[i]);)
-			i++;
-		if (history_parse_int(line + from, i - from, &v[n++]) < 0)
+		if (read_plain(&p, end, &ret[n]))
+			continue;
+		for (from = p; p < end && !is_blank(*p);)
+			p++;
+		if (history_parse_int(from, (size_t)(p - from), &ret[n]) < 0)
 			return HISTORY_GARBAGE;
 	}
 	if (n == 0)
 		return SWF_NO_JOB;
-	return n == _FIELD_MAX ? HISTORY_OK : HISTORY_MISSING_FIELDS;
+	return n == _SWF_FIELD_MAX ? HISTORY_OK : HISTORY_MISSING_FIELDS;
 }
 
 /* What is told for one processor, for all of them; -1 when not told. */
@@ -109,37 +102,39 @@ static void name_number(char letter, int64_t id, char ret[static REQUEST_NAME_MA
 
 int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_job *ret)
 {
-	int64_t v[_FIELD_MAX], cores;
+	int64_t v[_SWF_FIELD_MAX], cores;
 	int why;
 
 	if (size && *line == ';') {
-		read_header(f, line, size);
+		if (swf_parse_header(line, size, "UnixStartTime", &v[0]) && v[0] >= 0)
+			f->epoch_s = v[0];
 		return SWF_NO_JOB;
 	}
-	why = read_fields(line, size, v);
+	why = swf_parse_fields(line, size, v);
 	if (why != HISTORY_OK)
 		return why;
 	if (f->epoch_s < 0)
 		return HISTORY_NO_EPOCH;
-	if (v[RUN] <= 0)
+	if (v[SWF_RUN] <= 0)
 		return HISTORY_NO_RUN_TIME;
-	cores = v[CORES];
-	if (v[WAIT] < -1)
+	cores = v[SWF_CORES];
+	if (v[SWF_WAIT] < -1)
 		return HISTORY_STARTS_TOO_SOON;
-	if (v[WAIT] == -1)
-		v[WAIT] = 0;
-	ret->number = v[NUMBER];
-	ret->submit_s = f->epoch_s + v[SUBMIT];
-	ret->start_s = ret->submit_s + v[WAIT];
-	ret->end_s = ret->start_s + v[RUN];
+	if (v[SWF_WAIT] == -1)
+		v[SWF_WAIT] = 0;
+	ret->number = v[SWF_NUMBER];
+	ret->submit_s = f->epoch_s + v[SWF_SUBMIT];
+	ret->start_s = ret->submit_s + v[SWF_WAIT];
+	ret->end_s = ret->start_s + v[SWF_RUN];
 	ret->ncpus = cores;
 	ret->ngpus = 0;
-	ret->walltime_s = v[TIME_ASKED] < 0 ? -1 : v[TIME_ASKED];
-	ret->mem_bytes = whole(v[MEM_ASKED], KIB, v[CORES_ASKED] > 0 ? v[CORES_ASKED] : cores);
-	ret->mem_peak_bytes = whole(v[MEM_USED], KIB, cores);
-	ret->cpu_ms = whole(v[CPU_TIME], 1000, cores);
+	ret->walltime_s = v[SWF_TIME_ASKED] < 0 ? -1 : v[SWF_TIME_ASKED];
+	ret->mem_bytes = whole(v[SWF_MEM_ASKED], KIB,
+			       v[SWF_CORES_ASKED] > 0 ? v[SWF_CORES_ASKED] : cores);
+	ret->mem_peak_bytes = whole(v[SWF_MEM_USED], KIB, cores);
+	ret->cpu_ms = whole(v[SWF_CPU_TIME], 1000, cores);
 	ret->cluster[0] = '\0';
-	name_number('u', v[UID], ret->user);
-	name_number('g', v[GID], ret->account);
+	name_number('u', v[SWF_UID], ret->user);
+	name_number('g', v[SWF_GID], ret->account);
 	return (int)history_judge(ret);
 }

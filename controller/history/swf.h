@@ -6,6 +6,7 @@
  * the processors; user N is "uN", group N is the account "gN".
  */
 #pragma once
+#include <stdbool.h>
 #include "controller/history/history.h"
 
 struct swf {
@@ -16,7 +17,35 @@ struct swf {
 		.epoch_s = -1                                                                  \
 	}
 
+/* The fields of a line, in order. */
+enum swf_field {
+	SWF_NUMBER,
+	SWF_SUBMIT,
+	SWF_WAIT,
+	SWF_RUN,
+	SWF_CORES, /* allocated */
+	SWF_CPU_TIME,
+	SWF_MEM_USED,
+	SWF_CORES_ASKED,
+	SWF_TIME_ASKED,
+	SWF_MEM_ASKED,
+	SWF_STATUS,
+	SWF_UID,
+	SWF_GID,
+	SWF_EXECUTABLE,
+	SWF_QUEUE,
+	SWF_PARTITION,
+	SWF_PRECEDING,
+	SWF_THINK_TIME,
+	_SWF_FIELD_MAX,
+};
+
 /* A line that is no job: a header or a comment (read into *f), or blank. */
 #define SWF_NO_JOB (-1)
 /* An enum history_why, or SWF_NO_JOB. `line` is without its newline; need not end with 0. */
 int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_job *ret);
+
+/* The parts of it: a job's fields as they stand there (HISTORY_OK, HISTORY_GARBAGE, ..., or
+ * SWF_NO_JOB for a blank line), and the number behind "; KEY:" of a header. */
+int swf_parse_fields(const char *line, size_t size, int64_t ret[static _SWF_FIELD_MAX]);
+bool swf_parse_header(const char *line, size_t size, const char *key, int64_t *ret);

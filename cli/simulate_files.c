@@ -1,0 +1,95 @@
+/* simulate_files.c - see simulate_files.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "cli/import_file.h"
+#include "cli/simulate_files.h"
+#include "common/err.h"
+
+/* ---- the trace ---- */
+
+int simulate_read_trace(const char *path, struct sim_trace *ret, struct err *err)
+{
+	_cleanup_(import_file_closep) struct import_file *f = NULL;
+	struct import_line l;
+	int r = import_file_open(path, &f, err);
+
+	if (r < 0)
+		return r;
+	while ((r = import_file_line(f, &l, err)) > 0) {
+		r = sim_trace_line(ret, l.at, l.size);
+		if (r == -E2BIG)
+			return err_set(err, r, "%.200s: more jobs than can be replayed", path);
+		if (r < 0)
+			return err_set(err, r, "out of memory");
+	}
+	if (r == 0 && ret->n == 0)
+		return err_set(err, -EBADMSG,
+			       "%.200s: no line of it is a job in the Standard Workload "
+			       "Format, with 18 numbers, run time and cores",
+			       path);
+	return r;
+}
+
+/* ---- figures by job ---- */
+
+#define JOB_LINE_MAX (6 * 21)
+
+/* printf() of six figures takes five times as long. */
+static char *put_int(char *p, int64_t v, char behind)
+{
+	char digits[24];
+	int n = 0;
+	uint64_t left = v < 0 ? -(uint64_t)v : (uint64_t)v;
+
+	do
+		digits[n++] = (char)('0' + left % 10);
+	while (left /= 10);
+	if (v < 0)
+		*p++ = '-';
+	while (n > 0)
+		*p++ = digits[--n];
+	*p++ = behind;
+	return p;
+}
+
+static void put_job(FILE *to, const struct sim_job *j, const struct sim_times *t)
+{
+	char line[JOB_LINE_MAX], *p = line;
+
+	p = put_int(p, j->number, ',');
+	p = put_int(p, j->submit_s, ',');
+	p = put_int(p, t->start_s, ',');
+	p = put_int(p, t->end_s, ',');
+	p = put_int(p, t->start_s - j->submit_s, ',');
+	p = put_int(p, t->suspended_s, '\n');
+	fwrite_unlocked(line, 1, (size_t)(p - line), to);
+}
+
+int simulate_write_jobs(const char *path, const struct sim_replay *r, struct err *err)
+{
+	FILE *to = fopen(path, "we");
+	int bad;
+
+	if (!to)
+		return err_set(err, -errno, "write %.200s: %m", path);
+	fputs("job,submit_s,start_s,end_s,wait_s,suspended_s\n", to);
+	for (size_t i = 0; i < r->trace->n; i++)
+		put_job(to, &r->trace->jobs[i], &r->times[i]);
+	bad = ferror(to);
+	if (fclose(to) != 0 || bad)
+		return err_set(err, errno ? -errno : -EIO, "write %.200s: %m", path);
+	return 0;
+}
+
+int simulate_name_file(const char *path, const char *profile, char **ret, struct err *err)
+{
+	const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
+	size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+
+	if (asprintf(ret, "%.*s.%s%s", (int)stem, path, profile, path + stem) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}

@@ -1,0 +1,16 @@
+/* simulate_files - what `reeve simulate` reads and writes: the trace, and figures by job and by
+ * group. */
+#pragma once
+#include "controller/simulate/replay.h"
+
+struct err;
+
+/* Reads a file in the Standard Workload Format, plain or gzip, into *ret, which is to be
+ * initialised before and needs sim_trace_finish(). -ENOENT, -EBADMSG: no trace, -ENOMEM, ... */
+int simulate_read_trace(const char *path, struct sim_trace *ret, struct err *err);
+
+/* job,submit_s,start_s,end_s,wait_s,suspended_s of every job, in the order of the queue. */
+int simulate_write_jobs(const char *path, const struct sim_replay *r, struct err *err);
+
+/* "a.csv" and "easy": "a.easy.csv". *ret is malloc()ed. -ENOMEM. */
+int simulate_name_file(const char *path, const char *profile, char **ret, struct err *err);

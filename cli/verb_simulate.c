@@ -1,0 +1,355 @@
+/* verb_simulate.c - `reeve simulate`: a history replayed on a virtual clock under policies that
+ * never ran it. */
+#include <errno.h>
+#include <inttypes.h>
+#include <locale.h>
+#include <string.h>
+#include <time.h>
+#include "cli/cli.h"
+#include "cli/simulate_files.h"
+#include "cli/simulate_machine.h"
+#include "common/err.h"
+#include "controller/simulate/summary.h"
+
+#define PROFILES_MAX 16
+#define PATIENCE_S 2 /* from then on, progress is shown */
+#define BAR_WIDTH 30
+
+static const struct verb_option options[] = {
+	{ "profile", 0, "NAME", "replay under this policy; may be given more than once",
+	  "fcfs easy" },
+	{ "nodes", 0, "NxCORES", "the machine, such as 100x48 or 100x48,20x96", NULL },
+	{ "cores", 0, "N", "the machine as one pool; default: MaxProcs of the trace", NULL },
+	{ "jobs", 0, "FILE.csv", "write the times of every job", NULL },
+	{ 0 },
+};
+
+static const struct table_column columns[] = {
+	{ "profile", "PROFILE", CELL_TEXT },
+	{ "jobs", "JOBS", CELL_COUNT },
+	{ "rejected", "REJECTED", CELL_COUNT },
+	{ "wait_mean_s", "WAIT MEAN S", CELL_FIGURE },
+	{ "wait_p50_s", "-WAIT P50", CELL_SECONDS },
+	{ "wait_p95_s", "WAIT P95", CELL_SECONDS },
+	{ "wait_p99_s", "-WAIT P99", CELL_SECONDS },
+	{ "wait_max_s", "WAIT MAX", CELL_SECONDS },
+	{ "bounded_slowdown_mean", "SLOWDOWN", CELL_FIGURE },
+	{ "utilisation", "UTILISATION", CELL_FIGURE },
+	{ "makespan_s", "MAKESPAN", CELL_SECONDS },
+	{ "suspended_s", "SUSPENDED", CELL_SECONDS },
+	{ "suspensions", "-SUSPENSIONS", CELL_COUNT },
+	{ "xfactor_p50", "-XFACTOR P50", CELL_FIGURE },
+	{ "xfactor_p95", "-XFACTOR P95", CELL_FIGURE },
+	{ "xfactor_p99", "-XFACTOR P99", CELL_FIGURE },
+	{ "xfactor_max", "XFACTOR MAX", CELL_FIGURE },
+	{ "xfactor_over_1_25", "OVER 1.25", CELL_COUNT },
+	{ "overtaken_p95", "-OVERTAKEN P95", CELL_COUNT },
+	{ "overtaken_max", "OVERTAKEN MAX", CELL_COUNT },
+	{ "share_deviation_max", "SHARE DEVIATION", CELL_FIGURE },
+	{ "share_deviation_mean", "-MEAN DEVIATION", CELL_FIGURE },
+	{ 0 },
+};
+
+struct simulate {
+	struct cli *c;
+	const char *path, *jobs_path;
+	const char *profiles[PROFILES_MAX];
+	size_t n_profiles, at; /* at: the one that is replayed */
+	struct machine machine;
+	struct sim_trace trace;
+	struct sim_times *times;
+	uint32_t *order;
+	struct table *table;
+	struct timespec begun;
+	bool has_shown;
+};
+
+static void simulate_done(struct simulate *s)
+{
+	sim_trace_done(&s->trace);
+	table_free(s->table);
+	free(s->times);
+	free(s->order);
+}
+
+/* ---- progress ---- */
+
+static void show_progress(void *ctx, size_t done)
+{
+	struct simulate *s = ctx;
+	struct timespec now;
+	size_t all = 2 * s->trace.n * s->n_profiles;
+	int part, of = BAR_WIDTH;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	if (!s->c->talks || now.tv_sec - s->begun.tv_sec < PATIENCE_S)
+		return;
+	done += 2 * s->trace.n * s->at;
+	part = (int)(done * BAR_WIDTH / all);
+	fprintf(stderr, "\r[%.*s%*s] %3d %% %s ", part, "##############################",
+		of - part, "", (int)(done * 100 / all), s->profiles[s->at]);
+	s->has_shown = true;
+}
+
+static void clear_progress(const struct simulate *s)
+{
+	if (s->has_shown)
+		fputs("\r\033[K", stderr);
+}
+
+/* ---- figures ---- */
+
+static void put_figure(struct table *t, const char *column, int decimals, double v)
+{
+	char buf[TABLE_CELL_MAX];
+
+	snprintf(buf, sizeof(buf), "%.*f", decimals, v);
+	table_text(t, column, buf);
+}
+
+static void put_waits(struct table *t, const struct sim_summary *s)
+{
+	put_figure(t, "wait_mean_s", 3, s->wait_mean_s);
+	table_int(t, "wait_p50_s", s->wait_s.p50);
+	table_int(t, "wait_p95_s", s->wait_s.p95);
+	table_int(t, "wait_p99_s", s->wait_s.p99);
+	table_int(t, "wait_max_s", s->wait_s.max);
+	put_figure(t, "bounded_slowdown_mean", 3, s->bounded_slowdown_mean);
+	table_int(t, "overtaken_p95", s->overtaken.p95);
+	table_int(t, "overtaken_max", s->overtaken.max);
+}
+
+static void put_suspensions(struct table *t, const struct sim_summary *s)
+{
+	table_int(t, "suspended_s", s->suspended_s);
+	table_int(t, "suspensions", s->suspensions);
+	put_figure(t, "xfactor_p50", 3, (double)s->xfactor_milli.p50 / 1000);
+	put_figure(t, "xfactor_p95", 3, (double)s->xfactor_milli.p95 / 1000);
+	put_figure(t, "xfactor_p99", 3, (double)s->xfactor_milli.p99 / 1000);
+	put_figure(t, "xfactor_max", 3, (double)s->xfactor_milli.max / 1000);
+	table_int(t, "xfactor_over_1_25", (int64_t)s->xfactor_over);
+}
+
+static void add_row(const struct simulate *s, const struct sim_summary *sum)
+{
+	struct table *t = s->table;
+
+	table_row(t);
+	table_text(t, "profile", s->profiles[s->at]);
+	table_int(t, "jobs", (int64_t)sum->jobs);
+	table_int(t, "rejected", sim_trace_rejected(&s->trace));
+	table_int(t, "makespan_s", sum->makespan_s);
+	put_figure(t, "utilisation", 6, sum->utilisation);
+	put_waits(t, sum);
+	put_suspensions(t, sum);
+	put_figure(t, "share_deviation_max", 6, sum->deviation_max);
+	put_figure(t, "share_deviation_mean", 6, sum->deviation_mean);
+}
+
+/* ---- a replay ---- */
+
+static int write_jobs(const struct simulate *s, const struct sim_replay *r, struct err *err)
+{
+	_cleanup_free_ char *path = NULL;
+	int code;
+
+	if (!s->jobs_path)
+		return 0;
+	if (s->n_profiles == 1)
+		return simulate_write_jobs(s->jobs_path, r, err);
+	code = simulate_name_file(s->jobs_path, s->profiles[s->at], &path, err);
+	return code < 0 ? code : simulate_write_jobs(path, r, err);
+}
+
+static int open_policy(const struct simulate *s, struct sim_policy *ret, struct err *err)
+{
+	const char *name = s->profiles[s->at];
+	int r = sim_baseline_new(name, &s->trace, s->machine.cores, ret);
+
+	if (r == -ENOENT)
+		return err_set(err, -EINVAL, "--profile %.64s: it is one of fcfs, easy", name);
+	return r < 0 ? err_set(err, r, "out of memory") : 0;
+}
+
+static int replay(struct simulate *s, struct err *err)
+{
+	_cleanup_(sim_fairness_freep) struct sim_fairness *fair = NULL;
+	_cleanup_(sim_policy_done) struct sim_policy policy = { 0 };
+	struct sim_replay replay = { .trace = &s->trace,
+				     .cores = s->machine.cores,
+				     .policy = &policy,
+				     .times = s->times,
+				     .order = s->order,
+				     .tell = show_progress,
+				     .ctx = s };
+	struct sim_summary sum;
+	int r = open_policy(s, &policy, err);
+
+	if (r < 0)
+		return r;
+	if (sim_fairness_new(s->trace.groups.n, NULL, &fair) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	replay.fair = fair;
+	r = sim_replay_run(&replay, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", s->profiles[s->at]);
+	if (sim_summarise(&replay, &sum) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	add_row(s, &sum);
+	return write_jobs(s, &replay, err);
+}
+
+static int replay_all(struct simulate *s, struct err *err)
+{
+	size_t n = s->trace.n ? s->trace.n : 1;
+	int r = 0;
+
+	s->times = malloc(n * sizeof(*s->times));
+	s->order = malloc(n * sizeof(*s->order));
+	if (!s->times || !s->order)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (s->at = 0; r == 0 && s->at < s->n_profiles; s->at++)
+		r = replay(s, err);
+	clear_progress(s);
+	return r;
+}
+
+/* ---- what was typed ---- */
+
+static int add_profile(struct simulate *s, const char *name, struct err *err)
+{
+	for (size_t i = 0; i < s->n_profiles; i++)
+		if (!strcmp(s->profiles[i], name))
+			return err_set(err, -EINVAL, "--profile %.64s: it is named twice",
+				       name);
+	if (s->n_profiles == PROFILES_MAX)
+		return err_set(err, -EINVAL, "--profile: at most %d at a time", PROFILES_MAX);
+	s->profiles[s->n_profiles++] = name;
+	return 0;
+}
+
+static int read_profiles(struct simulate *s, const struct verb_call *call, struct err *err)
+{
+	int r = 0;
+
+	for (int i = 0; r == 0 && i < call->n_given; i++)
+		if (!strcmp(call->given[i].option->name, "profile"))
+			r = add_profile(s, call->given[i].value, err);
+	if (r == 0 && !s->n_profiles)
+		r = add_profile(s, "fcfs", err);
+	if (r == 0 && s->n_profiles == 1 && !verb_value(call, "profile"))
+		r = add_profile(s, "easy", err);
+	return r;
+}
+
+static int read_words(struct simulate *s, const struct verb_call *call, struct err *err)
+{
+	const char *nodes = verb_value(call, "nodes"), *cores = verb_value(call, "cores");
+
+	s->path = call->args[0];
+	s->jobs_path = verb_value(call, "jobs");
+	if (nodes && cores)
+		return err_set(err, -EINVAL,
+			       "give the machine by --nodes or by --cores, not by both");
+	if (nodes)
+		return machine_parse_nodes(nodes, &s->machine, err);
+	return cores ? machine_parse_cores(cores, &s->machine, err) : 0;
+}
+
+/* ---- the whole ---- */
+
+static int load(struct simulate *s, struct err *err)
+{
+	int r;
+
+	sim_trace_init(&s->trace);
+	r = simulate_read_trace(s->path, &s->trace, err);
+	if (r < 0)
+		return r;
+	if (!s->machine.cores)
+		s->machine.cores = s->trace.max_procs;
+	if (s->machine.cores < 0)
+		return err_set(err, -EINVAL,
+			       "%.200s: no '; MaxProcs:' header says how large the machine "
+			       "was; give it by --nodes NxCORES or --cores N",
+			       s->path);
+	sim_trace_finish(&s->trace, s->machine.cores);
+	return 0;
+}
+
+static void put_notes(const struct simulate *s)
+{
+	table_note_int(s->table, "cores", s->machine.cores);
+	if (s->trace.disordered)
+		table_note_int(s->table, "disordered", s->trace.disordered);
+}
+
+/* For people: what was left out, and why. */
+static void tell_rejected(const struct simulate *s)
+{
+	const struct sim_trace *t = &s->trace;
+
+	if (s->c->format.output != TABLE_TABLE)
+		return;
+	for (enum sim_why w = 0; w < _SIM_WHY_MAX; w++)
+		if (t->rejected[w])
+			fprintf(s->c->format.to, "rejected, %s: %" PRId64 "\n", sim_why_name(w),
+				t->rejected[w]);
+	if (t->disordered)
+		fprintf(s->c->format.to, "out of order, and sorted: %" PRId64 "\n",
+			t->disordered);
+}
+
+static int simulate(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(simulate_done) struct simulate s = { .c = ctx };
+	int r = cli_begin_offline(s.c, call, err);
+
+	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
+	clock_gettime(CLOCK_MONOTONIC, &s.begun);
+	if (r == 0)
+		r = read_words(&s, call, err);
+	if (r == 0)
+		r = read_profiles(&s, call, err);
+	if (r == 0)
+		r = table_new("profiles", columns, &s.table, err);
+	if (r == 0)
+		r = load(&s, err);
+	if (r == 0)
+		r = replay_all(&s, err);
+	if (r < 0)
+		return r;
+	put_notes(&s);
+	r = table_print(s.table, &s.c->format, err);
+	if (r == 0)
+		tell_rejected(&s);
+	return r;
+}
+
+const struct verb cli_verb_simulate = {
+	.name = "simulate",
+	.args = "TRACE.swf",
+	.help = "Replay a history under other policies, and compare what they give",
+	.details =
+		"Needs no controller. TRACE.swf is a file in the Standard Workload Format, as\n"
+		"it is or compressed by gzip. Its jobs are handed in when they were then, and\n"
+		"run as long as they did on as many cores, on a machine of --nodes, of "
+		"--cores,\n"
+		"or of as many cores as the file says; they estimate what was asked for then.\n"
+		"What differs is who starts when:\n"
+		"\n"
+		"  fcfs  no job passes another\n"
+		"  easy  a job may pass others when that does not delay the first one\n"
+		"\n"
+		"Without --profile both are shown. What is no possible job is left out and\n"
+		"counted; a file out of order is sorted. The same file gives the same bytes\n"
+		"each time. With more than one profile, --jobs a.csv writes a.PROFILE.csv.\n"
+		"docs/simulate.md has the definitions of the figures.",
+	.examples = "reeve simulate HPC2N.swf.gz\n"
+		    "reeve simulate HPC2N.swf.gz --profile easy --nodes 120x2 --json\n"
+		    "reeve simulate CEA.swf.gz --profile easy --jobs easy.csv",
+	.options = options,
+	.min_args = 1,
+	.max_args = 1,
+	.run = simulate,
+};

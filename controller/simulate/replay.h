@@ -1,0 +1,31 @@
+/* replay - a trace on a virtual clock under a policy.
+ *
+ * Pure: trace and policy in, times of each job out. At each instant first all endings, then all
+ * arrivals, then one scheduling pass. A suspended job keeps what it has run; its end moves by
+ * as long as it stood.
+ */
+#pragma once
+#include "controller/simulate/fairness.h"
+#include "controller/simulate/policy.h"
+
+/* Of a job. */
+struct sim_times {
+	int64_t start_s, end_s;
+	int64_t suspended_s; /* in all */
+	uint32_t suspensions;
+};
+
+struct sim_replay {
+	const struct sim_trace *trace;
+	int64_t cores;
+	struct sim_policy *policy;
+	struct sim_times *times;   /* of each job of the trace; to be filled */
+	uint32_t *order;	   /* the jobs in the order in which they started; likewise */
+	struct sim_fairness *fair; /* NULL: not wanted */
+	/* Now and then: so many of 2n steps (arrivals and endings) are done. NULL: nobody. */
+	void (*tell)(void *ctx, size_t done);
+	void *ctx;
+};
+
+/* -ENOMEM; -EPROTO: the policy broke a rule, as the words say; what the policy returned. */
+int sim_replay_run(const struct sim_replay *r, struct err *err);

@@ -1,0 +1,211 @@
+/* trace.c - see trace.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "controller/history/swf.h"
+#include "controller/simulate/trace.h"
+
+#define NO_SLOT UINT32_MAX
+
+static const char *const why_names[] = {
+	[SIM_NO_RUN_TIME] = "no-run-time",	     [SIM_NO_CORES] = "no-cores",
+	[SIM_TOO_LARGE] = "larger-than-the-machine", [SIM_NO_SUBMIT] = "no-submit-time",
+	[SIM_OUT_OF_RANGE] = "out-of-range",	     [SIM_GARBAGE] = "garbage",
+};
+_Static_assert(ARRAY_LEN(why_names) == _SIM_WHY_MAX, "a name a reason");
+
+const char *sim_why_name(enum sim_why w)
+{
+	return w < _SIM_WHY_MAX ? why_names[w] : "unknown";
+}
+
+void sim_trace_init(struct sim_trace *t)
+{
+	*t = (struct sim_trace){ .max_procs = -1 };
+}
+
+static void ids_done(struct sim_ids *s)
+{
+	free(s->ids);
+	free(s->slots);
+}
+
+void sim_trace_done(struct sim_trace *t)
+{
+	free(t->jobs);
+	ids_done(&t->users);
+	ids_done(&t->groups);
+	sim_trace_init(t);
+}
+
+/* ---- ids ---- */
+
+static size_t find_slot(const struct sim_ids *s, int64_t id)
+{
+	uint64_t hash = (uint64_t)id * 0x9e3779b97f4a7c15u;
+	size_t at = (size_t)(hash >> 20) & (s->slots_n - 1);
+
+	while (s->slots[at] != NO_SLOT && s->ids[s->slots[at]] != id)
+		at = (at + 1) & (s->slots_n - 1);
+	return at;
+}
+
+/* Room for one more, with half of the slots empty. */
+static int grow_ids(struct sim_ids *s)
+{
+	size_t slots_n = s->slots_n ? s->slots_n * 2 : 1024;
+	int64_t *ids = realloc(s->ids, slots_n / 2 * sizeof(*ids));
+	uint32_t *slots;
+
+	if (!ids)
+		return -ENOMEM;
+	s->ids = ids;
+	slots = realloc(s->slots, slots_n * sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	s->slots = slots;
+	s->slots_n = slots_n;
+	s->room = slots_n / 2;
+	for (size_t i = 0; i < slots_n; i++)
+		slots[i] = NO_SLOT;
+	for (size_t i = 0; i < s->n; i++)
+		slots[find_slot(s, s->ids[i])] = (uint32_t)i;
+	return 0;
+}
+
+static int number_id(struct sim_ids *s, int64_t id, uint32_t *ret)
+{
+	int r = s->n == s->room ? grow_ids(s) : 0;
+	size_t at;
+
+	if (r < 0)
+		return r;
+	at = find_slot(s, id);
+	if (s->slots[at] == NO_SLOT) {
+		s->ids[s->n] = id;
+		s->slots[at] = (uint32_t)s->n++;
+	}
+	*ret = s->slots[at];
+	return 0;
+}
+
+/* ---- lines ---- */
+
+static int reject(struct sim_trace *t, enum sim_why why)
+{
+	if (t->rejected[why]++ == 0)
+		t->first_line[why] = t->lines;
+	return 0;
+}
+
+static bool is_before(const struct sim_job *a, const struct sim_job *b)
+{
+	if (a->submit_s != b->submit_s)
+		return a->submit_s < b->submit_s;
+	return a->number != b->number ? a->number < b->number : a->row < b->row;
+}
+
+static int add_job(struct sim_trace *t, const struct sim_job *j)
+{
+	if (t->n == t->room) {
+		size_t room = t->room ? 2 * t->room : 4096;
+		struct sim_job *jobs = realloc(t->jobs, room * sizeof(*jobs));
+
+		if (!jobs)
+			return -ENOMEM;
+		t->jobs = jobs;
+		t->room = room;
+	}
+	t->jobs[t->n++] = *j;
+	return 0;
+}
+
+static bool is_sane(const int64_t v[static _SWF_FIELD_MAX])
+{
+	return v[SWF_NUMBER] >= 0 && v[SWF_NUMBER] <= HISTORY_NUMBER_MAX &&
+	       v[SWF_SUBMIT] <= HISTORY_TIME_MAX && v[SWF_RUN] <= HISTORY_RUN_MAX &&
+	       v[SWF_TIME_ASKED] <= HISTORY_RUN_MAX && v[SWF_CORES] <= HISTORY_CORES_MAX;
+}
+
+static int take_job(struct sim_trace *t, const int64_t v[static _SWF_FIELD_MAX])
+{
+	struct sim_job j = { .number = v[SWF_NUMBER],
+			     .submit_s = v[SWF_SUBMIT],
+			     .run_s = v[SWF_RUN],
+			     .cores = (int32_t)v[SWF_CORES],
+			     .row = (uint32_t)t->n };
+	int r = t->n < UINT32_MAX - 1 ? 0 : -E2BIG;
+
+	j.estimate_s = v[SWF_TIME_ASKED] > j.run_s ? v[SWF_TIME_ASKED] : j.run_s;
+	if (r == 0)
+		r = number_id(&t->users, v[SWF_UID], &j.user);
+	if (r == 0)
+		r = number_id(&t->groups, v[SWF_GID], &j.group);
+	return r < 0 ? r : add_job(t, &j);
+}
+
+int sim_trace_line(struct sim_trace *t, const char *line, size_t size)
+{
+	int64_t v[_SWF_FIELD_MAX];
+	int why;
+
+	t->lines++;
+	if (size && *line == ';') {
+		if (swf_parse_header(line, size, "MaxProcs", &v[0]) && v[0] > 0)
+			t->max_procs = v[0];
+		return 0;
+	}
+	why = swf_parse_fields(line, size, v);
+	if (why == SWF_NO_JOB)
+		return 0;
+	if (why != HISTORY_OK)
+		return reject(t, SIM_GARBAGE);
+	if (v[SWF_RUN] <= 0)
+		return reject(t, SIM_NO_RUN_TIME);
+	if (v[SWF_CORES] <= 0)
+		return reject(t, SIM_NO_CORES);
+	if (v[SWF_SUBMIT] < 0)
+		return reject(t, SIM_NO_SUBMIT);
+	if (!is_sane(v))
+		return reject(t, SIM_OUT_OF_RANGE);
+	return take_job(t, v);
+}
+
+/* ---- the whole ---- */
+
+static int compare(const void *a, const void *b)
+{
+	const struct sim_job *x = a, *y = b;
+
+	if (is_before(x, y))
+		return -1;
+	return is_before(y, x);
+}
+
+void sim_trace_finish(struct sim_trace *t, int64_t cores)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++) {
+		if (t->jobs[i].cores > cores) {
+			t->rejected[SIM_TOO_LARGE]++;
+			continue;
+		}
+		t->disordered += n && is_before(&t->jobs[i], &t->jobs[n - 1]);
+		if (n != i)
+			t->jobs[n] = t->jobs[i];
+		n++;
+	}
+	t->n = n;
+	if (t->disordered)
+		qsort(t->jobs, n, sizeof(*t->jobs), compare);
+}
+
+int64_t sim_trace_rejected(const struct sim_trace *t)
+{
+	int64_t n = 0;
+
+	for (int i = 0; i < _SIM_WHY_MAX; i++)
+		n += t->rejected[i];
+	return n;
+}

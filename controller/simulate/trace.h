@@ -1,0 +1,58 @@
+/* trace - the jobs of a history as a replay needs them: sorted by submission, then by number.
+ *
+ * Pure. Conventions of a replay: run time and cores are those recorded (cores: allocated); the
+ * estimate is the larger of requested time and run time; what has no run time, no cores or more
+ * cores than the machine is rejected and counted by reason. A line out of order is no fault:
+ * the jobs are sorted, and how many lines came too late is counted.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+
+struct err;
+
+struct sim_job {
+	int64_t number, submit_s; /* seconds since the trace began, as it has them */
+	int64_t run_s, estimate_s;
+	int32_t cores;
+	uint32_t user, group; /* index into the trace's users and groups */
+	uint32_t row;	      /* its place in the file, among jobs */
+};
+
+enum sim_why {
+	SIM_NO_RUN_TIME, /* <= 0, or not told */
+	SIM_NO_CORES,
+	SIM_TOO_LARGE,	  /* for the machine */
+	SIM_NO_SUBMIT,	  /* before the trace, or not told */
+	SIM_OUT_OF_RANGE, /* figures beyond HISTORY_..._MAX */
+	SIM_GARBAGE,	  /* no 18 numbers in the line */
+	_SIM_WHY_MAX,
+};
+const char *sim_why_name(enum sim_why w); /* "no-run-time" */
+
+/* The ids of users or groups, each with a number from 0 in the order of first use. */
+struct sim_ids {
+	int64_t *ids;
+	size_t n, room, slots_n;
+	uint32_t *slots;
+};
+
+struct sim_trace {
+	struct sim_job *jobs;
+	size_t n, room;
+	struct sim_ids users, groups;
+	int64_t max_procs; /* of the header; -1: not told */
+	int64_t lines, rejected[_SIM_WHY_MAX], first_line[_SIM_WHY_MAX];
+	int64_t disordered; /* jobs that belong before the one above them */
+};
+
+void sim_trace_init(struct sim_trace *t);
+void sim_trace_done(struct sim_trace *t);
+
+/* One line of a file in the Standard Workload Format, without its newline. -ENOMEM. */
+int sim_trace_line(struct sim_trace *t, const char *line, size_t size);
+/* Once, when all lines are read: sorts, and rejects what is larger than the machine. */
+void sim_trace_finish(struct sim_trace *t, int64_t cores);
+int64_t sim_trace_rejected(const struct sim_trace *t);

@@ -1,0 +1,151 @@
+#!/bin/bash
+# offline_simulate.sh [FILES] - `reeve simulate`: job by job as an independent oracle says, over random
+# histories (FILES x 100, default 40) and, in $REEVE_TRACES, over real ones; figures, forms, faults.
+# TAP on standard output. Needs build/bin/reeve only: no controller, no configuration.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
+reeve=$PWD/build/bin/reeve
+oracle=$PWD/tests/oracle
+files=${1:-40}
+dir=$(mktemp -d /tmp/reeve-simulate-XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir" || exit 1
+export HOME=$dir XDG_CONFIG_HOME=$dir LC_ALL=C.UTF-8
+unset REEVE_CONTROLLER
+
+# agrees TRACE [CORES]: both baselines, job by job
+agrees() {
+	local p rc=0
+	"$reeve" simulate "$1" ${2:+--cores "$2"} --profile fcfs --profile easy --jobs got.csv --json >out.json || return 1
+	for p in fcfs easy; do
+		"$oracle/replay.py" $p "$1" ${2:+"$2"} >want.csv || return 1
+		[ "$(wc -l <want.csv)" -gt 1 ] || { echo "the oracle has no jobs" && return 1; }
+		cmp got.$p.csv want.csv || { diff got.$p.csv want.csv | head -n 5; rc=1; }
+	done
+	return $rc
+}
+# trace [ROW...]: "SUBMIT RUN CORES ASKED" of jobs 1, 2, ... on 4 cores
+trace() {
+	local i=0 row
+	printf '; UnixStartTime: 0\n; MaxProcs: 4\n'
+	for row; do
+		# shellcheck disable=SC2086
+		set -- $row
+		i=$((i + 1))
+		echo "$i $1 -1 $2 $3 -1 -1 $3 $4 -1 1 1 1 -1 -1 -1 -1 -1"
+	done
+}
+# starts PROFILE ROW...: when the jobs start, in the order of the file
+starts() {
+	local p=$1
+	shift
+	trace "$@" >t.swf
+	"$reeve" simulate t.swf --profile "$p" --jobs j.csv --json >out.json || return 1
+	tail -n +2 j.csv | cut -d, -f3 | xargs
+}
+# field NAME [PROFILE'S INDEX]: of out.json
+field() { python3 -c 'import json,sys; print(json.load(open("out.json"))["profiles"][int(sys.argv[2])][sys.argv[1]])' "$1" "${2:-0}"; }
+fault() { # NAME TEXT ARGUMENT...
+	local name=$1 text=$2 got code
+	shift 2
+	got=$("$reeve" simulate "$@" 2>&1)
+	code=$?
+	is "$name" "${text%% *} reeve simulate: ${text#* }" "$code $got"
+}
+
+# ---- the rules, in worlds small enough to be done by hand: 4 cores ----
+is "fcfs: no job passes another" "0 10 20" "$(starts fcfs "0 10 3 10" "0 10 4 10" "0 5 1 5")"
+is "easy: one that ends before the first can start passes it" "0 10 0" "$(starts easy "0 10 3 10" "0 10 4 10" "0 5 1 5")"
+is "and one that ends at that very instant" "0 10 0" "$(starts easy "0 10 3 10" "0 10 4 10" "0 10 1 10")"
+is "but not one that ends a second later" "0 10 20" "$(starts easy "0 10 3 10" "0 10 4 10" "0 5 1 11")"
+is "unless the first leaves its cores free" "0 10 0" "$(starts easy "0 10 3 10" "0 10 3 10" "0 99 1 99")"
+is "what the first leaves is given once" "0 10 0 20" "$(starts easy "0 10 2 10" "0 10 3 10" "0 99 1 99" "0 11 1 11")"
+is "what ends in time takes nothing of it" "0 10 0 0" "$(starts easy "0 10 2 10" "0 10 3 10" "0 9 1 9" "0 99 1 99")"
+is "all that end at the shadow time count" "0 0 10 0" "$(starts easy "0 10 2 10" "0 10 1 10" "0 10 3 10" "0 50 1 50")"
+is "an early end moves the first forward" "0 5 15" "$(starts easy "0 5 3 50" "1 10 4 10" "2 60 1 60")"
+is "endings come before arrivals, and these before the pass" "0 10 10" "$(starts easy "0 10 4 10" "10 5 2 5" "10 5 2 5")"
+is "equal submit times keep the order of numbers" "0 10 20" "$(starts fcfs "0 10 4 10" "0 10 4 10" "0 10 4 10")"
+is "a job asks for less than it runs: its estimate is its run" "0 10 11" "$(starts easy "0 10 3 2" "0 1 4 1" "0 11 1 3")"
+
+# ---- figures ----
+starts fcfs "0 100 4 100" "0 5 2 5" "50 100 4 100" >starts
+is "starts of what is summed up" "0 100 105" "$(cat starts)"
+is "mean of 0, 100 and 55" 51.667 "$(field wait_mean_s)"
+is "p95 by nearest rank" 100 "$(field wait_p95_s)"
+is "the longest" 100 "$(field wait_max_s)"
+is "slowdown 1, 105/10 and 155/100" 4.35 "$(field bounded_slowdown_mean)"
+is "makespan" 205 "$(field makespan_s)"
+is "utilisation: 810 core-seconds of 820" 0.987805 "$(field utilisation)"
+is "nothing is suspended" "0 0" "$(field suspended_s) $(field xfactor_over_1_25)"
+starts easy "0 10 3 10" "0 10 4 10" "0 5 1 5" "1 5 1 5" >starts
+is "passed by two" 2 "$(field overtaken_max)"
+
+# ---- the independent oracle ----
+bad=0
+for seed in $(seq "$files"); do
+	"$oracle/random_traces.py" "$seed" $((1 + seed * seed % 37)) 100 >random.swf
+	agrees random.swf >said 2>&1 || { bad=1 && sed "s/^/# seed $seed: /" said; }
+done
+tap_result $bad "$((files * 100)) random histories: to the second, job by job"
+"$oracle/random_traces.py" 1 8 20 >random.swf
+check "and on another machine" agrees random.swf 5
+for t in HPC2N-2002-2.2-cln CEA-Curie-2011-2.1-cln; do
+	file=${REEVE_TRACES:-/nowhere}/$t.swf.gz
+	if [ -r "$file" ]; then check "$t: to the second, job by job" agrees "$file"; else
+		skip "$t: to the second, job by job" "REEVE_TRACES is not set, or lacks the file"
+	fi
+done
+
+# ---- bad input ----
+{ trace "7 5 4 5" "3 5 4 5" "3 5 4 5" && echo "4 0 -1 10 5 -1 -1 5 9 -1 1 1 1 -1 -1 -1 -1 -1"; echo "5 1 -1 0 2 -1 -1 2 9 -1 1 1 1 -1 -1 -1 -1 -1"
+	echo "6 1 -1 9 0 -1 -1 2 9 -1 1 1 1 -1 -1 -1 -1 -1"; echo "7 -1 -1 9 1 -1 -1 2 9 -1 1 1 1 -1 -1 -1 -1 -1"; echo "8 1 x"
+	echo "9 1 -1 9 99999999999 -1 -1 2 9 -1 1 1 1 -1 -1 -1 -1 -1"; } >odd.swf
+"$reeve" simulate odd.swf --profile fcfs --jobs odd.csv >odd.out
+is "out of order: sorted by submission, then by number" "2,3,3,8,0,0 3,3,8,13,5,0 1,7,13,18,6,0" "$(tail -n +2 odd.csv | xargs)"
+is "each that is no job is counted by its reason" "rejected, no-run-time: 1
+rejected, no-cores: 1
+rejected, larger-than-the-machine: 1
+rejected, no-submit-time: 1
+rejected, out-of-range: 1
+rejected, garbage: 1
+out of order, and sorted: 1" "$(tail -n +3 odd.out)"
+"$reeve" simulate odd.swf --profile fcfs --json >out.json
+is "and in all" "3 6" "$(field jobs) $(field rejected)"
+is "--nodes" 5 "$("$reeve" simulate odd.swf --profile fcfs --nodes 1x1,2x2 --json >out.json; field rejected; field jobs >jobs)"
+is "with one job more" 4 "$(cat jobs)"
+grep -v MaxProcs odd.swf >sizeless.swf
+fault "a trace that does not say its machine" "2 sizeless.swf: no '; MaxProcs:' header says how large the machine was; give it by --nodes NxCORES or --cores N" sizeless.swf
+check "which can be given" "$reeve" simulate sizeless.swf --cores 4
+echo hello >hello.swf
+fault "no trace at all" "1 hello.swf: no line of it is a job in the Standard Workload Format, with 18 numbers, run time and cores" hello.swf
+fault "no file" "4 read no.swf: No such file or directory" no.swf
+fault "an unknown profile" "2 --profile esay: it is one of fcfs, easy" odd.swf --profile esay
+fault "a profile twice" "2 --profile easy: it is named twice" odd.swf --profile easy --profile easy
+for nodes in 48 x48 4x 0x4 4x0 4x4x4 4x4, -1x4 1.5x4; do
+	fault "--nodes $nodes" "2 --nodes $nodes: it is NODESxCORES, such as 100x48 or 100x48,20x96" odd.swf "--nodes=$nodes"
+done
+fault "--cores 0" "2 --cores 0: it is a whole number from 1 to 1000000000" odd.swf --cores 0
+fault "both" "2 give the machine by --nodes or by --cores, not by both" odd.swf --cores 4 --nodes 1x4
+gzip -k random.swf && head -c 300 random.swf.gz >short.swf.gz
+has "a file cut short" "short.swf.gz" "$("$reeve" simulate short.swf.gz 2>&1)"
+fault "a place that cannot be written" "4 write /nowhere/j.csv: No such file or directory" odd.swf --profile fcfs --jobs /nowhere/j.csv
+check "a full disk is no success" bash -c "! $reeve simulate random.swf --profile fcfs --jobs /dev/full"
+
+# ---- forms ----
+"$reeve" simulate random.swf.gz --json --jobs a.csv >a.json
+"$reeve" simulate random.swf.gz --json --jobs b.csv >b.json
+check "the same bytes each time" cmp a.json b.json
+check "by job too" cmp a.easy.csv b.easy.csv
+"$reeve" simulate random.swf --json >plain.json
+check "gzip or not" cmp a.json plain.json
+cp a.json out.json
+is "without --profile: both baselines" "fcfs easy" "$(field profile 0) $(field profile 1)"
+is "what scripts rely on is a number" "jobs wait_mean_s wait_p95_s wait_max_s bounded_slowdown_mean utilisation makespan_s suspended_s xfactor_over_1_25 rejected" \
+	"$(python3 -c '
+import json
+row = json.load(open("out.json"))["profiles"][1]
+print(*[k for k in "jobs wait_mean_s wait_p95_s wait_max_s bounded_slowdown_mean utilisation makespan_s suspended_s xfactor_over_1_25 rejected".split()
+        if isinstance(row[k], (int, float))])')"
+is "csv of some columns" "profile,wait_max_s" "$("$reeve" simulate random.swf --csv -o profile,wait_max_s | head -n 1)"
+tap_end
