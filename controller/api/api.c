@@ -6,7 +6,10 @@
 #include "common/log.h"
 #include "controller/api/call.h"
 #include "controller/api/declared.h"
+#include "controller/api/describe.h"
 #include "controller/api/told.h"
+#include "controller/hooks/hooks.h"
+#include "controller/ledger/store_gpus.h"
 #include "controller/queue/cycle.h"
 
 static void on_given(void *ctx, int64_t job, const char *node)
@@ -38,6 +41,17 @@ void api_want_cycle(struct api *a)
 	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
 }
 
+static int open_hooks(struct api *a, struct err *err)
+{
+	const struct hooks_config c = { .event = a->c.event,
+					.config = &a->c.config->hooks,
+					.store = a->c.store,
+					.describe = describe_job_number,
+					.ctx = a };
+
+	return hooks_open(&c, &a->hooks, err);
+}
+
 int api_open(const struct api_config *c, struct api **ret, struct err *err)
 {
 	_cleanup_(api_closep) struct api *a = calloc(1, sizeof(*a));
@@ -47,7 +61,10 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	a->c = *c;
 	a->started_ns = call_now_ns();
+	store_set_gpu_idle(c->store, config_gpu_idle_ns(c->config));
 	r = declared_open(a, err);
+	if (r >= 0)
+		r = open_hooks(a, err);
 	if (r < 0)
 		return r;
 	r = sd_event_add_defer(c->event, &a->cycle_source, on_cycle, a);
@@ -63,6 +80,7 @@ struct api *api_close(struct api *a)
 {
 	if (!a)
 		return NULL;
+	a->hooks = hooks_close(a->hooks);
 	sd_event_source_disable_unref(a->cycle_source);
 	told_free(a->told);
 	declared_close(a);

@@ -13,6 +13,7 @@ struct api_counts {
 };
 
 struct accounts;
+struct hooks;
 struct told;
 
 struct api {
@@ -24,6 +25,7 @@ struct api {
 	int64_t accounts_revision;
 	struct sd_event_source *cycle_source;
 	struct told *told;
+	struct hooks *hooks; /* NULL: the site has none */
 	struct api_counts counts;
 	int64_t started_ns; /* real time */
 };

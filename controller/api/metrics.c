@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "common/version.h"
 #include "controller/api/call.h"
+#include "controller/hooks/hooks.h"
 #include "controller/ledger/store_gpus.h"
 
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
@@ -281,6 +282,25 @@ static struct server_counts counts_of(const struct server *s)
 	return n;
 }
 
+static void put_hooks(FILE *f, const struct hooks *h)
+{
+	struct hooks_counts n;
+
+	hooks_get_counts(h, &n);
+	head(f, "reeve_hooks_total", "counter",
+	     "Runs of the site's program, by how they ended.");
+	fprintf(f, "reeve_hooks_total{result=\"done\"} %lld\n", (long long)n.done);
+	fprintf(f, "reeve_hooks_total{result=\"failed\"} %lld\n", (long long)n.failed);
+	fprintf(f, "reeve_hooks_total{result=\"timed-out\"} %lld\n", (long long)n.timed_out);
+	head(f, "reeve_hooks_dropped_total", "counter",
+	     "Events the program was not told of, for too many waited.");
+	fprintf(f, "reeve_hooks_dropped_total %lld\n", (long long)n.dropped);
+	head(f, "reeve_hooks_waiting", "gauge", "Events that wait for the program.");
+	fprintf(f, "reeve_hooks_waiting %lld\n", (long long)n.waiting);
+	head(f, "reeve_hooks_running", "gauge", "Runs of the program now.");
+	fprintf(f, "reeve_hooks_running %lld\n", (long long)n.running);
+}
+
 static void put_counters(FILE *f, const struct api *a)
 {
 	const struct api_counts *n = &a->counts;
@@ -328,6 +348,7 @@ int route_metrics(struct call *c, struct err *err)
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
 	put_counters(f, c->api);
+	put_hooks(f, c->api->hooks);
 	r = put_nodes(f, store, err);
 	if (r >= 0)
 		r = put_gpus(f, &c->api->c, err);

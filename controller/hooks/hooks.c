@@ -1,0 +1,360 @@
+/* hooks.c - see hooks.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include <time.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "common/wire/wire.h"
+#include "controller/hooks/hooks.h"
+#include "controller/hooks/hooks_events.h"
+#include "controller/hooks/hooks_run.h"
+
+#define LOOK_US 200000
+#define LOOK_MAX 256 /* events read at once */
+#define NEXT_MAX 256 /* of the queue, who may be the next to start */
+#define S_NS 1000000000LL
+
+/* One event that the program has not been told of to its end. */
+struct task {
+	struct task *next;
+	struct hooks *hooks;
+	enum config_hook hook;
+	int64_t id, at_ns, job; /* id: in the journal */
+	char node[REQUEST_NAME_MAX];
+	struct hook_run *run; /* NULL: waits */
+	int64_t begun_ns;
+};
+
+struct hooks {
+	struct hooks_config c;
+	struct sd_event_source *timer;
+	struct task *first, **last; /* in the order of their events */
+	struct hooks_counts counts;
+	int64_t read, saved; /* journal: read up to here; the place that is kept */
+	bool has_moved;	     /* something was finished or dropped since it was saved */
+};
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * S_NS + t.tv_nsec;
+}
+
+/* ---- the place ---- */
+
+static int64_t place_of(const struct hooks *h)
+{
+	return h->first ? h->first->id - 1 : h->read;
+}
+
+static void save_place(struct hooks *h)
+{
+	int64_t place = place_of(h);
+	struct err err = { "" };
+
+	h->has_moved = false;
+	if (place == h->saved)
+		return;
+	if (store_save_place(h->c.store, place, &err) < 0)
+		log_line(LOG_ERR, "the place of hooks: %s", err.text);
+	else
+		h->saved = place;
+}
+
+static void remove_task(struct hooks *h, const struct task *t)
+{
+	struct task **at = &h->first;
+
+	while (*at != t)
+		at = &(*at)->next;
+	*at = t->next;
+	if (!*at)
+		h->last = at;
+	h->has_moved = true;
+}
+
+/* ---- running ---- */
+
+static void say(const struct task *t, int priority, const char *text)
+{
+	const char *event = config_hook_words[t->hook];
+
+	if (t->job)
+		log_job(priority, t->job, "hook", "hook %s: %s", event, text);
+	else
+		log_line(priority, "hook %s of node %s: %s", event, t->node, text);
+}
+
+static void start_waiting(struct hooks *h);
+
+static void on_ended(void *ctx, enum hook_end how, int status)
+{
+	struct task *t = ctx;
+	struct hooks *h = t->hooks;
+	double took_s = (double)(now_ns() - t->begun_ns) / 1e9;
+	bool is_good = how == HOOK_EXITED && status == 0;
+	char text[96];
+
+	if (how == HOOK_TIMED_OUT)
+		snprintf(text, sizeof(text), "killed: it took more than %" PRId64 " s",
+			 h->c.config->time_limit_s);
+	else
+		snprintf(text, sizeof(text), "%s %d after %.3f s",
+			 how == HOOK_EXITED ? "exit status" : "signal", status, took_s);
+	say(t, is_good ? LOG_INFO : LOG_WARNING, text);
+	h->counts.done += is_good;
+	h->counts.timed_out += how == HOOK_TIMED_OUT;
+	h->counts.failed += !is_good && how != HOOK_TIMED_OUT;
+	h->counts.running--;
+	remove_task(h, t);
+	free(t);
+	start_waiting(h);
+}
+
+/* The job as it is now, with what happened and when. */
+static int make_document(const struct task *t, char **ret, struct err *err)
+{
+	const struct hooks_config *c = &t->hooks->c;
+	_cleanup_json_ json_t *doc = NULL;
+	int r = 0;
+
+	if (t->job)
+		r = c->describe(c->ctx, t->job, &doc, err);
+	else
+		doc = json_pack("{s:s}", "node", t->node);
+	if (r < 0)
+		return r;
+	if (!doc || json_object_set_new(doc, "schema", json_string(WIRE_SCHEMA)) < 0 ||
+	    json_object_set_new(doc, "event", json_string(config_hook_words[t->hook])) < 0 ||
+	    json_object_set_new(doc, "at_ns", json_integer(t->at_ns)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = wire_format(doc);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int start(struct task *t, struct err *err)
+{
+	const struct hooks_config *c = &t->hooks->c;
+	_cleanup_free_ char *document = NULL;
+	char event[64], about[REQUEST_NAME_MAX + 16];
+	char *environment[] = {
+		event, about,
+		(char *)"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+		(char *)"LANG=C.UTF-8", NULL
+	};
+	const struct hook_ask ask = { .event = c->event,
+				      .program = c->config->program,
+				      .time_limit_s = c->config->time_limit_s,
+				      .environment = environment,
+				      .ended = on_ended,
+				      .ctx = t };
+	struct hook_ask with = ask;
+	int r = config_check_program(ask.program, err);
+
+	if (r >= 0)
+		r = make_document(t, &document, err);
+	if (r < 0)
+		return r;
+	snprintf(event, sizeof(event), "REEVE_EVENT=%s", config_hook_words[t->hook]);
+	if (t->job)
+		snprintf(about, sizeof(about), "REEVE_JOB=%" PRId64, t->job);
+	else
+		snprintf(about, sizeof(about), "REEVE_NODE=%s", t->node);
+	with.document = document;
+	t->begun_ns = now_ns();
+	return hook_run(&with, &t->run, err);
+}
+
+/* Is the program being told of the same job or node? */
+static bool is_busy_with(const struct hooks *h, const struct task *t)
+{
+	for (const struct task *o = h->first; o && o != t; o = o->next)
+		if (o->job == t->job && !strcmp(o->node, t->node))
+			return true;
+	return false;
+}
+
+static struct task *next_to_start(struct hooks *h)
+{
+	struct task *t = h->first;
+
+	for (int i = 0; t && i < NEXT_MAX; i++, t = t->next)
+		if (!t->run && !is_busy_with(h, t))
+			return t;
+	return NULL;
+}
+
+static void start_waiting(struct hooks *h)
+{
+	struct task *t;
+
+	while (h->counts.running < h->c.config->at_once && (t = next_to_start(h))) {
+		struct err err = { "" };
+
+		h->counts.waiting--;
+		if (start(t, &err) >= 0) {
+			h->counts.running++;
+			continue;
+		}
+		say(t, LOG_WARNING, err.text);
+		h->counts.failed++;
+		remove_task(h, t);
+		free(t);
+	}
+}
+
+/* ---- what happened ---- */
+
+static int add_task(struct hooks *h, const struct store_happening *e, enum config_hook hook,
+		    struct err *err)
+{
+	struct task *t;
+
+	if (h->counts.waiting >= h->c.config->queue_max) {
+		h->counts.dropped++;
+		h->has_moved = true;
+		return 0;
+	}
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return err_set(err, -ENOMEM, "out of memory");
+	*t = (struct task){
+		.hooks = h, .hook = hook, .id = e->id, .at_ns = e->at_ns, .job = e->job
+	};
+	if (!e->job)
+		snprintf(t->node, sizeof(t->node), "%s", e->node);
+	*h->last = t;
+	h->last = &t->next;
+	h->counts.waiting++;
+	return 0;
+}
+
+static int take(void *ctx, const struct store_happening *e, struct err *err)
+{
+	enum config_hook of[HOOKS_OF_MAX];
+	struct hooks *h = ctx;
+	size_t n = hooks_of(e, of);
+
+	for (size_t i = 0; i < n; i++)
+		if (h->c.config->event_set & 1U << of[i]) {
+			int r = add_task(h, e, of[i], err);
+
+			if (r < 0)
+				return r;
+		}
+	h->read = e->id;
+	return 0;
+}
+
+static int look(struct hooks *h, struct err *err)
+{
+	int64_t dropped = h->counts.dropped;
+	int n;
+
+	do
+		n = store_happenings(h->c.store, (struct store_happenings){ h->read, LOOK_MAX },
+				     take, h, err);
+	while (n == LOOK_MAX && h->counts.waiting < h->c.config->queue_max);
+	if (h->counts.dropped > dropped)
+		log_line(
+			LOG_WARNING,
+			"hooks: %" PRId64 " events dropped: %" PRId64
+			" wait already; make the program faster, or raise AtOnce= or QueueMax=",
+			h->counts.dropped - dropped, h->counts.waiting);
+	return n < 0 ? n : 0;
+}
+
+static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
+{
+	struct hooks *h = ctx;
+	struct err err = { "" };
+
+	(void)us;
+	if (look(h, &err) < 0)
+		log_line(LOG_ERR, "events for hooks: %s", err.text);
+	start_waiting(h);
+	if (h->has_moved)
+		save_place(h);
+	sd_event_source_set_time_relative(source, LOOK_US);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+/* ---- life ---- */
+
+static int find_place(struct hooks *h, struct err *err)
+{
+	int r = store_load_place(h->c.store, &h->read, err);
+
+	if (r == -ENOENT)
+		r = store_last_place(h->c.store, &h->read, err);
+	else
+		h->saved = h->read;
+	if (r >= 0)
+		save_place(h);
+	return r < 0 ? r : 0;
+}
+
+static int open_timer(struct hooks *h, struct err *err)
+{
+	sigset_t set;
+	int r;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
+		return err_set(err, -errno, "signals: %m");
+	r = sd_event_add_time_relative(h->c.event, &h->timer, CLOCK_MONOTONIC, LOOK_US, 0,
+				       on_timer, h);
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+}
+
+int hooks_open(const struct hooks_config *c, struct hooks **ret, struct err *err)
+{
+	_cleanup_(hooks_closep) struct hooks *h = NULL;
+	int r;
+
+	*ret = NULL;
+	if (!c->config->program)
+		return store_forget_place(c->store, err);
+	h = calloc(1, sizeof(*h));
+	if (!h)
+		return err_set(err, -ENOMEM, "out of memory");
+	h->c = *c;
+	h->last = &h->first;
+	h->saved = -1;
+	r = find_place(h, err);
+	if (r >= 0)
+		r = open_timer(h, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(h);
+	return 0;
+}
+
+struct hooks *hooks_close(struct hooks *h)
+{
+	if (!h)
+		return NULL;
+	save_place(h);
+	while (h->first) {
+		struct task *t = h->first;
+
+		h->first = t->next;
+		hook_run_kill(t->run);
+		free(t);
+	}
+	sd_event_source_disable_unref(h->timer);
+	free(h);
+	return NULL;
+}
+
+void hooks_get_counts(const struct hooks *h, struct hooks_counts *ret)
+{
+	*ret = h ? h->counts : (struct hooks_counts){ 0 };
+}

@@ -1,0 +1,40 @@
+/* hooks - a site's own program, run for what happens to jobs and nodes (docs/operation.md).
+ *
+ * What happened is read from the ledger's journal (store_hooks.h) a moment after it was
+ * committed, so that neither a sync nor a cycle waits for anything here. Events go in their
+ * order; of one job never two at once. The program is run without a shell, from a bounded
+ * queue, some at once, each for a limited time. A place is kept in the ledger: what the program
+ * had not finished when the controller went is told again when it is back, all else once.
+ */
+#pragma once
+#include <jansson.h>
+#include "common/cleanup.h"
+#include "controller/config/config.h"
+
+struct err;
+struct hooks;
+struct sd_event;
+struct store;
+
+struct hooks_config {
+	struct sd_event *event;
+	const struct config_hooks *config;
+	struct store *store;
+	/* A job as people see it, in a new object. */
+	int (*describe)(void *ctx, int64_t job, json_t **ret, struct err *err);
+	void *ctx;
+};
+
+/* Blocks SIGCHLD. Without a program *ret is NULL, and the place is forgotten: a program that is
+ * named later hears of what happens from then on. */
+int hooks_open(const struct hooks_config *c, struct hooks **ret, struct err *err);
+/* What runs is killed, and run again at the next start. */
+struct hooks *hooks_close(struct hooks *h);
+DEFINE_CLEANUP(struct hooks *, hooks_close)
+
+struct hooks_counts {
+	int64_t done, failed, timed_out; /* exited with 0; otherwise or not at all; killed */
+	int64_t dropped;		 /* the queue was full */
+	int64_t waiting, running;	 /* now */
+};
+void hooks_get_counts(const struct hooks *h, struct hooks_counts *ret);

@@ -1,0 +1,10 @@
+/* hooks_events - which hooks an entry of the ledger's journal is for. */
+#pragma once
+#include "controller/config/config.h"
+#include "controller/ledger/store_hooks.h"
+
+#define HOOKS_OF_MAX 3
+
+/* In the order to be told; how many. A job whose node told of its end alone did start; one that
+ * exceeded a limit was killed, and ended. */
+size_t hooks_of(const struct store_happening *h, enum config_hook ret[static HOOKS_OF_MAX]);

@@ -1,0 +1,173 @@
+/* hooks_run.c - see hooks_run.h. */
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <systemd/sd-event.h>
+#include "common/cleanup.h"
+#include "common/err.h"
+#include "controller/hooks/hooks_run.h"
+
+#define S_US 1000000ULL
+
+struct hook_run {
+	struct hook_ask ask;
+	struct sd_event_source *child, *timer;
+	pid_t pid;
+	bool has_timed_out;
+};
+
+/* The document lies in memory: nobody waits for the program to read it. */
+static int open_document(const char *text, int *ret, struct err *err)
+{
+	_cleanup_close_ int fd = memfd_create("reeve-hook", MFD_CLOEXEC);
+	size_t size = strlen(text), done = 0;
+
+	if (fd < 0)
+		return err_set(err, -errno, "memory for its input: %m");
+	while (done < size) {
+		ssize_t n = write(fd, text + done, size - done);
+
+		if (n < 0)
+			return err_set(err, -errno, "its input: %m");
+		done += (size_t)n;
+	}
+	if (lseek(fd, 0, SEEK_SET) < 0)
+		return err_set(err, -errno, "its input: %m");
+	*ret = TAKE_FD(fd);
+	return 0;
+}
+
+/* Of the controller's it keeps standard error alone: no descriptor, no signal mask. */
+static int set_up(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, int document)
+{
+	sigset_t none, all;
+	int r = posix_spawn_file_actions_adddup2(files, document, STDIN_FILENO);
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(files, STDERR_FILENO, STDOUT_FILENO);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(files, STDERR_FILENO + 1);
+	if (r == 0)
+		r = posix_spawn_file_actions_addchdir_np(files, "/");
+	if (r == 0)
+		r = posix_spawnattr_setsigmask(attr, &none);
+	if (r == 0)
+		r = posix_spawnattr_setsigdefault(attr, &all);
+	if (r == 0)
+		r = posix_spawnattr_setpgroup(attr, 0);
+	if (r == 0)
+		r = posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK |
+							   POSIX_SPAWN_SETSIGDEF |
+							   POSIX_SPAWN_SETPGROUP);
+	return r;
+}
+
+static int spawn(const struct hook_ask *ask, int document, pid_t *ret, struct err *err)
+{
+	char *const argv[] = { (char *)ask->program, NULL };
+	posix_spawn_file_actions_t files;
+	posix_spawnattr_t attr;
+	int r = posix_spawn_file_actions_init(&files);
+
+	if (r != 0)
+		return err_set(err, -r, "out of memory");
+	r = posix_spawnattr_init(&attr);
+	if (r == 0) {
+		r = set_up(&files, &attr, document);
+		if (r == 0)
+			r = posix_spawn(ret, ask->program, &files, &attr, argv,
+					ask->environment);
+		posix_spawnattr_destroy(&attr);
+	}
+	posix_spawn_file_actions_destroy(&files);
+	return r ? err_set(err, -r, "%s: %s", ask->program, strerror(r)) : 0;
+}
+
+static struct hook_run *forget(struct hook_run *r)
+{
+	sd_event_source_disable_unref(r->child);
+	sd_event_source_disable_unref(r->timer);
+	free(r);
+	return NULL;
+}
+
+/* It is still there as a zombie, so its group is still its own. */
+static int on_child(sd_event_source *source, const siginfo_t *si, void *ctx)
+{
+	struct hook_run *r = ctx;
+	const struct hook_ask ask = r->ask;
+	enum hook_end how = r->has_timed_out		? HOOK_TIMED_OUT
+			    : si->si_code == CLD_EXITED ? HOOK_EXITED
+							: HOOK_SIGNALED;
+	int status = si->si_status;
+
+	(void)source;
+	kill(-r->pid, SIGKILL);
+	forget(r);
+	ask.ended(ask.ctx, how, status);
+	return 0;
+}
+
+static int on_time(sd_event_source *source, uint64_t us, void *ctx)
+{
+	struct hook_run *r = ctx;
+
+	(void)source;
+	(void)us;
+	r->has_timed_out = true;
+	kill(-r->pid, SIGKILL);
+	return 0;
+}
+
+static int watch(struct hook_run *r, struct err *err)
+{
+	int e = sd_event_add_child(r->ask.event, &r->child, r->pid, WEXITED, on_child, r);
+
+	if (e >= 0)
+		e = sd_event_add_time_relative(r->ask.event, &r->timer, CLOCK_MONOTONIC,
+					       (uint64_t)r->ask.time_limit_s * S_US, 0, on_time,
+					       r);
+	return e < 0 ? err_set(err, e, "event loop: %s", strerror(-e)) : 0;
+}
+
+int hook_run(const struct hook_ask *ask, struct hook_run **ret, struct err *err)
+{
+	struct hook_run *r = calloc(1, sizeof(*r));
+	_cleanup_close_ int document = -1;
+	int e;
+
+	if (!r)
+		return err_set(err, -ENOMEM, "out of memory");
+	r->ask = *ask;
+	e = open_document(ask->document, &document, err);
+	if (e >= 0)
+		e = spawn(ask, document, &r->pid, err);
+	if (e < 0) {
+		free(r);
+		return e;
+	}
+	e = watch(r, err);
+	if (e < 0) {
+		hook_run_kill(r);
+		return e;
+	}
+	*ret = r;
+	return 0;
+}
+
+struct hook_run *hook_run_kill(struct hook_run *r)
+{
+	if (!r)
+		return NULL;
+	kill(-r->pid, SIGKILL);
+	sd_event_source_disable_unref(TAKE_PTR(r->child));
+	while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	return forget(r);
+}
