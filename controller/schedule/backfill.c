@@ -51,7 +51,7 @@ int backfill_pass(struct schedule *s, int64_t now_s)
 	for (size_t i = 0; i < s->n_queued && r >= 0; i++) {
 		const struct entry *e = &s->queued[i];
 
-		if (e->cores > most)
+		if (e->most_cores > most)
 			continue;
 		r = try(s, e->job, now_s);
 		if (r != 0 || is_kept || job_at(s, e->job)->is_held_back ||

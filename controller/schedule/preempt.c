@@ -4,7 +4,7 @@
 #include "controller/schedule/preempt_impl.h"
 
 /* Attempts at suspending in a pass: each looks at all that runs. */
-#define ATTEMPTS 16
+#define ATTEMPTS 8
 
 struct preempt *preempt_free(struct preempt *p)
 {
@@ -122,10 +122,10 @@ static int resume_queue(struct schedule *s, int32_t queue, int64_t now_s)
 
 /* ---- starting ---- */
 
-/* Free cores of all nodes that take jobs, or more. */
-static bool has_free(const struct schedule *s, const struct job *j)
+/* Has any node so many free cores, or nearly? */
+static bool has_free(const struct schedule *s, int64_t cores)
 {
-	int64_t b = j->most_cores < BUCKETS ? j->most_cores : BUCKETS - 1;
+	int64_t b = cores < BUCKETS ? cores : BUCKETS - 1;
 
 	for (; b < BUCKETS; b++)
 		if (s->in_bucket[b])
@@ -138,8 +138,6 @@ static int start(struct schedule *s, int32_t job, int64_t now_s)
 	struct job *j = job_at(s, job);
 	struct placing p = { .job = j, .until_s = now_s + j->pub.limit_s };
 
-	if (!has_free(s, j))
-		return 0;
 	if (s->kept.job != job && shape_is_hopeless(s, j, j->pub.limit_s))
 		return 0;
 	if (s->kept.job >= 0 && s->kept.job != job && p.until_s > s->kept.at_s)
@@ -161,11 +159,15 @@ static int start_queue(struct schedule *s, size_t first, int64_t now_s)
 
 	for (size_t i = first; i < p->n_order && r >= 0; i++) {
 		int32_t job = p->order[i].job;
-		const struct job *j = job_at(s, job);
+		bool is_free = has_free(s, p->order[i].most_cores);
+		const struct job *j;
 
+		if (!is_free && p->attempts >= ATTEMPTS)
+			continue;
+		j = job_at(s, job);
 		if (j->is_held_back || j->state != SCHEDULE_QUEUED)
 			continue;
-		r = start(s, job, now_s);
+		r = is_free ? start(s, job, now_s) : 0;
 		if (r == 0 && p->attempts < ATTEMPTS) {
 			p->attempts++;
 			r = preempt_start(s, job, now_s);
@@ -249,7 +251,7 @@ static uint32_t used_queues(const struct schedule *s)
 	for (size_t i = 0; i < s->n_suspended; i++)
 		used |= UINT32_C(1) << job_at(s, s->suspended[i])->pub.queue;
 	for (size_t i = 0; i < s->n_queued; i++)
-		used |= UINT32_C(1) << job_at(s, s->queued[i].job)->pub.queue;
+		used |= UINT32_C(1) << s->queued[i].queue;
 	return used;
 }
 

@@ -21,7 +21,8 @@ int64_t tallies_add(struct tallies *t, uint64_t key, int64_t n); /* returns the 
 
 struct shuffled {
 	int64_t score;
-	int32_t job, place; /* in the order of submission */
+	int32_t job, most_cores;
+	size_t place; /* in the order of submission */
 };
 
 struct victim {

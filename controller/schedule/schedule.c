@@ -204,11 +204,18 @@ static size_t find_queued(const struct schedule *s, int32_t job)
 
 static void list_queued(struct schedule *s, int32_t job)
 {
-	int64_t cores = job_at(s, job)->most_cores;
+	const struct job *j = job_at(s, job);
 	size_t at = s->is_unsorted ? s->n_queued : find_queued(s, job);
 
 	memmove(&s->queued[at + 1], &s->queued[at], (s->n_queued - at) * sizeof(*s->queued));
-	s->queued[at] = (struct entry){ job, cores < INT32_MAX ? (int32_t)cores : INT32_MAX };
+	s->queued[at] = (struct entry){
+		.job = job,
+		.most_cores = j->most_cores < INT32_MAX ? (int32_t)j->most_cores : INT32_MAX,
+		.user = j->pub.user,
+		.group = j->pub.group,
+		.queue = j->pub.queue,
+		.cores = j->cores,
+	};
 	s->n_queued++;
 }
 

@@ -43,9 +43,11 @@ struct job {
 
 #define BLOCK 1024
 
-/* A queued job as a pass looks at it. */
+/* A queued job as a pass looks at it: jobs themselves are far apart in memory. */
 struct entry {
-	int32_t job, cores; /* most of one chunk */
+	int32_t job, most_cores; /* of one chunk */
+	int32_t user, group, queue;
+	int64_t cores;
 };
 
 /* What could not be placed: nor can what asks for as much or more for as long or longer. */

@@ -51,22 +51,24 @@ int64_t tallies_add(struct tallies *t, uint64_t key, int64_t n)
 }
 
 /* Adds a job to those above. Returns what there was above it. */
-static int64_t count(struct tallies *t, const struct job *j)
+static int64_t count(struct tallies *t, int32_t u, int32_t g, int64_t cores)
 {
-	int32_t u = j->pub.user, g = j->pub.group;
 	int64_t user, group, both;
 
-	user = tallies_add(t, TALLY_USER(u), j->cores) - j->cores;
-	group = tallies_add(t, TALLY_GROUP(g), j->cores) - j->cores;
-	both = tallies_add(t, TALLY_BOTH(u, g), j->cores) - j->cores;
+	user = tallies_add(t, TALLY_USER(u), cores) - cores;
+	group = tallies_add(t, TALLY_GROUP(g), cores) - cores;
+	both = tallies_add(t, TALLY_BOTH(u, g), cores) - cores;
 	return user + group - both;
 }
 
 static void count_list(struct schedule *s, const int32_t *jobs, size_t n, int32_t queue)
 {
-	for (size_t i = 0; i < n; i++)
-		if (job_at(s, jobs[i])->pub.queue == queue)
-			count(&s->preempt->cores, job_at(s, jobs[i]));
+	for (size_t i = 0; i < n; i++) {
+		const struct job *j = job_at(s, jobs[i]);
+
+		if (j->pub.queue == queue)
+			count(&s->preempt->cores, j->pub.user, j->pub.group, j->cores);
+	}
 }
 
 static int compare(const void *a, const void *b)
@@ -91,12 +93,16 @@ int shuffle_queue(struct schedule *s, int32_t queue)
 	count_list(s, s->running, s->n_running, queue);
 	count_list(s, s->suspended, s->n_suspended, queue);
 	for (size_t i = 0; i < s->n_queued; i++) {
-		int32_t job = s->queued[i].job;
-		struct job *j = job_at(s, job);
+		const struct entry *e = &s->queued[i];
 
-		if (j->pub.queue == queue && j->state == SCHEDULE_QUEUED)
-			p->order[p->n_order++] =
-				(struct shuffled){ count(&p->cores, j), job, (int32_t)i };
+		if (e->queue != queue)
+			continue;
+		p->order[p->n_order++] = (struct shuffled){
+			.score = count(&p->cores, e->user, e->group, e->cores),
+			.job = e->job,
+			.most_cores = e->most_cores,
+			.place = i,
+		};
 	}
 	qsort(&p->order[first], p->n_order - first, sizeof(*p->order), compare);
 	return 0;

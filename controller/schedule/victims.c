@@ -115,45 +115,51 @@ static enum hold what_of(const struct victim *v)
 	return v->is_new ? HOLD_ALL : HOLD_CORES;
 }
 
-/* Could it go on after all, beside the job that starts? */
-static bool fits_still(const struct schedule *s, const struct victim *v)
+static bool part_fits(const struct schedule *s, const struct victim *v, const struct node *n,
+		      const struct schedule_chunk *c)
 {
 	const struct job *j = job_at(s, v->job);
-	int32_t part = 0;
+	struct schedule_chunk want = *c;
 
-	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
-		struct schedule_chunk want = j->pub.chunks[c];
-
-		if (!v->is_new)
-			want = (struct schedule_chunk){ .cores = want.cores };
-		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++) {
-			const struct node *n = &s->nodes[j->nodes[part]];
-
-			if (!place_fits(s, n, &want, j))
-				return false;
-			if (v->is_new && (n->n_whole || (j->pub.is_exclusive && n->n_parts)))
-				return false;
-		}
-	}
-	return true;
+	if (v->is_new && (n->n_whole || (j->pub.is_exclusive && n->n_parts)))
+		return false;
+	if (!v->is_new) /* it has all but the cores */
+		want = (struct schedule_chunk){ .cores = c->cores };
+	return place_fits(s, n, &want, j);
 }
 
-/* Parts on one node: all together must fit, so each is taken before the next is looked at. */
-static bool take_back(struct schedule *s, const struct victim *v)
+/* Takes its parts one by one, as far as they fit, and gives them back. Do all fit? */
+static bool fits_still(struct schedule *s, const struct victim *v)
 {
 	const struct job *j = job_at(s, v->job);
+	enum hold what = what_of(v) & (j->pub.is_exclusive ? HOLD_CORES : HOLD_ALL);
+	int32_t n = 0;
 
-	if (!fits_still(s, v))
-		return false;
-	job_hold(s, j, what_of(v), 1);
-	for (int32_t i = 0; i < j->n_parts; i++) {
-		const struct node *n = &s->nodes[j->nodes[i]];
+	for (int sign = 1; sign >= -1; sign -= 2) {
+		int32_t part = 0;
 
-		if (n->free_cores < 0 || n->free_mem < 0 || n->free_jobfs < 0) {
-			job_hold(s, j, what_of(v), -1);
-			return false;
+		for (int32_t c = 0; c < j->pub.n_chunks; c++) {
+			const struct schedule_chunk *chunk = &j->pub.chunks[c];
+
+			for (int32_t i = 0; i < chunk->n; i++, part++) {
+				struct node *node = &s->nodes[j->nodes[part]];
+
+				if (sign > 0 && n == part)
+					n += part_fits(s, v, node, chunk);
+				if (part < n)
+					node_hold(s, node, chunk, what, sign);
+			}
 		}
 	}
+	return n == j->n_parts;
+}
+
+/* It can go on after all, beside the job that starts. */
+static bool take_back(struct schedule *s, const struct victim *v)
+{
+	if (!fits_still(s, v))
+		return false;
+	job_hold(s, job_at(s, v->job), what_of(v), 1);
 	return true;
 }
 

@@ -53,6 +53,11 @@ bench_fairshare() {
 bench_share() {
 	$MAKE all && tests/bench/share.sh
 }
+bench_schedule() {
+	mkdir -p $O/tests/bench && $MAKE all &&
+		${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/schedule_bench \
+			tests/bench/schedule_bench.c $O/controller/schedule/*.o -lm && $O/tests/bench/schedule_bench
+}
 # Needs the traces: REEVE_TRACES.
 bench_import() {
 	$MAKE all && tests/bench/import.sh
@@ -70,7 +75,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage share"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

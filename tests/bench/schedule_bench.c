@@ -1,0 +1,186 @@
+/* schedule_bench - what one pass costs: NODES nodes, RUNNING jobs that run, QUEUED that wait,
+ * every one of another size; on a full cluster, after one end, with a tenth of the cores free,
+ * and by each rule. Beside it sorting as many jobs by priority with qsort(3), in the same run.
+ *
+ *	schedule_bench [QUEUED RUNNING NODES]      default 100000 20000 5000
+ *
+ * CPU time of one core, the largest of several passes. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "controller/schedule/schedule.h"
+
+#define GIB (INT64_C(1) << 30)
+#define CORES 64
+#define PASSES 5
+#define USERS 1000
+#define GROUPS 200
+
+static uint64_t seed = 1;
+
+static int64_t pick(int64_t low, int64_t high)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return low + (int64_t)(seed % (uint64_t)(high - low + 1));
+}
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void must(int r, const char *what)
+{
+	if (r == 0)
+		return;
+	fprintf(stderr, "schedule_bench: %s: error %d\n", what, -r);
+	exit(1);
+}
+
+static struct schedule_chunk chunk_of(int64_t most)
+{
+	return (struct schedule_chunk){ .cores = pick(1, most),
+					.mem_bytes = pick(1, 4) * GIB,
+					.jobfs_bytes = pick(0, 10) * GIB,
+					.n = 1 };
+}
+
+static struct schedule_job job_of(const struct schedule_chunk *c)
+{
+	static int64_t id;
+
+	return (struct schedule_job){ .id = ++id,
+				      .user = (int32_t)pick(0, USERS - 1),
+				      .group = (int32_t)pick(0, GROUPS - 1),
+				      .chunks = c,
+				      .n_chunks = 1,
+				      .priority = pick(1, 1000000),
+				      .submit_s = id,
+				      .limit_s = pick(600, 48 * 3600) };
+}
+
+struct size {
+	int queued, running, nodes;
+};
+
+/* Each node gets its part of those that run, and they fill it. */
+static void fill(struct schedule *s, struct size n)
+{
+	struct schedule_node node = { .cores = CORES,
+				      .mem_bytes = 256 * GIB,
+				      .jobfs_bytes = 1000 * GIB,
+				      .is_open = true };
+	int each = n.running / n.nodes;
+	int32_t job;
+
+	for (int i = 0; i < n.nodes; i++)
+		must(schedule_add_node(s, &node), "a node");
+	for (int i = 0; i < n.running; i++) {
+		struct schedule_chunk c = chunk_of(1);
+		int32_t at = i % n.nodes;
+		struct schedule_held h = { SCHEDULE_RUNNING, &at, 0 };
+		struct schedule_job j;
+
+		c.cores = i / n.nodes < each - 1 ? CORES / each
+						 : CORES - (each - 1) * (CORES / each);
+		j = job_of(&c);
+		must(schedule_add_held(s, &j, &h, &job), "a running job");
+	}
+	for (int i = 0; i < n.queued; i++) {
+		struct schedule_chunk c = chunk_of(CORES);
+		struct schedule_job j = job_of(&c);
+
+		if (pick(0, 9) == 0)
+			c.n = (int32_t)pick(2, 16);
+		must(schedule_add(s, &j, &job), "a queued job");
+	}
+}
+
+static double pass(struct schedule *s, int64_t now_s, size_t *ret_n)
+{
+	const struct schedule_action *actions;
+	double start = cpu_ms();
+
+	must(schedule_pass(s, now_s, &actions, ret_n), "a pass");
+	return cpu_ms() - start;
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+static double sorting(int n)
+{
+	int64_t *keys = malloc((size_t)n * sizeof(*keys));
+	double start, took;
+
+	if (!keys)
+		exit(1);
+	for (int i = 0; i < n; i++)
+		keys[i] = pick(0, INT32_MAX);
+	start = cpu_ms();
+	qsort(keys, (size_t)n, sizeof(*keys), compare);
+	took = cpu_ms() - start;
+	free(keys);
+	return took;
+}
+
+static void bench(const char *name, enum schedule_rule rule, struct size n)
+{
+	struct schedule_config c = { .rule = rule, .late_s = 7 * 86400 };
+	double first, full = 0, end = 0, tenth, rival = sorting(n.queued);
+	struct schedule *s;
+	size_t acts, started;
+
+	must(schedule_new(&c, &s), "a schedule");
+	fill(s, n);
+	first = pass(s, 1, &acts); /* sorts the queue for the first time */
+	for (int i = 0; i < PASSES; i++) {
+		double ms = pass(s, 2 + i, &acts);
+
+		full = ms > full ? ms : full;
+	}
+	for (int32_t i = 0; i < PASSES; i++) {
+		double ms;
+
+		if (schedule_state(s, i * 17) != SCHEDULE_QUEUED)
+			schedule_remove(s, i * 17);
+		ms = pass(s, 100 + i, &acts);
+		end = ms > end ? ms : end;
+	}
+	for (int32_t i = 1; i < n.running; i += 10)
+		if (schedule_state(s, i) == SCHEDULE_RUNNING && i % 17)
+			schedule_remove(s, i);
+	tenth = pass(s, 1000, &started);
+	printf("%-9s first %.1f ms, full %.1f ms, after an end %.1f ms, a tenth of the jobs "
+	       "ended: %.1f ms (%zu actions); sorting %d numbers %.1f ms: x%.2f\n",
+	       name, first, full, end, tenth, started, n.queued, rival, full / rival);
+	schedule_free(s);
+}
+
+int main(int argc, char **argv)
+{
+	struct size n = { 100000, 20000, 5000 };
+
+	if (argc == 4)
+		n = (struct size){ atoi(argv[1]), atoi(argv[2]), atoi(argv[3]) };
+	if (n.queued < 1 || n.nodes < 1 || n.running < n.nodes) {
+		fprintf(stderr,
+			"usage: schedule_bench QUEUED RUNNING NODES, RUNNING >= NODES\n");
+		return 64;
+	}
+	printf("%d queued, %d running, %d nodes of %d cores\n", n.queued, n.running, n.nodes,
+	       CORES);
+	bench("priority", SCHEDULE_PRIORITY, n);
+	bench("fifo", SCHEDULE_FIFO, n);
+	bench("preempt", SCHEDULE_PREEMPT, n);
+	return 0;
+}
