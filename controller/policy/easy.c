@@ -12,6 +12,7 @@ struct easy {
 	int64_t *end_s;		/* by its estimate, of each that has started */
 	int64_t free;		/* cores */
 	uint32_t arrived, next; /* next: the first place that this instant has to look at */
+	uint32_t first;		/* no job before this place waits */
 	bool has_head;
 	uint32_t head;
 	int64_t shadow_s, extra; /* of the head */
@@ -61,7 +62,7 @@ void easy_end(struct easy *e, uint32_t job)
 	e->free += j.cores;
 	/* Cores are free that were not: a new head or shadow, and all are looked at again. */
 	e->has_head = false;
-	e->next = 0;
+	e->next = e->first;
 }
 
 static int start(struct easy *e, uint32_t job, int64_t now_s)
@@ -85,9 +86,10 @@ static int start_head(struct easy *e, int64_t now_s, uint32_t *ret)
 	int64_t freed;
 
 	if (first == QUEUE_TREE_NONE) {
-		e->next = e->arrived;
+		e->next = e->first = e->arrived;
 		return 0;
 	}
+	e->first = first;
 	e->next = first + 1;
 	*ret = first;
 	if (e->jobs[first].cores <= e->free)

@@ -85,7 +85,7 @@ uint32_t queue_tree_next(const struct queue_tree *t, uint32_t from,
 {
 	size_t i = t->size + from;
 
-	if (from >= t->n)
+	if (from >= t->n || !is_within(&t->node[1], limit))
 		return QUEUE_TREE_NONE;
 	for (;;) {
 		if (is_within(&t->node[i], limit)) {

@@ -108,3 +108,5 @@ $O/tests/unit/test_schedule_laws: $(SCHEDULE)
 $O/tests/unit/test_queue_tree: $O/controller/policy/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/policy/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/policy/%.o,easy fcfs queue_tree running_set)
+$O/tests/unit/test_simulate: LDLIBS += -lm
+$O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $O/common/err.o
