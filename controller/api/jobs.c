@@ -150,7 +150,9 @@ int call_own_job(struct call *c, struct call_owned *ret, struct err *err)
 static int wish(struct call *c, enum store_want want, struct err *err)
 {
 	char reason[128], node[REQUEST_NAME_MAX];
-	struct store_wish w = { c->id, want, reason, call_now_ns() };
+	struct store_wish w = {
+		.job = c->id, .want = want, .reason = reason, .now_ns = call_now_ns()
+	};
 	struct call_owned job;
 	int r = call_own_job(c, &job, err);
 

@@ -63,6 +63,7 @@ struct store_wish {
 	enum store_want want;
 	const char *reason; /* for cancel: "cancelled by alice" */
 	int64_t now_ns;
+	int64_t gave_way_to; /* of a suspension: the job that gets the cores; 0: a wish */
 };
 #define STORE_TOO_LATE 1    /* it has ended, or is being cancelled */
 #define STORE_NOT_RUNNING 2 /* suspend or resume of a job that has not been given to a node */

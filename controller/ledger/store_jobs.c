@@ -123,8 +123,9 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 		r = cancel_queued(s, w, err);
 	else
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET want = ?2, want_reason = ?3 WHERE job = ?1", "iit",
-			   w->job, (int64_t)w->want, w->reason);
+			   "UPDATE jobs SET want = ?2, want_reason = ?3, gave_way_to = ?4"
+			   " WHERE job = ?1",
+			   "iiti", w->job, (int64_t)w->want, w->reason, w->gave_way_to);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 

@@ -240,10 +240,15 @@ static const char schema_active[] =
 static const char schema_drained[] =
 	"ALTER TABLE nodes ADD COLUMN drained_gpu_models TEXT NOT NULL DEFAULT '';";
 
+/* Of a job that is suspended: for whom; 0: somebody wished it. And since when it is late. */
+static const char schema_preempt[] =
+	"ALTER TABLE jobs ADD COLUMN gave_way_to INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN due_ns INTEGER NOT NULL DEFAULT 0;";
+
 const char *const store_migrations[] = {
 	schema_1,      schema_2,       schema_3,    schema_stretches, schema_accounts,
 	schema_terms,  schema_indices, schema_ends, schema_weights,   schema_gpus,
-	schema_active, schema_drained, NULL
+	schema_active, schema_drained, schema_preempt, NULL
 };
 
 /* "" when none is fixed yet. */

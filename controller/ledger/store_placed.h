@@ -1,0 +1,25 @@
+/* store_placed - the jobs that nodes have been given, as the queue must know them. */
+#pragma once
+#include "controller/ledger/store.h"
+
+struct store_placed {
+	int64_t job;
+	const char *account, *user, *queue, *node;
+	struct resources want;
+	bool is_exclusive;
+	enum job_state state;
+	enum store_want wish;
+	int64_t gave_way_to; /* of one that is suspended: 0: somebody wished it */
+	int64_t due_ns;	     /* since when it is late; 0: it is not */
+	int64_t submitted_ns, given_ns;
+	int64_t at_ns;			  /* of its last report; 0: none */
+	int64_t running_ns, suspended_ns; /* by then */
+};
+typedef int (*store_placed_fn)(void *ctx, const struct store_placed *p, struct err *err);
+/* Attempts of a cluster that are not closed, in the order of their jobs. */
+int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void *ctx,
+		 struct err *err);
+
+/* These are late from now on: their start was decided and withdrawn. */
+int store_set_due(struct store *s, const int64_t *jobs, size_t n, int64_t now_ns,
+		  struct err *err);
