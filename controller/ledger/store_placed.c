@@ -1,5 +1,6 @@
 /* store_placed.c - see store_placed.h. */
 #include "controller/ledger/store_placed.h"
+#include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 
 static const char placed_sql[] =

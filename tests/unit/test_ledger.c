@@ -265,7 +265,7 @@ static void suspension_frees_cores_alone(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_wish wish = { job, STORE_SUSPEND, NULL, NOON };
+	struct store_wish wish = { .job = job, .want = STORE_SUSPEND, .now_ns = NOON };
 	_cleanup_free_ struct fifo_node *before = NULL, *after = NULL;
 	char node[REQUEST_NAME_MAX];
 	size_t n;
@@ -285,7 +285,9 @@ static void wishes_come_too_late_for_what_has_ended(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_wish wish = { job, STORE_CANCEL, "cancelled by alice", NOON };
+	struct store_wish wish = {
+		.job = job, .want = STORE_CANCEL, .reason = "cancelled by alice", .now_ns = NOON
+	};
 	char node[REQUEST_NAME_MAX];
 
 	assert_int_equal(store_wish(r->store, &wish, node, NULL), 0);

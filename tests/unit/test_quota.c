@@ -58,7 +58,10 @@ static void check_law(struct model *m)
 
 static void cancel(struct model *m)
 {
-	struct store_wish w = { m->job, STORE_CANCEL, "cancelled", m->q->now_ns };
+	struct store_wish w = { .job = m->job,
+				.want = STORE_CANCEL,
+				.reason = "cancelled",
+				.now_ns = m->q->now_ns };
 	char node[REQUEST_NAME_MAX];
 
 	assert_int_equal(store_wish(m->q->ledger->store, &w, node, NULL), 0);
