@@ -80,6 +80,20 @@ static void put_gpu(struct table *t, const struct gpu_use *g, const struct job_v
 	table_text(t, "source", source);
 }
 
+int64_t job_gpus_memory(const struct job_view *v)
+{
+	_cleanup_(list_done) struct list l = { 0 };
+	int64_t sum = 0;
+
+	if (wire_decode_gpus(json_object_get(v->j, "gpus"), "gpus", &l.of, &l.n, NULL) < 0)
+		return -1;
+	for (int32_t i = 0; i < l.n; i++)
+		if (!gpu_use_has(&l.of[i], &l.of[i].mem_total_bytes) ||
+		    __builtin_add_overflow(sum, l.of[i].mem_total_bytes, &sum))
+			return -1;
+	return l.n == v->requested.ngpus ? sum : -1;
+}
+
 int job_gpus_show(const struct cli *c, const struct job_view *v, struct err *err)
 {
 	const json_t *gpus = json_object_get(v->j, "gpus");

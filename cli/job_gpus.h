@@ -4,5 +4,7 @@
 #include "cli/cli.h"
 #include "cli/job_view.h"
 
+/* All memory of its GPUs; -1: not told of each. */
+int64_t job_gpus_memory(const struct job_view *v);
 /* Prints nothing for a job without GPUs. */
 int job_gpus_show(const struct cli *c, const struct job_view *v, struct err *err);

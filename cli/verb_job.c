@@ -118,6 +118,29 @@ static void put_gpus(struct table *t, const struct job_view *v)
 	table_int(t, "percent", hundredths / n);
 }
 
+/* What it made of them, beside what it held. */
+static void put_gpu_lines(struct table *t, const struct job_view *v)
+{
+	const struct usage *u = &v->usage;
+	int64_t n = v->requested.ngpus, held_ns = -1;
+	const struct line lines[] = {
+		{ "gpus used", "GPUs that did anything at all", CELL_COUNT, n,
+		  measured(u, &u->gpus_used) },
+		{ "gpu time", "busy; of GPUs x running time", CELL_DURATION_NS,
+		  __builtin_mul_overflow(n, v->running_ns, &held_ns) ? -1 : held_ns,
+		  measured(u, &u->gpu_busy_ns) },
+		{ "gpu mem", "sum of the peaks; of all memory of its GPUs", CELL_BYTES,
+		  job_gpus_memory(v), measured(u, &u->gpu_mem_peak_bytes) },
+		{ "gpu idle", "since the one idle longest last did anything", CELL_DURATION_NS,
+		  -1, measured(u, &u->gpu_idle_ns) },
+	};
+
+	put_gpus(t, v);
+	for (size_t i = 0; i < ARRAY_LEN(lines) && n > 0 && has_run(v); i++)
+		if (i < 3 || lines[i].used >= 0)
+			put_line(t, &lines[i]);
+}
+
 static void put_lines(struct table *t, const struct job_view *v)
 {
 	const struct resources *r = &v->requested;
@@ -136,15 +159,13 @@ static void put_lines(struct table *t, const struct job_view *v)
 		  ran ? v->running_ns / 1000000000 : -1 },
 		{ "pids", "most processes and threads at once", CELL_COUNT, r->pids,
 		  measured(u, &u->procs_peak) },
-		{ "gpu mem", "sum of the peaks of its GPUs", CELL_BYTES, -1,
-		  measured(u, &u->gpu_mem_peak_bytes) },
 	};
 
 	put_cpu(t, v);
 	for (size_t i = 0; i < ARRAY_LEN(lines); i++)
 		if (lines[i].requested > 0 || lines[i].used >= 0 || (ran && i < 5))
 			put_line(t, &lines[i]);
-	put_gpus(t, v);
+	put_gpu_lines(t, v);
 }
 
 /* What is "-" and not explained by the job's state was not measured: say which. */

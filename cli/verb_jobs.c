@@ -228,12 +228,11 @@ const struct verb cli_verb_jobs = {
 	.name = "jobs",
 	.args = "",
 	.help = "List your jobs (operators: everybody's)",
-	.details =
-		"RESULT says how a job ended, NOTE why it waits, what killed it, or that "
-		"its GPUs\n"
-		"are idle: they have done nothing for GpuIdleMinutes (column flag). An amount "
-		"that\n"
-		"was not measured is shown as -.",
+	.details = "RESULT says how a job ended, NOTE why it waits, what killed it, or that "
+		   "its GPUs\n"
+		   "are idle: they did nothing for GpuIdleMinutes (column flag). An amount "
+		   "that\n"
+		   "was not measured is shown as -.",
 	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
 		    "reeve jobs --state queued --json",
 	.options = options,

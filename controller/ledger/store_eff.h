@@ -47,6 +47,7 @@ enum store_eff_sort {
 	STORE_EFF_SORT_CPU,    /* least used first; unmeasured last */
 	STORE_EFF_SORT_MEM,
 	STORE_EFF_SORT_WALLTIME,
+	STORE_EFF_SORT_GPU, /* most idle GPU time first; unmeasured, and those without, last */
 	_STORE_EFF_SORT_MAX
 };
 extern const char *const store_eff_sort_words[]; /* "key" "waste" "charge" ...; then NULL */

@@ -7,7 +7,7 @@
 
 const char *const store_eff_by_words[] = { "job", "user", "account", "cluster", NULL };
 const char *const store_eff_sort_words[] = { "key", "waste",	"charge", "cpu",
-					     "mem", "walltime", NULL };
+					     "mem", "walltime", "gpu",	  NULL };
 _Static_assert(ARRAY_LEN(store_eff_by_words) == _STORE_EFF_BY_MAX + 1, "a word for each");
 _Static_assert(ARRAY_LEN(store_eff_sort_words) == _STORE_EFF_SORT_MAX + 1, "a word for each");
 
@@ -30,6 +30,9 @@ static int64_t rank(const struct store_eff_row *r, enum store_eff_sort sort)
 		return -r->sum.charge_ms;
 	case STORE_EFF_SORT_WASTE:
 		v = eff_idle_core_ms(&r->sum);
+		return v < 0 ? 1 : -v;
+	case STORE_EFF_SORT_GPU:
+		v = eff_idle_gpu_ms(&r->sum);
 		return v < 0 ? 1 : -v;
 	default:
 		v = eff_permille(&r->sum, sides[sort]);

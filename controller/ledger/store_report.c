@@ -110,9 +110,15 @@ static int load_known(struct store *s, const struct report *rep, struct known *k
 }
 
 /* The figures that charges depend on: resident peak, or where it was not measured the
- * cgroup's peak, which counts page cache too. */
-static void set_measured(struct tally_use *u, const struct usage *from)
+ * cgroup's peak, which counts page cache too; GPUs that have done nothing. */
+static void set_measured(struct known *k)
 {
+	const struct usage *from = &k->usage;
+	struct tally_use *u = &k->use;
+
+	u->gpus_idle = 0;
+	if (usage_has(from, &from->gpus_used) && from->gpus_used < k->terms.ngpus)
+		u->gpus_idle = k->terms.ngpus - from->gpus_used;
 	u->cpu_ns = usage_has(from, &from->cpu_ns) ? from->cpu_ns : -1;
 	if (usage_has(from, &from->rss_peak_bytes))
 		u->mem_peak_bytes = from->rss_peak_bytes;
@@ -301,7 +307,7 @@ static int merge(struct known *k, const struct report *rep, struct tally_span *s
 {
 	int r;
 
-	set_measured(&k->use, &k->usage);
+	set_measured(k);
 	r = tally_make(&k->terms, &k->use, &span->before);
 	if (r < 0)
 		return r;
@@ -311,7 +317,7 @@ static int merge(struct known *k, const struct report *rep, struct tally_span *s
 	usage_merge(&k->usage, &rep->usage);
 	k->use.running_ns = later(k->use.running_ns, rep->running_ns);
 	k->use.suspended_ns = later(k->use.suspended_ns, rep->suspended_ns);
-	set_measured(&k->use, &k->usage);
+	set_measured(k);
 	return tally_make(&k->terms, &k->use, &span->after);
 }
 

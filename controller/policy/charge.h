@@ -89,9 +89,10 @@ int charge_requested(struct fraction rate, int64_t running_ns, int64_t *ret_ms);
  * cost for the same running time. Cores: the cpu time that was used, as if spread evenly.
  * Memory: the peak times the running time, since a request is a peak held all along (the
  * caller gives the resident peak, without page cache, which the kernel takes back at need).
- * GPUs: as held, since a GPU that is held is of no use to others. A side that was not measured
- * (-1) is left out. It tells the user how much smaller a request could have been; nothing is
- * billed by it. */
+ * GPUs: those that did anything at all for it, each as held all along, since a GPU that is held
+ * is of no use to others, however little it does; one that did nothing could have been left
+ * out. Not measured: all that were held. A side that was not measured (-1) is left out. It
+ * tells the user how much smaller a request could have been; nothing is billed by it. */
 struct charge_use {
 	int64_t running_ns, cpu_ns, mem_peak_bytes, ngpus;
 };

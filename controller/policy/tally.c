@@ -15,7 +15,7 @@ static int64_t cpu_within(const struct tally_terms *t, const struct tally_use *u
 int tally_make(const struct tally_terms *t, const struct tally_use *u, struct tally *ret)
 {
 	const struct charge_use use = { u->running_ns, cpu_within(t, u), u->mem_peak_bytes,
-					t->ngpus };
+					t->ngpus - u->gpus_idle };
 	struct tally made = { .running_ns = u->running_ns,
 			      .suspended_ns = u->suspended_ns,
 			      .cpu_ns = u->cpu_ns > 0 ? u->cpu_ns : 0 };

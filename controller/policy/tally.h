@@ -28,6 +28,7 @@ struct tally_terms {
 struct tally_use {
 	int64_t running_ns, suspended_ns;
 	int64_t cpu_ns, mem_peak_bytes; /* -1: not measured */
+	int64_t gpus_idle;		/* of its GPUs, known to have done nothing so far */
 };
 
 /* The tally at cumulative figures. Cpu time counts towards the charge as used up to cores x

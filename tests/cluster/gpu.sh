@@ -198,7 +198,7 @@ one() { # UUID BUSY_S IDLE_MIN: an a100
 	echo "{\"uuid\":\"$1\",\"model\":\"a100-40\",\"source\":\"nvml\",\"busy_ns\":$(($2 * 1000000000)),\"mem_bytes\":0,\
 \"mem_peak_bytes\":${4:-0},\"mem_total_bytes\":42949672960,\"energy_mj\":3600000,\"idle_ns\":$(($3 * min))}"
 }
-n1 "$(hold 1)" "$(report 1 1 running 3600 "\"cpu_ns\":1,\"gpu_busy_ns\":5400000000000,\"gpu_idle_ns\":$((23 * min)),\"gpus_used\":2" \
+n1 "$(hold 1)" "$(report 1 1 running 3600 "\"cpu_ns\":1,\"gpu_busy_ns\":5400000000000,\"gpu_mem_peak_bytes\":2147483648,\"gpu_idle_ns\":$((23 * min)),\"gpus_used\":2" \
 	"$(one GPU-a1 3600 0 1073741824),$(one GPU-a2 1800 0 1073741824),$(one GPU-a3 0 23)")"
 n2 "$(hold 2)" "$(report 2 1 running 3600 '"cpu_ns":1' '{"uuid":"MIG-1","model":"a100_1g.5gb","source":"nvml","simulated":true,"mem_peak_bytes":5}')"
 n3 "$(hold 3)" "$(report 3 1 running 3600 '"cpu_ns":1,"gpu_busy_ns":3600000000000,"gpu_idle_ns":0,"gpus_used":1' \
@@ -210,6 +210,10 @@ is "... a flag of jobs" "1,GPU idle 23 min 2, 3, 4," "$(reeve 0 jobs --csv -o jo
 has "... and in what they say" "GPU idle 23 min" "$(reeve 0 jobs)"
 page=$(reeve 0 job 1)
 has "the job page: GPUs busy on average" "ngpus a100-40:3 1.50 50 GPUs busy on average" "$(tr -s ' ' <<<"$page")"
+has "... what it made of them, beside what it held" "gpus used 3 2 66 GPUs that did anything at all
+gpu time 3:00:00 1:30:00 50 busy; of GPUs x running time
+gpu mem 120 GiB 2.00 GiB 1 sum of the peaks; of all memory of its GPUs
+gpu idle - 0:23:00 - since the one idle longest last did anything" "$(tr -s ' ' <<<"$page")"
 has "... each by itself, with its source" "GPU-a2 a100-40 50.0 0 B 1.00 GiB 40.0 GiB 1.00 Wh 0:00:00 - nvml" "$(tr -s ' ' <<<"$page")"
 has "... and the state" "allocated but idle: a GPU has done nothing for 23 minutes" "$page"
 page=$(reeve 0 job 2)
@@ -260,6 +264,10 @@ is "eff: how busy, how much lay idle" "41.6 21600000 12600000 a100-40" "$(reeve 
 import csv, sys
 r = next(csv.DictReader(sys.stdin))
 print(r["gpu_percent"], r["gpu_ms"], r["idle_gpu_ms"], r["gpu_model"])')"
+is "as used: what the GPUs that worked would have cost, as held; of those that did nothing their core" "14400000 0" \
+	"$(for j in 1 2; do reeve 0 job $j --json | field charge_used_ms; done | paste -sd' ')"
+is "the most idle GPU time first" "2,14.000 1,3.500" "$(reeve 1 eff --sort gpu --csv -o job,idle_gpu_ms | tail -n +2 | tr -d '\r' |
+	python3 -c 'import sys; print(*["%s,%.3f" % (l.split(",")[0], int(l.split(",")[1]) / 3.6e6) for l in sys.stdin])')"
 has "... what would have done" "next time -l walltime=2:30:00,ngpus=a100-40:2 would do" "$eff"
 has "... and the saving by the model's weight" "charge 6.000 -> 4.000" "$eff"
 has "... of doubles it is said" "job 2: figures of simulated GPUs" "$eff"

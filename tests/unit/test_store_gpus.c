@@ -51,7 +51,7 @@ static int64_t job_of(struct rig *r, const char *resources, const char *node)
 	q.workdir = strdup("/");
 	assert_int_equal(resources_parse(resources, &q.res, NULL), 0);
 	for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
-		new.terms.bundle.side[s] = (struct fraction){ 1, 1 };
+		new.terms.bundle.side[s] = (struct fraction){ s != CHARGE_MEMORY, 1 };
 	new.terms.ngpus = q.res.ngpus;
 	assert_int_equal(store_submit(r->store, &new, &gift.job, NULL), 0);
 	if (node)
@@ -192,6 +192,32 @@ static void any_is_of_the_model_that_its_report_names(void **state)
 	assert_int_equal(s.idle, 0);
 }
 
+static int64_t used_of(struct rig *r, int64_t job, int64_t seq, int64_t gpus_used)
+{
+	struct report rep = report_of(job, seq, NULL, 0);
+
+	if (gpus_used >= 0)
+		usage_set(&rep.usage, &rep.usage.gpus_used, gpus_used);
+	rig_tell(r, rep, NOON + seq * S_NS);
+	return rig_number(r, "SELECT charge_used_ms FROM attempts");
+}
+
+static void a_gpu_that_did_nothing_is_not_charged_as_used(void **state)
+{
+	struct rig *r = *state;
+	int64_t job;
+
+	node_says(r, "n1", "a100-40=4");
+	job = job_of(r, "ncpus=1,ngpus=a100-40:4", "n1");
+	assert_int_equal(used_of(r, job, 10, -1), 40000); /* not told: all that are held */
+	assert_int_equal(used_of(r, job, 20, 0), 20000);  /* the core that was busy */
+	assert_int_equal(used_of(r, job, 30, 3), 90000);  /* as held all along */
+	assert_int_equal(used_of(r, job, 40, 1),
+			 120000); /* one that worked counts to the end */
+	assert_int_equal(rig_number(r, "SELECT charge_requested_ms FROM attempts"), 40000);
+	assert_int_equal(rig_number(r, "SELECT SUM(charge_used_ms) FROM rollups"), 120000);
+}
+
 #define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
 
 int main(void)
@@ -201,6 +227,7 @@ int main(void)
 		TEST(a_node_that_tells_no_gpus_any_more_has_none),
 		TEST(reports_of_gpus_add_up_whatever_their_order),
 		TEST(any_is_of_the_model_that_its_report_names),
+		TEST(a_gpu_that_did_nothing_is_not_charged_as_used),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
