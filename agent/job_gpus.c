@@ -48,6 +48,25 @@ static void drain_note(const struct gpu_device *d, char *text, size_t size)
 		 d->model);
 }
 
+#define SILENCE "gpus: the driver of the GPUs has not answered since "
+
+/* While the driver hangs no GPU is given, and one note says so. */
+static bool is_silent(struct node *n)
+{
+	char text[GPU_TEXT_MAX];
+	bool is_it = n->gpu && gpu_silence(n->gpu, text);
+
+	if (!is_it) {
+		node_unnote(n, SILENCE);
+		return false;
+	}
+	node_note(n, "gpus: %s: none is given to jobs, what was measured stays as it was",
+		  text);
+	for (int i = 0; i < count(n); i++)
+		n->gpus_drained |= BIT(i);
+	return true;
+}
+
 /* Is it clean? What is not is drained, with a note. -ENODATA, nobody can tell: it counts as
  * clean, and the inventory's notes say so. */
 static bool is_clean(struct node *n, int i)
@@ -55,6 +74,8 @@ static bool is_clean(struct node *n, int i)
 	char begin[GPU_UUID_MAX + 160], text[GPU_TEXT_MAX];
 	int r = gpu_check_clean(n->gpu, i, text);
 
+	if (r == -ETIMEDOUT && is_silent(n))
+		return false;
 	drain_note(gpu_device(n->gpu, i), begin, sizeof(begin));
 	node_unnote(n, begin);
 	if (r == 0 || r == -ENODATA) {
@@ -62,7 +83,7 @@ static bool is_clean(struct node *n, int i)
 		return true;
 	}
 	n->gpus_drained |= BIT(i);
-	node_note(n, "%s%s", begin, r == 1 ? text : "it does not answer");
+	node_note(n, "%s%s", begin, r == -EIO ? "it does not answer" : text);
 	return false;
 }
 
@@ -70,11 +91,12 @@ void job_gpus_tick(struct node *n)
 {
 	uint64_t look = n->gpus_drained & ~taken(n, NULL), before = n->gpus_drained;
 
-	for (int i = 0; i < count(n); i++)
+	for (int i = 0; i < count(n) && !is_silent(n); i++)
 		if (look & BIT(i) && is_clean(n, i))
 			log_line(LOG_NOTICE, "GPU %s is clean again",
 				 gpu_device(n->gpu, i)->uuid);
 	gpu_meter_tick(n);
+	is_silent(n);
 	if (before != n->gpus_drained && n->uplink)
 		uplink_kick(n->uplink);
 }
@@ -181,6 +203,10 @@ static void fail(struct node *n, struct job *j)
 	uint64_t drained = n->gpus_drained;
 	char text[GPU_TEXT_MAX];
 
+	if (is_silent(n) && gpu_silence(n->gpu, text)) {
+		job_fail(j, "node %s: %.160s", n->conf->node, text);
+		return;
+	}
 	for (int i = 0; i < count(n); i++)
 		if (drained & BIT(i) && is_wanted(gpu_device(n->gpu, i), res->gpu_model) &&
 		    gpu_check_clean(n->gpu, i, text) == 1) {

@@ -317,7 +317,8 @@ static void look(struct node *n, const struct job *last)
 	}
 	if (n_metered == 0)
 		return;
-	gpu_sample(n->gpu, now, on_process, n, &unused);
+	if (gpu_sample(n->gpu, now, on_process, n, &unused) < 0)
+		return; /* it has not answered: job_gpus.c says so */
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (!is_metered(j, last))
 			continue;

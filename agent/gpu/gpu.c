@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <time.h>
 #include "agent/gpu/allocs.h"
+#include "agent/gpu/asker.h"
 #include "agent/gpu/book.h"
 #include "agent/gpu/drm.h"
 #include "agent/gpu/gpu.h"
@@ -10,12 +12,34 @@
 #include "agent/gpu/nvml_source.h"
 #include "common/err.h"
 
+#define WAIT_NS 1000000000LL	   /* for a driver that is there: it answers in milliseconds */
+#define WAIT_OPEN_NS 20000000000LL /* one that nobody uses is started first */
+
+/* What was told when the driver answered last. */
+struct told {
+	struct gpu_total totals[GPU_DEVICES_MAX];
+	const char *source[GPU_DEVICES_MAX][3];
+	const char *notes[BOOK_NOTES_MAX + 1];
+};
+
 struct gpu {
+	/* The thread's while it is asked, with all that is behind them. */
 	struct book book;
 	struct nvml_source *nvml;
 	struct drm *drm;
 	struct allocs *allocs; /* NULL: off, or not to be had, as a note says */
 	struct gpu_options o;  /* its texts are our own */
+	struct question {
+		int64_t now_ns;
+		int device, result;
+		char text[GPU_TEXT_MAX];
+		struct err err;
+	} q;
+	/* Always ours. */
+	struct asker *asker; /* NULL: there is nobody to be asked */
+	int n_devices;	     /* the first ones of the book, which change no more */
+	struct told told;
+	char mute[128]; /* a note of our own: it never answered */
 };
 
 static int copy_options(struct gpu *g, const struct gpu_options *o)
@@ -24,6 +48,7 @@ static int copy_options(struct gpu *g, const struct gpu_options *o)
 	g->o.sys = strdup(o->sys ? o->sys : "/sys");
 	g->o.dev = strdup(o->dev ? o->dev : "/dev");
 	g->o.proc = strdup(o->proc ? o->proc : "/proc");
+	g->o.wait_ms = o->wait_ms;
 	if (o->cuda && !(g->o.cuda = strdup(o->cuda)))
 		return -ENOMEM;
 	return g->o.nvml && g->o.sys && g->o.dev && g->o.proc ? 0 : -ENOMEM;
@@ -38,6 +63,63 @@ static void open_allocs(struct gpu *g)
 		book_note(&g->book, "GPU memory as allocated is not told: %.160s", why.text);
 }
 
+/* ---- whoever is asked may not answer ---- */
+
+static bool is_silent(const struct gpu *g)
+{
+	return g->asker && asker_is_busy(g->asker);
+}
+
+/* After an answer, also a late one. */
+static void take_note(struct gpu *g)
+{
+	int n = g->book.n_notes;
+
+	for (int i = 0; i < g->n_devices; i++) {
+		const struct book_device *bd = &g->book.devices[i];
+
+		g->told.totals[i] = bd->total;
+		memcpy(g->told.source[i], bd->source, sizeof(bd->source));
+	}
+	memcpy(g->told.notes, g->book.note_list, (size_t)n * sizeof(g->told.notes[0]));
+	g->told.notes[n] = NULL;
+}
+
+/* `fn` works on g->q, which the caller may write only while nobody is silent. */
+static int ask(struct gpu *g, asker_fn fn, int64_t wait_ns)
+{
+	int r = 0;
+
+	if (g->asker)
+		r = asker_ask(g->asker, fn, g, wait_ns);
+	else
+		fn(g);
+	if (r == 0)
+		take_note(g);
+	return r;
+}
+
+static void open_sources(void *ctx)
+{
+	struct gpu *g = ctx;
+	struct question *q = &g->q;
+
+	q->result = nvml_source_open(&g->o, &g->book, &g->nvml, &q->err);
+	if (q->result == 0)
+		q->result = drm_open(&g->o, &g->book, &g->drm, &q->err);
+	if (q->result == 0)
+		open_allocs(g);
+}
+
+static void mute(struct gpu *g)
+{
+	snprintf(g->mute, sizeof(g->mute),
+		 "the driver of the GPUs does not answer: none are offered; restart the agent "
+		 "when it does");
+	g->told.notes[0] = g->mute;
+	g->told.notes[1] = NULL;
+}
+
 int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
 {
 	_cleanup_(gpu_closep) struct gpu *g = calloc(1, sizeof(*g));
@@ -46,20 +128,33 @@ int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
 
 	if (!g || copy_options(g, o ? o : &none) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = nvml_source_open(&g->o, &g->book, &g->nvml, err);
-	if (r == 0)
-		r = drm_open(&g->o, &g->book, &g->drm, err);
+	r = asker_open(&g->asker, err);
 	if (r < 0)
 		return r;
-	open_allocs(g);
+	r = ask(g, open_sources, g->o.wait_ms ? g->o.wait_ms * 1000000LL : WAIT_OPEN_NS);
+	if (r == -ETIMEDOUT) {
+		mute(g);
+	} else if (g->q.result < 0) {
+		return err_set(err, g->q.result, "%s", g->q.err.text);
+	} else {
+		g->n_devices = g->book.n_devices;
+		take_note(g);
+		if (!g->n_devices && asker_close(g->asker, WAIT_NS) == 0)
+			g->asker = NULL;
+	}
 	*ret = TAKE_PTR(g);
 	return 0;
 }
 
+static int64_t wait_of(const struct gpu *g)
+{
+	return g->o.wait_ms ? g->o.wait_ms * 1000000LL : WAIT_NS;
+}
+
 struct gpu *gpu_close(struct gpu *g)
 {
-	if (!g)
-		return NULL;
+	if (!g || asker_close(g->asker, wait_of(g)) < 0)
+		return NULL; /* what a driver that hangs works on is left to it */
 	nvml_source_close(g->nvml);
 	drm_close(g->drm);
 	allocs_close(g->allocs);
@@ -75,7 +170,7 @@ struct gpu *gpu_close(struct gpu *g)
 
 int gpu_count(const struct gpu *g)
 {
-	return g->book.n_devices;
+	return g->n_devices;
 }
 
 const struct gpu_device *gpu_device(const struct gpu *g, int i)
@@ -85,7 +180,7 @@ const struct gpu_device *gpu_device(const struct gpu *g, int i)
 
 const char *const *gpu_notes(const struct gpu *g)
 {
-	return g->book.note_list;
+	return g->told.notes;
 }
 
 /* An ended one is kept until it was told for the last time. */
@@ -117,18 +212,40 @@ static void sample_allocs(struct gpu *g)
 	allocs_prune(g->allocs, is_wanted, g);
 }
 
-int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err)
+static void look(void *ctx)
 {
-	int n_lost = 0;
+	struct gpu *g = ctx;
 
-	book_begin(&g->book, now_ns);
+	book_begin(&g->book, g->q.now_ns);
 	nvml_source_sample(g->nvml);
 	drm_sample(g->drm);
 	sample_allocs(g);
+}
+
+static int silent(const struct gpu *g, char text[static GPU_TEXT_MAX])
+{
+	if (!gpu_silence(g, text))
+		snprintf(text, GPU_TEXT_MAX, "the driver of the GPUs answered too late");
+	return -ETIMEDOUT;
+}
+
+int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err)
+{
+	char text[GPU_TEXT_MAX];
+	int n_lost = 0, r = -ETIMEDOUT;
+
+	if (!is_silent(g)) {
+		g->q.now_ns = now_ns;
+		r = ask(g, look, wait_of(g));
+	}
+	if (r < 0) {
+		r = silent(g, text);
+		return err_set(err, r, "%s", text);
+	}
 	book_end(&g->book, each, ctx);
-	for (int i = g->book.n_devices - 1; i >= 0; i--)
-		if (g->book.devices[i].total.is_lost) {
-			err_set(err, 0, "GPU %s cannot be asked", g->book.devices[i].d.uuid);
+	for (int i = g->n_devices - 1; i >= 0; i--)
+		if (g->told.totals[i].is_lost) {
+			err_set(err, 0, "GPU %s cannot be asked", gpu_device(g, i)->uuid);
 			n_lost++;
 		}
 	return n_lost;
@@ -136,31 +253,60 @@ int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, st
 
 const struct gpu_total *gpu_total(const struct gpu *g, int i)
 {
-	return &g->book.devices[i].total;
+	return &g->told.totals[i];
 }
 
 const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure)
 {
-	const struct book_device *bd = &g->book.devices[i];
-
 	switch (figure) {
 	case GPU_HAVE_BUSY:
-		return bd->source[0];
+		return g->told.source[i][0];
 	case GPU_HAVE_MEM:
-		return bd->source[1];
+		return g->told.source[i][1];
 	case GPU_HAVE_ENERGY:
-		return bd->source[2];
+		return g->told.source[i][2];
 	case GPU_HAVE_ALLOC:
-		return g->allocs && bd->d.vendor == GPU_NVIDIA ? "cuda uprobes" : NULL;
+		return g->allocs && gpu_device(g, i)->vendor == GPU_NVIDIA ? "cuda uprobes"
+									   : NULL;
 	}
 	return NULL;
 }
 
+static void check(void *ctx)
+{
+	struct gpu *g = ctx;
+	struct question *q = &g->q;
+
+	q->text[0] = '\0';
+	q->result = nvml_source_check(g->nvml, q->device, q->text);
+	if (q->result == -ENOENT)
+		q->result = drm_check(g->drm, q->device, q->text);
+}
+
 int gpu_check_clean(struct gpu *g, int i, char text[static GPU_TEXT_MAX])
 {
-	int r;
+	if (!is_silent(g)) {
+		g->q.device = i;
+		if (ask(g, check, wait_of(g)) == 0) {
+			memcpy(text, g->q.text, GPU_TEXT_MAX);
+			return g->q.result;
+		}
+	}
+	return silent(g, text);
+}
+
+bool gpu_silence(const struct gpu *g, char text[static GPU_TEXT_MAX])
+{
+	time_t since = (time_t)(g->asker ? asker_since_ns(g->asker) / 1000000000 : 0);
+	struct tm tm;
+	size_t n;
 
 	text[0] = '\0';
-	r = nvml_source_check(g->nvml, i, text);
-	return r == -ENOENT ? drm_check(g->drm, i, text) : r;
+	if (!since)
+		return false;
+	n = (size_t)snprintf(text, GPU_TEXT_MAX,
+			     "the driver of the GPUs has not answered since ");
+	gmtime_r(&since, &tm);
+	strftime(text + n, GPU_TEXT_MAX - n, "%Y-%m-%dT%H:%M:%SZ", &tm);
+	return true;
 }

@@ -60,8 +60,10 @@ struct gpu_options {
 	const char *nvml;	      /* library; NULL: "libnvidia-ml.so.1" */
 	const char *sys, *dev, *proc; /* roots for tests; NULL: "/sys", "/dev", "/proc" */
 	const char *cuda; /* path of libcuda.so.1, to probe its allocations; NULL: not */
+	int wait_ms;	  /* for tests; 0: 20 s at the opening, 1 s for each question after */
 };
 int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err);
+/* What a driver that hangs still works on is left to it. */
 struct gpu *gpu_close(struct gpu *g);
 DEFINE_CLEANUP(struct gpu *, gpu_close)
 
@@ -104,8 +106,8 @@ struct gpu_total {
  * there since the last look only, and a last time with has_ended at the second look without it;
  * not for those of a device that cannot be asked now: what was told of them stays. Busy time
  * begins with the first look. Sources that fail in mid-run are reopened at a later call. 0; or
- * so many devices cannot be asked now, and `err` names the first. Asks drivers, which takes
- * milliseconds, and longer where a GPU hangs. */
+ * so many devices cannot be asked now, and `err` names the first; -ETIMEDOUT: the driver has
+ * not answered, see gpu_silence(), `each` was not called and all that was told stays. */
 typedef void (*gpu_process_fn)(void *ctx, const struct gpu_process *p);
 int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err);
 const struct gpu_total *gpu_total(const struct gpu *g, int i);
@@ -115,6 +117,10 @@ const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure);
 
 /* Is the device free of leftovers: no process, and no more memory than an idle one holds? 0: it
  * is. 1: it is not, and `text` says what is there. -EIO: it does not answer. -ENODATA: this
- * cannot be told of it; `text` says why. */
+ * cannot be told of it; `text` says why. -ETIMEDOUT: see gpu_silence(). */
 #define GPU_TEXT_MAX 256
 int gpu_check_clean(struct gpu *g, int i, char text[static GPU_TEXT_MAX]);
+/* A driver may hang. It is asked in a thread: who asks waits for a second, and from then on,
+ * while the question stands, not at all. true, and a sentence since when that is; false: it
+ * answers, and `text` is "". */
+bool gpu_silence(const struct gpu *g, char text[static GPU_TEXT_MAX]);

@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include "tests/gpu/rig.h"
 
 static struct rig r;
@@ -313,6 +314,61 @@ static void any_request_for_memory_may_fail(void **unused)
 	assert_true(n_opened > 5);
 }
 
+static void who_asks_a_driver_that_hangs_goes_on(void **unused)
+{
+	const char *since = "the driver of the GPUs has not answered since 2";
+	char text[GPU_TEXT_MAX], again[GPU_TEXT_MAX];
+	int n_told;
+
+	(void)unused;
+	rig_init(&r, "r535", TWO_GPUS "process 0 pid=100 from=1 to=30 mem=10 sm=50\n");
+	r.wait_ms = 3000;
+	rig_open(&r);
+	for (int t = 0; t <= 5; t++)
+		assert_int_equal(rig_sample(&r, t), 0);
+	assert_false(gpu_silence(r.g, text));
+	assert_string_equal(text, "");
+	n_told = r.n;
+	rig_hang(&r);
+	for (int t = 6; t <= 9; t++) {
+		assert_int_equal(rig_sample(&r, t), -ETIMEDOUT);
+		assert_int_equal(r.n, n_told);
+		assert_false(r.is_seen[0]);
+		assert_true(gpu_silence(r.g, text));
+		assert_memory_equal(text, since, strlen(since));
+		assert_int_equal(gpu_check_clean(r.g, 1, again), -ETIMEDOUT);
+		assert_string_equal(text, again); /* since it was asked first */
+		assert_int_equal(busy(0, 100), 4 * 50 * PERCENT_SECOND);
+		assert_int_equal(gpu_total(r.g, 0)->busy_ns, 4 * 50 * PERCENT_SECOND);
+		assert_int_equal(gpu_count(r.g), 2);
+		assert_string_equal(gpu_source(r.g, 0, GPU_HAVE_BUSY), "nvml");
+	}
+	rig_unhang(&r);
+	assert_int_equal(rig_sample(&r, 10), 0);
+	assert_int_equal(rig_sample(&r, 11), 0);
+	/* of the hang, so much at least as is sure to have passed since the look before */
+	assert_in_range(busy(0, 100), 6 * 50 * PERCENT_SECOND, 10 * 50 * PERCENT_SECOND);
+	assert_int_equal(gpu_check_clean(r.g, 1, text), 0);
+	rig_done(&r);
+}
+
+static void a_driver_that_hangs_from_the_start_is_noted_and_left(void **unused)
+{
+	char text[GPU_TEXT_MAX];
+
+	(void)unused;
+	rig_init(&r, "r535", TWO_GPUS);
+	r.wait_ms = 50;
+	rig_hang(&r);
+	rig_open(&r);
+	assert_int_equal(gpu_count(r.g), 0);
+	rig_assert_noted(&r, "the driver of the GPUs does not answer");
+	assert_true(gpu_silence(r.g, text));
+	rig_unhang(&r);
+	assert_int_equal(gpu_count(r.g), 0); /* what came late is not offered */
+	rig_done(&r);
+}
+
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +382,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test(any_call_may_fail_with_any_code),
 		cmocka_unit_test(a_clock_that_is_set_makes_no_busy_time),
 		cmocka_unit_test(any_request_for_memory_may_fail),
+		cmocka_unit_test(who_asks_a_driver_that_hangs_goes_on),
+		cmocka_unit_test(a_driver_that_hangs_from_the_start_is_noted_and_left),
 	};
 
 	if (argc > 1) /* all but this one, which is long under valgrind */

@@ -107,11 +107,12 @@ static void is_near(int64_t ns, double s)
 		fail_msg("%.3f s, not %.3f", (double)ns / SECOND, s);
 }
 
-static void begin(void)
+static void begin(int wait_ms)
 {
 	static const struct manager_ops ops = { .parent = parent };
 
 	rig_init(&r, "r535", script);
+	r.wait_ms = wait_ms;
 	rig_open(&r);
 	now_ns = 0;
 	n = (struct node){ .ops = &ops, .gpu = r.g };
@@ -124,7 +125,7 @@ static void jobs_are_told_apart(void **state)
 	struct gpu_use u;
 
 	(void)state;
-	begin();
+	begin(120000);
 	take(&b, 8, 2);
 	for (int s = 0; s <= 4; s++)
 		look(s);
@@ -164,7 +165,7 @@ static void an_agent_that_comes_back_goes_on(void **state)
 	struct gpu_use u;
 
 	(void)state;
-	begin();
+	begin(120000);
 	for (int s = 0; s <= 4; s++)
 		look(s);
 	take(&a, 7, 1);
@@ -205,7 +206,7 @@ static void what_never_ran_is_idle_from_the_start(void **state)
 	struct job a;
 
 	(void)state;
-	begin();
+	begin(120000);
 	now_ns = 14 * SECOND;
 	r.set_us(14000000);
 	take(&a, 7, 1);
@@ -226,12 +227,43 @@ static void what_never_ran_is_idle_from_the_start(void **state)
 	rig_done(&r);
 }
 
+static void a_driver_that_hangs_leaves_all_as_it_was(void **state)
+{
+	struct gpu_use before, u;
+	struct job a;
+
+	(void)state;
+	begin(3000);
+	for (int s = 0; s <= 4; s++)
+		look(s);
+	take(&a, 7, 1);
+	for (int s = 5; s <= 9; s++)
+		look(s);
+	before = use_of(&a, "GPU-a");
+	rig_hang(&r);
+	for (int s = 10; s <= 12; s++) {
+		look(s);
+		u = use_of(&a, "GPU-a");
+		assert_memory_equal(&u, &before, sizeof(u));
+	}
+	gpu_meter_last(&n, &a); /* nor is the end of a job kept waiting */
+	rig_unhang(&r);
+	for (int s = 13; s <= 16; s++)
+		look(s);
+	u = use_of(&a, "GPU-a");
+	is_near(u.busy_ns, 8 * 0.5 + 2 * 0.2);
+	is_near(u.idle_ns, 3);
+	drop(&a);
+	rig_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(jobs_are_told_apart),
 		cmocka_unit_test(an_agent_that_comes_back_goes_on),
 		cmocka_unit_test(what_never_ran_is_idle_from_the_start),
+		cmocka_unit_test(a_driver_that_hangs_leaves_all_as_it_was),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 #include "agent/gpu/nvml_abi.h"
 #include "tests/gpu/nvml_double.h"
 #include "tests/gpu/world.h"
@@ -37,10 +38,22 @@ void nvml_double_shift_us(int64_t us)
 	w.begin_us += (uint64_t)us;
 }
 
+/* As a driver that never answers: as long as that file is there. */
+static void hang(void)
+{
+	const char *world = getenv("REEVE_NVML_DOUBLE");
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s.hangs", world ? world : "");
+	while (access(path, F_OK) == 0)
+		usleep(2000);
+}
+
 /* What every call does first: the world goes on, and it may fail as the file says. */
 static unsigned enter(const char *call, const struct nvml_handle *h)
 {
 	nvml_double_calls++;
+	hang();
 	world_tick(&w);
 	for (int i = 0; i < w.n_failures; i++) {
 		const struct world_failure *f = &w.failures[i];

@@ -52,7 +52,7 @@ void rig_init(struct rig *r, const char *release, const char *script)
 {
 	if (r->handle) /* a test that failed left it */
 		rig_done(r);
-	*r = (struct rig){ 0 };
+	*r = (struct rig){ .wait_ms = 120000 };
 	snprintf(r->dir, sizeof(r->dir), "/tmp/reeve-gpu-XXXXXX");
 	assert_non_null(mkdtemp(r->dir));
 	snprintf(r->script, sizeof(r->script), "%s/world", r->dir);
@@ -74,7 +74,9 @@ void rig_init(struct rig *r, const char *release, const char *script)
 void rig_open(struct rig *r)
 {
 	char sys[80], dev[80], proc[80];
-	struct gpu_options o = { .nvml = r->library, .sys = sys, .dev = dev, .proc = proc };
+	struct gpu_options o = {
+		.nvml = r->library, .sys = sys, .dev = dev, .proc = proc, .wait_ms = r->wait_ms
+	};
 	struct err err = { "" };
 
 	snprintf(sys, sizeof(sys), "%s/sys", r->dir);
@@ -83,6 +85,23 @@ void rig_open(struct rig *r)
 	r->set_us(0);
 	if (gpu_open(&o, &r->g, &err) < 0)
 		fail_msg("%s", err.text);
+}
+
+void rig_hang(struct rig *r)
+{
+	rig_write(r, "world.hangs", "");
+}
+
+void rig_unhang(struct rig *r)
+{
+	char path[128], text[GPU_TEXT_MAX];
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s.hangs", r->script);
+	assert_int_equal(unlink(path), 0);
+	while (r->g && gpu_silence(r->g, text) && n++ < 60000)
+		usleep(1000);
+	assert_true(n < 60000);
 }
 
 void rig_begin(struct rig *r, const char *script)

@@ -21,6 +21,7 @@
 struct rig {
 	char dir[64], script[96], library[160];
 	void *handle;
+	int wait_ms; /* for the driver; what is slow here is no driver that hangs */
 	void (*set_us)(uint64_t us);
 	unsigned long *calls;
 	struct gpu *g;
@@ -34,6 +35,9 @@ void rig_init(struct rig *r, const char *release, const char *script);
 void rig_done(struct rig *r);
 /* A file below the directory, with its parents. */
 void rig_write(struct rig *r, const char *path, const char *text);
+/* From now on the driver hangs; until it does not, and has answered. */
+void rig_hang(struct rig *r);
+void rig_unhang(struct rig *r);
 /* Opens at the world's time 0. */
 void rig_open(struct rig *r);
 /* All of that for the newest release. */

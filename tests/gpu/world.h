@@ -4,7 +4,8 @@
  * One word a line, then KEY=VALUE; '#' begins a comment. Times are seconds since the world's
  * begin ("2", "2.5"), sizes MiB, sm is percent.
  *   driver VERSION · period SECONDS (between samples) · samples mean|each · layout 16|24|32
- *   clock manual|real (manual: by nvml_double_set_us) · loads DIR
+ *   clock manual|real (manual: by nvml_double_set_us) · loads DIR (while a file of the
+ *   world's name and .hangs is there no call returns)
  *   gpu 0 uuid=GPU-1 name=A100-SXM4-40GB mem=40960 used=0 reserved=0 bus=0000:3b:00.0 minor=0
  * watts=300 accounting=on|off|denied|none utilization=yes|no energy=yes|no mig=yes (in names,
  * '_' stands for a blank) instance 0 uuid=MIG-1 profile=1g.5gb mem=4864 gi=7 ci=0 process 0

@@ -155,6 +155,23 @@ drop $f
 has "$(note_of $f)" "GPU-22222222-aaaa was not clean when the job was over: .*$left" "what is left after a job is told in its note"
 kill $left
 
+# A driver that hangs holds up what needs it, and nothing else.
+agent_pid=$(systemctl show -p MainPID --value reeve-agent)
+touch /etc/reeve/world.hangs
+wait_for 30 has_note "has not answered since 20"; ok $? "that the driver hangs is noted" "$(notes)"
+is_drained() { reeve nodes --json | tr -d "\n" | grep -qE "\"gpus_drained\": *1"; }
+wait_for 30 is_drained; ok $? "the controller knows"
+id=$(as alice reeve submit -o /dev/null -j oe -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:01:00 -- true | grep -oE '[0-9]+' | tail -n 1)
+wait_for 30 in_state $id ended; ok $? "jobs run and end meanwhile" "$(as alice reeve job $id)"
+is "$(ask a "$ALL")$(ask b "$ALL")" "yes no no no yes no yes no no yes " "those with GPUs keep them"
+start g -l $A100; g=$id
+in_state $g queued; ok $? "one that asks for a GPU waits" "$(as alice reeve job $g)"
+rm /etc/reeve/world.hangs
+wait_for 30 has_no_note "has not answered"; ok $? "when it answers the note goes" "$(notes)"
+wait_for 30 is_asked g; ok $? "and the job starts" "$(as alice reeve job $g; notes)"
+is "$(systemctl show -p MainPID --value reeve-agent)" "$agent_pid" "it was the same agent all the time"
+drop $g
+
 # What was refused, and what gave way.
 drop $none
 has "$(note_of $none)" "[0-9]+ opens of GPUs that it was not granted were refused" "refused opens are told"
