@@ -10,6 +10,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "bpf/devices_abi.h"
+#include "bpf/jobs.h"
 
 #define TYPE_MASK 0xffff
 #define TYPE_CHAR 2
@@ -21,20 +22,7 @@ struct bpf_cgroup_dev_ctx { /* UAPI */
 	__u32 major, minor;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u32);
-} job_ids SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct devices_record);
-} jobs SEC(".maps");
+JOBS_MAPS(struct devices_record);
 
 struct { /* device number -> generation of the list it is on */
 	__uint(type, BPF_MAP_TYPE_HASH);

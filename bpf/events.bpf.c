@@ -10,21 +10,9 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/events_abi.h"
+#include "bpf/jobs.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u32);
-} job_ids SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct events_record);
-} jobs SEC(".maps");
+JOBS_MAPS(struct events_record);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

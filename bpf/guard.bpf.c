@@ -10,6 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/guard_abi.h"
+#include "bpf/jobs.h"
 
 #define EPERM 1
 #define SIGKILL 9
@@ -22,20 +23,7 @@
 #define QUOTA_INODES_HARD 1
 #define QUOTA_BLOCKS_HARD 4
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u32);
-} job_ids SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct guard_record);
-} jobs SEC(".maps");
+JOBS_MAPS(struct guard_record);
 
 struct { /* project id -> slot */
 	__uint(type, BPF_MAP_TYPE_HASH);

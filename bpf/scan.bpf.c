@@ -11,24 +11,12 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/scan_abi.h"
+#include "bpf/jobs.h"
 
 const volatile __u32 n_cpus = 1; /* possible CPUs, at most SCAN_MAX_CPUS */
 const volatile __u32 page_bytes = 4096;
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u64);
-	__type(value, __u32);
-} job_ids SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct scan_job);
-} jobs SEC(".maps");
+JOBS_MAPS(struct scan_job);
 
 struct { /* [slot * n_cpus + cpu]: as of the last pass */
 	__uint(type, BPF_MAP_TYPE_ARRAY);
