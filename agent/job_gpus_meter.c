@@ -30,6 +30,7 @@ struct metered {
 
 struct gpu_meter {
 	int n;
+	bool has_lost; /* a process was not counted */
 	/* Of the look under way, by processes: it is not told by GPU. */
 	bool has_alloc;
 	int64_t alloc_bytes, alloc_peak_bytes;
@@ -201,6 +202,15 @@ static void add_allocations(struct gpu_meter *m, const struct metered *d,
 		m->alloc_peak_bytes = p->alloc_peak_bytes;
 }
 
+/* Once a job: at the next look it may be the same one again. */
+static void say_lost(struct job *j, const struct metered *d)
+{
+	if (!j->meter->has_lost)
+		job_note(j, "no memory: not all processes on its GPU %.96s were counted",
+			 d->use.uuid);
+	j->meter->has_lost = true;
+}
+
 static void on_process(void *ctx, const struct gpu_process *p)
 {
 	struct job *j = NULL;
@@ -208,6 +218,8 @@ static void on_process(void *ctx, const struct gpu_process *p)
 	size_t before = d ? d->n : 0;
 	struct process *known = d ? find_process(d, p->pid) : NULL;
 
+	if (d && !known)
+		say_lost(j, d);
 	if (!known)
 		return;
 	known->is_seen = true;

@@ -31,7 +31,7 @@ $O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(G
 METER := $O/agent/job_gpus_meter.o $(patsubst %,$O/common/model/%.o,gpu_use usage) $(WIRE) $(MODEL)
 $O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(METER)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -lcmocka -ljansson -lbpf -lelf -lz -lpthread -lm
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -Wl,--wrap=realloc -lcmocka -ljansson -lbpf -lelf -lz -lpthread -lm
 gpu-tests: $(DOUBLES) $(GPU_TESTS) $O/tests/gpu/meter_test
 check-gpu: gpu-tests
 	$(Q)tests/gpu/run.sh

@@ -24,6 +24,9 @@ static struct rig r;
 static struct node n;
 static struct usage sums;
 static int64_t now_ns;
+static char note[256];
+static int n_notes;
+static bool is_short;
 
 /* ---- the rest of the agent ---- */
 
@@ -34,7 +37,22 @@ int64_t node_now_ns(void)
 
 void job_note(struct job *j, const char *fmt, ...)
 {
-	(void)j, (void)fmt;
+	va_list ap;
+
+	(void)j;
+	va_start(ap, fmt);
+	vsnprintf(note, sizeof(note), fmt, ap);
+	va_end(ap);
+	n_notes++;
+}
+
+/* Memory that runs out (linked with --wrap). */
+void *__real_realloc(void *p, size_t size);
+void *__wrap_realloc(void *p, size_t size);
+
+void *__wrap_realloc(void *p, size_t size)
+{
+	return is_short ? NULL : __real_realloc(p, size);
 }
 
 bool job_has_ended(const struct job *j)
@@ -257,6 +275,31 @@ static void a_driver_that_hangs_leaves_all_as_it_was(void **state)
 	rig_done(&r);
 }
 
+static void a_process_for_which_there_is_no_memory_is_told(void **state)
+{
+	struct job a;
+
+	(void)state;
+	begin(120000);
+	for (int s = 0; s <= 4; s++)
+		look(s);
+	take(&a, 7, 1);
+	n_notes = 0;
+	look(5);
+	a.meter = gpu_meter_free(a.meter);
+	gpu_meter_start(&n, &a); /* it knows none */
+	is_short = true;
+	for (int s = 8; s <= 10; s++)
+		look(s);
+	is_short = false;
+	assert_int_equal(n_notes, 1);
+	assert_string_equal(note, "no memory: not all processes on its GPU GPU-a were counted");
+	look(11); /* and it goes on when there is memory again */
+	assert_int_equal(use_of(&a, "GPU-a").mem_bytes, 1024 * MIB);
+	drop(&a);
+	rig_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -264,6 +307,7 @@ int main(void)
 		cmocka_unit_test(an_agent_that_comes_back_goes_on),
 		cmocka_unit_test(what_never_ran_is_idle_from_the_start),
 		cmocka_unit_test(a_driver_that_hangs_leaves_all_as_it_was),
+		cmocka_unit_test(a_process_for_which_there_is_no_memory_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
