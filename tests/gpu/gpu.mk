@@ -32,7 +32,12 @@ METER := $O/agent/job_gpus_meter.o $(patsubst %,$O/common/model/%.o,gpu_use usag
 $O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(METER)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -Wl,--wrap=realloc -lcmocka -ljansson -lbpf -lelf -lz -lpthread -lm
-gpu-tests: $(DOUBLES) $(GPU_TESTS) $O/tests/gpu/meter_test
+# What a job may open of MIG instances: the inventory, the device gate, cgroups.
+MIG := $(patsubst %,$O/%.o,agent/enforce/devices agent/sample/kern agent/sample/slots tests/bpf/testjob)
+$O/tests/gpu/mig_test: tests/gpu/mig_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(MIG)
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -lcmocka $(GPU_LIBS)
+gpu-tests: $(DOUBLES) $(GPU_TESTS) $O/tests/gpu/meter_test $O/tests/gpu/mig_test
 check-gpu: gpu-tests
 	$(Q)tests/gpu/run.sh
 .PHONY: gpu-tests check-gpu

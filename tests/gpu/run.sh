@@ -21,6 +21,7 @@ for t in nvml faults drm; do
 	fi
 done
 build/tests/gpu/meter_test || bad=1
+build/tests/gpu/mig_test || bad=1
 build/tests/gpu/allocs_test || bad=1
 # What hardware.sh runs on a real GPU: here on the simulated one, where a load is what it says.
 dir=$(mktemp -d /tmp/reeve-gpu-XXXXXX)
