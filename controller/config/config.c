@@ -34,6 +34,7 @@ static int new_config(struct config **ret, struct err *err)
 	c->policy.year_start_month = 4;
 	c->policy.year_start_day = 1;
 	c->policy.usage_half_life_s = 7 * 86400;
+	c->policy.late_after_s = 86400;
 	c->policy.max_age_s = 7 * 86400;
 	c->policy.gpu_idle_min = 10;
 	c->hooks = (struct config_hooks){ .at_once = 4, .time_limit_s = 30, .queue_max = 1000 };

@@ -51,6 +51,7 @@ struct config_queue {
 	struct fraction factor; /* charge relative to a queue of 1; 0: free */
 	int64_t priority;	/* of its own, where PriorityWeightPartition counts it */
 	int64_t qos_priority;	/* the same for PriorityWeightQos */
+	int64_t run_priority;	/* whose jobs may suspend those of lower ones */
 	bool exclusive;		/* holds whole nodes, and pays for all their cores */
 };
 
@@ -72,6 +73,13 @@ enum config_quota {
 	CONFIG_QUOTA_TARGET,	/* a rate to average; stops nothing */
 };
 
+/* Which queued job starts next: controller/schedule/schedule.h. */
+enum config_scheduler {
+	CONFIG_SCHEDULER_BACKFILL,
+	CONFIG_SCHEDULER_FIFO,
+	CONFIG_SCHEDULER_SUSPEND,
+};
+
 /* Of a grant: when a job is covered, and what becomes of one that is not. */
 enum config_grant_cover { CONFIG_COVER_WHOLE, CONFIG_COVER_ANY };
 enum config_grant_beyond { CONFIG_BEYOND_BONUS, CONFIG_BEYOND_REFUSE };
@@ -85,6 +93,8 @@ struct config_policy {
 	int64_t grant_overdraft;			       /* whole units */
 	int64_t usage_half_life_s;			       /* 0: nothing decays */
 	int usage_reset;				       /* enum config_reset */
+	int scheduler;					       /* enum config_scheduler */
+	int64_t late_after_s;				       /* 0: never */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	int64_t max_age_s; /* from which age on priority rises no more */
 	bool favor_small;

@@ -48,6 +48,7 @@
 static const char *const accept_words[] = { "listed", "any", NULL };
 static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
 static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
+static const char *const scheduler_words[] = { "backfill", "fifo", "suspend", NULL };
 static const char *const rule_words[] = { "max", "sum", NULL };
 static const char *const quota_words[] = { "none",  "window", "window-3x",
 					   "grant", "target", NULL };
@@ -88,6 +89,13 @@ const struct conf_key config_keys[] = {
 	  "how shares and usage make an order", "fair-tree" },
 	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,
 	       "time in which usage counts half; 0: it never fades", "7-0:00:00"),
+	{ "Policy", "Scheduler", CONF_ENUM, POLICY_AT(scheduler), 0, 0, scheduler_words,
+	  "backfill: by priority, later jobs start where they delay nobody; fifo: nobody "
+	  "passes; suspend: shuffled queues, jobs may suspend others",
+	  "backfill" },
+	POLICY(CONF_SECONDS, "LateAfter", late_after_s,
+	       "with suspend: the place of a job that waits so long is kept; 0: never",
+	       "1-0:00:00"),
 	{ "Policy", "UsageReset", CONF_ENUM, POLICY_AT(usage_reset), 0, 0, reset_words,
 	  "when usage is forgotten: never, on the first of a month, or of the allocation year",
 	  "never" },
@@ -148,6 +156,8 @@ const struct conf_key config_keys[] = {
 	  NULL, "its own, beside the highest of all queues", "10" },
 	{ "Queue", "QosPriority", CONF_COUNT, offsetof(struct config_queue, qos_priority), 0,
 	  1000000, NULL, "the same, for the QoS factor", "10" },
+	{ "Queue", "RunPriority", CONF_COUNT, offsetof(struct config_queue, run_priority), 0,
+	  1000000, NULL, "with suspend: its jobs may suspend those of lower ones", "2" },
 	KEY("Queue", "Exclusive", CONF_BOOL, offsetof(struct config_queue, exclusive),
 	    "jobs hold whole nodes, and pay for all their cores", "yes"),
 	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),

@@ -25,11 +25,11 @@ static int64_t most_free(const struct schedule *s)
 /* 1: it starts; 0: it does not fit, or would take what is kept. */
 static int try(struct schedule *s, int32_t job, int64_t now_s)
 {
-	const struct job *j = job_at(s, job);
+	struct job *j = job_at(s, job);
 	struct placing p = { .job = j, .until_s = now_s + j->pub.limit_s };
 	int r;
 
-	if (j->is_held_back || shape_is_hopeless(s, j, j->pub.limit_s))
+	if (shape_is_hopeless(s, j, j->pub.limit_s) || !job_may_start(s, j))
 		return 0;
 	if (s->kept.job >= 0 && p.until_s > s->kept.at_s)
 		p.kept = &s->kept;
@@ -54,7 +54,7 @@ int backfill_pass(struct schedule *s, int64_t now_s)
 		if (e->most_cores > most)
 			continue;
 		r = try(s, e->job, now_s);
-		if (r != 0 || is_kept || job_at(s, e->job)->is_held_back ||
+		if (r != 0 || is_kept || !job_may_start(s, job_at(s, e->job)) ||
 		    tried++ >= PLACES_TRIED)
 			continue;
 		r = keep_place(s, e->job, now_s);

@@ -13,6 +13,20 @@ static int act(struct schedule *s, enum schedule_what what, int32_t job, int32_t
 	return 0;
 }
 
+bool job_may_start(struct schedule *s, struct job *j)
+{
+	if (j->is_held_back)
+		return false;
+	j->is_limited = s->config.may_start && !s->config.may_start(s->config.ctx, j->pub.id);
+	return !j->is_limited;
+}
+
+static void tell_start(struct schedule *s, const struct job *j, bool is_undone)
+{
+	if (s->config.starts)
+		s->config.starts(s->config.ctx, j->pub.id, is_undone);
+}
+
 /* Where a job stands, or would, among those that run. */
 static size_t find_running(const struct schedule *s, int32_t job)
 {
@@ -94,6 +108,7 @@ int move_start(struct schedule *s, int32_t job, int64_t now_s)
 	j->is_new = true;
 	if (s->kept.job == job)
 		keep_nothing(s);
+	tell_start(s, j, false);
 	if (move_list_running(s, job) < 0)
 		return -ENOMEM;
 	return act(s, SCHEDULE_START, job, -1);
@@ -155,6 +170,7 @@ int move_withdraw(struct schedule *s, int32_t job, int64_t now_s)
 	job_hold(s, j, HOLD_ALL, -1);
 	drop_nodes(j);
 	s->n_shapes = 0;
+	tell_start(s, j, true);
 	j->state = SCHEDULE_QUEUED;
 	j->is_new = false;
 	if (!j->pub.due_s)

@@ -160,12 +160,12 @@ static int start_queue(struct schedule *s, size_t first, int64_t now_s)
 	for (size_t i = first; i < p->n_order && r >= 0; i++) {
 		int32_t job = p->order[i].job;
 		bool is_free = has_free(s, p->order[i].most_cores);
-		const struct job *j;
+		struct job *j;
 
 		if (!is_free && p->attempts >= ATTEMPTS)
 			continue;
 		j = job_at(s, job);
-		if (j->is_held_back || j->state != SCHEDULE_QUEUED)
+		if (j->state != SCHEDULE_QUEUED || !job_may_start(s, j))
 			continue;
 		r = is_free ? start(s, job, now_s) : 0;
 		if (r == 0 && p->attempts < ATTEMPTS) {
@@ -195,14 +195,14 @@ static int32_t most_pressing(const struct schedule *s, int64_t now_s)
 }
 
 /* The first that came, of those that wait for too long. */
-static int32_t first_late(const struct schedule *s, int64_t now_s)
+static int32_t first_late(struct schedule *s, int64_t now_s)
 {
 	for (size_t i = 0; s->config.late_s && i < s->n_queued; i++) {
-		const struct job *j = job_at(s, s->queued[i].job);
+		struct job *j = job_at(s, s->queued[i].job);
 
 		if (now_s - j->pub.submit_s <= s->config.late_s)
 			return -1;
-		if (!j->is_held_back)
+		if (job_may_start(s, j))
 			return s->queued[i].job;
 	}
 	return -1;

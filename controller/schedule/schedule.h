@@ -40,6 +40,12 @@ struct schedule_config {
 	/* PREEMPT: a job that has waited so long has its place kept (0: never), so that it
 	 * does not starve. */
 	int64_t late_s;
+	/* May this job start now, by limits that are the caller's? Asked of one that fits, or
+	 * whose place would be kept; NULL: all may. And told what was decided: that it starts,
+	 * or (is_undone) after all not. */
+	bool (*may_start)(void *ctx, int64_t id);
+	void (*starts)(void *ctx, int64_t id, bool is_undone);
+	void *ctx;
 };
 
 struct schedule_node {

@@ -161,6 +161,9 @@ int64_t place_count(const struct schedule *s, const struct node *n, const struct
 bool shape_is_hopeless(const struct schedule *s, const struct job *j, int64_t limit_s);
 void shape_failed(struct schedule *s, const struct job *j, int64_t limit_s);
 
+/* Is it neither held back nor limited? */
+bool job_may_start(struct schedule *s, struct job *j);
+
 /* --- moves (moves.c): state, lists and actions --- */
 /* The parts that place_job() found and holds become the job's. */
 int move_start(struct schedule *s, int32_t job, int64_t now_s);

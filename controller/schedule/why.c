@@ -54,7 +54,7 @@ void schedule_why(struct schedule *s, int32_t job, struct schedule_why *ret)
 
 	*ret = (struct schedule_why){ .first = s->kept.job, .first_s = s->kept.at_s };
 	find_place(s, job, ret);
-	if (j->is_held_back)
+	if (j->is_held_back || j->is_limited)
 		ret->wait = SCHEDULE_HELD_BACK;
 	else if (!place_is_possible(s, j))
 		ret->wait = SCHEDULE_NEVER;
@@ -89,13 +89,18 @@ static int copy_job(struct schedule *to, const struct job *j, int32_t *ret)
 					    : schedule_add_held(to, &j->pub, &h, ret);
 
 	if (r == 0)
-		schedule_set_held_back(to, *ret, j->is_held_back);
+		schedule_set_held_back(to, *ret, j->is_held_back || j->is_limited);
 	return r;
 }
 
 static int copy(const struct schedule *s, int32_t job, struct schedule **ret, int32_t *ret_job)
 {
-	int r = schedule_new(&s->config, ret);
+	struct schedule_config config = s->config;
+	int r;
+
+	config.may_start = NULL; /* who is limited now is taken to stay so */
+	config.starts = NULL;
+	r = schedule_new(&config, ret);
 
 	for (size_t i = 0; i < s->n_nodes && r == 0; i++)
 		r = copy_node(*ret, s, &s->nodes[i]);
