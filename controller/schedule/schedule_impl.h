@@ -30,6 +30,7 @@ struct job {
 	enum schedule_state state;
 	bool is_used; /* this slot */
 	bool is_held_back;
+	bool is_limited; /* may_start() said no in this pass */
 	bool is_new;	 /* PREEMPT: started in this very pass */
 	int32_t n_parts; /* sum of the chunks' n */
 	int32_t *nodes;	 /* of each part; or &one_node */
