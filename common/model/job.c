@@ -15,7 +15,7 @@ static const char *const end_names[_END_MAX] = {
 	[END_NONE] = "none",	       [END_EXITED] = "exited",
 	[END_SIGNALED] = "signaled",   [END_LIMIT] = "limit",
 	[END_CANCELLED] = "cancelled", [END_FAILED] = "failed",
-	[END_NODE_LOST] = "node-lost",
+	[END_NODE_LOST] = "node-lost", [END_DEPENDENCY] = "dependency-failed",
 };
 
 static const char *const limit_names[_LIMIT_MAX] = {
@@ -154,6 +154,9 @@ const char *reason_format_line(const struct job_end *end, char *buf, size_t size
 		break;
 	case END_FAILED:
 		snprintf(buf, size, "could not be started%s%s", more, r->text);
+		break;
+	case END_DEPENDENCY:
+		snprintf(buf, size, "never started%s%s", more, r->text);
 		break;
 	default:
 		snprintf(buf, size, "lost with its node%s%s", more, r->text);

@@ -24,13 +24,14 @@ const char *job_state_name(enum job_state s); /* "queued" ... */
 int job_state_parse(const char *name, enum job_state *ret);
 
 enum job_end_kind {
-	END_NONE,      /* not ended */
-	END_EXITED,    /* by itself; exit_status */
-	END_SIGNALED,  /* by a signal that Reeve did not send; signal */
-	END_LIMIT,     /* killed by Reeve for exceeding `reason.limit` */
-	END_CANCELLED, /* by user or operator */
-	END_FAILED,    /* could not be started; reason.text says why */
-	END_NODE_LOST, /* the node went away (rebooted) under it */
+	END_NONE,	/* not ended */
+	END_EXITED,	/* by itself; exit_status */
+	END_SIGNALED,	/* by a signal that Reeve did not send; signal */
+	END_LIMIT,	/* killed by Reeve for exceeding `reason.limit` */
+	END_CANCELLED,	/* by user or operator */
+	END_FAILED,	/* could not be started; reason.text says why */
+	END_NODE_LOST,	/* the node went away (rebooted) under it */
+	END_DEPENDENCY, /* a job that it waited for did not end as it had to */
 	_END_MAX,
 };
 const char *job_end_kind_name(enum job_end_kind k); /* "exited" "signaled" "limit" ... */

@@ -35,8 +35,14 @@ const char *store_place(const struct store *s);
 DEFINE_CLEANUP(struct store *, store_close)
 
 /* --- jobs, from people --- */
+struct store_target {
+	int64_t job; /* to wait for; store_depend_look() finds it */
+	enum after_kind kind;
+};
 struct store_new {
 	const struct request *request;
+	const struct store_target *targets;
+	size_t n_targets;
 	enum charge_pool pool;
 	enum charge_side decided_by;
 	enum tariff_unit unit;
@@ -46,6 +52,13 @@ struct store_new {
 	int64_t now_ns;
 };
 int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err);
+/* Many at once, on disk together: begin, any number of store_submit_one(), commit. What fails
+ * in between is to be rolled back as a whole. */
+int store_begin(struct store *s, struct err *err);
+int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
+		     struct err *err);
+int store_commit(struct store *s, struct err *err);
+void store_rollback(struct store *s);
 
 /* What moves a queued job's priority beside its factors: subtracted, and added. */
 struct store_weights {
@@ -85,7 +98,8 @@ struct store_given {
 	int32_t attempt;
 	enum store_want want;
 	enum job_state state;
-	const char *reason, *request; /* request: JSON */
+	const char *reason, *request; /* request: JSON; of an element, its array's */
+	struct job_id array;	      /* of an element; job 0: it is none */
 };
 typedef int (*store_given_fn)(void *ctx, const struct store_given *g, struct err *err);
 /* Every attempt that this node has been given and not finished. */
@@ -129,6 +143,9 @@ struct store_job {
 	int64_t charge_requested_ms, charge_used_ms;
 	int64_t adjusted_ms; /* of the whole job: refunds (< 0) and recharges */
 	bool node_is_lost;
+	bool is_withheld;		/* queued, and not to be offered: store_hold.h */
+	bool is_array;			/* store_array.h has the rest */
+	int64_t array_job, array_index; /* of an element; else 0 and -1 */
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);
 
@@ -137,6 +154,8 @@ struct store_filter {
 	int state;	/* enum job_state; -1: any; STORE_ACTIVE: not ended */
 	int64_t before; /* jobs with a smaller number only; 0: any */
 	int64_t limit;
+	enum store_elements { STORE_NO_ELEMENTS, STORE_ELEMENTS } elements; /* of arrays */
+	int64_t array; /* only elements of this one; 0: any */
 };
 #define STORE_ACTIVE (-2)
 /* Newest first. */

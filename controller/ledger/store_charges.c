@@ -313,7 +313,7 @@ static const char waiting_sql[] =
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"
 	" gpu_model"
 	" FROM jobs"
-	" WHERE state = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
+	" WHERE state = 0 AND withheld = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
 
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		  struct err *err)

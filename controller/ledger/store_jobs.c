@@ -1,4 +1,4 @@
-/* store_jobs.c - jobs in, wishes, gifts to nodes, the queue. See store.h. */
+/* store_jobs.c - wishes, gifts to nodes, the queue. See store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,76 +8,19 @@
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 
-static int insert_job(struct store *s, const struct store_new *n, const char *request,
-		      struct err *err)
-{
-	const struct request *q = n->request;
-	const struct resources *r = &q->res;
-	const struct fraction *b = n->terms.bundle.side;
-
-	return db_run(s->db, err,
-		      "INSERT INTO jobs(state, uid, user, account, cluster, queue, name,"
-		      " ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
-		      " submitted_ns, pool, decided_by, rate_num, rate_den,"
-		      " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
-		      " bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive,"
-		      " gpu_model)"
-		      " VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
-		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
-		      " ?28)",
-		      "ittttt"
-		      "iiiiii"
-		      "iiiii"
-		      "iiiiii"
-		      "titit",
-		      (int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name,
-		      r->ncpus, r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s,
-		      r->ngpus, n->now_ns, (int64_t)n->pool, (int64_t)n->decided_by,
-		      n->terms.rate.num, n->terms.rate.den, b[CHARGE_GPUS].num,
-		      b[CHARGE_GPUS].den, b[CHARGE_CORES].num, b[CHARGE_CORES].den,
-		      b[CHARGE_MEMORY].num, b[CHARGE_MEMORY].den, request, (int64_t)n->unit,
-		      n->rule ? n->rule : "", (int64_t)n->is_exclusive, r->gpu_model);
-}
-
-int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err)
-{
-	_cleanup_json_ json_t *doc = wire_encode_request(n->request);
-	_cleanup_free_ char *text = doc ? wire_format(doc) : NULL;
-	struct store_event e = { n->now_ns, 0, NULL, "submit", n->request->user };
-	int r;
-
-	if (!text)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = db_begin(s->db, err);
-	if (r < 0)
-		return r;
-	r = insert_job(s, n, text, err);
-	if (r >= 0) {
-		e.job = db_last_id(s->db);
-		r = store_event(s, &e, err);
-	}
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	r = db_commit(s->db, err);
-	if (r < 0)
-		return r;
-	*ret_job = e.job;
-	return 0;
-}
-
 struct job_now {
 	enum job_state state;
 	enum store_want want;
+	bool is_array;
 	char node[REQUEST_NAME_MAX];
 };
 
 static int load_now(struct store *s, int64_t job, struct job_now *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT state, want, node FROM jobs WHERE job = ?1",
-			 "i", job);
+	int r = db_query(s->db, err, &st,
+			 "SELECT state, want, node, withheld FROM jobs WHERE job = ?1", "i",
+			 job);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -88,27 +31,22 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 	ret->state = (enum job_state)(int)db_int(st, 0);
 	ret->want = (enum store_want)(int)db_int(st, 1);
 	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, 2));
+	ret->is_array = (db_int(st, 3) & STORE_IS_ARRAY) != 0;
 	db_done(st);
 	return 0;
 }
 
 static int cancel_queued(struct store *s, const struct store_wish *w, struct err *err)
 {
-	struct job_end end = { .kind = END_CANCELLED, .exit_status = -1 };
-	_cleanup_json_ json_t *doc = NULL;
+	const struct store_end end = { END_CANCELLED, w->reason, w->now_ns };
 	_cleanup_free_ char *text = NULL;
+	int r = store_end_encode(&end, &text, err);
 
-	end.reason.at_ns = w->now_ns;
-	end.reason.requested = end.reason.reached = -1;
-	snprintf(end.reason.text, sizeof(end.reason.text), "%s", w->reason);
-	doc = wire_encode_end(&end);
-	text = doc ? wire_format(doc) : NULL;
-	if (!text)
-		return err_set(err, -ENOMEM, "out of memory");
-	return db_run(s->db, err,
-		      "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2, want_reason = ?3,"
-		      " end = ?4 WHERE job = ?1",
-		      "iitt", w->job, w->now_ns, w->reason, text);
+	return r < 0 ? r
+		     : db_run(s->db, err,
+			      "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2,"
+			      " want_reason = ?3, end = ?4 WHERE job = ?1",
+			      "iitt", w->job, w->now_ns, w->reason, text);
 }
 
 static int wish_in_transaction(struct store *s, const struct store_wish *w,
@@ -119,7 +57,9 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 				 w->reason ? w->reason : "" };
 	int r;
 
-	if (now->state == JOB_QUEUED)
+	if (now->is_array)
+		r = store_array_wish(s, w, err);
+	else if (now->state == JOB_QUEUED)
 		r = cancel_queued(s, w, err);
 	else
 		r = db_run(s->db, err,
@@ -139,7 +79,7 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 		return r;
 	if (now.state == JOB_ENDED || now.want == STORE_CANCEL)
 		return STORE_TOO_LATE;
-	if (now.state == JOB_QUEUED && w->want != STORE_CANCEL)
+	if (now.state == JOB_QUEUED && w->want != STORE_CANCEL && !now.is_array)
 		return STORE_NOT_RUNNING;
 	r = db_begin(s->db, err);
 	if (r < 0)
@@ -173,6 +113,14 @@ int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
 			   " site = CASE WHEN ?4 <> 0 THEN ?5 ELSE site END WHERE job = ?1",
 			   "iiiii", w->job, (int64_t)w->has_nice, w->nice, (int64_t)w->has_site,
 			   w->site);
+	/* Of an array: those of its elements that have a row, too. */
+	if (r == 0 && now.is_array)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET nice = CASE WHEN ?2 <> 0 THEN ?3 ELSE nice END,"
+			   " site = CASE WHEN ?4 <> 0 THEN ?5 ELSE site END"
+			   " WHERE array_job = ?1 AND state = 0",
+			   "iiiii", w->job, (int64_t)w->has_nice, w->nice, (int64_t)w->has_site,
+			   w->site);
 	if (r == 0)
 		r = store_event(s, &e, err);
 	if (r != 0) {
@@ -187,7 +135,10 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT a.job, a.attempt, j.want, a.state, j.want_reason, j.request"
+			 "SELECT a.job, a.attempt, j.want, a.state, j.want_reason,"
+			 " CASE WHEN j.array_job > 0 THEN"
+			 "  (SELECT p.request FROM jobs p WHERE p.job = j.array_job)"
+			 " ELSE j.request END, j.array_job, j.array_index"
 			 " FROM attempts a JOIN jobs j USING(job)"
 			 " WHERE a.node = ?1 AND a.closed = 0 AND a.missing_ns = 0"
 			 " ORDER BY a.job",
@@ -203,6 +154,7 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 			.state = (enum job_state)(int)db_int(st, 3),
 			.reason = store_text(st, 4),
 			.request = store_text(st, 5),
+			.array = { db_int(st, 6), db_int(st, 7) },
 		};
 
 		r = fn(ctx, &g, err);
@@ -222,7 +174,8 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 	int r = db_query(s->db, err, &st,
 			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus,"
 			 " exclusive, gpu_model FROM jobs"
-			 " WHERE state = 0 AND cluster = ?1 ORDER BY job LIMIT ?2",
+			 " WHERE state = 0 AND cluster = ?1 AND withheld = 0"
+			 " ORDER BY job LIMIT ?2",
 			 "ti", cluster, (int64_t)max);
 
 	if (r < 0)

@@ -245,11 +245,37 @@ static const char schema_preempt[] =
 	"ALTER TABLE jobs ADD COLUMN gave_way_to INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN due_ns INTEGER NOT NULL DEFAULT 0;";
 
-const char *const store_migrations[] = {
-	schema_1,      schema_2,       schema_3,    schema_stretches, schema_accounts,
-	schema_terms,  schema_indices, schema_ends, schema_weights,   schema_gpus,
-	schema_active, schema_drained, schema_preempt, NULL
-};
+/* What keeps queued jobs back, and arrays: store_hold.h, store_depend.h, store_array.h.
+ * Elements are made of their array's row: a column of jobs that a submission fills in is named
+ * there too. */
+static const char schema_submission[] =
+	"ALTER TABLE jobs ADD COLUMN withheld INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN array_job INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN array_index INTEGER NOT NULL DEFAULT -1;"
+	"CREATE INDEX jobs_array ON jobs(array_job, state) WHERE array_job > 0;"
+	"CREATE INDEX jobs_queued_user ON jobs(user) WHERE state = 0;"
+	"CREATE TABLE holds("
+	" job INTEGER NOT NULL, kind INTEGER NOT NULL, author TEXT NOT NULL,"
+	" at_ns INTEGER NOT NULL, PRIMARY KEY(job, kind)) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE depends("
+	" job INTEGER NOT NULL, target INTEGER NOT NULL, kind INTEGER NOT NULL,"
+	" met INTEGER NOT NULL DEFAULT 0,"
+	" PRIMARY KEY(job, target, kind)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX depends_open ON depends(target, job) WHERE met = 0;"
+	"CREATE TABLE arrays("
+	" job INTEGER PRIMARY KEY, n INTEGER NOT NULL, first INTEGER NOT NULL,"
+	" step INTEGER NOT NULL, at_once INTEGER NOT NULL, waiting TEXT NOT NULL,"
+	" n_waiting INTEGER NOT NULL, n_dropped INTEGER NOT NULL DEFAULT 0,"
+	" n_ended INTEGER NOT NULL DEFAULT 0, n_well INTEGER NOT NULL DEFAULT 0,"
+	" is_open INTEGER NOT NULL DEFAULT 1) STRICT;"
+	"CREATE INDEX arrays_open ON arrays(job) WHERE is_open = 1;";
+_Static_assert(AFTER_OK == 0 && AFTER_ANY == 1, "kinds of dependencies are on disk as numbers");
+
+const char *const store_migrations[] = { schema_1,	   schema_2,	      schema_3,
+					 schema_stretches, schema_accounts,   schema_terms,
+					 schema_indices,   schema_ends,	      schema_weights,
+					 schema_gpus,	   schema_active,     schema_drained,
+					 schema_preempt,   schema_submission, NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -4,10 +4,12 @@
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/rollup.h"
 #include "controller/ledger/store.h"
+#include "controller/ledger/store_hold.h"
 
 struct store {
 	struct db *db;
 	struct calendar *calendar; /* of the zone that the ledger is kept in */
+	int64_t settled;	   /* event up to which ends were looked at; 0: none yet */
 	int64_t gpu_idle_after_ns; /* store_gpus.h */
 };
 
@@ -23,6 +25,44 @@ struct store_event {
 };
 /* The journal of what happened, in the transaction under way. */
 int store_event(struct store *s, const struct store_event *e, struct err *err);
+
+/* jobs.withheld: what keeps a queued job from being offered; 0: nothing. */
+enum store_withheld {
+	STORE_HELD_USER = 1,
+	STORE_HELD_OPERATOR = 2,
+	STORE_DEPENDS = 4,
+	STORE_IS_ARRAY = 8,	 /* its elements are offered, not itself */
+	STORE_COUNTED = 16,	 /* an element that has ended, counted in its array */
+	STORE_NOT_ITS_TURN = 32, /* an element that has a row ahead of time */
+};
+
+/* All in the transaction under way. The first number that no job and no element has. */
+int store_new_numbers(struct store *s, int64_t *ret, struct err *err);
+/* The row of the array `job`, whose elements have the numbers behind it. */
+int store_array_add(struct store *s, int64_t job, const struct array *a, struct err *err);
+/* What a new job waits for. */
+int store_depends_add(struct store *s, int64_t job, const struct store_new *n, struct err *err);
+int store_hold_add(struct store *s, const struct store_hold *h, struct err *err);
+/* The wish is for an array: for all its elements. */
+int store_array_wish(struct store *s, const struct store_wish *w, struct err *err);
+/* Those without a row will never have one. */
+int store_array_drop(struct store *s, int64_t job, struct err *err);
+/* An element has ended: counts it, once. 1: it was the last one, and now its array has ended.
+ */
+struct store_element {
+	int64_t job, array, now_ns;
+	bool is_well;
+};
+int store_array_count(struct store *s, const struct store_element *e, struct err *err);
+/* Ends an array none of whose elements is to come any more. 1: it did now. */
+int store_array_close(struct store *s, int64_t job, int64_t now_ns, struct err *err);
+/* The end of a job that never started, as it is kept. malloc()ed. */
+struct store_end {
+	enum job_end_kind kind;
+	const char *text;
+	int64_t at_ns;
+};
+int store_end_encode(const struct store_end *e, char **ret, struct err *err);
 
 /* One report of one attempt, in the transaction under way. */
 struct store_report_case {

@@ -3,26 +3,33 @@
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
 
+/* An element's is its array's. */
+#define REQUEST                                                                                \
+	" CASE WHEN j.array_job > 0 THEN"                                                      \
+	"  (SELECT p.request FROM jobs p WHERE p.job = j.array_job) ELSE j.request END"
 #define JOB_COLUMNS                                                                            \
 	"SELECT j.job, a.attempt, COALESCE(a.state, j.state), j.want, j.uid, j.cluster,"       \
-	" j.account, j.user, j.queue, j.name, a.node, j.request, a.usage,"                     \
+	" j.account, j.user, j.queue, j.name, a.node," REQUEST ", a.usage,"                    \
 	" COALESCE(a.end, j.end), a.cpus, a.note, j.pool, j.decided_by, j.rate_num,"           \
 	" j.rate_den, j.submitted_ns, COALESCE(a.started_ns, j.started_ns),"                   \
 	" COALESCE(a.ended_ns, j.ended_ns), a.running_ns, a.suspended_ns,"                     \
 	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0), j.unit, j.rule,"       \
 	" (SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                            \
-	" WHERE x.cluster = j.cluster AND x.job = j.job), a.gpus"
+	" WHERE x.cluster = j.cluster AND x.job = j.job), a.gpus, j.withheld,"                 \
+	" j.array_job, j.array_index"
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
 	" LEFT JOIN nodes n ON n.node = a.node"
 #define EVERY_ATTEMPT                                                                          \
 	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"
-/* ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit. */
+/* ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit, ?7 with
+ * elements of arrays, ?8 only those of this array. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user = ?1) AND (?2 IS NULL OR j.account = ?2)"                      \
 	" AND (?3 IS NULL OR j.node = ?3)"                                                     \
 	" AND (?4 = -1 OR (?4 = -2 AND j.state < 5) OR j.state = ?4)"                          \
-	" AND (?5 = 0 OR j.job < ?5) ORDER BY j.job DESC LIMIT ?6"
+	" AND (?5 = 0 OR j.job < ?5) AND (?7 <> 0 OR j.array_job = 0)"                         \
+	" AND (?8 = 0 OR j.array_job = ?8) ORDER BY j.job DESC LIMIT ?6"
 
 /* One text for each index that answers at once; the planner knows only what is spelled out. */
 static const char *choose_sql(const struct store_filter *f)
@@ -82,6 +89,10 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.rule = store_text(st, 29),
 		.adjusted_ms = db_int(st, 30),
 		.gpus = db_text(st, 31),
+		.is_withheld = (db_int(st, 32) & ~(int64_t)STORE_IS_ARRAY) != 0,
+		.is_array = (db_int(st, 32) & STORE_IS_ARRAY) != 0,
+		.array_job = db_int(st, 33),
+		.array_index = db_int(st, 34),
 	};
 }
 
@@ -108,8 +119,9 @@ int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, v
 	       struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, choose_sql(f), "tttiii", f->user, f->account, f->node,
-			 (int64_t)f->state, f->before, f->limit);
+	int r = db_query(s->db, err, &st, choose_sql(f), "tttiiiii", f->user, f->account,
+			 f->node, (int64_t)f->state, f->before, f->limit,
+			 (int64_t)(f->elements == STORE_ELEMENTS || f->array), f->array);
 
 	if (r >= 0)
 		r = each_job(s, st, fn, ctx, err);

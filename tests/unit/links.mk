@@ -28,8 +28,8 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_adjust store_gpus) \
-	$(patsubst %,$O/controller/policy/%.o,charge tally fifo) $(DB) $(MODEL) $(WIRE)
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_adjust store_gpus store_submit store_array store_array_end store_depend store_hold) \
+	$(patsubst %,$O/controller/policy/%.o,charge tally fifo ranges depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
@@ -110,3 +110,7 @@ $O/tests/unit/test_running_set: $O/controller/policy/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/policy/%.o,easy fcfs queue_tree running_set)
 $O/tests/unit/test_simulate: LDLIBS += -lm
 $O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $O/common/err.o
+$O/tests/unit/test_ranges: $O/controller/policy/ranges.o
+$O/tests/unit/test_depend: $O/controller/policy/depend.o $(MODEL)
+$O/tests/unit/test_submission: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_submission: tests/unit/ledger_rig.c $(LEDGER)

@@ -1,0 +1,353 @@
+/* store_array.c - see store_array.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include "common/err.h"
+#include "controller/ledger/store_array.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/policy/ranges.h"
+
+#define AHEAD_LEAST 32 /* queued rows of an array at a time */
+#define AHEAD_MOST 4096
+
+/* ---- numbers ---- */
+
+/* Behind every job and every element; rows are never taken away. */
+int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
+{
+	struct db_row *st;
+	int64_t job, element;
+	int r = db_query(s->db, err, &st,
+			 "SELECT COALESCE((SELECT MAX(job) FROM jobs), 0),"
+			 " COALESCE((SELECT job + n FROM arrays ORDER BY job DESC LIMIT 1), 0)",
+			 "");
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	job = db_int(st, 0);
+	element = db_int(st, 1);
+	db_done(st);
+	*ret = (job > element ? job : element) + 1;
+	return 0;
+}
+
+int store_array_add(struct store *s, int64_t job, const struct array *a, struct err *err)
+{
+	const struct ranges all = { &(struct range){ 0, a->n - 1 }, 1 };
+	_cleanup_free_ char *waiting = ranges_format(&all);
+
+	if (!waiting)
+		return err_set(err, -ENOMEM, "out of memory");
+	return db_run(s->db, err,
+		      "INSERT INTO arrays(job, n, first, step, at_once, waiting, n_waiting)"
+		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?2)",
+		      "iiiiit", job, a->n, a->first, a->step, a->at_once, waiting);
+}
+
+/* ---- looking ---- */
+
+int store_array(struct store *s, int64_t job, struct store_array *ret, struct err *err)
+{
+	struct db_row *st;
+	struct array *a = &ret->array;
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT n, first, step, at_once, n_waiting, n_dropped, n_ended, n_well,"
+		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND state = 0),"
+		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND state > 0"
+		"  AND state < 5)"
+		" FROM arrays WHERE job = ?1",
+		"i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*a = (struct array){ .n = db_int(st, 0),
+			     .first = db_int(st, 1),
+			     .step = db_int(st, 2),
+			     .at_once = db_int(st, 3) };
+	a->last = array_index(a, a->n - 1);
+	ret->n_waiting = db_int(st, 4);
+	ret->n_dropped = db_int(st, 5);
+	ret->n_ended = db_int(st, 6);
+	ret->n_well = db_int(st, 7);
+	ret->n_queued = db_int(st, 8);
+	ret->n_active = db_int(st, 9);
+	db_done(st);
+	return 1;
+}
+
+/* Which of an array have no row yet. 0: none of them, or no such array. */
+static int load_waiting(struct store *s, int64_t job, struct ranges *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT waiting FROM arrays WHERE job = ?1", "i",
+			 job);
+
+	*ret = (struct ranges){ 0 };
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	r = ranges_parse(store_text(st, 0), ret);
+	db_done(st);
+	if (r < 0)
+		return err_set(err, r == -EINVAL ? -EBADMSG : r,
+			       "the elements of array %lld are not readable", (long long)job);
+	return ret->n > 0;
+}
+
+static int save_waiting(struct store *s, int64_t job, const struct ranges *w, struct err *err)
+{
+	_cleanup_free_ char *text = ranges_format(w);
+
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	return db_run(s->db, err,
+		      "UPDATE arrays SET waiting = ?2, n_waiting = ?3 WHERE job = ?1", "iti",
+		      job, text, ranges_count(w));
+}
+
+static int has_row(struct store *s, int64_t job, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT 1 FROM jobs WHERE job = ?1", "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r > 0)
+		db_done(st);
+	return r;
+}
+
+int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, struct err *err)
+{
+	char text[JOB_ID_TEXT_MAX];
+	struct ranges w = { 0 };
+	struct store_array a;
+	int64_t ordinal;
+	int r = store_array(s, id.job, &a, err);
+
+	if (r < 0)
+		return r;
+	ordinal = r > 0 ? array_ordinal(&a.array, id.index) : -1;
+	if (ordinal < 0)
+		return err_set(err, -ENOENT, "no job %s%s", job_id_format(id, text),
+			       r > 0 ? ": the array has no such element"
+				     : ": there is no such array");
+	*ret_job = id.job + 1 + ordinal;
+	r = has_row(s, *ret_job, err);
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = load_waiting(s, id.job, &w, err);
+	if (r >= 0)
+		r = ranges_has(&w, ordinal) ? STORE_FOLDED : STORE_DROPPED;
+	ranges_done(&w);
+	return r;
+}
+
+/* ---- unfolding ---- */
+
+/* ?1: the array, ?2: the element's number, ?3: its index. What is said of the array before it
+ * has ended (nice, site) goes along. */
+static const char unfold_sql[] =
+	"INSERT INTO jobs(job, array_job, array_index, state, uid, user, account, cluster,"
+	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
+	" gpu_model, submitted_ns, pool, decided_by, rate_num, rate_den, bundle_gpus_num,"
+	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
+	" bundle_memory_den, request, unit, rule, exclusive, nice, site, withheld)"
+	" SELECT ?2, ?1, ?3, 0, uid, user, account, cluster,"
+	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
+	" gpu_model, submitted_ns, pool, decided_by, rate_num, rate_den, bundle_gpus_num,"
+	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
+	" bundle_memory_den, '', unit, rule, exclusive, nice, site, withheld & 7"
+	" FROM jobs WHERE job = ?1";
+_Static_assert((STORE_HELD_USER | STORE_HELD_OPERATOR | STORE_DEPENDS) == 7,
+	       "unfold_sql has them as a number");
+
+/* 1. */
+static int unfold(struct store *s, int64_t job, const struct array *a, int64_t ordinal,
+		  struct err *err)
+{
+	int r = db_run(s->db, err, unfold_sql, "iii", job, job + 1 + ordinal,
+		       array_index(a, ordinal));
+
+	return r < 0 ? r : 1;
+}
+
+/* An open array whose turn it may be. */
+struct candidate {
+	int64_t job, n_queued, n_active;
+	struct array array;
+};
+struct candidates {
+	struct candidate *at;
+	size_t n;
+};
+
+static int add_candidate(struct candidates *c, struct db_row *st, struct err *err)
+{
+	struct candidate *p = realloc(c->at, (c->n + 1) * sizeof(*p));
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	c->at = p;
+	c->at[c->n++] = (struct candidate){
+		.job = db_int(st, 0),
+		.n_queued = db_int(st, 1),
+		.n_active = db_int(st, 2),
+		.array = { .n = db_int(st, 3),
+			   .first = db_int(st, 4),
+			   .step = db_int(st, 5),
+			   .at_once = db_int(st, 6) },
+	};
+	return 0;
+}
+
+/* Held elements take no place. */
+static const char candidates_sql[] =
+	"SELECT r.job, (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND e.state = 0"
+	" AND e.withheld = 0), (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job"
+	" AND e.state > 0 AND e.state < 5), r.n, r.first, r.step, r.at_once"
+	" FROM arrays r JOIN jobs p ON p.job = r.job"
+	" WHERE r.is_open = 1 AND p.withheld = 8 AND p.state = 0 AND (r.n_waiting > 0 OR EXISTS"
+	" (SELECT 1 FROM jobs e WHERE e.array_job = r.job AND e.state = 0 AND e.withheld = 32))"
+	" ORDER BY r.job";
+_Static_assert(STORE_IS_ARRAY == 8 && STORE_NOT_ITS_TURN == 32,
+	       "candidates_sql has them as numbers");
+
+static int find_candidates(struct store *s, struct candidates *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, candidates_sql, "");
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		r = add_candidate(ret, st, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* How many more rows: as many queued ahead as twice those that run. */
+static int64_t room_of(const struct candidate *c)
+{
+	int64_t ahead = lesser(2 * c->n_active, AHEAD_MOST), room;
+
+	if (ahead < AHEAD_LEAST)
+		ahead = AHEAD_LEAST;
+	room = ahead - c->n_queued;
+	if (c->array.at_once)
+		room = lesser(room, c->array.at_once - c->n_active - c->n_queued);
+	return room > 0 ? room : 0;
+}
+
+/* Those that have a row, and only waited for their turn, come first. Returns how many. */
+static int let_in(struct store *s, int64_t job, int64_t room, struct err *err)
+{
+	int r = db_run(s->db, err,
+		       "UPDATE jobs SET withheld = 0 WHERE job IN (SELECT job FROM jobs"
+		       " WHERE array_job = ?1 AND state = 0 AND withheld = 32"
+		       " ORDER BY job LIMIT ?2)",
+		       "ii", job, room);
+
+	return r < 0 ? r : (int)db_changes(s->db);
+}
+
+/* Returns how many. */
+static int unfold_some(struct store *s, const struct candidate *c, struct err *err)
+{
+	size_t room = (size_t)room_of(c), n;
+	_cleanup_free_ int64_t *ordinals = NULL;
+	struct ranges w = { 0 };
+	int r, let;
+
+	if (room == 0)
+		return 0;
+	let = let_in(s, c->job, (int64_t)room, err);
+	if (let < 0 || (size_t)let == room)
+		return let;
+	room -= (size_t)let;
+	ordinals = malloc(room * sizeof(*ordinals));
+	if (!ordinals)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = load_waiting(s, c->job, &w, err);
+	n = r > 0 ? ranges_take(&w, room, ordinals) : 0;
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = unfold(s, c->job, &c->array, ordinals[i], err);
+	if (r >= 0 && n > 0)
+		r = save_waiting(s, c->job, &w, err);
+	ranges_done(&w);
+	return r < 0 ? r : (int)n + let;
+}
+
+static int finish(struct store *s, int r, struct err *err)
+{
+	int committed;
+
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	committed = db_commit(s->db, err);
+	return committed < 0 ? committed : r;
+}
+
+int store_arrays_unfold(struct store *s, struct err *err)
+{
+	struct candidates c = { 0 };
+	int r = find_candidates(s, &c, err), n = 0;
+	bool is_any = false;
+
+	for (size_t i = 0; i < c.n; i++)
+		is_any |= room_of(&c.at[i]) > 0;
+	if (r >= 0 && is_any) {
+		r = db_begin(s->db, err);
+		if (r >= 0) {
+			for (size_t i = 0; i < c.n && r >= 0; i++, n += r > 0 ? r : 0)
+				r = unfold_some(s, &c.at[i], err);
+			r = finish(s, r, err);
+		}
+	}
+	free(c.at);
+	return r < 0 ? r : n;
+}
+
+static int unfold_one(struct store *s, struct job_id id, struct err *err)
+{
+	struct ranges w = { 0 };
+	struct store_array a;
+	int64_t ordinal = -1;
+	int r = store_array(s, id.job, &a, err);
+
+	if (r <= 0)
+		return r;
+	ordinal = array_ordinal(&a.array, id.index);
+	r = load_waiting(s, id.job, &w, err);
+	if (r > 0)
+		r = ranges_remove(&w, ordinal);
+	if (r > 0)
+		r = unfold(s, id.job, &a.array, ordinal, err);
+	if (r > 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET withheld = withheld | ?2 WHERE job = ?1", "ii",
+			   id.job + 1 + ordinal, (int64_t)STORE_NOT_ITS_TURN);
+	if (r >= 0 && w.at)
+		r = save_waiting(s, id.job, &w, err);
+	ranges_done(&w);
+	return r;
+}
+
+int store_array_unfold_one(struct store *s, struct job_id id, struct err *err)
+{
+	int r = db_begin(s->db, err);
+
+	return r < 0 ? r : finish(s, unfold_one(s, id, err), err);
+}

@@ -1,0 +1,174 @@
+/* store_array_end.c - arrays that are cancelled, suspended, resumed, and that end. See
+ * store_array.h. */
+#include <errno.h>
+#include <stdio.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_array.h"
+#include "controller/ledger/store_sqlite.h"
+
+int store_end_encode(const struct store_end *e, char **ret, struct err *err)
+{
+	struct job_end end = { .kind = e->kind, .exit_status = -1 };
+	_cleanup_json_ json_t *doc = NULL;
+
+	end.reason.at_ns = e->at_ns;
+	end.reason.requested = end.reason.reached = -1;
+	snprintf(end.reason.text, sizeof(end.reason.text), "%s", e->text ? e->text : "");
+	doc = wire_encode_end(&end);
+	*ret = doc ? wire_format(doc) : NULL;
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_array_drop(struct store *s, int64_t job, struct err *err)
+{
+	return db_run(s->db, err,
+		      "UPDATE arrays SET waiting = '', n_dropped = n_dropped + n_waiting,"
+		      " n_waiting = 0 WHERE job = ?1",
+		      "i", job);
+}
+
+int store_array_nodes(struct store *s, int64_t job, store_node_name_fn fn, void *ctx,
+		      struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT DISTINCT node FROM jobs WHERE array_job = ?1 AND state > 0"
+			 " AND state < 5 AND node IS NOT NULL",
+			 "i", job);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)
+		fn(ctx, store_text(st, 0));
+	return r;
+}
+
+/* ---- the end ---- */
+
+struct closing {
+	int64_t n, n_dropped, n_ended, n_well;
+	bool is_cancelled;
+	char reason[128];
+};
+
+/* 1: all elements have ended, or will never be. */
+static int load_closing(struct store *s, int64_t job, struct closing *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT r.n, r.n_dropped, r.n_ended, r.n_well, p.want, p.want_reason"
+			 " FROM arrays r JOIN jobs p ON p.job = r.job"
+			 " WHERE r.job = ?1 AND r.is_open = 1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = (struct closing){ .n = db_int(st, 0),
+				 .n_dropped = db_int(st, 1),
+				 .n_ended = db_int(st, 2),
+				 .n_well = db_int(st, 3),
+				 .is_cancelled = db_int(st, 4) == STORE_CANCEL };
+	snprintf(ret->reason, sizeof(ret->reason), "%s", store_text(st, 5));
+	db_done(st);
+	return ret->n_dropped + ret->n_ended == ret->n;
+}
+
+/* As a job that exited: with 0 where all of them did, else with 1. */
+static int encode_end(const struct closing *c, int64_t now_ns, char **ret, struct err *err)
+{
+	struct job_end end = { .kind = c->is_cancelled ? END_CANCELLED : END_EXITED,
+			       .exit_status = c->is_cancelled ? -1 : c->n_well != c->n };
+	_cleanup_json_ json_t *doc = NULL;
+
+	end.reason.at_ns = now_ns;
+	end.reason.requested = end.reason.reached = -1;
+	if (c->is_cancelled)
+		snprintf(end.reason.text, sizeof(end.reason.text), "%s", c->reason);
+	else
+		snprintf(end.reason.text, sizeof(end.reason.text),
+			 "%lld of %lld elements ended well", (long long)c->n_well,
+			 (long long)c->n);
+	doc = wire_encode_end(&end);
+	*ret = doc ? wire_format(doc) : NULL;
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_array_close(struct store *s, int64_t job, int64_t now_ns, struct err *err)
+{
+	struct store_event e = { now_ns, job, NULL, "ended", "" };
+	_cleanup_free_ char *end = NULL;
+	struct closing c;
+	int r = load_closing(s, job, &c, err);
+
+	if (r <= 0)
+		return r;
+	r = encode_end(&c, now_ns, &end, err);
+	if (r >= 0)
+		r = db_run(s->db, err, "UPDATE arrays SET is_open = 0 WHERE job = ?1", "i",
+			   job);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
+			   " WHERE job = ?1 AND state < 5",
+			   "iit", job, now_ns, end);
+	if (r >= 0)
+		r = store_event(s, &e, err);
+	return r < 0 ? r : 1;
+}
+
+int store_array_count(struct store *s, const struct store_element *e, struct err *err)
+{
+	int r = db_run(s->db, err,
+		       "UPDATE jobs SET withheld = withheld | 16"
+		       " WHERE job = ?1 AND state = 5 AND (withheld & 16) = 0",
+		       "i", e->job);
+
+	_Static_assert(STORE_COUNTED == 16, "as a number");
+	if (r < 0 || db_changes(s->db) == 0)
+		return r;
+	r = db_run(s->db, err,
+		   "UPDATE arrays SET n_ended = n_ended + 1, n_well = n_well + ?2"
+		   " WHERE job = ?1",
+		   "ii", e->array, (int64_t)e->is_well);
+	return r < 0 ? r : store_array_close(s, e->array, e->now_ns, err);
+}
+
+/* ---- wishes ---- */
+
+/* Elements that are queued end now, each with a word in the journal. */
+static int cancel_elements(struct store *s, const struct store_wish *w, struct err *err)
+{
+	const struct store_end e = { END_CANCELLED, w->reason, w->now_ns };
+	_cleanup_free_ char *end = NULL;
+	int r = store_end_encode(&e, &end, err);
+
+	if (r >= 0)
+		r = db_run(
+			s->db, err,
+			"INSERT INTO events(at_ns, job, what, text) SELECT ?2, job, 'cancel',"
+			" ?3 FROM jobs WHERE array_job = ?1 AND state = 0",
+			"iit", w->job, w->now_ns, w->reason);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2,"
+			   " want_reason = ?3, end = ?4 WHERE array_job = ?1 AND state = 0",
+			   "iitt", w->job, w->now_ns, w->reason, end);
+	return r < 0 ? r : store_array_drop(s, w->job, err);
+}
+
+int store_array_wish(struct store *s, const struct store_wish *w, struct err *err)
+{
+	int r = w->want == STORE_CANCEL ? cancel_elements(s, w, err) : 0;
+
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET want = ?2, want_reason = ?3 WHERE array_job = ?1"
+			   " AND state > 0 AND state < 5 AND want <> 2",
+			   "iit", w->job, (int64_t)w->want, w->reason);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET want = ?2, want_reason = ?3 WHERE job = ?1", "iit",
+			   w->job, (int64_t)w->want, w->reason);
+	return r < 0 ? r : store_array_close(s, w->job, w->now_ns, err);
+}

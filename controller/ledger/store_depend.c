@@ -1,0 +1,446 @@
+/* store_depend.c - see store_depend.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_array.h"
+#include "controller/ledger/store_depend.h"
+#include "controller/ledger/store_sqlite.h"
+
+/* ---- handing in ---- */
+
+static int decode_end(const char *text, struct job_end *ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = *text ? json_loads(text, 0, NULL) : NULL;
+
+	*ret = (struct job_end){ .kind = END_NONE };
+	if (!*text)
+		return 0;
+	if (!doc)
+		return err_set(err, -EBADMSG, "an end in the ledger is not readable");
+	return wire_decode_end(doc, "end", ret, err);
+}
+
+/* 1: there is such a row. */
+static int load_prospect(struct store *s, int64_t job, struct store_prospect *ret,
+			 struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT uid, account, state, end FROM jobs WHERE job = ?1", "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	ret->uid = (uint32_t)db_int(st, 0);
+	snprintf(ret->account, sizeof(ret->account), "%s", store_text(st, 1));
+	r = decode_end(db_int(st, 2) == JOB_ENDED ? store_text(st, 3) : "", &ret->end, err);
+	db_done(st);
+	return r < 0 ? r : 1;
+}
+
+int store_depend_look(struct store *s, struct after a, struct store_prospect *ret,
+		      struct err *err)
+{
+	char id[JOB_ID_TEXT_MAX];
+	int64_t job = a.id.job;
+	bool is_dropped;
+	int r = 0;
+
+	*ret = (struct store_prospect){ .target = { job, a.kind } };
+	if (a.id.index != JOB_ID_NO_INDEX)
+		r = store_array_element(s, a.id, &job, err);
+	if (r < 0)
+		return r;
+	ret->target.job = job;
+	is_dropped = r == STORE_DROPPED;
+	/* One without a row has all but the end from its array. */
+	r = load_prospect(s, r > 0 ? a.id.job : job, ret, err);
+	if (r == 0)
+		return err_set(err, -ENOENT, "no job %s", job_id_format(a.id, id));
+	if (is_dropped)
+		ret->end = (struct job_end){ .kind = END_CANCELLED };
+	return r < 0 ? r : 0;
+}
+
+int store_depends_add(struct store *s, int64_t job, const struct store_new *n, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < n->n_targets && r >= 0; i++)
+		r = db_run(s->db, err,
+			   "INSERT INTO depends(job, target, kind) VALUES(?1, ?2, ?3)"
+			   " ON CONFLICT(job, target, kind) DO NOTHING",
+			   "iii", job, n->targets[i].job, (int64_t)n->targets[i].kind);
+	return r;
+}
+
+/* ---- settling ---- */
+
+/* Jobs that have ended and are to be looked at; grows while they are. */
+struct work {
+	struct store *s;
+	const struct store_settle *how;
+	int64_t *jobs;
+	size_t n, room;
+};
+
+static int add_work(struct work *w, int64_t job, struct err *err)
+{
+	if (w->n == w->room) {
+		size_t room = w->room ? w->room * 2 : 64;
+		int64_t *p = realloc(w->jobs, room * sizeof(*p));
+
+		if (!p)
+			return err_set(err, -ENOMEM, "out of memory");
+		w->jobs = p;
+		w->room = room;
+	}
+	w->jobs[w->n++] = job;
+	return 0;
+}
+
+static int add_rows(struct work *w, struct db_row *st, struct err *err)
+{
+	int r;
+
+	while ((r = db_step(w->s->db, st, err)) > 0) {
+		r = add_work(w, db_int(st, 0), err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
+	}
+	return r;
+}
+
+static int newest_event(struct store *s, int64_t *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT COALESCE(MAX(id), 0) FROM events", "");
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	*ret = db_int(st, 0);
+	db_done(st);
+	return 0;
+}
+
+static const char since_sql[] = "SELECT DISTINCT e.job FROM events e JOIN jobs j"
+				" ON j.job = e.job WHERE e.id > ?1 AND j.state = 5 ORDER BY 1";
+/* After a start: those that somebody waits for, and elements that were not counted. */
+static const char open_sql[] =
+	"SELECT d.target FROM depends d JOIN jobs j ON j.job = d.target"
+	" WHERE d.met = 0 AND j.state = 5"
+	" UNION SELECT j.job FROM arrays r JOIN jobs j ON j.array_job = r.job"
+	" WHERE r.is_open = 1 AND j.state = 5 AND (j.withheld & 16) = 0 ORDER BY 1";
+
+static int find_ended(struct work *w, struct err *err)
+{
+	struct db_row *st;
+	int r = w->s->settled ? db_query(w->s->db, err, &st, since_sql, "i", w->s->settled)
+			      : db_query(w->s->db, err, &st, open_sql, "");
+
+	return r < 0 ? r : add_rows(w, st, err);
+}
+
+/* How one that somebody waits for ended. */
+struct ended {
+	struct after after; /* its name; kind: as it was asked for */
+	int64_t job;
+	struct job_end end;
+};
+
+static void tell(const struct work *w, int64_t job, const char *text)
+{
+	const struct store_settled what = { job, text };
+
+	if (w->how->fn)
+		w->how->fn(w->how->ctx, &what);
+}
+
+static int meet(struct work *w, int64_t job, const struct ended *e, struct err *err)
+{
+	struct db *d = w->s->db;
+	int r = db_run(
+		d, err,
+		"UPDATE depends SET met = 1 WHERE job = ?1 AND target = ?2 AND kind = ?3",
+		"iii", job, e->job, (int64_t)e->after.kind);
+
+	if (r >= 0)
+		r = db_run(d, err,
+			   "UPDATE jobs SET withheld = withheld - 4 WHERE job = ?1"
+			   " AND (withheld & 4) <> 0 AND NOT EXISTS"
+			   " (SELECT 1 FROM depends WHERE job = ?1 AND met = 0)",
+			   "i", job);
+	_Static_assert(STORE_DEPENDS == 4, "as a number");
+	if (r < 0 || db_changes(d) == 0)
+		return r;
+	tell(w, job, NULL);
+	return db_run(d, err,
+		      "UPDATE jobs SET withheld = withheld - 4 WHERE array_job = ?1"
+		      " AND state = 0 AND (withheld & 4) <> 0",
+		      "i", job);
+}
+
+static int end_rows(struct work *w, int64_t job, const char *end, struct err *err)
+{
+	int r = db_run(w->s->db, err,
+		       "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
+		       " WHERE job = ?1 AND state = 0",
+		       "iit", job, w->how->now_ns, end);
+
+	if (r >= 0)
+		r = db_run(w->s->db, err,
+			   "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
+			   " WHERE array_job = ?1 AND state = 0",
+			   "iit", job, w->how->now_ns, end);
+	if (r >= 0)
+		r = store_array_drop(w->s, job, err);
+	if (r >= 0)
+		r = db_run(w->s->db, err, "UPDATE arrays SET is_open = 0 WHERE job = ?1", "i",
+			   job);
+	/* Nothing it waits for is asked about again. */
+	return r < 0 ? r
+		     : db_run(w->s->db, err, "UPDATE depends SET met = 2 WHERE job = ?1", "i",
+			      job);
+}
+
+/* Elements of an ended array have ended like it; somebody may wait for one of them. */
+static int fail(struct work *w, int64_t job, const struct ended *e, struct err *err)
+{
+	char words[DEPEND_WORDS_MAX];
+	const struct store_end how = { END_DEPENDENCY, depend_words(e->after, &e->end, words),
+				       w->how->now_ns };
+	const struct store_event event = { w->how->now_ns, job, NULL, "ended", words };
+	_cleanup_free_ char *end = NULL;
+	struct db_row *st;
+	int r = store_end_encode(&how, &end, err);
+
+	if (r >= 0)
+		r = end_rows(w, job, end, err);
+	if (r >= 0)
+		r = store_event(w->s, &event, err);
+	if (r >= 0)
+		r = add_work(w, job, err);
+	if (r >= 0)
+		r = db_query(w->s->db, err, &st, "SELECT job FROM jobs WHERE array_job = ?1",
+			     "i", job);
+	if (r >= 0)
+		r = add_rows(w, st, err);
+	if (r >= 0)
+		tell(w, job, words);
+	return r;
+}
+
+struct dependent {
+	int64_t job;
+	enum after_kind kind;
+};
+struct dependents {
+	struct dependent *at;
+	size_t n;
+};
+
+static int find_dependents(struct store *s, int64_t target, struct dependents *ret,
+			   struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT job, kind FROM depends WHERE target = ?1 AND met = 0"
+			 " ORDER BY job",
+			 "i", target);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		struct dependent *p = realloc(ret->at, (ret->n + 1) * sizeof(*p));
+
+		if (!p) {
+			db_done(st);
+			return err_set(err, -ENOMEM, "out of memory");
+		}
+		ret->at = p;
+		ret->at[ret->n++] = (struct dependent){ db_int(st, 0),
+							(enum after_kind)(int)db_int(st, 1) };
+	}
+	return r;
+}
+
+/* Tells all that wait for `target` of the end in *e. is_part: it is of one element of an array
+ * that has not ended; then only a failure is final. */
+struct telling {
+	int64_t target;
+	bool is_part;
+};
+
+static int tell_dependents(struct work *w, struct telling t, const struct ended *e,
+			   struct err *err)
+{
+	struct dependents d = { 0 };
+	int r = find_dependents(w->s, t.target, &d, err);
+
+	for (size_t i = 0; i < d.n && r >= 0; i++) {
+		struct ended one = *e;
+		enum depend_verdict v;
+
+		one.after.kind = d.at[i].kind;
+		one.job = t.target;
+		v = depend_judge(one.after.kind, &one.end);
+		if (v == DEPEND_FAILED)
+			r = fail(w, d.at[i].job, &one, err);
+		else if (v == DEPEND_MET && !t.is_part)
+			r = meet(w, d.at[i].job, &one, err);
+	}
+	free(d.at);
+	return r;
+}
+
+struct ended_row {
+	int64_t array_job;
+	bool is_array;
+	struct ended ended;
+};
+
+/* 1: it has ended. */
+static int load_ended(struct store *s, int64_t job, struct ended_row *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT array_job, array_index, withheld, end FROM jobs"
+			 " WHERE job = ?1 AND state = 5",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = (struct ended_row){ .array_job = db_int(st, 0),
+				   .is_array = (db_int(st, 2) & STORE_IS_ARRAY) != 0 };
+	ret->ended.job = job;
+	ret->ended.after.id =
+		(struct job_id){ ret->array_job ? ret->array_job : job,
+				 ret->array_job ? db_int(st, 1) : JOB_ID_NO_INDEX };
+	r = decode_end(store_text(st, 3), &ret->ended.end, err);
+	db_done(st);
+	return r < 0 ? r : 1;
+}
+
+static int settle_element(struct work *w, const struct ended_row *e, struct err *err)
+{
+	const struct store_element element = { .job = e->ended.job,
+					       .array = e->array_job,
+					       .now_ns = w->how->now_ns,
+					       .is_well = depend_is_well(&e->ended.end) };
+	int r = store_array_count(w->s, &element, err);
+
+	if (r > 0)
+		return add_work(w, e->array_job, err);
+	if (r < 0 || element.is_well)
+		return r;
+	return tell_dependents(w, (struct telling){ e->array_job, true }, &e->ended, err);
+}
+
+/* Who waits for an element that never had a row waits for the end of the array. */
+static int settle_dropped(struct work *w, const struct ended_row *e, struct err *err)
+{
+	struct ended one = e->ended;
+	struct work targets = { .s = w->s };
+	struct store_array a;
+	struct db_row *st;
+	int r = db_query(w->s->db, err, &st,
+			 "SELECT DISTINCT d.target FROM depends d JOIN arrays r ON r.job = ?1"
+			 " WHERE d.met = 0 AND d.target > r.job AND d.target <= r.job + r.n"
+			 " AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.job = d.target)",
+			 "i", e->ended.job);
+
+	if (r >= 0)
+		r = add_rows(&targets, st, err);
+	if (r >= 0)
+		r = store_array(w->s, e->ended.job, &a, err);
+	for (size_t i = 0; i < targets.n && r >= 0; i++) {
+		one.after.id.index = array_index(&a.array, targets.jobs[i] - e->ended.job - 1);
+		r = tell_dependents(w, (struct telling){ targets.jobs[i], false }, &one, err);
+	}
+	free(targets.jobs);
+	return r;
+}
+
+static int settle_one(struct work *w, int64_t job, struct err *err)
+{
+	struct ended_row e;
+	int r = load_ended(w->s, job, &e, err);
+
+	if (r <= 0)
+		return r;
+	r = tell_dependents(w, (struct telling){ job, false }, &e.ended, err);
+	if (r >= 0 && e.array_job)
+		r = settle_element(w, &e, err);
+	if (r >= 0 && e.is_array)
+		r = settle_dropped(w, &e, err);
+	return r;
+}
+
+static int settle_all(struct work *w, struct err *err)
+{
+	int r = db_begin(w->s->db, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < w->n && r >= 0; i++)
+		r = settle_one(w, w->jobs[i], err);
+	if (r >= 0)
+		return db_commit(w->s->db, err);
+	db_rollback(w->s->db);
+	return r;
+}
+
+int store_settle(struct store *s, const struct store_settle *how, struct err *err)
+{
+	struct work w = { .s = s, .how = how };
+	int64_t newest = 0;
+	int r = newest_event(s, &newest, err);
+
+	if (r >= 0 && s->settled && newest == s->settled)
+		return 0;
+	if (r >= 0)
+		r = find_ended(&w, err);
+	if (r >= 0 && w.n > 0)
+		r = settle_all(&w, err);
+	/* What it wrote itself is settled too. */
+	if (r >= 0)
+		r = newest_event(s, &newest, err);
+	if (r >= 0)
+		s->settled = newest;
+	free(w.jobs);
+	return r;
+}
+
+int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORDS_MAX],
+		       struct err *err)
+{
+	static const struct job_end none = { .kind = END_NONE };
+	struct after a = { .id = { 0, JOB_ID_NO_INDEX } };
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT d.target, d.kind, COALESCE(r.job, 0),"
+			 " r.first + r.step * (d.target - r.job - 1)"
+			 " FROM jobs j JOIN depends d ON d.job IN (j.job, j.array_job)"
+			 " LEFT JOIN arrays r ON d.target > r.job AND d.target <= r.job + r.n"
+			 " WHERE j.job = ?1 AND d.met = 0 ORDER BY d.target LIMIT 1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	a.kind = (enum after_kind)(int)db_int(st, 1);
+	a.id.job = db_int(st, 2) ? db_int(st, 2) : db_int(st, 0);
+	if (db_int(st, 2))
+		a.id.index = db_int(st, 3);
+	db_done(st);
+	depend_words(a, &none, buf);
+	return 1;
+}

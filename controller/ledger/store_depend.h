@@ -1,0 +1,42 @@
+/* store_depend - jobs that wait for the ends of others, and what becomes of them then. Part of
+ * the contract of store.h.
+ *
+ * A job may wait only for jobs that are there when it is handed in, so there are no circles. It
+ * is let go when all it waits for has been met; what can never be met ends it, and then those
+ * that wait for it, and so on, in one transaction (controller/policy/depend.h judges).
+ *
+ * Ends are found in the journal, wherever they come from: every change of a job that is written
+ * there leads here once. After a start all that is open is looked at.
+ */
+#pragma once
+#include "controller/ledger/store.h"
+#include "controller/policy/depend.h"
+
+/* What a job would wait for. */
+struct store_prospect {
+	struct store_target target;
+	uint32_t uid;
+	char account[REQUEST_NAME_MAX];
+	struct job_end end; /* END_NONE: it has not ended */
+};
+/* -ENOENT: there is no such job, or element. */
+int store_depend_look(struct store *s, struct after a, struct store_prospect *ret,
+		      struct err *err);
+
+/* What was done to a job: it was let go, or ended (`text`: the sentence). */
+struct store_settled {
+	int64_t job;
+	const char *text; /* NULL: let go */
+};
+typedef void (*store_settled_fn)(void *ctx, const struct store_settled *what);
+/* Looks at all ends since the last time; counts elements of arrays, ends arrays. */
+struct store_settle {
+	int64_t now_ns;
+	store_settled_fn fn; /* called inside the transaction, for the log and who waits */
+	void *ctx;
+};
+int store_settle(struct store *s, const struct store_settle *how, struct err *err);
+
+/* The first thing a job waits for, in words. 1: there is one. */
+int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORDS_MAX],
+		       struct err *err);

@@ -1,0 +1,137 @@
+/* store_hold.c - see store_hold.h. */
+#include <errno.h>
+#include <stdio.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+
+_Static_assert(STORE_HELD_USER == 1 << STORE_HOLD_USER &&
+		       STORE_HELD_OPERATOR == 1 << STORE_HOLD_OPERATOR,
+	       "a bit for each holder");
+#define HELD (STORE_HELD_USER | STORE_HELD_OPERATOR)
+
+int store_hold_add(struct store *s, const struct store_hold *h, struct err *err)
+{
+	struct store_event e = { h->now_ns, h->job, NULL, "hold", h->author };
+	int64_t bit = 1LL << h->kind;
+	int r = db_run(s->db, err,
+		       "INSERT INTO holds(job, kind, author, at_ns) VALUES(?1, ?2, ?3, ?4)"
+		       " ON CONFLICT(job, kind) DO NOTHING",
+		       "iiti", h->job, (int64_t)h->kind, h->author, h->now_ns);
+
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET withheld = withheld | ?2 WHERE job = ?1", "ii",
+			   h->job, bit);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET withheld = withheld | ?2"
+			   " WHERE array_job = ?1 AND state = 0",
+			   "ii", h->job, bit);
+	return r < 0 ? r : store_event(s, &e, err);
+}
+
+static int load(struct store *s, int64_t job, enum job_state *ret_state, int64_t *ret_withheld,
+		struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT state, withheld FROM jobs WHERE job = ?1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, -ENOENT, "no job %lld", (long long)job);
+	*ret_state = (enum job_state)(int)db_int(st, 0);
+	*ret_withheld = db_int(st, 1);
+	db_done(st);
+	return 0;
+}
+
+static int finish(struct store *s, int r, struct err *err)
+{
+	if (r == 0)
+		return db_commit(s->db, err);
+	db_rollback(s->db);
+	return r;
+}
+
+int store_hold(struct store *s, const struct store_hold *h, struct err *err)
+{
+	enum job_state state = JOB_ENDED;
+	int64_t withheld;
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	r = load(s, h->job, &state, &withheld, err);
+	if (r >= 0 && state != JOB_QUEUED)
+		r = STORE_TOO_LATE;
+	if (r == 0)
+		r = store_hold_add(s, h, err);
+	return finish(s, r, err);
+}
+
+/* An element takes its turn again: while it was held, another had its place. */
+static int release(struct store *s, const struct store_hold *h, struct err *err)
+{
+	struct store_event e = { h->now_ns, h->job, NULL, "release", h->author };
+	int64_t others = ~(int64_t)HELD;
+	int r = db_run(s->db, err,
+		       "DELETE FROM holds WHERE job = ?1 OR"
+		       " job IN (SELECT job FROM jobs WHERE array_job = ?1 AND state = 0)",
+		       "i", h->job);
+
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET withheld = (withheld & ?2)"
+			   " | CASE WHEN array_job > 0 THEN ?3 ELSE 0 END WHERE job = ?1",
+			   "iii", h->job, others, (int64_t)STORE_NOT_ITS_TURN);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET withheld = (withheld & ?2) | ?3"
+			   " WHERE array_job = ?1 AND state = 0",
+			   "iii", h->job, others, (int64_t)STORE_NOT_ITS_TURN);
+	return r < 0 ? r : store_event(s, &e, err);
+}
+
+int store_release(struct store *s, const struct store_hold *h, struct err *err)
+{
+	enum job_state state = JOB_ENDED;
+	int64_t withheld = 0;
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	r = load(s, h->job, &state, &withheld, err);
+	if (r >= 0 && state != JOB_QUEUED)
+		r = STORE_TOO_LATE;
+	else if (r >= 0 && !(withheld & HELD))
+		r = STORE_NOT_HELD;
+	else if (r >= 0 && (withheld & STORE_HELD_OPERATOR) && h->kind != STORE_HOLD_OPERATOR)
+		r = STORE_HELD_ABOVE;
+	if (r == 0)
+		r = release(s, h, err);
+	return finish(s, r, err);
+}
+
+int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT h.kind, h.author, h.at_ns FROM jobs j"
+			 " JOIN holds h ON h.job IN (j.job, j.array_job)"
+			 " WHERE j.job = ?1 ORDER BY h.kind DESC LIMIT 1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	ret->kind = (enum store_holder)(int)db_int(st, 0);
+	snprintf(ret->author, sizeof(ret->author), "%s", store_text(st, 1));
+	ret->at_ns = db_int(st, 2);
+	db_done(st);
+	return 1;
+}

@@ -1,0 +1,112 @@
+/* store_submit.c - jobs in, one by one or many at once. See store.h. */
+#include <errno.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_sqlite.h"
+
+/* What keeps it back from the start. */
+static int64_t withheld_of(const struct store_new *n)
+{
+	int64_t bits = 0;
+
+	if (n->n_targets > 0)
+		bits |= STORE_DEPENDS;
+	if (n->request->array.n > 0)
+		bits |= STORE_IS_ARRAY;
+	return bits;
+}
+
+static int insert_job(struct store *s, const struct store_new *n, int64_t job,
+		      const char *request, struct err *err)
+{
+	const struct request *q = n->request;
+	const struct resources *r = &q->res;
+	const struct fraction *b = n->terms.bundle.side;
+
+	return db_run(s->db, err,
+		      "INSERT INTO jobs(state, uid, user, account, cluster, queue, name,"
+		      " ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
+		      " submitted_ns, pool, decided_by, rate_num, rate_den,"
+		      " bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
+		      " bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive,"
+		      " gpu_model, job, withheld)"
+		      " VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+		      " ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
+		      " ?28, ?29, ?30)",
+		      "ittttt"
+		      "iiiiii"
+		      "iiiii"
+		      "iiiiii"
+		      "titit"
+		      "ii",
+		      (int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name,
+		      r->ncpus, r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s,
+		      r->ngpus, n->now_ns, (int64_t)n->pool, (int64_t)n->decided_by,
+		      n->terms.rate.num, n->terms.rate.den, b[CHARGE_GPUS].num,
+		      b[CHARGE_GPUS].den, b[CHARGE_CORES].num, b[CHARGE_CORES].den,
+		      b[CHARGE_MEMORY].num, b[CHARGE_MEMORY].den, request, (int64_t)n->unit,
+		      n->rule ? n->rule : "", (int64_t)n->is_exclusive, r->gpu_model, job,
+		      withheld_of(n));
+}
+
+/* What hangs on the job's own row. */
+static int insert_rest(struct store *s, const struct store_new *n, int64_t job, struct err *err)
+{
+	const struct request *q = n->request;
+	const struct store_event e = { n->now_ns, job, NULL, "submit", q->user };
+	const struct store_hold hold = { job, n->now_ns, STORE_HOLD_USER, q->user };
+	int r = store_event(s, &e, err);
+
+	if (r >= 0 && q->array.n > 0)
+		r = store_array_add(s, job, &q->array, err);
+	if (r >= 0)
+		r = store_depends_add(s, job, n, err);
+	if (r >= 0 && q->is_held)
+		r = store_hold_add(s, &hold, err);
+	return r;
+}
+
+int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
+		     struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_encode_request(n->request);
+	_cleanup_free_ char *text = doc ? wire_format(doc) : NULL;
+	int64_t job;
+	int r = text ? store_new_numbers(s, &job, err) : err_set(err, -ENOMEM, "out of memory");
+
+	if (r >= 0)
+		r = insert_job(s, n, job, text, err);
+	if (r >= 0)
+		r = insert_rest(s, n, job, err);
+	if (r >= 0)
+		*ret_job = job;
+	return r < 0 ? r : 0;
+}
+
+int store_begin(struct store *s, struct err *err)
+{
+	return db_begin(s->db, err);
+}
+
+int store_commit(struct store *s, struct err *err)
+{
+	return db_commit(s->db, err);
+}
+
+void store_rollback(struct store *s)
+{
+	db_rollback(s->db);
+}
+
+int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err)
+{
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	r = store_submit_one(s, n, ret_job, err);
+	if (r >= 0)
+		return db_commit(s->db, err);
+	db_rollback(s->db);
+	return r;
+}
