@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/cleanup.h"
+#include "common/model/features.h"
 #include "common/model/after.h"
 
 struct err;
@@ -32,6 +33,10 @@ struct resources {
 	int64_t pids; /* processes and threads at once */
 	/* Of ngpus: which, "a100-40"; "": any whole ones, never a part of one. */
 	char gpu_model[REQUEST_NAME_MAX];
+	/* What its node must be: its type (""; any), and all of these features. In small
+	 * letters. */
+	char node_type[REQUEST_NAME_MAX];
+	char features[FEATURES_MAX];
 };
 
 struct request {
@@ -73,13 +78,14 @@ struct resource_def {
 extern const struct resource_def request_resources[]; /* ends with name == NULL */
 
 /* "ncpus=4,vmem=2GB,walltime=0:10:00" onto *res; what is not named stays. Blanks around
- * items are fine. "ngpus=2" is any two whole GPUs, "ngpus=a100:2" two of a model; its case does
- * not matter. -EINVAL: unknown resource (with the known ones), bad unit, zero, negative,
- * overflow, the same name twice, an empty list; err names the item. Nothing is written then. */
+ * items are fine. "ngpus=2" is any two whole GPUs, "ngpus=a100:2" two of a model;
+ * "nodetype=t4" is where, "features=ib,nvme" what that node must have. Case does not matter.
+ * -EINVAL: unknown resource (with the known ones), bad unit, zero, negative, overflow, the same
+ * name twice, an empty list; err names the item. Nothing is written then. */
 int resources_parse(const char *text, struct resources *res, struct err *err);
 /* "a100-40", "a100_1g.5gb": 1..63 of [a-z0-9._+-], beginning with a letter. */
 bool resources_is_gpu_model(const char *model);
-/* The stated ones in table order, exact, parseable. Returns buf; 256 bytes always suffice. */
+/* The stated ones in table order, exact, parseable. Returns buf; 512 bytes always suffice. */
 const char *resources_format(const struct resources *res, char *buf, size_t size);
 
 /* One option as users type it, from the command line or a script line: key is one of

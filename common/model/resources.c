@@ -35,6 +35,13 @@ static int64_t *value_of(struct resources *res, const struct resource_def *d)
 	return (int64_t *)(void *)((char *)res + d->offset);
 }
 
+/* What is no amount: of which kind the node must be. */
+enum word { WORD_NODE_TYPE, WORD_FEATURES };
+static const char *const words[] = {
+	[WORD_NODE_TYPE] = "nodetype",
+	[WORD_FEATURES] = "features",
+};
+
 static int unknown_resource(const char *name, struct err *err)
 {
 	char known[128] = "";
@@ -42,6 +49,9 @@ static int unknown_resource(const char *name, struct err *err)
 	for (const struct resource_def *d = request_resources; d->name; d++)
 		snprintf(known + strlen(known), sizeof(known) - strlen(known), "%s%s",
 			 known[0] ? ", " : "", d->name);
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		snprintf(known + strlen(known), sizeof(known) - strlen(known), ", %s",
+			 words[i]);
 	return err_set(err, -EINVAL, "unknown resource '%.32s'; the known ones are %s", name,
 		       known);
 }
@@ -142,26 +152,68 @@ static int parse_value(const struct resource_def *d, const char *value, struct r
 	return 0;
 }
 
-static int parse_item(char *item, struct resources *res, unsigned *seen, struct err *err)
+/* One list on its way. */
+struct parsing {
+	struct resources res;
+	unsigned seen;	  /* bits: the table's, then those of words */
+	bool in_features; /* what has no '=' is one more of them */
+};
+
+static int note_seen(struct parsing *p, size_t which, const char *name, struct err *err)
+{
+	if (p->seen & 1U << which)
+		return err_set(err, -EINVAL, "%s is given twice in one list", name);
+	p->seen |= 1U << which;
+	return 0;
+}
+
+static int parse_word(struct parsing *p, enum word w, const char *value, struct err *err)
+{
+	struct resources *res = &p->res;
+	int r = note_seen(p, ARRAY_LEN(request_resources) + w, words[w], err);
+
+	if (r < 0)
+		return r;
+	p->in_features = w == WORD_FEATURES;
+	if (w == WORD_NODE_TYPE) {
+		r = features_lower(value, res->node_type, sizeof(res->node_type), err);
+	} else {
+		res->features[0] = '\0';
+		r = features_add(res->features, value, err);
+	}
+	return r < 0 ? err_prefix(err, r, "%s", words[w]) : 0;
+}
+
+static int parse_named(struct parsing *p, const char *name, const char *value, struct err *err)
+{
+	const struct resource_def *d = request_resources;
+	int r;
+
+	for (size_t w = 0; w < ARRAY_LEN(words); w++)
+		if (!strcmp(words[w], name))
+			return parse_word(p, (enum word)w, value, err);
+	while (d->name && strcmp(d->name, name) != 0)
+		d++;
+	if (!d->name)
+		return unknown_resource(name, err);
+	p->in_features = false;
+	r = note_seen(p, (size_t)(d - request_resources), d->name, err);
+	return r < 0 ? r : parse_value(d, value, &p->res, err);
+}
+
+static int parse_item(struct parsing *p, char *item, struct err *err)
 {
 	char *eq = strchr(item, '='), *value;
-	const struct resource_def *d;
 
+	if (!eq && p->in_features)
+		return features_add(p->res.features, item, err);
 	if (!eq)
 		return err_set(err, -EINVAL, "'%s' is not NAME=AMOUNT, e.g. ncpus=4", item);
 	value = eq + 1 + strspn(eq + 1, " \t");
 	while (eq > item && (eq[-1] == ' ' || eq[-1] == '\t'))
 		eq--;
 	*eq = '\0';
-	for (d = request_resources; d->name; d++)
-		if (!strcmp(d->name, item))
-			break;
-	if (!d->name)
-		return unknown_resource(item, err);
-	if (*seen & 1U << (d - request_resources))
-		return err_set(err, -EINVAL, "%s is given twice in one list", d->name);
-	*seen |= 1U << (d - request_resources);
-	return parse_value(d, value, res, err);
+	return parse_named(p, item, value, err);
 }
 
 /* The next item of a comma list, trimmed, into buf; the rest in *text. */
@@ -186,21 +238,28 @@ static int next_item(const char **text, char buf[static ITEM_MAX], struct err *e
 
 int resources_parse(const char *text, struct resources *res, struct err *err)
 {
-	struct resources parsed = *res;
+	struct parsing p = { .res = *res };
 	char item[ITEM_MAX];
-	unsigned seen = 0;
 	int r;
 
 	while (text) {
 		r = next_item(&text, item, err);
 		if (r < 0)
 			return r;
-		r = parse_item(item, &parsed, &seen, err);
+		r = parse_item(&p, item, err);
 		if (r < 0)
 			return r;
 	}
-	*res = parsed;
+	*res = p.res;
 	return 0;
+}
+
+static size_t add_word(char *buf, size_t size, size_t used, const char *name, const char *text)
+{
+	if (!*text || used >= size)
+		return used;
+	return used + (size_t)snprintf(buf + used, size - used, "%s%s=%s", used ? "," : "",
+				       name, text);
 }
 
 const char *resources_format(const struct resources *res, char *buf, size_t size)
@@ -220,5 +279,7 @@ const char *resources_format(const struct resources *res, char *buf, size_t size
 					 used ? "," : "", d->name, model, *model ? ":" : "",
 					 amount);
 	}
+	used = add_word(buf, size, used, words[WORD_NODE_TYPE], res->node_type);
+	add_word(buf, size, used, words[WORD_FEATURES], res->features);
 	return buf;
 }

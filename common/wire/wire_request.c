@@ -4,6 +4,33 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 
+static int set_node_kind(json_t *j, const struct resources *res)
+{
+	if (*res->node_type &&
+	    json_object_set_new(j, "node_type", json_string(res->node_type)) < 0)
+		return -1;
+	return *res->features ? json_object_set_new(j, "features", json_string(res->features))
+			      : 0;
+}
+
+/* As users would type it, in small letters or not. */
+static int get_node_kind(const json_t *j, struct resources *res, struct err *err)
+{
+	char type[REQUEST_NAME_MAX], features[FEATURES_MAX];
+	int r = wire_get_text(j, "node_type", (struct wire_text){ type, sizeof(type), true },
+			      err);
+
+	if (r >= 0 && *type)
+		r = features_lower(type, res->node_type, sizeof(res->node_type), err);
+	if (r < 0)
+		return err_prefix(err, r, "node_type");
+	r = wire_get_text(j, "features", (struct wire_text){ features, sizeof(features), true },
+			  err);
+	if (r >= 0 && *features)
+		r = features_parse(features, res->features, err);
+	return r < 0 ? err_prefix(err, r, "features") : 0;
+}
+
 json_t *wire_encode_resources(const struct resources *res)
 {
 	_cleanup_json_ json_t *j = json_object();
@@ -19,6 +46,8 @@ json_t *wire_encode_resources(const struct resources *res)
 	}
 	if (j && res->ngpus && *res->gpu_model &&
 	    json_object_set_new(j, "gpu_model", json_string(res->gpu_model)) < 0)
+		return NULL;
+	if (j && set_node_kind(j, res) < 0)
 		return NULL;
 	return TAKE_PTR(j);
 }
@@ -58,7 +87,7 @@ int wire_decode_resources(const json_t *j, const char *at, struct resources *ret
 			return err_prefix(err, r, "%s", at);
 		*(int64_t *)(void *)((char *)&res + d->offset) = v;
 	}
-	if (get_gpu_model(j, &res, err) < 0)
+	if (get_gpu_model(j, &res, err) < 0 || get_node_kind(j, &res, err) < 0)
 		return err_prefix(err, -EINVAL, "%s", at);
 	*ret = res;
 	return 0;

@@ -11,7 +11,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct resources res = { 0 }, again = { 0 };
-	char *text = malloc(size + 1), buf[256];
+	char *text = malloc(size + 1), buf[512];
 	struct err err;
 
 	if (!text)

@@ -231,7 +231,11 @@ static void when_and_how_often_a_job_runs_survives_the_wire(void **state)
 	assert_int_equal(wire_decode_request(j, "request", &back, NULL), 0);
 	assert_memory_equal(&r.array, &back.array, sizeof(r.array));
 	assert_int_equal(back.after.n, 3);
-	assert_memory_equal(r.after.at, back.after.at, 3 * sizeof(*r.after.at));
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(r.after.at[i].kind, back.after.at[i].kind);
+		assert_int_equal(r.after.at[i].id.job, back.after.at[i].id.job);
+		assert_int_equal(r.after.at[i].id.index, back.after.at[i].id.index);
+	}
 	assert_true(back.is_held && back.requeue);
 	request_done(&r);
 	request_done(&back);
