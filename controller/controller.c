@@ -1,5 +1,5 @@
-/* controller.c - reeve-controller: reads its configuration and wires ledger, queue, api and
- * server into one event loop. */
+/* controller.c - reeve-controller: reads its configuration, stands by while another controller
+ * leads, and then wires ledger, queue, api and server into one event loop. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,15 +14,19 @@
 #include "controller/api/api.h"
 #include "controller/api/poll.h"
 #include "controller/api/server.h"
+#include "controller/ledger/store_lead.h"
 #include "controller/queue/cycle.h"
+#include "controller/standby.h"
 #include "controller/standing/standing.h"
 
 #define DEFAULT_CONFIG "/etc/reeve/controller.conf"
 #define NODE_CHECK_US 5000000
+#define STEPPED_DOWN 1
 
 struct controller {
 	struct config *config;
 	sd_event *event;
+	struct store_lead *lead;
 	struct store *store;
 	struct standing *standing;
 	struct cycle *cycle;
@@ -30,10 +34,13 @@ struct controller {
 	struct api *api;
 	struct server *server;
 	int listen_fd;
+	bool is_deposed; /* another controller leads */
+	bool is_unsure;	 /* whether it still leads could not be found out; said once */
 };
 
-/* In this order: pollers answer their exchanges, the server sends them off. */
-static void controller_done(struct controller *c)
+/* In this order: pollers answer their exchanges, the server sends them off; nothing is written
+ * any more when the lead is given up. */
+static void close_rooms(struct controller *c)
 {
 	c->poll = poll_close(c->poll);
 	c->server = server_close(c->server);
@@ -41,10 +48,43 @@ static void controller_done(struct controller *c)
 	c->cycle = cycle_free(c->cycle);
 	c->standing = standing_free(c->standing);
 	c->store = store_close(c->store);
+	c->lead = store_lead_close(c->lead);
+	c->event = sd_event_unref(c->event);
+}
+
+static void controller_done(struct controller *c)
+{
+	close_rooms(c);
 	if (c->listen_fd >= 0)
 		close(c->listen_fd);
-	sd_event_unref(c->event);
 	c->config = config_free(c->config);
+}
+
+static void on_lost(void *ctx)
+{
+	struct controller *c = ctx;
+
+	c->is_deposed = true;
+	sd_event_exit(c->event, 0);
+}
+
+static int on_lead_check(sd_event_source *source, uint64_t us, void *ctx)
+{
+	struct controller *c = ctx;
+	struct err err = { "" };
+	int r = store_lead_keep(c->lead, &err);
+
+	(void)us;
+	if (r < 0 && !c->is_unsure)
+		log_line(LOG_ERR, "keeping the lead: %s", err.text);
+	c->is_unsure = r < 0;
+	if (r == 0) {
+		on_lost(c);
+		return 0;
+	}
+	sd_event_source_set_time_relative(source,
+					  (uint64_t)c->config->lead_lease_s * 1000000 / 4);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 static int on_node_check(sd_event_source *source, uint64_t us, void *ctx)
@@ -59,11 +99,13 @@ static int on_node_check(sd_event_source *source, uint64_t us, void *ctx)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* One socket from systemd, or our own. */
+/* One socket from systemd, or our own; kept until the end. */
 static int open_socket(struct controller *c, struct err *err)
 {
-	int n = sd_listen_fds(1);
+	int n = c->listen_fd < 0 ? sd_listen_fds(1) : 0;
 
+	if (c->listen_fd >= 0)
+		return 0;
 	if (n < 0)
 		return err_set(err, n, "sockets from systemd: %s", strerror(-n));
 	if (n > 1)
@@ -94,16 +136,25 @@ static int open_event(struct controller *c, struct err *err)
 
 	if (r < 0)
 		return r;
+	c->event = sd_event_unref(c->event);
 	r = sd_event_default(&c->event);
 	if (r >= 0)
 		r = sd_event_add_signal(c->event, NULL, SIGTERM, NULL, NULL);
 	if (r >= 0)
 		r = sd_event_add_signal(c->event, NULL, SIGINT, NULL, NULL);
 	if (r >= 0)
-		r = sd_event_add_time_relative(c->event, NULL, CLOCK_MONOTONIC, NODE_CHECK_US,
-					       0, on_node_check, c);
-	if (r >= 0)
 		r = sd_event_set_watchdog(c->event, true);
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+}
+
+static int open_timers(struct controller *c, struct err *err)
+{
+	int r = sd_event_add_time_relative(c->event, NULL, CLOCK_MONOTONIC, NODE_CHECK_US, 0,
+					   on_node_check, c);
+
+	if (r >= 0)
+		r = sd_event_add_time_relative(c->event, NULL, CLOCK_MONOTONIC, 0, 0,
+					       on_lead_check, c);
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
@@ -132,11 +183,13 @@ static int open_standing(struct controller *c, struct err *err)
 
 static int open_rooms(struct controller *c, struct err *err)
 {
-	int r = store_open_zone(c->config->database, c->config->policy.time_zone, &c->store,
-				err);
+	int r = store_open_zone(store_lead_place(c->lead), c->config->policy.time_zone,
+				&c->store, err);
 
-	if (r >= 0)
+	if (r >= 0) {
+		store_lead_guard(c->lead, c->store, on_lost, c);
 		r = open_standing(c, err);
+	}
 	if (r >= 0)
 		r = cycle_new(c->store, c->standing, &c->cycle, err);
 	if (r >= 0)
@@ -168,24 +221,66 @@ static int open_server(struct controller *c, struct err *err)
 	return r;
 }
 
+/* 1: it leads; 0: it is to end. Another controller on this machine may have the same address
+ * until it ends; then this one cannot say who leads. */
+static int stand_by(struct controller *c, struct err *err)
+{
+	const struct store_lead_config l = { c->config->database, c->config->listen,
+					     c->config->lead_lease_s };
+	struct standby_config s = { .config = c->config };
+	int r = open_event(c, err);
+
+	if (r >= 0)
+		r = open_socket(c, err);
+	if (r >= 0 || r == -EADDRINUSE)
+		r = store_lead_open(&l, &c->lead, err);
+	if (r < 0)
+		return r;
+	s.event = c->event;
+	s.lead = c->lead;
+	s.listen_fd = c->listen_fd;
+	return standby_wait(&s, err);
+}
+
+/* 0: it is to end; STEPPED_DOWN: another controller has taken over. */
+static int lead(struct controller *c, struct err *err)
+{
+	int r = open_event(c, err);
+
+	c->is_deposed = false;
+	if (r >= 0)
+		r = open_rooms(c, err);
+	if (r >= 0)
+		r = open_server(c, err);
+	if (r >= 0)
+		r = open_timers(c, err);
+	if (r < 0)
+		return c->is_deposed ? STEPPED_DOWN : r;
+	log_line(LOG_INFO, "version %s, ledger %s, listening on %s", REEVE_VERSION,
+		 store_place(c->store), c->config->listen);
+	sd_notifyf(0, "READY=1\nSTATUS=Listening on %s", c->config->listen);
+	r = sd_event_loop(c->event);
+	if (r < 0)
+		return err_set(err, r, "event loop: %s", strerror(-r));
+	return c->is_deposed ? STEPPED_DOWN : 0;
+}
+
 static int serve(struct controller *c, struct err *err)
 {
 	int r;
 
 	umask(0077);
-	r = open_event(c, err);
-	if (r >= 0)
-		r = open_rooms(c, err);
-	if (r >= 0)
-		r = open_server(c, err);
-	if (r < 0)
-		return r;
-	log_line(LOG_INFO, "version %s, ledger %s, listening on %s", REEVE_VERSION,
-		 store_place(c->store), c->config->listen);
-	sd_notifyf(0, "READY=1\nSTATUS=Listening on %s", c->config->listen);
-	r = sd_event_loop(c->event);
-	sd_notify(0, "STOPPING=1");
-	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+	do {
+		r = stand_by(c, err);
+		if (r > 0)
+			r = lead(c, err);
+		if (r == STEPPED_DOWN)
+			log_line(LOG_WARNING, "another controller leads now; standing by");
+		if (r != STEPPED_DOWN)
+			sd_notify(0, "STOPPING=1");
+		close_rooms(c);
+	} while (r == STEPPED_DOWN);
+	return r;
 }
 
 static const struct verb_option options[] = {

@@ -85,7 +85,7 @@ static void fail(struct uplink *u, const struct err *err)
 	u->failures++;
 	u->why = *err;
 	u->waiting = true;
-	schedule(u, backoff_ms(u->failures));
+	schedule(u, backoff_ms((u->failures - 1) / http_count(u->http) + 1));
 	tell(u, false);
 }
 
@@ -116,6 +116,13 @@ static void on_done(void *ctx, int result, json_t *answer_owned, const struct er
 
 	u->exchanges++;
 	u->phase = IDLE;
+	/* Another controller may lead: each is asked once before there is a pause. */
+	if (result && http_has_next(u->http)) {
+		u->failures++;
+		u->why = err;
+		schedule(u, 0);
+		return;
+	}
 	if (result) {
 		fail(u, &err);
 		return;

@@ -18,9 +18,22 @@ int db_cache(struct db *d, int64_t bytes, struct err *err)
 	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
 }
 
+void db_guard(struct db *d, db_guard_fn fn, void *ctx)
+{
+	d->guard = fn;
+	d->guard_ctx = ctx;
+}
+
 int db_begin(struct db *d, struct err *err)
 {
-	return d->ops->begin(d, err);
+	int r = d->ops->begin(d, err);
+
+	if (r < 0 || !d->guard)
+		return r;
+	r = d->guard(d->guard_ctx, err);
+	if (r < 0)
+		d->ops->rollback(d);
+	return r < 0 ? r : 0;
 }
 
 int db_commit(struct db *d, struct err *err)

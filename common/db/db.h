@@ -29,6 +29,9 @@ int db_cache(struct db *d, int64_t bytes, struct err *err);
 int db_begin(struct db *d, struct err *err);
 int db_commit(struct db *d, struct err *err);
 void db_rollback(struct db *d);
+/* Asked first in each transaction: what is < 0 ends it and is what db_begin() returns. */
+typedef int (*db_guard_fn)(void *ctx, struct err *err);
+void db_guard(struct db *d, db_guard_fn fn, void *ctx);
 
 /* Bind by a format: 'i' int64_t, 't' const char * (NULL = NULL), 'b' const void *, size_t
  * and step to completion. The statement is known by the address of `sql` (a string literal).

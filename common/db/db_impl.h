@@ -46,6 +46,8 @@ struct db_ops {
 /* The first member of the implementation's own structs. */
 struct db {
 	const struct db_ops *ops;
+	db_guard_fn guard; /* NULL: none */
+	void *guard_ctx;
 };
 struct db_row {
 	struct db *db;

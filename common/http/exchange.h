@@ -3,6 +3,7 @@
 #pragma once
 #include <stdbool.h>
 #include "common/auth/auth.h"
+#include "common/err.h"
 #include "common/http/curl.h"
 #include "common/http/http.h"
 
@@ -15,8 +16,15 @@ struct http_buffer {
 	size_t size, room;
 };
 
+#define HTTP_ADDRESSES_MAX 8
+
 struct http {
-	char *url, *munge_socket, *ca_file; /* of the configuration */
+	char *urls[HTTP_ADDRESSES_MAX];
+	const char *url;	 /* of these, the one to ask next */
+	size_t n_urls, n_failed; /* n_failed: in a row, of different ones */
+	struct err said;	 /* by a leader that was not available */
+	bool has_said;
+	char *munge_socket, *ca_file; /* of the configuration */
 	long timeout_s;
 	int64_t answer_uid;
 	CURL *easy;
@@ -37,6 +45,10 @@ struct http {
 int http_prepare(struct http *h, struct http_call call, struct err *err);
 /* After the transfer: http_exchange()'s result. Releases what the call held. */
 int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *err);
+/* After a transfer: true: the same call is to be made again, of another controller. Else result
+ * and words are those to be told. */
+bool http_asks_another(struct http *h, const struct http_call *call, int *result,
+		       const json_t *answer, struct err *err);
 /* Release what the call held, without a result. */
 void http_forget(struct http *h);
 

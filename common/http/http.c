@@ -13,6 +13,7 @@
 
 #define GZIP_FROM 1024
 #define CONNECT_TIMEOUT_S 10L
+#define CONNECT_TIMEOUT_OF_SEVERAL_S 3L
 
 /* ---- what curl calls ---- */
 
@@ -83,7 +84,8 @@ static int set_always(struct http *h, struct err *err)
 	r |= curl.easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https");
 	r |= curl.easy_setopt(c, CURLOPT_PROXY, ""); /* whatever http_proxy says */
 	r |= curl.easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
-	r |= curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
+	r |= curl.easy_setopt(c, CURLOPT_CONNECTTIMEOUT,
+			      h->n_urls > 1 ? CONNECT_TIMEOUT_OF_SEVERAL_S : CONNECT_TIMEOUT_S);
 	r |= curl.easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L);
 	r |= curl.easy_setopt(c, CURLOPT_ACCEPT_ENCODING, "gzip");
 	r |= curl.easy_setopt(c, CURLOPT_USERAGENT, "reeve/" REEVE_VERSION);
@@ -112,33 +114,58 @@ static int check_url(const char *url, struct err *err)
 		       url);
 }
 
+static int add_url(struct http *h, const char *from, size_t size, struct err *err)
+{
+	_cleanup_free_ char *url = strndup(from, size);
+	int r = url ? check_url(url, err) : err_set(err, -ENOMEM, "out of memory");
+
+	if (r < 0)
+		return r;
+	if (h->n_urls == HTTP_ADDRESSES_MAX)
+		return err_set(err, -EINVAL, "more than %d addresses of controllers",
+			       HTTP_ADDRESSES_MAX);
+	if (url[strlen(url) - 1] == '/')
+		url[strlen(url) - 1] = '\0';
+	h->urls[h->n_urls++] = TAKE_PTR(url);
+	return 0;
+}
+
+static int copy_urls(struct http *h, const char *list, struct err *err)
+{
+	static const char between[] = ", \t";
+	int r = 0;
+
+	for (const char *p = list + strspn(list, between); *p && r >= 0;
+	     p += strspn(p, between)) {
+		size_t n = strcspn(p, between);
+
+		r = add_url(h, p, n, err);
+		p += n;
+	}
+	if (r >= 0 && h->n_urls == 0)
+		r = check_url(list, err);
+	h->url = h->urls[0];
+	return r;
+}
+
 static int copy_config(struct http *h, const struct http_config *c, struct err *err)
 {
 	h->timeout_s = c->timeout_s;
 	h->answer_uid = c->answer_uid;
-	h->url = strdup(c->url);
 	h->munge_socket = c->munge_socket ? strdup(c->munge_socket) : NULL;
 	h->ca_file = c->ca_file ? strdup(c->ca_file) : NULL;
-	if (!h->url || (c->munge_socket && !h->munge_socket) || (c->ca_file && !h->ca_file))
+	if ((c->munge_socket && !h->munge_socket) || (c->ca_file && !h->ca_file))
 		return err_set(err, -ENOMEM, "out of memory");
-	if (h->url[strlen(h->url) - 1] == '/')
-		h->url[strlen(h->url) - 1] = '\0';
-	return 0;
+	return copy_urls(h, c->url, err);
 }
 
 int http_open(const struct http_config *c, struct http **ret, struct err *err)
 {
-	_cleanup_(http_closep) struct http *h = NULL;
-	int r = check_url(c->url, err);
+	_cleanup_(http_closep) struct http *h = calloc(1, sizeof(*h));
+	int r = h ? copy_config(h, c, err) : err_set(err, -ENOMEM, "out of memory");
 
 	if (r >= 0)
 		r = curl_load(err);
-	if (r < 0)
-		return r;
-	h = calloc(1, sizeof(*h));
-	if (!h)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = copy_config(h, c, err);
 	if (r < 0)
 		return r;
 	if (curl.global_init(CURL_GLOBAL_DEFAULT) || !(h->easy = curl.easy_init()))
@@ -160,7 +187,8 @@ struct http *http_close(struct http *h)
 	if (h->easy)
 		curl.easy_cleanup(h->easy);
 	h->loop = http_loop_free(h->loop);
-	free(h->url);
+	for (size_t i = 0; i < h->n_urls; i++)
+		free(h->urls[i]);
 	free(h->munge_socket);
 	free(h->ca_file);
 	free(h->answer.data);
@@ -406,13 +434,96 @@ int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *
 	return r;
 }
 
+/* ---- several controllers ---- */
+
+#define UNAVAILABLE 503
+
+static void turn(struct http *h)
+{
+	size_t at = 0;
+
+	while (h->urls[at] != h->url)
+		at++;
+	h->url = h->urls[(at + 1) % h->n_urls];
+	h->n_failed = h->n_failed < h->n_urls ? h->n_failed + 1 : 1;
+}
+
+bool http_has_next(const struct http *h)
+{
+	return h->n_failed > 0 && h->n_failed < h->n_urls;
+}
+
+int http_count(const struct http *h)
+{
+	return (int)h->n_urls;
+}
+
+/* Nothing of it can have been done: it was refused as a whole, was not sent, or changes
+ * nothing.
+ */
+static bool may_ask_another(const struct http *h, int result, const struct http_call *call)
+{
+	long sent = 0;
+
+	if (result == UNAVAILABLE)
+		return true;
+	curl.easy_getinfo(h->easy, CURLINFO_REQUEST_SIZE, &sent);
+	return result < 0 && (sent == 0 || !strcmp(call->method, "GET"));
+}
+
+/* A leader's own words are kept before those of one that only stands by, or is away. */
+static void keep_words(struct http *h, const json_t *answer, const struct err *err)
+{
+	const json_t *e = json_object_get(answer, "error");
+	const char *code = json_string_value(json_object_get(e, "code"));
+
+	if (h->has_said || (code && strcmp(code, "standby") == 0))
+		return;
+	h->has_said = true;
+	h->said = *err;
+}
+
+bool http_asks_another(struct http *h, const struct http_call *call, int *result,
+		       const json_t *answer, struct err *err)
+{
+	if (*result >= 0 && *result != UNAVAILABLE) {
+		h->n_failed = 0;
+		h->has_said = false;
+		return false;
+	}
+	if (*result == UNAVAILABLE)
+		keep_words(h, answer, err);
+	turn(h);
+	if (may_ask_another(h, *result, call) && http_has_next(h))
+		return true;
+	if (h->has_said) {
+		*err = h->said;
+		*result = UNAVAILABLE;
+	}
+	h->has_said = false;
+	return false;
+}
+
+static int exchange_once(struct http *h, const struct http_call *call, json_t **ret_answer,
+			 struct err *err)
+{
+	int r = http_prepare(h, *call, err);
+
+	return r < 0 ? r : http_finish(h, curl.easy_perform(h->easy), ret_answer, err);
+}
+
 int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, struct err *err)
 {
+	struct err words = { "" };
 	int r;
 
 	*ret_answer = NULL;
-	r = http_prepare(h, call, err);
-	if (r < 0)
-		return r;
-	return http_finish(h, curl.easy_perform(h->easy), ret_answer, err);
+	do {
+		*ret_answer = wire_unref(*ret_answer);
+		words.text[0] = '\0';
+		r = exchange_once(h, &call, ret_answer, &words);
+	} while (http_asks_another(h, &call, &r, *ret_answer, &words));
+	if (err)
+		*err = words;
+	return r;
 }

@@ -6,13 +6,14 @@
  */
 #pragma once
 #include <jansson.h>
+#include <stdbool.h>
 #include "common/cleanup.h"
 
 struct err;
 struct http;
 
 struct http_config {
-	const char *url;	  /* "http://HOST:8640" or https, no path */
+	const char *url;	  /* "http://HOST:8640" or https, no path; several by commas */
 	const char *munge_socket; /* NULL: default */
 	long timeout_s;		  /* whole exchange, beyond a long poll's own wait */
 	int64_t answer_uid;	  /* >= 0: the answer must be signed by this uid (agent) */
@@ -35,6 +36,9 @@ struct http_call {
  * < 0: no answer: -ECONNREFUSED, -ETIMEDOUT, -EHOSTUNREACH, -EPROTO, -EACCES (answer not
  *      signed by the controller), ...; err names the URL and what to check. */
 int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, struct err *err);
+/* Of several addresses each is tried in turn, here and in http_start(), while there is no
+ * answer or a 503 (a controller that stands by says so); the one that answered is asked first
+ * from then on. What may have arrived is not said again elsewhere, but for GET. */
 
 /* For an event loop: start, then drive from fds. Only the agent needs it. */
 typedef void (*http_done_fn)(void *ctx, int result, json_t *answer, const struct err *err);
@@ -42,4 +46,7 @@ struct sd_event;
 int http_attach(struct http *h, struct sd_event *event, struct err *err);
 int http_start(struct http *h, struct http_call call, http_done_fn done, void *ctx,
 	       struct err *err);
-void http_cancel(struct http *h); /* the call under way; its done_fn is not called */
+/* After a call that failed: there is an address that has not failed since the last answer. */
+bool http_has_next(const struct http *h);
+int http_count(const struct http *h); /* addresses */
+void http_cancel(struct http *h);     /* the call under way; its done_fn is not called */

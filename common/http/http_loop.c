@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/http/exchange.h"
+#include "common/wire/wire.h"
 
 struct http_loop {
 	struct http *http;
@@ -13,9 +14,32 @@ struct http_loop {
 	sd_event_source *timer;
 	CURLM *multi;
 	bool busy;
+	struct http_call call; /* under way; its body is held */
 	http_done_fn done;
 	void *ctx;
 };
+
+static int begin(struct http_loop *l, struct err *err)
+{
+	int r = http_prepare(l->http, l->call, err);
+	CURLMcode m;
+
+	if (r < 0)
+		return r;
+	m = curl.multi_add_handle(l->multi, l->http->easy);
+	l->busy = m == CURLM_OK;
+	if (l->busy)
+		return 0;
+	http_forget(l->http);
+	return err_set(err, -ENOMEM, "libcurl: %s", curl.multi_strerror(m));
+}
+
+static void drop_call(struct http_loop *l)
+{
+	json_decref((json_t *)l->call.body);
+	free((char *)l->call.path);
+	l->call = (struct http_call){ 0 };
+}
 
 /* The call is over: hand its result on. Nothing may touch `l` after done(), which may start
  * the next call or close everything. */
@@ -28,6 +52,13 @@ static void finish(struct http_loop *l, CURLcode code)
 	curl.multi_remove_handle(l->multi, l->http->easy);
 	l->busy = false;
 	r = http_finish(l->http, code, &answer, &err);
+	if (http_asks_another(l->http, &l->call, &r, answer, &err)) {
+		answer = wire_unref(answer);
+		r = begin(l, &err);
+		if (r == 0)
+			return;
+	}
+	drop_call(l);
 	l->done(l->ctx, r, answer, &err);
 }
 
@@ -150,25 +181,21 @@ int http_start(struct http *h, struct http_call call, http_done_fn done, void *c
 	       struct err *err)
 {
 	struct http_loop *l = h->loop;
-	CURLMcode m;
 	int r;
 
 	if (!l)
 		return err_set(err, -EINVAL, "not attached to an event loop");
 	if (l->busy)
 		return err_set(err, -EBUSY, "a call is under way");
-	r = http_prepare(h, call, err);
-	if (r < 0)
-		return r;
+	l->call = call;
+	l->call.body = json_incref((json_t *)call.body);
+	l->call.path = strdup(call.path);
 	l->done = done;
 	l->ctx = ctx;
-	l->busy = true;
-	m = curl.multi_add_handle(l->multi, h->easy);
-	if (m == CURLM_OK)
-		return 0;
-	l->busy = false;
-	http_forget(h);
-	return err_set(err, -ENOMEM, "libcurl: %s", curl.multi_strerror(m));
+	r = l->call.path ? begin(l, err) : err_set(err, -ENOMEM, "out of memory");
+	if (r < 0)
+		drop_call(l);
+	return r;
 }
 
 void http_cancel(struct http *h)
@@ -177,5 +204,6 @@ void http_cancel(struct http *h)
 		return;
 	h->loop->busy = false;
 	curl.multi_remove_handle(h->loop->multi, h->easy);
+	drop_call(h->loop);
 	http_forget(h);
 }

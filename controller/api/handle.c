@@ -19,6 +19,8 @@ static unsigned status_of(int r)
 		return 404;
 	case -EBUSY:
 		return 409;
+	case -EOWNERDEAD: /* another controller leads (store_lead.h) */
+		return 503;
 	default:
 		return 500;
 	}

@@ -8,8 +8,6 @@
 #include "controller/pg/pg.h"
 #include "controller/pg/pg_impl.h"
 
-#define LOCK "(1919247734, hashtext(current_schema()))" /* "reev" */
-
 bool pg_is_place(const char *where)
 {
 	return strncmp(where, "postgresql://", 13) == 0 ||
@@ -102,7 +100,7 @@ int pg_revive(struct pg *p, struct err *err)
 static void unlock(struct pg *p)
 {
 	if (p->has_lock && pq.PQstatus(p->conn) == CONNECTION_OK)
-		pg_exec(p, "SELECT pg_advisory_unlock" LOCK, NULL);
+		pg_exec(p, "SELECT pg_advisory_unlock" PG_LOCK, NULL);
 	p->has_lock = false;
 }
 
@@ -114,7 +112,7 @@ static int begin(struct db *d, struct err *err)
 	if (r < 0)
 		return r;
 	/* Before the transaction, so that its snapshot is of after the wait. */
-	r = pg_exec(p, "SELECT pg_advisory_lock" LOCK, err);
+	r = pg_exec(p, "SELECT pg_advisory_lock" PG_LOCK, err);
 	if (r < 0)
 		return r;
 	p->has_lock = true;

@@ -3,6 +3,9 @@
 #include "common/db/db_impl.h"
 #include "controller/pg/pq.h"
 
+/* The advisory lock of a ledger's writers: "reev" */
+#define PG_LOCK "(1919247734, hashtext(current_schema()))"
+
 struct pg_statement;
 
 struct pg {

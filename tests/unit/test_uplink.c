@@ -65,6 +65,20 @@ int http_start(struct http *h, struct http_call call, http_done_fn done, void *c
 	return 0;
 }
 
+static int n_addresses, n_failed;
+
+bool http_has_next(const struct http *h)
+{
+	(void)h;
+	return n_failed > 0 && n_failed < n_addresses;
+}
+
+int http_count(const struct http *h)
+{
+	(void)h;
+	return n_addresses;
+}
+
 void http_cancel(struct http *h)
 {
 	if (h->busy)
@@ -80,6 +94,7 @@ static void answer(int result, const char *json)
 	line.busy = false;
 	if (result)
 		err_set(&err, 0, "result %d", result);
+	n_failed = !result ? 0 : n_failed < n_addresses ? n_failed + 1 : 1;
 	line.done(line.ctx, result, json ? json_loads(json, 0, NULL) : NULL, &err);
 }
 
@@ -146,6 +161,8 @@ static int set_up(void **unused)
 	remove(path);
 	n_started = n_cancelled = n_up = n_down = n_wants = n_chunks = start_result = 0;
 	kick_on_want = false;
+	n_addresses = 1;
+	n_failed = 0;
 	if (store_open(path, &db, NULL) != 0 || spool_open(db, 1 << 20, &spool, NULL) < 0 ||
 	    sd_event_new(&event) < 0)
 		return -1;
@@ -328,6 +345,27 @@ static void without_the_controller_it_backs_off_and_a_retry_is_at_once(void **un
 	assert_string_equal(st.why, "");
 }
 
+/* The one that led is gone: the other is asked at once; when neither answers there is a pause.
+ */
+static void each_controller_is_asked_before_there_is_a_pause(void **unused)
+{
+	(void)unused;
+	n_addresses = 2;
+	into_poll();
+	answer(-ECONNREFUSED, NULL);
+	assert_in_range(spin(500), 0, 350);
+	assert_int_equal(n_started, 3);
+	assert_int_equal(last_wait, 25);
+	answer(0, "{}");
+	assert_int_equal(n_down, 0);
+	assert_true(spin(1500) >= 0);
+	answer(503, NULL);
+	assert_in_range(spin(500), 0, 350);
+	answer(-ETIMEDOUT, NULL);
+	assert_int_equal(n_down, 1);
+	assert_in_range(spin(1500), 400, 1100);
+}
+
 static void an_answer_that_makes_no_sense_is_a_failure_and_loses_nothing(void **unused)
 {
 	struct spool_status st;
@@ -388,6 +426,7 @@ int main(void)
 		TEST(reports_that_are_not_acknowledged_are_not_sent_in_a_hurry),
 		TEST(an_order_repeated_in_every_answer_makes_no_storm),
 		TEST(without_the_controller_it_backs_off_and_a_retry_is_at_once),
+		TEST(each_controller_is_asked_before_there_is_a_pause),
 		TEST(an_answer_that_makes_no_sense_is_a_failure_and_loses_nothing),
 		TEST(an_exchange_that_cannot_start_is_tried_again),
 		TEST(output_is_sent_up_to_a_bound),
