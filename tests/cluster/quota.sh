@@ -148,9 +148,10 @@ live() { # UID: what `reeve quota` shows that user; more arguments
 }
 printf '[Client]\nMungeSocket = %s\n' "$dir/munge.sock" >"$dir/client.conf"
 others=
+# From last year on, so that January is a month like any other.
 year=$(date +%Y)
-period="From = $year-01-01
-To = $((year + 1))-01-01"
+period="From = $((year - 1))-01-01
+To = $((year + 2))-01-01"
 
 # ---- service units ----
 open_site grant "Quota = grant"
