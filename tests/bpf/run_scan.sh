@@ -49,7 +49,7 @@ on_host()
 on_vm()
 {
 	for t in scan_test events_test guard_test devices_test prof_test; do
-		"$here/vmtest.sh" -- "$bin/$t" "/sys/fs/bpf/$t" >"$tmp/out" 2>&1
+		"$here/vmtest.sh" --timeout 600 -- "$bin/$t" "/sys/fs/bpf/$t" >"$tmp/out" 2>&1
 		rc=$?
 		if [ $rc = 126 ]; then
 			skip "$t on the virtual node's kernel" "this host cannot run it"
@@ -73,7 +73,7 @@ on_node()
 	EOF
 	chmod +x "$tmp/inside"
 	for fs in ext4 xfs; do
-		"$here/../node/vm.sh" run --jobfs $fs --payload "$tmp/payload" \
+		"$here/../node/vm.sh" run --timeout 1800 --jobfs $fs --payload "$tmp/payload" \
 			-- "$tmp/inside" >"$tmp/out" 2>&1
 		rc=$?
 		if [ $rc = 126 ]; then
