@@ -12,9 +12,15 @@
 #include "controller/ledger/store_gpus.h"
 #include "controller/queue/cycle.h"
 
-static void on_given(void *ctx, int64_t job, const char *node)
+static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
 {
-	log_job(LOG_INFO, job, "give", "given to node %s", node);
+	if (did == CYCLE_GAVE)
+		log_job(LOG_INFO, job, "give", "given to node %s", node);
+	else if (did == CYCLE_SUSPENDED)
+		log_job(LOG_INFO, job, "suspend", "gives its cores on %s to job %lld", node,
+			(long long)by);
+	else
+		log_job(LOG_INFO, job, "resume", "goes on, on %s", node);
 	call_wake_node(ctx, node);
 }
 
@@ -26,8 +32,8 @@ static int on_cycle(sd_event_source *source, void *ctx)
 	(void)source;
 	a->counts.cycles++;
 	for (size_t i = 0; i < a->c.config->n_clusters; i++) {
-		struct cycle_run run = { a->c.config->clusters[i]->name, call_now_ns(),
-					 on_given, a, a->accounts };
+		struct cycle_run run = { a->c.config->clusters[i]->name, call_now_ns(), on_told,
+					 a, a->accounts };
 
 		if (cycle_run(a->c.cycle, &run, &err) < 0)
 			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,

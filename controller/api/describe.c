@@ -63,7 +63,7 @@ static void set_attempt(json_t *j, const struct store_job *row)
 
 static void set_why(json_t *j, const struct api *a, const struct store_job *row)
 {
-	char why[FIFO_WHY_MAX + 128] = "";
+	char why[CYCLE_WHY_MAX] = "";
 
 	if (row->state == JOB_QUEUED)
 		cycle_why(a->c.cycle, row->cluster, row->job, why, sizeof(why));

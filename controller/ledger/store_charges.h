@@ -55,6 +55,7 @@ struct store_waiting {
 	struct resources want;
 	bool is_exclusive;
 	int64_t nice, site; /* as store_weigh() set them */
+	int64_t due_ns;	    /* since when it is late (store_set_due()); 0: it is not */
 };
 typedef int (*store_waiting_fn)(void *ctx, const struct store_waiting *w, struct err *err);
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,

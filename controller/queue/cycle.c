@@ -3,29 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store.h"
-#include "controller/queue/cycle.h"
-#include "controller/queue/order.h"
-#include "controller/quota/quota_gate.h"
-
-#define BATCH 64
-
-/* The first job of a cluster that could not start, and the order it is the first of. */
-struct head {
-	struct head *next;
-	char cluster[REQUEST_NAME_MAX], why[FIFO_WHY_MAX];
-	int64_t job; /* 0: nobody waits */
-	struct order order;
-	struct gate *gate;
-	size_t n_held; /* by the gate */
-};
-
-struct cycle {
-	struct store *store;
-	struct standing *standing;
-	bool is_ranked; /* else first in, first out */
-	struct head *heads;
-};
+#include "controller/queue/cycle_impl.h"
 
 int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err)
 {
@@ -47,6 +25,10 @@ struct cycle *cycle_free(struct cycle *c)
 
 		c->heads = h->next;
 		order_done(&h->order);
+		snapshot_done(&h->snapshot);
+		names_done(&h->users);
+		names_done(&h->accounts);
+		intents_done(&h->intents);
 		gate_free(h->gate);
 		free(h);
 	}
@@ -54,7 +36,7 @@ struct cycle *cycle_free(struct cycle *c)
 	return NULL;
 }
 
-static struct head *find_head(const struct cycle *c, const char *cluster)
+struct head *cycle_head(const struct cycle *c, const char *cluster)
 {
 	struct head *h = c->heads;
 
@@ -65,7 +47,7 @@ static struct head *find_head(const struct cycle *c, const char *cluster)
 
 static int make_head(struct cycle *c, const char *cluster, struct head **ret, struct err *err)
 {
-	struct head *h = find_head(c, cluster);
+	struct head *h = cycle_head(c, cluster);
 	int r;
 
 	*ret = h;
@@ -85,119 +67,6 @@ static int make_head(struct cycle *c, const char *cluster, struct head **ret, st
 	return 0;
 }
 
-static void set_head(struct head *h, const struct fifo_job *j)
-{
-	h->job = j ? j->job : 0;
-	snprintf(h->why, sizeof(h->why), "%s", j ? j->why : "");
-}
-
-struct world {
-	struct fifo_node *nodes;
-	size_t n_nodes, taken; /* of the order */
-	struct fifo_job jobs[BATCH];
-};
-
-static void world_free(struct world **w)
-{
-	if (*w)
-		free((*w)->nodes);
-	free(*w);
-}
-
-static int give(struct cycle *c, const struct cycle_run *run, const struct world *w, size_t n,
-		struct err *err)
-{
-	struct store_gift gifts[BATCH];
-	int r;
-
-	if (n == 0)
-		return 0;
-	for (size_t i = 0; i < n; i++)
-		gifts[i] =
-			(struct store_gift){ w->jobs[i].job, w->nodes[w->jobs[i].node].name };
-	r = store_give(c->store, gifts, n, run->now_ns, err);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		run->given(run->ctx, gifts[i].job, gifts[i].node);
-	return r;
-}
-
-/* The next jobs in order that nothing holds back. Each is taken to start, for the sake of the
- * limits that the later ones count against. Returns how many. */
-static int next_batch(struct cycle *c, struct head *h, const struct cycle_run *run,
-		      struct world *w, struct err *err)
-{
-	char why[ELIGIBLE_WHY_MAX];
-	int n = 0;
-
-	if (!c->is_ranked && gate_is_open(h->gate))
-		return store_queue(c->store, run->cluster, w->jobs, BATCH, err);
-	for (; n < BATCH && w->taken < h->order.n; w->taken++) {
-		const struct fifo_job *j = &h->order.jobs[h->order.by_place[w->taken]].job;
-
-		if (!gate_ask(h->gate, j->job, why)) {
-			h->n_held++;
-			continue;
-		}
-		gate_start(h->gate, j->job);
-		w->jobs[n++] = *j;
-	}
-	return n;
-}
-
-/* 1: all of a full batch was placed, there may be more. */
-static int run_batch(struct cycle *c, struct head *h, const struct cycle_run *run,
-		     struct world *w, struct err *err)
-{
-	int n = next_batch(c, h, run, w, err), r;
-	size_t placed;
-
-	if (n < 0)
-		return n;
-	if (n > 0 && !w->nodes) {
-		r = store_holds(c->store, run->cluster, &w->nodes, &w->n_nodes, err);
-		if (r < 0)
-			return r;
-	}
-	placed = fifo_decide(w->nodes, w->n_nodes, w->jobs, (size_t)n);
-	for (size_t i = placed; i < (size_t)n; i++)
-		gate_undo(h->gate, w->jobs[i].job);
-	r = give(c, run, w, placed, err);
-	if (r < 0)
-		return r;
-	set_head(h, placed < (size_t)n ? &w->jobs[placed] : NULL);
-	return placed == BATCH;
-}
-
-static int load_gate(struct cycle *c, struct head *h, const struct cycle_run *run,
-		     struct err *err)
-{
-	const struct quota_site site = { c->store, standing_policy(c->standing),
-					 run->accounts };
-	const struct gate_run now = { h->cluster, run->now_ns };
-
-	return run->accounts ? gate_load(h->gate, &site, &now, err) : 0;
-}
-
-/* Where jobs may pass each other by: all of them, in order. */
-static int put_in_order(struct cycle *c, struct head *h, const struct cycle_run *run,
-			struct world *w, struct err *err)
-{
-	struct order_ask ask = { .store = c->store,
-				 .standing = c->is_ranked ? c->standing : NULL,
-				 .cluster = run->cluster,
-				 .now_ns = run->now_ns };
-	int r;
-
-	order_done(&h->order);
-	if (!c->is_ranked && gate_is_open(h->gate))
-		return 0;
-	r = store_holds(c->store, run->cluster, &w->nodes, &w->n_nodes, err);
-	if (r < 0)
-		return r;
-	ask.has = rank_cluster(w->nodes, w->n_nodes);
-	return order_make(&ask, &h->order, err);
-}
-
 bool cycle_is_holding(const struct cycle *c)
 {
 	for (const struct head *h = c->heads; h; h = h->next)
@@ -206,98 +75,289 @@ bool cycle_is_holding(const struct cycle *c)
 	return false;
 }
 
-/* 0: nobody is queued. */
-static int prepare(struct cycle *c, struct head *h, const struct cycle_run *run,
-		   struct world *w, struct err *err)
+/* ---- what there is ---- */
+
+static int load_gate(struct cycle *c, struct head *h, const struct cycle_run *run,
+		     struct err *err)
 {
-	int r = store_queue(c->store, run->cluster, w->jobs, 1, err);
+	const struct quota_site site = { c->store, standing_policy(c->standing),
+					 run->accounts };
+	const struct gate_run now = { h->cluster, run->now_ns };
 
 	h->n_held = 0;
-	if (r <= 0) {
-		order_done(&h->order);
-		set_head(h, NULL);
+	return run->accounts ? gate_load(h->gate, &site, &now, err) : 0;
+}
+
+static int load_order(struct cycle *c, struct head *h, struct rank_cluster has,
+		      const struct cycle_run *run, struct err *err)
+{
+	const struct order_ask ask = { .store = c->store,
+				       .standing = c->is_ranked ? c->standing : NULL,
+				       .cluster = run->cluster,
+				       .has = has,
+				       .now_ns = run->now_ns,
+				       .config = standing_policy(c->standing),
+				       .users = &h->users,
+				       .accounts = &h->accounts };
+
+	order_done(&h->order);
+	return order_make(&ask, &h->order, err);
+}
+
+static bool may_start(void *ctx, int64_t job)
+{
+	struct head *h = ctx;
+	char why[ELIGIBLE_WHY_MAX];
+
+	if (gate_ask(h->gate, job, why))
+		return true;
+	h->n_held++;
+	return false;
+}
+
+static void starts(void *ctx, int64_t job, bool is_undone)
+{
+	struct head *h = ctx;
+
+	if (is_undone)
+		gate_undo(h->gate, job);
+	else
+		gate_start(h->gate, job);
+}
+
+/* Those that are not queued any more, or have waited for too long, or whose node takes none. */
+static void drop_intents(struct head *h, const struct fifo_node *nodes, size_t n_nodes,
+			 int64_t now_ns)
+{
+	for (size_t i = h->intents.n; i-- > 0;) {
+		const struct intent *in = &h->intents.of[i];
+		bool is_open = false;
+
+		for (size_t k = 0; k < n_nodes; k++)
+			is_open |= nodes[k].open && !strcmp(nodes[k].name, in->node);
+		if (is_open && order_find(&h->order, in->job) &&
+		    now_ns - in->since_ns < INTENT_KEEP_NS)
+			continue;
+		intents_drop(&h->intents, in->job);
+	}
+}
+
+static int load(struct cycle *c, struct head *h, const struct cycle_run *run, struct err *err)
+{
+	const struct snapshot_ask ask = { .store = c->store,
+					  .config = standing_policy(c->standing),
+					  .cluster = h->cluster,
+					  .order = &h->order,
+					  .intents = &h->intents,
+					  .users = &h->users,
+					  .accounts = &h->accounts,
+					  .now_ns = run->now_ns,
+					  .may_start = run->accounts ? may_start : NULL,
+					  .starts = run->accounts ? starts : NULL,
+					  .ctx = h };
+	struct fifo_node *nodes = NULL;
+	size_t n_nodes = 0;
+	int r = store_holds(c->store, run->cluster, &nodes, &n_nodes, err);
+
+	if (r >= 0)
+		r = load_order(c, h, rank_cluster(nodes, n_nodes), run, err);
+	if (r < 0) {
+		free(nodes);
 		return r;
 	}
-	r = load_gate(c, h, run, err);
+	drop_intents(h, nodes, n_nodes, run->now_ns);
+	snapshot_done(&h->snapshot);
+	return snapshot_make(&ask, nodes, n_nodes, &h->snapshot, err);
+}
+
+/* ---- what was decided ---- */
+
+struct carrying {
+	struct cycle *c;
+	struct head *h;
+	const struct cycle_run *run;
+	struct store_gift *gifts;
+	size_t n_gifts;
+};
+
+static int64_t id_of(const struct carrying *y, int32_t number)
+{
+	return number < 0 ? 0 : schedule_job(y->h->snapshot.schedule, number)->id;
+}
+
+static struct fifo_node *node_of(const struct carrying *y, int32_t number)
+{
+	int32_t n;
+	const int32_t *nodes = schedule_nodes(y->h->snapshot.schedule, number, &n);
+
+	return &y->h->snapshot.nodes[nodes[0]];
+}
+
+static void tell(const struct carrying *y, enum cycle_did did, int64_t job, const char *node,
+		 int64_t by)
+{
+	if (y->run->told)
+		y->run->told(y->run->ctx, did, job, node, by);
+}
+
+/* The ledger has the last word on what is free by now: who was asked to give way may not have
+ * done so yet. */
+static int start(struct carrying *y, int64_t job, struct fifo_node *node, struct err *err)
+{
+	const struct order_job *o = order_find(&y->h->order, job);
+	struct fifo_job j = o->job;
+	struct intent intent = { .job = job, .since_ns = y->run->now_ns };
+
+	if (fifo_decide(node, 1, &j, 1) == 1) {
+		y->gifts[y->n_gifts++] = (struct store_gift){ job, node->name };
+		return 0;
+	}
+	if (intents_find(&y->h->intents, job))
+		return 0;
+	snprintf(intent.node, sizeof(intent.node), "%s", node->name);
+	if (intents_add(&y->h->intents, &intent) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int suspend(struct carrying *y, int32_t number, int64_t by, struct err *err)
+{
+	char reason[160], node[REQUEST_NAME_MAX];
+	struct store_wish w = { .job = id_of(y, number),
+				.want = STORE_SUSPEND,
+				.reason = reason,
+				.now_ns = y->run->now_ns,
+				.gave_way_to = by };
+	int r;
+
+	snprintf(reason, sizeof(reason), "gives its cores to job %lld", (long long)by);
+	r = store_wish(y->c->store, &w, node, err);
+	if (r == 0)
+		tell(y, CYCLE_SUSPENDED, w.job, node, by);
+	return r < 0 ? r : 0; /* too late: it has ended */
+}
+
+static int resume(struct carrying *y, int32_t number, struct err *err)
+{
+	struct store_wish w = { .job = id_of(y, number),
+				.want = STORE_RUN,
+				.now_ns = y->run->now_ns };
+	const struct schedule_job *j = schedule_job(y->h->snapshot.schedule, number);
+	char node[REQUEST_NAME_MAX];
+	int r = store_wish(y->c->store, &w, node, err);
+
+	node_of(y, number)->held.ncpus += j->chunks[0].cores;
+	if (r == 0)
+		tell(y, CYCLE_RESUMED, w.job, node, 0);
+	return r < 0 ? r : 0;
+}
+
+static int carry_out(struct carrying *y, const struct schedule_action *a, struct err *err)
+{
+	switch (a->what) {
+	case SCHEDULE_START:
+		return start(y, id_of(y, a->job), node_of(y, a->job), err);
+	case SCHEDULE_RESUME:
+		return resume(y, a->job, err);
+	case SCHEDULE_SUSPEND:
+		return suspend(y, a->job, id_of(y, a->by), err);
+	}
+	return 0;
+}
+
+static int give(struct carrying *y, struct err *err)
+{
+	int r;
+
+	if (y->n_gifts == 0)
+		return 0;
+	r = store_give(y->c->store, y->gifts, y->n_gifts, y->run->now_ns, err);
+	for (size_t i = 0; i < y->n_gifts && r >= 0; i++) {
+		intents_drop(&y->h->intents, y->gifts[i].job);
+		tell(y, CYCLE_GAVE, y->gifts[i].job, y->gifts[i].node, 0);
+	}
+	return r;
+}
+
+/* Starts that wait for cores come first: these are theirs. */
+static int start_intents(struct carrying *y, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < y->h->intents.n && r >= 0; i++) {
+		const struct intent *in = &y->h->intents.of[i];
+		int32_t node = snapshot_node(&y->h->snapshot, in->node);
+
+		r = start(y, in->job, &y->h->snapshot.nodes[node], err);
+	}
+	return r;
+}
+
+/* Whose start was withdrawn in this cycle is late from now on. */
+static int note_late(struct carrying *y, struct err *err)
+{
+	const struct snapshot *s = &y->h->snapshot;
+	int64_t jobs[64];
+	size_t n = 0;
+
+	for (size_t i = 0; i < y->h->order.n && n < ARRAY_LEN(jobs); i++) {
+		const struct order_job *o = &y->h->order.jobs[i];
+		const struct snapshot_job *j = o->due_ns ? NULL : snapshot_find(s, o->job.job);
+
+		if (j && schedule_job(s->schedule, j->number)->due_s)
+			jobs[n++] = o->job.job;
+	}
+	return n ? store_set_due(y->c->store, jobs, n, y->run->now_ns, err) : 0;
+}
+
+static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, struct err *err)
+{
+	struct carrying y = { .c = c, .h = h, .run = run };
+	const struct schedule_action *actions;
+	size_t n;
+	int r = schedule_pass(h->snapshot.schedule, run->now_ns / 1000000000, &actions, &n);
+
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	y.gifts = calloc(n + h->intents.n + 1, sizeof(*y.gifts));
+	if (!y.gifts)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = start_intents(&y, err);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = carry_out(&y, &actions[i], err);
 	if (r >= 0)
-		r = put_in_order(c, h, run, w, err);
-	return r < 0 ? r : 1;
+		r = give(&y, err);
+	if (r >= 0 &&
+	    standing_policy(c->standing)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
+		r = note_late(&y, err);
+	free(y.gifts);
+	return r;
+}
+
+/* Where nobody waits, and nobody can be suspended, there is nothing to decide. */
+static bool is_idle(const struct cycle *c, const struct cycle_run *run, struct err *err)
+{
+	struct fifo_job one;
+
+	return standing_policy(c->standing)->policy.scheduler != CONFIG_SCHEDULER_SUSPEND &&
+	       store_queue(c->store, run->cluster, &one, 1, err) == 0;
 }
 
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
 {
-	_cleanup_(world_free) struct world *w = calloc(1, sizeof(*w));
 	struct head *h = NULL;
-	int r;
+	int r = make_head(c, run->cluster, &h, err);
 
-	if (!w)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = make_head(c, run->cluster, &h, err);
-	if (r >= 0)
-		r = prepare(c, h, run, w, err);
-	if (r <= 0)
+	if (r < 0)
 		return r;
-	do
-		r = run_batch(c, h, run, w, err);
-	while (r > 0);
-	return r;
-}
-
-/* ---- why ---- */
-
-static void why_fifo(const struct head *h, int64_t job, char *buf, size_t size)
-{
-	if (job == h->job)
-		snprintf(buf, size, "%s", h->why);
-	else
-		snprintf(buf, size, "waits behind job %lld, the first in the queue, which %s",
-			 (long long)h->job, h->why);
-}
-
-static void why_order(const struct head *h, const struct order_job *j, char *buf, size_t size)
-{
-	const struct order_job *first = order_find(&h->order, h->job);
-
-	if (j == first)
-		snprintf(buf, size, "first in the queue; %s", h->why);
-	else
-		snprintf(
-			buf, size,
-			"place %zu of %zu; waits behind job %lld (priority %lld), the first in "
-			"the queue, which %s",
-			j->place - first->place + 1, h->order.n - first->place,
-			(long long)h->job, (long long)first->priority, h->why);
-}
-
-/* Is the job behind the one that could not start? Those before it have started, or are new. */
-static bool is_behind(const struct cycle *c, const struct head *h, int64_t job)
-{
-	const struct order_job *j = order_find(&h->order, job);
-	const struct order_job *first = order_find(&h->order, h->job);
-
-	if (h->job == 0)
-		return false;
-	return c->is_ranked ? j && first && j->place >= first->place : job >= h->job;
-}
-
-void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size)
-{
-	const struct head *h = find_head(c, cluster);
-	const struct order_job *j = h ? order_find(&h->order, job) : NULL;
-	char held[ELIGIBLE_WHY_MAX] = "";
-	size_t n = 0;
-
-	if (c->is_ranked && j)
-		n = (size_t)snprintf(buf, size, "priority %lld%s%s; ", (long long)j->priority,
-				     j->main ? ", mostly " : "", j->main ? j->main : "");
-	if (n >= size)
-		return;
-	if (h && !gate_ask(h->gate, job, held))
-		snprintf(buf + n, size - n, "%s", held);
-	else if (!h || !is_behind(c, h, job))
-		snprintf(buf, size, "waits for the next scheduling cycle");
-	else if (c->is_ranked)
-		why_order(h, j, buf + n, size - n);
-	else
-		why_fifo(h, job, buf, size);
+	if (is_idle(c, run, err)) {
+		h->n_held = 0;
+		order_done(&h->order);
+		snapshot_done(&h->snapshot);
+		return 0;
+	}
+	r = load_gate(c, h, run, err);
+	if (r >= 0)
+		r = load(c, h, run, err);
+	return r < 0 ? r : decide(c, h, run, err);
 }

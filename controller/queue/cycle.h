@@ -1,8 +1,11 @@
-/* cycle - gives queued jobs to nodes: reads the ledger, asks fifo, writes the gifts.
+/* cycle - gives queued jobs to nodes, and has others give way: reads the ledger, asks a
+ * schedule (controller/schedule), writes what it decides.
  *
- * Jobs are placed in the order of their priorities where the profile weighs anything
- * (PriorityWeight...), else in the order in which they were handed in. Either way the first
- * that cannot start keeps the later ones of its cluster waiting, so that no large job starves.
+ * Which rule goes is the profile's Scheduler=. Jobs stand in the order of their priorities
+ * where the profile weighs anything (PriorityWeight...), else in that in which they were handed
+ * in. Who may not start, by limits or quotas, is passed by.
+ *
+ * A start that needs cores of others is an intent (intent.h) until these are suspended.
  */
 #pragma once
 #include <stdbool.h>
@@ -21,13 +24,16 @@ int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, st
 struct cycle *cycle_free(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
 
-typedef void (*cycle_given_fn)(void *ctx, int64_t job, const char *node);
+enum cycle_did { CYCLE_GAVE, CYCLE_SUSPENDED, CYCLE_RESUMED };
+/* `by`: of a suspension, the job that gets the cores; else 0. */
+typedef void (*cycle_told_fn)(void *ctx, enum cycle_did did, int64_t job, const char *node,
+			      int64_t by);
 
-/* One cycle over a cluster; calls `given` for each job after it is on disk. */
+/* One cycle over a cluster; tells of each job after it is on disk. */
 struct cycle_run {
 	const char *cluster;
 	int64_t now_ns;
-	cycle_given_fn given;
+	cycle_told_fn told;
 	void *ctx;
 	const struct accounts *accounts; /* limits and allotments; not kept. NULL: none */
 };
@@ -37,4 +43,9 @@ int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
 bool cycle_is_holding(const struct cycle *c);
 
 /* Why a queued job waits, as of the last cycle, with its priority where there are any. */
+#define CYCLE_WHY_MAX 1024
 void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size);
+
+/* When a queued job starts at the latest, if all that runs runs to its walltime and nobody
+ * comes: in seconds from its last cycle. < 0: not known, or not foreseeable. */
+int64_t cycle_forecast_s(const struct cycle *c, const char *cluster, int64_t job);

@@ -1,6 +1,7 @@
 /* order.c - see order.h. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_charges.h"
 #include "controller/queue/order.h"
@@ -55,15 +56,30 @@ static int rank(const struct order_ask *a, const struct store_waiting *w, struct
 	return 0;
 }
 
+int32_t order_queue(const struct config *c, const char *queue)
+{
+	for (size_t i = 0; i < c->n_queues; i++)
+		if (!strcmp(c->queues[i]->name, queue))
+			return (int32_t)i;
+	return -1;
+}
+
 static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
 {
 	struct filling *f = ctx;
 	struct order_job j = { .job = { .job = w->job,
 					.want = w->want,
 					.is_exclusive = w->is_exclusive,
-					.node = -1 } };
+					.node = -1 },
+			       .submitted_ns = w->submitted_ns,
+			       .due_ns = w->due_ns,
+			       .user = names_number(f->ask->users, w->user),
+			       .account = names_number(f->ask->accounts, w->account),
+			       .queue = order_queue(f->ask->config, w->queue) };
 	int r = f->o->n == f->room ? make_room(f, err) : 0;
 
+	if (j.user < 0 || j.account < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	if (r >= 0 && f->ask->standing)
 		r = rank(f->ask, w, &j, err);
 	if (r >= 0)

@@ -81,13 +81,15 @@ $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fifo) $(MODEL)
+SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent names order snapshot why) $O/controller/ledger/store_placed.o
 STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_order: $O/controller/queue/order.o $O/controller/queue/cycle.o $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(STANDING),$(QUOTA))
+$O/tests/unit/test_order: $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(STANDING),$(QUOTA))
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(STANDING) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(patsubst %,$O/controller/queue/%.o,cycle order) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_import.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/store_adjust.o
@@ -100,7 +102,6 @@ $O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_hooks: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_hooks.o
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o
-SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
 $O/tests/unit/test_schedule_laws: LDLIBS += -lm

@@ -51,12 +51,22 @@ static void hello(struct rig *r, int64_t now_ns)
 
 static struct order order_of(struct world *w, struct rig *r, int64_t now_ns)
 {
-	const struct order_ask ask = { r->store, w->standing, "main", { 1, 8 }, now_ns };
+	struct names users = { 0 }, accounts = { 0 };
+	const struct order_ask ask = { .store = r->store,
+				       .standing = w->standing,
+				       .cluster = "main",
+				       .has = { 1, 8 },
+				       .now_ns = now_ns,
+				       .config = w->config,
+				       .users = &users,
+				       .accounts = &accounts };
 	struct err err = { "" };
 	struct order o;
 
 	if (order_make(&ask, &o, &err) < 0)
 		fail_msg("%s", err.text);
+	names_done(&users);
+	names_done(&accounts);
 	return o;
 }
 
@@ -117,19 +127,20 @@ static void size_favours_large_or_small(void **state)
 
 static int n_given;
 static int64_t given[8];
-static void on_given(void *ctx, int64_t job, const char *node)
+static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
 {
-	(void)ctx, (void)node;
+	(void)ctx, (void)node, (void)by;
+	assert_int_equal(did, CYCLE_GAVE);
 	given[n_given++] = job;
 }
 
-static void the_cycle_gives_by_priority_and_says_why(void **state)
+static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
 {
 	_cleanup_(world_done) struct world w =
-		world_of("PriorityWeightFairshare = 1000", declared);
+		world_of("PriorityWeightFairshare = 1000\nScheduler = fifo", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
-	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL, NULL };
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, NULL };
 	char why[512];
 
 	n_given = 0;
@@ -145,8 +156,10 @@ static void the_cycle_gives_by_priority_and_says_why(void **state)
 	assert_int_equal(n_given, 1);
 	assert_int_equal(given[0], 2);
 	cycle_why(c, "main", 3, why, sizeof(why));
-	assert_string_equal(why, "priority 750, mostly fairshare; first in the queue; needs 6 "
-				 "cores (2 of 8 free) on n1");
+	assert_string_equal(why,
+			    "priority 750, mostly fairshare; first in the queue; needs 6 "
+			    "cores (2 of 8 free) on n1; starts in 0:01:00 at the latest, if "
+			    "nobody comes before it");
 	cycle_why(c, "main", 4, why, sizeof(why));
 	assert_string_equal(why,
 			    "priority 250, mostly fairshare; place 3 of 3; waits behind job 3 "
@@ -156,12 +169,43 @@ static void the_cycle_gives_by_priority_and_says_why(void **state)
 	assert_string_equal(why, "waits for the next scheduling cycle");
 }
 
+static void later_jobs_start_where_they_delay_nobody(void **state)
+{
+	_cleanup_(world_done) struct world w =
+		world_of("PriorityWeightFairshare = 1000", declared);
+	_cleanup_(cycle_freep) struct cycle *c = NULL;
+	struct rig *r = *state;
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, NULL };
+	char why[512];
+
+	n_given = 0;
+	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
+	hello(r, NOON);
+	submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
+	submit(r, &(struct queued){ "physics", "bob", "normal", 8, NOON });
+	submit(r, &(struct queued){ "physics", "alice", "normal", 2, NOON });
+	submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
+	assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+	assert_int_equal(cycle_run(c, &run, NULL), 0);
+	assert_int_equal(n_given, 2);
+	assert_int_equal(given[0], 1);
+	assert_int_equal(given[1], 3); /* over when bob's may start */
+	assert_int_equal(cycle_forecast_s(c, "main", 2), 60);
+	assert_int_equal(cycle_forecast_s(c, "main", 4), 120);
+	assert_int_equal(cycle_forecast_s(c, "main", 1), -1);
+	run.now_ns += 30 * S_NS;
+	assert_int_equal(cycle_run(c, &run, NULL), 0);
+	assert_int_equal(n_given, 2);
+	cycle_why(c, "main", 4, why, sizeof(why));
+	assert_non_null(strstr(why, "place 2 of 2; needs 1 core (0 of 8 free) on n1"));
+}
+
 static void nothing_weighed_is_first_in_first_out(void **state)
 {
 	_cleanup_(world_done) struct world w = world_of("", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
-	struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL, NULL };
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, NULL };
 
 	n_given = 0;
 	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
@@ -180,7 +224,9 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 {
 	static const char limited[] = "[Account physics]\nUsers = alice, bob\n"
 				      "[User alice]\nMaxRunningCores = 2\n";
-	static const char *const policies[] = { "", "PriorityWeightFairshare = 1000" };
+	static const char *const policies[] = {
+		"Scheduler = fifo", "PriorityWeightFairshare = 1000\nScheduler = fifo"
+	};
 	struct rig *r = *state;
 	char why[512];
 
@@ -195,7 +241,7 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
 		_cleanup_(world_done) struct world w = world_of(policies[i], limited);
 		_cleanup_(cycle_freep) struct cycle *c = NULL;
-		struct cycle_run run = { "main", NOON + 10 * S_NS, on_given, NULL, w.accounts };
+		struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, w.accounts };
 
 		n_given = 0;
 		assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
@@ -242,7 +288,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG(fairshare_then_age_then_number_decide),
 		RIG(size_favours_large_or_small),
-		RIG(the_cycle_gives_by_priority_and_says_why),
+		RIG(in_strict_order_nobody_passes_and_all_are_told_why),
+		RIG(later_jobs_start_where_they_delay_nobody),
 		RIG(nothing_weighed_is_first_in_first_out),
 		RIG(limits_hold_back_their_own_jobs_alone),
 		RIG(more_jobs_than_a_batch_are_given_in_order),

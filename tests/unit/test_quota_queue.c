@@ -17,11 +17,12 @@ struct given {
 	size_t n;
 };
 
-static void on_given(void *ctx, int64_t job, const char *node)
+static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
 {
 	struct given *g = ctx;
 
-	(void)node;
+	(void)node, (void)by;
+	assert_int_equal(did, CYCLE_GAVE);
 	g->jobs[g->n++] = job;
 }
 
@@ -60,7 +61,7 @@ static struct given run(struct queue *u)
 	struct given g = { .n = 0 };
 	const struct cycle_run run = { .cluster = "main",
 				       .now_ns = u->q->now_ns,
-				       .given = on_given,
+				       .told = on_told,
 				       .ctx = &g,
 				       .accounts = u->q->accounts };
 	struct err err = { "" };
@@ -115,7 +116,7 @@ static void a_job_that_fits_no_node_counts_against_no_limit(void **state)
 		quota_rig_submit(q, &j);
 	assert_int_equal(run(&u).n, 1);
 	assert_non_null(strstr(why(&u, 2), "needs 6 cores"));
-	assert_non_null(strstr(why(&u, 3), "waits behind job 2"));
+	assert_non_null(strstr(why(&u, 3), "place 2 of 2; needs 6 cores"));
 	quota_rig_report(q, 1, JOB_ENDED, 10);
 	assert_int_equal(run(&u).n, 1);
 	assert_false(cycle_is_holding(u.cycle));

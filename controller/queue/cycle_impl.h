@@ -1,0 +1,26 @@
+/* cycle_impl - what a cycle keeps of each cluster, for its own files. */
+#pragma once
+#include "controller/queue/cycle.h"
+#include "controller/queue/snapshot.h"
+#include "controller/quota/quota_gate.h"
+
+/* A cluster as of its last cycle. */
+struct head {
+	struct head *next;
+	char cluster[REQUEST_NAME_MAX];
+	struct names users, accounts;
+	struct order order;
+	struct snapshot snapshot;
+	struct gate *gate;
+	struct intents intents;
+	size_t n_held; /* by the gate, of those that were asked */
+};
+
+struct cycle {
+	struct store *store;
+	struct standing *standing;
+	bool is_ranked; /* else in the order of submission */
+	struct head *heads;
+};
+
+struct head *cycle_head(const struct cycle *c, const char *cluster);

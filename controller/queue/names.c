@@ -1,0 +1,62 @@
+/* names.c - see names.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "controller/queue/names.h"
+
+static size_t find(const struct names *n, const char *text)
+{
+	uint64_t hash = UINT64_C(0xcbf29ce484222325);
+	size_t i;
+
+	for (const char *p = text; *p; p++)
+		hash = (hash ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+	for (i = (size_t)hash & (n->size - 1); n->slots[i]; i = (i + 1) & (n->size - 1))
+		if (!strcmp(n->texts[n->slots[i] - 1], text))
+			break;
+	return i;
+}
+
+static int grow(struct names *n)
+{
+	struct names new = { .texts = n->texts, .size = n->size ? n->size * 2 : 64 };
+	char **texts = realloc(n->texts, new.size * sizeof(*texts));
+
+	if (!texts)
+		return -ENOMEM;
+	n->texts = new.texts = texts;
+	new.slots = calloc(new.size, sizeof(*new.slots));
+	if (!new.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < n->n; i++)
+		new.slots[find(&new, n->texts[i])] = (int32_t)i + 1;
+	free(n->slots);
+	n->slots = new.slots;
+	n->size = new.size;
+	return 0;
+}
+
+int32_t names_number(struct names *n, const char *text)
+{
+	size_t i;
+
+	if (2 * (n->n + 1) > n->size && grow(n) < 0)
+		return -ENOMEM;
+	i = find(n, text);
+	if (n->slots[i])
+		return n->slots[i] - 1;
+	n->texts[n->n] = strdup(text);
+	if (!n->texts[n->n])
+		return -ENOMEM;
+	n->slots[i] = (int32_t)++n->n;
+	return n->slots[i] - 1;
+}
+
+void names_done(struct names *n)
+{
+	for (size_t i = 0; i < n->n; i++)
+		free(n->texts[i]);
+	free(n->texts);
+	free(n->slots);
+	*n = (struct names){ 0 };
+}

@@ -1,0 +1,309 @@
+/* snapshot.c - see snapshot.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/queue/snapshot.h"
+
+#define S_NS INT64_C(1000000000)
+/* A job without a walltime is taken to run for so long. */
+#define NO_LIMIT_S (INT64_C(10) * 365 * 86400)
+
+void snapshot_done(struct snapshot *s)
+{
+	schedule_free(s->schedule);
+	free(s->nodes);
+	free(s->jobs);
+	*s = (struct snapshot){ 0 };
+}
+
+struct snapshot_job *snapshot_find(const struct snapshot *s, int64_t job)
+{
+	size_t low = 0, high = s->n_jobs;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (s->jobs[mid].job < job)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < s->n_jobs && s->jobs[low].job == job ? &s->jobs[low] : NULL;
+}
+
+int32_t snapshot_node(const struct snapshot *s, const char *node)
+{
+	for (size_t i = 0; i < s->n_nodes; i++)
+		if (!strcmp(s->nodes[i].name, node))
+			return (int32_t)i;
+	return -1;
+}
+
+/* ---- nodes ---- */
+
+/* 0 is any. < 0: there are too many models. */
+static int model_of(struct snapshot *s, const char *model)
+{
+	for (int m = 1; m <= s->n_models; m++)
+		if (!strcmp(s->models[m], model))
+			return m;
+	if (s->n_models == SCHEDULE_MODELS_MAX)
+		return -ENOSPC;
+	snprintf(s->models[++s->n_models], REQUEST_NAME_MAX, "%s", model);
+	return s->n_models;
+}
+
+/* Of those that are not clean none are given for now. Where a node tells no models, its GPUs
+ * are of one without a name. */
+static int add_gpus(struct snapshot *s, const struct fifo_node *from, struct schedule_node *ret)
+{
+	if (from->gpus.n == 0 && from->capacity.ngpus > 0) {
+		int m = model_of(s, "");
+
+		if (m < 0)
+			return m;
+		ret->gpus[m] = (int16_t)from->capacity.ngpus;
+	}
+	for (int32_t i = 0; i < from->gpus.n; i++) {
+		const struct gpus_of *g = &from->gpus.of[i];
+		int m = model_of(s, g->model);
+		int64_t left = g->n - gpus_count(&from->gpus_drained, g->model);
+
+		if (m < 0)
+			return m;
+		ret->gpus[m] = (int16_t)(left > 0 ? left : 0);
+	}
+	return 0;
+}
+
+static int add_node(struct snapshot *s, const struct fifo_node *from)
+{
+	struct schedule_node n = { .cores = from->capacity.ncpus,
+				   .mem_bytes = from->capacity.mem_bytes,
+				   .jobfs_bytes = from->capacity.jobfs_bytes,
+				   .is_open = from->open };
+	int r = add_gpus(s, from, &n);
+
+	return r < 0 ? r : schedule_add_node(s->schedule, &n);
+}
+
+static int add_nodes(struct snapshot *s, struct err *err)
+{
+	for (size_t i = 0; i < s->n_nodes; i++) {
+		int r = add_node(s, &s->nodes[i]);
+
+		if (r < 0)
+			return err_set(err, r, "node %s cannot be scheduled: %s",
+				       s->nodes[i].name, strerror(-r));
+	}
+	return 0;
+}
+
+static uint32_t part_models(const struct snapshot *s)
+{
+	uint32_t parts = 0;
+
+	for (int m = 1; m <= s->n_models; m++)
+		if (gpus_is_part(s->models[m]))
+			parts |= UINT32_C(1) << m;
+	return parts;
+}
+
+/* ---- jobs ---- */
+
+/* A model that no node has: one more than there are, so that it fits nowhere. */
+static struct schedule_chunk chunk_of(const struct snapshot *s, const struct resources *want)
+{
+	struct schedule_chunk c = { .cores = want->ncpus,
+				    .mem_bytes = fifo_memory(want),
+				    .jobfs_bytes = want->jobfs_bytes,
+				    .gpus = (int32_t)want->ngpus,
+				    .n = 1 };
+
+	if (!*want->gpu_model || !want->ngpus)
+		return c;
+	c.model = SCHEDULE_MODELS_MAX;
+	for (int m = 1; m <= s->n_models; m++)
+		if (!strcmp(s->models[m], want->gpu_model))
+			c.model = m;
+	return c;
+}
+
+static int64_t limit_of(const struct resources *want)
+{
+	return want->walltime_s ? want->walltime_s : NO_LIMIT_S;
+}
+
+static int64_t seconds(int64_t ns)
+{
+	return ns / S_NS;
+}
+
+static int note(struct snapshot *s, const struct snapshot_job *j)
+{
+	if (s->n_jobs == s->max_jobs) {
+		size_t larger = s->max_jobs ? s->max_jobs * 2 : 64;
+		struct snapshot_job *jobs = realloc(s->jobs, larger * sizeof(*jobs));
+
+		if (!jobs)
+			return -ENOMEM;
+		s->jobs = jobs;
+		s->max_jobs = larger;
+	}
+	s->jobs[s->n_jobs++] = *j;
+	return 0;
+}
+
+struct adding {
+	const struct snapshot_ask *ask;
+	struct snapshot *s;
+	size_t n_queued; /* of the order, that are in */
+};
+
+static int add_queued(struct adding *a, const struct order_job *o)
+{
+	const struct intent *intent = intents_find(a->ask->intents, o->job.job);
+	struct schedule_chunk c = chunk_of(a->s, &o->job.want);
+	struct snapshot_job noted = { .job = o->job.job, .is_queued = true };
+	struct schedule_job j = { .id = o->job.job,
+				  .queue = o->queue < 0 ? 0 : o->queue,
+				  .user = o->user,
+				  .group = o->account,
+				  .chunks = &c,
+				  .n_chunks = 1,
+				  .is_exclusive = o->job.is_exclusive,
+				  .priority = o->priority,
+				  .submit_s = seconds(o->submitted_ns),
+				  .limit_s = limit_of(&o->job.want),
+				  .due_s = seconds(o->due_ns) };
+	int r;
+
+	if (intent) {
+		int32_t node = snapshot_node(a->s, intent->node);
+		struct schedule_held h = { SCHEDULE_RUNNING, &node, seconds(intent->since_ns) };
+
+		j.is_kept = true;
+		r = schedule_add_held(a->s->schedule, &j, &h, &noted.number);
+	} else {
+		r = schedule_add(a->s->schedule, &j, &noted.number);
+	}
+	return r < 0 ? r : note(a->s, &noted);
+}
+
+/* Both come by number: those of the order that are before this one go in first. */
+static int add_queued_before(struct adding *a, int64_t job)
+{
+	int r = 0;
+
+	while (r >= 0 && a->n_queued < a->ask->order->n &&
+	       a->ask->order->jobs[a->n_queued].job.job < job)
+		r = add_queued(a, &a->ask->order->jobs[a->n_queued++]);
+	return r;
+}
+
+/* One that was asked to give way, and will: its cores are those of the job that it was asked
+ * for. Without that start (the controller was restarted) it runs until it is suspended. */
+static enum schedule_state state_of(const struct snapshot_ask *a, const struct store_placed *p)
+{
+	if (p->wish != STORE_SUSPEND)
+		return SCHEDULE_RUNNING;
+	if (p->state == JOB_SUSPENDED)
+		return SCHEDULE_SUSPENDED;
+	return p->gave_way_to && intents_find(a->intents, p->gave_way_to) ? SCHEDULE_SUSPENDED
+									  : SCHEDULE_RUNNING;
+}
+
+static int64_t ran_ns(const struct store_placed *p, int64_t now_ns)
+{
+	int64_t ran = p->running_ns;
+
+	if (p->at_ns && p->state == JOB_RUNNING && now_ns > p->at_ns)
+		ran += now_ns - p->at_ns;
+	return ran;
+}
+
+static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
+{
+	struct adding *a = ctx;
+	int32_t node = snapshot_node(a->s, p->node),
+		queue = order_queue(a->ask->config, p->queue);
+	struct schedule_chunk c = chunk_of(a->s, &p->want);
+	struct snapshot_job noted = {
+		.job = p->job, .state = p->state, .wish = p->wish, .gave_way_to = p->gave_way_to
+	};
+	struct schedule_held h = { state_of(a->ask, p), &node, seconds(a->s->now_ns) };
+	struct schedule_job j = { .id = p->job,
+				  .queue = queue < 0 ? 0 : queue,
+				  .user = names_number(a->ask->users, p->user),
+				  .group = names_number(a->ask->accounts, p->account),
+				  .chunks = &c,
+				  .n_chunks = 1,
+				  .is_exclusive = p->is_exclusive,
+				  .submit_s = seconds(p->submitted_ns),
+				  .limit_s = limit_of(&p->want),
+				  .ran_s = seconds(ran_ns(p, a->s->now_ns)),
+				  .suspended_s = seconds(p->suspended_ns),
+				  .due_s = seconds(p->due_ns) };
+	int r = add_queued_before(a, p->job);
+
+	if (r < 0 || node < 0) /* a node that is gone holds nothing */
+		return r;
+	if (j.user < 0 || j.group < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	/* Who is on the way from one state to the other, or not here yet, is let be. */
+	j.is_kept = p->state != JOB_RUNNING || p->wish != STORE_RUN;
+	snprintf(noted.node, sizeof(noted.node), "%s", p->node);
+	r = schedule_add_held(a->s->schedule, &j, &h, &noted.number);
+	if (r < 0)
+		return err_set(err, r, "job %lld cannot be scheduled: %s", (long long)p->job,
+			       strerror(-r));
+	/* Somebody wished it: it goes on when they do. */
+	if (h.state == SCHEDULE_SUSPENDED && !p->gave_way_to)
+		schedule_set_held_back(a->s->schedule, noted.number, true);
+	return note(a->s, &noted);
+}
+
+static int make_schedule(const struct snapshot_ask *a, struct snapshot *s)
+{
+	static const enum schedule_rule rules[] = {
+		[CONFIG_SCHEDULER_BACKFILL] = SCHEDULE_PRIORITY,
+		[CONFIG_SCHEDULER_FIFO] = SCHEDULE_FIFO,
+		[CONFIG_SCHEDULER_SUSPEND] = SCHEDULE_PREEMPT,
+	};
+	struct schedule_config c = { .rule = rules[a->config->policy.scheduler],
+				     .late_s = a->config->policy.late_after_s,
+				     .may_start = a->may_start,
+				     .starts = a->starts,
+				     .ctx = a->ctx };
+
+	for (size_t i = 0; i < a->config->n_queues && i < SCHEDULE_QUEUES_MAX; i++)
+		c.run_priority[i] = a->config->queues[i]->run_priority;
+	for (size_t i = 0; i < s->n_nodes; i++)
+		for (int32_t g = 0; g < s->nodes[i].gpus.n; g++)
+			if (model_of(s, s->nodes[i].gpus.of[g].model) < 0)
+				return -ENOSPC;
+	c.parts = part_models(s);
+	return schedule_new(&c, &s->schedule);
+}
+
+int snapshot_make(const struct snapshot_ask *a, struct fifo_node *nodes, size_t n_nodes,
+		  struct snapshot *ret, struct err *err)
+{
+	struct adding adding = { a, ret, 0 };
+	int r;
+
+	*ret = (struct snapshot){ .nodes = nodes, .n_nodes = n_nodes, .now_ns = a->now_ns };
+	r = make_schedule(a, ret);
+	if (r < 0)
+		return err_set(err, r, "cluster %s cannot be scheduled: %s", a->cluster,
+			       r == -ENOSPC ? "it has more than 15 models of GPUs"
+					    : strerror(-r));
+	r = add_nodes(ret, err);
+	if (r >= 0)
+		r = store_placed(a->store, a->cluster, add_placed, &adding, err);
+	if (r < 0)
+		return r;
+	r = add_queued_before(&adding, INT64_MAX);
+	return r < 0 ? err_set(err, r, "queued jobs cannot be scheduled: %s", strerror(-r)) : 0;
+}

@@ -1,0 +1,164 @@
+/* why.c - in words, why a queued job waits. See cycle.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/model/amount.h"
+#include "controller/queue/cycle_impl.h"
+
+struct words {
+	char *buf;
+	size_t size, n;
+};
+
+__attribute__((format(printf, 2, 3))) static void say(struct words *w, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	va_start(ap, fmt);
+	n = vsnprintf(w->buf + w->n, w->size - w->n, fmt, ap);
+	va_end(ap);
+	if (n > 0)
+		w->n = w->n + (size_t)n < w->size ? w->n + (size_t)n : w->size - 1;
+}
+
+/* "needs 8 cores (3 of 4 free) on n1", by what is held now. */
+static void say_needs(struct words *w, const struct snapshot *s, const struct order_job *o)
+{
+	struct fifo_job j = o->job;
+
+	/* One that does not fit changes nothing. */
+	if (!fifo_is_possible(s->nodes, s->n_nodes, &j.want, j.why))
+		say(w, "%s", j.why);
+	else if (fifo_decide(s->nodes, s->n_nodes, &j, 1) == 0)
+		say(w, "%s", j.why);
+	else
+		say(w, "needs what others are about to get");
+}
+
+static void say_when(struct words *w, const struct snapshot *s, const struct schedule_why *y)
+{
+	char text[AMOUNT_TEXT_MAX];
+	int64_t in_s = y->first_s - s->now_ns / 1000000000;
+
+	if (y->first_s == SCHEDULE_FOREVER)
+		return;
+	say(w, "; starts in %s at the latest, if nobody comes before it",
+	    amount_format_seconds(in_s > 0 ? in_s : 0, text));
+}
+
+static void say_first(struct words *w, const struct head *h, const struct schedule_why *y,
+		      bool is_ranked)
+{
+	const struct order_job *first;
+	int64_t id;
+
+	if (y->first < 0)
+		return;
+	id = schedule_job(h->snapshot.schedule, y->first)->id;
+	first = order_find(&h->order, id);
+	say(w, "job %lld", (long long)id);
+	if (is_ranked && first)
+		say(w, " (priority %lld)", (long long)first->priority);
+	if (!first) {
+		say(w, ", which is suspended and shall go on");
+		return;
+	}
+	say(w, ", the first in the queue, which ");
+	say_needs(w, &h->snapshot, first);
+}
+
+static void say_wait(struct words *w, const struct head *h, const struct order_job *o,
+		     const struct schedule_why *y, bool is_ranked)
+{
+	switch (y->wait) {
+	case SCHEDULE_FIRST:
+		say(w, "first in the queue; ");
+		say_needs(w, &h->snapshot, o);
+		say_when(w, &h->snapshot, y);
+		return;
+	case SCHEDULE_WOULD_DELAY:
+		say(w, "place %d of %d; fits now, but would delay ", y->place + 1, y->n);
+		say_first(w, h, y, is_ranked);
+		return;
+	case SCHEDULE_BEHIND:
+		say(w, "place %d of %d; ", y->place + 1, y->n);
+		say_needs(w, &h->snapshot, o);
+		return;
+	case SCHEDULE_NEVER:
+		say_needs(w, &h->snapshot, o);
+		return;
+	case SCHEDULE_HELD_BACK:
+	case SCHEDULE_NOT_ASKED:
+		say(w, "waits for the next scheduling cycle");
+		return;
+	}
+}
+
+static void say_in_order(struct words *w, const struct head *h, const struct schedule_why *y,
+			 bool is_ranked)
+{
+	say(w, "place %d of %d; waits behind ", y->place + 1, y->n);
+	say_first(w, h, y, is_ranked);
+}
+
+static void say_queued(struct words *w, const struct cycle *c, const struct head *h,
+		       const struct order_job *o)
+{
+	const struct snapshot_job *j = snapshot_find(&h->snapshot, o->job.job);
+	const struct config_policy *p = &standing_policy(c->standing)->policy;
+	const struct intent *in = intents_find(&h->intents, o->job.job);
+	char held[ELIGIBLE_WHY_MAX] = "";
+	struct schedule_why y;
+
+	if (c->is_ranked)
+		say(w, "priority %lld%s%s; ", (long long)o->priority,
+		    o->main ? ", mostly " : "", o->main ? o->main : "");
+	if (in) {
+		say(w, "starts on %s as soon as those who give way to it are suspended",
+		    in->node);
+		return;
+	}
+	if (!gate_ask(h->gate, o->job.job, held)) {
+		say(w, "%s", held);
+		return;
+	}
+	schedule_why(h->snapshot.schedule, j->number, &y);
+	if (p->scheduler == CONFIG_SCHEDULER_FIFO && y.first >= 0 &&
+	    (y.wait == SCHEDULE_BEHIND || y.wait == SCHEDULE_WOULD_DELAY))
+		say_in_order(w, h, &y, c->is_ranked);
+	else
+		say_wait(w, h, o, &y, c->is_ranked);
+}
+
+void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size)
+{
+	const struct head *h = cycle_head(c, cluster);
+	const struct order_job *o = h ? order_find(&h->order, job) : NULL;
+	const struct snapshot_job *j = o ? snapshot_find(&h->snapshot, job) : NULL;
+	struct words w = { buf, size, 0 };
+
+	if (j && (schedule_state(h->snapshot.schedule, j->number) == SCHEDULE_QUEUED ||
+		  intents_find(&h->intents, job)))
+		say_queued(&w, c, h, o);
+	else
+		say(&w, "waits for the next scheduling cycle");
+}
+
+/* So many ends are looked at. */
+#define PASSES 20000
+
+int64_t cycle_forecast_s(const struct cycle *c, const char *cluster, int64_t job)
+{
+	const struct head *h = cycle_head(c, cluster);
+	const struct snapshot_job *j = h ? snapshot_find(&h->snapshot, job) : NULL;
+	int64_t now_s, at_s;
+
+	if (!j || schedule_state(h->snapshot.schedule, j->number) != SCHEDULE_QUEUED)
+		return -1;
+	now_s = h->snapshot.now_ns / 1000000000;
+	if (schedule_forecast(h->snapshot.schedule, j->number, now_s, PASSES, &at_s) < 0 ||
+	    at_s == SCHEDULE_FOREVER)
+		return -1;
+	return at_s - now_s;
+}
