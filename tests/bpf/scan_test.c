@@ -261,43 +261,51 @@ static int64_t get_beside(struct sampler *s, const struct testjob *j, const char
 static void check_memory(struct sampler *s, const struct testjob *j)
 {
 	static const struct {
-		const char *file[2];
+		const char *name, *file[2];
 		size_t at;
 		uint32_t have;
-		uint64_t slack;
+		uint64_t slack_kib;
 	} figures[] = {
-		{ { "memory.current" }, offsetof(struct sample, mem_bytes), SAMPLE_MEM, 256 },
-		{ { "memory.peak" },
-		  offsetof(struct sample, mem_peak_bytes),
+#define FIGURE(member) offsetof(struct sample, member)
+		{ "memory now is memory.current",
+		  { "memory.current" },
+		  FIGURE(mem_bytes),
+		  SAMPLE_MEM,
+		  256 },
+		{ "peak is memory.peak",
+		  { "memory.peak" },
+		  FIGURE(mem_peak_bytes),
 		  SAMPLE_MEM_PEAK,
 		  0 },
-		{ { "memory.stat", "anon" },
-		  offsetof(struct sample, anon_bytes),
+		{ "anonymous is memory.stat's",
+		  { "memory.stat", "anon" },
+		  FIGURE(anon_bytes),
 		  SAMPLE_MEM_PARTS,
 		  256 },
-		{ { "memory.stat", "file" },
-		  offsetof(struct sample, file_bytes),
+		{ "file is memory.stat's",
+		  { "memory.stat", "file" },
+		  FIGURE(file_bytes),
 		  SAMPLE_MEM_PARTS,
 		  256 },
-		{ { "memory.stat", "kernel" },
-		  offsetof(struct sample, kernel_bytes),
+		{ "kernel is memory.stat's",
+		  { "memory.stat", "kernel" },
+		  FIGURE(kernel_bytes),
 		  SAMPLE_MEM_KERNEL,
 		  32 },
+#undef FIGURE
 	};
 
 	for (size_t i = 0; i < sizeof(figures) / sizeof(*figures); i++) {
-		const char *const *file = figures[i].file;
 		struct sample u;
-		int64_t wanted = get_beside(s, j, file, &u);
+		int64_t wanted = get_beside(s, j, figures[i].file, &u);
 		uint64_t value = *(uint64_t *)((char *)&u + figures[i].at);
 		bool has = u.have & figures[i].have;
 
 		if (wanted < 0 || (!has && figures[i].have == SAMPLE_MEM_KERNEL))
-			tap_skip(file[0], "not on this kernel: %s", file[1] ? file[1] : "all");
+			tap_skip(figures[i].name, "not on this kernel");
 		else
-			tap_ok(has && near(value, wanted, figures[i].slack << 10),
-			       "%s %s is the file's: %llu, %lld", file[0],
-			       file[1] ? file[1] : "", (unsigned long long)value,
+			tap_ok(has && near(value, wanted, figures[i].slack_kib << 10),
+			       "%s: %llu, %lld", figures[i].name, (unsigned long long)value,
 			       (long long)wanted);
 	}
 }
