@@ -84,12 +84,22 @@ int simulate_write_jobs(const char *path, const struct sim_replay *r, struct err
 	return 0;
 }
 
+const char *simulate_profile_word(const char *profile, size_t *ret_size)
+{
+	const char *slash = strrchr(profile, '/'), *word = slash ? slash + 1 : profile;
+	size_t n = strlen(word);
+
+	*ret_size = n > 5 && !strcmp(word + n - 5, ".conf") ? n - 5 : n;
+	return word;
+}
+
 int simulate_name_file(const char *path, const char *profile, char **ret, struct err *err)
 {
 	const char *name = strrchr(path, '/'), *dot = strrchr(name ? name : path, '.');
-	size_t stem = dot ? (size_t)(dot - path) : strlen(path);
+	size_t stem = dot ? (size_t)(dot - path) : strlen(path), size;
+	const char *word = simulate_profile_word(profile, &size);
 
-	if (asprintf(ret, "%.*s.%s%s", (int)stem, path, profile, path + stem) < 0)
+	if (asprintf(ret, "%.*s.%.*s%s", (int)stem, path, (int)size, word, path + stem) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

@@ -12,5 +12,7 @@ int simulate_read_trace(const char *path, struct sim_trace *ret, struct err *err
 /* job,submit_s,start_s,end_s,wait_s,suspended_s of every job, in the order of the queue. */
 int simulate_write_jobs(const char *path, const struct sim_replay *r, struct err *err);
 
+/* How a profile is called: "site" for "../site.conf" too. *ret_size of what is returned. */
+const char *simulate_profile_word(const char *profile, size_t *ret_size);
 /* "a.csv" and "easy": "a.easy.csv". *ret is malloc()ed. -ENOMEM. */
 int simulate_name_file(const char *path, const char *profile, char **ret, struct err *err);

@@ -6,8 +6,9 @@
 #include <string.h>
 #include <time.h>
 #include "cli/cli.h"
+#include "cli/simulate_chart.h"
 #include "cli/simulate_files.h"
-#include "cli/simulate_machine.h"
+#include "cli/simulate_profile.h"
 #include "common/err.h"
 #include "controller/simulate/summary.h"
 
@@ -21,6 +22,7 @@ static const struct verb_option options[] = {
 	{ "nodes", 0, "NxCORES", "the machine, such as 100x48 or 100x48,20x96", NULL },
 	{ "cores", 0, "N", "the machine as one pool; default: MaxProcs of the trace", NULL },
 	{ "jobs", 0, "FILE.csv", "write the times of every job", NULL },
+	{ "chart", 0, "FILE.svg", "draw the waits under each profile", NULL },
 	{ 0 },
 };
 
@@ -52,7 +54,7 @@ static const struct table_column columns[] = {
 
 struct simulate {
 	struct cli *c;
-	const char *path, *jobs_path;
+	const char *path, *jobs_path, *chart_path;
 	const char *profiles[PROFILES_MAX];
 	size_t n_profiles, at; /* at: the one that is replayed */
 	struct machine machine;
@@ -60,6 +62,7 @@ struct simulate {
 	struct sim_times *times;
 	uint32_t *order;
 	struct table *table;
+	struct chart_line *lines; /* of each profile */
 	struct timespec begun;
 	bool has_shown;
 };
@@ -70,6 +73,7 @@ static void simulate_done(struct simulate *s)
 	table_free(s->table);
 	free(s->times);
 	free(s->order);
+	free(s->lines);
 }
 
 /* ---- progress ---- */
@@ -165,9 +169,14 @@ static int open_policy(const struct simulate *s, struct sim_policy *ret, struct 
 {
 	const char *name = s->profiles[s->at];
 	int r = sim_baseline_new(name, &s->trace, s->machine.cores, ret);
+	struct sim_profile p;
 
-	if (r == -ENOENT)
-		return err_set(err, -EINVAL, "--profile %.64s: it is one of fcfs, easy", name);
+	if (r == -ENOENT) {
+		r = simulate_load_profile(name, &s->machine, &p, err);
+		if (r == -ENOENT)
+			return err_prefix(err, r, "fcfs and easy are built in");
+		return r < 0 ? r : sim_profile_new(&p, &s->trace, ret, err);
+	}
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
 }
 
@@ -182,7 +191,8 @@ static int replay(struct simulate *s, struct err *err)
 				     .order = s->order,
 				     .tell = show_progress,
 				     .ctx = s };
-	struct sim_summary sum;
+	struct chart_line *line = &s->lines[s->at];
+	int64_t bounds[CHART_POINTS];
 	int r = open_policy(s, &policy, err);
 
 	if (r < 0)
@@ -193,9 +203,13 @@ static int replay(struct simulate *s, struct err *err)
 	r = sim_replay_run(&replay, err);
 	if (r < 0)
 		return err_prefix(err, r, "%s", s->profiles[s->at]);
-	if (sim_summarise(&replay, &sum) < 0)
+	line->name = s->profiles[s->at];
+	if (sim_summarise(&replay, &line->sum) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	add_row(s, &sum);
+	add_row(s, &line->sum);
+	simulate_chart_bounds(bounds);
+	if (s->chart_path)
+		sim_count_waits(&replay, bounds, CHART_POINTS, line->counts);
 	return write_jobs(s, &replay, err);
 }
 
@@ -206,7 +220,8 @@ static int replay_all(struct simulate *s, struct err *err)
 
 	s->times = malloc(n * sizeof(*s->times));
 	s->order = malloc(n * sizeof(*s->order));
-	if (!s->times || !s->order)
+	s->lines = calloc(s->n_profiles, sizeof(*s->lines));
+	if (!s->times || !s->order || !s->lines)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (s->at = 0; r == 0 && s->at < s->n_profiles; s->at++)
 		r = replay(s, err);
@@ -214,13 +229,29 @@ static int replay_all(struct simulate *s, struct err *err)
 	return r;
 }
 
+static int draw(const struct simulate *s, struct err *err)
+{
+	const char *slash = strrchr(s->path, '/');
+	const struct chart c = { .trace = slash ? slash + 1 : s->path,
+				 .cores = s->machine.cores,
+				 .lines = s->lines,
+				 .n_lines = s->n_profiles };
+
+	return s->chart_path ? simulate_chart_write(s->chart_path, &c, err) : 0;
+}
+
 /* ---- what was typed ---- */
 
 static int add_profile(struct simulate *s, const char *name, struct err *err)
 {
+	size_t size, other;
+	const char *word = simulate_profile_word(name, &size);
+
 	for (size_t i = 0; i < s->n_profiles; i++)
-		if (!strcmp(s->profiles[i], name))
-			return err_set(err, -EINVAL, "--profile %.64s: it is named twice",
+		if (!strncmp(simulate_profile_word(s->profiles[i], &other), word, size) &&
+		    other == size)
+			return err_set(err, -EINVAL,
+				       "--profile %.80s: there is one of that name already",
 				       name);
 	if (s->n_profiles == PROFILES_MAX)
 		return err_set(err, -EINVAL, "--profile: at most %d at a time", PROFILES_MAX);
@@ -248,6 +279,7 @@ static int read_words(struct simulate *s, const struct verb_call *call, struct e
 
 	s->path = call->args[0];
 	s->jobs_path = verb_value(call, "jobs");
+	s->chart_path = verb_value(call, "chart");
 	if (nodes && cores)
 		return err_set(err, -EINVAL,
 			       "give the machine by --nodes or by --cores, not by both");
@@ -317,6 +349,8 @@ static int simulate(const struct verb_call *call, void *ctx, struct err *err)
 		r = load(&s, err);
 	if (r == 0)
 		r = replay_all(&s, err);
+	if (r == 0)
+		r = draw(&s, err);
 	if (r < 0)
 		return r;
 	put_notes(&s);
@@ -341,12 +375,19 @@ const struct verb cli_verb_simulate = {
 		"  fcfs  no job passes another\n"
 		"  easy  a job may pass others when that does not delay the first one\n"
 		"\n"
+		"Any other NAME is a site's profile, one that ships or a file, as 'reeve "
+		"cost'\n"
+		"takes them: its weights, shares and scheduler order and start the jobs, by "
+		"the\n"
+		"code that does so on a live cluster. Groups of the trace are its accounts.\n"
+		"\n"
 		"Without --profile both are shown. What is no possible job is left out and\n"
 		"counted; a file out of order is sorted. The same file gives the same bytes\n"
 		"each time. With more than one profile, --jobs a.csv writes a.PROFILE.csv.\n"
 		"docs/simulate.md has the definitions of the figures.",
 	.examples = "reeve simulate HPC2N.swf.gz\n"
 		    "reeve simulate HPC2N.swf.gz --profile easy --nodes 120x2 --json\n"
+		    "reeve simulate CEA.swf.gz --profile easy --profile bmrc --chart cea.svg\n"
 		    "reeve simulate CEA.swf.gz --profile easy --jobs easy.csv",
 	.options = options,
 	.min_args = 1,

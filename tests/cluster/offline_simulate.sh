@@ -14,10 +14,13 @@ cd "$dir" || exit 1
 export HOME=$dir XDG_CONFIG_HOME=$dir LC_ALL=C.UTF-8
 unset REEVE_CONTROLLER
 
+# The live system's scheduler without a weight: in order of submission, with backfill: easy, by another way.
+printf '[Cluster c]\nUnit = core-hours\n' >live.conf
 # agrees TRACE [CORES]: both baselines, job by job
 agrees() {
 	local p rc=0
-	"$reeve" simulate "$1" ${2:+--cores "$2"} --profile fcfs --profile easy --jobs got.csv --json >out.json || return 1
+	"$reeve" simulate "$1" ${2:+--cores "$2"} --profile fcfs --profile easy --profile ./live.conf --jobs got.csv --json >out.json || return 1
+	cmp got.easy.csv got.live.csv || { diff got.live.csv got.easy.csv | head -n 5; rc=1; }
 	for p in fcfs easy; do
 		"$oracle/replay.py" $p "$1" ${2:+"$2"} >want.csv || return 1
 		[ "$(wc -l <want.csv)" -gt 1 ] || { echo "the oracle has no jobs" && return 1; }
@@ -120,8 +123,13 @@ check "which can be given" "$reeve" simulate sizeless.swf --cores 4
 echo hello >hello.swf
 fault "no trace at all" "1 hello.swf: no line of it is a job in the Standard Workload Format, with 18 numbers, run time and cores" hello.swf
 fault "no file" "4 read no.swf: No such file or directory" no.swf
-fault "an unknown profile" "2 --profile esay: it is one of fcfs, easy" odd.swf --profile esay
-fault "a profile twice" "2 --profile easy: it is named twice" odd.swf --profile easy --profile easy
+has "an unknown profile" "fcfs and easy are built in: no profile 'esay' in" "$("$reeve" simulate odd.swf --profile esay 2>&1)"
+fault "a profile twice" "2 --profile easy: there is one of that name already" odd.swf --profile easy --profile easy
+fault "and by its file" "2 --profile ./live.conf: there is one of that name already" odd.swf --profile "$PWD/live.conf" --profile ./live.conf
+echo "[Policy" >bad.conf
+has "a profile with a fault: where" "bad.conf, line 1" "$("$reeve" simulate odd.swf --profile ./bad.conf 2>&1)"
+printf '[Cluster c]\nUnit = core-hours\n[Policy]\nPriorityWeightAge = 4294967296\n' >bad.conf
+has "a weight that overflows" "bad.conf, line 4" "$("$reeve" simulate odd.swf --profile ./bad.conf 2>&1)"
 for nodes in 48 x48 4x 0x4 4x0 4x4x4 4x4, -1x4 1.5x4; do
 	fault "--nodes $nodes" "2 --nodes $nodes: it is NODESxCORES, such as 100x48 or 100x48,20x96" odd.swf "--nodes=$nodes"
 done
@@ -147,5 +155,20 @@ import json
 row = json.load(open("out.json"))["profiles"][1]
 print(*[k for k in "jobs wait_mean_s wait_p95_s wait_max_s bounded_slowdown_mean utilisation makespan_s suspended_s xfactor_over_1_25 rejected".split()
         if isinstance(row[k], (int, float))])')"
+"$reeve" simulate random.swf --profile fcfs --profile ./live.conf --chart a.svg >/dev/null
+"$reeve" simulate random.swf --profile fcfs --profile ./live.conf --chart b.svg >/dev/null
+check "a chart: the same bytes each time" cmp a.svg b.svg
+is "of a line and a name for each profile" "2 fcfs ./live.conf" "$(python3 -c '
+import xml.etree.ElementTree as x
+svg = "{http://www.w3.org/2000/svg}"
+t = x.parse("a.svg")
+lines = [p for p in t.iter(svg + "path") if p.get("class") == "line" and p.get("d").count(" ") > 10]
+print(len(lines), *[n.text for n in t.iter(svg + "tspan")])')"
+cp live.conf '<&".conf'
+"$reeve" simulate random.swf --profile './<&".conf' --chart a.svg >/dev/null
+check "no name is markup" python3 -c '
+import xml.etree.ElementTree as x
+assert "./<&\".conf" in [n.text for n in x.parse("a.svg").iter("{http://www.w3.org/2000/svg}tspan")]'
+check "a chart that cannot be written is no success" bash -c "! $reeve simulate random.swf --chart /dev/full >/dev/null"
 is "csv of some columns" "profile,wait_max_s" "$("$reeve" simulate random.swf --csv -o profile,wait_max_s | head -n 1)"
 tap_end

@@ -1,0 +1,30 @@
+/* usage - what users have used of late on a replay's clock, and the fairshare that follows.
+ *
+ * Pure. The accounts of the tree are the trace's groups, below the root; the users of a group
+ * are below it, with one share each. Usage is core-seconds of running, fading by a half-life in
+ * closed form as in controller/policy/decay.h, while a job runs too. Ranks are made when asked
+ * for, by controller/policy/fairshare.h.
+ */
+#pragma once
+#include "controller/simulate/trace.h"
+
+struct err;
+struct sim_usage;
+
+struct sim_usage_rule {
+	int64_t half_life_s;   /* 0: nothing fades */
+	bool is_classic;       /* otherwise Fair Tree */
+	const int64_t *shares; /* of each group of the trace; NULL: equal */
+};
+
+int sim_usage_new(const struct sim_trace *t, const struct sim_usage_rule *rule,
+		  struct sim_usage **ret, struct err *err);
+struct sim_usage *sim_usage_free(struct sim_usage *u);
+DEFINE_CLEANUP(struct sim_usage *, sim_usage_free)
+
+/* The job's user in its group holds so many cores more from now on. Times never go back. */
+void sim_usage_hold(struct sim_usage *u, uint32_t job, int64_t now_s, int64_t cores);
+/* Ranks as of now. -ENOMEM, -ERANGE. */
+int sim_usage_rank(struct sim_usage *u, int64_t now_s, struct err *err);
+/* 0 ... 1, as of the last ranks. */
+double sim_usage_factor(const struct sim_usage *u, uint32_t job);
