@@ -88,7 +88,7 @@ static void on_refused(void *ctx, int64_t id, int32_t attempt, const char *why)
 
 	if (!j)
 		return;
-	log_job(LOG_WARNING, id, "refused", "the controller never gave this job: %s", why);
+	log_job(LOG_WARNING, id, "refused", "refused by the controller: %s", why);
 	if (j->step == STEP_REPORT) {
 		job_settle(n, j);
 		return;

@@ -10,6 +10,7 @@
 #include "controller/api/told.h"
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/store_gpus.h"
+#include "controller/ledger/store_lost.h"
 #include "controller/queue/cycle.h"
 
 static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
@@ -67,6 +68,7 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	a->c = *c;
 	a->started_ns = call_now_ns();
+	store_set_max_requeues(c->store, c->config->max_requeues);
 	store_set_gpu_idle(c->store, config_gpu_idle_ns(c->config));
 	r = declared_open(a, err);
 	if (r >= 0)
@@ -99,6 +101,20 @@ void api_set_server(struct api *a, const struct server *s)
 	a->server = s;
 }
 
+static int lose_jobs(struct api *a, int64_t now, struct err *err)
+{
+	struct store_lost_result lost = { 0 };
+	int r = store_lose_jobs(a->c.store, now, &lost, err);
+
+	if (r < 0 || !lost.n_lost)
+		return r;
+	log_line(LOG_WARNING, "%lld job%s ended with lost nodes, %lld of them queued again",
+		 (long long)lost.n_lost, lost.n_lost == 1 ? "" : "s",
+		 (long long)lost.n_requeued);
+	api_want_cycle(a);
+	return 0;
+}
+
 /* Nodes were not heard of while the controller was not there to hear them. */
 int api_check_nodes(struct api *a, struct err *err)
 {
@@ -110,10 +126,10 @@ int api_check_nodes(struct api *a, struct err *err)
 	if (now - a->started_ns < silence)
 		return 0;
 	n = store_lose(a->c.store, now - silence, now, err);
-	if (n <= 0)
+	if (n < 0)
 		return n;
-	log_line(LOG_WARNING, "%d node%s not heard of for %lld s: lost; jobs there run on", n,
-		 n == 1 ? "" : "s", (long long)a->c.config->node_lost_s);
-	api_want_cycle(a);
-	return 0;
+	if (n > 0)
+		log_line(LOG_WARNING, "%d node%s not heard of for %lld s: lost", n,
+			 n == 1 ? "" : "s", (long long)a->c.config->node_lost_s);
+	return lose_jobs(a, now, err);
 }

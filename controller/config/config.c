@@ -28,6 +28,7 @@ static int new_config(struct config **ret, struct err *err)
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->node_lost_s = 120;
+	c->max_requeues = 3;
 	c->lead_lease_s = 15;
 	c->max_connections = 4096;
 	c->request_timeout_s = 30;

@@ -173,6 +173,22 @@ static int refuse_hold(struct ingest *g, const struct sync_hold *h, const char *
 	return 0;
 }
 
+/* It was given up while its node was silent. Where it runs still it is killed, and nothing of
+ * it counts any more; where it has ended by itself its final report is waited for. */
+static int refuse_lost(struct ingest *g, const struct sync_hold *h, enum store_closed how,
+		       struct err *err)
+{
+	if (h->state == JOB_ENDING || h->state == JOB_ENDED)
+		return 0;
+	if (refuse_hold(g, h, "its node was lost for too long; the job was given up") < 0)
+		return -ENOMEM;
+	return how == STORE_VOID ? 0
+				 : db_run(g->s->db, err,
+					  "UPDATE attempts SET closed = 3 WHERE job = ?1 AND "
+					  "attempt = ?2",
+					  "ii", h->job, (int64_t)h->attempt);
+}
+
 static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *err)
 {
 	struct db *d = g->s->db;
@@ -192,9 +208,9 @@ static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *er
 	was = (enum job_state)(int)db_int(st, 0);
 	r = (int)db_int(st, 1);
 	db_done(st);
-	if (r == 2 && h->state != JOB_ENDED)
-		return refuse_hold(g, h, "the controller gave this job up as lost");
-	if (r != 0)
+	if (r == STORE_LOST || r == STORE_VOID)
+		return refuse_lost(g, h, (enum store_closed)r, err);
+	if (r != STORE_OPEN)
 		return 0;
 	/* That it ended is said by its final report alone. */
 	if (h->state < JOB_STARTING || h->state > JOB_ENDING)

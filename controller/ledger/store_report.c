@@ -329,6 +329,21 @@ static int refuse(struct store_report_case *c, const char *why)
 	return STORE_REPORT_REFUSED;
 }
 
+/* The node itself says that it lost the job, by a reboot: as if we had found out. */
+static int requeue_told(struct store *s, const struct store_report_case *c, struct err *err)
+{
+	const struct report *rep = c->report;
+	const struct store_loss l = {
+		.job = rep->job, .attempt = rep->attempt, .now_ns = c->now_ns, .node = c->node
+	};
+	char text[128];
+	int r = rep->state == JOB_ENDED && rep->end.kind == END_NODE_LOST
+			? store_may_requeue(s, &l, text, err)
+			: 0;
+
+	return r > 0 ? store_requeue(s, &l, err) : r;
+}
+
 static int accept(struct store *s, struct store_report_case *c, struct known *k,
 		  const struct tally_span *span, struct err *err)
 {
@@ -352,6 +367,8 @@ static int accept(struct store *s, struct store_report_case *c, struct known *k,
 		r = write_job(s, k, rep, err);
 	if (r >= 0)
 		r = note_change(s, c, k->state != was, err);
+	if (r >= 0)
+		r = requeue_told(s, c, err);
 	if (r < 0)
 		return r;
 	c->is_new = true;
@@ -373,7 +390,10 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	if (rep->state == JOB_QUEUED)
 		return refuse(c, "a job that was given to a node cannot be queued there");
 	c->ack = (struct sync_ack){ rep->job, later(k.seq, rep->seq), rep->attempt };
-	if (k.closed == 1 || rep->seq <= k.seq)
+	if (k.closed == STORE_FINAL || k.closed == STORE_VOID || rep->seq <= k.seq)
+		return STORE_REPORT_ACK;
+	/* Only what ended by itself counts: what runs on is refused with the node's list. */
+	if (k.closed == STORE_LOST && rep->state != JOB_ENDED)
 		return STORE_REPORT_ACK;
 	span = span_of(&k, c);
 	r = merge(&k, rep, &span);
@@ -400,7 +420,8 @@ static int write_loss(struct store *s, const struct store_loss *l, const char *e
 		      "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
 }
 
-static int encode_loss(const struct store_loss *l, char **ret, struct err *err)
+static int encode_loss(const struct store_loss *l, const char *more, char **ret,
+		       struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;
 	struct job_end end = { .kind = END_NODE_LOST, .exit_status = -1 };
@@ -408,7 +429,7 @@ static int encode_loss(const struct store_loss *l, char **ret, struct err *err)
 	end.reason.requested = end.reason.reached = -1;
 	end.reason.at_ns = l->now_ns;
 	snprintf(end.reason.host, sizeof(end.reason.host), "%s", l->node);
-	snprintf(end.reason.text, sizeof(end.reason.text), "%s", l->text);
+	snprintf(end.reason.text, sizeof(end.reason.text), "%.120s%s", l->text, more);
 	doc = wire_encode_end(&end);
 	*ret = doc ? wire_format(doc) : NULL;
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -420,16 +441,26 @@ int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 	const struct store_event e = { l->now_ns, l->job, l->node, "node-lost", l->text };
 	_cleanup_free_ char *end = NULL;
 	struct known k = { 0 };
+	bool again = false;
+	char more[128];
 	int r = load_known(s, &key, &k, err);
 
 	if (r == 0)
 		return err_set(err, -ENOENT, "no attempt %lld.%d", (long long)l->job,
 			       l->attempt);
 	if (r > 0)
-		r = encode_loss(l, &end, err);
+		r = store_may_requeue(s, l, more, err);
+	if (r >= 0) {
+		again = r > 0;
+		r = encode_loss(l, more, &end, err);
+	}
 	if (r >= 0)
 		r = write_loss(s, l, end, err);
 	if (r >= 0)
 		r = count_job(s, &k, STORE_MARK_ENDED, end_day(s, &k, l->now_ns), err);
-	return r < 0 ? r : store_event(s, &e, err);
+	if (r >= 0)
+		r = store_event(s, &e, err);
+	if (r >= 0 && again)
+		r = store_requeue(s, l, err);
+	return r < 0 ? r : again ? STORE_REQUEUED : 0;
 }

@@ -11,6 +11,7 @@ struct store {
 	struct calendar *calendar; /* of the zone that the ledger is kept in */
 	int64_t settled;	   /* event up to which ends were looked at; 0: none yet */
 	int64_t gpu_idle_after_ns; /* store_gpus.h */
+	int64_t max_requeues;	   /* store_lost.h */
 };
 
 extern const char *const store_migrations[];
@@ -89,7 +90,22 @@ struct store_loss {
 	int32_t attempt;
 	const char *node, *text;
 };
+#define STORE_REQUEUED 1 /* and the job is in the queue again */
 int store_end_lost(struct store *s, const struct store_loss *l, struct err *err);
+
+/* 1: the job is to be queued again when this attempt is lost; text: what is said of it. */
+int store_may_requeue(struct store *s, const struct store_loss *l, char text[static 128],
+		      struct err *err);
+/* Puts it in the queue, as the attempt's loss has been written. */
+int store_requeue(struct store *s, const struct store_loss *l, struct err *err);
+
+/* attempts.closed */
+enum store_closed {
+	STORE_OPEN,
+	STORE_FINAL, /* the node's final report is in */
+	STORE_LOST,  /* ended by the controller; the node's final report still counts */
+	STORE_VOID,  /* the same, and nothing that the node says of it counts any more */
+};
 
 /* Where an attempt's figures fall: the attempt's columns of these names. */
 struct store_days {

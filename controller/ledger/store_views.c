@@ -8,7 +8,8 @@
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
 	"  (SELECT p.request FROM jobs p WHERE p.job = j.array_job) ELSE j.request END"
 #define JOB_COLUMNS                                                                            \
-	"SELECT j.job, a.attempt, COALESCE(a.state, j.state), j.want, j.uid, j.cluster,"       \
+	"SELECT j.job, COALESCE(a.attempt, j.attempt), COALESCE(a.state, j.state), j.want, "   \
+	"j.uid, j.cluster,"                                                                    \
 	" j.account, j.user, j.queue, j.name, a.node," REQUEST ", a.usage,"                    \
 	" COALESCE(a.end, j.end), a.cpus, a.note, j.pool, j.decided_by, j.rate_num,"           \
 	" j.rate_den, j.submitted_ns, COALESCE(a.started_ns, j.started_ns),"                   \
@@ -17,8 +18,10 @@
 	" (SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                            \
 	" WHERE x.cluster = j.cluster AND x.job = j.job), a.gpus, j.withheld,"                 \
 	" j.array_job, j.array_index"
+/* One that is in the queue, also one that is there again, has none. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
+	" AND j.state <> 0"                                                                    \
 	" LEFT JOIN nodes n ON n.node = a.node"
 #define EVERY_ATTEMPT                                                                          \
 	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"

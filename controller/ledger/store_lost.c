@@ -1,0 +1,91 @@
+/* store_lost.c - see store_lost.h: all jobs of lost nodes. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+#include "common/err.h"
+#include "controller/ledger/store_lost.h"
+#include "controller/ledger/store_sqlite.h"
+
+#define BATCH 500
+
+struct held {
+	int64_t job, heard_ns;
+	int32_t attempt;
+	char node[REQUEST_NAME_MAX];
+};
+
+static int find_held(struct store *s, struct held *held, size_t *ret_n, struct err *err)
+{
+	struct db_row *st;
+	size_t n = 0;
+	int r = db_query(s->db, err, &st,
+			 "SELECT a.job, a.attempt, a.node, n.last_ns FROM nodes n"
+			 " JOIN attempts a ON a.node = n.node AND a.closed = 0"
+			 " WHERE n.lost = 1 ORDER BY a.job LIMIT ?1",
+			 "i", (int64_t)BATCH);
+
+	while (r >= 0 && n < BATCH && (r = db_step(s->db, st, err)) > 0) {
+		struct held *h = &held[n++];
+
+		h->job = db_int(st, 0);
+		h->attempt = (int32_t)db_int(st, 1);
+		snprintf(h->node, sizeof(h->node), "%s", store_text(st, 2));
+		h->heard_ns = db_int(st, 3);
+	}
+	if (r > 0)
+		db_done(st);
+	*ret_n = n;
+	return r < 0 ? r : 0;
+}
+
+static int lose_one(struct store *s, const struct held *h, int64_t now_ns, struct err *err)
+{
+	const time_t heard_s = h->heard_ns / 1000000000;
+	char text[192], since[64] = "?";
+	struct store_loss loss = { .job = h->job,
+				   .attempt = h->attempt,
+				   .now_ns = now_ns,
+				   .node = h->node,
+				   .text = text };
+	struct tm tm;
+
+	if (gmtime_r(&heard_s, &tm))
+		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S UTC", &tm);
+	snprintf(text, sizeof(text), "node %s was not heard of since %s", h->node, since);
+	return store_end_lost(s, &loss, err);
+}
+
+static int lose_all(struct store *s, int64_t now_ns, struct store_lost_result *ret,
+		    struct err *err)
+{
+	struct held held[BATCH];
+	size_t n = 0;
+	int r = find_held(s, held, &n, err);
+
+	for (size_t i = 0; i < n && r >= 0; i++) {
+		r = lose_one(s, &held[i], now_ns, err);
+		ret->n_requeued += r == STORE_REQUEUED;
+	}
+	ret->n_lost = (int64_t)n;
+	return r;
+}
+
+int store_lose_jobs(struct store *s, int64_t now_ns, struct store_lost_result *ret,
+		    struct err *err)
+{
+	struct store_lost_result out = { 0 };
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	r = lose_all(s, now_ns, &out, err);
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	r = db_commit(s->db, err);
+	if (r >= 0)
+		*ret = out;
+	return r < 0 ? r : 0;
+}
