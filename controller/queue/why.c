@@ -47,19 +47,27 @@ static void say_when(struct words *w, const struct snapshot *s, const struct sch
 	    amount_format_seconds(in_s > 0 ? in_s : 0, text));
 }
 
+/* "job 3 (priority 750)". NULL: nobody is first, or it is not queued. */
+static const struct order_job *say_who(struct words *w, const struct head *h,
+				       const struct schedule_why *y, bool is_ranked)
+{
+	int64_t id = schedule_job(h->snapshot.schedule, y->first)->id;
+	const struct order_job *first = order_find(&h->order, id);
+
+	say(w, "job %lld", (long long)id);
+	if (is_ranked && first)
+		say(w, " (priority %lld)", (long long)first->priority);
+	return first;
+}
+
 static void say_first(struct words *w, const struct head *h, const struct schedule_why *y,
 		      bool is_ranked)
 {
 	const struct order_job *first;
-	int64_t id;
 
 	if (y->first < 0)
 		return;
-	id = schedule_job(h->snapshot.schedule, y->first)->id;
-	first = order_find(&h->order, id);
-	say(w, "job %lld", (long long)id);
-	if (is_ranked && first)
-		say(w, " (priority %lld)", (long long)first->priority);
+	first = say_who(w, h, y, is_ranked);
 	if (!first) {
 		say(w, ", which is suspended and shall go on");
 		return;
@@ -84,6 +92,10 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 	case SCHEDULE_BEHIND:
 		say(w, "place %d of %d; ", y->place + 1, y->n);
 		say_needs(w, &h->snapshot, o);
+		if (y->first >= 0) {
+			say(w, "; first is ");
+			say_who(w, h, y, is_ranked);
+		}
 		return;
 	case SCHEDULE_NEVER:
 		say_needs(w, &h->snapshot, o);

@@ -253,7 +253,7 @@ submit $daemon physics 4
 submit $bin chemistry 4
 is "a report is in the tree at once" '0.500000 1.000000' "$(column FairShare physics daemon) $(column FairShare chemistry bin)"
 has "who used less goes first: the later job" 'first in the queue; needs 4 cores' "$(verb 0 job 3)"
-has "the other one is told so, with both priorities" 'place 2 of 2; waits behind job 3 (priority 100000)' "$(verb 0 job 2)"
+has "the other one is told so, with both priorities" 'place 2 of 2; needs 4 cores (0 of 4 free) on n1; first is job 3 (priority 100000)' "$(verb 0 job 2)"
 verb 0 nice --site 500000 2 >"$dir/said"
 for _ in $(seq 50); do case $(verb 0 job 2) in *'first in the queue'*) break ;; esac; sleep 0.1; done
 has "an operator's site part moves a job before it" 'first in the queue' "$(verb 0 job 2)"
@@ -337,6 +337,6 @@ submit $daemon physics 4
 sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev/null
 submit $daemon physics 4
 submit $bin chemistry 4
-has "nothing weighed: first in, first out" 'waits behind job 2, the first in the queue' "$(verb 0 job 3)"
+has "nothing weighed: first in, first out" 'place 2 of 2; needs 4 cores' "$(verb 0 job 3)"
 has "and prio says so" 'in the order in which they were handed in' "$(verb 0 prio)"
 tap_end
