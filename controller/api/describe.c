@@ -73,6 +73,11 @@ static void set_why(json_t *j, const struct api *a, const struct store_job *row)
 			 row->node);
 	else if (row->state != JOB_ENDED && row->want == STORE_CANCEL)
 		snprintf(why, sizeof(why), "it is being cancelled");
+	else if (row->state != JOB_ENDED && row->want == STORE_SUSPEND && row->gave_way_to)
+		snprintf(why, sizeof(why),
+			 "gave its cores to job %lld, and goes on when they are free; time "
+			 "suspended counts for neither walltime nor charge",
+			 (long long)row->gave_way_to);
 	else if (row->state == JOB_SUSPENDED && row->want == STORE_RUN)
 		snprintf(why, sizeof(why), "its node resumes it when cores are free");
 	set_text(j, "why", why);

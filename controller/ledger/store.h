@@ -146,6 +146,7 @@ struct store_job {
 	bool is_withheld;		/* queued, and not to be offered: store_hold.h */
 	bool is_array;			/* store_array.h has the rest */
 	int64_t array_job, array_index; /* of an element; else 0 and -1 */
+	int64_t gave_way_to; /* of one that is suspended: the job that got its cores; or 0 */
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);
 
