@@ -154,6 +154,8 @@ static void describe(void *ctx, struct sync_node *ret)
 				   .version = REEVE_VERSION,
 				   .capacity = n->capacity,
 				   .topology = n->topology_text,
+				   .node_type = n->conf->node_type,
+				   .features = n->conf->features,
 				   .tier = node_tier(n),
 				   .notes = n->note_list,
 				   .jobs = d->jobs,

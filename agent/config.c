@@ -30,6 +30,10 @@ static const char *const pids_actions[] = { "contain", "kill", NULL };
 const struct conf_key agent_config_keys[] = {
 	{ "Agent", "Node", CONF_NAME, AT(node), 0, 0, NULL,
 	  "name of this node; default: the host's name", "n1" },
+	{ "Agent", "NodeType", CONF_NAME, AT(node_type), 0, 0, NULL,
+	  "which type of node this is: jobs ask for it, prices may depend on it", "t4-16" },
+	TEXT("Features", features_typed, "what jobs may ask of this node, by commas",
+	     "ib,nvme"),
 	TEXT("Controller", controller,
 	     "URL of the controller; empty: none, jobs come from root", "http://head:8640"),
 	TEXT("ControllerUser", controller_user, "user whose answers are obeyed", "reeve"),
@@ -130,6 +134,14 @@ static int check_path(const char *key, const char *path, struct err *err)
 	return 0;
 }
 
+static int read_features(struct agent_config *c, struct err *err)
+{
+	const char *typed = c->features_typed;
+	int r = typed && *typed ? features_parse(typed, c->features, err) : 0;
+
+	return r < 0 ? err_prefix(err, r, "Features=%.80s", typed) : 0;
+}
+
 static int check(const struct agent_config *c, struct err *err)
 {
 	size_t n = strlen(c->slice);
@@ -166,6 +178,8 @@ int agent_config_load(const char *path, struct agent_config *ret, struct err *er
 
 	if (!r)
 		r = conf_load(path, agent_config_keys, NULL, &c, err);
+	if (!r)
+		r = read_features(&c, err);
 	if (!r)
 		r = check(&c, err);
 	if (r < 0) {

@@ -15,8 +15,11 @@ enum config_gpus {
 enum config_pids { CONFIG_PIDS_CONTAIN, CONFIG_PIDS_KILL };
 
 struct agent_config {
-	char node[REQUEST_NAME_MAX]; /* default: the host's name */
-	char *controller;	     /* URL; NULL: none, orders come over D-Bus alone */
+	char node[REQUEST_NAME_MAX];	  /* default: the host's name */
+	char node_type[REQUEST_NAME_MAX]; /* "": not told */
+	char *features_typed;		  /* as in the file; NULL: none */
+	char features[FEATURES_MAX];	  /* features.h */
+	char *controller;		  /* URL; NULL: none, orders come over D-Bus alone */
 	char *controller_user;
 	char *munge_socket; /* NULL: munge's default */
 	char *run_dir, *state_dir, *jobfs_dir, *pin_dir;

@@ -49,6 +49,10 @@ static void tell_amounts(const char *title, const struct resources *res,
 		is_gpus = d->offset == offsetof(struct resources, ngpus);
 		tell_amount(d, v, is_gpus ? res->gpu_model : "", to);
 	}
+	if (*res->node_type && (!typed || !*typed->node_type))
+		fprintf(to, "%s  nodetype=%s\n", n++ ? "" : "on\n", res->node_type);
+	if (*res->features && (!typed || !*typed->features))
+		fprintf(to, "%s  features=%s\n", n++ ? "" : "on\n", res->features);
 }
 
 static void tell_pair(FILE *to, const char *title, const char *text)

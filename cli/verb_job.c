@@ -240,6 +240,8 @@ static void tell_head(const struct job_view *v, FILE *to)
 	tell_pair(to, "cluster", cli_text(v->j, "cluster"));
 	tell_pair(to, "queue", cli_text(v->j, "queue"));
 	tell_pair(to, "node", cli_text(v->j, "node"));
+	tell_pair(to, "node type", v->requested.node_type);
+	tell_pair(to, "features", v->requested.features);
 	tell_pair(to, "cores", cli_text(v->j, "cpus"));
 	if (cli_int(v->j, "attempt", 1) > 1)
 		fprintf(to, "%-11s%" PRId64 "\n", "attempt", cli_int(v->j, "attempt", 1));

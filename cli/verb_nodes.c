@@ -11,6 +11,8 @@ static const struct table_column columns[] = {
 	{ "node", "NODE", CELL_TEXT },
 	{ "state", "STATE", CELL_TEXT },
 	{ "cluster", "-CLUSTER", CELL_TEXT },
+	{ "node_type", "-TYPE", CELL_TEXT },
+	{ "features", "-FEATURES", CELL_TEXT },
 	{ "jobs", "JOBS", CELL_COUNT },
 	{ "ncpus", "CORES", CELL_COUNT },
 	{ "ncpus_free", "FREE", CELL_COUNT },
@@ -98,6 +100,29 @@ static void put_gpus(struct table *t, const json_t *node)
 	table_int(t, "gpus_drained", count_flag(node, "drained"));
 }
 
+/* "n1: type t4, features ib,nvme" */
+static void tell_kinds(const struct cli *c, const json_t *nodes)
+{
+	json_t *node;
+	size_t i;
+
+	json_array_foreach(nodes, i, node)
+	{
+		const char *type = cli_text(node, "node_type");
+		const char *features = cli_text(node, "features"),
+			   *name = cli_text(node, "node");
+
+		if (!type && !features)
+			continue;
+		cli_put(c->format.to, name ? name : "?");
+		fputs(type ? ": type " : ": features ", c->format.to);
+		cli_put(c->format.to, type ? type : features);
+		fputs(type && features ? ", features " : "", c->format.to);
+		cli_put(c->format.to, type && features ? features : "");
+		fputc('\n', c->format.to);
+	}
+}
+
 /* "n1: 4 a100-40 (1 free), 7 a100_1g.5gb (0 free) (simulated)" */
 static void tell_gpus(const struct cli *c, const json_t *nodes)
 {
@@ -145,6 +170,8 @@ static int put_node(struct table *t, const json_t *j, struct err *err)
 	table_text(t, "node", cli_text(j, "node"));
 	table_text(t, "state", state);
 	table_text(t, "cluster", cli_text(j, "cluster"));
+	table_text(t, "node_type", cli_text(j, "node_type"));
+	table_text(t, "features", cli_text(j, "features"));
 	table_text(t, "version", cli_text(j, "version"));
 	table_text(t, "address", cli_text(j, "address"));
 	table_text(t, "topology", cli_text(j, "topology"));
@@ -211,6 +238,7 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0 && !json_array_size(list) && c->talks)
 		fprintf(stderr, "no node has spoken to the controller so far\n");
 	if (r == 0 && c->format.output == TABLE_TABLE) {
+		tell_kinds(c, list);
 		tell_gpus(c, list);
 		tell_notes(c, list);
 	}

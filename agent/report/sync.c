@@ -89,6 +89,17 @@ static json_t *encode_notes(const struct sync_node *node)
 	return TAKE_PTR(a);
 }
 
+/* Of which kind the node is, where it is told. */
+static int set_kind(json_t *doc, const struct sync_node *node)
+{
+	if (node->node_type && *node->node_type &&
+	    json_object_set_new(doc, "node_type", json_string(node->node_type)) < 0)
+		return -1;
+	if (node->features && *node->features)
+		return json_object_set_new(doc, "features", json_string(node->features));
+	return 0;
+}
+
 json_t *sync_encode(const struct sync_node *node)
 {
 	json_t *capacity = encode_capacity(&node->capacity), *doc;
@@ -104,6 +115,8 @@ json_t *sync_encode(const struct sync_node *node)
 			"state", node->draining ? "drain" : "up", "tier", node->tier, "notes",
 			encode_notes(node), "jobs", encode_jobs(node), "reports", "output");
 	if (doc && node->n_gpus && json_object_set_new(doc, "gpus", encode_gpus(node)) < 0)
+		doc = wire_unref(doc);
+	if (doc && set_kind(doc, node) < 0)
 		doc = wire_unref(doc);
 	return doc;
 }

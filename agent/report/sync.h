@@ -31,8 +31,9 @@ struct sync_gpu { /* a device of agent/gpu/gpu.h, as the controller shows it */
 struct sync_node {
 	const char *node, *boot, *version;
 	struct admit_capacity capacity, free;
-	const char *topology;	     /* "1 socket, 1 NUMA node, 2 cores, 2 threads" */
-	const struct sync_gpu *gpus; /* whole ones and parts; what is free is in `free` */
+	const char *topology;		  /* "1 socket, 1 NUMA node, 2 cores, 2 threads" */
+	const char *node_type, *features; /* NULL or "": not told */
+	const struct sync_gpu *gpus;	  /* whole ones and parts; what is free is in `free` */
 	size_t n_gpus;
 	bool draining;
 	int tier;

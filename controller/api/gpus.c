@@ -16,7 +16,8 @@ static int match_nodes(struct call *c, const struct request *q,
 		return r;
 	gpus_match_begin(&m, q->res.gpu_model);
 	for (size_t i = 0; i < n; i++)
-		for (int32_t k = 0; k < nodes[i].gpus.n; k++)
+		for (int32_t k = 0; fifo_is_kind(&nodes[i], &q->res) && k < nodes[i].gpus.n;
+		     k++)
 			gpus_match_try(&m, nodes[i].gpus.of[k].model);
 	return gpus_match_end(&m, "this cluster's nodes have", ret, err);
 }

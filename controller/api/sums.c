@@ -48,6 +48,10 @@ static int add_node(void *ctx, const struct store_node *n, struct err *err)
 			  encode_amounts(&n->held), "notes", json_loads(n->notes, 0, NULL),
 			  "gpus", strcmp(n->gpus, "[]") ? json_loads(n->gpus, 0, NULL) : NULL);
 
+	if (j && *n->capacity.node_type)
+		json_object_set_new(j, "node_type", json_string(n->capacity.node_type));
+	if (j && *n->capacity.features)
+		json_object_set_new(j, "features", json_string(n->capacity.features));
 	if (!j || json_array_append_new(ctx, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

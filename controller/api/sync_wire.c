@@ -56,6 +56,24 @@ static int decode_who(const json_t *j, struct sync *s, struct err *err)
 	return 0;
 }
 
+/* Of which kind the node is: as its agent.conf says. */
+static int decode_kind(const json_t *j, struct sync *s, struct err *err)
+{
+	char type[REQUEST_NAME_MAX], features[FEATURES_MAX];
+	int r = wire_get_text(j, "node_type", (struct wire_text){ type, sizeof(type), true },
+			      err);
+
+	if (r >= 0 && *type)
+		r = features_lower(type, s->node_type, sizeof(s->node_type), err);
+	if (r < 0)
+		return err_prefix(err, r, "node_type");
+	r = wire_get_text(j, "features", (struct wire_text){ features, sizeof(features), true },
+			  err);
+	if (r >= 0 && *features)
+		r = features_parse(features, s->features, err);
+	return r < 0 ? err_prefix(err, r, "features") : 0;
+}
+
 static int decode_state(const json_t *j, struct sync *s, struct err *err)
 {
 	static const int64_t no_tier = 0;
@@ -248,6 +266,8 @@ int sync_decode(const json_t *j, struct sync **ret, struct err *err)
 		r = decode_amounts(j, "free", &s->free, err);
 	if (r >= 0)
 		r = sync_gpus_decode(j, s, err);
+	if (r >= 0)
+		r = decode_kind(j, s, err);
 	if (r >= 0)
 		r = decode_state(j, s, err);
 	if (r >= 0)

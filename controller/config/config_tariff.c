@@ -78,7 +78,8 @@ static int guess_node_type(const struct config *c, const struct config_cluster *
 	if (n <= 1)
 		return 0;
 	return err_set(err, -EINVAL,
-		       "the GPU bundle of cluster '%s' depends on the node type; say which: %s",
+		       "the GPU bundle of cluster '%s' depends on the node type; say which: %s "
+		       "(-l nodetype=...)",
 		       cl->name, list);
 }
 

@@ -169,8 +169,8 @@ int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, str
 
 struct store_node {
 	const char *node, *cluster, *boot, *version, *address, *topology, *notes;
-	const char *gpus; /* JSON array of devices */
-	struct resources capacity, free, held;
+	const char *gpus;			 /* JSON array of devices */
+	struct resources capacity, free, held;	 /* capacity also says of which kind it is */
 	struct gpus gpu_models, free_gpu_models; /* n 0: not told */
 	bool draining, lost;
 	int32_t tier, jobs;

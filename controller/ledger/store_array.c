@@ -155,12 +155,14 @@ int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, str
 static const char unfold_sql[] =
 	"INSERT INTO jobs(job, array_job, array_index, state, uid, user, account, cluster,"
 	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
-	" gpu_model, submitted_ns, pool, decided_by, rate_num, rate_den, bundle_gpus_num,"
+	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den, "
+	"bundle_gpus_num,"
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, request, unit, rule, exclusive, nice, site, withheld)"
 	" SELECT ?2, ?1, ?3, 0, uid, user, account, cluster,"
 	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
-	" gpu_model, submitted_ns, pool, decided_by, rate_num, rate_den, bundle_gpus_num,"
+	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den, "
+	"bundle_gpus_num,"
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, '', unit, rule, exclusive, nice, site, withheld & 7"
 	" FROM jobs WHERE job = ?1";

@@ -311,7 +311,7 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 static const char waiting_sql[] =
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"
-	" gpu_model, due_ns"
+	" gpu_model, due_ns, node_type, features"
 	" FROM jobs"
 	" WHERE state = 0 AND withheld = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
 
@@ -344,6 +344,7 @@ int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, voi
 		};
 
 		store_gpu_model(st, 17, &w.want);
+		store_node_kind(st, 19, &w.want);
 		r = fn(ctx, &w, err);
 		if (r < 0)
 			db_done(st);

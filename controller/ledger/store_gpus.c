@@ -13,6 +13,12 @@ void store_gpu_model(struct db_row *st, int column, struct resources *ret)
 	snprintf(ret->gpu_model, sizeof(ret->gpu_model), "%s", store_text(st, column));
 }
 
+void store_node_kind(struct db_row *st, int column, struct resources *ret)
+{
+	snprintf(ret->node_type, sizeof(ret->node_type), "%s", store_text(st, column));
+	snprintf(ret->features, sizeof(ret->features), "%s", store_text(st, column + 1));
+}
+
 void store_gpu_counts(struct db_row *st, int column, struct gpus *ret)
 {
 	if (gpus_parse(store_text(st, column), ret) < 0)

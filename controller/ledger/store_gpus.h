@@ -10,6 +10,9 @@ struct store_report_case;
 void store_gpu_model(struct db_row *st, int column, struct resources *ret);
 void store_gpu_counts(struct db_row *st, int column, struct gpus *ret);
 
+/* The same of the two columns of which kind a node must be: its type, and features. */
+void store_node_kind(struct db_row *st, int column, struct resources *ret);
+
 /* What jobs hold of the nodes of a cluster, by model; nodes in order of their names. */
 int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *nodes, size_t n,
 		    struct err *err);

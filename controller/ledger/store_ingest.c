@@ -62,7 +62,7 @@ static int write_node(struct ingest *g, struct err *err)
 		g->s->db, err,
 		"INSERT INTO nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11,"
 		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19, ?20, ?21,"
-		" ?22) ON CONFLICT(node) DO "
+		" ?22, ?23, ?24) ON CONFLICT(node) DO "
 		"UPDATE SET"
 		" cluster = excluded.cluster, boot = excluded.boot,"
 		" version = excluded.version, address = excluded.address,"
@@ -76,20 +76,21 @@ static int write_node(struct ingest *g, struct err *err)
 		" free_ngpus = excluded.free_ngpus, last_ns = excluded.last_ns,"
 		" gpus = excluded.gpus, gpu_models = excluded.gpu_models,"
 		" free_gpu_models = excluded.free_gpu_models,"
-		" drained_gpu_models = excluded.drained_gpu_models",
+		" drained_gpu_models = excluded.drained_gpu_models,"
+		" node_type = excluded.node_type, features = excluded.features",
 		"ttttttt"
 		"ii"
 		"iiii"
 		"iiii"
 		"i"
-		"tttt",
+		"tttttt",
 		in->node, g->from->cluster, in->boot, in->version, g->from->address,
 		in->topology, in->notes ? in->notes : "[]", (int64_t)in->tier,
 		(int64_t)in->draining, c->ncpus, c->mem_bytes, c->jobfs_bytes, c->ngpus,
 		f->ncpus, f->mem_bytes, f->jobfs_bytes, f->ngpus, g->from->now_ns,
 		in->gpus ? in->gpus : "[]", gpus_format(&in->gpu_models, models),
 		gpus_format(&in->free_gpu_models, free_models),
-		gpus_format(&in->drained_gpu_models, drained));
+		gpus_format(&in->drained_gpu_models, drained), in->node_type, in->features);
 }
 
 static int take_node(struct ingest *g, struct err *err)

@@ -173,7 +173,7 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 	int n = 0;
 	int r = db_query(s->db, err, &st,
 			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus,"
-			 " exclusive, gpu_model FROM jobs"
+			 " exclusive, gpu_model, node_type, features FROM jobs"
 			 " WHERE state = 0 AND cluster = ?1 AND withheld = 0"
 			 " ORDER BY job LIMIT ?2",
 			 "ti", cluster, (int64_t)max);
@@ -194,6 +194,7 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 			.node = -1,
 		};
 		store_gpu_model(st, 7, &j->want);
+		store_node_kind(st, 8, &j->want);
 	}
 	return r < 0 ? r : n;
 }
@@ -207,7 +208,7 @@ static const char holds_sql[] =
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
 	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
 	" COALESCE(MAX(j.exclusive), 0), n.gpu_models,"
-	" n.drained_gpu_models"
+	" n.drained_gpu_models, n.node_type, n.features"
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
 	" LEFT JOIN jobs j ON j.job = a.job"
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
@@ -228,6 +229,7 @@ static void read_hold(struct db_row *st, struct fifo_node *ret)
 					.ngpus = db_int(st, 9) };
 	store_gpu_counts(st, 11, &ret->gpus);
 	store_gpu_counts(st, 12, &ret->gpus_drained);
+	store_node_kind(st, 13, &ret->capacity);
 	ret->gpus_held = (struct gpus){ 0 };
 	if (!db_int(st, 10))
 		return;

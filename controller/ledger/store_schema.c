@@ -271,11 +271,20 @@ static const char schema_submission[] =
 	"CREATE INDEX arrays_open ON arrays(job) WHERE is_open = 1;";
 _Static_assert(AFTER_OK == 0 && AFTER_ANY == 1, "kinds of dependencies are on disk as numbers");
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	      schema_3,
-					 schema_stretches, schema_accounts,   schema_terms,
-					 schema_indices,   schema_ends,	      schema_weights,
-					 schema_gpus,	   schema_active,     schema_drained,
-					 schema_preempt,   schema_submission, NULL };
+/* Of which type a node is and what it has, and what requests ask for: features.h has the form
+ * of the lists. */
+static const char schema_kinds[] =
+	"ALTER TABLE nodes ADD COLUMN node_type TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE nodes ADD COLUMN features TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN node_type TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN features TEXT NOT NULL DEFAULT '';";
+
+const char *const store_migrations[] = {
+	schema_1,	 schema_2,	    schema_3,	    schema_stretches,
+	schema_accounts, schema_terms,	    schema_indices, schema_ends,
+	schema_weights,	 schema_gpus,	    schema_active,  schema_drained,
+	schema_preempt,	 schema_submission, schema_kinds,   NULL
+};
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

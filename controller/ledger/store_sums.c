@@ -12,7 +12,7 @@ static const char nodes_sql[] =
 	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
 	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
-	" n.gpus, n.gpu_models, n.free_gpu_models"
+	" n.gpus, n.gpu_models, n.free_gpu_models, n.node_type, n.features"
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
 	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
 
@@ -47,6 +47,7 @@ static void read_node(struct db_row *st, struct store_node *n)
 	};
 	store_gpu_counts(st, 26, &n->gpu_models);
 	store_gpu_counts(st, 27, &n->free_gpu_models);
+	store_node_kind(st, 28, &n->capacity);
 }
 
 int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)

@@ -32,6 +32,7 @@ struct sync_output {
 struct sync {
 	char node[REQUEST_NAME_MAX], boot[REQUEST_NAME_MAX], version[REQUEST_NAME_MAX];
 	char topology[SYNC_TEXT_MAX];
+	char node_type[REQUEST_NAME_MAX], features[FEATURES_MAX]; /* "": not told */
 	struct resources capacity, free; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
 	bool draining;
 	int32_t tier;

@@ -101,6 +101,12 @@ static void hold(struct fifo_node *n, const struct taking *take)
 	gpus_add(&n->gpus_held, take->res.gpu_model, take->res.ngpus);
 }
 
+bool fifo_is_kind(const struct fifo_node *n, const struct resources *want)
+{
+	return (!*want->node_type || !strcmp(n->capacity.node_type, want->node_type)) &&
+	       features_have(n->capacity.features, want->features);
+}
+
 static int find_node(const struct fifo_node *nodes, size_t n, const struct taking *take)
 {
 	int best = -1;
@@ -109,7 +115,8 @@ static int find_node(const struct fifo_node *nodes, size_t n, const struct takin
 	for (size_t i = 0; i < n; i++) {
 		int64_t cores = free_of(&nodes[i], take, SIDE_CORES);
 
-		if (!nodes[i].open || count_missing(&nodes[i], take) > 0)
+		if (!nodes[i].open || !fifo_is_kind(&nodes[i], &take->res) ||
+		    count_missing(&nodes[i], take) > 0)
 			continue;
 		if (best < 0 || cores < best_free) {
 			best = (int)i;
@@ -184,6 +191,36 @@ static int count_never(const struct fifo_node *n, const struct taking *take)
 	return missing;
 }
 
+/* " of type t4 with ib,nvme" */
+static void add_kind(char why[static FIFO_WHY_MAX], const struct resources *want)
+{
+	if (*want->node_type)
+		add(why, " of type %s", want->node_type);
+	if (*want->features)
+		add(why, " with %s", want->features);
+}
+
+/* Which there are: "types a, t4; features ib,nvme". */
+static void add_kinds(char why[static FIFO_WHY_MAX], const struct fifo_node *nodes, size_t n)
+{
+	char features[FEATURES_MAX] = "", types[FIFO_WHY_MAX / 2] = "";
+
+	for (size_t i = 0; i < n; i++) {
+		const struct resources *c = &nodes[i].capacity;
+		size_t k = 0, used = strlen(types);
+
+		while (k < i && strcmp(nodes[k].capacity.node_type, c->node_type) != 0)
+			k++;
+		if (k == i && *c->node_type)
+			snprintf(types + used, sizeof(types) - used, "%s%s", used ? ", " : "",
+				 c->node_type);
+		if (*c->features)
+			features_parse(c->features, features, NULL);
+	}
+	add(why, "types: %s; features: %s", *types ? types : "none told",
+	    *features ? features : "none told");
+}
+
 static int distance(const struct fifo_node *n, const struct taking *take)
 {
 	return count_never(n, take) * 2 * SIDE_MAX + count_missing(n, take);
@@ -198,7 +235,7 @@ static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_
 	size_t n_open = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!nodes[i].open)
+		if (!nodes[i].open || !fifo_is_kind(&nodes[i], &take->res))
 			continue;
 		n_open++;
 		if (!best || distance(&nodes[i], take) < distance(best, take))
@@ -217,9 +254,11 @@ static void explain(const struct fifo_node *nodes, size_t n, const struct taking
 	why[0] = '\0';
 	if (n == 0)
 		add(why, "no node has registered with this cluster yet");
-	else if (n_open == 0)
-		add(why, "no node is up (%zu registered)", n);
-	else {
+	else if (n_open == 0) {
+		add(why, "no node");
+		add_kind(why, &take->res);
+		add(why, " is up (%zu registered)", n);
+	} else {
 		add(why, "needs ");
 		add_missing(why, near, take);
 		add(why, " on %s%s", near->name,
@@ -279,6 +318,8 @@ bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
 	for (size_t i = 0; i < n_nodes; i++) {
 		int missing = count_never(&nodes[i], &take);
 
+		if (!fifo_is_kind(&nodes[i], want))
+			continue;
 		if (missing == 0)
 			return true;
 		if (!best || missing < fewest) {
@@ -286,10 +327,18 @@ bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
 			fewest = missing;
 		}
 	}
+	if (!best && n_nodes > 0) {
+		add(why, "there is no node");
+		add_kind(why, want);
+		add(why, "; this cluster's nodes have ");
+		add_kinds(why, nodes, n_nodes);
+		return false;
+	}
 	if (!best)
 		return true;
-	add(why, "no node of this cluster could ever hold it; the nearest, %s, has ",
-	    best->name);
+	add(why, "no node of this cluster");
+	add_kind(why, want);
+	add(why, " could ever hold it; the nearest, %s, has ", best->name);
 	add_capacity(why, best);
 	return false;
 }

@@ -11,6 +11,8 @@
  * What a node holds: cores and GPUs of jobs that are not suspended (GPUs also of those that
  * are), memory and jobfs of all. A job reserves its vmem; one that states none, its mem.
  *
+ * A job that asks for a type of node, or for features, goes to nodes of that kind alone.
+ *
  * GPUs are given by model: a job that asks for one gets that, one that asks for any gets whole
  * ones (common/model/gpus.h). Where a node does not tell its models only any can be given.
  */
@@ -22,7 +24,7 @@
 struct fifo_node {
 	char name[REQUEST_NAME_MAX];
 	bool open;		     /* up, not draining, not lost */
-	struct resources capacity;   /* ncpus, mem_bytes, jobfs_bytes, ngpus */
+	struct resources capacity;   /* ncpus, mem_bytes, jobfs_bytes, ngpus; of which kind */
 	struct resources held;	     /* the same fields: what is reserved */
 	struct gpus gpus, gpus_held; /* by model; gpus.n 0: not told, ngpus are whole ones */
 	struct gpus gpus_drained;    /* of gpus: not given for now, though nobody holds them */
@@ -43,8 +45,12 @@ struct fifo_job {
 size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *jobs,
 		   size_t n_jobs);
 
+/* Is the node of the kind that is asked for: its type, and all features? */
+bool fifo_is_kind(const struct fifo_node *n, const struct resources *want);
+
 /* Could any of the nodes, empty and open, hold it? If not, `why` says the largest that could
- * be. True when there are no nodes at all: nobody knows yet. */
+ * be, or which types and features there are. True when there are no nodes at all: nobody knows
+ * yet. */
 bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
 		      const struct resources *want, char why[static FIFO_WHY_MAX]);
 

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/queue/kinds.h"
 #include "controller/queue/snapshot.h"
 
 #define S_NS INT64_C(1000000000)
@@ -77,21 +78,22 @@ static int add_gpus(struct snapshot *s, const struct fifo_node *from, struct sch
 	return 0;
 }
 
-static int add_node(struct snapshot *s, const struct fifo_node *from)
+static int add_node(struct snapshot *s, const struct kinds *kinds, const struct fifo_node *from)
 {
 	struct schedule_node n = { .cores = from->capacity.ncpus,
 				   .mem_bytes = from->capacity.mem_bytes,
 				   .jobfs_bytes = from->capacity.jobfs_bytes,
+				   .features = kinds_of_node(kinds, from),
 				   .is_open = from->open };
 	int r = add_gpus(s, from, &n);
 
 	return r < 0 ? r : schedule_add_node(s->schedule, &n);
 }
 
-static int add_nodes(struct snapshot *s, struct err *err)
+static int add_nodes(struct snapshot *s, const struct kinds *kinds, struct err *err)
 {
 	for (size_t i = 0; i < s->n_nodes; i++) {
-		int r = add_node(s, &s->nodes[i]);
+		int r = add_node(s, kinds, &s->nodes[i]);
 
 		if (r < 0)
 			return err_set(err, r, "node %s cannot be scheduled: %s",
@@ -159,6 +161,7 @@ struct adding {
 	const struct snapshot_ask *ask;
 	struct snapshot *s;
 	size_t n_queued; /* of the order, that are in */
+	struct kinds kinds;
 };
 
 static int add_queued(struct adding *a, const struct order_job *o)
@@ -172,6 +175,7 @@ static int add_queued(struct adding *a, const struct order_job *o)
 				  .group = o->account,
 				  .chunks = &c,
 				  .n_chunks = 1,
+				  .features = kinds_wanted(&a->kinds, &o->job.want),
 				  .is_exclusive = o->job.is_exclusive,
 				  .priority = o->priority,
 				  .submit_s = seconds(o->submitted_ns),
@@ -290,7 +294,7 @@ static int make_schedule(const struct snapshot_ask *a, struct snapshot *s)
 int snapshot_make(const struct snapshot_ask *a, struct fifo_node *nodes, size_t n_nodes,
 		  struct snapshot *ret, struct err *err)
 {
-	struct adding adding = { a, ret, 0 };
+	struct adding adding = { .ask = a, .s = ret };
 	int r;
 
 	*ret = (struct snapshot){ .nodes = nodes, .n_nodes = n_nodes, .now_ns = a->now_ns };
@@ -299,7 +303,8 @@ int snapshot_make(const struct snapshot_ask *a, struct fifo_node *nodes, size_t 
 		return err_set(err, r, "cluster %s cannot be scheduled: %s", a->cluster,
 			       r == -ENOSPC ? "it has more than 15 models of GPUs"
 					    : strerror(-r));
-	r = add_nodes(ret, err);
+	kinds_gather(&adding.kinds, a->order);
+	r = add_nodes(ret, &adding.kinds, err);
 	if (r >= 0)
 		r = store_placed(a->store, a->cluster, add_placed, &adding, err);
 	if (r < 0)

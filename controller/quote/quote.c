@@ -23,6 +23,10 @@ void quote_fill(const struct config_cluster *cl, struct resources *res)
 		if (*n == 0)
 			*n = *(const int64_t *)(const void *)(defaults + d->offset);
 	}
+	if (!*res->node_type)
+		memcpy(res->node_type, cl->defaults.node_type, sizeof(res->node_type));
+	if (!*res->features)
+		memcpy(res->features, cl->defaults.features, sizeof(res->features));
 	if (!has_gpus)
 		memcpy(res->gpu_model, cl->defaults.gpu_model, sizeof(res->gpu_model));
 	if (res->mem_bytes == 0 && cl->mem_from_vmem)
@@ -101,6 +105,19 @@ static void choose_type_of_part(const struct config *c, struct config_pick *pick
 		pick->node_type = type_of_part(c, cl->name, pick->gpu_model);
 }
 
+/* The type that is asked for decides where this cluster's prices depend on types: it must then
+ * be one of them. Where they do not, it only says where the job runs. */
+static void choose_type(const struct config *c, const struct quote *q, struct config_pick *pick)
+{
+	const struct config_cluster *cl = config_cluster(c, pick->cluster ? pick->cluster : "");
+
+	if (!cl || !*q->res.node_type || (pick->node_type && *pick->node_type))
+		return;
+	for (size_t i = 0; i < c->n_node_types; i++)
+		if (is_of(c->node_types[i], cl->name))
+			pick->node_type = q->res.node_type;
+}
+
 static bool is_same(struct fraction a, struct fraction b)
 {
 	return a.num == b.num && a.den == b.den;
@@ -157,6 +174,7 @@ int quote_price(const struct config *c, const struct quote *q, struct tariff_pri
 
 	pick.wants_gpus = q->res.ngpus > 0;
 	pick.gpu_model = model;
+	choose_type(c, q, &pick);
 	choose_type_of_part(c, &pick);
 	if (r >= 0)
 		r = config_tariff(c, &pick, &t, err);
@@ -255,7 +273,7 @@ int quote_encode(const struct config *c, const struct quote *q, const struct tar
 		return err_set(err, -EINVAL, "the request is larger than can be charged");
 	set_stated(doc, "cluster", config_cluster(c, cluster)->name);
 	set_stated(doc, "queue", q->pick.queue);
-	set_stated(doc, "node_type", q->pick.node_type);
+	set_stated(doc, "node_type", q->pick.node_type ? q->pick.node_type : q->res.node_type);
 	set_stated(doc, "gpu_model", *model ? model : q->res.gpu_model);
 	json_object_set_new(doc, "walltime_s", json_integer(q->res.walltime_s));
 	json_object_set_new(doc, "resources", wire_encode_resources(&q->res));

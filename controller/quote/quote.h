@@ -24,6 +24,8 @@ void quote_fill(const struct config_cluster *cl, struct resources *res);
  * size
  * ("a100") is the only size that the configuration has. Where any may be given and the models
  * weigh differently, the price would depend on what happens to be free: that is refused.
+ * A type of node that is asked for (res) is the one that is priced, where the cluster has types
+ * at all: then it must be one of them.
  * -EINVAL as config_tariff() and tariff_price() say it, also for what is too large to charge.
  */
 int quote_price(const struct config *c, const struct quote *q, struct tariff_price *ret,

@@ -69,6 +69,14 @@ start() {
 		Weight = 2.5
 		[GpuModel a100_1g.5gb]
 		Weight = 1/7
+		[GpuModel t4-16]
+		Weight = 1
+		[NodeType main/T4-a]
+		GpuModel = t4-16
+		GpuBundleCores = 4
+		[NodeType main/t4-b]
+		GpuModel = t4-16
+		GpuBundleCores = 11
 		[Account physics]
 		Users = daemon, bin
 	CONF
@@ -101,10 +109,10 @@ gpus() { # UUID MODEL [MORE]: one device
 a100=$(for i in 1 2 3 4; do gpus GPU-a$i a100-40; done | paste -sd,)
 mig=$({ gpus GPU-m a100-40 ',"partitioned":true'; for i in 1 2 3 4 5 6 7; do gpus MIG-$i a100_1g.5gb ',"simulated":true'; done; } | paste -sd,)
 h100=$(for i in 1 2; do gpus GPU-h$i h100-80; done | paste -sd,)
-sync_as() { # NODE GPUS FREE [JOBS [REPORTS]]
+sync_as() { # NODE GPUS FREE [JOBS [REPORTS [KIND]]]
 	local amounts='"ncpus":64,"mem_bytes":400000000000,"jobfs_bytes":100000000000,"ngpus":0'
 	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts,\"gpu_models\":{$3}},\"gpus\":[$2],\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${4:-}],\"reports\":[${5:-}],\"output\":[]}"
+\"free\":{$amounts,\"gpu_models\":{$3}},\"gpus\":[$2],\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${4:-}],\"reports\":[${5:-}],\"output\":[]${6:+,$6}}"
 }
 n1() { sync_as n1 "$a100" '"a100-40":1' "$@" >"$dir/n1"; }
 n2() { sync_as n2 "$mig" '"a100_1g.5gb":0' "$@" >"$dir/n2"; }
@@ -279,13 +287,44 @@ import json, sys
 r = [r for r in json.load(sys.stdin)["rows"] if r["pool"] == "gpu"][0]
 print(r["gpu_ms"], r["charge_requested_ms"])')"
 
+# ---- one model in two types of nodes, whose bundles differ ----
+n5() { sync_as n5 "$(gpus GPU-t1 t4-16),$(gpus GPU-t2 t4-16)" '"t4-16":2' '' '' '"node_type":"T4-A","features":"nvme,IB"' >"$dir/n5"; }
+n6() { sync_as n6 "$(gpus GPU-t3 t4-16)" '"t4-16":1' '' '' '"node_type":"t4-b","features":"ib"' >"$dir/n6"; }
+n5; n6
+has "nodes by type and features" "n5: type t4-a, features ib,nvme
+n6: type t4-b, features ib" "$(reeve 0 nodes)"
+is "... exactly" "n5,t4-a,\"ib,nvme\" n6,t4-b,ib" "$(reeve 0 nodes --csv -o node,node_type,features | grep -E '^n[56]' | tr -d '\r' | paste -sd' ')"
+has "the model alone does not say the price" "depends on the node type; say which: T4-a, t4-b (-l nodetype=...)" "$(reeve 1 cost -l ncpus=11,ngpus=t4:1)"
+has "... nor is such a job taken" "depends on the node type" "$(submit ngpus=t4:1)"
+typed() { reeve 1 cost -l "ncpus=11,ngpus=t4:1,walltime=1:00:00,$1" --json | python3 -c 'import json,sys; d = json.load(sys.stdin); print(d["rate"], d["node_type"])'; }
+is "... the type does: 11 cores are 2.75 of 4, or one of 11" "2.75 t4-a
+1 t4-b" "$(typed nodetype=T4-A; typed nodetype=t4-b)"
+has "a type without a price: which there are" "cluster 'main' has no node type 't9'; it has: T4-a, t4-b" "$(typed nodetype=t9 2>&1; reeve 1 cost -l ncpus=1,nodetype=t9)"
+has "... of a submission, what the nodes have" "there is no node of type t9; this cluster's nodes have types: t4-a, t4-b; features: ib,nvme" "$(submit nodetype=t9)"
+has "features that no one node has" "there is no node of type t4-b with ib,nvme; this cluster's nodes have" "$(submit nodetype=t4-b,features=nvme,ib)"
+has "more than a node of that type has" "no node of this cluster of type t4-b could ever hold it; the nearest, n6, has" "$(submit nodetype=t4-b,ngpus=t4:2)"
+next=$(submit nodetype=t4-b,ngpus=t4:1 | grep -o '[0-9]*')
+check "it goes to a node of its type" placed "$next" n6
+is "... at that type's price" "1 t4-b" "$(reeve 0 job "$next" --json | python3 -c '
+import json, sys
+j = json.load(sys.stdin)["job"]
+print(j["rate_num"], j["request"]["resources"]["node_type"])')"
+has "... which its page says" "node type  t4-b" "$(reeve 0 job "$next")"
+wait_b=$(submit nodetype=t4-b,ngpus=t4:1 | grep -o '[0-9]*')
+has "the next one waits, though another type has some" "needs 1 t4-16 (0 of 1 free) on n6" \
+	"$(for _ in $(seq 40); do reeve 0 job "$wait_b" | grep needs && break; sleep 0.05; done)"
+reeve 1 cancel "$wait_b" >/dev/null
+next=$(submit features=NVMe | grep -o '[0-9]*')
+check "one with a feature to a node that has it" placed "$next" n5
+reeve 1 cancel "$next" >/dev/null
+
 # ---- a GPU that is not clean ----
 dirty() { sync_as n4 "$(gpus GPU-d1 l40-48 ',"drained":true'),$(gpus GPU-d2 l40-48)" '"l40-48":1' >"$dir/n4"; }
 dirty
 has "a GPU that is not clean is shown" "n4: 2 l40-48 (1 free), 1 drained" "$(reeve 0 nodes)"
-submit ngpus=l40-48:2 >/dev/null
+dirty=$(submit ngpus=l40-48:2 | grep -o '[0-9]*')
 sleep 0.3
-has "... and not given, but waited for" "needs 2 l40-48 (1 of 2 free) on n4, the node that lacks least" "$(reeve 0 job 5)"
+has "... and not given, but waited for" "needs 2 l40-48 (1 of 2 free) on n4, the node that lacks least" "$(reeve 0 job $dirty)"
 sync_as n4 "$(gpus GPU-d1 l40-48),$(gpus GPU-d2 l40-48)" '"l40-48":2' >"$dir/n4"
-check "once it is clean it is given" placed 5 n4
+check "once it is clean it is given" placed "$dirty" n4
 tap_end

@@ -276,6 +276,67 @@ static void more_held_than_there_is_counts_as_nothing_free(void **state)
 	assert_string_equal(j.why, "needs 1 core (0 of 8 free) on n1");
 }
 
+static struct fifo_node node_of_kind(const char *name, const char *type, const char *features)
+{
+	struct fifo_node n = node(name, 8, 16, 0);
+
+	strcpy(n.capacity.node_type, type);
+	strcpy(n.capacity.features, features);
+	return n;
+}
+
+static struct fifo_job job_of_kind(const char *type, const char *features)
+{
+	struct fifo_job j = job(1, 1, 1);
+
+	strcpy(j.want.node_type, type);
+	strcpy(j.want.features, features);
+	return j;
+}
+
+/* Every pair of what a node is and what a job asks for. */
+static void a_job_goes_to_nodes_of_its_kind_alone(void **state)
+{
+	static const char *const types[] = { "", "a", "b" };
+	static const char *const features[] = { "", "ib", "nvme", "ib,nvme" };
+	char why[FIFO_WHY_MAX];
+
+	(void)state;
+	for (int x = 0; x < 12; x++)
+		for (int y = 0; y < 12; y++) {
+			struct fifo_node n = node_of_kind("n", types[x / 4], features[x % 4]);
+			struct fifo_job j = job_of_kind(types[y / 4], features[y % 4]);
+			bool is_type = y / 4 == 0 || x / 4 == y / 4;
+			bool fits = is_type && (y % 4 & ~(x % 4)) == 0;
+
+			assert_int_equal(fifo_is_possible(&n, 1, &j.want, why), fits);
+			assert_int_equal(fifo_decide(&n, 1, &j, 1), fits);
+		}
+}
+
+static void what_no_node_is_is_said_with_what_there_is(void **state)
+{
+	struct fifo_node nodes[] = { node_of_kind("n1", "a", "ib"),
+				     node_of_kind("n2", "b", "nvme"),
+				     node_of_kind("n3", "a", "") };
+	struct fifo_job j = job_of_kind("c", "ib");
+	char why[FIFO_WHY_MAX];
+
+	(void)state;
+	assert_false(fifo_is_possible(nodes, 3, &j.want, why));
+	assert_string_equal(why,
+			    "there is no node of type c with ib; this cluster's nodes have "
+			    "types: a, b; features: ib,nvme");
+	assert_true(fifo_is_possible(nodes, 0, &j.want, why)); /* nobody knows yet */
+	j = job_of_kind("b", "");
+	nodes[1].held.ncpus = 8;
+	assert_int_equal(fifo_decide(nodes, 3, &j, 1), 0);
+	assert_string_equal(j.why, "needs 1 core (0 of 8 free) on n2");
+	nodes[1].open = false;
+	assert_int_equal(fifo_decide(nodes, 3, &j, 1), 0);
+	assert_string_equal(j.why, "no node of type b is up (3 registered)");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +353,8 @@ int main(void)
 		cmocka_unit_test(a_full_node_is_possible_and_no_node_is_unknown),
 		cmocka_unit_test(vmem_is_what_a_job_reserves),
 		cmocka_unit_test(more_held_than_there_is_counts_as_nothing_free),
+		cmocka_unit_test(a_job_goes_to_nodes_of_its_kind_alone),
+		cmocka_unit_test(what_no_node_is_is_said_with_what_there_is),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,6 +83,18 @@ static void the_published_examples_by_model(void **state)
 	refuses(c, "ngpus=1,ncpus=1", "say which");
 }
 
+/* 1/4/49000 and 1/11/49000: two types of nodes with the same model. */
+static void a_type_that_is_asked_for_is_priced(void **state)
+{
+	_cleanup_(config_freep) struct config *c = profile("alliance-graham");
+
+	(void)state;
+	refuses(c, "ngpus=t4-16:1,ncpus=11", "say which: t4-16-4, t4-16-11 (-l nodetype=");
+	costs(c, "ngpus=t4-16:1,ncpus=11,nodetype=t4-16-11", 1, 1);
+	costs(c, "ngpus=t4-16:1,ncpus=11,nodetype=T4-16-4", 11, 4);
+	refuses(c, "ngpus=t4-16:1,ncpus=11,nodetype=t4", "has no node type 't4'; it has: ");
+}
+
 static void the_bundles_of_the_real_clusters(void **state)
 {
 	static const struct {
@@ -188,6 +200,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_published_examples_by_model),
+		cmocka_unit_test(a_type_that_is_asked_for_is_priced),
 		cmocka_unit_test(the_bundles_of_the_real_clusters),
 		cmocka_unit_test(a_model_of_two_node_types_needs_the_type),
 		cmocka_unit_test(a_part_weighs_its_part),

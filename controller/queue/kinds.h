@@ -1,0 +1,21 @@
+/* kinds - of which kinds of nodes the queue asks for, as bits of a schedule.
+ *
+ * A kind is a type of node with features, as requests name them. A node has the bits of all
+ * kinds that it is of (fifo_is_kind()), a job that of its own; one that asks for none has no
+ * bit.
+ */
+#pragma once
+#include "controller/queue/order.h"
+
+#define KINDS_MAX 63
+
+struct kinds {
+	const struct resources *of[KINDS_MAX]; /* of jobs of the order */
+	int n;
+};
+
+void kinds_gather(struct kinds *ret, const struct order *o);
+uint64_t kinds_of_node(const struct kinds *k, const struct fifo_node *n);
+/* Of more kinds than KINDS_MAX at once the later ones are of no node: they wait until fewer are
+ * asked for. */
+uint64_t kinds_wanted(const struct kinds *k, const struct resources *want);
