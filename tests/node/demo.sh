@@ -18,9 +18,11 @@ why_not_native() {
 
 rm -rf $tree
 make --no-print-directory -s install DESTDIR="$PWD/$tree" >/dev/null || exit 1
-make --no-print-directory -s $O/tests/node/load || exit 1
+make --no-print-directory -s $O/tests/node/load $O/tests/gpu/load $O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1 || exit 1
 install -D -m 755 $O/tests/node/load $tree/usr/local/bin/load
-install -D -m 755 -t $tree/usr/local/lib/reeve-demo tests/node/node_lib.sh tests/node/demo_guest.sh
+install -D -m 755 -t $tree/usr/local/lib/reeve-demo tests/node/node_lib.sh tests/node/demo_guest.sh \
+	$O/tests/gpu/libcuda.so.1 $O/tests/gpu/r535/libnvidia-ml.so.1
+install -m 755 $O/tests/gpu/load $tree/usr/local/lib/reeve-demo/gpu-load
 [ -t 1 ] && export DEMO_COLOR=1
 
 why=$(why_not_native)
@@ -29,4 +31,4 @@ if [ -z "$why" ]; then
 	exec $tree/usr/local/lib/reeve-demo/demo_guest.sh "$PWD/$tree"
 fi
 say "on a virtual node ($why)"
-exec tests/node/vm.sh run --smp 4 --mem 2G --payload $tree -- tests/node/demo_start.sh "${DEMO_COLOR:-}"
+exec tests/node/vm.sh run --smp 4 --mem 2G --timeout 1200 --payload $tree -- tests/node/demo_start.sh "${DEMO_COLOR:-}"
