@@ -45,8 +45,7 @@ wait_state 1 ended 30
 run=$(field 1 running_ns)
 [ "$run" -gt 1000000000 ] && [ "$(field 1 suspended_ns)" = 0 ]; ok $? "the long job's clock went on: $run ns"
 for i in 1 "${!want_end[@]}"; do settle "$i"; done
-sleep 1
-has "$(busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Jobs)" '^ax 0$' "nothing is held"
+wait_for 10 holds_nothing; ok $? "nothing is held"
 ls /var/lib/reeve/jobfs | grep -qE '^[0-9]'; ok $((!$?)) "nothing is left in jobfs"
 find /sys/fs/cgroup/reeve.slice -name 'reeve-job*' | grep -q .; ok $((!$?)) "no cgroup is left"
 [ -z "$(ls /run/reeve/final)" ]; ok $? "no final record is left"

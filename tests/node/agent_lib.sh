@@ -73,6 +73,7 @@ job() { # ID: its JSON, unquoted from busctl's own quoting
 field() { # ID NAME
 	job "$1" | json "$2"
 }
+holds_nothing() { busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Jobs | grep -qx 'ax 0'; }
 state_is() { [ "$(field "$1" state)" = "$2" ]; }
 wait_state() { wait_for "${3:-60}" state_is "$1" "$2"; }
 

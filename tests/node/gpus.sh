@@ -37,4 +37,4 @@ printf '[Service]\nEnvironment=REEVE_NVML_DOUBLE=/etc/reeve/world\n' \
 	>"$tree/etc/systemd/system/reeve-agent.service.d/double.conf"
 printf '#!/bin/sh\nexec /usr/local/lib/reeve-tests/guest_gpus.sh\n' >"$tree/start.sh"
 chmod 755 "$tree/start.sh"
-tests/node/vm.sh run --smp 6 --mem 2G --timeout 600 --payload "$tree" -- "$tree/start.sh"
+tests/node/vm.sh run --smp 6 --mem 2G --timeout 1800 --payload "$tree" -- "$tree/start.sh"

@@ -21,6 +21,7 @@ killed() {
 	sentence=$(as alice reeve job "$id" --json | json line)
 	has "$sentence" "^$limit limit exceeded on n1 at [0-9-]+ [0-9:]+ UTC: requested .*, reached .*; the job was killed\.$" "$name: the sentence names the limit"
 	has "$text" "$limit limit exceeded on n1" "$name: the user of reeve run reads it"
+	journalctl --sync # what was logged is still on its way to the journal
 	has "$(journalctl -o cat REEVE_JOB="$id" REEVE_EVENT=limit --no-pager)" "$limit limit exceeded on n1" "$name: the journal has it, with fields"
 	[ "$status" -eq $([ "$limit" = walltime ] && echo 143 || echo 137) ]
 	ok $? "$name: exit status $status"
