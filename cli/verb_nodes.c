@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/cli.h"
+#include "cli/nodes_order.h"
 #include "common/err.h"
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
@@ -211,6 +211,11 @@ static void tell_notes(const struct cli *c, const json_t *nodes)
 	}
 }
 
+static const struct verb_option options[] = {
+	{ "reason", 0, "WORDS", "of drain: why, for whoever looks at the node", NULL },
+	{ 0 },
+};
+
 static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -220,6 +225,8 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	size_t i;
 	int r = cli_begin(c, call, err);
 
+	if (r == 0 && call->n_args)
+		return nodes_order(call, c, err);
 	if (r == 0)
 		r = table_new("nodes", columns, &t, err);
 	if (r == 0)
@@ -240,6 +247,7 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0 && c->format.output == TABLE_TABLE) {
 		tell_kinds(c, list);
 		tell_gpus(c, list);
+		nodes_tell_drains(c, list);
 		tell_notes(c, list);
 	}
 	return r;
@@ -247,12 +255,17 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 
 const struct verb cli_verb_nodes = {
 	.name = "nodes",
-	.args = "",
+	.args = "[drain|resume NODE...]",
 	.help = "List the nodes: what they have, what is free, what they cannot hold jobs to",
 	.details =
 		"TIER says how jobs are held to vmem: 1 the kernel refuses and kills before a\n"
-		"page is used; 2 kills within milliseconds; 3 watches without BPF.",
+		"page is used; 2 kills within milliseconds; 3 watches without BPF.\n"
+		"Operators take nodes out of use with drain, and back with resume: what runs\n"
+		"there goes on, nothing new is given. It is kept until it is ended.",
 	.examples = "reeve nodes\nreeve nodes -o node,gpu_models,gpu_models_free\nreeve nodes "
-		    "-o node,ncpus_free,mem_free_bytes --csv",
+		    "-o node,ncpus_free,mem_free_bytes --csv\n"
+		    "reeve nodes drain n7 n8 --reason 'disk'\nreeve nodes resume n7",
+	.options = options,
+	.max_args = -1,
 	.run = nodes,
 };

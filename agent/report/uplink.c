@@ -162,7 +162,8 @@ static int make_document(struct uplink *u, json_t **ret, struct err *err)
 
 	u->config.describe(u->config.ctx, &node);
 	doc = sync_encode(&node);
-	if (!doc)
+	/* What was held up on its way must not pass for what is so now. */
+	if (!doc || json_object_set_new(doc, "number", json_integer(boottime_ns())) < 0)
 		return err_set(err, -EINVAL, "the node's description cannot be written down");
 	reports =
 		spool_fill(u->config.spool, REPORTS_MAX, json_object_get(doc, "reports"), err);

@@ -183,9 +183,10 @@ struct http *http_close(struct http *h)
 		return NULL;
 	if (h->loop)
 		http_cancel(h);
-	http_forget(h);
-	if (h->easy)
+	if (h->easy) { /* else curl may not be there */
+		http_forget(h);
 		curl.easy_cleanup(h->easy);
+	}
 	h->loop = http_loop_free(h->loop);
 	for (size_t i = 0; i < h->n_urls; i++)
 		free(h->urls[i]);

@@ -67,26 +67,29 @@ int64_t call_now_ns(void);	 /* real time */
 int64_t call_monotonic_ns(void); /* CLOCK_MONOTONIC */
 
 /* The routes, one concern a file. */
-int route_sync(struct call *c, struct err *err);    /* sync.c */
-int route_submit(struct call *c, struct err *err);  /* submit.c */
-int route_cost(struct call *c, struct err *err);    /* submit.c */
-int route_jobs(struct call *c, struct err *err);    /* jobs.c */
-int route_job(struct call *c, struct err *err);	    /* jobs.c */
-int route_cancel(struct call *c, struct err *err);  /* jobs.c */
-int route_suspend(struct call *c, struct err *err); /* jobs.c */
-int route_resume(struct call *c, struct err *err);  /* jobs.c */
-int route_weigh(struct call *c, struct err *err);   /* jobs.c */
-int route_output(struct call *c, struct err *err);  /* output.c */
-int route_nodes(struct call *c, struct err *err);   /* sums.c */
-int route_usage(struct call *c, struct err *err);   /* sums.c */
-int route_eff(struct call *c, struct err *err);	    /* eff.c */
-int route_adjust(struct call *c, struct err *err);  /* adjust.c */
-int route_entries(struct call *c, struct err *err); /* adjust.c */
-int route_share(struct call *c, struct err *err);   /* standing.c */
-int route_prio(struct call *c, struct err *err);    /* standing.c */
-int route_quota(struct call *c, struct err *err);   /* quota.c */
-int route_cluster(struct call *c, struct err *err); /* sums.c */
-int route_metrics(struct call *c, struct err *err); /* metrics.c */
+int route_sync(struct call *c, struct err *err);	/* sync.c */
+int route_submit(struct call *c, struct err *err);	/* submit.c */
+int route_cost(struct call *c, struct err *err);	/* submit.c */
+int route_jobs(struct call *c, struct err *err);	/* jobs.c */
+int route_job(struct call *c, struct err *err);		/* jobs.c */
+int route_cancel(struct call *c, struct err *err);	/* jobs.c */
+int route_suspend(struct call *c, struct err *err);	/* jobs.c */
+int route_resume(struct call *c, struct err *err);	/* jobs.c */
+int route_weigh(struct call *c, struct err *err);	/* jobs.c */
+int route_output(struct call *c, struct err *err);	/* output.c */
+int route_nodes(struct call *c, struct err *err);	/* sums.c */
+int route_list_nodes(struct call *c, struct err *err);	/* nodes.c */
+int route_drain(struct call *c, struct err *err);	/* nodes.c */
+int route_resume_node(struct call *c, struct err *err); /* nodes.c */
+int route_usage(struct call *c, struct err *err);	/* sums.c */
+int route_eff(struct call *c, struct err *err);		/* eff.c */
+int route_adjust(struct call *c, struct err *err);	/* adjust.c */
+int route_entries(struct call *c, struct err *err);	/* adjust.c */
+int route_share(struct call *c, struct err *err);	/* standing.c */
+int route_prio(struct call *c, struct err *err);	/* standing.c */
+int route_quota(struct call *c, struct err *err);	/* quota.c */
+int route_cluster(struct call *c, struct err *err);	/* sums.c */
+int route_metrics(struct call *c, struct err *err);	/* metrics.c */
 
 int route_accounts(struct call *c, struct err *err);	    /* accounts.c */
 int route_change_accounts(struct call *c, struct err *err); /* accounts.c */
@@ -97,6 +100,7 @@ int route_accounts_log(struct call *c, struct err *err);    /* accounts.c */
 struct call_owned {
 	enum job_state state;
 	char node[REQUEST_NAME_MAX];
+	int64_t gave_way_to; /* 0: to nobody */
 };
 int call_own_job(struct call *c, struct call_owned *ret, struct err *err);
 

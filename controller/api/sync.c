@@ -255,6 +255,8 @@ static int ingest(struct call *c, struct talk *t, struct err *err)
 	snprintf(from.address, sizeof(from.address), "%s", c->who.host);
 	snprintf(from.cluster, sizeof(from.cluster), "%s", cluster);
 	r = store_ingest(c->api->c.store, t->in, &from, &t->result, err);
+	if (r == -ESTALE)
+		return call_refuse(c, 409, "overtaken", "");
 	if (r < 0)
 		return r;
 	weigh_gains(c->api, &t->result);

@@ -47,6 +47,10 @@ static int decode_who(const json_t *j, struct sync *s, struct err *err)
 		r = wire_get_text(j, "version",
 				  (struct wire_text){ s->version, sizeof(s->version), true },
 				  err);
+	if (r >= 0)
+		r = wire_get_int(j, "number",
+				 (struct wire_int){ 0, INT64_MAX, &(int64_t){ 0 } }, &s->number,
+				 err);
 	if (r < 0)
 		return r;
 	if (!request_is_name(s->node))

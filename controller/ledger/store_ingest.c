@@ -27,7 +27,9 @@ static int check_node(struct ingest *g, struct err *err)
 	char address[64], boot[REQUEST_NAME_MAX], drained[GPUS_TEXT_MAX];
 	int r = db_query(g->s->db, err, &st,
 			 "SELECT address, boot, last_ns, draining + lost,"
-			 " drained_gpu_models FROM nodes WHERE node = ?1",
+			 " drained_gpu_models,"
+			 " (SELECT COUNT(*) FROM drains d WHERE d.node = ?1)"
+			 " FROM nodes WHERE node = ?1",
 			 "t", g->in->node);
 
 	if (r >= 0)
@@ -38,7 +40,7 @@ static int check_node(struct ingest *g, struct err *err)
 	snprintf(boot, sizeof(boot), "%s", store_text(st, 1));
 	silent_ns = g->from->now_ns - db_int(st, 2);
 	/* It takes jobs again, or has GPUs to give that it had not. */
-	g->out->has_freed |= db_int(st, 3) > 0 && !g->in->draining;
+	g->out->has_freed |= db_int(st, 3) > 0 && !g->in->draining && !db_int(st, 5);
 	g->out->has_freed |= strcmp(store_text(st, 4),
 				    gpus_format(&g->in->drained_gpu_models, drained)) != 0;
 	db_done(st);
@@ -67,7 +69,9 @@ static int write_node(struct ingest *g, struct err *err)
 		" cluster = excluded.cluster, boot = excluded.boot,"
 		" version = excluded.version, address = excluded.address,"
 		" topology = excluded.topology, notes = excluded.notes,"
-		" tier = excluded.tier, draining = excluded.draining, lost = 0,"
+		" tier = excluded.tier, draining = CASE WHEN EXISTS("
+		"SELECT 1 FROM drains d WHERE d.node = excluded.node)"
+		" THEN 1 ELSE excluded.draining END, lost = 0,"
 		" ncpus = excluded.ncpus, mem_bytes = excluded.mem_bytes,"
 		" jobfs_bytes = excluded.jobfs_bytes, ngpus = excluded.ngpus,"
 		" free_ncpus = excluded.free_ncpus,"
@@ -323,8 +327,10 @@ static int take_list(struct ingest *g, struct err *err)
 
 static int take_all(struct ingest *g, struct err *err)
 {
-	int r = take_node(g, err);
+	int r = store_take_number(g->s, g->in, g->from->now_ns, err);
 
+	if (r >= 0)
+		r = take_node(g, err);
 	if (r >= 0)
 		r = take_reports(g, err);
 	if (r >= 0)

@@ -279,12 +279,34 @@ static const char schema_kinds[] =
 	"ALTER TABLE jobs ADD COLUMN node_type TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN features TEXT NOT NULL DEFAULT '';";
 
-const char *const store_migrations[] = {
-	schema_1,	 schema_2,	    schema_3,	    schema_stretches,
-	schema_accounts, schema_terms,	    schema_indices, schema_ends,
-	schema_weights,	 schema_gpus,	    schema_active,  schema_drained,
-	schema_preempt,	 schema_submission, schema_kinds,   NULL
-};
+/* Nodes drained by operators (store_drain.h); boots of nodes and the number of the last
+ * exchange in each (store_boots.c). */
+static const char schema_dispatch[] =
+	"CREATE TABLE drains("
+	" node TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, author TEXT NOT NULL,"
+	" reason TEXT NOT NULL) STRICT, WITHOUT ROWID;"
+	"CREATE TABLE boots("
+	" node TEXT NOT NULL, boot TEXT NOT NULL, number INTEGER NOT NULL,"
+	" is_over INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
+	" PRIMARY KEY(node, boot)) STRICT, WITHOUT ROWID;";
+
+const char *const store_migrations[] = { schema_1,
+					 schema_2,
+					 schema_3,
+					 schema_stretches,
+					 schema_accounts,
+					 schema_terms,
+					 schema_indices,
+					 schema_ends,
+					 schema_weights,
+					 schema_gpus,
+					 schema_active,
+					 schema_drained,
+					 schema_preempt,
+					 schema_submission,
+					 schema_kinds,
+					 schema_dispatch,
+					 NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -99,6 +99,9 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 /* Puts it in the queue, as the attempt's loss has been written. */
 int store_requeue(struct store *s, const struct store_loss *l, struct err *err);
 
+/* In the transaction under way. -ESTALE: something later of the node is known. */
+int store_take_number(struct store *s, const struct sync *in, int64_t now_ns, struct err *err);
+
 /* attempts.closed */
 enum store_closed {
 	STORE_OPEN,

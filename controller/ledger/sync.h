@@ -33,6 +33,7 @@ struct sync {
 	char node[REQUEST_NAME_MAX], boot[REQUEST_NAME_MAX], version[REQUEST_NAME_MAX];
 	char topology[SYNC_TEXT_MAX];
 	char node_type[REQUEST_NAME_MAX], features[FEATURES_MAX]; /* "": not told */
+	int64_t number; /* of the exchange: grows within a boot; 0: not told */
 	struct resources capacity, free; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
 	bool draining;
 	int32_t tier;

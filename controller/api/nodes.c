@@ -1,0 +1,126 @@
+/* nodes.c - the nodes, with those that operators took out of use; and how they do that. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/call.h"
+#include "controller/ledger/store_drain.h"
+
+#define NODES_MAX 10000
+#define REASON_MAX 256
+
+static json_t *find_node(json_t *nodes, const char *name)
+{
+	json_t *node;
+	size_t i;
+
+	json_array_foreach(nodes, i, node)
+	{
+		const char *is = json_string_value(json_object_get(node, "node"));
+
+		if (is && strcmp(is, name) == 0)
+			return node;
+	}
+	return NULL;
+}
+
+static int add_drain(void *ctx, const struct store_drain *d, struct err *err)
+{
+	json_t *node = find_node(ctx, d->node);
+
+	if (node &&
+	    json_object_set_new(node, "drain",
+				json_pack("{s:s,s:s,s:I}", "author", d->author, "reason",
+					  d->reason, "at_ns", (json_int_t)d->at_ns)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+int route_list_nodes(struct call *c, struct err *err)
+{
+	int r = route_nodes(c, err);
+
+	return r < 0 ? r
+		     : store_drains(c->api->c.store, add_drain,
+				    json_object_get(c->answer, "nodes"), err);
+}
+
+/* ---- drain, resume ---- */
+
+struct order {
+	struct call *c;
+	json_t *nodes;
+	char reason[REASON_MAX];
+	int64_t at_ns;
+};
+
+static int read_order(struct call *c, struct order *o, struct err *err)
+{
+	const struct wire_text reason = { o->reason, sizeof(o->reason), true };
+
+	o->c = c;
+	o->at_ns = call_now_ns();
+	o->nodes = json_object_get(c->body, "nodes");
+	if (!c->is_operator) {
+		err_set(err, 0, "only operators drain and resume nodes");
+		return call_refuse(c, 403, NULL, "");
+	}
+	if (!json_is_array(o->nodes) || !json_array_size(o->nodes) ||
+	    json_array_size(o->nodes) > NODES_MAX)
+		return err_set(err, -EINVAL, "nodes: not an array of 1 to %d names", NODES_MAX);
+	for (size_t i = 0; i < json_array_size(o->nodes); i++)
+		if (!json_is_string(json_array_get(o->nodes, i)))
+			return err_set(err, -EINVAL, "nodes[%zu]: not a name", i);
+	return wire_get_text(c->body, "reason", reason, err);
+}
+
+static int answer_nodes(struct call *c, const char *state, json_t *nodes, struct err *err)
+{
+	c->answer = wire_new();
+	if (!c->answer || json_object_set_new(c->answer, "state", json_string(state)) < 0 ||
+	    json_object_set(c->answer, "nodes", nodes) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+int route_drain(struct call *c, struct err *err)
+{
+	struct order o = { 0 };
+	int r = read_order(c, &o, err);
+
+	if (r >= 0 && !*o.reason)
+		return err_set(err, -EINVAL, "reason: say why, for whoever looks at the node");
+	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
+		const char *node = json_string_value(json_array_get(o.nodes, i));
+		const struct store_drain d = { node, c->user, o.reason, o.at_ns };
+
+		r = store_drain(c->api->c.store, &d, err);
+		if (r >= 0)
+			log_line(LOG_NOTICE, "node %s drained by %s: %s", node, c->user,
+				 o.reason);
+	}
+	return r < 0 ? r : answer_nodes(c, "drain", o.nodes, err);
+}
+
+int route_resume_node(struct call *c, struct err *err)
+{
+	struct order o = { 0 };
+	int r = read_order(c, &o, err);
+
+	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
+		const char *node = json_string_value(json_array_get(o.nodes, i));
+		const struct store_drain d = { node, c->user, "", o.at_ns };
+
+		r = store_resume(c->api->c.store, &d, err);
+		if (r == STORE_NOT_DRAINED) {
+			err_set(err, 0, "nobody drained node '%.64s'", node);
+			return call_refuse(c, 409, "not-drained", "");
+		}
+		if (r < 0)
+			break;
+		log_line(LOG_NOTICE, "node %s resumed by %s", node, c->user);
+		/* It speaks anew at once, and takes jobs from then on. */
+		poll_replace(c->api->c.poll, POLL_NODE, node);
+	}
+	return r < 0 ? r : answer_nodes(c, "resume", o.nodes, err);
+}

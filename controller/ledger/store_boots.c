@@ -1,0 +1,54 @@
+/* store_boots.c - which exchange of a node is the latest: see store_sqlite.h.
+ *
+ * A request may be held up in the network and come in after later ones: what it lists is no
+ * longer so. Within a boot of the node its exchanges are numbered; and a boot that was followed
+ * by another never comes back.
+ */
+#include <errno.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+
+#define KEEP_NS (86400 * 1000000000LL) /* much longer than a credential is good for */
+
+static int begin_boot(struct store *s, const struct sync *in, int64_t now_ns, struct err *err)
+{
+	int r = db_run(s->db, err, "UPDATE boots SET is_over = 1 WHERE node = ?1", "t",
+		       in->node);
+
+	if (r >= 0)
+		r = db_run(s->db, err, "DELETE FROM boots WHERE node = ?1 AND at_ns < ?2", "ti",
+			   in->node, now_ns - KEEP_NS);
+	if (r >= 0)
+		r = db_run(s->db, err, "INSERT INTO boots VALUES(?1, ?2, ?3, 0, ?4)", "ttii",
+			   in->node, in->boot, in->number, now_ns);
+	return r;
+}
+
+int store_take_number(struct store *s, const struct sync *in, int64_t now_ns, struct err *err)
+{
+	struct db_row *st;
+	int64_t last, is_over;
+	int r = db_query(s->db, err, &st,
+			 "SELECT number, is_over FROM boots WHERE node = ?1 AND boot = ?2",
+			 "tt", in->node, in->boot);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return begin_boot(s, in, now_ns, err);
+	last = db_int(st, 0);
+	is_over = db_int(st, 1);
+	db_done(st);
+	if (is_over)
+		return err_set(err, -ESTALE, "node %s was booted anew since it said this",
+			       in->node);
+	if (!in->number)
+		return 0;
+	if (in->number <= last)
+		return err_set(err, -ESTALE, "node %s has said something later already",
+			       in->node);
+	return db_run(s->db, err, "UPDATE boots SET number = ?3 WHERE node = ?1 AND boot = ?2",
+		      "tti", in->node, in->boot, in->number);
+}

@@ -1,0 +1,19 @@
+/* store_drain - nodes that operators take out of use: what runs there ends as it would, nothing
+ * new is given. It is kept until somebody ends it, over restarts of controller and node. */
+#pragma once
+#include "controller/ledger/store.h"
+
+struct store_drain {
+	const char *node, *author, *reason;
+	int64_t at_ns;
+};
+/* Once more: with the new reason. -ENOENT: no such node. */
+int store_drain(struct store *s, const struct store_drain *d, struct err *err);
+/* The node takes jobs again from its next word on, unless it says itself that it does not.
+ * d->reason is not looked at. -ENOENT: no such node; 1 (STORE_NOT_DRAINED): nobody drained it.
+ */
+#define STORE_NOT_DRAINED 1
+int store_resume(struct store *s, const struct store_drain *d, struct err *err);
+
+typedef int (*store_drain_fn)(void *ctx, const struct store_drain *d, struct err *err);
+int store_drains(struct store *s, store_drain_fn fn, void *ctx, struct err *err);

@@ -1,0 +1,201 @@
+#!/bin/bash
+# dispatch.sh - decisions that survive: exchanges that come late, twice or out of order; nodes that are lost
+# and come back; jobs that nobody knows; nodes that operators drain. A real controller; nodes are played. TAP.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
+live_dir dispatch
+live_munge
+reeve=$PWD/build/bin/reeve
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/ledger.db
+		MungeSocket = $dir/munge.sock
+		Operators = root
+		AcceptNodes = any
+		NodeLost = 5
+		MaxRequeues = 1
+		[Cluster main]
+		DefaultResources = jobfs=100MB,walltime=1:00:00
+		[Account physics]
+		Users = daemon
+	CONF
+}
+live_open configure
+printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/client.conf"
+
+amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
+sync() { # NODE BOOT NUMBER|next [JOBS [REPORTS [STATE]]]
+	local n=$3
+	[ "$n" != next ] || n=$(date +%s%N)
+	echo "$n" >"$dir/number"
+	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"$2\",\"number\":$n,\"version\":\"t\",\
+\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"${6:-up}\",\"tier\":1,\"notes\":[],\"jobs\":[${4:-}],\
+\"reports\":[${5:-}],\"output\":[]}"
+}
+speak() { # NODE [JOBS [REPORTS]]: the next exchange of boot b1
+	sync "$1" b1 next "${2:-}" "${3:-}"
+}
+hold() { echo "{\"job\":$1,\"attempt\":$2,\"state\":\"$3\"}"; } # JOB ATTEMPT STATE
+start_s=$(date +%s)
+report() { # JOB ATTEMPT SEQ STATE RUNNING_S [KIND]
+	local ended=0
+	[ "$4" != ended ] || ended=$((start_s + $5))000000000
+	echo "{\"job\":$1,\"attempt\":$2,\"seq\":$3,\"at_ns\":$((start_s + $5))000000000,\"state\":\"$4\",\
+\"started_ns\":${start_s}000000000,\"ended_ns\":$ended,\"running_ns\":${5}000000000,\"suspended_ns\":0,\"usage\":{},\
+\"end\":{\"kind\":\"${6:-none}\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
+\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
+}
+submit() { # [MORE]: the number of the job, of 2 cores: 2 core-seconds a second
+	ask $daemon POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"physics\",\
+\"queue\":\"normal\",\"name\":\"t\",\"resources\":{\"ncpus\":2,\"vmem_bytes\":1000000},\"vmem_policy\":\"kill\",\
+\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"${1:-}}}" |
+		grep -o '"job":[0-9]*' | cut -d: -f2
+}
+job() { ask 0 GET "/v1/jobs/$1"; }
+charged() { # the account, in equivalent milliseconds
+	ask 0 GET '/v1/usage?by=account' | grep -o '"charge_requested_ms":[0-9]*' | cut -d: -f2
+}
+until_has() { # NEEDLE COMMAND...
+	for _ in $(seq 200); do
+		out=$("${@:2}")
+		[[ $out == *"$1"* ]] && return
+		sleep 0.1
+	done
+	return 1
+}
+
+# ---- late, twice, out of order ----
+speak n1 >/dev/null
+a=$(submit)
+until_has '"argv"' speak n1
+has "a job is given" '"want":"run"' "$out"
+speak n1 "$(hold "$a" 1 running)" "$(report "$a" 1 5 running 10)" >/dev/null
+has "it runs" '"state":"running"' "$(job "$a")"
+late=$(date +%s%N)
+has "wish after wish: suspend" '"state"' "$(ask $daemon POST "/v1/jobs/$a/suspend")"
+has "the node is told" '"want":"suspend"' "$(speak n1 "$(hold "$a" 1 running)")"
+ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
+has "taken back before it was carried out: the last wish is what is told" '"want":"run"' \
+	"$(speak n1 "$(hold "$a" 1 running)")"
+ask $daemon POST "/v1/jobs/$a/suspend" >/dev/null
+ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
+ask $daemon POST "/v1/jobs/$a/suspend" >/dev/null
+for i in 1 2 3; do
+	has "said again until it is so ($i)" '"want":"suspend"' "$(speak n1 "$(hold "$a" 1 running)")"
+done
+speak n1 "$(hold "$a" 1 suspended)" "$(report "$a" 1 6 suspended 10)" >/dev/null
+has "then it is suspended" '"state":"suspended"' "$(job "$a")"
+last=$(cat "$dir/number")
+has "an exchange from before comes in late: refused" overtaken "$(sync n1 b1 "$late" "$(hold "$a" 1 running)")"
+has "and what it listed is not believed" '"state":"suspended"' "$(job "$a")"
+has "the same one twice: refused" overtaken "$(sync n1 b1 "$last" "$(hold "$a" 1 running)")"
+has "a report twice is acknowledged and charged once" '"seq":6' \
+	"$(speak n1 "$(hold "$a" 1 suspended)" "$(report "$a" 1 6 suspended 10)")"
+is "charged: 10 s of 2 cores" 20000 "$(charged)"
+has "an older report changes nothing" '"seq":6' "$(speak n1 "$(hold "$a" 1 suspended)" "$(report "$a" 1 4 running 99)")"
+is "charged as before" 20000 "$(charged)"
+ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
+speak n1 "$(hold "$a" 1 running)" "$(report "$a" 1 7 running 12)" >/dev/null
+
+# ---- a reboot, and the words of the boot before it ----
+sync n1 b2 next '' >/dev/null
+has "a reboot under the job ends it" node-lost "$(job "$a")"
+b=$(submit)
+until_has '"argv"' sync n1 b2 next ''
+sync n1 b2 next "$(hold "$b" 1 running)" "$(report "$b" 1 1 running 1)" >/dev/null
+has "a word of the boot that is over comes in late: refused" overtaken "$(sync n1 b1 next '')"
+has "and ends no job" '"state":"running"' "$(job "$b")"
+has "the reboot is in the journal once" 1 \
+	"$(sqlite3 "$dir/ledger.db" "SELECT COUNT(*) FROM events WHERE what = 'reboot'")"
+sync n1 b2 next "$(hold "$b" 1 ended)" "$(report "$b" 1 2 ended 2 exited)" >/dev/null
+is "charged: 12 s and 2 s of 2 cores" 28000 "$(charged)"
+
+# ---- jobs that nobody knows ----
+out=$(sync n1 b2 next "$(hold 77 1 running)")
+has "a job that the ledger does not know is refused: its node kills it" '"job":77,"attempt":1,"why":"this job was never given' "$out"
+out=$(sync n1 b2 next "$(hold "$b" 2 running)")
+has "nor is another attempt of one that it knows" '"attempt":2,"why":"this job was never given' "$out"
+is "nothing is charged for either" 28000 "$(charged)"
+
+# ---- a node that is lost ----
+c=$(submit)
+d=$(submit ',"requeue":true')
+until_has "\"job\":$d" sync n1 b2 next ''
+sync n1 b2 next "$(hold "$c" 1 running),$(hold "$d" 1 running)" \
+	"$(report "$c" 1 1 running 3),$(report "$d" 1 1 running 3)" >/dev/null
+until_has '"state":"lost"' ask 0 GET /v1/nodes
+tap_result $? "a node that is silent is lost" "$out"
+until_has '"state":"ended"' job "$c"
+has "its job ends as node-lost" '"kind":"node-lost"' "$out"
+has "in words, with since when" 'node n1 was not heard of since' "$out"
+has "charged to the last report" '"charge_requested_ms":6000' "$out"
+is "exactly: 3 s of 2 cores, twice" 40000 "$(charged)"
+has "the one that asked for it is in the queue again" '"state":"queued"' "$(job "$d")"
+speak2() { sync n2 b1 next "${1:-}" "${2:-}"; }
+until_has '"argv"' speak2
+has "another node gets it as its second attempt" "\"job\":$d,\"attempt\":2" "$out"
+speak2 "$(hold "$d" 2 running)" "$(report "$d" 2 1 running 4)" >/dev/null
+is "which is charged beside the first" 48000 "$(charged)"
+
+# ---- and comes back ----
+out=$(sync n1 b2 next "$(hold "$c" 1 running),$(hold "$d" 1 running)" \
+	"$(report "$c" 1 2 running 50),$(report "$d" 1 2 running 50)")
+has "what ran on there is refused, in words" "\"job\":$c,\"attempt\":1,\"why\":\"its node was lost" "$out"
+has "the former attempt of the other too" "\"job\":$d,\"attempt\":1,\"why\":\"its node was lost" "$out"
+is "what they ran meanwhile is not charged" 48000 "$(charged)"
+out=$(sync n1 b2 next '' "$(report "$c" 1 3 ended 52 cancelled),$(report "$d" 1 3 ended 52 cancelled)")
+has "their last reports are taken from the node" "\"job\":$c,\"attempt\":1,\"seq\":3" "$out"
+is "and charge nothing" 48000 "$(charged)"
+has "the job keeps its end" node-lost "$(job "$c")"
+has "the second attempt runs" '"state":"running"' "$(job "$d")"
+has "the first is kept with how it ended" '; the job is queued again' "$(job "$d")"
+
+# ---- as often as the bound says ----
+until_has 'it lost 2 nodes: MaxRequeues is 1' job "$d"
+tap_result $? "lost again, beyond MaxRequeues = 1, it ends" "$out"
+is "charged: every attempt to its last report" 48000 "$(charged)"
+
+# ---- ended by itself while nobody heard ----
+e=$(submit)
+until_has '"argv"' sync n1 b2 next ''
+sync n1 b2 next "$(hold "$e" 1 running)" "$(report "$e" 1 1 running 3)" >/dev/null
+until_has '"kind":"node-lost"' job "$e"
+tap_result $? "lost" "$out"
+sync n1 b2 next "$(hold "$e" 1 ended)" "$(report "$e" 1 2 ended 6 exited)" >/dev/null
+has "it had ended well: the node's final word counts" '"kind":"exited"' "$(job "$e")"
+is "and is charged: 6 s of 2 cores" 60000 "$(charged)"
+
+# ---- drained by operators ----
+operate() { "$reeve" nodes "$@" --config "$dir/client.conf" 2>&1; }
+has "a user drains no node" 'only operators' "$(ask $daemon POST /v1/nodes/drain '{"schema":"reeve/1","nodes":["n1"],"reason":"x"}')"
+has "a reason is asked for" 'say why' "$(operate drain n1)"
+has "a node that there is not" "no node 'n9'" "$(operate drain n9 --reason disk)"
+has "an operator drains one" drain "$(operate drain n1 --reason 'a disk')"
+sync n1 b2 next '' >/dev/null
+out=$(operate)
+has "it is shown, with by whom and why" 'n1: drained by root since' "$out"
+has "and with the reason" ': a disk' "$out"
+f=$(submit)
+out=$(sync n1 b2 next '')
+lacks "it is given nothing" '"argv"' "$out"
+live_stop
+live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
+sync n1 b2 next '' >/dev/null
+has "over a restart of the controller" '"reason":"a disk"' "$(ask $daemon GET /v1/nodes)"
+has "it is drained still" '"state":"drain"' "$(ask $daemon GET /v1/nodes)"
+sync n1 b3 next '' >/dev/null
+out=$(sync n1 b3 next '')
+lacks "and over its own reboot" '"argv"' "$out"
+has "resumed" resume "$(operate resume n1)"
+has "which it is once" 'nobody drained' "$(operate resume n1)"
+until_has '"argv"' sync n1 b3 next ''
+has "it takes jobs again" "\"job\":$f" "$out"
+out=$("$reeve" admin verify --ledger "$dir/ledger.db" 2>&1)
+tap_result $? "and the sums of the ledger are those of its jobs" "$out"
+live_stop
+tap_end
