@@ -38,6 +38,7 @@ struct agent_config {
 	char *cuda; /* libcuda.so.1 whose allocations are probed; NULL: none */
 	int manager, vmem_tier, pids_action, gpus;
 	bool switch_profile;
+	bool gpu_launch_profile;
 };
 
 extern const struct conf_key agent_config_keys[];

@@ -6,6 +6,7 @@
 #include "agent/enforce/devices.h"
 #include "agent/job_gpus.h"
 #include "agent/job_gpus_meter.h"
+#include "agent/sample/gpuwork.h"
 #include "common/log.h"
 #include "common/model/gpus.h"
 
@@ -317,12 +318,21 @@ static int check_policy(struct job *j, struct err *err)
 		       r < 0 ? ": " : "", r < 0 ? strerror(-r) : "");
 }
 
+static void watch_work(struct node *n, struct job *j)
+{
+	int r = n->gpuwork && j->gpus ? gpuwork_add(n->gpuwork, j->s.cgroup_id, j->s.job) : 0;
+
+	if (r < 0 && r != -EEXIST)
+		job_note(j, "the work it gives to GPUs is not counted: %s", strerror(-r));
+}
+
 int job_gpus_watch(struct node *n, struct job *j, struct err *err)
 {
 	struct devices_number numbers[GPU_DEVICES_MAX * GPU_FILES_MAX];
 	struct devices_job dj = { .job = j->s.job, .cgroup_id = j->s.cgroup_id };
 	int r;
 
+	watch_work(n, j);
 	if (!n->devices)
 		return j->gpus ? check_policy(j, err) : 0;
 	dj.granted = numbers;
@@ -345,6 +355,8 @@ void job_gpus_unwatch(struct node *n, struct job *j)
 {
 	if (n->devices)
 		devices_remove(n->devices, j->s.cgroup_id);
+	if (n->gpuwork)
+		gpuwork_remove(n->gpuwork, j->s.cgroup_id);
 }
 
 /* No process of the job is left, so what its GPUs hold now is nobody's. */

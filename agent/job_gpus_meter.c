@@ -5,6 +5,7 @@
 #include "agent/gpu/gpu.h"
 #include "agent/job_gpus_meter.h"
 #include "agent/job_report.h"
+#include "agent/sample/gpuwork.h"
 #include "common/wire/wire.h"
 
 struct process {
@@ -309,6 +310,23 @@ static void sum_up(struct job *j)
 	report_merge(j, &u);
 }
 
+/* Counted by job in the kernel; no driver is asked. */
+static void take_work(const struct node *n, struct job *j)
+{
+	struct gpuwork_counts c;
+	struct usage u = { 0 };
+
+	if (!n->gpuwork || gpuwork_read(n->gpuwork, j->s.cgroup_id, &c) < 0)
+		return;
+	if (c.have & GPUWORK_HAVE_LAUNCHES)
+		usage_set(&u, &u.gpu_launches, (int64_t)c.launches);
+	if (c.have & GPUWORK_HAVE_RUN)
+		usage_set(&u, &u.gpu_sched_jobs, (int64_t)c.n_run);
+	if (c.have & GPUWORK_HAVE_BUSY)
+		usage_set(&u, &u.gpu_sched_busy_ns, (int64_t)c.busy_ns);
+	report_merge(j, &u);
+}
+
 static bool is_metered(const struct job *j, const struct job *last)
 {
 	return j->meter && (!job_has_ended(j) || j == last);
@@ -323,6 +341,7 @@ static void look(struct node *n, const struct job *last)
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (!is_metered(j, last))
 			continue;
+		take_work(n, j);
 		j->meter->alloc_bytes = 0;
 		for (int i = 0; i < j->meter->n; i++, n_metered++)
 			open_look(&j->meter->of[i]);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "agent/enforce/devices.h"
 #include "agent/job_gpus.h"
+#include "agent/sample/gpuwork.h"
 #include "common/log.h"
 
 #define MAJOR_NVIDIA 195
@@ -80,6 +81,12 @@ static int open_gate(struct node *n, struct err *err)
 	return r < 0 ? r : gate_all(n, err);
 }
 
+static const char *work_dir(const struct node *n, char buf[static 600])
+{
+	snprintf(buf, 600, "%s/gpuwork", n->conf->pin_dir);
+	return buf;
+}
+
 static void drop_gate(struct node *n)
 {
 	n->devices = devices_close(n->devices);
@@ -127,6 +134,51 @@ static void without_gate(struct node *n, const struct err *why)
 		count_gpus(n);
 }
 
+static bool has_vendor(const struct node *n, enum gpu_vendor v)
+{
+	for (int i = 0; i < gpu_count(n->gpu); i++)
+		if (gpu_device(n->gpu, i)->vendor == v)
+			return true;
+	return false;
+}
+
+/* What it would tell is worth less than the GPUs: without it jobs still have them. */
+static int open_gpuwork(struct node *n, const struct gpuwork_config *c, struct err *err)
+{
+	if (n->conf->vmem_tier == 3)
+		return err_set(err, -ECANCELED,
+			       "GPU work is not counted: no BPF, by "
+			       "configuration");
+	return gpuwork_open(c, &n->gpuwork, err);
+}
+
+static void open_work(struct node *n)
+{
+	const struct agent_config *conf = n->conf;
+	char dir[600];
+	struct gpuwork_config c = {
+		.pin_dir = work_dir(n, dir),
+		.libcuda = conf->gpu_launch_profile ? conf->cuda : NULL,
+		.has_sched = has_vendor(n, GPU_AMD) || has_vendor(n, GPU_INTEL),
+	};
+	struct err err = { "" };
+
+	if (conf->gpu_launch_profile && !conf->cuda)
+		node_note(n, "gpus: GpuLaunchProfile=yes counts nothing without CudaLibrary=");
+	if (!c.libcuda && !c.has_sched) {
+		gpuwork_forget(c.pin_dir);
+		return;
+	}
+	if (open_gpuwork(n, &c, &err) < 0)
+		node_note(n, "gpus: %.400s", err.text);
+	else if (*gpuwork_status(n->gpuwork))
+		node_note(n, "gpus: %.*s", (int)strcspn(gpuwork_status(n->gpuwork), "\n"),
+			  gpuwork_status(n->gpuwork));
+	if (n->gpuwork && gpuwork_have(n->gpuwork) & GPUWORK_HAVE_LAUNCHES)
+		node_note(n, "gpus: launch profile: on; each launch of a job takes it a uprobe "
+			     "longer");
+}
+
 void job_gpus_open(struct node *n)
 {
 	struct gpu_options o = { .nvml = n->conf->nvml, .cuda = n->conf->cuda };
@@ -135,6 +187,7 @@ void job_gpus_open(struct node *n)
 
 	if (n->conf->gpus == CONFIG_GPUS_OFF) {
 		devices_forget(pin_dir(n, dir));
+		gpuwork_forget(work_dir(n, dir));
 		return;
 	}
 	if (gpu_open(&o, &n->gpu, &err) < 0) {
@@ -145,6 +198,7 @@ void job_gpus_open(struct node *n)
 		node_note(n, "gpus: %s", *note);
 	if (gpu_count(n->gpu) == 0)
 		return;
+	open_work(n);
 	if (open_gate(n, &err) < 0)
 		without_gate(n, &err);
 }
@@ -154,6 +208,8 @@ void job_gpus_hold(struct node *n)
 	struct err err = { "" };
 	int r;
 
+	if (n->gpuwork)
+		gpuwork_prune(n->gpuwork);
 	if (!n->devices)
 		return;
 	r = devices_hold(n->devices, &err);
@@ -171,5 +227,6 @@ void job_gpus_hold(struct node *n)
 void job_gpus_close(struct node *n)
 {
 	drop_gate(n);
+	n->gpuwork = gpuwork_close(n->gpuwork);
 	n->gpu = gpu_close(n->gpu);
 }

@@ -26,6 +26,7 @@
 struct job;
 struct gpu;
 struct devices;
+struct gpuwork;
 
 struct node {
 	const struct agent_config *conf;
@@ -50,6 +51,7 @@ struct node {
 	struct gpu *gpu;	 /* NULL: none are looked for here; job_gpus.h */
 	struct devices *devices; /* NULL: device files are not held by us */
 	bool gpus_hold;		 /* the gate stands */
+	struct gpuwork *gpuwork; /* NULL: off, or not to be had, as a note says */
 	uint64_t gpus_drained;	 /* bit i: gpu_device(gpu, i) is not clean */
 	struct place_topology *topology;
 	struct cpulist cpus; /* all that jobs may use */

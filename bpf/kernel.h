@@ -42,6 +42,10 @@ enum { BPF_F_NO_PREALLOC = 1 << 0, BPF_F_MMAPABLE = 1 << 10 };
 enum { BPF_LOCAL_STORAGE_GET_F_CREATE = 1 };
 enum { BPF_ANY = 0, BPF_NOEXIST = 1, BPF_EXIST = 2 };
 
+struct bpf_raw_tracepoint_args { /* UAPI */
+	__u64 args[0];
+};
+
 #pragma clang attribute push(__attribute__((preserve_access_index)), apply_to = record)
 
 struct cgroup_subsys_state {
@@ -140,6 +144,10 @@ struct css_set {
 
 struct dentry {
 	struct inode *d_inode;
+};
+
+struct drm_sched_job {
+	struct drm_sched_fence *s_fence;
 };
 
 struct file {

@@ -44,6 +44,12 @@ const struct usage_field usage_fields[] = {
 	FIELD(gpu_alloc_bytes, USAGE_GAUGE, "allocated by CUDA's calls and not freed"),
 	FIELD(gpu_alloc_peak_bytes, USAGE_PEAK, "its peak"),
 	FIELD(gpus_used, USAGE_PEAK, "GPUs that have done anything at all for the job"),
+	FIELD(gpu_launches, USAGE_COUNTER,
+	      "CUDA kernels and graphs started, by uprobes (GpuLaunchProfile=yes)"),
+	FIELD(gpu_sched_jobs, USAGE_COUNTER,
+	      "GPU jobs that the kernel's DRM scheduler ran, by its tracepoints"),
+	FIELD(gpu_sched_busy_ns, USAGE_COUNTER,
+	      "time with one of them on a GPU at least, by the same"),
 	{ NULL, 0, 0, NULL },
 };
 

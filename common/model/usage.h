@@ -36,6 +36,8 @@ struct usage {
 	int64_t gpu_idle_ns, gpu_opens, gpus_used;
 	/* What its processes allocated by CUDA's own calls, where these are probed. */
 	int64_t gpu_alloc_bytes, gpu_alloc_peak_bytes;
+	/* What the kernel saw it give to GPUs (agent/sample/gpuwork.h). */
+	int64_t gpu_launches, gpu_sched_jobs, gpu_sched_busy_ns;
 	int32_t n_cores; /* entries in cores[]; further cores are in cpu_ns alone */
 	struct usage_core cores[USAGE_CORES_MAX];
 };

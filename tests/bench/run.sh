@@ -69,9 +69,10 @@ bench_usage() {
 
 # On the simulated driver.
 bench_gpu() {
-	$MAKE $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/bench/gpu_bench $O/tests/gpu/allocs_test &&
+	$MAKE $O/tests/gpu/r535/libnvidia-ml.so.1 $O/tests/bench/gpu_bench $O/tests/gpu/allocs_test $O/tests/bpf/gpuwork_test &&
 		$O/tests/bench/gpu_bench $O/tests/gpu/r535/libnvidia-ml.so.1 101 &&
-		$O/tests/gpu/allocs_test 2>&1 | sed -n 's/^# a pair/probes: a pair/p' | grep . ||
+		$O/tests/gpu/allocs_test 2>&1 | sed -n 's/^# a pair/probes: a pair/p' | grep . &&
+		$O/tests/bpf/gpuwork_test 2>&1 | sed -n 's/^# a launch/probe: a launch/p' | grep . ||
 		{ echo "no figures: gpu" && return 1; }
 }
 

@@ -40,7 +40,7 @@ on_host()
 	fi
 	mkdir -p "$tmp/bpf"
 	mount -t bpf none "$tmp/bpf" || { skip "on this host" "cannot mount bpffs"; return; }
-	for t in scan_test events_test guard_test devices_test prof_test; do
+	for t in scan_test events_test guard_test devices_test prof_test gpuwork_test; do
 		"$bin/$t" "$tmp/bpf/$t" >"$tmp/out" 2>&1
 		say $? "$t on $(uname -r)" "$tmp/out"
 	done
@@ -48,7 +48,7 @@ on_host()
 
 on_vm()
 {
-	for t in scan_test events_test guard_test devices_test prof_test; do
+	for t in scan_test events_test guard_test devices_test prof_test gpuwork_test; do
 		"$here/vmtest.sh" --timeout 600 -- "$bin/$t" "/sys/fs/bpf/$t" >"$tmp/out" 2>&1
 		rc=$?
 		if [ $rc = 126 ]; then

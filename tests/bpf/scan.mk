@@ -9,6 +9,8 @@ GUARD_OBJS := agent/enforce/guard.c agent/enforce/dquot.c agent/sample/kern.c \
 DEVICES_OBJS := agent/enforce/devices.c agent/sample/kern.c agent/sample/slots.c common/err.c \
 		tests/bpf/testjob.c
 PROF_OBJS := agent/sample/prof.c agent/sample/kern.c common/err.c tests/bpf/testjob.c
+GPUWORK_OBJS := agent/sample/gpuwork.c agent/sample/kern.c agent/sample/slots.c common/err.c \
+		tests/bpf/testjob.c
 
 define SCAN_TEST
 $$O/tests/$1: $$(call objs,$2 $3)
@@ -20,16 +22,18 @@ $(eval $(call SCAN_TEST,bpf/events_test,tests/bpf/events_test.c,$(EVENTS_OBJS)))
 $(eval $(call SCAN_TEST,bpf/guard_test,tests/bpf/guard_test.c,$(GUARD_OBJS)))
 $(eval $(call SCAN_TEST,bpf/devices_test,tests/bpf/devices_test.c,$(DEVICES_OBJS)))
 $(eval $(call SCAN_TEST,bpf/prof_test,tests/bpf/prof_test.c,$(PROF_OBJS)))
+$(eval $(call SCAN_TEST,bpf/gpuwork_test,tests/bpf/gpuwork_test.c,$(GPUWORK_OBJS)))
 SCAN_BINS := $O/tests/bpf/scan_test $O/tests/bpf/events_test $O/tests/bpf/guard_test \
-	     $O/tests/bpf/devices_test $O/tests/bpf/prof_test $O/tests/bench/sample_bench
+	     $O/tests/bpf/devices_test $O/tests/bpf/prof_test $O/tests/bpf/gpuwork_test $O/tests/bench/sample_bench
 $(eval $(call SCAN_TEST,bench/devices_bench,tests/bench/devices_bench.c,$(DEVICES_OBJS)))
 $(eval $(call SCAN_TEST,bench/sample_bench,tests/bench/sample_bench.c,$(SCAN_OBJS)))
 # The skeletons are system headers to the compiler, so that no dependency file names them.
 $O/agent/sample/scan.o: $O/bpf-skel/scan.skel.h
 $O/agent/sample/prof.o: $O/bpf-skel/prof.skel.h
+$O/agent/sample/gpuwork.o: $O/bpf-skel/gpuwork.skel.h
 $O/agent/enforce/events.o: $O/bpf-skel/events.skel.h
 $O/agent/enforce/guard.o: $O/bpf-skel/guard.skel.h
 $O/agent/enforce/devices.o: $O/bpf-skel/devices.skel.h
 # Shared by the kernel side alone, beside kernel.h.
-$O/bpf/scan.bpf.o $O/bpf/events.bpf.o $O/bpf/guard.bpf.o $O/bpf/devices.bpf.o: bpf/find.h bpf/jobs.h
+$O/bpf/scan.bpf.o $O/bpf/events.bpf.o $O/bpf/guard.bpf.o $O/bpf/devices.bpf.o $O/bpf/gpuwork.bpf.o: bpf/find.h bpf/jobs.h
 $(SCAN_BINS:=.o): | $(SKELS)

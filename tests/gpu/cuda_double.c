@@ -106,19 +106,37 @@ FN(cuModuleGetFunction, (void **f, void *m, const char *name))
 	return 0;
 }
 
-FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
-		    unsigned bz, unsigned shared, void *stream, void **args, void **extra))
+static unsigned spin(void **args)
 {
 	uint64_t ns = *(uint64_t *)args[0];
 	struct timespec t = { (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 
+	nanosleep(&t, NULL);
+	busy_ns += ns;
+	return 0;
+}
+
+FN(cuLaunchKernel, (void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
+		    unsigned bz, unsigned shared, void *stream, void **args, void **extra))
+{
 	(void)f;
 	(void)stream;
 	(void)extra;
-	if (!gx || !gy || !gz || !bx || !by || !bz || shared)
-		return 1;
-	nanosleep(&t, NULL);
-	busy_ns += ns;
+	return !gx || !gy || !gz || !bx || !by || !bz || shared ? 1 : spin(args);
+}
+
+FN(cuLaunchKernelEx, (const void *config, void *f, void **args, void **extra))
+{
+	(void)config;
+	(void)f;
+	(void)extra;
+	return spin(args);
+}
+
+FN(cuGraphLaunch, (void *graph, void *stream))
+{
+	(void)graph;
+	(void)stream;
 	return 0;
 }
 

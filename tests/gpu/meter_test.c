@@ -6,6 +6,7 @@
 #include <string.h>
 #include "agent/job_gpus_meter.h"
 #include "agent/job_report.h"
+#include "agent/sample/gpuwork.h"
 #include "common/err.h"
 #include "tests/gpu/rig.h"
 
@@ -27,6 +28,7 @@ static int64_t now_ns;
 static char note[256];
 static int n_notes;
 static bool is_short;
+static struct gpuwork_counts counts;
 
 /* ---- the rest of the agent ---- */
 
@@ -76,6 +78,13 @@ int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct
 	    (pid == 300 && at >= 6))
 		return err_set(err, -ESRCH, "it is gone");
 	return pid == 200 ? err_set(err, -ENOENT, "of no job") : 0;
+}
+
+int gpuwork_read(const struct gpuwork *g, uint64_t cgroup_id, struct gpuwork_counts *ret)
+{
+	(void)g, (void)cgroup_id;
+	*ret = counts;
+	return 0;
 }
 
 static const char *parent(const struct manager *m)
@@ -300,6 +309,30 @@ static void a_process_for_which_there_is_no_memory_is_told(void **state)
 	rig_done(&r);
 }
 
+static void what_the_kernel_saw_is_told_and_what_it_cannot_is_absent(void **state)
+{
+	struct job a;
+
+	(void)state;
+	begin(120000);
+	take(&a, 7, 1);
+	look(1);
+	assert_false(usage_has(&sums, &sums.gpu_launches));
+	n.gpuwork = (struct gpuwork *)&n; /* never looked into */
+	counts = (struct gpuwork_counts){ .have = GPUWORK_HAVE_LAUNCHES,
+					  .launches = 41,
+					  .n_run = 3 };
+	look(2);
+	assert_int_equal(sums.gpu_launches, 41);
+	assert_false(usage_has(&sums, &sums.gpu_sched_jobs));
+	counts.have |= GPUWORK_HAVE_RUN;
+	look(3);
+	assert_int_equal(sums.gpu_sched_jobs, 3);
+	assert_false(usage_has(&sums, &sums.gpu_sched_busy_ns));
+	drop(&a);
+	rig_done(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -308,6 +341,7 @@ int main(void)
 		cmocka_unit_test(what_never_ran_is_idle_from_the_start),
 		cmocka_unit_test(a_driver_that_hangs_leaves_all_as_it_was),
 		cmocka_unit_test(a_process_for_which_there_is_no_memory_is_told),
+		cmocka_unit_test(what_the_kernel_saw_is_told_and_what_it_cannot_is_absent),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,65 +1,7 @@
 #!/bin/bash
 # guest_gpus.sh - a job opens the GPUs that it was granted and no others, whatever becomes of
 # systemd's policy and of the agent; it is told which; a GPU with leftovers is given to nobody.
-. "$(dirname "$0")/node_lib.sh"
-H=/home/alice
-A100=ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=a100-40:1
-
-# Three numbers that systemd's closed policy lets every job open, so that only the gate can hold
-# them, and one that it does not.
-latency=$(awk '$2 == "cpu_dma_latency" { print $1 }' /proc/misc)
-mknod -m 666 /dev/nvidia0 c 1 5
-mknod -m 666 /dev/nvidia1 c 1 7
-mknod -m 666 /dev/nvidia2 c 1 8
-mknod -m 666 /dev/nvidia3 c 10 "${latency:?no such device}"
-mknod -m 666 /dev/nvidiactl c 1 3
-mkdir -p /run/loads
-ln -s /dev/nvidia0 $H/link0
-mknod -m 666 /home/second0 c 1 5
-cat >/usr/local/bin/asked <<'SH'
-#!/bin/sh
-# asked NAME: for each line in ~/NAME.q, runs it; what it says goes to ~/NAME.a
-env | grep -E '^(CUDA|NVIDIA|ROCR)_VISIBLE|^ZE_' | sort >"$HOME/$1.env"
-while sleep 0.1; do
-	[ -e "$HOME/$1.q" ] || continue
-	sh "$HOME/$1.q" >"$HOME/$1.tmp" 2>&1
-	rm "$HOME/$1.q"
-	mv "$HOME/$1.tmp" "$HOME/$1.a"
-done
-SH
-cat >/usr/local/bin/opens <<'SH'
-#!/bin/sh
-# opens FILE...: "yes" or "no" for each
-for f; do
-	if err=$( { : <"$f"; } 2>&1); then echo -n "yes "; else
-		case $err in *"not permitted"*) echo -n "no " ;; *) echo -n "?$err " ;; esac
-	fi
-done
-SH
-chmod 755 /usr/local/bin/asked /usr/local/bin/opens
-ask() { # NAME COMMAND: run in that job
-	rm -f "$H/$1.a"
-	echo "$2" >"$H/$1.q.tmp" && chown alice "$H/$1.q.tmp" && mv "$H/$1.q.tmp" "$H/$1.q"
-	wait_for 5 test -e "$H/$1.a"
-	cat "$H/$1.a" 2>/dev/null
-}
-start() { # NAME OPTION...: its id in $id
-	local name=$1
-	shift
-	id=$(as alice reeve submit -N "$name" -o /dev/null -j oe "$@" -- asked "$name" | grep -oE '[0-9]+' | tail -n 1)
-}
-in_state() { as alice reeve job "$1" --json | grep -q "\"state\": *\"$2\""; }
-is_asked() { test -s "$H/$1.env"; }
-is() { # TEXT WANTED NAME
-	[ "$1" = "$2" ]
-	ok $? "$3: $1" "wanted: $2"
-}
-note_of() { as alice reeve job "$1" --json | json note; }
-notes() { busctl --json=short get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Notes; }
-agent_up() { busctl call org.reeve.Agent1 /org/reeve/Agent1 org.freedesktop.DBus.Peer Ping; }
-has_note() { notes | grep -qE "$1"; }
-has_no_note() { ! has_note "$1"; }
-drop() { as alice reeve cancel "$1" >/dev/null 2>&1; wait_for 30 in_state "$1" ended; }
+. "$(dirname "$0")/gpus_lib.sh"
 
 node_start || { ok 1 "the node starts"; tap_end; }
 has "$(reeve nodes --json)" '"ngpus": *4' "the node has four GPUs"
@@ -79,7 +21,6 @@ is "$(sed -n 1p $H/h.env)" "CUDA_VISIBLE_DEVICES=GPU-33333333-hhhh" "the model a
 has "$(as alice reeve job $a --json)" '"uuid": *"GPU-00000000-aaaa"' "the report names it"
 
 # What they can open.
-ALL="opens /dev/nvidia0 /dev/nvidia1 /dev/nvidia2 /dev/nvidia3 /dev/null"
 each() { # WHEN: the whole matrix
 	is "$(ask a "$ALL")" "yes no no no yes " "$1: a job opens its GPU alone"
 	is "$(ask b "$ALL")" "no yes no no yes " "$1: so does its neighbour"
@@ -182,8 +123,7 @@ has "$(note_of $id)" "CUDA_VISIBLE_DEVICES as submitted gave way" "and that is t
 drop $a; drop $b; drop $h
 
 # Without the gate: systemd's own policy, which closes nvidia3 alone of these numbers.
-sed -i 's/^KillGrace.*/&\nVmemTier = 3/' /etc/reeve/agent.conf
-systemctl restart reeve-agent; wait_for 30 agent_up
+with 'VmemTier = 3'
 has_note "held by systemd's device policy alone"; ok $? "without BPF systemd holds, and a note says so" "$(notes)"
 start x -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=h100-80:1; x=$id
 start y -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00; y=$id
@@ -191,9 +131,7 @@ for j in x y; do wait_for 20 is_asked $j; done
 is "$(ask x "opens /dev/nvidia3")$(ask y "opens /dev/nvidia3")" "yes no " "its holder alone opens it"
 systemctl daemon-reload
 is "$(ask x "opens /dev/nvidia3")$(ask y "opens /dev/nvidia3")" "yes no " "and after daemon-reload"
-sed -i '/^VmemTier/d' /etc/reeve/agent.conf
-systemctl restart reeve-agent; wait_for 30 agent_up
+with
 is "$(ask x "$ALL") $(ask y "$ALL")" "no no no yes yes  no no no no yes " "the gate comes under jobs that run"
 drop $x; drop $y
-[ $tap_bad = 0 ] || journalctl --no-pager -u reeve-agent | tail -n 60 | sed 's/^/# /'
-tap_end
+gpus_end
