@@ -45,6 +45,11 @@ static void check_clusters(struct cross *x)
 	for (size_t i = 0; i < x->c->n_clusters; i++) {
 		const struct config_cluster *cl = x->c->clusters[i];
 
+		if (*cl->max.node_type || *cl->max.features)
+			tell(x, cl, "MaxResources",
+			     "[Cluster %s] nodetype and features are no amounts: they have no "
+			     "upper bound; name them in DefaultResources",
+			     cl->name);
 		if (cl->unit == TARIFF_EQUIVALENTS && !has_side(&cl->bundle[CHARGE_POOL_CPU]))
 			tell(x, cl, "BundleCores",
 			     "[Cluster %s] its core-equivalent has neither cores nor memory",

@@ -120,6 +120,8 @@ static void what_cannot_be_meant_is_refused(void **state)
 		"[Policy]\nPriorityWeightAge=4294967296\n",
 		"[Policy]\nGpuIdleMinutes=10081\n",
 		"[Hooks]\nEvents=job-ended\n",
+		"[Cluster c]\nMaxResources=nodetype=t4\n",
+		"[Cluster c]\nMaxResources=ncpus=4,features=ib\n",
 		"[Hooks]\nProgram=bin/true\n",
 		"[Hooks]\nProgram=/nowhere/hook\n",
 		"[Hooks]\nProgram=/etc\n",
