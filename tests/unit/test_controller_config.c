@@ -83,6 +83,19 @@ static void bundles_are_exact(void **state)
 	assert_string_equal(config_node(c, "n1")->cluster, "graham");
 }
 
+static void refuse_all(const char *const *bad, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct config *c = NULL;
+		struct err err = { "" };
+
+		if (config_parse(bad[i], strlen(bad[i]), &c, &err) >= 0)
+			fail_msg("accepted: %s", bad[i]);
+		assert_true(*err.text);
+		assert_null(c);
+	}
+}
+
 static void what_cannot_be_meant_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -119,9 +132,20 @@ static void what_cannot_be_meant_is_refused(void **state)
 		"[Policy]\nTresWeights=disk=1\n",
 		"[Policy]\nPriorityWeightAge=4294967296\n",
 		"[Policy]\nGpuIdleMinutes=10081\n",
-		"[Hooks]\nEvents=job-ended\n",
 		"[Cluster c]\nMaxResources=nodetype=t4\n",
 		"[Cluster c]\nMaxResources=ncpus=4,features=ib\n",
+		"[Policy]\nQuota=some\n",
+		"[Policy]\nProfile=/nowhere/x.conf\n",
+	};
+
+	(void)state;
+	refuse_all(bad, ARRAY_LEN(bad));
+}
+
+static void a_hook_that_cannot_be_is_refused(void **state)
+{
+	static const char *const bad[] = {
+		"[Hooks]\nEvents=job-ended\n",
 		"[Hooks]\nProgram=bin/true\n",
 		"[Hooks]\nProgram=/nowhere/hook\n",
 		"[Hooks]\nProgram=/etc\n",
@@ -133,20 +157,10 @@ static void what_cannot_be_meant_is_refused(void **state)
 		"[Hooks]\nProgram=/bin/true\nAtOnce=0\n",
 		"[Hooks]\nProgram=/bin/true\nTimeLimit=0\n",
 		"[Hooks]\nProgram=/bin/true\nQueueMax=100001\n",
-		"[Policy]\nQuota=some\n",
-		"[Policy]\nProfile=/nowhere/x.conf\n",
 	};
 
 	(void)state;
-	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct config *c = NULL;
-		struct err err = { "" };
-
-		if (config_parse(bad[i], strlen(bad[i]), &c, &err) >= 0)
-			fail_msg("accepted: %s", bad[i]);
-		assert_true(*err.text);
-		assert_null(c);
-	}
+	refuse_all(bad, ARRAY_LEN(bad));
 }
 
 static struct tariff tariff(const struct config *c, struct config_pick pick)
@@ -301,6 +315,7 @@ int main(void)
 		cmocka_unit_test(names_in_lists_are_whole_names),
 		cmocka_unit_test(bundles_are_exact),
 		cmocka_unit_test(what_cannot_be_meant_is_refused),
+		cmocka_unit_test(a_hook_that_cannot_be_is_refused),
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
 		cmocka_unit_test(a_tariff_that_is_not_told_is_refused),
 		cmocka_unit_test(the_file_wins_over_its_profile),
