@@ -23,6 +23,23 @@ static bool read_kind(const char *text, size_t size, struct machine_kind *ret)
 	       read_count(x + 1, size - n - 1, &ret->cores);
 }
 
+/* On nodes of 3 and 2 cores "whole" is 2: each node has one, and one of 3 has a part of 1 left.
+ */
+static int64_t largest_job(const struct machine *m)
+{
+	int64_t whole = m->kinds[0].cores, left = 0, n = 0;
+
+	for (size_t i = 1; i < m->n_kinds; i++)
+		if (m->kinds[i].cores < whole)
+			whole = m->kinds[i].cores;
+	for (size_t i = 0; i < m->n_kinds; i++) {
+		n += m->kinds[i].nodes * (m->kinds[i].cores / whole);
+		if (m->kinds[i].cores % whole > left)
+			left = m->kinds[i].cores % whole;
+	}
+	return n * whole + left;
+}
+
 int machine_parse_nodes(const char *text, struct machine *ret, struct err *err)
 {
 	struct machine m = { 0 };
@@ -48,6 +65,7 @@ int machine_parse_nodes(const char *text, struct machine *ret, struct err *err)
 		if (!*p)
 			break;
 	}
+	m.largest = largest_job(&m);
 	*ret = m;
 	return 0;
 }
@@ -60,6 +78,7 @@ int machine_parse_cores(const char *text, struct machine *ret, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--cores %.32s: it is a whole number from 1 to %lld", text,
 			       HISTORY_CORES_MAX);
+	m.largest = m.cores;
 	*ret = m;
 	return 0;
 }

@@ -11,8 +11,9 @@ struct machine {
 	struct machine_kind {
 		int64_t nodes, cores; /* so many of so many cores each */
 	} kinds[MACHINE_KINDS_MAX];
-	size_t n_kinds; /* 0: one pool */
-	int64_t cores;	/* in all */
+	size_t n_kinds;	 /* 0: one pool */
+	int64_t cores;	 /* in all */
+	int64_t largest; /* job: whole nodes of the smallest kind, and one part of the rest */
 };
 
 /* "100x48", "100x48,20x96": nodes x cores of each. -EINVAL: with what it should be. */

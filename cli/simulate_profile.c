@@ -6,7 +6,11 @@
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
 
-#define LATE_S 86400 /* the cycle with suspension keeps the place of who waited so long */
+static const enum schedule_rule rules[] = {
+	[CONFIG_SCHEDULER_BACKFILL] = SCHEDULE_PRIORITY,
+	[CONFIG_SCHEDULER_FIFO] = SCHEDULE_FIFO,
+	[CONFIG_SCHEDULER_SUSPEND] = SCHEDULE_PREEMPT,
+};
 
 /* A trace tells no queue, quality of service or resource but cores: their weights fall away. */
 static void read_policy(const struct config_policy *p, struct sim_profile *ret)
@@ -18,6 +22,8 @@ static void read_policy(const struct config_policy *p, struct sim_profile *ret)
 		.max_age_s = p->max_age_s,
 		.size = p->favor_small ? PRIORITY_SMALL : PRIORITY_LARGE,
 	};
+	ret->rule = rules[p->scheduler];
+	ret->late_s = p->late_after_s;
 	ret->has_fairshare = p->weight_fairshare > 0;
 	ret->usage = (struct sim_usage_rule){
 		.half_life_s = p->usage_half_life_s,
@@ -40,7 +46,7 @@ int simulate_load_profile(const char *name, const struct machine *m, struct sim_
 {
 	_cleanup_(config_freep) struct config *config = NULL;
 	_cleanup_free_ char *path = NULL;
-	struct sim_profile p = { .rule = SCHEDULE_PRIORITY, .late_s = LATE_S };
+	struct sim_profile p = { 0 };
 	int r = profile_find(name, &path, err);
 
 	if (r == 0)

@@ -299,13 +299,13 @@ static int load(struct simulate *s, struct err *err)
 	if (r < 0)
 		return r;
 	if (!s->machine.cores)
-		s->machine.cores = s->trace.max_procs;
+		s->machine.cores = s->machine.largest = s->trace.max_procs;
 	if (s->machine.cores < 0)
 		return err_set(err, -EINVAL,
 			       "%.200s: no '; MaxProcs:' header says how large the machine "
 			       "was; give it by --nodes NxCORES or --cores N",
 			       s->path);
-	sim_trace_finish(&s->trace, s->machine.cores);
+	sim_trace_finish(&s->trace, s->machine.largest);
 	return 0;
 }
 

@@ -15,7 +15,7 @@
 #include "controller/simulate/usage.h"
 
 #define SIM_RANK_EVERY_S 300
-#define SIM_WAKE_S 300 /* the cycle with suspension looks at what waits so often */
+#define SIM_WAKE_S 3600 /* the cycle with suspension looks at what waits so often */
 #define SIM_KINDS_MAX 16
 
 struct sim_nodes {

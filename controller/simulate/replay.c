@@ -6,6 +6,8 @@
 #include "controller/simulate/replay.h"
 
 #define TELL_EVERY 4096 /* instants */
+#define IDLE_MAX                                                                               \
+	100000 /* instants that a policy is asked again, when nothing else will ever happen */
 
 enum state { ABSENT, WAITING, RUNNING, SUSPENDED, ENDED };
 
@@ -21,6 +23,7 @@ struct run {
 	struct sim_ends ends; /* also of jobs that were suspended since: their end is another */
 	int64_t now_s, free;
 	uint32_t arrived, started, ended;
+	uint32_t idle; /* instants since nothing was to come */
 };
 
 static void run_done(struct run *run)
@@ -197,13 +200,18 @@ static int run_all(struct run *run, struct err *err)
 	size_t instants = 0;
 	int r;
 
-	while ((at = next_instant(run)) != SIM_NEVER) {
+	while ((at = next_instant(run)) != SIM_NEVER && run->idle < IDLE_MAX) {
+		bool is_over = !run->ends.n && run->arrived == run->r->trace->n;
+
+		run->idle = is_over ? run->idle + 1 : 0;
 		run->now_s = at;
 		r = end_jobs(run);
 		if (r >= 0)
 			r = take_arrivals(run);
 		if (r < 0)
-			return err_set(err, r, "out of memory");
+			return err_set(err, r,
+				       r == -ENOMEM ? "out of memory"
+						    : "the policy refuses a job");
 		r = pass(run, err);
 		if (r < 0)
 			return r;

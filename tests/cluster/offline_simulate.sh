@@ -16,10 +16,13 @@ unset REEVE_CONTROLLER
 
 # The live system's scheduler without a weight: in order of submission, with backfill: easy, by another way.
 printf '[Cluster c]\nUnit = core-hours\n' >live.conf
+printf '[Policy]\nScheduler = fifo\n[Cluster c]\nUnit = core-hours\n' >strict.conf
+printf '[Policy]\nScheduler = suspend\n[Cluster c]\nUnit = core-hours\n' >cycle.conf
 # agrees TRACE [CORES]: both baselines, job by job
 agrees() {
 	local p rc=0
-	"$reeve" simulate "$1" ${2:+--cores "$2"} --profile fcfs --profile easy --profile ./live.conf --jobs got.csv --json >out.json || return 1
+	"$reeve" simulate "$1" ${2:+--cores "$2"} --profile fcfs --profile easy --profile ./live.conf --profile ./strict.conf --jobs got.csv --json >out.json || return 1
+	cmp got.fcfs.csv got.strict.csv || { diff got.strict.csv got.fcfs.csv | head -n 5; rc=1; }
 	cmp got.easy.csv got.live.csv || { diff got.live.csv got.easy.csv | head -n 5; rc=1; }
 	for p in fcfs easy; do
 		"$oracle/replay.py" $p "$1" ${2:+"$2"} >want.csv || return 1
@@ -39,12 +42,13 @@ trace() {
 		echo "$i $1 -1 $2 $3 -1 -1 $3 $4 -1 1 1 1 -1 -1 -1 -1 -1"
 	done
 }
-# starts PROFILE ROW...: when the jobs start, in the order of the file
+# starts PROFILE ROW... [OPTION VALUE]: when the jobs start, in the order of the file
 starts() {
-	local p=$1
+	local p=$1 rows=()
 	shift
-	trace "$@" >t.swf
-	"$reeve" simulate t.swf --profile "$p" --jobs j.csv --json >out.json || return 1
+	while [ $# -gt 0 ] && [ "${1#--}" = "$1" ]; do rows+=("$1") && shift; done
+	trace "${rows[@]}" >t.swf
+	"$reeve" simulate t.swf --profile "$p" "$@" --jobs j.csv --json >out.json || return 1
 	tail -n +2 j.csv | cut -d, -f3 | xargs
 }
 # field NAME [PROFILE'S INDEX]: of out.json
@@ -70,6 +74,17 @@ is "an early end moves the first forward" "0 5 15" "$(starts easy "0 5 3 50" "1 
 is "endings come before arrivals, and these before the pass" "0 10 10" "$(starts easy "0 10 4 10" "10 5 2 5" "10 5 2 5")"
 is "equal submit times keep the order of numbers" "0 10 20" "$(starts fcfs "0 10 4 10" "0 10 4 10" "0 10 4 10")"
 is "a job asks for less than it runs: its estimate is its run" "0 10 11" "$(starts easy "0 10 3 2" "0 1 4 1" "0 11 1 3")"
+
+is "of a profile's weights: who has used less goes first, whoever came first" "0 2000 1000" \
+	"$(printf '[Policy]\nPriorityWeightFairshare = 1000\nPriorityWeightAge = 0\n[Cluster c]\nUnit = core-hours\n' >fair.conf
+	trace "0 1000 4 1000" "1 1000 4 1000" "2 1000 4 1000" | awk '$1 == 3 { $13 = 2 } 1' >t.swf
+	"$reeve" simulate t.swf --profile ./fair.conf --jobs j.csv --csv >/dev/null && tail -n +2 j.csv | cut -d, -f3 | xargs)"
+is "nodes: what is free in parts on two of them is not free for one that fits one" "0 0 10 0" \
+	"$(starts ./live.conf "0 10 3 10" "0 10 3 10" "0 10 2 10" "0 10 1 10" --nodes 2x4)"
+is "and on a pool it is" "0 0 0 0" "$(starts ./live.conf "0 10 3 10" "0 10 3 10" "0 10 2 10" "0 10 1 10" --cores 9)"
+is "suspend: a large job takes the cores of a small one, which goes on where it was" "1,0,0,1200,0,200 2,100,100,300,0,0" \
+	"$(starts ./cycle.conf "0 1000 1 4000" "100 200 4 200" >starts; tail -n +2 j.csv | xargs)"
+is "and it is told" "200 1" "$(field suspended_s) $(field suspensions)"
 
 # ---- figures ----
 starts fcfs "0 100 4 100" "0 5 2 5" "50 100 4 100" >starts

@@ -185,6 +185,27 @@ static void what_a_policy_may_not_do_is_an_error(void **state)
 	}
 }
 
+static int64_t on_each_second(void *self, int64_t now_s)
+{
+	(void)self;
+	return now_s + 1;
+}
+
+static void a_policy_that_waits_for_ever_is_an_error(void **state)
+{
+	struct sim_policy_ops ops = script_ops;
+	struct script s = { NULL, 0, 0, "" };
+	struct world w;
+
+	(void)state;
+	ops.wake_s = on_each_second;
+	open_world(&w, 4, two, 2);
+	w.policy = (struct sim_policy){ &ops, &s };
+	assert_int_equal(sim_replay_run(&w.replay, &w.err), -EPROTO);
+	assert_non_null(strstr(w.err.text, "for ever"));
+	close_world(&w);
+}
+
 static void of_one_instant_endings_come_first(void **state)
 {
 	static const char *const lines[] = { "1 0 10 2 10 1", "3 10 5 2 5 1", "2 10 5 2 5 1",
@@ -363,6 +384,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_suspended_job_keeps_what_it_has_run),
 		cmocka_unit_test(what_a_policy_may_not_do_is_an_error),
+		cmocka_unit_test(a_policy_that_waits_for_ever_is_an_error),
 		cmocka_unit_test(of_one_instant_endings_come_first),
 		cmocka_unit_test(percentiles_are_those_of_the_sorted_waits),
 		cmocka_unit_test(deviations_are_those_summed_second_by_second),

@@ -1,0 +1,152 @@
+/* test_sim_usage - usage and fairshare on the replay's clock are those of decay.h and
+ * fairshare.h over every stretch of running, charged one by one. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/policy/decay.h"
+#include "controller/policy/fairshare.h"
+#include "controller/simulate/usage.h"
+
+#define S_NS INT64_C(1000000000)
+#define JOBS 40
+#define GROUPS 4
+#define USERS 3 /* of each group */
+#define MEMBERS (GROUPS * USERS)
+#define CHARGES_MAX 4000
+
+struct world {
+	struct sim_job jobs[JOBS];
+	struct sim_trace trace;
+	int64_t held[JOBS], since_s[JOBS];
+	struct decay_charge charges[CHARGES_MAX];
+	int member[CHARGES_MAX]; /* whose */
+	size_t n_charges;
+};
+
+static int member_of(const struct sim_job *j)
+{
+	return (int)(j->group * USERS + j->user);
+}
+
+static void make(struct world *w)
+{
+	*w = (struct world){ .trace = { .n = JOBS } };
+	for (uint32_t i = 0; i < JOBS; i++)
+		w->jobs[i] = (struct sim_job){
+			.group = i < MEMBERS ? i / USERS : (uint32_t)rand() % GROUPS,
+			.user = i < MEMBERS ? i % USERS : (uint32_t)rand() % USERS,
+		};
+	w->trace.jobs = w->jobs;
+	w->trace.groups.n = GROUPS;
+}
+
+/* What job i holds changes. */
+static void hold(struct world *w, uint32_t i, int64_t now_s, int64_t cores)
+{
+	if (w->held[i]) {
+		w->member[w->n_charges] = member_of(&w->jobs[i]);
+		w->charges[w->n_charges++] = (struct decay_charge){
+			.amount = (double)(w->held[i] * (now_s - w->since_s[i])),
+			.from_ns = w->since_s[i] * S_NS,
+			.to_ns = now_s * S_NS,
+		};
+	}
+	w->held[i] = cores;
+	w->since_s[i] = now_s;
+}
+
+/* The factors by the policies themselves. */
+static void rank_plainly(struct world *w, const struct sim_usage_rule *rule, int64_t now_s,
+			 double ret[static MEMBERS])
+{
+	const struct decay_rule decay = { .half_life_ns = rule->half_life_s * S_NS };
+	_cleanup_(fairshare_tree_freep) struct fairshare_tree *tree = NULL;
+	struct fairshare_row rows[1 + GROUPS + MEMBERS] = { { .parent = FAIRSHARE_NO_ROW } };
+	struct fairshare_result results[1 + GROUPS + MEMBERS];
+	double used[MEMBERS] = { 0 };
+	struct err err;
+	int32_t fault;
+
+	for (uint32_t i = 0; i < JOBS; i++)
+		hold(w, i, now_s, w->held[i]);
+	for (size_t i = 0; i < w->n_charges; i++) {
+		double seen;
+
+		assert_int_equal(decay_seen(&decay, &w->charges[i], now_s * S_NS, &seen), 0);
+		used[w->member[i]] += seen;
+	}
+	for (int g = 0; g < GROUPS; g++)
+		rows[1 + g].raw_shares = rule->shares ? rule->shares[g] : 1;
+	for (int m = 0; m < MEMBERS; m++)
+		rows[1 + GROUPS + m] = (struct fairshare_row){
+			.parent = 1 + m / USERS,
+			.user = true,
+			.raw_shares = 1,
+			.leaf_usage = (fairshare_usage)(used[m] * 1e9),
+		};
+	assert_int_equal(fairshare_tree_new(rows, ARRAY_LEN(rows), &tree, &fault, &err), 0);
+	if (rule->is_classic)
+		assert_int_equal(fairshare_classic(tree, 1, results, &err), 0);
+	else
+		assert_int_equal(fairshare_fair_tree(tree, FAIRSHARE_TIES_MERGE, results, &err),
+				 0);
+	for (int m = 0; m < MEMBERS; m++)
+		ret[m] = results[1 + GROUPS + m].fairshare;
+}
+
+static void live(struct world *w, const struct sim_usage_rule *rule)
+{
+	_cleanup_(sim_usage_freep) struct sim_usage *u = NULL;
+	double want[MEMBERS];
+	struct err err;
+	int64_t now_s = 1000;
+
+	make(w);
+	assert_int_equal(sim_usage_new(&w->trace, rule, &u, &err), 0);
+	for (int step = 0; step < 300; step++) {
+		uint32_t i = (uint32_t)rand() % JOBS;
+		int64_t cores = rand() % 2 ? 1 + rand() % 50 : 0;
+
+		now_s += rand() % 3 ? rand() % 500 : 0;
+		sim_usage_hold(u, i, now_s, cores - w->held[i]);
+		hold(w, i, now_s, cores);
+		if (step % 30)
+			continue;
+		assert_int_equal(sim_usage_rank(u, now_s, &err), 0);
+		rank_plainly(w, rule, now_s, want);
+		for (uint32_t k = 0; k < JOBS; k++)
+			assert_true(fabs(sim_usage_factor(u, k) -
+					 want[member_of(&w->jobs[k])]) < 1e-9);
+	}
+}
+
+static void factors_are_those_of_each_stretch_charged_alone(void **state)
+{
+	static const int64_t shares[GROUPS] = { 1, 2, 7, 4 };
+	static struct world w;
+
+	(void)state;
+	srand(17);
+	for (int round = 0; round < 20; round++) {
+		struct sim_usage_rule rule = {
+			.half_life_s = round % 2 ? 3600 : 0,
+			.is_classic = round % 4 / 2,
+			.shares = round % 8 / 4 ? shares : NULL,
+		};
+
+		live(&w, &rule);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(factors_are_those_of_each_stretch_charged_alone),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
