@@ -27,7 +27,8 @@ struct api {
 	struct told *told;
 	struct hooks *hooks; /* NULL: the site has none */
 	struct api_counts counts;
-	int64_t started_ns; /* real time */
+	/* Real time: since when nodes can be heard without a break; when that was last looked. */
+	int64_t listening_ns, checked_ns;
 };
 
 struct call {

@@ -136,6 +136,7 @@ static int check_owner(void *ctx, const struct store_job *row, struct err *err)
 	if (!o->c->is_operator && row->uid != o->c->who.uid)
 		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
 	o->ret->state = row->state;
+	o->ret->gave_way_to = row->gave_way_to;
 	snprintf(o->ret->node, sizeof(o->ret->node), "%s", row->node ? row->node : "");
 	return 0;
 }
@@ -145,6 +146,23 @@ int call_own_job(struct call *c, struct call_owned *ret, struct err *err)
 	struct owned o = { c, ret };
 
 	return store_job(c->api->c.store, c->id, check_owner, &o, err);
+}
+
+/* What store_wish() answers above 0. */
+static int refuse_wish(struct call *c, int why, const struct call_owned *job, struct err *err)
+{
+	if (why == STORE_GAVE_WAY) {
+		err_set(err, 0, "job %lld gave its cores to job %lld, and goes on by itself",
+			(long long)c->id, (long long)job->gave_way_to);
+		return call_refuse(c, 409, "gave-way", "wait until they are free");
+	}
+	if (why == STORE_NOT_RUNNING) {
+		err_set(err, 0, "job %lld is queued: there is nothing to suspend or resume",
+			(long long)c->id);
+		return call_refuse(c, 409, "not-running", "wait until it runs, or cancel it");
+	}
+	err_set(err, 0, "job %lld has ended or is being cancelled", (long long)c->id);
+	return call_refuse(c, 409, "too-late", "");
 }
 
 static int wish(struct call *c, enum store_want want, struct err *err)
@@ -162,15 +180,8 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 	if (want != STORE_CANCEL)
 		w.reason = NULL;
 	r = store_wish(c->api->c.store, &w, node, err);
-	if (r == STORE_TOO_LATE) {
-		err_set(err, 0, "job %lld has ended or is being cancelled", (long long)c->id);
-		return call_refuse(c, 409, "too-late", "");
-	}
-	if (r == STORE_NOT_RUNNING) {
-		err_set(err, 0, "job %lld is queued: there is nothing to suspend or resume",
-			(long long)c->id);
-		return call_refuse(c, 409, "not-running", "wait until it runs, or cancel it");
-	}
+	if (r > 0)
+		return refuse_wish(c, r, &job, err);
 	if (r < 0)
 		return r;
 	log_job(LOG_INFO, c->id, "wish", "%s wishes: %s", c->user,

@@ -76,9 +76,11 @@ struct store_wish {
 	enum store_want want;
 	const char *reason; /* for cancel: "cancelled by alice" */
 	int64_t now_ns;
-	int64_t gave_way_to; /* of a suspension: the job that gets the cores; 0: a wish */
+	int64_t gave_way_to; /* of a suspension by the queue: the job that gets the cores */
+	bool by_queue;	     /* else somebody's */
 };
 #define STORE_TOO_LATE 1    /* it has ended, or is being cancelled */
+#define STORE_GAVE_WAY 3    /* resume of one that the queue suspended: it will by itself */
 #define STORE_NOT_RUNNING 2 /* suspend or resume of a job that has not been given to a node */
 /* A queued job is cancelled at once; else the wish goes to its node, which is written to
  * ret_node ("" when queued). -ENOENT: no such job. */

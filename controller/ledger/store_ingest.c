@@ -228,7 +228,7 @@ static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *er
 	if (r >= 0 && was != h->state)
 		r = db_run(d, err, "UPDATE jobs SET state = ?3 WHERE job = ?1 AND attempt = ?2",
 			   "iii", h->job, (int64_t)h->attempt, (int64_t)h->state);
-	g->out->has_freed |= was != h->state && h->state == JOB_SUSPENDED;
+	g->out->has_freed |= was != h->state && h->state != JOB_STARTING;
 	return r;
 }
 

@@ -13,14 +13,16 @@ struct job_now {
 	enum store_want want;
 	bool is_array;
 	char node[REQUEST_NAME_MAX];
+	int64_t gave_way_to;
 };
 
 static int load_now(struct store *s, int64_t job, struct job_now *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT state, want, node, withheld FROM jobs WHERE job = ?1", "i",
-			 job);
+			 "SELECT state, want, node, withheld, gave_way_to FROM jobs"
+			 " WHERE job = ?1",
+			 "i", job);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -32,6 +34,7 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 	ret->want = (enum store_want)(int)db_int(st, 1);
 	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, 2));
 	ret->is_array = (db_int(st, 3) & STORE_IS_ARRAY) != 0;
+	ret->gave_way_to = db_int(st, 4);
 	db_done(st);
 	return 0;
 }
@@ -69,6 +72,19 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
+/* Whom the queue suspended the queue resumes, and whom somebody did, they do. */
+static int check_suspender(const struct store_wish *w, const struct job_now *now)
+{
+	bool is_suspended = now->want == STORE_SUSPEND;
+
+	if (w->by_queue)
+		return is_suspended == (w->want == STORE_RUN) &&
+				       (!is_suspended || now->gave_way_to)
+			       ? 0
+			       : STORE_TOO_LATE;
+	return w->want == STORE_RUN && is_suspended && now->gave_way_to ? STORE_GAVE_WAY : 0;
+}
+
 int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUEST_NAME_MAX],
 	       struct err *err)
 {
@@ -81,6 +97,9 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 		return STORE_TOO_LATE;
 	if (now.state == JOB_QUEUED && w->want != STORE_CANCEL && !now.is_array)
 		return STORE_NOT_RUNNING;
+	r = check_suspender(w, &now);
+	if (r != 0)
+		return r;
 	r = db_begin(s->db, err);
 	if (r < 0)
 		return r;

@@ -372,7 +372,7 @@ static int accept(struct store *s, struct store_report_case *c, struct known *k,
 	if (r < 0)
 		return r;
 	c->is_new = true;
-	c->has_freed = k->state != was && (k->state == JOB_ENDED || k->state == JOB_SUSPENDED);
+	c->has_freed = k->state != was && k->state != JOB_STARTING;
 	return STORE_REPORT_ACK;
 }
 

@@ -33,7 +33,7 @@ struct sync {
 	char node[REQUEST_NAME_MAX], boot[REQUEST_NAME_MAX], version[REQUEST_NAME_MAX];
 	char topology[SYNC_TEXT_MAX];
 	char node_type[REQUEST_NAME_MAX], features[FEATURES_MAX]; /* "": not told */
-	int64_t number; /* of the exchange: grows within a boot; 0: not told */
+	int64_t number;			 /* of the exchange: grows within a boot; 0: not told */
 	struct resources capacity, free; /* ncpus, mem_bytes, jobfs_bytes, ngpus */
 	bool draining;
 	int32_t tier;
@@ -92,7 +92,7 @@ struct sync_result {
 	struct sync_refusal *refusals;
 	size_t n_acks, n_output_acks, n_refusals;
 	size_t n_accepted; /* reports that brought something new */
-	bool has_freed;	   /* a job ended or was suspended: the queue may move */
+	bool has_freed; /* a job ended, was suspended or runs and may be: the queue may move */
 };
 
 static inline struct sync *sync_free(struct sync *s)

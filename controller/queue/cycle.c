@@ -69,8 +69,11 @@ static int make_head(struct cycle *c, const char *cluster, struct head **ret, st
 
 bool cycle_is_holding(const struct cycle *c)
 {
+	bool may_suspend =
+		standing_policy(c->standing)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND;
+
 	for (const struct head *h = c->heads; h; h = h->next)
-		if (h->n_held > 0)
+		if (h->n_held > 0 || (may_suspend && h->order.n > 0))
 			return true;
 	return false;
 }
@@ -227,7 +230,8 @@ static int suspend(struct carrying *y, int32_t number, int64_t by, struct err *e
 				.want = STORE_SUSPEND,
 				.reason = reason,
 				.now_ns = y->run->now_ns,
-				.gave_way_to = by };
+				.gave_way_to = by,
+				.by_queue = true };
 	int r;
 
 	snprintf(reason, sizeof(reason), "gives its cores to job %lld", (long long)by);
@@ -241,7 +245,8 @@ static int resume(struct carrying *y, int32_t number, struct err *err)
 {
 	struct store_wish w = { .job = id_of(y, number),
 				.want = STORE_RUN,
-				.now_ns = y->run->now_ns };
+				.now_ns = y->run->now_ns,
+				.by_queue = true };
 	const struct schedule_job *j = schedule_job(y->h->snapshot.schedule, number);
 	char node[REQUEST_NAME_MAX];
 	int r = store_wish(y->c->store, &w, node, err);

@@ -38,8 +38,9 @@ struct cycle_run {
 	const struct accounts *accounts; /* limits and allotments; not kept. NULL: none */
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
-/* Did limits or a quota hold back any job in the last cycles? Then time alone may free it: a
- * month begins, a quota is raised or usage refunded, with nothing that ends. */
+/* May time alone let a job start? Limits or a quota held one back in the last cycles: a month
+ * begins, a quota is raised or usage refunded, with nothing that ends. Or some wait where
+ * others may give way: the longer they wait, the more. */
 bool cycle_is_holding(const struct cycle *c);
 
 /* Why a queued job waits, as of the last cycle, with its priority where there are any. */

@@ -1,0 +1,160 @@
+#!/bin/bash
+# queue.sh - the queue of a real controller with a real munged, and a client that plays the nodes:
+# backfill, and the cycle that suspends: who gives way, who waits for it, who goes on, and what each
+# is told. TAP on standard output. Needs root (to be several users); uses loopback only and leaves
+# nothing behind.
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+. tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
+live_dir queue
+live_munge
+
+configure() { # SCHEDULER
+	cat >"$dir/controller.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/$1.db
+		MungeSocket = $dir/munge.sock
+		Operators = root
+		AcceptNodes = any
+		[Policy]
+		Scheduler = $1
+		[Cluster main]
+		DefaultResources = vmem=1GB,jobfs=100MB,walltime=1:00:00
+		Queues = normal,express,bonus
+		[Queue normal]
+		RunPriority = 1
+		[Queue express]
+		RunPriority = 2
+		[Queue bonus]
+		RunPriority = 0
+		[Account physics]
+		Users = daemon
+		[Account chemistry]
+		Users = bin
+	CONF
+}
+submit() { # UID QUEUE NCPUS WALLTIME_S; sets $id
+	local account=physics
+	[ "$1" = "$bin" ] && account=chemistry
+	out=$(ask "$1" POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"$account\",\
+\"queue\":\"$2\",\"name\":\"t\",\"resources\":{\"ncpus\":$3,\"vmem_bytes\":1000000000,\"walltime_s\":$4},\
+\"vmem_policy\":\"kill\",\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"}}")
+	id=$(sed -n 's/.*"job":\([0-9]*\).*/\1/p' <<<"$out" | head -n 1)
+}
+began=$(date +%s)
+report() { # JOB SEQ STATE RUNNING_S SUSPENDED_S
+	local ended=0 kind=none now
+	now=$(date +%s)
+	[ "$3" = ended ] && ended=${now}000000000 kind=exited
+	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"state\":\"$3\",\"at_ns\":${now}000000000,\
+\"started_ns\":${began}000000000,\"ended_ns\":$ended,\"running_ns\":${4}000000000,\"suspended_ns\":$((${5:-0} * 1000000000)),\
+\"usage\":{},\"end\":{\"kind\":\"$kind\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
+\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-3\",\"note\":\"\"}"
+}
+amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
+declare -A state # of each job on the node
+play() { # [REPORT,...]: the node lists what it has; what is wanted of it is in $out
+	local list='' j
+	for j in "${!state[@]}"; do list+="{\"job\":$j,\"attempt\":1,\"state\":\"${state[$j]}\"},"; done
+	out=$(ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\
+\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${list%,}],\
+\"reports\":[${1:-}],\"output\":[]}")
+}
+wanted() { # JOB: run, suspend, cancel, or nothing
+	sed -n '2,$p' <<<"$out" | python3 -c "
+import json, sys
+for j in json.load(sys.stdin).get('jobs', []):
+    if j['job'] == $1: print(j['want'])"
+}
+until_wanted() { # JOB WANT: asks again until it is; ok or not
+	local end=$((SECONDS + 20))
+	until [ "$(wanted "$1")" = "$2" ] || [ $SECONDS -ge $end ]; do sleep 0.05; play; done
+	wanted "$1"
+}
+why() { ask 0 GET "/v1/jobs/$1" | sed -n 's/.*"why":"\([^"]*\)".*/\1/p'; }
+until_why() { # JOB WORDS
+	local end=$((SECONDS + 20))
+	while [ $SECONDS -lt $end ]; do case $(why "$1") in *"$2"*) break ;; esac; sleep 0.05; done
+	why "$1"
+}
+run() { # JOB: it is wanted, and runs
+	until_wanted "$1" run >/dev/null
+	state[$1]=running
+	play "$(report "$1" 1 running 1)"
+}
+fresh() { state=() && live_open configure "$1" && play; } # SCHEDULER
+
+# ---- backfill ----
+fresh backfill
+submit $daemon normal 6 3600
+run "$id"
+submit $daemon normal 8 600 && head=$id
+submit $bin normal 2 7200 && long=$id
+submit $bin normal 1 600 && short=$id
+is "what is over when the first may start starts beside it" run "$(until_wanted "$short" run)"
+has "the first is told what it needs and when it starts at the latest" \
+	'first in the queue; needs 8 cores' "$(why "$head")"
+has "and for how long at most" 'at the latest, if nobody comes before it' "$(why "$head")"
+is "what would delay it does not" '' "$(wanted "$long")"
+has "and is told so" 'place 2 of 2' "$(until_why "$long" 'place 2 of 2')"
+live_stop
+
+# ---- suspension ----
+fresh suspend
+submit $daemon normal 8 180000 && normal=$id
+run "$normal"
+submit $bin express 4 600 && express=$id
+is "an express job: a normal one is asked to give way" suspend "$(until_wanted "$normal" suspend)"
+is "its cores are not given before it has" '' "$(wanted "$express")"
+has "the express job is told what it waits for" 'starts on n1 as soon as those who give way' "$(why "$express")"
+has "the other who got its cores" "gave its cores to job $express" "$(why "$normal")"
+state[$normal]=suspended
+play "$(report "$normal" 2 suspended 10 1)"
+is "then it starts" run "$(until_wanted "$express" run)"
+state[$express]=running
+play "$(report "$express" 1 running 1)"
+submit $bin normal 8 600 && third=$id
+out=$(ask $daemon POST "/v1/jobs/$normal/resume")
+has "its user cannot take the cores back" 409 "$out"
+has "and is told why" "job $express" "$out"
+unset "state[$express]"
+play "$(report "$express" 2 ended 60)"
+is "it goes on when they are free" run "$(until_wanted "$normal" run)"
+is "before one who waits and is as large" '' "$(wanted "$third")"
+state[$normal]=running
+play "$(report "$normal" 3 running 10 61)"
+has "with its running time as it was" '"running_ns":10000000000' "$(ask 0 GET "/v1/jobs/$normal")"
+has "and what it was suspended" '"suspended_ns":61000000000' "$(ask 0 GET "/v1/jobs/$normal")"
+ask 0 POST "/v1/jobs/$third/cancel" >/dev/null
+
+# A restart while somebody gives way: nothing is lost, nobody is given cores twice.
+submit $bin express 4 600 && express=$id
+until_wanted "$normal" suspend >/dev/null
+live_stop
+live_start || bail "the controller does not start again"
+play
+is "after a restart who was asked to give way still is" suspend "$(wanted "$normal")"
+is "and its cores are not given yet" '' "$(wanted "$express")"
+state[$normal]=suspended
+play "$(report "$normal" 4 suspended 20 61)"
+is "the express job starts" run "$(until_wanted "$express" run)"
+state[$express]=running
+play "$(report "$express" 1 running 1)"
+ask 0 POST "/v1/jobs/$express/cancel" >/dev/null
+unset "state[$express]"
+play "$(report "$express" 2 ended 5)"
+is "cancelled: the other goes on" run "$(until_wanted "$normal" run)"
+state[$normal]=running
+play "$(report "$normal" 5 running 21 70)"
+
+# What people suspend stays so.
+ask $daemon POST "/v1/jobs/$normal/suspend" >/dev/null
+is "suspended by its user" suspend "$(until_wanted "$normal" suspend)"
+state[$normal]=suspended
+play "$(report "$normal" 6 suspended 22 70)"
+submit $bin normal 2 60 && small=$id
+is "others get the cores" run "$(until_wanted "$small" run)"
+lacks "and nobody makes it go on" run "$(wanted "$normal")"
+tap_end
