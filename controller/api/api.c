@@ -13,6 +13,8 @@
 #include "controller/ledger/store_lost.h"
 #include "controller/queue/cycle.h"
 
+#define CHECK_NS (5 * S_NS) /* between calls of api_check_nodes(), about */
+
 static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
 {
 	if (did == CYCLE_GAVE)
@@ -67,7 +69,7 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 	if (!a)
 		return err_set(err, -ENOMEM, "out of memory");
 	a->c = *c;
-	a->started_ns = call_now_ns();
+	a->listening_ns = a->checked_ns = call_now_ns();
 	store_set_max_requeues(c->store, c->config->max_requeues);
 	store_set_gpu_idle(c->store, config_gpu_idle_ns(c->config));
 	r = declared_open(a, err);
@@ -115,7 +117,19 @@ static int lose_jobs(struct api *a, int64_t now, struct err *err)
 	return 0;
 }
 
-/* Nodes were not heard of while the controller was not there to hear them. */
+/* Nodes were not heard of while the controller was not there to hear them: before it led, or
+ * while it was stopped, or its machine was. Nor is a clock that was set any measure of silence.
+ * How long nodes can have been silent, as far as we know. */
+static int64_t listened_ns(struct api *a, int64_t now, int64_t silence)
+{
+	int64_t gap = now - a->checked_ns;
+
+	a->checked_ns = now;
+	if (gap < 0 || gap > CHECK_NS + silence / 2)
+		a->listening_ns = now;
+	return now - a->listening_ns;
+}
+
 int api_check_nodes(struct api *a, struct err *err)
 {
 	int64_t now = call_now_ns(), silence = a->c.config->node_lost_s * S_NS;
@@ -123,7 +137,7 @@ int api_check_nodes(struct api *a, struct err *err)
 
 	if (cycle_is_holding(a->c.cycle))
 		api_want_cycle(a);
-	if (now - a->started_ns < silence)
+	if (listened_ns(a, now, silence) < silence)
 		return 0;
 	n = store_lose(a->c.store, now - silence, now, err);
 	if (n < 0)

@@ -311,6 +311,9 @@ int route_sync(struct call *c, struct err *err)
 		r = ingest(c, t, err);
 	if (r < 0)
 		return r;
+	/* Whoever is held is to be heard of thrice within the time after which it is lost. */
+	if (wait_s > c->api->c.config->node_lost_s / 3)
+		wait_s = c->api->c.config->node_lost_s / 3;
 	t->deadline_ns = call_monotonic_ns() + wait_s * S_NS;
 	/* The node speaks anew: whatever poll of it is still here is abandoned. */
 	poll_replace(c->api->c.poll, POLL_NODE, t->in->node);

@@ -155,6 +155,14 @@ has "the job keeps its end" node-lost "$(job "$c")"
 has "the second attempt runs" '"state":"running"' "$(job "$d")"
 has "the first is kept with how it ended" '; the job is queued again' "$(job "$d")"
 
+# ---- a controller that could not hear ----
+speak2 "$(hold "$d" 2 running)" "$(report "$d" 2 2 running 4)" >/dev/null
+kill -STOP "$controller"
+sleep 9 # longer than NodeLost; nobody is waited for
+kill -CONT "$controller"
+speak2 "$(hold "$d" 2 running)" >/dev/null
+has "the controller itself was stopped for longer than NodeLost: no node is lost for that" '"state":"running"' "$(job "$d")"
+
 # ---- as often as the bound says ----
 until_has 'it lost 2 nodes: MaxRequeues is 1' job "$d"
 tap_result $? "lost again, beyond MaxRequeues = 1, it ends" "$out"
