@@ -18,6 +18,7 @@ const char *const config_hook_words[_CONFIG_HOOK_MAX] = {
 	[CONFIG_HOOK_JOB_RESUMED] = "job-resumed",
 	[CONFIG_HOOK_JOB_KILLED] = "job-killed",
 	[CONFIG_HOOK_JOB_ENDED] = "job-ended",
+	[CONFIG_HOOK_JOB_REQUEUED] = "job-requeued",
 	[CONFIG_HOOK_GPU_IDLE] = "gpu-idle",
 	[CONFIG_HOOK_GPU_BUSY] = "gpu-busy",
 	[CONFIG_HOOK_NODE_LOST] = "node-lost",

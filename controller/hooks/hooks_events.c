@@ -8,9 +8,10 @@ static const struct {
 	const char *what;
 	enum config_hook hook;
 } plain[] = {
-	{ "submit", CONFIG_HOOK_JOB_SUBMITTED }, { "suspended", CONFIG_HOOK_JOB_SUSPENDED },
-	{ "gpu-idle", CONFIG_HOOK_GPU_IDLE },	 { "gpu-busy", CONFIG_HOOK_GPU_BUSY },
-	{ "lost", CONFIG_HOOK_NODE_LOST },	 { "reboot", CONFIG_HOOK_NODE_REBOOTED },
+	{ "submit", CONFIG_HOOK_JOB_SUBMITTED },    { "requeue", CONFIG_HOOK_JOB_REQUEUED },
+	{ "suspended", CONFIG_HOOK_JOB_SUSPENDED }, { "gpu-idle", CONFIG_HOOK_GPU_IDLE },
+	{ "gpu-busy", CONFIG_HOOK_GPU_BUSY },	    { "lost", CONFIG_HOOK_NODE_LOST },
+	{ "reboot", CONFIG_HOOK_NODE_REBOOTED },
 };
 
 static size_t ends_of(const struct store_happening *h, enum config_hook *ret)

@@ -10,7 +10,7 @@
 
 static const char *told(struct store_happening h)
 {
-	static const char letters[_CONFIG_HOOK_MAX + 1] = "sSUuKEIBLR";
+	static const char letters[_CONFIG_HOOK_MAX + 1] = "sSUuKEQIBLR";
 	static char text[HOOKS_OF_MAX + 1];
 	enum config_hook of[HOOKS_OF_MAX];
 	size_t n = hooks_of(&h, of);
@@ -41,6 +41,7 @@ static void an_end_is_told_with_what_was_not_told_before(void **state)
 	assert_string_equal(WHAT("ended"), "E"); /* could not be started */
 	assert_string_equal(WHAT("ended", .has_started = true, .was_killed = true), "SKE");
 	assert_string_equal(WHAT("ended", .has_run = true, .was_killed = true), "KE");
+	assert_string_equal(WHAT("requeue", .is_queued = true, .has_run = true), "Q");
 	assert_string_equal(WHAT("node-lost", .has_run = true, .has_started = true), "E");
 }
 
