@@ -381,7 +381,7 @@ static int neighbour_main(void *ctx)
 	return 0;
 }
 
-/* Serve events until the attacker has ended, at most ten seconds. */
+/* Serve events until the attacker has ended, at most twenty seconds. */
 static bool serve(struct vmem_test *t, pid_t pid)
 {
 	uint64_t end = testjob_now_ns() + 20000000000u;

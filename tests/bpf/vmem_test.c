@@ -145,7 +145,7 @@ bool vmem_test_equal(struct vmem_test *t, const struct testjob *j, uint64_t *ret
 
 	/* A reader of /proc elsewhere on the node may hold a dead address space for a moment.
 	 */
-	for (tries = 0; tries < 20; tries++) {
+	for (tries = 0; tries < 2000; tries++) {
 		if (vmem_audit(t->v, j->id, &truth, &n, NULL) < 0 ||
 		    vmem_read(t->v, j->id, &use, NULL) < 0)
 			return false;

@@ -15,8 +15,7 @@ closed() { # NAME COMMAND...
 
 # The user's own process outside any job: a way out, if a job can reach into it.
 runuser -u alice -- sleep 86398 &
-outside=$!
-sleep 0.5
+wait_for 10 pgrep -u alice -f 'sleep 86398'
 outside=$(pgrep -u alice -f 'sleep 86398' | tail -n 1)
 
 closed "ptrace of a process outside" escape ptrace "$outside"

@@ -41,7 +41,7 @@ ends_with "could not be started.*/home/nowhere" "a missing working directory" -d
 ends_with "could not be started.*(/root/x|ermission)" "an unwritable output file" -o /root/x -l $GOOD -- true
 ends_with "could not be started.*no-such-command" "a command that is not there" -l $GOOD -- no-such-command
 
-id=$(as alice reeve submit -o /dev/null -j oe -l $GOOD -- sleep 30 | grep -oE '[0-9]+' | tail -n 1)
+id=$(as alice reeve submit -o /dev/null -j oe -l "${GOOD/0:01:00/0:10:00}" -- sleep 600 | grep -oE '[0-9]+' | tail -n 1)
 for verb in cancel suspend resume; do
 	out=$(as bob reeve $verb "$id" 2>&1); rc=$?
 	[ $rc -ne 0 ]; ok $? "another user cannot $verb it: $out"
