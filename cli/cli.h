@@ -4,6 +4,7 @@
 #include "cli/config.h"
 #include "cli/table.h"
 #include "common/http/http.h"
+#include "common/model/array.h"
 #include "common/verb.h"
 
 struct err;
@@ -55,9 +56,11 @@ int cli_print_document(const struct cli *c, const json_t *doc, struct err *err);
 /* "KEY=VALUE" behind ? or &, escaped; nothing when value is NULL. *path is malloc()ed. */
 int cli_query(char **path, const char *key, const char *value, struct err *err);
 /* Puts "job N: " before words that do not name the job themselves; returns r. */
-int cli_name_job(int64_t job, int r, struct err *err);
+int cli_name_job(struct job_id id, int r, struct err *err);
 /* A job number as typed. -EINVAL. */
 int cli_parse_job(const char *text, int64_t *ret, struct err *err);
+/* The same, or an element of an array: "12[7]". */
+int cli_parse_job_id(const char *text, struct job_id *ret, struct err *err);
 
 /* Typed reads of an answer, for showing it: what is absent or of another type is NULL / `def`.
  */
@@ -67,7 +70,7 @@ int64_t cli_int(const json_t *j, const char *key, int64_t def);
 void cli_put(FILE *to, const char *text);
 
 extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_jobs, cli_verb_job,
-	cli_verb_cancel, cli_verb_suspend, cli_verb_nice, cli_verb_resume, cli_verb_nodes,
-	cli_verb_usage, cli_verb_cost, cli_verb_quota, cli_verb_window, cli_verb_admin,
-	cli_verb_fairshare, cli_verb_share, cli_verb_prio, cli_verb_import, cli_verb_eff,
-	cli_verb_simulate, cli_verb_help;
+	cli_verb_cancel, cli_verb_suspend, cli_verb_hold, cli_verb_release, cli_verb_nice,
+	cli_verb_resume, cli_verb_nodes, cli_verb_usage, cli_verb_cost, cli_verb_quota,
+	cli_verb_window, cli_verb_admin, cli_verb_fairshare, cli_verb_share, cli_verb_prio,
+	cli_verb_import, cli_verb_eff, cli_verb_simulate, cli_verb_help;

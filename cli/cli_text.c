@@ -77,11 +77,11 @@ int cli_query(char **path, const char *key, const char *value, struct err *err)
 	return 0;
 }
 
-int cli_name_job(int64_t job, int r, struct err *err)
+int cli_name_job(struct job_id id, int r, struct err *err)
 {
-	char name[32];
+	char name[JOB_ID_TEXT_MAX + 4], text[JOB_ID_TEXT_MAX];
 
-	snprintf(name, sizeof(name), "job %" PRId64, job);
+	snprintf(name, sizeof(name), "job %s", job_id_format(id, text));
 	return strstr(err->text, name) ? r : err_prefix(err, r, "%s", name);
 }
 
@@ -93,6 +93,14 @@ int cli_parse_job(const char *text, int64_t *ret, struct err *err)
 		return err_set(err, -EINVAL,
 			       "'%.40s' is not a job number; 'reeve jobs' lists yours", text);
 	*ret = job;
+	return 0;
+}
+
+int cli_parse_job_id(const char *text, struct job_id *ret, struct err *err)
+{
+	if (job_id_parse(text, ret, NULL) < 0)
+		return err_set(err, -EINVAL,
+			       "'%.40s' is not a job number; 'reeve jobs' lists yours", text);
 	return 0;
 }
 

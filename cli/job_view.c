@@ -1,5 +1,6 @@
 /* job_view.c - see job_view.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/job_view.h"
@@ -18,6 +19,16 @@ static int read_state(const json_t *j, struct job_view *v, struct err *err)
 	return 0;
 }
 
+static void read_id(const json_t *j, struct job_view *v)
+{
+	const char *id = json_string_value(json_object_get(j, "id"));
+
+	if (id)
+		snprintf(v->id, sizeof(v->id), "%s", id);
+	else
+		snprintf(v->id, sizeof(v->id), "%" PRId64, v->job);
+}
+
 static bool is_there(const json_t *j, const char *key)
 {
 	const json_t *v = json_object_get(j, key);
@@ -34,6 +45,8 @@ int job_view_read(const json_t *j, struct job_view *ret, struct err *err)
 	int r;
 
 	r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &v.job, err);
+	if (r == 0)
+		read_id(j, &v);
 	if (r == 0)
 		r = read_state(j, &v, err);
 	if (r == 0)
@@ -94,4 +107,27 @@ bool job_view_is_bad(const struct job_view *v)
 {
 	return v->end.kind != END_NONE &&
 	       (v->end.kind != END_EXITED || v->end.exit_status != 0);
+}
+
+static int64_t count_of(const json_t *array, const char *key)
+{
+	return json_integer_value(json_object_get(array, key));
+}
+
+const char *job_view_array(const struct job_view *v, char *buf, size_t size)
+{
+	const json_t *a = json_object_get(v->j, "array");
+	const char *elements = json_string_value(json_object_get(a, "elements"));
+	int64_t ended = count_of(a, "ended"), bad = ended - count_of(a, "ended_well");
+	int n;
+
+	if (!a)
+		return NULL;
+	n = snprintf(buf, size,
+		     "%.64s: %" PRId64 " queued, %" PRId64 " under way, %" PRId64 " ended",
+		     elements ? elements : "", count_of(a, "queued"), count_of(a, "active"),
+		     ended);
+	if (bad > 0 && n > 0 && (size_t)n < size)
+		snprintf(buf + n, size - (size_t)n, ", %" PRId64 " of them not well", bad);
+	return buf;
 }

@@ -8,6 +8,7 @@ struct err;
 struct job_view {
 	const json_t *j; /* the whole object; borrowed */
 	int64_t job;
+	char id[JOB_ID_TEXT_MAX]; /* "12", "12[7]" */
 	enum job_state state;
 	struct resources requested;
 	struct usage usage; /* nothing measured: `have` is 0 */
@@ -24,3 +25,7 @@ const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_R
 /* What somebody should look at while it lasts: "GPU idle 23 min"; else NULL. */
 const char *job_view_flag(const struct job_view *v, char *buf, size_t size);
 bool job_view_is_bad(const struct job_view *v); /* it ended, and not well */
+#define JOB_VIEW_ARRAY_MAX 160
+/* Of an array: "0-999%20: 968 queued, 20 under way, 12 ended, 1 of them not well". NULL: none.
+ */
+const char *job_view_array(const struct job_view *v, char *buf, size_t size);

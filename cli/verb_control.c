@@ -1,6 +1,5 @@
-/* verb_control.c - cancel, suspend, resume: one wish for each job named. */
+/* verb_control.c - cancel, suspend, resume, hold, release: one wish for each job named. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/cli.h"
@@ -8,7 +7,7 @@
 #include "common/wire/wire.h"
 
 static const struct table_column columns[] = {
-	{ "job", "JOB", CELL_COUNT },
+	{ "job", "JOB", CELL_FIGURE },
 	{ "state", "STATE", CELL_TEXT },
 	{ 0 },
 };
@@ -18,18 +17,19 @@ static int wish(struct cli *c, const char *verb, const char *typed, struct table
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
-	int64_t job = 0;
-	int r = cli_parse_job(typed, &job, err);
+	char text[JOB_ID_TEXT_MAX];
+	struct job_id id;
+	int r = cli_parse_job_id(typed, &id, err);
 
 	if (r < 0)
 		return r;
-	if (asprintf(&path, "/v1/jobs/%" PRId64 "/%s", job, verb) < 0)
+	if (asprintf(&path, "/v1/jobs/%s/%s", job_id_format_path(id, text), verb) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, (struct http_call){ .method = "POST", .path = path }, &answer, err);
 	if (r < 0)
-		return cli_name_job(job, r, err);
+		return cli_name_job(id, r, err);
 	table_row(t);
-	table_int(t, "job", cli_int(answer, "job", job));
+	table_text(t, "job", job_id_format(id, text));
 	table_text(t, "state", cli_text(answer, "state"));
 	return 0;
 }
@@ -78,3 +78,9 @@ CONTROL_VERB(suspend, "Stop running jobs for a while",
 	     "is neither charged nor counted against walltime.");
 CONTROL_VERB(resume, "Let suspended jobs run on",
 	     "A job runs on as soon as its node has as many free cores as it asked for.");
+CONTROL_VERB(hold, "Keep queued jobs from starting",
+	     "Until they are released. Of an array (12) all that has not started is held, of\n"
+	     "an element (12[7]) that one. What an operator holds of others' jobs, only\n"
+	     "operators release. 'reeve job' says who holds a job and since when.");
+CONTROL_VERB(release, "Let held jobs start",
+	     "The exit status is that of the first job that could not be released.");

@@ -229,9 +229,12 @@ static void tell_time(FILE *to, const char *title, const json_t *j, const char *
 static void tell_head(const struct job_view *v, FILE *to)
 {
 	char result[JOB_VIEW_RESULT_MAX], suspended[TABLE_CELL_MAX];
+	char array[JOB_VIEW_ARRAY_MAX];
 	const char *name = cli_text(v->j, "name");
 
-	fprintf(to, "job %" PRId64 "  ", v->job);
+	fputs("job ", to);
+	cli_put(to, v->id);
+	fputs("  ", to);
 	cli_put(to, name ? name : "");
 	fprintf(to, "  %s", job_state_name(v->state));
 	fprintf(to, v->end.kind != END_NONE ? ": %s\n" : "\n", job_view_result(v, result));
@@ -251,6 +254,8 @@ static void tell_head(const struct job_view *v, FILE *to)
 	if (v->suspended_ns > 0)
 		tell_pair(to, "suspended",
 			  table_format_cell(CELL_DURATION_NS, v->suspended_ns, suspended));
+	if (job_view_array(v, array, sizeof(array)))
+		tell_pair(to, "array", array);
 	if (v->state == JOB_QUEUED)
 		tell_pair(to, "waits", cli_text(v->j, "why"));
 	tell_pair(to, "note", cli_text(v->j, "note"));
@@ -343,14 +348,15 @@ static int job(const struct verb_call *call, void *ctx, struct err *err)
 	_cleanup_free_ char *path = NULL;
 	struct job_view v;
 	struct cli *c = ctx;
-	int64_t id = 0;
+	char text[JOB_ID_TEXT_MAX];
+	struct job_id id;
 	int r = cli_begin(c, call, err);
 
 	if (r == 0)
-		r = cli_parse_job(call->args[0], &id, err);
+		r = cli_parse_job_id(call->args[0], &id, err);
 	if (r < 0)
 		return r;
-	if (asprintf(&path, "/v1/jobs/%" PRId64, id) < 0)
+	if (asprintf(&path, "/v1/jobs/%s", job_id_format_path(id, text)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
 	if (r < 0)
@@ -368,7 +374,7 @@ const struct verb cli_verb_job = {
 	.args = "JOB",
 	.help = "Show one job: requested and used, how it ended, what it cost",
 	.details = "With --csv and --output raw: one line for each figure, its key a path.",
-	.examples = "reeve job 12\nreeve job 12 --json | jq .job.usage",
+	.examples = "reeve job 12\nreeve job 12[7]\nreeve job 12 --json | jq .job.usage",
 	.min_args = 1,
 	.max_args = 1,
 	.run = job,

@@ -17,13 +17,15 @@ static const struct verb_option options[] = {
 	{ "user", 'u', "NAME", "only jobs of this user (operators)", NULL },
 	{ "account", 'A', "NAME", "only jobs of this account", NULL },
 	{ "node", 0, "NAME", "only jobs on this node", NULL },
+	{ "array", 0, NULL, "each element of an array that has started, or is about to", NULL },
+	{ "of", 0, "JOB", "only elements of this array", NULL },
 	{ "limit", 0, "N", "at most so many, newest first; default " LIMIT_DEFAULT, NULL },
 	{ "before", 0, "JOB", "only jobs with a smaller number: the next page", NULL },
 	{ 0 },
 };
 
 static const struct table_column columns[] = {
-	{ "job", "JOB", CELL_COUNT },
+	{ "job", "JOB", CELL_FIGURE },
 	{ "name", "NAME", CELL_TEXT },
 	{ "user", "USER", CELL_TEXT },
 	{ "account", "ACCOUNT", CELL_TEXT },
@@ -90,6 +92,8 @@ static const char *note_of(const struct job_view *v, char *buf, size_t size)
 	const char *why = cli_text(v->j, "why"), *note = cli_text(v->j, "note");
 	const char *flag = job_view_flag(v, buf, size);
 
+	if (job_view_array(v, buf, size) && !(why && *why))
+		return buf;
 	if (job_view_is_bad(v) && v->end.kind != END_EXITED)
 		return reason_format_line(&v->end, buf, size);
 	if (v->state == JOB_QUEUED && why && *why)
@@ -121,7 +125,7 @@ static void put_job(struct table *t, const struct job_view *v)
 	const struct usage *u = &v->usage;
 
 	table_row(t);
-	table_int(t, "job", v->job);
+	table_text(t, "job", v->id);
 	put_texts(t, v);
 	put_stated(t, "ncpus", r->ncpus);
 	put_stated(t, "ngpus", r->ngpus);
@@ -154,6 +158,7 @@ static void put_job(struct table *t, const struct job_view *v)
 static int make_path(const struct verb_call *call, char **path, struct err *err)
 {
 	static const char *const keys[] = { "state", "user", "account", "node", "before" };
+	const char *of = verb_value(call, "of");
 	const char *limit = verb_value(call, "limit"), *state = verb_value(call, "state");
 	enum job_state known;
 	int64_t n;
@@ -162,6 +167,8 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 	if (state && job_state_parse(state, &known) < 0)
 		return err_set(err, -EINVAL, "--state %.32s: it is one of %s", state,
 			       "queued, starting, running, suspended, ending, ended");
+	if (of && (amount_parse_count(of, &n, NULL) < 0 || n < 1))
+		return err_set(err, -EINVAL, "--of %.32s is not the number of an array", of);
 	if (limit && (amount_parse_count(limit, &n, NULL) < 0 || n < 1 || n > LIMIT_MAX))
 		return err_set(err, -EINVAL,
 			       "--limit %.32s: it is 1 to %d; --before shows the next page",
@@ -171,6 +178,10 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!state && !verb_count(call, "all"))
 		r = cli_query(path, "state", "active", err);
+	if (r == 0 && verb_count(call, "array"))
+		r = cli_query(path, "elements", "1", err);
+	if (r == 0 && of)
+		r = cli_query(path, "array", of, err);
 	for (size_t i = 0; i < ARRAY_LEN(keys) && r == 0; i++)
 		r = cli_query(path, keys[i], verb_value(call, keys[i]), err);
 	return r < 0 ? r : cli_query(path, "limit", limit ? limit : LIMIT_DEFAULT, err);
@@ -228,13 +239,15 @@ const struct verb cli_verb_jobs = {
 	.name = "jobs",
 	.args = "",
 	.help = "List your jobs (operators: everybody's)",
-	.details = "RESULT says how a job ended, NOTE why it waits, what killed it, or that "
-		   "its GPUs\n"
-		   "are idle: they did nothing for GpuIdleMinutes (column flag). An amount "
-		   "that\n"
-		   "was not measured is shown as -.",
+	.details =
+		"An array is one line, its NOTE how many elements are where; --array and --of\n"
+		"show each. RESULT says how a job ended, NOTE why it waits, what killed it, "
+		"or\n"
+		"that its GPUs are idle: they did nothing for GpuIdleMinutes (column flag). "
+		"An\n"
+		"amount that was not measured is shown as -.",
 	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
-		    "reeve jobs --state queued --json",
+		    "reeve jobs --state queued --json\nreeve jobs --of 12 -a",
 	.options = options,
 	.run = jobs,
 };

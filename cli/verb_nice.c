@@ -1,14 +1,13 @@
 /* verb_nice.c - move the priority of queued jobs: down by their owner, either way by operators.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include "cli/cli.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
 static const struct table_column columns[] = {
-	{ "job", "JOB", CELL_COUNT },
+	{ "job", "JOB", CELL_FIGURE },
 	{ "nice", "NICE", CELL_COUNT },
 	{ "site", "SITE", CELL_COUNT },
 	{ 0 },
@@ -42,19 +41,20 @@ static int weigh(struct cli *c, const struct points *p, const char *typed, struc
 		json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, p->key, (json_int_t)p->n);
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
-	int64_t job = 0;
-	int r = cli_parse_job(typed, &job, err);
+	char text[JOB_ID_TEXT_MAX];
+	struct job_id id;
+	int r = cli_parse_job_id(typed, &id, err);
 
 	if (r < 0)
 		return r;
-	if (!body || asprintf(&path, "/v1/jobs/%" PRId64 "/priority", job) < 0)
+	if (!body || asprintf(&path, "/v1/jobs/%s/priority", job_id_format_path(id, text)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = cli_ask(c, (struct http_call){ .method = "POST", .path = path, .body = body },
 		    &answer, err);
 	if (r < 0)
-		return cli_name_job(job, r, err);
+		return cli_name_job(id, r, err);
 	table_row(t);
-	table_int(t, "job", job);
+	table_text(t, "job", job_id_format(id, text));
 	table_int(t, p->key, p->n);
 	return 0;
 }

@@ -11,6 +11,16 @@ static const struct verb_option options[] = {
 	{ "error", 'e', "FILE", "file for standard error; default: NAME.eJOB in the workdir",
 	  NULL },
 	{ "join", 'j', "oe", "standard error into standard output", "oe" },
+	{ "array", 'J', "FIRST-LAST[:STEP][%MOST]",
+	  "one job for each index, at most MOST of them at once; REEVE_ARRAY_INDEX says which",
+	  NULL },
+	{ "depend", 'W', "depend=KIND:JOB[:JOB]...",
+	  "wait for others, as in PBS: afterok:1:2[7],afterany:3", NULL },
+	{ "after-ok", 0, "JOB,...", "wait until these have ended well; else it ends too",
+	  NULL },
+	{ "after-any", 0, "JOB,...", "wait until these have ended, however", NULL },
+	{ "hold", 'h', NULL, "hold it until 'reeve release'", NULL },
+	{ "requeue", 'r', "y|n", "y: queue it again when its node is lost; default: n", "y n" },
 	{ 0 },
 };
 
@@ -71,7 +81,9 @@ const struct verb cli_verb_submit = {
 	.examples = "reeve submit -l ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 job.sh\n"
 		    "reeve submit -N test -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- ./model "
 		    "-n 5\n"
-		    "reeve submit --env OMP_NUM_THREADS=4 job.sh input.dat",
+		    "reeve submit --env OMP_NUM_THREADS=4 job.sh input.dat\n"
+		    "reeve submit -J 0-999%20 step.sh\n"
+		    "reeve submit --after-ok 123,124[7] join.sh",
 	.options = options,
 	.min_args = 1,
 	.max_args = -1,

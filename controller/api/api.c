@@ -7,7 +7,9 @@
 #include "controller/api/call.h"
 #include "controller/api/declared.h"
 #include "controller/api/describe.h"
+#include "controller/api/desk.h"
 #include "controller/api/told.h"
+#include "controller/api/turn.h"
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_lost.h"
@@ -17,6 +19,8 @@
 
 static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
 {
+	struct api *a = ctx;
+
 	if (did == CYCLE_GAVE)
 		log_job(LOG_INFO, job, "give", "given to node %s", node);
 	else if (did == CYCLE_SUSPENDED)
@@ -24,16 +28,14 @@ static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node
 			(long long)by);
 	else
 		log_job(LOG_INFO, job, "resume", "goes on, on %s", node);
-	call_wake_node(ctx, node);
+	call_wake_node(a, node);
+	a->counts.given += did == CYCLE_GAVE;
 }
 
-static int on_cycle(sd_event_source *source, void *ctx)
+static void run_cycle(struct api *a)
 {
-	struct api *a = ctx;
 	struct err err;
 
-	(void)source;
-	a->counts.cycles++;
 	for (size_t i = 0; i < a->c.config->n_clusters; i++) {
 		struct cycle_run run = { a->c.config->clusters[i]->name, call_now_ns(), on_told,
 					 a, a->accounts };
@@ -42,12 +44,25 @@ static int on_cycle(sd_event_source *source, void *ctx)
 			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,
 				 err.text);
 	}
-	return 0;
 }
 
-void api_want_cycle(struct api *a)
+/* A cycle takes at most half of the controller's time: the next one waits as long as this one
+ * took. Elements of arrays get their rows before it; where some of them started, others may. */
+static int on_cycle(sd_event_source *source, uint64_t us, void *ctx)
 {
-	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
+	struct api *a = ctx;
+	int64_t start_ns = call_monotonic_ns(), given = a->counts.given, end_ns;
+	bool is_waiting = turn_take(a);
+
+	(void)source;
+	(void)us;
+	a->counts.cycles++;
+	run_cycle(a);
+	end_ns = call_monotonic_ns();
+	a->cycle_due_ns = end_ns + (end_ns - start_ns);
+	if (is_waiting && a->counts.given > given)
+		api_want_cycle(a);
+	return 0;
 }
 
 static int open_hooks(struct api *a, struct err *err)
@@ -77,11 +92,9 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 		r = open_hooks(a, err);
 	if (r < 0)
 		return r;
-	r = sd_event_add_defer(c->event, &a->cycle_source, on_cycle, a);
+	r = sd_event_add_time(c->event, &a->cycle_source, CLOCK_MONOTONIC, 0, 1, on_cycle, a);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
-	/* Off until wanted; deferred, so that many submissions make one cycle. */
-	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
 	*ret = TAKE_PTR(a);
 	return 0;
 }
@@ -92,6 +105,7 @@ struct api *api_close(struct api *a)
 		return NULL;
 	a->hooks = hooks_close(a->hooks);
 	sd_event_source_disable_unref(a->cycle_source);
+	desk_close(a->desk);
 	told_free(a->told);
 	declared_close(a);
 	free(a);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <systemd/sd-event.h>
 #include <time.h>
 #include "common/err.h"
 #include "common/log.h"
@@ -88,6 +89,15 @@ int call_query_int(const struct call *c, const char *name, struct wire_int range
 			       name, text, (long long)range.min, (long long)range.max);
 	*ret = n;
 	return 0;
+}
+
+void api_want_cycle(struct api *a)
+{
+	int64_t now_ns = call_monotonic_ns();
+	int64_t at_ns = a->cycle_due_ns > now_ns ? a->cycle_due_ns : now_ns;
+
+	sd_event_source_set_time(a->cycle_source, (uint64_t)at_ns / 1000);
+	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
 }
 
 void call_wake_job(struct api *a, int64_t job)

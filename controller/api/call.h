@@ -8,7 +8,8 @@
 #define WAIT_MAX_S 60
 
 struct api_counts {
-	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles;
+	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles, given,
+		batches;
 	int64_t ingest_ns, ingest_max_ns;
 };
 
@@ -24,6 +25,8 @@ struct api {
 	const struct accounts *accounts;
 	int64_t accounts_revision;
 	struct sd_event_source *cycle_source;
+	int64_t cycle_due_ns; /* monotonic: not before; so others get half of the time */
+	struct desk *desk;    /* where jobs are handed in; made when the first one is */
 	struct told *told;
 	struct hooks *hooks; /* NULL: the site has none */
 	struct api_counts counts;
@@ -37,8 +40,9 @@ struct call {
 	struct auth_who who;
 	char user[REQUEST_NAME_MAX];
 	bool is_operator;
-	int64_t id;   /* the number in the path */
-	json_t *body; /* of a POST */
+	struct job_id named; /* the job in the path, as it was named */
+	int64_t id;	     /* its number; of an element without a row: its array's */
+	json_t *body;	     /* of a POST */
 	/* the route's answer */
 	unsigned status; /* 0: 200 */
 	json_t *answer;
@@ -69,11 +73,13 @@ int64_t call_monotonic_ns(void); /* CLOCK_MONOTONIC */
 
 /* The routes, one concern a file. */
 int route_sync(struct call *c, struct err *err);	/* sync.c */
-int route_submit(struct call *c, struct err *err);	/* submit.c */
+int route_submit(struct call *c, struct err *err);	/* desk.c */
 int route_cost(struct call *c, struct err *err);	/* submit.c */
 int route_jobs(struct call *c, struct err *err);	/* jobs.c */
 int route_job(struct call *c, struct err *err);		/* jobs.c */
 int route_cancel(struct call *c, struct err *err);	/* jobs.c */
+int route_hold(struct call *c, struct err *err);	/* hold.c */
+int route_release(struct call *c, struct err *err);	/* hold.c */
 int route_suspend(struct call *c, struct err *err);	/* jobs.c */
 int route_resume(struct call *c, struct err *err);	/* jobs.c */
 int route_weigh(struct call *c, struct err *err);	/* jobs.c */
@@ -100,6 +106,8 @@ int route_accounts_log(struct call *c, struct err *err);    /* accounts.c */
  * as if it did not exist. */
 struct call_owned {
 	enum job_state state;
+	uint32_t uid;
+	bool is_array;
 	char node[REQUEST_NAME_MAX];
 	int64_t gave_way_to; /* 0: to nobody */
 };

@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
+#include "common/log.h"
 #include "controller/api/call.h"
 #include "controller/api/describe.h"
+#include "controller/api/describe_queue.h"
 #include "controller/queue/cycle.h"
 
 static void set(json_t *j, const char *key, json_t *value)
@@ -65,7 +67,7 @@ static void set_why(json_t *j, const struct api *a, const struct store_job *row)
 {
 	char why[CYCLE_WHY_MAX] = "";
 
-	if (row->state == JOB_QUEUED)
+	if (row->state == JOB_QUEUED && !row->is_array)
 		cycle_why(a->c.cycle, row->cluster, row->job, why, sizeof(why));
 	else if (row->state != JOB_ENDED && row->node_is_lost)
 		snprintf(why, sizeof(why),
@@ -97,6 +99,20 @@ static void set_gpu_idle(json_t *j, const struct api *a, const struct store_job 
 		set(j, "gpu_idle", json_true());
 }
 
+/* What keeps it from being offered says why it waits; else the queue does. */
+static void set_queue(json_t *j, const struct api *a, const struct store_job *row)
+{
+	char why[DESCRIBE_WHY_MAX];
+	struct err err;
+
+	if (describe_queue(a, row, j, why, &err) < 0)
+		log_job(LOG_ERR, row->job, "describe", "%s", err.text);
+	if (*why)
+		set_text(j, "why", why);
+	else
+		set_why(j, a, row);
+}
+
 static json_t *encode_job(const struct api *a, const struct store_job *row)
 {
 	json_t *j = json_object();
@@ -114,7 +130,7 @@ static json_t *encode_job(const struct api *a, const struct store_job *row)
 	set_gpu_idle(j, a, row);
 	if (row->adjusted_ms)
 		set_int(j, "adjusted_ms", row->adjusted_ms);
-	set_why(j, a, row);
+	set_queue(j, a, row);
 	return j;
 }
 

@@ -5,83 +5,9 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "controller/api/answer.h"
+#include "controller/api/element.h"
 #include "controller/api/routes.h"
-
-static unsigned status_of(int r)
-{
-	switch (r) {
-	case -EINVAL:
-		return 400;
-	case -EACCES:
-	case -EPERM:
-		return 403;
-	case -ENOENT:
-		return 404;
-	case -EBUSY:
-		return 409;
-	case -EOWNERDEAD: /* another controller leads (store_lead.h) */
-		return 503;
-	default:
-		return 500;
-	}
-}
-
-static const char *code_of(unsigned status)
-{
-	switch (status) {
-	case 400:
-		return "bad-request";
-	case 401:
-		return "not-authenticated";
-	case 403:
-		return "not-permitted";
-	case 404:
-		return "not-found";
-	case 405:
-		return "method";
-	case 409:
-		return "conflict";
-	case 503:
-		return "unavailable";
-	default:
-		return "internal";
-	}
-}
-
-/* A message may quote what somebody sent; JSON takes only UTF-8. */
-static json_t *encode_refusal(const struct call *c, const char *code, const char *message)
-{
-	const char *remedy = c->remedy ? c->remedy : "";
-	json_t *j =
-		json_pack("{s:s,s:s,s:s}", "code", code, "message", message, "remedy", remedy);
-
-	if (j)
-		return j;
-	return json_pack("{s:s,s:s,s:s}", "code", code, "message",
-			 "refused; what was sent is not UTF-8", "remedy", remedy);
-}
-
-/* Errors that are the caller's are told; our own are logged, and told without detail. */
-static void answer_refusal(struct call *c, int r, const struct err *err)
-{
-	unsigned status = c->status >= 400 ? c->status : status_of(r);
-	_cleanup_json_ json_t *doc = wire_new();
-	const char *message = err->text;
-
-	if (status >= 500 && status != 503) {
-		log_line(LOG_ERR, "%s %s: %s", exchange_method(c->x), exchange_path(c->x),
-			 err->text);
-		c->api->counts.failures++;
-		message = "the controller could not do it; its journal says why";
-	}
-	if (status == 401 || status == 403)
-		c->api->counts.denied++;
-	if (doc)
-		json_object_set_new(
-			doc, "error",
-			encode_refusal(c, c->code ? c->code : code_of(status), message));
-	call_answer_text(c->x, status, doc ? wire_format(doc) : NULL, NULL);
-}
 
 static int identify(struct call *c, const struct route *route, struct err *err)
 {
@@ -138,7 +64,8 @@ static int find_route(struct call *c, const struct route **ret, struct err *err)
 {
 	bool is_known;
 
-	*ret = routes_find(exchange_method(c->x), exchange_path(c->x), &c->id, &is_known);
+	*ret = routes_find(exchange_method(c->x), exchange_path(c->x), &c->named, &is_known);
+	c->id = c->named.job;
 	if (*ret)
 		return 0;
 	err_set(err, 0, "%s %.200s: %s", exchange_method(c->x), exchange_path(c->x),
@@ -155,35 +82,16 @@ static int take(struct call *c, struct err *err)
 		r = identify(c, route, err);
 	if (r >= 0)
 		r = read_body(c, route, err);
+	if (r >= 0 && c->named.index != JOB_ID_NO_INDEX)
+		r = element_find(c, err);
 	return r < 0 ? r : route->fn(c, err);
-}
-
-/* Every answer says whose hours and days its times are to be shown in: the site's. */
-static void answer_call(struct call *c)
-{
-	struct exchange_answer a = { .status = c->status ? c->status : 200, .type = c->type };
-
-	if (c->answer)
-		json_object_set_new(c->answer, "time_zone",
-				    json_string(store_zone(c->api->c.store)));
-	a.text = c->answer ? wire_format(c->answer) : TAKE_PTR(c->text);
-	if (!a.text)
-		a.status = 500;
-	a.size = a.text ? strlen(a.text) : 0;
-	exchange_answer(c->x, a);
 }
 
 void api_handle(void *ctx, struct exchange *x)
 {
-	struct call c = { .api = ctx, .x = x };
+	struct call c = { .api = ctx, .x = x, .named = { 0, JOB_ID_NO_INDEX } };
 	struct err err = { "" };
 	int r = take(&c, &err);
 
-	if (r < 0)
-		answer_refusal(&c, r, &err);
-	else if (r != CALL_HELD)
-		answer_call(&c);
-	json_decref(c.body);
-	json_decref(c.answer);
-	free(c.text);
+	answer_finish(&c, r, &err);
 }

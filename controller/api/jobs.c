@@ -7,7 +7,10 @@
 #include "controller/api/admit.h"
 #include "controller/api/call.h"
 #include "controller/api/describe.h"
+#include "controller/api/describe_queue.h"
+#include "controller/api/turn.h"
 #include "controller/api/who.h"
+#include "controller/ledger/store_array.h"
 #include "controller/policy/priority.h"
 
 #define LIST_MAX 1000
@@ -59,6 +62,13 @@ static int read_filter(struct call *c, struct store_filter *f, struct err *err)
 	f->node = call_query_text(c, "node");
 	if (r >= 0)
 		r = read_state(c, &f->state, err);
+	f->elements = call_query_text(c, "elements") ||
+				      (f->state > JOB_QUEUED && f->state < JOB_ENDED)
+			      ? STORE_ELEMENTS
+			      : STORE_NO_ELEMENTS;
+	if (r >= 0)
+		r = call_query_int(c, "array", (struct wire_int){ 1, INT64_MAX, &none },
+				   &f->array, err);
 	if (r >= 0)
 		r = call_query_int(c, "limit", (struct wire_int){ 1, LIST_MAX, &limit },
 				   &f->limit, err);
@@ -107,6 +117,8 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 	c->answer = wire_new();
 	if (!j || !c->answer || json_object_set_new(c->answer, "job", j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (row->is_array && c->named.index != JOB_ID_NO_INDEX)
+		return describe_folded(c->api, c->named, j, err);
 	return 0;
 }
 
@@ -137,6 +149,8 @@ static int check_owner(void *ctx, const struct store_job *row, struct err *err)
 		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
 	o->ret->state = row->state;
 	o->ret->gave_way_to = row->gave_way_to;
+	o->ret->uid = row->uid;
+	o->ret->is_array = row->is_array;
 	snprintf(o->ret->node, sizeof(o->ret->node), "%s", row->node ? row->node : "");
 	return 0;
 }
@@ -165,6 +179,23 @@ static int refuse_wish(struct call *c, int why, const struct call_owned *job, st
 	return call_refuse(c, 409, "too-late", "");
 }
 
+static void wake_node(void *ctx, const char *node)
+{
+	call_wake_node(ctx, node);
+}
+
+/* Those of an array are with several; what ended of it is counted before it is shown. */
+static int wake_nodes(struct call *c, const struct call_owned *job, const char *node,
+		      struct err *err)
+{
+	if (*node)
+		call_wake_node(c->api, node);
+	if (!job->is_array)
+		return 0;
+	turn_take(c->api);
+	return store_array_nodes(c->api->c.store, c->id, wake_node, c->api, err);
+}
+
 static int wish(struct call *c, enum store_want want, struct err *err)
 {
 	char reason[128], node[REQUEST_NAME_MAX];
@@ -188,11 +219,11 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 		want == STORE_CANCEL	? "cancel"
 		: want == STORE_SUSPEND ? "suspend"
 					: "resume");
-	if (*node)
-		call_wake_node(c->api, node);
+	r = wake_nodes(c, &job, node, err);
 	call_wake_job(c->api, c->id);
 	api_want_cycle(c->api);
-	r = call_own_job(c, &job, err);
+	if (r >= 0)
+		r = call_own_job(c, &job, err);
 	if (r < 0)
 		return r;
 	c->answer = json_pack("{s:s,s:I,s:s}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,

@@ -10,6 +10,8 @@ const struct route routes[] = {
 	{ "POST", "/v1/jobs/#/cancel", ROLE_USER, route_cancel, "end a job" },
 	{ "POST", "/v1/jobs/#/suspend", ROLE_USER, route_suspend, "suspend a job" },
 	{ "POST", "/v1/jobs/#/resume", ROLE_USER, route_resume, "resume a job" },
+	{ "POST", "/v1/jobs/#/hold", ROLE_USER, route_hold, "keep a queued job from starting" },
+	{ "POST", "/v1/jobs/#/release", ROLE_USER, route_release, "let a held job start" },
 	{ "POST", "/v1/jobs/#/priority", ROLE_USER, route_weigh,
 	  "move a queued job's priority" },
 	{ "GET", "/v1/jobs/#/output", ROLE_USER, route_output, "output of a streamed job" },
@@ -51,12 +53,29 @@ static const char *read_number(const char *p, int64_t *ret)
 	return p;
 }
 
-static bool matches(const char *pattern, const char *path, int64_t *ret_id)
+/* "12", or "12.7" for the element 7 of the array 12. */
+static const char *read_id(const char *p, struct job_id *ret)
 {
-	*ret_id = 0;
+	const char *index;
+
+	p = read_number(p, &ret->job);
+	if (!p || *p != '.')
+		return p;
+	index = p + 1;
+	if (index[0] == '0' && !(index[1] >= '0' && index[1] <= '9')) {
+		ret->index = 0;
+		return index + 1;
+	}
+	p = read_number(index, &ret->index);
+	return p && ret->index <= ARRAY_INDEX_MAX ? p : NULL;
+}
+
+static bool matches(const char *pattern, const char *path, struct job_id *ret_id)
+{
+	*ret_id = (struct job_id){ 0, JOB_ID_NO_INDEX };
 	for (; *pattern; pattern++) {
 		if (*pattern == '#')
-			path = read_number(path, ret_id);
+			path = read_id(path, ret_id);
 		else
 			path = *path == *pattern ? path + 1 : NULL;
 		if (!path)
@@ -65,7 +84,7 @@ static bool matches(const char *pattern, const char *path, int64_t *ret_id)
 	return *path == '\0';
 }
 
-const struct route *routes_find(const char *method, const char *path, int64_t *ret_id,
+const struct route *routes_find(const char *method, const char *path, struct job_id *ret_id,
 				bool *ret_is_known)
 {
 	*ret_is_known = false;

@@ -10,13 +10,13 @@ enum role {
 
 struct route {
 	const char *method;
-	const char *pattern; /* "#" stands for a number */
+	const char *pattern; /* "#" stands for a job: "12", or "12.7" for an element */
 	enum role role;
 	route_fn fn;
 	const char *help;
 };
 extern const struct route routes[]; /* ends with an empty one */
 
-/* NULL: none. *ret_id: the number, or 0. *ret_is_known: the path exists with another method. */
-const struct route *routes_find(const char *method, const char *path, int64_t *ret_id,
+/* NULL: none. *ret_id: the job, or 0. *ret_is_known: the path exists with another method. */
+const struct route *routes_find(const char *method, const char *path, struct job_id *ret_id,
 				bool *ret_is_known);

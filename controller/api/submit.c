@@ -1,16 +1,18 @@
-/* submit.c - POST /v1/jobs and POST /v1/cost: check a request, fill in what the site says,
- * price it, take it. */
+/* submit.c - one job handed in, and POST /v1/cost: check a request, fill in what the site says,
+ * price it, take it. See submit.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/amount.h"
-#include "controller/api/admit.h"
 #include "controller/api/gpus.h"
 #include "controller/accounts/accounts.h"
+#include "controller/api/submit.h"
 #include "controller/api/who.h"
 #include "controller/ledger/store_accounts.h"
+#include "controller/ledger/store_depend.h"
 #include "controller/quote/quote.h"
 
 /* What the user left out: their default account, or the only one they have. */
@@ -206,46 +208,147 @@ static int check_submission(struct call *c, struct request *q, struct err *err)
 	return r < 0 ? r : check_possible(c, q, err);
 }
 
-int route_submit(struct call *c, struct err *err)
+/* ---- what it waits for ---- */
+
+struct targets {
+	struct store_target *at;
+	size_t n;
+};
+
+static void targets_done(struct targets *t)
 {
-	_cleanup_(request_done) struct request q;
-	struct store_new new = { .request = &q, .now_ns = call_now_ns() };
-	struct admit_note note;
-	struct tariff_price p;
+	free(t->at);
+}
+
+static int refuse_dependency(struct call *c, struct after a, const struct job_end *end,
+			     struct err *err)
+{
+	char words[DEPEND_WORDS_MAX];
+
+	if (end->kind == END_NONE) { /* there is none, or none to see */
+		err_set(err, 0, "%s: no job %s", after_kind_name(a.kind),
+			job_id_format(a.id, words));
+		return call_refuse(c, 400, "unknown-dependency",
+				   "reeve jobs lists yours; -a those that have ended");
+	}
+	err_set(err, 0, "it could never start: %s", depend_words(a, end, words));
+	return call_refuse(c, 400, "dependency-failed",
+			   "hand that job in again, or wait with afterany");
+}
+
+/* Those that have ended as they had to are waited for no more. */
+static int find_targets(struct call *c, const struct request *q, struct targets *ret,
+			struct err *err)
+{
+	static const struct job_end none = { .kind = END_NONE };
+
+	ret->at = calloc(q->after.n + 1, sizeof(*ret->at));
+	if (!ret->at)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < q->after.n; i++) {
+		struct after a = q->after.at[i];
+		struct store_prospect p;
+		int r = store_depend_look(c->api->c.store, a, &p, err);
+
+		if (r == -ENOENT || (r >= 0 && !who_sees_job(c, p.uid, p.account)))
+			return refuse_dependency(c, a, &none, err);
+		if (r < 0)
+			return r;
+		switch (depend_judge(a.kind, &p.end)) {
+		case DEPEND_FAILED:
+			return refuse_dependency(c, a, &p.end, err);
+		case DEPEND_WAITS:
+			ret->at[ret->n++] = p.target;
+			break;
+		default:
+			break;
+		}
+	}
+	return 0;
+}
+
+/* ---- taking it ---- */
+
+static void set_terms(struct store_new *new, const struct request *q,
+		      const struct tariff_price *p)
+{
+	new->pool = p->pool;
+	new->decided_by = p->decided_by;
+	new->unit = p->unit;
+	new->rule = p->rule;
+	new->terms = (struct tally_terms){ .rate = p->rate,
+					   .bundle = p->terms,
+					   .ncpus = q->res.ncpus,
+					   .ngpus = q->res.ngpus };
+}
+
+struct passed {
+	struct request q;
+	struct tariff_price price;
+};
+
+static void passed_done(struct passed *p)
+{
+	request_done(&p->q);
+}
+
+/* Checked, within bounds, priced and admitted. */
+static int pass(struct call *c, struct bounds *b, struct passed *p, struct admit_note *ret,
+		struct err *err)
+{
 	struct quote quote;
-	int64_t job;
+	int r = check_submission(c, &p->q, err);
+
+	if (r >= 0)
+		r = bounds_check(c, b, &p->q, err);
+	if (r < 0)
+		return r;
+	quote = quote_of(&p->q);
+	r = quote_price(c->api->c.config, &quote, &p->price, err);
+	return r < 0 ? r : admit_job(c, &p->q, &p->price, ret, err);
+}
+
+static int answer_taken(struct call *c, const struct request *q, const struct submission *s,
+			struct err *err)
+{
+	c->status = 201;
+	c->answer = json_pack("{s:s,s:I,s:s,s:s*}", "schema", WIRE_SCHEMA, "job",
+			      (json_int_t)s->job, "queue", q->queue, "note",
+			      *s->note.text ? s->note.text : NULL);
+	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int submit_take(struct call *c, struct bounds *b, struct submission *ret, struct err *err)
+{
+	_cleanup_(passed_done) struct passed p = { 0 };
+	_cleanup_(targets_done) struct targets targets = { 0 };
+	struct store_new new = { .request = &p.q, .now_ns = call_now_ns() };
 	int r;
 
-	request_init(&q);
-	r = check_submission(c, &q, err);
-	if (r < 0)
-		return r;
-	quote = quote_of(&q);
-	r = quote_price(c->api->c.config, &quote, &p, err);
+	request_init(&p.q);
+	r = pass(c, b, &p, &ret->note, err);
 	if (r >= 0)
-		r = admit_job(c, &q, &p, &note, err);
+		r = find_targets(c, &p.q, &targets, err);
 	if (r < 0)
 		return r;
-	new.pool = p.pool;
-	new.decided_by = p.decided_by;
-	new.unit = p.unit;
-	new.rule = p.rule;
-	new.is_exclusive = is_exclusive(c->api->c.config, q.queue);
-	new.terms = (struct tally_terms){
-		.rate = p.rate, .bundle = p.terms, .ncpus = q.res.ncpus, .ngpus = q.res.ngpus
-	};
-	r = store_submit(c->api->c.store, &new, &job, err);
+	set_terms(&new, &p.q, &p.price);
+	new.is_exclusive = is_exclusive(c->api->c.config, p.q.queue);
+	new.targets = targets.at;
+	new.n_targets = targets.n;
+	r = store_submit_one(c->api->c.store, &new, &ret->job, err);
 	if (r < 0)
 		return r;
-	admit_keep(c, job, &note);
+	bounds_add(b, &p.q);
+	strcpy(ret->account, p.q.account);
+	return answer_taken(c, &p.q, ret, err);
+}
+
+void submit_finish(struct call *c, const struct submission *s)
+{
+	admit_keep(c, s->job, &s->note);
 	c->api->counts.submits++;
-	log_job(LOG_INFO, job, "submit", "from %s, account %s", q.user, q.account);
+	log_job(LOG_INFO, s->job, "submit", "from %s, account %s", c->user, s->account);
 	api_want_cycle(c->api);
-	c->status = 201;
-	c->answer =
-		json_pack("{s:s,s:I,s:s,s:s*}", "schema", WIRE_SCHEMA, "job", (json_int_t)job,
-			  "queue", q.queue, "note", *note.text ? note.text : NULL);
-	return 0;
 }
 
 int route_cost(struct call *c, struct err *err)

@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
+#include "controller/api/element.h"
 #include "controller/api/sync_wire.h"
 #include "controller/api/told.h"
 #include "controller/api/weigh.h"
@@ -107,7 +108,7 @@ static json_t *encode_want(const struct store_given *g, const struct sync_hold *
 		return NULL;
 	if (g->want == STORE_CANCEL && *g->reason)
 		json_object_set_new(j, "reason", json_string(g->reason));
-	if (!h && json_object_set_new(j, "request", json_loads(g->request, 0, NULL)) < 0)
+	if (!h && json_object_set_new(j, "request", element_request(g)) < 0)
 		return NULL;
 	return TAKE_PTR(j);
 }

@@ -31,6 +31,8 @@ static int new_config(struct config **ret, struct err *err)
 	c->max_requeues = 3;
 	c->lead_lease_s = 15;
 	c->max_connections = 4096;
+	c->max_array_size = 10000;
+	c->max_queued_per_user = 100000;
 	c->request_timeout_s = 30;
 	c->policy.year_start_month = 4;
 	c->policy.year_start_day = 1;

@@ -142,6 +142,7 @@ struct config {
 	char *listen, *database, *munge_socket, *operators;
 	int accept_nodes; /* enum config_accept */
 	int64_t node_lost_s, max_requeues, lead_lease_s, max_connections, request_timeout_s;
+	int64_t max_array_size, max_queued_per_user, max_queued_per_account; /* 0: no bound */
 	struct config_cluster **clusters;
 	struct config_account **accounts;
 	struct config_node **nodes;

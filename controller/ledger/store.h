@@ -60,6 +60,11 @@ int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_jo
 int store_commit(struct store *s, struct err *err);
 void store_rollback(struct store *s);
 
+/* How many jobs wait in the queue, elements of arrays included, whatever keeps them there. */
+enum store_queued_by { STORE_QUEUED_BY_USER, STORE_QUEUED_BY_ACCOUNT };
+int store_queued(struct store *s, enum store_queued_by by, const char *name, int64_t *ret,
+		 struct err *err);
+
 /* What moves a queued job's priority beside its factors: subtracted, and added. */
 struct store_weights {
 	int64_t job, now_ns;

@@ -155,14 +155,14 @@ int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, str
 static const char unfold_sql[] =
 	"INSERT INTO jobs(job, array_job, array_index, state, uid, user, account, cluster,"
 	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
-	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den, "
-	"bundle_gpus_num,"
+	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den,"
+	" bundle_gpus_num,"
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, request, unit, rule, exclusive, nice, site, withheld)"
 	" SELECT ?2, ?1, ?3, 0, uid, user, account, cluster,"
 	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
-	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den, "
-	"bundle_gpus_num,"
+	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den,"
+	" bundle_gpus_num,"
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, '', unit, rule, exclusive, nice, site, withheld & 7"
 	" FROM jobs WHERE job = ?1";
@@ -302,24 +302,29 @@ static int finish(struct store *s, int r, struct err *err)
 	return committed < 0 ? committed : r;
 }
 
+static int unfold_all(struct store *s, const struct candidates *c, struct err *err)
+{
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < c->n && r >= 0; i++)
+		r = unfold_some(s, &c->at[i], err);
+	return finish(s, r, err);
+}
+
 int store_arrays_unfold(struct store *s, struct err *err)
 {
 	struct candidates c = { 0 };
-	int r = find_candidates(s, &c, err), n = 0;
-	bool is_any = false;
+	int r = find_candidates(s, &c, err);
+	bool has_room = false;
 
 	for (size_t i = 0; i < c.n; i++)
-		is_any |= room_of(&c.at[i]) > 0;
-	if (r >= 0 && is_any) {
-		r = db_begin(s->db, err);
-		if (r >= 0) {
-			for (size_t i = 0; i < c.n && r >= 0; i++, n += r > 0 ? r : 0)
-				r = unfold_some(s, &c.at[i], err);
-			r = finish(s, r, err);
-		}
-	}
+		has_room |= room_of(&c.at[i]) > 0;
+	if (r >= 0 && has_room)
+		r = unfold_all(s, &c, err);
 	free(c.at);
-	return r < 0 ? r : n;
+	return r < 0 ? r : c.n > 0;
 }
 
 static int unfold_one(struct store *s, struct job_id id, struct err *err)

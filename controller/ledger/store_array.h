@@ -31,8 +31,8 @@ int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, str
 /* Gives one that waits its row, so that something can be said of it alone. */
 int store_array_unfold_one(struct store *s, struct job_id id, struct err *err);
 
-/* Gives rows to those whose turn it is, of all arrays that nothing keeps back. Returns how many
- * new rows there are. */
+/* Gives rows to those whose turn it is, of all arrays that nothing keeps back. 1: there are
+ * such arrays with elements that still wait; 0: there were none to begin with. */
 int store_arrays_unfold(struct store *s, struct err *err);
 /* The nodes that have elements of the array; for whoever wakes them. */
 typedef void (*store_node_name_fn)(void *ctx, const char *node);

@@ -163,8 +163,9 @@ int store_array_wish(struct store *s, const struct store_wish *w, struct err *er
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET want = ?2, want_reason = ?3 WHERE array_job = ?1"
-			   " AND state > 0 AND state < 5 AND want <> 2",
+			   "UPDATE jobs SET want = ?2, want_reason = ?3, gave_way_to = 0"
+			   " WHERE array_job = ?1 AND state > 0 AND state < 5 AND want <> 2"
+			   " AND (?2 <> 0 OR gave_way_to = 0)",
 			   "iit", w->job, (int64_t)w->want, w->reason);
 	if (r >= 0)
 		r = db_run(s->db, err,

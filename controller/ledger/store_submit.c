@@ -110,3 +110,28 @@ int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, s
 	db_rollback(s->db);
 	return r;
 }
+
+/* An array counts by its elements: those with a row, and those without. */
+#define QUEUED(column)                                                                         \
+	"SELECT (SELECT COUNT(*) FROM jobs WHERE state = 0 AND (withheld & 8) = 0"             \
+	" AND " column " = ?1)"                                                                \
+	" + CAST((SELECT COALESCE(SUM(r.n_waiting), 0) FROM arrays r JOIN jobs j"              \
+	" ON j.job = r.job WHERE r.is_open = 1 AND j." column " = ?1) AS BIGINT)"
+_Static_assert(STORE_IS_ARRAY == 8, "QUEUED has it as a number");
+
+int store_queued(struct store *s, enum store_queued_by by, const char *name, int64_t *ret,
+		 struct err *err)
+{
+	static const char of_user[] = QUEUED("user"), of_account[] = QUEUED("account");
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, by == STORE_QUEUED_BY_USER ? of_user : of_account,
+			 "t", name);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	*ret = db_int(st, 0);
+	db_done(st);
+	return 0;
+}

@@ -68,4 +68,5 @@ usage --by account --csv
 admin verify --json
 VERBS
 tests/cluster/run.sh "${1:-10}" || status=1
+tests/cluster/queue_submit.sh || status=1
 exit $status

@@ -35,6 +35,40 @@ static void texts_read_and_print_back(void **state)
 
 #define WORLD 64
 
+struct world {
+	struct ranges r;
+	bool is_in[WORLD];
+};
+
+static void remove_one(struct world *w, int64_t number)
+{
+	assert_int_equal(ranges_remove(&w->r, number), w->is_in[number]);
+	w->is_in[number] = false;
+}
+
+static void take_lowest(struct world *w, size_t max)
+{
+	int64_t taken[4], n = (int64_t)ranges_take(&w->r, max, taken);
+
+	for (int64_t k = 0, i = 0; k < n; k++) {
+		while (!w->is_in[i])
+			i++;
+		assert_int_equal(taken[k], i);
+		w->is_in[i] = false;
+	}
+}
+
+static void same(const struct world *w)
+{
+	int64_t n = 0;
+
+	for (int i = 0; i < WORLD; i++) {
+		assert_int_equal(ranges_has(&w->r, i), w->is_in[i]);
+		n += w->is_in[i];
+	}
+	assert_int_equal(ranges_count(&w->r), n);
+}
+
 /* Against a plain table of booleans, for many random orders of taking and removing. */
 static void what_is_taken_is_gone_and_nothing_else(void **state)
 {
@@ -42,37 +76,19 @@ static void what_is_taken_is_gone_and_nothing_else(void **state)
 
 	(void)state;
 	for (int round = 0; round < 300; round++) {
-		struct ranges r = { 0 };
-		bool is_in[WORLD];
-		int64_t taken[4];
+		struct world w = { 0 };
 
-		memset(is_in, true, sizeof(is_in));
-		assert_int_equal(ranges_parse("0-63", &r), 0);
+		memset(w.is_in, true, sizeof(w.is_in));
+		assert_int_equal(ranges_parse("0-63", &w.r), 0);
 		for (int step = 0; step < 90; step++) {
-			int64_t n, number;
-
 			seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
-			number = (int64_t)(seed >> 33) % WORLD;
-			if (seed >> 60 < 10) {
-				assert_int_equal(ranges_remove(&r, number), is_in[number]);
-				is_in[number] = false;
-			} else {
-				n = (int64_t)ranges_take(&r, (seed >> 40) % 4, taken);
-				for (int64_t k = 0, i = 0; k < n; k++) {
-					while (!is_in[i])
-						i++;
-					assert_int_equal(taken[k], i); /* the lowest */
-					is_in[i] = false;
-				}
-			}
-			n = 0;
-			for (int i = 0; i < WORLD; i++) {
-				assert_int_equal(ranges_has(&r, i), is_in[i]);
-				n += is_in[i];
-			}
-			assert_int_equal(ranges_count(&r), n);
+			if (seed >> 60 < 10)
+				remove_one(&w, (int64_t)(seed >> 33) % WORLD);
+			else
+				take_lowest(&w, (seed >> 40) % 4);
+			same(&w);
 		}
-		ranges_done(&r);
+		ranges_done(&w.r);
 	}
 }
 

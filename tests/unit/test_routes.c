@@ -21,6 +21,8 @@ STAND_IN(route_jobs)
 STAND_IN(route_job)
 STAND_IN(route_cancel)
 STAND_IN(route_suspend)
+STAND_IN(route_hold)
+STAND_IN(route_release)
 STAND_IN(route_weigh)
 STAND_IN(route_resume)
 STAND_IN(route_output)
@@ -42,9 +44,34 @@ STAND_IN(route_accounts_log)
 
 static route_fn find(const char *method, const char *path, int64_t *ret_id, bool *ret_known)
 {
-	const struct route *r = routes_find(method, path, ret_id, ret_known);
+	struct job_id id;
+	const struct route *r = routes_find(method, path, &id, ret_known);
 
+	*ret_id = id.job;
 	return r ? r->fn : NULL;
+}
+
+static void an_element_of_an_array_is_named_by_its_index(void **state)
+{
+	static const char *const none[] = {
+		"/v1/jobs/12.",		  "/v1/jobs/12.-1",  "/v1/jobs/.7",
+		"/v1/jobs/12.07",	  "/v1/jobs/12.7.1", "/v1/jobs/12[7]",
+		"/v1/jobs/12.1000000000", "/v1/jobs/12.00"
+	};
+	struct job_id id;
+	bool known;
+
+	(void)state;
+	assert_ptr_equal(routes_find("GET", "/v1/jobs/12.7", &id, &known)->fn, route_job);
+	assert_int_equal(id.job, 12);
+	assert_int_equal(id.index, 7);
+	assert_ptr_equal(routes_find("POST", "/v1/jobs/12.0/hold", &id, &known)->fn,
+			 route_hold);
+	assert_int_equal(id.index, 0);
+	assert_ptr_equal(routes_find("GET", "/v1/jobs/12", &id, &known)->fn, route_job);
+	assert_int_equal(id.index, JOB_ID_NO_INDEX);
+	for (size_t i = 0; i < sizeof(none) / sizeof(none[0]); i++)
+		assert_null(routes_find("GET", none[i], &id, &known));
 }
 
 static void paths_are_whole(void **state)
@@ -88,6 +115,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(paths_are_whole),
+		cmocka_unit_test(an_element_of_an_array_is_named_by_its_index),
 		cmocka_unit_test(a_wrong_method_is_told_from_a_wrong_path),
 	};
 

@@ -1,0 +1,7 @@
+/* answer - what became of a call, to whoever waits for it: its document, or its refusal. */
+#pragma once
+#include "controller/api/call.h"
+
+/* `r`: what the call's function returned; CALL_HELD: nothing is said. Releases the call's body
+ * and answer in any case. */
+void answer_finish(struct call *c, int r, const struct err *err);

@@ -1,0 +1,20 @@
+/* bounds - how many jobs may be queued of a user and of an account, and how large an array may
+ * be (MaxQueuedPerUser, MaxQueuedPerAccount, MaxArraySize of controller.conf). Elements of
+ * arrays count as jobs. The limits of accounts.conf are asked besides (quota.c).
+ *
+ * Counting is slow where many are queued, so what was counted is kept and raised by what is
+ * handed in since: never less than there is. Only when that reaches the bound it is counted
+ * again.
+ */
+#pragma once
+#include "controller/api/call.h"
+
+struct bounds;
+int bounds_new(struct bounds **ret, struct err *err);
+struct bounds *bounds_free(struct bounds *b);
+DEFINE_CLEANUP(struct bounds *, bounds_free)
+
+/* May this be queued? Refused: err, status and remedy are set, with key and number. */
+int bounds_check(struct call *c, struct bounds *b, const struct request *q, struct err *err);
+/* It is queued from now on. */
+void bounds_add(struct bounds *b, const struct request *q);

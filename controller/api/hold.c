@@ -1,0 +1,81 @@
+/* hold.c - POST /v1/jobs/ID/hold and /release. */
+#include <errno.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/call.h"
+#include "controller/ledger/store_hold.h"
+
+static int refuse(struct call *c, int outcome, struct err *err)
+{
+	char id[JOB_ID_TEXT_MAX];
+	struct store_held held = { 0 };
+
+	job_id_format(c->named, id);
+	switch (outcome) {
+	case STORE_NOT_HELD:
+		err_set(err, 0, "job %s is not held", id);
+		return call_refuse(c, 409, "not-held", "reeve job says what it waits for");
+	case STORE_HELD_ABOVE:
+		if (store_held(c->api->c.store, c->id, &held, err) < 0)
+			return -EIO;
+		err_set(err, 0, "job %s is held by operator %s", id, held.author);
+		return call_refuse(c, 403, "not-permitted", "ask them to release it");
+	default:
+		err_set(err, 0, "job %s is not queued any more", id);
+		return call_refuse(c, 409, "too-late", "a running job can be suspended");
+	}
+}
+
+static int answer(struct call *c, const char *word, struct err *err)
+{
+	char id[JOB_ID_TEXT_MAX];
+
+	log_job(LOG_INFO, c->id, word, "by %s", c->user);
+	call_wake_job(c->api, c->id);
+	api_want_cycle(c->api);
+	c->answer =
+		json_pack("{s:s,s:I,s:s,s:s}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,
+			  "id", job_id_format(c->named, id), "state", word);
+	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* An operator's own jobs are a user's. */
+static struct store_hold hold_of(const struct call *c, const struct call_owned *job)
+{
+	bool is_above = c->is_operator && job->uid != c->who.uid;
+
+	return (struct store_hold){ c->id, call_now_ns(),
+				    is_above ? STORE_HOLD_OPERATOR : STORE_HOLD_USER, c->user };
+}
+
+int route_hold(struct call *c, struct err *err)
+{
+	struct call_owned job;
+	struct store_hold h;
+	int r = call_own_job(c, &job, err);
+
+	if (r < 0)
+		return r;
+	h = hold_of(c, &job);
+	r = store_hold(c->api->c.store, &h, err);
+	if (r != 0)
+		return r < 0 ? r : refuse(c, r, err);
+	return answer(c, "held", err);
+}
+
+int route_release(struct call *c, struct err *err)
+{
+	struct call_owned job;
+	struct store_hold h;
+	int r = call_own_job(c, &job, err);
+
+	if (r < 0)
+		return r;
+	h = hold_of(c, &job);
+	if (c->is_operator)
+		h.kind = STORE_HOLD_OPERATOR;
+	r = store_release(c->api->c.store, &h, err);
+	if (r != 0)
+		return r < 0 ? r : refuse(c, r, err);
+	return answer(c, "released", err);
+}
