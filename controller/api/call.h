@@ -30,7 +30,8 @@ struct api {
 	struct told *told;
 	struct hooks *hooks; /* NULL: the site has none */
 	struct api_counts counts;
-	/* Real time: since when nodes can be heard without a break; when that was last looked. */
+	/* Real time: since when nodes can be heard without a break; when that was last looked.
+	 */
 	int64_t listening_ns, checked_ns;
 };
 

@@ -97,8 +97,14 @@ static bool knows_cores(const struct config *c, const struct config_cluster *cl)
 	return cl->cores_per_node > 0;
 }
 
+#define QUEUES_MAX 32 /* that a schedule tells apart */
+
 static void check_queues(struct cross *x)
 {
+	if (x->c->policy.scheduler == CONFIG_SCHEDULER_SUSPEND && x->c->n_queues > QUEUES_MAX)
+		tell(x, &x->c->policy, "Scheduler",
+		     "Scheduler=suspend knows %d queues, and there are %zu [Queue] sections",
+		     QUEUES_MAX, x->c->n_queues);
 	for (size_t i = 0; i < x->c->n_queues; i++) {
 		const struct config_queue *q = x->c->queues[i];
 		size_t n = 0;

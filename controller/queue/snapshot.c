@@ -157,6 +157,14 @@ static int note(struct snapshot *s, const struct snapshot_job *j)
 	return 0;
 }
 
+/* Only suspension looks at queues. */
+static int32_t queue_of(const struct snapshot_ask *a, int32_t queue)
+{
+	bool is_used = a->config->policy.scheduler == CONFIG_SCHEDULER_SUSPEND;
+
+	return is_used && queue >= 0 ? queue : 0;
+}
+
 struct adding {
 	const struct snapshot_ask *ask;
 	struct snapshot *s;
@@ -170,7 +178,7 @@ static int add_queued(struct adding *a, const struct order_job *o)
 	struct schedule_chunk c = chunk_of(a->s, &o->job.want);
 	struct snapshot_job noted = { .job = o->job.job, .is_queued = true };
 	struct schedule_job j = { .id = o->job.job,
-				  .queue = o->queue < 0 ? 0 : o->queue,
+				  .queue = queue_of(a->ask, o->queue),
 				  .user = o->user,
 				  .group = o->account,
 				  .chunks = &c,
@@ -238,7 +246,7 @@ static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
 	};
 	struct schedule_held h = { state_of(a->ask, p), &node, seconds(a->s->now_ns) };
 	struct schedule_job j = { .id = p->job,
-				  .queue = queue < 0 ? 0 : queue,
+				  .queue = queue_of(a->ask, queue),
 				  .user = names_number(a->ask->users, p->user),
 				  .group = names_number(a->ask->accounts, p->account),
 				  .chunks = &c,
