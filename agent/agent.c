@@ -16,6 +16,7 @@
 #include "agent/job_gpus.h"
 #include "agent/job_order.h"
 #include "agent/job_output.h"
+#include "agent/job_return.h"
 #include "agent/job_start.h"
 #include "agent/memory.h"
 #include "common/auth/auth.h"
@@ -34,7 +35,7 @@ struct daemon {
 	struct gatekeeper *gate;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
-	struct sync_job jobs[SYNC_JOBS_MAX];
+	struct sync_job jobs[SYNC_JOBS_MAX], found[SYNC_JOBS_MAX];
 	struct sync_gpu gpus[GPU_DEVICES_MAX];
 };
 
@@ -160,6 +161,8 @@ static void describe(void *ctx, struct sync_node *ret)
 				   .notes = n->note_list,
 				   .jobs = d->jobs,
 				   .n_jobs = count,
+				   .found = d->found,
+				   .n_found = job_return_found(n, d->found, SYNC_JOBS_MAX),
 				   .gpus = d->gpus,
 				   .n_gpus = job_gpus_describe(n, d->gpus) };
 	describe_free(n, &ret->free);

@@ -354,4 +354,5 @@ void doors_close(struct node *n)
 	spool_close(n->spool);
 	db_close(n->db);
 	free(n->topology);
+	free(n->found);
 }

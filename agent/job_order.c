@@ -6,6 +6,7 @@
 #include "agent/job_limit.h"
 #include "agent/job_order.h"
 #include "agent/job_output.h"
+#include "agent/job_return.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
 
@@ -86,9 +87,11 @@ static void on_refused(void *ctx, int64_t id, int32_t attempt, const char *why)
 	struct node *n = ctx;
 	struct job *j = job_find(n, id, attempt);
 
-	if (!j)
+	if (!j && !job_return_refuse(n, (struct manager_id){ id, attempt }))
 		return;
 	log_job(LOG_WARNING, id, "refused", "refused by the controller: %s", why);
+	if (!j)
+		return;
 	if (j->step == STEP_REPORT) {
 		job_settle(n, j);
 		return;

@@ -1,8 +1,11 @@
 /* job_return.c - see job_return.h. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/enforce/final.h"
+#include "agent/job_end.h"
 #include "agent/job_gpus.h"
 #include "agent/job_limit.h"
 #include "agent/job_output.h"
@@ -210,6 +213,17 @@ struct listing {
 	int n_unknown;
 };
 
+static void note_found(struct node *n, struct manager_id id)
+{
+	struct manager_id *more =
+		realloc(n->found, (n->n_found + 1) * sizeof(struct manager_id));
+
+	if (!more)
+		return; /* it stays as it is: nobody knows it, nobody kills it */
+	n->found = more;
+	n->found[n->n_found++] = id;
+}
+
 static void on_cgroup(void *ctx, struct manager_id id)
 {
 	struct listing *l = ctx;
@@ -217,9 +231,56 @@ static void on_cgroup(void *ctx, struct manager_id id)
 	if (job_find(l->node, id.job, id.attempt))
 		return;
 	l->n_unknown++;
+	note_found(l->node, id);
 	log_job(LOG_WARNING, id.job, "unknown",
 		"runs here, but the agent has no record of it; it goes on under systemd's and "
 		"the kernel's limits until the controller says what it is");
+}
+
+/* Over: its record and its disk go too, as nobody else will see to them. */
+static bool is_over(struct node *n, struct manager_id id)
+{
+	char path[MANAGER_PATH_MAX];
+
+	if (job_find(n, id.job, id.attempt))
+		return true;
+	manager_path(n->ops->parent(n->manager), id, path);
+	if (access(path, F_OK) == 0)
+		return false;
+	final_remove(n->final_dir, id.job, id.attempt);
+	job_sweep_jobfs(n);
+	return true;
+}
+
+size_t job_return_found(struct node *n, struct sync_job *ret, size_t max)
+{
+	size_t kept = 0, told = 0;
+
+	for (size_t i = 0; i < n->n_found; i++) {
+		struct manager_id id = n->found[i];
+
+		if (is_over(n, id))
+			continue;
+		n->found[kept++] = id;
+		if (told < max)
+			ret[told++] = (struct sync_job){ .job = id.job, .attempt = id.attempt };
+	}
+	n->n_found = kept;
+	return told;
+}
+
+int job_return_refuse(struct node *n, struct manager_id id)
+{
+	struct err err = { "" };
+
+	for (size_t i = 0; i < n->n_found; i++) {
+		if (n->found[i].job != id.job || n->found[i].attempt != id.attempt)
+			continue;
+		if (n->ops->signal(n->manager, id, SIGKILL, &err) < 0)
+			log_job(LOG_ERR, id.job, "refused", "%s", err.text);
+		return 1;
+	}
+	return 0;
 }
 
 static bool is_work(void *ctx, uint64_t cgroup_id)

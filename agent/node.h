@@ -57,6 +57,8 @@ struct node {
 	struct cpulist cpus; /* all that jobs may use */
 	struct admit_capacity capacity;
 
+	struct manager_id *found; /* job_return.h: jobs without a record; malloc()ed */
+	size_t n_found;
 	struct job *jobs;     /* oldest first */
 	sd_event_source *due; /* job_due.c */
 	int64_t due_ns;	      /* set to; 0: off */

@@ -79,6 +79,22 @@ static json_t *encode_jobs(const struct sync_node *node)
 	return TAKE_PTR(a);
 }
 
+static int set_found(json_t *doc, const struct sync_node *node)
+{
+	json_t *a = node->n_found ? json_array() : NULL;
+
+	if (!node->n_found)
+		return 0;
+	if (json_object_set_new(doc, "found", a) < 0)
+		return -1;
+	for (size_t i = 0; i < node->n_found; i++)
+		if (json_array_append_new(
+			    a, json_pack("{s:I,s:i}", "job", (json_int_t)node->found[i].job,
+					 "attempt", (int)node->found[i].attempt)) < 0)
+			return -1;
+	return 0;
+}
+
 static json_t *encode_notes(const struct sync_node *node)
 {
 	_cleanup_json_ json_t *a = json_array();
@@ -116,7 +132,7 @@ json_t *sync_encode(const struct sync_node *node)
 			encode_notes(node), "jobs", encode_jobs(node), "reports", "output");
 	if (doc && node->n_gpus && json_object_set_new(doc, "gpus", encode_gpus(node)) < 0)
 		doc = wire_unref(doc);
-	if (doc && set_kind(doc, node) < 0)
+	if (doc && (set_kind(doc, node) < 0 || set_found(doc, node) < 0))
 		doc = wire_unref(doc);
 	return doc;
 }

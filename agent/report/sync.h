@@ -40,6 +40,8 @@ struct sync_node {
 	const char *const *notes; /* NULL-terminated sentences; NULL: none */
 	const struct sync_job *jobs;
 	size_t n_jobs;
+	const struct sync_job *found; /* run here, but there is no record of them; no state */
+	size_t n_found;
 };
 
 enum sync_stream { SYNC_OUT, SYNC_ERR };

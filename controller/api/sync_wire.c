@@ -176,6 +176,27 @@ static int decode_jobs(const json_t *j, struct sync *s, struct err *err)
 	return 0;
 }
 
+static int decode_found(const json_t *j, struct sync *s, struct err *err)
+{
+	const json_t *a;
+	int r = open_array(j, "found", SYNC_JOBS_MAX, &a, err);
+
+	if (r < 0 || !a)
+		return r;
+	s->found = calloc(json_array_size(a) + 1, sizeof(*s->found));
+	if (!s->found)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		struct sync_hold *h = &s->found[i];
+
+		r = decode_key(json_array_get(a, i), &h->job, &h->attempt, err);
+		if (r < 0)
+			return err_prefix(err, r, "found[%zu]", i);
+		s->n_found++;
+	}
+	return 0;
+}
+
 static int decode_reports(const json_t *j, struct sync *s, struct err *err)
 {
 	const json_t *a;
@@ -278,6 +299,8 @@ int sync_decode(const json_t *j, struct sync **ret, struct err *err)
 		r = decode_notes(j, s, err);
 	if (r >= 0)
 		r = decode_jobs(j, s, err);
+	if (r >= 0)
+		r = decode_found(j, s, err);
 	if (r >= 0)
 		r = decode_reports(j, s, err);
 	if (r >= 0)

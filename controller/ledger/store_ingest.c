@@ -232,6 +232,35 @@ static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *er
 	return r;
 }
 
+/* Runs there, and its agent has lost its record. Where the attempt is open it is told again
+ * with its request, so that the agent takes it up; else it is refused, so that it is killed. */
+static int take_found(struct ingest *g, const struct sync_hold *h, struct err *err)
+{
+	struct db_row *st;
+	enum store_closed how;
+	int r = db_query(g->s->db, err, &st,
+			 "SELECT closed FROM attempts"
+			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
+			 "iit", h->job, (int64_t)h->attempt, g->in->node);
+
+	if (r >= 0)
+		r = db_step(g->s->db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return refuse_hold(g, h, "this job was never given to this node");
+	how = (enum store_closed)(int)db_int(st, 0);
+	db_done(st);
+	if (how == STORE_LOST || how == STORE_VOID)
+		return refuse_lost(g, h, how, err);
+	if (how == STORE_FINAL)
+		return refuse_hold(g, h, "this attempt of the job has ended");
+	return db_run(g->s->db, err,
+		      "UPDATE attempts SET missing_ns = 0"
+		      " WHERE job = ?1 AND attempt = ?2 AND missing_ns <> 0",
+		      "ii", h->job, (int64_t)h->attempt);
+}
+
 static int compare_holds(const void *a, const void *b)
 {
 	const struct sync_hold *x = a, *y = b;
@@ -245,6 +274,22 @@ struct missing {
 	int64_t job, since_ns;
 	int32_t attempt;
 };
+
+/* All that the node listed or found, by number. malloc()ed. */
+static struct sync_hold *sort_holds(const struct sync *in)
+{
+	size_t n = in->n_jobs + in->n_found;
+	struct sync_hold *sorted = malloc(n * sizeof(*sorted) + 1);
+
+	if (!sorted)
+		return NULL;
+	if (in->n_jobs)
+		memcpy(sorted, in->jobs, in->n_jobs * sizeof(*sorted));
+	if (in->n_found)
+		memcpy(sorted + in->n_jobs, in->found, in->n_found * sizeof(*sorted));
+	qsort(sorted, n, sizeof(*sorted), compare_holds);
+	return sorted;
+}
 
 /* Attempts that the node once showed, has not finished, and does not list. *ret malloc()ed. */
 static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct missing **ret,
@@ -264,8 +309,8 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 		struct sync_hold key = { .job = db_int(st, 0), .attempt = (int)db_int(st, 1) };
 		struct missing *p;
 
-		if (g->in->n_jobs &&
-		    bsearch(&key, sorted, g->in->n_jobs, sizeof(key), compare_holds))
+		if (bsearch(&key, sorted, g->in->n_jobs + g->in->n_found, sizeof(key),
+			    compare_holds))
 			continue;
 		p = realloc(found, (n + 1) * sizeof(*p));
 		if (!p) {
@@ -306,18 +351,17 @@ static int judge_missing(struct ingest *g, const struct missing *m, struct err *
 
 static int take_list(struct ingest *g, struct err *err)
 {
-	size_t size = g->in->n_jobs * sizeof(*g->in->jobs), n = 0;
-	_cleanup_free_ struct sync_hold *sorted = malloc(size + 1);
+	_cleanup_free_ struct sync_hold *sorted = sort_holds(g->in);
 	_cleanup_free_ struct missing *missing = NULL;
+	size_t n = 0;
 	int r = 0;
 
 	if (!sorted)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (size)
-		memcpy(sorted, g->in->jobs, size);
-	qsort(sorted, g->in->n_jobs, sizeof(*sorted), compare_holds);
 	for (size_t i = 0; i < g->in->n_jobs && r >= 0; i++)
 		r = take_hold(g, &g->in->jobs[i], err);
+	for (size_t i = 0; i < g->in->n_found && r >= 0; i++)
+		r = take_found(g, &g->in->found[i], err);
 	if (r >= 0)
 		r = find_missing(g, sorted, &missing, &n, err);
 	for (size_t i = 0; i < n && r >= 0; i++)
@@ -345,7 +389,8 @@ static int make_room(const struct sync *in, struct sync_result *ret, struct err 
 	*ret = (struct sync_result){
 		.acks = calloc(in->n_reports + 1, sizeof(*ret->acks)),
 		.output_acks = calloc(in->n_outputs + 1, sizeof(*ret->output_acks)),
-		.refusals = calloc(in->n_reports + in->n_jobs + 1, sizeof(*ret->refusals)),
+		.refusals = calloc(in->n_reports + in->n_jobs + in->n_found + 1,
+				   sizeof(*ret->refusals)),
 		.gains = calloc(in->n_reports + 1, sizeof(*ret->gains)),
 	};
 	if (ret->gains && ret->acks && ret->output_acks && ret->refusals)

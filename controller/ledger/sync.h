@@ -42,9 +42,11 @@ struct sync {
 	struct gpus gpu_models, free_gpu_models,
 		drained_gpu_models; /* by model; n 0: not told */
 	struct sync_hold *jobs;
+	struct sync_hold
+		*found; /* run there without a record of the agent; state is not told */
 	struct report *reports;
 	struct sync_output *outputs;
-	size_t n_jobs, n_reports, n_outputs;
+	size_t n_jobs, n_found, n_reports, n_outputs;
 };
 
 /* What the controller adds: where the words came from and when. */
@@ -106,6 +108,7 @@ static inline struct sync *sync_free(struct sync *s)
 	free(s->outputs);
 	free(s->reports);
 	free(s->jobs);
+	free(s->found);
 	free(s->notes);
 	free(s->gpus);
 	free(s);

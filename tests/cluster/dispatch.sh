@@ -120,7 +120,23 @@ out=$(sync n1 b2 next "$(hold 77 1 running)")
 has "a job that the ledger does not know is refused: its node kills it" '"job":77,"attempt":1,"why":"this job was never given' "$out"
 out=$(sync n1 b2 next "$(hold "$b" 2 running)")
 has "nor is another attempt of one that it knows" '"attempt":2,"why":"this job was never given' "$out"
-is "nothing is charged for either" 28000 "$(charged)"
+# The agent has lost its records, and found what runs there.
+find() { # JOB ATTEMPT
+	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b2\",\"number\":$(date +%s%N),\"version\":\"t\",\
+\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[],\
+\"found\":[{\"job\":$1,\"attempt\":$2}],\"reports\":[],\"output\":[]}"
+}
+g=$(submit)
+until_has '"argv"' sync n1 b2 next ''
+sync n1 b2 next "$(hold "$g" 1 running)" >/dev/null
+sync n1 b2 next '' >/dev/null
+out=$(find "$g" 1)
+has "a job found without a record, open in the ledger: told with its request" "\"job\":$g,\"attempt\":1,\"want\":\"run\",\"request\"" "$out"
+is "and not counted as missing" 0 "$(sqlite3 "$dir/ledger.db" "SELECT missing_ns FROM attempts WHERE job = $g")"
+has "found, and not known: refused" '"job":78,"attempt":1,"why":"this job was never given' "$(find 78 1)"
+has "found, and ended here: refused" "\"job\":$b,\"attempt\":1,\"why\":\"this attempt of the job has ended" "$(find "$b" 1)"
+sync n1 b2 next "$(hold "$g" 1 ended)" "$(report "$g" 1 1 ended 0 exited)" >/dev/null
+is "nothing is charged for any of them" 28000 "$(charged)"
 
 # ---- a node that is lost ----
 c=$(submit)

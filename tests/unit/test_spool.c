@@ -397,7 +397,9 @@ static void the_document_says_what_the_node_is(void **unused)
 		.tier = 2,
 		.notes = notes,
 		.jobs = jobs,
-		.n_jobs = 1
+		.n_jobs = 1,
+		.found = (const struct sync_job[]){ { .job = 9, .attempt = 3 } },
+		.n_found = 1
 	};
 	struct sync_chunk chunk = { 7, 2, SYNC_ERR, 100, "hello", 5, true };
 	_cleanup_json_ json_t *doc = sync_encode(&node);
@@ -407,7 +409,8 @@ static void the_document_says_what_the_node_is(void **unused)
 		"\"ngpus\":0,\"topology\":\"1 socket\"},\"free\":{\"ncpus\":4,\"mem_bytes\":"
 		"536870912,\"jobfs_bytes\":524288,\"ngpus\":0},\"state\":\"drain\",\"tier\":2,"
 		"\"notes\":[\"no project quota\"],\"jobs\":[{\"job\":7,\"attempt\":2,\"state\":"
-		"\"running\"}],\"reports\":[],\"output\":[{\"job\":7,\"attempt\":2,\"stream\":"
+		"\"running\"}],\"found\":[{\"job\":9,\"attempt\":3}],\"reports\":[],\"output\":"
+		"[{\"job\":7,\"attempt\":2,\"stream\":"
 		"\"err\",\"offset\":100,\"data\":\"aGVsbG8=\",\"end\":true}]}",
 		0, NULL);
 
