@@ -4,7 +4,7 @@
 H=/home/alice
 L=/usr/local/lib/reeve-tests
 ALL="opens /dev/nvidia0 /dev/nvidia1 /dev/nvidia2 /dev/nvidia3 /dev/null"
-A100=ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=a100-40:1
+A100=ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00,ngpus=a100-40:1
 
 # Three numbers that systemd's closed policy lets every job open, so that only the gate can hold
 # them, and one that it does not.
@@ -41,7 +41,7 @@ chmod 755 /usr/local/bin/asked /usr/local/bin/opens
 ask() { # NAME COMMAND: run in that job
 	rm -f "$H/$1.a"
 	echo "$2" >"$H/$1.q.tmp" && chown alice "$H/$1.q.tmp" && mv "$H/$1.q.tmp" "$H/$1.q"
-	wait_for 5 test -e "$H/$1.a"
+	wait_for 30 test -e "$H/$1.a"
 	cat "$H/$1.a" 2>/dev/null
 }
 start() { # NAME OPTION...: its id in $id

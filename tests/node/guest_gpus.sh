@@ -8,8 +8,8 @@ has "$(reeve nodes --json)" '"ngpus": *4' "the node has four GPUs"
 start a -l $A100; a=$id
 wait_for 30 is_asked a
 start b -l $A100; b=$id
-start n -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00; none=$id
-start h -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=h100-80:1; h=$id
+start n -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00; none=$id
+start h -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00,ngpus=h100-80:1; h=$id
 for j in b n h; do wait_for 30 is_asked $j; done
 ok $? "four jobs run" "$(reeve jobs; journalctl --no-pager -u reeve-agent | tail -n 30)"
 
@@ -67,7 +67,7 @@ has "$(as alice reeve job $a --json)" '"uuid": *"GPU-00000000-aaaa"' "and the gr
 
 # A suspended job keeps its GPU.
 reeve suspend $a >/dev/null; wait_for 30 in_state $a suspended
-start e -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=a100-40:2; e=$id
+start e -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00,ngpus=a100-40:2; e=$id
 sleep 2
 has "$(as alice reeve job $e --json | tr -d '\n')" '"state": *"queued"' "a job of two waits: a suspended job keeps its GPU"
 drop $e
@@ -125,8 +125,8 @@ drop $a; drop $b; drop $h
 # Without the gate: systemd's own policy, which closes nvidia3 alone of these numbers.
 with 'VmemTier = 3'
 has_note "held by systemd's device policy alone"; ok $? "without BPF systemd holds, and a note says so" "$(notes)"
-start x -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00,ngpus=h100-80:1; x=$id
-start y -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00; y=$id
+start x -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00,ngpus=h100-80:1; x=$id
+start y -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00; y=$id
 for j in x y; do wait_for 20 is_asked $j; done
 is "$(ask x "opens /dev/nvidia3")$(ask y "opens /dev/nvidia3")" "yes no " "its holder alone opens it"
 systemctl daemon-reload

@@ -39,7 +39,7 @@ with 'Gpus = off'
 wait_for 20 free_are 0; ok $? "Gpus=off: the node has none to give" "$(reeve nodes --json)"
 has_no_note '"gpus: '; ok $? "nor notes of them" "$(notes)"
 [ ! -e /sys/fs/bpf/reeve/devices/link ]; ok $? "and the gate is gone"
-start o -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=0:10:00; o=$id
+start o -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00; o=$id
 wait_for 30 test -e $H/o.env # and nothing in it
 is "$(ask o "$ALL")" "yes yes yes no yes " "what holds then is systemd's policy alone"
 is "$(cat $H/o.env)" "" "and a job is told nothing of GPUs"
