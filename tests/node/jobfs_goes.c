@@ -138,24 +138,35 @@ static void a_mount_inside_is_never_entered(void **unused)
 	drop(&job);
 }
 
-/* Makes and drops job 10 over and over, for ever. */
-static void churn(void)
+/* Makes and drops job 10. */
+static void churn_once(void)
 {
-	for (;;) {
-		struct jobfs_job job = create(10, 4 * MIB, 0);
+	struct jobfs_job job = create(10, 4 * MIB, 0);
 
-		as_user(&job, leave_a_mess, 20);
-		drop(&job);
-	}
+	as_user(&job, leave_a_mess, 20);
+	drop(&job);
+}
+
+/* How long that takes on this machine, microseconds. */
+static int64_t churn_us(void)
+{
+	struct timespec from, to;
+
+	clock_gettime(CLOCK_MONOTONIC, &from);
+	churn_once();
+	clock_gettime(CLOCK_MONOTONIC, &to);
+	return (to.tv_sec - from.tv_sec) * 1000000 + (to.tv_nsec - from.tv_nsec) / 1000;
 }
 
 static void kill_9_at_any_moment_leaves_nothing_that_is_not_found(void **unused)
 {
 	struct jobfs_job first = create(10, MIB, 0);
+	int64_t cycle_us;
 	int found = 0;
 
 	(void)unused;
 	drop(&first);
+	cycle_us = churn_us();
 	for (int i = 0; i < 60; i++) {
 		_cleanup_free_ struct jobfs_job *jobs = NULL;
 		struct err err = { "" };
@@ -163,9 +174,9 @@ static void kill_9_at_any_moment_leaves_nothing_that_is_not_found(void **unused)
 		struct jobfs_job again;
 		size_t n;
 
-		if (pid == 0)
-			churn();
-		usleep((useconds_t)(3000 + i * 1777));
+		while (pid == 0) /* over and over, for ever */
+			churn_once();
+		usleep((useconds_t)(cycle_us * (i % 20 + 1) / 10)); /* up to two rounds of it */
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 		usleep(i % 5 * 1000);

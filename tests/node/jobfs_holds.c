@@ -136,16 +136,16 @@ static void a_deleted_file_held_open_counts_and_keeps_its_project(void **unused)
 	drop(&again);
 }
 
-/* What was removed before may still be on its way. */
+/* What was removed before may still be on its way: the same for a second. */
 static int64_t settled_capacity(void)
 {
-	int64_t now, last = -1;
+	int64_t now = -1, last = -1;
 
-	for (int try = 0; try < 50; try++, last = now, usleep(200000)) {
+	for (int try = 0, calm = 0; try < 300 && calm < 5; try++, last = now) {
+		usleep(200000);
 		sync();
 		assert_int_equal(jobfs_capacity(fs, &now, NULL), 0);
-		if (now == last)
-			break;
+		calm = now == last ? calm + 1 : 0;
 	}
 	return now;
 }

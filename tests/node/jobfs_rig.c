@@ -67,7 +67,7 @@ struct jobfs_job create_again(const struct jobfs_job *former, int64_t bytes)
 {
 	struct jobfs_job job = create(former->job, bytes, 0);
 
-	for (int try = 0; job.projid != former->projid && try < 250; try++) {
+	for (int try = 0; job.projid != former->projid && try < 3000; try++) {
 		drop(&job);
 		usleep(20000);
 		job = create(former->job, bytes, 0);
