@@ -95,6 +95,7 @@ int route_adjust(struct call *c, struct err *err);	/* adjust.c */
 int route_entries(struct call *c, struct err *err);	/* adjust.c */
 int route_share(struct call *c, struct err *err);	/* standing.c */
 int route_prio(struct call *c, struct err *err);	/* standing.c */
+int route_why(struct call *c, struct err *err);		/* why.c */
 int route_quota(struct call *c, struct err *err);	/* quota.c */
 int route_cluster(struct call *c, struct err *err);	/* sums.c */
 int route_metrics(struct call *c, struct err *err);	/* metrics.c */

@@ -7,6 +7,7 @@ const struct route routes[] = {
 	{ "POST", "/v1/jobs", ROLE_USER, route_submit, "hand in a job" },
 	{ "GET", "/v1/jobs", ROLE_USER, route_jobs, "list jobs" },
 	{ "GET", "/v1/jobs/#", ROLE_USER, route_job, "one job in full" },
+	{ "GET", "/v1/jobs/#/why", ROLE_USER, route_why, "why it waits, and for how long" },
 	{ "POST", "/v1/jobs/#/cancel", ROLE_USER, route_cancel, "end a job" },
 	{ "POST", "/v1/jobs/#/suspend", ROLE_USER, route_suspend, "suspend a job" },
 	{ "POST", "/v1/jobs/#/resume", ROLE_USER, route_resume, "resume a job" },

@@ -86,6 +86,12 @@ run() { # JOB: it is wanted, and runs
 }
 fresh() { state=() && live_open configure "$1" && play; } # SCHEDULER
 
+verb() { # UID VERB...
+	printf '[Client]\nController = %s\nMungeSocket = %s\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
+	chmod 644 "$dir/reeve.conf"
+	as "$1" env HOME="$dir" "$PWD/build/bin/reeve" "${@:2}" --config "$dir/reeve.conf" 2>&1
+}
+
 # ---- backfill ----
 fresh backfill
 submit $daemon normal 6 3600
@@ -99,6 +105,13 @@ has "the first is told what it needs and when it starts at the latest" \
 has "and for how long at most" 'at the latest, if nobody comes before it' "$(why "$head")"
 is "what would delay it does not" '' "$(wanted "$long")"
 has "and is told so" 'place 2 of 2' "$(until_why "$long" 'place 2 of 2')"
+out=$(verb $daemon why "$head")
+has "reeve why: what is missing" 'needs 8 cores' "$out"
+has "when it starts at the latest" 'starts    in ' "$out"
+has "how sure that is" 'if all that runs and waits runs to its walltime' "$out"
+has "and for programs" '"starts_in_s"' "$(verb $daemon why "$head" --json)"
+has "later ones: after the first" 'starts    in ' "$(verb $bin why "$long")"
+has "somebody else's job does not exist" 'no job' "$(verb $bin why "$head")"
 live_stop
 
 # ---- suspension ----
@@ -119,8 +132,11 @@ submit $bin normal 8 600 && third=$id
 out=$(ask $daemon POST "/v1/jobs/$normal/resume")
 has "its user cannot take the cores back" 409 "$out"
 has "and is told why" "job $express" "$out"
+has "reeve why of who is suspended" "gave its cores to job $express" "$(verb $daemon why "$normal")"
+has "and by how much its walltime is stretched" 'its walltime is stretched by 1.00' "$(verb $daemon why "$normal")"
 unset "state[$express]"
 play "$(report "$express" 2 ended 60)"
+has "of one that ended" "job $express ended" "$(verb $bin why "$express")"
 is "it goes on when they are free" run "$(until_wanted "$normal" run)"
 is "before one who waits and is as large" '' "$(wanted "$third")"
 state[$normal]=running

@@ -1,0 +1,151 @@
+/* verb_why.c - in words: why a job waits, why it was suspended, why it ended. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "cli/cli.h"
+#include "cli/job_view.h"
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/wire/wire.h"
+
+static void tell(FILE *to, const char *title, const char *text)
+{
+	if (!text || !*text)
+		return;
+	fprintf(to, "%-10s", title);
+	cli_put(to, text);
+	fputc('\n', to);
+}
+
+static void tell_head(const struct job_view *v, FILE *to)
+{
+	char result[JOB_VIEW_RESULT_MAX], since[TABLE_CELL_MAX];
+	const char *key = v->state == JOB_QUEUED ? "submitted_ns" : "started_ns";
+	int64_t at = cli_int(v->j, v->state == JOB_ENDED ? "ended_ns" : key, 0);
+
+	fputs("job ", to);
+	cli_put(to, v->id);
+	fprintf(to, " %s", job_state_name(v->state));
+	if (v->end.kind != END_NONE)
+		fprintf(to, ": %s", job_view_result(v, result));
+	if (at > 0)
+		fprintf(to, ", %s %s", v->state == JOB_ENDED ? "at" : "since",
+			table_format_cell(CELL_TIME_NS, at, since));
+	fputc('\n', to);
+}
+
+static void tell_forecast(const json_t *forecast, FILE *to)
+{
+	char in[AMOUNT_TEXT_MAX], at[TABLE_CELL_MAX];
+
+	if (!forecast)
+		return;
+	fprintf(to, "%-10sin %s, %s: ", "starts",
+		amount_format_seconds(cli_int(forecast, "starts_in_s", 0), in),
+		table_format_cell(CELL_TIME_NS, cli_int(forecast, "starts_at_ns", 0), at));
+	cli_put(to, cli_text(forecast, "sure"));
+	fputc('\n', to);
+}
+
+/* (walltime + suspended) / walltime: 1 is as if it had never been suspended. */
+static void tell_suspended(const struct job_view *v, FILE *to)
+{
+	char suspended[TABLE_CELL_MAX];
+	int64_t limit_s = v->requested.walltime_s;
+
+	if (v->suspended_ns <= 0)
+		return;
+	fprintf(to, "%-10s%s in all", "suspended",
+		table_format_cell(CELL_DURATION_NS, v->suspended_ns, suspended));
+	if (limit_s > 0)
+		fprintf(to, "; its walltime is stretched by %.2f",
+			((double)limit_s + (double)v->suspended_ns / 1e9) / (double)limit_s);
+	fputc('\n', to);
+}
+
+static void tell_end(const struct job_view *v, FILE *to)
+{
+	char text[REASON_TEXT_MAX];
+
+	if (v->end.kind == END_NONE)
+		return;
+	cli_put(to, reason_format(&v->end, text, sizeof(text)));
+	fputc('\n', to);
+}
+
+/* The priority by its factors, of one that waits. */
+static int tell_priority(struct cli *c, const struct job_view *v, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *path = NULL;
+	const json_t *row;
+	int r;
+
+	if (v->state != JOB_QUEUED)
+		return 0;
+	if (asprintf(&path, "/v1/prio?job=%" PRId64, v->job) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	row = r < 0 ? NULL : json_array_get(json_object_get(answer, "rows"), 0);
+	if (row &&
+	    !strcmp(cli_text(answer, "order") ? cli_text(answer, "order") : "", "priority"))
+		tell(c->format.to, "priority", cli_text(row, "words"));
+	return r;
+}
+
+static int show(struct cli *c, const json_t *answer, const struct job_view *v, struct err *err)
+{
+	FILE *to = c->format.to;
+	int r;
+
+	tell_head(v, to);
+	tell(to, "why", cli_text(v->j, "why"));
+	tell_forecast(json_object_get(answer, "forecast"), to);
+	r = tell_priority(c, v, err);
+	tell_suspended(v, to);
+	tell(to, "note", cli_text(v->j, "note"));
+	tell_end(v, to);
+	return r;
+}
+
+static int why(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	_cleanup_free_ char *path = NULL;
+	struct cli *c = ctx;
+	char text[JOB_ID_TEXT_MAX];
+	struct job_view v;
+	struct job_id id;
+	int r = cli_begin(c, call, err);
+
+	if (r == 0)
+		r = cli_parse_job_id(call->args[0], &id, err);
+	if (r < 0)
+		return r;
+	if (asprintf(&path, "/v1/jobs/%s/why", job_id_format_path(id, text)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
+	if (r < 0)
+		return cli_name_job(id, r, err);
+	r = job_view_read(json_object_get(answer, "job"), &v, err);
+	if (r < 0)
+		return r;
+	if (c->format.output != TABLE_TABLE)
+		return cli_print_document(c, answer, err);
+	return show(c, answer, &v, err);
+}
+
+const struct verb cli_verb_why = {
+	.name = "why",
+	.args = "JOB",
+	.help = "Say why a job waits and for how long at most, or why it was suspended or "
+		"ended",
+	.details =
+		"What is missing, who is before it and by which numbers, and when it starts at "
+		"the latest.\nWith --csv and --output raw: one line for each figure, its key a "
+		"path.",
+	.examples = "reeve why 12\nreeve why 12 --json | jq .forecast.starts_in_s",
+	.min_args = 1,
+	.max_args = 1,
+	.run = why,
+};

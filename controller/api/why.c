@@ -1,0 +1,45 @@
+/* why.c - why a job waits, was suspended or ended, and when it starts at the latest. */
+#include <errno.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/api/call.h"
+#include "controller/api/describe.h"
+#include "controller/api/who.h"
+#include "controller/queue/cycle.h"
+
+/* On what the forecast rests, for people. */
+#define SURE                                                                                   \
+	"at the latest, if all that runs and waits runs to its walltime, nobody comes before " \
+	"it and no node is lost; what ends early makes it earlier"
+
+static int add_forecast(const struct call *c, const struct store_job *row, json_t *answer)
+{
+	int64_t in_s = cycle_forecast_s(c->api->c.cycle, row->cluster, row->job);
+	json_t *forecast;
+
+	if (in_s < 0)
+		return 0;
+	forecast = json_pack("{s:I,s:I,s:s}", "starts_in_s", (json_int_t)in_s, "starts_at_ns",
+			     (json_int_t)(call_now_ns() + in_s * S_NS), "sure", SURE);
+	return json_object_set_new(answer, "forecast", forecast);
+}
+
+static int tell(void *ctx, const struct store_job *row, struct err *err)
+{
+	struct call *c = ctx;
+	int r = 0;
+
+	if (!who_sees_job(c, row->uid, row->account))
+		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
+	c->answer = wire_new();
+	if (!c->answer || json_object_set_new(c->answer, "job", describe_job(c->api, row)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (row->state == JOB_QUEUED && !row->is_withheld)
+		r = add_forecast(c, row, c->answer);
+	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+int route_why(struct call *c, struct err *err)
+{
+	return store_job(c->api->c.store, c->id, tell, c, err);
+}
