@@ -141,7 +141,8 @@ const struct verb cli_verb_why = {
 	.help = "Say why a job waits and for how long at most, or why it was suspended or "
 		"ended",
 	.details =
-		"What is missing, who is before it and by which numbers, and when it starts at "
+		"What is missing, who is before it and by which numbers, and when it starts "
+		"at\n"
 		"the latest.\nWith --csv and --output raw: one line for each figure, its key a "
 		"path.",
 	.examples = "reeve why 12\nreeve why 12 --json | jq .forecast.starts_in_s",
