@@ -122,3 +122,7 @@ $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
 $O/tests/unit/test_kinds: $O/controller/queue/kinds.o $O/controller/policy/fifo.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_sim_usage: LDLIBS += -lm
 $O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay charge) $O/common/err.o
+$O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_lead: $(LEDGER) $O/controller/ledger/store_lead.o $O/controller/pg/pg_lead.o
+$O/tests/unit/test_schedule_load: LDLIBS += -lm
+$O/tests/unit/test_schedule_load: $(SCHEDULE)
