@@ -8,6 +8,7 @@
 #include "cli/cli.h"
 #include "cli/simulate_chart.h"
 #include "cli/simulate_files.h"
+#include "cli/simulate_groups.h"
 #include "cli/simulate_profile.h"
 #include "common/err.h"
 #include "controller/simulate/summary.h"
@@ -22,6 +23,8 @@ static const struct verb_option options[] = {
 	{ "nodes", 0, "NxCORES", "the machine, such as 100x48 or 100x48,20x96", NULL },
 	{ "cores", 0, "N", "the machine as one pool; default: MaxProcs of the trace", NULL },
 	{ "jobs", 0, "FILE.csv", "write the times of every job", NULL },
+	{ "groups", 0, "FILE.csv", "write what each group got, beside its share", NULL },
+	{ "accounts", 0, "FILE", "shares of the groups; default: all the same", NULL },
 	{ "chart", 0, "FILE.svg", "draw the waits under each profile", NULL },
 	{ 0 },
 };
@@ -54,14 +57,15 @@ static const struct table_column columns[] = {
 
 struct simulate {
 	struct cli *c;
-	const char *path, *jobs_path, *chart_path;
+	const char *path, *jobs_path, *groups_path, *chart_path, *accounts_path;
 	const char *profiles[PROFILES_MAX];
 	size_t n_profiles, at; /* at: the one that is replayed */
 	struct machine machine;
 	struct sim_trace trace;
 	struct sim_times *times;
 	uint32_t *order;
-	struct table *table;
+	int64_t *shares; /* of the groups; NULL: all the same */
+	struct table *table, *groups;
 	struct chart_line *lines; /* of each profile */
 	struct timespec begun;
 	bool has_shown;
@@ -73,6 +77,8 @@ static void simulate_done(struct simulate *s)
 	table_free(s->table);
 	free(s->times);
 	free(s->order);
+	free(s->shares);
+	table_free(s->groups);
 	free(s->lines);
 }
 
@@ -175,6 +181,7 @@ static int open_policy(const struct simulate *s, struct sim_policy *ret, struct 
 		r = simulate_load_profile(name, &s->machine, &p, err);
 		if (r == -ENOENT)
 			return err_prefix(err, r, "fcfs and easy are built in");
+		p.usage.shares = s->shares;
 		return r < 0 ? r : sim_profile_new(&p, &s->trace, ret, err);
 	}
 	return r < 0 ? err_set(err, r, "out of memory") : 0;
@@ -197,7 +204,7 @@ static int replay(struct simulate *s, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (sim_fairness_new(s->trace.groups.n, NULL, &fair) < 0)
+	if (sim_fairness_new(s->trace.groups.n, s->shares, &fair) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	replay.fair = fair;
 	r = sim_replay_run(&replay, err);
@@ -207,6 +214,8 @@ static int replay(struct simulate *s, struct err *err)
 	if (sim_summarise(&replay, &line->sum) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	add_row(s, &line->sum);
+	if (s->groups)
+		simulate_groups_add(s->groups, s->profiles[s->at], &replay);
 	simulate_chart_bounds(bounds);
 	if (s->chart_path)
 		sim_count_waits(&replay, bounds, CHART_POINTS, line->counts);
@@ -280,6 +289,8 @@ static int read_words(struct simulate *s, const struct verb_call *call, struct e
 	s->path = call->args[0];
 	s->jobs_path = verb_value(call, "jobs");
 	s->chart_path = verb_value(call, "chart");
+	s->groups_path = verb_value(call, "groups");
+	s->accounts_path = verb_value(call, "accounts");
 	if (nodes && cores)
 		return err_set(err, -EINVAL,
 			       "give the machine by --nodes or by --cores, not by both");
@@ -306,7 +317,11 @@ static int load(struct simulate *s, struct err *err)
 			       "was; give it by --nodes NxCORES or --cores N",
 			       s->path);
 	sim_trace_finish(&s->trace, s->machine.largest);
-	return 0;
+	if (s->groups_path)
+		r = simulate_groups_new(&s->groups, err);
+	if (r == 0 && s->accounts_path)
+		r = simulate_read_shares(s->accounts_path, &s->trace, &s->shares, err);
+	return r;
 }
 
 static void put_notes(const struct simulate *s)
@@ -351,6 +366,8 @@ static int simulate(const struct verb_call *call, void *ctx, struct err *err)
 		r = replay_all(&s, err);
 	if (r == 0)
 		r = draw(&s, err);
+	if (r == 0 && s.groups)
+		r = simulate_groups_write(s.groups_path, s.groups, err);
 	if (r < 0)
 		return r;
 	put_notes(&s);

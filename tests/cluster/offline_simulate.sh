@@ -1,13 +1,13 @@
 #!/bin/bash
 # offline_simulate.sh [FILES] - `reeve simulate`: job by job as an independent oracle says, over random
-# histories (FILES x 100, default 40) and, in $REEVE_TRACES, over real ones; figures, forms, faults.
+# histories (FILES x 100, default 25) and, in $REEVE_TRACES, over real ones; figures, forms, faults.
 # TAP on standard output. Needs build/bin/reeve only: no controller, no configuration.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 reeve=$PWD/build/bin/reeve
 oracle=$PWD/tests/oracle
-files=${1:-40}
+files=${1:-25}
 dir=$(mktemp -d /tmp/reeve-simulate-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir" || exit 1
@@ -114,6 +114,46 @@ for t in HPC2N-2002-2.2-cln CEA-Curie-2011-2.1-cln; do
 		skip "$t: to the second, job by job" "REEVE_TRACES is not set, or lacks the file"
 	fi
 done
+
+
+# ---- groups and shares ----
+"$oracle/random_traces.py" 1 8 50 >groups.swf
+printf '[Account g1]\nShares = 3\nUsers = u1\n' >shares.conf
+printf '[Policy]\nPriorityWeightFairshare = 1000\nUsageHalfLife = 1:00:00\n[Cluster c]\nUnit = core-hours\n' >fair.conf
+"$reeve" simulate groups.swf --profile fcfs --profile ./fair.conf --accounts shares.conf --groups g.csv --csv -o share_deviation_max >out.csv
+# Of each profile: deviations add up to 0, core-seconds to those of the trace, got to entitled; the largest is the table's.
+check "what groups got adds up" python3 -c '
+import csv
+used = 0
+for line in open("groups.swf"):
+    v = line.split()
+    if line[0] != ";" and int(v[3]) > 0 and 0 < int(v[4]) <= 8:
+        used += int(v[3]) * int(v[4])
+tops = [float(x) for x in open("out.csv").read().split()[1:]]
+for top, profile in zip(tops, ["fcfs", "./fair.conf"]):
+    rows = [r for r in csv.DictReader(open("g.csv")) if r["profile"] == profile]
+    assert sorted((r["group"], r["shares"]) for r in rows) == [("g1", "3"), ("g2", "1"), ("g3", "1")], rows
+    assert sum(int(r["used_core_s"]) for r in rows) == used, rows
+    assert abs(sum(int(r["got_core_s"]) - int(r["entitled_core_s"]) for r in rows)) <= 3, rows
+    assert abs(sum(float(r["deviation"]) for r in rows)) < 1e-5, rows
+    assert abs(max(abs(float(r["deviation"])) for r in rows) - top) < 1e-9, rows
+assert tops[1] < tops[0] / 2, tops
+'
+printf '[Account g1]\nParent = top\nUsers = u1\n[Account top]\n' >deep.conf
+fault "an account of a group below another" "2 deep.conf: account 'g1' is a group of the trace: it stands right below the root, with shares of its own" groups.swf --accounts deep.conf
+printf '[Account g1]\nShares = -3\nUsers = u1\n' >wrong.conf
+has "shares that are none" "wrong.conf" "$("$reeve" simulate groups.swf --accounts wrong.conf 2>&1)"
+fault "a place for groups that cannot be written" "4 write /nowhere/g.csv: No such file or directory" groups.swf --groups /nowhere/g.csv
+check "a full disk is no success for groups" bash -c "! $reeve simulate groups.swf --groups /dev/full >/dev/null"
+
+# ---- on a terminal: progress after two seconds, and nothing of it is left ----
+if [ -r "${REEVE_TRACES:-/nowhere}/CEA-Curie-2011-2.1-cln.swf.gz" ] && command -v script >/dev/null; then
+	script -qec "$reeve simulate $REEVE_TRACES/CEA-Curie-2011-2.1-cln.swf.gz --profile bmrc -n" said.txt >/dev/null </dev/null
+	has "progress on a terminal" '] ' "$(tr '\r' '\n' <said.txt | grep -a '%' | tail -n 1)"
+	lacks "and none in a file" '%' "$("$reeve" simulate "$REEVE_TRACES/CEA-Curie-2011-2.1-cln.swf.gz" --profile bmrc 2>&1 -n)"
+else
+	skip "progress on a terminal" "REEVE_TRACES is not set, or there is no script(1)"
+fi
 
 # ---- bad input ----
 { trace "7 5 4 5" "3 5 4 5" "3 5 4 5" && echo "4 0 -1 10 5 -1 -1 5 9 -1 1 1 1 -1 -1 -1 -1 -1"; echo "5 1 -1 0 2 -1 -1 2 9 -1 1 1 1 -1 -1 -1 -1 -1"

@@ -1,0 +1,111 @@
+/* simulate_groups.c - see simulate_groups.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "cli/simulate_groups.h"
+#include "common/err.h"
+#include "controller/accounts/accounts.h"
+
+#define GROUP_NAME_MAX 24
+
+static const struct table_column columns[] = {
+	{ "profile", "PROFILE", CELL_TEXT },
+	{ "group", "GROUP", CELL_TEXT },
+	{ "shares", "SHARES", CELL_COUNT },
+	{ "used_core_s", "USED", CELL_FIGURE },
+	{ "got_core_s", "GOT", CELL_FIGURE },
+	{ "entitled_core_s", "ENTITLED", CELL_FIGURE },
+	{ "deviation", "DEVIATION", CELL_FIGURE },
+	{ 0 },
+};
+
+static const char *name_group(int64_t id, char buf[static GROUP_NAME_MAX])
+{
+	snprintf(buf, GROUP_NAME_MAX, "g%" PRId64, id);
+	return buf;
+}
+
+/* ---- shares ---- */
+
+static int read_share(const char *path, const struct accounts_account *a, int64_t *ret,
+		      struct err *err)
+{
+	if (a->parent >= 0 || a->shares == FAIRSHARE_PARENT)
+		return err_set(err, -EINVAL,
+			       "%.200s: account '%s' is a group of the trace: it stands right "
+			       "below the root, with shares of its own",
+			       path, a->name);
+	*ret = a->shares;
+	return 0;
+}
+
+int simulate_read_shares(const char *path, const struct sim_trace *t, int64_t **ret,
+			 struct err *err)
+{
+	_cleanup_(accounts_freep) struct accounts *accounts = NULL;
+	_cleanup_free_ int64_t *shares = malloc((t->groups.n + 1) * sizeof(*shares));
+	int r = accounts_read(path, &accounts, err);
+
+	if (!shares)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t g = 0; g < t->groups.n && r == 0; g++) {
+		char name[GROUP_NAME_MAX];
+
+		shares[g] = 1;
+		name_group(t->groups.ids[g], name);
+		for (size_t i = 0; i < accounts->n_accounts && r == 0; i++)
+			if (!strcmp(accounts->accounts[i].name, name))
+				r = read_share(path, &accounts->accounts[i], &shares[g], err);
+	}
+	if (r == 0)
+		*ret = TAKE_PTR(shares);
+	return r;
+}
+
+/* ---- what each got ---- */
+
+int simulate_groups_new(struct table **ret, struct err *err)
+{
+	return table_new("groups", columns, ret, err);
+}
+
+static void put_figure(struct table *t, const char *column, int decimals, double v)
+{
+	char buf[TABLE_CELL_MAX];
+
+	snprintf(buf, sizeof(buf), "%.*f", decimals, v);
+	table_text(t, column, buf);
+}
+
+void simulate_groups_add(struct table *to, const char *profile, const struct sim_replay *r)
+{
+	for (uint32_t i = 0; i < r->trace->groups.n; i++) {
+		struct sim_group g;
+		char name[GROUP_NAME_MAX];
+
+		sim_fairness_group(r->fair, i, &g);
+		table_row(to);
+		table_text(to, "profile", profile);
+		table_text(to, "group", name_group(r->trace->groups.ids[i], name));
+		table_int(to, "shares", g.shares);
+		put_figure(to, "used_core_s", 0, g.used_s);
+		put_figure(to, "got_core_s", 0, g.got_s);
+		put_figure(to, "entitled_core_s", 0, g.entitled_s);
+		put_figure(to, "deviation", 6, g.deviation);
+	}
+}
+
+int simulate_groups_write(const char *path, const struct table *t, struct err *err)
+{
+	struct table_format f = { .output = TABLE_CSV, .to = fopen(path, "we") };
+	int r, bad;
+
+	if (!f.to)
+		return err_set(err, -errno, "write %.200s: %m", path);
+	r = table_print(t, &f, err);
+	bad = ferror(f.to);
+	if (fclose(f.to) != 0 || bad)
+		return err_set(err, errno ? -errno : -EIO, "write %.200s: %m", path);
+	return r;
+}
