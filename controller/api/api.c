@@ -60,6 +60,7 @@ static int on_cycle(sd_event_source *source, uint64_t us, void *ctx)
 	run_cycle(a);
 	end_ns = call_monotonic_ns();
 	a->cycle_due_ns = end_ns + (end_ns - start_ns);
+	a->counts.cycle_ns += end_ns - start_ns;
 	if (is_waiting && a->counts.given > given)
 		api_want_cycle(a);
 	return 0;

@@ -96,6 +96,9 @@ void api_want_cycle(struct api *a)
 	int64_t now_ns = call_monotonic_ns();
 	int64_t at_ns = a->cycle_due_ns > now_ns ? a->cycle_due_ns : now_ns;
 
+	/* Setting the time anew would put it off again and again. */
+	if (sd_event_source_get_enabled(a->cycle_source, NULL) > 0)
+		return;
 	sd_event_source_set_time(a->cycle_source, (uint64_t)at_ns / 1000);
 	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
 }

@@ -10,7 +10,7 @@
 struct api_counts {
 	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles, given,
 		batches;
-	int64_t ingest_ns, ingest_max_ns;
+	int64_t ingest_ns, ingest_max_ns, cycle_ns;
 };
 
 struct accounts;

@@ -315,6 +315,8 @@ static void put_counters(FILE *f, const struct api *a)
 		  n->reports_new },
 		{ "reeve_reports_refused_total", "counter", "Reports refused.", n->refusals },
 		{ "reeve_submissions_total", "counter", "Jobs taken.", n->submits },
+		{ "reeve_submit_batches_total", "counter", "Commits in which they were taken.",
+		  n->batches },
 		{ "reeve_denied_total", "counter", "Requests without the right to be made.",
 		  n->denied },
 		{ "reeve_failures_total", "counter", "Requests that failed here.",
@@ -334,6 +336,9 @@ static void put_counters(FILE *f, const struct api *a)
 	head(f, "reeve_ingest_seconds_total", "counter", "Time spent in committing syncs.");
 	fprintf(f, "reeve_ingest_seconds_total %lld.%09lld\n", (long long)(n->ingest_ns / S_NS),
 		(long long)(n->ingest_ns % S_NS));
+	head(f, "reeve_cycle_seconds_total", "counter", "Time spent in scheduling cycles.");
+	fprintf(f, "reeve_cycle_seconds_total %lld.%09lld\n", (long long)(n->cycle_ns / S_NS),
+		(long long)(n->cycle_ns % S_NS));
 	head(f, "reeve_build_info", "gauge", "The version that runs.");
 	fprintf(f, "reeve_build_info{version=\"%s\"} 1\n", REEVE_VERSION);
 }
