@@ -52,6 +52,11 @@ int32_t names_number(struct names *n, const char *text)
 	return n->slots[i] - 1;
 }
 
+int32_t names_find(const struct names *n, const char *text)
+{
+	return n->size ? n->slots[find(n, text)] - 1 : -1;
+}
+
 void names_done(struct names *n)
 {
 	for (size_t i = 0; i < n->n; i++)

@@ -11,4 +11,6 @@ struct names {
 
 /* < 0: out of memory. */
 int32_t names_number(struct names *n, const char *text);
+/* < 0: there is none. */
+int32_t names_find(const struct names *n, const char *text);
 void names_done(struct names *n);

@@ -15,6 +15,7 @@ void snapshot_done(struct snapshot *s)
 	schedule_free(s->schedule);
 	free(s->nodes);
 	free(s->jobs);
+	names_done(&s->node_names);
 	*s = (struct snapshot){ 0 };
 }
 
@@ -35,10 +36,7 @@ struct snapshot_job *snapshot_find(const struct snapshot *s, int64_t job)
 
 int32_t snapshot_node(const struct snapshot *s, const char *node)
 {
-	for (size_t i = 0; i < s->n_nodes; i++)
-		if (!strcmp(s->nodes[i].name, node))
-			return (int32_t)i;
-	return -1;
+	return names_find(&s->node_names, node);
 }
 
 /* ---- nodes ---- */
@@ -87,6 +85,8 @@ static int add_node(struct snapshot *s, const struct kinds *kinds, const struct 
 				   .is_open = from->open };
 	int r = add_gpus(s, from, &n);
 
+	if (r >= 0 && names_number(&s->node_names, from->name) < 0)
+		r = -ENOMEM;
 	return r < 0 ? r : schedule_add_node(s->schedule, &n);
 }
 

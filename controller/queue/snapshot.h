@@ -20,6 +20,7 @@ struct snapshot {
 	struct schedule *schedule;
 	struct fifo_node *nodes;
 	size_t n_nodes;
+	struct names node_names; /* by index of nodes */
 	struct snapshot_job *jobs;
 	size_t n_jobs, max_jobs;
 	char models[SCHEDULE_MODELS_MAX + 1][REQUEST_NAME_MAX]; /* of GPUs, from 1 */

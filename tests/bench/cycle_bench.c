@@ -1,0 +1,104 @@
+/* cycle_bench - what one scheduling cycle of the controller costs, ledger and all: LEDGER has
+ * nodes, jobs that run and jobs that wait (tests/bench/cycle.sh makes it). Beside it reading
+ *the same rows with the database alone. CPU time of one core.
+ *
+ *	cycle_bench LEDGER CONTROLLER.CONF [CYCLES] */
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+#include "common/err.h"
+#include "controller/config/config.h"
+#include "controller/ledger/store.h"
+#include "controller/queue/cycle.h"
+#include "controller/standing/standing.h"
+
+static double cpu_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+static void check(int r, const struct err *err)
+{
+	if (r >= 0)
+		return;
+	fprintf(stderr, "cycle_bench: %s\n", err->text);
+	exit(1);
+}
+
+/* Every column that a cycle needs of those that wait, and nothing done with it. */
+static double read_rows(const char *path, int64_t *ret_n)
+{
+	static const char sql[] =
+		"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
+		" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"
+		" gpu_model FROM jobs WHERE state = 0 ORDER BY job";
+	double start = cpu_ms();
+	sqlite3_stmt *st = NULL;
+	sqlite3 *db = NULL;
+
+	*ret_n = 0;
+	if (sqlite3_open(path, &db) || sqlite3_prepare_v2(db, sql, -1, &st, NULL)) {
+		fprintf(stderr, "cycle_bench: %s\n", sqlite3_errmsg(db));
+		exit(1);
+	}
+	while (sqlite3_step(st) == SQLITE_ROW)
+		for (int i = 0; i < 18; i++)
+			*ret_n += i == 0, (void)sqlite3_column_text(st, i);
+	sqlite3_finalize(st);
+	sqlite3_close(db);
+	return cpu_ms() - start;
+}
+
+static void count(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
+{
+	(void)did, (void)job, (void)node, (void)by;
+	++*(int *)ctx;
+}
+
+int main(int argc, char **argv)
+{
+	struct standing_config sc = { 0 };
+	struct standing *standing = NULL;
+	struct config *config = NULL;
+	struct cycle *cycle = NULL;
+	struct store *store = NULL;
+	struct err err = { "" };
+	int n = argc > 3 ? atoi(argv[3]) : 5;
+	int64_t rows;
+	double rival;
+
+	if (argc < 3 || n < 1) {
+		fprintf(stderr, "usage: cycle_bench LEDGER CONTROLLER.CONF [CYCLES]\n");
+		return 64;
+	}
+	check(config_load(argv[2], &config, &err), &err);
+	check(store_open(argv[1], &store, &err), &err);
+	sc.config = config;
+	check(standing_new(&sc, &standing, &err), &err);
+	check(cycle_new(store, standing, &cycle, &err), &err);
+	for (int i = 0; i < n; i++) {
+		int acts = 0;
+		struct cycle_run run = { .cluster = config->clusters[0]->name,
+					 .now_ns = (int64_t)time(NULL) * 1000000000,
+					 .told = count,
+					 .ctx = &acts };
+		double start = cpu_ms(), ms;
+
+		check(cycle_run(cycle, &run, &err), &err);
+		ms = cpu_ms() - start;
+		rival = read_rows(argv[1], &rows);
+		printf("cycle %d: %.1f ms, %d told; reading the %lld queued rows alone %.1f "
+		       "ms: "
+		       "x%.2f\n",
+		       i + 1, ms, acts, (long long)rows, rival, ms / rival);
+	}
+	cycle_free(cycle);
+	standing_free(standing);
+	store_close(store);
+	config_free(config);
+	return 0;
+}
