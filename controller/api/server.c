@@ -217,8 +217,13 @@ struct server *server_close(struct server *s)
 	if (s->daemon) {
 		/* It would close a descriptor that is the caller's. */
 		MHD_quiesce_daemon(s->daemon);
+		s->is_closing = true;
 		exchange_drop_held(s);
-		MHD_run(s->daemon);
+		/* It may not be stopped while it has one that was not resumed. */
+		do {
+			s->has_resumed = false;
+			MHD_run(s->daemon);
+		} while (s->has_resumed);
 		MHD_stop_daemon(s->daemon);
 	}
 	sd_event_source_disable_unref(s->io);

@@ -227,7 +227,10 @@ static enum MHD_Result hand_on(struct exchange *x)
 	x->server->counts.requests++;
 	x->state = EXCHANGE_HANDLED;
 	connection_set_phase(x->mhd, PHASE_HANDLE);
-	x->server->config.on_request(x->server->config.ctx, x);
+	if (x->server->is_closing)
+		exchange_answer(x, (struct exchange_answer){ .status = 503 });
+	else
+		x->server->config.on_request(x->server->config.ctx, x);
 	if (x->state == EXCHANGE_READY)
 		return queue_answer(x);
 	hold(x);

@@ -26,6 +26,7 @@ struct server {
 	struct connection *connections;
 	struct exchange *held; /* all exchanges between suspend and resume */
 	bool has_resumed;      /* libmicrohttpd is to be run again */
+	bool is_closing;       /* whatever comes now is answered with 503 */
 	int64_t body_bytes;
 	struct server_counts counts;
 };

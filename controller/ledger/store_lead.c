@@ -171,10 +171,18 @@ static int check_epoch(struct store_lead *l, struct err *err)
 	return r;
 }
 
+/* Somebody took the lock's file away; whoever leads by a new one writes after us or before. */
+static int check_file(struct store_lead *l, struct err *err)
+{
+	int r = keep_file(l, err);
+
+	return r == 0 ? err_set(err, -EOWNERDEAD, "%s was taken away", l->path) : r < 0 ? r : 0;
+}
+
 static int guard(void *ctx, struct err *err)
 {
 	struct store_lead *l = ctx;
-	int r = check_epoch(l, err);
+	int r = l->pg ? check_epoch(l, err) : check_file(l, err);
 
 	if (r == -EOWNERDEAD)
 		l->on_lost(l->ctx);
@@ -187,6 +195,5 @@ void store_lead_guard(struct store_lead *l, struct store *s, store_lead_lost_fn 
 	l->store = s;
 	l->on_lost = on_lost;
 	l->ctx = ctx;
-	if (l->pg)
-		db_guard(s->db, guard, l);
+	db_guard(s->db, guard, l);
 }
