@@ -101,11 +101,15 @@ static const char active_sql[] =
 	"SELECT j.job, j.cluster, j.account, j.user, j.queue, j.state, j.want, j.pool,"
 	" j.rate_num, j.rate_den, j.ncpus, j.ngpus,"
 	" CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END, j.walltime_s,"
-	" COALESCE(a.running_ns, 0), COALESCE(a.charge_requested_ms, 0)"
+	" COALESCE(a.running_ns, 0), COALESCE(a.charge_requested_ms, 0), j.withheld,"
+	" CASE WHEN (j.withheld & 8) <> 0 THEN"
+	"  (SELECT r.n_waiting FROM arrays r WHERE r.job = j.job) ELSE 1 END"
 	" FROM jobs j"
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > 0"
 	" WHERE j.state < 5 ORDER BY +j.job"; /* +: the index of active jobs, not all in order
 					       */
+
+_Static_assert(STORE_IS_ARRAY == 8, "active_sql has it as a number");
 
 static void read_job(struct db_row *st, struct store_quota_job *j)
 {
@@ -125,6 +129,8 @@ static void read_job(struct db_row *st, struct store_quota_job *j)
 			  .walltime_s = db_int(st, 13) },
 		.running_ns = db_int(st, 14),
 		.charge_ms = db_int(st, 15),
+		.is_withheld = db_int(st, 16) != 0,
+		.n = db_int(st, 17),
 	};
 }
 

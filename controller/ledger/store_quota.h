@@ -36,6 +36,8 @@ struct store_quota_job {
 	struct resources held; /* ncpus, ngpus, mem_bytes (as reserved), walltime_s */
 	int64_t running_ns;    /* of the attempt that runs */
 	int64_t charge_ms;     /* of it so far; in the sums already */
+	int64_t n;	  /* so many alike: elements of an array that have no row; else 1 */
+	bool is_withheld; /* held, waiting for others, or an array: not to be offered itself */
 };
 typedef int (*store_quota_job_fn)(void *ctx, const struct store_quota_job *j, struct err *err);
 /* All of them, in order of their numbers. */

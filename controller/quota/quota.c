@@ -222,8 +222,11 @@ int quota_job_rest(const struct store_quota_job *j, int64_t *ret)
 static int count_job(struct quota_active *a, const struct store_quota_job *j, int64_t rest)
 {
 	if (j->state == JOB_QUEUED) {
-		a->queued++;
-		return __builtin_add_overflow(a->queued_ms, rest, &a->queued_ms) ? -ERANGE : 0;
+		a->queued += j->n;
+		return __builtin_mul_overflow(rest, j->n, &rest) ||
+				       __builtin_add_overflow(a->queued_ms, rest, &a->queued_ms)
+			       ? -ERANGE
+			       : 0;
 	}
 	if (j->state == JOB_SUSPENDED)
 		a->suspended++;

@@ -83,14 +83,23 @@ static int move_or_refuse(const struct quota_site *site, const struct request *q
 	return 0;
 }
 
-/* What the job would be charged, were it to run to its walltime. */
+static int64_t elements_of(const struct request *q)
+{
+	return q->array.n ? q->array.n : 1;
+}
+
+/* What the job would be charged, were it, or each element of it, to run to its walltime. */
 static int find_need(const struct quota_want *want, int64_t *ret)
 {
-	int64_t walltime_s = want->request->res.walltime_s;
+	int64_t walltime_s = want->request->res.walltime_s, one;
+	int r;
 
 	if (walltime_s > INT64_MAX / NS_PER_S)
 		return -ERANGE;
-	return charge_requested(want->rate, walltime_s * NS_PER_S, ret);
+	r = charge_requested(want->rate, walltime_s * NS_PER_S, &one);
+	if (r < 0)
+		return r;
+	return __builtin_mul_overflow(one, elements_of(want->request), ret) ? -ERANGE : 0;
 }
 
 static int admit_grant(const struct quota_site *site, const struct quota_want *want,
@@ -157,6 +166,7 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_wan
 	const struct scopes_job job = {
 		.account = q->account,
 		.user = q->user,
+		.n_queued = elements_of(q),
 		.queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue,
 		.want = { q->res.ncpus, q->res.ngpus, fifo_memory(&q->res), 1 }
 	};

@@ -134,7 +134,9 @@ static int add(void *ctx, const struct store_quota_job *j, struct err *err)
 	struct gate *g = ctx;
 	int r = scopes_count(g->scopes, j, err);
 
-	if (r < 0 || j->state != JOB_QUEUED || strcmp(j->cluster, g->cluster) != 0)
+	/* What is held, or waits for others, asks for nothing, and keeps nobody waiting. */
+	if (r < 0 || j->state != JOB_QUEUED || j->is_withheld ||
+	    strcmp(j->cluster, g->cluster) != 0)
 		return r;
 	return add_queued(g, j, err);
 }

@@ -209,6 +209,7 @@ struct scopes_job scopes_job_of(const struct store_quota_job *j)
 	return (struct scopes_job){ .account = j->account,
 				    .user = j->user,
 				    .queue = j->queue,
+				    .n_queued = j->n,
 				    .want = { is_away ? 0 : j->held.ncpus, j->held.ngpus,
 					      j->held.mem_bytes, 1 } };
 }
@@ -233,7 +234,7 @@ int scopes_count(struct scopes *s, const struct store_quota_job *j, struct err *
 	if (j->state != JOB_QUEUED)
 		eligible_add(&s->world, &e);
 	for (size_t i = 0; i < s->n_found && j->state == JOB_QUEUED; i++)
-		s->keys[s->found[i]]->queued++;
+		s->keys[s->found[i]]->queued += j->n;
 	return 0;
 }
 
@@ -280,15 +281,18 @@ bool scopes_may_queue(struct scopes *s, const struct scopes_job *job,
 	why[0] = '\0';
 	for (size_t i = 0; i < e.n_scopes; i++) {
 		const struct key *k = s->keys[e.scopes[i]];
-		char who[ELIGIBLE_NAME_MAX];
+		char who[ELIGIBLE_NAME_MAX], more[64] = "";
 
 		if (k->limits->queued_jobs == ACCOUNTS_NO_LIMIT ||
-		    k->queued < k->limits->queued_jobs)
+		    k->queued + job->n_queued <= k->limits->queued_jobs)
 			continue;
+		if (job->n_queued > 1)
+			snprintf(more, sizeof(more), ", %lld more were handed in",
+				 (long long)job->n_queued);
 		snprintf(why, ELIGIBLE_WHY_MAX,
-			 "%s has %lld jobs queued, and the limit is %lld",
+			 "%s has %lld jobs queued%s, and the limit is %lld",
 			 eligible_scope_name(&s->world.scopes[e.scopes[i]], who),
-			 (long long)k->queued, (long long)k->limits->queued_jobs);
+			 (long long)k->queued, more, (long long)k->limits->queued_jobs);
 		return false;
 	}
 	return true;

@@ -24,6 +24,7 @@ bool scopes_has_limits(const struct accounts *a);
 struct scopes_job {
 	const char *account, *user, *queue;
 	struct eligible_amounts want;
+	int64_t n_queued; /* as so many it counts while it waits: an array by its elements */
 };
 struct scopes_job scopes_job_of(const struct store_quota_job *j);
 /* Finds, and makes known, what the job counts against: scopes_found() tells, until the next

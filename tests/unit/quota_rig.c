@@ -68,6 +68,8 @@ int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j)
 	r.workdir = strdup("/");
 	for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
 		new.terms.bundle.side[s] = (struct fraction){ 0, 1 };
+	if (j->array)
+		assert_int_equal(array_parse(j->array, &r.array, NULL), 0);
 	assert_int_equal(store_submit(q->ledger->store, &new, &job, NULL), 0);
 	return job;
 }

@@ -20,6 +20,7 @@ struct quota_rig_job {
 	const char *account, *user, *queue; /* NULL: physics, alice, normal */
 	struct fraction rate;
 	int64_t ncpus, walltime_s; /* 0: 1 core, 1800 s */
+	const char *array;	   /* "0-9"; NULL: one job */
 };
 /* Hands in; gives it to n1. */
 int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j);

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "controller/ledger/store_hold.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quota/quota_gate.h"
 #include "tests/unit/quota_rig.h"
@@ -40,9 +41,37 @@ static struct quota_answer admit(struct quota_rig *q, const struct quota_rig_job
 	r.res = (struct resources){ .ncpus = j->ncpus ? j->ncpus : 1,
 				    .vmem_bytes = 1000,
 				    .walltime_s = j->walltime_s ? j->walltime_s : 3600 };
+	if (j->array)
+		assert_int_equal(array_parse(j->array, &r.array, NULL), 0);
 	if (quota_admit(&q->site, &want, &a, &err) < 0)
 		fail_msg("%s", err.text);
 	return a;
+}
+
+/* Before any of them has a row, and exactly at the edge. */
+static void an_array_reserves_and_counts_by_its_elements(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 1, 1 }, .walltime_s = 3600, .array = "0-97" };
+	struct quota_answer a;
+
+	quota_rig_set(q, NCI(""), GRANT("100"));
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	quota_rig_submit(q, &j); /* 98 SU are reserved */
+	assert_int_equal(quota_rig_look(q, "physics").active.queued, 98);
+	j.array = "0-1";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.array = "0-2";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_BONUS);
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice\nMaxQueuedJobs=100\n");
+	j.array = "0-1";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.array = "0-2";
+	a = admit(q, &j);
+	assert_string_equal(a.text,
+			    "account physics has 98 jobs queued, 3 more were handed in, "
+			    "and the limit is 100");
 }
 
 static void a_job_is_covered_to_the_last_thousandth_and_no_further(void **state)
@@ -290,6 +319,7 @@ static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **st
 	_cleanup_(gate_freep) struct gate *g = NULL;
 	struct quota_rig *q = *state;
 	struct quota_rig_job j = { .account = "a", .rate = { 40, 1 } };
+	struct store_hold hold = { .author = "alice", .now_ns = q->now_ns };
 	char why[ELIGIBLE_WHY_MAX];
 	int64_t poor, rich;
 
@@ -311,6 +341,12 @@ static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **st
 	assert_true(gate_ask(g, rich, why));
 	gate_start(g, rich);
 	assert_true(gate_ask(g, poor, why));
+	/* What is held asks for nothing, and keeps nobody waiting. */
+	hold.job = rich;
+	assert_int_equal(store_hold(q->ledger->store, &hold, NULL), 0);
+	assert_true(ask(q, g, poor, why));
+	assert_int_equal(store_release(q->ledger->store, &hold, NULL), 0);
+	assert_false(ask(q, g, poor, why));
 }
 
 static void without_limits_and_windows_everything_may_start(void **state)
@@ -331,6 +367,7 @@ int main(void)
 #define WITH_LEDGER(f) cmocka_unit_test_setup_teardown(f, quota_rig_open, quota_rig_close)
 	const struct CMUnitTest tests[] = {
 		WITH_LEDGER(a_job_is_covered_to_the_last_thousandth_and_no_further),
+		WITH_LEDGER(an_array_reserves_and_counts_by_its_elements),
 		WITH_LEDGER(beyond_the_grant_the_profile_decides),
 		WITH_LEDGER(six_months_of_quota_in_one_are_the_edge),
 		WITH_LEDGER(twice_the_total_quota_is_the_edge),
