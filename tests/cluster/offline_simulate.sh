@@ -116,6 +116,44 @@ for t in HPC2N-2002-2.2-cln CEA-Curie-2011-2.1-cln; do
 done
 
 
+# ---- a real trace under every profile that ships ----
+# Each job runs once, as long as it did, after it was handed in; where none is suspended, never more cores
+# than there are; the core-seconds are the trace's.
+file=${REEVE_TRACES:-/nowhere}/HPC2N-2002-2.2-cln.swf.gz
+profiles=()
+for p in "$OLDPWD"/units/profiles/*.conf; do profiles+=(--profile "$(basename "$p" .conf)"); done
+if [ -r "$file" ]; then
+	"$reeve" simulate "$file" "${profiles[@]}" --jobs live.csv --groups g.csv --csv -o profile,suspended_s >out.csv
+	check "HPC2N under every profile: each job as it was" python3 -c '
+import csv, gzip, sys
+jobs = {}
+for line in gzip.open(sys.argv[1], "rt", errors="replace"):
+    v = line.split()
+    if v and v[0] != ";" and v[0][0] != ";":
+        jobs[int(v[0])] = (int(v[1]), int(v[3]), int(v[4]))
+rows = list(csv.DictReader(open("out.csv")))
+assert len(rows) == (len(sys.argv) - 2) / 2, rows
+for r in rows:
+    changes, n, stood = [], 0, 0
+    for line in open("live.%s.csv" % r["profile"]).readlines()[1:]:
+        job, submit, start, end, wait, suspended = map(int, line.split(","))
+        was = jobs[job]
+        assert submit == was[0] and start >= submit and wait == start - submit, line
+        assert end - start - suspended == was[1], line
+        changes += [(end, -was[2]), (start, was[2])]
+        n, stood = n + 1, stood + suspended
+    assert n == len(jobs) == 202871 and stood == int(r["suspended_s"]), (r, n, stood)
+    used = sum(int(g["used_core_s"]) for g in csv.DictReader(open("g.csv")) if g["profile"] == r["profile"])
+    assert used == 15772140964, (r, used)
+    held = 0
+    for at, cores in sorted(changes) if not stood else []:
+        held += cores
+        assert held <= 240, (r, at)
+' "$file" "${profiles[@]}"
+else
+	skip "HPC2N under every profile: each job as it was" "REEVE_TRACES is not set, or lacks the file"
+fi
+
 # ---- groups and shares ----
 "$oracle/random_traces.py" 1 8 50 >groups.swf
 printf '[Account g1]\nShares = 3\nUsers = u1\n' >shares.conf
