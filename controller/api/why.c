@@ -4,6 +4,7 @@
 #include "common/wire/wire.h"
 #include "controller/api/call.h"
 #include "controller/api/describe.h"
+#include "controller/api/describe_queue.h"
 #include "controller/api/who.h"
 #include "controller/queue/cycle.h"
 
@@ -34,6 +35,9 @@ static int tell(void *ctx, const struct store_job *row, struct err *err)
 	c->answer = wire_new();
 	if (!c->answer || json_object_set_new(c->answer, "job", describe_job(c->api, row)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (row->is_array && c->named.index != JOB_ID_NO_INDEX)
+		return describe_folded(c->api, c->named, json_object_get(c->answer, "job"),
+				       err);
 	if (row->state == JOB_QUEUED && !row->is_withheld)
 		r = add_forecast(c, row, c->answer);
 	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;

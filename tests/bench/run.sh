@@ -61,6 +61,9 @@ bench_schedule() {
 bench_cycle() {
 	$MAKE all && tests/bench/cycle.sh
 }
+bench_submit() {
+	$MAKE all && tests/bench/submit.sh
+}
 # Needs the traces: REEVE_TRACES.
 bench_import() {
 	$MAKE all && tests/bench/import.sh
@@ -79,7 +82,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

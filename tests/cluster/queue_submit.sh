@@ -79,8 +79,8 @@ field() { # JOB KEY: of its document
 # ---- holds ----
 is "a job is held from the start" 1 "$(submit $daemon -h)"
 has "the job says by whom and since when" "held by daemon since 20" "$(reeve $daemon job 1)"
-has "no node gets it" "" "$(sync '' '')"
-is "... at all" "" "$(given "$(sync '' '')")"
+has "why says it too" "why       held by daemon since 20" "$(reeve $daemon why 1)"
+is "no node gets it" "" "$(sync '' '' >/dev/null; given "$(sync '' '')")"
 has "another user cannot release it" "no job 1" "$(reeve $bin release 1)"
 is "release says so" "1,released" "$(reeve $daemon release 1 --csv --noheader)"
 check "then it is given" until_given 1
@@ -116,6 +116,7 @@ is "chain: 5 waits for 4" 5 "$(submit $daemon --after-ok 4)"
 is "6 for 5" 6 "$(submit $daemon --after-ok 5)"
 is "7 for any end of 6, and 1" 7 "$(submit $daemon -W depend=afterany:6,afterok:1)"
 has "the job says what it waits for" "waits for job 4 to end well (afterok)" "$(reeve $daemon job 5)"
+has "... and so does why" "why       waits for job 5 to end well (afterok)" "$(reeve $daemon why 6)"
 is "nobody behind starts" "4 " "$(given "$(sync '' '')")"
 sync '' "$(ended 4 3)" >/dev/null
 check "the end of 4 ends 5" until_state 5 ended
@@ -155,6 +156,7 @@ is "at most two at once" 15 "$(submit $daemon -J 10-50:10%2)"
 check "two are given" until_given 16
 is "... and no more" "16 17 " "$(given "$(sync '' '')")"
 has "the next says that it waits for its turn" "waits for its turn: 2 of the array's elements at once" "$(reeve $daemon job '15[30]')"
+has "why, too" "job 15[30] queued" "$(reeve $daemon why '15[30]')"
 is "an element can be held before it has a row" "15[40],held" "$(reeve $daemon hold '15[40]' --csv -n)"
 has "... and says so" "held by daemon" "$(reeve $daemon job '15[40]')"
 sync '' "$(ended 16 0),$(ended 17 0)" >/dev/null
