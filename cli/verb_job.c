@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/job_attempts.h"
 #include "cli/job_gpus.h"
 #include "cli/job_view.h"
 #include "common/err.h"
@@ -336,6 +337,7 @@ static int show(const struct cli *c, const struct job_view *v, struct err *err)
 	tell_unmeasured(v, to);
 	tell_end(v, to);
 	tell_charge(v, to);
+	job_attempts_tell(v, to);
 	tell_advice(v, to);
 	return 0;
 }

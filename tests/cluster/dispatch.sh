@@ -170,6 +170,8 @@ is "and charge nothing" 48000 "$(charged)"
 has "the job keeps its end" node-lost "$(job "$c")"
 has "the second attempt runs" '"state":"running"' "$(job "$d")"
 has "the first is kept with how it ended" '; the job is queued again' "$(job "$d")"
+has "the page of the job shows it, and what it was charged" 'attempt 1  on n1: lost with its node: node n1 was not heard of' \
+	"$("$reeve" job "$d" --config "$dir/client.conf" 2>&1)"
 
 # ---- a controller that could not hear ----
 speak2 "$(hold "$d" 2 running)" "$(report "$d" 2 2 running 4)" >/dev/null

@@ -1,0 +1,36 @@
+/* job_attempts.c - see job_attempts.h. */
+#include <inttypes.h>
+#include "cli/cli.h"
+#include "cli/job_attempts.h"
+
+static void tell_one(const json_t *a, FILE *to)
+{
+	const char *node = cli_text(a, "node");
+	const char *line = cli_text(json_object_get(a, "end"), "line");
+	int64_t ms = cli_int(a, "charge_requested_ms", 0);
+	char charge[TABLE_CELL_MAX];
+
+	fprintf(to, "attempt %" PRId64 "  on ", cli_int(a, "attempt", 0));
+	cli_put(to, node ? node : "?");
+	fputs(": ", to);
+	cli_put(to, line ? line : "ended");
+	fprintf(to, "; charged %s (%" PRId64 ".%03d s)\n",
+		table_format_cell(CELL_CHARGE_MS, ms, charge), ms / 1000, (int)(ms % 1000));
+}
+
+void job_attempts_tell(const struct job_view *v, FILE *to)
+{
+	json_t *attempts = json_object_get(v->j, "attempts"), *a;
+	int64_t now = v->state == JOB_QUEUED ? INT64_MAX : cli_int(v->j, "attempt", 1);
+	bool is_first = true;
+	size_t i;
+
+	json_array_foreach(attempts, i, a)
+	{
+		if (cli_int(a, "attempt", 0) >= now)
+			continue;
+		fputs(is_first ? "\n" : "", to);
+		is_first = false;
+		tell_one(a, to);
+	}
+}
