@@ -90,7 +90,9 @@ int rig_say(struct rig *r, const struct rig_say *say, struct sync_result *ret)
 	struct err err = { "" };
 
 	strcpy(in.node, "n1");
-	strcpy(in.boot, say->boot ? say->boot : "b1");
+	if (say->boot || !*r->boot)
+		snprintf(r->boot, sizeof(r->boot), "%s", say->boot ? say->boot : "b1");
+	strcpy(in.boot, r->boot);
 	strcpy(from.address, say->address ? say->address : "10.0.0.1");
 	return store_ingest(r->store, &in, &from, ret, &err);
 }

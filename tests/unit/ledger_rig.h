@@ -8,6 +8,7 @@
 
 struct rig {
 	char dir[64], path[256];
+	char boot[24]; /* of n1, as it was last said; "": "b1" */
 	struct store *store;
 };
 
@@ -31,7 +32,7 @@ struct rig_say {
 	size_t n_jobs;
 	const struct sync_output *outputs;
 	size_t n_outputs;
-	const char *boot, *address; /* NULL: "b1", "10.0.0.1" */
+	const char *boot, *address; /* NULL: as before, "10.0.0.1" */
 	int64_t now_ns;
 };
 int rig_say(struct rig *r, const struct rig_say *say, struct sync_result *ret);
