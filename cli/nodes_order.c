@@ -4,6 +4,7 @@
 #include <time.h>
 #include "cli/nodes_order.h"
 #include "common/err.h"
+#include "common/model/amount.h"
 #include "common/wire/wire.h"
 
 static const struct table_column columns[] = {
@@ -11,6 +12,45 @@ static const struct table_column columns[] = {
 	{ "order", "ORDER", CELL_TEXT },
 	{ 0 },
 };
+
+/* "+2:00:00", "2026-12-01T08:00", "2026-12-01 08:00:00". */
+static int parse_from(const char *text, int64_t *ret_ns, struct err *err)
+{
+	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M",
+					     "%Y-%m-%d %H:%M:%S", "%Y-%m-%d %H:%M", NULL };
+	int64_t in_s;
+
+	if (*text == '+') {
+		int r = amount_parse_seconds(text + 1, &in_s, err);
+
+		*ret_ns = ((int64_t)time(NULL) + (r < 0 ? 0 : in_s)) * 1000000000;
+		return r < 0 ? err_prefix(err, r, "--from") : 0;
+	}
+	for (int i = 0; forms[i]; i++) {
+		struct tm tm = { .tm_isdst = -1 };
+		const char *end = strptime(text, forms[i], &tm);
+		time_t at = end && !*end ? mktime(&tm) : -1;
+
+		*ret_ns = (int64_t)at * 1000000000;
+		if (at > 0)
+			return 0;
+	}
+	return err_set(err, -EINVAL,
+		       "--from '%.40s' is no time: 2026-12-01T08:00, or +2:00:00 from now",
+		       text);
+}
+
+static int add_from(const char *from, json_t *body, struct err *err)
+{
+	int64_t from_ns;
+	int r = from ? parse_from(from, &from_ns, err) : 0;
+
+	if (!from || r < 0)
+		return r;
+	if (json_object_set_new(body, "from_ns", json_integer(from_ns)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
 
 static int make_body(const struct verb_call *call, json_t **ret, struct err *err)
 {
@@ -26,6 +66,8 @@ static int make_body(const struct verb_call *call, json_t **ret, struct err *err
 				       call->args[i]);
 	if (reason && json_object_set_new(body, "reason", json_string(reason)) < 0)
 		return err_set(err, -EINVAL, "the reason is not UTF-8 text");
+	if (add_from(verb_value(call, "from"), body, err) < 0)
+		return -EINVAL;
 	*ret = TAKE_PTR(body);
 	return 0;
 }
@@ -71,14 +113,14 @@ int nodes_order(const struct verb_call *call, struct cli *c, struct err *err)
 	return table_print(t, &c->format, err);
 }
 
-static void put_since(FILE *to, int64_t at_ns)
+static void put_time(FILE *to, const char *word, int64_t at_ns)
 {
 	time_t at = (time_t)(at_ns / 1000000000);
 	char text[64];
 	struct tm tm;
 
 	if (localtime_r(&at, &tm) && strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S %Z", &tm))
-		fprintf(to, " since %s", text);
+		fprintf(to, " %s %s", word, text);
 }
 
 void nodes_tell_drains(const struct cli *c, const json_t *nodes)
@@ -98,7 +140,10 @@ void nodes_tell_drains(const struct cli *c, const json_t *nodes)
 		cli_put(to, name ? name : "?");
 		fputs(": drained by ", to);
 		cli_put(to, by ? by : "?");
-		put_since(to, cli_int(drain, "at_ns", 0));
+		if (cli_int(drain, "from_ns", 0) > cli_int(drain, "at_ns", 0))
+			put_time(to, "from", cli_int(drain, "from_ns", 0));
+		else
+			put_time(to, "since", cli_int(drain, "at_ns", 0));
 		fputs(": ", to);
 		cli_put(to, why ? why : "");
 		fputc('\n', to);

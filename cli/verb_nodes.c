@@ -213,6 +213,10 @@ static void tell_notes(const struct cli *c, const json_t *nodes)
 
 static const struct verb_option options[] = {
 	{ "reason", 0, "WORDS", "of drain: why, for whoever looks at the node", NULL },
+	{ "from", 0, "TIME",
+	  "of drain: from then on; until then jobs run there that are over by then, by their "
+	  "walltimes: 2026-12-01T08:00 in the time of this machine, or +2:00:00 from now",
+	  NULL },
 	{ 0 },
 };
 
@@ -264,7 +268,8 @@ const struct verb cli_verb_nodes = {
 		"there goes on, nothing new is given. It is kept until it is ended.",
 	.examples = "reeve nodes\nreeve nodes -o node,gpu_models,gpu_models_free\nreeve nodes "
 		    "-o node,ncpus_free,mem_free_bytes --csv\n"
-		    "reeve nodes drain n7 n8 --reason 'disk'\nreeve nodes resume n7",
+		    "reeve nodes drain n7 n8 --reason 'disk'\nreeve nodes drain n7 --from "
+		    "2026-12-01T08:00 --reason 'new disks'\nreeve nodes resume n7",
 	.options = options,
 	.max_args = -1,
 	.run = nodes,

@@ -28,10 +28,11 @@ static int add_drain(void *ctx, const struct store_drain *d, struct err *err)
 {
 	json_t *node = find_node(ctx, d->node);
 
-	if (node &&
-	    json_object_set_new(node, "drain",
-				json_pack("{s:s,s:s,s:I}", "author", d->author, "reason",
-					  d->reason, "at_ns", (json_int_t)d->at_ns)) < 0)
+	if (node && json_object_set_new(
+			    node, "drain",
+			    json_pack("{s:s,s:s,s:I,s:I}", "author", d->author, "reason",
+				      d->reason, "at_ns", (json_int_t)d->at_ns, "from_ns",
+				      (json_int_t)(d->from_ns ? d->from_ns : d->at_ns))) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -51,12 +52,15 @@ struct order {
 	struct call *c;
 	json_t *nodes;
 	char reason[REASON_MAX];
-	int64_t at_ns;
+	int64_t at_ns, from_ns;
 };
 
 static int read_order(struct call *c, struct order *o, struct err *err)
 {
 	const struct wire_text reason = { o->reason, sizeof(o->reason), true };
+	static const int64_t at_once;
+	const struct wire_int from = { 0, INT64_MAX, &at_once };
+	int r;
 
 	o->c = c;
 	o->at_ns = call_now_ns();
@@ -71,7 +75,10 @@ static int read_order(struct call *c, struct order *o, struct err *err)
 	for (size_t i = 0; i < json_array_size(o->nodes); i++)
 		if (!json_is_string(json_array_get(o->nodes, i)))
 			return err_set(err, -EINVAL, "nodes[%zu]: not a name", i);
-	return wire_get_text(c->body, "reason", reason, err);
+	r = wire_get_text(c->body, "reason", reason, err);
+	if (r < 0)
+		return r;
+	return wire_get_int(c->body, "from_ns", from, &o->from_ns, err);
 }
 
 static int answer_nodes(struct call *c, const char *state, json_t *nodes, struct err *err)
@@ -92,7 +99,7 @@ int route_drain(struct call *c, struct err *err)
 		return err_set(err, -EINVAL, "reason: say why, for whoever looks at the node");
 	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
 		const char *node = json_string_value(json_array_get(o.nodes, i));
-		const struct store_drain d = { node, c->user, o.reason, o.at_ns };
+		const struct store_drain d = { node, c->user, o.reason, o.at_ns, o.from_ns };
 
 		r = store_drain(c->api->c.store, &d, err);
 		if (r >= 0)
@@ -109,7 +116,7 @@ int route_resume_node(struct call *c, struct err *err)
 
 	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
 		const char *node = json_string_value(json_array_get(o.nodes, i));
-		const struct store_drain d = { node, c->user, "", o.at_ns };
+		const struct store_drain d = { node, c->user, "", o.at_ns, 0 };
 
 		r = store_resume(c->api->c.store, &d, err);
 		if (r == STORE_NOT_DRAINED) {
@@ -121,6 +128,7 @@ int route_resume_node(struct call *c, struct err *err)
 		log_line(LOG_NOTICE, "node %s resumed by %s", node, c->user);
 		/* It speaks anew at once, and takes jobs from then on. */
 		poll_replace(c->api->c.poll, POLL_NODE, node);
+		api_want_cycle(c->api);
 	}
 	return r < 0 ? r : answer_nodes(c, "resume", o.nodes, err);
 }

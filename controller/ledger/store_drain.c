@@ -26,11 +26,11 @@ static int write_drain(struct store *s, const struct store_drain *d, struct err 
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "INSERT INTO drains VALUES(?1, ?2, ?3, ?4) ON CONFLICT(node) DO"
+			   "INSERT INTO drains VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(node) DO"
 			   " UPDATE SET at_ns = excluded.at_ns, author = excluded.author,"
-			   " reason = excluded.reason",
-			   "titt", d->node, d->at_ns, d->author, d->reason);
-	if (r >= 0)
+			   " reason = excluded.reason, from_ns = excluded.from_ns",
+			   "titti", d->node, d->at_ns, d->author, d->reason, d->from_ns);
+	if (r >= 0 && d->from_ns <= d->at_ns)
 		r = db_run(s->db, err, "UPDATE nodes SET draining = 1 WHERE node = ?1", "t",
 			   d->node);
 	return r < 0 ? r : store_event(s, &e, err);
@@ -77,12 +77,14 @@ int store_resume(struct store *s, const struct store_drain *d, struct err *err)
 int store_drains(struct store *s, store_drain_fn fn, void *ctx, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT node, author, reason, at_ns FROM drains ORDER BY node", "");
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT node, author, reason, at_ns, from_ns FROM drains ORDER BY node", "");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		const struct store_drain d = { store_text(st, 0), store_text(st, 1),
-					       store_text(st, 2), db_int(st, 3) };
+					       store_text(st, 2), db_int(st, 3),
+					       db_int(st, 4) };
 
 		r = fn(ctx, &d, err);
 		if (r < 0) {

@@ -6,8 +6,9 @@
 struct store_drain {
 	const char *node, *author, *reason;
 	int64_t at_ns;
+	int64_t from_ns; /* from then on; until then jobs run there that are over by then */
 };
-/* Once more: with the new reason. -ENOENT: no such node. */
+/* Once more: with the new reason and moment. -ENOENT: no such node. */
 int store_drain(struct store *s, const struct store_drain *d, struct err *err);
 /* The node takes jobs again from its next word on, unless it says itself that it does not.
  * d->reason is not looked at. -ENOENT: no such node; 1 (STORE_NOT_DRAINED): nobody drained it.

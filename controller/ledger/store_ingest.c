@@ -25,12 +25,13 @@ static int check_node(struct ingest *g, struct err *err)
 	struct db_row *st;
 	int64_t silent_ns;
 	char address[64], boot[REQUEST_NAME_MAX], drained[GPUS_TEXT_MAX];
-	int r = db_query(g->s->db, err, &st,
-			 "SELECT address, boot, last_ns, draining + lost,"
-			 " drained_gpu_models,"
-			 " (SELECT COUNT(*) FROM drains d WHERE d.node = ?1)"
-			 " FROM nodes WHERE node = ?1",
-			 "t", g->in->node);
+	int r = db_query(
+		g->s->db, err, &st,
+		"SELECT address, boot, last_ns, draining + lost,"
+		" drained_gpu_models,"
+		" (SELECT COUNT(*) FROM drains d WHERE d.node = ?1 AND d.from_ns <= ?2)"
+		" FROM nodes WHERE node = ?1",
+		"ti", g->in->node, g->from->now_ns);
 
 	if (r >= 0)
 		r = db_step(g->s->db, st, err);
@@ -70,7 +71,7 @@ static int write_node(struct ingest *g, struct err *err)
 		" version = excluded.version, address = excluded.address,"
 		" topology = excluded.topology, notes = excluded.notes,"
 		" tier = excluded.tier, draining = CASE WHEN EXISTS("
-		"SELECT 1 FROM drains d WHERE d.node = excluded.node)"
+		"SELECT 1 FROM drains d WHERE d.node = excluded.node AND d.from_ns <= ?18)"
 		" THEN 1 ELSE excluded.draining END, lost = 0,"
 		" ncpus = excluded.ncpus, mem_bytes = excluded.mem_bytes,"
 		" jobfs_bytes = excluded.jobfs_bytes, ngpus = excluded.ngpus,"

@@ -290,23 +290,16 @@ static const char schema_dispatch[] =
 	" is_over INTEGER NOT NULL, at_ns INTEGER NOT NULL,"
 	" PRIMARY KEY(node, boot)) STRICT, WITHOUT ROWID;";
 
-const char *const store_migrations[] = { schema_1,
-					 schema_2,
-					 schema_3,
-					 schema_stretches,
-					 schema_accounts,
-					 schema_terms,
-					 schema_indices,
-					 schema_ends,
-					 schema_weights,
-					 schema_gpus,
-					 schema_active,
-					 schema_drained,
-					 schema_preempt,
-					 schema_submission,
-					 schema_kinds,
-					 schema_dispatch,
-					 NULL };
+/* A node may be taken out of use from a moment on that is still to come. */
+static const char schema_maintenance[] =
+	"ALTER TABLE drains ADD COLUMN from_ns INTEGER NOT NULL DEFAULT 0;";
+
+const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
+					 schema_stretches, schema_accounts,    schema_terms,
+					 schema_indices,   schema_ends,	       schema_weights,
+					 schema_gpus,	   schema_active,      schema_drained,
+					 schema_preempt,   schema_submission,  schema_kinds,
+					 schema_dispatch,  schema_maintenance, NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

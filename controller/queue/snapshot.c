@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/store_drain.h"
 #include "controller/queue/kinds.h"
 #include "controller/queue/snapshot.h"
 
@@ -37,6 +38,11 @@ struct snapshot_job *snapshot_find(const struct snapshot *s, int64_t job)
 int32_t snapshot_node(const struct snapshot *s, const char *node)
 {
 	return names_find(&s->node_names, node);
+}
+
+static int64_t seconds(int64_t ns)
+{
+	return ns / S_NS;
 }
 
 /* ---- nodes ---- */
@@ -112,6 +118,20 @@ static uint32_t part_models(const struct snapshot *s)
 	return parts;
 }
 
+/* Those that operators take out of use at a moment that is still to come. */
+static int add_closing(void *ctx, const struct store_drain *d, struct err *err)
+{
+	struct snapshot *s = ctx;
+	int32_t node = snapshot_node(s, d->node);
+
+	(void)err;
+	if (node < 0 || d->from_ns <= s->now_ns)
+		return 0;
+	schedule_set_closed(s->schedule, node, seconds(d->from_ns));
+	s->has_closings = true;
+	return 0;
+}
+
 /* ---- jobs ---- */
 
 /* A model that no node has: one more than there are, so that it fits nowhere. */
@@ -135,11 +155,6 @@ static struct schedule_chunk chunk_of(const struct snapshot *s, const struct res
 static int64_t limit_of(const struct resources *want)
 {
 	return want->walltime_s ? want->walltime_s : NO_LIMIT_S;
-}
-
-static int64_t seconds(int64_t ns)
-{
-	return ns / S_NS;
 }
 
 static int note(struct snapshot *s, const struct snapshot_job *j)
@@ -313,6 +328,8 @@ int snapshot_make(const struct snapshot_ask *a, struct fifo_node *nodes, size_t 
 					    : strerror(-r));
 	kinds_gather(&adding.kinds, a->order);
 	r = add_nodes(ret, &adding.kinds, err);
+	if (r >= 0)
+		r = store_drains(a->store, add_closing, ret, err);
 	if (r >= 0)
 		r = store_placed(a->store, a->cluster, add_placed, &adding, err);
 	if (r < 0)

@@ -26,6 +26,7 @@ struct snapshot {
 	char models[SCHEDULE_MODELS_MAX + 1][REQUEST_NAME_MAX]; /* of GPUs, from 1 */
 	int n_models;
 	int64_t now_ns;
+	bool has_closings; /* nodes will be taken out of use */
 };
 
 struct snapshot_ask {

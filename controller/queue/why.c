@@ -32,6 +32,9 @@ static void say_needs(struct words *w, const struct snapshot *s, const struct or
 		say(w, "%s", j.why);
 	else if (fifo_decide(s->nodes, s->n_nodes, &j, 1) == 0)
 		say(w, "%s", j.why);
+	else if (s->has_closings)
+		say(w, "its walltime reaches into the time from which nodes are taken out of "
+		       "use (reeve nodes)");
 	else
 		say(w, "needs what others are about to get");
 }

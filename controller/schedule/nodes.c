@@ -136,6 +136,12 @@ void schedule_set_open(struct schedule *s, int32_t node, bool is_open)
 	node_index(s, &s->nodes[node]);
 }
 
+void schedule_set_closed(struct schedule *s, int32_t node, int64_t from_s)
+{
+	s->nodes[node].closed_from_s = from_s;
+	s->has_closings |= from_s != 0;
+}
+
 int32_t gpus_left(const struct schedule *s, const struct gpu_state *g, int32_t model)
 {
 	int32_t left = 0;

@@ -90,6 +90,8 @@ int schedule_add_node(struct schedule *s, const struct schedule_node *n);
 size_t schedule_n_nodes(const struct schedule *s);
 /* Opens or closes it; what runs there goes on. */
 void schedule_set_open(struct schedule *s, int32_t node, bool is_open);
+/* Nothing may run there from then on; what runs already is let be. 0: never. */
+void schedule_set_closed(struct schedule *s, int32_t node, int64_t from_s);
 
 /* A job that waits. *ret is its number here until it is removed. -EINVAL: no chunk, a negative
  * amount, an unknown queue or model. Jobs of equal priority go by submit_s, then by id. */

@@ -10,11 +10,11 @@ cd "$(dirname "$0")/../.." || exit 1
 live_dir queue
 live_munge
 
-configure() { # SCHEDULER
+configure() { # SCHEDULER [LEDGER]
 	cat >"$dir/controller.conf" <<-CONF
 		[Controller]
 		Listen = 127.0.0.1:$port
-		Database = $dir/$1.db
+		Database = $dir/${2:-$1}.db
 		MungeSocket = $dir/munge.sock
 		Operators = root
 		AcceptNodes = any
@@ -84,7 +84,7 @@ run() { # JOB: it is wanted, and runs
 	state[$1]=running
 	play "$(report "$1" 1 running 1)"
 }
-fresh() { state=() && live_open configure "$1" && play; } # SCHEDULER
+fresh() { state=() && live_open configure "$@" && play; } # SCHEDULER [LEDGER]
 
 verb() { # UID VERB...
 	printf '[Client]\nController = %s\nMungeSocket = %s\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
@@ -112,6 +112,22 @@ has "how sure that is" 'if all that runs and waits runs to its walltime' "$out"
 has "and for programs" '"starts_in_s"' "$(verb $daemon why "$head" --json)"
 has "later ones: after the first" 'starts    in ' "$(verb $bin why "$long")"
 has "somebody else's job does not exist" 'no job' "$(verb $bin why "$head")"
+live_stop
+
+# ---- maintenance to come ----
+fresh backfill maintenance
+verb 0 nodes drain n1 --from +0:30:00 --reason 'new disks' >/dev/null
+has "what is out of use from when on" 'n1: drained by root from 20' "$(verb 0 nodes)"
+submit $daemon normal 1 3600 && long=$id
+submit $bin normal 1 600 && short=$id
+is "what is over by then starts" run "$(until_wanted "$short" run)"
+is "what is not waits" '' "$(wanted "$long")"
+has "and is told so" 'its walltime reaches into the time from which nodes' "$(why "$long")"
+has "a time that is none is refused, with the forms" '2026-12-01T08:00, or +2:00:00' \
+	"$(verb 0 nodes drain n1 --from soon --reason x)"
+verb 0 nodes resume n1 >/dev/null
+play
+is "and starts when that is called off" run "$(until_wanted "$long" run)"
 live_stop
 
 # ---- suspension ----

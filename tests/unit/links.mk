@@ -82,7 +82,7 @@ $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fifo) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent kinds names order snapshot why) $O/controller/ledger/store_placed.o
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent kinds names order snapshot why) $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
 STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
