@@ -286,7 +286,13 @@ static void go_back_to_schema_1(struct rig *r)
 		"ALTER TABLE nodes DROP COLUMN gpus; ALTER TABLE nodes DROP COLUMN gpu_models;"
 		"ALTER TABLE nodes DROP COLUMN free_gpu_models;"
 		"ALTER TABLE nodes DROP COLUMN drained_gpu_models; DROP INDEX "
-		"jobs_active_account; PRAGMA user_version = 1";
+		"jobs_active_account; DROP INDEX jobs_array; DROP INDEX jobs_queued_user;"
+		"ALTER TABLE jobs DROP COLUMN gave_way_to; ALTER TABLE jobs DROP COLUMN due_ns;"
+		"ALTER TABLE jobs DROP COLUMN withheld; ALTER TABLE jobs DROP COLUMN array_job;"
+		"ALTER TABLE jobs DROP COLUMN array_index;"
+		"ALTER TABLE jobs DROP COLUMN node_type; ALTER TABLE jobs DROP COLUMN features;"
+		"ALTER TABLE nodes DROP COLUMN node_type;"
+		"ALTER TABLE nodes DROP COLUMN features; PRAGMA user_version = 1";
 	sqlite3 *db;
 
 	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
