@@ -7,96 +7,45 @@
 #include "common/log.h"
 #include "controller/api/answer.h"
 #include "controller/api/desk.h"
+#include "controller/api/lines.h"
 #include "controller/api/submit.h"
 
 #define BATCH_MAX 256
-#define BATCH_NS 20000000 /* 20 ms: others are to be heard, too */
+/* A batch is looked at for four times as long as the last one took to get on disk: then the
+ * disk costs a fifth of the time at most, and others are heard soon. */
+#define BATCH_PER_COMMIT 4
+#define BATCH_LEAST_NS 4000000
+#define BATCH_MOST_NS 40000000
 
 /* One that waits. */
 struct paper {
-	struct paper *next;
+	struct lines_entry entry; /* first */
 	struct call call;
 	struct submission done;
 	struct err err;
 	int r;
 };
 
-/* Those of one user, first in first; the lines stand in a ring. */
-struct line {
-	struct line *next;
-	uint32_t uid;
-	struct paper *first, **end;
-};
-
 struct desk {
 	struct api *api;
 	struct sd_event_source *source;
 	struct bounds *bounds;
-	struct line *last; /* the one behind it is next; NULL: nobody waits */
+	struct lines lines;
+	int64_t batch_ns; /* so long may a batch be looked at */
 };
 
-/* ---- lines ---- */
-
-static struct line *find_line(struct desk *d, uint32_t uid)
-{
-	struct line *l = d->last;
-
-	if (!l)
-		return NULL;
-	do {
-		l = l->next;
-		if (l->uid == uid)
-			return l;
-	} while (l != d->last);
-	return NULL;
-}
-
-/* A new line comes last. NULL: no memory. */
-static struct line *add_line(struct desk *d, uint32_t uid)
-{
-	struct line *l = calloc(1, sizeof(*l));
-
-	if (!l)
-		return NULL;
-	l->uid = uid;
-	l->end = &l->first;
-	l->next = d->last ? d->last->next : l;
-	if (d->last)
-		d->last->next = l;
-	d->last = l;
-	return l;
-}
-
-/* The next one's first; its line, if there is more in it, is last from now on. */
 static struct paper *take_next(struct desk *d)
 {
-	struct line *l = d->last ? d->last->next : NULL;
-	struct paper *p;
-
-	if (!l)
-		return NULL;
-	p = l->first;
-	l->first = p->next;
-	if (l->first) {
-		d->last = l;
-		return p;
-	}
-	if (l == d->last)
-		d->last = NULL;
-	else
-		d->last->next = l->next;
-	free(l);
-	return p;
+	return (struct paper *)lines_take(&d->lines);
 }
 
 /* ---- batches ---- */
 
-static void finish(struct desk *d, struct paper *p)
+static void finish(struct paper *p)
 {
 	if (p->r >= 0)
 		submit_finish(&p->call, &p->done);
 	answer_finish(&p->call, p->r, &p->err);
-	(void)d;
 	free(p);
 }
 
@@ -113,6 +62,8 @@ static void write_alone(struct desk *d, struct paper *p)
 
 	json_decref(p->call.answer);
 	p->call.answer = NULL;
+	p->call.status = 0;
+	p->done = (struct submission){ 0 };
 	p->r = store_begin(s, &p->err);
 	if (p->r < 0)
 		return;
@@ -126,7 +77,8 @@ static void write_alone(struct desk *d, struct paper *p)
 /* A refusal has a status; anything else below 0 is a fault of the ledger. */
 static bool is_fault(const struct paper *p)
 {
-	return p->r < 0 && p->call.status < 400 && p->r != -EINVAL && p->r != -ENOENT;
+	return p->done.has_failed ||
+	       (p->r < 0 && p->call.status < 400 && p->r != -EINVAL && p->r != -ENOENT);
 }
 
 /* Looks at up to a batch, in the transaction under way. Returns how many. */
@@ -136,7 +88,7 @@ static size_t fill(struct desk *d, struct paper **batch, bool *ret_is_bad)
 	size_t n = 0;
 
 	*ret_is_bad = false;
-	while (n < BATCH_MAX && call_monotonic_ns() - start_ns < BATCH_NS) {
+	while (n < BATCH_MAX && call_monotonic_ns() - start_ns < d->batch_ns) {
 		struct paper *p = take_next(d);
 
 		if (!p)
@@ -148,6 +100,18 @@ static size_t fill(struct desk *d, struct paper **batch, bool *ret_is_bad)
 			break;
 	}
 	return n;
+}
+
+static int commit(struct desk *d, struct err *err)
+{
+	int64_t start_ns = call_monotonic_ns();
+	int r = store_commit(d->api->c.store, err);
+	int64_t next_ns = (call_monotonic_ns() - start_ns) * BATCH_PER_COMMIT;
+
+	if (next_ns < BATCH_LEAST_NS)
+		next_ns = BATCH_LEAST_NS;
+	d->batch_ns = next_ns < BATCH_MOST_NS ? next_ns : BATCH_MOST_NS;
+	return r;
 }
 
 static void write_batch(struct desk *d)
@@ -164,18 +128,18 @@ static void write_batch(struct desk *d)
 		batch[0] = take_next(d);
 		batch[0]->r = r;
 		batch[0]->err = err;
-		finish(d, batch[0]);
+		finish(batch[0]);
 		return;
 	}
 	n = fill(d, batch, &is_bad);
 	if (is_bad)
 		store_rollback(s);
 	else
-		is_bad = store_commit(s, &err) < 0;
+		is_bad = commit(d, &err) < 0;
 	for (size_t i = 0; i < n; i++) {
 		if (is_bad)
 			write_alone(d, batch[i]);
-		finish(d, batch[i]);
+		finish(batch[i]);
 	}
 	d->api->counts.batches++;
 }
@@ -184,9 +148,10 @@ static int on_turn(sd_event_source *source, void *ctx)
 {
 	struct desk *d = ctx;
 
-	if (d->last)
+	if (!lines_are_empty(&d->lines))
 		write_batch(d);
-	return sd_event_source_set_enabled(source, d->last ? SD_EVENT_ONESHOT : SD_EVENT_OFF);
+	return sd_event_source_set_enabled(
+		source, lines_are_empty(&d->lines) ? SD_EVENT_OFF : SD_EVENT_ONESHOT);
 }
 
 /* ---- its life ---- */
@@ -218,6 +183,7 @@ static int open_desk(struct api *a, struct err *err)
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
 	d->api = a;
+	d->batch_ns = BATCH_LEAST_NS;
 	r = bounds_new(&d->bounds, err);
 	if (r < 0)
 		return r;
@@ -231,25 +197,17 @@ static int open_desk(struct api *a, struct err *err)
 int route_submit(struct call *c, struct err *err)
 {
 	struct paper *p;
-	struct line *l;
 	int r = open_desk(c->api, err);
 
 	if (r < 0)
 		return r;
-	l = find_line(c->api->desk, c->who.uid);
 	p = calloc(1, sizeof(*p));
-	if (p && !l)
-		l = add_line(c->api->desk, c->who.uid);
-	if (!p || !l) {
+	if (!p || lines_put(&c->api->desk->lines, c->who.uid, &p->entry) < 0) {
 		free(p);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	p->call = *c;
 	p->call.body = json_incref(c->body);
-	if (!l->first)
-		l->end = &l->first;
-	*l->end = p;
-	l->end = &p->next;
 	sd_event_source_set_enabled(c->api->desk->source, SD_EVENT_ONESHOT);
 	return CALL_HELD;
 }

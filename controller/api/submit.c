@@ -336,6 +336,7 @@ int submit_take(struct call *c, struct bounds *b, struct submission *ret, struct
 	new.targets = targets.at;
 	new.n_targets = targets.n;
 	r = store_submit_one(c->api->c.store, &new, &ret->job, err);
+	ret->has_failed = r < 0;
 	if (r < 0)
 		return r;
 	bounds_add(b, &p.q);

@@ -7,6 +7,7 @@ struct submission {
 	int64_t job;
 	struct admit_note note;
 	char account[REQUEST_NAME_MAX];
+	bool has_failed; /* the ledger, half-way: the transaction is to be rolled back */
 };
 /* In the ledger's transaction under way. 0: it is in, and c->answer says so, to be sent when it
  * is on disk. < 0: refused, nothing was written; or the ledger failed. */

@@ -197,16 +197,48 @@ for key in "MaxArraySize = 0" "MaxQueuedPerUser = -1" "MaxArraySize = 99999999";
 	has "$key is refused" "${key%% *}" "$("$binary" --config "$dir/controller.conf" --check 2>&1)"
 done
 
+# ---- a full disk ----
+mkdir "$dir/small"
+if [ -z "${REEVE_TEST_POSTGRES:-}" ] && mount -t tmpfs -o size=1536k,mode=755 reeve-test "$dir/small" 2>/dev/null; then
+	trap 'umount "$dir/small"; live_end' EXIT
+	database() { echo "$dir/small/$1.db"; }
+	live_open configure full
+	long=$(head -c 60000 /dev/zero | tr '\0' x)
+	large() { # BODY of a request that needs room
+		ask $daemon POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"resources\":{},\"hold\":true,\"script\":\"#!/bin/sh\\n# $long\",\"workdir\":\"/\"}}"
+	}
+	taken=0
+	for _ in $(seq 60); do
+		out=$(large)
+		[[ $out == 201* ]] || break
+		taken=$((taken + 1))
+	done
+	has "a disk that is full is told as a fault of the controller" 500 "$out"
+	[ $taken -gt 3 ]
+	tap_result $? "after some were taken" "$taken"
+	# Many at once: the batch fails, and then each by itself.
+	for i in 1 2 3 4 5 6; do large >"$dir/large.$i" & pids[i]=$!; done
+	wait "${pids[@]}"
+	taken=$((taken + $(grep -l '^201' "$dir"/large.* | wc -l)))
+	is "each of many at once is answered" 6 "$(grep -lE '^(201|500)' "$dir"/large.* | wc -l)"
+	mount -o remount,size=16m "$dir/small"
+	has "with room again one is taken" 201 "$(large)"
+	is "what was said to be taken is there, and nothing else" $((taken + 1)) "$(reeve $daemon jobs --limit 1000 --csv -n -o job | wc -l)"
+	is "each one whole: held" $((taken + 1)) "$(reeve $daemon jobs --limit 1000 --csv -n -o note | grep -c 'held by daemon')"
+	live_stop
+	umount "$dir/small"
+	trap live_end EXIT
+	database() { echo "$dir/$1.db"; }
+else
+	skip "a full disk" "no file system of our own here"
+fi
+
 # ---- a million, compactly ----
 live_open configure million $'MaxArraySize = 1000000\nMaxQueuedPerUser = 0'
-SECONDS=0
 is "an array of a million is taken where the bound allows it" 1 "$(submit $daemon -J 0-999999)"
 is "the next job has the number behind it" 1000002 "$(submit $daemon -h)"
 has "the first elements start" "2 3 4 5 6 7 8 9 " "$(until_given 9; given "$(sync '' '')")"
 has "the list counts them" "0-999999: 999992 queued, 8 under way" "$(reeve $daemon jobs --csv -n -o note)"
 has "the last one is a job by its name" "job 1[999999]" "$(reeve $daemon job '1[999999]')"
 is "all of it is cancelled" "1,running" "$(reeve $daemon cancel 1 --csv -n | sed 's/queued/running/')"
-[ $SECONDS -lt 20 ]
-result=$?
-tap_result $result "nothing of that takes long" "$SECONDS s"
 tap_end

@@ -126,3 +126,4 @@ $O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_lead: $(LEDGER) $O/controller/ledger/store_lead.o $O/controller/pg/pg_lead.o
 $O/tests/unit/test_schedule_load: LDLIBS += -lm
 $O/tests/unit/test_schedule_load: $(SCHEDULE)
+$O/tests/unit/test_lines: $O/controller/api/lines.o

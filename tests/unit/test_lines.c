@@ -1,0 +1,89 @@
+/* test_lines - whoever hands in thousands waits behind themselves alone. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include "controller/api/lines.h"
+
+struct thing {
+	struct lines_entry entry;
+	uint32_t uid;
+	int number;
+};
+
+static struct thing things[20000];
+
+static void put(struct lines *l, int i, uint32_t uid)
+{
+	things[i] = (struct thing){ .uid = uid, .number = i };
+	assert_int_equal(lines_put(l, uid, &things[i].entry), 0);
+}
+
+static void one_of_another_user_is_next_but_one(void **state)
+{
+	struct lines l = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 10000; i++)
+		put(&l, i, 1);
+	put(&l, 10000, 2);
+	assert_int_equal(((struct thing *)lines_take(&l))->number, 0);
+	assert_int_equal(((struct thing *)lines_take(&l))->number, 10000);
+	for (int i = 1; i < 10000; i++)
+		assert_int_equal(((struct thing *)lines_take(&l))->number, i);
+	assert_null(lines_take(&l));
+	assert_true(lines_are_empty(&l));
+}
+
+/* Whatever comes and goes in whatever order: nothing is lost, each user's own order is kept,
+ * and nobody is passed twice by the same other while they wait. */
+static void everybody_waiting_is_taken_once_before_anybody_twice(void **state)
+{
+	enum { USERS = 7 };
+	int waiting[USERS] = { 0 }, last[USERS], since[USERS][USERS] = { 0 };
+	struct lines l = { 0 };
+	uint64_t seed = 3;
+	int n = 0, taken = 0;
+
+	(void)state;
+	for (int u = 0; u < USERS; u++)
+		last[u] = -1;
+	while (taken < 20000) {
+		struct thing *t = NULL;
+
+		seed = seed * 6364136223846793005ULL + 1442695040888963407ULL;
+		if (n < 20000 && (seed >> 33) % 5 < 3) {
+			uint32_t u = (uint32_t)((seed >> 40) % 13 % USERS);
+
+			put(&l, n++, u);
+			if (waiting[u]++ == 0)
+				for (int v = 0; v < USERS; v++)
+					since[u][v] = 0;
+			continue;
+		}
+		t = (struct thing *)lines_take(&l);
+		if (!t)
+			continue;
+		taken++;
+		assert_true(t->number > last[t->uid]);
+		last[t->uid] = t->number;
+		waiting[t->uid]--;
+		for (int v = 0; v < USERS; v++) {
+			since[t->uid][v] = 0;
+			if (v != (int)t->uid && waiting[v])
+				assert_in_range(++since[v][t->uid], 1, 1);
+		}
+	}
+	assert_true(lines_are_empty(&l));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_of_another_user_is_next_but_one),
+		cmocka_unit_test(everybody_waiting_is_taken_once_before_anybody_twice),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
