@@ -19,23 +19,6 @@ struct preempt *preempt_free(struct preempt *p)
 	return NULL;
 }
 
-static int count_running(struct schedule *s)
-{
-	struct tallies *t = &s->preempt->running;
-
-	tallies_clear(t);
-	/* Questions about owners with nothing running add keys too. */
-	if (tallies_room(t, 2 * (s->n_running + s->n_queued + s->n_suspended)) < 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < s->n_running; i++) {
-		const struct job *j = job_at(s, s->running[i]);
-
-		tallies_add(t, TALLY_USER(j->pub.user), 1);
-		tallies_add(t, TALLY_GROUP(j->pub.group), 1);
-	}
-	return 0;
-}
-
 /* ---- resuming ---- */
 
 static bool may_resume(const struct schedule *s, const struct job *j, int64_t now_s)
@@ -80,7 +63,7 @@ static int resume(struct schedule *s, int32_t job, int64_t now_s)
 
 static double pressure(const struct schedule *s, int32_t job, int64_t now_s)
 {
-	struct preempt_side side = preempt_side(s, job_at(s, job), now_s);
+	struct preempt_side side = preempt_side(job_at(s, job), now_s);
 
 	return preempt_xfactor(&side);
 }
@@ -267,9 +250,8 @@ int preempt_pass(struct schedule *s, int64_t now_s)
 		return -ENOMEM;
 	s->preempt->n_order = 0;
 	s->preempt->attempts = 0;
-	r = count_running(s);
-	if (r >= 0)
-		r = keep_most_pressing(s, now_s);
+	s->preempt->is_counted = false;
+	r = keep_most_pressing(s, now_s);
 	for (; at > INT64_MIN && r >= 0; at = next_priority(s, at, false))
 		for (int32_t q = 0; q < SCHEDULE_QUEUES_MAX && r >= 0; q++)
 			if (s->config.run_priority[q] == at && used >> q & 1)

@@ -33,7 +33,8 @@ struct victim {
 
 struct preempt {
 	struct tallies cores;	/* above, while a queue is shuffled */
-	struct tallies running; /* jobs by owner */
+	struct tallies running; /* jobs by owner, once anybody shall give way in this pass */
+	bool is_counted;
 	struct shuffled *order; /* of all queues, one after the other */
 	size_t n_order, max_order;
 	struct victim *victims;
@@ -45,6 +46,7 @@ struct preempt {
 
 /* Puts the jobs of a queue behind p->order (shuffle.c). */
 int shuffle_queue(struct schedule *s, int32_t queue);
-struct preempt_side preempt_side(const struct schedule *s, const struct job *j, int64_t now_s);
+/* Without n_running. */
+struct preempt_side preempt_side(const struct job *j, int64_t now_s);
 /* 1: suspended who had to give way, and started it (victims.c). */
 int preempt_start(struct schedule *s, int32_t job, int64_t now_s);

@@ -4,6 +4,26 @@
 #include <string.h>
 #include "controller/schedule/preempt_impl.h"
 
+static int count_running(struct schedule *s)
+{
+	struct tallies *t = &s->preempt->running;
+
+	if (s->preempt->is_counted)
+		return 0;
+	tallies_clear(t);
+	/* Questions about owners with nothing running add keys too. */
+	if (tallies_room(t, 2 * (s->n_running + s->n_queued + s->n_suspended)) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_running; i++) {
+		const struct job *j = job_at(s, s->running[i]);
+
+		tallies_add(t, TALLY_USER(j->pub.user), 1);
+		tallies_add(t, TALLY_GROUP(j->pub.group), 1);
+	}
+	s->preempt->is_counted = true;
+	return 0;
+}
+
 static int64_t n_running(const struct schedule *s, const struct job *j)
 {
 	int64_t u = tallies_add(&s->preempt->running, TALLY_USER(j->pub.user), 0);
@@ -12,13 +32,12 @@ static int64_t n_running(const struct schedule *s, const struct job *j)
 	return u > g ? u : g;
 }
 
-struct preempt_side preempt_side(const struct schedule *s, const struct job *j, int64_t now_s)
+struct preempt_side preempt_side(const struct job *j, int64_t now_s)
 {
 	struct preempt_side side = { .cores = j->cores,
 				     .limit_s = j->pub.limit_s,
 				     .ran_s = j->pub.ran_s,
-				     .suspended_s = j->pub.suspended_s,
-				     .n_running = n_running(s, j) };
+				     .suspended_s = j->pub.suspended_s };
 
 	if (j->state == SCHEDULE_RUNNING)
 		side.ran_s += now_s - j->since_s;
@@ -35,14 +54,20 @@ struct preempt_side preempt_side(const struct schedule *s, const struct job *j, 
 	return side;
 }
 
-/* Cheaper than the score, and says no to most. */
+/* Cheaper than the score, and says no to most: the XFactor of one that suspends would be beyond
+ * PREEMPT_XFACTOR by what it has been suspended and what is projected alone. */
 static bool is_out(const struct schedule *s, const struct job *a, const struct job *b)
 {
 	const int64_t *run = s->config.run_priority;
 
 	if (b->pub.is_kept || run[b->pub.queue] > run[a->pub.queue])
 		return true;
-	return run[b->pub.queue] == run[a->pub.queue] && b->cores >= a->cores;
+	if (run[b->pub.queue] < run[a->pub.queue])
+		return false;
+	if (b->cores >= a->cores)
+		return true;
+	return !b->is_new && (double)(b->pub.suspended_s + a->pub.limit_s - a->pub.ran_s) >
+				     (PREEMPT_XFACTOR - 1) * (double)(b->pub.limit_s + 1);
 }
 
 /* Its start is withdrawn: nothing is projected, but it is late. */
@@ -70,7 +95,8 @@ static int consider(struct schedule *s, const struct job *a, const struct preemp
 
 	if (is_out(s, a, b))
 		return 0;
-	bs = preempt_side(s, b, now_s);
+	bs = preempt_side(b, now_s);
+	bs.n_running = n_running(s, b);
 	if (v.is_new) {
 		v.score = withdrawal(as, &bs, &may);
 	} else {
@@ -99,10 +125,13 @@ static int compare(const void *a, const void *b)
 
 static int find_victims(struct schedule *s, const struct job *a, int64_t now_s)
 {
-	struct preempt_side as = preempt_side(s, a, now_s);
+	struct preempt_side as = preempt_side(a, now_s);
 	struct preempt *p = s->preempt;
-	int r = 0;
+	int r = count_running(s);
 
+	if (r < 0)
+		return r;
+	as.n_running = n_running(s, a);
 	p->n_victims = 0;
 	for (size_t i = 0; i < s->n_running && r >= 0; i++)
 		r = consider(s, a, &as, s->running[i], now_s);
