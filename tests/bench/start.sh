@@ -1,0 +1,29 @@
+#!/bin/bash
+# start.sh [JOBS] - from handing in a job to its coming to a node that waits, on an idle cluster: a real
+# controller, munge and ledger on disk, a played node. Goal: under 50 ms. Needs root.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+O=build
+. tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
+live_dir start-bench
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/start_bench" tests/bench/start_bench.c $O/common/http/*.o \
+	$O/common/auth/auth.o $O/common/err.o $O/common/wire/*.o $O/common/model/*.o \
+	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || exit 1
+chmod 755 "$dir/start_bench"
+live_munge
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/ledger.db
+		MungeSocket = $dir/munge.sock
+		AcceptNodes = any
+		[Cluster main]
+		DefaultResources = jobfs=100MB
+		[Account physics]
+		Users = daemon
+	CONF
+}
+live_open configure
+"$dir/start_bench" "$url" "$dir/munge.sock" 1 "${1:-200}" || echo "no figures: see above"

@@ -1,0 +1,174 @@
+/* start_bench.c - from handing in a job to its coming to a node, on an idle cluster.
+ *
+ * usage: start_bench URL MUNGE-SOCKET UID JOBS           (as root, who plays the node)
+ * The node waits in a held exchange, as agents do; what it is given it lists as running from
+ * then on. One job after the other is handed in by UID. Prints how long after its submission
+ * began a job was with the node, and beside it the submission alone: p50, p99, most. */
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/err.h"
+#include "common/http/http.h"
+
+#define JOBS_MAX 4096
+
+struct shared {
+	int64_t came_ns[JOBS_MAX]; /* by job */
+};
+static struct shared *shared;
+
+static int64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+static struct http *open_http(const char *url, const char *socket)
+{
+	const struct http_config c = {
+		.url = url, .munge_socket = socket, .timeout_s = 60, .answer_uid = -1
+	};
+	struct http *h = NULL;
+	struct err err = { "" };
+
+	if (http_open(&c, &h, &err) < 0) {
+		fprintf(stderr, "start_bench: %s\n", err.text);
+		exit(1);
+	}
+	return h;
+}
+
+static json_t *amounts(void)
+{
+	return json_pack("{s:i,s:I,s:I,s:i}", "ncpus", 1000000, "mem_bytes",
+			 (json_int_t)1 << 50, "jobfs_bytes", (json_int_t)1 << 50, "ngpus", 0);
+}
+
+static void play_node(struct http *h)
+{
+	json_t *jobs = json_array();
+
+	for (;;) {
+		json_t *body =
+			json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:O,s:[],s:[]}",
+				  "schema", "reeve/1", "node", "n1", "boot", "b1", "version",
+				  "t", "capacity", amounts(), "free", amounts(), "state", "up",
+				  "tier", 1, "notes", "jobs", jobs, "reports", "output");
+		struct http_call call = { "POST", "/v1/node/sync?wait=20", body, 20 };
+		json_t *answer = NULL, *job;
+		struct err err = { "" };
+		size_t i;
+
+		if (http_exchange(h, call, &answer, &err) != 0) {
+			fprintf(stderr, "start_bench: node: %s\n", err.text);
+			_exit(1);
+		}
+		json_array_foreach(json_object_get(answer, "jobs"), i, job)
+		{
+			json_int_t id = json_integer_value(json_object_get(job, "job"));
+
+			if (id <= 0 || id >= JOBS_MAX || shared->came_ns[id])
+				continue;
+			__atomic_store_n(&shared->came_ns[id], now_ns(), __ATOMIC_SEQ_CST);
+			json_array_append_new(jobs,
+					      json_pack("{s:I,s:i,s:s}", "job", id, "attempt",
+							1, "state", "running"));
+		}
+		json_decref(answer);
+		json_decref(body);
+	}
+}
+
+static json_int_t submit(struct http *h)
+{
+	json_t *body = json_pack("{s:s,s:{s:{s:i,s:I,s:i},s:s,s:s,s:[s],s:[],s:s}}", "schema",
+				 "reeve/1", "request", "resources", "ncpus", 1, "vmem_bytes",
+				 (json_int_t)1000000, "walltime_s", 60, "account", "physics",
+				 "name", "bench", "argv", "/bin/true", "env", "workdir", "/");
+	struct http_call call = { "POST", "/v1/jobs", body, 0 };
+	json_t *answer = NULL;
+	struct err err = { "" };
+	json_int_t id;
+
+	if (http_exchange(h, call, &answer, &err) != 0) {
+		fprintf(stderr, "start_bench: %s\n", err.text);
+		return 0;
+	}
+	id = json_integer_value(json_object_get(answer, "job"));
+	json_decref(answer);
+	json_decref(body);
+	return id;
+}
+
+static int compare(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void tell(const char *what, int64_t *ns, int n)
+{
+	qsort(ns, (size_t)n, sizeof(*ns), compare);
+	printf("%s: p50 %.1f ms, p99 %.1f ms, most %.1f ms\n", what, (double)ns[n / 2] / 1e6,
+	       (double)ns[n * 99 / 100] / 1e6, (double)ns[n - 1] / 1e6);
+}
+
+static int hand_in(const char *url, const char *socket, unsigned uid, int n)
+{
+	static int64_t to_node[JOBS_MAX], to_answer[JOBS_MAX];
+	struct http *h;
+
+	if (setgid(uid) < 0 || setuid(uid) < 0)
+		return 1;
+	h = open_http(url, socket);
+	for (int i = 0; i < n; i++) {
+		int64_t start = now_ns(), until = start + 10 * INT64_C(1000000000);
+		json_int_t id = submit(h);
+
+		if (id <= 0 || id >= JOBS_MAX)
+			return 1;
+		to_answer[i] = now_ns() - start;
+		while (!__atomic_load_n(&shared->came_ns[id], __ATOMIC_SEQ_CST))
+			if (usleep(100), now_ns() > until)
+				return fprintf(stderr, "start_bench: job %lld never came\n",
+					       (long long)id);
+		to_node[i] = shared->came_ns[id] - start;
+		usleep(20000); /* the node is back in its exchange */
+	}
+	tell("submission to the node", to_node, n);
+	tell("the submission alone  ", to_answer, n);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc == 5 ? atoi(argv[4]) : 0, status = 1;
+	pid_t node, user;
+
+	if (n < 1 || n >= JOBS_MAX / 2)
+		return 64;
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		      -1, 0);
+	if (shared == MAP_FAILED)
+		return 1;
+	node = fork();
+	if (node == 0)
+		play_node(open_http(argv[1], argv[2]));
+	usleep(300000);
+	user = fork();
+	if (user == 0)
+		_exit(hand_in(argv[1], argv[2], (unsigned)atoi(argv[3]), n) || fflush(stdout));
+	waitpid(user, &status, 0);
+	kill(node, SIGKILL);
+	waitpid(node, NULL, 0);
+	return status != 0;
+}
