@@ -54,8 +54,10 @@ int store_array(struct store *s, int64_t job, struct store_array *ret, struct er
 	int r = db_query(
 		s->db, err, &st,
 		"SELECT n, first, step, at_once, n_waiting, n_dropped, n_ended, n_well,"
-		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND state = 0),"
-		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND state > 0"
+		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state "
+		"= 0),"
+		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state "
+		"> 0"
 		"  AND state < 5)"
 		" FROM arrays WHERE job = ?1",
 		"i", job);
@@ -210,12 +212,15 @@ static int add_candidate(struct candidates *c, struct db_row *st, struct err *er
 
 /* Held elements take no place. */
 static const char candidates_sql[] =
-	"SELECT r.job, (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND e.state = 0"
-	" AND e.withheld = 0), (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job"
+	"SELECT r.job, (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND e.array_job "
+	"> 0 AND e.state = 0"
+	" AND e.withheld = 0), (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND "
+	"e.array_job > 0"
 	" AND e.state > 0 AND e.state < 5), r.n, r.first, r.step, r.at_once"
 	" FROM arrays r JOIN jobs p ON p.job = r.job"
 	" WHERE r.is_open = 1 AND p.withheld = 8 AND p.state = 0 AND (r.n_waiting > 0 OR EXISTS"
-	" (SELECT 1 FROM jobs e WHERE e.array_job = r.job AND e.state = 0 AND e.withheld = 32))"
+	" (SELECT 1 FROM jobs e WHERE e.array_job = r.job AND e.array_job > 0 AND e.state = 0 "
+	"AND e.withheld = 32))"
 	" ORDER BY r.job";
 _Static_assert(STORE_IS_ARRAY == 8 && STORE_NOT_ITS_TURN == 32,
 	       "candidates_sql has them as numbers");
@@ -256,7 +261,7 @@ static int let_in(struct store *s, int64_t job, int64_t room, struct err *err)
 {
 	int r = db_run(s->db, err,
 		       "UPDATE jobs SET withheld = 0 WHERE job IN (SELECT job FROM jobs"
-		       " WHERE array_job = ?1 AND state = 0 AND withheld = 32"
+		       " WHERE array_job = ?1 AND array_job > 0 AND state = 0 AND withheld = 32"
 		       " ORDER BY job LIMIT ?2)",
 		       "ii", job, room);
 
@@ -316,15 +321,23 @@ static int unfold_all(struct store *s, const struct candidates *c, struct err *e
 int store_arrays_unfold(struct store *s, struct err *err)
 {
 	struct candidates c = { 0 };
-	int r = find_candidates(s, &c, err);
 	bool has_room = false;
+	int r;
 
+	/* Nothing has happened since. */
+	if (s->settled && s->settled == s->unfolded)
+		return s->has_folded;
+	r = find_candidates(s, &c, err);
 	for (size_t i = 0; i < c.n; i++)
 		has_room |= room_of(&c.at[i]) > 0;
 	if (r >= 0 && has_room)
 		r = unfold_all(s, &c, err);
 	free(c.at);
-	return r < 0 ? r : c.n > 0;
+	if (r < 0)
+		return r;
+	s->unfolded = s->settled;
+	s->has_folded = c.n > 0;
+	return s->has_folded;
 }
 
 static int unfold_one(struct store *s, struct job_id id, struct err *err)

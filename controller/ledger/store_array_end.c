@@ -33,7 +33,8 @@ int store_array_nodes(struct store *s, int64_t job, store_node_name_fn fn, void 
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT DISTINCT node FROM jobs WHERE array_job = ?1 AND state > 0"
+			 "SELECT DISTINCT node FROM jobs WHERE array_job = ?1 AND array_job > "
+			 "0 AND state > 0"
 			 " AND state < 5 AND node IS NOT NULL",
 			 "i", job);
 
@@ -147,12 +148,13 @@ static int cancel_elements(struct store *s, const struct store_wish *w, struct e
 		r = db_run(
 			s->db, err,
 			"INSERT INTO events(at_ns, job, what, text) SELECT ?2, job, 'cancel',"
-			" ?3 FROM jobs WHERE array_job = ?1 AND state = 0",
+			" ?3 FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state = 0",
 			"iit", w->job, w->now_ns, w->reason);
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2,"
-			   " want_reason = ?3, end = ?4 WHERE array_job = ?1 AND state = 0",
+			   " want_reason = ?3, end = ?4 WHERE array_job = ?1 AND array_job > 0 "
+			   "AND state = 0",
 			   "iitt", w->job, w->now_ns, w->reason, end);
 	return r < 0 ? r : store_array_drop(s, w->job, err);
 }
@@ -164,7 +166,8 @@ int store_array_wish(struct store *s, const struct store_wish *w, struct err *er
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET want = ?2, want_reason = ?3, gave_way_to = 0"
-			   " WHERE array_job = ?1 AND state > 0 AND state < 5 AND want <> 2"
+			   " WHERE array_job = ?1 AND array_job > 0 AND state > 0 AND state < "
+			   "5 AND want <> 2"
 			   " AND (?2 <> 0 OR gave_way_to = 0)",
 			   "iit", w->job, (int64_t)w->want, w->reason);
 	if (r >= 0)

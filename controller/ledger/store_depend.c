@@ -136,7 +136,8 @@ static const char since_sql[] = "SELECT DISTINCT e.job FROM events e JOIN jobs j
 static const char open_sql[] =
 	"SELECT d.target FROM depends d JOIN jobs j ON j.job = d.target"
 	" WHERE d.met = 0 AND j.state = 5"
-	" UNION SELECT j.job FROM arrays r JOIN jobs j ON j.array_job = r.job"
+	" UNION SELECT j.job FROM arrays r JOIN jobs j ON j.array_job = r.job AND j.array_job "
+	"> 0"
 	" WHERE r.is_open = 1 AND j.state = 5 AND (j.withheld & 16) = 0 ORDER BY 1";
 
 static int find_ended(struct work *w, struct err *err)
@@ -181,10 +182,11 @@ static int meet(struct work *w, int64_t job, const struct ended *e, struct err *
 	if (r < 0 || db_changes(d) == 0)
 		return r;
 	tell(w, job, NULL);
-	return db_run(d, err,
-		      "UPDATE jobs SET withheld = withheld - 4 WHERE array_job = ?1"
-		      " AND state = 0 AND (withheld & 4) <> 0",
-		      "i", job);
+	return db_run(
+		d, err,
+		"UPDATE jobs SET withheld = withheld - 4 WHERE array_job = ?1 AND array_job > 0"
+		" AND state = 0 AND (withheld & 4) <> 0",
+		"i", job);
 }
 
 static int end_rows(struct work *w, int64_t job, const char *end, struct err *err)
@@ -197,7 +199,7 @@ static int end_rows(struct work *w, int64_t job, const char *end, struct err *er
 	if (r >= 0)
 		r = db_run(w->s->db, err,
 			   "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
-			   " WHERE array_job = ?1 AND state = 0",
+			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
 			   "iit", job, w->how->now_ns, end);
 	if (r >= 0)
 		r = store_array_drop(w->s, job, err);
@@ -228,8 +230,9 @@ static int fail(struct work *w, int64_t job, const struct ended *e, struct err *
 	if (r >= 0)
 		r = add_work(w, job, err);
 	if (r >= 0)
-		r = db_query(w->s->db, err, &st, "SELECT job FROM jobs WHERE array_job = ?1",
-			     "i", job);
+		r = db_query(w->s->db, err, &st,
+			     "SELECT job FROM jobs WHERE array_job = ?1 AND array_job > 0", "i",
+			     job);
 	if (r >= 0)
 		r = add_rows(w, st, err);
 	if (r >= 0)

@@ -25,7 +25,7 @@ int store_hold_add(struct store *s, const struct store_hold *h, struct err *err)
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET withheld = withheld | ?2"
-			   " WHERE array_job = ?1 AND state = 0",
+			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
 			   "ii", h->job, bit);
 	return r < 0 ? r : store_event(s, &e, err);
 }
@@ -80,7 +80,8 @@ static int release(struct store *s, const struct store_hold *h, struct err *err)
 	int64_t others = ~(int64_t)HELD;
 	int r = db_run(s->db, err,
 		       "DELETE FROM holds WHERE job = ?1 OR"
-		       " job IN (SELECT job FROM jobs WHERE array_job = ?1 AND state = 0)",
+		       " job IN (SELECT job FROM jobs WHERE array_job = ?1 AND array_job > 0 "
+		       "AND state = 0)",
 		       "i", h->job);
 
 	if (r >= 0)
@@ -91,7 +92,7 @@ static int release(struct store *s, const struct store_hold *h, struct err *err)
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET withheld = (withheld & ?2) | ?3"
-			   " WHERE array_job = ?1 AND state = 0",
+			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
 			   "iii", h->job, others, (int64_t)STORE_NOT_ITS_TURN);
 	return r < 0 ? r : store_event(s, &e, err);
 }

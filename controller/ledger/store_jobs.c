@@ -137,7 +137,7 @@ int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET nice = CASE WHEN ?2 <> 0 THEN ?3 ELSE nice END,"
 			   " site = CASE WHEN ?4 <> 0 THEN ?5 ELSE site END"
-			   " WHERE array_job = ?1 AND state = 0",
+			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
 			   "iiiii", w->job, (int64_t)w->has_nice, w->nice, (int64_t)w->has_site,
 			   w->site);
 	if (r == 0)

@@ -246,6 +246,7 @@ static const char schema_preempt[] =
 	"ALTER TABLE jobs ADD COLUMN due_ns INTEGER NOT NULL DEFAULT 0;";
 
 /* What keeps queued jobs back, and arrays: store_hold.h, store_depend.h, store_array.h.
+ * The planner takes the index of elements only where "array_job > 0" is said.
  * Elements are made of their array's row: a column of jobs that a submission fills in is named
  * there too. */
 static const char schema_submission[] =

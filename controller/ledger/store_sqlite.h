@@ -10,6 +10,8 @@ struct store {
 	struct db *db;
 	struct calendar *calendar; /* of the zone that the ledger is kept in */
 	int64_t settled;	   /* event up to which ends were looked at; 0: none yet */
+	int64_t unfolded;	   /* event up to which arrays were looked at; 0: none yet */
+	bool has_folded;	   /* some waited then */
 	int64_t gpu_idle_after_ns; /* store_gpus.h */
 	int64_t max_requeues;	   /* store_lost.h */
 };

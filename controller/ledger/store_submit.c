@@ -111,9 +111,11 @@ int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, s
 	return r;
 }
 
-/* An array counts by its elements: those with a row, and those without. */
+/* An array counts by its elements: those with a row, and those without. That below 0 is below 5
+ * has to be said, for the index of active jobs. */
 #define QUEUED(column)                                                                         \
-	"SELECT (SELECT COUNT(*) FROM jobs WHERE state = 0 AND (withheld & 8) = 0"             \
+	"SELECT (SELECT COUNT(*) FROM jobs WHERE state = 0 AND state < 5 AND (withheld & 8) "  \
+	"= 0"                                                                                  \
 	" AND " column " = ?1)"                                                                \
 	" + CAST((SELECT COALESCE(SUM(r.n_waiting), 0) FROM arrays r JOIN jobs j"              \
 	" ON j.job = r.job WHERE r.is_open = 1 AND j." column " = ?1) AS BIGINT)"

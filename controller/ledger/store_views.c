@@ -37,6 +37,8 @@
 /* One text for each index that answers at once; the planner knows only what is spelled out. */
 static const char *choose_sql(const struct store_filter *f)
 {
+	static const char of_array[] = JOB_COLUMNS CURRENT_ATTEMPT
+		" WHERE j.array_job = ?8 AND j.array_job > 0 AND" FILTERS;
 	static const char by_user[] =
 		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.user = ?1 AND" FILTERS;
 	static const char by_account[] =
@@ -49,6 +51,8 @@ static const char *choose_sql(const struct store_filter *f)
 
 	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
 
+	if (f->array)
+		return of_array;
 	if (f->user)
 		return by_user;
 	if (f->account)
@@ -161,7 +165,9 @@ int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT cluster, state, COUNT(*) FROM jobs WHERE state < 5"
+			 "SELECT cluster, state, CAST(SUM(CASE WHEN (withheld & 8) <> 0 THEN"
+			 "  (SELECT r.n_waiting FROM arrays r WHERE r.job = jobs.job)"
+			 " ELSE 1 END) AS BIGINT) FROM jobs WHERE state < 5"
 			 " GROUP BY cluster, state",
 			 "");
 
