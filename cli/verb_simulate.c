@@ -326,7 +326,21 @@ static int load(struct simulate *s, struct err *err)
 
 static void put_notes(const struct simulate *s)
 {
+	static const char *const keys[] = {
+		[SIM_NO_RUN_TIME] = "rejected_no_run_time",
+		[SIM_NO_CORES] = "rejected_no_cores",
+		[SIM_TOO_LARGE] = "rejected_too_large",
+		[SIM_NO_SUBMIT] = "rejected_no_submit_time",
+		[SIM_OUT_OF_RANGE] = "rejected_out_of_range",
+		[SIM_GARBAGE] = "rejected_garbage",
+	};
+
+	_Static_assert(ARRAY_LEN(keys) == _SIM_WHY_MAX && _SIM_WHY_MAX + 2 <= TABLE_NOTES_MAX,
+		       "a key a reason");
 	table_note_int(s->table, "cores", s->machine.cores);
+	for (int i = 0; i < _SIM_WHY_MAX; i++)
+		if (s->trace.rejected[i])
+			table_note_int(s->table, keys[i], s->trace.rejected[i]);
 	if (s->trace.disordered)
 		table_note_int(s->table, "disordered", s->trace.disordered);
 }

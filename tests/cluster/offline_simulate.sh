@@ -207,6 +207,8 @@ rejected, out-of-range: 1
 rejected, garbage: 1
 out of order, and sorted: 1" "$(tail -n +3 odd.out)"
 "$reeve" simulate odd.swf --profile fcfs --json >out.json
+is "by reason for programs too" "cores disordered rejected_garbage rejected_no_cores rejected_no_run_time rejected_no_submit_time rejected_out_of_range rejected_too_large" \
+	"$(python3 -c 'import json; d = json.load(open("out.json")); print(*sorted(k for k in d if isinstance(d[k], int)))')"
 is "and in all" "3 6" "$(field jobs) $(field rejected)"
 is "--nodes" 5 "$("$reeve" simulate odd.swf --profile fcfs --nodes 1x1,2x2 --json >out.json; field rejected; field jobs >jobs)"
 is "with one job more" 4 "$(cat jobs)"
