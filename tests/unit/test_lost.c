@@ -262,6 +262,30 @@ static void a_reboot_that_is_seen_queues_it_again_once(void **state)
 	check_charge(r, 40);
 }
 
+/* The node's clock is set an hour ahead, then back, while the job runs: running time is of its
+ * steady clock, and so is the charge. Then the node is lost, and comes back. */
+static void a_clock_that_is_set_charges_nothing(void **state)
+{
+	static const int64_t steps_s[] = { 3600, -3600, 0, -3600, 3600 };
+	struct rig *r = *state;
+	int64_t job = running(r, NULL), ran_s = 40;
+
+	for (size_t i = 0; i < ARRAY_LEN(steps_s); i++) {
+		struct report rep = rig_report(job, 2 + (int64_t)i, JOB_RUNNING, ran_s += 10);
+
+		rep.at_ns += steps_s[i] * S_NS;
+		rig_tell(r, rep, NOON + ran_s * S_NS);
+		check_charge(r, ran_s);
+	}
+	lose(r, NOON + (ran_s + 200) * S_NS, 1);
+	check_charge(r, ran_s);
+	struct report rep = rig_report(job, 9, JOB_ENDED, ran_s + 5);
+
+	rep.ended_ns -= 3600 * S_NS;
+	tell_back(r, rep, NOON + (ran_s + 300) * S_NS);
+	check_charge(r, ran_s + 5);
+}
+
 #define RIG(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 
 int main(void)
@@ -277,6 +301,7 @@ int main(void)
 		RIG(one_that_is_being_cancelled_is_not_queued_again),
 		RIG(a_reboot_that_the_node_tells_queues_it_again_too),
 		RIG(a_reboot_that_is_seen_queues_it_again_once),
+		RIG(a_clock_that_is_set_charges_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
