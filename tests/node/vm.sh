@@ -15,6 +15,7 @@ numa=
 jobfs=ext4
 payload=
 out=
+net=none
 limit_s=600
 kernel_args=
 
@@ -41,6 +42,8 @@ usage()
 		  --payload DIR       a DESTDIR tree laid over / before the node starts: its files,
 		                      links and empty directories, all owned by root
 		  --out DIR           what SCRIPT leaves in /out comes back here
+		  --net host|none     a network on which the host is 10.0.2.2 and the node the
+		                      address that it takes (none)
 		  --timeout S         seconds from power-on to power-off (600)
 		  --kernel-arg ARG    one more word for the kernel command line; repeatable
 
@@ -49,7 +52,8 @@ usage()
 		With 124, 125 and 126 the reason is on stderr, with the last console lines.
 
 		Environment: REEVE_CACHE (default: .cache in the repository) holds the images;
-		REEVE_VM_ACCEL=kvm|tcg skips the probe for KVM.
+		REEVE_VM_ACCEL=kvm|tcg skips the probe for KVM; REEVE_VM_SILENCE_S (150): a guest that
+		has not begun SCRIPT by then is started again, twice at most.
 
 		Example: vm.sh run --jobfs xfs --payload build/root -- tests/node/vm_selftest.sh
 	EOF
@@ -78,6 +82,7 @@ parse_options()
 		--jobfs) jobfs=$2 ;;
 		--payload) payload=$2 ;;
 		--out) out=$2 ;;
+		--net) net=$2 ;;
 		--timeout) limit_s=$2 ;;
 		--kernel-arg) kernel_args="$kernel_args $2" ;;
 		*) bad_usage "unknown option $1" ;;
@@ -95,6 +100,10 @@ check_options()
 	case $jobfs in
 	ext4 | xfs | none) ;;
 	*) bad_usage "--jobfs $jobfs is none of ext4, xfs, none" ;;
+	esac
+	case $net in
+	host | none) ;;
+	*) bad_usage "--net $net is neither host nor none" ;;
 	esac
 	[ -z "$payload" ] || [ -d "$payload" ] || bad_usage "--payload $payload is no directory"
 	[ -z "$numa" ] || [[ $numa =~ ^[1-9]$ || $numa =~ ^[0-9-]+:[0-9]+[MG](/[0-9-]+:[0-9]+[MG])*$ ]] ||
@@ -135,6 +144,7 @@ machine_shape()
 	done
 	[ "$total_mib" = 0 ] || mem=${total_mib}M
 	machine+=(-smp "$smp" -m "$mem")
+	[ "$net" = none ] || machine+=(-netdev "user,id=n0" -device "virtio-net-pci,netdev=n0,romfile=")
 }
 
 # $VM_TMP/job.tar: the payload, the script with its command line, and the units that run it

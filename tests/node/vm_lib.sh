@@ -160,7 +160,7 @@ vm_qemu_words()
 # A guest says "alive" when its command begins, seconds after power-on. Under emulation on a machine
 # with many times more to do than it has cores, the start has been seen to hang before that: such
 # a guest is started again.
-VM_SILENCE_S=150
+VM_SILENCE_S=${REEVE_VM_SILENCE_S:-150}
 VM_STARTS=3
 
 vm_power_on()
