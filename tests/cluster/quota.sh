@@ -255,21 +255,21 @@ others=
 node >/dev/null
 for cores in 10 10 10; do ask $daemon POST /v1/jobs "$(job $cores normal 3600)" >/dev/null; done
 why() { ask "$1" GET "/v1/jobs/$2" | grep -o '"why":"[^"]*"'; }
-is "two of 10 cores start, the third waits and says why" \
-	'"why":"limit of user daemon in queue normal: 20 cores at once, 20 run, this job needs 10"' "$(why $daemon 3)"
+soon "two of 10 cores start, the third waits and says why" \
+	'"why":"limit of user daemon in queue normal: 20 cores at once, 20 run, this job needs 10"' why $daemon 3
 ask $bin POST /v1/jobs "$(job 5 normal 3600)" >/dev/null
-has "another user passes by" '"state":"starting"' "$(ask $bin GET /v1/jobs/4)"
+soon "another user passes by" '"state":"starting"' ask $bin GET /v1/jobs/4
 ask $daemon POST /v1/jobs "$(job 5 express 3600)" >/dev/null
-has "another queue too" '"state":"starting"' "$(ask $daemon GET /v1/jobs/5)"
+soon "another queue too" '"state":"starting"' ask $daemon GET /v1/jobs/5
 ask $bin POST /v1/jobs "$(job 1 normal 3600)" >/dev/null
 ask $bin POST /v1/jobs "$(job 1 normal 3600)" >/dev/null
-has "memory is limited as well" 'user bin in account physics: 2000 MB at once, 2000 run, this job needs 1000' "$(why $bin 7)"
+soon "memory is limited as well" 'user bin in account physics: 2000 MB at once, 2000 run, this job needs 1000' why $bin 7
 has "a job that could never start is not taken" "it needs 21 cores, and user daemon in queue normal may run 20 at once" \
 	"$(ask $daemon POST /v1/jobs "$(job 21 normal 60)")"
 others='{"job":2,"attempt":1,"state":"starting"},{"job":4,"attempt":1,"state":"starting"},
 {"job":5,"attempt":1,"state":"starting"},{"job":6,"attempt":1,"state":"starting"}'
 report 1 ended 60 >/dev/null
-has "what ends makes room" '"state":"starting"' "$(ask $daemon GET /v1/jobs/3)"
+soon "what ends makes room" '"state":"starting"' ask $daemon GET /v1/jobs/3
 
 # ---- low priority ----
 open_site low "Quota = window"
@@ -298,7 +298,7 @@ has "the window of an account is consumed" "Low priority" "$(live $bin)"
 sleep 2.1 # how long the queue goes by what it knew of an account (GATE_KEEP_NS)
 ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
 ask $bin POST /v1/jobs "$(job 1 normal 3600 poor)" >/dev/null
-has "while nobody else waits it waits for a place only" "needs 1 core " "$(why $bin 3)"
+soon "while nobody else waits it waits for a place only" "needs 1 core " why $bin 3
 ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
 has "else for every job of accounts with quota left" \
 	"low priority: account poor has no quota left, and 1 job of accounts with quota left waits here" "$(why $bin 3)"
@@ -312,6 +312,6 @@ has "a quota that is raised frees it, though nothing ends" "needs 1 core " "$out
 both 1 | apply 2 >/dev/null
 ask $daemon POST /v1/jobs/4/cancel >/dev/null
 report 2 ended 60 >/dev/null
-has "and starts" '"state":"starting"' "$(ask $bin GET /v1/jobs/3)"
+soon "and starts" '"state":"starting"' ask $bin GET /v1/jobs/3
 
 tap_end

@@ -18,6 +18,11 @@ has() { # NAME NEEDLE TEXT
 	case $3 in *"$2"*) tap_result 0 "$1" ;; *) tap_result 1 "$1" "lacks: $2
 $3" ;; esac
 }
+soon() { # NAME NEEDLE COMMAND...: as has, of what the command says within 20 s
+	local end=$((SECONDS + 20)) said
+	until said=$("${@:3}" 2>&1); [[ $said == *"$2"* ]] || [ $SECONDS -ge $end ]; do sleep 0.05; done
+	has "$1" "$2" "$said"
+}
 lacks() { # NAME NEEDLE TEXT
 	case $3 in *"$2"*) tap_result 1 "$1" "has: $2
 $3" ;; *) tap_result 0 "$1" ;; esac
