@@ -2,8 +2,8 @@
 # check.sh - run the test suites of tests/suites.txt and count what they say.
 #   usage: tests/check.sh [STAGE...]        stages: lint unit cluster bpf fuzz quiet node (all by default)
 # A suite is a command that prints TAP and exits 0 when all of it passed. Its whole output is kept
-# in build/check/NAME.log; only what failed is shown. Suites of stage "node" run two at a time, each
-# on a virtual node of its own; those of "quiet" compare speeds and run alone. The last line is "N passed, N failed, N skipped".
+# in build/check/NAME.log; only what failed is shown. Suites of the stages "cluster" and "node" run two
+# at a time, the latter each on a virtual node of its own; those of "quiet" compare speeds and run alone. The last line is "N passed, N failed, N skipped".
 set -uo pipefail
 cd "$(dirname "$0")/.."
 O=build
@@ -64,7 +64,7 @@ run_stage() {
 	while read -r kind name command <&3; do
 		[ "$kind" = "$stage" ] || continue
 		# shellcheck disable=SC2086
-		if [ "$stage" = node ]; then
+		if [ "$stage" = node ] || [ "$stage" = cluster ]; then
 			[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
 			[ -t 2 ] && printf '  %-8s %-28s ...\r' "$stage" "$name" >&2
 			start "$stage" "$name" $command &
