@@ -105,15 +105,14 @@ static int resume_queue(struct schedule *s, int32_t queue, int64_t now_s)
 
 /* ---- starting ---- */
 
-/* Has any node so many free cores, or nearly? */
-static bool has_free(const struct schedule *s, int64_t cores)
+/* The most cores that any node has free, or BUCKETS - 1 for more; -1: no node. */
+static int64_t most_bucket(const struct schedule *s)
 {
-	int64_t b = cores < BUCKETS ? cores : BUCKETS - 1;
+	int64_t b = BUCKETS - 1;
 
-	for (; b < BUCKETS; b++)
-		if (s->in_bucket[b])
-			return true;
-	return false;
+	while (b >= 0 && !s->in_bucket[b])
+		b--;
+	return b;
 }
 
 static int start(struct schedule *s, int32_t job, int64_t now_s)
@@ -138,11 +137,12 @@ static int start(struct schedule *s, int32_t job, int64_t now_s)
 static int start_queue(struct schedule *s, size_t first, int64_t now_s)
 {
 	struct preempt *p = s->preempt;
+	int64_t most = most_bucket(s);
 	int r = 0;
 
 	for (size_t i = first; i < p->n_order && r >= 0; i++) {
 		int32_t job = p->order[i].job;
-		bool is_free = has_free(s, p->order[i].most_cores);
+		bool is_free = most == BUCKETS - 1 || p->order[i].most_cores <= most;
 		struct job *j;
 
 		if (!is_free && p->attempts >= ATTEMPTS)
@@ -155,6 +155,8 @@ static int start_queue(struct schedule *s, size_t first, int64_t now_s)
 			p->attempts++;
 			r = preempt_start(s, job, now_s);
 		}
+		if (r > 0)
+			most = most_bucket(s);
 	}
 	return r;
 }

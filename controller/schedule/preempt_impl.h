@@ -6,10 +6,12 @@
 /* Cores by user, by group, and by both. */
 struct tallies {
 	struct tally {
-		uint64_t key; /* 0: free */
+		uint64_t key;
 		int64_t n;
+		uint64_t stamp; /* another than the table's: free */
 	} * slots;
 	size_t size, n; /* a power of two */
+	uint64_t stamp;
 };
 #define TALLY_USER(u) (UINT64_C(1) << 62 | (uint32_t)(u))
 #define TALLY_GROUP(g) (UINT64_C(2) << 62 | (uint32_t)(g))

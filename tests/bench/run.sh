@@ -58,6 +58,9 @@ bench_schedule() {
 		${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/schedule_bench \
 			tests/bench/schedule_bench.c $O/controller/schedule/*.o -lm && $O/tests/bench/schedule_bench
 }
+bench_simulate() {
+	$MAKE all && tests/bench/simulate.sh
+}
 bench_start() {
 	$MAKE all && tests/bench/start.sh
 }
@@ -85,7 +88,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit start"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit start simulate"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all
