@@ -12,9 +12,14 @@ static bool read_number(const char **p, int64_t max, int64_t *ret)
 	const char *s = *p;
 	int64_t n = 0;
 
-	while (*s >= '0' && *s <= '9' && n <= max)
-		n = n * 10 + (*s++ - '0');
-	if (s == *p || n > max || (*s >= '0' && *s <= '9'))
+	for (; *s >= '0' && *s <= '9'; s++) {
+		int digit = *s - '0';
+
+		if (n > (max - digit) / 10)
+			return false;
+		n = n * 10 + digit;
+	}
+	if (s == *p)
 		return false;
 	*p = s;
 	*ret = n;

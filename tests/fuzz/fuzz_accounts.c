@@ -1,6 +1,8 @@
 /* fuzz_accounts - any bytes as accounts.conf: a refusal has words; what is taken is written,
  * read again the same, and does not differ from itself.
  *
+ * links: common/model/array common/model/after common/model/features
+ *
  * links: controller/accounts/accounts controller/accounts/accounts_keys
  *
  * links: controller/accounts/accounts_values controller/accounts/accounts_check

@@ -1,6 +1,8 @@
 /* fuzz_conf - any bytes as a configuration file: no crash, no leak, and every refusal has
  * words.
  *
+ * links: common/model/array common/model/after common/model/features
+ *
  * links: common/conf/conf common/nearest common/err
  *
  * links: common/model/amount common/model/resources common/model/request

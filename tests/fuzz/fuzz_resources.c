@@ -1,4 +1,6 @@
 /* fuzz_resources.c - any text as resources: what is accepted prints and reads back the same.
+ * links: common/model/features
+ *
  * links: common/err common/model/amount common/model/resources
  */
 #include <stdint.h>

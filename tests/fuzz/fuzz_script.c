@@ -1,5 +1,7 @@
 /* fuzz_script.c - any bytes as a job script: never a crash, and what is accepted is kept whole.
  *
+ * links: common/model/array common/model/after common/model/features
+ *
  * links: common/err common/model/amount common/model/resources
  *
  * links: common/model/request common/model/script

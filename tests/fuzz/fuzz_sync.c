@@ -1,5 +1,7 @@
 /* fuzz_sync.c - any bytes as a node's sync document: refused with words, or within its bounds.
  *
+ * links: common/model/array common/model/after common/model/features
+ *
  * links: common/err common/model/amount common/model/resources
  *
  * links: common/model/request common/model/usage common/model/job

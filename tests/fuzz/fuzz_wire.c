@@ -1,5 +1,7 @@
 /* fuzz_wire.c - any bytes as a document: what decodes encodes to what decodes the same.
  *
+ * links: common/model/array common/model/after common/model/features
+ *
  * links: common/err common/model/amount common/model/resources
  *
  * links: common/model/request common/model/usage common/model/job common/model/gpu_use
