@@ -15,6 +15,14 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
+static const struct table_column key_columns[] = {
+	{ "section", "SECTION", CELL_TEXT },
+	{ "key", "KEY", CELL_TEXT },
+	{ "example", "EXAMPLE", CELL_TEXT },
+	{ "meaning", "MEANING", CELL_TEXT },
+	{ 0 },
+};
+
 struct report {
 	struct table *table;
 	const struct table_format *format;
@@ -45,6 +53,23 @@ static int find(const char *name, char **ret, struct err *err)
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+static int show_keys(const struct cli *c, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	int r = table_new("keys", key_columns, &t, err);
+
+	if (r < 0)
+		return r;
+	for (const struct conf_key *k = config_all_keys(); k->key; k++) {
+		table_row(t);
+		table_text(t, "section", k->section);
+		table_text(t, "key", k->key);
+		table_text(t, "example", k->example);
+		table_text(t, "meaning", k->help);
+	}
+	return table_print(t, &c->format, err);
+}
+
 static int check_config(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(config_freep) struct config *config = NULL;
@@ -54,6 +79,8 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 	struct report report = { .format = &c->format };
 	int n = 0, r = cli_begin_offline(c, call, err);
 
+	if (r == 0 && verb_count(call, "keys"))
+		return show_keys(c, err);
 	if (r == 0)
 		r = find(call->n_args ? call->args[0] : DEFAULT_FILE, &path, err);
 	if (r == 0)
@@ -78,6 +105,12 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 	return 0;
 }
 
+static const struct verb_option options[] = {
+	{ "keys", 0, NULL, "list all keys there are, with an example and what each means",
+	  NULL },
+	{ 0 },
+};
+
 const struct verb admin_verb_check_config = {
 	.name = "check-config",
 	.args = "[FILE|PROFILE]",
@@ -88,7 +121,9 @@ const struct verb admin_verb_check_config = {
 		"1 when there is a fault.",
 	.examples = "reeve admin check-config\n"
 		    "reeve admin check-config ./controller.conf\n"
-		    "reeve admin check-config alliance-narval",
+		    "reeve admin check-config alliance-narval\n"
+		    "reeve admin check-config --keys",
+	.options = options,
 	.max_args = 1,
 	.run = check_config,
 };

@@ -197,6 +197,9 @@ int config_tariff(const struct config *c, const struct config_pick *pick, struct
 
 /* From which idle time on "allocated but idle" is a state of a job; 0: never. */
 int64_t config_gpu_idle_ns(const struct config *c);
+/* Every key there is, by section; ends with key == NULL. */
+const struct conf_key *config_all_keys(void);
+
 bool config_is_operator(const struct config *c, const char *user);
 bool config_is_member(const struct config_account *a, const char *user);
 bool config_allows_cluster(const struct config_account *a, const char *cluster);

@@ -335,3 +335,8 @@ const struct conf_section config_sections[] = {
 	{ "Node", add_node },
 	{ 0 },
 };
+
+const struct conf_key *config_all_keys(void)
+{
+	return config_keys;
+}

@@ -418,7 +418,9 @@ done
 cd "$root" || exit 1
 is "the man page is what the verb tables say (docs/man/generate.sh)" "" \
 	"$(docs/man/generate.sh | diff - docs/man/reeve.1.scd | head -20)"
-for page in reeve.1 reeve.conf.5; do
+is "that of the controller, what its keys say (docs/man/generate_controller.sh)" "" \
+	"$(docs/man/generate_controller.sh | diff - docs/man/reeve-controller.8.scd | head -20)"
+for page in reeve.1 reeve.conf.5 reeve-controller.8; do
 	is "$page is good scdoc" "" "$(scdoc 2>&1 <docs/man/$page.scd >/dev/null)"
 done
 for key in $(sed -n 's/.*"Client", "\([A-Za-z]*\)".*/\1/p' cli/config.c); do
