@@ -252,7 +252,7 @@ static int check_asked(const struct verb_call *call, struct request *q, struct e
 static int rank_it(const struct share_file *f, const struct request *q, int64_t waited_s,
 		   struct priority *ret, struct err *err)
 {
-	_cleanup_free_ struct fifo_node *nodes = NULL;
+	_cleanup_free_ struct fit_node *nodes = NULL;
 	const struct rank_job job = { .where = { q->cluster, pool_of(f->site.config, q) },
 				      .account = q->account,
 				      .user = q->user,

@@ -7,7 +7,7 @@
 static int match_nodes(struct call *c, const struct request *q,
 		       char ret[static REQUEST_NAME_MAX], struct err *err)
 {
-	_cleanup_free_ struct fifo_node *nodes = NULL;
+	_cleanup_free_ struct fit_node *nodes = NULL;
 	struct gpus_match m;
 	size_t n;
 	int r = store_holds(c->api->c.store, q->cluster, &nodes, &n, err);
@@ -16,8 +16,7 @@ static int match_nodes(struct call *c, const struct request *q,
 		return r;
 	gpus_match_begin(&m, q->res.gpu_model);
 	for (size_t i = 0; i < n; i++)
-		for (int32_t k = 0; fifo_is_kind(&nodes[i], &q->res) && k < nodes[i].gpus.n;
-		     k++)
+		for (int32_t k = 0; fit_is_kind(&nodes[i], &q->res) && k < nodes[i].gpus.n; k++)
 			gpus_match_try(&m, nodes[i].gpus.of[k].model);
 	return gpus_match_end(&m, "this cluster's nodes have", ret, err);
 }

@@ -228,7 +228,7 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 
 static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 {
-	_cleanup_free_ struct fifo_node *nodes = NULL;
+	_cleanup_free_ struct fit_node *nodes = NULL;
 	struct standing_view v;
 	size_t n;
 	int r = store_holds(q->c->api->c.store, cluster, &nodes, &n, err);

@@ -159,14 +159,14 @@ static bool is_exclusive(const struct config *config, const char *name)
 
 static int check_possible(struct call *c, const struct request *q, struct err *err)
 {
-	_cleanup_free_ struct fifo_node *nodes = NULL;
-	char why[FIFO_WHY_MAX];
+	_cleanup_free_ struct fit_node *nodes = NULL;
+	char why[FIT_WHY_MAX];
 	size_t n;
 	int r = store_holds(c->api->c.store, q->cluster, &nodes, &n, err);
 
 	if (r < 0)
 		return r;
-	if (fifo_is_possible(nodes, n, &q->res, why))
+	if (fit_is_possible(nodes, n, &q->res, why))
 		return 0;
 	err_set(err, 0, "%s", why);
 	return call_refuse(c, 400, "too-large", "ask for at most what one node has");

@@ -14,7 +14,7 @@
 #include "controller/ledger/sync.h"
 #include "controller/policy/tally.h"
 #include "controller/policy/tariff.h"
-#include "controller/policy/fifo.h"
+#include "controller/policy/fit.h"
 
 struct err;
 struct store;
@@ -115,10 +115,10 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 
 /* --- the queue --- */
 /* The first `max` queued jobs of a cluster, in order. Returns how many. */
-int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, size_t max,
+int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
 		struct err *err);
 /* Nodes of a cluster with what their jobs hold. *ret is malloc()ed. */
-int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, size_t *ret_n,
+int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
 		struct err *err);
 /* Gives queued jobs to nodes, all or none. */
 struct store_gift {

@@ -29,10 +29,10 @@ void store_gpu_counts(struct db_row *st, int column, struct gpus *ret)
 
 static int compare_name(const void *name, const void *node)
 {
-	return strcmp(name, ((const struct fifo_node *)node)->name);
+	return strcmp(name, ((const struct fit_node *)node)->name);
 }
 
-static bool tells_models(const struct fifo_node *nodes, size_t n)
+static bool tells_models(const struct fit_node *nodes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (nodes[i].gpus.n > 0)
@@ -40,7 +40,7 @@ static bool tells_models(const struct fifo_node *nodes, size_t n)
 	return false;
 }
 
-int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *nodes, size_t n,
+int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
 		    struct err *err)
 {
 	struct db_row *st;
@@ -56,7 +56,7 @@ int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *node
 		     "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct fifo_node *at =
+		struct fit_node *at =
 			n ? bsearch(store_text(st, 0), nodes, n, sizeof(*nodes), compare_name)
 			  : NULL;
 

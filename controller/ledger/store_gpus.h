@@ -14,7 +14,7 @@ void store_gpu_counts(struct db_row *st, int column, struct gpus *ret);
 void store_node_kind(struct db_row *st, int column, struct resources *ret);
 
 /* What jobs hold of the nodes of a cluster, by model; nodes in order of their names. */
-int store_gpus_held(struct store *s, const char *cluster, struct fifo_node *nodes, size_t n,
+int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
 		    struct err *err);
 /* From which idle time on allocated but idle is a state; 0, as at first: never. */
 void store_set_gpu_idle(struct store *s, int64_t after_ns);

@@ -185,7 +185,7 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 	return r;
 }
 
-int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, size_t max,
+int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
 		struct err *err)
 {
 	struct db_row *st;
@@ -200,9 +200,9 @@ int store_queue(struct store *s, const char *cluster, struct fifo_job *jobs, siz
 	if (r < 0)
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0) {
-		struct fifo_job *j = &jobs[n++];
+		struct fit_job *j = &jobs[n++];
 
-		*j = (struct fifo_job){
+		*j = (struct fit_job){
 			.job = db_int(st, 0),
 			.want = { .ncpus = db_int(st, 1),
 				  .vmem_bytes = db_int(st, 2),
@@ -234,7 +234,7 @@ static const char holds_sql[] =
 
 _Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "holds_sql has them as numbers");
 
-static void read_hold(struct db_row *st, struct fifo_node *ret)
+static void read_hold(struct db_row *st, struct fit_node *ret)
 {
 	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, 0));
 	ret->open = (int)db_int(st, 1);
@@ -256,10 +256,10 @@ static void read_hold(struct db_row *st, struct fifo_node *ret)
 	ret->gpus_held = ret->gpus;
 }
 
-int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, size_t *ret_n,
+int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
 		struct err *err)
 {
-	_cleanup_free_ struct fifo_node *nodes = NULL;
+	_cleanup_free_ struct fit_node *nodes = NULL;
 	size_t n = 0, size = 0;
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
@@ -269,7 +269,7 @@ int store_holds(struct store *s, const char *cluster, struct fifo_node **ret, si
 	while ((r = db_step(s->db, st, err)) > 0) {
 		if (n == size) {
 			size_t larger = size ? size * 2 : 16;
-			struct fifo_node *p = realloc(nodes, larger * sizeof(*p));
+			struct fit_node *p = realloc(nodes, larger * sizeof(*p));
 
 			if (!p) {
 				db_done(st);

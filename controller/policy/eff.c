@@ -3,7 +3,7 @@
 #include <string.h>
 #include "controller/policy/advice.h"
 #include "controller/policy/eff.h"
-#include "controller/policy/fifo.h"
+#include "controller/policy/fit.h"
 
 #define MS_NS 1000000LL
 #define S_MS 1000LL
@@ -93,7 +93,7 @@ static int price(const struct eff_attempt *a, const struct resources *r, int64_t
 {
 	const struct charge_amounts amounts = { .side = { [CHARGE_GPUS] = r->ngpus,
 							  [CHARGE_CORES] = r->ncpus,
-							  [CHARGE_MEMORY] = fifo_memory(r) } };
+							  [CHARGE_MEMORY] = fit_memory(r) } };
 	struct charge_rate rate;
 	int e = charge_rate_of(&a->terms, &amounts, &rate);
 

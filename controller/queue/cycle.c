@@ -129,7 +129,7 @@ static void starts(void *ctx, int64_t job, bool is_undone)
 }
 
 /* Those that are not queued any more, or have waited for too long, or whose node takes none. */
-static void drop_intents(struct head *h, const struct fifo_node *nodes, size_t n_nodes,
+static void drop_intents(struct head *h, const struct fit_node *nodes, size_t n_nodes,
 			 int64_t now_ns)
 {
 	for (size_t i = h->intents.n; i-- > 0;) {
@@ -158,7 +158,7 @@ static int load(struct cycle *c, struct head *h, const struct cycle_run *run, st
 					  .may_start = run->accounts ? may_start : NULL,
 					  .starts = run->accounts ? starts : NULL,
 					  .ctx = h };
-	struct fifo_node *nodes = NULL;
+	struct fit_node *nodes = NULL;
 	size_t n_nodes = 0;
 	int r = store_holds(c->store, run->cluster, &nodes, &n_nodes, err);
 
@@ -188,7 +188,7 @@ static int64_t id_of(const struct carrying *y, int32_t number)
 	return number < 0 ? 0 : schedule_job(y->h->snapshot.schedule, number)->id;
 }
 
-static struct fifo_node *node_of(const struct carrying *y, int32_t number)
+static struct fit_node *node_of(const struct carrying *y, int32_t number)
 {
 	int32_t n;
 	const int32_t *nodes = schedule_nodes(y->h->snapshot.schedule, number, &n);
@@ -205,13 +205,13 @@ static void tell(const struct carrying *y, enum cycle_did did, int64_t job, cons
 
 /* The ledger has the last word on what is free by now: who was asked to give way may not have
  * done so yet. */
-static int start(struct carrying *y, int64_t job, struct fifo_node *node, struct err *err)
+static int start(struct carrying *y, int64_t job, struct fit_node *node, struct err *err)
 {
 	const struct order_job *o = order_find(&y->h->order, job);
-	struct fifo_job j = o->job;
+	struct fit_job j = o->job;
 	struct intent intent = { .job = job, .since_ns = y->run->now_ns };
 
-	if (fifo_decide(node, 1, &j, 1) == 1) {
+	if (fit_place(node, 1, &j, 1) == 1) {
 		y->gifts[y->n_gifts++] = (struct store_gift){ job, node->name };
 		return 0;
 	}
@@ -342,7 +342,7 @@ static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, 
 /* Where nobody waits, and nobody can be suspended, there is nothing to decide. */
 static bool is_idle(const struct cycle *c, const struct cycle_run *run, struct err *err)
 {
-	struct fifo_job one;
+	struct fit_job one;
 
 	return standing_policy(c->standing)->policy.scheduler != CONFIG_SCHEDULER_SUSPEND &&
 	       store_queue(c->store, run->cluster, &one, 1, err) == 0;

@@ -28,12 +28,12 @@ void kinds_gather(struct kinds *ret, const struct order *o)
 	}
 }
 
-uint64_t kinds_of_node(const struct kinds *k, const struct fifo_node *n)
+uint64_t kinds_of_node(const struct kinds *k, const struct fit_node *n)
 {
 	uint64_t bits = 0;
 
 	for (int i = 0; i < k->n; i++)
-		if (fifo_is_kind(n, k->of[i]))
+		if (fit_is_kind(n, k->of[i]))
 			bits |= UINT64_C(1) << i;
 	return bits;
 }

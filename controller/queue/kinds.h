@@ -1,7 +1,7 @@
 /* kinds - of which kinds of nodes the queue asks for, as bits of a schedule.
  *
  * A kind is a type of node with features, as requests name them. A node has the bits of all
- * kinds that it is of (fifo_is_kind()), a job that of its own; one that asks for none has no
+ * kinds that it is of (fit_is_kind()), a job that of its own; one that asks for none has no
  * bit.
  */
 #pragma once
@@ -15,7 +15,7 @@ struct kinds {
 };
 
 void kinds_gather(struct kinds *ret, const struct order *o);
-uint64_t kinds_of_node(const struct kinds *k, const struct fifo_node *n);
+uint64_t kinds_of_node(const struct kinds *k, const struct fit_node *n);
 /* Of more kinds than KINDS_MAX at once the later ones are of no node: they wait until fewer are
  * asked for. */
 uint64_t kinds_wanted(const struct kinds *k, const struct resources *want);

@@ -6,7 +6,7 @@
 #include "controller/standing/rank.h"
 
 struct order_job {
-	struct fifo_job job;
+	struct fit_job job;
 	int64_t priority;
 	const char *main; /* its factor; NULL: none */
 	size_t place;	  /* from 0 */

@@ -61,7 +61,7 @@ static int model_of(struct snapshot *s, const char *model)
 
 /* Of those that are not clean none are given for now. Where a node tells no models, its GPUs
  * are of one without a name. */
-static int add_gpus(struct snapshot *s, const struct fifo_node *from, struct schedule_node *ret)
+static int add_gpus(struct snapshot *s, const struct fit_node *from, struct schedule_node *ret)
 {
 	if (from->gpus.n == 0 && from->capacity.ngpus > 0) {
 		int m = model_of(s, "");
@@ -82,7 +82,7 @@ static int add_gpus(struct snapshot *s, const struct fifo_node *from, struct sch
 	return 0;
 }
 
-static int add_node(struct snapshot *s, const struct kinds *kinds, const struct fifo_node *from)
+static int add_node(struct snapshot *s, const struct kinds *kinds, const struct fit_node *from)
 {
 	struct schedule_node n = { .cores = from->capacity.ncpus,
 				   .mem_bytes = from->capacity.mem_bytes,
@@ -138,7 +138,7 @@ static int add_closing(void *ctx, const struct store_drain *d, struct err *err)
 static struct schedule_chunk chunk_of(const struct snapshot *s, const struct resources *want)
 {
 	struct schedule_chunk c = { .cores = want->ncpus,
-				    .mem_bytes = fifo_memory(want),
+				    .mem_bytes = fit_memory(want),
 				    .jobfs_bytes = want->jobfs_bytes,
 				    .gpus = (int32_t)want->ngpus,
 				    .n = 1 };
@@ -314,7 +314,7 @@ static int make_schedule(const struct snapshot_ask *a, struct snapshot *s)
 	return schedule_new(&c, &s->schedule);
 }
 
-int snapshot_make(const struct snapshot_ask *a, struct fifo_node *nodes, size_t n_nodes,
+int snapshot_make(const struct snapshot_ask *a, struct fit_node *nodes, size_t n_nodes,
 		  struct snapshot *ret, struct err *err)
 {
 	struct adding adding = { .ask = a, .s = ret };

@@ -18,7 +18,7 @@ struct snapshot_job {
 
 struct snapshot {
 	struct schedule *schedule;
-	struct fifo_node *nodes;
+	struct fit_node *nodes;
 	size_t n_nodes;
 	struct names node_names; /* by index of nodes */
 	struct snapshot_job *jobs;
@@ -42,7 +42,7 @@ struct snapshot_ask {
 	void *ctx;
 };
 /* `nodes` is taken over. *ret needs snapshot_done() in any case. */
-int snapshot_make(const struct snapshot_ask *a, struct fifo_node *nodes, size_t n_nodes,
+int snapshot_make(const struct snapshot_ask *a, struct fit_node *nodes, size_t n_nodes,
 		  struct snapshot *ret, struct err *err);
 void snapshot_done(struct snapshot *s);
 

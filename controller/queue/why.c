@@ -25,12 +25,12 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
 /* "needs 8 cores (3 of 4 free) on n1", by what is held now. */
 static void say_needs(struct words *w, const struct snapshot *s, const struct order_job *o)
 {
-	struct fifo_job j = o->job;
+	struct fit_job j = o->job;
 
 	/* One that does not fit changes nothing. */
-	if (!fifo_is_possible(s->nodes, s->n_nodes, &j.want, j.why))
+	if (!fit_is_possible(s->nodes, s->n_nodes, &j.want, j.why))
 		say(w, "%s", j.why);
-	else if (fifo_decide(s->nodes, s->n_nodes, &j, 1) == 0)
+	else if (fit_place(s->nodes, s->n_nodes, &j, 1) == 0)
 		say(w, "%s", j.why);
 	else if (s->has_closings)
 		say(w, "its walltime reaches into the time from which nodes are taken out of "

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/policy/fifo.h"
+#include "controller/policy/fit.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quota/quota_impl.h"
 #include "controller/quota/quota_scopes.h"
@@ -168,7 +168,7 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_wan
 		.user = q->user,
 		.n_queued = elements_of(q),
 		.queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue,
-		.want = { q->res.ncpus, q->res.ngpus, fifo_memory(&q->res), 1 }
+		.want = { q->res.ncpus, q->res.ngpus, fit_memory(&q->res), 1 }
 	};
 	char why[ELIGIBLE_WHY_MAX];
 	int r = scopes_new(site->accounts, &s, err);

@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
-#include "controller/policy/fifo.h"
+#include "controller/policy/fit.h"
 #include "controller/quote/quote.h"
 
 #define NS_PER_S 1000000000LL
@@ -165,7 +165,7 @@ int quote_price(const struct config *c, const struct quote *q, struct tariff_pri
 {
 	const struct tariff_ask ask = { .ngpus = q->res.ngpus,
 					.ncpus = q->res.ncpus,
-					.memory_bytes = fifo_memory(&q->res),
+					.memory_bytes = fit_memory(&q->res),
 					.nodes = q->nodes };
 	struct config_pick pick = q->pick;
 	char model[REQUEST_NAME_MAX];

@@ -18,7 +18,7 @@ struct quote {
 
 /* What is not stated takes the cluster's default, and mem its part of vmem. */
 void quote_fill(const struct config_cluster *cl, struct resources *res);
-/* Memory counts as it is reserved (fifo_memory()): vmem, or mem where no vmem is stated.
+/* Memory counts as it is reserved (fit_memory()): vmem, or mem where no vmem is stated.
  * A part of a GPU is priced on the type of node that has such GPUs: "a100_1g.5gb" on that of
  * "a100-40". GPUs are priced by the model asked for: pick's, else that of res; one without its
  * size

@@ -13,7 +13,7 @@ bool rank_is_used(const struct config *c)
 	       p->weight_partition || p->weight_qos;
 }
 
-struct rank_cluster rank_cluster(const struct fifo_node *nodes, size_t n)
+struct rank_cluster rank_cluster(const struct fit_node *nodes, size_t n)
 {
 	struct rank_cluster all = { 0 };
 

@@ -25,7 +25,7 @@ struct rank_job {
 struct rank_cluster {
 	int64_t nodes, cores;
 };
-struct rank_cluster rank_cluster(const struct fifo_node *nodes, size_t n);
+struct rank_cluster rank_cluster(const struct fit_node *nodes, size_t n);
 
 /* Fairshare is as of the last standing_look() at the job's tree. -EINVAL, -ERANGE as
  * priority_explain(), with words. */

@@ -9,7 +9,7 @@ $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
 $O/tests/unit/test_charge: $O/controller/policy/charge.o $O/common/err.o
-$O/tests/unit/test_fifo: $O/controller/policy/fifo.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_fit: $O/controller/policy/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
@@ -29,7 +29,7 @@ JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
 LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_ingest store_report store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_adjust store_gpus store_submit store_array store_array_end store_depend store_hold) \
-	$(patsubst %,$O/controller/policy/%.o,charge tally fifo ranges depend) $(DB) $(MODEL) $(WIRE)
+	$(patsubst %,$O/controller/policy/%.o,charge tally fit ranges depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
@@ -80,7 +80,7 @@ $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: LDLIBS += -lpq -lsqlite
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
-$O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fifo) $(MODEL)
+$O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent kinds names order snapshot why) $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
 STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
@@ -95,7 +95,7 @@ $O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger
 $O/tests/unit/test_quota: $O/controller/ledger/store_adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources features) $O/common/err.o
 $O/tests/unit/test_quote $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
-$O/tests/unit/test_quote: $(sort $O/controller/quote/quote.o $O/controller/policy/fifo.o $(CONFIG) $(MODEL) $(WIRE))
+$O/tests/unit/test_quote: $(sort $O/controller/quote/quote.o $O/controller/policy/fit.o $(CONFIG) $(MODEL) $(WIRE))
 $O/tests/unit/test_sync_gpus: $O/controller/api/sync_gpus.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
@@ -119,7 +119,7 @@ $O/tests/unit/test_features: $(patsubst %,$O/common/model/%.o,amount resources f
 $O/tests/unit/test_lost: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_lost: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
 $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
-$O/tests/unit/test_kinds: $O/controller/queue/kinds.o $O/controller/policy/fifo.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_kinds: $O/controller/queue/kinds.o $O/controller/policy/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_sim_usage: LDLIBS += -lm
 $O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay charge) $O/common/err.o
 $O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson

@@ -32,14 +32,14 @@ static void bits_say_what_the_texts_say(void **state)
 	kinds_gather(&k, &o);
 	assert_int_equal(k.n, 11); /* none is no kind */
 	for (int x = 0; x < 12; x++) {
-		struct fifo_node n = { .capacity = kind(types[x / 4], features[x % 4]) };
+		struct fit_node n = { .capacity = kind(types[x / 4], features[x % 4]) };
 
 		for (int y = 0; y < 24; y++) {
 			const struct resources *want = &jobs[y].job.want;
 			uint64_t bits = kinds_wanted(&k, want);
 
 			assert_int_equal((kinds_of_node(&k, &n) & bits) == bits,
-					 fifo_is_kind(&n, want));
+					 fit_is_kind(&n, want));
 		}
 	}
 }
@@ -48,7 +48,7 @@ static void more_kinds_than_bits_wait(void **state)
 {
 	struct order_job jobs[KINDS_MAX + 2] = { 0 };
 	struct order o = { .jobs = jobs, .n = KINDS_MAX + 2 };
-	struct fifo_node n = { .open = true };
+	struct fit_node n = { .open = true };
 	struct kinds k;
 	char type[8];
 

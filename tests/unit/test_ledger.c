@@ -266,7 +266,7 @@ static void suspension_frees_cores_alone(void **state)
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
 	struct store_wish wish = { .job = job, .want = STORE_SUSPEND, .now_ns = NOON };
-	_cleanup_free_ struct fifo_node *before = NULL, *after = NULL;
+	_cleanup_free_ struct fit_node *before = NULL, *after = NULL;
 	char node[REQUEST_NAME_MAX];
 	size_t n;
 

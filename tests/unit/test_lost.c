@@ -145,7 +145,7 @@ static void a_job_that_asked_for_it_is_queued_again_at_its_place(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = running(r, again), other;
-	struct fifo_job queue[4];
+	struct fit_job queue[4];
 
 	store_set_max_requeues(r->store, 3);
 	other = rig_job(r, NOON + 50 * S_NS);

@@ -62,8 +62,8 @@ static int64_t job_of(struct rig *r, const char *resources, const char *node)
 static void what_jobs_hold_is_counted_by_model(void **state)
 {
 	struct rig *r = *state;
-	_cleanup_free_ struct fifo_node *nodes = NULL;
-	struct fifo_job queue[4];
+	_cleanup_free_ struct fit_node *nodes = NULL;
+	struct fit_job queue[4];
 	size_t n;
 
 	node_says(r, "n1", "a100-40=4,h100-80=2");
@@ -83,13 +83,13 @@ static void what_jobs_hold_is_counted_by_model(void **state)
 	assert_int_equal(gpus_free(&nodes[1].gpus, &nodes[1].gpus_held, "a100_1g.5gb"), 4);
 	assert_int_equal(store_queue(r->store, "main", queue, 4, NULL), 1);
 	assert_string_equal(queue[0].want.gpu_model, "h100-80");
-	assert_int_equal(fifo_decide(nodes, n, queue, 1), 0);
+	assert_int_equal(fit_place(nodes, n, queue, 1), 0);
 }
 
 static void a_node_that_tells_no_gpus_any_more_has_none(void **state)
 {
 	struct rig *r = *state;
-	_cleanup_free_ struct fifo_node *nodes = NULL;
+	_cleanup_free_ struct fit_node *nodes = NULL;
 	size_t n;
 
 	node_says(r, "n1", "a100-40=4");

@@ -110,7 +110,7 @@ static int add_offer(void *ctx, const struct store_waiting *w, struct err *err)
 static struct offer *offered(struct rig *r)
 {
 	static struct offer o;
-	static struct fifo_job jobs[OFFER_MAX];
+	static struct fit_job jobs[OFFER_MAX];
 
 	o.n = 0;
 	assert_int_equal(store_waiting(r->store, "main", add_offer, &o, NULL), 0);

@@ -1,9 +1,9 @@
-/* fifo.c - see fifo.h. */
+/* fit.c - see fit.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
-#include "controller/policy/fifo.h"
+#include "controller/policy/fit.h"
 
 struct side {
 	const char *one, *many;
@@ -25,7 +25,7 @@ static int64_t amount_of(const struct resources *r, const struct side *s)
 	return *(const int64_t *)((const char *)r + s->offset);
 }
 
-int64_t fifo_memory(const struct resources *want)
+int64_t fit_memory(const struct resources *want)
 {
 	return want->vmem_bytes ? want->vmem_bytes : want->mem_bytes;
 }
@@ -40,19 +40,19 @@ static struct taking taken_by(const struct resources *want)
 {
 	struct taking t = { .res = *want };
 
-	t.res.mem_bytes = fifo_memory(want);
+	t.res.mem_bytes = fit_memory(want);
 	return t;
 }
 
 /* What the node has of a side, and what of it is free: of GPUs those of the model. */
-static int64_t all_of(const struct fifo_node *n, const struct taking *t, int side)
+static int64_t all_of(const struct fit_node *n, const struct taking *t, int side)
 {
 	if (side != SIDE_GPUS || (!n->gpus.n && !*t->res.gpu_model))
 		return amount_of(&n->capacity, &sides[side]);
 	return gpus_count(&n->gpus, t->res.gpu_model);
 }
 
-static int64_t free_of(const struct fifo_node *n, const struct taking *t, int side)
+static int64_t free_of(const struct fit_node *n, const struct taking *t, int side)
 {
 	int64_t left;
 
@@ -65,7 +65,7 @@ static int64_t free_of(const struct fifo_node *n, const struct taking *t, int si
 	return left > 0 ? left : 0;
 }
 
-static bool is_empty(const struct fifo_node *n)
+static bool is_empty(const struct fit_node *n)
 {
 	for (int i = 0; i < SIDE_MAX; i++)
 		if (amount_of(&n->held, &sides[i]) > 0)
@@ -73,12 +73,12 @@ static bool is_empty(const struct fifo_node *n)
 	return n->gpus_held.n == 0;
 }
 
-static bool lacks(const struct fifo_node *n, const struct taking *take, int side)
+static bool lacks(const struct fit_node *n, const struct taking *take, int side)
 {
 	return amount_of(&take->res, &sides[side]) > free_of(n, take, side);
 }
 
-static int count_missing(const struct fifo_node *n, const struct taking *take)
+static int count_missing(const struct fit_node *n, const struct taking *take)
 {
 	int missing = take->is_whole && !is_empty(n);
 
@@ -87,7 +87,7 @@ static int count_missing(const struct fifo_node *n, const struct taking *take)
 	return missing;
 }
 
-static void hold(struct fifo_node *n, const struct taking *take)
+static void hold(struct fit_node *n, const struct taking *take)
 {
 	if (take->is_whole) {
 		n->held = n->capacity;
@@ -101,13 +101,13 @@ static void hold(struct fifo_node *n, const struct taking *take)
 	gpus_add(&n->gpus_held, take->res.gpu_model, take->res.ngpus);
 }
 
-bool fifo_is_kind(const struct fifo_node *n, const struct resources *want)
+bool fit_is_kind(const struct fit_node *n, const struct resources *want)
 {
 	return (!*want->node_type || !strcmp(n->capacity.node_type, want->node_type)) &&
 	       features_have(n->capacity.features, want->features);
 }
 
-static int find_node(const struct fifo_node *nodes, size_t n, const struct taking *take)
+static int find_node(const struct fit_node *nodes, size_t n, const struct taking *take)
 {
 	int best = -1;
 	int64_t best_free = 0;
@@ -115,7 +115,7 @@ static int find_node(const struct fifo_node *nodes, size_t n, const struct takin
 	for (size_t i = 0; i < n; i++) {
 		int64_t cores = free_of(&nodes[i], take, SIDE_CORES);
 
-		if (!nodes[i].open || !fifo_is_kind(&nodes[i], &take->res) ||
+		if (!nodes[i].open || !fit_is_kind(&nodes[i], &take->res) ||
 		    count_missing(&nodes[i], take) > 0)
 			continue;
 		if (best < 0 || cores < best_free) {
@@ -126,14 +126,14 @@ static int find_node(const struct fifo_node *nodes, size_t n, const struct takin
 	return best;
 }
 
-__attribute__((format(printf, 2, 3))) static void add(char why[static FIFO_WHY_MAX],
+__attribute__((format(printf, 2, 3))) static void add(char why[static FIT_WHY_MAX],
 						      const char *fmt, ...)
 {
 	size_t n = strlen(why);
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(why + n, FIFO_WHY_MAX - n, fmt, ap);
+	vsnprintf(why + n, FIT_WHY_MAX - n, fmt, ap);
 	va_end(ap);
 }
 
@@ -154,7 +154,7 @@ static const char *side_name(const struct taking *take, int side)
 }
 
 /* "8 cores (3 of 4 free)", "2 a100-40 (1 of 4 free)" for each side that does not fit. */
-static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n,
+static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
 			const struct taking *take)
 {
 	const char *between = "";
@@ -182,7 +182,7 @@ static void add_missing(char why[static FIFO_WHY_MAX], const struct fifo_node *n
 }
 
 /* Of the node as it would be when nothing was held. */
-static int count_never(const struct fifo_node *n, const struct taking *take)
+static int count_never(const struct fit_node *n, const struct taking *take)
 {
 	int missing = 0;
 
@@ -192,7 +192,7 @@ static int count_never(const struct fifo_node *n, const struct taking *take)
 }
 
 /* " of type t4 with ib,nvme" */
-static void add_kind(char why[static FIFO_WHY_MAX], const struct resources *want)
+static void add_kind(char why[static FIT_WHY_MAX], const struct resources *want)
 {
 	if (*want->node_type)
 		add(why, " of type %s", want->node_type);
@@ -201,9 +201,9 @@ static void add_kind(char why[static FIFO_WHY_MAX], const struct resources *want
 }
 
 /* Which there are: "types a, t4; features ib,nvme". */
-static void add_kinds(char why[static FIFO_WHY_MAX], const struct fifo_node *nodes, size_t n)
+static void add_kinds(char why[static FIT_WHY_MAX], const struct fit_node *nodes, size_t n)
 {
-	char features[FEATURES_MAX] = "", types[FIFO_WHY_MAX / 2] = "";
+	char features[FEATURES_MAX] = "", types[FIT_WHY_MAX / 2] = "";
 
 	for (size_t i = 0; i < n; i++) {
 		const struct resources *c = &nodes[i].capacity;
@@ -221,21 +221,21 @@ static void add_kinds(char why[static FIFO_WHY_MAX], const struct fifo_node *nod
 	    *features ? features : "none told");
 }
 
-static int distance(const struct fifo_node *n, const struct taking *take)
+static int distance(const struct fit_node *n, const struct taking *take)
 {
 	return count_never(n, take) * 2 * SIDE_MAX + count_missing(n, take);
 }
 
 /* The open node that lacks the fewest kinds of things: first of what it has at all, so that a
  * job is not told of nodes without GPUs of its model. */
-static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_t n,
-					    const struct taking *take, size_t *ret_open)
+static const struct fit_node *nearest_node(const struct fit_node *nodes, size_t n,
+					   const struct taking *take, size_t *ret_open)
 {
-	const struct fifo_node *best = NULL;
+	const struct fit_node *best = NULL;
 	size_t n_open = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		if (!nodes[i].open || !fifo_is_kind(&nodes[i], &take->res))
+		if (!nodes[i].open || !fit_is_kind(&nodes[i], &take->res))
 			continue;
 		n_open++;
 		if (!best || distance(&nodes[i], take) < distance(best, take))
@@ -245,11 +245,11 @@ static const struct fifo_node *nearest_node(const struct fifo_node *nodes, size_
 	return best;
 }
 
-static void explain(const struct fifo_node *nodes, size_t n, const struct taking *take,
-		    char why[static FIFO_WHY_MAX])
+static void explain(const struct fit_node *nodes, size_t n, const struct taking *take,
+		    char why[static FIT_WHY_MAX])
 {
 	size_t n_open;
-	const struct fifo_node *near = nearest_node(nodes, n, take, &n_open);
+	const struct fit_node *near = nearest_node(nodes, n, take, &n_open);
 
 	why[0] = '\0';
 	if (n == 0)
@@ -266,8 +266,7 @@ static void explain(const struct fifo_node *nodes, size_t n, const struct taking
 	}
 }
 
-size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *jobs,
-		   size_t n_jobs)
+size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, size_t n_jobs)
 {
 	size_t i;
 
@@ -286,7 +285,7 @@ size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *job
 	return i;
 }
 
-static void add_capacity(char why[static FIFO_WHY_MAX], const struct fifo_node *n)
+static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)
 {
 	const char *between = "";
 	char models[GPUS_TEXT_MAX];
@@ -307,18 +306,18 @@ static void add_capacity(char why[static FIFO_WHY_MAX], const struct fifo_node *
 	}
 }
 
-bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
-		      const struct resources *want, char why[static FIFO_WHY_MAX])
+bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
+		     char why[static FIT_WHY_MAX])
 {
 	struct taking take = taken_by(want);
-	const struct fifo_node *best = NULL;
+	const struct fit_node *best = NULL;
 	int fewest = 0;
 
 	why[0] = '\0';
 	for (size_t i = 0; i < n_nodes; i++) {
 		int missing = count_never(&nodes[i], &take);
 
-		if (!fifo_is_kind(&nodes[i], want))
+		if (!fit_is_kind(&nodes[i], want))
 			continue;
 		if (missing == 0)
 			return true;

@@ -1,9 +1,9 @@
-/* fifo - which queued job starts where: first in, first out, to a node that can hold it.
+/* fit - does a job fit a node as the ledger has it, and in words what is missing.
  *
- * Pure. Strict: the first job of a cluster that cannot start keeps all later ones of that
- * cluster waiting, so that no large job starves. Among the nodes that can hold a job the one
- * with the fewest free cores is taken (then the first in the order given), which keeps large
- * holes for large jobs.
+ * Pure. In which order jobs are asked for, and which gives way to which, is the schedule's
+ * (controller/schedule); this is the last word before a job is given, and what people are told.
+ * Among the nodes that can hold a job the one with the fewest free cores is taken (then the
+ * first in the order given), which keeps large holes for large jobs.
  *
  * A job of an exclusive queue takes a whole node: one that is empty, and nothing else may be
  * given to it until the job has ended, also while it is suspended.
@@ -21,7 +21,7 @@
 #include <stddef.h>
 #include "common/model/gpus.h"
 
-struct fifo_node {
+struct fit_node {
 	char name[REQUEST_NAME_MAX];
 	bool open;		     /* up, not draining, not lost */
 	struct resources capacity;   /* ncpus, mem_bytes, jobfs_bytes, ngpus; of which kind */
@@ -30,29 +30,28 @@ struct fifo_node {
 	struct gpus gpus_drained;    /* of gpus: not given for now, though nobody holds them */
 };
 
-#define FIFO_WHY_MAX 384
+#define FIT_WHY_MAX 384
 
-struct fifo_job {
+struct fit_job {
 	int64_t job;
 	struct resources want;
-	bool is_exclusive;	/* takes a node on which nothing is held, and holds all of it */
-	int node;		/* fifo_decide(): index of the node, or -1 */
-	char why[FIFO_WHY_MAX]; /* why it waits, with the numbers; "" when placed */
+	bool is_exclusive;     /* takes a node on which nothing is held, and holds all of it */
+	int node;	       /* fit_place(): index of the node, or -1 */
+	char why[FIT_WHY_MAX]; /* why it waits, with the numbers; "" when placed */
 };
 
 /* Places the jobs (all of one cluster, in order) and adds what is placed to nodes[].held.
  * Returns how many were placed: jobs[0] to jobs[that-1]; the next one has the words. */
-size_t fifo_decide(struct fifo_node *nodes, size_t n_nodes, struct fifo_job *jobs,
-		   size_t n_jobs);
+size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, size_t n_jobs);
 
 /* Is the node of the kind that is asked for: its type, and all features? */
-bool fifo_is_kind(const struct fifo_node *n, const struct resources *want);
+bool fit_is_kind(const struct fit_node *n, const struct resources *want);
 
 /* Could any of the nodes, empty and open, hold it? If not, `why` says the largest that could
  * be, or which types and features there are. True when there are no nodes at all: nobody knows
  * yet. */
-bool fifo_is_possible(const struct fifo_node *nodes, size_t n_nodes,
-		      const struct resources *want, char why[static FIFO_WHY_MAX]);
+bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
+		     char why[static FIT_WHY_MAX]);
 
 /* Memory that a job reserves on its node. */
-int64_t fifo_memory(const struct resources *want);
+int64_t fit_memory(const struct resources *want);

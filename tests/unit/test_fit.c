@@ -1,4 +1,4 @@
-/* test_fifo - the queue's decision over every small world: nobody overtakes, nothing is granted
+/* test_fit - what fits over every small world: jobs in order, nothing is granted
  * twice, and a job that waits is told the numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -6,13 +6,13 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/fifo.h"
+#include "controller/policy/fit.h"
 
 #define GIB (1LL << 30)
 
-static struct fifo_node node(const char *name, int64_t cores, int64_t gib, int64_t held_cores)
+static struct fit_node node(const char *name, int64_t cores, int64_t gib, int64_t held_cores)
 {
-	struct fifo_node n = { .open = true };
+	struct fit_node n = { .open = true };
 
 	strcpy(n.name, name);
 	n.capacity = (struct resources){ .ncpus = cores,
@@ -22,13 +22,13 @@ static struct fifo_node node(const char *name, int64_t cores, int64_t gib, int64
 	return n;
 }
 
-static struct fifo_job job(int64_t id, int64_t cores, int64_t gib)
+static struct fit_job job(int64_t id, int64_t cores, int64_t gib)
 {
-	return (struct fifo_job){ .job = id,
-				  .want = { .ncpus = cores, .vmem_bytes = gib * GIB } };
+	return (struct fit_job){ .job = id,
+				 .want = { .ncpus = cores, .vmem_bytes = gib * GIB } };
 }
 
-static bool fits(const struct fifo_node *n, const struct resources *w)
+static bool fits(const struct fit_node *n, const struct resources *w)
 {
 	return n->open && n->held.ncpus + w->ncpus <= n->capacity.ncpus &&
 	       n->held.mem_bytes + w->vmem_bytes <= n->capacity.mem_bytes &&
@@ -37,34 +37,34 @@ static bool fits(const struct fifo_node *n, const struct resources *w)
 
 static void a_whole_node_is_an_empty_one_and_all_of_it(void **state)
 {
-	struct fifo_node nodes[] = { node("a", 4, 8, 1), node("b", 8, 8, 0) };
-	struct fifo_job jobs[] = { job(1, 2, 1), job(2, 1, 1), job(3, 4, 1) };
+	struct fit_node nodes[] = { node("a", 4, 8, 1), node("b", 8, 8, 0) };
+	struct fit_job jobs[] = { job(1, 2, 1), job(2, 1, 1), job(3, 4, 1) };
 
 	(void)state;
 	jobs[0].is_exclusive = true;
-	assert_int_equal(fifo_decide(nodes, 2, jobs, 3), 2);
+	assert_int_equal(fit_place(nodes, 2, jobs, 3), 2);
 	assert_int_equal(jobs[0].node, 1); /* not a, which has the room and a job */
 	assert_int_equal(nodes[1].held.ncpus, 8);
 	assert_int_equal(nodes[1].held.mem_bytes, nodes[1].capacity.mem_bytes);
 	assert_int_equal(jobs[1].node, 0);
 	assert_non_null(strstr(jobs[2].why, "needs 4 cores (2 of 4 free) on a"));
 	jobs[2].is_exclusive = true;
-	assert_int_equal(fifo_decide(nodes, 2, &jobs[2], 1), 0);
+	assert_int_equal(fit_place(nodes, 2, &jobs[2], 1), 0);
 	assert_non_null(strstr(jobs[2].why, "a whole node ("));
 }
 
-static struct fifo_node gpu_node(const char *name, const char *gpus)
+static struct fit_node gpu_node(const char *name, const char *gpus)
 {
-	struct fifo_node n = node(name, 8, 64, 0);
+	struct fit_node n = node(name, 8, 64, 0);
 
 	assert_int_equal(gpus_parse(gpus, &n.gpus), 0);
 	n.capacity.ngpus = gpus_count(&n.gpus, "");
 	return n;
 }
 
-static struct fifo_job gpu_job(int64_t id, const char *model, int64_t n)
+static struct fit_job gpu_job(int64_t id, const char *model, int64_t n)
 {
-	struct fifo_job j = job(id, 1, 1);
+	struct fit_job j = job(id, 1, 1);
 
 	strcpy(j.want.gpu_model, model);
 	j.want.ngpus = n;
@@ -73,14 +73,14 @@ static struct fifo_job gpu_job(int64_t id, const char *model, int64_t n)
 
 static void gpus_are_given_by_model(void **state)
 {
-	struct fifo_node nodes[] = { gpu_node("n1", "a100-40=4"), gpu_node("n2", "h100-80=2"),
-				     gpu_node("n3", "a100_1g.5gb=7") };
-	struct fifo_job jobs[] = { gpu_job(1, "h100-80", 1), gpu_job(2, "a100-40", 3),
-				   gpu_job(3, "a100_1g.5gb", 7), gpu_job(4, "", 1),
-				   gpu_job(5, "a100-40", 2) };
+	struct fit_node nodes[] = { gpu_node("n1", "a100-40=4"), gpu_node("n2", "h100-80=2"),
+				    gpu_node("n3", "a100_1g.5gb=7") };
+	struct fit_job jobs[] = { gpu_job(1, "h100-80", 1), gpu_job(2, "a100-40", 3),
+				  gpu_job(3, "a100_1g.5gb", 7), gpu_job(4, "", 1),
+				  gpu_job(5, "a100-40", 2) };
 
 	(void)state;
-	assert_int_equal(fifo_decide(nodes, 3, jobs, 5), 4);
+	assert_int_equal(fit_place(nodes, 3, jobs, 5), 4);
 	assert_int_equal(jobs[0].node, 1);
 	assert_int_equal(jobs[1].node, 0);
 	assert_int_equal(jobs[2].node, 2);
@@ -91,90 +91,90 @@ static void gpus_are_given_by_model(void **state)
 						 : "needs 2 a100-40 (1 of 4 free) on n1, the "
 						   "node that lacks least");
 	jobs[0] = gpu_job(6, "", 3);
-	assert_int_equal(fifo_decide(nodes, 3, jobs, 1), 0);
+	assert_int_equal(fit_place(nodes, 3, jobs, 1), 0);
 	assert_non_null(strstr(jobs[0].why, "needs 3 GPUs ("));
 }
 
 static void what_is_drained_is_not_given_and_not_impossible(void **state)
 {
-	struct fifo_node n = gpu_node("a", "a100-40=2");
-	struct fifo_job j = gpu_job(1, "a100-40", 2), any = gpu_job(2, "", 2);
-	char why[FIFO_WHY_MAX];
+	struct fit_node n = gpu_node("a", "a100-40=2");
+	struct fit_job j = gpu_job(1, "a100-40", 2), any = gpu_job(2, "", 2);
+	char why[FIT_WHY_MAX];
 
 	(void)state;
 	gpus_add(&n.gpus_drained, "a100-40", 1);
-	assert_int_equal(fifo_decide(&n, 1, &j, 1), 0);
+	assert_int_equal(fit_place(&n, 1, &j, 1), 0);
 	assert_string_equal(j.why, "needs 2 a100-40 (1 of 2 free) on a");
-	assert_int_equal(fifo_decide(&n, 1, &any, 1), 0);
-	assert_true(fifo_is_possible(&n, 1, &j.want, why));
+	assert_int_equal(fit_place(&n, 1, &any, 1), 0);
+	assert_true(fit_is_possible(&n, 1, &j.want, why));
 	j.want.ngpus = 1;
-	assert_int_equal(fifo_decide(&n, 1, &j, 1), 1);
+	assert_int_equal(fit_place(&n, 1, &j, 1), 1);
 }
 
 static void the_node_that_has_the_model_is_the_nearest(void **state)
 {
-	struct fifo_node nodes[] = { node("cpu", 8, 64, 0), gpu_node("gpu", "a100-40=2") };
-	struct fifo_job j = gpu_job(1, "a100-40", 2);
+	struct fit_node nodes[] = { node("cpu", 8, 64, 0), gpu_node("gpu", "a100-40=2") };
+	struct fit_job j = gpu_job(1, "a100-40", 2);
 
 	(void)state;
 	gpus_add(&nodes[1].gpus_held, "a100-40", 1);
 	nodes[1].held.ncpus = 8;
-	assert_int_equal(fifo_decide(nodes, 2, &j, 1), 0);
+	assert_int_equal(fit_place(nodes, 2, &j, 1), 0);
 	assert_string_equal(j.why, "needs 1 core (0 of 8 free) and 2 a100-40 (1 of 2 free) on "
 				   "gpu, the node that lacks least");
 }
 
 static void what_no_node_has_is_said_by_model(void **state)
 {
-	struct fifo_node nodes[] = { gpu_node("n1", "a100-40=4,a100_1g.5gb=7"),
-				     node("n2", 8, 64, 0) };
+	struct fit_node nodes[] = { gpu_node("n1", "a100-40=4,a100_1g.5gb=7"),
+				    node("n2", 8, 64, 0) };
 	struct resources want = gpu_job(1, "a100-40", 5).want;
-	char why[FIFO_WHY_MAX];
+	char why[FIT_WHY_MAX];
 
 	(void)state;
-	assert_false(fifo_is_possible(nodes, 2, &want, why));
+	assert_false(fit_is_possible(nodes, 2, &want, why));
 	assert_string_equal(why, "no node of this cluster could ever hold it; the nearest, n1, "
 				 "has 8 cores, 64.0 GiB memory, 100 GiB jobfs, 4 a100-40, "
 				 "7 a100_1g.5gb");
 	want.ngpus = 4;
 	nodes[0].gpus_held = nodes[0].gpus;
-	assert_true(fifo_is_possible(nodes, 2, &want, why));
+	assert_true(fit_is_possible(nodes, 2, &want, why));
 	strcpy(want.gpu_model, "h100-80");
-	assert_false(fifo_is_possible(nodes, 2, &want, why));
+	assert_false(fit_is_possible(nodes, 2, &want, why));
 }
 
 static void a_node_that_tells_no_models_gives_any(void **state)
 {
-	struct fifo_node n = node("a", 8, 64, 0);
-	struct fifo_job jobs[] = { gpu_job(1, "", 2), gpu_job(2, "a100-40", 1) };
+	struct fit_node n = node("a", 8, 64, 0);
+	struct fit_job jobs[] = { gpu_job(1, "", 2), gpu_job(2, "a100-40", 1) };
 
 	(void)state;
 	n.capacity.ngpus = 2;
-	assert_int_equal(fifo_decide(&n, 1, jobs, 2), 1);
+	assert_int_equal(fit_place(&n, 1, jobs, 2), 1);
 	assert_int_equal(n.held.ngpus, 2);
 	assert_string_equal(jobs[1].why, "needs 1 a100-40 (0 of 0 free) on a");
 }
 
 static void a_whole_node_is_one_without_parts_held(void **state)
 {
-	struct fifo_node n = gpu_node("a", "a100_1g.5gb=7");
-	struct fifo_job jobs[] = { job(1, 1, 1), gpu_job(2, "a100_1g.5gb", 1) };
+	struct fit_node n = gpu_node("a", "a100_1g.5gb=7");
+	struct fit_job jobs[] = { job(1, 1, 1), gpu_job(2, "a100_1g.5gb", 1) };
 
 	(void)state;
 	gpus_add(&n.gpus_held, "a100_1g.5gb", 1);
 	jobs[0].is_exclusive = true;
-	assert_int_equal(fifo_decide(&n, 1, jobs, 1), 0);
+	assert_int_equal(fit_place(&n, 1, jobs, 1), 0);
 	n.gpus_held.n = 0;
-	assert_int_equal(fifo_decide(&n, 1, jobs, 2), 1);
+	assert_int_equal(fit_place(&n, 1, jobs, 2), 1);
 	assert_int_equal(gpus_free(&n.gpus, &n.gpus_held, "a100_1g.5gb"), 0);
 }
 
 /* One world: two nodes of 2 and 3 cores (2 and 3 GiB), four jobs; checks the law. */
 static void check_world(const int sizes[4], int closed)
 {
-	struct fifo_node nodes[] = { node("a", 2, 2, 0), node("b", 3, 3, 0) };
-	struct fifo_job jobs[4];
-	struct fifo_node at[2];
+	struct fit_node nodes[] = { node("a", 2, 2, 0), node("b", 3, 3, 0) };
+	struct fit_job jobs[4];
+	struct fit_node at[2];
 	size_t n;
 
 	for (int i = 0; i < 4; i++)
@@ -182,9 +182,9 @@ static void check_world(const int sizes[4], int closed)
 	for (int i = 0; i < 2; i++)
 		nodes[i].open = !(closed & (1 << i));
 	memcpy(at, nodes, sizeof(at));
-	n = fifo_decide(nodes, 2, jobs, 4);
+	n = fit_place(nodes, 2, jobs, 4);
 	for (size_t i = 0; i < n; i++) {
-		struct fifo_node *to = &at[jobs[i].node];
+		struct fit_node *to = &at[jobs[i].node];
 
 		assert_true(fits(to, &jobs[i].want));
 		to->held.ncpus += jobs[i].want.ncpus;
@@ -214,32 +214,32 @@ static void first_that_does_not_fit_stops_and_all_before_it_fit(void **state)
 
 static void a_small_job_goes_where_the_smallest_hole_is(void **state)
 {
-	struct fifo_node nodes[] = { node("big", 64, 64, 0), node("small", 4, 64, 2) };
-	struct fifo_job jobs[] = { job(1, 2, 1), job(2, 64, 1) };
+	struct fit_node nodes[] = { node("big", 64, 64, 0), node("small", 4, 64, 2) };
+	struct fit_job jobs[] = { job(1, 2, 1), job(2, 64, 1) };
 
 	(void)state;
-	assert_int_equal(fifo_decide(nodes, 2, jobs, 2), 2);
+	assert_int_equal(fit_place(nodes, 2, jobs, 2), 2);
 	assert_int_equal(jobs[0].node, 1);
 	assert_int_equal(jobs[1].node, 0);
 }
 
 static void the_words_have_the_numbers(void **state)
 {
-	struct fifo_node nodes[] = { node("n1", 8, 16, 5) };
-	struct fifo_job j = job(1, 4, 32);
-	char why[FIFO_WHY_MAX];
+	struct fit_node nodes[] = { node("n1", 8, 16, 5) };
+	struct fit_job j = job(1, 4, 32);
+	char why[FIT_WHY_MAX];
 
 	(void)state;
-	assert_int_equal(fifo_decide(nodes, 1, &j, 1), 0);
+	assert_int_equal(fit_place(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why,
 			    "needs 4 cores (3 of 8 free) and 32.0 GiB memory (16.0 GiB of "
 			    "16.0 GiB free) on n1");
-	assert_int_equal(fifo_decide(NULL, 0, &j, 1), 0);
+	assert_int_equal(fit_place(NULL, 0, &j, 1), 0);
 	assert_string_equal(j.why, "no node has registered with this cluster yet");
 	nodes[0].open = false;
-	assert_int_equal(fifo_decide(nodes, 1, &j, 1), 0);
+	assert_int_equal(fit_place(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why, "no node is up (1 registered)");
-	assert_false(fifo_is_possible(nodes, 1, &j.want, why));
+	assert_false(fit_is_possible(nodes, 1, &j.want, why));
 	assert_string_equal(why,
 			    "no node of this cluster could ever hold it; the nearest, n1, has "
 			    "8 cores, 16.0 GiB memory, 100 GiB jobfs");
@@ -247,13 +247,13 @@ static void the_words_have_the_numbers(void **state)
 
 static void a_full_node_is_possible_and_no_node_is_unknown(void **state)
 {
-	struct fifo_node nodes[] = { node("n1", 8, 16, 8) };
-	struct fifo_job j = job(1, 8, 16);
-	char why[FIFO_WHY_MAX];
+	struct fit_node nodes[] = { node("n1", 8, 16, 8) };
+	struct fit_job j = job(1, 8, 16);
+	char why[FIT_WHY_MAX];
 
 	(void)state;
-	assert_true(fifo_is_possible(nodes, 1, &j.want, why));
-	assert_true(fifo_is_possible(NULL, 0, &j.want, why));
+	assert_true(fit_is_possible(nodes, 1, &j.want, why));
+	assert_true(fit_is_possible(NULL, 0, &j.want, why));
 }
 
 static void vmem_is_what_a_job_reserves(void **state)
@@ -261,33 +261,33 @@ static void vmem_is_what_a_job_reserves(void **state)
 	struct resources r = { .vmem_bytes = 5, .mem_bytes = 9 };
 
 	(void)state;
-	assert_int_equal(fifo_memory(&r), 5);
+	assert_int_equal(fit_memory(&r), 5);
 	r.vmem_bytes = 0;
-	assert_int_equal(fifo_memory(&r), 9);
+	assert_int_equal(fit_memory(&r), 9);
 }
 
 static void more_held_than_there_is_counts_as_nothing_free(void **state)
 {
-	struct fifo_node nodes[] = { node("n1", 8, 16, 12) };
-	struct fifo_job j = job(1, 1, 1);
+	struct fit_node nodes[] = { node("n1", 8, 16, 12) };
+	struct fit_job j = job(1, 1, 1);
 
 	(void)state;
-	assert_int_equal(fifo_decide(nodes, 1, &j, 1), 0);
+	assert_int_equal(fit_place(nodes, 1, &j, 1), 0);
 	assert_string_equal(j.why, "needs 1 core (0 of 8 free) on n1");
 }
 
-static struct fifo_node node_of_kind(const char *name, const char *type, const char *features)
+static struct fit_node node_of_kind(const char *name, const char *type, const char *features)
 {
-	struct fifo_node n = node(name, 8, 16, 0);
+	struct fit_node n = node(name, 8, 16, 0);
 
 	strcpy(n.capacity.node_type, type);
 	strcpy(n.capacity.features, features);
 	return n;
 }
 
-static struct fifo_job job_of_kind(const char *type, const char *features)
+static struct fit_job job_of_kind(const char *type, const char *features)
 {
-	struct fifo_job j = job(1, 1, 1);
+	struct fit_job j = job(1, 1, 1);
 
 	strcpy(j.want.node_type, type);
 	strcpy(j.want.features, features);
@@ -299,41 +299,41 @@ static void a_job_goes_to_nodes_of_its_kind_alone(void **state)
 {
 	static const char *const types[] = { "", "a", "b" };
 	static const char *const features[] = { "", "ib", "nvme", "ib,nvme" };
-	char why[FIFO_WHY_MAX];
+	char why[FIT_WHY_MAX];
 
 	(void)state;
 	for (int x = 0; x < 12; x++)
 		for (int y = 0; y < 12; y++) {
-			struct fifo_node n = node_of_kind("n", types[x / 4], features[x % 4]);
-			struct fifo_job j = job_of_kind(types[y / 4], features[y % 4]);
+			struct fit_node n = node_of_kind("n", types[x / 4], features[x % 4]);
+			struct fit_job j = job_of_kind(types[y / 4], features[y % 4]);
 			bool is_type = y / 4 == 0 || x / 4 == y / 4;
 			bool fits = is_type && (y % 4 & ~(x % 4)) == 0;
 
-			assert_int_equal(fifo_is_possible(&n, 1, &j.want, why), fits);
-			assert_int_equal(fifo_decide(&n, 1, &j, 1), fits);
+			assert_int_equal(fit_is_possible(&n, 1, &j.want, why), fits);
+			assert_int_equal(fit_place(&n, 1, &j, 1), fits);
 		}
 }
 
 static void what_no_node_is_is_said_with_what_there_is(void **state)
 {
-	struct fifo_node nodes[] = { node_of_kind("n1", "a", "ib"),
-				     node_of_kind("n2", "b", "nvme"),
-				     node_of_kind("n3", "a", "") };
-	struct fifo_job j = job_of_kind("c", "ib");
-	char why[FIFO_WHY_MAX];
+	struct fit_node nodes[] = { node_of_kind("n1", "a", "ib"),
+				    node_of_kind("n2", "b", "nvme"),
+				    node_of_kind("n3", "a", "") };
+	struct fit_job j = job_of_kind("c", "ib");
+	char why[FIT_WHY_MAX];
 
 	(void)state;
-	assert_false(fifo_is_possible(nodes, 3, &j.want, why));
+	assert_false(fit_is_possible(nodes, 3, &j.want, why));
 	assert_string_equal(why,
 			    "there is no node of type c with ib; this cluster's nodes have "
 			    "types: a, b; features: ib,nvme");
-	assert_true(fifo_is_possible(nodes, 0, &j.want, why)); /* nobody knows yet */
+	assert_true(fit_is_possible(nodes, 0, &j.want, why)); /* nobody knows yet */
 	j = job_of_kind("b", "");
 	nodes[1].held.ncpus = 8;
-	assert_int_equal(fifo_decide(nodes, 3, &j, 1), 0);
+	assert_int_equal(fit_place(nodes, 3, &j, 1), 0);
 	assert_string_equal(j.why, "needs 1 core (0 of 8 free) on n2");
 	nodes[1].open = false;
-	assert_int_equal(fifo_decide(nodes, 3, &j, 1), 0);
+	assert_int_equal(fit_place(nodes, 3, &j, 1), 0);
 	assert_string_equal(j.why, "no node of type b is up (3 registered)");
 }
 
