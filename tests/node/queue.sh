@@ -94,7 +94,7 @@ submit() { # UID QUEUE NCPUS WALLTIME N [OPTION...]: a job that counts to N; set
 	id=$(reeve "$1" submit -q "$2" -l "ncpus=$3,vmem=100MB,jobfs=1MB,walltime=$4" -d /tmp \
 		-N "$2" "${@:6}" -- /usr/local/bin/counter "$5" | tail -n 1)
 	[[ $id =~ ^[0-9]+$ ]] || bail "not handed in: $id"
-	said "job $id: ${name[$1]}, $2, $3 cores, walltime $4"
+	said "job $id: ${name[$1]}, $2, cores $3, walltime $4"
 }
 of() { # JOB EXPRESSION over j, its document
 	reeve 0 job "$1" --json | python3 -c "
@@ -110,7 +110,9 @@ for n in json.load(sys.stdin)['nodes']:
     if n['node'] == '$1': print('drain' if n.get('drain') else n['state'])"
 }
 # What the kernel of a node says of a job, last: "n1 frozen". With NODE, of that one.
+# shellcheck disable=SC2086
 seen() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; } # JOB [NODE]
+# shellcheck disable=SC2086
 counted() { cat "$dir"/${2:-n?}.log | sed -n "s/^n[0-9] $1 counted //p" | tail -n 1; } # JOB
 await() { # PATTERN COMMAND...: until it says so; prints what it said last
 	local end=$((SECONDS + deadline_s)) out
@@ -244,7 +246,9 @@ runs "a normal one gets cores at once" "$normal"
 on=$(cores_of "$normal") && on=${on%% *}
 becomes "of two that are frozen" 2 n_frozen "$on" "${bonuses[@]}"
 is_law "bonus is free" "$bonus" 'j["charge_requested_ms"] == 0 and j["running_ns"] > 0'
-cancel "${bonuses[@]}" "$normal"
+# One by one: who is cancelled while suspended is thawed for its TERM.
+cancel "$normal"
+cancel "${bonuses[@]}"
 
 # ---- the controller is killed while one gives way, and while the other runs ----
 restart() {
@@ -293,6 +297,7 @@ becomes "the other one runs on n1" "n1 running" seen "$again" n1
 becomes "as its second attempt" "2 running n1" attempt "$again"
 becomes "n2 is lost" lost node_state n2
 becomes "its job runs again on n1 too" "2 running n1" attempt "$away"
+charge=$(of "$away" 'j["attempts"][0]["charge_requested_ms"]')
 kill -CONT "$(machine n2)"
 said "n2 goes on"
 becomes "n2 is back" up node_state n2
@@ -300,7 +305,8 @@ becomes "what it ran was given up, and is refused there" "*refused*" given_up "$
 becomes "and gone" "n2 gone" seen "$away" n2
 is "the second attempt runs on" "2 running n1" "$(attempt "$away")"
 counts_on "and works" "$away" n1
-is "the first was charged" yes "$(of "$away" '"yes" if j["attempts"][0]["charge_requested_ms"] > 0 else j["attempts"]')"
+is_law "the first was charged" "$away" 'j["attempts"][0]["charge_requested_ms"] > 0'
+is "to the last report before, and not for what it ran since" "$charge" "$(of "$away" 'j["attempts"][0]["charge_requested_ms"]')"
 cancel "$again" "$away"
 
 # ---- over all ----
