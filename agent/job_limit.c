@@ -277,6 +277,13 @@ void limit_arm(struct node *n, struct job *j)
 			    clock_deadline_ns(&j->clock, j->s.request.res.walltime_s));
 }
 
+/* It was suspended and its cores given away: it may not run for its TERM. Killed before it is
+ * thawed, it does not run at all; without cgroup.kill that cannot be had. */
+static bool may_not_run(const struct job *j)
+{
+	return j->is_frozen && cpulist_is_empty(&j->s.cpus) && j->kill_fd >= 0;
+}
+
 void limit_end_softly(struct node *n, struct job *j)
 {
 	struct manager_id id = { j->s.job, j->s.attempt };
@@ -285,8 +292,13 @@ void limit_end_softly(struct node *n, struct job *j)
 	if (j->is_killing)
 		return;
 	j->is_killing = true;
-	if (n->ops->signal(n->manager, id, SIGTERM, &err) < 0)
+	if (may_not_run(j)) {
+		job_note(j,
+			 "ended without SIGTERM: it was suspended, and its cores are others'");
+		job_kill_now(j);
+	} else if (n->ops->signal(n->manager, id, SIGTERM, &err) < 0) {
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
+	}
 	if (j->is_frozen && n->ops->thaw(n->manager, id, &err) < 0)
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
 	job_due_set(j, DUE_CLOCK, node_now_ns() + n->conf->kill_grace_s * NS_PER_S);

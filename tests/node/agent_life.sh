@@ -170,6 +170,22 @@ want 22 cancel
 wait_state 21 running 20
 ok $? "and goes on when they are free" "$(job 21)"
 
+# Who is cancelled while its cores are others' does not run for its TERM.
+want 21 suspend
+wait_state 21 suspended 20
+submit 23 "$WIDE" '' sh -c "trap 'touch $HOME_DIR/termed' TERM; while :; do sleep 0.1; done"
+wait_state 23 running 20
+want 23 suspend
+wait_state 23 suspended 20
+want 21 run
+wait_state 21 running 20
+want 23 cancel
+wait_state 23 ended 20
+ok $? "one that is suspended can be cancelled" "$(job 23)"
+has "$(job 23)" 'ended without SIGTERM' "it is told that it had no SIGTERM"
+[ ! -e $HOME_DIR/termed ]; ok $? "it did not run for one"
+state_is 21 running; ok $? "and who has its cores runs on"
+
 # The database is lost, the job is not.
 pid=$(field 21 pid) began=$(field 21 running_ns)
 systemctl stop reeve-agent

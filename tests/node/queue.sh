@@ -246,7 +246,6 @@ runs "a normal one gets cores at once" "$normal"
 on=$(cores_of "$normal") && on=${on%% *}
 becomes "of two that are frozen" 2 n_frozen "$on" "${bonuses[@]}"
 is_law "bonus is free" "$bonus" 'j["charge_requested_ms"] == 0 and j["running_ns"] > 0'
-# One by one: who is cancelled while suspended is thawed for its TERM.
 cancel "$normal"
 cancel "${bonuses[@]}"
 
