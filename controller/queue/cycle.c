@@ -169,6 +169,9 @@ static int load(struct cycle *c, struct head *h, const struct cycle_run *run, st
 		return r;
 	}
 	drop_intents(h, nodes, n_nodes, run->now_ns);
+	/* They are queued in the ledger, and count against limits all the same. */
+	for (size_t i = 0; i < h->intents.n; i++)
+		gate_start(h->gate, h->intents.of[i].job);
 	snapshot_done(&h->snapshot);
 	return snapshot_make(&ask, nodes, n_nodes, &h->snapshot, err);
 }

@@ -191,7 +191,7 @@ static int add_queued(struct adding *a, const struct order_job *o)
 {
 	const struct intent *intent = intents_find(a->ask->intents, o->job.job);
 	struct schedule_chunk c = chunk_of(a->s, &o->job.want);
-	struct snapshot_job noted = { .job = o->job.job, .is_queued = true };
+	struct snapshot_job noted = { .job = o->job.job };
 	struct schedule_job j = { .id = o->job.job,
 				  .queue = queue_of(a->ask, o->queue),
 				  .user = o->user,
@@ -256,9 +256,7 @@ static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
 	int32_t node = snapshot_node(a->s, p->node),
 		queue = order_queue(a->ask->config, p->queue);
 	struct schedule_chunk c = chunk_of(a->s, &p->want);
-	struct snapshot_job noted = {
-		.job = p->job, .state = p->state, .wish = p->wish, .gave_way_to = p->gave_way_to
-	};
+	struct snapshot_job noted = { .job = p->job };
 	struct schedule_held h = { state_of(a->ask, p), &node, seconds(a->s->now_ns) };
 	struct schedule_job j = { .id = p->job,
 				  .queue = queue_of(a->ask, queue),
@@ -280,7 +278,6 @@ static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	/* Who is on the way from one state to the other, or not here yet, is let be. */
 	j.is_kept = p->state != JOB_RUNNING || p->wish != STORE_RUN;
-	snprintf(noted.node, sizeof(noted.node), "%s", p->node);
 	r = schedule_add_held(a->s->schedule, &j, &h, &noted.number);
 	if (r < 0)
 		return err_set(err, r, "job %lld cannot be scheduled: %s", (long long)p->job,

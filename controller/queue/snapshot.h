@@ -9,11 +9,6 @@
 struct snapshot_job {
 	int64_t job;
 	int32_t number; /* of the schedule */
-	bool is_queued;
-	enum job_state state;
-	enum store_want wish;
-	int64_t gave_way_to;
-	char node[REQUEST_NAME_MAX]; /* "": queued */
 };
 
 struct snapshot {

@@ -14,7 +14,7 @@
 
 struct given {
 	int64_t jobs[256];
-	size_t n;
+	size_t n, n_suspended;
 };
 
 static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
@@ -22,7 +22,10 @@ static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node
 	struct given *g = ctx;
 
 	(void)node, (void)by;
-	assert_int_equal(did, CYCLE_GAVE);
+	if (did == CYCLE_SUSPENDED)
+		g->n_suspended++;
+	if (did != CYCLE_GAVE)
+		return;
 	g->jobs[g->n++] = job;
 }
 
@@ -154,6 +157,31 @@ static void low_priority_starts_when_nobody_with_quota_waits_any_more(void **sta
 	assert_int_equal(g.jobs[0], 2);
 }
 
+static void a_start_that_waits_for_cores_counts_against_limits(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job large = { .user = "bob", .rate = { 1, 1 }, .ncpus = 8 };
+	struct quota_rig_job small = { .queue = "express", .rate = { 1, 1 }, .ncpus = 4 };
+	struct given g;
+	_cleanup_(close_queue) struct queue u = open_queue(
+		q,
+		"[Policy]\nScheduler=suspend\n[Cluster main]\nQueues=normal,express\n"
+		"[Queue normal]\n[Queue express]\nRunPriority=1\n",
+		"[Account physics]\nUsers=alice,bob\n[User alice]\nMaxRunningCores=4\n");
+	quota_rig_submit(q, &large); /* 1 */
+	assert_int_equal(run(&u).n, 1);
+	quota_rig_report(q, 1, JOB_RUNNING, 10);
+	quota_rig_submit(q, &small); /* 2 */
+	g = run(&u);
+	assert_int_equal(g.n_suspended, 1);
+	assert_int_equal(g.n, 0);
+	quota_rig_submit(q, &small); /* 3: there would be cores for it */
+	assert_int_equal(run(&u).n, 0);
+	assert_non_null(strstr(why(&u, 2), "as soon as those who give way"));
+	assert_string_equal(why(&u, 3),
+			    "limit of user alice: 4 cores at once, 4 run, this job needs 4");
+}
+
 int main(void)
 {
 #define WITH_LEDGER(f) cmocka_unit_test_setup_teardown(f, quota_rig_open, quota_rig_close)
@@ -161,6 +189,7 @@ int main(void)
 		WITH_LEDGER(many_held_jobs_in_front_hold_nobody_else),
 		WITH_LEDGER(a_job_that_fits_no_node_counts_against_no_limit),
 		WITH_LEDGER(low_priority_starts_when_nobody_with_quota_waits_any_more),
+		WITH_LEDGER(a_start_that_waits_for_cores_counts_against_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
