@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/job_view.h"
+#include "cli/job_ask.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
@@ -111,23 +111,12 @@ static int show(struct cli *c, const json_t *answer, const struct job_view *v, s
 static int why(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
-	_cleanup_free_ char *path = NULL;
-	struct cli *c = ctx;
-	char text[JOB_ID_TEXT_MAX];
 	struct job_view v;
-	struct job_id id;
+	struct cli *c = ctx;
 	int r = cli_begin(c, call, err);
 
 	if (r == 0)
-		r = cli_parse_job_id(call->args[0], &id, err);
-	if (r < 0)
-		return r;
-	if (asprintf(&path, "/v1/jobs/%s/why", job_id_format_path(id, text)) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
-	if (r < 0)
-		return cli_name_job(id, r, err);
-	r = job_view_read(json_object_get(answer, "job"), &v, err);
+		r = job_ask(c, (struct job_asked){ call->args[0], "/why" }, &answer, &v, err);
 	if (r < 0)
 		return r;
 	if (c->format.output != TABLE_TABLE)
