@@ -125,17 +125,6 @@ int schedule_add_node(struct schedule *s, const struct schedule_node *n)
 	return 0;
 }
 
-size_t schedule_n_nodes(const struct schedule *s)
-{
-	return s->n_nodes;
-}
-
-void schedule_set_open(struct schedule *s, int32_t node, bool is_open)
-{
-	s->nodes[node].is_open = is_open;
-	node_index(s, &s->nodes[node]);
-}
-
 void schedule_set_closed(struct schedule *s, int32_t node, int64_t from_s)
 {
 	s->nodes[node].closed_from_s = from_s;

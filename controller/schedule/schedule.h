@@ -87,9 +87,6 @@ int schedule_new(const struct schedule_config *c, struct schedule **ret);
 
 /* Nodes are numbered from 0 in the order in which they are added. -EINVAL: negative amounts. */
 int schedule_add_node(struct schedule *s, const struct schedule_node *n);
-size_t schedule_n_nodes(const struct schedule *s);
-/* Opens or closes it; what runs there goes on. */
-void schedule_set_open(struct schedule *s, int32_t node, bool is_open);
 /* Nothing may run there from then on; what runs already is let be. 0: never. */
 void schedule_set_closed(struct schedule *s, int32_t node, int64_t from_s);
 
