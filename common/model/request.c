@@ -32,6 +32,7 @@ void request_done(struct request *r)
 	free(r->workdir);
 	free(r->out_path);
 	free(r->err_path);
+	free(r->part.hosts);
 	after_list_done(&r->after);
 	memset(r, 0, sizeof(*r));
 }
@@ -74,12 +75,14 @@ int request_copy(const struct request *from, struct request *ret, struct err *er
 
 	to.script = to.workdir = to.out_path = to.err_path = NULL;
 	to.argv = to.env = NULL;
+	to.part.hosts = NULL;
 	to.after = (struct after_list){ 0 };
 	if (copy_after(&from->after, &to.after) < 0 ||
 	    copy_text(from->script, &to.script) < 0 || copy_list(from->argv, &to.argv) < 0 ||
 	    copy_list(from->env, &to.env) < 0 || copy_text(from->workdir, &to.workdir) < 0 ||
 	    copy_text(from->out_path, &to.out_path) < 0 ||
-	    copy_text(from->err_path, &to.err_path) < 0) {
+	    copy_text(from->err_path, &to.err_path) < 0 ||
+	    copy_text(from->part.hosts, &to.part.hosts) < 0) {
 		request_done(&to);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -161,6 +164,80 @@ static int set_requeue(struct request *r, const char *value, struct err *err)
 	return 0;
 }
 
+/* Takes "select=..." and "place=..." out of a resource list; the rest, as long as the list at
+ * most, goes to `rest`, which is empty. */
+static int take_select(struct request *r, const char *list, char *rest, struct err *err)
+{
+	const size_t size = strlen(list) + 1;
+	char item[SELECT_TEXT_MAX];
+	const char *between = "";
+	size_t used = 0;
+	int rc = 0;
+
+	while (list && rc >= 0) {
+		const char *from = list + strspn(list, " \t");
+		size_t n = strcspn(from, ",");
+		bool is_place = !strncmp(from, "place=", 6);
+
+		list = from[n] ? from + n + 1 : NULL;
+		while (n && strchr(" \t", from[n - 1]))
+			n--;
+		if (!is_place && strncmp(from, "select=", 7) != 0) {
+			used += (size_t)snprintf(rest + used, size - used, "%s%.*s", between,
+						 (int)n, from);
+			between = ",";
+			continue;
+		}
+		if (n >= sizeof(item))
+			return err_set(err, -EINVAL, "'%.32s...' is too long for a resource",
+				       from);
+		snprintf(item, sizeof(item), "%.*s", (int)n, from);
+		rc = is_place ? select_parse_place(item + 6, &r->select, &r->is_exclusive, err)
+			      : select_parse(item + 7, &r->select, r->res.gpu_model, err);
+	}
+	return rc;
+}
+
+static int set_resources(struct request *r, const char *list, struct err *err)
+{
+	_cleanup_free_ char *rest = calloc(1, strlen(list) + 1);
+	struct request to = *r; /* written back when all of the list is right */
+	int rc = rest ? take_select(&to, list, rest, err)
+		      : err_set(err, -ENOMEM, "out of memory");
+
+	if (rc >= 0 && (*rest || !strstr(list, "=")))
+		rc = resources_parse(*rest ? rest : list, &to.res, err);
+	if (rc < 0)
+		return rc;
+	*r = to;
+	return 0;
+}
+
+int request_total(struct request *r, struct err *err)
+{
+	struct resources sums = r->res;
+	char text[512];
+	int rc;
+
+	if (!r->select.n)
+		return 0;
+	rc = select_total(&r->select, &sums, err);
+	if (rc < 0)
+		return rc;
+	for (const struct resource_def *d = request_resources; d->name; d++) {
+		const int64_t *was = (const void *)((const char *)&r->res + d->offset),
+			      *is = (const void *)((const char *)&sums + d->offset);
+
+		if (*was && *was != *is)
+			return err_set(err, -EINVAL,
+				       "%s is stated beside select, whose chunks say what each "
+				       "of them has: %s in all; leave it out",
+				       d->name, resources_format(&sums, text, sizeof(text)));
+	}
+	r->res = sums;
+	return 0;
+}
+
 /* When, how often and under which condition a job runs. */
 static int set_run(struct request *r, const char *key, const char *value, struct err *err)
 {
@@ -185,7 +262,7 @@ static int set_run(struct request *r, const char *key, const char *value, struct
 int request_set(struct request *r, const char *key, const char *value, struct err *err)
 {
 	if (!strcmp(key, "resources"))
-		return resources_parse(value, &r->res, err);
+		return set_resources(r, value, err);
 	if (!strcmp(key, "name"))
 		return set_name(r->name, key, value, err);
 	if (!strcmp(key, "queue"))

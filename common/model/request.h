@@ -10,6 +10,7 @@
 #include "common/cleanup.h"
 #include "common/model/features.h"
 #include "common/model/after.h"
+#include "common/model/select.h"
 
 struct err;
 
@@ -39,11 +40,22 @@ struct resources {
 	char features[FEATURES_MAX];
 };
 
+/* Of a job on several nodes, what one of them is told: which of the job's parts is its own. */
+struct job_part {
+	int32_t index; /* 0: the job's command runs here; others hold what is started from there
+			*/
+	int32_t n;     /* parts of the job; 0: it has but this one */
+	char *hosts;   /* "n1=16,n2=16": node and cores of each part, in their order */
+};
+
 struct request {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
 	char queue[REQUEST_NAME_MAX], name[REQUEST_NAME_MAX];
-	uint32_t uid, gid; /* set by the controller from the credential, never by the user */
-	struct resources res;
+	uint32_t uid, gid;    /* set by the controller from the credential, never by the user */
+	struct resources res; /* all in all; of what a node is told: its part */
+	struct select select; /* in chunks; n 0: one chunk */
+	bool is_exclusive;    /* its nodes are held whole, and paid for */
+	struct job_part part;
 	enum vmem_policy vmem_policy;
 	bool stream;	/* output is sent to the controller (`reeve run`) instead of files */
 	bool join;	/* stderr into stdout */
@@ -103,6 +115,10 @@ int request_set(struct request *r, const char *key, const char *value, struct er
  * `ret_ignored` (comma list, may be NULL) and not an error. */
 int request_parse_script(struct request *r, const char *text, size_t size, const char *file,
 			 char ret_ignored[static 256], struct err *err);
+
+/* Of a request in chunks: the sums onto res. -EINVAL: amounts were stated beside them, which
+ * are not these sums. */
+int request_total(struct request *r, struct err *err);
 
 /* What must hold before a request is taken, wherever it came from: ncpus, vmem, jobfs and
  * walltime stated (site defaults are filled in before), names well formed, workdir absolute,

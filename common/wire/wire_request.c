@@ -145,6 +145,26 @@ static int set_after(json_t *j, const struct after_list *l)
 	return 0;
 }
 
+/* Chunks and place as they are typed: one place says what they are. */
+static int set_select(json_t *j, const struct request *r)
+{
+	char text[SELECT_TEXT_MAX];
+
+	if ((r->is_exclusive && json_object_set_new(j, "exclusive", json_true()) < 0) ||
+	    (r->select.is_scattered && json_object_set_new(j, "scatter", json_true()) < 0))
+		return -1;
+	return set_text(j, "select", select_format(&r->select, r->res.gpu_model, text));
+}
+
+static int set_part(json_t *j, const struct job_part *p)
+{
+	if (!p->n)
+		return 0;
+	return json_object_set_new(j, "part",
+				   json_pack("{s:i,s:i,s:s}", "index", (int)p->index, "n",
+					     (int)p->n, "hosts", p->hosts ? p->hosts : ""));
+}
+
 /* When and how often it runs. */
 static int set_run(json_t *j, const struct request *r)
 {
@@ -169,7 +189,8 @@ json_t *wire_encode_request(const struct request *r)
 	    set_text(j, "script", r->script) < 0 || set_text(j, "workdir", r->workdir) < 0 ||
 	    set_text(j, "out_path", r->out_path) < 0 ||
 	    set_text(j, "err_path", r->err_path) < 0 || set_list(j, "argv", r->argv) < 0 ||
-	    set_list(j, "env", r->env) < 0 || set_run(j, r) < 0)
+	    set_list(j, "env", r->env) < 0 || set_run(j, r) < 0 || set_select(j, r) < 0 ||
+	    set_part(j, &r->part) < 0)
 		return NULL;
 	/* Unsigned ids above INT32_MAX (nobody in some realms) must not turn negative. */
 	if (json_object_set_new(j, "uid", json_integer(r->uid)) < 0 ||
@@ -330,6 +351,45 @@ static int get_after(const json_t *request, struct after_list *l, struct err *er
 	return 0;
 }
 
+static int get_select(const json_t *j, struct request *ret, struct err *err)
+{
+	char text[SELECT_TEXT_MAX], model[REQUEST_NAME_MAX];
+	int r = wire_get_text(j, "select", (struct wire_text){ text, sizeof(text), true }, err);
+
+	if (r >= 0 && *text)
+		r = select_parse(text, &ret->select, model, err);
+	if (r < 0)
+		return r;
+	if (*text && *model && *ret->res.gpu_model && strcmp(model, ret->res.gpu_model) != 0)
+		return err_set(err, -EINVAL, "select and resources name two GPU models");
+	if (*text && *model)
+		strcpy(ret->res.gpu_model, model);
+	ret->select.is_scattered = json_is_true(json_object_get(j, "scatter"));
+	ret->is_exclusive = json_is_true(json_object_get(j, "exclusive"));
+	return 0;
+}
+
+static int get_part(const json_t *request, struct job_part *ret, struct err *err)
+{
+	const json_t *j = json_object_get(request, "part");
+	const struct wire_int range = { 0, SELECT_CHUNKS_MAX, NULL };
+	int64_t index, n;
+	int r;
+
+	if (!j || json_is_null(j))
+		return 0;
+	if ((r = wire_get_int(j, "index", range, &index, err)) < 0 ||
+	    (r = wire_get_int(j, "n", range, &n, err)) < 0 ||
+	    (r = get_string(j, "hosts", &ret->hosts, err)) < 0)
+		return err_prefix(err, r, "part");
+	if (n < 2 || index >= n || !ret->hosts)
+		return err_set(err, -EINVAL, "part: index %lld of %lld", (long long)index,
+			       (long long)n);
+	ret->index = (int32_t)index;
+	ret->n = (int32_t)n;
+	return 0;
+}
+
 static int decode_request(const json_t *j, struct request *ret, struct err *err)
 {
 	int r;
@@ -349,7 +409,8 @@ static int decode_request(const json_t *j, struct request *ret, struct err *err)
 	    (r = get_string(j, "err_path", &ret->err_path, err)) < 0 ||
 	    (r = get_list(j, "argv", &ret->argv, err)) < 0 ||
 	    (r = get_array(j, &ret->array, err)) < 0 ||
-	    (r = get_after(j, &ret->after, err)) < 0)
+	    (r = get_after(j, &ret->after, err)) < 0 || (r = get_select(j, ret, err)) < 0 ||
+	    (r = get_part(j, &ret->part, err)) < 0)
 		return r;
 	return get_list(j, "env", &ret->env, err);
 }

@@ -100,6 +100,11 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 int store_ingest(struct store *s, const struct sync *in, const struct sync_from *from,
 		 struct sync_result *ret, struct err *err);
 
+/* What a job has of one of its nodes. */
+struct store_part {
+	const char *node;
+	int64_t ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus;
+};
 struct store_given {
 	int64_t job;
 	int32_t attempt;
@@ -107,6 +112,9 @@ struct store_given {
 	enum job_state state;
 	const char *reason, *request; /* request: JSON; of an element, its array's */
 	struct job_id array;	      /* of an element; job 0: it is none */
+	/* Of a job on several nodes, what this one has of it: part.n 0: all of it. */
+	struct job_part part; /* hosts is borrowed */
+	struct store_part share;
 };
 typedef int (*store_given_fn)(void *ctx, const struct store_given *g, struct err *err);
 /* Every attempt that this node has been given and not finished. */
@@ -123,7 +131,9 @@ int store_holds(struct store *s, const char *cluster, struct fit_node **ret, siz
 /* Gives queued jobs to nodes, all or none. */
 struct store_gift {
 	int64_t job;
-	const char *node;
+	const char *node;		/* the first one's */
+	const struct store_part *parts; /* each on another node */
+	size_t n_parts;			/* 0: all of the job is on `node` */
 };
 int store_give(struct store *s, const struct store_gift *gifts, size_t n, int64_t now_ns,
 	       struct err *err);

@@ -52,8 +52,9 @@ struct store_waiting {
 	int64_t job, submitted_ns;
 	const char *cluster, *account, *user, *queue, *name;
 	enum charge_pool pool;
-	struct resources want;
-	bool is_exclusive;
+	struct resources want; /* all in all */
+	const char *chunks;    /* as select_format() has them; "": one chunk */
+	bool is_scattered, is_exclusive;
 	int64_t nice, site; /* as store_weigh() set them */
 	int64_t due_ns;	    /* since when it is late (store_set_due()); 0: it is not */
 };

@@ -14,6 +14,8 @@ struct store_placed {
 	int64_t submitted_ns, given_ns;
 	int64_t at_ns;			  /* of its last report; 0: none */
 	int64_t running_ns, suspended_ns; /* by then */
+	const struct store_part *parts;	  /* of one on several nodes; `want` has the sums */
+	size_t n_parts;			  /* 0: all of it is on `node` */
 };
 typedef int (*store_placed_fn)(void *ctx, const struct store_placed *p, struct err *err);
 /* Attempts of a cluster that are not closed, in the order of their jobs. */

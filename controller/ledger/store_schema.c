@@ -295,12 +295,70 @@ static const char schema_dispatch[] =
 static const char schema_maintenance[] =
 	"ALTER TABLE drains ADD COLUMN from_ns INTEGER NOT NULL DEFAULT 0;";
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
-					 schema_stretches, schema_accounts,    schema_terms,
-					 schema_indices,   schema_ends,	       schema_weights,
-					 schema_gpus,	   schema_active,      schema_drained,
-					 schema_preempt,   schema_submission,  schema_kinds,
-					 schema_dispatch,  schema_maintenance, NULL };
+/* Jobs on several nodes. jobs.chunks: what was asked for (select.h), "" for one chunk;
+ * attempts.hosts: what each part's node is told, "" where there is one; attempts.verdict: the
+ * end (JSON) of the part that brought the job down. parts: what an attempt has of each node.
+ * Part 0 is the attempt's own node: its row has the amounts and its own usage, the rest is in
+ * attempts, whose usage is the sum. placements: all of it, a row a job and node.
+ * steps: what `reeve exec` started; state 0: wanted, 1: runs, 2: ended. */
+static const char schema_parts[] =
+	"ALTER TABLE jobs ADD COLUMN chunks TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE jobs ADD COLUMN scattered INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE attempts ADD COLUMN hosts TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE attempts ADD COLUMN verdict TEXT;"
+	"CREATE TABLE parts("
+	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, part INTEGER NOT NULL,"
+	" node TEXT NOT NULL, ncpus INTEGER NOT NULL, vmem_bytes INTEGER NOT NULL,"
+	" mem_bytes INTEGER NOT NULL, jobfs_bytes INTEGER NOT NULL, ngpus INTEGER NOT NULL,"
+	" state INTEGER NOT NULL, shown INTEGER NOT NULL DEFAULT 0,"
+	" missing_ns INTEGER NOT NULL DEFAULT 0, closed INTEGER NOT NULL DEFAULT 0,"
+	" seq INTEGER NOT NULL DEFAULT -1, at_ns INTEGER NOT NULL DEFAULT 0,"
+	" started_ns INTEGER NOT NULL DEFAULT 0, ended_ns INTEGER NOT NULL DEFAULT 0,"
+	" running_ns INTEGER NOT NULL DEFAULT 0, suspended_ns INTEGER NOT NULL DEFAULT 0,"
+	" cpus TEXT, note TEXT, usage TEXT, gpus TEXT, end TEXT,"
+	" PRIMARY KEY(job, attempt, part)) STRICT;"
+	"CREATE INDEX parts_open ON parts(node, job) WHERE closed = 0;"
+	"CREATE VIEW placements AS"
+	" SELECT a.job AS job, a.attempt AS attempt, 0 AS part, a.node AS node,"
+	" a.state AS state, a.closed AS closed, a.shown AS shown,"
+	" a.missing_ns AS missing_ns, COALESCE(p.ncpus, j.ncpus) AS ncpus,"
+	" COALESCE(p.vmem_bytes, j.vmem_bytes) AS vmem_bytes,"
+	" COALESCE(p.mem_bytes, j.mem_bytes) AS mem_bytes,"
+	" COALESCE(p.jobfs_bytes, j.jobfs_bytes) AS jobfs_bytes,"
+	" COALESCE(p.ngpus, j.ngpus) AS ngpus"
+	" FROM attempts a JOIN jobs j ON j.job = a.job LEFT JOIN parts p"
+	" ON p.job = a.job AND p.attempt = a.attempt AND p.part = 0"
+	" UNION ALL SELECT p.job, p.attempt, p.part, p.node, p.state, p.closed, p.shown,"
+	" p.missing_ns, p.ncpus, p.vmem_bytes, p.mem_bytes, p.jobfs_bytes, p.ngpus"
+	" FROM parts p WHERE p.part > 0;"
+	"CREATE TABLE steps("
+	" job INTEGER NOT NULL, step INTEGER NOT NULL, attempt INTEGER NOT NULL,"
+	" node TEXT NOT NULL, state INTEGER NOT NULL DEFAULT 0,"
+	" want INTEGER NOT NULL DEFAULT 0, spec TEXT NOT NULL,"
+	" exit_status INTEGER, signal INTEGER, text TEXT,"
+	" created_ns INTEGER NOT NULL, ended_ns INTEGER NOT NULL DEFAULT 0,"
+	" PRIMARY KEY(job, step)) STRICT;"
+	"CREATE INDEX steps_open ON steps(node, job) WHERE state < 2;";
+
+const char *const store_migrations[] = { schema_1,
+					 schema_2,
+					 schema_3,
+					 schema_stretches,
+					 schema_accounts,
+					 schema_terms,
+					 schema_indices,
+					 schema_ends,
+					 schema_weights,
+					 schema_gpus,
+					 schema_active,
+					 schema_drained,
+					 schema_preempt,
+					 schema_submission,
+					 schema_kinds,
+					 schema_dispatch,
+					 schema_maintenance,
+					 schema_parts,
+					 NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -215,7 +215,7 @@ static int start(struct carrying *y, int64_t job, struct fit_node *node, struct 
 	struct intent intent = { .job = job, .since_ns = y->run->now_ns };
 
 	if (fit_place(node, 1, &j, 1) == 1) {
-		y->gifts[y->n_gifts++] = (struct store_gift){ job, node->name };
+		y->gifts[y->n_gifts++] = (struct store_gift){ .job = job, .node = node->name };
 		return 0;
 	}
 	if (intents_find(&y->h->intents, job))

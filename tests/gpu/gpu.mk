@@ -3,7 +3,7 @@ GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book fdinfo drm drm_
 	nvml_source_sample nvml_source_account) $O/common/err.o
 GPU_LIBS := -lbpf -lelf -lz -lpthread
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
-	$(patsubst %,$O/common/model/%.o,amount resources features request array after script)
+	$(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
 $O/tests/unit/test_fdinfo: $O/agent/gpu/fdinfo.o
 $O/tests/unit/test_book: $O/agent/gpu/book.o
 

@@ -1,10 +1,10 @@
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows pg_pipeline pq)
-MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after script usage job gpu_use gpus)
+MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script usage job gpu_use gpus)
 WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_request wire_report wire_gpu)
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
-$O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after script)
+$O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
@@ -14,7 +14,7 @@ $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
-$O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after)
+$O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
 $O/tests/unit/test_table: $(patsubst %,$O/cli/%.o,table table_render table_plain table_programs text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
@@ -43,7 +43,7 @@ $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
 CONFIG := $(patsubst %,$O/controller/config/%.o,config config_hooks config_keys config_values config_places config_cross config_tariff profile) \
-	$(patsubst %,$O/controller/policy/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after)
+	$(patsubst %,$O/controller/policy/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
@@ -64,7 +64,7 @@ $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_verify) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
-	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after)
+	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
@@ -127,3 +127,5 @@ $O/tests/unit/test_lead: $(LEDGER) $O/controller/ledger/store_lead.o $O/controll
 $O/tests/unit/test_schedule_load: LDLIBS += -lm
 $O/tests/unit/test_schedule_load: $(SCHEDULE)
 $O/tests/unit/test_lines: $O/controller/api/lines.o
+$O/tests/unit/test_select: LDLIBS += -ljansson
+$O/tests/unit/test_select: $(MODEL) $(WIRE)

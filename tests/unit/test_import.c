@@ -274,6 +274,10 @@ static void drop_later_tables(sqlite3 *db)
 static void go_back_to_schema_1(struct rig *r)
 {
 	static const char back[] =
+		"DROP VIEW placements; ALTER TABLE jobs DROP COLUMN chunks;"
+		"ALTER TABLE jobs DROP COLUMN scattered;"
+		"ALTER TABLE attempts DROP COLUMN hosts;"
+		"ALTER TABLE attempts DROP COLUMN verdict;"
 		"ALTER TABLE rollups DROP COLUMN adjusted_ms; DROP INDEX rollups_account;"
 		"DROP INDEX IF EXISTS rollups_user; ALTER TABLE attempts DROP COLUMN "
 		"started_day;"

@@ -122,7 +122,7 @@ static struct offer *offered(struct rig *r)
 
 static void give(struct rig *r, int64_t job)
 {
-	const struct store_gift gift = { job, "n1" };
+	const struct store_gift gift = { .job = job, .node = "n1" };
 	struct rig_say hello = { .now_ns = NOON };
 	struct sync_result result;
 

@@ -1,0 +1,199 @@
+/* test_select - requests in chunks: as typed, their sums, on the wire. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+#define GIB (INT64_C(1) << 30)
+
+static struct select parsed(const char *text, const char *model)
+{
+	struct select s = { 0 };
+	char m[REQUEST_NAME_MAX];
+	struct err err = { "" };
+
+	if (select_parse(text, &s, m, &err) < 0)
+		fail_msg("%s: %s", text, err.text);
+	assert_string_equal(m, model);
+	return s;
+}
+
+static void test_typed(void **state)
+{
+	char text[SELECT_TEXT_MAX];
+	struct select s = parsed("2:ncpus=16:vmem=32GB:ngpus=1+ncpus=4", "");
+
+	(void)state;
+	assert_int_equal(s.n, 2);
+	assert_int_equal(s.of[0].n, 2);
+	assert_int_equal(s.of[0].ncpus, 16);
+	assert_int_equal(s.of[0].vmem_bytes, 32000000000);
+	assert_int_equal(s.of[1].n, 1);
+	assert_int_equal(s.of[1].ngpus, 0);
+	assert_int_equal(select_chunks(&s), 3);
+	assert_string_equal(select_format(&s, "", text),
+			    "2:ncpus=16:vmem=32GB:ngpus=1+1:ncpus=4");
+	s = parsed("4:ngpus=A100-40:2:ncpus=8", "a100-40");
+	assert_int_equal(s.of[0].ngpus, 2);
+	assert_int_equal(s.of[0].ncpus, 8);
+	assert_string_equal(select_format(&s, "a100-40", text), "4:ncpus=8:ngpus=a100-40:2");
+	s = parsed(text, "a100-40");
+	assert_int_equal(s.of[0].n, 4);
+}
+
+static void test_refused(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"+",
+		"2",
+		"0:ncpus=1",
+		"-1:ncpus=1",
+		"2:",
+		"2::ncpus=1",
+		"2:ncpus=1:ncpus=2",
+		"2:cores=4",
+		"2:walltime=1:0",
+		"2:ncpus=0",
+		"1:ngpus=a:1+1:ngpus=b:1",
+		"2:ngpus=a100",
+		"ncpus=1+",
+		"100001:ncpus=1",
+		"2:vmem=3X",
+		"1+1+1+1+1+1+1+1+1",
+		"99999999999999999999:ncpus=1",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct select s = { .n = 7 };
+		char m[REQUEST_NAME_MAX] = "x";
+		struct err err = { "" };
+		/* A number alone is a chunk of defaults. */
+		bool is_fine = !strcmp(bad[i], "2");
+
+		assert_int_equal(select_parse(bad[i], &s, m, &err), is_fine ? 0 : -EINVAL);
+		if (is_fine)
+			continue;
+		assert_int_equal(s.n, 7);
+		assert_string_equal(m, "x");
+		assert_true(strlen(err.text) > 10);
+	}
+}
+
+static void test_place(void **state)
+{
+	struct select s = { .n = 1 };
+	struct err err;
+	bool excl = true;
+
+	(void)state;
+	assert_int_equal(select_parse_place("free", &s, &excl, &err), 0);
+	assert_false(s.is_scattered || excl);
+	assert_int_equal(select_parse_place("scatter:excl", &s, &excl, &err), 0);
+	assert_true(s.is_scattered && excl);
+	assert_int_equal(select_parse_place("excl", &s, &excl, &err), 0);
+	assert_true(!s.is_scattered && excl);
+	assert_int_equal(select_parse_place("", &s, &excl, &err), -EINVAL);
+	assert_int_equal(select_parse_place("scatterexcl", &s, &excl, &err), -EINVAL);
+	assert_int_equal(select_parse_place("packed", &s, &excl, &err), -EINVAL);
+}
+
+static void test_sums(void **state)
+{
+	struct resources defaults = { .vmem_bytes = GIB, .jobfs_bytes = 100 }, one;
+	struct select s = parsed("2:ncpus=16:vmem=4GiB+3:ncpus=1", "");
+	struct request r;
+	struct err err;
+
+	(void)state;
+	request_init(&r);
+	select_fill(&s, &defaults);
+	r.select = s;
+	assert_int_equal(request_total(&r, &err), 0);
+	assert_int_equal(r.res.ncpus, 35);
+	assert_int_equal(r.res.vmem_bytes, 11 * GIB);
+	assert_int_equal(r.res.jobfs_bytes, 500);
+	assert_int_equal(r.res.mem_bytes, 0);
+	assert_int_equal(request_total(&r, &err), 0); /* once more changes nothing */
+	r.res.ncpus = 4;
+	assert_int_equal(request_total(&r, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "ncpus is stated beside select"));
+	r.res.walltime_s = 60;
+	select_chunk(&s.of[1], &r.res, &one);
+	assert_int_equal(one.ncpus, 1);
+	assert_int_equal(one.vmem_bytes, GIB);
+	assert_int_equal(one.walltime_s, 60);
+	s.of[0].n = SELECT_CHUNKS_MAX;
+	assert_int_equal(select_total(&s, &one, &err), -ERANGE);
+	request_done(&r);
+}
+
+static void test_split(void **state)
+{
+	struct resources whole = { .ncpus = 32, .vmem_bytes = 7, .ngpus = 4 };
+	struct select s = { 0 };
+
+	(void)state;
+	assert_false(select_split(&whole, 3, &s));
+	assert_true(select_split(&whole, 4, &s));
+	assert_int_equal(s.of[0].n, 4);
+	assert_int_equal(s.of[0].ncpus, 8);
+	assert_int_equal(s.of[0].vmem_bytes, 2);
+	assert_int_equal(s.of[0].ngpus, 1);
+	assert_false(select_split(&whole, 8, &s)); /* half a GPU */
+}
+
+static void test_request(void **state)
+{
+	_cleanup_json_ json_t *j = NULL;
+	struct request r, back;
+	struct err err = { "" };
+
+	(void)state;
+	request_init(&r);
+	request_init(&back);
+	assert_int_equal(request_set(&r, "resources",
+				     "select=2:ncpus=4:ngpus=a100:1, walltime=0:10:00 ,"
+				     "features=ib,nvme,place=scatter:excl",
+				     &err),
+			 0);
+	assert_int_equal(r.select.n, 1);
+	assert_int_equal(r.res.walltime_s, 600);
+	assert_string_equal(r.res.features, "ib,nvme");
+	assert_string_equal(r.res.gpu_model, "a100");
+	assert_true(r.select.is_scattered && r.is_exclusive);
+	assert_int_equal(request_total(&r, &err), 0);
+	r.part = (struct job_part){ 1, 2, strdup("n1=4,n2=4") };
+	j = wire_encode_request(&r);
+	assert_non_null(j);
+	assert_int_equal(wire_decode_request(j, "request", &back, &err), 0);
+	assert_int_equal(back.select.of[0].n, 2);
+	assert_int_equal(back.res.ncpus, 8);
+	assert_true(back.select.is_scattered && back.is_exclusive);
+	assert_int_equal(back.part.n, 2);
+	assert_int_equal(back.part.index, 1);
+	assert_string_equal(back.part.hosts, "n1=4,n2=4");
+	/* A list that is wrong anywhere changes nothing. */
+	assert_int_equal(request_set(&r, "resources", "select=1:ncpus=1,walltime=x", &err),
+			 -EINVAL);
+	assert_int_equal(r.select.of[0].n, 2);
+	request_done(&r);
+	request_done(&back);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_typed), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_place), cmocka_unit_test(test_sums),
+		cmocka_unit_test(test_split), cmocka_unit_test(test_request),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
