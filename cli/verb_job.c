@@ -6,6 +6,7 @@
 #include "cli/job_attempts.h"
 #include "cli/job_ask.h"
 #include "cli/job_gpus.h"
+#include "cli/job_parts.h"
 #include "cli/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -231,7 +232,7 @@ static void tell_time(FILE *to, const char *title, const json_t *j, const char *
 static void tell_head(const struct job_view *v, FILE *to)
 {
 	char result[JOB_VIEW_RESULT_MAX], suspended[TABLE_CELL_MAX];
-	char array[JOB_VIEW_ARRAY_MAX];
+	char array[JOB_VIEW_ARRAY_MAX], nodes[JOB_PARTS_TEXT_MAX];
 	const char *name = cli_text(v->j, "name");
 
 	fputs("job ", to);
@@ -244,7 +245,7 @@ static void tell_head(const struct job_view *v, FILE *to)
 	tell_pair(to, "account", cli_text(v->j, "account"));
 	tell_pair(to, "cluster", cli_text(v->j, "cluster"));
 	tell_pair(to, "queue", cli_text(v->j, "queue"));
-	tell_pair(to, "node", cli_text(v->j, "node"));
+	tell_pair(to, "node", job_parts_nodes(v, nodes));
 	tell_pair(to, "node type", v->requested.node_type);
 	tell_pair(to, "features", v->requested.features);
 	tell_pair(to, "cores", cli_text(v->j, "cpus"));
@@ -331,7 +332,9 @@ static int show(const struct cli *c, const struct job_view *v, struct err *err)
 	r = table_print(t, &c->format, err);
 	if (r < 0)
 		return r;
-	r = job_gpus_show(c, v, err);
+	r = job_parts_show(c, v, err);
+	if (r >= 0)
+		r = job_gpus_show(c, v, err);
 	if (r < 0)
 		return r;
 	tell_cores(v, to);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
+#include "cli/job_parts.h"
 #include "cli/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
@@ -103,12 +104,13 @@ static const char *note_of(const struct job_view *v, char *buf, size_t size)
 
 static void put_texts(struct table *t, const struct job_view *v)
 {
-	static const char *const keys[] = { "name",  "user", "account", "cluster",
-					    "queue", "node", "unit" };
-	char buf[REASON_TEXT_MAX];
+	static const char *const keys[] = { "name",    "user",	"account",
+					    "cluster", "queue", "unit" };
+	char buf[REASON_TEXT_MAX], nodes[JOB_PARTS_TEXT_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
 		table_text(t, keys[i], cli_text(v->j, keys[i]));
+	table_text(t, "node", job_parts_nodes(v, nodes));
 	table_text(t, "state", job_state_name(v->state));
 	table_text(t, "result", v->end.kind != END_NONE ? job_view_result(v, buf) : NULL);
 	table_text(t, "note", note_of(v, buf, sizeof(buf)));

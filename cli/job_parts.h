@@ -1,0 +1,12 @@
+/* job_parts - a job on several nodes, a line for each: what it has there and what it made of
+ * it.
+ */
+#pragma once
+#include "cli/cli.h"
+#include "cli/job_view.h"
+
+/* Prints nothing for a job on one node. */
+int job_parts_show(const struct cli *c, const struct job_view *v, struct err *err);
+#define JOB_PARTS_TEXT_MAX 128
+/* "n1", "n1 and 3 more"; NULL: it has no node. */
+const char *job_parts_nodes(const struct job_view *v, char buf[static JOB_PARTS_TEXT_MAX]);
