@@ -98,6 +98,12 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 		fprintf(c->format.to, ": %d fault%s\n", n, n > 1 ? "s" : "");
 	else
 		fprintf(c->format.to, ": no faults\n");
+	/* Agents retry within a minute: see NodeLost in docs/operation.md. */
+	if (config && config->node_lost_s < 90)
+		fprintf(c->format.to,
+			"warning: NodeLost=%lld is below 90 s: a restart of the network alone "
+			"may end jobs\n",
+			(long long)config->node_lost_s);
 	if (config && config->n_accounts)
 		fputs("its [Account] sections count until accounts are applied to the ledger "
 		      "('reeve admin accounts apply'), and then no longer\n",

@@ -109,26 +109,34 @@ int route_drain(struct call *c, struct err *err)
 	return r < 0 ? r : answer_nodes(c, "drain", o.nodes, err);
 }
 
+/* A node that nobody drained is as it shall be; only where none was drained is that told as a
+ * fault. */
 int route_resume_node(struct call *c, struct err *err)
 {
 	struct order o = { 0 };
 	int r = read_order(c, &o, err);
+	size_t n_resumed = 0;
 
 	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
 		const char *node = json_string_value(json_array_get(o.nodes, i));
 		const struct store_drain d = { node, c->user, "", o.at_ns, 0 };
 
 		r = store_resume(c->api->c.store, &d, err);
-		if (r == STORE_NOT_DRAINED) {
-			err_set(err, 0, "nobody drained node '%.64s'", node);
-			return call_refuse(c, 409, "not-drained", "");
-		}
+		if (r == STORE_NOT_DRAINED)
+			continue;
 		if (r < 0)
 			break;
+		n_resumed++;
 		log_line(LOG_NOTICE, "node %s resumed by %s", node, c->user);
 		/* It speaks anew at once, and takes jobs from then on. */
 		poll_replace(c->api->c.poll, POLL_NODE, node);
 		api_want_cycle(c->api);
+	}
+	if (r >= 0 && n_resumed == 0) {
+		err_set(err, 0, "nobody drained node '%.64s'%s",
+			json_string_value(json_array_get(o.nodes, 0)),
+			json_array_size(o.nodes) > 1 ? ", nor any of the others" : "");
+		return call_refuse(c, 409, "not-drained", "");
 	}
 	return r < 0 ? r : answer_nodes(c, "resume", o.nodes, err);
 }

@@ -219,6 +219,12 @@ out=$(sync n1 b3 next '')
 lacks "and over its own reboot" '"argv"' "$out"
 has "resumed" resume "$(operate resume n1)"
 has "which it is once" 'nobody drained' "$(operate resume n1)"
+operate drain n1 --reason 'a disk' >/dev/null
+has "of several those that were drained are resumed" resume "$(operate resume n2 n1)"
+lacks "... and none is left out" 'drained by' "$(operate)"
+has "none of several was drained" 'nor any of the others' "$(operate resume n2 n1)"
+has "check-config warns of a NodeLost that the network's restart reaches" 'NodeLost=5 is below 90 s' \
+	"$("$PWD/build/bin/reeve" admin check-config "$dir/controller.conf" 2>&1)"
 until_has '"argv"' sync n1 b3 next ''
 has "it takes jobs again" "\"job\":$f" "$out"
 out=$("$reeve" admin verify --ledger "$dir/ledger.db" 2>&1)
