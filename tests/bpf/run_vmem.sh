@@ -55,12 +55,15 @@ on_host()
 	done
 }
 
+# Tier 2 has all its operations on the host; here it is emulated, and shows that it works on this
+# kernel too.
 on_vm()
 {
 	for tier in 1 2; do
+		[ "$tier" = 1 ] && many=$ops || many=$((ops / 4))
 		for t in storm attack restart; do
 			"$here/vmtest.sh" --mem 2G --timeout 1200 -- "$bin/vmem_$t" --tier "$tier" \
-				--ops "$ops" >"$out" 2>&1
+				--ops "$many" >"$out" 2>&1
 			say $? "$t, tier $tier on the virtual node's kernel"
 		done
 	done
