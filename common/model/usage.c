@@ -102,6 +102,31 @@ static void merge_cores(struct usage *u, const struct usage *later)
 	}
 }
 
+/* Of several: the longest, not the sum. */
+static bool is_longest(const struct usage_field *f)
+{
+	return f->offset == offsetof(struct usage, run_delay_max_ns) ||
+	       f->offset == offsetof(struct usage, gpu_idle_ns);
+}
+
+void usage_add(struct usage *sum, const struct usage *more)
+{
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		int64_t *mine = field_at(sum, i);
+		int64_t theirs = *field_at((struct usage *)more, i);
+
+		if (!(more->have >> i & 1))
+			continue;
+		if (!(sum->have >> i & 1))
+			*mine = theirs;
+		else if (is_longest(&usage_fields[i]))
+			*mine = theirs > *mine ? theirs : *mine;
+		else if (__builtin_add_overflow(*mine, theirs, mine))
+			*mine = INT64_MAX;
+		sum->have |= 1ULL << i;
+	}
+}
+
 void usage_merge(struct usage *u, const struct usage *later)
 {
 	for (size_t i = 0; usage_fields[i].name; i++) {

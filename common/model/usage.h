@@ -62,3 +62,8 @@ bool usage_has(const struct usage *u, const int64_t *field);
 /* `later` onto *u: counters and peaks take the larger value (a reset source never takes
  * anything back), gauges the later one; absent figures keep what was known. */
 void usage_merge(struct usage *u, const struct usage *later);
+
+/* What a job used on one more node onto *sum, which is all zero at first: figures add up, peaks
+ * too, and what says how long something took at most is the longest. A figure is absent where
+ * no node has it. The sum keeps no cores apart: each node numbers its own. */
+void usage_add(struct usage *sum, const struct usage *more);

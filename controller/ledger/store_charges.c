@@ -311,7 +311,7 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 static const char waiting_sql[] =
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"
-	" gpu_model, due_ns, node_type, features"
+	" gpu_model, due_ns, node_type, features, chunks, scattered"
 	" FROM jobs"
 	" WHERE state = 0 AND withheld = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
 
@@ -341,6 +341,8 @@ int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, voi
 			.nice = db_int(st, 15),
 			.site = db_int(st, 16),
 			.due_ns = db_int(st, 18),
+			.chunks = store_text(st, 21),
+			.is_scattered = db_int(st, 22) != 0,
 		};
 
 		store_gpu_model(st, 17, &w.want);
