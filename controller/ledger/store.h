@@ -230,7 +230,7 @@ int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
  * dropped, and the kept text ends with a line that says so. */
 #define STORE_OUTPUT_MAX (8 << 20)
 struct store_read {
-	int64_t job;
+	int64_t job, step; /* step 0: the job's own */
 	enum sync_stream stream;
 	int64_t offset;
 };

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_steps.h"
 
 /* A job that was shown by its node and is missing from the list may be missing from a list
  * that was overtaken on its way; it is given up when a list this much later lacks it too. */
@@ -133,6 +134,8 @@ static int take_reports(struct ingest *g, struct err *err)
 			g->out->gains[g->out->n_gains++] = c.gain;
 		if (c.is_new)
 			r = store_gpus_report(g->s, &c, err);
+		if (r >= 0 && c.report->state == JOB_ENDED)
+			r = store_steps_close(g->s, c.report->job, c.now_ns, err);
 		if (r < 0)
 			return r;
 		g->out->n_accepted += c.is_new;
@@ -153,7 +156,8 @@ static int take_outputs(struct ingest *g, struct err *err)
 		if (r < 0)
 			return r;
 		g->out->output_acks[g->out->n_output_acks++] =
-			(struct sync_output_ack){ o->job, have, o->attempt, o->stream };
+			(struct sync_output_ack){ o->job, o->step, have, o->attempt,
+						  o->stream };
 	}
 	return 0;
 }
@@ -376,6 +380,8 @@ static int take_all(struct ingest *g, struct err *err)
 
 	if (r >= 0)
 		r = take_node(g, err);
+	if (r >= 0)
+		r = store_steps_take(g->s, g->in, g->from->now_ns, g->out, err);
 	if (r >= 0)
 		r = take_reports(g, err);
 	if (r >= 0)

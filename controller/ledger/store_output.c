@@ -14,6 +14,13 @@ struct stream {
 	int64_t seen, kept;
 };
 
+/* In the tables a job's own streams are 0 and 1, those of its step N are 2 N and 2 N + 1. */
+static int64_t stream_number(int64_t step, enum sync_stream stream)
+{
+	return 2 * step + stream;
+}
+_Static_assert(SYNC_OUT == 0 && SYNC_ERR == 1, "streams are on disk as numbers");
+
 static int load_stream(struct store *s, const struct sync_output *o, struct stream *ret,
 		       struct err *err)
 {
@@ -21,7 +28,7 @@ static int load_stream(struct store *s, const struct sync_output *o, struct stre
 	int r = db_query(s->db, err, &st,
 			 "SELECT seen, kept FROM streams"
 			 " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
-			 "iii", o->job, (int64_t)o->attempt, (int64_t)o->stream);
+			 "iii", o->job, (int64_t)o->attempt, stream_number(o->step, o->stream));
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -37,10 +44,18 @@ static int is_given(struct store *s, const char *node, const struct sync_output 
 		    struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT 1 FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3",
-			 "iit", o->job, (int64_t)o->attempt, node);
+	int r;
 
+	if (o->step)
+		r = db_query(s->db, err, &st,
+			     "SELECT 1 FROM steps"
+			     " WHERE job = ?1 AND attempt = ?2 AND node = ?3 AND step = ?4",
+			     "iiti", o->job, (int64_t)o->attempt, node, o->step);
+	else
+		r = db_query(s->db, err, &st,
+			     "SELECT 1 FROM attempts"
+			     " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
+			     "iit", o->job, (int64_t)o->attempt, node);
 	if (r >= 0)
 		r = db_step(s->db, st, err);
 	if (r > 0)
@@ -61,8 +76,8 @@ static int keep(struct store *s, const struct sync_output *o, struct piece p, st
 	return db_run(s->db, err,
 		      "INSERT INTO chunks(job, attempt, stream, offset, size, data)"
 		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-		      "iiiiib", o->job, (int64_t)o->attempt, (int64_t)o->stream, p.offset,
-		      (int64_t)p.size, p.data, p.size);
+		      "iiiiib", o->job, (int64_t)o->attempt, stream_number(o->step, o->stream),
+		      p.offset, (int64_t)p.size, p.data, p.size);
 }
 
 /* Keeps what fits; where the bound is crossed, says so once. */
@@ -115,7 +130,8 @@ int store_output_add(struct store *s, const char *node, const struct sync_output
 		   "INSERT INTO streams VALUES(?1, ?2, ?3, ?4, ?5)"
 		   " ON CONFLICT(job, attempt, stream) DO UPDATE SET"
 		   " seen = excluded.seen, kept = excluded.kept",
-		   "iiiii", o->job, (int64_t)o->attempt, (int64_t)o->stream, t.seen, t.kept);
+		   "iiiii", o->job, (int64_t)o->attempt, stream_number(o->step, o->stream),
+		   t.seen, t.kept);
 	if (r < 0)
 		return r;
 	*ret_have = t.seen;
@@ -139,22 +155,51 @@ static int append(struct text *t, const char *data, size_t size, struct err *err
 	return 0;
 }
 
-static int read_chunks(struct store *s, struct store_read what, struct text *t, struct err *err)
+/* Whose output is read: the job's attempt of now, or the step. */
+struct source {
+	int64_t job, attempt, stream;
+	bool has_ended;
+};
+
+/* 0: there is none. */
+static int load_source(struct store *s, struct store_read what, struct source *ret,
+		       struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT c.offset, c.data FROM jobs j JOIN chunks c"
-			 " ON c.job = j.job AND c.attempt = j.attempt"
-			 " WHERE j.job = ?1 AND c.stream = ?2 AND c.offset >= COALESCE(("
-			 "  SELECT MAX(offset) FROM chunks d WHERE d.job = j.job AND"
-			 "  d.attempt = j.attempt AND d.stream = ?2 AND d.offset <= ?3), 0)"
+			 "SELECT j.attempt, j.state = 5 FROM jobs j"
+			 " WHERE j.job = ?1 AND ?2 = 0"
+			 " UNION ALL SELECT t.attempt, t.state = 2 FROM steps t"
+			 " WHERE t.job = ?1 AND t.step = ?2",
+			 "ii", what.job, what.step);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = (struct source){ what.job, db_int(st, 0), stream_number(what.step, what.stream),
+				db_int(st, 1) != 0 };
+	db_done(st);
+	return 1;
+}
+
+static int read_chunks(struct store *s, const struct source *from, int64_t offset,
+		       struct text *t, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT c.offset, c.data FROM chunks c"
+			 " WHERE c.job = ?1 AND c.attempt = ?2 AND c.stream = ?3"
+			 " AND c.offset >= COALESCE(("
+			 "  SELECT MAX(offset) FROM chunks d WHERE d.job = ?1 AND"
+			 "  d.attempt = ?2 AND d.stream = ?3 AND d.offset <= ?4), 0)"
 			 " ORDER BY c.offset",
-			 "iii", what.job, (int64_t)what.stream, what.offset);
+			 "iiii", from->job, from->attempt, from->stream, offset);
 
 	if (r < 0)
 		return r;
 	while (t->size < READ_MAX && (r = db_step(s->db, st, err)) > 0) {
-		int64_t skip = what.offset + (int64_t)t->size - db_int(st, 0);
+		int64_t skip = offset + (int64_t)t->size - db_int(st, 0);
 		size_t stored;
 		const char *data = db_blob(st, 1, &stored);
 		int64_t size = (int64_t)stored;
@@ -169,37 +214,44 @@ static int read_chunks(struct store *s, struct store_read what, struct text *t, 
 	return r < 0 ? r : 0;
 }
 
-/* Has the job ended, and is `offset` behind all that was kept? */
-static int is_at_end(struct store *s, struct store_read what, int64_t offset, struct err *err)
+/* How much of it is kept. */
+static int load_kept(struct store *s, const struct source *from, int64_t *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT j.state = 5 AND ?3 >= COALESCE((SELECT kept FROM streams t"
-			 " WHERE t.job = j.job AND t.attempt = j.attempt AND t.stream = ?2), 0)"
-			 " FROM jobs j WHERE j.job = ?1",
-			 "iii", what.job, (int64_t)what.stream, offset);
+			 "SELECT kept FROM streams"
+			 " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
+			 "iii", from->job, from->attempt, from->stream);
 
+	*ret = 0;
 	if (r >= 0)
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	r = (int)db_int(st, 0);
+	*ret = db_int(st, 0);
 	db_done(st);
-	return r;
+	return 0;
 }
 
 int store_output(struct store *s, struct store_read what, struct store_text *ret,
 		 struct err *err)
 {
+	struct source from;
 	struct text t = { 0 };
-	int r = read_chunks(s, what, &t, err);
+	int64_t kept = 0;
+	int r = load_source(s, what, &from, err);
 
+	if (r == 0)
+		return err_set(err, -ENOENT, "no output of job %lld", (long long)what.job);
+	if (r > 0)
+		r = read_chunks(s, &from, what.offset, &t, err);
 	if (r >= 0)
-		r = is_at_end(s, what, what.offset + (int64_t)t.size, err);
+		r = load_kept(s, &from, &kept, err);
 	if (r < 0) {
 		free(t.data);
 		return r;
 	}
-	*ret = (struct store_text){ t.data, t.size, r > 0 };
+	*ret = (struct store_text){ t.data, t.size,
+				    from.has_ended && what.offset + (int64_t)t.size >= kept };
 	return 0;
 }

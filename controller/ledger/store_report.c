@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_steps.h"
 #include "controller/ledger/store_stretch.h"
 
 struct known {
@@ -462,5 +463,7 @@ int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 		r = store_event(s, &e, err);
 	if (r >= 0 && again)
 		r = store_requeue(s, l, err);
+	if (r >= 0)
+		r = store_steps_close(s, l->job, l->now_ns, err);
 	return r < 0 ? r : again ? STORE_REQUEUED : 0;
 }

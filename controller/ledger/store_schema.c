@@ -297,15 +297,17 @@ static const char schema_maintenance[] =
 
 /* Jobs on several nodes. jobs.chunks: what was asked for (select.h), "" for one chunk;
  * attempts.hosts: what each part's node is told, "" where there is one; attempts.verdict: the
- * end (JSON) of the part that brought the job down. parts: what an attempt has of each node.
- * Part 0 is the attempt's own node: its row has the amounts and its own usage, the rest is in
- * attempts, whose usage is the sum. placements: all of it, a row a job and node.
+ * end (JSON) of the part that brought the job down, verdict_kind: of which kind. parts: what an
+ * attempt has of each node, and what that node said of it. Part 0 is the attempt's own node:
+ * its state and whether it was shown or is missing are the attempt's, whose usage is the sum of
+ * all; its row is closed when the attempt is. placements: all of it, a row a job and node.
  * steps: what `reeve exec` started; state 0: wanted, 1: runs, 2: ended. */
 static const char schema_parts[] =
 	"ALTER TABLE jobs ADD COLUMN chunks TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN scattered INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE attempts ADD COLUMN hosts TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE attempts ADD COLUMN verdict TEXT;"
+	"ALTER TABLE attempts ADD COLUMN verdict_kind INTEGER NOT NULL DEFAULT 0;"
 	"CREATE TABLE parts("
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, part INTEGER NOT NULL,"
 	" node TEXT NOT NULL, ncpus INTEGER NOT NULL, vmem_bytes INTEGER NOT NULL,"
@@ -340,6 +342,11 @@ static const char schema_parts[] =
 	" PRIMARY KEY(job, step)) STRICT;"
 	"CREATE INDEX steps_open ON steps(node, job) WHERE state < 2;";
 
+/* Steps that have not ended, by job; since when a step that ran was not listed by its node. */
+static const char schema_steps[] =
+	"ALTER TABLE steps ADD COLUMN missing_ns INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX steps_open_job ON steps(job) WHERE state < 2;";
+
 const char *const store_migrations[] = { schema_1,
 					 schema_2,
 					 schema_3,
@@ -358,6 +365,7 @@ const char *const store_migrations[] = { schema_1,
 					 schema_dispatch,
 					 schema_maintenance,
 					 schema_parts,
+					 schema_steps,
 					 NULL };
 
 /* "" when none is fixed yet. */

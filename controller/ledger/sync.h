@@ -21,12 +21,21 @@ struct sync_hold {
 enum sync_stream { SYNC_OUT, SYNC_ERR, _SYNC_STREAM_MAX };
 
 struct sync_output {
-	int64_t job;
+	int64_t job, step; /* step 0: the job's own */
 	int32_t attempt;
 	enum sync_stream stream;
 	int64_t offset;
 	size_t size;
 	void *data;
+};
+
+/* What the node says of a step (store_steps.h). */
+struct sync_step {
+	int64_t job, step;
+	int32_t attempt;
+	bool has_ended;		 /* else it runs */
+	int exit_status, signal; /* of one that ended; -1: it has none; 0: none */
+	char *text;		 /* why it could not be started; NULL: it was */
 };
 
 struct sync {
@@ -46,7 +55,8 @@ struct sync {
 		*found; /* run there without a record of the agent; state is not told */
 	struct report *reports;
 	struct sync_output *outputs;
-	size_t n_jobs, n_found, n_reports, n_outputs;
+	struct sync_step *steps; /* sorted by sync_step_compare(); each once */
+	size_t n_jobs, n_found, n_reports, n_outputs, n_steps;
 };
 
 /* What the controller adds: where the words came from and when. */
@@ -63,9 +73,14 @@ struct sync_ack {
 };
 
 struct sync_output_ack {
-	int64_t job, offset;
+	int64_t job, step, offset;
 	int32_t attempt;
 	enum sync_stream stream;
+};
+
+struct sync_step_ack {
+	int64_t job, step;
+	int32_t attempt;
 };
 
 struct sync_refusal {
@@ -92,10 +107,23 @@ struct sync_result {
 	struct sync_ack *acks;
 	struct sync_output_ack *output_acks;
 	struct sync_refusal *refusals;
-	size_t n_acks, n_output_acks, n_refusals;
+	struct sync_step_ack *step_acks;
+	size_t n_acks, n_output_acks, n_refusals, n_step_acks;
 	size_t n_accepted; /* reports that brought something new */
 	bool has_freed; /* a job ended, was suspended or runs and may be: the queue may move */
 };
+
+/* For qsort() and bsearch(). */
+static inline int sync_step_compare(const void *a, const void *b)
+{
+	const struct sync_step *x = a, *y = b;
+
+	if (x->job != y->job)
+		return x->job < y->job ? -1 : 1;
+	if (x->attempt != y->attempt)
+		return x->attempt < y->attempt ? -1 : 1;
+	return (x->step > y->step) - (x->step < y->step);
+}
 
 static inline struct sync *sync_free(struct sync *s)
 {
@@ -105,6 +133,9 @@ static inline struct sync *sync_free(struct sync *s)
 		free(s->outputs[i].data);
 	for (size_t i = 0; i < s->n_reports; i++)
 		report_done(&s->reports[i]);
+	for (size_t i = 0; i < s->n_steps; i++)
+		free(s->steps[i].text);
+	free(s->steps);
 	free(s->outputs);
 	free(s->reports);
 	free(s->jobs);
@@ -121,6 +152,7 @@ static inline void sync_result_done(struct sync_result *r)
 	free(r->acks);
 	free(r->output_acks);
 	free(r->refusals);
+	free(r->step_acks);
 	free(r->gains);
 	*r = (struct sync_result){ 0 };
 }

@@ -1,0 +1,393 @@
+/* store_steps.c - see store_steps.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_steps.h"
+
+/* A list that lacks a running step may have been made before the node's agent had looked for
+ * what runs; one that comes this much later and lacks it too is believed. */
+#define MISSING_GRACE_NS (10 * 1000000000LL)
+
+_Static_assert(STORE_STEP_ENDED == 2 && STORE_CANCEL == 2, "numbers in SQL");
+_Static_assert(JOB_RUNNING == 2 && JOB_SUSPENDED == 3, "numbers in SQL");
+
+/* --- adding --- */
+
+struct now {
+	int64_t attempt, last, n_open;
+};
+
+/* 0, STORE_STEPS_NOT_RUNNING, -ENOENT. */
+static int load_now(struct store *s, int64_t job, struct now *ret, struct err *err)
+{
+	struct db_row *st;
+	bool runs;
+	int r = db_query(s->db, err, &st,
+			 "SELECT attempt, state IN (2, 3) AND want <> 2,"
+			 " (SELECT COALESCE(MAX(step), 0) FROM steps t WHERE t.job = ?1),"
+			 " (SELECT COUNT(*) FROM steps t WHERE t.job = ?1 AND t.state < 2)"
+			 " FROM jobs WHERE job = ?1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, -ENOENT, "no job %lld", (long long)job);
+	*ret = (struct now){ db_int(st, 0), db_int(st, 2), db_int(st, 3) };
+	runs = db_int(st, 1) != 0;
+	db_done(st);
+	return runs ? 0 : STORE_STEPS_NOT_RUNNING;
+}
+
+/* STORE_STEPS_NOT_ITS_NODE: it has nothing there. */
+static int add_one(struct store *s, const struct store_steps_new *n, const struct now *now,
+		   size_t i, struct err *err)
+{
+	int r = db_run(s->db, err,
+		       "INSERT INTO steps(job, step, attempt, node, spec, created_ns)"
+		       " SELECT p.job, ?2, p.attempt, p.node, ?5, ?6 FROM placements p"
+		       " WHERE p.job = ?1 AND p.attempt = ?3 AND p.node = ?4 AND p.closed = 0",
+		       "iiitti", n->job, now->last + 1 + (int64_t)i, now->attempt, n->nodes[i],
+		       n->spec, n->now_ns);
+
+	if (r < 0)
+		return r;
+	return db_changes(s->db) == 1 ? 0 : STORE_STEPS_NOT_ITS_NODE;
+}
+
+static int add_all(struct store *s, const struct store_steps_new *n, int64_t *ret_first,
+		   struct err *err)
+{
+	struct now now = { 0 };
+	int r = load_now(s, n->job, &now, err);
+
+	if (r == 0 && now.last + (int64_t)n->n_nodes > STORE_STEPS_MAX)
+		r = STORE_STEPS_TOO_MANY;
+	if (r == 0 && now.n_open + (int64_t)n->n_nodes > STORE_STEPS_OPEN_MAX)
+		r = STORE_STEPS_TOO_OPEN;
+	*ret_first = now.last + 1;
+	for (size_t i = 0; i < n->n_nodes && r == 0; i++) {
+		r = add_one(s, n, &now, i, err);
+		if (r == STORE_STEPS_NOT_ITS_NODE)
+			*ret_first = (int64_t)i;
+	}
+	return r;
+}
+
+int store_steps_add(struct store *s, const struct store_steps_new *n, int64_t *ret_first,
+		    struct err *err)
+{
+	int r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	r = add_all(s, n, ret_first, err);
+	if (r == 0)
+		return db_commit(s->db, err);
+	db_rollback(s->db);
+	return r;
+}
+
+/* --- looking --- */
+
+int store_steps_nodes(struct store *s, int64_t job, char **ret, struct err *err)
+{
+	_cleanup_free_ char *names = strdup("");
+	struct db_row *st;
+	int r = names ? db_query(s->db, err, &st,
+				 "SELECT p.node FROM jobs j JOIN placements p"
+				 " ON p.job = j.job AND p.attempt = j.attempt AND p.closed = 0"
+				 " WHERE j.job = ?1 ORDER BY p.part",
+				 "i", job)
+		      : err_set(err, -ENOMEM, "out of memory");
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		char *more = NULL;
+
+		if (asprintf(&more, "%s%s%s", names, *names ? "," : "", store_text(st, 0)) <
+		    0) {
+			db_done(st);
+			return err_set(err, -ENOMEM, "out of memory");
+		}
+		free(names);
+		names = more;
+	}
+	if (r >= 0)
+		*ret = TAKE_PTR(names);
+	return r;
+}
+
+#define COLUMNS                                                                                \
+	"t.job, t.step, t.attempt, t.node, t.state, t.want, t.exit_status, t.signal, t.text"
+
+static int hand_out(struct store *s, struct db_row *st, store_step_fn fn, void *ctx,
+		    struct err *err)
+{
+	int r;
+
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_step t = {
+			.job = db_int(st, 0),
+			.step = db_int(st, 1),
+			.attempt = (int32_t)db_int(st, 2),
+			.node = store_text(st, 3),
+			.state = (enum store_step_state)(int)db_int(st, 4),
+			.is_cancelled = db_int(st, 5) != 0,
+			.exit_status = db_is_null(st, 6) ? -1 : (int)db_int(st, 6),
+			.signal = (int)db_int(st, 7),
+			.text = store_text(st, 8),
+		};
+
+		r = fn(ctx, &t, err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
+	}
+	return r;
+}
+
+int store_steps(struct store *s, struct store_steps_range range, store_step_fn fn, void *ctx,
+		struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT " COLUMNS " FROM steps t WHERE t.job = ?1 AND t.step > ?2"
+			 " ORDER BY t.step LIMIT ?3",
+			 "iii", range.job, range.after, range.limit);
+
+	return r < 0 ? r : hand_out(s, st, fn, ctx, err);
+}
+
+int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *ctx,
+		     struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT " COLUMNS " FROM steps t WHERE t.node = ?1 AND t.state < 2"
+			 " ORDER BY t.job, t.step",
+			 "t", node);
+
+	return r < 0 ? r : hand_out(s, st, fn, ctx, err);
+}
+
+int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT spec FROM steps WHERE job = ?1 AND step = ?2",
+			 "ii", job, step);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	if (r == 0)
+		return err_set(err, -ENOENT, "no step %lld of job %lld", (long long)step,
+			       (long long)job);
+	*ret = strdup(store_text(st, 0));
+	db_done(st);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* --- wishes --- */
+
+struct found {
+	char *node;
+	enum store_step_state state;
+};
+
+static int take_found(void *ctx, const struct store_step *t, struct err *err)
+{
+	struct found *f = ctx;
+
+	(void)err;
+	f->state = t->state;
+	snprintf(f->node, REQUEST_NAME_MAX, "%s", t->node);
+	return 0;
+}
+
+int store_steps_cancel(struct store *s, int64_t job, int64_t step,
+		       char ret_node[REQUEST_NAME_MAX], struct err *err)
+{
+	struct found f = { ret_node, STORE_STEP_ENDED };
+	int r;
+
+	*ret_node = '\0';
+	r = store_steps(s, (struct store_steps_range){ job, step - 1, 1 }, take_found, &f, err);
+	if (r < 0)
+		return r;
+	r = db_run(s->db, err,
+		   "UPDATE steps SET want = 1 WHERE job = ?1 AND step = ?2 AND state < 2", "ii",
+		   job, step);
+	if (r < 0)
+		return r;
+	if (!*ret_node)
+		return err_set(err, -ENOENT, "job %lld has no step %lld", (long long)job,
+			       (long long)step);
+	return f.state == STORE_STEP_ENDED ? STORE_TOO_LATE : 0;
+}
+
+/* --- what the node says --- */
+
+static int acknowledge(struct sync_result *out, struct sync_step_ack ack, struct err *err)
+{
+	struct sync_step_ack *more =
+		realloc(out->step_acks, (out->n_step_acks + 1) * sizeof(*more));
+
+	if (!more)
+		return err_set(err, -ENOMEM, "out of memory");
+	out->step_acks = more;
+	more[out->n_step_acks++] = ack;
+	return 0;
+}
+
+static int end_one(struct store *s, const struct sync_step *t, int64_t now_ns, struct err *err)
+{
+	return db_run_ints(s->db,
+			   "UPDATE steps SET state = 2, ended_ns = ?3, exit_status = ?4,"
+			   " signal = ?5 WHERE job = ?1 AND step = ?2",
+			   &(struct db_ints){ (int64_t[]){ t->job, t->step, now_ns,
+							   t->exit_status, t->signal },
+					      5, -1 },
+			   err);
+}
+
+static int write_text(struct store *s, const struct sync_step *t, struct err *err)
+{
+	if (!t->text)
+		return 0;
+	return db_run(s->db, err, "UPDATE steps SET text = ?3 WHERE job = ?1 AND step = ?2",
+		      "iit", t->job, t->step, t->text);
+}
+
+/* One that is not known here, or of another node, or has ended: nothing to be written. */
+static int take_one(struct store *s, const struct sync *in, const struct sync_step *t,
+		    int64_t now_ns, struct err *err)
+{
+	struct db_row *st;
+	enum store_step_state was;
+	bool was_missing;
+	int r = db_query(s->db, err, &st,
+			 "SELECT state, missing_ns FROM steps"
+			 " WHERE job = ?1 AND step = ?2 AND attempt = ?3 AND node = ?4",
+			 "iiit", t->job, t->step, (int64_t)t->attempt, in->node);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	was = (enum store_step_state)(int)db_int(st, 0);
+	was_missing = db_int(st, 1) != 0;
+	db_done(st);
+	if (was == STORE_STEP_ENDED)
+		return 0;
+	if (!t->has_ended && was == STORE_STEP_RUNS && !was_missing)
+		return 0;
+	if (!t->has_ended)
+		return db_run(s->db, err,
+			      "UPDATE steps SET state = 1, missing_ns = 0"
+			      " WHERE job = ?1 AND step = ?2",
+			      "ii", t->job, t->step);
+	r = end_one(s, t, now_ns, err);
+	return r < 0 ? r : write_text(s, t, err);
+}
+
+static bool is_listed(const struct sync *in, const struct sync_step *key)
+{
+	return in->n_steps &&
+	       bsearch(key, in->steps, in->n_steps, sizeof(*key), sync_step_compare);
+}
+
+struct missing {
+	int64_t job, step, since_ns;
+	int32_t attempt;
+};
+
+/* Steps that run on the node and that it does not list. *ret malloc()ed. */
+static int find_missing(struct store *s, const struct sync *in, struct missing **ret,
+			size_t *ret_n, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT job, step, attempt, missing_ns FROM steps"
+			 " WHERE node = ?1 AND state < 2 AND state = 1",
+			 "t", in->node);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		struct sync_step key = { .job = db_int(st, 0),
+					 .step = db_int(st, 1),
+					 .attempt = (int32_t)db_int(st, 2) };
+		struct missing *more;
+
+		if (is_listed(in, &key))
+			continue;
+		more = realloc(*ret, (*ret_n + 1) * sizeof(*more));
+		if (!more) {
+			db_done(st);
+			return err_set(err, -ENOMEM, "out of memory");
+		}
+		*ret = more;
+		more[(*ret_n)++] =
+			(struct missing){ key.job, key.step, db_int(st, 3), key.attempt };
+	}
+	return r;
+}
+
+static int judge_missing(struct store *s, const struct missing *m, int64_t now_ns,
+			 struct sync_result *out, struct err *err)
+{
+	int r;
+
+	if (m->since_ns && now_ns - m->since_ns < MISSING_GRACE_NS)
+		return 0;
+	if (!m->since_ns)
+		return db_run(s->db, err,
+			      "UPDATE steps SET missing_ns = ?3 WHERE job = ?1 AND step = ?2",
+			      "iii", m->job, m->step, now_ns);
+	r = db_run(s->db, err,
+		   "UPDATE steps SET state = 2, ended_ns = ?3,"
+		   " text = 'its node no longer knows it'"
+		   " WHERE job = ?1 AND step = ?2",
+		   "iii", m->job, m->step, now_ns);
+	return r < 0 ? r
+		     : acknowledge(out, (struct sync_step_ack){ m->job, m->step, m->attempt },
+				   err);
+}
+
+int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
+		     struct sync_result *out, struct err *err)
+{
+	_cleanup_free_ struct missing *missing = NULL;
+	size_t n_missing = 0;
+	int r = 0;
+
+	for (size_t i = 0; i < in->n_steps && r >= 0; i++) {
+		const struct sync_step *t = &in->steps[i];
+
+		r = take_one(s, in, t, now_ns, err);
+		if (r >= 0 && t->has_ended)
+			r = acknowledge(out,
+					(struct sync_step_ack){ t->job, t->step, t->attempt },
+					err);
+	}
+	if (r >= 0)
+		r = find_missing(s, in, &missing, &n_missing, err);
+	for (size_t i = 0; i < n_missing && r >= 0; i++)
+		r = judge_missing(s, &missing[i], now_ns, out, err);
+	return r;
+}
+
+int store_steps_close(struct store *s, int64_t job, int64_t now_ns, struct err *err)
+{
+	return db_run(s->db, err,
+		      "UPDATE steps SET state = 2, ended_ns = ?2, text = 'the job ended'"
+		      " WHERE job = ?1 AND state < 2 AND NOT EXISTS("
+		      "SELECT 1 FROM placements p WHERE p.job = ?1 AND"
+		      " p.attempt = steps.attempt AND p.node = steps.node AND p.closed = 0)",
+		      "ii", job, now_ns);
+}

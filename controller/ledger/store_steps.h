@@ -1,0 +1,64 @@
+/* store_steps - what is started inside running jobs (`reeve exec`): who wants which step on
+ * which node, and what became of it. Part of the contract of store.h.
+ *
+ * Steps of a job are numbered from 1. A step is wanted until its node shows it running, runs
+ * until its node says how it ended, and is over with its node's part of the job at the latest.
+ */
+#pragma once
+#include "controller/ledger/store.h"
+
+#define STORE_STEPS_MAX 100000	  /* of a job, all in all */
+#define STORE_STEPS_OPEN_MAX 1000 /* of a job, that have not ended */
+
+struct store_steps_new {
+	int64_t job, now_ns;
+	const char *const *nodes;
+	size_t n_nodes;
+	const char *spec; /* JSON: argv, env, workdir */
+};
+#define STORE_STEPS_NOT_RUNNING 1  /* the job neither runs nor is suspended, or is cancelled */
+#define STORE_STEPS_NOT_ITS_NODE 2 /* *ret_first is then the index of that node */
+#define STORE_STEPS_TOO_MANY 3
+#define STORE_STEPS_TOO_OPEN 4
+/* One step for each of the nodes, all or none; *ret_first is the number of the first one's.
+ * -ENOENT: no such job. */
+int store_steps_add(struct store *s, const struct store_steps_new *n, int64_t *ret_first,
+		    struct err *err);
+
+/* The nodes that the job has now, in the order of its parts, by commas. malloc()ed. */
+int store_steps_nodes(struct store *s, int64_t job, char **ret, struct err *err);
+
+/* On disk as numbers. */
+enum store_step_state { STORE_STEP_WANTED, STORE_STEP_RUNS, STORE_STEP_ENDED };
+struct store_step {
+	int64_t job, step;
+	int32_t attempt;
+	const char *node;
+	enum store_step_state state;
+	bool is_cancelled;	 /* it is to end */
+	int exit_status, signal; /* of one that ended; -1: not known; 0: none */
+	const char *text;	 /* why it did not start, or is not known; or "" */
+};
+typedef int (*store_step_fn)(void *ctx, const struct store_step *t, struct err *err);
+/* In the order of their numbers, from the first one behind `after` on; at most `limit`. */
+struct store_steps_range {
+	int64_t job, after, limit;
+};
+int store_steps(struct store *s, struct store_steps_range range, store_step_fn fn, void *ctx,
+		struct err *err);
+/* Those of a node that have not ended, in the order of job and number. */
+int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *ctx,
+		     struct err *err);
+/* What it was asked to run. malloc()ed. -ENOENT. */
+int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, struct err *err);
+
+/* The step is to end. STORE_TOO_LATE: it has. -ENOENT: no such step. */
+int store_steps_cancel(struct store *s, int64_t job, int64_t step,
+		       char ret_node[REQUEST_NAME_MAX], struct err *err);
+
+/* In the transaction under way: what the node says of its steps, sorted as sync.h says. Ends
+ * are added to out->step_acks. A step that runs there and is not listed any more has ended. */
+int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
+		     struct sync_result *out, struct err *err);
+/* In the transaction under way: ends the steps of a job on nodes that it has no more. */
+int store_steps_close(struct store *s, int64_t job, int64_t now_ns, struct err *err);
