@@ -125,6 +125,11 @@ void job_go(struct job *j, enum job_step step)
 	job_again(j, 0);
 }
 
+bool job_is_sister(const struct job *j)
+{
+	return j->s.request.part.index > 0;
+}
+
 bool job_has_ended(const struct job *j)
 {
 	return j->step >= STEP_FINAL;

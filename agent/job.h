@@ -99,6 +99,9 @@ void job_act(struct job *j);
 /* Write what is known of the job to the database now. */
 int job_save(struct job *j, struct err *err);
 
+/* A part of a job whose command runs on another node: here its unit holds what is started. */
+bool job_is_sister(const struct job *j);
+
 /* As the world sees it. */
 enum job_state job_state(const struct job *j);
 bool job_has_ended(const struct job *j); /* from FINAL on */

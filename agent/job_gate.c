@@ -157,7 +157,7 @@ static int gpu_env(struct node *n, struct job *j, char ***ret)
 
 static int send_plan(struct node *n, struct gate *g, struct err *err)
 {
-	char cpus[CPULIST_TEXT_MAX], work[4200], script[4200];
+	char cpus[CPULIST_TEXT_MAX], dir[4200], work[4200], script[4200];
 	_cleanup_free_ char **env = NULL;
 	struct job *j = g->job;
 	struct job_plan p = { .request = &j->s.request,
@@ -165,6 +165,8 @@ static int send_plan(struct node *n, struct gate *g, struct err *err)
 			      .attempt = j->s.attempt,
 			      .node = n->conf->node,
 			      .cpus = cpulist_format(&j->s.cpus, cpus, sizeof(cpus)),
+			      .dir = job_file(j, "", dir, sizeof(dir)),
+			      .is_sister = job_is_sister(j),
 			      .jobfs = job_file(j, "work", work, sizeof(work)),
 			      .script_path = job_file(j, "script", script, sizeof(script)),
 			      .rlimit_as = backstop(n, j),
@@ -175,7 +177,7 @@ static int send_plan(struct node *n, struct gate *g, struct err *err)
 
 	if (!j->s.request.script && !j->s.request.argv) /* let go of once it ran */
 		r = state_load_command(n->db, j->s.job, j->s.attempt, &j->s.request, err);
-	if (!r && j->s.request.stream)
+	if (!r && j->s.request.stream && !job_is_sister(j))
 		r = job_output_create(j, g->pass, err);
 	if (!r)
 		r = gpu_env(n, j, &env);
@@ -216,7 +218,9 @@ static void note_error_file(struct job *j, const struct plan_opened *o)
 	const char *path = NULL;
 	char stream[4200];
 
-	if (j->s.request.stream)
+	if (job_is_sister(j))
+		path = NULL; /* it writes nothing */
+	else if (j->s.request.stream)
 		path = job_file(j, j->s.request.join ? "out" : "err", stream, sizeof(stream));
 	else if (job_plan_outputs(&j->s.request, j->s.job, &out, &err) == 0)
 		path = err ? err : out;

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/job_end.h"
+#include "agent/job_hosts.h"
 #include "agent/job_limit.h"
 #include "agent/job_order.h"
 #include "agent/job_output.h"
@@ -40,7 +41,8 @@ static void take_new(struct node *n, const struct sync_order *o)
 	if (o->bad)
 		job_fail(j, "the request cannot be read: %.200s", o->bad);
 	else if (request_copy(o->request, &j->s.request, &err) < 0 ||
-		 request_check(&j->s.request, &err) < 0)
+		 request_check(&j->s.request, &err) < 0 ||
+		 job_hosts_check(&j->s.request.part, &err) < 0)
 		job_fail(j, "%.250s", err.text);
 	else if (spool_is_full(n->spool))
 		job_fail(j, "node %s takes no new jobs: its spool of unsent reports is full",

@@ -13,7 +13,9 @@ static const char *const names[2] = { "out", "err" };
 
 static int n_streams(const struct job *j)
 {
-	return !j->s.request.stream ? 0 : j->s.request.join ? 1 : 2;
+	if (!j->s.request.stream || job_is_sister(j))
+		return 0;
+	return j->s.request.join ? 1 : 2;
 }
 
 /* The directory is root's and closed to other names, so no link can lie in wait. */

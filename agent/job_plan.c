@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_gpus_env.h"
+#include "agent/job_env.h"
 #include "agent/job_plan.h"
 #include "common/cleanup.h"
 #include "common/err.h"
@@ -52,76 +52,13 @@ static void put_text(struct bytes *b, uint32_t field, const char *text)
 		put_field(b, field, text, strlen(text) + 1);
 }
 
-/* What Reeve tells a job about itself; a value that the user sent along under the same name
- * gives way. The PBS names are what scripts written for PBS read. */
-struct told {
-	const char *name;
-	char value[512];
-};
-#define TOLD_MAX 12
-
-static size_t tell(const struct job_plan *p, struct told t[TOLD_MAX])
+static int put_env(struct bytes *b, const struct job_plan *p)
 {
-	const struct request *q = p->request;
-	size_t n = 0;
-	static const char *const ids[] = { "REEVE_JOB", "PBS_JOBID" };
-	static const char *const disks[] = { "REEVE_JOBFS", "PBS_JOBFS", "TMPDIR" };
-	static const char *const counts[] = { "REEVE_NCPUS", "PBS_NCPUS" };
+	_cleanup_(job_env_freep) char **env = job_env(p);
 
-	for (size_t i = 0; i < ARRAY_LEN(ids); i++, n++) {
-		t[n].name = ids[i];
-		snprintf(t[n].value, sizeof(t[n].value), "%" PRId64, p->job);
-	}
-	for (size_t i = 0; p->jobfs && i < ARRAY_LEN(disks); i++, n++) {
-		t[n].name = disks[i];
-		snprintf(t[n].value, sizeof(t[n].value), "%s", p->jobfs);
-	}
-	for (size_t i = 0; i < ARRAY_LEN(counts); i++, n++) {
-		t[n].name = counts[i];
-		snprintf(t[n].value, sizeof(t[n].value), "%" PRId64, q->res.ncpus);
-	}
-	t[n].name = "REEVE_CPUS";
-	snprintf(t[n++].value, sizeof(t[0].value), "%.500s", p->cpus);
-	t[n].name = "REEVE_NODE";
-	snprintf(t[n++].value, sizeof(t[0].value), "%s", p->node);
-	t[n].name = "REEVE_ATTEMPT";
-	snprintf(t[n++].value, sizeof(t[0].value), "%" PRId32, p->attempt);
-	return n;
-}
-
-static int is_told(const struct told *t, size_t n, const char *variable)
-{
-	for (size_t i = 0; i < n; i++) {
-		size_t len = strlen(t[i].name);
-
-		if (!strncmp(variable, t[i].name, len) && variable[len] == '=')
-			return 1;
-	}
-	return 0;
-}
-
-static void put_env(struct bytes *b, const struct job_plan *p)
-{
-	struct told t[TOLD_MAX];
-	size_t n = tell(p, t);
-	bool has_path = false;
-	char text[640];
-
-	for (char **e = p->request->env; e && *e; e++) {
-		if (is_told(t, n, *e) || gpus_env_has(p->gpu_env, *e))
-			continue;
+	for (char **e = env; e && *e; e++)
 		put_text(b, PLAN_ENV, *e);
-		has_path |= !strncmp(*e, "PATH=", 5);
-	}
-	if (!has_path)
-		put_text(b, PLAN_ENV, "PATH=/usr/local/bin:/usr/bin:/bin");
-	for (size_t i = 0; i < n; i++) {
-		snprintf(text, sizeof(text), "%s=%s", t[i].name, t[i].value);
-		put_text(b, PLAN_ENV, text);
-	}
-	for (char *const *e = p->gpu_env; e && *e; e++)
-		if (strchr(*e, '='))
-			put_text(b, PLAN_ENV, *e);
+	return env ? 0 : -ENOMEM;
 }
 
 static char *absolute(const char *dir, const char *path)
@@ -195,18 +132,28 @@ static int put_command(struct bytes *b, const struct job_plan *p)
 	return 0;
 }
 
+static int put_run(struct bytes *b, const struct job_plan *p)
+{
+	int r;
+
+	put_text(b, PLAN_WORKDIR, p->request->workdir ? p->request->workdir : "/");
+	r = put_command(b, p);
+	if (!r)
+		r = put_outputs(b, p);
+	return r < 0 ? r : put_env(b, p);
+}
+
 int job_plan_encode(const struct job_plan *p, char **ret, size_t *ret_size, struct err *err)
 {
 	struct bytes b = { 0 };
 	struct plan_head head = { PLAN_PLAN, 0 };
-	int r;
+	int r = 0;
 
 	put(&b, &head, sizeof(head));
-	put_text(&b, PLAN_WORKDIR, p->request->workdir ? p->request->workdir : "/");
-	r = put_command(&b, p);
-	if (!r)
-		r = put_outputs(&b, p);
-	put_env(&b, p);
+	if (p->is_sister)
+		put_field(&b, PLAN_HOLD, "", 0);
+	else
+		r = put_run(&b, p);
 	if (p->rlimit_as)
 		put_field(&b, PLAN_RLIMIT_AS, &p->rlimit_as, sizeof(p->rlimit_as));
 	if (p->deny)

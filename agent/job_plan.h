@@ -14,7 +14,9 @@ struct job_plan {
 	int32_t attempt;
 	const char *node, *cpus;	 /* name; list of hardware threads */
 	char *const *gpu_env;		 /* of gpus_env(); NULL: none */
-	const char *jobfs, *script_path; /* the user's directory; NULL: none */
+	const char *dir;		 /* the job's directory; NULL: none */
+	const char *jobfs, *script_path; /* the user's in it; NULL: none */
+	bool is_sister;			 /* nothing runs: it holds what is started in it */
 	uint64_t rlimit_as;		 /* 0: none */
 	uint32_t deny;			 /* enum plan_deny */
 };

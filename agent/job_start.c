@@ -2,7 +2,9 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include "agent/job_env.h"
 #include "agent/job_gpus.h"
+#include "agent/job_hosts.h"
 #include "agent/job_start.h"
 #include "common/log.h"
 
@@ -129,18 +131,30 @@ static int fence(struct node *n, struct job *fresh)
 static int make_jobfs(struct node *n, struct job *j, struct err *err)
 {
 	const struct request *q = &j->s.request;
+	const char *script = job_is_sister(j) ? NULL : q->script;
+	_cleanup_free_ char *slots = NULL, *lines = NULL;
+	struct jobfs_file files[] = { { .name = JOB_ENV_HOSTFILE },
+				      { .name = JOB_ENV_NODEFILE } };
 	struct jobfs_spec spec = { .job = j->s.job,
 				   .attempt = j->s.attempt,
 				   .uid = q->uid,
 				   .gid = q->gid,
 				   .limit_bytes = q->res.jobfs_bytes,
-				   .script = q->script,
-				   .script_size = q->script ? strlen(q->script) : 0 };
+				   .script = script,
+				   .script_size = script ? strlen(script) : 0,
+				   .files = files };
 	struct jobfs_job left = { .job = j->s.job, .attempt = j->s.attempt };
 	int r;
 
 	if (j->s.jobfs.projid)
 		return 0;
+	if (q->part.n) {
+		files[0].text = slots = job_hosts_slots(&q->part);
+		files[1].text = lines = job_hosts_lines(&q->part);
+		if (!slots || !lines)
+			return err_set(err, -ENOMEM, "out of memory");
+		spec.n_files = ARRAY_LEN(files);
+	}
 	r = jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
 	if (r != -EEXIST)
 		return r;

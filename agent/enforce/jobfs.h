@@ -4,6 +4,7 @@
  *   work/		the user's, 0700: $REEVE_JOBFS
  *   tmp/ vartmp/	the user's, 01700: bound over /tmp and /var/tmp inside the job
  *   script		the user's, 0500: the job's script, when it has one
+ *   ...		root's, 0444: what the user may read of the job, as given
  *
  * The limit is a project quota (ext4 "prjquota", XFS "pquota"): hard, exact, counted by the
  * kernel at allocation. Where DIR's file system has none, a preallocated image file with an
@@ -50,6 +51,10 @@ const char *jobfs_describe(const struct jobfs *fs);
 /* dev_t of the file system, as `st_dev`: for matching quota events. */
 uint64_t jobfs_device(const struct jobfs *fs);
 
+struct jobfs_file {
+	const char *name, *text; /* a name that nothing above has */
+};
+
 struct jobfs_spec {
 	int64_t job;
 	int32_t attempt;
@@ -58,6 +63,8 @@ struct jobfs_spec {
 	int64_t limit_files; /* inodes; 0: one per 16 KiB of limit_bytes, at least 1024 */
 	const char *script;  /* NULL: none */
 	size_t script_size;
+	const struct jobfs_file *files;
+	size_t n_files;
 };
 
 struct jobfs_job {

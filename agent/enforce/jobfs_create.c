@@ -93,28 +93,53 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
-static int write_script(int dir_fd, const struct jobfs_spec *spec, struct err *err)
+/* Gives the file, which is root's and of no mode yet. */
+static int write_file(int dir_fd, const char *name, const char *data, size_t size,
+		      struct err *err)
 {
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	if (!spec->script)
-		return 0;
-	fd = openat(dir_fd, "script", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-		    0500);
+	fd = openat(dir_fd, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0);
 	if (fd < 0)
-		return err_set(err, -errno, "create script: %m");
+		return err_set(err, -errno, "create %s: %m", name);
 	/* Its exact blocks at once: XFS would charge speculative ones to the job. */
-	if (spec->script_size && fallocate(fd, 0, 0, (off_t)spec->script_size) < 0 &&
-	    errno != EOPNOTSUPP)
-		return err_set(err, -errno, "allocate script: %m");
-	r = write_all(fd, spec->script, spec->script_size);
+	if (size && fallocate(fd, 0, 0, (off_t)size) < 0 && errno != EOPNOTSUPP)
+		return err_set(err, -errno, "allocate %s: %m", name);
+	r = write_all(fd, data, size);
 	if (r < 0) {
 		errno = -r;
-		return err_set(err, r, "write script: %m");
+		return err_set(err, r, "write %s: %m", name);
 	}
+	return TAKE_FD(fd);
+}
+
+static int write_script(int dir_fd, const struct jobfs_spec *spec, struct err *err)
+{
+	_cleanup_close_ int fd = -1;
+
+	if (!spec->script)
+		return 0;
+	fd = write_file(dir_fd, "script", spec->script, spec->script_size, err);
+	if (fd < 0)
+		return fd;
 	if (fchmod(fd, 0500) < 0 || fchown(fd, spec->uid, spec->gid) < 0)
 		return err_set(err, -errno, "hand script to uid %u: %m", spec->uid);
+	return 0;
+}
+
+static int write_files(int dir_fd, const struct jobfs_spec *spec, struct err *err)
+{
+	for (size_t i = 0; i < spec->n_files; i++) {
+		const struct jobfs_file *f = &spec->files[i];
+		_cleanup_close_ int fd =
+			write_file(dir_fd, f->name, f->text, strlen(f->text), err);
+
+		if (fd < 0)
+			return fd;
+		if (fchmod(fd, 0444) < 0)
+			return err_set(err, -errno, "chmod %s: %m", f->name);
+	}
 	return 0;
 }
 
@@ -126,7 +151,18 @@ static int make_content(int dir_fd, const struct jobfs_spec *spec, struct err *e
 		r = make_subdir(dir_fd, "tmp", 01700, spec, err);
 	if (r >= 0)
 		r = make_subdir(dir_fd, "vartmp", 01700, spec, err);
+	if (r >= 0)
+		r = write_files(dir_fd, spec, err);
 	return r < 0 ? r : write_script(dir_fd, spec, err);
+}
+
+static int64_t setup_bytes(const struct jobfs_spec *spec)
+{
+	int64_t sum = SETUP_BYTES;
+
+	for (size_t i = 0; i < spec->n_files; i++)
+		sum += (int64_t)strlen(spec->files[i].text);
+	return sum;
 }
 
 /* Everything inside a directory that only root can enter yet; opened for the user last, when
@@ -140,7 +176,7 @@ static int fill(struct jobfs *fs, int dir_fd, const struct jobfs_spec *spec,
 
 	r = quota_set_project(dir_fd, job->projid, err);
 	if (r >= 0)
-		r = quota_limit(fs->fd, job->projid, job->limit_bytes + SETUP_BYTES,
+		r = quota_limit(fs->fd, job->projid, job->limit_bytes + setup_bytes(spec),
 				job->limit_files + SETUP_FILES, err);
 	if (r >= 0)
 		r = make_content(dir_fd, spec, err);

@@ -14,6 +14,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
+#define HOLDS 1 /* nothing is run: the launcher stays */
+
 struct talk {
 	const char *path;
 	int fd;
@@ -211,16 +213,30 @@ static int exec_plan(const struct plan *p, struct err *err)
 	return err_set(err, r, "cannot run %s: %m", p->argv[0]);
 }
 
-/* Everything after GO; returns only with a reason. */
+static int limit(const struct plan *p, struct err *err)
+{
+	int r = limit_space(p->rlimit_as, err);
+
+	return r < 0 ? r : launch_seccomp(p->deny, err);
+}
+
+int launch_become(const struct plan *p, struct err *err)
+{
+	int r = limit(p, err);
+
+	return r < 0 ? r : exec_plan(p, err);
+}
+
+/* Everything after GO. HOLDS, or else returns only with a reason. */
 static int become(const struct plan *p, struct launch_files *f, struct err *err)
 {
 	int r = launch_files_use(f, err);
 
 	if (!r)
-		r = limit_space(p->rlimit_as, err);
-	if (!r)
-		r = launch_seccomp(p->deny, err);
-	return r < 0 ? r : exec_plan(p, err);
+		r = limit(p, err);
+	if (r < 0)
+		return r;
+	return p->hold ? HOLDS : exec_plan(p, err);
 }
 
 static void keep_clear_of_stdio(void)
@@ -234,7 +250,7 @@ static void keep_clear_of_stdio(void)
 		close(fd);
 }
 
-/* One talk with the agent. -EPIPE: it went away, ask again. Other: the exit status. */
+/* One talk with the agent. -EPIPE: it went away, ask again. HOLDS. Other: the exit status. */
 static int one_talk(struct talk *t)
 {
 	struct launch_files files = { .out = -1, .err = -1 };
@@ -262,8 +278,18 @@ static int one_talk(struct talk *t)
 		plan_done(&plan);
 		return -EPIPE;
 	}
-	become(&plan, &files, &err);
-	return tell_failed(t, err.text);
+	r = become(&plan, &files, &err);
+	plan_done(&plan);
+	return r == HOLDS ? r : tell_failed(t, err.text);
+}
+
+/* The socket closes, as by exec, and with it the agent knows that the part is in place. Nothing
+ * is ever a child of this process; signals end it, as they would any other. */
+static void __attribute__((noreturn)) hold(struct talk *t)
+{
+	close(t->fd);
+	for (;;)
+		pause();
 }
 
 int launch_main(const char *socket_path)
@@ -276,5 +302,7 @@ int launch_main(const char *socket_path)
 	signal(SIGPIPE, SIG_DFL);
 	while ((r = one_talk(&t)) == -EPIPE)
 		nanosleep(&pause, NULL);
+	if (r == HOLDS)
+		hold(&t);
 	return r;
 }

@@ -1,9 +1,10 @@
-/* launch.h - the small program that runs inside a job's unit, in four roles.
+/* launch.h - the small program that runs inside a job's unit, in five roles.
  *
  *	reeve-launch SOCKET			ask the agent for the plan, become the job
- *	reeve-launch --kill-as-one		before that: the kernel's OOM killer takes all
- *of it reeve-launch --final DIR JOB ATTEMPT	write how the job ended, also without agent
+ *	reeve-launch --kill-as-one		before that: the OOM killer takes all of it
+ *	reeve-launch --final DIR JOB ATTEMPT	write how the job ended, also without agent
  *	reeve-launch --supervise FILE		stand in for systemd where there is none
+ *	reeve-launch --step FILE		start a command in a job that runs (step.h)
  *
  * libc only: it starts fast and has little to go wrong.
  */
@@ -17,10 +18,14 @@ struct err;
 /* What a launcher exits with that could not start the program; the reason goes to the agent. */
 #define LAUNCH_EXIT_FAILED 125
 
-/* Becomes the user's program. Returns only LAUNCH_EXIT_FAILED. */
+/* Takes the plan's limits and executes its command; returns only with a reason. */
+int launch_become(const struct plan *p, struct err *err);
+/* Becomes the user's program, or stays until it is ended (PLAN_HOLD). Returns only
+ * LAUNCH_EXIT_FAILED. */
 int launch_main(const char *socket_path);
 
-/* Opens output, changes directory. Negative: err has the sentence for the user. */
+/* Opens output, changes directory; of a plan that holds: /dev/null, /. Negative: err has the
+ * sentence for the user. */
 struct launch_files {
 	int out, err;
 	struct plan_opened opened;

@@ -49,6 +49,8 @@ static int take_number(struct plan *p, uint32_t field, const char *value, size_t
 {
 	if (field == PLAN_STREAM && size == 0)
 		p->stream = true;
+	else if (field == PLAN_HOLD && size == 0)
+		p->hold = true;
 	else if (field == PLAN_RLIMIT_AS && size == sizeof(p->rlimit_as))
 		memcpy(&p->rlimit_as, value, size);
 	else if (field == PLAN_SECCOMP && size == sizeof(p->deny))
@@ -94,6 +96,15 @@ static int take_fields(struct fill *f, const char *payload, size_t size, struct 
 	return 0;
 }
 
+static int check_whole(const struct plan *p, struct err *err)
+{
+	if (p->hold && (p->argv[0] || p->script))
+		return err_set(err, -EBADMSG, "the plan both runs a command and holds");
+	if (p->hold || (p->workdir && p->argv[0] && (p->out || p->stream)))
+		return 0;
+	return err_set(err, -EBADMSG, "the plan lacks a command, directory or output");
+}
+
 int plan_decode(const char *payload, size_t size, struct plan *ret, struct err *err)
 {
 	struct plan p = { 0 };
@@ -109,8 +120,8 @@ int plan_decode(const char *payload, size_t size, struct plan *ret, struct err *
 		r = err_set(err, -ENOMEM, "out of memory");
 	else
 		r = take_fields(&fill, payload, size, err);
-	if (!r && (!p.workdir || !fill.n_args || (!p.out && !p.stream)))
-		r = err_set(err, -EBADMSG, "the plan lacks a command, directory or output");
+	if (!r)
+		r = check_whole(&p, err);
 	if (r < 0) {
 		plan_done(&p);
 		return r;

@@ -12,6 +12,10 @@
  *		  <-	GO
  *	(the socket closes by exec), or FAILED -> <- GO (the agent has noted it)
  *
+ * Of a job on several nodes one part runs the command. In the others the launcher itself stays:
+ * told to hold, it opens no files, closes the socket, and waits as the user in the job's cgroup
+ * until it is ended. What is started there later is held to the same limits as it is.
+ *
  * Both sides run on one host, so numbers are in host order. Both treat what comes as hostile:
  * sizes are bounded, texts end with the only NUL they hold, unknown types are errors.
  */
@@ -50,6 +54,7 @@ enum plan_field {
 	PLAN_STREAM = 7,    /* empty: stdout and stderr come as two descriptors */
 	PLAN_RLIMIT_AS = 8, /* uint64_t bytes: backstop where the kernel side cannot refuse */
 	PLAN_SECCOMP = 9,   /* uint32_t of enum plan_deny */
+	PLAN_HOLD = 10,	    /* empty: nothing is run, the launcher stays */
 };
 
 enum plan_deny {
@@ -67,7 +72,7 @@ struct plan_opened {
 struct plan {
 	char **argv, **env; /* NULL-terminated; the words point into the payload */
 	const char *workdir, *script, *out, *err;
-	bool stream;
+	bool stream, hold;
 	uint64_t rlimit_as; /* 0: none */
 	uint32_t deny;
 };

@@ -345,7 +345,9 @@ static int check_env(char *const *env, struct err *err)
 
 static int check_command(const struct request *r, struct err *err)
 {
-	if (!r->script && (!r->argv || !r->argv[0] || !r->argv[0][0]))
+	bool holds = r->part.index > 0; /* the command is that of part 0 */
+
+	if (!holds && !r->script && (!r->argv || !r->argv[0] || !r->argv[0][0]))
 		return err_set(err, -EINVAL,
 			       "nothing to run: give a job script, or a command after --");
 	if (r->script && !r->script[0])

@@ -35,7 +35,8 @@ $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGE
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
 $O/tests/unit/test_final: $O/agent/enforce/final.o $O/common/model/usage.o $O/common/err.o
 $O/tests/unit/test_job_gpus_env: $O/agent/job_gpus_env.o
-$O/tests/unit/test_plan: $O/agent/job_plan.o $O/agent/job_gpus_env.o $O/agent/launch/plan.o $O/common/err.o
+$O/tests/unit/test_plan: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
+$O/tests/unit/test_job_env: $(patsubst %,$O/agent/%.o,job_env job_hosts job_gpus_env) $(MODEL)
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_db: tests/unit/fail_vfs.c $(DB) $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle

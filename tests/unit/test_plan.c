@@ -203,6 +203,52 @@ static void every_changed_byte_is_survived(void **unused)
 	free(data);
 }
 
+static void a_sister_part_has_nothing_to_run_and_holds(void **unused)
+{
+	struct request q = { .res = { .ncpus = 2 } };
+	struct job_plan whole = { .request = &q,
+				  .node = "n2",
+				  .cpus = "0",
+				  .rlimit_as = 4096,
+				  .deny = PLAN_DENY_PROJECT,
+				  .is_sister = true };
+	struct plan p;
+	struct err err;
+	size_t size;
+	char *data;
+
+	(void)unused;
+	assert_int_equal(job_plan_encode(&whole, &data, &size, &err), 0);
+	assert_int_equal(plan_decode(data + 8, size - 8, &p, &err), 0);
+	assert_true(p.hold);
+	assert_null(p.argv[0]);
+	assert_null(p.out);
+	assert_int_equal(p.rlimit_as, 4096);
+	assert_int_equal(p.deny, PLAN_DENY_PROJECT);
+	plan_done(&p);
+	free(data);
+}
+
+/* A plan to run does not become one to hold by a stray field, nor the other way. */
+static void a_plan_either_runs_or_holds(void **unused)
+{
+	struct plan_head hold = { PLAN_HOLD, 0 };
+	struct request q = a_request();
+	struct plan p;
+	struct err err;
+	size_t size;
+	char *data = encode(&q, &size), *both = malloc(size + sizeof(hold));
+
+	(void)unused;
+	assert_non_null(both);
+	memcpy(both, data, size);
+	memcpy(both + size, &hold, sizeof(hold));
+	assert_int_equal(plan_decode(both + 8, size - 8 + sizeof(hold), &p, &err), -EBADMSG);
+	assert_int_equal(plan_decode(both + 8, 0, &p, &err), -EBADMSG);
+	free(both);
+	free(data);
+}
+
 static void nothing_to_run_and_too_much_are_errors(void **unused)
 {
 	struct request q = a_request();
@@ -235,6 +281,8 @@ int main(void)
 		cmocka_unit_test(outputs_are_absolute_and_one_file_is_one_file),
 		cmocka_unit_test(a_cut_plan_is_refused),
 		cmocka_unit_test(every_changed_byte_is_survived),
+		cmocka_unit_test(a_sister_part_has_nothing_to_run_and_holds),
+		cmocka_unit_test(a_plan_either_runs_or_holds),
 		cmocka_unit_test(nothing_to_run_and_too_much_are_errors),
 	};
 

@@ -1,0 +1,197 @@
+/* job_env.c - see job_env.h. */
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/job_env.h"
+#include "agent/job_gpus_env.h"
+#include "agent/job_hosts.h"
+
+#define NODELIST_MAX                                                                           \
+	100000 /* the kernel takes no variable of 128 KiB; the files have them all */
+
+struct list {
+	char **at;
+	size_t n, room;
+	bool failed; /* no memory: checked once at the end */
+};
+
+static void take(struct list *l, char *text)
+{
+	if (l->n + 2 > l->room) {
+		size_t room = 2 * l->room + 64;
+		char **more = realloc(l->at, room * sizeof(*more));
+
+		if (more) {
+			l->at = more;
+			l->room = room;
+		}
+	}
+	if (!text || l->n + 2 > l->room) {
+		free(text);
+		l->failed = true;
+		return;
+	}
+	l->at[l->n++] = text;
+	l->at[l->n] = NULL;
+}
+
+static __attribute__((format(printf, 2, 3))) void add(struct list *l, const char *fmt, ...)
+{
+	char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		text = NULL;
+	va_end(ap);
+	take(l, text);
+}
+
+char **job_env_free(char **env)
+{
+	for (char **e = env; e && *e; e++)
+		free(*e);
+	free(env);
+	return NULL;
+}
+
+/* NULL: it is not there. */
+static const char *value_of(char *const *env, const char *name)
+{
+	size_t n = strlen(name);
+
+	for (; env && *env; env++)
+		if (!strncmp(*env, name, n) && (*env)[n] == '=')
+			return *env + n + 1;
+	return NULL;
+}
+
+/* The PBS names are what scripts written for PBS read. */
+static void tell_job(struct list *l, const struct job_plan *p)
+{
+	add(l, "REEVE_JOB=%" PRId64, p->job);
+	add(l, "PBS_JOBID=%" PRId64, p->job);
+	if (p->jobfs) {
+		add(l, "REEVE_JOBFS=%s", p->jobfs);
+		add(l, "PBS_JOBFS=%s", p->jobfs);
+		add(l, "TMPDIR=%s", p->jobfs);
+	}
+	add(l, "REEVE_NCPUS=%" PRId64, p->request->res.ncpus);
+	add(l, "PBS_NCPUS=%" PRId64, p->request->res.ncpus);
+	add(l, "REEVE_CPUS=%s", p->cpus);
+	add(l, "REEVE_NODE=%s", p->node);
+	add(l, "REEVE_ATTEMPT=%" PRId32, p->attempt);
+}
+
+/* A name alone is one that must not be there. */
+static void tell_parts(struct list *l, const struct job_plan *p)
+{
+	static const char *const names[] = { "REEVE_NODES",    "REEVE_PART",
+					     "REEVE_NODELIST", "REEVE_NCPUS_ALL",
+					     "REEVE_NODEFILE", "PBS_NODEFILE" };
+	const struct job_part *part = &p->request->part;
+	_cleanup_free_ char *list = NULL;
+
+	for (size_t i = 0; !part->n && i < ARRAY_LEN(names); i++)
+		add(l, "%s", names[i]);
+	if (!part->n)
+		return;
+	list = job_hosts_names(part);
+	add(l, "REEVE_NODES=%" PRId32, part->n);
+	add(l, "REEVE_PART=%" PRId32, part->index);
+	add(l, "REEVE_NCPUS_ALL=%" PRId64, job_hosts_ncpus(part));
+	if (!list)
+		l->failed = true;
+	else if (strlen(list) > NODELIST_MAX)
+		add(l, "REEVE_NODELIST");
+	else
+		add(l, "REEVE_NODELIST=%s", list);
+	add(l, p->dir ? "REEVE_NODEFILE=%s/" JOB_ENV_HOSTFILE : "REEVE_NODEFILE", p->dir);
+	add(l, p->dir ? "PBS_NODEFILE=%s/" JOB_ENV_NODEFILE : "PBS_NODEFILE", p->dir);
+}
+
+/* What an MPI must know to start its processes on the job's nodes, by the names that it reads:
+ * Open MPI 4 (orterun(1), ompi_info: plm_rsh_agent is split at blanks), MPICH's Hydra (its
+ * launcher's program takes no arguments, these come apart). */
+struct offer {
+	const char *name, *value;
+	const char *same_as; /* value NULL: that of this one */
+};
+static const struct offer offers[] = {
+	{ "OMPI_MCA_orte_default_hostfile", NULL, "REEVE_NODEFILE" },
+	{ "OMPI_MCA_plm_rsh_agent", "reeve exec --rsh", NULL },
+	{ "HYDRA_HOST_FILE", NULL, "PBS_NODEFILE" },
+	{ "HYDRA_LAUNCHER", "rsh", NULL },
+	{ "HYDRA_LAUNCHER_EXEC", "reeve", NULL },
+	{ "HYDRA_LAUNCHER_EXTRA_ARGS", "exec --rsh", NULL },
+};
+
+/* As offered in that environment; NULL: nothing is, it is not of a job on several nodes. */
+static const char *offered(const struct offer *o, char *const *env)
+{
+	if (!value_of(env, "REEVE_NODEFILE"))
+		return NULL;
+	return o->value ? o->value : value_of(env, o->same_as);
+}
+
+/* Was it offered to a job, in whose environment this one was submitted? */
+static bool is_inherited(char *const *users, const char *variable)
+{
+	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
+		const char *value = offered(&offers[i], users);
+		size_t n = strlen(offers[i].name);
+
+		if (value && !strncmp(variable, offers[i].name, n) && variable[n] == '=')
+			return !strcmp(variable + n + 1, value);
+	}
+	return false;
+}
+
+static void add_users(struct list *l, const struct job_plan *p, char *const *told)
+{
+	char *const *users = p->request->env;
+
+	for (char *const *e = users; e && *e; e++)
+		if (!gpus_env_has(told, *e) && !gpus_env_has(p->gpu_env, *e) &&
+		    !is_inherited(users, *e))
+			take(l, strdup(*e));
+	if (!value_of(l->at, "PATH"))
+		add(l, "PATH=/usr/local/bin:/usr/bin:/bin");
+}
+
+static void add_offers(struct list *l, char *const *told)
+{
+	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
+		const char *value = offered(&offers[i], told);
+
+		if (value && !value_of(l->at, offers[i].name))
+			add(l, "%s=%s", offers[i].name, value);
+	}
+}
+
+static void add_all(struct list *l, char *const *list)
+{
+	for (; list && *list; list++)
+		if (strchr(*list, '='))
+			take(l, strdup(*list));
+}
+
+char **job_env(const struct job_plan *p)
+{
+	struct list told = { 0 }, all = { 0 };
+
+	tell_job(&told, p);
+	tell_parts(&told, p);
+	if (!told.failed) {
+		add_users(&all, p, told.at);
+		add_offers(&all, told.at);
+		add_all(&all, told.at);
+		add_all(&all, p->gpu_env);
+	}
+	job_env_free(told.at);
+	if (!told.failed && !all.failed)
+		return all.at;
+	return job_env_free(all.at);
+}
