@@ -16,13 +16,14 @@ jobfs=ext4
 payload=
 out=
 net=none
+link=
 limit_s=600
 kernel_args=
 
 usage()
 {
 	cat <<-'EOF'
-		usage: vm.sh prepare
+		usage: vm.sh prepare [--with NAME]
 		       vm.sh run [OPTION]... -- SCRIPT [ARG]...
 		       vm.sh shell [OPTION]...
 		       vm.sh clean
@@ -44,6 +45,9 @@ usage()
 		  --out DIR           what SCRIPT leaves in /out comes back here
 		  --net host|none     a network on which the host is 10.0.2.2 and the node the
 		                      address that it takes (none)
+		  --link HERE,THERE   a second network card, at the end of a cable to another guest, whose
+		                      --link is THERE,HERE: two paths of sockets that qemu makes
+		  --with NAME         a node that has the packages of packages_NAME.txt as well
 		  --timeout S         seconds from power-on to power-off (600)
 		  --kernel-arg ARG    one more word for the kernel command line; repeatable
 
@@ -83,6 +87,8 @@ parse_options()
 		--payload) payload=$2 ;;
 		--out) out=$2 ;;
 		--net) net=$2 ;;
+		--link) link=$2 ;;
+		--with) VM_WITH=$2 ;;
 		--timeout) limit_s=$2 ;;
 		--kernel-arg) kernel_args="$kernel_args $2" ;;
 		*) bad_usage "unknown option $1" ;;
@@ -105,6 +111,9 @@ check_options()
 	host | none) ;;
 	*) bad_usage "--net $net is neither host nor none" ;;
 	esac
+	[ -z "$link" ] || [[ $link =~ ^[^,]+,[^,]+$ ]] || bad_usage "--link $link is not HERE,THERE"
+	[ -z "$VM_WITH" ] || [ -f "$VM_NODE_DIR/packages_$VM_WITH.txt" ] ||
+		bad_usage "--with $VM_WITH: there is no packages_$VM_WITH.txt"
 	[ -z "$payload" ] || [ -d "$payload" ] || bad_usage "--payload $payload is no directory"
 	[ -z "$numa" ] || [[ $numa =~ ^[1-9]$ || $numa =~ ^[0-9-]+:[0-9]+[MG](/[0-9-]+:[0-9]+[MG])*$ ]] ||
 		bad_usage "--numa $numa is neither a count nor CPUS:MEM/CPUS:MEM"
@@ -145,6 +154,15 @@ machine_shape()
 	[ "$total_mib" = 0 ] || mem=${total_mib}M
 	machine+=(-smp "$smp" -m "$mem")
 	[ "$net" = none ] || machine+=(-netdev "user,id=n0" -device "virtio-net-pci,netdev=n0,romfile=")
+	[ -z "$link" ] || machine+=(-netdev
+		"dgram,id=n1,local.type=unix,local.path=${link%,*},remote.type=unix,remote.path=${link#*,}"
+		-device "virtio-net-pci,netdev=n1,romfile=,mac=$(link_address "${link%,*}")")
+}
+
+# An address of the locally administered ones: the ends of a cable must not have the same.
+link_address()
+{
+	sha256sum <<<"$1" | sed 's/^\(..\)\(..\)\(..\)\(..\)\(..\).*/02:\1:\2:\3:\4:\5/'
 }
 
 # $VM_TMP/job.tar: the payload, the script with its command line, and the units that run it
@@ -311,7 +329,7 @@ verb_shell()
 verb=${1:-}
 [ $# -eq 0 ] || shift
 case $verb in
-prepare) vm_prepare && vm_say "$VM_IMAGE" ;;
+prepare) parse_options "$@" && vm_prepare && vm_say "$VM_IMAGE" ;;
 run) verb_run "$@" ;;
 shell) verb_shell "$@" ;;
 clean) rm -rf -- "$VM_CACHE" ;;

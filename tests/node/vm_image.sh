@@ -1,7 +1,10 @@
 # shellcheck shell=bash
 # Makes what the virtual node boots from, once, below $VM_CACHE/<key>/:
 #   vmlinuz, modules/, root.img (Debian 12), jobfs-ext4.img, jobfs-xfs.img (2 GiB each),
-#   initrd-<key of vm_init>.img.
+#   initrd-<key of vm_init>.img; dev/ where the list of packages has some for it.
+# Packages are those of packages.txt, and of packages_$VM_WITH.txt where VM_WITH is set. There
+# -NAME is taken away again at the end, whoever needs it, and @NAME is unpacked into dev/ for the
+# host's compiler and not installed.
 # The key is the digest of the files that decide the content, so a change to any of them
 # makes a new image and never alters one that a running guest reads.
 # Sourced after vm_lib.sh.
@@ -25,9 +28,18 @@ VM_MASKED='systemd-timesyncd.service apt-daily.timer apt-daily-upgrade.timer
 	xfs_scrub_all.timer systemd-journal-flush.service systemd-boot-update.service
 	systemd-hwdb-update.service systemd-udev-settle.service'
 
+VM_WITH=
+
 vm_packages()
 {
-	sed 's/#.*//' "$VM_NODE_DIR/packages.txt" | grep -o '[^[:space:]]*'
+	cat "$VM_NODE_DIR/packages.txt" "$VM_NODE_DIR/packages${VM_WITH:+_$VM_WITH}.txt" |
+		sed 's/#.*//' | grep -o '[^[:space:]]*' | awk '!seen[$0]++'
+}
+
+# vm_packages_of MARK: those that have it before their name, without it, on one line.
+vm_packages_of()
+{
+	vm_packages | sed -n "s/^$1//p" | paste -sd' '
 }
 
 vm_image_key()
@@ -118,6 +130,8 @@ vm_write_hook()
 		root=\$1
 		masked='${VM_MASKED//[$'\n\t']/ }'
 		kernel_meta=$VM_KERNEL_META
+		away='$(vm_packages_of -)'
+		dev='$(vm_packages_of @)'
 	EOF
 	cat >>"$VM_TMP/hook" <<-'EOF'
 		cd "$(dirname "$0")/kernel"
@@ -129,6 +143,13 @@ vm_write_hook()
 			tar -C "$root" -x --keep-directory-symlink ./boot ./lib/modules
 		version=$(basename "$root"/lib/modules/*)
 		chroot "$root" depmod "$version"
+		for p in $away; do
+			chroot "$root" dpkg --force-depends --purge "$p"
+		done
+		for p in $dev; do
+			apt-get -qq download "$p"
+			dpkg-deb -x "$p"_*.deb dev
+		done
 
 		for n in alice:1001 bob:1002 carol:1003; do
 			chroot "$root" useradd -m -s /bin/bash -u "${n#*:}" "${n%:*}"
@@ -171,7 +192,7 @@ vm_make_root()
 	mapfile -t sources < <(vm_apt_sources)
 	vm_say "fetching and unpacking packages"
 	if ! mmdebstrap --mode="$mode" --variant=minbase --format=tar \
-		--include="$(vm_packages | paste -sd,)" --aptopt="$VM_TMP/apt.conf" \
+		--include="$(vm_packages | grep '^[a-z]' | paste -sd,)" --aptopt="$VM_TMP/apt.conf" \
 		--customize-hook="$VM_TMP/hook" "$VM_SUITE" "$VM_TMP/root.tar" \
 		"${sources[@]}" </dev/null >"$log" 2>&1; then
 		tail -n 20 "$log" >&2
@@ -179,6 +200,8 @@ vm_make_root()
 	fi
 	tar -C "$new" -xf "$VM_TMP/root.tar" ./boot ./lib/modules 2>/dev/null ||
 		tar -C "$new" -xf "$VM_TMP/root.tar" ./boot ./usr/lib/modules
+	[ ! -d "$VM_TMP/kernel/dev" ] || cp -R "$VM_TMP/kernel/dev" "$new/dev" ||
+		vm_die "$VM_EX_HOST" "cannot write $new/dev"
 	vm_say "writing the root disk"
 	truncate -s 4G "$new/root.img"
 	# shellcheck disable=SC2016
