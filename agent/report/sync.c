@@ -132,7 +132,8 @@ json_t *sync_encode(const struct sync_node *node)
 			encode_notes(node), "jobs", encode_jobs(node), "reports", "output");
 	if (doc && node->n_gpus && json_object_set_new(doc, "gpus", encode_gpus(node)) < 0)
 		doc = wire_unref(doc);
-	if (doc && (set_kind(doc, node) < 0 || set_found(doc, node) < 0))
+	if (doc && (set_kind(doc, node) < 0 || set_found(doc, node) < 0 ||
+		    sync_steps_encode(doc, node->steps, node->n_steps) < 0))
 		doc = wire_unref(doc);
 	return doc;
 }
@@ -174,6 +175,8 @@ int sync_add_output(json_t *doc, const struct sync_chunk *c, struct err *err)
 	j = json_pack("{s:I,s:i,s:s,s:I,s:s}", "job", (json_int_t)c->job, "attempt",
 		      (int)c->attempt, "stream", stream_names[c->stream], "offset",
 		      (json_int_t)c->offset, "data", data);
+	if (j && c->step)
+		json_object_set_new(j, "step", json_integer(c->step));
 	if (j && c->end)
 		json_object_set_new(j, "end", json_true());
 	if (!j || json_array_append_new(json_object_get(doc, "output"), j) < 0)
@@ -184,6 +187,7 @@ int sync_add_output(json_t *doc, const struct sync_chunk *c, struct err *err)
 /* What the answer is read into, one element at a time. */
 struct item {
 	int64_t job, number; /* seq or offset */
+	int64_t step;	     /* 0: none */
 	int32_t attempt;
 	int word; /* enum sync_stream or sync_want */
 	char text[512];
@@ -240,9 +244,13 @@ static int decode_ack(const json_t *j, struct item *ret, struct err *err)
 
 static int decode_output_ack(const json_t *j, struct item *ret, struct err *err)
 {
+	const int64_t none = 0;
 	char word[32];
 	int r = decode_ids(j, ret, err);
 
+	if (r >= 0)
+		r = wire_get_int(j, "step", (struct wire_int){ 0, INT64_MAX, &none },
+				 &ret->step, err);
 	if (r >= 0)
 		r = wire_get_text(j, "stream", (struct wire_text){ word, sizeof(word), false },
 				  err);
@@ -308,6 +316,7 @@ static int act_refused(struct apply *a, const struct item *it, struct err *err)
 static int act_output_ack(struct apply *a, const struct item *it, struct err *err)
 {
 	struct sync_chunk ack = { .job = it->job,
+				  .step = it->step,
 				  .attempt = it->attempt,
 				  .stream = (enum sync_stream)it->word,
 				  .offset = it->number };
@@ -427,6 +436,8 @@ int sync_apply(const json_t *answer, struct spool *spool, const struct sync_hand
 	int n_acks = count(answer, "acks"), r;
 
 	r = walk_all(answer, check_parts, &a, err);
+	if (r >= 0)
+		r = sync_steps_check(answer, err);
 	if (r < 0)
 		return r;
 	settled = calloc((size_t)n_acks + 1, sizeof(*settled));
@@ -441,5 +452,8 @@ int sync_apply(const json_t *answer, struct spool *spool, const struct sync_hand
 	for (size_t i = 0; i < a.n_settled && handlers->on_settled; i++)
 		handlers->on_settled(ctx, settled[i].job, settled[i].attempt);
 	r = walk_all(answer, call_parts, &a, err);
-	return r < 0 ? r : n_acks + count(answer, "output_acks");
+	if (r < 0)
+		return r;
+	n_acks += sync_steps_act(answer, &handlers->steps, ctx);
+	return n_acks + count(answer, "output_acks");
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include "agent/admit/admit.h"
 #include "agent/report/spool.h"
+#include "agent/report/sync_steps.h"
 #include "common/model/job.h"
 
 struct err;
@@ -42,12 +43,14 @@ struct sync_node {
 	size_t n_jobs;
 	const struct sync_job *found; /* run here, but there is no record of them; no state */
 	size_t n_found;
+	const struct sync_step *steps;
+	size_t n_steps;
 };
 
 enum sync_stream { SYNC_OUT, SYNC_ERR };
 
 struct sync_chunk {
-	int64_t job;
+	int64_t job, step; /* 0: of the job's own output */
 	int32_t attempt;
 	enum sync_stream stream;
 	int64_t offset;	  /* of data[0] in the stream */
@@ -79,6 +82,7 @@ struct sync_handlers {
 	void (*on_refused)(void *ctx, int64_t job, int32_t attempt, const char *why);
 	/* chunk.offset: the controller has all before it; data is NULL. */
 	void (*on_output_ack)(void *ctx, const struct sync_chunk *ack);
+	struct sync_step_handlers steps;
 };
 
 /* The request document without reports and output; sync_add_* fill them in. NULL: out of

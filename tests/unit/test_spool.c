@@ -306,8 +306,10 @@ static void hear_output(void *ctx, const struct sync_chunk *c)
 	hear("output %d-%d %d %d;", (int)c->job, c->attempt, c->stream, (int)c->offset);
 }
 
-static const struct sync_handlers handlers = { hear_want, hear_settled, hear_refused,
-					       hear_output };
+static const struct sync_handlers handlers = { .on_want = hear_want,
+					       .on_settled = hear_settled,
+					       .on_refused = hear_refused,
+					       .on_output_ack = hear_output };
 
 static int apply(const char *text, struct err *err)
 {
@@ -401,7 +403,13 @@ static void the_document_says_what_the_node_is(void **unused)
 		.found = (const struct sync_job[]){ { .job = 9, .attempt = 3 } },
 		.n_found = 1
 	};
-	struct sync_chunk chunk = { 7, 2, SYNC_ERR, 100, "hello", 5, true };
+	struct sync_chunk chunk = { .job = 7,
+				    .attempt = 2,
+				    .stream = SYNC_ERR,
+				    .offset = 100,
+				    .data = "hello",
+				    .size = 5,
+				    .end = true };
 	_cleanup_json_ json_t *doc = sync_encode(&node);
 	_cleanup_json_ json_t *want = json_loads(
 		"{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b\",\"version\":\"0.1\","

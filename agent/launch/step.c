@@ -1,0 +1,244 @@
+/* step.c - the waiter of a step; see step.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "agent/launch/step_impl.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+#define AGAIN_MS 100 /* between kills of what forks meanwhile */
+
+struct step {
+	struct step_spec spec;
+	struct plan plan;
+	char *payload; /* of the plan */
+	int told;      /* the words of a child that could not start; -1 */
+	pid_t child;
+	int status; /* of it, when `is_over` */
+	bool is_over, is_ending;
+	int64_t kill_at_ms; /* when is_ending */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+static bool is_text(const char *text)
+{
+	return text[0] == '/' && memchr(text, '\0', STEP_PATH_MAX);
+}
+
+static int read_all(int fd, char *data, size_t size)
+{
+	while (size) {
+		ssize_t n = read(fd, data, size);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -EIO;
+		data += n;
+		size -= (size_t)n;
+	}
+	return 0;
+}
+
+static int load_spec(int fd, struct step *s, struct err *err)
+{
+	struct step_spec *spec = &s->spec;
+	struct stat st;
+	size_t size;
+
+	if (fstat(fd, &st) < 0 || st.st_size < (off_t)sizeof(*spec) ||
+	    st.st_size > (off_t)(sizeof(*spec) + PLAN_SIZE_MAX))
+		return err_set(err, -EBADMSG, "the spec has a wrong size");
+	size = (size_t)st.st_size - sizeof(*spec);
+	s->payload = malloc(size + 1);
+	if (!s->payload)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (read_all(fd, (char *)spec, sizeof(*spec)) < 0 || read_all(fd, s->payload, size) < 0)
+		return err_set(err, -EIO, "read the spec: %m");
+	if (spec->version != STEP_VERSION || !is_text(spec->cgroup) || !is_text(spec->out) ||
+	    !is_text(spec->err) || !is_text(spec->end) || spec->grace_s < 0)
+		return err_set(err, -EBADMSG, "the spec is of another version, or malformed");
+	if (!spec->uid || !spec->gid || spec->uid == UINT32_MAX || spec->gid == UINT32_MAX)
+		return err_set(err, -EPERM, "uid %u, gid %u is no ordinary user", spec->uid,
+			       spec->gid);
+	return plan_decode(s->payload, size, &s->plan, err);
+}
+
+/* The agent may have started it twice, or given it up: then another waiter holds the lock, it
+ * has begun before, or the spec has no name any more. 1: so it is. The lock stays with `fd`. */
+static int claim(int fd, struct err *err)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+	struct stat st;
+
+	if (fcntl(fd, F_SETLK, &lock) < 0)
+		return errno == EAGAIN || errno == EACCES ? 1
+							  : err_set(err, -errno, "lock: %m");
+	if (fstat(fd, &st) < 0 || !st.st_nlink || !(st.st_mode & S_IWUSR))
+		return 1;
+	return fchmod(fd, 0400) < 0 ? err_set(err, -errno, "mark as begun: %m") : 0;
+}
+
+static int start(struct step *s, struct err *err)
+{
+	struct step_entry e = { .spec = &s->spec,
+				.plan = &s->plan,
+				.null = -1,
+				.out = -1,
+				.err = -1,
+				.procs = -1,
+				.view = -1 };
+	int pair[2], r = step_entry_open(&e, err);
+
+	if (!r && pipe2(pair, O_CLOEXEC) < 0)
+		r = err_set(err, -errno, "pipe: %m");
+	if (r < 0) {
+		step_entry_close(&e);
+		return r;
+	}
+	e.tell = pair[1];
+	s->told = pair[0];
+	s->child = fork();
+	if (s->child == 0)
+		step_become(&e);
+	if (s->child < 0)
+		r = err_set(err, -errno, "fork: %m");
+	close(pair[1]);
+	step_entry_close(&e);
+	return r;
+}
+
+/* Everybody that comes home. 1: nobody is left who could. */
+static int reap(struct step *s)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		if (pid == s->child) {
+			s->status = status;
+			s->is_over = true;
+		}
+	return pid < 0 && errno == ECHILD;
+}
+
+static void end_all(struct step *s, int sig)
+{
+	step_tree_signal(s->spec.cgroup, sig);
+	if (!s->is_over)
+		kill(s->child, sig); /* it may not have entered the job yet */
+}
+
+static void begin_end(struct step *s)
+{
+	if (s->is_ending)
+		return;
+	s->is_ending = true;
+	s->kill_at_ms = now_ms() + s->spec.grace_s * 1000;
+	end_all(s, SIGTERM);
+}
+
+static void wait_some(struct step *s, const sigset_t *signals)
+{
+	struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000L };
+	int sig =
+		s->is_ending ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
+
+	if (sig == SIGTERM)
+		begin_end(s);
+	if (s->is_ending && now_ms() >= s->kill_at_ms)
+		end_all(s, SIGKILL);
+}
+
+/* Over when the command is; after an order to end it, when all that it started is. */
+static void wait_end(struct step *s, const sigset_t *signals)
+{
+	while (!reap(s) && !(s->is_over && !s->is_ending))
+		wait_some(s, signals);
+}
+
+static int write_end(const struct step *s, const char *words, struct err *err)
+{
+	struct step_end end = { .version = STEP_VERSION, .exit_status = -1 };
+	char temp[STEP_PATH_MAX + 8];
+	_cleanup_close_ int fd = -1;
+
+	snprintf(end.text, sizeof(end.text), "%.*s", STEP_TEXT_MAX - 1, words);
+	if (s->is_over && !*words && WIFSIGNALED(s->status))
+		end.signal = WTERMSIG(s->status);
+	else if (s->is_over && !*words)
+		end.exit_status = WEXITSTATUS(s->status);
+	snprintf(temp, sizeof(temp), "%s.tmp", s->spec.end);
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0 || write(fd, &end, sizeof(end)) != sizeof(end) ||
+	    rename(temp, s->spec.end) < 0)
+		return err_set(err, -errno, "write %s: %m", s->spec.end);
+	return 0;
+}
+
+static int run(struct step *s, const sigset_t *signals, struct err *err)
+{
+	struct err words = { "" };
+	ssize_t n = 0;
+
+	/* What is left behind comes to us: the whole step can be ended. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	if (start(s, &words) == 0) {
+		wait_end(s, signals);
+		n = read(s->told, words.text, STEP_TEXT_MAX - 1); /* all, or none */
+		words.text[n > 0 ? n : 0] = '\0';
+	}
+	return write_end(s, words.text, err);
+}
+
+static int claim_and_run(int fd, struct step *s, const sigset_t *signals, struct err *err)
+{
+	struct err words = { "" };
+	int r = claim(fd, err);
+
+	if (r)
+		return r;
+	r = load_spec(fd, s, &words);
+	if (!r)
+		return run(s, signals, err);
+	if (s->spec.version == STEP_VERSION && is_text(s->spec.end))
+		return write_end(s, words.text, err);
+	/* Where the end goes is not known either: the agent sees that we are gone. */
+	*err = words;
+	return r;
+}
+
+int step_main(const char *spec_path)
+{
+	struct step s = { .told = -1 };
+	int fd = open(spec_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), r;
+	struct err err = { "" };
+	sigset_t signals;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGCHLD);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_SETMASK, &signals, NULL);
+	if (fd < 0)
+		return errno != ENOENT;
+	r = claim_and_run(fd, &s, &signals, &err);
+	if (r < 0)
+		fprintf(stderr, "reeve-launch: %s: %s\n", spec_path, err.text);
+	plan_done(&s.plan);
+	free(s.payload);
+	return r < 0;
+}

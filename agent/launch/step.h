@@ -1,0 +1,53 @@
+/* step.h - what is started inside a job that runs already (`reeve exec`), and by whom.
+ *
+ * Not the agent forks it: what the agent's unit takes from itself (system calls, capabilities,
+ * address families) would be taken from the user's program too. The manager starts
+ * `reeve-launch --step SPEC` as root, outside the job, in nothing's sandbox: the waiter. It
+ *
+ *	claims	the spec: by a lock (fcntl) that it holds as long as it lives, and by taking
+ *away the file's write permission, so that nothing is ever started twice; opens	all that
+ *root must open: output files, the job's mount namespace, its cgroup; forks	the child, waits
+ *for it, and writes how it ended by rename, as the last thing.
+ *
+ * The child, in this order: enters the job's cgroup by attaching itself, so that every counter
+ * and limit has it before it runs a program; enters the job's mount namespace, which must be
+ *one that the manager made (owned by the first user namespace); opens nothing there as root,
+ *but becomes the user for good; and only then changes directory, takes the plan's limits and
+ * executes. The waiter itself never enters anything of the user's, cannot be signalled, traced
+ * or frozen by the job, and counts against no limit of it.
+ *
+ * SIGTERM to the waiter ends the step: SIGTERM to all that descend from it, whatever session
+ * they moved to (it is their subreaper), SIGKILL after `grace_s`. What a step's command leaves
+ * behind when it ends by itself runs on in the job, and ends with it.
+ */
+#pragma once
+#include <stdint.h>
+#include "agent/launch/plan.h"
+
+#define STEP_VERSION 1
+#define STEP_PATH_MAX 1024
+#define STEP_TEXT_MAX 256
+
+/* The spec: a file of root's with this, and behind it the fields of a PLAN (plan.h) with
+ * PLAN_STREAM. Texts end with NUL. */
+struct step_spec {
+	uint32_t version;
+	int32_t attempt;
+	int64_t job, number;
+	uint32_t uid, gid;
+	int64_t grace_s;
+	char cgroup[STEP_PATH_MAX];		     /* where the job's processes are */
+	char out[STEP_PATH_MAX], err[STEP_PATH_MAX]; /* to be made; the user's then */
+	char end[STEP_PATH_MAX];		     /* what is written at the end */
+};
+
+/* The end: a file of root's with this. */
+struct step_end {
+	uint32_t version;
+	int32_t exit_status;	  /* -1: none */
+	int32_t signal;		  /* 0: none */
+	char text[STEP_TEXT_MAX]; /* why nothing was started; "" */
+};
+
+/* The waiter. Returns its exit status: 0 also when there is nothing for it to do. */
+int step_main(const char *spec_path);

@@ -1,0 +1,148 @@
+/* step_child.c - from root outside the job to the user inside it; see step.h for the order. */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/keyctl.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "agent/launch/step_impl.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+static void drop(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void step_entry_close(struct step_entry *e)
+{
+	drop(&e->null);
+	drop(&e->out);
+	drop(&e->err);
+	drop(&e->procs);
+	drop(&e->view);
+}
+
+/* The directory is root's and closed to others, so no link can lie in wait. */
+static int make_output(const struct step_spec *s, const char *path, struct err *err)
+{
+	_cleanup_close_ int fd = open(
+		path, O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set(err, -errno, "cannot make the file for its output: %m");
+	if (fchown(fd, s->uid, s->gid) < 0)
+		return err_set(err, -errno, "cannot hand the file for its output over: %m");
+	return TAKE_FD(fd);
+}
+
+/* A user without an entry has no further groups; more than fit is an error, not a loss. */
+static int look_up_groups(struct step_entry *e, struct err *err)
+{
+	struct passwd *pw = getpwuid(e->spec->uid);
+
+	e->groups[0] = e->spec->gid;
+	e->n_groups = pw ? STEP_GROUPS_MAX : 1;
+	if (pw && getgrouplist(pw->pw_name, e->spec->gid, e->groups, &e->n_groups) < 0)
+		return err_set(err, -E2BIG, "user %s is in %d groups; at most %d can be taken",
+			       pw->pw_name, e->n_groups, STEP_GROUPS_MAX);
+	return 0;
+}
+
+int step_entry_open(struct step_entry *e, struct err *err)
+{
+	const struct step_spec *s = e->spec;
+	char procs[STEP_PATH_MAX + 32];
+	int r = look_up_groups(e, err);
+
+	if (r < 0)
+		return r;
+	e->view = step_view_open(s->cgroup, err);
+	if (e->view < 0)
+		return e->view;
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", s->cgroup);
+	e->procs = open(procs, O_WRONLY | O_CLOEXEC);
+	if (e->procs < 0)
+		return err_set(err, -errno, "the job is not here any more");
+	e->null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	if (e->null < 0)
+		return err_set(err, -errno, "open /dev/null: %m");
+	e->out = make_output(s, s->out, err);
+	if (e->out < 0)
+		return e->out;
+	e->err = make_output(s, s->err, err);
+	return e->err < 0 ? e->err : 0;
+}
+
+/* Its own session, and nothing of the waiter's but what it needs to get in. */
+static int be_plain(struct step_entry *e, struct err *err)
+{
+	_cleanup_close_ int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	sigset_t none;
+
+	setsid();
+	for (int sig = 1; sig < NSIG; sig++)
+		signal(sig, SIG_DFL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	umask(022);
+	if (oom < 0 || write(oom, "0", 1) != 1)
+		return err_set(err, -errno, "give up the protection from the OOM killer: %m");
+	if (dup2(e->null, 0) < 0 || dup2(e->out, 1) < 0 || dup2(e->err, 2) < 0)
+		return err_set(err, -errno, "put the files in place: %m");
+	return 0;
+}
+
+/* From here on it is counted and held, and stands still while the job is suspended. */
+static int enter(struct step_entry *e, struct err *err)
+{
+	if (write(e->procs, "0", 1) != 1)
+		return err_set(err, -errno, "enter the job's cgroup: %m");
+	if (setns(e->view, CLONE_NEWNS) < 0)
+		return err_set(err, -errno, "enter the job's view of the file system: %m");
+	return 0;
+}
+
+static int become_user(const struct step_entry *e, struct err *err)
+{
+	const struct step_spec *s = e->spec;
+	struct rlimit core = { 0, 0 };
+
+	if (setrlimit(RLIMIT_CORE, &core) < 0 ||
+	    setgroups((size_t)e->n_groups, e->groups) < 0 ||
+	    setresgid(s->gid, s->gid, s->gid) < 0 || setresuid(s->uid, s->uid, s->uid) < 0)
+		return err_set(err, -errno, "become user %u: %m", s->uid);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "give up new privileges: %m");
+	/* Or it would possess root's keys. A kernel without keys has none to give. */
+	syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, NULL);
+	return 0;
+}
+
+void step_become(struct step_entry *e)
+{
+	struct err err = { "" };
+	int tell = e->tell, r = be_plain(e, &err);
+
+	if (!r)
+		r = enter(e, &err);
+	if (!r)
+		r = become_user(e, &err);
+	step_entry_close(e);
+	if (!r && chdir(e->plan->workdir) < 0)
+		r = err_set(&err, -errno, "cannot enter working directory %s: %m",
+			    e->plan->workdir);
+	if (!r)
+		launch_become(e->plan, &err);
+	r = (int)write(tell, err.text, strnlen(err.text, STEP_TEXT_MAX - 1));
+	_exit(LAUNCH_EXIT_FAILED + (r < 0));
+}

@@ -1,0 +1,58 @@
+/* step_tree.c - who belongs to a step: what descends from its waiter.
+ *
+ * As their subreaper the waiter inherits what daemonizes, so that setsid() and double forks
+ * lead nobody out of the tree.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+#include "agent/launch/step_impl.h"
+#include "common/cleanup.h"
+
+#define DEPTH_MAX 4096
+
+/* 0: it is gone. */
+static int parent_of(int pid)
+{
+	_cleanup_fclose_ FILE *f = NULL;
+	char name[32], text[512], *after;
+	int parent;
+	size_t n;
+
+	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
+	f = fopen(name, "re");
+	n = f ? fread(text, 1, sizeof(text) - 1, f) : 0;
+	text[n] = '\0';
+	after = strrchr(text, ')'); /* the command may hold anything */
+	return after && sscanf(after + 1, " %*c %d", &parent) == 1 ? parent : 0;
+}
+
+static bool is_ours(int pid, int self)
+{
+	for (int i = 0; i < DEPTH_MAX && pid > 1; i++) {
+		pid = parent_of(pid);
+		if (pid == self)
+			return true;
+	}
+	return false;
+}
+
+int step_tree_signal(const char *cgroup, int sig)
+{
+	char path[STEP_PATH_MAX + 32];
+	_cleanup_fclose_ FILE *f = NULL;
+	int pid, n = 0, self = getpid();
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1) {
+		/* The number cannot pass to another process while this is open. */
+		_cleanup_close_ int fd = pidfd_open(pid, 0);
+
+		if (fd >= 0 && is_ours(pid, self) && pidfd_send_signal(fd, sig, NULL, 0) == 0)
+			n++;
+	}
+	return n;
+}

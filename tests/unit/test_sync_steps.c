@@ -1,0 +1,185 @@
+/* Steps on the wire: what is told is what is had, and nothing malformed is acted on. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "agent/report/sync_steps.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+static char seen[4096];
+
+static void note(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+static void note(const char *fmt, ...)
+{
+	size_t at = strlen(seen);
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(seen + at, sizeof(seen) - at, fmt, ap);
+	va_end(ap);
+}
+
+static void on_step(void *ctx, const struct sync_step_order *o)
+{
+	(void)ctx;
+	note("%s %lld.%d.%lld", o->want == SYNC_STEP_RUN ? "run" : "cancel",
+	     (long long)o->id.job, o->id.attempt, (long long)o->id.step);
+	for (char **a = o->argv; a && *a; a++)
+		note(" [%s]", *a);
+	for (char **e = o->env; e && *e; e++)
+		note(" {%s}", *e);
+	note("%s%s%s%s;", o->workdir ? " in " : "", o->workdir ? o->workdir : "",
+	     o->bad ? " bad: " : "", o->bad ? o->bad : "");
+}
+
+static void on_ack(void *ctx, struct sync_step_id id)
+{
+	(void)ctx;
+	note("ack %lld.%d.%lld;", (long long)id.job, id.attempt, (long long)id.step);
+}
+
+static const struct sync_step_handlers handlers = { on_step, on_ack };
+
+/* What an answer causes; "" when it is refused, with the words in `err`. */
+static const char *act(const char *text, struct err *err)
+{
+	_cleanup_json_ json_t *answer = json_loads(text, 0, NULL);
+
+	assert_non_null(answer);
+	seen[0] = err->text[0] = '\0';
+	if (sync_steps_check(answer, err) == 0)
+		sync_steps_act(answer, &handlers, NULL);
+	return seen;
+}
+
+static void orders_are_read(void **unused)
+{
+	struct err err;
+
+	(void)unused;
+	assert_string_equal(
+		act("{\"steps\":[{\"job\":7,\"attempt\":1,\"step\":2,\"want\":\"run\","
+		    "\"argv\":[\"a\",\"\",\"b c\"],\"env\":[\"X=1\"],\"workdir\":\"/w\"},"
+		    "{\"job\":7,\"attempt\":1,\"step\":1,\"want\":\"cancel\"}],"
+		    "\"step_acks\":[{\"job\":6,\"attempt\":0,\"step\":9}]}",
+		    &err),
+		"ack 6.0.9;run 7.1.2 [a] [] [b c] {X=1} in /w;cancel 7.1.1;");
+	assert_string_equal(act("{}", &err), "");
+	assert_string_equal(act("{\"steps\":null,\"step_acks\":[]}", &err), "");
+	assert_string_equal(err.text, "");
+}
+
+static void an_order_without_identity_stops_the_answer(void **unused)
+{
+	static const char *const bad[] = {
+		"{\"steps\":7}",
+		"{\"step_acks\":{}}",
+		"{\"steps\":[7]}",
+		"{\"steps\":[{\"job\":0,\"attempt\":1,\"step\":1,\"want\":\"run\"}]}",
+		"{\"steps\":[{\"job\":1,\"attempt\":-1,\"step\":1,\"want\":\"run\"}]}",
+		"{\"steps\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}",
+		"{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":\"1\",\"want\":\"run\"}]}",
+		"{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":1,\"want\":\"walk\"}]}",
+		"{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":1}]}",
+		"{\"step_acks\":[{\"job\":1,\"attempt\":1,\"step\":0}]}",
+	};
+	struct err err;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_string_equal(act(bad[i], &err), "");
+		assert_true(err.text[0] != '\0');
+	}
+	act(bad[2], &err);
+	assert_string_equal(err.text, "steps[0]: is not an object");
+}
+
+#define STEP(rest)                                                                             \
+	"{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":1,\"want\":\"run\"," rest "}]}"
+
+static void a_command_that_cannot_be_read_is_told_of_as_such(void **unused)
+{
+	static const char *const bad[] = {
+		STEP("\"argv\":7"),
+		STEP("\"argv\":[]"),
+		STEP("\"argv\":[\"\"]"),
+		STEP("\"argv\":[\"a\",7]"),
+		STEP("\"argv\":[\"a\"],\"env\":[\"X\"]"),
+		STEP("\"argv\":[\"a\"],\"env\":[\"=X\"]"),
+		STEP("\"argv\":[\"a\"],\"env\":{}"),
+		STEP("\"argv\":[\"a\"],\"workdir\":\"w\""),
+		STEP("\"argv\":[\"a\"],\"workdir\":7"),
+	};
+	struct err err;
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_non_null(strstr(act(bad[i], &err), " bad: "));
+		assert_string_equal(err.text, "");
+	}
+}
+
+static void a_command_is_bounded(void **unused)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	json_t *step = json_pack("{s:i,s:i,s:i,s:s,s:[]}", "job", 1, "attempt", 1, "step", 1,
+				 "want", "run", "argv");
+	char word[1025];
+
+	(void)unused;
+	memset(word, 'x', sizeof(word) - 1);
+	word[sizeof(word) - 1] = '\0';
+	for (int i = 0; i < 1025; i++)
+		json_array_append_new(json_object_get(step, "argv"), json_string(word));
+	answer = json_pack("{s:[o]}", "steps", step);
+	seen[0] = '\0';
+	assert_int_equal(sync_steps_check(answer, NULL), 0);
+	assert_int_equal(sync_steps_act(answer, &handlers, NULL), 0);
+	assert_non_null(strstr(seen, "is larger than"));
+}
+
+static void what_is_had_is_told(void **unused)
+{
+	static const struct sync_step list[] = {
+		{ .id = { 7, 1, 2 } },
+		{ .id = { 7, 2, 2 }, .has_ended = true, .exit_status = 3 },
+		{ .id = { 7, 3, 2 }, .has_ended = true, .exit_status = -1, .signal = 9 },
+		{ .id = { 8, 1, 2 }, .has_ended = true, .exit_status = -1, .text = "no \xc3" },
+	};
+	_cleanup_json_ json_t *doc = json_object();
+	_cleanup_free_ char *text = NULL;
+
+	(void)unused;
+	assert_int_equal(sync_steps_encode(doc, list, 0), 0);
+	assert_null(json_object_get(doc, "steps"));
+	assert_int_equal(sync_steps_encode(doc, list, ARRAY_LEN(list)), 0);
+	text = json_dumps(json_object_get(doc, "steps"), JSON_COMPACT | JSON_SORT_KEYS);
+	assert_string_equal(
+		text,
+		"[{\"attempt\":2,\"job\":7,\"state\":\"running\",\"step\":1},"
+		"{\"attempt\":2,\"exit_status\":3,\"job\":7,\"signal\":0,\"state\":\"ended\","
+		"\"step\":2},"
+		"{\"attempt\":2,\"exit_status\":-1,\"job\":7,\"signal\":9,\"state\":\"ended\","
+		"\"step\":3},"
+		"{\"attempt\":2,\"exit_status\":-1,\"job\":8,\"signal\":0,\"state\":\"ended\","
+		"\"step\":1,\"text\":\"no ?\"}]");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(orders_are_read),
+		cmocka_unit_test(an_order_without_identity_stops_the_answer),
+		cmocka_unit_test(a_command_that_cannot_be_read_is_told_of_as_such),
+		cmocka_unit_test(a_command_is_bounded),
+		cmocka_unit_test(what_is_had_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
