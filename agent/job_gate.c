@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include "agent/job_gate.h"
-#include "agent/job_gpus.h"
+#include "agent/job_gate_plan.h"
 #include "agent/job_output.h"
 #include "agent/job_plan.h"
 #include "agent/job_report.h"
@@ -125,52 +125,9 @@ static int say_go(struct gate *g)
 	return say(g, (char *)go, sizeof(*go));
 }
 
-static uint32_t denials(const struct node *n)
-{
-	uint32_t holds = guard_holds(n->guard);
-
-	return (holds & GUARD_PROJECT_ID ? 0 : (uint32_t)PLAN_DENY_PROJECT) |
-	       (holds & GUARD_PTRACE ? 0 : (uint32_t)PLAN_DENY_PTRACE);
-}
-
-/* Where the kernel cannot refuse a mapping, no single process may exceed by much. */
-static uint64_t backstop(const struct node *n, const struct job *j)
-{
-	if (vmem_tier(n->vmem) == VMEM_TIER_DENY || !j->s.request.res.vmem_bytes)
-		return 0;
-	return (uint64_t)j->s.request.res.vmem_bytes + (UINT64_C(16) << 20);
-}
-
-/* The runtimes' variables, and a word to whoever set them otherwise. NULL: no GPUs on this
- * node. */
-static int gpu_env(struct node *n, struct job *j, char ***ret)
-{
-	const char *differs;
-	int r = job_gpus_env(n, j, ret);
-
-	differs = r < 0 ? NULL : gpus_env_differs(*ret, j->s.request.env);
-	if (differs)
-		job_note(j, "%.*s as submitted gave way to what the job was granted",
-			 (int)strcspn(differs, "="), differs);
-	return r;
-}
-
 static int send_plan(struct node *n, struct gate *g, struct err *err)
 {
-	char cpus[CPULIST_TEXT_MAX], dir[4200], work[4200], script[4200];
-	_cleanup_free_ char **env = NULL;
 	struct job *j = g->job;
-	struct job_plan p = { .request = &j->s.request,
-			      .job = j->s.job,
-			      .attempt = j->s.attempt,
-			      .node = n->conf->node,
-			      .cpus = cpulist_format(&j->s.cpus, cpus, sizeof(cpus)),
-			      .dir = job_file(j, "", dir, sizeof(dir)),
-			      .is_sister = job_is_sister(j),
-			      .jobfs = job_file(j, "work", work, sizeof(work)),
-			      .script_path = job_file(j, "script", script, sizeof(script)),
-			      .rlimit_as = backstop(n, j),
-			      .deny = denials(n) };
 	size_t size;
 	char *data;
 	int r = 0;
@@ -180,10 +137,7 @@ static int send_plan(struct node *n, struct gate *g, struct err *err)
 	if (!r && j->s.request.stream && !job_is_sister(j))
 		r = job_output_create(j, g->pass, err);
 	if (!r)
-		r = gpu_env(n, j, &env);
-	p.gpu_env = env;
-	if (!r)
-		r = job_plan_encode(&p, &data, &size, err);
+		r = job_gate_plan(j, NULL, &data, &size, err);
 	return r < 0 ? r : say(g, data, size);
 }
 

@@ -47,17 +47,24 @@ text_json() { # TEXT: as a JSON string
 	printf '"%s"' "$t"
 }
 
-# submit ID RESOURCES EXTRA COMMAND...: RESOURCES and EXTRA are JSON members.
+# give_job ID RESOURCES EXTRA: RESOURCES and EXTRA are JSON members.
+give_job() {
+	order "{\"schema\":\"reeve/1\",\"jobs\":[{\"job\":$1,\"attempt\":1,\"want\":\"run\",
+		\"request\":{\"uid\":1001,\"gid\":1001,\"user\":\"alice\",\"name\":\"t\",
+		\"cluster\":\"c\",\"account\":\"a\",
+		\"workdir\":\"$HOME_DIR\",\"resources\":{$2},
+		\"env\":[\"HOME=$HOME_DIR\",\"PATH=/usr/local/bin:/usr/bin:/bin\"]${3:+,$3}}}]}"
+}
+# submit ID RESOURCES EXTRA COMMAND...
 submit() {
 	local id=$1 res=$2 extra=$3 argv='' a
 	shift 3
 	for a in "$@"; do argv="$argv${argv:+,}$(text_json "$a")"; done
-	order "{\"schema\":\"reeve/1\",\"jobs\":[{\"job\":$id,\"attempt\":1,\"want\":\"run\",
-		\"request\":{\"uid\":1001,\"gid\":1001,\"user\":\"alice\",\"name\":\"t\",
-		\"cluster\":\"c\",\"account\":\"a\",
-		\"workdir\":\"$HOME_DIR\",\"resources\":{$res},
-		\"env\":[\"HOME=$HOME_DIR\",\"PATH=/usr/local/bin:/usr/bin:/bin\"],
-		${extra:+$extra,}\"argv\":[$argv]}}]}"
+	give_job "$id" "$res" "${extra:+$extra,}\"argv\":[$argv]"
+}
+# submit_part ID RESOURCES EXTRA [HOSTS]: the second of two parts, which has no command.
+submit_part() {
+	give_job "$1" "$2" "${3:+$3,}\"part\":{\"index\":1,\"n\":2,\"hosts\":\"${4:-n1=3,n-2=1}\"}"
 }
 want() { # ID run|suspend|cancel
 	order "{\"schema\":\"reeve/1\",\"jobs\":[{\"job\":$1,\"attempt\":1,\"want\":\"$2\"}]}"

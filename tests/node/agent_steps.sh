@@ -57,16 +57,27 @@ limit limit_on_vmem return
 limit job_say return
 cancel job_latch return
 cancel limit_end_softly entry
-cancel limit_end_softly return'
+cancel limit_end_softly return
+part jobfs_create return
+part on_hello entry
+part send_plan return
+part on_opened entry
+part on_opened return
+part limit_arm entry
+held job_latch return
+held limit_end_softly return
+held job_finish return'
 
 give() { # KIND ID: as the controller gives it, and gives it again until the node has it
 	case $1 in
 	exit) submit "$2" "$TINY" '' sh -c 'echo ran; exit 7' ;;
 	limit) submit "$2" "$TINY" '' sh -c "echo ran; exec $LOAD map 200" ;;
 	cancel) submit "$2" "$TINY" '' sh -c 'echo ran; exec sleep 600' ;;
+	part | held) submit_part "$2" "$TINY" '' ;;
 	esac >/dev/null
 }
-declare -A END=([exit]='"exit_status":7' [limit]='"limit":"vmem"' [cancel]='"kind":"cancelled"')
+declare -A END=([exit]='"exit_status":7' [limit]='"limit":"vmem"' [cancel]='"kind":"cancelled"'
+	[part]='"kind":"cancelled"' [held]='"kind":"cancelled"')
 
 settle_all() { for i in $(seq 101 $id); do settle "$i" >/dev/null; done; }
 left_over() { # what is still here of any job
@@ -86,6 +97,9 @@ crash() { # KIND FUNCTION WHERE
 	if [ "$1" = cancel ]; then
 		wait_for 20 grep -qs ran "$HOME_DIR/t.o$id"
 		want $id cancel >/dev/null
+	elif [ "$1" = held ]; then
+		wait_state $id running 20
+		want $id cancel >/dev/null
 	elif [ "$2" = job_settle ] || [ "$2" = state_forget ]; then
 		wait_state $id ended 30
 		settled[$id]=1
@@ -96,16 +110,22 @@ crash() { # KIND FUNCTION WHERE
 	wait_for 30 agent_up
 	[ -z "${settled[$id]:-}" ] || return
 	give "$1" $id
-	[ "$1" != cancel ] || want $id cancel >/dev/null
+	[ "$1" != part ] || wait_state $id running 20
+	[[ $1 = exit || $1 = limit ]] || want $id cancel >/dev/null
 }
 
 why() { # ID KIND: what is wrong with it
 	local j ran
 
 	wait_state "$1" ended 30 || echo "it did not end"
-	j=$(job "$1") ran=$(grep -c ran "$HOME_DIR/t.o$1")
+	j=$(job "$1")
 	grep -q -- "${END[$2]}" <<<"$j" || echo "not ${END[$2]}"
 	grep -q '"running_ns":[1-9]' <<<"$j" || echo "no running time"
+	if [ "$2" = part ] || [ "$2" = held ]; then
+		[ ! -e "$HOME_DIR/t.o$1" ] || echo "it made an output file"
+		return
+	fi
+	ran=$(grep -c ran "$HOME_DIR/t.o$1")
 	[ "$ran" = 1 ] || echo "it ran $ran times"
 }
 

@@ -1,0 +1,12 @@
+/* job_gate_plan - what the launcher in a job is told to run, and in which limits and
+ * environment. */
+#pragma once
+#include "agent/job.h"
+
+/* A whole PLAN frame (agent/launch/plan.h), head included; caller frees. `step` NULL: the job's
+ * own command; a sister part's is to hold. Else what is started in it later: of *step count
+ * argv (or script), env, workdir and where output goes, which `stream` leaves to descriptors;
+ * what Reeve tells, the limits and the GPUs are the job's, as is `res`. -E2BIG, -ENOMEM,
+ * -EINVAL (nothing to run). */
+int job_gate_plan(struct job *j, const struct request *step, char **ret, size_t *ret_size,
+		  struct err *err);
