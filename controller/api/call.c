@@ -107,7 +107,23 @@ void call_wake_job(struct api *a, int64_t job)
 {
 	char key[POLL_KEY_MAX];
 
-	snprintf(key, sizeof(key), "%lld", (long long)job);
+	call_step_key(job, 0, key);
+	poll_wake_all(a->c.poll, POLL_JOB, key);
+}
+
+void call_step_key(int64_t job, int64_t step, char key[static POLL_KEY_MAX])
+{
+	if (step)
+		snprintf(key, POLL_KEY_MAX, "%lld.%lld", (long long)job, (long long)step);
+	else
+		snprintf(key, POLL_KEY_MAX, "%lld", (long long)job);
+}
+
+void call_wake_step(struct api *a, int64_t job, int64_t step)
+{
+	char key[POLL_KEY_MAX];
+
+	call_step_key(job, step, key);
 	poll_wake(a->c.poll, POLL_JOB, key);
 }
 

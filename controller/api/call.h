@@ -85,6 +85,9 @@ int route_suspend(struct call *c, struct err *err);	/* jobs.c */
 int route_resume(struct call *c, struct err *err);	/* jobs.c */
 int route_weigh(struct call *c, struct err *err);	/* jobs.c */
 int route_output(struct call *c, struct err *err);	/* output.c */
+int route_start_steps(struct call *c, struct err *err); /* steps.c */
+int route_steps(struct call *c, struct err *err);	/* steps.c */
+int route_cancel_step(struct call *c, struct err *err); /* steps.c */
 int route_nodes(struct call *c, struct err *err);	/* sums.c */
 int route_list_nodes(struct call *c, struct err *err);	/* nodes.c */
 int route_drain(struct call *c, struct err *err);	/* nodes.c */
@@ -115,6 +118,10 @@ struct call_owned {
 };
 int call_own_job(struct call *c, struct call_owned *ret, struct err *err);
 
-/* Wakes whoever waits for a job or its node. */
+/* Wakes whoever waits for a job, its steps too; for one of its steps; for a node. */
 void call_wake_job(struct api *a, int64_t job);
+void call_wake_step(struct api *a, int64_t job, int64_t step);
 void call_wake_node(struct api *a, const char *node);
+
+/* What those wait for who wait for a step; step 0: for the job itself. */
+void call_step_key(int64_t job, int64_t step, char key[static POLL_KEY_MAX]);

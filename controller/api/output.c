@@ -1,4 +1,4 @@
-/* output.c - GET /v1/jobs/ID/output: what a streamed job prints, as it comes. */
+/* output.c - GET /v1/jobs/ID/output: what a streamed job, or a step, prints, as it comes. */
 #include <errno.h>
 #include <nettle/base64.h>
 #include <stdio.h>
@@ -6,6 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/api/call.h"
+#include "controller/ledger/store_steps.h"
 
 struct reader {
 	struct api *api;
@@ -68,7 +69,7 @@ static int hold(const struct reader *r, int64_t wait_s, struct err *err)
 	*kept = *r;
 	w.ctx = kept;
 	w.deadline_ns = call_monotonic_ns() + wait_s * S_NS;
-	snprintf(w.key, sizeof(w.key), "%lld", (long long)r->what.job);
+	call_step_key(r->what.job, r->what.step, w.key);
 	rc = poll_add(r->api->c.poll, &w, err);
 	if (rc < 0)
 		return rc;
@@ -90,6 +91,9 @@ static int read_query(struct call *c, struct reader *r, int64_t *ret_wait_s, str
 	if (rc >= 0)
 		rc = call_query_int(c, "wait", (struct wire_int){ 0, WAIT_MAX_S, &none },
 				    ret_wait_s, err);
+	if (rc >= 0)
+		rc = call_query_int(c, "step", (struct wire_int){ 0, STORE_STEPS_MAX, &none },
+				    &r->what.step, err);
 	return rc;
 }
 

@@ -132,6 +132,22 @@ void poll_wake(struct poll *p, enum poll_kind kind, const char *key)
 	wake_matching(p, has_key, &k, POLL_WOKEN);
 }
 
+static bool has_key_or_below(const struct poll_waiter *w, const void *arg)
+{
+	const struct key *k = arg;
+	size_t n = strlen(k->key);
+
+	return w->kind == k->kind && !strncmp(w->key, k->key, n) &&
+	       (w->key[n] == '\0' || w->key[n] == '.');
+}
+
+void poll_wake_all(struct poll *p, enum poll_kind kind, const char *key)
+{
+	struct key k = { kind, key };
+
+	wake_matching(p, has_key_or_below, &k, POLL_WOKEN);
+}
+
 void poll_replace(struct poll *p, enum poll_kind kind, const char *key)
 {
 	struct key k = { kind, key };

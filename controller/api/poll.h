@@ -38,6 +38,8 @@ DEFINE_CLEANUP(struct poll *, poll_close)
 /* -ENOMEM: the waiter was not taken. */
 int poll_add(struct poll *p, const struct poll_waiter *w, struct err *err);
 void poll_wake(struct poll *p, enum poll_kind kind, const char *key);
+/* The same of the key and of all below it: of "12", "12.1" too. */
+void poll_wake_all(struct poll *p, enum poll_kind kind, const char *key);
 /* Ends the waiters of the key with POLL_REPLACED. */
 void poll_replace(struct poll *p, enum poll_kind kind, const char *key);
 int64_t poll_count(const struct poll *p);

@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "controller/api/call.h"
 #include "controller/api/element.h"
+#include "controller/api/sync_steps.h"
 #include "controller/api/sync_wire.h"
 #include "controller/api/told.h"
 #include "controller/api/weigh.h"
@@ -151,6 +152,9 @@ static json_t *encode_output_acks(const struct sync_result *r)
 						"attempt", (int)o->attempt, "stream",
 						o->stream == SYNC_ERR ? "err" : "out", "offset",
 						(json_int_t)o->offset));
+		if (o->step)
+			json_object_set_new(json_array_get(a, i), "step",
+					    json_integer(o->step));
 	}
 	return TAKE_PTR(a);
 }
@@ -170,19 +174,22 @@ static json_t *encode_refusals(const struct sync_result *r)
 static int encode_answer(struct talk *t, json_t **ret, uint64_t *ret_digest, struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_new();
-	_cleanup_json_ json_t *jobs = json_array();
+	_cleanup_json_ json_t *jobs = json_array(), *steps = json_array();
 	struct wants w = { t, jobs, 0 };
 	int r;
 
-	if (!doc || !jobs)
+	if (!doc || !jobs || !steps)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = store_given(t->api->c.store, t->in->node, add_want, &w, err);
+	if (r >= 0)
+		r = sync_steps_tell(t->api->c.store, t->in, steps, &w.digest, err);
 	if (r < 0)
 		return r;
 	if (json_object_set_new(doc, "acks", encode_acks(&t->result)) < 0 ||
 	    json_object_set_new(doc, "output_acks", encode_output_acks(&t->result)) < 0 ||
 	    json_object_set_new(doc, "refused", encode_refusals(&t->result)) < 0 ||
-	    json_object_set(doc, "jobs", jobs) < 0)
+	    json_object_set_new(doc, "step_acks", sync_steps_acks(&t->result)) < 0 ||
+	    json_object_set(doc, "jobs", jobs) < 0 || json_object_set(doc, "steps", steps) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE_PTR(doc);
 	*ret_digest = w.digest;
@@ -218,9 +225,12 @@ static bool has_news(struct talk *t, int64_t *ret_again_ns)
 	struct err err;
 
 	*ret_again_ns = INT64_MAX;
-	if (t->result.n_acks || t->result.n_output_acks || t->result.n_refusals)
+	if (t->result.n_acks || t->result.n_output_acks || t->result.n_refusals ||
+	    t->result.n_step_acks)
 		return true;
 	if (store_given(t->api->c.store, t->in->node, add_want, &w, &err) < 0 || !told)
+		return true;
+	if (sync_steps_tell(t->api->c.store, t->in, NULL, &w.digest, &err) < 0)
 		return true;
 	if (w.digest == 0)
 		return false;
@@ -277,7 +287,9 @@ static void tell_others(struct api *a, const struct talk *t)
 	for (size_t i = 0; i < t->in->n_reports; i++)
 		call_wake_job(a, t->in->reports[i].job);
 	for (size_t i = 0; i < t->in->n_outputs; i++)
-		call_wake_job(a, t->in->outputs[i].job);
+		call_wake_step(a, t->in->outputs[i].job, t->in->outputs[i].step);
+	for (size_t i = 0; i < t->result.n_step_acks; i++)
+		call_wake_step(a, t->result.step_acks[i].job, t->result.step_acks[i].step);
 	if (t->result.has_freed)
 		api_want_cycle(a);
 }

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/api/sync_gpus.h"
+#include "controller/api/sync_steps.h"
 #include "controller/api/sync_wire.h"
 
 #define OUTPUT_CHUNK_MAX (1 << 20)
@@ -244,6 +245,10 @@ static int decode_output(const json_t *j, struct sync_output *o, struct err *err
 	int r = decode_key(j, &o->job, &o->attempt, err);
 
 	if (r >= 0)
+		r = wire_get_int(j, "step",
+				 (struct wire_int){ 0, STORE_STEPS_MAX, &(int64_t){ 0 } },
+				 &o->step, err);
+	if (r >= 0)
 		r = wire_get_text(j, "stream",
 				  (struct wire_text){ stream, sizeof(stream), false }, err);
 	if (r < 0)
@@ -305,6 +310,8 @@ int sync_decode(const json_t *j, struct sync **ret, struct err *err)
 		r = decode_reports(j, s, err);
 	if (r >= 0)
 		r = decode_outputs(j, s, err);
+	if (r >= 0)
+		r = sync_steps_decode(j, s, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);

@@ -2,7 +2,7 @@
  *
  * links: common/model/array common/model/after common/model/features
  *
- * links: common/err common/model/amount common/model/resources
+ * links: common/err common/model/amount common/model/resources common/model/select
  *
  * links: common/model/request common/model/usage common/model/job
  *
@@ -12,6 +12,8 @@
  *
  * links: controller/api/sync_wire controller/api/sync_gpus controller/api/inflate
  *
+ * links: controller/api/sync_steps_read
+ *
  * libs: -ljansson -lnettle -lz
  */
 #include <stdint.h>
@@ -20,6 +22,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/api/inflate.h"
+#include "controller/api/sync_steps.h"
 #include "controller/api/sync_wire.h"
 
 #define INFLATE_MAX 65536
@@ -38,8 +41,21 @@ static void check(const struct sync *s)
 			abort();
 	for (size_t i = 0; i < s->n_outputs; i++)
 		if (s->outputs[i].offset < 0 || s->outputs[i].stream >= _SYNC_STREAM_MAX ||
+		    s->outputs[i].step < 0 || s->outputs[i].step > STORE_STEPS_MAX ||
 		    (s->outputs[i].size && !s->outputs[i].data))
 			abort();
+}
+
+static void check_steps(const struct sync *s)
+{
+	for (size_t i = 0; i < s->n_steps; i++) {
+		const struct sync_step *t = &s->steps[i];
+
+		if (t->job < 1 || t->step < 1 || t->step > STORE_STEPS_MAX || t->attempt < 0 ||
+		    t->exit_status < -1 || t->exit_status > 255 || t->signal < 0 ||
+		    (i && sync_step_compare(t - 1, t) >= 0))
+			abort();
+	}
 }
 
 static void decode(const char *text, size_t size)
@@ -50,9 +66,10 @@ static void decode(const char *text, size_t size)
 
 	if (wire_parse(text, size, &j, &err) < 0)
 		return;
-	if (sync_decode(j, &s, &err) == 0)
+	if (sync_decode(j, &s, &err) == 0) {
 		check(s);
-	else if (!*err.text)
+		check_steps(s);
+	} else if (!*err.text)
 		abort();
 }
 

@@ -1,0 +1,105 @@
+/* step_spec.c - see step_spec.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/api/step_spec.h"
+
+/* An array of texts, whose bytes are taken from *room. */
+static int check_texts(const json_t *a, const char *key, size_t *room, struct err *err)
+{
+	if (!json_is_array(a))
+		return err_set(err, -EINVAL, "%s: not an array of texts", key);
+	for (size_t i = 0; i < json_array_size(a); i++) {
+		const json_t *text = json_array_get(a, i);
+
+		if (!json_is_string(text))
+			return err_set(err, -EINVAL, "%s[%zu]: not a text", key, i);
+		if (json_string_length(text) + 1 > *room)
+			return err_set(err, -EINVAL,
+				       "the command and its environment are larger than %d KiB",
+				       STEP_SPEC_MAX >> 10);
+		*room -= json_string_length(text) + 1;
+	}
+	return 0;
+}
+
+static int check_env(const json_t *env, struct err *err)
+{
+	for (size_t i = 0; i < json_array_size(env); i++) {
+		const char *text = json_string_value(json_array_get(env, i));
+		const char *eq = strchr(text, '=');
+
+		if (!eq || eq == text)
+			return err_set(err, -EINVAL, "env[%zu]: '%.64s' is not NAME=value", i,
+				       text);
+	}
+	return 0;
+}
+
+static int read_workdir(const json_t *body, const char *usual, char buf[STEP_WORKDIR_MAX],
+			struct err *err)
+{
+	int r = wire_get_text(body, "workdir",
+			      (struct wire_text){ buf, STEP_WORKDIR_MAX, true }, err);
+
+	if (r < 0)
+		return r;
+	if (*buf && *buf != '/')
+		return err_set(err, -EINVAL, "workdir: '%.200s' is not an absolute path", buf);
+	if (!*buf && strlen(usual) < STEP_WORKDIR_MAX)
+		strcpy(buf, usual);
+	return 0;
+}
+
+static int check_command(const json_t *body, struct err *err)
+{
+	json_t *argv = json_object_get(body, "argv"), *env = json_object_get(body, "env");
+	const char *program = json_string_value(json_array_get(argv, 0));
+	size_t room = STEP_SPEC_MAX;
+	int r = check_texts(argv, "argv", &room, err);
+
+	if (r >= 0 && (!program || !*program))
+		r = err_set(err, -EINVAL, "argv: nothing to run");
+	if (r >= 0 && env)
+		r = check_texts(env, "env", &room, err);
+	if (r >= 0 && env)
+		r = check_env(env, err);
+	return r;
+}
+
+int step_spec_read(const json_t *body, const char *workdir, char **ret, struct err *err)
+{
+	_cleanup_json_ json_t *spec = json_object();
+	json_t *env = json_object_get(body, "env");
+	char dir[STEP_WORKDIR_MAX];
+	int r = check_command(body, err);
+
+	if (r >= 0)
+		r = read_workdir(body, workdir, dir, err);
+	if (r < 0)
+		return r;
+	if (!spec || json_object_set(spec, "argv", json_object_get(body, "argv")) < 0 ||
+	    (env && json_object_set(spec, "env", env) < 0) ||
+	    json_object_set_new(spec, "workdir", json_string(dir)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = wire_format(spec);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int step_spec_nodes(const json_t *body, struct step_nodes *ret, struct err *err)
+{
+	const json_t *nodes = json_object_get(body, "nodes");
+	size_t n = json_array_size(nodes);
+
+	if (!n || n > STORE_STEPS_OPEN_MAX)
+		return err_set(err, -EINVAL, "nodes: not an array of 1 to %d names",
+			       STORE_STEPS_OPEN_MAX);
+	for (size_t i = 0; i < n; i++) {
+		ret->names[i] = json_string_value(json_array_get(nodes, i));
+		if (!ret->names[i] || !request_is_name(ret->names[i]))
+			return err_set(err, -EINVAL, "nodes[%zu]: not a name", i);
+	}
+	ret->n = n;
+	return 0;
+}

@@ -1,0 +1,21 @@
+/* step_spec - what somebody wants to be run in a job, strictly read. Pure but for memory. */
+#pragma once
+#include <jansson.h>
+#include "common/model/request.h"
+#include "controller/ledger/store_steps.h"
+
+struct err;
+
+#define STEP_SPEC_MAX REQUEST_ENV_MAX /* bytes of argv and env together, with NULs */
+#define STEP_WORKDIR_MAX 4096
+
+/* argv, env (may be absent: the job's) and workdir (absent: `workdir`) of a POST as the text
+ * that is kept and told to the node. *ret is malloc()ed. -EINVAL names the key. */
+int step_spec_read(const json_t *body, const char *workdir, char **ret, struct err *err);
+
+struct step_nodes {
+	const char *names[STORE_STEPS_OPEN_MAX]; /* borrowed from the document */
+	size_t n;
+};
+/* nodes: 1 to STORE_STEPS_OPEN_MAX names, one for each step that is wanted. -EINVAL. */
+int step_spec_nodes(const json_t *body, struct step_nodes *ret, struct err *err);

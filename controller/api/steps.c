@@ -1,0 +1,286 @@
+/* steps.c - /v1/jobs/ID/steps: what is started inside a running job, and what became of it. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/call.h"
+#include "controller/api/step_spec.h"
+
+#define LIST_MAX 1000
+
+/* --- POST: start --- */
+
+/* Operators see others' jobs and end them; what runs in them is their owners'. */
+static int check_owner(struct call *c, const struct call_owned *job, struct err *err)
+{
+	if (job->uid == c->who.uid)
+		return 0;
+	err_set(err, 0, "job %lld is not yours: only its owner starts or ends something in it",
+		(long long)c->id);
+	return call_refuse(c, 403, "not-permitted", "");
+}
+
+static int take_workdir(void *ctx, const struct store_job *row, struct err *err)
+{
+	_cleanup_json_ json_t *request = json_loads(row->request ? row->request : "", 0, NULL);
+	const char *dir = json_string_value(json_object_get(request, "workdir"));
+	char *buf = ctx;
+
+	(void)err;
+	snprintf(buf, STEP_WORKDIR_MAX, "%s", dir ? dir : "/");
+	return 0;
+}
+
+static int refuse_node(struct call *c, const char *node, struct err *err)
+{
+	_cleanup_free_ char *nodes = NULL;
+	int r = store_steps_nodes(c->api->c.store, c->id, &nodes, err);
+
+	if (r < 0)
+		return r;
+	err_set(err, 0, "job %lld has nothing of node '%s'; its nodes are %.300s%s",
+		(long long)c->id, node, nodes, strlen(nodes) > 300 ? "..." : "");
+	return call_refuse(c, 400, "not-its-node", "reeve job shows where a job is");
+}
+
+static int refuse(struct call *c, int why, struct err *err)
+{
+	switch (why) {
+	case STORE_STEPS_TOO_MANY:
+		err_set(err, 0, "job %lld has had all of the %d steps that a job may have",
+			(long long)c->id, STORE_STEPS_MAX);
+		return call_refuse(c, 409, "too-many-steps",
+				   "start several commands by one step, with a shell");
+	case STORE_STEPS_TOO_OPEN:
+		err_set(err, 0, "no more than %d steps of a job run at a time",
+			STORE_STEPS_OPEN_MAX);
+		return call_refuse(c, 409, "too-many-open", "wait until some have ended");
+	default:
+		err_set(err, 0, "job %lld is not running", (long long)c->id);
+		return call_refuse(c, 409, "not-running",
+				   "commands are started in jobs that run; see reeve jobs");
+	}
+}
+
+static int answer_started(struct call *c, const struct step_nodes *nodes, int64_t first,
+			  struct err *err)
+{
+	json_t *steps = json_array();
+
+	c->answer = wire_new();
+	if (!c->answer || json_object_set_new(c->answer, "steps", steps) < 0 ||
+	    json_object_set_new(c->answer, "job", json_integer(c->id)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < nodes->n; i++) {
+		json_t *one = json_pack("{s:I,s:s}", "step", (json_int_t)(first + (int64_t)i),
+					"node", nodes->names[i]);
+
+		if (json_array_append_new(steps, one) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+		call_wake_node(c->api, nodes->names[i]);
+	}
+	c->status = 201;
+	return 0;
+}
+
+static int start(struct call *c, const char *spec, const struct step_nodes *nodes,
+		 struct err *err)
+{
+	const struct store_steps_new n = { .job = c->id,
+					   .now_ns = call_now_ns(),
+					   .nodes = nodes->names,
+					   .n_nodes = nodes->n,
+					   .spec = spec };
+	int64_t first = 0;
+	int r = store_steps_add(c->api->c.store, &n, &first, err);
+
+	if (r == STORE_STEPS_NOT_ITS_NODE)
+		return refuse_node(c, nodes->names[first], err);
+	if (r > 0)
+		return refuse(c, r, err);
+	if (r < 0)
+		return r;
+	log_job(LOG_INFO, c->id, "exec", "%s starts step %lld%s", c->user, (long long)first,
+		nodes->n > 1 ? " and others" : "");
+	return answer_started(c, nodes, first, err);
+}
+
+int route_start_steps(struct call *c, struct err *err)
+{
+	_cleanup_free_ char *spec = NULL;
+	struct step_nodes nodes;
+	struct call_owned job;
+	char workdir[STEP_WORKDIR_MAX];
+	int r = call_own_job(c, &job, err);
+
+	if (r >= 0)
+		r = check_owner(c, &job, err);
+	if (r >= 0)
+		r = store_job(c->api->c.store, c->id, take_workdir, workdir, err);
+	if (r >= 0)
+		r = step_spec_nodes(c->body, &nodes, err);
+	if (r >= 0)
+		r = step_spec_read(c->body, workdir, &spec, err);
+	return r < 0 ? r : start(c, spec, &nodes, err);
+}
+
+/* --- POST: cancel --- */
+
+int route_cancel_step(struct call *c, struct err *err)
+{
+	char node[REQUEST_NAME_MAX];
+	struct call_owned job;
+	int64_t step = 0;
+	int r = call_own_job(c, &job, err);
+
+	if (r >= 0)
+		r = check_owner(c, &job, err);
+	if (r >= 0)
+		r = wire_get_int(c->body, "step", (struct wire_int){ 1, STORE_STEPS_MAX, NULL },
+				 &step, err);
+	if (r >= 0)
+		r = store_steps_cancel(c->api->c.store, c->id, step, node, err);
+	if (r == STORE_TOO_LATE) {
+		err_set(err, 0, "step %lld of job %lld has ended", (long long)step,
+			(long long)c->id);
+		return call_refuse(c, 409, "too-late", "");
+	}
+	if (r < 0)
+		return r;
+	call_wake_node(c->api, node);
+	c->answer = json_pack("{s:s,s:I,s:I}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,
+			      "step", (json_int_t)step);
+	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* --- GET --- */
+
+struct watcher {
+	struct api *api;
+	struct exchange *x;
+	struct store_steps_range what;
+};
+
+struct list {
+	json_t *array;
+	bool has_ended; /* the last one */
+};
+
+static json_t *describe(const struct store_step *t)
+{
+	static const char *const states[] = { "starting", "running", "ended" };
+	json_t *j = json_pack("{s:I,s:s,s:s}", "step", (json_int_t)t->step, "node", t->node,
+			      "state", states[t->state]);
+
+	if (!j || t->state != STORE_STEP_ENDED)
+		return j;
+	if (t->exit_status >= 0)
+		json_object_set_new(j, "exit_status", json_integer(t->exit_status));
+	json_object_set_new(j, "signal", json_integer(t->signal));
+	if (*t->text)
+		json_object_set_new(j, "text", json_string(t->text));
+	return j;
+}
+
+static int add_step(void *ctx, const struct store_step *t, struct err *err)
+{
+	struct list *l = ctx;
+
+	l->has_ended = t->state == STORE_STEP_ENDED;
+	if (json_array_append_new(l->array, describe(t)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* 1: the one that is asked for has ended; 0: not yet, or several are asked for. */
+static int read_steps(const struct watcher *w, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_new();
+	struct list l = { json_array(), false };
+	int r;
+
+	if (!doc || json_object_set_new(doc, "steps", l.array) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = store_steps(w->api->c.store, w->what, add_step, &l, err);
+	if (r < 0)
+		return r;
+	if (w->what.limit == 1 && json_array_size(l.array) == 0)
+		return err_set(err, -ENOENT, "job %lld has no step %lld",
+			       (long long)w->what.job, (long long)w->what.after + 1);
+	*ret = TAKE_PTR(doc);
+	return l.has_ended;
+}
+
+static bool on_wake(void *ctx, enum poll_why why)
+{
+	struct watcher *w = ctx;
+	_cleanup_json_ json_t *doc = NULL;
+	struct err err;
+	int r = read_steps(w, &doc, &err);
+
+	if (r == 0 && why == POLL_WOKEN)
+		return false;
+	if (r < 0)
+		exchange_answer(w->x, (struct exchange_answer){ .status = 500 });
+	else
+		call_answer(w->api, w->x, doc, NULL);
+	free(w);
+	return true;
+}
+
+static int hold(const struct watcher *w, int64_t wait_s, struct err *err)
+{
+	_cleanup_free_ struct watcher *kept = malloc(sizeof(*kept));
+	struct poll_waiter p = { .kind = POLL_JOB, .wake = on_wake, .ctx = kept };
+	int r;
+
+	if (!kept)
+		return err_set(err, -ENOMEM, "out of memory");
+	*kept = *w;
+	p.deadline_ns = call_monotonic_ns() + wait_s * S_NS;
+	call_step_key(w->what.job, w->what.after + 1, p.key);
+	r = poll_add(w->api->c.poll, &p, err);
+	if (r < 0)
+		return r;
+	TAKE_PTR(kept);
+	return CALL_HELD;
+}
+
+/* All steps, at most LIST_MAX behind `after`; or one, whose end may be waited for. */
+static int read_query(struct call *c, struct watcher *w, int64_t *ret_wait_s, struct err *err)
+{
+	static const int64_t none = 0;
+	const struct wire_int number = { 0, STORE_STEPS_MAX, &none };
+	int64_t step;
+	int r = call_query_int(c, "step", number, &step, err);
+
+	if (r >= 0)
+		r = call_query_int(c, "after", number, &w->what.after, err);
+	if (r >= 0)
+		r = call_query_int(c, "wait", (struct wire_int){ 0, WAIT_MAX_S, &none },
+				   ret_wait_s, err);
+	w->what.limit = LIST_MAX;
+	if (step) {
+		w->what.after = step - 1;
+		w->what.limit = 1;
+	}
+	return r;
+}
+
+int route_steps(struct call *c, struct err *err)
+{
+	struct watcher w = { .api = c->api, .x = c->x, .what = { .job = c->id } };
+	struct call_owned job;
+	int64_t wait_s = 0;
+	int r = call_own_job(c, &job, err);
+
+	if (r >= 0)
+		r = read_query(c, &w, &wait_s, err);
+	if (r >= 0)
+		r = read_steps(&w, &c->answer, err);
+	if (r != 0 || wait_s == 0 || w.what.limit != 1)
+		return r < 0 ? r : 0;
+	json_decref(TAKE_PTR(c->answer));
+	return hold(&w, wait_s, err);
+}

@@ -1,0 +1,167 @@
+/* sync_steps.c - see sync_steps.h: what is told. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/api/sync_steps.h"
+
+/* What is to be run is told for so many bytes of it in an answer; the rest in the next ones. */
+#define TOLD_MAX (4 << 20)
+
+struct open_step {
+	struct sync_step key;
+	enum store_step_state state;
+	bool is_cancelled;
+};
+
+struct telling {
+	struct store *store;
+	const struct sync *in;
+	json_t *to; /* NULL: only look */
+	uint64_t *digest;
+	struct open_step *open;
+	size_t n_open, size_open;
+	size_t n_bytes; /* of what is to be run, told so far */
+};
+
+static int keep(void *ctx, const struct store_step *t, struct err *err)
+{
+	struct telling *g = ctx;
+
+	if (g->n_open == g->size_open) {
+		size_t larger = g->size_open ? 2 * g->size_open : 16;
+		struct open_step *more = realloc(g->open, larger * sizeof(*more));
+
+		if (!more)
+			return err_set(err, -ENOMEM, "out of memory");
+		g->open = more;
+		g->size_open = larger;
+	}
+	g->open[g->n_open++] = (struct open_step){
+		.key = { .job = t->job, .step = t->step, .attempt = t->attempt },
+		.state = t->state,
+		.is_cancelled = t->is_cancelled,
+	};
+	return 0;
+}
+
+static void note(struct telling *g, const struct sync_step *t, uint64_t what)
+{
+	static const uint64_t prime = 1099511628211ULL;
+	uint64_t d = *g->digest;
+
+	d = (d ^ (uint64_t)t->job) * prime;
+	d = (d ^ (uint64_t)t->step) * prime;
+	*g->digest = (d ^ ((uint64_t)t->attempt * 8 + what)) * prime;
+}
+
+static json_t *encode(const struct sync_step *t, const char *want)
+{
+	return json_pack("{s:I,s:i,s:I,s:s}", "job", (json_int_t)t->job, "attempt",
+			 (int)t->attempt, "step", (json_int_t)t->step, "want", want);
+}
+
+static int add(struct telling *g, json_t *j, struct err *err)
+{
+	if (!j || json_array_append_new(g->to, j) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int tell_spec(struct telling *g, const struct open_step *o, const char *want,
+		     struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	_cleanup_json_ json_t *j = NULL, *spec = NULL;
+	int r;
+
+	if (g->n_bytes > TOLD_MAX)
+		return 0;
+	r = store_steps_spec(g->store, o->key.job, o->key.step, &text, err);
+	if (r < 0)
+		return r;
+	g->n_bytes += strlen(text);
+	spec = json_loads(text, 0, NULL);
+	j = encode(&o->key, want);
+	if (!spec || !j || json_object_update(j, spec) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return add(g, TAKE_PTR(j), err);
+}
+
+static const struct sync_step *find(const struct sync *in, const struct sync_step *key)
+{
+	if (!in->n_steps)
+		return NULL;
+	return bsearch(key, in->steps, in->n_steps, sizeof(*key), sync_step_compare);
+}
+
+/* One that runs and is not listed is not told again: it would be started twice. */
+static int tell_one(struct telling *g, const struct open_step *o, struct err *err)
+{
+	const char *want = o->is_cancelled ? "cancel" : "run";
+	bool is_shown = find(g->in, &o->key);
+
+	if (!is_shown && o->state != STORE_STEP_WANTED)
+		return 0;
+	if (!is_shown || o->is_cancelled)
+		note(g, &o->key, 2 * is_shown + o->is_cancelled);
+	if (!g->to)
+		return 0;
+	return is_shown ? add(g, encode(&o->key, want), err) : tell_spec(g, o, want, err);
+}
+
+static int compare_open(const void *a, const void *b)
+{
+	const struct open_step *x = a, *y = b;
+
+	return sync_step_compare(&x->key, &y->key);
+}
+
+/* What runs there and nobody wants: it was given up, or the ledger is older than it. */
+static int tell_strangers(struct telling *g, struct err *err)
+{
+	int r = 0;
+
+	if (g->n_open)
+		qsort(g->open, g->n_open, sizeof(*g->open), compare_open);
+	for (size_t i = 0; i < g->in->n_steps && r >= 0; i++) {
+		const struct open_step key = { .key = g->in->steps[i] };
+
+		if (key.key.has_ended ||
+		    (g->n_open && bsearch(&key, g->open, g->n_open, sizeof(key), compare_open)))
+			continue;
+		note(g, &key.key, 4);
+		if (g->to)
+			r = add(g, encode(&key.key, "cancel"), err);
+	}
+	return r;
+}
+
+int sync_steps_tell(struct store *s, const struct sync *in, json_t *to, uint64_t *digest,
+		    struct err *err)
+{
+	struct telling g = { .store = s, .in = in, .to = to, .digest = digest };
+	int r = store_steps_open(s, in->node, keep, &g, err);
+
+	for (size_t i = 0; i < g.n_open && r >= 0; i++)
+		r = tell_one(&g, &g.open[i], err);
+	if (r >= 0)
+		r = tell_strangers(&g, err);
+	free(g.open);
+	return r;
+}
+
+json_t *sync_steps_acks(const struct sync_result *r)
+{
+	_cleanup_json_ json_t *a = json_array();
+
+	for (size_t i = 0; a && i < r->n_step_acks; i++) {
+		const struct sync_step_ack *t = &r->step_acks[i];
+
+		json_array_append_new(a, json_pack("{s:I,s:i,s:I}", "job", (json_int_t)t->job,
+						   "attempt", (int)t->attempt, "step",
+						   (json_int_t)t->step));
+	}
+	return TAKE_PTR(a);
+}

@@ -1,0 +1,65 @@
+/* fuzz_steps.c - any bytes as the wish to start something in a job: refused with words, or what
+ * is kept of it is within its bounds and reads back as it was.
+ *
+ * links: common/model/array common/model/after common/model/features
+ *
+ * links: common/err common/model/amount common/model/resources
+ *
+ * links: common/model/request common/model/usage common/model/job
+ *
+ * links: common/model/gpu_use common/model/gpus common/model/select
+ *
+ * links: common/wire/wire common/wire/wire_request common/wire/wire_report common/wire/wire_gpu
+ *
+ * links: controller/api/step_spec
+ *
+ * libs: -ljansson
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/api/step_spec.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static size_t sum(const json_t *texts)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < json_array_size(texts); i++)
+		n += json_string_length(json_array_get(texts, i)) + 1;
+	return n;
+}
+
+static void check(const char *text)
+{
+	_cleanup_json_ json_t *spec = json_loads(text, 0, NULL);
+	const json_t *argv = json_object_get(spec, "argv");
+	const char *dir = json_string_value(json_object_get(spec, "workdir"));
+
+	if (!spec || !json_string_length(json_array_get(argv, 0)) || !dir || *dir != '/' ||
+	    strlen(dir) >= STEP_WORKDIR_MAX ||
+	    sum(argv) + sum(json_object_get(spec, "env")) > STEP_SPEC_MAX)
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	_cleanup_json_ json_t *j = NULL;
+	_cleanup_free_ char *spec = NULL;
+	struct step_nodes nodes = { .n = 0 };
+	struct err err = { "" };
+
+	if (wire_parse((const char *)data, size, &j, &err) < 0)
+		return 0;
+	if (step_spec_read(j, "/home/alice", &spec, &err) == 0)
+		check(spec);
+	else if (!*err.text)
+		abort();
+	if (step_spec_nodes(j, &nodes, &err) == 0 &&
+	    (nodes.n < 1 || nodes.n > STORE_STEPS_OPEN_MAX))
+		abort();
+	return 0;
+}
