@@ -7,6 +7,7 @@
 #include "agent/bus.h"
 #include "agent/job.h"
 #include "agent/job_order.h"
+#include "agent/steps.h"
 #include "common/log.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
@@ -102,6 +103,8 @@ static json_t *describe_job(struct job *j)
 			    json_integer(j->clock.start_ns
 						 ? clock_suspended_ns(&j->clock, node_now_ns())
 						 : j->s.clock.suspended_ns));
+	if (j->s.request.part.n)
+		json_object_set_new(doc, "part", json_integer(j->s.request.part.index));
 	json_object_set_new(doc, "resources", wire_encode_resources(&j->s.request.res));
 	json_object_set_new(doc, "usage", wire_encode_usage(&usage));
 	json_object_set_new(doc, "mem_max_bytes", json_integer(j->s.mem_max_bytes));
@@ -110,6 +113,20 @@ static json_t *describe_job(struct job *j)
 		json_object_set_new(doc, "line", json_string(line));
 	}
 	return doc;
+}
+
+static int add_steps(json_t *doc, struct job *j)
+{
+	const struct sync_step *all, *first;
+	size_t n = steps_describe(j->node, &all), count = 0;
+
+	/* Sorted by job and attempt. */
+	while (n && (all->id.job != j->s.job || all->id.attempt != j->s.attempt))
+		all++, n--;
+	first = all;
+	while (n && all->id.job == j->s.job && all->id.attempt == j->s.attempt)
+		all++, n--, count++;
+	return sync_steps_encode(doc, first, count);
 }
 
 static int get_job(sd_bus_message *call, void *userdata, sd_bus_error *error)
@@ -130,7 +147,7 @@ static int get_job(sd_bus_message *call, void *userdata, sd_bus_error *error)
 		return sd_bus_error_setf(error, NAME ".NoSuchJob",
 					 "no job %" PRId64 " on this node", id);
 	doc = describe_job(found);
-	text = doc ? wire_format(doc) : NULL;
+	text = doc && add_steps(doc, found) == 0 ? wire_format(doc) : NULL;
 	return text ? sd_bus_reply_method_return(call, "s", text) : -ENOMEM;
 }
 

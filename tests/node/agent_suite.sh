@@ -14,7 +14,8 @@ for p in load escape progs crash_at; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done
-install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh \
-	tests/node/agent_lib.sh tests/node/agent_parts.sh "tests/node/agent_$script.sh"
+for f in node_lib agent_lib agent_parts "agent_$script"; do
+	install -D -m 755 "tests/node/$f.sh" "$tree/usr/local/lib/reeve-tests/$f.sh"
+done
 printf '#!/bin/sh\nexec /usr/local/lib/reeve-tests/agent_%s.sh %s\n' "$script" "$*" >"$tree/start.sh"
 tests/node/vm.sh run --smp 4 --mem 2G --timeout 1500 --payload "$tree" -- "$tree/start.sh"

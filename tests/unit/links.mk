@@ -36,6 +36,7 @@ $O/tests/unit/test_clock: $O/agent/enforce/clock.o
 $O/tests/unit/test_final: $O/agent/enforce/final.o $O/common/model/usage.o $O/common/err.o
 $O/tests/unit/test_job_gpus_env: $O/agent/job_gpus_env.o
 $O/tests/unit/test_plan: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
+$O/tests/unit/test_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan launch/launch launch/files launch/seccomp) $(MODEL)
 $O/tests/unit/test_job_env: $(patsubst %,$O/agent/%.o,job_env job_hosts job_gpus_env) $(MODEL)
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_db: tests/unit/fail_vfs.c $(DB) $O/common/err.o
@@ -83,7 +84,7 @@ $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent kinds names order snapshot why) $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent kinds names order parts snapshot why) $O/controller/policy/fit_chunks.o $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
 STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
@@ -120,6 +121,8 @@ $O/tests/unit/test_features: $(patsubst %,$O/common/model/%.o,amount resources f
 $O/tests/unit/test_lost: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_lost: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
 $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
+$O/tests/unit/test_fit_chunks: LDLIBS += -lm
+$O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
 $O/tests/unit/test_kinds: $O/controller/queue/kinds.o $O/controller/policy/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_sim_usage: LDLIBS += -lm
 $O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay charge) $O/common/err.o
@@ -132,3 +135,5 @@ $O/tests/unit/test_select: LDLIBS += -ljansson
 $O/tests/unit/test_select: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
 $O/tests/unit/test_sync_steps: $O/agent/report/sync_steps.o $(MODEL) $(WIRE)
+$O/tests/unit/test_parts: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_parts: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify)

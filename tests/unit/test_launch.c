@@ -1,0 +1,184 @@
+/* The launcher and an agent at the other end of its socket: what holds a part of a job stays,
+ * with nothing open, and is ended by a signal; an agent that goes away before its word is asked
+ * again.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "agent/job_plan.h"
+#include "agent/launch/launch.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+#define PATIENCE_MS 30000
+
+struct scene {
+	char dir[64], path[96];
+	int listen_fd;
+	pid_t pid; /* the launcher */
+};
+
+static int set_up(void **state)
+{
+	static struct scene s;
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+
+	strcpy(s.dir, "/tmp/reeve-launch.XXXXXX");
+	assert_non_null(mkdtemp(s.dir));
+	snprintf(s.path, sizeof(s.path), "%s/sock", s.dir);
+	strcpy(at.sun_path, s.path);
+	s.listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(s.listen_fd, (struct sockaddr *)&at, sizeof(at)), 0);
+	assert_int_equal(listen(s.listen_fd, 4), 0);
+	s.pid = fork();
+	assert_true(s.pid >= 0);
+	if (s.pid == 0) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); /* as its unit does */
+		_exit(launch_main(s.path));
+	}
+	*state = &s;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct scene *s = *state;
+
+	if (s->pid > 0) {
+		kill(s->pid, SIGKILL);
+		waitpid(s->pid, NULL, 0);
+	}
+	close(s->listen_fd);
+	unlink(s->path);
+	rmdir(s->dir);
+	return 0;
+}
+
+static void await(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	assert_int_equal(poll(&p, 1, PATIENCE_MS), 1);
+}
+
+static void expect(int fd, uint32_t type, uint32_t size)
+{
+	struct plan_head head;
+	char data[64];
+
+	await(fd);
+	assert_int_equal(recv(fd, &head, sizeof(head), MSG_WAITALL), sizeof(head));
+	assert_int_equal(head.type, type);
+	assert_int_equal(head.size, size);
+	assert_int_equal(recv(fd, data, size, MSG_WAITALL), size);
+}
+
+/* The talk until the launcher waits for GO. */
+static int talk(struct scene *s)
+{
+	struct request q = { .res = { .ncpus = 1 } };
+	struct job_plan p = { .request = &q,
+			      .node = "n2",
+			      .cpus = "0",
+			      .deny = PLAN_DENY_PTRACE,
+			      .is_sister = true };
+	_cleanup_free_ char *data = NULL;
+	struct err err;
+	size_t size;
+	int fd;
+
+	await(s->listen_fd);
+	fd = accept4(s->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+	assert_true(fd >= 0);
+	expect(fd, PLAN_HELLO, sizeof(uint32_t));
+	assert_int_equal(job_plan_encode(&p, &data, &size, &err), 0);
+	assert_int_equal(send(fd, data, size, MSG_NOSIGNAL), size);
+	expect(fd, PLAN_OPENED, sizeof(struct plan_opened));
+	return fd;
+}
+
+static void go(int fd)
+{
+	struct plan_head head = { PLAN_GO, 0 };
+	char byte;
+
+	assert_int_equal(send(fd, &head, sizeof(head), MSG_NOSIGNAL), sizeof(head));
+	await(fd);
+	assert_int_equal(recv(fd, &byte, 1, 0), 0); /* it has closed: it is in place */
+	close(fd);
+}
+
+static void link_of(pid_t pid, const char *name, char to[static PATH_MAX])
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+	n = readlink(path, to, PATH_MAX - 1);
+	assert_true(n > 0);
+	to[n] = '\0';
+}
+
+static void a_holder_stays_behind_the_filter_until_it_is_ended(void **state)
+{
+	struct scene *s = *state;
+	char to[PATH_MAX], path[64], line[128], mode = '?';
+	FILE *f;
+	int status;
+
+	go(talk(s));
+	assert_int_equal(waitpid(s->pid, &status, WNOHANG), 0);
+	link_of(s->pid, "fd/0", to);
+	assert_string_equal(to, "/dev/null");
+	link_of(s->pid, "fd/1", to);
+	assert_string_equal(to, "/dev/null");
+	link_of(s->pid, "cwd", to);
+	assert_string_equal(to, "/");
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)s->pid);
+	f = fopen(path, "re");
+	assert_non_null(f);
+	while (fgets(line, sizeof(line), f))
+		sscanf(line, "Seccomp: %c", &mode);
+	fclose(f);
+	assert_int_equal(mode, '2');
+	kill(s->pid, SIGTERM);
+	assert_int_equal(waitpid(s->pid, &status, 0), s->pid);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM);
+	s->pid = 0;
+}
+
+static void an_agent_that_went_away_is_asked_again(void **state)
+{
+	struct scene *s = *state;
+	int status;
+
+	close(talk(s)); /* before its word: nothing has happened */
+	go(talk(s));
+	assert_int_equal(waitpid(s->pid, &status, WNOHANG), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(
+			a_holder_stays_behind_the_filter_until_it_is_ended, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(an_agent_that_went_away_is_asked_again, set_up,
+						tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
