@@ -17,19 +17,21 @@
 
 #define CHECK_NS (5 * S_NS) /* between calls of api_check_nodes(), about */
 
-static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
+static void on_told(void *ctx, const struct cycle_news *n)
 {
 	struct api *a = ctx;
 
-	if (did == CYCLE_GAVE)
-		log_job(LOG_INFO, job, "give", "given to node %s", node);
-	else if (did == CYCLE_SUSPENDED)
-		log_job(LOG_INFO, job, "suspend", "gives its cores on %s to job %lld", node,
-			(long long)by);
+	call_wake_node(a, n->node);
+	if (n->is_more && n->did != CYCLE_GAVE)
+		return;
+	if (n->did == CYCLE_GAVE)
+		log_job(LOG_INFO, n->job, "give", "given to node %s", n->node);
+	else if (n->did == CYCLE_SUSPENDED)
+		log_job(LOG_INFO, n->job, "suspend", "gives its cores on %s to job %lld",
+			n->node, (long long)n->by);
 	else
-		log_job(LOG_INFO, job, "resume", "goes on, on %s", node);
-	call_wake_node(a, node);
-	a->counts.given += did == CYCLE_GAVE;
+		log_job(LOG_INFO, n->job, "resume", "goes on, on %s", n->node);
+	a->counts.given += n->did == CYCLE_GAVE && !n->is_more;
 }
 
 static void run_cycle(struct api *a)

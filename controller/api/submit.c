@@ -9,6 +9,7 @@
 #include "common/model/amount.h"
 #include "controller/api/gpus.h"
 #include "controller/accounts/accounts.h"
+#include "controller/api/shape.h"
 #include "controller/api/submit.h"
 #include "controller/api/who.h"
 #include "controller/ledger/store_accounts.h"
@@ -143,33 +144,12 @@ static int fill_resources(struct call *c, const struct config_cluster *cl, struc
 	return 0;
 }
 
-static struct quote quote_of(const struct request *q)
+static struct quote quote_of(const struct request *q, const struct shape *shape)
 {
 	return (struct quote){ .pick = { .cluster = q->cluster, .queue = q->queue },
-			       .res = q->res };
-}
-
-/* Paid for whole nodes, a job is given them. */
-static bool is_exclusive(const struct config *config, const char *name)
-{
-	const struct config_queue *queue = config_queue(config, name);
-
-	return queue && queue->exclusive;
-}
-
-static int check_possible(struct call *c, const struct request *q, struct err *err)
-{
-	_cleanup_free_ struct fit_node *nodes = NULL;
-	char why[FIT_WHY_MAX];
-	size_t n;
-	int r = store_holds(c->api->c.store, q->cluster, &nodes, &n, err);
-
-	if (r < 0)
-		return r;
-	if (fit_is_possible(nodes, n, &q->res, why))
-		return 0;
-	err_set(err, 0, "%s", why);
-	return call_refuse(c, 400, "too-large", "ask for at most what one node has");
+			       .res = q->res,
+			       .spread = shape->nodes,
+			       .is_exclusive = q->is_exclusive };
 }
 
 /* Everything between the document and a request that can be taken. */
@@ -187,11 +167,14 @@ static int read_request(struct call *c, struct request *q, const struct config_c
 		strcpy(q->name, "job");
 	r = choose_cluster(c, q, ret, err);
 	if (r >= 0)
+		r = quote_fill_chunks(*ret, q, err);
+	if (r >= 0)
 		r = fill_resources(c, *ret, &q->res, err);
 	return r < 0 ? r : gpus_choose(c, q, err);
 }
 
-static int check_submission(struct call *c, struct request *q, struct err *err)
+static int check_submission(struct call *c, struct request *q, struct shape *ret,
+			    struct err *err)
 {
 	const struct config_cluster *cl;
 	int r = read_request(c, q, &cl, err);
@@ -205,7 +188,7 @@ static int check_submission(struct call *c, struct request *q, struct err *err)
 	r = choose_account(c, q, cl->name, err);
 	if (r >= 0)
 		r = request_check(q, err);
-	return r < 0 ? r : check_possible(c, q, err);
+	return r < 0 ? r : shape_check(c, q, ret, err);
 }
 
 /* ---- what it waits for ---- */
@@ -284,6 +267,7 @@ static void set_terms(struct store_new *new, const struct request *q,
 
 struct passed {
 	struct request q;
+	struct shape shape;
 	struct tariff_price price;
 };
 
@@ -297,13 +281,13 @@ static int pass(struct call *c, struct bounds *b, struct passed *p, struct admit
 		struct err *err)
 {
 	struct quote quote;
-	int r = check_submission(c, &p->q, err);
+	int r = check_submission(c, &p->q, &p->shape, err);
 
 	if (r >= 0)
 		r = bounds_check(c, b, &p->q, err);
 	if (r < 0)
 		return r;
-	quote = quote_of(&p->q);
+	quote = quote_of(&p->q, &p->shape);
 	r = quote_price(c->api->c.config, &quote, &p->price, err);
 	return r < 0 ? r : admit_job(c, &p->q, &p->price, ret, err);
 }
@@ -332,7 +316,7 @@ int submit_take(struct call *c, struct bounds *b, struct submission *ret, struct
 	if (r < 0)
 		return r;
 	set_terms(&new, &p.q, &p.price);
-	new.is_exclusive = is_exclusive(c->api->c.config, p.q.queue);
+	new.is_exclusive = shape_is_exclusive(c, &p.q);
 	new.targets = targets.at;
 	new.n_targets = targets.n;
 	r = store_submit_one(c->api->c.store, &new, &ret->job, err);
@@ -358,14 +342,17 @@ int route_cost(struct call *c, struct err *err)
 	const struct config *config = c->api->c.config;
 	const struct config_cluster *cl;
 	struct tariff_price p;
+	struct shape shape;
 	struct quote quote;
 	int r;
 
 	request_init(&q);
 	r = read_request(c, &q, &cl, err);
+	if (r >= 0)
+		r = shape_find(c, &q, &shape, err); /* what cannot be has a price, too */
 	if (r < 0)
 		return r;
-	quote = quote_of(&q);
+	quote = quote_of(&q, &shape);
 	r = quote_price(config, &quote, &p, err);
 	if (r >= 0)
 		r = quote_encode(config, &quote, &p, &c->answer, err);

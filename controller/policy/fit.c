@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
-#include "controller/policy/fit.h"
+#include "controller/policy/fit_impl.h"
 
 struct side {
 	const char *one, *many;
@@ -30,15 +30,9 @@ int64_t fit_memory(const struct resources *want)
 	return want->vmem_bytes ? want->vmem_bytes : want->mem_bytes;
 }
 
-/* What a job takes of a node, in the node's own terms. */
-struct taking {
-	struct resources res;
-	bool is_whole;
-};
-
-static struct taking taken_by(const struct resources *want)
+struct taking fit_taking(const struct resources *want, bool is_whole)
 {
-	struct taking t = { .res = *want };
+	struct taking t = { *want, is_whole };
 
 	t.res.mem_bytes = fit_memory(want);
 	return t;
@@ -65,7 +59,7 @@ static int64_t free_of(const struct fit_node *n, const struct taking *t, int sid
 	return left > 0 ? left : 0;
 }
 
-static bool is_empty(const struct fit_node *n)
+bool fit_is_empty(const struct fit_node *n)
 {
 	for (int i = 0; i < SIDE_MAX; i++)
 		if (amount_of(&n->held, &sides[i]) > 0)
@@ -80,14 +74,14 @@ static bool lacks(const struct fit_node *n, const struct taking *take, int side)
 
 static int count_missing(const struct fit_node *n, const struct taking *take)
 {
-	int missing = take->is_whole && !is_empty(n);
+	int missing = take->is_whole && !fit_is_empty(n);
 
 	for (int i = 0; i < SIDE_MAX; i++)
 		missing += lacks(n, take, i);
 	return missing;
 }
 
-static void hold(struct fit_node *n, const struct taking *take)
+void fit_hold(struct fit_node *n, const struct taking *take)
 {
 	if (take->is_whole) {
 		n->held = n->capacity;
@@ -99,6 +93,27 @@ static void hold(struct fit_node *n, const struct taking *take)
 	n->held.jobfs_bytes += take->res.jobfs_bytes;
 	n->held.ngpus += take->res.ngpus;
 	gpus_add(&n->gpus_held, take->res.gpu_model, take->res.ngpus);
+}
+
+bool fit_takes(const struct fit_node *n, const struct taking *take)
+{
+	return count_missing(n, take) == 0;
+}
+
+int64_t fit_count(const struct fit_node *n, const struct taking *take, bool is_ever)
+{
+	int64_t least = INT32_MAX;
+
+	if (take->is_whole && !is_ever && !fit_is_empty(n))
+		return 0;
+	for (int i = 0; i < SIDE_MAX; i++) {
+		int64_t one = amount_of(&take->res, &sides[i]);
+		int64_t has = is_ever ? all_of(n, take, i) : free_of(n, take, i);
+
+		if (one > 0 && has / one < least)
+			least = has / one;
+	}
+	return least;
 }
 
 bool fit_is_kind(const struct fit_node *n, const struct resources *want)
@@ -116,7 +131,7 @@ static int find_node(const struct fit_node *nodes, size_t n, const struct taking
 		int64_t cores = free_of(&nodes[i], take, SIDE_CORES);
 
 		if (!nodes[i].open || !fit_is_kind(&nodes[i], &take->res) ||
-		    count_missing(&nodes[i], take) > 0)
+		    !fit_takes(&nodes[i], take))
 			continue;
 		if (best < 0 || cores < best_free) {
 			best = (int)i;
@@ -126,8 +141,7 @@ static int find_node(const struct fit_node *nodes, size_t n, const struct taking
 	return best;
 }
 
-__attribute__((format(printf, 2, 3))) static void add(char why[static FIT_WHY_MAX],
-						      const char *fmt, ...)
+void fit_say(char why[static FIT_WHY_MAX], const char *fmt, ...)
 {
 	size_t n = strlen(why);
 	va_list ap;
@@ -153,18 +167,34 @@ static const char *side_name(const struct taking *take, int side)
 	return amount_of(&take->res, &sides[side]) == 1 ? sides[side].one : sides[side].many;
 }
 
+void fit_say_amounts(char why[static FIT_WHY_MAX], const struct taking *take)
+{
+	const char *between = "";
+
+	for (int i = 0; i < SIDE_MAX; i++) {
+		int64_t one = amount_of(&take->res, &sides[i]);
+		char text[AMOUNT_TEXT_MAX];
+
+		if (one == 0)
+			continue;
+		fit_say(why, "%s%s %s", between, amount_text(&sides[i], one, text),
+			side_name(take, i));
+		between = ", ";
+	}
+}
+
 /* "8 cores (3 of 4 free)", "2 a100-40 (1 of 4 free)" for each side that does not fit. */
 static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
 			const struct taking *take)
 {
 	const char *between = "";
 
-	if (take->is_whole && !is_empty(n)) {
+	if (take->is_whole && !fit_is_empty(n)) {
 		char held[AMOUNT_TEXT_MAX], all[AMOUNT_TEXT_MAX];
 
-		add(why, "a whole node (%s of %s cores are held)",
-		    amount_text(&sides[0], n->held.ncpus, held),
-		    amount_text(&sides[0], n->capacity.ncpus, all));
+		fit_say(why, "a whole node (%s of %s cores are held)",
+			amount_text(&sides[0], n->held.ncpus, held),
+			amount_text(&sides[0], n->capacity.ncpus, all));
 		between = " and ";
 	}
 	for (int i = 0; i < SIDE_MAX; i++) {
@@ -173,10 +203,10 @@ static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
 
 		if (!lacks(n, take, i))
 			continue;
-		add(why, "%s%s %s (%s of %s free)", between,
-		    amount_text(s, amount_of(&take->res, s), a), side_name(take, i),
-		    amount_text(s, free_of(n, take, i), b),
-		    amount_text(s, all_of(n, take, i), c));
+		fit_say(why, "%s%s %s (%s of %s free)", between,
+			amount_text(s, amount_of(&take->res, s), a), side_name(take, i),
+			amount_text(s, free_of(n, take, i), b),
+			amount_text(s, all_of(n, take, i), c));
 		between = " and ";
 	}
 }
@@ -191,13 +221,12 @@ static int count_never(const struct fit_node *n, const struct taking *take)
 	return missing;
 }
 
-/* " of type t4 with ib,nvme" */
-static void add_kind(char why[static FIT_WHY_MAX], const struct resources *want)
+void fit_say_kind(char why[static FIT_WHY_MAX], const struct resources *want)
 {
 	if (*want->node_type)
-		add(why, " of type %s", want->node_type);
+		fit_say(why, " of type %s", want->node_type);
 	if (*want->features)
-		add(why, " with %s", want->features);
+		fit_say(why, " with %s", want->features);
 }
 
 /* Which there are: "types a, t4; features ib,nvme". */
@@ -217,8 +246,8 @@ static void add_kinds(char why[static FIT_WHY_MAX], const struct fit_node *nodes
 		if (*c->features)
 			features_parse(c->features, features, NULL);
 	}
-	add(why, "types: %s; features: %s", *types ? types : "none told",
-	    *features ? features : "none told");
+	fit_say(why, "types: %s; features: %s", *types ? types : "none told",
+		*features ? features : "none told");
 }
 
 static int distance(const struct fit_node *n, const struct taking *take)
@@ -253,16 +282,16 @@ static void explain(const struct fit_node *nodes, size_t n, const struct taking 
 
 	why[0] = '\0';
 	if (n == 0)
-		add(why, "no node has registered with this cluster yet");
+		fit_say(why, "no node has registered with this cluster yet");
 	else if (n_open == 0) {
-		add(why, "no node");
-		add_kind(why, &take->res);
-		add(why, " is up (%zu registered)", n);
+		fit_say(why, "no node");
+		fit_say_kind(why, &take->res);
+		fit_say(why, " is up (%zu registered)", n);
 	} else {
-		add(why, "needs ");
+		fit_say(why, "needs ");
 		add_missing(why, near, take);
-		add(why, " on %s%s", near->name,
-		    n_open > 1 ? ", the node that lacks least" : "");
+		fit_say(why, " on %s%s", near->name,
+			n_open > 1 ? ", the node that lacks least" : "");
 	}
 }
 
@@ -271,18 +300,27 @@ size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, s
 	size_t i;
 
 	for (i = 0; i < n_jobs; i++) {
-		struct taking take = taken_by(&jobs[i].want);
+		struct taking take = fit_taking(&jobs[i].want, jobs[i].is_exclusive);
 
-		take.is_whole = jobs[i].is_exclusive;
 		jobs[i].why[0] = '\0';
 		jobs[i].node = find_node(nodes, n_nodes, &take);
 		if (jobs[i].node < 0) {
 			explain(nodes, n_nodes, &take, jobs[i].why);
 			break;
 		}
-		hold(&nodes[jobs[i].node], &take);
+		fit_hold(&nodes[jobs[i].node], &take);
 	}
 	return i;
+}
+
+void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_job *job,
+	      char why[static FIT_WHY_MAX])
+{
+	const struct taking take = fit_taking(&job->want, job->is_exclusive);
+
+	why[0] = '\0';
+	if (find_node(nodes, n_nodes, &take) < 0)
+		explain(nodes, n_nodes, &take, why);
 }
 
 static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)
@@ -295,13 +333,13 @@ static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)
 		char text[AMOUNT_TEXT_MAX];
 
 		if (i == SIDE_GPUS && n->gpus.n) {
-			add(why, "%s%s", between, gpus_words(&n->gpus, models));
+			fit_say(why, "%s%s", between, gpus_words(&n->gpus, models));
 			continue;
 		}
 		if (all == 0)
 			continue;
-		add(why, "%s%s %s", between, amount_text(&sides[i], all, text),
-		    all == 1 ? sides[i].one : sides[i].many);
+		fit_say(why, "%s%s %s", between, amount_text(&sides[i], all, text),
+			all == 1 ? sides[i].one : sides[i].many);
 		between = ", ";
 	}
 }
@@ -309,7 +347,7 @@ static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)
 bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
 		     char why[static FIT_WHY_MAX])
 {
-	struct taking take = taken_by(want);
+	struct taking take = fit_taking(want, false);
 	const struct fit_node *best = NULL;
 	int fewest = 0;
 
@@ -327,17 +365,17 @@ bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct 
 		}
 	}
 	if (!best && n_nodes > 0) {
-		add(why, "there is no node");
-		add_kind(why, want);
-		add(why, "; this cluster's nodes have ");
+		fit_say(why, "there is no node");
+		fit_say_kind(why, want);
+		fit_say(why, "; this cluster's nodes have ");
 		add_kinds(why, nodes, n_nodes);
 		return false;
 	}
 	if (!best)
 		return true;
-	add(why, "no node of this cluster");
-	add_kind(why, want);
-	add(why, " could ever hold it; the nearest, %s, has ", best->name);
+	fit_say(why, "no node of this cluster");
+	fit_say_kind(why, want);
+	fit_say(why, " could ever hold it; the nearest, %s, has ", best->name);
 	add_capacity(why, best);
 	return false;
 }

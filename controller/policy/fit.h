@@ -44,6 +44,10 @@ struct fit_job {
  * Returns how many were placed: jobs[0] to jobs[that-1]; the next one has the words. */
 size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, size_t n_jobs);
 
+/* Why the job waits, as fit_place() says it; "" where it fits. */
+void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_job *job,
+	      char why[static FIT_WHY_MAX]);
+
 /* Is the node of the kind that is asked for: its type, and all features? */
 bool fit_is_kind(const struct fit_node *n, const struct resources *want);
 

@@ -3,7 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/policy/fit_chunks.h"
 #include "controller/queue/cycle_impl.h"
+#include "controller/queue/parts.h"
 
 int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err)
 {
@@ -128,17 +130,32 @@ static void starts(void *ctx, int64_t job, bool is_undone)
 		gate_start(h->gate, job);
 }
 
+static int by_name(const void *name, const void *node)
+{
+	return strcmp(name, ((const struct fit_node *)node)->name);
+}
+
+/* Do all its nodes take jobs? The ledger has them by name. */
+static bool is_open(const struct intent *in, const struct fit_node *nodes, size_t n_nodes)
+{
+	for (size_t i = 0; i < in->n; i++) {
+		const struct fit_node *node =
+			bsearch(in->nodes[i], nodes, n_nodes, sizeof(*nodes), by_name);
+
+		if (!node || !node->open)
+			return false;
+	}
+	return true;
+}
+
 /* Those that are not queued any more, or have waited for too long, or whose node takes none. */
 static void drop_intents(struct head *h, const struct fit_node *nodes, size_t n_nodes,
 			 int64_t now_ns)
 {
 	for (size_t i = h->intents.n; i-- > 0;) {
 		const struct intent *in = &h->intents.of[i];
-		bool is_open = false;
 
-		for (size_t k = 0; k < n_nodes; k++)
-			is_open |= nodes[k].open && !strcmp(nodes[k].name, in->node);
-		if (is_open && order_find(&h->order, in->job) &&
+		if (is_open(in, nodes, n_nodes) && order_find(&h->order, in->job) &&
 		    now_ns - in->since_ns < INTENT_KEEP_NS)
 			continue;
 		intents_drop(&h->intents, in->job);
@@ -183,6 +200,7 @@ struct carrying {
 	struct head *h;
 	const struct cycle_run *run;
 	struct store_gift *gifts;
+	struct parts *parts; /* of each gift */
 	size_t n_gifts;
 };
 
@@ -191,38 +209,72 @@ static int64_t id_of(const struct carrying *y, int32_t number)
 	return number < 0 ? 0 : schedule_job(y->h->snapshot.schedule, number)->id;
 }
 
-static struct fit_node *node_of(const struct carrying *y, int32_t number)
+/* All its nodes hear of it. */
+static void tell(const struct carrying *y, const struct cycle_news *news, int32_t number)
 {
-	int32_t n;
-	const int32_t *nodes = schedule_nodes(y->h->snapshot.schedule, number, &n);
+	const struct snapshot *s = &y->h->snapshot;
+	struct cycle_news n = *news;
+	int32_t n_nodes;
+	const int32_t *nodes = schedule_nodes(s->schedule, number, &n_nodes);
 
-	return &y->h->snapshot.nodes[nodes[0]];
+	if (!y->run->told)
+		return;
+	for (int32_t i = 0; nodes && i < n_nodes; i++) {
+		if (i > 0 && nodes[i] == nodes[i - 1])
+			continue;
+		n.node = s->nodes[nodes[i]].name;
+		n.is_more = i > 0;
+		y->run->told(y->run->ctx, &n);
+	}
 }
 
-static void tell(const struct carrying *y, enum cycle_did did, int64_t job, const char *node,
-		 int64_t by)
+/* Where a start shall be: the node of each chunk. */
+struct place {
+	int64_t job;
+	const int32_t *nodes;
+	size_t n;
+};
+
+static int intend(struct carrying *y, const struct place *at, struct err *err)
 {
-	if (y->run->told)
-		y->run->told(y->run->ctx, did, job, node, by);
+	struct intent in = { .job = at->job, .since_ns = y->run->now_ns, .n = at->n };
+
+	if (intents_find(&y->h->intents, at->job))
+		return 0;
+	in.nodes = calloc(at->n, sizeof(*in.nodes));
+	if (!in.nodes)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < at->n; i++)
+		snprintf(in.nodes[i], sizeof(in.nodes[i]), "%s",
+			 y->h->snapshot.nodes[at->nodes[i]].name);
+	if (intents_add(&y->h->intents, &in) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
 }
 
 /* The ledger has the last word on what is free by now: who was asked to give way may not have
  * done so yet. */
-static int start(struct carrying *y, int64_t job, struct fit_node *node, struct err *err)
+static int start(struct carrying *y, const struct place *at, struct err *err)
 {
-	const struct order_job *o = order_find(&y->h->order, job);
-	struct fit_job j = o->job;
-	struct intent intent = { .job = job, .since_ns = y->run->now_ns };
+	const struct snapshot *s = &y->h->snapshot;
+	const struct parts_ask ask = { order_find(&y->h->order, at->job), at->nodes, at->n,
+				       s->nodes, s->n_nodes };
+	struct parts *p = &y->parts[y->n_gifts];
+	int r = parts_make(&ask, p);
 
-	if (fit_place(node, 1, &j, 1) == 1) {
-		y->gifts[y->n_gifts++] = (struct store_gift){ .job = job, .node = node->name };
-		return 0;
+	if (r < 0) {
+		parts_done(p);
+		return err_set(err, r, "the parts of job %lld: %s", (long long)at->job,
+			       strerror(-r));
 	}
-	if (intents_find(&y->h->intents, job))
-		return 0;
-	snprintf(intent.node, sizeof(intent.node), "%s", node->name);
-	if (intents_add(&y->h->intents, &intent) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+	if (!fit_parts(p->nodes, p->want, p->n, ask.job->job.is_exclusive)) {
+		parts_done(p);
+		return intend(y, at, err);
+	}
+	y->gifts[y->n_gifts++] = (struct store_gift){ .job = at->job,
+						      .node = p->of[0].node,
+						      .parts = p->n > 1 ? p->of : NULL,
+						      .n_parts = p->n > 1 ? p->n : 0 };
 	return 0;
 }
 
@@ -240,8 +292,21 @@ static int suspend(struct carrying *y, int32_t number, int64_t by, struct err *e
 	snprintf(reason, sizeof(reason), "gives its cores to job %lld", (long long)by);
 	r = store_wish(y->c->store, &w, node, err);
 	if (r == 0)
-		tell(y, CYCLE_SUSPENDED, w.job, node, by);
+		tell(y, &(struct cycle_news){ CYCLE_SUSPENDED, .job = w.job, .by = by },
+		     number);
 	return r < 0 ? r : 0; /* too late: it has ended */
+}
+
+/* Its cores, which it had given up. */
+static void take_back(const struct snapshot *s, int32_t number)
+{
+	const struct schedule_job *j = schedule_job(s->schedule, number);
+	int32_t n, at = 0;
+	const int32_t *nodes = schedule_nodes(s->schedule, number, &n);
+
+	for (int32_t k = 0; k < j->n_chunks; k++)
+		for (int32_t i = 0; i < j->chunks[k].n; i++)
+			s->nodes[nodes[at++]].held.ncpus += j->chunks[k].cores;
 }
 
 static int resume(struct carrying *y, int32_t number, struct err *err)
@@ -250,21 +315,25 @@ static int resume(struct carrying *y, int32_t number, struct err *err)
 				.want = STORE_RUN,
 				.now_ns = y->run->now_ns,
 				.by_queue = true };
-	const struct schedule_job *j = schedule_job(y->h->snapshot.schedule, number);
 	char node[REQUEST_NAME_MAX];
 	int r = store_wish(y->c->store, &w, node, err);
 
-	node_of(y, number)->held.ncpus += j->chunks[0].cores;
+	take_back(&y->h->snapshot, number);
 	if (r == 0)
-		tell(y, CYCLE_RESUMED, w.job, node, 0);
+		tell(y, &(struct cycle_news){ CYCLE_RESUMED, .job = w.job }, number);
 	return r < 0 ? r : 0;
 }
 
 static int carry_out(struct carrying *y, const struct schedule_action *a, struct err *err)
 {
+	struct place at = { .job = id_of(y, a->job) };
+	int32_t n;
+
 	switch (a->what) {
 	case SCHEDULE_START:
-		return start(y, id_of(y, a->job), node_of(y, a->job), err);
+		at.nodes = schedule_nodes(y->h->snapshot.schedule, a->job, &n);
+		at.n = (size_t)n;
+		return start(y, &at, err);
 	case SCHEDULE_RESUME:
 		return resume(y, a->job, err);
 	case SCHEDULE_SUSPEND:
@@ -281,8 +350,11 @@ static int give(struct carrying *y, struct err *err)
 		return 0;
 	r = store_give(y->c->store, y->gifts, y->n_gifts, y->run->now_ns, err);
 	for (size_t i = 0; i < y->n_gifts && r >= 0; i++) {
-		intents_drop(&y->h->intents, y->gifts[i].job);
-		tell(y, CYCLE_GAVE, y->gifts[i].job, y->gifts[i].node, 0);
+		int64_t job = y->gifts[i].job;
+
+		intents_drop(&y->h->intents, job);
+		tell(y, &(struct cycle_news){ CYCLE_GAVE, .job = job },
+		     snapshot_find(&y->h->snapshot, job)->number);
 	}
 	return r;
 }
@@ -290,13 +362,16 @@ static int give(struct carrying *y, struct err *err)
 /* Starts that wait for cores come first: these are theirs. */
 static int start_intents(struct carrying *y, struct err *err)
 {
+	const struct snapshot *s = &y->h->snapshot;
 	int r = 0;
 
 	for (size_t i = 0; i < y->h->intents.n && r >= 0; i++) {
-		const struct intent *in = &y->h->intents.of[i];
-		int32_t node = snapshot_node(&y->h->snapshot, in->node);
+		struct place at = { .job = y->h->intents.of[i].job };
+		int32_t n;
 
-		r = start(y, in->job, &y->h->snapshot.nodes[node], err);
+		at.nodes = schedule_nodes(s->schedule, snapshot_find(s, at.job)->number, &n);
+		at.n = (size_t)n;
+		r = start(y, &at, err);
 	}
 	return r;
 }
@@ -318,8 +393,20 @@ static int note_late(struct carrying *y, struct err *err)
 	return n ? store_set_due(y->c->store, jobs, n, y->run->now_ns, err) : 0;
 }
 
+static int carry_all(struct carrying *y, const struct schedule_action *actions, size_t n,
+		     struct err *err)
+{
+	int r = start_intents(y, err);
+
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = carry_out(y, &actions[i], err);
+	return r < 0 ? r : give(y, err);
+}
+
 static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, struct err *err)
 {
+	_cleanup_free_ struct store_gift *gifts = NULL;
+	_cleanup_free_ struct parts *parts = NULL;
 	struct carrying y = { .c = c, .h = h, .run = run };
 	const struct schedule_action *actions;
 	size_t n;
@@ -327,18 +414,16 @@ static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, 
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	y.gifts = calloc(n + h->intents.n + 1, sizeof(*y.gifts));
-	if (!y.gifts)
+	y.gifts = gifts = calloc(n + h->intents.n + 1, sizeof(*gifts));
+	y.parts = parts = calloc(n + h->intents.n + 1, sizeof(*parts));
+	if (!gifts || !parts)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = start_intents(&y, err);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = carry_out(&y, &actions[i], err);
-	if (r >= 0)
-		r = give(&y, err);
+	r = carry_all(&y, actions, n, err);
+	for (size_t i = 0; i < y.n_gifts; i++)
+		parts_done(&parts[i]);
 	if (r >= 0 &&
 	    standing_policy(c->standing)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
 		r = note_late(&y, err);
-	free(y.gifts);
 	return r;
 }
 

@@ -25,9 +25,15 @@ struct cycle *cycle_free(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
 
 enum cycle_did { CYCLE_GAVE, CYCLE_SUSPENDED, CYCLE_RESUMED };
-/* `by`: of a suspension, the job that gets the cores; else 0. */
-typedef void (*cycle_told_fn)(void *ctx, enum cycle_did did, int64_t job, const char *node,
-			      int64_t by);
+/* Told once for each node of the job, the first one first. */
+struct cycle_news {
+	enum cycle_did did;
+	int64_t job;
+	const char *node;
+	bool is_more; /* told before, of another node */
+	int64_t by;   /* of a suspension, the job that gets the cores; else 0 */
+};
+typedef void (*cycle_told_fn)(void *ctx, const struct cycle_news *news);
 
 /* One cycle over a cluster; tells of each job after it is on disk. */
 struct cycle_run {

@@ -12,7 +12,8 @@
 
 struct intent {
 	int64_t job, since_ns;
-	char node[REQUEST_NAME_MAX];
+	char (*nodes)[REQUEST_NAME_MAX]; /* of each chunk, one by one */
+	size_t n;
 };
 struct intents {
 	struct intent *of;
@@ -20,7 +21,7 @@ struct intents {
 };
 
 const struct intent *intents_find(const struct intents *all, int64_t job);
-/* -ENOMEM. */
+/* i->nodes, malloc()ed, is taken over, also where it fails. -ENOMEM. */
 int intents_add(struct intents *all, const struct intent *i);
 void intents_drop(struct intents *all, int64_t job);
 void intents_done(struct intents *all);

@@ -10,6 +10,8 @@
 
 void order_done(struct order *o)
 {
+	for (size_t i = 0; i < o->n; i++)
+		free(o->jobs[i].select);
 	free(o->jobs);
 	free(o->by_place);
 	*o = (struct order){ 0 };
@@ -64,6 +66,22 @@ int32_t order_queue(const struct config *c, const char *queue)
 	return -1;
 }
 
+/* Most jobs are one chunk: only the others carry theirs. */
+static int read_chunks(const struct store_waiting *w, struct order_job *j, struct err *err)
+{
+	char model[REQUEST_NAME_MAX];
+	int r;
+
+	if (!w->chunks || !*w->chunks)
+		return 0;
+	j->select = calloc(1, sizeof(*j->select));
+	if (!j->select)
+		return err_set(err, -ENOMEM, "out of memory");
+	r = select_parse(w->chunks, j->select, model, err);
+	j->select->is_scattered = w->is_scattered;
+	return r < 0 ? err_prefix(err, r, "the chunks of a job in the ledger") : 0;
+}
+
 static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
 {
 	struct filling *f = ctx;
@@ -83,7 +101,11 @@ static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
 	if (r >= 0 && f->ask->standing)
 		r = rank(f->ask, w, &j, err);
 	if (r >= 0)
+		r = read_chunks(w, &j, err);
+	if (r >= 0)
 		f->o->jobs[f->o->n++] = j;
+	else
+		free(j.select);
 	return r;
 }
 

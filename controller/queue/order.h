@@ -7,6 +7,7 @@
 
 struct order_job {
 	struct fit_job job;
+	struct select *select; /* NULL: one chunk */
 	int64_t priority;
 	const char *main; /* its factor; NULL: none */
 	size_t place;	  /* from 0 */

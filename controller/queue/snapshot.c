@@ -152,6 +152,37 @@ static struct schedule_chunk chunk_of(const struct snapshot *s, const struct res
 	return c;
 }
 
+static struct schedule_chunk part_of(const struct snapshot *s, const struct store_placed *p,
+				     const struct store_part *part)
+{
+	struct resources share = p->want;
+
+	share.ncpus = part->ncpus;
+	share.vmem_bytes = part->vmem_bytes;
+	share.mem_bytes = part->mem_bytes;
+	share.jobfs_bytes = part->jobfs_bytes;
+	share.ngpus = part->ngpus;
+	return chunk_of(s, &share);
+}
+
+/* Returns how many kinds of them. */
+static int32_t chunks_of(const struct snapshot *s, const struct order_job *o,
+			 struct schedule_chunk ret[static SELECT_MAX])
+{
+	if (!o->select) {
+		ret[0] = chunk_of(s, &o->job.want);
+		return 1;
+	}
+	for (int32_t k = 0; k < o->select->n; k++) {
+		struct resources one;
+
+		select_chunk(&o->select->of[k], &o->job.want, &one);
+		ret[k] = chunk_of(s, &one);
+		ret[k].n = (int32_t)o->select->of[k].n;
+	}
+	return o->select->n;
+}
+
 static int64_t limit_of(const struct resources *want)
 {
 	return want->walltime_s ? want->walltime_s : NO_LIMIT_S;
@@ -187,34 +218,42 @@ struct adding {
 	struct kinds kinds;
 };
 
+/* One whose start was decided holds its nodes already. */
+static int add_intent(struct adding *a, const struct schedule_job *j, const struct intent *in,
+		      int32_t *ret)
+{
+	_cleanup_free_ int32_t *nodes = calloc(in->n, sizeof(*nodes));
+	const struct schedule_held h = { SCHEDULE_RUNNING, nodes, seconds(in->since_ns) };
+
+	if (!nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < in->n; i++)
+		nodes[i] = snapshot_node(a->s, in->nodes[i]);
+	return schedule_add_held(a->s->schedule, j, &h, ret);
+}
+
 static int add_queued(struct adding *a, const struct order_job *o)
 {
 	const struct intent *intent = intents_find(a->ask->intents, o->job.job);
-	struct schedule_chunk c = chunk_of(a->s, &o->job.want);
+	struct schedule_chunk chunks[SELECT_MAX];
 	struct snapshot_job noted = { .job = o->job.job };
 	struct schedule_job j = { .id = o->job.job,
 				  .queue = queue_of(a->ask, o->queue),
 				  .user = o->user,
 				  .group = o->account,
-				  .chunks = &c,
-				  .n_chunks = 1,
+				  .chunks = chunks,
+				  .n_chunks = chunks_of(a->s, o, chunks),
 				  .features = kinds_wanted(&a->kinds, &o->job.want),
 				  .is_exclusive = o->job.is_exclusive,
+				  .is_scattered = o->select && o->select->is_scattered,
+				  .is_kept = intent != NULL,
 				  .priority = o->priority,
 				  .submit_s = seconds(o->submitted_ns),
 				  .limit_s = limit_of(&o->job.want),
 				  .due_s = seconds(o->due_ns) };
-	int r;
+	int r = intent ? add_intent(a, &j, intent, &noted.number)
+		       : schedule_add(a->s->schedule, &j, &noted.number);
 
-	if (intent) {
-		int32_t node = snapshot_node(a->s, intent->node);
-		struct schedule_held h = { SCHEDULE_RUNNING, &node, seconds(intent->since_ns) };
-
-		j.is_kept = true;
-		r = schedule_add_held(a->s->schedule, &j, &h, &noted.number);
-	} else {
-		r = schedule_add(a->s->schedule, &j, &noted.number);
-	}
 	return r < 0 ? r : note(a->s, &noted);
 }
 
@@ -250,30 +289,65 @@ static int64_t ran_ns(const struct store_placed *p, int64_t now_ns)
 	return ran;
 }
 
-static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
+/* Where a job is: a chunk for each of its parts. */
+struct places {
+	struct schedule_chunk *chunks, one;
+	int32_t *nodes, one_node;
+	int32_t n;
+};
+
+/* A node that is gone holds nothing. */
+static int find_places(const struct snapshot *s, const struct store_placed *p,
+		       struct places *ret)
 {
-	struct adding *a = ctx;
-	int32_t node = snapshot_node(a->s, p->node),
-		queue = order_queue(a->ask->config, p->queue);
-	struct schedule_chunk c = chunk_of(a->s, &p->want);
+	*ret = (struct places){ .one_node = snapshot_node(s, p->node) };
+	ret->chunks = &ret->one;
+	ret->nodes = &ret->one_node;
+	if (p->n_parts == 0) {
+		ret->one = chunk_of(s, &p->want);
+		ret->n = ret->one_node >= 0;
+		return 0;
+	}
+	ret->chunks = calloc(p->n_parts, sizeof(*ret->chunks));
+	ret->nodes = calloc(p->n_parts, sizeof(*ret->nodes));
+	if (!ret->chunks || !ret->nodes)
+		return -ENOMEM;
+	for (size_t i = 0; i < p->n_parts; i++) {
+		ret->nodes[ret->n] = snapshot_node(s, p->parts[i].node);
+		ret->chunks[ret->n] = part_of(s, p, &p->parts[i]);
+		ret->n += ret->nodes[ret->n] >= 0;
+	}
+	return 0;
+}
+
+static void places_done(struct places *p)
+{
+	if (p->chunks != &p->one)
+		free(p->chunks);
+	if (p->nodes != &p->one_node)
+		free(p->nodes);
+}
+
+static int hold(struct adding *a, const struct store_placed *p, const struct places *at,
+		struct err *err)
+{
 	struct snapshot_job noted = { .job = p->job };
-	struct schedule_held h = { state_of(a->ask, p), &node, seconds(a->s->now_ns) };
+	struct schedule_held h = { state_of(a->ask, p), at->nodes, seconds(a->s->now_ns) };
 	struct schedule_job j = { .id = p->job,
-				  .queue = queue_of(a->ask, queue),
+				  .queue = queue_of(a->ask,
+						    order_queue(a->ask->config, p->queue)),
 				  .user = names_number(a->ask->users, p->user),
 				  .group = names_number(a->ask->accounts, p->account),
-				  .chunks = &c,
-				  .n_chunks = 1,
+				  .chunks = at->chunks,
+				  .n_chunks = at->n,
 				  .is_exclusive = p->is_exclusive,
 				  .submit_s = seconds(p->submitted_ns),
 				  .limit_s = limit_of(&p->want),
 				  .ran_s = seconds(ran_ns(p, a->s->now_ns)),
 				  .suspended_s = seconds(p->suspended_ns),
 				  .due_s = seconds(p->due_ns) };
-	int r = add_queued_before(a, p->job);
+	int r;
 
-	if (r < 0 || node < 0) /* a node that is gone holds nothing */
-		return r;
 	if (j.user < 0 || j.group < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	/* Who is on the way from one state to the other, or not here yet, is let be. */
@@ -285,7 +359,24 @@ static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
 	/* Somebody wished it: it goes on when they do. */
 	if (h.state == SCHEDULE_SUSPENDED && !p->gave_way_to)
 		schedule_set_held_back(a->s->schedule, noted.number, true);
-	return note(a->s, &noted);
+	if (note(a->s, &noted) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
+{
+	struct adding *a = ctx;
+	_cleanup_(places_done) struct places at = { .n = 0,
+						    .chunks = &at.one,
+						    .nodes = &at.one_node };
+	int r = add_queued_before(a, p->job);
+
+	if (r >= 0)
+		r = find_places(a->s, p, &at);
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	return at.n ? hold(a, p, &at, err) : 0;
 }
 
 static int make_schedule(const struct snapshot_ask *a, struct snapshot *s)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
+#include "controller/policy/fit_chunks.h"
 #include "controller/queue/cycle_impl.h"
 
 struct words {
@@ -22,16 +23,36 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
 		w->n = w->n + (size_t)n < w->size ? w->n + (size_t)n : w->size - 1;
 }
 
-/* "needs 8 cores (3 of 4 free) on n1", by what is held now. */
+/* Could it, were the nodes empty? Else says how much could be. Chunks are looked at one kind
+ * at a time, as the schedule does. */
+static bool is_possible(const struct snapshot *s, const struct order_job *o,
+			char why[static FIT_WHY_MAX])
+{
+	struct resources one;
+
+	if (!o->select)
+		return fit_is_possible(s->nodes, s->n_nodes, &o->job.want, why);
+	for (int32_t k = 0; k < o->select->n; k++) {
+		select_chunk(&o->select->of[k], &o->job.want, &one);
+		if (!fit_is_possible(s->nodes, s->n_nodes, &one, why))
+			return false;
+	}
+	return true;
+}
+
 static void say_needs(struct words *w, const struct snapshot *s, const struct order_job *o)
 {
-	struct fit_job j = o->job;
+	const struct fit_ask ask = { &o->job.want, o->select, o->job.is_exclusive };
+	char why[FIT_WHY_MAX];
 
-	/* One that does not fit changes nothing. */
-	if (!fit_is_possible(s->nodes, s->n_nodes, &j.want, j.why))
-		say(w, "%s", j.why);
-	else if (fit_place(s->nodes, s->n_nodes, &j, 1) == 0)
-		say(w, "%s", j.why);
+	if (is_possible(s, o, why)) {
+		if (o->select)
+			fit_explain(s->nodes, s->n_nodes, &ask, why);
+		else
+			fit_look(s->nodes, s->n_nodes, &o->job, why);
+	}
+	if (*why)
+		say(w, "%s", why);
 	else if (s->has_closings)
 		say(w, "its walltime reaches into the time from which nodes are taken out of "
 		       "use (reeve nodes)");
@@ -117,6 +138,18 @@ static void say_in_order(struct words *w, const struct head *h, const struct sch
 	say_first(w, h, y, is_ranked);
 }
 
+static void say_intent(struct words *w, const struct intent *in)
+{
+	size_t others = 0;
+
+	for (size_t i = 1; i < in->n; i++)
+		others += strcmp(in->nodes[i], in->nodes[i - 1]) != 0;
+	say(w, "starts on %s", in->nodes[0]);
+	if (others)
+		say(w, " and %zu other%s", others, others == 1 ? "" : "s");
+	say(w, " as soon as those who give way to it are suspended");
+}
+
 static void say_queued(struct words *w, const struct cycle *c, const struct head *h,
 		       const struct order_job *o)
 {
@@ -130,8 +163,7 @@ static void say_queued(struct words *w, const struct cycle *c, const struct head
 		say(w, "priority %lld%s%s; ", (long long)o->priority,
 		    o->main ? ", mostly " : "", o->main ? o->main : "");
 	if (in) {
-		say(w, "starts on %s as soon as those who give way to it are suspended",
-		    in->node);
+		say_intent(w, in);
 		return;
 	}
 	if (!gate_ask(h->gate, o->job.job, held)) {

@@ -12,6 +12,12 @@
 #define NS_PER_S 1000000000LL
 #define HOUR_S 3600
 
+/* 0: the node's rule. */
+static int64_t mem_of(const struct config_cluster *cl, int64_t vmem_bytes)
+{
+	return (int64_t)((__int128)vmem_bytes * cl->mem_from_vmem / 100);
+}
+
 void quote_fill(const struct config_cluster *cl, struct resources *res)
 {
 	const char *defaults = (const char *)&cl->defaults;
@@ -29,8 +35,24 @@ void quote_fill(const struct config_cluster *cl, struct resources *res)
 		memcpy(res->features, cl->defaults.features, sizeof(res->features));
 	if (!has_gpus)
 		memcpy(res->gpu_model, cl->defaults.gpu_model, sizeof(res->gpu_model));
-	if (res->mem_bytes == 0 && cl->mem_from_vmem)
-		res->mem_bytes = (int64_t)((__int128)res->vmem_bytes * cl->mem_from_vmem / 100);
+	if (res->mem_bytes == 0)
+		res->mem_bytes = mem_of(cl, res->vmem_bytes);
+}
+
+int quote_fill_chunks(const struct config_cluster *cl, struct request *q, struct err *err)
+{
+	struct select *s = &q->select;
+	bool has_gpus = false;
+
+	for (int32_t k = 0; k < s->n; k++)
+		has_gpus |= s->of[k].ngpus > 0;
+	if (s->n && !has_gpus && cl->defaults.ngpus)
+		memcpy(q->res.gpu_model, cl->defaults.gpu_model, sizeof(q->res.gpu_model));
+	select_fill(s, &cl->defaults);
+	for (int32_t k = 0; k < s->n; k++)
+		if (s->of[k].mem_bytes == 0)
+			s->of[k].mem_bytes = mem_of(cl, s->of[k].vmem_bytes);
+	return request_total(q, err);
 }
 
 /* ---- GPUs ---- */
@@ -160,13 +182,33 @@ static bool is_any(const struct config *c, const struct config_pick *pick)
 	       cl->bundle[CHARGE_POOL_GPU].side[CHARGE_GPUS].num > 0;
 }
 
+/* As on an exclusive queue. */
+static int hold_whole(struct tariff *t, struct err *err)
+{
+	if (!t->exclusive && t->cores_per_node < 1)
+		return err_set(err, -EINVAL,
+			       "place=excl: whole nodes are paid for, and how many cores a "
+			       "node has is not known here; ask the operators to set "
+			       "CoresPerNode=, or leave place=excl out");
+	t->exclusive = true;
+	return 0;
+}
+
+/* As many as the cores fill, if these are more. */
+static int64_t nodes_of(const struct quote *q, const struct tariff *t)
+{
+	if (q->nodes || t->cores_per_node < 1 ||
+	    q->spread <= (q->res.ncpus - 1) / t->cores_per_node + 1)
+		return q->nodes;
+	return q->spread;
+}
+
 int quote_price(const struct config *c, const struct quote *q, struct tariff_price *ret,
 		struct err *err)
 {
-	const struct tariff_ask ask = { .ngpus = q->res.ngpus,
-					.ncpus = q->res.ncpus,
-					.memory_bytes = fit_memory(&q->res),
-					.nodes = q->nodes };
+	struct tariff_ask ask = { .ngpus = q->res.ngpus,
+				  .ncpus = q->res.ncpus,
+				  .memory_bytes = fit_memory(&q->res) };
 	struct config_pick pick = q->pick;
 	char model[REQUEST_NAME_MAX];
 	struct tariff t;
@@ -178,10 +220,14 @@ int quote_price(const struct config *c, const struct quote *q, struct tariff_pri
 	choose_type_of_part(c, &pick);
 	if (r >= 0)
 		r = config_tariff(c, &pick, &t, err);
+	if (r >= 0 && q->is_exclusive)
+		r = hold_whole(&t, err);
 	if (r >= 0 && is_any(c, &pick))
 		r = weigh_any(c, &t.gpu_weight, err);
-	if (r >= 0)
+	if (r >= 0) {
+		ask.nodes = nodes_of(q, &t);
 		r = tariff_price(&t, &ask, ret, err);
+	}
 	return r == -ERANGE ? -EINVAL : r;
 }
 
@@ -275,6 +321,8 @@ int quote_encode(const struct config *c, const struct quote *q, const struct tar
 	set_stated(doc, "queue", q->pick.queue);
 	set_stated(doc, "node_type", q->pick.node_type ? q->pick.node_type : q->res.node_type);
 	set_stated(doc, "gpu_model", *model ? model : q->res.gpu_model);
+	if (q->spread)
+		json_object_set_new(doc, "nodes", json_integer(q->spread));
 	json_object_set_new(doc, "walltime_s", json_integer(q->res.walltime_s));
 	json_object_set_new(doc, "resources", wire_encode_resources(&q->res));
 	*ret = TAKE_PTR(doc);

@@ -127,11 +127,11 @@ static void size_favours_large_or_small(void **state)
 
 static int n_given;
 static int64_t given[8];
-static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
+static void on_told(void *ctx, const struct cycle_news *news)
 {
-	(void)ctx, (void)node, (void)by;
-	assert_int_equal(did, CYCLE_GAVE);
-	given[n_given++] = job;
+	(void)ctx;
+	assert_int_equal(news->did, CYCLE_GAVE);
+	given[n_given++] = news->job;
 }
 
 static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)

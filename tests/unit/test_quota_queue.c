@@ -17,16 +17,15 @@ struct given {
 	size_t n, n_suspended;
 };
 
-static void on_told(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
+static void on_told(void *ctx, const struct cycle_news *news)
 {
 	struct given *g = ctx;
 
-	(void)node, (void)by;
-	if (did == CYCLE_SUSPENDED)
+	if (news->did == CYCLE_SUSPENDED)
 		g->n_suspended++;
-	if (did != CYCLE_GAVE)
+	if (news->did != CYCLE_GAVE)
 		return;
-	g->jobs[g->n++] = job;
+	g->jobs[g->n++] = news->job;
 }
 
 struct queue {

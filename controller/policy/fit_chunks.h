@@ -1,0 +1,37 @@
+/* fit_chunks - does a job of several chunks fit on the nodes, and in words what is missing.
+ *
+ * Pure. Chunks are put as the schedule puts them (controller/schedule/place.c): kind by kind,
+ * each on the node with the fewest free cores among those where it fits; scattered ones each on
+ * a node of its own; those of an exclusive job on nodes that nobody else has.
+ */
+#pragma once
+#include "common/model/select.h"
+#include "controller/policy/fit.h"
+
+struct fit_ask {
+	const struct resources *want; /* all in all, and of which kind its nodes are */
+	const struct select *select;  /* of at least one kind of chunk */
+	bool is_exclusive;
+};
+
+/* Could the nodes, empty and open, hold it? How many of them it takes then; 0: there are no
+ * nodes at all, so nobody knows. 1: never; `why` says how much could be. What the nodes hold is
+ * forgotten. -ENOMEM. */
+int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+	     int64_t *ret_nodes, char why[static FIT_WHY_MAX]);
+
+/* A request without chunks that has more cores, memory or GPUs than any node: cut into equal
+ * chunks over the fewest nodes that could hold them. ret->n 0: one node could. 1: neither;
+ * `why` has the nearest numbers of cores with which it could be. */
+int fit_split(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
+	      struct select *ret, char why[static FIT_WHY_MAX]);
+
+/* "needs 2 nodes with 16 cores, 32GB memory each; 1 has them now": by what is held. "": there
+ * is room; of chunks of several kinds it is not told whether there is for all together. */
+void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+		 char why[static FIT_WHY_MAX]);
+
+/* Holds part i on nodes[i], all of them or none: false, and nothing is held. No node is there
+ * twice. */
+bool fit_parts(struct fit_node *const *nodes, const struct resources *parts, size_t n,
+	       bool is_exclusive);

@@ -1,0 +1,333 @@
+/* test_fit_chunks - jobs of several chunks over every small world: what is refused is what the
+ * schedule would never start, what is said to be taken is what it takes; requests are cut only
+ * where they must be, and all is told with the numbers. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "controller/policy/fit_chunks.h"
+#include "controller/schedule/schedule.h"
+
+#define GIB (1LL << 30)
+
+static struct fit_node node(const char *name, int64_t cores, int64_t gib)
+{
+	struct fit_node n = { .open = true };
+
+	strcpy(n.name, name);
+	n.capacity = (struct resources){ .ncpus = cores,
+					 .mem_bytes = gib * GIB,
+					 .jobfs_bytes = 100 * GIB };
+	return n;
+}
+
+static struct select select_of(const char *text)
+{
+	struct select s = { .n = 0 };
+	char model[REQUEST_NAME_MAX];
+
+	assert_int_equal(select_parse(text, &s, model, NULL), 0);
+	return s;
+}
+
+/* ---- beside the schedule ---- */
+
+/* On how many nodes a schedule of these nodes, with nothing else, starts it; 0: it does not. */
+static int64_t nodes_of_schedule(const struct fit_node *nodes, size_t n,
+				 const struct fit_ask *ask)
+{
+	const struct schedule_config config = { .rule = SCHEDULE_PRIORITY };
+	_cleanup_(schedule_freep) struct schedule *s = NULL;
+	struct schedule_chunk chunks[SELECT_MAX] = { 0 };
+	struct schedule_job j = { .id = 1,
+				  .chunks = chunks,
+				  .n_chunks = ask->select->n,
+				  .is_exclusive = ask->is_exclusive,
+				  .is_scattered = ask->select->is_scattered,
+				  .limit_s = 60 };
+	const struct schedule_action *actions;
+	const int32_t *at;
+	int64_t count = 0;
+	uint64_t seen = 0;
+	int32_t number, parts;
+	size_t n_actions;
+
+	assert_int_equal(schedule_new(&config, &s), 0);
+	for (size_t i = 0; i < n; i++) {
+		const struct schedule_node one = { .cores = nodes[i].capacity.ncpus,
+						   .mem_bytes = nodes[i].capacity.mem_bytes,
+						   .jobfs_bytes = nodes[i].capacity.jobfs_bytes,
+						   .is_open = true };
+
+		assert_int_equal(schedule_add_node(s, &one), 0);
+	}
+	for (int32_t k = 0; k < ask->select->n; k++)
+		chunks[k] = (struct schedule_chunk){ .cores = ask->select->of[k].ncpus,
+						     .mem_bytes = ask->select->of[k].vmem_bytes,
+						     .n = (int32_t)ask->select->of[k].n };
+	assert_int_equal(schedule_add(s, &j, &number), 0);
+	assert_int_equal(schedule_pass(s, 0, &actions, &n_actions), 0);
+	at = schedule_nodes(s, number, &parts);
+	for (int32_t i = 0; at && i < parts; i++) {
+		count += !(seen >> at[i] & 1);
+		seen |= UINT64_C(1) << at[i];
+	}
+	return count;
+}
+
+static void assert_same(struct fit_node *nodes, size_t n, const struct fit_ask *ask)
+{
+	int64_t taken = nodes_of_schedule(nodes, n, ask), ret = -1;
+	char why[FIT_WHY_MAX];
+	int r = fit_pack(nodes, n, ask, &ret, why);
+	struct resources total = *ask->want, held = { 0 };
+
+	assert_int_equal(r, taken ? 0 : 1);
+	assert_int_equal(*why != '\0', r);
+	if (r > 0)
+		return;
+	assert_int_equal(ret, taken);
+	assert_int_equal(select_total(ask->select, &total, NULL), 0);
+	for (size_t i = 0; i < n; i++) {
+		held.ncpus += nodes[i].held.ncpus;
+		held.mem_bytes += nodes[i].held.mem_bytes;
+		assert_true(nodes[i].held.ncpus <= nodes[i].capacity.ncpus);
+		assert_true(nodes[i].held.mem_bytes <= nodes[i].capacity.mem_bytes);
+	}
+	assert_int_equal(held.ncpus, total.ncpus);
+	assert_int_equal(held.mem_bytes, total.vmem_bytes);
+}
+
+static uint32_t random_of(uint64_t *state, uint32_t n)
+{
+	*state = *state * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(*state >> 33) % n;
+}
+
+static void what_is_refused_is_what_the_schedule_never_starts(void **state)
+{
+	uint64_t seed = 1;
+	int refused = 0, several = 0;
+
+	(void)state;
+	for (int world = 0; world < 20000; world++) {
+		struct fit_node nodes[5];
+		struct select s = { .n = 1 + (int32_t)random_of(&seed, 3),
+				    .is_scattered = random_of(&seed, 2) };
+		struct resources want = { 0 };
+		const struct fit_ask ask = { &want, &s, random_of(&seed, 2) };
+		size_t n = 1 + random_of(&seed, 5);
+		int64_t taken;
+
+		for (size_t i = 0; i < n; i++)
+			nodes[i] = node("n", 1 + random_of(&seed, 6), 1 + random_of(&seed, 8));
+		for (int32_t k = 0; k < s.n; k++)
+			s.of[k] = (struct chunk){ .n = 1 + random_of(&seed, 3),
+						  .ncpus = 1 + random_of(&seed, 4),
+						  .vmem_bytes = random_of(&seed, 4) * GIB };
+		assert_same(nodes, n, &ask);
+		taken = nodes_of_schedule(nodes, n, &ask);
+		refused += taken == 0;
+		several += taken > 1;
+	}
+	assert_true(refused > 2000 && several > 2000);
+}
+
+static void nobody_knows_where_no_node_is_known(void **state)
+{
+	struct select s = select_of("4:ncpus=1000");
+	struct resources want = { 0 };
+	const struct fit_ask ask = { &want, &s, false };
+	char why[FIT_WHY_MAX];
+	int64_t n = -1;
+
+	(void)state;
+	assert_int_equal(fit_pack(NULL, 0, &ask, &n, why), 0);
+	assert_int_equal(n, 0);
+}
+
+static const char *refusal(const char *text, bool is_scattered)
+{
+	static char why[FIT_WHY_MAX];
+	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
+	struct select s = select_of(text);
+	struct resources want = { 0 };
+	const struct fit_ask ask = { &want, &s, false };
+	int64_t n;
+
+	s.is_scattered = is_scattered;
+	/* What is held now makes no difference. */
+	nodes[0].held = nodes[0].capacity;
+	return fit_pack(nodes, 3, &ask, &n, why) ? why : "fits";
+}
+
+static void what_never_fits_is_told_how_much_could(void **state)
+{
+	(void)state;
+	assert_string_equal(refusal("2:ncpus=16", true), "fits");
+	assert_string_equal(refusal("3:ncpus=16", false),
+			    "its 3 chunks of 16 cores: this cluster could ever hold 2 of them");
+	assert_string_equal(refusal("4:ncpus=1", true),
+			    "its 4 chunks of 1 core, each on a node of its own: this cluster "
+			    "could ever hold 3 of them");
+	assert_string_equal(refusal("2:ncpus=16+1:ncpus=8+1:ncpus=2", false),
+			    "its 1 chunk of 2 cores: this cluster could ever hold 0 of them "
+			    "beside the others");
+	assert_string_equal(refusal("2:ncpus=1:vmem=100GiB", false),
+			    "no node of this cluster could ever hold it; the nearest, a, has "
+			    "16 cores, 64.0 GiB memory, 100 GiB jobfs");
+}
+
+/* ---- cut into equal chunks ---- */
+
+struct cut {
+	int r;
+	struct select s;
+	char why[FIT_WHY_MAX];
+};
+
+static struct cut cut(const struct fit_node *nodes, size_t n, const char *text)
+{
+	struct resources want = { 0 };
+	struct cut c = { .r = 0 };
+
+	assert_int_equal(resources_parse(text, &want, NULL), 0);
+	c.r = fit_split(nodes, n, &want, &c.s, c.why);
+	return c;
+}
+
+static void a_request_is_cut_over_the_fewest_nodes(void **state)
+{
+	const struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64),
+					  node("c", 8, 64), node("d", 8, 64) };
+	char text[SELECT_TEXT_MAX];
+	struct cut c;
+
+	(void)state;
+	c = cut(nodes, 4, "ncpus=16,vmem=1GiB");
+	assert_int_equal(c.r, 0);
+	assert_int_equal(c.s.n, 0); /* one node can */
+	c = cut(nodes, 4, "ncpus=32,vmem=64GiB,mem=2GiB,jobfs=1GiB");
+	assert_string_equal(select_format(&c.s, "", text),
+			    "2:ncpus=16:vmem=32GiB:mem=1GiB:jobfs=512MiB");
+	c = cut(nodes, 4, "ncpus=30,vmem=100GiB");
+	assert_string_equal(select_format(&c.s, "", text), "2:ncpus=15:vmem=50GiB");
+	c = cut(nodes, 4, "ncpus=12,vmem=128GiB"); /* for its memory */
+	assert_string_equal(select_format(&c.s, "", text), "2:ncpus=6:vmem=64GiB");
+	c = cut(nodes, 4, "ncpus=12,vmem=129GiB");
+	assert_string_equal(select_format(&c.s, "", text), "3:ncpus=4:vmem=43GiB");
+	c = cut(nodes + 2, 2, "ncpus=16,vmem=1GiB");
+	assert_string_equal(select_format(&c.s, "", text), "2:ncpus=8:vmem=512MiB");
+	c = cut(NULL, 0, "ncpus=1000"); /* nobody knows */
+	assert_int_equal(c.r, 0);
+	assert_int_equal(c.s.n, 0);
+}
+
+static void what_cannot_be_cut_is_told_the_nearest_numbers(void **state)
+{
+	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
+	struct cut c;
+
+	(void)state;
+	c = cut(nodes, 3, "ncpus=31,vmem=1GiB");
+	assert_int_equal(c.r, 1);
+	assert_int_equal(c.s.n, 0);
+	assert_string_equal(
+		c.why, "no node of this cluster could ever hold it; the nearest, a, has "
+		       "16 cores, 64.0 GiB memory, 100 GiB jobfs; in equal parts there could "
+		       "be ncpus=30 (2 nodes, 15 cores each) or ncpus=32 (2 nodes, 16 "
+		       "cores each)");
+	c = cut(nodes, 3, "ncpus=64,vmem=1GiB");
+	assert_int_equal(c.r, 1);
+	c = cut(nodes, 3, "ncpus=2,vmem=1GiB,jobfs=200GiB"); /* a disk is a node's own */
+	assert_int_equal(c.r, 1);
+	assert_null(strstr(c.why, "in equal parts"));
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(gpus_parse("a100-40=4", &nodes[i].gpus), 0);
+		nodes[i].capacity.ngpus = 4;
+	}
+	c = cut(nodes, 3, "ncpus=6,ngpus=a100-40:6");
+	assert_int_equal(c.r, 0);
+	assert_int_equal(c.s.of[0].n, 2);
+	assert_int_equal(c.s.of[0].ngpus, 3);
+	c = cut(nodes, 3, "ncpus=6,ngpus=a100-40:7");
+	assert_int_equal(c.r, 1);
+	assert_non_null(strstr(c.why, "ncpus=6,ngpus=a100-40:6 (2 nodes, 3 cores each)"));
+	c = cut(nodes, 3, "ncpus=6,ngpus=h100-80:6"); /* there are none */
+	assert_int_equal(c.r, 1);
+	assert_null(strstr(c.why, "in equal parts"));
+}
+
+/* ---- now ---- */
+
+static const char *missing(const char *text, bool is_exclusive, bool is_closed)
+{
+	static char why[FIT_WHY_MAX];
+	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
+	struct select s = select_of(text);
+	struct resources want = { 0 };
+	const struct fit_ask ask = { &want, &s, is_exclusive };
+
+	nodes[0].held.ncpus = 1;
+	for (int i = 0; i < 3; i++)
+		nodes[i].open = !is_closed;
+	fit_explain(nodes, 3, &ask, why);
+	return why;
+}
+
+static void what_waits_is_told_how_many_could_be_now(void **state)
+{
+	(void)state;
+	assert_string_equal(
+		missing("2:ncpus=16:vmem=32GiB", false, false),
+		"needs 2 nodes with 16 cores, 32.0 GiB memory each; 1 has them now");
+	assert_string_equal(missing("3:ncpus=10", false, false),
+			    "needs 3 nodes with 10 cores each; 2 have them now");
+	assert_string_equal(missing("8:ncpus=8", false, false),
+			    "needs 8 chunks of 8 cores each (room for 4 now)");
+	assert_string_equal(missing("2:ncpus=10", true, false),
+			    "needs 2 whole nodes with 10 cores each; 1 has them now");
+	assert_string_equal(missing("1:ncpus=16+2:ncpus=15", false, false),
+			    "needs 1 chunk of 16 cores (room for 1 now) and 2 chunks of 15 "
+			    "cores each (room for 2 now), at once");
+	assert_string_equal(missing("2:ncpus=1", false, false), "");
+	assert_string_equal(missing("2:ncpus=1", false, true), "no node is up (3 registered)");
+}
+
+static void parts_are_held_all_or_none(void **state)
+{
+	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64) };
+	struct fit_node *at[] = { &nodes[0], &nodes[1] };
+	struct resources parts[] = { { .ncpus = 16 }, { .ncpus = 17 } };
+
+	(void)state;
+	assert_false(fit_parts(at, parts, 2, false));
+	assert_int_equal(nodes[0].held.ncpus, 0);
+	parts[1].ncpus = 4;
+	assert_true(fit_parts(at, parts, 2, false));
+	assert_int_equal(nodes[0].held.ncpus, 16);
+	assert_int_equal(nodes[1].held.ncpus, 4);
+	parts[0].ncpus = 1;
+	assert_false(fit_parts(&at[1], parts, 1, true)); /* not empty */
+	nodes[0].held = nodes[1].held = (struct resources){ 0 };
+	assert_true(fit_parts(at, parts, 2, true));
+	assert_int_equal(nodes[0].held.mem_bytes, nodes[0].capacity.mem_bytes);
+	assert_false(fit_parts(at, parts, 1, false));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_is_refused_is_what_the_schedule_never_starts),
+		cmocka_unit_test(nobody_knows_where_no_node_is_known),
+		cmocka_unit_test(what_never_fits_is_told_how_much_could),
+		cmocka_unit_test(a_request_is_cut_over_the_fewest_nodes),
+		cmocka_unit_test(what_cannot_be_cut_is_told_the_nearest_numbers),
+		cmocka_unit_test(what_waits_is_told_how_many_could_be_now),
+		cmocka_unit_test(parts_are_held_all_or_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
