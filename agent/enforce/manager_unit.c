@@ -90,6 +90,10 @@ int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cp
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
+/* systemd has one time for what is left behind and for the writer of the final record, which a
+ * busy node needs some seconds for; a short KillGrace must not cost the record. */
+#define FINAL_S 10
+
 static int append_limits(sd_bus_message *m, const struct manager_spec *s)
 {
 	int r = manager_unit_append_set(m, "AllowedCPUs", &s->cpus);
@@ -104,8 +108,9 @@ static int append_limits(sd_bus_message *m, const struct manager_spec *s)
 		r = sd_bus_message_append(m, "(sv)(sv)", "LimitCORE", "t", UINT64_C(0),
 					  "LimitCORESoft", "t", UINT64_C(0));
 	if (r >= 0)
-		r = sd_bus_message_append(m, "(sv)", "TimeoutStopUSec", "t",
-					  (uint64_t)s->grace_s * 1000000);
+		r = sd_bus_message_append(
+			m, "(sv)", "TimeoutStopUSec", "t",
+			(uint64_t)(s->grace_s > FINAL_S ? s->grace_s : FINAL_S) * 1000000);
 	return r;
 }
 
@@ -196,5 +201,42 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 		r = append_first(m, u);
 	if (r >= 0)
 		r = append_final(m, u);
+	return r < 0 ? r : sd_bus_message_close_container(m);
+}
+
+static int append_command(sd_bus_message *m, const char *const *argv)
+{
+	int r = sd_bus_message_open_container(m, 'r', "sv");
+
+	if (r >= 0)
+		r = sd_bus_message_append(m, "s", "ExecStart");
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'v', "a(sasb)");
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'a', "(sasb)");
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'r', "sasb");
+	if (r >= 0)
+		r = sd_bus_message_append(m, "s", argv[0]);
+	if (r >= 0)
+		r = sd_bus_message_append_strv(m, (char **)argv);
+	if (r >= 0)
+		r = sd_bus_message_append(m, "b", 0);
+	for (int i = 0; r >= 0 && i < 4; i++)
+		r = sd_bus_message_close_container(m);
+	return r;
+}
+
+int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *const *argv)
+{
+	int r = sd_bus_message_open_container(m, 'a', "(sv)");
+
+	if (r >= 0)
+		r = sd_bus_message_append(
+			m, "(sv)(sv)(sv)(sv)(sv)(sv)", "Description", "s", name, "Type", "s",
+			"exec", "CollectMode", "s", "inactive-or-failed", "KillMode", "s",
+			"process", "StandardInput", "s", "null", "OOMScoreAdjust", "i", -900);
+	if (r >= 0)
+		r = append_command(m, argv);
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }

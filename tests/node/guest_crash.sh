@@ -66,4 +66,31 @@ total=$(as alice reeve usage --by account --json | json charge_requested_ms)
 [ "$sum" = "$total" ]; ok $? "the account's total ($total) is the sum of its jobs ($sum)"
 systemctl list-units --all 'reeve-job-*' --no-legend | grep -q .; ok $((!$?)) "no unit is left"
 ls /var/lib/reeve/jobfs | grep -qE '^[0-9]'; ok $((!$?)) "nothing is left in jobfs"
+
+# ---- the agent's database is gone, or garbage: what runs is taken up as it runs ----
+runs_as() { [ "$(field "$1" state)" = running ] && kill -0 "$2" && node_is_up; }
+for how in lost garbage; do
+	id=$(submit -N "$how" -l ncpus=1,$RES,walltime=1:00:00 -- "$LOAD" work 600 16)
+	wait_for 30 state_is "$id" running; wait_for 30 pgrep -u alice -x load
+	pid=$(pgrep -u alice -x load | head -n 1)
+	began=$(field "$id" started_ns)
+	systemctl stop reeve-agent
+	rm -f /var/lib/reeve/agent.db*
+	[ $how = lost ] || head -c 65536 /dev/urandom >/var/lib/reeve/agent.db
+	systemctl start reeve-agent
+	sleep 3
+	wait_for 60 runs_as "$id" "$pid"; ok $? "database $how: the job's process runs on, and the agent has it again" "$(as alice reeve job "$id" 2>&1; journalctl -n 20 --no-pager -u reeve-agent)"
+	[ $how = lost ] || has "$(reeve nodes 2>&1)" 'agent.db' "... and says that it set the garbage aside"
+	systemctl kill -s KILL reeve-agent
+	wait_for 60 node_is_up
+	wait_for 60 runs_as "$id" "$pid"; ok $? "... and knows it after a kill"
+	as alice reeve cancel "$id" >/dev/null
+	wait_for 60 state_is "$id" ended; ok $? "... and ends it by order"
+	has "$(field "$id" line)" cancelled "... in these words"
+	kill -0 "$pid" 2>/dev/null; ok $((!$?)) "... and its process is gone"
+	run=$(field "$id" running_ns) wall=$(($(field "$id" ended_ns) - began))
+	awk -v r="$run" -v w="$wall" 'BEGIN { d = (w - r) / 1e9; print "# wall minus running " d " s"; exit !(d > -3 && d < 1.5) }'
+	ok $? "... charged from the start of its main process, which is the launcher's"
+done
+reeve admin verify --ledger /var/lib/reeve-controller/ledger.db >/tmp/verify 2>&1; ok $? "and the ledger's sums are right" "$(cat /tmp/verify)"
 tap_end
