@@ -51,7 +51,7 @@ int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes
 	r = db_query(s->db, err, &st,
 		     "SELECT a.node, j.gpu_model, SUM(j.ngpus)"
 		     " FROM attempts a JOIN jobs j ON j.job = a.job"
-		     " WHERE a.closed = 0 AND j.cluster = ?1 AND j.ngpus > 0"
+		     " WHERE a.closed = 0 AND a.hosts = '' AND j.cluster = ?1 AND j.ngpus > 0"
 		     " GROUP BY a.node, j.gpu_model",
 		     "t", cluster);
 
@@ -89,13 +89,17 @@ static int decode_list(const char *text, struct list *ret, struct err *err)
 	return 0;
 }
 
-static int load_list(struct store *s, const struct report *rep, struct list *ret,
+/* Of a part, or all in all (part -1). */
+static int load_list(struct store *s, const struct report *rep, int64_t part, struct list *ret,
 		     struct err *err)
 {
+	static const char of_attempt[] =
+		"SELECT gpus FROM attempts WHERE job = ?1 AND attempt = ?2";
+	static const char of_part[] =
+		"SELECT gpus FROM parts WHERE job = ?1 AND attempt = ?2 AND part = ?3";
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT gpus FROM attempts WHERE job = ?1 AND attempt = ?2", "ii",
-			 rep->job, (int64_t)rep->attempt);
+	int r = db_query(s->db, err, &st, part < 0 ? of_attempt : of_part,
+			 part < 0 ? "ii" : "iii", rep->job, (int64_t)rep->attempt, part);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -106,29 +110,37 @@ static int load_list(struct store *s, const struct report *rep, struct list *ret
 	return r;
 }
 
-static int merge_list(struct store *s, const struct report *rep, struct err *err)
+static int save_list(struct store *s, const struct report *rep, int64_t part,
+		     const struct list *l, struct err *err)
+{
+	static const char of_attempt[] =
+		"UPDATE attempts SET gpus = ?3 WHERE job = ?1 AND attempt = ?2";
+	static const char of_part[] = "UPDATE parts SET gpus = ?3"
+				      " WHERE job = ?1 AND attempt = ?2 AND part = ?4";
+	_cleanup_json_ json_t *doc = wire_encode_gpus(l->of, l->n);
+	_cleanup_free_ char *text = doc ? wire_format(doc) : NULL;
+
+	if (!text)
+		return err_set(err, -ENOMEM, "out of memory");
+	return db_run(s->db, err, part < 0 ? of_attempt : of_part, part < 0 ? "iit" : "iiti",
+		      rep->job, (int64_t)rep->attempt, text, part);
+}
+
+static int merge_list(struct store *s, const struct report *rep, int64_t part, struct err *err)
 {
 	_cleanup_(list_done) struct list l = { 0 };
-	_cleanup_json_ json_t *doc = NULL;
-	_cleanup_free_ char *text = NULL;
 	int r;
 
 	if (rep->n_gpus == 0)
 		return 0;
-	r = load_list(s, rep, &l, err);
+	r = load_list(s, rep, part, &l, err);
 	if (r < 0)
 		return r;
 	if (gpu_use_merge(&l.of, &l.n, rep->gpus, rep->n_gpus) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (l.n > GPU_USE_MAX)
 		l.n = GPU_USE_MAX;
-	doc = wire_encode_gpus(l.of, l.n);
-	text = doc ? wire_format(doc) : NULL;
-	if (!text)
-		return err_set(err, -ENOMEM, "out of memory");
-	return db_run(s->db, err,
-		      "UPDATE attempts SET gpus = ?3 WHERE job = ?1 AND attempt = ?2", "iit",
-		      rep->job, (int64_t)rep->attempt, text);
+	return save_list(s, rep, part, &l, err);
 }
 
 /* ---- allocated but idle ---- */
@@ -163,16 +175,15 @@ static int was_idle(struct store *s, int64_t job, bool *ret, struct err *err)
 static int note_idle(struct store *s, const struct store_report_case *c, struct err *err)
 {
 	const struct report *rep = c->report;
-	const int64_t *idle_ns = &rep->usage.gpu_idle_ns;
 	struct store_event e = { c->now_ns, rep->job, c->node, "gpu-busy", "" };
 	bool was, is;
 	int r;
 
-	if (!s->gpu_idle_after_ns || rep->state != JOB_RUNNING ||
-	    !usage_has(&rep->usage, idle_ns))
+	if (!s->gpu_idle_after_ns || rep->state != JOB_RUNNING || c->job_state != JOB_RUNNING ||
+	    c->gpu_idle_ns < 0)
 		return 0;
 	r = was_idle(s, rep->job, &was, err);
-	is = *idle_ns >= s->gpu_idle_after_ns;
+	is = c->gpu_idle_ns >= s->gpu_idle_after_ns;
 	if (r < 0 || is == was)
 		return r;
 	if (is)
@@ -182,8 +193,10 @@ static int note_idle(struct store *s, const struct store_report_case *c, struct 
 
 int store_gpus_report(struct store *s, const struct store_report_case *c, struct err *err)
 {
-	int r = merge_list(s, c->report, err);
+	int r = merge_list(s, c->report, -1, err);
 
+	if (r >= 0 && c->part >= 0)
+		r = merge_list(s, c->report, c->part, err);
 	return r < 0 ? r : note_idle(s, c, err);
 }
 
@@ -241,12 +254,16 @@ int store_gpus_running(struct store *s, int64_t idle_after_ns, store_gpus_fn fn,
 {
 	const struct running_ask ask = { idle_after_ns, fn, ctx };
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT j.cluster, j.gpu_model, j.ngpus, a.gpus,"
-			 " a.usage ->> '$.gpu_idle_ns'"
-			 " FROM attempts a JOIN jobs j ON j.job = a.job"
-			 " WHERE a.closed = 0 AND a.state = 2 AND j.ngpus > 0",
-			 "");
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT j.cluster, j.gpu_model, j.ngpus, a.gpus,"
+		" a.usage ->> '$.gpu_idle_ns'"
+		" FROM attempts a JOIN jobs j ON j.job = a.job"
+		" WHERE a.closed = 0 AND a.hosts = '' AND a.state = 2 AND j.ngpus > 0"
+		" UNION ALL SELECT j.cluster, j.gpu_model, p.ngpus, p.gpus,"
+		" p.usage ->> '$.gpu_idle_ns' FROM parts p JOIN jobs j ON j.job = p.job"
+		" WHERE p.closed = 0 AND p.state = 2 AND p.ngpus > 0",
+		"");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		r = tell_running(st, &ask, err);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_gpus.h"
+#include "controller/ledger/store_part.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_steps.h"
 
@@ -116,6 +117,22 @@ static int take_node(struct ingest *g, struct err *err)
 	return store_event(g->s, &e, err);
 }
 
+/* The job's other nodes have something else to do from now on. */
+static int stir(struct ingest *g, int64_t job, struct err *err)
+{
+	struct sync_result *out = g->out;
+	int64_t *p;
+
+	if (out->n_stirred && out->stirred[out->n_stirred - 1] == job)
+		return 0;
+	p = realloc(out->stirred, (out->n_stirred + 1) * sizeof(*p));
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	out->stirred = p;
+	out->stirred[out->n_stirred++] = job;
+	return 0;
+}
+
 static int take_reports(struct ingest *g, struct err *err)
 {
 	for (size_t i = 0; i < g->in->n_reports; i++) {
@@ -134,7 +151,9 @@ static int take_reports(struct ingest *g, struct err *err)
 			g->out->gains[g->out->n_gains++] = c.gain;
 		if (c.is_new)
 			r = store_gpus_report(g->s, &c, err);
-		if (r >= 0 && c.report->state == JOB_ENDED)
+		if (r >= 0 && c.stirs)
+			r = stir(g, c.report->job, err);
+		if (r >= 0 && c.is_new && c.part <= 0 && c.report->state == JOB_ENDED)
 			r = store_steps_close(g->s, c.report->job, c.now_ns, err);
 		if (r < 0)
 			return r;
@@ -183,87 +202,78 @@ static int refuse_hold(struct ingest *g, const struct sync_hold *h, const char *
 	return 0;
 }
 
+static const char lost_words[] = "its node was lost for too long; the job was given up";
+
 /* It was given up while its node was silent. Where it runs still it is killed, and nothing of
  * it counts any more; where it has ended by itself its final report is waited for. */
-static int refuse_lost(struct ingest *g, const struct sync_hold *h, enum store_closed how,
+static int refuse_lost(struct ingest *g, const struct sync_hold *h, const struct store_place *p,
 		       struct err *err)
 {
 	if (h->state == JOB_ENDING || h->state == JOB_ENDED)
 		return 0;
-	if (refuse_hold(g, h, "its node was lost for too long; the job was given up") < 0)
-		return -ENOMEM;
-	return how == STORE_VOID ? 0
-				 : db_run(g->s->db, err,
-					  "UPDATE attempts SET closed = 3 WHERE job = ?1 AND "
-					  "attempt = ?2",
-					  "ii", h->job, (int64_t)h->attempt);
+	refuse_hold(g, h, lost_words);
+	if (p->closed == STORE_VOID)
+		return 0;
+	if (p->part > 0)
+		return db_run(g->s->db, err,
+			      "UPDATE parts SET closed = 3 WHERE job = ?1 AND attempt = ?2"
+			      " AND part = ?3",
+			      "iii", h->job, (int64_t)h->attempt, (int64_t)p->part);
+	return db_run(g->s->db, err,
+		      "UPDATE attempts SET closed = 3 WHERE job = ?1 AND attempt = ?2", "ii",
+		      h->job, (int64_t)h->attempt);
+}
+
+static int show(struct ingest *g, const struct store_at *at, const struct store_place *p,
+		enum job_state state, struct err *err)
+{
+	int r = store_place_show(g->s, at, p, state, err);
+
+	if (r < 0 || p->state == state)
+		return r;
+	g->out->has_freed |= state != JOB_STARTING;
+	if (p->part > 0 && state == JOB_RUNNING)
+		r = store_parts_run(g->s, at, err);
+	if (p->part > 0 && r > 0)
+		r = stir(g, at->job, err);
+	return r < 0 ? r : 0;
 }
 
 static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *err)
 {
-	struct db *d = g->s->db;
-	struct db_row *st;
-	enum job_state was;
-	int r = db_query(d, err, &st,
-			 "SELECT state, closed FROM attempts"
-			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
-			 "iit", h->job, (int64_t)h->attempt, g->in->node);
+	const struct store_at at = { h->job, h->attempt, g->in->node };
+	struct store_place p;
+	int r = store_place_find(g->s, &at, &p, err);
 
-	if (r >= 0)
-		r = db_step(d, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
 		return refuse_hold(g, h, "this job was never given to this node");
-	was = (enum job_state)(int)db_int(st, 0);
-	r = (int)db_int(st, 1);
-	db_done(st);
-	if (r == STORE_LOST || r == STORE_VOID)
-		return refuse_lost(g, h, (enum store_closed)r, err);
-	if (r != STORE_OPEN)
-		return 0;
+	if (p.closed == STORE_LOST || p.closed == STORE_VOID)
+		return refuse_lost(g, h, &p, err);
 	/* That it ended is said by its final report alone. */
-	if (h->state < JOB_STARTING || h->state > JOB_ENDING)
+	if (p.closed != STORE_OPEN || h->state < JOB_STARTING || h->state > JOB_ENDING)
 		return 0;
-	r = db_run(d, err,
-		   "UPDATE attempts SET shown = 1, missing_ns = 0, state = ?3"
-		   " WHERE job = ?1 AND attempt = ?2 AND"
-		   " (shown = 0 OR missing_ns <> 0 OR state <> ?3)",
-		   "iii", h->job, (int64_t)h->attempt, (int64_t)h->state);
-	if (r >= 0 && was != h->state)
-		r = db_run(d, err, "UPDATE jobs SET state = ?3 WHERE job = ?1 AND attempt = ?2",
-			   "iii", h->job, (int64_t)h->attempt, (int64_t)h->state);
-	g->out->has_freed |= was != h->state && h->state != JOB_STARTING;
-	return r;
+	return show(g, &at, &p, h->state, err);
 }
 
 /* Runs there, and its agent has lost its record. Where the attempt is open it is told again
  * with its request, so that the agent takes it up; else it is refused, so that it is killed. */
 static int take_found(struct ingest *g, const struct sync_hold *h, struct err *err)
 {
-	struct db_row *st;
-	enum store_closed how;
-	int r = db_query(g->s->db, err, &st,
-			 "SELECT closed FROM attempts"
-			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
-			 "iit", h->job, (int64_t)h->attempt, g->in->node);
+	const struct store_at at = { h->job, h->attempt, g->in->node };
+	struct store_place p;
+	int r = store_place_find(g->s, &at, &p, err);
 
-	if (r >= 0)
-		r = db_step(g->s->db, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
 		return refuse_hold(g, h, "this job was never given to this node");
-	how = (enum store_closed)(int)db_int(st, 0);
-	db_done(st);
-	if (how == STORE_LOST || how == STORE_VOID)
-		return refuse_lost(g, h, how, err);
-	if (how == STORE_FINAL)
+	if (p.closed == STORE_LOST || p.closed == STORE_VOID)
+		return refuse_lost(g, h, &p, err);
+	if (p.closed == STORE_FINAL)
 		return refuse_hold(g, h, "this attempt of the job has ended");
-	return db_run(g->s->db, err,
-		      "UPDATE attempts SET missing_ns = 0"
-		      " WHERE job = ?1 AND attempt = ?2 AND missing_ns <> 0",
-		      "ii", h->job, (int64_t)h->attempt);
+	return store_place_miss(g->s, &at, &p, 0, err);
 }
 
 static int compare_holds(const void *a, const void *b)
@@ -277,7 +287,7 @@ static int compare_holds(const void *a, const void *b)
 
 struct missing {
 	int64_t job, since_ns;
-	int32_t attempt;
+	int32_t attempt, part;
 };
 
 /* All that the node listed or found, by number. malloc()ed. */
@@ -304,8 +314,10 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 	size_t n = 0;
 	struct db_row *st;
 	int r = db_query(g->s->db, err, &st,
-			 "SELECT job, attempt, missing_ns FROM attempts"
-			 " WHERE node = ?1 AND closed = 0 AND shown = 1",
+			 "SELECT job, attempt, missing_ns, 0 FROM attempts"
+			 " WHERE node = ?1 AND closed = 0 AND shown = 1"
+			 " UNION ALL SELECT job, attempt, missing_ns, part FROM parts"
+			 " WHERE node = ?1 AND closed = 0 AND shown = 1 AND part > 0",
 			 "t", g->in->node);
 
 	if (r < 0)
@@ -323,7 +335,8 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 			return err_set(err, -ENOMEM, "out of memory");
 		}
 		found = p;
-		found[n++] = (struct missing){ key.job, db_int(st, 2), key.attempt };
+		found[n++] = (struct missing){ key.job, db_int(st, 2), key.attempt,
+					       (int32_t)db_int(st, 3) };
 	}
 	if (r < 0)
 		return r;
@@ -336,8 +349,12 @@ static int judge_missing(struct ingest *g, const struct missing *m, struct err *
 {
 	struct store_loss loss = { .job = m->job,
 				   .attempt = m->attempt,
+				   .part = m->part,
 				   .now_ns = g->from->now_ns,
 				   .node = g->in->node };
+	const struct store_at at = { m->job, m->attempt, g->in->node };
+	const struct store_place p = { .part = m->part };
+	int r;
 
 	if (g->has_rebooted)
 		loss.text = "the node rebooted under the job";
@@ -346,12 +363,10 @@ static int judge_missing(struct ingest *g, const struct missing *m, struct err *
 	else if (m->since_ns)
 		return 0;
 	else
-		return db_run(g->s->db, err,
-			      "UPDATE attempts SET missing_ns = ?3"
-			      " WHERE job = ?1 AND attempt = ?2",
-			      "iii", m->job, (int64_t)m->attempt, g->from->now_ns);
+		return store_place_miss(g->s, &at, &p, g->from->now_ns, err);
 	g->out->has_freed = true;
-	return store_end_lost(g->s, &loss, err);
+	r = m->part ? store_part_lose(g->s, &loss, err) : store_end_lost(g->s, &loss, err);
+	return r < 0 ? r : stir(g, m->job, err);
 }
 
 static int take_list(struct ingest *g, struct err *err)

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_gpus.h"
+#include "controller/ledger/store_part.h"
 #include "controller/ledger/store_sqlite.h"
 
 struct job_now {
@@ -14,14 +15,16 @@ struct job_now {
 	bool is_array;
 	char node[REQUEST_NAME_MAX];
 	int64_t gave_way_to;
+	bool is_falling; /* with a lost node of several: it may be queued again */
 };
 
 static int load_now(struct store *s, int64_t job, struct job_now *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT state, want, node, withheld, gave_way_to FROM jobs"
-			 " WHERE job = ?1",
+			 "SELECT state, want, node, withheld, gave_way_to,"
+			 " (SELECT verdict_kind FROM attempts a WHERE a.job = jobs.job"
+			 " AND a.attempt = jobs.attempt) FROM jobs WHERE job = ?1",
 			 "i", job);
 
 	if (r >= 0)
@@ -35,6 +38,7 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, 2));
 	ret->is_array = (db_int(st, 3) & STORE_IS_ARRAY) != 0;
 	ret->gave_way_to = db_int(st, 4);
+	ret->is_falling = db_int(st, 5) == END_NODE_LOST;
 	db_done(st);
 	return 0;
 }
@@ -69,6 +73,11 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 			   "UPDATE jobs SET want = ?2, want_reason = ?3, gave_way_to = ?4"
 			   " WHERE job = ?1",
 			   "iiti", w->job, (int64_t)w->want, w->reason, w->gave_way_to);
+	if (r >= 0 && now->is_falling)
+		r = db_run(s->db, err,
+			   "UPDATE attempts SET verdict = NULL, verdict_kind = 0 WHERE job = ?1"
+			   " AND attempt = (SELECT attempt FROM jobs WHERE job = ?1)",
+			   "i", w->job);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
@@ -93,7 +102,9 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 
 	if (r < 0)
 		return r;
-	if (now.state == JOB_ENDED || now.want == STORE_CANCEL)
+	/* Cancelled by somebody it is not queued again. */
+	now.is_falling &= now.want == STORE_CANCEL && w->want == STORE_CANCEL;
+	if (now.state == JOB_ENDED || (now.want == STORE_CANCEL && !now.is_falling))
 		return STORE_TOO_LATE;
 	if (now.state == JOB_QUEUED && w->want != STORE_CANCEL && !now.is_array)
 		return STORE_NOT_RUNNING;
@@ -149,42 +160,6 @@ int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
 	return db_commit(s->db, err);
 }
 
-int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
-		struct err *err)
-{
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT a.job, a.attempt, j.want, a.state, j.want_reason,"
-			 " CASE WHEN j.array_job > 0 THEN"
-			 "  (SELECT p.request FROM jobs p WHERE p.job = j.array_job)"
-			 " ELSE j.request END, j.array_job, j.array_index"
-			 " FROM attempts a JOIN jobs j USING(job)"
-			 " WHERE a.node = ?1 AND a.closed = 0 AND a.missing_ns = 0"
-			 " ORDER BY a.job",
-			 "t", node);
-
-	if (r < 0)
-		return r;
-	while ((r = db_step(s->db, st, err)) > 0) {
-		struct store_given g = {
-			.job = db_int(st, 0),
-			.attempt = (int)db_int(st, 1),
-			.want = (enum store_want)(int)db_int(st, 2),
-			.state = (enum job_state)(int)db_int(st, 3),
-			.reason = store_text(st, 4),
-			.request = store_text(st, 5),
-			.array = { db_int(st, 6), db_int(st, 7) },
-		};
-
-		r = fn(ctx, &g, err);
-		if (r < 0) {
-			db_done(st);
-			return r;
-		}
-	}
-	return r;
-}
-
 int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
 		struct err *err)
 {
@@ -218,77 +193,6 @@ int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size
 	return r < 0 ? r : n;
 }
 
-/* Cores of a job that is suspended and shall stay so are free for others; everything else
- * that was given is held until the attempt is closed. */
-static const char holds_sql[] =
-	"SELECT n.node, n.draining = 0 AND n.lost = 0, n.ncpus, n.mem_bytes, n.jobfs_bytes,"
-	" n.ngpus,"
-	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
-	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
-	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
-	" COALESCE(MAX(j.exclusive), 0), n.gpu_models,"
-	" n.drained_gpu_models, n.node_type, n.features"
-	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
-	" LEFT JOIN jobs j ON j.job = a.job"
-	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
-
-_Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "holds_sql has them as numbers");
-
-static void read_hold(struct db_row *st, struct fit_node *ret)
-{
-	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, 0));
-	ret->open = (int)db_int(st, 1);
-	ret->capacity = (struct resources){ .ncpus = db_int(st, 2),
-					    .mem_bytes = db_int(st, 3),
-					    .jobfs_bytes = db_int(st, 4),
-					    .ngpus = db_int(st, 5) };
-	ret->held = (struct resources){ .ncpus = db_int(st, 6),
-					.mem_bytes = db_int(st, 7),
-					.jobfs_bytes = db_int(st, 8),
-					.ngpus = db_int(st, 9) };
-	store_gpu_counts(st, 11, &ret->gpus);
-	store_gpu_counts(st, 12, &ret->gpus_drained);
-	store_node_kind(st, 13, &ret->capacity);
-	ret->gpus_held = (struct gpus){ 0 };
-	if (!db_int(st, 10))
-		return;
-	ret->held = ret->capacity; /* also while that job is suspended */
-	ret->gpus_held = ret->gpus;
-}
-
-int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
-		struct err *err)
-{
-	_cleanup_free_ struct fit_node *nodes = NULL;
-	size_t n = 0, size = 0;
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
-
-	if (r < 0)
-		return r;
-	while ((r = db_step(s->db, st, err)) > 0) {
-		if (n == size) {
-			size_t larger = size ? size * 2 : 16;
-			struct fit_node *p = realloc(nodes, larger * sizeof(*p));
-
-			if (!p) {
-				db_done(st);
-				return err_set(err, -ENOMEM, "out of memory");
-			}
-			nodes = p;
-			size = larger;
-		}
-		read_hold(st, &nodes[n++]);
-	}
-	if (r >= 0)
-		r = store_gpus_held(s, cluster, nodes, n, err);
-	if (r < 0)
-		return r;
-	*ret = TAKE_PTR(nodes);
-	*ret_n = n;
-	return 0;
-}
-
 static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
 		    struct err *err)
 {
@@ -305,6 +209,8 @@ static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
 			   "INSERT INTO attempts(job, attempt, node, given_ns, state)"
 			   " SELECT job, attempt, node, ?2, 1 FROM jobs WHERE job = ?1",
 			   "ii", g->job, now_ns);
+	if (r >= 0 && g->n_parts > 1)
+		r = store_parts_give(s, g, err);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 

@@ -5,13 +5,13 @@
 #include <time.h>
 #include "common/err.h"
 #include "controller/ledger/store_lost.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_part.h"
 
 #define BATCH 500
 
 struct held {
 	int64_t job, heard_ns;
-	int32_t attempt;
+	int32_t attempt, part;
 	char node[REQUEST_NAME_MAX];
 };
 
@@ -20,9 +20,12 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 	struct db_row *st;
 	size_t n = 0;
 	int r = db_query(s->db, err, &st,
-			 "SELECT a.job, a.attempt, a.node, n.last_ns FROM nodes n"
+			 "SELECT a.job, a.attempt, a.node, n.last_ns, 0 FROM nodes n"
 			 " JOIN attempts a ON a.node = n.node AND a.closed = 0"
-			 " WHERE n.lost = 1 ORDER BY a.job LIMIT ?1",
+			 " WHERE n.lost = 1 UNION ALL"
+			 " SELECT p.job, p.attempt, p.node, n.last_ns, p.part FROM nodes n"
+			 " JOIN parts p ON p.node = n.node AND p.closed = 0 AND p.part > 0"
+			 " WHERE n.lost = 1 ORDER BY 1, 2, 5 LIMIT ?1",
 			 "i", (int64_t)BATCH);
 
 	while (r >= 0 && n < BATCH && (r = db_step(s->db, st, err)) > 0) {
@@ -32,6 +35,7 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 		h->attempt = (int32_t)db_int(st, 1);
 		snprintf(h->node, sizeof(h->node), "%s", store_text(st, 2));
 		h->heard_ns = db_int(st, 3);
+		h->part = (int32_t)db_int(st, 4);
 	}
 	if (r > 0)
 		db_done(st);
@@ -45,15 +49,21 @@ static int lose_one(struct store *s, const struct held *h, int64_t now_ns, struc
 	char text[192], since[64] = "?";
 	struct store_loss loss = { .job = h->job,
 				   .attempt = h->attempt,
+				   .part = h->part,
 				   .now_ns = now_ns,
 				   .node = h->node,
 				   .text = text };
 	struct tm tm;
+	int r;
 
 	if (gmtime_r(&heard_s, &tm))
 		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	snprintf(text, sizeof(text), "node %s was not heard of since %s", h->node, since);
-	return store_end_lost(s, &loss, err);
+	if (!h->part)
+		return store_end_lost(s, &loss, err);
+	/* Its job ends when its first node has ended it. */
+	r = store_part_lose(s, &loss, err);
+	return r < 0 ? r : 0;
 }
 
 static int lose_all(struct store *s, int64_t now_ns, struct store_lost_result *ret,

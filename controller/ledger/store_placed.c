@@ -1,15 +1,26 @@
 /* store_placed.c - see store_placed.h. */
 #include "controller/ledger/store_placed.h"
+#include <errno.h>
+#include <stdlib.h>
+#include "common/err.h"
 #include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_part.h"
 
-static const char placed_sql[] =
-	"SELECT j.job, j.account, j.user, j.queue, a.node, j.ncpus, j.vmem_bytes,"
-	" j.mem_bytes, j.jobfs_bytes, j.ngpus, j.walltime_s, j.exclusive, a.state, j.want,"
-	" j.gave_way_to, j.due_ns, j.submitted_ns, a.given_ns, a.at_ns, a.running_ns,"
-	" a.suspended_ns, j.gpu_model"
+#define PLACED                                                                                 \
+	"SELECT j.job, j.account, j.user, j.queue, a.node, j.ncpus, j.vmem_bytes,"             \
+	" j.mem_bytes, j.jobfs_bytes, j.ngpus, j.walltime_s, j.exclusive, a.state, j.want,"    \
+	" j.gave_way_to, j.due_ns, j.submitted_ns, a.given_ns, a.at_ns, a.running_ns,"         \
+	" a.suspended_ns, j.gpu_model, a.attempt, a.closed"                                    \
 	" FROM attempts a JOIN jobs j ON j.job = a.job"
-	" WHERE a.closed = 0 AND j.cluster = ?1 ORDER BY a.job";
+static const char placed_sql[] =
+	PLACED " WHERE a.closed = 0 AND j.cluster = ?1 ORDER BY a.job, a.attempt";
+/* With those that are over while some of their nodes have not ended their parts. */
+static const char and_over_sql[] =
+	PLACED " WHERE a.closed = 0 AND j.cluster = ?1"
+	       " UNION ALL " PLACED " WHERE a.closed <> 0 AND j.cluster = ?1"
+	       " AND a.hosts <> '' AND EXISTS(SELECT 1 FROM parts p WHERE p.closed = 0"
+	       " AND p.job = a.job AND p.attempt = a.attempt AND p.part > 0)"
+	       " ORDER BY 1, 23";
 
 static struct store_placed read_row(struct db_row *st)
 {
@@ -41,15 +52,72 @@ static struct store_placed read_row(struct db_row *st)
 	return p;
 }
 
+/* What is held of several nodes: of all jobs, and of one as it is told. */
+struct shares {
+	struct store_held_parts held;
+	size_t next; /* of held: behind the jobs before */
+	struct store_part *of;
+};
+
+static void shares_done(struct shares *s)
+{
+	store_held_parts_done(&s->held);
+	free(s->of);
+}
+
+static int load_shares(struct store *s, const char *cluster, struct shares *ret,
+		       bool *ret_has_left, struct err *err)
+{
+	int r = store_held_parts(s, cluster, &ret->held, err);
+
+	*ret_has_left = false;
+	for (size_t i = 0; i < ret->held.n; i++)
+		*ret_has_left |= ret->held.of[i].is_left;
+	if (r < 0 || !ret->held.n)
+		return r;
+	ret->of = calloc(ret->held.n, sizeof(*ret->of));
+	return ret->of ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+/* Both are in the order of jobs and attempts. */
+static void set_parts(struct store_placed *p, struct shares *s, int64_t attempt)
+{
+	p->parts = s->of;
+	for (; s->next < s->held.n; s->next++) {
+		const struct store_held_part *h = &s->held.of[s->next];
+
+		if (h->job != p->job || h->attempt != attempt)
+			break;
+		s->of[p->n_parts++] = (struct store_part){
+			h->node,
+			h->share.ncpus,
+			h->share.vmem_bytes,
+			h->share.mem_bytes,
+			h->share.jobfs_bytes,
+			h->share.ngpus,
+		};
+	}
+}
+
 int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void *ctx,
 		 struct err *err)
 {
+	_cleanup_(shares_done) struct shares shares = { 0 };
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, placed_sql, "t", cluster);
+	bool has_left;
+	int r = load_shares(s, cluster, &shares, &has_left, err);
 
+	if (r >= 0)
+		r = db_query(s->db, err, &st, has_left ? and_over_sql : placed_sql, "t",
+			     cluster);
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		struct store_placed p = read_row(st);
 
+		set_parts(&p, &shares, db_int(st, 22));
+		if (db_int(st, 23)) {
+			p.state = JOB_ENDING;
+			p.wish = STORE_CANCEL;
+		}
 		r = fn(ctx, &p, err);
 		if (r < 0)
 			db_done(st);

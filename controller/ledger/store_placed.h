@@ -14,11 +14,15 @@ struct store_placed {
 	int64_t submitted_ns, given_ns;
 	int64_t at_ns;			  /* of its last report; 0: none */
 	int64_t running_ns, suspended_ns; /* by then */
-	const struct store_part *parts;	  /* of one on several nodes; `want` has the sums */
-	size_t n_parts;			  /* 0: all of it is on `node` */
+	/* Of one on several nodes, what they hold still: a node that has ended its part holds
+	 * nothing. `want` has the sums of all. */
+	const struct store_part *parts;
+	size_t n_parts; /* 0: all of it is on `node` */
 };
 typedef int (*store_placed_fn)(void *ctx, const struct store_placed *p, struct err *err);
-/* Attempts of a cluster that are not closed, in the order of their jobs. */
+/* Attempts of a cluster that are not closed, in the order of their jobs; and those that are
+ * over, but not on all of their nodes: they are JOB_ENDING. A job may have one of these beside
+ * its present attempt, or be in the queue again. */
 int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void *ctx,
 		 struct err *err);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/store_part.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_steps.h"
 #include "controller/ledger/store_stretch.h"
@@ -25,23 +26,15 @@ struct known {
 	struct usage usage;
 	struct store_days days;
 	int64_t old_charge_requested_ms, old_charge_used_ms;
+	/* Of a job on several nodes: usage is the sum. */
+	bool is_several;
+	struct store_part_known part; /* what the node has that reports */
+	struct job_end verdict;	      /* kind END_NONE: none yet */
 };
 
 static struct fraction fraction_of(struct db_row *st, int column)
 {
 	return (struct fraction){ db_int(st, column), db_int(st, column + 1) };
-}
-
-static int decode_usage(const char *text, struct usage *ret, struct err *err)
-{
-	_cleanup_json_ json_t *doc = NULL;
-
-	if (!*text)
-		return 0;
-	doc = json_loads(text, 0, NULL);
-	if (!doc)
-		return err_set(err, -EBADMSG, "usage in the ledger is not readable");
-	return wire_decode_usage(doc, "usage", ret, err);
 }
 
 static void read_terms(struct db_row *st, int column, struct tally_terms *ret)
@@ -52,6 +45,17 @@ static void read_terms(struct db_row *st, int column, struct tally_terms *ret)
 	ret->bundle.side[CHARGE_MEMORY] = fraction_of(st, column + 6);
 	ret->ncpus = db_int(st, column + 8);
 	ret->ngpus = db_int(st, column + 9);
+}
+
+static int decode_verdict(const char *text, struct job_end *ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = *text ? json_loads(text, 0, NULL) : NULL;
+
+	if (!*text)
+		return 0;
+	if (!doc || wire_decode_end(doc, "verdict", ret, err) < 0)
+		return err_set(err, -EBADMSG, "an end in the ledger is not readable");
+	return 0;
 }
 
 static int read_known(struct db_row *st, struct known *k, struct err *err)
@@ -78,7 +82,10 @@ static int read_known(struct db_row *st, struct known *k, struct err *err)
 	k->days.is_sliced = (int)db_int(st, 29);
 	snprintf(k->queue, sizeof(k->queue), "%s", store_text(st, 30));
 	k->mem_bytes = db_int(st, 31);
-	return decode_usage(store_text(st, 12), &k->usage, err);
+	k->is_several = db_int(st, 32) != 0;
+	if (decode_verdict(store_text(st, 33), &k->verdict, err) < 0)
+		return -EBADMSG;
+	return store_usage_decode(store_text(st, 12), &k->usage, err);
 }
 
 /* 1 when there, 0 when not. */
@@ -95,7 +102,8 @@ static int load_known(struct store *s, const struct report *rep, struct known *k
 			 " j.bundle_cores_num, j.bundle_cores_den, j.bundle_memory_num,"
 			 " j.bundle_memory_den, j.ncpus, j.ngpus, a.usage_day, a.sliced,"
 			 " j.queue, CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE"
-			 " j.mem_bytes END"
+			 " j.mem_bytes END, CASE WHEN a.hosts = '' THEN 0 ELSE 1 END,"
+			 " a.verdict"
 			 " FROM attempts a JOIN jobs j USING(job)"
 			 " WHERE a.job = ?1 AND a.attempt = ?2",
 			 "ii", rep->job, (int64_t)rep->attempt);
@@ -180,7 +188,8 @@ static int64_t bounded(int64_t at_ns, int64_t low_ns, int64_t high_ns)
 static struct tally_span span_of(const struct known *k, const struct store_report_case *c)
 {
 	const struct report *rep = c->report;
-	int64_t from = k->at_ns ? k->at_ns : rep->started_ns;
+	int64_t before = k->is_several ? k->part.at_ns : k->at_ns;
+	int64_t from = before ? before : rep->started_ns;
 	int64_t to = rep->ended_ns ? rep->ended_ns : rep->at_ns;
 
 	return (struct tally_span){ .from_ns = bounded(from, k->given_ns, c->now_ns),
@@ -193,15 +202,21 @@ static int64_t end_day(const struct store *s, const struct known *k, int64_t at_
 	return calendar_last_day(s->calendar, k->given_ns, at_ns);
 }
 
+static int write_gained(struct store *s, struct known *k, const struct tally_span *span,
+			struct err *err)
+{
+	struct rollup_ctx ctx = { .s = s, .k = k, .err = err };
+
+	k->days.so_far = rollup_gain(&ctx.before, &span->before);
+	return tally_split(&k->terms, span, calendar_days(s->calendar), add_day, &ctx);
+}
+
 static int write_days(struct store *s, struct known *k, const struct store_report_case *c,
 		      const struct tally_span *span, struct err *err)
 {
 	const struct report *rep = c->report;
-	struct rollup_ctx ctx = { .s = s, .k = k, .err = err };
-	int r;
+	int r = write_gained(s, k, span, err);
 
-	k->days.so_far = rollup_gain(&ctx.before, &span->before);
-	r = tally_split(&k->terms, span, calendar_days(s->calendar), add_day, &ctx);
 	if (r >= 0 && rep->started_ns && !k->started_ns) {
 		int64_t at_ns = bounded(rep->started_ns, k->given_ns, c->now_ns);
 
@@ -237,11 +252,18 @@ static int write_stretch(struct store *s, const struct known *k, struct store_re
 	return store_stretch(s, &x, g, err);
 }
 
+/* Ended by order, because of the part that fell: that is the job's end. */
+static const struct job_end *end_of(const struct known *k, const struct report *rep)
+{
+	return rep->end.kind == END_CANCELLED && k->verdict.kind ? &k->verdict : &rep->end;
+}
+
 static int write_attempt(struct store *s, const struct known *k, const struct report *rep,
 			 const struct tally *now, struct err *err)
 {
+	const struct job_end *how = end_of(k, rep);
 	_cleanup_json_ json_t *usage_doc = wire_encode_usage(&k->usage);
-	_cleanup_json_ json_t *end_doc = wire_encode_end(&rep->end);
+	_cleanup_json_ json_t *end_doc = wire_encode_end(how);
 	_cleanup_free_ char *usage = usage_doc ? wire_format(usage_doc) : NULL;
 	_cleanup_free_ char *end = end_doc ? wire_format(end_doc) : NULL;
 	bool has_ended = rep->state == JOB_ENDED;
@@ -268,8 +290,8 @@ static int write_attempt(struct store *s, const struct known *k, const struct re
 		      rep->job, (int64_t)rep->attempt, rep->seq, rep->at_ns, (int64_t)k->state,
 		      k->started_ns, k->ended_ns, now->running_ns, now->suspended_ns,
 		      now->charge_requested_ms, now->charge_used_ms, rep->cpus, rep->note,
-		      usage, (int64_t)has_ended, has_ended ? end : NULL, (int64_t)rep->end.kind,
-		      (int64_t)rep->end.exit_status, (int64_t)rep->end.signal);
+		      usage, (int64_t)has_ended, has_ended ? end : NULL, (int64_t)how->kind,
+		      (int64_t)how->exit_status, (int64_t)how->signal);
 }
 
 /* The job shows its current attempt. */
@@ -287,24 +309,35 @@ static int write_job(struct store *s, const struct known *k, const struct report
 		      (int64_t)rep->attempt);
 }
 
-static int note_change(struct store *s, const struct store_report_case *c, bool has_changed,
-		       struct err *err)
+static int note_change(struct store *s, const struct store_report_case *c,
+		       const struct known *k, struct err *err)
 {
 	const struct report *rep = c->report;
 	char line[REASON_TEXT_MAX] = "";
 	struct store_event e = { c->now_ns, rep->job, c->node, job_state_name(rep->state),
 				 line };
 
-	if (!has_changed)
-		return 0;
 	if (rep->state == JOB_ENDED)
-		reason_format_line(&rep->end, line, sizeof(line));
+		reason_format_line(end_of(k, rep), line, sizeof(line));
 	return store_event(s, &e, err);
 }
 
+/* What a node reports of a job on several: onto its own, and the sum of all. */
+static int merge_usage(struct store *s, struct known *k, const struct report *rep,
+		       struct err *err)
+{
+	if (!k->is_several) {
+		usage_merge(&k->usage, &rep->usage);
+		return 0;
+	}
+	usage_merge(&k->part.usage, &rep->usage);
+	return store_part_sum(s, &k->part, &k->usage, err);
+}
+
 /* From what is known and what is new to the merged figures and both tallies; -ERANGE when
- * the figures are beyond what can be charged. */
-static int merge(struct known *k, const struct report *rep, struct tally_span *span)
+ * the figures are beyond what can be charged. Time is that of part 0. */
+static int merge(struct store *s, struct known *k, const struct report *rep,
+		 struct tally_span *span, struct err *err)
 {
 	int r;
 
@@ -315,9 +348,13 @@ static int merge(struct known *k, const struct report *rep, struct tally_span *s
 	/* What was charged is what was written; the terms of an attempt never change. */
 	span->before.charge_requested_ms = k->old_charge_requested_ms;
 	span->before.charge_used_ms = k->old_charge_used_ms;
-	usage_merge(&k->usage, &rep->usage);
-	k->use.running_ns = later(k->use.running_ns, rep->running_ns);
-	k->use.suspended_ns = later(k->use.suspended_ns, rep->suspended_ns);
+	r = merge_usage(s, k, rep, err);
+	if (r < 0)
+		return r;
+	if (k->part.part == 0) {
+		k->use.running_ns = later(k->use.running_ns, rep->running_ns);
+		k->use.suspended_ns = later(k->use.suspended_ns, rep->suspended_ns);
+	}
 	set_measured(k);
 	return tally_make(&k->terms, &k->use, &span->after);
 }
@@ -331,18 +368,28 @@ static int refuse(struct store_report_case *c, const char *why)
 }
 
 /* The node itself says that it lost the job, by a reboot: as if we had found out. */
-static int requeue_told(struct store *s, const struct store_report_case *c, struct err *err)
+static int requeue_told(struct store *s, const struct store_report_case *c,
+			const struct known *k, struct err *err)
 {
 	const struct report *rep = c->report;
 	const struct store_loss l = {
 		.job = rep->job, .attempt = rep->attempt, .now_ns = c->now_ns, .node = c->node
 	};
 	char text[128];
-	int r = rep->state == JOB_ENDED && rep->end.kind == END_NODE_LOST
+	int r = rep->state == JOB_ENDED && end_of(k, rep)->kind == END_NODE_LOST
 			? store_may_requeue(s, &l, text, err)
 			: 0;
 
 	return r > 0 ? store_requeue(s, &l, err) : r;
+}
+
+static void say(struct store_report_case *c, const struct known *k)
+{
+	c->is_new = true;
+	c->part = k->is_several ? k->part.part : -1;
+	c->job_state = k->state;
+	c->gpu_idle_ns =
+		usage_has(&k->usage, &k->usage.gpu_idle_ns) ? k->usage.gpu_idle_ns : -1;
 }
 
 static int accept(struct store *s, struct store_report_case *c, struct known *k,
@@ -366,81 +413,141 @@ static int accept(struct store *s, struct store_report_case *c, struct known *k,
 	r = write_attempt(s, k, rep, &span->after, err);
 	if (r >= 0)
 		r = write_job(s, k, rep, err);
+	if (r >= 0 && k->state != was)
+		r = note_change(s, c, k, err);
+	if (r >= 0 && k->is_several)
+		r = store_part_take(s, &k->part, rep, err);
 	if (r >= 0)
-		r = note_change(s, c, k->state != was, err);
-	if (r >= 0)
-		r = requeue_told(s, c, err);
+		r = requeue_told(s, c, k, err);
 	if (r < 0)
 		return r;
-	c->is_new = true;
+	c->stirs = k->is_several && rep->state == JOB_ENDED;
+	say(c, k);
 	c->has_freed = k->state != was && k->state != JOB_STARTING;
 	return STORE_REPORT_ACK;
+}
+
+/* What a part other than 0 used counts for the attempt as long as anything of that does, also
+ * when it comes after the attempt's end. */
+static int add_part(struct store *s, struct store_report_case *c, struct known *k,
+		    const struct tally_span *span, struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_encode_usage(&k->usage);
+	_cleanup_free_ char *usage = doc ? wire_format(doc) : NULL;
+	int r = usage ? write_gained(s, k, span, err) : err_set(err, -ENOMEM, "out of memory");
+
+	if (r < 0)
+		return r;
+	return db_run(s->db, err,
+		      "UPDATE attempts SET usage = ?3, charge_requested_ms = ?4,"
+		      " charge_used_ms = ?5 WHERE job = ?1 AND attempt = ?2",
+		      "iitii", c->report->job, (int64_t)c->report->attempt, usage,
+		      span->after.charge_requested_ms, span->after.charge_used_ms);
+}
+
+static int accept_part(struct store *s, struct store_report_case *c, struct known *k,
+		       const struct tally_span *span, struct err *err)
+{
+	const struct report *rep = c->report;
+	const struct store_fall fall = { { rep->job, rep->attempt, c->node },
+					 c->now_ns,
+					 &rep->end };
+	enum job_state was = k->part.state;
+	int r = k->closed == STORE_VOID ? 0 : add_part(s, c, k, span, err);
+
+	if (r >= 0)
+		r = store_part_take(s, &k->part, rep, err);
+	if (r >= 0 && k->part.state != was && rep->state == JOB_ENDED)
+		r = store_part_fall(s, &fall, err);
+	else if (r >= 0 && k->part.state != was && rep->state == JOB_RUNNING)
+		r = store_parts_run(s, &fall.at, err);
+	if (r < 0)
+		return r;
+	c->stirs = r > 0;
+	say(c, k);
+	c->has_freed = k->part.state != was && k->part.state != JOB_STARTING;
+	return STORE_REPORT_ACK;
+}
+
+/* What this node has of the attempt. 0: nothing. */
+static int load_its_part(struct store *s, const struct store_report_case *c, struct known *k,
+			 struct err *err)
+{
+	int r = load_known(s, c->report, k, err);
+
+	if (r > 0 && k->is_several)
+		return store_part_load(s, c->report, c->node, &k->part, err);
+	return r > 0 ? strcmp(k->node, c->node) == 0 : r;
+}
+
+/* Is there anything that it may still add? Of what was ended by the controller only what ended
+ * by itself counts: what runs on is refused with the node's list. */
+static bool is_over(const struct known *k, const struct report *rep)
+{
+	int64_t closed = k->part.part ? (int64_t)k->part.closed : k->closed;
+	int64_t seq = k->is_several ? k->part.seq : k->seq;
+
+	if (closed == STORE_FINAL || closed == STORE_VOID || rep->seq <= seq)
+		return true;
+	return closed == STORE_LOST && rep->state != JOB_ENDED;
 }
 
 int store_report(struct store *s, struct store_report_case *c, struct err *err)
 {
 	const struct report *rep = c->report;
+	struct err why = { "its figures" };
 	struct known k = { 0 };
 	struct tally_span span;
-	int r = load_known(s, rep, &k, err);
+	int r = load_its_part(s, c, &k, err);
 
 	if (r < 0)
 		return r;
-	if (r == 0 || strcmp(k.node, c->node) != 0)
+	if (r == 0)
 		return refuse(c, "this job was never given to this node");
 	if (rep->state == JOB_QUEUED)
 		return refuse(c, "a job that was given to a node cannot be queued there");
-	c->ack = (struct sync_ack){ rep->job, later(k.seq, rep->seq), rep->attempt };
-	if (k.closed == STORE_FINAL || k.closed == STORE_VOID || rep->seq <= k.seq)
-		return STORE_REPORT_ACK;
-	/* Only what ended by itself counts: what runs on is refused with the node's list. */
-	if (k.closed == STORE_LOST && rep->state != JOB_ENDED)
+	c->ack =
+		(struct sync_ack){ rep->job, later(k.is_several ? k.part.seq : k.seq, rep->seq),
+				   rep->attempt };
+	if (is_over(&k, rep))
 		return STORE_REPORT_ACK;
 	span = span_of(&k, c);
-	r = merge(&k, rep, &span);
+	r = merge(s, &k, rep, &span, &why);
 	if (r == -ERANGE || r == -EINVAL)
 		return refuse(c, "its figures are beyond what can be charged");
 	if (r < 0)
-		return err_set(err, r, "job %lld: charge", (long long)rep->job);
-	return accept(s, c, &k, &span, err);
+		return err_set(err, r, "job %lld: charge: %s", (long long)rep->job, why.text);
+	return (k.part.part ? accept_part : accept)(s, c, &k, &span, err);
 }
 
-static int write_loss(struct store *s, const struct store_loss *l, const char *end,
+/* How it is written: with the end of the part that had brought it down before, if there is one.
+ */
+static int write_loss(struct store *s, const struct store_loss *l, const struct job_end *how,
 		      struct err *err)
 {
-	int r = db_run(s->db, err,
-		       "UPDATE attempts SET closed = 2, state = 5, ended_ns = ?3, end = ?4,"
-		       " end_kind = 6 WHERE job = ?1 AND attempt = ?2",
-		       "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
+	_cleanup_json_ json_t *doc = wire_encode_end(how);
+	_cleanup_free_ char *end = doc ? wire_format(doc) : NULL;
+	int r = end ? 0 : err_set(err, -ENOMEM, "out of memory");
 
-	if (r < 0)
-		return r;
-	return db_run(s->db, err,
-		      "UPDATE jobs SET state = 5, ended_ns = ?3, end = ?4"
-		      " WHERE job = ?1 AND attempt = ?2",
-		      "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
-}
-
-static int encode_loss(const struct store_loss *l, const char *more, char **ret,
-		       struct err *err)
-{
-	_cleanup_json_ json_t *doc = NULL;
-	struct job_end end = { .kind = END_NODE_LOST, .exit_status = -1 };
-
-	end.reason.requested = end.reason.reached = -1;
-	end.reason.at_ns = l->now_ns;
-	snprintf(end.reason.host, sizeof(end.reason.host), "%s", l->node);
-	snprintf(end.reason.text, sizeof(end.reason.text), "%.120s%s", l->text, more);
-	doc = wire_encode_end(&end);
-	*ret = doc ? wire_format(doc) : NULL;
-	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE attempts SET closed = 2, state = 5, ended_ns = ?3,"
+			   " end = ?4, end_kind = ?5 WHERE job = ?1 AND attempt = ?2",
+			   "iiiti", l->job, (int64_t)l->attempt, l->now_ns, end,
+			   (int64_t)how->kind);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET state = 5, ended_ns = ?3, end = ?4"
+			   " WHERE job = ?1 AND attempt = ?2",
+			   "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
+	return r;
 }
 
 int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 {
 	const struct report key = { .job = l->job, .attempt = l->attempt };
 	const struct store_event e = { l->now_ns, l->job, l->node, "node-lost", l->text };
-	_cleanup_free_ char *end = NULL;
+	struct job_end lost;
 	struct known k = { 0 };
 	bool again = false;
 	char more[128];
@@ -451,12 +558,13 @@ int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
 			       l->attempt);
 	if (r > 0)
 		r = store_may_requeue(s, l, more, err);
-	if (r >= 0) {
-		again = r > 0;
-		r = encode_loss(l, more, &end, err);
-	}
-	if (r >= 0)
-		r = write_loss(s, l, end, err);
+	if (r < 0)
+		return r;
+	again = r > 0;
+	store_loss_end(l, more, &lost);
+	r = write_loss(s, l, k.verdict.kind ? &k.verdict : &lost, err);
+	if (r >= 0 && k.is_several)
+		r = store_part_write_loss(s, l, &lost, err);
 	if (r >= 0)
 		r = count_job(s, &k, STORE_MARK_ENDED, end_day(s, &k, l->now_ns), err);
 	if (r >= 0)

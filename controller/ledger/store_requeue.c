@@ -26,13 +26,16 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 	int64_t n_lost;
 	struct db_row *st;
 	bool asks;
-	int r = db_query(s->db, err, &st,
-			 "SELECT CASE WHEN j.array_job > 0 THEN"
-			 " (SELECT p.request FROM jobs p WHERE p.job = j.array_job)"
-			 " ELSE j.request END, (SELECT COUNT(*) FROM attempts a"
-			 " WHERE a.job = ?1 AND a.attempt <> ?2 AND a.end_kind = 6)"
-			 " FROM jobs j WHERE j.job = ?1 AND j.attempt = ?2 AND j.want <> 2",
-			 "ii", l->job, (int64_t)l->attempt);
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT CASE WHEN j.array_job > 0 THEN"
+		" (SELECT p.request FROM jobs p WHERE p.job = j.array_job)"
+		" ELSE j.request END, (SELECT COUNT(*) FROM attempts a"
+		" WHERE a.job = ?1 AND a.attempt <> ?2 AND a.end_kind = 6)"
+		" FROM jobs j JOIN attempts b ON b.job = j.job AND b.attempt = j.attempt"
+		" WHERE j.job = ?1 AND j.attempt = ?2"
+		" AND (j.want <> 2 OR b.verdict_kind = 6)",
+		"ii", l->job, (int64_t)l->attempt);
 
 	text[0] = '\0';
 	if (r >= 0)
@@ -54,7 +57,7 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 	return 0;
 }
 
-_Static_assert(STORE_CANCEL == 2 && JOB_QUEUED == 0, "numbers in SQL");
+_Static_assert(STORE_CANCEL == 2 && END_NODE_LOST == 6 && JOB_QUEUED == 0, "numbers in SQL");
 
 int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 {

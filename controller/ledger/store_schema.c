@@ -347,26 +347,12 @@ static const char schema_steps[] =
 	"ALTER TABLE steps ADD COLUMN missing_ns INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX steps_open_job ON steps(job) WHERE state < 2;";
 
-const char *const store_migrations[] = { schema_1,
-					 schema_2,
-					 schema_3,
-					 schema_stretches,
-					 schema_accounts,
-					 schema_terms,
-					 schema_indices,
-					 schema_ends,
-					 schema_weights,
-					 schema_gpus,
-					 schema_active,
-					 schema_drained,
-					 schema_preempt,
-					 schema_submission,
-					 schema_kinds,
-					 schema_dispatch,
-					 schema_maintenance,
-					 schema_parts,
-					 schema_steps,
-					 NULL };
+const char *const store_migrations[] = {
+	schema_1,	 schema_2,	     schema_3,	     schema_stretches,	schema_accounts,
+	schema_terms,	 schema_indices,     schema_ends,    schema_weights,	schema_gpus,
+	schema_active,	 schema_drained,     schema_preempt, schema_submission, schema_kinds,
+	schema_dispatch, schema_maintenance, schema_parts,   schema_steps,	NULL
+};
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

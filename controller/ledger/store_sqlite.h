@@ -76,6 +76,11 @@ struct store_report_case {
 	struct sync_gain gain;	     /* filled when something ran: running_ns is not 0 */
 	struct sync_refusal refusal; /* filled when refused */
 	bool is_new, has_freed;
+	bool stirs; /* what the job's other nodes are to do has changed */
+	/* Of one that brought something new: */
+	int32_t part;		  /* of a job on several nodes; else -1 */
+	enum job_state job_state; /* after it */
+	int64_t gpu_idle_ns;	  /* of all the job's nodes; -1: not told */
 };
 enum store_report_outcome { STORE_REPORT_ACK = 1, STORE_REPORT_REFUSED = 2 };
 /* An outcome above, or < 0. */
@@ -89,7 +94,7 @@ int store_output_add(struct store *s, const char *node, const struct sync_output
 /* Ends an attempt by the controller's decision. */
 struct store_loss {
 	int64_t job, now_ns;
-	int32_t attempt;
+	int32_t attempt, part;
 	const char *node, *text;
 };
 #define STORE_REQUEUED 1 /* and the job is in the queue again */

@@ -1,8 +1,10 @@
 /* store_sums.c - nodes with what their jobs hold. See store.h. */
 #include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_part.h"
 
 static const char nodes_sql[] =
 	"SELECT n.node, n.cluster, n.boot, n.version, n.address, n.topology, n.notes, "
@@ -14,6 +16,7 @@ static const char nodes_sql[] =
 	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
 	" n.gpus, n.gpu_models, n.free_gpu_models, n.node_type, n.features"
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
+	" AND a.hosts = ''"
 	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
 
 static struct resources amounts_at(struct db_row *st, int column)
@@ -50,17 +53,48 @@ static void read_node(struct db_row *st, struct store_node *n)
 	store_node_kind(st, 28, &n->capacity);
 }
 
+static int compare_nodes(const void *a, const void *b)
+{
+	return strcmp(((const struct store_held_part *)a)->node,
+		      ((const struct store_held_part *)b)->node);
+}
+
+/* What jobs on several nodes hold of this one; the parts are in the order of the nodes, *at
+ * stands behind those of the nodes before. */
+static void add_parts(struct store_node *n, const struct store_held_parts *parts, size_t *at)
+{
+	while (*at < parts->n && strcmp(parts->of[*at].node, n->node) < 0)
+		++*at; /* of a node that is not there */
+	for (; *at < parts->n && !strcmp(parts->of[*at].node, n->node); ++*at) {
+		const struct store_held_part *p = &parts->of[*at];
+		const struct resources *share = &p->share;
+
+		n->jobs++;
+		n->held.ncpus += p->frees_cores ? 0 : share->ncpus;
+		n->held.mem_bytes += share->vmem_bytes ? share->vmem_bytes : share->mem_bytes;
+		n->held.jobfs_bytes += share->jobfs_bytes;
+		n->held.ngpus += share->ngpus;
+	}
+}
+
 int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
 {
+	_cleanup_(store_held_parts_done) struct store_held_parts parts = { 0 };
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, nodes_sql, "");
+	size_t at = 0;
+	int r = store_held_parts(s, NULL, &parts, err);
 
+	if (r >= 0 && parts.n)
+		qsort(parts.of, parts.n, sizeof(*parts.of), compare_nodes);
+	if (r >= 0)
+		r = db_query(s->db, err, &st, nodes_sql, "");
 	if (r < 0)
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0) {
 		struct store_node n;
 
 		read_node(st, &n);
+		add_parts(&n, &parts, &at);
 		r = fn(ctx, &n, err);
 		if (r < 0) {
 			db_done(st);

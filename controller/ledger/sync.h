@@ -111,6 +111,8 @@ struct sync_result {
 	size_t n_acks, n_output_acks, n_refusals, n_step_acks;
 	size_t n_accepted; /* reports that brought something new */
 	bool has_freed; /* a job ended, was suspended or runs and may be: the queue may move */
+	int64_t *stirred; /* jobs on several nodes: what their nodes are to do has changed */
+	size_t n_stirred;
 };
 
 /* For qsort() and bsearch(). */
@@ -154,5 +156,6 @@ static inline void sync_result_done(struct sync_result *r)
 	free(r->refusals);
 	free(r->step_acks);
 	free(r->gains);
+	free(r->stirred);
 	*r = (struct sync_result){ 0 };
 }

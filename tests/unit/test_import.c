@@ -278,6 +278,7 @@ static void go_back_to_schema_1(struct rig *r)
 		"ALTER TABLE jobs DROP COLUMN scattered;"
 		"ALTER TABLE attempts DROP COLUMN hosts;"
 		"ALTER TABLE attempts DROP COLUMN verdict;"
+		"ALTER TABLE attempts DROP COLUMN verdict_kind;"
 		"ALTER TABLE rollups DROP COLUMN adjusted_ms; DROP INDEX rollups_account;"
 		"DROP INDEX IF EXISTS rollups_user; ALTER TABLE attempts DROP COLUMN "
 		"started_day;"

@@ -1,0 +1,85 @@
+/* store_given.c - what a node is to do: all that it has been given and not finished. See
+ * store.h.
+ *
+ * Of a job on several nodes (store_parts.h) the parts other than the first are told at once,
+ * the first when all of them have been shown running, or when the job is to be cancelled. When
+ * the attempt is over the others are to be cancelled.
+ */
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+
+#define REQUEST                                                                                \
+	" CASE WHEN j.array_job > 0 THEN"                                                      \
+	"  (SELECT q.request FROM jobs q WHERE q.job = j.array_job)"                           \
+	" ELSE j.request END"
+/* Columns: job, attempt, want, state, reason, request, array, index; then of one on several
+ * nodes: hosts, part, node, ncpus, vmem, mem, jobfs, ngpus. */
+static const char given_sql[] =
+	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason," REQUEST
+	", j.array_job, j.array_index, a.hosts, 0, a.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
+	" p.jobfs_bytes, p.ngpus"
+	" FROM attempts a JOIN jobs j ON j.job = a.job LEFT JOIN parts p"
+	" ON p.job = a.job AND p.attempt = a.attempt AND p.part = 0"
+	" WHERE a.node = ?1 AND a.closed = 0 AND a.missing_ns = 0"
+	" AND (a.hosts = '' OR a.shown = 1 OR j.want = 2 OR NOT EXISTS(SELECT 1 FROM parts o"
+	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < 2))"
+	" UNION ALL"
+	" SELECT p.job, p.attempt, CASE WHEN a.closed <> 0 THEN 2 ELSE j.want END, p.state,"
+	" CASE WHEN a.closed <> 0 THEN 'the job has ended' ELSE j.want_reason END," REQUEST
+	", j.array_job, j.array_index, a.hosts, p.part, p.node, p.ncpus, p.vmem_bytes,"
+	" p.mem_bytes, p.jobfs_bytes, p.ngpus"
+	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+	" JOIN jobs j ON j.job = p.job"
+	" WHERE p.node = ?1 AND p.closed = 0 AND p.missing_ns = 0 AND p.part > 0"
+	" ORDER BY 1, 2";
+_Static_assert(STORE_CANCEL == 2 && JOB_RUNNING == 2, "given_sql has them as numbers");
+
+static int32_t count_hosts(const char *hosts)
+{
+	int32_t n = *hosts != '\0';
+
+	for (; *hosts; hosts++)
+		n += *hosts == ',';
+	return n;
+}
+
+static void read_part(struct db_row *st, struct store_given *g)
+{
+	const char *hosts = store_text(st, 8);
+
+	g->part = (struct job_part){ .index = (int32_t)db_int(st, 9),
+				     .n = count_hosts(hosts),
+				     .hosts = (char *)hosts };
+	g->share = (struct store_part){ .node = store_text(st, 10),
+					.ncpus = db_int(st, 11),
+					.vmem_bytes = db_int(st, 12),
+					.mem_bytes = db_int(st, 13),
+					.jobfs_bytes = db_int(st, 14),
+					.ngpus = db_int(st, 15) };
+}
+
+int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
+		struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, given_sql, "t", node);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		struct store_given g = {
+			.job = db_int(st, 0),
+			.attempt = (int)db_int(st, 1),
+			.want = (enum store_want)(int)db_int(st, 2),
+			.state = (enum job_state)(int)db_int(st, 3),
+			.reason = store_text(st, 4),
+			.request = store_text(st, 5),
+			.array = { db_int(st, 6), db_int(st, 7) },
+		};
+
+		read_part(st, &g);
+		r = fn(ctx, &g, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}

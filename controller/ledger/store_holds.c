@@ -1,0 +1,125 @@
+/* store_holds.c - nodes of a cluster with what jobs hold of them, for placing others. See
+ * store.h. What jobs on several nodes hold is added from their parts. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_gpus.h"
+#include "controller/ledger/store_part.h"
+
+/* Cores of a job that is suspended and shall stay so are free for others; everything else
+ * that was given is held until the attempt is closed. */
+static const char holds_sql[] =
+	"SELECT n.node, n.draining = 0 AND n.lost = 0, n.ncpus, n.mem_bytes, n.jobfs_bytes,"
+	" n.ngpus,"
+	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
+	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
+	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
+	" COALESCE(MAX(j.exclusive), 0), n.gpu_models,"
+	" n.drained_gpu_models, n.node_type, n.features"
+	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
+	" AND a.hosts = ''"
+	" LEFT JOIN jobs j ON j.job = a.job"
+	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
+
+_Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "holds_sql has them as numbers");
+
+/* Also while the job that has it is suspended. */
+static void hold_whole(struct fit_node *n)
+{
+	n->held = n->capacity;
+	n->gpus_held = n->gpus;
+}
+
+static void read_hold(struct db_row *st, struct fit_node *ret)
+{
+	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, 0));
+	ret->open = (int)db_int(st, 1);
+	ret->capacity = (struct resources){ .ncpus = db_int(st, 2),
+					    .mem_bytes = db_int(st, 3),
+					    .jobfs_bytes = db_int(st, 4),
+					    .ngpus = db_int(st, 5) };
+	ret->held = (struct resources){ .ncpus = db_int(st, 6),
+					.mem_bytes = db_int(st, 7),
+					.jobfs_bytes = db_int(st, 8),
+					.ngpus = db_int(st, 9) };
+	store_gpu_counts(st, 11, &ret->gpus);
+	store_gpu_counts(st, 12, &ret->gpus_drained);
+	store_node_kind(st, 13, &ret->capacity);
+	ret->gpus_held = (struct gpus){ 0 };
+	if (db_int(st, 10))
+		hold_whole(ret);
+}
+
+static int compare_name(const void *name, const void *node)
+{
+	return strcmp(name, ((const struct fit_node *)node)->name);
+}
+
+static void hold_part(struct fit_node *n, const struct store_held_part *p)
+{
+	const struct resources *share = &p->share;
+
+	if (p->is_exclusive) {
+		hold_whole(n);
+		return;
+	}
+	n->held.ncpus += p->frees_cores ? 0 : share->ncpus;
+	n->held.mem_bytes += share->vmem_bytes ? share->vmem_bytes : share->mem_bytes;
+	n->held.jobfs_bytes += share->jobfs_bytes;
+	n->held.ngpus += share->ngpus;
+	if (share->ngpus && n->gpus.n)
+		gpus_add(&n->gpus_held, share->gpu_model, share->ngpus);
+}
+
+static int hold_parts(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
+		      struct err *err)
+{
+	_cleanup_(store_held_parts_done) struct store_held_parts parts = { 0 };
+	int r = n ? store_held_parts(s, cluster, &parts, err) : 0;
+
+	for (size_t i = 0; i < parts.n; i++) {
+		struct fit_node *at =
+			bsearch(parts.of[i].node, nodes, n, sizeof(*nodes), compare_name);
+
+		if (at)
+			hold_part(at, &parts.of[i]);
+	}
+	return r;
+}
+
+int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
+		struct err *err)
+{
+	_cleanup_free_ struct fit_node *nodes = NULL;
+	size_t n = 0, size = 0;
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
+
+	if (r < 0)
+		return r;
+	while ((r = db_step(s->db, st, err)) > 0) {
+		if (n == size) {
+			size_t larger = size ? size * 2 : 16;
+			struct fit_node *p = realloc(nodes, larger * sizeof(*p));
+
+			if (!p) {
+				db_done(st);
+				return err_set(err, -ENOMEM, "out of memory");
+			}
+			nodes = p;
+			size = larger;
+		}
+		read_hold(st, &nodes[n++]);
+	}
+	if (r >= 0)
+		r = store_gpus_held(s, cluster, nodes, n, err);
+	if (r >= 0)
+		r = hold_parts(s, cluster, nodes, n, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(nodes);
+	*ret_n = n;
+	return 0;
+}

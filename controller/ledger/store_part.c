@@ -1,0 +1,310 @@
+/* store_part.c - see store_part.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/store_part.h"
+
+/* ---- what one node has of an attempt ---- */
+
+int store_place_find(struct store *s, const struct store_at *at, struct store_place *ret,
+		     struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT 0, state, closed, CASE WHEN hosts = '' THEN 0 ELSE 1 END"
+			 " FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3"
+			 " UNION ALL SELECT part, state, closed, 1 FROM parts"
+			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3 AND part > 0",
+			 "iit", at->job, (int64_t)at->attempt, at->node);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = (struct store_place){ .part = (int32_t)db_int(st, 0),
+				     .state = (enum job_state)(int)db_int(st, 1),
+				     .closed = (enum store_closed)(int)db_int(st, 2),
+				     .is_several = db_int(st, 3) != 0 };
+	db_done(st);
+	return 1;
+}
+
+/* The job's state is that of part 0. */
+static int show_first(struct store *s, const struct store_at *at, const struct store_place *p,
+		      enum job_state state, struct err *err)
+{
+	int r = db_run(s->db, err,
+		       "UPDATE attempts SET shown = 1, missing_ns = 0, state = ?3"
+		       " WHERE job = ?1 AND attempt = ?2 AND"
+		       " (shown = 0 OR missing_ns <> 0 OR state <> ?3)",
+		       "iii", at->job, (int64_t)at->attempt, (int64_t)state);
+
+	if (r < 0 || p->state == state)
+		return r;
+	return db_run(s->db, err, "UPDATE jobs SET state = ?3 WHERE job = ?1 AND attempt = ?2",
+		      "iii", at->job, (int64_t)at->attempt, (int64_t)state);
+}
+
+int store_place_show(struct store *s, const struct store_at *at, const struct store_place *p,
+		     enum job_state state, struct err *err)
+{
+	if (p->part == 0)
+		return show_first(s, at, p, state, err);
+	return db_run(s->db, err,
+		      "UPDATE parts SET shown = 1, missing_ns = 0, state = ?4"
+		      " WHERE job = ?1 AND attempt = ?2 AND part = ?3 AND"
+		      " (shown = 0 OR missing_ns <> 0 OR state <> ?4)",
+		      "iiii", at->job, (int64_t)at->attempt, (int64_t)p->part, (int64_t)state);
+}
+
+int store_place_miss(struct store *s, const struct store_at *at, const struct store_place *p,
+		     int64_t since_ns, struct err *err)
+{
+	if (p->part == 0)
+		return db_run(s->db, err,
+			      "UPDATE attempts SET missing_ns = ?3"
+			      " WHERE job = ?1 AND attempt = ?2 AND missing_ns <> ?3",
+			      "iii", at->job, (int64_t)at->attempt, since_ns);
+	return db_run(s->db, err,
+		      "UPDATE parts SET missing_ns = ?4 WHERE job = ?1 AND attempt = ?2"
+		      " AND part = ?3 AND missing_ns <> ?4",
+		      "iiii", at->job, (int64_t)at->attempt, (int64_t)p->part, since_ns);
+}
+
+_Static_assert(JOB_STARTING == 1 && JOB_RUNNING == 2, "states are in SQL as numbers");
+
+int store_parts_run(struct store *s, const struct store_at *at, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT 1 FROM parts WHERE job = ?1 AND attempt = ?2 AND part > 0"
+			 " AND state < 2 LIMIT 1",
+			 "ii", at->job, (int64_t)at->attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r > 0)
+		db_done(st);
+	return r < 0 ? r : r == 0;
+}
+
+/* ---- reports ---- */
+
+int store_usage_decode(const char *text, struct usage *ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+
+	if (!*text)
+		return 0;
+	doc = json_loads(text, 0, NULL);
+	if (!doc)
+		return err_set(err, -EBADMSG, "usage in the ledger is not readable");
+	return wire_decode_usage(doc, "usage", ret, err) < 0 ? -EBADMSG : 0;
+}
+
+int store_part_load(struct store *s, const struct report *key, const char *node,
+		    struct store_part_known *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT part, state, closed, seq, at_ns, started_ns, ended_ns,"
+			 " running_ns, suspended_ns, usage FROM parts"
+			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
+			 "iit", key->job, (int64_t)key->attempt, node);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = (struct store_part_known){ .job = key->job,
+					  .attempt = key->attempt,
+					  .part = (int32_t)db_int(st, 0),
+					  .state = (enum job_state)(int)db_int(st, 1),
+					  .closed = (enum store_closed)(int)db_int(st, 2),
+					  .seq = db_int(st, 3),
+					  .at_ns = db_int(st, 4),
+					  .started_ns = db_int(st, 5),
+					  .ended_ns = db_int(st, 6),
+					  .running_ns = db_int(st, 7),
+					  .suspended_ns = db_int(st, 8) };
+	snprintf(ret->node, sizeof(ret->node), "%s", node);
+	r = store_usage_decode(store_text(st, 9), &ret->usage, err);
+	db_done(st);
+	return r < 0 ? r : 1;
+}
+
+int store_part_sum(struct store *s, const struct store_part_known *p, struct usage *ret,
+		   struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT usage FROM parts WHERE job = ?1 AND attempt = ?2"
+			 " AND part <> ?3 AND usage IS NOT NULL",
+			 "iii", p->job, (int64_t)p->attempt, (int64_t)p->part);
+
+	*ret = (struct usage){ 0 };
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		struct usage one = { 0 };
+
+		r = store_usage_decode(store_text(st, 0), &one, err);
+		if (r < 0)
+			db_done(st);
+		else
+			usage_add(ret, &one);
+	}
+	if (r >= 0)
+		usage_add(ret, &p->usage);
+	return r;
+}
+
+static int64_t later(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
+static void take(struct store_part_known *p, const struct report *rep)
+{
+	if (p->closed == STORE_OPEN || rep->state == JOB_ENDED)
+		p->state = rep->state;
+	p->seq = rep->seq;
+	p->at_ns = rep->at_ns;
+	if (rep->started_ns)
+		p->started_ns = rep->started_ns;
+	if (rep->ended_ns)
+		p->ended_ns = rep->ended_ns;
+	p->running_ns = later(p->running_ns, rep->running_ns);
+	p->suspended_ns = later(p->suspended_ns, rep->suspended_ns);
+	if (rep->state == JOB_ENDED)
+		p->closed = STORE_FINAL;
+}
+
+static int encode_end(const struct job_end *end, char **ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_encode_end(end);
+
+	*ret = doc ? wire_format(doc) : NULL;
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_part_take(struct store *s, struct store_part_known *p, const struct report *rep,
+		    struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_encode_usage(&p->usage);
+	_cleanup_free_ char *usage = doc ? wire_format(doc) : NULL, *end = NULL;
+	int r = usage ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	take(p, rep);
+	if (r >= 0 && rep->state == JOB_ENDED)
+		r = encode_end(&rep->end, &end, err);
+	if (r < 0)
+		return r;
+	return db_run(s->db, err,
+		      "UPDATE parts SET seq = ?4, at_ns = ?5, state = ?6, shown = 1,"
+		      " missing_ns = 0, started_ns = ?7, ended_ns = ?8, running_ns = ?9,"
+		      " suspended_ns = ?10, cpus = ?11, note = ?12, usage = ?13, closed = ?14,"
+		      " end = COALESCE(?15, end)"
+		      " WHERE job = ?1 AND attempt = ?2 AND part = ?3",
+		      "iiiiii"
+		      "iiii"
+		      "tttit",
+		      p->job, (int64_t)p->attempt, (int64_t)p->part, p->seq, p->at_ns,
+		      (int64_t)p->state, p->started_ns, p->ended_ns, p->running_ns,
+		      p->suspended_ns, rep->cpus, rep->note, usage, (int64_t)p->closed, end);
+}
+
+/* ---- ends ---- */
+
+/* 1: the attempt is the job's, is open, and nothing has brought it down yet. */
+static int stands(struct store *s, const struct store_at *at, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT 1 FROM attempts a JOIN jobs j ON j.job = a.job"
+			 " AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
+			 " AND a.closed = 0 AND a.verdict_kind = 0 AND j.want <> 2",
+			 "ii", at->job, (int64_t)at->attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r > 0)
+		db_done(st);
+	return r;
+}
+_Static_assert(STORE_CANCEL == 2 && END_NONE == 0, "numbers in SQL");
+
+static int write_verdict(struct store *s, const struct store_fall *f, const struct job_end *end,
+			 const char *why, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = encode_end(end, &text, err);
+
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE attempts SET verdict = ?3, verdict_kind = ?4"
+			   " WHERE job = ?1 AND attempt = ?2",
+			   "iiti", f->at.job, (int64_t)f->at.attempt, text, (int64_t)end->kind);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET want = 2, want_reason = ?2, gave_way_to = 0"
+			   " WHERE job = ?1",
+			   "it", f->at.job, why);
+	return r;
+}
+
+int store_part_fall(struct store *s, const struct store_fall *f, struct err *err)
+{
+	char line[REASON_TEXT_MAX], why[SYNC_TEXT_MAX];
+	const struct store_event e = { f->now_ns, f->at.job, f->at.node, "part-ended", line };
+	struct job_end end = *f->end;
+	int r;
+
+	reason_format_line(&end, line, sizeof(line));
+	r = store_event(s, &e, err);
+	if (r >= 0 && end.kind != END_CANCELLED)
+		r = stands(s, &f->at, err);
+	else if (r >= 0)
+		return 0;
+	if (r <= 0)
+		return r;
+	if (!*end.reason.host)
+		snprintf(end.reason.host, sizeof(end.reason.host), "%s", f->at.node);
+	snprintf(why, sizeof(why), "the job's part on node %s: %.*s", f->at.node, 160, line);
+	r = write_verdict(s, f, &end, why, err);
+	return r < 0 ? r : 1;
+}
+
+void store_loss_end(const struct store_loss *l, const char *more, struct job_end *ret)
+{
+	*ret = (struct job_end){ .kind = END_NODE_LOST, .exit_status = -1 };
+	ret->reason.requested = ret->reason.reached = -1;
+	ret->reason.at_ns = l->now_ns;
+	snprintf(ret->reason.host, sizeof(ret->reason.host), "%s", l->node);
+	snprintf(ret->reason.text, sizeof(ret->reason.text), "%.120s%s", l->text, more);
+}
+
+int store_part_write_loss(struct store *s, const struct store_loss *l,
+			  const struct job_end *end, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	int r = encode_end(end, &text, err);
+
+	return r < 0 ? r
+		     : db_run(s->db, err,
+			      "UPDATE parts SET closed = 2, state = 5, ended_ns = ?4, end = ?5"
+			      " WHERE job = ?1 AND attempt = ?2 AND part = ?3",
+			      "iiiit", l->job, (int64_t)l->attempt, (int64_t)l->part, l->now_ns,
+			      text);
+}
+
+int store_part_lose(struct store *s, const struct store_loss *l, struct err *err)
+{
+	struct job_end end;
+	const struct store_fall f = { { l->job, l->attempt, l->node }, l->now_ns, &end };
+	int r;
+
+	store_loss_end(l, "", &end);
+	r = store_part_write_loss(s, l, &end, err);
+	return r < 0 ? r : store_part_fall(s, &f, err);
+}

@@ -1,0 +1,90 @@
+/* store_part - one part of an attempt on several nodes (store_parts.h), as reports and lists of
+ * its node change it: for the files of the SQLite store alone. All in the transaction under
+ * way.
+ */
+#pragma once
+#include "controller/ledger/store_sqlite.h"
+
+struct store_part_known {
+	int64_t job;
+	int32_t attempt, part;
+	char node[REQUEST_NAME_MAX];
+	enum job_state state;
+	enum store_closed closed;
+	int64_t seq, at_ns, started_ns, ended_ns, running_ns, suspended_ns;
+	struct usage usage; /* of this node alone */
+};
+/* The part that the node has. 1; 0: it has none. */
+int store_part_load(struct store *s, const struct report *key, const char *node,
+		    struct store_part_known *ret, struct err *err);
+/* Usage as it is on disk; "": none. */
+int store_usage_decode(const char *text, struct usage *ret, struct err *err);
+/* What all parts used: the others' as they are on disk, and p's. */
+int store_part_sum(struct store *s, const struct store_part_known *p, struct usage *ret,
+		   struct err *err);
+/* The report onto *p, and p onto disk. */
+int store_part_take(struct store *s, struct store_part_known *p, const struct report *rep,
+		    struct err *err);
+
+/* What one node has of an attempt. */
+struct store_place {
+	int32_t part; /* 0: what the attempt's own row stands for */
+	enum job_state state;
+	enum store_closed closed;
+	bool is_several; /* the attempt is on several nodes */
+};
+struct store_at {
+	int64_t job;
+	int32_t attempt;
+	const char *node;
+};
+/* 1; 0: this node was never given it. */
+int store_place_find(struct store *s, const struct store_at *at, struct store_place *ret,
+		     struct err *err);
+/* Its node shows it in that state. */
+int store_place_show(struct store *s, const struct store_at *at, const struct store_place *p,
+		     enum job_state state, struct err *err);
+/* Its node lacks it since then; 0: it does not. */
+int store_place_miss(struct store *s, const struct store_at *at, const struct store_place *p,
+		     int64_t since_ns, struct err *err);
+/* 1: all parts other than 0 run, or did. */
+int store_parts_run(struct store *s, const struct store_at *at, struct err *err);
+
+/* A part other than 0 has ended, as its node or the controller says. Where that is otherwise
+ * than by order it brings the job down. 1: it does now. */
+struct store_fall {
+	struct store_at at;
+	int64_t now_ns;
+	const struct job_end *end;
+};
+int store_part_fall(struct store *s, const struct store_fall *f, struct err *err);
+/* The end of what is lost, in words; `more` is said behind them. */
+void store_loss_end(const struct store_loss *l, const char *more, struct job_end *ret);
+int store_part_write_loss(struct store *s, const struct store_loss *l,
+			  const struct job_end *end, struct err *err);
+/* Its node is lost, or has lost it. 1: that brings the job down. */
+int store_part_lose(struct store *s, const struct store_loss *l, struct err *err);
+
+/* What parts of a cluster's jobs hold; NULL: of all. By job, attempt, part. */
+struct store_held_part {
+	int64_t job;
+	int32_t attempt, part;
+	char node[REQUEST_NAME_MAX];
+	struct resources share; /* with gpu_model */
+	bool frees_cores;	/* it is suspended and shall stay so */
+	bool is_exclusive;
+	bool is_left; /* its attempt is over */
+};
+struct store_held_parts {
+	struct store_held_part *of;
+	size_t n;
+};
+int store_held_parts(struct store *s, const char *cluster, struct store_held_parts *ret,
+		     struct err *err);
+static inline void store_held_parts_done(struct store_held_parts *p)
+{
+	free(p->of);
+}
+
+/* The rows of a gift on several nodes. */
+int store_parts_give(struct store *s, const struct store_gift *g, struct err *err);

@@ -1,0 +1,174 @@
+/* store_parts.c - see store_parts.h: parts given, held and shown. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_gpus.h"
+#include "controller/ledger/store_part.h"
+#include "controller/ledger/store_parts.h"
+
+/* ---- given ---- */
+
+/* "n1=16,n2=16". malloc()ed. */
+static int format_hosts(const struct store_gift *g, char **ret, struct err *err)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	for (size_t i = 0; to && i < g->n_parts; i++)
+		fprintf(to, "%s%s=%lld", i ? "," : "", g->parts[i].node,
+			(long long)g->parts[i].ncpus);
+	if (!to || fclose(to) != 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = TAKE_PTR(text);
+	return 0;
+}
+
+static int insert_part(struct store *s, int64_t job, size_t part, const struct store_part *p,
+		       struct err *err)
+{
+	return db_run(s->db, err,
+		      "INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes,"
+		      " mem_bytes, jobfs_bytes, ngpus, state) SELECT job, attempt, ?2, ?3, ?4,"
+		      " ?5, ?6, ?7, ?8, 1 FROM jobs WHERE job = ?1",
+		      "iitiiiii", job, (int64_t)part, p->node, p->ncpus, p->vmem_bytes,
+		      p->mem_bytes, p->jobfs_bytes, p->ngpus);
+}
+
+int store_parts_give(struct store *s, const struct store_gift *g, struct err *err)
+{
+	_cleanup_free_ char *hosts = NULL;
+	int r;
+
+	if (strcmp(g->parts[0].node, g->node) != 0)
+		return err_set(err, -EINVAL, "job %lld: part 0 is not on its first node",
+			       (long long)g->job);
+	r = format_hosts(g, &hosts, err);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE attempts SET hosts = ?2 WHERE job = ?1 AND attempt ="
+			   " (SELECT attempt FROM jobs WHERE job = ?1)",
+			   "it", g->job, hosts);
+	for (size_t i = 0; i < g->n_parts && r >= 0; i++)
+		r = insert_part(s, g->job, i, &g->parts[i], err);
+	return r;
+}
+
+/* ---- held ---- */
+
+_Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "held_sql has them as numbers");
+/* From the index of what is open, and sorted then: by the primary key it would be all parts
+ * that ever were. */
+static const char held_sql[] =
+	"SELECT p.job, p.attempt, p.part, p.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
+	" p.jobfs_bytes, p.ngpus, CASE WHEN j.want = 1 AND"
+	" CASE WHEN p.part = 0 THEN a.state ELSE p.state END = 3 THEN 1 ELSE 0 END,"
+	" j.exclusive, j.gpu_model, CASE WHEN a.closed <> 0 THEN 1 ELSE 0 END"
+	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+	" JOIN jobs j ON j.job = p.job"
+	" WHERE p.closed = 0 AND (?1 IS NULL OR j.cluster = ?1)"
+	" ORDER BY +p.job, p.attempt, p.part";
+
+static void read_held(struct db_row *st, struct store_held_part *p)
+{
+	*p = (struct store_held_part){ .job = db_int(st, 0),
+				       .attempt = (int32_t)db_int(st, 1),
+				       .part = (int32_t)db_int(st, 2),
+				       .share = { .ncpus = db_int(st, 4),
+						  .vmem_bytes = db_int(st, 5),
+						  .mem_bytes = db_int(st, 6),
+						  .jobfs_bytes = db_int(st, 7),
+						  .ngpus = db_int(st, 8) },
+				       .frees_cores = db_int(st, 9) != 0,
+				       .is_exclusive = db_int(st, 10) != 0,
+				       .is_left = db_int(st, 12) != 0 };
+	snprintf(p->node, sizeof(p->node), "%s", store_text(st, 3));
+	store_gpu_model(st, 11, &p->share);
+}
+
+int store_held_parts(struct store *s, const char *cluster, struct store_held_parts *ret,
+		     struct err *err)
+{
+	_cleanup_free_ struct store_held_part *of = NULL;
+	size_t n = 0, size = 0;
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, held_sql, "t", cluster);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		if (n == size) {
+			struct store_held_part *p;
+
+			size = size ? size * 2 : 64;
+			p = realloc(of, size * sizeof(*p));
+			if (!p) {
+				db_done(st);
+				return err_set(err, -ENOMEM, "out of memory");
+			}
+			of = p;
+		}
+		read_held(st, &of[n++]);
+	}
+	if (r < 0)
+		return r;
+	*ret = (struct store_held_parts){ TAKE_PTR(of), n };
+	return 0;
+}
+
+/* ---- shown ---- */
+
+static const char parts_sql[] =
+	"SELECT p.part, CASE WHEN p.part = 0 THEN a.state ELSE p.state END, p.node, p.ncpus,"
+	" p.vmem_bytes, p.mem_bytes, p.jobfs_bytes, p.ngpus, p.cpus, p.usage, p.gpus, p.end,"
+	" p.note, p.started_ns, p.ended_ns, p.running_ns, p.suspended_ns"
+	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+	" WHERE p.job = ?1 AND p.attempt = ?2 ORDER BY p.part";
+
+int store_parts(struct store *s, int64_t job, int32_t attempt, store_part_row_fn fn, void *ctx,
+		struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, parts_sql, "ii", job, (int64_t)attempt);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		const struct store_part_row p = {
+			.part = (int32_t)db_int(st, 0),
+			.state = (enum job_state)(int)db_int(st, 1),
+			.share = { .node = store_text(st, 2),
+				   .ncpus = db_int(st, 3),
+				   .vmem_bytes = db_int(st, 4),
+				   .mem_bytes = db_int(st, 5),
+				   .jobfs_bytes = db_int(st, 6),
+				   .ngpus = db_int(st, 7) },
+			.cpus = store_text(st, 8),
+			.usage = db_text(st, 9),
+			.gpus = db_text(st, 10),
+			.end = db_text(st, 11),
+			.note = store_text(st, 12),
+			.started_ns = db_int(st, 13),
+			.ended_ns = db_int(st, 14),
+			.running_ns = db_int(st, 15),
+			.suspended_ns = db_int(st, 16),
+		};
+
+		r = fn(ctx, &p, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}
+
+int store_job_nodes(struct store *s, int64_t job, store_node_name_fn fn, void *ctx,
+		    struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT node FROM attempts WHERE job = ?1 AND closed = 0"
+			 " UNION SELECT node FROM parts WHERE job = ?1 AND closed = 0",
+			 "i", job);
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)
+		fn(ctx, store_text(st, 0));
+	return r;
+}
