@@ -19,6 +19,7 @@
 #include "agent/job_return.h"
 #include "agent/job_start.h"
 #include "agent/memory.h"
+#include "agent/job_steps.h"
 #include "common/auth/auth.h"
 #include "common/log.h"
 #include "common/verb.h"
@@ -29,12 +30,14 @@
 #define DEFAULT_CONFIG "/etc/reeve/agent.conf"
 #define SYNC_JOBS_MAX 4096
 #define GIVE_BACK_TICKS 10
+#define OUTPUT_PIECES_MAX 2000 /* in a document */
 
 struct daemon {
 	struct node node;
 	struct gatekeeper *gate;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
+	int n_pieces; /* of jobs' own output, in the document that is made */
 	struct sync_job jobs[SYNC_JOBS_MAX], found[SYNC_JOBS_MAX];
 	struct sync_gpu gpus[GPU_DEVICES_MAX];
 };
@@ -48,6 +51,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	(void)usec;
 	job_flow_tick(&d->node);
 	job_gpus_tick(&d->node);
+	steps_tick(&d->node);
 	if (d->n_ticks++ % GIVE_BACK_TICKS == 0)
 		memory_give_back();
 	r = sd_event_source_set_time_relative(s, step);
@@ -165,6 +169,7 @@ static void describe(void *ctx, struct sync_node *ret)
 				   .n_found = job_return_found(n, d->found, SYNC_JOBS_MAX),
 				   .gpus = d->gpus,
 				   .n_gpus = job_gpus_describe(n, d->gpus) };
+	ret->n_steps = steps_describe(n, &ret->steps);
 	describe_free(n, &ret->free);
 }
 
@@ -172,7 +177,14 @@ static int next_output(void *ctx, int index, struct sync_chunk *ret)
 {
 	struct daemon *d = ctx;
 
-	return job_output_next(&d->node, index, ret);
+	if (index == 0)
+		d->n_pieces = 0;
+	if (index == d->n_pieces && job_output_next(&d->node, index, ret)) {
+		d->n_pieces++;
+		return 1;
+	}
+	return index < OUTPUT_PIECES_MAX &&
+	       steps_output_next(&d->node, index - d->n_pieces, ret);
 }
 
 static void on_link(void *ctx, bool up, const char *why)
@@ -243,6 +255,8 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 		r = open_uplink(d, err);
 	if (!r)
 		r = job_flow_open(&d->node, err);
+	if (!r)
+		r = steps_open(&d->node, err);
 	if (!r)
 		r = gatekeeper_open(&d->node, &d->gate, err);
 	if (!r)

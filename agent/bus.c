@@ -7,7 +7,7 @@
 #include "agent/bus.h"
 #include "agent/job.h"
 #include "agent/job_order.h"
-#include "agent/steps.h"
+#include "agent/job_steps.h"
 #include "common/log.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

@@ -14,6 +14,7 @@
 #include "agent/job_gpus.h"
 #include "agent/job_limit.h"
 #include "agent/job_pause.h"
+#include "agent/job_steps.h"
 
 /* Rooms give their notes as lines. */
 static void note_lines(struct node *n, const char *room, const char *lines)
@@ -337,6 +338,7 @@ int doors_open(struct node *n, const struct agent_config *conf, struct err *err)
 
 void doors_close(struct node *n)
 {
+	steps_close(n);
 	while (n->jobs)
 		job_free(n->jobs);
 	job_due_close(n);

@@ -14,6 +14,7 @@
 #include "agent/job_report.h"
 #include "agent/job_say.h"
 #include "agent/job_watch.h"
+#include "agent/job_steps.h"
 #include "common/log.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -142,7 +143,8 @@ int job_drain(struct node *n, struct job *j)
 
 	if (!j->waits_until_ns)
 		j->waits_until_ns = node_now_ns() + n->conf->output_keep_s * NS_PER_S;
-	if (can_wait && !job_output_is_taken(j) && node_now_ns() < j->waits_until_ns) {
+	if (can_wait && !(job_output_is_taken(j) && steps_are_told(n, j)) &&
+	    node_now_ns() < j->waits_until_ns) {
 		uplink_kick(n->uplink);
 		job_again(j, 1000);
 		return 0;
@@ -213,6 +215,7 @@ void job_settle(struct node *n, struct job *j)
 	if (state_forget(n->db, j->s.job, j->s.attempt, &err) < 0)
 		log_job(LOG_ERR, j->s.job, "state", "%s", err.text);
 	job_unwatch(n, j);
+	steps_drop(n, j);
 	job_free(j);
 }
 

@@ -13,6 +13,7 @@
 #include "agent/job_return.h"
 #include "agent/job_start.h"
 #include "agent/job_watch.h"
+#include "agent/job_steps.h"
 #include "common/log.h"
 
 #define NS_PER_S INT64_C(1000000000)
@@ -145,7 +146,9 @@ void job_flow_done(void *ctx, struct manager_id id, enum manager_order order, in
 
 	if (!j)
 		return;
-	if (order == MANAGER_START)
+	if (order == MANAGER_SPAWN)
+		steps_spawned(n, id, result, err);
+	else if (order == MANAGER_START)
 		job_unit_made(j, result, err);
 	else
 		pause_done(n, j, order, result, err);

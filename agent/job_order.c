@@ -9,6 +9,7 @@
 #include "agent/job_output.h"
 #include "agent/job_return.h"
 #include "agent/job_watch.h"
+#include "agent/job_steps.h"
 #include "common/log.h"
 
 static enum job_order order_of(enum sync_want want)
@@ -109,8 +110,20 @@ static void on_output_ack(void *ctx, const struct sync_chunk *ack)
 {
 	struct job *j = job_find(ctx, ack->job, ack->attempt);
 
-	if (j)
+	if (ack->step)
+		steps_output_acked(ctx, ack);
+	else if (j)
 		job_output_acked(j, ack->stream, ack->offset);
+}
+
+static void on_step(void *ctx, const struct sync_step_order *o)
+{
+	steps_order(ctx, o);
+}
+
+static void on_step_ack(void *ctx, struct sync_step_id id)
+{
+	steps_ack(ctx, id);
 }
 
 const struct sync_handlers job_order_handlers = {
@@ -118,4 +131,5 @@ const struct sync_handlers job_order_handlers = {
 	.on_settled = on_settled,
 	.on_refused = on_refused,
 	.on_output_ack = on_output_ack,
+	.steps = { .on_step = on_step, .on_step_ack = on_step_ack },
 };

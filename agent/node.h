@@ -27,6 +27,7 @@ struct job;
 struct gpu;
 struct devices;
 struct gpuwork;
+struct steps;
 
 struct node {
 	const struct agent_config *conf;
@@ -60,6 +61,7 @@ struct node {
 	struct manager_id *found; /* job_return.h: jobs without a record; malloc()ed */
 	size_t n_found;
 	struct job *jobs;     /* oldest first */
+	struct steps *steps;  /* job_steps.h: started inside them */
 	sd_event_source *due; /* job_due.c */
 	int64_t due_ns;	      /* set to; 0: off */
 	/* What the flow of jobs does at each step; set once, by job_flow_open(). */

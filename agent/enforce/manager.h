@@ -44,6 +44,7 @@ enum manager_order {
 	MANAGER_SET_CPUS,
 	MANAGER_FREEZE,
 	MANAGER_THAW,
+	MANAGER_SPAWN,
 };
 
 struct manager_config {
@@ -77,6 +78,12 @@ struct manager_ops {
 			const struct cpulist *nodes, struct err *err);
 	int (*freeze)(struct manager *m, struct manager_id id, struct err *err);
 	int (*thaw)(struct manager *m, struct manager_id id, struct err *err);
+
+	/* Have `argv` (NULL-terminated, absolute path first) run as root outside every job, in
+	 * nobody's sandbox, so that it outlives the agent. `name`, of letters, digits and '-',
+	 * is its own; while it runs, to give it again is success. `id`: for whose sake. */
+	int (*spawn)(struct manager *m, struct manager_id id, const char *name,
+		     const char *const *argv, struct err *err);
 
 	/* At once; not to the processes by which the unit itself is ended. */
 	int (*signal)(struct manager *m, struct manager_id id, int sig, struct err *err);

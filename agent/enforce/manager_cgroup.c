@@ -8,6 +8,9 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "agent/enforce/manager_cgroup_open.h"
 #include "agent/enforce/manager_cgroup_supervisor.h"
 
@@ -138,6 +141,36 @@ static int thaw(struct manager *m, struct manager_id id, struct err *err)
 	return set_frozen(m, id, MANAGER_THAW, err);
 }
 
+static int on_helper_over(sd_event_source *s, int fd, uint32_t revents, void *unused)
+{
+	siginfo_t info;
+
+	(void)revents, (void)unused;
+	waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
+	return sd_event_source_set_floating(s, 0); /* nobody's now: it goes */
+}
+
+/* Buried when it is over, or by init, if the agent is gone by then. */
+static int spawn(struct manager *m, struct manager_id id, const char *name,
+		 const char *const *argv, struct err *err)
+{
+	sd_event_source *over = NULL;
+	int fd = supervisor_spawn(argv, m->supervisors, err), r;
+
+	(void)id, (void)name;
+	if (fd < 0)
+		return fd;
+	r = sd_event_add_io(m->c.event, &over, fd, EPOLLIN, on_helper_over, NULL);
+	if (r < 0) {
+		close(fd);
+		return err_set(err, r, "follow %s: %s", argv[0], strerror(-r));
+	}
+	sd_event_source_set_io_fd_own(over, 1);
+	sd_event_source_set_floating(over, 1);
+	sd_event_source_unref(over);
+	return 0;
+}
+
 /* All at once, also those that fork; but not the recorder of a job that is over. */
 static int kill_job(struct manager *m, struct manager_id id, struct err *err)
 {
@@ -210,6 +243,7 @@ const struct manager_ops manager_cgroup = {
 	.set_cpus = set_cpus,
 	.freeze = freeze,
 	.thaw = thaw,
+	.spawn = spawn,
 	.signal = signal_job,
 	.forget = forget,
 	.bound = bound,

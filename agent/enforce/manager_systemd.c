@@ -39,7 +39,8 @@ static int outcome(const struct order *o, const sd_bus_error *e, struct err *err
 {
 	if (!sd_bus_error_is_set(e))
 		return 0;
-	if (o->what == MANAGER_START && sd_bus_error_has_name(e, SYSTEMD ".UnitExists"))
+	if ((o->what == MANAGER_START || o->what == MANAGER_SPAWN) &&
+	    sd_bus_error_has_name(e, SYSTEMD ".UnitExists"))
 		return 0;
 	return err_set(err, -sd_bus_error_get_errno(e), "%s", e->message);
 }
@@ -174,6 +175,27 @@ static int freeze(struct manager *m, struct manager_id id, struct err *err)
 static int thaw(struct manager *m, struct manager_id id, struct err *err)
 {
 	return order_by_name(m, id, MANAGER_THAW, "ThawUnit", err);
+}
+
+static int spawn(struct manager *m, struct manager_id id, const char *name,
+		 const char *const *argv, struct err *err)
+{
+	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
+	char unit[256];
+	int r;
+
+	snprintf(unit, sizeof(unit), "%s.service", name);
+	r = new_call(m, "StartTransientUnit", &msg, err);
+	if (r < 0)
+		return r;
+	r = sd_bus_message_append(msg, "ss", unit, "fail");
+	if (r >= 0)
+		r = manager_unit_append_helper(msg, name, argv);
+	if (r >= 0)
+		r = sd_bus_message_append(msg, "a(sa(sv))", 0);
+	if (r < 0)
+		return err_set(err, r, "describe unit %s: %s", unit, strerror(-r));
+	return send_order(m, msg, (struct order){ m, id, MANAGER_SPAWN }, err);
 }
 
 /* Not KillUnit, which would also end the writer of the final record. */
@@ -359,6 +381,7 @@ const struct manager_ops manager_systemd = {
 	.set_cpus = set_cpus,
 	.freeze = freeze,
 	.thaw = thaw,
+	.spawn = spawn,
 	.signal = signal_job,
 	.forget = forget,
 	.bound = bound,

@@ -19,6 +19,7 @@ struct step {
 	struct step_spec spec;
 	struct plan plan;
 	char *payload; /* of the plan */
+	int spec_fd;   /* with the lock */
 	int told;      /* the words of a child that could not start; -1 */
 	pid_t child;
 	int status; /* of it, when `is_over` */
@@ -119,6 +120,9 @@ static int start(struct step *s, struct err *err)
 		r = err_set(err, -errno, "fork: %m");
 	close(pair[1]);
 	step_entry_close(&e);
+	/* The agent looks whenever the mode is set: its files are there now. */
+	if (!r)
+		fchmod(s->spec_fd, 0400);
 	return r;
 }
 
@@ -205,14 +209,14 @@ static int run(struct step *s, const sigset_t *signals, struct err *err)
 	return write_end(s, words.text, err);
 }
 
-static int claim_and_run(int fd, struct step *s, const sigset_t *signals, struct err *err)
+static int claim_and_run(struct step *s, const sigset_t *signals, struct err *err)
 {
 	struct err words = { "" };
-	int r = claim(fd, err);
+	int r = claim(s->spec_fd, err);
 
 	if (r)
 		return r;
-	r = load_spec(fd, s, &words);
+	r = load_spec(s->spec_fd, s, &words);
 	if (!r)
 		return run(s, signals, err);
 	if (s->spec.version == STEP_VERSION && is_text(s->spec.end))
@@ -224,8 +228,8 @@ static int claim_and_run(int fd, struct step *s, const sigset_t *signals, struct
 
 int step_main(const char *spec_path)
 {
-	struct step s = { .told = -1 };
 	int fd = open(spec_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), r;
+	struct step s = { .spec_fd = fd, .told = -1 };
 	struct err err = { "" };
 	sigset_t signals;
 
@@ -235,7 +239,7 @@ int step_main(const char *spec_path)
 	sigprocmask(SIG_SETMASK, &signals, NULL);
 	if (fd < 0)
 		return errno != ENOENT;
-	r = claim_and_run(fd, &s, &signals, &err);
+	r = claim_and_run(&s, &signals, &err);
 	if (r < 0)
 		fprintf(stderr, "reeve-launch: %s: %s\n", spec_path, err.text);
 	plan_done(&s.plan);

@@ -137,3 +137,5 @@ $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
 $O/tests/unit/test_sync_steps: $O/agent/report/sync_steps.o $(MODEL) $(WIRE)
 $O/tests/unit/test_parts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_parts: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify)
+$O/tests/unit/test_step: LDLIBS += -lsystemd
+$O/tests/unit/test_step: $O/agent/step.o

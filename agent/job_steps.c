@@ -1,0 +1,407 @@
+/* job_steps.c - see job_steps.h. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include "agent/enforce/manager_cgroup_supervisor.h"
+#include "agent/job_steps_impl.h"
+#include "common/log.h"
+
+#define PATIENCE_NS (60 * INT64_C(1000000000)) /* for a waiter to begin */
+
+const char *steps_path(const struct steps *all, struct sync_step_id id, const char *suffix,
+		       char buf[static STEPS_PATH_MAX])
+{
+	char name[STEP_FILE_MAX];
+
+	snprintf(buf, STEPS_PATH_MAX, "%s/%s%s", all->dir, step_format_name(id, name), suffix);
+	return buf;
+}
+
+struct job *steps_job(const struct steps *all, const struct step *s)
+{
+	return job_find(all->node, s->id.job, s->id.attempt);
+}
+
+static void remove_files(const struct steps *all, struct sync_step_id id)
+{
+	static const char *const suffixes[] = { "", ".end", ".end.tmp", ".new" };
+	char path[STEPS_PATH_MAX];
+
+	/* The spec first: an end alone is nothing. */
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
+		unlink(steps_path(all, id, suffixes[i], path));
+}
+
+/* To be told, with what it is waited for: the job may wait for that. */
+static void over(struct steps *all, struct step *s)
+{
+	struct job *j = steps_job(all, s);
+
+	s->phase = STEP_IS_OVER;
+	uplink_kick(all->node->uplink);
+	if (j && j->step == STEP_DRAIN)
+		job_again(j, 0);
+}
+
+static void fail(struct steps *all, struct step *s, const char *why)
+{
+	step_fail(s, why);
+	log_job(LOG_NOTICE, s->id.job, "step", "step %" PRId64 ": %s", s->id.step, why);
+	over(all, s);
+}
+
+static bool has_begun(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && !(st.st_mode & S_IWUSR);
+}
+
+static struct step_sight see(const struct steps *all, const struct step *s)
+{
+	char path[STEPS_PATH_MAX], end[STEPS_PATH_MAX];
+	struct step_sight sight = { .has_waiter = false };
+
+	steps_path(all, s->id, "", path);
+	steps_path(all, s->id, ".end", end);
+	sight.has_begun = has_begun(path);
+	sight.has_waiter = supervisor_find(path) > 0;
+	/* Last: a waiter writes it before it lets go of its lock. */
+	sight.has_end = access(end, F_OK) == 0;
+	sight.is_late = node_now_ns() - s->asked_ns > PATIENCE_NS;
+	return sight;
+}
+
+static void take_end(struct steps *all, struct step *s)
+{
+	char path[STEPS_PATH_MAX];
+	struct step_end end = { 0 };
+	_cleanup_close_ int fd =
+		open(steps_path(all, s->id, ".end", path), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, &end, sizeof(end)) != sizeof(end))
+		end.version = 0;
+	step_take_end(s, &end);
+	steps_output_fix(all, s);
+	log_job(LOG_INFO, s->id.job, "step", "step %" PRId64 " ended: status %d, signal %d%s%s",
+		s->id.step, s->end.exit_status, s->end.signal, s->end.text[0] ? ": " : "",
+		s->end.text);
+	uplink_kick(all->node->uplink);
+}
+
+/* The waiter was killed; what it started goes on, and ends with the job. */
+static void take_lost(struct steps *all, struct step *s)
+{
+	const struct step_end end = { .version = STEP_VERSION,
+				      .exit_status = -1,
+				      .signal = SIGKILL };
+
+	step_take_end(s, &end);
+	steps_output_fix(all, s);
+	log_job(LOG_WARNING, s->id.job, "step", "who waited for step %" PRId64 " was killed",
+		s->id.step);
+	uplink_kick(all->node->uplink);
+}
+
+/* Unlinked under the lock: a waiter that comes later finds nothing. */
+static void give_up(struct steps *all, struct step *s)
+{
+	char path[STEPS_PATH_MAX];
+
+	if (supervisor_discard(steps_path(all, s->id, "", path)) != 0)
+		return; /* it is just beginning */
+	fail(all, s,
+	     s->is_cancelled ? "cancelled before it began"
+			     : "nothing came of its start within a minute");
+}
+
+static void signal_waiter(struct steps *all, struct step *s)
+{
+	char path[STEPS_PATH_MAX];
+	int fd = supervisor_open(steps_path(all, s->id, "", path));
+
+	if (fd <= 0)
+		return;
+	s->is_signalled = pidfd_send_signal(fd, SIGTERM, NULL, 0) == 0;
+	close(fd);
+}
+
+static void move(struct steps *all, struct step *s, enum step_move m)
+{
+	switch (m) {
+	case STEP_BEGINS:
+		s->phase = STEP_RUNS;
+		steps_output_watch(all, s);
+		break;
+	case STEP_ENDS:
+		take_end(all, s);
+		break;
+	case STEP_IS_LOST:
+		take_lost(all, s);
+		break;
+	case STEP_NEVER_BEGAN:
+		give_up(all, s);
+		break;
+	case STEP_STAYS:
+		break;
+	}
+}
+
+void steps_look(struct steps *all, struct step *s)
+{
+	if (step_is_open(s))
+		move(all, s, step_look(s, see(all, s)));
+	if (s->phase == STEP_RUNS && s->is_cancelled && !s->is_signalled)
+		signal_waiter(all, s);
+	if (s->phase != STEP_DRAINS)
+		return;
+	/* Without a controller nobody takes it: it is there until the job ends. */
+	if (all->node->uplink && !steps_output_is_taken(all, s))
+		return;
+	if (all->node->uplink)
+		steps_output_remove(all, s);
+	over(all, s);
+}
+
+static int on_file(sd_event_source *source, const struct inotify_event *e, void *userdata)
+{
+	struct steps *all = userdata;
+	struct sync_step_id id;
+	const char *rest;
+	struct step *s = NULL;
+
+	(void)source;
+	if (e->mask & IN_Q_OVERFLOW)
+		steps_tick(all->node);
+	else if (e->len && step_parse_name(e->name, &id, &rest) == 0)
+		s = step_find(&all->table, id);
+	if (s)
+		steps_look(all, s);
+	return 0;
+}
+
+void steps_tick(struct node *n)
+{
+	if (!n->steps)
+		return;
+	for (struct step *s = n->steps->table.first; s; s = s->next)
+		steps_look(n->steps, s);
+}
+
+static enum step_job job_of(struct node *n, struct sync_step_id id)
+{
+	struct job *j = job_find(n, id.job, id.attempt);
+	char path[4200];
+
+	if (!j)
+		return STEP_JOB_NONE;
+	if (job_has_ended(j) || j->s.end.kind != END_NONE)
+		return STEP_JOB_ENDS;
+	if (j->step < STEP_RUNNING)
+		return STEP_JOB_STARTS;
+	return job_file(j, "", path, sizeof(path)) ? STEP_JOB_RUNS : STEP_JOB_NO_DISK;
+}
+
+static void start(struct steps *all, const struct sync_step_order *o)
+{
+	struct job *j = job_find(all->node, o->id.job, o->id.attempt);
+	struct step *s = step_add(&all->table, o->id);
+	struct err err;
+	int r;
+
+	if (!s)
+		return; /* no memory: asked again */
+	s->asked_ns = node_now_ns();
+	r = steps_write_spec(all, j, o, &err);
+	if (!r)
+		r = steps_spawn(all, s, &err);
+	if (r < 0) {
+		remove_files(all, s->id);
+		fail(all, s, err.text);
+		return;
+	}
+	log_job(LOG_INFO, s->id.job, "step", "step %" PRId64 ": %s", s->id.step, o->argv[0]);
+	uplink_kick(all->node->uplink);
+}
+
+static void cancel(struct steps *all, struct sync_step_id id)
+{
+	struct step *s = step_find(&all->table, id);
+
+	s->is_cancelled = true;
+	log_job(LOG_INFO, id.job, "step", "step %" PRId64 " is cancelled", id.step);
+	steps_look(all, s);
+}
+
+void steps_order(struct node *n, const struct sync_step_order *o)
+{
+	struct steps *all = n->steps;
+	const char *why = "";
+	struct step *s;
+
+	switch (step_decide(&all->table, o, job_of(n, o->id), &why)) {
+	case STEP_DO_START:
+		start(all, o);
+		break;
+	case STEP_DO_CANCEL:
+		cancel(all, o->id);
+		break;
+	case STEP_DO_REFUSE:
+		s = step_add(&all->table, o->id);
+		if (s)
+			fail(all, s, why);
+		break;
+	case STEP_DO_NOTHING:
+		break;
+	}
+}
+
+static void forget(struct steps *all, struct step *s)
+{
+	remove_files(all, s->id);
+	steps_output_remove(all, s);
+	all->cursor.at = NULL;
+	step_remove(&all->table, s);
+}
+
+void steps_ack(struct node *n, struct sync_step_id id)
+{
+	struct step *s = step_find(&n->steps->table, id);
+	struct job *j;
+
+	if (!s || s->phase != STEP_IS_OVER)
+		return;
+	j = steps_job(n->steps, s);
+	forget(n->steps, s);
+	if (j && j->step == STEP_DRAIN)
+		job_again(j, 0);
+}
+
+void steps_spawned(struct node *n, struct manager_id job, int result, const struct err *err)
+{
+	char path[STEPS_PATH_MAX];
+
+	for (struct step *s = n->steps->table.first; s && result < 0; s = s->next)
+		if (s->id.job == job.job && s->id.attempt == job.attempt &&
+		    s->phase == STEP_IS_ASKED && !see(n->steps, s).has_begun &&
+		    !supervisor_discard(steps_path(n->steps, s->id, "", path)))
+			fail(n->steps, s, err->text);
+}
+
+bool steps_are_told(const struct node *n, const struct job *j)
+{
+	for (const struct step *s = n->steps->table.first; s; s = s->next)
+		if (s->id.job == j->s.job && s->id.attempt == j->s.attempt)
+			return false;
+	return true;
+}
+
+void steps_drop(struct node *n, const struct job *j)
+{
+	for (struct step *s = n->steps->table.first, *next; s; s = next) {
+		next = s->next;
+		if (s->id.job == j->s.job && s->id.attempt == j->s.attempt)
+			forget(n->steps, s);
+	}
+}
+
+size_t steps_describe(struct node *n, const struct sync_step **ret)
+{
+	struct steps *all = n->steps;
+	size_t count = 0;
+
+	free(all->told);
+	all->told = calloc(all->table.n + 1, sizeof(*all->told));
+	for (const struct step *s = all->table.first; all->told && s; s = s->next)
+		all->told[count++] = (struct sync_step){ .id = s->id,
+							 .has_ended = s->phase == STEP_IS_OVER,
+							 .exit_status = s->end.exit_status,
+							 .signal = s->end.signal,
+							 .text = s->end.text };
+	*ret = all->told;
+	return count;
+}
+
+/* What an agent asked for and did not see begin is asked for again: begun twice it is not. */
+static void take_up(struct steps *all, struct sync_step_id id)
+{
+	struct manager_id job = { id.job, id.attempt };
+	struct step *s =
+		job_find(all->node, job.job, job.attempt) ? step_add(&all->table, id) : NULL;
+	struct step_sight sight;
+	struct err err = { "" };
+
+	if (!s) {
+		remove_files(all, id);
+		return;
+	}
+	s->asked_ns = node_now_ns();
+	sight = see(all, s);
+	if (!sight.has_begun && !sight.has_end && steps_spawn(all, s, &err) < 0)
+		log_job(LOG_WARNING, id.job, "step", "step %" PRId64 ": %s", id.step, err.text);
+	steps_look(all, s);
+}
+
+static int take_up_all(struct steps *all, struct err *err)
+{
+	_cleanup_closedir_ DIR *d = opendir(all->dir);
+	struct sync_step_id id;
+	struct dirent *e;
+	const char *rest;
+	char path[STEPS_PATH_MAX];
+
+	if (!d)
+		return err_set(err, -errno, "open %s: %m", all->dir);
+	while ((e = readdir(d)))
+		if (step_parse_name(e->d_name, &id, &rest) == 0 && !*rest &&
+		    !step_find(&all->table, id))
+			take_up(all, id);
+	rewinddir(d);
+	while ((e = readdir(d)))
+		if (step_parse_name(e->d_name, &id, &rest) == 0 && *rest &&
+		    access(steps_path(all, id, "", path), F_OK) < 0)
+			remove_files(all, id);
+	return 0;
+}
+
+int steps_open(struct node *n, struct err *err)
+{
+	struct steps *all = calloc(1, sizeof(*all));
+	int r;
+
+	if (!all)
+		return err_set(err, -ENOMEM, "out of memory");
+	n->steps = all;
+	all->node = n;
+	snprintf(all->dir, sizeof(all->dir), "%s/steps", n->conf->run_dir);
+	if (mkdir(all->dir, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "make directory %s: %m", all->dir);
+	/* Begun (its mode changes), ended (renamed), or closed by who gave it up. */
+	r = sd_event_add_inotify(n->event, &all->files, all->dir,
+				 IN_ATTRIB | IN_MOVED_TO | IN_CLOSE_WRITE, on_file, all);
+	if (r < 0)
+		return err_set(err, r, "watch %s: %s", all->dir, strerror(-r));
+	return take_up_all(all, err);
+}
+
+void steps_close(struct node *n)
+{
+	struct steps *all = n->steps;
+
+	if (!all)
+		return;
+	sd_event_source_disable_unref(all->files);
+	while (all->table.first)
+		step_remove(&all->table, all->table.first);
+	free(all->told);
+	free(all);
+	n->steps = NULL;
+}

@@ -1,0 +1,38 @@
+/* job_steps.h - the acts of step.h: files, waiters, output, and what is told.
+ *
+ * RUN/steps (root's) has of each step that was begun, named JOB-ATTEMPT-STEP:
+ *	...	the spec, locked by its waiter as long as that lives, read-only once it has
+ *begun
+ *	....end	how it ended
+ * So an agent that comes back finds what runs and what ended, and starts nothing twice. Output
+ *is DISK/steps/STEP.out and .err on the job's disk, within its limit, until the controller has
+ *it.
+ */
+#pragma once
+#include "agent/job.h"
+#include "agent/step.h"
+
+struct steps;
+
+/* Takes up what an earlier agent left, of jobs that are here. After job_flow_open(). */
+int steps_open(struct node *n, struct err *err);
+/* Lets go; steps go on. */
+void steps_close(struct node *n);
+/* Each SampleInterval: what no notification tells. */
+void steps_tick(struct node *n);
+
+/* From the controller's answers. */
+void steps_order(struct node *n, const struct sync_step_order *o);
+void steps_ack(struct node *n, struct sync_step_id id);
+void steps_output_acked(struct node *n, const struct sync_chunk *ack);
+/* For its next request: pieces of output as uplink_config.next_output has them, and the list,
+ * valid until the next call. */
+int steps_output_next(struct node *n, int index, struct sync_chunk *ret);
+size_t steps_describe(struct node *n, const struct sync_step **ret);
+
+/* The manager's answer to a start for this job. */
+void steps_spawned(struct node *n, struct manager_id job, int result, const struct err *err);
+/* Has the controller committed the ends of all that was started in this job? */
+bool steps_are_told(const struct node *n, const struct job *j);
+/* The job is forgotten, and its steps with it. */
+void steps_drop(struct node *n, const struct job *j);

@@ -1,0 +1,144 @@
+/* job_steps_spawn.c - from an order to a waiter; see agent/launch/step.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include "agent/job_gate_plan.h"
+#include "agent/job_steps_impl.h"
+
+/* The fields of a PLAN frame, without its head. */
+struct fields {
+	char *frame;
+	size_t size;
+};
+
+/* As the job's own command, but for what was ordered. */
+static int make_plan(struct job *j, const struct sync_step_order *o, struct fields *ret,
+		     struct err *err)
+{
+	struct request q = j->s.request, saved;
+	int r = 0;
+
+	request_init(&saved);
+	if (!o->env) /* let go of once the job ran */
+		r = state_load_command(j->node->db, j->s.job, j->s.attempt, &saved, err);
+	q.script = NULL;
+	q.stream = true;
+	q.join = false;
+	q.argv = o->argv;
+	q.env = o->env ? o->env : saved.env;
+	if (o->workdir)
+		q.workdir = (char *)o->workdir;
+	if (r >= 0)
+		r = job_gate_plan(j, &q, &ret->frame, &ret->size, err);
+	request_done(&saved);
+	return r < 0 ? r : 0;
+}
+
+static int fill_spec(const struct steps *all, struct job *j, const struct step *s,
+		     struct step_spec *ret, struct err *err)
+{
+	char cgroup[MANAGER_PATH_MAX], path[4300], end[STEPS_PATH_MAX];
+	char *const outputs[2] = { ret->out, ret->err };
+
+	*ret = (struct step_spec){ .version = STEP_VERSION,
+				   .attempt = s->id.attempt,
+				   .job = s->id.job,
+				   .number = s->id.step,
+				   .uid = j->s.request.uid,
+				   .gid = j->s.request.gid,
+				   .grace_s = all->node->conf->kill_grace_s };
+	snprintf(ret->cgroup, sizeof(ret->cgroup), "%s/work", job_cgroup(j, cgroup));
+	snprintf(ret->end, sizeof(ret->end), "%s", steps_path(all, s->id, ".end", end));
+	for (int i = 0; i < 2; i++) {
+		if (!steps_output_path(j, s, i, path, sizeof(path)) ||
+		    strlen(path) >= STEP_PATH_MAX)
+			return err_set(err, -ENAMETOOLONG,
+				       "the job's disk has too long a path");
+		strcpy(outputs[i], path);
+	}
+	return 0;
+}
+
+static int write_all(int fd, const void *data, size_t size)
+{
+	for (const char *p = data; size;) {
+		ssize_t n = write(fd, p, size);
+
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		if (n > 0) {
+			p += n;
+			size -= (size_t)n;
+		}
+	}
+	return 0;
+}
+
+/* Whole or not at all, whenever we die. */
+static int write_file(const struct steps *all, const struct step_spec *spec,
+		      const struct fields *plan, struct err *err)
+{
+	struct sync_step_id id = { spec->job, spec->number, spec->attempt };
+	char temp[STEPS_PATH_MAX], path[STEPS_PATH_MAX];
+	_cleanup_close_ int fd = -1;
+	int r;
+
+	steps_path(all, id, ".new", temp);
+	fd = open(temp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_set(err, -errno, "make %s: %m", temp);
+	r = write_all(fd, spec, sizeof(*spec));
+	if (!r)
+		r = write_all(fd, plan->frame + sizeof(struct plan_head),
+			      plan->size - sizeof(struct plan_head));
+	if (!r && rename(temp, steps_path(all, id, "", path)) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(temp);
+	return r < 0 ? err_set(err, r, "write %s: %s", temp, strerror(-r)) : 0;
+}
+
+static int make_output_dir(struct job *j, struct err *err)
+{
+	char path[4200];
+
+	if (!job_file(j, "steps", path, sizeof(path)))
+		return err_set(err, -ENOENT, "the job's disk is gone");
+	if (mkdir(path, 0700) < 0 && errno != EEXIST)
+		return err_set(err, -errno,
+			       "make a directory for output on the job's disk: %m");
+	return 0;
+}
+
+int steps_write_spec(struct steps *all, struct job *j, const struct sync_step_order *o,
+		     struct err *err)
+{
+	struct step s = { .id = o->id };
+	struct fields plan = { NULL, 0 };
+	struct step_spec spec;
+	int r = make_output_dir(j, err);
+
+	if (!r)
+		r = fill_spec(all, j, &s, &spec, err);
+	if (!r)
+		r = make_plan(j, o, &plan, err);
+	if (!r)
+		r = write_file(all, &spec, &plan, err);
+	free(plan.frame);
+	return r;
+}
+
+int steps_spawn(struct steps *all, const struct step *s, struct err *err)
+{
+	char path[STEPS_PATH_MAX], short_name[STEP_FILE_MAX], name[STEP_FILE_MAX + 16];
+	struct node *n = all->node;
+	const char *argv[] = { n->conf->launcher, "--step", path, NULL };
+	struct manager_id id = { s->id.job, s->id.attempt };
+
+	steps_path(all, s->id, "", path);
+	snprintf(name, sizeof(name), "reeve-step-%s", step_format_name(s->id, short_name));
+	return n->ops->spawn(n->manager, id, name, argv, err);
+}
