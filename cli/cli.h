@@ -69,8 +69,9 @@ int64_t cli_int(const json_t *j, const char *key, int64_t def);
 /* Print text of the answer, escaped. */
 void cli_put(FILE *to, const char *text);
 
-extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_jobs, cli_verb_job,
-	cli_verb_why, cli_verb_cancel, cli_verb_suspend, cli_verb_hold, cli_verb_release,
-	cli_verb_nice, cli_verb_resume, cli_verb_nodes, cli_verb_usage, cli_verb_cost,
-	cli_verb_quota, cli_verb_window, cli_verb_admin, cli_verb_fairshare, cli_verb_share,
-	cli_verb_prio, cli_verb_import, cli_verb_eff, cli_verb_simulate, cli_verb_help;
+extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_exec, cli_verb_jobs,
+	cli_verb_job, cli_verb_why, cli_verb_cancel, cli_verb_suspend, cli_verb_hold,
+	cli_verb_release, cli_verb_nice, cli_verb_resume, cli_verb_nodes, cli_verb_usage,
+	cli_verb_cost, cli_verb_quota, cli_verb_window, cli_verb_admin, cli_verb_fairshare,
+	cli_verb_share, cli_verb_prio, cli_verb_import, cli_verb_eff, cli_verb_simulate,
+	cli_verb_help;

@@ -2,7 +2,6 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <nettle/base64.h>
-#include <poll.h>
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "cli/stream.h"
@@ -36,25 +35,6 @@ static uint64_t now_us(const struct stream *s)
 	return us;
 }
 
-static int write_all(int fd, const uint8_t *data, size_t size, struct err *err)
-{
-	struct pollfd p = { .fd = fd, .events = POLLOUT };
-	ssize_t n;
-
-	while (size) {
-		n = write(fd, data, size);
-		if (n < 0 && errno == EAGAIN)
-			poll(&p, 1, -1);
-		else if (n < 0 && errno != EINTR)
-			return err_set(err, -EIO, "cannot write the job's output: %m");
-		if (n > 0) {
-			data += n;
-			size -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 /* What the answer brings, written out. > 0: how many bytes. */
 static int take(struct stream *s, const json_t *answer, struct err *err)
 {
@@ -72,7 +52,7 @@ static int take(struct stream *s, const json_t *answer, struct err *err)
 	    !base64_decode_final(&b64))
 		return err_set(err, -EPROTO, "the output of job %" PRId64 " is not base64",
 			       s->config.job);
-	r = write_all(s->config.fd, data, size, err);
+	r = sink_put(&s->config.sink, data, size, err);
 	if (r < 0)
 		return r;
 	s->offset += (int64_t)size;
@@ -102,9 +82,10 @@ static int go_on(struct stream *s, int result, const json_t *answer, struct err 
 	result = cli_result(result);
 	if (result == -EHOSTUNREACH) {
 		if (!s->away)
-			cli_complain("run", err);
+			cli_complain(s->config.verb, err);
 		if (!s->away)
-			fprintf(stderr, "reeve run: the job is not concerned; trying again\n");
+			fprintf(stderr, "reeve %s: the job is not concerned; trying again\n",
+				s->config.verb);
 		s->away = true;
 		return later(s, RETRY_US, err);
 	}
@@ -128,8 +109,10 @@ static void on_answer(void *ctx, int result, json_t *answer, const struct err *w
 	int r = go_on(s, result, answer, &err);
 
 	json_decref(answer);
-	if (r != 0)
-		finish(s, r > 0 ? 0 : r, &err);
+	if (r > 0)
+		finish(s, sink_end(&s->config.sink, &err), &err);
+	else if (r < 0)
+		finish(s, r, &err);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
@@ -147,13 +130,15 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
 
 static int ask(struct stream *s, struct err *err)
 {
-	char path[160];
+	char path[160], step[32] = "";
 	struct http_call call = { .method = "GET", .path = path, .wait_s = POLL_S };
 	int r;
 
+	if (s->config.step)
+		snprintf(step, sizeof(step), "&step=%" PRId64, s->config.step);
 	snprintf(path, sizeof(path),
-		 "/v1/jobs/%" PRId64 "/output?stream=%s&offset=%" PRId64 "&wait=%ld",
-		 s->config.job, s->config.name, s->offset, POLL_S);
+		 "/v1/jobs/%" PRId64 "/output?stream=%s&offset=%" PRId64 "&wait=%ld%s",
+		 s->config.job, s->config.name, s->offset, POLL_S, step);
 	s->asked_us = now_us(s);
 	r = http_start(s->http, call, on_answer, s, err);
 	return r < 0 ? cli_result(r) : 0;
@@ -188,6 +173,8 @@ struct stream *stream_close(struct stream *s)
 		return NULL;
 	s->http = http_close(s->http);
 	sd_event_source_disable_unref(s->timer);
+	sink_end(&s->config.sink, NULL); /* what is left of a line, where it was left early */
+	sink_done(&s->config.sink);
 	free(s);
 	return NULL;
 }

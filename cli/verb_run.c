@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <systemd/sd-event.h>
+#include "cli/insist.h"
 #include "cli/job_view.h"
 #include "cli/stream.h"
 #include "cli/submission.h"
@@ -16,7 +17,6 @@
 #include "common/wire/wire.h"
 
 #define TICK_US (2 * 1000 * 1000)
-#define END_RETRY_US (500 * 1000)
 #define LEFT_EXIT 130 /* by the second interrupt */
 #define LEFT 1	      /* result of a run that was left */
 
@@ -69,8 +69,8 @@ static int follow(struct run *run, struct err *err)
 	/* With --json the document alone goes to standard output. */
 	bool plain = run->cli->format.output == TABLE_TABLE;
 	struct stream_config config[STREAMS] = {
-		{ run->job, "out", plain ? STDOUT_FILENO : STDERR_FILENO },
-		{ run->job, "err", STDERR_FILENO },
+		{ "run", run->job, 0, "out", { .fd = plain ? STDOUT_FILENO : STDERR_FILENO } },
+		{ "run", run->job, 0, "err", { .fd = STDERR_FILENO } },
 	};
 	int r = 0;
 
@@ -255,8 +255,10 @@ static int fetch(struct run *run, json_t **ret, struct err *err)
 	while (!run->finished) {
 		json_t *answer = NULL;
 
-		r = cli_ask(run->cli, (struct http_call){ .method = "GET", .path = path },
-			    &answer, err);
+		r = insist_ask(run->cli, (struct http_call){ .method = "GET", .path = path },
+			       &run->finished, &answer, err);
+		if (r == INSIST_LEFT)
+			return LEFT;
 		if (r == 0)
 			r = job_view_read(json_object_get(answer, "job"), &v, err);
 		if (r == 0 && v.state == JOB_ENDED) {
@@ -264,11 +266,10 @@ static int fetch(struct run *run, json_t **ret, struct err *err)
 			return 0;
 		}
 		json_decref(answer);
-		if (r < 0 && r != -EHOSTUNREACH)
-			return r;
-		r = sd_event_run(run->cli->event, END_RETRY_US);
+		if (r == 0)
+			r = insist_wait(run->cli, err);
 		if (r < 0)
-			return err_set(err, r, "event loop: %s", strerror(-r));
+			return r;
 	}
 	return LEFT;
 }

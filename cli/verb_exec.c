@@ -1,0 +1,511 @@
+/* verb_exec.c - start a command in a running job, on one node or several, show its output, and
+ * exit as it did.
+ *
+ * One event loop: two streams for each node, and the signals. The first interrupt cancels what
+ * was started and waits a while for its end; the second one does not wait.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include <unistd.h>
+#include "cli/exec_words.h"
+#include "cli/insist.h"
+#include "cli/stream.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+#define CANCEL_WAIT_US (5 * 1000 * 1000)
+#define NOT_STARTED_EXIT 125
+
+enum { OUT, ERR, STREAMS };
+
+struct one {
+	int64_t step;
+	char *node;
+	struct stream *streams[STREAMS];
+};
+
+struct exec {
+	struct cli *cli;
+	struct exec_words words;
+	struct http *control; /* for cancel, beside whatever else is under way */
+	sd_event_source *signals[3], *patience;
+	char path[64]; /* of the job */
+	json_t *job;   /* its record, where it is needed */
+	struct one *steps;
+	size_t n_steps, n_cancelled;
+	size_t open_streams;
+	int signal; /* the first one that came; 0: none */
+	bool left;  /* no more waiting */
+	int result; /* of the streams */
+	struct err *err;
+};
+
+static const struct verb_option options[] = {
+	{ "job", 'j', "JOB", "the job; default: the one that this is part of ($REEVE_JOB)",
+	  NULL },
+	{ "node", 'n', "NODE[,NODE...]",
+	  "on these of the job's nodes; default: this one, or the job's first", NULL },
+	{ "all", 'a', NULL, "on every node of the job", NULL },
+	{ "label", 'l', NULL,
+	  "begin each line with its node; default: with several nodes, on a terminal", NULL },
+	{ "workdir", 'd', "DIR",
+	  "directory to start in; default: this one inside the job, else the job's", NULL },
+	{ "export", 0, "none|all|NAME[,NAME...]",
+	  "of the variables of here: none (the job's own; default), all (default inside the "
+	  "job), or the job's own and these",
+	  "none all" },
+	{ "rsh", 0, "NODE",
+	  "what follows is as rsh takes it: its words joined by blanks, given to /bin/sh",
+	  NULL },
+	{ 0 },
+};
+
+/* ---- ends ---- */
+
+static void cancel_next(struct exec *x);
+
+static void on_cancelled(void *ctx, int result, json_t *answer, const struct err *err)
+{
+	struct exec *x = ctx;
+
+	json_decref(answer);
+	/* 409: it has ended by itself meanwhile, which its streams will say. */
+	if (result != 0 && result != 409)
+		cli_complain("exec", err);
+	cancel_next(x);
+}
+
+static void cancel_next(struct exec *x)
+{
+	_cleanup_json_ json_t *body = NULL;
+	char path[160];
+	struct http_call call = { .method = "POST", .path = path };
+	struct err err = { "" };
+
+	if (x->n_cancelled == x->n_steps)
+		return;
+	body = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "step",
+			 (json_int_t)x->steps[x->n_cancelled++].step);
+	call.body = body;
+	snprintf(path, sizeof(path), "%s/steps/cancel", x->path);
+	if (http_start(x->control, call, on_cancelled, x, &err) < 0)
+		cli_complain("exec", &err);
+}
+
+static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
+{
+	struct exec *x = ctx;
+
+	(void)s;
+	(void)usec;
+	x->left = true;
+	return 0;
+}
+
+static void cancel(struct exec *x)
+{
+	if (!x->n_steps || x->patience)
+		return;
+	if (sd_event_add_time_relative(x->cli->event, &x->patience, CLOCK_MONOTONIC,
+				       CANCEL_WAIT_US, 0, on_patience, x) < 0)
+		x->left = true;
+	cancel_next(x);
+}
+
+static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void *ctx)
+{
+	struct exec *x = ctx;
+
+	(void)s;
+	if (x->signal) {
+		x->left = true;
+		return 0;
+	}
+	x->signal = (int)si->ssi_signo;
+	cancel(x);
+	return 0;
+}
+
+static int watch_signals(struct exec *x, struct err *err)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	sigset_t set;
+	int r = 0;
+
+	signal(SIGPIPE, SIG_IGN); /* who reads our output is gone: the steps are ended then */
+	sigemptyset(&set);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		sigaddset(&set, numbers[i]);
+	sigprocmask(SIG_BLOCK, &set, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(numbers) && r >= 0; i++)
+		r = sd_event_add_signal(x->cli->event, &x->signals[i], numbers[i], on_signal,
+					x);
+	return r < 0 ? err_set(err, r, "watch for signals: %s", strerror(-r)) : 0;
+}
+
+/* ---- output ---- */
+
+/* What cannot be shown is not run on: its end is waited for as after an interrupt. */
+static void on_stream_end(void *ctx, int result, const struct err *err)
+{
+	struct exec *x = ctx;
+
+	if (result < 0 && x->result == 0) {
+		x->result = result;
+		*x->err = *err;
+		cancel(x);
+	}
+	if (--x->open_streams == 0)
+		x->left = true;
+}
+
+static bool wants_labels(const struct exec *x, const struct verb_call *call)
+{
+	if (verb_value(call, "rsh")) /* whose -l is another */
+		return false;
+	return verb_count(call, "label") || (x->n_steps > 1 && isatty(STDOUT_FILENO));
+}
+
+static int follow(struct exec *x, const struct verb_call *call, struct err *err)
+{
+	bool plain = x->cli->format.output == TABLE_TABLE, labels = wants_labels(x, call);
+	int64_t job = strtoll(strrchr(x->path, '/') + 1, NULL, 10);
+	int r = 0;
+
+	for (size_t i = 0; i < x->n_steps * STREAMS && r == 0; i++) {
+		struct one *one = &x->steps[i / STREAMS];
+		bool is_err = i % STREAMS == ERR;
+		struct stream_config c = { .verb = "exec", .job = job, .step = one->step };
+
+		c.name = is_err ? "err" : "out";
+		c.sink.fd = is_err || !plain ? STDERR_FILENO : STDOUT_FILENO;
+		c.sink.label = labels ? one->node : NULL;
+		r = stream_open(x->cli, &c, &one->streams[i % STREAMS], err);
+		if (r == 0)
+			r = stream_start(one->streams[i % STREAMS], on_stream_end, x, err);
+		x->open_streams += r == 0;
+	}
+	if (r == 0 && x->signal)
+		cancel(x);
+	while (r >= 0 && !x->left)
+		r = sd_event_run(x->cli->event, UINT64_MAX);
+	return r < 0 ? r : x->result;
+}
+
+/* ---- starting ---- */
+
+static int find_job(struct exec *x, const struct verb_call *call, struct err *err)
+{
+	const char *typed = verb_value(call, "job"), *here = getenv("REEVE_JOB");
+	char text[JOB_ID_TEXT_MAX];
+	struct job_id id;
+	int r;
+
+	if (!typed)
+		typed = here;
+	if (!typed)
+		return err_set(err, -EINVAL,
+			       "which job? This is not inside one: say --job JOB");
+	r = cli_parse_job_id(typed, &id, err);
+	if (r == 0)
+		snprintf(x->path, sizeof(x->path), "/v1/jobs/%s", job_id_format_path(id, text));
+	return r;
+}
+
+static bool is_inside(const struct exec *x)
+{
+	const char *here = getenv("REEVE_JOB");
+
+	return here && !strcmp(here, strrchr(x->path, '/') + 1);
+}
+
+/* An element of an array is followed by its number. */
+static int ask_job(struct exec *x, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	struct http_call call = { .method = "GET", .path = x->path };
+	int r = cli_ask(x->cli, call, &answer, err);
+
+	if (r < 0)
+		return r;
+	x->job = json_incref(json_object_get(answer, "job"));
+	snprintf(x->path, sizeof(x->path), "/v1/jobs/%" PRId64, cli_int(x->job, "job", 0));
+	return 0;
+}
+
+static int add_node(json_t *nodes, const char *node, struct err *err)
+{
+	if (!node || json_array_append_new(nodes, json_string(node)) < 0)
+		return err_set(err, -EPROTO, "the controller's answer names no node");
+	return 0;
+}
+
+static int add_all(const struct exec *x, json_t *nodes, struct err *err)
+{
+	const json_t *parts = json_object_get(x->job, "parts");
+	int r = 0;
+
+	if (!json_array_size(parts))
+		return add_node(nodes, cli_text(x->job, "node"), err);
+	for (size_t i = 0; i < json_array_size(parts) && r == 0; i++)
+		r = add_node(nodes, cli_text(json_array_get(parts, i), "node"), err);
+	return r;
+}
+
+static int choose_nodes(const struct exec *x, json_t *nodes, struct err *err)
+{
+	const char *state = cli_text(x->job, "state");
+	int r = 0;
+
+	for (char **p = x->words.nodes; p && *p && r == 0; p++)
+		r = add_node(nodes, *p, err);
+	if (x->words.nodes)
+		return r;
+	if (!x->words.all && is_inside(x) && getenv("REEVE_NODE"))
+		return add_node(nodes, getenv("REEVE_NODE"), err);
+	if (!cli_text(x->job, "node"))
+		return err_set(err, -EREMOTEIO, "the job is not running: it is %s",
+			       state ? state : "?");
+	return x->words.all ? add_all(x, nodes, err)
+			    : add_node(nodes, cli_text(x->job, "node"), err);
+}
+
+static int fill_argv(const struct exec *x, json_t *body, struct err *err)
+{
+	json_t *argv = json_array();
+
+	if (json_object_set_new(body, "argv", argv) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (char **p = x->words.argv; *p; p++)
+		if (json_array_append_new(argv, json_string(*p)) < 0)
+			return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+/* As rsh starts in a directory of its own, so does what is started like it. */
+static int fill_workdir(const struct exec *x, const struct verb_call *call, json_t *body,
+			struct err *err)
+{
+	const char *typed = verb_value(call, "rsh") ? NULL : verb_value(call, "workdir");
+	_cleanup_free_ char *here = getcwd(NULL, 0), *path = NULL;
+
+	if (!typed && (!is_inside(x) || verb_value(call, "rsh") || !here))
+		return 0;
+	if (typed && *typed != '/' && !here)
+		return err_set(err, -EINVAL, "this directory has gone: say --workdir /PATH");
+	if (asprintf(&path, "%s%s%s", typed && *typed == '/' ? "" : here,
+		     typed && *typed != '/' ? "/" : "", typed ? typed : "") < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (json_object_set_new(body, "workdir", json_string(path)) < 0)
+		return err_set(err, -EINVAL, "the name of the directory is not UTF-8 text");
+	return 0;
+}
+
+static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
+		     struct err *err)
+{
+	struct exec_export e = { .typed = verb_value(call, "export") };
+	_cleanup_json_ json_t *body = wire_new();
+	json_t *nodes = json_array(), *env = NULL;
+	int r = 0;
+
+	if (!body || json_object_set_new(body, "nodes", nodes) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (exec_words_needs_job(&e) || strchr(x->path, '.') ||
+	    (!x->words.nodes && !(is_inside(x) && getenv("REEVE_NODE") && !x->words.all)))
+		r = ask_job(x, err);
+	e.is_inside = is_inside(x);
+	if (r == 0)
+		r = choose_nodes(x, nodes, err);
+	if (r == 0)
+		r = fill_argv(x, body, err);
+	if (r == 0)
+		r = fill_workdir(x, call, body, err);
+	if (r == 0)
+		r = exec_words_env(&e, x->job, &env, err);
+	if (r == 0 && env && json_object_set_new(body, "env", env) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		*ret = TAKE_PTR(body);
+	return r;
+}
+
+static int take_steps(struct exec *x, const json_t *answer, struct err *err)
+{
+	const json_t *steps = json_object_get(answer, "steps");
+	size_t n = json_array_size(steps);
+
+	x->steps = calloc(n + 1, sizeof(*x->steps));
+	if (!x->steps)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < n; i++) {
+		const json_t *j = json_array_get(steps, i);
+		const char *node = cli_text(j, "node");
+		struct one *one = &x->steps[x->n_steps++];
+
+		one->step = cli_int(j, "step", 0);
+		one->node = strdup(node ? node : "?");
+		if (!one->node)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return n ? 0 : err_set(err, -EPROTO, "the controller's answer names no step");
+}
+
+static int start(struct exec *x, const struct verb_call *call, struct err *err)
+{
+	_cleanup_json_ json_t *body = NULL, *answer = NULL;
+	char path[160];
+	struct http_call post = { .method = "POST", .path = path };
+	int r = make_body(x, call, &body, err);
+
+	if (r == 0)
+		r = cli_connect(x->cli, &x->control, err);
+	if (r == 0)
+		r = watch_signals(x, err);
+	if (r < 0)
+		return r;
+	snprintf(path, sizeof(path), "%s/steps", x->path);
+	post.body = body;
+	r = cli_ask(x->cli, post, &answer, err);
+	return r < 0 ? r : take_steps(x, answer, err);
+}
+
+/* ---- what became of it ---- */
+
+/* Of one; where it has no exit status it is said why. */
+static int exit_of(const json_t *step)
+{
+	const char *text = cli_text(step, "text"), *node = cli_text(step, "node");
+	int status = (int)cli_int(step, "exit_status", -1);
+	int number = (int)cli_int(step, "signal", 0);
+	const char *name = number ? sigabbrev_np(number) : NULL;
+
+	if (text || number) {
+		fputs("reeve exec: ", stderr);
+		cli_put(stderr, node ? node : "?");
+		fputs(": ", stderr);
+	}
+	if (text)
+		cli_put(stderr, text);
+	else if (number)
+		fprintf(stderr, "ended by signal %d (%s)", number, name ? name : "?");
+	if (text || number)
+		fputc('\n', stderr);
+	if (number)
+		return 128 + number;
+	return status >= 0 ? status : NOT_STARTED_EXIT;
+}
+
+static int tell_one(struct exec *x, json_t *step, struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_new();
+	int code = exit_of(step);
+
+	if (code > x->cli->exit_code)
+		x->cli->exit_code = code;
+	if (x->cli->format.output == TABLE_TABLE)
+		return 0;
+	if (!doc || json_object_update(doc, step) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return cli_print_document(x->cli, doc, err);
+}
+
+/* Their numbers follow one another. */
+static int tell(struct exec *x, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	char path[160];
+	const json_t *steps;
+	int r;
+
+	snprintf(path, sizeof(path), "%s/steps?after=%" PRId64, x->path, x->steps[0].step - 1);
+	x->left = false; /* from here on: by an interrupt */
+	r = insist_ask(x->cli, (struct http_call){ .method = "GET", .path = path }, &x->left,
+		       &answer, err);
+	steps = json_object_get(answer, "steps");
+	for (size_t i = 0; i < x->n_steps && r == 0; i++)
+		r = tell_one(x, json_array_get(steps, i), err);
+	return r;
+}
+
+static void exec_done(struct exec *x)
+{
+	for (size_t i = 0; i < x->n_steps; i++) {
+		for (int k = 0; k < STREAMS; k++)
+			stream_close(x->steps[i].streams[k]);
+		free(x->steps[i].node);
+	}
+	free(x->steps);
+	x->control = http_close(x->control);
+	for (size_t i = 0; i < ARRAY_LEN(x->signals); i++)
+		sd_event_source_disable_unref(x->signals[i]);
+	sd_event_source_disable_unref(x->patience);
+	json_decref(x->job);
+	exec_words_done(&x->words);
+}
+
+/* ---- the verb ---- */
+
+/* Whatever kept the command from being started is told apart from its own exit status. */
+static int not_started(struct exec *x, int r, const struct err *err)
+{
+	if (r == -EINVAL && !x->n_steps)
+		return r;
+	cli_complain("exec", err);
+	x->cli->exit_code = NOT_STARTED_EXIT;
+	return 0;
+}
+
+static int run(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(exec_done) struct exec x = { .cli = ctx, .err = err };
+	int r = exec_words_read(call, &x.words, err);
+
+	if (r == 0)
+		r = cli_begin(x.cli, call, err);
+	if (r == 0)
+		r = find_job(&x, call, err);
+	if (r < 0)
+		return r;
+	r = start(&x, call, err);
+	if (r < 0)
+		return not_started(&x, r, err);
+	r = follow(&x, call, err);
+	if (r >= 0 && !x.signal)
+		r = tell(&x, err);
+	if (x.signal)
+		x.cli->exit_code = 128 + x.signal;
+	return x.signal ? 0 : r;
+}
+
+const struct verb cli_verb_exec = {
+	.name = "exec",
+	.args = "COMMAND [ARG]...",
+	.help = "Run a command inside a running job, on one or all of its nodes",
+	.details =
+		"The command runs in the job: within its cores, memory, disk and time, as its\n"
+		"owner, and it ends with it. Its standard output and error come out on these;\n"
+		"its input is /dev/null. Ctrl-C (TERM, HUP) ends it and waits at most 5 s; "
+		"exit\n"
+		"status 130 (143, 129). The exit status is the command's own, of several the\n"
+		"largest; 128+N when signal N ended it; 125 when it was not started, or its "
+		"job\n"
+		"ended under it. While the controller is away it runs on, and its output "
+		"comes\n"
+		"later. With --json its output goes to standard error, and a record of each\n"
+		"node to standard output.\n"
+		"For an MPI's start over nodes: 'reeve exec --rsh' is called as rsh is; of "
+		"its\n"
+		"options -n and -l (with one's own name) are taken.",
+	.examples = "reeve exec -j 12 -- ps x\n"
+		    "reeve exec -j 12 --all --label hostname\n"
+		    "mpirun --mca plm_rsh_agent 'reeve exec --rsh' ./a.out",
+	.options = options,
+	.min_args = 0,
+	.max_args = -1,
+	.stop_at_args = true,
+	.run = run,
+};
