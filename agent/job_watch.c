@@ -40,6 +40,23 @@ static int keep_for_root(const char *dir, struct err *err)
 	return 0;
 }
 
+/* Libraries that bind a program's threads (hwloc, and with it the MPIs) look for its cores in
+ * its own cgroup alone, not above: without these files there they take the whole node's. The
+ * set is the unit's, also when that changes. Only when the process has moved on: below a cgroup
+ * that has processes of its own and hands on a controller there are no domains (cgroup-v2.rst,
+ * "Threads"). */
+static void show_cpuset(struct job *j, const char *cgroup)
+{
+	char text[512];
+	struct err err;
+
+	if (manager_read(cgroup, "cgroup.controllers", text, sizeof(text), NULL) < 0 ||
+	    !strstr(text, "cpuset"))
+		return; /* check_set() has a word on that */
+	if (write_at(cgroup, "cgroup.subtree_control", "+cpuset", &err) < 0)
+		job_note(j, "its programs do not see which cores they have: %.150s", err.text);
+}
+
 static int enter_work(struct job *j, int32_t pid, struct err *err)
 {
 	char cgroup[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16], text[16];
@@ -57,6 +74,7 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	r = pid ? write_at(work, "cgroup.procs", text, err) : 0;
 	if (r < 0)
 		return r;
+	show_cpuset(j, cgroup);
 	snprintf(path, sizeof(path), "%s/cgroup.kill", work);
 	if (j->kill_fd < 0)
 		j->kill_fd = open(path, O_WRONLY | O_CLOEXEC);

@@ -14,6 +14,11 @@ TINY='"ncpus":1,"vmem_bytes":67108864,"jobfs_bytes":8388608,"walltime_s":600'
 submit 1 "$TINY" '' sleep 3000
 wait_state 1 running
 pid=$(field 1 pid)
+submit_part 2 "$TINY" ''
+wait_state 2 running
+holder=$(field 2 pid)
+want 2 suspend # its core is the others'
+wait_state 2 suspended
 id=10
 declare -A want_end
 for i in $(seq "$KILLS"); do
@@ -29,6 +34,7 @@ for i in $(seq "$KILLS"); do
 done
 wait_for 60 agent_up
 kill -0 "$pid"; ok $? "the long job ran through $KILLS kills of the agent"
+kill -0 "$holder" && [ "$(field 2 pid)" = "$holder" ]; ok $? "so did the part that holds"
 bad=0
 for i in "${!want_end[@]}"; do
 	wait_state "$i" ended 60
@@ -41,10 +47,14 @@ for i in "${!want_end[@]}"; do
 done
 ok $bad "${#want_end[@]} jobs each ran once and ended as they did"
 want 1 cancel
+want 2 run
+wait_state 2 running 30; ok $? "which goes on, suspended as it was all the time" "$(job 2)"
+want 2 cancel
+wait_state 2 ended 30; has "$(job 2)" '"kind":"cancelled"' "the part ends by order"
 wait_state 1 ended 30
 run=$(field 1 running_ns)
 [ "$run" -gt 1000000000 ] && [ "$(field 1 suspended_ns)" = 0 ]; ok $? "the long job's clock went on: $run ns"
-for i in 1 "${!want_end[@]}"; do settle "$i"; done
+for i in 1 2 "${!want_end[@]}"; do settle "$i"; done
 wait_for 10 holds_nothing; ok $? "nothing is held"
 ls /var/lib/reeve/jobfs | grep -qE '^[0-9]'; ok $((!$?)) "nothing is left in jobfs"
 find /sys/fs/cgroup/reeve.slice -name 'reeve-job*' | grep -q .; ok $((!$?)) "no cgroup is left"

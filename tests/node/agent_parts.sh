@@ -114,13 +114,16 @@ wait "$by_hand" 2>/dev/null
 none_of_alice sleep; ok $? "with what was started in it"
 
 # ---- what it is told must be right ----
-submit 36 "$SMALL" '"part":{"index":0,"n":2,"hosts":"n1=2,n-2=1"}' sh -c 'env; cat $REEVE_NODEFILE'
+# shellcheck disable=SC2016
+submit 36 "$SMALL" '"part":{"index":0,"n":2,"hosts":"n1=2,n-2=1"}' sh -c 'env; cat $REEVE_NODEFILE
+	echo "sees $(cat /sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)/cpuset.cpus.effective)"'
 wait_state 36 ended 30
 out=$(cat $HOME_DIR/t.o36)
 has "$out" '^REEVE_NODELIST=n1,n-2$' "part 0 is told the nodes"
 has "$out" '^REEVE_NCPUS_ALL=3$' "and all the cores"
 has "$out" '^OMPI_MCA_plm_rsh_agent=reeve exec --rsh$' "an MPI is told how to start there"
 has "$out" '^n1 slots=2$' "and its file is there"
+has "$out" "^sees $(sed -n 's/^REEVE_CPUS=//p' <<<"$out")$" "where libraries look for its cores, it sees those alone"
 submit_part 37 "$SMALL" '' 'n1=3,n-2'
 ends 37 'the nodes of the job cannot be read' "nodes that cannot be read: refused, in words"
 for i in 31 32 33 34 35 36 37; do settle $i; done
