@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_part.h"
+#include "controller/ledger/store_steps.h"
 
 /* ---- what one node has of an attempt ---- */
 
@@ -306,5 +307,7 @@ int store_part_lose(struct store *s, const struct store_loss *l, struct err *err
 
 	store_loss_end(l, "", &end);
 	r = store_part_write_loss(s, l, &end, err);
+	if (r >= 0)
+		r = store_steps_close(s, l->job, l->now_ns, err);
 	return r < 0 ? r : store_part_fall(s, &f, err);
 }

@@ -139,3 +139,7 @@ $O/tests/unit/test_parts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_parts: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify)
 $O/tests/unit/test_step: LDLIBS += -lsystemd
 $O/tests/unit/test_step: $O/agent/step.o
+$O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
+$O/tests/unit/test_step_launch: | $O/bin/reeve-launch
+$O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
