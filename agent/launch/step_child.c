@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/close_range.h>
 #include <linux/keyctl.h>
 #include <pwd.h>
 #include <sched.h>
@@ -97,6 +98,8 @@ static int be_plain(struct step_entry *e, struct err *err)
 	umask(022);
 	if (oom < 0 || write(oom, "0", 1) != 1)
 		return err_set(err, -errno, "give up the protection from the OOM killer: %m");
+	/* Whatever the waiter was born with: nothing of it is the user's. */
+	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
 	if (dup2(e->null, 0) < 0 || dup2(e->out, 1) < 0 || dup2(e->err, 2) < 0)
 		return err_set(err, -errno, "put the files in place: %m");
 	return 0;

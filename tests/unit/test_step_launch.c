@@ -1,0 +1,510 @@
+/* The waiter of a step (agent/launch/step.h) as it is started by the agent: a real cgroup, a
+ * real mount namespace, another user. Needs root and cgroup v2.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "agent/job_plan.h"
+#include "agent/launch/step.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+#define LAUNCHER "build/bin/reeve-launch"
+#define USER 65534
+#define DEADLINE_S 60
+
+static char group[256], dir[64];
+static pid_t sitter; /* a process of the job */
+static int n_steps;
+
+struct world {
+	struct step_spec spec;
+	struct request request;
+	struct job_plan plan;
+	char *argv[4], *env[3];
+	char path[128];
+};
+
+/* ---- the job ---- */
+
+static void write_text(const char *path, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	assert_true(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+}
+
+static void sit(int unshare_what, int ready)
+{
+	char path[300];
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	write_text(path, "0");
+	if (unshare(unshare_what) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+		_exit(1);
+	/* Nobody is mapped in a user namespace: it could write nothing there. */
+	if (unshare_what == CLONE_NEWNS &&
+	    (mount("none", "/mnt", "tmpfs", 0, NULL) < 0 || mkdir("/mnt/inside", 0755) < 0))
+		_exit(1);
+	if (write(ready, "", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static int start_sitter(int unshare_what)
+{
+	int pair[2];
+	char byte;
+
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	sitter = fork();
+	if (!sitter)
+		sit(unshare_what, pair[1]);
+	close(pair[1]);
+	assert_int_equal(read(pair[0], &byte, 1), 1);
+	close(pair[0]);
+	return 0;
+}
+
+static void end_sitter(void)
+{
+	kill(sitter, SIGKILL);
+	waitpid(sitter, NULL, 0);
+}
+
+static int make_job(void **unused)
+{
+	const char *mount = access("/sys/fs/cgroup/cgroup.procs", F_OK)
+				    ? "/sys/fs/cgroup/unified"
+				    : "/sys/fs/cgroup";
+
+	(void)unused;
+	snprintf(group, sizeof(group), "%s/reeve-test-step-%d", mount, getpid());
+	if (getuid() || mkdir(group, 0755) < 0) {
+		fprintf(stderr, "needs root and cgroup v2: %s: %s\n", group, strerror(errno));
+		return -1;
+	}
+	strcpy(dir, "/tmp/reeve-step.XXXXXX");
+	return mkdtemp(dir) && chmod(dir, 0711) == 0 ? start_sitter(CLONE_NEWNS) : -1;
+}
+
+static int unmake_job(void **unused)
+{
+	char command[400];
+
+	(void)unused;
+	end_sitter();
+	snprintf(command, sizeof(command), "rm -rf %s", dir);
+	assert_int_equal(system(command), 0);
+	/* The last of it may just be being buried. */
+	for (int i = 0; i < 100 && rmdir(group) < 0; i++)
+		usleep(20000);
+	return access(group, F_OK) == 0 ? -1 : 0;
+}
+
+/* ---- a step ---- */
+
+static void make_world(struct world *w, const char *script)
+{
+	*w = (struct world){ .argv = { (char *)"sh", (char *)"-c", (char *)script },
+			     .env = { (char *)"HOME=/h", (char *)"A=b" } };
+	w->request = (struct request){
+		.stream = true, .argv = w->argv, .env = w->env, .workdir = (char *)"/"
+	};
+	w->plan = (struct job_plan){ .request = &w->request,
+				     .job = 7,
+				     .attempt = 1,
+				     .node = "n1",
+				     .cpus = "0",
+				     .dir = "/d",
+				     .jobfs = "/d/work" };
+	w->spec = (struct step_spec){ .version = STEP_VERSION,
+				      .attempt = 1,
+				      .job = 7,
+				      .number = ++n_steps,
+				      .uid = USER,
+				      .gid = USER,
+				      .grace_s = 1 };
+	snprintf(w->path, sizeof(w->path), "%s/%d", dir, n_steps);
+	snprintf(w->spec.cgroup, STEP_PATH_MAX, "%s", group);
+	snprintf(w->spec.out, STEP_PATH_MAX, "%s.out", w->path);
+	snprintf(w->spec.err, STEP_PATH_MAX, "%s.err", w->path);
+	snprintf(w->spec.end, STEP_PATH_MAX, "%s.end", w->path);
+}
+
+static void write_spec(struct world *w)
+{
+	_cleanup_close_ int fd = open(w->path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	_cleanup_free_ char *frame = NULL;
+	const size_t head = sizeof(struct plan_head);
+	struct err err = { "" };
+	size_t size;
+
+	if (job_plan_encode(&w->plan, &frame, &size, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_int_equal(write(fd, &w->spec, sizeof(w->spec)), sizeof(w->spec));
+	assert_int_equal(write(fd, frame + head, size - head), size - head);
+}
+
+static pid_t launch(const struct world *w)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		execl(LAUNCHER, "reeve-launch", "--step", w->path, NULL);
+		_exit(99);
+	}
+	return pid;
+}
+
+static int wait_for(pid_t pid)
+{
+	int status = -1;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static struct step_end read_end(const struct world *w)
+{
+	_cleanup_close_ int fd = open(w->spec.end, O_RDONLY | O_CLOEXEC);
+	struct step_end end = { 0 };
+
+	assert_true(fd >= 0);
+	assert_int_equal(read(fd, &end, sizeof(end)), sizeof(end));
+	assert_int_equal(end.version, STEP_VERSION);
+	return end;
+}
+
+static const char *text_of(const char *path)
+{
+	static char text[65536];
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+
+	assert_true(n >= 0);
+	text[n > 0 ? n : 0] = '\0';
+	return text;
+}
+
+static struct step_end run(struct world *w)
+{
+	write_spec(w);
+	assert_int_equal(wait_for(launch(w)), 0);
+	return read_end(w);
+}
+
+static int count_processes(void)
+{
+	char path[300];
+	int n = 0;
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", group);
+	for (const char *c = text_of(path); *c; c++)
+		n += *c == '\n';
+	return n;
+}
+
+static void await_processes(int n)
+{
+	for (int i = 0; i < DEADLINE_S * 50 && count_processes() != n; i++)
+		usleep(20000);
+	assert_int_equal(count_processes(), n);
+}
+
+static void await_text(const char *path, const char *text)
+{
+	for (int i = 0; i < DEADLINE_S * 50; i++) {
+		if (access(path, F_OK) == 0 && strstr(text_of(path), text))
+			return;
+		usleep(20000);
+	}
+	fail_msg("%s never had '%s'", path, text);
+}
+
+/* ---- what must hold ---- */
+
+static void status_and_output_are_kept(void **unused)
+{
+	struct step_end end;
+	struct world w;
+	struct stat st;
+
+	(void)unused;
+	make_world(&w, "echo to out; echo to err >&2; exit 3");
+	end = run(&w);
+	assert_int_equal(end.exit_status, 3);
+	assert_int_equal(end.signal, 0);
+	assert_string_equal(end.text, "");
+	assert_string_equal(text_of(w.spec.out), "to out\n");
+	assert_string_equal(text_of(w.spec.err), "to err\n");
+	assert_int_equal(stat(w.spec.out, &st), 0);
+	assert_true(st.st_uid == USER && st.st_gid == USER && (st.st_mode & 0777) == 0600);
+	make_world(&w, "kill -SEGV $$");
+	end = run(&w);
+	assert_int_equal(end.exit_status, -1);
+	assert_int_equal(end.signal, SIGSEGV);
+}
+
+static void assert_has(const char *text, const char *part)
+{
+	if (!strstr(text, part))
+		fail_msg("no '%s' in: %s", part, text);
+}
+
+static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
+{
+	const char *name = strrchr(group, '/'), *text;
+	struct world w;
+
+	(void)unused;
+	make_world(&w, "cat /proc/self/cgroup; ls /mnt; id -u; id -g; echo core $(ulimit -c);"
+		       "grep -E '^(NoNewPrivs|CapPrm|CapBnd|Groups|SigBlk|SigIgn)' "
+		       "/proc/self/status; echo pid $$ $(cut -d' ' -f6 /proc/$$/stat);"
+		       "echo in $(cat | wc -c); echo fds; ls /proc/self/fd; umask;"
+		       "echo oom $(cat /proc/self/oom_score_adj)");
+	assert_int_equal(run(&w).exit_status, 0);
+	text = text_of(w.spec.out);
+	assert_has(text, name);
+	assert_has(text, "\ninside\n65534\n65534\ncore 0\n");
+	assert_has(text, "NoNewPrivs:\t1\n");
+	assert_has(text, "CapPrm:\t0000000000000000\n");
+	assert_has(text, "Groups:\t65534 \n");
+	assert_has(text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+	assert_has(text, "\nin 0\nfds\n0\n1\n2\n3\n0022\noom 0\n");
+	{
+		int pid = 0, session = 1;
+
+		sscanf(strstr(text, "pid "), "pid %d %d", &pid, &session);
+		assert_int_equal(pid, session);
+	}
+	assert_string_equal(text_of(w.spec.err), "");
+}
+
+static void its_environment_is_that_of_the_plan(void **unused)
+{
+	struct world w;
+	const char *text;
+
+	(void)unused;
+	make_world(&w, "env; pwd");
+	w.request.workdir = (char *)"/usr";
+	setenv("SECRET_OF_THE_STARTER", "1", 1);
+	assert_int_equal(run(&w).exit_status, 0);
+	text = text_of(w.spec.out);
+	assert_has(text, "A=b\n");
+	assert_has(text, "REEVE_JOB=7\n");
+	assert_has(text, "TMPDIR=/d/work\n");
+	assert_has(text, "\n/usr\n");
+	assert_null(strstr(text, "SECRET"));
+}
+
+static void the_plans_limits_are_in_force(void **unused)
+{
+	struct world w;
+	const char *text;
+
+	(void)unused;
+	make_world(&w, "ulimit -v; grep ^Seccomp: /proc/self/status");
+	w.plan.rlimit_as = 1 << 30;
+	w.plan.deny = PLAN_DENY_PTRACE | PLAN_DENY_PROJECT;
+	assert_int_equal(run(&w).exit_status, 0);
+	text = text_of(w.spec.out);
+	assert_has(text, "1048576\n");
+	assert_has(text, "Seccomp:\t2\n");
+}
+
+static void what_cannot_be_started_is_said(void **unused)
+{
+	struct step_end end;
+	struct world w;
+
+	(void)unused;
+	make_world(&w, "");
+	w.argv[0] = (char *)"no-such-command";
+	end = run(&w);
+	assert_has(end.text, "command not found: no-such-command");
+	assert_true(end.exit_status == -1 && end.signal == 0);
+	make_world(&w, "");
+	w.request.workdir = (char *)"/no/such/place";
+	assert_has(run(&w).text, "cannot enter working directory /no/such/place");
+	make_world(&w, "");
+	snprintf(w.spec.out, STEP_PATH_MAX, "%s/none/x", dir);
+	assert_has(run(&w).text, "cannot make the file for its output");
+	make_world(&w, "");
+	snprintf(w.spec.cgroup, STEP_PATH_MAX, "%s/none", group);
+	assert_has(run(&w).text, "the job is not here any more");
+	make_world(&w, "");
+	w.spec.uid = 0;
+	assert_has(run(&w).text, "no ordinary user");
+	make_world(&w, "");
+	assert_int_equal(symlink("/etc/passwd", w.spec.out), 0);
+	assert_has(run(&w).text, "cannot make the file for its output");
+}
+
+static void a_spec_is_begun_once(void **unused)
+{
+	struct stat st;
+	struct world w;
+	pid_t first;
+
+	(void)unused;
+	make_world(&w, "echo once; until [ -e /proc/1/no ]; do sleep 1000; done");
+	write_spec(&w);
+	first = launch(&w);
+	await_text(w.spec.out, "once");
+	assert_int_equal(wait_for(launch(&w)), 0); /* while it runs */
+	kill(first, SIGTERM);
+	assert_int_equal(wait_for(first), 0);
+	assert_int_equal(unlink(w.spec.out) | unlink(w.spec.err), 0);
+	assert_int_equal(wait_for(launch(&w)), 0); /* and when it is over */
+	assert_int_equal(access(w.spec.out, F_OK), -1);
+	assert_int_equal(stat(w.path, &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0400);
+	unlink(w.path);
+	assert_int_equal(wait_for(launch(&w)), 0); /* given up */
+}
+
+/* Cut off anywhere, with any byte of its head changed: nothing runs, nothing crashes. */
+static void a_damaged_spec_starts_nothing(void **unused)
+{
+	struct world w;
+	off_t sizes[] = { 0, 1, sizeof(struct step_spec) - 1, sizeof(struct step_spec),
+			  sizeof(struct step_spec) + 5 };
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
+		make_world(&w, "echo ran");
+		write_spec(&w);
+		assert_int_equal(truncate(w.path, sizes[i]), 0);
+		wait_for(launch(&w));
+		assert_int_equal(access(w.spec.out, F_OK), -1);
+	}
+	make_world(&w, "echo ran");
+	memset(w.spec.end, 'x', STEP_PATH_MAX);
+	write_spec(&w);
+	assert_int_equal(wait_for(launch(&w)), 1);
+	assert_int_equal(access(w.spec.out, F_OK), -1);
+	make_world(&w, "echo ran");
+	w.spec.version++;
+	write_spec(&w);
+	assert_int_equal(wait_for(launch(&w)), 1);
+	assert_int_equal(access(w.spec.out, F_OK), -1);
+}
+
+static void an_order_to_end_reaches_all_of_it_and_nobody_else(void **unused)
+{
+	struct step_end end;
+	struct world w;
+	pid_t waiter;
+
+	(void)unused;
+	make_world(&w, "setsid sh -c 'trap \"\" TERM; (sleep 1000 &); echo ready; sleep 1000' &"
+		       "sleep 1000");
+	write_spec(&w);
+	waiter = launch(&w);
+	await_text(w.spec.out, "ready");
+	await_processes(1 + 5);
+	kill(waiter, SIGTERM);
+	assert_int_equal(wait_for(waiter), 0);
+	end = read_end(&w);
+	assert_int_equal(end.signal, SIGTERM);
+	await_processes(1);
+	assert_int_equal(kill(sitter, 0), 0);
+}
+
+static void what_it_leaves_behind_goes_on(void **unused)
+{
+	struct world w;
+	int pid = 0;
+
+	(void)unused;
+	make_world(&w, "sleep 1000 >/dev/null 2>&1 & echo $!");
+	assert_int_equal(run(&w).exit_status, 0);
+	sscanf(text_of(w.spec.out), "%d", &pid);
+	assert_true(pid > 1);
+	assert_int_equal(count_processes(), 2);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	await_processes(1);
+}
+
+static void in_a_suspended_job_it_does_not_run(void **unused)
+{
+	char freeze[300], events[300];
+	struct world w;
+	pid_t waiter;
+
+	(void)unused;
+	snprintf(freeze, sizeof(freeze), "%s/cgroup.freeze", group);
+	snprintf(events, sizeof(events), "%s/cgroup.events", group);
+	write_text(freeze, "1");
+	make_world(&w, "echo ran");
+	write_spec(&w);
+	waiter = launch(&w);
+	await_processes(2);
+	await_text(events, "frozen 1");
+	assert_string_equal(text_of(w.spec.out), "");
+	write_text(freeze, "0");
+	assert_int_equal(wait_for(waiter), 0);
+	assert_string_equal(text_of(w.spec.out), "ran\n");
+	write_text(freeze, "1");
+	make_world(&w, "echo ran");
+	write_spec(&w);
+	waiter = launch(&w);
+	await_processes(2);
+	kill(waiter, SIGTERM);
+	assert_int_equal(wait_for(waiter), 0);
+	/* The kernel lets a fatal signal through the freezer: which, is its affair. */
+	assert_true(read_end(&w).signal != 0);
+	assert_string_equal(text_of(w.spec.out), "");
+	write_text(freeze, "0");
+}
+
+/* With root's rights it would run where the user decides what each path means. */
+static void a_view_that_the_user_made_is_not_entered(void **unused)
+{
+	struct world w;
+
+	(void)unused;
+	end_sitter();
+	start_sitter(CLONE_NEWUSER | CLONE_NEWNS);
+	make_world(&w, "echo ran");
+	assert_has(run(&w).text, "no process of the job is left in the view");
+	assert_int_equal(access(w.spec.out, F_OK), -1);
+	end_sitter();
+	start_sitter(CLONE_NEWNS);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(status_and_output_are_kept),
+		cmocka_unit_test(it_runs_in_the_job_as_the_user_and_no_more),
+		cmocka_unit_test(its_environment_is_that_of_the_plan),
+		cmocka_unit_test(the_plans_limits_are_in_force),
+		cmocka_unit_test(what_cannot_be_started_is_said),
+		cmocka_unit_test(a_spec_is_begun_once),
+		cmocka_unit_test(a_damaged_spec_starts_nothing),
+		cmocka_unit_test(an_order_to_end_reaches_all_of_it_and_nobody_else),
+		cmocka_unit_test(what_it_leaves_behind_goes_on),
+		cmocka_unit_test(in_a_suspended_job_it_does_not_run),
+		cmocka_unit_test(a_view_that_the_user_made_is_not_entered),
+	};
+
+	return cmocka_run_group_tests(tests, make_job, unmake_job);
+}
