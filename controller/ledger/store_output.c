@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_steps.h"
 
 #define READ_MAX (256 << 10)
 
@@ -11,7 +12,9 @@ static const char cut_line[] =
 	"\n[reeve: the output is cut here; write large output to a file]\n";
 
 struct stream {
+	int64_t number; /* in the tables */
 	int64_t seen, kept;
+	bool is_cut; /* and says so at its end */
 };
 
 /* In the tables a job's own streams are 0 and 1, those of its step N are 2 N and 2 N + 1. */
@@ -19,6 +22,7 @@ static int64_t stream_number(int64_t step, enum sync_stream stream)
 {
 	return 2 * step + stream;
 }
+#define ALL_STEPS (-1) /* the sum of what is kept of them */
 _Static_assert(SYNC_OUT == 0 && SYNC_ERR == 1, "streams are on disk as numbers");
 
 static int load_stream(struct store *s, const struct sync_output *o, struct stream *ret,
@@ -26,9 +30,9 @@ static int load_stream(struct store *s, const struct sync_output *o, struct stre
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT seen, kept FROM streams"
+			 "SELECT seen, kept, is_cut FROM streams"
 			 " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
-			 "iii", o->job, (int64_t)o->attempt, stream_number(o->step, o->stream));
+			 "iii", o->job, (int64_t)o->attempt, ret->number);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -36,8 +40,20 @@ static int load_stream(struct store *s, const struct sync_output *o, struct stre
 		return r;
 	ret->seen = db_int(st, 0);
 	ret->kept = db_int(st, 1);
+	ret->is_cut = db_int(st, 2) != 0;
 	db_done(st);
 	return 0;
+}
+
+static int save_stream(struct store *s, const struct sync_output *o, const struct stream *t,
+		       struct err *err)
+{
+	return db_run(s->db, err,
+		      "INSERT INTO streams VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+		      " ON CONFLICT(job, attempt, stream) DO UPDATE SET"
+		      " seen = excluded.seen, kept = excluded.kept, is_cut = excluded.is_cut",
+		      "iiiiii", o->job, (int64_t)o->attempt, t->number, t->seen, t->kept,
+		      (int64_t)t->is_cut);
 }
 
 static int is_given(struct store *s, const char *node, const struct sync_output *o,
@@ -67,6 +83,7 @@ struct piece {
 	const char *data;
 	size_t size;
 	int64_t offset;
+	int64_t room; /* for it */
 };
 
 static int keep(struct store *s, const struct sync_output *o, struct piece p, struct err *err)
@@ -80,32 +97,52 @@ static int keep(struct store *s, const struct sync_output *o, struct piece p, st
 		      p.offset, (int64_t)p.size, p.data, p.size);
 }
 
-/* Keeps what fits; where the bound is crossed, says so once. */
+/* Keeps what there is room for; where that ends, says so once. */
 static int keep_bounded(struct store *s, const struct sync_output *o, struct stream *t,
 			struct piece p, struct err *err)
 {
-	int64_t room = STORE_OUTPUT_MAX - t->kept;
 	int r;
 
-	if (room <= 0)
+	if (t->is_cut)
 		return 0;
-	if ((int64_t)p.size <= room) {
+	if ((int64_t)p.size <= p.room) {
 		t->kept += (int64_t)p.size;
 		return keep(s, o, p, err);
 	}
-	p.size = (size_t)room;
+	p.size = p.room > 0 ? (size_t)p.room : 0;
 	r = keep(s, o, p, err);
 	if (r < 0)
 		return r;
-	p = (struct piece){ cut_line, sizeof(cut_line) - 1, p.offset + room };
-	t->kept += room + (int64_t)p.size;
+	p = (struct piece){ cut_line, sizeof(cut_line) - 1, p.offset + (int64_t)p.size, 0 };
+	t->kept = p.offset + (int64_t)p.size;
+	t->is_cut = true;
 	return keep(s, o, p, err);
+}
+
+/* A step's output also counts in that of all steps. */
+static int keep_counted(struct store *s, const struct sync_output *o, struct stream *t,
+			struct piece p, struct err *err)
+{
+	struct stream all = { .number = ALL_STEPS };
+	int64_t before = t->kept;
+	int r;
+
+	p.room = STORE_OUTPUT_MAX - t->kept;
+	if (!o->step)
+		return keep_bounded(s, o, t, p, err);
+	r = load_stream(s, o, &all, err);
+	if (STORE_STEPS_OUTPUT_MAX - all.kept < p.room)
+		p.room = STORE_STEPS_OUTPUT_MAX - all.kept;
+	if (r >= 0)
+		r = keep_bounded(s, o, t, p, err);
+	all.kept += t->kept - before;
+	return r < 0 ? r : save_stream(s, o, &all, err);
 }
 
 int store_output_add(struct store *s, const char *node, const struct sync_output *o,
 		     int64_t *ret_have, struct err *err)
 {
-	struct stream t = { 0 };
+	struct stream t = { .number = stream_number(o->step, o->stream) };
 	int64_t known;
 	int r = is_given(s, node, o, err);
 
@@ -119,9 +156,24 @@ int store_output_add(struct store *s, const char *node, const struct sync_output
 	/* A gap: the node sends again from where we are. Old news: nothing to do. */
 	if (known < 0 || known >= (int64_t)o->size)
 		return 0;
-	r = keep_bounded(s, o, &t,
+	r = keep_counted(s, o, &t,
 			 (struct piece){ (const char *)o->data + known, o->size - (size_t)known,
-					 t.kept },
+					 t.kept, 0 },
+			 err);
+	if (r < 0)
+		return r;
+	t.seen = o->offset + (int64_t)o->size;
+	r = save_stream(s, o, &t, err);
+	if (r < 0)
+		return r;
+	*ret_have = t.seen;
+	known = t.seen - o->offset;
+	/* A gap: the node sends again from where we are. Old news: nothing to do. */
+	if (known < 0 || known >= (int64_t)o->size)
+		return 0;
+	r = keep_counted(s, o, &t,
+			 (struct piece){ (const char *)o->data + known, o->size - (size_t)known,
+					 t.kept, 0 },
 			 err);
 	if (r < 0)
 		return r;

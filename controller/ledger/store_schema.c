@@ -342,8 +342,11 @@ static const char schema_parts[] =
 	" PRIMARY KEY(job, step)) STRICT;"
 	"CREATE INDEX steps_open ON steps(node, job) WHERE state < 2;";
 
-/* Steps that have not ended, by job; since when a step that ran was not listed by its node. */
+/* Steps that have not ended, by job; since when a step that ran was not listed by its node.
+ * streams: -1 stands for all of a job's steps; is_cut: what came beyond kept is dropped. */
 static const char schema_steps[] =
+	"ALTER TABLE streams ADD COLUMN is_cut INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE streams SET is_cut = 1 WHERE kept > 8388608;"
 	"ALTER TABLE steps ADD COLUMN missing_ns INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX steps_open_job ON steps(job) WHERE state < 2;";
 

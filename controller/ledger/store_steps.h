@@ -9,6 +9,8 @@
 
 #define STORE_STEPS_MAX 100000	  /* of a job, all in all */
 #define STORE_STEPS_OPEN_MAX 1000 /* of a job, that have not ended */
+/* Output of all steps of an attempt, of which no more than STORE_OUTPUT_MAX of one stream. */
+#define STORE_STEPS_OUTPUT_MAX (256LL << 20)
 
 struct store_steps_new {
 	int64_t job, now_ns;

@@ -370,6 +370,29 @@ static void each_step_has_two_streams_of_its_own(void **state)
 	check_output(r, (struct store_read){ job, 1, SYNC_OUT, 3 }, "", false);
 }
 
+/* However much steps print, the ledger keeps so much of all of them; what is cut says so. */
+static void steps_of_a_job_share_what_is_kept(void **state)
+{
+	static const char all[] = "INSERT INTO streams VALUES(1, 1, -1, 0, ?1, 0)";
+	static const char cut[] =
+		"abc\n[reeve: the output is cut here; write large output to a file]\n";
+	struct rig *r = *state;
+	int64_t job = running(r);
+
+	start(r, job, 3);
+	assert_int_equal(
+		db_run(r->store->db, NULL, all, "i", (int64_t)STORE_STEPS_OUTPUT_MAX - 6), 0);
+	print(r, 1, SYNC_OUT, "123");
+	print(r, 2, SYNC_OUT, "abcdef");
+	print(r, 2, SYNC_OUT, "abcdefghi");
+	print(r, 3, SYNC_OUT, "xyz");
+	print(r, 0, SYNC_OUT, "job");
+	check_output(r, (struct store_read){ job, 1, SYNC_OUT, 0 }, "123", false);
+	check_output(r, (struct store_read){ job, 2, SYNC_OUT, 0 }, cut, false);
+	check_output(r, (struct store_read){ job, 3, SYNC_OUT, 0 }, cut + 3, false);
+	check_output(r, (struct store_read){ job, 0, SYNC_OUT, 0 }, "job", false);
+}
+
 #define TEST(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 
 int main(void)
@@ -387,6 +410,7 @@ int main(void)
 		TEST(an_end_that_comes_with_the_jobs_counts),
 		TEST(steps_end_with_their_attempt),
 		TEST(each_step_has_two_streams_of_its_own),
+		TEST(steps_of_a_job_share_what_is_kept),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
