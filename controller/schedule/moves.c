@@ -108,6 +108,7 @@ int move_start(struct schedule *s, int32_t job, int64_t now_s)
 	j->is_new = true;
 	if (s->kept.job == job)
 		keep_nothing(s);
+	keep_started(s, job);
 	tell_start(s, j, false);
 	if (move_list_running(s, job) < 0)
 		return -ENOMEM;
@@ -118,6 +119,7 @@ int move_suspend(struct schedule *s, int32_t job, int32_t by, int64_t now_s)
 {
 	struct job *j = job_at(s, job);
 
+	keep_forget(s);
 	move_unlist_running(s, job);
 	j->pub.ran_s += now_s - j->since_s;
 	j->since_s = now_s;
@@ -133,6 +135,7 @@ int move_resume(struct schedule *s, int32_t job, int64_t now_s)
 {
 	struct job *j = job_at(s, job);
 
+	keep_forget(s);
 	move_unlist_suspended(s, job);
 	j->pub.suspended_s += now_s - j->since_s;
 	j->since_s = now_s;
@@ -166,6 +169,7 @@ int move_withdraw(struct schedule *s, int32_t job, int64_t now_s)
 			(s->n_actions - i) * sizeof(*s->actions));
 		s->n_actions--;
 	}
+	keep_forget(s);
 	move_unlist_running(s, job);
 	job_hold(s, j, HOLD_ALL, -1);
 	drop_nodes(j);

@@ -28,12 +28,13 @@ static void set_bit(struct schedule *s, int32_t bucket, size_t node, bool is_set
 
 	*word = is_set ? *word | bit : *word & ~bit;
 	s->in_bucket[bucket] += is_set ? 1 : -1;
+	if (keep_is_full(s, node))
+		s->kept.n_full[bucket] += is_set ? 1 : -1;
 }
 
 void node_index(struct schedule *s, struct node *n)
 {
-	int64_t cores = n->free_cores < 0 ? 0 : n->free_cores;
-	int32_t bucket = cores < BUCKETS ? (int32_t)cores : BUCKETS - 1;
+	int32_t bucket = bucket_of(n->free_cores);
 	size_t i = (size_t)(n - s->nodes);
 
 	if (!n->is_open || n->n_whole > 0)
@@ -122,6 +123,7 @@ int schedule_add_node(struct schedule *s, const struct schedule_node *n)
 	s->nodes[s->n_nodes] = new;
 	node_index(s, &s->nodes[s->n_nodes++]);
 	s->has_closings |= n->closed_from_s != 0;
+	keep_forget(s);
 	return 0;
 }
 
@@ -129,6 +131,7 @@ void schedule_set_closed(struct schedule *s, int32_t node, int64_t from_s)
 {
 	s->nodes[node].closed_from_s = from_s;
 	s->has_closings |= from_s != 0;
+	keep_forget(s);
 }
 
 int32_t gpus_left(const struct schedule *s, const struct gpu_state *g, int32_t model)
@@ -182,7 +185,6 @@ void job_hold(struct schedule *s, const struct job *j, enum hold what, int sign)
 				n->n_whole += sign;
 			n->stamp = s->stamp;
 			node_hold(s, n, &j->pub.chunks[c], what, sign);
-			node_index(s, n);
 		}
 	}
 }

@@ -21,6 +21,8 @@ struct search {
 	struct schedule *s;
 	const struct placing *p;
 	const struct schedule_chunk *c;
+	int32_t bucket, node;	 /* none before is good for this chunk; -1: any of the bucket */
+	const uint64_t *without; /* bits of nodes that are none; or NULL */
 };
 
 static bool is_good(const struct search *f, int32_t i)
@@ -39,37 +41,42 @@ static bool is_good(const struct search *f, int32_t i)
 	return !f->p->kept || keep_allows(f->s, f->p->kept, i, f->c, j);
 }
 
-/* Of a bucket; the last has nodes with different numbers of free cores. */
-static int32_t search_bucket(const struct search *f, int32_t bucket)
+/* The last bucket has nodes with different numbers of free cores. */
+static int32_t search_last(const struct search *f)
 {
-	const uint64_t *bits = &f->s->bits[(size_t)bucket * f->s->words];
+	const struct schedule *s = f->s;
 	int32_t best = -1;
 
-	for (size_t w = 0; w < f->s->words; w++) {
-		for (uint64_t left = bits[w]; left; left &= left - 1) {
-			int32_t i = (int32_t)(w * WORD_BITS) + __builtin_ctzll(left);
-
-			if (!is_good(f, i))
-				continue;
-			if (bucket < BUCKETS - 1)
-				return i;
-			if (best < 0 ||
-			    f->s->nodes[i].free_cores < f->s->nodes[best].free_cores)
-				best = i;
-		}
+	for (int32_t i = bucket_next(s, BUCKETS - 1, -1, f->without); i >= 0;
+	     i = bucket_next(s, BUCKETS - 1, i, f->without)) {
+		if (best >= 0 && s->nodes[i].free_cores >= s->nodes[best].free_cores)
+			continue;
+		if (is_good(f, i))
+			best = i;
 	}
 	return best;
 }
 
-static int32_t search_node(const struct search *f)
+static void search_from(struct search *f, const struct schedule_chunk *c)
 {
-	int64_t from = f->c->cores < BUCKETS ? f->c->cores : BUCKETS - 1;
-	int32_t i = -1;
+	f->c = c;
+	f->bucket = bucket_of(c->cores);
+	f->node = -1;
+	f->without = f->p->kept && c->cores > 0 ? f->p->kept->full : NULL;
+}
 
-	for (int32_t b = (int32_t)from; b < BUCKETS && i < 0; b++)
-		if (f->s->in_bucket[b] > 0)
-			i = search_bucket(f, b);
-	return i;
+/* A node on which one part was put has the fewest free cores of all that are still to be looked
+ * at; and as parts only take, who was no good is none for the next. */
+static int32_t search_node(struct search *f)
+{
+	if (f->node >= 0 && is_good(f, f->node))
+		return f->node;
+	for (; f->bucket < BUCKETS - 1; f->bucket++, f->node = -1)
+		while ((f->node = bucket_next(f->s, f->bucket, f->node, f->without)) >= 0)
+			if (is_good(f, f->node))
+				return f->node;
+	f->node = search_last(f);
+	return f->node;
 }
 
 /* Another part on the node of the one before, where all of it is the job's. */
@@ -88,7 +95,7 @@ static void take(const struct search *f, int32_t i, int sign)
 	node_hold(f->s, n, f->c, HOLD_ALL, sign);
 	n->stamp = f->s->stamp;
 	if (f->p->kept)
-		keep_take(f->p->kept, i, f->c, sign);
+		keep_take(f->s, i, f->c, sign);
 }
 
 /* Gives back the first `n` parts, and the whole of their nodes. */
@@ -111,7 +118,24 @@ static void undo(const struct search *f, int32_t n)
 	}
 }
 
-static bool place_part(const struct search *f, int32_t part)
+/* Cheaper than to try: are there so many cores on nodes that take any? */
+static bool may_fit(const struct search *f)
+{
+	const struct schedule *s = f->s;
+	const struct job *j = f->p->job;
+	int64_t room = 0, cores = f->c->cores;
+
+	if (cores <= 0 || j->pub.is_exclusive || s->in_bucket[BUCKETS - 1])
+		return true;
+	for (int32_t b = bucket_of(cores); b < BUCKETS - 1 && room < f->c->n; b++) {
+		int64_t n = s->in_bucket[b] - (f->without ? s->kept.n_full[b] : 0);
+
+		room += n * (j->pub.is_scattered ? 1 : b / cores);
+	}
+	return room >= f->c->n;
+}
+
+static bool place_part(struct search *f, int32_t part)
 {
 	int32_t *parts = f->s->parts;
 	int32_t i =
@@ -131,15 +155,16 @@ static bool place_part(const struct search *f, int32_t part)
 
 bool place_job(struct schedule *s, const struct placing *p)
 {
-	struct search f = { s, p, NULL };
+	struct search f = { .s = s, .p = p };
 	const struct job *j = p->job;
 	int32_t part = 0;
 
 	s->stamp++;
 	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
-		f.c = &j->pub.chunks[c];
+		search_from(&f, &j->pub.chunks[c]);
 		for (int32_t i = 0; i < f.c->n; i++, part++) {
-			if (!place_part(&f, part)) {
+			if ((i == 0 && !may_fit(&f)) || !place_part(&f, part)) {
+				s->lacking = c;
 				undo(&f, part);
 				return false;
 			}

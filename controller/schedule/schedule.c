@@ -15,7 +15,7 @@ int schedule_new(const struct schedule_config *c, struct schedule **ret)
 		return -ENOMEM;
 	s->config = *c;
 	s->free_slot = -1;
-	s->kept.job = -1;
+	s->kept.job = s->kept.known = -1;
 	s->kept.at_s = SCHEDULE_FOREVER;
 	*ret = s;
 	return 0;
@@ -48,8 +48,8 @@ struct schedule *schedule_free(struct schedule *s)
 	free(s->suspended);
 	free(s->kept.extras);
 	free(s->kept.of_node);
-	free(s->then);
-	free(s->then_gpus);
+	free(s->kept.full);
+	free(s->kept.puts);
 	free(s->actions);
 	free(s->parts);
 	preempt_free(s->preempt);
@@ -286,6 +286,7 @@ int schedule_add_held(struct schedule *s, const struct schedule_job *from,
 		return r;
 	}
 	job_hold(s, j, h->state == SCHEDULE_RUNNING ? HOLD_ALL : HOLD_REST, 1);
+	keep_forget(s);
 	return 0;
 }
 
@@ -295,6 +296,7 @@ void schedule_remove(struct schedule *s, int32_t job)
 
 	if (s->kept.job == job)
 		keep_nothing(s);
+	keep_ends(s, job);
 	if (j->state == SCHEDULE_QUEUED) {
 		unlist_queued(s, job);
 	} else if (j->state == SCHEDULE_RUNNING) {

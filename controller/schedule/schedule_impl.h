@@ -65,16 +65,28 @@ struct extra {
 	int64_t cores, mem_bytes, jobfs_bytes;
 	struct gpu_state gpus;
 	int32_t node;
-	bool is_whole; /* nothing is */
+	int32_t n_last; /* parts of the last chunk, while it is measured */
+	bool is_whole;	/* nothing is */
 };
 
 struct kept {
 	int32_t job; /* -1: none */
 	int64_t at_s;
+	/* What is below is this job's still, though it may not be in force (-1: nobody's). */
+	int32_t known;
+	int64_t known_s;
+	int64_t least_cores;	  /* of one of its chunks */
+	int64_t lack, lack_cores; /* so many parts of so many cores had no room before */
 	struct extra *extras;
 	size_t n_extras, max_extras;
 	int32_t *of_node; /* index of extras; -1: none */
 	size_t n_nodes;
+	uint64_t *full; /* bits of the nodes that have no core beside it */
+	int32_t n_full[BUCKETS];
+	struct put {
+		int32_t node, chunk, n;
+	} * puts; /* parts held while a place is sought */
+	size_t n_puts, max_puts;
 };
 
 struct schedule {
@@ -105,8 +117,7 @@ struct schedule {
 	struct kept kept;
 	struct shape shapes[SHAPES];
 	size_t n_shapes, next_shape;
-	struct node *then; /* the nodes at a later moment */
-	struct gpu_state *then_gpus;
+	int32_t lacking; /* the chunk that was not placed, of the last job that was not */
 
 	struct schedule_action *actions;
 	size_t n_actions, max_actions;
@@ -120,10 +131,46 @@ static inline struct job *job_at(const struct schedule *s, int32_t i)
 	return &s->blocks[i / BLOCK][i % BLOCK];
 }
 
+/* Has it no core beside the place that is kept? */
+static inline bool keep_is_full(const struct schedule *s, size_t node)
+{
+	return node < s->kept.n_nodes && s->kept.full[node / WORD_BITS] >> node % WORD_BITS & 1;
+}
+
+/* The place that was found is to be sought anew: anything may have changed. */
+static inline void keep_forget(struct schedule *s)
+{
+	s->kept.known = -1;
+}
+
 /* *p has room for n elements of a size; -ENOMEM. */
 int schedule_room(void *p, size_t *max, size_t n, size_t size);
 
 /* --- nodes (nodes.c) --- */
+static inline int32_t bucket_of(int64_t cores)
+{
+	if (cores < 0)
+		return 0;
+	return cores < BUCKETS ? (int32_t)cores : BUCKETS - 1;
+}
+
+/* The node after node i (-1: the first) of a bucket, of those that are not in `without` (bits;
+ * or NULL); -1: no more. */
+static inline int32_t bucket_next(const struct schedule *s, int32_t bucket, int32_t i,
+				  const uint64_t *without)
+{
+	const uint64_t *bits = &s->bits[(size_t)bucket * s->words];
+	size_t at = (size_t)(i + 1), w = at / WORD_BITS;
+	uint64_t left;
+
+	if (!s->in_bucket[bucket] || w >= s->words)
+		return -1;
+	left = bits[w] & ~(without ? without[w] : 0) & ~UINT64_C(0) << at % WORD_BITS;
+	while (!left && ++w < s->words)
+		left = bits[w] & ~(without ? without[w] : 0);
+	return left ? (int32_t)(w * WORD_BITS) + __builtin_ctzll(left) : -1;
+}
+
 /* Puts it into the bucket where it belongs by what is free. */
 void node_index(struct schedule *s, struct node *n);
 enum hold { HOLD_CORES = 1, HOLD_REST = 2, HOLD_ALL = 3 };
@@ -160,6 +207,7 @@ int64_t place_count(const struct schedule *s, const struct node *n, const struct
 
 /* --- what is known not to fit (shapes.c) --- */
 bool shape_is_hopeless(const struct schedule *s, const struct job *j, int64_t limit_s);
+/* The last one that place_job() did not place. */
 void shape_failed(struct schedule *s, const struct job *j, int64_t limit_s);
 
 /* Is it neither held back nor limited? */
@@ -181,10 +229,17 @@ void move_unlist_suspended(struct schedule *s, int32_t job);
 /* When does it fit if all that runs runs to its limit, and where. SCHEDULE_FOREVER: never. */
 int keep_place(struct schedule *s, int32_t job, int64_t now_s);
 void keep_nothing(struct schedule *s);
+/* A place that was found is good as long as seeking it anew would find the same. Told of what
+ * changes: */
+void keep_started(struct schedule *s, int32_t job);
+void keep_ends(struct schedule *s, int32_t job);
+void keep_clear(struct schedule *s); /* nothing is kept, and no place known */
 /* Would a part on that node disturb what is kept? */
 bool keep_allows(const struct schedule *s, const struct kept *k, int32_t node,
 		 const struct schedule_chunk *c, const struct job *j);
-void keep_take(struct kept *k, int32_t node, const struct schedule_chunk *c, int sign);
+void keep_take(struct schedule *s, int32_t node, const struct schedule_chunk *c, int sign);
+/* Notes whether a node has a core beside what is kept. */
+void keep_note_full(struct schedule *s, int32_t node, bool is_full);
 
 /* --- the rules --- */
 int backfill_pass(struct schedule *s, int64_t now_s);

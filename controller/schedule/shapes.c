@@ -1,8 +1,9 @@
 /* shapes.c - what is known not to fit in this pass. See schedule_impl.h.
  *
  * While a pass only takes, what could not be placed once cannot be placed later, nor can
- * anything that asks for as much or more. It is forgotten when something is given back. Jobs
- * of several kinds of chunks are always tried.
+ * anything that asks for as much or more. It is forgotten when something is given back. A job
+ * of several kinds of chunks asks for each of them, and the first is placed as if it were
+ * alone.
  */
 #include "controller/schedule/schedule_impl.h"
 
@@ -15,9 +16,9 @@ static bool asks_as_much(const struct shape *a, const struct shape *b)
 	       a->is_exclusive == b->is_exclusive && a->is_scattered == b->is_scattered;
 }
 
-static struct shape shape_of(const struct job *j, int64_t limit_s)
+static struct shape shape_of(const struct job *j, int32_t chunk, int64_t limit_s)
 {
-	return (struct shape){ .chunk = j->pub.chunks[0],
+	return (struct shape){ .chunk = j->pub.chunks[chunk],
 			       .features = j->pub.features,
 			       .limit_s = limit_s,
 			       .is_exclusive = j->pub.is_exclusive,
@@ -26,22 +27,22 @@ static struct shape shape_of(const struct job *j, int64_t limit_s)
 
 bool shape_is_hopeless(const struct schedule *s, const struct job *j, int64_t limit_s)
 {
-	struct shape new = shape_of(j, limit_s);
+	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
+		struct shape new = shape_of(j, c, limit_s);
 
-	if (j->pub.n_chunks != 1)
-		return false;
-	for (size_t i = 0; i < s->n_shapes; i++)
-		if (asks_as_much(&new, &s->shapes[i]))
-			return true;
+		for (size_t i = 0; i < s->n_shapes; i++)
+			if (asks_as_much(&new, &s->shapes[i]))
+				return true;
+	}
 	return false;
 }
 
 void shape_failed(struct schedule *s, const struct job *j, int64_t limit_s)
 {
-	struct shape new = shape_of(j, limit_s);
+	struct shape new = shape_of(j, 0, limit_s);
 	size_t n = 0;
 
-	if (j->pub.n_chunks != 1)
+	if (s->lacking > 0)
 		return;
 	for (size_t i = 0; i < s->n_shapes; i++)
 		if (!asks_as_much(&s->shapes[i], &new))
