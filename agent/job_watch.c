@@ -74,7 +74,8 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	r = pid ? write_at(work, "cgroup.procs", text, err) : 0;
 	if (r < 0)
 		return r;
-	show_cpuset(j, cgroup);
+	if (pid)
+		show_cpuset(j, cgroup);
 	snprintf(path, sizeof(path), "%s/cgroup.kill", work);
 	if (j->kill_fd < 0)
 		j->kill_fd = open(path, O_WRONLY | O_CLOEXEC);

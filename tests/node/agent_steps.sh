@@ -29,7 +29,7 @@ exit vmem_add return
 exit events_add return
 exit guard_add return
 exit sample_add return
-exit send_plan return
+exit on_hello return
 exit on_opened entry
 exit on_opened return
 exit limit_arm entry
@@ -60,7 +60,7 @@ cancel limit_end_softly entry
 cancel limit_end_softly return
 part jobfs_create return
 part on_hello entry
-part send_plan return
+part on_hello return
 part on_opened entry
 part on_opened return
 part limit_arm entry
