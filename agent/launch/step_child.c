@@ -59,12 +59,40 @@ static int look_up_groups(struct step_entry *e, struct err *err)
 	return 0;
 }
 
+/* -1: no such file, or "max". */
+static long long read_number(const char *cgroup, const char *file)
+{
+	char path[STEP_PATH_MAX + 32];
+	_cleanup_fclose_ FILE *f = NULL;
+	long long n;
+
+	/* The job's bound is that of its unit, one level up. */
+	snprintf(path, sizeof(path), "%s/../%s", cgroup, file);
+	f = fopen(path, "re");
+	return f && fscanf(f, "%lld", &n) == 1 ? n : -1;
+}
+
+/* Who forks is refused by the kernel, who is attached is not. */
+static int check_room(const char *cgroup, struct err *err)
+{
+	long long bound = read_number(cgroup, "pids.max");
+
+	if (bound < 0 || read_number(cgroup, "pids.current") < bound)
+		return 0;
+	return err_set(err, -EAGAIN,
+		       "the job has reached its bound of %lld processes and "
+		       "threads",
+		       bound);
+}
+
 int step_entry_open(struct step_entry *e, struct err *err)
 {
 	const struct step_spec *s = e->spec;
 	char procs[STEP_PATH_MAX + 32];
 	int r = look_up_groups(e, err);
 
+	if (r >= 0)
+		r = check_room(s->cgroup, err);
 	if (r < 0)
 		return r;
 	e->view = step_view_open(s->cgroup, err);
