@@ -156,7 +156,7 @@ static int put_chunk(struct future *f, int32_t chunk)
 	int32_t left = c->n, i;
 	int r = 0;
 
-	for (int32_t b = bucket_of(c->cores); b < BUCKETS - 1; b++)
+	for (int32_t b = bucket_of(c->cores); b < f->s->end_bucket; b++)
 		for (i = -1; left && r == 0 && (i = bucket_next(f->s, b, i, NULL)) >= 0;)
 			r = put_on(f, chunk, i, &left);
 	while (left && r == 0 && (i = best_of_last(f, chunk)) >= 0)

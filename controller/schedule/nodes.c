@@ -122,6 +122,8 @@ int schedule_add_node(struct schedule *s, const struct schedule_node *n)
 		return -ENOMEM;
 	s->nodes[s->n_nodes] = new;
 	node_index(s, &s->nodes[s->n_nodes++]);
+	while (s->end_bucket <= bucket_of(n->cores) && s->end_bucket < BUCKETS - 1)
+		s->end_bucket++;
 	s->has_closings |= n->closed_from_s != 0;
 	keep_forget(s);
 	return 0;

@@ -71,7 +71,7 @@ static int32_t search_node(struct search *f)
 {
 	if (f->node >= 0 && is_good(f, f->node))
 		return f->node;
-	for (; f->bucket < BUCKETS - 1; f->bucket++, f->node = -1)
+	for (; f->bucket < f->s->end_bucket; f->bucket++, f->node = -1)
 		while ((f->node = bucket_next(f->s, f->bucket, f->node, f->without)) >= 0)
 			if (is_good(f, f->node))
 				return f->node;
@@ -127,7 +127,7 @@ static bool may_fit(const struct search *f)
 
 	if (cores <= 0 || j->pub.is_exclusive || s->in_bucket[BUCKETS - 1])
 		return true;
-	for (int32_t b = bucket_of(cores); b < BUCKETS - 1 && room < f->c->n; b++) {
+	for (int32_t b = bucket_of(cores); b < s->end_bucket && room < f->c->n; b++) {
 		int64_t n = s->in_bucket[b] - (f->without ? s->kept.n_full[b] : 0);
 
 		room += n * (j->pub.is_scattered ? 1 : b / cores);
@@ -177,7 +177,9 @@ static int64_t times(int64_t has, int64_t want)
 {
 	if (want <= 0)
 		return INT32_MAX;
-	return has > 0 ? has / want : 0;
+	if (has < want)
+		return 0;
+	return has - want < want ? 1 : has / want; /* a division takes its time */
 }
 
 static int64_t least(int64_t a, int64_t b)

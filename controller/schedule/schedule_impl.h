@@ -98,6 +98,7 @@ struct schedule {
 	uint64_t *bits; /* BUCKETS x words */
 	size_t words;
 	int32_t in_bucket[BUCKETS];
+	int32_t end_bucket; /* from there to the last there is nothing */
 	bool has_closings;
 	uint32_t stamp;
 
