@@ -53,10 +53,9 @@ static double read_rows(const char *path, int64_t *ret_n)
 	return cpu_ms() - start;
 }
 
-static void count(void *ctx, enum cycle_did did, int64_t job, const char *node, int64_t by)
+static void count(void *ctx, const struct cycle_news *news)
 {
-	(void)did, (void)job, (void)node, (void)by;
-	++*(int *)ctx;
+	*(int *)ctx += !news->is_more;
 }
 
 int main(int argc, char **argv)
