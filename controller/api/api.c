@@ -6,6 +6,7 @@
 #include "common/log.h"
 #include "controller/api/call.h"
 #include "controller/api/declared.h"
+#include "controller/api/parts.h"
 #include "controller/api/describe.h"
 #include "controller/api/desk.h"
 #include "controller/api/told.h"
@@ -122,9 +123,13 @@ void api_set_server(struct api *a, const struct server *s)
 
 static int lose_jobs(struct api *a, int64_t now, struct err *err)
 {
-	struct store_lost_result lost = { 0 };
-	int r = store_lose_jobs(a->c.store, now, &lost, err);
+	struct store_lost_result lost;
+	int r;
 
+	lost.n_lost = 0;
+	r = store_lose_jobs(a->c.store, now, &lost, err);
+	for (int64_t i = 0; i < lost.n_lost && r >= 0; i++)
+		r = parts_wake(a, lost.jobs[i], err);
 	if (r < 0 || !lost.n_lost)
 		return r;
 	log_line(LOG_WARNING, "%lld job%s ended with lost nodes, %lld of them queued again",

@@ -6,6 +6,7 @@
 #include "controller/api/call.h"
 #include "controller/api/describe.h"
 #include "controller/api/describe_queue.h"
+#include "controller/api/parts.h"
 #include "controller/queue/cycle.h"
 
 static void set(json_t *j, const char *key, json_t *value)
@@ -47,12 +48,21 @@ static void set_charges(json_t *j, const struct store_job *row)
 	set_text(j, "rule", row->rule);
 }
 
+static void set_nodes(json_t *j, const struct store_job *row)
+{
+	_cleanup_free_ char *nodes = *row->hosts ? parts_nodes(row->hosts) : NULL;
+
+	if (nodes)
+		set_text(j, "nodes", nodes);
+}
+
 /* What an attempt has: where, when, how much, how it ended. */
 static void set_attempt(json_t *j, const struct store_job *row)
 {
 	set_int(j, "attempt", row->attempt);
 	set_text(j, "state", job_state_name(row->state));
 	set_text(j, "node", row->node);
+	set_nodes(j, row);
 	set_text(j, "cpus", row->cpus);
 	set_int(j, "started_ns", row->started_ns);
 	set_int(j, "ended_ns", row->ended_ns);

@@ -8,6 +8,7 @@
 #include "controller/api/call.h"
 #include "controller/api/describe.h"
 #include "controller/api/describe_queue.h"
+#include "controller/api/parts.h"
 #include "controller/api/turn.h"
 #include "controller/api/who.h"
 #include "controller/ledger/store_array.h"
@@ -117,6 +118,8 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 	c->answer = wire_new();
 	if (!j || !c->answer || json_object_set_new(c->answer, "job", j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
+	if (parts_describe(c->api, row, j, err) < 0)
+		return -EIO;
 	if (row->is_array && c->named.index != JOB_ID_NO_INDEX)
 		return describe_folded(c->api, c->named, j, err);
 	return 0;
@@ -188,10 +191,10 @@ static void wake_node(void *ctx, const char *node)
 static int wake_nodes(struct call *c, const struct call_owned *job, const char *node,
 		      struct err *err)
 {
-	if (*node)
-		call_wake_node(c->api, node);
-	if (!job->is_array)
-		return 0;
+	int r = *node ? parts_wake(c->api, c->id, err) : 0;
+
+	if (r < 0 || !job->is_array)
+		return r;
 	turn_take(c->api);
 	return store_array_nodes(c->api->c.store, c->id, wake_node, c->api, err);
 }

@@ -11,7 +11,8 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
-#include "controller/api/element.h"
+#include "controller/api/parts.h"
+#include "controller/api/sync_part.h"
 #include "controller/api/sync_steps.h"
 #include "controller/api/sync_wire.h"
 #include "controller/api/told.h"
@@ -109,7 +110,7 @@ static json_t *encode_want(const struct store_given *g, const struct sync_hold *
 		return NULL;
 	if (g->want == STORE_CANCEL && *g->reason)
 		json_object_set_new(j, "reason", json_string(g->reason));
-	if (!h && json_object_set_new(j, "request", element_request(g)) < 0)
+	if (!h && json_object_set_new(j, "request", sync_part_request(g)) < 0)
 		return NULL;
 	return TAKE_PTR(j);
 }
@@ -282,16 +283,21 @@ static int ingest(struct call *c, struct talk *t, struct err *err)
 	return 0;
 }
 
-static void tell_others(struct api *a, const struct talk *t)
+static int tell_others(struct api *a, const struct talk *t, struct err *err)
 {
+	int r = 0;
+
 	for (size_t i = 0; i < t->in->n_reports; i++)
 		call_wake_job(a, t->in->reports[i].job);
 	for (size_t i = 0; i < t->in->n_outputs; i++)
 		call_wake_step(a, t->in->outputs[i].job, t->in->outputs[i].step);
 	for (size_t i = 0; i < t->result.n_step_acks; i++)
 		call_wake_step(a, t->result.step_acks[i].job, t->result.step_acks[i].step);
+	for (size_t i = 0; i < t->result.n_stirred && r >= 0; i++)
+		r = parts_wake(a, t->result.stirred[i], err);
 	if (t->result.has_freed)
 		api_want_cycle(a);
+	return r;
 }
 
 static int hold(struct talk *t, int64_t again_ns, struct err *err)
@@ -330,7 +336,9 @@ int route_sync(struct call *c, struct err *err)
 	t->deadline_ns = call_monotonic_ns() + wait_s * S_NS;
 	/* The node speaks anew: whatever poll of it is still here is abandoned. */
 	poll_replace(c->api->c.poll, POLL_NODE, t->in->node);
-	tell_others(c->api, t);
+	r = tell_others(c->api, t, err);
+	if (r < 0)
+		return r;
 	if (has_news(t, &again_ns) || wait_s == 0 || hold(t, again_ns, err) < 0) {
 		answer(t);
 		return CALL_HELD;

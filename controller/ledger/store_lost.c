@@ -7,8 +7,6 @@
 #include "controller/ledger/store_lost.h"
 #include "controller/ledger/store_part.h"
 
-#define BATCH 500
-
 struct held {
 	int64_t job, heard_ns;
 	int32_t attempt, part;
@@ -26,9 +24,9 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 			 " SELECT p.job, p.attempt, p.node, n.last_ns, p.part FROM nodes n"
 			 " JOIN parts p ON p.node = n.node AND p.closed = 0 AND p.part > 0"
 			 " WHERE n.lost = 1 ORDER BY 1, 2, 5 LIMIT ?1",
-			 "i", (int64_t)BATCH);
+			 "i", (int64_t)STORE_LOST_MAX);
 
-	while (r >= 0 && n < BATCH && (r = db_step(s->db, st, err)) > 0) {
+	while (r >= 0 && n < STORE_LOST_MAX && (r = db_step(s->db, st, err)) > 0) {
 		struct held *h = &held[n++];
 
 		h->job = db_int(st, 0);
@@ -69,13 +67,14 @@ static int lose_one(struct store *s, const struct held *h, int64_t now_ns, struc
 static int lose_all(struct store *s, int64_t now_ns, struct store_lost_result *ret,
 		    struct err *err)
 {
-	struct held held[BATCH];
+	struct held held[STORE_LOST_MAX];
 	size_t n = 0;
 	int r = find_held(s, held, &n, err);
 
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		r = lose_one(s, &held[i], now_ns, err);
 		ret->n_requeued += r == STORE_REQUEUED;
+		ret->jobs[i] = held[i].job;
 	}
 	ret->n_lost = (int64_t)n;
 	return r;
@@ -84,11 +83,12 @@ static int lose_all(struct store *s, int64_t now_ns, struct store_lost_result *r
 int store_lose_jobs(struct store *s, int64_t now_ns, struct store_lost_result *ret,
 		    struct err *err)
 {
-	struct store_lost_result out = { 0 };
+	struct store_lost_result out;
 	int r = db_begin(s->db, err);
 
 	if (r < 0)
 		return r;
+	out.n_lost = out.n_requeued = 0;
 	r = lose_all(s, now_ns, &out, err);
 	if (r < 0) {
 		db_rollback(s->db);

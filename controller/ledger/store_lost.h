@@ -15,8 +15,10 @@
 /* 0: no job is queued again. */
 void store_set_max_requeues(struct store *s, int64_t n);
 
+#define STORE_LOST_MAX 500 /* of one call */
 struct store_lost_result {
 	int64_t n_lost, n_requeued;
+	int64_t jobs[STORE_LOST_MAX]; /* n_lost of them: other nodes may have parts of them */
 };
 /* Ends the attempts that nodes marked as lost (store_lose()) hold. Those that one call leaves,
  * of very many, are the next one's. */

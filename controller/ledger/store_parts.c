@@ -125,11 +125,11 @@ static const char parts_sql[] =
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
 	" WHERE p.job = ?1 AND p.attempt = ?2 ORDER BY p.part";
 
-int store_parts(struct store *s, int64_t job, int32_t attempt, store_part_row_fn fn, void *ctx,
+int store_parts(struct store *s, struct store_whose of, store_part_row_fn fn, void *ctx,
 		struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, parts_sql, "ii", job, (int64_t)attempt);
+	int r = db_query(s->db, err, &st, parts_sql, "ii", of.job, (int64_t)of.attempt);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		const struct store_part_row p = {

@@ -1,5 +1,5 @@
-/* store_parts - jobs on several nodes: what an attempt has of each of them. Part of the contract
- * of store.h; docs/protocol.md, "Jobs on several nodes", has the rules.
+/* store_parts - jobs on several nodes: what an attempt has of each of them. Part of the
+ * contract of store.h; docs/protocol.md, "Jobs on several nodes", has the rules.
  *
  * Every part has a row, part 0 too. What the node of a part says of the attempt goes to that
  * row: reports by a `seq` of its own, so that repeats, gaps and late ones change nothing. The
@@ -7,9 +7,9 @@
  * moment, also when the last word of a part comes after that of part 0.
  *
  * The first part that ends otherwise than by order while the attempt is open brings the job
- * down: its end is kept as the attempt's verdict, cancelling the job is wished, and where part 0
- * then ends by that order the verdict is the job's end. A verdict that is a lost node queues a
- * job again that asked for it.
+ * down: its end is kept as the attempt's verdict, cancelling the job is wished, and where part
+ * 0 then ends by that order the verdict is the job's end. A verdict that is a lost node queues
+ * a job again that asked for it.
  */
 #pragma once
 #include "controller/ledger/store.h"
@@ -25,8 +25,12 @@ struct store_part_row {
 	int64_t running_ns, suspended_ns;
 };
 typedef int (*store_part_row_fn)(void *ctx, const struct store_part_row *p, struct err *err);
+struct store_whose {
+	int64_t job;
+	int32_t attempt;
+};
 /* The parts of an attempt, part 0 first; none of one that is on one node. */
-int store_parts(struct store *s, int64_t job, int32_t attempt, store_part_row_fn fn, void *ctx,
+int store_parts(struct store *s, struct store_whose of, store_part_row_fn fn, void *ctx,
 		struct err *err);
 
 /* The nodes on which the job has something that is not closed, of any attempt: those to be

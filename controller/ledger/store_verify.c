@@ -394,10 +394,21 @@ static int recompute(struct verify *v, struct err *err)
 	return r < 0 ? r : add_up_months(v, err);
 }
 
+static int verify_parts(struct verify *v, struct err *err)
+{
+	int64_t n = 0;
+	int r = store_verify_parts(v->s, v->fn, v->ctx, &n, err);
+
+	v->n.differences += n;
+	return r;
+}
+
 static int verify_all(struct verify *v, struct err *err)
 {
 	int r = recompute(v, err);
 
+	if (r >= 0)
+		r = verify_parts(v, err);
 	if (r >= 0)
 		r = each(v, "SELECT * FROM rollups", check_rollup, err);
 	if (r >= 0)

@@ -3,8 +3,9 @@
  *
  * Recomputes every rollup from the job rows (imported jobs, and the attempts with their
  * slices, and adjustments) and compares; the same by month; also that
- * the slices of an attempt sum to its figures and its stretches to its running time, and that
- * each imported job was charged rate x time. Reads one state of the ledger; changes nothing.
+ * the slices of an attempt sum to its figures and its stretches to its running time, that what
+ * the nodes of a job used is what it used and none holds on to it after its end, and that each
+ * imported job was charged rate x time. Reads one state of the ledger; changes nothing.
  */
 #pragma once
 #include "controller/ledger/store.h"
@@ -24,6 +25,11 @@ struct store_verified {
 /* 0 however many differences there are. */
 int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,
 		 struct err *err);
+
+/* The part of it that is about jobs on several nodes, in the transaction under way; *ret: how
+ * many differences were told. */
+int store_verify_parts(struct store *s, store_difference_fn fn, void *ctx, int64_t *ret,
+		       struct err *err);
 
 /* Replaces every sum by what is recomputed, in one transaction; of other days when `zone`
  * (NULL: as it is) is another. Told are differences within the jobs alone, which stay.

@@ -17,7 +17,7 @@
 	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0), j.unit, j.rule,"       \
 	" (SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                            \
 	" WHERE x.cluster = j.cluster AND x.job = j.job), a.gpus, j.withheld,"                 \
-	" j.array_job, j.array_index, j.gave_way_to"
+	" j.array_job, j.array_index, j.gave_way_to, a.hosts"
 /* One that is in the queue, also one that is there again, has none. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
@@ -29,7 +29,8 @@
  * elements of arrays, ?8 only those of this array. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user = ?1) AND (?2 IS NULL OR j.account = ?2)"                      \
-	" AND (?3 IS NULL OR j.node = ?3)"                                                     \
+	" AND (?3 IS NULL OR j.node = ?3 OR EXISTS(SELECT 1 FROM parts p"                      \
+	" WHERE p.job = j.job AND p.attempt = j.attempt AND p.node = ?3))"                     \
 	" AND (?4 = -1 OR (?4 = -2 AND j.state < 5) OR j.state = ?4)"                          \
 	" AND (?5 = 0 OR j.job < ?5) AND (?7 <> 0 OR j.array_job = 0)"                         \
 	" AND (?8 = 0 OR j.array_job = ?8) ORDER BY j.job DESC LIMIT ?6"
@@ -101,6 +102,7 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.array_job = db_int(st, 33),
 		.array_index = db_int(st, 34),
 		.gave_way_to = db_int(st, 35),
+		.hosts = store_text(st, 36),
 	};
 }
 

@@ -63,7 +63,7 @@ $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/%.o,fairshare fa
 $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf)
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_verify) $O/controller/history/history.o
+$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_verify store_verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
@@ -74,14 +74,14 @@ $O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_verify) $O/controller/history/history.o
+$O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_verify store_verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/pg/dialect.o
 QUOTA := $(patsubst %,$O/controller/quota/%.o,quota quota_words quota_encode quota_admit quota_scopes quota_gate) $O/controller/ledger/store_quota.o \
 	$(patsubst %,$O/controller/policy/%.o,window grant target eligible) $O/controller/accounts/accounts.o
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o
+$O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o $O/controller/ledger/store_verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent kinds names order parts snapshot why) $O/controller/policy/fit_chunks.o $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
@@ -123,6 +123,7 @@ $O/tests/unit/test_lost: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/
 $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
 $O/tests/unit/test_fit_chunks: LDLIBS += -lm
 $O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
+$O/tests/unit/test_queue_parts: $O/controller/queue/parts.o $(patsubst %,$O/common/model/%.o,select amount resources features) $O/common/err.o
 $O/tests/unit/test_kinds: $O/controller/queue/kinds.o $O/controller/policy/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_sim_usage: LDLIBS += -lm
 $O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay charge) $O/common/err.o
@@ -135,11 +136,11 @@ $O/tests/unit/test_select: LDLIBS += -ljansson
 $O/tests/unit/test_select: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
 $O/tests/unit/test_sync_steps: $O/agent/report/sync_steps.o $(MODEL) $(WIRE)
-$O/tests/unit/test_parts: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_parts: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify)
 $O/tests/unit/test_step: LDLIBS += -lsystemd
 $O/tests/unit/test_step: $O/agent/step.o
 $O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
+$O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify store_verify_parts)

@@ -1,0 +1,138 @@
+/* store_verify_parts.c - jobs on several nodes: what their parts used is what their attempts
+ * used, and none is held on for ever. See store_verify.h. */
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_part.h"
+#include "controller/ledger/store_verify.h"
+
+struct checking {
+	store_difference_fn fn;
+	void *ctx;
+	int64_t differences;
+	/* The attempt whose parts are read; job 0: none yet. */
+	struct store_difference whose;
+	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+	int64_t attempt;
+	struct usage stored, sum;
+};
+
+static int tell(struct checking *c, const char *figure, int64_t stored, int64_t recomputed,
+		struct err *err)
+{
+	struct store_difference d = c->whose;
+
+	d.figure = figure;
+	d.stored = stored;
+	d.recomputed = recomputed;
+	c->differences++;
+	return c->fn(c->ctx, &d, err);
+}
+
+static void set_whose(struct checking *c, struct db_row *st)
+{
+	snprintf(c->cluster, sizeof(c->cluster), "%s", store_text(st, 2));
+	snprintf(c->account, sizeof(c->account), "%s", store_text(st, 3));
+	snprintf(c->user, sizeof(c->user), "%s", store_text(st, 4));
+	c->whose = (struct store_difference){ .cluster = c->cluster,
+					      .account = c->account,
+					      .user = c->user,
+					      .job = db_int(st, 0) };
+	c->attempt = db_int(st, 1);
+}
+
+static int64_t figure_of(const struct usage *u, size_t i)
+{
+	return u->have >> i & 1 ? *(const int64_t *)(const void *)((const char *)u +
+								   usage_fields[i].offset)
+				: -1;
+}
+
+/* All parts of the attempt have been read. */
+static int compare(struct checking *c, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; c->whose.job && usage_fields[i].name && r >= 0; i++) {
+		int64_t stored = figure_of(&c->stored, i), sum = figure_of(&c->sum, i);
+
+		if (stored != sum)
+			r = tell(c, usage_fields[i].name, stored, sum, err);
+	}
+	return r;
+}
+
+static int begin(struct checking *c, struct db_row *st, struct err *err)
+{
+	set_whose(c, st);
+	c->stored = c->sum = (struct usage){ 0 };
+	return store_usage_decode(store_text(st, 5), &c->stored, err);
+}
+
+static int take_part(struct checking *c, struct db_row *st, struct err *err)
+{
+	struct usage one = { 0 };
+	int r = 0;
+
+	if (c->whose.job != db_int(st, 0) || c->attempt != db_int(st, 1)) {
+		r = compare(c, err);
+		if (r >= 0)
+			r = begin(c, st, err);
+	}
+	if (r >= 0)
+		r = store_usage_decode(store_text(st, 6), &one, err);
+	if (r >= 0)
+		usage_add(&c->sum, &one);
+	return r;
+}
+
+/* Of a void attempt nothing counts that came after its loss. */
+static const char parts_sql[] =
+	"SELECT a.job, a.attempt, j.cluster, j.account, j.user, a.usage, p.usage"
+	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+	" JOIN jobs j ON j.job = p.job WHERE a.closed <> 3"
+	" ORDER BY p.job, p.attempt, p.part";
+/* An hour: longer than any node that is heard of takes to end what it was told to. */
+static const char left_sql[] =
+	"SELECT p.job, p.attempt, j.cluster, j.account, j.user"
+	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+	" JOIN jobs j ON j.job = p.job JOIN nodes n ON n.node = p.node"
+	" WHERE p.closed = 0 AND a.closed <> 0"
+	" AND (p.part = 0 OR n.last_ns - a.ended_ns > 3600000000000)";
+
+static int check_left(struct checking *c, struct db_row *st, struct err *err)
+{
+	set_whose(c, st);
+	return tell(c, "open_part", 1, 0, err);
+}
+
+static int each(struct store *s, struct checking *c, const char *sql,
+		int (*take)(struct checking *c, struct db_row *st, struct err *err),
+		struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, sql, "");
+
+	if (r >= 0)
+		db_scan(st);
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		r = take(c, st, err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}
+
+int store_verify_parts(struct store *s, store_difference_fn fn, void *ctx, int64_t *ret,
+		       struct err *err)
+{
+	struct checking c = { .fn = fn, .ctx = ctx };
+	int r = each(s, &c, parts_sql, take_part, err);
+
+	if (r >= 0)
+		r = compare(&c, err);
+	if (r >= 0)
+		r = each(s, &c, left_sql, check_left, err);
+	if (r >= 0)
+		*ret = c.differences;
+	return r < 0 ? r : 0;
+}
