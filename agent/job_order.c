@@ -42,7 +42,7 @@ static void take_new(struct node *n, const struct sync_order *o)
 	if (o->bad)
 		job_fail(j, "the request cannot be read: %.200s", o->bad);
 	else if (request_copy(o->request, &j->s.request, &err) < 0 ||
-		 request_check(&j->s.request, &err) < 0 ||
+		 request_check_given(&j->s.request, &err) < 0 ||
 		 job_hosts_check(&j->s.request.part, &err) < 0)
 		job_fail(j, "%.250s", err.text);
 	else if (spool_is_full(n->spool))

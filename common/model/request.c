@@ -381,6 +381,15 @@ static int check_names(const struct request *r, struct err *err)
 
 int request_check(const struct request *r, struct err *err)
 {
+	if (r->part.n)
+		return err_set(err, -EINVAL,
+			       "part: which part of a job a node has is not asked for, the "
+			       "controller says it; leave it out");
+	return request_check_given(r, err);
+}
+
+int request_check_given(const struct request *r, struct err *err)
+{
 	int rc;
 
 	rc = check_names(r, err);

@@ -124,6 +124,9 @@ int request_total(struct request *r, struct err *err);
  * walltime stated (site defaults are filled in before), names well formed, workdir absolute,
  * something to run, argv/env bounded, amounts inside the table's bounds. -EINVAL. */
 int request_check(const struct request *r, struct err *err);
+/* The same of what a node is given: it may be a part, and other parts than the first have
+ * nothing to run. */
+int request_check_given(const struct request *r, struct err *err);
 
 /* `name` is 1..63 of [A-Za-z0-9._+-], not starting with '-' or '.'. */
 bool request_is_name(const char *name);

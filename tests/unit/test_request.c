@@ -235,11 +235,24 @@ static void only_the_first_part_of_a_job_needs_a_command(void **state)
 	make_good(&r);
 	request_shed(&r);
 	r.part.n = 2;
-	assert_int_equal(request_check(&r, &err), -EINVAL);
+	assert_int_equal(request_check_given(&r, &err), -EINVAL);
 	r.part.index = 1;
-	assert_int_equal(request_check(&r, &err), 0);
+	assert_int_equal(request_check_given(&r, &err), 0);
 	r.res.vmem_bytes = 0;
+	assert_int_equal(request_check_given(&r, &err), -EINVAL);
+}
+
+static void nobody_asks_for_a_part(void **state)
+{
+	_cleanup_(request_done) struct request r;
+	struct err err;
+
+	(void)state;
+	make_good(&r);
+	r.part = (struct job_part){ .index = 1, .n = 2 };
+	assert_int_equal(request_check_given(&r, &err), 0);
 	assert_int_equal(request_check(&r, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "part"));
 }
 
 static void copies_share_nothing(void **state)
@@ -294,6 +307,7 @@ int main(void)
 		cmocka_unit_test(bad_scripts_name_file_line_and_remedy),
 		cmocka_unit_test(incomplete_requests_are_refused),
 		cmocka_unit_test(paths_names_and_sizes_are_checked),
+		cmocka_unit_test(nobody_asks_for_a_part),
 		cmocka_unit_test(only_the_first_part_of_a_job_needs_a_command),
 		cmocka_unit_test(copies_share_nothing),
 		cmocka_unit_test(script_lines_say_when_and_how_often),
