@@ -1,6 +1,6 @@
-/* stream - the output of a running job or step, followed live by long polls.
+/* stream - the output of a running job, followed live by long polls.
  *
- * One stream is one of its two outputs: it has a connection of its own, asks again from
+ * One stream is one of a job's two outputs: it has a connection of its own, asks again from
  * where it is until the controller says that nothing more will come, and writes what comes to
  * a file descriptor. While the controller is away it keeps asking; the job runs on.
  */
@@ -11,10 +11,9 @@
 struct stream;
 
 struct stream_config {
-	const char *verb;  /* who follows it, for messages */
-	int64_t job, step; /* step 0: the job's own */
-	const char *name;  /* "out" or "err" */
-	struct sink sink;  /* of its own: only fd and label are set */
+	int64_t job;
+	const char *name; /* "out" or "err" */
+	struct sink sink; /* of its own: only fd and label are set */
 };
 
 /* Called once: result 0 at the end of the stream, < 0 as in cli.h. Not from stream_open(). */

@@ -1,7 +1,7 @@
 /* verb_exec.c - start a command in a running job, on one node or several, show its output, and
  * exit as it did.
  *
- * One event loop: two streams for each node, and the signals. The first interrupt cancels what
+ * One event loop: the output of all, and the signals. The first interrupt cancels what
  * was started and waits a while for its end; the second one does not wait.
  */
 #include <errno.h>
@@ -10,21 +10,18 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
+#include "cli/exec_output.h"
 #include "cli/exec_words.h"
 #include "cli/insist.h"
-#include "cli/stream.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
 #define CANCEL_WAIT_US (5 * 1000 * 1000)
 #define NOT_STARTED_EXIT 125
 
-enum { OUT, ERR, STREAMS };
-
 struct one {
 	int64_t step;
 	char *node;
-	struct stream *streams[STREAMS];
 };
 
 struct exec {
@@ -36,10 +33,10 @@ struct exec {
 	json_t *job;   /* its record, where it is needed */
 	struct one *steps;
 	size_t n_steps, n_cancelled;
-	size_t open_streams;
+	struct exec_output output;
 	int signal; /* the first one that came; 0: none */
 	bool left;  /* no more waiting */
-	int result; /* of the streams */
+	int result; /* of the output */
 	struct err *err;
 };
 
@@ -72,7 +69,7 @@ static void on_cancelled(void *ctx, int result, json_t *answer, const struct err
 	struct exec *x = ctx;
 
 	json_decref(answer);
-	/* 409: it has ended by itself meanwhile, which its streams will say. */
+	/* 409: it has ended by itself meanwhile, which its output will say. */
 	if (result != 0 && result != 409)
 		cli_complain("exec", err);
 	cancel_next(x);
@@ -85,8 +82,10 @@ static void cancel_next(struct exec *x)
 	struct http_call call = { .method = "POST", .path = path };
 	struct err err = { "" };
 
-	if (x->n_cancelled == x->n_steps)
+	if (x->n_cancelled == x->n_steps) {
+		x->left |= x->result < 0; /* nobody follows them any more */
 		return;
+	}
 	body = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "step",
 			 (json_int_t)x->steps[x->n_cancelled++].step);
 	call.body = body;
@@ -149,17 +148,16 @@ static int watch_signals(struct exec *x, struct err *err)
 /* ---- output ---- */
 
 /* What cannot be shown is not run on: its end is waited for as after an interrupt. */
-static void on_stream_end(void *ctx, int result, const struct err *err)
+static void on_output_end(void *ctx, int result, const struct err *err)
 {
 	struct exec *x = ctx;
 
-	if (result < 0 && x->result == 0) {
-		x->result = result;
-		*x->err = *err;
-		cancel(x);
-	}
-	if (--x->open_streams == 0)
-		x->left = true;
+	x->left = result == 0;
+	if (result == 0)
+		return;
+	x->result = result;
+	*x->err = *err;
+	cancel(x);
 }
 
 static bool wants_labels(const struct exec *x, const struct verb_call *call)
@@ -169,29 +167,40 @@ static bool wants_labels(const struct exec *x, const struct verb_call *call)
 	return verb_count(call, "label") || (x->n_steps > 1 && isatty(STDOUT_FILENO));
 }
 
-static int follow(struct exec *x, const struct verb_call *call, struct err *err)
+static int open_sinks(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	bool plain = x->cli->format.output == TABLE_TABLE, labels = wants_labels(x, call);
-	int64_t job = strtoll(strrchr(x->path, '/') + 1, NULL, 10);
-	int r = 0;
+	struct exec_output *o = &x->output;
 
-	for (size_t i = 0; i < x->n_steps * STREAMS && r == 0; i++) {
-		struct one *one = &x->steps[i / STREAMS];
-		bool is_err = i % STREAMS == ERR;
-		struct stream_config c = { .verb = "exec", .job = job, .step = one->step };
+	o->sinks = calloc(x->n_steps, sizeof(*o->sinks));
+	if (!o->sinks)
+		return err_set(err, -ENOMEM, "out of memory");
+	for (o->n = 0; o->n < x->n_steps; o->n++) {
+		struct sink *of = o->sinks[o->n];
 
-		c.name = is_err ? "err" : "out";
-		c.sink.fd = is_err || !plain ? STDERR_FILENO : STDOUT_FILENO;
-		c.sink.label = labels ? one->node : NULL;
-		r = stream_open(x->cli, &c, &one->streams[i % STREAMS], err);
-		if (r == 0)
-			r = stream_start(one->streams[i % STREAMS], on_stream_end, x, err);
-		x->open_streams += r == 0;
+		of[EXEC_OUT].fd = plain ? STDOUT_FILENO : STDERR_FILENO;
+		of[EXEC_ERR].fd = STDERR_FILENO;
+		of[EXEC_OUT].label = of[EXEC_ERR].label = labels ? x->steps[o->n].node : NULL;
 	}
+	return 0;
+}
+
+static int follow(struct exec *x, const struct verb_call *call, struct err *err)
+{
+	struct exec_output *o = &x->output;
+	int r = open_sinks(x, call, err);
+
+	o->job = strtoll(strrchr(x->path, '/') + 1, NULL, 10);
+	o->first = x->steps[0].step;
+	o->done = on_output_end;
+	o->ctx = x;
+	if (r == 0)
+		r = exec_output_start(x->cli, o, err);
 	if (r == 0 && x->signal)
 		cancel(x);
 	while (r >= 0 && !x->left)
 		r = sd_event_run(x->cli->event, UINT64_MAX);
+	exec_output_done(o);
 	return r < 0 ? r : x->result;
 }
 
@@ -433,12 +442,10 @@ static int tell(struct exec *x, struct err *err)
 
 static void exec_done(struct exec *x)
 {
-	for (size_t i = 0; i < x->n_steps; i++) {
-		for (int k = 0; k < STREAMS; k++)
-			stream_close(x->steps[i].streams[k]);
+	for (size_t i = 0; i < x->n_steps; i++)
 		free(x->steps[i].node);
-	}
 	free(x->steps);
+	free(x->output.sinks);
 	x->control = http_close(x->control);
 	for (size_t i = 0; i < ARRAY_LEN(x->signals); i++)
 		sd_event_source_disable_unref(x->signals[i]);

@@ -69,8 +69,8 @@ static int follow(struct run *run, struct err *err)
 	/* With --json the document alone goes to standard output. */
 	bool plain = run->cli->format.output == TABLE_TABLE;
 	struct stream_config config[STREAMS] = {
-		{ "run", run->job, 0, "out", { .fd = plain ? STDOUT_FILENO : STDERR_FILENO } },
-		{ "run", run->job, 0, "err", { .fd = STDERR_FILENO } },
+		{ run->job, "out", { .fd = plain ? STDOUT_FILENO : STDERR_FILENO } },
+		{ run->job, "err", { .fd = STDERR_FILENO } },
 	};
 	int r = 0;
 

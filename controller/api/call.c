@@ -125,6 +125,10 @@ void call_wake_step(struct api *a, int64_t job, int64_t step)
 
 	call_step_key(job, step, key);
 	poll_wake(a->c.poll, POLL_JOB, key);
+	if (!step)
+		return;
+	call_step_key(job, CALL_ANY_STEP, key);
+	poll_wake(a->c.poll, POLL_JOB, key);
 }
 
 void call_wake_node(struct api *a, const char *node)

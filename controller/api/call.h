@@ -88,6 +88,7 @@ int route_output(struct call *c, struct err *err);	/* output.c */
 int route_start_steps(struct call *c, struct err *err); /* steps.c */
 int route_steps(struct call *c, struct err *err);	/* steps.c */
 int route_cancel_step(struct call *c, struct err *err); /* steps.c */
+int route_step_output(struct call *c, struct err *err); /* steps_output.c */
 int route_nodes(struct call *c, struct err *err);	/* sums.c */
 int route_list_nodes(struct call *c, struct err *err);	/* nodes.c */
 int route_drain(struct call *c, struct err *err);	/* nodes.c */
@@ -123,5 +124,6 @@ void call_wake_job(struct api *a, int64_t job);
 void call_wake_step(struct api *a, int64_t job, int64_t step);
 void call_wake_node(struct api *a, const char *node);
 
+#define CALL_ANY_STEP (-1)
 /* What those wait for who wait for a step; step 0: for the job itself. */
 void call_step_key(int64_t job, int64_t step, char key[static POLL_KEY_MAX]);

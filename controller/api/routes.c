@@ -18,6 +18,7 @@ const struct route routes[] = {
 	{ "GET", "/v1/jobs/#/output", ROLE_USER, route_output, "output of a streamed job" },
 	{ "POST", "/v1/jobs/#/steps", ROLE_USER, route_start_steps, "start something in it" },
 	{ "GET", "/v1/jobs/#/steps", ROLE_USER, route_steps, "what was started in it" },
+	{ "GET", "/v1/jobs/#/steps/output", ROLE_USER, route_step_output, "what they print" },
 	{ "POST", "/v1/jobs/#/steps/cancel", ROLE_USER, route_cancel_step, "end a step" },
 	{ "GET", "/v1/nodes", ROLE_USER, route_list_nodes, "list nodes" },
 	{ "POST", "/v1/nodes/drain", ROLE_USER, route_drain, "give a node no more jobs" },

@@ -320,6 +320,7 @@ static const char schema_parts[] =
 	" cpus TEXT, note TEXT, usage TEXT, gpus TEXT, end TEXT,"
 	" PRIMARY KEY(job, attempt, part)) STRICT;"
 	"CREATE INDEX parts_open ON parts(node, job) WHERE closed = 0;"
+	"CREATE INDEX attempts_open_job ON attempts(job) WHERE closed = 0;"
 	"CREATE VIEW placements AS"
 	" SELECT a.job AS job, a.attempt AS attempt, 0 AS part, a.node AS node,"
 	" a.state AS state, a.closed AS closed, a.shown AS shown,"
@@ -348,6 +349,7 @@ static const char schema_steps[] =
 	"ALTER TABLE streams ADD COLUMN is_cut INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE streams SET is_cut = 1 WHERE kept > 8388608;"
 	"ALTER TABLE steps ADD COLUMN missing_ns INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX chunks_of_steps ON chunks(job, id) WHERE stream > 1;"
 	"CREATE INDEX steps_open_job ON steps(job) WHERE state < 2;";
 
 const char *const store_migrations[] = {

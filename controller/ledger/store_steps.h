@@ -54,6 +54,24 @@ int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *
 /* What it was asked to run. malloc()ed. -ENOENT. */
 int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, struct err *err);
 
+/* Output of steps that follow one another, in the order in which it came. */
+struct store_steps_span {
+	int64_t job, first, last;
+	int64_t since; /* what has come after this; 0: all of it */
+};
+struct store_steps_chunk {
+	int64_t step;
+	enum sync_stream stream;
+	const void *data;
+	size_t size;
+};
+typedef int (*store_steps_chunk_fn)(void *ctx, const struct store_steps_chunk *c,
+				    struct err *err);
+/* About 256 KiB at most. span->since becomes that from which to read on. 1: the steps have
+ * ended, and this was the last of it. -ENOENT: one of them is none. */
+int store_steps_output(struct store *s, struct store_steps_span *span, store_steps_chunk_fn fn,
+		       void *ctx, struct err *err);
+
 /* The step is to end. STORE_TOO_LATE: it has. -ENOENT: no such step. */
 int store_steps_cancel(struct store *s, int64_t job, int64_t step,
 		       char ret_node[REQUEST_NAME_MAX], struct err *err);

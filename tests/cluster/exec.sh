@@ -53,11 +53,12 @@ report() { # JOB SEQ STATE
 \"end\":{\"kind\":\"$kind\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
 \"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
 }
-submit() { # [MORE]: the number of the job
+amount='"ncpus":2,"vmem_bytes":1000000'
+submit() { # [MORE]: the number of the job, of $amount
 	ask $daemon POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"physics\",\
-\"queue\":\"normal\",\"name\":\"t\",\"resources\":{\"ncpus\":2,\"vmem_bytes\":1000000},\"vmem_policy\":\"kill\",\
-\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[\"FROM_JOB=1\",\"BOTH=job\"],\"workdir\":\"/srv\"${1:-}}}" |
-		grep -o '"job":[0-9]*' | cut -d: -f2
+\"queue\":\"normal\",\"name\":\"t\",\"resources\":{$amount},\"vmem_policy\":\"kill\",\
+\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[\"FROM_JOB=1\",\"BOTH=job\"],\"workdir\":\"/srv\"${1:-}}}" >"$dir/submitted"
+	grep -o '"job":[0-9]*' "$dir/submitted" | cut -d: -f2
 }
 running() { # NODE [MORE]: $job runs there
 	job=$(submit "${2:-}")
@@ -265,6 +266,57 @@ exits "a variable that is not there" 2 'no variable NOSUCH' -j "$job" --export N
 export REEVE_CONTROLLER=http://127.0.0.1:1
 exits "no controller" 125 '127.0.0.1:1' -j "$job" true
 unset REEVE_CONTROLLER
+
+# ---- on several nodes ----
+one=$job
+amount=
+job=$(submit ',"select":"2:ncpus=1:vmem=1MB","scatter":true')
+node_of() { # PART
+	ask 0 GET "/v1/jobs/$job" | tail -n 1 | python3 -c 'import json,sys; print(json.load(sys.stdin)["job"]["parts"][int(sys.argv[1])]["node"])' "$1"
+}
+[ -n "$job" ] || bail "not taken: $(cat "$dir/submitted")"
+soon "a job on two nodes is placed" '"parts":[{' ask 0 GET "/v1/jobs/$job"
+first=$(node_of 0) second=$(node_of 1)
+lists() { # NODE: what it holds
+	[ "$1" != n1 ] || echo -n "$(hold "$one" running),"
+	hold "$job" running
+}
+say() { speak "$1" "$(lists "$1")" "${@:2}"; } # NODE [STEPS [OUTPUT [REPORTS]]]
+for node in "$second" "$first"; do
+	soon "$node is told of it" "\"job\":$job,\"attempt\":1,\"want\":\"run\",\"request\"" speak "$node" "$([ "$node" != n1 ] || hold "$one" running)"
+	say "$node" '' '' "$(report "$job" 1 running)" >/dev/null
+done
+"$dir/go" -j "$job" --all --label hostname >"$dir/out" 2>"$dir/err" &
+run=$!
+for node in "$first" "$second"; do
+	soon "--all: $node is told a step" '"want":"run","argv":["hostname"]' say "$node"
+done
+say "$second" "$(over "$job" 2 3)" "$(says "$job" 2 out 'b\n')" >/dev/null
+soon "output of one comes while another runs" "$second: b" cat "$dir/out"
+say "$first" "$(runs "$job" 1)" "$(says "$job" 1 out 'a\n')" >/dev/null
+say "$first" "$(over "$job" 1 1)" >/dev/null
+finish 3
+is "each line has its node" "$second: b
+$first: a" "$(cat "$dir/out")"
+"$dir/go" -j "$job" -n "$second" --json hostname >"$dir/out" 2>"$dir/err" &
+run=$!
+soon "--node: that one is" '"step":3,"want":"run"' say "$second"
+lacks "... and the other is not" '"argv"' "$(say "$first")"
+say "$second" "$(over "$job" 3 0)" >/dev/null
+finish 0
+has "--json names it" "\"node\": \"$second\"" "$(cat "$dir/out")"
+several() { ask "$1" GET "/v1/jobs/$job/steps/output?$2" | tail -n 1; }
+has "output of several, in the order in which it came" \
+	"[{\"step\":2,\"stream\":\"out\",\"data\":\"Ygo=\"},{\"step\":1,\"stream\":\"out\",\"data\":\"YQo=\"}]" "$(several $daemon 'first=1&last=2')"
+has "others get none of it" '"code":"not-found"' "$(several $bin 'first=1&last=2')"
+has "nor is there any of steps that are none" '"code":"not-found"' "$(several $daemon 'first=1&last=9')"
+for bad in '' 'first=2&last=1' 'first=1&last=1001' 'first=0&last=1' 'first=1&last=1&since=x'; do
+	has "output of several: bad: $bad" '"code":"bad-request"' "$(several $daemon "$bad")"
+done
+has "its nodes are named to who asks for another" "its nodes are $first,$second" "$(post $daemon "$job" "$(true_on '"n9"')")"
+ask $daemon POST "/v1/jobs/$job/cancel" >/dev/null
+for node in "$first" "$second"; do say "$node" '' '' "$(report "$job" 2 ended)" >/dev/null; done
+job=$one
 
 # ---- the controller is killed under it ----
 begin -j "$job" cat

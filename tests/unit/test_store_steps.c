@@ -370,6 +370,61 @@ static void each_step_has_two_streams_of_its_own(void **state)
 	check_output(r, (struct store_read){ job, 1, SYNC_OUT, 3 }, "", false);
 }
 
+struct heard {
+	char text[128];
+	int64_t since;
+};
+
+static int hear(void *ctx, const struct store_steps_chunk *c, struct err *err)
+{
+	struct heard *h = ctx;
+	size_t n = strlen(h->text);
+
+	(void)err;
+	snprintf(h->text + n, sizeof(h->text) - n, "%lld%s:%.*s ", (long long)c->step,
+		 c->stream == SYNC_ERR ? "e" : "", (int)c->size, (const char *)c->data);
+	return 0;
+}
+
+/* What came of steps 1 and 2 since. */
+static int listen(struct rig *r, struct heard *h)
+{
+	struct store_steps_span span = { 1, 1, 2, h->since };
+	int outcome;
+
+	h->text[0] = '\0';
+	outcome = store_steps_output(r->store, &span, hear, h, NULL);
+	h->since = span.since;
+	return outcome;
+}
+
+static void output_of_several_comes_in_the_order_in_which_it_came(void **state)
+{
+	struct rig *r = *state;
+	struct sync_step ends[] = { ended(1, 0), ended(2, 0) };
+	struct store_steps_span none = { 1, 1, 9, 0 };
+	struct heard h = { .since = 0 };
+
+	start(r, running(r), 3);
+	assert_int_equal(listen(r, &h), 0);
+	assert_string_equal(h.text, "");
+	print(r, 2, SYNC_OUT, "b");
+	print(r, 0, SYNC_OUT, "job");
+	print(r, 1, SYNC_ERR, "a");
+	print(r, 2, SYNC_OUT, "bc");
+	print(r, 3, SYNC_OUT, "other");
+	assert_int_equal(listen(r, &h), 0);
+	assert_string_equal(h.text, "2:b 1e:a 2:c ");
+	assert_int_equal(listen(r, &h), 0);
+	assert_string_equal(h.text, "");
+	print(r, 1, SYNC_OUT, "end");
+	say(r, "n1", ends, 2, LATER(4));
+	assert_int_equal(listen(r, &h), 0);
+	assert_string_equal(h.text, "1:end ");
+	assert_int_equal(listen(r, &h), 1);
+	assert_int_equal(store_steps_output(r->store, &none, hear, &h, NULL), -ENOENT);
+}
+
 /* However much steps print, the ledger keeps so much of all of them; what is cut says so. */
 static void steps_of_a_job_share_what_is_kept(void **state)
 {
@@ -411,6 +466,7 @@ int main(void)
 		TEST(steps_end_with_their_attempt),
 		TEST(each_step_has_two_streams_of_its_own),
 		TEST(steps_of_a_job_share_what_is_kept),
+		TEST(output_of_several_comes_in_the_order_in_which_it_came),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

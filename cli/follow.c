@@ -1,0 +1,171 @@
+/* follow.c - see follow.h. */
+#include <errno.h>
+#include <nettle/base64.h>
+#include <string.h>
+#include <systemd/sd-event.h>
+#include "cli/follow.h"
+#include "common/err.h"
+
+#define SOON_US (300 * 1000)	   /* an empty answer that came at once: no busy loop */
+#define RETRY_US (2 * 1000 * 1000) /* the controller is away */
+#define AT_ONCE_US (200 * 1000)
+
+struct follow {
+	const struct cli *cli;
+	struct follow_config config;
+	struct http *http;
+	sd_event_source *timer;
+	uint64_t asked_us;
+	bool away; /* and said so */
+};
+
+static int ask(struct follow *f, struct err *err);
+
+static uint64_t now_us(const struct follow *f)
+{
+	uint64_t us = 0;
+
+	sd_event_now(f->cli->event, CLOCK_MONOTONIC, &us);
+	return us;
+}
+
+static int later(struct follow *f, uint64_t us, struct err *err)
+{
+	int r = sd_event_source_set_time_relative(f->timer, us);
+
+	if (r >= 0)
+		r = sd_event_source_set_enabled(f->timer, SD_EVENT_ONESHOT);
+	return r < 0 ? err_set(err, r, "set a timer: %s", strerror(-r)) : 0;
+}
+
+static void finish(struct follow *f, int result, const struct err *err)
+{
+	sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
+	f->config.done(f->config.ctx, result, err);
+}
+
+static int wait_for_controller(struct follow *f, struct err *err)
+{
+	if (!f->away) {
+		cli_complain(f->config.verb, err);
+		fprintf(stderr, "reeve %s: the job is not concerned; trying again\n",
+			f->config.verb);
+	}
+	f->away = true;
+	return later(f, RETRY_US, err);
+}
+
+/* 0: will be asked again; > 0: at its end; < 0. */
+static int go_on(struct follow *f, int result, const json_t *answer, struct err *err)
+{
+	bool is_end = false;
+	int n;
+
+	result = cli_result(result);
+	if (result == -EHOSTUNREACH)
+		return wait_for_controller(f, err);
+	if (result < 0)
+		return result;
+	f->away = false;
+	n = f->config.take(f->config.ctx, answer, &is_end, err);
+	if (n < 0 || is_end)
+		return n < 0 ? n : 1;
+	if (n == 0 && now_us(f) - f->asked_us < AT_ONCE_US)
+		return later(f, SOON_US, err);
+	return ask(f, err);
+}
+
+static void on_answer(void *ctx, int result, json_t *answer, const struct err *why)
+{
+	struct follow *f = ctx;
+	struct err err = *why;
+	int r = go_on(f, result, answer, &err);
+
+	json_decref(answer);
+	if (r != 0)
+		finish(f, r > 0 ? 0 : r, &err);
+}
+
+static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
+{
+	struct follow *f = ctx;
+	struct err err = { "" };
+	int r = ask(f, &err);
+
+	(void)source;
+	(void)usec;
+	if (r < 0)
+		finish(f, r, &err);
+	return 0;
+}
+
+static int ask(struct follow *f, struct err *err)
+{
+	char path[FOLLOW_PATH_MAX];
+	struct http_call call = { .method = "GET", .path = path, .wait_s = FOLLOW_WAIT_S };
+	int r;
+
+	f->config.path(f->config.ctx, path);
+	f->asked_us = now_us(f);
+	r = http_start(f->http, call, on_answer, f, err);
+	return r < 0 ? cli_result(r) : 0;
+}
+
+int follow_open(const struct cli *c, const struct follow_config *config, struct follow **ret,
+		struct err *err)
+{
+	_cleanup_(follow_closep) struct follow *f = calloc(1, sizeof(*f));
+	int r;
+
+	if (!f)
+		return err_set(err, -ENOMEM, "out of memory");
+	f->cli = c;
+	f->config = *config;
+	r = cli_connect(c, &f->http, err);
+	if (r < 0)
+		return r;
+	r = sd_event_add_time_relative(c->event, &f->timer, CLOCK_MONOTONIC, 0, 1000, on_timer,
+				       f);
+	if (r >= 0)
+		r = sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
+	if (r < 0)
+		return err_set(err, r, "set a timer: %s", strerror(-r));
+	*ret = TAKE_PTR(f);
+	return 0;
+}
+
+struct follow *follow_close(struct follow *f)
+{
+	if (!f)
+		return NULL;
+	f->http = http_close(f->http);
+	sd_event_source_disable_unref(f->timer);
+	free(f);
+	return NULL;
+}
+
+int follow_start(struct follow *f, struct err *err)
+{
+	return ask(f, err);
+}
+
+int follow_decode(const json_t *data, uint8_t **ret, size_t *ret_size, struct err *err)
+{
+	const char *text = json_string_value(data);
+	size_t text_size = text ? strlen(text) : 0;
+	size_t size = BASE64_DECODE_LENGTH(text_size) + 1;
+	_cleanup_free_ uint8_t *bytes = malloc(size);
+	struct base64_decode_ctx b64;
+
+	if (!bytes)
+		return err_set(err, -ENOMEM, "out of memory");
+	base64_decode_init(&b64);
+	if (!base64_decode_update(&b64, &size, bytes, text_size, text ? text : "") ||
+	    !base64_decode_final(&b64))
+		return err_set(err, -EPROTO,
+			       "the output in the controller's answer is not "
+			       "base64");
+	*ret = TAKE_PTR(bytes);
+	*ret_size = size;
+	return 0;
+}

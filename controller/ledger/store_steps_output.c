@@ -1,0 +1,94 @@
+/* store_steps_output.c - see store_steps.h: output of several steps. Chunks are numbered as
+ * they come, and are never taken away. */
+#include <errno.h>
+#include "common/err.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_steps.h"
+
+#define READ_MAX (256 << 10)
+
+/* 1: all have ended. */
+static int count_open(struct store *s, const struct store_steps_span *span, struct err *err)
+{
+	struct db_row *st;
+	int64_t n, n_ended;
+	int r = db_query(s->db, err, &st,
+			 "SELECT COUNT(*), COALESCE(SUM(CASE WHEN state = 2 THEN 1 ELSE 0 END),"
+			 " 0) FROM steps WHERE job = ?1 AND step >= ?2 AND step <= ?3",
+			 "iii", span->job, span->first, span->last);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	n = db_int(st, 0);
+	n_ended = db_int(st, 1);
+	db_done(st);
+	if (n != span->last - span->first + 1)
+		return err_set(err, -ENOENT, "job %lld has no steps %lld to %lld",
+			       (long long)span->job, (long long)span->first,
+			       (long long)span->last);
+	return n == n_ended;
+}
+
+/* 1: there is more. */
+static int read_some(struct store *s, struct store_steps_span *span, store_steps_chunk_fn fn,
+		     void *ctx, struct err *err)
+{
+	struct db_row *st;
+	size_t n_bytes = 0;
+	int r = db_query(s->db, err, &st,
+			 "SELECT id, stream, data FROM chunks"
+			 " WHERE job = ?1 AND stream > 1 AND id > ?2"
+			 " AND stream >= ?3 AND stream <= ?4 ORDER BY id LIMIT 256",
+			 "iiii", span->job, span->since, 2 * span->first, 2 * span->last + 1);
+
+	while (r >= 0 && n_bytes < READ_MAX && (r = db_step(s->db, st, err)) > 0) {
+		int64_t stream = db_int(st, 1);
+		struct store_steps_chunk c = { .step = stream / 2,
+					       .stream = (enum sync_stream)(int)(stream % 2) };
+
+		c.data = db_blob(st, 2, &c.size);
+		span->since = db_int(st, 0);
+		n_bytes += c.size;
+		r = fn(ctx, &c, err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
+	}
+	if (r > 0)
+		db_done(st);
+	return r < 0 ? r : n_bytes > 0;
+}
+
+/* What others' steps printed in the meantime need not be passed over again. */
+static int skip_others(struct store *s, struct store_steps_span *span, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT COALESCE(MAX(id), 0) FROM chunks"
+			 " WHERE job = ?1 AND stream > 1",
+			 "i", span->job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	if (db_int(st, 0) > span->since)
+		span->since = db_int(st, 0);
+	db_done(st);
+	return 0;
+}
+
+int store_steps_output(struct store *s, struct store_steps_span *span, store_steps_chunk_fn fn,
+		       void *ctx, struct err *err)
+{
+	int have_ended = count_open(s, span, err);
+	int r = have_ended < 0 ? have_ended : read_some(s, span, fn, ctx, err);
+
+	if (r != 0)
+		return r < 0 ? r : 0;
+	r = skip_others(s, span, err);
+	return r < 0 ? r : have_ended;
+}
