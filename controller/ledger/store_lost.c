@@ -17,14 +17,15 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 {
 	struct db_row *st;
 	size_t n = 0;
-	int r = db_query(s->db, err, &st,
-			 "SELECT a.job, a.attempt, a.node, n.last_ns, 0 FROM nodes n"
-			 " JOIN attempts a ON a.node = n.node AND a.closed = 0"
-			 " WHERE n.lost = 1 UNION ALL"
-			 " SELECT p.job, p.attempt, p.node, n.last_ns, p.part FROM nodes n"
-			 " JOIN parts p ON p.node = n.node AND p.closed = 0 AND p.part > 0"
-			 " WHERE n.lost = 1 ORDER BY 1, 2, 5 LIMIT ?1",
-			 "i", (int64_t)STORE_LOST_MAX);
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT a.job, a.attempt, a.node, n.last_ns, 0 FROM nodes n"
+		" CROSS JOIN attempts a ON a.node = n.node AND a.closed = 0"
+		" WHERE n.lost = 1 UNION ALL"
+		" SELECT p.job, p.attempt, p.node, n.last_ns, p.part FROM nodes n"
+		" CROSS JOIN parts p ON p.node = n.node AND p.closed = 0 AND p.part > 0"
+		" WHERE n.lost = 1 ORDER BY 1, 2, 5 LIMIT ?1",
+		"i", (int64_t)STORE_LOST_MAX);
 
 	while (r >= 0 && n < STORE_LOST_MAX && (r = db_step(s->db, st, err)) > 0) {
 		struct held *h = &held[n++];

@@ -10,17 +10,19 @@
 	"SELECT j.job, j.account, j.user, j.queue, a.node, j.ncpus, j.vmem_bytes,"             \
 	" j.mem_bytes, j.jobfs_bytes, j.ngpus, j.walltime_s, j.exclusive, a.state, j.want,"    \
 	" j.gave_way_to, j.due_ns, j.submitted_ns, a.given_ns, a.at_ns, a.running_ns,"         \
-	" a.suspended_ns, j.gpu_model, a.attempt, a.closed"                                    \
-	" FROM attempts a JOIN jobs j ON j.job = a.job"
-static const char placed_sql[] =
-	PLACED " WHERE a.closed = 0 AND j.cluster = ?1 ORDER BY a.job, a.attempt";
+	" a.suspended_ns, j.gpu_model, a.attempt, a.closed"
+#define OPEN                                                                                   \
+	" FROM attempts a CROSS JOIN jobs j ON j.job = a.job"                                  \
+	" WHERE a.closed = 0 AND j.cluster = ?1"
+static const char placed_sql[] = PLACED OPEN " ORDER BY a.job";
 /* With those that are over while some of their nodes have not ended their parts. */
 static const char and_over_sql[] =
-	PLACED " WHERE a.closed = 0 AND j.cluster = ?1"
-	       " UNION ALL " PLACED " WHERE a.closed <> 0 AND j.cluster = ?1"
-	       " AND a.hosts <> '' AND EXISTS(SELECT 1 FROM parts p WHERE p.closed = 0"
-	       " AND p.job = a.job AND p.attempt = a.attempt AND p.part > 0)"
-	       " ORDER BY 1, 23";
+	PLACED OPEN " UNION ALL " PLACED
+		    " FROM (SELECT DISTINCT +job AS job, +attempt AS attempt FROM parts"
+		    " WHERE closed = 0 AND part > 0) x"
+		    " CROSS JOIN attempts a ON a.job = x.job AND a.attempt = x.attempt"
+		    " CROSS JOIN jobs j ON j.job = a.job WHERE a.closed <> 0 AND j.cluster = ?1"
+		    " ORDER BY 1, 23";
 
 static struct store_placed read_row(struct db_row *st)
 {
