@@ -89,15 +89,16 @@ static void fail(struct uplink *u, const struct err *err)
 	tell(u, false);
 }
 
-/* What comes next: at once when something has changed here, or what was sent got somewhere,
- * or the poll was a long one. Else calmly: `jobs` may be in every answer. */
+/* What comes next: at once when something has changed here, or what was sent got somewhere
+ * (ends of steps are in a poll too), or the poll was a long one. Else calmly: `jobs` may be in
+ * every answer. */
 static void go_on(struct uplink *u, enum phase was, int n_acks)
 {
 	int64_t now = boottime_ns(), lasted_ms = (now - u->started_ns) / 1000000, pause_ms = 0;
 
 	if (was == SENDING && u->carried && !n_acks)
 		pause_ms = CALM_MS;
-	if (was == POLLING && lasted_ms < CALM_MS)
+	if (was == POLLING && lasted_ms < CALM_MS && !n_acks)
 		pause_ms = CALM_MS - lasted_ms;
 	u->failures = 0;
 	u->why.text[0] = '\0';
