@@ -127,6 +127,45 @@ void usage_add(struct usage *sum, const struct usage *more)
 	}
 }
 
+/* The sum of one figure without one node's old value and with its new one. */
+static bool replace(const struct usage_field *f, int64_t *sum, int64_t was, int64_t now)
+{
+	int64_t more;
+
+	if (is_longest(f)) {
+		if (now >= *sum)
+			*sum = now;
+		return now >= *sum || was < *sum;
+	}
+	/* One that was cut may be anything. */
+	if (*sum == INT64_MAX || __builtin_sub_overflow(now, was, &more))
+		return false;
+	return !__builtin_add_overflow(*sum, more, sum);
+}
+
+bool usage_replace(struct usage *sum, const struct usage *was, const struct usage *now)
+{
+	struct usage s = *sum;
+
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		int64_t *mine = field_at(&s, i);
+		int64_t before = 0;
+
+		if (!(now->have >> i & 1))
+			continue;
+		if (was->have >> i & 1)
+			before = *field_at((struct usage *)was, i);
+		if (!(s.have >> i & 1))
+			*mine = *field_at((struct usage *)now, i);
+		else if (!replace(&usage_fields[i], mine, before,
+				  *field_at((struct usage *)now, i)))
+			return false;
+		s.have |= 1ULL << i;
+	}
+	*sum = s;
+	return true;
+}
+
 void usage_merge(struct usage *u, const struct usage *later)
 {
 	for (size_t i = 0; usage_fields[i].name; i++) {

@@ -33,9 +33,11 @@ int store_array_nodes(struct store *s, int64_t job, store_node_name_fn fn, void 
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT DISTINCT node FROM jobs WHERE array_job = ?1 AND array_job > "
-			 "0 AND state > 0"
-			 " AND state < 5 AND node IS NOT NULL",
+			 "SELECT node FROM jobs WHERE array_job = ?1 AND array_job > 0"
+			 " AND state > 0 AND state < 5 AND node IS NOT NULL"
+			 " UNION SELECT p.node FROM jobs j JOIN parts p ON p.job = j.job"
+			 " AND p.closed = 0 WHERE j.array_job = ?1 AND j.array_job > 0"
+			 " AND j.state > 0 AND j.state < 5",
 			 "i", job);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)

@@ -269,6 +269,9 @@ int store_part_fall(struct store *s, const struct store_fall *f, struct err *err
 		return 0;
 	if (r <= 0)
 		return r;
+	/* That of the job's command is not known. */
+	if (end.kind == END_EXITED)
+		end.exit_status = -1;
 	if (!*end.reason.host)
 		snprintf(end.reason.host, sizeof(end.reason.host), "%s", f->at.node);
 	snprintf(why, sizeof(why), "the job's part on node %s: %.*s", f->at.node, 160, line);

@@ -326,11 +326,16 @@ static int note_change(struct store *s, const struct store_report_case *c,
 static int merge_usage(struct store *s, struct known *k, const struct report *rep,
 		       struct err *err)
 {
+	struct usage was;
+
 	if (!k->is_several) {
 		usage_merge(&k->usage, &rep->usage);
 		return 0;
 	}
+	was = k->part.usage;
 	usage_merge(&k->part.usage, &rep->usage);
+	if (usage_replace(&k->usage, &was, &k->part.usage))
+		return 0;
 	return store_part_sum(s, &k->part, &k->usage, err);
 }
 

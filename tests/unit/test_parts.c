@@ -51,6 +51,48 @@ static void usage_of_nodes_does_not_wrap(void **state)
 	assert_int_equal(sum.read_bytes, INT64_MAX);
 }
 
+/* A node's next figures: counters and peaks grow, gauges go up and down, some are not told. */
+static void move_on(struct usage *u)
+{
+	struct usage next = { 0 };
+
+	for (size_t i = 0; usage_fields[i].name; i++) {
+		int64_t *at = (int64_t *)(void *)((char *)&next + usage_fields[i].offset);
+
+		*at = rand() % 100;
+		next.have |= (uint64_t)(rand() % 3 > 0) << i;
+	}
+	if (rand() % 200 == 0)
+		next.read_bytes = INT64_MAX - 1000;
+	usage_merge(u, &next);
+}
+
+static void a_node_at_a_time_gives_what_adding_all_anew_does(void **state)
+{
+	struct usage of[3] = { 0 }, sum = { 0 };
+	int n_replaced = 0;
+
+	(void)state;
+	srand(3);
+	for (int i = 0; i < 3000; i++) {
+		struct usage *u = &of[rand() % 3], was = *u, all = { 0 };
+
+		if (i % 300 == 0) {
+			memset(of, 0, sizeof(of));
+			sum = was = (struct usage){ 0 };
+		}
+		move_on(u);
+		for (int k = 0; k < 3; k++)
+			usage_add(&all, &of[k]);
+		if (usage_replace(&sum, &was, u))
+			n_replaced++;
+		else
+			sum = all;
+		assert_memory_equal(&sum, &all, sizeof(sum));
+	}
+	assert_true(n_replaced > 1000 && n_replaced < 3000);
+}
+
 /* ---- in the queue, and given ---- */
 
 static int see_chunks(void *ctx, const struct store_waiting *w, struct err *err)
@@ -301,6 +343,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(usage_of_nodes_adds_up_peaks_too),
 		cmocka_unit_test(usage_of_nodes_does_not_wrap),
+		cmocka_unit_test(a_node_at_a_time_gives_what_adding_all_anew_does),
 		IN_A_LEDGER(chunks_are_kept_while_it_waits),
 		IN_A_LEDGER(the_first_node_is_told_when_all_others_run),
 		IN_A_LEDGER(each_node_holds_its_part_until_that_has_ended),
