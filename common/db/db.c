@@ -18,6 +18,18 @@ int db_cache(struct db *d, int64_t bytes, struct err *err)
 	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
 }
 
+int db_watch(struct db *d, const struct db_watch *w)
+{
+	return d->ops->watch ? d->ops->watch(d, w) : -EOPNOTSUPP;
+}
+
+int db_version(struct db *d, int64_t *ret, struct err *err)
+{
+	if (!d->ops->version)
+		return err_set(err, -EOPNOTSUPP, "the database does not tell");
+	return d->ops->version(d, ret, err);
+}
+
 void db_guard(struct db *d, db_guard_fn fn, void *ctx)
 {
 	d->guard = fn;

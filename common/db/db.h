@@ -33,6 +33,20 @@ void db_rollback(struct db *d);
 typedef int (*db_guard_fn)(void *ctx, struct err *err);
 void db_guard(struct db *d, db_guard_fn fn, void *ctx);
 
+/* Tells the integer key of each row of `table` that this connection adds, changes or removes
+ * from now on, before it is committed, and also where it never is. fn must not use the
+ * database. NULL: tells no more. -EBUSY: somebody is told already; -EOPNOTSUPP: this database
+ * does not tell. */
+typedef void (*db_watch_fn)(void *ctx, int64_t key);
+struct db_watch {
+	const char *table; /* lives as long as the watch */
+	db_watch_fn fn;
+	void *ctx;
+};
+int db_watch(struct db *d, const struct db_watch *w);
+/* A number that is another one once another connection has committed anything. -EOPNOTSUPP. */
+int db_version(struct db *d, int64_t *ret, struct err *err);
+
 /* Bind by a format: 'i' int64_t, 't' const char * (NULL = NULL), 'b' const void *, size_t
  * and step to completion. The statement is known by the address of `sql` (a string literal).
  * 0, or -EEXIST on a unique constraint, -EIO, -ENOSPC, ... */

@@ -19,7 +19,9 @@ struct db_values {
 /* As db.h says of the function of the same name. */
 struct db_ops {
 	void (*close)(struct db *d);
-	int (*cache)(struct db *d, int64_t bytes, struct err *err); /* NULL: has none */
+	int (*cache)(struct db *d, int64_t bytes, struct err *err);  /* NULL: has none */
+	int (*watch)(struct db *d, const struct db_watch *w);	     /* NULL: cannot */
+	int (*version)(struct db *d, int64_t *ret, struct err *err); /* NULL: cannot */
 	int (*begin)(struct db *d, struct err *err);
 	int (*commit)(struct db *d, struct err *err);
 	void (*rollback)(struct db *d);

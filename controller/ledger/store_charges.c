@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_charges.h"
+#include "controller/ledger/store_watch.h"
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_stretch.h"
@@ -308,48 +308,71 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 
 /* ---- the queue ---- */
 
-static const char waiting_sql[] =
-	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
-	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"
-	" gpu_model, due_ns, node_type, features, chunks, scattered"
-	" FROM jobs"
-	" WHERE state = 0 AND withheld = 0 AND (?1 IS NULL OR cluster = ?1) ORDER BY job";
+/* What is told of one that waits. */
+#define WAITING_SQL                                                                            \
+	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"          \
+	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"       \
+	" gpu_model, due_ns, node_type, features, chunks, scattered FROM jobs"                 \
+	" WHERE state = 0 AND withheld = 0"
+
+static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struct err *err)
+{
+	struct store_waiting w = {
+		.job = db_int(st, 0),
+		.submitted_ns = db_int(st, 1),
+		.cluster = store_text(st, 2),
+		.account = store_text(st, 3),
+		.user = store_text(st, 4),
+		.queue = store_text(st, 5),
+		.name = store_text(st, 6),
+		.pool = (enum charge_pool)(int)db_int(st, 7),
+		.want = { .ncpus = db_int(st, 8),
+			  .vmem_bytes = db_int(st, 9),
+			  .mem_bytes = db_int(st, 10),
+			  .jobfs_bytes = db_int(st, 11),
+			  .ngpus = db_int(st, 12),
+			  .walltime_s = db_int(st, 13) },
+		.is_exclusive = db_int(st, 14) != 0,
+		.nice = db_int(st, 15),
+		.site = db_int(st, 16),
+		.due_ns = db_int(st, 18),
+		.chunks = store_text(st, 21),
+		.is_scattered = db_int(st, 22) != 0,
+	};
+
+	store_gpu_model(st, 17, &w.want);
+	store_node_kind(st, 19, &w.want);
+	return fn(ctx, &w, err);
+}
 
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		  struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, waiting_sql, "t", cluster);
+	int r = db_query(s->db, err, &st,
+			 WAITING_SQL " AND (?1 IS NULL OR cluster = ?1) ORDER BY job", "t",
+			 cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct store_waiting w = {
-			.job = db_int(st, 0),
-			.submitted_ns = db_int(st, 1),
-			.cluster = store_text(st, 2),
-			.account = store_text(st, 3),
-			.user = store_text(st, 4),
-			.queue = store_text(st, 5),
-			.name = store_text(st, 6),
-			.pool = (enum charge_pool)(int)db_int(st, 7),
-			.want = { .ncpus = db_int(st, 8),
-				  .vmem_bytes = db_int(st, 9),
-				  .mem_bytes = db_int(st, 10),
-				  .jobfs_bytes = db_int(st, 11),
-				  .ngpus = db_int(st, 12),
-				  .walltime_s = db_int(st, 13) },
-			.is_exclusive = db_int(st, 14) != 0,
-			.nice = db_int(st, 15),
-			.site = db_int(st, 16),
-			.due_ns = db_int(st, 18),
-			.chunks = store_text(st, 21),
-			.is_scattered = db_int(st, 22) != 0,
-		};
-
-		store_gpu_model(st, 17, &w.want);
-		store_node_kind(st, 19, &w.want);
-		r = fn(ctx, &w, err);
+		r = tell_waiting(st, fn, ctx, err);
 		if (r < 0)
 			db_done(st);
 	}
 	return r;
+}
+
+int store_waiting_one(struct store *s, const struct store_waiting_ask *a, store_waiting_fn fn,
+		      void *ctx, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, WAITING_SQL " AND job = ?1 AND cluster = ?2", "it",
+			 a->job, a->cluster);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r < 0 ? r : 1;
+	r = tell_waiting(st, fn, ctx, err);
+	db_done(st);
+	return r < 0 ? r : 0;
 }

@@ -313,10 +313,10 @@ size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, s
 	return i;
 }
 
-void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_job *job,
+void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
 	      char why[static FIT_WHY_MAX])
 {
-	const struct taking take = fit_taking(&job->want, job->is_exclusive);
+	const struct taking take = fit_taking(ask->want, ask->is_exclusive);
 
 	why[0] = '\0';
 	if (find_node(nodes, n_nodes, &take) < 0)

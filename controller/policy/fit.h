@@ -32,6 +32,12 @@ struct fit_node {
 
 #define FIT_WHY_MAX 384
 
+struct fit_ask {
+	const struct resources *want; /* all in all, and of which kind its nodes are */
+	const struct select *select;  /* NULL or of no kind: one chunk */
+	bool is_exclusive;
+};
+
 struct fit_job {
 	int64_t job;
 	struct resources want;
@@ -44,8 +50,8 @@ struct fit_job {
  * Returns how many were placed: jobs[0] to jobs[that-1]; the next one has the words. */
 size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, size_t n_jobs);
 
-/* Why the job waits, as fit_place() says it; "" where it fits. */
-void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_job *job,
+/* Why a job of one chunk waits, as fit_place() says it; "" where it fits. */
+void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
 	      char why[static FIT_WHY_MAX]);
 
 /* Is the node of the kind that is asked for: its type, and all features? */

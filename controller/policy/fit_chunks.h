@@ -5,14 +5,7 @@
  * a node of its own; those of an exclusive job on nodes that nobody else has.
  */
 #pragma once
-#include "common/model/select.h"
 #include "controller/policy/fit.h"
-
-struct fit_ask {
-	const struct resources *want; /* all in all, and of which kind its nodes are */
-	const struct select *select;  /* of at least one kind of chunk */
-	bool is_exclusive;
-};
 
 /* Could the nodes, empty and open, hold it? How many of them it takes then; 0: there are no
  * nodes at all, so nobody knows. 1: never; `why` says how much could be. What the nodes hold is

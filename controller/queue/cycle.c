@@ -1,11 +1,21 @@
 /* cycle.c - see cycle.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/policy/fit_chunks.h"
+#include "controller/ledger/store_watch.h"
 #include "controller/queue/cycle_impl.h"
 #include "controller/queue/parts.h"
+
+static void on_change(void *ctx, int64_t job)
+{
+	struct cycle *c = ctx;
+
+	for (struct head *h = c->heads; h; h = h->next)
+		changes_add(&h->changes, job);
+}
 
 int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err)
 {
@@ -16,17 +26,22 @@ int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, st
 	c->store = s;
 	c->standing = standing;
 	c->is_ranked = rank_is_used(standing_policy(standing));
+	c->is_watching = store_watch(s, on_change, c) == 0;
+	c->is_checked = getenv("REEVE_QUEUE_CHECK") != NULL;
 	*ret = c;
 	return 0;
 }
 
 struct cycle *cycle_free(struct cycle *c)
 {
+	if (c && c->is_watching)
+		store_watch(c->store, NULL, NULL);
 	while (c && c->heads) {
 		struct head *h = c->heads;
 
 		c->heads = h->next;
 		order_done(&h->order);
+		changes_done(&h->changes);
 		snapshot_done(&h->snapshot);
 		names_done(&h->users);
 		names_done(&h->accounts);
@@ -64,6 +79,7 @@ static int make_head(struct cycle *c, const char *cluster, struct head **ret, st
 		return r;
 	}
 	snprintf(h->cluster, sizeof(h->cluster), "%s", cluster);
+	h->changes.is_all = true;
 	h->next = c->heads;
 	*ret = c->heads = h;
 	return 0;
@@ -93,6 +109,45 @@ static int load_gate(struct cycle *c, struct head *h, const struct cycle_run *ru
 	return run->accounts ? gate_load(h->gate, &site, &now, err) : 0;
 }
 
+/* For tests: what is kept must be what the ledger has. */
+static int check(const struct order_ask *ask, const struct order *kept, struct err *err)
+{
+	struct order fresh = { 0 };
+	int64_t job;
+	int r = order_make(ask, &fresh, err);
+
+	if (r >= 0 && !order_is_same(kept, &fresh, &job)) {
+		fprintf(stderr, "reeve: the queue that was kept has job %lld otherwise\n",
+			(long long)job);
+		abort();
+	}
+	order_done(&fresh);
+	return r;
+}
+
+/* The order of the last cycle, with what has changed since; or all of it anew, where that is
+ * not told, somebody else wrote to the ledger, or a cycle failed half-way. */
+static int follow(struct cycle *c, struct head *h, const struct order_ask *ask, struct err *err)
+{
+	struct changes since = changes_take(&h->changes);
+	int64_t version = 0;
+	int r = c->is_watching ? store_version(c->store, &version, err) : 0;
+
+	if (r >= 0 && c->is_watching && !since.is_all && version == h->version) {
+		r = order_update(ask, &since, &h->order, err);
+	} else if (r >= 0) {
+		order_done(&h->order);
+		r = order_make(ask, &h->order, err);
+	}
+	changes_done(&since);
+	h->version = version;
+	if (r >= 0 && c->is_checked)
+		r = check(ask, &h->order, err);
+	if (r < 0)
+		h->changes.is_all = true;
+	return r;
+}
+
 static int load_order(struct cycle *c, struct head *h, struct rank_cluster has,
 		      const struct cycle_run *run, struct err *err)
 {
@@ -105,8 +160,7 @@ static int load_order(struct cycle *c, struct head *h, struct rank_cluster has,
 				       .users = &h->users,
 				       .accounts = &h->accounts };
 
-	order_done(&h->order);
-	return order_make(&ask, &h->order, err);
+	return follow(c, h, &ask, err);
 }
 
 static bool may_start(void *ctx, int64_t job)
@@ -376,19 +430,22 @@ static int start_intents(struct carrying *y, struct err *err)
 	return r;
 }
 
-/* Whose start was withdrawn in this cycle is late from now on. */
+/* Whose start was withdrawn in this cycle is late from now on. Both are by number. */
 static int note_late(struct carrying *y, struct err *err)
 {
 	const struct snapshot *s = &y->h->snapshot;
+	const struct order *o = &y->h->order;
 	int64_t jobs[64];
-	size_t n = 0;
+	size_t n = 0, k = 0;
 
-	for (size_t i = 0; i < y->h->order.n && n < ARRAY_LEN(jobs); i++) {
-		const struct order_job *o = &y->h->order.jobs[i];
-		const struct snapshot_job *j = o->due_ns ? NULL : snapshot_find(s, o->job.job);
+	for (size_t i = 0; i < o->n && n < ARRAY_LEN(jobs); i++) {
+		int64_t job = o->jobs[i].job.job;
 
-		if (j && schedule_job(s->schedule, j->number)->due_s)
-			jobs[n++] = o->job.job;
+		while (k < s->n_jobs && s->jobs[k].job < job)
+			k++;
+		if (!o->jobs[i].due_ns && k < s->n_jobs && s->jobs[k].job == job &&
+		    schedule_job(s->schedule, s->jobs[k].number)->due_s)
+			jobs[n++] = job;
 	}
 	return n ? store_set_due(y->c->store, jobs, n, y->run->now_ns, err) : 0;
 }
@@ -446,6 +503,7 @@ int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
 	if (is_idle(c, run, err)) {
 		h->n_held = 0;
 		order_done(&h->order);
+		h->changes.is_all = true;
 		snapshot_done(&h->snapshot);
 		return 0;
 	}

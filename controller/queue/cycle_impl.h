@@ -10,6 +10,8 @@ struct head {
 	char cluster[REQUEST_NAME_MAX];
 	struct names users, accounts;
 	struct order order;
+	struct changes changes; /* since the order was read */
+	int64_t version;	/* of the ledger then (store_version()) */
 	struct snapshot snapshot;
 	struct gate *gate;
 	struct intents intents;
@@ -19,7 +21,9 @@ struct head {
 struct cycle {
 	struct store *store;
 	struct standing *standing;
-	bool is_ranked; /* else in the order of submission */
+	bool is_ranked;	  /* else in the order of submission */
+	bool is_watching; /* the ledger tells which jobs are written */
+	bool is_checked;  /* the kept order is compared with one that is read anew */
 	struct head *heads;
 };
 

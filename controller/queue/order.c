@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_charges.h"
+#include "controller/ledger/store_watch.h"
 #include "controller/queue/order.h"
 
 #define S_NS 1000000000LL
@@ -13,39 +13,47 @@ void order_done(struct order *o)
 	for (size_t i = 0; i < o->n; i++)
 		free(o->jobs[i].select);
 	free(o->jobs);
-	free(o->by_place);
 	*o = (struct order){ 0 };
 }
 
-struct filling {
-	const struct order_ask *ask;
-	struct order *o;
-	size_t room;
-};
-
-static int make_room(struct filling *f, struct err *err)
+static int make_room(struct order *o, size_t n, struct err *err)
 {
-	size_t larger = f->room ? f->room * 2 : 64;
-	struct order_job *p = realloc(f->o->jobs, larger * sizeof(*p));
+	size_t larger = o->room ? o->room : 64;
+	struct order_job *p;
 
+	if (n <= o->room)
+		return 0;
+	while (larger < n)
+		larger *= 2;
+	p = realloc(o->jobs, larger * sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
-	f->o->jobs = p;
-	f->room = larger;
+	o->jobs = p;
+	o->room = larger;
 	return 0;
 }
 
-static int rank(const struct order_ask *a, const struct store_waiting *w, struct order_job *j,
-		struct err *err)
+int32_t order_queue(const struct config *c, const char *queue)
 {
-	const struct rank_job ask = { .where = { w->cluster, w->pool },
-				      .account = w->account,
-				      .user = w->user,
-				      .queue = w->queue,
-				      .want = &w->want,
-				      .nice = w->nice,
-				      .site = w->site,
-				      .waited_s = (a->now_ns - w->submitted_ns) / S_NS };
+	for (size_t i = 0; i < c->n_queues; i++)
+		if (!strcmp(c->queues[i]->name, queue))
+			return (int32_t)i;
+	return -1;
+}
+
+/* ---- weighing ---- */
+
+static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
+{
+	const char *queue = j->queue < 0 ? "" : a->config->queues[j->queue]->name;
+	const struct rank_job ask = { .where = { a->cluster, j->pool },
+				      .account = a->accounts->texts[j->account],
+				      .user = a->users->texts[j->user],
+				      .queue = queue,
+				      .want = &j->job.want,
+				      .nice = j->nice,
+				      .site = j->site,
+				      .waited_s = (a->now_ns - j->submitted_ns) / S_NS };
 	const struct priority_row *most;
 	struct priority p;
 	int r = rank_job(a->standing, &a->has, &ask, &p, err);
@@ -58,13 +66,28 @@ static int rank(const struct order_ask *a, const struct store_waiting *w, struct
 	return 0;
 }
 
-int32_t order_queue(const struct config *c, const char *queue)
+/* Both trees are brought up to date once, before the jobs are ranked. */
+static int bring_up(const struct order_ask *a, struct err *err)
 {
-	for (size_t i = 0; i < c->n_queues; i++)
-		if (!strcmp(c->queues[i]->name, queue))
-			return (int32_t)i;
-	return -1;
+	struct standing_view v;
+	int r = 0;
+
+	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
+		r = standing_look(a->standing, (struct standing_where){ a->cluster, p },
+				  a->now_ns, &v, err);
+	return r;
 }
+
+static int rank_all(const struct order_ask *a, struct order *o, struct err *err)
+{
+	int r = a->standing ? bring_up(a, err) : 0;
+
+	for (size_t i = 0; a->standing && i < o->n && r >= 0; i++)
+		r = rank(a, &o->jobs[i], err);
+	return r;
+}
+
+/* ---- reading ---- */
 
 /* Most jobs are one chunk: only the others carry theirs. */
 static int read_chunks(const struct store_waiting *w, struct order_job *j, struct err *err)
@@ -82,78 +105,56 @@ static int read_chunks(const struct store_waiting *w, struct order_job *j, struc
 	return r < 0 ? err_prefix(err, r, "the chunks of a job in the ledger") : 0;
 }
 
+static int read_job(const struct order_ask *a, const struct store_waiting *w,
+		    struct order_job *ret, struct err *err)
+{
+	*ret = (struct order_job){
+		.job = { .job = w->job, .want = w->want, .is_exclusive = w->is_exclusive },
+		.submitted_ns = w->submitted_ns,
+		.due_ns = w->due_ns,
+		.nice = w->nice,
+		.site = w->site,
+		.pool = w->pool,
+		.user = names_number(a->users, w->user),
+		.account = names_number(a->accounts, w->account),
+		.queue = order_queue(a->config, w->queue)
+	};
+	if (ret->user < 0 || ret->account < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return read_chunks(w, ret, err);
+}
+
+struct filling {
+	const struct order_ask *ask;
+	struct order *o;
+};
+
+/* Behind all others. */
 static int add_job(void *ctx, const struct store_waiting *w, struct err *err)
 {
 	struct filling *f = ctx;
-	struct order_job j = { .job = { .job = w->job,
-					.want = w->want,
-					.is_exclusive = w->is_exclusive,
-					.node = -1 },
-			       .submitted_ns = w->submitted_ns,
-			       .due_ns = w->due_ns,
-			       .user = names_number(f->ask->users, w->user),
-			       .account = names_number(f->ask->accounts, w->account),
-			       .queue = order_queue(f->ask->config, w->queue) };
-	int r = f->o->n == f->room ? make_room(f, err) : 0;
+	int r = make_room(f->o, f->o->n + 1, err);
 
-	if (j.user < 0 || j.account < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (r >= 0 && f->ask->standing)
-		r = rank(f->ask, w, &j, err);
-	if (r >= 0)
-		r = read_chunks(w, &j, err);
-	if (r >= 0)
-		f->o->jobs[f->o->n++] = j;
-	else
-		free(j.select);
-	return r;
-}
-
-/* Both trees are brought up to date once, before the jobs are ranked. */
-static int bring_up(const struct order_ask *a, struct err *err)
-{
-	struct standing_view v;
-	int r = 0;
-
-	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
-		r = standing_look(a->standing, (struct standing_where){ a->cluster, p },
-				  a->now_ns, &v, err);
-	return r;
-}
-
-static int compare(const void *a, const void *b, void *ctx)
-{
-	const struct order *o = ctx;
-	const struct order_job *x = &o->jobs[*(const size_t *)a],
-			       *y = &o->jobs[*(const size_t *)b];
-
-	if (x->priority != y->priority)
-		return x->priority > y->priority ? -1 : 1;
-	return (x->job.job > y->job.job) - (x->job.job < y->job.job);
+	if (r < 0)
+		return r;
+	/* Counted also where it fails, so that it is freed. */
+	return read_job(f->ask, w, &f->o->jobs[f->o->n++], err);
 }
 
 int order_make(const struct order_ask *a, struct order *ret, struct err *err)
 {
-	struct filling f = { a, ret, 0 };
-	int r = a->standing ? bring_up(a, err) : 0;
+	struct filling f = { a, ret };
+	int r;
 
 	*ret = (struct order){ 0 };
-	if (r >= 0)
-		r = store_waiting(a->store, a->cluster, add_job, &f, err);
-	if (r < 0)
-		return r;
-	ret->by_place = calloc(ret->n + 1, sizeof(*ret->by_place));
-	if (!ret->by_place)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < ret->n; i++)
-		ret->by_place[i] = i;
-	qsort_r(ret->by_place, ret->n, sizeof(*ret->by_place), compare, ret);
-	for (size_t i = 0; i < ret->n; i++)
-		ret->jobs[ret->by_place[i]].place = i;
-	return 0;
+	r = store_waiting(a->store, a->cluster, add_job, &f, err);
+	return r < 0 ? r : rank_all(a, ret, err);
 }
 
-const struct order_job *order_find(const struct order *o, int64_t job)
+/* ---- keeping ---- */
+
+/* The first of that number or a higher one. */
+static size_t lower_bound(const struct order *o, int64_t job)
 {
 	size_t low = 0, high = o->n;
 
@@ -165,5 +166,120 @@ const struct order_job *order_find(const struct order *o, int64_t job)
 		else
 			high = mid;
 	}
-	return low < o->n && o->jobs[low].job.job == job ? &o->jobs[low] : NULL;
+	return low;
+}
+
+/* Takes out those that were written, which are all by number. */
+static void take_out(struct order *o, const struct changes *since)
+{
+	size_t to = since->n ? lower_bound(o, since->jobs[0]) : o->n, k = 0, from = to;
+
+	while (from < o->n && k < since->n) {
+		size_t next = lower_bound(o, since->jobs[k]);
+
+		memmove(&o->jobs[to], &o->jobs[from], (next - from) * sizeof(*o->jobs));
+		to += next - from;
+		from = next;
+		if (next < o->n && o->jobs[next].job.job == since->jobs[k])
+			free(o->jobs[from++].select);
+		k++;
+	}
+	memmove(&o->jobs[to], &o->jobs[from], (o->n - from) * sizeof(*o->jobs));
+	o->n -= from - to;
+}
+
+/* Puts `new` in, from the end on; what is behind keeps its order. */
+static void put_in(struct order *o, const struct order *new)
+{
+	size_t to = o->n + new->n, from = o->n, k = new->n;
+
+	while (k > 0) {
+		size_t at = from;
+
+		while (at > 0 && o->jobs[at - 1].job.job > new->jobs[k - 1].job.job)
+			at--;
+		to -= from - at;
+		memmove(&o->jobs[to], &o->jobs[at], (from - at) * sizeof(*o->jobs));
+		o->jobs[--to] = new->jobs[--k];
+		from = at;
+	}
+	o->n += new->n;
+}
+
+static int read_again(const struct order_ask *a, const struct changes *since, struct order *ret,
+		      struct err *err)
+{
+	struct filling f = { a, ret };
+	int r = 0;
+
+	for (size_t i = 0; i < since->n && r >= 0; i++)
+		r = store_waiting_one(a->store,
+				      &(struct store_waiting_ask){ a->cluster, since->jobs[i] },
+				      add_job, &f, err);
+	return r;
+}
+
+int order_update(const struct order_ask *a, const struct changes *since, struct order *o,
+		 struct err *err)
+{
+	struct order new = { 0 };
+	int r = read_again(a, since, &new, err);
+
+	if (r >= 0)
+		r = make_room(o, o->n + new.n, err);
+	if (r < 0) {
+		order_done(&new);
+		return r;
+	}
+	take_out(o, since);
+	put_in(o, &new);
+	free(new.jobs); /* their chunks are with the others now */
+	return rank_all(a, o, err);
+}
+
+static bool is_same_select(const struct select *a, const struct select *b)
+{
+	if (!a || !b)
+		return a == b;
+	return a->n == b->n && a->is_scattered == b->is_scattered &&
+	       !memcmp(a->of, b->of, (size_t)a->n * sizeof(*a->of));
+}
+
+static bool is_same_want(const struct resources *a, const struct resources *b)
+{
+	for (const struct resource_def *d = request_resources; d->name; d++)
+		if (memcmp((const char *)a + d->offset, (const char *)b + d->offset,
+			   sizeof(int64_t)) != 0)
+			return false;
+	return !strcmp(a->gpu_model, b->gpu_model) && !strcmp(a->node_type, b->node_type) &&
+	       !strcmp(a->features, b->features);
+}
+
+static bool is_same_job(const struct order_job *a, const struct order_job *b)
+{
+	return a->job.job == b->job.job && a->job.is_exclusive == b->job.is_exclusive &&
+	       is_same_want(&a->job.want, &b->job.want) &&
+	       is_same_select(a->select, b->select) && a->priority == b->priority &&
+	       a->main == b->main && a->submitted_ns == b->submitted_ns &&
+	       a->due_ns == b->due_ns && a->nice == b->nice && a->site == b->site &&
+	       a->user == b->user && a->account == b->account && a->queue == b->queue &&
+	       a->pool == b->pool;
+}
+
+bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_job)
+{
+	for (size_t i = 0; i < a->n || i < b->n; i++) {
+		if (i < a->n && i < b->n && is_same_job(&a->jobs[i], &b->jobs[i]))
+			continue;
+		*ret_job = (i < a->n ? a : b)->jobs[i].job.job;
+		return false;
+	}
+	return true;
+}
+
+const struct order_job *order_find(const struct order *o, int64_t job)
+{
+	size_t i = lower_bound(o, job);
+
+	return i < o->n && o->jobs[i].job.job == job ? &o->jobs[i] : NULL;
 }

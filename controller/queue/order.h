@@ -1,25 +1,32 @@
-/* order - the queued jobs of a cluster in the order of their priorities, and why each is where
- * it is. Jobs of equal priority stand in the order in which they were handed in; where the
- * profile weighs nothing, all do. */
+/* order - the queued jobs of a cluster with their priorities, and why each has its own. Jobs of
+ * equal priority stand in the order in which they were handed in; where the profile weighs
+ * nothing, all do.
+ *
+ * It is kept from one cycle to the next: what has changed is read anew, job by job, and all are
+ * weighed anew, since time alone changes priorities. */
 #pragma once
+#include "controller/queue/changes.h"
 #include "controller/queue/names.h"
 #include "controller/standing/rank.h"
 
 struct order_job {
-	struct fit_job job;
+	struct order_wants {
+		int64_t job;
+		bool is_exclusive;
+		struct resources want;
+	} job;
 	struct select *select; /* NULL: one chunk */
 	int64_t priority;
 	const char *main; /* its factor; NULL: none */
-	size_t place;	  /* from 0 */
-	int64_t submitted_ns, due_ns;
+	int64_t submitted_ns, due_ns, nice, site;
 	int32_t user, account; /* by the names of the ask */
 	int32_t queue;	       /* of the configuration; -1: it is gone from there */
+	enum charge_pool pool;
 };
 
 struct order {
 	struct order_job *jobs; /* by number */
-	size_t *by_place;	/* indices of jobs */
-	size_t n;
+	size_t n, room;
 };
 
 struct order_ask {
@@ -33,7 +40,13 @@ struct order_ask {
 };
 /* *ret needs order_done() in any case. */
 int order_make(const struct order_ask *a, struct order *ret, struct err *err);
+/* The same of one that was made before with the same names: `since` are the jobs written since
+ * then, each once, by number. What fails leaves it to be made anew. */
+int order_update(const struct order_ask *a, const struct changes *since, struct order *o,
+		 struct err *err);
 void order_done(struct order *o);
+/* Is it the same, to the last field? If not, *ret_job is the first that differs. */
+bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_job);
 /* Index of a queue in the configuration; -1: it has none of that name. */
 int32_t order_queue(const struct config *c, const char *queue);
 /* NULL: not queued then. */

@@ -49,7 +49,7 @@ static void say_needs(struct words *w, const struct snapshot *s, const struct or
 		if (o->select)
 			fit_explain(s->nodes, s->n_nodes, &ask, why);
 		else
-			fit_look(s->nodes, s->n_nodes, &o->job, why);
+			fit_look(s->nodes, s->n_nodes, &ask, why);
 	}
 	if (*why)
 		say(w, "%s", why);

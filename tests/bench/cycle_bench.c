@@ -30,7 +30,11 @@ static void check(int r, const struct err *err)
 }
 
 /* Every column that a cycle needs of those that wait, and nothing done with it. */
-static double read_rows(const char *path, int64_t *ret_n)
+struct rows {
+	int64_t n, first; /* first: the lowest number */
+};
+
+static double read_rows(const char *path, struct rows *ret)
 {
 	static const char sql[] =
 		"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"
@@ -40,14 +44,17 @@ static double read_rows(const char *path, int64_t *ret_n)
 	sqlite3_stmt *st = NULL;
 	sqlite3 *db = NULL;
 
-	*ret_n = 0;
+	*ret = (struct rows){ 0 };
 	if (sqlite3_open(path, &db) || sqlite3_prepare_v2(db, sql, -1, &st, NULL)) {
 		fprintf(stderr, "cycle_bench: %s\n", sqlite3_errmsg(db));
 		exit(1);
 	}
-	while (sqlite3_step(st) == SQLITE_ROW)
+	while (sqlite3_step(st) == SQLITE_ROW) {
+		if (ret->n++ == 0)
+			ret->first = sqlite3_column_int64(st, 0);
 		for (int i = 0; i < 18; i++)
-			*ret_n += i == 0, (void)sqlite3_column_text(st, i);
+			(void)sqlite3_column_text(st, i);
+	}
 	sqlite3_finalize(st);
 	sqlite3_close(db);
 	return cpu_ms() - start;
@@ -56,6 +63,24 @@ static double read_rows(const char *path, int64_t *ret_n)
 static void count(void *ctx, const struct cycle_news *news)
 {
 	*(int *)ctx += !news->is_more;
+}
+
+#define WRITTEN 200 /* jobs between two cycles */
+
+/* Other queued ones each time: what a cycle must read again. */
+static void write_jobs(struct store *s, int turn, struct rows queued)
+{
+	struct err err = { "" };
+
+	for (int64_t i = 0; i < WRITTEN && i < queued.n; i++) {
+		const struct store_weights w = { .job = queued.first +
+							(i * 499 + turn) % queued.n,
+						 .now_ns = 1,
+						 .has_nice = true,
+						 .author = "bench" };
+
+		check(store_weigh(s, &w, &err), &err);
+	}
 }
 
 int main(int argc, char **argv)
@@ -67,7 +92,7 @@ int main(int argc, char **argv)
 	struct store *store = NULL;
 	struct err err = { "" };
 	int n = argc > 3 ? atoi(argv[3]) : 5;
-	int64_t rows;
+	struct rows rows;
 	double rival;
 
 	if (argc < 3 || n < 1) {
@@ -93,7 +118,8 @@ int main(int argc, char **argv)
 		printf("cycle %d: %.1f ms, %d told; reading the %lld queued rows alone %.1f "
 		       "ms: "
 		       "x%.2f\n",
-		       i + 1, ms, acts, (long long)rows, rival, ms / rival);
+		       i + 1, ms, acts, (long long)rows.n, rival, ms / rival);
+		write_jobs(store, i, rows);
 	}
 	cycle_free(cycle);
 	standing_free(standing);

@@ -10,6 +10,7 @@ cd "$(dirname "$0")/../.." || exit 1
 live_dir submit
 live_tool signed
 live_munge
+export REEVE_QUEUE_CHECK=1 # the kept queue is compared with the ledger in each cycle
 export TZ=UTC LC_ALL=C.UTF-8
 database() { # NAME: a file; or, with REEVE_TEST_POSTGRES, a schema of its own in PostgreSQL
 	local schema=q$$_$1

@@ -9,6 +9,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/live_lib.sh
 live_dir select
 live_munge
+export REEVE_QUEUE_CHECK=1 # the kept queue is compared with the ledger in each cycle
 
 configure() { # SCHEDULER [CLUSTER_LINE]
 	cat >"$dir/controller.conf" <<-CONF

@@ -28,7 +28,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_adjust store_gpus store_submit store_array store_array_end store_depend store_hold store_steps store_steps_output) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_watch store_adjust store_gpus store_submit store_array store_array_end store_depend store_hold store_steps store_steps_output) \
 	$(patsubst %,$O/controller/policy/%.o,charge tally fit ranges depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
@@ -84,7 +84,7 @@ $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o $O/controller/ledger/store_verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,cycle intent kinds names order parts snapshot why) $O/controller/policy/fit_chunks.o $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,changes cycle intent kinds names order parts snapshot why) $O/controller/policy/fit_chunks.o $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
 STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm

@@ -1,4 +1,5 @@
 /* test_order - queued jobs in the order of their priorities, and why each is where it is. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -7,6 +8,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "controller/ledger/store_hold.h"
+#include "controller/ledger/store_placed.h"
+#include "controller/ledger/store_watch.h"
 #include "controller/queue/cycle.h"
 #include "controller/queue/order.h"
 #include "tests/unit/standing_rig.h"
@@ -70,11 +74,15 @@ static struct order order_of(struct world *w, struct rig *r, int64_t now_ns)
 	return o;
 }
 
+/* As a schedule has them: by priority, then by number. */
 static void assert_order(const struct order *o, const int64_t *jobs)
 {
-	for (size_t i = 0; i < o->n; i++) {
-		assert_int_equal(o->jobs[o->by_place[i]].job.job, jobs[i]);
-		assert_int_equal(order_find(o, jobs[i])->place, i);
+	for (size_t i = 1; i < o->n; i++) {
+		const struct order_job *a = order_find(o, jobs[i - 1]),
+				       *b = order_find(o, jobs[i]);
+
+		assert_true(a->priority > b->priority ||
+			    (a->priority == b->priority && jobs[i - 1] < jobs[i]));
 	}
 }
 
@@ -274,11 +282,165 @@ static void more_jobs_than_a_batch_are_given_in_order(void **state)
 	put(&w, charge_of("arts", "carol", NOON, 10), NOON + 10 * S_NS);
 	o = order_of(&w, r, NOON + 10 * S_NS);
 	assert_int_equal(o.n, 300);
-	for (size_t i = 0; i < 150; i++) {
-		assert_int_equal(o.jobs[o.by_place[i]].job.job, 2 * i + 1);
-		assert_int_equal(o.jobs[o.by_place[150 + i]].job.job, 2 * i + 2);
+	for (int64_t i = 0; i < 300; i++) { /* by number; carol has used something */
+		assert_int_equal(o.jobs[i].job.job, i + 1);
+		assert_int_equal(o.jobs[i].priority,
+				 i % 2 ? o.jobs[1].priority : o.jobs[0].priority);
 	}
+	assert_true(o.jobs[0].priority > o.jobs[1].priority);
 	order_done(&o);
+}
+
+/* ---- kept from cycle to cycle ---- */
+
+static void on_change(void *ctx, int64_t job)
+{
+	changes_add(ctx, job);
+}
+
+static uint32_t random_of(uint64_t *seed, uint32_t n)
+{
+	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407;
+	return (uint32_t)(*seed >> 33) % n;
+}
+
+/* One of the things that happen to queued jobs. */
+static void disturb(struct rig *r, uint64_t *seed, int64_t now)
+{
+	int64_t job = 1 + random_of(seed, 60);
+	const struct store_hold hold = {
+		.job = job, .kind = STORE_HOLD_USER, .author = "alice", .now_ns = now
+	};
+	const struct store_weights weights = { .job = job,
+					       .now_ns = now,
+					       .has_nice = true,
+					       .nice = random_of(seed, 9),
+					       .author = "alice" };
+	const struct store_wish cancel = {
+		.job = job, .want = STORE_CANCEL, .reason = "x", .now_ns = now
+	};
+	const struct store_gift gift = { .job = job, .node = "n1" };
+	char node[REQUEST_NAME_MAX];
+
+	switch (random_of(seed, 8)) {
+	case 0:
+		(void)store_hold(r->store, &hold, NULL);
+		break;
+	case 1:
+		(void)store_release(r->store, &hold, NULL);
+		break;
+	case 2:
+		(void)store_weigh(r->store, &weights, NULL);
+		break;
+	case 3:
+		(void)store_wish(r->store, &cancel, node, NULL);
+		break;
+	case 4:
+		(void)store_give(r->store, &gift, 1, now, NULL); /* or it is taken back */
+		break;
+	case 5:
+		(void)store_set_due(r->store, &job, 1, now, NULL);
+		break;
+	default:
+		submit(r, &(struct queued){ "arts", "carol", "normal", 1 + job % 4, now });
+	}
+}
+
+static struct order_ask ask_of(struct world *w, struct rig *r, struct names *names)
+{
+	return (struct order_ask){ .store = r->store,
+				   .standing = w->standing,
+				   .cluster = "main",
+				   .has = { 1, 8 },
+				   .now_ns = NOON,
+				   .config = w->config,
+				   .users = &names[0],
+				   .accounts = &names[1] };
+}
+
+static void what_is_kept_is_what_would_be_read(void **state)
+{
+	_cleanup_(world_done) struct world w =
+		world_of("PriorityWeightFairshare = 1000\nPriorityWeightAge = 100", declared);
+	struct rig *r = *state;
+	struct names names[2] = { { 0 }, { 0 } };
+	struct order_ask ask = ask_of(&w, r, names);
+	struct changes changes = { 0 };
+	struct order kept, fresh;
+	uint64_t seed = 7;
+	int64_t job;
+
+	assert_int_equal(store_watch(r->store, on_change, &changes), 0);
+	assert_int_equal(store_watch(r->store, on_change, &changes), -EBUSY);
+	hello(r, NOON);
+	assert_int_equal(order_make(&ask, &kept, NULL), 0);
+	for (int turn = 0; turn < 120; turn++) {
+		struct changes since;
+
+		for (uint32_t i = random_of(&seed, 6); i > 0; i--)
+			disturb(r, &seed, ask.now_ns);
+		ask.now_ns += S_NS;
+		since = changes_take(&changes);
+		assert_false(since.is_all);
+		assert_int_equal(order_update(&ask, &since, &kept, NULL), 0);
+		changes_done(&since);
+		assert_int_equal(order_make(&ask, &fresh, NULL), 0);
+		if (!order_is_same(&kept, &fresh, &job))
+			fail_msg("turn %d: job %lld", turn, (long long)job);
+		order_done(&fresh);
+	}
+	assert_true(kept.n > 20);
+	order_done(&kept);
+	store_watch(r->store, NULL, NULL);
+	changes_done(&changes);
+	names_done(&names[0]);
+	names_done(&names[1]);
+}
+
+static void a_difference_is_found(void **state)
+{
+	_cleanup_(world_done) struct world w = world_of("", declared);
+	struct rig *r = *state;
+	struct names names[2] = { { 0 }, { 0 } };
+	struct order_ask ask = ask_of(&w, r, names);
+	struct order a, b;
+	int64_t job = 0;
+
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, NOON });
+	assert_int_equal(order_make(&ask, &a, NULL), 0);
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, NOON });
+	assert_int_equal(order_make(&ask, &b, NULL), 0);
+	assert_false(order_is_same(&a, &b, &job));
+	assert_int_equal(job, 2);
+	b.jobs[0].job.want.ncpus++;
+	assert_false(order_is_same(&a, &b, &job));
+	assert_int_equal(job, 1);
+	order_done(&a);
+	order_done(&b);
+	names_done(&names[0]);
+	names_done(&names[1]);
+}
+
+static void more_changes_than_can_be_told_are_all(void **state)
+{
+	struct changes c = { 0 }, all;
+
+	(void)state;
+	for (int turn = 0; turn < 100; turn++) /* the same ones again and again */
+		for (int64_t job = 1; job <= 1000; job++)
+			changes_add(&c, job);
+	all = changes_take(&c);
+	assert_false(all.is_all);
+	assert_int_equal(all.n, 1000);
+	for (int64_t i = 0; i < 1000; i++)
+		assert_int_equal(all.jobs[i], i + 1);
+	changes_done(&all);
+	for (int64_t job = 1; job <= CHANGES_MAX + 1; job++)
+		changes_add(&c, job);
+	all = changes_take(&c);
+	assert_true(all.is_all);
+	assert_false(c.is_all); /* from then on they are told again */
+	changes_done(&all);
 }
 
 #define RIG(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
@@ -293,6 +455,9 @@ int main(void)
 		RIG(nothing_weighed_is_first_in_first_out),
 		RIG(limits_hold_back_their_own_jobs_alone),
 		RIG(more_jobs_than_a_batch_are_given_in_order),
+		RIG(what_is_kept_is_what_would_be_read),
+		RIG(a_difference_is_found),
+		cmocka_unit_test(more_changes_than_can_be_told_are_all),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
