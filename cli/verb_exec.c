@@ -128,18 +128,27 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	return 0;
 }
 
+/* Under nohup. */
+static bool ignores_hangup(void)
+{
+	struct sigaction now;
+
+	return sigaction(SIGHUP, NULL, &now) == 0 && now.sa_handler == SIG_IGN;
+}
+
 static int watch_signals(struct exec *x, struct err *err)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	size_t n = ARRAY_LEN(numbers) - ignores_hangup();
 	sigset_t set;
 	int r = 0;
 
 	signal(SIGPIPE, SIG_IGN); /* who reads our output is gone: the steps are ended then */
 	sigemptyset(&set);
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+	for (size_t i = 0; i < n; i++)
 		sigaddset(&set, numbers[i]);
 	sigprocmask(SIG_BLOCK, &set, NULL);
-	for (size_t i = 0; i < ARRAY_LEN(numbers) && r >= 0; i++)
+	for (size_t i = 0; i < n && r >= 0; i++)
 		r = sd_event_add_signal(x->cli->event, &x->signals[i], numbers[i], on_signal,
 					x);
 	return r < 0 ? err_set(err, r, "watch for signals: %s", strerror(-r)) : 0;

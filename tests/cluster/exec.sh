@@ -210,6 +210,32 @@ for s in INT:130 TERM:143 HUP:129; do
 	speak n1 "$list" "$(over "$job" "$step" -1 15)" >/dev/null
 	finish "${s#*:}"
 done
+trap '' HUP
+begin -j "$job" sleep 1000
+trap - HUP
+kill -HUP $run
+speak n1 "$list" "$(runs "$job" "$step")" "$(says "$job" "$step" out 'on\n')" >/dev/null
+soon "under nohup it goes on" on cat "$dir/out"
+lacks "... and its step too" '"want":"cancel"' "$(speak n1 "$list" "$(over "$job" "$step" 0)")"
+finish 0
+begin -j "$job" true # for its number
+speak n1 "$list" "$(over "$job" "$step" 0)" >/dev/null
+finish 0
+step=$((step + 1))
+("$dir/go" -j "$job" yes 2>"$dir/err" | head -n 1 >/dev/null; exit "${PIPESTATUS[0]}") &
+run=$!
+more() { # more output, of which what was sent before is known already
+	local at
+	at=$(($(cat "$dir/at") + 2))
+	echo $at >"$dir/at"
+	speak n1 "$list" "$(runs "$job" "$step")" "$(says "$job" "$step" out 'y\n' $((at - 2)))"
+}
+echo 0 >"$dir/at"
+soon "its step is told" '"argv":["yes"]' speak n1 "$list"
+soon "who reads its output has gone: its step is ended" '"want":"cancel"' more
+finish 1
+has "... and it says so" 'Broken pipe' "$(cat "$dir/err")"
+speak n1 "$list" "$(over "$job" "$step" -1 15)" >/dev/null
 begin -j "$job" sleep 1000
 kill -INT $run
 soon "not started: told too" "\"step\":$step,\"want\":\"cancel\"" speak n1 "$list"
