@@ -223,6 +223,64 @@ static void the_first_node_is_lost(void **state)
 	parts_verify(r);
 }
 
+/* A part had brought it down already: that is why it ended, and no reason to start it again. */
+static void the_first_node_is_lost_while_it_was_to_end(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, true);
+	struct store_lost_result lost = { 0 };
+
+	store_set_max_requeues(r->store, 3);
+	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 150 * S_NS);
+	parts_hello(r, 2, NOON + 150 * S_NS);
+	store_lose(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
+	assert_int_equal(store_lose_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
+	assert_int_equal(lost.n_lost, 1);
+	assert_int_equal(lost.n_requeued, 0);
+	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_see(r, job).end, END_LIMIT);
+	parts_verify(r);
+}
+
+/* Whoever waits for the job to end well waits for its command, which was stopped. */
+static void a_part_that_ends_by_itself_is_no_good_end(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+
+	parts_tell(r, 1, parts_ended(job, 2, END_EXITED, 5), NOON + 5 * S_NS);
+	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
+	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(parts_of_attempt(r, "exit_status"), -1);
+}
+
+/* Its agent has lost its records, and found what runs there: it is told again. */
+static void a_part_that_was_found_goes_on(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+	struct sync_hold found = { .job = job, .attempt = 1 };
+	struct sync in = { .node = "n2", .boot = "b1", .found = &found, .n_found = 1 };
+	const struct sync_from from = { .cluster = "main",
+					.address = "10.0.0.1",
+					.now_ns = NOON + 30 * S_NS,
+					.lost_ns = 120 * S_NS };
+	struct sync_result out;
+
+	parts_hello(r, 1, NOON + 10 * S_NS);
+	assert_int_equal(parts_given(r, 1).n, 0);
+	assert_int_equal(store_ingest(r->store, &in, &from, &out, NULL), 0);
+	assert_int_equal(out.n_refusals, 0);
+	sync_result_done(&out);
+	assert_int_equal(parts_given(r, 1).n, 1);
+	assert_int_equal(parts_given(r, 0).g.want, STORE_RUN);
+	parts_tell(r, 1, parts_ended(job, 2, END_CANCELLED, 5), NOON + 31 * S_NS);
+	assert_int_equal(store_ingest(r->store, &in, &from, &out, NULL), 0);
+	assert_int_equal(out.n_refusals, 1); /* it had ended */
+	sync_result_done(&out);
+}
+
 static void a_reboot_under_a_part_brings_it_down(void **state)
 {
 	struct rig *r = *state;
@@ -298,6 +356,9 @@ int main(void)
 		IN_A_LEDGER(it_is_queued_again_where_it_asked_for_that),
 		IN_A_LEDGER(its_owner_may_cancel_it_before_it_is_queued_again),
 		IN_A_LEDGER(the_first_node_is_lost),
+		IN_A_LEDGER(the_first_node_is_lost_while_it_was_to_end),
+		IN_A_LEDGER(a_part_that_ends_by_itself_is_no_good_end),
+		IN_A_LEDGER(a_part_that_was_found_goes_on),
 		IN_A_LEDGER(a_reboot_under_a_part_brings_it_down),
 		IN_A_LEDGER(a_part_that_its_agent_does_not_know_is_given_up_after_a_while),
 		IN_A_LEDGER(what_does_not_add_up_is_found),
