@@ -84,7 +84,7 @@ $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o $O/controller/ledger/store_verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,changes cycle intent kinds names order parts snapshot why) $O/controller/policy/fit_chunks.o $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,changes cycle held intent kinds names order parts snapshot why) $O/controller/policy/fit_chunks.o $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
 STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
@@ -142,5 +142,6 @@ $O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_h
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
+$O/tests/unit/test_parts_end: tests/unit/fail_vfs.c
 $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify store_verify_parts)

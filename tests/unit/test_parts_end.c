@@ -11,6 +11,7 @@
 #include "controller/ledger/store_lost.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_verify.h"
+#include "tests/unit/fail_vfs.h"
 #include "tests/unit/parts_rig.h"
 
 /* ---- ends ---- */
@@ -311,6 +312,62 @@ static void a_part_that_its_agent_does_not_know_is_given_up_after_a_while(void *
 	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
 }
 
+/* ---- a disk that fails ---- */
+
+static int say_it_fell(struct rig *r, int64_t job)
+{
+	struct report rep = parts_ended(job, 2, END_LIMIT, 5);
+	struct sync in = { .node = "n2", .boot = "b1", .reports = &rep, .n_reports = 1 };
+	const struct sync_from from = { .cluster = "main",
+					.address = "10.0.0.1",
+					.now_ns = NOON + 5 * S_NS,
+					.lost_ns = 120 * S_NS };
+	struct sync_result out;
+	int rc = store_ingest(r->store, &in, &from, &out, NULL);
+
+	if (rc >= 0)
+		sync_result_done(&out);
+	return rc;
+}
+
+/* For every n: the n-th change on disk fails, and all after it. Either nothing of the part's
+ * end is known, or all that follows from it. */
+static void no_failure_of_the_disk_leaves_half_a_fall(void **state)
+{
+	int failures = 0;
+
+	(void)state;
+	if (!rig_is_sqlite())
+		skip();
+	fail_vfs_install();
+	for (int n = 1;; n++) {
+		void *own = NULL;
+		struct rig *r;
+		int64_t job;
+		int rc;
+
+		assert_int_equal(rig_open(&own), 0);
+		r = own;
+		job = parts_running(r, false);
+		fail_vfs_at(n);
+		rc = say_it_fell(r, job);
+		if (!fail_vfs_off()) {
+			rig_close(&own);
+			break;
+		}
+		failures += rc < 0;
+		rig_reopen(r);
+		if (rc < 0)
+			assert_int_equal(parts_given(r, 0).g.want, STORE_RUN);
+		assert_int_equal(say_it_fell(r, job), 0);
+		assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
+		assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 5 * S_NS);
+		parts_verify(r);
+		rig_close(&own);
+	}
+	assert_true(failures >= 3);
+}
+
 /* ---- verified ---- */
 
 static int count_differences(void *ctx, const struct store_difference *d, struct err *err)
@@ -361,6 +418,7 @@ int main(void)
 		IN_A_LEDGER(a_part_that_was_found_goes_on),
 		IN_A_LEDGER(a_reboot_under_a_part_brings_it_down),
 		IN_A_LEDGER(a_part_that_its_agent_does_not_know_is_given_up_after_a_while),
+		cmocka_unit_test(no_failure_of_the_disk_leaves_half_a_fall),
 		IN_A_LEDGER(what_does_not_add_up_is_found),
 	};
 
