@@ -177,6 +177,49 @@ for top, profile in zip(tops, ["fcfs", "./fair.conf"]):
     assert abs(max(abs(float(r["deviation"])) for r in rows) - top) < 1e-9, rows
 assert tops[1] < tops[0] / 2, tops
 '
+# Four groups, jobs of other sizes and lengths in each; every hour each asks for more than its part of the
+# 64 cores, the first for three times as much as the others, for ten days.
+crowd() { # SEED SHARES OF EACH...
+	python3 - "$@" <<'PY'
+import random, sys
+rng, shares = random.Random(int(sys.argv[1])), [int(s) for s in sys.argv[2:]]
+rows = []
+for g, s in enumerate(shares):
+    most, longest = rng.choice([2, 4, 8, 16]), rng.choice([3600, 7200, 14400])
+    asked = 0
+    for hour in range(10 * 24):
+        while asked < (3.9 if g == 0 else 1.3) * 64 * 3600 * (hour + 1) * s / sum(shares):
+            cores, run = rng.randint(1, most), rng.randint(longest // 6, longest)
+            asked += cores * run
+            rows.append((hour * 3600, run, cores, run * rng.choice([1, 1, 2, 5]), rng.randint(1, 3), g + 1))
+rows.sort(key=lambda r: r[0])
+print("; UnixStartTime: 0\n; MaxProcs: 64")
+for i, (at, run, cores, ask, user, group) in enumerate(rows):
+    print(i + 1, at, -1, run, cores, -1, -1, cores, ask, -1, 1, user, group, -1, -1, -1, -1, -1)
+PY
+}
+# share_out SEED SHARES OF EACH...: while a group had more to run, it got its share, within 5 %
+share_out() {
+	local g=0 s
+	crowd "$@" >crowd.swf
+	for s in "${@:2}"; do g=$((g + 1)) && printf '[Account g%d]\nShares = %d\nUsers = u1,u2,u3\n' $g "$s"; done >crowd.conf
+	printf '[Policy]\nPriorityWeightFairshare = 1000000\nUsageHalfLife = 1-0:00:00\n[Cluster c]\nUnit = core-hours\n' >daily.conf
+	"$reeve" simulate crowd.swf --profile ./daily.conf --accounts crowd.conf --groups g.csv --csv -n >out.csv || return 1
+	python3 -c '
+import csv, sys
+rows = list(csv.DictReader(open("g.csv")))
+assert len(rows) == int(sys.argv[1])
+for r in rows:
+    got, fair = int(r["got_core_s"]), int(r["entitled_core_s"])
+    assert fair > 64 * 86400 and abs(got / fair - 1) <= 0.05, (got / fair, r)
+' $((${#} - 1))
+}
+bad=0
+for seed in 1 2 3; do share_out $seed 1 1 1 1 >said 2>&1 || { bad=1 && sed "s/^/# seed $seed: /" said; }; done
+tap_result $bad "groups of equal shares, one asks for three times as much: each gets the same while it has more to run, within 5 %"
+bad=0
+for seed in 4 5; do share_out $seed 50 30 20 >said 2>&1 || { bad=1 && sed "s/^/# seed $seed: /" said; }; done
+tap_result $bad "and of shares 50, 30 and 20"
 printf '[Account g1]\nParent = top\nUsers = u1\n[Account top]\n' >deep.conf
 fault "an account of a group below another" "2 deep.conf: account 'g1' is a group of the trace: it stands right below the root, with shares of its own" groups.swf --accounts deep.conf
 printf '[Account g1]\nShares = -3\nUsers = u1\n' >wrong.conf
