@@ -337,8 +337,6 @@ static void no_failure_of_the_disk_leaves_half_a_fall(void **state)
 	int failures = 0;
 
 	(void)state;
-	if (!rig_is_sqlite())
-		skip();
 	fail_vfs_install();
 	for (int n = 1;; n++) {
 		void *own = NULL;
@@ -418,9 +416,11 @@ int main(void)
 		IN_A_LEDGER(a_part_that_was_found_goes_on),
 		IN_A_LEDGER(a_reboot_under_a_part_brings_it_down),
 		IN_A_LEDGER(a_part_that_its_agent_does_not_know_is_given_up_after_a_while),
-		cmocka_unit_test(no_failure_of_the_disk_leaves_half_a_fall),
 		IN_A_LEDGER(what_does_not_add_up_is_found),
+		cmocka_unit_test(no_failure_of_the_disk_leaves_half_a_fall),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	/* The last one is of SQLite: its disk fails. */
+	return _cmocka_run_group_tests("tests", tests, ARRAY_LEN(tests) - !rig_is_sqlite(),
+				       NULL, NULL);
 }
