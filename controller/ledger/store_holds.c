@@ -7,6 +7,7 @@
 #include "common/err.h"
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_part.h"
+#include "controller/ledger/store_placed.h"
 
 /* Cores of a job that is suspended and shall stay so are free for others; everything else
  * that was given is held until the attempt is closed. */
@@ -22,6 +23,12 @@ static const char holds_sql[] =
 	" AND a.hosts = ''"
 	" LEFT JOIN jobs j ON j.job = a.job"
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
+
+/* The same with nothing held. */
+static const char vacant_sql[] =
+	"SELECT node, draining = 0 AND lost = 0, ncpus, mem_bytes, jobfs_bytes, ngpus, 0, 0, 0,"
+	" 0, 0, gpu_models, drained_gpu_models, node_type, features FROM nodes"
+	" WHERE cluster = ?1 ORDER BY node";
 
 _Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "holds_sql has them as numbers");
 
@@ -89,37 +96,70 @@ static int hold_parts(struct store *s, const char *cluster, struct fit_node *nod
 	return r;
 }
 
-int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
-		struct err *err)
-{
-	_cleanup_free_ struct fit_node *nodes = NULL;
-	size_t n = 0, size = 0;
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
+struct nodes {
+	struct fit_node *of;
+	size_t n, size;
+};
 
-	if (r < 0)
-		return r;
+static int read_nodes(struct store *s, struct db_row *st, struct nodes *ret, struct err *err)
+{
+	int r;
+
 	while ((r = db_step(s->db, st, err)) > 0) {
-		if (n == size) {
-			size_t larger = size ? size * 2 : 16;
-			struct fit_node *p = realloc(nodes, larger * sizeof(*p));
+		if (ret->n == ret->size) {
+			size_t larger = ret->size ? ret->size * 2 : 16;
+			struct fit_node *p = realloc(ret->of, larger * sizeof(*p));
 
 			if (!p) {
 				db_done(st);
 				return err_set(err, -ENOMEM, "out of memory");
 			}
-			nodes = p;
-			size = larger;
+			ret->of = p;
+			ret->size = larger;
 		}
-		read_hold(st, &nodes[n++]);
+		read_hold(st, &ret->of[ret->n++]);
 	}
+	return r;
+}
+
+int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
+		struct err *err)
+{
+	struct nodes nodes = { 0 };
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
+
 	if (r >= 0)
-		r = store_gpus_held(s, cluster, nodes, n, err);
+		r = read_nodes(s, st, &nodes, err);
 	if (r >= 0)
-		r = hold_parts(s, cluster, nodes, n, err);
-	if (r < 0)
+		r = store_gpus_held(s, cluster, nodes.of, nodes.n, err);
+	if (r >= 0)
+		r = hold_parts(s, cluster, nodes.of, nodes.n, err);
+	if (r < 0) {
+		free(nodes.of);
 		return r;
-	*ret = TAKE_PTR(nodes);
-	*ret_n = n;
+	}
+	*ret = nodes.of;
+	*ret_n = nodes.n;
+	return 0;
+}
+
+int store_vacant(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
+		 struct err *err)
+{
+	struct nodes nodes = { 0 };
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, vacant_sql, "t", cluster);
+
+	if (r >= 0)
+		r = read_nodes(s, st, &nodes, err);
+	if (r >= 0)
+		r = hold_parts(s, cluster, nodes.of, nodes.n, err);
+	if (r < 0) {
+		free(nodes.of);
+		return r;
+	}
+	*ret = nodes.of;
+	*ret_n = nodes.n;
 	return 0;
 }

@@ -26,6 +26,11 @@ typedef int (*store_placed_fn)(void *ctx, const struct store_placed *p, struct e
 int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void *ctx,
 		 struct err *err);
 
+/* As store_holds(), but only with what jobs on several nodes hold: who goes through the placed
+ * ones anyhow adds what those on one node hold, and reads their rows once. */
+int store_vacant(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
+		 struct err *err);
+
 /* These are late from now on: their start was decided and withdrawn. */
 int store_set_due(struct store *s, const int64_t *jobs, size_t n, int64_t now_ns,
 		  struct err *err);

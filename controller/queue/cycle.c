@@ -226,12 +226,13 @@ static int load(struct cycle *c, struct head *h, const struct cycle_run *run, st
 					  .users = &h->users,
 					  .accounts = &h->accounts,
 					  .now_ns = run->now_ns,
+					  .is_checked = c->is_checked,
 					  .may_start = run->accounts ? may_start : NULL,
 					  .starts = run->accounts ? starts : NULL,
 					  .ctx = h };
 	struct fit_node *nodes = NULL;
 	size_t n_nodes = 0;
-	int r = store_holds(c->store, run->cluster, &nodes, &n_nodes, err);
+	int r = store_vacant(c->store, run->cluster, &nodes, &n_nodes, err);
 
 	if (r >= 0)
 		r = load_order(c, h, rank_cluster(nodes, n_nodes), run, err);

@@ -1,9 +1,11 @@
 /* snapshot.c - see snapshot.h. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_drain.h"
+#include "controller/queue/held.h"
 #include "controller/queue/kinds.h"
 #include "controller/queue/snapshot.h"
 
@@ -216,6 +218,7 @@ struct adding {
 	struct snapshot *s;
 	size_t n_queued; /* of the order, that are in */
 	struct kinds kinds;
+	struct held held;
 };
 
 /* One whose start was decided holds its nodes already. */
@@ -376,6 +379,10 @@ static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
 		r = find_places(a->s, p, &at);
 	if (r < 0)
 		return err_set(err, r, "out of memory");
+	if (at.n && p->n_parts == 0)
+		held_add(&a->held, (size_t)at.one_node, p);
+	for (size_t i = 0; i < p->n_parts && p->is_exclusive && i < (size_t)at.n; i++)
+		a->held.is_whole[at.nodes[i]] = true;
 	return at.n ? hold(a, p, &at, err) : 0;
 }
 
@@ -402,6 +409,36 @@ static int make_schedule(const struct snapshot_ask *a, struct snapshot *s)
 	return schedule_new(&c, &s->schedule);
 }
 
+/* For tests: what the placed jobs hold must be what the ledger adds up. */
+static int check(const struct snapshot_ask *a, const struct held *h, struct err *err)
+{
+	_cleanup_free_ struct fit_node *nodes = NULL;
+	const char *node;
+	size_t n;
+	int r = store_holds(a->store, a->cluster, &nodes, &n, err);
+
+	if (r >= 0 && !held_is_same(h, nodes, n, &node)) {
+		fprintf(stderr, "reeve: the queue has node %s otherwise than the ledger\n",
+			node);
+		abort();
+	}
+	return r;
+}
+
+static int add_all_placed(struct adding *a, struct err *err)
+{
+	int r = held_begin(a->s->nodes, a->s->n_nodes, &a->held);
+
+	if (r < 0)
+		return err_set(err, r, "out of memory");
+	r = store_placed(a->ask->store, a->ask->cluster, add_placed, a, err);
+	held_end(&a->held);
+	if (r >= 0 && a->ask->is_checked)
+		r = check(a->ask, &a->held, err);
+	held_done(&a->held);
+	return r;
+}
+
 int snapshot_make(const struct snapshot_ask *a, struct fit_node *nodes, size_t n_nodes,
 		  struct snapshot *ret, struct err *err)
 {
@@ -419,7 +456,7 @@ int snapshot_make(const struct snapshot_ask *a, struct fit_node *nodes, size_t n
 	if (r >= 0)
 		r = store_drains(a->store, add_closing, ret, err);
 	if (r >= 0)
-		r = store_placed(a->store, a->cluster, add_placed, &adding, err);
+		r = add_all_placed(&adding, err);
 	if (r < 0)
 		return r;
 	r = add_queued_before(&adding, INT64_MAX);

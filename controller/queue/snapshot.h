@@ -32,11 +32,13 @@ struct snapshot_ask {
 	const struct intents *intents;
 	struct names *users, *accounts;
 	int64_t now_ns;
+	bool is_checked; /* what is held is compared with store_holds() */
 	bool (*may_start)(void *ctx, int64_t job);
 	void (*starts)(void *ctx, int64_t job, bool is_undone);
 	void *ctx;
 };
-/* `nodes` is taken over. *ret needs snapshot_done() in any case. */
+/* `nodes`, as store_vacant() has them, is taken over. *ret needs snapshot_done() in any case.
+ */
 int snapshot_make(const struct snapshot_ask *a, struct fit_node *nodes, size_t n_nodes,
 		  struct snapshot *ret, struct err *err);
 void snapshot_done(struct snapshot *s);
