@@ -118,20 +118,23 @@ static void tell_parts(struct list *l, const struct job_plan *p)
 struct offer {
 	const char *name, *value;
 	const char *same_as; /* value NULL: that of this one */
+	bool on_one;	     /* to jobs on one node, too */
 };
+/* Without an ssh on the node Open MPI wants to be told of another agent also where it needs
+ * none: it ends with "plm_rsh_agent: ssh : rsh ... could not be found". */
 static const struct offer offers[] = {
-	{ "OMPI_MCA_orte_default_hostfile", NULL, "REEVE_NODEFILE" },
-	{ "OMPI_MCA_plm_rsh_agent", "reeve exec --rsh", NULL },
-	{ "HYDRA_HOST_FILE", NULL, "PBS_NODEFILE" },
-	{ "HYDRA_LAUNCHER", "rsh", NULL },
-	{ "HYDRA_LAUNCHER_EXEC", "reeve", NULL },
-	{ "HYDRA_LAUNCHER_EXTRA_ARGS", "exec --rsh", NULL },
+	{ "OMPI_MCA_orte_default_hostfile", NULL, "REEVE_NODEFILE", false },
+	{ "OMPI_MCA_plm_rsh_agent", "reeve exec --rsh", NULL, true },
+	{ "HYDRA_HOST_FILE", NULL, "PBS_NODEFILE", false },
+	{ "HYDRA_LAUNCHER", "rsh", NULL, false },
+	{ "HYDRA_LAUNCHER_EXEC", "reeve", NULL, false },
+	{ "HYDRA_LAUNCHER_EXTRA_ARGS", "exec --rsh", NULL, false },
 };
 
-/* As offered in that environment; NULL: nothing is, it is not of a job on several nodes. */
+/* As offered in that environment; NULL: nothing is, it is not of such a job. */
 static const char *offered(const struct offer *o, char *const *env)
 {
-	if (!value_of(env, "REEVE_NODEFILE"))
+	if (!value_of(env, o->on_one ? "REEVE_JOB" : "REEVE_NODEFILE"))
 		return NULL;
 	return o->value ? o->value : value_of(env, o->same_as);
 }

@@ -82,7 +82,7 @@ static void a_part_is_told_where_the_others_are(void **unused)
 	job_env_free(env);
 }
 
-static void a_job_on_one_node_has_none_of_it(void **unused)
+static void a_job_on_one_node_has_what_it_needs_without_ssh(void **unused)
 {
 	char *users[] = { (char *)"REEVE_NODELIST=x", (char *)"PBS_NODEFILE=/x",
 			  (char *)"PATH=/p", NULL };
@@ -95,6 +95,7 @@ static void a_job_on_one_node_has_none_of_it(void **unused)
 	assert_null(value_of(env, "PBS_NODEFILE"));
 	assert_null(value_of(env, "OMPI_MCA_orte_default_hostfile"));
 	assert_null(value_of(env, "HYDRA_LAUNCHER"));
+	assert_string_equal(value_of(env, "OMPI_MCA_plm_rsh_agent"), "reeve exec --rsh");
 	assert_string_equal(value_of(env, "PATH"), "/p");
 	job_env_free(env);
 }
@@ -132,7 +133,6 @@ static void what_another_job_was_given_is_not_the_users_own(void **unused)
 
 	(void)unused;
 	assert_null(value_of(env, "OMPI_MCA_orte_default_hostfile"));
-	assert_null(value_of(env, "OMPI_MCA_plm_rsh_agent"));
 	assert_null(value_of(env, "HYDRA_LAUNCHER_EXEC"));
 	assert_string_equal(value_of(env, "HYDRA_HOST_FILE"), "/own/nodefile");
 	job_env_free(env);
@@ -214,7 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_is_told_where_the_others_are),
-		cmocka_unit_test(a_job_on_one_node_has_none_of_it),
+		cmocka_unit_test(a_job_on_one_node_has_what_it_needs_without_ssh),
 		cmocka_unit_test(what_is_for_mpi_gives_way_to_the_users_own),
 		cmocka_unit_test(what_another_job_was_given_is_not_the_users_own),
 		cmocka_unit_test(a_list_that_no_variable_can_hold_is_in_the_file_only),
