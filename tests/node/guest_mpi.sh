@@ -80,12 +80,13 @@ look_job() { # JOB CGROUP
 	done <"$2/cgroup.events"; } 2>/dev/null
 	{ read -r on <"$2/cpuset.cpus"; } 2>/dev/null
 	[ -n "$now" ] || return
+	look_processes "$@"
+	look_ranks "$1"
+	# Last: who reads "frozen" has read all that was counted before.
 	if [ "${state[$1]:-}" != "$now $on" ]; then
 		state[$1]="$now $on"
 		echo "$node $1 $now $on"
 	fi
-	look_processes "$@"
-	look_ranks "$1"
 }
 look_for_strays() {
 	local pid comm cgroup
