@@ -169,22 +169,28 @@ static size_t lower_bound(const struct order *o, int64_t job)
 	return low;
 }
 
-/* Takes out those that were written, which are all by number. */
-static void take_out(struct order *o, const struct changes *since)
+/* By number, as the jobs of the order are. Those that are not among them are let be. */
+struct numbers {
+	int64_t *of;
+	size_t n;
+};
+
+static void take_out(struct order *o, const struct numbers *gone)
 {
-	size_t to = since->n ? lower_bound(o, since->jobs[0]) : o->n, k = 0, from = to;
+	size_t to = gone->n ? lower_bound(o, gone->of[0]) : o->n, from = to;
 
-	while (from < o->n && k < since->n) {
-		size_t next = lower_bound(o, since->jobs[k]);
+	for (size_t k = 0; k < gone->n && from < o->n; k++) {
+		size_t next = lower_bound(o, gone->of[k]);
 
-		memmove(&o->jobs[to], &o->jobs[from], (next - from) * sizeof(*o->jobs));
+		if (to != from)
+			memmove(&o->jobs[to], &o->jobs[from], (next - from) * sizeof(*o->jobs));
 		to += next - from;
 		from = next;
-		if (next < o->n && o->jobs[next].job.job == since->jobs[k])
+		if (next < o->n && o->jobs[next].job.job == gone->of[k])
 			free(o->jobs[from++].select);
-		k++;
 	}
-	memmove(&o->jobs[to], &o->jobs[from], (o->n - from) * sizeof(*o->jobs));
+	if (to != from)
+		memmove(&o->jobs[to], &o->jobs[from], (o->n - from) * sizeof(*o->jobs));
 	o->n -= from - to;
 }
 
@@ -206,34 +212,60 @@ static void put_in(struct order *o, const struct order *new)
 	o->n += new->n;
 }
 
-static int read_again(const struct order_ask *a, const struct changes *since, struct order *ret,
-		      struct err *err)
+/* What has changed of it alone stays in its place. */
+static void replace(struct order *o, struct order *new)
 {
-	struct filling f = { a, ret };
+	struct order_job *last = &new->jobs[new->n - 1];
+	size_t i = lower_bound(o, last->job.job);
+
+	if (i == o->n || o->jobs[i].job.job != last->job.job)
+		return;
+	free(o->jobs[i].select);
+	o->jobs[i] = *last;
+	new->n--;
+}
+
+struct rereading {
+	struct order *o, new;
+	struct numbers gone;
+};
+
+/* Those that came go to `new`, those that do not wait any more to `gone`. */
+static int read_again(const struct order_ask *a, const struct changes *since,
+		      struct rereading *x, struct err *err)
+{
+	struct filling f = { a, &x->new };
 	int r = 0;
 
-	for (size_t i = 0; i < since->n && r >= 0; i++)
-		r = store_waiting_one(a->store,
-				      &(struct store_waiting_ask){ a->cluster, since->jobs[i] },
-				      add_job, &f, err);
+	for (size_t i = 0; i < since->n && r >= 0; i++) {
+		const struct store_waiting_ask one = { a->cluster, since->jobs[i] };
+
+		r = store_waiting_one(a->store, &one, add_job, &f, err);
+		if (r == 0)
+			replace(x->o, &x->new);
+		else if (r > 0)
+			x->gone.of[x->gone.n++] = since->jobs[i];
+	}
 	return r;
 }
 
 int order_update(const struct order_ask *a, const struct changes *since, struct order *o,
 		 struct err *err)
 {
-	struct order new = { 0 };
-	int r = read_again(a, since, &new, err);
+	_cleanup_free_ int64_t *numbers = calloc(since->n + 1, sizeof(*numbers));
+	struct rereading x = { o, { 0 }, { numbers, 0 } };
+	int r = numbers ? read_again(a, since, &x, err)
+			: err_set(err, -ENOMEM, "out of memory");
 
 	if (r >= 0)
-		r = make_room(o, o->n + new.n, err);
+		r = make_room(o, o->n + x.new.n, err);
 	if (r < 0) {
-		order_done(&new);
+		order_done(&x.new);
 		return r;
 	}
-	take_out(o, since);
-	put_in(o, &new);
-	free(new.jobs); /* their chunks are with the others now */
+	take_out(o, &x.gone);
+	put_in(o, &x.new);
+	free(x.new.jobs); /* their chunks are with the others now */
 	return rank_all(a, o, err);
 }
 
