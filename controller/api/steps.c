@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/call.h"
+#include "controller/api/await.h"
 #include "controller/api/step_spec.h"
 
 #define LIST_MAX 1000
@@ -156,12 +156,6 @@ int route_cancel_step(struct call *c, struct err *err)
 
 /* --- GET --- */
 
-struct watcher {
-	struct api *api;
-	struct exchange *x;
-	struct store_steps_range what;
-};
-
 struct list {
 	json_t *array;
 	bool has_ended; /* the last one */
@@ -194,61 +188,28 @@ static int add_step(void *ctx, const struct store_step *t, struct err *err)
 }
 
 /* 1: the one that is asked for has ended; 0: not yet, or several are asked for. */
-static int read_steps(const struct watcher *w, json_t **ret, struct err *err)
+static int read_steps(struct api *a, const void *ctx, json_t **ret, struct err *err)
 {
+	const struct store_steps_range *what = ctx;
 	_cleanup_json_ json_t *doc = wire_new();
 	struct list l = { json_array(), false };
 	int r;
 
 	if (!doc || json_object_set_new(doc, "steps", l.array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = store_steps(w->api->c.store, w->what, add_step, &l, err);
+	r = store_steps(a->c.store, *what, add_step, &l, err);
 	if (r < 0)
 		return r;
-	if (w->what.limit == 1 && json_array_size(l.array) == 0)
-		return err_set(err, -ENOENT, "job %lld has no step %lld",
-			       (long long)w->what.job, (long long)w->what.after + 1);
+	if (what->limit == 1 && json_array_size(l.array) == 0)
+		return err_set(err, -ENOENT, "job %lld has no step %lld", (long long)what->job,
+			       (long long)what->after + 1);
 	*ret = TAKE_PTR(doc);
 	return l.has_ended;
 }
 
-static bool on_wake(void *ctx, enum poll_why why)
-{
-	struct watcher *w = ctx;
-	_cleanup_json_ json_t *doc = NULL;
-	struct err err;
-	int r = read_steps(w, &doc, &err);
-
-	if (r == 0 && why == POLL_WOKEN)
-		return false;
-	if (r < 0)
-		exchange_answer(w->x, (struct exchange_answer){ .status = 500 });
-	else
-		call_answer(w->api, w->x, doc, NULL);
-	free(w);
-	return true;
-}
-
-static int hold(const struct watcher *w, int64_t wait_s, struct err *err)
-{
-	_cleanup_free_ struct watcher *kept = malloc(sizeof(*kept));
-	struct poll_waiter p = { .kind = POLL_JOB, .wake = on_wake, .ctx = kept };
-	int r;
-
-	if (!kept)
-		return err_set(err, -ENOMEM, "out of memory");
-	*kept = *w;
-	p.deadline_ns = call_monotonic_ns() + wait_s * S_NS;
-	call_step_key(w->what.job, w->what.after + 1, p.key);
-	r = poll_add(w->api->c.poll, &p, err);
-	if (r < 0)
-		return r;
-	TAKE_PTR(kept);
-	return CALL_HELD;
-}
-
 /* All steps, at most LIST_MAX behind `after`; or one, whose end may be waited for. */
-static int read_query(struct call *c, struct watcher *w, int64_t *ret_wait_s, struct err *err)
+static int read_query(struct call *c, struct store_steps_range *what, int64_t *ret_wait_s,
+		      struct err *err)
 {
 	static const int64_t none = 0;
 	const struct wire_int number = { 0, STORE_STEPS_MAX, &none };
@@ -256,31 +217,29 @@ static int read_query(struct call *c, struct watcher *w, int64_t *ret_wait_s, st
 	int r = call_query_int(c, "step", number, &step, err);
 
 	if (r >= 0)
-		r = call_query_int(c, "after", number, &w->what.after, err);
+		r = call_query_int(c, "after", number, &what->after, err);
 	if (r >= 0)
-		r = call_query_int(c, "wait", (struct wire_int){ 0, WAIT_MAX_S, &none },
-				   ret_wait_s, err);
-	w->what.limit = LIST_MAX;
+		r = await_query(c, ret_wait_s, err);
+	what->limit = LIST_MAX;
 	if (step) {
-		w->what.after = step - 1;
-		w->what.limit = 1;
+		what->after = step - 1;
+		what->limit = 1;
 	}
 	return r;
 }
 
 int route_steps(struct call *c, struct err *err)
 {
-	struct watcher w = { .api = c->api, .x = c->x, .what = { .job = c->id } };
+	struct store_steps_range what = { .job = c->id };
+	struct await w = { .read = read_steps, .what = &what, .size = sizeof(what) };
 	struct call_owned job;
-	int64_t wait_s = 0;
 	int r = call_own_job(c, &job, err);
 
 	if (r >= 0)
-		r = read_query(c, &w, &wait_s, err);
-	if (r >= 0)
-		r = read_steps(&w, &c->answer, err);
-	if (r != 0 || wait_s == 0 || w.what.limit != 1)
-		return r < 0 ? r : 0;
-	json_decref(TAKE_PTR(c->answer));
-	return hold(&w, wait_s, err);
+		r = read_query(c, &what, &w.wait_s, err);
+	if (what.limit != 1)
+		w.wait_s = 0;
+	w.job = what.job;
+	w.step = what.after + 1;
+	return r < 0 ? r : await_answer(c, &w, err);
 }
