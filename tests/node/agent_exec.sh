@@ -144,9 +144,9 @@ pkill -u alice -f 'sleep 778'
 n=300 bad=''
 while read -r function where <&3; do
 	n=$((n + 1))
-	crash_at "$(agent_pid)" "$function" "$where" 60 >/tmp/armed 2>&1 &
+	crash_at "$(agent_pid)" "$function" "$where" 60 >/tmp/armed.$n 2>&1 &
 	probe=$!
-	wait_for 10 test -s /tmp/armed
+	wait_for 10 test -s /tmp/armed.$n
 	exec_step 1 $n sh -c 'echo ran; sleep 1; exit 7' >/dev/null
 	wait $probe || bad="$bad $function $where: not killed;"
 	wait_for 30 agent_up
