@@ -369,8 +369,14 @@ static void what_is_kept_is_what_would_be_read(void **state)
 	struct order kept, fresh;
 	uint64_t seed = 7;
 	int64_t job;
+	int watching;
 
-	assert_int_equal(store_watch(r->store, on_change, &changes), 0);
+	watching = store_watch(r->store, on_change, &changes);
+	if (watching == -EOPNOTSUPP) {
+		skip(); /* a server does not tell: all is read in each cycle */
+		return;
+	}
+	assert_int_equal(watching, 0);
 	assert_int_equal(store_watch(r->store, on_change, &changes), -EBUSY);
 	hello(r, NOON);
 	assert_int_equal(order_make(&ask, &kept, NULL), 0);
