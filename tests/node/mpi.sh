@@ -82,8 +82,9 @@ both() { # NAME STATE JOB: on each node by its kernel
 	becomes "$1 on n1" "n1 $2" seen "$3" n1
 	becomes "$1 on n2" "n2 $2" seen "$3" n2
 }
-gone() { # NAME JOB
-	becomes "$1: ended" ended state "$2"
+all_ended() { of "$1" '{j["state"], *(p["state"] for p in j.get("parts", []))}'; } # JOB
+gone() { # NAME JOB: when nothing is held for it any more the next one's first node is n1 again
+	becomes "$1: ended" "{'ended'}" all_ended "$2"
 	both "$1: nothing is left" gone "$2"
 }
 process_on() { sed -n "s/^$1 $2 process $3 //p" "$dir/$1.log" | tail -n 1; } # NODE JOB COMM
@@ -142,6 +143,7 @@ is "on one node it needs no ssh either" "0 2" "$? $(grep -c ': 5 rounds' <<<"$te
 # ---- reeve exec, from within and from here ----
 run reeve exec --all --label hostname
 is "within a job: on all its nodes" $'n1: n1\nn2: n2' "$(sort <<<"$text")"
+gone "that" "$id"
 submit 0:10:00 mpirun mpi_ring 100000 && long=$id
 counts_on "a long ring" "$long"
 on "$long" --all -l -- hostname
