@@ -16,20 +16,35 @@ static int read_nodes(const struct verb_call *call, int64_t *ret, struct err *er
 	return r;
 }
 
-static int answer(const struct config *config, struct quote *q, json_t **ret, struct err *err)
+/* Which nodes there are nobody knows here: chunks may share them unless they are scattered. */
+static int fill(const struct config_cluster *cl, struct request *r, struct quote *q,
+		struct err *err)
+{
+	int rc = quote_fill_chunks(cl, r, err);
+
+	q->res = r->res;
+	q->is_exclusive = r->is_exclusive;
+	if (r->select.is_scattered)
+		q->spread = select_chunks(&r->select);
+	quote_fill(cl, &q->res);
+	return rc;
+}
+
+static int answer(const struct config *config, struct request *request, struct quote *q,
+		  json_t **ret, struct err *err)
 {
 	const struct config_cluster *cl = config_cluster(config, q->pick.cluster);
 	struct tariff_price price;
-	int r;
+	int r = 0;
 
 	if (cl) /* else the price says which clusters there are */
-		quote_fill(cl, &q->res);
-	r = quote_price(config, q, &price, err);
+		r = fill(cl, request, q, err);
+	if (r >= 0)
+		r = quote_price(config, q, &price, err);
 	return r < 0 ? r : quote_encode(config, q, &price, ret, err);
 }
 
-int cost_offline(const struct verb_call *call, const struct request *r, json_t **ret,
-		 struct err *err)
+int cost_offline(const struct verb_call *call, struct request *r, json_t **ret, struct err *err)
 {
 	_cleanup_(config_freep) struct config *config = NULL;
 	_cleanup_free_ char *path = NULL;
@@ -47,5 +62,5 @@ int cost_offline(const struct verb_call *call, const struct request *r, json_t *
 	rc = config_load(path, &config, err);
 	if (rc < 0)
 		return rc == -EINVAL ? -EBADMSG : rc;
-	return answer(config, &q, ret, err);
+	return answer(config, r, &q, ret, err);
 }

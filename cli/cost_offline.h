@@ -21,5 +21,5 @@
 
 /* *ret: the document of quote_encode(). -EINVAL: options or amounts; -ENOENT: no such profile;
  * -EBADMSG: a profile with a fault. */
-int cost_offline(const struct verb_call *call, const struct request *r, json_t **ret,
+int cost_offline(const struct verb_call *call, struct request *r, json_t **ret,
 		 struct err *err);

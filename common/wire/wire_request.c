@@ -392,9 +392,12 @@ static int get_part(const json_t *request, struct job_part *ret, struct err *err
 
 static int decode_request(const json_t *j, struct request *ret, struct err *err)
 {
+	const json_t *res = json_object_get(j, "resources"); /* may be left out beside select */
 	int r;
 
-	r = wire_decode_resources(json_object_get(j, "resources"), "resources", &ret->res, err);
+	r = res || !json_object_get(j, "select")
+		    ? wire_decode_resources(res, "resources", &ret->res, err)
+		    : 0;
 	if (r < 0)
 		return r;
 	r = get_names(j, ret, err);

@@ -101,6 +101,19 @@ has "more cores than the nodes have" "more than 1 nodes of 48" \
 has "the rule in words" "cores requested, 16, an hour of running; x queue factor 3 = 48" \
 	"$("$reeve" cost --profile nci -q express -l $job)"
 
+# ---- chunks ----
+cost() { "$reeve" cost --profile "$@" 2>&1; }
+is "a select is priced as the sum of its chunks" "$(cost nci -l ncpus=96,vmem=380GB,walltime=1:00:00)" \
+	"$(cost nci -l select=2:ncpus=48:vmem=190GB,walltime=1:00:00)"
+case $(cost rwth -l select=3:ncpus=4:vmem=1GB,place=scatter:excl,walltime=1:00:00) in
+*"all cores of the nodes held, 144"*) is "whole nodes are paid for whole" 1 1 ;;
+*) is "whole nodes are paid for whole" "3 nodes of 48 cores" "$(cost rwth -l select=3:ncpus=4:vmem=1GB,place=scatter:excl,walltime=1:00:00)" ;;
+esac
+case $(cost nci -l select=2:ncpus=48:vmem=190GB,ncpus=3,walltime=1:00:00) in
+*"ncpus is stated beside select"*) is "amounts beside chunks are refused" 1 1 ;;
+*) is "amounts beside chunks are refused" refused "$(cost nci -l select=2:ncpus=48:vmem=190GB,ncpus=3,walltime=1:00:00)" ;;
+esac
+
 # ---- check-config ----
 for p in units/profiles/*.conf; do
 	is "check-config $p" "$p: no faults" "$("$reeve" admin check-config "$p")"

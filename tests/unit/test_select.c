@@ -179,6 +179,11 @@ static void test_request(void **state)
 	assert_int_equal(back.part.n, 2);
 	assert_int_equal(back.part.index, 1);
 	assert_string_equal(back.part.hosts, "n1=4,n2=4");
+	json_object_del(j, "resources"); /* may be left out beside chunks */
+	assert_int_equal(wire_decode_request(j, "request", &back, &err), 0);
+	assert_int_equal(back.select.of[0].n, 2);
+	json_object_del(j, "select");
+	assert_int_equal(wire_decode_request(j, "request", &back, &err), -EINVAL);
 	/* A list that is wrong anywhere changes nothing. */
 	assert_int_equal(request_set(&r, "resources", "select=1:ncpus=1,walltime=x", &err),
 			 -EINVAL);
