@@ -18,7 +18,7 @@ done
 install -D -m 755 -t "$tree/usr/local/lib/reeve-tests" tests/node/node_lib.sh "tests/node/guest_$guest.sh"
 cat > "$tree/start.sh" <<EOF
 #!/bin/sh
-exec /usr/local/lib/reeve-tests/guest_$guest.sh
+exec env ${KILLS:+KILLS=$KILLS} /usr/local/lib/reeve-tests/guest_$guest.sh
 EOF
 mkdir -p $O/check/"$guest"
 tests/node/vm.sh run --smp 4 --mem 2G --timeout 1800 "$@" --payload "$tree" --out $O/check/"$guest" -- "$tree/start.sh"
