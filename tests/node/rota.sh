@@ -9,6 +9,7 @@ suites=(
 	"tests/node/agent_suite.sh steps 1 4"
 	"tests/node/demo_native.sh"
 	"tests/node/queue.sh"
+	"tests/node/mpi.sh"
 	"tests/node/gpus.sh options"
 	"tests/node/agent_suite.sh steps 2 4"
 	"tests/node/agent_suite.sh steps 3 4"
