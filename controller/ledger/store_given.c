@@ -3,7 +3,7 @@
  *
  * Of a job on several nodes (store_parts.h) the parts other than the first are told at once,
  * the first when all of them have been shown running, or when the job is to be cancelled. When
- * the attempt is over the others are to be cancelled.
+ * the attempt is over, or the end of part 0 waits for them, the others are to be cancelled.
  */
 #include <string.h>
 #include "common/err.h"
@@ -25,8 +25,10 @@ static const char given_sql[] =
 	" AND (a.hosts = '' OR a.shown = 1 OR j.want = 2 OR NOT EXISTS(SELECT 1 FROM parts o"
 	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < 2))"
 	" UNION ALL"
-	" SELECT p.job, p.attempt, CASE WHEN a.closed <> 0 THEN 2 ELSE j.want END, p.state,"
-	" CASE WHEN a.closed <> 0 THEN 'the job has ended' ELSE j.want_reason END," REQUEST
+	" SELECT p.job, p.attempt, CASE WHEN a.closed <> 0 OR a.held_ns > 0 THEN 2 ELSE j.want "
+	"END, p.state,"
+	" CASE WHEN a.closed <> 0 OR a.held_ns > 0 THEN 'the job has ended'"
+	" ELSE j.want_reason END," REQUEST
 	", j.array_job, j.array_index, a.hosts, p.part, p.node, p.ncpus, p.vmem_bytes,"
 	" p.mem_bytes, p.jobfs_bytes, p.ngpus"
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"

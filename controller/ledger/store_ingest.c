@@ -145,7 +145,7 @@ static int take_reports(struct ingest *g, struct err *err)
 			return r;
 		if (r == STORE_REPORT_REFUSED)
 			g->out->refusals[g->out->n_refusals++] = c.refusal;
-		else
+		else if (r == STORE_REPORT_ACK)
 			g->out->acks[g->out->n_acks++] = c.ack;
 		if (c.gain.running_ns)
 			g->out->gains[g->out->n_gains++] = c.gain;

@@ -1,6 +1,7 @@
 /* store_part.c - see store_part.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
@@ -277,6 +278,63 @@ int store_part_fall(struct store *s, const struct store_fall *f, struct err *err
 	snprintf(why, sizeof(why), "the job's part on node %s: %.*s", f->at.node, 160, line);
 	r = write_verdict(s, f, &end, why, err);
 	return r < 0 ? r : 1;
+}
+
+/* By itself, and not well. */
+static bool is_bad(const struct job_end *end)
+{
+	return end->kind == END_SIGNALED || (end->kind == END_EXITED && end->exit_status != 0);
+}
+
+/* Was ended by order because of the part that fell; or ended by itself because it missed what
+ * Reeve killed. */
+const struct job_end *store_part_judge(const struct job_end *first,
+				       const struct job_end *verdict)
+{
+	bool is_ours = verdict->kind == END_LIMIT || verdict->kind == END_FAILED ||
+		       verdict->kind == END_NODE_LOST;
+	bool is_effect = first->kind == END_CANCELLED || (is_ours && is_bad(first));
+
+	return is_effect && verdict->kind != END_NONE ? verdict : first;
+}
+
+/* 1: others have not ended, and nothing explains the end yet; then since when it waits. */
+static int load_wait(struct store *s, const struct store_at *at, int64_t *ret_since,
+		     struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT a.held_ns FROM attempts a JOIN jobs j ON j.job = a.job"
+			 " AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
+			 " AND a.closed = 0 AND a.verdict_kind = 0 AND j.want <> 2"
+			 " AND EXISTS(SELECT 1 FROM parts p WHERE p.job = a.job"
+			 " AND p.attempt = a.attempt AND p.part > 0 AND p.closed = 0)",
+			 "ii", at->job, (int64_t)at->attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret_since = db_int(st, 0);
+	db_done(st);
+	return 1;
+}
+
+int store_first_waits(struct store *s, const struct store_fall *f, struct err *err)
+{
+	int64_t since_ns = 0;
+	int r = is_bad(f->end) ? load_wait(s, &f->at, &since_ns, err) : 0;
+
+	if (r <= 0)
+		return r;
+	if (since_ns && llabs(f->now_ns - since_ns) >= STORE_FIRST_WAIT_NS)
+		return 0;
+	if (since_ns)
+		return STORE_WAITS;
+	r = db_run(s->db, err,
+		   "UPDATE attempts SET held_ns = ?3 WHERE job = ?1 AND attempt = ?2", "iii",
+		   f->at.job, (int64_t)f->at.attempt, f->now_ns);
+	return r < 0 ? r : STORE_WAITS_ANEW;
 }
 
 void store_loss_end(const struct store_loss *l, const char *more, struct job_end *ret)

@@ -58,6 +58,16 @@ struct store_fall {
 	const struct job_end *end;
 };
 int store_part_fall(struct store *s, const struct store_fall *f, struct err *err);
+/* Part 0 has ended by itself, and not well: perhaps because another part has just fallen (an
+ * MPI ends when it misses a rank), of which the word is still under way. Then the others are
+ * told to end, and the end of part 0 is asked for again when they have, or after
+ * STORE_FIRST_WAIT_NS. 0: it is to be taken now; STORE_WAITS; STORE_WAITS_ANEW: from now on. */
+#define STORE_FIRST_WAIT_NS (10 * INT64_C(1000000000))
+enum { STORE_WAITS = 1, STORE_WAITS_ANEW = 2 };
+int store_first_waits(struct store *s, const struct store_fall *f, struct err *err);
+/* What the job's end is, where part 0 ended so and the verdict was that (END_NONE: none). */
+const struct job_end *store_part_judge(const struct job_end *first,
+				       const struct job_end *verdict);
 /* The end of what is lost, in words; `more` is said behind them. */
 void store_loss_end(const struct store_loss *l, const char *more, struct job_end *ret);
 int store_part_write_loss(struct store *s, const struct store_loss *l,

@@ -252,10 +252,9 @@ static int write_stretch(struct store *s, const struct known *k, struct store_re
 	return store_stretch(s, &x, g, err);
 }
 
-/* Ended by order, because of the part that fell: that is the job's end. */
 static const struct job_end *end_of(const struct known *k, const struct report *rep)
 {
-	return rep->end.kind == END_CANCELLED && k->verdict.kind ? &k->verdict : &rep->end;
+	return store_part_judge(&rep->end, &k->verdict);
 }
 
 static int write_attempt(struct store *s, const struct known *k, const struct report *rep,
@@ -497,6 +496,22 @@ static bool is_over(const struct known *k, const struct report *rep)
 	return closed == STORE_LOST && rep->state != JOB_ENDED;
 }
 
+/* 1: it is to be said again, and is not acknowledged. */
+static int is_early(struct store *s, struct store_report_case *c, const struct known *k,
+		    struct err *err)
+{
+	const struct report *rep = c->report;
+	const struct store_fall f = { { rep->job, rep->attempt, c->node },
+				      c->now_ns,
+				      &rep->end };
+	int r = k->is_several && k->part.part == 0 && rep->state == JOB_ENDED
+			? store_first_waits(s, &f, err)
+			: 0;
+
+	c->stirs = r == STORE_WAITS_ANEW;
+	return r < 0 ? r : r > 0;
+}
+
 int store_report(struct store *s, struct store_report_case *c, struct err *err)
 {
 	const struct report *rep = c->report;
@@ -516,6 +531,9 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 				   rep->attempt };
 	if (is_over(&k, rep))
 		return STORE_REPORT_ACK;
+	r = is_early(s, c, &k, err);
+	if (r != 0)
+		return r < 0 ? r : STORE_REPORT_EARLY;
 	span = span_of(&k, c);
 	r = merge(s, &k, rep, &span, &why);
 	if (r == -ERANGE || r == -EINVAL)

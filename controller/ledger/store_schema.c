@@ -297,7 +297,8 @@ static const char schema_maintenance[] =
 
 /* Jobs on several nodes. jobs.chunks: what was asked for (select.h), "" for one chunk;
  * attempts.hosts: what each part's node is told, "" where there is one; attempts.verdict: the
- * end (JSON) of the part that brought the job down, verdict_kind: of which kind. parts: what an
+ * end (JSON) of the part that brought the job down, verdict_kind: of which kind;
+ * attempts.held_ns: since when the end of part 0 waits for those of the others. parts: what an
  * attempt has of each node, and what that node said of it. Part 0 is the attempt's own node:
  * its state and whether it was shown or is missing are the attempt's, whose usage is the sum of
  * all; its row is closed when the attempt is. placements: all of it, a row a job and node.
@@ -308,6 +309,7 @@ static const char schema_parts[] =
 	"ALTER TABLE attempts ADD COLUMN hosts TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE attempts ADD COLUMN verdict TEXT;"
 	"ALTER TABLE attempts ADD COLUMN verdict_kind INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE attempts ADD COLUMN held_ns INTEGER NOT NULL DEFAULT 0;"
 	"CREATE TABLE parts("
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, part INTEGER NOT NULL,"
 	" node TEXT NOT NULL, ncpus INTEGER NOT NULL, vmem_bytes INTEGER NOT NULL,"

@@ -82,7 +82,11 @@ struct store_report_case {
 	enum job_state job_state; /* after it */
 	int64_t gpu_idle_ns;	  /* of all the job's nodes; -1: not told */
 };
-enum store_report_outcome { STORE_REPORT_ACK = 1, STORE_REPORT_REFUSED = 2 };
+enum store_report_outcome {
+	STORE_REPORT_ACK = 1,
+	STORE_REPORT_REFUSED = 2,
+	STORE_REPORT_EARLY = 3, /* neither: the node says it again */
+};
 /* An outcome above, or < 0. */
 int store_report(struct store *s, struct store_report_case *c, struct err *err);
 

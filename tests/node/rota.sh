@@ -13,6 +13,8 @@ suites=(
 	"tests/node/gpus.sh options"
 	"tests/node/agent_suite.sh steps 2 4"
 	"tests/node/agent_suite.sh steps 3 4"
+	"tests/node/agent_suite.sh exec cgroup"
+	"env KILLS=100 tests/node/suite.sh crash"
 )
 status=0
 turn=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % ${#suites[@]}))

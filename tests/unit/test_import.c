@@ -279,6 +279,7 @@ static void go_back_to_schema_1(struct rig *r)
 		"ALTER TABLE attempts DROP COLUMN hosts;"
 		"ALTER TABLE attempts DROP COLUMN verdict;"
 		"ALTER TABLE attempts DROP COLUMN verdict_kind;"
+		"ALTER TABLE attempts DROP COLUMN held_ns;"
 		"ALTER TABLE streams DROP COLUMN is_cut;"
 		"ALTER TABLE rollups DROP COLUMN adjusted_ms; DROP INDEX rollups_account;"
 		"DROP INDEX IF EXISTS rollups_user; ALTER TABLE attempts DROP COLUMN "

@@ -58,6 +58,95 @@ static void the_commands_own_end_is_not_the_verdicts(void **state)
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 }
 
+static struct report exited(int64_t job, int64_t seq, int32_t status)
+{
+	struct report rep = parts_ended(job, seq, END_EXITED, 6);
+
+	rep.end.exit_status = status;
+	return rep;
+}
+
+/* Node n1 says it: is it acknowledged? */
+static bool is_taken(struct rig *r, struct report rep, int64_t now_ns)
+{
+	const struct sync_hold hold = { rep.job, rep.attempt, rep.state };
+	const struct parts_says what = { .hold = &hold, .report = &rep, .now_ns = now_ns };
+	struct sync_result out;
+	size_t n;
+
+	parts_say(r, &what, &out);
+	assert_int_equal(out.n_refusals, 0);
+	n = out.n_acks;
+	sync_result_done(&out);
+	return n == 1;
+}
+
+static void an_mpi_that_misses_a_rank_is_not_the_reason(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+
+	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
+	assert_true(is_taken(r, exited(job, 2, 205), NOON + 6 * S_NS));
+	assert_int_equal(rig_see(r, job).end, END_LIMIT);
+	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+	parts_verify(r);
+}
+
+/* The end of the first node comes before the word of the one that exceeded. */
+static void the_reason_is_waited_for(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+
+	assert_false(is_taken(r, exited(job, 2, 205), NOON + 6 * S_NS));
+	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
+	for (int i = 1; i < 3; i++)
+		assert_int_equal(parts_given(r, i).g.want, STORE_CANCEL);
+	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+	assert_false(is_taken(r, exited(job, 2, 205), NOON + 7 * S_NS));
+	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
+	assert_true(is_taken(r, exited(job, 2, 205), NOON + 8 * S_NS));
+	assert_int_equal(rig_see(r, job).end, END_LIMIT);
+	assert_true(is_taken(r, exited(job, 2, 205), NOON + 9 * S_NS));
+	parts_verify(r);
+}
+
+static void without_another_reason_the_commands_own_end_is_it(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+
+	assert_false(is_taken(r, exited(job, 2, 7), NOON + 6 * S_NS));
+	for (int i = 1; i < 3; i++)
+		parts_tell(r, i, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+	assert_true(is_taken(r, exited(job, 2, 7), NOON + 7 * S_NS));
+	assert_int_equal(rig_see(r, job).end, END_EXITED);
+	assert_int_equal(parts_of_attempt(r, "exit_status"), 7);
+	parts_verify(r);
+}
+
+static void the_others_are_not_waited_for_for_ever(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+
+	assert_false(is_taken(r, exited(job, 2, 7), NOON + 6 * S_NS));
+	assert_false(is_taken(r, exited(job, 2, 7), NOON + 15 * S_NS));
+	assert_true(is_taken(r, exited(job, 2, 7), NOON + 16 * S_NS));
+	assert_int_equal(rig_see(r, job).end, END_EXITED);
+}
+
+static void a_good_end_waits_for_nobody(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+
+	assert_true(is_taken(r, exited(job, 2, 0), NOON + 6 * S_NS));
+	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
+	assert_int_equal(rig_see(r, job).end, END_EXITED);
+}
+
 static void when_the_first_node_ends_the_others_are_told(void **state)
 {
 	struct rig *r = *state;
@@ -403,6 +492,11 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		IN_A_LEDGER(one_kill_for_the_whole_job_when_a_part_exceeds),
 		IN_A_LEDGER(the_commands_own_end_is_not_the_verdicts),
+		IN_A_LEDGER(an_mpi_that_misses_a_rank_is_not_the_reason),
+		IN_A_LEDGER(the_reason_is_waited_for),
+		IN_A_LEDGER(without_another_reason_the_commands_own_end_is_it),
+		IN_A_LEDGER(the_others_are_not_waited_for_for_ever),
+		IN_A_LEDGER(a_good_end_waits_for_nobody),
 		IN_A_LEDGER(when_the_first_node_ends_the_others_are_told),
 		IN_A_LEDGER(a_part_that_cannot_start_brings_it_down_before_the_first_was_told),
 		IN_A_LEDGER(wishes_reach_every_node),
