@@ -7,7 +7,9 @@
 #define SUBMISSION_RESOURCE_OPTIONS                                                            \
 	{ "resources", 'l', "LIST",                                                            \
 	  "what the job needs: ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 (also mem, "      \
-	  "ngpus=1 or ngpus=a100:1, pids); may be given several times",                        \
+	  "ngpus=1 or ngpus=a100:1, pids, nodetype=, features=); on several nodes in chunks: " \
+	  "select=2:ncpus=16:vmem=32GB (and place=scatter, excl: each on a node of its own, "  \
+	  "whole nodes); may be given several times",                                          \
 	  NULL },                                                                              \
 		{ "queue", 'q', "NAME", "queue to join", NULL },                               \
 		{ "account", 'A', "NAME", "account that is charged", NULL },                   \

@@ -2,6 +2,8 @@
 # exec.sh - steps of running jobs, and `reeve exec`: a real controller and a real command; nodes are played. TAP.
 # shellcheck disable=SC2317 # functions are called by soon
 set -u
+# Who is started under nohup would hand that on to the commands.
+[ -n "${REEVE_EXEC_SH:-}" ] || REEVE_EXEC_SH=1 exec env --default-signal=HUP "$BASH" "$0" "$@"
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh

@@ -267,6 +267,16 @@ static void assert_has(const char *text, const char *part)
 		fail_msg("no '%s' in: %s", part, text);
 }
 
+/* Without 32 and 33, which the C library keeps for itself and lets nobody set: they are as
+ * whoever started the tests left them. */
+static unsigned long long ignored(const char *text)
+{
+	unsigned long long set = ~0ULL;
+
+	sscanf(strstr(text, "SigIgn:"), "SigIgn:\t%llx", &set);
+	return set & ~(3ULL << 31);
+}
+
 static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
 {
 	const char *name = strrchr(group, '/'), *text;
@@ -285,7 +295,8 @@ static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
 	assert_has(text, "NoNewPrivs:\t1\n");
 	assert_has(text, "CapPrm:\t0000000000000000\n");
 	assert_has(text, "Groups:\t65534 \n");
-	assert_has(text, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
+	assert_has(text, "SigBlk:\t0000000000000000\n");
+	assert_int_equal(ignored(text), 0);
 	assert_has(text, "\nin 0\nfds\n0\n1\n2\n3\n0022\noom 0\n");
 	{
 		int pid = 0, session = 1;
