@@ -152,9 +152,6 @@ for i in 2 3 4 5 6 7 11 12 13 14 15 16; do settle $i; done
 wait_for 10 holds_nothing; ok $? "all settled: the agent holds nothing"
 [ -z "$(ls /var/lib/reeve/jobfs | grep -v lost+found)" ]; ok $? "no job disk is left" "$(ls /var/lib/reeve/jobfs)"
 
-# shellcheck source=tests/node/agent_parts.sh
-. "${AGENT_PARTS:-/usr/local/lib/reeve-tests/agent_parts.sh}"
-
 # Cores that a suspended job gave back may be taken; it waits until they are free.
 ALL=$(grep -c ^processor /proc/cpuinfo)
 WIDE="\"ncpus\":$ALL,\"vmem_bytes\":67108864,\"jobfs_bytes\":8388608,\"walltime_s\":600"

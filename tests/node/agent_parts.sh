@@ -1,13 +1,10 @@
 #!/bin/bash
 # agent_parts.sh MANAGER - the part of a job whose command runs on another node: it is held, what is
-# put into it keeps to its limits, and it ends by order, by a limit, or with its holder. Also sourced
-# by agent_life.sh, when the agent is up. shellcheck shell=bash
-if [ "${BASH_SOURCE[0]}" = "$0" ]; then
-	# shellcheck source=tests/node/agent_lib.sh
-	. "${AGENT_LIB:-/usr/local/lib/reeve-tests/agent_lib.sh}"
-	agent_configure "${1:-systemd}"
-	agent_start || { echo "Bail out! the agent does not start"; exit 1; }
-fi
+# put into it keeps to its limits, and it ends by order, by a limit, or with its holder.
+# shellcheck source=tests/node/agent_lib.sh
+. "${AGENT_LIB:-/usr/local/lib/reeve-tests/agent_lib.sh}"
+agent_configure "${1:-systemd}"
+agent_start || { echo "Bail out! the agent does not start"; exit 1; }
 
 is_fd_null() { [ "$(readlink "$1")" = /dev/null ]; }
 opens_nothing() { # PID
@@ -128,7 +125,5 @@ submit_part 37 "$SMALL" '' 'n1=3,n-2'
 ends 37 'the nodes of the job cannot be read' "nodes that cannot be read: refused, in words"
 for i in 31 32 33 34 35 36 37; do settle $i; done
 wait_for 10 holds_nothing; ok $? "no part is left"
-[ "${BASH_SOURCE[0]}" != "$0" ] || {
-	[ $tap_bad = 0 ] || journalctl --no-pager -u reeve-agent | tail -n 150 | sed 's/^/# /'
-	tap_end
-}
+[ $tap_bad = 0 ] || journalctl --no-pager -u reeve-agent | tail -n 150 | sed 's/^/# /'
+tap_end

@@ -14,7 +14,7 @@ for p in load escape progs crash_at; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done
-for f in node_lib agent_lib agent_parts "agent_$script"; do
+for f in node_lib agent_lib "agent_$script"; do
 	install -D -m 755 "tests/node/$f.sh" "$tree/usr/local/lib/reeve-tests/$f.sh"
 done
 printf '#!/bin/sh\nexec /usr/local/lib/reeve-tests/agent_%s.sh %s\n' "$script" "$*" >"$tree/start.sh"

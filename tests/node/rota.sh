@@ -15,6 +15,12 @@ suites=(
 	"tests/node/agent_suite.sh steps 3 4"
 	"tests/node/agent_suite.sh exec cgroup"
 	"env KILLS=100 tests/node/suite.sh crash"
+	"tests/node/agent_suite.sh exec systemd"
+	"tests/node/agent_suite.sh parts systemd"
+	"tests/node/agent_suite.sh parts cgroup"
+	"tests/node/agent_suite.sh life cgroup"
+	"tests/node/gpus.sh"
+	"tests/node/suite.sh clock"
 )
 status=0
 turn=$(($(git rev-list --count HEAD 2>/dev/null || echo 0) % ${#suites[@]}))
