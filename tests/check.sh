@@ -1,6 +1,6 @@
 #!/bin/bash
 # check.sh - run the test suites of tests/suites.txt and count what they say.
-#   usage: tests/check.sh [STAGE...]        stages: lint unit cluster bpf fuzz quiet node (all by default)
+#   usage: tests/check.sh [STAGE...]        stages: lint unit sanitize cluster bpf fuzz quiet node (all by default)
 # A suite is a command that prints TAP and exits 0 when all of it passed. Its whole output is kept
 # in build/check/NAME.log; only what failed is shown. Suites of the stages "cluster" and "node" run two
 # at a time, the latter each on a virtual node of its own; those of "quiet" compare speeds and run alone. The last line is "N passed, N failed, N skipped".
@@ -8,7 +8,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 O=build
 mkdir -p $O/check
-stages=${*:-lint unit cluster bpf fuzz quiet node}
+stages=${*:-lint unit sanitize cluster bpf fuzz quiet node}
 passed=0 failed=0 skipped=0
 
 # count LOG STATUS: read TAP out of a log. A suite that fails, or says nothing, is one failure.
@@ -48,16 +48,23 @@ run_suite() { # STAGE NAME COMMAND...
 	report "$1" "$2"
 }
 
+# run_units STAGE TARGET DIR: make the unit tests there, and run each.
+run_units() {
+	local t
+	make --no-print-directory -j2 "$2" || { failed=$((failed + 1)); return; }
+	for t in "$3"/tests/unit/test_*; do
+		case $t in *.d) continue ;; esac
+		[ -f "tests/unit/$(basename "$t").c" ] && run_suite "$1" "$(basename "$t")" "$t"
+	done
+}
+
 shown= pending=
 run_stage() {
 	local stage=$1 kind name command
-	if [ "$stage" = unit ]; then
-		make --no-print-directory -j2 unit-tests || { failed=$((failed + 1)); return; }
-		for t in "$O"/tests/unit/test_*; do
-			case $t in *.d) continue ;; esac
-			[ -f "tests/unit/$(basename "$t").c" ] && run_suite unit "$(basename "$t")" "$t"
-		done
-	fi
+	case $stage in
+	unit) run_units unit unit-tests $O ;;
+	sanitize) run_units sanitize sanitized-tests $O/sanitize ;;
+	esac
 	if [ "$stage" = bpf ] || [ "$stage" = node ]; then
 		make --no-print-directory -s -j2 bpf-tests || { failed=$((failed + 1)); return; }
 	fi

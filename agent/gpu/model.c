@@ -57,8 +57,8 @@ static int sold_gb(int64_t mem_bytes)
 		if (mem_bytes <= sold[i] * GIB)
 			return mem_bytes >= sold[i] * (GIB / 1000) * 915
 				       ? sold[i]
-				       : (int)((mem_bytes + GIB - 1) / GIB);
-	return (int)((mem_bytes + GIB - 1) / GIB);
+				       : (int)((mem_bytes - 1) / GIB + 1);
+	return (int)((mem_bytes - 1) / GIB + 1);
 }
 
 static int split(char *text, char *words[WORDS_MAX])

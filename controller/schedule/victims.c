@@ -135,7 +135,8 @@ static int find_victims(struct schedule *s, const struct job *a, int64_t now_s)
 	p->n_victims = 0;
 	for (size_t i = 0; i < s->n_running && r >= 0; i++)
 		r = consider(s, a, &as, s->running[i], now_s);
-	qsort(p->victims, p->n_victims, sizeof(*p->victims), compare);
+	if (p->n_victims) /* no victim yet: the array may be NULL, which qsort() refuses */
+		qsort(p->victims, p->n_victims, sizeof(*p->victims), compare);
 	return r;
 }
 

@@ -88,7 +88,8 @@ static int64_t weigh(const struct store_usage *u)
 
 struct seen {
 	char key[64], pool[8];
-	int64_t month, weight, rows, sum;
+	int64_t month, rows, sum;
+	uint64_t weight; /* a hash: wraps */
 };
 
 static int see(void *ctx, const struct store_usage *u, struct err *err)
@@ -104,7 +105,7 @@ static int see(void *ctx, const struct store_usage *u, struct err *err)
 	snprintf(s->key, sizeof(s->key), "%s", u->key);
 	snprintf(s->pool, sizeof(s->pool), "%s", u->pool);
 	s->month = u->month;
-	s->weight = s->weight * 31 + weigh(u);
+	s->weight = s->weight * 31 + (uint64_t)weigh(u);
 	s->sum += weigh(u);
 	s->rows++;
 	return 0;
@@ -128,7 +129,7 @@ static struct seen from_days(struct rig *r, const struct store_period *p)
 				  p->to_day, p->account, p->user),
 			 0);
 	while (db_step(r->store->db, row, NULL) > 0) {
-		s.weight = s.weight * 31 + db_int(row, 0);
+		s.weight = s.weight * 31 + (uint64_t)db_int(row, 0);
 		s.sum += db_int(row, 0);
 		s.rows++;
 	}
