@@ -1,6 +1,7 @@
 /* log.c - see log.h. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <time.h>
 #include <unistd.h>
 #include <systemd/sd-journal.h>
 #include "common/log.h"
@@ -39,6 +40,37 @@ void log_line(int priority, const char *fmt, ...)
 	if (!to.journal ||
 	    sd_journal_send("MESSAGE=%s", text, "PRIORITY=%i", priority, NULL) < 0)
 		to_stderr(priority, text);
+}
+
+#define LIMIT_NS 10000000000LL
+
+static int64_t monotonic_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
+{
+	int64_t now_ns = monotonic_ns();
+	char text[1024], more[64] = "";
+	va_list ap;
+
+	if (now_ns < l->next_ns) {
+		l->left_out++;
+		return;
+	}
+	if (l->left_out)
+		snprintf(more, sizeof(more), " (and %lld times since it was last said)",
+			 (long long)l->left_out);
+	l->next_ns = now_ns + LIMIT_NS;
+	l->left_out = 0;
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	log_line(priority, "%s%s", text, more);
 }
 
 void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)

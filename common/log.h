@@ -14,6 +14,14 @@ void log_open(const char *program, int max_priority);
 /* A line about the daemon itself. `priority` as in syslog.h. */
 void log_line(int priority, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
+/* The same for what others can make happen as often as they like: one line in ten seconds for
+ * each `l` (zeroed at first); the next one says how many were left out. */
+struct log_limit {
+	int64_t next_ns, left_out;
+};
+void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* A line about one job: the journal gets REEVE_JOB=ID and REEVE_EVENT=event
  * (a stable lower-case word: "start", "end", "limit", "suspend", ...). */
 void log_job(int priority, int64_t job, const char *event, const char *fmt, ...)

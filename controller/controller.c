@@ -1,6 +1,7 @@
 /* controller.c - reeve-controller: reads its configuration, stands by while another controller
  * leads, and then wires ledger, queue, api and server into one event loop. */
 #include <errno.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -208,6 +209,7 @@ static int open_server(struct controller *c, struct err *err)
 	struct server_config s = { .event = c->event,
 				   .max_connections = (unsigned)c->config->max_connections,
 				   .request_timeout_s = c->config->request_timeout_s,
+				   .on_headers = api_admit,
 				   .on_request = api_handle,
 				   .ctx = c->api };
 	int r = open_socket(c, err);
@@ -265,11 +267,16 @@ static int lead(struct controller *c, struct err *err)
 	return c->is_deposed ? STEPPED_DOWN : 0;
 }
 
+/* What is large goes straight back to the kernel when it is freed; by itself malloc() learns to
+ * keep it. */
+#define LARGE_BYTES (128 << 10)
+
 static int serve(struct controller *c, struct err *err)
 {
 	int r;
 
 	umask(0077);
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	do {
 		r = stand_by(c, err);
 		if (r > 0)

@@ -89,7 +89,7 @@ static int open_server(struct standby *s, struct err *err)
 		.listen_fd = c->listen_fd,
 		.max_connections = (unsigned)c->config->max_connections,
 		.request_timeout_s = c->config->request_timeout_s,
-		.on_request = answer,
+		.on_headers = answer, /* whatever it is: bodies are not read */
 		.ctx = s,
 	};
 

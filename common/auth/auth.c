@@ -4,6 +4,7 @@
 #include <munge.h>
 #include <nettle/sha2.h>
 #include <pwd.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@
 #define SCHEME "Munge "
 #define PAYLOAD_MARK "reeve1 "
 #define PAYLOAD_SIZE (sizeof(PAYLOAD_MARK) - 1 + 2 * SHA256_DIGEST_SIZE)
+_Static_assert(PAYLOAD_SIZE == AUTH_PAYLOAD_SIZE, "auth.h");
 #define NSS_BUFFER_MAX (1 << 20)
 
 static munge_ctx_t ctx_free(munge_ctx_t c)
@@ -121,22 +123,44 @@ static int get_who(munge_ctx_t c, uid_t uid, gid_t gid, struct auth_who *ret, st
 	return 0;
 }
 
-int auth_verify(const char *socket_path, const char *header, struct auth_text what,
-		struct auth_who *ret, struct err *err)
+/* What cannot be a credential costs munged nothing: anybody may send it. */
+static bool is_credential(const char *text)
 {
-	_cleanup_(ctx_freep) munge_ctx_t c = NULL;
-	_cleanup_free_ void *said = NULL;
-	char payload[PAYLOAD_SIZE + 1];
-	munge_err_t m;
-	uid_t uid;
-	gid_t gid;
-	int size = 0, r;
+	static const char head[] = "MUNGE:";
+	size_t n = strlen(text);
 
+	return n > sizeof(head) && strncmp(text, head, sizeof(head) - 1) == 0 &&
+	       text[n - 1] == ':' &&
+	       strspn(text + sizeof(head) - 1,
+		      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") ==
+		       n - sizeof(head);
+}
+
+static int check_header(const char *header, struct err *err)
+{
 	if (!header || strncmp(header, SCHEME, strlen(SCHEME)) != 0)
 		return err_set(err, -EACCES, "no munge credential");
 	if (strlen(header) >= AUTH_HEADER_MAX)
 		return err_set(err, -EACCES, "munge credential too long");
-	r = open_ctx(socket_path, &c, err);
+	if (!is_credential(header + strlen(SCHEME)))
+		return err_set(err, -EACCES,
+			       "this is no munge credential: it is not of the "
+			       "form MUNGE:...:");
+	return 0;
+}
+
+int auth_decode(const char *socket_path, const char *header, struct auth_said *ret,
+		struct err *err)
+{
+	_cleanup_(ctx_freep) munge_ctx_t c = NULL;
+	_cleanup_free_ void *said = NULL;
+	munge_err_t m;
+	uid_t uid;
+	gid_t gid;
+	int size = 0, r = check_header(header, err);
+
+	if (r >= 0)
+		r = open_ctx(socket_path, &c, err);
 	if (r < 0)
 		return r;
 	m = munge_decode(header + strlen(SCHEME), c, &said, &size, &uid, &gid);
@@ -144,11 +168,36 @@ int auth_verify(const char *socket_path, const char *header, struct auth_text wh
 		return err_set(err, -ENOENT, "munged did not answer: %s", munge_strerror(m));
 	if (m != EMUNGE_SUCCESS)
 		return err_set(err, -EACCES, "%s", munge_ctx_strerror(c) ?: munge_strerror(m));
+	if (size != PAYLOAD_SIZE)
+		return err_set(err, -EACCES, "the credential was not made for Reeve");
+	r = get_who(c, uid, gid, &ret->who, err);
+	if (r >= 0)
+		memcpy(ret->payload, said, PAYLOAD_SIZE);
+	return r;
+}
+
+int auth_match(const struct auth_said *said, struct auth_text what, struct err *err)
+{
+	char payload[PAYLOAD_SIZE + 1];
+
 	make_payload(what, payload);
-	if (size != PAYLOAD_SIZE || memcmp(said, payload, PAYLOAD_SIZE) != 0)
+	if (memcmp(said->payload, payload, PAYLOAD_SIZE) != 0)
 		return err_set(err, -EACCES,
 			       "the credential was made for another request or body");
-	return get_who(c, uid, gid, ret, err);
+	return 0;
+}
+
+int auth_verify(const char *socket_path, const char *header, struct auth_text what,
+		struct auth_who *ret, struct err *err)
+{
+	struct auth_said said;
+	int r = auth_decode(socket_path, header, &said, err);
+
+	if (r >= 0)
+		r = auth_match(&said, what, err);
+	if (r >= 0)
+		*ret = said.who;
+	return r;
 }
 
 /* NSS entries have no upper size: grow until one fits. */

@@ -14,6 +14,7 @@
 struct err;
 
 #define AUTH_HEADER_MAX 1024
+#define AUTH_PAYLOAD_SIZE 71 /* "reeve1 " and the digest */
 #define AUTH_REQUEST_HEADER "Authorization"
 #define AUTH_ANSWER_HEADER "X-Reeve-Credential"
 
@@ -35,6 +36,17 @@ int auth_sign(const char *socket, struct auth_text what, char buf[static AUTH_HE
  * bound to other text; err says which (without secrets). */
 int auth_verify(const char *socket, const char *header, struct auth_text what,
 		struct auth_who *ret, struct err *err);
+
+/* The two halves of auth_verify(), for who must know who it is before the body is there:
+ * 1. from the header alone. -EACCES: forged, expired, replayed, rewound, or not of this form.
+ * 2. whether the whole request is what was signed; -EACCES. Until then nothing of it may be
+ * believed but who made the credential. */
+struct auth_said {
+	struct auth_who who;
+	char payload[AUTH_PAYLOAD_SIZE];
+};
+int auth_decode(const char *socket, const char *header, struct auth_said *ret, struct err *err);
+int auth_match(const struct auth_said *said, struct auth_text what, struct err *err);
 
 /* Name of a uid, and uid and primary gid of a name, through NSS. -ENOENT. */
 int auth_user_name(uint32_t uid, char *buf, size_t size, struct err *err);

@@ -25,6 +25,17 @@ DEFINE_CLEANUP(json_t *, wire_unref)
 /* Parse a body: strict (duplicate keys, overflow, NaN refused), must be an object with the
  * right "schema". -EINVAL with line and column. */
 int wire_parse(const char *text, size_t size, json_t **ret, struct err *err);
+/* What a document may hold. A tree takes up to 140 bytes of memory for each element and 240 for
+ * each object or array besides, whatever is in them, so text of two bytes an element is a
+ * hundredfold in memory: what others send is counted before it is parsed. */
+struct wire_bounds {
+	size_t elements;   /* values and keys, at the most */
+	size_t containers; /* objects and arrays */
+	size_t depth;	   /* of them within each other */
+};
+/* 0, or -EMSGSIZE: more than `max`. Any bytes: what is not JSON is wire_parse()'s to refuse,
+ * which has made no more than this counted when it comes to the fault. */
+int wire_scan(const char *text, size_t size, const struct wire_bounds *max, struct err *err);
 /* Compact text, caller frees; NULL only when memory ran out. */
 char *wire_format(const json_t *j);
 /* {"schema": WIRE_SCHEMA} to fill. */

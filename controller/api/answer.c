@@ -39,6 +39,10 @@ static const char *code_of(unsigned status)
 		return "method";
 	case 409:
 		return "conflict";
+	case 413:
+		return "too-large";
+	case 429:
+		return "too-many";
 	case 503:
 		return "unavailable";
 	default:

@@ -36,7 +36,8 @@ DEFINE_CLEANUP(struct api *, api_close)
 
 /* For the metrics; the server is made after the api that it calls. */
 void api_set_server(struct api *a, const struct server *s);
-/* The server's request function; ctx is the api. */
+/* The server's functions, for the headers of a request and for the whole; ctx is the api. */
+void api_admit(void *ctx, struct exchange *x);
 void api_handle(void *ctx, struct exchange *x);
 /* A scheduling cycle over all clusters, soon; many wishes make one cycle. */
 void api_want_cycle(struct api *a);

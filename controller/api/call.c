@@ -55,7 +55,8 @@ void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *cre
 		int r = auth_sign(a->c.config->munge_socket, what, header, &err);
 
 		if (r < 0) {
-			log_line(LOG_ERR, "an answer could not be signed: %s", err.text);
+			log_limited(&a->munge_log, LOG_ERR, "an answer could not be signed: %s",
+				    err.text);
 			a->counts.failures++;
 			call_answer_text(x, 503, strdup("{}"), NULL);
 			return;

@@ -1,5 +1,6 @@
 /* call - one authenticated request on its way through the api; shared by the routes only. */
 #pragma once
+#include "common/log.h"
 #include "controller/api/api.h"
 #include "controller/api/poll.h"
 #include "controller/api/server.h"
@@ -33,6 +34,7 @@ struct api {
 	/* Real time: since when nodes can be heard without a break; when that was last looked.
 	 */
 	int64_t listening_ns, checked_ns;
+	struct log_limit munge_log;
 };
 
 struct call {

@@ -1,5 +1,5 @@
-/* handle.c - the chain of one request: route, identity, body, the route's function, answer.
- * See api.h. */
+/* handle.c - the chain of one request: route and identity from its headers; then its body, the
+ * route's function, the answer. See api.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,57 +8,6 @@
 #include "controller/api/answer.h"
 #include "controller/api/element.h"
 #include "controller/api/routes.h"
-
-static int identify(struct call *c, const struct route *route, struct err *err)
-{
-	const char *header = exchange_header(c->x, AUTH_REQUEST_HEADER);
-	_cleanup_free_ char *first = NULL;
-	struct auth_text what;
-	int r;
-
-	if (route->role == ROLE_ANYONE)
-		return 0;
-	if (asprintf(&first, "%s %s", route->method, exchange_target(c->x)) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	what.first = first;
-	what.second = exchange_body(c->x, &what.second_size);
-	r = auth_verify(c->api->c.config->munge_socket, header, what, &c->who, err);
-	if (r == -ENOENT) {
-		log_line(LOG_ERR, "%s", err->text);
-		return call_refuse(c, 503, "munge",
-				   "tell the operators: munged is not running");
-	}
-	if (r < 0)
-		return call_refuse(c, 401, NULL,
-				   "is munged running here with the same key, and are the "
-				   "clocks in step?");
-	if (route->role == ROLE_NODE && c->who.uid != 0) {
-		err_set(err, 0, "only root of a node may speak for it; this is uid %u",
-			c->who.uid);
-		return call_refuse(c, 403, NULL, "");
-	}
-	if (route->role == ROLE_NODE)
-		return 0;
-	r = auth_user_name(c->who.uid, c->user, sizeof(c->user), err);
-	if (r == -ENOENT)
-		return call_refuse(c, 403, "unknown-user",
-				   "the controller's machine must know the same users");
-	c->is_operator = r >= 0 && config_is_operator(c->api->c.config, c->user);
-	return r;
-}
-
-static int read_body(struct call *c, const struct route *route, struct err *err)
-{
-	size_t size;
-	const char *text = exchange_body(c->x, &size);
-
-	if (strcmp(route->method, "POST") != 0)
-		return 0;
-	/* A wish such as cancel needs no body. */
-	if (size == 0 && strchr(route->pattern, '#'))
-		return 0;
-	return wire_parse(text, size, &c->body, err);
-}
 
 static int find_route(struct call *c, const struct route **ret, struct err *err)
 {
@@ -73,13 +22,137 @@ static int find_route(struct call *c, const struct route **ret, struct err *err)
 	return call_refuse(c, is_known ? 405 : 404, NULL, "");
 }
 
+/* ---- from the headers ---- */
+
+static int refuse_credential(struct call *c, int r, struct err *err)
+{
+	if (r == -ENOENT) {
+		log_limited(&c->api->munge_log, LOG_ERR, "%s", err->text);
+		return call_refuse(c, 503, "munge",
+				   "tell the operators: munged is not running");
+	}
+	return call_refuse(c, 401, NULL,
+			   "is munged running here with the same key, and are the clocks in "
+			   "step?");
+}
+
+static int identify(struct call *c, const struct route *route, struct auth_said *ret,
+		    struct err *err)
+{
+	const char *header = exchange_header(c->x, AUTH_REQUEST_HEADER);
+	int r = auth_decode(c->api->c.config->munge_socket, header, ret, err);
+
+	if (r < 0)
+		return refuse_credential(c, r, err);
+	if (route->role == ROLE_NODE && ret->who.uid != 0) {
+		err_set(err, 0, "only root of a node may speak for it; this is uid %u",
+			ret->who.uid);
+		return call_refuse(c, 403, NULL, "");
+	}
+	return 0;
+}
+
+/* Only operators have a use for the largest bodies. */
+static size_t body_bytes(struct call *c, const struct route *route,
+			 const struct auth_said *said)
+{
+	struct err err;
+
+	if (route->body != BODY_ACCOUNTS)
+		return route_bodies[route->body].bytes;
+	if (auth_user_name(said->who.uid, c->user, sizeof(c->user), &err) >= 0 &&
+	    config_is_operator(c->api->c.config, c->user))
+		return route_bodies[BODY_ACCOUNTS].bytes;
+	return route_bodies[BODY_WISH].bytes;
+}
+
+void api_admit(void *ctx, struct exchange *x)
+{
+	struct call c = { .api = ctx, .x = x, .named = { 0, JOB_ID_NO_INDEX } };
+	struct exchange_leave leave = { .said = NULL };
+	struct auth_said said = { .payload = "" };
+	const struct route *route;
+	struct err err = { "" };
+	int r = find_route(&c, &route, &err);
+
+	if (r >= 0 && route->role != ROLE_ANYONE) {
+		r = identify(&c, route, &said, &err);
+		leave.said = &said;
+	}
+	if (r < 0) {
+		answer_finish(&c, r, &err);
+		return;
+	}
+	leave.body_max = body_bytes(&c, route, &said);
+	exchange_admit(x, &leave);
+}
+
+/* ---- when it is whole ---- */
+
+/* Now the body is here: is it what was signed? */
+static int check_signature(struct call *c, const struct auth_said *said, struct err *err)
+{
+	_cleanup_free_ char *first = NULL;
+	struct auth_text what;
+	int r;
+
+	if (asprintf(&first, "%s %s", exchange_method(c->x), exchange_target(c->x)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	what.first = first;
+	what.second = exchange_body(c->x, &what.second_size);
+	r = auth_match(said, what, err);
+	return r < 0 ? refuse_credential(c, r, err) : 0;
+}
+
+static int recognize(struct call *c, const struct route *route, struct err *err)
+{
+	const struct auth_said *said = exchange_said(c->x);
+	int r;
+
+	if (route->role == ROLE_ANYONE)
+		return 0;
+	if (!said)
+		return err_set(err, -EPROTO, "a request without a sender");
+	r = check_signature(c, said, err);
+	if (r < 0)
+		return r;
+	c->who = said->who;
+	if (route->role == ROLE_NODE)
+		return 0;
+	r = auth_user_name(c->who.uid, c->user, sizeof(c->user), err);
+	if (r == -ENOENT)
+		return call_refuse(c, 403, "unknown-user",
+				   "the controller's machine must know the same users");
+	c->is_operator = r >= 0 && config_is_operator(c->api->c.config, c->user);
+	return r;
+}
+
+static int read_body(struct call *c, const struct route *route, struct err *err)
+{
+	size_t size;
+	const char *text = exchange_body(c->x, &size);
+	int r;
+
+	if (strcmp(route->method, "POST") != 0)
+		return 0;
+	/* A wish such as cancel needs no body. */
+	if (size == 0 && strchr(route->pattern, '#'))
+		return 0;
+	r = wire_scan(text, size, &route_bodies[route->body].json, err);
+	if (r == -EMSGSIZE)
+		return call_refuse(
+			c, 413, "too-large",
+			"send less in one request; no client of Reeve sends so much");
+	return r < 0 ? r : wire_parse(text, size, &c->body, err);
+}
+
 static int take(struct call *c, struct err *err)
 {
 	const struct route *route;
 	int r = find_route(c, &route, err);
 
 	if (r >= 0)
-		r = identify(c, route, err);
+		r = recognize(c, route, err);
 	if (r >= 0)
 		r = read_body(c, route, err);
 	if (r >= 0 && c->named.index != JOB_ID_NO_INDEX)

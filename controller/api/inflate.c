@@ -15,6 +15,20 @@ static void end_stream(z_stream *z)
 	inflateEnd(z);
 }
 
+/* No document that a client of Reeve makes is denser than this, beyond the first MiB: lists of
+ * attempts are some 15 times as large as their gzip. */
+#define RATIO_MAX 100
+#define RATIO_FROM (1 << 20)
+
+static size_t most_of(size_t size, size_t max)
+{
+	size_t most = size * RATIO_MAX;
+
+	if (most < RATIO_FROM)
+		most = RATIO_FROM;
+	return most < max ? most : max;
+}
+
 /* Room for twice as much, but never more than max + 1 (the byte that proves an excess). */
 static int grow(char **buf, size_t *size, size_t max, struct err *err)
 {
@@ -43,6 +57,7 @@ int inflate_body(const void *data, size_t size, size_t max, struct inflate_text 
 
 	if (size > UINT_MAX || max > UINT_MAX / 2)
 		return err_set(err, -EMSGSIZE, "the body is too large");
+	max = most_of(size, max);
 	if (inflateInit2(&z, GZIP_ONLY) != Z_OK)
 		return err_set(err, -ENOMEM, "out of memory");
 	z.avail_in = (unsigned)size;

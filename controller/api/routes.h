@@ -8,10 +8,26 @@ enum role {
 	ROLE_NODE,   /* uid 0; the route checks which node */
 };
 
+/* What a body may be, before anything of it is read and before it is parsed. */
+enum route_body_kind {
+	BODY_NONE,
+	BODY_WISH,     /* a few keys, or a list of names */
+	BODY_REQUEST,  /* a job or a step: script and environment */
+	BODY_ACCOUNTS, /* a file as one string */
+	BODY_SYNC,
+	_BODY_MAX,
+};
+struct route_body {
+	size_t bytes; /* as sent, and as inflated */
+	struct wire_bounds json;
+};
+extern const struct route_body route_bodies[_BODY_MAX];
+
 struct route {
 	const char *method;
 	const char *pattern; /* "#" stands for a job: "12", or "12.7" for an element */
 	enum role role;
+	enum route_body_kind body;
 	route_fn fn;
 	const char *help;
 };

@@ -1,6 +1,7 @@
 /* server.c - the listening socket, libmicrohttpd in sd-event, and slow clients. See server.h.
  */
 #include <errno.h>
+#include <malloc.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
@@ -102,6 +103,9 @@ static int on_sweep(sd_event_source *source, uint64_t us, void *ctx)
 	for (struct connection *c = s->connections; c; c = c->next)
 		if (now - c->since_ns > allowed_s(s, c->phase) * S_NS)
 			cut(c);
+	if (s->has_freed)
+		malloc_trim(0);
+	s->has_freed = false;
 	sd_event_source_set_time_relative(source, SWEEP_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }

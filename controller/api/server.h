@@ -1,8 +1,10 @@
 /* server - HTTP in an sd-event loop (libmicrohttpd without threads of its own).
  *
- * A request is handed on when it is whole: line, headers, body (inflated). Everything before
- * that is bounded: number of connections, size of a body before and after inflating, memory of
- * all bodies together, and the time until a request is whole and until its answer is taken.
+ * A request is handed on twice: when its line and headers are there, to be refused or admitted,
+ * and when it is whole (body inflated). Of the body of a request that is not admitted nothing
+ * is kept and nothing is inflated. Everything is bounded: number of connections, size of a body
+ * before and after inflating, memory of all bodies together, and the time until a request is
+ * whole and until its answer is taken.
  */
 #pragma once
 #include <stdbool.h>
@@ -15,8 +17,12 @@ struct sd_event;
 struct server;
 struct exchange;
 
+struct auth_said;
+
 #define SERVER_BODY_MAX (8 << 20)
 
+/* Must answer the exchange (a refusal), or admit it; at once. */
+typedef void (*server_admit_fn)(void *ctx, struct exchange *x);
 /* Must answer the exchange, now or later (a long poll). */
 typedef void (*server_request_fn)(void *ctx, struct exchange *x);
 
@@ -25,6 +31,7 @@ struct server_config {
 	int listen_fd; /* stays the caller's */
 	unsigned max_connections;
 	int64_t request_timeout_s;
+	server_admit_fn on_headers;
 	server_request_fn on_request;
 	void *ctx;
 };
@@ -47,7 +54,17 @@ const char *exchange_path(const struct exchange *x);   /* decoded, without query
 const char *exchange_target(const struct exchange *x); /* as received, with query */
 const char *exchange_header(const struct exchange *x, const char *name); /* or NULL */
 const char *exchange_query(const struct exchange *x, const char *name);	 /* decoded, or NULL */
+/* Until the request function returns; or, after exchange_keep_body(), until it is answered. */
 const char *exchange_body(const struct exchange *x, size_t *ret_size);
+void exchange_keep_body(struct exchange *x);
+
+struct exchange_leave {
+	size_t body_max; /* bytes, as sent and as inflated; at most SERVER_BODY_MAX */
+	const struct auth_said *said; /* who sends it; copied. NULL: nobody knows */
+};
+void exchange_admit(struct exchange *x, const struct exchange_leave *leave);
+/* What exchange_admit() was given, or NULL. */
+const struct auth_said *exchange_said(const struct exchange *x);
 
 struct exchange_answer {
 	unsigned status;

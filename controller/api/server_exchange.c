@@ -10,9 +10,13 @@
 #include "controller/api/inflate.h"
 #include "controller/api/server_impl.h"
 
+#define LARGE_BODY (128 << 10) /* after which memory is given back */
+#define REFUSED_BODY_MAX (64 << 10)
+
 enum exchange_state {
 	EXCHANGE_HEADERS, /* the request line is known */
 	EXCHANGE_BODY,
+	EXCHANGE_REFUSED, /* answered; what is left of a small body is read and thrown away */
 	EXCHANGE_HANDLED, /* with the handler, inside its call */
 	EXCHANGE_HELD,	  /* suspended */
 	EXCHANGE_READY,	  /* answered, the answer not yet queued */
@@ -27,7 +31,9 @@ struct exchange {
 	char *target, *path, *body;
 	const char *method;
 	size_t size, room;
-	bool is_gzip;
+	size_t body_max, thrown;
+	bool is_gzip, is_known, keeps_body;
+	struct auth_said said; /* with is_known */
 	struct exchange_answer answer;
 	char credential[AUTH_HEADER_MAX];
 };
@@ -47,6 +53,7 @@ void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd)
 
 static void forget_body(struct exchange *x)
 {
+	x->server->has_freed |= x->room >= LARGE_BODY;
 	x->server->body_bytes -= (int64_t)x->room;
 	free(x->body);
 	x->body = NULL;
@@ -94,23 +101,6 @@ static enum MHD_Result queue_text(struct exchange *x, unsigned status, const cha
 	return r;
 }
 
-/* Refused before any handler saw it. */
-static enum MHD_Result refuse(struct exchange *x, unsigned status, const char *code,
-			      const char *message)
-{
-	char *text = NULL;
-	int n = asprintf(
-		&text,
-		"{\"schema\":\"reeve/1\",\"error\":{\"code\":\"%s\",\"message\":\"%s\","
-		"\"remedy\":\"\"}}\n",
-		code, message);
-
-	x->server->counts.refused++;
-	if (n < 0)
-		return MHD_NO;
-	return queue_text(x, status, "application/json", text, (size_t)n);
-}
-
 static enum MHD_Result queue_answer(struct exchange *x)
 {
 	struct exchange_answer *a = &x->answer;
@@ -120,10 +110,53 @@ static enum MHD_Result queue_answer(struct exchange *x)
 			  TAKE_PTR(a->text), a->size);
 }
 
-static enum MHD_Result take_headers(struct exchange *x, const char *method, const char *url)
+/* Refused by us: not by who is asked. */
+static enum MHD_Result refuse(struct exchange *x, unsigned status, const char *code,
+			      const char *message)
+{
+	struct exchange_answer a = { .status = status };
+	int n = asprintf(
+		&a.text,
+		"{\"schema\":\"reeve/1\",\"error\":{\"code\":\"%s\",\"message\":\"%s\","
+		"\"remedy\":\"\"}}\n",
+		code, message);
+
+	x->server->counts.refused++;
+	if (n < 0)
+		return MHD_NO;
+	a.size = (size_t)n;
+	exchange_answer(x, a);
+	return MHD_YES;
+}
+
+static int64_t declared_length(struct exchange *x)
+{
+	const char *length = exchange_header(x, "Content-Length");
+
+	return !length ? 0 : strlen(length) > 18 ? INT64_MAX : atoll(length);
+}
+
+static enum MHD_Result ask_leave(struct exchange *x)
 {
 	const char *encoding = exchange_header(x, "Content-Encoding");
-	const char *length = exchange_header(x, "Content-Length");
+	char text[80];
+
+	if (encoding && strcmp(encoding, "gzip") != 0 && strcmp(encoding, "identity") != 0)
+		return refuse(x, 415, "encoding", "the only Content-Encoding is gzip");
+	x->is_gzip = encoding && strcmp(encoding, "gzip") == 0;
+	if (x->server->is_closing)
+		exchange_answer(x, (struct exchange_answer){ .status = 503 });
+	else
+		x->server->config.on_headers(x->server->config.ctx, x);
+	if (x->state == EXCHANGE_READY || declared_length(x) <= (int64_t)x->body_max)
+		return MHD_YES;
+	snprintf(text, sizeof(text), "the body is larger than %zu bytes", x->body_max);
+	return refuse(x, 413, "too-large", text);
+}
+
+static enum MHD_Result take_headers(struct exchange *x, const char *method, const char *url)
+{
+	enum MHD_Result r = MHD_YES;
 
 	x->state = EXCHANGE_BODY;
 	x->method = strcmp(method, "POST") == 0 ? "POST" : "GET";
@@ -131,13 +164,26 @@ static enum MHD_Result take_headers(struct exchange *x, const char *method, cons
 	if (!x->path || !x->target)
 		return MHD_NO;
 	if (strcmp(method, x->method) != 0)
-		return refuse(x, 405, "method", "only GET and POST are understood");
-	if (length && (strlen(length) > 8 || atoll(length) > SERVER_BODY_MAX))
-		return refuse(x, 413, "too-large", "the body is larger than 8 MiB");
-	if (encoding && strcmp(encoding, "gzip") != 0 && strcmp(encoding, "identity") != 0)
-		return refuse(x, 415, "encoding", "the only Content-Encoding is gzip");
-	x->is_gzip = encoding && strcmp(encoding, "gzip") == 0;
+		r = refuse(x, 405, "method", "only GET and POST are understood");
+	else
+		r = ask_leave(x);
+	if (r != MHD_YES || x->state != EXCHANGE_READY)
+		return r;
+	/* Who still sends sees a connection that is reset, not the answer: a small body is let
+	 * in, to nowhere. */
+	if (declared_length(x) > REFUSED_BODY_MAX)
+		return queue_answer(x);
+	x->state = EXCHANGE_REFUSED;
 	return MHD_YES;
+}
+
+static enum MHD_Result throw_away(struct exchange *x, size_t *size)
+{
+	if (*size == 0)
+		return queue_answer(x);
+	x->thrown += *size;
+	*size = 0;
+	return x->thrown > REFUSED_BODY_MAX ? MHD_NO : MHD_YES;
 }
 
 static int make_room(struct exchange *x, size_t size)
@@ -145,7 +191,7 @@ static int make_room(struct exchange *x, size_t size)
 	size_t larger = x->room ? x->room * 2 : 8192;
 	char *p;
 
-	if (x->size + size > SERVER_BODY_MAX)
+	if (x->size + size > x->body_max)
 		return -EMSGSIZE;
 	if (x->size + size < x->room)
 		return 0;
@@ -179,7 +225,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
 static int inflate_own(struct exchange *x, struct err *err)
 {
 	struct inflate_text t;
-	int r = inflate_body(x->body ? x->body : "", x->size, SERVER_BODY_MAX, &t, err);
+	int r = inflate_body(x->body ? x->body : "", x->size, x->body_max, &t, err);
 
 	if (r < 0)
 		return r;
@@ -219,11 +265,13 @@ static void unhold(struct exchange *x)
 static enum MHD_Result hand_on(struct exchange *x)
 {
 	struct err err = { "" };
+	int r = x->is_gzip ? inflate_own(x, &err) : 0;
 
-	if (x->is_gzip && inflate_own(x, &err) < 0)
-		return refuse(x, 400, "gzip",
-			      "the body is not one whole gzip member of at most "
-			      "8 MiB");
+	if (r < 0) {
+		refuse(x, r == -EMSGSIZE ? 413 : 400, r == -EMSGSIZE ? "too-large" : "gzip",
+		       err.text);
+		return queue_answer(x);
+	}
 	x->server->counts.requests++;
 	x->state = EXCHANGE_HANDLED;
 	connection_set_phase(x->mhd, PHASE_HANDLE);
@@ -233,6 +281,8 @@ static enum MHD_Result hand_on(struct exchange *x)
 		x->server->config.on_request(x->server->config.ctx, x);
 	if (x->state == EXCHANGE_READY)
 		return queue_answer(x);
+	if (!x->keeps_body)
+		forget_body(x);
 	hold(x);
 	return MHD_YES;
 }
@@ -253,6 +303,8 @@ enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const cha
 		return take_headers(x, method, url);
 	case EXCHANGE_BODY:
 		return *size ? take_data(x, data, size) : hand_on(x);
+	case EXCHANGE_REFUSED:
+		return throw_away(x, size);
 	case EXCHANGE_READY:
 		return queue_answer(x);
 	case EXCHANGE_QUEUED:
@@ -279,6 +331,24 @@ void exchange_drop_held(struct server *s)
 {
 	while (s->held)
 		exchange_answer(s->held, (struct exchange_answer){ .status = 503 });
+}
+
+void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
+{
+	x->body_max = leave->body_max < SERVER_BODY_MAX ? leave->body_max : SERVER_BODY_MAX;
+	x->is_known = leave->said != NULL;
+	if (leave->said)
+		x->said = *leave->said;
+}
+
+const struct auth_said *exchange_said(const struct exchange *x)
+{
+	return x->is_known ? &x->said : NULL;
+}
+
+void exchange_keep_body(struct exchange *x)
+{
+	x->keeps_body = true;
 }
 
 const char *exchange_method(const struct exchange *x)

@@ -3,7 +3,7 @@
 #include <microhttpd.h>
 #include "controller/api/server.h"
 
-#define SERVER_ALL_BODIES_MAX (256LL << 20)
+#define SERVER_ALL_BODIES_MAX (128LL << 20)
 
 enum connection_phase {
 	PHASE_IDLE,   /* nothing of a request seen */
@@ -27,6 +27,7 @@ struct server {
 	struct exchange *held; /* all exchanges between suspend and resume */
 	bool has_resumed;      /* libmicrohttpd is to be run again */
 	bool is_closing;       /* whatever comes now is answered with 503 */
+	bool has_freed;	       /* memory that may go back to the kernel */
 	int64_t body_bytes;
 	struct server_counts counts;
 };

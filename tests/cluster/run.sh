@@ -111,11 +111,13 @@ has "a number that is none" 404 "$(ask $daemon GET /v1/jobs/1x)"
 has "gzip is understood" 200 "$(ask $daemon POST /v1/cost "$(job "$small")" gzip)"
 head -c 9000000 /dev/zero | gzip -9 >"$dir/bomb.gz"
 out=$(curl -s -w '%{http_code}' -H 'Content-Encoding: gzip' --data-binary @"$dir/bomb.gz" "$url/v1/jobs")
-has "a gzip bomb is not inflated" 400 "$out"
+has "a gzip bomb without a credential is not looked at" 401 "$out"
+has "a gzip bomb is not inflated" 413 "$(ask $daemon POST /v1/jobs "$(head -c 3000000 /dev/zero | tr '\0' ' ')" gzip)"
 exec 9<>"/dev/tcp/127.0.0.1/$port"
 printf 'POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 9000000\r\n\r\n' >&9
-has "9 MB are too large, and it says so before they are sent" 413 "$(head -n 1 <&9)"
+has "9 MB without a credential are refused before they are sent" 401 "$(head -n 1 <&9)"
 exec 9>&-
+has "3 MB are too large for a job" 413 "$(ask $daemon POST /v1/jobs "$(head -c 3000000 /dev/zero | tr '\0' ' ')")"
 has "the path of a wrong key is named" 'reports[0]' "$(ask 0 POST /v1/node/sync "$(node n1 '' '{"job":1}')")"
 out=$(ask $daemon POST /v1/cost "$(job "$small")")
 has "cost: the rate is exact" '"rate":"2.5"' "$out"

@@ -2,7 +2,7 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows pg_pipeline pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script usage job gpu_use gpus)
-WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_request wire_report wire_gpu)
+WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o

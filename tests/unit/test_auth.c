@@ -145,6 +145,38 @@ static void a_munged_that_is_away_is_noticed_at_once(void **state)
 	assert_true(now_ms() - start < 500);
 }
 
+static void who_it_is_is_known_before_the_body_is(void **state)
+{
+	static const struct auth_text foreign = { "POST /v1/jobs", "other", 5 };
+	char credential[AUTH_HEADER_MAX];
+	struct auth_said said;
+	struct err err = { "" };
+
+	(void)state;
+	assert_int_equal(auth_sign(sock, text, credential, &err), 0);
+	assert_int_equal(auth_decode(sock, credential, &said, &err), 0);
+	assert_int_equal(said.who.uid, getuid());
+	assert_int_equal(auth_match(&said, foreign, &err), -EACCES);
+	assert_int_equal(auth_match(&said, text, &err), 0);
+	/* It is used up, whatever came of its body. */
+	assert_int_equal(auth_decode(sock, credential, &said, &err), -EACCES);
+}
+
+/* Anybody may send anything: munged is asked only about what can be a credential. */
+static void what_cannot_be_a_credential_does_not_reach_munged(void **state)
+{
+	static const char *const bad[] = { "Munge x",	       "Munge MUNGE:",
+					   "Munge MUNGE::",    "Munge MUNGE:AA",
+					   "Munge MUNGE:A A:", "Munge MUNGE:A:A:" };
+	struct auth_said said;
+	struct err err = { "" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
+		assert_int_equal(auth_decode("/nowhere", bad[i], &said, &err), -EACCES);
+	assert_int_equal(auth_decode("/nowhere", "Munge MUNGE:AA:", &said, &err), -ENOENT);
+}
+
 static void names_and_numbers_agree(void **state)
 {
 	char name[64];
@@ -169,6 +201,8 @@ int main(void)
 		cmocka_unit_test(no_other_text_passes),
 		cmocka_unit_test(damaged_foreign_and_missing_credentials_are_refused),
 		cmocka_unit_test(a_munged_that_is_away_is_noticed_at_once),
+		cmocka_unit_test(who_it_is_is_known_before_the_body_is),
+		cmocka_unit_test(what_cannot_be_a_credential_does_not_reach_munged),
 		cmocka_unit_test(names_and_numbers_agree),
 	};
 

@@ -72,10 +72,27 @@ static void damage_anywhere_is_noticed(void **state)
 	assert_int_equal(inflate_body("no gzip at all", 14, MAX, &t, NULL), -EINVAL);
 }
 
+/* Beyond 1 MiB not more than a hundred times what was sent. */
+static void what_is_too_dense_is_not_made(void **state)
+{
+	unsigned char gz[8192];
+	struct inflate_text t = { 0 };
+	size_t n = pack(1 << 20, gz, sizeof(gz));
+
+	(void)state;
+	assert_true(n * 100 < 1 << 20);
+	assert_int_equal(inflate_body(gz, n, 8 << 20, &t, NULL), 0);
+	assert_int_equal(t.size, 1 << 20);
+	free(t.data);
+	n = pack((1 << 20) + 1, gz, sizeof(gz));
+	assert_int_equal(inflate_body(gz, n, 8 << 20, &t, NULL), -EMSGSIZE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_bound_is_exact),
+		cmocka_unit_test(what_is_too_dense_is_not_made),
 		cmocka_unit_test(damage_anywhere_is_noticed),
 	};
 

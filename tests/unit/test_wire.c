@@ -271,9 +271,49 @@ static void runs_that_make_no_sense_are_refused(void **state)
 	}
 }
 
+/* The bounds are exact: what has as much passes, what has one less as its bound does not. */
+static void what_a_document_holds_is_counted_before_it_is_parsed(void **state)
+{
+	static const struct {
+		const char *text;
+		struct wire_bounds has;
+	} docs[] = {
+		{ "{\"a\":1}", { 3, 1, 1 } },
+		{ "[1,2,3]", { 4, 1, 1 } },
+		{ "[[],[],[]]", { 7, 4, 2 } },
+		{ "{\"a[{,:\":\"]}\\\"[[[,,,\"}", { 3, 1, 1 } },
+		{ "{\"a\":[{\"b\":[1]}]}", { 7, 4, 4 } },
+		{ "]]]]}}}}[[", { 3, 2, 2 } },
+		{ "\"never ends [[[[", { 1, 0, 0 } },
+		{ "\"\\", { 1, 0, 0 } },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(docs); i++) {
+		size_t size = strlen(docs[i].text);
+		struct wire_bounds less = docs[i].has;
+		struct err err = { "" };
+
+		assert_int_equal(wire_scan(docs[i].text, size, &docs[i].has, &err), 0);
+		less.elements--;
+		if (docs[i].has.elements > 1)
+			assert_int_equal(wire_scan(docs[i].text, size, &less, &err), -EMSGSIZE);
+		if (!docs[i].has.containers)
+			continue;
+		less = docs[i].has;
+		less.containers--;
+		assert_int_equal(wire_scan(docs[i].text, size, &less, &err), -EMSGSIZE);
+		less = docs[i].has;
+		less.depth--;
+		assert_int_equal(wire_scan(docs[i].text, size, &less, &err), -EMSGSIZE);
+		assert_non_null(strstr(err.text, "levels"));
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_a_document_holds_is_counted_before_it_is_parsed),
 		cmocka_unit_test(a_report_survives_the_wire),
 		cmocka_unit_test(a_request_survives_the_wire),
 		cmocka_unit_test(the_gpus_of_a_report_survive_the_wire),
