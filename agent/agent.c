@@ -1,6 +1,7 @@
 /* agent.c - reeve-agent: opens the doors, starts the loop, takes up what was left. */
 #include <bpf/libbpf.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -240,6 +241,18 @@ static int block_signals(void)
 	return sigprocmask(SIG_BLOCK, &set, NULL) < 0 ? -errno : 0;
 }
 
+static void log_start(const struct node *n)
+{
+	struct vmem_room room;
+
+	vmem_room(n->vmem, &room);
+	log_line(LOG_INFO,
+		 "node %s: tier %d, %s; jobs may have %" PRId64
+		 " processes together, the table has room for %" PRIu64 " address spaces",
+		 n->conf->node, node_tier(n), n->topology_text, n->capacity.pids,
+		 room.max_spaces);
+}
+
 static int serve(struct daemon *d, const struct agent_config *conf, struct err *err)
 {
 	int r = block_signals();
@@ -266,8 +279,7 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 	if (r < 0)
 		return r;
 	job_sweep_jobfs(&d->node);
-	log_line(LOG_INFO, "node %s: tier %d, %s", conf->node, node_tier(&d->node),
-		 d->node.topology_text);
+	log_start(&d->node);
 	sd_notifyf(0, "READY=1\nSTATUS=tier %d", node_tier(&d->node));
 	r = sd_event_loop(d->node.event);
 	sd_notify(0, "STOPPING=1");

@@ -177,7 +177,9 @@ static void print_links(struct node *n, FILE *f)
 static void print_status(struct node *n, FILE *f)
 {
 	char mem[AMOUNT_TEXT_MAX], disk[AMOUNT_TEXT_MAX], cpus[CPULIST_TEXT_MAX];
+	struct vmem_room room;
 
+	vmem_room(n->vmem, &room);
 	fprintf(f, "node: %s\nmanager: %s, %s\ntier: %d\n", n->conf->node, n->ops->name,
 		n->ops->parent(n->manager), node_tier(n));
 	fprintf(f, "topology: %s; jobs may use cpus %s\n", n->topology_text,
@@ -186,7 +188,11 @@ static void print_status(struct node *n, FILE *f)
 		amount_format_bytes(n->capacity.mem_bytes, mem),
 		amount_format_bytes(n->capacity.jobfs_bytes, disk));
 	fprintf(f, "jobfs: %s\n", n->jobfs ? jobfs_describe(n->jobfs) : n->jobfs_why.text);
-	fprintf(f, "vmem hooks: %s\n", vmem_hooks(n->vmem));
+	fprintf(f, "processes: %" PRId64 " for all jobs together", n->capacity.pids);
+	if (room.max_spaces)
+		fprintf(f, "; address spaces: %" PRIu64 " of %" PRIu64 " in use",
+			room.held_spaces, room.max_spaces);
+	fprintf(f, "\nvmem hooks: %s\n", vmem_hooks(n->vmem));
 	fprintf(f, "switch profile: %s\n", n->prof ? "on" : "off");
 	print_links(n, f);
 	for (int i = 0; i < n->n_notes; i++)

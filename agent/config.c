@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include "agent/admit/pids.h"
 #include "agent/config.h"
 #include "common/cleanup.h"
 #include "common/err.h"
@@ -71,6 +72,10 @@ const struct conf_key agent_config_keys[] = {
 	       "reports kept while the controller is away", "64MiB"),
 	NUMBER("PidsMax", CONF_COUNT, pids_max, 8, 4194304,
 	       "processes and threads of a job that states none", "4096"),
+	NUMBER("MaxProcesses", CONF_COUNT, max_processes, 64, PIDS_NODE_MAX,
+	       "processes and threads of all jobs together; default: by memory and "
+	       "kernel.pid_max",
+	       "65536"),
 	WORD("PidsAction", pids_action, pids_actions,
 	     "at that bound: contain (fork fails) or kill", "contain"),
 	NUMBER("MemFromVmemPercent", CONF_COUNT, mem_percent, 1, 1000,

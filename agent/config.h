@@ -32,7 +32,8 @@ struct agent_config {
 	int64_t report_interval_s, sample_interval_s, kill_grace_s;
 	int64_t output_keep_s; /* how long the end waits for `reeve run` output to be taken */
 	int64_t spool_max_bytes;
-	int64_t pids_max; /* of a job that states none */
+	int64_t pids_max;      /* of a job that states none */
+	int64_t max_processes; /* of all jobs together; 0: as agent/admit/pids.h finds it */
 	int64_t mem_percent, mem_plus_bytes;
 	char *nvml; /* library; NULL: the driver's own */
 	char *cuda; /* libcuda.so.1 whose allocations are probed; NULL: none */

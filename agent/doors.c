@@ -1,5 +1,6 @@
 /* doors.c - see doors.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <systemd/sd-daemon.h>
+#include "agent/admit/pids.h"
 #include "agent/doors.h"
 #include "agent/job.h"
 #include "agent/job_due.h"
@@ -80,6 +82,18 @@ static int open_store(struct node *n, struct err *err)
 	return r < 0 ? r : 0;
 }
 
+static int64_t count_pids(const struct agent_config *c, int64_t mem_bytes)
+{
+	struct pids_node of = { .configured = c->max_processes,
+				.mem_bytes = mem_bytes,
+				.job_max = c->pids_max };
+	_cleanup_fclose_ FILE *f = fopen("/proc/sys/kernel/pid_max", "re");
+
+	if (f && fscanf(f, "%" SCNd64, &of.kernel_max) != 1)
+		of.kernel_max = 0;
+	return pids_of_node(&of);
+}
+
 static int open_topology(struct node *n, struct err *err)
 {
 	struct topology_config c = { .reserved_cores = n->conf->reserved_cores };
@@ -97,6 +111,7 @@ static int open_topology(struct node *n, struct err *err)
 	place_all_cpus(n->topology, &n->cpus);
 	sysinfo(&info);
 	n->capacity.ncpus = n->topology->n_cores;
+	n->capacity.pids = count_pids(n->conf, (int64_t)info.totalram * info.mem_unit);
 	n->capacity.mem_bytes =
 		(int64_t)info.totalram * info.mem_unit - n->conf->reserved_memory_bytes;
 	if (n->capacity.mem_bytes <= 0)
@@ -180,6 +195,7 @@ static int open_vmem(struct node *n, const char *pins, struct err *err)
 	struct vmem_config c = { .pin_dir = dir,
 				 .scratch_dir = own_cgroup(own, sizeof(own)),
 				 .first_tier = n->conf->vmem_tier,
+				 .max_processes = (uint32_t)n->capacity.pids,
 				 .on_excess = limit_on_vmem,
 				 .ctx = n };
 	int r;

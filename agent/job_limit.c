@@ -104,6 +104,23 @@ static struct job *by_id(struct node *n, int64_t id)
 	return NULL;
 }
 
+/* What has no entry in the table of address spaces is not counted: it may not run. */
+static void latch_no_room(struct node *n, struct job *j, int64_t n_spaces)
+{
+	struct vmem_room room;
+
+	if (!latch(j, (struct hit){ LIMIT_PIDS, j->s.request.res.pids, n_spaces }))
+		return;
+	vmem_room(n->vmem, &room);
+	job_note(
+		j,
+		"a new process of the job found no room in the node's table of address spaces: "
+		"the job had %" PRId64 ", all jobs %" PRIu64 " of %" PRIu64,
+		n_spaces - 1, room.held_spaces, room.max_spaces);
+	add_processes(n, j);
+	tell(j);
+}
+
 void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 {
 	struct node *n = ctx;
@@ -111,6 +128,11 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 
 	if (!j)
 		return;
+	if (x->is_no_room) {
+		job_kill_now(j);
+		latch_no_room(n, j, (int64_t)x->reached_spaces);
+		return;
+	}
 	if (j->s.request.vmem_policy == VMEM_POLICY_DENY) {
 		job_note(j, "vmem limit reached: %s of process %u (%.16s) refused with ENOMEM",
 			 x->operation, x->tgid, x->comm);
@@ -313,8 +335,13 @@ void limit_from_latches(struct node *n, struct job *j)
 	if (j->is_watched)
 		vmem_dispatch(n->vmem, NULL); /* with what the kernel knows of it */
 	if (j->s.end.kind != END_NONE || !j->is_watched ||
-	    vmem_read(n->vmem, j->work_id, &u, NULL) < 0 || !u.is_exceeded ||
-	    j->s.request.vmem_policy == VMEM_POLICY_DENY)
+	    vmem_read(n->vmem, j->work_id, &u, NULL) < 0 || !u.is_exceeded)
+		return;
+	if (u.is_no_room) {
+		latch_no_room(n, j, (int64_t)u.n_processes + 1);
+		return;
+	}
+	if (j->s.request.vmem_policy == VMEM_POLICY_DENY)
 		return;
 	latch(j,
 	      (struct hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes, (int64_t)u.peak_bytes });

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include "agent/admit/pids.h"
 #include "agent/job_end.h"
 #include "agent/job_hosts.h"
 #include "agent/job_limit.h"
@@ -29,6 +30,16 @@ static void latch_cancel(struct job *j, const char *why)
 	log_job(LOG_INFO, j->s.job, "cancel", "%s", why);
 }
 
+static int64_t default_pids(const struct node *n, const struct job *j)
+{
+	struct pids_share share = { .job_max = n->conf->pids_max,
+				    .capacity = n->capacity.pids,
+				    .ncpus = j->s.request.res.ncpus,
+				    .node_ncpus = n->capacity.ncpus };
+
+	return pids_of_job(&share);
+}
+
 static void take_new(struct node *n, const struct sync_order *o)
 {
 	struct err err = { "out of memory" };
@@ -49,7 +60,7 @@ static void take_new(struct node *n, const struct sync_order *o)
 		job_fail(j, "node %s takes no new jobs: its spool of unsent reports is full",
 			 n->conf->node);
 	if (!j->s.request.res.pids) /* before the request is saved: that is done once */
-		j->s.request.res.pids = n->conf->pids_max;
+		j->s.request.res.pids = default_pids(n, j);
 	if (o->want == SYNC_CANCEL)
 		latch_cancel(j, o->reason);
 	j->order = order_of(o->want);

@@ -1,4 +1,5 @@
 /* job_report.c - see job_report.h. */
+#include <inttypes.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -109,8 +110,12 @@ static void take_vmem(struct node *n, struct job *j, struct usage *u)
 		return;
 	usage_set(u, &u->vmem_bytes, clip(v.now_bytes));
 	usage_set(u, &u->vmem_peak_bytes, clip(v.peak_bytes));
-	if (!v.is_complete && !j->s.note)
-		job_note(j, "vmem is not wholly counted: the table of address spaces is full");
+	if (v.n_no_room && !v.is_exceeded && !j->s.note)
+		job_note(j,
+			 "fork was refused %" PRIu64
+			 " times: the job has as many address spaces as its "
+			 "bound of %" PRId64 " processes allows",
+			 v.n_no_room, j->s.request.res.pids);
 }
 
 static void take_jobfs(struct node *n, struct job *j, struct usage *u)

@@ -48,6 +48,21 @@ int job_holds(struct node *n, const struct job *except, struct admit_hold **ret,
 	return 0;
 }
 
+/* The controller counts no processes: a job that only lacks these for now waits here. */
+static bool lacks_only_pids(const struct admit_node *node, const struct resources *want)
+{
+	struct resources rest = *want;
+	char text[ADMIT_TEXT_MAX];
+
+	if (want->pids > node->capacity.pids)
+		return false;
+	rest.pids = 0;
+	return admit_check(node, &rest, text) == ADMIT_YES;
+}
+
+#define PREPARE_WAITS 2
+#define PREPARE_AGAIN_MS 1000
+
 static int admit(struct node *n, struct job *j)
 {
 	_cleanup_free_ struct admit_hold *holds = NULL;
@@ -62,11 +77,22 @@ static int admit(struct node *n, struct job *j)
 			 n->jobfs_why.text);
 		return 1;
 	}
-	if (admit_check(&node, &j->s.request.res, text) != ADMIT_YES) {
-		job_fail(j, "node %s cannot hold this job: %.180s", n->conf->node, text);
-		return 1;
+	if (admit_check(&node, &j->s.request.res, text) == ADMIT_YES) {
+		if (j->is_told_to_wait) {
+			free(j->s.note);
+			j->s.note = NULL;
+		}
+		j->is_told_to_wait = false;
+		return 0;
 	}
-	return 0;
+	if (lacks_only_pids(&node, &j->s.request.res)) {
+		if (!j->is_told_to_wait)
+			job_note(j, "waits on node %s: %.180s", n->conf->node, text);
+		j->is_told_to_wait = true;
+		return PREPARE_WAITS;
+	}
+	job_fail(j, "node %s cannot hold this job: %.180s", n->conf->node, text);
+	return 1;
 }
 
 static void spare_cpus(struct node *n, const struct job *except, struct cpulist *ret)
@@ -193,8 +219,16 @@ int job_prepare(struct node *n, struct job *j)
 	struct cpulist spare;
 	int r = check_user(j);
 
+	if (j->s.end.kind != END_NONE) { /* cancelled while it waited */
+		job_go(j, STEP_FINAL);
+		return 0;
+	}
 	if (!r)
 		r = admit(n, j);
+	if (r == PREPARE_WAITS) {
+		job_again(j, PREPARE_AGAIN_MS);
+		return 0;
+	}
 	if (!r && j->s.request.res.ngpus > 0) {
 		spare_cpus(n, j, &spare);
 		r = job_gpus_grant(n, j, &spare);

@@ -171,6 +171,7 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 	struct vmem_request q = { .job_id = (uint64_t)j->s.job,
 				  .cgroup_id = j->work_id,
 				  .limit_bytes = (uint64_t)j->s.request.res.vmem_bytes,
+				  .max_processes = (uint32_t)j->s.request.res.pids,
 				  .action = j->s.request.vmem_policy == VMEM_POLICY_DENY
 						    ? VMEM_DENY
 						    : VMEM_KILL };

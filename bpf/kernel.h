@@ -233,7 +233,7 @@ struct pids_cgroup {
 
 /* the number of the system call a task is in, and arguments and result of calls */
 struct pt_regs___x86 {
-	unsigned long ax, di, si;
+	unsigned long ax, di, si, dx, r10;
 	unsigned long orig_ax;
 };
 

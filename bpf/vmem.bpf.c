@@ -12,16 +12,14 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf/vmem_abi.h"
 #include "bpf/vmem_core.h"
+#include "bpf/vmem_call.h"
 
+#define EAGAIN 11
 #define ENOMEM 12
 #define MAP_FIXED 0x10
-#define MAP_HUGETLB 0x40000
-#define MAP_HUGE_SHIFT 26
 #define CLONE_VM 0x100
 
 char LICENSE[] SEC("license") = "GPL";
-
-const volatile __u32 page_shift = 12; /* set by user space */
 
 INLINE struct op *op_of(struct task_struct *task)
 {
@@ -45,6 +43,7 @@ INLINE struct op *op_begin(struct task_struct *task, __u32 kind, __s64 pages)
 	if (!op)
 		return op;
 	promise_end(op);
+	room_end(op);
 	op->kind = kind;
 	op->slot = slot;
 	op->pages = pages;
@@ -56,6 +55,7 @@ INLINE void op_drop(struct op *op)
 	if (!op || !op->kind)
 		return;
 	promise_end(op);
+	room_end(op);
 	op->kind = VMEM_OP_NONE;
 }
 
@@ -85,55 +85,14 @@ INLINE int op_promise(struct op *op, __s64 pages)
 	return -ENOMEM;
 }
 
-/* The system call a task is in; -1 is a page fault. */
-struct call {
-	int is_x86; /* else arm64 */
-	int nr;
-	__u64 second; /* argument */
-};
-
-INLINE void call_of(struct task_struct *task, struct call *call)
+/* True: it is new, and entered. Where there is no room for it the job ends. */
+INLINE bool enter_or_judge(struct mm_struct *mm, __u32 slot, struct op *op, struct blame *b)
 {
-	void *regs = (void *)bpf_task_pt_regs(task);
-	struct pt_regs___x86 *x86 = regs;
-	struct pt_regs___arm *arm = regs;
+	enum entry e = space_enter(mm, slot, b->who, op);
 
-	call->is_x86 = bpf_core_field_exists(x86->orig_ax);
-	call->nr = 0;
-	if (call->is_x86) {
-		STAY(x86);
-		call->nr = x86->orig_ax;
-		call->second = x86->si;
-	} else if (bpf_core_field_exists(arm->syscallno)) {
-		STAY(arm);
-		call->nr = arm->syscallno;
-		call->second = arm->regs[1];
-	}
-}
-
-INLINE __u32 op_of_call(const struct call *call)
-{
-	int nr = call->nr;
-
-	if (nr == -1)
-		return VMEM_OP_STACK;
-	if (nr == (call->is_x86 ? 9 : 222))
-		return VMEM_OP_MMAP;
-	if (nr == (call->is_x86 ? 12 : 214))
-		return VMEM_OP_BRK;
-	if (nr == (call->is_x86 ? 25 : 216))
-		return VMEM_OP_MREMAP;
-	if (nr == (call->is_x86 ? 30 : 196))
-		return VMEM_OP_SHMAT;
-	return VMEM_OP_OTHER;
-}
-
-INLINE __u32 op_by_call(struct task_struct *task)
-{
-	struct call call = {};
-
-	call_of(task, &call);
-	return op_of_call(&call);
+	if (e == ENTRY_NO_ROOM)
+		judge_no_room(slot, b);
+	return e == ENTRY_NEW;
 }
 
 /* Enter the charge of an address space the current task has changed. */
@@ -148,10 +107,12 @@ INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op 
 	b.is_own = task->mm == mm;
 	if (!space) {
 		slot = b.is_own ? slot_of_current() : 0;
-		if (!slot || !space_enter(mm, slot, task, promised))
+		if (!slot)
+			return;
+		if (!enter_or_judge(mm, slot, op, &b))
 			return;
 		grown = mm->total_vm;
-		promised = 0;
+		promised = op ? op->promised : 0;
 		space = space_of(mm);
 		if (!space)
 			return;
@@ -189,25 +150,7 @@ INLINE bool is_changing(struct mm_struct *mm)
 	return BPF_CORE_READ(m, mmap_lock.count.counter) & 1;
 }
 
-INLINE __s64 pages_of(__u64 bytes)
-{
-	return (bytes + (1ULL << page_shift) - 1) >> page_shift;
-}
-
 /* ---- tier 1: before the growth ---- */
-
-/* Pages that mmap(len, flags) will map: with MAP_HUGETLB whole huge pages. */
-INLINE __s64 pages_of_mmap(__u64 len, unsigned long flags)
-{
-	__u64 shift = flags >> MAP_HUGE_SHIFT & 63;
-
-	if (flags & MAP_HUGETLB) {
-		if (!shift)
-			shift = 21;
-		len = (len + (1ULL << shift) - 1) >> shift << shift;
-	}
-	return pages_of(len);
-}
 
 SEC("?fmod_ret/security_mmap_file")
 int BPF_PROG(mmap_check, void *file, unsigned long prot, unsigned long flags, int ret)
@@ -285,7 +228,10 @@ int BPF_PROG(fork_check, void *child, unsigned long flags, int ret)
 		return 0;
 	pages = mm->total_vm;
 	op = op_begin(task, VMEM_OP_FORK, pages);
-	return op ? op_promise(op, pages) : 0;
+	if (!op)
+		return 0;
+	op->has_room = room_enter(op->slot);
+	return op->has_room ? op_promise(op, pages) : -EAGAIN;
 }
 
 /* ---- tier 1: the growth is done, the mmap lock still held ---- */
@@ -325,15 +271,17 @@ INLINE void fork_enter(struct task_struct *child, struct op *op)
 	struct blame b = { .op = VMEM_OP_FORK, .who = parent };
 	struct mm_struct *mm = child->mm;
 	__u32 slot = slot_of_cgroup(child->cgroups->dfl_cgrp);
-	__s64 promised = op && op->slot == slot ? op->promised : 0;
+	enum entry e;
 
-	if (!slot || !mm || space_of(mm) || !space_enter(mm, slot, child, promised))
+	if (!slot || !mm || space_of(mm))
 		return;
-	if (promised)
-		op->promised = 0;
+	e = space_enter(mm, slot, child, op);
 	b.asked = mm->total_vm;
 	b.is_own = slot_of_current() == slot;
-	judge(slot, &b);
+	if (e == ENTRY_NO_ROOM)
+		judge_no_room(slot, &b);
+	if (e == ENTRY_NEW)
+		judge(slot, &b);
 }
 
 SEC("?fexit/copy_process")
@@ -352,6 +300,54 @@ int BPF_PROG(fork_done, void *pid, int trace, int node, void *args, struct task_
 }
 
 /* ---- tier 1: shrinking, and what grew unseen ---- */
+
+/* What the kernel does not account (PROT_NONE, shared, files) had no check before. */
+INLINE struct op *remap_promise(struct task_struct *task, __s64 pages)
+{
+	struct blame b = { .op = VMEM_OP_MREMAP, .is_own = 1, .who = task, .asked = pages };
+	struct op *op = op_of(task);
+	struct vmem_job *job;
+
+	if (op && op->kind == VMEM_OP_MREMAP && op->promised)
+		return op; /* growth_check has looked */
+	op = op_begin(task, VMEM_OP_MREMAP, pages);
+	job = op ? job_at(op->slot) : (void *)0;
+	if (!job)
+		return op;
+	b.slot = op->slot;
+	b.reached = promise(op, job, pages);
+	if (b.reached)
+		excess(job, &b);
+	return op;
+}
+
+/* mremap() holds the mmap lock here and has just counted what it maps. Not later, at unmap_end:
+ * the lock is let go by then, another thread may be in the middle of a change, and a sum that
+ * is too large could be a passing one. */
+SEC("?fexit/vm_stat_account")
+int BPF_PROG(remap_grown, struct mm_struct *mm, unsigned long flags, long counted)
+{
+	struct task_struct *task = bpf_get_current_task_btf();
+	struct vmem_space *space;
+	struct call call = {};
+	__s64 pages, promised;
+	struct op *op;
+
+	if (counted <= 0 || task->mm != mm || is_outside(state(), task))
+		return 0;
+	call_of(task, &call);
+	if (op_of_call(&call) != VMEM_OP_MREMAP)
+		return 0;
+	pages = pages_of_mremap(&call, counted);
+	op = remap_promise(task, pages);
+	space = space_of(mm);
+	if (!op || !space)
+		return 0;
+	promised = op->promised;
+	space_charge(space, mm, counted - pages, &promised);
+	op->promised = promised;
+	return 0;
+}
 
 /* The end of mmap, munmap, brk and mremap, the mmap lock already let go. What mmap did has been
  * entered under the lock. */
@@ -479,7 +475,7 @@ INLINE void move_to(struct mm_struct *mm, struct task_struct *task, __u32 slot)
 	__s64 none = 0;
 
 	if (!space) {
-		if (!slot || !space_enter(mm, slot, task, 0))
+		if (!slot || !enter_or_judge(mm, slot, (void *)0, &b))
 			return;
 		space = space_of(mm);
 		if (!space)
@@ -520,6 +516,7 @@ int audit(struct bpf_iter__task *ctx)
 	struct cgroup *cg;
 	__u8 one = 1;
 	__u64 key;
+	int rc; /* see space_enter() */
 
 	if (!task || !c)
 		return 0;
@@ -529,7 +526,10 @@ int audit(struct bpf_iter__task *ctx)
 	    ancestor_id(cg, c->audit_level) != c->audit_cgroup_id)
 		return 0;
 	key = (__u64)mm;
-	if (bpf_map_update_elem(&seen, &key, &one, BPF_NOEXIST))
+	rc = bpf_map_update_elem(&seen, &key, &one, BPF_NOEXIST);
+	if (rc && rc != -EEXIST)
+		c->audit_failed = 1;
+	if (rc)
 		return 0;
 	c->audit_pages += mm->total_vm;
 	c->audit_spaces++;

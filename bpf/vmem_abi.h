@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#define VMEM_VERSION 2 /* of everything below but the first part of struct vmem_job */
+#define VMEM_VERSION 3 /* of everything below but the first part of struct vmem_job */
 
 enum {
 	VMEM_MAX_JOBS =
@@ -37,22 +37,28 @@ enum vmem_excess_state {
 	VMEM_X_KILLED,	/* the job has to die: all of it that grows further gets SIGKILL */
 };
 
+enum vmem_cause {
+	VMEM_CAUSE_PAGES,  /* the limit of vmem */
+	VMEM_CAUSE_SPACES, /* more address spaces than the job may have, or the table holds */
+};
+
 /* The limit was reached. Latched by the first event, kept until the job is removed. */
 struct vmem_latch {
-	__u32 state;	/* enum vmem_excess_state */
-	__u32 reported; /* last state delivered to the agent; written by user space */
-	__u64 at_ns;	/* CLOCK_BOOTTIME */
-	__s64 reached_pages;
+	__u32 state;	     /* enum vmem_excess_state */
+	__u32 reported;	     /* last state delivered to the agent; written by user space */
+	__u64 at_ns;	     /* CLOCK_BOOTTIME */
+	__s64 reached_pages; /* VMEM_CAUSE_SPACES: address spaces, not pages */
 	__s64 asked_pages;
 	__u32 pid;
 	__u32 tgid;
 	__u32 op;
 	__u32 is_refused;
 	__u32 is_signalled;
-	__u32 spare;
+	__u32 cause; /* enum vmem_cause */
 	char comm[16];
 };
 
+/* Slot 0 is no job: its held_spaces and max_spaces are those of the table as a whole. */
 struct vmem_job {
 	/* Version-independent part: a newer agent adopts these. Only ever append after it. */
 	__u64 job_id;
@@ -68,8 +74,10 @@ struct vmem_job {
 	__s64 private_pages;
 	__s64 n_refused;
 	__s64 n_spaces;
-	__s64 n_lost; /* address spaces that found the table full */
-	__u64 spare[4];
+	__s64 n_no_room;   /* address spaces that found no room: refused, or the job killed */
+	__s64 held_spaces; /* entered + promised to forks in flight */
+	__s64 max_spaces;  /* 0: none of its own; written by user space */
+	__u64 spare[2];
 };
 
 _Static_assert(sizeof(struct vmem_latch) == 72, "vmem_latch");
@@ -111,6 +119,7 @@ struct vmem_control {
 	__u32 audit_slot; /* != 0: enter what is missing under this slot */
 	__u64 audit_pages;
 	__u64 audit_spaces;
+	__u64 audit_failed; /* not all could be remembered: the sums are too small */
 };
 
 enum vmem_event_kind {

@@ -11,90 +11,12 @@
  * same addition that enters the charge.
  */
 #pragma once
+#include "bpf/vmem_room.h"
 
 #define PAGES_MASK ((1ULL << VMEM_PAGE_BITS) - 1)
-#define READ(x) (*(volatile typeof(x) *)&(x))
 #define TRIES 8
 #define SIGKILL 9
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, VMEM_MAX_JOBS);
-	__type(key, __u32);
-	__type(value, struct vmem_job);
-} jobs SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct vmem_control);
-} control SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, VMEM_MAX_JOBS);
-	__type(key, __u64); /* cgroup id */
-	__type(value, __u32);
-} slots SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 65536);
-	__type(key, __u64); /* address of the mm_struct */
-	__type(value, struct vmem_space);
-} spaces SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_LRU_HASH);
-	__uint(max_entries, 8192);
-	__type(key, struct vmem_gone_key);
-	__type(value, struct vmem_gone);
-} gone SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__uint(max_entries, 65536);
-	__type(key, __u64);
-	__type(value, __u8);
-} seen SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 65536);
-} events SEC(".maps");
-
-/* What the calling task has in hand: the kind of call and the pages promised to it. */
-struct op {
-	__u32 kind;
-	__u32 slot;
-	__s64 pages;	/* asked for */
-	__s64 promised; /* <= pages; belongs to `slot` */
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-	__uint(map_flags, BPF_F_NO_PREALLOC);
-	__type(key, int);
-	__type(value, struct op);
-} ops SEC(".maps");
-
-#define INLINE static __always_inline
-
-INLINE struct vmem_control *state(void)
-{
-	__u32 zero = 0;
-
-	return bpf_map_lookup_elem(&control, &zero);
-}
-
-INLINE struct vmem_job *job_at(__u32 slot)
-{
-	return slot ? bpf_map_lookup_elem(&jobs, &slot) : (void *)0;
-}
+#define EEXIST 17
 
 INLINE __u64 charge_word(__u32 slot, __u64 pages)
 {
@@ -315,6 +237,7 @@ struct blame {
 	__u32 is_refused;
 	__u32 is_own; /* the calling task is the one to signal */
 	__u32 slot;
+	__u32 cause;
 	__s64 asked;
 	__s64 reached;
 	struct task_struct *who;
@@ -327,6 +250,7 @@ INLINE void latch_fill(struct vmem_latch *x, struct blame *b)
 	x->asked_pages = b->asked;
 	x->op = b->op;
 	x->is_refused = b->is_refused;
+	x->cause = b->cause;
 	x->pid = b->who->pid;
 	x->tgid = b->who->tgid;
 	bpf_probe_read_kernel(x->comm, sizeof(x->comm), b->who->comm);
@@ -385,6 +309,19 @@ INLINE void judge(__u32 slot, struct blame *b)
 	excess(job, b);
 }
 
+/* An address space that could not be refused has no entry: the job ends before it is used. */
+INLINE void judge_no_room(__u32 slot, struct blame *b)
+{
+	struct vmem_job *job = job_at(slot);
+
+	if (!job)
+		return;
+	b->slot = slot;
+	b->cause = VMEM_CAUSE_SPACES;
+	b->reached = READ(job->n_spaces) + 1;
+	excess(job, b);
+}
+
 /* Address spaces. */
 
 INLINE struct vmem_space *space_of(struct mm_struct *mm)
@@ -400,34 +337,49 @@ INLINE void space_name(struct vmem_space *space, struct task_struct *who)
 	bpf_probe_read_kernel(space->comm, sizeof(space->comm), who->comm);
 }
 
-/* A new address space of the job, with what it maps now. True if it was new. */
-INLINE bool space_enter(struct mm_struct *mm, __u32 slot, struct task_struct *who,
-			__s64 promised)
+enum entry { ENTRY_NEW, ENTRY_KNOWN, ENTRY_NO_ROOM };
+
+/* A new address space of the job, with what it maps now. What `op` (NULL: nothing) was promised
+ * for this job is used up by it. */
+INLINE enum entry space_enter(struct mm_struct *mm, __u32 slot, struct task_struct *who,
+			      struct op *op)
 {
 	__u64 key = (__u64)mm;
 	struct vmem_space space = {};
-	struct vmem_job *job;
-	long rc;
+	__s64 promised = 0;
+	int rc; /* kernels before 6.4 leave the upper half of the result undefined */
 
+	if (op && op->slot != slot)
+		op = (void *)0;
+	if (!(op && op->has_room) && !room_enter(slot))
+		return ENTRY_NO_ROOM;
+	if (op) {
+		op->has_room = 0;
+		promised = op->promised;
+	}
 	space.used = charge_word(slot, mm->total_vm);
 	space.private_used = charge_word(slot, private_pages(mm));
 	space_name(&space, who);
 	rc = bpf_map_update_elem(&spaces, &key, &space, BPF_NOEXIST);
-	if (rc == 0) {
-		settle(0, space.used, promised);
-		settle_private(0, space.private_used);
-		count_space(slot, 1);
-		return true;
+	if (rc) {
+		room_leave(slot);
+		if (rc == -EEXIST)
+			return ENTRY_KNOWN;
+		count_no_room(slot);
+		return ENTRY_NO_ROOM;
 	}
-	job = job_at(slot);
-	if (rc != -17 && job) /* not -EEXIST: no room */
-		__sync_fetch_and_add(&job->n_lost, 1);
-	return false;
+	if (op)
+		op->promised = 0;
+	settle(0, space.used, promised);
+	settle_private(0, space.private_used);
+	count_space(slot, 1);
+	return ENTRY_NEW;
 }
 
-/* Set the charge to what is mapped. Returns the pages by which it grew; with the first growth
- * `*promised` ends, in the same step, and is then 0. */
-INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *promised)
+/* Set the charge to what is mapped, less `passing` pages. Returns the pages by which it grew;
+ * with the first growth `*promised` ends, in the same step, and is then 0. */
+INLINE __s64 space_charge(struct vmem_space *space, struct mm_struct *mm, __s64 passing,
+			  __s64 *promised)
 {
 	__u64 was, is;
 	__s64 grown = 0;
@@ -435,7 +387,7 @@ INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *p
 
 	for (i = 0; i < TRIES; i++) {
 		was = READ(space->used);
-		is = (was & ~PAGES_MASK) | (mm->total_vm & PAGES_MASK);
+		is = (was & ~PAGES_MASK) | ((mm->total_vm - passing) & PAGES_MASK);
 		if (is == was)
 			break;
 		if (__sync_val_compare_and_swap(&space->used, was, is) != was)
@@ -445,7 +397,14 @@ INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *p
 			*promised = 0;
 		grown += (__s64)(is & PAGES_MASK) - (__s64)(was & PAGES_MASK);
 	}
-	was = READ(space->private_used);
+	return grown;
+}
+
+INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *promised)
+{
+	__s64 grown = space_charge(space, mm, 0, promised);
+	__u64 was = READ(space->private_used), is;
+
 	is = (was & ~PAGES_MASK) | (private_pages(mm) & PAGES_MASK);
 	if (is != was && __sync_val_compare_and_swap(&space->private_used, was, is) == was)
 		settle_private(was, is);
@@ -467,6 +426,7 @@ INLINE void space_move(struct vmem_space *space, __u32 slot)
 		settle(was, is, 0);
 		count_space(slot_of_word(was), -1);
 		count_space(slot, 1);
+		room_move(slot_of_word(was), slot);
 		break;
 	}
 	was = READ(space->private_used);
@@ -494,15 +454,20 @@ INLINE void space_leave(struct mm_struct *mm)
 {
 	struct vmem_space *space = space_of(mm);
 	__u64 key = (__u64)mm, was;
+	__u32 slot;
 
 	if (!space)
 		return;
 	was = __sync_lock_test_and_set(&space->used, 0);
 	gone_keep(space, slot_of_word(was), was & PAGES_MASK);
 	settle(was, 0, 0);
-	if (slot_of_word(was))
-		count_space(slot_of_word(was), -1);
+	slot = slot_of_word(was);
+	if (slot)
+		count_space(slot, -1);
 	was = __sync_lock_test_and_set(&space->private_used, 0);
 	settle_private(was, 0);
-	bpf_map_delete_elem(&spaces, &key);
+	/* Its entry is free before its room is. */
+	if (bpf_map_delete_elem(&spaces, &key) == 0)
+		room_give(whole_table());
+	room_give(job_at(slot));
 }

@@ -14,6 +14,7 @@
 #include "common/cleanup.h"
 
 #define POLL_MS 1000
+#define MAX_PROCESSES 65536
 
 static const char *const operations[] = {
 	[VMEM_OP_NONE] = "",	     [VMEM_OP_MMAP] = "mmap",	[VMEM_OP_MMAP_FIXED] = "mmap",
@@ -90,10 +91,15 @@ static void deliver(struct vmem *v, uint32_t slot)
 		.operation = x->op < ARRAY_LEN(operations) ? operations[x->op] : "mapping",
 		.is_refused = x->is_refused,
 		.is_killed = x->is_signalled,
+		.is_no_room = x->cause == VMEM_CAUSE_SPACES,
 	};
 
 	if (state < VMEM_X_REFUSED || state <= x->reported || !job->cgroup_id || !job->job_id)
 		return;
+	if (out.is_no_room) {
+		out.reached_spaces = (uint64_t)x->reached_pages;
+		out.reached_bytes = out.requested_bytes = 0;
+	}
 	memcpy(out.comm, x->comm, sizeof(out.comm));
 	out.comm[sizeof(out.comm) - 1] = '\0';
 	if (v->config.on_excess)
@@ -296,7 +302,7 @@ static int try_tier(struct vmem *v, int tier)
 	struct err why = { "" };
 	int rc;
 
-	rc = vmem_kernel_load(tier, v->config.max_processes, &k, &why);
+	rc = vmem_kernel_load(tier, vmem_table_spaces_of_node(v->max_processes), &k, &why);
 	if (rc == 0) {
 		use_kernel(v, k);
 		rc = self_test(v, &why);
@@ -319,7 +325,8 @@ static int try_adopt(struct vmem *v, int first_tier)
 
 	if (!v->config.pin_dir)
 		return 1;
-	rc = vmem_kernel_adopt(v->config.pin_dir, &k, &why);
+	rc = vmem_kernel_adopt(v->config.pin_dir, vmem_table_spaces_of_node(v->max_processes),
+			       &k, &why);
 	if (rc != 0)
 		return rc < 0 ? 3 : rc;
 	use_kernel(v, k);
@@ -375,6 +382,7 @@ int vmem_open(const struct vmem_config *config, struct vmem **ret, struct err *e
 	v->config = *config;
 	v->epoll_fd = v->kick_fd = v->timer_fd = -1;
 	v->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
+	v->max_processes = config->max_processes ? config->max_processes : MAX_PROCESSES;
 	rc = choose(v, err);
 	if (rc == 0)
 		rc = start_events(v, err);
@@ -426,6 +434,11 @@ static int check_action(const struct vmem *v, enum vmem_action action, struct er
 	return 0;
 }
 
+static int64_t max_spaces(const struct vmem_request *r)
+{
+	return r->max_processes ? (int64_t)vmem_table_spaces_of_job(r->max_processes) : 0;
+}
+
 static int known_again(struct vmem *v, struct vmem_known *known, const struct vmem_request *r,
 		       struct err *err)
 {
@@ -437,6 +450,7 @@ static int known_again(struct vmem *v, struct vmem_known *known, const struct vm
 	closep(&known->cgroup_fd);
 	known->cgroup_fd = fd;
 	job->job_id = r->job_id;
+	__atomic_store_n(&job->max_spaces, max_spaces(r), __ATOMIC_RELEASE);
 	__atomic_store_n(&job->action, (uint32_t)r->action, __ATOMIC_RELEASE);
 	return vmem_set_limit(v, r->cgroup_id, r->limit_bytes, err) ?: 1;
 }
@@ -467,6 +481,7 @@ int vmem_add(struct vmem *v, const struct vmem_request *r, struct err *err)
 		.job_id = r->job_id,
 		.cgroup_id = r->cgroup_id,
 		.limit_pages = limit_pages(v, r->limit_bytes),
+		.max_spaces = max_spaces(r),
 		.action = (uint32_t)r->action,
 	};
 	int rc = check_action(v, r->action, err);
@@ -514,7 +529,7 @@ int vmem_set_limit(struct vmem *v, uint64_t cgroup_id, uint64_t limit_bytes, str
 		return -ENOENT;
 	job = &v->jobs[known->slot];
 	__atomic_store_n(&job->limit_pages, limit_pages(v, limit_bytes), __ATOMIC_SEQ_CST);
-	if (is_over(job) && vmem_table_latch(v, known, VMEM_OP_LIMIT))
+	if (is_over(job) && vmem_table_latch(v, known, VMEM_OP_LIMIT, VMEM_CAUSE_PAGES))
 		kick(v);
 	return 0;
 }
@@ -548,7 +563,9 @@ int vmem_read(struct vmem *v, uint64_t cgroup_id, struct vmem_usage *ret, struct
 		.n_refused = (uint64_t)job->n_refused,
 		.n_processes = job->n_spaces > 0 ? (uint32_t)job->n_spaces : 0,
 		.is_exceeded = job->latch.state != VMEM_X_NONE,
-		.is_complete = job->n_lost == 0,
+		.is_no_room = job->latch.state != VMEM_X_NONE &&
+			      job->latch.cause == VMEM_CAUSE_SPACES,
+		.n_no_room = (uint64_t)job->n_no_room,
 	};
 	return 0;
 }
@@ -575,22 +592,4 @@ int vmem_audit(struct vmem *v, uint64_t cgroup_id, uint64_t *ret_bytes, uint32_t
 	*ret_processes = (uint32_t)list.n;
 	vmem_proc_done(&list);
 	return rc;
-}
-
-int vmem_jobs(struct vmem *v, struct vmem_job_info *out, size_t max, size_t *ret_n)
-{
-	size_t i;
-
-	for (i = 0; i < v->n_known && i < max; i++) {
-		const struct vmem_job *job = &v->jobs[v->known[i].slot];
-
-		out[i] = (struct vmem_job_info){
-			.job_id = job->job_id,
-			.cgroup_id = job->cgroup_id,
-			.limit_bytes = bytes_of(v, job->limit_pages),
-			.action = (enum vmem_action)job->action,
-		};
-	}
-	*ret_n = v->n_known;
-	return 0;
 }

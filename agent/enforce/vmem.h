@@ -60,7 +60,10 @@ struct vmem_excess {
 	const char
 		*operation; /* "mmap", "brk", "mremap", "stack", "fork", "exec", "audit" ... */
 	bool is_refused;    /* the growth did not happen */
-	bool is_killed;	    /* SIGKILL was sent to the offender; the rest of the job is yours */
+	bool is_no_room;    /* not vmem, but one address space more than the job may have or the
+			       table holds; reached_bytes and requested_bytes are 0 */
+	uint64_t reached_spaces; /* is_no_room: how many address spaces it would have had */
+	bool is_killed; /* SIGKILL was sent to the offender; the rest of the job is yours */
 };
 
 struct vmem_usage {
@@ -73,7 +76,8 @@ struct vmem_usage {
 	uint64_t n_refused;	/* growths refused so far */
 	uint32_t n_processes;	/* distinct address spaces */
 	bool is_exceeded;	/* latched: the limit was reached at least once */
-	bool is_complete; /* false: an address space could not be entered in a full table */
+	bool is_no_room;	/* is_exceeded, for the reason of vmem_excess.is_no_room */
+	uint64_t n_no_room;	/* address spaces that found no room: forks refused (tier 1) */
 };
 
 struct vmem_process {
@@ -101,7 +105,8 @@ struct vmem_config {
 	const char *scratch_dir; /* existing cgroup v2 directory in which the self-test may make
 				    a cgroup of its own; the cgroup root when NULL */
 	int first_tier;		 /* best tier to try; 0 = VMEM_TIER_DENY */
-	uint32_t max_processes;	 /* room for address spaces in all; 0 = 65536 */
+	uint32_t max_processes;	 /* of all jobs together; 0 = 65536. The table of address spaces
+				    has room for them, see vmem_room() */
 	uint32_t poll_ms;	 /* tier 3: time between audits; 0 = 1000 */
 	vmem_excess_fn on_excess;
 	void *ctx;
@@ -124,6 +129,16 @@ const char *vmem_tier_reason(const struct vmem *v);
 const char *vmem_hooks(const struct vmem *v);
 enum vmem_origin vmem_origin(const struct vmem *v);
 
+/* The table of address spaces: it has room for those of `max_processes` processes, however they
+ * are shared out among jobs that state their own max_processes, and an eighth more (an address
+ * space outlives its process while another process reads it). In tier 3 there is none: 0. */
+struct vmem_room {
+	uint64_t max_processes;
+	uint64_t max_spaces,
+		held_spaces; /* entries of the table; in use or promised to forks */
+};
+void vmem_room(const struct vmem *v, struct vmem_room *ret);
+
 /* Count (and, limit_bytes > 0, hold) the processes of this cgroup and all below it, from now on
  * and including those already inside. `cgroup_fd`: its directory; not kept by the caller's name
  * (duplicated). A cgroup already known keeps its counters and takes job_id, limit and action.
@@ -134,6 +149,10 @@ struct vmem_request {
 	uint64_t cgroup_id;
 	int cgroup_fd;
 	uint64_t limit_bytes; /* 0 = count only */
+	/* Its bound of processes; 0 = none. An eighth more address spaces than that are refused
+	 * at fork (EAGAIN, the job lives) in tier 1; elsewhere, and where fork is not what
+	 * makes them, the job is killed. It cannot use up the room of others. */
+	uint32_t max_processes;
 	enum vmem_action action;
 };
 int vmem_add(struct vmem *v, const struct vmem_request *job, struct err *err);

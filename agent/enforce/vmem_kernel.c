@@ -34,6 +34,7 @@ static const struct hook hooks[] = {
 	{ "fork_check", "security_task_alloc", REQUIRED, 1, 1 },
 	{ "fork_done", "copy_process", REQUIRED, 1, 1 },
 	{ "shmdt_done", "ksys_shmdt", OPTIONAL, 1, 1 },
+	{ "remap_grown", "vm_stat_account", OPTIONAL, 1, 1 },
 	{ "unmap_end", "userfaultfd_unmap_complete", REQUIRED, 1, 1 },
 	{ "task_gone", "btf_trace_sched_process_exit", REQUIRED, 1, 1 },
 	{ "exit_done", "exit_mmap", REQUIRED, 1, 1 },
@@ -206,7 +207,7 @@ static int load_set(uint32_t set, uint32_t max_spaces, struct vmem_bpf **ret)
 		prog = bpf_object__find_program_by_name(skel->obj, hooks[i].program);
 		bpf_program__set_autoload(prog, !!(set & 1U << i));
 	}
-	if (max_spaces) {
+	if (max_spaces) { /* 0: only to see whether a program loads */
 		bpf_map__set_max_entries(skel->maps.spaces, max_spaces);
 		bpf_map__set_max_entries(skel->maps.seen, max_spaces);
 	}
@@ -308,6 +309,8 @@ int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, st
 		rc = take_maps(k, skel, err);
 	}
 	if (rc == 0)
+		k->jobs[0].max_spaces = max_spaces;
+	if (rc == 0)
 		rc = attach_set(skel, &set, err);
 	libbpf_set_print(print);
 	malloc_trim(0); /* the kernel's BTF was tens of MB for a moment */
@@ -375,7 +378,8 @@ static bool links_whole(const char *pin_dir, uint32_t set, int *audit_fd)
 	return *audit_fd >= 0;
 }
 
-int vmem_kernel_adopt(const char *pin_dir, struct vmem_kernel **ret, struct err *err)
+int vmem_kernel_adopt(const char *pin_dir, uint32_t max_spaces, struct vmem_kernel **ret,
+		      struct err *err)
 {
 	_cleanup_(vmem_kernel_closep) struct vmem_kernel *k = kernel_new();
 	int i, rc;
@@ -396,6 +400,8 @@ int vmem_kernel_adopt(const char *pin_dir, struct vmem_kernel **ret, struct err 
 	if (k->control->version != VMEM_VERSION ||
 	    !links_whole(pin_dir, k->control->hooks, &k->audit_fd))
 		return 3;
+	if (k->jobs[0].max_spaces != max_spaces)
+		return 2;
 	rc = vmem_pins_tidy(pin_dir, err);
 	if (rc < 0)
 		return rc;
@@ -466,6 +472,7 @@ int vmem_kernel_audit(struct vmem_kernel *k, const struct vmem_job *job, uint32_
 	c->audit_slot = slot;
 	c->audit_pages = 0;
 	c->audit_spaces = 0;
+	c->audit_failed = 0;
 	fd = bpf_iter_create(k->audit_fd);
 	if (fd < 0)
 		return err_set(err, -errno, "begin an audit: %m");
@@ -474,5 +481,10 @@ int vmem_kernel_audit(struct vmem_kernel *k, const struct vmem_job *job, uint32_
 	while (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)));
 	if (n < 0)
 		return err_set(err, -errno, "audit: %m");
+	if (c->audit_failed) {
+		seen_clear(k->map_fd[VMEM_MAP_SEEN], NULL);
+		return err_set(err, -ENOSPC,
+			       "audit: the job has more address spaces than the table holds");
+	}
 	return seen_clear(k->map_fd[VMEM_MAP_SEEN], err);
 }

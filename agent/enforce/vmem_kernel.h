@@ -38,8 +38,10 @@ struct vmem_kernel {
 int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, struct err *err);
 
 /* Take over a complete pinned set of this version. 0; 1: nothing is pinned; 2: only another
- * version's set is; 3: this version's is, but not whole. */
-int vmem_kernel_adopt(const char *pin_dir, struct vmem_kernel **ret, struct err *err);
+ * version's set is, or one with room for another number of address spaces; 3: this version's
+ * is, but not whole. */
+int vmem_kernel_adopt(const char *pin_dir, uint32_t max_spaces, struct vmem_kernel **ret,
+		      struct err *err);
 
 /* Pin a loaded set beside whatever is pinned; _commit then removes the other sets and gives
  * this one its name. Between the two calls carry the old tables over. */

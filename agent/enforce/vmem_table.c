@@ -130,7 +130,8 @@ static uint32_t slot_free(const struct vmem *v)
 	uint32_t slot;
 
 	for (slot = 1; slot < VMEM_MAX_JOBS; slot++)
-		if (!v->jobs[slot].cgroup_id && v->jobs[slot].n_spaces <= 0)
+		if (!v->jobs[slot].cgroup_id && v->jobs[slot].n_spaces <= 0 &&
+		    v->jobs[slot].held_spaces <= 0)
 			return slot;
 	return 0;
 }
@@ -168,6 +169,7 @@ int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_kn
 	job->action = head->action;
 	job->level = head->level;
 	job->peak_pages = head->peak_pages;
+	job->max_spaces = head->max_spaces;
 	job->latch = head->latch;
 	__atomic_store_n(&job->cgroup_id, head->cgroup_id, __ATOMIC_RELEASE);
 	rc = v->kernel ? kernel_enter(v, head, slot) : 0;
@@ -248,7 +250,8 @@ int vmem_table_learn(struct vmem *v, struct err *err)
 	return 0;
 }
 
-bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op)
+bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op,
+		      enum vmem_cause cause)
 {
 	struct vmem_job *job = &v->jobs[known->slot];
 	uint32_t was = __atomic_load_n(&job->latch.state, __ATOMIC_ACQUIRE);
@@ -260,7 +263,8 @@ bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op)
 		return false;
 	clock_gettime(CLOCK_BOOTTIME, &ts);
 	job->latch.at_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-	job->latch.reached_pages = job->used_pages;
+	job->latch.reached_pages = cause == VMEM_CAUSE_SPACES ? job->n_spaces : job->used_pages;
+	job->latch.cause = cause;
 	job->latch.asked_pages = 0;
 	job->latch.op = op;
 	job->latch.pid = job->latch.tgid = 0;
@@ -297,7 +301,9 @@ static int proc_audit(struct vmem *v, struct vmem_known *known, struct err *err)
 	vmem_proc_done(&known->last);
 	known->last = list;
 	if (job->limit_pages && job->used_pages > job->limit_pages)
-		vmem_table_latch(v, known, VMEM_OP_AUDIT);
+		vmem_table_latch(v, known, VMEM_OP_AUDIT, VMEM_CAUSE_PAGES);
+	else if (job->max_spaces && job->n_spaces > job->max_spaces)
+		vmem_table_latch(v, known, VMEM_OP_AUDIT, VMEM_CAUSE_SPACES);
 	return 0;
 }
 

@@ -27,6 +27,7 @@ struct vmem {
 	struct vmem_known *known;
 	size_t n_known, known_room;
 	uint64_t page_bytes;
+	uint32_t max_processes; /* of all jobs together */
 	void *ring;
 	int epoll_fd, kick_fd, timer_fd;
 };
@@ -47,7 +48,28 @@ int vmem_table_learn(struct vmem *v, struct err *err);
 int vmem_table_audit(struct vmem *v, struct vmem_known *known, struct err *err);
 
 /* Latch an excess found by user space, unless one is latched. True if it was new. */
-bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op);
+bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op,
+		      enum vmem_cause cause);
+
+/* Address spaces that a job of so many processes may have, and that the table must have room
+ *for when the jobs' processes are at most `processes` together. A job may have an eighth more
+ *than processes, and one; n jobs with at least 2 each, at most VMEM_MAX_JOBS - 1, fit: sum(p +
+ *p/8 + 1) <= P + P/8 + min(P/2, VMEM_MAX_JOBS - 1) The self-test's own come on top. */
+#define VMEM_SELFTEST_SPACES 8
+
+static inline uint32_t vmem_table_spaces_of_job(uint32_t processes)
+{
+	return processes + processes / 8 + 1;
+}
+
+static inline uint32_t vmem_table_spaces_of_node(uint32_t processes)
+{
+	uint32_t jobs = processes / 2;
+
+	if (jobs > VMEM_MAX_JOBS - 1)
+		jobs = VMEM_MAX_JOBS - 1;
+	return processes + processes / 8 + jobs + VMEM_SELFTEST_SPACES;
+}
 
 /* Depth of a cgroup directory below the root of its mount. */
 int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err);

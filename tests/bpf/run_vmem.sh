@@ -43,7 +43,7 @@ say()
 on_host()
 {
 	for tier in 2 3; do
-		for t in storm attack restart; do
+		for t in storm attack room restart; do
 			name="$t, tier $tier on $(uname -r)"
 			if [ "$(id -u)" != 0 ]; then
 				skip "$name" "needs root"
@@ -61,7 +61,7 @@ on_vm()
 {
 	for tier in 1 2; do
 		[ "$tier" = 1 ] && many=$ops || many=$((ops / 4))
-		for t in storm attack restart; do
+		for t in storm attack room restart; do
 			"$here/vmtest.sh" --mem 2G --timeout 1200 -- "$bin/vmem_$t" --tier "$tier" \
 				--ops "$many" >"$out" 2>&1
 			say $? "$t, tier $tier on the virtual node's kernel"

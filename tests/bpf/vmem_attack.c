@@ -305,6 +305,40 @@ static int unaccounted_mremap(void)
 	return 0;
 }
 
+/* Never grows anything, but has the mmap lock nearly all the time: mprotect() of every second
+ * of many pages splits or merges a mapping each time. */
+#define LOCK_PAGES 2048
+
+static void *lock_holder(void *ctx)
+{
+	char *at =
+		mmap(NULL, LOCK_PAGES * 4096UL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	(void)ctx;
+	if (at == MAP_FAILED)
+		return NULL;
+	__atomic_add_fetch(&board->hosts, 1, __ATOMIC_RELEASE);
+	for (unsigned i = 0;; i++) {
+		mprotect(at, LOCK_PAGES * 4096UL, i & 1 ? PROT_READ : PROT_NONE);
+		for (unsigned k = 0; k < LOCK_PAGES; k += 16)
+			mprotect(at + k * 4096UL, 4096, PROT_WRITE);
+	}
+	return NULL;
+}
+
+/* In the midst of another thread's change a sum that is too large could be a passing one. */
+static int mremap_beside(void)
+{
+	pthread_t at;
+
+	for (int i = 0; i < 3; i++)
+		if (pthread_create(&at, NULL, lock_holder, NULL))
+			return 1;
+	while (__atomic_load_n(&board->hosts, __ATOMIC_ACQUIRE) < 3)
+		poll(NULL, 0, 1);
+	return unaccounted_mremap();
+}
+
 enum outcome { REFUSABLE, HOLE };
 
 static const struct attack {
@@ -327,6 +361,7 @@ static const struct attack {
 	{ "exec in a loop", exec_loop, REFUSABLE },
 	{ "MAP_FIXED growth", fixed_growth, HOLE },
 	{ "mremap of unaccounted memory", unaccounted_mremap, HOLE },
+	{ "the same beside threads that hold the mmap lock", mremap_beside, HOLE },
 };
 
 struct result {

@@ -205,6 +205,27 @@ static void other_version(struct scene *s)
 	s->t.v = vmem_close(s->t.v);
 }
 
+/* MaxProcesses= was changed: the same programs on a table of another size. */
+static void other_size(struct scene *s)
+{
+	struct vmem_room room;
+	uint64_t bytes = 0;
+	bool equal;
+
+	s->config.max_processes = 4 * 65536;
+	reopen(s);
+	vmem_room(s->t.v, &room);
+	equal = vmem_test_equal(&s->t, &s->steady, &bytes);
+	tap_ok(vmem_origin(s->t.v) == VMEM_UPGRADED && equal &&
+		       room.max_spaces > s->config.max_processes && room.held_spaces >= 1,
+	       "a table of another size is taken over without a gap: %llu of %llu entries in "
+	       "use, "
+	       "count %llu",
+	       (unsigned long long)room.held_spaces, (unsigned long long)room.max_spaces,
+	       (unsigned long long)bytes);
+	s->t.v = vmem_close(s->t.v);
+}
+
 static void damaged(struct scene *s)
 {
 	char link[200];
@@ -279,6 +300,7 @@ int main(int argc, char **argv)
 	while_away(&s);
 	come_back(&s);
 	other_version(&s);
+	other_size(&s);
 	damaged(&s);
 	clean_up();
 	vmem_test_kill(&s.steady);

@@ -150,7 +150,7 @@ bool vmem_test_equal(struct vmem_test *t, const struct testjob *j, uint64_t *ret
 		    vmem_read(t->v, j->id, &use, NULL) < 0)
 			return false;
 		*ret_bytes = use.now_bytes;
-		if (use.now_bytes == truth && use.n_processes == n && use.is_complete)
+		if (use.now_bytes == truth && use.n_processes == n && use.n_no_room == 0)
 			return true;
 		poll(NULL, 0, 2);
 	}

@@ -11,6 +11,7 @@ $O/tests/unit/test_wire: $(MODEL) $(WIRE)
 $O/tests/unit/test_charge: $O/controller/policy/charge.o $O/common/err.o
 $O/tests/unit/test_fit: $O/controller/policy/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o $O/agent/admit/admit.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o

@@ -1,0 +1,92 @@
+/* vmem_call.h - the system call that a task is in, and by how many pages it grows. */
+#pragma once
+
+#define MAP_HUGETLB 0x40000
+#define MAP_HUGE_SHIFT 26
+#define MREMAP_DONTUNMAP 4
+
+const volatile __u32 page_shift = 12; /* set by user space */
+
+/* The system call a task is in; -1 is a page fault. */
+struct call {
+	int is_x86; /* else arm64 */
+	int nr;
+	__u64 second, third, fourth; /* arguments */
+};
+
+INLINE void call_of(struct task_struct *task, struct call *call)
+{
+	void *regs = (void *)bpf_task_pt_regs(task);
+	struct pt_regs___x86 *x86 = regs;
+	struct pt_regs___arm *arm = regs;
+
+	call->is_x86 = bpf_core_field_exists(x86->orig_ax);
+	call->nr = 0;
+	if (call->is_x86) {
+		STAY(x86);
+		call->nr = x86->orig_ax;
+		call->second = x86->si;
+		call->third = x86->dx;
+		call->fourth = x86->r10;
+	} else if (bpf_core_field_exists(arm->syscallno)) {
+		STAY(arm);
+		call->nr = arm->syscallno;
+		call->second = arm->regs[1];
+		call->third = arm->regs[2];
+		call->fourth = arm->regs[3];
+	}
+}
+
+INLINE __u32 op_of_call(const struct call *call)
+{
+	int nr = call->nr;
+
+	if (nr == -1)
+		return VMEM_OP_STACK;
+	if (nr == (call->is_x86 ? 9 : 222))
+		return VMEM_OP_MMAP;
+	if (nr == (call->is_x86 ? 12 : 214))
+		return VMEM_OP_BRK;
+	if (nr == (call->is_x86 ? 25 : 216))
+		return VMEM_OP_MREMAP;
+	if (nr == (call->is_x86 ? 30 : 196))
+		return VMEM_OP_SHMAT;
+	return VMEM_OP_OTHER;
+}
+
+INLINE __u32 op_by_call(struct task_struct *task)
+{
+	struct call call = {};
+
+	call_of(task, &call);
+	return op_of_call(&call);
+}
+
+INLINE __s64 pages_of(__u64 bytes)
+{
+	return (bytes + (1ULL << page_shift) - 1) >> page_shift;
+}
+
+/* Pages that mmap(len, flags) will map: with MAP_HUGETLB whole huge pages. */
+INLINE __s64 pages_of_mmap(__u64 len, unsigned long flags)
+{
+	__u64 shift = flags >> MAP_HUGE_SHIFT & 63;
+
+	if (flags & MAP_HUGETLB) {
+		if (!shift)
+			shift = 21;
+		len = (len + (1ULL << shift) - 1) >> shift << shift;
+	}
+	return pages_of(len);
+}
+
+/* The pages by which mremap() grows an address space in the end. A mapping that moves is
+ * counted twice for a moment: `counted` is then all of the new one. */
+INLINE __s64 pages_of_mremap(const struct call *call, __s64 counted)
+{
+	__s64 old = pages_of(call->second), now = pages_of(call->third);
+
+	if (counted < now || !old || call->fourth & MREMAP_DONTUNMAP)
+		return counted;
+	return now > old ? now - old : 0;
+}

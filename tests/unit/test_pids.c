@@ -1,0 +1,104 @@
+/* Laws of what processes the jobs of a node may have. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <cmocka.h>
+#include "agent/admit/admit.h"
+#include "agent/admit/pids.h"
+#include "agent/enforce/vmem_table.h"
+
+#define GIB ((int64_t)1 << 30)
+
+static int64_t node(int64_t configured, int64_t mem_gib, int64_t kernel_max, int64_t job_max)
+{
+	struct pids_node n = { configured, mem_gib * GIB, kernel_max, job_max };
+
+	return pids_of_node(&n);
+}
+
+static void a_node_has_processes_for_its_memory_within_the_kernels_bound(void **unused)
+{
+	(void)unused;
+	assert_int_equal(node(0, 256, 4194304, 4096), 524288);
+	assert_int_equal(node(0, 256, 131072, 4096), 131072);
+	assert_int_equal(node(0, 2, 32768, 4096), 65536);
+	assert_int_equal(node(0, 2, 32768, 100000), 100000);
+	assert_int_equal(node(0, 1 << 20, 4194304, 4096), 4194304);
+	assert_int_equal(node(0, 64, 0, 4096), 131072);
+	assert_int_equal(node(200, 256, 4194304, 4096), 200);
+}
+
+static void jobs_that_state_none_fill_all_cores_twice_over(void **unused)
+{
+	(void)unused;
+	for (int64_t cores = 1; cores <= 256; cores *= 2)
+		for (int64_t capacity = 2 * PIDS_JOB_MIN * cores; capacity <= 1 << 20;
+		     capacity *= 2)
+			for (int64_t of = 1; of <= cores; of++) {
+				struct pids_share s = { 4096, capacity, of, cores };
+				int64_t one = pids_of_job(&s);
+
+				assert_true(one >= PIDS_JOB_MIN && one <= 4096);
+				assert_true(2 * one * (cores / of) <= capacity);
+			}
+}
+
+/* What admission lets in, whatever the jobs state, the table of address spaces can hold. */
+static void whatever_is_admitted_has_room_in_the_table(void **unused)
+{
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	srandom(8);
+	for (int round = 0; round < 2000; round++) {
+		int64_t capacity = 64 + random() % 5000, spaces = 0;
+		static struct admit_hold holds[VMEM_MAX_JOBS];
+		struct admit_node n = { { .ncpus = 1 << 20, .pids = capacity }, holds, 0 };
+
+		for (int i = 0; i < 4000 && n.n_holds < VMEM_MAX_JOBS - 1; i++) {
+			struct resources want = { .pids = 2 +
+							  random() % (round % 2 ? 3 : 900) };
+
+			if (admit_check(&n, &want, text) != ADMIT_YES)
+				continue;
+			holds[n.n_holds++] = (struct admit_hold){ .res = want };
+			spaces += vmem_table_spaces_of_job((uint32_t)want.pids);
+		}
+		assert_true(n.n_holds > 0);
+		assert_true(spaces + VMEM_SELFTEST_SPACES <=
+			    vmem_table_spaces_of_node((uint32_t)capacity));
+	}
+}
+
+static void a_request_beyond_the_node_is_refused_with_both_numbers(void **unused)
+{
+	struct admit_node n = { { .ncpus = 8, .pids = 65536 }, NULL, 0 };
+	struct admit_hold sixteen[16];
+	struct resources want = { .pids = 4194304 };
+	char text[ADMIT_TEXT_MAX];
+
+	(void)unused;
+	assert_int_equal(admit_check(&n, &want, text), ADMIT_NEVER);
+	assert_string_equal(text, "needs 4194304 processes; this node has 65536");
+	for (int i = 0; i < 16; i++)
+		sixteen[i] = (struct admit_hold){ .phase = ADMIT_SUSPENDED, .res.pids = 4096 };
+	n.holds = sixteen;
+	n.n_holds = 16;
+	want.pids = 4096;
+	assert_int_equal(admit_check(&n, &want, text), ADMIT_NOT_NOW);
+	assert_string_equal(text, "needs 4096 processes; 0 of 65536 are free");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_node_has_processes_for_its_memory_within_the_kernels_bound),
+		cmocka_unit_test(jobs_that_state_none_fill_all_cores_twice_over),
+		cmocka_unit_test(whatever_is_admitted_has_room_in_the_table),
+		cmocka_unit_test(a_request_beyond_the_node_is_refused_with_both_numbers),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
