@@ -18,6 +18,8 @@ static const struct conf_key keys[] = {
 	  "cluster of jobs that name none", "main" },
 	{ "Client", "Account", CONF_NAME, AT(account), 0, 0, NULL,
 	  "account of jobs that name none", "physics" },
+	{ "Client", "MemoryUnit", CONF_ENUM, AT(memory_unit), 0, 0, amount_units_words,
+	  "what M, MB, G, GB of requests mean; as the controller's MemoryUnit says", "binary" },
 	{ "Client", "Timeout", CONF_SECONDS, AT(timeout_s), 1, 3600, NULL,
 	  "how long to wait for an answer", "30s" },
 	{ NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL },

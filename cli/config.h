@@ -14,6 +14,7 @@ struct cli_config {
 	char *controller, *munge_socket, *ca_file; /* NULL: not set */
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX];
 	int64_t timeout_s;
+	int memory_unit; /* enum amount_units: what MB, G ... of requests mean */
 };
 
 /* `file`, `controller`: what --config and --controller gave, or NULL. *c is zeroed beforehand;

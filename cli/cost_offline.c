@@ -1,6 +1,9 @@
 /* cost_offline.c - see cost_offline.h. */
 #include <errno.h>
+#include <string.h>
+#include <strings.h>
 #include "cli/cost_offline.h"
+#include "cli/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "controller/config/profile.h"
@@ -30,6 +33,43 @@ static int fill(const struct config_cluster *cl, struct request *r, struct quote
 	return rc;
 }
 
+/* ---- what cannot be together ---- */
+
+static int refuse_both(const char *option, const char *value, const char *other,
+		       const char *stated, struct err *err)
+{
+	return err_set(err, -EINVAL, "--%s %.64s contradicts -l %s%.64s; state one of them",
+		       option, value, other, stated);
+}
+
+static int check_options(const struct config *config, const struct quote *q, struct err *err)
+{
+	const char *type = q->pick.node_type, *model = q->pick.gpu_model;
+	const struct config_cluster *cl = config_cluster(config, q->pick.cluster);
+	char queue_name[REQUEST_NAME_MAX];
+	const struct config_queue *queue;
+
+	if (type && *q->res.node_type && strcasecmp(type, q->res.node_type) != 0)
+		return refuse_both("node-type", type, "nodetype=", q->res.node_type, err);
+	if (model && *q->res.gpu_model && strcasecmp(model, q->res.gpu_model) != 0)
+		return refuse_both("gpu-model", model, "ngpus=", q->res.gpu_model, err);
+	if (model && !q->res.ngpus)
+		return err_set(err, -EINVAL,
+			       "--gpu-model %.64s, but no GPUs are asked for: add -l "
+			       "ngpus=%.64s:1",
+			       model, model);
+	if (!cl)
+		return 0;
+	config_default_queue(cl, queue_name);
+	queue = config_queue(config, *q->pick.queue ? q->pick.queue : queue_name);
+	if (q->nodes && !q->is_exclusive && !(queue && queue->exclusive))
+		return err_set(err, -EINVAL,
+			       "--nodes counts where nodes are held whole, and queue '%.64s' "
+			       "gives cores; leave it out, or add -l place=excl",
+			       *q->pick.queue ? q->pick.queue : queue_name);
+	return 0;
+}
+
 static int answer(const struct config *config, struct request *request, struct quote *q,
 		  json_t **ret, struct err *err)
 {
@@ -39,20 +79,46 @@ static int answer(const struct config *config, struct request *request, struct q
 
 	if (cl) /* else the price says which clusters there are */
 		r = fill(cl, request, q, err);
+	q->res = cl ? q->res : request->res;
+	if (r >= 0)
+		r = check_options(config, q, err);
 	if (r >= 0)
 		r = quote_price(config, q, &price, err);
 	return r < 0 ? r : quote_encode(config, q, &price, ret, err);
 }
 
-int cost_offline(const struct verb_call *call, struct request *r, json_t **ret, struct err *err)
+/* ---- the request, in the site's units ---- */
+
+/* The cluster may be named by a line of the script, and its units decide how the rest is read:
+ * then it is read once more. */
+static int read_request(const struct cli *c, const struct verb_call *call,
+			const struct config *config, struct request *r, struct err *err)
+{
+	const char *typed = verb_value(call, "cluster");
+	enum amount_units units =
+		config_memory_unit(config, config_cluster(config, typed ? typed : ""));
+	int rc;
+
+	r->units = units;
+	rc = submission_read_resources(c, call, r, err);
+	units = config_memory_unit(config, config_cluster(config, r->cluster));
+	if (rc < 0 || units == r->units)
+		return rc;
+	request_done(r);
+	request_init(r);
+	r->units = units;
+	return submission_read_resources(c, call, r, err);
+}
+
+int cost_offline(const struct cli *c, const struct verb_call *call, struct request *r,
+		 json_t **ret, struct err *err)
 {
 	_cleanup_(config_freep) struct config *config = NULL;
 	_cleanup_free_ char *path = NULL;
 	struct quote q = { .pick = { .cluster = r->cluster,
 				     .queue = r->queue,
 				     .node_type = verb_value(call, "node-type"),
-				     .gpu_model = verb_value(call, "gpu-model") },
-			   .res = r->res };
+				     .gpu_model = verb_value(call, "gpu-model") } };
 	int rc = profile_find(verb_value(call, "profile"), &path, err);
 
 	if (rc >= 0)
@@ -62,5 +128,6 @@ int cost_offline(const struct verb_call *call, struct request *r, json_t **ret, 
 	rc = config_load(path, &config, err);
 	if (rc < 0)
 		return rc == -EINVAL ? -EBADMSG : rc;
-	return answer(config, r, &q, ret, err);
+	rc = read_request(c, call, config, r, err);
+	return rc < 0 ? rc : answer(config, r, &q, ret, err);
 }

@@ -3,27 +3,52 @@
 #include "cli/eff_ledger.h"
 #include "cli/ledger_file.h"
 #include "common/err.h"
+#include "common/wire/wire.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quote/quote.h"
 
+#define NAMED_MAX 20 /* jobs without a price that are told one by one */
+
+struct pricing {
+	const struct config *config;
+	json_t *no_price; /* jobs and why */
+	int64_t n;	  /* of them */
+};
+
+static int note_no_price(struct pricing *p, const struct store_eff_attempt *e, const char *why)
+{
+	if (p->n++ >= NAMED_MAX)
+		return 0;
+	return json_array_append_new(p->no_price,
+				     json_pack("{s:I,s:s,s:s}", "job", (json_int_t)e->a.job,
+					       "cluster", e->cluster, "why", why));
+}
+
 /* Jobs of a history by a profile, now and as they could have been: their terms are its
- * tariff's. What has no price there keeps none. */
+ * tariff's. What has no price there keeps what the ledger charged, and is told. */
 static int price(void *ctx, struct store_eff_attempt *e, struct err *err)
 {
-	const struct config *config = ctx;
+	struct pricing *pricing = ctx;
+	const struct config *config = pricing->config;
 	const struct quote q = { .pick = { .cluster = e->cluster }, .res = e->a.requested };
 	struct tariff_price p;
-	struct err unused;
+	struct err why = { "" };
+	int r = 0;
 
-	(void)err;
 	if (!e->a.is_history)
 		return 0;
-	e->a.has_terms = config_cluster(config, e->cluster) &&
-			 quote_price(config, &q, &p, &unused) == 0 &&
-			 charge_requested(p.rate, e->a.running_ns, &e->a.charge_ms) == 0;
-	if (e->a.has_terms)
+	if (!config_cluster(config, e->cluster))
+		r = err_set(&why, -EINVAL, "the profile has no cluster '%s'", e->cluster);
+	if (r == 0)
+		r = quote_price(config, &q, &p, &why);
+	if (r == 0 && charge_requested(p.rate, e->a.running_ns, &e->a.charge_ms) < 0)
+		r = err_set(&why, -ERANGE, "its charge is beyond what can be counted");
+	e->a.has_terms = r == 0;
+	if (r == 0)
 		e->a.terms = p.terms;
+	else if (note_no_price(pricing, e, why.text) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -40,7 +65,9 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 	_cleanup_(store_eff_rows_done) struct store_eff_rows found = { 0 };
 	_cleanup_(store_closep) struct store *s = NULL;
 	_cleanup_(config_freep) struct config *config = NULL;
+	_cleanup_json_ json_t *no_price = NULL;
 	struct store_eff_filter *f = &l->ask.filter;
+	struct pricing pricing = { 0 };
 	int r = l->profile ? load_profile(l->profile, &config, err) : 0;
 
 	if (r >= 0)
@@ -55,12 +82,18 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 		calendar_parse_day(l->end, &f->to_day);
 	if (config) {
 		l->ask.price = price;
-		l->ask.price_ctx = config;
+		l->ask.price_ctx = &pricing;
+		pricing.config = config;
+		pricing.no_price = no_price = json_array();
 	}
 	r = store_eff_sums(s, &l->ask, &found, err);
 	if (r >= 0)
 		r = store_eff_encode(&found, ret_answer, err);
 	if (r >= 0)
 		json_object_set_new(*ret_answer, "time_zone", json_string(store_zone(s)));
+	if (r >= 0 && config) {
+		json_object_set(*ret_answer, "no_price", no_price);
+		json_object_set_new(*ret_answer, "no_price_jobs", json_integer(pricing.n));
+	}
 	return r;
 }

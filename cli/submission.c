@@ -257,6 +257,8 @@ static void apply_config(const struct cli *c, struct request *r)
 {
 	memcpy(r->cluster, c->config.cluster, sizeof(r->cluster));
 	memcpy(r->account, c->config.account, sizeof(r->account));
+	if (c->config.memory_unit != AMOUNT_AS_WRITTEN)
+		r->units = (enum amount_units)c->config.memory_unit;
 }
 
 int submission_read_resources(const struct cli *c, const struct verb_call *call,

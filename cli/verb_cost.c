@@ -120,6 +120,30 @@ static void tell_quota(FILE *to, const json_t *answer)
 	tell_pair(to, "handed in now", text);
 }
 
+/* What the site means by MB and G, and whether this command read them so. */
+static void tell_units(FILE *to, const struct request *r, const json_t *answer)
+{
+	static const char *const words[_AMOUNT_UNITS_MAX] = {
+		[AMOUNT_AS_WRITTEN] = "as written: MB, GB are powers of 1000; M, G, MiB, GiB "
+				      "of 1024",
+		[AMOUNT_BINARY] = "binary: M, MB, G, GB are powers of 1024 here",
+		[AMOUNT_DECIMAL] = "decimal: M, MB, G, GB are powers of 1000 here",
+	};
+	const char *unit = cli_text(answer, "memory_unit");
+	int site = 0;
+
+	while (unit && amount_units_words[site] && strcmp(unit, amount_units_words[site]) != 0)
+		site++;
+	if (!unit || !amount_units_words[site])
+		return;
+	tell_pair(to, "memory units", words[site]);
+	if (site != (int)r->units)
+		fprintf(to,
+			"%-22sthis command read the request %s; set MemoryUnit = %s in "
+			"[Client] of " CLI_CONFIG_SITE "\n",
+			"", amount_units_words[r->units], unit);
+}
+
 /* Service units and core-hours are of hours; equivalents are a rate by themselves. */
 static bool is_by_hour(const json_t *answer)
 {
@@ -153,6 +177,7 @@ static int show(const struct cli *c, const struct request *r, const json_t *answ
 		tell_pair(to, "rule", cli_text(answer, "rule"));
 	tell_sides(to, json_object_get(answer, "sides"));
 	tell_quota(to, answer);
+	tell_units(to, r, answer);
 	tell_amounts("read as", &r->res, NULL, to);
 	tell_amounts("filled in by the site", &all, &r->res, to);
 	return 0;
@@ -191,9 +216,7 @@ static int quote_offline(struct cli *c, const struct verb_call *call, struct req
 {
 	int rc = cli_begin_offline(c, call, err);
 
-	if (rc == 0)
-		rc = submission_read_resources(c, call, r, err);
-	return rc < 0 ? rc : cost_offline(call, r, ret, err);
+	return rc < 0 ? rc : cost_offline(c, call, r, ret, err);
 }
 
 static int cost(const struct verb_call *call, void *ctx, struct err *err)

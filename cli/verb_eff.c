@@ -371,6 +371,32 @@ static void tell_words(const struct cli *c, const struct asked *a, const json_t 
 	}
 }
 
+/* Which jobs the profile cannot price, and why: they are shown as the ledger charged them. */
+static void tell_no_price(const struct verb_call *call, const json_t *answer)
+{
+	const json_t *jobs = json_object_get(answer, "no_price");
+	int64_t n = cli_int(answer, "no_price_jobs", 0);
+	const char *why;
+	json_t *job;
+	size_t i;
+
+	if (!n)
+		return;
+	fprintf(stderr,
+		"reeve eff: %" PRId64 " %s no price in %s; shown as the ledger charged %s:\n",
+		n, n > 1 ? "jobs have" : "job has", verb_value(call, "profile"),
+		n > 1 ? "them" : "it");
+	json_array_foreach(jobs, i, job)
+	{
+		why = cli_text(job, "why");
+		fprintf(stderr, "  job %" PRId64 ": ", cli_int(job, "job", 0));
+		cli_put(stderr, why ? why : "?");
+		fputc('\n', stderr);
+	}
+	if (n > (int64_t)json_array_size(jobs))
+		fprintf(stderr, "  and %" PRId64 " more\n", n - (int64_t)json_array_size(jobs));
+}
+
 static int print(struct cli *c, const struct asked *a, const json_t *answer, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
@@ -386,6 +412,8 @@ static int print(struct cli *c, const struct asked *a, const json_t *answer, str
 	if (cli_text(answer, "time_zone"))
 		table_note(t, "time_zone", cli_text(answer, "time_zone"));
 	table_note_int(t, "left_out", cli_int(answer, "left_out", 0));
+	if (json_object_get(answer, "no_price_jobs"))
+		table_note_int(t, "no_price_jobs", cli_int(answer, "no_price_jobs", 0));
 	json_array_foreach(rows, i, row) put_row(t, row);
 	usual_columns(rows, a->by, usual, sizeof(usual));
 	if (is_usual)
@@ -416,7 +444,11 @@ static int eff(const struct verb_call *call, void *ctx, struct err *err)
 				       : read_controller(c, call, &a, &answer, err);
 	if (r == 0)
 		r = check_found(&a, json_object_get(answer, "rows"), err);
-	return r < 0 ? r : print(c, &a, answer, err);
+	if (r == 0)
+		r = print(c, &a, answer, err);
+	if (r == 0)
+		tell_no_price(call, answer);
+	return r;
 }
 
 const struct verb cli_verb_eff = {

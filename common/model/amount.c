@@ -39,41 +39,41 @@ int amount_parse_count(const char *text, int64_t *ret, struct err *err)
 	return 0;
 }
 
-static const struct byte_unit {
-	const char *name;
-	int64_t bytes;
-} byte_units[] = {
-	{ "", 1 },
-	{ "b", 1 },
-	{ "kb", 1000LL },
-	{ "mb", 1000000LL },
-	{ "gb", 1000000000LL },
-	{ "tb", 1000000000000LL },
-	{ "pb", 1000000000000000LL },
-	{ "k", 1LL << 10 },
-	{ "m", 1LL << 20 },
-	{ "g", 1LL << 30 },
-	{ "t", 1LL << 40 },
-	{ "p", 1LL << 50 },
-	{ "kib", 1LL << 10 },
-	{ "mib", 1LL << 20 },
-	{ "gib", 1LL << 30 },
-	{ "tib", 1LL << 40 },
-	{ "pib", 1LL << 50 },
-	{ NULL, 0 },
-};
+const char *const amount_units_words[] = { "as-written", "binary", "decimal", NULL };
+_Static_assert(ARRAY_LEN(amount_units_words) == _AMOUNT_UNITS_MAX + 1, "a word each");
 
-static int64_t find_byte_unit(const char *name)
+static const char prefixes[] = "kmgtp";
+
+static int64_t power(int64_t of, size_t n)
 {
-	for (const struct byte_unit *u = byte_units; u->name; u++) {
-		const char *a = u->name, *b = name;
+	int64_t v = 1;
 
-		while (*a && (*b | 0x20) == *a)
-			a++, b++;
-		if (!*a && !*b)
-			return u->bytes;
+	while (n--)
+		v *= of;
+	return v;
+}
+
+/* "", "b", or a prefix followed by nothing, "b" or "ib", in any case. 0: no unit. */
+static int64_t find_byte_unit(const char *name, enum amount_units units)
+{
+	const char *prefix, *rest = name + 1;
+	bool is_binary;
+
+	if (!*name || (!rest[0] && (*name | 0x20) == 'b'))
+		return 1;
+	prefix = strchr(prefixes, *name | 0x20);
+	if (!prefix || !*prefix)
+		return 0;
+	is_binary = units == AMOUNT_BINARY || (units == AMOUNT_AS_WRITTEN && !*rest);
+	if ((*rest | 0x20) == 'i' && (rest[1] | 0x20) == 'b') {
+		is_binary = true;
+		rest++;
 	}
-	return 0;
+	if ((*rest | 0x20) == 'b')
+		rest++;
+	if (*rest)
+		return 0;
+	return power(is_binary ? 1024 : 1000, (size_t)(prefix - prefixes) + 1);
 }
 
 /* 0.digits of `unit` in bytes; -1 when that is not whole. At most 15 digits are looked at:
@@ -105,6 +105,12 @@ static int bad_size(const char *text, const char *why, struct err *err)
 
 int amount_parse_bytes(const char *text, int64_t *ret_bytes, struct err *err)
 {
+	return amount_parse_bytes_in(text, AMOUNT_AS_WRITTEN, ret_bytes, err);
+}
+
+int amount_parse_bytes_in(const char *text, enum amount_units units, int64_t *ret_bytes,
+			  struct err *err)
+{
 	const char *p = text, *frac = "";
 	size_t n_frac = 0;
 	int64_t whole, unit, part, bytes;
@@ -121,7 +127,7 @@ int amount_parse_bytes(const char *text, int64_t *ret_bytes, struct err *err)
 			return bad_size(text, "digits are missing after the point", err);
 		p += n_frac;
 	}
-	unit = find_byte_unit(p);
+	unit = find_byte_unit(p, units);
 	if (!unit)
 		return bad_size(text, "the unit is unknown", err);
 	part = fraction_bytes(frac, n_frac, unit);
@@ -257,7 +263,10 @@ const char *amount_format_bytes_like(int64_t bytes, int64_t like,
 
 const char *amount_format_bytes_exact(int64_t bytes, char buf[static AMOUNT_TEXT_MAX])
 {
-	static const struct byte_unit units[] = {
+	static const struct byte_unit {
+		const char *name;
+		int64_t bytes;
+	} units[] = {
 		{ "PiB", 1LL << 50 },	{ "TiB", 1LL << 40 },
 		{ "GiB", 1LL << 30 },	{ "MiB", 1LL << 20 },
 		{ "KiB", 1LL << 10 },	{ "TB", 1000000000000LL },

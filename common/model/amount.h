@@ -17,10 +17,21 @@
 
 struct err;
 
+/* What a site means by K KB M MB G GB T TB P PB. KiB ... PiB are always powers of 1024. */
+enum amount_units {
+	AMOUNT_AS_WRITTEN, /* as above: KB of 1000, K of 1024 */
+	AMOUNT_BINARY,	   /* all of them powers of 1024, as Slurm has it */
+	AMOUNT_DECIMAL,	   /* all of them powers of 1000 */
+	_AMOUNT_UNITS_MAX,
+};
+extern const char *const amount_units_words[]; /* "as-written" "binary" "decimal"; then NULL */
+
 /* 0, or -EINVAL with the text, what is wrong with it and an example. All results are
  * >= 0 and at most INT64_MAX; "-1", "", "1e9", "4GBs" are refused. */
 int amount_parse_count(const char *text, int64_t *ret, struct err *err);
 int amount_parse_bytes(const char *text, int64_t *ret_bytes, struct err *err);
+int amount_parse_bytes_in(const char *text, enum amount_units units, int64_t *ret_bytes,
+			  struct err *err);
 int amount_parse_seconds(const char *text, int64_t *ret_s, struct err *err);
 
 #define AMOUNT_TEXT_MAX 48

@@ -193,7 +193,8 @@ static int take_select(struct request *r, const char *list, char *rest, struct e
 				       from);
 		snprintf(item, sizeof(item), "%.*s", (int)n, from);
 		rc = is_place ? select_parse_place(item + 6, &r->select, &r->is_exclusive, err)
-			      : select_parse(item + 7, &r->select, r->res.gpu_model, err);
+			      : select_parse_in(item + 7, r->units, &r->select,
+						r->res.gpu_model, err);
 	}
 	return rc;
 }
@@ -206,7 +207,7 @@ static int set_resources(struct request *r, const char *list, struct err *err)
 		      : err_set(err, -ENOMEM, "out of memory");
 
 	if (rc >= 0 && (*rest || !strstr(list, "=")))
-		rc = resources_parse(*rest ? rest : list, &to.res, err);
+		rc = resources_parse_in(*rest ? rest : list, r->units, &to.res, err);
 	if (rc < 0)
 		return rc;
 	*r = to;

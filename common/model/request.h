@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/cleanup.h"
+#include "common/model/amount.h"
 #include "common/model/features.h"
 #include "common/model/after.h"
 #include "common/model/select.h"
@@ -67,8 +68,9 @@ struct request {
 	char *err_path;
 	struct array array; /* n 0: one job */
 	struct after_list after;
-	bool is_held; /* by its owner, from the start */
-	bool requeue; /* queued again when its node is lost */
+	bool is_held;		 /* by its owner, from the start */
+	bool requeue;		 /* queued again when its node is lost */
+	enum amount_units units; /* what MB, G ... mean while texts are read onto it */
 };
 
 void request_init(struct request *r); /* all zero and empty */
@@ -95,6 +97,9 @@ extern const struct resource_def request_resources[]; /* ends with name == NULL 
  * -EINVAL: unknown resource (with the known ones), bad unit, zero, negative, overflow, the same
  * name twice, an empty list; err names the item. Nothing is written then. */
 int resources_parse(const char *text, struct resources *res, struct err *err);
+/* The same, where the site says what MB, G ... mean. */
+int resources_parse_in(const char *text, enum amount_units units, struct resources *res,
+		       struct err *err);
 /* "a100-40", "a100_1g.5gb": 1..63 of [a-z0-9._+-], beginning with a letter. */
 bool resources_is_gpu_model(const char *model);
 /* The stated ones in table order, exact, parseable. Returns buf; 512 bytes always suffice. */

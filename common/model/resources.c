@@ -88,14 +88,14 @@ static int take_model(const char **value, char ret[static REQUEST_NAME_MAX], str
 	return 0;
 }
 
-static int parse_amount(const struct resource_def *d, const char *text, int64_t *ret,
-			struct err *err)
+static int parse_amount(const struct resource_def *d, const char *text, enum amount_units units,
+			int64_t *ret, struct err *err)
 {
 	switch (d->kind) {
 	case RESOURCE_COUNT:
 		return amount_parse_count(text, ret, err);
 	case RESOURCE_BYTES:
-		return amount_parse_bytes(text, ret, err);
+		return amount_parse_bytes_in(text, units, ret, err);
 	default:
 		return amount_parse_seconds(text, ret, err);
 	}
@@ -130,9 +130,18 @@ static int check_bounds(const struct resource_def *d, int64_t v, struct err *err
 		       d->example);
 }
 
-static int parse_value(const struct resource_def *d, const char *value, struct resources *res,
+/* One list on its way. */
+struct parsing {
+	struct resources res;
+	unsigned seen;	  /* bits: the table's, then those of words */
+	bool in_features; /* what has no '=' is one more of them */
+	enum amount_units units;
+};
+
+static int parse_value(const struct resource_def *d, const char *value, struct parsing *p,
 		       struct err *err)
 {
+	struct resources *res = &p->res;
 	char model[REQUEST_NAME_MAX];
 	bool is_gpus = d->offset == RES(ngpus);
 	int64_t v;
@@ -140,7 +149,7 @@ static int parse_value(const struct resource_def *d, const char *value, struct r
 
 	if (r < 0)
 		return r;
-	r = parse_amount(d, value, &v, err);
+	r = parse_amount(d, value, p->units, &v, err);
 	if (r < 0)
 		return err_prefix(err, r, "%s", d->name);
 	r = check_bounds(d, v, err);
@@ -151,13 +160,6 @@ static int parse_value(const struct resource_def *d, const char *value, struct r
 		memcpy(res->gpu_model, model, sizeof(model));
 	return 0;
 }
-
-/* One list on its way. */
-struct parsing {
-	struct resources res;
-	unsigned seen;	  /* bits: the table's, then those of words */
-	bool in_features; /* what has no '=' is one more of them */
-};
 
 static int note_seen(struct parsing *p, size_t which, const char *name, struct err *err)
 {
@@ -198,7 +200,7 @@ static int parse_named(struct parsing *p, const char *name, const char *value, s
 		return unknown_resource(name, err);
 	p->in_features = false;
 	r = note_seen(p, (size_t)(d - request_resources), d->name, err);
-	return r < 0 ? r : parse_value(d, value, &p->res, err);
+	return r < 0 ? r : parse_value(d, value, p, err);
 }
 
 static int parse_item(struct parsing *p, char *item, struct err *err)
@@ -238,7 +240,13 @@ static int next_item(const char **text, char buf[static ITEM_MAX], struct err *e
 
 int resources_parse(const char *text, struct resources *res, struct err *err)
 {
-	struct parsing p = { .res = *res };
+	return resources_parse_in(text, AMOUNT_AS_WRITTEN, res, err);
+}
+
+int resources_parse_in(const char *text, enum amount_units units, struct resources *res,
+		       struct err *err)
+{
+	struct parsing p = { .res = *res, .units = units };
 	char item[ITEM_MAX];
 	int r;
 

@@ -100,10 +100,17 @@ static int set_model(char model[static REQUEST_NAME_MAX], const struct resources
 	return 0;
 }
 
-static int parse_item(char *text, struct chunk *c, char model[static REQUEST_NAME_MAX],
-		      struct err *err)
+/* One chunk on its way. */
+struct parsing {
+	struct chunk *c;
+	char *model; /* REQUEST_NAME_MAX bytes */
+	enum amount_units units;
+};
+
+static int parse_item(char *text, const struct parsing *p, struct err *err)
 {
 	struct resources one = { 0 };
+	struct chunk *c = p->c;
 	char name[ITEM_MAX];
 	const struct item *i;
 	int r;
@@ -120,11 +127,11 @@ static int parse_item(char *text, struct chunk *c, char model[static REQUEST_NAM
 							 : "");
 	if (of_chunk(c, i))
 		return err_set(err, -EINVAL, "select: %s is given twice in one chunk", name);
-	r = resources_parse(text, &one, err);
+	r = resources_parse_in(text, p->units, &one, err);
 	if (r < 0)
 		return err_prefix(err, r, "select");
 	*in_chunk(c, i) = of_resources(&one, i);
-	return set_model(model, &one, err);
+	return set_model(p->model, &one, err);
 }
 
 static int parse_count(const char *text, int64_t *ret, struct err *err)
@@ -140,21 +147,20 @@ static int parse_count(const char *text, int64_t *ret, struct err *err)
 }
 
 /* "2:ncpus=16:vmem=32GB" */
-static int parse_chunk(const char *text, struct chunk *c, char model[static REQUEST_NAME_MAX],
-		       struct err *err)
+static int parse_chunk(const char *text, const struct parsing *p, struct err *err)
 {
 	char item[ITEM_MAX];
 	int r = 0;
 
-	*c = (struct chunk){ .n = 1 };
+	*p->c = (struct chunk){ .n = 1 };
 	for (bool is_first = true; text; is_first = false) {
 		r = cut(&text, ':', item, err);
 		if (r >= 0)
 			r = join_model(item, &text, err);
 		if (r < 0)
 			return r;
-		r = is_first && !strchr(item, '=') ? parse_count(item, &c->n, err)
-						   : parse_item(item, c, model, err);
+		r = is_first && !strchr(item, '=') ? parse_count(item, &p->c->n, err)
+						   : parse_item(item, p, err);
 		if (r < 0)
 			return r;
 	}
@@ -162,6 +168,12 @@ static int parse_chunk(const char *text, struct chunk *c, char model[static REQU
 }
 
 int select_parse(const char *text, struct select *ret, char *model, struct err *err)
+{
+	return select_parse_in(text, AMOUNT_AS_WRITTEN, ret, model, err);
+}
+
+int select_parse_in(const char *text, enum amount_units units, struct select *ret, char *model,
+		    struct err *err)
 {
 	char m[REQUEST_NAME_MAX] = "", one[SELECT_TEXT_MAX];
 	struct select s = { .is_scattered = ret->is_scattered };
@@ -179,7 +191,7 @@ int select_parse(const char *text, struct select *ret, char *model, struct err *
 		memcpy(one, text, n);
 		one[n] = '\0';
 		text = text[n] ? text + n + 1 : NULL;
-		r = parse_chunk(one, &s.of[s.n], m, err);
+		r = parse_chunk(one, &(struct parsing){ &s.of[s.n], m, units }, err);
 		if (r < 0)
 			return r;
 		chunks += s.of[s.n++].n;

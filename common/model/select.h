@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "common/model/amount.h"
 
 struct err;
 struct resources;
@@ -32,6 +33,9 @@ struct select {
  * (REQUEST_NAME_MAX bytes; "": any). -EINVAL: an unknown or repeated item, a bound, two models,
  * too many; err names the item. Nothing is written then. */
 int select_parse(const char *text, struct select *ret, char *model, struct err *err);
+/* The same, where the site says what MB, G ... mean. */
+int select_parse_in(const char *text, enum amount_units units, struct select *ret, char *model,
+		    struct err *err);
 /* Canonical and parseable, amounts exact; "" when n is 0. */
 const char *select_format(const struct select *s, const char *model,
 			  char buf[static SELECT_TEXT_MAX]);

@@ -44,8 +44,6 @@ static int new_config(struct config **ret, struct err *err)
 	c->hooks.event_set = 1U << CONFIG_HOOK_JOB_STARTED | 1U << CONFIG_HOOK_JOB_KILLED |
 			     1U << CONFIG_HOOK_JOB_ENDED | 1U << CONFIG_HOOK_GPU_IDLE |
 			     1U << CONFIG_HOOK_GPU_BUSY | 1U << CONFIG_HOOK_NODE_LOST;
-	for (int i = 0; i < _CONFIG_TRES_MAX; i++)
-		c->policy.tres[i] = (struct fraction){ i == CONFIG_TRES_CPU, 1 };
 	r = config_set_text(&c->listen, "0.0.0.0:8640", err);
 	if (r >= 0)
 		r = config_set_text(&c->database, "/var/lib/reeve-controller/ledger.db", err);
@@ -137,6 +135,8 @@ static int read_all(const struct source *from, struct reading *reading, struct e
 		r = read_source(from, &how, err);
 	if (r == 0 && !reading->c->n_clusters)
 		r = config_add_cluster(reading->c, "main", &object, err);
+	if (r == 0)
+		config_resolve_units(reading->c);
 	if (r == 0)
 		reading->n_faults += config_check_all(reading->c, reading->to);
 	reading->c->places = config_places_free(reading->c->places);

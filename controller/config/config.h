@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include "common/cleanup.h"
 #include "common/conf/conf.h"
+#include "common/model/amount.h"
 #include "common/model/request.h"
 #include "controller/policy/tariff.h"
 
@@ -19,6 +20,15 @@ struct config_bundle {
 	char *cores, *memory, *gpu_gpus, *gpu_cores, *gpu_memory;
 };
 
+/* TresWeights: a weight for one core, one GPU, some memory. As a bundle: of each resource, how
+ * much makes one unit of charge, by what the units of memory mean. */
+struct config_weights {
+	char *typed; /* NULL: not stated */
+	struct charge_bundle per[_AMOUNT_UNITS_MAX];
+};
+
+#define CONFIG_UNIT_UNSTATED (-1)
+
 struct config_cluster {
 	char name[REQUEST_NAME_MAX];
 	int unit; /* enum tariff_unit */
@@ -26,6 +36,10 @@ struct config_cluster {
 	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* what was typed */
 	int64_t cores_per_node;			       /* 0: not stated */
 	struct resources defaults, max;
+	/* While reading: the same for each meaning of the units. */
+	struct resources defaults_in[_AMOUNT_UNITS_MAX], max_in[_AMOUNT_UNITS_MAX];
+	struct config_weights weights;
+	int memory_unit;       /* enum amount_units; CONFIG_UNIT_UNSTATED: the policy's */
 	int64_t mem_from_vmem; /* percent; 0: the node's rule */
 	char *queues;	       /* names by commas; the first is the default */
 };
@@ -52,11 +66,10 @@ struct config_queue {
 	int64_t priority;	/* of its own, where PriorityWeightPartition counts it */
 	int64_t qos_priority;	/* the same for PriorityWeightQos */
 	int64_t run_priority;	/* whose jobs may suspend those of lower ones */
-	bool exclusive;		/* holds whole nodes, and pays for all their cores */
+	struct config_weights weights;
+	bool exclusive; /* holds whole nodes, and pays for all their cores */
 };
 
-/* Priority and usage by trackable resource: a weight for one core, one GPU, one byte. */
-enum config_tres { CONFIG_TRES_CPU, CONFIG_TRES_GPU, CONFIG_TRES_MEM, _CONFIG_TRES_MAX };
 enum config_fairshare { CONFIG_FAIR_TREE, CONFIG_FAIR_CLASSIC };
 enum config_usage_rule { CONFIG_USAGE_MAX, CONFIG_USAGE_SUM };
 /* When usage begins anew, on the site's days; beside a half-life or instead of one. */
@@ -85,16 +98,17 @@ enum config_grant_cover { CONFIG_COVER_WHOLE, CONFIG_COVER_ANY };
 enum config_grant_beyond { CONFIG_BEYOND_BONUS, CONFIG_BEYOND_REFUSE };
 
 struct config_policy {
-	char *profile, *time_zone, *year_start, *tres_weights; /* as typed */
-	int year_start_month, year_start_day;		       /* from 1 */
-	struct fraction tres[_CONFIG_TRES_MAX];		       /* 0: counts nothing */
-	int fairshare, usage_rule, quota;		       /* enums above */
-	int grant_cover, grant_beyond;			       /* enums above */
-	int64_t grant_overdraft;			       /* whole units */
-	int64_t usage_half_life_s;			       /* 0: nothing decays */
-	int usage_reset;				       /* enum config_reset */
-	int scheduler;					       /* enum config_scheduler */
-	int64_t late_after_s;				       /* 0: never */
+	char *profile, *time_zone, *year_start; /* as typed */
+	int year_start_month, year_start_day;	/* from 1 */
+	struct config_weights weights;
+	int memory_unit;		  /* enum amount_units: what K, MB, G ... mean here */
+	int fairshare, usage_rule, quota; /* enums above */
+	int grant_cover, grant_beyond;	  /* enums above */
+	int64_t grant_overdraft;	  /* whole units */
+	int64_t usage_half_life_s;	  /* 0: nothing decays */
+	int usage_reset;		  /* enum config_reset */
+	int scheduler;			  /* enum config_scheduler */
+	int64_t late_after_s;		  /* 0: never */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	int64_t max_age_s; /* from which age on priority rises no more */
 	bool favor_small;
@@ -183,6 +197,15 @@ const struct config_queue *config_queue(const struct config *c, const char *name
 /* By "CLUSTER/NAME"; case does not matter, here and for models. */
 const struct config_node_type *config_node_type(const struct config *c, const char *name);
 const struct config_gpu_model *config_gpu_model(const struct config *c, const char *name);
+
+/* What K, MB, G ... mean in amounts of this cluster: of its bundles and resources, and of
+ * requests that are read for it. */
+enum amount_units config_memory_unit(const struct config *c, const struct config_cluster *cl);
+/* The weights that decide its charges: of the queue, the cluster, the policy, in this order.
+ * NULL: none are stated. */
+const struct config_weights *config_weights(const struct config *c,
+					    const struct config_cluster *cl,
+					    const struct config_queue *q);
 
 /* What decides a price beside the amounts. NULL or "": not stated. */
 struct config_pick {

@@ -11,6 +11,17 @@ int config_set_text(char **to, const char *text, struct err *err);
 /* config_values.c: what one statement alone must hold; parses it further. */
 int config_check_value(const struct conf_place *place, struct err *err);
 
+/* config_units.c: memory by what the site's units mean. An amount of any fraction: "4.8GB". */
+int config_parse_memory(const char *text, enum amount_units units, struct fraction *ret,
+			struct err *err);
+/* "cpu=1,gpu=4,mem=0.25/GB" as typed onto w->per. */
+int config_parse_weights(const char *value, struct config_weights *w, struct err *err);
+/* One of DefaultResources and MaxResources, for every meaning. */
+int config_parse_resources(const char *value, struct resources in[static _AMOUNT_UNITS_MAX],
+			   struct err *err);
+/* Once all is read: the amounts of memory of clusters and node types as they are meant. */
+void config_resolve_units(struct config *c);
+
 /* config_hooks.c: the same for keys of [Hooks]; object is the struct config. */
 int config_check_events(void *object, const char *value, struct err *err);
 int config_check_hook(void *object, const char *value, struct err *err);

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/model/amount.h"
 #include "controller/config/config_impl.h"
 
-#define BYTES_PER_GB 1000000000
 #define WEIGHT_MAX 4294967295LL
 
 #define KEY(section, key, type, at, help, example)                                             \
@@ -112,10 +112,17 @@ const struct conf_key config_keys[] = {
 	  "when usage is forgotten: never, on the first of a month, or of the allocation year",
 	  "never" },
 	{ "Policy", "UsageRule", CONF_ENUM, POLICY_AT(usage_rule), 0, 0, rule_words,
-	  "usage is the largest of the weighted resources, or their sum", "max" },
-	POLICY(CONF_TEXT, "TresWeights", tres_weights,
-	       "what a second of one core, of one GPU and of some memory counts as usage",
+	  "a job is charged the largest of its weighted resources, or their sum", "max" },
+	POLICY(CONF_TEXT, "TresWeights", weights.typed,
+	       "what a second of one core, of one GPU and of some memory is charged; not set: "
+	       "by "
+	       "the cluster's Unit",
 	       "cpu=1,mem=0.25/GB,gpu=4"),
+	{ "Policy", "MemoryUnit", CONF_ENUM, POLICY_AT(memory_unit), 0, 0, amount_units_words,
+	  "what K, KB, M, MB, G, GB ... mean: powers of 1024 (binary), of 1000 (decimal), or "
+	  "MB "
+	  "of 1000 and M of 1024 (as-written)",
+	  "binary" },
 	WEIGHT("PriorityWeightAge", weight_age, "of the time a job waited"),
 	WEIGHT("PriorityWeightFairshare", weight_fairshare, "of the fairshare factor"),
 	WEIGHT("PriorityWeightJobSize", weight_job_size, "of the size of a job"),
@@ -156,6 +163,10 @@ const struct conf_key config_keys[] = {
 	{ "Cluster", "MemFromVmem", CONF_COUNT, offsetof(struct config_cluster, mem_from_vmem),
 	  0, 100, NULL, "mem not stated is this percent of vmem; 0: the node's own rule",
 	  "100" },
+	CLUSTER(CONF_TEXT, "TresWeights", weights.typed, "as in [Policy], for this cluster",
+		"cpu=1,mem=0.25/GB"),
+	{ "Cluster", "MemoryUnit", CONF_ENUM, offsetof(struct config_cluster, memory_unit), 0,
+	  0, amount_units_words, "as in [Policy], for this cluster", "decimal" },
 	CLUSTER(CONF_TEXT, "Queues", queues, "queues; the first is the default", "normal"),
 	BUNDLE(NODE_TYPE),
 	NODE_TYPE(CONF_NAME, "GpuModel", gpu_model, "model of the GPUs of these nodes",
@@ -170,6 +181,8 @@ const struct conf_key config_keys[] = {
 	  1000000, NULL, "the same, for the QoS factor", "10" },
 	{ "Queue", "RunPriority", CONF_COUNT, offsetof(struct config_queue, run_priority), 0,
 	  1000000, NULL, "with suspend: its jobs may suspend those of lower ones", "2" },
+	KEY("Queue", "TresWeights", CONF_TEXT, offsetof(struct config_queue, weights.typed),
+	    "as in [Policy], for jobs of this queue", "cpu=1,gpu=2"),
 	KEY("Queue", "Exclusive", CONF_BOOL, offsetof(struct config_queue, exclusive),
 	    "jobs hold whole nodes, and pay for all their cores", "yes"),
 	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),
@@ -253,10 +266,9 @@ int config_add_cluster(void *target, const char *name, void **ret_object, struct
 	if (r < 0 || !made)
 		return r;
 	new = made;
+	new->memory_unit = CONFIG_UNIT_UNSTATED;
 	no_sides(new->bundle);
 	new->bundle[CHARGE_POOL_CPU].side[CHARGE_CORES] = (struct fraction){ 1, 1 };
-	new->bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY] =
-		(struct fraction){ 4LL * BYTES_PER_GB, 1 };
 	return config_set_text(&new->queues, "normal", err);
 }
 

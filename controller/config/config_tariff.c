@@ -139,12 +139,17 @@ static int choose_queue(const struct config *c, const struct config_cluster *cl,
 {
 	char name[REQUEST_NAME_MAX];
 	const struct config_queue *q;
+	const struct config_weights *w;
 
 	config_default_queue(cl, name);
 	if (stated(typed) && !config_has_queue(cl, typed))
 		return err_set(err, -EINVAL, "cluster '%s' has no queue '%.64s'; it has: %s",
 			       cl->name, typed, cl->queues);
 	q = config_queue(c, stated(typed) ? typed : name);
+	w = config_weights(c, cl, q);
+	to->has_weights = w != NULL;
+	if (w)
+		to->weights = w->per[config_memory_unit(c, cl)];
 	if (!q)
 		return 0;
 	to->factor = q->factor;
@@ -155,9 +160,11 @@ static int choose_queue(const struct config *c, const struct config_cluster *cl,
 int config_tariff(const struct config *c, const struct config_pick *pick, struct tariff *ret,
 		  struct err *err)
 {
-	struct tariff t = { .gpu_weight = { 1, 1 }, .factor = { 1, 1 } };
+	struct tariff t = { .gpu_weight = { 1, 1 },
+			    .factor = { 1, 1 },
+			    .is_sum = c->policy.usage_rule == CONFIG_USAGE_SUM };
 	const struct config_cluster *cl;
-	const struct config_node_type *type;
+	const struct config_node_type *type = NULL;
 	int r = choose_cluster(c, pick, &cl, err);
 
 	if (r < 0)
@@ -165,7 +172,10 @@ int config_tariff(const struct config *c, const struct config_pick *pick, struct
 	t.unit = (enum tariff_unit)cl->unit;
 	t.cores_per_node = cl->cores_per_node;
 	memcpy(t.bundle, cl->bundle, sizeof(t.bundle));
-	r = choose_node_type(c, cl, pick, &type, err);
+	r = choose_queue(c, cl, pick->queue, &t, err);
+	/* Weights are those of all nodes: no type has to be told. */
+	if (r == 0 && (!t.has_weights || stated(pick->node_type)))
+		r = choose_node_type(c, cl, pick, &type, err);
 	if (r < 0)
 		return r;
 	if (type)
@@ -174,8 +184,6 @@ int config_tariff(const struct config *c, const struct config_pick *pick, struct
 		r = choose_weight(c, type->gpu_model, &t, err);
 	else
 		r = choose_weight(c, pick->gpu_model, &t, err);
-	if (r == 0)
-		r = choose_queue(c, cl, pick->queue, &t, err);
 	if (r == 0)
 		*ret = t;
 	return r;

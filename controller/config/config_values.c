@@ -83,19 +83,16 @@ static int parse_side(enum charge_side side, const char *text, struct fraction *
 		      struct err *err)
 {
 	struct fraction f = { 0, 1 };
-	int64_t bytes = 0;
 	int r;
 
 	if (!strcmp(text, "none")) {
 		*ret = f;
 		return 0;
 	}
-	if (side == CHARGE_MEMORY) {
-		r = amount_parse_bytes(text, &bytes, err);
-		f.num = bytes;
-	} else {
+	if (side == CHARGE_MEMORY)
+		r = config_parse_memory(text, AMOUNT_AS_WRITTEN, &f, err);
+	else
 		r = fraction_parse_or_zero(text, &f, err);
-	}
 	if (r == 0 && f.num == 0)
 		return err_set(err, -EINVAL,
 			       "a bundle of zero %s has no price; state how much one "
@@ -152,62 +149,30 @@ static int check_year_start(void *object, const char *value, struct err *err)
 	return 0;
 }
 
-/* "F" or, of memory, "F/SIZE": a weight for that much of it. */
-static int parse_tres(enum config_tres which, char *value, struct fraction *ret,
-		      struct err *err)
+static int check_policy_tres(void *object, const char *value, struct err *err)
 {
-	char size[64], *slash = which == CONFIG_TRES_MEM ? strchr(value, '/') : NULL;
-	struct fraction weight = { 0, 1 };
-	int64_t bytes = 1;
-	int r;
-
-	if (which == CONFIG_TRES_MEM && !slash)
-		return err_set(err, -EINVAL, "say for how much memory: mem=%.20s/GB", value);
-	if (slash) {
-		*slash = '\0';
-		snprintf(size, sizeof(size), "%s%.40s",
-			 slash[1] >= '0' && slash[1] <= '9' ? "" : "1", slash + 1);
-		r = amount_parse_bytes(size, &bytes, err);
-		if (r < 0 || bytes == 0)
-			return r < 0 ? r : err_set(err, -EINVAL, "a weight for no memory");
-	}
-	r = fraction_parse_or_zero(value, &weight, err);
-	if (r < 0)
-		return r;
-	r = fraction_divide(weight, (struct fraction){ bytes, 1 }, ret);
-	return r < 0 ? err_set(err, -EINVAL, "%.40s is too small a weight", value) : 0;
+	return config_parse_weights(value, &((struct config *)object)->policy.weights, err);
 }
 
-static int check_tres(void *object, const char *value, struct err *err)
+static int check_cluster_tres(void *object, const char *value, struct err *err)
 {
-	static const char *const names[] = { "cpu", "gpu", "mem" };
-	struct config_policy *p = &((struct config *)object)->policy;
-	struct fraction tres[_CONFIG_TRES_MAX] = { { 0, 1 }, { 0, 1 }, { 0, 1 } };
-	_cleanup_free_ char *copy = strdup(value);
-	char *rest = copy, *item;
+	return config_parse_weights(value, &((struct config_cluster *)object)->weights, err);
+}
 
-	if (!copy)
-		return err_set(err, -ENOMEM, "out of memory");
-	while ((item = strsep(&rest, ","))) {
-		char *equals = strchr(item, '=');
-		size_t i = 0;
-		int r;
+static int check_queue_tres(void *object, const char *value, struct err *err)
+{
+	return config_parse_weights(value, &((struct config_queue *)object)->weights, err);
+}
 
-		while (*item == ' ' || *item == '\t')
-			item++;
-		while (i < ARRAY_LEN(names) &&
-		       (!equals || strncmp(item, names[i], (size_t)(equals - item)) ||
-			names[i][equals - item]))
-			i++;
-		if (i == ARRAY_LEN(names))
-			return err_set(err, -EINVAL, "'%.40s' is not cpu=N, gpu=N or mem=N/GB",
-				       item);
-		r = parse_tres((enum config_tres)i, equals + 1, &tres[i], err);
-		if (r < 0)
-			return r;
-	}
-	memcpy(p->tres, tres, sizeof(tres));
-	return 0;
+static int check_defaults(void *object, const char *value, struct err *err)
+{
+	return config_parse_resources(value, ((struct config_cluster *)object)->defaults_in,
+				      err);
+}
+
+static int check_max(void *object, const char *value, struct err *err)
+{
+	return config_parse_resources(value, ((struct config_cluster *)object)->max_in, err);
 }
 
 /* ---- all ---- */
@@ -234,7 +199,11 @@ static const struct {
 	{ "Queue", "Factor", check_factor },
 	{ "Policy", "TimeZone", check_zone },
 	{ "Policy", "AllocationYearStart", check_year_start },
-	{ "Policy", "TresWeights", check_tres },
+	{ "Policy", "TresWeights", check_policy_tres },
+	{ "Cluster", "TresWeights", check_cluster_tres },
+	{ "Queue", "TresWeights", check_queue_tres },
+	{ "Cluster", "DefaultResources", check_defaults },
+	{ "Cluster", "MaxResources", check_max },
 	{ "Hooks", "Events", config_check_events },
 	{ "Hooks", "Program", config_check_hook },
 };

@@ -23,7 +23,7 @@
 	" j.bundle_memory_num, j.bundle_memory_den, j.gpu_model,"                              \
 	" a.usage ->> '$.gpu_busy_ns', a.usage ->> '$.gpu_mem_peak_bytes',"                    \
 	" a.usage ->> '$.gpus_used',"                                                          \
-	" CASE WHEN a.gpus LIKE '%\"simulated\":true%' THEN 1 ELSE 0 END"                      \
+	" CASE WHEN a.gpus LIKE '%\"simulated\":true%' THEN 1 ELSE 0 END, j.summed"            \
 	" FROM jobs j JOIN attempts a USING(job)"
 /* ?1 cluster, ?2 account, ?3 user. */
 #define LIVE_OF                                                                                \
@@ -98,6 +98,7 @@ static void read_live(struct db_row *st, struct store_eff_attempt *e)
 	a->terms.side[CHARGE_GPUS] = fraction_at(st, 20);
 	a->terms.side[CHARGE_CORES] = fraction_at(st, 22);
 	a->terms.side[CHARGE_MEMORY] = fraction_at(st, 24);
+	a->terms.is_sum = db_int(st, 31) != 0;
 }
 
 /* ---- jobs of histories ---- */

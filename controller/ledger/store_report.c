@@ -78,6 +78,7 @@ static int read_known(struct db_row *st, struct known *k, struct err *err)
 	k->pool = (enum charge_pool)(int)db_int(st, 16);
 	k->job_attempt = db_int(st, 17);
 	read_terms(st, 18, &k->terms);
+	k->terms.bundle.is_sum = db_int(st, 34) != 0;
 	k->days.usage_day = db_int(st, 28);
 	k->days.is_sliced = (int)db_int(st, 29);
 	snprintf(k->queue, sizeof(k->queue), "%s", store_text(st, 30));
@@ -103,8 +104,7 @@ static int load_known(struct store *s, const struct report *rep, struct known *k
 			 " j.bundle_memory_den, j.ncpus, j.ngpus, a.usage_day, a.sliced,"
 			 " j.queue, CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE"
 			 " j.mem_bytes END, CASE WHEN a.hosts = '' THEN 0 ELSE 1 END,"
-			 " a.verdict"
-			 " FROM attempts a JOIN jobs j USING(job)"
+			 " a.verdict, j.summed FROM attempts a JOIN jobs j USING(job)"
 			 " WHERE a.job = ?1 AND a.attempt = ?2",
 			 "ii", rep->job, (int64_t)rep->attempt);
 

@@ -354,12 +354,17 @@ static const char schema_steps[] =
 	"CREATE INDEX chunks_of_steps ON chunks(job, id) WHERE stream > 1;"
 	"CREATE INDEX steps_open_job ON steps(job) WHERE state < 2;";
 
-const char *const store_migrations[] = {
-	schema_1,	 schema_2,	     schema_3,	     schema_stretches,	schema_accounts,
-	schema_terms,	 schema_indices,     schema_ends,    schema_weights,	schema_gpus,
-	schema_active,	 schema_drained,     schema_preempt, schema_submission, schema_kinds,
-	schema_dispatch, schema_maintenance, schema_parts,   schema_steps,	NULL
-};
+/* Whether the terms of charging are added up (UsageRule=sum) or the largest of them counts. */
+static const char schema_sums[] =
+	"ALTER TABLE jobs ADD COLUMN summed INTEGER NOT NULL DEFAULT 0;";
+
+const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
+					 schema_stretches, schema_accounts,    schema_terms,
+					 schema_indices,   schema_ends,	       schema_weights,
+					 schema_gpus,	   schema_active,      schema_drained,
+					 schema_preempt,   schema_submission,  schema_kinds,
+					 schema_dispatch,  schema_maintenance, schema_parts,
+					 schema_steps,	   schema_sums,	       NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -79,6 +79,15 @@ int fraction_divide(struct fraction a, struct fraction b, struct fraction *ret)
 	return reduce((__int128)a.num * b.den, (__int128)a.den * b.num, ret);
 }
 
+int fraction_add(struct fraction a, struct fraction b, struct fraction *ret)
+{
+	__int128 left = (__int128)a.num * b.den, right = (__int128)b.num * a.den, sum;
+
+	if (__builtin_add_overflow(left, right, &sum))
+		return -ERANGE;
+	return reduce(sum, (__int128)a.den * b.den, ret);
+}
+
 /* A decimal of `size` bytes; zero is one. */
 static bool parse_decimal(const char *text, size_t size, struct fraction *ret)
 {
@@ -189,6 +198,7 @@ int charge_rate_of(const struct charge_bundle *b, const struct charge_amounts *a
 		   struct charge_rate *ret)
 {
 	struct charge_rate best = { { 0, 1 }, _CHARGE_SIDE_MAX };
+	struct fraction sum = { 0, 1 };
 
 	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++) {
 		struct fraction ratio;
@@ -198,11 +208,16 @@ int charge_rate_of(const struct charge_bundle *b, const struct charge_amounts *a
 			return r;
 		if (b->side[s].num == 0)
 			continue;
+		r = b->is_sum ? fraction_add(sum, ratio, &sum) : 0;
+		if (r < 0)
+			return r;
 		if (best.decided_by == _CHARGE_SIDE_MAX || is_larger(ratio, best.rate))
 			best = (struct charge_rate){ ratio, s };
 	}
 	if (best.decided_by == _CHARGE_SIDE_MAX)
 		return -EINVAL;
+	if (b->is_sum)
+		best.rate = sum;
 	*ret = best;
 	return 0;
 }
@@ -228,13 +243,13 @@ int charge_requested(struct fraction rate, int64_t running_ns, int64_t *ret_ms)
 }
 
 /* amount_ns (an amount times nanoseconds) per `per`, in milli-equivalent-seconds. */
-static int side_used(__int128 amount_ns, struct fraction per, int64_t *ret_ms)
+static int side_used(__int128 amount_ns, struct fraction per, bool is_sum, int64_t *ret_ms)
 {
-	__int128 n;
+	__int128 n, d = (__int128)per.num * NS_PER_MS;
 
 	if (__builtin_mul_overflow(amount_ns, (__int128)per.den, &n))
 		return -ERANGE;
-	return divide(n, (__int128)per.num * NS_PER_MS, ret_ms);
+	return divide(is_sum ? n - n % d : n, d, ret_ms);
 }
 
 int charge_used(const struct charge_bundle *b, const struct charge_use *u, int64_t *ret_ms)
@@ -246,7 +261,7 @@ int charge_used(const struct charge_bundle *b, const struct charge_use *u, int64
 					  ? -1
 					  : (__int128)u->mem_peak_bytes * u->running_ns,
 	};
-	int64_t most = 0;
+	int64_t all = 0;
 
 	if (u->running_ns < 0)
 		return -EINVAL;
@@ -256,13 +271,15 @@ int charge_used(const struct charge_bundle *b, const struct charge_use *u, int64
 
 		if (b->side[s].num == 0 || amounts[s] < 0)
 			continue;
-		r = side_used(amounts[s], b->side[s], &ms);
+		r = side_used(amounts[s], b->side[s], b->is_sum, &ms);
 		if (r < 0)
 			return r;
-		if (ms > most)
-			most = ms;
+		if (b->is_sum && __builtin_add_overflow(all, ms, &all))
+			return -ERANGE;
+		if (!b->is_sum && ms > all)
+			all = ms;
 	}
-	*ret_ms = most;
+	*ret_ms = all;
 	return 0;
 }
 

@@ -14,6 +14,7 @@
  * the charge of the whole.
  */
 #pragma once
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -33,6 +34,8 @@ int fraction_make(int64_t num, int64_t den, struct fraction *ret);
 /* a x b and a / b, exact. -ERANGE: more than int64 can hold; -EINVAL: b is 0. */
 int fraction_multiply(struct fraction a, struct fraction b, struct fraction *ret);
 int fraction_divide(struct fraction a, struct fraction b, struct fraction *ret);
+/* a + b, exact. -ERANGE. */
+int fraction_add(struct fraction a, struct fraction b, struct fraction *ret);
 
 #define FRACTION_TEXT_MAX 96
 /* Exact: "2.5" where the decimals end within 18 places; otherwise the fraction with its value
@@ -62,6 +65,7 @@ const char *charge_pool_unit(enum charge_pool p); /* "core-equivalent" "gpu-equi
 /* How much of each side one equivalent has; num 0: the bundle has no such side. */
 struct charge_bundle {
 	struct fraction side[_CHARGE_SIDE_MAX];
+	bool is_sum; /* the rate is the sum of the ratios, not the largest */
 };
 
 /* What is held: whole cores, bytes, whole GPUs. */
@@ -70,14 +74,15 @@ struct charge_amounts {
 };
 
 struct charge_rate {
-	struct fraction rate; /* equivalents */
-	enum charge_side decided_by;
+	struct fraction rate;	     /* equivalents */
+	enum charge_side decided_by; /* of a sum: its largest term */
 };
 
 /* Ratio of one side; 0/1 when the bundle has none. -ERANGE: more than int64 can hold. */
 int charge_ratio(const struct charge_bundle *b, const struct charge_amounts *a,
 		 enum charge_side side, struct fraction *ret);
-/* The largest ratio. -EINVAL: a bundle without sides or a negative amount; -ERANGE. */
+/* The largest ratio, or where the bundle says so the sum of all. -EINVAL: a bundle without
+ * sides or a negative amount; -ERANGE. */
 int charge_rate_of(const struct charge_bundle *b, const struct charge_amounts *a,
 		   struct charge_rate *ret);
 
@@ -91,8 +96,9 @@ int charge_requested(struct fraction rate, int64_t running_ns, int64_t *ret_ms);
  * caller gives the resident peak, without page cache, which the kernel takes back at need).
  * GPUs: those that did anything at all for it, each as held all along, since a GPU that is held
  * is of no use to others, however little it does; one that did nothing could have been left
- * out. Not measured: all that were held. A side that was not measured (-1) is left out. It
- * tells the user how much smaller a request could have been; nothing is billed by it. */
+ * out. Of a bundle that sums, the sides are added, each rounded down. Not measured: all that
+ * were held. A side that was not measured (-1) is left out. It tells the user how much smaller
+ * a request could have been; nothing is billed by it. */
 struct charge_use {
 	int64_t running_ns, cpu_ns, mem_peak_bytes, ngpus;
 };

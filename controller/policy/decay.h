@@ -59,19 +59,3 @@ int decay_add(struct decay *d, const struct decay_rule *rule, const struct decay
 	      int64_t now_ns);
 int decay_refund(struct decay *d, const struct decay_rule *rule, const struct decay_charge *c,
 		 int64_t now_ns);
-
-/* ---- what a job adds ---- */
-
-struct decay_tres {
-	int64_t amount;		/* requested: cores, bytes, GPUs, ... */
-	struct fraction weight; /* per unit of it; 0/1: does not count */
-};
-
-enum decay_combine { DECAY_SUM, DECAY_MAX };
-
-/* The weight of a job: sum or maximum of amount x weight, times the usage factor of its QoS or
- * queue; exact, never cut to an integer. times running time it is charge_requested()'s.
- * -EINVAL: a negative amount, weight or factor; -ERANGE: beyond int64, numerator or
- * denominator. */
-int decay_weigh(const struct decay_tres *tres, size_t n, enum decay_combine how,
-		struct fraction factor, struct fraction *ret);

@@ -81,13 +81,17 @@ static void choose_bundle(const struct tariff *t, struct tariff_price *p)
 	p->pool = t->unit == TARIFF_EQUIVALENTS && p->amounts.side[CHARGE_GPUS] > 0
 			  ? CHARGE_POOL_GPU
 			  : CHARGE_POOL_CPU;
-	if (t->unit == TARIFF_EQUIVALENTS) {
+	p->has_weights = t->has_weights;
+	if (t->has_weights) {
+		p->bundle = t->weights;
+	} else if (t->unit == TARIFF_EQUIVALENTS) {
 		p->bundle = t->bundle[p->pool];
-		return;
+	} else {
+		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
+			p->bundle.side[s] = (struct fraction){ 0, 1 };
+		p->bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 	}
-	for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
-		p->bundle.side[s] = (struct fraction){ 0, 1 };
-	p->bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+	p->bundle.is_sum = t->is_sum;
 }
 
 /* One GPU of weight w fills a bundle's side of g as one of weight 1 fills a side of g / w. */
@@ -104,6 +108,7 @@ static int fold_factor(const struct charge_bundle *weighed, struct fraction fact
 {
 	int r = 0;
 
+	ret->is_sum = weighed->is_sum;
 	for (int s = 0; s < _CHARGE_SIDE_MAX && r == 0; s++) {
 		ret->side[s] = (struct fraction){ 0, 1 };
 		if (factor.num)
@@ -150,6 +155,26 @@ static void say_factor(const struct tariff_price *p, char *buf, size_t size)
 		 fraction_format(p->factor, factor), fraction_format(p->rate, result));
 }
 
+/* "gpus 2 + cores 1 + memory 1.5 = 4.5" */
+static void say_sum(struct tariff_price *p)
+{
+	char text[FRACTION_TEXT_MAX];
+	struct fraction sum = { 0, 1 };
+	int n = snprintf(p->rule, sizeof(p->rule), "the sum of the shares of one %s:",
+			 tariff_unit_name(p->unit, p->pool));
+	const char *between = " ";
+
+	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++) {
+		if (!p->bundle.side[s].num || fraction_add(sum, p->ratio[s], &sum) < 0)
+			continue;
+		n += snprintf(p->rule + n, sizeof(p->rule) - (size_t)n, "%s%s %.30s", between,
+			      charge_side_name(s), fraction_format(p->ratio[s], text));
+		between = " + ";
+	}
+	snprintf(p->rule + n, sizeof(p->rule) - (size_t)n, " = %.40s",
+		 fraction_format(sum, text));
+}
+
 static void say_equivalents(struct tariff_price *p)
 {
 	char asked[FRACTION_TEXT_MAX], per[FRACTION_TEXT_MAX], ratio[FRACTION_TEXT_MAX],
@@ -171,7 +196,9 @@ static void say_rule(const struct tariff *t, struct tariff_price *p)
 	const char *what = t->exclusive ? "all cores of the nodes held" : "cores requested";
 	size_t n;
 
-	if (p->unit == TARIFF_EQUIVALENTS)
+	if (p->bundle.is_sum && (p->has_weights || p->unit == TARIFF_EQUIVALENTS))
+		say_sum(p);
+	else if (p->has_weights || p->unit == TARIFF_EQUIVALENTS)
 		say_equivalents(p);
 	else
 		snprintf(p->rule, sizeof(p->rule), "%s, %" PRId64 ", an hour of running%s",

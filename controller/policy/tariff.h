@@ -10,6 +10,7 @@
  *   of a GPU is a model of its own with a weight below one.
  * - *Service units* (NCI): cores requested x queue factor, an hour of running. One pool.
  * - *Core-hours* (RWTH): cores, an hour from start to end. One pool.
+ * Where weights are stated they decide the rate instead of the unit's own rule.
  * On an exclusive queue the cores are all cores of all nodes held.
  *
  * A price is a rate: units at every moment of running. Its product with the cumulative running
@@ -36,6 +37,11 @@ const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p);
 struct tariff {
 	enum tariff_unit unit;
 	struct charge_bundle bundle[_CHARGE_POOL_MAX]; /* for TARIFF_EQUIVALENTS */
+	/* Where the site states weights (TresWeights) they are the bundle of every job,
+	 * whatever the unit: of each resource, how much makes one unit. */
+	struct charge_bundle weights;
+	bool has_weights;
+	bool is_sum;		    /* the sum of the ratios is charged, not the largest */
 	struct fraction gpu_weight; /* reference units of one GPU of the model; above 0 */
 	struct fraction factor;	    /* of the queue; 0: free of charge */
 	bool exclusive;
@@ -56,8 +62,9 @@ struct tariff_price {
 	enum charge_side decided_by;
 	struct charge_amounts amounts;		 /* what is held */
 	struct charge_bundle bundle;		 /* what one unit has of each side */
-	struct fraction ratio[_CHARGE_SIDE_MAX]; /* amount (x weight) / bundle; the largest x
-						    factor is the rate */
+	struct fraction ratio[_CHARGE_SIDE_MAX]; /* amount (x weight) / bundle; the largest (or
+						    their sum) x factor is the rate */
+	bool has_weights;
 	struct fraction gpu_weight, factor;
 	/* Weight and factor folded into the bundle: charge_used() and tally_terms take it.
 	 * Without sides where the factor is 0. */

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "common/err.h"
+#include "common/model/amount.h"
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
 #include "controller/policy/fit.h"
@@ -57,30 +58,6 @@ int quote_fill_chunks(const struct config_cluster *cl, struct request *q, struct
 
 /* ---- GPUs ---- */
 
-/* The model that is asked for, in full; "": any, or one that makes no difference to the price.
- */
-static int find_model(const struct config *c, const struct quote *q,
-		      char ret[static REQUEST_NAME_MAX], struct err *err)
-{
-	const char *typed =
-		q->pick.gpu_model && *q->pick.gpu_model ? q->pick.gpu_model : q->res.gpu_model;
-	const struct config_cluster *cl =
-		config_cluster(c, q->pick.cluster ? q->pick.cluster : "");
-	struct gpus_match m;
-	int r;
-
-	*ret = '\0';
-	if (!*typed || c->n_gpu_models == 0)
-		return 0;
-	if (cl && cl->unit != TARIFF_EQUIVALENTS)
-		return 0;
-	gpus_match_begin(&m, typed);
-	for (size_t i = 0; i < c->n_gpu_models; i++)
-		gpus_match_try(&m, c->gpu_models[i]->name);
-	r = gpus_match_end(&m, "this site has weights for", ret, err);
-	return r < 0 ? r : 0;
-}
-
 /* "a100_1g.5gb" is of "a100-40". */
 static bool is_part_of(const char *part, const char *whole)
 {
@@ -94,6 +71,55 @@ static bool is_of(const struct config_node_type *t, const char *cluster)
 	size_t n = strlen(cluster);
 
 	return !strncmp(t->name, cluster, n) && t->name[n] == '/';
+}
+
+/* May nodes of the cluster have it? Where no node type of any cluster does, it may be anywhere.
+ */
+static bool is_model_here(const struct config *c, const struct config_cluster *cl,
+			  const char *model)
+{
+	bool is_elsewhere = false;
+
+	for (size_t i = 0; i < c->n_node_types; i++) {
+		const struct config_node_type *t = c->node_types[i];
+		bool has = !strcasecmp(t->gpu_model, model) ||
+			   (gpus_is_part(model) && is_part_of(model, t->gpu_model));
+
+		if (has && is_of(t, cl->name))
+			return true;
+		is_elsewhere |= has;
+	}
+	return !is_elsewhere;
+}
+
+/* The model that is asked for, in full; "": any, or one that makes no difference to the price.
+ */
+static int find_model(const struct config *c, const struct quote *q,
+		      char ret[static REQUEST_NAME_MAX], struct err *err)
+{
+	const char *typed =
+		q->pick.gpu_model && *q->pick.gpu_model ? q->pick.gpu_model : q->res.gpu_model;
+	const struct config_cluster *cl =
+		config_cluster(c, q->pick.cluster ? q->pick.cluster : "");
+	char where[REQUEST_NAME_MAX + 32];
+	struct gpus_match m;
+	int r;
+
+	*ret = '\0';
+	if (!*typed || c->n_gpu_models == 0)
+		return 0;
+	if (!cl ||
+	    (cl->unit != TARIFF_EQUIVALENTS &&
+	     !config_weights(c, cl, config_queue(c, q->pick.queue ? q->pick.queue : ""))))
+		return 0;
+	gpus_match_begin(&m, typed);
+	for (size_t i = 0; i < c->n_gpu_models; i++)
+		if (is_model_here(c, cl, c->gpu_models[i]->name))
+			gpus_match_try(&m, c->gpu_models[i]->name);
+	snprintf(where, sizeof(where), "%s has weights for",
+		 c->n_clusters > 1 ? cl->name : "this site");
+	r = gpus_match_end(&m, where, ret, err);
+	return r < 0 ? r : 0;
 }
 
 /* The type of node that has the GPUs a part is of, where there is one and the part is of no
@@ -140,6 +166,30 @@ static void choose_type(const struct config *c, const struct quote *q, struct co
 			pick->node_type = q->res.node_type;
 }
 
+/* A type that is stated has its GPUs or parts of them, no others. */
+static int check_type(const struct config *c, const struct config_pick *pick, struct err *err)
+{
+	const struct config_cluster *cl = config_cluster(c, pick->cluster ? pick->cluster : "");
+	const struct config_node_type *t = NULL;
+	char name[2 * REQUEST_NAME_MAX];
+
+	if (!cl || !*pick->gpu_model || !pick->node_type || !*pick->node_type)
+		return 0;
+	if (strchr(pick->node_type, '/'))
+		snprintf(name, sizeof(name), "%s", pick->node_type);
+	else
+		snprintf(name, sizeof(name), "%s/%s", cl->name, pick->node_type);
+	t = config_node_type(c, name);
+	if (!t || !*t->gpu_model || !strcasecmp(t->gpu_model, pick->gpu_model) ||
+	    (gpus_is_part(pick->gpu_model) && is_part_of(pick->gpu_model, t->gpu_model)))
+		return 0;
+	return err_set(
+		err, -EINVAL,
+		"nodes of type '%s' have GPUs of model %s, not %s; state one of them, or "
+		"a type that has such GPUs",
+		strchr(t->name, '/') + 1, t->gpu_model, pick->gpu_model);
+}
+
 static bool is_same(struct fraction a, struct fraction b)
 {
 	return a.num == b.num && a.den == b.den;
@@ -172,14 +222,18 @@ static int weigh_any(const struct config *c, struct fraction *ret, struct err *e
 	return 0;
 }
 
-/* Does the cluster's own GPU bundle stand for whatever is given? */
-static bool is_any(const struct config *c, const struct config_pick *pick)
+/* Does one GPU bundle of the cluster, or one weight, stand for whatever is given? */
+static bool is_any(const struct config *c, const struct config_pick *pick,
+		   const struct tariff *t)
 {
 	const struct config_cluster *cl = config_cluster(c, pick->cluster ? pick->cluster : "");
+	const struct charge_bundle *b =
+		t->has_weights ? &t->weights : &cl->bundle[CHARGE_POOL_GPU];
 
 	return pick->wants_gpus && !*pick->gpu_model &&
-	       !(pick->node_type && *pick->node_type) && cl->unit == TARIFF_EQUIVALENTS &&
-	       cl->bundle[CHARGE_POOL_GPU].side[CHARGE_GPUS].num > 0;
+	       !(pick->node_type && *pick->node_type) &&
+	       (t->has_weights || t->unit == TARIFF_EQUIVALENTS) &&
+	       b->side[CHARGE_GPUS].num > 0;
 }
 
 /* As on an exclusive queue. */
@@ -219,10 +273,12 @@ int quote_price(const struct config *c, const struct quote *q, struct tariff_pri
 	choose_type(c, q, &pick);
 	choose_type_of_part(c, &pick);
 	if (r >= 0)
+		r = check_type(c, &pick, err);
+	if (r >= 0)
 		r = config_tariff(c, &pick, &t, err);
 	if (r >= 0 && q->is_exclusive)
 		r = hold_whole(&t, err);
-	if (r >= 0 && is_any(c, &pick))
+	if (r >= 0 && is_any(c, &pick, &t))
 		r = weigh_any(c, &t.gpu_weight, err);
 	if (r >= 0) {
 		ask.nodes = nodes_of(q, &t);
@@ -318,6 +374,8 @@ int quote_encode(const struct config *c, const struct quote *q, const struct tar
 	    (q->res.walltime_s && set_charge(doc, "charge", p, q->res.walltime_s) < 0))
 		return err_set(err, -EINVAL, "the request is larger than can be charged");
 	set_stated(doc, "cluster", config_cluster(c, cluster)->name);
+	set_stated(doc, "memory_unit",
+		   amount_units_words[config_memory_unit(c, config_cluster(c, cluster))]);
 	set_stated(doc, "queue", q->pick.queue);
 	set_stated(doc, "node_type", q->pick.node_type ? q->pick.node_type : q->res.node_type);
 	set_stated(doc, "gpu_model", *model ? model : q->res.gpu_model);

@@ -95,28 +95,13 @@ bool standing_tree(const struct standing *s, size_t i, struct standing_where *re
 
 /* ---- what counts ---- */
 
-/* Of one second of running. */
-static int weigh(const struct standing *s, const struct store_charge *c, double *ret)
+/* Of one second of running: what it is charged, whatever made that rate and whenever. */
+static int weigh(const struct store_charge *c, double *ret)
 {
-	const struct config_policy *p = &s->config->policy;
-	const struct config_queue *queue = config_queue(s->config, c->queue);
-	const struct decay_tres tres[_CONFIG_TRES_MAX] = {
-		[CONFIG_TRES_CPU] = { c->ncpus, p->tres[CONFIG_TRES_CPU] },
-		[CONFIG_TRES_GPU] = { c->ngpus, p->tres[CONFIG_TRES_GPU] },
-		[CONFIG_TRES_MEM] = { c->mem_bytes, p->tres[CONFIG_TRES_MEM] },
-	};
-	struct fraction weight = c->rate;
-	int r = 0;
-
-	if (p->tres_weights)
-		r = decay_weigh(tres, ARRAY_LEN(tres),
-				p->usage_rule == CONFIG_USAGE_SUM ? DECAY_SUM : DECAY_MAX,
-				queue ? queue->factor : (struct fraction){ 1, 1 }, &weight);
-	if (r == 0 && (weight.num < 0 || weight.den <= 0))
-		r = -EINVAL;
-	if (r == 0)
-		*ret = (double)weight.num / (double)weight.den;
-	return r;
+	if (c->rate.num < 0 || c->rate.den <= 0)
+		return -EINVAL;
+	*ret = (double)c->rate.num / (double)c->rate.den;
+	return 0;
 }
 
 static int complain(const struct store_charge *c, int r, struct err *err)
@@ -137,7 +122,7 @@ static int change(struct standing *s, const struct store_charge *c, struct decay
 		return c->adjusted_ms < 0 ? decay_refund(usage, &s->rule.decay, &d, now_ns)
 					  : decay_add(usage, &s->rule.decay, &d, now_ns);
 	}
-	r = weigh(s, c, &weight);
+	r = weigh(c, &weight);
 	d.amount = weight * fabs((double)c->running_ns / (double)S_NS);
 	if (r < 0)
 		return r;
@@ -192,7 +177,7 @@ int standing_gain(struct standing *s, const struct sync_gain *g, int64_t now_ns,
 	int r = find_entry(s, &now, &t, &e);
 
 	if (r == 0)
-		r = weigh(s, &now, &weight);
+		r = weigh(&now, &weight);
 	was.amount = weight * ((double)g->was_running_ns / (double)S_NS);
 	/* In this order: what was refunded by hand must not meet the bottom on the way. */
 	if (r == 0)

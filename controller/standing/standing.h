@@ -8,10 +8,10 @@
  * every user with one share below the account.
  *
  * Usage is weight x seconds of running, decayed in closed form (controller/policy/decay.h).
- * Weight: TresWeights by UsageRule, times the queue's factor; where TresWeights are not stated,
- * the rate that the job is charged, exact. Suspended time is no running time. A refund of a job
- * takes its part of what is left of that job's usage; an adjustment of no job counts its charge
- * in unit-seconds, over its day (store_charges.h).
+ * Weight: the rate that the job is charged, exact, as it was fixed when the job was submitted
+ * or imported; so what is shown as billed is what fairshare counts. Suspended time is no
+ * running time. A refund of a job takes its part of what is left of that job's usage; an
+ * adjustment of no job counts its charge in unit-seconds, over its day (store_charges.h).
  *
  * Usage of a user who is no longer declared counts at the account; of an account that is no
  * longer declared, at the root: it belongs to no one's share, but is not forgotten, and it is

@@ -95,6 +95,13 @@ has "... and -o help lists all" "not_measured|NOT MEASURED" "$(eff -o help -P)"
 printf '[Cluster c]\nBundleCores = 1\nBundleMemory = 4GiB\n' >"$dir/p.conf"
 has "a profile prices both: 16 cores and 64 GiB against 4 and 20" "charge 160.000 -> 50.000" \
 	"$(eff 1 --profile "$dir/p.conf")"
+printf '[Cluster other]\n' >"$dir/other.conf"
+"$reeve" eff --ledger "$db" --by user --profile "$dir/other.conf" >"$dir/out" 2>"$dir/err"
+is "jobs that the profile has no price for are told, each with why" \
+	"0 6 reeve eff: 6 jobs have no price in $dir/other.conf; shown as the ledger charged them:" \
+	"$? $(grep -c "^  job [1-6]: the profile has no cluster 'c'$" "$dir/err") $(head -n 1 "$dir/err")"
+is "... and counted for programs" "6 0" "$(for p in other p; do eff --json --profile "$dir/$p.conf" 2>/dev/null |
+	python3 -c 'import json,sys; print(json.load(sys.stdin)["no_price_jobs"])'; done | xargs)"
 printf '[Cluster su]\nUnit=service-units\nQueues=q\n[Queue q]\nFactor=2\n' >"$dir/su.conf"
 "$reeve" import swf "$dir/h.swf" --cluster su --ledger "$dir/su.db" --profile "$dir/su.conf" >/dev/null
 has "... the charge itself is there" "320.000" "$("$reeve" eff 1 --ledger "$dir/su.db")"

@@ -80,6 +80,45 @@ price "1.5 gpu memory" "$dir/x.conf" ngpus=1,ncpus=6,mem=48GB
 bundle 32000MiB
 price "1.536 gpu memory" "$dir/x.conf" ngpus=1,ncpus=6,mem=49152MiB
 
+# ---- what a site means by M, MB, G, GB: of the Alliance, powers of 1024 as Slurm has it ----
+price "1 gpu gpus" alliance-narval ngpus=1,ncpus=12,mem=127000M
+price "4 gpu gpus" alliance-narval ngpus=4,ncpus=48,mem=508000M
+price "1 cpu cores" alliance-narval ncpus=1,mem=4G
+price "64 cpu cores" alliance-cedar ncpus=64,mem=256G
+price "1.536 gpu memory" alliance-cedar ngpus=1,ncpus=6,mem=48G --node-type p100-12
+price "40 cpu cores" alliance-niagara ncpus=40,mem=192G
+printf '#!/bin/sh\n#REEVE -l ncpus=1,mem=8GB\ntrue\n' >"$dir/job.sh"
+is "lines of a script are read so, too" 2 "$(fields rate --profile alliance-cedar "$dir/job.sh")"
+is "and chunks" 4 "$(fields rate --profile alliance-cedar -l select=2:ncpus=1:mem=8GB)"
+is "cost says which it took" "binary as-written decimal" "$(for p in alliance-narval nci alliance-niagara; do
+	fields memory_unit --profile $p -l ncpus=1; done | xargs)"
+has "and in words" "binary: M, MB, G, GB are powers of 1024 here" "$("$reeve" cost --profile alliance-narval -l ncpus=1,mem=4G)"
+for unit in as-written binary decimal; do
+	printf '[Cluster x]\nBundleMemory=4GB\n[Policy]\nMemoryUnit=%s\n' $unit >"$dir/$unit.conf"
+	price "2 cpu memory" "$dir/$unit.conf" ncpus=1,mem=8GB
+done
+price "2 cpu memory" "$dir/decimal.conf" ncpus=1,mem=8G
+price "2.147483648 cpu memory" "$dir/as-written.conf" ncpus=1,mem=8G
+price "2 cpu memory" "$dir/binary.conf" ncpus=1,mem=8GiB
+
+# ---- contradictions ----
+refused() { # WORDS PROFILE OPTION...
+	local words=$1 got
+	got=$("$reeve" cost --profile "${@:2}" 2>&1)
+	is "refused: ${*:2}" "2 1" "$? $(grep -c -- "$words" <<<"$got")"
+}
+refused "nodes of type 'p100-12' have GPUs of model p100-12, not v100-32" \
+	alliance-cedar --node-type p100-12 --gpu-model v100-32 -l ngpus=1,ncpus=1
+refused "nodes of type 'p100-12' have GPUs of model p100-12, not v100-32" \
+	alliance-cedar --node-type p100-12 -l ngpus=v100:1,ncpus=1
+refused "--gpu-model v100-32 contradicts -l ngpus=p100-12; state one of them" \
+	alliance-cedar --gpu-model v100-32 -l ngpus=p100-12:1,ncpus=1
+refused "--node-type p100-12 contradicts -l nodetype=v100-32; state one of them" \
+	alliance-cedar --node-type p100-12 -l ngpus=1,ncpus=1,nodetype=v100-32
+refused "but no GPUs are asked for: add -l ngpus=v100-32:1" alliance-cedar --gpu-model v100-32 -l ncpus=1
+refused "--nodes counts where nodes are held whole, and queue 'normal' gives cores" rwth --nodes 2 -l ncpus=4
+price "1 gpu gpus" alliance-cedar ngpus=V100-32:1,ncpus=1 --gpu-model v100-32 --node-type V100-32
+
 # ---- parts of a GPU ----
 printf '[GpuModel half]\nWeight=0.5\n[GpuModel big]\nWeight=2.5\n' >>"$dir/x.conf"
 price "1.5 gpu gpus" "$dir/x.conf" ngpus=3,ncpus=1,mem=1GB --gpu-model half

@@ -130,6 +130,11 @@ static void what_cannot_be_meant_is_refused(void **state)
 		"[Policy]\nAllocationYearStart=4-1\n",
 		"[Policy]\nTresWeights=mem=1\n",
 		"[Policy]\nTresWeights=disk=1\n",
+		"[Policy]\nTresWeights=cpu=0,mem=0/GB\n",
+		"[Policy]\nTresWeights=mem=1/0GB\n",
+		"[Policy]\nMemoryUnit=metric\n",
+		"[Cluster c]\nBundleMemory=4.GB\n",
+		"[Cluster c]\nBundleMemory=4QB\n",
 		"[Policy]\nPriorityWeightAge=4294967296\n",
 		"[Policy]\nGpuIdleMinutes=10081\n",
 		"[Cluster c]\nMaxResources=nodetype=t4\n",
@@ -235,6 +240,7 @@ static void a_tariff_that_is_not_told_is_refused(void **state)
 static void the_file_wins_over_its_profile(void **state)
 {
 	_cleanup_(config_freep) struct config *c = NULL;
+	const struct charge_bundle *w;
 
 	(void)state;
 	assert_int_equal(setenv("REEVE_PROFILES", "units/profiles", 1), 0);
@@ -244,11 +250,74 @@ static void the_file_wins_over_its_profile(void **state)
 	assert_int_equal(c->policy.weight_fairshare, 100000000);
 	assert_int_equal(c->policy.usage_half_life_s, 3600);
 	assert_string_equal(c->policy.time_zone, "Europe/London");
-	assert_int_equal(c->policy.tres[CONFIG_TRES_CPU].num, 2);
-	assert_int_equal(c->policy.tres[CONFIG_TRES_MEM].den, 2000000000);
-	assert_int_equal(c->policy.tres[CONFIG_TRES_GPU].num, 0);
+	w = &c->policy.weights.per[AMOUNT_AS_WRITTEN];
+	assert_int_equal(w->side[CHARGE_CORES].num, 1);
+	assert_int_equal(w->side[CHARGE_CORES].den, 2);
+	assert_int_equal(w->side[CHARGE_MEMORY].num, 2000000000);
+	assert_int_equal(w->side[CHARGE_GPUS].num, 0);
 	assert_int_equal(c->n_clusters, 1);
 	assert_int_equal(config_cluster(c, "")->unit, TARIFF_CORE_HOURS);
+}
+
+static int64_t core_memory(const char *text)
+{
+	_cleanup_(config_freep) struct config *c = parse(text);
+
+	return config_cluster(c, "")->bundle[CHARGE_POOL_CPU].side[CHARGE_MEMORY].num;
+}
+
+/* Wherever the key stands: before the amounts or behind them, for all clusters or for one. */
+static void a_site_says_what_its_units_of_memory_mean(void **state)
+{
+	_cleanup_(config_freep) struct config *c = NULL;
+	struct tariff t;
+
+	(void)state;
+	assert_int_equal(core_memory("[Cluster c]\n"), 4000000000);
+	assert_int_equal(core_memory("[Cluster c]\n[Policy]\nMemoryUnit=binary\n"), 4LL << 30);
+	assert_int_equal(core_memory("[Cluster c]\nBundleMemory=7M\nMemoryUnit=decimal\n"),
+			 7000000);
+	assert_int_equal(core_memory("[Cluster c]\nBundleMemory=7MB\nMemoryUnit=binary\n"),
+			 7 << 20);
+	assert_int_equal(core_memory("[Policy]\nMemoryUnit=binary\n[Cluster c]\n"
+				     "BundleMemory=7MB\nMemoryUnit=as-written\n"),
+			 7000000);
+	assert_int_equal(core_memory("[Policy]\nMemoryUnit=decimal\n[Cluster c]\n"
+				     "BundleMemory=7MiB\n"),
+			 7 << 20);
+	c = parse("[Cluster c]\nDefaultResources=vmem=1GB\nMaxResources=mem=2G\n"
+		  "TresWeights=cpu=1,mem=2/GB\n[NodeType c/x]\nGpuBundleGpus=1\n"
+		  "GpuBundleMemory=4.8GB\n[Policy]\nMemoryUnit=binary\n");
+	t = tariff(c, (struct config_pick){ .node_type = "x" });
+	assert_int_equal(config_cluster(c, "")->defaults.vmem_bytes, 1 << 30);
+	assert_int_equal(config_cluster(c, "")->max.mem_bytes, 2LL << 30);
+	assert_int_equal(t.weights.side[CHARGE_MEMORY].num, 1 << 29);
+	assert_int_equal(t.bundle[CHARGE_POOL_GPU].side[CHARGE_MEMORY].num, 24LL << 30);
+	assert_int_equal(t.bundle[CHARGE_POOL_GPU].side[CHARGE_MEMORY].den, 5);
+}
+
+/* The queue's weights before the cluster's before the policy's; UsageRule goes with them. */
+static void weights_are_of_queue_cluster_or_policy(void **state)
+{
+	_cleanup_(config_freep) struct config *c =
+		parse("[Policy]\nTresWeights=cpu=1\nUsageRule=sum\n"
+		      "[Cluster a]\nQueues=normal,fast\nTresWeights=cpu=2\n"
+		      "[Cluster b]\nQueues=normal,fast\n[Queue fast]\nTresWeights=cpu=3\n");
+
+	(void)state;
+	assert_int_equal(tariff(c, (struct config_pick){ .queue = "fast" })
+				 .weights.side[CHARGE_CORES]
+				 .den,
+			 3);
+	assert_int_equal(tariff(c, (struct config_pick){ .cluster = "a" })
+				 .weights.side[CHARGE_CORES]
+				 .den,
+			 2);
+	assert_int_equal(tariff(c, (struct config_pick){ .cluster = "b" })
+				 .weights.side[CHARGE_CORES]
+				 .den,
+			 1);
+	assert_true(tariff(c, (struct config_pick){ .cluster = "b" }).is_sum);
 }
 
 /* 0, or why the program may not be run. */
@@ -319,6 +388,8 @@ int main(void)
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
 		cmocka_unit_test(a_tariff_that_is_not_told_is_refused),
 		cmocka_unit_test(the_file_wins_over_its_profile),
+		cmocka_unit_test(a_site_says_what_its_units_of_memory_mean),
+		cmocka_unit_test(weights_are_of_queue_cluster_or_policy),
 		cmocka_unit_test(a_hook_is_what_nobody_else_could_have_put_there),
 		cmocka_unit_test(hooks_hear_what_is_named),
 	};

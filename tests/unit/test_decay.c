@@ -173,38 +173,6 @@ static void bad_figures_change_nothing(void **state)
 	assert_true(d.value == 1e308 && d.at_ns == NOW);
 }
 
-static void weight_of_a_job_is_exact(void **state)
-{
-	/* 1 core and 4 GB are one equivalent; 0.25 per GB. */
-	const struct decay_tres tres[] = { { 2, { 1, 1 } },
-					   { INT64_C(10000000000), { 1, INT64_C(4000000000) } },
-					   { 7, { 0, 1 } } };
-	const struct decay_tres primes[] = { { 1, { 1, 9223372036854775783 } },
-					     { 1, { 1, 9223372036854775643 } } };
-	const struct decay_tres minus = { -1, { 1, 1 } };
-	struct fraction w;
-	int64_t ms;
-
-	(void)state;
-	assert_int_equal(decay_weigh(tres, 3, DECAY_MAX, (struct fraction){ 1, 1 }, &w), 0);
-	assert_true(w.num == 5 && w.den == 2);
-	assert_int_equal(decay_weigh(tres, 3, DECAY_SUM, (struct fraction){ 2, 3 }, &w), 0);
-	assert_true(w.num == 3 && w.den == 1);
-	assert_int_equal(decay_weigh(tres, 3, DECAY_MAX, (struct fraction){ 0, 1 }, &w), 0);
-	assert_true(w.num == 0);
-	assert_int_equal(decay_weigh(tres, 0, DECAY_SUM, (struct fraction){ 1, 1 }, &w), 0);
-	assert_true(w.num == 0);
-	/* 2.5 for an hour: nothing was cut to 2. */
-	assert_int_equal(charge_requested((struct fraction){ 5, 2 }, 3600 * S, &ms), 0);
-	assert_int_equal(ms, 9000000);
-	w.num = 42;
-	assert_int_equal(decay_weigh(primes, 2, DECAY_SUM, (struct fraction){ 1, 1 }, &w),
-			 -ERANGE);
-	assert_int_equal(decay_weigh(&minus, 1, DECAY_SUM, (struct fraction){ 1, 1 }, &w),
-			 -EINVAL);
-	assert_int_equal(w.num, 42);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -217,7 +185,6 @@ int main(void)
 		cmocka_unit_test(resets_forget_what_was_before),
 		cmocka_unit_test(refund_undoes_its_charge_and_no_more),
 		cmocka_unit_test(bad_figures_change_nothing),
-		cmocka_unit_test(weight_of_a_job_is_exact),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

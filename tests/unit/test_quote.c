@@ -38,7 +38,10 @@ static int price(const struct config *c, const char *resources, struct tariff_pr
 {
 	struct quote q = { .nodes = 0 };
 
-	assert_int_equal(resources_parse(resources, &q.res, err), 0);
+	assert_int_equal(resources_parse_in(resources,
+					    config_memory_unit(c, config_cluster(c, "")),
+					    &q.res, err),
+			 0);
 	return quote_price(c, &q, ret, err);
 }
 
@@ -95,6 +98,16 @@ static void a_type_that_is_asked_for_is_priced(void **state)
 	refuses(c, "ngpus=t4-16:1,ncpus=11,nodetype=t4", "has no node type 't4'; it has: ");
 }
 
+static void a_type_with_other_gpus_is_refused(void **state)
+{
+	_cleanup_(config_freep) struct config *c = profile("alliance-cedar");
+
+	(void)state;
+	refuses(c, "ngpus=v100-32:1,ncpus=1,nodetype=p100-12",
+		"nodes of type 'p100-12' have GPUs of model p100-12, not v100-32");
+	costs(c, "ngpus=v100-32:1,ncpus=1,nodetype=v100-32", 1, 1);
+}
+
 static void the_bundles_of_the_real_clusters(void **state)
 {
 	static const struct {
@@ -132,7 +145,7 @@ static void a_model_of_two_node_types_needs_the_type(void **state)
 
 	(void)state;
 	refuses(c, "ngpus=t4-16:1,ncpus=4", "t4-16-4, t4-16-11");
-	assert_int_equal(resources_parse("ngpus=t4-16:1,ncpus=22,mem=49000MB", &q.res, NULL),
+	assert_int_equal(resources_parse("ngpus=t4-16:1,ncpus=22,mem=49000MiB", &q.res, NULL),
 			 0);
 	assert_int_equal(quote_price(c, &q, &p, NULL), 0);
 	assert_int_equal(p.rate.num, 2);
@@ -201,6 +214,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_published_examples_by_model),
 		cmocka_unit_test(a_type_that_is_asked_for_is_priced),
+		cmocka_unit_test(a_type_with_other_gpus_is_refused),
 		cmocka_unit_test(the_bundles_of_the_real_clusters),
 		cmocka_unit_test(a_model_of_two_node_types_needs_the_type),
 		cmocka_unit_test(a_part_weighs_its_part),

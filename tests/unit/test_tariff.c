@@ -262,6 +262,64 @@ static void what_has_no_price_is_refused_with_words(void **state)
 			 -ERANGE);
 }
 
+/* 2 GPUs of weight 1/2, 6 cores and 8 GB. */
+static void weights_replace_the_bundle_and_may_be_added_up(void **state)
+{
+	static const struct {
+		enum tariff_unit unit;
+		bool is_sum;
+		const char *gpu, *cores, *memory, *factor, *rate;
+	} cases[] = {
+		{ TARIFF_EQUIVALENTS, false, "1", "1", "4000000000", "1", "6" },
+		{ TARIFF_EQUIVALENTS, true, "1", "1", "4000000000", "1", "9" },
+		{ TARIFF_EQUIVALENTS, true, "1", "1", "4000000000", "1/3", "3" },
+		{ TARIFF_SERVICE_UNITS, false, "1/16", "1", "0", "2", "32" },
+		{ TARIFF_CORE_HOURS, true, "0", "1/2", "8000000000", "1", "13" },
+		{ TARIFF_CORE_HOURS, true, "0", "1/2", "8000000000", "0", "0" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct tariff t = plain(cases[i].unit);
+		struct charge_rate of_terms;
+		struct tariff_price p;
+
+		t.has_weights = true;
+		t.is_sum = cases[i].is_sum;
+		t.gpu_weight = number("1/2");
+		t.factor = number(cases[i].factor);
+		t.weights.side[CHARGE_GPUS] = number(cases[i].gpu);
+		t.weights.side[CHARGE_CORES] = number(cases[i].cores);
+		t.weights.side[CHARGE_MEMORY] = number(cases[i].memory);
+		p = price(&t, &(struct tariff_ask){ 2, 6, 8 * GB, 0 });
+		assert_fraction(p.rate, cases[i].rate);
+		/* The terms that the ledger keeps give the same rate. */
+		if (t.factor.num) {
+			assert_int_equal(charge_rate_of(&p.terms, &p.amounts, &of_terms), 0);
+			assert_fraction(of_terms.rate, cases[i].rate);
+		}
+	}
+}
+
+/* What was used of each side adds up to no more than what was charged. */
+static void of_a_sum_all_used_is_all_charged(void **state)
+{
+	struct tariff t = equivalents("6", "32000000000");
+	struct tariff_price p;
+	int64_t used, requested;
+
+	(void)state;
+	t.is_sum = true;
+	p = price(&t, &(struct tariff_ask){ 2, 7, 40 * GB, 0 });
+	for (int64_t ns = 1; ns < 4000000000000; ns = ns * 7 + 3) {
+		const struct charge_use all = { ns, 7 * ns, 40 * GB, 2 };
+
+		assert_int_equal(charge_used(&p.terms, &all, &used), 0);
+		assert_int_equal(charge_requested(p.rate, ns, &requested), 0);
+		assert_true(used <= requested && used >= requested - 3);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -273,6 +331,8 @@ int main(void)
 		cmocka_unit_test(what_is_folded_into_terms_prices_the_same),
 		cmocka_unit_test(slices_of_time_sum_to_the_whole),
 		cmocka_unit_test(what_has_no_price_is_refused_with_words),
+		cmocka_unit_test(weights_replace_the_bundle_and_may_be_added_up),
+		cmocka_unit_test(of_a_sum_all_used_is_all_charged),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
