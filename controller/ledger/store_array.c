@@ -18,7 +18,8 @@ int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 	int64_t job, element;
 	int r = db_query(s->db, err, &st,
 			 "SELECT COALESCE((SELECT MAX(job) FROM jobs), 0),"
-			 " COALESCE((SELECT job + n FROM arrays ORDER BY job DESC LIMIT 1), 0)",
+			 " COALESCE((SELECT job + n FROM arrays"
+			 " WHERE job = (SELECT MAX(job) FROM arrays)), 0)",
 			 "");
 
 	if (r >= 0)

@@ -308,12 +308,13 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 
 /* ---- the queue ---- */
 
-/* What is told of one that waits. */
+/* What is told of one that waits. That below 0 is below 5 has to be said, for the index of
+ * active jobs. */
 #define WAITING_SQL                                                                            \
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"          \
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"       \
 	" gpu_model, due_ns, node_type, features, chunks, scattered FROM jobs"                 \
-	" WHERE state = 0 AND withheld = 0"
+	" WHERE state = 0 AND state < 5 AND withheld = 0"
 
 static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struct err *err)
 {
@@ -348,10 +349,10 @@ static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struc
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		  struct err *err)
 {
+	static const char of_cluster[] = WAITING_SQL " AND cluster = ?1 ORDER BY job";
+	static const char of_all[] = WAITING_SQL " AND ?1 IS NULL ORDER BY job";
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 WAITING_SQL " AND (?1 IS NULL OR cluster = ?1) ORDER BY job", "t",
-			 cluster);
+	int r = db_query(s->db, err, &st, cluster ? of_cluster : of_all, "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		r = tell_waiting(st, fn, ctx, err);

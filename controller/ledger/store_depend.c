@@ -130,13 +130,15 @@ static int newest_event(struct store *s, int64_t *ret, struct err *err)
 	return 0;
 }
 
-static const char since_sql[] = "SELECT DISTINCT e.job FROM events e JOIN jobs j"
+/* The +, which says nothing, keeps SQLite from walking all events in the order of jobs. */
+static const char since_sql[] = "SELECT DISTINCT +e.job FROM events e CROSS JOIN jobs j"
 				" ON j.job = e.job WHERE e.id > ?1 AND j.state = 5 ORDER BY 1";
 /* After a start: those that somebody waits for, and elements that were not counted. */
 static const char open_sql[] =
-	"SELECT d.target FROM depends d JOIN jobs j ON j.job = d.target"
+	"SELECT d.target FROM depends d CROSS JOIN jobs j ON j.job = d.target"
 	" WHERE d.met = 0 AND j.state = 5"
-	" UNION SELECT j.job FROM arrays r JOIN jobs j ON j.array_job = r.job AND j.array_job "
+	" UNION SELECT j.job FROM arrays r CROSS JOIN jobs j ON j.array_job = r.job AND "
+	"j.array_job "
 	"> 0"
 	" WHERE r.is_open = 1 AND j.state = 5 AND (j.withheld & 16) = 0 ORDER BY 1";
 
@@ -421,6 +423,25 @@ int store_settle(struct store *s, const struct store_settle *how, struct err *er
 	return r;
 }
 
+/* The array whose element has that number, and its index. 0: it is none. */
+static int load_element(struct store *s, int64_t number, struct job_id *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT job, first + step * (?1 - job - 1) FROM arrays"
+			 " WHERE job = (SELECT MAX(job) FROM arrays WHERE job < ?1)"
+			 " AND job + n >= ?1",
+			 "i", number);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	*ret = (struct job_id){ db_int(st, 0), db_int(st, 1) };
+	db_done(st);
+	return 1;
+}
+
 int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORDS_MAX],
 		       struct err *err)
 {
@@ -428,10 +449,8 @@ int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORD
 	struct after a = { .id = { 0, JOB_ID_NO_INDEX } };
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT d.target, d.kind, COALESCE(r.job, 0),"
-			 " r.first + r.step * (d.target - r.job - 1)"
+			 "SELECT d.target, d.kind"
 			 " FROM jobs j JOIN depends d ON d.job IN (j.job, j.array_job)"
-			 " LEFT JOIN arrays r ON d.target > r.job AND d.target <= r.job + r.n"
 			 " WHERE j.job = ?1 AND d.met = 0 ORDER BY d.target LIMIT 1",
 			 "i", job);
 
@@ -439,11 +458,12 @@ int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORD
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
+	a.id.job = db_int(st, 0);
 	a.kind = (enum after_kind)(int)db_int(st, 1);
-	a.id.job = db_int(st, 2) ? db_int(st, 2) : db_int(st, 0);
-	if (db_int(st, 2))
-		a.id.index = db_int(st, 3);
 	db_done(st);
+	r = load_element(s, a.id.job, &a.id, err);
+	if (r < 0)
+		return r;
 	depend_words(a, &none, buf);
 	return 1;
 }

@@ -79,11 +79,12 @@ static int release(struct store *s, const struct store_hold *h, struct err *err)
 	struct store_event e = { h->now_ns, h->job, NULL, "release", h->author };
 	int64_t others = ~(int64_t)HELD;
 	int r = db_run(s->db, err,
-		       "DELETE FROM holds WHERE job = ?1 OR"
-		       " job IN (SELECT job FROM jobs WHERE array_job = ?1 AND array_job > 0 "
-		       "AND state = 0)",
+		       "DELETE FROM holds WHERE job IN (SELECT job FROM jobs"
+		       " WHERE array_job = ?1 AND array_job > 0 AND state = 0)",
 		       "i", h->job);
 
+	if (r >= 0)
+		r = db_run(s->db, err, "DELETE FROM holds WHERE job = ?1", "i", h->job);
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET withheld = (withheld & ?2)"

@@ -168,7 +168,7 @@ int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size
 	int r = db_query(s->db, err, &st,
 			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus,"
 			 " exclusive, gpu_model, node_type, features FROM jobs"
-			 " WHERE state = 0 AND cluster = ?1 AND withheld = 0"
+			 " WHERE state = 0 AND state < 5 AND cluster = ?1 AND withheld = 0"
 			 " ORDER BY job LIMIT ?2",
 			 "ti", cluster, (int64_t)max);
 

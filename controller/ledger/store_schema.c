@@ -358,13 +358,26 @@ static const char schema_steps[] =
 static const char schema_sums[] =
 	"ALTER TABLE jobs ADD COLUMN summed INTEGER NOT NULL DEFAULT 0;";
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
-					 schema_stretches, schema_accounts,    schema_terms,
-					 schema_indices,   schema_ends,	       schema_weights,
-					 schema_gpus,	   schema_active,      schema_drained,
-					 schema_preempt,   schema_submission,  schema_kinds,
-					 schema_dispatch,  schema_maintenance, schema_parts,
-					 schema_steps,	   schema_sums,	       NULL };
+/* What is active of a user, an account and a node is found without what has ended of them. */
+static const char schema_hot[] =
+	"DROP INDEX jobs_queued_user;"
+	"DROP INDEX jobs_active_account;"
+	"CREATE INDEX jobs_active_user ON jobs(user, state, job) WHERE state < 5;"
+	"CREATE INDEX jobs_active_account ON jobs(account, state, job) WHERE state < 5;"
+	"CREATE INDEX jobs_node ON jobs(node, job) WHERE node IS NOT NULL;"
+	"CREATE INDEX parts_node ON parts(node, job) WHERE part > 0;";
+
+const char *const store_migrations[] = { schema_1,	     schema_2,
+					 schema_3,	     schema_stretches,
+					 schema_accounts,    schema_terms,
+					 schema_indices,     schema_ends,
+					 schema_weights,     schema_gpus,
+					 schema_active,	     schema_drained,
+					 schema_preempt,     schema_submission,
+					 schema_kinds,	     schema_dispatch,
+					 schema_maintenance, schema_parts,
+					 schema_steps,	     schema_sums,
+					 schema_hot,	     NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -121,7 +121,7 @@ int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, s
 	"SELECT (SELECT COUNT(*) FROM jobs WHERE state = 0 AND state < 5 AND (withheld & 8) "  \
 	"= 0"                                                                                  \
 	" AND " column " = ?1)"                                                                \
-	" + CAST((SELECT COALESCE(SUM(r.n_waiting), 0) FROM arrays r JOIN jobs j"              \
+	" + CAST((SELECT COALESCE(SUM(r.n_waiting), 0) FROM arrays r CROSS JOIN jobs j"        \
 	" ON j.job = r.job WHERE r.is_open = 1 AND j." column " = ?1) AS BIGINT)"
 _Static_assert(STORE_IS_ARRAY == 8, "QUEUED has it as a number");
 

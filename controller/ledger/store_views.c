@@ -29,36 +29,54 @@
  * elements of arrays, ?8 only those of this array. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user = ?1) AND (?2 IS NULL OR j.account = ?2)"                      \
-	" AND (?3 IS NULL OR j.node = ?3 OR EXISTS(SELECT 1 FROM parts p"                      \
-	" WHERE p.job = j.job AND p.attempt = j.attempt AND p.node = ?3))"                     \
 	" AND (?4 = -1 OR (?4 = -2 AND j.state < 5) OR j.state = ?4)"                          \
-	" AND (?5 = 0 OR j.job < ?5) AND (?7 <> 0 OR j.array_job = 0)"                         \
-	" AND (?8 = 0 OR j.array_job = ?8) ORDER BY j.job DESC LIMIT ?6"
+	" AND +j.job < ?5 AND (?7 <> 0 OR j.array_job = 0)"                                    \
+	" AND (?8 = 0 OR j.array_job = ?8)"
+#define ON_NODE                                                                                \
+	" AND (?3 IS NULL OR j.node = ?3 OR EXISTS(SELECT 1 FROM parts p"                      \
+	" WHERE p.job = j.job AND p.attempt = j.attempt AND p.node = ?3))"
+#define NEWEST " ORDER BY j.job DESC LIMIT ?6"
+#define FEW " ORDER BY +j.job DESC LIMIT ?6" /* of which all may be sorted */
 
-/* One text for each index that answers at once; the planner knows only what is spelled out. */
+/* Of several nodes a job is in the column of one, and has parts on the others. */
+#define PARTS_ON_NODE                                                                          \
+	JOB_COLUMNS                                                                            \
+	" FROM parts p CROSS JOIN jobs j ON j.job = p.job AND j.attempt = p.attempt"           \
+	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state <> 0"    \
+	" LEFT JOIN nodes n ON n.node = a.node"                                                \
+	" WHERE p.node = ?3 AND p.job < ?5 AND p.part > 0 AND" FILTERS
+#define JOBS(where) JOB_COLUMNS CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
+
+/* One text for each index that answers at once; the planner knows only what is spelled out. The
+ * +, which says nothing, keeps it from walking all jobs by their numbers for those few that are
+ * active. */
 static const char *choose_sql(const struct store_filter *f)
 {
-	static const char of_array[] = JOB_COLUMNS CURRENT_ATTEMPT
-		" WHERE j.array_job = ?8 AND j.array_job > 0 AND" FILTERS;
-	static const char by_user[] =
-		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.user = ?1 AND" FILTERS;
-	static const char by_account[] =
-		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.account = ?2 AND" FILTERS;
+	static const char of_array[] =
+		JOBS("j.array_job = ?8 AND j.array_job > 0") ON_NODE NEWEST;
+	static const char by_user[] = JOBS("j.user = ?1 AND j.job < ?5") ON_NODE NEWEST;
+	static const char active_of_user[] = JOBS("j.user = ?1 AND j.state < 5") ON_NODE FEW;
+	static const char by_account[] = JOBS("j.account = ?2 AND j.job < ?5") ON_NODE NEWEST;
 	static const char active_of_account[] =
-		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.account = ?2 AND j.state < 5 AND" FILTERS;
-	static const char active[] =
-		JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.state < 5 AND" FILTERS;
-	static const char any[] = JOB_COLUMNS CURRENT_ATTEMPT " WHERE" FILTERS;
+		JOBS("j.account = ?2 AND j.state < 5") ON_NODE FEW;
+	/* Of several nodes a job is in the column of one, and has parts on the others. */
+	static const char by_node[] = "SELECT * FROM (" JOBS("j.node = ?3 AND j.job < ?5")
+		NEWEST ") AS x UNION ALL SELECT * FROM (" PARTS_ON_NODE NEWEST
+		       ") AS y ORDER BY 1 DESC LIMIT ?6";
+	static const char active[] = JOBS("j.state < 5") ON_NODE FEW;
+	static const char any[] = JOBS("j.job < ?5") NEWEST;
 
 	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
 
 	if (f->array)
 		return of_array;
 	if (f->user)
-		return by_user;
+		return is_active ? active_of_user : by_user;
 	if (f->account)
 		return is_active ? active_of_account : by_account;
-	return is_active ? active : any;
+	if (is_active)
+		return active;
+	return f->node ? by_node : any;
 }
 
 static void read_job(struct db_row *st, struct store_job *j)
@@ -130,8 +148,9 @@ int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, v
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, choose_sql(f), "tttiiiii", f->user, f->account,
-			 f->node, (int64_t)f->state, f->before, f->limit,
-			 (int64_t)(f->elements == STORE_ELEMENTS || f->array), f->array);
+			 f->node, (int64_t)f->state, f->before ? f->before : INT64_MAX,
+			 f->limit, (int64_t)(f->elements == STORE_ELEMENTS || f->array),
+			 f->array);
 
 	if (r >= 0)
 		r = each_job(s, st, fn, ctx, err);

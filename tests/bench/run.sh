@@ -67,6 +67,9 @@ bench_start() {
 bench_cycle() {
 	$MAKE all && tests/bench/cycle.sh
 }
+bench_past() {
+	$MAKE all && tests/bench/past.sh
+}
 bench_submit() {
 	$MAKE all && tests/bench/submit.sh
 }
@@ -88,7 +91,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit start simulate"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit start past simulate"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

@@ -146,3 +146,5 @@ $O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/
 $O/tests/unit/test_parts_end: tests/unit/fail_vfs.c
 $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify store_verify_parts)
+$O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
+$O/tests/unit/test_plans: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,store_hooks store_lost) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))

@@ -1,0 +1,63 @@
+#!/bin/bash
+# past.sh [ENDED [JOBS]] - the controller's CPU time for the whole life of a job (submitted, given, running,
+# listed, ended; signed exchanges, a ledger on disk, a played node) with nothing in the ledger, and when
+# ENDED jobs have ended there, all of that user, account and node. Goal: a ratio of 1. Needs root.
+# REEVE_CONTROLLER_BINARY is another controller to measure.
+set -uo pipefail
+cd "$(dirname "$0")/../.." || exit 1
+ended=${1:-60000} jobs=${2:-300}
+O=build
+. tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
+live_dir past-bench
+${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/past_bench" tests/bench/past_bench.c $O/common/http/*.o \
+	$O/common/auth/auth.o $O/common/err.o $O/common/wire/*.o $O/common/model/*.o \
+	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || exit 1
+live_munge
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
+		[Controller]
+		Listen = 127.0.0.1:$port
+		Database = $dir/ledger.db
+		MungeSocket = $dir/munge.sock
+		AcceptNodes = any
+		[Cluster main]
+		DefaultResources = jobfs=100MB
+		[Account physics]
+		Users = daemon
+	CONF
+}
+fill() { # N: that many jobs that have ended
+	sqlite3 "$dir/ledger.db" <<-SQL
+		BEGIN;
+		CREATE TEMP TABLE n AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $1) SELECT i FROM n;
+		INSERT INTO jobs(job, attempt, state, uid, user, account, cluster, queue, name, node, ncpus, vmem_bytes, mem_bytes,
+		 jobfs_bytes, walltime_s, ngpus, submitted_ns, started_ns, ended_ns, pool, decided_by, rate_num, rate_den,
+		 bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num, bundle_memory_den, request)
+		SELECT i, 1, 5, 1, 'daemon', 'physics', 'main', 'normal', 'old', 'n1', 1, 1000000, 0, 100000000, 60, 0,
+		 i, i, i, 0, 1, 1, 1, 0, 1, 1, 1, 0, 1,
+		 '{"schema":"reeve/1","argv":["/bin/true"],"env":[],"workdir":"/"}' FROM n;
+		INSERT INTO attempts(job, attempt, node, given_ns, state, shown, closed, seq, at_ns, started_ns, ended_ns,
+		 running_ns, end_kind, exit_status) SELECT i, 1, 'n1', i, 5, 1, 1, 2, i, i, i, 0, 1, 0 FROM n;
+		INSERT INTO events(at_ns, job, node, what, text)
+		SELECT i, i, 'n1', what, '' FROM n JOIN (SELECT 'submit' AS what UNION ALL SELECT 'give'
+		 UNION ALL SELECT 'running' UNION ALL SELECT 'ended');
+		COMMIT;
+	SQL
+}
+measure() { # N: with N ended before
+	live_stop
+	rm -f "$dir"/ledger.db*
+	live_open configure
+	live_stop
+	[ "$1" = 0 ] || fill "$1"
+	live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
+	"$dir/past_bench" "$url" "$dir/munge.sock" $daemon "$jobs" "$controller" >"$dir/ms" || bail "no figures"
+}
+measure 0
+fresh=$(cat "$dir/ms")
+measure "$ended"
+later=$(cat "$dir/ms")
+awk -v a="$fresh" -v b="$later" -v n="$ended" 'BEGIN {
+	if (a <= 0) { print "no figures: no CPU time was seen"; exit 1 }
+	printf "CPU of the controller a job: %s ms in an empty ledger, %s ms after %d jobs: x%.2f\n", a, b, n, b / a }'

@@ -1,0 +1,136 @@
+/* past_bench.c - the controller's CPU time for a job's whole life: submitted, given to its
+ * node, running, seen in a listing, ended.
+ *
+ * usage: past_bench URL MUNGE-SOCKET UID JOBS CONTROLLER-PID  (as root, who plays the node)
+ * One job after the other, of UID. Prints milliseconds of the controller's CPU time a job. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+#include "common/err.h"
+#include "common/http/http.h"
+
+#define WARM_UP 20
+
+static struct http *as_node, *as_user;
+static uid_t user;
+
+static struct http *open_http(const char *url, const char *socket)
+{
+	const struct http_config c = {
+		.url = url, .munge_socket = socket, .timeout_s = 60, .answer_uid = -1
+	};
+	struct http *h = NULL;
+	struct err err = { "" };
+
+	if (http_open(&c, &h, &err) < 0) {
+		fprintf(stderr, "past_bench: %s\n", err.text);
+		exit(1);
+	}
+	return h;
+}
+
+/* Takes the body. munged looks at who connects to it. */
+static json_t *ask(struct http *h, const char *method, const char *path, json_t *body)
+{
+	struct http_call call = { method, path, body, 20 };
+	json_t *answer = NULL;
+	struct err err = { "" };
+
+	if (h == as_user && seteuid(user) < 0)
+		exit(1);
+	if (http_exchange(h, call, &answer, &err) != 0) {
+		fprintf(stderr, "past_bench: %s %s: %s\n", method, path, err.text);
+		exit(1);
+	}
+	if (h == as_user && seteuid(0) < 0)
+		exit(1);
+	json_decref(body);
+	return answer;
+}
+
+static json_t *amounts(void)
+{
+	return json_pack("{s:i,s:I,s:I,s:i}", "ncpus", 64, "mem_bytes", (json_int_t)1 << 40,
+			 "jobfs_bytes", (json_int_t)1 << 40, "ngpus", 0);
+}
+
+/* Takes both lists. */
+static json_t *sync_node(json_t *jobs, json_t *reports)
+{
+	return ask(as_node, "POST", "/v1/node/sync?wait=20",
+		   json_pack("{s:s,s:s,s:s,s:s,s:o,s:o,s:s,s:i,s:[],s:o,s:o,s:[]}", "schema",
+			     "reeve/1", "node", "n1", "boot", "b1", "version", "t", "capacity",
+			     amounts(), "free", amounts(), "state", "up", "tier", 1, "notes",
+			     "jobs", jobs, "reports", reports, "output"));
+}
+
+static json_t *report(json_int_t job, int seq, const char *state)
+{
+	int is_over = !strcmp(state, "ended");
+	json_int_t now = (json_int_t)time(NULL) * 1000000000;
+
+	return json_pack("[{s:I,s:i,s:i,s:I,s:s,s:I,s:I,s:i,s:i,s:{},s:{s:s,s:i,s:i,"
+			 "s:{s:s,s:i,s:i,s:i,s:s,s:i,s:[],s:s}},s:s,s:s}]",
+			 "job", job, "attempt", 1, "seq", seq, "at_ns", now, "state", state,
+			 "started_ns", now, "ended_ns", is_over ? now : 0, "running_ns", 0,
+			 "suspended_ns", 0, "usage", "end", "kind", is_over ? "exited" : "none",
+			 "exit_status", 0, "signal", 0, "reason", "limit", "none", "requested",
+			 -1, "reached", -1, "at_ns", 0, "host", "", "n_procs", 0, "procs",
+			 "text", "", "cpus", "0", "note", "");
+}
+
+static void one_life(void)
+{
+	json_t *answer =
+		ask(as_user, "POST", "/v1/jobs",
+		    json_pack("{s:s,s:{s:{s:i,s:I,s:i},s:s,s:s,s:[s],s:[],s:s}}", "schema",
+			      "reeve/1", "request", "resources", "ncpus", 1, "vmem_bytes",
+			      (json_int_t)1000000, "walltime_s", 60, "account", "physics",
+			      "name", "bench", "argv", "/bin/true", "env", "workdir", "/"));
+	json_int_t job = json_integer_value(json_object_get(answer, "job"));
+
+	json_decref(answer);
+	json_decref(sync_node(json_array(), json_array()));
+	json_decref(sync_node(
+		json_pack("[{s:I,s:i,s:s}]", "job", job, "attempt", 1, "state", "running"),
+		report(job, 1, "running")));
+	json_decref(ask(as_user, "GET", "/v1/jobs?state=active", NULL));
+	json_decref(sync_node(json_array(), report(job, 2, "ended")));
+}
+
+static double cpu_ms(const char *pid)
+{
+	unsigned long user_ticks = 0, system_ticks = 0;
+	char path[64];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
+	f = fopen(path, "re");
+	if (!f || fscanf(f, "%*d (%*[^)]) %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu",
+			 &user_ticks, &system_ticks) != 2)
+		exit(1);
+	fclose(f);
+	return (double)(user_ticks + system_ticks) * 1000 / (double)sysconf(_SC_CLK_TCK);
+}
+
+int main(int argc, char **argv)
+{
+	int n = argc == 6 ? atoi(argv[4]) : 0;
+	double before;
+
+	if (n < 1)
+		return 64;
+	user = (uid_t)atoi(argv[3]);
+	as_node = open_http(argv[1], argv[2]);
+	as_user = open_http(argv[1], argv[2]);
+	for (int i = 0; i < WARM_UP; i++)
+		one_life();
+	before = cpu_ms(argv[5]);
+	for (int i = 0; i < n; i++)
+		one_life();
+	printf("%.2f\n", (cpu_ms(argv[5]) - before) / n);
+	return 0;
+}
