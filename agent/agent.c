@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include "agent/bus.h"
 #include "agent/doors.h"
@@ -21,6 +22,7 @@
 #include "agent/job_start.h"
 #include "agent/memory.h"
 #include "agent/job_steps.h"
+#include "agent/state_dir.h"
 #include "common/auth/auth.h"
 #include "common/log.h"
 #include "common/verb.h"
@@ -43,6 +45,20 @@ struct daemon {
 	struct sync_gpu gpus[GPU_DEVICES_MAX];
 };
 
+/* What was forgotten of a job is to leave the disk too. */
+static void scrub(struct node *n)
+{
+	struct err err;
+
+	if (!n->has_forgotten)
+		return;
+	if (store_scrub(n->db, &err) < 0)
+		log_line(LOG_WARNING, "the write-ahead log keeps what was forgotten: %s",
+			 err.text);
+	else
+		n->has_forgotten = false;
+}
+
 static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 {
 	struct daemon *d = userdata;
@@ -53,8 +69,11 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	job_flow_tick(&d->node);
 	job_gpus_tick(&d->node);
 	steps_tick(&d->node);
-	if (d->n_ticks++ % GIVE_BACK_TICKS == 0)
+	state_dir_settle(&d->node);
+	if (d->n_ticks++ % GIVE_BACK_TICKS == 0) {
+		scrub(&d->node);
 		memory_give_back();
+	}
 	r = sd_event_source_set_time_relative(s, step);
 	return r < 0 ? r : sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
@@ -307,6 +326,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 
 	if (!d)
 		return err_set(err, -ENOMEM, "out of memory");
+	umask(0077); /* what others may reach is given its mode where it is made */
 	libbpf_set_print(on_libbpf);
 	r = serve(d, conf, err);
 	d->gate = gatekeeper_close(d->gate);

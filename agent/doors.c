@@ -17,6 +17,7 @@
 #include "agent/job_limit.h"
 #include "agent/job_pause.h"
 #include "agent/job_steps.h"
+#include "agent/state_dir.h"
 
 /* Rooms give their notes as lines. */
 static void note_lines(struct node *n, const char *room, const char *lines)
@@ -49,7 +50,7 @@ static int open_dirs(struct node *n, struct err *err)
 	if (!r)
 		r = make_dir(n->spec_dir, 0700, err);
 	if (!r)
-		r = make_dir(n->conf->state_dir, 0711, err);
+		r = state_dir_open(n, err);
 	return r;
 }
 
@@ -143,6 +144,7 @@ static int open_manager(struct node *n, struct err *err)
 				    .socket = n->socket,
 				    .final_dir = n->final_dir,
 				    .spec_dir = n->spec_dir,
+				    .hidden = { n->conf->state_dir },
 				    .ctx = n,
 				    .on_done = job_flow_done,
 				    .on_gone = job_flow_gone };
@@ -152,6 +154,8 @@ static int open_manager(struct node *n, struct err *err)
 		return err_set(err, -EINVAL, "Manager=systemd, but systemd does not run here");
 	n->ops = n->conf->manager == CONFIG_MANAGER_CGROUP || !has_systemd ? &manager_cgroup
 									   : &manager_systemd;
+	if (n->jobfs && !manager_is_below(n->conf->jobfs_dir, n->conf->state_dir))
+		c.hidden[1] = n->conf->jobfs_dir;
 	c.parent = n->ops == &manager_systemd ? n->conf->slice : n->conf->cgroup_parent;
 	r = sd_bus_open_system(&n->bus);
 	/* Ends the handshake now: the daemon gives it 30 s, a slow self-test can take longer.

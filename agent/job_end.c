@@ -214,6 +214,7 @@ void job_settle(struct node *n, struct job *j)
 
 	if (state_forget(n->db, j->s.job, j->s.attempt, &err) < 0)
 		log_job(LOG_ERR, j->s.job, "state", "%s", err.text);
+	n->has_forgotten = true;
 	job_unwatch(n, j);
 	steps_drop(n, j);
 	job_free(j);

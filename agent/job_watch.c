@@ -67,6 +67,8 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, cgroup));
 	if (mkdir(work, 0755) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "make %s: %m", work);
+	if (chmod(work, 0755) < 0) /* a job reads its own limits; the umask would forbid it */
+		return err_set(err, -errno, "chmod %s: %m", work);
 	r = keep_for_root(cgroup, err);
 	if (r < 0)
 		return r;

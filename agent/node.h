@@ -36,8 +36,10 @@ struct node {
 	char boot[STATE_BOOT_MAX];
 	char socket[512], final_dir[512], spec_dir[512];
 	char topology_text[96];
+	bool state_is_passable; /* state_dir.h: jobs of before may need to pass */
 
 	struct db *db;
+	bool has_forgotten; /* a job, since the database was last scrubbed */
 	struct spool *spool;
 	struct uplink *uplink; /* NULL: no controller configured */
 	const struct manager_ops *ops;

@@ -1,6 +1,7 @@
 /* controller.c - reeve-controller: reads its configuration, stands by while another controller
  * leads, and then wires ledger, queue, api and server into one event loop. */
 #include <errno.h>
+#include <libgen.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,12 +11,14 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/private.h"
 #include "common/verb.h"
 #include "common/version.h"
 #include "controller/api/api.h"
 #include "controller/api/poll.h"
 #include "controller/api/server.h"
 #include "controller/ledger/store_lead.h"
+#include "controller/pg/pg.h"
 #include "controller/queue/cycle.h"
 #include "controller/standby.h"
 #include "controller/standing/standing.h"
@@ -182,10 +185,39 @@ static int open_standing(struct controller *c, struct err *err)
 	return r;
 }
 
+/* The ledger has every user's scripts and environments. In a directory in which everyone may
+ * make files it cannot be kept: they would make the log that SQLite reads beside it. */
+static int close_ledger_to_others(const char *path, struct err *err)
+{
+	_cleanup_free_ char *copy = strdup(path);
+	struct err words;
+	struct stat st;
+	int r;
+
+	if (!copy)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (stat(dirname(copy), &st) == 0 && st.st_mode & S_IWOTH)
+		return err_set(err, -EACCES,
+			       "everyone may make files in %s, beside the ledger: chmod o-w "
+			       "it, or keep the ledger elsewhere (Database=)",
+			       copy);
+	r = private_mend_database(path, &words);
+	if (r)
+		log_line(r < 0 ? LOG_ERR : LOG_NOTICE, "%s", words.text);
+	return 0;
+}
+
+static int open_ledger(struct controller *c, struct err *err)
+{
+	const char *place = store_lead_place(c->lead);
+	int r = pg_is_place(place) ? 0 : close_ledger_to_others(place, err);
+
+	return r < 0 ? r : store_open_zone(place, c->config->policy.time_zone, &c->store, err);
+}
+
 static int open_rooms(struct controller *c, struct err *err)
 {
-	int r = store_open_zone(store_lead_place(c->lead), c->config->policy.time_zone,
-				&c->store, err);
+	int r = open_ledger(c, err);
 
 	if (r >= 0) {
 		store_lead_guard(c->lead, c->store, on_lost, c);

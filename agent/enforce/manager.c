@@ -191,3 +191,20 @@ int manager_is_populated(const char *path)
 	return manager_read(path, "cgroup.events", text, sizeof(text), NULL) == 0 &&
 	       !strcmp(text, "populated 1");
 }
+
+bool manager_is_below(const char *path, const char *dir)
+{
+	size_t n = strlen(dir);
+
+	while (n > 1 && dir[n - 1] == '/')
+		n--;
+	return !strncmp(path, dir, n) && (path[n] == '/' || path[n] == '\0');
+}
+
+bool manager_is_hidden(const struct manager_config *c, const struct manager_spec *s)
+{
+	for (int i = 0; s->jobfs_dir && i < MANAGER_HIDDEN_MAX && c->hidden[i]; i++)
+		if (manager_is_below(s->jobfs_dir, c->hidden[i]))
+			return true;
+	return false;
+}

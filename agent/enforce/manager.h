@@ -20,6 +20,7 @@
 struct manager;
 
 #define MANAGER_PATH_MAX 512
+#define MANAGER_HIDDEN_MAX 2
 
 struct manager_id {
 	int64_t job;
@@ -31,9 +32,8 @@ struct manager_spec {
 	uint32_t uid, gid;
 	struct cpulist cpus, mem_nodes;
 	int64_t mem_bytes, pids;
-	int64_t shm_bytes;     /* size of the job's own /dev/shm */
-	const char *jobfs_dir; /* tmp/ and vartmp/ in it go over /tmp and /var/tmp; its file
-				  system's other jobs are out of sight by their modes */
+	int64_t shm_bytes;	    /* size of the job's own /dev/shm */
+	const char *jobfs_dir;	    /* tmp/ and vartmp/ in it go over /tmp and /var/tmp */
 	const char *const *devices; /* files it may open beside the ordinary ones, where the
 				       manager holds that; NULL-terminated; NULL: none */
 	int64_t grace_s; /* for processes that the main one leaves behind: TERM, then KILL */
@@ -55,6 +55,9 @@ struct manager_config {
 	const char *final_dir;
 	const char *parent;   /* systemd: slice; cgroup: directory below the cgroup mount */
 	const char *spec_dir; /* cgroup: where supervisors read their job's spec */
+	/* Directories of the agent's that jobs do not see, not one below another; NULL: no
+	 * more. Of what is in them a job has its own jobfs directory, under the same path. */
+	const char *hidden[MANAGER_HIDDEN_MAX];
 	void *ctx;
 	/* An order was carried out (result 0) or not (-errno, err in words). Never called from
 	 * inside the call that gave the order. */
@@ -109,6 +112,10 @@ int manager_parse_name(const char *name, struct manager_id *ret); /* -EINVAL */
 /* Absolute path of the job's cgroup below `parent`. */
 const char *manager_path(const char *parent, struct manager_id id,
 			 char buf[static MANAGER_PATH_MAX]);
+/* Is `path` `dir`, or below it, by their names? */
+bool manager_is_below(const char *path, const char *dir);
+/* Is the job's disk below one of the hidden directories, and so to be put there again? */
+bool manager_is_hidden(const struct manager_config *c, const struct manager_spec *s);
 /* To which job does process `pid` belong, by its cgroup? -ESRCH: it is gone; -ENOENT: to
  * none. `parent` as ops->parent() gives it. */
 int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct err *err);

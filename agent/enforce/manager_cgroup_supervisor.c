@@ -41,10 +41,15 @@ static void write_lines(FILE *f, const struct supervisor_spec *s)
 
 	fprintf(f, "job %" PRId64 "\nattempt %" PRId32 "\nuid %" PRIu32 "\ngid %" PRIu32 "\n",
 		j->id.job, j->id.attempt, j->uid, j->gid);
-	fprintf(f, "cgroup %s\nsocket %s\nfinal %s\n", s->cgroup, s->socket, s->final_dir);
+	fprintf(f, "cgroup %s\nsocket %s\nfinal %s\n", s->cgroup, s->config->socket,
+		s->config->final_dir);
 	fprintf(f, "grace_s %" PRId64 "\nshm_bytes %" PRId64 "\n", j->grace_s, j->shm_bytes);
 	if (j->jobfs_dir && j->jobfs_dir[0])
 		fprintf(f, "tmp %s/tmp\nvar_tmp %s/vartmp\n", j->jobfs_dir, j->jobfs_dir);
+	for (int i = 0; i < MANAGER_HIDDEN_MAX && s->config->hidden[i]; i++)
+		fprintf(f, "hide %s\n", s->config->hidden[i]);
+	if (manager_is_hidden(s->config, j))
+		fprintf(f, "jobfs %s\n", j->jobfs_dir);
 }
 
 int supervisor_write_spec(const char *path, const struct supervisor_spec *s, struct err *err)

@@ -13,7 +13,8 @@
 
 struct supervisor_spec {
 	const struct manager_spec *job;
-	const char *cgroup, *socket, *final_dir;
+	const struct manager_config *config;
+	const char *cgroup;
 };
 
 /* Writes the spec. -EPERM: root's jobs have no supervisor; -errno with words. */

@@ -117,6 +117,7 @@ static int create(const struct tree *t, const char *path, const char *parent, st
 {
 	struct cgroup *cg = new_group(t, path);
 	bool is_named = false;
+	mode_t mask;
 	int r = 0;
 
 	if (!cg)
@@ -124,14 +125,16 @@ static int create(const struct tree *t, const char *path, const char *parent, st
 	for (size_t i = 0; i < t->n_controllers; i++)
 		if (lists(parent, "cgroup.subtree_control", t->controllers[i]))
 			is_named |= cgroup_add_controller(cg, t->controllers[i]) != NULL;
+	mask = umask(022); /* a job reads its own limits */
 	if (is_named)
 		r = cgroup_create_cgroup(cg, 1);
+	else if (mkdir(path, 0755) < 0 && errno != EEXIST)
+		r = err_set(err, -errno, "make %s: %m", path);
+	umask(mask);
 	cgroup_free(&cg);
-	if (r && access(path, F_OK) < 0)
+	if (is_named && r && access(path, F_OK) < 0)
 		return cgroup_error(r, "make", path, err);
-	if (!is_named && mkdir(path, 0755) < 0 && errno != EEXIST)
-		return err_set(err, -errno, "make %s: %m", path);
-	return 0;
+	return is_named ? 0 : r;
 }
 
 int tree_make(const struct tree *t, const char *path, struct err *err)

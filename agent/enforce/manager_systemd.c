@@ -107,11 +107,7 @@ static int start(struct manager *m, const struct manager_spec *spec, struct err 
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	char name[MANAGER_NAME_MAX];
-	struct manager_unit u = { .spec = spec,
-				  .slice = m->slice,
-				  .launcher = m->c.launcher,
-				  .socket = m->c.socket,
-				  .final_dir = m->c.final_dir };
+	struct manager_unit u = { .spec = spec, .config = &m->c, .slice = m->slice };
 	int r;
 
 	r = new_call(m, "StartTransientUnit", &msg, err);

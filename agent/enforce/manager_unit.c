@@ -132,24 +132,48 @@ static int append_devices(sd_bus_message *m, const struct manager_spec *s)
 	return r;
 }
 
-static int append_view(sd_bus_message *m, const struct manager_spec *s)
+/* What is mounted anew: empty where the agent keeps its own, of the job's size at /dev/shm. */
+static int append_fresh(sd_bus_message *m, const struct manager_unit *u)
 {
-	char tmp[MANAGER_PATH_MAX], var_tmp[MANAGER_PATH_MAX], size[64];
+	char size[64];
+	int r = sd_bus_message_open_container(m, 'r', "sv");
+
+	if (r >= 0)
+		r = sd_bus_message_append(m, "s", "TemporaryFileSystem");
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'v', "a(ss)");
+	if (r >= 0)
+		r = sd_bus_message_open_container(m, 'a', "(ss)");
+	for (int i = 0; r >= 0 && i < MANAGER_HIDDEN_MAX && u->config->hidden[i]; i++)
+		r = sd_bus_message_append(m, "(ss)", u->config->hidden[i], "ro,mode=0755");
+	snprintf(size, sizeof(size), "mode=1777,size=%" PRId64, u->spec->shm_bytes);
+	if (r >= 0 && u->spec->shm_bytes > 0)
+		r = sd_bus_message_append(m, "(ss)", "/dev/shm", size);
+	for (int i = 0; r >= 0 && i < 3; i++)
+		r = sd_bus_message_close_container(m);
+	return r;
+}
+
+static int append_view(sd_bus_message *m, const struct manager_unit *u)
+{
+	const char *disk = u->spec->jobfs_dir;
+	char tmp[MANAGER_PATH_MAX], var_tmp[MANAGER_PATH_MAX];
 	int r;
 
 	r = sd_bus_message_append(m, "(sv)", "InaccessiblePaths", "as", ARRAY_LEN(hidden),
 				  hidden[0], hidden[1], hidden[2], hidden[3]);
-	if (r >= 0 && s->shm_bytes > 0) {
-		snprintf(size, sizeof(size), "mode=1777,size=%" PRId64, s->shm_bytes);
-		r = sd_bus_message_append(m, "(sv)", "TemporaryFileSystem", "a(ss)", 1,
-					  "/dev/shm", size);
-	}
-	if (r < 0 || !s->jobfs_dir)
+	if (r >= 0)
+		r = append_fresh(m, u);
+	if (r < 0 || !disk)
 		return r;
-	snprintf(tmp, sizeof(tmp), "%s/tmp", s->jobfs_dir);
-	snprintf(var_tmp, sizeof(var_tmp), "%s/vartmp", s->jobfs_dir);
-	return sd_bus_message_append(m, "(sv)", "BindPaths", "a(ssbt)", 2, tmp, "/tmp", 0,
-				     UINT64_C(0), var_tmp, "/var/tmp", 0, UINT64_C(0));
+	snprintf(tmp, sizeof(tmp), "%s/tmp", disk);
+	snprintf(var_tmp, sizeof(var_tmp), "%s/vartmp", disk);
+	r = sd_bus_message_append(m, "(sv)", "BindPaths", "a(ssbt)", 2, tmp, "/tmp", 0,
+				  UINT64_C(0), var_tmp, "/var/tmp", 0, UINT64_C(0));
+	if (r >= 0 && manager_is_hidden(u->config, u->spec))
+		r = sd_bus_message_append(m, "(sv)", "BindPaths", "a(ssbt)", 1, disk, disk, 0,
+					  UINT64_C(0));
+	return r;
 }
 
 /* As root and outside the job's view: it must write where no job may. */
@@ -159,14 +183,16 @@ static int append_final(sd_bus_message *m, const struct manager_unit *u)
 
 	snprintf(job, sizeof(job), "%" PRId64, u->spec->id.job);
 	snprintf(attempt, sizeof(attempt), "%" PRId32, u->spec->id.attempt);
-	return sd_bus_message_append(m, "(sv)", "ExecStopPost", "a(sasb)", 1, u->launcher, 5,
-				     u->launcher, "--final", u->final_dir, job, attempt, 0);
+	return sd_bus_message_append(m, "(sv)", "ExecStopPost", "a(sasb)", 1,
+				     u->config->launcher, 5, u->config->launcher, "--final",
+				     u->config->final_dir, job, attempt, 0);
 }
 
 static int append_first(sd_bus_message *m, const struct manager_unit *u)
 {
-	return sd_bus_message_append(m, "(sv)", "ExecStartPre", "a(sasb)", 1, u->launcher, 2,
-				     u->launcher, "--kill-as-one", 0);
+	return sd_bus_message_append(m, "(sv)", "ExecStartPre", "a(sasb)", 1,
+				     u->config->launcher, 2, u->config->launcher,
+				     "--kill-as-one", 0);
 }
 
 static int append_who(sd_bus_message *m, const struct manager_unit *u)
@@ -179,8 +205,8 @@ static int append_who(sd_bus_message *m, const struct manager_unit *u)
 		 u->spec->id.attempt);
 	return sd_bus_message_append(m, "(sv)(sv)(sv)(sv)(sv)", "Description", "s", text,
 				     "Slice", "s", u->slice, "User", "s", user, "Group", "s",
-				     group, "ExecStart", "a(sasb)", 1, u->launcher, 2,
-				     u->launcher, u->socket, 0);
+				     group, "ExecStart", "a(sasb)", 1, u->config->launcher, 2,
+				     u->config->launcher, u->config->socket, 0);
 }
 
 int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
@@ -196,7 +222,7 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 	if (r >= 0 && u->spec->devices)
 		r = append_devices(m, u->spec);
 	if (r >= 0)
-		r = append_view(m, u->spec);
+		r = append_view(m, u);
 	if (r >= 0)
 		r = append_first(m, u);
 	if (r >= 0)

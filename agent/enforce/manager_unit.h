@@ -5,7 +5,8 @@
 
 struct manager_unit {
 	const struct manager_spec *spec;
-	const char *slice, *launcher, *socket, *final_dir;
+	const struct manager_config *config;
+	const char *slice;
 };
 
 /* The whole "a(sv)" of StartTransientUnit. >= 0, or -errno of sd-bus. */

@@ -78,16 +78,62 @@ static int cgroup_read_only(struct err *err)
 	return 0;
 }
 
+/* Directories on the way to a mount point in an empty file system. */
+static int make_way(const char *path)
+{
+	char way[SUPERVISE_PATH_MAX];
+
+	snprintf(way, sizeof(way), "%s", path);
+	for (char *at = way + 1; *at; at++) {
+		if (*at != '/')
+			continue;
+		*at = '\0';
+		if (mkdir(way, 0755) < 0 && errno != EEXIST)
+			return -errno;
+		*at = '/';
+	}
+	return mkdir(way, 0755) < 0 && errno != EEXIST ? -errno : 0;
+}
+
+/* What the agent keeps is empty in the job's view, but for the job's own disk (`disk`, a mount
+ * of it; -1: none) under its path. */
+static int hide_agent(const struct supervise_spec *s, int disk, struct err *err)
+{
+	const unsigned long flags = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+	for (int i = 0; i < SUPERVISE_HIDDEN_MAX && s->hidden[i][0]; i++)
+		if (access(s->hidden[i], F_OK) == 0 &&
+		    mount("none", s->hidden[i], "tmpfs", flags, "size=64k,mode=755") < 0)
+			return err_set(err, -errno, "hide %s: %m", s->hidden[i]);
+	if (disk >= 0 && make_way(s->jobfs) < 0)
+		return err_set(err, -errno, "make %s in the job's view: %m", s->jobfs);
+	if (disk >= 0 && move_mount(disk, "", AT_FDCWD, s->jobfs, MOVE_MOUNT_F_EMPTY_PATH) < 0)
+		return err_set(err, -errno, "show %s: %m", s->jobfs);
+	for (int i = 0; i < SUPERVISE_HIDDEN_MAX && s->hidden[i][0]; i++)
+		if (access(s->hidden[i], F_OK) == 0 &&
+		    mount(NULL, s->hidden[i], NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags,
+			  NULL) < 0)
+			return err_set(err, -errno, "make %s read-only: %m", s->hidden[i]);
+	return 0;
+}
+
 static int make_view(const struct supervise_spec *s, struct err *err)
 {
+	_cleanup_close_ int disk = -1;
 	char options[64];
 	int r;
 
 	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
 		return err_set(err, -errno, "make a mount namespace: %m");
+	if (s->jobfs[0])
+		disk = open_tree(AT_FDCWD, s->jobfs, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+	if (s->jobfs[0] && disk < 0)
+		return err_set(err, -errno, "open %s: %m", s->jobfs);
 	r = bind_over(s->tmp, "/tmp", err);
 	if (!r)
 		r = bind_over(s->var_tmp, "/var/tmp", err);
+	if (!r)
+		r = hide_agent(s, disk, err);
 	if (!r)
 		r = cgroup_read_only(err);
 	for (size_t i = 0; !r && i < ARRAY_LEN(supervise_hidden); i++)

@@ -10,6 +10,7 @@ struct err;
 
 #define SUPERVISE_GROUPS_MAX 256
 #define SUPERVISE_PATH_MAX 512
+#define SUPERVISE_HIDDEN_MAX 2
 
 struct supervise_spec {
 	int64_t job, attempt;
@@ -20,6 +21,8 @@ struct supervise_spec {
 	uint64_t shm_bytes; /* size of the job's own /dev/shm; 0: the host's */
 	char cgroup[SUPERVISE_PATH_MAX], socket[SUPERVISE_PATH_MAX], final[SUPERVISE_PATH_MAX];
 	char tmp[SUPERVISE_PATH_MAX], var_tmp[SUPERVISE_PATH_MAX]; /* "": the host's */
+	char hidden[SUPERVISE_HIDDEN_MAX][SUPERVISE_PATH_MAX];	   /* the agent's own; "" */
+	char jobfs[SUPERVISE_PATH_MAX]; /* below those: to be seen all the same; "": none */
 };
 
 /* Out of a job's sight: ways to have something started outside the job. */

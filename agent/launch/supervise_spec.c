@@ -17,6 +17,7 @@ static const struct text_key texts[] = {
 	{ "final", offsetof(struct supervise_spec, final) },
 	{ "tmp", offsetof(struct supervise_spec, tmp) },
 	{ "var_tmp", offsetof(struct supervise_spec, var_tmp) },
+	{ "jobfs", offsetof(struct supervise_spec, jobfs) },
 };
 
 static int take_number(struct supervise_spec *s, const char *key, long long n)
@@ -40,6 +41,23 @@ static int take_number(struct supervise_spec *s, const char *key, long long n)
 	return 0;
 }
 
+/* A key that may come again. */
+static char *free_hidden(struct supervise_spec *s)
+{
+	for (int i = 0; i < SUPERVISE_HIDDEN_MAX; i++)
+		if (!s->hidden[i][0])
+			return s->hidden[i];
+	return NULL;
+}
+
+static int take_text(char *to, const char *value)
+{
+	if (!to || strlen(value) >= SUPERVISE_PATH_MAX || value[0] != '/')
+		return -EINVAL;
+	strcpy(to, value);
+	return 0;
+}
+
 static int take_line(struct supervise_spec *s, char *line)
 {
 	char *value = line, *key = strsep(&value, " "), *end;
@@ -48,12 +66,10 @@ static int take_line(struct supervise_spec *s, char *line)
 	if (!value || !*value)
 		return -EINVAL;
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-		if (!strcmp(key, texts[i].key)) {
-			if (strlen(value) >= SUPERVISE_PATH_MAX || value[0] != '/')
-				return -EINVAL;
-			strcpy((char *)s + texts[i].offset, value);
-			return 0;
-		}
+		if (!strcmp(key, texts[i].key))
+			return take_text((char *)s + texts[i].offset, value);
+	if (!strcmp(key, "hide"))
+		return take_text(free_hidden(s), value);
 	errno = 0;
 	n = strtoll(value, &end, 10);
 	return errno || *end || n < 0 ? -EINVAL : take_number(s, key, n);

@@ -139,3 +139,15 @@ int store_open(const char *path, struct db **ret, struct err *err)
 		       "%.300s; it is now %.100s.damaged-%d and a new one was begun", why.text,
 		       path, n);
 }
+
+int store_scrub(struct db *db, struct err *err)
+{
+	struct db_row *row;
+	int r = db_query(db, err, &row, "PRAGMA wal_checkpoint(TRUNCATE)", "");
+
+	if (r < 0)
+		return r;
+	r = db_step(db, row, err);
+	db_done(row);
+	return r < 0 ? r : 0;
+}

@@ -13,3 +13,6 @@ struct err;
  * what was wrong), a new one is open; or < 0 (err names the path). */
 #define STORE_SET_ASIDE 1
 int store_open(const char *path, struct db **ret, struct err *err);
+/* Empties the write-ahead log: it holds what was deleted from the file (scripts, environments)
+ * until it is written over. To be called some time after something was forgotten. */
+int store_scrub(struct db *db, struct err *err);

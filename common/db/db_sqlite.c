@@ -210,6 +210,8 @@ static int set_up(struct sqlite *d, struct err *err)
 		"PRAGMA synchronous=FULL",
 		"PRAGMA foreign_keys=ON",
 		"PRAGMA trusted_schema=OFF",
+		/* What is deleted is overwritten: scripts and environments hold secrets. */
+		"PRAGMA secure_delete=ON",
 		"PRAGMA cell_size_check=ON",
 		"PRAGMA wal_autocheckpoint=1000",
 		"PRAGMA journal_size_limit=67108864",

@@ -41,6 +41,7 @@ $O/tests/unit/test_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts 
 $O/tests/unit/test_job_env: $(patsubst %,$O/agent/%.o,job_env job_hosts job_gpus_env) $(MODEL)
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_db: tests/unit/fail_vfs.c $(DB) $O/common/err.o
+$O/tests/unit/test_private: $O/common/private.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 #include "common/db/db.h"
@@ -256,6 +257,40 @@ static void rows_that_are_written_are_told(void **state)
 	assert_int_equal(n_seen, 5);
 }
 
+/* Does any of the database's files hold the word? */
+static bool is_on_disk(const char *word)
+{
+	static const char *const tails[] = { "", "-wal" };
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(tails); i++) {
+		char command[160];
+
+		snprintf(command, sizeof(command), "grep -qa %s %s%s 2>/dev/null", word, path,
+			 tails[i]);
+		found |= system(command) == 0;
+	}
+	return found;
+}
+
+static void what_is_deleted_leaves_the_disk(void **state)
+{
+	struct db *d = open_or_fail(v1);
+	struct db_row *st;
+
+	(void)state;
+	assert_int_equal(db_run(d, NULL, "INSERT INTO t VALUES (1, 'keep'), (2, 'sesame')", ""),
+			 0);
+	assert_true(is_on_disk("sesame"));
+	assert_int_equal(db_run(d, NULL, "DELETE FROM t WHERE a = 2", ""), 0);
+	assert_int_equal(db_query(d, NULL, &st, "PRAGMA wal_checkpoint(TRUNCATE)", ""), 0);
+	assert_int_equal(db_step(d, st, NULL), 1);
+	db_done(st);
+	assert_true(is_on_disk("keep"));
+	assert_false(is_on_disk("sesame"));
+	db_close(d);
+}
+
 int main(void)
 {
 #define T(test) cmocka_unit_test_setup_teardown(test, set_up, tear_down)
@@ -269,6 +304,7 @@ int main(void)
 		T(a_transaction_is_there_wholly_or_not_at_all),
 		T(rows_of_integers_say_what_each_changed),
 		T(rows_that_are_written_are_told),
+		T(what_is_deleted_leaves_the_disk),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
