@@ -16,6 +16,30 @@
 #define OBJECT "/org/reeve/Agent1"
 #define ROW "(xissst)"
 
+/* ---- who asks ---- */
+
+/* (uid_t)-1 where the bus does not say. */
+static uid_t caller_of(sd_bus_message *call)
+{
+	sd_bus_creds *creds = NULL;
+	uid_t uid = (uid_t)-1;
+	int r = call ? sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds) : -EINVAL;
+
+	if (r >= 0 && sd_bus_creds_get_euid(creds, &uid) < 0)
+		uid = (uid_t)-1;
+	sd_bus_creds_unref(creds);
+	return uid;
+}
+
+/* A job is its owner's and root's business; to others it does not exist, as in the controller's
+ * answers. */
+static bool is_visible(const struct job *j, uid_t caller)
+{
+	return caller == 0 || (caller != (uid_t)-1 && caller == j->s.request.uid);
+}
+
+/* ---- what it shows ---- */
+
 static int get_tier(sd_bus *bus, const char *path, const char *interface, const char *property,
 		    sd_bus_message *reply, void *userdata, sd_bus_error *error)
 {
@@ -35,13 +59,15 @@ static int get_notes(sd_bus *bus, const char *path, const char *interface, const
 static int get_jobs(sd_bus *bus, const char *path, const char *interface, const char *property,
 		    sd_bus_message *reply, void *userdata, sd_bus_error *error)
 {
+	uid_t caller = caller_of(sd_bus_get_current_message(bus));
 	struct node *n = userdata;
 	int r;
 
-	(void)bus, (void)path, (void)interface, (void)property, (void)error;
+	(void)path, (void)interface, (void)property, (void)error;
 	r = sd_bus_message_open_container(reply, 'a', "x");
 	for (struct job *j = n->jobs; r >= 0 && j; j = j->next)
-		r = sd_bus_message_append(reply, "x", j->s.job);
+		if (is_visible(j, caller))
+			r = sd_bus_message_append(reply, "x", j->s.job);
 	return r < 0 ? r : sd_bus_message_close_container(reply);
 }
 
@@ -60,6 +86,7 @@ static int append_row(sd_bus_message *reply, const struct job *j)
 static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *reply = NULL;
+	uid_t caller = caller_of(call);
 	struct node *n = userdata;
 	int r = sd_bus_message_new_method_return(call, &reply);
 
@@ -67,7 +94,8 @@ static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	if (r >= 0)
 		r = sd_bus_message_open_container(reply, 'a', ROW);
 	for (struct job *j = n->jobs; r >= 0 && j; j = j->next)
-		r = append_row(reply, j);
+		if (is_visible(j, caller))
+			r = append_row(reply, j);
 	if (r >= 0)
 		r = sd_bus_message_close_container(reply);
 	return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
@@ -135,13 +163,14 @@ static int get_job(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	_cleanup_free_ char *text = NULL;
 	struct node *n = userdata;
 	struct job *j, *found = NULL;
+	uid_t caller = caller_of(call);
 	int64_t id;
 	int r = sd_bus_message_read(call, "x", &id);
 
 	if (r < 0)
 		return r;
 	for (j = n->jobs; j; j = j->next)
-		if (j->s.job == id)
+		if (j->s.job == id && is_visible(j, caller))
 			found = j;
 	if (!found)
 		return sd_bus_error_setf(error, NAME ".NoSuchJob",
@@ -174,7 +203,7 @@ static void print_links(struct node *n, FILE *f)
 		*u.why && !u.up ? ": " : "", u.up ? "" : u.why);
 }
 
-static void print_status(struct node *n, FILE *f)
+static void print_status(struct node *n, uid_t caller, FILE *f)
 {
 	char mem[AMOUNT_TEXT_MAX], disk[AMOUNT_TEXT_MAX], cpus[CPULIST_TEXT_MAX];
 	struct vmem_room room;
@@ -198,9 +227,11 @@ static void print_status(struct node *n, FILE *f)
 	for (int i = 0; i < n->n_notes; i++)
 		fprintf(f, "note: %s\n", n->notes[i]);
 	for (struct job *j = n->jobs; j; j = j->next)
-		fprintf(f, "job: %" PRId64 " attempt %" PRId32 " %s %s cpus %s\n", j->s.job,
-			j->s.attempt, job_state_name(job_state(j)), j->s.request.user,
-			cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
+		if (is_visible(j, caller))
+			fprintf(f, "job: %" PRId64 " attempt %" PRId32 " %s %s cpus %s\n",
+				j->s.job, j->s.attempt, job_state_name(job_state(j)),
+				j->s.request.user,
+				cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
 }
 
 static int status(sd_bus_message *call, void *userdata, sd_bus_error *error)
@@ -213,7 +244,7 @@ static int status(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	(void)error;
 	if (!f)
 		return -ENOMEM;
-	print_status(userdata, f);
+	print_status(userdata, caller_of(call), f);
 	r = fclose(f) ? -ENOMEM : sd_bus_reply_method_return(call, "s", text);
 	free(text);
 	return r;
@@ -222,14 +253,7 @@ static int status(sd_bus_message *call, void *userdata, sd_bus_error *error)
 /* The D-Bus policy lets only root call this; asked again here, because a policy is a file. */
 static int check_root(sd_bus_message *call, sd_bus_error *error)
 {
-	sd_bus_creds *creds = NULL;
-	uid_t uid = (uid_t)-1;
-	int r = sd_bus_query_sender_creds(call, SD_BUS_CREDS_EUID, &creds);
-
-	if (r >= 0)
-		r = sd_bus_creds_get_euid(creds, &uid);
-	sd_bus_creds_unref(creds);
-	if (r < 0 || uid != 0)
+	if (caller_of(call) != 0)
 		return sd_bus_error_set(error, SD_BUS_ERROR_ACCESS_DENIED,
 					"only root may give orders");
 	return 0;

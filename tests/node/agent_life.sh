@@ -5,6 +5,10 @@
 MANAGER=${1:-systemd}
 
 agent_configure "$MANAGER" ${2:+"VmemTier = $2"}
+# Left behind by an earlier agent: all of it readable to all.
+STATE=/var/lib/reeve
+mkdir -p $STATE && chmod 711 $STATE
+for f in agent.db.damaged-1 agent.db.damaged-1-wal; do echo "SECRET=of-before" >$STATE/$f; chmod 644 $STATE/$f; done
 agent_start || { echo "Bail out! the agent does not start"; exit 1; }
 status=$(reeve-agent --status)
 printf '%s\n' "$status" | sed 's/^/# /'
@@ -38,10 +42,54 @@ settle 1
 is_forgotten() { [ -z "$(job 1)" ]; }
 wait_for 10 is_forgotten; ok $? "an acknowledged job is forgotten" "$(job 1)"
 
+# What the agent knows of jobs is root's.
+state_is_closed() { [ "$(stat -c %a $STATE)" = 700 ]; }
+state_modes() { find $STATE -maxdepth 1 -type f -printf '%f %m\n'; }
+wait_for 20 state_is_closed
+ok $? "the agent's state directory is root's alone" "$(stat -c '%a %U' $STATE)"
+! state_modes | grep -v ' 600$'
+ok $? "its files are root's alone, those of before too" "$(state_modes)"
+has "$(state_modes)" '^agent.db-wal 600' "the write-ahead log is one of them"
+has "$(journalctl --no-pager -u reeve-agent)" 'could be read by others' "and the journal says that they were not"
+[ "$(stat -c %a /run/reeve /run/reeve/final /run/reeve/spec /run/reeve/steps | paste -sd' ')" = "755 700 700 700" ]
+ok $? "of the run directory users may reach the socket alone" "$(stat -c '%n %a' /run/reeve /run/reeve/*)"
+
 # Limits in the cgroup.
-submit 2 "$SMALL,\"pids\":50" '' sh -c 'sleep 300 & sleep 300 & wait'
+submit 2 "$SMALL,\"pids\":50" '"script":"#!/bin/sh\n# sesame-2-open\nsleep 300 & sleep 300 & wait\n"' x
 wait_state 2 running
 ok $? "a longer job runs" "$(job 2)"
+grep -qa sesame-2-open $STATE/agent.db*; ok $? "its script is in the agent's database"
+as bob sh -c "cat $STATE/agent.db $STATE/agent.db-wal" >/tmp/stolen 2>&1
+! grep -qa sesame-2-open /tmp/stolen; ok $? "another user does not read it there" "$(head -c 200 /tmp/stolen)"
+# Another job looks for the agent's state and for other jobs' disks, and uses its own.
+submit 8 "$SMALL" '' sh -c "ls -a $STATE; ls -a $STATE/jobfs; ls -a $STATE/jobfs/2-1; head -c 16 $STATE/agent.db
+	cd \$REEVE_JOBFS && echo mine >f && cat $STATE/jobfs/8-1/work/f; echo x >/tmp/t && ls $STATE/jobfs/8-1/tmp
+	touch $STATE/planted; mkdir $STATE/jobfs/planted; echo done"
+wait_state 8 ended 30
+seen=$(cat $HOME_DIR/t.o8 $HOME_DIR/t.e8)
+has "$seen" done "a job looks for the agent's state"
+! grep -qE 'agent\.db|SQLite' <<<"$(cat $HOME_DIR/t.o8)"; ok $? "and sees none of it" "$seen"
+! grep -qE '(^|[^0-9])2-1' $HOME_DIR/t.o8; ok $? "nor a neighbour's disk" "$seen"
+has "$seen" '^8-1$' "but its own, where REEVE_JOBFS says"
+has "$seen" '^mine$' "with what it wrote there"
+has "$seen" '^t$' "and its /tmp in it"
+[ ! -e $STATE/planted ] && [ ! -e $STATE/jobfs/planted ]; ok $? "it puts nothing beside them"
+settle 8
+
+# The D-Bus interface shows users their own jobs.
+call_as() { # USER METHOD [ARG]...
+	local user=$1
+	shift
+	runuser -u "$user" -- busctl --json=short call org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 "$@" 2>&1
+}
+has "$(call_as alice GetJob x 2)" 'vmem_bytes' "a user sees the usage of their own job"
+has "$(call_as bob GetJob x 2)" 'no job 2' "GetJob: others' jobs do not exist"
+has "$(call_as alice ListJobs)" '\[2,1,"running","alice"' "a user lists their own jobs"
+has "$(call_as bob ListJobs)" '"data":\[\[\]\]' "ListJobs: and nobody else's"
+has "$(as bob busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Jobs 2>&1)" '^ax 0$' "Jobs: nor their numbers"
+! call_as bob Status | grep -qE 'alice|job: 2'; ok $? "Status: nor in the status" "$(call_as bob Status)"
+has "$(call_as bob Status)" 'capacity: ' "which says to everyone what the node is"
+has "$(call_as root Status)" 'job: 2 attempt 1 running alice' "root sees all"
 cg=/sys/fs/cgroup$(field 2 cgroup)
 wait_for 10 grep -qx 50 "$cg/pids.max"
 has "$(cat "$cg/pids.max")" '^50$' "pids.max is in force"
@@ -71,13 +119,17 @@ echo 0 >"$cg/cgroup.freeze"
 wait_state 2 running 10
 ok $? "and as running after" "$(job 2)"
 
-# Agent killed under it.
+# Agent killed under it. For the agent that comes back this is a job of a version that hid nothing.
 a=$(field 2 pid)
+nsenter -t "$a" -m umount -l $STATE && chmod 755 $STATE
 systemctl kill -s KILL reeve-agent
 wait_for 30 agent_up
 wait_state 2 running 20
 ok $? "an agent that was killed finds it again" "$(job 2)"
 [ "$a" = "$(field 2 pid)" ] && kill -0 "$a"; ok $? "untouched"
+is_passable() { [ "$(stat -c %a $STATE)" = 711 ]; }
+wait_for 20 is_passable
+ok $? "a job that reaches its disk through the state directory can go on doing so" "$(stat -c %a $STATE)"
 
 # Ended while the agent is away: it ran at least from here to there, and at most from before to after.
 stamps=$(date +%s%N)
@@ -105,6 +157,8 @@ wait_state 2 ended 30
 ok $? "a cancelled job ends" "$(job 2)"
 has "$(job 2)" '"kind":"cancelled"' "as cancelled"
 has "$(cat $HOME_DIR/t.e2)" 'reeve: cancelled' "its error file says so"
+wait_for 20 state_is_closed
+ok $? "the state directory is closed when the last such job has ended" "$(stat -c %a $STATE)"
 
 # What cannot be started is said.
 submit 4 "$SMALL" '' no-such-command
@@ -151,6 +205,8 @@ ok $r "nothing of the user's is left"
 for i in 2 3 4 5 6 7 11 12 13 14 15 16; do settle $i; done
 wait_for 10 holds_nothing; ok $? "all settled: the agent holds nothing"
 [ -z "$(ls /var/lib/reeve/jobfs | grep -v lost+found)" ]; ok $? "no job disk is left" "$(ls /var/lib/reeve/jobfs)"
+is_scrubbed() { ! grep -qa sesame-2-open $STATE/agent.db*; }
+wait_for 30 is_scrubbed; ok $? "what was forgotten is in no file of the agent, its write-ahead log too"
 
 # Cores that a suspended job gave back may be taken; it waits until they are free.
 ALL=$(grep -c ^processor /proc/cpuinfo)
