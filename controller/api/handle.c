@@ -36,6 +36,15 @@ static int refuse_credential(struct call *c, int r, struct err *err)
 			   "step?");
 }
 
+/* Who needs no credential may show one, or none, or one of another kind, which is the route's.
+ */
+static bool is_signed(const struct call *c, const struct route *route)
+{
+	const char *header = exchange_header(c->x, AUTH_REQUEST_HEADER);
+
+	return route->role != ROLE_ANYONE || (header && !strncmp(header, "Munge ", 6));
+}
+
 static int identify(struct call *c, const struct route *route, struct auth_said *ret,
 		    struct err *err)
 {
@@ -75,7 +84,7 @@ void api_admit(void *ctx, struct exchange *x)
 	struct err err = { "" };
 	int r = find_route(&c, &route, &err);
 
-	if (r >= 0 && route->role != ROLE_ANYONE) {
+	if (r >= 0 && is_signed(&c, route)) {
 		r = identify(&c, route, &said, &err);
 		leave.said = &said;
 	}
@@ -109,7 +118,7 @@ static int recognize(struct call *c, const struct route *route, struct err *err)
 	const struct auth_said *said = exchange_said(c->x);
 	int r;
 
-	if (route->role == ROLE_ANYONE)
+	if (route->role == ROLE_ANYONE && !said)
 		return 0;
 	if (!said)
 		return err_set(err, -EPROTO, "a request without a sender");

@@ -1,4 +1,5 @@
-/* metrics.c - GET /metrics: the Prometheus text format; never a label with a job in it. */
+/* metrics.c - GET /metrics: the Prometheus text format; never a label with a job in it. Who
+ * gets figures by account: metrics_usage.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -9,33 +10,9 @@
 #include "controller/api/call.h"
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/store_gpus.h"
+#include "controller/api/metrics_usage.h"
 
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
-
-static void head(FILE *f, const char *name, const char *type, const char *help)
-{
-	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
-}
-
-/* Names are of letters, digits and . _ + - (users by NSS may have more): escape anyway. */
-static void label(FILE *f, const char *name, const char *value)
-{
-	fprintf(f, "%s=\"", name);
-	for (; *value; value++) {
-		if (*value == '"' || *value == '\\')
-			fputc('\\', f);
-		if (*value == '\n')
-			fputs("\\n", f);
-		else
-			fputc(*value, f);
-	}
-	fputc('"', f);
-}
-
-static void seconds(FILE *f, int64_t ms)
-{
-	fprintf(f, " %lld.%03lld\n", (long long)(ms / 1000), (long long)(ms % 1000));
-}
 
 struct node_sums {
 	int64_t n[3], cores, cores_held, memory, memory_held;
@@ -64,16 +41,16 @@ static int put_nodes(FILE *f, struct store *store, struct err *err)
 
 	if (r < 0)
 		return r;
-	head(f, "reeve_nodes", "gauge", "Nodes by state.");
+	metrics_head(f, "reeve_nodes", "gauge", "Nodes by state.");
 	for (int i = 0; i < 3; i++)
 		fprintf(f, "reeve_nodes{state=\"%s\"} %lld\n", states[i], (long long)s.n[i]);
-	head(f, "reeve_cores", "gauge", "Cores of nodes that are not lost.");
+	metrics_head(f, "reeve_cores", "gauge", "Cores of nodes that are not lost.");
 	fprintf(f, "reeve_cores %lld\n", (long long)s.cores);
-	head(f, "reeve_cores_held", "gauge", "Cores reserved by jobs.");
+	metrics_head(f, "reeve_cores_held", "gauge", "Cores reserved by jobs.");
 	fprintf(f, "reeve_cores_held %lld\n", (long long)s.cores_held);
-	head(f, "reeve_memory_bytes", "gauge", "Memory of nodes that are not lost.");
+	metrics_head(f, "reeve_memory_bytes", "gauge", "Memory of nodes that are not lost.");
 	fprintf(f, "reeve_memory_bytes %lld\n", (long long)s.memory);
-	head(f, "reeve_memory_held_bytes", "gauge", "Memory reserved by jobs.");
+	metrics_head(f, "reeve_memory_held_bytes", "gauge", "Memory reserved by jobs.");
 	fprintf(f, "reeve_memory_held_bytes %lld\n", (long long)s.memory_held);
 	return 0;
 }
@@ -190,12 +167,12 @@ static int put_gpus(FILE *f, const struct api_config *c, struct err *err)
 		r = store_gpus_running(c->store, config_gpu_idle_ns(c->config),
 				       add_running_gpus, &s, err);
 	for (int m = 0; m < _GPU_METRIC_MAX && r >= 0; m++) {
-		head(f, metrics[m].name, "gauge", metrics[m].help);
+		metrics_head(f, metrics[m].name, "gauge", metrics[m].help);
 		for (size_t i = 0; i < s.n; i++) {
 			fprintf(f, "%s{", metrics[m].name);
-			label(f, "cluster", s.of[i].cluster);
+			metrics_label(f, "cluster", s.of[i].cluster);
 			fputc(',', f);
-			label(f, "model", s.of[i].model);
+			metrics_label(f, "model", s.of[i].model);
 			fprintf(f, "} %lld\n", (long long)s.of[i].n[m]);
 		}
 	}
@@ -208,69 +185,9 @@ static int put_count(void *ctx, const struct store_count *c, struct err *err)
 
 	(void)err;
 	fputs("reeve_jobs{", f);
-	label(f, "cluster", c->cluster);
+	metrics_label(f, "cluster", c->cluster);
 	fprintf(f, ",state=\"%s\"} %lld\n", job_state_name(c->state), (long long)c->n);
 	return 0;
-}
-
-enum usage_figure { FIGURE_REQUESTED, FIGURE_USED, FIGURE_CPU, FIGURE_ENDED };
-
-struct usage_put {
-	FILE *f;
-	const char *name;
-	enum usage_figure figure;
-};
-
-static int put_usage(void *ctx, const struct store_usage *u, struct err *err)
-{
-	const struct usage_put *p = ctx;
-
-	(void)err;
-	fprintf(p->f, "%s{", p->name);
-	label(p->f, "account", u->key);
-	fprintf(p->f, ",pool=\"%s\"}", u->pool);
-	switch (p->figure) {
-	case FIGURE_REQUESTED:
-		seconds(p->f, u->charge_requested_ms);
-		break;
-	case FIGURE_USED:
-		seconds(p->f, u->charge_used_ms);
-		break;
-	case FIGURE_CPU:
-		seconds(p->f, u->cpu_ms);
-		break;
-	case FIGURE_ENDED:
-		fprintf(p->f, " %lld\n", (long long)u->jobs_ended);
-		break;
-	}
-	return 0;
-}
-
-static int put_usages(FILE *f, struct store *store, struct err *err)
-{
-	static const struct {
-		const char *name, *type, *help;
-	} figures[] = {
-		[FIGURE_REQUESTED] = { "reeve_charge_requested_equivalent_seconds_total",
-				       "counter", "Charged for what was requested." },
-		/* A better measurement may lower it: the resident peak replaces the cgroup's.
-		 */
-		[FIGURE_USED] = { "reeve_charge_used_equivalent_seconds", "gauge",
-				  "What requests of what was used would have cost." },
-		[FIGURE_CPU] = { "reeve_job_cpu_seconds_total", "counter",
-				 "CPU time of jobs." },
-		[FIGURE_ENDED] = { "reeve_jobs_ended_total", "counter", "Jobs that ended." },
-	};
-	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
-	int r = 0;
-
-	for (size_t i = 0; i < ARRAY_LEN(figures) && r >= 0; i++) {
-		struct usage_put p = { f, figures[i].name, (enum usage_figure)i };
-
-		head(f, figures[i].name, figures[i].type, figures[i].help);
-		r = store_usage(store, &all, put_usage, &p, err);
-	}
-	return r;
 }
 
 static struct server_counts counts_of(const struct server *s)
@@ -287,17 +204,17 @@ static void put_hooks(FILE *f, const struct hooks *h)
 	struct hooks_counts n;
 
 	hooks_get_counts(h, &n);
-	head(f, "reeve_hooks_total", "counter",
-	     "Runs of the site's program, by how they ended.");
+	metrics_head(f, "reeve_hooks_total", "counter",
+		     "Runs of the site's program, by how they ended.");
 	fprintf(f, "reeve_hooks_total{result=\"done\"} %lld\n", (long long)n.done);
 	fprintf(f, "reeve_hooks_total{result=\"failed\"} %lld\n", (long long)n.failed);
 	fprintf(f, "reeve_hooks_total{result=\"timed-out\"} %lld\n", (long long)n.timed_out);
-	head(f, "reeve_hooks_dropped_total", "counter",
-	     "Events the program was not told of, for too many waited.");
+	metrics_head(f, "reeve_hooks_dropped_total", "counter",
+		     "Events the program was not told of, for too many waited.");
 	fprintf(f, "reeve_hooks_dropped_total %lld\n", (long long)n.dropped);
-	head(f, "reeve_hooks_waiting", "gauge", "Events that wait for the program.");
+	metrics_head(f, "reeve_hooks_waiting", "gauge", "Events that wait for the program.");
 	fprintf(f, "reeve_hooks_waiting %lld\n", (long long)n.waiting);
-	head(f, "reeve_hooks_running", "gauge", "Runs of the program now.");
+	metrics_head(f, "reeve_hooks_running", "gauge", "Runs of the program now.");
 	fprintf(f, "reeve_hooks_running %lld\n", (long long)n.running);
 }
 
@@ -330,26 +247,32 @@ static void put_counters(FILE *f, const struct api *a)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
-		head(f, all[i].name, all[i].type, all[i].help);
+		metrics_head(f, all[i].name, all[i].type, all[i].help);
 		fprintf(f, "%s %lld\n", all[i].name, (long long)all[i].value);
 	}
-	head(f, "reeve_ingest_seconds_total", "counter", "Time spent in committing syncs.");
+	metrics_head(f, "reeve_ingest_seconds_total", "counter",
+		     "Time spent in committing syncs.");
 	fprintf(f, "reeve_ingest_seconds_total %lld.%09lld\n", (long long)(n->ingest_ns / S_NS),
 		(long long)(n->ingest_ns % S_NS));
-	head(f, "reeve_cycle_seconds_total", "counter", "Time spent in scheduling cycles.");
+	metrics_head(f, "reeve_cycle_seconds_total", "counter",
+		     "Time spent in scheduling cycles.");
 	fprintf(f, "reeve_cycle_seconds_total %lld.%09lld\n", (long long)(n->cycle_ns / S_NS),
 		(long long)(n->cycle_ns % S_NS));
-	head(f, "reeve_build_info", "gauge", "The version that runs.");
+	metrics_head(f, "reeve_build_info", "gauge", "The version that runs.");
 	fprintf(f, "reeve_build_info{version=\"%s\"} 1\n", REEVE_VERSION);
 }
 
 int route_metrics(struct call *c, struct err *err)
 {
 	struct store *store = c->api->c.store;
+	bool by_account = false;
 	size_t size;
-	FILE *f = open_memstream(&c->text, &size);
-	int r;
+	FILE *f;
+	int r = metrics_may_see_accounts(c, &by_account, err);
 
+	if (r < 0)
+		return r;
+	f = open_memstream(&c->text, &size);
 	if (!f)
 		return err_set(err, -ENOMEM, "out of memory");
 	put_counters(f, c->api);
@@ -357,11 +280,12 @@ int route_metrics(struct call *c, struct err *err)
 	r = put_nodes(f, store, err);
 	if (r >= 0)
 		r = put_gpus(f, &c->api->c, err);
-	head(f, "reeve_jobs", "gauge", "Jobs that have not ended, by cluster and state.");
+	metrics_head(f, "reeve_jobs", "gauge",
+		     "Jobs that have not ended, by cluster and state.");
 	if (r >= 0)
 		r = store_counts(store, put_count, f, err);
 	if (r >= 0)
-		r = put_usages(f, store, err);
+		r = metrics_put_usage(f, store, by_account, err);
 	if (fclose(f) != 0 && r >= 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	c->type = TEXT_TYPE;

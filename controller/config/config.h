@@ -128,6 +128,9 @@ struct config_node {
 
 enum config_accept { CONFIG_ACCEPT_LISTED, CONFIG_ACCEPT_ANY };
 
+/* Who gets figures by account of GET /metrics: operators and who has the token, or everyone. */
+enum config_metrics { CONFIG_METRICS_OPERATORS, CONFIG_METRICS_PUBLIC };
+
 /* What a site's own program is told of. */
 enum config_hook {
 	CONFIG_HOOK_JOB_SUBMITTED,
@@ -154,7 +157,9 @@ struct config_hooks {
 
 struct config {
 	char *listen, *database, *munge_socket, *operators;
-	int accept_nodes; /* enum config_accept */
+	char *metrics_token;  /* a file; NULL: none */
+	int accept_nodes;     /* enum config_accept */
+	int metrics_accounts; /* enum config_metrics */
 	int64_t node_lost_s, max_requeues, lead_lease_s, max_connections, request_timeout_s;
 	int64_t max_array_size, max_queued_per_user, max_queued_per_account; /* 0: no bound */
 	struct config_cluster **clusters;
@@ -188,6 +193,11 @@ DEFINE_CLEANUP(struct config *, config_free)
 /* May the controller run it? Absolute; it and the folders above it belong to root or to the
  * controller's user, and nobody else may write there. -EINVAL, -ENOENT ... with words. */
 int config_check_program(const char *path, struct err *err);
+/* The token in a file: 16 to CONFIG_TOKEN_MAX - 1 printable characters without blanks, alone on
+ * its first line. -EINVAL: it is not, or others than its owner and group may read the file;
+ * -errno. Read again at each use, so that it can be changed without a restart. */
+#define CONFIG_TOKEN_MAX 257
+int config_read_token(const char *path, char ret[static CONFIG_TOKEN_MAX], struct err *err);
 
 /* NULL when there is none. `name` "": the first, where that is a default. */
 const struct config_cluster *config_cluster(const struct config *c, const char *name);

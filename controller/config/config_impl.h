@@ -25,6 +25,8 @@ void config_resolve_units(struct config *c);
 /* config_hooks.c: the same for keys of [Hooks]; object is the struct config. */
 int config_check_events(void *object, const char *value, struct err *err);
 int config_check_hook(void *object, const char *value, struct err *err);
+/* config_token.c: of MetricsToken=. */
+int config_check_token(void *object, const char *value, struct err *err);
 
 /* config_places.c: where statements stood, for faults found after reading. */
 int config_note(struct config *c, const struct conf_place *place, struct err *err);

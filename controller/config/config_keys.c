@@ -46,6 +46,7 @@
 		     "cores of a node, for queues that hold whole nodes", "48")
 
 static const char *const accept_words[] = { "listed", "any", NULL };
+static const char *const metrics_words[] = { "operators", "public", NULL };
 static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
 static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
 static const char *const scheduler_words[] = { "backfill", "fifo", "suspend", NULL };
@@ -68,6 +69,13 @@ const struct conf_key config_keys[] = {
 	  accept_words,
 	  "listed: only [Node NAME] sections; any: whoever has the munge key and is root",
 	  "listed" },
+	{ "Controller", "MetricsAccounts", CONF_ENUM, offsetof(struct config, metrics_accounts),
+	  0, 0, metrics_words,
+	  "figures by account of /metrics are for operators (and MetricsToken), or public",
+	  "operators" },
+	MAIN(CONF_TEXT, "MetricsToken", metrics_token,
+	     "file with a token; who sends it (Authorization: Bearer) gets those figures",
+	     "/etc/reeve/metrics.token"),
 	{ "Controller", "NodeLost", CONF_SECONDS, offsetof(struct config, node_lost_s), 5,
 	  86400, NULL, "silence after which a node counts as lost", "2:00" },
 	{ "Controller", "MaxRequeues", CONF_COUNT, offsetof(struct config, max_requeues), 0,

@@ -192,6 +192,7 @@ static const struct {
 	int (*check)(void *object, const char *value, struct err *err);
 } checks[] = {
 	{ "Controller", "Operators", check_names },
+	{ "Controller", "MetricsToken", config_check_token },
 	{ "Cluster", "Queues", check_names },
 	{ "Account", "Users", check_once },
 	{ "Account", "Clusters", check_once },

@@ -233,7 +233,8 @@ else
 	result $? "every metric has help, a type and a number" "$out"
 fi
 lacks "no metric has a job in its labels" 'job="' "$(cat "$dir/metrics")"
-has "charges are there by account" 'account="physics",pool="cpu"} 25.000' "$(cat "$dir/metrics")"
+has "charges are there, of all accounts together" '_total{pool="cpu"} 25.000' "$(cat "$dir/metrics")"
+has "and by account for operators" 'account="physics",pool="cpu"} 25.000' "$(ask 0 GET /metrics)"
 
 # ---- silence ----
 live_stop

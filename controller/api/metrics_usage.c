@@ -1,0 +1,170 @@
+/* metrics_usage.c - see metrics_usage.h. */
+#include <errno.h>
+#include <nettle/memops.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/auth/auth.h"
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/metrics_usage.h"
+
+void metrics_head(FILE *f, const char *name, const char *type, const char *help)
+{
+	fprintf(f, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+/* Names are of letters, digits and . _ + - (users by NSS may have more): escape anyway. */
+void metrics_label(FILE *f, const char *name, const char *value)
+{
+	fprintf(f, "%s=\"", name);
+	for (; *value; value++) {
+		if (*value == '"' || *value == '\\')
+			fputc('\\', f);
+		if (*value == '\n')
+			fputs("\\n", f);
+		else
+			fputc(*value, f);
+	}
+	fputc('"', f);
+}
+
+/* ---- who gets them by account ---- */
+
+static int refuse_token(struct call *c, struct err *err)
+{
+	err_set(err, 0, "the token is not that of the controller's MetricsToken=");
+	return call_refuse(c, 401, NULL, "leave it out for the sums of all accounts");
+}
+
+/* The same time for every wrong token of the right length. */
+static int check_token(struct call *c, const char *authorization, struct err *err)
+{
+	static const char scheme[] = "Bearer ";
+	const char *path = c->api->c.config->metrics_token, *shown;
+	char token[CONFIG_TOKEN_MAX];
+	struct err why;
+	int r;
+
+	if (!path || strncasecmp(authorization, scheme, sizeof(scheme) - 1) != 0)
+		return refuse_token(c, err);
+	r = config_read_token(path, token, &why);
+	if (r < 0)
+		log_line(LOG_ERR, "MetricsToken: %s", why.text);
+	shown = authorization + sizeof(scheme) - 1;
+	if (r < 0 || strlen(shown) != strlen(token) ||
+	    !nettle_memeql_sec(shown, token, strlen(token)))
+		return refuse_token(c, err);
+	return 0;
+}
+
+int metrics_may_see_accounts(struct call *c, bool *ret, struct err *err)
+{
+	const char *authorization = exchange_header(c->x, AUTH_REQUEST_HEADER);
+	bool is_user = c->user[0]; /* by a munge credential, which is in the same header */
+	int r = 0;
+
+	*ret = c->is_operator || c->api->c.config->metrics_accounts == CONFIG_METRICS_PUBLIC;
+	if (authorization && !is_user) {
+		r = check_token(c, authorization, err);
+		*ret |= r >= 0;
+	}
+	return r;
+}
+
+/* ---- the figures ---- */
+
+enum usage_figure { FIGURE_REQUESTED, FIGURE_USED, FIGURE_CPU, FIGURE_ENDED, _FIGURE_MAX };
+
+struct usage_sum {
+	char account[REQUEST_NAME_MAX], pool[16]; /* account "": all together */
+	int64_t n[_FIGURE_MAX];
+};
+
+struct usage_sums {
+	struct usage_sum *of;
+	size_t n;
+	bool by_account;
+};
+
+static void usage_sums_done(struct usage_sums *s)
+{
+	free(s->of);
+}
+
+/* Rows come by account and pool, each once; without accounts there are as many as pools. */
+static struct usage_sum *sum_at(struct usage_sums *s, const char *account, const char *pool)
+{
+	struct usage_sum *more;
+
+	for (size_t i = 0; !s->by_account && i < s->n; i++)
+		if (!strcmp(s->of[i].pool, pool))
+			return &s->of[i];
+	more = s->of;
+	if ((s->n & (s->n - 1)) == 0) /* a power of two: full */
+		more = reallocarray(more, s->n ? s->n * 2 : 1, sizeof(*more));
+	if (!more)
+		return NULL;
+	s->of = more;
+	more = &s->of[s->n++];
+	*more = (struct usage_sum){ .n = { 0 } };
+	snprintf(more->account, sizeof(more->account), "%s", s->by_account ? account : "");
+	snprintf(more->pool, sizeof(more->pool), "%s", pool);
+	return more;
+}
+
+static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
+{
+	struct usage_sum *sum = sum_at(ctx, u->key, u->pool);
+
+	if (!sum)
+		return err_set(err, -ENOMEM, "out of memory");
+	sum->n[FIGURE_REQUESTED] += u->charge_requested_ms;
+	sum->n[FIGURE_USED] += u->charge_used_ms;
+	sum->n[FIGURE_CPU] += u->cpu_ms;
+	sum->n[FIGURE_ENDED] += u->jobs_ended;
+	return 0;
+}
+
+static void put_sum(FILE *f, const char *name, const struct usage_sum *sum,
+		    enum usage_figure figure)
+{
+	long long n = sum->n[figure];
+
+	fprintf(f, "%s{", name);
+	if (sum->account[0]) {
+		metrics_label(f, "account", sum->account);
+		fputc(',', f);
+	}
+	metrics_label(f, "pool", sum->pool);
+	if (figure == FIGURE_ENDED)
+		fprintf(f, "} %lld\n", n);
+	else
+		fprintf(f, "} %lld.%03lld\n", n / 1000, n % 1000);
+}
+
+int metrics_put_usage(FILE *f, struct store *store, bool by_account, struct err *err)
+{
+	static const struct {
+		const char *name, *type, *help;
+	} figures[_FIGURE_MAX] = {
+		[FIGURE_REQUESTED] = { "reeve_charge_requested_equivalent_seconds_total",
+				       "counter", "Charged for what was requested." },
+		/* A better measurement may lower it: the resident peak replaces the cgroup's.
+		 */
+		[FIGURE_USED] = { "reeve_charge_used_equivalent_seconds", "gauge",
+				  "What requests of what was used would have cost." },
+		[FIGURE_CPU] = { "reeve_job_cpu_seconds_total", "counter",
+				 "CPU time of jobs." },
+		[FIGURE_ENDED] = { "reeve_jobs_ended_total", "counter", "Jobs that ended." },
+	};
+	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
+	_cleanup_(usage_sums_done) struct usage_sums s = { .by_account = by_account };
+	int r = store_usage(store, &all, add_usage, &s, err);
+
+	for (int i = 0; i < _FIGURE_MAX && r >= 0; i++) {
+		metrics_head(f, figures[i].name, figures[i].type, figures[i].help);
+		for (size_t k = 0; k < s.n; k++)
+			put_sum(f, figures[i].name, &s.of[k], (enum usage_figure)i);
+	}
+	return r;
+}

@@ -1,0 +1,20 @@
+/* metrics_usage - figures of use in GET /metrics, and who gets them by account.
+ *
+ * How much each account uses is its members' and the operators' business (as in GET /v1/usage),
+ * while a monitoring system cannot sign its requests with munge. So everyone gets the sums by
+ * pool; the same series by account are for operators (a signed request), for who sends the
+ * token of MetricsToken= ("Authorization: Bearer TOKEN"), or with MetricsAccounts=public for
+ * everyone.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdio.h>
+#include "controller/api/call.h"
+
+/* Text format 0.0.4. */
+void metrics_head(FILE *f, const char *name, const char *type, const char *help);
+void metrics_label(FILE *f, const char *name, const char *value); /* escaped */
+
+/* < 0: refused, with 401: a token that is not the site's; err has the words. */
+int metrics_may_see_accounts(struct call *c, bool *ret, struct err *err);
+int metrics_put_usage(FILE *f, struct store *store, bool by_account, struct err *err);
