@@ -6,6 +6,7 @@
 #include "common/wire/wire.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/calendar.h"
+#include "controller/quota/usage_names.h"
 #include "controller/quote/quote.h"
 
 #define NAMED_MAX 20 /* jobs without a price that are told one by one */
@@ -68,6 +69,7 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 	_cleanup_json_ json_t *no_price = NULL;
 	struct store_eff_filter *f = &l->ask.filter;
 	struct pricing pricing = { 0 };
+	struct quota_site site;
 	int r = l->profile ? load_profile(l->profile, &config, err) : 0;
 
 	if (r >= 0)
@@ -86,7 +88,14 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 		pricing.config = config;
 		pricing.no_price = no_price = json_array();
 	}
-	r = store_eff_sums(s, &l->ask, &found, err);
+	site = (struct quota_site){ .store = s, .config = config };
+	r = usage_names_check_period(&(struct usage_names){ &site, NULL },
+				     &(struct store_period){ .account = f->account,
+							     .user = f->user,
+							     .cluster = f->cluster },
+				     err);
+	if (r >= 0)
+		r = store_eff_sums(s, &l->ask, &found, err);
 	if (r >= 0)
 		r = store_eff_encode(&found, ret_answer, err);
 	if (r >= 0)

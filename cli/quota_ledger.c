@@ -1,15 +1,11 @@
 /* quota_ledger.c - see quota_ledger.h. */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include "cli/quota_ledger.h"
 #include "cli/site_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/calendar.h"
 #include "controller/quota/quota.h"
-
-#define NS_PER_S INT64_C(1000000000)
 
 /* Quotas are of accounts: some must be declared. */
 static int open_site(const struct verb_call *call, struct site_file *f, struct err *err)
@@ -38,22 +34,22 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 	return 0;
 }
 
-static int read_ask(const struct verb_call *call, struct quota_ask *ask, struct err *err)
+/* Without --at: at the ledger's last charge, whenever one looks. */
+static int read_ask(const struct verb_call *call, const struct site_file *f,
+		    struct quota_ask *ask, struct err *err)
 {
 	const char *at = verb_value(call, "at"), *cluster = verb_value(call, "cluster");
-	struct timespec now;
-	int64_t day;
+	int r;
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	*ask = (struct quota_ask){ .cluster = cluster ? cluster : "",
-				   .now_ns = now.tv_sec * NS_PER_S + now.tv_nsec,
 				   .at_day = QUOTA_NOW,
 				   .parts = QUOTA_ACTIVE | QUOTA_USERS };
-	if (!at)
-		return 0;
-	if (calendar_parse_day(at, &day) < 0)
-		return err_set(err, -EINVAL, "--at '%.32s' is not a day; write 2026-11-01", at);
-	ask->at_day = (int32_t)day;
+	r = site_file_at(f, at, &ask->now_ns, err);
+	if (r < 0)
+		return r;
+	ask->at_day = (int32_t)store_day(f->store, ask->now_ns - 1);
+	if (at) /* that day is over: what is active since is not of then */
+		ask->now_ns = store_first_ns(f->store, ask->at_day + 1);
 	return 0;
 }
 
@@ -91,9 +87,9 @@ int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 		return err_set(err, -ENOMEM, "out of memory");
 	if (!account)
 		account = verb_value(call, "project");
-	r = read_ask(call, &ask, err);
+	r = open_site(call, &f, err);
 	if (r >= 0)
-		r = open_site(call, &f, err);
+		r = read_ask(call, &f, &ask, err);
 	a.config = f.config;
 	if (r >= 0)
 		r = look(&f, account, &ask, &a, err);

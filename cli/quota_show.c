@@ -74,6 +74,19 @@ static void tell_group(const json_t *q, FILE *to, const char *title)
 	tell(to, title, text);
 }
 
+/* "2026 (cluster narval, gpu)": what tells two allocations of one account apart. */
+static void tell_allocation(const json_t *q, FILE *to)
+{
+	const char *label = cli_text(q, "allocation"), *cluster = cli_text(q, "cluster"),
+		   *pool = cli_text(q, "pool");
+	char text[256];
+
+	snprintf(text, sizeof(text), "%.64s (%s%.64s, %.16s)", label ? label : "-",
+		 cluster && *cluster ? "cluster " : "all clusters",
+		 cluster && *cluster ? cluster : "", pool ? pool : "-");
+	tell(to, "Allocation:", text);
+}
+
 static void tell_state(const json_t *q, FILE *to)
 {
 	const char *mode = cli_text(q, "mode"), *why = cli_text(q, "why");
@@ -88,6 +101,7 @@ static void show_window(const json_t *q, FILE *to)
 	char text[64];
 
 	tell_group(q, to, "Group:");
+	tell_allocation(q, to);
 	tell_period(q, to);
 	tell_state(q, to);
 	tell_amount(q, to, "Quota monthly", "monthly_ms");
@@ -123,6 +137,7 @@ static void tell_queues(const json_t *q, FILE *to)
 static void show_grant(const json_t *q, FILE *to)
 {
 	tell_group(q, to, "Project:");
+	tell_allocation(q, to);
 	tell_period(q, to);
 	tell_amount(q, to, "Grant", "total_ms");
 	tell_amount(q, to, "Used", "used_ms");
@@ -137,28 +152,36 @@ static void tell_years(const json_t *q, FILE *to, const char *title, const char 
 {
 	int64_t ms = cli_int(q, key, 0), total = cli_int(q, "total_ms", 0);
 	char text[QUOTA_AMOUNT_MAX];
-	int64_t tenths = total > 0 ? (int64_t)((__int128)ms * 1000 / total) : 0;
+	int64_t tenths = total > 0 ? (int64_t)(((__int128)ms * 1000 + total / 2) / total) : 0;
+	/* A year's hours are not a whole number of most amounts: rounded, as all else is. */
+	int64_t year_ms = (ms + (ms < 0 ? -4380 : 4380)) / 8760;
 
 	if (!json_object_get(q, key))
 		return;
 	fprintf(to, TITLE "%s (%" PRId64 ".%" PRId64 " %%)\n", title,
-		quota_format(ms / 8760, text), tenths / 10, tenths % 10);
+		quota_format(year_ms, text), tenths / 10, tenths % 10);
 }
 
 static void show_target(const json_t *q, FILE *to)
 {
-	const char *unit = !strcmp(cli_text(q, "pool") ? cli_text(q, "pool") : "", "gpu")
-				   ? "GPU-years"
-				   : "core-years";
+	const char *pool = cli_text(q, "pool");
+	bool is_gpu = pool && !strcmp(pool, "gpu");
 
 	tell_group(q, to, "Allocation project:");
+	tell_allocation(q, to);
 	tell_period(q, to);
-	fprintf(to, TITLE "%s %s a year\n", "Target:", cli_text(q, "amount"), unit);
-	tell_years(q, to, "Used, years of equivalents:", "used_ms");
+	fprintf(to, TITLE "%s %s a year\n", "Target:", cli_text(q, "amount"),
+		is_gpu ? "GPU-equivalent years" : "core-equivalent years");
+	tell_years(q, to,
+		   is_gpu ? "Used, GPU-equivalent years:" : "Used, core-equivalent years:",
+		   "used_ms");
 	tell_years(q, to, "Due by now:", "due_ms");
 	tell_years(q, to, "Projected from all so far:", "projected_by_year_ms");
 	tell_years(q, to, "Projected from the last 30 days:", "projected_by_recent_ms");
-	tell_years(q, to, "Used, plain core-years:", "core_ms");
+	if (is_gpu)
+		tell_years(q, to, "Used, plain GPU-years:", "gpu_ms");
+	else
+		tell_years(q, to, "Used, plain core-years:", "core_ms");
 	tell_active(q, to);
 }
 

@@ -62,25 +62,12 @@ int site_file_open(const struct verb_call *call, enum site_file_need need,
 	return 0;
 }
 
-int site_file_time(const char *text, int64_t *ret_ns, struct err *err)
+static int parse_at(const struct site_file *f, const char *at, int64_t *ret_ns, struct err *err)
 {
-	static const char *const forms[] = { "%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S",
-					     "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S" };
+	struct err why;
+	int r = store_parse_at(f->store, at, ret_ns, &why);
 
-	for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
-		struct tm tm = { .tm_isdst = -1 }, same;
-		const char *end = strptime(text, forms[i], &tm);
-
-		same = tm;
-		if (!end || *end)
-			continue;
-		*ret_ns = (int64_t)mktime(&same) * S_NS;
-		/* The 31st of a short month must not become another day. */
-		if (same.tm_mday == tm.tm_mday)
-			return 0;
-	}
-	return err_set(err, -EINVAL, "--at '%.32s': write 2026-11-21 or 2026-11-21T08:00",
-		       text);
+	return r < 0 ? err_set(err, r, "--at: %s", why.text) : 0;
 }
 
 int site_file_at(const struct site_file *f, const char *at, int64_t *ret_ns, struct err *err)
@@ -88,7 +75,7 @@ int site_file_at(const struct site_file *f, const char *at, int64_t *ret_ns, str
 	int r;
 
 	if (at)
-		return site_file_time(at, ret_ns, err);
+		return parse_at(f, at, ret_ns, err);
 	r = store_last_charge(f->store, ret_ns, err);
 	if (r == 1) /* nothing stands yet, at whatever time */
 		*ret_ns = (int64_t)time(NULL) * S_NS;

@@ -18,7 +18,6 @@ int site_file_open(const struct verb_call *call, enum site_file_need need,
 		   struct site_file *ret, struct err *err);
 void site_file_done(struct site_file *f);
 
-/* "2026-11-21", "2026-11-21T08:00", with seconds or a space too, in the ledger's zone. */
-int site_file_time(const char *text, int64_t *ret_ns, struct err *err);
-/* --at TIME, or the end of the ledger's last charge; without any, now. */
+/* --at TIME as store_parse_at() reads it, or the end of the ledger's last charge; without any,
+ * now. */
 int site_file_at(const struct site_file *f, const char *at, int64_t *ret_ns, struct err *err);

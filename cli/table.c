@@ -121,9 +121,25 @@ void table_text(struct table *t, const char *column, const char *text)
 	t->out_of_memory |= !c->text;
 }
 
+void table_null(struct table *t, const char *column)
+{
+	struct table_cell *c = last_cell(t, column);
+
+	if (c)
+		c->is_null = true;
+}
+
+void table_total(struct table *t)
+{
+	size_t before = t->n_rows;
+
+	table_row(t);
+	t->n_totals += t->n_rows - before;
+}
+
 size_t table_size(const struct table *t)
 {
-	return t->n_rows;
+	return t->n_rows - t->n_totals;
 }
 
 static bool is_zero(const struct table_cell *c)

@@ -81,7 +81,13 @@ void table_int(struct table *t, const char *column, int64_t value);
 void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
 void table_tone(struct table *t, const char *column, enum cell_tone tone);
 
-size_t table_size(const struct table *t); /* rows */
+/* Not measured, where programs expect a value: null in json, "-" and empty elsewhere. */
+void table_null(struct table *t, const char *column);
+/* Begins a row of sums: last in a table, in json under "totals", in no other form, where a
+ * program would add it to what it sums up. No row follows a total. */
+void table_total(struct table *t);
+
+size_t table_size(const struct table *t); /* rows, without totals */
 /* Is the cell set in any row; or is it anywhere set and not 0? */
 enum table_want { TABLE_SET, TABLE_NOT_ZERO };
 bool table_has(const struct table *t, const char *column, enum table_want want);

@@ -7,6 +7,7 @@
 
 struct table_cell {
 	bool have;
+	bool is_null; /* json says null; without `have` alone */
 	enum cell_tone tone;
 	int64_t n;
 	char *text;
@@ -21,9 +22,9 @@ struct table_note {
 struct table {
 	const char *name;
 	const struct table_column *columns;
-	int n_columns, last_column; /* last: that a cell was set of */
-	struct table_cell *cells;   /* row by row */
-	size_t n_rows, room;
+	int n_columns, last_column;    /* last: that a cell was set of */
+	struct table_cell *cells;      /* row by row */
+	size_t n_rows, n_totals, room; /* the totals are the last of the rows */
 	bool out_of_memory;
 	struct table_note notes[TABLE_NOTES_MAX];
 	int n_notes;

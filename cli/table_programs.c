@@ -98,14 +98,34 @@ static int put_json_row(const struct table *t, const struct table_choice *c, siz
 	fputs("    {", to);
 	for (int k = 0; k < c->n && r >= 0; k++) {
 		cell = table_cell(t, row, c->column[k]);
-		if (!cell->have)
+		if (!cell->have && !cell->is_null)
 			continue;
 		fputs(n++ ? ",\n      \"" : "\n      \"", to);
 		fputs(t->columns[c->column[k]].name, to);
 		fputs("\": ", to);
-		r = put_json_cell(&t->columns[c->column[k]], cell, to);
+		r = cell->have ? put_json_cell(&t->columns[c->column[k]], cell, to)
+			       : fputs("null", to);
 	}
 	fputs(n ? "\n    }" : "}", to);
+	return r;
+}
+
+struct json_rows {
+	const char *name;
+	size_t from, to;
+};
+
+static int put_json_rows(const struct json_rows *rows, const struct table *t,
+			 const struct table_choice *c, FILE *to)
+{
+	int r = 0;
+
+	fprintf(to, "\"%s\": [", rows->name);
+	for (size_t row = rows->from; row < rows->to && r >= 0; row++) {
+		fputs(row > rows->from ? ",\n" : "\n", to);
+		r = put_json_row(t, c, row, to);
+	}
+	fputs(rows->to > rows->from ? "\n  ]" : "]", to);
 	return r;
 }
 
@@ -140,12 +160,13 @@ int table_render_json(const struct table *t, const struct table_choice *c,
 			fprintf(f->to, "%" PRId64, t->notes[i].value);
 		fputs(",\n  ", f->to);
 	}
-	fprintf(f->to, "\"%s\": [", t->name);
-	for (size_t row = 0; row < t->n_rows && r >= 0; row++) {
-		fputs(row ? ",\n" : "\n", f->to);
-		r = put_json_row(t, c, row, f->to);
+	r = put_json_rows(&(struct json_rows){ t->name, 0, table_size(t) }, t, c, f->to);
+	if (t->n_totals && r >= 0) {
+		fputs(",\n  ", f->to);
+		r = put_json_rows(&(struct json_rows){ "totals", table_size(t), t->n_rows }, t,
+				  c, f->to);
 	}
-	fputs(t->n_rows ? "\n  ]\n}\n" : "]\n}\n", f->to);
+	fputs("\n}\n", f->to);
 	return r < 0 || ferror(f->to) ? err_set(err, -EIO, "cannot write the output") : 0;
 }
 
@@ -208,7 +229,7 @@ int table_render_rows(const struct table *t, const struct table_choice *c,
 		fprintf(f->to, "%s%s", k ? form->between : "", t->columns[c->column[k]].name);
 	if (!f->no_header)
 		fputs(form->end, f->to);
-	for (size_t i = 0; i < t->n_rows; i++) {
+	for (size_t i = 0; i < table_size(t); i++) {
 		for (int k = 0; k < c->n; k++) {
 			fputs(k ? form->between : "", f->to);
 			cell = table_cell(t, i, c->column[k]);

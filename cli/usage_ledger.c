@@ -4,6 +4,7 @@
 #include "cli/usage_ledger.h"
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
+#include "controller/quota/usage_names.h"
 
 static int64_t day_of(const char *text, int64_t def)
 {
@@ -12,38 +13,35 @@ static int64_t day_of(const char *text, int64_t def)
 	return def;
 }
 
-static enum store_by by_of(const char *by)
-{
-	if (by && !strcmp(by, "user"))
-		return STORE_BY_USER;
-	return by && !strcmp(by, "cluster") ? STORE_BY_CLUSTER : STORE_BY_ACCOUNT;
-}
-
+/* The verb has refused what is none. */
 static void read_period(const struct verb_call *call, const struct site_file *f,
-			struct outlook_ask *ask)
+			const enum store_by by[static 2], struct outlook_ask *ask)
 {
 	const char *start = verb_value(call, "start"), *end = verb_value(call, "end");
 	struct store_period *p = &ask->period;
 
-	*p = (struct store_period){ .by = by_of(verb_value(call, "by")),
+	*p = (struct store_period){ .by = by[0],
+				    .second = by[1],
 				    .each = verb_count(call, "monthly") ? STORE_EACH_MONTH
 									: STORE_EACH_PERIOD,
 				    .account = verb_value(call, "account"),
 				    .user = verb_value(call, "user"),
+				    .cluster = verb_value(call, "cluster"),
 				    .from_day = INT32_MIN,
 				    .to_day = INT32_MAX };
 	/* The end of the last charge is the first moment after it: of that year or the next. */
-	if (f->config && !start && !end && p->each == STORE_EACH_PERIOD)
+	if (f->config && !start && !end)
 		outlook_year(f->config, store_day(f->store, ask->now_ns - 1), &p->from_day,
 			     &p->to_day);
 	p->from_day = day_of(start, p->from_day);
 	p->to_day = day_of(end, p->to_day);
 }
 
-int usage_ledger_read(const struct verb_call *call, const struct outlook_each *each,
-		      json_t **ret_head, struct err *err)
+int usage_ledger_read(const struct verb_call *call, const enum store_by by[static 2],
+		      const struct outlook_each *each, json_t **ret_head, struct err *err)
 {
 	_cleanup_(site_file_done) struct site_file f = { 0 };
+	struct quota_site site;
 	struct outlook_ask ask;
 	int r = site_file_open(call, SITE_FILE_LEDGER, &f, err);
 
@@ -51,7 +49,9 @@ int usage_ledger_read(const struct verb_call *call, const struct outlook_each *e
 		r = site_file_at(&f, verb_value(call, "at"), &ask.now_ns, err);
 	if (r < 0)
 		return r;
-	read_period(call, &f, &ask);
-	return outlook_head(&(struct quota_site){ f.store, f.config, f.accounts }, &ask, each,
-			    ret_head, err);
+	read_period(call, &f, by, &ask);
+	site = (struct quota_site){ f.store, f.config, f.accounts };
+	ask.is_past = verb_value(call, "at") != NULL;
+	r = usage_names_check_period(&(struct usage_names){ &site, NULL }, &ask.period, err);
+	return r < 0 ? r : outlook_head(&site, &ask, each, ret_head, err);
 }

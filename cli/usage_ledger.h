@@ -9,5 +9,5 @@ struct err;
 
 /* By the options of `reeve usage`, which were checked. With a profile and no days stated: the
  * allocation year of --at; else all there is. */
-int usage_ledger_read(const struct verb_call *call, const struct outlook_each *each,
-		      json_t **ret_head, struct err *err);
+int usage_ledger_read(const struct verb_call *call, const enum store_by by[static 2],
+		      const struct outlook_each *each, json_t **ret_head, struct err *err);

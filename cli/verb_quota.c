@@ -11,7 +11,11 @@ static const struct verb_option options[] = {
 	{ "project", 'p', "ACCOUNT", "only this account; default: all of yours", NULL },
 	{ "account", 'A', "ACCOUNT", "the same", NULL },
 	{ "cluster", 0, "NAME", "only what counts on this cluster", NULL },
-	{ "at", 0, "DATE", "as it stood at the end of that day", NULL },
+	{ "at", 0, "TIME",
+	  "as it stood at the end of that day, or at that instant; default: now, of a ledger "
+	  "its "
+	  "last charge",
+	  NULL },
 	{ "by", 0, "user", "one row for each user", "user" },
 	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
 	{ "profile", 0, "NAME", "with --ledger: the policy, a file or one that ships", NULL },
@@ -60,6 +64,7 @@ static const struct table_column columns[] = {
 	{ "remaining_previous_ms", "-LEFT BEFORE", CELL_CHARGE_MS },
 	{ "stop_month_above_ms", "-STOP MONTH", CELL_CHARGE_MS },
 	{ "stop_total_above_ms", "-STOP PERIOD", CELL_CHARGE_MS },
+	{ "submit_again", "-SUBMIT AGAIN", CELL_TEXT },
 	{ "normal_again", "-NORMAL AGAIN", CELL_TEXT },
 	{ "due_ms", "-DUE", CELL_CHARGE_MS },
 	{ "used_ppm", "-USED PPM", CELL_COUNT },

@@ -3,6 +3,7 @@
 #include <locale.h>
 #include <math.h>
 #include <string.h>
+#include "cli/asked_names.h"
 #include "cli/cli.h"
 #include "cli/share_file.h"
 #include "common/err.h"
@@ -46,6 +47,7 @@ struct show {
 	struct table *t;
 	bool indents;  /* for people: accounts by their depth */
 	int64_t below; /* depth of an account that was asked for, and is shown whole; -1 */
+	struct asked_names accounts, users;
 	int n;
 };
 
@@ -60,29 +62,21 @@ static void put_real(struct table *t, const char *column, double v)
 	table_text(t, column, isinf(v) ? "inf" : buf);
 }
 
-static bool is_in_list(const char *list, const char *name)
-{
-	size_t n = strlen(name);
-
-	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-		if (!strncmp(p, name, n) && (p[n] == ',' || !p[n]))
-			return true;
-	return false;
-}
-
 /* Rows come as the tree is read: what is below an account follows it. */
 static bool is_wanted(struct show *s, const struct row *row)
 {
-	const char *accounts = verb_value(s->call, "account"),
-		   *users = verb_value(s->call, "user");
+	bool is_user = *row->user, is_asked;
 
 	if (s->below >= 0 && row->depth <= s->below)
 		s->below = -1;
-	if (accounts && s->below < 0 && !*row->user && is_in_list(accounts, row->account))
+	/* Every name is met, whether its row is below one that is shown or not. */
+	is_asked = is_user ? asked_names_meet(&s->users, row->user)
+			   : asked_names_meet(&s->accounts, row->account);
+	if (s->accounts.n && s->below < 0 && !is_user && is_asked)
 		s->below = row->depth;
-	if (accounts && s->below < 0)
+	if (s->accounts.n && s->below < 0)
 		return false;
-	return !*row->user || !users || is_in_list(users, row->user);
+	return !is_user || is_asked;
 }
 
 static void add_row(struct show *s, const struct row *row)
@@ -311,7 +305,15 @@ static int share(const struct verb_call *call, void *ctx, struct err *err)
 		return r;
 	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
 	s.t = t;
-	r = verb_value(call, "ledger") ? read_ledger(c, &s, err) : read_controller(c, &s, err);
+	r = asked_names_init(&s.accounts, "account", verb_value(call, "account"), err);
+	if (r == 0)
+		r = asked_names_init(&s.users, "user", verb_value(call, "user"), err);
+	if (r == 0)
+		r = (verb_value(call, "ledger") ? read_ledger : read_controller)(c, &s, err);
+	if (r >= 0)
+		r = asked_names_check(&s.accounts, err);
+	if (r >= 0)
+		r = asked_names_check(&s.users, err);
 	if (r < 0)
 		return r;
 	r = table_print(t, &c->format, err);

@@ -10,10 +10,12 @@
 #include "controller/ledger/calendar.h"
 
 static const struct verb_option options[] = {
-	{ "by", 0, "account|user|cluster", "one row for each of these; default: account",
-	  "account user cluster" },
+	{ "by", 0, "account|user|cluster",
+	  "one row for each of these, or of two: user,cluster; default: account",
+	  "account user cluster account,user account,cluster user,cluster user,account" },
 	{ "account", 'A', "NAME", "only this account", NULL },
 	{ "user", 'u', "NAME", "only this user (operators)", NULL },
+	{ "cluster", 0, "NAME", "only on this cluster", NULL },
 	{ "start", 0, "DATE", "first day: 2026-11-01", NULL },
 	{ "end", 0, "DATE", "the day after the last one", NULL },
 	{ "monthly", 0, NULL, "one row for each month too", NULL },
@@ -23,7 +25,10 @@ static const struct verb_option options[] = {
 	  NULL },
 	{ "accounts", 0, "FILE",
 	  "with --ledger: what was allotted; default: as applied to the ledger", NULL },
-	{ "at", 0, "TIME", "with --ledger: as of then; default: its last charge", NULL },
+	{ "at", 0, "TIME",
+	  "as of the end of that day, or that instant; default: now, of a ledger its last "
+	  "charge",
+	  NULL },
 	{ 0 },
 };
 
@@ -32,6 +37,8 @@ static const struct table_column columns[] = {
 	{ "account", "ACCOUNT", CELL_TEXT },
 	{ "user", "USER", CELL_TEXT },
 	{ "cluster", "CLUSTER", CELL_TEXT },
+	{ "title", "TITLE", CELL_TEXT },
+	{ "depth", "-DEPTH", CELL_COUNT },
 	{ "pool", "POOL", CELL_TEXT },
 	{ "jobs_started", "STARTED", CELL_COUNT },
 	{ "jobs_ended", "ENDED", CELL_COUNT },
@@ -50,6 +57,7 @@ static const struct table_column columns[] = {
 	{ "allocation_ms", "ALLOTTED", CELL_CHARGE_MS },
 	{ "allocation_years", "ALLOTTED-Y", CELL_FIGURE },
 	{ "with_below_ms", "WITH BELOW", CELL_CHARGE_MS },
+	{ "with_below_years", "WITH BELOW-Y", CELL_FIGURE },
 	{ "used_ppm", "-USED PPM", CELL_COUNT },
 	{ "used_percent", "% USED", CELL_FIGURE },
 	{ "projected_by_year_ms", "PROJECTED", CELL_CHARGE_MS },
@@ -60,7 +68,8 @@ static const struct table_column columns[] = {
 };
 
 /* What people see without --columns; where no row has a figure, its column is left out. */
-static const char *const hours[] = { "pool",
+static const char *const hours[] = { "title",
+				     "pool",
 				     "jobs_ended",
 				     "running_ms",
 				     "cpu_ms",
@@ -68,27 +77,30 @@ static const char *const hours[] = { "pool",
 				     "charge_requested_ms",
 				     "adjusted_ms",
 				     "charge_used_ms",
+				     "with_below_ms",
 				     "allocation_ms",
 				     "used_percent",
 				     "projected_by_year_ms",
 				     "projected_by_recent_ms",
 				     NULL };
-static const char *const years[] = { "pool",
+static const char *const years[] = { "title",
+				     "pool",
 				     "jobs_ended",
 				     "core_years",
 				     "gpu_years",
 				     "counts_years",
+				     "with_below_years",
 				     "allocation_years",
 				     "used_percent",
 				     "projected_by_year_years",
 				     "projected_by_recent_years",
 				     NULL };
 
-static int check_by(const char *by, struct err *err)
+static int read_by(const struct verb_call *call, enum store_by ret[static 2], struct err *err)
 {
-	if (!by || !strcmp(by, "account") || !strcmp(by, "user") || !strcmp(by, "cluster"))
-		return 0;
-	return err_set(err, -EINVAL, "--by %.32s: it is one of account, user, cluster", by);
+	const char *by = verb_value(call, "by");
+
+	return store_by_parse(by ? by : "account", ret, err);
 }
 
 /* A day of the calendar, nothing else. */
@@ -104,7 +116,9 @@ static int check_day(const char *option, const char *text, struct err *err)
 
 static int make_path(const struct verb_call *call, char **path, struct err *err)
 {
-	static const char *const keys[] = { "account", "user", "start", "end" };
+	static const char *const keys[] = {
+		"account", "user", "cluster", "start", "end", "at"
+	};
 	const char *by = verb_value(call, "by");
 	int r;
 
@@ -129,29 +143,54 @@ static const char *format_percent(int64_t ppm, char buf[static PERCENT_MAX])
 	return buf;
 }
 
-static void put_row(struct table *t, const json_t *row)
-{
-	const struct table_column *col = columns;
-	int64_t ppm = cli_int(row, "used_ppm", -1);
-	char percent[PERCENT_MAX];
-
-	table_row(t);
-	for (; col->name; col++) {
-		if (col->kind == CELL_TEXT || col->kind == CELL_FIGURE)
-			table_text(t, col->name, cli_text(row, col->name));
-		else if (json_is_integer(json_object_get(row, col->name)))
-			table_int(t, col->name, cli_int(row, col->name, 0));
-	}
-	if (ppm < 0)
-		return;
-	table_text(t, "used_percent", format_percent(ppm, percent));
-}
-
 static void put_years(struct table *t, const char *column, int64_t ms)
 {
 	char buf[OUTLOOK_YEARS_MAX];
 
 	table_text(t, column, outlook_years(ms, buf));
+}
+
+/* People see the tree: accounts by their depth. Programs see names. */
+static void put_account(struct table *t, const char *name, int64_t depth, bool is_people)
+{
+	char text[REQUEST_NAME_MAX + 64];
+	int indent = !is_people || depth < 0 ? 0 : depth > 20 ? 40 : (int)depth * 2;
+
+	if (!name)
+		return;
+	snprintf(text, sizeof(text), "%*s%.63s", indent, "", name);
+	table_text(t, "account", text);
+}
+
+static void put_row(struct table *t, const json_t *row, bool is_people)
+{
+	const struct table_column *col = columns;
+	int64_t ppm = cli_int(row, "used_ppm", -1), depth = cli_int(row, "depth", -1);
+	char percent[PERCENT_MAX];
+
+	for (; col->name; col++) {
+		const json_t *v = json_object_get(row, col->name);
+
+		if (json_is_null(v))
+			table_null(t, col->name);
+		else if (col->kind == CELL_TEXT || col->kind == CELL_FIGURE)
+			table_text(t, col->name, cli_text(row, col->name));
+		else if (json_is_integer(v))
+			table_int(t, col->name, cli_int(row, col->name, 0));
+	}
+	put_account(t, cli_text(row, "account"), depth, is_people);
+	if (depth >= 0)
+		put_years(t, "with_below_years", cli_int(row, "with_below_ms", 0));
+	if (ppm >= 0)
+		table_text(t, "used_percent", format_percent(ppm, percent));
+}
+
+static void put_measured(struct table *t, const char *column, int64_t n, bool is_measured)
+{
+	if (is_measured)
+		table_int(t, column, n);
+	else
+		table_null(t, column);
 }
 
 static void put_sums(struct table *t, const struct store_usage *u)
@@ -161,11 +200,11 @@ static void put_sums(struct table *t, const struct store_usage *u)
 	table_int(t, "jobs_ended", u->jobs_ended);
 	table_int(t, "running_ms", u->running_ms);
 	table_int(t, "suspended_ms", u->suspended_ms);
-	table_int(t, "cpu_ms", u->cpu_ms);
+	put_measured(t, "cpu_ms", u->cpu_ms, outlook_has_cpu(u));
 	table_int(t, "core_ms", u->core_ms);
 	table_int(t, "gpu_ms", u->gpu_ms);
 	table_int(t, "charge_requested_ms", u->charge_requested_ms);
-	table_int(t, "charge_used_ms", u->charge_used_ms);
+	put_measured(t, "charge_used_ms", u->charge_used_ms, outlook_has_used(u));
 	table_int(t, "adjusted_ms", u->adjusted_ms);
 	put_years(t, "core_years", u->core_ms);
 	put_years(t, "gpu_years", u->gpu_ms);
@@ -177,10 +216,15 @@ static void put_outlook(struct table *t, const struct outlook_row *row)
 
 	table_int(t, "counts_ms", row->counts_ms);
 	put_years(t, "counts_years", row->counts_ms);
+	table_text(t, "title", row->title);
+	if (row->depth >= 0) {
+		table_int(t, "depth", row->depth);
+		table_int(t, "with_below_ms", row->with_below_ms);
+		put_years(t, "with_below_years", row->with_below_ms);
+	}
 	if (row->has_allocation) {
 		table_int(t, "allocation_ms", row->allocation_ms);
 		put_years(t, "allocation_years", row->allocation_ms);
-		table_int(t, "with_below_ms", row->with_below_ms);
 		table_int(t, "used_ppm", row->used_ppm);
 		table_text(t, "used_percent", format_percent(row->used_ppm, percent));
 	}
@@ -195,9 +239,17 @@ static void put_outlook(struct table *t, const struct outlook_row *row)
 /* Rows of a ledger file. */
 struct filling {
 	struct table *t;
-	const char *by;
-	bool is_monthly;
+	enum store_by by[2];
+	bool is_monthly, is_people;
 };
+
+static void put_key(const struct filling *f, enum store_by by, const char *name, int64_t depth)
+{
+	if (by == STORE_BY_ACCOUNT)
+		put_account(f->t, name, depth, f->is_people);
+	else if (by != STORE_BY_NONE)
+		table_text(f->t, store_by_name(by), name);
+}
 
 static int fill_row(void *ctx, const struct outlook_row *row, struct err *err)
 {
@@ -205,10 +257,17 @@ static int fill_row(void *ctx, const struct outlook_row *row, struct err *err)
 	char month[CALENDAR_DAY_MAX];
 
 	(void)err;
-	table_row(f->t);
-	if (f->is_monthly)
+	if (row->is_total && f->is_people && table_size(f->t) < 2)
+		return 0;
+	(row->is_total ? table_total : table_row)(f->t);
+	if (row->is_total && f->is_people)
+		table_text(f->t, f->is_monthly ? "month" : store_by_name(f->by[0]), "total");
+	if (f->is_monthly && !row->is_total)
 		table_text(f->t, "month", calendar_format_month(row->usage->month, month));
-	table_text(f->t, f->by, row->usage->key);
+	if (!row->is_total) {
+		put_key(f, f->by[0], row->usage->key, row->depth);
+		put_key(f, f->by[1], row->usage->second, -1);
+	}
 	put_sums(f->t, row->usage);
 	put_outlook(f->t, row);
 	return 0;
@@ -219,13 +278,16 @@ static bool is_worth(const struct table *t, const char *name)
 {
 	bool may_be_zero = strcmp(name, "adjusted_ms") && strcmp(name, "gpu_years");
 
+	/* Without accounts below others it repeats what is charged. */
+	if (!strncmp(name, "with_below_", 11))
+		return table_has(t, "depth", TABLE_NOT_ZERO);
 	return table_has(t, name, may_be_zero ? TABLE_SET : TABLE_NOT_ZERO);
 }
 
-/* For people, only the key that was asked for heads the rows. */
+/* For people, only the keys that were asked for head the rows. */
 static char *usual_columns(const struct verb_call *call, const struct table *t)
 {
-	const char *by = verb_value(call, "by");
+	const char *by = verb_value(call, "by"); /* a list of columns as it is */
 	const char *const *names = verb_count(call, "years") ? years : hours;
 	char *list, *longer;
 
@@ -289,8 +351,9 @@ static int print(struct cli *c, const struct verb_call *call, struct table *t,
 
 static int check_options(const struct verb_call *call, struct err *err)
 {
-	static const char *const of_ledger[] = { "profile", "accounts", "at" };
-	int r = check_by(verb_value(call, "by"), err);
+	static const char *const of_ledger[] = { "profile", "accounts" };
+	enum store_by by[2];
+	int r = read_by(call, by, err);
 
 	if (r == 0)
 		r = check_day("start", verb_value(call, "start"), err);
@@ -306,7 +369,10 @@ static int ask(struct cli *c, const struct verb_call *call, struct table *t, jso
 	       struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
+	bool is_people = c->format.output == TABLE_TABLE;
+	const char *by = verb_value(call, "by");
 	const json_t *row;
+	char first[16];
 	size_t i;
 	int r = cli_begin(c, call, err);
 
@@ -316,20 +382,37 @@ static int ask(struct cli *c, const struct verb_call *call, struct table *t, jso
 		r = cli_ask(c, (struct http_call){ .method = "GET", .path = path }, ret, err);
 	if (r < 0)
 		return r;
-	json_array_foreach(json_object_get(*ret, "rows"), i, row) put_row(t, row);
+	json_array_foreach(json_object_get(*ret, "rows"), i, row)
+	{
+		table_row(t);
+		put_row(t, row, is_people);
+	}
+	snprintf(first, sizeof(first), "%.*s", by ? (int)strcspn(by, ",") : 15,
+		 by ? by : "account");
+	if (is_people && table_size(t) < 2)
+		return 0;
+	json_array_foreach(json_object_get(*ret, "totals"), i, row)
+	{
+		table_total(t);
+		put_row(t, row, is_people);
+		if (is_people)
+			table_text(t, verb_count(call, "monthly") ? "month" : first, "total");
+	}
 	return 0;
 }
 
 static int read_file(struct cli *c, const struct verb_call *call, struct table *t, json_t **ret,
 		     struct err *err)
 {
-	const char *by = verb_value(call, "by");
-	struct filling f = { t, by ? by : "account", verb_count(call, "monthly") };
+	struct filling f = { .t = t, .is_monthly = verb_count(call, "monthly") };
 	int r = cli_begin_offline(c, call, err);
 
+	if (r >= 0)
+		r = read_by(call, f.by, err);
+	f.is_people = c->format.output == TABLE_TABLE;
 	return r < 0 ? r
-		     : usage_ledger_read(call, &(struct outlook_each){ fill_row, &f }, ret,
-					 err);
+		     : usage_ledger_read(call, f.by, &(struct outlook_each){ fill_row, &f },
+					 ret, err);
 }
 
 static int usage(const struct verb_call *call, void *ctx, struct err *err)
@@ -359,16 +442,20 @@ const struct verb cli_verb_usage = {
 		"requests that served the jobs would have cost; CORE-H the plain cores x\n"
 		"hours, which differ from equivalents where memory or GPUs decided. ADJUSTED\n"
 		"is what was refunded (-) or charged again by hand: CHARGED + ADJUSTED\n"
-		"counts.\n"
+		"counts. '-' stands for what nothing measured. By account, rows stand in\n"
+		"the tree of accounts: a row's own figures are that account's alone, WITH\n"
+		"BELOW adds those below it, and an allocation without usage has a row too.\n"
 		"\n"
-		"Without days it is the allocation year that is under way; a ledger file\n"
-		"without --profile is summed whole. In a period that is under way, PROJECTED\n"
-		"is where it ends if the year goes on as to date, BY 30 DAYS if the last 30\n"
-		"days go on. ALLOTTED is what falls within the period; % USED of it counts\n"
-		"the accounts below too. A core-year is 8,760 core-hours. Days are those of\n"
-		"the site's time zone; csv and json have exact thousandths of seconds.",
+		"Without days it is the allocation year (or quarter) of --at; a ledger\n"
+		"file without --profile is summed whole, up to --at. Days count whole. In a\n"
+		"period that is under way, PROJECTED is where it ends if the period goes on\n"
+		"as to date, BY 30 DAYS if the last 30 days go on. ALLOTTED is what falls\n"
+		"within the period; % USED of it counts the accounts below too. A core-year\n"
+		"is 8,760 core-hours. Days are those of the site's time zone; csv and json\n"
+		"have exact thousandths of seconds.",
 	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
 		    "reeve usage --account physics --years\n"
+		    "reeve usage --by user,cluster --monthly --at 2026-10-31\n"
 		    "reeve usage --ledger history.db --by user --monthly\n"
 		    "reeve usage --ledger history.db --profile alliance-narval --at 2026-10-01",
 	.options = options,

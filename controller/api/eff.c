@@ -7,6 +7,7 @@
 #include "controller/api/who.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_eff.h"
+#include "controller/quota/usage_names.h"
 
 #define JOBS_MAX 100   /* by number, in one question */
 #define LIMIT_MAX 1000 /* rows of an answer */
@@ -58,6 +59,7 @@ static int read_jobs(const struct call *c, int64_t jobs[static JOBS_MAX], size_t
 
 static int read_filter(struct call *c, struct store_eff_filter *f, struct err *err)
 {
+	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
 	int r;
 
 	f->account = call_query_text(c, "account");
@@ -65,6 +67,12 @@ static int read_filter(struct call *c, struct store_eff_filter *f, struct err *e
 	f->user = call_query_text(c, "user");
 	r = who_narrow(c, f->account, &f->user, err);
 	f->latest = LATEST;
+	if (r >= 0)
+		r = usage_names_check_period(
+			&(struct usage_names){ &site, c->is_operator ? NULL : c->user },
+			&(struct store_period){
+				.account = f->account, .user = f->user, .cluster = f->cluster },
+			err);
 	if (r >= 0)
 		r = read_day(c, "start", STORE_EFF_FIRST_DAY, &f->from_day, err);
 	if (r >= 0)

@@ -157,7 +157,9 @@ int metrics_put_usage(FILE *f, struct store *store, bool by_account, struct err 
 				 "CPU time of jobs." },
 		[FIGURE_ENDED] = { "reeve_jobs_ended_total", "counter", "Jobs that ended." },
 	};
-	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
+	const struct store_period all = { .by = STORE_BY_ACCOUNT,
+					  .from_day = INT32_MIN,
+					  .to_day = INT32_MAX };
 	_cleanup_(usage_sums_done) struct usage_sums s = { .by_account = by_account };
 	int r = store_usage(store, &all, add_usage, &s, err);
 

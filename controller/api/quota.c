@@ -6,7 +6,6 @@
 #include "common/log.h"
 #include "controller/api/admit.h"
 #include "controller/api/who.h"
-#include "controller/ledger/calendar.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quote/quote.h"
 
@@ -155,7 +154,8 @@ static int look(struct views *l, struct quota_ask *ask, const char *account, str
 static int read_ask(struct call *c, struct quota_ask *ask, struct err *err)
 {
 	const char *at = call_query_text(c, "at"), *cluster = call_query_text(c, "cluster");
-	int64_t day;
+	int64_t at_ns;
+	int r;
 
 	*ask = (struct quota_ask){ .cluster = cluster ? cluster : "",
 				   .now_ns = call_now_ns(),
@@ -165,10 +165,10 @@ static int read_ask(struct call *c, struct quota_ask *ask, struct err *err)
 		return err_set(err, -ENOENT, "no cluster '%.64s'", cluster);
 	if (!at)
 		return 0;
-	if (calendar_parse_day(at, &day) < 0)
-		return err_set(err, -EINVAL, "at=%.40s is not a day like 2026-11-21", at);
-	ask->at_day = (int32_t)day;
-	return 0;
+	r = store_parse_at(c->api->c.store, at, &at_ns, err);
+	if (r >= 0)
+		ask->at_day = (int32_t)store_day(c->api->c.store, at_ns - 1);
+	return r;
 }
 
 int route_quota(struct call *c, struct err *err)

@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "controller/api/who.h"
 #include "controller/quota/outlook.h"
+#include "controller/quota/usage_names.h"
 #include "controller/ledger/calendar.h"
 
 static json_t *encode_amounts(const struct resources *r)
@@ -87,30 +88,44 @@ static int read_day(const struct call *c, const char *name, int64_t def, int64_t
 	return 0;
 }
 
-static int read_by(const struct call *c, enum store_by *ret, struct err *err)
+static int read_by(const struct call *c, struct store_period *p, struct err *err)
 {
-	static const char *const words[] = { "account", "user", "cluster" };
 	const char *text = call_query_text(c, "by");
+	enum store_by by[2] = { STORE_BY_ACCOUNT, STORE_BY_NONE };
+	int r = text ? store_by_parse(text, by, err) : 0;
 
-	for (int i = 0; i < _STORE_BY_MAX; i++)
-		if (!text || !strcmp(text, words[i])) {
-			*ret = (enum store_by)i;
-			return 0;
-		}
-	return err_set(err, -EINVAL, "by=%.40s: it is account, user or cluster", text);
+	p->by = by[0];
+	p->second = by[1];
+	return r;
 }
 
-/* Not stated: the allocation year that is under way, or all months there are. */
-static int read_period(const struct call *c, struct store_period *p, struct err *err)
+/* What is charged after that moment is left out; default: now. */
+static int read_at(const struct call *c, struct outlook_ask *ask, struct err *err)
 {
-	int64_t monthly = 0, today = store_day(c->api->c.store, call_now_ns());
+	const char *at = call_query_text(c, "at");
+	int64_t at_ns;
+	int r = at ? store_parse_at(c->api->c.store, at, &at_ns, err) : 0;
+
+	ask->now_ns = call_now_ns();
+	if (r >= 0 && at && at_ns < ask->now_ns) {
+		ask->now_ns = at_ns;
+		ask->is_past = true;
+	}
+	return r;
+}
+
+/* Not stated: the allocation year of that moment. */
+static int read_period(const struct call *c, int64_t at_ns, struct store_period *p,
+		       struct err *err)
+{
+	int64_t monthly = 0, today = store_day(c->api->c.store, at_ns - 1);
 	int r = call_query_int(c, "monthly", (struct wire_int){ 0, 1, &(int64_t){ 0 } },
 			       &monthly, err);
 
 	p->each = monthly ? STORE_EACH_MONTH : STORE_EACH_PERIOD;
 	p->from_day = INT32_MIN;
 	p->to_day = INT32_MAX;
-	if (!monthly && !call_query_text(c, "start") && !call_query_text(c, "end"))
+	if (!call_query_text(c, "start") && !call_query_text(c, "end"))
 		outlook_year(c->api->c.config, today, &p->from_day, &p->to_day);
 	if (r >= 0)
 		r = read_day(c, "start", p->from_day, &p->from_day, err);
@@ -121,15 +136,20 @@ int route_usage(struct call *c, struct err *err)
 {
 	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
 	struct outlook_ask ask = { .period = { .account = call_query_text(c, "account"),
-					       .user = call_query_text(c, "user") },
-				   .now_ns = call_now_ns() };
+					       .user = call_query_text(c, "user"),
+					       .cluster = call_query_text(c, "cluster") } };
 	struct store_period *p = &ask.period;
+	const struct usage_names names = { &site, c->is_operator ? NULL : c->user };
 	int r = who_narrow(c, p->account, &p->user, err);
 
 	if (r >= 0)
-		r = read_by(c, &p->by, err);
+		r = usage_names_check_period(&names, p, err);
 	if (r >= 0)
-		r = read_period(c, p, err);
+		r = read_by(c, p, err);
+	if (r >= 0)
+		r = read_at(c, &ask, err);
+	if (r >= 0)
+		r = read_period(c, ask.now_ns, p, err);
 	return r < 0 ? r : outlook_document(&site, &ask, &c->answer, err);
 }
 

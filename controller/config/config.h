@@ -78,6 +78,10 @@ enum config_reset {
 	CONFIG_RESET_MONTHLY,
 	CONFIG_RESET_YEARLY, /* on AllocationYearStart */
 };
+enum config_period {
+	CONFIG_PERIOD_YEAR,
+	CONFIG_PERIOD_QUARTER, /* of the allocation year */
+};
 enum config_quota {
 	CONFIG_QUOTA_NONE,
 	CONFIG_QUOTA_WINDOW,	/* sliding window: previous, current and next month */
@@ -100,6 +104,7 @@ enum config_grant_beyond { CONFIG_BEYOND_BONUS, CONFIG_BEYOND_REFUSE };
 struct config_policy {
 	char *profile, *time_zone, *year_start; /* as typed */
 	int year_start_month, year_start_day;	/* from 1 */
+	int allocation_period;			/* enum config_period */
 	struct config_weights weights;
 	int memory_unit;		  /* enum amount_units: what K, MB, G ... mean here */
 	int fairshare, usage_rule, quota; /* enums above */

@@ -49,6 +49,7 @@ static const char *const accept_words[] = { "listed", "any", NULL };
 static const char *const metrics_words[] = { "operators", "public", NULL };
 static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
 static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
+static const char *const period_words[] = { "year", "quarter", NULL };
 static const char *const scheduler_words[] = { "backfill", "fifo", "suspend", NULL };
 static const char *const rule_words[] = { "max", "sum", NULL };
 static const char *const quota_words[] = { "none",  "window", "window-3x",
@@ -105,6 +106,9 @@ const struct conf_key config_keys[] = {
 	POLICY(CONF_TEXT, "TimeZone", time_zone, "zone of days, months and years",
 	       "Europe/Berlin"),
 	POLICY(CONF_TEXT, "AllocationYearStart", year_start, "month and day", "04-01"),
+	{ "Policy", "AllocationPeriod", CONF_ENUM, POLICY_AT(allocation_period), 0, 0,
+	  period_words, "what usage is shown for: the allocation year, or its quarter",
+	  "year" },
 	{ "Policy", "Fairshare", CONF_ENUM, POLICY_AT(fairshare), 0, 0, fairshare_words,
 	  "how shares and usage make an order", "fair-tree" },
 	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,

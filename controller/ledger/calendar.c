@@ -116,6 +116,40 @@ int calendar_parse_day(const char *text, int64_t *ret)
 	return 0;
 }
 
+/* "08:00" or "08:00:15": seconds of the day. */
+static int parse_clock(const char *text, int64_t *ret_s)
+{
+	int h, m, s = 0, n = -1, k = -1;
+
+	if (strspn(text, "0123456789:") != strlen(text) ||
+	    sscanf(text, "%2d:%2d%n:%2d%n", &h, &m, &n, &s, &k) < 2)
+		return -EINVAL;
+	if ((n != 5 || text[5]) && (k != 8 || text[8]))
+		return -EINVAL;
+	if (h > 23 || m > 59 || s > 59)
+		return -EINVAL;
+	*ret_s = h * 3600LL + m * 60LL + s;
+	return 0;
+}
+
+int calendar_parse_at(struct calendar *c, const char *text, int64_t *ret_ns)
+{
+	char date[CALENDAR_DAY_MAX];
+	int64_t day, clock_s;
+
+	snprintf(date, sizeof(date), "%.10s", text);
+	if (calendar_parse_day(date, &day) < 0)
+		return -EINVAL;
+	if (!text[10]) {
+		*ret_ns = calendar_first_ns(c, day + 1);
+		return 0;
+	}
+	if ((text[10] != 'T' && text[10] != ' ') || parse_clock(text + 11, &clock_s) < 0)
+		return -EINVAL;
+	*ret_ns = calendar_moment_s(c, day * DAY_S + clock_s, CALENDAR_EARLIER) * S_NS;
+	return 0;
+}
+
 int64_t calendar_month(int64_t day)
 {
 	struct date d = date_of_day(day);

@@ -36,6 +36,11 @@ int64_t calendar_moment_s(struct calendar *c, int64_t local_s, enum calendar_whi
 /* Both, as tally_split() takes them; good as long as the calendar. */
 const struct tally_days *calendar_days(const struct calendar *c);
 
+/* What `--at` and at= mean everywhere: "2026-11-21", the end of that day, that is the first
+ * instant of the next; or that instant of the zone's clocks, "2026-11-21T08:00" or with
+ * seconds, a space for the T. -EINVAL. */
+int calendar_parse_at(struct calendar *c, const char *text, int64_t *ret_ns);
+
 /* ---- dates: the same in every zone ---- */
 
 #define CALENDAR_DAY_MAX 16 /* "2026-11-21" */

@@ -25,6 +25,8 @@ int store_open(const char *path, struct store **ret, struct err *err);
  * or UTC when that is NULL. -EEXIST: it has sums of another zone's days; -EINVAL: no such zone.
  */
 int store_open_zone(const char *path, const char *zone, struct store **ret, struct err *err);
+/* calendar_parse_at() in the ledger's zone. -EINVAL, with the forms. */
+int store_parse_at(struct store *s, const char *text, int64_t *ret_ns, struct err *err);
 const char *store_zone(const struct store *s);
 /* The ledger's days: which one a moment is on, and where one begins. */
 int64_t store_day(struct store *s, int64_t at_ns);
@@ -198,7 +200,8 @@ typedef int (*store_node_fn)(void *ctx, const struct store_node *n, struct err *
 int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err);
 
 struct store_usage {
-	const char *key; /* account, user or cluster */
+	const char *key;    /* account, user or cluster */
+	const char *second; /* of the second dimension; "" without one */
 	const char *pool;
 	int64_t jobs_started, jobs_ended;
 	int64_t running_ms, suspended_ms, cpu_ms;
@@ -207,17 +210,33 @@ struct store_usage {
 	int64_t month;	     /* of calendar.h, where each month has its row; else 0 */
 };
 typedef int (*store_usage_fn)(void *ctx, const struct store_usage *u, struct err *err);
-enum store_by { STORE_BY_ACCOUNT, STORE_BY_USER, STORE_BY_CLUSTER, _STORE_BY_MAX };
+enum store_by {
+	STORE_BY_NONE,
+	STORE_BY_ACCOUNT,
+	STORE_BY_USER,
+	STORE_BY_CLUSTER,
+	_STORE_BY_MAX
+};
+const char *store_by_name(enum store_by by); /* "account"; "" of NONE */
+/* "user", or "user,cluster": one or two of the dimensions. -EINVAL: it says which there are. */
+int store_by_parse(const char *text, enum store_by ret[static 2], struct err *err);
 enum store_each { STORE_EACH_PERIOD, STORE_EACH_MONTH };
 struct store_period {
-	enum store_by by;
+	enum store_by by, second; /* second: STORE_BY_NONE, or another dimension */
 	enum store_each each;
-	const char *account, *user; /* NULL: any */
-	int64_t from_day, to_day;   /* days of calendar.h, half open */
+	const char *account, *user, *cluster; /* NULL: any */
+	int64_t from_day, to_day;	      /* days of calendar.h, half open */
 };
-/* By month, key and pool. */
+/* By month, key, second key and pool. */
 int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
 		struct err *err);
+
+/* Was anything ever charged to this account, user or cluster? 1: yes, 0: no. */
+int store_usage_has(struct store *s, enum store_by by, const char *name, struct err *err);
+/* Each name of that dimension to which anything was charged, in order. */
+typedef int (*store_name_fn)(void *ctx, const char *name, struct err *err);
+int store_usage_names(struct store *s, enum store_by by, store_name_fn fn, void *ctx,
+		      struct err *err);
 
 struct store_count {
 	const char *cluster;

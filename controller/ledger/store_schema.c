@@ -463,6 +463,16 @@ int64_t store_first_ns(struct store *s, int64_t day)
 	return calendar_first_ns(s->calendar, day);
 }
 
+int store_parse_at(struct store *s, const char *text, int64_t *ret_ns, struct err *err)
+{
+	return calendar_parse_at(s->calendar, text, ret_ns) < 0
+		       ? err_set(err, -EINVAL,
+				 "'%.32s' is no moment: write a day, 2026-11-21 (its end is "
+				 "meant), or an instant, 2026-11-21T08:00, of %s",
+				 text, store_zone(s))
+		       : 0;
+}
+
 const char *store_zone(const struct store *s)
 {
 	return calendar_zone(s->calendar);

@@ -11,16 +11,49 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sums.h"
 
+static const char *const by_names[] = { [STORE_BY_NONE] = "",
+					[STORE_BY_ACCOUNT] = "account",
+					[STORE_BY_USER] = "user",
+					[STORE_BY_CLUSTER] = "cluster" };
+_Static_assert(ARRAY_LEN(by_names) == _STORE_BY_MAX, "a name a dimension");
+
+const char *store_by_name(enum store_by by)
+{
+	return by_names[by];
+}
+
+static enum store_by find_by(const char *text, size_t size)
+{
+	for (int i = STORE_BY_NONE + 1; i < _STORE_BY_MAX; i++)
+		if (strlen(by_names[i]) == size && !strncmp(text, by_names[i], size))
+			return (enum store_by)i;
+	return STORE_BY_NONE;
+}
+
+int store_by_parse(const char *text, enum store_by ret[static 2], struct err *err)
+{
+	size_t n = strcspn(text, ",");
+
+	ret[0] = find_by(text, n);
+	ret[1] = text[n] ? find_by(text + n + 1, strlen(text + n + 1)) : STORE_BY_NONE;
+	if (ret[0] == STORE_BY_NONE || ret[0] == ret[1] || (text[n] && ret[1] == STORE_BY_NONE))
+		return err_set(err, -EINVAL,
+			       "by %.40s: it is account, user or cluster, or two of these as "
+			       "user,cluster",
+			       text);
+	return 0;
+}
+
 #define FIGURES                                                                                \
 	" jobs_started, jobs_ended, running_ms, suspended_ms, cpu_ms, charge_requested_ms,"    \
 	" charge_used_ms, core_ms, gpu_ms, adjusted_ms"
 #define MONTHS                                                                                 \
 	"SELECT a.account, a.user, a.cluster, m.pool, m.month," FIGURES                        \
 	" FROM associations a CROSS JOIN months m ON m.association = a.id"                     \
-	" WHERE m.month >= ?3 AND m.month < ?4"
+	" WHERE m.month >= ?3 AND m.month < ?4 AND (?5 IS NULL OR a.cluster = ?5)"
 #define DAYS                                                                                   \
 	"SELECT account, user, cluster, pool, day," FIGURES                                    \
-	" FROM rollups WHERE day >= ?3 AND day < ?4"
+	" FROM rollups WHERE day >= ?3 AND day < ?4 AND (?5 IS NULL OR cluster = ?5)"
 
 /* One text for each index that answers at once; the planner knows only what is spelled out. */
 enum filter { ANY, OF_ACCOUNT, OF_USER, _FILTER_MAX };
@@ -35,7 +68,8 @@ static const char *const days_sql[] = {
 	[OF_USER] = "SELECT r.account, r.user, r.cluster, r.pool, r.day," FIGURES
 		    " FROM associations a CROSS JOIN rollups r ON r.cluster = a.cluster"
 		    " AND r.account = a.account AND r.user = a.user AND r.pool IN (0, 1)"
-		    " WHERE a.user = ?2 AND r.day >= ?3 AND r.day < ?4",
+		    " WHERE a.user = ?2 AND r.day >= ?3 AND r.day < ?4"
+		    " AND (?5 IS NULL OR r.cluster = ?5)",
 };
 _Static_assert(_CHARGE_POOL_MAX == 2, "the pools are named, so that the key finds the days");
 _Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _FILTER_MAX,
@@ -44,16 +78,19 @@ _Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _F
 struct fold {
 	struct store *s;
 	const struct store_period *p;
-	struct sums *sums; /* association: the key; day: the month, or 0 */
+	struct sums *sums; /* association: the keys; day: the month, or 0 */
 	int key;	   /* of the row before */
 	bool is_days;
 };
 
 /* The rows of a key come one after the other, mostly. */
-static int find_key(struct fold *f, const char *name)
+static int find_key(struct fold *f, const char *name, const char *second)
 {
-	if (f->key < 0 || strcmp(sums_association(f->sums, f->key)->cluster, name) != 0)
-		f->key = sums_find(f->sums, name, "", "");
+	const struct sums_association *a =
+		f->key < 0 ? NULL : sums_association(f->sums, f->key);
+
+	if (!a || strcmp(a->cluster, name) != 0 || strcmp(a->account, second) != 0)
+		f->key = sums_find(f->sums, name, second, "");
 	return f->key;
 }
 
@@ -62,7 +99,8 @@ static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 	static const int columns[] = {
 		[STORE_BY_ACCOUNT] = 0, [STORE_BY_USER] = 1, [STORE_BY_CLUSTER] = 2
 	};
-	int key = find_key(f, store_text(st, columns[f->p->by]));
+	int key = find_key(f, store_text(st, columns[f->p->by]),
+			   f->p->second ? store_text(st, columns[f->p->second]) : "");
 	int64_t month = 0;
 	struct rollup *at;
 
@@ -89,8 +127,8 @@ static int fold_range(struct fold *f, const char *const sql[], int64_t from, int
 		return 0;
 	f->is_days = sql == days_sql;
 	f->key = -1;
-	r = db_query(f->s->db, err, &st, sql[filter], "ttii", f->p->account, f->p->user, from,
-		     to);
+	r = db_query(f->s->db, err, &st, sql[filter], "ttiit", f->p->account, f->p->user, from,
+		     to, f->p->cluster);
 	while (r >= 0 && (r = db_step(f->s->db, st, err)) > 0) {
 		r = fold_row(f, st, err);
 		if (r < 0)
@@ -119,15 +157,18 @@ static int fold_all(struct fold *f, struct err *err)
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct sums_entry *x = a, *y = b;
+	const struct sums_association *ax, *ay;
 	struct sums *s = ctx;
-	int names;
+	int names = 0;
 
 	if (x->day != y->day)
 		return x->day < y->day ? -1 : 1;
-	names = x->association == y->association
-			? 0
-			: strcmp(sums_association(s, x->association)->cluster,
-				 sums_association(s, y->association)->cluster);
+	if (x->association != y->association) {
+		ax = sums_association(s, x->association);
+		ay = sums_association(s, y->association);
+		names = strcmp(ax->cluster, ay->cluster);
+		names = names ? names : strcmp(ax->account, ay->account);
+	}
 	return names ? names : (x->pool > y->pool) - (x->pool < y->pool);
 }
 
@@ -144,6 +185,7 @@ static int hand_out(const struct fold *f, store_usage_fn fn, void *ctx, struct e
 		const int64_t *v = e->rollup.figure;
 		const struct store_usage u = {
 			.key = sums_association(f->sums, e->association)->cluster,
+			.second = sums_association(f->sums, e->association)->account,
 			.pool = charge_pool_name((enum charge_pool)e->pool),
 			.month = e->day,
 			.jobs_started = v[ROLLUP_JOBS_STARTED],
@@ -171,4 +213,43 @@ int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn
 	int r = sums ? fold_all(&f, err) : err_set(err, -ENOMEM, "out of memory");
 
 	return r < 0 ? r : hand_out(&f, fn, ctx, err);
+}
+
+/* ---- which names there are ---- */
+
+static const char *const has_sql[] = {
+	[STORE_BY_ACCOUNT] = "SELECT 1 FROM associations WHERE account = ?1 LIMIT 1",
+	[STORE_BY_USER] = "SELECT 1 FROM associations WHERE user = ?1 LIMIT 1",
+	[STORE_BY_CLUSTER] = "SELECT 1 FROM associations WHERE cluster = ?1 LIMIT 1",
+};
+static const char *const names_sql[] = {
+	[STORE_BY_ACCOUNT] = "SELECT DISTINCT account FROM associations ORDER BY 1",
+	[STORE_BY_USER] = "SELECT DISTINCT user FROM associations ORDER BY 1",
+	[STORE_BY_CLUSTER] = "SELECT DISTINCT cluster FROM associations ORDER BY 1",
+};
+
+int store_usage_has(struct store *s, enum store_by by, const char *name, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, has_sql[by], "t", name);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r > 0)
+		db_done(st);
+	return r;
+}
+
+int store_usage_names(struct store *s, enum store_by by, store_name_fn fn, void *ctx,
+		      struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, names_sql[by], "");
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		r = fn(ctx, store_text(st, 0), err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
 }

@@ -260,7 +260,8 @@ static void set_mode(struct window *w)
 		w->why = "below -100 %";
 	} else {
 		w->mode = WINDOW_NORMAL;
-		w->why = "the window is not consumed";
+		w->why = w->available ? "the window is not consumed"
+				      : "the window is consumed to the last, not beyond";
 	}
 }
 

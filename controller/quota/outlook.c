@@ -1,37 +1,15 @@
 /* outlook.c - see outlook.h. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
-#include "controller/quota/outlook.h"
+#include "controller/quota/outlook_impl.h"
 
 #define RECENT_DAYS 30
 #define HOUR_NS INT64_C(3600000000000)
-#define YEAR_MS (8760 * INT64_C(3600000))
 #define PPM 1000000
-
-/* A row of store_usage() that is kept. */
-struct kept {
-	struct store_usage usage;
-	char key[REQUEST_NAME_MAX];
-	char pool[16];
-	int64_t counts_ms, recent_ms;
-	int32_t account; /* index, or -1 */
-};
-
-struct gather {
-	const struct quota_site *site;
-	const struct outlook_ask *ask;
-	struct kept *rows;
-	size_t n, size, next; /* next: of the rows, for add_recent() */
-	bool *has_below;      /* by account */
-	int64_t passed_ns, whole_ns, recent_ns;
-	int64_t recent_from; /* day */
-};
 
 static int64_t counts(const struct store_usage *u)
 {
@@ -41,62 +19,88 @@ static int64_t counts(const struct store_usage *u)
 										    : sum;
 }
 
+struct outlook_kept *outlook_keep(struct outlook_gather *g)
+{
+	size_t size = g->room ? g->room * 2 : 64;
+	struct outlook_kept *more;
+
+	if (g->n == g->room) {
+		more = realloc(g->rows, size * sizeof(*more));
+		if (!more)
+			return NULL;
+		g->rows = more;
+		g->room = size;
+	}
+	g->rows[g->n] = (struct outlook_kept){ .account = -1, .depth = -1 };
+	return &g->rows[g->n++];
+}
+
 static int keep_row(void *ctx, const struct store_usage *u, struct err *err)
 {
-	struct gather *g = ctx;
-	struct kept *k;
+	struct outlook_gather *g = ctx;
+	const struct accounts *a = g->site->accounts;
+	int32_t account =
+		a && g->ask->period.by == STORE_BY_ACCOUNT ? accounts_find(a, u->key) : -1;
+	struct outlook_kept *k;
 
-	if (g->n == g->size) {
-		size_t size = g->size ? g->size * 2 : 64;
-		struct kept *more = realloc(g->rows, size * sizeof(*more));
-
-		if (!more)
-			return err_set(err, -ENOMEM, "out of memory");
-		g->rows = more;
-		g->size = size;
-	}
-	k = &g->rows[g->n++];
-	*k = (struct kept){ .usage = *u, .counts_ms = counts(u), .account = -1 };
+	if (g->within >= 0 && (account < 0 || !accounts_is_within(a, account, g->within)))
+		return 0;
+	k = outlook_keep(g);
+	if (!k)
+		return err_set(err, -ENOMEM, "out of memory");
+	k->usage = *u;
+	k->counts_ms = k->below_counts_ms = counts(u);
+	k->account = account;
 	snprintf(k->key, sizeof(k->key), "%s", u->key);
+	snprintf(k->second, sizeof(k->second), "%s", u->second);
 	snprintf(k->pool, sizeof(k->pool), "%s", u->pool);
-	if (g->site->accounts && g->ask->period.by == STORE_BY_ACCOUNT)
-		k->account = accounts_find(g->site->accounts, k->key);
 	return 0;
 }
 
-/* Both queries give their rows in the same order; one of late has its row in the period too. */
+static bool is_same(const struct outlook_kept *k, const struct store_usage *u)
+{
+	return !strcmp(k->key, u->key) && !strcmp(k->second, u->second) &&
+	       !strcmp(k->pool, u->pool);
+}
+
+/* Both queries give their rows in the same order; a row of the recent days is in the period
+ * too. */
 static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 {
-	struct gather *g = ctx;
+	struct outlook_gather *g = ctx;
+	size_t at = g->next;
 
 	(void)err;
-	while (g->next < g->n && (strcmp(g->rows[g->next].key, u->key) != 0 ||
-				  strcmp(g->rows[g->next].pool, u->pool) != 0))
-		g->next++;
-	if (g->next < g->n)
-		g->rows[g->next].recent_ms = counts(u);
+	while (at < g->n && !is_same(&g->rows[at], u))
+		at++;
+	if (at == g->n) /* of an account that was not kept */
+		return 0;
+	g->rows[at].recent_ms = g->rows[at].below_recent_ms = counts(u);
+	g->next = at + 1;
 	return 0;
 }
 
 /* What was charged on days that begin after now has not happened. */
-static int read_rows(struct gather *g, struct err *err)
+static int read_rows(struct outlook_gather *g, struct err *err)
 {
 	int64_t until = store_day(g->site->store, g->ask->now_ns - 1) + 1;
-	struct store_period late = g->ask->period;
+	struct store_period p = g->ask->period;
 	int r;
 
-	if (until < late.to_day && g->passed_ns > 0)
-		late.to_day = until;
-	r = store_usage(g->site->store, &late, keep_row, g, err);
-	late.from_day = g->recent_from;
-	if (r < 0 || g->passed_ns <= 0 || late.each != STORE_EACH_PERIOD)
+	if (until < p.to_day && (g->passed_ns > 0 || g->ask->is_past))
+		p.to_day = until;
+	if (g->within >= 0)
+		p.account = NULL;
+	r = store_usage(g->site->store, &p, keep_row, g, err);
+	p.from_day = g->recent_from;
+	if (r < 0 || g->passed_ns <= 0 || p.each != STORE_EACH_PERIOD)
 		return r;
-	return store_usage(g->site->store, &late, add_recent, g, err);
+	return store_usage(g->site->store, &p, add_recent, g, err);
 }
 
 /* ---- the period ---- */
 
-static void find_time(struct gather *g, struct outlook_period *ret)
+static void find_time(struct outlook_gather *g, struct outlook_period *ret)
 {
 	const struct store_period *p = &g->ask->period;
 	struct store *s = g->site->store;
@@ -134,8 +138,8 @@ static struct overlap overlap_of(const struct accounts_allocation *a,
 				 a->to_day < p->to_day ? a->to_day : p->to_day };
 }
 
-/* Of one allocation within the period; 0 when it is outside. */
-static int allotted(const struct gather *g, const struct accounts_allocation *a, int64_t *ret)
+int outlook_allotted(const struct outlook_gather *g, const struct accounts_allocation *a,
+		     int64_t *ret)
 {
 	struct store *s = g->site->store;
 	struct overlap o = overlap_of(a, &g->ask->period);
@@ -162,7 +166,16 @@ static int allotted(const struct gather *g, const struct accounts_allocation *a,
 	}
 }
 
-static int add_allocations(const struct gather *g, const struct kept *k,
+bool outlook_compares(const struct outlook_gather *g, const struct accounts_allocation *a)
+{
+	const struct store_period *p = &g->ask->period;
+
+	/* A part of an account's usage is not what its allocation is measured by. */
+	return g->is_tree && p->each == STORE_EACH_PERIOD && !p->user &&
+	       (!p->cluster || !strcmp(p->cluster, a->cluster));
+}
+
+static int add_allocations(const struct outlook_gather *g, const struct outlook_kept *k,
 			   struct outlook_row *row, struct err *err)
 {
 	const struct accounts *a = g->site->accounts;
@@ -172,9 +185,10 @@ static int add_allocations(const struct gather *g, const struct kept *k,
 		const struct accounts_allocation *n = &a->allocations[i];
 		int64_t ms;
 
-		if (n->account != k->account || strcmp(charge_pool_name(n->pool), k->pool) != 0)
+		if (n->account != k->account || !outlook_compares(g, n) ||
+		    strcmp(charge_pool_name(n->pool), k->pool) != 0)
 			continue;
-		if (allotted(g, n, &ms) < 0 ||
+		if (outlook_allotted(g, n, &ms) < 0 ||
 		    __builtin_add_overflow(row->allocation_ms, ms, &row->allocation_ms))
 			return err_set(err, -ERANGE,
 				       "the allocations of account %s are too large", name);
@@ -183,227 +197,145 @@ static int add_allocations(const struct gather *g, const struct kept *k,
 	return 0;
 }
 
-static int find_below(struct gather *g, struct err *err)
+static const char *title_of(const struct outlook_gather *g, const struct outlook_kept *k)
 {
-	const struct accounts *a = g->site->accounts;
-
-	if (!a || a->n_accounts == 0)
-		return 0;
-	g->has_below = calloc(a->n_accounts, sizeof(*g->has_below));
-	if (!g->has_below)
-		return err_set(err, -ENOMEM, "out of memory");
-	for (size_t i = 0; i < a->n_accounts; i++)
-		if (a->accounts[i].parent >= 0)
-			g->has_below[a->accounts[i].parent] = true;
-	return 0;
+	return k->account < 0 ? NULL : g->site->accounts->accounts[k->account].description;
 }
 
-/* Its own and that of all accounts below. */
-static void sum_below(const struct gather *g, const struct kept *k, int64_t *ret_used,
-		      int64_t *ret_recent)
+static void project(const struct outlook_gather *g, const struct outlook_kept *k,
+		    struct outlook_row *row)
 {
-	*ret_used = k->counts_ms;
-	*ret_recent = k->recent_ms;
-	if (!g->has_below[k->account])
-		return;
-	for (size_t i = 0; i < g->n; i++) {
-		const struct kept *o = &g->rows[i];
-
-		if (o == k || o->account < 0 || strcmp(o->pool, k->pool) != 0 ||
-		    !accounts_is_within(g->site->accounts, o->account, k->account))
-			continue;
-		*ret_used += o->counts_ms;
-		*ret_recent += o->recent_ms;
-	}
-}
-
-static int tell(const struct gather *g, struct kept *k, const struct outlook_each *each,
-		struct err *err)
-{
-	struct outlook_row row = { .usage = &k->usage,
-				   .counts_ms = k->counts_ms,
-				   .with_below_ms = k->counts_ms };
-	struct target_pace pace = { .use = { 0, k->recent_ms, g->recent_ns },
+	struct target_pace pace = { .use = { row->counts_ms, k->recent_ms, g->recent_ns },
 				    .whole_ns = g->whole_ns,
 				    .passed_ns = g->passed_ns };
+
+	if (g->ask->period.each != STORE_EACH_PERIOD)
+		return;
+	if (row->has_allocation) {
+		pace.use.used_ms = row->with_below_ms;
+		pace.use.recent_ms = k->below_recent_ms;
+	}
+	/* Refunds of the last days may outweigh what was used on them: then it was nothing. */
+	if (pace.use.recent_ms < 0)
+		pace.use.recent_ms = 0;
+	row->has_projection = target_project(&pace, &row->by_year_ms, &row->by_recent_ms) == 0;
+}
+
+static int tell(const struct outlook_gather *g, struct outlook_kept *k,
+		const struct outlook_each *each, struct err *err)
+{
+	struct outlook_row row = { .usage = &k->usage,
+				   .depth = k->depth,
+				   .title = title_of(g, k),
+				   .counts_ms = k->counts_ms,
+				   .with_below_ms = k->below_counts_ms };
 	int r = 0;
 
 	k->usage.key = k->key;
+	k->usage.second = k->second;
 	k->usage.pool = k->pool;
-	if (k->account >= 0 && g->ask->period.each == STORE_EACH_PERIOD)
+	if (g->is_tree && k->account >= 0)
 		r = add_allocations(g, k, &row, err);
 	if (r < 0)
 		return r;
-	if (row.has_allocation) {
-		sum_below(g, k, &row.with_below_ms, &pace.use.recent_ms);
-		row.used_ppm = row.with_below_ms <= 0 ? 0
-						      : (int64_t)((__int128)row.with_below_ms *
-								  PPM / row.allocation_ms);
-	}
-	pace.use.used_ms = row.with_below_ms;
-	/* Refunds of late may outweigh what was used of late: then it was nothing. */
-	if (pace.use.recent_ms < 0)
-		pace.use.recent_ms = 0;
-	row.has_projection = g->ask->period.each == STORE_EACH_PERIOD &&
-			     target_project(&pace, &row.by_year_ms, &row.by_recent_ms) == 0;
+	if (row.has_allocation && row.with_below_ms > 0)
+		row.used_ppm = (int64_t)((__int128)row.with_below_ms * PPM / row.allocation_ms);
+	project(g, k, &row);
 	return each->fn(each->ctx, &row, err);
+}
+
+static void add_usage(struct store_usage *to, const struct store_usage *u)
+{
+	to->jobs_started += u->jobs_started;
+	to->jobs_ended += u->jobs_ended;
+	to->running_ms += u->running_ms;
+	to->suspended_ms += u->suspended_ms;
+	to->cpu_ms += u->cpu_ms;
+	to->charge_requested_ms += u->charge_requested_ms;
+	to->charge_used_ms += u->charge_used_ms;
+	to->core_ms += u->core_ms;
+	to->gpu_ms += u->gpu_ms;
+	to->adjusted_ms += u->adjusted_ms;
+}
+
+/* The sum of all rows of a pool. */
+static int tell_total(const struct outlook_gather *g, enum charge_pool pool,
+		      const struct outlook_each *each, struct err *err)
+{
+	const char *name = charge_pool_name(pool);
+	struct store_usage sum = { .key = "", .second = "", .pool = name };
+	struct outlook_row row = { .usage = &sum, .depth = -1, .is_total = true };
+	struct outlook_kept k = { .account = -1 };
+	size_t n = 0;
+
+	for (size_t i = 0; i < g->n; i++) {
+		if (strcmp(g->rows[i].pool, name) != 0)
+			continue;
+		add_usage(&sum, &g->rows[i].usage);
+		row.counts_ms += g->rows[i].counts_ms;
+		k.recent_ms += g->rows[i].recent_ms;
+		n++;
+	}
+	if (n == 0)
+		return 0;
+	project(g, &k, &row);
+	return each->fn(each->ctx, &row, err);
+}
+
+static int32_t find_within(const struct outlook_gather *g)
+{
+	const struct store_period *p = &g->ask->period;
+
+	return g->is_tree && p->account ? accounts_find(g->site->accounts, p->account) : -1;
+}
+
+static int gather(struct outlook_gather *g, struct err *err)
+{
+	int r = read_rows(g, err);
+
+	return r < 0 || !g->is_tree ? r : outlook_order(g, err);
 }
 
 int outlook_usage(const struct quota_site *site, const struct outlook_ask *ask,
 		  const struct outlook_each *each, struct outlook_period *ret, struct err *err)
 {
-	struct gather g = { .site = site, .ask = ask };
+	struct outlook_gather g = { .site = site, .ask = ask };
 	int r;
 
+	g.is_tree = site->accounts && ask->period.by == STORE_BY_ACCOUNT &&
+		    ask->period.second == STORE_BY_NONE;
+	g.within = find_within(&g);
 	find_time(&g, ret);
-	r = find_below(&g, err);
-	if (r >= 0)
-		r = read_rows(&g, err);
+	r = gather(&g, err);
 	for (size_t i = 0; i < g.n && r >= 0; i++)
 		r = tell(&g, &g.rows[i], each, err);
+	for (int pool = 0; pool < _CHARGE_POOL_MAX && r >= 0; pool++)
+		r = tell_total(&g, (enum charge_pool)pool, each, err);
 	free(g.rows);
-	free(g.has_below);
-	return r;
+	return r < 0 ? r : 0;
+}
+
+bool outlook_has_cpu(const struct store_usage *u)
+{
+	return u->cpu_ms != 0 || u->running_ms == 0;
+}
+
+bool outlook_has_used(const struct store_usage *u)
+{
+	return u->charge_used_ms != 0 || u->charge_requested_ms == 0;
 }
 
 void outlook_year(const struct config *c, int64_t day, int64_t *ret_from, int64_t *ret_to)
 {
 	const struct config_policy *p = &c->policy;
-	/* Months are numbered on, so the year's start is one month of each twelve. */
-	int64_t month = calendar_month(day), into;
-	int64_t first = p->year_start_month - 1, from;
+	/* Months are numbered on, so the start is one month of each twelve, or of each three.
+	 */
+	int64_t months = p->allocation_period == CONFIG_PERIOD_QUARTER ? 3 : 12;
+	int64_t month = calendar_month(day), first = p->year_start_month - 1, from;
 
-	into = (month - first) % 12;
-	from = month - into;
+	from = month - (month + 12 - first) % months;
 	if (calendar_month_first(from) + p->year_start_day - 1 > day)
-		from -= 12;
+		from -= months;
 	*ret_from = calendar_month_first(from) + p->year_start_day - 1;
-	*ret_to = calendar_month_first(from + 12) + p->year_start_day - 1;
-}
-
-/* ---- the document ---- */
-
-const char *outlook_years(int64_t ms, char buf[static OUTLOOK_YEARS_MAX])
-{
-	__int128 micro = (__int128)(ms < 0 ? -(__int128)ms : ms) * PPM;
-	int64_t n = (int64_t)((micro + YEAR_MS / 2) / YEAR_MS);
-
-	snprintf(buf, OUTLOOK_YEARS_MAX, "%s%" PRId64 ".%06" PRId64, ms < 0 && n ? "-" : "",
-		 n / PPM, n % PPM);
-	return buf;
-}
-
-static void set_years(json_t *j, const char *key, int64_t ms)
-{
-	char buf[OUTLOOK_YEARS_MAX];
-
-	json_object_set_new(j, key, json_string(outlook_years(ms, buf)));
-}
-
-static void set_int(json_t *j, const char *key, int64_t n)
-{
-	json_object_set_new(j, key, json_integer(n));
-}
-
-static void set_figures(json_t *j, const struct store_usage *u)
-{
-	set_int(j, "jobs_started", u->jobs_started);
-	set_int(j, "jobs_ended", u->jobs_ended);
-	set_int(j, "running_ms", u->running_ms);
-	set_int(j, "suspended_ms", u->suspended_ms);
-	set_int(j, "cpu_ms", u->cpu_ms);
-	set_int(j, "core_ms", u->core_ms);
-	set_int(j, "gpu_ms", u->gpu_ms);
-	set_int(j, "charge_requested_ms", u->charge_requested_ms);
-	set_int(j, "charge_used_ms", u->charge_used_ms);
-	set_int(j, "adjusted_ms", u->adjusted_ms);
-	set_years(j, "core_years", u->core_ms);
-	set_years(j, "gpu_years", u->gpu_ms);
-}
-
-static void set_outlook(json_t *j, const struct outlook_row *row)
-{
-	set_int(j, "counts_ms", row->counts_ms);
-	set_years(j, "counts_years", row->counts_ms);
-	if (row->has_allocation) {
-		set_int(j, "allocation_ms", row->allocation_ms);
-		set_years(j, "allocation_years", row->allocation_ms);
-		set_int(j, "with_below_ms", row->with_below_ms);
-		set_int(j, "used_ppm", row->used_ppm);
-	}
-	if (row->has_projection) {
-		set_int(j, "projected_by_year_ms", row->by_year_ms);
-		set_int(j, "projected_by_recent_ms", row->by_recent_ms);
-		set_years(j, "projected_by_year_years", row->by_year_ms);
-		set_years(j, "projected_by_recent_years", row->by_recent_ms);
-	}
-}
-
-struct document {
-	const struct store_period *p;
-	json_t *rows;
-};
-
-static int encode_row(void *ctx, const struct outlook_row *row, struct err *err)
-{
-	static const char *const by[] = { [STORE_BY_ACCOUNT] = "account",
-					  [STORE_BY_USER] = "user",
-					  [STORE_BY_CLUSTER] = "cluster" };
-	const struct document *d = ctx;
-	const struct store_usage *u = row->usage;
-	json_t *j = json_pack("{s:s,s:s}", by[d->p->by], u->key, "pool", u->pool);
-	char month[CALENDAR_DAY_MAX];
-
-	if (!j || json_array_append_new(d->rows, j) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (d->p->each == STORE_EACH_MONTH)
-		json_object_set_new(j, "month",
-				    json_string(calendar_format_month(u->month, month)));
-	set_figures(j, u);
-	set_outlook(j, row);
-	return 0;
-}
-
-static void set_day(json_t *j, const char *key, int64_t day)
-{
-	char text[CALENDAR_DAY_MAX];
-
-	if (day != INT32_MIN && day != INT32_MAX)
-		json_object_set_new(j, key, json_string(calendar_format_day(day, text)));
-}
-
-int outlook_head(const struct quota_site *site, const struct outlook_ask *ask,
-		 const struct outlook_each *each, json_t **ret, struct err *err)
-{
-	_cleanup_json_ json_t *doc = wire_new();
-	struct outlook_period period;
-	int r = doc ? outlook_usage(site, ask, each, &period, err)
-		    : err_set(err, -ENOMEM, "out of memory");
-
-	if (r < 0)
-		return r;
-	json_object_set_new(doc, "time_zone", json_string(store_zone(site->store)));
-	set_day(doc, "start", period.from_day);
-	set_day(doc, "end", period.to_day);
-	if (period.is_open)
-		set_int(doc, "gone_ppm", period.gone_ppm);
-	*ret = TAKE_PTR(doc);
-	return 0;
-}
-
-int outlook_document(const struct quota_site *site, const struct outlook_ask *ask, json_t **ret,
-		     struct err *err)
-{
-	_cleanup_json_ json_t *rows = json_array();
-	struct document d = { &ask->period, rows };
-	const struct outlook_each each = { encode_row, &d };
-	json_t *doc = NULL;
-	int r = rows ? outlook_head(site, ask, &each, &doc, err)
-		     : err_set(err, -ENOMEM, "out of memory");
-
-	if (r < 0)
-		return r;
-	json_object_set(doc, "rows", rows);
-	*ret = doc;
-	return 0;
+	*ret_to = calendar_month_first(from + months) + p->year_start_day - 1;
 }

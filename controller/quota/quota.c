@@ -257,21 +257,24 @@ static int add_job(void *ctx, const struct store_quota_job *j, struct err *err)
 
 /* ---- the rules ---- */
 
-/* The first month from which on, with no more usage, the mode is normal. */
-static void find_normal_day(struct look *l)
+/* The first day on which the mode is no worse than `mode`, with no more usage; -1: none left.
+ */
+static int32_t find_day(const struct look *l, enum window_mode mode)
 {
 	const struct window_period p = { l->months, l->n_months };
 	struct window w;
 
+	_Static_assert(WINDOW_NORMAL < WINDOW_LOW_PRIORITY &&
+			       WINDOW_LOW_PRIORITY < WINDOW_STOPPED,
+		       "modes from the best to the worst");
 	for (size_t i = 0; i < l->n_months; i++) {
 		if (l->months[i].month <= l->v->window.month)
 			continue;
-		if (window_look(&p, l->months[i].month, l->v->window.rule, &w, NULL) < 0 ||
-		    w.mode != WINDOW_NORMAL)
-			continue;
-		l->v->normal_day = (int32_t)calendar_month_first(l->months[i].month);
-		return;
+		if (window_look(&p, l->months[i].month, l->v->window.rule, &w, NULL) == 0 &&
+		    w.mode <= mode)
+			return (int32_t)calendar_month_first(l->months[i].month);
 	}
+	return -1;
 }
 
 static int look_window(struct look *l, struct err *err)
@@ -297,7 +300,9 @@ static int look_window(struct look *l, struct err *err)
 		return err_set(err, -ERANGE, "the active jobs of account %s are too large",
 			       v->owner);
 	if (v->mode != WINDOW_NORMAL)
-		find_normal_day(l);
+		v->normal_day = find_day(l, WINDOW_NORMAL);
+	if (v->mode == WINDOW_STOPPED)
+		v->submit_day = find_day(l, WINDOW_LOW_PRIORITY);
 	return 0;
 }
 
@@ -409,7 +414,8 @@ static int begin(struct look *l, struct err *err)
 	*l->v = (struct quota_view){ .rule = (enum config_quota)l->site->config->policy.quota,
 				     .pool = ask->pool,
 				     .day = (int32_t)today,
-				     .normal_day = -1 };
+				     .normal_day = -1,
+				     .submit_day = -1 };
 	if (ask->at_day != QUOTA_NOW && ask->at_day < today) {
 		l->v->day = ask->at_day;
 		l->v->is_past = true;

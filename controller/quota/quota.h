@@ -76,6 +76,8 @@ struct quota_view {
 	int64_t available_after_ms; /* windows: less what active jobs may still be charged */
 	int32_t normal_day;	    /* normal again, if nothing more is used; -1: not in the
 				       period, or it is now */
+	int32_t submit_day;	    /* of one that is stopped: jobs may be submitted again, if
+				       nothing more is used; -1: not in the period */
 	struct grant grant;
 	struct target_view target;
 	struct fraction amount; /* as allotted */
@@ -108,8 +110,8 @@ void quota_words(const struct config *c, const struct quota_view *v,
 json_t *quota_encode(const struct config *c, const struct quota_view *v);
 /* "core-hours", "service units", "core-equivalent hours": what the amounts count. */
 const char *quota_unit(const struct config *c, const struct quota_view *v);
-/* In hours of the unit, cut towards zero after three places: "12.5". */
+/* In hours of the unit, rounded to three places, half away from 0: "12.5". */
 #define QUOTA_AMOUNT_MAX 32
 const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX]);
-/* After seven places: different amounts are different texts. */
+/* To seven places: different amounts are different texts. */
 const char *quota_format_exact(int64_t ms, char buf[static QUOTA_AMOUNT_MAX]);

@@ -64,6 +64,7 @@ static void set_window(json_t *j, const struct quota_view *v)
 	set_int(j, "stop_month_above_ms", w->stop_month);
 	set_int(j, "stop_total_above_ms", w->stop_total);
 	set_day(j, "normal_again", v->normal_day);
+	set_day(j, "submit_again", v->submit_day);
 }
 
 static void set_grant(json_t *j, const struct quota_view *v)

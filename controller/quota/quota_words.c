@@ -18,7 +18,7 @@ const char *quota_unit(const struct config *c, const struct quota_view *v)
 	return v->pool == CHARGE_POOL_GPU ? "GPU-equivalent hours" : "core-equivalent hours";
 }
 
-/* Cut towards zero, no needless zeros. */
+/* Half away from zero, no needless zeros. */
 static const char *format_places(int64_t ms, int places, char buf[static QUOTA_AMOUNT_MAX])
 {
 	uint64_t u = ms < 0 ? -(uint64_t)ms : (uint64_t)ms, scale = 1, part;
@@ -26,10 +26,11 @@ static const char *format_places(int64_t ms, int places, char buf[static QUOTA_A
 
 	for (int i = 0; i < places; i++)
 		scale *= 10;
-	part = u % HOUR_MS * scale / HOUR_MS;
-	n = snprintf(buf, QUOTA_AMOUNT_MAX, "%s%llu.%0*llu",
-		     ms < 0 && (u / HOUR_MS || part) ? "-" : "",
-		     (unsigned long long)(u / HOUR_MS), places, (unsigned long long)part);
+	part = (u % HOUR_MS * scale + HOUR_MS / 2) / HOUR_MS;
+	u = u / HOUR_MS + part / scale;
+	part %= scale;
+	n = snprintf(buf, QUOTA_AMOUNT_MAX, "%s%llu.%0*llu", ms < 0 && (u || part) ? "-" : "",
+		     (unsigned long long)u, places, (unsigned long long)part);
 	while (buf[n - 1] == '0')
 		buf[--n] = '\0';
 	if (buf[n - 1] == '.')
@@ -75,13 +76,25 @@ static void say_again(const struct quota_view *v, char *buf, size_t size)
 		 day);
 }
 
+/* A stop may end before the mode is normal: that of a month ends with the month. */
+static void say_submit(const struct quota_view *v, char *buf, size_t size)
+{
+	char day[48];
+
+	buf[0] = '\0';
+	if (v->submit_day < 0 || v->submit_day == v->normal_day)
+		return;
+	say_day(v->submit_day, day, sizeof(day));
+	snprintf(buf, size, "; submissions are open again on %s, at low priority", day);
+}
+
 static void say_window(const struct config *c, const struct quota_view *v, char *buf)
 {
 	char left[QUOTA_AMOUNT_MAX], used[QUOTA_AMOUNT_MAX], stop[QUOTA_AMOUNT_MAX];
 	const char *unit = quota_unit(c, v);
 	const struct window *w = &v->window;
 	bool is_month = w->current.used > w->stop_month;
-	char again[200];
+	char again[200], submit[128];
 
 	if (w->mode == WINDOW_NORMAL) {
 		snprintf(buf, QUOTA_WORDS_MAX,
@@ -100,12 +113,13 @@ static void say_window(const struct config *c, const struct quota_view *v, char 
 			 again);
 		return;
 	}
+	say_submit(v, submit, sizeof(submit));
 	snprintf(buf, QUOTA_WORDS_MAX,
-		 "Nothing can be handed in: %s %s were used in this %s, more than %s (%s); %s.",
+		 "Submissions blocked: %s %s were used in this %s, more than %s (%s)%s; %s.",
 		 quota_format(is_month ? w->current.used : w->total_used, used), unit,
 		 is_month ? "month" : "accounting period",
 		 quota_format(is_month ? w->stop_month : w->stop_total, stop),
-		 is_month ? "6 x the monthly quota" : "2 x the total quota", again);
+		 is_month ? "6 x the monthly quota" : "2 x the total quota", submit, again);
 }
 
 static const char *bonus_of(const struct config *c, const struct quota_view *v,
@@ -149,19 +163,28 @@ static void say_grant(const struct config *c, const struct quota_view *v, char *
 		 (long long)v->active.queued, beyond);
 }
 
+/* "45.3": of parts of a million, rounded. */
+static const char *say_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX])
+{
+	int64_t tenths = ppm / 1000 + (ppm % 1000 >= 500);
+
+	snprintf(buf, QUOTA_AMOUNT_MAX, "%lld.%lld", (long long)(tenths / 10),
+		 (long long)(tenths % 10));
+	return buf;
+}
+
 static void say_target(const struct quota_view *v, char *buf)
 {
 	const struct target_view *t = &v->target;
 	const char *how = t->used_ppm > t->passed_ppm ? "more than its share so far: priority "
 							"is lower until usage has faded"
 						      : "within its share so far";
+	char used[QUOTA_AMOUNT_MAX], passed[QUOTA_AMOUNT_MAX];
 
 	snprintf(buf, QUOTA_WORDS_MAX,
-		 "%lld.%lld %% of the allocation used, with %lld.%lld %% of the period gone: "
-		 "%s. Nothing is refused.",
-		 (long long)(t->used_ppm / 10000), (long long)(t->used_ppm / 1000 % 10),
-		 (long long)(t->passed_ppm / 10000), (long long)(t->passed_ppm / 1000 % 10),
-		 how);
+		 "%s %% of the allocation used, with %s %% of the period gone: %s. Nothing is "
+		 "refused.",
+		 say_percent(t->used_ppm, used), say_percent(t->passed_ppm, passed), how);
 }
 
 static void say_nothing_allotted(const struct config *c, const struct quota_view *v, char *buf)

@@ -50,6 +50,7 @@ is "what decided is said" "used this month > 6 x the month's allowance" "$(figur
 is "and when it is over" "2012-04-01" "$(figure g5 2012-02-29 normal_again)"
 view=$(quota -p g3 --at 2012-03-05)
 is "the view of the site" "Group:                             g3
+Allocation:                        2012 (all clusters, cpu)
 Start of accounting period:        2012-01-01
 End of accounting period:          2012-06-30
 State of project:                  normal (the window is not consumed)
@@ -61,16 +62,31 @@ Consumable (core-h):               2200
 As it stood at the end of:         2012-03-05
 Jobs run normally; 2200 core-h may still be used this month." "$view"
 has "low priority in words" "jobs run only when no job of an account with quota left is pending" "$(quota -p g5 --at 2012-02-29)"
+is "a stop of 6 x the month ends with its month" "2012-03-01,2012-04-01" "$(figure g6 2012-02-29 submit_again,normal_again)"
+has "and says so" "submissions are open again on 1 March 2012, at low priority; normal again on 1 April 2012" "$(quota -p g6 --at 2012-02-29)"
+has "nothing left of the window is not 'not consumed'" "normal (the window is consumed to the last, not beyond)" "$(quota -p g4 --at 2012-02-29)"
+is "a ledger is looked at as of its last charge" "2012-02-11" "$(quota -p g1 --csv --noheader --columns day)"
+is "an instant is of its day" "$(figure g1 2012-02-29 used_ms)" "$(figure g1 2012-02-29T08:00 used_ms)"
 has "normal again in words" "normal again on 1 April 2012 if nothing more is used, or sooner" "$(quota -p g5 --at 2012-02-29)"
 is "every account, as json" 6 "$(quota --at 2012-03-05 --json | grep -c '"available_ms"')"
 has "an account that is not there" "no account 'nobody'" "$(quota -p nobody 2>&1)"
-has "a day that is none" "--at '2012-02-30' is not a day" "$(quota --at 2012-02-30 2>&1)"
+has "a day that is none" "--at: '2012-02-30' is no moment" "$(quota --at 2012-02-30 2>&1)"
 
 printf '[Policy]\nProfile = rwth\nQuota = window-3x\n' >"$dir/newer.conf"
 newer() { "$reeve" quota --ledger "$dir/rwth.db" --profile "$dir/newer.conf" --accounts "$dir/accounts.conf" --csv --noheader "$@"; }
 is "the newer rule: no three months together hold more than three allowances" \
 	"$(hours 30000),normal,low-priority" "$(newer -p g2 --at 2012-03-05 --columns available_ms,mode),$(newer -p g5 --at 2012-03-05 --columns mode)"
 is "so it is over a month later" 2012-05-01 "$(newer -p g5 --at 2012-03-05 --columns normal_again)"
+
+# ---- two allocations of one account; figures rounded; GPUs in GPU-years ----
+{
+	printf '[Account g1]\n[Allocation g1/2012]\nKind = monthly\nAmount = 0.0006\nFrom = 2012-01-01\nTo = 2012-07-01\n'
+	printf '[Allocation g1/gpus]\nKind = monthly\nPool = gpu\nAmount = 7\nFrom = 2012-01-01\nTo = 2012-07-01\n'
+} >"$dir/two.conf"
+two=$("$reeve" quota --ledger "$dir/rwth.db" --profile rwth --accounts "$dir/two.conf" -p g1 --at 2012-01-31)
+is "two allocations of one account are told apart" "2012 (all clusters, cpu) gpus (all clusters, gpu)" \
+	"$(echo "$two" | sed -n 's/^Allocation: *//p' | xargs)"
+has "figures are rounded, not cut" "Quota monthly (core-h):            0.001" "$two"
 
 # ---- a target ----
 cat >"$dir/target.conf" <<'CONF'
@@ -237,9 +253,9 @@ others='{"job":2,"attempt":1,"state":"starting"}'
 report 1 ended 3601 >/dev/null
 out=$(ask $daemon POST /v1/jobs "$(job 1 normal 60)")
 has "beyond it: refused" '"code":"quota"' "$out"
-has "with the numbers" "used 6.0016666 SU in this month, more than 6 = 6 x 1" "$out"
+has "with the numbers" "used 6.0016667 SU in this month, more than 6 = 6 x 1" "$out"
 has "and what to do" "ask for a larger quota" "$out"
-has "said by reeve quota too" "Nothing can be handed in" "$(live $daemon)"
+has "said by reeve quota too" "Submissions blocked" "$(live $daemon)"
 
 # ---- limits on what runs hold a queue, and only what they limit ----
 open_site limits "Quota = none"

@@ -161,10 +161,19 @@ fault() { # NAME TEXT COMMAND...
 	is "$name" "2 reeve $1: $text" "$? $got"
 }
 fault "a ledger needs a policy" "--ledger needs --profile: the policy to weigh usage by" share --ledger "$db"
-fault "a moment that is none" "--at '2001-02-30': write 2026-11-21 or 2026-11-21T08:00" \
+fault "a moment that is none" "--at: '2001-02-30' is no moment: write a day, 2026-11-21 (its end is meant), or an instant, 2026-11-21T08:00, of UTC" \
 	share --ledger "$db" --profile "$dir/flat.conf" --at 2001-02-30
 fault "a pool that is none" "--pool tpu: it is one of cpu, gpu" share --ledger "$db" --profile "$dir/flat.conf" --pool tpu
 fault "what belongs to a ledger" "--at goes with --ledger FILE" share --controller http://127.0.0.1:9 --at 2001-01-01
+fault_4() { # NAME TEXT COMMAND...
+	local name=$1 text=$2 got
+	shift 2
+	got=$("$reeve" "$@" 2>&1)
+	is "$name" "4 reeve $1: $text" "$? $got"
+}
+fault_4 "an unknown user" "no user 'zork' there, or none that you may see" share --ledger "$db" --profile "$dir/flat.conf" -u zork
+fault_4 "an unknown account, with the nearest name" "no account 'gg3' there; did you mean 'g3'?" \
+	share --ledger "$db" --profile "$dir/flat.conf" -A gg3
 fault "whose job would it be?" "say whose job it would be: -A ACCOUNT -u USER" \
 	prio --ledger "$db" --profile "$dir/hour.conf" -l ncpus=1
 

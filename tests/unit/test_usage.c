@@ -84,10 +84,10 @@ static int64_t weigh(const struct store_usage *u)
 	" + 29 * adjusted_ms)"
 #define DAYS_OF                                                                                \
 	" FROM rollups WHERE day >= ?1 AND day < ?2 AND (?3 IS NULL OR account = ?3)"          \
-	" AND (?4 IS NULL OR user = ?4)"
+	" AND (?4 IS NULL OR user = ?4) AND (?5 IS NULL OR cluster = ?5)"
 
 struct seen {
-	char key[64], pool[8];
+	char key[64], second[64], pool[8];
 	int64_t month, rows, sum;
 	uint64_t weight; /* a hash: wraps */
 };
@@ -95,14 +95,17 @@ struct seen {
 static int see(void *ctx, const struct store_usage *u, struct err *err)
 {
 	struct seen *s = ctx;
-	bool is_later = u->month > s->month ||
-			(u->month == s->month &&
-			 (strcmp(u->key, s->key) > 0 ||
-			  (!strcmp(u->key, s->key) && strcmp(u->pool, s->pool) > 0)));
+	int names = strcmp(u->key, s->key);
+	bool is_later;
+
+	names = names ? names : strcmp(u->second, s->second);
+	names = names ? names : strcmp(u->pool, s->pool);
+	is_later = u->month > s->month || (u->month == s->month && names > 0);
 
 	(void)err;
 	assert_true(s->rows == 0 || is_later);
 	snprintf(s->key, sizeof(s->key), "%s", u->key);
+	snprintf(s->second, sizeof(s->second), "%s", u->second);
 	snprintf(s->pool, sizeof(s->pool), "%s", u->pool);
 	s->month = u->month;
 	s->weight = s->weight * 31 + (uint64_t)weigh(u);
@@ -111,22 +114,21 @@ static int see(void *ctx, const struct store_usage *u, struct err *err)
 	return 0;
 }
 
-static const char *const by_key[] = {
-	[STORE_BY_ACCOUNT] =
-		"SELECT " WEIGHED DAYS_OF " GROUP BY account, pool ORDER BY account, pool",
-	[STORE_BY_USER] = "SELECT " WEIGHED DAYS_OF " GROUP BY user, pool ORDER BY user, pool",
-	[STORE_BY_CLUSTER] =
-		"SELECT " WEIGHED DAYS_OF " GROUP BY cluster, pool ORDER BY cluster, pool",
-};
-
 /* The same from the days alone; pools in the order of their numbers, as names are too. */
 static struct seen from_days(struct rig *r, const struct store_period *p)
 {
+	static char texts[_STORE_BY_MAX][_STORE_BY_MAX]
+			 [1024]; /* statements are known by address */
+	char *sql = texts[p->by][p->second], keys[64];
 	struct seen s = { .rows = 0 };
 	struct db_row *row;
 
-	assert_int_equal(db_query(r->store->db, NULL, &row, by_key[p->by], "iitt", p->from_day,
-				  p->to_day, p->account, p->user),
+	snprintf(keys, sizeof(keys), "%s%s%s, pool", store_by_name(p->by),
+		 p->second ? ", " : "", store_by_name(p->second));
+	snprintf(sql, sizeof(texts[0][0]), "SELECT " WEIGHED DAYS_OF " GROUP BY %s ORDER BY %s",
+		 keys, keys);
+	assert_int_equal(db_query(r->store->db, NULL, &row, sql, "iittt", p->from_day,
+				  p->to_day, p->account, p->user, p->cluster),
 			 0);
 	while (db_step(r->store->db, row, NULL) > 0) {
 		s.weight = s.weight * 31 + (uint64_t)db_int(row, 0);
@@ -149,16 +151,20 @@ static void any_period_is_the_sum_of_its_days(void **state)
 {
 	static const char *const accounts[] = { NULL, "a0", "a3", "none" };
 	static const char *const users[] = { NULL, "u0", "u5", "nobody" };
+	static const char *const clusters[] = { NULL, NULL, "c0", "none" };
 	struct rig *r = *state;
 
 	fill(r);
 	for (int k = 0; k < 600; k++) {
-		struct store_period p = { .by = (enum store_by)draw(_STORE_BY_MAX),
+		struct store_period p = { .by = (enum store_by)(1 + draw(_STORE_BY_MAX - 1)),
+					  .second = (enum store_by)draw(_STORE_BY_MAX),
+					  .cluster = clusters[draw(4)],
 					  .account = accounts[draw(4)],
 					  .user = users[draw(4)],
 					  .from_day = FIRST_DAY - 5 + draw(DAYS) };
 		struct seen got = { .rows = 0 }, want;
 
+		p.second = p.second == p.by ? STORE_BY_NONE : p.second;
 		p.to_day = p.from_day + draw(DAYS);
 		assert_int_equal(store_usage(r->store, &p, see, &got, NULL), 0);
 		want = from_days(r, &p);
@@ -192,7 +198,9 @@ static void an_empty_or_backward_period_has_no_rows(void **state)
 {
 	struct rig *r = *state;
 	struct seen s = { .rows = 0 };
-	struct store_period p = { .from_day = FIRST_DAY + 20, .to_day = FIRST_DAY + 20 };
+	struct store_period p = { .by = STORE_BY_ACCOUNT,
+				  .from_day = FIRST_DAY + 20,
+				  .to_day = FIRST_DAY + 20 };
 
 	fill(r);
 	assert_int_equal(store_usage(r->store, &p, see, &s, NULL), 0);
