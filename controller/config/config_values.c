@@ -175,6 +175,23 @@ static int check_max(void *object, const char *value, struct err *err)
 	return config_parse_resources(value, ((struct config_cluster *)object)->max_in, err);
 }
 
+/* ---- the ledger ---- */
+
+/* controller.conf is read by more people than the ledger. */
+static int check_database(void *object, const char *value, struct err *err)
+{
+	const char *user = strstr(value, "://"), *end = user ? strpbrk(user + 3, "@/?") : NULL;
+	const char *colon = user ? strchr(user + 3, ':') : NULL;
+	bool in_user = end && *end == '@' && colon && colon < end;
+
+	(void)object;
+	if (!user || (!in_user && !strstr(value, "password=")))
+		return 0;
+	return err_set(err, -EINVAL,
+		       "a password does not belong in this file: put it into ~/.pgpass of the "
+		       "user reeve-controller runs as");
+}
+
 /* ---- all ---- */
 
 static int check_weight(void *object, const char *value, struct err *err)
@@ -192,6 +209,7 @@ static const struct {
 	int (*check)(void *object, const char *value, struct err *err);
 } checks[] = {
 	{ "Controller", "Operators", check_names },
+	{ "Controller", "Database", check_database },
 	{ "Controller", "MetricsToken", config_check_token },
 	{ "Cluster", "Queues", check_names },
 	{ "Account", "Users", check_once },
@@ -233,5 +251,7 @@ int config_check_value(const struct conf_place *p, struct err *err)
 {
 	int r = p->key ? check(p, err) : 0;
 
+	if (r < 0 && !strcmp(p->key->key, "Database")) /* it may hold a password */
+		return err_prefix(err, r, "%s", p->key->key);
 	return r < 0 ? err_prefix(err, r, "%s = %.60s", p->key->key, p->value) : 0;
 }

@@ -79,6 +79,18 @@ admin adjustments --csv -o id,account,user,charge_ms,reason
 usage --by account --csv
 admin verify --json
 VERBS
+
+# Scripts and environments of everyone are in it: a role that was given nothing reads nothing.
+psql -q "$REEVE_TEST_POSTGRES" -c "CREATE ROLE stranger LOGIN"
+can=$(psql -qAt "$REEVE_TEST_POSTGRES" -c "SELECT count(*), count(*) FILTER (WHERE has_table_privilege('stranger', c.oid,
+	'SELECT,INSERT,UPDATE,DELETE,TRUNCATE')) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+	WHERE c.relkind IN ('r', 'v', 'm') AND n.nspname !~ '^(pg_|information_schema)'")
+said=$(psql -qAt "${there/user=postgres/user=stranger}" -c 'SELECT * FROM history.jobs LIMIT 1' 2>&1)
+if [ "${can%|*}" -gt 20 ] && [ "${can#*|}" = 0 ] && [[ $said == *"permission denied"* ]]; then
+	echo "ok - another role of the server reads and writes no table of a ledger"
+else
+	echo "# tables, of which a stranger may: $can; $said"; echo "not ok - another role of the server reads and writes no table of a ledger"; status=1
+fi
 tests/cluster/run.sh "${1:-10}" || status=1
 tests/cluster/queue_submit.sh || status=1
 exit $status

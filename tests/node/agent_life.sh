@@ -89,6 +89,7 @@ has "$(call_as bob ListJobs)" '"data":\[\[\]\]' "ListJobs: and nobody else's"
 has "$(as bob busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Jobs 2>&1)" '^ax 0$' "Jobs: nor their numbers"
 ! call_as bob Status | grep -qE 'alice|job: 2'; ok $? "Status: nor in the status" "$(call_as bob Status)"
 has "$(call_as bob Status)" 'capacity: ' "which says to everyone what the node is"
+has "$(as bob busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Tier Notes 2>&1)" '^i [123]$' "Tier, Notes: to everyone"
 has "$(call_as root Status)" 'job: 2 attempt 1 running alice' "root sees all"
 cg=/sys/fs/cgroup$(field 2 cgroup)
 wait_for 10 grep -qx 50 "$cg/pids.max"

@@ -26,6 +26,14 @@ closed "cgroup.procs of the root" escape write /sys/fs/cgroup/cgroup.procs
 closed "cgroup.procs of the slice" escape write /sys/fs/cgroup/reeve.slice/cgroup.procs
 closed "the launch socket's directory" escape write /run/reeve/x
 
+modes=$(stat -c '%a %U %n' /var/lib/reeve-controller /var/lib/reeve-controller/ledger.db* /var/lib/reeve /var/lib/reeve/agent.db*)
+! grep -vqE '^(700 (root|reeve) /var/lib/reeve(-controller)?|600 (root|reeve) /.*\.db.*)$' <<<"$modes"
+ok $? "as installed, what daemons keep is theirs alone" "$modes"
+has "$modes" '^700 reeve /var/lib/reeve-controller$' "the ledger's directory is the controller's"
+has "$(in_job sh -c 'cat /var/lib/reeve-controller/ledger.db | wc -c')" 'Permission denied' "a job does not read the ledger"
+timeout 5 runuser -u alice -- /usr/libexec/reeve/reeve-launch /run/reeve/launch.sock
+[ $? = 124 ]; ok $? "outside a job the launch socket answers nobody"
+
 for dir in /tmp /var/tmp /dev/shm; do
 	in_job sh -c "echo mine > $dir/reeve-escape-test && cat $dir/reeve-escape-test" >/tmp/out.$$
 	[ ! -e $dir/reeve-escape-test ]

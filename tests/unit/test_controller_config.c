@@ -96,6 +96,62 @@ static void refuse_all(const char *const *bad, size_t n)
 	}
 }
 
+static void a_password_in_the_configuration_is_refused_and_not_repeated(void **state)
+{
+	static const char *const bad[] = {
+		"[Controller]\nDatabase=postgresql://reeve:sesame@db/reeve\n",
+		"[Controller]\nDatabase=postgres://reeve:sesame@db:5432/"
+		"reeve?sslmode=require\n",
+		"[Controller]\nDatabase=postgresql://db/reeve?user=reeve&password=sesame\n",
+	};
+	struct config *c = NULL;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct err err = { "" };
+
+		assert_int_equal(config_parse(bad[i], strlen(bad[i]), &c, &err), -EINVAL);
+		assert_null(strstr(err.text, "sesame"));
+		assert_non_null(strstr(err.text, "~/.pgpass"));
+	}
+	config_free(parse("[Controller]\nDatabase=postgresql://reeve@db:5432/reeve\n"));
+	config_free(parse("[Controller]\nDatabase=postgresql://[::1]:5432/reeve\n"));
+}
+
+/* What MetricsToken= names: its mode, and its text. */
+static void a_token_is_one_that_only_its_owner_and_group_know(void **state)
+{
+	static const struct {
+		mode_t mode;
+		const char *text;
+		int r;
+	} all[] = { { 0640, "0123456789abcdef\n", 0 },
+		    { 0600, "0123456789abcdef", 0 },
+		    { 0644, "0123456789abcdef\n", -EINVAL },
+		    { 0620, "0123456789abcdef\n", -EINVAL },
+		    { 0600, "0123456789abcde\n", -EINVAL },
+		    { 0600, "", -EINVAL },
+		    { 0600, "\n0123456789abcdef\n", -EINVAL },
+		    { 0600, "0123456789 bcdefgh\n", -EINVAL } };
+	char path[] = "/tmp/reeve-token-XXXXXX", token[CONFIG_TOKEN_MAX];
+	int fd = mkstemp(path);
+	struct err err;
+
+	(void)state;
+	assert_true(fd >= 0);
+	for (size_t i = 0; i < ARRAY_LEN(all); i++) {
+		assert_int_equal(ftruncate(fd, 0), 0);
+		assert_int_equal(pwrite(fd, all[i].text, strlen(all[i].text), 0),
+				 strlen(all[i].text));
+		assert_int_equal(fchmod(fd, all[i].mode), 0);
+		assert_int_equal(config_read_token(path, token, &err), all[i].r);
+	}
+	assert_string_equal(token, "0123456789abcdef");
+	close(fd);
+	unlink(path);
+	assert_int_equal(config_read_token(path, token, &err), -ENOENT);
+}
+
 static void what_cannot_be_meant_is_refused(void **state)
 {
 	static const char *const bad[] = {
@@ -383,6 +439,8 @@ int main(void)
 		cmocka_unit_test(nothing_stated_is_one_cluster_of_one_core_and_4_gb),
 		cmocka_unit_test(names_in_lists_are_whole_names),
 		cmocka_unit_test(bundles_are_exact),
+		cmocka_unit_test(a_password_in_the_configuration_is_refused_and_not_repeated),
+		cmocka_unit_test(a_token_is_one_that_only_its_owner_and_group_know),
 		cmocka_unit_test(what_cannot_be_meant_is_refused),
 		cmocka_unit_test(a_hook_that_cannot_be_is_refused),
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
