@@ -125,6 +125,8 @@ void job_flow_tick(struct node *n)
 	int64_t now;
 
 	report_measure(n);
+	if (n->jobfs && jobfs_reclaim(n->jobfs, NULL, &err) < 0)
+		log_line(LOG_WARNING, "%s", err.text);
 	if (manager_list(n->ops->parent(n->manager), on_cgroup, n, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
 	now = node_now_ns();

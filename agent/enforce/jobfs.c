@@ -143,6 +143,7 @@ int jobfs_open(const struct jobfs_config *c, struct jobfs **ret, struct err *err
 	if (fstatfs(fs->fd, &st) < 0)
 		return err_set(err, -errno, "statfs %s: %m", c->dir);
 	fs->block_bytes = st.f_bsize;
+	fs->may_hold = true; /* of an agent before this one */
 	if (fchmod(fs->fd, 0711) < 0)
 		return err_set(err, -errno, "chmod %s: %m", c->dir);
 	*ret = TAKE_PTR(fs);

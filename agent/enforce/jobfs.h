@@ -106,13 +106,18 @@ struct jobfs_removal {
 };
 /* Removes the directory whatever is in it (deep, unreadable, immutable, hard-linked, open),
  * in a child process so that the loop lives; never follows a link or leaves the file system.
- * Then the limit is cleared and the project id released. The user's processes should be gone
- * by then; what they still hold open is freed at their end. A directory already gone is
- * success. -EALREADY: this removal is under way. */
+ * What a process outside the job still holds open is freed when that closes it: until then a
+ * limit of one block keeps it from growing. A directory already gone is success. -EALREADY:
+ * this removal is under way. */
 int jobfs_remove(struct jobfs *fs, const struct jobfs_job *job, const struct jobfs_removal *how,
 		 struct err *err);
 /* The same, blocking; for tools and tests. */
 int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
+
+/* Clears the limits of removed directories of which nothing is left open, so that their project
+ * ids are free. Each removal calls it; to be called now and then for what is closed later.
+ * *ret_held (may be NULL): how many are still held open. */
+int jobfs_reclaim(struct jobfs *fs, size_t *ret_held, struct err *err);
 
 /* Every job directory that exists, also half-made ones. Caller frees *ret. limit_* are the
  * whole limits (base_* included), base_* are 0. Names that are not ours are left alone and

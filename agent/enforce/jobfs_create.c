@@ -34,7 +34,8 @@ static bool is_listed(const struct jobfs_job *jobs, size_t n, uint32_t projid)
 	return false;
 }
 
-/* A project id that no directory has, and to which nothing is charged or limited. */
+/* A project id that no directory has, to which nothing is charged, and whose limit is none or
+ * that of a removed directory. */
 static int find_projid(struct jobfs *fs, const struct jobfs_spec *spec, uint32_t *ret,
 		       struct err *err)
 {
@@ -55,7 +56,8 @@ static int find_projid(struct jobfs *fs, const struct jobfs_spec *spec, uint32_t
 		r = quota_get(fs->fd, projid, &use, err);
 		if (r < 0)
 			return r;
-		if (use.bytes || use.files || use.limit_bytes || use.limit_files)
+		if (use.bytes || use.files ||
+		    ((use.limit_bytes || use.limit_files) && !jobfs_is_released(fs, &use)))
 			continue;
 		*ret = projid;
 		return 0;

@@ -17,14 +17,23 @@ struct jobfs {
 	char *description;
 	int64_t reserve_bytes, block_bytes;
 	struct jobfs_removing *removing;
+	bool may_hold; /* a removed directory may still have its limit */
 };
+
+struct quota_use;
 
 void jobfs_name(int64_t job, int32_t attempt, char buf[static JOBFS_NAME_MAX]);
 /* True for exactly the names that jobfs_name() makes. */
 bool jobfs_is_name(const char *name, int64_t *ret_job, int32_t *ret_attempt);
 /* Opens DIR/NAME, never through a link or into a mount. -errno without words. */
 int jobfs_open_dir(const struct jobfs *fs, const char *name);
-/* Removes directory and limit here and now. */
+/* The limit of a removed directory's project: one block and one file, since 0 would be none,
+ * and whoever holds a file of it open could then write as much as they like. */
+int jobfs_keep_limit(const struct jobfs *fs, uint32_t projid, struct err *err);
+/* Does the project have that limit and nothing charged? Then its id is free. Only the agent's
+ * own process releases or reuses such an id, so nothing can take it in between. */
+bool jobfs_is_released(const struct jobfs *fs, const struct quota_use *use);
+/* Removes the directory here and now; its limit stays as above. */
 int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
 /* Let the removals go on by themselves. */
 void jobfs_abandon_removals(struct jobfs *fs);

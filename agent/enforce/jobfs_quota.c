@@ -108,6 +108,33 @@ int quota_probe(int fd, const char *path, const char **ret_type, struct err *err
 	return 0;
 }
 
+static struct quota_use use_of(const struct fs_disk_quota *q)
+{
+	return (struct quota_use){
+		.bytes = (int64_t)q->d_bcount * BASIC_BLOCK,
+		.files = (int64_t)q->d_icount,
+		.limit_bytes = (int64_t)q->d_blk_hardlimit * BASIC_BLOCK,
+		.limit_files = (int64_t)q->d_ino_hardlimit,
+	};
+}
+
+int quota_next(int fd, uint32_t from, uint32_t *ret_projid, struct quota_use *ret,
+	       struct err *err)
+{
+	struct fs_disk_quota q = { .d_version = FS_DQUOT_VERSION };
+	int r = project_quotactl(fd, Q_XGETNEXTQUOTA, from, &q);
+
+	if (r == -ENOENT)
+		return r;
+	if (r < 0) {
+		errno = -r;
+		return err_set(err, r, "quota of the project after %u: %m", from);
+	}
+	*ret_projid = q.d_id;
+	*ret = use_of(&q);
+	return 0;
+}
+
 int quota_get(int fd, uint32_t projid, struct quota_use *ret, struct err *err)
 {
 	struct fs_disk_quota q = { .d_version = FS_DQUOT_VERSION };
@@ -121,12 +148,7 @@ int quota_get(int fd, uint32_t projid, struct quota_use *ret, struct err *err)
 		errno = -r;
 		return err_set(err, r, "quota of project %u: %m", projid);
 	}
-	*ret = (struct quota_use){
-		.bytes = (int64_t)q.d_bcount * BASIC_BLOCK,
-		.files = (int64_t)q.d_icount,
-		.limit_bytes = (int64_t)q.d_blk_hardlimit * BASIC_BLOCK,
-		.limit_files = (int64_t)q.d_ino_hardlimit,
-	};
+	*ret = use_of(&q);
 	return 0;
 }
 

@@ -18,6 +18,9 @@ struct quota_use {
 int quota_probe(int fd, const char *path, const char **ret_type, struct err *err);
 /* A project that was never used has 0 everywhere. */
 int quota_get(int fd, uint32_t projid, struct quota_use *ret, struct err *err);
+/* The first project from `from` on that has a use or a limit. -ENOENT: none has. */
+int quota_next(int fd, uint32_t from, uint32_t *ret_projid, struct quota_use *ret,
+	       struct err *err);
 /* Hard limits, 512-byte exact; 0: no limit. */
 int quota_limit(int fd, uint32_t projid, int64_t bytes, int64_t files, struct err *err);
 

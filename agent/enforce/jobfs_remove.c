@@ -47,32 +47,40 @@ static uint32_t find_project(struct jobfs *fs, const char *name)
 	return projid;
 }
 
-static int raise_limit(struct jobfs *fs, uint32_t projid, struct err *err)
+/* XFS holds root to the limit too, and moving directories up may need blocks: a full directory
+ * gets some while it is emptied, and loses them again. */
+static int wipe_with_room(struct jobfs *fs, const char *name, uint32_t projid, struct err *err)
 {
 	struct quota_use use;
-	int r = quota_get(fs->fd, projid, &use, err);
+	int r = quota_get(fs->fd, projid, &use, err), restored;
 
-	if (r < 0 || !use.limit_bytes)
+	if (r >= 0 && use.limit_bytes)
+		r = quota_limit(fs->fd, projid, use.bytes + WIPE_BYTES, use.files + WIPE_FILES,
+				err);
+	if (r < 0)
 		return r;
-	return quota_limit(fs->fd, projid, use.bytes + WIPE_BYTES, use.files + WIPE_FILES, err);
+	r = wipe_content(fs->fd, name, err);
+	restored = quota_limit(fs->fd, projid, use.limit_bytes, use.limit_files,
+			       r < 0 ? NULL : err);
+	return r < 0 ? r : restored;
 }
 
-/* The limit goes when the directory is empty but still there: wherever this is cut off, the
- * directory leads to what is left to do. */
+/* The job's limit stands while the directory is emptied, for whoever holds a file of it open;
+ * then that of a removed directory, until nothing is charged. It changes while the directory is
+ * still there: wherever this is cut off, the directory leads to what is left to do. */
 int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
 {
 	char name[JOBFS_NAME_MAX];
 	uint32_t projid;
-	int r = 0;
+	int r;
 
 	jobfs_name(job->job, job->attempt, name);
 	projid = find_project(fs, name);
-	if (projid)
-		r = raise_limit(fs, projid, err);
-	if (r >= 0)
-		r = wipe_content(fs->fd, name, err);
+	r = wipe_content(fs->fd, name, err);
+	if (projid && (r == -EDQUOT || r == -ENOSPC))
+		r = wipe_with_room(fs, name, projid, err);
 	if (r >= 0 && projid)
-		r = quota_limit(fs->fd, projid, 0, 0, err);
+		r = jobfs_keep_limit(fs, projid, err);
 	if (r >= 0)
 		r = wipe_dir(fs->fd, name, err);
 	return r < 0 ? err_prefix(err, r, "remove %s/%s", fs->dir, name) : 0;
@@ -80,7 +88,11 @@ int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
 
 int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
 {
-	return jobfs_wipe(fs, job, err);
+	int r = jobfs_wipe(fs, job, err);
+
+	fs->may_hold = true;
+	jobfs_reclaim(fs, NULL, NULL); /* or the next time */
+	return r;
 }
 
 /* Does not return. Dies with the agent, which finds what is left when it is back. */
@@ -146,6 +158,10 @@ static int on_verdict(sd_event_source *source, int fd, uint32_t events, void *ar
 	(void)events;
 	read_verdict(rm, &v);
 	unlink_removing(rm);
+	if (rm->fs) {
+		rm->fs->may_hold = true;
+		jobfs_reclaim(rm->fs, NULL, NULL); /* or the next time */
+	}
 	if (rm->fs && rm->how.done)
 		rm->how.done(rm->how.ctx, &rm->job, v.result, &v.err);
 	free_removing(rm);

@@ -13,6 +13,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
+#include "agent/enforce/jobfs_impl.h"
+#include "agent/enforce/jobfs_quota.h"
 #include "tests/node/jobfs_rig.h"
 
 /* What a user may leave: deep beyond any path, unreadable, odd names, links to outside. */
@@ -138,6 +140,69 @@ static void a_mount_inside_is_never_entered(void **unused)
 	drop(&job);
 }
 
+/* A process of the user, outside the job, that has a file of it open: writes until refused, or
+ * 64 MiB, when told to, and tells how much. */
+static pid_t hold_open(const char *path, int go, int told)
+{
+	static char data[1 << 20];
+	int64_t sum = 0;
+	pid_t pid = fork();
+	ssize_t n;
+	char byte;
+	int fd;
+
+	if (pid)
+		return pid;
+	fd = setgid(USER) < 0 || setuid(USER) < 0 ? -1 : open(path, O_WRONLY | O_CREAT, 0600);
+	if (write(told, &sum, sizeof(sum)) < 0 || read(go, &byte, 1) != 1)
+		_exit(1);
+	for (int i = 0; i < 64 && (n = write(fd, data, sizeof(data))) > 0; i++)
+		sum += n;
+	fsync(fd);
+	_exit(fd < 0 || write(told, &sum, sizeof(sum)) < 0 || read(go, &byte, 1) != 1);
+}
+
+static void what_is_open_after_the_removal_cannot_grow_and_its_id_comes_back(void **unused)
+{
+	struct jobfs_job job = create(19, 4 * MIB, 0), again;
+	struct quota_use use = { 0 };
+	struct err err = { "" };
+	int go[2], told[2], status;
+	int64_t sum;
+	pid_t pid;
+
+	(void)unused;
+	assert_int_equal(pipe(go), 0);
+	assert_int_equal(pipe(told), 0);
+	pid = hold_open(path_of(&job, "/work/held"), go[0], told[1]);
+	assert_int_equal(read(told[0], &sum, sizeof(sum)), sizeof(sum));
+	drop(&job);
+	fs = jobfs_close(fs); /* the next agent goes on with it */
+	must(jobfs_open(&config, &fs, &err), &err);
+	assert_int_equal(write(go[1], "", 1), 1);
+	assert_int_equal(read(told[0], &sum, sizeof(sum)), sizeof(sum));
+	print_message("# %lld bytes were written after the removal\n", (long long)sum);
+	assert_in_range(sum, 0, 8192);
+	again = create(19, 4 * MIB, 0);
+	assert_int_not_equal(again.projid, job.projid); /* it is not free yet */
+	drop(&again);
+	assert_int_equal(write(go[1], "", 1), 1);
+	waitpid(pid, &status, 0);
+	assert_int_equal(status, 0);
+	close(go[0]), close(go[1]), close(told[0]), close(told[1]);
+	for (int try = 0; try < 3000; try++) {
+		must(jobfs_reclaim(fs, NULL, &err), &err);
+		must(quota_get(fs->fd, job.projid, &use, &err), &err);
+		if (!use.limit_bytes)
+			break;
+		usleep(20000);
+	}
+	assert_int_equal(use.limit_bytes, 0);
+	assert_int_equal(use.limit_files, 0);
+	again = create_again(&job, MIB);
+	drop(&again);
+}
+
 /* Makes and drops job 10. */
 static void churn_once(void)
 {
@@ -245,6 +310,8 @@ static int tests(void)
 		cmocka_unit_test(a_full_directory_is_removed_too),
 		cmocka_unit_test(files_that_escaped_to_another_project_are_removed),
 		cmocka_unit_test(a_mount_inside_is_never_entered),
+		cmocka_unit_test(
+			what_is_open_after_the_removal_cannot_grow_and_its_id_comes_back),
 		cmocka_unit_test(kill_9_at_any_moment_leaves_nothing_that_is_not_found),
 		cmocka_unit_test(the_event_loop_lives_while_a_large_tree_goes),
 	};

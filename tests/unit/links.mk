@@ -26,7 +26,7 @@ $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_spool: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps)
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps uplink)
-JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
+JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_held jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
 LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_watch store_adjust store_gpus store_submit store_array store_array_end store_depend store_hold store_steps store_steps_output) \

@@ -1,0 +1,57 @@
+/* jobfs_held.c - see jobfs.h: the limits of removed directories, and when their ids are free.
+ */
+#include <errno.h>
+#include "agent/enforce/jobfs_impl.h"
+#include "agent/enforce/jobfs_quota.h"
+#include "common/err.h"
+
+#define KEPT_FILES 1
+
+int jobfs_keep_limit(const struct jobfs *fs, uint32_t projid, struct err *err)
+{
+	return quota_limit(fs->fd, projid, fs->block_bytes, KEPT_FILES, err);
+}
+
+/* A job's own limit is never this: its directory alone takes more files. */
+static bool is_kept(const struct jobfs *fs, const struct quota_use *use)
+{
+	return use->limit_bytes == fs->block_bytes && use->limit_files == KEPT_FILES;
+}
+
+bool jobfs_is_released(const struct jobfs *fs, const struct quota_use *use)
+{
+	return is_kept(fs, use) && !use->bytes && !use->files;
+}
+
+static int reclaim_all(struct jobfs *fs, size_t *n_held, struct err *err)
+{
+	uint32_t at = PROJID_BASE + 1;
+	struct quota_use use;
+	int r;
+
+	while ((r = quota_next(fs->fd, at, &at, &use, err)) == 0) {
+		if (at > PROJID_BASE + PROJID_COUNT)
+			return 0;
+		if (jobfs_is_released(fs, &use))
+			r = quota_limit(fs->fd, at, 0, 0, err);
+		else
+			*n_held += is_kept(fs, &use);
+		if (r < 0)
+			return r;
+		at++;
+	}
+	return r == -ENOENT ? 0 : r;
+}
+
+int jobfs_reclaim(struct jobfs *fs, size_t *ret_held, struct err *err)
+{
+	size_t n_held = 0;
+	int r = fs->may_hold ? reclaim_all(fs, &n_held, err) : 0;
+
+	if (r < 0)
+		return err_prefix(err, r, "%s: release project ids", fs->dir);
+	fs->may_hold = n_held > 0;
+	if (ret_held)
+		*ret_held = n_held;
+	return 0;
+}
