@@ -16,6 +16,9 @@ struct flag {
 static const struct flag flags[] = {
 	{ "NoNewPrivileges", 1 },
 	{ "ProtectControlGroups", 1 },
+	/* What is left of shared memory and message queues goes with its last process, and
+	 * /dev/mqueue is the job's own. */
+	{ "PrivateIPC", 1 },
 	{ "RemainAfterExit", 0 },
 	/* The first and the last step are root's, outside the job's view. Not by "privileged"
 	 * in ExecStopPostEx=: systemd 252 writes that name into the unit's file, does not know

@@ -102,7 +102,8 @@ static int start(struct step *s, struct err *err)
 				.out = -1,
 				.err = -1,
 				.procs = -1,
-				.view = -1 };
+				.view = -1,
+				.ipc = -1 };
 	int pair[2], r = step_entry_open(&e, err);
 
 	if (!r && pipe2(pair, O_CLOEXEC) < 0)

@@ -4,17 +4,18 @@
  * address families) would be taken from the user's program too. The manager starts
  * `reeve-launch --step SPEC` as root, outside the job, in nothing's sandbox: the waiter. It
  *
- *	claims	the spec: by a lock (fcntl) that it holds as long as it lives, and by taking
- *away the file's write permission, so that nothing is ever started twice; opens	all that
- *root must open: output files, the job's mount namespace, its cgroup; forks	the child, waits
- *for it, and writes how it ended by rename, as the last thing.
+ * - claims the spec: by a lock (fcntl) that it holds as long as it lives, and by taking away
+ *   the file's write permission, so that nothing is ever started twice;
+ * - opens all that root must open: output files, the job's mount and IPC namespaces, its
+ * cgroup;
+ * - forks the child, waits for it, and writes how it ended by rename, as the last thing.
  *
  * The child, in this order: enters the job's cgroup by attaching itself, so that every counter
- * and limit has it before it runs a program; enters the job's mount namespace, which must be
- *one that the manager made (owned by the first user namespace); opens nothing there as root,
- *but becomes the user for good; and only then changes directory, takes the plan's limits and
- * executes. The waiter itself never enters anything of the user's, cannot be signalled, traced
- * or frozen by the job, and counts against no limit of it.
+ * and limit has it before it runs a program; enters the job's IPC and mount namespaces, which
+ * must be ones that the manager made (owned by the first user namespace); opens nothing there
+ * as root, but becomes the user for good; and only then changes directory, takes the plan's
+ * limits and executes. The waiter itself never enters anything of the user's, cannot be
+ * signalled, traced or frozen by the job, and counts against no limit of it.
  *
  * SIGTERM to the waiter ends the step: SIGTERM to all that descend from it, whatever session
  * they moved to (it is their subreaper), SIGKILL after `grace_s`. What a step's command leaves

@@ -31,6 +31,7 @@ void step_entry_close(struct step_entry *e)
 	drop(&e->err);
 	drop(&e->procs);
 	drop(&e->view);
+	drop(&e->ipc);
 }
 
 /* The directory is root's and closed to others, so no link can lie in wait. */
@@ -95,9 +96,12 @@ int step_entry_open(struct step_entry *e, struct err *err)
 		r = check_room(s->cgroup, err);
 	if (r < 0)
 		return r;
-	e->view = step_view_open(s->cgroup, err);
+	e->view = step_view_open(s->cgroup, "mnt", err);
 	if (e->view < 0)
 		return e->view;
+	e->ipc = step_view_open(s->cgroup, "ipc", err);
+	if (e->ipc < 0)
+		return e->ipc;
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", s->cgroup);
 	e->procs = open(procs, O_WRONLY | O_CLOEXEC);
 	if (e->procs < 0)
@@ -138,6 +142,8 @@ static int enter(struct step_entry *e, struct err *err)
 {
 	if (write(e->procs, "0", 1) != 1)
 		return err_set(err, -errno, "enter the job's cgroup: %m");
+	if (setns(e->ipc, CLONE_NEWIPC) < 0)
+		return err_set(err, -errno, "enter the job's shared memory: %m");
 	if (setns(e->view, CLONE_NEWNS) < 0)
 		return err_set(err, -errno, "enter the job's view of the file system: %m");
 	return 0;

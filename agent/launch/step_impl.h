@@ -12,7 +12,8 @@ struct step_entry {
 	const struct step_spec *spec;
 	const struct plan *plan;
 	int null, out, err; /* onto 0, 1, 2 */
-	int procs, view;    /* cgroup.procs of the job; its mount namespace */
+	int procs;	    /* cgroup.procs of the job */
+	int view, ipc;	    /* its mount and IPC namespaces */
 	int tell;	    /* the words of a failure, closed by exec */
 	gid_t groups[STEP_GROUPS_MAX];
 	int n_groups;
@@ -24,9 +25,9 @@ int step_entry_open(struct step_entry *e, struct err *err);
 /* The child: becomes the user's program, or tells why not. */
 void step_become(struct step_entry *e) __attribute__((noreturn));
 
-/* A descriptor of the mount namespace in which the manager put the processes of `cgroup`.
- * -ESRCH: no process is there, or all made namespaces of their own. */
-int step_view_open(const char *cgroup, struct err *err);
+/* A descriptor of the namespace ("mnt", "ipc") in which the manager put the processes of
+ * `cgroup`. -ESRCH: no process is there, or all made namespaces of their own. */
+int step_view_open(const char *cgroup, const char *kind, struct err *err);
 
 /* Signal every process of `cgroup` that descends from this one. Returns how many. */
 int step_tree_signal(const char *cgroup, int sig);

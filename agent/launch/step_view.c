@@ -1,4 +1,5 @@
-/* step_view.c - the job's own view of the file system, as its manager made it. */
+/* step_view.c - the job's own view of the file system and of shared memory, as its manager made
+ * it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/nsfs.h>
@@ -12,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-/* A user can make mount namespaces, but only ones that a user namespace of theirs owns. */
+/* A user can make namespaces, but only ones that a user namespace of theirs owns. */
 static bool is_managers(int view)
 {
 	_cleanup_close_ int owner = ioctl(view, NS_GET_USERNS);
@@ -35,7 +36,7 @@ static bool is_in(const char *procs, int pid)
 	return false;
 }
 
-static int view_of(const char *procs, int pid)
+static int view_of(const char *procs, int pid, const char *kind)
 {
 	_cleanup_close_ int process = pidfd_open(pid, 0);
 	_cleanup_close_ int view = -1;
@@ -43,7 +44,7 @@ static int view_of(const char *procs, int pid)
 
 	if (process < 0 || !is_in(procs, pid))
 		return -ESRCH;
-	snprintf(name, sizeof(name), "/proc/%d/ns/mnt", pid);
+	snprintf(name, sizeof(name), "/proc/%d/ns/%s", pid, kind);
 	view = open(name, O_RDONLY | O_CLOEXEC);
 	if (view < 0 || !is_managers(view))
 		return -ESRCH;
@@ -51,7 +52,7 @@ static int view_of(const char *procs, int pid)
 	return pidfd_send_signal(process, 0, NULL, 0) < 0 ? -ESRCH : TAKE_FD(view);
 }
 
-int step_view_open(const char *cgroup, struct err *err)
+int step_view_open(const char *cgroup, const char *kind, struct err *err)
 {
 	char path[STEP_PATH_MAX + 32];
 	_cleanup_fclose_ FILE *f = NULL;
@@ -62,11 +63,11 @@ int step_view_open(const char *cgroup, struct err *err)
 	if (!f)
 		return err_set(err, -errno, "the job is not here any more");
 	while (fscanf(f, "%d", &pid) == 1) {
-		view = view_of(path, pid);
+		view = view_of(path, pid, kind);
 		if (view >= 0)
 			return view;
 	}
 	return err_set(err, -ESRCH,
-		       "no process of the job is left in the view of the file system that the "
-		       "job was started with");
+		       "no process of the job is left in the %s that the job was started with",
+		       strcmp(kind, "mnt") ? "IPC namespace" : "view of the file system");
 }

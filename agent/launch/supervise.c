@@ -117,14 +117,32 @@ static int hide_agent(const struct supervise_spec *s, int disk, struct err *err)
 	return 0;
 }
 
+/* What lies in memory: shared memory and message queues, which go with the namespace. */
+static int own_memory(const struct supervise_spec *s, struct err *err)
+{
+	const unsigned long flags = MS_NOSUID | MS_NODEV;
+	char options[64];
+
+	if (access("/dev/mqueue", F_OK) == 0 &&
+	    mount("mqueue", "/dev/mqueue", "mqueue", flags | MS_NOEXEC, NULL) < 0)
+		return err_set(err, -errno, "mount /dev/mqueue: %m");
+	if (!s->shm_bytes)
+		return 0;
+	snprintf(options, sizeof(options), "mode=1777,size=%llu",
+		 (unsigned long long)s->shm_bytes);
+	if (mount("tmpfs", "/dev/shm", "tmpfs", flags, options) < 0)
+		return err_set(err, -errno, "mount /dev/shm: %m");
+	return 0;
+}
+
 static int make_view(const struct supervise_spec *s, struct err *err)
 {
 	_cleanup_close_ int disk = -1;
-	char options[64];
 	int r;
 
-	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-		return err_set(err, -errno, "make a mount namespace: %m");
+	if (unshare(CLONE_NEWNS | CLONE_NEWIPC) < 0 ||
+	    mount(NULL, "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+		return err_set(err, -errno, "make a mount and an IPC namespace: %m");
 	if (s->jobfs[0])
 		disk = open_tree(AT_FDCWD, s->jobfs, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
 	if (s->jobfs[0] && disk < 0)
@@ -138,13 +156,7 @@ static int make_view(const struct supervise_spec *s, struct err *err)
 		r = cgroup_read_only(err);
 	for (size_t i = 0; !r && i < ARRAY_LEN(supervise_hidden); i++)
 		r = hide(supervise_hidden[i], err);
-	if (r < 0 || !s->shm_bytes)
-		return r;
-	snprintf(options, sizeof(options), "mode=1777,size=%llu",
-		 (unsigned long long)s->shm_bytes);
-	if (mount("tmpfs", "/dev/shm", "tmpfs", MS_NOSUID | MS_NODEV, options) < 0)
-		return err_set(err, -errno, "mount /dev/shm: %m");
-	return 0;
+	return r ? r : own_memory(s, err);
 }
 
 static int become_user(const struct supervise_spec *s, struct err *err)

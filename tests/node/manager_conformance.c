@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ipc.h>
+#include <sys/shm.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include "common/cleanup.h"
@@ -163,7 +165,7 @@ static void test_view(struct world *w)
 	ok(strstr(output(w, id), "tmp 5\n") != NULL,
 	   "its /tmp, /var/tmp and /dev/shm are empty");
 	ok(strstr(output(w, id), "wrote") != NULL, "and it may write there");
-	snprintf(path, sizeof(path), "%s/jobfs-%" PRId64 "/tmp/mine", w->dir, id.job);
+	snprintf(path, sizeof(path), "%s/jobfs/%" PRId64 "/tmp/mine", w->dir, id.job);
 	ok(access(path, F_OK) == 0, "onto its own disk");
 	ok(access("/tmp/mine", F_OK) < 0 && access("/dev/shm/mine", F_OK) < 0,
 	   "not the host's");
@@ -177,6 +179,65 @@ static void test_view(struct world *w)
 	clear(w, id);
 	unlink("/tmp/reeve-conformance-host");
 	unlink("/dev/shm/reeve-conformance-host");
+}
+
+/* Does the host know a SysV segment, or a message queue, of the jobs' user? */
+static bool host_has_ipc(const struct world *w, const char *kind)
+{
+	char path[64], line[512];
+	_cleanup_fclose_ FILE *f = NULL;
+	unsigned uid;
+
+	snprintf(path, sizeof(path), "/proc/sysvipc/%s", kind);
+	f = fopen(path, "re");
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "%*s %*s %*s %*s %*s %*s %*s %u", &uid) == 1 && uid == w->uid)
+			return true;
+	return false;
+}
+
+/* Shared memory and message queues are the job's own, and go with it. */
+static void test_memory(struct world *w)
+{
+	int host = shmget(0x52656576, 4096, IPC_CREAT | 0666);
+	struct manager_id id, other;
+
+	ok(host >= 0, "the host has a shared memory segment");
+	id = run(w, "ipcs -m | grep -c 0x52656576; ipcmk -M 4096 && ipcmk -Q && ipcmk -S 1;"
+		    "ls -A /dev/mqueue | wc -l; awk '$5 == \"/dev/mqueue\" { o = $3 }"
+		    " END { print \"mqueue\", o }' /proc/self/mountinfo; echo mine; sleep 30");
+	ok(says(w, id, "mine\n"), "a job makes shared memory, a queue and a semaphore");
+	ok(!strncmp(output(w, id), "0\n", 2), "it does not see the host's");
+	ok(!host_has_ipc(w, "shm") && !host_has_ipc(w, "msg"), "nor the host its");
+	other = run(w, "ipcs | grep -c '^0x'; echo looked");
+	ok(says(w, other, "looked\n") && !strncmp(output(w, other), "0\n", 2),
+	   "nor another job of the same user");
+	clear(w, other);
+	clear(w, id);
+	ok(!host_has_ipc(w, "shm") && !host_has_ipc(w, "msg"),
+	   "nothing of it outlives the job");
+	shmctl(host, IPC_RMID, NULL);
+}
+
+/* A job keeps no other job's files open, if it cannot come to them. */
+static void test_disks(struct world *w)
+{
+	struct manager_id id = run(w, "echo mine; sleep 30"), other;
+	char script[512];
+
+	ok(says(w, id, "mine\n"), "a job runs");
+	snprintf(script, sizeof(script),
+		 "cd %s/jobfs; ls -d %" PRId64 "/tmp %" PRId64
+		 "/tmp 2>&1; touch x 2>&1; echo looked",
+		 w->dir, id.job, id.job + 1);
+	other = run(w, script);
+	snprintf(script, sizeof(script), "%" PRId64 "/tmp\n", other.job);
+	ok(says(w, other, "looked\n") && strstr(output(w, other), script),
+	   "another of the same user sees its own disk");
+	ok(strstr(output(w, other), "No such file") != NULL, "and not that of the first");
+	ok(strstr(output(w, other), "touch: ") != NULL, "and makes nothing beside its own");
+	clear(w, other);
+	clear(w, id);
 }
 
 static bool is_frozen(struct world *w, struct manager_id id)
@@ -469,6 +530,8 @@ int main(int argc, char **argv)
 	test_limits(&w);
 	test_identity(&w);
 	test_view(&w);
+	test_memory(&w);
+	test_disks(&w);
 	test_freeze(&w);
 	test_signal(&w);
 	test_kill(&w);

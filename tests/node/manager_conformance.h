@@ -15,7 +15,7 @@ struct world {
 	struct manager_config config;
 	sd_event *event;
 	sd_bus *bus;
-	char dir[128], socket[160], final_dir[160], spec_dir[160], work[160];
+	char dir[128], socket[160], final_dir[160], spec_dir[160], work[160], disks[160];
 	uid_t uid;
 	gid_t gid;
 

@@ -233,6 +233,7 @@ void world_open(struct world *w, char **argv)
 	make_dir(w->dir, sizeof(w->dir), argv[3], "");
 	make_dir(w->final_dir, sizeof(w->final_dir), argv[3], "/final");
 	make_dir(w->work, sizeof(w->work), argv[3], "/work");
+	make_dir(w->disks, sizeof(w->disks), argv[3], "/jobfs");
 	snprintf(w->spec_dir, sizeof(w->spec_dir), "%s/spec", argv[3]);
 	snprintf(w->socket, sizeof(w->socket), "%s/launch.sock", argv[3]);
 	if (chown(w->work, w->uid, w->gid) < 0)
@@ -246,6 +247,7 @@ void world_open(struct world *w, char **argv)
 					     .final_dir = w->final_dir,
 					     .parent = argv[2],
 					     .spec_dir = w->spec_dir,
+					     .hidden = { w->disks },
 					     .ctx = w,
 					     .on_done = on_done,
 					     .on_gone = on_gone };
@@ -354,7 +356,7 @@ struct manager_spec world_spec(struct world *w)
 
 	cpulist_add(&s.cpus, 1);
 	cpulist_add(&s.mem_nodes, 0);
-	snprintf(jobfs, sizeof(jobfs), "%s/jobfs-%" PRId64, w->dir, s.id.job);
+	snprintf(jobfs, sizeof(jobfs), "%s/%" PRId64, w->disks, s.id.job);
 	make_dir(sub, sizeof(sub), jobfs, "");
 	make_dir(sub, sizeof(sub), jobfs, "/tmp");
 	chmod(sub, 01777);
