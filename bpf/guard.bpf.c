@@ -18,7 +18,7 @@
 #define IOC_FSSETXATTR 0x401c5820u /* FS_IOC_FSSETXATTR */
 #define IOC_SETFLAGS 0x40086602u   /* FS_IOC_SETFLAGS: could clear FS_PROJINHERIT_FL */
 #define IOC_SETFLAGS32 0x40046602u
-#define MODE_ATTACH 2u /* PTRACE_MODE_ATTACH: control, not a look at /proc */
+#define MODE_ATTACH 2u /* PTRACE_MODE_ATTACH: control; else a look, mostly through /proc */
 #define QUOTA_PROJECT 2u
 #define QUOTA_INODES_HARD 1
 #define QUOTA_BLOCKS_HARD 4
@@ -200,17 +200,20 @@ static __always_inline int refuse_ptrace(__u32 slot, __s32 target)
 	return -EPERM;
 }
 
+/* A look is refused without a word, since every ps(1) looks at all processes: /proc/PID/root
+ * and /proc/PID/cwd of a process outside lead to files that the job has out of its sight,
+ * /proc/PID/ns to namespaces that would outlive their job. */
 SEC("?fmod_ret/security_ptrace_access_check")
 int BPF_PROG(guard_ptrace, struct task_struct *child, unsigned int mode, int ret)
 {
 	__u32 slot;
 
-	if (ret || !(mode & MODE_ATTACH))
+	if (ret)
 		return ret;
 	slot = current_slot();
 	if (slot == FIND_NONE || find_job(find_cgroup(child), 0) == slot)
 		return 0;
-	return refuse_ptrace(slot, BPF_CORE_READ(child, tgid));
+	return mode & MODE_ATTACH ? refuse_ptrace(slot, BPF_CORE_READ(child, tgid)) : -EPERM;
 }
 
 /* PTRACE_TRACEME hands control to the parent: refused when that is in another place. */

@@ -18,7 +18,8 @@ enum guard_protection {
 	GUARD_QUOTA_KILL = 1 << 0,  /* SIGKILL to the writer that hits the hard limit */
 	GUARD_QUOTA_EVENT = 1 << 1, /* on_quota is called */
 	GUARD_PROJECT_ID = 1 << 2,  /* FS_IOC_FSSETXATTR, FS_IOC_SETFLAGS, file_setattr */
-	GUARD_PTRACE = 1 << 3,	    /* ptrace, process_vm_*, /proc/PID/mem, pidfd_getfd */
+	GUARD_PTRACE = 1 << 3,	    /* ptrace, process_vm_*, pidfd_getfd, and all of
+				       /proc/PID that shows what a process has */
 	GUARD_LEFT = 1 << 4,	    /* on_left is called */
 };
 #define GUARD_ALL 31

@@ -59,7 +59,7 @@ enum plan_field {
 
 enum plan_deny {
 	PLAN_DENY_PROJECT = 1 << 0, /* changing the project id of files: the disk quota's key */
-	PLAN_DENY_PTRACE = 1 << 1,  /* control of other processes */
+	PLAN_DENY_PTRACE = 1 << 1,  /* control of other processes and what they have open */
 };
 
 struct plan_file {

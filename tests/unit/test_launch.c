@@ -13,8 +13,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,6 +173,70 @@ static void an_agent_that_went_away_is_asked_again(void **state)
 	assert_int_equal(waitpid(s->pid, &status, WNOHANG), 0);
 }
 
+/* May a process behind the filter take a descriptor of another, as the processor's own call and
+ * as that of its 32-bit sibling? The errno, 0: it may. */
+static int take_descriptor(long (*call)(long nr, long a, long b, long c))
+{
+	pid_t target = fork(), pid;
+	int status;
+
+	if (!target)
+		for (;;)
+			pause();
+	pid = fork();
+	if (!pid) {
+		int fd = pidfd_open(target, 0);
+		struct err err;
+		long r;
+
+		if (fd < 0 || launch_seccomp(PLAN_DENY_PTRACE, &err) < 0)
+			_exit(255);
+		r = call(438, fd, 0, 0);
+		_exit(r < 0 ? (int)-r : 0);
+	}
+	waitpid(pid, &status, 0);
+	kill(target, SIGKILL);
+	waitpid(target, NULL, 0);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+static long call_native(long nr, long a, long b, long c)
+{
+	long r = syscall(nr, a, b, c);
+
+	return r < 0 ? -errno : r;
+}
+
+static void the_filter_lets_nobody_take_what_another_process_has_open(void **unused)
+{
+	(void)unused;
+	assert_int_equal(take_descriptor(call_native), EPERM);
+}
+
+#ifdef __x86_64__
+static long call_32(long nr, long a, long b, long c)
+{
+	long r;
+
+	__asm__ volatile("int $0x80"
+			 : "=a"(r)
+			 : "a"(nr), "b"(a), "c"(b), "d"(c)
+			 : "memory", "r8", "r9", "r10", "r11");
+	return (int)r;
+}
+#endif
+
+static void nor_through_the_32_bit_calls(void **unused)
+{
+	(void)unused;
+#ifdef __x86_64__
+	assert_int_equal(take_descriptor(call_32), EPERM);
+#else
+	skip();
+#endif
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +244,8 @@ int main(void)
 			a_holder_stays_behind_the_filter_until_it_is_ended, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_agent_that_went_away_is_asked_again, set_up,
 						tear_down),
+		cmocka_unit_test(the_filter_lets_nobody_take_what_another_process_has_open),
+		cmocka_unit_test(nor_through_the_32_bit_calls),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
