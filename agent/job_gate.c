@@ -147,7 +147,10 @@ static int give_up(struct gate *g, const char *why)
 	struct job *j = g->job;
 
 	job_fail(j, "%.250s", why);
-	job_kill_now(j);
+	if (j->kill_fd >= 0)
+		job_kill_now(j);
+	else
+		job_kill_launcher(j);
 	job_again(j, 0);
 	return -ECANCELED;
 }

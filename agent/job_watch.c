@@ -1,11 +1,14 @@
 /* job_watch.c - see job_watch.h. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include "agent/enforce/manager_cgroup_tree.h"
 #include "agent/job_gpus.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
@@ -24,18 +27,50 @@ static int write_at(const char *dir, const char *file, const char *text, struct 
 	return 0;
 }
 
-/* systemd hands a delegated cgroup to the unit's user; the files by which processes are moved
- * about are nobody's but root's here. */
-static int keep_for_root(const char *dir, struct err *err)
+/* systemd hands a delegated cgroup to the unit's user; its files, by which processes are moved
+ * about, and what is made in it are nobody's but root's here. */
+static int keep_for_root(const char *cgroup, struct err *err)
 {
-	static const char *const files[] = { "", "/cgroup.procs", "/cgroup.threads",
-					     "/cgroup.subtree_control" };
-	char path[MANAGER_PATH_MAX + 64];
+	_cleanup_closedir_ DIR *d = opendir(cgroup);
+	const struct dirent *e;
+	struct stat st;
 
-	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
-		snprintf(path, sizeof(path), "%s%s", dir, files[i]);
-		if (chown(path, 0, 0) < 0)
-			return err_set(err, -errno, "keep %s for root: %m", path);
+	if (!d || fchown(dirfd(d), 0, 0) < 0)
+		return err_set(err, -errno, "keep %s for root: %m", cgroup);
+	while ((e = readdir(d)))
+		if (e->d_type == DT_REG &&
+		    (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+		     (st.st_uid &&
+		      fchownat(dirfd(d), e->d_name, 0, 0, AT_SYMLINK_NOFOLLOW) < 0)))
+			return err_set(err, -errno, "keep %s/%s for root: %m", cgroup,
+				       e->d_name);
+	return 0;
+}
+
+/* Whoever makes a cgroup owns its files: of one that the user made beforehand the processes
+ * could be frozen, or, being threaded, not be killed as one. Nothing can be made by the user
+ * any more once the unit's cgroup is root's. */
+static int remove_made_before(const char *cgroup, struct err *err)
+{
+	_cleanup_closedir_ DIR *d = opendir(cgroup);
+	char path[MANAGER_PATH_MAX + NAME_MAX + 2];
+	const struct dirent *e;
+	struct stat st;
+
+	if (!d)
+		return err_set(err, -errno, "list %s: %m", cgroup);
+	while ((e = readdir(d))) {
+		if (e->d_type != DT_DIR || e->d_name[0] == '.' ||
+		    fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !st.st_uid)
+			continue;
+		snprintf(path, sizeof(path), "%s/%s", cgroup, e->d_name);
+		tree_remove_below(path);
+		if (rmdir(path) < 0 && errno != ENOENT)
+			return err_set(
+				err, -EPERM,
+				"a process of uid %u outside the job has put a cgroup of its "
+				"own into the job's (%s): %m",
+				st.st_uid, path);
 	}
 	return 0;
 }
@@ -65,13 +100,15 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	int r;
 
 	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, cgroup));
+	r = keep_for_root(cgroup, err);
+	if (!r)
+		r = remove_made_before(cgroup, err);
+	if (r < 0)
+		return r;
 	if (mkdir(work, 0755) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "make %s: %m", work);
 	if (chmod(work, 0755) < 0) /* a job reads its own limits; the umask would forbid it */
 		return err_set(err, -errno, "chmod %s: %m", work);
-	r = keep_for_root(cgroup, err);
-	if (r < 0)
-		return r;
 	snprintf(text, sizeof(text), "%" PRId32, pid);
 	r = pid ? write_at(work, "cgroup.procs", text, err) : 0;
 	if (r < 0)
@@ -288,6 +325,16 @@ void job_sync_clock(struct node *n, struct job *j)
 	clock_sync(&j->clock,
 		   (struct clock_account){ f.frozen, (int64_t)f.since_ns, (int64_t)f.total_ns },
 		   node_now_ns());
+}
+
+void job_kill_launcher(struct job *j)
+{
+	char path[MANAGER_PATH_MAX];
+	struct err err;
+
+	j->is_killing = true;
+	if (tree_write(job_cgroup(j, path), "cgroup.kill", "1", &err) < 0)
+		log_job(LOG_ERR, j->s.job, "kill", "%s", err.text);
 }
 
 void job_kill_now(struct job *j)

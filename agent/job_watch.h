@@ -20,5 +20,8 @@ void job_unwatch(struct node *n, struct job *j);
 int job_cpus_in_force(const struct job *j);
 /* The kernel's account of frozen time into the job's clock, and whether it is frozen now. */
 void job_sync_clock(struct node *n, struct job *j);
+/* Kill the launcher of a job that could not be put under its guards, wherever in the unit it
+ * is. */
+void job_kill_launcher(struct job *j);
 /* Kill all processes of the user at once: one write to a file opened beforehand. */
 void job_kill_now(struct job *j);

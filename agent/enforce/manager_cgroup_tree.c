@@ -229,10 +229,15 @@ static void each_below(const char *path, void (*each)(const char *path, void *ct
 			each(child, ctx);
 }
 
-static void remove_below(const char *path, void *ctx)
+static void remove_whole(const char *path, void *ctx)
 {
-	each_below(path, remove_below, ctx);
+	each_below(path, remove_whole, ctx);
 	rmdir(path);
+}
+
+void tree_remove_below(const char *path)
+{
+	each_below(path, remove_whole, NULL);
 }
 
 int tree_remove(const struct tree *t, const char *path, struct err *err)
@@ -244,7 +249,7 @@ int tree_remove(const struct tree *t, const char *path, struct err *err)
 		return 0;
 	if (tree_event(path, "populated") == 1)
 		return 1;
-	each_below(path, remove_below, NULL);
+	tree_remove_below(path);
 	if (!t->n_controllers)
 		return rmdir(path) == 0 || errno == ENOENT ? 0 : errno == EBUSY;
 	cg = new_group(t, path);

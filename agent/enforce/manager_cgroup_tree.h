@@ -40,6 +40,9 @@ void tree_pass_on(const struct tree *t, const char *path);
  * already is success. */
 int tree_remove(const struct tree *t, const char *path, struct err *err);
 
+/* Removes the cgroups below that are empty. */
+void tree_remove_below(const char *path);
+
 /* Is there such a file in the cgroup? */
 bool tree_has(const char *path, const char *file);
 /* A controller's value, "memory.max". "" empties a set. -errno with words. */
