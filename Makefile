@@ -40,7 +40,9 @@ LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
 LIB_CLI    := $(LIB_COMMON) -lsmartcols
 $O/controller/pg/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
-BINS := $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch
+PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step_view seccomp) common/err.c
+
+BINS := $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 
 all: $(BINS)
 
@@ -57,6 +59,15 @@ $O/bin/reeve: $(call objs,$(COMMON) $(CLI) $(LIBRARY))
 $O/bin/reeve-launch: $(call objs,$(LAUNCH))
 	$(call say,LINK,$@)
 	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^
+
+# Loaded by sshd: libc and libpam only, and no name of ours in its way.
+$O/lib/pam_reeve.so: $(patsubst %.c,$O/pic/%.o,$(PAM)) agent/pam/pam_reeve.map
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) -shared -Wl,-z,relro,-z,now,-z,defs,--as-needed \
+		-Wl,--version-script=agent/pam/pam_reeve.map -o $@ $(filter %.o,$^) -lpam
+$O/pic/%.o: %.c
+	$(call say,CC,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -fPIC -c $< -o $@
 
 # Only the files that include a skeleton wait for the BPF programs.
 $(patsubst %.c,$O/%.o,$(shell grep -ls 'skel\.h"' agent/*/*.c)): | $(SKELS)
@@ -111,4 +122,4 @@ clean:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk
 bpf-tests: $(VMEM_BINS) $(SCAN_BINS)
--include $(OBJS:.o=.d) $(UNIT:=.d)
+-include $(OBJS:.o=.d) $(UNIT:=.d) $(patsubst %.c,$O/pic/%.d,$(PAM))

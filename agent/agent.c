@@ -14,6 +14,7 @@
 #include "agent/job.h"
 #include "agent/job_end.h"
 #include "agent/job_flow.h"
+#include "agent/job_adopt.h"
 #include "agent/job_gate.h"
 #include "agent/job_gpus.h"
 #include "agent/job_order.h"
@@ -38,6 +39,7 @@
 struct daemon {
 	struct node node;
 	struct gatekeeper *gate;
+	struct adopter *adopter;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
 	int n_pieces; /* of jobs' own output, in the document that is made */
@@ -292,6 +294,8 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 	if (!r)
 		r = gatekeeper_open(&d->node, &d->gate, err);
 	if (!r)
+		r = adopter_open(&d->node, &d->adopter, err);
+	if (!r)
 		r = watch_all(d, err);
 	if (!r)
 		r = bus_open(&d->node, err);
@@ -330,6 +334,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	libbpf_set_print(on_libbpf);
 	r = serve(d, conf, err);
 	d->gate = gatekeeper_close(d->gate);
+	d->adopter = adopter_close(d->adopter);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);
 	doors_close(&d->node);

@@ -6,7 +6,7 @@
 #include "agent/job_gpus_env.h"
 #include "agent/job_plan.h"
 
-static uint32_t denials(const struct node *n)
+uint32_t job_gate_denials(const struct node *n)
 {
 	uint32_t holds = guard_holds(n->guard);
 
@@ -15,8 +15,10 @@ static uint32_t denials(const struct node *n)
 }
 
 /* Where the kernel cannot refuse a mapping, no single process may exceed by much. */
-static uint64_t backstop(const struct node *n, const struct job *j)
+uint64_t job_gate_backstop(const struct job *j)
 {
+	const struct node *n = j->node;
+
 	if (vmem_tier(n->vmem) == VMEM_TIER_DENY || !j->s.request.res.vmem_bytes)
 		return 0;
 	return (uint64_t)j->s.request.res.vmem_bytes + (UINT64_C(16) << 20);
@@ -48,8 +50,8 @@ int job_gate_plan(struct job *j, const struct request *step, char **ret, size_t 
 			      .is_sister = !step && job_is_sister(j),
 			      .jobfs = job_file(j, "work", work, sizeof(work)),
 			      .script_path = job_file(j, "script", script, sizeof(script)),
-			      .rlimit_as = backstop(n, j),
-			      .deny = denials(n) };
+			      .rlimit_as = job_gate_backstop(j),
+			      .deny = job_gate_denials(n) };
 	int r = job_gpus_env(n, j, &gpu_env);
 
 	if (r < 0)

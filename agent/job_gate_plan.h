@@ -10,3 +10,7 @@
  * -EINVAL (nothing to run). */
 int job_gate_plan(struct job *j, const struct request *step, char **ret, size_t *ret_size,
 		  struct err *err);
+/* What a system call filter has to refuse (enum plan_deny), since the kernel side does not. */
+uint32_t job_gate_denials(const struct node *n);
+/* RLIMIT_AS of the job's processes; 0: none. */
+uint64_t job_gate_backstop(const struct job *j);

@@ -4,7 +4,7 @@
 set -eu
 packages='
 	build-essential clang llvm bpftool pkg-config
-	libbpf-dev libelf-dev zlib1g-dev libsystemd-dev libcgroup-dev libhwloc-dev
+	libbpf-dev libelf-dev zlib1g-dev libsystemd-dev libcgroup-dev libpam0g-dev libhwloc-dev
 	libmicrohttpd-dev libcurl4-gnutls-dev libjansson-dev libmunge-dev munge
 	libsqlite3-dev libpq-dev postgresql libsmartcols-dev nettle-dev linux-libc-dev xfslibs-dev
 	libcmocka-dev libclang-rt-14-dev clang-format scdoc

@@ -1,12 +1,15 @@
 # install.mk - where things go. DESTDIR for packages; PREFIX is /usr.
 INSTALL   ?= install
 unitdir    = $(DESTDIR)$(PREFIX)/lib/systemd/system
+# Where libpam looks for modules: /lib/x86_64-linux-gnu/security, /lib64/security.
+pamdir    ?= $(DESTDIR)$(PREFIX)/lib/$(shell $(CC) -print-multiarch)/security
 libexecdir = $(DESTDIR)$(PREFIX)/libexec/reeve
 
 install: all
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/bin $O/bin/reeve
 	$(INSTALL) -D -m 755 -t $(DESTDIR)$(PREFIX)/sbin $O/bin/reeve-agent $O/bin/reeve-controller
 	$(INSTALL) -D -m 755 -t $(libexecdir) $O/bin/reeve-launch
+	$(INSTALL) -D -m 644 -t $(pamdir) $O/lib/pam_reeve.so
 	$(INSTALL) -D -m 644 -t $(unitdir) units/reeve-agent.service units/reeve-controller.service \
 		units/reeve.slice
 	$(INSTALL) -D -m 644 units/sysusers.conf $(DESTDIR)$(PREFIX)/lib/sysusers.d/reeve.conf

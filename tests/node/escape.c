@@ -5,11 +5,14 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/fs.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/ioctl.h>
+#include <sys/pidfd.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -33,6 +36,14 @@ static int say(const char *word, int status, const char *fmt, ...)
 #define REFUSED(...) say("refused", 0, __VA_ARGS__)
 #define ESCAPED(...) say("ESCAPED", 1, __VA_ARGS__)
 #define ABSENT(...) say("absent", 0, __VA_ARGS__)
+
+static void way_write_text(const char *path, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, text, strlen(text)) < 0)
+		printf("%s: %s\n", path, strerror(errno));
+}
 
 static int way_ptrace(const char *arg)
 {
@@ -63,6 +74,54 @@ static int way_proc_mem(const char *arg)
 	if (fd < 0)
 		return REFUSED("open %s: %s", path, strerror(errno));
 	return ESCAPED("opened %s", path);
+}
+
+static int way_getfd(const char *arg)
+{
+	int process = pidfd_open(atoi(arg), 0);
+
+	if (process < 0 || pidfd_getfd(process, 0, 0) < 0)
+		return REFUSED("pidfd_getfd: %s", strerror(errno));
+	return ESCAPED("a descriptor of process %s was taken", arg);
+}
+
+/* What another process sees of the disk: its root is a way around one's own. */
+static int way_look(const char *path)
+{
+	_cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0)
+		return REFUSED("open %s: %s", path, strerror(errno));
+	return ESCAPED("opened %s", path);
+}
+
+/* Beforehand, from outside the job: cgroups in that of the next job of DIR (a slice's cgroup),
+ * while systemd has handed that to the user. Then one more, when it should not be theirs. */
+static int way_premake(const char *dir)
+{
+	char name[PATH_MAX], event[4096];
+	int watch = inotify_init1(IN_CLOEXEC);
+	const struct inotify_event *e = (void *)event;
+
+	if (inotify_add_watch(watch, dir, IN_CREATE) < 0 ||
+	    read(watch, event, sizeof(event)) < (ssize_t)sizeof(*e))
+		return ABSENT("watch %s: %s", dir, strerror(errno));
+	for (int i = 0; i < 2000000; i++) {
+		snprintf(name, sizeof(name), "%s/%s/work", dir, e->name);
+		if (mkdir(name, 0755) < 0)
+			continue;
+		strcat(name, "/cgroup.type");
+		way_write_text(name, "threaded");
+		snprintf(name, sizeof(name), "%s/%s/mine", dir, e->name);
+		mkdir(name, 0755);
+		printf("made %s in time\n", e->name);
+		fflush(stdout);
+		sleep(2);
+		strcat(name, "/again");
+		return mkdir(name, 0755) < 0 ? REFUSED("mkdir %s: %s", name, strerror(errno))
+					     : ESCAPED("%s is the user's", name);
+	}
+	return REFUSED("mkdir %s: %s", name, strerror(errno));
 }
 
 static int way_projid(const char *arg)
@@ -119,8 +178,9 @@ static const struct {
 	const char *name;
 	int (*go)(const char *arg);
 } ways[] = {
-	{ "ptrace", way_ptrace }, { "vm-write", way_vm_write }, { "proc-mem", way_proc_mem },
-	{ "projid", way_projid }, { "write", way_write },	{ "daemon", way_daemon },
+	{ "ptrace", way_ptrace },   { "getfd", way_getfd },	  { "look", way_look },
+	{ "premake", way_premake }, { "vm-write", way_vm_write }, { "proc-mem", way_proc_mem },
+	{ "projid", way_projid },   { "write", way_write },	  { "daemon", way_daemon },
 };
 
 int main(int argc, char **argv)
@@ -128,7 +188,8 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(ways); i++)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].go(argc > 2 ? argv[2] : NULL);
-	fprintf(stderr,
-		"escape ptrace|vm-write|proc-mem PID, projid [DIR], write FILE, daemon\n");
+	fprintf(stderr, "escape ptrace|vm-write|proc-mem|getfd PID, projid [DIR], write|look "
+			"FILE, premake DIR, "
+			"daemon\n");
 	return 2;
 }

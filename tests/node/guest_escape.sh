@@ -21,6 +21,9 @@ outside=$(pgrep -u alice -f 'sleep 86398' | tail -n 1)
 closed "ptrace of a process outside" escape ptrace "$outside"
 closed "process_vm_writev outside" escape vm-write "$outside"
 closed "/proc/PID/mem outside" escape proc-mem "$outside"
+closed "pidfd_getfd of a process outside" escape getfd "$outside"
+closed "/proc/PID/root of a process outside" escape look "/proc/$outside/root/etc/passwd"
+closed "/proc/PID/ns of a process outside" escape look "/proc/$outside/ns/ipc"
 closed "project id of a file" escape projid
 closed "cgroup.procs of the root" escape write /sys/fs/cgroup/cgroup.procs
 closed "cgroup.procs of the slice" escape write /sys/fs/cgroup/reeve.slice/cgroup.procs
@@ -47,6 +50,75 @@ out=$(in_job sh -c 'cd $REEVE_JOBFS && dd if=/dev/zero of=a bs=1M count=15 2>/de
 ! grep -q survived <<<"$out"
 ok $? "moving files out of jobfs and back gains nothing" "$out"
 rm -f /home/alice/moved
+
+# Shared memory and message queues: the job's own, shared with its steps, and gone with it.
+ipc_of_node() { ipcs | grep -E '^0x'; ls -A /dev/mqueue; }
+as alice reeve submit -N shares -o /dev/null -l $RES -- \
+	sh -c 'ipcmk -M 1000000; ipcmk -Q; touch /dev/mqueue/left /dev/shm/left; sleep 1000' >/tmp/out.$$
+shares=$(grep -oE '[0-9]+' /tmp/out.$$ | tail -n 1)
+step() { as alice timeout 60 reeve exec "$@" 2>&1; }
+has_made() { step "$shares" -- ls /dev/shm | grep -q left; }
+wait_for 60 has_made
+out=$(step "$shares" -- sh -c 'ipcs -m | grep -c 1000000; ls /dev/mqueue /dev/shm')
+has "$(tr '\n' ' ' <<<"$out")" '^1 /dev/mqueue: left +/dev/shm: left' "a step shares memory and queues with its job"
+out=$(in_job sh -c "ipcs | grep -cE '^0x'; ls -A /dev/mqueue /dev/shm; ls -d /var/lib/reeve/jobfs/$shares-1 /var/lib/reeve/jobfs/*/work \$REEVE_JOBFS 2>&1; ls /proc/*/root/var/lib/reeve/jobfs/$shares-1")
+has "$(head -n 1 <<<"$out")" '^0$' "another job of the same user does not" "$out"
+! grep -q left <<<"$out"; ok $? "nor see its queues and files in memory" "$out"
+has "$out" "cannot access '/var/lib/reeve/jobfs/$shares-1'" "nor its jobfs directory" "$out"
+has "$out" "^/var/lib/reeve/jobfs/[0-9]+-1/work$" "but its own" "$out"
+! grep -qE '^(work|tmp)$' <<<"$out"; ok $? "nor through /proc/PID/root" "$out"
+[ -z "$(ipc_of_node)" ]; ok $? "nor does the node" "$(ipc_of_node)"
+as alice reeve cancel "$shares" >/dev/null
+is_over() { as alice reeve job "$1" --json | grep -q '"state": *"ended"'; }
+wait_for 60 is_over "$shares"
+[ -z "$(ipc_of_node)" ]; ok $? "shared memory and queues are gone with the job" "$(ipc_of_node)"
+
+# Who makes cgroups in the job's while systemd has handed it to the user owns them: none stays.
+runuser -u alice -- escape premake /sys/fs/cgroup/reeve.slice >/tmp/premade 2>&1 &
+premake=$!
+sleep 1
+out=$(in_job sh -c 'cd "/sys/fs/cgroup/$(sed -n "s/^0:://p" /proc/self/cgroup)" && stat -c "work %U" . && ls -d ../mine; cat cgroup.type; sleep 4')
+wait $premake; ok $? "cgroups that the user made beforehand are not the job's: $(tail -n 1 /tmp/premade)" "$(cat /tmp/premade)"
+grep -q 'in time' /tmp/premade; ok $? "(they were made in time)" "$(cat /tmp/premade)"
+has "$out" '^work root$' "the job runs in one of root's" "$out"
+has "$out" '^domain$' "which can be killed as one" "$out"
+
+# A session on the node (ssh; su(1) goes through PAM the same way) runs in the user's job, or not.
+pam_service() { # NAME OPTIONS
+	printf '%s\n' 'auth sufficient pam_rootok.so' "account required pam_reeve.so $2" \
+		"session [success=done ignore=ignore default=die] pam_reeve.so $2" \
+		'session required pam_unix.so' >"/etc/pam.d/$1"
+}
+pam_service su-l exempt=nobodys,admins
+pam_service su socket=/run/reeve/no.sock
+session() { su - alice -c "$1" </dev/null 2>&1; }
+out=$(session 'echo begun')
+[[ $out == *'no job of yours runs on this node'* && $out != *begun* ]]
+ok $? "a session without a job is refused, in words" "$out"
+out=$(su alice -c 'echo begun' 2>&1)
+[[ $out == *'cannot be asked'* && $out != *begun* ]]
+ok $? "so is one when no agent answers" "$out"
+out=$(su - root -c 'echo begun' 2>&1); has "$out" begun "root is let in"
+groupadd -f admins && usermod -aG admins alice
+out=$(session 'echo begun; cat /proc/self/cgroup')
+[[ $out == *begun* && $out != *reeve-job* ]]; ok $? "so are the exempt groups, outside every job" "$out"
+gpasswd -d alice admins >/dev/null
+as alice reeve submit -N visited -o /dev/null -l $RES -- sh -c 'ipcmk -M 1000000; touch /tmp/of-job; sleep 1000' >/tmp/out.$$
+visited=$(grep -oE '[0-9]+' /tmp/out.$$ | tail -n 1)
+visit() { session 'ls /tmp' | grep -q of-job; }
+wait_for 60 visit; ok $? "with a job that runs the session begins, in its view" "$(session 'ls /tmp')"
+out=$(session 'cat /proc/self/cgroup; echo job=$REEVE_JOB $TMPDIR; ipcs -m; grep NoNewPrivs /proc/self/status; ulimit -c; ls /run/user; escape projid; escape getfd '"$outside")
+has "$out" "reeve-job-$visited-1.service/work" "in its cgroup" "$out"
+has "$out" "job=$visited /var/lib/reeve/jobfs/$visited-1/work" "it is told which"
+has "$out" ' 1000000 ' "it has its shared memory"
+has "$out" 'NoNewPrivs:.*1' "gains nothing by set-uid programs"
+[[ $out == *refused:*refused:* && $out != *ESCAPED* ]]; ok $? "and is refused what a job is" "$out"
+session 'sleep 86391' >/dev/null &
+wait_for 20 pgrep -u alice -f 'sleep 86391'
+out=$(session 'load map 600')
+wait_for 60 is_over "$visited"
+has "$(as alice reeve job "$visited")" "vmem limit exceeded" "what it maps counts as the job's" "$out"
+sleep 1; pgrep -u alice -f 'sleep 86391' >/dev/null; ok $((!$?)) "sessions end with the job"
 
 left() { pgrep -u alice -f "$1" >/dev/null; }
 in_job escape daemon >/dev/null

@@ -1,0 +1,226 @@
+/* job_adopt.c - see job_adopt.h. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include "agent/job.h"
+#include "agent/job_adopt.h"
+#include "agent/job_gate_plan.h"
+#include "agent/launch/adopt.h"
+#include "common/log.h"
+
+/* What sshd and a shell map before the user does anything: a session that would at once exceed
+ * the job's vmem would be its end. */
+#define SESSION_VMEM_BYTES ((uint64_t)64 << 20)
+#define SESSION_PIDS 4 /* sshd twice, a shell, a command */
+
+struct adopter {
+	struct node *node;
+	int fd;
+	sd_event_source *io;
+};
+
+/* A datagram and who sent it. */
+struct asker {
+	struct adopt_request request;
+	struct ucred who;
+	struct sockaddr_un from;
+	socklen_t from_size;
+};
+
+static bool can_adopt(const struct job *j, uint32_t uid)
+{
+	return j->s.request.uid == uid && j->step == STEP_RUNNING && j->is_watched &&
+	       j->s.end.kind == END_NONE;
+}
+
+/* Of several the one that started last. NULL: none, *ret_why says so. */
+static struct job *choose_job(const struct node *n, uint32_t uid, const char **ret_why)
+{
+	struct job *best = NULL;
+
+	*ret_why = "no job of yours runs on this node";
+	for (struct job *j = n->jobs; j; j = j->next) {
+		if (!can_adopt(j, uid))
+			continue;
+		if (j->is_frozen || j->pause != PAUSE_NONE) {
+			*ret_why = "your job on this node is suspended";
+			continue;
+		}
+		if (!best || j->s.clock.started_ns >= best->s.clock.started_ns)
+			best = j;
+	}
+	return best;
+}
+
+/* Who is moved into a cgroup is not refused by the kernel, and counts all the same. */
+static int check_room(struct job *j, struct err *err)
+{
+	int64_t pids = j->s.request.res.pids, limit = j->s.request.res.vmem_bytes;
+	char path[MANAGER_PATH_MAX], text[64];
+	struct vmem_usage u;
+
+	if (pids > 0 &&
+	    manager_read(job_cgroup(j, path), "pids.current", text, sizeof(text), NULL) == 0 &&
+	    strtoll(text, NULL, 10) + SESSION_PIDS > pids)
+		return err_set(err, -EAGAIN,
+			       "job %" PRId64 " has %s of its %" PRId64
+			       " processes and threads; a session needs %d more",
+			       j->s.job, text, pids, SESSION_PIDS);
+	if (limit > 0 && vmem_read(j->node->vmem, j->work_id, &u, NULL) == 0 &&
+	    u.now_bytes + SESSION_VMEM_BYTES > (uint64_t)limit)
+		return err_set(err, -EAGAIN,
+			       "job %" PRId64 " has %" PRIu64 " of its %" PRId64
+			       " bytes of vmem in use; a session needs %" PRIu64 " more",
+			       j->s.job, u.now_bytes, limit, SESSION_VMEM_BYTES);
+	return 0;
+}
+
+static int move_in(const char *cgroup, int32_t pid, struct err *err)
+{
+	char path[ADOPT_PATH_MAX + 16], text[16];
+	_cleanup_close_ int fd = -1;
+	int n = snprintf(text, sizeof(text), "%" PRId32, pid);
+
+	snprintf(path, sizeof(path), "%s/cgroup.procs", cgroup);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0 || write(fd, text, (size_t)n) != n)
+		return err_set(err, -errno, "write %s to %s: %m", text, path);
+	return 0;
+}
+
+static int adopt(struct job *j, const struct asker *a, struct adopt_reply *ret, struct err *err)
+{
+	char cgroup[MANAGER_PATH_MAX], dir[4200];
+	int r = check_room(j, err), n;
+
+	if (r < 0)
+		return r;
+	ret->job = j->s.job;
+	ret->attempt = j->s.attempt;
+	ret->deny = job_gate_denials(j->node);
+	ret->rlimit_as = job_gate_backstop(j);
+	n = snprintf(ret->cgroup, sizeof(ret->cgroup), "%s/work", job_cgroup(j, cgroup));
+	if (n >= (int)sizeof(ret->cgroup) ||
+	    (job_file(j, "work", dir, sizeof(dir)) && strlen(dir) >= sizeof(ret->jobfs)))
+		return err_set(err, -ENAMETOOLONG, "the job has too long a path");
+	if (job_file(j, "work", dir, sizeof(dir)))
+		strcpy(ret->jobfs, dir);
+	if (a->request.want == ADOPT_CHECK)
+		return 0;
+	r = move_in(ret->cgroup, a->who.pid, err);
+	if (!r)
+		log_job(LOG_INFO, j->s.job, "session", "a session of %s runs in it: process %d",
+			j->s.request.user, (int)a->who.pid);
+	return r;
+}
+
+static void answer(struct adopter *s, const struct asker *a)
+{
+	struct adopt_reply reply = { .version = ADOPT_VERSION };
+	struct err err = { "" };
+	const char *why;
+	struct job *j = choose_job(s->node, a->request.uid, &why);
+	int r = j ? adopt(j, a, &reply, &err) : -ENOENT;
+
+	if (r < 0) {
+		reply.is_refused = 1;
+		snprintf(reply.text, sizeof(reply.text), "%.200s", j ? err.text : why);
+	}
+	if (sendto(s->fd, &reply, sizeof(reply), MSG_DONTWAIT | MSG_NOSIGNAL,
+		   (const struct sockaddr *)&a->from, a->from_size) < 0)
+		log_line(LOG_WARNING, "answer pam_reeve: %m");
+}
+
+/* 1: a whole request of root's. */
+static int receive(int fd, struct asker *ret)
+{
+	union {
+		char buf[CMSG_SPACE(sizeof(struct ucred))];
+		struct cmsghdr align;
+	} control = { 0 };
+	struct iovec part = { &ret->request, sizeof(ret->request) };
+	struct msghdr m = { .msg_name = &ret->from,
+			    .msg_namelen = sizeof(ret->from),
+			    .msg_iov = &part,
+			    .msg_iovlen = 1,
+			    .msg_control = control.buf,
+			    .msg_controllen = sizeof(control.buf) };
+	ssize_t n = recvmsg(fd, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	struct cmsghdr *c = n < 0 ? NULL : CMSG_FIRSTHDR(&m);
+
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_CREDENTIALS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(ret->who)))
+		return n < 0 ? -errno : 0;
+	memcpy(&ret->who, CMSG_DATA(c), sizeof(ret->who));
+	ret->from_size = m.msg_namelen;
+	return n == sizeof(ret->request) && !(m.msg_flags & MSG_TRUNC) && !ret->who.uid &&
+	       ret->who.pid > 0 && ret->request.version == ADOPT_VERSION &&
+	       (ret->request.want == ADOPT_CHECK || ret->request.want == ADOPT_ENTER) &&
+	       ret->request.uid;
+}
+
+static int on_ask(sd_event_source *source, int fd, uint32_t revents, void *userdata)
+{
+	struct asker a = { 0 };
+
+	(void)source;
+	(void)revents;
+	if (receive(fd, &a) > 0)
+		answer(userdata, &a);
+	return 0;
+}
+
+static int listen_at(const char *path, struct err *err)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX };
+	_cleanup_close_ int fd = -1;
+	const int on = 1;
+
+	if (strlen(path) >= sizeof(at.sun_path))
+		return err_set(err, -ENAMETOOLONG, "RunDirectory is too long for a socket");
+	strcpy(at.sun_path, path);
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	unlink(path);
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_PASSCRED, &on, sizeof(on)) < 0 ||
+	    fchmod(fd, 0600) < 0 || bind(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+	    chmod(path, 0600) < 0)
+		return err_set(err, -errno, "listen at %s: %m", path);
+	return TAKE_FD(fd);
+}
+
+int adopter_open(struct node *n, struct adopter **ret, struct err *err)
+{
+	struct adopter *a = calloc(1, sizeof(*a));
+	char path[600];
+	int r;
+
+	if (!a)
+		return err_set(err, -ENOMEM, "out of memory");
+	a->node = n;
+	snprintf(path, sizeof(path), "%s/" ADOPT_SOCKET, n->conf->run_dir);
+	a->fd = listen_at(path, err);
+	r = a->fd < 0 ? a->fd : sd_event_add_io(n->event, &a->io, a->fd, EPOLLIN, on_ask, a);
+	if (r < 0) {
+		adopter_close(a);
+		return r;
+	}
+	*ret = a;
+	return 0;
+}
+
+struct adopter *adopter_close(struct adopter *a)
+{
+	if (!a)
+		return NULL;
+	sd_event_source_disable_unref(a->io);
+	if (a->fd >= 0)
+		close(a->fd);
+	free(a);
+	return NULL;
+}

@@ -1,0 +1,229 @@
+/* pam_reeve.c - lets a user onto a node only while a job of that user runs there, and runs the
+ * session in that job: in its cgroup, its view of the file system, its shared memory, with its
+ * limits. So a session is no way around them, and ends with the job.
+ *
+ *	account required pam_reeve.so [exempt=GROUP,...] [socket=PATH]
+ *	session [success=done ignore=ignore default=die] pam_reeve.so [exempt=GROUP,...]
+ *
+ * The session line stands before those that start something for the user outside the job
+ * (pam_systemd): `done` leaves them out for a session that is in a job. Root and members of the
+ * exempt groups are ignored, which leaves them to the other lines. Whatever goes wrong for
+ * anybody else is a refusal, in words.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <syslog.h>
+#include <unistd.h>
+#include <security/pam_ext.h>
+#include <security/pam_modules.h>
+#include <security/pam_modutil.h>
+#include "agent/launch/adopt.h"
+#include "agent/launch/launch.h"
+#include "agent/launch/step_impl.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+#define PATIENCE_S 10
+#define DEFAULT_SOCKET "/run/reeve/" ADOPT_SOCKET
+
+struct options {
+	const char *socket, *exempt;
+};
+
+static void read_options(pam_handle_t *pam, int argc, const char **argv, struct options *ret)
+{
+	*ret = (struct options){ DEFAULT_SOCKET, "" };
+	for (int i = 0; i < argc; i++)
+		if (!strncmp(argv[i], "socket=", 7))
+			ret->socket = argv[i] + 7;
+		else if (!strncmp(argv[i], "exempt=", 7))
+			ret->exempt = argv[i] + 7;
+		else
+			pam_syslog(pam, LOG_ERR, "unknown option %s", argv[i]);
+}
+
+/* Root, or of a group in the list. */
+static bool is_exempt(pam_handle_t *pam, const struct passwd *pw, const char *groups)
+{
+	char name[128];
+
+	if (!pw->pw_uid)
+		return true;
+	while (*groups) {
+		size_t n = strcspn(groups, ",");
+
+		if (n && n < sizeof(name)) {
+			memcpy(name, groups, n);
+			name[n] = '\0';
+			if (pam_modutil_user_in_group_nam_nam(pam, pw->pw_name, name))
+				return true;
+		}
+		groups += n + (groups[n] == ',');
+	}
+	return false;
+}
+
+static int open_socket(const char *path, struct err *err)
+{
+	struct sockaddr_un at = { .sun_family = AF_UNIX }, own = { .sun_family = AF_UNIX };
+	struct timeval patience = { .tv_sec = PATIENCE_S };
+	_cleanup_close_ int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	if (strlen(path) >= sizeof(at.sun_path))
+		return err_set(err, -ENAMETOOLONG, "socket=%s is too long", path);
+	strcpy(at.sun_path, path);
+	/* An address of the kernel's choice, to be answered at; connected, so that nothing but
+	 * the agent can send to it. */
+	if (fd < 0 || bind(fd, (struct sockaddr *)&own, sizeof(own.sun_family)) < 0 ||
+	    connect(fd, (struct sockaddr *)&at, sizeof(at)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof(patience)) < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)) < 0)
+		return err_set(err, -errno, "the Reeve agent cannot be asked at %s: %m", path);
+	return TAKE_FD(fd);
+}
+
+static int ask(const char *path, struct adopt_request q, struct adopt_reply *ret,
+	       struct err *err)
+{
+	_cleanup_close_ int fd = open_socket(path, err);
+
+	if (fd < 0)
+		return fd;
+	if (send(fd, &q, sizeof(q), MSG_NOSIGNAL) != sizeof(q) ||
+	    recv(fd, ret, sizeof(*ret), 0) != sizeof(*ret))
+		return err_set(err, -EIO, "the Reeve agent does not answer at %s", path);
+	if (ret->version != ADOPT_VERSION || !memchr(ret->text, '\0', sizeof(ret->text)) ||
+	    !memchr(ret->cgroup, '\0', sizeof(ret->cgroup)) ||
+	    !memchr(ret->jobfs, '\0', sizeof(ret->jobfs)))
+		return err_set(err, -EBADMSG, "the Reeve agent is of another version");
+	return ret->is_refused ? err_set(err, -EPERM, "%s", ret->text) : 0;
+}
+
+static int enter_view(const char *cgroup, struct err *err)
+{
+	_cleanup_close_ int ipc = step_view_open(cgroup, "ipc", err), view = -1;
+
+	if (ipc < 0)
+		return ipc;
+	view = step_view_open(cgroup, "mnt", err);
+	if (view < 0)
+		return view;
+	if (setns(ipc, CLONE_NEWIPC) < 0 || setns(view, CLONE_NEWNS) < 0)
+		return err_set(err, -errno, "enter the job's view: %m");
+	return 0;
+}
+
+/* As reeve-launch does before it becomes a step's command (agent/launch/step_child.c). */
+static int take_limits(const struct adopt_reply *a, struct err *err)
+{
+	struct rlimit core = { 0, 0 }, as = { a->rlimit_as, a->rlimit_as };
+
+	if (setrlimit(RLIMIT_CORE, &core) < 0 ||
+	    (a->rlimit_as && setrlimit(RLIMIT_AS, &as) < 0) ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return err_set(err, -errno, "take the job's limits: %m");
+	return launch_seccomp(a->deny, err);
+}
+
+static int tell_job(pam_handle_t *pam, const struct adopt_reply *a)
+{
+	char text[ADOPT_PATH_MAX + 32];
+	int r;
+
+	snprintf(text, sizeof(text), "REEVE_JOB=%lld", (long long)a->job);
+	r = pam_putenv(pam, text);
+	if (r != PAM_SUCCESS || !a->jobfs[0])
+		return r;
+	snprintf(text, sizeof(text), "REEVE_JOBFS=%s", a->jobfs);
+	r = pam_putenv(pam, text);
+	snprintf(text, sizeof(text), "TMPDIR=%s", a->jobfs);
+	return r == PAM_SUCCESS ? pam_putenv(pam, text) : r;
+}
+
+/* PAM_SUCCESS with the user and the options; PAM_IGNORE: no concern of ours. */
+static int begin(pam_handle_t *pam, const struct options *o, struct passwd **ret)
+{
+	const char *user = NULL;
+
+	if (pam_get_user(pam, &user, NULL) != PAM_SUCCESS || !user || !*user)
+		return PAM_USER_UNKNOWN;
+	*ret = pam_modutil_getpwnam(pam, user);
+	if (!*ret)
+		return PAM_USER_UNKNOWN;
+	return is_exempt(pam, *ret, o->exempt) ? PAM_IGNORE : PAM_SUCCESS;
+}
+
+static int refuse(pam_handle_t *pam, const struct passwd *pw, const struct err *err)
+{
+	pam_syslog(pam, LOG_NOTICE, "refused %s: %s", pw->pw_name, err->text);
+	pam_error(pam, "Access refused: %s. Start a job (reeve submit), or use reeve exec JOB.",
+		  err->text);
+	return PAM_PERM_DENIED;
+}
+
+int pam_sm_acct_mgmt(pam_handle_t *pam, int flags, int argc, const char **argv)
+{
+	struct adopt_reply reply;
+	struct passwd *pw = NULL;
+	struct err err = { "" };
+	struct options o;
+	int r;
+
+	(void)flags;
+	read_options(pam, argc, argv, &o);
+	r = begin(pam, &o, &pw);
+	if (r != PAM_SUCCESS)
+		return r;
+	r = ask(o.socket, (struct adopt_request){ ADOPT_VERSION, ADOPT_CHECK, pw->pw_uid, 0 },
+		&reply, &err);
+	return r < 0 ? refuse(pam, pw, &err) : PAM_SUCCESS;
+}
+
+int pam_sm_open_session(pam_handle_t *pam, int flags, int argc, const char **argv)
+{
+	struct adopt_reply reply;
+	struct passwd *pw = NULL;
+	struct err err = { "" };
+	struct options o;
+	int r;
+
+	(void)flags;
+	read_options(pam, argc, argv, &o);
+	r = begin(pam, &o, &pw);
+	if (r != PAM_SUCCESS)
+		return r;
+	r = ask(o.socket, (struct adopt_request){ ADOPT_VERSION, ADOPT_ENTER, pw->pw_uid, 0 },
+		&reply, &err);
+	if (!r)
+		r = enter_view(reply.cgroup, &err);
+	if (!r)
+		r = take_limits(&reply, &err);
+	if (r < 0) {
+		refuse(pam, pw, &err);
+		return PAM_SESSION_ERR;
+	}
+	return tell_job(pam, &reply);
+}
+
+int pam_sm_close_session(pam_handle_t *pam, int flags, int argc, const char **argv)
+{
+	struct passwd *pw = NULL;
+	struct options o;
+	int r;
+
+	(void)flags;
+	read_options(pam, argc, argv, &o);
+	r = begin(pam, &o, &pw);
+	return r == PAM_IGNORE ? PAM_IGNORE : PAM_SUCCESS;
+}
