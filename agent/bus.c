@@ -207,6 +207,7 @@ static void print_status(struct node *n, uid_t caller, FILE *f)
 {
 	char mem[AMOUNT_TEXT_MAX], disk[AMOUNT_TEXT_MAX], cpus[CPULIST_TEXT_MAX];
 	struct vmem_room room;
+	size_t held = 0;
 
 	vmem_room(n->vmem, &room);
 	fprintf(f, "node: %s\nmanager: %s, %s\ntier: %d\n", n->conf->node, n->ops->name,
@@ -217,6 +218,9 @@ static void print_status(struct node *n, uid_t caller, FILE *f)
 		amount_format_bytes(n->capacity.mem_bytes, mem),
 		amount_format_bytes(n->capacity.jobfs_bytes, disk));
 	fprintf(f, "jobfs: %s\n", n->jobfs ? jobfs_describe(n->jobfs) : n->jobfs_why.text);
+	if (n->jobfs && jobfs_reclaim(n->jobfs, &held, NULL) == 0 && held)
+		fprintf(f, "jobfs: files of %zu removed directories are still held open\n",
+			held);
 	fprintf(f, "processes: %" PRId64 " for all jobs together", n->capacity.pids);
 	if (room.max_spaces)
 		fprintf(f, "; address spaces: %" PRIu64 " of %" PRIu64 " in use",

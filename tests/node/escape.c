@@ -8,6 +8,7 @@
 #include <limits.h>
 #include <linux/fs.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
@@ -37,7 +38,7 @@ static int say(const char *word, int status, const char *fmt, ...)
 #define ESCAPED(...) say("ESCAPED", 1, __VA_ARGS__)
 #define ABSENT(...) say("absent", 0, __VA_ARGS__)
 
-static void way_write_text(const char *path, const char *text)
+static void write_text(const char *path, const char *text)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
 
@@ -95,33 +96,64 @@ static int way_look(const char *path)
 	return ESCAPED("opened %s", path);
 }
 
-/* Beforehand, from outside the job: cgroups in that of the next job of DIR (a slice's cgroup),
- * while systemd has handed that to the user. Then one more, when it should not be theirs. */
-static int way_premake(const char *dir)
+/* Waits for the next job of DIR (a slice's cgroup) and makes cgroups in its, while systemd has
+ * handed that to the user. False: in no time. */
+static bool make_beforehand(const char *dir, char unit[PATH_MAX])
 {
-	char name[PATH_MAX], event[4096];
+	char event[4096], name[PATH_MAX + 32];
 	int watch = inotify_init1(IN_CLOEXEC);
 	const struct inotify_event *e = (void *)event;
 
 	if (inotify_add_watch(watch, dir, IN_CREATE) < 0 ||
 	    read(watch, event, sizeof(event)) < (ssize_t)sizeof(*e))
-		return ABSENT("watch %s: %s", dir, strerror(errno));
+		return false;
+	snprintf(unit, PATH_MAX, "%s/%s", dir, e->name);
+	snprintf(name, sizeof(name), "%s/work", unit);
 	for (int i = 0; i < 2000000; i++) {
-		snprintf(name, sizeof(name), "%s/%s/work", dir, e->name);
 		if (mkdir(name, 0755) < 0)
 			continue;
 		strcat(name, "/cgroup.type");
-		way_write_text(name, "threaded");
-		snprintf(name, sizeof(name), "%s/%s/mine", dir, e->name);
+		write_text(name, "threaded");
+		snprintf(name, sizeof(name), "%s/mine", unit);
 		mkdir(name, 0755);
-		printf("made %s in time\n", e->name);
+		printf("made %s in time\n", unit);
 		fflush(stdout);
-		sleep(2);
-		strcat(name, "/again");
-		return mkdir(name, 0755) < 0 ? REFUSED("mkdir %s: %s", name, strerror(errno))
-					     : ESCAPED("%s is the user's", name);
+		return true;
 	}
-	return REFUSED("mkdir %s: %s", name, strerror(errno));
+	return false;
+}
+
+/* From outside the job: then one more, when it should not be theirs any longer. */
+static int way_premake(const char *dir)
+{
+	char unit[PATH_MAX], name[PATH_MAX + 32];
+
+	if (!make_beforehand(dir, unit))
+		return REFUSED("mkdir in %s: %s", dir, strerror(errno));
+	sleep(2);
+	snprintf(name, sizeof(name), "%s/again", unit);
+	return mkdir(name, 0755) < 0 ? REFUSED("mkdir %s: %s", name, strerror(errno))
+				     : ESCAPED("%s is the user's", name);
+}
+
+/* And moves there what is in the job's cgroup, the launcher. */
+static int way_premove(const char *dir)
+{
+	char unit[PATH_MAX], from[PATH_MAX + 32], to[PATH_MAX + 32], pid[16];
+	int n = 0;
+
+	if (!make_beforehand(dir, unit))
+		return REFUSED("mkdir in %s: %s", dir, strerror(errno));
+	snprintf(from, sizeof(from), "%s/cgroup.procs", unit);
+	snprintf(to, sizeof(to), "%s/work/cgroup.procs", unit);
+	for (int i = 0; i < 200000 && access(to, F_OK) == 0; i++) {
+		_cleanup_fclose_ FILE *f = fopen(from, "re");
+		_cleanup_close_ int fd = open(to, O_WRONLY | O_CLOEXEC);
+
+		while (f && fscanf(f, "%15s", pid) == 1)
+			n += fd >= 0 && write(fd, pid, strlen(pid)) > 0;
+	}
+	return REFUSED("%d processes were moved", n);
 }
 
 static int way_projid(const char *arg)
@@ -178,9 +210,10 @@ static const struct {
 	const char *name;
 	int (*go)(const char *arg);
 } ways[] = {
-	{ "ptrace", way_ptrace },   { "getfd", way_getfd },	  { "look", way_look },
-	{ "premake", way_premake }, { "vm-write", way_vm_write }, { "proc-mem", way_proc_mem },
-	{ "projid", way_projid },   { "write", way_write },	  { "daemon", way_daemon },
+	{ "ptrace", way_ptrace },     { "getfd", way_getfd },	  { "look", way_look },
+	{ "premake", way_premake },   { "premove", way_premove }, { "vm-write", way_vm_write },
+	{ "proc-mem", way_proc_mem }, { "projid", way_projid },	  { "write", way_write },
+	{ "daemon", way_daemon },
 };
 
 int main(int argc, char **argv)
@@ -189,7 +222,7 @@ int main(int argc, char **argv)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].go(argc > 2 ? argv[2] : NULL);
 	fprintf(stderr, "escape ptrace|vm-write|proc-mem|getfd PID, projid [DIR], write|look "
-			"FILE, premake DIR, "
+			"FILE, premake|premove DIR, "
 			"daemon\n");
 	return 2;
 }

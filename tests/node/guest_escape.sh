@@ -56,7 +56,7 @@ ipc_of_node() { ipcs | grep -E '^0x'; ls -A /dev/mqueue; }
 as alice reeve submit -N shares -o /dev/null -l $RES -- \
 	sh -c 'ipcmk -M 1000000; ipcmk -Q; touch /dev/mqueue/left /dev/shm/left; sleep 1000' >/tmp/out.$$
 shares=$(grep -oE '[0-9]+' /tmp/out.$$ | tail -n 1)
-step() { as alice timeout 60 reeve exec "$@" 2>&1; }
+step() { as alice timeout 60 reeve exec -j "$@" 2>&1; }
 has_made() { step "$shares" -- ls /dev/shm | grep -q left; }
 wait_for 60 has_made
 out=$(step "$shares" -- sh -c 'ipcs -m | grep -c 1000000; ls /dev/mqueue /dev/shm')
@@ -73,6 +73,7 @@ is_over() { as alice reeve job "$1" --json | grep -q '"state": *"ended"'; }
 wait_for 60 is_over "$shares"
 [ -z "$(ipc_of_node)" ]; ok $? "shared memory and queues are gone with the job" "$(ipc_of_node)"
 
+no_units() { ! systemctl list-units --all 'reeve-job-*' --no-legend | grep -q .; }
 # Who makes cgroups in the job's while systemd has handed it to the user owns them: none stays.
 runuser -u alice -- escape premake /sys/fs/cgroup/reeve.slice >/tmp/premade 2>&1 &
 premake=$!
@@ -82,6 +83,17 @@ wait $premake; ok $? "cgroups that the user made beforehand are not the job's: $
 grep -q 'in time' /tmp/premade; ok $? "(they were made in time)" "$(cat /tmp/premade)"
 has "$out" '^work root$' "the job runs in one of root's" "$out"
 has "$out" '^domain$' "which can be killed as one" "$out"
+runuser -u alice -- escape premove /sys/fs/cgroup/reeve.slice >/tmp/premade 2>&1 &
+premake=$!
+sleep 1
+out=$(in_job sh -c 'echo begun; cd "/sys/fs/cgroup/$(sed -n "s/^0:://p" /proc/self/cgroup)" && stat -c "work %U" .')
+wait $premake
+if [[ $out == *begun* ]]; then
+	has "$out" '^work root$' "nor when its launcher was to be moved there: $(tail -n 1 /tmp/premade)" "$out"
+else
+	has "$out" "cgroup of its own into the job's" "nor when its launcher was moved there: it is ended, in words" "$out"
+fi
+wait_for 30 no_units; ok $? "and is gone" "$(systemctl list-units 'reeve-job-*')"
 
 # A session on the node (ssh; su(1) goes through PAM the same way) runs in the user's job, or not.
 pam_service() { # NAME OPTIONS
