@@ -61,6 +61,8 @@ has_made() { step "$shares" -- ls /dev/shm | grep -q left; }
 wait_for 60 has_made
 out=$(step "$shares" -- sh -c 'ipcs -m | grep -c 1000000; ls /dev/mqueue /dev/shm')
 has "$(tr '\n' ' ' <<<"$out")" '^1 /dev/mqueue: left +/dev/shm: left' "a step shares memory and queues with its job"
+out=$(step "$shares" -- sh -c 'escape vm-write $(pgrep -xf "sleep 1000")')
+has "$out" '^ESCAPED' "and they may write to each other's memory, as ranks of an MPI do" "$out"
 out=$(in_job sh -c "ipcs | grep -cE '^0x'; ls -A /dev/mqueue /dev/shm; ls -d /var/lib/reeve/jobfs/$shares-1 /var/lib/reeve/jobfs/*/work \$REEVE_JOBFS 2>&1; ls /proc/*/root/var/lib/reeve/jobfs/$shares-1")
 has "$(head -n 1 <<<"$out")" '^0$' "another job of the same user does not" "$out"
 ! grep -q left <<<"$out"; ok $? "nor see its queues and files in memory" "$out"
@@ -97,7 +99,7 @@ wait_for 30 no_units; ok $? "and is gone" "$(systemctl list-units 'reeve-job-*')
 
 # A session on the node (ssh; su(1) goes through PAM the same way) runs in the user's job, or not.
 pam_service() { # NAME OPTIONS
-	printf '%s\n' 'auth sufficient pam_rootok.so' "account required pam_reeve.so $2" \
+	printf '%s\n' 'auth sufficient pam_rootok.so' 'account required pam_unix.so' "account required pam_reeve.so $2" \
 		"session [success=done ignore=ignore default=die] pam_reeve.so $2" \
 		'session required pam_unix.so' >"/etc/pam.d/$1"
 }
