@@ -1,16 +1,10 @@
-#The conformance test of the two managers, with the agent's own objects; no BPF in it.
-#make - f Makefile -                                                                           \
-	f tests / node / manager_conformance.mk build / tests / node / manager_conformance
-CONFORMANCE
-    : = $(wildcard tests / node / manager_conformance *.c agent / enforce / manager *.c) agent /
-			enforce / final.c agent / admit / cpulist.c agent / job_plan.c agent /
-			job_gpus_env.c agent / job_env.c agent / job_hosts.c common /
-			err.c common /
-			log.c $(patsubst %, common / model / %.c,
-				usage request resources features array after select amount) $O /
-			tests / node /
-			manager_conformance : $(call objs, $(CONFORMANCE))
-						      $(call say, LINK, $ @) $(Q) mkdir -
-		p $(@D) &&
-	$(CC) $(LDFLAGS) - o $ @$ ^
-		-lsystemd - lcgroup - include $(patsubst %.c, $O / %.d, $(CONFORMANCE))
+# The conformance test of the two managers, with the agent's own objects; no BPF in it.
+# make -f Makefile -f tests/node/manager_conformance.mk build/tests/node/manager_conformance
+CONFORMANCE := $(wildcard tests/node/manager_conformance*.c agent/enforce/manager*.c) \
+	       agent/enforce/final.c agent/admit/cpulist.c agent/job_plan.c agent/job_gpus_env.c \
+	       agent/job_env.c agent/job_hosts.c \
+	       common/err.c common/log.c $(patsubst %,common/model/%.c,usage request resources features array after select amount)
+$O/tests/node/manager_conformance: $(call objs,$(CONFORMANCE))
+	$(call say,LINK,$@)
+	$(Q)mkdir -p $(@D) && $(CC) $(LDFLAGS) -o $@ $^ -lsystemd -lcgroup
+-include $(patsubst %.c,$O/%.d,$(CONFORMANCE))
