@@ -21,7 +21,7 @@ visit() { # USER COMMAND...
 	local user=$1
 	shift
 	runuser -u "$user" -- timeout 100 ssh -o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null \
-		-o LogLevel=ERROR "$user@127.0.0.1" "$@" 2>&1
+		-o LogLevel=INFO "$user@127.0.0.1" "$@" 2>&1
 }
 wait_for 60 visit root true; ok $? "root comes in" "$(visit root true)"
 out=$(visit alice echo begun)

@@ -140,7 +140,7 @@ static void test_both_killed(struct world *w)
 static void test_half_started(struct world *w)
 {
 	struct manager_spec s = world_spec(w);
-	struct supervisor_spec spec = { &s, job_path(w, s.id), w->socket, w->final_dir };
+	struct supervisor_spec spec = { &s, &w->config, job_path(w, s.id) };
 	char file[300];
 
 	spec_of(w, s.id, file, sizeof(file));
