@@ -4,6 +4,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "controller/api/metrics_usage.h"
 #include "controller/api/call.h"
 #include "controller/api/declared.h"
 #include "controller/api/parts.h"
@@ -108,6 +109,7 @@ struct api *api_close(struct api *a)
 	if (!a)
 		return NULL;
 	a->hooks = hooks_close(a->hooks);
+	a->metrics_usage = metrics_usage_free(a->metrics_usage);
 	sd_event_source_disable_unref(a->cycle_source);
 	desk_close(a->desk);
 	told_free(a->told);

@@ -16,6 +16,7 @@ struct api_counts {
 
 struct accounts;
 struct hooks;
+struct metrics_usage;
 struct told;
 
 struct api {
@@ -29,7 +30,8 @@ struct api {
 	int64_t cycle_due_ns; /* monotonic: not before; so others get half of the time */
 	struct desk *desk;    /* where jobs are handed in; made when the first one is */
 	struct told *told;
-	struct hooks *hooks; /* NULL: the site has none */
+	struct hooks *hooks;		     /* NULL: the site has none */
+	struct metrics_usage *metrics_usage; /* metrics_usage.h; NULL: not asked for so far */
 	struct api_counts counts;
 	/* Real time: since when nodes can be heard without a break; when that was last looked.
 	 */

@@ -285,7 +285,7 @@ int route_metrics(struct call *c, struct err *err)
 	if (r >= 0)
 		r = store_counts(store, put_count, f, err);
 	if (r >= 0)
-		r = metrics_put_usage(f, store, by_account, err);
+		r = metrics_put_usage(f, c->api, by_account, err);
 	if (fclose(f) != 0 && r >= 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	c->type = TEXT_TYPE;

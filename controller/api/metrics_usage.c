@@ -3,6 +3,7 @@
 #include <nettle/memops.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
 #include "common/log.h"
@@ -83,23 +84,31 @@ struct usage_sum {
 struct usage_sums {
 	struct usage_sum *of;
 	size_t n;
-	bool by_account;
+};
+
+struct metrics_usage {
+	struct usage_sums sums;	 /* by account and pool, each once */
+	int64_t looked_until_ns; /* monotonic: until then they are new enough */
 };
 
 static void usage_sums_done(struct usage_sums *s)
 {
 	free(s->of);
+	*s = (struct usage_sums){ NULL, 0 };
 }
 
-/* Rows come by account and pool, each once; without accounts there are as many as pools. */
-static struct usage_sum *sum_at(struct usage_sums *s, const char *account, const char *pool)
+struct metrics_usage *metrics_usage_free(struct metrics_usage *m)
 {
-	struct usage_sum *more;
+	if (m)
+		usage_sums_done(&m->sums);
+	free(m);
+	return NULL;
+}
 
-	for (size_t i = 0; !s->by_account && i < s->n; i++)
-		if (!strcmp(s->of[i].pool, pool))
-			return &s->of[i];
-	more = s->of;
+static struct usage_sum *add_sum(struct usage_sums *s, const char *account, const char *pool)
+{
+	struct usage_sum *more = s->of;
+
 	if ((s->n & (s->n - 1)) == 0) /* a power of two: full */
 		more = reallocarray(more, s->n ? s->n * 2 : 1, sizeof(*more));
 	if (!more)
@@ -107,21 +116,78 @@ static struct usage_sum *sum_at(struct usage_sums *s, const char *account, const
 	s->of = more;
 	more = &s->of[s->n++];
 	*more = (struct usage_sum){ .n = { 0 } };
-	snprintf(more->account, sizeof(more->account), "%s", s->by_account ? account : "");
+	snprintf(more->account, sizeof(more->account), "%s", account);
 	snprintf(more->pool, sizeof(more->pool), "%s", pool);
 	return more;
 }
 
 static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
 {
-	struct usage_sum *sum = sum_at(ctx, u->key, u->pool);
+	struct usage_sum *sum = add_sum(ctx, u->key, u->pool);
 
 	if (!sum)
 		return err_set(err, -ENOMEM, "out of memory");
-	sum->n[FIGURE_REQUESTED] += u->charge_requested_ms;
-	sum->n[FIGURE_USED] += u->charge_used_ms;
-	sum->n[FIGURE_CPU] += u->cpu_ms;
-	sum->n[FIGURE_ENDED] += u->jobs_ended;
+	sum->n[FIGURE_REQUESTED] = u->charge_requested_ms;
+	sum->n[FIGURE_USED] = u->charge_used_ms;
+	sum->n[FIGURE_CPU] = u->cpu_ms;
+	sum->n[FIGURE_ENDED] = u->jobs_ended;
+	return 0;
+}
+
+static int64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return t.tv_sec * S_NS + t.tv_nsec;
+}
+
+/* The ledger's whole past is summed up, and anyone may ask: so the sums are kept a hundred
+ * times as long as they took, and whoever asks without pause costs one per cent of the
+ * controller. */
+#define KEEP_TIMES 100
+
+static int look(struct api *a, struct err *err)
+{
+	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
+	_cleanup_(usage_sums_done) struct usage_sums fresh = { NULL, 0 };
+	int64_t began_ns = cpu_ns();
+	int r;
+
+	if (!a->metrics_usage)
+		a->metrics_usage = calloc(1, sizeof(*a->metrics_usage));
+	if (!a->metrics_usage)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (call_monotonic_ns() < a->metrics_usage->looked_until_ns)
+		return 0;
+	r = store_usage(a->c.store, &all, add_usage, &fresh, err);
+	if (r < 0)
+		return r;
+	usage_sums_done(&a->metrics_usage->sums);
+	a->metrics_usage->sums = fresh;
+	fresh = (struct usage_sums){ NULL, 0 };
+	a->metrics_usage->looked_until_ns =
+		call_monotonic_ns() + (cpu_ns() - began_ns) * KEEP_TIMES;
+	return 0;
+}
+
+/* All accounts together: as many as there are pools. */
+static int add_up(const struct usage_sums *all, struct usage_sums *ret, struct err *err)
+{
+	for (size_t i = 0; i < all->n; i++) {
+		const struct usage_sum *one = &all->of[i];
+		struct usage_sum *sum = NULL;
+
+		for (size_t k = 0; k < ret->n; k++)
+			if (!strcmp(ret->of[k].pool, one->pool))
+				sum = &ret->of[k];
+		if (!sum)
+			sum = add_sum(ret, "", one->pool);
+		if (!sum)
+			return err_set(err, -ENOMEM, "out of memory");
+		for (int k = 0; k < _FIGURE_MAX; k++)
+			sum->n[k] += one->n[k];
+	}
 	return 0;
 }
 
@@ -142,7 +208,7 @@ static void put_sum(FILE *f, const char *name, const struct usage_sum *sum,
 		fprintf(f, "} %lld.%03lld\n", n / 1000, n % 1000);
 }
 
-int metrics_put_usage(FILE *f, struct store *store, bool by_account, struct err *err)
+static void put_sums(FILE *f, const struct usage_sums *s)
 {
 	static const struct {
 		const char *name, *type, *help;
@@ -157,16 +223,22 @@ int metrics_put_usage(FILE *f, struct store *store, bool by_account, struct err 
 				 "CPU time of jobs." },
 		[FIGURE_ENDED] = { "reeve_jobs_ended_total", "counter", "Jobs that ended." },
 	};
-	const struct store_period all = { .by = STORE_BY_ACCOUNT,
-					  .from_day = INT32_MIN,
-					  .to_day = INT32_MAX };
-	_cleanup_(usage_sums_done) struct usage_sums s = { .by_account = by_account };
-	int r = store_usage(store, &all, add_usage, &s, err);
 
-	for (int i = 0; i < _FIGURE_MAX && r >= 0; i++) {
+	for (int i = 0; i < _FIGURE_MAX; i++) {
 		metrics_head(f, figures[i].name, figures[i].type, figures[i].help);
-		for (size_t k = 0; k < s.n; k++)
-			put_sum(f, figures[i].name, &s.of[k], (enum usage_figure)i);
+		for (size_t k = 0; k < s->n; k++)
+			put_sum(f, figures[i].name, &s->of[k], (enum usage_figure)i);
 	}
+}
+
+int metrics_put_usage(FILE *f, struct api *a, bool by_account, struct err *err)
+{
+	_cleanup_(usage_sums_done) struct usage_sums together = { NULL, 0 };
+	int r = look(a, err);
+
+	if (r >= 0 && !by_account)
+		r = add_up(&a->metrics_usage->sums, &together, err);
+	if (r >= 0)
+		put_sums(f, by_account ? &a->metrics_usage->sums : &together);
 	return r;
 }

@@ -17,4 +17,6 @@ void metrics_label(FILE *f, const char *name, const char *value); /* escaped */
 
 /* < 0: refused, with 401: a token that is not the site's; err has the words. */
 int metrics_may_see_accounts(struct call *c, bool *ret, struct err *err);
-int metrics_put_usage(FILE *f, struct store *store, bool by_account, struct err *err);
+int metrics_put_usage(FILE *f, struct api *a, bool by_account, struct err *err);
+/* What it keeps between two requests. */
+struct metrics_usage *metrics_usage_free(struct metrics_usage *m);

@@ -201,5 +201,24 @@ has "metrics: a token that everyone can read opens nothing" 401 "$(scrape -o /de
 has "metrics: nor does the controller start with it" 'chmod 640' "$("$binary" --config "$dir/controller.conf" --check 2>&1)"
 again "MetricsAccounts = public"
 has "metrics: a site may show the accounts to everyone" "$of_physics" "$(scrape)"
+
+# The whole past is summed up for it, and who has no credential asks as often as they can.
+live_stop
+rm -f "$ledger"*
+echo '; UnixStartTime: 1000000000' >"$dir/past.swf"
+for i in $(seq 8000); do echo "$i $((i * 9000)) 5 $((i * 37 % 9000)) $((i % 64)) -1 -1 4 7200 -1 1 $((i % 500)) $((i % 100)) -1 -1 -1 -1 -1"; done >>"$dir/past.swf"
+build/bin/reeve import swf "$dir/past.swf" --cluster main --ledger "$ledger" >"$dir/out" 2>&1 || bail "no import: $(cat "$dir/out")"
+again "MetricsAccounts = public"
+spent() { awk '{ print int($1 / 1000) }' "/proc/$controller/schedstat"; } # us
+while a=$(spent); sleep 0.5; [ $(($(spent) - a)) -gt 200 ]; do :; done # until what a start costs is over
+sleep 2
+a=$(spent)
+scrape >"$dir/out"
+b=$(spent)
+for _ in $(seq 60); do scrape >"$dir/out"; done
+c=$(spent)
+has "metrics: there is a past" 'reeve_jobs_ended_total{account="g7",' "$(cat "$dir/out")"
+[ $((c - b)) -lt $((30 * (b - a))) ]
+tap_result $? "metrics: sixty questions cost less than thirty passes over the past" "first $((b - a)) us, then $((c - b)) us"
 if command -v promtool >/dev/null; then check "metrics: promtool finds nothing wrong" promtool check metrics < <(scrape); fi
 tap_end
