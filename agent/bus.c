@@ -9,6 +9,7 @@
 #include "agent/job_order.h"
 #include "agent/job_steps.h"
 #include "common/log.h"
+#include "common/utf8.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
 
@@ -249,7 +250,7 @@ static int status(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	if (!f)
 		return -ENOMEM;
 	print_status(userdata, caller_of(call), f);
-	r = fclose(f) ? -ENOMEM : sd_bus_reply_method_return(call, "s", text);
+	r = fclose(f) ? -ENOMEM : sd_bus_reply_method_return(call, "s", utf8_mend(text));
 	free(text);
 	return r;
 }

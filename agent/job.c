@@ -8,6 +8,7 @@
 #include "agent/job_due.h"
 #include "agent/job_gpus_meter.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 static const char *const step_names[_STEP_MAX] = { "prepare", "unit",	 "running", "final",
 						   "drain",   "cleanup", "report" };
@@ -156,6 +157,7 @@ void job_fail(struct job *j, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	utf8_clean(text);
 	job_latch(j, END_FAILED, text);
 	log_job(LOG_NOTICE, j->s.job, "failed", "%s", text);
 }
@@ -169,7 +171,7 @@ void job_latch(struct job *j, enum job_end_kind kind, const char *text)
 	};
 
 	snprintf(end.reason.host, sizeof(end.reason.host), "%s", j->node->conf->node);
-	snprintf(end.reason.text, sizeof(end.reason.text), "%s", text);
+	utf8_copy(end.reason.text, sizeof(end.reason.text), text, strlen(text));
 	state_end_set(&j->s, &end);
 }
 
@@ -181,6 +183,7 @@ void job_note(struct job *j, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	utf8_clean(text);
 	log_job(LOG_NOTICE, j->s.job, "note", "%s", text);
 	copy = strdup(text);
 	if (!copy)

@@ -14,6 +14,7 @@
 #include "agent/job_report.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 #define IN_MAX 2048 /* more than any frame that a launcher may send */
 
@@ -218,9 +219,7 @@ static int on_failed(struct gate *g, const char *text, size_t size)
 	struct job *j = g->job;
 	char words[PLAN_FAILED_MAX + 1];
 
-	for (size_t i = 0; i < size; i++)
-		words[i] = (unsigned char)text[i] < ' ' || text[i] == 127 ? '?' : text[i];
-	words[size] = '\0';
+	utf8_copy(words, sizeof(words), text, size);
 	if (!j->is_executed) {
 		job_fail(j, "%.250s", words);
 		job_again(j, 0);

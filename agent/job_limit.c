@@ -9,6 +9,7 @@
 #include "agent/job_limit.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -36,6 +37,12 @@ static bool latch(struct job *j, struct hit h)
 	return true;
 }
 
+/* A process calls itself what it likes, in any bytes (prctl(2), PR_SET_NAME). */
+static void take_name(struct reason_proc *p, const char *comm)
+{
+	utf8_copy(p->comm, sizeof(p->comm), comm, sizeof(p->comm));
+}
+
 static void add_processes(struct node *n, struct job *j)
 {
 	struct vmem_process list[REASON_PROCS_MAX];
@@ -48,7 +55,7 @@ static void add_processes(struct node *n, struct job *j)
 	for (size_t i = 0; i < count && i < REASON_PROCS_MAX; i++) {
 		why->procs[i].pid = (int32_t)list[i].pid;
 		why->procs[i].bytes = (int64_t)list[i].bytes;
-		snprintf(why->procs[i].comm, sizeof(why->procs[i].comm), "%s", list[i].comm);
+		take_name(&why->procs[i], list[i].comm);
 	}
 }
 
@@ -62,7 +69,7 @@ static void add_offender(struct job *j, const struct vmem_excess *x)
 		return;
 	why->n_procs = 1;
 	why->procs[0] = (struct reason_proc){ .pid = (int32_t)x->tgid, .bytes = -1 };
-	snprintf(why->procs[0].comm, sizeof(why->procs[0].comm), "%s", x->comm);
+	take_name(&why->procs[0], x->comm);
 }
 
 static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *comm)
@@ -74,7 +81,7 @@ static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *c
 	why->n_procs = 1;
 	why->procs[0].pid = pid;
 	why->procs[0].bytes = bytes;
-	snprintf(why->procs[0].comm, sizeof(why->procs[0].comm), "%s", comm);
+	take_name(&why->procs[0], comm);
 }
 
 /* Journal now, all else with the end of the job. */

@@ -5,6 +5,7 @@
 #include <time.h>
 #include "agent/node.h"
 #include "common/log.h"
+#include "common/utf8.h"
 
 static int64_t clock_ns(clockid_t which)
 {
@@ -32,6 +33,7 @@ void node_note(struct node *n, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	utf8_clean(text);
 	for (int i = 0; i < n->n_notes; i++)
 		if (!strcmp(n->notes[i], text))
 			return;

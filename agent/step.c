@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/step.h"
+#include "common/utf8.h"
 
 bool step_id_is_equal(struct sync_step_id a, struct sync_step_id b)
 {
@@ -76,7 +77,7 @@ void step_fail(struct step *s, const char *why)
 {
 	s->phase = STEP_IS_OVER;
 	s->end = (struct step_end){ .version = STEP_VERSION, .exit_status = -1 };
-	snprintf(s->end.text, sizeof(s->end.text), "%s", why);
+	utf8_copy(s->end.text, sizeof(s->end.text), why, strlen(why));
 }
 
 int step_take_end(struct step *s, const struct step_end *end)
@@ -90,9 +91,7 @@ int step_take_end(struct step *s, const struct step_end *end)
 	s->phase = STEP_DRAINS;
 	s->end = *end;
 	/* The words may repeat a path of the user's. */
-	for (char *c = s->end.text; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 127)
-			*c = '?';
+	utf8_clean(s->end.text);
 	return 0;
 }
 

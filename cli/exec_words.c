@@ -4,8 +4,8 @@
 #include <string.h>
 #include <unistd.h>
 #include "cli/exec_words.h"
-#include "cli/text.h"
 #include "common/err.h"
+#include "common/utf8.h"
 #include "common/wire/wire.h"
 
 extern char **environ;
@@ -164,7 +164,7 @@ static int read_rsh(const struct verb_call *call, struct exec_words *w, struct e
 static int check_text(char *const *argv, struct err *err)
 {
 	for (size_t i = 0; argv && argv[i]; i++)
-		if (!text_is_utf8(argv[i]))
+		if (!utf8_is_valid(argv[i]))
 			return err_set(err, -EINVAL,
 				       "word %zu of the command is not UTF-8 text", i + 1);
 	return 0;
@@ -215,7 +215,7 @@ static int add_text(json_t *env, const char *text, struct err *err)
 
 	if (!name || !text[name])
 		return 0;
-	if (!text_is_utf8(text)) {
+	if (!utf8_is_valid(text)) {
 		fprintf(stderr, "reeve exec: variable %.*s is not UTF-8 text: left out\n",
 			(int)name, text);
 		return 0;

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include "cli/submission.h"
-#include "cli/text.h"
 #include "common/err.h"
+#include "common/utf8.h"
 #include "common/wire/wire.h"
 
 extern char **environ;
@@ -64,7 +64,7 @@ static int take_script(struct request *r, const char *path, struct err *err)
 	rc = request_parse_script(r, text, size, shown, ignored, err);
 	if (rc < 0)
 		return rc;
-	if (!text_is_utf8(text))
+	if (!utf8_is_valid(text))
 		return err_set(err, -EINVAL,
 			       "%s is not UTF-8 text; convert it: iconv -f latin1 -t utf-8",
 			       shown);
@@ -116,7 +116,7 @@ static int copy_args(char ***list, char *const *args, struct err *err)
 	int r = 0;
 
 	for (; *args && r == 0; args++) {
-		if (!text_is_utf8(*args))
+		if (!utf8_is_valid(*args))
 			return err_set(err, -EINVAL, "argument %zu is not UTF-8 text", n + 1);
 		r = append(list, &n, strdup(*args), err);
 	}
@@ -135,7 +135,7 @@ static int set_env(struct env *e, const char *name, size_t name_size, const char
 {
 	char *item = NULL;
 
-	if (!text_is_utf8(value))
+	if (!utf8_is_valid(value))
 		return err_set(err, -EINVAL,
 			       "the value of %.*s is not UTF-8 text; unset it, or set another "
 			       "with --env",
@@ -181,7 +181,7 @@ static int name_env(struct env *e, const char *typed, struct err *err)
 	const char *value;
 	char name[256];
 
-	if (!n || n >= sizeof(name) || !text_is_utf8(typed))
+	if (!n || n >= sizeof(name) || !utf8_is_valid(typed))
 		return err_set(err, -EINVAL, "--env '%.60s': write NAME or NAME=VALUE", typed);
 	memcpy(name, typed, n);
 	name[n] = '\0';
@@ -239,7 +239,7 @@ static int check_paths(struct request *r, const char *here, struct err *err)
 	char *absolute = NULL;
 
 	for (size_t i = 0; i < ARRAY_LEN(paths); i++)
-		if (paths[i] && !text_is_utf8(paths[i]))
+		if (paths[i] && !utf8_is_valid(paths[i]))
 			return err_set(err, -EINVAL,
 				       "the name of a directory or file is not UTF-8 text; use "
 				       "another with --workdir, -o, -e");

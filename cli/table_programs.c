@@ -6,6 +6,7 @@
 #include "cli/table_data.h"
 #include "cli/text.h"
 #include "common/err.h"
+#include "common/utf8.h"
 #include "common/wire/wire.h"
 
 static bool is_text(const struct table_column *col)
@@ -136,7 +137,7 @@ static int check_utf8(const struct table *t, const struct table_choice *c, struc
 	for (size_t row = 0; row < t->n_rows; row++)
 		for (int k = 0; k < c->n; k++) {
 			cell = table_cell(t, row, c->column[k]);
-			if (cell->have && cell->text && !text_is_utf8(cell->text))
+			if (cell->have && cell->text && !utf8_is_valid(cell->text))
 				return err_set(err, -EINVAL,
 					       "%s '%.64s' is not UTF-8, as json has to be",
 					       t->columns[c->column[k]].name, cell->text);

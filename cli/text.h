@@ -16,5 +16,3 @@ enum text_keep {
  * marks and (where the locale is not UTF-8) all non-ASCII as \u202e, bytes that are not UTF-8
  * in octal. */
 char *text_safe(const char *text, enum text_keep keep);
-
-bool text_is_utf8(const char *text);

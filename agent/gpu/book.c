@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include "agent/gpu/book.h"
+#include "common/utf8.h"
 
 void book_done(struct book *b)
 {
@@ -21,6 +22,7 @@ void book_note(struct book *b, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	utf8_clean(text);
 	for (int i = 0; i < b->n_notes; i++)
 		if (!strcmp(b->notes[i], text))
 			return;
@@ -42,6 +44,8 @@ int book_add(struct book *b, const struct gpu_device *d)
 		return -ENOMEM;
 	b->devices = more;
 	b->devices[b->n_devices] = (struct book_device){ .d = *d };
+	utf8_clean(b->devices[b->n_devices].d.uuid);
+	utf8_clean(b->devices[b->n_devices].d.product);
 	return b->n_devices++;
 }
 

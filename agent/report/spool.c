@@ -82,9 +82,9 @@ static int write_row(struct spool *s, const struct report *r, struct err *err)
 	_cleanup_free_ char *body = j ? wire_format(j) : NULL;
 
 	if (!body)
-		return err_set(err, -EINVAL,
-			       "the report of job %" PRId64 " cannot be written down (out of "
-			       "memory, or text that is not UTF-8)",
+		return err_set(err, -ENOMEM,
+			       "the report of job %" PRId64
+			       " cannot be written down (out of memory)",
 			       r->job);
 	return db_run(
 		s->db, err,

@@ -73,9 +73,9 @@ static json_t *encode_field(const struct field *f, const struct state_attempt *a
 	case UINT64: /* as the same 64 bits */
 		return json_integer((json_int_t) * (const uint64_t *)at);
 	case TEXT:
-		return json_string(at);
+		return wire_string(at);
 	case OWNED:
-		return json_string(*(char *const *)at ? *(char *const *)at : "");
+		return wire_string(*(char *const *)at ? *(char *const *)at : "");
 	case CPUS:
 		return json_string(cpulist_format(at, text, sizeof(text)));
 	}
@@ -307,9 +307,9 @@ int state_save(struct db *db, const struct state_attempt *a, struct err *err)
 	int r;
 
 	if (!body)
-		return err_set(err, -EINVAL,
-			       "the state of job %" PRId64 " cannot be written down (out of "
-			       "memory, or text that is not UTF-8)",
+		return err_set(err, -ENOMEM,
+			       "the state of job %" PRId64
+			       " cannot be written down (out of memory)",
 			       a->job);
 	r = db_run(db, err, "UPDATE attempts SET body = ? WHERE job = ? AND attempt = ?", "tii",
 		   body, a->job, (int64_t)a->attempt);

@@ -79,7 +79,8 @@ void state_usage_get(const struct state_attempt *a, struct usage *ret);
 int state_base_set(struct state_attempt *a, const struct usage *u);
 void state_base_get(const struct state_attempt *a, struct usage *ret);
 
-/* All of *a; the request only when the row is new. -ENOSPC, -EIO, ... */
+/* All of *a; the request only when the row is new. Text that is not UTF-8 is mended: it never
+ * keeps a job from being saved. -ENOSPC, -EIO, ... */
 int state_save(struct db *db, const struct state_attempt *a, struct err *err);
 /* The script, arguments and environment of a saved attempt, into a request that was given to
  * request_shed(). -ENOENT: no such row. */

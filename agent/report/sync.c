@@ -38,9 +38,9 @@ static json_t *encode_free(const struct admit_capacity *c)
 
 static json_t *encode_gpu(const struct sync_gpu *g)
 {
-	json_t *j = json_pack("{s:s,s:s,s:s*,s:s*,s:I}", "uuid", g->uuid, "model", g->model,
-			      "product", g->product, "vendor", g->vendor, "mem_bytes",
-			      (json_int_t)g->mem_bytes);
+	json_t *j = json_pack("{s:o,s:s,s:o*,s:s*,s:I}", "uuid", wire_string(g->uuid), "model",
+			      g->model, "product", g->product ? wire_string(g->product) : NULL,
+			      "vendor", g->vendor, "mem_bytes", (json_int_t)g->mem_bytes);
 
 	if (j && g->numa_node >= 0)
 		json_object_set_new(j, "numa_node", json_integer(g->numa_node));
@@ -100,7 +100,7 @@ static json_t *encode_notes(const struct sync_node *node)
 	_cleanup_json_ json_t *a = json_array();
 
 	for (size_t i = 0; a && node->notes && node->notes[i]; i++)
-		if (json_array_append_new(a, json_string(node->notes[i])) < 0)
+		if (json_array_append_new(a, wire_string(node->notes[i])) < 0)
 			return NULL;
 	return TAKE_PTR(a);
 }
@@ -121,7 +121,7 @@ json_t *sync_encode(const struct sync_node *node)
 	json_t *capacity = encode_capacity(&node->capacity), *doc;
 
 	if (!capacity ||
-	    json_object_set_new(capacity, "topology", json_string(node->topology)) < 0) {
+	    json_object_set_new(capacity, "topology", wire_string(node->topology)) < 0) {
 		json_decref(capacity);
 		return NULL;
 	}

@@ -86,7 +86,7 @@ struct sync_handlers {
 };
 
 /* The request document without reports and output; sync_add_* fill them in. NULL: out of
- * memory (or text that is not UTF-8). Caller owns it. */
+ * memory. Caller owns it. */
 json_t *sync_encode(const struct sync_node *node);
 int sync_add_output(json_t *doc, const struct sync_chunk *chunk, struct err *err);
 

@@ -9,21 +9,6 @@
 
 #define WORDS_MAX 65536 /* arguments or variables: what the launcher takes */
 
-/* Words that name a file may have been cut within a letter, or never have been UTF-8. */
-static json_t *encode_text(const char *text)
-{
-	_cleanup_free_ char *plain = NULL;
-	json_t *j = json_string(text);
-
-	if (j)
-		return j;
-	plain = strdup(text);
-	for (char *c = plain; c && *c; c++)
-		if ((unsigned char)*c >= 0x80)
-			*c = '?';
-	return json_string(plain ? plain : "");
-}
-
 static json_t *encode_one(const struct sync_step *s)
 {
 	json_t *j = json_pack("{s:I,s:i,s:I,s:s}", "job", (json_int_t)s->id.job, "attempt",
@@ -34,7 +19,7 @@ static json_t *encode_one(const struct sync_step *s)
 		return j;
 	if (json_object_set_new(j, "exit_status", json_integer(s->exit_status)) < 0 ||
 	    json_object_set_new(j, "signal", json_integer(s->signal)) < 0 ||
-	    (s->text && *s->text && json_object_set_new(j, "text", encode_text(s->text)) < 0)) {
+	    (s->text && *s->text && json_object_set_new(j, "text", wire_string(s->text)) < 0)) {
 		json_decref(j);
 		return NULL;
 	}

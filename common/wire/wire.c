@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/utf8.h"
 #include "common/wire/wire.h"
 
 int wire_parse(const char *text, size_t size, json_t **ret, struct err *err)
@@ -29,6 +30,17 @@ int wire_parse(const char *text, size_t size, json_t **ret, struct err *err)
 char *wire_format(const json_t *j)
 {
 	return json_dumps(j, JSON_COMPACT);
+}
+
+json_t *wire_string(const char *text)
+{
+	_cleanup_free_ char *mended = NULL;
+	json_t *j = json_string(text);
+
+	if (j)
+		return j;
+	mended = strdup(text);
+	return mended ? json_string(utf8_mend(mended)) : NULL;
 }
 
 json_t *wire_new(void)

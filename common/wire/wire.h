@@ -5,7 +5,8 @@
  * unknown keys are ignored, so that agent and controller can be upgraded one after the other.
  * Amounts are JSON integers in the unit that the key names (_bytes _ns _s). Absent usage
  * figures are absent keys. Strings are UTF-8; what is not is refused by the decoder of the
- * side that reads it, so environment values that are not UTF-8 are refused at submission.
+ * side that reads it, so environment values that are not UTF-8 are refused at submission. Text
+ * about a job is never refused: wire_string() mends it.
  */
 #pragma once
 #include <jansson.h>
@@ -40,6 +41,10 @@ int wire_scan(const char *text, size_t size, const struct wire_bounds *max, stru
 char *wire_format(const json_t *j);
 /* {"schema": WIRE_SCHEMA} to fill. */
 json_t *wire_new(void);
+
+/* A JSON string of any bytes: `text` itself where it is UTF-8, else as utf8_mend() has it. NULL
+ * only when memory ran out. */
+json_t *wire_string(const char *text);
 
 /* Encoders return a new reference or NULL when memory ran out. */
 json_t *wire_encode_resources(const struct resources *r);

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/utf8.h"
 #include "common/wire/wire.h"
 
 #define ANY_INT ((struct wire_int){ INT64_MIN, INT64_MAX, NULL })
@@ -34,13 +35,14 @@ json_t *wire_encode_end(const struct job_end *e)
 
 	reason_format(e, text, sizeof(text));
 	reason_format_line(e, line, sizeof(line));
-	return json_pack("{s:s,s:i,s:i,s:{s:s,s:I,s:I,s:I,s:s,s:i,s:o,s:s},s:s,s:s}", "kind",
+	return json_pack("{s:s,s:i,s:i,s:{s:s,s:I,s:I,s:I,s:o,s:i,s:o,s:o},s:o,s:o}", "kind",
 			 job_end_kind_name(e->kind), "exit_status", (int)e->exit_status,
 			 "signal", (int)e->signal, "reason", "limit", limit_kind_name(r->limit),
 			 "requested", (json_int_t)r->requested, "reached",
-			 (json_int_t)r->reached, "at_ns", (json_int_t)r->at_ns, "host", r->host,
-			 "n_procs", (int)r->n_procs, "procs", encode_procs(r), "text", r->text,
-			 "text", text, "line", line);
+			 (json_int_t)r->reached, "at_ns", (json_int_t)r->at_ns, "host",
+			 wire_string(r->host), "n_procs", (int)r->n_procs, "procs",
+			 encode_procs(r), "text", wire_string(r->text), "text",
+			 wire_string(text), "line", wire_string(line));
 }
 
 static int decode_procs(const json_t *a, struct reason *r, struct err *err)
@@ -95,6 +97,8 @@ static int decode_reason(const json_t *j, struct reason *ret, struct err *err)
 		    0)
 		return r;
 	ret->n_procs = (int32_t)n_procs;
+	utf8_clean(ret->host);
+	utf8_clean(ret->text);
 	if (limit_kind_parse(limit, &ret->limit) < 0)
 		return err_set(err, -EINVAL, "limit '%s' is unknown", limit);
 	return decode_procs(json_object_get(j, "procs"), ret, err);
@@ -128,12 +132,13 @@ int wire_decode_end(const json_t *j, const char *at, struct job_end *ret, struct
 json_t *wire_encode_report(const struct report *r)
 {
 	_cleanup_json_ json_t *j = json_pack(
-		"{s:I,s:i,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:o,s:s,s:s}", "job", (json_int_t)r->job,
+		"{s:I,s:i,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:o,s:s,s:o}", "job", (json_int_t)r->job,
 		"attempt", (int)r->attempt, "seq", (json_int_t)r->seq, "at_ns",
 		(json_int_t)r->at_ns, "state", job_state_name(r->state), "started_ns",
 		(json_int_t)r->started_ns, "ended_ns", (json_int_t)r->ended_ns, "running_ns",
 		(json_int_t)r->running_ns, "suspended_ns", (json_int_t)r->suspended_ns, "usage",
-		wire_encode_usage(&r->usage), "cpus", r->cpus, "note", r->note);
+		wire_encode_usage(&r->usage), "cpus", r->cpus, "note",
+		wire_string(r->note));
 
 	if (j && r->state == JOB_ENDED &&
 	    json_object_set_new(j, "end", wire_encode_end(&r->end)))
@@ -172,6 +177,7 @@ static int decode_report(const json_t *j, struct report *ret, struct err *err)
 	if (job_state_parse(state, &ret->state) < 0)
 		return err_set(err, -EINVAL, "state '%s' is unknown", state);
 	ret->attempt = (int32_t)attempt;
+	utf8_clean(ret->note);
 	r = wire_decode_usage(json_object_get(j, "usage"), "usage", &ret->usage, err);
 	if (r < 0 || ret->state != JOB_ENDED)
 		return r;

@@ -50,17 +50,11 @@ static const char *code_of(unsigned status)
 	}
 }
 
-/* A message may quote what somebody sent; JSON takes only UTF-8. */
+/* A message may quote what the peer sent, and cut it within a character. */
 static json_t *encode_refusal(const struct call *c, const char *code, const char *message)
 {
-	const char *remedy = c->remedy ? c->remedy : "";
-	json_t *j =
-		json_pack("{s:s,s:s,s:s}", "code", code, "message", message, "remedy", remedy);
-
-	if (j)
-		return j;
-	return json_pack("{s:s,s:s,s:s}", "code", code, "message",
-			 "refused; what was sent is not UTF-8", "remedy", remedy);
+	return json_pack("{s:s,s:o,s:o}", "code", code, "message", wire_string(message),
+			 "remedy", wire_string(c->remedy ? c->remedy : ""));
 }
 
 /* Errors that are the caller's are told; our own are logged, and told without detail. */

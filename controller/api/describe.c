@@ -17,7 +17,7 @@ static void set(json_t *j, const char *key, json_t *value)
 
 static void set_text(json_t *j, const char *key, const char *text)
 {
-	set(j, key, json_string(text ? text : ""));
+	set(j, key, wire_string(text ? text : ""));
 }
 
 static void set_int(json_t *j, const char *key, int64_t n)

@@ -132,6 +132,6 @@ int describe_folded(const struct api *a, struct job_id id, json_t *doc, struct e
 	else if (!was || !*was)
 		r = say_turn(a, id.job, why, err);
 	if (*why)
-		set(doc, "why", json_string(why));
+		set(doc, "why", wire_string(why));
 	return r < 0 ? r : set_id(doc, id, err);
 }

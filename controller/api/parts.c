@@ -35,7 +35,7 @@ static json_t *encode_part(const struct store_part_row *p)
 	set(j, "ended_ns", json_integer(p->ended_ns));
 	set(j, "running_ns", json_integer(p->running_ns));
 	set(j, "suspended_ns", json_integer(p->suspended_ns));
-	set(j, "note", json_string(p->note));
+	set(j, "note", wire_string(p->note));
 	set_document(j, "usage", p->usage);
 	set_document(j, "gpus", p->gpus);
 	set_document(j, "end", p->end);

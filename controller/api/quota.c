@@ -71,7 +71,7 @@ int admit_foretell(struct call *c, const struct request *q, const struct tariff_
 		return r;
 	json_object_set_new(c->answer, "quota", json_string(words[a.verdict]));
 	if (*a.text)
-		json_object_set_new(c->answer, "quota_note", json_string(a.text));
+		json_object_set_new(c->answer, "quota_note", wire_string(a.text));
 	return 0;
 }
 
@@ -92,7 +92,7 @@ int admit_tell(struct call *c, int64_t job, json_t *doc, struct err *err)
 	char note[STORE_QUOTA_NOTE_MAX];
 	int r = store_quota_noted(c->api->c.store, job, note, err);
 
-	if (r >= 0 && *note && json_object_set_new(doc, "quota_note", json_string(note)) < 0)
+	if (r >= 0 && *note && json_object_set_new(doc, "quota_note", wire_string(note)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return r;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/utf8.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_part.h"
 #include "controller/ledger/store_steps.h"
@@ -275,7 +276,7 @@ int store_part_fall(struct store *s, const struct store_fall *f, struct err *err
 		end.exit_status = -1;
 	if (!*end.reason.host)
 		snprintf(end.reason.host, sizeof(end.reason.host), "%s", f->at.node);
-	snprintf(why, sizeof(why), "the job's part on node %s: %.*s", f->at.node, 160, line);
+	utf8_format(why, sizeof(why), "the job's part on node %s: %.*s", f->at.node, 160, line);
 	r = write_verdict(s, f, &end, why, err);
 	return r < 0 ? r : 1;
 }
@@ -343,7 +344,7 @@ void store_loss_end(const struct store_loss *l, const char *more, struct job_end
 	ret->reason.requested = ret->reason.reached = -1;
 	ret->reason.at_ns = l->now_ns;
 	snprintf(ret->reason.host, sizeof(ret->reason.host), "%s", l->node);
-	snprintf(ret->reason.text, sizeof(ret->reason.text), "%.120s%s", l->text, more);
+	utf8_format(ret->reason.text, sizeof(ret->reason.text), "%.120s%s", l->text, more);
 }
 
 int store_part_write_loss(struct store *s, const struct store_loss *l,

@@ -5,7 +5,7 @@ GPU_LIBS := -lbpf -lelf -lz -lpthread
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
 	$(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
 $O/tests/unit/test_fdinfo: $O/agent/gpu/fdinfo.o
-$O/tests/unit/test_book: $O/agent/gpu/book.o
+$O/tests/unit/test_book: $O/agent/gpu/book.o $O/common/utf8.o
 
 # The simulated driver library, as several releases of the real one.
 DOUBLES := $(patsubst %,$O/tests/gpu/r%/libnvidia-ml.so.1,535 450 331)

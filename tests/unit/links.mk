@@ -2,7 +2,8 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows pg_pipeline pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script usage job gpu_use gpus)
-WIRE  := $(patsubst %,$O/common/wire/%.o,wire wire_scan wire_request wire_report wire_gpu)
+WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire wire_scan wire_request wire_report wire_gpu)
+$O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
@@ -139,7 +140,7 @@ $O/tests/unit/test_select: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
 $O/tests/unit/test_sync_steps: $O/agent/report/sync_steps.o $(MODEL) $(WIRE)
 $O/tests/unit/test_step: LDLIBS += -lsystemd
-$O/tests/unit/test_step: $O/agent/step.o
+$O/tests/unit/test_step: $O/agent/step.o $O/common/utf8.o
 $O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson

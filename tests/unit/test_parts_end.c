@@ -8,6 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/utf8.h"
 #include "controller/ledger/store_lost.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_verify.h"
@@ -46,6 +47,32 @@ static void one_kill_for_the_whole_job_when_a_part_exceeds(void **state)
 	assert_int_equal(store_job(r->store, job, see_end, end, NULL), 0);
 	assert_non_null(strstr(end, "\"host\":\"n2\""));
 	parts_verify(r);
+}
+
+/* A part's sentence is cut to go into the whole job's: never within a character, which JSON and
+ * PostgreSQL refuse, and with it all that its node says. */
+static void a_reason_in_any_alphabet_is_cut_between_characters(void **state)
+{
+	struct rig *r = *state;
+
+	for (int shift = 0; shift < 2; shift++) {
+		int64_t job = parts_running(r, false);
+		struct report rep = parts_ended(job, 2, END_FAILED, 5);
+		char *text = rep.end.reason.text;
+		struct parts_told t;
+
+		memset(text, 'x', (size_t)shift);
+		for (int i = 0; i < 100; i++)
+			strcpy(text + shift + 2 * i, "\xd0\x96");
+		assert_true(parts_tell(r, 1, rep, NOON + 5 * S_NS));
+		t = parts_given(r, 0);
+		assert_int_equal(t.g.want, STORE_CANCEL);
+		assert_non_null(strstr(t.reason, "\xd0\x96"));
+		assert_true(utf8_is_valid(t.reason));
+		parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
+		parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 6), NOON + 6 * S_NS);
+		assert_int_equal(rig_see(r, job).end, END_FAILED);
+	}
 }
 
 static void the_commands_own_end_is_not_the_verdicts(void **state)
@@ -491,6 +518,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		IN_A_LEDGER(one_kill_for_the_whole_job_when_a_part_exceeds),
+		IN_A_LEDGER(a_reason_in_any_alphabet_is_cut_between_characters),
 		IN_A_LEDGER(the_commands_own_end_is_not_the_verdicts),
 		IN_A_LEDGER(an_mpi_that_misses_a_rank_is_not_the_reason),
 		IN_A_LEDGER(the_reason_is_waited_for),

@@ -280,17 +280,30 @@ static void a_row_that_cannot_be_read_is_given_as_bad_and_hides_no_other(void **
 	db_close(db);
 }
 
-static void text_that_is_not_utf8_is_refused_not_lost(void **unused)
+/* A job that could not be saved could not be ended either. */
+static void text_that_is_not_utf8_keeps_no_job_from_being_saved(void **unused)
 {
 	static struct state_attempt a;
 	struct db *db = open_store();
-	struct err err = { "" };
+	struct job_end end;
+	struct seen *s;
 
 	(void)unused;
 	fill(&a, 7);
-	a.note = (char *)"\xff";
-	assert_int_equal(state_save(db, &a, &err), -EINVAL);
-	assert_non_null(strstr(err.text, "UTF-8"));
+	a.note = (char *)"process 9 (\xff\xfe) tried";
+	a.err_path = (char *)"/home/\xd0";
+	strcpy(a.step, "\xff");
+	state_end_get(&a, &end);
+	strcpy(end.reason.text, "no directory \xd0\x96\xd0");
+	strcpy(end.reason.host, "n\xff");
+	strcpy(end.reason.procs[0].comm, "\xff\xfe");
+	state_end_set(&a, &end);
+	assert_int_equal(state_save(db, &a, NULL), 0);
+	s = load(db);
+	assert_int_equal(s->bad, 0);
+	assert_string_equal(s->a.note, "process 9 (?" "?) tried");
+	assert_string_equal(s->a.err_path, "/home/");
+	assert_string_equal(s->a.end.reason->text, "no directory \xd0\x96");
 	db_close(db);
 }
 
@@ -467,7 +480,7 @@ int main(void)
 		TEST(what_only_the_start_needs_comes_back_when_asked_for),
 		TEST(rows_may_be_forgotten_while_they_are_walked),
 		TEST(a_row_that_cannot_be_read_is_given_as_bad_and_hides_no_other),
-		TEST(text_that_is_not_utf8_is_refused_not_lost),
+		TEST(text_that_is_not_utf8_keeps_no_job_from_being_saved),
 		TEST(a_failed_write_leaves_the_old_or_the_new_state),
 		TEST(kill_9_loses_nothing_that_was_saved),
 		TEST(a_damaged_store_is_set_aside_with_a_message),

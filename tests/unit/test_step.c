@@ -167,7 +167,7 @@ static void an_end_is_taken_as_it_is_or_not_at_all(void **unused)
 	assert_int_equal(step_take_end(&s, &end), 0);
 	assert_int_equal(s.phase, STEP_DRAINS);
 	assert_int_equal(s.end.exit_status, 3);
-	assert_string_equal(s.end.text, "a?b");
+	assert_string_equal(s.end.text, "a b");
 	end.exit_status = 256;
 	assert_int_equal(step_take_end(&s, &end), -EBADMSG);
 	assert_int_equal(s.phase, STEP_IS_OVER);

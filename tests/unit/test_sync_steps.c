@@ -168,7 +168,7 @@ static void what_is_had_is_told(void **unused)
 		"{\"attempt\":2,\"exit_status\":-1,\"job\":7,\"signal\":9,\"state\":\"ended\","
 		"\"step\":3},"
 		"{\"attempt\":2,\"exit_status\":-1,\"job\":8,\"signal\":0,\"state\":\"ended\","
-		"\"step\":1,\"text\":\"no ?\"}]");
+		"\"step\":1,\"text\":\"no \"}]");
 }
 
 int main(void)

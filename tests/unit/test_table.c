@@ -13,6 +13,7 @@
 #include "cli/table.h"
 #include "cli/text.h"
 #include "common/err.h"
+#include "common/utf8.h"
 
 static const struct table_column columns[] = {
 	{ "job", "JOB", CELL_COUNT },
@@ -398,8 +399,8 @@ static void utf8_is_shown_and_tricks_with_it_are_not(void **state)
 	safe("\xc0\x9b\xed\xa0\x80\xf4\x90\x80\x80", TEXT_LINE, /* overlong, half, beyond */
 	     "\\300\\233\\355\\240\\200\\364\\220\\200\\200");
 	safe("\xe2\x82", TEXT_LINE, "\\342\\202"); /* cut short */
-	assert_true(text_is_utf8("gr\xc3\xbc"));
-	assert_false(text_is_utf8("gr\xfc"));
+	assert_true(utf8_is_valid("gr\xc3\xbc"));
+	assert_false(utf8_is_valid("gr\xfc"));
 	setlocale(LC_CTYPE, "C");
 	safe("gr\xc3\xbc", TEXT_LINE, "gr\\u00fc");
 }

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
@@ -48,6 +49,35 @@ static void a_report_survives_the_wire(void **state)
 	assert_non_null(j);
 	assert_int_equal(wire_decode_report(j, "report", &back, &err), 0);
 	assert_memory_equal(&r, &back, sizeof(r));
+}
+
+/* What a job and its files are called is in notes and ends: the report is made all the same. */
+static void a_report_with_any_bytes_in_its_words_is_read_at_the_other_end(void **state)
+{
+	static const char *const words[] = { "\xff\xfe", "a\xd0", "\xed\xa0\x80", "\033[2J",
+					     "\xe2\x80\xae" };
+	struct report r = full_report(), back;
+	struct err err = { "" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(words); i++) {
+		json_t *j;
+
+		snprintf(r.note, sizeof(r.note), "%s", words[i]);
+		snprintf(r.end.reason.text, sizeof(r.end.reason.text), "%s", words[i]);
+		snprintf(r.end.reason.host, sizeof(r.end.reason.host), "%s", words[i]);
+		snprintf(r.end.reason.procs[0].comm, 16, "%s", words[i]);
+		j = wire_encode_report(&r);
+		assert_non_null(j);
+		if (wire_decode_report(j, "report", &back, &err) < 0)
+			fail_msg("%s", err.text);
+		for (const char *c = back.note; *c; c++)
+			assert_in_range(*c, ' ', '~');
+		assert_string_equal(back.note, back.end.reason.text);
+		assert_string_equal(back.note, back.end.reason.host);
+		report_done(&back);
+		json_decref(j);
+	}
 }
 
 static void the_gpus_of_a_report_survive_the_wire(void **state)
@@ -316,6 +346,7 @@ int main(void)
 		cmocka_unit_test(what_a_document_holds_is_counted_before_it_is_parsed),
 		cmocka_unit_test(a_report_survives_the_wire),
 		cmocka_unit_test(a_request_survives_the_wire),
+		cmocka_unit_test(a_report_with_any_bytes_in_its_words_is_read_at_the_other_end),
 		cmocka_unit_test(the_gpus_of_a_report_survive_the_wire),
 		cmocka_unit_test(gpus_that_make_no_sense_are_refused),
 		cmocka_unit_test(a_model_without_gpus_is_refused),

@@ -1,0 +1,137 @@
+/* utf8.c - see utf8.h. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/utf8.h"
+
+/* Bytes that the lead byte announces; 0: it leads nothing (RFC 3629, section 3). */
+static size_t announced(unsigned char lead)
+{
+	if (lead < 0x80)
+		return 1;
+	if (lead < 0xc2 || lead > 0xf4)
+		return 0;
+	return lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+}
+
+size_t utf8_decode(const char *s, uint32_t *ret)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	const unsigned char *p = (const unsigned char *)s;
+	size_t n = announced(p[0]);
+	uint32_t c = n <= 1 ? p[0] : p[0] & (0xffu >> (n + 1));
+
+	for (size_t i = 1; i < n; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 0;
+		c = c << 6 | (p[i] & 0x3f);
+	}
+	if (!n || c < least[n] || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		return 0;
+	*ret = c;
+	return n;
+}
+
+bool utf8_is_valid(const char *text)
+{
+	uint32_t c;
+	size_t n;
+
+	for (; *text; text += n) {
+		n = utf8_decode(text, &c);
+		if (!n)
+			return false;
+	}
+	return true;
+}
+
+bool utf8_is_printable(uint32_t c)
+{
+	if (c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x61c || c == 0xfeff)
+		return false;
+	return !(c >= 0x200e && c <= 0x200f) && !(c >= 0x2028 && c <= 0x202e) &&
+	       !(c >= 0x2066 && c <= 0x2069);
+}
+
+/* Bytes at `s`, which is no character, that one '?' stands for. */
+static size_t skip(const char *s)
+{
+	size_t n = announced((unsigned char)*s), i = 1;
+
+	while (i < n && (s[i] & 0xc0) == 0x80)
+		i++;
+	return i;
+}
+
+/* Does the text end within the character that begins at `s`? */
+static bool is_cut(const char *s)
+{
+	return announced((unsigned char)*s) > 1 && !s[skip(s)] &&
+	       skip(s) < announced((unsigned char)*s);
+}
+
+static char as_is(uint32_t c)
+{
+	(void)c;
+	return '\0';
+}
+
+static char as_one_line(uint32_t c)
+{
+	if (c == '\n' || c == '\t' || c == '\r')
+		return ' ';
+	return utf8_is_printable(c) ? '\0' : '?';
+}
+
+/* `instead` says what stands for a character; NUL: itself. */
+static char *rewrite(char *text, char (*instead)(uint32_t c))
+{
+	char *from = text, *to = text;
+	uint32_t c = 0;
+
+	while (*from) {
+		size_t n = utf8_decode(from, &c), len = n ? n : skip(from);
+		char other = n ? instead(c) : '?';
+
+		if (!n && is_cut(from))
+			break;
+		if (other)
+			*to++ = other;
+		else
+			to = (char *)memmove(to, from, n) + n;
+		from += len;
+	}
+	*to = '\0';
+	return text;
+}
+
+char *utf8_mend(char *text)
+{
+	return rewrite(text, as_is);
+}
+
+char *utf8_clean(char *text)
+{
+	return rewrite(text, as_one_line);
+}
+
+char *utf8_format(char *buf, size_t size, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, size, fmt, ap);
+	va_end(ap);
+	return utf8_clean(buf);
+}
+
+char *utf8_copy(char *buf, size_t size, const char *text, size_t max)
+{
+	size_t n = strnlen(text, max);
+
+	if (n >= size)
+		n = size - 1;
+	memcpy(buf, text, n);
+	buf[n] = '\0';
+	return utf8_clean(buf);
+}
