@@ -27,12 +27,9 @@
 #include "common/auth/auth.h"
 #include "common/log.h"
 #include "common/verb.h"
+#include "common/version.h"
 
-#ifndef REEVE_VERSION
-#define REEVE_VERSION "0.1"
-#endif
 #define DEFAULT_CONFIG "/etc/reeve/agent.conf"
-#define SYNC_JOBS_MAX 4096
 #define GIVE_BACK_TICKS 10
 #define OUTPUT_PIECES_MAX 2000 /* in a document */
 
@@ -42,8 +39,8 @@ struct daemon {
 	struct adopter *adopter;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
-	int n_pieces; /* of jobs' own output, in the document that is made */
-	struct sync_job jobs[SYNC_JOBS_MAX], found[SYNC_JOBS_MAX];
+	int n_pieces;		       /* of jobs' own output, in the document that is made */
+	struct sync_job *jobs, *found; /* owned; what the last document lists */
 	struct sync_gpu gpus[GPU_DEVICES_MAX];
 };
 
@@ -168,14 +165,14 @@ static void describe_free(struct node *n, struct admit_capacity *ret)
 	admit_free(&node, ret);
 }
 
-static void describe(void *ctx, struct sync_node *ret)
+static int describe(void *ctx, struct sync_node *ret)
 {
 	struct daemon *d = ctx;
 	struct node *n = &d->node;
-	size_t count = 0;
+	size_t n_jobs, n_found;
 
-	for (struct job *j = n->jobs; j && count < SYNC_JOBS_MAX; j = j->next)
-		d->jobs[count++] = (struct sync_job){ j->s.job, j->s.attempt, job_state(j) };
+	if (job_list(n, &d->jobs, &n_jobs) < 0 || job_return_found(n, &d->found, &n_found) < 0)
+		return -ENOMEM;
 	*ret = (struct sync_node){ .node = n->conf->node,
 				   .boot = n->boot,
 				   .version = REEVE_VERSION,
@@ -183,16 +180,18 @@ static void describe(void *ctx, struct sync_node *ret)
 				   .topology = n->topology_text,
 				   .node_type = n->conf->node_type,
 				   .features = n->conf->features,
+				   .draining = n->is_store_failing,
 				   .tier = node_tier(n),
 				   .notes = n->note_list,
 				   .jobs = d->jobs,
-				   .n_jobs = count,
+				   .n_jobs = n_jobs,
 				   .found = d->found,
-				   .n_found = job_return_found(n, d->found, SYNC_JOBS_MAX),
+				   .n_found = n_found,
 				   .gpus = d->gpus,
 				   .n_gpus = job_gpus_describe(n, d->gpus) };
 	ret->n_steps = steps_describe(n, &ret->steps);
 	describe_free(n, &ret->free);
+	return ret->steps ? 0 : -ENOMEM;
 }
 
 static int next_output(void *ctx, int index, struct sync_chunk *ret)
@@ -339,6 +338,8 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 		sd_event_source_disable_unref(*sources[i]);
 	doors_close(&d->node);
 	sd_event_unref(d->node.event);
+	free(d->jobs);
+	free(d->found);
 	free(d);
 	return r;
 }

@@ -195,6 +195,9 @@ static void print_links(struct node *n, FILE *f)
 		"spool: %" PRId64 " reports (%" PRId64 " final), %" PRId64 " of %" PRId64
 		" bytes\n",
 		s.reports, s.final, s.bytes, s.max_bytes);
+	if (s.unsaved)
+		fprintf(f, "spool: %" PRId64 " more in memory, as the store refuses them\n",
+			s.unsaved);
 	if (!n->uplink) {
 		fputs("controller: none configured\n", f);
 		return;

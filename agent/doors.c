@@ -16,6 +16,7 @@
 #include "agent/job_gpus.h"
 #include "agent/job_limit.h"
 #include "agent/job_pause.h"
+#include "agent/job_save.h"
 #include "agent/job_steps.h"
 #include "agent/state_dir.h"
 
@@ -79,8 +80,10 @@ static int open_store(struct node *n, struct err *err)
 	r = spool_open(n->db, n->conf->spool_max_bytes, &n->spool, err);
 	if (r < 0)
 		return r;
-	r = state_boot(n->db, n->boot, &number, err);
-	return r < 0 ? r : 0;
+	/* On a full disk the node still ends what runs here. */
+	if (state_boot(n->db, n->boot, &number, err) < 0)
+		node_note(n, "the boot could not be counted: %s", err->text);
+	return 0;
 }
 
 static int64_t count_pids(const struct agent_config *c, int64_t mem_bytes)
@@ -373,6 +376,7 @@ void doors_close(struct node *n)
 		n->ops->close(n->manager);
 	sd_bus_flush_close_unref(n->bus);
 	jobfs_close(n->jobfs);
+	job_save_close(n);
 	spool_close(n->spool);
 	db_close(n->db);
 	free(n->topology);

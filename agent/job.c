@@ -1,4 +1,4 @@
-/* job.c - table, steps and saving of jobs; see job.h. */
+/* job.c - table and steps of jobs; see job.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,8 +7,11 @@
 #include "agent/job.h"
 #include "agent/job_due.h"
 #include "agent/job_gpus_meter.h"
+#include "agent/job_save.h"
 #include "common/log.h"
 #include "common/utf8.h"
+
+#define START_PATIENCE_NS (60 * INT64_C(1000000000))
 
 static const char *const step_names[_STEP_MAX] = { "prepare", "unit",	 "running", "final",
 						   "drain",   "cleanup", "report" };
@@ -42,6 +45,7 @@ struct job *job_new(struct node *n, int64_t id, int32_t attempt)
 	while (*at)
 		at = &(*at)->next;
 	*at = j;
+	n->n_jobs++;
 	return j;
 }
 
@@ -67,8 +71,10 @@ void job_free(struct job *j)
 
 	while (*at && *at != j)
 		at = &(*at)->next;
-	if (*at)
+	if (*at) {
 		*at = j->next;
+		j->node->n_jobs--;
+	}
 	for (int i = 0; i < 2; i++)
 		sd_event_source_disable_unref(j->streams[i].watch);
 	if (j->kill_fd >= 0)
@@ -78,37 +84,28 @@ void job_free(struct job *j)
 	free(j);
 }
 
-/* The clock in the form that survives: sums, and when they were right. */
-static void clock_to_state(struct job *j)
+/* Is the job to begin now, or to be given up because it could not be saved for long? */
+static void wait_to_start(struct job *j, const struct err *why)
 {
-	int64_t now = node_now_ns();
-
-	j->s.clock.running_ns = clock_running_ns(&j->clock, now);
-	j->s.clock.suspended_ns = clock_suspended_ns(&j->clock, now);
-	j->s.clock.at_ns = j->clock.end_ns ? j->clock.end_ns : now;
-}
-
-int job_save(struct job *j, struct err *err)
-{
-	static const char *const orders[] = { "run", "suspend", "cancel" };
-
-	snprintf(j->s.step, sizeof(j->s.step), "%s", job_step_name(j->step));
-	snprintf(j->s.wanted, sizeof(j->s.wanted), "%s",
-		 j->pause >= PAUSE_CPUS ? "resume" : orders[j->order]);
-	j->s.state = job_state(j);
-	if (j->clock.start_ns)
-		clock_to_state(j);
-	memcpy(j->s.clock.boot, j->node->boot, sizeof(j->s.clock.boot));
-	return state_save(j->node->db, &j->s, err);
+	if (node_now_ns() - j->unsaved_ns < START_PATIENCE_NS) {
+		job_again(j, 1000);
+		return;
+	}
+	job_fail(j, "node %s cannot save the state of jobs: %.180s", j->node->conf->node,
+		 why->text);
+	job_go(j, STEP_FINAL);
 }
 
 void job_act(struct job *j)
 {
+	bool is_begun = j->step > STEP_UNIT;
 	struct err err;
 
-	if (job_save(j, &err) < 0) {
-		log_job(LOG_ERR, j->s.job, "state", "cannot save, trying again: %s", err.text);
-		job_again(j, 1000);
+	if (job_save(j, &err) < 0 && !is_begun) {
+		if (j->s.end.kind == END_NONE)
+			wait_to_start(j, &err);
+		else
+			job_go(j, STEP_FINAL);
 		return;
 	}
 	/* The job may be freed by its act. */
@@ -124,27 +121,6 @@ void job_go(struct job *j, enum job_step step)
 {
 	j->step = step;
 	job_again(j, 0);
-}
-
-bool job_is_sister(const struct job *j)
-{
-	return j->s.request.part.index > 0;
-}
-
-bool job_has_ended(const struct job *j)
-{
-	return j->step >= STEP_FINAL;
-}
-
-enum job_state job_state(const struct job *j)
-{
-	if (j->step <= STEP_UNIT)
-		return j->s.end.kind == END_NONE ? JOB_STARTING : JOB_ENDING;
-	if (j->step == STEP_REPORT)
-		return JOB_ENDED;
-	if (j->step > STEP_RUNNING || j->s.end.kind != END_NONE)
-		return JOB_ENDING;
-	return j->is_frozen ? JOB_SUSPENDED : JOB_RUNNING;
 }
 
 void job_fail(struct job *j, const char *fmt, ...)

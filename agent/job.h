@@ -9,8 +9,9 @@
  *	REPORT    the final report is in the spool
  *
  * The step is saved before it is acted on, and every act may be done again: an agent that dies
- * anywhere goes on at the saved step. Nothing here waits; what takes time answers through the
- * event loop and calls job_go().
+ * anywhere goes on at the saved step. What cannot be saved is not begun, but ended all the same
+ * (job_save.h). Nothing here waits; what takes time answers through the event loop and calls
+ * job_go().
  */
 #pragma once
 #include "agent/enforce/clock.h"
@@ -73,6 +74,8 @@ struct job {
 	bool is_removing;	/* jobfs removal is under way */
 	int64_t waits_until_ns; /* DRAIN, or for a final record: patience ends */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
+	int64_t report_seq;	/* of it; 0: none by this agent */
+	int64_t unsaved_ns;	/* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
 	struct job_stream streams[2];
 	struct gate *gate;
 	uint64_t gpus;		  /* that it holds; job_gpus.h */
@@ -89,15 +92,17 @@ struct job *job_find(struct node *n, int64_t id, int32_t attempt);
 /* By id alone: the attempt that runs. */
 struct job *job_find_running(struct node *n, int64_t id);
 void job_free(struct job *j);
+/* All of them, as syncs show them, into the malloc()ed `*ret`, which may be an earlier list.
+ * -ENOMEM leaves that. */
+int job_list(const struct node *n, struct sync_job **ret, size_t *ret_n);
 
 /* Go to `step`: saved first, then acted on from the event loop. */
 void job_go(struct job *j, enum job_step step);
 /* Save and act on the present step again, from the event loop; `delay_ms` from now. */
 void job_again(struct job *j, unsigned delay_ms);
-/* Save and act on the present step now. The job may be free after it. */
+/* Save and act on the present step now. What cannot be saved is not begun; all else is done.
+ * The job may be free after it. */
 void job_act(struct job *j);
-/* Write what is known of the job to the database now. */
-int job_save(struct job *j, struct err *err);
 
 /* A part of a job whose command runs on another node: here its unit holds what is started. */
 bool job_is_sister(const struct job *j);

@@ -12,6 +12,7 @@
 #include "agent/job_limit.h"
 #include "agent/job_output.h"
 #include "agent/job_report.h"
+#include "agent/job_save.h"
 #include "agent/job_say.h"
 #include "agent/job_watch.h"
 #include "agent/job_steps.h"
@@ -192,13 +193,16 @@ int job_clean(struct node *n, struct job *j)
 int job_say_final(struct node *n, struct job *j)
 {
 	struct err err;
+	int r = report_put(n, j, &err);
 
-	if (report_put(n, j, &err) < 0) {
+	if (r < 0)
 		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
+	if (r) /* until it is saved, the record may be needed again */
 		job_again(j, 1000);
+	else
+		final_remove(n->final_dir, j->s.job, j->s.attempt);
+	if (r < 0)
 		return 0;
-	}
-	final_remove(n->final_dir, j->s.job, j->s.attempt);
 	if (n->uplink)
 		uplink_kick(n->uplink);
 	/* Cores are free: perhaps another waits for them. */
@@ -210,14 +214,13 @@ int job_say_final(struct node *n, struct job *j)
 
 void job_settle(struct node *n, struct job *j)
 {
-	struct err err;
+	struct manager_id id = { j->s.job, j->s.attempt };
 
-	if (state_forget(n->db, j->s.job, j->s.attempt, &err) < 0)
-		log_job(LOG_ERR, j->s.job, "state", "%s", err.text);
-	n->has_forgotten = true;
+	final_remove(n->final_dir, id.job, id.attempt);
 	job_unwatch(n, j);
 	steps_drop(n, j);
 	job_free(j);
+	job_save_forget(n, id);
 }
 
 static void on_swept(void *ctx, const struct jobfs_job *what, int result, const struct err *err)

@@ -11,6 +11,7 @@
 #include "agent/job_pause.h"
 #include "agent/job_report.h"
 #include "agent/job_return.h"
+#include "agent/job_save.h"
 #include "agent/job_start.h"
 #include "agent/job_watch.h"
 #include "agent/job_steps.h"
@@ -45,7 +46,9 @@ static int run(struct node *n, struct job *j)
 		job_output_watch(j);
 		report_change(n, j);
 	}
-	pause_apply(n, j);
+	/* To go on is to begin again: not before it is saved. */
+	if (!j->unsaved_ns || j->order != ORDER_RUN || j->pause != PAUSE_NONE)
+		pause_apply(n, j);
 	return 0;
 }
 
@@ -127,6 +130,7 @@ void job_flow_tick(struct node *n)
 	report_measure(n);
 	if (n->jobfs && jobfs_reclaim(n->jobfs, NULL, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
+	job_save_tick(n);
 	if (manager_list(n->ops->parent(n->manager), on_cgroup, n, &err) < 0)
 		log_line(LOG_WARNING, "%s", err.text);
 	now = node_now_ns();

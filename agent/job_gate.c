@@ -12,6 +12,7 @@
 #include "agent/job_output.h"
 #include "agent/job_plan.h"
 #include "agent/job_report.h"
+#include "agent/job_save.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
 #include "common/utf8.h"
@@ -203,7 +204,9 @@ static int on_opened(struct gate *g, const struct plan_opened *o)
 		j->step = STEP_RUNNING;
 		if (job_save(j, &err) < 0) {
 			j->step = STEP_UNIT;
-			log_job(LOG_ERR, j->s.job, "state", "%s", err.text);
+			j->clock = (struct clock){ 0 };
+			j->s.clock.started_ns = 0;
+			job_again(j, 1000);
 			return -EIO; /* the launcher asks again */
 		}
 		log_job(LOG_INFO, j->s.job, "start", "started for %s on cpus %s",

@@ -12,6 +12,7 @@
 #include "agent/job_watch.h"
 #include "agent/job_steps.h"
 #include "common/log.h"
+#include "common/wire/wire.h"
 
 static enum job_order order_of(enum sync_want want)
 {
@@ -47,6 +48,9 @@ static void take_new(struct node *n, const struct sync_order *o)
 
 	if (!o->request && !o->bad)
 		return; /* the next answer brings the request: our list does not show the job */
+	if (n->n_jobs >= WIRE_SYNC_JOBS_MAX)
+		return; /* it would not fit into our list: when others are gone it comes again
+			 */
 	j = job_new(n, o->job, o->attempt);
 	if (!j)
 		return;

@@ -10,6 +10,7 @@
 #include "agent/job_gpus_meter.h"
 #include "agent/job_limit.h"
 #include "agent/job_report.h"
+#include "agent/job_save.h"
 #include "agent/job_watch.h"
 #include "common/log.h"
 
@@ -239,31 +240,48 @@ static void fill(struct job *j, struct report *r)
 	snprintf(r->note, sizeof(r->note), "%s", j->s.note ? j->s.note : "");
 }
 
-int report_put(struct node *n, struct job *j, struct err *err)
+/* Report and state in one transaction. */
+static int save_both(struct node *n, struct job *j, struct report *report, struct err *err)
 {
-	struct report report;
 	int r = db_begin(n->db, err);
 
 	if (r < 0)
 		return r;
-	fill(j, &report);
-	job_gpus_report(n, j, &report.gpus,
-			&report.n_gpus); /* without memory: none are named */
-	gpu_meter_keep(j);
-	r = spool_put(n->spool, &report, err);
-	free(report.gpus);
+	r = spool_put(n->spool, report, err);
 	if (r == -EALREADY) /* the final one is in already: an agent died between */
 		r = 0;
 	if (r >= 0)
-		r = job_save(j, err);
+		r = job_save_row(j, err);
 	if (r >= 0)
 		r = db_commit(n->db, err);
-	if (r < 0) {
+	if (r < 0)
 		db_rollback(n->db);
-		return r;
+	return r < 0 ? r : 0;
+}
+
+int report_put(struct node *n, struct job *j, struct err *err)
+{
+	struct report report;
+	int r;
+
+	fill(j, &report);
+	report.seq = j->report_seq;
+	job_gpus_report(n, j, &report.gpus,
+			&report.n_gpus); /* without memory: none are named */
+	gpu_meter_keep(j);
+	r = save_both(n, j, &report, err);
+	job_save_done(j, r, err);
+	if (r < 0) {
+		report.seq = j->report_seq;
+		r = spool_put_unsaved(n->spool, &report, err);
+		r = r < 0 ? r : REPORT_UNSAVED;
 	}
+	report_done(&report);
+	if (r < 0)
+		return r;
+	j->report_seq = report.seq;
 	j->reported_ns = node_now_ns();
-	return 0;
+	return r;
 }
 
 void report_change(struct node *n, struct job *j)

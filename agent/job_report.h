@@ -11,7 +11,10 @@ void report_measure(struct node *n);
 /* The last look at one job, and what its final record knows better. */
 struct final;
 void report_measure_last(struct node *n, struct job *j, const struct final *f);
-/* Put the job's report into the spool, with its state, in one transaction. */
+/* Put the job's report into the spool, with its state, in one transaction. REPORT_UNSAVED: the
+ * store refused that; the report is sent all the same, from memory, and must be put again. < 0:
+ * there was no memory for it. */
+#define REPORT_UNSAVED 1
 int report_put(struct node *n, struct job *j, struct err *err);
 /* A change that the controller should know at once: report, then talk. Logs its failure. */
 void report_change(struct node *n, struct job *j);

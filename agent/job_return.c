@@ -252,21 +252,26 @@ static bool is_over(struct node *n, struct manager_id id)
 	return true;
 }
 
-size_t job_return_found(struct node *n, struct sync_job *ret, size_t max)
+int job_return_found(struct node *n, struct sync_job **ret, size_t *ret_n)
 {
-	size_t kept = 0, told = 0;
+	struct sync_job *list = reallocarray(*ret, n->n_found + 1, sizeof(*list));
+	size_t kept = 0;
+
+	if (!list)
+		return -ENOMEM;
 
 	for (size_t i = 0; i < n->n_found; i++) {
 		struct manager_id id = n->found[i];
 
 		if (is_over(n, id))
 			continue;
+		list[kept] = (struct sync_job){ .job = id.job, .attempt = id.attempt };
 		n->found[kept++] = id;
-		if (told < max)
-			ret[told++] = (struct sync_job){ .job = id.job, .attempt = id.attempt };
 	}
 	n->n_found = kept;
-	return told;
+	*ret = list;
+	*ret_n = kept;
+	return 0;
 }
 
 int job_return_refuse(struct node *n, struct manager_id id)

@@ -11,7 +11,8 @@ int job_return_unknown(struct node *n, struct job *j);
 
 /* Jobs that run here and of which there is no record: they are told to the controller, which
  * either says what they are (then they are taken up) or refuses them (then they are killed).
- * Into ret, up to max; those that are over or were taken up are let go. Returns how many. */
-size_t job_return_found(struct node *n, struct sync_job *ret, size_t max);
+ * All of them, into the malloc()ed `*ret`, which may be an earlier list; those that are over or
+ * were taken up are dropped. -ENOMEM leaves it. */
+int job_return_found(struct node *n, struct sync_job **ret, size_t *ret_n);
 /* Kills one of them. 0: it is none. */
 int job_return_refuse(struct node *n, struct manager_id id);

@@ -21,13 +21,14 @@
 #include "agent/sample/prof.h"
 #include "agent/sample/sample.h"
 
-#define NODE_NOTES_MAX 24
+#define NODE_NOTES_MAX 40
 
 struct job;
 struct gpu;
 struct devices;
 struct gpuwork;
 struct steps;
+struct leftover;
 
 struct node {
 	const struct agent_config *conf;
@@ -62,10 +63,13 @@ struct node {
 
 	struct manager_id *found; /* job_return.h: jobs without a record; malloc()ed */
 	size_t n_found;
-	struct job *jobs;     /* oldest first */
-	struct steps *steps;  /* job_steps.h: started inside them */
-	sd_event_source *due; /* job_due.c */
-	int64_t due_ns;	      /* set to; 0: off */
+	struct job *jobs;	    /* oldest first */
+	size_t n_jobs;		    /* at most WIRE_SYNC_JOBS_MAX */
+	struct steps *steps;	    /* job_steps.h: started inside them */
+	bool is_store_failing;	    /* job_save.h */
+	struct leftover *leftovers; /* job_save.c */
+	sd_event_source *due;	    /* job_due.c */
+	int64_t due_ns;		    /* set to; 0: off */
 	/* What the flow of jobs does at each step; set once, by job_flow_open(). */
 	int (*act)(struct node *n, struct job *j);
 

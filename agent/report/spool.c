@@ -8,11 +8,82 @@
 
 #define NS_PER_MS 1000000
 
+/* What the store refused, of one attempt. It stands before the attempt's row. */
+struct unsaved {
+	struct unsaved *next;
+	int64_t job, seq;
+	int32_t attempt;
+	bool final;
+	char *body; /* NULL: nothing is to be sent, and the row is to go */
+};
+
 struct spool {
 	struct db *db;
 	int64_t max_bytes, dropped;
 	int64_t last_job, last_attempt; /* where spool_fill() stopped */
+	struct unsaved *unsaved;	/* the next to be sent first */
 };
+
+/* ---- what the store refused ---- */
+
+static struct unsaved *find_unsaved(const struct spool *s, int64_t job, int32_t attempt)
+{
+	struct unsaved *u = s->unsaved;
+
+	while (u && (u->job != job || u->attempt != attempt))
+		u = u->next;
+	return u;
+}
+
+/* At the end of the list, also where it was in it before. NULL: no memory. */
+static struct unsaved *add_unsaved(struct spool *s, int64_t job, int32_t attempt)
+{
+	struct unsaved *u = find_unsaved(s, job, attempt), **at = &s->unsaved;
+
+	if (!u)
+		u = calloc(1, sizeof(*u));
+	if (!u)
+		return NULL;
+	u->job = job;
+	u->attempt = attempt;
+	while (*at && *at != u)
+		at = &(*at)->next;
+	if (*at)
+		*at = u->next;
+	while (*at)
+		at = &(*at)->next;
+	u->next = NULL;
+	*at = u;
+	return u;
+}
+
+static void remove_unsaved(struct spool *s, struct unsaved *u)
+{
+	struct unsaved **at = &s->unsaved;
+
+	while (*at && *at != u)
+		at = &(*at)->next;
+	if (!*at)
+		return;
+	*at = u->next;
+	free(u->body);
+	free(u);
+}
+
+/* Nothing of it is to be sent any more; the row goes when the store takes that. */
+static int mark_sent(struct spool *s, int64_t job, int32_t attempt, bool is_final)
+{
+	struct unsaved *u = add_unsaved(s, job, attempt);
+
+	if (!u)
+		return -ENOMEM;
+	free(u->body);
+	u->body = NULL;
+	u->final |= is_final;
+	return 0;
+}
+
+/* ---- the store ---- */
 
 int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err *err)
 {
@@ -27,6 +98,8 @@ int spool_open(struct db *db, int64_t max_bytes, struct spool **ret, struct err 
 
 struct spool *spool_close(struct spool *s)
 {
+	while (s && s->unsaved)
+		remove_unsaved(s, s->unsaved);
 	free(s);
 	return NULL;
 }
@@ -48,8 +121,12 @@ int spool_commit(struct spool *s, struct err *err)
 
 void spool_rollback(struct spool *s)
 {
-	if (db_run(s->db, NULL, "ROLLBACK TO spool", "") >= 0)
-		db_run(s->db, NULL, "RELEASE spool", "");
+	/* Where even that fails, nothing may stay open: all that comes later would be part of
+	 * it.
+	 */
+	if (db_run(s->db, NULL, "ROLLBACK TO spool", "") < 0 ||
+	    db_run(s->db, NULL, "RELEASE spool", "") < 0)
+		db_rollback(s->db);
 }
 
 struct row {
@@ -76,16 +153,24 @@ static int find(struct spool *s, int64_t job, int32_t attempt, struct row *ret, 
 	return 1;
 }
 
-static int write_row(struct spool *s, const struct report *r, struct err *err)
+static char *encode(const struct report *r, struct err *err)
 {
 	_cleanup_json_ json_t *j = wire_encode_report(r);
-	_cleanup_free_ char *body = j ? wire_format(j) : NULL;
+	char *body = j ? wire_format(j) : NULL;
 
 	if (!body)
-		return err_set(err, -ENOMEM,
-			       "the report of job %" PRId64
-			       " cannot be written down (out of memory)",
-			       r->job);
+		err_set(err, -ENOMEM,
+			"the report of job %" PRId64 " cannot be written down (out of memory)",
+			r->job);
+	return body;
+}
+
+static int write_row(struct spool *s, const struct report *r, struct err *err)
+{
+	_cleanup_free_ char *body = encode(r, err);
+
+	if (!body)
+		return -ENOMEM;
 	return db_run(
 		s->db, err,
 		"INSERT INTO outbox (job, attempt, seq, at_ns, final, body, bytes) "
@@ -152,7 +237,7 @@ static int put(struct spool *s, struct report *r, struct err *err)
 	if (old.final)
 		return err_set(err, -EALREADY, "job %" PRId64 " has its final report already",
 			       r->job);
-	r->seq = next_seq(old.seq, r->at_ns);
+	r->seq = next_seq(old.seq > r->seq ? old.seq : r->seq, r->at_ns);
 	rc = write_row(s, r, err);
 	return rc < 0 ? rc : make_room(s, err);
 }
@@ -173,36 +258,103 @@ int spool_put(struct spool *s, struct report *r, struct err *err)
 		return rc;
 	}
 	s->dropped += n;
+	remove_unsaved(s, find_unsaved(s, r->job, r->attempt));
 	return n ? SPOOL_DROPPED : 0;
 }
 
-static int append(const char *body, json_t *to, struct err *err)
+int spool_put_unsaved(struct spool *s, struct report *r, struct err *err)
 {
-	json_t *j = body ? json_loads(body, 0, NULL) : NULL;
+	struct unsaved *u = find_unsaved(s, r->job, r->attempt);
+	int64_t seq = r->seq;
+	char *body;
 
-	if (!j || json_array_append_new(to, j) < 0)
-		return err_set(err, -ENOMEM, "a spooled report cannot be read back");
+	if (u && u->final)
+		return 0; /* it is kept, or acknowledged, already */
+	if (u && u->seq > r->seq)
+		r->seq = u->seq;
+	r->seq = next_seq(r->seq, r->at_ns);
+	body = encode(r, err);
+	u = body ? add_unsaved(s, r->job, r->attempt) : NULL;
+	if (!u) {
+		free(body);
+		r->seq = seq;
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	free(u->body);
+	u->body = body;
+	u->seq = r->seq;
+	u->final = r->state == JOB_ENDED;
 	return 0;
 }
 
-/* Up to `max` reports that the prepared query yields, noting where it stopped. */
+/* The row of one that was acknowledged or forgotten while the store failed. */
+static int flush_one(struct spool *s, const struct unsaved *u)
+{
+	if (u->final)
+		return db_run(s->db, NULL, "DELETE FROM outbox WHERE job = ? AND attempt = ?",
+			      "ii", u->job, (int64_t)u->attempt);
+	return db_run(s->db, NULL,
+		      "UPDATE outbox SET body = NULL, bytes = 0, seq = MAX(seq, ?3) "
+		      "WHERE job = ?1 AND attempt = ?2",
+		      "iii", u->job, (int64_t)u->attempt, u->seq);
+}
+
+void spool_flush(struct spool *s)
+{
+	for (struct unsaved *u = s->unsaved, *next; u; u = next) {
+		next = u->next;
+		if (u->body)
+			continue;
+		if (flush_one(s, u) < 0)
+			return;
+		remove_unsaved(s, u);
+	}
+}
+
+static int append(const char *body, json_t *to)
+{
+	json_t *j = body ? json_loads(body, 0, NULL) : NULL;
+
+	return j ? json_array_append_new(to, j) : -1;
+}
+
+/* Those that wait longest first, and then last. */
+static int fill_unsaved(struct spool *s, int max, json_t *to)
+{
+	struct unsaved *last = s->unsaved, *u;
+	int n = 0;
+
+	while (last && last->next)
+		last = last->next;
+	while (last && n < max) {
+		u = s->unsaved;
+		add_unsaved(s, u->job, u->attempt);
+		if (u->body && append(u->body, to) == 0)
+			n++;
+		if (u == last)
+			break;
+	}
+	return n;
+}
+
+/* Up to `max` reports that the prepared query yields, noting where it stopped. One that cannot
+ * be read back holds up no other. */
 static int fill(struct spool *s, struct db_row *st, int max, json_t *to, struct err *err)
 {
 	int n = 0, r = 0;
 
 	while (n < max && (r = db_step(s->db, st, err)) > 0) {
-		r = append(db_text(st, 2), to, err);
-		if (r < 0)
-			break;
 		s->last_job = db_int(st, 0);
 		s->last_attempt = db_int(st, 1);
-		n++;
+		if (!find_unsaved(s, s->last_job, (int32_t)s->last_attempt) &&
+		    append(db_text(st, 2), to) == 0)
+			n++;
 	}
 	db_done(st);
 	return r < 0 ? r : n;
 }
 
-int spool_fill(struct spool *s, int max, json_t *to, struct err *err)
+static int fill_saved(struct spool *s, int max, json_t *to, struct err *err)
 {
 	int64_t job = s->last_job, attempt = s->last_attempt;
 	struct db_row *st;
@@ -227,26 +379,53 @@ int spool_fill(struct spool *s, int max, json_t *to, struct err *err)
 	return r < 0 ? r : n + r;
 }
 
+int spool_fill(struct spool *s, int max, json_t *to, struct err *err)
+{
+	/* The rows have their turn too. */
+	int n = fill_unsaved(s, (max + 1) / 2, to), r = fill_saved(s, max - n, to, err);
+
+	return r < 0 && !n ? r : n + (r > 0 ? r : 0);
+}
+
+static int ack_unsaved(struct unsaved *u, int64_t seq)
+{
+	if (u->seq > seq)
+		return 0;
+	free(u->body);
+	u->body = NULL;
+	return u->final ? SPOOL_FINAL : 0;
+}
+
 int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct err *err)
 {
+	struct unsaved *u = find_unsaved(s, job, attempt);
 	struct row row;
-	int r = find(s, job, attempt, &row, err);
+	int r = u ? 0 : find(s, job, attempt, &row, err);
 
+	if (u)
+		return ack_unsaved(u, seq);
 	if (r <= 0 || row.seq > seq || !row.body)
 		return r < 0 ? r : 0;
-	if (!row.final)
-		return db_run(s->db, err,
-			      "UPDATE outbox SET body = NULL, bytes = 0 "
-			      "WHERE job = ? AND attempt = ?",
-			      "ii", job, (int64_t)attempt);
-	r = spool_forget(s, job, attempt, err);
-	return r < 0 ? r : SPOOL_FINAL;
+	if (row.final) {
+		r = spool_forget(s, job, attempt, err);
+		return r < 0 ? r : SPOOL_FINAL;
+	}
+	r = db_run(s->db, err,
+		   "UPDATE outbox SET body = NULL, bytes = 0 WHERE job = ? AND attempt = ?",
+		   "ii", job, (int64_t)attempt);
+	return r < 0 ? mark_sent(s, job, attempt, false) : 0;
 }
 
 int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 {
-	return db_run(s->db, err, "DELETE FROM outbox WHERE job = ? AND attempt = ?", "ii", job,
-		      (int64_t)attempt);
+	struct unsaved *u = find_unsaved(s, job, attempt);
+	int r = db_run(s->db, err, "DELETE FROM outbox WHERE job = ? AND attempt = ?", "ii",
+		       job, (int64_t)attempt);
+
+	if (r < 0)
+		return mark_sent(s, job, attempt, true);
+	remove_unsaved(s, u);
+	return 0;
 }
 
 int spool_owes_final(struct spool *s, int64_t job, int32_t attempt, struct err *err)
@@ -278,6 +457,8 @@ int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err)
 
 	if (r < 0)
 		return r;
+	for (const struct unsaved *u = s->unsaved; u; u = u->next)
+		now.unsaved += u->body != NULL;
 	now.oldest_ns = oldest(s);
 	*ret = now;
 	return 0;

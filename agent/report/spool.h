@@ -4,8 +4,9 @@
  * unsent one. A final report (state ended) stays until it is acknowledged. At `max_bytes`
  * the oldest interim reports go first, which costs nothing: the next one says it all again.
  * When only final ones are left, spool_is_full() is true: the agent then takes no new jobs
- * and says so; a final report itself is always kept.
- * Lives in the store: put inside the caller's db_begin()/db_commit() it is one with state.
+ * and says so; a final report itself is always kept. While the store fails (a full disk),
+ * reports and what was acknowledged are kept in memory and sent from there. Lives in the store:
+ * put inside the caller's db_begin()/db_commit() it is one with state.
  */
 #pragma once
 #include <jansson.h>
@@ -25,19 +26,27 @@ int spool_begin(struct spool *s, struct err *err);
 int spool_commit(struct spool *s, struct err *err);
 void spool_rollback(struct spool *s);
 
-/* Numbers the report (r->seq becomes larger than any of its attempt before, also across
- * restarts and the loss of the store: it is at least at_ns in milliseconds) and keeps it.
- * SPOOL_DROPPED: interim reports, perhaps this one, were let go for room. A report after the
- * final one of the same attempt is -EALREADY. */
+/* Numbers the report (r->seq becomes larger than it was, and than any of its attempt before,
+ * also across restarts and the loss of the store: it is at least at_ns in milliseconds) and
+ * keeps it. SPOOL_DROPPED: interim reports, perhaps this one, were let go for room. A report
+ * after the final one of the same attempt is -EALREADY. */
 #define SPOOL_DROPPED 1
 int spool_put(struct spool *s, struct report *r, struct err *err);
 
+/* The same in memory alone, for who cannot put it: it is sent like the others and must be put
+ * again once the store works, which takes its place. < 0: out of memory. */
+int spool_put_unsaved(struct spool *s, struct report *r, struct err *err);
+/* Tries to bring the store up to what was acknowledged while it failed. */
+void spool_flush(struct spool *s);
+
 /* Up to `max` reports as wire objects onto the array `to`. Goes round through all, so that one
- * which is never acknowledged blocks none. Returns how many, or < 0. */
+ * which is never acknowledged blocks none. Returns how many; < 0: the store cannot be read, and
+ * nothing is in memory. */
 int spool_fill(struct spool *s, int max, json_t *to, struct err *err);
 
 /* Forget what is committed up to `seq`. SPOOL_FINAL: with it the attempt's final report; its
- * row is gone and the state may be forgotten too. Unknown attempts are 0. */
+ * row is gone and the state may be forgotten too. Unknown attempts are 0. A store that refuses
+ * the change is no error; one that cannot be read is. */
 #define SPOOL_FINAL 1
 int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct err *err);
 /* The controller never gave us this attempt: forget all of it. */
@@ -50,6 +59,7 @@ int spool_owes_final(struct spool *s, int64_t job, int32_t attempt, struct err *
 
 struct spool_status {
 	int64_t reports, final; /* kept; of these final */
+	int64_t unsaved;	/* in memory alone, as the store refuses them */
 	int64_t bytes, max_bytes;
 	int64_t oldest_ns; /* report.at_ns of the oldest; 0: none */
 	int64_t dropped;   /* interim reports let go since start */

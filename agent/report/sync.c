@@ -408,19 +408,23 @@ static const struct part call_parts[] = {
 	{ NULL, NULL, NULL },
 };
 
-/* Acks and refusals as one commit. */
-static int apply_to_spool(const json_t *answer, struct apply *a, struct err *err)
+/* Acks and refusals as one commit; where the store refuses that, one by one, which the spool
+ * then keeps in mind. < 0: it cannot be read: what was acknowledged will be sent again. */
+static int apply_to_spool(const json_t *answer, struct apply *a)
 {
-	int r = spool_begin(a->spool, err);
+	bool is_begun = spool_begin(a->spool, NULL) >= 0;
+	int r = walk_all(answer, spool_parts, a, NULL);
 
-	if (r < 0)
+	if (!is_begun)
 		return r;
-	r = walk_all(answer, spool_parts, a, err);
 	if (r < 0) {
 		spool_rollback(a->spool);
 		return r;
 	}
-	return spool_commit(a->spool, err);
+	if (spool_commit(a->spool, NULL) >= 0)
+		return 0;
+	a->n_settled = 0;
+	return walk_all(answer, spool_parts, a, NULL);
 }
 
 static int count(const json_t *answer, const char *key)
@@ -444,11 +448,9 @@ int sync_apply(const json_t *answer, struct spool *spool, const struct sync_hand
 	if (!settled)
 		return err_set(err, -ENOMEM, "out of memory");
 	a.settled = settled;
-	if (n_acks || count(answer, "refused")) {
-		r = apply_to_spool(answer, &a, err);
-		if (r < 0)
-			return r;
-	}
+	/* Whatever the store says: what is wanted of jobs is in the same answer. */
+	if ((n_acks || count(answer, "refused")) && apply_to_spool(answer, &a) < 0)
+		n_acks = 0;
 	for (size_t i = 0; i < a.n_settled && handlers->on_settled; i++)
 		handlers->on_settled(ctx, settled[i].job, settled[i].attempt);
 	r = walk_all(answer, call_parts, &a, err);

@@ -92,8 +92,9 @@ int sync_add_output(json_t *doc, const struct sync_chunk *chunk, struct err *err
 
 /* Reads a whole answer, then acts: acks and refusals in the spool in one transaction, then the
  * callbacks. -EINVAL with the path of the bad key: nothing was done, except that one bad
- * request inside `jobs` is given to on_want with `bad`. Else how many acknowledgements (of
- * reports and of output) were in it. */
+ * request inside `jobs` is given to on_want with `bad`. A store that fails keeps nothing that
+ * is wanted from being done. Else how many acknowledgements (of reports and of output) were in
+ * it. */
 int sync_apply(const json_t *answer, struct spool *spool, const struct sync_handlers *handlers,
 	       void *ctx, struct err *err);
 

@@ -20,8 +20,8 @@ struct uplink_config {
 	int64_t wait_s;		 /* long poll; 0: 30 */
 	const struct sync_handlers *handlers;
 	/* Asked each time a document is made; what it points to must live until the next call.
-	 */
-	void (*describe)(void *ctx, struct sync_node *ret);
+	 * < 0: it cannot be told whole now; nothing is sent then. */
+	int (*describe)(void *ctx, struct sync_node *ret);
 	/* The index-th piece of output not yet acknowledged (index 0, 1, ... for one document):
 	 * 1: it is in *ret; 0: no more. Not asked further once the document has 1 MiB of
 	 * output. NULL: never any. */

@@ -15,6 +15,10 @@
 
 #define WIRE_SCHEMA "reeve/1"
 
+/* Attempts that a node may have, and list in one sync. Both sides: what a list leaves out the
+ * controller takes for lost. */
+#define WIRE_SYNC_JOBS_MAX 100000
+
 static inline json_t *wire_unref(json_t *j)
 {
 	json_decref(j);

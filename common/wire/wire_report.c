@@ -137,8 +137,7 @@ json_t *wire_encode_report(const struct report *r)
 		(json_int_t)r->at_ns, "state", job_state_name(r->state), "started_ns",
 		(json_int_t)r->started_ns, "ended_ns", (json_int_t)r->ended_ns, "running_ns",
 		(json_int_t)r->running_ns, "suspended_ns", (json_int_t)r->suspended_ns, "usage",
-		wire_encode_usage(&r->usage), "cpus", r->cpus, "note",
-		wire_string(r->note));
+		wire_encode_usage(&r->usage), "cpus", r->cpus, "note", wire_string(r->note));
 
 	if (j && r->state == JOB_ENDED &&
 	    json_object_set_new(j, "end", wire_encode_end(&r->end)))

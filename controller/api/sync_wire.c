@@ -161,7 +161,7 @@ static int decode_hold(const json_t *j, struct sync_hold *h, struct err *err)
 static int decode_jobs(const json_t *j, struct sync *s, struct err *err)
 {
 	const json_t *a;
-	int r = open_array(j, "jobs", SYNC_JOBS_MAX, &a, err);
+	int r = open_array(j, "jobs", WIRE_SYNC_JOBS_MAX, &a, err);
 
 	if (r < 0 || !a)
 		return r;
@@ -180,7 +180,7 @@ static int decode_jobs(const json_t *j, struct sync *s, struct err *err)
 static int decode_found(const json_t *j, struct sync *s, struct err *err)
 {
 	const json_t *a;
-	int r = open_array(j, "found", SYNC_JOBS_MAX, &a, err);
+	int r = open_array(j, "found", WIRE_SYNC_JOBS_MAX, &a, err);
 
 	if (r < 0 || !a)
 		return r;

@@ -8,7 +8,6 @@
 #include "controller/policy/charge.h"
 
 #define SYNC_REPORTS_MAX 500
-#define SYNC_JOBS_MAX 100000
 #define SYNC_OUTPUT_MAX 4096
 #define SYNC_TEXT_MAX 256
 

@@ -8,7 +8,7 @@ O=build
 . tests/cluster/live_lib.sh
 live_dir start-bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/start_bench" tests/bench/start_bench.c $O/common/http/*.o \
-	$O/common/auth/auth.o $O/common/err.o $O/common/wire/*.o $O/common/model/*.o \
+	$O/common/auth/auth.o $O/common/err.o $O/common/utf8.o $O/common/wire/*.o $O/common/model/*.o \
 	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm || exit 1
 chmod 755 "$dir/start_bench"
 live_munge

@@ -12,7 +12,7 @@ O=build
 live_dir submit-bench
 mkdir -p $O/tests/bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/submit_bench" tests/bench/submit_bench.c $O/common/http/*.o \
-	$O/common/auth/auth.o $O/common/err.o $O/common/wire/*.o $O/common/model/*.o \
+	$O/common/auth/auth.o $O/common/err.o $O/common/utf8.o $O/common/wire/*.o $O/common/model/*.o \
 	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd -lm
 chmod 755 "$dir/submit_bench"
 live_munge

@@ -40,7 +40,7 @@ ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/fake" tests/cluster/cli_fake
 	build/common/auth/auth.o build/common/err.o -lmicrohttpd -lmunge -lnettle -lz ||
 	bail "cli_fake.c does not compile"
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/check" tests/cluster/cli_http.c \
-	build/common/http/*.o build/common/auth/auth.o build/common/err.o build/common/wire/*.o \
+	build/common/http/*.o build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o \
 	build/common/model/*.o -lcurl -ljansson -lmunge -lnettle -lz -lsystemd ||
 	bail "cli_http.c does not compile"
 mkdir "$dir/answers"
@@ -439,6 +439,9 @@ is "completion: values of = form" "--output=json" "$(complete_words reeve jobs -
 is "completion: jobs of the user" "12 13 14" "$(complete_words reeve job 1 | tr ' ' '\n' | sort | xargs)"
 
 is "--version" "reeve 0.1.0" "$("$reeve" --version)"
+for name in reeve-agent reeve-controller; do
+	is "the version of $name is the same" "$name 0.1.0" "$("$root/build/bin/$name" --version)"
+done
 exits "unknown command" 2 "$reeve" sumbit
 has "... and the nearest" "did you mean 'reeve submit'?" "$err"
 lacks "no credential was refused in all of this" "REFUSED" "$(cat "$dir/answers/log")"

@@ -25,7 +25,7 @@ export HOME=$dir XDG_CONFIG_HOME=$dir/.config LC_ALL=C.UTF-8 TZ=UTC
 unset REEVE_CONTROLLER REEVE_PROFILES
 cp build/bin/reeve "$dir/reeve"
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
-	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
+	build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
 	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
 dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
 munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \

@@ -67,7 +67,7 @@ as() {
 }
 live_tool() { # NAME: tests/cluster/NAME.c as $dir/NAME
 	${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/$1" "tests/cluster/$1.c" build/common/http/*.o \
-		build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
+		build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
 		-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "$1.c does not compile"
 }
 ask() { live_ask "$@"; }

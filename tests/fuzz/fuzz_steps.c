@@ -9,7 +9,8 @@
  *
  * links: common/model/gpu_use common/model/gpus common/model/select
  *
- * links: common/wire/wire common/wire/wire_request common/wire/wire_report common/wire/wire_gpu
+ * links: common/utf8 common/wire/wire common/wire/wire_request common/wire/wire_report
+ * common/wire/wire_gpu
  *
  * links: controller/api/step_spec
  *

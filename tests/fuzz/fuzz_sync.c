@@ -8,7 +8,8 @@
  *
  * links: common/model/gpu_use common/model/gpus
  *
- * links: common/wire/wire common/wire/wire_request common/wire/wire_report common/wire/wire_gpu
+ * links: common/utf8 common/wire/wire common/wire/wire_request common/wire/wire_report
+ * common/wire/wire_gpu
  *
  * links: controller/api/sync_wire controller/api/sync_gpus controller/api/inflate
  *
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void check(const struct sync *s)
 {
 	if (!request_is_name(s->node) || !*s->boot || s->n_reports > SYNC_REPORTS_MAX ||
-	    s->n_jobs > SYNC_JOBS_MAX || s->n_outputs > SYNC_OUTPUT_MAX ||
+	    s->n_jobs > WIRE_SYNC_JOBS_MAX || s->n_outputs > SYNC_OUTPUT_MAX ||
 	    s->capacity.ncpus < 0 || s->capacity.mem_bytes < 0 || s->free.jobfs_bytes < 0)
 		abort();
 	for (size_t i = 0; i < s->n_jobs; i++)

@@ -6,7 +6,8 @@
  *
  * links: common/model/request common/model/usage common/model/job common/model/gpu_use
  *
- * links: common/wire/wire common/wire/wire_request common/wire/wire_report common/wire/wire_gpu
+ * links: common/utf8 common/wire/wire common/wire/wire_request common/wire/wire_report
+ * common/wire/wire_gpu
  *
  * libs: -ljansson
  */

@@ -301,7 +301,8 @@ static void text_that_is_not_utf8_keeps_no_job_from_being_saved(void **unused)
 	assert_int_equal(state_save(db, &a, NULL), 0);
 	s = load(db);
 	assert_int_equal(s->bad, 0);
-	assert_string_equal(s->a.note, "process 9 (?" "?) tried");
+	assert_string_equal(s->a.note, "process 9 (?"
+				       "?) tried");
 	assert_string_equal(s->a.err_path, "/home/");
 	assert_string_equal(s->a.end.reason->text, "no directory \xd0\x96");
 	db_close(db);

@@ -109,12 +109,13 @@ static struct uplink *uplink;
 static int n_up, n_down, n_wants, n_chunks;
 static bool kick_on_want;
 
-static void describe(void *ctx, struct sync_node *ret)
+static int describe(void *ctx, struct sync_node *ret)
 {
 	(void)ctx;
 	*ret = (struct sync_node){
 		.node = "n1", .boot = "b", .version = "0", .topology = "t", .tier = 1
 	};
+	return 0;
 }
 
 static int next_output(void *ctx, int index, struct sync_chunk *ret)

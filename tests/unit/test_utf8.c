@@ -24,10 +24,9 @@ static bool is_clean(const char *text)
 static void every_text_of_up_to_four_telling_bytes_is_made_clean(void **unused)
 {
 	/* One byte of each kind that UTF-8 tells apart, and the borders between them. */
-	static const unsigned char kinds[] = { 1,    '\n', 'a',	 0x7f, 0x80, 0x8f, 0x90,
-					       0x9f, 0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf,
-					       0xe0, 0xe2, 0xed, 0xef, 0xf0, 0xf4, 0xf5,
-					       0xfe, 0xff };
+	static const unsigned char kinds[] = { 1,    '\n', 'a',	 0x7f, 0x80, 0x8f, 0x90, 0x9f,
+					       0xa0, 0xbf, 0xc0, 0xc1, 0xc2, 0xdf, 0xe0, 0xe2,
+					       0xed, 0xef, 0xf0, 0xf4, 0xf5, 0xfe, 0xff };
 	const size_t n = ARRAY_LEN(kinds);
 
 	(void)unused;
@@ -51,8 +50,9 @@ static void every_text_of_up_to_four_telling_bytes_is_made_clean(void **unused)
 
 static void each_piece_that_is_no_character_is_one_mark(void **unused)
 {
-	char latin[] = "M\xfcnchen", two[] = "\xff\xfe", half[] = "a\xe2\x82z", ctrl[] = "a\033[2Jb\n",
-	     bidi[] = "a\xe2\x80\xaetxt", nul[] = "\xc0\x80", surrogate[] = "\xed\xa0\x80";
+	char latin[] = "M\xfcnchen", two[] = "\xff\xfe", half[] = "a\xe2\x82z",
+	     ctrl[] = "a\033[2Jb\n", bidi[] = "a\xe2\x80\xaetxt", nul[] = "\xc0\x80",
+	     surrogate[] = "\xed\xa0\x80";
 
 	(void)unused;
 	assert_string_equal(utf8_clean(latin), "M?nchen");
@@ -65,7 +65,8 @@ static void each_piece_that_is_no_character_is_one_mark(void **unused)
 	assert_string_equal(surrogate, "?");
 }
 
-/* A text of characters of 1, 2, 3 and 4 bytes, into every size: the longest prefix that fits. */
+/* A text of characters of 1, 2, 3 and 4 bytes, into every size: the longest prefix that fits.
+ */
 static void a_text_is_cut_between_characters_at_every_size(void **unused)
 {
 	static const char text[] = "a\xd0\x96\xe2\x82\xac\xf0\x9f\x99\x82z";

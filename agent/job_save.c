@@ -1,0 +1,133 @@
+/* job_save.c - see job_save.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/job_save.h"
+#include "common/log.h"
+
+#define TROUBLE "store: "
+
+/* A row that could not be removed. An agent that comes back reports the job once more, which
+ * the controller knows already. */
+struct leftover {
+	struct leftover *next;
+	struct manager_id id;
+};
+
+/* The clock in the form that survives: sums, and when they were right. */
+static void clock_to_state(struct job *j)
+{
+	int64_t now = node_now_ns();
+
+	j->s.clock.running_ns = clock_running_ns(&j->clock, now);
+	j->s.clock.suspended_ns = clock_suspended_ns(&j->clock, now);
+	j->s.clock.at_ns = j->clock.end_ns ? j->clock.end_ns : now;
+}
+
+int job_save_row(struct job *j, struct err *err)
+{
+	static const char *const orders[] = { "run", "suspend", "cancel" };
+
+	snprintf(j->s.step, sizeof(j->s.step), "%s", job_step_name(j->step));
+	snprintf(j->s.wanted, sizeof(j->s.wanted), "%s",
+		 j->pause >= PAUSE_CPUS ? "resume" : orders[j->order]);
+	j->s.state = job_state(j);
+	if (j->clock.start_ns)
+		clock_to_state(j);
+	memcpy(j->s.clock.boot, j->node->boot, sizeof(j->s.clock.boot));
+	return state_save(j->node->db, &j->s, err);
+}
+
+/* Says so once, until it works again. */
+static void tell_node(struct node *n, int result, const struct err *err)
+{
+	bool is_failing = result < 0;
+
+	if (is_failing == n->is_store_failing)
+		return;
+	n->is_store_failing = is_failing;
+	if (is_failing)
+		node_note(n,
+			  TROUBLE "the state of jobs cannot be saved: %s; jobs go on and end, "
+				  "none is started until it can",
+			  err->text);
+	else
+		node_unnote(n, TROUBLE);
+	log_line(is_failing ? LOG_ERR : LOG_NOTICE, "store: %s",
+		 is_failing ? err->text : "the state of jobs is saved again");
+	uplink_kick(n->uplink);
+}
+
+void job_save_done(struct job *j, int result, const struct err *err)
+{
+	bool was_unsaved = j->unsaved_ns != 0;
+
+	if (result < 0 && !was_unsaved)
+		j->unsaved_ns = node_now_ns();
+	if (result >= 0)
+		j->unsaved_ns = 0;
+	tell_node(j->node, result, err);
+}
+
+int job_save(struct job *j, struct err *err)
+{
+	int r = job_save_row(j, err);
+
+	job_save_done(j, r, err);
+	return r;
+}
+
+void job_save_forget(struct node *n, struct manager_id id)
+{
+	struct leftover *l;
+	struct err err;
+
+	if (state_forget(n->db, id.job, id.attempt, &err) >= 0) {
+		n->has_forgotten = true;
+		return;
+	}
+	log_job(LOG_ERR, id.job, "state", "%s", err.text);
+	l = calloc(1, sizeof(*l));
+	if (!l)
+		return;
+	*l = (struct leftover){ n->leftovers, id };
+	n->leftovers = l;
+}
+
+static void forget_leftovers(struct node *n)
+{
+	while (n->leftovers) {
+		struct leftover *l = n->leftovers;
+
+		/* The attempt may have come again meanwhile: then the row is its own. */
+		if (!job_find(n, l->id.job, l->id.attempt) &&
+		    state_forget(n->db, l->id.job, l->id.attempt, NULL) < 0)
+			return;
+		n->has_forgotten = true;
+		n->leftovers = l->next;
+		free(l);
+	}
+}
+
+void job_save_tick(struct node *n)
+{
+	struct err err;
+
+	forget_leftovers(n);
+	spool_flush(n->spool);
+	for (struct job *j = n->jobs; j; j = j->next) {
+		if (j->unsaved_ns && job_save(j, &err) >= 0)
+			job_again(j, 0); /* what waited for it */
+	}
+}
+
+void job_save_close(struct node *n)
+{
+	while (n->leftovers) {
+		struct leftover *l = n->leftovers;
+
+		n->leftovers = l->next;
+		free(l);
+	}
+}
