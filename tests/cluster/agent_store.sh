@@ -50,7 +50,7 @@ report() { tail -n 3 "$log" | grep -oE "\"reports\":.*" | grep -oE '"line":"[^"]
 node=$(mktemp -d /var/lib/reeve-store-XXXXXX) && chmod 755 "$node" # jobs have a /tmp of their own
 mkdir "$node/state" "$node/run" "$node/jobfs" "$node/pins"
 cp "$launcher" "$node/reeve-launch" # where other users may reach it
-mount -t tmpfs -o size=64M none "$node/state" # its syncs take no time
+mount -t tmpfs -o size=64M,mode=700 none "$node/state" # its syncs take no time
 cat >"$dir/agent.conf" <<CONF
 [Agent]
 Node = n1
