@@ -24,7 +24,7 @@ say       = $(if $(V),@:,@printf '  %-7s %s\n' "$1" "$2")
 
 # Rooms. A directory is a room; a binary is a list of rooms.
 COMMON     := $(wildcard common/*.c common/*/*.c)
-LIBRARY    := $(wildcard $(patsubst %,controller/%/*.c,policy schedule simulate config history accounts ledger quote standing quota pg))
+LIBRARY    := $(wildcard $(patsubst %,controller/%/*.c,policy schedule simulate config history accounts ledger quote examples standing quota pg))
 CONTROLLER := $(wildcard controller/*.c controller/*/*.c)
 AGENT      := $(wildcard agent/*.c agent/admit/*.c agent/enforce/*.c agent/sample/*.c agent/gpu/*.c agent/report/*.c)
 LAUNCH     := $(wildcard agent/launch/*.c) common/err.c

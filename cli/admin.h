@@ -14,6 +14,10 @@
 int admin_dispatch(const struct verb_call *call, struct cli *c, struct verb_tool sub,
 		   struct err *err);
 
+/* `check-config --examples`: of a profile, or a file; under the file `own`, NULL: the profile.
+ */
+int admin_check_examples(struct cli *c, const char *name, const char *own, struct err *err);
+
 extern const struct verb admin_verb_adjust, admin_verb_adjustments;
 extern const struct verb admin_verb_check_config, admin_verb_verify, admin_verb_rebuild;
 extern const struct verb admin_verb_accounts;

@@ -70,6 +70,14 @@ static int show_keys(const struct cli *c, struct err *err)
 	return table_print(t, &c->format, err);
 }
 
+static int check_examples(struct cli *c, const struct verb_call *call, struct err *err)
+{
+	_cleanup_free_ char *own = NULL;
+	int r = call->n_args ? find(call->args[0], &own, err) : 0;
+
+	return r < 0 ? r : admin_check_examples(c, verb_value(call, "examples"), own, err);
+}
+
 static int check_config(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(config_freep) struct config *config = NULL;
@@ -78,6 +86,9 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 	struct cli *c = ctx;
 	struct report report = { .format = &c->format };
 	int n = 0, r = cli_begin_offline(c, call, err);
+
+	if (r == 0 && verb_count(call, "examples"))
+		return check_examples(c, call, err);
 
 	if (r == 0 && verb_count(call, "keys"))
 		return show_keys(c, err);
@@ -112,6 +123,10 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 }
 
 static const struct verb_option options[] = {
+	{ "examples", 0, "NAME",
+	  "compute the figures that a site has published (of a profile that ships, or a file) "
+	  "under FILE, by default under that profile, and say which do not hold",
+	  NULL },
 	{ "keys", 0, NULL, "list all keys there are, with an example and what each means",
 	  NULL },
 	{ 0 },
@@ -128,7 +143,9 @@ const struct verb admin_verb_check_config = {
 	.examples = "reeve admin check-config\n"
 		    "reeve admin check-config ./controller.conf\n"
 		    "reeve admin check-config alliance-narval\n"
-		    "reeve admin check-config --keys",
+		    "reeve admin check-config --keys\n"
+		    "reeve admin check-config --examples rwth\n"
+		    "reeve admin check-config ./controller.conf --examples alliance-narval",
 	.options = options,
 	.max_args = 1,
 	.run = check_config,

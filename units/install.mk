@@ -17,7 +17,8 @@ install: all
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/dbus-1/system.d units/org.reeve.Agent1.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)/etc/reeve units/agent.conf units/controller.conf \
 		units/reeve.conf
-	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/profiles units/profiles/*.conf
+	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/reeve/profiles units/profiles/*.conf \
+		units/profiles/*.examples
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/reeve/examples units/accounts.conf
 	$(INSTALL) -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bash-completion/completions \
 		units/bash-completion/reeve

@@ -235,6 +235,18 @@ int config_tariff(const struct config *c, const struct config_pick *pick, struct
 
 /* From which idle time on "allocated but idle" is a state of a job; 0: never. */
 int64_t config_gpu_idle_ns(const struct config *c);
+/* One setting: "Policy" or "Queue express", and its key. */
+struct config_setting {
+	const char *section, *key;
+};
+struct config_text {
+	char *at;
+	size_t size;
+};
+/* Its value, or of `other` (not NULL) the text that such a value would have; equal values have
+ * equal texts. -EINVAL: no such section, key or value. */
+int config_setting_format(const struct config *c, const struct config_setting *s,
+			  const char *other, struct config_text ret, struct err *err);
 /* Every key there is, by section; ends with key == NULL. */
 const struct conf_key *config_all_keys(void);
 
