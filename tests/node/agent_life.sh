@@ -53,6 +53,8 @@ has "$(state_modes)" '^agent.db-wal 600' "the write-ahead log is one of them"
 has "$(journalctl --no-pager -u reeve-agent)" 'could be read by others' "and the journal says that they were not"
 [ "$(stat -c %a /run/reeve /run/reeve/final /run/reeve/spec /run/reeve/steps | paste -sd' ')" = "755 700 700 700" ]
 ok $? "of the run directory users may reach the socket alone" "$(stat -c '%n %a' /run/reeve /run/reeve/*)"
+[ "$(stat -c '%a %U' /run/reeve/adopt.sock)" = "600 root" ]
+ok $? "the socket that puts sessions into jobs is root's" "$(stat -c '%a %U' /run/reeve/adopt.sock)"
 
 # Limits in the cgroup.
 submit 2 "$SMALL,\"pids\":50" '"script":"#!/bin/sh\n# sesame-2-open\nsleep 300 & sleep 300 & wait\n"' x
