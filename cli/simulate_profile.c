@@ -3,6 +3,7 @@
 #include <string.h>
 #include "cli/simulate_profile.h"
 #include "common/err.h"
+#include "controller/standing/rank.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
 
@@ -20,7 +21,7 @@ static void read_policy(const struct config_policy *p, struct sim_profile *ret)
 			    [PRIORITY_FAIRSHARE] = p->weight_fairshare,
 			    [PRIORITY_SIZE] = p->weight_job_size },
 		.max_age_s = p->max_age_s,
-		.size = p->favor_small ? PRIORITY_SMALL : PRIORITY_LARGE,
+		.size = rank_size(p),
 	};
 	ret->rule = rules[p->scheduler];
 	ret->late_s = p->late_after_s;

@@ -9,6 +9,8 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
+#include "controller/quota/usage_names.h"
+#include "controller/quote/quote.h"
 #include "controller/standing/rank.h"
 
 static const struct verb_option options[] = {
@@ -22,15 +24,25 @@ static const struct verb_option options[] = {
 };
 
 static const struct table_column job_columns[] = {
-	{ "job", "JOB", CELL_COUNT },	     { "user", "USER", CELL_TEXT },
-	{ "account", "ACCOUNT", CELL_TEXT }, { "cluster", "CLUSTER", CELL_TEXT },
-	{ "queue", "-QUEUE", CELL_TEXT },    { "name", "-NAME", CELL_TEXT },
-	{ "pool", "-POOL", CELL_TEXT },	     { "priority", "PRIORITY", CELL_COUNT },
-	{ "age", "AGE", CELL_FIGURE },	     { "fairshare", "FAIRSHARE", CELL_FIGURE },
-	{ "size", "SIZE", CELL_FIGURE },     { "partition", "QUEUE", CELL_FIGURE },
-	{ "qos", "-QOS", CELL_FIGURE },	     { "association", "-ASSOCIATION", CELL_FIGURE },
-	{ "site", "-SITE", CELL_FIGURE },    { "nice", "-NICE", CELL_FIGURE },
-	{ "sum", "-SUM", CELL_FIGURE },	     { 0 },
+	{ "job", "JOB", CELL_COUNT },
+	{ "user", "USER", CELL_TEXT },
+	{ "account", "ACCOUNT", CELL_TEXT },
+	{ "cluster", "CLUSTER", CELL_TEXT },
+	{ "queue", "-QUEUE", CELL_TEXT },
+	{ "name", "-NAME", CELL_TEXT },
+	{ "pool", "-POOL", CELL_TEXT },
+	{ "priority", "PRIORITY", CELL_COUNT },
+	{ "age", "AGE", CELL_FIGURE },
+	{ "fairshare", "FAIRSHARE", CELL_FIGURE },
+	{ "size", "SIZE", CELL_FIGURE },
+	{ "partition", "QUEUE", CELL_FIGURE },
+	{ "qos", "QOS", CELL_FIGURE },
+	{ "association", "-ASSOCIATION", CELL_FIGURE },
+	{ "site", "SITE", CELL_FIGURE },
+	{ "nice", "NICE", CELL_FIGURE },
+	{ "sum", "-SUM", CELL_FIGURE },
+	{ "held", "HELD", CELL_TEXT },
+	{ 0 },
 };
 
 static const struct table_column factor_columns[] = {
@@ -53,7 +65,7 @@ static void put_text(struct table *t, const char *column, const json_t *row, con
 static void add_job(struct table *t, const json_t *row)
 {
 	static const char *const texts[] = { "user", "account", "cluster", "queue",
-					     "name", "pool",	"sum",	   "words" };
+					     "name", "pool",	"sum",	   "held" };
 	const json_t *factor;
 	size_t i;
 
@@ -205,15 +217,11 @@ static int ask(struct asking *a, struct err *err)
 
 /* ---- what if ---- */
 
-/* The pool in which the cluster would charge it. */
-static enum charge_pool pool_of(const struct config *config, const struct request *q)
-{
-	const struct config_cluster *cl = config_cluster(config, q->cluster);
-
-	if (q->res.ngpus == 0 || (cl && cl->unit != TARIFF_EQUIVALENTS))
-		return CHARGE_POOL_CPU;
-	return CHARGE_POOL_GPU;
-}
+struct asked {
+	struct request *request;
+	enum charge_pool pool;
+	int64_t waited_s;
+};
 
 /* Which cluster is meant where none is named: the ledger's, if it has one. */
 static int choose_cluster(const struct share_file *f, struct request *q, struct err *err)
@@ -249,16 +257,63 @@ static int check_asked(const struct verb_call *call, struct request *q, struct e
 	return 0;
 }
 
-static int rank_it(const struct share_file *f, const struct request *q, int64_t waited_s,
-		   struct priority *ret, struct err *err)
+/* Sums of chunks, defaults and the default queue, as a submission has them; and the pool in
+ * which the cluster would charge it. */
+static int complete(const struct config *config, struct request *q, enum charge_pool *ret,
+		    struct err *err)
+{
+	const struct config_cluster *cl = config_cluster(config, q->cluster);
+	struct quote quote = { .pick = { .cluster = q->cluster, .queue = q->queue },
+			       .is_exclusive = q->is_exclusive };
+	struct tariff_price price;
+	int r;
+
+	if (!cl)
+		return err_set(err, -ENOENT, "no cluster '%s' in the profile", q->cluster);
+	if (!*q->queue)
+		snprintf(q->queue, sizeof(q->queue), "%.*s", (int)strcspn(cl->queues, ","),
+			 cl->queues);
+	if (q->select.n) {
+		r = quote_fill_chunks(cl, q, err);
+		if (r < 0)
+			return r;
+	}
+	quote_fill(cl, &q->res);
+	quote.res = q->res;
+	r = quote_price(config, &quote, &price, err);
+	if (r >= 0)
+		*ret = price.pool;
+	return r;
+}
+
+/* Whose job it would be, and that the cluster could hold it, are not guessed. */
+static int check_known(const struct share_file *f, const struct request *q,
+		       const struct rank_cluster *has, struct err *err)
+{
+	const struct quota_site site = { f->site.store, f->site.config, f->site.accounts };
+	const struct store_period whose = { .account = q->account, .user = q->user };
+	int r = usage_names_check_period(&(struct usage_names){ &site, NULL }, &whose, err);
+
+	if (r >= 0 && has->cores && q->res.ncpus > has->cores)
+		return err_set(err, -EINVAL,
+			       "%lld cores: cluster %s has %lld, so such a job never starts",
+			       (long long)q->res.ncpus, q->cluster, (long long)has->cores);
+	return r;
+}
+
+static int rank_it(const struct share_file *f, const struct asked *asked, struct priority *ret,
+		   struct err *err)
 {
 	_cleanup_free_ struct fit_node *nodes = NULL;
-	const struct rank_job job = { .where = { q->cluster, pool_of(f->site.config, q) },
+	const struct request *q = asked->request;
+	const struct rank_job job = { .where = { q->cluster, asked->pool },
 				      .account = q->account,
 				      .user = q->user,
 				      .queue = q->queue,
 				      .want = &q->res,
-				      .waited_s = waited_s };
+				      .select = &q->select,
+				      .is_exclusive = q->is_exclusive,
+				      .waited_s = asked->waited_s };
 	struct rank_cluster has;
 	struct standing_view v;
 	size_t n;
@@ -269,6 +324,9 @@ static int rank_it(const struct share_file *f, const struct request *q, int64_t 
 	if (r < 0)
 		return r;
 	has = rank_cluster(nodes, n);
+	r = check_known(f, q, &has, err);
+	if (r < 0)
+		return r;
 	if (has.cores == 0 && f->site.config->policy.weight_job_size)
 		fprintf(stderr,
 			"reeve prio: the ledger knows no nodes of cluster %s: size "
@@ -277,9 +335,9 @@ static int rank_it(const struct share_file *f, const struct request *q, int64_t 
 	return rank_job(f->standing, &has, &job, ret, err);
 }
 
-static json_t *encode(const struct share_file *f, const struct request *q,
-		      const struct priority *p)
+static json_t *encode(const struct asked *asked, const struct priority *p)
 {
+	const struct request *q = asked->request;
 	_cleanup_json_ json_t *factors = json_array();
 	char text[PRIORITY_TEXT_MAX], words[RANK_WORDS_MAX];
 
@@ -292,9 +350,9 @@ static json_t *encode(const struct share_file *f, const struct request *q,
 				  priority_format_micro(p->rows[i].product_micro, text)));
 	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:O}", "user", q->user, "account",
 			 q->account, "cluster", q->cluster, "queue", q->queue, "pool",
-			 charge_pool_name(pool_of(f->site.config, q)), "priority",
-			 (json_int_t)p->value, "sum", priority_format_micro(p->sum_micro, text),
-			 "words", rank_words(p, words), "factors", factors);
+			 charge_pool_name(asked->pool), "priority", (json_int_t)p->value, "sum",
+			 priority_format_micro(p->sum_micro, text), "words",
+			 rank_words(p, words), "factors", factors);
 }
 
 static int what_if(struct asking *a, struct err *err)
@@ -302,8 +360,8 @@ static int what_if(struct asking *a, struct err *err)
 	_cleanup_(share_file_done) struct share_file f = { 0 };
 	_cleanup_(request_done) struct request q;
 	const char *waited = verb_value(a->call, "waited");
+	struct asked asked = { .request = &q };
 	struct priority p;
-	int64_t waited_s = 0;
 	int r = cli_begin_offline(a->c, a->call, err);
 
 	request_init(&q);
@@ -312,18 +370,20 @@ static int what_if(struct asking *a, struct err *err)
 	if (r == 0)
 		r = check_asked(a->call, &q, err);
 	if (r == 0 && waited)
-		r = amount_parse_seconds(waited, &waited_s, err);
+		r = amount_parse_seconds(waited, &asked.waited_s, err);
 	if (r == 0)
 		r = share_file_open(a->call, &f, err);
 	if (r == 0)
 		r = *q.cluster ? 0 : choose_cluster(&f, &q, err);
 	if (r == 0)
-		r = rank_it(&f, &q, waited_s, &p, err);
+		r = complete(f.site.config, &q, &asked.pool, err);
+	if (r == 0)
+		r = rank_it(&f, &asked, &p, err);
 	if (r < 0)
 		return r;
 	a->answer = json_pack("{s:s}", "order",
 			      rank_is_used(f.site.config) ? "priority" : "submission");
-	if (!a->answer || json_array_append_new(a->rows, encode(&f, &q, &p)) < 0)
+	if (!a->answer || json_array_append_new(a->rows, encode(&asked, &p)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -352,8 +412,9 @@ const struct verb cli_verb_prio = {
 	.args = "[JOB...]",
 	.help = "Show the priority of queued jobs, factor by factor",
 	.details =
-		"PRIORITY is the sum of the products, rounded down; each product is a factor\n"
-		"from 0 to 1 times its weight. Of jobs named by number every factor is shown\n"
+		"PRIORITY is the sum of the products, rounded down, and of a held job 0; each\n"
+		"product is a factor from 0 to 1 times its weight. A job ages from when\n"
+		"nothing holds it back. Of jobs named by number every factor is shown\n"
 		"with its value and weight, and what weighs most in words.\n"
 		"\n"
 		"You see your own queued jobs and those of accounts that you coordinate;\n"

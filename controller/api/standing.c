@@ -5,6 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/api/who.h"
+#include "controller/quota/usage_names.h"
 #include "controller/standing/rank.h"
 
 /* ---- shares ---- */
@@ -193,18 +194,24 @@ static bool is_wanted(const struct queued *q, const struct store_waiting *w)
 static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 {
 	struct queued *q = ctx;
-	const struct rank_job ask = { .where = { w->cluster, w->pool },
-				      .account = w->account,
-				      .user = w->user,
-				      .queue = w->queue,
-				      .want = &w->want,
-				      .nice = w->nice,
-				      .site = w->site,
-				      .waited_s = (q->now_ns - w->submitted_ns) / S_NS };
-	char words[RANK_WORDS_MAX], sum[PRIORITY_TEXT_MAX];
+	struct select select = { .is_scattered = w->is_scattered };
+	const struct rank_job ask = {
+		.where = { w->cluster, w->pool },
+		.account = w->account,
+		.user = w->user,
+		.queue = w->queue,
+		.want = &w->want,
+		.select = &select,
+		.is_exclusive = w->is_exclusive,
+		.is_held = w->held != NULL,
+		.nice = w->nice,
+		.site = w->site,
+		.waited_s = w->held ? 0 : (q->now_ns - w->eligible_ns) / S_NS
+	};
+	char words[RANK_WORDS_MAX], sum[PRIORITY_TEXT_MAX], model[REQUEST_NAME_MAX];
 	struct priority p;
 	json_t *j;
-	int r;
+	int r = 0;
 
 	if (!is_wanted(q, w))
 		return 0;
@@ -212,7 +219,10 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 		q->left_out++;
 		return 0;
 	}
-	r = rank_job(q->c->api->c.standing, &q->has, &ask, &p, err);
+	if (*w->chunks)
+		r = select_parse(w->chunks, &select, model, err);
+	if (r >= 0)
+		r = rank_job(q->c->api->c.standing, &q->has, &ask, &p, err);
 	if (r < 0)
 		return r;
 	j = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:o}", "job",
@@ -221,6 +231,8 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 		      charge_pool_name(w->pool), "priority", (json_int_t)p.value, "sum",
 		      priority_format_micro(p.sum_micro, sum), "words", rank_words(&p, words),
 		      "factors", encode_factors(&p));
+	if (j && w->held)
+		json_object_set_new(j, "held", json_string(w->held));
 	if (!j || json_array_append_new(q->rows, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
@@ -239,13 +251,15 @@ static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 	if (r < 0)
 		return r;
 	q->has = rank_cluster(nodes, n);
-	return store_waiting(q->c->api->c.store, cluster, add_queued, q, err);
+	r = store_waiting(q->c->api->c.store, cluster, add_queued, q, err);
+	return r < 0 ? r : store_withheld(q->c->api->c.store, cluster, add_queued, q, err);
 }
 
 int route_prio(struct call *c, struct err *err)
 {
 	static const int64_t none = 0, limit = PRIO_LIMIT;
 	const struct config *config = c->api->c.config;
+	const struct quota_site site = { c->api->c.store, config, c->api->accounts };
 	struct queued q = { .c = c,
 			    .now_ns = call_now_ns(),
 			    .user = call_query_text(c, "user"),
@@ -255,6 +269,10 @@ int route_prio(struct call *c, struct err *err)
 	if (r >= 0)
 		r = call_query_int(c, "limit", (struct wire_int){ 1, PRIO_LIMIT, &limit },
 				   &q.limit, err);
+	if (r >= 0)
+		r = usage_names_check_period(
+			&(struct usage_names){ &site, c->is_operator ? NULL : c->user },
+			&(struct store_period){ .account = q.account, .user = q.user }, err);
 	if (r < 0)
 		return r;
 	c->answer = wire_new();

@@ -116,7 +116,7 @@ struct config_policy {
 	int64_t late_after_s;		  /* 0: never */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	int64_t max_age_s; /* from which age on priority rises no more */
-	bool favor_small;
+	bool favor_small, small_relative_to_time;
 	int64_t gpu_idle_min; /* from so many minutes on an idle GPU is a state; 0: never */
 };
 

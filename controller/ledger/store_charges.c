@@ -313,8 +313,18 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 #define WAITING_SQL                                                                            \
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"          \
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"       \
-	" gpu_model, due_ns, node_type, features, chunks, scattered FROM jobs"                 \
-	" WHERE state = 0 AND state < 5 AND withheld = 0"
+	" gpu_model, due_ns, node_type, features, chunks, scattered, eligible_ns, withheld"    \
+	" FROM jobs WHERE state = 0 AND state < 5"
+#define ELIGIBLE_SQL WAITING_SQL " AND withheld = 0"
+
+static const char *held_by(int64_t withheld)
+{
+	if (withheld & STORE_HELD_OPERATOR)
+		return "operator";
+	if (withheld & STORE_HELD_USER)
+		return "user";
+	return withheld & STORE_DEPENDS ? "dependency" : NULL;
+}
 
 static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struct err *err)
 {
@@ -339,34 +349,60 @@ static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struc
 		.due_ns = db_int(st, 18),
 		.chunks = store_text(st, 21),
 		.is_scattered = db_int(st, 22) != 0,
+		.eligible_ns = db_int(st, 23),
+		.held = held_by(db_int(st, 24)),
 	};
 
+	if (w.eligible_ns < w.submitted_ns)
+		w.eligible_ns = w.submitted_ns;
 	store_gpu_model(st, 17, &w.want);
 	store_node_kind(st, 19, &w.want);
 	return fn(ctx, &w, err);
 }
 
-int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
-		  struct err *err)
+struct telling {
+	store_waiting_fn fn;
+	void *ctx;
+};
+
+static int tell_all(struct store *s, const char *sql, const char *cluster,
+		    const struct telling *to, struct err *err)
 {
-	static const char of_cluster[] = WAITING_SQL " AND cluster = ?1 ORDER BY job";
-	static const char of_all[] = WAITING_SQL " AND ?1 IS NULL ORDER BY job";
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, cluster ? of_cluster : of_all, "t", cluster);
+	int r = db_query(s->db, err, &st, sql, "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		r = tell_waiting(st, fn, ctx, err);
+		r = tell_waiting(st, to->fn, to->ctx, err);
 		if (r < 0)
 			db_done(st);
 	}
 	return r;
 }
 
+int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
+		  struct err *err)
+{
+	static const char of_cluster[] = ELIGIBLE_SQL " AND cluster = ?1 ORDER BY job";
+	static const char of_all[] = ELIGIBLE_SQL " AND ?1 IS NULL ORDER BY job";
+
+	return tell_all(s, cluster ? of_cluster : of_all, cluster, &(struct telling){ fn, ctx },
+			err);
+}
+
+int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
+		   struct err *err)
+{
+	_Static_assert((STORE_HELD_USER | STORE_HELD_OPERATOR | STORE_DEPENDS) == 7,
+		       "the query has them as a number");
+	return tell_all(s, WAITING_SQL " AND (withheld & 7) <> 0 AND cluster = ?1 ORDER BY job",
+			cluster, &(struct telling){ fn, ctx }, err);
+}
+
 int store_waiting_one(struct store *s, const struct store_waiting_ask *a, store_waiting_fn fn,
 		      void *ctx, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, WAITING_SQL " AND job = ?1 AND cluster = ?2", "it",
+	int r = db_query(s->db, err, &st, ELIGIBLE_SQL " AND job = ?1 AND cluster = ?2", "it",
 			 a->job, a->cluster);
 
 	if (r >= 0)

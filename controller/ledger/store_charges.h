@@ -55,9 +55,14 @@ struct store_waiting {
 	struct resources want; /* all in all */
 	const char *chunks;    /* as select_format() has them; "": one chunk */
 	bool is_scattered, is_exclusive;
-	int64_t nice, site; /* as store_weigh() set them */
-	int64_t due_ns;	    /* since when it is late (store_set_due()); 0: it is not */
+	int64_t nice, site;  /* as store_weigh() set them */
+	int64_t due_ns;	     /* since when it is late (store_set_due()); 0: it is not */
+	int64_t eligible_ns; /* since when nothing holds it back: from then on it ages */
+	const char *held;    /* "user", "operator", "dependency": what does; NULL: nothing */
 };
 typedef int (*store_waiting_fn)(void *ctx, const struct store_waiting *w, struct err *err);
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		  struct err *err);
+/* Queued jobs of a cluster that are held, or wait for others to end: by number. */
+int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
+		   struct err *err);

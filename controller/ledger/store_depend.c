@@ -176,19 +176,20 @@ static int meet(struct work *w, int64_t job, const struct ended *e, struct err *
 
 	if (r >= 0)
 		r = db_run(d, err,
-			   "UPDATE jobs SET withheld = withheld - 4 WHERE job = ?1"
+			   "UPDATE jobs SET withheld = withheld - 4, eligible_ns = ?2"
+			   " WHERE job = ?1"
 			   " AND (withheld & 4) <> 0 AND NOT EXISTS"
 			   " (SELECT 1 FROM depends WHERE job = ?1 AND met = 0)",
-			   "i", job);
+			   "ii", job, w->how->now_ns);
 	_Static_assert(STORE_DEPENDS == 4, "as a number");
 	if (r < 0 || db_changes(d) == 0)
 		return r;
 	tell(w, job, NULL);
-	return db_run(
-		d, err,
-		"UPDATE jobs SET withheld = withheld - 4 WHERE array_job = ?1 AND array_job > 0"
-		" AND state = 0 AND (withheld & 4) <> 0",
-		"i", job);
+	return db_run(d, err,
+		      "UPDATE jobs SET withheld = withheld - 4, eligible_ns = ?2"
+		      " WHERE array_job = ?1 AND array_job > 0"
+		      " AND state = 0 AND (withheld & 4) <> 0",
+		      "ii", job, w->how->now_ns);
 }
 
 static int end_rows(struct work *w, int64_t job, const char *end, struct err *err)

@@ -87,14 +87,14 @@ static int release(struct store *s, const struct store_hold *h, struct err *err)
 		r = db_run(s->db, err, "DELETE FROM holds WHERE job = ?1", "i", h->job);
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET withheld = (withheld & ?2)"
+			   "UPDATE jobs SET eligible_ns = ?4, withheld = (withheld & ?2)"
 			   " | CASE WHEN array_job > 0 THEN ?3 ELSE 0 END WHERE job = ?1",
-			   "iii", h->job, others, (int64_t)STORE_NOT_ITS_TURN);
+			   "iiii", h->job, others, (int64_t)STORE_NOT_ITS_TURN, h->now_ns);
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET withheld = (withheld & ?2) | ?3"
+			   "UPDATE jobs SET eligible_ns = ?4, withheld = (withheld & ?2) | ?3"
 			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
-			   "iii", h->job, others, (int64_t)STORE_NOT_ITS_TURN);
+			   "iiii", h->job, others, (int64_t)STORE_NOT_ITS_TURN, h->now_ns);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 

@@ -367,17 +367,34 @@ static const char schema_hot[] =
 	"CREATE INDEX jobs_node ON jobs(node, job) WHERE node IS NOT NULL;"
 	"CREATE INDEX parts_node ON parts(node, job) WHERE part > 0;";
 
-const char *const store_migrations[] = { schema_1,	     schema_2,
-					 schema_3,	     schema_stretches,
-					 schema_accounts,    schema_terms,
-					 schema_indices,     schema_ends,
-					 schema_weights,     schema_gpus,
-					 schema_active,	     schema_drained,
-					 schema_preempt,     schema_submission,
-					 schema_kinds,	     schema_dispatch,
-					 schema_maintenance, schema_parts,
-					 schema_steps,	     schema_sums,
-					 schema_hot,	     NULL };
+/* Since when a job could start for all that its owner and others hold back: 0, since it was
+ * submitted. */
+static const char schema_eligible[] =
+	"ALTER TABLE jobs ADD COLUMN eligible_ns INTEGER NOT NULL DEFAULT 0;";
+
+const char *const store_migrations[] = { schema_1,
+					 schema_2,
+					 schema_3,
+					 schema_stretches,
+					 schema_accounts,
+					 schema_terms,
+					 schema_indices,
+					 schema_ends,
+					 schema_weights,
+					 schema_gpus,
+					 schema_active,
+					 schema_drained,
+					 schema_preempt,
+					 schema_submission,
+					 schema_kinds,
+					 schema_dispatch,
+					 schema_maintenance,
+					 schema_parts,
+					 schema_steps,
+					 schema_sums,
+					 schema_hot,
+					 schema_eligible,
+					 NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -51,9 +51,11 @@ static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
 				      .user = a->users->texts[j->user],
 				      .queue = queue,
 				      .want = &j->job.want,
+				      .select = j->select,
+				      .is_exclusive = j->job.is_exclusive,
 				      .nice = j->nice,
 				      .site = j->site,
-				      .waited_s = (a->now_ns - j->submitted_ns) / S_NS };
+				      .waited_s = (a->now_ns - j->eligible_ns) / S_NS };
 	const struct priority_row *most;
 	struct priority p;
 	int r = rank_job(a->standing, &a->has, &ask, &p, err);
@@ -111,6 +113,7 @@ static int read_job(const struct order_ask *a, const struct store_waiting *w,
 	*ret = (struct order_job){
 		.job = { .job = w->job, .want = w->want, .is_exclusive = w->is_exclusive },
 		.submitted_ns = w->submitted_ns,
+		.eligible_ns = w->eligible_ns,
 		.due_ns = w->due_ns,
 		.nice = w->nice,
 		.site = w->site,
@@ -293,9 +296,9 @@ static bool is_same_job(const struct order_job *a, const struct order_job *b)
 	       is_same_want(&a->job.want, &b->job.want) &&
 	       is_same_select(a->select, b->select) && a->priority == b->priority &&
 	       a->main == b->main && a->submitted_ns == b->submitted_ns &&
-	       a->due_ns == b->due_ns && a->nice == b->nice && a->site == b->site &&
-	       a->user == b->user && a->account == b->account && a->queue == b->queue &&
-	       a->pool == b->pool;
+	       a->eligible_ns == b->eligible_ns && a->due_ns == b->due_ns &&
+	       a->nice == b->nice && a->site == b->site && a->user == b->user &&
+	       a->account == b->account && a->queue == b->queue && a->pool == b->pool;
 }
 
 bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_job)

@@ -18,7 +18,7 @@ struct order_job {
 	struct select *select; /* NULL: one chunk */
 	int64_t priority;
 	const char *main; /* its factor; NULL: none */
-	int64_t submitted_ns, due_ns, nice, site;
+	int64_t submitted_ns, eligible_ns, due_ns, nice, site;
 	int32_t user, account; /* by the names of the ask */
 	int32_t queue;	       /* of the configuration; -1: it is gone from there */
 	enum charge_pool pool;

@@ -13,6 +13,11 @@ bool rank_is_used(const struct config *c)
 	       p->weight_partition || p->weight_qos;
 }
 
+static int64_t larger(int64_t a, int64_t b)
+{
+	return a > b ? a : b;
+}
+
 struct rank_cluster rank_cluster(const struct fit_node *nodes, size_t n)
 {
 	struct rank_cluster all = { 0 };
@@ -20,13 +25,16 @@ struct rank_cluster rank_cluster(const struct fit_node *nodes, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		all.nodes++;
 		all.cores += nodes[i].capacity.ncpus;
+		all.largest = larger(all.largest, nodes[i].capacity.ncpus);
 	}
 	return all;
 }
 
-static int64_t larger(int64_t a, int64_t b)
+enum priority_size rank_size(const struct config_policy *p)
 {
-	return a > b ? a : b;
+	if (p->small_relative_to_time)
+		return PRIORITY_SMALL_TO_TIME;
+	return p->favor_small ? PRIORITY_SMALL : PRIORITY_LARGE;
 }
 
 static struct priority_rule rule_of(const struct config *c)
@@ -46,11 +54,21 @@ static struct priority_rule rule_of(const struct config *c)
 			    [PRIORITY_PARTITION] = p->weight_partition,
 			    [PRIORITY_QOS] = p->weight_qos },
 		.max_age_s = p->max_age_s,
-		.size = p->favor_small ? PRIORITY_SMALL : PRIORITY_LARGE,
+		.size = rank_size(p),
 		.highest = { [PRIORITY_PARTITION] = partition,
 			     [PRIORITY_QOS] = qos,
 			     [PRIORITY_ASSOCIATION] = 1 },
 	};
+}
+
+/* Nodes that it takes: known before it is placed only of scattered chunks. */
+static int64_t nodes_of(const struct rank_cluster *cluster, const struct rank_job *j)
+{
+	if (j->select && j->select->n && j->select->is_scattered)
+		return select_chunks(j->select);
+	return cluster->largest
+		       ? larger(1, (j->want->ncpus + cluster->largest - 1) / cluster->largest)
+		       : 1;
 }
 
 int rank_job(struct standing *s, const struct rank_cluster *cluster, const struct rank_job *j,
@@ -59,11 +77,14 @@ int rank_job(struct standing *s, const struct rank_cluster *cluster, const struc
 	const struct config *c = standing_policy(s);
 	const struct priority_rule rule = rule_of(c);
 	const struct config_queue *queue = config_queue(c, j->queue);
+	const int64_t nodes = nodes_of(cluster, j);
 	const struct priority_job job = {
+		.held = j->is_held,
 		.eligible_s = j->waited_s,
 		.fairshare = standing_factor(s, j->where, j->account, j->user),
-		.nodes = 1,
-		.cores = j->want->ncpus,
+		.nodes = nodes,
+		.cores = j->is_exclusive ? larger(j->want->ncpus, nodes * cluster->largest)
+					 : j->want->ncpus,
 		.all_nodes = cluster->nodes,
 		.all_cores = cluster->cores,
 		.limit_s = j->want->walltime_s,
@@ -97,7 +118,7 @@ static const char *remedy_of(const char *factor)
 	if (!strcmp(factor, "age"))
 		return "it rises while the job waits, up to the maximum age";
 	if (!strcmp(factor, "size"))
-		return "it follows from the cores requested";
+		return "it follows from the nodes and cores requested";
 	if (!strcmp(factor, "site"))
 		return "an operator set it";
 	return "it follows from the queue";

@@ -1,11 +1,14 @@
 /* rank - the priority of a queued job: by which figures of job, site and standing, and in
  * words.
  *
- * The multifactor priority of controller/policy/priority.h. Age counts from the moment the job
- * was handed in, so that a new job has its priority at once; size is one node and the cores
- * requested, of the nodes and cores that the cluster has; the partition factor is the queue's
- * Priority= beside the highest of all queues, the QoS factor its QosPriority= likewise: a queue
- * is how users choose a quality of service here. There are no priorities of associations.
+ * The multifactor priority of controller/policy/priority.h. Age counts from the moment from
+ * which nothing held the job back: its submission, its release from a hold, the end of the last
+ * job that it depended on. A held job has priority 0. Size is the nodes and cores requested, of
+ * those that the cluster has: a node for each chunk that is scattered, otherwise as many of the
+ * largest nodes as the cores fill; whole nodes count with all their cores; the partition factor
+ * is the queue's Priority= beside the highest of all queues, the QoS factor its QosPriority=
+ * likewise: a queue is how users choose a quality of service here. There are no priorities of
+ * associations.
  */
 #pragma once
 #include "controller/policy/priority.h"
@@ -14,16 +17,23 @@
 /* Does the profile order jobs by priority at all? Otherwise first in is first out. */
 bool rank_is_used(const struct config *c);
 
+/* What makes the size factor: [Policy] FavorSmall, SmallRelativeToTime. */
+enum priority_size rank_size(const struct config_policy *p);
+
 struct rank_job {
 	struct standing_where where;
 	const char *account, *user, *queue;
 	const struct resources *want;
-	int64_t waited_s;
+	const struct select *select; /* its chunks; NULL: one */
+	bool is_exclusive;	     /* whole nodes */
+	bool is_held;
+	int64_t waited_s;   /* since it could have started */
 	int64_t nice, site; /* of that very job */
 };
 /* What the cluster has. */
 struct rank_cluster {
 	int64_t nodes, cores;
+	int64_t largest; /* cores of the node that has the most */
 };
 struct rank_cluster rank_cluster(const struct fit_node *nodes, size_t n);
 

@@ -191,7 +191,12 @@ nice,0.000000,-1,0.000000' "$(prio -A idle -u u1 -l ncpus=2 -q normal --waited 0
 is "they add up, cut at the end" 100502 "$(prio -A idle -u u1 -l ncpus=2 -q normal --waited 0:30:00 --csv -n -o priority | sort -u)"
 has "in words" 'fairshare weighs most: 1.000000 x 100000 = 100000.000000 of 101002; it rises as' \
 	"$(prio -A idle -u u1 -l ncpus=2 -q normal --waited 9:00:00)"
-is "who has no shares there has no fairshare" 10 "$(prio -A idle -u nobody -l ncpus=2 -q express --csv -n -o priority | sort -u)"
+is "who has no shares there has no fairshare" 10 "$(prio -A idle -u u8 -l ncpus=2 -q express --csv -n -o priority | sort -u)"
+is "without -q it is the default queue" "$(prio -A idle -u u1 -l ncpus=2 -q normal --csv -n -o priority | sort -u)" \
+	"$(prio -A idle -u u1 -l ncpus=2 --csv -n -o priority | sort -u)"
+has "an unknown user is refused" "no user 'nobody' is declared, and nothing was ever charged to it" "$(prio -A idle -u nobody -l ncpus=2)"
+has "an unknown account too" "no account 'idel'; did you mean 'idle'?" "$(prio -A idel -u u1 -l ncpus=2)"
+has "an unknown queue too" "zzz" "$(prio -A idle -u u1 -l ncpus=2 -q zzz)"
 has "a site that weighs nothing" 'jobs start in the order in which they were handed in' \
 	"$("$reeve" prio --ledger "$db" --profile "$dir/flat.conf" -A g3 -u u7 -l ncpus=1 2>&1)"
 
@@ -295,6 +300,21 @@ sync '' "$(report 1 2 ended 610)" >/dev/null
 soon "the first by priority starts, not the first in" '"state":"starting"' ask $bin GET /v1/jobs/3
 has "and the other waits on" '"state":"queued"' "$(ask $daemon GET /v1/jobs/2)"
 sync '{"job":3,"attempt":1,"state":"running"}' "$(report 3 1 running 41)" >/dev/null
+
+# Held jobs are shown as such; the table adds up.
+check "a job is held" verb $daemon hold 2
+is "a held job is listed, at 0" "0,user" "$(verb $daemon prio --csv -n -o priority,held)"
+has "and said to be held" "held" "$(verb $daemon prio 2)"
+check "and released" verb $daemon release 2
+check "a nice value" verb $daemon nice 7 2
+is "the default table adds up to its PRIORITY" yes "$(verb $daemon prio --csv -n \
+	-o priority,age,fairshare,size,partition,qos,site,nice | python3 -c '
+import math, sys
+v = [float(x) for x in sys.stdin.read().strip().split(",")]
+print("yes" if v[0] == max(1, math.floor(round(sum(v[1:]), 6))) and v[7] == -7 else v)')"
+is "whose columns people see" "AGE FAIRSHARE SIZE QUEUE QOS SITE NICE" \
+	"$(verb $daemon prio | head -n 1 | grep -o 'AGE .* NICE' | xargs)"
+has "an unknown account is an error live" "no account 'phisics'" "$(verb 0 prio -A phisics)"
 
 ratio() { ask 0 GET '/v1/share?users=all' | tail -n 1 | python3 -c '
 import json, sys

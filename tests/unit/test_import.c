@@ -296,7 +296,7 @@ static void go_back_to_schema_1(struct rig *r)
 		"jobs_active_account; DROP INDEX attempts_open_job; DROP INDEX "
 		"chunks_of_steps; DROP INDEX jobs_array; "
 		"DROP INDEX jobs_active_user; DROP INDEX jobs_node;"
-		"ALTER TABLE jobs DROP COLUMN summed;"
+		"ALTER TABLE jobs DROP COLUMN summed; ALTER TABLE jobs DROP COLUMN eligible_ns;"
 		"ALTER TABLE jobs DROP COLUMN gave_way_to; ALTER TABLE jobs DROP COLUMN due_ns;"
 		"ALTER TABLE jobs DROP COLUMN withheld; ALTER TABLE jobs DROP COLUMN array_job;"
 		"ALTER TABLE jobs DROP COLUMN array_index;"

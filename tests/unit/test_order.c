@@ -133,6 +133,63 @@ static void size_favours_large_or_small(void **state)
 	}
 }
 
+/* Each with what the cluster of 4 nodes, 64 cores and 16 a node makes of it. */
+static void size_counts_every_node_and_core_of_a_request(void **state)
+{
+	_cleanup_(world_done) struct world w =
+		world_of("PriorityWeightJobSize = 1000", declared);
+	const struct rank_cluster has = { 4, 64, 16 };
+	const struct select scattered = { 1, true, { { .n = 4, .ncpus = 4 } } },
+			    packed = { 1, false, { { .n = 4, .ncpus = 4 } } };
+	const struct {
+		const struct select *select;
+		bool is_exclusive;
+		int64_t ncpus, points;
+	} jobs[] = {
+		{ NULL, false, 16, 250 },    { NULL, false, 64, 1000 },
+		{ NULL, false, 17, 382 },    { &scattered, false, 16, 625 },
+		{ &packed, false, 16, 250 }, { &scattered, true, 16, 1000 },
+		{ NULL, true, 1, 250 },
+	};
+
+	(void)state;
+	look(&w, cpu, NOON);
+	for (size_t i = 0; i < ARRAY_LEN(jobs); i++) {
+		const struct resources want = { .ncpus = jobs[i].ncpus, .walltime_s = 60 };
+		const struct rank_job j = { .where = cpu,
+					    .account = "arts",
+					    .user = "carol",
+					    .queue = "normal",
+					    .want = &want,
+					    .select = jobs[i].select,
+					    .is_exclusive = jobs[i].is_exclusive };
+		struct priority p;
+
+		assert_int_equal(rank_job(w.standing, &has, &j, &p, NULL), 0);
+		assert_int_equal(p.value, jobs[i].points);
+	}
+}
+
+static void a_job_ages_from_when_nothing_holds_it_back(void **state)
+{
+	_cleanup_(world_done) struct world w =
+		world_of("PriorityWeightAge = 1000\nPriorityMaxAge = 10:00:00", declared);
+	struct store_hold h = { 1, NOON, STORE_HOLD_USER, "carol" };
+	const int64_t hour = 3600 * S_NS;
+	struct rig *r = *state;
+	struct order o;
+
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, NOON });
+	submit(r, &(struct queued){ "arts", "carol", "normal", 1, NOON });
+	assert_int_equal(store_hold(r->store, &h, NULL), 0);
+	h.now_ns = NOON + 4 * hour;
+	assert_int_equal(store_release(r->store, &h, NULL), 0);
+	o = order_of(&w, r, NOON + 5 * hour);
+	assert_int_equal(order_find(&o, 1)->priority, 100);
+	assert_int_equal(order_find(&o, 2)->priority, 500);
+	order_done(&o);
+}
+
 static int n_given;
 static int64_t given[8];
 static void on_told(void *ctx, const struct cycle_news *news)
@@ -456,6 +513,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		RIG(fairshare_then_age_then_number_decide),
 		RIG(size_favours_large_or_small),
+		RIG(size_counts_every_node_and_core_of_a_request),
+		RIG(a_job_ages_from_when_nothing_holds_it_back),
 		RIG(in_strict_order_nobody_passes_and_all_are_told_why),
 		RIG(later_jobs_start_where_they_delay_nobody),
 		RIG(nothing_weighed_is_first_in_first_out),

@@ -89,7 +89,7 @@ static void a_job_is_covered_to_the_last_thousandth_and_no_further(void **state)
 	assert_int_equal(a.verdict, QUOTA_BONUS);
 	assert_string_equal(a.queue, "bonus");
 	assert_string_equal(a.text,
-			    "the job reserves 2.0005555 SU, and account 'physics' has 2 of its "
+			    "the job reserves 2.0005556 SU, and account 'physics' has 2 of its "
 			    "grant available");
 	j.rate.num = 0; /* what is free needs no grant */
 	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
