@@ -219,6 +219,7 @@ static void start(struct steps *all, const struct sync_step_order *o)
 
 	if (!s)
 		return; /* no memory: asked again */
+	s->uid = j->s.request.uid;
 	s->asked_ns = node_now_ns();
 	r = steps_write_spec(all, j, o, &err);
 	if (!r)
@@ -244,10 +245,12 @@ static void cancel(struct steps *all, struct sync_step_id id)
 void steps_order(struct node *n, const struct sync_step_order *o)
 {
 	struct steps *all = n->steps;
-	const char *why = "";
+	struct job *j = job_find(n, o->id.job, o->id.attempt);
+	struct step_asker who = { job_of(n, o->id), j ? j->s.request.uid : UINT32_MAX };
+	struct err why = { "" };
 	struct step *s;
 
-	switch (step_decide(&all->table, o, job_of(n, o->id), &why)) {
+	switch (step_decide(&all->table, o, who, &why)) {
 	case STEP_DO_START:
 		start(all, o);
 		break;
@@ -256,8 +259,11 @@ void steps_order(struct node *n, const struct sync_step_order *o)
 		break;
 	case STEP_DO_REFUSE:
 		s = step_add(&all->table, o->id);
-		if (s)
-			fail(all, s, why);
+		if (s) {
+			s->uid = who.uid;
+			s->is_refused = true;
+			fail(all, s, why.text);
+		}
 		break;
 	case STEP_DO_NOTHING:
 		break;
@@ -343,6 +349,7 @@ static void take_up(struct steps *all, struct sync_step_id id)
 		remove_files(all, id);
 		return;
 	}
+	s->uid = steps_job(all, s)->s.request.uid;
 	s->asked_ns = node_now_ns();
 	sight = see(all, s);
 	if (!sight.has_begun && !sight.has_end && steps_spawn(all, s, &err) < 0)

@@ -95,8 +95,8 @@ int step_take_end(struct step *s, const struct step_end *end)
 	return 0;
 }
 
-static const char *refusal(const struct step_table *t, const struct sync_step_order *o,
-			   enum step_job job)
+/* Why whoever asks may not, whatever the table holds; NULL: they may. */
+static const char *refusal(const struct sync_step_order *o, enum step_job job)
 {
 	if (job == STEP_JOB_NONE)
 		return "the job is not on this node";
@@ -108,27 +108,67 @@ static const char *refusal(const struct step_table *t, const struct sync_step_or
 		return "cancelled before it began";
 	if (job == STEP_JOB_NO_DISK)
 		return "the job has no disk on this node (jobfs) to keep its output on";
-	if (step_count_open(t, o->id) >= STEP_OPEN_MAX)
-		return "the job runs 1000 steps on this node already; let some end first";
 	return NULL;
 }
 
+struct counts {
+	size_t all, of_user, refused_of_user;
+};
+
+static struct counts count_for(const struct step_table *t, uint32_t uid)
+{
+	struct counts n = { 0 };
+
+	for (const struct step *s = t->first; s; s = s->next) {
+		n.all += !s->is_refused;
+		n.of_user += !s->is_refused && s->uid == uid;
+		n.refused_of_user += s->is_refused && s->uid == uid;
+	}
+	return n;
+}
+
+/* 1: refused, in words. */
+static int check_share(const struct step_table *t, const struct sync_step_order *o,
+		       const struct counts *n, struct err *why)
+{
+	size_t free = n->all < STEP_TABLE_MAX ? STEP_TABLE_MAX - n->all : 0;
+
+	if (step_count_open(t, o->id) >= STEP_OPEN_MAX)
+		err_set(why, -EAGAIN,
+			"the job runs %d steps on this node already; let some end first",
+			STEP_OPEN_MAX);
+	else if (n->of_user >= free)
+		err_set(why, -EAGAIN,
+			"jobs of this user have %zu steps on this node, and %zu of its %d are "
+			"free "
+			"for all users; let some end first",
+			n->of_user, free, STEP_TABLE_MAX);
+	else
+		return 0;
+	return 1;
+}
+
 enum step_act step_decide(const struct step_table *t, const struct sync_step_order *o,
-			  enum step_job job, const char **ret_why)
+			  struct step_asker who, struct err *ret_why)
 {
 	const struct step *s = step_find(t, o->id);
+	const char *words = refusal(o, who.job);
+	struct counts n;
 
 	if (s)
 		return o->want == SYNC_STEP_CANCEL && step_is_open(s) && !s->is_cancelled
 			       ? STEP_DO_CANCEL
 			       : STEP_DO_NOTHING;
-	if (t->n >= STEP_TABLE_MAX)
-		return STEP_DO_NOTHING; /* when others are over, the order comes again */
-	*ret_why = refusal(t, o, job);
-	if (*ret_why)
-		return STEP_DO_REFUSE;
 	/* The next answer brings the command: our list does not show the step. */
-	return job == STEP_JOB_STARTS || !o->argv ? STEP_DO_NOTHING : STEP_DO_START;
+	if (!words && (who.job == STEP_JOB_STARTS || !o->argv))
+		return STEP_DO_NOTHING;
+	n = count_for(t, who.uid);
+	if (words)
+		err_set(ret_why, -EPERM, "%s", words);
+	else if (!check_share(t, o, &n, ret_why))
+		return STEP_DO_START;
+	/* When the controller has committed some of them, the order comes again. */
+	return n.refused_of_user < STEP_REFUSED_MAX ? STEP_DO_REFUSE : STEP_DO_NOTHING;
 }
 
 enum step_move step_look(const struct step *s, struct step_sight sight)

@@ -17,10 +17,13 @@
 #include <systemd/sd-event.h>
 #include "agent/launch/step.h"
 #include "agent/report/sync_steps.h"
+#include "common/err.h"
 
 #define STEP_OPEN_MAX 1000   /* of a job that have not ended */
-#define STEP_TABLE_MAX 20000 /* of a node, all in all */
-#define STEP_FILE_MAX 80     /* name of a file of one, with the NUL */
+#define STEP_TABLE_MAX 20000 /* of a node, all in all, refused ones aside */
+#define STEP_REFUSED_MAX                                                                       \
+	1000		 /* of a user: refusals that the controller has not committed yet */
+#define STEP_FILE_MAX 80 /* name of a file of one, with the NUL */
 
 enum step_phase { STEP_IS_ASKED, STEP_RUNS, STEP_DRAINS, STEP_IS_OVER };
 
@@ -39,6 +42,8 @@ struct step {
 	bool is_cancelled; /* it is to end */
 	bool is_signalled; /* its waiter was told so */
 	bool has_files;	   /* it was begun, or may have been */
+	bool is_refused;   /* here only for its end to be told */
+	uint32_t uid;	   /* of its job */
 	struct step_stream streams[2];
 	struct step_end end;
 };
@@ -69,10 +74,19 @@ enum step_job {
 	STEP_JOB_NO_DISK, /* the same, but there is nowhere to keep output */
 	STEP_JOB_ENDS,
 };
+/* Of whom an order is. */
+struct step_asker {
+	enum step_job job;
+	uint32_t uid;
+};
 enum step_act { STEP_DO_NOTHING, STEP_DO_START, STEP_DO_CANCEL, STEP_DO_REFUSE };
-/* What an order asks for. Of STEP_DO_REFUSE `*ret_why` says why, to be told as its end. */
+/* What an order asks for. Of STEP_DO_REFUSE `ret_why` says why, to be told as its end.
+ *
+ * The table is shared by user: a user may add while the steps of their jobs are fewer than what
+ * is free of it. So one user alone gets half of the table, of two who want all each gets a
+ * third, and whoever comes next finds room. Within that a job has STEP_OPEN_MAX. */
 enum step_act step_decide(const struct step_table *t, const struct sync_step_order *o,
-			  enum step_job job, const char **ret_why);
+			  struct step_asker who, struct err *ret_why);
 
 /* What was seen of one that was asked for. */
 struct step_sight {

@@ -7,7 +7,7 @@
 static int usage(FILE *to, int status)
 {
 	fputs("usage: reeve-launch SOCKET | --final DIR JOB ATTEMPT | --supervise FILE |\n"
-	      "       reeve-launch --step FILE | --kill-as-one\n"
+	      "       reeve-launch --step FILE | --step-waiter FD | --kill-as-one\n"
 	      "Started by reeve-agent inside the unit of a job; not meant to be typed.\n",
 	      to);
 	return status;
@@ -25,6 +25,8 @@ int main(int argc, char **argv)
 		return supervise_main(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "--step"))
 		return step_main(argv[2]);
+	if (argc == 3 && !strcmp(argv[1], "--step-waiter"))
+		return step_wait_main(argv[2]);
 	if (argc == 2 && argv[1][0] == '/')
 		return launch_main(argv[1]);
 	return usage(stderr, 2);

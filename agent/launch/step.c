@@ -1,6 +1,7 @@
 /* step.c - the waiter of a step; see step.h. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 #include "common/err.h"
 
 #define AGAIN_MS 100 /* between kills of what forks meanwhile */
+/* At the end of a job its manager kills all that is left after the same grace, the waiter too.
+ */
+#define EARLIER_MS 500
 
 struct step {
 	struct step_spec spec;
@@ -153,7 +157,7 @@ static void begin_end(struct step *s)
 	if (s->is_ending)
 		return;
 	s->is_ending = true;
-	s->kill_at_ms = now_ms() + s->spec.grace_s * 1000;
+	s->kill_at_ms = now_ms() + s->spec.grace_s * 1000 - EARLIER_MS;
 	end_all(s, SIGTERM);
 }
 
@@ -195,6 +199,15 @@ static int write_end(const struct step *s, const char *words, struct err *err)
 	return 0;
 }
 
+/* Only what was needed to start it: the environment may be megabytes. */
+static void let_go_of_plan(struct step *s)
+{
+	plan_done(&s->plan);
+	free(s->payload);
+	s->payload = NULL;
+	malloc_trim(0);
+}
+
 static int run(struct step *s, const sigset_t *signals, struct err *err)
 {
 	struct err words = { "" };
@@ -203,6 +216,7 @@ static int run(struct step *s, const sigset_t *signals, struct err *err)
 	/* What is left behind comes to us: the whole step can be ended. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (start(s, &words) == 0) {
+		let_go_of_plan(s);
 		wait_end(s, signals);
 		n = read(s->told, words.text, STEP_TEXT_MAX - 1); /* all, or none */
 		words.text[n > 0 ? n : 0] = '\0';
@@ -210,7 +224,55 @@ static int run(struct step *s, const sigset_t *signals, struct err *err)
 	return write_end(s, words.text, err);
 }
 
-static int claim_and_run(struct step *s, const sigset_t *signals, struct err *err)
+static int write_text(const char *path, const char *text)
+{
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	return fd < 0 || write(fd, text, strlen(text)) < 0 ? -errno : 0;
+}
+
+/* From here on the job pays. Where it has used up its memory, its own processes go first. */
+static int join(const struct step_spec *spec, struct err *err)
+{
+	char dir[STEP_PATH_MAX + 32], procs[STEP_PATH_MAX + 64];
+	int r = step_check_room(spec->cgroup, 2, err); /* we, and the child */
+
+	if (r < 0)
+		return r;
+	if (access(spec->cgroup, F_OK) < 0)
+		return err_set(err, -ESRCH, "the job is not here any more");
+	snprintf(dir, sizeof(dir), "%s/../" STEP_WAITERS, spec->cgroup);
+	if (mkdir(dir, 0755) < 0 && errno != EEXIST)
+		return err_set(err, -errno, "make a cgroup for the step's waiter: %m");
+	write_text("/proc/self/oom_score_adj", "-1000");
+	snprintf(procs, sizeof(procs), "%s/cgroup.procs", dir);
+	r = write_text(procs, "0");
+	return r < 0 ? err_set(err, r, "enter the job's cgroup: %s", strerror(-r)) : 0;
+}
+
+/* The lock stays with the process. Returns only with a reason. */
+static int execute_again(int fd, struct err *err)
+{
+	static char name[] = "reeve-launch", role[] = "--step-waiter";
+	char number[16], *argv[] = { name, role, number, NULL };
+
+	snprintf(number, sizeof(number), "%d", fd);
+	if (lseek(fd, 0, SEEK_SET) < 0 || fcntl(fd, F_SETFD, 0) < 0)
+		return err_set(err, -errno, "pass the spec on: %m");
+	execv("/proc/self/exe", argv);
+	return err_set(err, -errno, "execute the waiter in the job: %m");
+}
+
+/* How it ended before it began; only where that goes is not known to the agent otherwise. */
+static int fail_early(const struct step *s, const struct err *words, struct err *err)
+{
+	if (s->spec.version == STEP_VERSION && is_text(s->spec.end))
+		return write_end(s, words->text, err);
+	*err = *words;
+	return -EBADMSG;
+}
+
+static int claim_and_join(struct step *s, struct err *err)
 {
 	struct err words = { "" };
 	int r = claim(s->spec_fd, err);
@@ -219,31 +281,59 @@ static int claim_and_run(struct step *s, const sigset_t *signals, struct err *er
 		return r;
 	r = load_spec(s->spec_fd, s, &words);
 	if (!r)
-		return run(s, signals, err);
-	if (s->spec.version == STEP_VERSION && is_text(s->spec.end))
-		return write_end(s, words.text, err);
-	/* Where the end goes is not known either: the agent sees that we are gone. */
-	*err = words;
-	return r;
+		r = join(&s->spec, &words);
+	if (!r)
+		r = execute_again(s->spec_fd, &words);
+	return fail_early(s, &words, err);
+}
+
+static int load_and_run(struct step *s, const sigset_t *signals, struct err *err)
+{
+	struct err words = { "" };
+
+	if (load_spec(s->spec_fd, s, &words) < 0)
+		return fail_early(s, &words, err);
+	return run(s, signals, err);
+}
+
+static void block_signals(sigset_t *signals)
+{
+	sigemptyset(signals);
+	sigaddset(signals, SIGCHLD);
+	sigaddset(signals, SIGTERM);
+	sigprocmask(SIG_SETMASK, signals, NULL);
+}
+
+static int finish(struct step *s, const char *what, int r, const struct err *err)
+{
+	if (r < 0)
+		fprintf(stderr, "reeve-launch: %s: %s\n", what, err->text);
+	plan_done(&s->plan);
+	free(s->payload);
+	return r < 0;
 }
 
 int step_main(const char *spec_path)
 {
-	int fd = open(spec_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC), r;
+	int fd = open(spec_path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	struct step s = { .spec_fd = fd, .told = -1 };
 	struct err err = { "" };
 	sigset_t signals;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGCHLD);
-	sigaddset(&signals, SIGTERM);
-	sigprocmask(SIG_SETMASK, &signals, NULL);
+	block_signals(&signals);
 	if (fd < 0)
 		return errno != ENOENT;
-	r = claim_and_run(&s, &signals, &err);
-	if (r < 0)
-		fprintf(stderr, "reeve-launch: %s: %s\n", spec_path, err.text);
-	plan_done(&s.plan);
-	free(s.payload);
-	return r < 0;
+	return finish(&s, spec_path, claim_and_join(&s, &err), &err);
+}
+
+int step_wait_main(const char *fd)
+{
+	struct step s = { .spec_fd = atoi(fd), .told = -1 };
+	struct err err = { "" };
+	sigset_t signals;
+
+	block_signals(&signals);
+	if (s.spec_fd < 3 || fcntl(s.spec_fd, F_SETFD, FD_CLOEXEC) < 0)
+		return 1;
+	return finish(&s, "step", load_and_run(&s, &signals, &err), &err);
 }

@@ -6,16 +6,21 @@
  *
  * - claims the spec: by a lock (fcntl) that it holds as long as it lives, and by taking away
  *   the file's write permission, so that nothing is ever started twice;
+ * - joins the cgroup "waiters" beside the job's "work", in which the job pays for it: its
+ * memory and its process count against memory.max and pids.max of the unit. It executes itself
+ *   there, so that nothing of it stays charged to where it came from;
  * - opens all that root must open: output files, the job's mount and IPC namespaces, its
- * cgroup;
+ *   cgroup;
  * - forks the child, waits for it, and writes how it ended by rename, as the last thing.
  *
- * The child, in this order: enters the job's cgroup by attaching itself, so that every counter
- * and limit has it before it runs a program; enters the job's IPC and mount namespaces, which
- * must be ones that the manager made (owned by the first user namespace); opens nothing there
- * as root, but becomes the user for good; and only then changes directory, takes the plan's
- * limits and executes. The waiter itself never enters anything of the user's, cannot be
- * signalled, traced or frozen by the job, and counts against no limit of it.
+ * The child, in this order: enters the job's cgroup "work" by attaching itself, so that every
+ * counter and limit has it before it runs a program; enters the job's IPC and mount namespaces,
+ * which must be ones that the manager made (owned by the first user namespace); opens nothing
+ * there as root, but becomes the user for good; and only then changes directory, takes the
+ * plan's limits and executes. The waiter itself never enters anything of the user's, cannot be
+ * signalled or traced by the job, and has no address space that counts as the job's vmem. What
+ * kills the job's processes (cgroup.kill of "work", the OOM killer) spares it: it writes how
+ * the step ended. It stands still while the job is suspended.
  *
  * SIGTERM to the waiter ends the step: SIGTERM to all that descend from it, whatever session
  * they moved to (it is their subreaper), SIGKILL after `grace_s`. What a step's command leaves
@@ -50,5 +55,11 @@ struct step_end {
 	char text[STEP_TEXT_MAX]; /* why nothing was started; "" */
 };
 
-/* The waiter. Returns its exit status: 0 also when there is nothing for it to do. */
+/* Beside the cgroup of the job's processes. */
+#define STEP_WAITERS "waiters"
+
+/* Claims the spec and joins the job. Returns the exit status: 0 also when there is nothing to
+ * do; does not return when the waiter goes on as step_wait_main(). */
 int step_main(const char *spec_path);
+/* The waiter, in the job: "FD" is the spec, claimed. Returns its exit status. */
+int step_wait_main(const char *fd);

@@ -73,12 +73,11 @@ static long long read_number(const char *cgroup, const char *file)
 	return f && fscanf(f, "%lld", &n) == 1 ? n : -1;
 }
 
-/* Who forks is refused by the kernel, who is attached is not. */
-static int check_room(const char *cgroup, struct err *err)
+int step_check_room(const char *cgroup, int n, struct err *err)
 {
 	long long bound = read_number(cgroup, "pids.max");
 
-	if (bound < 0 || read_number(cgroup, "pids.current") < bound)
+	if (bound < 0 || read_number(cgroup, "pids.current") + n <= bound)
 		return 0;
 	return err_set(err, -EAGAIN,
 		       "the job has reached its bound of %lld processes and "
@@ -93,7 +92,7 @@ int step_entry_open(struct step_entry *e, struct err *err)
 	int r = look_up_groups(e, err);
 
 	if (r >= 0)
-		r = check_room(s->cgroup, err);
+		r = step_check_room(s->cgroup, 1, err);
 	if (r < 0)
 		return r;
 	e->view = step_view_open(s->cgroup, "mnt", err);

@@ -20,6 +20,9 @@ struct step_entry {
 };
 void step_entry_close(struct step_entry *e);
 
+/* -EAGAIN: the job may not have `n` processes more. For who is attached is not refused by the
+ * kernel, who forks is. */
+int step_check_room(const char *cgroup, int n, struct err *err);
 /* Opens and looks up; negative with the sentence for the user. */
 int step_entry_open(struct step_entry *e, struct err *err);
 /* The child: becomes the user's program, or tells why not. */

@@ -26,6 +26,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
+#define RECORD_MS 2000 /* for who waits for steps, once the steps are gone */
+
 static int write_file(const char *dir, const char *name, const char *text)
 {
 	char path[PATH_MAX];
@@ -268,6 +270,10 @@ static void end_rest(const struct supervise_spec *s)
 	signal_cgroup(s->cgroup, "", SIGTERM);
 	signal_cgroup(s->cgroup, "/work", SIGTERM);
 	if (wait_empty(fd, s->grace_s * 1000))
+		return;
+	/* Who waits for a step beside it (step.h) writes how that ended. */
+	signal_cgroup(s->cgroup, "/work", SIGKILL);
+	if (wait_empty(fd, RECORD_MS))
 		return;
 	if (write_file(s->cgroup, "cgroup.kill", "1") < 0) {
 		signal_cgroup(s->cgroup, "", SIGKILL);

@@ -308,6 +308,7 @@ static int unaccounted_mremap(void)
 /* Never grows anything, but has the mmap lock nearly all the time: mprotect() of every second
  * of many pages splits or merges a mapping each time. */
 #define LOCK_PAGES 2048
+#define LOCK_STACK MIB
 
 static void *lock_holder(void *ctx)
 {
@@ -317,6 +318,7 @@ static void *lock_holder(void *ctx)
 	(void)ctx;
 	if (at == MAP_FAILED)
 		return NULL;
+	touch(at, LOCK_PAGES * 4096UL + LOCK_STACK, false);
 	__atomic_add_fetch(&board->hosts, 1, __ATOMIC_RELEASE);
 	for (unsigned i = 0;; i++) {
 		mprotect(at, LOCK_PAGES * 4096UL, i & 1 ? PROT_READ : PROT_NONE);
@@ -329,10 +331,13 @@ static void *lock_holder(void *ctx)
 /* In the midst of another thread's change a sum that is too large could be a passing one. */
 static int mremap_beside(void)
 {
+	pthread_attr_t attr;
 	pthread_t at;
 
+	pthread_attr_init(&attr);
+	pthread_attr_setstacksize(&attr, LOCK_STACK);
 	for (int i = 0; i < 3; i++)
-		if (pthread_create(&at, NULL, lock_holder, NULL))
+		if (pthread_create(&at, &attr, lock_holder, NULL))
 			return 1;
 	while (__atomic_load_n(&board->hosts, __ATOMIC_ACQUIRE) < 3)
 		poll(NULL, 0, 1);

@@ -85,6 +85,37 @@ wait_step 6 1 ended
 has "$(step 6 1)" 'reached its bound of 3 processes' "nobody enters a job that has all the processes it may have"
 want 6 cancel
 
+# Who waits for steps is the job's: charged to it, counted, outside no more.
+waiters() { local i; for i in "$@"; do waiter 7 "$i"; done; }
+outside() { # bytes charged to the steps' own units; without systemd to the supervisors' cgroup
+	if [ "$MANAGER" = systemd ]; then
+		cat /sys/fs/cgroup/system.slice/reeve-step-7-1-*.service/memory.current 2>/dev/null
+	else
+		cat /sys/fs/cgroup/reeve-test/supervisors/memory.current 2>/dev/null
+	fi | awk '{ n += $1 } END { print n + 0 }'
+}
+submit 7 "$SMALL,\"pids\":130" '' sleep 1000
+wait_state 7 running
+cg7=/sys/fs/cgroup$(field 7 cgroup)
+before=$(cat "$cg7/memory.current") out_before=$(outside)
+for i in $(seq 1 60); do exec_step 7 "$i" sleep 1000; done
+sixty_wait() { [ "$(grep -c . "$cg7/waiters/cgroup.procs")" = 60 ] && [ "$(grep -c . "$cg7/work/cgroup.procs")" = 61 ]; }
+wait_for 60 sixty_wait; ok $? "who waits for 60 steps is in the job's unit" "$(wc -l "$cg7"/*/cgroup.procs)"
+[ "$(cat "$cg7/pids.current")" = 121 ]; ok $? "and counts against its processes" "$(cat "$cg7/pids.current")"
+[ "$(cat "$cg7/work/cgroup.procs" "$cg7/waiters/cgroup.procs" | sort -u | wc -l)" = 121 ]; ok $? "each once"
+inside=$((($(cat "$cg7/memory.current") - before) / 60)) left=$((($(outside) - out_before) / 60))
+echo "# a step takes $inside bytes of the job's memory, and $left outside"
+[ "$left" -lt 65536 ] && [ "$left" -lt $((inside / 2)) ]; ok $? "and its memory against the job's" "inside $inside, outside $left"
+for i in 61 62 63 64 65 66; do exec_step 7 "$i" sleep 1000; done
+wait_step 7 66 ended
+has "$(step 7 66)" 'reached its bound of 130 processes' "a job that is full of steps is refused more"
+pid=$(waiter 7 1)
+[ "$MANAGER" = cgroup ] || has "$(cat /proc/$pid/oom_score_adj)" '^-1000$' "the OOM killer spares who writes down the end"
+want 7 cancel
+wait_state 7 ended 60
+seven_are_told() { [ "$(job 7 | grep -oE '"state":"ended"' | wc -l)" -ge 60 ]; }
+wait_for 30 seven_are_told; ok $? "all end with their job"
+
 # Many at once.
 began=$(date +%s%N)
 for i in $(seq 100 199); do
@@ -169,7 +200,7 @@ END
 want 1 suspend
 wait_state 1 suspended 20
 exec_step 1 14 sh -c 'echo ran'
-begun() { [ "$(stat -c %a /run/reeve/steps/1-1-14)" = 400 ] && [ "$(grep -c . "/sys/fs/cgroup$(field 1 cgroup)/work/cgroup.procs")" = 2 ]; }
+begun() { [ "$(stat -c %a /run/reeve/steps/1-1-14)" = 400 ] && [ "$(grep -c . "/sys/fs/cgroup$(field 1 cgroup)/waiters/cgroup.procs")" = 1 ]; }
 wait_for 20 begun; ok $? "a step of a suspended job enters it"
 [ -z "$(out 1 14)" ] && step_is 1 14 running; ok $? "and does not run"
 want 1 run
@@ -196,6 +227,10 @@ wait_state 3 running
 exec_step 3 1 "$LOAD" touch 128
 wait_state 3 ended 60
 has "$(job 3)" '"limit":"mem"' "memory: the same"
+wait_step 3 1 ended 30
+has "$(step 3 1)" '"signal":9' "how the step ended is known"
+lost=$(journalctl -u reeve-agent | grep -c 'job 3: who waited for step 1 was killed')
+[ "$lost" = 0 ]; ok $? "from its waiter, which the OOM killer has spared"
 submit 4 "$SMALL" '' sleep 1000
 wait_state 4 running
 exec_step 4 1 sh -c 'exec dd if=/dev/zero bs=1M count=128'
@@ -220,7 +255,7 @@ wait_step 5 2 ended
 has "$(step 5 2)" 'the job ended' "another is refused, in words"
 want 1 cancel
 wait_state 1 ended 30
-for i in 1 2 3 4 5 6; do settle $i; done
+for i in 1 2 3 4 5 6 7; do settle $i; done
 wait_for 10 holds_nothing; ok $? "all settled: the agent holds nothing"
 [ -z "$(ls /run/reeve/steps)" ]; ok $? "and nothing of steps is left" "$(ls /run/reeve/steps)"
 units_are_gone() { [ -z "$(systemctl list-units --all --plain --no-legend 'reeve-step-*')" ] && ! pgrep -f 'reeve-launch --step'; }

@@ -1,5 +1,6 @@
 #!/bin/bash
-# agent_options.sh - what is off unless the site asks for it: SwitchProfile, PidsAction=kill.
+# agent_options.sh - what is off unless the site asks for it: SwitchProfile, PidsAction=kill,
+# MaxProcesses.
 # shellcheck source=tests/node/agent_lib.sh
 . "${AGENT_LIB:-/usr/local/lib/reeve-tests/agent_lib.sh}"
 
@@ -77,5 +78,29 @@ wait_for 10 is_not_attached; ok $? "switched off: nothing stays attached" "$(pro
 state_is 4 running; ok $? "and the job runs on"
 for i in 4 5 6; do want $i cancel; done
 wait_state 4 ended 20; ok $? "to its end"
+
+# The processes of all jobs together: what does not fit waits, what never can is refused.
+restart_with 'MaxProcesses = 200'
+status=$(reeve-agent --status)
+has "$status" '^processes: 200 for all jobs together; address spaces: [0-9]+ of [0-9]+ in use' "the status says for how many processes the table is made"
+has "$(journalctl -u reeve-agent --no-pager | tail -n 60)" 'jobs may have 200 processes together, the table has room for [0-9]+ address spaces' "and so does the log"
+submit 20 "$SMALL,\"pids\":150" '' sleep 1000
+wait_state 20 running
+submit 21 "$SMALL,\"pids\":100" '' sleep 1000
+submit 22 "$SMALL,\"pids\":4194304" '' true
+wait_state 22 ended
+has "$(job 22)" 'needs 4194304 processes; this node has 200' "a request that the node can never hold ends with both numbers" "$(job 22)"
+waits() { job 21 | grep -q 'needs 100 processes; 50 of 200 are free'; }
+wait_for 10 waits; ok $? "one that fits later waits, and says for what" "$(job 21)"
+want 20 cancel
+wait_state 21 running 30; ok $? "until others have ended"
+submit 23 "$SMALL,\"pids\":100" '' sleep 1000
+wait_state 23 running 30; ok $? "a job that fills the rest runs beside it"
+submit 24 "$SMALL,\"pids\":2" '' true
+want 24 cancel
+wait_state 24 ended 20
+has "$(job 24)" '"kind":"cancelled"' "one that waits can be cancelled"
+for i in 21 23; do want $i cancel; done
+wait_state 23 ended 20
 [ $tap_bad = 0 ] || journalctl --no-pager -u reeve-agent | tail -n 100 | sed 's/^/# /'
 tap_end

@@ -140,7 +140,7 @@ $O/tests/unit/test_select: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
 $O/tests/unit/test_sync_steps: $O/agent/report/sync_steps.o $(MODEL) $(WIRE)
 $O/tests/unit/test_step: LDLIBS += -lsystemd
-$O/tests/unit/test_step: $O/agent/step.o $O/common/utf8.o
+$O/tests/unit/test_step: $O/agent/step.o $O/common/utf8.o $O/common/err.o
 $O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson

@@ -22,6 +22,11 @@ static struct sync_step_order an_order(int64_t step, enum sync_step_want want, c
 	return (struct sync_step_order){ .id = id(7, 1, step), .want = want, .argv = argv };
 }
 
+static struct step_asker runs_of(uint32_t uid)
+{
+	return (struct step_asker){ STEP_JOB_RUNS, uid };
+}
+
 static void clear(struct step_table *t)
 {
 	while (t->first)
@@ -72,25 +77,26 @@ static void an_order_is_followed_once(void **unused)
 			struct sync_step_order o =
 				an_order(1, (enum sync_step_want)want, words);
 			struct step_table t = { 0 };
-			const char *why = NULL;
-			enum step_act act = step_decide(&t, &o, (enum step_job)job, &why);
+			struct err why = { "" };
+			enum step_act act = step_decide(
+				&t, &o, (struct step_asker){ (enum step_job)job, 1000 }, &why);
 
 			assert_int_equal(act, fresh[want][job]);
-			assert_true((act == STEP_DO_REFUSE) == (why != NULL && *why));
+			assert_true((act == STEP_DO_REFUSE) == (why.text[0] != '\0'));
 		}
 	for (int phase = STEP_IS_ASKED; phase <= STEP_IS_OVER; phase++)
 		for (int cancelled = 0; cancelled < 2; cancelled++) {
 			struct sync_step_order run = an_order(1, SYNC_STEP_RUN, words);
 			struct sync_step_order cancel = an_order(1, SYNC_STEP_CANCEL, NULL);
 			struct step_table t = { 0 };
-			const char *why = NULL;
+			struct err why = { "" };
 			struct step *s = step_add(&t, run.id);
 
 			s->phase = (enum step_phase)phase;
 			s->is_cancelled = cancelled;
-			assert_int_equal(step_decide(&t, &run, STEP_JOB_RUNS, &why),
+			assert_int_equal(step_decide(&t, &run, runs_of(1000), &why),
 					 STEP_DO_NOTHING);
-			assert_int_equal(step_decide(&t, &cancel, STEP_JOB_RUNS, &why),
+			assert_int_equal(step_decide(&t, &cancel, runs_of(1000), &why),
 					 phase < STEP_DRAINS && !cancelled ? STEP_DO_CANCEL
 									   : STEP_DO_NOTHING);
 			clear(&t);
@@ -101,31 +107,99 @@ static void without_its_command_a_step_is_asked_for_again(void **unused)
 {
 	struct sync_step_order o = an_order(1, SYNC_STEP_RUN, NULL);
 	struct step_table t = { 0 };
-	const char *why = NULL;
+	struct err why = { "" };
 
 	(void)unused;
-	assert_int_equal(step_decide(&t, &o, STEP_JOB_RUNS, &why), STEP_DO_NOTHING);
+	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_NOTHING);
 	o.bad = "argv: names no command";
-	assert_int_equal(step_decide(&t, &o, STEP_JOB_RUNS, &why), STEP_DO_REFUSE);
-	assert_string_equal(why, o.bad);
+	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_REFUSE);
+	assert_string_equal(why.text, o.bad);
 }
 
 static void a_job_has_at_most_a_thousand_open_steps(void **unused)
 {
 	struct sync_step_order o = an_order(STEP_OPEN_MAX + 1, SYNC_STEP_RUN, words);
 	struct step_table t = { 0 };
-	const char *why = NULL;
+	struct err why = { "" };
 
 	(void)unused;
 	for (int64_t i = STEP_OPEN_MAX; i > 0; i--) {
-		assert_int_equal(step_decide(&t, &o, STEP_JOB_RUNS, &why), STEP_DO_START);
+		assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_START);
 		assert_non_null(step_add(&t, id(7, 1, i)));
 		assert_non_null(step_add(&t, id(8, 1, i)));
 	}
-	assert_int_equal(step_decide(&t, &o, STEP_JOB_RUNS, &why), STEP_DO_REFUSE);
-	assert_non_null(strstr(why, "1000 steps"));
+	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_REFUSE);
+	assert_non_null(strstr(why.text, "1000 steps"));
 	step_fail(t.first, "over");
-	assert_int_equal(step_decide(&t, &o, STEP_JOB_RUNS, &why), STEP_DO_START);
+	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_START);
+	clear(&t);
+}
+
+/* As many as the agent would start: of jobs of 1000 steps each, in the order of their numbers,
+ * so that the list is walked at its front. */
+static size_t fill(struct step_table *t, uint32_t uid, struct err *why)
+{
+	size_t n = 0;
+
+	for (int64_t job = 1000; job > 0; job--)
+		for (int64_t i = 500; i > 0; i--) {
+			struct sync_step_order o = an_order(i, SYNC_STEP_RUN, words);
+			struct step *s;
+
+			o.id.job = uid * 1000LL - job;
+			/* Deciding looks at all: at each hundredth, and near the edge. */
+			if ((i % 100 == 0 || n >= 4500) &&
+			    step_decide(t, &o, runs_of(uid), why) != STEP_DO_START)
+				return n;
+			s = step_add(t, o.id);
+			s->uid = uid;
+			n++;
+		}
+	return n;
+}
+
+static void one_user_leaves_room_for_the_next(void **unused)
+{
+	struct sync_step_order o = an_order(1, SYNC_STEP_RUN, words);
+	struct step_table t = { 0 };
+	struct err why = { "" };
+	size_t n[4];
+
+	(void)unused;
+	for (size_t i = 0; i < ARRAY_LEN(n); i++)
+		n[i] = fill(&t, (uint32_t)(40 - i), &why);
+	assert_int_equal(n[0], STEP_TABLE_MAX / 2);
+	assert_int_equal(n[1], STEP_TABLE_MAX / 4);
+	assert_true(n[2] >= STEP_TABLE_MAX / 8 && n[3] > 0);
+	assert_non_null(strstr(why.text, "of its 20000 are free for all users"));
+	assert_int_equal(step_decide(&t, &o, runs_of(7), &why), STEP_DO_START);
+	clear(&t);
+}
+
+/* Nor by orders that are refused. */
+static void refusals_take_no_room_and_have_a_bound(void **unused)
+{
+	struct sync_step_order o = an_order(1, SYNC_STEP_CANCEL, NULL);
+	struct step_table t = { 0 };
+	struct err why = { "" };
+	int64_t n;
+
+	(void)unused;
+	for (n = 3 * STEP_REFUSED_MAX; n > 0; n--) {
+		struct step *s;
+
+		o.id.step = n;
+		if (step_decide(&t, &o, runs_of(1000), &why) != STEP_DO_REFUSE)
+			break;
+		s = step_add(&t, o.id);
+		s->uid = 1000;
+		s->is_refused = true;
+		step_fail(s, why.text);
+	}
+	assert_int_equal(n, 2 * STEP_REFUSED_MAX);
+	assert_int_equal(step_decide(&t, &o, runs_of(1001), &why), STEP_DO_REFUSE);
+	o = an_order(9, SYNC_STEP_RUN, words);
+	assert_int_equal(step_decide(&t, &o, runs_of(1000), &why), STEP_DO_START);
 	clear(&t);
 }
 
@@ -207,6 +281,8 @@ int main(void)
 		cmocka_unit_test(an_order_is_followed_once),
 		cmocka_unit_test(without_its_command_a_step_is_asked_for_again),
 		cmocka_unit_test(a_job_has_at_most_a_thousand_open_steps),
+		cmocka_unit_test(one_user_leaves_room_for_the_next),
+		cmocka_unit_test(refusals_take_no_room_and_have_a_bound),
 		cmocka_unit_test(what_is_seen_decides),
 		cmocka_unit_test(an_end_is_taken_as_it_is_or_not_at_all),
 		cmocka_unit_test(names_are_ours_or_left_alone),

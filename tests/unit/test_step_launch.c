@@ -27,8 +27,8 @@
 #define USER 65534
 #define DEADLINE_S 60
 
-static char group[256], dir[64];
-static pid_t sitter; /* a process of the job */
+static char unit[200], group[256], dir[64]; /* the job's, and its "work" */
+static pid_t sitter;			    /* a process of the job */
 static int n_steps;
 
 struct world {
@@ -94,8 +94,9 @@ static int make_job(void **unused)
 				    : "/sys/fs/cgroup";
 
 	(void)unused;
-	snprintf(group, sizeof(group), "%s/reeve-test-step-%d", mount, getpid());
-	if (getuid() || mkdir(group, 0755) < 0) {
+	snprintf(unit, sizeof(unit), "%s/reeve-test-step-%d", mount, getpid());
+	snprintf(group, sizeof(group), "%s/work", unit);
+	if (getuid() || mkdir(unit, 0755) < 0 || mkdir(group, 0755) < 0) {
 		fprintf(stderr, "needs root and cgroup v2: %s: %s\n", group, strerror(errno));
 		return -1;
 	}
@@ -112,9 +113,13 @@ static int unmake_job(void **unused)
 	snprintf(command, sizeof(command), "rm -rf %s", dir);
 	assert_int_equal(system(command), 0);
 	/* The last of it may just be being buried. */
-	for (int i = 0; i < 100 && rmdir(group) < 0; i++)
+	snprintf(command, sizeof(command), "%s/" STEP_WAITERS, unit);
+	for (int i = 0; i < 100 && rmdir(unit) < 0; i++) {
+		rmdir(group);
+		rmdir(command);
 		usleep(20000);
-	return access(group, F_OK) == 0 ? -1 : 0;
+	}
+	return access(unit, F_OK) == 0 ? -1 : 0;
 }
 
 /* ---- a step ---- */
@@ -279,7 +284,7 @@ static unsigned long long ignored(const char *text)
 
 static void it_runs_in_the_job_as_the_user_and_no_more(void **unused)
 {
-	const char *name = strrchr(group, '/'), *text;
+	const char *name = strrchr(unit, '/'), *text;
 	struct world w;
 
 	(void)unused;
@@ -358,7 +363,7 @@ static void what_cannot_be_started_is_said(void **unused)
 	snprintf(w.spec.out, STEP_PATH_MAX, "%s/none/x", dir);
 	assert_has(run(&w).text, "cannot make the file for its output");
 	make_world(&w, "");
-	snprintf(w.spec.cgroup, STEP_PATH_MAX, "%s/none", group);
+	snprintf(w.spec.cgroup, STEP_PATH_MAX, "%s/none/work", unit);
 	assert_has(run(&w).text, "the job is not here any more");
 	make_world(&w, "");
 	w.spec.uid = 0;
@@ -366,6 +371,48 @@ static void what_cannot_be_started_is_said(void **unused)
 	make_world(&w, "");
 	assert_int_equal(symlink("/etc/passwd", w.spec.out), 0);
 	assert_has(run(&w).text, "cannot make the file for its output");
+}
+
+/* It is the job's, not the node's: in the unit's cgroup, where memory.max and pids.max are. */
+static void the_waiter_is_in_the_job_and_outlives_what_it_waits_for(void **unused)
+{
+	char path[300], text[64];
+	struct step_end end;
+	struct world w;
+	pid_t pid;
+
+	(void)unused;
+	make_world(&w, "echo ran; exec sleep 1000");
+	write_spec(&w);
+	pid = launch(&w);
+	await_text(w.spec.out, "ran");
+	snprintf(path, sizeof(path), "%s/" STEP_WAITERS "/cgroup.procs", unit);
+	snprintf(text, sizeof(text), "%d\n", (int)pid);
+	assert_string_equal(text_of(path), text);
+	/* As at a limit, or when the OOM killer takes the job. */
+	snprintf(path, sizeof(path), "%s/cgroup.kill", group);
+	write_text(path, "1");
+	assert_int_equal(wait_for(pid), 0);
+	end = read_end(&w);
+	assert_int_equal(end.signal, SIGKILL);
+	waitpid(sitter, NULL, 0);
+	start_sitter(CLONE_NEWNS);
+}
+
+/* For both: the waiter would be attached, and the child; attaching asks no limit. */
+static void it_does_not_start_without_room_for_its_waiter(void **unused)
+{
+	char path[300];
+	struct world w;
+
+	(void)unused;
+	snprintf(path, sizeof(path), "%s/pids.max", unit);
+	if (access(path, F_OK) < 0)
+		skip();
+	write_text(path, "2");
+	make_world(&w, "true");
+	assert_has(run(&w).text, "reached its bound of 2 processes");
+	write_text(path, "max");
 }
 
 static void a_spec_is_begun_once(void **unused)
@@ -509,6 +556,8 @@ int main(void)
 		cmocka_unit_test(its_environment_is_that_of_the_plan),
 		cmocka_unit_test(the_plans_limits_are_in_force),
 		cmocka_unit_test(what_cannot_be_started_is_said),
+		cmocka_unit_test(the_waiter_is_in_the_job_and_outlives_what_it_waits_for),
+		cmocka_unit_test(it_does_not_start_without_room_for_its_waiter),
 		cmocka_unit_test(a_spec_is_begun_once),
 		cmocka_unit_test(a_damaged_spec_starts_nothing),
 		cmocka_unit_test(an_order_to_end_reaches_all_of_it_and_nobody_else),
