@@ -250,9 +250,7 @@ static int open_server(struct controller *c, struct err *err)
 		return r;
 	s.listen_fd = c->listen_fd;
 	r = server_open(&s, &c->server, err);
-	if (r >= 0)
-		api_set_server(c->api, c->server);
-	return r;
+	return r < 0 ? r : api_set_server(c->api, c->server, err);
 }
 
 /* 1: it leads; 0: it is to end. Another controller on this machine may have the same address

@@ -70,6 +70,8 @@ static void answer_refusal(struct call *c, int r, const struct err *err)
 		c->api->counts.failures++;
 		message = "the controller could not do it; its journal says why";
 	}
+	if (status >= 500 && exchange_said(c->x) && exchange_said(c->x)->who.uid == 0)
+		exchange_note_shed(c->x, "it could not be served");
 	if (status == 401 || status == 403)
 		c->api->counts.denied++;
 	if (doc)

@@ -11,6 +11,7 @@
 #include "controller/api/describe.h"
 #include "controller/api/desk.h"
 #include "controller/api/told.h"
+#include "controller/api/server.h"
 #include "controller/api/turn.h"
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/store_gpus.h"
@@ -118,9 +119,20 @@ struct api *api_close(struct api *a)
 	return NULL;
 }
 
-void api_set_server(struct api *a, const struct server *s)
+static int add_node(void *ctx, const struct store_node *n, struct err *err)
+{
+	(void)err;
+	server_add_node(ctx, n->address);
+	return 0;
+}
+
+int api_set_server(struct api *a, struct server *s, struct err *err)
 {
 	a->server = s;
+	for (size_t i = 0; i < a->c.config->n_nodes; i++)
+		if (a->c.config->nodes[i]->address)
+			server_add_node(s, a->c.config->nodes[i]->address);
+	return store_nodes(a->c.store, add_node, s, err);
 }
 
 static int lose_jobs(struct api *a, int64_t now, struct err *err)
@@ -141,9 +153,35 @@ static int lose_jobs(struct api *a, int64_t now, struct err *err)
 	return 0;
 }
 
+/* While connections are refused or dropped that may be nodes', their silence is ours. Since
+ * when nothing was. */
+static void hold_for_refusals(struct api *a, int64_t now, int64_t silence)
+{
+	struct server_counts n = { 0 };
+
+	if (a->server)
+		server_get_counts(a->server, &n);
+	if (n.shed_nodes != a->shed) {
+		log_limited(&a->hold_log, LOG_WARNING,
+			    "no node is taken for lost until %lld s after the last: %lld "
+			    "connections that may be nodes' were refused (%s)",
+			    (long long)(silence / S_NS), (long long)(n.shed_nodes - a->shed),
+			    n.shed_from);
+		a->listening_ns = now;
+		a->is_holding = true;
+	}
+	a->shed = n.shed_nodes;
+	if (!a->is_holding || now - a->listening_ns < silence)
+		return;
+	a->is_holding = false;
+	log_line(LOG_NOTICE,
+		 "no connection was refused for %lld s: silent nodes are lost again",
+		 (long long)(silence / S_NS));
+}
+
 /* Nodes were not heard of while the controller was not there to hear them: before it led, or
- * while it was stopped, or its machine was. Nor is a clock that was set any measure of silence.
- * How long nodes can have been silent, as far as we know. */
+ * while it was stopped, or its machine was, or it refused to hear them. Nor is a clock that was
+ * set any measure of silence. How long nodes can have been silent, as far as we know. */
 static int64_t listened_ns(struct api *a, int64_t now, int64_t silence)
 {
 	int64_t gap = now - a->checked_ns;
@@ -151,6 +189,7 @@ static int64_t listened_ns(struct api *a, int64_t now, int64_t silence)
 	a->checked_ns = now;
 	if (gap < 0 || gap > CHECK_NS + silence / 2)
 		a->listening_ns = now;
+	hold_for_refusals(a, now, silence);
 	return now - a->listening_ns;
 }
 

@@ -34,8 +34,9 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err);
 struct api *api_close(struct api *a);
 DEFINE_CLEANUP(struct api *, api_close)
 
-/* For the metrics; the server is made after the api that it calls. */
-void api_set_server(struct api *a, const struct server *s);
+/* For the metrics, and for what it refused; it is made after the api that it calls. It is told
+ * the addresses of all nodes there are. */
+int api_set_server(struct api *a, struct server *s, struct err *err);
 /* The server's functions, for the headers of a request and for the whole; ctx is the api. */
 void api_admit(void *ctx, struct exchange *x);
 void api_handle(void *ctx, struct exchange *x);

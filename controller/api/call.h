@@ -21,7 +21,7 @@ struct told;
 
 struct api {
 	struct api_config c;
-	const struct server *server;
+	struct server *server;
 	/* Never NULL; replaced when they change (declared.h). Revision 0: of controller.conf.
 	 */
 	const struct accounts *accounts;
@@ -36,7 +36,9 @@ struct api {
 	/* Real time: since when nodes can be heard without a break; when that was last looked.
 	 */
 	int64_t listening_ns, checked_ns;
-	struct log_limit munge_log;
+	int64_t shed;	 /* connections that may have been nodes': refused, as last looked */
+	bool is_holding; /* nodes are not taken for lost for that */
+	struct log_limit munge_log, hold_log;
 };
 
 struct call {

@@ -27,6 +27,7 @@ static int find_route(struct call *c, const struct route **ret, struct err *err)
 static int refuse_credential(struct call *c, int r, struct err *err)
 {
 	if (r == -ENOENT) {
+		server_note_refusal(c->api->server, "munged is not there");
 		log_limited(&c->api->munge_log, LOG_ERR, "%s", err->text);
 		return call_refuse(c, 503, "munge",
 				   "tell the operators: munged is not running");
@@ -45,12 +46,24 @@ static bool is_signed(const struct call *c, const struct route *route)
 	return route->role != ROLE_ANYONE || (header && !strncmp(header, "Munge ", 6));
 }
 
+static int refuse_haste(struct call *c, const char *what, struct err *err)
+{
+	err_set(err, 0, "too many %s from this address", what);
+	exchange_note_shed(c->x, err->text);
+	return call_refuse(c, 429, NULL, "wait some seconds");
+}
+
 static int identify(struct call *c, const struct route *route, struct auth_said *ret,
 		    struct err *err)
 {
 	const char *header = exchange_header(c->x, AUTH_REQUEST_HEADER);
-	int r = auth_decode(c->api->c.config->munge_socket, header, ret, err);
+	int r;
 
+	if (!exchange_may_try(c->x))
+		return refuse_haste(c, "wrong credentials", err);
+	r = auth_decode(c->api->c.config->munge_socket, header, ret, err);
+	if (r == -EACCES)
+		exchange_note_wrong(c->x);
 	if (r < 0)
 		return refuse_credential(c, r, err);
 	if (route->role == ROLE_NODE && ret->who.uid != 0) {
@@ -87,6 +100,8 @@ void api_admit(void *ctx, struct exchange *x)
 	if (r >= 0 && is_signed(&c, route)) {
 		r = identify(&c, route, &said, &err);
 		leave.said = &said;
+	} else if (r >= 0 && !exchange_may_ask(x)) {
+		r = refuse_haste(&c, "requests without a credential", &err);
 	}
 	if (r < 0) {
 		answer_finish(&c, r, &err);

@@ -244,6 +244,14 @@ static void put_counters(FILE *f, const struct api *a)
 		{ "reeve_requests_total", "counter", "Requests.", server.requests },
 		{ "reeve_requests_refused_total", "counter", "Requests refused unread.",
 		  server.refused },
+		{ "reeve_connections_shed_total", "counter",
+		  "Connections and requests refused or dropped for want of room.",
+		  server.shed },
+		{ "reeve_connections_late_total", "counter",
+		  "Connections closed because too little came in time.", server.late },
+		{ "reeve_node_loss_held", "gauge",
+		  "1: no node is taken for lost, for connections were refused.",
+		  a->is_holding },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {

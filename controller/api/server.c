@@ -1,11 +1,13 @@
 /* server.c - the listening socket, libmicrohttpd in sd-event, and slow clients. See server.h.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <netdb.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <systemd/sd-event.h>
 #include <time.h>
@@ -13,9 +15,12 @@
 #include "common/log.h"
 #include "controller/api/server_impl.h"
 
-#define SWEEP_US 2000000
+#define SWEEP_US 500000
 #define IDLE_S 75
 #define WRITE_S 120
+#define RATE_FROM_S 5 /* then a request comes with so many bytes a second at least */
+#define RATE_BYTES 8192
+#define PER_ADDRESS_MAX 64
 #define S_NS 1000000000LL
 
 int64_t server_now_ns(void)
@@ -70,39 +75,76 @@ static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 	return run(ctx);
 }
 
-static int64_t allowed_s(const struct server *s, enum connection_phase phase)
+static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx)
 {
-	switch (phase) {
+	int r = server_accept(ctx);
+
+	(void)source;
+	(void)fd;
+	(void)events;
+	return r < 0 ? r : run(ctx);
+}
+
+int64_t server_clock_ns(const struct server *s)
+{
+	return server_now_ns() - s->stalled_ns;
+}
+
+static int64_t allowed_s(const struct server *s, const struct connection *c)
+{
+	static const int64_t unknown[] = {
+		[PHASE_IDLE] = 5, [PHASE_READ] = 5, [PHASE_WRITE] = 20
+	};
+
+	if (c->phase == PHASE_HANDLE)
+		return INT32_MAX;
+	if (!c->user)
+		return unknown[c->phase];
+	switch (c->phase) {
 	case PHASE_IDLE:
 		return IDLE_S;
 	case PHASE_READ:
 		return s->config.request_timeout_s;
-	case PHASE_WRITE:
-		return WRITE_S;
 	default:
-		return INT32_MAX;
+		return WRITE_S;
 	}
 }
 
-static void cut(struct connection *c)
+/* Inactivity is libmicrohttpd's to see; a client that trickles is ours. */
+static bool is_late(const struct server *s, const struct connection *c, int64_t now)
 {
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(c->mhd, MHD_CONNECTION_INFO_CONNECTION_FD);
+	int64_t age_ns = now - c->since_ns;
 
-	if (info)
-		shutdown(info->connect_fd, SHUT_RDWR);
+	if (age_ns > allowed_s(s, c) * S_NS)
+		return true;
+	return c->user && c->phase == PHASE_READ && age_ns > RATE_FROM_S * S_NS &&
+	       c->body_bytes < (age_ns / S_NS - RATE_FROM_S) * RATE_BYTES;
 }
 
-/* Inactivity is libmicrohttpd's to see; a client that trickles is ours. */
+static void note_stall(struct server *s)
+{
+	int64_t now = server_now_ns(), late_ns = now - s->swept_ns - SWEEP_US * 1000LL;
+
+	if (late_ns > S_NS / 4)
+		s->stalled_ns += late_ns;
+	s->swept_ns = now;
+}
+
 static int on_sweep(sd_event_source *source, uint64_t us, void *ctx)
 {
 	struct server *s = ctx;
-	int64_t now = server_now_ns();
+	int64_t now;
 
 	(void)us;
+	note_stall(s);
+	now = server_clock_ns(s);
 	for (struct connection *c = s->connections; c; c = c->next)
-		if (now - c->since_ns > allowed_s(s, c->phase) * S_NS)
-			cut(c);
+		if (!c->is_released && is_late(s, c, now)) {
+			s->counts.late++;
+			connection_cut(s, c);
+		}
+	server_check_drops(s);
+	peers_prune(s->peers, server_now_ns());
 	if (s->has_freed)
 		malloc_trim(0);
 	s->has_freed = false;
@@ -110,71 +152,63 @@ static int on_sweep(sd_event_source *source, uint64_t us, void *ctx)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-static void add_connection(struct server *s, struct MHD_Connection *mhd, void **socket_ctx)
+static int64_t at_least(int64_t n, int64_t least)
 {
-	struct connection *c = calloc(1, sizeof(*c));
-
-	if (!c)
-		return;
-	c->mhd = mhd;
-	c->since_ns = server_now_ns();
-	c->next = s->connections;
-	if (c->next)
-		c->next->previous = c;
-	s->connections = c;
-	s->counts.connections++;
-	*socket_ctx = c;
+	return n < least ? least : n;
 }
 
-static void remove_connection(struct server *s, struct connection *c)
+/* A quarter for those that nobody knows, a quarter of that for addresses of nodes alone; half
+ * of all for people. What these leave, and the rest, is the nodes'. */
+static int set_limits(struct server *s)
 {
-	if (!c)
-		return;
-	if (c->previous)
-		c->previous->next = c->next;
-	else
-		s->connections = c->next;
-	if (c->next)
-		c->next->previous = c->previous;
-	s->counts.connections--;
-	free(c);
+	int64_t max = s->config.max_connections;
+
+	s->limits.per_address = at_least(max / 64, 4);
+	if (s->limits.per_address > PER_ADDRESS_MAX)
+		s->limits.per_address = PER_ADDRESS_MAX;
+	s->limits.per_user = at_least(max / 8, 4);
+	s->limits.people = at_least(max / 2, 4);
+	s->limits.known = at_least(max - max / 4, 4);
+	s->pools[POOL_ANY].max = at_least(max / 16 * 3, 4);
+	s->pools[POOL_NODES].max = at_least(max / 16, 4);
+	for (int i = 0; i < _POOL_MAX; i++) {
+		s->pools[i].at = calloc((size_t)s->pools[i].max, sizeof(*s->pools[i].at));
+		if (!s->pools[i].at)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
-static void on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_ctx,
-			  enum MHD_ConnectionNotificationCode what)
-{
-	if (what == MHD_CONNECTION_NOTIFY_STARTED)
-		add_connection(ctx, mhd, socket_ctx);
-	else
-		remove_connection(ctx, *socket_ctx);
-}
-
-void connection_set_phase(struct MHD_Connection *mhd, enum connection_phase phase)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
-	struct connection *c = info ? info->socket_context : NULL;
-
-	if (!c)
-		return;
-	c->phase = phase;
-	c->since_ns = server_now_ns();
-}
-
+/* libmicrohttpd takes what we accept; its own bound is above ours, for those that were cut and
+ * are not closed yet. */
 static int start_daemon(struct server *s, struct err *err)
 {
 	const struct server_config *c = &s->config;
 
 	s->daemon = MHD_start_daemon(
-		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME, 0, NULL, NULL, exchange_access, s,
-		MHD_OPTION_LISTEN_SOCKET, c->listen_fd, MHD_OPTION_CONNECTION_LIMIT,
-		c->max_connections, MHD_OPTION_CONNECTION_TIMEOUT,
+		MHD_USE_EPOLL | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_NO_LISTEN_SOCKET, 0, NULL,
+		NULL, exchange_access, s, MHD_OPTION_CONNECTION_LIMIT,
+		c->max_connections + 1024, MHD_OPTION_CONNECTION_TIMEOUT,
 		(unsigned)c->request_timeout_s, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 		(size_t)32768, MHD_OPTION_URI_LOG_CALLBACK, exchange_begin, s,
 		MHD_OPTION_NOTIFY_COMPLETED, exchange_end, s, MHD_OPTION_NOTIFY_CONNECTION,
-		on_connection, s, MHD_OPTION_END);
+		server_on_connection, s, MHD_OPTION_END);
 	if (!s->daemon)
 		return err_set(err, -EIO, "the HTTP server did not start: %m");
+	return 0;
+}
+
+static int open_peers(struct server *s, struct err *err)
+{
+	uint64_t seed[2];
+
+	if (getrandom(seed, sizeof(seed), 0) != sizeof(seed))
+		return err_set(err, -errno, "random numbers: %m");
+	s->random = seed[0] | 1;
+	s->peers = peers_new(seed[1]);
+	s->swept_ns = server_now_ns();
+	if (!s->peers || set_limits(s) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
@@ -191,6 +225,12 @@ static int attach(struct server *s, struct err *err)
 		/* Accuracy 0 would be sd-event's default: a quarter of a second late. */
 		r = sd_event_add_time_relative(s->config.event, &s->timer, CLOCK_MONOTONIC, 0,
 					       1, on_timer, s);
+	/* A socket from systemd waits, unless it is told not to. */
+	if (r >= 0 && fcntl(s->config.listen_fd, F_SETFL, O_NONBLOCK) < 0)
+		r = -errno;
+	if (r >= 0)
+		r = sd_event_add_io(s->config.event, &s->accept, s->config.listen_fd, EPOLLIN,
+				    on_accept, s);
 	if (r >= 0)
 		r = sd_event_add_time_relative(s->config.event, &s->sweep, CLOCK_MONOTONIC,
 					       SWEEP_US, 0, on_sweep, s);
@@ -205,7 +245,9 @@ int server_open(const struct server_config *c, struct server **ret, struct err *
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
 	s->config = *c;
-	r = start_daemon(s, err);
+	r = open_peers(s, err);
+	if (r >= 0)
+		r = start_daemon(s, err);
 	if (r >= 0)
 		r = attach(s, err);
 	if (r < 0)
@@ -218,9 +260,8 @@ struct server *server_close(struct server *s)
 {
 	if (!s)
 		return NULL;
+	sd_event_source_disable_unref(s->accept);
 	if (s->daemon) {
-		/* It would close a descriptor that is the caller's. */
-		MHD_quiesce_daemon(s->daemon);
 		s->is_closing = true;
 		exchange_drop_held(s);
 		/* It may not be stopped while it has one that was not resumed. */
@@ -233,6 +274,9 @@ struct server *server_close(struct server *s)
 	sd_event_source_disable_unref(s->io);
 	sd_event_source_disable_unref(s->timer);
 	sd_event_source_disable_unref(s->sweep);
+	for (int i = 0; i < _POOL_MAX; i++)
+		free(s->pools[i].at);
+	peers_free(s->peers);
 	free(s);
 	return NULL;
 }
@@ -303,4 +347,5 @@ int server_listen(const char *where, int *ret_fd, struct err *err)
 void server_get_counts(const struct server *s, struct server_counts *ret)
 {
 	*ret = s->counts;
+	snprintf(ret->shed_from, sizeof(ret->shed_from), "%s", s->shed_from);
 }

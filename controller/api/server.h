@@ -44,8 +44,15 @@ DEFINE_CLEANUP(struct server *, server_close)
 /* "ADDRESS:PORT", "[V6]:PORT" or ":PORT"; bound and listening. */
 int server_listen(const char *where, int *ret_fd, struct err *err);
 
+/* Nodes speak from there; numeric. -EINVAL: it is not. */
+int server_add_node(struct server *s, const char *address);
+
 struct server_counts {
 	int64_t connections, requests, refused; /* now; since start; refused before a handler */
+	int64_t shed;	    /* connections and requests refused or dropped for want of room */
+	int64_t shed_nodes; /* of these: a node may have been meant */
+	int64_t late;	    /* connections closed because too little came in time */
+	char shed_from[64]; /* the latest of shed_nodes: an address, or "all" */
 };
 void server_get_counts(const struct server *s, struct server_counts *ret);
 
@@ -62,7 +69,18 @@ struct exchange_leave {
 	size_t body_max; /* bytes, as sent and as inflated; at most SERVER_BODY_MAX */
 	const struct auth_said *said; /* who sends it; copied. NULL: nobody knows */
 };
+/* Where there is no room for one more of that user it is refused all the same. */
 void exchange_admit(struct exchange *x, const struct exchange_leave *leave);
+/* For who is not known (yet). false: too many wrong credentials came from there; for those
+ * that need none: too many requests, of there or at all. */
+bool exchange_may_try(const struct exchange *x);
+void exchange_note_wrong(struct exchange *x);
+bool exchange_may_ask(struct exchange *x);
+/* Its address is a node's: there is room that is for these alone. Kept while the server is. */
+void exchange_mark_node(struct exchange *x);
+/* A request could not be served; of this address or user, of anybody. */
+void server_note_refusal(struct server *s, const char *why);
+void exchange_note_shed(struct exchange *x, const char *why);
 /* What exchange_admit() was given, or NULL. */
 const struct auth_said *exchange_said(const struct exchange *x);
 

@@ -10,6 +10,7 @@
 #include "controller/api/inflate.h"
 #include "controller/api/server_impl.h"
 
+#define S_NS 1000000000LL
 #define LARGE_BODY (128 << 10) /* after which memory is given back */
 #define REFUSED_BODY_MAX (64 << 10)
 
@@ -32,7 +33,8 @@ struct exchange {
 	const char *method;
 	size_t size, room;
 	size_t body_max, thrown;
-	bool is_gzip, is_known, keeps_body;
+	bool is_gzip, is_known, is_person, keeps_body;
+	struct peer *user;     /* the connection's, with is_known */
 	struct auth_said said; /* with is_known */
 	struct exchange_answer answer;
 	char credential[AUTH_HEADER_MAX];
@@ -42,7 +44,7 @@ void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd)
 {
 	struct exchange *x = calloc(1, sizeof(*x));
 
-	connection_set_phase(mhd, PHASE_READ);
+	connection_set_phase(cls, mhd, PHASE_READ);
 	if (!x)
 		return NULL;
 	x->server = cls;
@@ -51,10 +53,27 @@ void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd)
 	return x;
 }
 
+static void count_body(struct exchange *x, int64_t bytes)
+{
+	x->server->body_bytes += bytes;
+	if (x->is_person)
+		x->server->people_bytes += bytes;
+	if (x->user && bytes)
+		x->user->body_bytes += bytes;
+}
+
+static bool has_room(const struct exchange *x, int64_t bytes)
+{
+	if (x->server->body_bytes + bytes > SERVER_ALL_BODIES_MAX)
+		return false;
+	return !x->is_person || (x->server->people_bytes + bytes <= SERVER_PEOPLE_BODIES_MAX &&
+				 x->user->body_bytes + bytes <= SERVER_USER_BODIES_MAX);
+}
+
 static void forget_body(struct exchange *x)
 {
 	x->server->has_freed |= x->room >= LARGE_BODY;
-	x->server->body_bytes -= (int64_t)x->room;
+	count_body(x, -(int64_t)x->room);
 	free(x->body);
 	x->body = NULL;
 	x->size = x->room = 0;
@@ -65,9 +84,8 @@ void exchange_end(void *cls, struct MHD_Connection *mhd, void **ctx,
 {
 	struct exchange *x = *ctx;
 
-	(void)cls;
 	(void)why;
-	connection_set_phase(mhd, PHASE_IDLE);
+	connection_set_phase(cls, mhd, PHASE_IDLE);
 	if (!x)
 		return;
 	forget_body(x);
@@ -97,7 +115,7 @@ static enum MHD_Result queue_text(struct exchange *x, unsigned status, const cha
 	r = MHD_queue_response(x->mhd, status, response);
 	MHD_destroy_response(response);
 	x->state = EXCHANGE_QUEUED;
-	connection_set_phase(x->mhd, PHASE_WRITE);
+	connection_set_phase(x->server, x->mhd, PHASE_WRITE);
 	return r;
 }
 
@@ -197,12 +215,12 @@ static int make_room(struct exchange *x, size_t size)
 		return 0;
 	while (larger <= x->size + size)
 		larger *= 2;
-	if (x->server->body_bytes + (int64_t)(larger - x->room) > SERVER_ALL_BODIES_MAX)
+	if (!has_room(x, (int64_t)(larger - x->room)))
 		return -ENOBUFS;
 	p = realloc(x->body, larger);
 	if (!p)
 		return -ENOMEM;
-	x->server->body_bytes += (int64_t)(larger - x->room);
+	count_body(x, (int64_t)(larger - x->room));
 	x->body = p;
 	x->room = larger;
 	return 0;
@@ -211,10 +229,16 @@ static int make_room(struct exchange *x, size_t size)
 /* What cannot be taken in ends the connection: the client is not listening yet. */
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
 {
-	if (make_room(x, *size) < 0) {
+	int r = make_room(x, *size);
+
+	if (r < 0) {
 		x->server->counts.refused++;
+		if (r != -EMSGSIZE)
+			server_note_shed(x->server, x->is_person ? x->user : NULL,
+					 "no memory for its body");
 		return MHD_NO;
 	}
+	connection_note_body(x->mhd, *size);
 	memcpy(x->body + x->size, data, *size);
 	x->size += *size;
 	x->body[x->size] = '\0';
@@ -232,7 +256,7 @@ static int inflate_own(struct exchange *x, struct err *err)
 	forget_body(x);
 	x->body = t.data;
 	x->size = x->room = t.size;
-	x->server->body_bytes += (int64_t)t.size;
+	count_body(x, (int64_t)t.size);
 	return 0;
 }
 
@@ -274,7 +298,7 @@ static enum MHD_Result hand_on(struct exchange *x)
 	}
 	x->server->counts.requests++;
 	x->state = EXCHANGE_HANDLED;
-	connection_set_phase(x->mhd, PHASE_HANDLE);
+	connection_set_phase(x->server, x->mhd, PHASE_HANDLE);
 	if (x->server->is_closing)
 		exchange_answer(x, (struct exchange_answer){ .status = 503 });
 	else
@@ -335,10 +359,75 @@ void exchange_drop_held(struct server *s)
 
 void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
 {
-	x->body_max = leave->body_max < SERVER_BODY_MAX ? leave->body_max : SERVER_BODY_MAX;
-	x->is_known = leave->said != NULL;
+	const char *why = NULL;
+
 	if (leave->said)
-		x->said = *leave->said;
+		why = connection_know(x->server, x->mhd, leave->said->who.uid);
+	if (why) {
+		refuse(x, leave->said->who.uid ? 429 : 503, "too-many", why);
+		return;
+	}
+	x->body_max = leave->body_max < SERVER_BODY_MAX ? leave->body_max : SERVER_BODY_MAX;
+	if (!leave->said)
+		return;
+	x->said = *leave->said;
+	x->user = connection_user(x->mhd);
+	x->is_known = true;
+	x->is_person = x->user && x->said.who.uid != 0;
+}
+
+/* What may be wrong of one address, and of all: each costs munged and us some 0.2 ms. What may
+ * be asked without a credential reads the ledger. */
+static const struct peer_rate wrong_rate = { S_NS / 200, 400 },
+			      all_wrong_rate = { S_NS / 800, 1600 },
+			      ask_rate = { S_NS / 5, 50 }, all_ask_rate = { S_NS / 20, 100 };
+
+bool exchange_may_try(const struct exchange *x)
+{
+	const struct peer *a = connection_address(x->mhd);
+	int64_t now_ns = server_now_ns();
+
+	if (connection_user(x->mhd) || !a)
+		return true;
+	return peer_has_credit(a->credit_ns, wrong_rate, now_ns) &&
+	       (a->is_node || peer_has_credit(x->server->wrong_ns, all_wrong_rate, now_ns));
+}
+
+void exchange_note_wrong(struct exchange *x)
+{
+	struct peer *a = connection_address(x->mhd);
+	int64_t now_ns = server_now_ns();
+
+	if (a)
+		peer_charge(&a->credit_ns, wrong_rate, now_ns);
+	peer_charge(&x->server->wrong_ns, all_wrong_rate, now_ns);
+}
+
+bool exchange_may_ask(struct exchange *x)
+{
+	struct peer *a = connection_address(x->mhd);
+	int64_t now_ns = server_now_ns();
+
+	if (!a || !peer_has_credit(a->ask_ns, ask_rate, now_ns) ||
+	    !peer_has_credit(x->server->open_ns, all_ask_rate, now_ns))
+		return false;
+	peer_charge(&a->ask_ns, ask_rate, now_ns);
+	peer_charge(&x->server->open_ns, all_ask_rate, now_ns);
+	return true;
+}
+
+void exchange_mark_node(struct exchange *x)
+{
+	struct peer *a = connection_address(x->mhd);
+
+	if (a)
+		peer_mark_node(a);
+}
+
+void exchange_note_shed(struct exchange *x, const char *why)
+{
+	x->server->counts.refused++;
+	server_note_shed(x->server, x->is_person ? x->user : connection_address(x->mhd), why);
 }
 
 const struct auth_said *exchange_said(const struct exchange *x)

@@ -1,9 +1,14 @@
 /* server_impl - what server.c and server_exchange.c share; nobody else includes it. */
 #pragma once
 #include <microhttpd.h>
+#include "common/log.h"
+#include "controller/api/peers.h"
 #include "controller/api/server.h"
 
+/* Bodies under way: of all, of those that are no nodes, of one user. */
 #define SERVER_ALL_BODIES_MAX (128LL << 20)
+#define SERVER_PEOPLE_BODIES_MAX (64LL << 20)
+#define SERVER_USER_BODIES_MAX (32LL << 20)
 
 enum connection_phase {
 	PHASE_IDLE,   /* nothing of a request seen */
@@ -12,30 +17,78 @@ enum connection_phase {
 	PHASE_WRITE,  /* the answer is on its way */
 };
 
+enum pool_kind { POOL_ANY, POOL_NODES, _POOL_MAX };
+
+/* Connections at which nobody is known. */
+struct pool {
+	struct connection **at;
+	int64_t n, max;
+};
+
 struct connection {
 	struct connection *next, *previous;
+	struct connection *peer_next, *peer_previous; /* of the same address, in the pool */
 	struct MHD_Connection *mhd;
+	struct peer *address, *user; /* user NULL: nobody is known, it is in its pool */
 	enum connection_phase phase;
-	int64_t since_ns;
+	enum pool_kind pool;
+	int64_t pool_at;
+	int fd;
+	bool is_person;	  /* and no node */
+	bool is_released; /* cut: it counts no more */
+	int64_t since_ns; /* server_clock_ns(): of the phase */
+	int64_t body_bytes;
+};
+
+struct server_limits {
+	int64_t per_address, per_user, people, known;
 };
 
 struct server {
 	struct server_config config;
 	struct MHD_Daemon *daemon;
-	struct sd_event_source *io, *timer, *sweep;
-	struct connection *connections;
-	struct exchange *held; /* all exchanges between suspend and resume */
-	bool has_resumed;      /* libmicrohttpd is to be run again */
-	bool is_closing;       /* whatever comes now is answered with 503 */
-	bool has_freed;	       /* memory that may go back to the kernel */
-	int64_t body_bytes;
+	struct sd_event_source *io, *timer, *sweep, *accept;
+	struct connection *connections, *accepted; /* all; the one libmicrohttpd is given */
+	struct peers *peers;
+	struct pool pools[_POOL_MAX];
+	struct server_limits limits;
+	int64_t n_known, n_people;
+	uint64_t random;
+	int64_t swept_ns, stalled_ns; /* server_clock_ns() */
+	struct exchange *held;	      /* all exchanges between suspend and resume */
+	bool has_resumed;	      /* libmicrohttpd is to be run again */
+	bool is_closing;	      /* whatever comes now is answered with 503 */
+	bool has_freed;		      /* memory that may go back to the kernel */
+	bool has_drops;
+	uint32_t drops; /* of the listening socket, as last seen */
+	int64_t body_bytes, people_bytes;
+	int64_t wrong_ns, open_ns; /* peer_charge(): of all addresses together */
 	struct server_counts counts;
+	char shed_from[64];
+	struct log_limit shed_log;
 };
 
 int64_t server_now_ns(void);
+/* Stands while this program did not run, so that nobody is late for what was not read. */
+int64_t server_clock_ns(const struct server *s);
 /* Without a thread of its own libmicrohttpd does not notice a resume by itself. */
 void server_note_resume(struct server *s);
-void connection_set_phase(struct MHD_Connection *mhd, enum connection_phase phase);
+
+/* server_accept.c. A connection was refused or dropped: of this address or user, or NULL: of
+ * anybody. */
+void server_note_shed(struct server *s, const struct peer *from, const char *why);
+int server_accept(struct server *s);
+void server_check_drops(struct server *s);
+void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_ctx,
+			  enum MHD_ConnectionNotificationCode what);
+void connection_cut(struct server *s, struct connection *c);
+void connection_set_phase(struct server *s, struct MHD_Connection *mhd,
+			  enum connection_phase phase);
+void connection_note_body(struct MHD_Connection *mhd, size_t size);
+/* A good credential of this user came over it. Why there is no room for it, or NULL. */
+const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32_t uid);
+struct peer *connection_user(struct MHD_Connection *mhd); /* NULL: nobody is known */
+struct peer *connection_address(struct MHD_Connection *mhd);
 
 /* libmicrohttpd's callbacks, in server_exchange.c. */
 void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd);

@@ -271,6 +271,7 @@ static int ingest(struct call *c, struct talk *t, struct err *err)
 		return call_refuse(c, 409, "overtaken", "");
 	if (r < 0)
 		return r;
+	exchange_mark_node(c->x);
 	weigh_gains(c->api, &t->result);
 	took_ns = call_monotonic_ns() - start_ns;
 	c->api->counts.syncs++;

@@ -73,6 +73,10 @@ bench_past() {
 bench_submit() {
 	$MAKE all && tests/bench/submit.sh
 }
+# Ten minutes; ATTACK_SECONDS for less.
+bench_attack() {
+	$MAKE all && tests/cluster/attack.sh "${ATTACK_SECONDS:-600}"
+}
 # Needs the traces: REEVE_TRACES.
 bench_import() {
 	$MAKE all && tests/bench/import.sh
@@ -91,7 +95,7 @@ bench_gpu() {
 		{ echo "no figures: gpu" && return 1; }
 }
 
-all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit start past simulate"
+all="gpu devices sample switch vmem agent jobfs fairshare import usage share schedule cycle submit start past simulate attack"
 mkdir -p $O/bench
 bad=0
 [ $# -gt 0 ] || set -- $all

@@ -26,6 +26,38 @@ configure() {
 }
 live_open configure
 live_tool signed
+
+# ---- what comes too slowly: looked at meanwhile, told at the end ----
+python3 - "$port" "$dir" >"$dir/slow" 2>&1 <<'PY' &
+import hashlib, select, socket, subprocess, sys, time
+port, sock = int(sys.argv[1]), sys.argv[2] + "/munge.sock"
+def sign(first, body):
+    text = "reeve1 " + hashlib.sha256(first + b"\n" + body).hexdigest()
+    return subprocess.run(["munge", "-S", sock, "-s", text], capture_output=True).stdout.strip()
+body = b" " * 200000
+post = lambda c: b"POST /v1/cost HTTP/1.1\r\nHost: x\r\n" + c + b"Content-Length: 200000\r\n\r\n"
+def known(): return post(b"Authorization: Munge " + sign(b"POST /v1/cost", body) + b"\r\n")
+late = known()
+ways = {"nothing": (b"", b""), "line": (b"", late), "headers": (late[:40], late[40:]), "body": (known(), body),
+        "enough": (known(), body)}
+start, open_ = time.time(), {}
+for name, (at_once, rest) in ways.items():
+    s = socket.create_connection(("127.0.0.1", port))
+    s.sendall(at_once)
+    open_[s] = [name, rest]
+while open_ and time.time() - start < 14:
+    for s in select.select(list(open_), [], [], 0.25)[0]:
+        try: said = s.recv(99)
+        except OSError: said = b""
+        print(open_.pop(s)[0], "%.0f" % (time.time() - start), said[9:12].decode() or "closed", flush=True)
+    for s, left in list(open_.items()):
+        n = 0 if left[0] == "nothing" else 6000 if left[0] == "enough" else 1
+        try: s.send(left[1][:n])
+        except OSError: pass
+        left[1] = left[1][n:]
+for s, left in open_.items(): print(left[0], "open", flush=True)
+PY
+slow=$!
 status_kb() { sed -n "s/^$1:[[:space:]]*\([0-9]*\) kB/\1/p" "/proc/$controller/status"; }
 
 python3 - "$dir" <<'PY' # fillings of two bytes an element and of the most memory a byte, as large as may be sent
@@ -97,6 +129,13 @@ for how in none garbage; do
 done
 out=$(curl -s -w '%{http_code}' --data-binary @"$dir/node-arrays" "$url/v1/node/sync")
 has "8 MiB without a credential are refused by the headers" 401 "$out"
+wait $slow
+for what in nothing line headers body; do
+	took=$(sed -n "s/^$what \([0-9]*\) closed/\1/p" "$dir/slow")
+	[ "${took:-99}" -ge 4 ] && [ "$took" -le 9 ]
+	tap_result $? "who sends no more than a byte of its $what at a time is cut off after 5 s" "$(cat "$dir/slow")"
+done
+has "who sends 24 kB a second is heard: it is no JSON" "400" "$(grep enough "$dir/slow")"
 kill -0 "$controller"
 tap_result $? "the controller runs on"
 tap_end

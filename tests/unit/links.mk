@@ -46,6 +46,7 @@ $O/tests/unit/test_private: $O/common/private.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
+$O/tests/unit/test_peers: $O/controller/api/peers.o
 $O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
 CONFIG := $(patsubst %,$O/controller/config/%.o,config config_hooks config_token config_keys config_setting config_units config_values config_places config_cross config_tariff profile) \
 	$(patsubst %,$O/controller/policy/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)

@@ -1,0 +1,61 @@
+/* peers - who has how much of the server at the moment: addresses, and users known by their
+ * credentials.
+ *
+ * An IPv6 peer is its /64: a machine has a whole one. When there are more peers than the table
+ * takes, all further ones are one and share its quota. Pure but for memory; times are given.
+ */
+#pragma once
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/cleanup.h"
+
+struct peers;
+struct sockaddr;
+
+#define PEERS_MAX 16384
+
+struct peer_key {
+	uint8_t bytes[17]; /* the kind, then what tells it from others of its kind */
+};
+/* Anything but an IP address is one peer. */
+void peer_key_address(const struct sockaddr *a, struct peer_key *ret);
+/* A numeric address. -EINVAL. */
+int peer_key_parse(const char *text, struct peer_key *ret);
+void peer_key_uid(uint32_t uid, struct peer_key *ret);
+
+struct peer {
+	struct peer *next; /* the table's */
+	struct peer_key key;
+	int64_t credit_ns;	  /* peer_charge(): of wrong credentials */
+	int64_t ask_ns;		  /* the same, of questions without one */
+	int64_t n_open;		  /* connections: of an address those that nobody is known of */
+	int64_t n_refs;		  /* who holds a pointer to it */
+	int64_t body_bytes;	  /* of requests that are under way */
+	bool is_node;		  /* nodes speak from there: never forgotten */
+	struct connection *first; /* the server's: those of n_open */
+};
+
+/* NULL: out of memory. `seed`: not to be guessed by peers. */
+struct peers *peers_new(uint64_t seed);
+struct peers *peers_free(struct peers *p);
+DEFINE_CLEANUP(struct peers *, peers_free)
+/* Finds or makes it. NULL: out of memory. It stays while it has anything open, and until
+ * peers_prune() otherwise. */
+struct peer *peers_get(struct peers *p, const struct peer_key *key);
+/* Forgets those that have nothing and owe nothing. */
+void peers_prune(struct peers *p, int64_t now_ns);
+/* Nodes speak from there. */
+void peer_mark_node(struct peer *one);
+int64_t peers_count(const struct peers *p);
+
+/* A bucket of `burst` that fills by one in `every_ns`. */
+struct peer_rate {
+	int64_t every_ns, burst;
+};
+/* Is there anything left in it? */
+bool peer_has_credit(int64_t credit_ns, struct peer_rate rate, int64_t now_ns);
+/* Takes one; below 0 it does not go. */
+void peer_charge(int64_t *credit_ns, struct peer_rate rate, int64_t now_ns);
+/* "192.0.2.7", "2001:db8::/64", "uid 12" */
+#define PEER_TEXT_MAX 64
+const char *peer_key_format(const struct peer_key *key, char buf[static PEER_TEXT_MAX]);

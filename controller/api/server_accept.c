@@ -1,0 +1,367 @@
+/* server_accept.c - who gets a connection, and whose goes for it. See server.h.
+ *
+ * Nobody knows who is at a new connection. There is room for a quarter of all connections
+ * there, a part of it for addresses that nodes speak from alone, and for a few of one address.
+ * Who comes when there is no room takes the place of one that is drawn: so whoever sends its
+ * headers at once gets through, however many others hold on to theirs. Once a credential was
+ * good, the connection counts as its user's, and none that anybody else opens can take its
+ * place.
+ */
+#include <errno.h>
+#include <linux/sock_diag.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <systemd/sd-event.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/server_impl.h"
+
+#define ACCEPT_BATCH 32
+#define SAMPLE 8 /* connections looked at for the one whose address has the most */
+
+static uint64_t draw(struct server *s, uint64_t n)
+{
+	s->random ^= s->random << 13;
+	s->random ^= s->random >> 7;
+	s->random ^= s->random << 17;
+	return s->random % n;
+}
+
+static struct connection *connection_of(struct MHD_Connection *mhd)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(mhd, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+
+	return info ? info->socket_context : NULL;
+}
+
+/* ---- what is refused ---- */
+
+void server_note_shed(struct server *s, const struct peer *from, const char *why)
+{
+	char text[PEER_TEXT_MAX] = "all";
+
+	s->counts.shed++;
+	if (from)
+		peer_key_format(&from->key, text);
+	if (!from || from->is_node) {
+		s->counts.shed_nodes++;
+		strcpy(s->shed_from, text);
+	}
+	log_limited(&s->shed_log, LOG_WARNING, "a connection of %s was refused: %s",
+		    from ? text : "someone", why);
+}
+
+void server_note_refusal(struct server *s, const char *why)
+{
+	server_note_shed(s, NULL, why);
+}
+
+/* ---- counting ---- */
+
+static void leave_pool(struct server *s, struct connection *c)
+{
+	struct pool *p = &s->pools[c->pool];
+	struct connection *last = p->at[--p->n];
+
+	p->at[c->pool_at] = last;
+	last->pool_at = c->pool_at;
+	if (c->peer_previous)
+		c->peer_previous->peer_next = c->peer_next;
+	else
+		c->address->first = c->peer_next;
+	if (c->peer_next)
+		c->peer_next->peer_previous = c->peer_previous;
+	c->address->n_open--;
+}
+
+static void enter_pool(struct server *s, struct connection *c)
+{
+	struct pool *p = &s->pools[c->pool];
+
+	c->pool_at = p->n;
+	p->at[p->n++] = c;
+	c->peer_previous = NULL;
+	c->peer_next = c->address->first;
+	if (c->peer_next)
+		c->peer_next->peer_previous = c;
+	c->address->first = c;
+	c->address->n_open++;
+}
+
+/* It counts no more, wherever it did. */
+static void release(struct server *s, struct connection *c)
+{
+	if (c->is_released)
+		return;
+	c->is_released = true;
+	if (!c->user) {
+		leave_pool(s, c);
+		return;
+	}
+	c->user->n_open--;
+	s->n_known--;
+	s->n_people -= c->is_person;
+}
+
+void connection_cut(struct server *s, struct connection *c)
+{
+	release(s, c);
+	shutdown(c->fd, SHUT_RDWR);
+}
+
+/* ---- who goes ---- */
+
+static struct connection *draw_of_peer(struct server *s, const struct peer *a)
+{
+	struct connection *c = a->first;
+
+	for (uint64_t k = draw(s, (uint64_t)a->n_open); k > 0 && c->peer_next; k--)
+		c = c->peer_next;
+	return c;
+}
+
+static struct connection *draw_of_pool(struct server *s, const struct pool *p)
+{
+	struct connection *most = p->at[draw(s, p->n)];
+
+	for (int i = 1; i < SAMPLE; i++) {
+		struct connection *c = p->at[draw(s, p->n)];
+
+		if (c->address->n_open > most->address->n_open)
+			most = c;
+	}
+	return most;
+}
+
+/* Room for one more of this address. */
+static void make_place(struct server *s, struct peer *address, const struct pool *p)
+{
+	if (address->n_open >= s->limits.per_address) {
+		connection_cut(s, draw_of_peer(s, address));
+		server_note_shed(s, address, "too many of it show no credential");
+	}
+	if (p->n >= p->max) {
+		struct connection *c = draw_of_pool(s, p);
+
+		connection_cut(s, c);
+		server_note_shed(s, NULL, "too many of all addresses show no credential");
+	}
+}
+
+/* ---- its life ---- */
+
+static void link_connection(struct server *s, struct connection *c)
+{
+	c->next = s->connections;
+	if (c->next)
+		c->next->previous = c;
+	s->connections = c;
+	s->counts.connections++;
+}
+
+static void unlink_connection(struct server *s, struct connection *c)
+{
+	if (c->previous)
+		c->previous->next = c->next;
+	else
+		s->connections = c->next;
+	if (c->next)
+		c->next->previous = c->previous;
+	s->counts.connections--;
+}
+
+static void remove_connection(struct server *s, struct connection *c)
+{
+	release(s, c);
+	c->address->n_refs--;
+	if (c->user)
+		c->user->n_refs--;
+	unlink_connection(s, c);
+	free(c);
+}
+
+void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_ctx,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct server *s = ctx;
+
+	if (what == MHD_CONNECTION_NOTIFY_STARTED) {
+		*socket_ctx = s->accepted;
+		s->accepted->mhd = mhd;
+		s->accepted = NULL;
+	} else if (*socket_ctx) {
+		remove_connection(s, *socket_ctx);
+		*socket_ctx = NULL;
+	}
+}
+
+/* libmicrohttpd closes the descriptor in any case. */
+static void add_connection(struct server *s, int fd, const struct sockaddr_storage *from,
+			   socklen_t size)
+{
+	struct connection *c = calloc(1, sizeof(*c));
+	struct peer_key key;
+
+	peer_key_address((const struct sockaddr *)from, &key);
+	if (c)
+		c->address = peers_get(s->peers, &key);
+	if (!c || !c->address) {
+		server_note_shed(s, NULL, "out of memory");
+		free(c);
+		close(fd);
+		return;
+	}
+	c->fd = fd;
+	c->pool = c->address->is_node ? POOL_NODES : POOL_ANY;
+	make_place(s, c->address, &s->pools[c->pool]);
+	c->since_ns = server_clock_ns(s);
+	c->address->n_refs++;
+	enter_pool(s, c);
+	link_connection(s, c);
+	s->accepted = c;
+	if (MHD_add_connection(s->daemon, fd, (const struct sockaddr *)from, size) != MHD_YES)
+		server_note_shed(s, NULL, "libmicrohttpd did not take it");
+	if (s->accepted)
+		remove_connection(s, TAKE_PTR(s->accepted));
+}
+
+/* Without descriptors or memory nothing can be accepted until something is closed. */
+static void pause_accept(struct server *s)
+{
+	server_note_shed(s, NULL, strerror(errno));
+	sd_event_source_set_enabled(s->accept, SD_EVENT_OFF);
+	for (int i = 0; i < _POOL_MAX; i++)
+		if (s->pools[i].n)
+			connection_cut(s, draw_of_pool(s, &s->pools[i]));
+}
+
+int server_accept(struct server *s)
+{
+	for (int i = 0; i < ACCEPT_BATCH; i++) {
+		struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
+		socklen_t size = sizeof(from);
+		int fd = accept4(s->config.listen_fd, (struct sockaddr *)&from, &size,
+				 SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+		if (fd >= 0) {
+			add_connection(s, fd, &from, size);
+			continue;
+		}
+		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
+			pause_accept(s);
+		if (errno != ECONNABORTED && errno != EINTR)
+			break;
+	}
+	return 0;
+}
+
+/* What the kernel dropped because nothing was accepted in time. */
+void server_check_drops(struct server *s)
+{
+	uint32_t info[SK_MEMINFO_VARS] = { 0 };
+	socklen_t size = sizeof(info);
+
+	sd_event_source_set_enabled(s->accept, SD_EVENT_ON);
+	if (getsockopt(s->config.listen_fd, SOL_SOCKET, SO_MEMINFO, info, &size) < 0 ||
+	    size < sizeof(info))
+		return;
+	if (s->has_drops && info[SK_MEMINFO_DROPS] != s->drops)
+		server_note_shed(s, NULL, "more came at once than the kernel keeps waiting");
+	s->drops = info[SK_MEMINFO_DROPS];
+	s->has_drops = true;
+}
+
+/* ---- who it is ---- */
+
+/* May this user have one more? */
+static const char *find_no_room(const struct server *s, const struct peer *user, bool is_person)
+{
+	if (s->n_known >= s->limits.known)
+		return "all connections are taken";
+	if (!is_person)
+		return NULL;
+	if (user->n_open >= s->limits.per_user)
+		return "too many connections of one user at once";
+	return s->n_people >= s->limits.people ? "too many connections at once" : NULL;
+}
+
+const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32_t uid)
+{
+	struct connection *c = connection_of(mhd);
+	struct peer_key key;
+	struct peer *user;
+	const char *why;
+
+	peer_key_uid(uid, &key);
+	user = c ? peers_get(s->peers, &key) : NULL;
+	if (!user)
+		return "out of memory";
+	if (c->user == user || c->is_released)
+		return NULL;
+	why = find_no_room(s, user, uid != 0);
+	if (why) {
+		server_note_shed(s, uid == 0 ? NULL : user, why);
+		return why;
+	}
+	release(s, c);
+	if (c->user)
+		c->user->n_refs--;
+	c->is_released = false;
+	c->user = user;
+	c->is_person = uid != 0;
+	user->n_refs++;
+	user->n_open++;
+	s->n_known++;
+	s->n_people += c->is_person;
+	return NULL;
+}
+
+struct peer *connection_user(struct MHD_Connection *mhd)
+{
+	const struct connection *c = connection_of(mhd);
+
+	return c ? c->user : NULL;
+}
+
+struct peer *connection_address(struct MHD_Connection *mhd)
+{
+	const struct connection *c = connection_of(mhd);
+
+	return c ? c->address : NULL;
+}
+
+void connection_set_phase(struct server *s, struct MHD_Connection *mhd,
+			  enum connection_phase phase)
+{
+	struct connection *c = connection_of(mhd);
+
+	if (!c)
+		return;
+	c->phase = phase;
+	c->since_ns = server_clock_ns(s);
+	c->body_bytes = 0;
+}
+
+void connection_note_body(struct MHD_Connection *mhd, size_t size)
+{
+	struct connection *c = connection_of(mhd);
+
+	if (c)
+		c->body_bytes += (int64_t)size;
+}
+
+int server_add_node(struct server *s, const char *address)
+{
+	struct peer_key key;
+	struct peer *one;
+	int r = peer_key_parse(address, &key);
+
+	if (r < 0)
+		return r;
+	one = peers_get(s->peers, &key);
+	if (!one)
+		return -ENOMEM;
+	peer_mark_node(one);
+	return 0;
+}
