@@ -380,7 +380,7 @@ void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
  * be asked without a credential reads the ledger. */
 static const struct peer_rate wrong_rate = { S_NS / 200, 400 },
 			      all_wrong_rate = { S_NS / 800, 1600 },
-			      ask_rate = { S_NS / 5, 50 }, all_ask_rate = { S_NS / 20, 100 };
+			      ask_rate = { S_NS / 10, 200 }, all_ask_rate = { S_NS / 40, 400 };
 
 bool exchange_may_try(const struct exchange *x)
 {
