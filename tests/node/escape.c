@@ -14,6 +14,8 @@
 #include <sys/inotify.h>
 #include <sys/ioctl.h>
 #include <sys/pidfd.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -172,6 +174,17 @@ static int way_projid(const char *arg)
 	return ESCAPED("the project id of %s is now 0", path);
 }
 
+/* Of so many MiB, which the job did not request. */
+static int way_map(const char *arg)
+{
+	size_t size = (size_t)atoi(arg ? arg : "1024") << 20;
+	void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (p == MAP_FAILED)
+		return REFUSED("mmap of %zu bytes: %s", size, strerror(errno));
+	return ESCAPED("%zu bytes are mapped", size);
+}
+
 static int way_write(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
@@ -213,16 +226,18 @@ static const struct {
 	{ "ptrace", way_ptrace },     { "getfd", way_getfd },	  { "look", way_look },
 	{ "premake", way_premake },   { "premove", way_premove }, { "vm-write", way_vm_write },
 	{ "proc-mem", way_proc_mem }, { "projid", way_projid },	  { "write", way_write },
-	{ "daemon", way_daemon },
+	{ "daemon", way_daemon },     { "map", way_map },
 };
 
 int main(int argc, char **argv)
 {
+	if (getenv("ESCAPE_AS_BYTES")) /* a name that is no text */
+		prctl(PR_SET_NAME, "\xff\xfe");
 	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(ways); i++)
 		if (!strcmp(argv[1], ways[i].name))
 			return ways[i].go(argc > 2 ? argv[2] : NULL);
 	fprintf(stderr, "escape ptrace|vm-write|proc-mem|getfd PID, projid [DIR], write|look "
 			"FILE, premake|premove DIR, "
-			"daemon\n");
+			"daemon, map MIB\n");
 	return 2;
 }

@@ -38,6 +38,10 @@ ends_with() { # PATTERN NAME ARGS...
 	has "$(as alice reeve job "$id" --json | json line)" "$pattern" "$name"
 }
 ends_with "could not be started.*/home/nowhere" "a missing working directory" -d /home/nowhere -l $GOOD -- true
+letters=$(printf 'Ж%.0s' $(seq 120))
+for dir in "/$letters" "/x$letters"; do
+	ends_with "could not be started.*ЖЖЖ" "one of ${#letters} letters of two bytes" -d "$dir" -l $GOOD -- true
+done
 ends_with "could not be started.*(/root/x|ermission)" "an unwritable output file" -o /root/x -l $GOOD -- true
 ends_with "could not be started.*no-such-command" "a command that is not there" -l $GOOD -- no-such-command
 
@@ -50,6 +54,21 @@ out=$(as bob reeve job "$id" 2>&1); rc=$?; [ $rc -ne 0 ]; ok $? "another user do
 [ -z "$(as bob reeve jobs -a --json | grep '"job"')" ]; ok $? "nor in the list"
 out=$(as alice reeve job 999999 2>&1); [ $? -eq 4 ]; ok $? "a job that does not exist is 'not found' too: $out"
 out=$(as alice reeve cancel "$id" 2>&1); ok $? "its owner can: $out"
+
+# A process whose name is no text does what is refused: that is noted, and the job ends like any other.
+noted() { # PATTERN NAME ARGS...
+	local pattern=$1 name=$2 id
+	shift 2
+	id=$(as alice reeve submit -o /dev/null -j oe "$@" | grep -oE '[0-9]+' | tail -n 1)
+	wait_for 60 ended "$id"; ok $? "$name: the job ends" "$(as alice reeve job "$id" --json)"
+	has "$(as alice reeve job "$id" --json | json note)" "$pattern" "$name: it is noted"
+}
+noted 'process [0-9]+ \(\?\?\) tried to change the project id' "a name of other bytes, and a project id" \
+	-l $GOOD -- env ESCAPE_AS_BYTES=1 escape projid
+noted 'process [0-9]+ \(\?\?\) refused with ENOMEM' "a name of other bytes, and too much memory under enomem" \
+	--vmem-action enomem -l $GOOD -- env ESCAPE_AS_BYTES=1 escape map 500
+all_free() { reeve nodes --json | grep -qE '"free":\{"ncpus":4,'; }
+wait_for 20 all_free; ok $? "all cores are free after that" "$(reeve nodes --json)"
 
 # The controller away: the job runs on, the spool keeps its reports.
 id=$(as alice reeve submit -o /dev/null -j oe -l $GOOD -- sleep 6 | grep -oE '[0-9]+' | tail -n 1)

@@ -24,7 +24,7 @@ $O/tests/unit/test_advice: $O/controller/policy/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
 $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_spool: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps)
+$O/tests/unit/test_spool: tests/unit/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps)
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps uplink)
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_held jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o

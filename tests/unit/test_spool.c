@@ -11,6 +11,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "tests/unit/db_fault.h"
+#include "tests/unit/fail_vfs.h"
 
 static char dir[] = "/tmp/reeve-test-spool-XXXXXX";
 static char path[128];
@@ -32,6 +33,7 @@ static int set_up(void **unused)
 
 	(void)unused;
 	db_fault_left = 0;
+	fail_vfs_off();
 	snprintf(command, sizeof(command), "rm -rf '%s' && mkdir '%s'", dir, dir);
 	return system(command) ? -1 : reopen(1 << 20);
 }
@@ -49,6 +51,7 @@ static int make_dir(void **unused)
 	(void)unused;
 	if (db_fault_install() < 0 || !mkdtemp(dir))
 		return -1;
+	fail_vfs_install();
 	snprintf(path, sizeof(path), "%s/agent.db", dir);
 	return 0;
 }
@@ -480,6 +483,97 @@ static void base64_is_the_standard_one(void **unused)
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
+static int64_t make_report(int64_t job, enum job_state state, int64_t last_seq)
+{
+	struct report r = report(job, 5, state);
+
+	r.seq = last_seq;
+	if (spool_put(spool, &r, NULL) < 0)
+		assert_int_equal(spool_put_unsaved(spool, &r, NULL), 0);
+	assert_true(r.seq > last_seq);
+	return r.seq;
+}
+
+/* Its seq; 0: nothing of the job; -1: it is there twice. */
+static int64_t sent_of(int64_t job)
+{
+	_cleanup_json_ json_t *out = json_array();
+	int64_t seq = 0;
+	const json_t *one;
+	size_t i;
+
+	assert_true(spool_fill(spool, 500, out, NULL) >= 0);
+	json_array_foreach(out, i, one)
+	{
+		if (json_integer_value(json_object_get(one, "job")) != job)
+			continue;
+		seq = seq ? -1 : json_integer_value(json_object_get(one, "seq"));
+	}
+	return seq;
+}
+
+/* For every n: the n-th change of the store fails, and all after it until the job is settled.
+ * Only the newest report is sent, nothing once it is acknowledged, and nothing stays. */
+static void a_store_that_fails_from_any_change_on_loses_no_report_and_no_order(void **unused)
+{
+	int n = 0;
+
+	(void)unused;
+	do {
+		struct err err = { "" };
+		int64_t seq;
+
+		tear_down(NULL);
+		set_up(NULL);
+		put(2, 1, JOB_RUNNING, NULL);
+		fail_vfs_at(++n);
+		seq = make_report(1, JOB_RUNNING, 0);
+		assert_int_equal(sent_of(1), seq);
+		seq = make_report(1, JOB_RUNNING, seq);
+		assert_int_equal(sent_of(1), seq);
+		assert_true(apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
+				  "\"seq\":9000000000000000000}],\"jobs\":[{\"job\":1,"
+				  "\"attempt\":1,\"want\":\"cancel\"}]}",
+				  &err) >= 0);
+		assert_string_equal(heard, "want 1-1 2 - '' ;");
+		assert_int_equal(sent_of(1), 0);
+		seq = make_report(1, JOB_ENDED, seq);
+		assert_int_equal(sent_of(1), seq);
+		assert_true(apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
+				  "\"seq\":9000000000000000000}],\"refused\":[{\"job\":2,"
+				  "\"attempt\":1,\"why\":\"no\"}]}",
+				  &err) >= 0);
+		assert_string_equal(heard, "settled 1-1;refused 2-1 no;");
+		assert_int_equal(sent_of(1), 0);
+		assert_int_equal(sent_of(2), 0);
+		if (!fail_vfs_off())
+			break;
+		spool_flush(spool);
+		assert_int_equal(status().reports, 0);
+	} while (n < 500);
+	assert_in_range(n, 20, 499);
+}
+
+static void a_report_that_waits_in_memory_holds_up_none_of_the_store(void **unused)
+{
+	_cleanup_json_ json_t *out = json_array();
+	const json_t *one;
+	unsigned seen = 0;
+	size_t i;
+
+	(void)unused;
+	for (int64_t job = 1; job <= 10; job++)
+		put(job, 1, JOB_RUNNING, NULL);
+	fail_vfs_at(1);
+	for (int64_t job = 11; job <= 30; job++)
+		make_report(job, JOB_ENDED, 0);
+	for (int k = 0; k < 5; k++)
+		assert_int_equal(spool_fill(spool, 8, out, NULL), 8);
+	json_array_foreach(out, i, one) seen |=
+		1u << json_integer_value(json_object_get(one, "job"));
+	assert_int_equal(seen, 0x7ffffffe);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -497,6 +591,8 @@ int main(void)
 		TEST(a_request_that_cannot_be_read_is_handed_over_as_bad),
 		TEST(the_document_says_what_the_node_is),
 		TEST(the_document_says_which_gpus_there_are),
+		TEST(a_store_that_fails_from_any_change_on_loses_no_report_and_no_order),
+		TEST(a_report_that_waits_in_memory_holds_up_none_of_the_store),
 		TEST(base64_is_the_standard_one),
 	};
 
