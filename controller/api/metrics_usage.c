@@ -3,7 +3,6 @@
 #include <nettle/memops.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
 #include "common/log.h"
@@ -134,31 +133,24 @@ static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
 	return 0;
 }
 
-static int64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return t.tv_sec * S_NS + t.tv_nsec;
-}
-
 /* The ledger's whole past is summed up, and anyone may ask: so the sums are kept a hundred
  * times as long as they took, and whoever asks without pause costs one per cent of the
  * controller. */
 #define KEEP_TIMES 100
+#define KEEP_MAX_NS (60 * S_NS)
 
 static int look(struct api *a, struct err *err)
 {
 	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
 	_cleanup_(usage_sums_done) struct usage_sums fresh = { NULL, 0 };
-	int64_t began_ns = cpu_ns();
+	int64_t now_ns = call_monotonic_ns(), keep_ns;
 	int r;
 
 	if (!a->metrics_usage)
 		a->metrics_usage = calloc(1, sizeof(*a->metrics_usage));
 	if (!a->metrics_usage)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (call_monotonic_ns() < a->metrics_usage->looked_until_ns)
+	if (now_ns < a->metrics_usage->looked_until_ns)
 		return 0;
 	r = store_usage(a->c.store, &all, add_usage, &fresh, err);
 	if (r < 0)
@@ -166,8 +158,9 @@ static int look(struct api *a, struct err *err)
 	usage_sums_done(&a->metrics_usage->sums);
 	a->metrics_usage->sums = fresh;
 	fresh = (struct usage_sums){ NULL, 0 };
+	keep_ns = (call_monotonic_ns() - now_ns) * KEEP_TIMES;
 	a->metrics_usage->looked_until_ns =
-		call_monotonic_ns() + (cpu_ns() - began_ns) * KEEP_TIMES;
+		call_monotonic_ns() + (keep_ns < KEEP_MAX_NS ? keep_ns : KEEP_MAX_NS);
 	return 0;
 }
 
