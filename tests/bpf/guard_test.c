@@ -221,8 +221,12 @@ static void test_ptrace(struct guard *g, struct seen *seen)
 	tap_ok(r == EPERM, "process_vm_writev: refused: %d", r);
 	r = result_in(&j, try_mem_file, &out);
 	tap_ok(r == EACCES || r == EPERM, "/proc/PID/mem: refused: %d", r);
+	r = result_in(&j, try_look, &in);
+	tap_ok(r == 0, "a look within the job: works: %d", r);
 	r = result_in(&j, try_look, &out);
-	tap_ok(r == 0, "looking stays allowed: %d", r);
+	tap_ok(r == EACCES || r == EPERM, "a look outside: refused: %d", r);
+	r = result_in(&outside, try_look, &in);
+	tap_ok(r == 0, "a look into a job, from outside: works: %d", r);
 	r = result_in(&j, try_traceme, NULL);
 	tap_ok(r == EPERM, "traced by a parent outside: refused: %d", r);
 	guard_remove(g, j.id);
