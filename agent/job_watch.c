@@ -205,6 +205,19 @@ static int check_limits(struct job *j, struct err *err)
 	return r;
 }
 
+/* systemd starts a unit all the same where the kernel refuses it an IPC namespace. */
+static void check_ipc(struct job *j, int32_t pid)
+{
+	struct stat its, ours;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%" PRId32 "/ns/ipc", pid);
+	if (stat(path, &its) == 0 && stat("/proc/self/ns/ipc", &ours) == 0 &&
+	    its.st_dev == ours.st_dev && its.st_ino == ours.st_ino)
+		job_note(j, "this host gives the job no shared memory (System V) of its own: "
+			    "what it leaves stays");
+}
+
 static int watch_vmem(struct node *n, struct job *j, struct err *err)
 {
 	struct vmem_request q = { .job_id = (uint64_t)j->s.job,
@@ -272,6 +285,8 @@ int job_watch(struct node *n, struct job *j, int32_t pid, struct err *err)
 	r = j->s.cgroup ? enter_work(j, pid, err) : err_set(err, -ENOMEM, "out of memory");
 	if (!r && pid)
 		r = check_limits(j, err);
+	if (!r && pid)
+		check_ipc(j, pid);
 	if (!r)
 		r = watch_vmem(n, j, err);
 	if (!r)
