@@ -167,7 +167,8 @@ static int begin(pam_handle_t *pam, const struct options *o, struct passwd **ret
 static int refuse(pam_handle_t *pam, const struct passwd *pw, const struct err *err)
 {
 	pam_syslog(pam, LOG_NOTICE, "refused %s: %s", pw->pw_name, err->text);
-	pam_error(pam, "Access refused: %s. Start a job (reeve submit), or use reeve exec -j JOB.",
+	pam_error(pam,
+		  "Access refused: %s. Start a job (reeve submit), or use reeve exec -j JOB.",
 		  err->text);
 	return PAM_PERM_DENIED;
 }
