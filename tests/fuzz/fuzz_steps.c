@@ -9,8 +9,9 @@
  *
  * links: common/model/gpu_use common/model/gpus common/model/select
  *
- * links: common/utf8 common/wire/wire common/wire/wire_request common/wire/wire_report
- * common/wire/wire_gpu
+ * links: common/utf8 common/wire/wire_gpu
+ *
+ * links: common/wire/wire common/wire/wire_request common/wire/wire_report
  *
  * links: controller/api/step_spec
  *

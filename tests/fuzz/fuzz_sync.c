@@ -8,8 +8,9 @@
  *
  * links: common/model/gpu_use common/model/gpus
  *
- * links: common/utf8 common/wire/wire common/wire/wire_request common/wire/wire_report
- * common/wire/wire_gpu
+ * links: common/utf8 common/wire/wire_gpu
+ *
+ * links: common/wire/wire common/wire/wire_request common/wire/wire_report
  *
  * links: controller/api/sync_wire controller/api/sync_gpus controller/api/inflate
  *

@@ -6,8 +6,9 @@
  *
  * links: common/model/request common/model/usage common/model/job common/model/gpu_use
  *
- * links: common/utf8 common/wire/wire common/wire/wire_request common/wire/wire_report
- * common/wire/wire_gpu
+ * links: common/utf8 common/wire/wire_gpu
+ *
+ * links: common/wire/wire common/wire/wire_request common/wire/wire_report
  *
  * libs: -ljansson
  */
