@@ -244,7 +244,8 @@ static int open_uplink(struct daemon *d, struct err *err)
 	c.http = (struct http_config){ .url = conf->controller,
 				       .munge_socket = conf->munge_socket,
 				       .timeout_s = 30,
-				       .answer_uid = uid };
+				       .answer_uid = uid,
+				       .reader = &uid };
 	return uplink_open(&c, &d->node.uplink, err);
 }
 

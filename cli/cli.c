@@ -5,6 +5,7 @@
 #include <systemd/sd-event.h>
 #include "cli/cli.h"
 #include "cli/table_format.h"
+#include "common/auth/auth.h"
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
 
@@ -19,6 +20,7 @@ int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 		.munge_socket = c->config.munge_socket,
 		.timeout_s = (long)c->config.timeout_s,
 		.answer_uid = -1,
+		.reader = c->config.has_controller_uid ? &c->config.controller_uid : NULL,
 		.ca_file = c->config.ca_file,
 	};
 	_cleanup_(http_closep) struct http *h = NULL;
@@ -28,6 +30,17 @@ int cli_connect(const struct cli *c, struct http **ret, struct err *err)
 		r = http_attach(h, c->event, err);
 	if (r == 0)
 		*ret = TAKE_PTR(h);
+	return r;
+}
+
+int cli_seal(const struct cli *c, const char *statement, json_t *body, struct err *err)
+{
+	struct auth_seal seal = { .text = statement, .size = strlen(statement), .reader = 0 };
+	_cleanup_free_ char *credential = NULL;
+	int r = auth_seal(c->config.munge_socket, &seal, &credential, err);
+
+	if (r == 0 && json_object_set_new(body, "credential", json_string(credential)) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
 	return r;
 }
 

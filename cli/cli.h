@@ -38,6 +38,9 @@ int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *e
 /* A further connection, attached to c->event. */
 int cli_connect(const struct cli *c, struct http **ret, struct err *err);
 void cli_done(struct cli *c);
+/* Signs a statement (common/signature/signature.h) for root of the nodes alone, and puts it
+ * into a body as "credential". */
+int cli_seal(const struct cli *c, const char *statement, json_t *body, struct err *err);
 
 /* One exchange. *ret_answer is an object with the right schema. Errors, as everywhere in cli/:
  * -EINVAL usage; -EHOSTUNREACH no answer; -ENOENT no such thing, or not yours; -EPERM not

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "cli/config.h"
+#include "common/auth/auth.h"
 #include "common/conf/conf.h"
 #include "common/err.h"
 
@@ -10,6 +11,10 @@
 static const struct conf_key keys[] = {
 	{ "Client", "Controller", CONF_TEXT, AT(controller), 0, 0, NULL,
 	  "address of the controller", "http://head:8640" },
+	{ "Client", "ControllerUser", CONF_TEXT, AT(controller_user), 0, 0, NULL,
+	  "user whom the controller runs as: only they can read this command's credentials; "
+	  "default: " CLI_CONFIG_CONTROLLER ", where there is such a user here, else anyone",
+	  "reeve" },
 	{ "Client", "MungeSocket", CONF_TEXT, AT(munge_socket), 0, 0, NULL,
 	  "socket of munged, where it is not the usual one", "/run/munge/munge.socket.2" },
 	{ "Client", "CaFile", CONF_TEXT, AT(ca_file), 0, 0, NULL,
@@ -64,6 +69,18 @@ static int set_controller(struct cli_config *c, const char *typed, struct err *e
 		       ", or REEVE_CONTROLLER, or give --controller http://HOST:8640");
 }
 
+static int find_reader(struct cli_config *c, struct err *err)
+{
+	const char *name = c->controller_user ? c->controller_user : CLI_CONFIG_CONTROLLER;
+	uint32_t gid;
+	int r = auth_user_lookup(name, &c->controller_uid, &gid, err);
+
+	c->has_controller_uid = r >= 0;
+	if (r == -ENOENT && !c->controller_user)
+		return 0;
+	return r < 0 ? err_prefix(err, -EINVAL, "ControllerUser=%s", name) : 0;
+}
+
 int cli_config_load(struct cli_config *c, const char *file, const char *controller,
 		    struct err *err)
 {
@@ -77,6 +94,8 @@ int cli_config_load(struct cli_config *c, const char *file, const char *controll
 		if (r == 0)
 			r = load_user_file(c, err);
 	}
+	if (r == 0)
+		r = find_reader(c, err);
 	return r < 0 ? r : set_controller(c, controller, err);
 }
 

@@ -9,9 +9,13 @@
 struct err;
 
 #define CLI_CONFIG_SITE "/etc/reeve/reeve.conf"
+#define CLI_CONFIG_CONTROLLER "reeve"
 
 struct cli_config {
 	char *controller, *munge_socket, *ca_file; /* NULL: not set */
+	char *controller_user;			   /* as typed; NULL: not set */
+	bool has_controller_uid;		   /* else our credentials are for anyone */
+	uint32_t controller_uid;
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX];
 	int64_t timeout_s;
 	int memory_unit; /* enum amount_units: what MB, G ... of requests mean */

@@ -1,6 +1,7 @@
 /* auth.c - see auth.h. */
 #include <arpa/inet.h>
 #include <errno.h>
+#include <grp.h>
 #include <munge.h>
 #include <nettle/sha2.h>
 #include <pwd.h>
@@ -19,6 +20,7 @@
 #define PAYLOAD_SIZE (sizeof(PAYLOAD_MARK) - 1 + 2 * SHA256_DIGEST_SIZE)
 _Static_assert(PAYLOAD_SIZE == AUTH_PAYLOAD_SIZE, "auth.h");
 #define NSS_BUFFER_MAX (1 << 20)
+#define GROUPS_MAX 65536 /* NGROUPS_MAX of the kernel */
 
 static munge_ctx_t ctx_free(munge_ctx_t c)
 {
@@ -87,24 +89,43 @@ static int open_ctx(const char *socket_path, munge_ctx_t *ret, struct err *err)
 	return 0;
 }
 
+/* The number of seconds for which it is good, and who alone may decode it; NULL: anyone. */
+static int restrict_ctx(munge_ctx_t c, int ttl_s, const uint32_t *reader, struct err *err)
+{
+	if (munge_ctx_set(c, MUNGE_OPT_TTL, ttl_s) != EMUNGE_SUCCESS ||
+	    (reader &&
+	     munge_ctx_set(c, MUNGE_OPT_UID_RESTRICTION, (uid_t)*reader) != EMUNGE_SUCCESS))
+		return err_set(err, -EINVAL, "libmunge: %s", munge_ctx_strerror(c));
+	return 0;
+}
+
+static int encode(munge_ctx_t c, const void *data, size_t size, char **ret, struct err *err)
+{
+	munge_err_t m = munge_encode(ret, c, data, (int)size);
+
+	if (m == EMUNGE_SUCCESS)
+		return 0;
+	return err_set(err, m == EMUNGE_SOCKET || m == EMUNGE_TIMEOUT ? -ENOENT : -EACCES,
+		       "munged did not sign: %s; is it running?",
+		       munge_ctx_strerror(c) ?: munge_strerror(m));
+}
+
 int auth_sign(const char *socket_path, struct auth_text what, char buf[static AUTH_HEADER_MAX],
 	      struct err *err)
 {
 	_cleanup_(ctx_freep) munge_ctx_t c = NULL;
 	_cleanup_free_ char *credential = NULL;
 	char payload[PAYLOAD_SIZE + 1];
-	munge_err_t m;
 	int r = open_ctx(socket_path, &c, err);
 
+	if (r >= 0)
+		r = restrict_ctx(c, AUTH_TTL_S, what.reader, err);
 	if (r < 0)
 		return r;
 	make_payload(what, payload);
-	m = munge_encode(&credential, c, payload, PAYLOAD_SIZE);
-	if (m != EMUNGE_SUCCESS)
-		return err_set(err,
-			       m == EMUNGE_SOCKET || m == EMUNGE_TIMEOUT ? -ENOENT : -EACCES,
-			       "munged did not sign: %s; is it running?",
-			       munge_ctx_strerror(c) ?: munge_strerror(m));
+	r = encode(c, payload, PAYLOAD_SIZE, &credential, err);
+	if (r < 0)
+		return r;
 	if (snprintf(buf, AUTH_HEADER_MAX, SCHEME "%s", credential) >= AUTH_HEADER_MAX)
 		return err_set(err, -EMSGSIZE, "munge credential longer than %d bytes",
 			       AUTH_HEADER_MAX);
@@ -200,6 +221,91 @@ int auth_verify(const char *socket_path, const char *header, struct auth_text wh
 	return r;
 }
 
+/* ---- what is kept ---- */
+
+int auth_seal(const char *socket_path, const struct auth_seal *what, char **ret,
+	      struct err *err)
+{
+	_cleanup_(ctx_freep) munge_ctx_t c = NULL;
+	_cleanup_free_ char *credential = NULL;
+	int r = what->size > AUTH_SEAL_MAX ? -EMSGSIZE : open_ctx(socket_path, &c, err);
+
+	if (r >= 0)
+		r = restrict_ctx(c, AUTH_SEAL_TTL_S, &what->reader, err);
+	if (r >= 0)
+		r = encode(c, what->text, what->size, &credential, err);
+	if (r == -EMSGSIZE || (r >= 0 && strlen(credential) > AUTH_SEAL_MAX))
+		return err_set(err, -EMSGSIZE, "what is to be signed is larger than %d KiB",
+			       AUTH_SEAL_MAX >> 10);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(credential);
+	return 0;
+}
+
+void auth_sealed_done(struct auth_sealed *s)
+{
+	free(s->text);
+	*s = (struct auth_sealed){ .text = NULL };
+}
+
+/* munged looks at the signature, then at the reader, then at the time, then for a repetition.
+ */
+static int judge_sealed(munge_ctx_t c, munge_err_t m, struct err *err)
+{
+	switch (m) {
+	case EMUNGE_SUCCESS:
+	case EMUNGE_CRED_EXPIRED:
+	case EMUNGE_CRED_REPLAYED:
+		return 0;
+	case EMUNGE_SOCKET:
+	case EMUNGE_TIMEOUT:
+		return err_set(err, -ENOENT, "munged did not answer: %s", munge_strerror(m));
+	case EMUNGE_CRED_REWOUND:
+		return err_set(err, -EACCES,
+			       "it was made in the future by this machine's clock; set the "
+			       "clocks");
+	default:
+		return err_set(err, -EACCES, "%s", munge_ctx_strerror(c) ?: munge_strerror(m));
+	}
+}
+
+int auth_unseal(const char *socket_path, const char *credential, struct auth_sealed *ret,
+		struct err *err)
+{
+	_cleanup_(ctx_freep) munge_ctx_t c = NULL;
+	_cleanup_free_ void *text = NULL;
+	struct auth_sealed s = { .text = NULL };
+	time_t made = 0;
+	uid_t uid = (uid_t)-1;
+	gid_t gid = (gid_t)-1;
+	munge_err_t m;
+	int size = 0, r;
+
+	if (strnlen(credential, AUTH_SEAL_MAX + 1) > AUTH_SEAL_MAX)
+		return err_set(err, -EACCES, "munge credential too long");
+	r = open_ctx(socket_path, &c, err);
+	if (r < 0)
+		return r;
+	m = munge_decode(credential, c, &text, &size, &uid, &gid);
+	r = judge_sealed(c, m, err);
+	if (r < 0)
+		return r;
+	if (!text || size < 0 ||
+	    munge_ctx_get(c, MUNGE_OPT_ENCODE_TIME, &made) != EMUNGE_SUCCESS)
+		return err_set(err, -EACCES, "the credential holds nothing");
+	r = get_who(c, uid, gid, &s.who, err);
+	if (r < 0)
+		return r;
+	s.made_s = made;
+	s.size = (size_t)size;
+	s.text = TAKE_PTR(text); /* munge_decode() adds a NUL */
+	*ret = s;
+	return 0;
+}
+
+/* ---- users and groups ---- */
+
 /* NSS entries have no upper size: grow until one fits. */
 static int grow(char **buf, size_t *size, struct err *err)
 {
@@ -259,5 +365,56 @@ int auth_user_lookup(const char *name, uint32_t *ret_uid, uint32_t *ret_gid, str
 			       e ? ": " : "", e ? strerror(e) : "");
 	*ret_uid = found->pw_uid;
 	*ret_gid = found->pw_gid;
+	return 0;
+}
+
+int auth_group_lookup(const char *name, uint32_t *ret_gid, struct err *err)
+{
+	_cleanup_free_ char *space = NULL;
+	size_t space_size = 0;
+	struct group entry, *found = NULL;
+	int e;
+
+	do {
+		int r = grow(&space, &space_size, err);
+
+		if (r < 0)
+			return r;
+		e = getgrnam_r(name, &entry, space, space_size, &found);
+	} while (e == ERANGE);
+	if (!found)
+		return err_set(err, -ENOENT, "no group '%.64s' on this machine%s%s", name,
+			       e ? ": " : "", e ? strerror(e) : "");
+	*ret_gid = found->gr_gid;
+	return 0;
+}
+
+int auth_user_groups(uint32_t uid, uint32_t gid, uint32_t **ret, size_t *ret_n, struct err *err)
+{
+	_cleanup_free_ gid_t *groups = NULL;
+	int n = 64, room = 0, r;
+	char name[256];
+
+	r = auth_user_name(uid, name, sizeof(name), err);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	do {
+		gid_t *more = realloc(groups, (size_t)n * sizeof(*groups));
+
+		if (!more)
+			return err_set(err, -ENOMEM, "out of memory");
+		groups = more;
+		room = n;
+		groups[0] = gid;
+		if (r == -ENOENT)
+			n = 1;
+	} while (r == 0 && getgrouplist(name, gid, groups, &n) < 0 && n > room &&
+		 n <= GROUPS_MAX);
+	if (n > room)
+		return err_set(err, -ERANGE, "user %.64s is in more than %d groups", name,
+			       GROUPS_MAX);
+	_Static_assert(sizeof(gid_t) == sizeof(uint32_t), "a gid is one");
+	*ret = TAKE_PTR(groups);
+	*ret_n = (size_t)n;
 	return 0;
 }

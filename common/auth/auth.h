@@ -26,7 +26,12 @@ struct auth_who {
 struct auth_text {
 	const char *first, *second; /* "METHOD PATH" / request credential; then the body */
 	size_t second_size;
+	const uint32_t *reader; /* signing: only this uid can decode it; NULL: any */
 };
+
+/* What is signed for an exchange is good for so long, clocks apart by less: it is decoded as it
+ * comes. */
+#define AUTH_TTL_S 60
 
 /* `socket` NULL: munged's default. The value of the header into buf. -EACCES / -ENOENT: munged
  * cannot be reached (err says so and how to start it). */
@@ -48,6 +53,39 @@ struct auth_said {
 int auth_decode(const char *socket, const char *header, struct auth_said *ret, struct err *err);
 int auth_match(const struct auth_said *said, struct auth_text what, struct err *err);
 
+/* ---- what is kept and read much later ---- */
+
+#define AUTH_SEAL_MAX (256 << 10) /* a sealed text as it travels, and the text in it */
+#define AUTH_SEAL_TTL_S 300 /* munged holds its replays for so long; it is read later too */
+
+/* A text of the caller's own, signed and encrypted by munged such that only processes of uid
+ * `reader` can read it. *ret is malloc()ed. Errors as auth_sign(). -EMSGSIZE: too long. */
+struct auth_seal {
+	const char *text;
+	size_t size;
+	uint32_t reader;
+};
+int auth_seal(const char *socket, const struct auth_seal *what, char **ret, struct err *err);
+
+struct auth_sealed {
+	struct auth_who who;
+	int64_t made_s; /* real time, by the clock of where it was made */
+	char *text;	/* malloc()ed, `size` bytes and a NUL */
+	size_t size;
+};
+/* Whoever wrote it is sure; that it is new is not: an expired credential, and one that was read
+ * before, is good here (munge(3): EMUNGE_CRED_EXPIRED and _REPLAYED come after the signature
+ * was found right). Its age and its repetition are the caller's to judge. -EACCES: forged,
+ * garbled, for another reader, of another realm's key, or made in the future. */
+int auth_unseal(const char *socket, const char *credential, struct auth_sealed *ret,
+		struct err *err);
+void auth_sealed_done(struct auth_sealed *s);
+
 /* Name of a uid, and uid and primary gid of a name, through NSS. -ENOENT. */
 int auth_user_name(uint32_t uid, char *buf, size_t size, struct err *err);
 int auth_user_lookup(const char *name, uint32_t *ret_uid, uint32_t *ret_gid, struct err *err);
+int auth_group_lookup(const char *name, uint32_t *ret_gid, struct err *err);
+/* All groups of a user, `gid` among them; of a uid without a name that one alone. *ret is
+ * malloc()ed. */
+int auth_user_groups(uint32_t uid, uint32_t gid, uint32_t **ret, size_t *ret_n,
+		     struct err *err);

@@ -27,6 +27,8 @@ struct http {
 	char *munge_socket, *ca_file; /* of the configuration */
 	long timeout_s;
 	int64_t answer_uid;
+	uint32_t reader_uid;
+	const uint32_t *reader; /* that, or NULL */
 	CURL *easy;
 	struct http_loop *loop; /* NULL until http_attach() */
 

@@ -152,6 +152,10 @@ static int copy_config(struct http *h, const struct http_config *c, struct err *
 {
 	h->timeout_s = c->timeout_s;
 	h->answer_uid = c->answer_uid;
+	if (c->reader) {
+		h->reader_uid = *c->reader;
+		h->reader = &h->reader_uid;
+	}
 	h->munge_socket = c->munge_socket ? strdup(c->munge_socket) : NULL;
 	h->ca_file = c->ca_file ? strdup(c->ca_file) : NULL;
 	if ((c->munge_socket && !h->munge_socket) || (c->ca_file && !h->ca_file))
@@ -278,7 +282,10 @@ static int make_message(struct http *h, struct http_call call, struct err *err)
 	if (asprintf(&first, "%s %s", call.method, call.path) < 0 ||
 	    asprintf(&h->call_url, "%s%s", h->url, call.path) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	text = (struct auth_text){ first, h->sent.data ? h->sent.data : "", h->sent.size };
+	text = (struct auth_text){ .first = first,
+				   .second = h->sent.data ? h->sent.data : "",
+				   .second_size = h->sent.size,
+				   .reader = h->reader };
 	r = auth_sign(h->munge_socket, text, h->credential, err);
 	if (r < 0)
 		return r;
@@ -382,8 +389,9 @@ static void put_refusal(const struct http *h, long status, const json_t *answer,
 
 static int check_signature(const struct http *h, struct err *err)
 {
-	struct auth_text text = { h->credential, h->answer.data ? h->answer.data : "",
-				  h->answer.size };
+	struct auth_text text = { .first = h->credential,
+				  .second = h->answer.data ? h->answer.data : "",
+				  .second_size = h->answer.size };
 	struct auth_who who;
 	int r;
 

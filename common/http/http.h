@@ -7,6 +7,7 @@
 #pragma once
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include "common/cleanup.h"
 
 struct err;
@@ -17,7 +18,9 @@ struct http_config {
 	const char *munge_socket; /* NULL: default */
 	long timeout_s;		  /* whole exchange, beyond a long poll's own wait */
 	int64_t answer_uid;	  /* >= 0: the answer must be signed by this uid (agent) */
-	const char *ca_file;	  /* https: NULL = system's */
+	/* The controller's uid, which alone can decode what we sign; NULL: any. Copied. */
+	const uint32_t *reader;
+	const char *ca_file; /* https: NULL = system's */
 };
 
 int http_open(const struct http_config *c, struct http **ret, struct err *err);

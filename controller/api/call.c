@@ -51,7 +51,8 @@ void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *cre
 	struct err err;
 
 	if (text && credential) {
-		struct auth_text what = { credential, text, strlen(text) };
+		static const uint32_t agents = 0;
+		struct auth_text what = { credential, text, strlen(text), &agents };
 		int r = auth_sign(a->c.config->munge_socket, what, header, &err);
 
 		if (r < 0) {

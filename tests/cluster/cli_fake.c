@@ -80,7 +80,7 @@ static void sign(struct MHD_Connection *c, struct MHD_Response *r, const char *t
 		MHD_lookup_connection_value(c, MHD_HEADER_KIND, AUTH_REQUEST_HEADER);
 	_cleanup_free_ char *other = NULL;
 	char header[AUTH_HEADER_MAX];
-	struct auth_text what = { credential, text, strlen(text) };
+	struct auth_text what = { credential, text, strlen(text), NULL };
 	size_t size;
 
 	other = read_file("sign", &size);
@@ -196,8 +196,8 @@ static enum MHD_Result serve(struct MHD_Connection *c, const char *url, const ch
 		inflate_body(b);
 	if (asprintf(&first, "%s %s", method, b->target) < 0)
 		abort();
-	if (auth_verify(munge_socket, credential, (struct auth_text){ first, b->data, b->size },
-			&who, &err) < 0) {
+	if (auth_verify(munge_socket, credential,
+			(struct auth_text){ first, b->data, b->size, NULL }, &who, &err) < 0) {
 		note("REFUSED %s: %s\n", first, err.text);
 		return answer(c, 401,
 			      "{\"schema\":\"reeve/1\",\"error\":{\"code\":\"no\",\"message\":"

@@ -105,7 +105,7 @@ static void sign(struct request *q)
 	else if (strcmp(q->how, "none") != 0 &&
 		 auth_sign(q->socket,
 			   (struct auth_text){ first, wrong_body ? "{}" : q->body.data,
-					       wrong_body ? 2 : q->body.size },
+					       wrong_body ? 2 : q->body.size, NULL },
 			   q->credential, &err) < 0) {
 		fprintf(stderr, "signed: %s\n", err.text);
 		exit(1);
@@ -173,7 +173,8 @@ int main(int argc, char **argv)
 	printf("%ld\n%s\n", status, answer.data ? answer.data : "");
 	if (status == 0)
 		return 1;
-	what = (struct auth_text){ q.credential, answer.data ? answer.data : "", answer.size };
+	what = (struct auth_text){ q.credential, answer.data ? answer.data : "", answer.size,
+				   NULL };
 	if (*answer_credential &&
 	    auth_verify(q.socket, answer_credential, what, &who, &err) < 0) {
 		fprintf(stderr, "signed: answer: %s\n", err.text);

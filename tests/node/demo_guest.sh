@@ -69,6 +69,8 @@ make_gpus() {
 }
 
 configure() {
+	mkdir -p $D/home/.config
+	printf '[Client]\nControllerUser = root\n' >$D/home/.config/reeve.conf
 	cat >$D/controller.conf <<-EOF
 		[Controller]
 		Listen = 127.0.0.1:8641

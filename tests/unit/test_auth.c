@@ -11,7 +11,9 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 #include <cmocka.h>
 #include "common/auth/auth.h"
 #include "common/cleanup.h"
@@ -55,7 +57,7 @@ static int tear_down(void **state)
 	return system(command) == 0 ? 0 : -1;
 }
 
-static const struct auth_text text = { "POST /v1/jobs", "body", 4 };
+static const struct auth_text text = { "POST /v1/jobs", "body", 4, NULL };
 
 static void what_was_signed_is_verified_once(void **state)
 {
@@ -77,9 +79,9 @@ static void what_was_signed_is_verified_once(void **state)
 static void no_other_text_passes(void **state)
 {
 	static const struct auth_text others[] = {
-		{ "GET /v1/jobs", "body", 4 },	  { "POST /v1/jobs", "Body", 4 },
-		{ "POST /v1/jobs", "body", 3 },	  { "POST /v1/jobs", "", 0 },
-		{ "POST /v1/jobs\nb", "ody", 3 }, { "", "", 0 },
+		{ "GET /v1/jobs", "body", 4, NULL },	{ "POST /v1/jobs", "Body", 4, NULL },
+		{ "POST /v1/jobs", "body", 3, NULL },	{ "POST /v1/jobs", "", 0, NULL },
+		{ "POST /v1/jobs\nb", "ody", 3, NULL }, { "", "", 0, NULL },
 	};
 
 	(void)state;
@@ -194,6 +196,131 @@ static void names_and_numbers_agree(void **state)
 	assert_int_equal(auth_user_name(0, name, 3, &err), -ERANGE);
 }
 
+/* ---- what only one reader is to have ---- */
+
+__attribute__((format(printf, 1, 2))) static int command(const char *fmt, ...)
+{
+	char line[1024];
+	va_list ap;
+	int status;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	status = system(line);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void what_is_for_the_controller_is_read_by_no_other(void **state)
+{
+	static const uint32_t reader = 1;
+	struct auth_text mine = text;
+	char credential[AUTH_HEADER_MAX];
+	struct auth_who who;
+	struct err err = { "" };
+
+	(void)state;
+	mine.reader = &reader;
+	assert_int_equal(auth_sign(sock, mine, credential, &err), 0);
+	assert_int_equal(auth_verify(sock, credential, text, &who, &err), -EACCES);
+	assert_non_null(strstr(err.text, "nauthorized"));
+	assert_int_equal(command("setpriv --reuid 1 --regid 1 --clear-groups unmunge -S %s "
+				 "<<'E' | grep -q 'TTL: *60$'\n%s\nE",
+				 sock, credential + strlen("Munge ")),
+			 0);
+}
+
+static char *seal_for(uint32_t reader)
+{
+	struct auth_seal seal = { "what was said", strlen("what was said"), reader };
+	struct err err = { "" };
+	char *credential = NULL;
+
+	if (auth_seal(sock, &seal, &credential, &err) < 0)
+		fail_msg("%s", err.text);
+	return credential;
+}
+
+static void a_sealed_text_is_read_again_and_again_by_its_reader_alone(void **state)
+{
+	_cleanup_free_ char *mine = seal_for(getuid()), *others = seal_for(1);
+	struct auth_sealed s;
+	struct err err = { "" };
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(auth_unseal(sock, mine, &s, &err), 0);
+		assert_string_equal(s.text, "what was said");
+		assert_int_equal(s.size, strlen("what was said"));
+		assert_int_equal(s.who.uid, getuid());
+		assert_in_range(s.made_s, time(NULL) - 60, time(NULL));
+		auth_sealed_done(&s);
+	}
+	assert_int_equal(auth_unseal(sock, others, &s, &err), -EACCES);
+	assert_non_null(strstr(err.text, "nauthorized"));
+}
+
+static void a_sealed_text_that_has_expired_still_says_who_wrote_it_and_when(void **state)
+{
+	char out[256], credential[AUTH_HEADER_MAX];
+	struct auth_sealed s;
+	struct err err = { "" };
+	FILE *f;
+
+	(void)state;
+	snprintf(out, sizeof(out), "%s/old", dir);
+	assert_int_equal(command("setpriv --reuid 2 --regid 2 --clear-groups munge -S %s -t 1 "
+				 "-u 0 -s old >%s && sleep 2.1",
+				 sock, out),
+			 0);
+	f = fopen(out, "r");
+	assert_non_null(f);
+	assert_non_null(fgets(credential, sizeof(credential), f));
+	fclose(f);
+	credential[strcspn(credential, "\n")] = '\0';
+	assert_int_equal(command("unmunge -S %s <%s >/dev/null 2>&1", sock, out), 15);
+	if (auth_unseal(sock, credential, &s, &err) < 0)
+		fail_msg("%s", err.text);
+	assert_string_equal(s.text, "old");
+	assert_int_equal(s.who.uid, 2);
+	assert_true(s.made_s <= time(NULL) - 2);
+	auth_sealed_done(&s);
+}
+
+static void a_sealed_text_is_not_changed_made_up_or_of_another_key(void **state)
+{
+	_cleanup_free_ char *mine = seal_for(getuid());
+	struct auth_sealed s;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(auth_unseal(other, mine, &s, &err), -EACCES);
+	assert_int_equal(auth_unseal(sock, "", &s, &err), -EACCES);
+	assert_int_equal(auth_unseal(sock, "MUNGE:AwQFAAC:", &s, &err), -EACCES);
+	assert_int_equal(auth_unseal("/nonexistent", mine, &s, &err), -ENOENT);
+	for (size_t i = strlen("MUNGE:"); mine[i + 3]; i += 7) {
+		char was = mine[i];
+
+		mine[i] = was == 'A' ? 'B' : 'A';
+		assert_int_equal(auth_unseal(sock, mine, &s, &err), -EACCES);
+		mine[i] = was;
+	}
+	assert_int_equal(auth_unseal(sock, mine, &s, &err), 0);
+	auth_sealed_done(&s);
+}
+
+static void what_is_too_long_is_not_sealed(void **state)
+{
+	_cleanup_free_ char *text_of = calloc(1, AUTH_SEAL_MAX + 2);
+	struct auth_seal seal = { text_of, AUTH_SEAL_MAX + 1, 0 };
+	_cleanup_free_ char *credential = NULL;
+	struct err err;
+
+	(void)state;
+	assert_int_equal(auth_seal(sock, &seal, &credential, &err), -EMSGSIZE);
+	assert_non_null(strstr(err.text, "256 KiB"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -204,6 +331,12 @@ int main(void)
 		cmocka_unit_test(who_it_is_is_known_before_the_body_is),
 		cmocka_unit_test(what_cannot_be_a_credential_does_not_reach_munged),
 		cmocka_unit_test(names_and_numbers_agree),
+		cmocka_unit_test(what_is_for_the_controller_is_read_by_no_other),
+		cmocka_unit_test(a_sealed_text_is_read_again_and_again_by_its_reader_alone),
+		cmocka_unit_test(
+			a_sealed_text_that_has_expired_still_says_who_wrote_it_and_when),
+		cmocka_unit_test(a_sealed_text_is_not_changed_made_up_or_of_another_key),
+		cmocka_unit_test(what_is_too_long_is_not_sealed),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
