@@ -343,7 +343,9 @@ int doors_open(struct node *n, const struct agent_config *conf, struct err *err)
 	int r;
 
 	n->conf = conf;
-	r = open_dirs(n, err);
+	r = users_open(conf, &n->users, err);
+	if (!r)
+		r = open_dirs(n, err);
 	if (!r)
 		r = read_boot(n, err);
 	if (!r)
@@ -381,4 +383,5 @@ void doors_close(struct node *n)
 	db_close(n->db);
 	free(n->topology);
 	free(n->found);
+	users_done(&n->users);
 }

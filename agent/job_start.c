@@ -189,19 +189,16 @@ static int make_jobfs(struct node *n, struct job *j, struct err *err)
 	return r < 0 ? r : jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
 }
 
-static int check_user(struct job *j)
+static int check_user(struct node *n, struct job *j)
 {
 	const struct request *q = &j->s.request;
+	char text[USERS_TEXT_MAX];
+	const char *why = users_check(&n->users, q->uid, q->gid, text);
 
-	if (q->uid == 0 || q->gid == 0) {
-		job_fail(j, "jobs of root are not run; submit as an ordinary user");
-		return -EPERM;
-	}
-	if (q->uid == UINT32_MAX || q->gid == UINT32_MAX) {
-		job_fail(j, "uid %u, gid %u is no user", q->uid, q->gid);
-		return -EINVAL;
-	}
-	return 0;
+	if (!why)
+		return 0;
+	job_fail(j, "%s", why);
+	return -EPERM;
 }
 
 static int64_t mem_max(struct node *n, const struct resources *res)
@@ -217,7 +214,7 @@ int job_prepare(struct node *n, struct job *j)
 {
 	struct err err = { "" };
 	struct cpulist spare;
-	int r = check_user(j);
+	int r = check_user(n, j);
 
 	if (j->s.end.kind != END_NONE) { /* cancelled while it waited */
 		job_go(j, STEP_FINAL);

@@ -20,6 +20,7 @@
 #include "agent/report/uplink.h"
 #include "agent/sample/prof.h"
 #include "agent/sample/sample.h"
+#include "agent/users.h"
 
 #define NODE_NOTES_MAX 40
 
@@ -39,6 +40,7 @@ struct node {
 	char topology_text[96];
 	bool state_is_passable; /* state_dir.h: jobs of before may need to pass */
 
+	struct users users; /* whose jobs are run here */
 	struct db *db;
 	bool has_forgotten; /* a job, since the database was last scrubbed */
 	struct spool *spool;
@@ -75,6 +77,7 @@ struct node {
 
 	char notes[NODE_NOTES_MAX][512]; /* what cannot be enforced or measured here */
 	int n_notes;
+	bool is_roots_order; /* what is being applied came over D-Bus, from root */
 	const char *note_list[NODE_NOTES_MAX + 1];
 };
 

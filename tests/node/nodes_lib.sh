@@ -18,11 +18,13 @@ nodes_tree() {
 		Node = @NODE@
 		Controller = http://10.0.2.2:@PORT@
 		ControllerUser = root
+		MinUid = 1
+		MinGid = 1
 		ReportInterval = 1s
 		SampleInterval = 1s
 		KillGrace = 2s
 	CONF
-	printf '[Client]\nController = http://10.0.2.2:@PORT@\n' >"$tree/etc/reeve/reeve.conf"
+	printf '[Client]\nController = http://10.0.2.2:@PORT@\nControllerUser = root\n' >"$tree/etc/reeve/reeve.conf"
 	mkdir -p "$tree/etc/systemd/network"
 	printf '[Match]\nType=ether\n[Network]\nAddress=10.0.2.15/24\nGateway=10.0.2.2\n' \
 		>"$tree/etc/systemd/network/host.network"

@@ -44,6 +44,8 @@ make_tree() {
 		Node = @NODE@
 		Controller = http://10.0.2.2:@PORT@
 		ControllerUser = root
+		MinUid = 1
+		MinGid = 1
 		ReportInterval = 1s
 		SampleInterval = 1s
 		KillGrace = 2s

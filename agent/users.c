@@ -1,0 +1,147 @@
+/* users.c - see users.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "agent/config.h"
+#include "agent/users.h"
+#include "common/auth/auth.h"
+#include "common/cleanup.h"
+#include "common/err.h"
+
+static bool is_number(const char *word)
+{
+	return *word && word[strspn(word, "0123456789")] == '\0';
+}
+
+static int read_id(const char *word, bool is_group, uint32_t *ret, struct err *err)
+{
+	uint32_t gid;
+	unsigned long long n;
+
+	if (!is_number(word))
+		return is_group ? auth_group_lookup(word, ret, err)
+				: auth_user_lookup(word, ret, &gid, err);
+	errno = 0;
+	n = strtoull(word, NULL, 10);
+	if (errno || n >= UINT32_MAX)
+		return err_set(err, -EINVAL, "%.32s is no uid or gid", word);
+	*ret = (uint32_t)n;
+	return 0;
+}
+
+static int add_id(struct users_ids *ids, uint32_t id, struct err *err)
+{
+	uint32_t *more = realloc(ids->at, (ids->n + 1) * sizeof(*more));
+
+	if (!more)
+		return err_set(err, -ENOMEM, "out of memory");
+	ids->at = more;
+	ids->at[ids->n++] = id;
+	return 0;
+}
+
+static int read_ids(const char *list, bool is_group, struct users_ids *ret, struct err *err)
+{
+	static const char between[] = ", \t";
+	_cleanup_free_ char *text = strdup(list ? list : "");
+	char *rest = text;
+	int r = text ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	for (char *word; r >= 0 && (word = strsep(&rest, between));) {
+		uint32_t id;
+
+		if (!*word)
+			continue;
+		r = read_id(word, is_group, &id, err);
+		if (r >= 0)
+			r = add_id(ret, id, err);
+	}
+	return r < 0 ? err_prefix(err, r, is_group ? "RefusedGroups" : "RefusedUsers") : 0;
+}
+
+int users_open(const struct agent_config *conf, struct users *ret, struct err *err)
+{
+	struct users u = { .min_uid = (uint32_t)conf->min_uid,
+			   .min_gid = (uint32_t)conf->min_gid };
+	int r = read_ids(conf->refused_users, false, &u.refused, err);
+
+	if (r >= 0)
+		r = read_ids(conf->refused_groups, true, &u.refused_groups, err);
+	if (r < 0) {
+		users_done(&u);
+		return r;
+	}
+	*ret = u;
+	return 0;
+}
+
+void users_done(struct users *u)
+{
+	free(u->refused.at);
+	free(u->refused_groups.at);
+	*u = (struct users){ 0 };
+}
+
+static bool has_id(const struct users_ids *ids, uint32_t id)
+{
+	for (size_t i = 0; i < ids->n; i++)
+		if (ids->at[i] == id)
+			return true;
+	return false;
+}
+
+static __attribute__((format(printf, 2, 3))) const char *say(char *buf, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(buf, USERS_TEXT_MAX, fmt, ap);
+	va_end(ap);
+	return buf;
+}
+
+const char *users_refuse(const struct users *u, const struct users_who *who,
+			 char buf[static USERS_TEXT_MAX])
+{
+	if (who->uid == 0 || who->gid == 0)
+		return say(buf, "jobs of root are not run; submit as an ordinary user");
+	if (who->uid == UINT32_MAX || who->gid == UINT32_MAX)
+		return say(buf, "uid %u, gid %u is no user", who->uid, who->gid);
+	if (who->uid < u->min_uid)
+		return say(buf, "uid %u is below this node's MinUid, %u: its jobs are not run",
+			   who->uid, u->min_uid);
+	if (who->gid < u->min_gid)
+		return say(buf, "gid %u is below this node's MinGid, %u: its jobs are not run",
+			   who->gid, u->min_gid);
+	if (has_id(&u->refused, who->uid))
+		return say(buf, "uid %u is one of this node's RefusedUsers", who->uid);
+	if (has_id(&u->refused_groups, who->gid))
+		return say(buf, "gid %u is one of this node's RefusedGroups", who->gid);
+	for (size_t i = 0; i < who->n_groups; i++)
+		if (has_id(&u->refused_groups, who->groups[i]))
+			return say(buf,
+				   "uid %u is a member of group %u, one of this node's "
+				   "RefusedGroups",
+				   who->uid, who->groups[i]);
+	return NULL;
+}
+
+const char *users_check(const struct users *u, uint32_t uid, uint32_t gid,
+			char buf[static USERS_TEXT_MAX])
+{
+	struct users_who who = { .uid = uid, .gid = gid };
+	_cleanup_free_ uint32_t *groups = NULL;
+	struct err err = { "" };
+	const char *why = users_refuse(u, &who, buf);
+
+	if (why || u->refused_groups.n == 0)
+		return why;
+	/* Who is not known here is in no group that systemd could give them. */
+	if (auth_user_groups(uid, gid, &groups, &who.n_groups, &err) < 0)
+		return say(buf, "the groups of uid %u cannot be looked up: %.80s", uid,
+			   err.text);
+	who.groups = groups;
+	return users_refuse(u, &who, buf);
+}
