@@ -97,6 +97,10 @@ $O/tests/node/%: tests/node/%.c common/cleanup.h
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -static -pthread -o $@ $<
 
+$O/tests/node/sql: tests/node/sql.c
+	$(call say,TEST,$<)
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $< -lsqlite3
+
 check: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/check.sh

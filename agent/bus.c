@@ -282,8 +282,10 @@ static int order(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	if (r < 0)
 		return r;
 	r = wire_parse(text, strlen(text), &doc, &err);
+	n->is_roots_order = true;
 	if (r >= 0)
 		r = sync_apply(doc, n->spool, &job_order_handlers, n, &err);
+	n->is_roots_order = false;
 	if (r < 0)
 		return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "%s", err.text);
 	return sd_bus_reply_method_return(call, "i", r);

@@ -81,6 +81,7 @@ void job_free(struct job *j)
 		close(j->kill_fd);
 	gpu_meter_free(j->meter);
 	state_attempt_done(&j->s);
+	free(j->start);
 	free(j);
 }
 

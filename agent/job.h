@@ -52,6 +52,7 @@ struct job_stream {
 
 struct gate;
 struct gpu_meter;
+struct signed_start;
 
 #define JOB_NOTE_MAX 256
 
@@ -77,6 +78,7 @@ struct job {
 	int64_t report_seq;	/* of it; 0: none by this agent */
 	int64_t unsaved_ns;	/* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
 	struct job_stream streams[2];
+	struct signed_start *start; /* owned; to be kept with the first save; job_signed.h */
 	struct gate *gate;
 	uint64_t gpus;		  /* that it holds; job_gpus.h */
 	struct gpu_meter *meter;  /* owned; what it made of them; NULL: none */

@@ -1,6 +1,7 @@
 /* job_order.c - see job_order.h. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "agent/admit/pids.h"
 #include "agent/job_end.h"
@@ -9,6 +10,7 @@
 #include "agent/job_order.h"
 #include "agent/job_output.h"
 #include "agent/job_return.h"
+#include "agent/job_signed.h"
 #include "agent/job_watch.h"
 #include "agent/job_steps.h"
 #include "common/log.h"
@@ -41,10 +43,35 @@ static int64_t default_pids(const struct node *n, const struct job *j)
 	return pids_of_job(&share);
 }
 
+/* May it be here at all, and did its user ask for it? JOB_SIGNED_NO: no, and err says why. */
+static int check_new(struct node *n, struct job *j, const struct sync_order *o,
+		     struct signed_start *ret, struct err *err)
+{
+	*ret = (struct signed_start){ .is_signed = false };
+	if (o->bad) {
+		err_set(err, 0, "the request cannot be read: %.200s", o->bad);
+		return JOB_SIGNED_NO;
+	}
+	if (request_copy(o->request, &j->s.request, err) < 0 ||
+	    request_check_given(&j->s.request, err) < 0 ||
+	    job_hosts_check(&j->s.request.part, err) < 0)
+		return JOB_SIGNED_NO;
+	if (spool_is_full(n->spool)) {
+		err_set(err, 0,
+			"node %s takes no new jobs: its spool of unsent reports is full",
+			n->conf->node);
+		return JOB_SIGNED_NO;
+	}
+	/* What is to be cancelled is not started. */
+	return o->want == SYNC_CANCEL ? 0 : job_signed_check(n, o, ret, err);
+}
+
 static void take_new(struct node *n, const struct sync_order *o)
 {
 	struct err err = { "out of memory" };
+	struct signed_start start;
 	struct job *j;
+	int r;
 
 	if (!o->request && !o->bad)
 		return; /* the next answer brings the request: our list does not show the job */
@@ -54,20 +81,27 @@ static void take_new(struct node *n, const struct sync_order *o)
 	j = job_new(n, o->job, o->attempt);
 	if (!j)
 		return;
-	if (o->bad)
-		job_fail(j, "the request cannot be read: %.200s", o->bad);
-	else if (request_copy(o->request, &j->s.request, &err) < 0 ||
-		 request_check_given(&j->s.request, &err) < 0 ||
-		 job_hosts_check(&j->s.request.part, &err) < 0)
+	r = check_new(n, j, o, &start, &err);
+	if (r == JOB_SIGNED_NO)
 		job_fail(j, "%.250s", err.text);
-	else if (spool_is_full(n->spool))
-		job_fail(j, "node %s takes no new jobs: its spool of unsent reports is full",
-			 n->conf->node);
 	if (!j->s.request.res.pids) /* before the request is saved: that is done once */
 		j->s.request.res.pids = default_pids(n, j);
 	if (o->want == SYNC_CANCEL)
 		latch_cancel(j, o->reason);
 	j->order = order_of(o->want);
+	if (start.is_signed) {
+		j->start = malloc(sizeof(*j->start));
+		if (j->start)
+			*j->start = start;
+		else
+			r = -ENOMEM;
+	}
+	if (r < 0) { /* it is not there yet: the order comes again */
+		log_job(LOG_ERR, o->job, "order", "cannot be taken, trying again: %s",
+			err.text);
+		job_free(j);
+		return;
+	}
 	job_go(j, j->s.end.kind == END_NONE ? STEP_PREPARE : STEP_FINAL);
 }
 

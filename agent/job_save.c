@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "agent/job_save.h"
+#include "agent/job_signed.h"
 #include "common/log.h"
 
 #define TROUBLE "store: "
@@ -70,9 +71,31 @@ void job_save_done(struct job *j, int result, const struct err *err)
 	tell_node(j->node, result, err);
 }
 
+/* A new job, and that it was started on this signature, as one. */
+static int save_start(struct job *j, struct err *err)
+{
+	struct db *db = j->node->db;
+	int r = db_begin(db, err);
+
+	if (r < 0)
+		return r;
+	r = job_signed_keep(j->node, j->start, err);
+	if (r >= 0)
+		r = job_save_row(j, err);
+	if (r >= 0)
+		r = db_commit(db, err);
+	if (r < 0) {
+		db_rollback(db);
+		return r;
+	}
+	free(j->start);
+	j->start = NULL;
+	return 0;
+}
+
 int job_save(struct job *j, struct err *err)
 {
-	int r = job_save_row(j, err);
+	int r = j->start ? save_start(j, err) : job_save_row(j, err);
 
 	job_save_done(j, r, err);
 	return r;

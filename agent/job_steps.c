@@ -11,6 +11,7 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include "agent/enforce/manager_cgroup_supervisor.h"
+#include "agent/job_signed.h"
 #include "agent/job_steps_impl.h"
 #include "common/log.h"
 
@@ -213,15 +214,28 @@ static enum step_job job_of(struct node *n, struct sync_step_id id)
 static void start(struct steps *all, const struct sync_step_order *o)
 {
 	struct job *j = job_find(all->node, o->id.job, o->id.attempt);
-	struct step *s = step_add(&all->table, o->id);
-	struct err err;
-	int r;
+	struct signed_start signature;
+	struct err err = { "" };
+	struct step *s;
+	int r = job_signed_check_step(all->node, j, o, &signature, &err);
 
+	if (r < 0) {
+		log_job(LOG_ERR, o->id.job, "step", "cannot be started, trying again: %s",
+			err.text);
+		return;
+	}
+	s = step_add(&all->table, o->id);
 	if (!s)
 		return; /* no memory: asked again */
 	s->uid = j->s.request.uid;
+	if (r == JOB_SIGNED_NO) {
+		fail(all, s, err.text);
+		return;
+	}
 	s->asked_ns = node_now_ns();
 	r = steps_write_spec(all, j, o, &err);
+	if (!r) /* written first: an agent that dies here finds it and starts it */
+		r = job_signed_keep(all->node, &signature, &err);
 	if (!r)
 		r = steps_spawn(all, s, &err);
 	if (r < 0) {

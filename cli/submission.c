@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include "cli/submission.h"
 #include "common/err.h"
+#include "common/signature/signature.h"
 #include "common/utf8.h"
 #include "common/wire/wire.h"
 
@@ -309,11 +310,17 @@ static void tell_note(int64_t job, const char *note)
 int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, struct err *err)
 {
 	_cleanup_json_ json_t *body = wire_new(), *answer = NULL;
+	_cleanup_free_ char *statement = NULL;
 	int64_t job;
 	int rc;
 
 	if (!body || json_object_set_new(body, "request", wire_encode_request(r)) < 0)
 		return err_set(err, -ENOMEM, "out of memory, or text that is not UTF-8");
+	rc = signature_encode_job(r, &statement, err);
+	if (rc == 0)
+		rc = cli_seal(c, statement, body, err);
+	if (rc < 0)
+		return rc;
 	rc = cli_ask(c,
 		     (struct http_call){ .method = "POST", .path = "/v1/jobs", .body = body },
 		     &answer, err);

@@ -14,6 +14,7 @@
 #include "cli/exec_words.h"
 #include "cli/insist.h"
 #include "common/err.h"
+#include "common/signature/signature.h"
 #include "common/wire/wire.h"
 
 #define CANCEL_WAIT_US (5 * 1000 * 1000)
@@ -322,6 +323,15 @@ static int fill_workdir(const struct exec *x, const struct verb_call *call, json
 	return 0;
 }
 
+static int sign_body(const struct exec *x, json_t *body, struct err *err)
+{
+	int64_t job = strtoll(strrchr(x->path, '/') + 1, NULL, 10);
+	_cleanup_free_ char *statement = NULL;
+	int r = signature_encode_step(job, body, &statement, err);
+
+	return r < 0 ? r : cli_seal(x->cli, statement, body, err);
+}
+
 static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 		     struct err *err)
 {
@@ -346,6 +356,8 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 		r = exec_words_env(&e, x->job, &env, err);
 	if (r == 0 && env && json_object_set_new(body, "env", env) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0)
+		r = sign_body(x, body, err);
 	if (r == 0)
 		*ret = TAKE_PTR(body);
 	return r;

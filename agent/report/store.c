@@ -41,6 +41,11 @@ static const char *const migrations[] = {
 	"   - (old.final AND old.body IS NOT NULL),"
 	"  bytes = bytes + new.bytes - old.bytes;"
 	" END;",
+	"CREATE TABLE starts (" /* starts.h */
+	" nonce TEXT NOT NULL, job INTEGER NOT NULL, step INTEGER NOT NULL,"
+	" base INTEGER NOT NULL, attempt INTEGER NOT NULL, made_s INTEGER NOT NULL,"
+	" PRIMARY KEY (nonce, job, step)) STRICT, WITHOUT ROWID;"
+	"CREATE INDEX starts_made ON starts (made_s);",
 	NULL,
 };
 

@@ -192,6 +192,7 @@ struct item {
 	int word; /* enum sync_stream or sync_want */
 	char text[512];
 	const json_t *request;
+	const char *credential; /* borrowed; NULL: none */
 };
 
 struct apply {
@@ -286,8 +287,10 @@ static int decode_order(const json_t *j, struct item *ret, struct err *err)
 		r = wire_get_text(j, "reason",
 				  (struct wire_text){ ret->text, sizeof(ret->text), true },
 				  err);
-	if (r >= 0)
+	if (r >= 0) {
 		ret->request = json_object_get(j, "request");
+		ret->credential = json_string_value(json_object_get(j, "credential"));
+	}
 	return r;
 }
 
@@ -334,6 +337,7 @@ static int act_order(struct apply *a, const struct item *it, struct err *err)
 	struct sync_order order = { .job = it->job,
 				    .attempt = it->attempt,
 				    .want = (enum sync_want)it->word,
+				    .credential = it->credential,
 				    .reason = it->text };
 	struct request request;
 	struct err why = { "" };

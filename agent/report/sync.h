@@ -66,6 +66,7 @@ struct sync_order {
 	int32_t attempt;
 	enum sync_want want;
 	const struct request *request; /* NULL: the node is known to have it */
+	const char *credential;	       /* what its user signed of it; NULL: nothing */
 	const char *reason;	       /* of a cancel; "" */
 	const char *bad; /* a request came but cannot be read: why. The job must be reported
 			  * ended, END_FAILED, with these words. Else NULL. */

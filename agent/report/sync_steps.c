@@ -188,6 +188,7 @@ static void act_one(const json_t *j, const struct sync_step_handlers *h, void *c
 		return;
 	if (decode_command(j, &o, &why) < 0)
 		o.bad = why.text;
+	o.credential = json_string_value(json_object_get(j, "credential"));
 	if (h->on_step)
 		h->on_step(ctx, &o);
 	words_free(&o.argv);

@@ -31,10 +31,11 @@ enum sync_step_want { SYNC_STEP_RUN, SYNC_STEP_CANCEL };
 struct sync_step_order {
 	struct sync_step_id id;
 	enum sync_step_want want;
-	char **argv;	     /* NULL-terminated; NULL: the node is known to have it */
-	char **env;	     /* NULL: the job's */
-	const char *workdir; /* absolute; NULL: the job's */
-	const char *bad;     /* it cannot be read: why; else NULL */
+	char **argv;		/* NULL-terminated; NULL: the node is known to have it */
+	char **env;		/* NULL: the job's */
+	const char *workdir;	/* absolute; NULL: the job's */
+	const char *credential; /* what its user signed of it; NULL: nothing */
+	const char *bad;	/* it cannot be read: why; else NULL */
 };
 
 /* Both may come again and again. Pointers are valid during the call only. */

@@ -1,7 +1,9 @@
 /* array.c - see array.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/model/array.h"
@@ -125,4 +127,46 @@ const char *job_id_format_path(struct job_id id, char buf[static JOB_ID_TEXT_MAX
 		return job_id_format(id, buf);
 	snprintf(buf, JOB_ID_TEXT_MAX, "%lld.%d", (long long)id.job, (int)id.index);
 	return buf;
+}
+
+const char *array_format_env(struct job_id id, int which, char buf[static ARRAY_ENV_MAX])
+{
+	static const char *const names[ARRAY_ENV] = {
+		[ARRAY_ENV_JOB] = "REEVE_ARRAY_JOB",
+		[ARRAY_ENV_INDEX] = "REEVE_ARRAY_INDEX",
+		[ARRAY_ENV_PBS_ID] = "PBS_ARRAY_ID",
+		[ARRAY_ENV_PBS_INDEX] = "PBS_ARRAY_INDEX",
+	};
+	bool is_job = which == ARRAY_ENV_JOB || which == ARRAY_ENV_PBS_ID;
+
+	snprintf(buf, ARRAY_ENV_MAX, "%s=%" PRId64, names[which], is_job ? id.job : id.index);
+	return buf;
+}
+
+char *array_format_output(const char *path, const char *name, char letter, struct job_id id)
+{
+	static const char mark[] = "^array_index^";
+	char number[JOB_ID_TEXT_MAX], text[512], *out, *to;
+	size_t n = 0, size;
+
+	if (!path) {
+		snprintf(text, sizeof(text), "%.128s.%c%s", name, letter,
+			 job_id_format_path(id, number));
+		path = text;
+	}
+	for (const char *p = path; (p = strstr(p, mark)); p += strlen(mark))
+		n++;
+	size = strlen(path) + n * sizeof(number) + 1;
+	to = out = malloc(size);
+	for (const char *p = path, *at; out; p = at + strlen(mark)) {
+		at = strstr(p, mark);
+		if (!at) {
+			memcpy(to, p, strlen(p) + 1);
+			break;
+		}
+		memcpy(to, p, (size_t)(at - p));
+		to += at - p;
+		to += snprintf(to, sizeof(number), "%" PRId64, id.index);
+	}
+	return out;
 }

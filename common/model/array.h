@@ -39,3 +39,19 @@ int job_id_parse(const char *text, struct job_id *ret, struct err *err);
 const char *job_id_format(struct job_id id, char buf[static JOB_ID_TEXT_MAX]);
 /* In the path of a request: "123", "123.7". */
 const char *job_id_format_path(struct job_id id, char buf[static JOB_ID_TEXT_MAX]);
+
+/* ---- what an element is told beside its array's request ---- */
+
+/* Variables at the end of its environment, as NAME=value. */
+enum array_env {
+	ARRAY_ENV_JOB,
+	ARRAY_ENV_INDEX,
+	ARRAY_ENV_PBS_ID,
+	ARRAY_ENV_PBS_INDEX,
+	ARRAY_ENV
+};
+#define ARRAY_ENV_MAX 64
+const char *array_format_env(struct job_id id, int which, char buf[static ARRAY_ENV_MAX]);
+/* Its output file: `path` with each "^array_index^" replaced, as in PBS; NULL: NAME.o12.7, of
+ * the letter o or e. malloc()ed; NULL: no memory. */
+char *array_format_output(const char *path, const char *name, char letter, struct job_id id);

@@ -37,55 +37,29 @@ int element_find(struct call *c, struct err *err)
 
 /* ---- for nodes ---- */
 
-static int add_env(json_t *env, const char *name, int64_t value)
-{
-	char text[64];
-
-	snprintf(text, sizeof(text), "%s=%lld", name, (long long)value);
-	return json_array_append_new(env, json_string(text));
-}
-
 static int set_env(json_t *request, struct job_id id)
 {
 	json_t *env = json_object_get(request, "env");
+	char line[ARRAY_ENV_MAX];
 
 	if (!env) {
 		env = json_array();
 		if (json_object_set_new(request, "env", env) < 0)
 			return -1;
 	}
-	if (add_env(env, "REEVE_ARRAY_JOB", id.job) < 0 ||
-	    add_env(env, "REEVE_ARRAY_INDEX", id.index) < 0 ||
-	    add_env(env, "PBS_ARRAY_ID", id.job) < 0)
-		return -1;
-	return add_env(env, "PBS_ARRAY_INDEX", id.index);
+	for (int i = 0; i < ARRAY_ENV; i++)
+		if (json_array_append_new(env, json_string(array_format_env(id, i, line))) < 0)
+			return -1;
+	return 0;
 }
 
-/* "^array_index^" in a path, as in PBS, is the index. */
-static json_t *path_of(const char *path, struct job_id id)
-{
-	static const char mark[] = "^array_index^";
-	const char *at = strstr(path, mark);
-	_cleanup_free_ char *text = NULL;
-
-	if (!at)
-		return json_string(path);
-	if (asprintf(&text, "%.*s%lld%s", (int)(at - path), path, (long long)id.index,
-		     at + strlen(mark)) < 0)
-		return NULL;
-	return path_of(text, id);
-}
-
-/* NAME.o12.7, where nothing else was said. */
 static int set_path(json_t *request, const char *key, char letter, struct job_id id)
 {
 	const char *path = json_string_value(json_object_get(request, key));
 	const char *name = json_string_value(json_object_get(request, "name"));
-	char text[REQUEST_NAME_MAX + JOB_ID_TEXT_MAX + 4], number[JOB_ID_TEXT_MAX];
+	_cleanup_free_ char *text = array_format_output(path, name ? name : "job", letter, id);
 
-	snprintf(text, sizeof(text), "%s.%c%s", name ? name : "job", letter,
-		 job_id_format_path(id, number));
-	return json_object_set_new(request, key, path_of(path ? path : text, id));
+	return text ? json_object_set_new(request, key, json_string(text)) : -1;
 }
 
 json_t *element_request(const struct store_given *g)

@@ -1,6 +1,7 @@
 /* step_spec.c - see step_spec.h. */
 #include <errno.h>
 #include <string.h>
+#include "common/auth/auth.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/api/step_spec.h"
@@ -72,15 +73,21 @@ int step_spec_read(const json_t *body, const char *workdir, char **ret, struct e
 {
 	_cleanup_json_ json_t *spec = json_object();
 	json_t *env = json_object_get(body, "env");
+	json_t *credential = json_object_get(body, "credential"); /* for the nodes */
 	char dir[STEP_WORKDIR_MAX];
 	int r = check_command(body, err);
 
 	if (r >= 0)
 		r = read_workdir(body, workdir, dir, err);
+	if (r >= 0 && credential &&
+	    (!json_is_string(credential) || json_string_length(credential) > AUTH_SEAL_MAX))
+		r = err_set(err, -EINVAL, "credential: not a text of at most %d KiB",
+			    AUTH_SEAL_MAX >> 10);
 	if (r < 0)
 		return r;
 	if (!spec || json_object_set(spec, "argv", json_object_get(body, "argv")) < 0 ||
 	    (env && json_object_set(spec, "env", env) < 0) ||
+	    (credential && json_object_set(spec, "credential", credential) < 0) ||
 	    json_object_set_new(spec, "workdir", json_string(dir)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = wire_format(spec);

@@ -302,6 +302,26 @@ static int answer_taken(struct call *c, const struct request *q, const struct su
 	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+/* As munge writes it: it is for the nodes, we cannot read it. An older command signs nothing.
+ */
+static int find_credential(struct call *c, const char **ret, struct err *err)
+{
+	static const char letters[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=:";
+	const json_t *j = json_object_get(c->body, "credential");
+	const char *text = json_string_value(j);
+
+	*ret = text;
+	if (!j)
+		return 0;
+	if (!text || strncmp(text, "MUNGE:", 6) != 0 || json_string_length(j) > AUTH_SEAL_MAX ||
+	    strspn(text, letters) != json_string_length(j))
+		return err_set(err, -EINVAL,
+			       "credential: not one of munge's, of at most %d KiB",
+			       AUTH_SEAL_MAX >> 10);
+	return 0;
+}
+
 int submit_take(struct call *c, struct bounds *b, struct submission *ret, struct err *err)
 {
 	_cleanup_(passed_done) struct passed p = { 0 };
@@ -310,7 +330,9 @@ int submit_take(struct call *c, struct bounds *b, struct submission *ret, struct
 	int r;
 
 	request_init(&p.q);
-	r = pass(c, b, &p, &ret->note, err);
+	r = find_credential(c, &new.credential, err);
+	if (r >= 0)
+		r = pass(c, b, &p, &ret->note, err);
 	if (r >= 0)
 		r = find_targets(c, &p.q, &targets, err);
 	if (r < 0)

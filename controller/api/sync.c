@@ -17,6 +17,7 @@
 #include "controller/api/sync_wire.h"
 #include "controller/api/told.h"
 #include "controller/api/weigh.h"
+#include "controller/ledger/store_credential.h"
 
 #define TOLD_AGAIN_NS S_NS
 
@@ -99,7 +100,22 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 	return (digest ^ value) * 1099511628211ULL;
 }
 
-static json_t *encode_want(const struct store_given *g, const struct sync_hold *h)
+/* What the node does not have yet: the request, and what its user signed of it. */
+static int set_request(struct wants *w, const struct store_given *g, json_t *j, struct err *err)
+{
+	_cleanup_free_ char *credential = NULL;
+	int r = store_credential(w->t->api->c.store, g->array.job ? g->array.job : g->job,
+				 &credential, err);
+
+	if (r < 0)
+		return r;
+	if (json_object_set_new(j, "request", sync_part_request(g)) < 0 ||
+	    (*credential && json_object_set_new(j, "credential", json_string(credential)) < 0))
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static json_t *encode_want(const struct store_given *g)
 {
 	static const char *const words[] = { "run", "suspend", "cancel" };
 	_cleanup_json_ json_t *j =
@@ -110,23 +126,25 @@ static json_t *encode_want(const struct store_given *g, const struct sync_hold *
 		return NULL;
 	if (g->want == STORE_CANCEL && *g->reason)
 		json_object_set_new(j, "reason", json_string(g->reason));
-	if (!h && json_object_set_new(j, "request", sync_part_request(g)) < 0)
-		return NULL;
 	return TAKE_PTR(j);
 }
 
 static int add_want(void *ctx, const struct store_given *g, struct err *err)
 {
 	struct wants *w = ctx;
+	json_t *j;
 	const struct sync_hold *h = find_hold(w->t->in, g->job, g->attempt);
 
 	if (is_open(g, h)) {
 		w->digest = mix(w->digest, (uint64_t)g->job);
 		w->digest = mix(w->digest, (uint64_t)g->attempt * 8 + g->want * 2 + !h);
 	}
-	if (w->jobs && json_array_append_new(w->jobs, encode_want(g, h)) < 0)
+	if (!w->jobs)
+		return 0;
+	j = encode_want(g);
+	if (!j || json_array_append_new(w->jobs, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
+	return h ? 0 : set_request(w, g, j, err);
 }
 
 static json_t *encode_acks(const struct sync_result *r)

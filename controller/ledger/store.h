@@ -52,6 +52,7 @@ struct store_new {
 	bool is_exclusive; /* holds whole nodes */
 	struct tally_terms terms;
 	int64_t now_ns;
+	const char *credential; /* what the user signed of it; NULL: nothing */
 };
 int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err);
 /* Many at once, on disk together: begin, any number of store_submit_one(), commit. What fails

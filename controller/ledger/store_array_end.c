@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_array.h"
+#include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_sqlite.h"
 
 int store_end_encode(const struct store_end *e, char **ret, struct err *err)
@@ -115,6 +116,8 @@ int store_array_close(struct store *s, int64_t job, int64_t now_ns, struct err *
 			   "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
 			   " WHERE job = ?1 AND state < 5",
 			   "iit", job, now_ns, end);
+	if (r >= 0)
+		r = store_credential_drop(s, job, err);
 	if (r >= 0)
 		r = store_event(s, &e, err);
 	return r < 0 ? r : 1;

@@ -6,6 +6,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/store_array.h"
 #include "controller/ledger/store_depend.h"
+#include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* ---- handing in ---- */
@@ -206,6 +207,8 @@ static int end_rows(struct work *w, int64_t job, const char *end, struct err *er
 			   "iit", job, w->how->now_ns, end);
 	if (r >= 0)
 		r = store_array_drop(w->s, job, err);
+	if (r >= 0)
+		r = store_credential_drop(w->s, job, err);
 	if (r >= 0)
 		r = db_run(w->s->db, err, "UPDATE arrays SET is_open = 0 WHERE job = ?1", "i",
 			   job);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_part.h"
 #include "controller/ledger/store_sqlite.h"
@@ -155,6 +156,8 @@ static int take_reports(struct ingest *g, struct err *err)
 			r = stir(g, c.report->job, err);
 		if (r >= 0 && c.is_new && c.part <= 0 && c.report->state == JOB_ENDED)
 			r = store_steps_close(g->s, c.report->job, c.now_ns, err);
+		if (r >= 0 && c.is_new && c.report->state == JOB_ENDED)
+			r = store_credential_drop(g->s, c.report->job, err);
 		if (r < 0)
 			return r;
 		g->out->n_accepted += c.is_new;
@@ -366,6 +369,8 @@ static int judge_missing(struct ingest *g, const struct missing *m, struct err *
 		return store_place_miss(g->s, &at, &p, g->from->now_ns, err);
 	g->out->has_freed = true;
 	r = m->part ? store_part_lose(g->s, &loss, err) : store_end_lost(g->s, &loss, err);
+	if (r >= 0)
+		r = store_credential_drop(g->s, m->job, err);
 	return r < 0 ? r : stir(g, m->job, err);
 }
 

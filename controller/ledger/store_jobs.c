@@ -7,6 +7,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_part.h"
+#include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_sqlite.h"
 
 struct job_now {
@@ -49,11 +50,12 @@ static int cancel_queued(struct store *s, const struct store_wish *w, struct err
 	_cleanup_free_ char *text = NULL;
 	int r = store_end_encode(&end, &text, err);
 
-	return r < 0 ? r
-		     : db_run(s->db, err,
-			      "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2,"
-			      " want_reason = ?3, end = ?4 WHERE job = ?1",
-			      "iitt", w->job, w->now_ns, w->reason, text);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2,"
+			   " want_reason = ?3, end = ?4 WHERE job = ?1",
+			   "iitt", w->job, w->now_ns, w->reason, text);
+	return r < 0 ? r : store_credential_drop(s, w->job, err);
 }
 
 static int wish_in_transaction(struct store *s, const struct store_wish *w,

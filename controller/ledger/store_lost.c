@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "common/err.h"
+#include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_lost.h"
 #include "controller/ledger/store_part.h"
 
@@ -58,8 +59,13 @@ static int lose_one(struct store *s, const struct held *h, int64_t now_ns, struc
 	if (gmtime_r(&heard_s, &tm))
 		strftime(since, sizeof(since), "%Y-%m-%d %H:%M:%S UTC", &tm);
 	snprintf(text, sizeof(text), "node %s was not heard of since %s", h->node, since);
-	if (!h->part)
-		return store_end_lost(s, &loss, err);
+	if (!h->part) {
+		int kept;
+
+		r = store_end_lost(s, &loss, err);
+		kept = r < 0 ? r : store_credential_drop(s, h->job, err);
+		return kept < 0 ? kept : r;
+	}
 	/* Its job ends when its first node has ended it. */
 	r = store_part_lose(s, &loss, err);
 	return r < 0 ? r : 0;

@@ -372,29 +372,19 @@ static const char schema_hot[] =
 static const char schema_eligible[] =
 	"ALTER TABLE jobs ADD COLUMN eligible_ns INTEGER NOT NULL DEFAULT 0;";
 
-const char *const store_migrations[] = { schema_1,
-					 schema_2,
-					 schema_3,
-					 schema_stretches,
-					 schema_accounts,
-					 schema_terms,
-					 schema_indices,
-					 schema_ends,
-					 schema_weights,
-					 schema_gpus,
-					 schema_active,
-					 schema_drained,
-					 schema_preempt,
-					 schema_submission,
-					 schema_kinds,
-					 schema_dispatch,
-					 schema_maintenance,
-					 schema_parts,
-					 schema_steps,
-					 schema_sums,
-					 schema_hot,
-					 schema_eligible,
-					 NULL };
+/* What users signed of jobs that have not ended, for the nodes: store_credential.h. */
+static const char schema_credentials[] =
+	"CREATE TABLE credentials("
+	" job INTEGER PRIMARY KEY, credential TEXT NOT NULL) STRICT;";
+
+const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
+					 schema_stretches, schema_accounts,    schema_terms,
+					 schema_indices,   schema_ends,	       schema_weights,
+					 schema_gpus,	   schema_active,      schema_drained,
+					 schema_preempt,   schema_submission,  schema_kinds,
+					 schema_dispatch,  schema_maintenance, schema_parts,
+					 schema_steps,	   schema_sums,	       schema_hot,
+					 schema_eligible,  schema_credentials, NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* What keeps it back from the start. */
@@ -67,6 +68,8 @@ static int insert_rest(struct store *s, const struct store_new *n, int64_t job, 
 		r = store_depends_add(s, job, n, err);
 	if (r >= 0 && q->is_held)
 		r = store_hold_add(s, &hold, err);
+	if (r >= 0 && n->credential)
+		r = store_credential_add(s, job, n->credential, err);
 	return r;
 }
 

@@ -56,6 +56,9 @@ cat >"$dir/agent.conf" <<CONF
 Node = n1
 Controller = http://127.0.0.1:$(cat "$dir/port")
 ControllerUser = root
+MinUid = 1
+MinGid = 1
+RequireUserCredential = no
 MungeSocket = $dir/munge.sock
 Manager = cgroup
 CgroupParent = ${group##*/}
@@ -214,7 +217,7 @@ rm "$node/state/full"
 agent_end
 : >"$log"
 agent_start
-is_gone; is "... also for the agent that comes back when there is room" 0 $?
+settle; is_gone; is "... also for the agent that comes back when there is room" 0 $?
 
 # ---- more jobs than any list was long ----
 many=4100 list=''

@@ -245,7 +245,7 @@ finish 130
 speak n1 "$list" "$(over "$job" "$step" -1 0 cancelled)" >/dev/null
 
 # ---- what is sent ----
-sent() { speak n1 "$list" | sed -n "s/.*\"step\":$step,\"want\":\"run\",\(.*\)}\].*/\1/p"; }
+sent() { speak n1 "$list" | sed 's/"credential":"MUNGE:[^"]*:",//' | sed -n "s/.*\"step\":$step,\"want\":\"run\",\(.*\)}\].*/\1/p"; }
 ended() { speak n1 "$list" "$(over "$job" "$step" 0)" >/dev/null; wait $run; }
 begin -j "$job" -- sh -c 'echo $0' '*'
 is "words as they are; no environment, the job's directory" '"argv":["sh","-c","echo $0","*"],"workdir":"/srv"' "$(sent)"

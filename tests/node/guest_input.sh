@@ -81,5 +81,69 @@ sleep 8
 systemctl start reeve-controller
 wait_for 90 ended "$id"; ok $? "the job went on and its end arrived afterwards"
 has "$(as alice reeve job "$id" --json | json line)" "exit status 0" "it ended well meanwhile"
+# ---- a controller that was taken over ----
+# What runs is what its user signed. Here somebody has the controller's ledger in hand, and changes what it says.
+lie() { sql /var/lib/reeve-controller/ledger.db "$@"; }
+line() { as alice reeve job "$1" --json | json line; }
+declare -a names words numbers
+held() { # OPTION...: sets $id, a job of alice's that waits, and says in ran-ID that it ran
+	id=$(as alice reeve submit -h -N lie -A physics -o /dev/null -j oe --env WHO=alice -l $GOOD "$@" -- \
+		sh -c 'echo $WHO >ran-$REEVE_JOB' | grep -oE '[0-9]+' | tail -n 1)
+}
+change() { # NAME PATTERN STATEMENT: after this the job is to be refused with these words
+	held
+	names+=("$1") words+=("$2") numbers+=("$id")
+	lie "${3//JOB/$id}" || ok 1 "the ledger is changed: $3"
+}
+request() { change "$1" "$2" "UPDATE jobs SET request = json_set(request, '\$.$3', $4) WHERE job = JOB"; }
+held
+credential=$(lie "SELECT credential FROM credentials WHERE job = $id")
+as alice reeve release "$id" >/dev/null && wait_for 90 ended "$id"
+[ "$(cat "/home/alice/ran-$id")" = alice ]; ok $? "what its user signed runs"
+is_gone=$(lie "SELECT COUNT(*) FROM credentials WHERE job = $id"); [ "$is_gone" = 0 ]; ok $? "and its credential is not kept beyond its end"
+unmunge -m /dev/null -o /dev/null <<<"$credential" 2>/dev/null; rc=$?
+[ $rc -eq 15 ] || [ $rc -eq 17 ]; ok $? "root reads it, but for having been read or being old: $rc"
+runuser -u reeve -- unmunge -m /dev/null -o /dev/null <<<"$credential" 2>/dev/null; rc=$?
+[ $rc -eq 18 ]; ok $? "the controller cannot read it: $rc"
+request "another command" "its command is not what its user signed" 'argv[2]' "'id >/home/alice/ran-evil'"
+request "another environment" "its environment is not what its user signed" 'env[0]' "'LD_PRELOAD=/tmp/evil.so'"
+request "another directory" "its working directory is not what" workdir "'/root'"
+request "another output file" "an output file is not what" out_path "'/home/alice/.bashrc'"
+request "another account" "the account that is charged is not what" account "'biology'"
+request "another user" "uid 1001 signed it, and not uid 1002" uid 1002
+request "root" "uid 1001 signed it, and not uid 0" uid 0
+request "more cores than asked for" "its ncpus, 2, is more than the 1 that its user signed" resources.ncpus 2
+change "a second run" "attempt 2 of it is not what its user signed" "UPDATE jobs SET attempt = 1 WHERE job = JOB"
+change "no signature" "starts no job without its user's signature" "DELETE FROM credentials WHERE job = JOB"
+change "a signature that is none" "signature is not good on node" "UPDATE credentials SET credential = 'MUNGE:AwQFAAC:' WHERE job = JOB"
+change "what she signed of another job" "signature has started job [0-9]+ on node" "UPDATE credentials SET credential = '$credential' WHERE job = JOB"
+for id in "${numbers[@]}"; do as alice reeve release "$id" >/dev/null; done
+for i in "${!names[@]}"; do
+	id=${numbers[i]}
+	wait_for 90 ended "$id"; ok $? "${names[i]}: the job ends"
+	has "$(line "$id")" "${words[i]}" "... with the reason: $(line "$id")"
+	[ ! -e "/home/alice/ran-$id" ]; ok $? "... and did not run"
+done
+[ ! -e /home/alice/ran-evil ]; ok $? "nothing else ran either"
+
+id=$(as alice reeve submit -o /dev/null -j oe -l "${GOOD/0:01:00/0:10:00}" -- sleep 600 | grep -oE '[0-9]+' | tail -n 1)
+wait_for 30 running
+out=$(as alice reeve exec -j "$id" -- echo signed 2>&1); has "$out" '^signed$' "a step that its user signed runs"
+lie "CREATE TRIGGER lie AFTER INSERT ON steps BEGIN UPDATE steps SET spec = replace(spec, '\"signed\"', '\"evil\"')
+	WHERE job = new.job AND step = new.step; END"
+out=$(as alice reeve exec -j "$id" -- echo signed 2>&1); rc=$?
+has "$out" "its command is not what its user signed" "a step with another command does not"
+[ $rc -eq 125 ]; ok $? "... and was not started: $rc"
+lie "DROP TRIGGER lie"
+sed -i '/^\[Agent\]/a RefusedGroups = alice' /etc/reeve/agent.conf
+systemctl restart reeve-agent
+out=$(as alice reeve exec -j "$id" -- echo signed 2>&1); has "$out" "gid 1001 is one of this node's RefusedGroups" "whom the node refuses, it refuses also in a job that runs"
+as alice reeve cancel "$id" >/dev/null
+sed -i 's/^RefusedGroups.*/MinUid = 2000/' /etc/reeve/agent.conf
+systemctl restart reeve-agent
+wait_for 60 node_is_up
+held && as alice reeve release "$id" >/dev/null && wait_for 90 ended "$id"
+has "$(line "$id")" "uid 1001 is below this node's MinUid, 2000" "users below MinUid are refused: $(line "$id")"
+[ ! -e "/home/alice/ran-$id" ]; ok $? "... and did not run"
 systemctl list-units --all 'reeve-job-*' --no-legend | grep -q .; ok $((!$?)) "no unit is left"
 tap_end

@@ -11,7 +11,7 @@ tree=$(mktemp -d "${TMPDIR:-/tmp}/reeve-suite.XXXXXX")
 trap 'rm -rf "$tree"' EXIT
 make --no-print-directory -s install DESTDIR="$tree" >/dev/null
 cp -r tests/node/etc/. "$tree/etc/"
-for p in load escape; do
+for p in load escape sql; do
 	make --no-print-directory -s $O/tests/node/$p
 	install -D -m 755 $O/tests/node/$p "$tree/usr/local/bin/$p"
 done

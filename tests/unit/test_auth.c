@@ -149,7 +149,7 @@ static void a_munged_that_is_away_is_noticed_at_once(void **state)
 
 static void who_it_is_is_known_before_the_body_is(void **state)
 {
-	static const struct auth_text foreign = { "POST /v1/jobs", "other", 5 };
+	static const struct auth_text foreign = { "POST /v1/jobs", "other", 5, NULL };
 	char credential[AUTH_HEADER_MAX];
 	struct auth_said said;
 	struct err err = { "" };

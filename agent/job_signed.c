@@ -1,0 +1,227 @@
+/* job_signed.c - see job_signed.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/job_signed.h"
+#include "agent/report/starts.h"
+#include "common/auth/auth.h"
+#include "common/log.h"
+#include "common/signature/signature.h"
+
+#define NS INT64_C(1000000000)
+
+static __attribute__((format(printf, 2, 3))) int refuse(struct err *err, const char *fmt, ...)
+{
+	char text[sizeof(err->text)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	err_set(err, 0, "%s", text);
+	return JOB_SIGNED_NO;
+}
+
+/* Nothing was signed. */
+static int take_unsigned(struct node *n, int64_t job, const char *what, struct err *err)
+{
+	if (n->conf->require_user_credential)
+		return refuse(err,
+			      "node %s starts no %s without its user's signature "
+			      "(RequireUserCredential=yes); submit it with a reeve command of "
+			      "this version",
+			      n->conf->node, what);
+	log_job(LOG_NOTICE, job, "unsigned",
+		"the %s is started on the controller's word alone: nothing is signed, and "
+		"RequireUserCredential=no",
+		what);
+	return 0;
+}
+
+/* Opened, young enough, and by the user whose job it is. */
+static int open_seal(struct node *n, const char *credential, uint32_t uid,
+		     struct auth_sealed *ret, struct err *err)
+{
+	struct err why = { "" };
+	int r = auth_unseal(n->conf->munge_socket, credential, ret, &why);
+	int64_t age_s;
+
+	if (r == -EACCES)
+		return refuse(err, "its user's signature is not good on node %s: %.200s",
+			      n->conf->node, why.text);
+	if (r < 0)
+		return err_set(err, r, "%s", why.text);
+	age_s = node_realtime_ns() / NS - ret->made_s;
+	if (age_s > n->conf->max_queue_age_s)
+		return refuse(err,
+			      "its user signed it %" PRId64 " days ago, longer than node %s "
+			      "takes (MaxQueueAge); submit it again",
+			      age_s / 86400, n->conf->node);
+	if (ret->who.uid != uid)
+		return refuse(err, "uid %u signed it, and not uid %u, as whom it is to run",
+			      ret->who.uid, uid);
+	return 0;
+}
+
+static bool is_found(const struct node *n, const struct signed_start *s)
+{
+	for (size_t i = 0; i < n->n_found && !s->step; i++)
+		if (n->found[i].job == s->job && n->found[i].attempt == s->attempt)
+			return true;
+	return false;
+}
+
+static struct start start_of(const struct signed_start *s)
+{
+	return (struct start){ .nonce = s->nonce,
+			       .base = s->base,
+			       .job = s->job,
+			       .step = s->step,
+			       .attempt = s->attempt,
+			       .made_s = s->made_s };
+}
+
+static int check_starts(struct node *n, const struct signed_start *s, struct err *err)
+{
+	const struct start start = start_of(s);
+	const char *kind = s->step ? "step" : "job";
+	int64_t was = 0;
+	int r = starts_look(n->db, &start, &was, err);
+
+	if (r == STARTS_ANOTHER)
+		return refuse(err,
+			      "its user's signature has started %s %" PRId64
+			      " on node %s already; it is good for one",
+			      kind, was, n->conf->node);
+	/* One that runs without a record of ours is taken up, not started. */
+	if (r != STARTS_AGAIN || is_found(n, s))
+		return r < 0 ? r : 0;
+	return refuse(err,
+		      "attempt %" PRId64 " of it was started on node %s before; what its user "
+		      "signed is started once",
+		      was, n->conf->node);
+}
+
+/* ---- jobs ---- */
+
+static int check_job(const struct signature_job *s, const struct auth_sealed *seal,
+		     const struct sync_order *o, struct signed_start *ret, struct err *err)
+{
+	const struct signature_given given = { o->request, o->job, o->attempt };
+	int64_t base;
+	int r;
+
+	if (seal->who.gid != o->request->gid)
+		return refuse(err, "gid %u signed it, and not gid %u, as which it is to run",
+			      seal->who.gid, o->request->gid);
+	r = signature_allows_job(s, &given, &base, err);
+	if (r < 0)
+		return r == -EPERM ? JOB_SIGNED_NO : r;
+	*ret = (struct signed_start){ .is_signed = true,
+				      .base = base,
+				      .job = o->job,
+				      .attempt = o->attempt,
+				      .made_s = seal->made_s };
+	snprintf(ret->nonce, sizeof(ret->nonce), "%s", s->nonce);
+	return 0;
+}
+
+static int read_job(struct node *n, const struct sync_order *o, struct auth_sealed *seal,
+		    struct signed_start *ret, struct err *err)
+{
+	_cleanup_(signature_job_done) struct signature_job s = { .nonce = "" };
+	int r = open_seal(n, o->credential, o->request->uid, seal, err);
+
+	if (r)
+		return r;
+	r = signature_decode_job(seal->text, seal->size, &s, err);
+	if (r < 0)
+		return r == -EINVAL ? refuse(err, "what its user signed cannot be read: %.150s",
+					     err->text)
+				    : r;
+	r = check_job(&s, seal, o, ret, err);
+	return r ? r : check_starts(n, ret, err);
+}
+
+int job_signed_check(struct node *n, const struct sync_order *o, struct signed_start *ret,
+		     struct err *err)
+{
+	_cleanup_(auth_sealed_done) struct auth_sealed seal = { .text = NULL };
+
+	*ret = (struct signed_start){ .is_signed = false };
+	if (n->is_roots_order)
+		return 0;
+	if (!o->credential)
+		return take_unsigned(n, o->job, "job", err);
+	return read_job(n, o, &seal, ret, err);
+}
+
+/* ---- steps ---- */
+
+static int check_step(struct node *n, const struct job *j, const struct signature_step *s,
+		      const struct sync_step_order *o, struct err *err)
+{
+	const struct signature_given_step given = { .job = o->id.job,
+						    .node = n->conf->node,
+						    .job_workdir = j->s.request.workdir,
+						    .argv = o->argv,
+						    .env = o->env,
+						    .workdir = o->workdir };
+	int r = signature_allows_step(s, &given, err);
+
+	return r == -EPERM ? JOB_SIGNED_NO : r;
+}
+
+static int read_step(struct node *n, const struct job *j, const struct sync_step_order *o,
+		     struct signed_start *ret, struct err *err)
+{
+	_cleanup_(signature_step_done) struct signature_step s = { .nonce = "" };
+	_cleanup_(auth_sealed_done) struct auth_sealed seal = { .text = NULL };
+	int r = open_seal(n, o->credential, j->s.request.uid, &seal, err);
+
+	if (r)
+		return r;
+	r = signature_decode_step(seal.text, seal.size, &s, err);
+	if (r < 0)
+		return r == -EINVAL ? refuse(err, "what its user signed cannot be read: %.150s",
+					     err->text)
+				    : r;
+	r = check_step(n, j, &s, o, err);
+	if (r)
+		return r;
+	*ret = (struct signed_start){ .is_signed = true,
+				      .base = o->id.job,
+				      .job = o->id.job,
+				      .step = o->id.step,
+				      .attempt = o->id.attempt,
+				      .made_s = seal.made_s };
+	snprintf(ret->nonce, sizeof(ret->nonce), "%s", s.nonce);
+	return check_starts(n, ret, err);
+}
+
+int job_signed_check_step(struct node *n, const struct job *j, const struct sync_step_order *o,
+			  struct signed_start *ret, struct err *err)
+{
+	char text[USERS_TEXT_MAX];
+	const char *why = users_check(&n->users, j->s.request.uid, j->s.request.gid, text);
+
+	*ret = (struct signed_start){ .is_signed = false };
+	if (why)
+		return refuse(err, "%s", why);
+	if (n->is_roots_order)
+		return 0;
+	if (!o->credential)
+		return take_unsigned(n, o->id.job, "step", err);
+	return read_step(n, j, o, ret, err);
+}
+
+int job_signed_keep(struct node *n, const struct signed_start *s, struct err *err)
+{
+	const struct start start = start_of(s);
+
+	if (!s->is_signed)
+		return 0;
+	return starts_keep(n->db, &start,
+			   node_realtime_ns() / NS - n->conf->max_queue_age_s - 86400, err);
+}

@@ -1,0 +1,36 @@
+/* store_credential.c - see store_credential.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_credential.h"
+#include "controller/ledger/store_sqlite.h"
+
+int store_credential(struct store *s, int64_t job, char **ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, "SELECT credential FROM credentials WHERE job = ?1",
+			 "i", job);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r < 0)
+		return r;
+	*ret = strdup(r > 0 ? store_text(st, 0) : "");
+	if (r > 0)
+		db_done(st);
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+int store_credential_add(struct store *s, int64_t job, const char *credential, struct err *err)
+{
+	return db_run(s->db, err, "INSERT INTO credentials(job, credential) VALUES(?1, ?2)",
+		      "it", job, credential);
+}
+
+int store_credential_drop(struct store *s, int64_t job, struct err *err)
+{
+	return db_run(s->db, err,
+		      "DELETE FROM credentials WHERE job = ?1"
+		      " AND EXISTS(SELECT 1 FROM jobs WHERE job = ?1 AND state = 5)",
+		      "i", job);
+}

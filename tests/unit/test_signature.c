@@ -1,0 +1,337 @@
+/* test_signature - a node starts what its user signed, whatever a controller makes of it. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "common/signature/signature.h"
+#include "common/wire/wire.h"
+
+static char *one[] = { (char *)"sh", (char *)"-c", (char *)"echo hello", NULL };
+static char *other[] = { (char *)"sh", (char *)"-c", (char *)"echo evil", NULL };
+static char *shifted[] = { (char *)"sh", (char *)"-cecho hello", NULL };
+static char *env[] = { (char *)"A=1", (char *)"B=2", NULL };
+static char *other_env[] = { (char *)"A=1", (char *)"B=2", (char *)"LD_PRELOAD=x", NULL };
+
+/* As the command line makes it, and as the controller tells it after its defaults. */
+static struct request asked(void)
+{
+	struct request q = { .account = "physics",
+			     .name = "t",
+			     .res = { .ncpus = 4, .vmem_bytes = 1000000000, .walltime_s = 60 },
+			     .argv = one,
+			     .env = env,
+			     .workdir = (char *)"/home/alice" };
+
+	return q;
+}
+
+static struct request given(void)
+{
+	struct request q = asked();
+
+	strcpy(q.cluster, "main");
+	strcpy(q.queue, "normal");
+	strcpy(q.user, "alice");
+	q.uid = q.gid = 1001;
+	q.res.jobfs_bytes = 100;
+	q.res.mem_bytes = 1010;
+	q.res.pids = 4096;
+	return q;
+}
+
+static struct signature_job signed_of(const struct request *r)
+{
+	_cleanup_free_ char *text = NULL;
+	struct signature_job s = { .nonce = "" };
+	struct err err = { "" };
+
+	assert_int_equal(signature_encode_job(r, &text, &err), 0);
+	if (signature_decode_job(text, strlen(text), &s, &err) < 0)
+		fail_msg("%s: %s", err.text, text);
+	return s;
+}
+
+/* The words of the refusal; "": it is allowed, as job `base`. */
+static const char *allows(const struct request *a, const struct request *g, int64_t job,
+			  int32_t attempt, int64_t *ret_base)
+{
+	static struct err err;
+	struct signature_job s = signed_of(a);
+	const struct signature_given given_job = { g, job, attempt };
+	int r;
+
+	err.text[0] = '\0';
+	r = signature_allows_job(&s, &given_job, ret_base, &err);
+	signature_job_done(&s);
+	assert_true(r == 0 || r == -EPERM);
+	assert_int_equal(r == 0, !*err.text);
+	return err.text;
+}
+
+static void assert_refused(const struct request *a, const struct request *g, const char *words)
+{
+	int64_t base;
+	const char *said = allows(a, g, 12, 1, &base);
+
+	if (!strstr(said, words))
+		fail_msg("'%s' is not in '%s'", words, said);
+}
+
+static void what_was_asked_for_is_allowed_with_the_sites_defaults(void **state)
+{
+	struct request a = asked(), g = given();
+	int64_t base = 0;
+
+	(void)state;
+	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	assert_int_equal(base, 12);
+	g.res.ncpus = 2; /* less than asked for */
+	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	*a.account = *a.name = '\0'; /* the site's */
+	strcpy(g.name, "job");
+	strcpy(g.account, "whatever");
+	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+}
+
+static void no_other_command_environment_or_place_is(void **state)
+{
+	struct request a = asked(), g;
+
+	(void)state;
+	g = given(), g.argv = other, assert_refused(&a, &g, "its command is not");
+	g = given(), g.argv = shifted, assert_refused(&a, &g, "its command is not");
+	g = given(), g.script = (char *)"evil", assert_refused(&a, &g, "its script");
+	g = given(), g.env = other_env, assert_refused(&a, &g, "its environment");
+	g = given(), g.env = NULL, assert_refused(&a, &g, "its environment");
+	g = given(), g.workdir = (char *)"/", assert_refused(&a, &g, "its working directory");
+	g = given(), g.out_path = (char *)".bashrc", assert_refused(&a, &g, "an output file");
+	g = given(), g.err_path = (char *)"x", assert_refused(&a, &g, "an output file");
+	g = given(), g.stream = true, assert_refused(&a, &g, "where its output goes");
+	g = given(), g.join = true, assert_refused(&a, &g, "where its output goes");
+	g = given(), strcpy(g.name, "u"), assert_refused(&a, &g, "its name");
+	g = given(), strcpy(g.account, "biology"), assert_refused(&a, &g, "the account");
+	g = given(), g.vmem_policy = VMEM_POLICY_DENY,
+	assert_refused(&a, &g, "what exceeding vmem does");
+	strcpy(a.cluster, "main");
+	g = given(), strcpy(g.cluster, "other"), assert_refused(&a, &g, "its cluster");
+}
+
+static void no_amount_beyond_what_was_asked_for_is(void **state)
+{
+	struct request a = asked(), g = given();
+	int64_t base;
+
+	(void)state;
+	g.res.ncpus = 5;
+	assert_refused(&a, &g, "its ncpus, 5, is more than the 4");
+	g = given(), g.res.walltime_s = 61, assert_refused(&a, &g, "its walltime");
+	g = given(), g.res.vmem_bytes = 2000000000, assert_refused(&a, &g, "its vmem");
+	/* A request cut in equal parts has its bytes rounded up. */
+	g = given(), g.res.vmem_bytes = 1000000002;
+	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+}
+
+static void a_script_and_its_arguments_are_signed_as_one(void **state)
+{
+	struct request a = asked(), g = given();
+	int64_t base;
+
+	(void)state;
+	a.script = g.script = (char *)"#!/bin/sh\n";
+	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	g.script = (char *)"#!/bin/sh\nevil";
+	assert_refused(&a, &g, "its script");
+	g = given(), assert_refused(&a, &g, "its command");
+}
+
+static void an_attempt_after_the_first_must_have_been_asked_for(void **state)
+{
+	struct request a = asked(), g = given();
+	int64_t base;
+
+	(void)state;
+	assert_non_null(strstr(allows(&a, &g, 12, 2, &base), "attempt 2"));
+	a.requeue = true;
+	assert_string_equal(allows(&a, &g, 12, 2, &base), "");
+	assert_non_null(strstr(allows(&a, &g, 12, 2000, &base), "attempt 2000"));
+}
+
+static struct request element(struct job_id id, char lines[ARRAY_ENV][ARRAY_ENV_MAX],
+			      char **list)
+{
+	struct request g = given();
+
+	list[0] = env[0];
+	list[1] = env[1];
+	for (int i = 0; i < ARRAY_ENV; i++)
+		list[2 + i] = (char *)array_format_env(id, i, lines[i]);
+	list[2 + ARRAY_ENV] = NULL;
+	g.env = list;
+	g.out_path = array_format_output(NULL, "t", 'o', id);
+	g.err_path = array_format_output(NULL, "t", 'e', id);
+	return g;
+}
+
+static void elements_of_an_array_are_those_that_it_names(void **state)
+{
+	char lines[ARRAY_ENV][ARRAY_ENV_MAX], *list[3 + ARRAY_ENV];
+	struct request a = asked(), g;
+	int64_t base = 0;
+
+	(void)state;
+	a.array = (struct array){ .n = 5, .first = 10, .last = 18, .step = 2 };
+	g = element((struct job_id){ 40, 14 }, lines, list);
+	assert_string_equal(allows(&a, &g, 43, 1, &base), "");
+	assert_int_equal(base, 40);
+	/* The number of a job says which element it is. */
+	assert_non_null(strstr(allows(&a, &g, 44, 1, &base), "its environment"));
+	free(g.out_path);
+	g.out_path = (char *)"/home/alice/.bashrc";
+	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "an output file"));
+	free(g.err_path);
+	g = element((struct job_id){ 40, 15 }, lines, list);
+	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "this element"));
+	free(g.out_path);
+	free(g.err_path);
+	g = given();
+	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "an array run as one job"));
+	/* One that is no array has no such variables. */
+	a = asked();
+	g = element((struct job_id){ 40, 14 }, lines, list);
+	assert_non_null(strstr(allows(&a, &g, 43, 1, &base), "its environment"));
+	free(g.out_path);
+	free(g.err_path);
+}
+
+static void a_part_has_at_most_what_all_have_and_others_than_the_first_run_nothing(void **state)
+{
+	struct request a = asked(), g = given();
+	struct err err;
+	int64_t base;
+
+	(void)state;
+	a.res = (struct resources){ .walltime_s = 60 };
+	assert_int_equal(request_set(&a, "resources", "select=2:ncpus=4:vmem=1GB", &err), 0);
+	g.part = (struct job_part){ .index = 0, .n = 2, .hosts = (char *)"n1=4,n2=4" };
+	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	g.res.ncpus = 9;
+	assert_refused(&a, &g, "its ncpus, 9, is more than the 8");
+	g.res.ncpus = 4;
+	g.part.index = 1;
+	g.res.walltime_s = 360;
+	assert_refused(&a, &g, "a part other than the first");
+	g.argv = NULL;
+	assert_string_equal(allows(&a, &g, 12, 1, &base), "");
+	g.env = other_env; /* steps that name none have it */
+	assert_refused(&a, &g, "its environment");
+}
+
+/* ---- steps ---- */
+
+static struct signature_step step_of(const char *body)
+{
+	_cleanup_json_ json_t *doc = json_loads(body, 0, NULL);
+	struct signature_step s = { .nonce = "" };
+	_cleanup_free_ char *text = NULL;
+	struct err err = { "" };
+
+	assert_non_null(doc);
+	assert_int_equal(signature_encode_step(12, doc, &text, &err), 0);
+	if (signature_decode_step(text, strlen(text), &s, &err) < 0)
+		fail_msg("%s", err.text);
+	return s;
+}
+
+static void assert_step(const struct signature_step *s, const struct signature_given_step *g,
+			const char *words)
+{
+	struct err err = { "" };
+	int r = signature_allows_step(s, g, &err);
+
+	if (r != (*words ? -EPERM : 0) || !strstr(err.text, words))
+		fail_msg("%d, '%s', not '%s'", r, err.text, words);
+}
+
+static void a_step_is_for_its_job_its_nodes_its_command_and_place(void **state)
+{
+	const struct signature_given_step good = {
+		.job = 12, .node = "n2", .job_workdir = "/srv", .argv = one, .workdir = "/srv"
+	};
+	struct signature_step s =
+		step_of("{\"nodes\":[\"n1\",\"n2\"],\"argv\":[\"sh\",\"-c\",\"echo hello\"]}");
+	struct signature_given_step g;
+
+	(void)state;
+	assert_step(&s, &good, "");
+	g = good, g.workdir = NULL, assert_step(&s, &g, "");
+	g = good, g.job = 13, assert_step(&s, &g, "the job that it is started in");
+	g = good, g.node = "n3", assert_step(&s, &g, "the node that it is started on");
+	g = good, g.argv = other, assert_step(&s, &g, "its command");
+	g = good, g.env = env, assert_step(&s, &g, "its environment");
+	g = good, g.workdir = "/", assert_step(&s, &g, "its working directory");
+	signature_step_done(&s);
+	s = step_of("{\"nodes\":[\"n2\"],\"argv\":[\"sh\",\"-c\",\"echo hello\"],"
+		    "\"env\":[\"A=1\",\"B=2\"],\"workdir\":\"/tmp\"}");
+	g = good, g.workdir = "/tmp", assert_step(&s, &g, "its environment");
+	g.env = env, assert_step(&s, &g, "");
+	g.env = other_env, assert_step(&s, &g, "its environment");
+	g.env = env, g.workdir = NULL, assert_step(&s, &g, "its working directory");
+	signature_step_done(&s);
+}
+
+static void statements_are_told_apart_and_read_strictly(void **state)
+{
+	static const char *const bad[] = {
+		"",
+		"{}",
+		"[]",
+		"{\"schema\":\"reeve/1\"}",
+		"{\"schema\":\"reeve/1\",\"kind\":\"job\"}",
+		"{\"schema\":\"reeve/"
+		"1\",\"kind\":\"job\",\"nonce\":\"0\",\"command\":\"0\",\"env\":\"0\"}",
+		"{\"schema\":\"reeve/1\",\"kind\":\"step\",\"nonce\":1}",
+	};
+	struct request a = asked();
+	_cleanup_free_ char *job = NULL, *again = NULL;
+	struct signature_step step;
+	struct signature_job s;
+	struct err err;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		assert_int_equal(signature_decode_job(bad[i], strlen(bad[i]), &s, &err),
+				 -EINVAL);
+		assert_int_equal(signature_decode_step(bad[i], strlen(bad[i]), &step, &err),
+				 -EINVAL);
+	}
+	assert_int_equal(signature_encode_job(&a, &job, &err), 0);
+	assert_int_equal(signature_encode_job(&a, &again, &err), 0);
+	assert_string_not_equal(job, again); /* each has a nonce of its own */
+	assert_int_equal(signature_decode_step(job, strlen(job), &step, &err), -EINVAL);
+	assert_non_null(strstr(err.text, "signed for a job"));
+	for (size_t n = 0; n < strlen(job); n++)
+		assert_int_equal(signature_decode_job(job, n, &s, &err), -EINVAL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_asked_for_is_allowed_with_the_sites_defaults),
+		cmocka_unit_test(no_other_command_environment_or_place_is),
+		cmocka_unit_test(no_amount_beyond_what_was_asked_for_is),
+		cmocka_unit_test(a_script_and_its_arguments_are_signed_as_one),
+		cmocka_unit_test(an_attempt_after_the_first_must_have_been_asked_for),
+		cmocka_unit_test(elements_of_an_array_are_those_that_it_names),
+		cmocka_unit_test(
+			a_part_has_at_most_what_all_have_and_others_than_the_first_run_nothing),
+		cmocka_unit_test(a_step_is_for_its_job_its_nodes_its_command_and_place),
+		cmocka_unit_test(statements_are_told_apart_and_read_strictly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
