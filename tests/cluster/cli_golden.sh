@@ -289,7 +289,7 @@ for t in "limit -1 9 vmem 137" "limit -1 9 walltime 143" "signaled -1 11 none 13
 	answer GET_v1_jobs_15 200 <<<"$(ended "$kind" "$status" "$signal" "$limit")"
 	exits "run: $kind ($limit)" "$code" "$reeve" run -- true
 	[ "$kind" = limit ] && has "... with the sentence" "reeve run: job 15: $limit limit exceeded on n1 at" "$err"
-	[ "$kind" = failed ] && has "... with the escaped words" 'could not be started: why\033[1m' "$err"
+	[ "$kind" = failed ] && has "... with the words, and nothing that moves the cursor" 'could not be started: why?[1m' "$err"
 done
 answer GET_v1_jobs_15 200 <<<"$(ended exited 0 0 none)"
 is "run --json: the record on standard output" 15 \
