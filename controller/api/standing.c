@@ -96,7 +96,8 @@ static int add_pool(struct trees *t, const struct config_cluster *cl, enum charg
 	struct standing_view v;
 	int r = 0;
 
-	if (pool == CHARGE_POOL_GPU && cl->bundle[pool].side[CHARGE_GPUS].num == 0) {
+	if (pool == CHARGE_POOL_GPU && (t->c->api->c.config->policy.pools == CONFIG_POOLS_ONE ||
+					cl->bundle[pool].side[CHARGE_GPUS].num == 0)) {
 		r = standing_look(t->c->api->c.standing, w, t->now_ns, &v, err);
 		if (r < 0 || v.results[0].raw_usage == 0)
 			return r;

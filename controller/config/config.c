@@ -5,7 +5,6 @@
 #include <strings.h>
 #include "common/err.h"
 #include "controller/config/config_impl.h"
-#include "controller/config/profile.h"
 
 /* What is read: a file with its drop-ins, or a text (path NULL). */
 struct source {
@@ -87,12 +86,11 @@ static int read_source(const struct source *from, const struct conf_reader *how,
 			  : conf_read_text(from->text, from->size, "controller.conf", how, err);
 }
 
-/* The profile comes first, but its name stands in the file: so that is looked for beforehand,
- * by reading the whole without complaint. A profile's own Profile= is refused. */
+/* The profiles come first, but their names stand in the file: so these are looked for
+ * beforehand, by reading the whole without complaint. */
 static int read_profile(const struct source *from, struct reading *reading, struct err *err)
 {
 	_cleanup_(config_freep) struct config *scout = NULL;
-	_cleanup_free_ char *path = NULL;
 	struct err why = { "" };
 	struct conf_fault fault;
 	int r = new_config(&scout, err);
@@ -104,15 +102,10 @@ static int read_profile(const struct source *from, struct reading *reading, stru
 				err);
 	if (r < 0 || !scout->policy.profile)
 		return r;
-	r = profile_find(scout->policy.profile, &path, &why);
-	if (r == 0)
-		r = conf_read(path,
-			      &(struct conf_reader){ config_keys, config_sections, reading->c,
-						     take, count, reading },
-			      &why);
-	if (r == 0 && reading->c->policy.profile)
-		r = err_set(&why, -EINVAL, "%s names a profile itself; write one file of them",
-			    path);
+	r = config_read_profiles(scout,
+				 &(struct conf_reader){ config_keys, config_sections,
+							reading->c, take, count, reading },
+				 &why);
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	fault = config_place(scout, scout, "Profile");

@@ -71,6 +71,7 @@ struct config_queue {
 };
 
 enum config_fairshare { CONFIG_FAIR_TREE, CONFIG_FAIR_CLASSIC };
+enum config_pools { CONFIG_POOLS_SEPARATE, CONFIG_POOLS_ONE };
 enum config_usage_rule { CONFIG_USAGE_MAX, CONFIG_USAGE_SUM };
 /* When usage begins anew, on the site's days; beside a half-life or instead of one. */
 enum config_reset {
@@ -102,10 +103,11 @@ enum config_grant_cover { CONFIG_COVER_WHOLE, CONFIG_COVER_ANY };
 enum config_grant_beyond { CONFIG_BEYOND_BONUS, CONFIG_BEYOND_REFUSE };
 
 struct config_policy {
-	char *profile, *time_zone, *year_start; /* as typed */
-	int year_start_month, year_start_day;	/* from 1 */
-	int allocation_period;			/* enum config_period */
+	char *profile, *rename, *time_zone, *year_start; /* as typed */
+	int year_start_month, year_start_day;		 /* from 1 */
+	int allocation_period;				 /* enum config_period */
 	struct config_weights weights;
+	int pools;			  /* enum config_pools */
 	int memory_unit;		  /* enum amount_units: what K, MB, G ... mean here */
 	int fairshare, usage_rule, quota; /* enums above */
 	int grant_cover, grant_beyond;	  /* enums above */
@@ -247,6 +249,9 @@ struct config_text {
  * equal texts. -EINVAL: no such section, key or value. */
 int config_setting_format(const struct config *c, const struct config_setting *s,
 			  const char *other, struct config_text ret, struct err *err);
+/* What a cluster of a profile is called here (RenameClusters=): into buf, or `old` itself. */
+const char *config_renamed(const struct config *c, const char *old,
+			   char buf[static REQUEST_NAME_MAX]);
 /* Every key there is, by section; ends with key == NULL. */
 const struct conf_key *config_all_keys(void);
 

@@ -126,6 +126,16 @@ static void check_queues(struct cross *x)
 	}
 }
 
+static void check_policy(struct cross *x)
+{
+	const struct config_policy *p = &x->c->policy;
+
+	if (p->rename && !p->profile)
+		tell(x, x->c, "RenameClusters",
+		     "[Policy] RenameClusters= without Profile=: rename your own [Cluster] "
+		     "sections");
+}
+
 static void check_hooks(struct cross *x)
 {
 	const struct config_hooks *h = &x->c->hooks;
@@ -143,6 +153,7 @@ int config_check_all(const struct config *c, const struct config_faults *to)
 	check_nodes(&x);
 	check_node_types(&x);
 	check_queues(&x);
+	check_policy(&x);
 	check_hooks(&x);
 	return x.n;
 }

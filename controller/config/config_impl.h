@@ -22,6 +22,13 @@ int config_parse_resources(const char *value, struct resources in[static _AMOUNT
 /* Once all is read: the amounts of memory of clusters and node types as they are meant. */
 void config_resolve_units(struct config *c);
 
+/* config_profiles.c: reads the profiles that `own` names, one after the other, by `how` onto
+ * its target, whose clusters then have the names that `own` gives them. -EINVAL: no such
+ * profile, two that contradict each other where the file itself does not decide, a bad name. */
+int config_read_profiles(const struct config *own, const struct conf_reader *how,
+			 struct err *err);
+int config_check_rename(void *object, const char *value, struct err *err);
+
 /* config_hooks.c: the same for keys of [Hooks]; object is the struct config. */
 int config_check_events(void *object, const char *value, struct err *err);
 int config_check_hook(void *object, const char *value, struct err *err);

@@ -51,6 +51,7 @@ static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
 static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
 static const char *const period_words[] = { "year", "quarter", NULL };
 static const char *const scheduler_words[] = { "backfill", "fifo", "suspend", NULL };
+static const char *const pools_words[] = { "separate", "one", NULL };
 static const char *const rule_words[] = { "max", "sum", NULL };
 static const char *const quota_words[] = { "none",  "window", "window-3x",
 					   "grant", "target", NULL };
@@ -101,8 +102,15 @@ const struct conf_key config_keys[] = {
 	  offsetof(struct config, request_timeout_s), 1, 600, NULL,
 	  "time in which a request must have arrived", "30" },
 	POLICY(CONF_TEXT, "Profile", profile,
-	       "a file of these keys to read first: a path, or the name of one that ships",
+	       "files of these keys to read first: a path, or the name of one that ships; of "
+	       "several, "
+	       "with commas between them, the site has the clusters of all",
 	       "alliance-narval"),
+	POLICY(CONF_TEXT, "RenameClusters", rename,
+	       "what clusters of the profiles are called here", "narval=main,cedar=west"),
+	{ "Policy", "Pools", CONF_ENUM, POLICY_AT(pools), 0, 0, pools_words,
+	  "separate: jobs with GPUs count in a pool of their own; one: all jobs in one",
+	  "one" },
 	POLICY(CONF_TEXT, "TimeZone", time_zone, "zone of days, months and years",
 	       "Europe/Berlin"),
 	POLICY(CONF_TEXT, "AllocationYearStart", year_start, "month and day", "04-01"),

@@ -162,6 +162,7 @@ int config_tariff(const struct config *c, const struct config_pick *pick, struct
 {
 	struct tariff t = { .gpu_weight = { 1, 1 },
 			    .factor = { 1, 1 },
+			    .has_one_pool = c->policy.pools == CONFIG_POOLS_ONE,
 			    .is_sum = c->policy.usage_rule == CONFIG_USAGE_SUM };
 	const struct config_cluster *cl;
 	const struct config_node_type *type = NULL;

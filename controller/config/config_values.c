@@ -216,6 +216,7 @@ static const struct {
 	{ "Account", "Clusters", check_once },
 	{ "GpuModel", "Weight", check_weight },
 	{ "Queue", "Factor", check_factor },
+	{ "Policy", "RenameClusters", config_check_rename },
 	{ "Policy", "TimeZone", check_zone },
 	{ "Policy", "AllocationYearStart", check_year_start },
 	{ "Policy", "TresWeights", check_policy_tres },

@@ -48,13 +48,15 @@ static int charge_of(const struct example *e, const struct tariff_price *p,
 static int read_price(const struct examples_run *run, const struct example *e,
 		      struct tariff_price *ret, struct err *err)
 {
-	struct quote q = { .pick = { .cluster = e->cost.cluster,
+	char renamed[REQUEST_NAME_MAX];
+	const char *cluster =
+		e->cost.cluster ? config_renamed(run->config, e->cost.cluster, renamed) : "";
+	struct quote q = { .pick = { .cluster = cluster,
 				     .queue = e->cost.queue,
 				     .node_type = e->cost.node_type,
 				     .gpu_model = e->cost.gpu_model },
 			   .nodes = e->cost.nodes };
-	const struct config_cluster *cl =
-		config_cluster(run->config, e->cost.cluster ? e->cost.cluster : "");
+	const struct config_cluster *cl = config_cluster(run->config, cluster);
 	int r = resources_parse_in(e->cost.request, config_memory_unit(run->config, cl), &q.res,
 				   err);
 
@@ -81,7 +83,7 @@ int examples_check_cost(struct examples_run *run, const struct example *e, struc
 	if (e->cost.charge)
 		tell_fraction(run, e, "charge", e->cost.charge, charge);
 	if (e->cost.unit)
-		examples_tell(run, e, "unit", e->cost.unit, tariff_unit_name(p.unit, p.pool));
+		examples_tell(run, e, "unit", e->cost.unit, tariff_unit_name(p.unit, p.kind));
 	if (e->cost.pool)
 		examples_tell(run, e, "pool", e->cost.pool, charge_pool_name(p.pool));
 	if (e->cost.decided_by)

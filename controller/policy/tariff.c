@@ -78,14 +78,15 @@ static int hold(const struct tariff *t, const struct tariff_ask *ask, struct tar
 
 static void choose_bundle(const struct tariff *t, struct tariff_price *p)
 {
-	p->pool = t->unit == TARIFF_EQUIVALENTS && p->amounts.side[CHARGE_GPUS] > 0
+	p->kind = t->unit == TARIFF_EQUIVALENTS && p->amounts.side[CHARGE_GPUS] > 0
 			  ? CHARGE_POOL_GPU
 			  : CHARGE_POOL_CPU;
+	p->pool = t->has_one_pool ? CHARGE_POOL_CPU : p->kind;
 	p->has_weights = t->has_weights;
 	if (t->has_weights) {
 		p->bundle = t->weights;
 	} else if (t->unit == TARIFF_EQUIVALENTS) {
-		p->bundle = t->bundle[p->pool];
+		p->bundle = t->bundle[p->kind];
 	} else {
 		for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
 			p->bundle.side[s] = (struct fraction){ 0, 1 };
@@ -161,7 +162,7 @@ static void say_sum(struct tariff_price *p)
 	char text[FRACTION_TEXT_MAX];
 	struct fraction sum = { 0, 1 };
 	int n = snprintf(p->rule, sizeof(p->rule), "the sum of the shares of one %s:",
-			 tariff_unit_name(p->unit, p->pool));
+			 tariff_unit_name(p->unit, p->kind));
 	const char *between = " ";
 
 	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++) {
@@ -185,7 +186,7 @@ static void say_equivalents(struct tariff_price *p)
 
 	snprintf(p->rule, sizeof(p->rule),
 		 "the largest share of one %s: %s, %.30s%s%.30s / %.30s = %.60s",
-		 tariff_unit_name(p->unit, p->pool), charge_side_name(s),
+		 tariff_unit_name(p->unit, p->kind), charge_side_name(s),
 		 amount_text(s, amount, asked), weighed ? " x weight " : "",
 		 weighed ? fraction_format(p->gpu_weight, weight) : "",
 		 amount_text(s, p->bundle.side[s], per), fraction_format(p->ratio[s], ratio));
@@ -229,8 +230,8 @@ int tariff_price(const struct tariff *t, const struct tariff_ask *ask, struct ta
 		r = fold_factor(&weighed, p.factor, &p.terms);
 	if (r == -EINVAL)
 		return err_set(err, r, "there is no bundle of one %s here%s",
-			       tariff_unit_name(p.unit, p.pool),
-			       p.pool == CHARGE_POOL_GPU ? ", so no GPUs to ask for" : "");
+			       tariff_unit_name(p.unit, p.kind),
+			       p.kind == CHARGE_POOL_GPU ? ", so no GPUs to ask for" : "");
 	if (r < 0)
 		return err_set(err, r, "the request is larger than can be charged");
 	say_rule(t, &p);

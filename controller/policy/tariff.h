@@ -45,6 +45,7 @@ struct tariff {
 	struct fraction gpu_weight; /* reference units of one GPU of the model; above 0 */
 	struct fraction factor;	    /* of the queue; 0: free of charge */
 	bool exclusive;
+	bool has_one_pool;	/* jobs with GPUs count in the CPU pool, too */
 	int64_t cores_per_node; /* 0: not known */
 };
 
@@ -57,7 +58,8 @@ struct tariff_ask {
 
 struct tariff_price {
 	enum tariff_unit unit;
-	enum charge_pool pool;
+	enum charge_pool pool; /* in which it counts */
+	enum charge_pool kind; /* by which bundle it is measured */
 	struct fraction rate;
 	enum charge_side decided_by;
 	struct charge_amounts amounts;		 /* what is held */

@@ -347,8 +347,8 @@ static int set_price(json_t *doc, const struct tariff_price *p)
 		doc,
 		json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:s,s:o}", "rate_num",
 			  (json_int_t)p->rate.num, "rate_den", (json_int_t)p->rate.den, "unit",
-			  tariff_unit_name(p->unit, p->pool), "pool", charge_pool_name(p->pool),
-			  "charge_unit", tariff_charge_name(p->unit, p->pool), "decided_by",
+			  tariff_unit_name(p->unit, p->kind), "pool", charge_pool_name(p->pool),
+			  "charge_unit", tariff_charge_name(p->unit, p->kind), "decided_by",
 			  charge_side_name(p->decided_by), "rule", p->rule, "sides",
 			  encode_sides(p)));
 

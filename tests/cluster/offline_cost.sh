@@ -186,6 +186,36 @@ price "2 cpu memory" "$dir/site.conf" ncpus=1,mem=10GB
 price "1 gpu gpus" "$dir/site.conf" ngpus=1,ncpus=12,mem=127000MB
 is "REEVE_PROFILES is where profiles are" "2" \
 	"$(REEVE_PROFILES=$dir fields rate --profile x -l ncpus=2)"
+# ---- several profiles, clusters by other names ----
+site() { printf '[Policy]\nProfile = %s\n%b' "$1" "${2:-}" >"$dir/site.conf"; }
+site "alliance-narval, alliance-cedar,alliance-niagara" 'RenameClusters = narval=main, cedar=west\n[Cluster west]\nBundleMemory = 8GB\n'
+is "one site has the clusters of several profiles" "$dir/site.conf: no faults" "$("$reeve" admin check-config "$dir/site.conf")"
+of() { fields "cluster rate" --profile "$dir/site.conf" -C "$1" -l "$2"; }
+is "under the site's names, each as its profile has it" "main 1, west 1, niagara 1" \
+	"$(of main ngpus=a100:1,ncpus=12,mem=127000M), $(of west ncpus=1,mem=8G), $(of niagara ncpus=1,mem=4.8G)"
+is "node types and models go with their cluster" "gpu 1.5" "$(fields "pool rate" --profile "$dir/site.conf" -C west -l ngpus=p100-16:1,ncpus=9,nodetype=p100-16)"
+is "a model of another cluster is not here" 1 "$(fields rate --profile "$dir/site.conf" -C west -l ngpus=a100:1,ncpus=1 | grep -c "west has weights for p100-12, p100-16, v100-32")"
+is "published figures are found under the new name" "$dir/site.conf: 13 of 13 published figures hold" \
+	"$("$reeve" admin check-config "$dir/site.conf" --examples alliance-narval)"
+refuses() { # WORDS PROFILES [REST]
+	site "$2" "${3:-}"
+	is "refused: $2 ${3:-}" 1 "$("$reeve" admin check-config "$dir/site.conf" | grep -c -- "site.conf, line 2: Profile = .*$1")"
+}
+printf '[Policy]\nQuota=grant\n[Cluster a]\nQueues=normal\n[Queue normal]\nFactor=3\n' >"$dir/a.conf"
+refuses "Quota of \\[Policy\\] is target in alliance-narval and grant in $dir/a.conf; state it in this file" "alliance-narval, $dir/a.conf"
+refuses "alliance-narval is named twice" "alliance-narval, alliance-narval"
+refuses "no profile has a cluster cedar" alliance-narval 'RenameClusters = cedar=west\n'
+refuses "there is a cluster cedar" alliance-narval,alliance-cedar 'RenameClusters = narval=cedar\n'
+refuses "Factor of \[Queue normal\] is 3 in $dir/a.conf and 1 in nci; state it in this file" "$dir/a.conf,nci"
+site "alliance-narval, $dir/a.conf" 'Quota = target\n'
+is "what the file itself states decides" "$dir/site.conf: no faults" "$("$reeve" admin check-config "$dir/site.conf")"
+is "what is no name" 1 "$(printf '[Policy]\nRenameClusters = a\n' >"$dir/b.conf"; "$reeve" admin check-config "$dir/b.conf" | grep -c "b.conf, line 2: RenameClusters = a: 'a': write OLD=NEW")"
+
+# ---- one pool ----
+is "ML Cloud: jobs with GPUs count with the others" "cpu gpu-equivalent 2" \
+	"$(fields "pool unit rate" --profile mlcloud -l ngpus=2,ncpus=1,mem=4GB)"
+printf '[Policy]\nProfile = alliance-narval\nPools = one\n' >"$dir/site.conf"
+price "1 cpu gpus" "$dir/site.conf" ngpus=1,ncpus=12,mem=127000M
 "$reeve" cost --profile nosuch -l ncpus=1 2>"$dir/err"
 is "no such profile: not found" 4 $?
 has "... names those there are" "alliance-beluga, alliance-cedar" "$(cat "$dir/err")"

@@ -15,6 +15,8 @@
  *
  * links: controller/config/config_values controller/config/config_units
  *
+ * links: controller/config/config_profiles
+ *
  * links: controller/config/config_setting controller/config/config_places
  *
  * links: controller/config/config_cross controller/config/config_hooks
@@ -31,7 +33,7 @@
  *
  * links: common/wire/wire_request common/model/usage common/model/job common/model/gpu_use
  *
- * links: common/model/script
+ * links: common/model/script common/utf8
  *
  * libs: -ljansson -lm
  */

@@ -48,7 +48,7 @@ $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_peers: $O/controller/api/peers.o
 $O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
-CONFIG := $(patsubst %,$O/controller/config/%.o,config config_hooks config_token config_keys config_setting config_units config_values config_places config_cross config_tariff profile) \
+CONFIG := $(patsubst %,$O/controller/config/%.o,config config_hooks config_token config_keys config_profiles config_setting config_units config_values config_places config_cross config_tariff profile) \
 	$(patsubst %,$O/controller/policy/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
