@@ -28,7 +28,7 @@ configure() {
 live_open configure
 live_tool signed
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/believe" tests/cluster/believe.c build/common/signature/*.o \
-	build/common/auth/auth.o build/common/err.o build/common/wire/*.o build/common/model/*.o \
+	build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
 	-ljansson -lmunge -lnettle || bail "believe.c does not compile"
 client() { # USER: the configuration of a command that trusts a controller of this user's
 	printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n%s\n' "$url" "$dir" "${1:+ControllerUser = $1}" >"$dir/client.conf"

@@ -1,10 +1,13 @@
 /* fuzz_signature.c - any bytes as what a user has signed: refused with words, or a statement
  * that allows a job or a step, or says why not.
  *
- * links: common/err common/signature/signature common/signature/digest common/signature/allows
- * links: common/wire/wire common/wire/wire_request common/model/request common/model/resources
- * links: common/model/amount common/model/features common/model/array common/model/after
- * links: common/model/select common/model/gpus common/model/usage
+ * links: common/err common/utf8 common/signature/signature common/signature/digest
+ *
+ * links: common/signature/allows common/wire/wire common/wire/wire_request common/model/usage
+ *
+ * links: common/model/request common/model/resources common/model/amount common/model/features
+ *
+ * links: common/model/array common/model/after common/model/select common/model/gpus
  *
  * libs: -ljansson -lnettle
  */
