@@ -16,8 +16,9 @@
 #include "common/log.h"
 #include "controller/api/server_impl.h"
 
-#define ACCEPT_BATCH 32
-#define SAMPLE 8 /* connections looked at for the one whose address has the most */
+#define ACCEPT_BATCH 32 /* given to libmicrohttpd before what they say is read */
+#define ACCEPT_CHEAP 16 /* those that are closed at once count as so much less */
+#define SAMPLE 8	/* connections looked at for the one whose address has the most */
 
 static uint64_t draw(struct server *s, uint64_t n)
 {
@@ -149,6 +150,18 @@ static void make_place(struct server *s, struct peer *address, const struct pool
 	}
 }
 
+/* Whoever waited to be accepted while we were busy has said something by now; who has not,
+ * where there is no room, is not worth the place of another. */
+static bool is_idler(const struct server *s, int fd, const struct peer *address,
+		     const struct pool *p)
+{
+	char one;
+
+	if (!s->is_busy || (address->n_open < s->limits.per_address && p->n < p->max))
+		return false;
+	return recv(fd, &one, 1, MSG_PEEK | MSG_DONTWAIT) < 0;
+}
+
 /* ---- its life ---- */
 
 static void link_connection(struct server *s, struct connection *c)
@@ -196,9 +209,9 @@ void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_c
 	}
 }
 
-/* libmicrohttpd closes the descriptor in any case. */
-static void add_connection(struct server *s, int fd, const struct sockaddr_storage *from,
-			   socklen_t size)
+/* libmicrohttpd closes the descriptor in any case. 1: it was closed at once. */
+static int add_connection(struct server *s, int fd, const struct sockaddr_storage *from,
+			  socklen_t size)
 {
 	struct connection *c = calloc(1, sizeof(*c));
 	struct peer_key key;
@@ -210,10 +223,16 @@ static void add_connection(struct server *s, int fd, const struct sockaddr_stora
 		server_note_shed(s, NULL, "out of memory");
 		free(c);
 		close(fd);
-		return;
+		return 1;
 	}
 	c->fd = fd;
 	c->pool = c->address->is_node ? POOL_NODES : POOL_ANY;
+	if (is_idler(s, fd, c->address, &s->pools[c->pool])) {
+		server_note_shed(s, c->address, "it says nothing, and there is no room");
+		free(c);
+		close(fd);
+		return 1;
+	}
 	make_place(s, c->address, &s->pools[c->pool]);
 	c->since_ns = server_clock_ns(s);
 	c->address->n_refs++;
@@ -224,6 +243,7 @@ static void add_connection(struct server *s, int fd, const struct sockaddr_stora
 		server_note_shed(s, NULL, "libmicrohttpd did not take it");
 	if (s->accepted)
 		remove_connection(s, TAKE_PTR(s->accepted));
+	return 0;
 }
 
 /* Without descriptors or memory nothing can be accepted until something is closed. */
@@ -238,14 +258,16 @@ static void pause_accept(struct server *s)
 
 int server_accept(struct server *s)
 {
-	for (int i = 0; i < ACCEPT_BATCH; i++) {
+	int done = 0;
+
+	while (done < ACCEPT_BATCH * ACCEPT_CHEAP) {
 		struct sockaddr_storage from = { .ss_family = AF_UNSPEC };
 		socklen_t size = sizeof(from);
 		int fd = accept4(s->config.listen_fd, (struct sockaddr *)&from, &size,
 				 SOCK_NONBLOCK | SOCK_CLOEXEC);
 
 		if (fd >= 0) {
-			add_connection(s, fd, &from, size);
+			done += add_connection(s, fd, &from, size) ? 1 : ACCEPT_CHEAP;
 			continue;
 		}
 		if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS)
@@ -253,6 +275,7 @@ int server_accept(struct server *s)
 		if (errno != ECONNABORTED && errno != EINTR)
 			break;
 	}
+	s->is_busy = done >= ACCEPT_BATCH * ACCEPT_CHEAP;
 	return 0;
 }
 

@@ -60,6 +60,7 @@ struct server {
 	bool is_closing;	      /* whatever comes now is answered with 503 */
 	bool has_freed;		      /* memory that may go back to the kernel */
 	bool has_drops;
+	bool is_busy;	/* more wait to be accepted than were */
 	uint32_t drops; /* of the listening socket, as last seen */
 	int64_t body_bytes, people_bytes;
 	int64_t wrong_ns, open_ns; /* peer_charge(): of all addresses together */
