@@ -16,6 +16,7 @@
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/store_gpus.h"
 #include "controller/ledger/store_lost.h"
+#include "controller/ledger/store_stored.h"
 #include "controller/queue/cycle.h"
 
 #define CHECK_NS (5 * S_NS) /* between calls of api_check_nodes(), about */
@@ -82,6 +83,41 @@ static int open_hooks(struct api *a, struct err *err)
 	return hooks_open(&c, &a->hooks, err);
 }
 
+#define PRUNE_AGAIN_US 100000	/* while there is more: others come first */
+#define PRUNE_USUAL_US 30000000 /* between looks */
+
+/* Small batches, so that neither a cycle nor an exchange waits for one. */
+static int on_prune(sd_event_source *source, uint64_t us, void *ctx)
+{
+	struct api *a = ctx;
+	const struct config *config = a->c.config;
+	const struct store_retention keep = {
+		.now_ns = call_now_ns(),
+		.output_ns = config->keep_output_s * S_NS,
+		.events_ns = config->keep_events_s * S_NS,
+	};
+	uint64_t pause_us = config->keep_output_s < 60 ? 1000000 : PRUNE_USUAL_US;
+	struct err err = { "" };
+	int r = store_prune(a->c.store, &keep, &err);
+
+	(void)us;
+	if (r < 0)
+		log_line(LOG_ERR, "removing what ended long ago: %s", err.text);
+	sd_event_source_set_time_relative(source, r > 0 ? PRUNE_AGAIN_US : pause_us);
+	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
+}
+
+static int open_timers(struct api *a, struct err *err)
+{
+	int r = sd_event_add_time(a->c.event, &a->cycle_source, CLOCK_MONOTONIC, 0, 1, on_cycle,
+				  a);
+
+	if (r >= 0)
+		r = sd_event_add_time_relative(a->c.event, &a->prune_source, CLOCK_MONOTONIC,
+					       1000000, 0, on_prune, a);
+	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
+}
+
 int api_open(const struct api_config *c, struct api **ret, struct err *err)
 {
 	_cleanup_(api_closep) struct api *a = calloc(1, sizeof(*a));
@@ -92,15 +128,15 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err)
 	a->c = *c;
 	a->listening_ns = a->checked_ns = call_now_ns();
 	store_set_max_requeues(c->store, c->config->max_requeues);
+	store_set_max_stored(c->store, c->config->max_stored_per_user);
 	store_set_gpu_idle(c->store, config_gpu_idle_ns(c->config));
 	r = declared_open(a, err);
 	if (r >= 0)
 		r = open_hooks(a, err);
+	if (r >= 0)
+		r = open_timers(a, err);
 	if (r < 0)
 		return r;
-	r = sd_event_add_time(c->event, &a->cycle_source, CLOCK_MONOTONIC, 0, 1, on_cycle, a);
-	if (r < 0)
-		return err_set(err, r, "event loop: %s", strerror(-r));
 	*ret = TAKE_PTR(a);
 	return 0;
 }
@@ -112,6 +148,7 @@ struct api *api_close(struct api *a)
 	a->hooks = hooks_close(a->hooks);
 	a->metrics_usage = metrics_usage_free(a->metrics_usage);
 	sd_event_source_disable_unref(a->cycle_source);
+	sd_event_source_disable_unref(a->prune_source);
 	desk_close(a->desk);
 	told_free(a->told);
 	declared_close(a);

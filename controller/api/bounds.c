@@ -2,8 +2,11 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 #include "common/err.h"
+#include "common/model/amount.h"
 #include "controller/api/bounds.h"
+#include "controller/ledger/store_stored.h"
 
 #define KEEP_NS (60 * S_NS) /* what has ended since is found out that late at most */
 
@@ -103,6 +106,52 @@ static int check_one(struct call *c, struct bounds *b, const struct bound *bound
 			   "wait until some have started, or cancel some");
 }
 
+int bounds_refuse_stored(struct call *c, const char *name, int64_t more, struct err *err)
+{
+	char have[AMOUNT_TEXT_MAX], added[AMOUNT_TEXT_MAX], most[AMOUNT_TEXT_MAX],
+		time[AMOUNT_TEXT_MAX];
+	const struct config *config = c->api->c.config;
+	int64_t bytes = 0;
+	int r = store_stored(c->api->c.store, name, &bytes, err);
+
+	if (r < 0)
+		return r;
+	amount_format_bytes_like(more, config->max_stored_per_user, added);
+	err_set(err, 0,
+		"user %s fills %s of the ledger with scripts, environments, steps and "
+		"output%s%s, "
+		"and MaxStoredPerUser is %s; what has ended is removed %s after its end "
+		"(KeepOutput)",
+		name, amount_format_bytes_like(bytes, config->max_stored_per_user, have),
+		more ? "; this needs up to " : "", more ? added : "",
+		amount_format_bytes_like(config->max_stored_per_user,
+					 config->max_stored_per_user, most),
+		amount_format_seconds(config->keep_output_s, time));
+	return call_refuse(
+		c, 400, "too-much-stored",
+		"submit many jobs with one script, or as an array, write large output "
+		"to files, and cancel queued jobs that are not needed");
+}
+
+static int64_t bytes_of(const struct request *q)
+{
+	int64_t n = q->script ? (int64_t)strlen(q->script) : 0;
+
+	for (char **e = q->env; e && *e; e++)
+		n += (int64_t)strlen(*e) + 1;
+	return n;
+}
+
+static int check_stored(struct call *c, const struct request *q, struct err *err)
+{
+	int64_t most = c->api->c.config->max_stored_per_user, more = bytes_of(q), have = 0;
+	int r = most ? store_stored(c->api->c.store, q->user, &have, err) : 0;
+
+	if (r < 0 || !most || have + more <= most)
+		return r;
+	return bounds_refuse_stored(c, q->user, more, err);
+}
+
 int bounds_check(struct call *c, struct bounds *b, const struct request *q, struct err *err)
 {
 	const struct config *config = c->api->c.config;
@@ -117,6 +166,8 @@ int bounds_check(struct call *c, struct bounds *b, const struct request *q, stru
 	for (size_t i = 0; i < ARRAY_LEN(all) && r >= 0; i++)
 		if (all[i].most > 0)
 			r = check_one(c, b, &all[i], size_of(q), err);
+	if (r >= 0)
+		r = check_stored(c, q, err);
 	return r;
 }
 

@@ -27,6 +27,7 @@ struct api {
 	const struct accounts *accounts;
 	int64_t accounts_revision;
 	struct sd_event_source *cycle_source;
+	struct sd_event_source *prune_source;
 	int64_t cycle_due_ns; /* monotonic: not before; so others get half of the time */
 	struct desk *desk;    /* where jobs are handed in; made when the first one is */
 	struct told *told;

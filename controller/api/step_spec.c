@@ -1,5 +1,6 @@
 /* step_spec.c - see step_spec.h. */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
@@ -94,6 +95,28 @@ int step_spec_read(const json_t *body, const char *workdir, char **ret, struct e
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int check_once(const struct step_nodes *nodes, struct err *err)
+{
+	const char *sorted[STORE_STEPS_OPEN_MAX];
+
+	memcpy(sorted, nodes->names, nodes->n * sizeof(*sorted));
+	qsort(sorted, nodes->n, sizeof(*sorted), compare_names);
+	for (size_t i = 1; i < nodes->n; i++)
+		if (!strcmp(sorted[i - 1], sorted[i]))
+			return err_set(
+				err, -EINVAL,
+				"nodes: node '%s' is named more than once; a step has one "
+				"process on each node: name it once, and start several "
+				"processes there by a shell",
+				sorted[i]);
+	return 0;
+}
+
 int step_spec_nodes(const json_t *body, struct step_nodes *ret, struct err *err)
 {
 	const json_t *nodes = json_object_get(body, "nodes");
@@ -108,5 +131,5 @@ int step_spec_nodes(const json_t *body, struct step_nodes *ret, struct err *err)
 			return err_set(err, -EINVAL, "nodes[%zu]: not a name", i);
 	}
 	ret->n = n;
-	return 0;
+	return check_once(ret, err);
 }

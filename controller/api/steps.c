@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/await.h"
+#include "controller/api/bounds.h"
 #include "controller/api/step_spec.h"
 
 #define LIST_MAX 1000
@@ -56,6 +57,8 @@ static int refuse(struct call *c, int why, struct err *err)
 		err_set(err, 0, "no more than %d steps of a job run at a time",
 			STORE_STEPS_OPEN_MAX);
 		return call_refuse(c, 409, "too-many-open", "wait until some have ended");
+	case STORE_STEPS_TOO_MUCH:
+		return bounds_refuse_stored(c, c->user, 0, err);
 	default:
 		err_set(err, 0, "job %lld is not running", (long long)c->id);
 		return call_refuse(c, 409, "not-running",

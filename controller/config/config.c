@@ -32,6 +32,9 @@ static int new_config(struct config **ret, struct err *err)
 	c->max_connections = 4096;
 	c->max_array_size = 10000;
 	c->max_queued_per_user = 100000;
+	c->max_stored_per_user = 1000000000;
+	c->keep_output_s = 14 * 86400;
+	c->keep_events_s = 90 * 86400;
 	c->request_timeout_s = 30;
 	c->policy.year_start_month = 4;
 	c->policy.year_start_day = 1;

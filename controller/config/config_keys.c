@@ -98,6 +98,21 @@ const struct conf_key config_keys[] = {
 	{ "Controller", "MaxQueuedPerAccount", CONF_COUNT,
 	  offsetof(struct config, max_queued_per_account), 0, 1000000000, NULL,
 	  "the same of an account; default: 0, any number", "100000" },
+	{ "Controller", "MaxStoredPerUser", CONF_BYTES,
+	  offsetof(struct config, max_stored_per_user), 0, 1000000000000000, NULL,
+	  "scripts, environments, commands of steps and output of a user in the ledger; "
+	  "0: any amount; default: 1GB",
+	  "1GB" },
+	{ "Controller", "KeepOutput", CONF_SECONDS, offsetof(struct config, keep_output_s), 1,
+	  3153600000, NULL,
+	  "time after a job's end for which its output, steps, script and environment are "
+	  "kept; "
+	  "default: 336:00:00, two weeks",
+	  "336:00:00" },
+	{ "Controller", "KeepEvents", CONF_SECONDS, offsetof(struct config, keep_events_s), 1,
+	  3153600000, NULL,
+	  "the same for the journal of events, at least as long; default: 2160:00:00, 90 days",
+	  "2160:00:00" },
 	{ "Controller", "RequestTimeout", CONF_SECONDS,
 	  offsetof(struct config, request_timeout_s), 1, 600, NULL,
 	  "time in which a request must have arrived", "30" },

@@ -1,4 +1,6 @@
-/* store - the ledger: what was asked, given, reported and charged. Nothing is forgotten.
+/* store - the ledger: what was asked, given, reported and charged. Charges and all that they
+ * are computed from are kept for ever; output, steps, scripts and events for a time
+ * (store_stored.h).
  *
  * The header is the contract for every implementation (embedded SQLite here; a server database
  * for large sites takes the same calls). All calls return when what they did is on disk; a

@@ -7,12 +7,12 @@
  */
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_texts.h"
 
 #define REQUEST                                                                                \
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
-	"  (SELECT q.request FROM jobs q WHERE q.job = j.array_job)"                           \
-	" ELSE j.request END"
+	"  (SELECT " STORE_REQUEST("q") " FROM jobs q WHERE q.job = j.array_job)"              \
+					" ELSE " STORE_REQUEST("j") " END"
 /* Columns: job, attempt, want, state, reason, request, array, index; then of one on several
  * nodes: hosts, part, node, ncpus, vmem, mem, jobfs, ngpus. */
 static const char given_sql[] =

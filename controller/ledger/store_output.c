@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_steps.h"
+#include "controller/ledger/store_texts.h"
 
 #define READ_MAX (256 << 10)
 
@@ -88,13 +88,16 @@ struct piece {
 
 static int keep(struct store *s, const struct sync_output *o, struct piece p, struct err *err)
 {
+	int r;
+
 	if (p.size == 0)
 		return 0;
-	return db_run(s->db, err,
-		      "INSERT INTO chunks(job, attempt, stream, offset, size, data)"
-		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
-		      "iiiiib", o->job, (int64_t)o->attempt, stream_number(o->step, o->stream),
-		      p.offset, (int64_t)p.size, p.data, p.size);
+	r = db_run(s->db, err,
+		   "INSERT INTO chunks(job, attempt, stream, offset, size, data)"
+		   " VALUES(?1, ?2, ?3, ?4, ?5, ?6)",
+		   "iiiiib", o->job, (int64_t)o->attempt, stream_number(o->step, o->stream),
+		   p.offset, (int64_t)p.size, p.data, p.size);
+	return r < 0 ? r : store_stored_add(s, o->job, (int64_t)p.size, err);
 }
 
 /* Keeps what there is room for; where that ends, says so once. */
@@ -125,9 +128,12 @@ static int keep_counted(struct store *s, const struct sync_output *o, struct str
 {
 	struct stream all = { .number = ALL_STEPS };
 	int64_t before = t->kept;
-	int r;
+	int r = store_stored_room(s, o->job, &p.room, err);
 
-	p.room = STORE_OUTPUT_MAX - t->kept;
+	if (r < 0)
+		return r;
+	if (STORE_OUTPUT_MAX - t->kept < p.room)
+		p.room = STORE_OUTPUT_MAX - t->kept;
 	if (!o->step)
 		return keep_bounded(s, o, t, p, err);
 	r = load_stream(s, o, &all, err);
@@ -164,26 +170,6 @@ int store_output_add(struct store *s, const char *node, const struct sync_output
 		return r;
 	t.seen = o->offset + (int64_t)o->size;
 	r = save_stream(s, o, &t, err);
-	if (r < 0)
-		return r;
-	*ret_have = t.seen;
-	known = t.seen - o->offset;
-	/* A gap: the node sends again from where we are. Old news: nothing to do. */
-	if (known < 0 || known >= (int64_t)o->size)
-		return 0;
-	r = keep_counted(s, o, &t,
-			 (struct piece){ (const char *)o->data + known, o->size - (size_t)known,
-					 t.kept, 0 },
-			 err);
-	if (r < 0)
-		return r;
-	t.seen = o->offset + (int64_t)o->size;
-	r = db_run(s->db, err,
-		   "INSERT INTO streams VALUES(?1, ?2, ?3, ?4, ?5)"
-		   " ON CONFLICT(job, attempt, stream) DO UPDATE SET"
-		   " seen = excluded.seen, kept = excluded.kept",
-		   "iiiii", o->job, (int64_t)o->attempt, stream_number(o->step, o->stream),
-		   t.seen, t.kept);
 	if (r < 0)
 		return r;
 	*ret_have = t.seen;

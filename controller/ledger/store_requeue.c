@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_lost.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_texts.h"
 
 void store_set_max_requeues(struct store *s, int64_t n)
 {
@@ -26,16 +26,19 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 	int64_t n_lost;
 	struct db_row *st;
 	bool asks;
-	int r = db_query(
-		s->db, err, &st,
-		"SELECT CASE WHEN j.array_job > 0 THEN"
-		" (SELECT p.request FROM jobs p WHERE p.job = j.array_job)"
-		" ELSE j.request END, (SELECT COUNT(*) FROM attempts a"
-		" WHERE a.job = ?1 AND a.attempt <> ?2 AND a.end_kind = 6)"
-		" FROM jobs j JOIN attempts b ON b.job = j.job AND b.attempt = j.attempt"
-		" WHERE j.job = ?1 AND j.attempt = ?2"
-		" AND (j.want <> 2 OR b.verdict_kind = 6)",
-		"ii", l->job, (int64_t)l->attempt);
+	int r = db_query(s->db, err, &st,
+			 "SELECT CASE WHEN j.array_job > 0 THEN"
+			 " (SELECT " STORE_REQUEST(
+				 "p") " FROM jobs p WHERE p.job = j.array_job)"
+				      " ELSE " STORE_REQUEST(
+					      "j") " END, (SELECT COUNT(*) FROM attempts a"
+						   " WHERE a.job = ?1 AND a.attempt <> ?2 AND "
+						   "a.end_kind = 6)"
+						   " FROM jobs j JOIN attempts b ON b.job = "
+						   "j.job AND b.attempt = j.attempt"
+						   " WHERE j.job = ?1 AND j.attempt = ?2"
+						   " AND (j.want <> 2 OR b.verdict_kind = 6)",
+			 "ii", l->job, (int64_t)l->attempt);
 
 	text[0] = '\0';
 	if (r >= 0)

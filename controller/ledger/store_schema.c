@@ -376,15 +376,54 @@ static const char schema_eligible[] =
 static const char schema_credentials[] =
 	"CREATE TABLE credentials("
 	" job INTEGER PRIMARY KEY, credential TEXT NOT NULL) STRICT;";
+/* Large texts of requests and steps, each once for a user: store_texts.h. jobs.env,
+ * jobs.script, steps.command: numbers of texts, 0: the text is in the row itself. jobs.kept:
+ * how much of an ended job is there, store_prune.c. stored: bytes of each user. */
+static const char schema_texts[] =
+	"CREATE TABLE texts("
+	" id INTEGER PRIMARY KEY, user TEXT NOT NULL, digest TEXT NOT NULL,"
+	" n INTEGER NOT NULL, size INTEGER NOT NULL, text TEXT NOT NULL,"
+	" UNIQUE(user, digest)) STRICT;"
+	"CREATE TABLE stored("
+	" user TEXT PRIMARY KEY, bytes INTEGER NOT NULL) STRICT, WITHOUT ROWID;"
+	"ALTER TABLE jobs ADD COLUMN env INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN script INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE jobs ADD COLUMN kept INTEGER NOT NULL DEFAULT 2;"
+	"ALTER TABLE steps ADD COLUMN command INTEGER NOT NULL DEFAULT 0;"
+	"INSERT INTO stored SELECT user, SUM(size) FROM"
+	" (SELECT j.user AS user, c.size AS size FROM chunks c JOIN jobs j ON j.job = c.job"
+	"  UNION ALL SELECT j.user, 256 FROM steps t JOIN jobs j ON j.job = t.job)"
+	" GROUP BY user;"
+	"CREATE INDEX jobs_kept ON jobs(kept, ended_ns) WHERE state = 5 AND kept > 0;"
+	"CREATE INDEX events_node ON events(at_ns) WHERE job IS NULL;"
+	"CREATE INDEX chunks_job ON chunks(job, id);"
+	"DROP INDEX chunks_of_steps;";
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
-					 schema_stretches, schema_accounts,    schema_terms,
-					 schema_indices,   schema_ends,	       schema_weights,
-					 schema_gpus,	   schema_active,      schema_drained,
-					 schema_preempt,   schema_submission,  schema_kinds,
-					 schema_dispatch,  schema_maintenance, schema_parts,
-					 schema_steps,	   schema_sums,	       schema_hot,
-					 schema_eligible,  schema_credentials, NULL };
+const char *const store_migrations[] = { schema_1,
+					 schema_2,
+					 schema_3,
+					 schema_stretches,
+					 schema_accounts,
+					 schema_terms,
+					 schema_indices,
+					 schema_ends,
+					 schema_weights,
+					 schema_gpus,
+					 schema_active,
+					 schema_drained,
+					 schema_preempt,
+					 schema_submission,
+					 schema_kinds,
+					 schema_dispatch,
+					 schema_maintenance,
+					 schema_parts,
+					 schema_steps,
+					 schema_sums,
+					 schema_hot,
+					 schema_eligible,
+					 schema_credentials,
+					 schema_texts,
+					 NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

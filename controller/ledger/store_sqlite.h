@@ -14,6 +14,7 @@ struct store {
 	bool has_folded;	   /* some waited then */
 	int64_t gpu_idle_after_ns; /* store_gpus.h */
 	int64_t max_requeues;	   /* store_lost.h */
+	int64_t max_stored;	   /* store_stored.h */
 };
 
 extern const char *const store_migrations[];

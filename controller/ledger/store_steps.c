@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_steps.h"
+#include "controller/ledger/store_texts.h"
 
 /* A list that lacks a running step may have been made before the node's agent had looked for
  * what runs; one that comes this much later and lacks it too is believed. */
@@ -18,6 +18,7 @@ _Static_assert(JOB_RUNNING == 2 && JOB_SUSPENDED == 3, "numbers in SQL");
 
 struct now {
 	int64_t attempt, last, n_open;
+	char user[REQUEST_NAME_MAX];
 };
 
 /* 0, STORE_STEPS_NOT_RUNNING, -ENOENT. */
@@ -28,8 +29,8 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 	int r = db_query(s->db, err, &st,
 			 "SELECT attempt, state IN (2, 3) AND want <> 2,"
 			 " (SELECT COALESCE(MAX(step), 0) FROM steps t WHERE t.job = ?1),"
-			 " (SELECT COUNT(*) FROM steps t WHERE t.job = ?1 AND t.state < 2)"
-			 " FROM jobs WHERE job = ?1",
+			 " (SELECT COUNT(*) FROM steps t WHERE t.job = ?1 AND t.state < 2),"
+			 " user FROM jobs WHERE job = ?1",
 			 "i", job);
 
 	if (r >= 0)
@@ -38,7 +39,10 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 		return r;
 	if (r == 0)
 		return err_set(err, -ENOENT, "no job %lld", (long long)job);
-	*ret = (struct now){ db_int(st, 0), db_int(st, 2), db_int(st, 3) };
+	*ret = (struct now){ .attempt = db_int(st, 0),
+			     .last = db_int(st, 2),
+			     .n_open = db_int(st, 3) };
+	snprintf(ret->user, sizeof(ret->user), "%s", store_text(st, 4));
 	runs = db_int(st, 1) != 0;
 	db_done(st);
 	return runs ? 0 : STORE_STEPS_NOT_RUNNING;
@@ -48,16 +52,31 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 static int add_one(struct store *s, const struct store_steps_new *n, const struct now *now,
 		   size_t i, struct err *err)
 {
-	int r = db_run(s->db, err,
-		       "INSERT INTO steps(job, step, attempt, node, spec, created_ns)"
-		       " SELECT p.job, ?2, p.attempt, p.node, ?5, ?6 FROM placements p"
-		       " WHERE p.job = ?1 AND p.attempt = ?3 AND p.node = ?4 AND p.closed = 0",
-		       "iiitti", n->job, now->last + 1 + (int64_t)i, now->attempt, n->nodes[i],
-		       n->spec, n->now_ns);
+	int64_t command = 0;
+	int r = store_text_take(s, now->user, n->spec, &command, err);
 
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "INSERT INTO steps(job, step, attempt, node, spec, created_ns,"
+			   " command) SELECT p.job, ?2, p.attempt, p.node, '', ?6, ?5"
+			   " FROM placements p WHERE p.job = ?1 AND p.attempt = ?3"
+			   " AND p.node = ?4 AND p.closed = 0",
+			   "iiitii", n->job, now->last + 1 + (int64_t)i, now->attempt,
+			   n->nodes[i], command, n->now_ns);
 	if (r < 0)
 		return r;
 	return db_changes(s->db) == 1 ? 0 : STORE_STEPS_NOT_ITS_NODE;
+}
+
+/* Their rows, and the command once. */
+static int check_room(struct store *s, const struct store_steps_new *n, struct err *err)
+{
+	int64_t room = 0, rows = (int64_t)n->n_nodes * STORE_STEP_BYTES;
+	int r = store_stored_room(s, n->job, &room, err);
+
+	if (r < 0)
+		return r;
+	return (int64_t)strlen(n->spec) + rows <= room ? 0 : STORE_STEPS_TOO_MUCH;
 }
 
 static int add_all(struct store *s, const struct store_steps_new *n, int64_t *ret_first,
@@ -70,6 +89,10 @@ static int add_all(struct store *s, const struct store_steps_new *n, int64_t *re
 		r = STORE_STEPS_TOO_MANY;
 	if (r == 0 && now.n_open + (int64_t)n->n_nodes > STORE_STEPS_OPEN_MAX)
 		r = STORE_STEPS_TOO_OPEN;
+	if (r == 0)
+		r = check_room(s, n, err);
+	if (r == 0)
+		r = store_stored_add(s, n->job, (int64_t)n->n_nodes * STORE_STEP_BYTES, err);
 	*ret_first = now.last + 1;
 	for (size_t i = 0; i < n->n_nodes && r == 0; i++) {
 		r = add_one(s, n, &now, i, err);
@@ -179,7 +202,9 @@ int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *
 int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT spec FROM steps WHERE job = ?1 AND step = ?2",
+	int r = db_query(s->db, err, &st,
+			 "SELECT COALESCE((SELECT x.text FROM texts x WHERE x.id = t.command),"
+			 " t.spec) FROM steps t WHERE t.job = ?1 AND t.step = ?2",
 			 "ii", job, step);
 
 	if (r >= 0)

@@ -22,6 +22,9 @@ struct store_steps_new {
 #define STORE_STEPS_NOT_ITS_NODE 2 /* *ret_first is then the index of that node */
 #define STORE_STEPS_TOO_MANY 3
 #define STORE_STEPS_TOO_OPEN 4
+#define STORE_STEPS_TOO_MUCH                                                                   \
+	5 /* beyond what the user may have in the ledger: store_stored.h                       \
+	   */
 /* One step for each of the nodes, all or none; *ret_first is the number of the first one's.
  * -ENOENT: no such job. */
 int store_steps_add(struct store *s, const struct store_steps_new *n, int64_t *ret_first,

@@ -1,9 +1,12 @@
 /* store_submit.c - jobs in, one by one or many at once. See store.h. */
 #include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_credential.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_texts.h"
 
 /* What keeps it back from the start. */
 static int64_t withheld_of(const struct store_new *n)
@@ -73,16 +76,73 @@ static int insert_rest(struct store *s, const struct store_new *n, int64_t job, 
 	return r;
 }
 
+/* A large piece of the request becomes a text of its own. */
+static int take_piece(struct store *s, json_t *doc, const char *key, int64_t *ret,
+		      struct err *err)
+{
+	const char *user = json_string_value(json_object_get(doc, "user"));
+	json_t *piece = json_object_get(doc, key);
+	_cleanup_free_ char *text = NULL, *member = NULL;
+
+	*ret = 0;
+	if (!piece || !user)
+		return 0;
+	text = json_dumps(piece, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (!text || asprintf(&member, ",\"%s\":%s", key, text) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (strlen(member) < STORE_TEXT_LARGE)
+		return 0;
+	json_object_del(doc, key);
+	return store_text_take(s, user, member, ret, err);
+}
+
+/* The request as it is in the row of the job: store_texts.h. */
+struct pieces {
+	char *rest;
+	int64_t env, script;
+};
+
+static int split_request(struct store *s, const struct request *q, struct pieces *ret,
+			 struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_encode_request(q);
+	int r = doc ? take_piece(s, doc, "env", &ret->env, err)
+		    : err_set(err, -ENOMEM, "out of memory");
+
+	if (r >= 0)
+		r = take_piece(s, doc, "script", &ret->script, err);
+	if (r < 0)
+		return r;
+	ret->rest = wire_format(doc);
+	if (!ret->rest)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (ret->env || ret->script)
+		ret->rest[strlen(ret->rest) - 1] = '\0';
+	return 0;
+}
+
+static int insert_pieces(struct store *s, const struct pieces *p, int64_t job, struct err *err)
+{
+	if (!p->env && !p->script)
+		return 0;
+	return db_run(s->db, err, "UPDATE jobs SET env = ?2, script = ?3 WHERE job = ?1", "iii",
+		      job, p->env, p->script);
+}
+
 int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
 		     struct err *err)
 {
-	_cleanup_json_ json_t *doc = wire_encode_request(n->request);
-	_cleanup_free_ char *text = doc ? wire_format(doc) : NULL;
+	struct pieces p = { 0 };
 	int64_t job;
-	int r = text ? store_new_numbers(s, &job, err) : err_set(err, -ENOMEM, "out of memory");
+	int r = split_request(s, n->request, &p, err);
 
 	if (r >= 0)
-		r = insert_job(s, n, job, text, err);
+		r = store_new_numbers(s, &job, err);
+	if (r >= 0)
+		r = insert_job(s, n, job, p.rest, err);
+	free(p.rest);
+	if (r >= 0)
+		r = insert_pieces(s, &p, job, err);
 	if (r >= 0)
 		r = insert_rest(s, n, job, err);
 	if (r >= 0)

@@ -1,12 +1,13 @@
 /* store_views.c - what people see of jobs. See store.h. */
 #include <errno.h>
 #include "common/err.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_texts.h"
 
 /* An element's is its array's. */
 #define REQUEST                                                                                \
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
-	"  (SELECT p.request FROM jobs p WHERE p.job = j.array_job) ELSE j.request END"
+	"  (SELECT " STORE_REQUEST("p") " FROM jobs p WHERE p.job = j.array_job)"              \
+					" ELSE " STORE_REQUEST("j") " END"
 #define JOB_COLUMNS                                                                            \
 	"SELECT j.job, COALESCE(a.attempt, j.attempt), COALESCE(a.state, j.state), j.want, "   \
 	"j.uid, j.cluster,"                                                                    \

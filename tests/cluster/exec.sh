@@ -373,7 +373,7 @@ live_start || bail "the controller does not start again"
 has "one that was taken is told after that" '"argv":["true"]' "$(speak n1 "$list")"
 
 # ---- bounds, and the end of the job ----
-many=$(printf ',"n1"%.0s' $(seq 1000))
+many=$(printf ',"n%d"' $(seq 1000))
 has "more than 1,000 at a time are refused" '"code":"too-many-open"' "$(post $daemon "$job" "$(true_on "${many:1}")")"
 begin -j "$job" sleep 1000
 speak n1 "$list" "$(runs "$job" "$step")" >/dev/null

@@ -30,7 +30,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_held jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_watch store_adjust store_gpus store_submit store_credential store_array store_array_end store_depend store_hold store_steps store_steps_output) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_watch store_adjust store_gpus store_submit store_credential store_array store_array_end store_depend store_hold store_steps store_steps_output store_texts) \
 	$(patsubst %,$O/controller/policy/%.o,charge tally fit ranges depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
@@ -157,3 +157,7 @@ $O/tests/unit/test_starts: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_starts: $(patsubst %,$O/agent/report/%.o,starts store) $(DB) $O/common/err.o
 $O/tests/unit/test_users: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_users: $O/agent/users.o $O/common/auth/auth.o $O/common/err.o
+$O/tests/unit/test_stored: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_stored: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_prune store_verify store_verify_parts)
+# Texts of the ledger are known by their digests; who does not need it does not get it (--as-needed).
+$(UNIT): LDLIBS += -lnettle

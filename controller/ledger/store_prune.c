@@ -1,0 +1,269 @@
+/* store_prune.c - see store_stored.h: removes what is kept for a time only. jobs.kept says how
+ * much of an ended job is still there; an index of those that have some finds the next ones. */
+#include <errno.h>
+#include <stdlib.h>
+#include "common/err.h"
+#include "controller/ledger/store_stored.h"
+#include "controller/ledger/store_texts.h"
+
+/* Rows of a batch: chunks of output may be some ten KB each. */
+#define JOBS_MAX 20
+#define CHUNKS_MAX 100
+#define ROWS_MAX 500
+
+enum kept { KEPT_NOTHING, KEPT_EVENTS, KEPT_ALL };
+_Static_assert(KEPT_EVENTS == 1 && KEPT_ALL == 2 && JOB_ENDED == 5, "numbers in SQL");
+
+struct batch {
+	struct store *s;
+	int64_t jobs[JOBS_MAX];
+	size_t n;
+	int64_t rows; /* that may still go */
+};
+
+static int find_jobs(struct batch *b, enum kept kept, int64_t before_ns, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(b->s->db, err, &st,
+			 "SELECT job FROM jobs WHERE state = 5 AND kept > 0 AND kept = ?1"
+			 " AND ended_ns < ?2 ORDER BY ended_ns LIMIT ?3",
+			 "iii", (int64_t)kept, before_ns, (int64_t)JOBS_MAX);
+
+	b->n = 0;
+	while (r >= 0 && (r = db_step(b->s->db, st, err)) > 0)
+		b->jobs[b->n++] = db_int(st, 0);
+	return r;
+}
+
+static int count_chunks(struct batch *b, int64_t job, int64_t *ret_bytes, int64_t *ret_last,
+			struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(
+		b->s->db, err, &st,
+		"SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT), COALESCE(MAX(id), 0)"
+		" FROM (SELECT id, size FROM chunks WHERE job = ?1 ORDER BY id LIMIT ?2)"
+		" AS x",
+		"ii", job, (int64_t)CHUNKS_MAX);
+
+	if (r >= 0)
+		r = db_step(b->s->db, st, err);
+	if (r < 0)
+		return r;
+	*ret_bytes = db_int(st, 0);
+	*ret_last = db_int(st, 1);
+	db_done(st);
+	return 0;
+}
+
+/* 1: all of it is gone. */
+static int prune_output(struct batch *b, int64_t job, struct err *err)
+{
+	int64_t bytes = 0, last = 0, n;
+	int r = count_chunks(b, job, &bytes, &last, err);
+
+	if (r >= 0 && last)
+		r = db_run(b->s->db, err, "DELETE FROM chunks WHERE job = ?1 AND id <= ?2",
+			   "ii", job, last);
+	n = last ? db_changes(b->s->db) : 0;
+	b->rows -= n * (ROWS_MAX / CHUNKS_MAX);
+	if (r >= 0)
+		r = store_stored_add(b->s, job, -bytes, err);
+	if (r < 0 || n >= CHUNKS_MAX)
+		return r;
+	r = db_run(b->s->db, err, "DELETE FROM streams WHERE job = ?1", "i", job);
+	return r < 0 ? r : 1;
+}
+
+struct uses {
+	struct use {
+		int64_t text, n;
+	} of[ROWS_MAX];
+	size_t n;
+};
+
+/* How many of the steps up to `last` have which command. */
+static int find_uses(struct batch *b, int64_t job, int64_t last, struct uses *ret,
+		     struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(b->s->db, err, &st,
+			 "SELECT command, COUNT(*) FROM steps WHERE job = ?1 AND step <= ?2"
+			 " GROUP BY command",
+			 "ii", job, last);
+
+	ret->n = 0;
+	while (r >= 0 && (r = db_step(b->s->db, st, err)) > 0)
+		ret->of[ret->n++] = (struct use){ db_int(st, 0), db_int(st, 1) };
+	return r;
+}
+
+static int last_of_batch(struct batch *b, int64_t job, int64_t *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(b->s->db, err, &st,
+			 "SELECT COALESCE(MAX(step), 0) FROM (SELECT step FROM steps"
+			 " WHERE job = ?1 ORDER BY step LIMIT ?2) AS x",
+			 "ii", job, (int64_t)ROWS_MAX);
+
+	if (r >= 0)
+		r = db_step(b->s->db, st, err);
+	if (r < 0)
+		return r;
+	*ret = db_int(st, 0);
+	db_done(st);
+	return 0;
+}
+
+/* 1: all of them are gone. */
+static int prune_steps(struct batch *b, int64_t job, struct err *err)
+{
+	struct uses uses;
+	int64_t last = 0, n = 0;
+	int r = last_of_batch(b, job, &last, err);
+
+	if (r < 0 || !last)
+		return r < 0 ? r : 1;
+	r = find_uses(b, job, last, &uses, err);
+	for (size_t i = 0; i < uses.n && r >= 0; i++) {
+		n += uses.of[i].n;
+		if (uses.of[i].text)
+			r = store_text_release(b->s, uses.of[i].text, uses.of[i].n, err);
+	}
+	if (r >= 0)
+		r = db_run(b->s->db, err, "DELETE FROM steps WHERE job = ?1 AND step <= ?2",
+			   "ii", job, last);
+	if (r >= 0)
+		r = store_stored_add(b->s, job, -n * STORE_STEP_BYTES, err);
+	b->rows -= n;
+	return r < 0 ? r : n < ROWS_MAX;
+}
+
+static int load_pieces(struct batch *b, int64_t job, int64_t ret[2], struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(b->s->db, err, &st, "SELECT env, script FROM jobs WHERE job = ?1", "i",
+			 job);
+
+	ret[0] = ret[1] = 0;
+	if (r >= 0)
+		r = db_step(b->s->db, st, err);
+	if (r <= 0)
+		return r;
+	ret[0] = db_int(st, 0);
+	ret[1] = db_int(st, 1);
+	db_done(st);
+	return 0;
+}
+
+static int drop_pieces(struct batch *b, int64_t job, struct err *err)
+{
+	int64_t pieces[2];
+	int r = load_pieces(b, job, pieces, err);
+
+	for (int i = 0; i < 2 && r >= 0; i++)
+		if (pieces[i])
+			r = store_text_release(b->s, pieces[i], 1, err);
+	if (r >= 0)
+		r = db_run(b->s->db, err,
+			   "UPDATE jobs SET kept = 1, env = 0, script = 0, request = request ||"
+			   " CASE WHEN env + script > 0 THEN '}' ELSE '' END WHERE job = ?1",
+			   "i", job);
+	return r;
+}
+
+/* 1: done with this job. */
+static int prune_job(struct batch *b, int64_t job, struct err *err)
+{
+	int r = prune_output(b, job, err);
+
+	if (r > 0)
+		r = prune_steps(b, job, err);
+	if (r <= 0)
+		return r;
+	r = drop_pieces(b, job, err);
+	b->rows--;
+	return r < 0 ? r : 1;
+}
+
+/* The newest event of all stays: who reads the journal goes by its number. So does what hooks
+ * have not been told of. */
+#define MAY_GO                                                                                 \
+	" AND id < (SELECT MAX(id) FROM events) AND NOT EXISTS(SELECT 1 FROM meta WHERE"       \
+	" key = 'hooks_place' AND CAST(value AS BIGINT) < events.id)"
+
+/* 1: done with this job. */
+static int prune_events(struct batch *b, int64_t job, struct err *err)
+{
+	int64_t n;
+	int r = db_run(b->s->db, err,
+		       "DELETE FROM events WHERE id IN (SELECT id FROM events"
+		       " WHERE job = ?1" MAY_GO " ORDER BY id LIMIT ?2)",
+		       "ii", job, (int64_t)ROWS_MAX);
+
+	if (r < 0)
+		return r;
+	n = db_changes(b->s->db);
+	b->rows -= n + 1;
+	if (n >= ROWS_MAX)
+		return 0;
+	r = db_run(b->s->db, err, "UPDATE jobs SET kept = 0 WHERE job = ?1", "i", job);
+	return r < 0 ? r : 1;
+}
+
+static int prune_node_events(struct batch *b, int64_t before_ns, struct err *err)
+{
+	int r = db_run(b->s->db, err,
+		       "DELETE FROM events WHERE id IN (SELECT id FROM events"
+		       " WHERE job IS NULL AND at_ns < ?1" MAY_GO " ORDER BY at_ns LIMIT ?2)",
+		       "ii", before_ns, (int64_t)ROWS_MAX);
+
+	if (r >= 0)
+		b->rows -= db_changes(b->s->db);
+	return r;
+}
+
+/* 1: there is more of this kind. */
+static int prune_kind(struct batch *b, enum kept kept, int64_t before_ns, struct err *err)
+{
+	int r = find_jobs(b, kept, before_ns, err);
+	size_t i;
+
+	for (i = 0; i < b->n && r >= 0 && b->rows > 0; i++) {
+		r = (kept == KEPT_ALL ? prune_job : prune_events)(b, b->jobs[i], err);
+		if (r == 0)
+			return 1;
+	}
+	return r < 0 ? r : b->n == JOBS_MAX || i < b->n;
+}
+
+static int prune(struct batch *b, const struct store_retention *keep, struct err *err)
+{
+	int64_t output_ns = keep->now_ns - keep->output_ns;
+	int64_t events_ns = keep->now_ns - keep->events_ns;
+	int more = prune_kind(b, KEPT_ALL, output_ns, err), r = more;
+
+	if (r >= 0 && b->rows > 0) {
+		r = prune_kind(b, KEPT_EVENTS, events_ns, err);
+		more |= r > 0;
+	}
+	if (r >= 0 && b->rows > 0)
+		r = prune_node_events(b, events_ns, err);
+	return r < 0 ? r : more || b->rows <= 0;
+}
+
+int store_prune(struct store *s, const struct store_retention *keep, struct err *err)
+{
+	struct batch b = { .s = s, .rows = ROWS_MAX };
+	int committed, r = db_begin(s->db, err);
+
+	if (r < 0)
+		return r;
+	r = prune(&b, keep, err);
+	if (r < 0) {
+		db_rollback(s->db);
+		return r;
+	}
+	committed = db_commit(s->db, err);
+	return committed < 0 ? committed : r;
+}
