@@ -40,7 +40,7 @@ ends_with() { # PATTERN NAME ARGS...
 ends_with "could not be started.*/home/nowhere" "a missing working directory" -d /home/nowhere -l $GOOD -- true
 letters=$(printf 'Ж%.0s' $(seq 120))
 for dir in "/$letters" "/x$letters"; do
-	ends_with "could not be started.*ЖЖЖ" "one of ${#letters} letters of two bytes" -d "$dir" -l $GOOD -- true
+	ends_with "could not be started.*(\\\\u0416|Ж){3}" "one of ${#letters} letters of two bytes" -d "$dir" -l $GOOD -- true
 done
 ends_with "could not be started.*(/root/x|ermission)" "an unwritable output file" -o /root/x -l $GOOD -- true
 ends_with "could not be started.*no-such-command" "a command that is not there" -l $GOOD -- no-such-command
@@ -67,7 +67,7 @@ noted 'process [0-9]+ \(\?\?\) tried to change the project id' "a name of other 
 	-l $GOOD -- env ESCAPE_AS_BYTES=1 escape projid
 noted 'process [0-9]+ \(\?\?\) refused with ENOMEM' "a name of other bytes, and too much memory under enomem" \
 	--vmem-action enomem -l $GOOD -- env ESCAPE_AS_BYTES=1 escape map 500
-all_free() { reeve nodes --json | grep -qE '"free":\{"ncpus":4,'; }
+all_free() { reeve nodes --json | grep -q '"ncpus_free": 4,'; }
 wait_for 20 all_free; ok $? "all cores are free after that" "$(reeve nodes --json)"
 
 # The controller away: the job runs on, the spool keeps its reports.
