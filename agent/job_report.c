@@ -111,12 +111,12 @@ static void take_vmem(struct node *n, struct job *j, struct usage *u)
 		return;
 	usage_set(u, &u->vmem_bytes, clip(v.now_bytes));
 	usage_set(u, &u->vmem_peak_bytes, clip(v.peak_bytes));
+	/* Asked before pids.max is: the same bound, in the same words. */
 	if (v.n_no_room && !v.is_exceeded && !j->s.note)
 		job_note(j,
-			 "fork was refused %" PRIu64
-			 " times: the job has as many address spaces as its "
-			 "bound of %" PRId64 " processes allows",
-			 v.n_no_room, j->s.request.res.pids);
+			 "the job reached its bound of %" PRId64
+			 " processes and threads; further ones were refused",
+			 j->s.request.res.pids);
 }
 
 static void take_jobfs(struct node *n, struct job *j, struct usage *u)
