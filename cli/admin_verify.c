@@ -123,7 +123,9 @@ static int rebuild(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	_cleanup_(told_done) struct told to = { .c = ctx };
-	const struct store_rebuild how = { verb_value(call, "time-zone"), tell, &to };
+	const struct store_rebuild how = { .zone = verb_value(call, "time-zone"),
+					   .fn = tell,
+					   .ctx = &to };
 	struct store_verified n;
 	struct cli *c = ctx;
 	int r = cli_begin_offline(c, call, err);

@@ -158,3 +158,19 @@ int import_file_digest(const struct import_digest_part *parts,
 		snprintf(ret + 2 * i, 3, "%02x", sum[i]);
 	return r;
 }
+
+int import_profile_name(const char *path, char ret[static IMPORT_PROFILE_MAX], struct err *err)
+{
+	const struct import_digest_part parts[] = { { .path = path }, { 0 } };
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	char digest[IMPORT_DIGEST_MAX];
+	size_t n = strlen(name);
+	int r = import_file_digest(parts, digest, err);
+
+	if (r < 0)
+		return r;
+	if (n > 5 && !strcmp(name + n - 5, ".conf"))
+		n -= 5;
+	snprintf(ret, IMPORT_PROFILE_MAX, "%.*s@%.12s", (int)(n < 80 ? n : 80), name, digest);
+	return 0;
+}

@@ -24,6 +24,11 @@ int import_file_line(struct import_file *f, struct import_line *ret, struct err 
 /* How much of the file, as it lies on disk, has been read, in percent. */
 int import_file_percent(const struct import_file *f);
 
+/* "bmrc@6f1ed002ab55": a profile's file by name and content, as the ledger records by which one
+ * imported jobs were priced. Two are the same where what follows the @ is. */
+#define IMPORT_PROFILE_MAX 128
+int import_profile_name(const char *path, char ret[static IMPORT_PROFILE_MAX], struct err *err);
+
 /* SHA-256 over the content of files, as they lie on disk, and over words, in order. */
 #define IMPORT_DIGEST_MAX 65
 struct import_digest_part {

@@ -6,8 +6,8 @@
 #include "common/csv/csv.h"
 #include "common/err.h"
 
-enum kind { ACCOUNT, USER, CLUSTER, _KIND_MAX };
-static const char *const kinds[] = { "account", "user", "cluster" };
+enum kind { ACCOUNT, USER, CLUSTER, GPU, PARTITION, QOS, _KIND_MAX };
+static const char *const kinds[] = { "account", "user", "cluster", "gpu", "partition", "qos" };
 static const char *const columns[] = { "kind", "from", "to", NULL };
 
 struct entry {
@@ -46,7 +46,9 @@ static int read_entry(struct csv *c, const char *const *fields, const int *at,
 	while (k < _KIND_MAX && strcmp(kinds[k], kind) != 0)
 		k++;
 	if (k == _KIND_MAX)
-		return csv_error(c, err, "kind '%.32s': it is one of account, user, cluster",
+		return csv_error(c, err,
+				 "kind '%.32s': it is one of account, user, cluster, "
+				 "gpu, partition, qos",
 				 kind);
 	if (!is_name(from) || !is_name(to))
 		return csv_error(c, err, "'%.64s' is not a name", is_name(from) ? to : from);
@@ -126,6 +128,30 @@ static void rename_one(const struct import_map *m, enum kind kind,
 		strcpy(name, e->to);
 }
 
+/* "a100-40", or "t4-16/NODETYPE" where the profile has several types of nodes with that model.
+ */
+static void rename_gpus(const struct import_map *m, struct history_job *j)
+{
+	struct gpus told = j->gpus;
+
+	j->gpus = (struct gpus){ 0 };
+	for (int32_t i = 0; i < told.n; i++) {
+		char *name = told.of[i].model, *type;
+
+		if (!*name) /* a model that is not told is "-" in the table */
+			strcpy(name, "-");
+		rename_one(m, GPU, name);
+		if (!strcmp(name, "-"))
+			*name = '\0';
+		type = strchr(name, '/');
+		if (type) {
+			*type++ = '\0';
+			strcpy(j->node_type, type);
+		}
+		gpus_add(&j->gpus, name, told.of[i].n); /* no more models than before */
+	}
+}
+
 void import_map_apply(const struct import_map *m, struct history_job *j)
 {
 	if (!m->n)
@@ -133,4 +159,7 @@ void import_map_apply(const struct import_map *m, struct history_job *j)
 	rename_one(m, ACCOUNT, j->account);
 	rename_one(m, USER, j->user);
 	rename_one(m, CLUSTER, j->cluster);
+	rename_one(m, PARTITION, j->queue);
+	rename_one(m, QOS, j->qos);
+	rename_gpus(m, j);
 }

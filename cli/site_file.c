@@ -1,13 +1,16 @@
 /* site_file.c - see site_file.h. */
 #include <errno.h>
+#include <inttypes.h>
 #include <string.h>
 #include <time.h>
+#include "cli/import_file.h"
 #include "cli/ledger_file.h"
 #include "cli/site_file.h"
 #include "common/err.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/store_accounts.h"
 #include "controller/ledger/store_charges.h"
+#include "controller/ledger/store_import.h"
 
 #define S_NS 1000000000LL
 
@@ -39,6 +42,52 @@ static int read_policy(const char *profile, struct site_file *f, struct err *err
 	return r < 0 || !profile ? r : config_load(path, &f->config, err);
 }
 
+struct other_prices {
+	const char *profile;
+	int64_t jobs;
+	char by[80]; /* of the first other one */
+};
+
+static int see_prices(void *ctx, const char *profile, int64_t jobs, struct err *err)
+{
+	struct other_prices *o = ctx;
+
+	const char *at = strchr(profile, '@'), *mine = strchr(o->profile, '@');
+
+	(void)err;
+	if (at && mine && !strcmp(at, mine))
+		return 0;
+	o->jobs += jobs;
+	if (!*o->by && !strcmp(profile, "?"))
+		snprintf(o->by, sizeof(o->by), "what an older version did not record");
+	else if (!*o->by && !*profile)
+		snprintf(o->by, sizeof(o->by), "no profile (cores x time)");
+	else if (!*o->by)
+		snprintf(o->by, sizeof(o->by), "profile %.60s", profile);
+	return 0;
+}
+
+int site_file_tell_prices(struct store *s, const char *profile, struct err *err)
+{
+	_cleanup_free_ char *path = NULL;
+	char name[IMPORT_PROFILE_MAX] = "";
+	struct other_prices o = { .profile = name };
+	int r = profile ? profile_find(profile, &path, err) : 0;
+
+	if (r >= 0 && path)
+		r = import_profile_name(path, name, err);
+	if (r >= 0 && path)
+		r = store_imports_priced(s, see_prices, &o, err);
+
+	if (r >= 0 && o.jobs)
+		fprintf(stderr,
+			"reeve: %" PRId64
+			" imported jobs of this ledger were priced by %s, not by "
+			"%.80s; 'reeve admin reprice' prices them again\n",
+			o.jobs, o.by, name);
+	return r < 0 ? r : 0;
+}
+
 int site_file_open(const struct verb_call *call, enum site_file_need need,
 		   struct site_file *ret, struct err *err)
 {
@@ -54,6 +103,8 @@ int site_file_open(const struct verb_call *call, enum site_file_need need,
 	r = read_policy(verb_value(call, "profile"), &f, err);
 	if (r >= 0)
 		r = read_accounts(verb_value(call, "accounts"), &f, err);
+	if (r >= 0)
+		r = site_file_tell_prices(f.store, verb_value(call, "profile"), err);
 	if (r < 0) {
 		site_file_done(&f);
 		return r == -EINVAL ? -EBADMSG : r;

@@ -17,6 +17,10 @@ enum site_file_need { SITE_FILE_LEDGER, SITE_FILE_POLICY }; /* POLICY: a profile
 int site_file_open(const struct verb_call *call, enum site_file_need need,
 		   struct site_file *ret, struct err *err);
 void site_file_done(struct site_file *f);
+/* Says on stderr which imported jobs of the ledger were priced by another profile than the one
+ * named (NULL: no profile, nothing is said): their charges are not what that profile makes of
+ * them. */
+int site_file_tell_prices(struct store *s, const char *profile, struct err *err);
 
 /* --at TIME as store_parse_at() reads it, or the end of the ledger's last charge; without any,
  * now. */

@@ -2,8 +2,9 @@
 #include "cli/admin.h"
 
 static const struct verb *const verbs[] = {
-	&admin_verb_check_config, &admin_verb_verify,	&admin_verb_rebuild, &admin_verb_adjust,
-	&admin_verb_adjustments,  &admin_verb_accounts, &cli_verb_help,	     NULL,
+	&admin_verb_check_config, &admin_verb_verify, &admin_verb_rebuild,
+	&admin_verb_reprice,	  &admin_verb_adjust, &admin_verb_adjustments,
+	&admin_verb_accounts,	  &cli_verb_help,     NULL,
 };
 
 static int admin(const struct verb_call *call, void *ctx, struct err *err)

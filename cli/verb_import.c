@@ -16,7 +16,7 @@
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_import.h"
 #include "controller/pg/pg.h"
-#include "controller/quote/quote.h"
+#include "controller/quote/history_price.h"
 
 /* Jobs a transaction: what a batch does not have to write twice are the sums of its days, which
  * is most of the work in a large ledger. A controller beside it waits 5 s to write; a server
@@ -26,13 +26,20 @@
 #define TOLD_MAX 20  /* conflicts that are named one by one */
 #define PATIENCE_S 2 /* from then on, progress is shown */
 #define NO_JOB SWF_NO_JOB
+#define NO_NAME "unknown" /* of an account or a user that is not told */
 _Static_assert(SWF_NO_JOB == SACCT_NO_JOB, "one word for lines that are no job");
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger; made when there is none", NULL },
 	{ "cluster", 0, "NAME", "where the jobs ran; sacct: default is what the file says",
 	  NULL },
-	{ "map", 0, "FILE", "other names: a CSV file with the columns kind,from,to", NULL },
+	{ "account", 'A', "NAME", "the account of jobs that name none; default: unknown",
+	  NULL },
+	{ "map", 0, "FILE",
+	  "other names: a CSV file with the columns kind,from,to; kinds: account, user, "
+	  "cluster, "
+	  "gpu, partition, qos",
+	  NULL },
 	{ "profile", 0, "NAME|FILE", "charge by this profile's tariff of the cluster", NULL },
 	{ "time-zone", 0, "ZONE",
 	  "of the times of sacct, and of the days of a new ledger; default: the profile's, or "
@@ -41,10 +48,27 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
+enum unused_kind { UNUSED_PARTITION, UNUSED_GPU, _UNUSED_KIND_MAX };
+static const char *const unused_words[] = { "partition", "gpu" };
+static const char *const unused_meaning[] = {
+	"not a queue of the cluster in the profile: priced in its default queue",
+	"no price in the profile: rejected as no-price",
+};
+_Static_assert(ARRAY_LEN(unused_words) == _UNUSED_KIND_MAX, "a word a kind");
+
+#define UNUSED_MAX 200 /* names that are counted one by one; the rest together */
+
+struct unused {
+	enum unused_kind kind;
+	char name[REQUEST_NAME_MAX];
+	int64_t jobs;
+};
+
 struct import {
 	struct cli *c;
 	const char *path, *format, *cluster, *map_path, *zone;
-	char *profile; /* its file */
+	char *profile;			       /* its file */
+	char profile_name[IMPORT_PROFILE_MAX]; /* "": none */
 	struct import_file *file;
 	struct store *store;
 	struct store_import *to;
@@ -57,6 +81,12 @@ struct import {
 	int64_t n_new, n_pending, line; /* of this run; line: where it reads */
 	int64_t batch;
 	struct timespec start;
+	struct unused *unused; /* UNUSED_MAX */
+	size_t n_unused;
+	int64_t more_unused; /* jobs with names beyond these */
+	char no_price[256];  /* why the first one has none */
+	const char *account; /* of jobs that name none */
+	int64_t no_account, no_user;
 	bool is_swf, has_shown;
 };
 
@@ -69,6 +99,7 @@ static void import_done(struct import *i)
 	config_free(i->config);
 	calendar_close(i->clocks);
 	free(i->profile);
+	free(i->unused);
 }
 
 /* ---- a job's price ---- */
@@ -84,32 +115,49 @@ static int check_cluster(const struct import *i, const struct history_job *j, st
 		       i->path, i->line, j->cluster, i->profile);
 }
 
-/* By the profile's tariff of the cluster and its default queue; without a profile by its cores.
- * < 0: it has no price there. */
-static int price(const struct import *i, const struct history_job *j,
-		 struct store_import_job *ret)
-{
-	const struct quote q = { .pick = { .cluster = j->cluster },
-				 .res = { .ncpus = j->ncpus,
-					  .ngpus = j->ngpus,
-					  .mem_bytes = j->mem_bytes < 0 ? 0 : j->mem_bytes } };
-	struct tariff_price p;
-	struct err unused;
-	int r;
+/* ---- what the file tells and the profile has no use for ---- */
 
-	*ret = (struct store_import_job){ .job = j };
-	ret->terms.ncpus = j->ncpus;
-	ret->terms.ngpus = j->ngpus;
-	ret->terms.rate = (struct fraction){ j->ncpus, 1 };
-	ret->terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
-	if (!i->config)
-		return 0;
-	r = quote_price(i->config, &q, &p, &unused);
-	if (r < 0)
+static void note_unused(struct import *i, enum unused_kind kind, const char *name)
+{
+	struct unused *u;
+
+	for (size_t k = 0; k < i->n_unused; k++)
+		if (i->unused[k].kind == kind && !strcmp(i->unused[k].name, name)) {
+			i->unused[k].jobs++;
+			return;
+		}
+	if (i->n_unused == UNUSED_MAX) {
+		i->more_unused++;
+		return;
+	}
+	u = &i->unused[i->n_unused++];
+	*u = (struct unused){ .kind = kind, .jobs = 1 };
+	snprintf(u->name, sizeof(u->name), "%s", *name ? name : "(model not told)");
+}
+
+static void note_no_price(struct import *i, const struct history_job *j, const struct err *why)
+{
+	if (!*i->no_price)
+		snprintf(i->no_price, sizeof(i->no_price), "line %" PRId64 ": %.200s", i->line,
+			 why->text);
+	for (int32_t k = 0; k < j->gpus.n; k++)
+		note_unused(i, UNUSED_GPU, j->gpus.of[k].model);
+}
+
+/* < 0: it has no price there. */
+static int price(struct import *i, const struct history_job *j, struct store_import_job *ret)
+{
+	struct history_price p;
+	struct err why = { "" };
+	int r = history_price(i->config, j, &p, &why);
+
+	if (r < 0) {
+		note_no_price(i, j, &why);
 		return r;
-	ret->pool = p.pool;
-	ret->terms.bundle = p.terms;
-	ret->terms.rate = p.rate;
+	}
+	*ret = (struct store_import_job){ .job = j, .pool = p.pool, .terms = p.terms };
+	if (i->config && *j->queue && !p.has_queue)
+		note_unused(i, UNUSED_PARTITION, j->queue);
 	return 0;
 }
 
@@ -134,7 +182,8 @@ static int on_settled(void *ctx, const struct store_import_job *j,
 		      enum store_import_outcome outcome, struct err *err)
 {
 	struct import *i = ctx;
-	int64_t core_seconds = (j->job->end_s - j->job->start_s) * j->job->ncpus;
+	int64_t core_seconds =
+		(j->job->end_s - j->job->start_s - j->job->suspended_s) * j->job->ncpus;
 
 	if (outcome == STORE_IMPORT_CONFLICT) {
 		tell_conflict(i, j);
@@ -147,6 +196,19 @@ static int on_settled(void *ctx, const struct store_import_job *j,
 	return 0;
 }
 
+/* A job that tells no account or no user is charged all the same, and it is told. */
+static void name_nameless(struct import *i, struct history_job *j)
+{
+	if (!*j->account) {
+		snprintf(j->account, sizeof(j->account), "%s", i->account);
+		i->no_account++;
+	}
+	if (!*j->user) {
+		strcpy(j->user, NO_NAME);
+		i->no_user++;
+	}
+}
+
 static int add_job(struct import *i, struct history_job *j, struct err *err)
 {
 	struct store_import_job priced;
@@ -154,6 +216,7 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 
 	if (i->cluster)
 		strcpy(j->cluster, i->cluster);
+	name_nameless(i, j);
 	if (i->map)
 		import_map_apply(i->map, j);
 	if (!j->cluster[0]) {
@@ -261,20 +324,55 @@ static json_t *encode_rejects(const struct import *i)
 	return TAKE_PTR(all);
 }
 
+static json_t *encode_unused(const struct import *i)
+{
+	json_t *all = json_array();
+
+	for (size_t k = 0; all && k < i->n_unused; k++) {
+		const struct unused *u = &i->unused[k];
+
+		json_array_append_new(all, json_pack("{s:s,s:s,s:I,s:s}", "kind",
+						     unused_words[u->kind], "name", u->name,
+						     "jobs", (json_int_t)u->jobs, "meaning",
+						     unused_meaning[u->kind]));
+	}
+	return all;
+}
+
 static int print_document(const struct import *i, struct err *err)
 {
 	const struct store_import_count *n = &i->count;
 	_cleanup_json_ json_t *doc = json_pack(
-		"{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "schema", WIRE_SCHEMA, "time_zone",
-		store_zone(i->store), "rows", (json_int_t)n->rows, "jobs", (json_int_t)n->jobs,
-		"new", (json_int_t)i->n_new, "known", (json_int_t)(n->jobs - i->n_new),
-		"conflict", (json_int_t)n->conflicts, "core_seconds",
-		(json_int_t)n->core_seconds, "rejected", encode_rejects(i), "rejected_total",
-		(json_int_t)rejected_total(i));
+		"{s:s,s:s,s:I,s:I,s:o,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "profile",
+		i->profile_name, "account", i->account, "without_account",
+		(json_int_t)i->no_account, "without_user", (json_int_t)i->no_user, "unused",
+		encode_unused(i), "schema", WIRE_SCHEMA, "time_zone", store_zone(i->store),
+		"rows", (json_int_t)n->rows, "jobs", (json_int_t)n->jobs, "new",
+		(json_int_t)i->n_new, "known", (json_int_t)(n->jobs - i->n_new), "conflict",
+		(json_int_t)n->conflicts, "core_seconds", (json_int_t)n->core_seconds,
+		"rejected", encode_rejects(i), "rejected_total", (json_int_t)rejected_total(i));
 
 	if (!doc)
 		return err_set(err, -ENOMEM, "out of memory");
 	return cli_print_document(i->c, doc, err);
+}
+
+static void print_unused(const struct import *i)
+{
+	FILE *to = i->c->format.to;
+
+	if (i->n_unused)
+		fputs("not used\n", to);
+	for (size_t k = 0; k < i->n_unused; k++) {
+		const struct unused *u = &i->unused[k];
+
+		fprintf(to, "  %s %s: %" PRId64 " jobs; %s\n", unused_words[u->kind], u->name,
+			u->jobs, unused_meaning[u->kind]);
+	}
+	if (i->more_unused)
+		fprintf(to, "  and %" PRId64 " jobs with other such names\n", i->more_unused);
+	if (i->n_unused)
+		fputs("  other names for them: --map FILE, kinds partition and gpu\n", to);
 }
 
 static int print_summary(const struct import *i)
@@ -292,6 +390,33 @@ static int print_summary(const struct import *i)
 		if (n->rejected[w])
 			fprintf(to, "  %s: %" PRId64 ", first in line %" PRId64 "\n",
 				history_why_name(w), n->rejected[w], n->first_line[w]);
+	if (*i->no_price)
+		fprintf(to, "    the first without a price: %s\n", i->no_price);
+	if (i->no_account)
+		fprintf(to, "without account %" PRId64 ", charged to account %s\n",
+			i->no_account, i->account);
+	if (i->no_user)
+		fprintf(to, "without user  %" PRId64 ", charged to user " NO_NAME "\n",
+			i->no_user);
+	print_unused(i);
+	fprintf(to, "priced by     %s\n",
+		i->profile ? i->profile_name : "no profile: cores x time");
+	return 0;
+}
+
+/* Nothing was taken, and nothing was there before: an import that did nothing is no success. */
+static int check_taken(const struct import *i)
+{
+	const struct store_import_count *n = &i->count;
+
+	if (n->jobs || n->conflicts)
+		return 0;
+	fprintf(stderr,
+		"reeve import: %s: no job was taken of %" PRId64
+		" rows; is it %s? Reasons are listed as rejected; names can be given with "
+		"--account and --map\n",
+		i->path, n->rows, i->format);
+	i->c->exit_code = CLI_FAILED;
 	return 0;
 }
 
@@ -299,6 +424,8 @@ static int print_summary(const struct import *i)
 
 static int read_words(struct import *i, const struct verb_call *call, struct err *err)
 {
+	int r;
+
 	i->format = call->args[0];
 	i->path = call->args[1];
 	i->cluster = verb_value(call, "cluster");
@@ -314,9 +441,16 @@ static int read_words(struct import *i, const struct verb_call *call, struct err
 			       "an SWF file does not name its cluster: give --cluster NAME");
 	if (i->cluster && (!*i->cluster || strlen(i->cluster) >= REQUEST_NAME_MAX))
 		return err_set(err, -EINVAL, "--cluster '%.80s' is not a name", i->cluster);
-	return verb_value(call, "profile")
-		       ? profile_find(verb_value(call, "profile"), &i->profile, err)
-		       : 0;
+	i->account = verb_value(call, "account") ? verb_value(call, "account") : NO_NAME;
+	if (!*i->account || strlen(i->account) >= REQUEST_NAME_MAX)
+		return err_set(err, -EINVAL, "--account '%.80s' is not a name", i->account);
+	i->unused = calloc(UNUSED_MAX, sizeof(*i->unused));
+	if (!i->unused)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!verb_value(call, "profile"))
+		return 0;
+	r = profile_find(verb_value(call, "profile"), &i->profile, err);
+	return r < 0 ? r : import_profile_name(i->profile, i->profile_name, err);
 }
 
 static int open_files(struct import *i, struct err *err)
@@ -358,7 +492,7 @@ static int open_clocks(struct import *i, struct err *err)
 
 static int open_ledger(struct import *i, const char *path, struct err *err)
 {
-	char digest[IMPORT_DIGEST_MAX];
+	char digest[IMPORT_DIGEST_MAX], content[IMPORT_DIGEST_MAX];
 	int r = open_clocks(i, err);
 	const struct import_digest_part parts[] = {
 		{ .word = i->format },
@@ -367,21 +501,34 @@ static int open_ledger(struct import *i, const char *path, struct err *err)
 		{ .path = i->map_path, .word = i->map_path ? NULL : "-" },
 		{ .path = i->profile, .word = i->profile ? NULL : "-" },
 		{ .path = i->path },
+		{ .word = i->account },
 		{ .word = i->clocks ? calendar_zone(i->clocks) : NULL }, /* or the end */
 		{ 0 },
 	};
-	const struct store_import_file f = { digest, i->path, i->format };
+	const struct import_digest_part alone[] = { { .path = i->path }, { 0 } };
+	const char *zone = i->clocks ? calendar_zone(i->clocks) : "";
+	const struct store_import_file f = { digest,  i->path,	       i->format,
+					     content, i->profile_name, zone };
 
 	if (r >= 0)
 		r = import_file_digest(parts, digest, err);
+	if (r >= 0)
+		r = import_file_digest(alone, content, err);
 	i->batch = path && pg_is_place(path) ? BATCH_SERVER : BATCH;
 	if (r >= 0)
 		r = ledger_file_open_zone(path, zone_of(i), &i->store, err);
 	if (r >= 0)
 		r = store_import_open(i->store, &f, &i->to, &i->count, err);
-	if (r >= 0)
-		store_import_listen(i->to, on_settled, i);
-	return r;
+	if (r < 0)
+		return r;
+	store_import_listen(i->to, on_settled, i);
+	if (i->count.is_known_otherwise && strcmp(i->count.other_zone, zone) != 0)
+		fprintf(stderr,
+			"reeve import: warning: %s was imported before with times of %s, now "
+			"read as times of %s: its jobs are those of before\n",
+			i->path, *i->count.other_zone ? i->count.other_zone : "UTC",
+			*zone ? zone : "UTC");
+	return 0;
 }
 
 static int import(const struct verb_call *call, void *ctx, struct err *err)
@@ -402,7 +549,8 @@ static int import(const struct verb_call *call, void *ctx, struct err *err)
 		fputs("\r\033[K", stderr);
 	if (r < 0)
 		return r;
-	return i.c->format.output == TABLE_TABLE ? print_summary(&i) : print_document(&i, err);
+	r = i.c->format.output == TABLE_TABLE ? print_summary(&i) : print_document(&i, err);
+	return r < 0 ? r : check_taken(&i);
 }
 
 const struct verb cli_verb_import = {
@@ -413,9 +561,13 @@ const struct verb cli_verb_import = {
 		"FILE, plain or gzip, is in the Standard Workload Format or what\n"
 		"'sacct --parsable2' prints with the 26 fields of docs/import.md; times of\n"
 		"sacct are read as local times of --time-zone. Each job is charged for the\n"
-		"cores it held, or with --profile by the tariff of its cluster and the "
-		"default\n"
-		"queue. An import that was broken off goes on where it was; a file that was\n"
+		"cores it held, or with --profile by the tariff of its cluster, by its GPUs'\n"
+		"models and its partition where the profile has a queue of that name, else "
+		"the\n"
+		"default queue. What the file tells and the profile has no use for is listed.\n"
+		"Time in which a job was suspended is free; the runs of a requeued job are\n"
+		"jobs each. An import that was broken off goes on where it was; a file that "
+		"was\n"
 		"imported brings nothing new; a job that is there already with other figures\n"
 		"is told and left as it is. Lines that are no possible job are counted by\n"
 		"reason.",

@@ -1,6 +1,7 @@
 /* history.c - see history.h. */
 #include <errno.h>
 #include <stdbool.h>
+#include <string.h>
 #include "common/cleanup.h"
 #include "controller/history/history.h"
 
@@ -16,7 +17,8 @@ static const char *const why_names[] = {
 	[HISTORY_NO_CORES] = "no-cores",
 	[HISTORY_ENDS_TOO_SOON] = "ends-before-start",
 	[HISTORY_STARTS_TOO_SOON] = "starts-before-submit",
-	[HISTORY_NO_NAME] = "no-user-or-account",
+	[HISTORY_NO_NAME] = "no-name",
+	[HISTORY_TOO_LONG_SUSPENDED] = "suspended-too-long",
 	[HISTORY_OUT_OF_RANGE] = "out-of-range",
 	[HISTORY_NO_PRICE] = "no-price",
 };
@@ -42,13 +44,16 @@ enum history_why history_judge(const struct history_job *j)
 		return HISTORY_NO_CORES;
 	if (j->start_s < j->submit_s)
 		return HISTORY_STARTS_TOO_SOON;
-	if (!j->user[0] || !j->account[0])
-		return HISTORY_NO_NAME;
+	if (j->suspended_s < 0 || j->suspended_s > j->end_s - j->start_s)
+		return HISTORY_TOO_LONG_SUSPENDED;
+	if (j->suspended_s == j->end_s - j->start_s)
+		return HISTORY_NO_RUN_TIME;
 	if (!is_within(j->number, 0, HISTORY_NUMBER_MAX) ||
 	    !is_within(j->submit_s, 0, HISTORY_TIME_MAX) ||
 	    !is_within(j->end_s, 0, HISTORY_TIME_MAX) ||
 	    j->end_s - j->start_s > HISTORY_RUN_MAX || j->ncpus > HISTORY_CORES_MAX ||
 	    !is_within(j->ngpus, 0, HISTORY_CORES_MAX) ||
+	    !is_within(j->nodes, 0, HISTORY_CORES_MAX) ||
 	    !is_within(j->walltime_s, -1, HISTORY_AMOUNT_MAX - 1) ||
 	    !is_within(j->mem_bytes, -1, HISTORY_AMOUNT_MAX - 1) ||
 	    !is_within(j->mem_peak_bytes, -1, HISTORY_AMOUNT_MAX - 1) ||
@@ -77,4 +82,51 @@ int history_parse_int(const char *text, size_t size, int64_t *ret)
 		return -EINVAL;
 	*ret = minus ? -n : n;
 	return 0;
+}
+
+int history_parse_thousandths(const char *text, size_t size, int64_t *ret)
+{
+	const char *point = memchr(text, '.', size);
+	int64_t whole, part = 0, scale = 100;
+	int r = history_parse_int(text, size, &whole);
+
+	if (r < 0)
+		return r;
+	for (const char *p = point ? point + 1 : text + size; p < text + size && scale;
+	     p++, scale /= 10)
+		part += (*p - '0') * scale;
+	if (__builtin_mul_overflow(whole, (int64_t)1000, ret) || *ret > HISTORY_AMOUNT_MAX ||
+	    *ret < -HISTORY_AMOUNT_MAX) {
+		*ret = whole < 0 ? -HISTORY_AMOUNT_MAX : HISTORY_AMOUNT_MAX;
+		return 0;
+	}
+	*ret += size && *text == '-' ? -part : part;
+	return 0;
+}
+
+void history_init(struct history_job *j)
+{
+	*j = (struct history_job){
+		.walltime_s = -1, .mem_bytes = -1, .mem_peak_bytes = -1, .cpu_ms = -1
+	};
+}
+
+bool history_copy_name(const char *text, size_t size, char ret[static REQUEST_NAME_MAX])
+{
+	ret[0] = '\0';
+	if (size >= REQUEST_NAME_MAX)
+		return false;
+	for (size_t i = 0; i < size; i++)
+		if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f)
+			return false;
+	memcpy(ret, text, size);
+	ret[size] = '\0';
+	return true;
+}
+
+int history_add_gpus(struct history_job *j, const char *model, int64_t n)
+{
+	if (n < 0)
+		return -EINVAL;
+	return n == 0 ? 0 : gpus_add(&j->gpus, model, n);
 }

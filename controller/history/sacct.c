@@ -139,22 +139,80 @@ static int64_t read_memory(struct text t)
 	return bytes + (int64_t)((__int128)part * unit / scale);
 }
 
-/* The value of `key` in "billing=12,cpu=12,gres/gpu=2". */
+/* The items of "billing=12,cpu=12,gres/gpu:a100=2", one after the other; false: no more. */
+static bool next_tres(struct text *rest, struct text *ret_key, struct text *ret_value)
+{
+	const char *end, *sign;
+
+	if (!rest->size)
+		return false;
+	end = memchr(rest->at, ',', rest->size);
+	*ret_key = (struct text){ rest->at, end ? (size_t)(end - rest->at) : rest->size };
+	*rest = end ? (struct text){ end + 1, rest->size - ret_key->size - 1 }
+		    : (struct text){ rest->at, 0 };
+	sign = memchr(ret_key->at, '=', ret_key->size);
+	*ret_value =
+		(struct text){ sign ? sign + 1 : "",
+			       sign ? ret_key->size - (size_t)(sign - ret_key->at) - 1 : 0 };
+	ret_key->size = sign ? (size_t)(sign - ret_key->at) : ret_key->size;
+	return true;
+}
+
+/* The value of `key`. */
 static bool find_tres(struct text t, const char *key, struct text *ret)
 {
-	const char *p = t.at, *end = t.at + t.size, *comma;
-	size_t n = strlen(key);
+	struct text name, value;
 
-	for (; p < end; p = comma + 1) {
-		comma = memchr(p, ',', (size_t)(end - p));
-		if (!comma)
-			comma = end;
-		if ((size_t)(comma - p) > n && memcmp(p, key, n) == 0 && p[n] == '=') {
-			*ret = (struct text){ p + n + 1, (size_t)(comma - p) - n - 1 };
+	while (next_tres(&t, &name, &value))
+		if (is_word(name, key)) {
+			*ret = value;
 			return true;
 		}
-	}
 	return false;
+}
+
+/* A typed GPU as models are named here: "gres/gpu:a100", "a100_1g.5gb"; a MIG slice told alone,
+ * "1g.5gb", keeps its name, for a map to say of what it is. */
+static bool read_model(struct text key, char ret[static REQUEST_NAME_MAX])
+{
+	static const char head[] = "gres/gpu:";
+	size_t n = sizeof(head) - 1;
+
+	if (key.size <= n || memcmp(key.at, head, n) != 0 ||
+	    !history_copy_name(key.at + n, key.size - n, ret))
+		return false;
+	for (char *p = ret; *p; p++)
+		if (*p >= 'A' && *p <= 'Z')
+			*p = (char)(*p - 'A' + 'a');
+	return true;
+}
+
+/* GPUs by model, and those whose model is not told. Slurm prints both forms, or either. */
+static int read_gpus(struct text t, struct history_job *ret)
+{
+	int64_t plain = 0, typed = 0, n;
+	struct text key, value;
+	char model[REQUEST_NAME_MAX];
+
+	while (next_tres(&t, &key, &value)) {
+		bool has_model = read_model(key, model);
+
+		if (!has_model && !is_word(key, "gres/gpu"))
+			continue;
+		if (history_parse_int(value.at, value.size, &n) < 0 || n < 0 ||
+		    n > HISTORY_CORES_MAX)
+			return HISTORY_GARBAGE;
+		if (!has_model)
+			plain = n;
+		else if (history_add_gpus(ret, model, n) < 0)
+			return HISTORY_OUT_OF_RANGE;
+		else
+			typed += n;
+	}
+	if (plain > typed && history_add_gpus(ret, "", plain - typed) < 0)
+		return HISTORY_OUT_OF_RANGE;
+	ret->ngpus = plain > typed ? plain : typed;
+	return HISTORY_OK;
 }
 
 /* reqmem "8000Mn" of a node, "4Gc" of a core. -1 when not told or without a limit. */
@@ -198,19 +256,6 @@ static int64_t read_limit(struct text t)
 	return digits ? days * 86400 + total + part : -1;
 }
 
-static bool copy_name(struct text t, char ret[static REQUEST_NAME_MAX])
-{
-	ret[0] = '\0';
-	if (t.size >= REQUEST_NAME_MAX)
-		return false;
-	for (size_t i = 0; i < t.size; i++)
-		if ((unsigned char)t.at[i] <= ' ' || t.at[i] == 0x7f)
-			return false;
-	memcpy(ret, t.at, t.size);
-	ret[t.size] = '\0';
-	return true;
-}
-
 /* From the zone's clocks to moments. Of the readings of a time that came twice, the first that
  * agrees with elapsed. */
 static void place_times(const struct sacct *f, int64_t elapsed_s, struct history_job *j)
@@ -238,6 +283,8 @@ static void place_times(const struct sacct *f, int64_t elapsed_s, struct history
 static int read_times(const struct sacct *f, const struct text t[static _FIELD_MAX],
 		      struct history_job *ret)
 {
+	int64_t elapsed;
+
 	if (is_word(t[START], "Unknown") || is_word(t[START], "None"))
 		return HISTORY_NOT_STARTED;
 	if (is_word(t[END], "Unknown"))
@@ -245,28 +292,42 @@ static int read_times(const struct sacct *f, const struct text t[static _FIELD_M
 	if (read_time(t[SUBMIT], &ret->submit_s) < 0 ||
 	    read_time(t[START], &ret->start_s) < 0 || read_time(t[END], &ret->end_s) < 0)
 		return HISTORY_GARBAGE;
-	place_times(f, read_limit(t[ELAPSED]), ret);
+	elapsed = read_limit(t[ELAPSED]);
+	place_times(f, elapsed, ret);
+	/* Slurm's elapsed leaves out the time in which the job was suspended. */
+	if (elapsed >= 0 && elapsed < ret->end_s - ret->start_s)
+		ret->suspended_s = ret->end_s - ret->start_s - elapsed;
 	return HISTORY_OK;
 }
 
 static int read_amounts(const struct text t[static _FIELD_MAX], struct history_job *ret)
 {
 	struct text value;
-	int64_t nodes;
+	int why;
 
 	if (history_parse_int(t[CPUS].at, t[CPUS].size, &ret->ncpus) < 0 ||
-	    history_parse_int(t[NODES].at, t[NODES].size, &nodes) < 0)
+	    history_parse_int(t[NODES].at, t[NODES].size, &ret->nodes) < 0)
 		return HISTORY_GARBAGE;
-	ret->ngpus = 0;
-	if (find_tres(t[TRES], "gres/gpu", &value) &&
-	    history_parse_int(value.at, value.size, &ret->ngpus) < 0)
-		return HISTORY_GARBAGE;
+	why = read_gpus(t[TRES], ret);
+	if (why != HISTORY_OK)
+		return why;
 	ret->mem_bytes = find_tres(t[TRES], "mem", &value)
 				 ? read_memory(value)
-				 : memory_asked(t[MEM_ASKED], nodes, ret->ncpus);
-	ret->mem_peak_bytes = ret->cpu_ms = -1;
+				 : memory_asked(t[MEM_ASKED], ret->nodes, ret->ncpus);
 	ret->walltime_s = read_limit(t[TIME_LIMIT]);
 	return HISTORY_OK;
+}
+
+static bool read_name(struct text t, char ret[static REQUEST_NAME_MAX])
+{
+	return history_copy_name(t.at, t.size, ret);
+}
+
+static bool read_names(const struct text t[static _FIELD_MAX], struct history_job *ret)
+{
+	return read_name(t[CLUSTER], ret->cluster) && read_name(t[ACCOUNT], ret->account) &&
+	       read_name(t[USER], ret->user) && read_name(t[PARTITION], ret->queue) &&
+	       read_name(t[QOS], ret->qos);
 }
 
 static bool is_step(struct text id)
@@ -289,10 +350,10 @@ int sacct_parse_line(const struct sacct *f, const char *line, size_t size,
 		return why;
 	if (is_word(t[JOB], "JobID") || is_step(t[JOB_RAW]))
 		return SACCT_NO_JOB;
+	history_init(ret);
 	if (history_parse_int(t[JOB_RAW].at, t[JOB_RAW].size, &ret->number) < 0)
 		return HISTORY_GARBAGE;
-	if (!copy_name(t[CLUSTER], ret->cluster) || !copy_name(t[ACCOUNT], ret->account) ||
-	    !copy_name(t[USER], ret->user))
+	if (!read_names(t, ret))
 		return HISTORY_NO_NAME;
 	why = read_times(f, t, ret);
 	if (why == HISTORY_OK)

@@ -100,9 +100,24 @@ static void name_number(char letter, int64_t id, char ret[static REQUEST_NAME_MA
 	ret[at] = '\0';
 }
 
+/* The field of a line that swf_parse_fields() has read, to the millisecond: it is an average
+ * over the processors, with decimals in many logs. */
+static void read_cpu_time(const char *line, size_t size, int64_t *ret_ms)
+{
+	const char *p = line, *end = line + size, *from = line;
+
+	for (int n = 0; n <= SWF_CPU_TIME; n++) {
+		while (p < end && is_blank(*p))
+			p++;
+		for (from = p; p < end && !is_blank(*p);)
+			p++;
+	}
+	history_parse_thousandths(from, (size_t)(p - from), ret_ms);
+}
+
 int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_job *ret)
 {
-	int64_t v[_SWF_FIELD_MAX], cores;
+	int64_t v[_SWF_FIELD_MAX], cores, cpu_ms = -1;
 	int why;
 
 	if (size && *line == ';') {
@@ -110,9 +125,12 @@ int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_
 			f->epoch_s = v[0];
 		return SWF_NO_JOB;
 	}
+	history_init(ret);
 	why = swf_parse_fields(line, size, v);
 	if (why != HISTORY_OK)
 		return why;
+	if (v[SWF_CPU_TIME] >= 0)
+		read_cpu_time(line, size, &cpu_ms);
 	if (f->epoch_s < 0)
 		return HISTORY_NO_EPOCH;
 	if (v[SWF_RUN] <= 0)
@@ -127,14 +145,15 @@ int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_
 	ret->start_s = ret->submit_s + v[SWF_WAIT];
 	ret->end_s = ret->start_s + v[SWF_RUN];
 	ret->ncpus = cores;
-	ret->ngpus = 0;
 	ret->walltime_s = v[SWF_TIME_ASKED] < 0 ? -1 : v[SWF_TIME_ASKED];
 	ret->mem_bytes = whole(v[SWF_MEM_ASKED], KIB,
 			       v[SWF_CORES_ASKED] > 0 ? v[SWF_CORES_ASKED] : cores);
 	ret->mem_peak_bytes = whole(v[SWF_MEM_USED], KIB, cores);
-	ret->cpu_ms = whole(v[SWF_CPU_TIME], 1000, cores);
-	ret->cluster[0] = '\0';
+	ret->cpu_ms = whole(cpu_ms, 1, cores);
 	name_number('u', v[SWF_UID], ret->user);
 	name_number('g', v[SWF_GID], ret->account);
+	name_number('q', v[SWF_QUEUE], ret->queue);
+	if (!*ret->queue)
+		name_number('p', v[SWF_PARTITION], ret->queue);
 	return (int)history_judge(ret);
 }

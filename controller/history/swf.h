@@ -3,7 +3,8 @@
  *
  * Pure. Rules of reading: start = submit + wait (0 when not told), end = start + run; cores =
  * allocated processors; memory (KB a processor) and cpu time (s a processor) are taken times
- * the processors; user N is "uN", group N is the account "gN".
+ * the processors; user N is "uN", group N is the account "gN"; the queue is "qN" of queue N, or
+ * without one "pN" of partition N. Cpu time is read to the millisecond.
  */
 #pragma once
 #include <stdbool.h>

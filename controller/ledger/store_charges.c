@@ -89,10 +89,12 @@ static int each(const struct charges *c, const char *sql, int64_t unit, struct e
 	" FROM stretches x JOIN jobs j USING(job) WHERE x.to_ns >= ?1 AND x.from_ns < ?2"
 #define IMPORTED                                                                               \
 	"SELECT a.cluster, a.account, a.user, '', i.pool, submit_s + wait_s,"                  \
-	" submit_s + wait_s + run_s, run_s, COALESCE(rate_num, ncpus),"                        \
+	" submit_s + wait_s + run_s + COALESCE(suspended_s, 0), run_s,"                        \
+	" COALESCE(rate_num, ncpus),"                                                          \
 	" COALESCE(rate_den, 1), ncpus, ngpus, 0, COALESCE(mem_bytes, 0)"                      \
 	" FROM imported i JOIN associations a ON a.id = i.association"                         \
-	" WHERE submit_s + wait_s + run_s >= ?1 AND submit_s + wait_s < ?2"
+	" WHERE submit_s + wait_s + run_s + COALESCE(suspended_s, 0) >= ?1"                    \
+	" AND submit_s + wait_s < ?2"
 static const char stretches_sql[] = STRETCHES;
 static const char imported_sql[] = IMPORTED;
 

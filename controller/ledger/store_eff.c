@@ -111,9 +111,11 @@ static void read_live(struct db_row *st, struct store_eff_attempt *e)
 	" (?1 IS NULL OR x.cluster = ?1) AND (?2 IS NULL OR x.account = ?2)"                   \
 	" AND (?3 IS NULL OR x.user = ?3)"
 
-/* A job's number is unique in one origin only. */
+/* A job's number is unique in one origin only; those from 2^22 on are of later runs
+ * (STORE_RERUNS_FROM). */
 static const char history_job_sql[] =
-	HISTORY_COLUMNS " WHERE i.id IN (SELECT id << 40 | ?4 FROM origins) AND" HISTORY_OF;
+	HISTORY_COLUMNS " WHERE i.id IN (SELECT id << 40 | ?4 FROM origins UNION ALL"
+			" SELECT (id + 4194304) << 40 | ?4 FROM reruns) AND" HISTORY_OF;
 /* ?4, ?5: seconds. */
 static const char history_sql[] =
 	HISTORY_COLUMNS " WHERE i.submit_s + i.wait_s + i.run_s >= ?4"

@@ -4,64 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_import.h"
-#include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/sums.h"
+#include "controller/ledger/store_import_impl.h"
 
 #define S_NS 1000000000LL
 #define NOT_TOLD (-1) /* as NULL on disk */
 /* A batch touches the sums of nearly every user, all over their table. */
 #define CACHE_BYTES (128LL << 20)
-
-/* The columns of the table imported. */
-enum column {
-	ID,
-	ASSOCIATION,
-	SUBMIT_S,
-	WAIT_S,
-	RUN_S,
-	NCPUS,
-	NGPUS,
-	POOL,
-	WALLTIME_S,
-	MEM_BYTES,
-	MEM_PEAK_BYTES,
-	CPU_MS,
-	RATE_NUM,
-	RATE_DEN,
-	CHARGE_REQUESTED_MS,
-	CHARGE_USED_MS,
-	_COLUMN_MAX,
-};
-
-struct row {
-	int64_t v[_COLUMN_MAX];
-};
-
-#define TOGETHER 1024 /* jobs that are written at a time */
-
-/* A job that was taken and is not settled yet. */
-struct taken {
-	struct store_import_job job;
-	struct history_job history; /* that job.job points to */
-	struct tally all;
-	int association;
-};
-
-struct store_import {
-	struct store *s;
-	store_import_fn fn;
-	void *ctx;
-	struct row rows[TOGETHER]; /* of the jobs taken */
-	struct taken taken[TOGETHER];
-	size_t n_taken;
-	struct sums *sums;
-	int64_t id; /* of the file */
-	int64_t origin;
-	char cluster[REQUEST_NAME_MAX]; /* whose origin that is */
-	int64_t until_s;		/* the last end of a new job of this batch */
-	bool is_begun;
-};
 
 static int get_number(struct db *db, struct db_row *st, int64_t *ret, struct err *err)
 {
@@ -74,7 +22,7 @@ static int get_number(struct db *db, struct db_row *st, int64_t *ret, struct err
 	return 0;
 }
 
-static int begin(struct store_import *i, struct err *err)
+int store_import_begin(struct store_import *i, struct err *err)
 {
 	int r = i->is_begun ? 0 : db_begin(i->s->db, err);
 
@@ -139,6 +87,29 @@ static int load_file(struct store_import *i, const char *digest, struct store_im
 	return r < 0 ? r : 1;
 }
 
+/* The same file before, read in another way: the numbers in it are those jobs, not other runs.
+ */
+static int load_other(struct store_import *i, const struct store_import_file *f,
+		      struct store_import_count *c, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(
+		i->s->db, err, &st,
+		"SELECT zone FROM imports WHERE content = ?1 AND digest <> ?2 AND rows > 0"
+		" ORDER BY id DESC LIMIT 1",
+		"tt", f->content, f->digest);
+
+	if (r >= 0)
+		r = db_step(i->s->db, st, err);
+	i->has_reruns = r == 0;
+	if (r <= 0)
+		return r;
+	c->is_known_otherwise = true;
+	snprintf(c->other_zone, sizeof(c->other_zone), "%s", store_text(st, 0));
+	db_done(st);
+	return 0;
+}
+
 int store_import_open(struct store *s, const struct store_import_file *f,
 		      struct store_import **ret, struct store_import_count *ret_count,
 		      struct err *err)
@@ -152,13 +123,16 @@ int store_import_open(struct store *s, const struct store_import_file *f,
 	i->s = s;
 	r = db_cache(s->db, CACHE_BYTES, err);
 	if (r >= 0)
+		r = load_other(i, f, &count, err);
+	if (r >= 0)
 		r = load_file(i, f->digest, &count, err);
 	if (r == 0) {
 		r = db_run(s->db, err,
 			   "INSERT INTO imports(digest, file, format, lines, rows, jobs,"
-			   " core_seconds, conflicts, complete) VALUES(?1, ?2, ?3, 0, 0, 0, 0, "
-			   "0, 0)",
-			   "ttt", f->digest, f->path, f->format);
+			   " core_seconds, conflicts, complete, profile, content, zone)"
+			   " VALUES(?1, ?2, ?3, 0, 0, 0, 0, 0, 0, ?4, ?5, ?6)",
+			   "tttttt", f->digest, f->path, f->format, f->profile, f->content,
+			   f->zone);
 		i->id = db_last_id(s->db);
 	}
 	if (r < 0)
@@ -224,9 +198,62 @@ static int find_association(struct store_import *i, const struct history_job *j,
 	return r < 0 ? r : index;
 }
 
-static struct row row_of(const struct store_import *i, const struct store_import_job *sj,
-			 int64_t association, const struct tally *t)
+/* ---- what a job is of: queue, QOS, GPU models, type of node ---- */
+
+static int64_t find_known_kind(const struct store_import *i, const char *key)
 {
+	for (size_t k = 0; k < KINDS_KEPT && k < i->n_kinds; k++)
+		if (!strcmp(i->kinds[k].key, key))
+			return i->kinds[k].id;
+	return 0;
+}
+
+static void keep_kind(struct store_import *i, const char *key, int64_t id)
+{
+	struct known_kind *k = &i->kinds[i->n_kinds++ % KINDS_KEPT];
+
+	snprintf(k->key, sizeof(k->key), "%s", key);
+	k->id = id;
+}
+
+/* 0: nothing of it is told. */
+static int find_kind(struct store_import *i, const struct history_job *j, int64_t *ret,
+		     struct err *err)
+{
+	char gpus[GPUS_TEXT_MAX], key[KIND_KEY_MAX];
+	struct db *db = i->s->db;
+	struct db_row *st;
+	int r;
+
+	gpus_format(&j->gpus, gpus);
+	*ret = 0;
+	if (!*j->queue && !*j->qos && !*gpus && !*j->node_type)
+		return 0;
+	snprintf(key, sizeof(key), "%s\n%s\n%s\n%s", j->queue, j->qos, gpus, j->node_type);
+	*ret = find_known_kind(i, key);
+	if (*ret)
+		return 0;
+	r = db_run(db, err,
+		   "INSERT INTO import_kinds(queue, qos, gpus, node_type)"
+		   " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
+		   "tttt", j->queue, j->qos, gpus, j->node_type);
+	if (r >= 0)
+		r = db_query(db, err, &st,
+			     "SELECT id FROM import_kinds WHERE queue = ?1 AND qos = ?2"
+			     " AND gpus = ?3 AND node_type = ?4",
+			     "tttt", j->queue, j->qos, gpus, j->node_type);
+	if (r >= 0)
+		r = get_number(db, st, ret, err);
+	if (r >= 0)
+		keep_kind(i, key, *ret);
+	return r;
+}
+
+static struct row row_of(const struct store_import *i, const struct taken *taken, int64_t kind)
+{
+	const struct store_import_job *sj = &taken->job;
+	const struct tally *t = &taken->all;
+	int64_t association = sums_association(i->sums, taken->association)->id;
 	const struct history_job *j = sj->job;
 	const struct fraction rate = sj->terms.rate;
 	bool is_plain = rate.num == j->ncpus && rate.den == 1;
@@ -236,7 +263,7 @@ static struct row row_of(const struct store_import *i, const struct store_import
 				     [ASSOCIATION] = association,
 				     [SUBMIT_S] = j->submit_s,
 				     [WAIT_S] = j->start_s - j->submit_s,
-				     [RUN_S] = j->end_s - j->start_s,
+				     [RUN_S] = j->end_s - j->start_s - j->suspended_s,
 				     [NCPUS] = j->ncpus,
 				     [NGPUS] = j->ngpus,
 				     [POOL] = (int64_t)sj->pool,
@@ -248,14 +275,36 @@ static struct row row_of(const struct store_import *i, const struct store_import
 				     [RATE_DEN] = is_plain ? NOT_TOLD : rate.den,
 				     [CHARGE_REQUESTED_MS] = t->charge_requested_ms,
 				     [CHARGE_USED_MS] = t->charge_used_ms,
+				     [SUSPENDED_S] = j->suspended_s ? j->suspended_s : NOT_TOLD,
+				     [NODES] = j->nodes ? j->nodes : NOT_TOLD,
+				     [KIND] = kind ? kind : NOT_TOLD,
 			     } };
 }
 
 static const char insert_sql[] =
 	"INSERT INTO imported VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
-	" ?14, ?15, ?16) ON CONFLICT DO NOTHING";
+	" ?14, ?15, ?16, ?17, ?18, ?19) ON CONFLICT DO NOTHING";
 static const char select_sql[] = "SELECT * FROM imported WHERE id = ?1";
 
+/* What ledgers of older versions do not know of a job is no difference. */
+static bool is_unknown_before(int column)
+{
+	return column == SUSPENDED_S || column == NODES || column == KIND;
+}
+
+static bool is_apart(struct db_row *st, const struct row *row)
+{
+	int64_t from = db_int(st, SUBMIT_S) + db_int(st, WAIT_S),
+		to = from + db_int(st, RUN_S) + db_int(st, SUSPENDED_S);
+	const int64_t *v = row->v;
+	int64_t start = v[SUBMIT_S] + v[WAIT_S],
+		end = start + v[RUN_S] + (v[SUSPENDED_S] > 0 ? v[SUSPENDED_S] : 0);
+
+	return end <= from || to <= start;
+}
+
+/* An outcome; APART: one with other figures, at another time. */
+#define APART (_STORE_IMPORT_OUTCOME_MAX)
 static int compare(struct db *db, const struct row *row, struct err *err)
 {
 	struct db_row *st;
@@ -269,9 +318,11 @@ static int compare(struct db *db, const struct row *row, struct err *err)
 	for (int c = 0; c < _COLUMN_MAX; c++) {
 		int64_t was = db_is_null(st, c) ? NOT_TOLD : db_int(st, c);
 
-		if (was != row->v[c])
+		if (was != row->v[c] && !(was == NOT_TOLD && is_unknown_before(c)))
 			result = STORE_IMPORT_CONFLICT;
 	}
+	if (result == STORE_IMPORT_CONFLICT && is_apart(st, row))
+		result = APART;
 	db_done(st);
 	return result;
 }
@@ -323,7 +374,8 @@ static int add_to_days(struct store_import *i, int association,
 static int tally_of(const struct store_import_job *j, struct tally *ret)
 {
 	const struct tally_use use = {
-		.running_ns = (j->job->end_s - j->job->start_s) * S_NS,
+		.running_ns = (j->job->end_s - j->job->start_s - j->job->suspended_s) * S_NS,
+		.suspended_ns = j->job->suspended_s * S_NS,
 		.cpu_ns = j->job->cpu_ms < 0 ? -1 : j->job->cpu_ms * 1000000,
 		.mem_peak_bytes = j->job->mem_peak_bytes,
 	};
@@ -333,14 +385,56 @@ static int tally_of(const struct store_import_job *j, struct tally *ret)
 
 /* ---- jobs together ---- */
 
+static int rerun_origin(struct store_import *i, const char *cluster, int64_t run, int64_t *ret,
+			struct err *err)
+{
+	struct db *db = i->s->db;
+	struct db_row *st;
+	int r = db_run(db, err,
+		       "INSERT INTO reruns(cluster, run) VALUES(?1, ?2) ON CONFLICT DO NOTHING",
+		       "ti", cluster, run);
+
+	if (r >= 0)
+		r = db_query(db, err, &st,
+			     "SELECT id FROM reruns WHERE cluster = ?1 AND run = ?2", "ti",
+			     cluster, run);
+	if (r >= 0)
+		r = get_number(db, st, ret, err);
+	return r;
+}
+
+/* A job that was requeued has its number once for each run. 0: it is a new one; or an outcome.
+ */
+static int settle_rerun(struct store_import *i, const struct taken *t, struct err *err)
+{
+	struct row row = i->rows[t - i->taken];
+	const struct db_int_rows rows = { row.v, 1, _COLUMN_MAX, NOT_TOLD };
+	int64_t changed = 0, origin;
+	int r = APART;
+
+	for (int64_t run = 2; run <= RUNS_MAX && r == APART; run++) {
+		r = rerun_origin(i, t->history.cluster, run, &origin, err);
+		row.v[ID] = (STORE_RERUNS_FROM + origin) << 40 | t->history.number;
+		if (r >= 0)
+			r = db_run_int_rows(i->s->db, insert_sql, &rows, &changed, err);
+		if (r >= 0)
+			r = changed > 0 ? 0 : compare(i->s->db, &row, err);
+	}
+	return r == APART ? STORE_IMPORT_CONFLICT : r;
+}
+
 /* 0: new; or an outcome. */
 static int settle_one(struct store_import *i, const struct taken *t, bool is_new,
 		      struct err *err)
 {
-	int r;
+	int r = 0;
 
 	if (!is_new)
-		return compare(i->s->db, &i->rows[t - i->taken], err);
+		r = compare(i->s->db, &i->rows[t - i->taken], err);
+	if (r == APART)
+		r = i->has_reruns ? settle_rerun(i, t, err) : STORE_IMPORT_CONFLICT;
+	if (r != 0)
+		return r;
 	if (t->history.end_s > i->until_s)
 		i->until_s = t->history.end_s;
 	r = add_to_days(i, t->association, &t->job, &t->all);
@@ -374,10 +468,11 @@ int store_import_take(struct store_import *i, const struct store_import_job *j, 
 {
 	struct taken *t = &i->taken[i->n_taken];
 	int r = tally_of(j, &t->all);
+	int64_t kind = 0;
 
 	if (r == -ERANGE || r == -EINVAL)
 		return STORE_IMPORT_REFUSED;
-	r = begin(i, err);
+	r = store_import_begin(i, err);
 	if (r >= 0)
 		r = find_origin(i, j->job->cluster, err);
 	if (r < 0)
@@ -388,138 +483,9 @@ int store_import_take(struct store_import *i, const struct store_import_job *j, 
 	t->job = *j;
 	t->history = *j->job;
 	t->job.job = &t->history;
-	i->rows[i->n_taken++] =
-		row_of(i, j, sums_association(i->sums, t->association)->id, &t->all);
-	return i->n_taken < TOGETHER ? 0 : store_import_settle(i, err);
-}
-
-/* ---- the end of a batch ---- */
-
-static int compare_entries(const void *a, const void *b)
-{
-	const struct sums_entry *x = a, *y = b;
-
-	if (x->association != y->association)
-		return x->association < y->association ? -1 : 1;
-	if (x->pool != y->pool)
-		return x->pool < y->pool ? -1 : 1;
-	return (x->day > y->day) - (x->day < y->day);
-}
-
-/* A month is written when the next one begins, or the batch ends. */
-struct month_sum {
-	struct rollup_month key;
-	struct rollup rollup;
-};
-
-static int write_month(struct store_import *i, const struct month_sum *m, struct err *err)
-{
-	return m->key.association ? rollup_write_month(i->s->db, &m->key, &m->rollup, err) : 0;
-}
-
-static int add_to_month(struct store_import *i, struct month_sum *m, const struct sums_entry *e,
-			struct err *err)
-{
-	const struct rollup_month key = {
-		.association = sums_association(i->sums, e->association)->id,
-		.pool = e->pool,
-		.month = calendar_month(e->day),
-	};
-	int r = 0;
-
-	if (memcmp(&key, &m->key, sizeof(key)) != 0) {
-		r = write_month(i, m, err);
-		*m = (struct month_sum){ .key = key };
-	}
-	rollup_add(&m->rollup, &e->rollup);
-	return r;
-}
-
-static int write_days(struct store_import *i, struct err *err)
-{
-	size_t n = sums_size(i->sums);
-	struct month_sum month = { .key = { 0 } };
-
-	if (n)
-		qsort(sums_entry(i->sums, 0), n, sizeof(struct sums_entry), compare_entries);
-	for (size_t at = 0; at < n; at++) {
-		const struct sums_entry *e = sums_entry(i->sums, at);
-		const struct sums_association *a = sums_association(i->sums, e->association);
-		const struct rollup_key key = { a->cluster, a->account, a->user, e->pool,
-						e->day };
-		int r = rollup_write_day(i->s->db, &key, &e->rollup, err);
-
-		if (r >= 0)
-			r = add_to_month(i, &month, e, err);
-		if (r < 0)
-			return r;
-	}
-	return write_month(i, &month, err);
-}
-
-static int write_count(struct store_import *i, const struct store_import_count *c,
-		       struct err *err)
-{
-	int r = db_run(i->s->db, err,
-		       "UPDATE imports SET lines = ?2, rows = ?3, jobs = ?4, core_seconds = ?5,"
-		       " conflicts = ?6, complete = ?7 WHERE id = ?1",
-		       "iiiiiii", i->id, c->lines, c->rows, c->jobs, c->core_seconds,
-		       c->conflicts, (int64_t)c->is_complete);
-
-	for (enum history_why w = 0; w < _HISTORY_WHY_MAX && r >= 0; w++)
-		if (c->rejected[w])
-			r = db_run(i->s->db, err,
-				   "INSERT INTO import_rejects VALUES(?1, ?2, ?3, ?4)"
-				   " ON CONFLICT(import, why) DO UPDATE SET n = excluded.n,"
-				   " first_line = excluded.first_line",
-				   "itii", i->id, history_why_name(w), c->rejected[w],
-				   c->first_line[w]);
-	return r;
-}
-
-/* So that nobody has to look for it among all jobs: store_last_charge(). */
-static int write_until(struct store_import *i, struct err *err)
-{
-	struct db *db = i->s->db;
-	struct db_row *st;
-	int64_t was = 0;
-	char text[24];
-	int r = db_query(db, err, &st, "SELECT value FROM meta WHERE key = 'imported_until_s'",
-			 "");
-
-	if (r >= 0)
-		r = db_step(db, st, err);
-	if (r > 0)
-		was = strtoll(store_text(st, 0), NULL, 10);
-	if (r > 0)
-		db_done(st);
-	if (r < 0 || i->until_s <= was)
-		return r;
-	snprintf(text, sizeof(text), "%lld", (long long)i->until_s);
-	return db_run(db, err,
-		      "INSERT INTO meta VALUES('imported_until_s', ?1)"
-		      " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
-		      "t", text);
-}
-
-int store_import_commit(struct store_import *i, const struct store_import_count *count,
-			struct err *err)
-{
-	int r = begin(i, err);
-
-	if (r >= 0)
-		r = store_import_settle(i, err);
-	if (r >= 0)
-		r = write_days(i, err);
-	if (r >= 0)
-		r = write_until(i, err);
-	if (r >= 0)
-		r = write_count(i, count, err);
+	r = find_kind(i, j->job, &kind, err);
 	if (r < 0)
 		return r;
-	i->is_begun = false; /* a commit that failed is rolled back */
-	r = db_commit(i->s->db, err);
-	if (r >= 0)
-		sums_clear(i->sums);
-	return r;
+	i->rows[i->n_taken++] = row_of(i, t, kind);
+	return i->n_taken < TOGETHER ? 0 : store_import_settle(i, err);
 }

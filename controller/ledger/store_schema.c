@@ -399,31 +399,38 @@ static const char schema_texts[] =
 	"CREATE INDEX chunks_job ON chunks(job, id);"
 	"DROP INDEX chunks_of_steps;";
 
-const char *const store_migrations[] = { schema_1,
-					 schema_2,
-					 schema_3,
-					 schema_stretches,
-					 schema_accounts,
-					 schema_terms,
-					 schema_indices,
-					 schema_ends,
-					 schema_weights,
-					 schema_gpus,
-					 schema_active,
-					 schema_drained,
-					 schema_preempt,
-					 schema_submission,
-					 schema_kinds,
-					 schema_dispatch,
-					 schema_maintenance,
-					 schema_parts,
-					 schema_steps,
-					 schema_sums,
-					 schema_hot,
-					 schema_eligible,
-					 schema_credentials,
-					 schema_texts,
-					 NULL };
+/* imported: run_s is what was charged; suspended_s of the time to the end was not. kind: what
+ * the job's accounting told besides, so that it can be priced again. imports: by which profile
+ * it was priced ("": by none; NULL: by a version that did not record it), the digest of the
+ * file alone, and whose clocks its times were. reruns: origins of the second and later runs of
+ * requeued jobs. */
+static const char schema_history[] =
+	"CREATE TABLE import_kinds("
+	" id INTEGER PRIMARY KEY, queue TEXT NOT NULL, qos TEXT NOT NULL, gpus TEXT NOT NULL,"
+	" node_type TEXT NOT NULL, UNIQUE(queue, qos, gpus, node_type)) STRICT;"
+	"CREATE TABLE reruns("
+	" id INTEGER PRIMARY KEY, cluster TEXT NOT NULL, run INTEGER NOT NULL,"
+	" UNIQUE(cluster, run)) STRICT;"
+	"ALTER TABLE imported ADD COLUMN suspended_s INTEGER;"
+	"ALTER TABLE imported ADD COLUMN nodes INTEGER;"
+	"ALTER TABLE imported ADD COLUMN kind INTEGER;"
+	"ALTER TABLE imports ADD COLUMN profile TEXT;"
+	"ALTER TABLE imports ADD COLUMN content TEXT NOT NULL DEFAULT '';"
+	"ALTER TABLE imports ADD COLUMN zone TEXT NOT NULL DEFAULT '';";
+
+const char *const store_migrations[] = { schema_1,	     schema_2,
+					 schema_3,	     schema_stretches,
+					 schema_accounts,    schema_terms,
+					 schema_indices,     schema_ends,
+					 schema_weights,     schema_gpus,
+					 schema_active,	     schema_drained,
+					 schema_preempt,     schema_submission,
+					 schema_kinds,	     schema_dispatch,
+					 schema_maintenance, schema_parts,
+					 schema_steps,	     schema_sums,
+					 schema_hot,	     schema_eligible,
+					 schema_credentials, schema_texts,
+					 schema_history,     NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -49,7 +49,7 @@ static int sums_of(struct verify *v, struct db_row *st, int64_t day, struct roll
 static int tell(struct verify *v, const struct store_difference *d, struct err *err)
 {
 	v->n.differences++;
-	return v->fn(v->ctx, d, err);
+	return v->fn ? v->fn(v->ctx, d, err) : 0;
 }
 
 /* ---- imported jobs ---- */
@@ -102,13 +102,14 @@ static int check_charge(struct verify *v, struct db_row *st, const struct tally 
 static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 {
 	int64_t start_s = db_int(st, 4) + db_int(st, 5);
-	int64_t end_s = start_s + db_int(st, 6);
+	int64_t suspended_s = db_int(st, 15), end_s = start_s + db_int(st, 6) + suspended_s;
 	const struct tally_terms terms = {
 		.rate = { db_int(st, 10), db_int(st, 11) },
 		.ncpus = db_int(st, 7),
 		.ngpus = db_int(st, 8),
 	};
-	const struct tally_use use = { .running_ns = (end_s - start_s) * S_NS,
+	const struct tally_use use = { .running_ns = db_int(st, 6) * S_NS,
+				       .suspended_ns = suspended_s * S_NS,
 				       .cpu_ns = db_int(st, 9) * 1000000,
 				       .mem_peak_bytes = -1 };
 	struct tally_span span = { .from_ns = start_s * S_NS, .to_ns = end_s * S_NS };
@@ -135,7 +136,7 @@ static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 static const char imported_sql[] =
 	"SELECT a.cluster, a.account, a.user, i.pool, submit_s, wait_s, run_s, ncpus, ngpus,"
 	" COALESCE(cpu_ms, 0), COALESCE(rate_num, ncpus), COALESCE(rate_den, 1),"
-	" charge_requested_ms, charge_used_ms, i.id & 1099511627775"
+	" charge_requested_ms, charge_used_ms, i.id & 1099511627775, COALESCE(suspended_s, 0)"
 	" FROM imported i JOIN associations a ON a.id = i.association";
 
 /* ---- attempts ---- */
@@ -508,7 +509,8 @@ static int move_zone(struct store *s, const char *was, struct err *err)
 		      store_zone(s));
 }
 
-static int rebuild(struct verify *v, const char *was, struct err *err)
+static int rebuild(struct verify *v, const struct store_rebuild *how, const char *was,
+		   struct err *err)
 {
 	int r = db_begin(v->s->db, err);
 
@@ -516,6 +518,8 @@ static int rebuild(struct verify *v, const char *was, struct err *err)
 		return r;
 	if (strcmp(store_zone(v->s), was) != 0)
 		r = move_zone(v->s, was, err);
+	if (r >= 0 && how->before)
+		r = how->before(how->before_ctx, err);
 	if (r >= 0)
 		r = recompute(v, err);
 	if (r >= 0)
@@ -544,7 +548,7 @@ int store_rebuild(struct store *s, const struct store_rebuild *how, struct store
 	if (r < 0)
 		return r;
 	s->calendar = TAKE_PTR(other);
-	r = rebuild(&v, calendar_zone(was), err);
+	r = rebuild(&v, how, calendar_zone(was), err);
 	other = r < 0 ? s->calendar : was;
 	if (r < 0)
 		s->calendar = was;

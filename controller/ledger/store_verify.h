@@ -37,8 +37,11 @@ int store_verify_parts(struct store *s, store_difference_fn fn, void *ctx, int64
  * no such zone. */
 struct store_rebuild {
 	const char *zone;
-	store_difference_fn fn;
+	store_difference_fn fn; /* NULL: none is told */
 	void *ctx;
+	/* Run in the transaction, before anything is summed up; NULL: nothing. */
+	int (*before)(void *before_ctx, struct err *err);
+	void *before_ctx;
 };
 int store_rebuild(struct store *s, const struct store_rebuild *how, struct store_verified *ret,
 		  struct err *err);

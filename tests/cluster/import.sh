@@ -20,6 +20,7 @@ field() { python3 -c 'import json,sys; print(json.dumps(json.load(open(sys.argv[
 is() { [ "$(field "$1" "$2")" = "$3" ] || { echo "$2 is $(field "$1" "$2"), not $3"; return 1; }; }
 import() { "$reeve" import "$@" --json; }
 sums() { "$reeve" usage --ledger "$1" --by user --monthly --csv; }
+same() { [ "$1" = "$2" ] || { echo "$1, not $2"; return 1; }; }
 verify() { "$reeve" admin verify --ledger "$1"; }
 
 cat >"$dir/small.swf" <<'SWF'
@@ -35,17 +36,17 @@ SWF
 db=$dir/small.db
 import swf "$dir/small.swf" --cluster c --ledger "$db" >"$dir/1.json" 2>"$dir/err"
 check "every row is a job or rejected by name" is "$dir/1.json" rejected \
-	'{"garbage": 1, "missing-fields": 1, "no-cores": 1, "no-run-time": 1, "no-user-or-account": 1}'
+	'{"garbage": 1, "missing-fields": 1, "no-cores": 1, "no-run-time": 1}'
 check "rows are counted" is "$dir/1.json" rows 7
-check "the total of the rejected" is "$dir/1.json" rejected_total 5
-check "run time x cores" is "$dir/1.json" core_seconds 414400
+check "the total of the rejected" is "$dir/1.json" rejected_total 4
+check "run time x cores" is "$dir/1.json" core_seconds 414600
 gzip -k "$dir/small.swf"
 import swf "$dir/small.swf" --cluster c --ledger "$db" >"$dir/2.json"
 check "the same file again brings nothing new" is "$dir/2.json" new 0
-check "and tells the same totals" is "$dir/2.json" core_seconds 414400
+check "and tells the same totals" is "$dir/2.json" core_seconds 414600
 import swf "$dir/small.swf.gz" --cluster c --ledger "$db" >"$dir/3.json"
 check "nor does the same file compressed" is "$dir/3.json" new 0
-check "whose jobs are known" is "$dir/3.json" known 2
+check "whose jobs are known" is "$dir/3.json" known 3
 sums "$db" >"$dir/before"
 sed 's/^1 0 10 3600 4/1 0 10 3600 5/' "$dir/small.swf" >"$dir/other.swf"
 import swf "$dir/other.swf" --cluster c --ledger "$db" >"$dir/4.json" 2>"$dir/err"
@@ -84,6 +85,82 @@ check "no other is" [ "$(grep -c 'in the ledger' "$dir/found")" -eq 1 ]
 head -c -20 "$dir/small.swf.gz" >"$dir/cut.swf.gz"
 check "a file cut short is an error" bash -c "! '$reeve' import swf '$dir/cut.swf.gz' --cluster c --ledger '$dir/cut.db'"
 
+# ---- what the file tells of a job is used, and what is not used is told ----
+prices() { sqlite3 "$1" "SELECT (id & 1099511627775) || ':' || COALESCE(rate_num, ncpus) || '/' || COALESCE(rate_den, 1) FROM imported ORDER BY id & 1099511627775, id" | xargs; }
+job() { # ID PARTITION QOS NODES CPUS TRES [START END ELAPSED]
+	echo "$1|$1|graham|$2|$3|phys|g|1|ann|2|2025-07-01T09:00:00|x|${7:-2025-07-01T10:00:00}|${8:-2025-07-01T11:00:00}|${9:-01:00:00}|0:0|COMPLETED|$4|$5|$5|1Gn|t|$6|1:00:00|n1|name"
+}
+{
+	job 1 gpu normal 1 1 'billing=1,cpu=1,mem=1G,gres/gpu:v100-16=1'
+	job 2 gpu normal 1 1 'cpu=1,mem=1G,gres/gpu=2,gres/gpu:v100-16=2'
+	job 3 gpu normal 1 2 'cpu=2,mem=2G,gres/gpu:p100-12=1,gres/gpu:v100-16=1'
+	job 4 gpu normal 1 1 'cpu=1,mem=1G,gres/gpu:tesla=1'
+	job 5 batch high 1 4 'cpu=4,mem=1G'
+} >"$dir/graham.sacct"
+import sacct "$dir/graham.sacct" --profile alliance-graham --ledger "$dir/graham.db" >"$dir/8.json" 2>/dev/null
+check "a model told alone, in both forms, and several models have their prices" \
+	same "$(prices "$dir/graham.db")" "1:1/1 2:2/1 3:2/1 5:4/1"
+check "a model that the profile does not know is told, with its jobs" is "$dir/8.json" rejected '{"no-price": 1}'
+unused() { python3 -c 'import json,sys; print(*("%s:%s:%d" % (u["kind"], u["name"], u["jobs"]) for u in json.load(open(sys.argv[1]))["unused"]))' "$1"; }
+check "and so is a partition that is no queue there" same "$(unused "$dir/8.json")" "partition:gpu:3 gpu:tesla:1 partition:batch:1"
+printf 'kind,from,to\ngpu,tesla,v100-32\n' >"$dir/gpus.csv"
+import sacct "$dir/graham.sacct" --profile alliance-graham --map "$dir/gpus.csv" --ledger "$dir/graham2.db" >"$dir/9.json" 2>/dev/null
+check "--map names a model, and the V100 job has its price" same "$(prices "$dir/graham2.db")" "1:1/1 2:2/1 3:2/1 4:1/1 5:4/1"
+sed 's/|graham|/|narval|/; s/v100-16/a100_1g.5gb/g; /p100\|tesla/d' "$dir/graham.sacct" >"$dir/mig.sacct"
+printf '[Policy]\nProfile=alliance-narval\n[GpuModel a100_1g.5gb]\nWeight=1/7\n' >"$dir/mig.conf"
+import sacct "$dir/mig.sacct" --profile "$dir/mig.conf" --ledger "$dir/mig.db" >/dev/null 2>&1
+check "a slice has its fraction" same "$(prices "$dir/mig.db")" "1:1/7 2:2/7 5:4/1"
+printf '[Cluster graham]\nUnit=core-hours\nQueues=normal,batch\nCoresPerNode=32\n[Queue batch]\nFactor=3\nExclusive=yes\n' >"$dir/queues.conf"
+import sacct "$dir/graham.sacct" --profile "$dir/queues.conf" --ledger "$dir/queues.db" >/dev/null 2>&1
+check "a partition that is a queue has its factor, and an exclusive one whole nodes" \
+	same "$(prices "$dir/queues.db" | tr ' ' '\n' | tail -n 1)" "5:96/1"
+
+# ---- names that are missing, time suspended, runs of a requeued job, cpu time ----
+sed 's/^\(; .*\)$/\1/; s/ 7 3 / 7 -1 /; s/ 8 3 / -1 -1 /' "$dir/small.swf" >"$dir/blue.swf"
+import swf "$dir/blue.swf" --cluster c --ledger "$dir/blue.db" --account blue >"$dir/10.json"
+check "jobs without a group are charged to the account that is named" is "$dir/10.json" without_account 2
+check "and are all there" is "$dir/10.json" jobs 3
+check "by that name" same "$("$reeve" usage --ledger "$dir/blue.db" --csv -n -o account | sort -u | xargs)" "blue g3"
+check "whose users may be missing" same "$("$reeve" usage --ledger "$dir/blue.db" --by user --csv -n -o user | sort -u | xargs)" "u7 unknown"
+{
+	job 1 p q 1 2 cpu=2 2025-07-01T10:00:00 2025-07-01T12:00:00 01:00:00
+	job 2 p q 1 2 cpu=2 2025-07-01T10:00:00 2025-07-01T10:30:00 00:30:00
+	job 2 p q 1 2 cpu=2 2025-07-01T11:00:00 2025-07-01T12:00:00 01:00:00
+	job 2 p q 1 2 cpu=2 2025-07-02T11:00:00 2025-07-02T12:00:00 01:00:00
+} >"$dir/runs.sacct"
+import sacct "$dir/runs.sacct" --ledger "$dir/runs.db" >"$dir/11.json"
+check "time in which a job was suspended is free, and each run of a requeued job is charged" \
+	is "$dir/11.json" core_seconds $((7200 + 3600 + 7200 + 7200))
+check "none is a conflict" is "$dir/11.json" conflict 0
+check "and the sums are what they say" verify "$dir/runs.db"
+check "with the suspended time" same "$("$reeve" usage --ledger "$dir/runs.db" --csv -n -o running_ms,suspended_ms)" "12600000,3600000"
+cat "$dir/runs.sacct" <(echo) >"$dir/again.sacct"
+import sacct "$dir/again.sacct" --ledger "$dir/runs.db" >"$dir/12.json"
+check "read again they are the same four" is "$dir/12.json" known 4
+printf '; UnixStartTime: 1000000000\n1 0 10 3600 4 100.25 -1 4 7200 -1 1 7 3 -1 -1 -1 -1 -1\n' >"$dir/cpu.swf"
+import swf "$dir/cpu.swf" --cluster c --ledger "$dir/cpu.db" >/dev/null
+check "cpu time is not cut to seconds" same "$("$reeve" usage --ledger "$dir/cpu.db" --csv -n -o cpu_ms)" 401000
+printf '; UnixStartTime: 1000000000\n1 0 10 0 4 -1 -1 4 7200 -1 1 7 3 -1 -1 -1 -1 -1\n' >"$dir/none.swf"
+import swf "$dir/none.swf" --cluster c --ledger "$dir/none.db" >/dev/null 2>"$dir/err"
+check "an import that takes no row fails" [ $? -eq 1 ]
+check "and says what to look at" grep -q 'no job was taken of 1 rows' "$dir/err"
+import sacct "$dir/local.sacct" --ledger "$dir/local.db" >/dev/null 2>"$dir/err"
+
+# ---- by which profile it was priced ----
+"$reeve" usage --ledger "$dir/graham.db" --profile nci >/dev/null 2>"$dir/err"
+check "a view under another profile says that the ledger was priced otherwise" grep -q '4 imported jobs of this ledger were priced by profile alliance-graham' "$dir/err"
+"$reeve" usage --ledger "$dir/graham.db" --profile alliance-graham >/dev/null 2>"$dir/err"
+check "under the same one it says nothing" [ ! -s "$dir/err" ]
+cp "$dir/graham2.db" "$dir/plain.db"
+import sacct "$dir/graham.sacct" --map "$dir/gpus.csv" --ledger "$dir/priced.db" >/dev/null 2>&1
+"$reeve" usage --ledger "$dir/priced.db" --profile alliance-graham >/dev/null 2>"$dir/err"
+check "of an import without a profile too" grep -q 'priced by no profile' "$dir/err"
+check "prices can be made again" "$reeve" admin reprice --ledger "$dir/priced.db" --profile alliance-graham
+check "as if they had been from the start" same "$(prices "$dir/priced.db")" "$(prices "$dir/plain.db")"
+sums "$dir/priced.db" >"$dir/a" && sums "$dir/plain.db" >"$dir/b"
+check "to the last sum" cmp "$dir/a" "$dir/b"
+check "which verify" verify "$dir/priced.db"
+
 # A history of 200,000 jobs, killed again and again.
 python3 - >"$dir/large.swf" <<'PY'
 print("; UnixStartTime: 1000000000")
@@ -117,7 +194,6 @@ job() { echo "$1|$1|c|p|q|phys|g|1|ann|2|$2|x|$2|$3|$4|0:0|COMPLETED|1|2|2|1Gn|t
 	job 3 2025-11-30T20:00:00 2025-12-01T00:00:00 04:00:00
 } >"$dir/local.sacct"
 moments() { sqlite3 "$1" 'SELECT submit_s + wait_s, run_s FROM imported ORDER BY id' | xargs; }
-same() { [ "$1" = "$2" ] || { echo "$1, not $2"; return 1; }; }
 import sacct "$dir/local.sacct" --ledger "$dir/utc.db" >/dev/null
 check "times of sacct are UTC where no zone is named" \
 	same "$(moments "$dir/utc.db")" "1751364000|7200 1762043400|3600 1764532800|14400"

@@ -16,7 +16,7 @@ cat >"$dir/log.swf" <<'SWF'
 2 7776000 0 864000 10 -1 -1 10 -1 -1 1 2 2 -1 -1 -1 -1 -1
 SWF
 sed 's/1648771200/1646092800/' "$dir/log.swf" | sed '/^1 /d; s/^2 7776000 0 864000 10/3 0 0 172800 2/; s/ 1 2 2 -1/ 1 3 3 -1/' >"$dir/early.swf"
-for f in early log; do "$reeve" import swf "$dir/$f.swf" --cluster narval --ledger "$dir/l.db" >/dev/null || bail "no ledger"; done
+for f in early log; do "$reeve" import swf "$dir/$f.swf" --cluster narval --profile alliance-narval --ledger "$dir/l.db" >/dev/null || bail "no ledger"; done
 cat >"$dir/accounts.conf" <<'CONF'
 [Account g1]
 [Account g2]
@@ -40,7 +40,7 @@ From = 2022-05-01
 To = 2022-08-01
 CONF
 profile=alliance-narval
-usage() { "$reeve" usage --ledger "$dir/l.db" "$@" 2>&1; }
+usage() { "$reeve" usage --ledger "$dir/l.db" "$@" 2>&1 | sed '/^reeve: .* were priced by /d'; }
 view() { usage --profile $profile --accounts "$dir/accounts.conf" "$@"; }
 row() { # FILE KEY COLUMN: of a json document
 	python3 -c 'import json,sys

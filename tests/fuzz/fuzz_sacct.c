@@ -1,5 +1,5 @@
 /* fuzz_sacct - any line as a job of sacct: what is taken can be charged.
- * links: controller/history/sacct controller/history/history
+ * links: controller/history/sacct controller/history/history common/model/gpus common/err
  */
 #include <stdint.h>
 #include <stdlib.h>

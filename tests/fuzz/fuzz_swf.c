@@ -1,5 +1,5 @@
 /* fuzz_swf - any line as a job of an SWF file: what is taken can be charged.
- * links: controller/history/swf controller/history/history
+ * links: controller/history/swf controller/history/history common/model/gpus common/err
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -64,10 +64,10 @@ $O/tests/unit/test_priority: LDLIBS += -lm
 $O/tests/unit/test_priority: $O/controller/policy/priority.o
 $O/tests/unit/test_fairshare: LDLIBS += -lm
 $O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic) $O/common/err.o
-$O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf)
-$O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct)
+$O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
+$O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_verify store_verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_import_batch store_verify store_verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
@@ -78,7 +78,7 @@ $O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_verify store_verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_import_batch store_verify store_verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/pg/dialect.o
 QUOTA := $(patsubst %,$O/controller/quota/%.o,quota quota_words quota_encode quota_admit quota_scopes quota_gate) $O/controller/ledger/store_quota.o \
 	$(patsubst %,$O/controller/policy/%.o,window grant target eligible) $O/controller/accounts/accounts.o
@@ -97,7 +97,7 @@ $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/tes
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_import.o $O/controller/history/history.o
+$O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_import.o $O/controller/ledger/store_import_batch.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/store_adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources features) $O/common/err.o
 $O/tests/unit/test_quote $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
@@ -116,7 +116,7 @@ $O/tests/unit/test_queue_tree: $O/controller/policy/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/policy/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/policy/%.o,easy fcfs queue_tree running_set)
 $O/tests/unit/test_simulate: LDLIBS += -lm
-$O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $O/common/err.o
+$O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_ranges: $O/controller/policy/ranges.o
 $O/tests/unit/test_depend: $O/controller/policy/depend.o $(MODEL)
 $O/tests/unit/test_submission: LDLIBS += -lpq -lsqlite3 -ljansson

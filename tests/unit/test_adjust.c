@@ -151,7 +151,7 @@ static void what_is_refused_leaves_nothing(void **state)
 
 static int64_t import_job(struct rig *r, const char *cluster)
 {
-	const struct store_import_file f = { cluster, "f", "swf" };
+	const struct store_import_file f = { cluster, "f", "swf", "content", "", "" };
 	struct store_import_count n;
 	struct store_import *i;
 	struct history_job j = { .number = 1,

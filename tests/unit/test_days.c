@@ -154,7 +154,7 @@ static void sums_are_made_anew_from_jobs(void **state)
 {
 	struct rig *r = *state;
 	const struct store_rebuild as_it_is = { .fn = tell },
-				   tokyo = { "Asia/Tokyo", tell, NULL };
+				   tokyo = { .zone = "Asia/Tokyo", .fn = tell };
 	struct store_verified n;
 	struct err err = { "" };
 

@@ -101,7 +101,7 @@ static int in_order(void *ctx, const struct store_import_job *j,
 static void every_job_is_told_of_once_in_order(void **state)
 {
 	struct rig *r = *state;
-	const struct store_import_file f = { "many", "file", "swf" };
+	const struct store_import_file f = { "many", "file", "swf", "content", "", "" };
 	struct store_import_count n;
 	struct store_import *i;
 	struct order o = { 0 };
@@ -128,7 +128,7 @@ static void every_job_is_told_of_once_in_order(void **state)
 static struct store_import *begin(struct rig *r, const char *digest,
 				  struct store_import_count *ret)
 {
-	const struct store_import_file f = { digest, "file", "swf" };
+	const struct store_import_file f = { digest, "file", "swf", "content", "", "" };
 	struct store_import *i;
 
 	assert_int_equal(store_import_open(r->store, &f, &i, ret, NULL), 0);

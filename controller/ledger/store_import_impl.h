@@ -1,0 +1,71 @@
+/* store_import_impl - between the files of store_import. */
+#pragma once
+#include "controller/ledger/store_import.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sums.h"
+
+/* The columns of the table imported. */
+enum column {
+	ID,
+	ASSOCIATION,
+	SUBMIT_S,
+	WAIT_S,
+	RUN_S,
+	NCPUS,
+	NGPUS,
+	POOL,
+	WALLTIME_S,
+	MEM_BYTES,
+	MEM_PEAK_BYTES,
+	CPU_MS,
+	RATE_NUM,
+	RATE_DEN,
+	CHARGE_REQUESTED_MS,
+	CHARGE_USED_MS,
+	SUSPENDED_S,
+	NODES,
+	KIND,
+	_COLUMN_MAX,
+};
+
+struct row {
+	int64_t v[_COLUMN_MAX];
+};
+
+#define TOGETHER 1024 /* jobs that are written at a time */
+#define RUNS_MAX 1000 /* of one job */
+
+/* A job that was taken and is not settled yet. */
+struct taken {
+	struct store_import_job job;
+	struct history_job history; /* that job.job points to */
+	struct tally all;
+	int association;
+};
+
+#define KINDS_KEPT 64
+#define KIND_KEY_MAX (3 * REQUEST_NAME_MAX + GPUS_TEXT_MAX)
+struct known_kind {
+	char key[KIND_KEY_MAX];
+	int64_t id;
+};
+
+struct store_import {
+	struct known_kind kinds[KINDS_KEPT]; /* of those of the ledger, the last found */
+	size_t n_kinds;
+	struct store *s;
+	store_import_fn fn;
+	void *ctx;
+	struct row rows[TOGETHER]; /* of the jobs taken */
+	struct taken taken[TOGETHER];
+	size_t n_taken;
+	struct sums *sums;
+	int64_t id; /* of the file */
+	int64_t origin;
+	char cluster[REQUEST_NAME_MAX]; /* whose origin that is */
+	int64_t until_s;		/* the last end of a new job of this batch */
+	bool is_begun, has_reruns;
+};
+
+/* The transaction of the batch, begun when it is not yet. */
+int store_import_begin(struct store_import *i, struct err *err);

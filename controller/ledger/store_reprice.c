@@ -1,0 +1,184 @@
+/* store_reprice.c - imported jobs priced again; see store_import.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/store_import.h"
+#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_verify.h"
+
+#define S_NS 1000000000LL
+
+int store_imports_priced(struct store *s, store_priced_fn fn, void *ctx, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT COALESCE(profile, '?'), SUM(jobs) FROM imports WHERE jobs > 0"
+			 " GROUP BY 1 ORDER BY 1",
+			 "");
+
+	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+		r = fn(ctx, store_text(st, 0), db_int(st, 1), err);
+		if (r < 0)
+			db_done(st);
+	}
+	return r;
+}
+
+/* Rows a time: what is read is written before more is read. */
+#define TOGETHER 1024
+
+struct repricing {
+	struct store *s;
+	const struct store_reprice *how;
+	struct store_repriced n;
+	struct changed {
+		int64_t id, pool, rate_num, rate_den, requested_ms, used_ms;
+	} changed[TOGETHER];
+	size_t n_changed;
+};
+
+static const char read_sql[] =
+	"SELECT i.id, a.cluster, a.account, a.user, i.submit_s, i.wait_s, i.run_s, i.ncpus,"
+	" i.ngpus, i.pool, i.walltime_s, i.mem_bytes, i.mem_peak_bytes, i.cpu_ms, i.rate_num,"
+	" i.rate_den, i.charge_requested_ms, i.charge_used_ms, i.suspended_s, i.nodes, k.queue,"
+	" k.qos, k.gpus, k.node_type"
+	" FROM imported i JOIN associations a ON a.id = i.association"
+	" LEFT JOIN import_kinds k ON k.id = i.kind WHERE i.id > ?1 ORDER BY i.id LIMIT ?2";
+
+static int64_t told(struct db_row *st, int column)
+{
+	return db_is_null(st, column) ? -1 : db_int(st, column);
+}
+
+static int read_job(struct db_row *st, struct history_job *j, struct err *err)
+{
+	history_init(j);
+	j->number = db_int(st, 0) & HISTORY_NUMBER_MAX;
+	snprintf(j->cluster, sizeof(j->cluster), "%s", store_text(st, 1));
+	snprintf(j->account, sizeof(j->account), "%s", store_text(st, 2));
+	snprintf(j->user, sizeof(j->user), "%s", store_text(st, 3));
+	j->submit_s = db_int(st, 4);
+	j->start_s = j->submit_s + db_int(st, 5);
+	j->suspended_s = db_int(st, 18);
+	j->end_s = j->start_s + db_int(st, 6) + j->suspended_s;
+	j->ncpus = db_int(st, 7);
+	j->ngpus = db_int(st, 8);
+	j->walltime_s = told(st, 10);
+	j->mem_bytes = told(st, 11);
+	j->mem_peak_bytes = told(st, 12);
+	j->cpu_ms = told(st, 13);
+	j->nodes = db_int(st, 19);
+	snprintf(j->queue, sizeof(j->queue), "%s", store_text(st, 20));
+	snprintf(j->qos, sizeof(j->qos), "%s", store_text(st, 21));
+	snprintf(j->node_type, sizeof(j->node_type), "%s", store_text(st, 23));
+	if (gpus_parse(store_text(st, 22), &j->gpus) < 0)
+		return err_set(err, -EBADMSG, "the GPUs of imported job %lld",
+			       (long long)j->number);
+	return 0;
+}
+
+static int charge(const struct store_import_job *j, struct tally *ret)
+{
+	const struct history_job *h = j->job;
+	const struct tally_use use = {
+		.running_ns = (h->end_s - h->start_s - h->suspended_s) * S_NS,
+		.suspended_ns = h->suspended_s * S_NS,
+		.cpu_ns = h->cpu_ms < 0 ? -1 : h->cpu_ms * 1000000,
+		.mem_peak_bytes = h->mem_peak_bytes,
+	};
+
+	return tally_make(&j->terms, &use, ret);
+}
+
+static int take_row(struct repricing *p, struct db_row *st, struct err *err)
+{
+	struct changed *c = &p->changed[p->n_changed];
+	struct store_import_job priced;
+	struct history_job j;
+	struct tally t;
+	int r = read_job(st, &j, err);
+
+	p->n.jobs++;
+	priced = (struct store_import_job){ .job = &j };
+	if (r >= 0)
+		r = p->how->price(p->how->ctx, &j, &priced, err);
+	if (r != 0 || charge(&priced, &t) < 0) {
+		p->n.no_price += r >= 0;
+		return r < 0 ? r : 0;
+	}
+	*c = (struct changed){ db_int(st, 0),	      priced.pool,
+			       priced.terms.rate.num, priced.terms.rate.den,
+			       t.charge_requested_ms, t.charge_used_ms };
+	if (c->pool == db_int(st, 9) && c->requested_ms == db_int(st, 16) &&
+	    c->used_ms == db_int(st, 17) && c->rate_num == db_int(st, 14) &&
+	    c->rate_den == db_int(st, 15))
+		return 0;
+	p->n_changed++;
+	return 0;
+}
+
+static int write_changed(struct repricing *p, struct err *err)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < p->n_changed && r >= 0; i++) {
+		const struct changed *c = &p->changed[i];
+
+		r = db_run_later(p->s->db, err,
+				 "UPDATE imported SET pool = ?2, rate_num = ?3, rate_den = ?4,"
+				 " charge_requested_ms = ?5, charge_used_ms = ?6 WHERE id = ?1",
+				 "iiiiii", c->id, c->pool, c->rate_num, c->rate_den,
+				 c->requested_ms, c->used_ms);
+	}
+	p->n.changed += (int64_t)p->n_changed;
+	p->n_changed = 0;
+	return r;
+}
+
+/* In the transaction of the rebuilding, before it sums up. */
+static int reprice_all(void *ctx, struct err *err)
+{
+	struct repricing *p = ctx;
+	int64_t last = -1;
+	int n, r = 0;
+
+	do {
+		struct db_row *st;
+
+		n = 0;
+		r = db_query(p->s->db, err, &st, read_sql, "ii", last, (int64_t)TOGETHER);
+		while (r >= 0 && (r = db_step(p->s->db, st, err)) > 0) {
+			last = db_int(st, 0);
+			n++;
+			r = take_row(p, st, err);
+			if (r < 0)
+				db_done(st);
+		}
+		if (r >= 0)
+			r = write_changed(p, err);
+	} while (r >= 0 && n == TOGETHER);
+	if (r >= 0)
+		r = db_run(p->s->db, err, "UPDATE imports SET profile = ?1", "t",
+			   p->how->profile);
+	return r;
+}
+
+int store_reprice(struct store *s, const struct store_reprice *how, struct store_repriced *ret,
+		  struct err *err)
+{
+	struct repricing *p = calloc(1, sizeof(*p));
+	struct store_rebuild rebuild = { .before = reprice_all, .before_ctx = p };
+	struct store_verified unused;
+	int r;
+
+	if (!p)
+		return err_set(err, -ENOMEM, "out of memory");
+	p->s = s;
+	p->how = how;
+	r = store_rebuild(s, &rebuild, &unused, err);
+	if (r >= 0)
+		*ret = p->n;
+	free(p);
+	return r;
+}

@@ -1,0 +1,85 @@
+/* history_price.c - see history_price.h. */
+#include <errno.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/quote/history_price.h"
+#include "controller/quote/quote.h"
+
+static bool is_in_list(const char *list, const char *name)
+{
+	size_t n = strlen(name), size;
+
+	for (; n && list && *list; list += size + (list[size] == ',')) {
+		list += strspn(list, " ");
+		size = strcspn(list, ",");
+		if (size >= n && !strncmp(list, name, n) && strspn(list + n, " ") == size - n)
+			return true;
+	}
+	return false;
+}
+
+static void price_plainly(const struct history_job *j, struct history_price *ret)
+{
+	*ret = (struct history_price){ .pool = CHARGE_POOL_CPU };
+	ret->terms.ncpus = j->ncpus;
+	ret->terms.ngpus = j->ngpus;
+	ret->terms.rate = (struct fraction){ j->ncpus, 1 };
+	ret->terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+}
+
+static int64_t part_of(int64_t all, int64_t n, int64_t of)
+{
+	return (int64_t)(((__int128)all * n + of - 1) / of);
+}
+
+/* `gpus` of the job's, of one model; all of it where it has none. */
+static int price_part(const struct config *config, const struct history_job *j,
+		      const struct gpus_of *gpus, struct tariff_price *ret, struct err *err)
+{
+	struct quote q = { .pick = { .cluster = j->cluster, .node_type = j->node_type },
+			   .nodes = j->nodes,
+			   .res = { .ncpus = j->ncpus,
+				    .ngpus = j->ngpus,
+				    .mem_bytes = j->mem_bytes < 0 ? 0 : j->mem_bytes } };
+	const struct config_cluster *cl = config_cluster(config, j->cluster);
+
+	if (cl && is_in_list(cl->queues, j->queue))
+		q.pick.queue = j->queue;
+	if (gpus) {
+		q.res.ngpus = gpus->n;
+		q.res.ncpus = part_of(j->ncpus, gpus->n, j->ngpus);
+		q.res.mem_bytes = part_of(q.res.mem_bytes, gpus->n, j->ngpus);
+		snprintf(q.res.gpu_model, sizeof(q.res.gpu_model), "%s", gpus->model);
+	}
+	if (gpus && gpus->n != j->ngpus)
+		q.nodes = 0; /* which of the nodes have which model is not told */
+	return quote_price(config, &q, ret, err);
+}
+
+int history_price(const struct config *config, const struct history_job *j,
+		  struct history_price *ret, struct err *err)
+{
+	const struct config_cluster *cl = config ? config_cluster(config, j->cluster) : NULL;
+	int32_t n = j->gpus.n ? j->gpus.n : 1;
+	struct fraction rate = { 0, 1 };
+	struct tariff_price p;
+	int r = 0;
+
+	price_plainly(j, ret);
+	if (!config)
+		return 0;
+	if (!cl)
+		return err_set(err, -EINVAL, "the profile has no cluster '%s'", j->cluster);
+	for (int32_t i = 0; i < n && r >= 0; i++) {
+		r = price_part(config, j, j->gpus.n ? &j->gpus.of[i] : NULL, &p, err);
+		if (r >= 0 && fraction_add(rate, p.rate, &rate) < 0)
+			r = err_set(err, -ERANGE, "its rate is beyond what can be charged");
+	}
+	if (r < 0)
+		return r;
+	ret->has_queue = is_in_list(cl->queues, j->queue);
+	ret->pool = p.pool;
+	ret->terms.bundle = p.terms;
+	ret->terms.rate = rate;
+	return 0;
+}
