@@ -1,5 +1,6 @@
 /* fuzz_sacct - any line as a job of sacct: what is taken can be charged.
- * links: controller/history/sacct controller/history/history common/model/gpus common/err
+ * links: controller/history/sacct controller/history/history common/model/gpus
+ * common/model/resources common/model/amount common/model/features common/err
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,7 +13,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct history_job j;
 	int why = sacct_parse_line(&f, (const char *)data, size, &j);
 
-	if (why == HISTORY_OK && (j.end_s <= j.start_s || j.ncpus <= 0 || !j.user[0]))
+	if (why == HISTORY_OK &&
+	    (j.end_s <= j.start_s || j.ncpus <= 0 || j.suspended_s >= j.end_s - j.start_s))
 		abort();
 	if (why < SACCT_NO_JOB || why >= _HISTORY_WHY_MAX)
 		abort();
