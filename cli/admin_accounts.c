@@ -3,134 +3,25 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
+#include "cli/accounts_change.h"
 #include "cli/accounts_edit.h"
+#include "cli/accounts_import.h"
 #include "cli/accounts_source.h"
 #include "cli/admin.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/accounts/accounts_rows.h"
 
-/* ---- what is shown of a change ---- */
-
-static const struct table_column change_columns[] = {
-	{ "op", "", CELL_TEXT },       { "section", "SECTION", CELL_TEXT },
-	{ "name", "NAME", CELL_TEXT }, { "key", "KEY", CELL_TEXT },
-	{ "item", "ITEM", CELL_TEXT }, { "old", "WAS", CELL_TEXT },
-	{ "new", "IS", CELL_TEXT },    { 0 },
-};
-
-/* For people as diff(1) has it. */
-static const char *op_sign(const char *op)
-{
-	return !op ? "?" : !strcmp(op, "add") ? "+" : !strcmp(op, "remove") ? "-" : "~";
-}
-
-static enum cell_tone op_tone(const char *op)
-{
-	return !op || !strcmp(op, "set") ? TONE_PLAIN
-	       : !strcmp(op, "add")	 ? TONE_GOOD
-					 : TONE_BAD;
-}
-
-static void add_change(const struct cli *c, struct table *t, const json_t *change)
-{
-	static const char *const keys[] = { "section", "name", "key", "item", "old", "new" };
-	const char *op = cli_text(change, "op");
-
-	table_row(t);
-	table_text(t, "op", c->format.output == TABLE_TABLE ? op_sign(op) : op);
-	table_tone(t, "op", op_tone(op));
-	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-		table_text(t, keys[i], cli_text(change, keys[i]));
-}
-
-/* Behind the table: what an operator should know of it. */
-static void say_more(const struct cli *c, const json_t *doc)
-{
-	json_t *warnings = json_object_get(doc, "warnings"),
-	       *jobs = json_object_get(doc, "jobs"), *j;
-	FILE *to = c->format.to;
-	size_t i;
-
-	json_array_foreach(warnings, i, j)
-	{
-		fputs("warning: ", to);
-		cli_put(to, json_string_value(j));
-		fputc('\n', to);
-	}
-	json_array_foreach(jobs, i, j)
-	{
-		fputs("account ", to);
-		cli_put(to, cli_text(j, "account"));
-		fprintf(to,
-			" goes with %" PRId64 " running and %" PRId64
-			" queued jobs: they go on to their end and are charged\n",
-			cli_int(j, "running", 0), cli_int(j, "queued", 0));
-	}
-}
-
-static void say_outcome(const struct cli *c, const json_t *doc, bool is_dry_run)
-{
-	size_t n = json_array_size(json_object_get(doc, "changes"));
-	bool is_applied = json_is_true(json_object_get(doc, "applied"));
-	int64_t revision = cli_int(doc, "revision", 0);
-	FILE *to = c->format.to;
-
-	if (is_applied && n == 0)
-		fprintf(to, "no changes; kept in the ledger now, as revision %" PRId64 "\n",
-			revision);
-	else if (is_applied)
-		fprintf(to, "%zu change%s made; revision %" PRId64 "\n", n, n == 1 ? "" : "s",
-			revision);
-	else if (n && is_dry_run)
-		fprintf(to, "%zu change%s; nothing was changed (--dry-run)\n", n,
-			n == 1 ? "" : "s");
-	else
-		fprintf(to, "no changes\n");
-}
-
-static int show_change(const struct cli *c, const json_t *doc, bool is_dry_run, struct err *err)
-{
-	_cleanup_(table_freep) struct table *t = NULL;
-	json_t *change;
-	size_t i;
-	int r;
-
-	if (c->format.output == TABLE_JSON)
-		return cli_print_document(c, doc, err);
-	r = table_new("changes", change_columns, &t, err);
-	if (r < 0)
-		return r;
-	json_array_foreach(json_object_get(doc, "changes"), i, change) add_change(c, t, change);
-	if (i || c->format.output != TABLE_TABLE)
-		r = table_print(t, &c->format, err);
-	if (r < 0 || c->format.output != TABLE_TABLE)
-		return r;
-	say_more(c, doc);
-	say_outcome(c, doc, is_dry_run);
-	return 0;
-}
-
 static int change(struct accounts_source *s, const struct verb_call *call,
 		  const struct accounts *new, struct err *err)
 {
-	const char *revision = verb_value(call, "revision");
-	struct accounts_wish w = { .new = new,
-				   .revision = s->revision,
-				   .is_dry_run = verb_count(call, "dry-run") };
-	_cleanup_json_ json_t *doc = NULL;
-	char *end = NULL;
-	int r;
+	struct accounts_wish w = { .new = new, .is_dry_run = verb_count(call, "dry-run") };
+	int r = accounts_change_revision(s, call, &w.revision, err);
 
-	if (revision) {
-		errno = 0;
-		w.revision = strtoll(revision, &end, 10);
-		if (errno || end == revision || *end)
-			return err_set(err, -EINVAL, "--revision %.32s: it is a number",
-				       revision);
-	}
-	r = accounts_source_change(s, &w, &doc, err);
-	return r < 0 ? r : show_change(s->c, doc, w.is_dry_run, err);
+	return r < 0 ? r
+		     : accounts_change_make(
+			       s, &(struct accounts_change_call){ &w, "(--dry-run)", NULL },
+			       err);
 }
 
 /* ---- files ---- */
@@ -365,7 +256,7 @@ static int show_log(const struct verb_call *call, void *ctx, struct err *err)
 		return r;
 	json_array_foreach(entries, i, entry)
 	{
-		add_change(c, t, entry);
+		accounts_change_row(c, t, entry);
 		table_int(t, "revision", cli_int(entry, "revision", 0));
 		table_int(t, "at_ns", cli_int(entry, "at_ns", 0));
 		table_text(t, "author", cli_text(entry, "author"));
@@ -499,9 +390,17 @@ static const struct verb verbs_table[] = {
 	  .run = show_log },
 };
 static const struct verb *const verbs[] = {
-	&verbs_table[0], &verbs_table[1], &verbs_table[2],
-	&verbs_table[3], &verbs_table[4], &verbs_table[5],
-	&verbs_table[6], &cli_verb_help,  NULL,
+	&verbs_table[0],
+	&verbs_table[1],
+	&verbs_table[2],
+	&verbs_table[3],
+	&verbs_table[4],
+	&verbs_table[5],
+	&verbs_table[6],
+	&accounts_verb_import,
+	&accounts_verb_export,
+	&cli_verb_help,
+	NULL,
 };
 
 static int accounts(const struct verb_call *call, void *ctx, struct err *err)
@@ -521,7 +420,7 @@ const struct verb admin_verb_accounts = {
 	.help = "Show and change who there is, and what they were promised",
 	.details = "'reeve admin accounts help' lists the commands: apply, check, show, set, "
 		   "add,\n"
-		   "remove, log.",
+		   "remove, log, import, export.",
 	.examples = "reeve admin accounts help\n"
 		    "reeve admin accounts apply --dry-run accounts.conf",
 	.min_args = 1,

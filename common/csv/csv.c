@@ -307,7 +307,8 @@ static void skip_mark(struct csv *c)
 		c->at = 3;
 }
 
-int csv_header(struct csv *c, const char *const *names, int *ret_columns, struct err *err)
+int csv_header_some(struct csv *c, const char *const *names, int n_required, int *ret_columns,
+		    struct err *err)
 {
 	int r;
 
@@ -328,10 +329,19 @@ int csv_header(struct csv *c, const char *const *names, int *ret_columns, struct
 	}
 	for (int i = 0; names[i]; i++) {
 		ret_columns[i] = find(c, names[i], 0);
-		if (ret_columns[i] < 0)
+		if (ret_columns[i] < 0 && i < n_required)
 			return csv_error(c, err, "column '%s' is missing from the first line",
 					 names[i]);
 	}
 	c->width = c->n_fields;
 	return 0;
+}
+
+int csv_header(struct csv *c, const char *const *names, int *ret_columns, struct err *err)
+{
+	int n = 0;
+
+	while (names[n])
+		n++;
+	return csv_header_some(c, names, n, ret_columns, err);
 }

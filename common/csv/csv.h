@@ -25,6 +25,10 @@ DEFINE_CLEANUP(struct csv *, csv_close)
  * what csv_next() returns. -EINVAL: empty file, a name missing, unknown (with the nearest) or
  * twice. */
 int csv_header(struct csv *c, const char *const *names, int *ret_columns, struct err *err);
+/* The same, where only the first n_required of names[] must be there; the column of another
+ * that is not is -1. */
+int csv_header_some(struct csv *c, const char *const *names, int n_required, int *ret_columns,
+		    struct err *err);
 
 /* 1: a record; its fields are valid until the next call. 0: the end. -EINVAL: see above;
  * -errno: cannot be read. */

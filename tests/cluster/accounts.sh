@@ -153,6 +153,46 @@ has "a cluster that is none is warned of" "account letters: controller.conf has 
 has "a queue too" "limits: controller.conf has no queue 'fast'" \
 	"$(accounts root set queue:fast MaxRunningJobs=1 --dry-run)"
 
+# ---- from and for Slurm ----
+cat >"$dir/slurm.cfg" <<-DUMP
+	Cluster - 'main':Fairshare=1:QOS='normal'
+	Parent - 'root'
+	User - 'root':DefaultAccount='root':AdminLevel='Administrator':Fairshare=1
+	Account - 'science':Description='all of it':Organization='uni':Fairshare=61
+	Parent - 'science'
+	Account - 'physics':Description='physics':Organization='uni':Fairshare=31:GrpTRES=cpu=600
+	Parent - 'physics'
+	User - 'daemon':Coordinator='physics':DefaultAccount='physics':Fairshare=5:MaxJobs=9
+	User - 'bin':DefaultAccount='physics':Fairshare=parent
+DUMP
+before=$(accounts root show)
+out=$(accounts root import sacctmgr "$dir/slurm.cfg" | tr -s ' ')
+has "an import says what would change" '~ Account physics Shares - 30 31' "$out"
+has "what would go" '- Account letters' "$out"
+has "what it does not take over, with counts" 'Account Organization, 2 times, first in line 4' "$out"
+has "and what would make it so" 'nothing was changed yet: add --apply' "$out"
+is "and changes nothing" "$before" "$(accounts root show)"
+printf "Cluster - 'x'\nParent - 'y'\n" >"$dir/bad.cfg"
+fails "a dump with a fault is refused by line" 2 "bad.cfg:2: Parent - 'y'" \
+	accounts root import sacctmgr --apply "$dir/bad.cfg"
+fails "others cannot import" 5 'only operators' accounts bin import sacctmgr --apply "$dir/slurm.cfg"
+has "with --apply it is made" 'changes made; revision' "$(accounts root import sacctmgr --apply "$dir/slurm.cfg")"
+has "a coordinator of Slurm's sees who is in the account" 'bin=parent, daemon=5' "$(accounts daemon show physics)"
+has "its limits hold" 'MaxRunningJobs = 9' "$(accounts root show physics)"
+accounts root export sacctmgr >"$dir/out.cfg"
+has "what is exported is a dump" "User - 'daemon':DefaultAccount='physics':Coordinator='physics':Fairshare=5:MaxJobs=9" \
+	"$(cat "$dir/out.cfg")"
+has "that makes the same accounts" 'no changes' "$(accounts root import sacctmgr "$dir/out.cfg")"
+printf 'account,parent,shares,user,user_shares\nphysics,science,32,bin,2\nscience,,61,,\n' >"$dir/groups.csv"
+has "a table is imported alike" '~ Account physics Shares - 31 32' \
+	"$(accounts root import csv "$dir/groups.csv" | tr -s ' ')"
+check "or becomes a file" "$dir/reeve" admin accounts import csv --file "$dir/groups.conf" "$dir/groups.csv"
+has "that can be applied" 'Users = bin=2' "$(cat "$dir/groups.conf")"
+fails "which no import writes over" 1 'remove it, or name another' \
+	accounts root import csv --file "$dir/groups.conf" "$dir/groups.csv"
+printf '%s\n' "$before" >"$dir/before.conf"
+check "the accounts as they were" accounts root apply "$dir/before.conf"
+
 # ---- two at once ----
 both() { # PREFIX: ten changes, each until it is taken
 	local i said

@@ -1,0 +1,157 @@
+/* accounts_change.c - see accounts_change.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
+#include "cli/accounts_change.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+
+/* ---- what is shown of a change ---- */
+
+static const struct table_column change_columns[] = {
+	{ "op", "", CELL_TEXT },       { "section", "SECTION", CELL_TEXT },
+	{ "name", "NAME", CELL_TEXT }, { "key", "KEY", CELL_TEXT },
+	{ "item", "ITEM", CELL_TEXT }, { "old", "WAS", CELL_TEXT },
+	{ "new", "IS", CELL_TEXT },    { 0 },
+};
+
+/* For people as diff(1) has it. */
+static const char *op_sign(const char *op)
+{
+	return !op ? "?" : !strcmp(op, "add") ? "+" : !strcmp(op, "remove") ? "-" : "~";
+}
+
+static enum cell_tone op_tone(const char *op)
+{
+	return !op || !strcmp(op, "set") ? TONE_PLAIN
+	       : !strcmp(op, "add")	 ? TONE_GOOD
+					 : TONE_BAD;
+}
+
+void accounts_change_row(const struct cli *c, struct table *t, const json_t *change)
+{
+	static const char *const keys[] = { "section", "name", "key", "item", "old", "new" };
+	const char *op = cli_text(change, "op");
+
+	table_row(t);
+	table_text(t, "op", c->format.output == TABLE_TABLE ? op_sign(op) : op);
+	table_tone(t, "op", op_tone(op));
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		table_text(t, keys[i], cli_text(change, keys[i]));
+}
+
+/* Behind the table: what an operator should know of it. */
+static void say_more(const struct cli *c, const json_t *doc)
+{
+	json_t *warnings = json_object_get(doc, "warnings"),
+	       *jobs = json_object_get(doc, "jobs"), *j;
+	FILE *to = c->format.to;
+	size_t i;
+
+	json_array_foreach(warnings, i, j)
+	{
+		fputs("warning: ", to);
+		cli_put(to, json_string_value(j));
+		fputc('\n', to);
+	}
+	json_array_foreach(jobs, i, j)
+	{
+		fputs("account ", to);
+		cli_put(to, cli_text(j, "account"));
+		fprintf(to,
+			" goes with %" PRId64 " running and %" PRId64
+			" queued jobs: they go on to their end and are charged\n",
+			cli_int(j, "running", 0), cli_int(j, "queued", 0));
+	}
+}
+
+static void say_outcome(const struct cli *c, const json_t *doc,
+			const struct accounts_change_call *how)
+{
+	size_t n = json_array_size(json_object_get(doc, "changes"));
+	bool is_applied = json_is_true(json_object_get(doc, "applied"));
+	int64_t revision = cli_int(doc, "revision", 0);
+	FILE *to = c->format.to;
+
+	if (is_applied && n == 0)
+		fprintf(to, "no changes; kept in the ledger now, as revision %" PRId64 "\n",
+			revision);
+	else if (is_applied)
+		fprintf(to, "%zu change%s made; revision %" PRId64 "\n", n, n == 1 ? "" : "s",
+			revision);
+	else if (n && how->wish->is_dry_run)
+		fprintf(to, "%zu change%s; nothing was changed %s\n", n, n == 1 ? "" : "s",
+			how->why_dry);
+	else
+		fprintf(to, "no changes\n");
+}
+
+static int show_change(const struct cli *c, const json_t *doc,
+		       const struct accounts_change_call *how, struct err *err)
+{
+	_cleanup_(table_freep) struct table *t = NULL;
+	json_t *change;
+	size_t i;
+	int r;
+
+	if (c->format.output == TABLE_JSON)
+		return cli_print_document(c, doc, err);
+	r = table_new("changes", change_columns, &t, err);
+	if (r < 0)
+		return r;
+	json_array_foreach(json_object_get(doc, "changes"), i, change)
+		accounts_change_row(c, t, change);
+	if (i || c->format.output != TABLE_TABLE)
+		r = table_print(t, &c->format, err);
+	if (r < 0 || c->format.output != TABLE_TABLE)
+		return r;
+	say_more(c, doc);
+	accounts_change_notes(c, how->notes);
+	say_outcome(c, doc, how);
+	return 0;
+}
+
+void accounts_change_notes(const struct cli *c, const json_t *notes)
+{
+	FILE *to = c->format.to;
+	json_t *note;
+	size_t i;
+
+	json_array_foreach(notes, i, note)
+	{
+		fputs("not taken over as it stands: ", to);
+		cli_put(to, cli_text(note, "what"));
+		fprintf(to, ", %" PRId64 " time%s, first in line %" PRId64 ": ",
+			cli_int(note, "n", 0), cli_int(note, "n", 0) == 1 ? "" : "s",
+			cli_int(note, "line", 0));
+		cli_put(to, cli_text(note, "why"));
+		fputc('\n', to);
+	}
+}
+
+int accounts_change_revision(const struct accounts_source *s, const struct verb_call *call,
+			     int64_t *ret, struct err *err)
+{
+	const char *revision = verb_value(call, "revision");
+	char *end = NULL;
+
+	*ret = s->revision;
+	if (!revision)
+		return 0;
+	errno = 0;
+	*ret = strtoll(revision, &end, 10);
+	if (errno || end == revision || *end)
+		return err_set(err, -EINVAL, "--revision %.32s: it is a number", revision);
+	return 0;
+}
+
+int accounts_change_make(struct accounts_source *s, const struct accounts_change_call *how,
+			 struct err *err)
+{
+	_cleanup_json_ json_t *doc = NULL;
+	int r = accounts_source_change(s, how->wish, &doc, err);
+
+	if (r == 0 && how->notes && json_object_set(doc, "not_taken", how->notes) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	return r < 0 ? r : show_change(s->c, doc, how, err);
+}

@@ -1,0 +1,31 @@
+/* accounts_sacctmgr - accounts as Slurm's `sacctmgr dump CLUSTER` writes and `sacctmgr load`
+ *reads them.
+ *
+ * A line is KIND - 'NAME':Option=value:Option='value', where KIND is Cluster, Parent, Account,
+ * User (or QOS); accounts and users stand below the last Parent line. `#` outside quotes begins
+ * a comment, `\` keeps the next character, and at the end of a line continues it. A quoted
+ *value ends at the quote before a colon or the end of the line, since a dump does not escape
+ *the quotes in its texts. Source: sacctmgr(1) "FLAT FILE DUMP AND LOAD", src/sacctmgr of Slurm.
+ *
+ * What options become:
+ *	Fairshare		Shares, of an account or of a user in it
+ *	GrpTRES=cpu, gres/gpu, mem	MaxRunningCores, -Gpus, -Memory (Slurm's M are MiB)
+ *	GrpJobs			MaxRunningJobs
+ *	GrpSubmitJobs, MaxSubmitJobs	MaxQueuedJobs; Slurm counts running jobs too: noted
+ *	MaxJobs			of users, MaxRunningJobs; of accounts and the cluster, that of
+ *each user below who has none (as Slurm inherits it)
+ *	Coordinator, DefaultAccount	Coordinators of those accounts, the user's
+ *DefaultAccount All other options that Slurm knows are noted with why; one that it does not
+ *know is an error.
+ */
+#pragma once
+#include "controller/accounts/accounts_draft.h"
+
+/* *d is empty but for `file`. -EINVAL: FILE:LINE and the fault. */
+int accounts_sacctmgr_parse(struct accounts_draft *d, const char *text, size_t size,
+			    struct err *err);
+
+/* A dump that `sacctmgr load` reads, for the cluster of that name. What it cannot say stands in
+ * comments at its head, with counts. *ret is malloc()ed. */
+int accounts_sacctmgr_write(const struct accounts *a, const char *cluster, char **ret,
+			    struct err *err);

@@ -1,0 +1,36 @@
+/* accounts_sacctmgr_impl - between the files that read a dump: a record, and what its options
+ * set. */
+#pragma once
+#include "controller/accounts/accounts_sacctmgr.h"
+
+enum dump_kind { KIND_CLUSTER, KIND_PARENT, KIND_ACCOUNT, KIND_USER, KIND_QOS, _KIND_MAX };
+extern const char *const dump_kind_names[_KIND_MAX];
+
+struct dump_record {
+	enum dump_kind kind;
+	size_t line;
+	char *rest; /* behind the name; cut up as it is read */
+	const char *name;
+};
+
+struct dump_reader {
+	struct accounts_draft *d;
+	struct err *err;
+	struct dump_record now;
+	bool has_cluster;
+	char parent[REQUEST_NAME_MAX];	 /* the last Parent line's; "root" */
+	struct draft_account *account;	 /* that the record is about, else NULL */
+	struct draft_member *member;	 /* likewise */
+	struct accounts_limits *limits;	 /* of the record as a group; NULL: has none here */
+	struct accounts_limits *of_each; /* of each user of the record */
+};
+
+/* Counts what has no place; `why` is a literal. */
+int dump_note(struct dump_reader *r, const char *what, const char *why);
+extern const char dump_why_root[], dump_why_cluster_name[], dump_why_qos[];
+/* The record's user in an account; made without being a user of it. */
+int dump_find_role(struct dump_reader *r, const char *account, struct draft_member **ret);
+/* Both are cut up. */
+int dump_set_option(struct dump_reader *r, char *key, char *value);
+/* Does an option begin here? */
+bool dump_is_option(const char *text);
