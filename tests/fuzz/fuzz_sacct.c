@@ -1,6 +1,6 @@
 /* fuzz_sacct - any line as a job of sacct: what is taken can be charged.
  * links: controller/history/sacct controller/history/history common/model/gpus
- * common/model/resources common/model/amount common/model/features common/err
+ * links: common/model/resources common/model/amount common/model/features common/err
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* fuzz_simulate - any bytes as a trace, replayed under the baselines: every job that is taken
  * runs once, after it was handed in, and fcfs lets nobody pass.
  *
+ * links: common/model/gpus common/model/resources common/model/amount common/model/features
  * links: controller/simulate/trace controller/simulate/replay controller/simulate/ends
  * links: controller/simulate/fairness controller/simulate/summary controller/simulate/baseline
  * links: controller/policy/easy controller/policy/fcfs controller/policy/queue_tree

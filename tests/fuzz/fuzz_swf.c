@@ -1,6 +1,6 @@
 /* fuzz_swf - any line as a job of an SWF file: what is taken can be charged.
  * links: controller/history/swf controller/history/history common/model/gpus
- * common/model/resources common/model/amount common/model/features common/err
+ * links: common/model/resources common/model/amount common/model/features common/err
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -129,8 +129,8 @@ done
 id=$(as alice reeve submit -o /dev/null -j oe -l "${GOOD/0:01:00/0:10:00}" -- sleep 600 | grep -oE '[0-9]+' | tail -n 1)
 wait_for 30 running
 out=$(as alice reeve exec -j "$id" -- echo signed 2>&1); has "$out" '^signed$' "a step that its user signed runs"
-lie "CREATE TRIGGER lie AFTER INSERT ON steps BEGIN UPDATE steps SET spec = replace(spec, '\"signed\"', '\"evil\"')
-	WHERE job = new.job AND step = new.step; END"
+lie "CREATE TRIGGER lie AFTER INSERT ON texts BEGIN UPDATE texts SET text = replace(text, '\"signed\"', '\"evil\"')
+	WHERE id = new.id; END"
 out=$(as alice reeve exec -j "$id" -- echo signed 2>&1); rc=$?
 has "$out" "its command is not what its user signed" "a step with another command does not"
 [ $rc -eq 125 ]; ok $? "... and was not started: $rc"
