@@ -106,6 +106,7 @@ static int read_target(const char *typed, struct target *ret, struct err *err)
 	} kinds[] = { { "allocation:", "Allocation" },
 		      { "user:", "User" },
 		      { "queue:", "QueueLimits" },
+		      { "default:", "Default" },
 		      { "account:", "Account" } };
 	const char *slash;
 
@@ -128,10 +129,12 @@ static int read_target(const char *typed, struct target *ret, struct err *err)
 	return 0;
 }
 
-/* Limits of users and queues come into being by being set. */
+/* Limits of users, queues and defaults come into being by being set. */
 static bool must_be_there(const struct edit *e)
 {
-	return strcmp(e->on.section, "User") != 0 && strcmp(e->on.section, "QueueLimits") != 0;
+	return strcmp(e->on.section, "User") != 0 &&
+	       strcmp(e->on.section, "QueueLimits") != 0 &&
+	       strcmp(e->on.section, "Default") != 0;
 }
 
 static int check_target(struct edit *e)

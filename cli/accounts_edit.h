@@ -3,7 +3,7 @@
  * What is changed:
  *	physics                 an account
  *	physics/alice           a user in an account
- *	allocation:physics/2026, user:alice, queue:express
+ *	allocation:physics/2026, user:alice, queue:express, default:User
  * To what:
  *	Key=Value               Key= : no longer stated
  *	Key+=A,B  Key-=A        of lists: Users (A or A=SHARES), Coordinators, Clusters

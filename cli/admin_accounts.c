@@ -136,7 +136,8 @@ static bool is_of(const struct accounts_row *row, const char *account)
 {
 	size_t n = strlen(account);
 
-	if (!strcmp(row->section, "User") || !strcmp(row->section, "QueueLimits"))
+	if (!strcmp(row->section, "User") || !strcmp(row->section, "QueueLimits") ||
+	    !strcmp(row->section, "Default"))
 		return false;
 	return !strncmp(row->name, account, n) && (!row->name[n] || row->name[n] == '/');
 }
@@ -312,7 +313,7 @@ static const struct verb_option log_options[] = {
 
 #define TARGETS                                                                                \
 	"What: physics (an account), physics/alice (a user in it), user:alice,\n"              \
-	"queue:express, allocation:physics/2026.\n"
+	"queue:express, allocation:physics/2026, default:User.\n"
 
 static const struct verb verbs_table[] = {
 	{ .name = "apply",

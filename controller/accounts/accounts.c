@@ -17,6 +17,7 @@ struct accounts *accounts_free(struct accounts *a)
 	free(a->allocations);
 	free(a->users);
 	free(a->queues);
+	free(a->defaults.default_account);
 	free(a);
 	return NULL;
 }
@@ -89,6 +90,57 @@ bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above
 const struct accounts_user *accounts_user(const struct accounts *a, const char *name)
 {
 	return find(name, a->users, a->n_users, sizeof(*a->users));
+}
+
+bool accounts_default_account(const struct accounts *a, const char *user,
+			      char ret[static REQUEST_NAME_MAX])
+{
+	const struct accounts_user *u = accounts_user(a, user);
+	const char *rule = a->defaults.default_account;
+	const char *mark = rule ? strstr(rule, "%u") : NULL;
+	char name[REQUEST_NAME_MAX];
+	int n;
+
+	if (u && *u->default_account) {
+		strcpy(ret, u->default_account);
+		return true;
+	}
+	if (!rule)
+		return false;
+	n = mark ? snprintf(name, sizeof(name), "%.*s%s%s", (int)(mark - rule), rule, user,
+			    mark + 2)
+		 : snprintf(name, sizeof(name), "%s", rule);
+	if (n >= (int)sizeof(name) || !accounts_member(a, accounts_find(a, name), user))
+		return false;
+	strcpy(ret, name);
+	return true;
+}
+
+static int64_t stated_or(int64_t stated, int64_t fallback)
+{
+	return stated == ACCOUNTS_NO_LIMIT ? fallback : stated;
+}
+
+struct accounts_limits accounts_limits_or(const struct accounts_limits *l,
+					  const struct accounts_limits *f)
+{
+	return (struct accounts_limits){
+		stated_or(l->running_cores, f->running_cores),
+		stated_or(l->running_gpus, f->running_gpus),
+		stated_or(l->running_memory_bytes, f->running_memory_bytes),
+		stated_or(l->running_jobs, f->running_jobs),
+		stated_or(l->queued_jobs, f->queued_jobs),
+	};
+}
+
+struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *queue)
+{
+	const struct accounts_queue *q = accounts_queue(a, queue);
+	const struct accounts_bounds *f = &a->defaults.queue_job, *b = q ? &q->job : f;
+
+	return (struct accounts_bounds){ stated_or(b->walltime_s, f->walltime_s),
+					 stated_or(b->jobfs_bytes, f->jobfs_bytes),
+					 stated_or(b->memory_bytes, f->memory_bytes) };
 }
 
 const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name)

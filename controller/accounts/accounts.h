@@ -28,6 +28,13 @@
  *	[User alice]                     # limits of a user over all accounts: the Max... keys
  *	DefaultAccount = physics         # for jobs that name none
  *	[QueueLimits express]            # limits of each user in one queue: the Max... keys
+ *	MaxWalltime = 4h                 # of one job in it
+ *	MaxJobfs = 100GB
+ *	MaxMemory = 192GB
+ *
+ *	[Default User]                   # Max... of every user who states none, key by key;
+ *also MaxRunningCores = 600            # [Default Association], [Default Account], [Default
+ *Queue] DefaultAccount = def-%u          # %u: the user; of those who are in that account
  *
  * The ledger holds what was last applied; a file is applied as a difference (accounts_diff()).
  * An account that was removed keeps its history; its jobs go on to their end and are charged,
@@ -53,6 +60,11 @@ struct err;
 
 struct accounts_limits { /* ACCOUNTS_NO_LIMIT: none; 0: nothing at all */
 	int64_t running_cores, running_gpus, running_memory_bytes, running_jobs, queued_jobs;
+};
+
+/* Of one job. */
+struct accounts_bounds { /* likewise */
+	int64_t walltime_s, jobfs_bytes, memory_bytes;
 };
 
 /* A user in an account: an association. */
@@ -101,6 +113,14 @@ struct accounts_user {
 struct accounts_queue {
 	char name[REQUEST_NAME_MAX];
 	struct accounts_limits user_limits;
+	struct accounts_bounds job;
+};
+
+/* What counts where nothing is stated, key by key. */
+struct accounts_defaults {
+	struct accounts_limits user, association, account, queue;
+	struct accounts_bounds queue_job;
+	char *default_account; /* with %u for the user; NULL: none */
 };
 
 struct accounts {
@@ -109,6 +129,7 @@ struct accounts {
 	struct accounts_user *users;
 	struct accounts_queue *queues;
 	size_t n_accounts, n_allocations, n_users, n_queues;
+	struct accounts_defaults defaults;
 };
 
 /* Reads and checks a file. Errors name file, line, key and remedy. -EINVAL: a fault: an unknown
@@ -174,6 +195,15 @@ bool accounts_is_coordinator(const struct accounts *a, int32_t account, const ch
 bool accounts_allows_cluster(const struct accounts *a, int32_t account, const char *cluster);
 /* Is `account` the same as, or below, `above`? -1 as `above` is the root: always. */
 bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above);
+/* For jobs of theirs that name none: their DefaultAccount, else that of [Default User] when
+ * they are in it. False: none. */
+bool accounts_default_account(const struct accounts *a, const char *user,
+			      char ret[static REQUEST_NAME_MAX]);
+/* What is not stated is taken from `fallback`, key by key. */
+struct accounts_limits accounts_limits_or(const struct accounts_limits *stated,
+					  const struct accounts_limits *fallback);
+/* What one job in the queue may ask for. */
+struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *queue);
 /* NULL: no such. */
 const struct accounts_user *accounts_user(const struct accounts *a, const char *name);
 const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name);

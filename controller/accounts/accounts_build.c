@@ -94,8 +94,36 @@ static void build_people(struct typed_all *all, struct accounts *a)
 	for (size_t i = 0; i < l->n; i++) {
 		strcpy(a->queues[i].name, l->of[i]->name);
 		a->queues[i].user_limits = ((struct typed_queue *)l->of[i])->limits;
+		a->queues[i].job = ((struct typed_queue *)l->of[i])->job;
 	}
 	a->n_queues = l->n;
+}
+
+static void build_defaults(struct typed_all *all, struct accounts *a)
+{
+	const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+					      ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+					      ACCOUNTS_NO_LIMIT };
+	const struct {
+		const char *name;
+		struct accounts_limits *to;
+	} kinds[] = { { "User", &a->defaults.user },
+		      { "Association", &a->defaults.association },
+		      { "Account", &a->defaults.account },
+		      { "Queue", &a->defaults.queue } };
+
+	a->defaults.queue_job = (struct accounts_bounds){ ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+							  ACCOUNTS_NO_LIMIT };
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		struct typed_default *d =
+			(struct typed_default *)typed_find(all, SECTION_DEFAULT, kinds[i].name);
+
+		*kinds[i].to = d ? d->limits : none;
+		if (d && kinds[i].to == &a->defaults.queue)
+			a->defaults.queue_job = d->job;
+		if (d && kinds[i].to == &a->defaults.user)
+			a->defaults.default_account = TAKE_PTR(d->default_account);
+	}
 }
 
 int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err)
@@ -117,6 +145,7 @@ int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err
 	build_accounts(all, a);
 	build_allocations(all, a);
 	build_people(all, a);
+	build_defaults(all, a);
 	*ret = TAKE_PTR(a);
 	return 0;
 }

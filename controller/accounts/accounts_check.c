@@ -269,10 +269,53 @@ static void check_users(struct typed_all *all)
 	}
 }
 
+/* ---- defaults ---- */
+
+/* With the user's name in it, it is to be a name. */
+static bool is_rule(const char *rule)
+{
+	const char *mark = strstr(rule, "%u");
+	char name[2 * REQUEST_NAME_MAX];
+
+	if (strlen(rule) >= REQUEST_NAME_MAX)
+		return false;
+	if (mark)
+		snprintf(name, sizeof(name), "%.*su%s", (int)(mark - rule), rule, mark + 2);
+	return request_is_name(mark ? name : rule);
+}
+
+static void check_defaults(struct typed_all *all)
+{
+	const struct typed_list *l = &all->lists[SECTION_DEFAULT];
+	static const char *const bounds[] = { "MaxWalltime", "MaxJobfs", "MaxMemory" };
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct typed_default *d = (const struct typed_default *)l->of[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(bounds); k++)
+			if (strcmp(d->t.name, "Queue") != 0 &&
+			    d->t.keys[accounts_key_rank("Default", bounds[k])].line)
+				tell(all, &d->t, bounds[k],
+				     "%s bounds the jobs of a queue: it stands in [Default "
+				     "Queue]",
+				     bounds[k]);
+		if (!d->default_account)
+			continue;
+		if (strcmp(d->t.name, "User") != 0)
+			tell(all, &d->t, "DefaultAccount",
+			     "DefaultAccount is of users: it stands in [Default User]");
+		else if (!is_rule(d->default_account))
+			tell(all, &d->t, "DefaultAccount",
+			     "'%.64s' is not a name, or one with %%u for the user, as def-%%u",
+			     d->default_account);
+	}
+}
+
 void accounts_check_all(struct typed_all *all)
 {
 	check_accounts(all);
 	check_allocations(all);
 	check_associations(all);
 	check_users(all);
+	check_defaults(all);
 }

@@ -12,6 +12,7 @@ enum accounts_section {
 	SECTION_ASSOCIATION,
 	SECTION_USER,
 	SECTION_QUEUE,
+	SECTION_DEFAULT,
 	_SECTION_MAX,
 };
 extern const char *const accounts_section_names[_SECTION_MAX];
@@ -60,6 +61,14 @@ struct typed_user {
 struct typed_queue {
 	struct typed t;
 	struct accounts_limits limits;
+	struct accounts_bounds job;
+};
+
+struct typed_default { /* named "User", "Association", "Account", "Queue" */
+	struct typed t;
+	struct accounts_limits limits;
+	struct accounts_bounds job; /* of Queue */
+	char *default_account;	    /* of User */
 };
 
 struct typed_list {

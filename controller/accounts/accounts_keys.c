@@ -26,6 +26,26 @@
 		      "jobs that run at once", "100"),                                         \
 		LIMIT(section, base, "MaxQueuedJobs", CONF_COUNT, COUNT_MAX, queued_jobs,      \
 		      "jobs that wait at once", "1000")
+#define BOUNDS(section, base)                                                                  \
+	{ section,                                                                             \
+	  "MaxWalltime",                                                                       \
+	  CONF_SECONDS,                                                                        \
+	  base + offsetof(struct accounts_bounds, walltime_s),                                 \
+	  1,                                                                                   \
+	  BYTES_MAX,                                                                           \
+	  NULL,                                                                                \
+	  "walltime of one job",                                                               \
+	  "4h" },                                                                              \
+		{ section,    "MaxJobfs",                                                      \
+		  CONF_BYTES, base + offsetof(struct accounts_bounds, jobfs_bytes),            \
+		  1,	      BYTES_MAX,                                                       \
+		  NULL,	      "jobfs of one job",                                              \
+		  "100GB" },                                                                   \
+	{                                                                                      \
+		section, "MaxMemory", CONF_BYTES,                                              \
+			base + offsetof(struct accounts_bounds, memory_bytes), 1, BYTES_MAX,   \
+			NULL, "memory of one job", "192GB"                                     \
+	}
 #define KEY(section, key, type, s, field, help, example)                                       \
 	{                                                                                      \
 		section, key, type, offsetof(struct s, field), 0, 0, NULL, help, example       \
@@ -38,7 +58,7 @@
 const char *const accounts_section_names[] = {
 	[SECTION_ACCOUNT] = "Account",	       [SECTION_ALLOCATION] = "Allocation",
 	[SECTION_ASSOCIATION] = "Association", [SECTION_USER] = "User",
-	[SECTION_QUEUE] = "QueueLimits",
+	[SECTION_QUEUE] = "QueueLimits",       [SECTION_DEFAULT] = "Default",
 };
 
 static const char *const kind_words[] = { "target", "grant", "monthly", "storage", NULL };
@@ -76,6 +96,11 @@ const struct conf_key accounts_keys[] = {
 	    "for jobs that name none", "physics"),
 	LIMITS("User", offsetof(struct typed_user, limits)),
 	LIMITS("QueueLimits", offsetof(struct typed_queue, limits)),
+	BOUNDS("QueueLimits", offsetof(struct typed_queue, job)),
+	KEY("Default", "DefaultAccount", CONF_TEXT, typed_default, default_account,
+	    "of [Default User]: for jobs that name none; %u is the user", "def-%u"),
+	LIMITS("Default", offsetof(struct typed_default, limits)),
+	BOUNDS("Default", offsetof(struct typed_default, job)),
 	{ 0 },
 };
 
@@ -110,6 +135,7 @@ static const size_t sizes[_SECTION_MAX] = {
 	[SECTION_ASSOCIATION] = sizeof(struct typed_association),
 	[SECTION_USER] = sizeof(struct typed_user),
 	[SECTION_QUEUE] = sizeof(struct typed_queue),
+	[SECTION_DEFAULT] = sizeof(struct typed_default),
 };
 
 static int compare(const void *va, const void *vb)
@@ -147,6 +173,8 @@ static int grow(struct typed_list *l)
 
 static void set_defaults(struct typed *t)
 {
+	const struct accounts_bounds no_bounds = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
+						   ACCOUNTS_NO_LIMIT };
 	const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT };
@@ -165,6 +193,11 @@ static void set_defaults(struct typed *t)
 		break;
 	case SECTION_QUEUE:
 		((struct typed_queue *)t)->limits = none;
+		((struct typed_queue *)t)->job = no_bounds;
+		break;
+	case SECTION_DEFAULT:
+		((struct typed_default *)t)->limits = none;
+		((struct typed_default *)t)->job = no_bounds;
 		break;
 	default:
 		break;
@@ -255,10 +288,27 @@ static int add_queue(void *target, const char *name, void **ret, struct err *err
 	return r < 0 ? r : find_or_add(target, SECTION_QUEUE, name, ret, err);
 }
 
+static int add_default(void *target, const char *name, void **ret, struct err *err)
+{
+	static const char *const names[] = { "User", "Association", "Account", "Queue" };
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!strcmp(names[i], name))
+			return find_or_add(target, SECTION_DEFAULT, name, ret, err);
+	return err_set(err, -EINVAL,
+		       "[Default %.40s]: it is [Default User], [Default Association], [Default "
+		       "Account] or [Default Queue]",
+		       name);
+}
+
 const struct conf_section accounts_sections[] = {
-	{ "Account", add_account },	    { "Allocation", add_allocation },
-	{ "Association", add_association }, { "User", add_user },
-	{ "QueueLimits", add_queue },	    { 0 },
+	{ "Account", add_account },
+	{ "Allocation", add_allocation },
+	{ "Association", add_association },
+	{ "User", add_user },
+	{ "QueueLimits", add_queue },
+	{ "Default", add_default },
+	{ 0 },
 };
 
 static void keep(void *p)

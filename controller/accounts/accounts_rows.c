@@ -207,6 +207,18 @@ static void put_allocation(struct scribe *s, const struct accounts *a,
 	put(s, "To", accounts_format_day(p->to_day, day));
 }
 
+static void put_bounds(struct scribe *s, const struct accounts_bounds *b)
+{
+	char text[AMOUNT_TEXT_MAX];
+
+	if (b->walltime_s != ACCOUNTS_NO_LIMIT)
+		put(s, "MaxWalltime", amount_format_seconds(b->walltime_s, text));
+	if (b->jobfs_bytes != ACCOUNTS_NO_LIMIT)
+		put(s, "MaxJobfs", amount_format_bytes_exact(b->jobfs_bytes, text));
+	if (b->memory_bytes != ACCOUNTS_NO_LIMIT)
+		put(s, "MaxMemory", amount_format_bytes_exact(b->memory_bytes, text));
+}
+
 static bool has_limits(const struct accounts_limits *l)
 {
 	return l->running_cores != ACCOUNTS_NO_LIMIT || l->running_gpus != ACCOUNTS_NO_LIMIT ||
@@ -224,6 +236,39 @@ static void put_associations(struct scribe *s, const struct accounts_account *p)
 		snprintf(name, sizeof(name), "%s/%s", p->name, p->members[i].user);
 		open_section(s, SECTION_ASSOCIATION, name);
 		put_limits(s, &p->members[i].limits);
+	}
+}
+
+static bool has_bounds(const struct accounts_bounds *b)
+{
+	return b->walltime_s != ACCOUNTS_NO_LIMIT || b->jobfs_bytes != ACCOUNTS_NO_LIMIT ||
+	       b->memory_bytes != ACCOUNTS_NO_LIMIT;
+}
+
+/* One that states nothing is none. */
+static void put_defaults(struct scribe *s, const struct accounts_defaults *d)
+{
+	const struct {
+		const char *name;
+		const struct accounts_limits *limits;
+	} kinds[] = { { "User", &d->user },
+		      { "Association", &d->association },
+		      { "Account", &d->account },
+		      { "Queue", &d->queue } };
+
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		bool is_user = kinds[i].limits == &d->user;
+		bool is_queue = kinds[i].limits == &d->queue;
+
+		if (!has_limits(kinds[i].limits) && !(is_user && d->default_account) &&
+		    !(is_queue && has_bounds(&d->queue_job)))
+			continue;
+		open_section(s, SECTION_DEFAULT, kinds[i].name);
+		if (is_user)
+			put(s, "DefaultAccount", d->default_account);
+		put_limits(s, kinds[i].limits);
+		if (is_queue)
+			put_bounds(s, &d->queue_job);
 	}
 }
 
@@ -246,7 +291,9 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 	for (size_t i = 0; i < a->n_queues; i++) {
 		open_section(&s, SECTION_QUEUE, a->queues[i].name);
 		put_limits(&s, &a->queues[i].user_limits);
+		put_bounds(&s, &a->queues[i].job);
 	}
+	put_defaults(&s, &a->defaults);
 	accounts_rows_sort(ret);
 	return s.result < 0 ? err_set(err, s.result, "out of memory") : 0;
 }

@@ -66,7 +66,7 @@ static bool is_seen(const struct call *c, const enum sight *sights,
 {
 	const char *rest = strchr(row->name, '/');
 
-	if (!strcmp(row->section, "QueueLimits"))
+	if (!strcmp(row->section, "QueueLimits") || !strcmp(row->section, "Default"))
 		return true;
 	if (!strcmp(row->section, "User"))
 		return !strcmp(row->name, c->user);

@@ -19,14 +19,11 @@
 /* What the user left out: their default account, or the only one they have. */
 static int default_account(struct call *c, struct request *q, struct err *err)
 {
-	const struct accounts_user *u = accounts_user(c->api->accounts, c->user);
 	char list[256];
 	size_t n = who_accounts(c, list, sizeof(list));
 
-	if (u && *u->default_account) {
-		strcpy(q->account, u->default_account);
+	if (accounts_default_account(c->api->accounts, c->user, q->account))
 		return 0;
-	}
 	if (n == 1) {
 		snprintf(q->account, sizeof(q->account), "%.63s", list);
 		return 0;

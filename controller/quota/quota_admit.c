@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/model/amount.h"
 #include "controller/policy/fit.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quota/quota_impl.h"
@@ -156,6 +157,43 @@ static int admit_by_policy(const struct quota_site *site, const struct quota_wan
 	return r < 0 ? err_set(err, r, "the job is larger than can be counted") : r;
 }
 
+/* ---- by the queue ---- */
+
+static bool is_beyond(int64_t asked, int64_t bound)
+{
+	return bound != ACCOUNTS_NO_LIMIT && asked > bound;
+}
+
+/* What one job may ask for, by [QueueLimits] and [Default Queue]. */
+static void admit_by_queue(const struct quota_site *site, const struct request *q,
+			   struct quota_answer *ret)
+{
+	const char *queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue;
+	const struct accounts_bounds b = accounts_bounds_of(site->accounts, queue);
+	char asked[AMOUNT_TEXT_MAX], most[AMOUNT_TEXT_MAX];
+	const char *what = NULL;
+
+	if (is_beyond(q->res.walltime_s, b.walltime_s)) {
+		what = "walltime";
+		amount_format_seconds(q->res.walltime_s, asked);
+		amount_format_seconds(b.walltime_s, most);
+	} else if (is_beyond(q->res.jobfs_bytes, b.jobfs_bytes)) {
+		what = "jobfs";
+		amount_format_bytes_exact(q->res.jobfs_bytes, asked);
+		amount_format_bytes_exact(b.jobfs_bytes, most);
+	} else if (is_beyond(fit_memory(&q->res), b.memory_bytes)) {
+		what = "memory";
+		amount_format_bytes_exact(fit_memory(&q->res), asked);
+		amount_format_bytes_exact(b.memory_bytes, most);
+	}
+	if (!what)
+		return;
+	snprintf(ret->text, sizeof(ret->text),
+		 "the job asks for %s of %s, and queue %s takes at most %s a job", asked, what,
+		 queue, most);
+	refuse(ret, "too-large", "ask for less, or choose another queue with -q");
+}
+
 /* ---- by the limits ---- */
 
 static int admit_by_limits(const struct quota_site *site, const struct quota_want *want,
@@ -207,5 +245,6 @@ int quota_admit(const struct quota_site *site, const struct quota_want *want,
 	r = admit_by_policy(site, want, ret, err);
 	if (r < 0 || ret->verdict == QUOTA_REFUSED)
 		return r;
-	return admit_by_limits(site, want, ret, err);
+	admit_by_queue(site, want->request, ret);
+	return ret->verdict == QUOTA_REFUSED ? 0 : admit_by_limits(site, want, ret, err);
 }

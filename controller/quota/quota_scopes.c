@@ -6,12 +6,12 @@
 #include "common/err.h"
 #include "controller/quota/quota_scopes.h"
 
-/* What a scope is known by: the limits as declared (an address only, once all is counted: the
- * accounts may have been replaced since) and, of a queue, the user. */
+/* What a scope is known by: its kind, whose it is, and of which account or queue. */
 struct key {
-	const struct accounts_limits *limits;
+	enum eligible_kind kind;
+	struct accounts_limits limits;
 	char name[REQUEST_NAME_MAX], of[REQUEST_NAME_MAX];
-	uint32_t hash; /* of the name: a queue has a scope for every user */
+	uint32_t hash; /* of the name: there may be a scope for every user */
 	int64_t queued;
 };
 
@@ -67,7 +67,9 @@ static bool is_limited(const struct accounts_limits *l)
 
 bool scopes_has_limits(const struct accounts *a)
 {
-	bool any = false;
+	const struct accounts_defaults *d = &a->defaults;
+	bool any = is_limited(&d->user) || is_limited(&d->association) ||
+		   is_limited(&d->account) || is_limited(&d->queue);
 
 	for (size_t i = 0; i < a->n_users; i++)
 		any |= is_limited(&a->users[i].limits);
@@ -113,22 +115,24 @@ static uint32_t hash_of(const char *text) /* FNV-1a */
 static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 		      const struct eligible_scope *like)
 {
+	const char *of = like->of ? like->of : "";
 	uint32_t hash = hash_of(like->name);
 	struct key *k;
 
 	for (size_t i = 0; i < s->world.n_scopes; i++)
-		if (s->keys[i]->hash == hash && s->keys[i]->limits == limits &&
-		    !strcmp(s->keys[i]->name, like->name))
+		if (s->keys[i]->hash == hash && s->keys[i]->kind == like->kind &&
+		    !strcmp(s->keys[i]->name, like->name) && !strcmp(s->keys[i]->of, of))
 			return (int)i;
 	if (s->world.n_scopes == s->room && grow(s) < 0)
 		return -ENOMEM;
 	k = calloc(1, sizeof(*k));
 	if (!k)
 		return -ENOMEM;
-	k->limits = limits;
+	k->kind = like->kind;
+	k->limits = *limits;
 	k->hash = hash;
 	snprintf(k->name, sizeof(k->name), "%s", like->name);
-	snprintf(k->of, sizeof(k->of), "%s", like->of ? like->of : "");
+	snprintf(k->of, sizeof(k->of), "%s", of);
 	s->keys[s->world.n_scopes] = k;
 	s->world.scopes[s->world.n_scopes] = (struct eligible_scope){
 		.kind = like->kind,
@@ -140,12 +144,15 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 	return (int)s->world.n_scopes++;
 }
 
-static int note(struct scopes *s, const struct accounts_limits *limits,
-		const struct eligible_scope *like)
+/* `stated` NULL: nothing is, and the defaults hold. */
+static int note(struct scopes *s, const struct accounts_limits *stated,
+		const struct accounts_limits *fallback, const struct eligible_scope *like)
 {
+	const struct accounts_limits limits =
+		stated ? accounts_limits_or(stated, fallback) : *fallback;
 	int i;
 
-	if (!is_limited(limits))
+	if (!is_limited(&limits))
 		return 0;
 	if (s->n_found == s->found_room) {
 		size_t room = s->found_room ? s->found_room * 2 : 16;
@@ -156,7 +163,7 @@ static int note(struct scopes *s, const struct accounts_limits *limits,
 		s->found = more;
 		s->found_room = room;
 	}
-	i = find_scope(s, limits, like);
+	i = find_scope(s, &limits, like);
 	if (i < 0)
 		return i;
 	s->found[s->n_found++] = i;
@@ -171,12 +178,12 @@ static int note_accounts(struct scopes *s, const struct scopes_job *job)
 	int r = 0;
 
 	if (m)
-		r = note(s, &m->limits,
+		r = note(s, &m->limits, &a->defaults.association,
 			 &(struct eligible_scope){ .kind = ELIGIBLE_ASSOCIATION,
 						   .name = m->user,
 						   .of = a->accounts[i].name });
 	for (; i >= 0 && r >= 0; i = a->accounts[i].parent)
-		r = note(s, &a->accounts[i].limits,
+		r = note(s, &a->accounts[i].limits, &a->defaults.account,
 			 &(struct eligible_scope){ .kind = ELIGIBLE_ACCOUNT,
 						   .name = a->accounts[i].name });
 	return r;
@@ -189,15 +196,14 @@ int scopes_find(struct scopes *s, const struct scopes_job *job, struct err *err)
 	int r = 0;
 
 	s->n_found = 0;
-	if (u)
-		r = note(s, &u->limits,
-			 &(struct eligible_scope){ .kind = ELIGIBLE_USER, .name = u->name });
+	r = note(s, u ? &u->limits : NULL, &s->accounts->defaults.user,
+		 &(struct eligible_scope){ .kind = ELIGIBLE_USER, .name = job->user });
 	if (r >= 0)
 		r = note_accounts(s, job);
-	if (r >= 0 && q)
-		r = note(s, &q->user_limits,
+	if (r >= 0)
+		r = note(s, q ? &q->user_limits : NULL, &s->accounts->defaults.queue,
 			 &(struct eligible_scope){
-				 .kind = ELIGIBLE_QUEUE, .name = job->user, .of = q->name });
+				 .kind = ELIGIBLE_QUEUE, .name = job->user, .of = job->queue });
 	return r < 0 ? err_set(err, r, "out of memory") : (int)s->n_found;
 }
 
@@ -268,7 +274,7 @@ bool scopes_limit_queue(struct scopes *s, const struct scopes_job *job)
 	const struct eligible_job e = again(s, job);
 
 	for (size_t i = 0; i < e.n_scopes; i++)
-		if (s->keys[e.scopes[i]]->limits->queued_jobs != ACCOUNTS_NO_LIMIT)
+		if (s->keys[e.scopes[i]]->limits.queued_jobs != ACCOUNTS_NO_LIMIT)
 			return true;
 	return false;
 }
@@ -283,8 +289,8 @@ bool scopes_may_queue(struct scopes *s, const struct scopes_job *job,
 		const struct key *k = s->keys[e.scopes[i]];
 		char who[ELIGIBLE_NAME_MAX], more[64] = "";
 
-		if (k->limits->queued_jobs == ACCOUNTS_NO_LIMIT ||
-		    k->queued + job->n_queued <= k->limits->queued_jobs)
+		if (k->limits.queued_jobs == ACCOUNTS_NO_LIMIT ||
+		    k->queued + job->n_queued <= k->limits.queued_jobs)
 			continue;
 		if (job->n_queued > 1)
 			snprintf(more, sizeof(more), ", %lld more were handed in",
@@ -292,7 +298,7 @@ bool scopes_may_queue(struct scopes *s, const struct scopes_job *job,
 		snprintf(why, ELIGIBLE_WHY_MAX,
 			 "%s has %lld jobs queued%s, and the limit is %lld",
 			 eligible_scope_name(&s->world.scopes[e.scopes[i]], who),
-			 (long long)k->queued, more, (long long)k->limits->queued_jobs);
+			 (long long)k->queued, more, (long long)k->limits.queued_jobs);
 		return false;
 	}
 	return true;

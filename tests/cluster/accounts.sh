@@ -153,6 +153,19 @@ has "a cluster that is none is warned of" "account letters: controller.conf has 
 has "a queue too" "limits: controller.conf has no queue 'fast'" \
 	"$(accounts root set queue:fast MaxRunningJobs=1 --dry-run)"
 
+# ---- defaults ----
+check "a default of every user, and of every queue" accounts root set default:User MaxRunningCores=2 DefaultAccount=%u-own
+check "is set alike" accounts root set default:Queue MaxWalltime=30
+has "and stands in the file" '[Default Queue]
+MaxWalltime = 30' "$(accounts root show | sed 's/0:00:30/30/')"
+fails "a queue's bound refuses a longer job, with the number" 1 'asks for 0:01:00 of walltime' submit daemon -A physics
+has "users see it beforehand" '[Default Queue]' "$(accounts daemon show)"
+check "it goes as it came" accounts root set default:Queue MaxWalltime=
+check "an account of one's own" accounts root add daemon-own Users=daemon
+has "is where jobs go that name none" 'daemon-own' "$(reeve_as daemon job "$(submit daemon | grep -o '[0-9]*' | head -n 1)" --json)"
+check "it goes again" accounts root remove daemon-own
+check "the default too" accounts root remove default:User
+
 # ---- from and for Slurm ----
 cat >"$dir/slurm.cfg" <<-DUMP
 	Cluster - 'main':Fairshare=1:QOS='normal'

@@ -468,6 +468,44 @@ static void many_users_fit_as_long_as_they_fitted_when_typed(void **state)
 	}
 }
 
+static void defaults_fill_in_what_is_not_stated(void **state)
+{
+	_cleanup_(accounts_freep) struct accounts *a =
+		parse("[Account def-alice]\nUsers = alice\n"
+		      "[Account physics]\nUsers = alice, bob\n"
+		      "[User bob]\nMaxRunningGpus = 2\n"
+		      "[QueueLimits express]\nMaxWalltime = 4h\n"
+		      "[Default User]\nDefaultAccount = def-%u\nMaxRunningCores = 600\n"
+		      "MaxRunningGpus = 4\n"
+		      "[Default Queue]\nMaxWalltime = 48h\nMaxJobfs = 400GB\n");
+	_cleanup_free_ char *once = written(a);
+	_cleanup_(accounts_freep) struct accounts *again = parse(once);
+	_cleanup_free_ char *twice = written(again);
+	char account[REQUEST_NAME_MAX];
+	struct accounts_limits l =
+		accounts_limits_or(&accounts_user(a, "bob")->limits, &a->defaults.user);
+	struct accounts_bounds b = accounts_bounds_of(a, "express");
+
+	(void)state;
+	assert_string_equal(once, twice);
+	assert_int_equal(l.running_cores, 600);
+	assert_int_equal(l.running_gpus, 2);
+	assert_int_equal(l.running_jobs, ACCOUNTS_NO_LIMIT);
+	assert_int_equal(b.walltime_s, 4 * 3600);
+	assert_int_equal(b.jobfs_bytes, INT64_C(400000000000));
+	assert_int_equal(b.memory_bytes, ACCOUNTS_NO_LIMIT);
+	assert_int_equal(accounts_bounds_of(a, "normal").walltime_s, 48 * 3600);
+	assert_true(accounts_default_account(a, "alice", account));
+	assert_string_equal(account, "def-alice");
+	assert_false(accounts_default_account(a, "bob", account)); /* in no def-bob */
+	refuses("[Default Users]\n", "accounts.conf, line 1", "[Default User], ");
+	refuses("[Default Account]\nMaxWalltime = 1h\n", "accounts.conf, line 2",
+		"[Default Queue]");
+	refuses("[Default Queue]\nDefaultAccount = x\n", "accounts.conf, line 2",
+		"[Default User]");
+	refuses("[Default User]\nDefaultAccount = a %u\n", "accounts.conf, line 2", "def-%u");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -479,6 +517,7 @@ int main(void)
 		cmocka_unit_test(a_check_tells_all_faults_at_once),
 		cmocka_unit_test(shares_that_sum_to_zero_are_warned_of),
 		cmocka_unit_test(what_is_written_reads_the_same),
+		cmocka_unit_test(defaults_fill_in_what_is_not_stated),
 		cmocka_unit_test(the_order_of_a_file_means_nothing),
 		cmocka_unit_test(a_state_does_not_differ_from_itself),
 		cmocka_unit_test(a_difference_makes_the_new_of_the_old_in_any_order),

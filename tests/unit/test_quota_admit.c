@@ -241,6 +241,68 @@ static void an_account_limits_all_below_it(void **state)
 	assert_string_equal(a.text, "it needs 5 cores, and account science may run 4 at once");
 }
 
+static void a_default_limits_everyone_who_states_none(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 1, 1 }, .ncpus = 601 };
+	struct quota_answer a;
+
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice,bob,dora\n"
+		      "[User bob]\nMaxRunningCores=700\n"
+		      "[User dora]\nMaxRunningGpus=1\n"
+		      "[Default User]\nMaxRunningCores=600\n"
+		      "[Default Queue]\nMaxQueuedJobs=1\n");
+	a = admit(q, &j);
+	assert_string_equal(a.text, "it needs 601 cores, and user alice may run 600 at once");
+	j.user = "dora"; /* key by key */
+	assert_string_equal(admit(q, &j).text,
+			    "it needs 601 cores, and user dora may run 600 at once");
+	j.user = "bob";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j = (struct quota_rig_job){ .rate = { 1, 1 } };
+	quota_rig_submit(q, &j);
+	assert_string_equal(admit(q, &j).code, "too-many-jobs");
+	j.queue = "bonus"; /* each queue for itself, each user too */
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j = (struct quota_rig_job){ .user = "bob", .rate = { 1, 1 } };
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice\n[Default Account]\nMaxQueuedJobs=1\n");
+	assert_string_equal(admit(q, &(struct quota_rig_job){ .rate = { 1, 1 } }).text,
+			    "account physics has 1 jobs queued, and the limit is 1");
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice\n"
+		      "[Default Association]\nMaxQueuedJobs=1\n");
+	assert_string_equal(
+		admit(q, &(struct quota_rig_job){ .rate = { 1, 1 } }).text,
+		"user alice in account physics has 1 jobs queued, and the limit is 1");
+}
+
+static void a_queue_bounds_each_job(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .rate = { 1, 1 }, .walltime_s = 14400, .queue = "express" };
+	struct quota_answer a;
+
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice\n[QueueLimits express]\nMaxWalltime=4h\n"
+		      "[Default Queue]\nMaxMemory=1000B\nMaxWalltime=48h\n");
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.walltime_s = 14401;
+	a = admit(q, &j);
+	assert_string_equal(a.code, "too-large");
+	assert_string_equal(a.text, "the job asks for 4:00:01 of walltime, and queue express "
+				    "takes at most 4:00:00 a job");
+	assert_string_equal(a.remedy, "ask for less, or choose another queue with -q");
+	j.queue = "normal";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	quota_rig_set(q, "[Cluster main]\n",
+		      "[Account physics]\nUsers=alice\n[Default Queue]\nMaxMemory=999B\n");
+	assert_string_equal(admit(q, &j).text, "the job asks for 1KB of memory, and queue "
+					       "normal takes at most 999B a job");
+}
+
 /* ---- the gate ---- */
 
 static bool ask(struct quota_rig *q, struct gate *g, int64_t job, char *why)
@@ -375,6 +437,8 @@ int main(void)
 		WITH_LEDGER(jobs_queue_up_to_the_limit_of_each_scope),
 		WITH_LEDGER(a_charge_beyond_counting_is_refused_by_every_policy),
 		WITH_LEDGER(an_account_limits_all_below_it),
+		WITH_LEDGER(a_default_limits_everyone_who_states_none),
+		WITH_LEDGER(a_queue_bounds_each_job),
 		WITH_LEDGER(a_limit_holds_the_queue_until_something_ends),
 		WITH_LEDGER(a_job_that_stays_suspended_holds_memory_but_no_cores),
 		WITH_LEDGER(low_priority_waits_for_all_with_quota_left_in_that_cluster),
