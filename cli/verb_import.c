@@ -11,6 +11,7 @@
 #include "common/wire/wire.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
+#include "controller/history/pbs.h"
 #include "controller/history/sacct.h"
 #include "controller/history/swf.h"
 #include "controller/ledger/calendar.h"
@@ -27,11 +28,12 @@
 #define PATIENCE_S 2 /* from then on, progress is shown */
 #define NO_JOB SWF_NO_JOB
 #define NO_NAME "unknown" /* of an account or a user that is not told */
-_Static_assert(SWF_NO_JOB == SACCT_NO_JOB, "one word for lines that are no job");
+_Static_assert(SWF_NO_JOB == SACCT_NO_JOB && SWF_NO_JOB == PBS_NO_JOB,
+	       "one word for lines that are no job");
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger; made when there is none", NULL },
-	{ "cluster", 0, "NAME", "where the jobs ran; sacct: default is what the file says",
+	{ "cluster", 0, "NAME", "where the jobs ran; sacct, pbs: default is what the file says",
 	  NULL },
 	{ "account", 'A', "NAME", "the account of jobs that name none; default: unknown",
 	  NULL },
@@ -64,6 +66,10 @@ struct unused {
 	int64_t jobs;
 };
 
+enum import_format { FORMAT_SWF, FORMAT_SACCT, FORMAT_PBS, _FORMAT_MAX };
+static const char *const format_names[] = { "swf", "sacct", "pbs" };
+_Static_assert(ARRAY_LEN(format_names) == _FORMAT_MAX, "a name a format");
+
 struct import {
 	struct cli *c;
 	const char *path, *format, *cluster, *map_path, *zone;
@@ -87,7 +93,8 @@ struct import {
 	char no_price[256];  /* why the first one has none */
 	const char *account; /* of jobs that name none */
 	int64_t no_account, no_user;
-	bool is_swf, has_shown;
+	enum import_format kind;
+	bool has_shown;
 };
 
 static void import_done(struct import *i)
@@ -239,8 +246,10 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 
 static int read_line(struct import *i, struct import_line l, struct history_job *ret)
 {
-	return i->is_swf ? swf_parse_line(&i->swf, l.at, l.size, ret)
-			 : sacct_parse_line(&i->sacct, l.at, l.size, ret);
+	if (i->kind == FORMAT_PBS)
+		return pbs_parse_line(l.at, l.size, ret);
+	return i->kind == FORMAT_SWF ? swf_parse_line(&i->swf, l.at, l.size, ret)
+				     : sacct_parse_line(&i->sacct, l.at, l.size, ret);
 }
 
 static int take_line(struct import *i, struct import_line l, struct err *err)
@@ -431,12 +440,13 @@ static int read_words(struct import *i, const struct verb_call *call, struct err
 	i->cluster = verb_value(call, "cluster");
 	i->map_path = verb_value(call, "map");
 	i->zone = verb_value(call, "time-zone");
-	i->is_swf = !strcmp(i->format, "swf");
+	while (i->kind < _FORMAT_MAX && strcmp(i->format, format_names[i->kind]) != 0)
+		i->kind++;
 	i->swf = (struct swf)SWF_INIT;
-	if (!i->is_swf && strcmp(i->format, "sacct") != 0)
-		return err_set(err, -EINVAL, "'%.32s' is no format; it is one of swf, sacct",
+	if (i->kind == _FORMAT_MAX)
+		return err_set(err, -EINVAL, "'%.32s' is not a format; use swf, sacct or pbs",
 			       i->format);
-	if (!i->cluster && i->is_swf)
+	if (!i->cluster && i->kind == FORMAT_SWF)
 		return err_set(err, -EINVAL,
 			       "an SWF file does not name its cluster: give --cluster NAME");
 	if (i->cluster && (!*i->cluster || strlen(i->cluster) >= REQUEST_NAME_MAX))
@@ -483,7 +493,8 @@ static int64_t moment_of(void *ctx, int64_t local_s, enum sacct_which which)
 
 static int open_clocks(struct import *i, struct err *err)
 {
-	int r = i->is_swf || !zone_of(i) ? 0 : calendar_open(zone_of(i), &i->clocks, err);
+	bool has_clocks = i->kind == FORMAT_SACCT && zone_of(i);
+	int r = has_clocks ? calendar_open(zone_of(i), &i->clocks, err) : 0;
 
 	if (i->clocks)
 		i->sacct = (struct sacct){ moment_of, i->clocks };
@@ -555,24 +566,22 @@ static int import(const struct verb_call *call, void *ctx, struct err *err)
 
 const struct verb cli_verb_import = {
 	.name = "import",
-	.args = "swf|sacct FILE",
+	.args = "swf|sacct|pbs FILE",
 	.help = "Bring jobs that ran before, or elsewhere, into a ledger",
 	.details =
-		"FILE, plain or gzip, is in the Standard Workload Format or what\n"
-		"'sacct --parsable2' prints with the 26 fields of docs/import.md; times of\n"
-		"sacct are read as local times of --time-zone. Each job is charged for the\n"
-		"cores it held, or with --profile by the tariff of its cluster, by its GPUs'\n"
-		"models and its partition where the profile has a queue of that name, else "
-		"the\n"
-		"default queue. What the file tells and the profile has no use for is listed.\n"
-		"Time in which a job was suspended is free; the runs of a requeued job are\n"
-		"jobs each. An import that was broken off goes on where it was; a file that "
-		"was\n"
-		"imported brings nothing new; a job that is there already with other figures\n"
-		"is told and left as it is. Lines that are no possible job are counted by\n"
-		"reason.",
+		"FILE, plain or gzip, is in the Standard Workload Format, or what\n"
+		"'sacct --parsable2' prints with the 26 fields of docs/import.md, or an\n"
+		"accounting log of PBS or Torque; times of sacct are local times of\n"
+		"--time-zone. Each job is charged for its cores, or with --profile by the\n"
+		"tariff of its cluster, by its GPUs' models and its partition where the\n"
+		"profile has a queue of that name, else the default queue. What the file\n"
+		"tells and the profile does not use is listed. Suspended time is free; each\n"
+		"run of a requeued job is a job. An interrupted import continues; a file that\n"
+		"was imported brings nothing new; a known job with other figures is reported\n"
+		"and left as it is. Lines that cannot be jobs are counted by reason.",
 	.examples = "reeve import swf HPC2N.swf.gz --cluster hpc2n --ledger history.db\n"
-		    "reeve import sacct 2016.log.gz --ledger history.db --json",
+		    "reeve import sacct 2016.log.gz --ledger history.db --json\n"
+		    "reeve import pbs 20251121 --ledger history.db --profile nci",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,

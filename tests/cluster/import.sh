@@ -161,6 +161,52 @@ sums "$dir/priced.db" >"$dir/a" && sums "$dir/plain.db" >"$dir/b"
 check "to the last sum" cmp "$dir/a" "$dir/b"
 check "which verify" verify "$dir/priced.db"
 
+# ---- accounting logs of PBS ----
+ran() { # TYPE ID START END MORE...
+	echo "11/21/2025 10:00:00;$1;$2;user=ann group=ab12 project=ab12 jobname=j queue=normal ctime=1763700000 qtime=1763700000 etime=1763700000 start=$3 session=1 end=$4 Exit_status=0 ${*:5}"
+}
+asks() { echo "exec_host=n1/0*$1 Resource_List.ncpus=$1 Resource_List.mem=16gb"; }
+{
+	echo "11/21/2025 10:00:00;Q;1.gadi-pbs;queue=normal"
+	echo "11/21/2025 10:00:00;S;1.gadi-pbs;user=ann group=ab12 start=1763700100"
+	ran E 1.gadi-pbs 1763700100 1763703700 "$(asks 8)" resources_used.cput=01:00:00 resources_used.walltime=01:00:00 run_count=1
+	ran E 2.gadi-pbs 1763700100 1763707300 "$(asks 4)" resources_used.walltime=00:30:00 run_count=1
+	ran R 3.gadi-pbs 1763700100 1763701100 "$(asks 2)" resources_used.walltime=00:16:40 run_count=1
+	echo "11/21/2025 10:00:00;R;3.gadi-pbs;"
+	ran E 3.gadi-pbs 1763702000 1763703000 "$(asks 2)" resources_used.walltime=00:16:40 run_count=2
+	ran E '4[1].gadi-pbs' 1763700100 1763700200 "$(asks 1)" resources_used.walltime=00:01:40
+	ran E '4[2].gadi-pbs' 1763700100 1763700300 "$(asks 1)" resources_used.walltime=00:03:20
+	ran E '4[].gadi-pbs' 1763700100 1763700300 "$(asks 2)"
+	echo "11/21/2025 10:00:00;A;5.gadi-pbs;Job aborted"
+	echo "no record at all"
+	ran E 6.gadi-pbs 1763700100 1763700200 "$(asks 1)" user=root
+	ran E 7.gadi-pbs 1763700100 1763700200 "$(asks 1)" resources_used.walltime=soon
+	ran E 8.gadi-pbs 1763700100 1763700200
+	ran E 9.gadi-pbs 0 1763700200 "$(asks 1)"
+} >"$dir/20251121"
+import pbs "$dir/20251121" --ledger "$dir/pbs.db" >"$dir/13.json"
+check "runs of a PBS log are charged for cores x walltime, suspended time not" \
+	is "$dir/13.json" core_seconds $((8 * 3600 + 4 * 1800 + 2 * 1000 + 2 * 1000 + 100 + 200))
+check "runs of a requeued job and tasks of an array are jobs" is "$dir/13.json" jobs 6
+check "none is a conflict" is "$dir/13.json" conflict 0
+check "every record that ends no possible job has its reason" is "$dir/13.json" rejected \
+	'{"garbage": 2, "missing-fields": 2, "no-cores": 1, "not-started": 1}'
+check "the sums are what they say" verify "$dir/pbs.db"
+check "with cluster, account, user and cpu time" \
+	same "$("$reeve" usage --ledger "$dir/pbs.db" --csv -n -o account,cpu_ms,suspended_ms) $(sqlite3 "$dir/pbs.db" 'SELECT cluster FROM origins')" \
+	"ab12,3600000,5400000 gadi-pbs"
+cat "$dir/20251121" <(echo) >"$dir/again.pbs"
+import pbs "$dir/again.pbs" --ledger "$dir/pbs.db" >"$dir/14.json"
+check "read again they are the same six" is "$dir/14.json" known 6
+{
+	ran E 1.graham 1763700100 1763703700 exec_host=g1/0*4 'exec_vnode=(g1:ncpus=4:mem=8gb:ngpus=2)' Resource_List.select=1:ncpus=4:mem=8gb:ngpus=2:gpu_model=V100-16
+	ran E 2.graham 1763700100 1763703700 Resource_List.ncpus=1 Resource_List.ngpus=1 Resource_List.gpu_type=tesla
+	ran E 3.graham 1763700100 1763703700 "$(asks 4)"
+} >"$dir/gpus.pbs"
+import pbs "$dir/gpus.pbs" --profile alliance-graham --ledger "$dir/gpus.db" >"$dir/15.json" 2>/dev/null
+check "a GPU of a chunk has its model's price" same "$(prices "$dir/gpus.db")" "1:2/1 3:4/1"
+check "one without a price is rejected" is "$dir/15.json" rejected '{"no-price": 1}'
+
 # A history of 200,000 jobs, killed again and again.
 python3 - >"$dir/large.swf" <<'PY'
 print("; UnixStartTime: 1000000000")

@@ -1,0 +1,294 @@
+/* pbs_resources.c - see pbs_resources.h. */
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+#include "controller/history/pbs_resources.h"
+
+#define WORD_BYTES 8
+#define HOST_SLOTS 16384 /* of the table that tells hosts apart */
+#define HOSTS_MAX (HOST_SLOTS * 3 / 4)
+#define TIME_FIELDS_MAX 4 /* days, hours, minutes, seconds */
+
+bool pbs_is(struct pbs_text t, const char *word)
+{
+	return t.at && t.size == strlen(word) && memcmp(t.at, word, t.size) == 0;
+}
+
+/* The part before the first `by`, which is passed over; all of it without one. */
+static struct pbs_text cut(struct pbs_text *rest, char by)
+{
+	const char *found = memchr(rest->at, by, rest->size);
+	struct pbs_text head = { rest->at, found ? (size_t)(found - rest->at) : rest->size };
+
+	*rest = found ? (struct pbs_text){ found + 1, rest->size - head.size - 1 }
+		      : (struct pbs_text){ rest->at + rest->size, 0 };
+	return head;
+}
+
+static int64_t add_times(int64_t sum, int64_t times, int64_t each)
+{
+	int64_t all;
+
+	if (__builtin_mul_overflow(times, each, &all) ||
+	    __builtin_add_overflow(sum, all, &sum) || sum > HISTORY_AMOUNT_MAX)
+		return HISTORY_AMOUNT_MAX;
+	return sum;
+}
+
+/* Digits alone. */
+static int parse_count(struct pbs_text t, int64_t *ret)
+{
+	for (size_t i = 0; i < t.size; i++)
+		if (t.at[i] < '0' || t.at[i] > '9')
+			return -EINVAL;
+	return history_parse_int(t.at, t.size, ret);
+}
+
+static char small_letter(char c)
+{
+	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
+int pbs_parse_size(struct pbs_text t, int64_t *ret)
+{
+	static const char letters[] = "kmgtp";
+	int64_t n, unit = 1;
+	size_t digits = 0;
+	const char *letter;
+
+	while (digits < t.size && t.at[digits] >= '0' && t.at[digits] <= '9')
+		digits++;
+	if (parse_count((struct pbs_text){ t.at, digits }, &n) < 0)
+		return -EINVAL;
+	t.at += digits, t.size -= digits;
+	letter = t.size ? memchr(letters, small_letter(*t.at), sizeof(letters) - 1) : NULL;
+	if (letter) {
+		unit = 1LL << (10 * (letter - letters + 1));
+		t.at++, t.size--;
+	}
+	if (t.size && small_letter(*t.at) == 'w')
+		unit *= WORD_BYTES;
+	if (t.size > 1 || (t.size && !strchr("bBwW", *t.at)))
+		return -EINVAL;
+	*ret = add_times(0, n, unit);
+	return 0;
+}
+
+int pbs_parse_time(struct pbs_text t, int64_t *ret_ms)
+{
+	/* What a field is of the one after it, by how many follow. */
+	static const int64_t times[TIME_FIELDS_MAX] = { 0, 60, 24, 0 };
+	int64_t minutes = 0, last_ms, n;
+	int fields = 1;
+
+	for (size_t i = 0; i < t.size; i++)
+		fields += t.at[i] == ':';
+	if (!t.size || fields > TIME_FIELDS_MAX || *t.at == '-' || *t.at == '+')
+		return -EINVAL;
+	for (int left = fields - 1; left > 0; left--) {
+		if (parse_count(cut(&t, ':'), &n) < 0)
+			return -EINVAL;
+		minutes = add_times(n, times[left], minutes);
+	}
+	if (!t.size || *t.at == '-' || *t.at == '+' ||
+	    history_parse_thousandths(t.at, t.size, &last_ms) < 0)
+		return -EINVAL;
+	*ret_ms = add_times(last_ms, 60 * 1000, minutes);
+	return 0;
+}
+
+/* ---- chunks ---- */
+
+struct pbs_chunk {
+	int64_t times, ncpus, ngpus, mem_bytes; /* mem_bytes: -1: not told */
+	char model[REQUEST_NAME_MAX];
+};
+
+int pbs_copy_model(struct pbs_text t, char ret[static REQUEST_NAME_MAX])
+{
+	if (!t.size || memchr(t.at, ',', t.size) || memchr(t.at, '=', t.size) ||
+	    !history_copy_name(t.at, t.size, ret))
+		return -EINVAL;
+	for (char *p = ret; *p; p++)
+		*p = small_letter(*p);
+	return 0;
+}
+
+static int parse_item(struct pbs_text item, struct pbs_chunk *c)
+{
+	struct pbs_text key = cut(&item, '=');
+
+	if (pbs_is(key, "ncpus") || pbs_is(key, "ppn"))
+		return parse_count(item, &c->ncpus);
+	if (pbs_is(key, "ngpus") || pbs_is(key, "gpus"))
+		return parse_count(item, &c->ngpus);
+	if (pbs_is(key, "mem"))
+		return pbs_parse_size(item, &c->mem_bytes);
+	if (pbs_is(key, "gpu_model") || pbs_is(key, "gpu_type") || pbs_is(key, "accel_type"))
+		return pbs_copy_model(item, c->model);
+	return 0;
+}
+
+/* "2:ncpus=16:mem=64gb", "n1:ncpus=4", "ncpus=4". */
+static int parse_chunk(struct pbs_text t, struct pbs_chunk *c)
+{
+	struct pbs_text all = t, first = cut(&t, ':');
+
+	if (!first.size)
+		return -EINVAL;
+	if (memchr(first.at, '=', first.size))
+		t = all;
+	else if (parse_count(first, &c->times) < 0)
+		c->times = 1; /* the name of a node */
+	while (t.size) {
+		struct pbs_text item = cut(&t, ':');
+
+		if (item.size && parse_item(item, c) < 0)
+			return -EINVAL;
+	}
+	return 0;
+}
+
+static int add_chunk(const struct pbs_chunk *c, struct history_job *gpus_of,
+		     struct pbs_chunks *ret)
+{
+	int64_t gpus = add_times(0, c->times, c->ngpus);
+
+	ret->ncpus = add_times(ret->ncpus, c->times, c->ncpus);
+	ret->ngpus = add_times(ret->ngpus, 1, gpus);
+	if (c->mem_bytes >= 0)
+		ret->mem_bytes = add_times(ret->mem_bytes < 0 ? 0 : ret->mem_bytes, c->times,
+					   c->mem_bytes);
+	if (!*c->model || !gpus)
+		return 0;
+	ret->typed = add_times(ret->typed, 1, gpus);
+	/* Beyond it the sum is refused; the models must not overflow before. */
+	return !gpus_of || ret->typed > HISTORY_CORES_MAX
+		       ? 0
+		       : history_add_gpus(gpus_of, c->model, gpus);
+}
+
+int pbs_parse_chunks(struct pbs_text t, int64_t default_ncpus, struct history_job *gpus_of,
+		     struct pbs_chunks *ret)
+{
+	struct pbs_chunks sum = { .mem_bytes = -1 };
+
+	while (t.size) {
+		struct pbs_chunk c = { .times = 1, .ncpus = default_ncpus, .mem_bytes = -1 };
+		struct pbs_text one = cut(&t, '+');
+		int r;
+
+		/* One chunk on several vnodes is "(v1:ncpus=2+v2:ncpus=2)". */
+		if (one.size && *one.at == '(')
+			one.at++, one.size--;
+		if (one.size && one.at[one.size - 1] == ')')
+			one.size--;
+		r = parse_chunk(one, &c);
+		if (r >= 0)
+			r = add_chunk(&c, gpus_of, &sum);
+		if (r < 0)
+			return r;
+	}
+	*ret = sum;
+	return 0;
+}
+
+/* ---- hosts ---- */
+
+struct hosts {
+	struct pbs_text all;
+	int64_t n;
+	uint32_t at[HOST_SLOTS]; /* 1 + where in all.at a host begins; 0: free */
+};
+
+static size_t host_size(const struct hosts *h, size_t from)
+{
+	const char *end = memchr(h->all.at + from, '/', h->all.size - from);
+
+	return end ? (size_t)(end - h->all.at) - from : h->all.size - from;
+}
+
+static int note_host(struct hosts *h, struct pbs_text host)
+{
+	uint32_t hash = 2166136261U, slot;
+
+	for (size_t i = 0; i < host.size; i++)
+		hash = (hash ^ (unsigned char)host.at[i]) * 16777619U;
+	for (slot = hash % HOST_SLOTS; h->at[slot]; slot = (slot + 1) % HOST_SLOTS) {
+		size_t from = h->at[slot] - 1;
+
+		if (host_size(h, from) == host.size &&
+		    memcmp(h->all.at + from, host.at, host.size) == 0)
+			return 0;
+	}
+	if (h->n == HOSTS_MAX)
+		return -ERANGE;
+	h->at[slot] = (uint32_t)(host.at - h->all.at) + 1;
+	h->n++;
+	return 0;
+}
+
+/* "0", "0*4", "0-3", "0-1,4": the slots of a host. */
+static int parse_slots(struct pbs_text t, int64_t *ret)
+{
+	struct pbs_text list = cut(&t, '*');
+	int64_t n = 0, low, high, times = 1;
+
+	if (t.size && parse_count(t, &times) < 0)
+		return -EINVAL;
+	do {
+		struct pbs_text range = cut(&list, ','), from = cut(&range, '-');
+
+		if (parse_count(from, &low) < 0)
+			return -EINVAL;
+		high = low;
+		if (range.size && parse_count(range, &high) < 0)
+			return -EINVAL;
+		if (high < low)
+			return -EINVAL;
+		n = add_times(n, 1, high - low + 1);
+	} while (list.size);
+	*ret = add_times(0, times, n);
+	return 0;
+}
+
+static int count_hosts(struct pbs_text all, int64_t *ret)
+{
+	struct hosts h = { .all = all };
+
+	while (all.size) {
+		struct pbs_text one = cut(&all, '+');
+		int r = note_host(&h, cut(&one, '/'));
+
+		if (r < 0)
+			return r;
+	}
+	*ret = h.n;
+	return 0;
+}
+
+int pbs_parse_hosts(struct pbs_text t, int64_t *ret_slots, int64_t *ret_hosts)
+{
+	struct pbs_text all = t, before = { 0 };
+	int64_t slots = 0, here, hosts = 0;
+	int r = 0;
+
+	if (t.size >= UINT32_MAX)
+		return -ERANGE;
+	while (t.size) {
+		struct pbs_text one = cut(&t, '+'), host = cut(&one, '/');
+
+		if (!host.size || parse_slots(one, &here) < 0)
+			return -EINVAL;
+		slots = add_times(slots, 1, here);
+		hosts += before.size != host.size || memcmp(before.at, host.at, host.size) != 0;
+		before = host;
+	}
+	if (hosts > 1)
+		r = count_hosts(all, &hosts);
+	if (r < 0)
+		return r;
+	*ret_slots = slots;
+	*ret_hosts = hosts;
+	return 0;
+}

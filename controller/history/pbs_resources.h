@@ -1,0 +1,36 @@
+/* pbs_resources - the figures of a PBS record: sizes, times, lists of chunks and of hosts.
+ *
+ * Pure; part of pbs.c. Sums beyond HISTORY_AMOUNT_MAX are that bound, for history_judge() to
+ * find.
+ */
+#pragma once
+#include "controller/history/history.h"
+
+struct pbs_text {
+	const char *at; /* NULL: not told */
+	size_t size;
+};
+bool pbs_is(struct pbs_text t, const char *word);
+
+/* "64gb", "100kw", "1024": bytes. 0, -EINVAL. */
+int pbs_parse_size(struct pbs_text t, int64_t *ret);
+/* "[[[days:]hours:]minutes:]seconds[.part]": milliseconds. 0, -EINVAL. */
+int pbs_parse_time(struct pbs_text t, int64_t *ret_ms);
+
+/* What a list of chunks has altogether: "2:ncpus=16:mem=64gb:ngpus=1+1:ncpus=4" (select),
+ * "(n1:ncpus=16:mem=4kb)+(n2:ncpus=4)" (exec_vnode), "2:ppn=4:gpus=1" or "n1:ppn=2+n2" (nodes
+ * of Torque). GPUs whose chunk has a model are added to gpus_of->gpus as well; NULL: not asked.
+ */
+struct pbs_chunks {
+	int64_t ncpus, ngpus, mem_bytes; /* mem_bytes: -1: no chunk tells it */
+	int64_t typed;			 /* of ngpus: with a model */
+};
+/* A chunk that tells no cores has `default_ncpus`. 0; -EINVAL: not of that form; -ENOSPC: too
+ * many models. */
+int pbs_parse_chunks(struct pbs_text t, int64_t default_ncpus, struct history_job *gpus_of,
+		     struct pbs_chunks *ret);
+/* "n1/0*4+n2/0*4", "n1/0+n1/1", "n1/0-3": slots, and different hosts. 0; -EINVAL; -ERANGE: more
+ * hosts than can be told apart. */
+int pbs_parse_hosts(struct pbs_text t, int64_t *ret_slots, int64_t *ret_hosts);
+/* A model's name in small letters. -EINVAL: it cannot be one. */
+int pbs_copy_model(struct pbs_text t, char ret[static REQUEST_NAME_MAX]);

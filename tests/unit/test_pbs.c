@@ -1,0 +1,233 @@
+/* test_pbs - what a record of a PBS accounting log is, and what it is not. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/cleanup.h"
+#include "controller/history/pbs.h"
+
+#define HEAD "11/21/2025 10:00:00;E;"
+#define WHO "user=ann group=grp account=\"acc\" project=prj jobname=j;x queue=normal "
+#define WHEN "ctime=1000 qtime=1005 etime=1006 start=1010 end=4610 "
+
+static int parse(const char *line, struct history_job *ret)
+{
+	return pbs_parse_line(line, strlen(line), ret);
+}
+
+static void a_job_is_read_with_its_units(void **state)
+{
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(parse(HEAD
+			       "17.gadi-pbs.nci;" WHO WHEN
+			       "exec_host=n1/0*4+n2/0*4+n1/1*4 Resource_List.ncpus=12 "
+			       "Resource_List.mem=16gb Resource_List.walltime=01:00:00 "
+			       "session=1 Exit_status=0 resources_used.cput=02:00:00.5 "
+			       "resources_used.mem=1024kb resources_used.walltime=00:50:00 "
+			       "run_count=1",
+			       &j),
+			 HISTORY_OK);
+	assert_int_equal(j.number, 17);
+	assert_int_equal(j.submit_s, 1000);
+	assert_int_equal(j.start_s, 1010);
+	assert_int_equal(j.end_s, 4610);
+	assert_int_equal(j.suspended_s, 600);
+	assert_int_equal(j.ncpus, 12);
+	assert_int_equal(j.nodes, 2);
+	assert_int_equal(j.ngpus, 0);
+	assert_int_equal(j.mem_bytes, 16LL << 30);
+	assert_int_equal(j.mem_peak_bytes, 1 << 20);
+	assert_int_equal(j.cpu_ms, 7200500);
+	assert_int_equal(j.walltime_s, 3600);
+	assert_string_equal(j.cluster, "gadi-pbs");
+	assert_string_equal(j.account, "prj");
+	assert_string_equal(j.user, "ann");
+	assert_string_equal(j.queue, "normal");
+}
+
+static void the_account_is_project_else_account_else_group(void **state)
+{
+	static const struct {
+		const char *told, *account;
+	} rows[] = {
+		{ "group=grp account=\"acc\" project=prj ", "prj" },
+		{ "group=grp account=\"acc\" project=_pbs_project_default ", "acc" },
+		{ "group=grp account=\"\" ", "grp" },
+		{ "", "" },
+	};
+	struct history_job j;
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line),
+			 HEAD "17.s;%s" WHEN "Resource_List.ncpus=1 resources_used.walltime=60",
+			 rows[i].told);
+		assert_int_equal(parse(line, &j), HISTORY_OK);
+		assert_string_equal(j.account, rows[i].account);
+	}
+}
+
+/* Cores, GPUs, memory, from whatever list tells them. */
+static void what_was_allocated_counts_before_what_was_asked_for(void **state)
+{
+	static const struct {
+		const char *told;
+		int64_t ncpus, nodes, ngpus, mem_mib;
+		const char *model;
+	} rows[] = {
+		{ "Resource_List.ncpus=8", 8, 0, 0, -1, NULL },
+		{ "exec_host=n/0+n/1+n/2 Resource_List.ncpus=1", 3, 1, 0, -1, NULL },
+		{ "exec_host=a/0-3,8+b/0", 6, 2, 0, -1, NULL },
+		{ "total_execution_slots=24 Resource_List.nodes=2:ppn=4", 24, 0, 0, -1, NULL },
+		{ "Resource_List.nodes=2:ppn=4:gpus=1+n7:ppn=2", 10, 0, 2, -1, "" },
+		{ "exec_vnode=(a:ncpus=4:mem=1gb)+(b:ncpus=4:mem=1gb+c:ncpus=2) "
+		  "exec_host=a/0*4+b/0*4 Resource_List.ncpus=1",
+		  10, 2, 0, 2048, NULL },
+		{ "Resource_List.select=2:ncpus=16:mem=64GB:ngpus=1:gpu_model=A100+1:ncpus=4",
+		  36, 0, 2, 131072, "a100" },
+		{ "Resource_List.select=ncpus=2:mem=8mw Resource_List.mem=1gb", 2, 0, 0, 1024,
+		  NULL },
+		{ "Resource_List.select=3", 3, 0, 0, -1, NULL },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=4 Resource_List.gpu_type=v100", 1,
+		  0, 4, -1, "v100" },
+		{ "Resource_List.ncpus=1 Resource_List.ngpus=2", 1, 0, 2, -1, "" },
+	};
+	struct history_job j;
+	char line[512];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		snprintf(line, sizeof(line), HEAD "17.s;" WHO WHEN "%s", rows[i].told);
+		assert_int_equal(parse(line, &j), HISTORY_OK);
+		assert_int_equal(j.ncpus, rows[i].ncpus);
+		assert_int_equal(j.nodes, rows[i].nodes);
+		assert_int_equal(j.ngpus, rows[i].ngpus);
+		assert_int_equal(j.mem_bytes < 0 ? -1 : j.mem_bytes >> 20, rows[i].mem_mib);
+		assert_int_equal(j.gpus.n, rows[i].model ? 1 : 0);
+		if (rows[i].model)
+			assert_string_equal(j.gpus.of[0].model, rows[i].model);
+	}
+}
+
+static void a_run_that_was_requeued_is_a_run(void **state)
+{
+	struct history_job j;
+
+	(void)state;
+	assert_int_equal(parse("11/21/2025 10:00:00.123456;R;17.s;" WHO WHEN
+			       "Resource_List.ncpus=8 run_count=1",
+			       &j),
+			 HISTORY_OK);
+	assert_int_equal(j.suspended_s, 0);
+	assert_int_equal(parse("11/21/2025 10:00:00;R;17.s;", &j), HISTORY_MISSING_FIELDS);
+}
+
+static void every_other_record_has_its_reason(void **state)
+{
+	static const struct {
+		const char *line;
+		int why;
+	} rows[] = {
+		{ "", PBS_NO_JOB },
+		{ "\r", PBS_NO_JOB },
+		{ "11/21/2025 10:00:00;S;17.s;" WHO, PBS_NO_JOB },
+		{ "11/21/2025 10:00:00;L;license;floating license hour:3", PBS_NO_JOB },
+		{ HEAD "17[].s;" WHO WHEN, PBS_NO_JOB },
+		{ HEAD "R17.s;" WHO WHEN, PBS_NO_JOB },
+		{ "nonsense", HISTORY_MISSING_FIELDS },
+		{ "2025-11-21 10:00:00;E;17.s;" WHO WHEN, HISTORY_GARBAGE },
+		{ "11/21/2025 10:00:00;EE;17.s;" WHO WHEN, HISTORY_GARBAGE },
+		{ HEAD "x.s;" WHO WHEN, HISTORY_GARBAGE },
+		{ HEAD "17[x].s;" WHO WHEN, HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO WHEN "word", HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO WHEN "a=\"b", HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO WHEN "user=root", HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=1 Resource_List.mem=16q",
+		  HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=1 resources_used.cput=1:2:3:4:5",
+		  HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO WHEN "exec_host=n1", HISTORY_GARBAGE },
+		{ HEAD "17.s;" WHO "start=10", HISTORY_MISSING_FIELDS },
+		{ HEAD "17.s;" WHO "start=0 end=10", HISTORY_NOT_STARTED },
+		{ HEAD "17.s;" WHO "start=10 end=9 Resource_List.ncpus=1",
+		  HISTORY_ENDS_TOO_SOON },
+		{ HEAD "17.s;" WHO "ctime=11 start=10 end=19 Resource_List.ncpus=1",
+		  HISTORY_STARTS_TOO_SOON },
+		{ HEAD "17.s;" WHO WHEN, HISTORY_NO_CORES },
+		{ HEAD "17.s;" WHO WHEN "Resource_List.ncpus=1 resources_used.walltime=0",
+		  HISTORY_NO_RUN_TIME },
+		{ HEAD "17.s;user=a\tb " WHEN, HISTORY_NO_NAME },
+		{ HEAD "17.s;" WHO WHEN "Resource_List.select=999999999:ncpus=999999999999999",
+		  HISTORY_OUT_OF_RANGE },
+		{ HEAD "99999999999.s;" WHO WHEN, HISTORY_OUT_OF_RANGE },
+	};
+	struct history_job j;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(parse(rows[i].line, &j), rows[i].why);
+}
+
+/* Each row of pbs_number()'s table fills a place of its own. */
+static void no_two_jobs_or_tasks_have_the_same_number(void **state)
+{
+	static const struct {
+		int64_t sequence, index, number;
+	} rows[] = {
+		{ 0, -1, 0 },
+		{ (1LL << 36) - 1, -1, (1LL << 36) - 1 },
+		{ 0, (1 << 14), (1LL << 36) + (1LL << 30) },
+		{ 65535, (1 << 20) - 1, (1LL << 37) - 1 },
+		{ 1 << 27, 0, (1LL << 37) + (1 << 27) },
+		{ (1 << 29) - 1, 255, (1LL << 38) - 1 },
+		{ 1 << 25, 0, (1LL << 38) + (1 << 25) },
+		{ (1 << 27) - 1, 2047, (1LL << 39) - 1 },
+		{ 0, 0, 1LL << 39 },
+		{ (1 << 25) - 1, (1 << 14) - 1, (1LL << 40) - 1 },
+	};
+	int64_t n;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		assert_int_equal(pbs_number(rows[i].sequence, rows[i].index, &n), 0);
+		assert_true(n == rows[i].number && n <= HISTORY_NUMBER_MAX);
+	}
+	assert_int_equal(pbs_number(1LL << 36, -1, &n), -ERANGE);
+	assert_int_equal(pbs_number(1 << 16, 1 << 14, &n), -ERANGE);
+	assert_int_equal(pbs_number(1 << 29, 0, &n), -ERANGE);
+}
+
+static void array_tasks_of_both_spellings_are_the_same(void **state)
+{
+	struct history_job pro, torque;
+
+	(void)state;
+	assert_int_equal(parse(HEAD "17[4].s;" WHO WHEN "Resource_List.ncpus=1", &pro),
+			 HISTORY_OK);
+	assert_int_equal(parse(HEAD "17-4.s;" WHO WHEN "Resource_List.ncpus=1", &torque),
+			 HISTORY_OK);
+	assert_int_equal(pro.number, torque.number);
+	assert_int_equal(pro.number, (1LL << 39) + (4 << 25) + 17);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_job_is_read_with_its_units),
+		cmocka_unit_test(the_account_is_project_else_account_else_group),
+		cmocka_unit_test(what_was_allocated_counts_before_what_was_asked_for),
+		cmocka_unit_test(a_run_that_was_requeued_is_a_run),
+		cmocka_unit_test(every_other_record_has_its_reason),
+		cmocka_unit_test(no_two_jobs_or_tasks_have_the_same_number),
+		cmocka_unit_test(array_tasks_of_both_spellings_are_the_same),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
