@@ -97,6 +97,18 @@ PY
 is "usage fades as the formula has it" "$want" \
 	"$(share hour --csv -n -o user,RawUsage | sed -n 's/^u[78],//p' | xargs)"
 
+# ML Cloud: one fairshare over jobs with GPUs and without.
+slurm() { # ID USER CPUS TRES ACCOUNT
+	echo "$1|$1|mlcloud|p|normal|$5|g|1|$2|2|2025-07-01T09:00:00|x|2025-07-01T10:00:00|2025-07-01T11:00:00|01:00:00|0:0|COMPLETED|1|$3|$3|1Gn|t|$4|1:00:00|n1|name"
+}
+{ slurm 1 ann 1 cpu=1,mem=1G,gres/gpu=2 g1; slurm 2 bob 1 cpu=1,mem=1G g2; } >"$dir/pools.sacct"
+printf '[Policy]\nPools = one\nUsageHalfLife = 0\nFairshare = fair-tree\nTresWeights = cpu=1,gpu=3\n[Cluster mlcloud]\nUnit = core-equivalents\n' >"$dir/one.conf"
+sed 's/^Pools = one$/Pools = separate/' "$dir/one.conf" >"$dir/two.conf"
+for p in one two; do "$reeve" import sacct "$dir/pools.sacct" --profile "$dir/$p.conf" --ledger "$dir/$p.db" >/dev/null; done
+tree() { "$reeve" share --ledger "$dir/$1.db" --profile "$dir/$1.conf" --csv -n -o pool,account,user,RawUsage | grep -E ',(ann|bob),' | xargs; }
+is "Pools = one: jobs with GPUs and without stand in one tree" "cpu,g1,ann,21600.000000 cpu,g2,bob,3600.000000" "$(tree one)"
+is "otherwise each pool has its own" "cpu,g2,bob,3600.000000 gpu,g1,ann,21600.000000" "$(tree two | tr ' ' '\n' | sort | xargs)"
+
 # The same figures through `reeve fairshare`.
 share hour --accounts "$dir/accounts.conf" --json >"$dir/share.json"
 python3 - "$dir/share.json" >"$dir/tree.csv" 2>/dev/null <<'PY'
