@@ -65,7 +65,7 @@ static int read_filter(struct call *c, struct store_eff_filter *f, struct err *e
 	f->account = call_query_text(c, "account");
 	f->cluster = call_query_text(c, "cluster");
 	f->user = call_query_text(c, "user");
-	r = who_narrow(c, f->account, &f->user, err);
+	r = who_narrow_usage(c, f->account, &f->user, err);
 	f->latest = LATEST;
 	if (r >= 0)
 		r = usage_names_check_period(

@@ -104,7 +104,7 @@ struct views {
 	json_t *quotas;
 };
 
-/* People see what they used themselves; who coordinates sees everybody. */
+/* Users see what they used themselves; see who_sees_usage(). */
 static void hide_others(json_t *users, const char *user)
 {
 	for (size_t i = json_array_size(users); i-- > 0;) {
@@ -123,7 +123,7 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 
 	if (!j || json_array_append_new(l->quotas, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (who_of(l->c, whose) < WHO_COORDINATOR)
+	if (!who_sees_usage(l->c, whose))
 		hide_others(json_object_get(j, "users"), l->c->user);
 	return 0;
 }

@@ -42,13 +42,12 @@ static json_t *encode_row(struct standing_where w, const struct standing_view *v
 	return j;
 }
 
-/* Accounts are seen by all; users by themselves, those who coordinate the account, and
- * operators. */
+/* Accounts are seen by all; users by themselves, and by those who see the account's usage. */
 static bool sees_row(const struct call *c, const struct standing_row *row, bool wants_all)
 {
 	if (!*row->user || !strcmp(row->user, c->user))
 		return true;
-	return wants_all && who_of(c, row->account) >= WHO_COORDINATOR;
+	return wants_all && who_sees_usage(c, row->account);
 }
 
 struct trees {

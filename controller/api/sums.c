@@ -140,7 +140,7 @@ int route_usage(struct call *c, struct err *err)
 					       .cluster = call_query_text(c, "cluster") } };
 	struct store_period *p = &ask.period;
 	const struct usage_names names = { &site, c->is_operator ? NULL : c->user };
-	int r = who_narrow(c, p->account, &p->user, err);
+	int r = who_narrow_usage(c, p->account, &p->user, err);
 
 	if (r >= 0)
 		r = usage_names_check_period(&names, p, err);

@@ -35,20 +35,38 @@ bool who_sees_job(const struct call *c, uint32_t uid, const char *account)
 	return uid == c->who.uid || who_of(c, account) >= WHO_COORDINATOR;
 }
 
+bool who_sees_usage(const struct call *c, const char *account)
+{
+	bool is_open = c->api->c.config->policy.members_see == CONFIG_MEMBERS_SEE_ACCOUNT;
+
+	return who_of(c, account) >= (is_open ? WHO_MEMBER : WHO_COORDINATOR);
+}
+
+static int refuse_others(struct call *c, struct err *err)
+{
+	err_set(err, 0,
+		"only operators see the jobs and usage of others, and coordinators those of "
+		"their accounts");
+	return call_refuse(c, 403, NULL,
+			   "leave user= out, or say account= of an account that you "
+			   "coordinate");
+}
+
 int who_narrow(struct call *c, const char *account, const char **user, struct err *err)
 {
 	if (c->is_operator || (account && who_of(c, account) == WHO_COORDINATOR))
 		return 0;
-	if (*user && strcmp(*user, c->user) != 0) {
-		err_set(err, 0,
-			"only operators see the jobs and usage of others, and coordinators "
-			"those of their accounts");
-		return call_refuse(c, 403, NULL,
-				   "leave user= out, or say account= of an account that you "
-				   "coordinate");
-	}
+	if (*user && strcmp(*user, c->user) != 0)
+		return refuse_others(c, err);
 	*user = c->user;
 	return 0;
+}
+
+int who_narrow_usage(struct call *c, const char *account, const char **user, struct err *err)
+{
+	if (account && who_sees_usage(c, account))
+		return 0;
+	return who_narrow(c, account, user, err);
 }
 
 size_t who_accounts(const struct call *c, char *buf, size_t size)

@@ -100,6 +100,7 @@ enum config_scheduler {
 
 /* Of a grant: when a job is covered, and what becomes of one that is not. */
 enum config_grant_cover { CONFIG_COVER_WHOLE, CONFIG_COVER_ANY };
+enum config_members { CONFIG_MEMBERS_SEE_OWN, CONFIG_MEMBERS_SEE_ACCOUNT };
 enum config_grant_beyond { CONFIG_BEYOND_BONUS, CONFIG_BEYOND_REFUSE };
 
 struct config_policy {
@@ -115,6 +116,7 @@ struct config_policy {
 	int64_t usage_half_life_s;	  /* 0: nothing decays */
 	int usage_reset;		  /* enum config_reset */
 	int scheduler;			  /* enum config_scheduler */
+	int members_see;		  /* enum config_members */
 	int64_t late_after_s;		  /* 0: never */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
 	int64_t max_age_s; /* from which age on priority rises no more */

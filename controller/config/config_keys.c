@@ -45,6 +45,7 @@
 		make(CONF_COUNT, "CoresPerNode", cores_per_node,                               \
 		     "cores of a node, for queues that hold whole nodes", "48")
 
+static const char *const members_words[] = { "own", "account", NULL };
 static const char *const accept_words[] = { "listed", "any", NULL };
 static const char *const metrics_words[] = { "operators", "public", NULL };
 static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
@@ -132,6 +133,9 @@ const struct conf_key config_keys[] = {
 	{ "Policy", "AllocationPeriod", CONF_ENUM, POLICY_AT(allocation_period), 0, 0,
 	  period_words, "what usage is shown for: the allocation year, or its quarter",
 	  "year" },
+	{ "Policy", "MembersSee", CONF_ENUM, POLICY_AT(members_see), 0, 0, members_words,
+	  "own: users see their own usage; account: also that of everyone in their accounts",
+	  "own" },
 	{ "Policy", "Fairshare", CONF_ENUM, POLICY_AT(fairshare), 0, 0, fairshare_words,
 	  "how shares and usage make an order", "fair-tree" },
 	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,

@@ -175,6 +175,21 @@ has "accounts: an operator does" hidden "$(ask $operator GET /v1/accounts)"
 has "another address speaks for no node" 403 "$(ask $node POST /v1/node/sync "$(sync | sed 's/"n1"/"far"/')")"
 has "nor does one that is not named" 403 "$(ask $node POST /v1/node/sync "$(sync | sed 's/"n1"/"n9"/')")"
 
+# ---- members who see what the others of their account used ----
+again "[Policy]" "MembersSee = account" "Quota = target"
+ask $operator POST /v1/accounts '{"schema":"reeve/1","revision":1,"text":"[Account physics]\nUsers = daemon,bin\nCoordinators = games\n[Account hidden]\nUsers = sys\n[Allocation physics/all]\nKind = target\nAmount = 1\nFrom = 2020-01-01\nTo = 2120-01-01\n"}' >"$dir/out"
+#                                                                   none node stranger fellow coordinator owner operator
+who "MembersSee = account: usage: members, coordinators, operators" GET '/v1/usage?account=physics&user=daemon' '' "401 403 403 200 200 200 200"
+who "MembersSee = account: efficiency: likewise" GET '/v1/eff?account=physics&user=daemon' '' "401 403 403 200 200 200 200"
+who "MembersSee = account: but not over all accounts" GET '/v1/usage?user=daemon' '' "401 403 403 403 403 200 200"
+who "MembersSee = account: jobs stay its coordinator's" GET '/v1/jobs?account=physics&user=daemon' '' "401 403 403 403 200 200 200"
+who "MembersSee = account: so does each job" GET /v1/jobs/JOB '' "401 404 404 404 200 200 200"
+has "MembersSee = account: and the sum of all users" '"user":"daemon"' "$(ask $fellow GET '/v1/usage?account=physics&by=user')"
+has "MembersSee = account: a member sees the users' shares" daemon "$(ask $fellow GET '/v1/share?users=all')"
+has "MembersSee = account: and each one's part of the quota" daemon "$(ask $fellow GET '/v1/quota?account=physics')"
+lacks "MembersSee = account: a stranger sees none" daemon "$(ask $stranger GET '/v1/share?users=all'; ask $stranger GET '/v1/quota'; ask $stranger GET /v1/usage)"
+again
+
 # ---- metrics ----
 sums='reeve_charge_requested_equivalent_seconds_total{pool="cpu"}'
 of_physics='reeve_charge_requested_equivalent_seconds_total{account="physics",pool="cpu"}'
