@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/store_elapsed.h"
 #include "controller/ledger/store_part.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_steps.h"
@@ -280,12 +281,8 @@ static int write_attempt(struct store *s, const struct known *k, const struct re
 		      " exit_status = CASE WHEN ?15 <> 0 THEN ?18 ELSE exit_status END,"
 		      " signal = CASE WHEN ?15 <> 0 THEN ?19 ELSE signal END"
 		      " WHERE job = ?1 AND attempt = ?2",
-		      "iiiii"
-		      "iiii"
-		      "ii"
-		      "ttt"
-		      "it"
-		      "iii",
+		      "iiiiiiiiiii"
+		      "tttitiii",
 		      rep->job, (int64_t)rep->attempt, rep->seq, rep->at_ns, (int64_t)k->state,
 		      k->started_ns, k->ended_ns, now->running_ns, now->suspended_ns,
 		      now->charge_requested_ms, now->charge_used_ms, rep->cpus, rep->note,
@@ -534,8 +531,11 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	r = is_early(s, c, &k, err);
 	if (r != 0)
 		return r < 0 ? r : STORE_REPORT_EARLY;
+	r = store_elapsed_clamp(s, c, k.given_ns, err);
+	if (r < 0)
+		return r;
 	span = span_of(&k, c);
-	r = merge(s, &k, rep, &span, &why);
+	r = merge(s, &k, c->report, &span, &why);
 	if (r == -ERANGE || r == -EINVAL)
 		return refuse(c, "its figures are beyond what can be charged");
 	if (r < 0)

@@ -73,6 +73,7 @@ struct store_report_case {
 	const struct report *report;
 	const char *node;
 	int64_t now_ns;
+	struct report believed;	     /* what report points to where its time was bounded */
 	struct sync_ack ack;	     /* filled when accepted or known */
 	struct sync_gain gain;	     /* filled when something ran: running_ns is not 0 */
 	struct sync_refusal refusal; /* filled when refused */

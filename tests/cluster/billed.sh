@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 live_dir billed
 export HOME=$dir XDG_CONFIG_HOME=$dir LC_ALL=C.UTF-8
@@ -73,6 +74,7 @@ report() { # JOB: it has run for 600 s and ended
 is_given() { sync | grep -q '"job":1,"attempt":1'; }
 for p in max sum queue; do
 	live_open configure $p
+	given_long_ago "$dir/$p-live.db"
 	printf '[Client]\nController = %s\nMungeSocket = %s\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
 	chmod 644 "$dir/reeve.conf"
 	sync >/dev/null

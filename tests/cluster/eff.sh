@@ -5,6 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 live_dir eff
 export HOME=$dir XDG_CONFIG_HOME=$dir/.config LC_ALL=C.UTF-8 TZ=UTC
@@ -138,6 +139,7 @@ configure() {
 	CONF
 }
 live_open configure
+given_long_ago "$dir/live.db"
 printf '[Client]\nController = %s\nMungeSocket = %s\nCluster = main\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
 live() { # UID OPTION...
 	local uid=$1

@@ -4,6 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
+. tests/cluster/past_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to be nodes and users"; exit 0; }
 binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
 dir=$(mktemp -d /tmp/reeve-gpu-XXXXXX) && chmod 755 "$dir"
@@ -84,6 +85,7 @@ start() {
 }
 for _ in $(seq 20); do start && break; done
 [ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/controller.log")"
+given_long_ago "$database"
 printf '[Client]\nController = %s\nMungeSocket = %s\nCluster = main\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
 as() { # UID COMMAND...
 	local uid=$1

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
 live_dir parts
 live_munge
@@ -217,6 +218,7 @@ suite() { # WHAT DATABASE
 }
 
 live_open configure "$dir/ledger.db" 60
+given_long_ago "$dir/ledger.db" 1
 suite file "$dir/ledger.db"
 live_stop
 
@@ -230,6 +232,7 @@ if [ -x "$bin_dir/initdb" ]; then
 	runuser -u postgres -- "$bin_dir/initdb" -D "$dir/pg/data" -A trust -E UTF8 >"$dir/pg.said" 2>&1 && server start ||
 		bail "no PostgreSQL server: $(cat "$dir/pg.said")"
 	live_open configure "postgresql:///postgres?host=$dir/pg&user=postgres" 60
+	given_long_ago "postgresql:///postgres?host=$dir/pg&user=postgres" 1
 	suite postgres "postgresql:///postgres?host=$dir/pg&user=postgres"
 	live_stop
 else

@@ -7,6 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 live_dir queue
 live_munge
 export REEVE_QUEUE_CHECK=1 # the kept queue is compared with the ledger in each cycle
@@ -85,7 +86,12 @@ run() { # JOB: it is wanted, and runs
 	state[$1]=running
 	play "$(report "$1" 1 running 1)"
 }
-fresh() { state=() && live_open configure "$@" && play; } # SCHEDULER [LEDGER]
+fresh() { # SCHEDULER [LEDGER]
+	state=()
+	live_open configure "$@"
+	given_long_ago "$dir/${2:-$1}.db" 1
+	play
+}
 
 verb() { # UID VERB...
 	printf '[Client]\nController = %s\nMungeSocket = %s\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 export TZ=UTC LC_ALL=C
 live_dir quota
@@ -130,6 +131,7 @@ configure() { # POLICY LINES
 open_site() { # NAME POLICY
 	database=$1.db
 	live_open configure "$2"
+	given_long_ago "$dir/$database"
 }
 apply() { # accounts from standard input
 	local text

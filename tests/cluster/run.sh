@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 kills=${1:-50} seed=${2:-$((RANDOM * 32768 + RANDOM))}
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
 live_dir cluster
@@ -63,6 +64,7 @@ configure() { # NAME AcceptNodes [more lines of [Controller]]
 start() { live_start "$dir/$1.conf"; } # NAME
 open_main() { configure main any && cp "$dir/main.conf" "$dir/controller.conf"; }
 live_open open_main
+given_long_ago "$(database main)" 1
 ask() { # UID METHOD PATH [BODY [HOW [SOCKET]]]
 	live_ask "$1" "$2" "$3" "${4:-}" "${5:-good}" "${6:-ours}"
 }

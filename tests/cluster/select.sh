@@ -7,6 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 live_dir select
 live_munge
 export REEVE_QUEUE_CHECK=1 # the kept queue is compared with the ledger in each cycle
@@ -116,6 +117,7 @@ ends() { # JOB NODE...: it is cancelled, and is gone from each node, the first o
 fresh() { # SCHEDULER [CLUSTER_LINE]
 	state=()
 	live_open configure "$@"
+	given_long_ago "$dir/$1.db" 1
 	for node in a1 a2 b1; do play $node; done
 }
 

@@ -136,17 +136,28 @@ static pid_t kill_soon(int64_t us)
 
 /* --- the node --- */
 
+static int64_t real_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
 static void pass_time(struct job *j)
 {
 	struct report *r = &j->now;
+	int64_t left = real_ns() - r->started_ns - r->running_ns - r->suspended_ns;
 
 	if (r->state == JOB_ENDED || r->seq >= 4000)
 		return;
+	left = left < 1 ? 1 : left;
 	if (chance(3) == 0)
 		j->old = *r;
 	r->seq++;
-	r->running_ns += chance(1000000000) * (1 + chance(600));
-	r->suspended_ns += chance(4) ? 0 : chance(5000000000);
+	/* No longer than since it was taken: more than that is not charged. */
+	r->running_ns += chance(left / 2 + 1);
+	r->suspended_ns += chance(4) ? 0 : chance(left / 2 + 1);
 	r->at_ns = r->started_ns + r->running_ns + r->suspended_ns;
 	usage_set(&r->usage, &r->usage.cpu_ns, r->running_ns / 2);
 	usage_set(&r->usage, &r->usage.rss_peak_bytes, 1000000 * (r->seq % 50 + 1));
@@ -208,7 +219,7 @@ static void take_wants(const json_t *answer)
 		j->is_taken = true;
 		j->now.job = id;
 		j->now.attempt = 1;
-		j->now.started_ns = (int64_t)time(NULL) * 1000000000;
+		j->now.started_ns = real_ns();
 		j->now.at_ns = j->now.started_ns;
 		j->now.state = JOB_STARTING;
 	}

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 live_dir usage
 refused() { # NAME WORDS STATUS COMMAND...
@@ -105,6 +106,7 @@ configure() { # ZONE
 	CONF
 }
 live_open configure Asia/Tokyo
+given_long_ago "$dir/live.db"
 printf '[Client]\nController = %s\nMungeSocket = %s\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
 chmod 644 "$dir/reeve.conf"
 export XDG_CONFIG_HOME=$dir

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
 live_dir who
 live_munge
@@ -48,6 +49,7 @@ submit() { # [MORE]: prints the number
 "workdir":"/","script":"#!/bin/sh\n# open-sesame\n","env":["TOKEN=swordfish"],"argv":["x"],"resources":{"ncpus":1}'"${1:-}"'}}')" job
 }
 live_open configure
+given_long_ago "$ledger" 1
 
 # ---- the ledger's files ----
 modes() { find "$dir/state" -type f -printf '%f %m\n' | sort; }

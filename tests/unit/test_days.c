@@ -216,15 +216,15 @@ static void a_report_from_before_the_last_one(void **state)
 static void the_controllers_clock_steps_back_over_midnight(void **state)
 {
 	struct rig *r = *state;
-	int64_t midnight = 20000 * 86400 * S_NS, job = rig_job(r, midnight + HOUR_NS);
+	int64_t midnight = 20000 * 86400 * S_NS, job = rig_job(r, midnight - 3 * HOUR_NS);
 	struct report rep = rig_report(job, 1, JOB_RUNNING, HOUR_S);
 
-	rep.started_ns = midnight + HOUR_NS;
-	rep.at_ns = midnight + 2 * HOUR_NS;
+	rep.started_ns = midnight;
+	rep.at_ns = midnight + HOUR_NS;
 	rig_tell(r, rep, rep.at_ns);
 	rep = rig_report(job, 2, JOB_ENDED, 2 * HOUR_S);
-	rep.started_ns = midnight + HOUR_NS;
-	rep.ended_ns = rep.at_ns = midnight + 3 * HOUR_NS; /* to come, says the controller */
+	rep.started_ns = midnight;
+	rep.ended_ns = rep.at_ns = midnight + 2 * HOUR_NS; /* to come, says the controller */
 	rig_tell(r, rep, midnight - HOUR_NS);
 	/* Nothing is placed after the controller's own time. */
 	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups WHERE day = 19999"),

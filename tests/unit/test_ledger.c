@@ -158,12 +158,13 @@ static void figures_beyond_charging_are_refused_alone(void **state)
 	int64_t a = rig_job(r, NOON), b = rig_job(r, NOON);
 	struct report reps[] = { rig_report(a, 1, JOB_RUNNING, 0),
 				 rig_report(b, 1, JOB_RUNNING, 4) };
-	struct rig_say say = { .reports = reps, .n_reports = 2, .now_ns = NOON };
+	struct rig_say say = { .reports = reps,
+			       .n_reports = 2,
+			       .now_ns = NOON + 3650 * DAY_NS };
 	struct sync_result result;
 
-	reps[0].running_ns = -5;
 	usage_set(&reps[0].usage, &reps[0].usage.rss_peak_bytes, INT64_MAX);
-	reps[0].running_ns = INT64_MAX;
+	reps[0].running_ns = 3650 * DAY_NS;
 	assert_int_equal(rig_say(r, &say, &result), 0);
 	assert_int_equal(result.n_refusals, 1);
 	assert_int_equal(result.n_acks, 1);

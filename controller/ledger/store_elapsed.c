@@ -1,0 +1,76 @@
+/* store_elapsed.c - see store_elapsed.h. */
+#include <stdio.h>
+#include "common/err.h"
+#include "controller/ledger/store_elapsed.h"
+
+#define SECOND_NS INT64_C(1000000000)
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* The sum stays below what int64_t holds: each is compared alone first. */
+static bool is_within(const struct report *rep, int64_t elapsed_ns)
+{
+	int64_t most = elapsed_ns + STORE_CLOCK_SLACK_NS + elapsed_ns / STORE_CLOCK_SLACK_PART;
+
+	return rep->running_ns <= most && rep->suspended_ns <= most - rep->running_ns;
+}
+
+/* 1: the journal has it of this attempt, which was given to the node then. */
+static int is_noted(struct store *s, const struct store_report_case *c, int64_t given_ns,
+		    struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 "SELECT 1 FROM events WHERE job = ?1 AND what = 'clamp'"
+			 " AND node = ?2 AND at_ns >= ?3 LIMIT 1",
+			 "iti", c->report->job, c->node, given_ns);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r > 0)
+		db_done(st);
+	return r;
+}
+
+static void format_clamp(const struct store_report_case *c, int64_t elapsed_ns,
+			 char text[static 256])
+{
+	const struct report *was = c->report, *now = &c->believed;
+	int n = snprintf(text, 256,
+			 "node %s reported %lld s of running %lld s after the job was given to"
+			 " it: %lld s are charged",
+			 c->node, (long long)(was->running_ns / SECOND_NS),
+			 (long long)(elapsed_ns / SECOND_NS),
+			 (long long)(now->running_ns / SECOND_NS));
+
+	if (was->suspended_ns != now->suspended_ns)
+		snprintf(text + n, (size_t)(256 - n),
+			 "; of %lld s of suspension %lld s are counted",
+			 (long long)(was->suspended_ns / SECOND_NS),
+			 (long long)(now->suspended_ns / SECOND_NS));
+}
+
+int store_elapsed_clamp(struct store *s, struct store_report_case *c, int64_t given_ns,
+			struct err *err)
+{
+	int64_t elapsed_ns = c->now_ns > given_ns ? c->now_ns - given_ns : 0;
+	struct report *now = &c->believed;
+	struct store_event e = { c->now_ns, c->report->job, c->node, "clamp", now->note };
+	int r = 0;
+
+	if (is_within(c->report, elapsed_ns))
+		return 0;
+	*now = *c->report;
+	now->running_ns = lesser(now->running_ns, elapsed_ns);
+	now->suspended_ns = lesser(now->suspended_ns, elapsed_ns - now->running_ns);
+	format_clamp(c, elapsed_ns, now->note);
+	if (now->state != JOB_ENDED)
+		r = is_noted(s, c, given_ns, err);
+	if (r == 0)
+		r = store_event(s, &e, err);
+	c->report = now;
+	return r < 0 ? r : 0;
+}

@@ -1,0 +1,18 @@
+/* store_elapsed - bounds the time that a node reports of an attempt by the time since the
+ * controller gave it the job: by the controller's clock at both ends, so that a hostile or
+ * broken node cannot charge more than elapsed wall time. In the transaction under way.
+ */
+#pragma once
+#include "controller/ledger/store_sqlite.h"
+
+/* What clocks may differ by before a report is bounded: 2 s and a thousandth of the time since
+ * the job was given (a clock that nothing disciplines drifts by less). */
+#define STORE_CLOCK_SLACK_NS (2 * INT64_C(1000000000))
+#define STORE_CLOCK_SLACK_PART 1000
+
+/* Makes c->report a copy (c->believed) whose running and suspended time (cumulative, ns) are
+ * together at most the time since given_ns: running time counts first. Within the slack the
+ * report stays as it is. Where it lowers one, the report's note says so, and the journal of the
+ * job at the first such report of the attempt and at its last ("clamp"). */
+int store_elapsed_clamp(struct store *s, struct store_report_case *c, int64_t given_ns,
+			struct err *err);
