@@ -182,7 +182,7 @@ static int read_assignment(struct edit *e, const char *typed, struct assignment 
 
 static bool is_list(const struct edit *e, const char *key)
 {
-	static const char *const lists[] = { "Users", "Coordinators", "Clusters" };
+	static const char *const lists[] = { "Users", "Coordinators", "Clusters", "Qos" };
 
 	for (size_t i = 0; i < ARRAY_LEN(lists); i++)
 		if (!strcmp(e->on.section, "Account") && !strcmp(lists[i], key))

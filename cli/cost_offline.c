@@ -117,6 +117,7 @@ int cost_offline(const struct cli *c, const struct verb_call *call, struct reque
 	_cleanup_free_ char *path = NULL;
 	struct quote q = { .pick = { .cluster = r->cluster,
 				     .queue = r->queue,
+				     .qos = r->qos,
 				     .node_type = verb_value(call, "node-type"),
 				     .gpu_model = verb_value(call, "gpu-model") } };
 	int rc = profile_find(verb_value(call, "profile"), &path, err);

@@ -218,7 +218,8 @@ static int apply_options(const struct verb_call *call, struct request *r, struct
 	static const char *const keys[] = { "resources", "name",	"queue", "account",
 					    "cluster",	 "output",	"error", "join",
 					    "workdir",	 "vmem-action", "array", "depend",
-					    "after-ok",	 "after-any",	"hold",	 "requeue" };
+					    "after-ok",	 "after-any",	"hold",	 "requeue",
+					    "qos" };
 	int rc = 0;
 
 	for (int i = 0; i < call->n_given && rc == 0; i++) {

@@ -12,6 +12,10 @@
 	  "whole nodes); may be given several times",                                          \
 	  NULL },                                                                              \
 		{ "queue", 'q', "NAME", "queue to join", NULL },                               \
+		{ "qos", 0, "NAME",                                                            \
+		  "quality of service; default: the account's, if it has "                     \
+		  "one",                                                                       \
+		  NULL },                                                                      \
 		{ "account", 'A', "NAME", "account that is charged", NULL },                   \
 	{                                                                                      \
 		"cluster", 'C', "NAME", "cluster to run on", NULL                              \

@@ -50,11 +50,12 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-enum unused_kind { UNUSED_PARTITION, UNUSED_GPU, _UNUSED_KIND_MAX };
-static const char *const unused_words[] = { "partition", "gpu" };
+enum unused_kind { UNUSED_PARTITION, UNUSED_GPU, UNUSED_QOS, _UNUSED_KIND_MAX };
+static const char *const unused_words[] = { "partition", "gpu", "qos" };
 static const char *const unused_meaning[] = {
 	"not a queue of the cluster in the profile: priced in its default queue",
 	"no price in the profile: rejected as no-price",
+	"no [Qos] of the profile: priced without",
 };
 _Static_assert(ARRAY_LEN(unused_words) == _UNUSED_KIND_MAX, "a word a kind");
 
@@ -165,6 +166,8 @@ static int price(struct import *i, const struct history_job *j, struct store_imp
 	*ret = (struct store_import_job){ .job = j, .pool = p.pool, .terms = p.terms };
 	if (i->config && *j->queue && !p.has_queue)
 		note_unused(i, UNUSED_PARTITION, j->queue);
+	if (i->config && i->config->n_qos && *j->qos && !p.has_qos)
+		note_unused(i, UNUSED_QOS, j->qos);
 	return 0;
 }
 
@@ -381,7 +384,7 @@ static void print_unused(const struct import *i)
 	if (i->more_unused)
 		fprintf(to, "  and %" PRId64 " jobs with other such names\n", i->more_unused);
 	if (i->n_unused)
-		fputs("  other names for them: --map FILE, kinds partition and gpu\n", to);
+		fputs("  other names for them: --map FILE, kinds partition, gpu and qos\n", to);
 }
 
 static int print_summary(const struct import *i)

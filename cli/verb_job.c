@@ -245,6 +245,7 @@ static void tell_head(const struct job_view *v, FILE *to)
 	tell_pair(to, "account", cli_text(v->j, "account"));
 	tell_pair(to, "cluster", cli_text(v->j, "cluster"));
 	tell_pair(to, "queue", cli_text(v->j, "queue"));
+	tell_pair(to, "QOS", cli_text(v->j, "qos"));
 	tell_pair(to, "node", job_parts_nodes(v, nodes));
 	tell_pair(to, "node type", v->requested.node_type);
 	tell_pair(to, "features", v->requested.features);

@@ -32,6 +32,7 @@ static const struct table_column columns[] = {
 	{ "account", "ACCOUNT", CELL_TEXT },
 	{ "cluster", "-CLUSTER", CELL_TEXT },
 	{ "queue", "-QUEUE", CELL_TEXT },
+	{ "qos", "-QOS", CELL_TEXT },
 	{ "state", "STATE", CELL_TEXT },
 	{ "result", "RESULT", CELL_TEXT },
 	{ "node", "NODE", CELL_TEXT },
@@ -104,8 +105,8 @@ static const char *note_of(const struct job_view *v, char *buf, size_t size)
 
 static void put_texts(struct table *t, const struct job_view *v)
 {
-	static const char *const keys[] = { "name",    "user",	"account",
-					    "cluster", "queue", "unit" };
+	static const char *const keys[] = { "name",  "user", "account", "cluster",
+					    "queue", "unit", "qos" };
 	char buf[REASON_TEXT_MAX], nodes[JOB_PARTS_TEXT_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++)

@@ -29,6 +29,7 @@ static const struct table_column job_columns[] = {
 	{ "account", "ACCOUNT", CELL_TEXT },
 	{ "cluster", "CLUSTER", CELL_TEXT },
 	{ "queue", "-QUEUE", CELL_TEXT },
+	{ "qos_name", "-QOS NAME", CELL_TEXT },
 	{ "name", "-NAME", CELL_TEXT },
 	{ "pool", "-POOL", CELL_TEXT },
 	{ "priority", "PRIORITY", CELL_COUNT },
@@ -64,8 +65,8 @@ static void put_text(struct table *t, const char *column, const json_t *row, con
 
 static void add_job(struct table *t, const json_t *row)
 {
-	static const char *const texts[] = { "user", "account", "cluster", "queue",
-					     "name", "pool",	"sum",	   "held" };
+	static const char *const texts[] = { "user", "account", "cluster", "queue",   "name",
+					     "pool", "sum",	"held",	   "qos_name" };
 	const json_t *factor;
 	size_t i;
 
@@ -201,8 +202,8 @@ static int ask_one(struct asking *a, const char *job, struct err *err)
 
 static int ask(struct asking *a, struct err *err)
 {
-	static const char *const offline[] = { "profile", "accounts",  "at",	 "waited",
-					       "queue",	  "resources", "cluster" };
+	static const char *const offline[] = { "profile", "accounts",  "at",	  "waited",
+					       "queue",	  "resources", "cluster", "qos" };
 	int r = cli_begin(a->c, a->call, err);
 
 	for (size_t i = 0; i < ARRAY_LEN(offline) && r == 0; i++)
@@ -263,8 +264,10 @@ static int complete(const struct config *config, struct request *q, enum charge_
 		    struct err *err)
 {
 	const struct config_cluster *cl = config_cluster(config, q->cluster);
-	struct quote quote = { .pick = { .cluster = q->cluster, .queue = q->queue },
-			       .is_exclusive = q->is_exclusive };
+	struct quote quote = {
+		.pick = { .cluster = q->cluster, .queue = q->queue, .qos = q->qos },
+		.is_exclusive = q->is_exclusive
+	};
 	struct tariff_price price;
 	int r;
 
@@ -310,6 +313,7 @@ static int rank_it(const struct share_file *f, const struct asked *asked, struct
 				      .account = q->account,
 				      .user = q->user,
 				      .queue = q->queue,
+				      .qos = q->qos,
 				      .want = &q->res,
 				      .select = &q->select,
 				      .is_exclusive = q->is_exclusive,

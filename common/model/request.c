@@ -164,8 +164,8 @@ static int set_requeue(struct request *r, const char *value, struct err *err)
 	return 0;
 }
 
-/* Takes "select=..." and "place=..." out of a resource list; the rest, as long as the list at
- * most, goes to `rest`, which is empty. */
+/* Takes "select=...", "place=..." and "qos=..." out of a resource list; the rest, as long as
+ * the list at most, goes to `rest`, which is empty. */
 static int take_select(struct request *r, const char *list, char *rest, struct err *err)
 {
 	const size_t size = strlen(list) + 1;
@@ -182,6 +182,11 @@ static int take_select(struct request *r, const char *list, char *rest, struct e
 		list = from[n] ? from + n + 1 : NULL;
 		while (n && strchr(" \t", from[n - 1]))
 			n--;
+		if (n < sizeof(item) && !strncmp(from, "qos=", 4)) {
+			snprintf(item, sizeof(item), "%.*s", (int)n - 4, from + 4);
+			rc = set_name(r->qos, "qos", item, err);
+			continue;
+		}
 		if (!is_place && strncmp(from, "select=", 7) != 0) {
 			used += (size_t)snprintf(rest + used, size - used, "%s%.*s", between,
 						 (int)n, from);
@@ -270,6 +275,8 @@ int request_set(struct request *r, const char *key, const char *value, struct er
 		return set_name(r->queue, key, value, err);
 	if (!strcmp(key, "account"))
 		return set_name(r->account, key, value, err);
+	if (!strcmp(key, "qos"))
+		return set_name(r->qos, key, value, err);
 	if (!strcmp(key, "cluster"))
 		return set_name(r->cluster, key, value, err);
 	if (!strcmp(key, "output"))
@@ -370,7 +377,7 @@ static int check_names(const struct request *r, struct err *err)
 		const char *key, *value;
 	} names[] = {
 		{ "cluster", r->cluster }, { "account", r->account }, { "user", r->user },
-		{ "queue", r->queue },	   { "name", r->name },
+		{ "queue", r->queue },	   { "name", r->name },	      { "qos", r->qos },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)

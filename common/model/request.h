@@ -52,6 +52,7 @@ struct job_part {
 struct request {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
 	char queue[REQUEST_NAME_MAX], name[REQUEST_NAME_MAX];
+	char qos[REQUEST_NAME_MAX]; /* "": not stated: the account's default, if it has one */
 	uint32_t uid, gid;    /* set by the controller from the credential, never by the user */
 	struct resources res; /* all in all; of what a node is told: its part */
 	struct select select; /* in chunks; n 0: one chunk */

@@ -18,6 +18,7 @@ static const struct directive {
 	{ "--name", "name", 1 },
 	{ "-q", "queue", 1 },
 	{ "--queue", "queue", 1 },
+	{ "--qos", "qos", 1 },
 	{ "-A", "account", 1 },
 	{ "-P", "account", 1 },
 	{ "--account", "account", 1 },

@@ -121,6 +121,8 @@ static int check_names(const struct request *a, const struct request *q, struct 
 		return deny(err, "the account that is charged");
 	if (*a->cluster && strcmp(a->cluster, q->cluster))
 		return deny(err, "its cluster");
+	if (*a->qos && strcmp(a->qos, q->qos))
+		return deny(err, "its QOS");
 	if (a->vmem_policy != q->vmem_policy)
 		return deny(err, "what exceeding vmem does");
 	return 0;

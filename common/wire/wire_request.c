@@ -185,8 +185,9 @@ json_t *wire_encode_request(const struct request *r)
 
 	if (!j || set_text(j, "cluster", r->cluster) < 0 ||
 	    set_text(j, "account", r->account) < 0 || set_text(j, "user", r->user) < 0 ||
-	    set_text(j, "queue", r->queue) < 0 || set_text(j, "name", r->name) < 0 ||
-	    set_text(j, "script", r->script) < 0 || set_text(j, "workdir", r->workdir) < 0 ||
+	    set_text(j, "queue", r->queue) < 0 || set_text(j, "qos", r->qos) < 0 ||
+	    set_text(j, "name", r->name) < 0 || set_text(j, "script", r->script) < 0 ||
+	    set_text(j, "workdir", r->workdir) < 0 ||
 	    set_text(j, "out_path", r->out_path) < 0 ||
 	    set_text(j, "err_path", r->err_path) < 0 || set_list(j, "argv", r->argv) < 0 ||
 	    set_list(j, "env", r->env) < 0 || set_run(j, r) < 0 || set_select(j, r) < 0 ||
@@ -248,7 +249,7 @@ static int get_names(const json_t *j, struct request *r, struct err *err)
 		char *to;
 	} names[] = {
 		{ "cluster", r->cluster }, { "account", r->account }, { "user", r->user },
-		{ "queue", r->queue },	   { "name", r->name },
+		{ "queue", r->queue },	   { "name", r->name },	      { "qos", r->qos },
 	};
 	int rc;
 

@@ -11,6 +11,7 @@ struct accounts *accounts_free(struct accounts *a)
 		free(a->accounts[i].description);
 		free(a->accounts[i].coordinators);
 		free(a->accounts[i].clusters);
+		free(a->accounts[i].qos);
 		free(a->accounts[i].members);
 	}
 	free(a->accounts);
@@ -78,6 +79,27 @@ bool accounts_allows_cluster(const struct accounts *a, int32_t account, const ch
 	const char *list = a->accounts[account].clusters;
 
 	return !list || has_name(list, cluster);
+}
+
+const char *accounts_qos(const struct accounts *a, int32_t account)
+{
+	while (account >= 0 && !a->accounts[account].qos)
+		account = a->accounts[account].parent;
+	return account < 0 ? NULL : a->accounts[account].qos;
+}
+
+bool accounts_allows_qos(const struct accounts *a, int32_t account, const char *qos)
+{
+	const char *list = accounts_qos(a, account);
+
+	return !list || has_name(list, qos);
+}
+
+const char *accounts_default_qos(const struct accounts *a, int32_t account)
+{
+	while (account >= 0 && !*a->accounts[account].default_qos)
+		account = a->accounts[account].parent;
+	return account < 0 ? "" : a->accounts[account].default_qos;
 }
 
 bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above)

@@ -10,6 +10,8 @@
  *	Users = alice, bob=10, carol=parent   # name[=shares], default 1
  *	Coordinators = alice             # see the account and all below it
  *	Clusters = narval                # may run there; none stated: everywhere
+ *	Qos = normal, high               # may use these; not stated: those of the account above
+ *	DefaultQos = normal              # for jobs that name none; not stated: that of the same
  *	MaxRunningCores = 600            # of all jobs of the account and below
  *	MaxRunningGpus = 8
  *	MaxRunningMemory = 2TB
@@ -79,6 +81,8 @@ struct accounts_account {
 	int32_t parent;				     /* index; -1: below the root */
 	int64_t shares;				     /* or FAIRSHARE_PARENT */
 	char *description, *coordinators, *clusters; /* lists by commas; NULL: none stated */
+	char *qos;				     /* likewise */
+	char default_qos[REQUEST_NAME_MAX];	     /* "": not stated */
 	struct accounts_member *members;	     /* by name */
 	size_t n_members;
 	struct accounts_limits limits;
@@ -193,6 +197,12 @@ const struct accounts_member *accounts_member(const struct accounts *a, int32_t 
 /* Of the account or one above it. */
 bool accounts_is_coordinator(const struct accounts *a, int32_t account, const char *user);
 bool accounts_allows_cluster(const struct accounts *a, int32_t account, const char *cluster);
+/* The QOS that it may use, by commas: its own list, else that of the nearest account above.
+ * NULL: none of them states one. */
+const char *accounts_qos(const struct accounts *a, int32_t account);
+bool accounts_allows_qos(const struct accounts *a, int32_t account, const char *qos);
+/* Likewise; "": none is stated. */
+const char *accounts_default_qos(const struct accounts *a, int32_t account);
 /* Is `account` the same as, or below, `above`? -1 as `above` is the root: always. */
 bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above);
 /* For jobs of theirs that name none: their DefaultAccount, else that of [Default User] when

@@ -25,6 +25,8 @@ static void take_account(struct typed_account *from, struct accounts_account *to
 	to->description = TAKE_PTR(from->description);
 	to->coordinators = TAKE_PTR(from->coordinators);
 	to->clusters = TAKE_PTR(from->clusters);
+	to->qos = TAKE_PTR(from->qos);
+	strcpy(to->default_qos, from->default_qos);
 }
 
 static void build_accounts(struct typed_all *all, struct accounts *a)

@@ -90,6 +90,32 @@ static void walk(struct typed_all *all, struct typed_account *from)
 		p->walk = FINE;
 }
 
+/* In a canonical list: names by commas. */
+static bool has_name(const char *list, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (!strncmp(list, name, size) && strchr(",", list[size]))
+			return true;
+	return false;
+}
+
+/* The list that counts is its own, else that of the nearest account above. */
+static void check_default_qos(struct typed_all *all, const struct typed_account *a)
+{
+	const struct typed_account *p = a;
+
+	while (p && !p->qos)
+		p = p->above;
+	if (!p || !*a->default_qos || has_name(p->qos, a->default_qos))
+		return;
+	tell(all, &a->t, "DefaultQos",
+	     "DefaultQos = %s is not in Qos = %.200s of %s: add it there, or choose one of "
+	     "them",
+	     a->default_qos, p->qos, p->t.name);
+}
+
 static void check_accounts(struct typed_all *all)
 {
 	struct typed_list *l = &all->lists[SECTION_ACCOUNT];
@@ -102,6 +128,8 @@ static void check_accounts(struct typed_all *all)
 	}
 	for (size_t i = 0; i < l->n; i++)
 		walk(all, (struct typed_account *)l->of[i]);
+	for (size_t i = 0; i < l->n && all->n_faults == 0; i++) /* no cycles: they end */
+		check_default_qos(all, (struct typed_account *)l->of[i]);
 }
 
 /* ---- allocations ---- */

@@ -413,7 +413,9 @@ static bool is_kept(const struct accounts_draft *d, const struct accounts *kept,
 	if (!strcmp(row->section, "Association") || !strcmp(row->key, "DefaultAccount"))
 		return false;
 	if (!strcmp(row->section, "Account"))
-		return !strcmp(row->key, "Clusters") && accounts_draft_account(d, row->name);
+		return (!strcmp(row->key, "Clusters") || !strcmp(row->key, "Qos") ||
+			!strcmp(row->key, "DefaultQos")) &&
+		       accounts_draft_account(d, row->name);
 	if (!strcmp(row->section, "User") && !*row->key)
 		return memcmp(&accounts_user(kept, row->name)->limits, &accounts_no_limits,
 			      sizeof(accounts_no_limits)) != 0;

@@ -32,7 +32,8 @@ struct typed {
 struct typed_account {
 	struct typed t;
 	char parent[REQUEST_NAME_MAX];
-	char *shares, *users, *description, *coordinators, *clusters;
+	char *shares, *users, *description, *coordinators, *clusters, *qos;
+	char default_qos[REQUEST_NAME_MAX];
 	struct accounts_account a; /* its texts are set when all is right */
 	struct typed_account *above;
 	int walk; /* while cycles are looked for */

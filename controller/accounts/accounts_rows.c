@@ -172,6 +172,8 @@ static void put_account(struct scribe *s, const struct accounts *a,
 			 format_shares(p->members[i].shares, shares));
 	put_names(s, "Coordinators", p->coordinators);
 	put_names(s, "Clusters", p->clusters);
+	put_names(s, "Qos", p->qos);
+	put(s, "DefaultQos", *p->default_qos ? p->default_qos : NULL);
 	put_limits(s, &p->limits);
 }
 

@@ -182,6 +182,12 @@ static int set_clusters(void *object, const char *value, struct err *err)
 	return set_names(((struct typed_account *)object)->clusters, err);
 }
 
+static int set_qos(void *object, const char *value, struct err *err)
+{
+	(void)value;
+	return set_names(((struct typed_account *)object)->qos, err);
+}
+
 static int set_shares(void *object, const char *value, struct err *err)
 {
 	return parse_shares(value, &((struct typed_account *)object)->a.shares, err);
@@ -248,6 +254,7 @@ static const struct {
 	{ "Account", "Users", set_users },
 	{ "Account", "Coordinators", set_coordinators },
 	{ "Account", "Clusters", set_clusters },
+	{ "Account", "Qos", set_qos },
 	{ "Allocation", "From", set_from },
 	{ "Allocation", "To", set_to },
 };

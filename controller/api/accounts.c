@@ -139,6 +139,21 @@ static void warn_clusters(const struct config *config, const struct accounts_acc
 	}
 }
 
+static void warn_qos(const struct config *config, const struct accounts_account *a,
+		     json_t *warnings)
+{
+	char name[REQUEST_NAME_MAX], of[REQUEST_NAME_MAX + 16];
+
+	snprintf(of, sizeof(of), "account %s", a->name);
+	for (const char *p = a->qos; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
+		snprintf(name, sizeof(name), "%.*s", (int)strcspn(p, ","), p);
+		if (!config_qos(config, name))
+			warn_unknown(warnings, &(struct named){ "QOS", of, name });
+	}
+	if (*a->default_qos && !config_qos(config, a->default_qos))
+		warn_unknown(warnings, &(struct named){ "QOS", of, a->default_qos });
+}
+
 static bool has_queue(const struct config *config, const char *queue)
 {
 	for (size_t i = 0; i < config->n_clusters; i++)
@@ -153,8 +168,10 @@ static void warn_of_names(const struct config *config, const struct accounts *a,
 {
 	char of[2 * REQUEST_NAME_MAX + 16];
 
-	for (size_t i = 0; i < a->n_accounts; i++)
+	for (size_t i = 0; i < a->n_accounts; i++) {
 		warn_clusters(config, &a->accounts[i], warnings);
+		warn_qos(config, &a->accounts[i], warnings);
+	}
 	for (size_t i = 0; i < a->n_allocations; i++) {
 		const struct accounts_allocation *p = &a->allocations[i];
 

@@ -135,6 +135,8 @@ static json_t *encode_job(const struct api *a, const struct store_job *row)
 	set_text(j, "account", row->account);
 	set_text(j, "cluster", row->cluster);
 	set_text(j, "queue", row->queue);
+	if (*row->qos)
+		set_text(j, "qos", row->qos);
 	set_int(j, "submitted_ns", row->submitted_ns);
 	set_attempt(j, row);
 	set_gpu_idle(j, a, row);

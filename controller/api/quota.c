@@ -21,9 +21,11 @@ static struct quota_site site_of(const struct call *c)
 static int move(struct call *c, struct request *q, const char *queue, struct tariff_price *p,
 		struct err *err)
 {
-	struct quote quote = { .pick = { .cluster = q->cluster, .queue = q->queue },
-			       .res = q->res,
-			       .is_exclusive = q->is_exclusive };
+	struct quote quote = {
+		.pick = { .cluster = q->cluster, .queue = q->queue, .qos = q->qos },
+		.res = q->res,
+		.is_exclusive = q->is_exclusive
+	};
 
 	snprintf(q->queue, sizeof(q->queue), "%s", queue);
 	return quote_price(c->api->c.config, &quote, p, err);

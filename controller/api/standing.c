@@ -200,6 +200,7 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 		.account = w->account,
 		.user = w->user,
 		.queue = w->queue,
+		.qos = w->qos,
 		.want = &w->want,
 		.select = &select,
 		.is_exclusive = w->is_exclusive,
@@ -231,6 +232,8 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 		      charge_pool_name(w->pool), "priority", (json_int_t)p.value, "sum",
 		      priority_format_micro(p.sum_micro, sum), "words", rank_words(&p, words),
 		      "factors", encode_factors(&p));
+	if (j && *w->qos)
+		json_object_set_new(j, "qos_name", json_string(w->qos));
 	if (j && w->held)
 		json_object_set_new(j, "held", json_string(w->held));
 	if (!j || json_array_append_new(q->rows, j) < 0)

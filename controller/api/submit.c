@@ -14,20 +14,30 @@
 #include "controller/api/who.h"
 #include "controller/ledger/store_accounts.h"
 #include "controller/ledger/store_depend.h"
+#include "controller/quota/quota_qos.h"
 #include "controller/quote/quote.h"
 
-/* What the user left out: their default account, or the only one they have. */
+/* Their default account, or the only one they have; false: neither. */
+static bool find_default_account(struct call *c, char ret[static REQUEST_NAME_MAX])
+{
+	char list[256];
+
+	if (accounts_default_account(c->api->accounts, c->user, ret))
+		return true;
+	if (who_accounts(c, list, sizeof(list)) != 1)
+		return false;
+	snprintf(ret, REQUEST_NAME_MAX, "%.63s", list);
+	return true;
+}
+
+/* What the user left out. */
 static int default_account(struct call *c, struct request *q, struct err *err)
 {
 	char list[256];
 	size_t n = who_accounts(c, list, sizeof(list));
 
-	if (accounts_default_account(c->api->accounts, c->user, q->account))
+	if (find_default_account(c, q->account))
 		return 0;
-	if (n == 1) {
-		snprintf(q->account, sizeof(q->account), "%.63s", list);
-		return 0;
-	}
 	if (n == 0) {
 		err_set(err, 0, "user '%s' has no account", c->user);
 		return call_refuse(c, 400, "unknown-account",
@@ -143,10 +153,12 @@ static int fill_resources(struct call *c, const struct config_cluster *cl, struc
 
 static struct quote quote_of(const struct request *q, const struct shape *shape)
 {
-	return (struct quote){ .pick = { .cluster = q->cluster, .queue = q->queue },
-			       .res = q->res,
-			       .spread = shape->nodes,
-			       .is_exclusive = q->is_exclusive };
+	return (struct quote){
+		.pick = { .cluster = q->cluster, .queue = q->queue, .qos = q->qos },
+		.res = q->res,
+		.spread = shape->nodes,
+		.is_exclusive = q->is_exclusive
+	};
 }
 
 /* Everything between the document and a request that can be taken. */
@@ -170,6 +182,19 @@ static int read_request(struct call *c, struct request *q, const struct config_c
 	return r < 0 ? r : gpus_choose(c, q, err);
 }
 
+/* The one that was asked for, else the account's; it must be one that may be used. */
+static int choose_qos(struct call *c, struct request *q, struct err *err)
+{
+	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
+	struct quota_qos_refusal no;
+
+	quota_fill_qos(site.accounts, q);
+	if (quota_allows_qos(&site, q, &no))
+		return 0;
+	err_set(err, 0, "%s", no.text);
+	return call_refuse(c, 400, no.code, no.remedy);
+}
+
 static int check_submission(struct call *c, struct request *q, struct shape *ret,
 			    struct err *err)
 {
@@ -183,6 +208,8 @@ static int check_submission(struct call *c, struct request *q, struct shape *ret
 		return call_refuse(c, 403, "root", "submit as the user whose job it is");
 	}
 	r = choose_account(c, q, cl->name, err);
+	if (r >= 0)
+		r = choose_qos(c, q, err);
 	if (r >= 0)
 		r = request_check(q, err);
 	return r < 0 ? r : shape_check(c, q, ret, err);
@@ -355,6 +382,17 @@ void submit_finish(struct call *c, const struct submission *s)
 	api_want_cycle(c->api);
 }
 
+/* The QOS that it would have: by the account that it would be charged to, where that is known.
+ */
+static void foretell_qos(struct call *c, struct request *q)
+{
+	struct request whose = *q; /* borrows */
+
+	if (*whose.account || find_default_account(c, whose.account))
+		quota_fill_qos(c->api->accounts, &whose);
+	memcpy(q->qos, whose.qos, sizeof(q->qos));
+}
+
 int route_cost(struct call *c, struct err *err)
 {
 	_cleanup_(request_done) struct request q;
@@ -371,6 +409,7 @@ int route_cost(struct call *c, struct err *err)
 		r = shape_find(c, &q, &shape, err); /* what cannot be has a price, too */
 	if (r < 0)
 		return r;
+	foretell_qos(c, &q);
 	quote = quote_of(&q, &shape);
 	r = quote_price(config, &quote, &p, err);
 	if (r >= 0)

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <strings.h>
 #include "common/err.h"
+#include "common/nearest.h"
 #include "controller/config/config_impl.h"
 
 /* What is read: a file with its drop-ins, or a text (path NULL). */
@@ -204,6 +205,7 @@ struct config *config_free(struct config *c)
 	free_list("NodeType", (void **)c->node_types, c->n_node_types);
 	free_list("GpuModel", (void **)c->gpu_models, c->n_gpu_models);
 	free_list("Queue", (void **)c->queues, c->n_queues);
+	free_list("Qos", (void **)c->qos, c->n_qos);
 	free_list("Account", (void **)c->accounts, c->n_accounts);
 	free_list("Node", (void **)c->nodes, c->n_nodes);
 	conf_done(config_keys, "Controller", c);
@@ -246,6 +248,42 @@ const struct config_queue *config_queue(const struct config *c, const char *name
 		if (!strcmp(c->queues[i]->name, name))
 			return c->queues[i];
 	return NULL;
+}
+
+const struct config_qos *config_qos(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_qos; i++)
+		if (!strcmp(c->qos[i]->name, name))
+			return c->qos[i];
+	return NULL;
+}
+
+static int refuse_qos(const struct config *c, const char *name, struct err *err)
+{
+	struct nearest near;
+	char list[256] = "";
+
+	if (c->n_qos == 0)
+		return err_set(err, -EINVAL, "there is no QOS '%.64s': this site has none",
+			       name);
+	nearest_init(&near, name);
+	for (size_t i = 0; i < c->n_qos; i++) {
+		size_t n = strlen(list);
+
+		nearest_offer(&near, c->qos[i]->name);
+		snprintf(list + n, sizeof(list) - n, "%s%s", n ? ", " : "", c->qos[i]->name);
+	}
+	if (nearest_word(&near))
+		return err_set(err, -EINVAL, "there is no QOS '%.64s'; did you mean '%s'?",
+			       name, nearest_word(&near));
+	return err_set(err, -EINVAL, "there is no QOS '%.64s'; there are: %s", name, list);
+}
+
+int config_find_qos(const struct config *c, const char *name, const struct config_qos **ret,
+		    struct err *err)
+{
+	*ret = config_qos(c, name);
+	return *ret ? 0 : refuse_qos(c, name, err);
 }
 
 const struct config_node_type *config_node_type(const struct config *c, const char *name)
@@ -293,6 +331,16 @@ bool config_is_operator(const struct config *c, const char *user)
 bool config_is_member(const struct config_account *a, const char *user)
 {
 	return has_name(a->users, user);
+}
+
+bool config_qos_allows_user(const struct config_qos *q, const char *user)
+{
+	return !q->allow_users || has_name(q->allow_users, user);
+}
+
+bool config_qos_allows_account(const struct config_qos *q, const char *account)
+{
+	return !q->allow_accounts || has_name(q->allow_accounts, account);
 }
 
 bool config_allows_cluster(const struct config_account *a, const char *cluster)

@@ -70,6 +70,20 @@ struct config_queue {
 	bool exclusive; /* holds whole nodes, and pays for all their cores */
 };
 
+#define CONFIG_NO_LIMIT (-1)
+
+/* A quality of service, beside queues: who may use it, what it costs, how it is ordered, and
+ * what each user may have in it. Limits: CONFIG_NO_LIMIT where there is none. */
+struct config_qos {
+	char name[REQUEST_NAME_MAX];
+	char *typed_factor;
+	struct fraction factor; /* of the charge, beside the queue's; 0: free */
+	int64_t priority;	/* where PriorityWeightQos counts it */
+	int64_t running_cores, running_gpus, running_memory_bytes, running_jobs, queued_jobs;
+	int64_t max_walltime_s;		    /* of one job; 0: no bound */
+	char *allow_accounts, *allow_users; /* names by commas; NULL: everyone */
+};
+
 enum config_fairshare { CONFIG_FAIR_TREE, CONFIG_FAIR_CLASSIC };
 enum config_pools { CONFIG_POOLS_SEPARATE, CONFIG_POOLS_ONE };
 enum config_usage_rule { CONFIG_USAGE_MAX, CONFIG_USAGE_SUM };
@@ -179,7 +193,8 @@ struct config {
 	struct config_node_type **node_types;
 	struct config_gpu_model **gpu_models;
 	struct config_queue **queues;
-	size_t n_clusters, n_accounts, n_nodes, n_node_types, n_gpu_models, n_queues;
+	struct config_qos **qos;
+	size_t n_clusters, n_accounts, n_nodes, n_node_types, n_gpu_models, n_queues, n_qos;
 	struct config_policy policy;
 	struct config_hooks hooks;
 	struct config_places *places; /* while reading */
@@ -215,6 +230,13 @@ const struct config_cluster *config_cluster(const struct config *c, const char *
 const struct config_account *config_account(const struct config *c, const char *name);
 const struct config_node *config_node(const struct config *c, const char *name);
 const struct config_queue *config_queue(const struct config *c, const char *name);
+const struct config_qos *config_qos(const struct config *c, const char *name);
+/* -EINVAL: there is none of that name; the words say which was meant, or which there are. */
+int config_find_qos(const struct config *c, const char *name, const struct config_qos **ret,
+		    struct err *err);
+/* Is the name in AllowUsers=, AllowAccounts=, or are these not stated? */
+bool config_qos_allows_user(const struct config_qos *q, const char *user);
+bool config_qos_allows_account(const struct config_qos *q, const char *account);
 /* By "CLUSTER/NAME"; case does not matter, here and for models. */
 const struct config_node_type *config_node_type(const struct config *c, const char *name);
 const struct config_gpu_model *config_gpu_model(const struct config *c, const char *name);
@@ -230,7 +252,7 @@ const struct config_weights *config_weights(const struct config *c,
 
 /* What decides a price beside the amounts. NULL or "": not stated. */
 struct config_pick {
-	const char *cluster, *node_type, *gpu_model, *queue;
+	const char *cluster, *node_type, *gpu_model, *queue, *qos;
 	bool wants_gpus;
 };
 /* The tariff that applies. A GPU request on a cluster whose bundle depends on the node type

@@ -32,6 +32,12 @@
 	{                                                                                      \
 		"Hooks", key, CONF_COUNT, HOOKS_AT(field), min, max, NULL, help, example       \
 	}
+#define COUNT_MAX 1000000000000LL
+#define QOS(type, key, field, max, help, example)                                              \
+	{                                                                                      \
+		"Qos", key, type, offsetof(struct config_qos, field), 0, max, NULL, help,      \
+			example                                                                \
+	}
 #define BUNDLE(make)                                                                           \
 	make(CONF_TEXT, "BundleCores", typed.cores, "cores in one core-equivalent", "1"),      \
 		make(CONF_TEXT, "BundleMemory", typed.memory, "memory in one core-equivalent", \
@@ -220,13 +226,34 @@ const struct conf_key config_keys[] = {
 	{ "Queue", "Priority", CONF_COUNT, offsetof(struct config_queue, priority), 0, 1000000,
 	  NULL, "its own, beside the highest of all queues", "10" },
 	{ "Queue", "QosPriority", CONF_COUNT, offsetof(struct config_queue, qos_priority), 0,
-	  1000000, NULL, "the same, for the QoS factor", "10" },
+	  1000000, NULL, "the same, for the QOS factor, where there are no [Qos] sections",
+	  "10" },
 	{ "Queue", "RunPriority", CONF_COUNT, offsetof(struct config_queue, run_priority), 0,
 	  1000000, NULL, "with suspend: its jobs may suspend those of lower ones", "2" },
 	KEY("Queue", "TresWeights", CONF_TEXT, offsetof(struct config_queue, weights.typed),
 	    "as in [Policy], for jobs of this queue", "cpu=1,gpu=2"),
 	KEY("Queue", "Exclusive", CONF_BOOL, offsetof(struct config_queue, exclusive),
 	    "jobs hold whole nodes, and pay for all their cores", "yes"),
+	KEY("Qos", "Factor", CONF_TEXT, offsetof(struct config_qos, typed_factor),
+	    "charge relative to no QOS, beside the queue's factor; 0: free", "2"),
+	QOS(CONF_COUNT, "Priority", priority, 1000000, "its own, beside the highest of all QOS",
+	    "10"),
+	QOS(CONF_COUNT, "MaxRunningCores", running_cores, COUNT_MAX,
+	    "cores of all running jobs of one user in it", "600"),
+	QOS(CONF_COUNT, "MaxRunningGpus", running_gpus, COUNT_MAX,
+	    "GPUs of all running jobs of one user in it", "8"),
+	QOS(CONF_BYTES, "MaxRunningMemory", running_memory_bytes, INT64_MAX,
+	    "memory of all running jobs of one user in it", "2TB"),
+	QOS(CONF_COUNT, "MaxRunningJobs", running_jobs, COUNT_MAX,
+	    "jobs of one user in it that run at once", "2"),
+	QOS(CONF_COUNT, "MaxQueuedJobs", queued_jobs, COUNT_MAX,
+	    "jobs of one user in it that wait at once", "100"),
+	{ "Qos", "MaxWalltime", CONF_SECONDS, offsetof(struct config_qos, max_walltime_s), 1,
+	  315360000, NULL, "walltime of one job in it; not set: no bound", "1:00:00" },
+	KEY("Qos", "AllowAccounts", CONF_TEXT, offsetof(struct config_qos, allow_accounts),
+	    "accounts that may use it, with all below them; not set: all", "physics"),
+	KEY("Qos", "AllowUsers", CONF_TEXT, offsetof(struct config_qos, allow_users),
+	    "users who may use it; not set: all", "alice,bob"),
 	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),
 	    "who may charge the account", "alice,bob"),
 	KEY("Account", "Clusters", CONF_TEXT, offsetof(struct config_account, clusters),
@@ -359,6 +386,24 @@ static int add_queue(void *target, const char *name, void **ret_object, struct e
 	return r;
 }
 
+static int add_qos(void *target, const char *name, void **ret_object, struct err *err)
+{
+	struct config *c = target;
+	void *made = NULL;
+	struct config_qos *new;
+	int r = check_name(name, err);
+
+	if (r >= 0)
+		r = find_or_add(LIST(c, qos), name, ret_object, &made, err);
+	if (r < 0 || !made)
+		return r;
+	new = made;
+	new->factor = (struct fraction){ 1, 1 };
+	new->running_cores = new->running_gpus = new->running_memory_bytes = CONFIG_NO_LIMIT;
+	new->running_jobs = new->queued_jobs = CONFIG_NO_LIMIT;
+	return 0;
+}
+
 static int add_account(void *target, const char *name, void **ret_object, struct err *err)
 {
 	struct config *c = target;
@@ -385,6 +430,7 @@ const struct conf_section config_sections[] = {
 	{ "NodeType", add_node_type },
 	{ "GpuModel", add_gpu_model },
 	{ "Queue", add_queue },
+	{ "Qos", add_qos },
 	{ "Account", add_account },
 	{ "Node", add_node },
 	{ 0 },

@@ -60,20 +60,34 @@ static int compare_setting(const struct profile *a, const struct profile *b,
 		       s->key, s->section, of_a, a->name, of_b, b->name);
 }
 
+/* [Policy], [Queue NAME] or [Qos NAME]. */
+struct part {
+	const char *section, *name;
+};
+
+static const void *part_of(const struct config *c, const struct part *p)
+{
+	if (!strcmp(p->section, "Queue"))
+		return config_queue(c, p->name);
+	if (!strcmp(p->section, "Qos"))
+		return config_qos(c, p->name);
+	return c;
+}
+
 /* What both state of one object must be the same, or be stated by the file itself. */
 static int compare_keys(const struct profile *a, const struct profile *b,
-			const struct config *own, const char *queue, struct err *err)
+			const struct config *own, const struct part *part, struct err *err)
 {
-	const void *of_a = queue ? (const void *)config_queue(a->alone, queue) : a->alone;
-	const void *of_b = queue ? (const void *)config_queue(b->alone, queue) : b->alone;
-	const void *of_own = queue ? (const void *)config_queue(own, queue) : own;
+	const void *of_a = part_of(a->alone, part), *of_b = part_of(b->alone, part);
+	const void *of_own = part_of(own, part);
 	char section[REQUEST_NAME_MAX + 8];
 	int r = 0;
 
-	snprintf(section, sizeof(section), queue ? "Queue %s" : "Policy", queue);
-	for (const struct conf_key *k = config_keys; k->key && r == 0; k++)
-		if (!strcmp(k->section, queue ? "Queue" : "Policy") &&
-		    is_stated(a->alone, of_a, k->key) && is_stated(b->alone, of_b, k->key) &&
+	snprintf(section, sizeof(section), "%s%s%s", part->section, *part->name ? " " : "",
+		 part->name);
+	for (const struct conf_key *k = config_keys; of_a && of_b && k->key && r == 0; k++)
+		if (!strcmp(k->section, part->section) && is_stated(a->alone, of_a, k->key) &&
+		    is_stated(b->alone, of_b, k->key) &&
 		    !(of_own && is_stated(own, of_own, k->key)))
 			r = compare_setting(a, b, &(struct config_setting){ section, k->key },
 					    err);
@@ -83,11 +97,14 @@ static int compare_keys(const struct profile *a, const struct profile *b,
 static int compare(const struct profile *a, const struct profile *b, const struct config *own,
 		   struct err *err)
 {
-	int r = compare_keys(a, b, own, NULL, err);
+	int r = compare_keys(a, b, own, &(struct part){ "Policy", "" }, err);
 
 	for (size_t i = 0; i < b->alone->n_queues && r == 0; i++)
-		if (config_queue(a->alone, b->alone->queues[i]->name))
-			r = compare_keys(a, b, own, b->alone->queues[i]->name, err);
+		r = compare_keys(a, b, own,
+				 &(struct part){ "Queue", b->alone->queues[i]->name }, err);
+	for (size_t i = 0; i < b->alone->n_qos && r == 0; i++)
+		r = compare_keys(a, b, own, &(struct part){ "Qos", b->alone->qos[i]->name },
+				 err);
 	for (size_t i = 0; i < b->alone->n_clusters && r == 0; i++)
 		for (size_t k = 0; k < a->alone->n_clusters && r == 0; k++)
 			if (!strcmp(a->alone->clusters[k]->name, b->alone->clusters[i]->name))

@@ -13,6 +13,8 @@ static const void *object_of(const struct config *c, const char *section, const 
 		return config_cluster(c, name);
 	if (!strcmp(section, "Queue"))
 		return config_queue(c, name);
+	if (!strcmp(section, "Qos"))
+		return config_qos(c, name);
 	if (!strcmp(section, "NodeType"))
 		return config_node_type(c, name);
 	if (!strcmp(section, "GpuModel"))

@@ -157,11 +157,23 @@ static int choose_queue(const struct config *c, const struct config_cluster *cl,
 	return 0;
 }
 
+static int choose_qos(const struct config *c, const char *typed, struct tariff *to,
+		      struct err *err)
+{
+	const struct config_qos *q = NULL;
+	int r = stated(typed) ? config_find_qos(c, typed, &q, err) : 0;
+
+	if (r == 0 && q)
+		to->qos_factor = q->factor;
+	return r;
+}
+
 int config_tariff(const struct config *c, const struct config_pick *pick, struct tariff *ret,
 		  struct err *err)
 {
 	struct tariff t = { .gpu_weight = { 1, 1 },
 			    .factor = { 1, 1 },
+			    .qos_factor = { 1, 1 },
 			    .has_one_pool = c->policy.pools == CONFIG_POOLS_ONE,
 			    .is_sum = c->policy.usage_rule == CONFIG_USAGE_SUM };
 	const struct config_cluster *cl;
@@ -174,6 +186,8 @@ int config_tariff(const struct config *c, const struct config_pick *pick, struct
 	t.cores_per_node = cl->cores_per_node;
 	memcpy(t.bundle, cl->bundle, sizeof(t.bundle));
 	r = choose_queue(c, cl, pick->queue, &t, err);
+	if (r == 0)
+		r = choose_qos(c, pick->qos, &t, err);
 	/* Weights are those of all nodes: no type has to be told. */
 	if (r == 0 && (!t.has_weights || stated(pick->node_type)))
 		r = choose_node_type(c, cl, pick, &type, err);

@@ -204,6 +204,11 @@ static int check_factor(void *object, const char *value, struct err *err)
 	return fraction_parse_or_zero(value, &((struct config_queue *)object)->factor, err);
 }
 
+static int check_qos_factor(void *object, const char *value, struct err *err)
+{
+	return fraction_parse_or_zero(value, &((struct config_qos *)object)->factor, err);
+}
+
 static const struct {
 	const char *section, *key;
 	int (*check)(void *object, const char *value, struct err *err);
@@ -216,6 +221,9 @@ static const struct {
 	{ "Account", "Clusters", check_once },
 	{ "GpuModel", "Weight", check_weight },
 	{ "Queue", "Factor", check_factor },
+	{ "Qos", "Factor", check_qos_factor },
+	{ "Qos", "AllowAccounts", check_once },
+	{ "Qos", "AllowUsers", check_once },
 	{ "Policy", "RenameClusters", config_check_rename },
 	{ "Policy", "TimeZone", check_zone },
 	{ "Policy", "AllocationYearStart", check_year_start },

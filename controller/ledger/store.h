@@ -169,6 +169,7 @@ struct store_job {
 	bool is_array;			/* store_array.h has the rest */
 	int64_t array_job, array_index; /* of an element; else 0 and -1 */
 	int64_t gave_way_to; /* of one that is suspended: the job that got its cores; or 0 */
+	const char *qos;     /* "": none */
 	const char *hosts; /* "n1=16,n2=16" of one on several nodes (store_parts.h); else "" */
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);

@@ -162,14 +162,14 @@ static const char unfold_sql[] =
 	" bundle_gpus_num,"
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, request, unit, rule, exclusive, chunks, scattered, nice, site,"
-	" summed, eligible_ns, withheld)"
+	" summed, eligible_ns, qos, withheld)"
 	" SELECT ?2, ?1, ?3, 0, uid, user, account, cluster,"
 	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
 	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den,"
 	" bundle_gpus_num,"
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, '', unit, rule, exclusive, chunks, scattered, nice, site,"
-	" summed, eligible_ns, withheld & 7"
+	" summed, eligible_ns, qos, withheld & 7"
 	" FROM jobs WHERE job = ?1";
 _Static_assert((STORE_HELD_USER | STORE_HELD_OPERATOR | STORE_DEPENDS) == 7,
 	       "unfold_sql has them as a number");

@@ -315,7 +315,8 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 #define WAITING_SQL                                                                            \
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"          \
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"       \
-	" gpu_model, due_ns, node_type, features, chunks, scattered, eligible_ns, withheld"    \
+	" gpu_model, due_ns, node_type, features, chunks, scattered, eligible_ns, withheld,"   \
+	" qos"                                                                                 \
 	" FROM jobs WHERE state = 0 AND state < 5"
 #define ELIGIBLE_SQL WAITING_SQL " AND withheld = 0"
 
@@ -353,6 +354,7 @@ static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struc
 		.is_scattered = db_int(st, 22) != 0,
 		.eligible_ns = db_int(st, 23),
 		.held = held_by(db_int(st, 24)),
+		.qos = store_text(st, 25),
 	};
 
 	if (w.eligible_ns < w.submitted_ns)

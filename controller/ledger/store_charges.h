@@ -50,7 +50,7 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err);
 /* The queued jobs of a cluster (NULL: of all), in the order of their numbers. */
 struct store_waiting {
 	int64_t job, submitted_ns;
-	const char *cluster, *account, *user, *queue, *name;
+	const char *cluster, *account, *user, *queue, *name, *qos; /* qos "": none */
 	enum charge_pool pool;
 	struct resources want; /* all in all */
 	const char *chunks;    /* as select_format() has them; "": one chunk */

@@ -103,7 +103,7 @@ static const char active_sql[] =
 	" CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END, j.walltime_s,"
 	" COALESCE(a.running_ns, 0), COALESCE(a.charge_requested_ms, 0), j.withheld,"
 	" CASE WHEN (j.withheld & 8) <> 0 THEN"
-	"  (SELECT r.n_waiting FROM arrays r WHERE r.job = j.job) ELSE 1 END"
+	"  (SELECT r.n_waiting FROM arrays r WHERE r.job = j.job) ELSE 1 END, j.qos"
 	" FROM jobs j"
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > 0"
 	" WHERE j.state < 5 ORDER BY +j.job"; /* +: the index of active jobs, not all in order
@@ -131,6 +131,7 @@ static void read_job(struct db_row *st, struct store_quota_job *j)
 		.charge_ms = db_int(st, 15),
 		.is_withheld = db_int(st, 16) != 0,
 		.n = db_int(st, 17),
+		.qos = store_text(st, 18),
 	};
 }
 

@@ -28,7 +28,7 @@ int store_quota_users(struct store *s, const struct store_quota_span *span,
 /* A job that is queued, or given to a node and not ended. */
 struct store_quota_job {
 	int64_t job;
-	const char *cluster, *account, *user, *queue;
+	const char *cluster, *account, *user, *queue, *qos; /* qos "": none */
 	enum job_state state;
 	enum store_want want;
 	enum charge_pool pool;

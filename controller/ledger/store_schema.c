@@ -418,19 +418,18 @@ static const char schema_history[] =
 	"ALTER TABLE imports ADD COLUMN content TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE imports ADD COLUMN zone TEXT NOT NULL DEFAULT '';";
 
-const char *const store_migrations[] = { schema_1,	     schema_2,
-					 schema_3,	     schema_stretches,
-					 schema_accounts,    schema_terms,
-					 schema_indices,     schema_ends,
-					 schema_weights,     schema_gpus,
-					 schema_active,	     schema_drained,
-					 schema_preempt,     schema_submission,
-					 schema_kinds,	     schema_dispatch,
-					 schema_maintenance, schema_parts,
-					 schema_steps,	     schema_sums,
-					 schema_hot,	     schema_eligible,
-					 schema_credentials, schema_texts,
-					 schema_history,     NULL };
+/* The quality of service of a job; '': it has none. */
+static const char schema_qos[] = "ALTER TABLE jobs ADD COLUMN qos TEXT NOT NULL DEFAULT '';";
+
+const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
+					 schema_stretches, schema_accounts,    schema_terms,
+					 schema_indices,   schema_ends,	       schema_weights,
+					 schema_gpus,	   schema_active,      schema_drained,
+					 schema_preempt,   schema_submission,  schema_kinds,
+					 schema_dispatch,  schema_maintenance, schema_parts,
+					 schema_steps,	   schema_sums,	       schema_hot,
+					 schema_eligible,  schema_credentials, schema_texts,
+					 schema_history,   schema_qos,	       NULL };
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -35,17 +35,18 @@ static int insert_job(struct store *s, const struct store_new *n, int64_t job,
 		" submitted_ns, pool, decided_by, rate_num, rate_den,"
 		" bundle_gpus_num, bundle_gpus_den, bundle_cores_num, bundle_cores_den,"
 		" bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive,"
-		" gpu_model, job, withheld, node_type, features, chunks, scattered, summed)"
+		" gpu_model, job, withheld, node_type, features, chunks, scattered, summed,"
+		" qos)"
 		" VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
-		" ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35)",
+		" ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36)",
 		"ittttt"
 		"iiiiii"
 		"iiiii"
 		"iiiiii"
 		"titit"
 		"iitt"
-		"tii",
+		"tiit",
 		(int64_t)q->uid, q->user, q->account, q->cluster, q->queue, q->name, r->ncpus,
 		r->vmem_bytes, r->mem_bytes, r->jobfs_bytes, r->walltime_s, r->ngpus, n->now_ns,
 		(int64_t)n->pool, (int64_t)n->decided_by, n->terms.rate.num, n->terms.rate.den,
@@ -54,7 +55,7 @@ static int insert_job(struct store *s, const struct store_new *n, int64_t job,
 		(int64_t)n->unit, n->rule ? n->rule : "", (int64_t)n->is_exclusive,
 		r->gpu_model, job, withheld_of(n), r->node_type, r->features,
 		select_format(&q->select, r->gpu_model, chunks),
-		(int64_t)q->select.is_scattered, (int64_t)n->terms.bundle.is_sum);
+		(int64_t)q->select.is_scattered, (int64_t)n->terms.bundle.is_sum, q->qos);
 }
 
 /* What hangs on the job's own row. */

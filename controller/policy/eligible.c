@@ -38,7 +38,8 @@ const char *eligible_scope_name(const struct eligible_scope *s,
 	else if (s->kind == ELIGIBLE_ASSOCIATION)
 		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in account %s", s->name, s->of);
 	else
-		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in queue %s", s->name, s->of);
+		snprintf(buf, ELIGIBLE_NAME_MAX, "user %s in %s %s", s->name,
+			 s->kind == ELIGIBLE_QOS ? "QOS" : "queue", s->of);
 	return buf;
 }
 

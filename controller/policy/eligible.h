@@ -30,6 +30,7 @@ enum eligible_kind {
 	ELIGIBLE_ASSOCIATION, /* of = account, name = user */
 	ELIGIBLE_ACCOUNT,     /* name, with all accounts below it */
 	ELIGIBLE_QUEUE,	      /* of = queue, name = user */
+	ELIGIBLE_QOS,	      /* of = QOS, name = user */
 	_ELIGIBLE_KIND_MAX,
 };
 

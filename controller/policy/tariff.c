@@ -149,11 +149,16 @@ static bool is_one(struct fraction f)
 static void say_factor(const struct tariff_price *p, char *buf, size_t size)
 {
 	char factor[FRACTION_TEXT_MAX], result[FRACTION_TEXT_MAX];
+	size_t n = 0;
 
-	if (is_one(p->factor))
-		return;
-	snprintf(buf, size, "; x queue factor %.40s = %.60s",
-		 fraction_format(p->factor, factor), fraction_format(p->rate, result));
+	if (!is_one(p->queue_factor))
+		n += (size_t)snprintf(buf, size, "; x queue factor %.20s",
+				      fraction_format(p->queue_factor, factor));
+	if (!is_one(p->qos_factor) && n < size)
+		n += (size_t)snprintf(buf + n, size - n, "%sx QOS factor %.20s", n ? " " : "; ",
+				      fraction_format(p->qos_factor, factor));
+	if (n && n < size)
+		snprintf(buf + n, size - n, " = %.60s", fraction_format(p->rate, result));
 }
 
 /* "gpus 2 + cores 1 + memory 1.5 = 4.5" */
@@ -214,16 +219,20 @@ static void say_rule(const struct tariff *t, struct tariff_price *p)
 int tariff_price(const struct tariff *t, const struct tariff_ask *ask, struct tariff_price *ret,
 		 struct err *err)
 {
+	static const struct fraction one = { 1, 1 };
 	struct tariff_price p = { .unit = t->unit,
 				  .gpu_weight = t->gpu_weight,
-				  .factor = t->factor };
+				  .queue_factor = t->factor,
+				  .qos_factor = t->qos_factor.den ? t->qos_factor : one };
 	struct charge_bundle weighed;
 	int r = hold(t, ask, &p, err);
 
 	if (r < 0)
 		return r;
 	choose_bundle(t, &p);
-	r = weigh(&p, &weighed);
+	r = fraction_multiply(p.queue_factor, p.qos_factor, &p.factor);
+	if (r == 0)
+		r = weigh(&p, &weighed);
 	if (r == 0)
 		r = rate(&weighed, &p);
 	if (r == 0)

@@ -44,6 +44,7 @@ struct tariff {
 	bool is_sum;		    /* the sum of the ratios is charged, not the largest */
 	struct fraction gpu_weight; /* reference units of one GPU of the model; above 0 */
 	struct fraction factor;	    /* of the queue; 0: free of charge */
+	struct fraction qos_factor; /* of the QOS, likewise; 0/0 (not stated): 1 */
 	bool exclusive;
 	bool has_one_pool;	/* jobs with GPUs count in the CPU pool, too */
 	int64_t cores_per_node; /* 0: not known */
@@ -67,7 +68,8 @@ struct tariff_price {
 	struct fraction ratio[_CHARGE_SIDE_MAX]; /* amount (x weight) / bundle; the largest (or
 						    their sum) x factor is the rate */
 	bool has_weights;
-	struct fraction gpu_weight, factor;
+	struct fraction gpu_weight, factor; /* factor: of queue and QOS together */
+	struct fraction queue_factor, qos_factor;
 	/* Weight and factor folded into the bundle: charge_used() and tally_terms take it.
 	 * Without sides where the factor is 0. */
 	struct charge_bundle terms;

@@ -41,6 +41,14 @@ int32_t order_queue(const struct config *c, const char *queue)
 	return -1;
 }
 
+static int32_t find_qos(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_qos; i++)
+		if (!strcmp(c->qos[i]->name, name))
+			return (int32_t)i;
+	return -1;
+}
+
 /* ---- weighing ---- */
 
 static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
@@ -50,6 +58,7 @@ static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
 				      .account = a->accounts->texts[j->account],
 				      .user = a->users->texts[j->user],
 				      .queue = queue,
+				      .qos = j->qos < 0 ? "" : a->config->qos[j->qos]->name,
 				      .want = &j->job.want,
 				      .select = j->select,
 				      .is_exclusive = j->job.is_exclusive,
@@ -120,7 +129,8 @@ static int read_job(const struct order_ask *a, const struct store_waiting *w,
 		.pool = w->pool,
 		.user = names_number(a->users, w->user),
 		.account = names_number(a->accounts, w->account),
-		.queue = order_queue(a->config, w->queue)
+		.queue = order_queue(a->config, w->queue),
+		.qos = find_qos(a->config, w->qos)
 	};
 	if (ret->user < 0 || ret->account < 0)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -298,7 +308,8 @@ static bool is_same_job(const struct order_job *a, const struct order_job *b)
 	       a->main == b->main && a->submitted_ns == b->submitted_ns &&
 	       a->eligible_ns == b->eligible_ns && a->due_ns == b->due_ns &&
 	       a->nice == b->nice && a->site == b->site && a->user == b->user &&
-	       a->account == b->account && a->queue == b->queue && a->pool == b->pool;
+	       a->account == b->account && a->queue == b->queue && a->qos == b->qos &&
+	       a->pool == b->pool;
 }
 
 bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_job)

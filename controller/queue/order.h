@@ -20,7 +20,7 @@ struct order_job {
 	const char *main; /* its factor; NULL: none */
 	int64_t submitted_ns, eligible_ns, due_ns, nice, site;
 	int32_t user, account; /* by the names of the ask */
-	int32_t queue;	       /* of the configuration; -1: it is gone from there */
+	int32_t queue, qos;    /* of the configuration; -1: it is gone from there, or none */
 	enum charge_pool pool;
 };
 

@@ -206,10 +206,11 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_wan
 		.user = q->user,
 		.n_queued = elements_of(q),
 		.queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue,
+		.qos = q->qos,
 		.want = { q->res.ncpus, q->res.ngpus, fit_memory(&q->res), 1 }
 	};
 	char why[ELIGIBLE_WHY_MAX];
-	int r = scopes_new(site->accounts, &s, err);
+	int r = scopes_new(site, &s, err);
 
 	if (r >= 0)
 		r = scopes_find(s, &job, err);

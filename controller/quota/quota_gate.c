@@ -195,11 +195,11 @@ int gate_load(struct gate *g, const struct quota_site *site, const struct gate_r
 
 	g->n = g->n_indices = 0;
 	g->scopes = scopes_free(g->scopes);
-	g->is_open = !is_window(site->config) && !scopes_has_limits(site->accounts);
+	g->is_open = !is_window(site->config) && !scopes_has_limits(site);
 	if (g->is_open)
 		return 0;
 	g->cluster = run->cluster;
-	r = scopes_new(site->accounts, &g->scopes, err);
+	r = scopes_new(site, &g->scopes, err);
 	if (r >= 0)
 		r = store_quota_active(site->store, add, g, err);
 	return r < 0 ? r : count_pending(g, site, run->now_ns, err);

@@ -17,6 +17,7 @@ struct key {
 
 struct scopes {
 	const struct accounts *accounts;
+	const struct config *config;
 	struct eligible_world world;
 	struct key **keys; /* one a scope; never move */
 	size_t room;
@@ -24,13 +25,24 @@ struct scopes {
 	size_t n_found, found_room;
 };
 
-int scopes_new(const struct accounts *a, struct scopes **ret, struct err *err)
+static struct accounts_limits limits_of(const struct config_qos *q)
+{
+	return (struct accounts_limits){ .running_cores = q->running_cores,
+					 .running_gpus = q->running_gpus,
+					 .running_memory_bytes = q->running_memory_bytes,
+					 .running_jobs = q->running_jobs,
+					 .queued_jobs = q->queued_jobs };
+}
+_Static_assert(CONFIG_NO_LIMIT == ACCOUNTS_NO_LIMIT, "limits are taken over as they are");
+
+int scopes_new(const struct quota_site *site, struct scopes **ret, struct err *err)
 {
 	struct scopes *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->accounts = a;
+	s->accounts = site->accounts;
+	s->config = site->config;
 	*ret = s;
 	return 0;
 }
@@ -65,11 +77,18 @@ static bool is_limited(const struct accounts_limits *l)
 	       l->running_jobs != ACCOUNTS_NO_LIMIT || l->queued_jobs != ACCOUNTS_NO_LIMIT;
 }
 
-bool scopes_has_limits(const struct accounts *a)
+bool scopes_has_limits(const struct quota_site *site)
 {
+	const struct accounts *a = site->accounts;
 	const struct accounts_defaults *d = &a->defaults;
 	bool any = is_limited(&d->user) || is_limited(&d->association) ||
 		   is_limited(&d->account) || is_limited(&d->queue);
+
+	for (size_t i = 0; i < site->config->n_qos; i++) {
+		const struct accounts_limits l = limits_of(site->config->qos[i]);
+
+		any |= is_limited(&l);
+	}
 
 	for (size_t i = 0; i < a->n_users; i++)
 		any |= is_limited(&a->users[i].limits);
@@ -189,6 +208,19 @@ static int note_accounts(struct scopes *s, const struct scopes_job *job)
 	return r;
 }
 
+static int note_qos(struct scopes *s, const struct scopes_job *job)
+{
+	const struct config_qos *q = job->qos ? config_qos(s->config, job->qos) : NULL;
+	struct accounts_limits limits;
+
+	if (!q)
+		return 0;
+	limits = limits_of(q);
+	return note(s, NULL, &limits,
+		    &(struct eligible_scope){
+			    .kind = ELIGIBLE_QOS, .name = job->user, .of = q->name });
+}
+
 int scopes_find(struct scopes *s, const struct scopes_job *job, struct err *err)
 {
 	const struct accounts_user *u = accounts_user(s->accounts, job->user);
@@ -204,6 +236,8 @@ int scopes_find(struct scopes *s, const struct scopes_job *job, struct err *err)
 		r = note(s, q ? &q->user_limits : NULL, &s->accounts->defaults.queue,
 			 &(struct eligible_scope){
 				 .kind = ELIGIBLE_QUEUE, .name = job->user, .of = job->queue });
+	if (r >= 0)
+		r = note_qos(s, job);
 	return r < 0 ? err_set(err, r, "out of memory") : (int)s->n_found;
 }
 
@@ -215,6 +249,7 @@ struct scopes_job scopes_job_of(const struct store_quota_job *j)
 	return (struct scopes_job){ .account = j->account,
 				    .user = j->user,
 				    .queue = j->queue,
+				    .qos = j->qos,
 				    .n_queued = j->n,
 				    .want = { is_away ? 0 : j->held.ncpus, j->held.ngpus,
 					      j->held.mem_bytes, 1 } };

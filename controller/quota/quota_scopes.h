@@ -2,27 +2,27 @@
  * waits there now.
  *
  * A job counts against its user, its association, its account and every account above, and
- * its user in its queue, where a limit is stated; on all clusters together. A suspended job
- * holds its memory and GPUs but no cores. Cheap where nothing is limited: then nothing is read.
+ * its user in its queue and in its QOS, where a limit is stated; on all clusters together. A
+ * suspended job holds its memory and GPUs but no cores. Cheap where nothing is limited: then
+ * nothing is read.
  */
 #pragma once
-#include "controller/accounts/accounts.h"
-#include "controller/ledger/store_quota.h"
 #include "controller/policy/eligible.h"
+#include "controller/quota/quota.h"
 
 struct err;
 struct scopes;
 
-/* `a` must stay until all is counted. */
-int scopes_new(const struct accounts *a, struct scopes **ret, struct err *err);
+/* Accounts and configuration must stay until all is counted. */
+int scopes_new(const struct quota_site *site, struct scopes **ret, struct err *err);
 struct scopes *scopes_free(struct scopes *s);
 DEFINE_CLEANUP(struct scopes *, scopes_free)
 
 /* Does it state any limit at all? */
-bool scopes_has_limits(const struct accounts *a);
+bool scopes_has_limits(const struct quota_site *site);
 
 struct scopes_job {
-	const char *account, *user, *queue;
+	const char *account, *user, *queue, *qos;
 	struct eligible_amounts want;
 	int64_t n_queued; /* as so many it counts while it waits: an array by its elements */
 };

@@ -45,6 +45,8 @@ static int price_part(const struct config *config, const struct history_job *j,
 
 	if (cl && is_in_list(cl->queues, j->queue))
 		q.pick.queue = j->queue;
+	if (config_qos(config, j->qos))
+		q.pick.qos = j->qos;
 	if (gpus) {
 		q.res.ngpus = gpus->n;
 		q.res.ncpus = part_of(j->ncpus, gpus->n, j->ngpus);
@@ -78,6 +80,7 @@ int history_price(const struct config *config, const struct history_job *j,
 	if (r < 0)
 		return r;
 	ret->has_queue = is_in_list(cl->queues, j->queue);
+	ret->has_qos = config_qos(config, j->qos) != NULL;
 	ret->pool = p.pool;
 	ret->terms.bundle = p.terms;
 	ret->terms.rate = rate;

@@ -2,10 +2,10 @@
  * job's accounting tells that the profile has no use for.
  *
  * The one rule for `reeve import --profile` and `reeve admin reprice`. The queue is the job's
- * partition where the profile's cluster has one of that name, else its default queue. Of an
- * exclusive queue the job's nodes are held whole. GPUs are priced by model; a job of several
- * models is priced as one job for each, with cores and memory split in proportion to the GPUs,
- * and its rate is their sum.
+ * partition where the profile's cluster has one of that name, else its default queue; its QOS
+ * is priced where the profile has one of that name. Of an exclusive queue the job's nodes are
+ * held whole. GPUs are priced by model; a job of several models is priced as one job for each,
+ * with cores and memory split in proportion to the GPUs, and its rate is their sum.
  */
 #pragma once
 #include "controller/config/config.h"
@@ -18,6 +18,7 @@ struct history_price {
 	enum charge_pool pool;
 	struct tally_terms terms;
 	bool has_queue; /* false: the profile has no queue of that name (or none was told) */
+	bool has_qos;	/* likewise */
 };
 /* config NULL: the cores are charged as they are. -EINVAL, -ERANGE: no price, with words. */
 int history_price(const struct config *config, const struct history_job *j,

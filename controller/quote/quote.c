@@ -377,6 +377,7 @@ int quote_encode(const struct config *c, const struct quote *q, const struct tar
 	set_stated(doc, "memory_unit",
 		   amount_units_words[config_memory_unit(c, config_cluster(c, cluster))]);
 	set_stated(doc, "queue", q->pick.queue);
+	set_stated(doc, "qos", q->pick.qos);
 	set_stated(doc, "node_type", q->pick.node_type ? q->pick.node_type : q->res.node_type);
 	set_stated(doc, "gpu_model", *model ? model : q->res.gpu_model);
 	if (q->spread)

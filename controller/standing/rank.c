@@ -44,8 +44,11 @@ static struct priority_rule rule_of(const struct config *c)
 
 	for (size_t i = 0; i < c->n_queues; i++) {
 		partition = larger(partition, c->queues[i]->priority);
-		qos = larger(qos, c->queues[i]->qos_priority);
+		if (c->n_qos == 0)
+			qos = larger(qos, c->queues[i]->qos_priority);
 	}
+	for (size_t i = 0; i < c->n_qos; i++)
+		qos = larger(qos, c->qos[i]->priority);
 
 	return (struct priority_rule){
 		.weight = { [PRIORITY_AGE] = p->weight_age,
@@ -59,6 +62,17 @@ static struct priority_rule rule_of(const struct config *c)
 			     [PRIORITY_QOS] = qos,
 			     [PRIORITY_ASSOCIATION] = 1 },
 	};
+}
+
+/* A site without QOS of its own has queues for that. */
+static int64_t qos_priority(const struct config *c, const struct config_queue *queue,
+			    const char *name)
+{
+	const struct config_qos *qos = name ? config_qos(c, name) : NULL;
+
+	if (c->n_qos == 0)
+		return queue ? queue->qos_priority : 0;
+	return qos ? qos->priority : 0;
 }
 
 /* Nodes that it takes: known before it is placed only of scattered chunks. */
@@ -89,7 +103,7 @@ int rank_job(struct standing *s, const struct rank_cluster *cluster, const struc
 		.all_cores = cluster->cores,
 		.limit_s = j->want->walltime_s,
 		.own = { [PRIORITY_PARTITION] = queue ? queue->priority : 0,
-			 [PRIORITY_QOS] = queue ? queue->qos_priority : 0 },
+			 [PRIORITY_QOS] = qos_priority(c, queue, j->qos) },
 		.nice = j->nice,
 		.site = j->site,
 	};
@@ -121,6 +135,8 @@ static const char *remedy_of(const char *factor)
 		return "it follows from the nodes and cores requested";
 	if (!strcmp(factor, "site"))
 		return "an operator set it";
+	if (!strcmp(factor, "qos"))
+		return "it follows from the QOS, or from the queue where the site has no QOS";
 	return "it follows from the queue";
 }
 

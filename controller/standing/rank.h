@@ -6,8 +6,9 @@
  * job that it depended on. A held job has priority 0. Size is the nodes and cores requested, of
  * those that the cluster has: a node for each chunk that is scattered, otherwise as many of the
  * largest nodes as the cores fill; whole nodes count with all their cores; the partition factor
- * is the queue's Priority= beside the highest of all queues, the QoS factor its QosPriority=
- * likewise: a queue is how users choose a quality of service here. There are no priorities of
+ * is the queue's Priority= beside the highest of all queues. The QOS factor is the Priority= of
+ * the job's [Qos] beside the highest of all of them, 0 for a job without one; where the site
+ * has no [Qos] sections it is the queue's QosPriority= likewise. There are no priorities of
  * associations.
  */
 #pragma once
@@ -22,7 +23,7 @@ enum priority_size rank_size(const struct config_policy *p);
 
 struct rank_job {
 	struct standing_where where;
-	const char *account, *user, *queue;
+	const char *account, *user, *queue, *qos; /* qos NULL or "": none */
 	const struct resources *want;
 	const struct select *select; /* its chunks; NULL: one */
 	bool is_exclusive;	     /* whole nodes */
