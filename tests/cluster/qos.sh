@@ -7,6 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 export TZ=UTC LC_ALL=C
 live_dir qos
@@ -79,6 +80,7 @@ configure() {
 	policy >>"$dir/controller.conf"
 }
 live_open configure
+given_long_ago "$dir/ledger.db"
 printf '[Client]\nMungeSocket = %s\n' "$dir/munge.sock" >"$dir/client.conf"
 cli() { # UID VERB...
 	local uid=$1 verb=$2
