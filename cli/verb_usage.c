@@ -257,8 +257,8 @@ static int fill_row(void *ctx, const struct outlook_row *row, struct err *err)
 	char month[CALENDAR_DAY_MAX];
 
 	(void)err;
-	if (row->is_total && f->is_people && table_size(f->t) < 2)
-		return 0;
+	if (row->is_total && f->is_people && row->n_summed < 2)
+		return 0; /* it would repeat the row above */
 	(row->is_total ? table_total : table_row)(f->t);
 	if (row->is_total && f->is_people)
 		table_text(f->t, f->is_monthly ? "month" : store_by_name(f->by[0]), "total");
@@ -389,10 +389,10 @@ static int ask(struct cli *c, const struct verb_call *call, struct table *t, jso
 	}
 	snprintf(first, sizeof(first), "%.*s", by ? (int)strcspn(by, ",") : 15,
 		 by ? by : "account");
-	if (is_people && table_size(t) < 2)
-		return 0;
 	json_array_foreach(json_object_get(*ret, "totals"), i, row)
 	{
+		if (is_people && cli_int(row, "rows", 0) < 2)
+			continue;
 		table_total(t);
 		put_row(t, row, is_people);
 		if (is_people)

@@ -266,7 +266,6 @@ static int tell_total(const struct outlook_gather *g, enum charge_pool pool,
 	struct store_usage sum = { .key = "", .second = "", .pool = name };
 	struct outlook_row row = { .usage = &sum, .depth = -1, .is_total = true };
 	struct outlook_kept k = { .account = -1 };
-	size_t n = 0;
 
 	for (size_t i = 0; i < g->n; i++) {
 		if (strcmp(g->rows[i].pool, name) != 0)
@@ -274,9 +273,9 @@ static int tell_total(const struct outlook_gather *g, enum charge_pool pool,
 		add_usage(&sum, &g->rows[i].usage);
 		row.counts_ms += g->rows[i].counts_ms;
 		k.recent_ms += g->rows[i].recent_ms;
-		n++;
+		row.n_summed++;
 	}
-	if (n == 0)
+	if (row.n_summed == 0)
 		return 0;
 	project(g, &k, &row);
 	return each->fn(each->ctx, &row, err);

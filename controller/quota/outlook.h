@@ -33,7 +33,8 @@ struct outlook_ask {
 
 struct outlook_row {
 	const struct store_usage *usage;
-	bool is_total; /* the sum of all rows of the pool; its keys are "" */
+	bool is_total;	  /* the sum of all rows of the pool; its keys are "" */
+	int64_t n_summed; /* of a total: so many rows */
 	int32_t depth; /* of the account in the tree, 0 below the root; -1: not of the tree */
 	const char *title; /* what accounts.conf describes the account as; or NULL */
 	int64_t counts_ms;

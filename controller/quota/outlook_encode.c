@@ -102,7 +102,9 @@ static int encode_row(void *ctx, const struct outlook_row *row, struct err *err)
 
 	if (!j || json_array_append_new(row->is_total ? d->totals : d->rows, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (!row->is_total)
+	if (row->is_total)
+		set_int(j, "rows", row->n_summed);
+	else
 		set_keys(j, d->p, row->usage);
 	set_figures(j, row->usage);
 	set_outlook(j, row);
