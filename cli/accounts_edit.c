@@ -103,11 +103,9 @@ static int read_target(const char *typed, struct target *ret, struct err *err)
 {
 	static const struct {
 		const char *prefix, *section;
-	} kinds[] = { { "allocation:", "Allocation" },
-		      { "user:", "User" },
-		      { "queue:", "QueueLimits" },
-		      { "default:", "Default" },
-		      { "account:", "Account" } };
+	} kinds[] = { { "allocation:", "Allocation" }, { "user:", "User" },
+		      { "queue:", "QueueLimits" },     { "default:", "Default" },
+		      { "template:", "Template" },     { "account:", "Account" } };
 	const char *slash;
 
 	*ret = (struct target){ .typed = typed, .section = "Account", .name = typed };

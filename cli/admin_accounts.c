@@ -137,7 +137,7 @@ static bool is_of(const struct accounts_row *row, const char *account)
 	size_t n = strlen(account);
 
 	if (!strcmp(row->section, "User") || !strcmp(row->section, "QueueLimits") ||
-	    !strcmp(row->section, "Default"))
+	    !strcmp(row->section, "Default") || !strcmp(row->section, "Template"))
 		return false;
 	return !strncmp(row->name, account, n) && (!row->name[n] || row->name[n] == '/');
 }
@@ -313,7 +313,7 @@ static const struct verb_option log_options[] = {
 
 #define TARGETS                                                                                \
 	"What: physics (an account), physics/alice (a user in it), user:alice,\n"              \
-	"queue:express, allocation:physics/2026, default:User.\n"
+	"queue:express, allocation:physics/2026, default:User, template:group.\n"
 
 static const struct verb verbs_table[] = {
 	{ .name = "apply",

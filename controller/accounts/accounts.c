@@ -13,11 +13,15 @@ struct accounts *accounts_free(struct accounts *a)
 		free(a->accounts[i].clusters);
 		free(a->accounts[i].qos);
 		free(a->accounts[i].members);
+		free(a->accounts[i].listed);
 	}
 	free(a->accounts);
 	free(a->allocations);
 	free(a->users);
 	free(a->queues);
+	for (size_t i = 0; a->templates && i < a->n_templates; i++)
+		free(a->templates[i].accounts);
+	free(a->templates);
 	free(a->defaults.default_account);
 	free(a);
 	return NULL;

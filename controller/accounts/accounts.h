@@ -34,6 +34,11 @@
  *	MaxJobfs = 100GB
  *	MaxMemory = 192GB
  *
+ *	[Template group]                 # what [Account X] with Template = group has below it:
+ *	Accounts = prj.high=100/parent, prj=10/10, prj.low=1/10
+ *					 # X.prj.high of 100 shares, its users' shares parent
+ *...
+ *
  *	[Default User]                   # Max... of every user who states none, key by key;
  *also MaxRunningCores = 600            # [Default Association], [Default Account], [Default
  *Queue] DefaultAccount = def-%u          # %u: the user; of those who are in that account
@@ -86,6 +91,17 @@ struct accounts_account {
 	struct accounts_member *members;	     /* by name */
 	size_t n_members;
 	struct accounts_limits limits;
+	char template[REQUEST_NAME_MAX]; /* "": none */
+	/* With a template: its Users, who are members of the accounts that the template makes.
+	 */
+	struct accounts_member *listed;
+	size_t n_listed;
+	bool is_expanded; /* a template made it; it stands in no file */
+};
+
+struct accounts_template {
+	char name[REQUEST_NAME_MAX];
+	char *accounts; /* as typed */
 };
 
 enum accounts_kind {
@@ -134,6 +150,8 @@ struct accounts {
 	struct accounts_queue *queues;
 	size_t n_accounts, n_allocations, n_users, n_queues;
 	struct accounts_defaults defaults;
+	struct accounts_template *templates;
+	size_t n_templates;
 };
 
 /* Reads and checks a file. Errors name file, line, key and remedy. -EINVAL: a fault: an unknown

@@ -20,6 +20,8 @@ static void take_account(struct typed_account *from, struct accounts_account *to
 {
 	*to = from->a;
 	from->a.members = NULL;
+	from->a.listed = NULL;
+	strcpy(to->template, from->template);
 	from->a.n_members = 0;
 	strcpy(to->name, from->t.name);
 	to->description = TAKE_PTR(from->description);
@@ -101,6 +103,19 @@ static void build_people(struct typed_all *all, struct accounts *a)
 	a->n_queues = l->n;
 }
 
+static void build_templates(struct typed_all *all, struct accounts *a)
+{
+	const struct typed_list *l = &all->lists[SECTION_TEMPLATE];
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct typed_template *from = (struct typed_template *)l->of[i];
+
+		strcpy(a->templates[i].name, from->t.name);
+		a->templates[i].accounts = TAKE_PTR(from->accounts);
+	}
+	a->n_templates = l->n;
+}
+
 static void build_defaults(struct typed_all *all, struct accounts *a)
 {
 	const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
@@ -138,7 +153,8 @@ int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err
 	a->allocations = array(all->lists[SECTION_ALLOCATION].n, sizeof(*a->allocations));
 	a->users = array(all->lists[SECTION_USER].n, sizeof(*a->users));
 	a->queues = array(all->lists[SECTION_QUEUE].n, sizeof(*a->queues));
-	if (!a->accounts || !a->allocations || !a->users || !a->queues)
+	a->templates = array(all->lists[SECTION_TEMPLATE].n, sizeof(*a->templates));
+	if (!a->accounts || !a->allocations || !a->users || !a->queues || !a->templates)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int s = 0; s < _SECTION_MAX; s++)
 		if (all->lists[s].n)
@@ -147,6 +163,7 @@ int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err
 	build_accounts(all, a);
 	build_allocations(all, a);
 	build_people(all, a);
+	build_templates(all, a);
 	build_defaults(all, a);
 	*ret = TAKE_PTR(a);
 	return 0;

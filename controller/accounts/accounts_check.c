@@ -339,8 +339,15 @@ static void check_defaults(struct typed_all *all)
 	}
 }
 
+static void tell_text(struct typed_all *all, const struct typed *t, const char *key,
+		      const char *text)
+{
+	tell(all, t, key, "%s", text);
+}
+
 void accounts_check_all(struct typed_all *all)
 {
+	accounts_expand(all, tell_text);
 	check_accounts(all);
 	check_allocations(all);
 	check_associations(all);

@@ -13,6 +13,7 @@ enum accounts_section {
 	SECTION_USER,
 	SECTION_QUEUE,
 	SECTION_DEFAULT,
+	SECTION_TEMPLATE,
 	_SECTION_MAX,
 };
 extern const char *const accounts_section_names[_SECTION_MAX];
@@ -31,7 +32,7 @@ struct typed {
 
 struct typed_account {
 	struct typed t;
-	char parent[REQUEST_NAME_MAX];
+	char parent[REQUEST_NAME_MAX], template[REQUEST_NAME_MAX];
 	char *shares, *users, *description, *coordinators, *clusters, *qos;
 	char default_qos[REQUEST_NAME_MAX];
 	struct accounts_account a; /* its texts are set when all is right */
@@ -72,6 +73,11 @@ struct typed_default { /* named "User", "Association", "Account", "Queue" */
 	char *default_account;	    /* of User */
 };
 
+struct typed_template {
+	struct typed t;
+	char *accounts;
+};
+
 struct typed_list {
 	struct typed **of;
 	size_t n, room;
@@ -96,6 +102,9 @@ int accounts_key_rank(const char *section, const char *key);
 int accounts_section_rank(const char *section);
 struct typed *typed_find(const struct typed_all *all, enum accounts_section section,
 			 const char *name);
+/* The object of that name, made where there is none. */
+int typed_add(struct typed_all *all, enum accounts_section section, const char *name,
+	      void **ret, struct err *err);
 void typed_done(struct typed_all *all);
 
 /* accounts_values.c: what one statement alone must hold; parses it further. */
@@ -107,6 +116,19 @@ void accounts_split(const char *name, char ret_account[static REQUEST_NAME_MAX],
 int accounts_parse_day(const char *text, int32_t *ret, struct err *err);
 #define ACCOUNTS_DAY_MAX 16
 const char *accounts_format_day(int32_t day, char buf[static ACCOUNTS_DAY_MAX]);
+
+/* One of a template's Accounts. */
+struct typed_child {
+	char suffix[REQUEST_NAME_MAX];
+	int64_t shares, user_shares;
+};
+/* 1: the next of the list, 0: no more, -EINVAL. */
+int accounts_next_child(const char **list, struct typed_child *ret, struct err *err);
+
+/* accounts_template.c: makes the accounts of templates; tells the faults of it. */
+typedef void accounts_tell_fn(struct typed_all *all, const struct typed *t, const char *key,
+			      const char *text);
+void accounts_expand(struct typed_all *all, accounts_tell_fn *tell);
 
 /* accounts_check.c: what statements must hold together; tells the faults, and finds what they
  * refer to. */

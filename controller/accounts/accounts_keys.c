@@ -59,6 +59,7 @@ const char *const accounts_section_names[] = {
 	[SECTION_ACCOUNT] = "Account",	       [SECTION_ALLOCATION] = "Allocation",
 	[SECTION_ASSOCIATION] = "Association", [SECTION_USER] = "User",
 	[SECTION_QUEUE] = "QueueLimits",       [SECTION_DEFAULT] = "Default",
+	[SECTION_TEMPLATE] = "Template",
 };
 
 static const char *const kind_words[] = { "target", "grant", "monthly", "storage", NULL };
@@ -74,6 +75,8 @@ const char *accounts_kind_name(enum accounts_kind k)
 const struct conf_key accounts_keys[] = {
 	ACCOUNT("Description", CONF_TEXT, description, "for people", "Physics department"),
 	ACCOUNT("Parent", CONF_NAME, parent, "the account above; root: none", "science"),
+	ACCOUNT("Template", CONF_NAME, template, "what accounts it has below it, for its Users",
+		"group"),
 	ACCOUNT("Shares", CONF_TEXT, shares, "of what the account above has; or parent", "20"),
 	ACCOUNT("Users", CONF_TEXT, users, "who may charge it, with shares if not 1",
 		"alice, bob=10, carol=parent"),
@@ -106,6 +109,9 @@ const struct conf_key accounts_keys[] = {
 	    "of [Default User]: for jobs that name none; %u is the user", "def-%u"),
 	LIMITS("Default", offsetof(struct typed_default, limits)),
 	BOUNDS("Default", offsetof(struct typed_default, job)),
+	KEY("Template", "Accounts", CONF_TEXT, typed_template, accounts,
+	    "NAME=SHARES/SHARES_OF_A_USER of each account below",
+	    "prj=10/10, prj.high=100/parent"),
 	{ 0 },
 };
 
@@ -141,6 +147,7 @@ static const size_t sizes[_SECTION_MAX] = {
 	[SECTION_USER] = sizeof(struct typed_user),
 	[SECTION_QUEUE] = sizeof(struct typed_queue),
 	[SECTION_DEFAULT] = sizeof(struct typed_default),
+	[SECTION_TEMPLATE] = sizeof(struct typed_template),
 };
 
 static int compare(const void *va, const void *vb)
@@ -209,9 +216,8 @@ static void set_defaults(struct typed *t)
 	}
 }
 
-/* The object of that name, made where there is none. */
-static int find_or_add(struct typed_all *all, enum accounts_section section, const char *name,
-		       void **ret, struct err *err)
+int typed_add(struct typed_all *all, enum accounts_section section, const char *name,
+	      void **ret, struct err *err)
 {
 	struct typed *t = typed_find(all, section, name);
 
@@ -252,7 +258,7 @@ static int add_account(void *target, const char *name, void **ret, struct err *e
 		r = err_set(err, -EINVAL,
 			    "the root of the tree is there by itself and has no keys; "
 			    "choose another name");
-	return r < 0 ? r : find_or_add(target, SECTION_ACCOUNT, name, ret, err);
+	return r < 0 ? r : typed_add(target, SECTION_ACCOUNT, name, ret, err);
 }
 
 static int add_pair(struct typed_all *all, enum accounts_section section, const char *name,
@@ -266,7 +272,7 @@ static int add_pair(struct typed_all *all, enum accounts_section section, const 
 		return err_set(err, -EINVAL, "write [%s ACCOUNT/%s]",
 			       accounts_section_names[section],
 			       section == SECTION_ALLOCATION ? "LABEL" : "USER");
-	return find_or_add(all, section, name, ret, err);
+	return typed_add(all, section, name, ret, err);
 }
 
 static int add_allocation(void *target, const char *name, void **ret, struct err *err)
@@ -283,14 +289,21 @@ static int add_user(void *target, const char *name, void **ret, struct err *err)
 {
 	int r = check_name(name, err);
 
-	return r < 0 ? r : find_or_add(target, SECTION_USER, name, ret, err);
+	return r < 0 ? r : typed_add(target, SECTION_USER, name, ret, err);
 }
 
 static int add_queue(void *target, const char *name, void **ret, struct err *err)
 {
 	int r = check_name(name, err);
 
-	return r < 0 ? r : find_or_add(target, SECTION_QUEUE, name, ret, err);
+	return r < 0 ? r : typed_add(target, SECTION_QUEUE, name, ret, err);
+}
+
+static int add_template(void *target, const char *name, void **ret, struct err *err)
+{
+	int r = check_name(name, err);
+
+	return r < 0 ? r : typed_add(target, SECTION_TEMPLATE, name, ret, err);
 }
 
 static int add_default(void *target, const char *name, void **ret, struct err *err)
@@ -299,7 +312,7 @@ static int add_default(void *target, const char *name, void **ret, struct err *e
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(names[i], name))
-			return find_or_add(target, SECTION_DEFAULT, name, ret, err);
+			return typed_add(target, SECTION_DEFAULT, name, ret, err);
 	return err_set(err, -EINVAL,
 		       "[Default %.40s]: it is [Default User], [Default Association], [Default "
 		       "Account] or [Default Queue]",
@@ -307,13 +320,10 @@ static int add_default(void *target, const char *name, void **ret, struct err *e
 }
 
 const struct conf_section accounts_sections[] = {
-	{ "Account", add_account },
-	{ "Allocation", add_allocation },
-	{ "Association", add_association },
-	{ "User", add_user },
-	{ "QueueLimits", add_queue },
-	{ "Default", add_default },
-	{ 0 },
+	{ "Account", add_account },	    { "Allocation", add_allocation },
+	{ "Association", add_association }, { "User", add_user },
+	{ "Template", add_template },	    { "QueueLimits", add_queue },
+	{ "Default", add_default },	    { 0 },
 };
 
 static void keep(void *p)
@@ -329,8 +339,10 @@ void typed_done(struct typed_all *all)
 			struct typed *t = all->lists[s].of[i];
 
 			conf_done(accounts_keys, accounts_section_names[s], t);
-			if (s == SECTION_ACCOUNT)
+			if (s == SECTION_ACCOUNT) {
 				free(((struct typed_account *)t)->a.members);
+				free(((struct typed_account *)t)->a.listed);
+			}
 			free(t);
 		}
 		free(all->lists[s].of);

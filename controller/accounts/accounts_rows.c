@@ -161,15 +161,17 @@ static void put_names(struct scribe *s, const char *key, const char *list)
 static void put_account(struct scribe *s, const struct accounts *a,
 			const struct accounts_account *p)
 {
+	const struct accounts_member *m = *p->template ? p->listed : p->members;
+	size_t n = *p->template ? p->n_listed : p->n_members;
 	char shares[AMOUNT_TEXT_MAX];
 
 	open_section(s, SECTION_ACCOUNT, p->name);
 	put(s, "Description", p->description);
 	put(s, "Parent", p->parent < 0 ? ACCOUNTS_ROOT : a->accounts[p->parent].name);
+	put(s, "Template", *p->template ? p->template : NULL);
 	put(s, "Shares", format_shares(p->shares, shares));
-	for (size_t i = 0; i < p->n_members; i++)
-		put_item(s, "Users", p->members[i].user,
-			 format_shares(p->members[i].shares, shares));
+	for (size_t i = 0; i < n; i++)
+		put_item(s, "Users", m[i].user, format_shares(m[i].shares, shares));
 	put_names(s, "Coordinators", p->coordinators);
 	put_names(s, "Clusters", p->clusters);
 	put_names(s, "Qos", p->qos);
@@ -279,7 +281,8 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 	struct scribe s = { .rows = ret };
 
 	for (size_t i = 0; i < a->n_accounts; i++) {
-		put_account(&s, a, &a->accounts[i]);
+		if (!a->accounts[i].is_expanded)
+			put_account(&s, a, &a->accounts[i]);
 		put_associations(&s, &a->accounts[i]);
 	}
 	for (size_t i = 0; i < a->n_allocations; i++)
@@ -296,6 +299,10 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 		put_bounds(&s, &a->queues[i].job);
 	}
 	put_defaults(&s, &a->defaults);
+	for (size_t i = 0; i < a->n_templates; i++) {
+		open_section(&s, SECTION_TEMPLATE, a->templates[i].name);
+		put(&s, "Accounts", a->templates[i].accounts);
+	}
 	accounts_rows_sort(ret);
 	return s.result < 0 ? err_set(err, s.result, "out of memory") : 0;
 }

@@ -202,6 +202,45 @@ static int check_description(void *object, const char *value, struct err *err)
 	return value[-1] == '\\' ? err_set(err, -EINVAL, "the text ends in a backslash") : 0;
 }
 
+/* ---- templates ---- */
+
+/* SUFFIX=SHARES/SHARES_OF_A_USER; the latter 1 where they are not stated. */
+int accounts_next_child(const char **list, struct typed_child *ret, struct err *err)
+{
+	char item[ITEM_MAX], *equals, *slash;
+	int r = next_item(list, item, err);
+
+	if (r <= 0)
+		return r;
+	*ret = (struct typed_child){ .shares = 1, .user_shares = 1 };
+	equals = strchr(item, '=');
+	slash = equals ? strchr(equals, '/') : NULL;
+	if (slash)
+		*slash++ = '\0';
+	if (equals)
+		*equals++ = '\0';
+	r = check_item_name(item, err);
+	if (r == 0 && equals)
+		r = parse_shares(equals, &ret->shares, err);
+	if (r == 0 && slash)
+		r = parse_shares(slash, &ret->user_shares, err);
+	if (r < 0)
+		return r;
+	strcpy(ret->suffix, item);
+	return 1;
+}
+
+static int check_children(void *object, const char *value, struct err *err)
+{
+	struct typed_child child;
+	int r;
+
+	(void)object;
+	while ((r = accounts_next_child(&value, &child, err)) > 0)
+		;
+	return r;
+}
+
 /* ---- days ---- */
 
 const char *accounts_format_day(int32_t day, char buf[static ACCOUNTS_DAY_MAX])
@@ -255,6 +294,7 @@ static const struct {
 	{ "Account", "Coordinators", set_coordinators },
 	{ "Account", "Clusters", set_clusters },
 	{ "Account", "Qos", set_qos },
+	{ "Template", "Accounts", check_children },
 	{ "Allocation", "From", set_from },
 	{ "Allocation", "To", set_to },
 };

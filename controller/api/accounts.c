@@ -30,7 +30,11 @@ static enum sight *sights_of(const struct call *c)
 
 		if (role == WHO_STRANGER)
 			continue;
-		sights[i] = role == WHO_MEMBER ? SIGHT_MEMBER : SIGHT_ALL;
+		if (sights[i] < (role == WHO_MEMBER ? SIGHT_MEMBER : SIGHT_ALL))
+			sights[i] = role == WHO_MEMBER ? SIGHT_MEMBER : SIGHT_ALL;
+		/* The users of what a template made are stated in the account above. */
+		if (a->accounts[i].is_expanded && sights[above] < SIGHT_MEMBER)
+			sights[above] = SIGHT_MEMBER;
 		for (; above >= 0; above = a->accounts[above].parent)
 			if (sights[above] == SIGHT_NONE)
 				sights[above] = SIGHT_ABOVE;
@@ -66,7 +70,8 @@ static bool is_seen(const struct call *c, const enum sight *sights,
 {
 	const char *rest = strchr(row->name, '/');
 
-	if (!strcmp(row->section, "QueueLimits") || !strcmp(row->section, "Default"))
+	if (!strcmp(row->section, "QueueLimits") || !strcmp(row->section, "Default") ||
+	    !strcmp(row->section, "Template"))
 		return true;
 	if (!strcmp(row->section, "User"))
 		return !strcmp(row->name, c->user);

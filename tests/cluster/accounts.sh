@@ -166,6 +166,24 @@ has "is where jobs go that name none" 'daemon-own' "$(reeve_as daemon job "$(sub
 check "it goes again" accounts root remove daemon-own
 check "the default too" accounts root remove default:User
 
+# ---- templates ----
+accounts root show >"$dir/before.conf"
+cat "$dir/before.conf" - >"$dir/template.conf" <<-CONF
+	[Template group]
+	Accounts = prj.high=100/parent, prj=10/10, prj.low=1/10
+	[Account bloggs]
+	Template = group
+	Users = games
+CONF
+check "an account from a template" accounts root apply "$dir/template.conf"
+has "has jobs below it" 'bloggs.prj.high' \
+	"$(reeve_as games job "$(submit games -A bloggs.prj.high | grep -o '[0-9]*' | head -n 1)" --json)"
+has "with the template's shares" 'bloggs.prj.high,,100,' "$(reeve_as root share --csv -o account,user,RawShares,NormShares)"
+has "its user sees what they are in" 'Template = group' "$(accounts games show)"
+check "a user is added once" accounts root set bloggs Users+=sys
+check "and may charge all three" submit sys -A bloggs.prj.low
+check "as it was" accounts root apply "$dir/before.conf"
+
 # ---- from and for Slurm ----
 cat >"$dir/slurm.cfg" <<-DUMP
 	Cluster - 'main':Fairshare=1:QOS='normal'

@@ -7,6 +7,8 @@
  *
  * links: controller/accounts/accounts_values controller/accounts/accounts_check
  *
+ * links: controller/accounts/accounts_template
+ *
  * links: controller/accounts/accounts_build controller/accounts/accounts_read
  *
  * links: controller/accounts/accounts_rows controller/accounts/accounts_diff

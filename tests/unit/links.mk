@@ -70,7 +70,7 @@ $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_r
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_import_batch store_verify store_verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
-ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _build _read _rows _diff) $O/controller/policy/charge.o \
+ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _template _build _read _rows _diff) $O/controller/policy/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)

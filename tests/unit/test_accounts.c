@@ -506,6 +506,41 @@ static void defaults_fill_in_what_is_not_stated(void **state)
 	refuses("[Default User]\nDefaultAccount = a %u\n", "accounts.conf, line 2", "def-%u");
 }
 
+static void a_template_makes_accounts_below_one(void **state)
+{
+	static const char text[] =
+		"[Account bloggs]\nTemplate = group\nShares = 5\nUsers = abc, xyz=3\n"
+		"Clusters = c\n"
+		"[Association bloggs.prj/abc]\nMaxRunningJobs = 2\n"
+		"[Template group]\nAccounts = prj.high=100/parent, prj=10/10, prj.low=1/10\n";
+	_cleanup_(accounts_freep) struct accounts *a = parse(text);
+	_cleanup_free_ char *once = written(a);
+	_cleanup_(accounts_freep) struct accounts *again = parse(once);
+	_cleanup_free_ char *twice = written(again);
+	int32_t high = accounts_find(a, "bloggs.prj.high"),
+		prj = accounts_find(a, "bloggs.prj");
+
+	(void)state;
+	assert_int_equal(a->n_accounts, 4);
+	assert_int_equal(a->accounts[high].shares, 100);
+	assert_int_equal(accounts_member(a, high, "xyz")->shares, FAIRSHARE_PARENT);
+	assert_int_equal(a->accounts[prj].shares, 10);
+	assert_int_equal(accounts_member(a, prj, "abc")->shares, 10);
+	assert_int_equal(accounts_member(a, prj, "abc")->limits.running_jobs, 2);
+	assert_int_equal(a->accounts[prj].parent, accounts_find(a, "bloggs"));
+	assert_null(accounts_member(a, accounts_find(a, "bloggs"), "abc"));
+	assert_false(accounts_allows_cluster(a, prj, "d"));
+	assert_string_equal(once, twice);
+	assert_null(strstr(once, "[Account bloggs.prj]")); /* it stays a template */
+	assert_non_null(strstr(once, "Users = abc, xyz=3"));
+	refuses("[Account a]\nTemplate = no\n", "accounts.conf, line 2", "no [Template no]");
+	refuses("[Account a]\nTemplate = t\n[Template t]\n", "accounts.conf, line 2",
+		"has no Accounts");
+	refuses("[Template t]\nAccounts = x=y\n", "accounts.conf, line 2", "Accounts = x=y");
+	refuses("[Account a]\nTemplate = t\n[Account a.x]\n[Template t]\nAccounts = x\n",
+		"accounts.conf, line 2", "which is there already");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -518,6 +553,7 @@ int main(void)
 		cmocka_unit_test(shares_that_sum_to_zero_are_warned_of),
 		cmocka_unit_test(what_is_written_reads_the_same),
 		cmocka_unit_test(defaults_fill_in_what_is_not_stated),
+		cmocka_unit_test(a_template_makes_accounts_below_one),
 		cmocka_unit_test(the_order_of_a_file_means_nothing),
 		cmocka_unit_test(a_state_does_not_differ_from_itself),
 		cmocka_unit_test(a_difference_makes_the_new_of_the_old_in_any_order),
