@@ -46,9 +46,7 @@ static int add_child(struct typed_all *all, struct typed_account *group,
 	a->a.is_expanded = true;
 	a->a.shares = child->shares;
 	a->clusters = group->clusters ? strdup(group->clusters) : NULL;
-	a->qos = group->qos ? strdup(group->qos) : NULL;
-	strcpy(a->default_qos, group->default_qos);
-	if ((group->clusters && !a->clusters) || (group->qos && !a->qos) ||
+	if ((group->clusters && !a->clusters) ||
 	    copy_members(group, child->user_shares, &a->a) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
