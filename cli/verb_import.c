@@ -129,6 +129,7 @@ static void note_unused(struct import *i, enum unused_kind kind, const char *nam
 {
 	struct unused *u;
 
+	name = *name ? name : "(model not told)";
 	for (size_t k = 0; k < i->n_unused; k++)
 		if (i->unused[k].kind == kind && !strcmp(i->unused[k].name, name)) {
 			i->unused[k].jobs++;
@@ -140,7 +141,7 @@ static void note_unused(struct import *i, enum unused_kind kind, const char *nam
 	}
 	u = &i->unused[i->n_unused++];
 	*u = (struct unused){ .kind = kind, .jobs = 1 };
-	snprintf(u->name, sizeof(u->name), "%s", *name ? name : "(model not told)");
+	snprintf(u->name, sizeof(u->name), "%s", name);
 }
 
 static void note_no_price(struct import *i, const struct history_job *j, const struct err *why)

@@ -91,6 +91,15 @@ static int charge(const struct store_import_job *j, struct tally *ret)
 	return tally_make(&j->terms, &use, ret);
 }
 
+/* An import keeps no rate of a job that costs its cores. */
+static bool has_rate(struct db_row *st, const struct changed *c, int64_t ncpus)
+{
+	int64_t num = told(st, 14);
+
+	return num < 0 ? c->rate_num == ncpus && c->rate_den == 1
+		       : c->rate_num == num && c->rate_den == db_int(st, 15);
+}
+
 static int take_row(struct repricing *p, struct db_row *st, struct err *err)
 {
 	struct changed *c = &p->changed[p->n_changed];
@@ -111,8 +120,7 @@ static int take_row(struct repricing *p, struct db_row *st, struct err *err)
 			       priced.terms.rate.num, priced.terms.rate.den,
 			       t.charge_requested_ms, t.charge_used_ms };
 	if (c->pool == db_int(st, 9) && c->requested_ms == db_int(st, 16) &&
-	    c->used_ms == db_int(st, 17) && c->rate_num == db_int(st, 14) &&
-	    c->rate_den == db_int(st, 15))
+	    c->used_ms == db_int(st, 17) && has_rate(st, c, j.ncpus))
 		return 0;
 	p->n_changed++;
 	return 0;

@@ -160,6 +160,8 @@ check "as if they had been from the start" same "$(prices "$dir/priced.db")" "$(
 sums "$dir/priced.db" >"$dir/a" && sums "$dir/plain.db" >"$dir/b"
 check "to the last sum" cmp "$dir/a" "$dir/b"
 check "which verify" verify "$dir/priced.db"
+check "by the same profile no price is another" same "$("$reeve" admin reprice --ledger "$dir/plain.db" --profile alliance-graham)" \
+	"5 imported jobs, 0 with another price by alliance-graham"
 
 # ---- accounting logs of PBS ----
 ran() { # TYPE ID START END MORE...
@@ -206,6 +208,9 @@ check "read again they are the same six" is "$dir/14.json" known 6
 import pbs "$dir/gpus.pbs" --profile alliance-graham --ledger "$dir/gpus.db" >"$dir/15.json" 2>/dev/null
 check "a GPU of a chunk has its model's price" same "$(prices "$dir/gpus.db")" "1:2/1 3:4/1"
 check "one without a price is rejected" is "$dir/15.json" rejected '{"no-price": 1}'
+sed 's/Resource_List.gpu_type=tesla//; s/^\(.*\);2.graham;\(.*\)$/&\n\1;4.graham;\2/' "$dir/gpus.pbs" >"$dir/untyped.pbs"
+import pbs "$dir/untyped.pbs" --profile alliance-graham --ledger "$dir/untyped.db" >"$dir/16.json" 2>/dev/null
+check "GPUs whose model is not told are listed once, with all their jobs" same "$(unused "$dir/16.json")" "gpu:(model not told):2"
 
 # A history of 200,000 jobs, killed again and again.
 python3 - >"$dir/large.swf" <<'PY'
