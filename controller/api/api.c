@@ -8,6 +8,7 @@
 #include "controller/api/call.h"
 #include "controller/api/declared.h"
 #include "controller/api/parts.h"
+#include "controller/api/suspended.h"
 #include "controller/api/describe.h"
 #include "controller/api/desk.h"
 #include "controller/api/told.h"
@@ -237,6 +238,9 @@ int api_check_nodes(struct api *a, struct err *err)
 
 	if (cycle_is_holding(a->c.cycle))
 		api_want_cycle(a);
+	n = suspended_check(a, now, err);
+	if (n < 0)
+		return n;
 	if (listened_ns(a, now, silence) < silence)
 		return 0;
 	n = store_lose(a->c.store, now - silence, now, err);

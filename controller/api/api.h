@@ -42,6 +42,6 @@ void api_admit(void *ctx, struct exchange *x);
 void api_handle(void *ctx, struct exchange *x);
 /* A scheduling cycle over all clusters, soon; many wishes make one cycle. */
 void api_want_cycle(struct api *a);
-/* Marks silent nodes lost, and looks again at jobs that are held back; to be called every few
- * seconds. */
+/* Marks silent nodes lost, ends suspensions that lasted too long, and looks again at jobs that
+ * are held back; to be called every few seconds. */
 int api_check_nodes(struct api *a, struct err *err);

@@ -7,6 +7,7 @@
 #include "controller/api/describe.h"
 #include "controller/api/describe_queue.h"
 #include "controller/api/parts.h"
+#include "controller/api/suspended.h"
 #include "controller/queue/cycle.h"
 
 static void set(json_t *j, const char *key, json_t *value)
@@ -90,6 +91,8 @@ static void set_why(json_t *j, const struct api *a, const struct store_job *row)
 			 "gave its cores to job %lld, and goes on when they are free; time "
 			 "suspended counts for neither walltime nor charge",
 			 (long long)row->gave_way_to);
+	else if (row->state != JOB_ENDED && row->owner_suspended_ns)
+		suspended_why(a, row->owner_suspended_ns, why, sizeof(why));
 	else if (row->state == JOB_SUSPENDED && row->want == STORE_RUN)
 		snprintf(why, sizeof(why), "its node resumes it when cores are free");
 	set_text(j, "why", why);

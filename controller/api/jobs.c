@@ -210,6 +210,7 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 
 	if (r < 0)
 		return r;
+	w.by_owner = job.uid == c->who.uid;
 	snprintf(reason, sizeof(reason), "cancelled by %s", c->user);
 	if (want != STORE_CANCEL)
 		w.reason = NULL;

@@ -29,6 +29,7 @@ static int new_config(struct config **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->node_lost_s = 120;
 	c->max_requeues = 3;
+	c->max_suspend_s = 86400;
 	c->lead_lease_s = 15;
 	c->max_connections = 4096;
 	c->max_array_size = 10000;

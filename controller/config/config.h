@@ -105,6 +105,9 @@ enum config_quota {
 	CONFIG_QUOTA_TARGET,	/* a rate to average; stops nothing */
 };
 
+/* What becomes of a job that its owner suspended for too long. */
+enum config_max_suspend { CONFIG_MAX_SUSPEND_RESUME, CONFIG_MAX_SUSPEND_END };
+
 /* Which queued job starts next: controller/schedule/schedule.h. */
 enum config_scheduler {
 	CONFIG_SCHEDULER_BACKFILL,
@@ -180,9 +183,11 @@ struct config_hooks {
 
 struct config {
 	char *listen, *database, *munge_socket, *operators;
-	char *metrics_token;  /* a file; NULL: none */
-	int accept_nodes;     /* enum config_accept */
-	int metrics_accounts; /* enum config_metrics */
+	char *metrics_token;	/* a file; NULL: none */
+	int accept_nodes;	/* enum config_accept */
+	int metrics_accounts;	/* enum config_metrics */
+	int64_t max_suspend_s;	/* of an owner's suspension; 0: no bound */
+	int max_suspend_action; /* enum config_max_suspend */
 	int64_t node_lost_s, max_requeues, lead_lease_s, max_connections, request_timeout_s;
 	int64_t max_array_size, max_queued_per_user, max_queued_per_account; /* 0: no bound */
 	int64_t max_stored_per_user; /* bytes; 0: no bound */

@@ -53,6 +53,7 @@
 
 static const char *const members_words[] = { "own", "account", NULL };
 static const char *const accept_words[] = { "listed", "any", NULL };
+static const char *const suspend_words[] = { "resume", "end", NULL };
 static const char *const metrics_words[] = { "operators", "public", NULL };
 static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
 static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
@@ -94,6 +95,13 @@ const struct conf_key config_keys[] = {
 	  600, NULL,
 	  "time without a sign of the leader after which a standby takes over (PostgreSQL)",
 	  "15" },
+	{ "Controller", "MaxSuspend", CONF_SECONDS, offsetof(struct config, max_suspend_s), 0,
+	  3153600000, NULL,
+	  "time for which owners may suspend a job; 0: any time; default: 1-0:00:00",
+	  "1-0:00:00" },
+	{ "Controller", "MaxSuspendAction", CONF_ENUM,
+	  offsetof(struct config, max_suspend_action), 0, 0, suspend_words,
+	  "what becomes of a job that its owner suspended for MaxSuspend", "resume" },
 	{ "Controller", "MaxConnections", CONF_COUNT, offsetof(struct config, max_connections),
 	  8, 100000, NULL, "connections at once", "4096" },
 	{ "Controller", "MaxArraySize", CONF_COUNT, offsetof(struct config, max_array_size), 1,

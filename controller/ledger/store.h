@@ -88,6 +88,7 @@ struct store_wish {
 	int64_t now_ns;
 	int64_t gave_way_to; /* of a suspension by the queue: the job that gets the cores */
 	bool by_queue;	     /* else somebody's */
+	bool by_owner;	     /* a suspension of it is bounded: store_suspended.h */
 };
 #define STORE_TOO_LATE 1    /* it has ended, or is being cancelled */
 #define STORE_GAVE_WAY 3    /* resume of one that the queue suspended: it will by itself */
@@ -171,6 +172,7 @@ struct store_job {
 	int64_t gave_way_to; /* of one that is suspended: the job that got its cores; or 0 */
 	const char *qos;     /* "": none */
 	const char *hosts; /* "n1=16,n2=16" of one on several nodes (store_parts.h); else "" */
+	int64_t owner_suspended_ns; /* since then its owner has had it suspended; or 0 */
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);
 

@@ -7,6 +7,7 @@
 #include "controller/ledger/store_array.h"
 #include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_suspended.h"
 
 int store_end_encode(const struct store_end *e, char **ret, struct err *err)
 {
@@ -170,11 +171,13 @@ int store_array_wish(struct store *s, const struct store_wish *w, struct err *er
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET want = ?2, want_reason = ?3, gave_way_to = 0"
+			   "UPDATE jobs SET owner_suspended_ns = " STORE_OWNER_SUSPENDED ","
+			   " want = ?2, want_reason = ?3, gave_way_to = ?4"
 			   " WHERE array_job = ?1 AND array_job > 0 AND state > 0 AND state < "
 			   "5 AND want <> 2"
 			   " AND (?2 <> 0 OR gave_way_to = 0)",
-			   "iit", w->job, (int64_t)w->want, w->reason);
+			   "iitiii", w->job, (int64_t)w->want, w->reason, INT64_C(0),
+			   (int64_t)w->by_owner, w->now_ns);
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET want = ?2, want_reason = ?3 WHERE job = ?1", "iit",

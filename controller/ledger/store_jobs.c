@@ -9,6 +9,7 @@
 #include "controller/ledger/store_part.h"
 #include "controller/ledger/store_credential.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_suspended.h"
 
 struct job_now {
 	enum job_state state;
@@ -72,9 +73,11 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 		r = cancel_queued(s, w, err);
 	else
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET want = ?2, want_reason = ?3, gave_way_to = ?4"
+			   "UPDATE jobs SET owner_suspended_ns = " STORE_OWNER_SUSPENDED ","
+			   " want = ?2, want_reason = ?3, gave_way_to = ?4"
 			   " WHERE job = ?1",
-			   "iiti", w->job, (int64_t)w->want, w->reason, w->gave_way_to);
+			   "iitiii", w->job, (int64_t)w->want, w->reason, w->gave_way_to,
+			   (int64_t)w->by_owner, w->now_ns);
 	if (r >= 0 && now->is_falling)
 		r = db_run(s->db, err,
 			   "UPDATE attempts SET verdict = NULL, verdict_kind = 0 WHERE job = ?1"

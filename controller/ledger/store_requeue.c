@@ -72,7 +72,8 @@ int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET state = 0, node = NULL, want = 0,"
-			   " want_reason = NULL, gave_way_to = 0, started_ns = 0,"
+			   " want_reason = NULL, gave_way_to = 0, owner_suspended_ns = 0,"
+			   " started_ns = 0,"
 			   " ended_ns = 0, end = NULL WHERE job = ?1",
 			   "i", l->job);
 	return r < 0 ? r : store_event(s, &e, err);

@@ -421,15 +421,22 @@ static const char schema_history[] =
 /* The quality of service of a job; '': it has none. */
 static const char schema_qos[] = "ALTER TABLE jobs ADD COLUMN qos TEXT NOT NULL DEFAULT '';";
 
-const char *const store_migrations[] = { schema_1,	   schema_2,	       schema_3,
-					 schema_stretches, schema_accounts,    schema_terms,
-					 schema_indices,   schema_ends,	       schema_weights,
-					 schema_gpus,	   schema_active,      schema_drained,
-					 schema_preempt,   schema_submission,  schema_kinds,
-					 schema_dispatch,  schema_maintenance, schema_parts,
-					 schema_steps,	   schema_sums,	       schema_hot,
-					 schema_eligible,  schema_credentials, schema_texts,
-					 schema_history,   schema_qos,	       NULL };
+/* jobs.owner_suspended_ns: since when its owner has had it suspended; 0: not by its owner
+ * (store_suspended.h). */
+static const char schema_suspended[] =
+	"ALTER TABLE jobs ADD COLUMN owner_suspended_ns INTEGER NOT NULL DEFAULT 0;"
+	"CREATE INDEX jobs_suspended ON jobs(owner_suspended_ns)"
+	" WHERE owner_suspended_ns > 0 AND state < 5;";
+
+const char *const store_migrations[] = {
+	schema_1,	    schema_2,	       schema_3,	   schema_stretches,
+	schema_accounts,    schema_terms,      schema_indices,	   schema_ends,
+	schema_weights,	    schema_gpus,       schema_active,	   schema_drained,
+	schema_preempt,	    schema_submission, schema_kinds,	   schema_dispatch,
+	schema_maintenance, schema_parts,      schema_steps,	   schema_sums,
+	schema_hot,	    schema_eligible,   schema_credentials, schema_texts,
+	schema_history,	    schema_qos,	       schema_suspended,   NULL
+};
 
 /* "" when none is fixed yet. */
 static int load_zone(struct store *s, char **ret, struct err *err)

@@ -18,7 +18,8 @@
 	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0), j.unit, j.rule,"       \
 	" (SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                            \
 	" WHERE x.cluster = j.cluster AND x.job = j.job), a.gpus, j.withheld,"                 \
-	" j.array_job, j.array_index, j.gave_way_to, a.hosts, j.qos"
+	" j.array_job, j.array_index, j.gave_way_to, a.hosts, j.qos,"                          \
+	" j.owner_suspended_ns"
 /* One that is in the queue, also one that is there again, has none. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
@@ -123,6 +124,7 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.gave_way_to = db_int(st, 35),
 		.hosts = store_text(st, 36),
 		.qos = store_text(st, 37),
+		.owner_suspended_ns = db_int(st, 38),
 	};
 }
 

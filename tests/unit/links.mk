@@ -30,7 +30,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_held jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_elapsed store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_watch store_adjust store_gpus store_submit store_credential store_array store_array_end store_depend store_hold store_steps store_steps_output store_texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_elapsed store_suspended store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_watch store_adjust store_gpus store_submit store_credential store_array store_array_end store_depend store_hold store_steps store_steps_output store_texts) \
 	$(patsubst %,$O/controller/policy/%.o,charge tally fit ranges depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
@@ -149,8 +149,8 @@ $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
 $O/tests/unit/test_parts_end: tests/unit/fail_vfs.c
-$O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify store_verify_parts)
+$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify store_verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_plans: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,store_hooks store_lost) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle

@@ -1,0 +1,10 @@
+/* suspended - bounds how long owners may suspend their jobs (MaxSuspend, MaxSuspendAction). */
+#pragma once
+#include "controller/api/api.h"
+
+/* Resumes or ends the jobs whose owners suspended them for MaxSuspend; some hundreds a call. */
+int suspended_check(struct api *a, int64_t now_ns, struct err *err);
+/* When the suspension that began then is over at the latest; 0: no bound. */
+int64_t suspended_until_ns(const struct api *a, int64_t since_ns);
+/* What people are told of it, with the moments in UTC. */
+void suspended_why(const struct api *a, int64_t since_ns, char *buf, size_t size);
