@@ -1,6 +1,6 @@
 # The tests of agent/gpu: `make check-gpu`. No GPU is needed.
 GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book fdinfo drm drm_scan drm_sample pci nvml nvml_source \
-	nvml_source_sample nvml_source_account) $O/common/err.o
+	nvml_source_sample nvml_source_account) $O/common/err.o $O/common/utf8.o
 GPU_LIBS := -lbpf -lelf -lz -lpthread
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
 	$(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
