@@ -60,7 +60,7 @@ submit() { # [MORE]: the number of the job, of 2 cores: 2 core-seconds a second
 }
 job() { ask 0 GET "/v1/jobs/$1"; }
 charged() { # the account, in equivalent milliseconds
-	ask 0 GET '/v1/usage?by=account' | grep -o '"charge_requested_ms":[0-9]*' | cut -d: -f2
+	ask 0 GET '/v1/usage?by=account' | grep -o '"charge_requested_ms":[0-9]*' | head -n 1 | cut -d: -f2
 }
 until_has() { # NEEDLE COMMAND...
 	for _ in $(seq 200); do
