@@ -5,6 +5,7 @@
 #include "cli/import_map.h"
 #include "common/csv/csv.h"
 #include "common/err.h"
+#include "common/utf8.h"
 
 enum kind { ACCOUNT, USER, CLUSTER, GPU, PARTITION, QOS, _KIND_MAX };
 static const char *const kinds[] = { "account", "user", "cluster", "gpu", "partition", "qos" };
@@ -162,4 +163,15 @@ void import_map_apply(const struct import_map *m, struct history_job *j)
 	rename_one(m, PARTITION, j->queue);
 	rename_one(m, QOS, j->qos);
 	rename_gpus(m, j);
+}
+
+bool import_map_is_text(const struct history_job *j)
+{
+	bool is_text = utf8_is_valid(j->cluster) && utf8_is_valid(j->account) &&
+		       utf8_is_valid(j->user) && utf8_is_valid(j->queue) &&
+		       utf8_is_valid(j->qos);
+
+	for (int32_t k = 0; k < j->gpus.n; k++)
+		is_text = is_text && utf8_is_valid(j->gpus.of[k].model);
+	return is_text;
 }

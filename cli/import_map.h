@@ -15,3 +15,6 @@ DEFINE_CLEANUP(struct import_map *, import_map_free)
 
 /* Names that the table does not have stay. */
 void import_map_apply(const struct import_map *m, struct history_job *j);
+
+/* Are its names UTF-8, as documents have to be? */
+bool import_map_is_text(const struct history_job *j);

@@ -227,6 +227,10 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 
 	if (i->cluster)
 		strcpy(j->cluster, i->cluster);
+	if (!import_map_is_text(j)) {
+		reject(i, HISTORY_NO_NAME);
+		return 0;
+	}
 	name_nameless(i, j);
 	if (i->map)
 		import_map_apply(i->map, j);

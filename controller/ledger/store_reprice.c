@@ -122,6 +122,8 @@ static int take_row(struct repricing *p, struct db_row *st, struct err *err)
 	if (c->pool == db_int(st, 9) && c->requested_ms == db_int(st, 16) &&
 	    c->used_ms == db_int(st, 17) && has_rate(st, c, j.ncpus))
 		return 0;
+	if (c->rate_num == j.ncpus && c->rate_den == 1) /* as an import keeps it */
+		c->rate_num = c->rate_den = 0;
 	p->n_changed++;
 	return 0;
 }
@@ -134,8 +136,9 @@ static int write_changed(struct repricing *p, struct err *err)
 		const struct changed *c = &p->changed[i];
 
 		r = db_run_later(p->s->db, err,
-				 "UPDATE imported SET pool = ?2, rate_num = ?3, rate_den = ?4,"
-				 " charge_requested_ms = ?5, charge_used_ms = ?6 WHERE id = ?1",
+				 "UPDATE imported SET pool = ?2, rate_num = NULLIF(?3, 0),"
+				 " rate_den = NULLIF(?4, 0), charge_requested_ms = ?5, "
+				 "charge_used_ms = ?6 WHERE id = ?1",
 				 "iiiiii", c->id, c->pool, c->rate_num, c->rate_den,
 				 c->requested_ms, c->used_ms);
 	}

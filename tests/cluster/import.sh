@@ -160,6 +160,12 @@ check "as if they had been from the start" same "$(prices "$dir/priced.db")" "$(
 sums "$dir/priced.db" >"$dir/a" && sums "$dir/plain.db" >"$dir/b"
 check "to the last sum" cmp "$dir/a" "$dir/b"
 check "which verify" verify "$dir/priced.db"
+sed '$a\\' "$dir/graham.sacct" | cat - <(echo) >"$dir/graham3.sacct"
+import sacct "$dir/graham3.sacct" --profile alliance-graham --map "$dir/gpus.csv" --ledger "$dir/priced.db" >"$dir/13.json" 2>/dev/null
+check "and are what an import under that profile knows" is "$dir/13.json" conflict 0
+sed 's/|ann|/|a\xff|/' "$dir/graham.sacct" | head -n 1 >"$dir/latin.sacct"
+import sacct "$dir/latin.sacct" --ledger "$dir/latin.db" >"$dir/14.json" 2>/dev/null
+check "a name that is no UTF-8 is none" is "$dir/14.json" rejected '{"no-name": 1}'
 check "by the same profile no price is another" same "$("$reeve" admin reprice --ledger "$dir/plain.db" --profile alliance-graham)" \
 	"5 imported jobs, 0 with another price by alliance-graham"
 

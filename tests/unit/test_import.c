@@ -257,7 +257,7 @@ static void drop_later_tables(sqlite3 *db)
 		"SELECT 'DROP TABLE ' || name FROM sqlite_master WHERE type = 'table' AND"
 		" name NOT LIKE 'sqlite_%' AND name NOT IN ('jobs', 'attempts', 'rollups',"
 		" 'nodes', 'streams', 'chunks', 'events')";
-	char *drops[32] = { 0 };
+	char *drops[64] = { 0 };
 	sqlite3_stmt *st;
 	size_t n = 0;
 
@@ -297,6 +297,8 @@ static void go_back_to_schema_1(struct rig *r)
 		"chunks_job; DROP INDEX jobs_array; "
 		"DROP INDEX jobs_active_user; DROP INDEX jobs_node;"
 		"ALTER TABLE jobs DROP COLUMN summed; ALTER TABLE jobs DROP COLUMN eligible_ns;"
+		"DROP INDEX jobs_suspended; ALTER TABLE jobs DROP COLUMN owner_suspended_ns;"
+		"ALTER TABLE jobs DROP COLUMN qos;"
 		"DROP INDEX jobs_kept; DROP INDEX "
 		"events_node; ALTER TABLE jobs DROP COLUMN env; ALTER TABLE jobs DROP COLUMN "
 		"script; ALTER TABLE jobs DROP COLUMN kept;"
