@@ -10,7 +10,7 @@ dir=$(mktemp -d /tmp/reeve-examples-XXXXXX) || exit 1
 trap 'rm -rf "$dir"' EXIT
 export HOME=$dir
 unset REEVE_CONTROLLER REEVE_PROFILES XDG_CONFIG_HOME
-sources=${REEVE_SOURCES:-$(for d in ../shared/sources ../../shared/sources /work/shared/sources; do [ -d "$d" ] && echo "$d" && break; done)}
+sources=${REEVE_SOURCES:-$(for d in ../shared/sources ../../shared/sources; do [ -d "$d" ] && echo "$d" && break; done)}
 check() { "$reeve" admin check-config "$@" 2>&1; }
 
 # ---- all of them hold, and say where they are from ----
