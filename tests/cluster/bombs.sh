@@ -132,7 +132,7 @@ has "8 MiB without a credential are refused by the headers" 401 "$out"
 wait $slow
 for what in nothing line headers body; do
 	took=$(sed -n "s/^$what \([0-9]*\) closed/\1/p" "$dir/slow")
-	[ "${took:-99}" -ge 4 ] && [ "$took" -le 9 ]
+	[ "${took:-99}" -ge 4 ] && [ "$took" -le 20 ] # a loaded machine is late; without the rule it is minutes
 	tap_result $? "who sends no more than a byte of its $what at a time is cut off after 5 s" "$(cat "$dir/slow")"
 done
 has "who sends 24 kB a second is heard: it is no JSON" "400" "$(grep enough "$dir/slow")"
