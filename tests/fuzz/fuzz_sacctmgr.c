@@ -16,7 +16,8 @@
  * links: controller/accounts/accounts_draft controller/accounts/accounts_sacctmgr
  *
  * links: controller/accounts/accounts_sacctmgr_write
- * controller/accounts/accounts_sacctmgr_options
+ *
+ * links: controller/accounts/accounts_sacctmgr_options
  *
  * links: controller/policy/charge common/conf/conf common/nearest common/err
  *
