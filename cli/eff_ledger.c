@@ -6,8 +6,9 @@
 #include "common/wire/wire.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/calendar.h"
+#include "controller/ledger/store_import.h"
 #include "controller/quota/usage_names.h"
-#include "controller/quote/quote.h"
+#include "controller/quote/history_price.h"
 
 #define NAMED_MAX 20 /* jobs without a price that are told one by one */
 
@@ -30,26 +31,29 @@ static int note_no_price(struct pricing *p, const struct store_eff_attempt *e, c
  * tariff's. What has no price there keeps what the ledger charged, and is told. */
 static int price(void *ctx, struct store_eff_attempt *e, struct err *err)
 {
+	struct store_import_job priced = { .job = e->history };
 	struct pricing *pricing = ctx;
-	const struct config *config = pricing->config;
-	const struct quote q = { .pick = { .cluster = e->cluster }, .res = e->a.requested };
-	struct tariff_price p;
+	struct history_price p;
 	struct err why = { "" };
-	int r = 0;
+	struct tally t;
+	int r;
 
-	if (!e->a.is_history)
+	if (!e->history)
 		return 0;
-	if (!config_cluster(config, e->cluster))
-		r = err_set(&why, -EINVAL, "the profile has no cluster '%s'", e->cluster);
-	if (r == 0)
-		r = quote_price(config, &q, &p, &why);
-	if (r == 0 && charge_requested(p.rate, e->a.running_ns, &e->a.charge_ms) < 0)
-		r = err_set(&why, -ERANGE, "its charge is beyond what can be counted");
-	e->a.has_terms = r == 0;
-	if (r == 0)
-		e->a.terms = p.terms;
-	else if (note_no_price(pricing, e, why.text) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+	r = history_price(pricing->config, e->history, &p, &why);
+	if (r >= 0) {
+		priced.terms = p.terms;
+		r = store_import_tally(&priced, &t);
+		if (r < 0)
+			err_set(&why, r, "its charge is beyond what can be counted");
+	}
+	e->a.has_terms = r >= 0;
+	if (r < 0)
+		return note_no_price(pricing, e, why.text) < 0
+			       ? err_set(err, -ENOMEM, "out of memory")
+			       : 0;
+	e->a.terms = p.terms.bundle;
+	e->a.charge_ms = t.charge_requested_ms;
 	return 0;
 }
 

@@ -5,10 +5,16 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/store_eff.h"
 #include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/store_imported.h"
 
 #define S_NS 1000000000LL
 #define MS_NS 1000000LL
+
+/* Good until the next row is read. */
+struct read_row {
+	struct store_eff_attempt e;
+	struct history_job job; /* that e.history points to */
+};
 
 /* ---- jobs that Reeve ran ---- */
 
@@ -65,10 +71,13 @@ static void read_live_end(struct db_row *st, struct job_end *end)
 		*end = (struct job_end){ .kind = kind, .exit_status = (int)db_int(st, 13) };
 }
 
-static void read_live(struct db_row *st, struct store_eff_attempt *e)
+static int read_live(struct db_row *st, struct read_row *ret, struct err *err)
 {
+	struct store_eff_attempt *e = &ret->e;
 	struct eff_attempt *a = &e->a;
 
+	(void)err;
+	e->history = NULL;
 	e->cluster = store_text(st, 1);
 	e->account = store_text(st, 2);
 	e->user = store_text(st, 3);
@@ -99,66 +108,80 @@ static void read_live(struct db_row *st, struct store_eff_attempt *e)
 	a->terms.side[CHARGE_CORES] = fraction_at(st, 22);
 	a->terms.side[CHARGE_MEMORY] = fraction_at(st, 24);
 	a->terms.is_sum = db_int(st, 31) != 0;
+	return 0;
 }
 
 /* ---- jobs of histories ---- */
 
-#define HISTORY_COLUMNS                                                                        \
-	"SELECT i.id, x.cluster, x.account, x.user, i.ncpus, i.ngpus,"                         \
-	" i.run_s, i.walltime_s, i.mem_bytes, i.mem_peak_bytes, i.cpu_ms, i.rate_num,"         \
-	" i.charge_requested_ms FROM imported i JOIN associations x ON x.id = i.association"
+enum history_column { RATE_NUM = STORE_IMPORTED_N, CHARGE_REQUESTED_MS };
+#define HISTORY_JOBS                                                                           \
+	"SELECT" STORE_IMPORTED_COLUMNS ", i.rate_num, i.charge_requested_ms"                  \
+	" FROM" STORE_IMPORTED_TABLES
 #define HISTORY_OF                                                                             \
-	" (?1 IS NULL OR x.cluster = ?1) AND (?2 IS NULL OR x.account = ?2)"                   \
-	" AND (?3 IS NULL OR x.user = ?3)"
+	" (?1 IS NULL OR a.cluster = ?1) AND (?2 IS NULL OR a.account = ?2)"                   \
+	" AND (?3 IS NULL OR a.user = ?3)"
 
 /* A job's number is unique in one origin only; those from 2^22 on are of later runs
  * (STORE_RERUNS_FROM). */
 static const char history_job_sql[] =
-	HISTORY_COLUMNS " WHERE i.id IN (SELECT id << 40 | ?4 FROM origins UNION ALL"
-			" SELECT (id + 4194304) << 40 | ?4 FROM reruns) AND" HISTORY_OF;
+	HISTORY_JOBS " WHERE i.id IN (SELECT id << 40 | ?4 FROM origins UNION ALL"
+		     " SELECT (id + 4194304) << 40 | ?4 FROM reruns) AND" HISTORY_OF;
 /* ?4, ?5: seconds. */
-static const char history_sql[] =
-	HISTORY_COLUMNS " WHERE i.submit_s + i.wait_s + i.run_s >= ?4"
-			" AND i.submit_s + i.wait_s + i.run_s < ?5 AND" HISTORY_OF;
+static const char history_sql[] = HISTORY_JOBS " WHERE i.submit_s + i.wait_s + i.run_s >= ?4"
+					       " AND i.submit_s + i.wait_s + i.run_s < ?5"
+					       " AND" HISTORY_OF;
 
 /* Without a rate of its own a job was charged for its cores. */
 static void read_history_terms(struct db_row *st, struct eff_attempt *a)
 {
-	a->has_terms = db_is_null(st, 11);
+	a->has_terms = db_is_null(st, RATE_NUM);
 	a->terms = (struct charge_bundle){ .side = { [CHARGE_GPUS] = { 0, 1 },
 						     [CHARGE_CORES] = { 1, 1 },
 						     [CHARGE_MEMORY] = { 0, 1 } } };
-	a->charge_ms = db_int(st, 12);
+	a->charge_ms = db_int(st, CHARGE_REQUESTED_MS);
 }
 
-static void read_history(struct db_row *st, struct store_eff_attempt *e)
+static int64_t or_none(int64_t told)
 {
-	struct eff_attempt *a = &e->a;
+	return told < 0 ? 0 : told;
+}
 
-	e->cluster = store_text(st, 1);
-	e->account = store_text(st, 2);
-	e->user = store_text(st, 3);
-	a->job = db_int(st, 0) & ((1LL << 40) - 1);
+static int read_history(struct db_row *st, struct read_row *ret, struct err *err)
+{
+	const struct history_job *j = &ret->job;
+	struct store_eff_attempt *e = &ret->e;
+	struct eff_attempt *a = &e->a;
+	int r = store_imported_read(st, &ret->job, err);
+
+	if (r < 0)
+		return r;
+	e->history = j;
+	e->cluster = j->cluster;
+	e->account = j->account;
+	e->user = j->user;
+	a->job = j->number;
 	a->is_history = true;
 	a->is_simulated = false;
-	a->requested = (struct resources){ .ncpus = db_int(st, 4),
-					   .ngpus = db_int(st, 5),
-					   .walltime_s = db_int(st, 7),
-					   .mem_bytes = db_int(st, 8) };
-	a->running_ns = db_int(st, 6) * S_NS;
+	a->requested = (struct resources){ .ncpus = j->ncpus,
+					   .ngpus = j->ngpus,
+					   .walltime_s = or_none(j->walltime_s),
+					   .mem_bytes = or_none(j->mem_bytes) };
+	a->running_ns = (j->end_s - j->start_s - j->suspended_s) * S_NS;
 	a->end = (struct job_end){ .kind = END_EXITED };
 	a->usage.have = 0;
-	read_measured(&a->usage, &a->usage.rss_peak_bytes, st, 9);
-	if (!db_is_null(st, 10) && db_int(st, 10) < INT64_MAX / MS_NS)
-		usage_set(&a->usage, &a->usage.cpu_ns, db_int(st, 10) * MS_NS);
+	if (j->mem_peak_bytes >= 0)
+		usage_set(&a->usage, &a->usage.rss_peak_bytes, j->mem_peak_bytes);
+	if (j->cpu_ms >= 0 && j->cpu_ms < INT64_MAX / MS_NS)
+		usage_set(&a->usage, &a->usage.cpu_ns, j->cpu_ms * MS_NS);
 	read_history_terms(st, a);
+	return 0;
 }
 
 /* ---- all of them ---- */
 
 struct source {
 	const char *sql;
-	void (*read)(struct db_row *st, struct store_eff_attempt *e);
+	int (*read)(struct db_row *st, struct read_row *ret, struct err *err);
 	int64_t from, to; /* of a job by number: its number, and nothing */
 	bool has_latest;
 };
@@ -171,7 +194,7 @@ struct told {
 static int each(struct store *s, const struct store_eff_filter *f, const struct source *src,
 		const struct told *to, struct err *err)
 {
-	struct store_eff_attempt e = { 0 };
+	struct read_row row = { 0 };
 	struct db_row *st;
 	int r;
 
@@ -189,8 +212,9 @@ static int each(struct store *s, const struct store_eff_filter *f, const struct 
 	if (!f->jobs)
 		db_scan(st);
 	while ((r = db_step(s->db, st, err)) > 0) {
-		src->read(st, &e);
-		r = to->fn(to->ctx, &e, err);
+		r = src->read(st, &row, err);
+		if (r >= 0)
+			r = to->fn(to->ctx, &row.e, err);
 		if (r < 0) {
 			db_done(st);
 			return r;

@@ -5,6 +5,7 @@
  */
 #pragma once
 #include <jansson.h>
+#include "controller/history/history.h"
 #include "controller/ledger/store.h"
 #include "controller/policy/eff.h"
 
@@ -22,8 +23,10 @@ struct store_eff_filter {
 struct store_eff_attempt {
 	const char *cluster, *account, *user;
 	struct eff_attempt a;
+	const struct history_job *history; /* an imported job as it was told; else NULL */
 };
-/* Each attempt that ran; those of one job beside each other. It may price *e anew. */
+/* Each attempt that ran; those of one job beside each other. fn may price *e again; names and
+ * history are good until it returns. */
 typedef int (*store_eff_fn)(void *ctx, struct store_eff_attempt *e, struct err *err);
 int store_eff(struct store *s, const struct store_eff_filter *f, store_eff_fn fn, void *ctx,
 	      struct err *err);

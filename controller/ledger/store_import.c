@@ -371,7 +371,7 @@ static int add_to_days(struct store_import *i, int association,
 	return 0;
 }
 
-static int tally_of(const struct store_import_job *j, struct tally *ret)
+int store_import_tally(const struct store_import_job *j, struct tally *ret)
 {
 	const struct tally_use use = {
 		.running_ns = (j->job->end_s - j->job->start_s - j->job->suspended_s) * S_NS,
@@ -467,7 +467,7 @@ void store_import_listen(struct store_import *i, store_import_fn fn, void *ctx)
 int store_import_take(struct store_import *i, const struct store_import_job *j, struct err *err)
 {
 	struct taken *t = &i->taken[i->n_taken];
-	int r = tally_of(j, &t->all);
+	int r = store_import_tally(j, &t->all);
 	int64_t kind = 0;
 
 	if (r == -ERANGE || r == -EINVAL)

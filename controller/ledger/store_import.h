@@ -55,6 +55,9 @@ struct store_import_job {
 	struct tally_terms terms;
 	int64_t line; /* the caller's */
 };
+/* What it is charged by its terms: the one sum for an import, for pricing it again and for
+ * whoever only asks. -EINVAL, -ERANGE as tally_make(). */
+int store_import_tally(const struct store_import_job *j, struct tally *ret);
 enum store_import_outcome {
 	STORE_IMPORT_NEW,
 	STORE_IMPORT_KNOWN,    /* there already, the same in every figure */

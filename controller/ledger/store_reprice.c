@@ -1,13 +1,10 @@
 /* store_reprice.c - imported jobs priced again; see store_import.h. */
 #include <errno.h>
-#include <stdio.h>
-#include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_import.h"
+#include "controller/ledger/store_imported.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/store_verify.h"
-
-#define S_NS 1000000000LL
 
 int store_imports_priced(struct store *s, store_priced_fn fn, void *ctx, struct err *err)
 {
@@ -38,66 +35,24 @@ struct repricing {
 	size_t n_changed;
 };
 
+enum column {
+	POOL = STORE_IMPORTED_N,
+	RATE_NUM,
+	RATE_DEN,
+	CHARGE_REQUESTED_MS,
+	CHARGE_USED_MS
+};
 static const char read_sql[] =
-	"SELECT i.id, a.cluster, a.account, a.user, i.submit_s, i.wait_s, i.run_s, i.ncpus,"
-	" i.ngpus, i.pool, i.walltime_s, i.mem_bytes, i.mem_peak_bytes, i.cpu_ms, i.rate_num,"
-	" i.rate_den, i.charge_requested_ms, i.charge_used_ms, i.suspended_s, i.nodes, k.queue,"
-	" k.qos, k.gpus, k.node_type"
-	" FROM imported i JOIN associations a ON a.id = i.association"
-	" LEFT JOIN import_kinds k ON k.id = i.kind WHERE i.id > ?1 ORDER BY i.id LIMIT ?2";
-
-static int64_t told(struct db_row *st, int column)
-{
-	return db_is_null(st, column) ? -1 : db_int(st, column);
-}
-
-static int read_job(struct db_row *st, struct history_job *j, struct err *err)
-{
-	history_init(j);
-	j->number = db_int(st, 0) & HISTORY_NUMBER_MAX;
-	snprintf(j->cluster, sizeof(j->cluster), "%s", store_text(st, 1));
-	snprintf(j->account, sizeof(j->account), "%s", store_text(st, 2));
-	snprintf(j->user, sizeof(j->user), "%s", store_text(st, 3));
-	j->submit_s = db_int(st, 4);
-	j->start_s = j->submit_s + db_int(st, 5);
-	j->suspended_s = db_int(st, 18);
-	j->end_s = j->start_s + db_int(st, 6) + j->suspended_s;
-	j->ncpus = db_int(st, 7);
-	j->ngpus = db_int(st, 8);
-	j->walltime_s = told(st, 10);
-	j->mem_bytes = told(st, 11);
-	j->mem_peak_bytes = told(st, 12);
-	j->cpu_ms = told(st, 13);
-	j->nodes = db_int(st, 19);
-	snprintf(j->queue, sizeof(j->queue), "%s", store_text(st, 20));
-	snprintf(j->qos, sizeof(j->qos), "%s", store_text(st, 21));
-	snprintf(j->node_type, sizeof(j->node_type), "%s", store_text(st, 23));
-	if (gpus_parse(store_text(st, 22), &j->gpus) < 0)
-		return err_set(err, -EBADMSG, "the GPUs of imported job %lld",
-			       (long long)j->number);
-	return 0;
-}
-
-static int charge(const struct store_import_job *j, struct tally *ret)
-{
-	const struct history_job *h = j->job;
-	const struct tally_use use = {
-		.running_ns = (h->end_s - h->start_s - h->suspended_s) * S_NS,
-		.suspended_ns = h->suspended_s * S_NS,
-		.cpu_ns = h->cpu_ms < 0 ? -1 : h->cpu_ms * 1000000,
-		.mem_peak_bytes = h->mem_peak_bytes,
-	};
-
-	return tally_make(&j->terms, &use, ret);
-}
+	"SELECT" STORE_IMPORTED_COLUMNS ", i.pool, i.rate_num, i.rate_den,"
+	" i.charge_requested_ms, i.charge_used_ms FROM" STORE_IMPORTED_TABLES
+	" WHERE i.id > ?1 ORDER BY i.id LIMIT ?2";
 
 /* An import keeps no rate of a job that costs its cores. */
 static bool has_rate(struct db_row *st, const struct changed *c, int64_t ncpus)
 {
-	int64_t num = told(st, 14);
-
-	return num < 0 ? c->rate_num == ncpus && c->rate_den == 1
-		       : c->rate_num == num && c->rate_den == db_int(st, 15);
+	if (db_is_null(st, RATE_NUM))
+		return c->rate_num == ncpus && c->rate_den == 1;
+	return c->rate_num == db_int(st, RATE_NUM) && c->rate_den == db_int(st, RATE_DEN);
 }
 
 static int take_row(struct repricing *p, struct db_row *st, struct err *err)
@@ -106,21 +61,21 @@ static int take_row(struct repricing *p, struct db_row *st, struct err *err)
 	struct store_import_job priced;
 	struct history_job j;
 	struct tally t;
-	int r = read_job(st, &j, err);
+	int r = store_imported_read(st, &j, err);
 
 	p->n.jobs++;
 	priced = (struct store_import_job){ .job = &j };
 	if (r >= 0)
 		r = p->how->price(p->how->ctx, &j, &priced, err);
-	if (r != 0 || charge(&priced, &t) < 0) {
+	if (r != 0 || store_import_tally(&priced, &t) < 0) {
 		p->n.no_price += r >= 0;
 		return r < 0 ? r : 0;
 	}
 	*c = (struct changed){ db_int(st, 0),	      priced.pool,
 			       priced.terms.rate.num, priced.terms.rate.den,
 			       t.charge_requested_ms, t.charge_used_ms };
-	if (c->pool == db_int(st, 9) && c->requested_ms == db_int(st, 16) &&
-	    c->used_ms == db_int(st, 17) && has_rate(st, c, j.ncpus))
+	if (c->pool == db_int(st, POOL) && c->requested_ms == db_int(st, CHARGE_REQUESTED_MS) &&
+	    c->used_ms == db_int(st, CHARGE_USED_MS) && has_rate(st, c, j.ncpus))
 		return 0;
 	if (c->rate_num == j.ncpus && c->rate_den == 1) /* as an import keeps it */
 		c->rate_num = c->rate_den = 0;

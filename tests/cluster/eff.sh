@@ -109,6 +109,35 @@ printf '[Cluster su]\nUnit=service-units\nQueues=q\n[Queue q]\nFactor=2\n' >"$di
 has "... the charge itself is there" "320.000" "$("$reeve" eff 1 --ledger "$dir/su.db")"
 lacks "... but of terms that are not kept, no other charge is made up" "next time" "$("$reeve" eff 1 --ledger "$dir/su.db")"
 
+# ---- a job has one price, whoever asks: models by a map, queues, whole nodes ----
+row() { # ID PARTITION NODES CPUS TRES END ELAPSED
+	echo "$1|$1|graham|$2|normal|phys|g|1|ann|2|2025-07-01T09:00:00|x|2025-07-01T10:00:00|$6|$7|0:0|COMPLETED|$3|$4|$4|1Gn|t|$5|1:00:00|n1|name"
+}
+{
+	row 1 gpu 1 1 'cpu=1,mem=1G,gres/gpu:v100-16=2' 2025-07-01T11:00:00 01:00:00
+	row 2 gpu 1 4 'cpu=4,mem=2G,gres/gpu:p100-12=1,gres/gpu:tesla=1' 2025-07-01T11:00:00 01:00:00
+	row 3 gpu 1 1 'cpu=1,mem=1G,gres/gpu:tesla=2' 2025-07-01T12:00:00 01:00:00 # suspended for an hour
+	row 4 batch 1 4 'cpu=4,mem=1G' 2025-07-01T11:00:00 01:00:00
+	row 5 gpu 1 1 'cpu=1,mem=1G,gres/gpu:other=1' 2025-07-01T11:00:00 01:00:00
+} >"$dir/graham.sacct"
+printf 'kind,from,to\ngpu,tesla,v100-32\n' >"$dir/map.csv"
+printf '[Cluster graham]\nUnit=core-hours\nQueues=normal,batch\nCoresPerNode=32\n[Queue batch]\nFactor=3\nExclusive=yes\n' >"$dir/queues.conf"
+"$reeve" import sacct "$dir/graham.sacct" --map "$dir/map.csv" --ledger "$dir/graham.db" >"$dir/imported" 2>&1 ||
+	bail "import: $(cat "$dir/imported")"
+charges() { "$reeve" eff --csv "$@" 2>"$dir/err" | pick job charge_requested_ms; }
+is "GPUs of a model that the map names have their price" "5:3600000 4:14400000 3:7200000 2:7200000 1:7200000" \
+	"$(charges --ledger "$dir/graham.db" --profile units/profiles/alliance-graham.conf)"
+is "... and one that nobody knows is told, alone" "1 job has no price in units/profiles/alliance-graham.conf; shown as the ledger charged it: 5:" \
+	"$(sed -n '1s/^reeve eff: //p; 2s/^  job \([0-9]*:\).*/\1/p' "$dir/err" | xargs)"
+is "a partition has its queue's factor, whole nodes are held whole" "5:3600000 4:345600000 3:3600000 2:14400000 1:3600000" \
+	"$(charges --ledger "$dir/graham.db" --profile "$dir/queues.conf")"
+for p in units/profiles/alliance-graham.conf "$dir/queues.conf" units/profiles/rwth.conf; do
+	cp "$dir/graham.db" "$dir/repriced.db"
+	"$reeve" admin reprice --ledger "$dir/repriced.db" --profile "$p" >"$dir/out" || bail "reprice: $(cat "$dir/out")"
+	is "what 'eff --profile ${p##*/}' shows is what 'admin reprice' charges" "$(charges --ledger "$dir/repriced.db")" \
+		"$(charges --ledger "$dir/graham.db" --profile "$p")"
+done
+
 # ---- GPUs that were held: the model has no figure of their work ----
 cp "$db" "$dir/gpu.db"
 python3 -c 'import sqlite3,sys; d = sqlite3.connect(sys.argv[1]); d.execute("UPDATE imported SET ngpus = 2 WHERE ncpus = 16"); d.commit()' "$dir/gpu.db"
