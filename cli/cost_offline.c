@@ -117,7 +117,6 @@ int cost_offline(const struct cli *c, const struct verb_call *call, struct reque
 	_cleanup_free_ char *path = NULL;
 	struct quote q = { .pick = { .cluster = r->cluster,
 				     .queue = r->queue,
-				     .qos = r->qos,
 				     .node_type = verb_value(call, "node-type"),
 				     .gpu_model = verb_value(call, "gpu-model") } };
 	int rc = profile_find(verb_value(call, "profile"), &path, err);
@@ -130,5 +129,6 @@ int cost_offline(const struct cli *c, const struct verb_call *call, struct reque
 	if (rc < 0)
 		return rc == -EINVAL ? -EBADMSG : rc;
 	rc = read_request(c, call, config, r, err);
+	q.pick.qos = config_qos_or_default(config, r->qos); /* no account to have one */
 	return rc < 0 ? rc : answer(config, r, &q, ret, err);
 }

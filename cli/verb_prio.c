@@ -9,6 +9,7 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
+#include "controller/quota/quota_qos.h"
 #include "controller/quota/usage_names.h"
 #include "controller/quote/quote.h"
 #include "controller/standing/rank.h"
@@ -224,6 +225,11 @@ struct asked {
 	int64_t waited_s;
 };
 
+static struct quota_site site_of(const struct share_file *f)
+{
+	return (struct quota_site){ f->site.store, f->site.config, f->site.accounts };
+}
+
 /* Which cluster is meant where none is named: the ledger's, if it has one. */
 static int choose_cluster(const struct share_file *f, struct request *q, struct err *err)
 {
@@ -293,7 +299,7 @@ static int complete(const struct config *config, struct request *q, enum charge_
 static int check_known(const struct share_file *f, const struct request *q,
 		       const struct rank_cluster *has, struct err *err)
 {
-	const struct quota_site site = { f->site.store, f->site.config, f->site.accounts };
+	const struct quota_site site = site_of(f);
 	const struct store_period whose = { .account = q->account, .user = q->user };
 	int r = usage_names_check_period(&(struct usage_names){ &site, NULL }, &whose, err);
 
@@ -379,6 +385,11 @@ static int what_if(struct asking *a, struct err *err)
 		r = share_file_open(a->call, &f, err);
 	if (r == 0)
 		r = *q.cluster ? 0 : choose_cluster(&f, &q, err);
+	if (r == 0) {
+		const struct quota_site site = site_of(&f);
+
+		quota_fill_qos(&site, &q);
+	}
 	if (r == 0)
 		r = complete(f.site.config, &q, &asked.pool, err);
 	if (r == 0)

@@ -182,13 +182,13 @@ static int read_request(struct call *c, struct request *q, const struct config_c
 	return r < 0 ? r : gpus_choose(c, q, err);
 }
 
-/* The one that was asked for, else the account's; it must be one that may be used. */
+/* The one that was requested, else the default; it must be one that may be used. */
 static int choose_qos(struct call *c, struct request *q, struct err *err)
 {
 	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
 	struct quota_qos_refusal no;
 
-	quota_fill_qos(site.accounts, q);
+	quota_fill_qos(&site, q);
 	if (quota_allows_qos(&site, q, &no))
 		return 0;
 	err_set(err, 0, "%s", no.text);
@@ -382,14 +382,16 @@ void submit_finish(struct call *c, const struct submission *s)
 	api_want_cycle(c->api);
 }
 
-/* The QOS that it would have: by the account that it would be charged to, where that is known.
- */
+/* The QOS that it would have: by the account that it would be charged to where that is known,
+ * else the site's. */
 static void foretell_qos(struct call *c, struct request *q)
 {
+	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
 	struct request whose = *q; /* borrows */
 
-	if (*whose.account || find_default_account(c, whose.account))
-		quota_fill_qos(c->api->accounts, &whose);
+	if (!*whose.account)
+		find_default_account(c, whose.account);
+	quota_fill_qos(&site, &whose);
 	memcpy(q->qos, whose.qos, sizeof(q->qos));
 }
 

@@ -287,6 +287,11 @@ int config_find_qos(const struct config *c, const char *name, const struct confi
 	return *ret ? 0 : refuse_qos(c, name, err);
 }
 
+const char *config_qos_or_default(const struct config *c, const char *named)
+{
+	return *named ? named : c->policy.default_qos;
+}
+
 const struct config_node_type *config_node_type(const struct config *c, const char *name)
 {
 	for (size_t i = 0; i < c->n_node_types; i++)

@@ -136,7 +136,8 @@ struct config_policy {
 	int members_see;		  /* enum config_members */
 	int64_t late_after_s;		  /* 0: never */
 	int64_t weight_age, weight_fairshare, weight_job_size, weight_partition, weight_qos;
-	int64_t max_age_s; /* from which age on priority rises no more */
+	char default_qos[REQUEST_NAME_MAX]; /* "": jobs that name none have none */
+	int64_t max_age_s;		    /* from which age on priority rises no more */
 	bool favor_small, small_relative_to_time;
 	int64_t gpu_idle_min; /* from so many minutes on an idle GPU is a state; 0: never */
 };
@@ -239,6 +240,9 @@ const struct config_qos *config_qos(const struct config *c, const char *name);
 /* -EINVAL: there is none of that name; the words say which was meant, or which there are. */
 int config_find_qos(const struct config *c, const char *name, const struct config_qos **ret,
 		    struct err *err);
+/* The QOS of a job that names this one ("": none, then the site's default); "": no QOS. An
+ * account's own default goes before the site's: quota_fill_qos(). */
+const char *config_qos_or_default(const struct config *c, const char *named);
 /* Is the name in AllowUsers=, AllowAccounts=, or are these not stated? */
 bool config_qos_allows_user(const struct config_qos *q, const char *user);
 bool config_qos_allows_account(const struct config_qos *q, const char *account);

@@ -136,6 +136,20 @@ static void check_policy(struct cross *x)
 		     "sections");
 }
 
+/* A default that does not exist would refuse every job that names no QOS. */
+static void check_default_qos(struct cross *x)
+{
+	const char *name = x->c->policy.default_qos;
+	const struct config_qos *qos;
+	struct err why = { "" };
+
+	if (!*name || config_find_qos(x->c, name, &qos, &why) == 0)
+		return;
+	tell(x, x->c, "DefaultQos",
+	     "[Policy] DefaultQos = %s: %s; add a [Qos %s] section, or name one that exists",
+	     name, why.text, name);
+}
+
 static void check_hooks(struct cross *x)
 {
 	const struct config_hooks *h = &x->c->hooks;
@@ -154,6 +168,7 @@ int config_check_all(const struct config *c, const struct config_faults *to)
 	check_node_types(&x);
 	check_queues(&x);
 	check_policy(&x);
+	check_default_qos(&x);
 	check_hooks(&x);
 	return x.n;
 }

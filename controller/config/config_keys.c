@@ -181,6 +181,8 @@ const struct conf_key config_keys[] = {
 	WEIGHT("PriorityWeightJobSize", weight_job_size, "of the size of a job"),
 	WEIGHT("PriorityWeightPartition", weight_partition, "of the queue"),
 	WEIGHT("PriorityWeightQos", weight_qos, "of the quality of service"),
+	KEY("Policy", "DefaultQos", CONF_NAME, POLICY_AT(default_qos),
+	    "QOS of jobs that name none and whose account has no default of its own", "normal"),
 	{ "Policy", "PriorityMaxAge", CONF_SECONDS, POLICY_AT(max_age_s), 1, 315360000, NULL,
 	  "age from which on the priority of waiting rises no more", "7-0:00:00" },
 	{ "Policy", "FavorSmall", CONF_BOOL, POLICY_AT(favor_small), 0, 0, NULL,

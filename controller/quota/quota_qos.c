@@ -5,11 +5,14 @@
 #include "common/model/amount.h"
 #include "controller/quota/quota_qos.h"
 
-void quota_fill_qos(const struct accounts *a, struct request *q)
+void quota_fill_qos(const struct quota_site *site, struct request *q)
 {
+	const struct accounts *a = site->accounts;
+	const char *of_account = accounts_default_qos(a, accounts_find(a, q->account));
+
 	if (!*q->qos)
 		snprintf(q->qos, sizeof(q->qos), "%s",
-			 accounts_default_qos(a, accounts_find(a, q->account)));
+			 config_qos_or_default(site->config, of_account));
 }
 
 /* The account itself, or one above it. */

@@ -45,8 +45,8 @@ static int price_part(const struct config *config, const struct history_job *j,
 
 	if (cl && is_in_list(cl->queues, j->queue))
 		q.pick.queue = j->queue;
-	if (config_qos(config, j->qos))
-		q.pick.qos = j->qos;
+	if (config_qos(config, config_qos_or_default(config, j->qos)))
+		q.pick.qos = config_qos_or_default(config, j->qos);
 	if (gpus) {
 		q.res.ngpus = gpus->n;
 		q.res.ncpus = part_of(j->ncpus, gpus->n, j->ngpus);

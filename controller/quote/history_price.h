@@ -3,10 +3,10 @@
  *
  * The one rule for `reeve import --profile`, `reeve admin reprice` and `reeve eff --profile`.
  * The queue is the job's partition where the profile's cluster has one of that name, else its
- * default queue; its QOS is priced where the profile has one of that name. Of an exclusive
- * queue the job's nodes are held whole. GPUs are priced by model; a job of several models is
- * priced as one job for each, with cores and memory split in proportion to the GPUs, and its
- * rate is their sum.
+ * default queue; its QOS is priced where the profile has one of that name, and a job whose QOS
+ * was not told has the profile's DefaultQos. Of an exclusive queue the job's nodes are held
+ * whole. GPUs are priced by model; a job of several models is priced as one job for each, with
+ * cores and memory split in proportion to the GPUs, and its rate is their sum.
  */
 #pragma once
 #include "controller/config/config.h"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # qos.sh - quality of service beside queues: its factor in the price, in what is billed and in
-# what fairshare counts; its priority; who may use it; the default of an account; its limits.
+# what fairshare counts; its priority; who may use it; its limits; the default of an account,
+# and that of the site.
 # Needs root (to be several users), munged and build/bin; uses loopback only and leaves nothing
 # behind. TAP.
 set -u
@@ -55,6 +56,16 @@ has "one that is not there, with the nearest" "there is no QOS 'hihg'; did you m
 has "or with all that are" "there is no QOS 'zork'; there are: low, normal, high, debug" "$(cost -l ncpus=4 --qos zork)"
 has "a profile without any says so" "there is no QOS 'high': this site has none" "$("$reeve" cost --profile nci -l ncpus=1,vmem=1GB --qos high 2>&1)"
 
+# ---- the default of the site ----
+{ policy && printf '[Policy]\nDefaultQos = high\n'; } >"$dir/default.conf"
+is "the site's default is that of a request that names none" "8 2" \
+	"$("$reeve" cost --profile "$dir/default.conf" -l ncpus=4 --json | sed -n 's/.*"rate": *"\([^"]*\)".*/\1/p') $("$reeve" cost --profile "$dir/default.conf" -l ncpus=4 --qos low --json | sed -n 's/.*"rate": *"\([^"]*\)".*/\1/p')"
+{ policy && printf '[Policy]\nDefaultQos = hihg\n'; } >"$dir/wrong.conf"
+out=$("$reeve" admin check-config "$dir/wrong.conf" 2>&1)
+is "check-config refuses a default that does not exist" 1 $?
+has "with file and line, key, value, the nearest and what to do" \
+	"wrong.conf, line $(grep -c . "$dir/wrong.conf"): [Policy] DefaultQos = hihg: there is no QOS 'hihg'; did you mean 'high'?; add a [Qos hihg] section" "$out"
+
 # ---- a history that names them ----
 sacct() { # ID QOS
 	echo "$1|$1|main|normal|$2|physics|daemon|1|daemon|1|2026-01-10T00:00:00|2026-01-10T00:00:00|2026-01-10T00:00:00|2026-01-10T01:00:00|01:00:00|0:0|COMPLETED|1|4|4|1G|cpu=4|cpu=4,mem=1G|02:00:00|n1|t"
@@ -64,6 +75,11 @@ out=$("$reeve" import sacct "$dir/sacct.txt" --profile "$dir/profile.conf" --led
 is "imported jobs are charged by their QOS: 4 + 8 + 2 + 4 core-hours" $((18 * 3600000)) \
 	"$("$reeve" usage --ledger "$dir/history.db" --csv --noheader -o charge_requested_ms | head -1)"
 has "one that the profile does not have is listed" "foreign" "$out"
+
+sacct 5 "" >"$dir/unnamed.txt"
+"$reeve" import sacct "$dir/unnamed.txt" --profile "$dir/default.conf" --ledger "$dir/unnamed.db" >/dev/null 2>&1
+is "an imported job that names none is charged by the site's default" $((8 * 3600000)) \
+	"$("$reeve" usage --ledger "$dir/unnamed.db" --csv --noheader -o charge_requested_ms | head -1)"
 
 # ---- live ----
 [ "$(id -u)" = 0 ] || { skip "a live controller" "needs root to speak as several users"; tap_end; }
@@ -191,4 +207,31 @@ submit $daemon physics -l ncpus=1 --qos high >/dev/null
 submit $daemon physics -l ncpus=1 --qos high >/dev/null
 has "so many may wait, no more" "user daemon in QOS high has 3 jobs queued, and the limit is 3" \
 	"$(submit $daemon physics -l ncpus=1 --qos high)"
+
+# ---- the default of the site ----
+with_default() { # NAME
+	live_stop
+	configure
+	printf '[Policy]\nDefaultQos = %s\n' "$1" >>"$dir/controller.conf"
+	live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
+}
+last() { ask 0 GET /v1/jobs | grep -o '"job":[0-9]*' | cut -d: -f2 | sort -n | tail -1; }
+submit $daemon arts -l ncpus=1 >/dev/null
+before=$(last)
+with_default normal
+submit $daemon arts -l ncpus=1 >/dev/null
+is "a job that names none, of an account without a default, has the site's" normal "$(field "$(last)" qos)"
+has "and reeve job shows it" "QOS        normal" "$(cli $daemon job "$(last)")"
+submit $daemon physics -l ncpus=1 >/dev/null
+is "the account's own default goes before it" low "$(field "$(last)" qos)"
+submit $daemon arts --qos low -l ncpus=1 >/dev/null
+is "and what is named before both" low "$(field "$(last)" qos)"
+is "a job that was submitted before has none" "" "$(field "$before" qos)"
+with_default low
+has "reeve cost goes by it" "QOS factor 0.5" "$(cli $daemon cost -A arts -l ncpus=4)"
+has "without an account as well" "QOS factor 0.5" "$(cli $daemon cost -l ncpus=4)"
+with_default debug
+has "a default that the user may not use is refused in words" "user 'daemon' may not use QOS 'debug'" "$(submit $daemon arts -l ncpus=1)"
+submit $bin arts -l ncpus=1 >/dev/null
+is "and is that of a user who may" debug "$(field "$(last)" qos)"
 tap_end

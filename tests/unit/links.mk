@@ -84,6 +84,7 @@ $O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/con
 $O/tests/unit/test_dialect: $O/controller/pg/dialect.o
 QUOTA := $(patsubst %,$O/controller/quota/%.o,quota quota_words quota_encode quota_admit quota_qos quota_scopes quota_gate) $O/controller/ledger/store_quota.o \
 	$(patsubst %,$O/controller/policy/%.o,window grant target eligible) $O/controller/accounts/accounts.o
+$O/tests/unit/test_quota_qos: $O/controller/quota/quota_qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson

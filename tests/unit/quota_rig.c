@@ -61,6 +61,7 @@ int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j)
 	strcpy(r.account, j->account ? j->account : "physics");
 	strcpy(r.user, j->user ? j->user : "alice");
 	strcpy(r.queue, j->queue ? j->queue : "normal");
+	strcpy(r.qos, j->qos ? j->qos : "");
 	strcpy(r.name, "job");
 	r.res = (struct resources){ .ncpus = j->ncpus ? j->ncpus : 1,
 				    .vmem_bytes = 1000,

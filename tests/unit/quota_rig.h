@@ -21,6 +21,7 @@ struct quota_rig_job {
 	struct fraction rate;
 	int64_t ncpus, walltime_s; /* 0: 1 core, 1800 s */
 	const char *array;	   /* "0-9"; NULL: one job */
+	const char *qos;	   /* NULL: none */
 };
 /* Hands in; gives it to n1. */
 int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j);

@@ -293,6 +293,66 @@ static void a_tariff_that_is_not_told_is_refused(void **state)
 	}
 }
 
+static void queue_and_qos_multiply_and_an_unstated_one_is_one(void **state)
+{
+	_cleanup_(config_freep) struct config *c =
+		parse("[Cluster a]\nQueues=normal,fast\n[Queue fast]\nFactor=3\n"
+		      "[Qos half]\nFactor=1/2\n[Qos free]\nFactor=0\n[Qos plain]\n");
+	static const struct {
+		struct config_pick pick;
+		int64_t num, den; /* of 4 cores */
+	} laws[] = {
+		{ { .queue = "normal" }, 4, 1 },
+		{ { .queue = "fast" }, 12, 1 },
+		{ { .qos = "half" }, 2, 1 },
+		{ { .queue = "fast", .qos = "half" }, 6, 1 },
+		{ { .queue = "fast", .qos = "free" }, 0, 1 },
+		{ { .queue = "fast", .qos = "plain" }, 12, 1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(laws); i++) {
+		struct tariff t = tariff(c, laws[i].pick);
+		struct tariff_ask ask = { .ncpus = 4 };
+		struct tariff_price p;
+
+		assert_int_equal(tariff_price(&t, &ask, &p, NULL), 0);
+		assert_int_equal(p.rate.num, laws[i].num);
+		assert_int_equal(p.rate.den, laws[i].den);
+	}
+}
+
+/* Fault by file and line, key, value and remedy. */
+static void a_default_qos_that_does_not_exist_is_told_by_line_and_remedy(void **state)
+{
+	static const struct {
+		const char *text, *words;
+	} bad[] = {
+		{ "[Policy]\nTimeZone=UTC\nDefaultQos=norml\n[Qos normal]\n",
+		  "controller.conf, line 3: [Policy] DefaultQos = norml: there is no QOS "
+		  "'norml'; did you mean 'normal'?; add a [Qos norml] section, or name one "
+		  "that exists" },
+		{ "[Policy]\nDefaultQos=normal\n",
+		  "controller.conf, line 2: [Policy] DefaultQos = normal: there is no QOS "
+		  "'normal': this site has none; add a [Qos normal] section" },
+	};
+	_cleanup_(config_freep) struct config *c =
+		parse("[Policy]\nDefaultQos=normal\n[Qos normal]\n");
+
+	(void)state;
+	assert_string_equal(config_qos_or_default(c, ""), "normal");
+	assert_string_equal(config_qos_or_default(c, "high"), "high");
+	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
+		struct config *no = NULL;
+		struct err err = { "" };
+
+		assert_int_equal(config_parse(bad[i].text, strlen(bad[i].text), &no, &err),
+				 -EINVAL);
+		if (!strstr(err.text, bad[i].words))
+			fail_msg("'%s' lacks '%s'", err.text, bad[i].words);
+	}
+}
+
 static void the_file_wins_over_its_profile(void **state)
 {
 	_cleanup_(config_freep) struct config *c = NULL;
@@ -445,6 +505,8 @@ int main(void)
 		cmocka_unit_test(a_hook_that_cannot_be_is_refused),
 		cmocka_unit_test(the_tariff_is_of_cluster_node_type_model_and_queue),
 		cmocka_unit_test(a_tariff_that_is_not_told_is_refused),
+		cmocka_unit_test(queue_and_qos_multiply_and_an_unstated_one_is_one),
+		cmocka_unit_test(a_default_qos_that_does_not_exist_is_told_by_line_and_remedy),
 		cmocka_unit_test(the_file_wins_over_its_profile),
 		cmocka_unit_test(a_site_says_what_its_units_of_memory_mean),
 		cmocka_unit_test(weights_are_of_queue_cluster_or_policy),

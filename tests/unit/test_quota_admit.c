@@ -38,6 +38,7 @@ static struct quota_answer admit(struct quota_rig *q, const struct quota_rig_job
 	strcpy(r.account, j->account ? j->account : "physics");
 	strcpy(r.user, j->user ? j->user : "alice");
 	strcpy(r.queue, j->queue ? j->queue : "normal");
+	strcpy(r.qos, j->qos ? j->qos : "");
 	r.res = (struct resources){ .ncpus = j->ncpus ? j->ncpus : 1,
 				    .vmem_bytes = 1000,
 				    .walltime_s = j->walltime_s ? j->walltime_s : 3600 };
@@ -72,6 +73,41 @@ static void an_array_reserves_and_counts_by_its_elements(void **state)
 	assert_string_equal(a.text,
 			    "account physics has 98 jobs queued, 3 more were handed in, "
 			    "and the limit is 100");
+}
+
+static void the_limits_of_a_qos_are_of_each_user_in_it_and_of_no_other(void **state)
+{
+	struct quota_rig *q = *state;
+	struct quota_rig_job j = { .ncpus = 8, .rate = { 1, 1 }, .qos = "x" };
+	struct quota_answer a;
+
+	quota_rig_set(q,
+		      "[Cluster main]\n[Qos x]\nMaxRunningCores=8\nMaxQueuedJobs=2\n"
+		      "[Qos y]\n",
+		      "[Account physics]\nUsers=alice,bob\n");
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.ncpus = 9;
+	a = admit(q, &j);
+	assert_int_equal(a.verdict, QUOTA_REFUSED);
+	assert_string_equal(a.text,
+			    "it needs 9 cores, and user alice in QOS x may run 8 at once");
+	j.qos = "y";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.qos = "gone"; /* of the configuration: limits nothing */
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.ncpus = 1;
+	j.qos = "x";
+	quota_rig_submit(q, &j);
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	quota_rig_submit(q, &j);
+	a = admit(q, &j);
+	assert_int_equal(a.verdict, QUOTA_REFUSED);
+	assert_non_null(strstr(a.text, "user alice in QOS x has 2 jobs queued"));
+	j.user = "bob";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
+	j.user = "alice";
+	j.qos = "y";
+	assert_int_equal(admit(q, &j).verdict, QUOTA_TAKEN);
 }
 
 static void a_job_is_covered_to_the_last_thousandth_and_no_further(void **state)
@@ -428,6 +464,7 @@ int main(void)
 {
 #define WITH_LEDGER(f) cmocka_unit_test_setup_teardown(f, quota_rig_open, quota_rig_close)
 	const struct CMUnitTest tests[] = {
+		WITH_LEDGER(the_limits_of_a_qos_are_of_each_user_in_it_and_of_no_other),
 		WITH_LEDGER(a_job_is_covered_to_the_last_thousandth_and_no_further),
 		WITH_LEDGER(an_array_reserves_and_counts_by_its_elements),
 		WITH_LEDGER(beyond_the_grant_the_profile_decides),
