@@ -40,20 +40,28 @@ void accounts_change_row(const struct cli *c, struct table *t, const json_t *cha
 		table_text(t, keys[i], cli_text(change, keys[i]));
 }
 
+void accounts_change_warnings(const struct cli *c, const json_t *warnings)
+{
+	FILE *to = c->format.to;
+	json_t *text;
+	size_t i;
+
+	json_array_foreach(warnings, i, text)
+	{
+		fputs("warning: ", to);
+		cli_put(to, json_string_value(text));
+		fputc('\n', to);
+	}
+}
+
 /* Behind the table: what an operator should know of it. */
 static void say_more(const struct cli *c, const json_t *doc)
 {
-	json_t *warnings = json_object_get(doc, "warnings"),
-	       *jobs = json_object_get(doc, "jobs"), *j;
+	json_t *jobs = json_object_get(doc, "jobs"), *j;
 	FILE *to = c->format.to;
 	size_t i;
 
-	json_array_foreach(warnings, i, j)
-	{
-		fputs("warning: ", to);
-		cli_put(to, json_string_value(j));
-		fputc('\n', to);
-	}
+	accounts_change_warnings(c, json_object_get(doc, "warnings"));
 	json_array_foreach(jobs, i, j)
 	{
 		fputs("account ", to);
@@ -145,6 +153,16 @@ int accounts_change_revision(const struct accounts_source *s, const struct verb_
 	return 0;
 }
 
+/* Behind those that the source has. */
+static int add_warnings(json_t *doc, json_t *more)
+{
+	json_t *old = json_object_get(doc, "warnings");
+
+	if (!old)
+		return json_object_set(doc, "warnings", more);
+	return json_array_extend(old, more);
+}
+
 int accounts_change_make(struct accounts_source *s, const struct accounts_change_call *how,
 			 struct err *err)
 {
@@ -152,6 +170,8 @@ int accounts_change_make(struct accounts_source *s, const struct accounts_change
 	int r = accounts_source_change(s, how->wish, &doc, err);
 
 	if (r == 0 && how->notes && json_object_set(doc, "not_taken", how->notes) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
+	if (r == 0 && how->warnings && add_warnings(doc, how->warnings) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	return r < 0 ? r : show_change(s->c, doc, how, err);
 }

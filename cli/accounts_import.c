@@ -9,6 +9,8 @@
 #include "common/wire/wire.h"
 #include "controller/accounts/accounts_csv.h"
 #include "controller/accounts/accounts_sacctmgr.h"
+#include "controller/config/config.h"
+#include "controller/config/profile.h"
 
 #define DUMP_MAX (256 << 20)
 
@@ -84,6 +86,100 @@ static json_t *encode_notes(const struct accounts_draft *d)
 	return notes;
 }
 
+/* ---- QOS ---- */
+
+/* The QOS that the accounts name, each once and with the first account that does. */
+struct qos_named {
+	char name[REQUEST_NAME_MAX];
+	const char *account;
+	size_t n; /* accounts */
+};
+
+struct qos_list {
+	struct qos_named *of;
+	size_t n;
+};
+
+static int note_qos(struct qos_list *l, const char *name, size_t size, const char *account)
+{
+	struct qos_named *more;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct qos_named *q = &l->of[i];
+
+		if (strncmp(q->name, name, size) != 0 || q->name[size])
+			continue;
+		q->n += strcmp(q->account, account) != 0;
+		q->account = account;
+		return 0;
+	}
+	more = realloc(l->of, (l->n + 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	l->of = more;
+	more[l->n] = (struct qos_named){ .account = account, .n = 1 };
+	snprintf(more[l->n++].name, sizeof(more->name), "%.*s", (int)size, name);
+	return 0;
+}
+
+static int list_qos(const struct accounts *a, struct qos_list *ret)
+{
+	int r = 0;
+
+	for (size_t i = 0; i < a->n_accounts; i++) {
+		const struct accounts_account *p = &a->accounts[i];
+		const char *list = p->qos;
+
+		while (list && *list && r == 0) {
+			size_t n = strcspn(list, ",");
+
+			r = note_qos(ret, list, n, p->name);
+			list += n + (list[n] == ',');
+		}
+		if (*p->default_qos && r == 0)
+			r = note_qos(ret, p->default_qos, strlen(p->default_qos), p->name);
+	}
+	return r;
+}
+
+static int load_config(const struct verb_call *call, struct config **ret, struct err *err)
+{
+	_cleanup_free_ char *path = NULL;
+	const char *name = verb_value(call, "profile");
+	int r = name ? profile_find(name, &path, err) : 0;
+
+	return r < 0 || !name ? r : config_load(path, ret, err);
+}
+
+/* A QOS without a section refuses the jobs that have it. Where a controller is asked it warns
+ * by its own configuration. */
+static int warn_of_qos(const struct verb_call *call, const struct accounts *new, json_t **ret,
+		       struct err *err)
+{
+	_cleanup_(config_freep) struct config *config = NULL;
+	struct qos_list l = { 0 };
+	char text[512];
+	int r = load_config(call, &config, err);
+
+	*ret = json_array();
+	if (r == 0 && (!*ret || list_qos(new, &l) < 0))
+		r = err_set(err, -ENOMEM, "out of memory");
+	for (size_t i = 0; i < l.n && r == 0; i++) {
+		if (config && config_qos(config, l.of[i].name))
+			continue;
+		snprintf(
+			text, sizeof(text), "QOS '%s' of %zu account%s %s a [Qos %s] section%s",
+			l.of[i].name, l.of[i].n, l.of[i].n == 1 ? "" : "s",
+			config ? "lacks" : "needs", l.of[i].name,
+			config ? ": add it, or jobs that have this QOS are refused"
+			       : " in controller.conf; --profile FILE says which ones lack it");
+		if (json_array_append_new(*ret, json_string(text)) < 0)
+			r = err_set(err, -ENOMEM, "out of memory");
+	}
+	free(l.of);
+	return r;
+}
+
 /* ---- as a file ---- */
 
 static int write_file(const char *path, const char *text, struct err *err)
@@ -106,10 +202,12 @@ static int convert(struct cli *c, const struct verb_call *call, struct accounts_
 {
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
 	_cleanup_free_ char *text = NULL;
-	_cleanup_json_ json_t *notes = NULL;
+	_cleanup_json_ json_t *notes = NULL, *warnings = NULL;
 	const char *path = verb_value(call, "file");
 	int r = accounts_draft_finish(d, NULL, &new, err);
 
+	if (r == 0)
+		r = warn_of_qos(call, new, &warnings, err);
 	if (r == 0)
 		r = accounts_write(new, &text, err);
 	if (r == 0)
@@ -117,6 +215,7 @@ static int convert(struct cli *c, const struct verb_call *call, struct accounts_
 	if (r < 0)
 		return r;
 	notes = encode_notes(d);
+	accounts_change_warnings(c, warnings);
 	accounts_change_notes(c, notes);
 	cli_put(c->format.to, path);
 	fprintf(c->format.to,
@@ -133,7 +232,7 @@ static int change(struct cli *c, const struct verb_call *call, struct accounts_d
 {
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
-	_cleanup_json_ json_t *notes = NULL;
+	_cleanup_json_ json_t *notes = NULL, *warnings = NULL;
 	struct accounts_wish w = { .is_dry_run = !verb_count(call, "apply") };
 	int r = accounts_source_open(c, call, &s, err);
 
@@ -141,6 +240,8 @@ static int change(struct cli *c, const struct verb_call *call, struct accounts_d
 		return err_set(err, -EPERM, "only operators change the accounts");
 	if (r == 0)
 		r = accounts_draft_finish(d, s.now, &new, err);
+	if (r == 0 && s.store)
+		r = warn_of_qos(call, new, &warnings, err);
 	if (r == 0)
 		r = accounts_change_revision(&s, call, &w.revision, err);
 	if (r < 0)
@@ -149,7 +250,8 @@ static int change(struct cli *c, const struct verb_call *call, struct accounts_d
 	notes = encode_notes(d);
 	return accounts_change_make(
 		&s,
-		&(struct accounts_change_call){ &w, "yet: add --apply to make it so", notes },
+		&(struct accounts_change_call){ &w, "yet: add --apply to make it so", notes,
+						warnings },
 		err);
 }
 
@@ -164,6 +266,11 @@ static int import(const struct verb_call *call, void *ctx, struct err *err)
 		return err_set(err, -EINVAL,
 			       "--file writes accounts.conf and changes nothing: leave --apply "
 			       "and --ledger out");
+	if (verb_value(call, "profile") && !is_file && !verb_value(call, "ledger"))
+		return err_set(
+			err, -EINVAL,
+			"--profile goes with --ledger or --file: a controller goes by its "
+			"own configuration");
 	if (is_file)
 		r = cli_begin_offline(c, call, err);
 	if (r == 0)
@@ -201,6 +308,8 @@ static int export(const struct verb_call *call, void *ctx, struct err *err)
 static const struct verb_option import_options[] = {
 	{ "apply", 0, NULL, "make the change; without it only say what would change", NULL },
 	{ "file", 'f', "FILE", "write it as a new accounts.conf instead", NULL },
+	{ "profile", 0, "NAME",
+	  "with --ledger or --file: say which QOS this configuration lacks", NULL },
 	{ "revision", 0, "N", "only if the accounts still have this revision", NULL },
 	ACCOUNTS_LEDGER_OPTION,
 	{ 0 },

@@ -19,9 +19,10 @@ static int change(struct accounts_source *s, const struct verb_call *call,
 	int r = accounts_change_revision(s, call, &w.revision, err);
 
 	return r < 0 ? r
-		     : accounts_change_make(
-			       s, &(struct accounts_change_call){ &w, "(--dry-run)", NULL },
-			       err);
+		     : accounts_change_make(s,
+					    &(struct accounts_change_call){
+						    .wish = &w, .why_dry = "(--dry-run)" },
+					    err);
 }
 
 /* ---- files ---- */

@@ -26,16 +26,26 @@ void accounts_draft_init(struct accounts_draft *d, const char *file)
 	*d = (struct accounts_draft){ .file = file, .each = accounts_no_limits };
 }
 
+static void qos_done(struct draft_qos *q)
+{
+	free(q->stated);
+	free(q->all);
+}
+
 void accounts_draft_done(struct accounts_draft *d)
 {
 	tdestroy(d->by_account, keep);
 	tdestroy(d->by_member, keep);
 	for (size_t i = 0; i < d->n_accounts; i++) {
 		free(d->accounts[i]->description);
+		qos_done(&d->accounts[i]->qos);
 		free(d->accounts[i]);
 	}
-	for (size_t i = 0; i < d->n_members; i++)
+	for (size_t i = 0; i < d->n_members; i++) {
+		qos_done(&d->members[i]->qos);
 		free(d->members[i]);
+	}
+	qos_done(&d->qos);
 	free(d->accounts);
 	free(d->members);
 	free(d->notes);
@@ -196,6 +206,7 @@ int accounts_draft_add_member(struct accounts_draft *d, const struct draft_membe
 void accounts_draft_drop_member(struct accounts_draft *d, struct draft_member *m)
 {
 	tdelete(m, &d->by_member, compare_members);
+	qos_done(&m->qos);
 	free(m);
 }
 
@@ -338,6 +349,22 @@ static const char *format_shares(int64_t shares, char buf[static AMOUNT_TEXT_MAX
 	return buf;
 }
 
+static void put_qos(struct writer *w, const struct draft_account *a)
+{
+	const char *list = accounts_draft_qos_of(a);
+	char name[REQUEST_NAME_MAX];
+
+	while (list && *list) {
+		size_t n = strcspn(list, ",");
+
+		snprintf(name, sizeof(name), "%.*s", (int)n, list);
+		put_item(w, "Qos", name, "");
+		list += n + (list[n] == ',');
+	}
+	if (*a->qos.by_default)
+		put_item(w, "DefaultQos", "", a->qos.by_default);
+}
+
 static void put_account(struct writer *w, const struct draft_account *a)
 {
 	char shares[AMOUNT_TEXT_MAX];
@@ -349,6 +376,7 @@ static void put_account(struct writer *w, const struct draft_account *a)
 		put_item(w, "Description", "", a->description);
 	put_item(w, "Parent", "", a->parent);
 	put_item(w, "Shares", "", format_shares(a->shares, shares));
+	put_qos(w, a);
 	put_limits(w, &a->limits);
 }
 
@@ -413,8 +441,9 @@ static bool is_kept(const struct accounts_draft *d, const struct accounts *kept,
 	if (!strcmp(row->section, "Association") || !strcmp(row->key, "DefaultAccount"))
 		return false;
 	if (!strcmp(row->section, "Account"))
-		return (!strcmp(row->key, "Clusters") || !strcmp(row->key, "Qos") ||
-			!strcmp(row->key, "DefaultQos")) &&
+		return (!strcmp(row->key, "Clusters") ||
+			(!d->states_qos &&
+			 (!strcmp(row->key, "Qos") || !strcmp(row->key, "DefaultQos")))) &&
 		       accounts_draft_account(d, row->name);
 	if (!strcmp(row->section, "User") && !*row->key)
 		return memcmp(&accounts_user(kept, row->name)->limits, &accounts_no_limits,
@@ -463,6 +492,8 @@ int accounts_draft_finish(struct accounts_draft *d, const struct accounts *kept,
 
 	if (r == 0)
 		r = check_defaults(d, err);
+	if (r == 0)
+		r = accounts_draft_resolve_qos(d, err);
 	if (r == 0)
 		r = put_all(d, kept, &rows, err);
 	if (r == 0) {

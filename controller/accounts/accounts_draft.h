@@ -10,6 +10,13 @@
 #include <stdio.h>
 #include "controller/accounts/accounts.h"
 
+/* The QOS of the file's cluster, of an account or of a user in it. */
+struct draft_qos {
+	char *stated; /* "a,b"; or changes to what stands above it: "+a,-b"; NULL: not stated */
+	char *all;    /* what follows, once resolved; NULL: nothing is stated here or above */
+	char by_default[REQUEST_NAME_MAX]; /* "": not stated */
+};
+
 struct draft_account {
 	char name[REQUEST_NAME_MAX], parent[REQUEST_NAME_MAX];
 	size_t line;
@@ -17,7 +24,8 @@ struct draft_account {
 	char *description;
 	struct accounts_limits limits; /* of all its jobs together */
 	struct accounts_limits
-		each;	 /* of each user in it, or below, who has none of their own */
+		each; /* of each user in it, or below, who has none of their own */
+	struct draft_qos qos;
 	bool has_shares; /* stated */
 	int walk;	 /* while cycles are looked for */
 };
@@ -27,6 +35,7 @@ struct draft_member {
 	size_t line;
 	int64_t shares;
 	struct accounts_limits limits;
+	struct draft_qos qos;
 	bool is_user, is_coordinator, is_default; /* of that account */
 };
 
@@ -43,6 +52,8 @@ struct accounts_draft {
 	struct accounts_note *notes;
 	size_t n_accounts, n_members, n_notes;
 	struct accounts_limits each; /* of every user in every account */
+	struct draft_qos qos;	     /* of all accounts */
+	bool states_qos;	     /* somewhere: then it decides what all accounts may use */
 	void *by_account, *by_member;
 };
 void accounts_draft_init(struct accounts_draft *d, const char *file);
@@ -77,3 +88,14 @@ int accounts_draft_finish(struct accounts_draft *d, const struct accounts *kept,
 extern const struct accounts_limits accounts_no_limits;
 /* "20", "parent", Slurm's 2147483647 for parent. -EINVAL. */
 int accounts_draft_shares(const char *text, int64_t *ret, struct err *err);
+
+/* accounts_draft_qos.c: adds a name to what is stated; sign '+' and '-' change what stands
+ * above,
+ * '\0' replaces it. -ENOMEM. */
+int accounts_draft_state_qos(struct accounts_draft *d, struct draft_qos *q, char sign,
+			     const char *name);
+/* What each account may use, in the order in which they were added: an account that states QOS
+ * comes after the one above it. Notes what accounts.conf cannot say. -ENOMEM. */
+int accounts_draft_resolve_qos(struct accounts_draft *d, struct err *err);
+/* The names that the account states in accounts.conf, by commas; NULL: it states none. */
+const char *accounts_draft_qos_of(const struct draft_account *a);

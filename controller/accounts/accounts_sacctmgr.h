@@ -15,8 +15,11 @@
  *	MaxJobs			of users, MaxRunningJobs; of accounts and the cluster, that of
  *each user below who has none (as Slurm inherits it)
  *	Coordinator, DefaultAccount	Coordinators of those accounts, the user's
- *DefaultAccount All other options that Slurm knows are noted with why; one that it does not
- *know is an error.
+ *DefaultAccount
+ *	QOS, DefaultQOS		Qos, DefaultQos of the account; what the cluster states is that
+ *of each account at the top which states none, "+a,-b" changes what stands above. Of a user:
+ *noted where it differs from the account's. All other options that Slurm knows are noted with
+ *why; one that it does not know is an error.
  */
 #pragma once
 #include "controller/accounts/accounts_draft.h"

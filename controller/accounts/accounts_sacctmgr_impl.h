@@ -18,6 +18,7 @@ struct dump_reader {
 	struct err *err;
 	struct dump_record now;
 	bool has_cluster;
+	char sign;			 /* of the option: '+' of Option+=value; '\0' */
 	char parent[REQUEST_NAME_MAX];	 /* the last Parent line's; "root" */
 	struct draft_account *account;	 /* that the record is about, else NULL */
 	struct draft_member *member;	 /* likewise */

@@ -13,7 +13,9 @@ const char *const dump_kind_names[] = { "Cluster", "Parent", "Account", "User", 
 /* ---- notes ---- */
 
 static const char why_organization[] = "Reeve keeps no organizations";
-const char dump_why_qos[] = "which QOS an account may use is not taken over";
+const char dump_why_qos[] = "a QOS is a [Qos NAME] section of controller.conf: write it there";
+static const char why_qos_name[] = "it is not a name for Reeve: 1 to 63 of letters, digits and "
+				   ". _ + -, and no sign at its head";
 static const char why_job[] = "Reeve bounds single jobs by queue, not by account";
 static const char why_grant[] = "budgets are allocations: write an [Allocation]";
 static const char why_run_mins[] = "Reeve has no limit on the work that running jobs have left";
@@ -252,6 +254,56 @@ static int set_coordinator(struct dump_reader *r, const char *key, char *value)
 	return result;
 }
 
+static struct draft_qos *qos_of(struct dump_reader *r)
+{
+	if (r->account)
+		return &r->account->qos;
+	if (r->member)
+		return &r->member->qos;
+	return r->now.kind == KIND_CLUSTER ? &r->d->qos : NULL;
+}
+
+static bool is_qos_name(const char *name)
+{
+	return request_is_name(name) && *name != '+' && *name != '-';
+}
+
+/* "a,b" or, of what stands above, "+a,-b"; the whole option may be of one sign: QOS+=a,b. */
+static int set_qos(struct dump_reader *r, const char *key, char *value)
+{
+	struct draft_qos *q = qos_of(r);
+	char *item, what[96];
+	int result = 0;
+
+	if (!q)
+		return dump_note(r, key, dump_why_root);
+	while (result == 0 && (item = strsep(&value, ","))) {
+		char sign = *item == '+' || *item == '-' ? *item++ : r->sign;
+
+		snprintf(what, sizeof(what), "%s=%.60s", key, item);
+		if (*item && !is_qos_name(item))
+			result = dump_note(r, what, why_qos_name);
+		else if (*item && accounts_draft_state_qos(r->d, q, sign, item) < 0)
+			result = err_set(r->err, -ENOMEM, "out of memory");
+	}
+	return result;
+}
+
+static int set_default_qos(struct dump_reader *r, const char *key, char *value)
+{
+	struct draft_qos *q = qos_of(r);
+	char what[96];
+
+	if (!q)
+		return dump_note(r, key, dump_why_root);
+	snprintf(what, sizeof(what), "%s=%.60s", key, value);
+	if (!is_qos_name(value))
+		return dump_note(r, what, why_qos_name);
+	snprintf(q->by_default, sizeof(q->by_default), "%s", value);
+	r->d->states_qos = true;
+	return 0;
+}
+
 static int set_admin(struct dump_reader *r, const char *key, char *value)
 {
 	char what[96];
@@ -282,9 +334,9 @@ static const struct option {
 	{ "AdminLevel", set_admin, NULL },
 	{ "Partition", NULL, why_partition },
 	{ "Organization", NULL, why_organization },
-	{ "QOS", NULL, dump_why_qos },
-	{ "QOSLevel", NULL, dump_why_qos },
-	{ "DefaultQOS", NULL, dump_why_qos },
+	{ "QOS", set_qos, NULL },
+	{ "QOSLevel", set_qos, NULL },
+	{ "DefaultQOS", set_default_qos, NULL },
 	{ "GrpTRESMins", NULL, why_grant },
 	{ "GrpCPUMins", NULL, why_grant },
 	{ "GrpWall", NULL, why_grant },
@@ -341,8 +393,11 @@ int dump_set_option(struct dump_reader *r, char *key, char *value)
 {
 	size_t n = strlen(key);
 
-	if (n && strchr("+-", key[n - 1]))
+	r->sign = '\0';
+	if (n && strchr("+-", key[n - 1])) {
+		r->sign = key[n - 1];
 		key[n - 1] = '\0';
+	}
 	if (r->now.kind == KIND_QOS)
 		return 0; /* the whole line is noted */
 	for (size_t i = 0; i < ARRAY_LEN(options); i++) {

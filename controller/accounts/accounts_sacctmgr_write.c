@@ -159,6 +159,10 @@ static void put_account(const struct dump *d, const struct accounts_account *p)
 	put_tres(d, &p->limits);
 	put_count(d, "GrpJobs", p->limits.running_jobs);
 	put_count(d, "GrpSubmitJobs", p->limits.queued_jobs);
+	if (*p->default_qos)
+		put_text(d, "DefaultQOS", p->default_qos);
+	if (p->qos)
+		put_text(d, "QOS", p->qos);
 	fputc('\n', d->to);
 }
 

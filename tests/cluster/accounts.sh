@@ -203,6 +203,12 @@ has "what would go" '- Account letters' "$out"
 has "what it does not take over, with counts" 'Account Organization, 2 times, first in line 4' "$out"
 has "and what would make it so" 'nothing was changed yet: add --apply' "$out"
 is "and changes nothing" "$before" "$(accounts root show)"
+has "which QOS its accounts may use" '+ Account science Qos normal' "$out"
+has "and which of them controller.conf lacks" "account science: controller.conf has no QOS 'normal'" "$out"
+printf '[Cluster main]\n[Qos high]\n' >"$dir/qos.conf"
+out=$("$dir/reeve" admin accounts import sacctmgr --profile "$dir/qos.conf" --file "$dir/qos.acc" "$dir/slurm.cfg" 2>&1)
+has "without a controller a configuration says it" "warning: QOS 'normal' of 1 account lacks a [Qos normal] section: add it, or jobs that have this QOS are refused" "$out"
+has "the file has what was stated" 'Qos = normal' "$(cat "$dir/qos.acc")"
 printf "Cluster - 'x'\nParent - 'y'\n" >"$dir/bad.cfg"
 fails "a dump with a fault is refused by line" 2 "bad.cfg:2: Parent - 'y'" \
 	accounts root import sacctmgr --apply "$dir/bad.cfg"

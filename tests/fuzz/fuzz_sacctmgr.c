@@ -15,6 +15,8 @@
  *
  * links: controller/accounts/accounts_draft controller/accounts/accounts_sacctmgr
  *
+ * links: controller/accounts/accounts_draft_qos
+ *
  * links: controller/accounts/accounts_sacctmgr_write
  *
  * links: controller/accounts/accounts_sacctmgr_options

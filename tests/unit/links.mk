@@ -74,7 +74,7 @@ ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
-$O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/accounts%.o,_draft _sacctmgr _sacctmgr_options _sacctmgr_write _csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/accounts%.o,_draft _draft_qos _sacctmgr _sacctmgr_options _sacctmgr_write _csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/store_accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/eligible.o

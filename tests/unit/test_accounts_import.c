@@ -56,6 +56,7 @@ static size_t noted(const struct accounts_draft *d, const char *what)
 	return 0;
 }
 
+#define PLAIN "Cluster - 'main':Fairshare=1\n"
 #define HEAD "Cluster - 'main':Fairshare=1:QOS='normal'\n"
 
 /* As Slurm 23.11 prints it, with its commented head. */
@@ -85,6 +86,8 @@ static const char file[] = "[Account physics]\n"
 			   "Shares = 20\n"
 			   "Users = alice=10, bob=parent, carol\n"
 			   "Coordinators = alice\n"
+			   "Qos = high, normal\n"
+			   "DefaultQos = normal\n"
 			   "MaxRunningCores = 600\n"
 			   "MaxRunningGpus = 8\n"
 			   "MaxRunningMemory = 1TiB\n"
@@ -97,6 +100,7 @@ static const char file[] = "[Account physics]\n"
 			   "Shares = 60\n"
 			   "Users = dean=parent\n"
 			   "Coordinators = dean\n"
+			   "Qos = normal\n"
 			   "\n"
 			   "[Association physics/alice]\n"
 			   "MaxRunningJobs = 5\n"
@@ -140,9 +144,6 @@ static void what_has_no_place_is_counted(void **state)
 	assert_int_equal(noted(&d, "Account Organization"), 2);
 	assert_int_equal(noted(&d, "Account GrpTRES=gres/gpu:a100"), 1);
 	assert_int_equal(noted(&d, "Account MaxWallDurationPerJob"), 1);
-	assert_int_equal(noted(&d, "Account QOS"), 1);
-	assert_int_equal(noted(&d, "Account DefaultQOS"), 1);
-	assert_int_equal(noted(&d, "Cluster QOS"), 1);
 	assert_int_equal(noted(&d, "Account GrpSubmitJobs"), 1);
 	assert_int_equal(noted(&d, "User MaxSubmitJobs"), 1);
 	assert_int_equal(noted(&d, "User root"), 1);
@@ -190,7 +191,7 @@ static void lines_go_on_and_comments_end_as_sacctmgr_load_reads_them(void **stat
 static void minus_one_is_no_limit(void **state)
 {
 	(void)state;
-	makes(HEAD "Account - 'a':GrpTRES=cpu=-1,mem=-1:GrpJobs=-1:MaxJobs=-1\n",
+	makes(PLAIN "Account - 'a':GrpTRES=cpu=-1,mem=-1:GrpJobs=-1:MaxJobs=-1\n",
 	      "[Account a]\nParent = root\nShares = 1\n");
 }
 
@@ -218,6 +219,88 @@ static void allocations_and_limits_that_slurm_cannot_say_stay(void **state)
 	assert_non_null(strstr(text, "[User u]\nMaxRunningCores = 600"));
 	assert_non_null(strstr(text, "[QueueLimits q]"));
 	assert_null(strstr(text, "gone"));
+}
+
+/* ---- QOS ---- */
+
+static void what_the_cluster_states_is_that_of_each_account_at_the_top(void **state)
+{
+	(void)state;
+	makes("Cluster - 'c':QOS='normal,low':DefaultQOS='low'\n"
+	      "Account - 'a'\nAccount - 'b':QOS='high':DefaultQOS='high'\n"
+	      "Parent - 'a'\nAccount - 'c'\n",
+	      "[Account a]\nParent = root\nShares = 1\nQos = low, normal\n"
+	      "DefaultQos = low\n\n"
+	      "[Account b]\nParent = root\nShares = 1\nQos = high\nDefaultQos = high\n\n"
+	      "[Account c]\nParent = a\nShares = 1\n");
+}
+
+static void signed_names_change_what_stands_above(void **state)
+{
+	(void)state;
+	makes("Cluster - 'c':QOS='normal'\n"
+	      "Account - 'a':QOS='+high,+low'\nAccount - 'b':QOS+=high\n"
+	      "Parent - 'a'\nAccount - 'c':QOS='-low,-nosuch'\nAccount - 'd':QOS-=high,normal\n"
+	      "Parent - 'c'\nAccount - 'e':QOS='only'\n",
+	      "[Account a]\nParent = root\nShares = 1\nQos = high, low, normal\n\n"
+	      "[Account b]\nParent = root\nShares = 1\nQos = high, normal\n\n"
+	      "[Account c]\nParent = a\nShares = 1\nQos = high, normal\n\n"
+	      "[Account d]\nParent = a\nShares = 1\nQos = low\n\n"
+	      "[Account e]\nParent = c\nShares = 1\nQos = only\n");
+}
+
+static void a_qos_that_accounts_cannot_say_is_counted(void **state)
+{
+	_cleanup_(accounts_draft_done) struct accounts_draft d;
+	struct err err = { "" };
+	_cleanup_free_ char *text =
+		read_dump("Cluster - 'c':QOS='normal'\n"
+			  "QOS - 'normal':Priority=3\n"
+			  "Account - 'a':QOS='-normal'\n"	 /* none is left */
+			  "Account - 'b':DefaultQOS='high'\n"	 /* not one of its own */
+			  "Account - 'c':QOS='no name,normal'\n" /* dropped, and said */
+			  "Parent - 'c'\nUser - 'same':QOS='normal':DefaultQOS=''\n"
+			  "User - 'more':QOS='+high'\nUser - 'other':DefaultQOS='normal'\n",
+			  NULL, &d, &err);
+
+	(void)state;
+	assert_string_equal(err.text, "");
+	assert_int_equal(noted(&d, "QOS line"), 1);
+	assert_int_equal(noted(&d, "Account QOS"), 1);
+	assert_int_equal(noted(&d, "Account DefaultQOS"), 1);
+	assert_int_equal(noted(&d, "Account QOS=no name"), 1);
+	assert_int_equal(noted(&d, "User QOS"), 1); /* of more; of same nothing is lost */
+	assert_int_equal(noted(&d, "User DefaultQOS"), 1);
+	assert_string_equal(text, "[Account a]\nParent = root\nShares = 1\n\n"
+				  "[Account b]\nParent = root\nShares = 1\nQos = normal\n\n"
+				  "[Account c]\nParent = root\nShares = 1\n"
+				  "Users = more, other, same\nQos = normal\n");
+}
+
+/* A file that states some decides for all accounts; one that states none says nothing of them.
+ */
+static void qos_that_are_there_stay_unless_the_file_states_any(void **state)
+{
+	static const char before[] =
+		"[Account a]\nQos = x\nDefaultQos = x\n[Account b]\nQos = y\n";
+
+	(void)state;
+	for (int states = 0; states < 2; states++) {
+		_cleanup_(accounts_draft_done) struct accounts_draft d;
+		_cleanup_(accounts_freep) struct accounts *kept = NULL;
+		_cleanup_free_ char *text = NULL;
+		struct err err = { "" };
+
+		assert_int_equal(accounts_parse(before, strlen(before), "kept", &kept, NULL),
+				 0);
+		text = read_dump(states ? PLAIN "Account - 'a'\nAccount - 'b':QOS='z'\n"
+					: PLAIN "Account - 'a'\nAccount - 'b'\n",
+				 kept, &d, &err);
+		assert_non_null(text);
+		assert_int_equal(!!strstr(text, "Qos = x"), !states);
+		assert_int_equal(!!strstr(text, "Qos = y"), !states);
+		assert_int_equal(!!strstr(text, "Qos = z"), states);
+	}
 }
 
 static void a_written_dump_is_read_the_same(void **state)
@@ -326,6 +409,10 @@ int main(void)
 		cmocka_unit_test(lines_go_on_and_comments_end_as_sacctmgr_load_reads_them),
 		cmocka_unit_test(minus_one_is_no_limit),
 		cmocka_unit_test(allocations_and_limits_that_slurm_cannot_say_stay),
+		cmocka_unit_test(what_the_cluster_states_is_that_of_each_account_at_the_top),
+		cmocka_unit_test(signed_names_change_what_stands_above),
+		cmocka_unit_test(a_qos_that_accounts_cannot_say_is_counted),
+		cmocka_unit_test(qos_that_are_there_stay_unless_the_file_states_any),
 		cmocka_unit_test(a_written_dump_is_read_the_same),
 		cmocka_unit_test(a_table_becomes_accounts_in_any_order),
 		cmocka_unit_test(faults_of_a_table_name_the_line),
