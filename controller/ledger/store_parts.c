@@ -31,8 +31,8 @@ static int insert_part(struct store *s, int64_t job, size_t part, const struct s
 {
 	return db_run(s->db, err,
 		      "INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes,"
-		      " mem_bytes, jobfs_bytes, ngpus, state) SELECT job, attempt, ?2, ?3, ?4,"
-		      " ?5, ?6, ?7, ?8, 1 FROM jobs WHERE job = ?1",
+		      " mem_bytes, jobfs_bytes, ngpus, state, user) SELECT job, attempt, ?2,"
+		      " ?3, ?4, ?5, ?6, ?7, ?8, 1, user FROM jobs WHERE job = ?1",
 		      "iitiiiii", job, (int64_t)part, p->node, p->ncpus, p->vmem_bytes,
 		      p->mem_bytes, p->jobfs_bytes, p->ngpus);
 }

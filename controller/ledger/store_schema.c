@@ -428,14 +428,44 @@ static const char schema_suspended[] =
 	"CREATE INDEX jobs_suspended ON jobs(owner_suspended_ns)"
 	" WHERE owner_suspended_ns > 0 AND state < 5;";
 
+/* What a user had on a node is found without the rest of either's past. parts.user: the
+ * job's. */
+static const char schema_user_node[] =
+	"ALTER TABLE parts ADD COLUMN user TEXT NOT NULL DEFAULT '';"
+	"UPDATE parts SET user = (SELECT j.user FROM jobs j WHERE j.job = parts.job);"
+	"CREATE INDEX jobs_user_node ON jobs(user, node, job) WHERE node IS NOT NULL;"
+	"CREATE INDEX parts_user_node ON parts(user, node, job) WHERE part > 0;";
+
 const char *const store_migrations[] = {
-	schema_1,	    schema_2,	       schema_3,	   schema_stretches,
-	schema_accounts,    schema_terms,      schema_indices,	   schema_ends,
-	schema_weights,	    schema_gpus,       schema_active,	   schema_drained,
-	schema_preempt,	    schema_submission, schema_kinds,	   schema_dispatch,
-	schema_maintenance, schema_parts,      schema_steps,	   schema_sums,
-	schema_hot,	    schema_eligible,   schema_credentials, schema_texts,
-	schema_history,	    schema_qos,	       schema_suspended,   NULL
+	schema_1,
+	schema_2,
+	schema_3,
+	schema_stretches,
+	schema_accounts,
+	schema_terms,
+	schema_indices,
+	schema_ends,
+	schema_weights,
+	schema_gpus,
+	schema_active,
+	schema_drained,
+	schema_preempt,
+	schema_submission,
+	schema_kinds,
+	schema_dispatch,
+	schema_maintenance,
+	schema_parts,
+	schema_steps,
+	schema_sums,
+	schema_hot,
+	schema_eligible,
+	schema_credentials,
+	schema_texts,
+	schema_history,
+	schema_qos,
+	schema_suspended,
+	schema_user_node,
+	NULL,
 };
 
 /* "" when none is fixed yet. */

@@ -40,14 +40,21 @@
 #define NEWEST " ORDER BY j.job DESC LIMIT ?6"
 #define FEW " ORDER BY +j.job DESC LIMIT ?6" /* of which all may be sorted */
 
-/* Of several nodes a job is in the column of one, and has parts on the others. */
-#define PARTS_ON_NODE                                                                          \
+/* The + keeps it from walking all jobs, newest first, in search of those that have such parts.
+ */
+#define PARTS(where)                                                                           \
 	JOB_COLUMNS                                                                            \
-	" FROM parts p CROSS JOIN jobs j ON j.job = p.job AND j.attempt = p.attempt"           \
+	" FROM parts p CROSS JOIN jobs j ON j.job = +p.job AND j.attempt = p.attempt"          \
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state <> 0"    \
 	" LEFT JOIN nodes n ON n.node = a.node"                                                \
-	" WHERE p.node = ?3 AND p.job < ?5 AND p.part > 0 AND" FILTERS
+	" WHERE " where " AND p.job < ?5 AND p.part > 0 AND" FILTERS                           \
+	" ORDER BY p.job DESC LIMIT ?6"
 #define JOBS(where) JOB_COLUMNS CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
+/* Of several nodes a job is in the column of one, and has parts on the others. */
+#define NODES(jobs, parts)                                                                     \
+	"SELECT * FROM (" JOBS(jobs " AND j.job < ?5") NEWEST                                  \
+		") AS x UNION ALL SELECT * FROM (" PARTS(                                      \
+			parts) ") AS y ORDER BY 1 DESC LIMIT ?6"
 
 /* One text for each index that answers at once; the planner knows only what is spelled out. The
  * +, which says nothing, keeps it from walking all jobs by their numbers for those few that are
@@ -61,10 +68,9 @@ static const char *choose_sql(const struct store_filter *f)
 	static const char by_account[] = JOBS("j.account = ?2 AND j.job < ?5") ON_NODE NEWEST;
 	static const char active_of_account[] =
 		JOBS("j.account = ?2 AND j.state < 5") ON_NODE FEW;
-	/* Of several nodes a job is in the column of one, and has parts on the others. */
-	static const char by_node[] = "SELECT * FROM (" JOBS("j.node = ?3 AND j.job < ?5")
-		NEWEST ") AS x UNION ALL SELECT * FROM (" PARTS_ON_NODE NEWEST
-		       ") AS y ORDER BY 1 DESC LIMIT ?6";
+	static const char by_node[] = NODES("j.node = ?3", "p.node = ?3");
+	static const char by_user_and_node[] =
+		NODES("j.user = ?1 AND j.node = ?3", "p.user = ?1 AND p.node = ?3");
 	static const char active[] = JOBS("j.state < 5") ON_NODE FEW;
 	static const char any[] = JOBS("j.job < ?5") NEWEST;
 
@@ -72,8 +78,10 @@ static const char *choose_sql(const struct store_filter *f)
 
 	if (f->array)
 		return of_array;
+	if (f->user && is_active)
+		return active_of_user;
 	if (f->user)
-		return is_active ? active_of_user : by_user;
+		return f->node ? by_user_and_node : by_user;
 	if (f->account)
 		return is_active ? active_of_account : by_account;
 	if (is_active)

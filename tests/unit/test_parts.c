@@ -6,12 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sqlite3.h>
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_charges.h"
 #include "controller/ledger/store_parts.h"
 #include "controller/ledger/store_placed.h"
+#include "controller/ledger/store_sqlite.h"
 #include "tests/unit/parts_rig.h"
 
 /* ---- usage ---- */
@@ -337,6 +339,97 @@ static void all_its_nodes_are_woken(void **state)
 	assert_int_equal(strlen(names_of), 4);
 }
 
+/* ---- what is listed ---- */
+
+static int add_number(void *ctx, const struct store_job *j, struct err *err)
+{
+	size_t n = strlen(ctx);
+
+	(void)err;
+	snprintf((char *)ctx + n, 64 - n, "%s%lld", n ? " " : "", (long long)j->job);
+	return 0;
+}
+
+static void assert_listed(struct rig *r, const struct store_filter *f, const char *expected)
+{
+	char jobs[64] = "";
+
+	assert_int_equal(store_jobs(r->store, f, add_number, jobs, NULL), 0);
+	assert_string_equal(jobs, expected);
+}
+
+/* One on n1 of the user's, one on n1, n2 and n3, and one in the queue. */
+static void assert_listed_of_user(struct rig *r, int state, const char *n1, const char *others)
+{
+	for (int node = 0; node < 3; node++) {
+		const char name[] = { 'n', (char)('1' + node), '\0' };
+		struct store_filter f = {
+			.user = "alice", .node = name, .state = state, .limit = 10
+		};
+
+		assert_listed(r, &f, node ? others : n1);
+		f.account = "physics";
+		assert_listed(r, &f, node ? others : n1);
+		f.account = "chemistry";
+		assert_listed(r, &f, "");
+		f.account = NULL;
+		f.user = "bob";
+		assert_listed(r, &f, "");
+	}
+}
+
+static void a_users_jobs_on_a_node_are_those_with_parts_there_too(void **state)
+{
+	const struct store_filter
+		first = { .user = "alice", .node = "n1", .state = -1, .limit = 1 },
+		rest = { .user = "alice", .node = "n1", .state = -1, .limit = 10, .before = 2 };
+	struct rig *r = *state;
+
+	assert_int_equal(parts_running(r, false), 1);
+	assert_int_equal(rig_job(r, NOON), 2);
+	parts_submit(r, false);
+	assert_listed_of_user(r, -1, "2 1", "1");
+	assert_listed_of_user(r, STORE_ACTIVE, "2 1", "1");
+	assert_listed_of_user(r, JOB_RUNNING, "1", "1");
+	assert_listed(r, &first, "2");
+	assert_listed(r, &rest, "1");
+	for (int i = 2; i >= 0; i--)
+		parts_tell(r, i, parts_ended(1, 2, END_EXITED, 5), NOON + 6 * S_NS);
+	assert_listed_of_user(r, -1, "2 1", "1");
+	assert_listed_of_user(r, JOB_ENDED, "1", "1");
+}
+
+/* As the ledger was before parts had users; then upgraded by the text that does it. */
+static void forget_users_of_parts(struct rig *r)
+{
+	size_t i = 0;
+	sqlite3 *db;
+
+	while (!strstr(store_migrations[i], "parts_user_node"))
+		i++;
+	assert_int_equal(sqlite3_open(r->path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "DROP INDEX jobs_user_node; DROP INDEX parts_user_node;"
+				      "ALTER TABLE parts DROP COLUMN user",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, store_migrations[i], NULL, NULL, NULL), SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void so_are_those_of_an_older_ledger(void **state)
+{
+	struct rig *r = *state;
+
+	if (!rig_is_sqlite())
+		skip();
+	assert_int_equal(parts_running(r, false), 1);
+	r->store = store_close(r->store);
+	forget_users_of_parts(r);
+	assert_int_equal(store_open(r->path, &r->store, NULL), 0);
+	assert_listed_of_user(r, -1, "1", "1");
+}
+
 #define IN_A_LEDGER(f) cmocka_unit_test_setup_teardown(f, rig_open, rig_close)
 int main(void)
 {
@@ -354,6 +447,8 @@ int main(void)
 		IN_A_LEDGER(in_whatever_order_reports_come_the_sums_are_the_same),
 		IN_A_LEDGER(its_parts_are_shown_each_with_its_own_end),
 		IN_A_LEDGER(all_its_nodes_are_woken),
+		IN_A_LEDGER(a_users_jobs_on_a_node_are_those_with_parts_there_too),
+		IN_A_LEDGER(so_are_those_of_an_older_ledger),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

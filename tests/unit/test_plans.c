@@ -58,8 +58,8 @@ static const char *const past[] = {
 			      " FROM n",
 	NUMBERS("20000") " INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes, "
 			 "mem_bytes,"
-			 " jobfs_bytes, ngpus, state, shown, closed)"
-			 " SELECT i, 1, 1, 'n2', 1, 1, 0, 1, 0, 5, 1, 1 FROM n",
+			 " jobfs_bytes, ngpus, state, shown, closed, user)"
+			 " SELECT i, 1, 1, 'n2', 1, 1, 0, 1, 0, 5, 1, 1, 'alice' FROM n",
 	NUMBERS("20000") " INSERT INTO steps(job, step, attempt, node, state, spec, created_ns)"
 			 " SELECT i, 1, 1, 'n1', 2, '{}', i FROM n",
 	NUMBERS("20000") " INSERT INTO streams(job, attempt, stream, seen, kept)"
@@ -156,7 +156,14 @@ static void list_jobs(struct rig *r)
 		{ .state = JOB_ENDED, .limit = 100, .before = 1000 },
 		{ .node = "n1", .state = STORE_ACTIVE, .limit = 100 },
 		{ .node = "n1", .state = -1, .limit = 100 },
+		{ .node = "n2", .state = -1, .limit = 100 },
 		{ .node = "n3", .state = -1, .limit = 100 },
+		/* Of both there is much, of the two together nothing. */
+		{ .user = "alice", .node = "n1", .state = -1, .limit = 100 },
+		{ .user = "alice", .node = "n2", .state = -1, .limit = 100 },
+		{ .user = "alice", .node = "n3", .state = -1, .limit = 100 },
+		{ .user = "bob", .node = "n1", .state = -1, .limit = 100 },
+		{ .user = "bob", .node = "n2", .state = JOB_ENDED, .limit = 100 },
 		{ .array = 7, .state = -1, .limit = 100 },
 	};
 
@@ -479,8 +486,9 @@ static int64_t steps_find(const struct steps *s, size_t n, const char *sql)
 	return 0;
 }
 
-/* Each listing shows up to 100 jobs that have ended, which an empty ledger has not got. */
-#define LISTED 300000
+/* Each listing shows up to 100 jobs that have ended, which an empty ledger has not got; of two
+ * filters of one statement, each time. */
+#define LISTED 600000
 
 static void work_costs_the_same_after_200000_jobs(void **state)
 {
