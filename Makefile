@@ -23,12 +23,13 @@ Q        := $(if $(V),,@)
 say       = $(if $(V),@:,@printf '  %-7s %s\n' "$1" "$2")
 
 # Rooms. A directory is a room; a binary is a list of rooms.
-COMMON     := $(wildcard common/*.c common/*/*.c)
-LIBRARY    := $(wildcard $(patsubst %,controller/%/*.c,policy schedule simulate config history accounts ledger quote examples standing quota pg))
-CONTROLLER := $(wildcard controller/*.c controller/*/*.c)
-AGENT      := $(wildcard agent/*.c agent/admit/*.c agent/enforce/*.c agent/sample/*.c agent/gpu/*.c agent/report/*.c)
-LAUNCH     := $(wildcard agent/launch/*.c) common/err.c
-CLI        := $(wildcard cli/*.c)
+sources     = $(shell find $1 -name '*.c')
+COMMON     := $(call sources,common)
+LIBRARY    := $(call sources,$(addprefix controller/,policy scheduler simulate config history accounts ledger pricing examples sharetree quota postgres))
+CONTROLLER := $(call sources,controller)
+LAUNCH     := $(call sources,agent/launch) common/err.c
+AGENT      := $(filter-out agent/launch/% agent/pam/%,$(call sources,agent))
+CLI        := $(call sources,cli)
 BPF        := $(wildcard bpf/*.bpf.c)
 SKELS      := $(patsubst bpf/%.bpf.c,$O/bpf-skel/%.skel.h,$(BPF))
 objs        = $(patsubst %.c,$O/%.o,$(sort $1))
@@ -38,7 +39,7 @@ LIB_COMMON := -lsystemd -ljansson -lmunge -lsqlite3 -lnettle -lz -lm
 LIB_AGENT  := $(LIB_COMMON) -lbpf -lelf -lcgroup -lhwloc
 LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
 LIB_CLI    := $(LIB_COMMON) -lsmartcols
-$O/controller/pg/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
+$O/controller/postgres/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
 PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step_view seccomp) common/err.c
 
@@ -70,7 +71,7 @@ $O/pic/%.o: %.c
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -fPIC -c $< -o $@
 
 # Only the files that include a skeleton wait for the BPF programs.
-$(patsubst %.c,$O/%.o,$(shell grep -ls 'skel\.h"' agent/*/*.c)): | $(SKELS)
+$(patsubst %.c,$O/%.o,$(shell grep -rls --include='*.c' 'skel\.h"' agent)): | $(SKELS)
 $O/%.o: %.c
 	$(call say,CC,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) -c $< -o $@

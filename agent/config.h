@@ -23,7 +23,7 @@ struct agent_config {
 	char *controller_user;
 	char *munge_socket; /* NULL: munge's default */
 	int64_t min_uid, min_gid;
-	bool require_user_credential; /* job_signed.h */
+	bool require_user_credential; /* job/signed.h */
 	int64_t max_queue_age_s;
 	char *refused_users, *refused_groups; /* as typed; NULL: none; users.h */
 	char *run_dir, *state_dir, *jobfs_dir, *pin_dir;

@@ -1,13 +1,13 @@
-/* bus.c - see bus.h. */
+/* dbus.c - see agent/dbus.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/bus.h"
-#include "agent/job.h"
-#include "agent/job_order.h"
-#include "agent/job_steps.h"
+#include "agent/dbus.h"
+#include "agent/job/job.h"
+#include "agent/job/desired.h"
+#include "agent/step/steps.h"
 #include "common/log.h"
 #include "common/utf8.h"
 #include "common/model/amount.h"

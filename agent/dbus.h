@@ -1,4 +1,4 @@
-/* bus.h - org.reeve.Agent1 on the system bus: anyone may ask what the node is, and for their
+/* dbus.h - org.reeve.Agent1 on the system bus: anyone may ask what the node is, and for their
  * own jobs; root sees all and may order.
  *
  * `busctl introspect org.reeve.Agent1 /org/reeve/Agent1` shows it.

@@ -11,10 +11,10 @@
 #include "agent/config.h"
 #include "agent/enforce/events.h"
 #include "agent/enforce/guard.h"
-#include "agent/enforce/jobfs.h"
-#include "agent/enforce/manager.h"
+#include "agent/enforce/jobfs/jobfs.h"
+#include "agent/enforce/manager/manager.h"
 #include "agent/enforce/topology.h"
-#include "agent/enforce/vmem.h"
+#include "agent/enforce/vmem/vmem.h"
 #include "agent/report/state.h"
 #include "agent/report/store.h"
 #include "agent/report/uplink.h"
@@ -63,14 +63,14 @@ struct node {
 	struct cpulist cpus; /* all that jobs may use */
 	struct admit_capacity capacity;
 
-	struct manager_id *found; /* job_return.h: jobs without a record; malloc()ed */
+	struct manager_id *found; /* phase/recover.h: jobs without a record; malloc()ed */
 	size_t n_found;
 	struct job *jobs;	    /* oldest first */
 	size_t n_jobs;		    /* at most WIRE_SYNC_JOBS_MAX */
-	struct steps *steps;	    /* job_steps.h: started inside them */
-	bool is_store_failing;	    /* job_save.h */
-	struct leftover *leftovers; /* job_save.c */
-	sd_event_source *due;	    /* job_due.c */
+	struct steps *steps;	    /* step/steps.h: started inside them */
+	bool is_store_failing;	    /* job/save.h */
+	struct leftover *leftovers; /* job/save.c */
+	sd_event_source *due;	    /* job/due.c */
 	int64_t due_ns;		    /* set to; 0: off */
 	/* What the flow of jobs does at each step; set once, by job_flow_open(). */
 	int (*act)(struct node *n, struct job *j);

@@ -1,4 +1,4 @@
-/* doors.c - see doors.h. */
+/* node_open.c - see agent/node_open.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -9,15 +9,15 @@
 #include <sys/sysinfo.h>
 #include <systemd/sd-daemon.h>
 #include "agent/admit/pids.h"
-#include "agent/doors.h"
-#include "agent/job.h"
-#include "agent/job_due.h"
-#include "agent/job_flow.h"
-#include "agent/job_gpus.h"
-#include "agent/job_limit.h"
-#include "agent/job_pause.h"
-#include "agent/job_save.h"
-#include "agent/job_steps.h"
+#include "agent/node_open.h"
+#include "agent/job/job.h"
+#include "agent/job/due.h"
+#include "agent/job/phases.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/phase/suspend.h"
+#include "agent/job/save.h"
+#include "agent/step/steps.h"
 #include "agent/state_dir.h"
 
 /* Rooms give their notes as lines. */

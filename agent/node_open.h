@@ -1,4 +1,4 @@
-/* doors.h - opens what struct node holds, and gives the rooms below the flow's callbacks. */
+/* node_open.h - opens what struct node holds, and gives the rooms below the flow's callbacks. */
 #pragma once
 #include "agent/node.h"
 

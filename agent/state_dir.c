@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include "agent/job.h"
+#include "agent/job/job.h"
 #include "agent/state_dir.h"
 #include "common/log.h"
 #include "common/private.h"

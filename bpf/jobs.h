@@ -1,5 +1,5 @@
 /* jobs.h - the pair of maps by which programs know the jobs of this node: cgroup id -> slot,
- * and one record a slot, which agent/sample/slots.h writes and reads. Kernel side only; how
+ * and one record a slot, which agent/kernel/slots.h writes and reads. Kernel side only; how
  * many jobs there is room for is set before loading. */
 #ifndef REEVE_BPF_JOBS_H
 #define REEVE_BPF_JOBS_H

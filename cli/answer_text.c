@@ -1,9 +1,9 @@
-/* cli_text.c - what verbs read of an answer and how they say it; see cli.h. */
+/* answer_text.c - what verbs read of an answer and how they say it; see cli.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/text.h"
+#include "cli/output/text.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

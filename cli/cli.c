@@ -4,7 +4,7 @@
 #include <time.h>
 #include <systemd/sd-event.h>
 #include "cli/cli.h"
-#include "cli/table_format.h"
+#include "cli/output/table_format.h"
 #include "common/auth/auth.h"
 #include "common/err.h"
 #include "controller/ledger/calendar.h"

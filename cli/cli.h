@@ -1,8 +1,8 @@
 /* cli - what every verb of `reeve` has in hand: how to print, and how to ask the controller. */
 #pragma once
 #include <jansson.h>
-#include "cli/config.h"
-#include "cli/table.h"
+#include "cli/client/config.h"
+#include "cli/output/table.h"
 #include "common/http/http.h"
 #include "common/model/array.h"
 #include "common/verb.h"

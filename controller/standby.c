@@ -8,9 +8,9 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/wire/wire.h"
-#include "controller/api/server.h"
+#include "controller/http/server.h"
 #include "controller/config/config.h"
-#include "controller/ledger/store_lead.h"
+#include "controller/ledger/lead.h"
 #include "controller/standby.h"
 
 #define TRY_US 200000

@@ -2,7 +2,7 @@
  *
  * Pure. The sum over all jobs is bounded to what the node's tables are made for: each process
  *may have an address space of its own, and vmem is counted by address space
- *(agent/enforce/vmem.h). What the jobs may have together is configured (MaxProcesses=), or
+ *(agent/enforce/vmem/vmem.h). What the jobs may have together is configured (MaxProcesses=), or
  *follows from the node:
  *
  *	one process for each 512 KiB of memory, no more than the kernel's pid_max,

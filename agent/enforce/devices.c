@@ -12,8 +12,8 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "agent/enforce/devices.h"
-#include "agent/sample/kern.h"
-#include "agent/sample/slots.h"
+#include "agent/kernel/kern.h"
+#include "agent/kernel/slots.h"
 #include "bpf/devices_abi.h"
 #include "devices.skel.h"
 

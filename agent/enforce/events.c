@@ -8,8 +8,8 @@
 #include <bpf/bpf.h>
 #include "agent/enforce/events.h"
 #include "agent/enforce/events_files.h"
-#include "agent/sample/kern.h"
-#include "agent/sample/slots.h"
+#include "agent/kernel/kern.h"
+#include "agent/kernel/slots.h"
 #include "bpf/events_abi.h"
 #include "common/cleanup.h"
 #include "events.skel.h"

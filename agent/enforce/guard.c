@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 #include <bpf/bpf.h>
-#include "agent/enforce/dquot.h"
+#include "agent/enforce/jobfs/dquot.h"
 #include "agent/enforce/guard.h"
-#include "agent/sample/kern.h"
-#include "agent/sample/slots.h"
+#include "agent/kernel/kern.h"
+#include "agent/kernel/slots.h"
 #include "bpf/guard_abi.h"
 #include "common/cleanup.h"
 #include "guard.skel.h"

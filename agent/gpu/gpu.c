@@ -6,10 +6,10 @@
 #include "agent/gpu/allocs.h"
 #include "agent/gpu/asker.h"
 #include "agent/gpu/book.h"
-#include "agent/gpu/drm.h"
+#include "agent/gpu/drm/drm.h"
 #include "agent/gpu/gpu.h"
-#include "agent/gpu/nvml.h"
-#include "agent/gpu/nvml_source.h"
+#include "agent/gpu/nvml/nvml.h"
+#include "agent/gpu/nvml/source.h"
 #include "common/err.h"
 
 #define WAIT_NS 1000000000LL	   /* for a driver that is there: it answers in milliseconds */

@@ -1,18 +1,18 @@
-/* job_order.c - see job_order.h. */
+/* desired.c - see job/desired.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/admit/pids.h"
-#include "agent/job_end.h"
-#include "agent/job_hosts.h"
-#include "agent/job_limit.h"
-#include "agent/job_order.h"
-#include "agent/job_output.h"
-#include "agent/job_return.h"
-#include "agent/job_signed.h"
-#include "agent/job_watch.h"
-#include "agent/job_steps.h"
+#include "agent/job/phase/end.h"
+#include "agent/job/handshake/hosts.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/desired.h"
+#include "agent/job/output.h"
+#include "agent/job/phase/recover.h"
+#include "agent/job/signed.h"
+#include "agent/job/phase/guards.h"
+#include "agent/step/steps.h"
 #include "common/log.h"
 #include "common/wire/wire.h"
 

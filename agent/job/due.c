@@ -1,6 +1,6 @@
-/* job_due.c - see job_due.h. */
-#include "agent/job_due.h"
-#include "agent/job_limit.h"
+/* due.c - see job/due.h. */
+#include "agent/job/due.h"
+#include "agent/job/phase/limit.h"
 
 #define ACCURACY_US 1000
 

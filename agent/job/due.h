@@ -1,4 +1,4 @@
-/* job_due.h - when a job is to be acted on, and when its clock is to be looked at: one timer of
+/* due.h - when a job is to be acted on, and when its clock is to be looked at: one timer of
  * the event loop for all jobs of the node, since a source for each weighs more than the rest of
  * what is kept of a job.
  *
@@ -6,7 +6,7 @@
  * loop may do what is more urgent.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* At CLOCK_BOOTTIME `at_ns`, in place of what was set before; JOB_DUE_NEVER: not at all. */
 void job_due_set(struct job *j, enum job_due what, int64_t at_ns);

@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job.h"
-#include "agent/job_due.h"
-#include "agent/job_gpus_meter.h"
-#include "agent/job_save.h"
+#include "agent/job/job.h"
+#include "agent/job/due.h"
+#include "agent/job/gpus/meter.h"
+#include "agent/job/save.h"
 #include "common/log.h"
 #include "common/utf8.h"
 

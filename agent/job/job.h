@@ -1,7 +1,7 @@
 /* job.h - one attempt of a job on this node, from the order to the acknowledged final report.
  *
  *	PREPARE   admit, choose cores, make jobfs
- *	UNIT      its unit is made; the launcher in it asks for the plan (job_gate.c)
+ *	UNIT      its unit is made; the launcher in it asks for the plan (handshake/gate.c)
  *	RUNNING   the user's program runs, or is suspended, or is being ended
  *	FINAL     the unit is over: final record, last figures, the sentence to the user
  *	DRAIN     output that the controller has not yet taken (`reeve run`)
@@ -10,7 +10,7 @@
  *
  * The step is saved before it is acted on, and every act may be done again: an agent that dies
  * anywhere goes on at the saved step. What cannot be saved is not begun, but ended all the same
- * (job_save.h). Nothing here waits; what takes time answers through the event loop and calls
+ * (job/save.h). Nothing here waits; what takes time answers through the event loop and calls
  * job_go().
  */
 #pragma once
@@ -78,11 +78,11 @@ struct job {
 	int64_t report_seq;	/* of it; 0: none by this agent */
 	int64_t unsaved_ns;	/* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
 	struct job_stream streams[2];
-	struct signed_start *start; /* owned; to be kept with the first save; job_signed.h */
+	struct signed_start *start; /* owned; to be kept with the first save; job/signed.h */
 	struct gate *gate;
 	uint64_t gpus;		  /* that it holds; job_gpus.h */
 	struct gpu_meter *meter;  /* owned; what it made of them; NULL: none */
-	int64_t due_ns[_DUE_MAX]; /* job_due.h; 0: not set */
+	int64_t due_ns[_DUE_MAX]; /* job/due.h; 0: not set */
 };
 
 const char *job_step_name(enum job_step step);

@@ -1,11 +1,11 @@
-/* job_output.c - see job_output.h. */
+/* output.c - see job/output.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include "agent/job_output.h"
+#include "agent/job/output.h"
 
 #define CHUNK_MAX (256 << 10)
 

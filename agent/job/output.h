@@ -1,8 +1,8 @@
-/* job_output.h - stdout and stderr of `reeve run`: files in the job's own disk quota, read
+/* output.h - stdout and stderr of `reeve run`: files in the job's own disk quota, read
  * along as they grow and handed to the uplink piece by piece until the controller has all.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* Makes "out" and (unless joined) "err" in the job's directory if absent, and opens them for
  * writing into ret_fds; a joined job gets the same file twice. */

@@ -1,20 +1,20 @@
-/* job_flow.c - see job_flow.h. */
+/* phases.c - see job/phases.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
-#include "agent/job_end.h"
-#include "agent/job_flow.h"
-#include "agent/job_limit.h"
-#include "agent/job_output.h"
-#include "agent/job_pause.h"
-#include "agent/job_report.h"
-#include "agent/job_return.h"
-#include "agent/job_save.h"
-#include "agent/job_start.h"
-#include "agent/job_watch.h"
-#include "agent/job_steps.h"
+#include "agent/job/phase/end.h"
+#include "agent/job/phases.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/output.h"
+#include "agent/job/phase/suspend.h"
+#include "agent/job/report.h"
+#include "agent/job/phase/recover.h"
+#include "agent/job/save.h"
+#include "agent/job/phase/start.h"
+#include "agent/job/phase/guards.h"
+#include "agent/step/steps.h"
 #include "common/log.h"
 
 #define NS_PER_S INT64_C(1000000000)

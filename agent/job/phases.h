@@ -1,6 +1,6 @@
-/* job_flow.h - the life of a job as one table: which step does what, and what wakes it. */
+/* phases.h - the life of a job as one table: which step does what, and what wakes it. */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* Sets node->act and takes up the jobs that an earlier agent left, each at its saved step. */
 int job_flow_open(struct node *n, struct err *err);

@@ -1,4 +1,4 @@
-/* job_report.c - see job_report.h. */
+/* report.c - see job/report.h. */
 #include <inttypes.h>
 #include <errno.h>
 #include <stdio.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 #include "agent/enforce/final.h"
 #include "agent/enforce/devices.h"
-#include "agent/job_gpus.h"
-#include "agent/job_gpus_meter.h"
-#include "agent/job_limit.h"
-#include "agent/job_report.h"
-#include "agent/job_save.h"
-#include "agent/job_watch.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/gpus/meter.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/report.h"
+#include "agent/job/save.h"
+#include "agent/job/phase/guards.h"
 #include "common/log.h"
 
 /* Which figure of a sample goes where, and the bit that says it was measured. */

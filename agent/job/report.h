@@ -1,6 +1,6 @@
-/* job_report.h - what jobs use, and saying so. */
+/* report.h - what jobs use, and saying so. */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* What the unit has used so far is not the job's: before the user's program begins. */
 void report_take_start(struct node *n, struct job *j);

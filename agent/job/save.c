@@ -1,10 +1,10 @@
-/* job_save.c - see job_save.h. */
+/* save.c - see job/save.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_save.h"
-#include "agent/job_signed.h"
+#include "agent/job/save.h"
+#include "agent/job/signed.h"
 #include "common/log.h"
 
 #define TROUBLE "store: "

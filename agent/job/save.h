@@ -1,11 +1,11 @@
-/* job_save.h - what survives the agent, and what is done while it cannot be saved.
+/* save.h - what survives the agent, and what is done while it cannot be saved.
  *
  * A store that fails (a full disk, an I/O error) never keeps a job from being killed, ended and
  * reported: only starting and resuming wait until the job is saved, because an agent that died
  * after that would not know of it. Meanwhile the node says why, and that it takes no new jobs.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* Write what is known of the job to the store. < 0: each tick tries it again. */
 int job_save(struct job *j, struct err *err);

@@ -1,9 +1,9 @@
-/* job_signed.c - see job_signed.h. */
+/* signed.c - see job/signed.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/job_signed.h"
+#include "agent/job/signed.h"
 #include "agent/report/starts.h"
 #include "common/auth/auth.h"
 #include "common/log.h"

@@ -1,11 +1,11 @@
-/* job_signed - is what the controller orders what its user signed?
+/* signed - is what the controller orders what its user signed?
  * (common/signature/signature.h)
  *
  * Asked before anything of a job or of a step is there. Root's own orders (over D-Bus) need no
  * signature: root of a node can do anything there.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* What is to be kept when it is started, so that it is started once. */
 struct signed_start {

@@ -1,7 +1,7 @@
-/* job_view.c - jobs as the controller and people see them; see job.h. */
+/* view.c - jobs as the controller and people see them; see job.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 bool job_is_sister(const struct job *j)
 {

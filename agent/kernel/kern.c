@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>
-#include "agent/sample/kern.h"
+#include "agent/kernel/kern.h"
 #include "common/cleanup.h"
 
 #define KERN_MAX_HOOKS 24

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <bpf/bpf.h>
-#include "agent/sample/slots.h"
+#include "agent/kernel/slots.h"
 #include "common/cleanup.h"
 
 struct head {

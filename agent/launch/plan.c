@@ -1,4 +1,4 @@
-/* plan.c - see plan.h. The launcher's half; the agent's is agent/job_plan.c. */
+/* plan.c - see plan.h. The launcher's half; the agent's is agent/job/handshake/plan.c. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

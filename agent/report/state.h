@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "agent/admit/cpulist.h"
-#include "agent/enforce/jobfs.h"
+#include "agent/enforce/jobfs/jobfs.h"
 #include "common/db/db.h"
 #include "common/model/job.h"
 

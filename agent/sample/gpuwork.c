@@ -10,8 +10,8 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "agent/sample/gpuwork.h"
-#include "agent/sample/kern.h"
-#include "agent/sample/slots.h"
+#include "agent/kernel/kern.h"
+#include "agent/kernel/slots.h"
 #include "bpf/gpuwork_abi.h"
 #include "common/cleanup.h"
 #include "gpuwork.skel.h"

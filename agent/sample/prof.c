@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
-#include "agent/sample/kern.h"
+#include "agent/kernel/kern.h"
 #include "agent/sample/prof.h"
 #include "bpf/prof_abi.h"
 #include "common/cleanup.h"

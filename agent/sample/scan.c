@@ -6,8 +6,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>
-#include "agent/sample/kern.h"
-#include "agent/sample/slots.h"
+#include "agent/kernel/kern.h"
+#include "agent/kernel/slots.h"
 #include "agent/sample/scan.h"
 #include "bpf/scan_abi.h"
 #include "common/cleanup.h"

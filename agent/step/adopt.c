@@ -1,4 +1,4 @@
-/* job_adopt.c - see job_adopt.h. */
+/* adopt.c - see step/adopt.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -8,9 +8,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include "agent/job.h"
-#include "agent/job_adopt.h"
-#include "agent/job_gate_plan.h"
+#include "agent/job/job.h"
+#include "agent/step/adopt.h"
+#include "agent/job/handshake/gate_plan.h"
 #include "agent/launch/adopt.h"
 #include "common/log.h"
 

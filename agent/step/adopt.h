@@ -1,4 +1,4 @@
-/* job_adopt.h - takes sessions (ssh) of users into their jobs; see agent/launch/adopt.h. */
+/* adopt.h - takes sessions (ssh) of users into their jobs; see agent/launch/adopt.h. */
 #pragma once
 #include "agent/node.h"
 

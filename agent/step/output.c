@@ -1,11 +1,11 @@
-/* job_steps_output.c - stdout and stderr of steps: files on the job's disk, read along as they
+/* output.c - stdout and stderr of steps: files on the job's disk, read along as they
  * grow. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
-#include "agent/job_steps_impl.h"
+#include "agent/step/steps_impl.h"
 
 #define CHUNK_MAX (256 << 10)
 

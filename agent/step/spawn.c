@@ -1,12 +1,12 @@
-/* job_steps_spawn.c - from an order to a waiter; see agent/launch/step.h. */
+/* spawn.c - from an order to a waiter; see agent/launch/step.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "agent/job_gate_plan.h"
-#include "agent/job_steps_impl.h"
+#include "agent/job/handshake/gate_plan.h"
+#include "agent/step/steps_impl.h"
 
 /* The fields of a PLAN frame, without its head. */
 struct fields {

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/step.h"
+#include "agent/step/step.h"
 #include "common/utf8.h"
 
 bool step_id_is_equal(struct sync_step_id a, struct sync_step_id b)

@@ -1,6 +1,6 @@
 /* step.h - what `reeve exec` starts in the jobs of this node: the table, and what to do.
  *
- * Pure: orders and sights in, decisions out. job_steps.c looks, acts and tells.
+ * Pure: orders and sights in, decisions out. step/steps.c looks, acts and tells.
  *
  *	ASKED     its waiter is to begin (agent/launch/step.h)
  *	RUNS      it has

@@ -1,4 +1,4 @@
-/* job_steps.c - see job_steps.h. */
+/* steps.c - see step/steps.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,9 +10,9 @@
 #include <sys/inotify.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
-#include "agent/enforce/manager_cgroup_supervisor.h"
-#include "agent/job_signed.h"
-#include "agent/job_steps_impl.h"
+#include "agent/enforce/manager/cgroup_supervisor.h"
+#include "agent/job/signed.h"
+#include "agent/step/steps_impl.h"
 #include "common/log.h"
 
 #define PATIENCE_NS (60 * INT64_C(1000000000)) /* for a waiter to begin */

@@ -1,4 +1,4 @@
-/* job_steps.h - the acts of step.h: files, waiters, output, and what is told.
+/* steps.h - the acts of step.h: files, waiters, output, and what is told.
  *
  * RUN/steps (root's) has of each step that was begun, named JOB-ATTEMPT-STEP:
  *	...	the spec, locked by its waiter as long as that lives, read-only once it has
@@ -9,8 +9,8 @@
  *it.
  */
 #pragma once
-#include "agent/job.h"
-#include "agent/step.h"
+#include "agent/job/job.h"
+#include "agent/step/step.h"
 
 struct steps;
 

@@ -1,6 +1,6 @@
-/* job_steps_impl.h - shared by job_steps*.c alone. */
+/* steps_impl.h - shared by job_steps*.c alone. */
 #pragma once
-#include "agent/job_steps.h"
+#include "agent/step/steps.h"
 
 struct steps_cursor { /* of steps_output_next() */
 	struct step *at;
@@ -25,13 +25,13 @@ struct job *steps_job(const struct steps *all, const struct step *s);
 /* Brings it nearer to its end; it may be gone after it. */
 void steps_look(struct steps *all, struct step *s);
 
-/* job_steps_spawn.c: writes the spec of an order. -errno with the sentence for the user. */
+/* step/spawn.c: writes the spec of an order. -errno with the sentence for the user. */
 int steps_write_spec(struct steps *all, struct job *j, const struct sync_step_order *o,
 		     struct err *err);
 /* Has the waiter of a written spec started; again, if need be. */
 int steps_spawn(struct steps *all, const struct step *s, struct err *err);
 
-/* job_steps_output.c: NULL: the job has no disk any more. */
+/* step/output.c: NULL: the job has no disk any more. */
 const char *steps_output_path(const struct job *j, const struct step *s, int stream, char *buf,
 			      size_t size);
 void steps_output_watch(struct steps *all, struct step *s);

@@ -1,13 +1,13 @@
-/* admin_accounts.c - `reeve admin accounts`: who there is, what they were promised, and changes
+/* accounts.c - `reeve admin accounts`: who there is, what they were promised, and changes
  * of it: by a file as a whole, or one by one. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/accounts_change.h"
-#include "cli/accounts_edit.h"
-#include "cli/accounts_import.h"
-#include "cli/accounts_source.h"
-#include "cli/admin.h"
+#include "cli/admin/accounts_change.h"
+#include "cli/admin/accounts_edit.h"
+#include "cli/admin/accounts_import.h"
+#include "cli/admin/accounts_source.h"
+#include "cli/admin/admin.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/accounts/accounts_rows.h"

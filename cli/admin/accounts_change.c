@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/accounts_change.h"
+#include "cli/admin/accounts_change.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

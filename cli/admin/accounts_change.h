@@ -1,7 +1,7 @@
 /* accounts_change - makes a change of the accounts and shows it: what comes, goes and differs.
  */
 #pragma once
-#include "cli/accounts_source.h"
+#include "cli/admin/accounts_source.h"
 
 struct accounts_change_call {
 	const struct accounts_wish *wish;

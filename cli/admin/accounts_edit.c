@@ -1,7 +1,7 @@
 /* accounts_edit.c - see accounts_edit.h. */
 #include <errno.h>
 #include <string.h>
-#include "cli/accounts_edit.h"
+#include "cli/admin/accounts_edit.h"
 #include "common/err.h"
 #include "controller/accounts/accounts_rows.h"
 

@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/accounts_change.h"
-#include "cli/accounts_import.h"
+#include "cli/admin/accounts_change.h"
+#include "cli/admin/accounts_import.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/accounts/accounts_csv.h"
-#include "controller/accounts/accounts_sacctmgr.h"
+#include "controller/accounts/foreign/accounts_csv.h"
+#include "controller/accounts/foreign/sacctmgr.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
 

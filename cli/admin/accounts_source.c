@@ -4,11 +4,11 @@
 #include <pwd.h>
 #include <string.h>
 #include <time.h>
-#include "cli/accounts_source.h"
-#include "cli/ledger_file.h"
+#include "cli/admin/accounts_source.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/accounts_desk.h"
+#include "controller/ledger/accounts/accounts_desk.h"
 
 static int open_live(struct accounts_source *s, struct err *err)
 {

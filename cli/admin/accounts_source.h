@@ -29,7 +29,7 @@ struct accounts_wish {
 	int64_t revision; /* that the change starts from */
 	bool is_dry_run;
 };
-/* *ret is the document of controller/ledger/accounts_desk.h. */
+/* *ret is the document of controller/ledger/accounts/accounts_desk.h. */
 int accounts_source_change(struct accounts_source *s, const struct accounts_wish *w,
 			   json_t **ret, struct err *err);
 /* Newest first: an array of changes. */

@@ -1,4 +1,4 @@
-/* admin_adjust.c - `reeve admin adjust` and `reeve admin adjustments`: what is refunded or
+/* adjust.c - `reeve admin adjust` and `reeve admin adjustments`: what is refunded or
  * charged again, as entries of a ledger beside what was charged. */
 #include <errno.h>
 #include <inttypes.h>
@@ -6,12 +6,12 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-#include "cli/admin.h"
-#include "cli/ledger_file.h"
+#include "cli/admin/admin.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_adjust.h"
+#include "controller/ledger/usage/adjust.h"
 
 #define HOUR_MS 3600000LL
 #define DECIMALS_MAX 9

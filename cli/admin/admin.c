@@ -1,5 +1,5 @@
-/* verb_admin.c - `reeve admin`: a table of commands within the command; see admin.h. */
-#include "cli/admin.h"
+/* admin.c - `reeve admin`: a table of commands within the command; see admin.h. */
+#include "cli/admin/admin.h"
 
 static const struct verb *const verbs[] = {
 	&admin_verb_check_config, &admin_verb_verify, &admin_verb_rebuild,

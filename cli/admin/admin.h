@@ -1,7 +1,7 @@
 /* admin - `reeve admin COMMAND`: what an operator does to configuration, ledger and accounts.
  *
  * To add a command: write its `struct verb` (name, help, options, run) in a file of its own
- * named admin_X.c, name it in the extern list below and in the table of verb_admin.c. Its run()
+ * named admin_X.c, name it in the extern list below and in the table of admin/admin.c. Its run()
  * gets the struct cli as any verb of `reeve` does, and begins with cli_begin(), or with
  * cli_begin_offline() when it needs no controller.
  */

@@ -1,7 +1,7 @@
-/* admin_config.c - `reeve admin check-config`: every fault of a configuration file. */
+/* check_config.c - `reeve admin check-config`: every fault of a configuration file. */
 #include <errno.h>
 #include <string.h>
-#include "cli/admin.h"
+#include "cli/admin/admin.h"
 #include "common/err.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"

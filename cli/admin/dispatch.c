@@ -1,6 +1,6 @@
-/* admin_dispatch.c - see admin.h. */
+/* dispatch.c - see admin.h. */
 #include <errno.h>
-#include "cli/admin.h"
+#include "cli/admin/admin.h"
 #include "common/err.h"
 
 /* As main() does: the command's own name stands where the program's did. */

@@ -1,7 +1,7 @@
-/* admin_examples.c - `reeve admin check-config --examples`: which published figures hold. */
+/* examples.c - `reeve admin check-config --examples`: which published figures hold. */
 #include <errno.h>
 #include <string.h>
-#include "cli/admin.h"
+#include "cli/admin/admin.h"
 #include "common/err.h"
 #include "controller/config/profile.h"
 #include "controller/examples/examples.h"

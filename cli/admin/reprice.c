@@ -1,14 +1,14 @@
-/* admin_reprice.c - `reeve admin reprice`: imported jobs charged by another profile. */
+/* reprice.c - `reeve admin reprice`: imported jobs charged by another profile. */
 #include <errno.h>
 #include <inttypes.h>
-#include "cli/admin.h"
-#include "cli/import_file.h"
-#include "cli/ledger_file.h"
+#include "cli/admin/admin.h"
+#include "cli/import/file.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/config/profile.h"
-#include "controller/ledger/store_import.h"
-#include "controller/quote/history_price.h"
+#include "controller/ledger/import/import.h"
+#include "controller/pricing/history_price.h"
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger; no controller may be using it", NULL },

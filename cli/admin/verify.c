@@ -1,13 +1,13 @@
-/* admin_verify.c - `reeve admin verify` and `rebuild`: are the sums of a ledger what its jobs
+/* verify.c - `reeve admin verify` and `rebuild`: are the sums of a ledger what its jobs
  * say, and make them so. */
 #include <errno.h>
 #include <inttypes.h>
-#include "cli/admin.h"
-#include "cli/ledger_file.h"
+#include "cli/admin/admin.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/verify/verify.h"
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger, or a copy of it", NULL },

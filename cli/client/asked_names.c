@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli/asked_names.h"
+#include "cli/client/asked_names.h"
 #include "common/err.h"
 #include "common/nearest.h"
 

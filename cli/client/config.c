@@ -1,7 +1,7 @@
 /* config.c - see config.h. */
 #include <errno.h>
 #include <string.h>
-#include "cli/config.h"
+#include "cli/client/config.h"
 #include "common/auth/auth.h"
 #include "common/conf/conf.h"
 #include "common/err.h"

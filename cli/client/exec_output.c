@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/exec_output.h"
+#include "cli/client/exec_output.h"
 #include "common/err.h"
 
 static void write_path(void *ctx, char buf[static FOLLOW_PATH_MAX])

@@ -2,8 +2,8 @@
  * connection, each to a sink of its own.
  */
 #pragma once
-#include "cli/follow.h"
-#include "cli/sink.h"
+#include "cli/client/follow.h"
+#include "cli/output/sink.h"
 
 enum { EXEC_OUT, EXEC_ERR, EXEC_STREAMS };
 

@@ -3,7 +3,7 @@
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/exec_words.h"
+#include "cli/client/exec_words.h"
 #include "common/err.h"
 #include "common/utf8.h"
 #include "common/wire/wire.h"

@@ -3,7 +3,7 @@
 #include <nettle/base64.h>
 #include <string.h>
 #include <systemd/sd-event.h>
-#include "cli/follow.h"
+#include "cli/client/follow.h"
 #include "common/err.h"
 
 #define SOON_US (300 * 1000)	   /* an empty answer that came at once: no busy loop */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-event.h>
-#include "cli/insist.h"
+#include "cli/client/insist.h"
 #include "common/err.h"
 
 #define AGAIN_US (500 * 1000)

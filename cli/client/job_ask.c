@@ -1,6 +1,6 @@
 /* job_ask.c - see job_ask.h. */
 #include <errno.h>
-#include "cli/job_ask.h"
+#include "cli/client/job_ask.h"
 #include "common/err.h"
 
 int job_ask(struct cli *c, struct job_asked asked, json_t **ret_answer, struct job_view *ret,

@@ -1,7 +1,7 @@
 /* job_ask - asks the controller for one job, as it was typed. */
 #pragma once
 #include "cli/cli.h"
-#include "cli/job_view.h"
+#include "cli/views/job_view.h"
 
 struct job_asked {
 	const char *typed; /* "12", "12[7]" */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include "cli/nodes_order.h"
+#include "cli/client/nodes_order.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

@@ -5,7 +5,7 @@
 #include <limits.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "cli/submission.h"
+#include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/signature/signature.h"
 #include "common/utf8.h"

@@ -1,4 +1,4 @@
-/* import_file.c - see import_file.h. */
+/* file.c - see import/file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <nettle/sha2.h>
@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
-#include "cli/import_file.h"
+#include "cli/import/file.h"
 #include "common/err.h"
 
 #define ROOM (4 * IMPORT_LINE_MAX)

@@ -1,4 +1,4 @@
-/* import_file - lines of a file, plain or gzip, and a name for its content. */
+/* file - lines of a file, plain or gzip, and a name for its content. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

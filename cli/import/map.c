@@ -1,8 +1,8 @@
-/* import_map.c - see import_map.h. */
+/* map.c - see import/map.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
-#include "cli/import_map.h"
+#include "cli/import/map.h"
 #include "common/csv/csv.h"
 #include "common/err.h"
 #include "common/utf8.h"

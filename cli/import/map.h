@@ -1,4 +1,4 @@
-/* import_map - other names for the accounts, users, clusters, GPU models, partitions and QOS of
+/* map - other names for the accounts, users, clusters, GPU models, partitions and QOS of
  * an imported file: a table with the columns kind (account, user, cluster, gpu, partition or
  * qos), from and to. A GPU model may be followed by the type of its nodes: "t4-16/NODETYPE". */
 #pragma once

@@ -1,13 +1,13 @@
-/* cost_offline.c - see cost_offline.h. */
+/* cost.c - see offline/cost.h. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
-#include "cli/cost_offline.h"
-#include "cli/submission.h"
+#include "cli/offline/cost.h"
+#include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "controller/config/profile.h"
-#include "controller/quote/quote.h"
+#include "controller/pricing/quote.h"
 
 static int read_nodes(const struct verb_call *call, int64_t *ret, struct err *err)
 {

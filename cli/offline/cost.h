@@ -1,4 +1,4 @@
-/* cost_offline - the price of a request by a profile: no controller is asked. */
+/* cost - the price of a request by a profile: no controller is asked. */
 #pragma once
 #include "cli/cli.h"
 #include "common/model/request.h"

@@ -1,14 +1,14 @@
-/* eff_ledger.c - see eff_ledger.h. */
+/* offline/eff.c - see offline/eff.h. */
 #include <errno.h>
-#include "cli/eff_ledger.h"
-#include "cli/ledger_file.h"
+#include "cli/offline/eff.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_import.h"
+#include "controller/ledger/import/import.h"
 #include "controller/quota/usage_names.h"
-#include "controller/quote/history_price.h"
+#include "controller/pricing/history_price.h"
 
 #define NAMED_MAX 20 /* jobs without a price that are told one by one */
 

@@ -1,7 +1,7 @@
-/* eff_ledger - requested against used from a ledger file, as GET /v1/eff answers it. */
+/* eff - requested against used from a ledger file, as GET /v1/eff answers it. */
 #pragma once
 #include <jansson.h>
-#include "controller/ledger/store_eff.h"
+#include "controller/ledger/usage/eff.h"
 
 struct err;
 

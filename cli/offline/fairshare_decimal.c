@@ -1,7 +1,7 @@
 /* fairshare_decimal.c - usage as people and programs write it; see fairshare_file.h. */
 #include <ctype.h>
 #include <string.h>
-#include "cli/fairshare_file.h"
+#include "cli/offline/fairshare_file.h"
 
 #define EXPONENT_MAX 10000
 

@@ -1,7 +1,7 @@
 /* fairshare_file.c - see fairshare_file.h. */
 #include <errno.h>
 #include <string.h>
-#include "cli/fairshare_file.h"
+#include "cli/offline/fairshare_file.h"
 #include "common/csv/csv.h"
 #include "common/err.h"
 #include "common/nearest.h"

@@ -9,7 +9,7 @@
  * (half up) to the 9th decimal.
  */
 #pragma once
-#include "controller/policy/fairshare.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 struct fairshare_name {
 	char *id, *parent, *account, *user, *raw_shares, *leaf_usage; /* as written */

@@ -1,9 +1,9 @@
 /* ledger_file.c - see ledger_file.h. */
 #include <errno.h>
 #include <unistd.h>
-#include "cli/ledger_file.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
-#include "controller/pg/pg.h"
+#include "controller/postgres/pg.h"
 
 int ledger_file_open(const char *path, enum ledger_file_want want, struct store **ret,
 		     struct err *err)

@@ -1,8 +1,8 @@
-/* quota_ledger.c - see quota_ledger.h. */
+/* quota.c - see offline/quota.h. */
 #include <errno.h>
 #include <string.h>
-#include "cli/quota_ledger.h"
-#include "cli/site_file.h"
+#include "cli/offline/quota.h"
+#include "cli/offline/site_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/quota/quota.h"

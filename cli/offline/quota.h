@@ -1,4 +1,4 @@
-/* quota_ledger - how accounts stand by a ledger file and a profile: no controller is asked. */
+/* quota - how accounts stand by a ledger file and a profile: no controller is asked. */
 #pragma once
 #include <jansson.h>
 #include "common/verb.h"

@@ -1,5 +1,5 @@
 /* share_file.c - see share_file.h. */
-#include "cli/share_file.h"
+#include "cli/offline/share_file.h"
 #include "common/err.h"
 
 void share_file_done(struct share_file *f)

@@ -2,8 +2,8 @@
  */
 #pragma once
 #include "cli/cli.h"
-#include "cli/site_file.h"
-#include "controller/standing/standing.h"
+#include "cli/offline/site_file.h"
+#include "controller/sharetree/standing.h"
 
 /* For the table of options. */
 #define SHARE_FILE_OPTIONS                                                                     \

@@ -3,14 +3,14 @@
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
-#include "cli/import_file.h"
-#include "cli/ledger_file.h"
-#include "cli/site_file.h"
+#include "cli/import/file.h"
+#include "cli/offline/ledger_file.h"
+#include "cli/offline/site_file.h"
 #include "common/err.h"
 #include "controller/config/profile.h"
-#include "controller/ledger/store_accounts.h"
-#include "controller/ledger/store_charges.h"
-#include "controller/ledger/store_import.h"
+#include "controller/ledger/accounts/accounts.h"
+#include "controller/ledger/usage/charges.h"
+#include "controller/ledger/import/import.h"
 
 #define S_NS 1000000000LL
 

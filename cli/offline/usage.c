@@ -1,7 +1,7 @@
-/* usage_ledger.c - see usage_ledger.h. */
+/* usage.c - see offline/usage.h. */
 #include <string.h>
-#include "cli/site_file.h"
-#include "cli/usage_ledger.h"
+#include "cli/offline/site_file.h"
+#include "cli/offline/usage.h"
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/usage_names.h"

@@ -1,4 +1,4 @@
-/* usage_ledger - usage from a ledger file, as GET /v1/usage answers, but for the rows: hundreds
+/* usage - usage from a ledger file, as GET /v1/usage answers, but for the rows: hundreds
  * of objects take longer to make and to free than the ledger to read. */
 #pragma once
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /* window_file.c - see window_file.h. */
 #include <errno.h>
-#include "cli/window_file.h"
+#include "cli/offline/window_file.h"
 #include "common/csv/csv.h"
 #include "common/err.h"
 

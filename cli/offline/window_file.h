@@ -4,7 +4,7 @@
  * are core-hours with at most six decimal places.
  */
 #pragma once
-#include "controller/policy/window.h"
+#include "controller/policy/quota/window.h"
 
 struct err;
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/sink.h"
+#include "cli/output/sink.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

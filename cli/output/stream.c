@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/follow.h"
-#include "cli/stream.h"
+#include "cli/client/follow.h"
+#include "cli/output/stream.h"
 #include "common/err.h"
 
 struct stream {

@@ -6,7 +6,7 @@
  */
 #pragma once
 #include "cli/cli.h"
-#include "cli/sink.h"
+#include "cli/output/sink.h"
 
 struct stream;
 

@@ -1,7 +1,7 @@
 /* table.c - see table.h: filling a table and choosing its columns. */
 #include <errno.h>
 #include <string.h>
-#include "cli/table_data.h"
+#include "cli/output/table_data.h"
 #include "common/err.h"
 #include "common/nearest.h"
 

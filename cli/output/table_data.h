@@ -1,6 +1,6 @@
 /* table_data - what table.c and the renderers share. Private to the table. */
 #pragma once
-#include "cli/table.h"
+#include "cli/output/table.h"
 
 #define TABLE_COLUMNS_MAX 48
 #define TABLE_MANY_ROWS 250 /* more of them are printed without libsmartcols */

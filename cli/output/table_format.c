@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/table_format.h"
+#include "cli/output/table_format.h"
 #include "common/err.h"
 #include "common/verb.h"
 

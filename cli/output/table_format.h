@@ -5,7 +5,7 @@
  * letters hides the common one.
  */
 #pragma once
-#include "cli/table.h"
+#include "cli/output/table.h"
 
 struct verb_call;
 

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <wchar.h>
-#include "cli/table_data.h"
-#include "cli/text.h"
+#include "cli/output/table_data.h"
+#include "cli/output/text.h"
 #include "common/err.h"
 
 struct shown {

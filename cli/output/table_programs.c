@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <string.h>
-#include "cli/table_data.h"
-#include "cli/text.h"
+#include "cli/output/table_data.h"
+#include "cli/output/text.h"
 #include "common/err.h"
 #include "common/utf8.h"
 #include "common/wire/wire.h"

@@ -4,8 +4,8 @@
 #include <libsmartcols/libsmartcols.h>
 #include <string.h>
 #include <time.h>
-#include "cli/table_data.h"
-#include "cli/text.h"
+#include "cli/output/table_data.h"
+#include "cli/output/text.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 

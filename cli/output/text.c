@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/text.h"
+#include "cli/output/text.h"
 #include "common/utf8.h"
 
 #define ESCAPE_MAX 8 /* "\u10ffff" */

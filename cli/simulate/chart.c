@@ -1,10 +1,10 @@
-/* simulate_chart.c - see simulate_chart.h. */
+/* chart.c - see simulate/chart.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli/simulate_chart.h"
+#include "cli/simulate/chart.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

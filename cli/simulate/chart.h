@@ -1,4 +1,4 @@
-/* simulate_chart - replays side by side as a picture: which part of the jobs had started within
+/* chart - replays side by side as a picture: which part of the jobs had started within
  * which time, one line a profile, over a logarithmic axis; a legend with the figures.
  *
  * SVG that stands alone: its own background, readable where the reader's surroundings are dark

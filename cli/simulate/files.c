@@ -1,11 +1,11 @@
-/* simulate_files.c - see simulate_files.h. */
+/* files.c - see simulate/files.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "cli/import_file.h"
-#include "cli/simulate_files.h"
+#include "cli/import/file.h"
+#include "cli/simulate/files.h"
 #include "common/err.h"
 
 /* ---- the trace ---- */

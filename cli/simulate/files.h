@@ -1,4 +1,4 @@
-/* simulate_files - what `reeve simulate` reads and writes: the trace, and figures by job and by
+/* files - what `reeve simulate` reads and writes: the trace, and figures by job and by
  * group. */
 #pragma once
 #include "controller/simulate/replay.h"

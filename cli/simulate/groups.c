@@ -1,9 +1,9 @@
-/* simulate_groups.c - see simulate_groups.h. */
+/* groups.c - see simulate/groups.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli/simulate_groups.h"
+#include "cli/simulate/groups.h"
 #include "common/err.h"
 #include "controller/accounts/accounts.h"
 

@@ -1,7 +1,7 @@
-/* simulate_groups - the groups of a trace as accounts: the shares they are given, and what each
+/* groups - the groups of a trace as accounts: the shares they are given, and what each
  * got of them. Group N of the trace is account gN, as `reeve import` names it. */
 #pragma once
-#include "cli/table.h"
+#include "cli/output/table.h"
 #include "controller/simulate/replay.h"
 
 /* The Shares of each group's account in an accounts file (controller/accounts/accounts.h); 1 of

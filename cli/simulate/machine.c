@@ -1,9 +1,9 @@
-/* simulate_machine.c - see simulate_machine.h. */
+/* machine.c - see simulate/machine.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
-#include "cli/simulate_machine.h"
+#include "cli/simulate/machine.h"
 #include "common/err.h"
 #include "controller/history/history.h"
 

@@ -1,4 +1,4 @@
-/* simulate_machine - the machine that a trace is replayed on, as typed. */
+/* machine - the machine that a trace is replayed on, as typed. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>

@@ -1,9 +1,9 @@
-/* simulate_profile.c - see simulate_profile.h. */
+/* profile.c - see simulate/profile.h. */
 #include <errno.h>
 #include <string.h>
-#include "cli/simulate_profile.h"
+#include "cli/simulate/profile.h"
 #include "common/err.h"
-#include "controller/standing/rank.h"
+#include "controller/sharetree/rank.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
 

@@ -1,7 +1,7 @@
-/* simulate_profile - a site's profile as the policy of a replay: what of its configuration says
+/* profile - a site's profile as the policy of a replay: what of its configuration says
  * who starts when. */
 #pragma once
-#include "cli/simulate_machine.h"
+#include "cli/simulate/machine.h"
 #include "controller/simulate/profile.h"
 
 struct err;

@@ -1,4 +1,4 @@
-/* verb_control.c - cancel, suspend, resume, hold, release: one wish for each job named. */
+/* control.c - cancel, suspend, resume, hold, release: one wish for each job named. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,10 +1,10 @@
-/* verb_cost.c - what a request would be charged, and by which rule. */
+/* cost.c - what a request would be charged, and by which rule. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/cost_offline.h"
-#include "cli/submission.h"
+#include "cli/offline/cost.h"
+#include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

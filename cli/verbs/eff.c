@@ -1,9 +1,9 @@
-/* verb_eff.c - requested against used, and what to request next time. */
+/* eff.c - requested against used, and what to request next time. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/eff_ledger.h"
+#include "cli/offline/eff.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
@@ -74,7 +74,7 @@ static const struct table_column columns[] = {
 /* ---- what was asked ---- */
 
 struct asked {
-	const char *by, *sort; /* words of store_eff.h */
+	const char *by, *sort; /* words of usage/eff.h */
 	int64_t limit;
 	int64_t *jobs; /* malloc()ed */
 	size_t n_jobs;

@@ -1,4 +1,4 @@
-/* verb_exec.c - start a command in a running job, on one node or several, show its output, and
+/* exec.c - start a command in a running job, on one node or several, show its output, and
  * exit as it did.
  *
  * One event loop: the output of all, and the signals. The first interrupt cancels what
@@ -10,9 +10,9 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include <unistd.h>
-#include "cli/exec_output.h"
-#include "cli/exec_words.h"
-#include "cli/insist.h"
+#include "cli/client/exec_output.h"
+#include "cli/client/exec_words.h"
+#include "cli/client/insist.h"
 #include "common/err.h"
 #include "common/signature/signature.h"
 #include "common/wire/wire.h"

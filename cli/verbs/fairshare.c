@@ -1,11 +1,11 @@
-/* verb_fairshare.c - `reeve fairshare`: what a tree of shares and usage gives, without a
+/* fairshare.c - `reeve fairshare`: what a tree of shares and usage gives, without a
  * controller. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/fairshare_file.h"
+#include "cli/offline/fairshare_file.h"
 #include "common/err.h"
 
 static const struct verb_option options[] = {

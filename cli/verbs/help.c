@@ -1,4 +1,4 @@
-/* verb_help.c - help, and what completion and man page are made of. */
+/* help.c - help, and what completion and man page are made of. */
 #include <errno.h>
 #include <stdio.h>
 #include "cli/cli.h"

@@ -1,12 +1,12 @@
-/* verb_import.c - brings jobs that ran elsewhere, or before, into a ledger. */
+/* import.c - brings jobs that ran elsewhere, or before, into a ledger. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>
 #include "cli/cli.h"
-#include "cli/import_file.h"
-#include "cli/import_map.h"
-#include "cli/ledger_file.h"
+#include "cli/import/file.h"
+#include "cli/import/map.h"
+#include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/config/config.h"
@@ -15,9 +15,9 @@
 #include "controller/history/sacct.h"
 #include "controller/history/swf.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_import.h"
-#include "controller/pg/pg.h"
-#include "controller/quote/history_price.h"
+#include "controller/ledger/import/import.h"
+#include "controller/postgres/pg.h"
+#include "controller/pricing/history_price.h"
 
 /* Jobs a transaction: what a batch does not have to write twice are the sums of its days, which
  * is most of the work in a large ledger. A controller beside it waits 5 s to write; a server

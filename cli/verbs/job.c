@@ -1,17 +1,17 @@
-/* verb_job.c - one job in full: what was asked, used, charged, and how it ended. */
+/* job.c - one job in full: what was asked, used, charged, and how it ended. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/job_attempts.h"
-#include "cli/job_ask.h"
-#include "cli/job_gpus.h"
-#include "cli/job_parts.h"
-#include "cli/job_view.h"
+#include "cli/views/job_attempts.h"
+#include "cli/client/job_ask.h"
+#include "cli/views/job_gpus.h"
+#include "cli/views/job_parts.h"
+#include "cli/views/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
-#include "controller/policy/advice.h"
+#include "controller/policy/efficiency/advice.h"
 
 static const struct table_column columns[] = {
 	{ "resource", "RESOURCE", CELL_TEXT }, { "requested", "REQUESTED", CELL_FIGURE },

@@ -1,9 +1,9 @@
-/* verb_jobs.c - a list of jobs. */
+/* jobs.c - a list of jobs. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/job_parts.h"
-#include "cli/job_view.h"
+#include "cli/views/job_parts.h"
+#include "cli/views/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

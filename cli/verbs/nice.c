@@ -1,4 +1,4 @@
-/* verb_nice.c - move the priority of queued jobs: down by their owner, either way by operators.
+/* nice.c - move the priority of queued jobs: down by their owner, either way by operators.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* verb_nodes.c - the nodes, what they have and what is free. */
+/* nodes.c - the nodes, what they have and what is free. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/nodes_order.h"
+#include "cli/client/nodes_order.h"
 #include "common/err.h"
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"

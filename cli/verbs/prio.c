@@ -1,18 +1,18 @@
-/* verb_prio.c - the priority of queued jobs, or of one that could be handed in, factor by
+/* prio.c - the priority of queued jobs, or of one that could be handed in, factor by
  * factor. */
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/share_file.h"
-#include "cli/submission.h"
+#include "cli/offline/share_file.h"
+#include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
 #include "controller/quota/quota_qos.h"
 #include "controller/quota/usage_names.h"
-#include "controller/quote/quote.h"
-#include "controller/standing/rank.h"
+#include "controller/pricing/quote.h"
+#include "controller/sharetree/rank.h"
 
 static const struct verb_option options[] = {
 	{ "user", 'u', "NAME", "jobs of this user; with --ledger: whose job it would be",

@@ -1,9 +1,9 @@
-/* verb_quota.c - what accounts were allotted, and what is left of it. */
+/* quota.c - what accounts were allotted, and what is left of it. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/quota_ledger.h"
-#include "cli/quota_show.h"
+#include "cli/offline/quota.h"
+#include "cli/views/quota_show.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

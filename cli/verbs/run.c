@@ -1,4 +1,4 @@
-/* verb_run.c - hand a job in, follow its output, exit as it did.
+/* run.c - hand a job in, follow its output, exit as it did.
  *
  * One event loop: two streams, a clock that (on a terminal) says why the job waits, and the
  * signals. The first interrupt cancels the job and goes on waiting for its end; the second
@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <string.h>
 #include <systemd/sd-event.h>
-#include "cli/insist.h"
-#include "cli/job_view.h"
-#include "cli/stream.h"
-#include "cli/submission.h"
+#include "cli/client/insist.h"
+#include "cli/views/job_view.h"
+#include "cli/output/stream.h"
+#include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

@@ -1,11 +1,11 @@
-/* verb_share.c - the share tree, in sshare's terms. */
+/* share.c - the share tree, in sshare's terms. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
 #include <string.h>
-#include "cli/asked_names.h"
+#include "cli/client/asked_names.h"
 #include "cli/cli.h"
-#include "cli/share_file.h"
+#include "cli/offline/share_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

@@ -1,4 +1,4 @@
-/* verb_simulate.c - `reeve simulate`: a history replayed on a virtual clock under policies that
+/* simulate.c - `reeve simulate`: a history replayed on a virtual clock under policies that
  * never ran it. */
 #include <errno.h>
 #include <inttypes.h>
@@ -6,10 +6,10 @@
 #include <string.h>
 #include <time.h>
 #include "cli/cli.h"
-#include "cli/simulate_chart.h"
-#include "cli/simulate_files.h"
-#include "cli/simulate_groups.h"
-#include "cli/simulate_profile.h"
+#include "cli/simulate/chart.h"
+#include "cli/simulate/files.h"
+#include "cli/simulate/groups.h"
+#include "cli/simulate/profile.h"
 #include "common/err.h"
 #include "controller/simulate/summary.h"
 

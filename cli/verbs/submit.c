@@ -1,6 +1,6 @@
-/* verb_submit.c - hand a job in; prints its number. */
+/* submit.c - hand a job in; prints its number. */
 #include <inttypes.h>
-#include "cli/submission.h"
+#include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

@@ -1,10 +1,10 @@
-/* verb_usage.c - what accounts, users or clusters were charged in a period. */
+/* usage.c - what accounts, users or clusters were charged in a period. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/usage_ledger.h"
+#include "cli/offline/usage.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"

@@ -1,9 +1,9 @@
-/* verb_why.c - in words: why a job waits, why it was suspended, why it ended. */
+/* why.c - in words: why a job waits, why it was suspended, why it ended. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/job_ask.h"
+#include "cli/client/job_ask.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

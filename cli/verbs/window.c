@@ -1,12 +1,12 @@
-/* verb_window.c - what a sliding monthly allowance leaves for a month. No controller needed. */
+/* window.c - what a sliding monthly allowance leaves for a month. No controller needed. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/table_data.h"
-#include "cli/window_file.h"
+#include "cli/output/table_data.h"
+#include "cli/offline/window_file.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 static const struct verb_option options[] = {
 	{ "allowance", 0, "FILE",

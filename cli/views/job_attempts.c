@@ -1,7 +1,7 @@
 /* job_attempts.c - see job_attempts.h. */
 #include <inttypes.h>
 #include "cli/cli.h"
-#include "cli/job_attempts.h"
+#include "cli/views/job_attempts.h"
 
 static void tell_one(const json_t *a, FILE *to)
 {

@@ -2,7 +2,7 @@
  * was charged. */
 #pragma once
 #include <stdio.h>
-#include "cli/job_view.h"
+#include "cli/views/job_view.h"
 
 /* Nothing for a job that was never queued again. */
 void job_attempts_tell(const struct job_view *v, FILE *to);

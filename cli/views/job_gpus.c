@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include "cli/job_gpus.h"
+#include "cli/views/job_gpus.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"

@@ -2,7 +2,7 @@
  */
 #pragma once
 #include "cli/cli.h"
-#include "cli/job_view.h"
+#include "cli/views/job_view.h"
 
 /* All memory of its GPUs; -1: not told of each. */
 int64_t job_gpus_memory(const struct job_view *v);

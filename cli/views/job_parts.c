@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/job_parts.h"
+#include "cli/views/job_parts.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

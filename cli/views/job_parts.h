@@ -3,7 +3,7 @@
  */
 #pragma once
 #include "cli/cli.h"
-#include "cli/job_view.h"
+#include "cli/views/job_view.h"
 
 /* Prints nothing for a job on one node. */
 int job_parts_show(const struct cli *c, const struct job_view *v, struct err *err);

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli/job_view.h"
+#include "cli/views/job_view.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 

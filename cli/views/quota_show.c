@@ -2,7 +2,7 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/quota_show.h"
+#include "cli/views/quota_show.h"
 #include "common/model/amount.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/quota.h"

@@ -1,10 +1,10 @@
 /* db - a thin, strict use of a database: SQLite for the agent's state and the ledger by
- * default, and whatever else opens a struct db (controller/pg: PostgreSQL).
+ * default, and whatever else opens a struct db (controller/postgres: PostgreSQL).
  *
  * SQLite: WAL, synchronous=FULL, foreign keys on, STRICT tables, one schema version in
  * user_version. All SQL is static text with bound values; statements are prepared once and
  * kept. SQL that both databases must understand is written by the rules of
- * controller/pg/dialect.h.
+ * controller/postgres/dialect.h.
  */
 #pragma once
 #include <stdbool.h>

@@ -57,8 +57,8 @@
 #include "common/cleanup.h"
 #include "common/conf/conf.h"
 #include "common/model/request.h"
-#include "controller/policy/charge.h"
-#include "controller/policy/fairshare.h"
+#include "controller/policy/charge/charge.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 struct err;
 

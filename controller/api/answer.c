@@ -17,7 +17,7 @@ static unsigned status_of(int r)
 		return 404;
 	case -EBUSY:
 		return 409;
-	case -EOWNERDEAD: /* another controller leads (store_lead.h) */
+	case -EOWNERDEAD: /* another controller leads (ledger/lead.h) */
 		return 503;
 	default:
 		return 500;

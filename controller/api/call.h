@@ -2,8 +2,8 @@
 #pragma once
 #include "common/log.h"
 #include "controller/api/api.h"
-#include "controller/api/poll.h"
-#include "controller/api/server.h"
+#include "controller/http/long_poll.h"
+#include "controller/http/server.h"
 
 #define S_NS 1000000000LL
 #define WAIT_MAX_S 60

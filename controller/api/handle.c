@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/answer.h"
-#include "controller/api/element.h"
+#include "controller/api/jobs/element.h"
 #include "controller/api/routes.h"
 
 static int find_route(struct call *c, const struct route **ret, struct err *err)

@@ -2,8 +2,8 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/turn.h"
-#include "controller/ledger/store_array.h"
-#include "controller/ledger/store_depend.h"
+#include "controller/ledger/jobs/array.h"
+#include "controller/ledger/jobs/depend.h"
 
 static void on_settled(void *ctx, const struct store_settled *what)
 {

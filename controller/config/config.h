@@ -10,7 +10,7 @@
 #include "common/conf/conf.h"
 #include "common/model/amount.h"
 #include "common/model/request.h"
-#include "controller/policy/tariff.h"
+#include "controller/policy/charge/tariff.h"
 
 struct err;
 
@@ -108,7 +108,7 @@ enum config_quota {
 /* What becomes of a job that its owner suspended for too long. */
 enum config_max_suspend { CONFIG_MAX_SUSPEND_RESUME, CONFIG_MAX_SUSPEND_END };
 
-/* Which queued job starts next: controller/schedule/schedule.h. */
+/* Which queued job starts next: controller/scheduler/schedule.h. */
 enum config_scheduler {
 	CONFIG_SCHEDULER_BACKFILL,
 	CONFIG_SCHEDULER_FIFO,

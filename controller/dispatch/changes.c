@@ -1,6 +1,6 @@
 /* changes.c - see changes.h. */
 #include <stdlib.h>
-#include "controller/queue/changes.h"
+#include "controller/dispatch/changes.h"
 
 void changes_done(struct changes *c)
 {

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/policy/fit_chunks.h"
-#include "controller/ledger/store_watch.h"
-#include "controller/queue/cycle_impl.h"
-#include "controller/queue/parts.h"
+#include "controller/policy/placement/fit_chunks.h"
+#include "controller/ledger/watch.h"
+#include "controller/dispatch/cycle_impl.h"
+#include "controller/dispatch/parts.h"
 
 static void on_change(void *ctx, int64_t job)
 {

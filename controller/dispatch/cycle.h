@@ -1,5 +1,5 @@
 /* cycle - gives queued jobs to nodes, and has others give way: reads the ledger, asks a
- * schedule (controller/schedule), writes what it decides.
+ * schedule (controller/scheduler), writes what it decides.
  *
  * Which rule goes is the profile's Scheduler=. Jobs stand in the order of their priorities
  * where the profile weighs anything (PriorityWeight...), else in that in which they were handed

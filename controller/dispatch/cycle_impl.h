@@ -1,7 +1,7 @@
 /* cycle_impl - what a cycle keeps of each cluster, for its own files. */
 #pragma once
-#include "controller/queue/cycle.h"
-#include "controller/queue/snapshot.h"
+#include "controller/dispatch/cycle.h"
+#include "controller/dispatch/snapshot.h"
 #include "controller/quota/quota_gate.h"
 
 /* A cluster as of its last cycle. */

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/queue/held.h"
+#include "controller/dispatch/held.h"
 
 int held_begin(struct fit_node *nodes, size_t n, struct held *ret)
 {

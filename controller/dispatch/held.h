@@ -1,7 +1,7 @@
 /* held - what the jobs on one node hold of it, by the rows of those that were placed: the same
  * as store_holds() adds up (what jobs on several hold is there already, store_vacant()). */
 #pragma once
-#include "controller/ledger/store_placed.h"
+#include "controller/ledger/nodes/placed.h"
 
 struct held {
 	struct fit_node *nodes;

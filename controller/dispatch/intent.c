@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/queue/intent.h"
+#include "controller/dispatch/intent.h"
 
 const struct intent *intents_find(const struct intents *all, int64_t job)
 {

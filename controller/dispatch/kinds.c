@@ -1,6 +1,6 @@
 /* kinds.c - see kinds.h. */
 #include <string.h>
-#include "controller/queue/kinds.h"
+#include "controller/dispatch/kinds.h"
 
 static bool is_any(const struct resources *want)
 {

@@ -5,7 +5,7 @@
  * bit.
  */
 #pragma once
-#include "controller/queue/order.h"
+#include "controller/dispatch/order.h"
 
 #define KINDS_MAX 63
 

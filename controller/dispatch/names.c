@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/queue/names.h"
+#include "controller/dispatch/names.h"
 
 static size_t find(const struct names *n, const char *text)
 {

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_watch.h"
-#include "controller/queue/order.h"
+#include "controller/ledger/watch.h"
+#include "controller/dispatch/order.h"
 
 #define S_NS 1000000000LL
 

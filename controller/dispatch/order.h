@@ -5,9 +5,9 @@
  * It is kept from one cycle to the next: what has changed is read anew, job by job, and all are
  * weighed anew, since time alone changes priorities. */
 #pragma once
-#include "controller/queue/changes.h"
-#include "controller/queue/names.h"
-#include "controller/standing/rank.h"
+#include "controller/dispatch/changes.h"
+#include "controller/dispatch/names.h"
+#include "controller/sharetree/rank.h"
 
 struct order_job {
 	struct order_wants {

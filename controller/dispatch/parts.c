@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/queue/parts.h"
+#include "controller/dispatch/parts.h"
 
 void parts_done(struct parts *p)
 {

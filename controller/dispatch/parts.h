@@ -1,7 +1,7 @@
 /* parts - what a job has of each of its nodes: chunks that lie on one node are one part. */
 #pragma once
 #include "controller/ledger/store.h"
-#include "controller/queue/order.h"
+#include "controller/dispatch/order.h"
 
 /* In the order of the chunks, so that the first has the first chunk's node. */
 struct parts {

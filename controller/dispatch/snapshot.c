@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_drain.h"
-#include "controller/queue/held.h"
-#include "controller/queue/kinds.h"
-#include "controller/queue/snapshot.h"
+#include "controller/ledger/nodes/drain.h"
+#include "controller/dispatch/held.h"
+#include "controller/dispatch/kinds.h"
+#include "controller/dispatch/snapshot.h"
 
 #define S_NS INT64_C(1000000000)
 /* A job without a walltime is taken to run for so long. */

@@ -1,9 +1,9 @@
 /* snapshot - a cluster as the ledger has it, made into a schedule. */
 #pragma once
-#include "controller/ledger/store_placed.h"
-#include "controller/queue/intent.h"
-#include "controller/queue/order.h"
-#include "controller/schedule/schedule.h"
+#include "controller/ledger/nodes/placed.h"
+#include "controller/dispatch/intent.h"
+#include "controller/dispatch/order.h"
+#include "controller/scheduler/schedule.h"
 
 /* Jobs of both kinds, by number of the ledger. */
 struct snapshot_job {

@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
-#include "controller/policy/fit_chunks.h"
-#include "controller/queue/cycle_impl.h"
+#include "controller/policy/placement/fit_chunks.h"
+#include "controller/dispatch/cycle_impl.h"
 
 struct words {
 	char *buf;

@@ -6,8 +6,8 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "controller/examples/examples_impl.h"
-#include "controller/policy/tally.h"
-#include "controller/quote/quote.h"
+#include "controller/policy/charge/tally.h"
+#include "controller/pricing/quote.h"
 
 #define S_NS INT64_C(1000000000)
 #define HOUR_MS INT64_C(3600000)

@@ -1,8 +1,8 @@
 /* examples_impl - between the files of examples: telling a figure, and each kind's check. */
 #pragma once
 #include "controller/examples/examples.h"
-#include "controller/policy/fairshare.h"
-#include "controller/policy/window.h"
+#include "controller/policy/fairshare/fairshare.h"
+#include "controller/policy/quota/window.h"
 
 struct examples_run {
 	const struct config *config;

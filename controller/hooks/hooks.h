@@ -1,6 +1,6 @@
 /* hooks - a site's own program, run for what happens to jobs and nodes (docs/operation.md).
  *
- * What happened is read from the ledger's journal (store_hooks.h) a moment after it was
+ * What happened is read from the ledger's journal (ledger/hooks.h) a moment after it was
  * committed, so that neither a sync nor a cycle waits for anything here. Events go in their
  * order; of one job never two at once. The program is run without a shell, from a bounded
  * queue, some at once, each for a limited time. A place is kept in the ledger: what the program

@@ -1,7 +1,7 @@
 /* hooks_events - which hooks an entry of the ledger's journal is for. */
 #pragma once
 #include "controller/config/config.h"
-#include "controller/ledger/store_hooks.h"
+#include "controller/ledger/hooks.h"
 
 #define HOOKS_OF_MAX 3
 

@@ -5,7 +5,7 @@
 #include <zlib.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/api/inflate.h"
+#include "controller/http/inflate.h"
 
 #define GZIP_ONLY (15 + 16)
 #define FIRST_SIZE 16384

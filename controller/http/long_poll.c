@@ -1,9 +1,9 @@
-/* poll.c - see poll.h. */
+/* long_poll.c - see http/long_poll.h. */
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "common/err.h"
-#include "controller/api/poll.h"
+#include "controller/http/long_poll.h"
 
 struct entry {
 	struct entry *next;

@@ -1,4 +1,4 @@
-/* poll - exchanges that wait for something to happen (long polls).
+/* long_poll - exchanges that wait for something to happen (long polls).
  *
  * Somebody waits for a key ("node n1", "job 17"); whoever changes something wakes the key.
  */

@@ -5,7 +5,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/api/peers.h"
+#include "controller/http/peers.h"
 
 #define BUCKETS 4096 /* a power of two */
 

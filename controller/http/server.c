@@ -13,7 +13,7 @@
 #include <time.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/server_impl.h"
+#include "controller/http/server_impl.h"
 
 #define SWEEP_US 500000
 #define IDLE_S 75

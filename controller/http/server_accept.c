@@ -14,7 +14,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/server_impl.h"
+#include "controller/http/server_impl.h"
 
 #define ACCEPT_BATCH 32 /* given to libmicrohttpd before what they say is read */
 #define ACCEPT_CHEAP 16 /* those that are closed at once count as so much less */

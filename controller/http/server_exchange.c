@@ -7,8 +7,8 @@
 #include <systemd/sd-event.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
-#include "controller/api/inflate.h"
-#include "controller/api/server_impl.h"
+#include "controller/http/inflate.h"
+#include "controller/http/server_impl.h"
 
 #define S_NS 1000000000LL
 #define LARGE_BODY (128 << 10) /* after which memory is given back */

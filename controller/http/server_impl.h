@@ -2,8 +2,8 @@
 #pragma once
 #include <microhttpd.h>
 #include "common/log.h"
-#include "controller/api/peers.h"
-#include "controller/api/server.h"
+#include "controller/http/peers.h"
+#include "controller/http/server.h"
 
 /* Bodies under way: of all, of those that are no nodes, of one user. */
 #define SERVER_ALL_BODIES_MAX (128LL << 20)

@@ -1,9 +1,9 @@
-/* store_hooks.c - see store_hooks.h. */
+/* hooks.c - see ledger/hooks.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "common/err.h"
-#include "controller/ledger/store_hooks.h"
+#include "controller/ledger/hooks.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* An attempt begins with "give" and is over with "ended" or "node-lost", so that these count to

@@ -1,4 +1,4 @@
-/* store_hooks - the journal of events, read in its order by who must hear of each.
+/* hooks - the journal of events, read in its order by who must hear of each.
  *
  * Events are written in the transaction of what they tell. A reader keeps its place in the
  * ledger, so that nothing that happened is missed over a restart; what had not been finished by

@@ -1,4 +1,4 @@
-/* store_lead.c - see store_lead.h. */
+/* lead.c - see ledger/lead.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,10 +9,10 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
-#include "controller/ledger/store_lead.h"
+#include "controller/ledger/lead.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/pg/pg.h"
-#include "controller/pg/pg_lead.h"
+#include "controller/postgres/pg.h"
+#include "controller/postgres/pg_lead.h"
 
 struct store_lead {
 	struct pg_lead *pg; /* NULL: a file */

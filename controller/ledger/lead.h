@@ -1,8 +1,8 @@
-/* store_lead - one controller writes a ledger; others stand by.
+/* lead - one controller writes a ledger; others stand by.
  *
  * A ledger in a file: a lock on FILE.lead, which the kernel lets go when the process is gone
  * and not before, so that a leader that is only stopped still leads. One in PostgreSQL: a lock,
- * a lease and an epoch (controller/pg/pg_lead.h): a leader that does not move is replaced, and
+ * a lease and an epoch (controller/postgres/pg_lead.h): a leader that does not move is replaced, and
  * what it writes when it wakes is refused.
  */
 #pragma once

@@ -1,10 +1,10 @@
-/* store_schema.c - the tables, opening and closing, and the journal of events. See store.h. */
+/* schema.c - the tables, opening and closing, and the journal of events. See store.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/pg/pg.h"
+#include "controller/postgres/pg.h"
 
 /* attempts.closed: 0 open, 1 the node's final report is in, 2 ended by the controller (a later
  * word of the node still counts).
@@ -174,7 +174,7 @@ static const char schema_3[] =
 	" SUM(charge_requested_ms), SUM(charge_used_ms), SUM(core_ms), SUM(gpu_ms), 0"
 	" FROM rollups JOIN associations a USING(cluster, account, user) GROUP BY 1, 2, 3;";
 
-/* When attempts ran: store_charges.h. Attempts known before are taken as even. */
+/* When attempts ran: usage/charges.h. Attempts known before are taken as even. */
 static const char schema_stretches[] =
 	"CREATE TABLE stretches("
 	" job INTEGER NOT NULL, attempt INTEGER NOT NULL, from_ns INTEGER NOT NULL,"
@@ -211,7 +211,7 @@ _Static_assert(TARIFF_EQUIVALENTS == 0, "units are on disk as numbers");
 static const char schema_indices[] = "DROP INDEX rollups_user;";
 
 /* When the last charge ended: of live jobs by an index, of imported ones in meta, kept by
- * store_import.c. */
+ * import/import.c. */
 static const char schema_ends[] = "CREATE INDEX stretches_until ON stretches(to_ns);"
 				  "INSERT INTO meta SELECT 'imported_until_s', "
 				  "CAST(MAX(submit_s + wait_s + run_s) AS TEXT)"
@@ -245,7 +245,7 @@ static const char schema_preempt[] =
 	"ALTER TABLE jobs ADD COLUMN gave_way_to INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN due_ns INTEGER NOT NULL DEFAULT 0;";
 
-/* What keeps queued jobs back, and arrays: store_hold.h, store_depend.h, store_array.h.
+/* What keeps queued jobs back, and arrays: jobs/hold.h, jobs/depend.h, jobs/array.h.
  * The planner takes the index of elements only where "array_job > 0" is said.
  * Elements are made of their array's row: a column of jobs that a submission fills in is named
  * there too. */
@@ -280,8 +280,8 @@ static const char schema_kinds[] =
 	"ALTER TABLE jobs ADD COLUMN node_type TEXT NOT NULL DEFAULT '';"
 	"ALTER TABLE jobs ADD COLUMN features TEXT NOT NULL DEFAULT '';";
 
-/* Nodes drained by operators (store_drain.h); boots of nodes and the number of the last
- * exchange in each (store_boots.c). */
+/* Nodes drained by operators (nodes/drain.h); boots of nodes and the number of the last
+ * exchange in each (nodes/boots.c). */
 static const char schema_dispatch[] =
 	"CREATE TABLE drains("
 	" node TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, author TEXT NOT NULL,"
@@ -372,13 +372,13 @@ static const char schema_hot[] =
 static const char schema_eligible[] =
 	"ALTER TABLE jobs ADD COLUMN eligible_ns INTEGER NOT NULL DEFAULT 0;";
 
-/* What users signed of jobs that have not ended, for the nodes: store_credential.h. */
+/* What users signed of jobs that have not ended, for the nodes: jobs/credential.h. */
 static const char schema_credentials[] =
 	"CREATE TABLE credentials("
 	" job INTEGER PRIMARY KEY, credential TEXT NOT NULL) STRICT;";
-/* Large texts of requests and steps, each once for a user: store_texts.h. jobs.env,
+/* Large texts of requests and steps, each once for a user: jobs/texts.h. jobs.env,
  * jobs.script, steps.command: numbers of texts, 0: the text is in the row itself. jobs.kept:
- * how much of an ended job is there, store_prune.c. stored: bytes of each user. */
+ * how much of an ended job is there, jobs/prune.c. stored: bytes of each user. */
 static const char schema_texts[] =
 	"CREATE TABLE texts("
 	" id INTEGER PRIMARY KEY, user TEXT NOT NULL, digest TEXT NOT NULL,"
@@ -422,7 +422,7 @@ static const char schema_history[] =
 static const char schema_qos[] = "ALTER TABLE jobs ADD COLUMN qos TEXT NOT NULL DEFAULT '';";
 
 /* jobs.owner_suspended_ns: since when its owner has had it suspended; 0: not by its owner
- * (store_suspended.h). */
+ * (attempts/suspended.h). */
 static const char schema_suspended[] =
 	"ALTER TABLE jobs ADD COLUMN owner_suspended_ns INTEGER NOT NULL DEFAULT 0;"
 	"CREATE INDEX jobs_suspended ON jobs(owner_suspended_ns)"

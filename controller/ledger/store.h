@@ -1,22 +1,22 @@
 /* store - the ledger: what was asked, given, reported and charged. Charges and all that they
  * are computed from are kept for ever; output, steps, scripts and events for a time
- * (store_stored.h).
+ * (jobs/stored.h).
  *
  * The header is the contract for every implementation (embedded SQLite here; a server database
  * for large sites takes the same calls). All calls return when what they did is on disk; a
  * call that fails has changed nothing. Texts that rows point to live until the row function
  * returns. Times are real time in nanoseconds since the epoch; charges are milli-equivalent-
- * seconds (controller/policy/charge.h).
+ * seconds (controller/policy/charge/charge.h).
  */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 #include "common/cleanup.h"
 #include "common/model/job.h"
-#include "controller/ledger/sync.h"
-#include "controller/policy/tally.h"
-#include "controller/policy/tariff.h"
-#include "controller/policy/fit.h"
+#include "controller/ledger/nodes/sync.h"
+#include "controller/policy/charge/tally.h"
+#include "controller/policy/charge/tariff.h"
+#include "controller/policy/placement/fit.h"
 
 struct err;
 struct store;
@@ -88,7 +88,7 @@ struct store_wish {
 	int64_t now_ns;
 	int64_t gave_way_to; /* of a suspension by the queue: the job that gets the cores */
 	bool by_queue;	     /* else somebody's */
-	bool by_owner;	     /* a suspension of it is bounded: store_suspended.h */
+	bool by_owner;	     /* a suspension of it is bounded: attempts/suspended.h */
 };
 #define STORE_TOO_LATE 1    /* it has ended, or is being cancelled */
 #define STORE_GAVE_WAY 3    /* resume of one that the queue suspended: it will by itself */
@@ -166,12 +166,12 @@ struct store_job {
 	int64_t charge_requested_ms, charge_used_ms;
 	int64_t adjusted_ms; /* of the whole job: refunds (< 0) and recharges */
 	bool node_is_lost;
-	bool is_withheld;		/* queued, and not to be offered: store_hold.h */
-	bool is_array;			/* store_array.h has the rest */
+	bool is_withheld;		/* queued, and not to be offered: jobs/hold.h */
+	bool is_array;			/* jobs/array.h has the rest */
 	int64_t array_job, array_index; /* of an element; else 0 and -1 */
 	int64_t gave_way_to; /* of one that is suspended: the job that got its cores; or 0 */
 	const char *qos;     /* "": none */
-	const char *hosts; /* "n1=16,n2=16" of one on several nodes (store_parts.h); else "" */
+	const char *hosts;   /* "n1=16,n2=16" of one on several nodes (parts.h); else "" */
 	int64_t owner_suspended_ns; /* since then its owner has had it suspended; or 0 */
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);

@@ -2,9 +2,9 @@
 #pragma once
 #include "common/db/db.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/rollup.h"
+#include "controller/ledger/usage/rollup.h"
 #include "controller/ledger/store.h"
-#include "controller/ledger/store_hold.h"
+#include "controller/ledger/jobs/hold.h"
 
 struct store {
 	struct db *db;
@@ -12,9 +12,9 @@ struct store {
 	int64_t settled;	   /* event up to which ends were looked at; 0: none yet */
 	int64_t unfolded;	   /* event up to which arrays were looked at; 0: none yet */
 	bool has_folded;	   /* some waited then */
-	int64_t gpu_idle_after_ns; /* store_gpus.h */
-	int64_t max_requeues;	   /* store_lost.h */
-	int64_t max_stored;	   /* store_stored.h */
+	int64_t gpu_idle_after_ns; /* attempts/gpus.h */
+	int64_t max_requeues;	   /* nodes/lost.h */
+	int64_t max_stored;	   /* jobs/stored.h */
 };
 
 extern const char *const store_migrations[];

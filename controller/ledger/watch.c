@@ -1,5 +1,5 @@
-/* store_watch.c - see store_watch.h. */
-#include "controller/ledger/store_watch.h"
+/* watch.c - see ledger/watch.h. */
+#include "controller/ledger/watch.h"
 #include "controller/ledger/store_sqlite.h"
 
 int store_watch(struct store *s, store_watch_fn fn, void *ctx)

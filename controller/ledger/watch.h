@@ -1,11 +1,11 @@
-/* store_watch - which jobs have changed, so that the queue can be kept in memory; part of the
+/* watch - which jobs have changed, so that the queue can be kept in memory; part of the
  * contract of store.h.
  *
  * SQLite tells it, of what this process writes; what others write (`reeve admin` beside a
  * controller) is found out by store_version(). PostgreSQL does not: then all is read anew.
  */
 #pragma once
-#include "controller/ledger/store_charges.h"
+#include "controller/ledger/usage/charges.h"
 
 typedef void (*store_watch_fn)(void *ctx, int64_t job);
 /* Told of each job whose row is written from now on, before that is committed and also where it

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cleanup.h"
-#include "controller/pg/dialect.h"
+#include "controller/postgres/dialect.h"
 
 enum kind { END, SPACE, WORD, PARAMETER, STRING, OTHER };
 

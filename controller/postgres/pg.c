@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/pg/dialect.h"
-#include "controller/pg/pg.h"
-#include "controller/pg/pg_impl.h"
+#include "controller/postgres/dialect.h"
+#include "controller/postgres/pg.h"
+#include "controller/postgres/pg_impl.h"
 
 bool pg_is_place(const char *where)
 {

@@ -1,7 +1,7 @@
 /* pg_impl - the connection and its statements; shared by pg_*.c only. */
 #pragma once
 #include "common/db/db_impl.h"
-#include "controller/pg/pq.h"
+#include "controller/postgres/pq.h"
 
 /* The advisory lock of a ledger's writers: "reev" */
 #define PG_LOCK "(1919247734, hashtext(current_schema()))"

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <time.h>
 #include "common/err.h"
-#include "controller/pg/pg_impl.h"
-#include "controller/pg/pg_lead.h"
+#include "controller/postgres/pg_impl.h"
+#include "controller/postgres/pg_lead.h"
 
 #define LEAD_CLASS "1919247735" /* one more than that of PG_LOCK */
 #define LEAD_LOCK "(" LEAD_CLASS ", hashtext(current_schema()))"

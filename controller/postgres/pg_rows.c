@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/pg/dialect.h"
-#include "controller/pg/pg_impl.h"
+#include "controller/postgres/dialect.h"
+#include "controller/postgres/pg_impl.h"
 
 #define VALUES_MAX 40
 #define TYPE_BYTES 17

@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/pg/pq.h"
+#include "controller/postgres/pq.h"
 
 #define LIBRARY "libpq.so.5"
 

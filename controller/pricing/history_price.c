@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/quote/history_price.h"
-#include "controller/quote/quote.h"
+#include "controller/pricing/history_price.h"
+#include "controller/pricing/quote.h"
 
 static bool is_in_list(const char *list, const char *name)
 {

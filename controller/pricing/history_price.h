@@ -11,7 +11,7 @@
 #pragma once
 #include "controller/config/config.h"
 #include "controller/history/history.h"
-#include "controller/policy/tally.h"
+#include "controller/policy/charge/tally.h"
 
 struct err;
 

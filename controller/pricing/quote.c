@@ -7,8 +7,8 @@
 #include "common/model/amount.h"
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
-#include "controller/policy/fit.h"
-#include "controller/quote/quote.h"
+#include "controller/policy/placement/fit.h"
+#include "controller/pricing/quote.h"
 
 #define NS_PER_S 1000000000LL
 #define HOUR_S 3600

@@ -21,10 +21,10 @@
 #include <jansson.h>
 #include "controller/accounts/accounts.h"
 #include "controller/config/config.h"
-#include "controller/ledger/store_quota.h"
-#include "controller/policy/grant.h"
-#include "controller/policy/target.h"
-#include "controller/policy/window.h"
+#include "controller/ledger/usage/quota.h"
+#include "controller/policy/quota/grant.h"
+#include "controller/policy/quota/target.h"
+#include "controller/policy/quota/window.h"
 
 struct err;
 

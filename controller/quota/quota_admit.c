@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/policy/fit.h"
+#include "controller/policy/placement/fit.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quota/quota_impl.h"
 #include "controller/quota/quota_scopes.h"

@@ -9,7 +9,7 @@
  * looked up again after GATE_KEEP_NS; usage moves with reports, which are no faster.
  */
 #pragma once
-#include "controller/policy/eligible.h"
+#include "controller/policy/quota/eligible.h"
 #include "controller/quota/quota.h"
 
 struct gate;

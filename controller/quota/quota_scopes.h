@@ -7,7 +7,7 @@
  * nothing is read.
  */
 #pragma once
-#include "controller/policy/eligible.h"
+#include "controller/policy/quota/eligible.h"
 #include "controller/quota/quota.h"
 
 struct err;

@@ -1,6 +1,6 @@
 /* backfill.c - jobs in order, and those that fit beside the place of the first that does not.
  * See schedule.h. */
-#include "controller/schedule/schedule_impl.h"
+#include "controller/scheduler/schedule_impl.h"
 
 /* How often a pass looks for a place to keep: jobs for which there is none keep nobody waiting.
  */

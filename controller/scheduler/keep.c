@@ -5,7 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include "controller/schedule/schedule_impl.h"
+#include "controller/scheduler/schedule_impl.h"
 
 struct future {
 	struct schedule *s;

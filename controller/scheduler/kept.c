@@ -1,5 +1,5 @@
 /* kept.c - what is left beside the place that is kept. See schedule_impl.h. */
-#include "controller/schedule/schedule_impl.h"
+#include "controller/scheduler/schedule_impl.h"
 
 void keep_note_full(struct schedule *s, int32_t node, bool is_full)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/schedule/schedule_impl.h"
+#include "controller/scheduler/schedule_impl.h"
 
 static int act(struct schedule *s, enum schedule_what what, int32_t job, int32_t by)
 {

@@ -4,7 +4,7 @@
  * first), which keeps large holes for large jobs.
  */
 #include <errno.h>
-#include "controller/schedule/schedule_impl.h"
+#include "controller/scheduler/schedule_impl.h"
 
 bool place_fits(const struct schedule *s, const struct node *n, const struct schedule_chunk *c,
 		const struct job *j)

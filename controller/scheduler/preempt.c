@@ -1,7 +1,7 @@
 /* preempt.c - the cycle of preempt.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include "controller/schedule/preempt_impl.h"
+#include "controller/scheduler/preempt_impl.h"
 
 /* Attempts at suspending in a pass: each looks at all that runs. */
 #define ATTEMPTS 8

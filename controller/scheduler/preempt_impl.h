@@ -1,7 +1,7 @@
 /* preempt_impl - what a cycle of preempt.h keeps, for its own files. */
 #pragma once
-#include "controller/schedule/preempt.h"
-#include "controller/schedule/schedule_impl.h"
+#include "controller/scheduler/preempt.h"
+#include "controller/scheduler/schedule_impl.h"
 
 /* Cores by user, by group, and by both. */
 struct tallies {

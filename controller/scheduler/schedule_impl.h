@@ -1,6 +1,6 @@
 /* schedule_impl - the world of a schedule, for its own files. See schedule.h. */
 #pragma once
-#include "controller/schedule/schedule.h"
+#include "controller/scheduler/schedule.h"
 
 #define MODELS (SCHEDULE_MODELS_MAX + 1)
 #define BUCKETS 512 /* of nodes by free cores; the last: so many or more */

@@ -1,6 +1,6 @@
 /* score.c - see preempt.h. */
 #include <math.h>
-#include "controller/schedule/preempt.h"
+#include "controller/scheduler/preempt.h"
 
 static double within(double x, double low, double high)
 {

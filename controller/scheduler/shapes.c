@@ -5,7 +5,7 @@
  * of several kinds of chunks asks for each of them, and the first is placed as if it were
  * alone.
  */
-#include "controller/schedule/schedule_impl.h"
+#include "controller/scheduler/schedule_impl.h"
 
 static bool asks_as_much(const struct shape *a, const struct shape *b)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/schedule/preempt_impl.h"
+#include "controller/scheduler/preempt_impl.h"
 
 void tallies_clear(struct tallies *t)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/schedule/preempt_impl.h"
+#include "controller/scheduler/preempt_impl.h"
 
 static void find_place(const struct schedule *s, int32_t job, struct schedule_why *ret)
 {

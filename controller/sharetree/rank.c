@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/standing/rank.h"
+#include "controller/sharetree/rank.h"
 
 bool rank_is_used(const struct config *c)
 {

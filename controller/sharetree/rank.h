@@ -1,7 +1,7 @@
 /* rank - the priority of a queued job: by which figures of job, site and standing, and in
  * words.
  *
- * The multifactor priority of controller/policy/priority.h. Age counts from the moment from
+ * The multifactor priority of controller/policy/priority/priority.h. Age counts from the moment from
  * which nothing held the job back: its submission, its release from a hold, the end of the last
  * job that it depended on. A held job has priority 0. Size is the nodes and cores requested, of
  * those that the cluster has: a node for each chunk that is scattered, otherwise as many of the
@@ -12,8 +12,8 @@
  * associations.
  */
 #pragma once
-#include "controller/policy/priority.h"
-#include "controller/standing/standing.h"
+#include "controller/policy/priority/priority.h"
+#include "controller/sharetree/standing.h"
 
 /* Does the profile order jobs by priority at all? Otherwise first in is first out. */
 bool rank_is_used(const struct config *c);

@@ -5,8 +5,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
-#include "controller/standing/standing.h"
-#include "controller/standing/tree.h"
+#include "controller/sharetree/standing.h"
+#include "controller/sharetree/tree.h"
 
 #define S_NS 1000000000LL
 #define HALF_LIVES_READ 60

@@ -7,11 +7,11 @@
  * declarations the tree is flat: every account of the ledger with one share below the root,
  * every user with one share below the account.
  *
- * Usage is weight x seconds of running, decayed in closed form (controller/policy/decay.h).
+ * Usage is weight x seconds of running, decayed in closed form (controller/policy/fairshare/decay.h).
  * Weight: the rate that the job is charged, exact, as it was fixed when the job was submitted
  * or imported; so what is shown as billed is what fairshare counts. Suspended time is no
  * running time. A refund of a job takes its part of what is left of that job's usage; an
- * adjustment of no job counts its charge in unit-seconds, over its day (store_charges.h).
+ * adjustment of no job counts its charge in unit-seconds, over its day (usage/charges.h).
  *
  * Usage of a user who is no longer declared counts at the account; of an account that is no
  * longer declared, at the root: it belongs to no one's share, but is not forgotten, and it is
@@ -29,8 +29,8 @@
 #include "common/cleanup.h"
 #include "controller/accounts/accounts.h"
 #include "controller/config/config.h"
-#include "controller/ledger/store_charges.h"
-#include "controller/policy/fairshare.h"
+#include "controller/ledger/usage/charges.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 struct err;
 struct standing;

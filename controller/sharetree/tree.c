@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/standing/tree.h"
+#include "controller/sharetree/tree.h"
 
 /* Usage is counted in billionths as of one moment; from then on what comes counts for more and
  * more of them. After this many half-lives the moment is moved. */

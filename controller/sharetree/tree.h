@@ -1,8 +1,8 @@
 /* tree - one share tree of a standing: associations with their usage, rows, sums and ranks.
  * Private to standing. */
 #pragma once
-#include "controller/policy/decay.h"
-#include "controller/standing/standing.h"
+#include "controller/policy/fairshare/decay.h"
+#include "controller/sharetree/standing.h"
 
 /* Whoever was charged, and whoever has a row. */
 struct tree_entry {

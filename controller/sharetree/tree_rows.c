@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/standing/tree.h"
+#include "controller/sharetree/tree.h"
 
 struct made {
 	struct tree *t;

@@ -1,8 +1,8 @@
 /* baseline.c - fcfs and easy as policies of a replay; see policy.h. */
 #include <errno.h>
 #include <string.h>
-#include "controller/policy/easy.h"
-#include "controller/policy/fcfs.h"
+#include "controller/simulate/pool/easy.h"
+#include "controller/simulate/pool/fcfs.h"
 #include "controller/simulate/policy.h"
 
 struct baseline {

@@ -1,16 +1,16 @@
 /* profile - a site's policy as a policy of a replay: the scheduler of the live system
- * (controller/schedule), driven by the times of a trace.
+ * (controller/scheduler), driven by the times of a trace.
  *
  * Pure. A job asks for whole nodes and one chunk of the rest; on a machine of several kinds of
  * nodes "whole" is that of the smallest. On a pool it asks for its cores. All jobs are of one
  * queue: a trace has no figures of others.
  *
- * Priorities are those of controller/policy/priority.h. Usage and ages go into them when a job
+ * Priorities are those of controller/policy/priority/priority.h. Usage and ages go into them when a job
  * comes, and for all that wait each SIM_RANK_EVERY_S.
  */
 #pragma once
-#include "controller/policy/priority.h"
-#include "controller/schedule/schedule.h"
+#include "controller/policy/priority/priority.h"
+#include "controller/scheduler/schedule.h"
 #include "controller/simulate/policy.h"
 #include "controller/simulate/usage.h"
 

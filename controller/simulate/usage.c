@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
-#include "controller/policy/fairshare.h"
+#include "controller/policy/fairshare/fairshare.h"
 #include "controller/simulate/usage.h"
 
 #define UNIT 1e9 /* of the tree's usage in a core-second: ties are of whole billionths */

@@ -2,8 +2,8 @@
  *
  * Pure. The accounts of the tree are the trace's groups, below the root; the users of a group
  * are below it, with one share each. Usage is core-seconds of running, fading by a half-life in
- * closed form as in controller/policy/decay.h, while a job runs too. Ranks are made when asked
- * for, by controller/policy/fairshare.h.
+ * closed form as in controller/policy/fairshare/decay.h, while a job runs too. Ranks are made when asked
+ * for, by controller/policy/fairshare/fairshare.h.
  */
 #pragma once
 #include "controller/simulate/trace.h"

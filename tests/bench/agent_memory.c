@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <unistd.h>
-#include "agent/enforce/manager.h"
+#include "agent/enforce/manager/manager.h"
 #include "agent/report/state.h"
 #include "agent/report/store.h"
 #include "common/cleanup.h"

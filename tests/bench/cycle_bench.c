@@ -10,8 +10,8 @@
 #include "common/err.h"
 #include "controller/config/config.h"
 #include "controller/ledger/store.h"
-#include "controller/queue/cycle.h"
-#include "controller/standing/standing.h"
+#include "controller/dispatch/cycle.h"
+#include "controller/sharetree/standing.h"
 
 static double cpu_ms(void)
 {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 #include "common/err.h"
-#include "controller/policy/fairshare.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 enum { FANOUT = 27, TURNS = 9 };
 

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "agent/gpu/gpu.h"
-#include "agent/gpu/nvml_abi.h"
+#include "agent/gpu/nvml/nvml_abi.h"
 
 #define N_GPUS 8
 #define N_PROCESSES 64

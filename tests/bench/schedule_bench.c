@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
-#include "controller/schedule/schedule.h"
+#include "controller/scheduler/schedule.h"
 
 #define GIB (INT64_C(1) << 30)
 #define CORES 64

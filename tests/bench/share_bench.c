@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 #include "common/err.h"
-#include "controller/standing/standing.h"
+#include "controller/sharetree/standing.h"
 
 #define S_NS 1000000000LL
 #define START_NS (16000 * 86400 * S_NS)

@@ -1,6 +1,6 @@
 # The tests of vmem: static, so that they run on the bare kernel of tests/bpf/vmtest.sh as well as
 # here.
-VMEM_OBJS := $(wildcard agent/enforce/vmem*.c) common/err.c tests/bpf/testjob.c \
+VMEM_OBJS := $(wildcard agent/enforce/vmem/*.c) common/err.c tests/bpf/testjob.c \
 	     tests/bpf/vmem_test.c
 VMEM_BINS := $O/tests/bpf/vmem_storm $O/tests/bpf/vmem_attack $O/tests/bpf/vmem_restart $O/tests/bpf/vmem_room \
 	     $O/tests/bench/vmem_bench
@@ -19,6 +19,6 @@ $(eval $(call VMEM_TEST,bench/vmem_bench))
 vmem-tests: $(VMEM_BINS)
 .PHONY: vmem-tests
 # The skeleton is a system header to the compiler, so that no dependency file names it.
-$O/agent/enforce/vmem_kernel.o: $O/bpf-skel/vmem.skel.h
+$O/agent/enforce/vmem/kernel.o: $O/bpf-skel/vmem.skel.h
 # The kernel side in several files.
 $O/bpf/vmem.bpf.o: bpf/vmem_core.h bpf/vmem_maps.h bpf/vmem_room.h bpf/vmem_call.h

@@ -1,7 +1,7 @@
 /* vmem_test.h - what the vmem tests share: the tier under test, jobs in it, comparisons. */
 #pragma once
 #include <stdbool.h>
-#include "agent/enforce/vmem.h"
+#include "agent/enforce/vmem/vmem.h"
 #include "tests/bpf/testjob.h"
 
 #define MIB (1024ULL * 1024)

@@ -423,7 +423,7 @@ is "that of the controller, what its keys say (docs/man/generate_controller.sh)"
 for page in reeve.1 reeve.conf.5 reeve-controller.8; do
 	is "$page is good scdoc" "" "$(scdoc 2>&1 <docs/man/$page.scd >/dev/null)"
 done
-for key in $(sed -n 's/.*"Client", "\([A-Za-z]*\)".*/\1/p' cli/config.c); do
+for key in $(sed -n 's/.*"Client", "\([A-Za-z]*\)".*/\1/p' cli/client/config.c); do
 	has "reeve.conf(5) knows $key" "*$key* = " "$(cat docs/man/reeve.conf.5.scd)"
 done
 

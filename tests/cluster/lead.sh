@@ -141,7 +141,7 @@ there="postgresql:///postgres?host=$dir/pg&user=postgres"
 query() { psql -qtA "$there" -c "$1"; }
 # shellcheck disable=SC2046
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/pg_lead" tests/cluster/pg_lead.c \
-	build/controller/{ledger,policy,pg,accounts,history}/*.o build/common/*/*.o build/common/err.o \
+	$(find build/controller/{ledger,policy,postgres,accounts,history} -name '*.o') build/common/*/*.o build/common/err.o \
 	build/common/nearest.o build/common/utf8.o -lcmocka -lpq -lsqlite3 -ljansson -lmunge -lnettle -lz -lcurl -lsystemd -lm 2>"$dir/said" ||
 	bail "pg_lead.c: $(cat "$dir/said")"
 out=$(REEVE_TEST_POSTGRES=$there CMOCKA_MESSAGE_OUTPUT=TAP "$dir/pg_lead" 2>&1)

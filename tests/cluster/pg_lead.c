@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_lead.h"
+#include "controller/ledger/lead.h"
 #include "controller/ledger/store_sqlite.h"
 
 static char place[512];

@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/pg/pg.h"
+#include "controller/postgres/pg.h"
 
 static const char *const v1[] = {
 	"CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT NOT NULL) STRICT;", NULL

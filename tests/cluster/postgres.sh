@@ -35,7 +35,7 @@ if [ -z "$scans" ] && grep -q 'Index Scan using' "$dir/plans"; then echo "ok - E
 fi
 # shellcheck disable=SC2046
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/pg_lost" tests/cluster/pg_lost.c \
-	build/controller/pg/*.o build/common/db/*.o build/common/err.o -lcmocka -lpq -lsqlite3 &&
+	build/controller/postgres/*.o build/common/db/*.o build/common/err.o -lcmocka -lpq -lsqlite3 &&
 	"$dir/pg_lost" || status=1
 
 # The same history in both, and every view of it alike.

@@ -13,7 +13,7 @@
  *
  * links: controller/accounts/accounts_rows controller/accounts/accounts_diff
  *
- * links: controller/policy/charge common/conf/conf common/nearest common/err
+ * links: controller/policy/charge/charge common/conf/conf common/nearest common/err
  *
  * links: common/model/amount common/model/resources common/model/request
  */

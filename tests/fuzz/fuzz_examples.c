@@ -21,15 +21,15 @@
  *
  * links: controller/config/config_cross controller/config/config_hooks
  *
- * links: controller/config/config_tariff controller/config/profile controller/quote/quote
+ * links: controller/config/config_tariff controller/config/profile controller/pricing/quote
  *
- * links: controller/policy/charge controller/policy/tariff controller/policy/tally
+ * links: controller/policy/charge/charge controller/policy/charge/tariff controller/policy/charge/tally
  *
- * links: controller/policy/fit controller/policy/window controller/policy/fair_tree
+ * links: controller/policy/placement/fit controller/policy/quota/window controller/policy/fairshare/fair_tree
  *
- * links: controller/policy/classic controller/policy/fairshare
+ * links: controller/policy/fairshare/classic controller/policy/fairshare/fairshare
  *
- * links: controller/policy/fairshare_level common/wire/wire common/wire/wire_scan
+ * links: controller/policy/fairshare/level common/wire/wire common/wire/wire_scan
  *
  * links: common/wire/wire_request common/model/usage common/model/job common/model/gpu_use
  *

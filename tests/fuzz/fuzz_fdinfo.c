@@ -1,9 +1,9 @@
 /* fuzz_fdinfo - any text as fdinfo of a DRM file: what is taken can be counted.
- * links: agent/gpu/fdinfo
+ * links: agent/gpu/drm/fdinfo
  */
 #include <stdlib.h>
 #include <string.h>
-#include "agent/gpu/fdinfo.h"
+#include "agent/gpu/drm/fdinfo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

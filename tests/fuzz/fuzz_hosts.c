@@ -1,12 +1,12 @@
 /* fuzz_hosts.c - any text as the nodes of a job on several of them.
- * links: common/err agent/job_hosts common/model/request common/model/array
+ * links: common/err agent/job/handshake/hosts common/model/request common/model/array
  * links: common/model/after common/model/select common/model/amount common/model/resources
  * links: common/model/features common/model/script
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_hosts.h"
+#include "agent/job/handshake/hosts.h"
 #include "common/err.h"
 
 static size_t lines_of(const char *text)

@@ -13,15 +13,15 @@
  *
  * links: controller/accounts/accounts_rows controller/accounts/accounts_diff
  *
- * links: controller/accounts/accounts_draft controller/accounts/accounts_sacctmgr
+ * links: controller/accounts/foreign/accounts_draft controller/accounts/foreign/sacctmgr
  *
- * links: controller/accounts/accounts_draft_qos
+ * links: controller/accounts/foreign/accounts_draft_qos
  *
- * links: controller/accounts/accounts_sacctmgr_write
+ * links: controller/accounts/foreign/sacctmgr_write
  *
- * links: controller/accounts/accounts_sacctmgr_options
+ * links: controller/accounts/foreign/sacctmgr_options
  *
- * links: controller/policy/charge common/conf/conf common/nearest common/err
+ * links: controller/policy/charge/charge common/conf/conf common/nearest common/err
  *
  * links: common/model/amount common/model/resources common/model/request
  */
@@ -29,7 +29,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/accounts/accounts_sacctmgr.h"
+#include "controller/accounts/foreign/sacctmgr.h"
 
 static int read_dump(const char *text, size_t size, struct accounts **ret, struct err *err)
 {

@@ -4,8 +4,8 @@
  * links: common/model/gpus common/model/resources common/model/amount common/model/features
  * links: controller/simulate/trace controller/simulate/replay controller/simulate/ends
  * links: controller/simulate/fairness controller/simulate/summary controller/simulate/baseline
- * links: controller/policy/easy controller/policy/fcfs controller/policy/queue_tree
- * links: controller/policy/running_set controller/history/swf controller/history/history
+ * links: controller/simulate/pool/easy controller/simulate/pool/fcfs controller/simulate/pool/queue_tree
+ * links: controller/simulate/pool/running_set controller/history/swf controller/history/history
  * links: common/err
  * libs: -lm
  */

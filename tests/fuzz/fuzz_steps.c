@@ -13,7 +13,7 @@
  *
  * links: common/wire/wire common/wire/wire_request common/wire/wire_report
  *
- * links: controller/api/step_spec
+ * links: controller/api/steps/step_spec
  *
  * libs: -ljansson
  */
@@ -22,7 +22,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/step_spec.h"
+#include "controller/api/steps/step_spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -12,9 +12,9 @@
  *
  * links: common/wire/wire common/wire/wire_request common/wire/wire_report
  *
- * links: controller/api/sync_wire controller/api/sync_gpus controller/api/inflate
+ * links: controller/api/sync/sync_wire controller/api/sync/sync_gpus controller/http/inflate
  *
- * links: controller/api/sync_steps_read
+ * links: controller/api/sync/sync_steps_read
  *
  * libs: -ljansson -lnettle -lz
  */
@@ -23,9 +23,9 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/inflate.h"
-#include "controller/api/sync_steps.h"
-#include "controller/api/sync_wire.h"
+#include "controller/http/inflate.h"
+#include "controller/api/sync/sync_steps.h"
+#include "controller/api/sync/sync_wire.h"
 
 #define INFLATE_MAX 65536
 

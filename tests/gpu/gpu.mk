@@ -1,16 +1,15 @@
 # The tests of agent/gpu: `make check-gpu`. No GPU is needed.
-GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book fdinfo drm drm_scan drm_sample pci nvml nvml_source \
-	nvml_source_sample nvml_source_account) $O/common/err.o $O/common/utf8.o
+GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book drm/fdinfo drm/drm drm/scan drm/sample pci nvml/nvml nvml/source \ nvml/source_sample nvml/source_account) $O/common/err.o $O/common/utf8.o
 GPU_LIBS := -lbpf -lelf -lz -lpthread
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
 	$(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
-$O/tests/unit/test_fdinfo: $O/agent/gpu/fdinfo.o
+$O/tests/unit/test_fdinfo: $O/agent/gpu/drm/fdinfo.o
 $O/tests/unit/test_book: $O/agent/gpu/book.o $O/common/utf8.o
 
 # The simulated driver library, as several releases of the real one.
 DOUBLES := $(patsubst %,$O/tests/gpu/r%/libnvidia-ml.so.1,535 450 331)
 $O/tests/gpu/r%/libnvidia-ml.so.1: tests/gpu/nvml_double.c tests/gpu/world.c \
-		tests/gpu/nvml_double.h tests/gpu/world.h agent/gpu/nvml_abi.h
+		tests/gpu/nvml_double.h tests/gpu/world.h agent/gpu/nvml/nvml_abi.h
 	$(call say,DOUBLE,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -fPIC -shared \
 		-fvisibility=hidden -DDOUBLE_RELEASE=$* -Wl,-soname,libnvidia-ml.so.1 -Wl,-z,defs \
@@ -28,7 +27,7 @@ $O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(G
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -iquote $O/bpf-skel -rdynamic \
 		-fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcmocka $(GPU_LIBS)
 # What jobs made of them: the agent's meter on the simulated driver.
-METER := $O/agent/job_gpus_meter.o $(patsubst %,$O/common/model/%.o,gpu_use usage) $(WIRE) $(MODEL)
+METER := $O/agent/job/gpus/meter.o $(patsubst %,$O/common/model/%.o,gpu_use usage) $(WIRE) $(MODEL)
 $O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(METER)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -Wl,--wrap=realloc -lcmocka -ljansson -lbpf -lelf -lz -lpthread -lm

@@ -1,11 +1,11 @@
-/* What jobs made of their GPUs, in a world that is known exactly: agent/job_gpus_meter.c
+/* What jobs made of their GPUs, in a world that is known exactly: agent/job/gpus/meter.c
  * between the simulated driver and stand-ins for the rest of the agent. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/job_gpus_meter.h"
-#include "agent/job_report.h"
+#include "agent/job/gpus/meter.h"
+#include "agent/job/report.h"
 #include "agent/sample/gpuwork.h"
 #include "common/err.h"
 #include "tests/gpu/rig.h"

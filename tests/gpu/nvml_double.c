@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "agent/gpu/nvml_abi.h"
+#include "agent/gpu/nvml/nvml_abi.h"
 #include "tests/gpu/nvml_double.h"
 #include "tests/gpu/world.h"
 

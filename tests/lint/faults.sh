@@ -22,7 +22,7 @@ untested=$(printf '%s\n' "$rows" | grep -v '`tests/[^:`]*: [^`]*`')
 $untested"
 shown=$(printf '%s\n' "$rows" | grep -o '^| `[^|]*|')
 for name in $(sed -nE 's/^\t\{ "([A-Z]+)", "([^"]+)".*/\1:\2/p' controller/api/routes.c | sed 's/#/ID/') \
-	$(sed -nE 's/^\tSD_BUS_(METHOD_WITH_NAMES|METHOD|PROPERTY)\("([A-Za-z]+)".*/org.reeve.Agent1:\2/p' agent/bus.c); do
+	$(sed -nE 's/^\tSD_BUS_(METHOD_WITH_NAMES|METHOD|PROPERTY)\("([A-Za-z]+)".*/org.reeve.Agent1:\2/p' agent/dbus.c); do
 	name="$(echo "$name" | tr : ' ')"
 	case $shown in *"\`$name\`"*) ;; *) say "$doc has no row for $name" ;; esac
 done

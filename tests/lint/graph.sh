@@ -9,11 +9,12 @@ say() { echo "lint: $*"; bad=1; }
 # 1. includes, by tests/lint/layers.txt
 up=$(find common agent controller cli -name '*.[ch]' -print0 | xargs -0 awk '
 	function dir(p) { sub(/\/[^\/]*$/, "", p); return p }
+	function room(p) { for (p = dir(p); !(p in layer) && p ~ /\//;) p = dir(p); return p } # the nearest folder that is named
 	function top(p) { sub(/\/.*/, "", p); return p }
 	BEGIN { while ((getline l < "tests/lint/layers.txt") > 0) if (l !~ /^#/) {
 		split(l, f, " "); layer[f[2]] = f[1]; if (f[3] == "library") library[f[2]] } }
 	/^#include "/ {
-		split($0, q, "\""); to = dir(q[2]); from = dir(FILENAME)
+		split($0, q, "\""); to = room(q[2]); from = room(FILENAME)
 		if (q[2] ~ /\.skel\.h$/ || q[2] !~ /\// || from == to) next
 		if (!(from in layer)) { print FILENAME ": its room is not in tests/lint/layers.txt"; next }
 		if (!(to in layer)) { print FILENAME ": includes " q[2] ", whose room is not in tests/lint/layers.txt"; next }
@@ -24,25 +25,11 @@ up=$(find common agent controller cli -name '*.[ch]' -print0 | xargs -0 awk '
 	}')
 [ -z "$up" ] || say "$up"
 
-# 2. link-level cycles: who needs a symbol that whom defines, through tsort(1). A module split
-#    over files (X.c, X_part.c behind one X.h) counts as one.
-for half in agent controller cli; do
-	loops=$(find "$obj/common" "$obj/$half" -name '*.o' ! -path '*/launch/*' -print0 2>/dev/null | xargs -0 nm -gA | awk '
-		function module(o,   m) {
-			for (m = o; sub(/_[a-z0-9]*\.o$/, ".o", m);) if (m in whole) return module(m)
-			return o }
-		BEGIN { while (("find '"$obj"' -name \"*.o\"" | getline f) > 0) whole[f] = 1 }
-		{ split($1, a, ":"); o = module(a[1]); s = $NF; k = $(NF-1) }
-		s == "main" { next }
-		k == "U" { need[o "|" s]; next }
-		k != "U" { def[s] = o }
-		END { for (n in need) { split(n, p, "|"); if (p[2] in def && def[p[2]] != p[1]) print p[1], def[p[2]] } }
-		' | tsort 2>&1 >/dev/null || true)
-	[ -z "$loops" ] || say "$half: object files need each other: $loops"
-done
+# 2. object files that need each other, by true object
+tests/lint/cycles.py "$obj" || bad=1
 
 # 3. purity: no mutable variable, nothing needed but each other, memory, strings and maths
-pure=$(find "$obj/common/model" "$obj/agent/admit" "$obj/controller/policy" "$obj/controller/simulate" "$obj/controller/history" "$obj/controller/schedule" -name '*.o' 2>/dev/null)
+pure=$(find "$obj/common/model" "$obj/agent/admit" "$obj/controller/policy" "$obj/controller/simulate" "$obj/controller/history" "$obj/controller/scheduler" -name '*.o' 2>/dev/null)
 libc='^(mem(cpy|move|set|cmp|chr)|str(len|n?cmp|n?dup|chr|rchr|nlen|spn|cspn|str|to[u]?ll)|sigabbrev_np|v?snprintf|qsort(_r)?|bsearch|malloc|calloc|realloc|free|exp2?l?|log2?l?|powl?|fabsl?|__v?snprintf_chk|__mem(cpy|set|move)_chk|__str(n?cpy|n?cat)_chk|__(stack_chk|chk)_fail|__errno_location|__ctype_[a-z]*_loc|_GLOBAL_OFFSET_TABLE_|__(u?div|u?mod|u?divmod)ti[34]|__popcountdi2)$'
 ours=$(nm -g --defined-only $pure $obj/common/err.o | awk 'NF == 3 { print $3 }' | sort -u)
 for o in $pure; do

@@ -14,7 +14,7 @@ agent_configure systemd
 agent_start || { echo "Bail out! the agent does not start"; exit 1; }
 TINY='"ncpus":1,"vmem_bytes":67108864,"jobfs_bytes":8388608,"walltime_s":600'
 
-# KIND FUNCTION WHERE: every act of the flow (agent/job_flow.c), entered after its step was saved
+# KIND FUNCTION WHERE: every act of the flow (agent/job/phases.c), entered after its step was saved
 # and left before the next is; what it does in between; and each save and report.
 POINTS='exit job_new return
 exit job_prepare entry

@@ -13,8 +13,8 @@
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
-#include "agent/enforce/jobfs_impl.h"
-#include "agent/enforce/jobfs_quota.h"
+#include "agent/enforce/jobfs/jobfs_impl.h"
+#include "agent/enforce/jobfs/quota.h"
 #include "tests/node/jobfs_rig.h"
 
 /* What a user may leave: deep beyond any path, unreadable, odd names, links to outside. */

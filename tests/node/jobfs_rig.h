@@ -4,7 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <cmocka.h>
-#include "agent/enforce/jobfs.h"
+#include "agent/enforce/jobfs/jobfs.h"
 #include "common/err.h"
 
 #define MIB ((int64_t)1 << 20)

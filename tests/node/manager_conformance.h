@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <sys/types.h>
 #include "agent/enforce/final.h"
-#include "agent/enforce/manager.h"
+#include "agent/enforce/manager/manager.h"
 
 #define HEARD_MAX 512
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# manager_conformance.sh systemd|cgroup|hybrid - the laws of agent/enforce/manager.h, as TAP.
+# manager_conformance.sh systemd|cgroup|hybrid - the laws of agent/enforce/manager/manager.h, as TAP.
 #   systemd  the systemd manager on a virtual node
 #   cgroup   the manager of hosts without systemd, on a virtual node, in a cgroup that systemd
 #            has handed over: all controllers are there

@@ -12,7 +12,7 @@
 #include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
-#include "agent/job_plan.h"
+#include "agent/job/handshake/plan.h"
 #include "common/cleanup.h"
 #include "tests/node/manager_conformance.h"
 

@@ -1,6 +1,6 @@
 # What each unit test links besides itself: its honest list of dependencies. One line a test.
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
-PG := $(patsubst %,$O/controller/pg/%.o,dialect pg pg_rows pg_pipeline pq)
+PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_rows pg_pipeline pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script usage job gpu_use gpus)
 WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
@@ -9,8 +9,8 @@ $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amo
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
-$O/tests/unit/test_charge: $O/controller/policy/charge.o $O/common/err.o
-$O/tests/unit/test_fit: $O/controller/policy/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
+$O/tests/unit/test_fit: $O/controller/policy/placement/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_pids: $O/agent/admit/pids.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o $O/agent/admit/admit.o
 $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
@@ -19,141 +19,141 @@ $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o 
 $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
-$O/tests/unit/test_table: $(patsubst %,$O/cli/%.o,table table_render table_plain table_programs text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
-$O/tests/unit/test_advice: $O/controller/policy/advice.o $(MODEL)
+$O/tests/unit/test_table: $(patsubst %,$O/cli/output/%.o,table table_render table_plain table_programs text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
+$O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
 $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_spool: tests/unit/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps)
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps uplink)
-JOBFS := $(patsubst %,$O/agent/enforce/%.o,jobfs jobfs_create jobfs_held jobfs_image jobfs_quota jobfs_remove jobfs_wipe) $O/common/err.o
+JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,store_schema store_jobs store_given store_holds store_part store_parts store_ingest store_report store_elapsed store_suspended store_requeue store_boots store_slices store_output store_views store_sums store_usage sums rollup calendar store_charges store_watch store_adjust store_gpus store_submit store_credential store_array store_array_end store_depend store_hold store_steps store_steps_output store_texts) \
-	$(patsubst %,$O/controller/policy/%.o,charge tally fit ranges depend) $(DB) $(MODEL) $(WIRE)
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/given nodes/holds attempts/part attempts/parts attempts/ingest attempts/report attempts/elapsed attempts/suspended attempts/requeue nodes/boots attempts/slices jobs/output jobs/views nodes/sums usage/usage usage/sums usage/rollup calendar usage/charges watch usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
+	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
 $O/tests/unit/test_final: $O/agent/enforce/final.o $O/common/model/usage.o $O/common/err.o
-$O/tests/unit/test_job_gpus_env: $O/agent/job_gpus_env.o
-$O/tests/unit/test_plan: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
-$O/tests/unit/test_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan launch/launch launch/files launch/seccomp) $(MODEL)
-$O/tests/unit/test_job_env: $(patsubst %,$O/agent/%.o,job_env job_hosts job_gpus_env) $(MODEL)
+$O/tests/unit/test_job_gpus_env: $O/agent/job/gpus/env.o
+$O/tests/unit/test_plan: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan) $(MODEL)
+$O/tests/unit/test_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan launch/launch launch/files launch/seccomp) $(MODEL)
+$O/tests/unit/test_job_env: $(patsubst %,$O/agent/job/%.o,handshake/env handshake/hosts gpus/env) $(MODEL)
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
 $O/tests/unit/test_db: tests/unit/fail_vfs.c $(DB) $O/common/err.o
 $O/tests/unit/test_private: $O/common/private.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
-$O/tests/unit/test_peers: $O/controller/api/peers.o
-$O/tests/unit/test_inflate: $O/controller/api/inflate.o $O/common/err.o
+$O/tests/unit/test_peers: $O/controller/http/peers.o
+$O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
 CONFIG := $(patsubst %,$O/controller/config/%.o,config config_hooks config_token config_keys config_profiles config_setting config_units config_values config_places config_cross config_tariff profile) \
-	$(patsubst %,$O/controller/policy/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
+	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
 $O/tests/unit/test_routes: $O/controller/api/routes.o
 $O/tests/unit/test_csv: $(patsubst %,$O/common/%.o,csv/csv nearest err)
-$O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o
-$O/tests/unit/test_window: $O/controller/policy/window.o $O/common/err.o
-$O/tests/unit/test_grant: $(patsubst %,$O/controller/policy/%.o,grant charge) $O/common/err.o
-$O/tests/unit/test_target: $(patsubst %,$O/controller/policy/%.o,target charge) $O/common/err.o
+$O/tests/unit/test_tariff: $(patsubst %,$O/controller/policy/charge/%.o,tariff charge) $O/common/model/amount.o $O/common/err.o
+$O/tests/unit/test_window: $O/controller/policy/quota/window.o $O/common/err.o
+$O/tests/unit/test_grant: $(patsubst %,$O/controller/policy/%.o,quota/grant charge/charge) $O/common/err.o
+$O/tests/unit/test_target: $(patsubst %,$O/controller/policy/%.o,quota/target charge/charge) $O/common/err.o
 $O/tests/unit/test_decay: LDLIBS += -lm
-$O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,decay charge) $O/common/err.o
+$O/tests/unit/test_decay: $(patsubst %,$O/controller/policy/%.o,fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_priority: LDLIBS += -lm
-$O/tests/unit/test_priority: $O/controller/policy/priority.o
+$O/tests/unit/test_priority: $O/controller/policy/priority/priority.o
 $O/tests/unit/test_fairshare: LDLIBS += -lm
-$O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic) $O/common/err.o
+$O/tests/unit/test_fairshare: $(patsubst %,$O/controller/policy/fairshare/%.o,fairshare level fair_tree classic) $O/common/err.o
 $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
 $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_resources) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_import store_import_batch store_verify store_verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
-ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _template _build _read _rows _diff) $O/controller/policy/charge.o \
+ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _template _build _read _rows _diff) $O/controller/policy/charge/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
-$O/tests/unit/test_accounts_edit: $O/cli/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
-$O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/accounts%.o,_draft _draft_qos _sacctmgr _sacctmgr_options _sacctmgr_write _csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_accounts_edit: $O/cli/admin/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/foreign/%.o,accounts_draft accounts_draft_qos sacctmgr sacctmgr_options sacctmgr_write accounts_csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/store_accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
-$O/tests/unit/test_eligible: $O/controller/policy/eligible.o
+$O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/accounts/accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
+$O/tests/unit/test_eligible: $O/controller/policy/quota/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_adjust store_import store_import_batch store_verify store_verify_parts) $O/controller/history/history.o
-$O/tests/unit/test_dialect: $O/controller/pg/dialect.o
-QUOTA := $(patsubst %,$O/controller/quota/%.o,quota quota_words quota_encode quota_admit quota_qos quota_scopes quota_gate) $O/controller/ledger/store_quota.o \
-	$(patsubst %,$O/controller/policy/%.o,window grant target eligible) $O/controller/accounts/accounts.o
+$O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_dialect: $O/controller/postgres/dialect.o
+QUOTA := $(patsubst %,$O/controller/quota/%.o,quota quota_words quota_encode quota_admit quota_qos quota_scopes quota_gate) $O/controller/ledger/usage/quota.o \
+	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
 $O/tests/unit/test_quota_qos: $O/controller/quota/quota_qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_verify.o $O/controller/ledger/store_verify_parts.o
-$O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,eff advice charge fit) $(MODEL)
-SCHEDULE := $(patsubst %,$O/controller/schedule/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/queue/%.o,changes cycle held intent kinds names order parts snapshot why) $O/controller/policy/fit_chunks.o $O/controller/ledger/store_placed.o $O/controller/ledger/store_drain.o
-STANDING := $(patsubst %,$O/controller/standing/%.o,standing tree tree_rows rank) \
-	$(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay priority)
+$O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_parts.o
+$O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
+SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,changes cycle held intent kinds names order parts snapshot why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/placed.o $O/controller/ledger/nodes/drain.o
+STANDING := $(patsubst %,$O/controller/sharetree/%.o,standing tree tree_rows rank) \
+	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_order: $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(STANDING),$(QUOTA))
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(STANDING) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_import.o $O/controller/ledger/store_import_batch.o $O/controller/history/history.o
-$O/tests/unit/test_quota: $O/controller/ledger/store_adjust.o
+$O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/import/import.o $O/controller/ledger/import/import_batch.o $O/controller/history/history.o
+$O/tests/unit/test_quota: $O/controller/ledger/usage/adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources features) $O/common/err.o
 $O/tests/unit/test_quote $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
-$O/tests/unit/test_quote: $(sort $O/controller/quote/quote.o $O/controller/policy/fit.o $(CONFIG) $(MODEL) $(WIRE))
-$O/tests/unit/test_sync_gpus: $O/controller/api/sync_gpus.o $(MODEL) $(WIRE)
+$O/tests/unit/test_quote: $(sort $O/controller/pricing/quote.o $O/controller/policy/placement/fit.o $(CONFIG) $(MODEL) $(WIRE))
+$O/tests/unit/test_sync_gpus: $O/controller/api/sync/sync_gpus.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_hooks: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_hooks.o
+$O/tests/unit/test_store_hooks: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/hooks.o
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
 $O/tests/unit/test_schedule_laws: LDLIBS += -lm
 $O/tests/unit/test_schedule_laws: $(SCHEDULE)
-$O/tests/unit/test_queue_tree: $O/controller/policy/queue_tree.o
-$O/tests/unit/test_running_set: $O/controller/policy/running_set.o
-$O/tests/unit/test_easy: $(patsubst %,$O/controller/policy/%.o,easy fcfs queue_tree running_set)
+$O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o
+$O/tests/unit/test_running_set: $O/controller/simulate/pool/running_set.o
+$O/tests/unit/test_easy: $(patsubst %,$O/controller/simulate/pool/%.o,easy fcfs queue_tree running_set)
 $O/tests/unit/test_simulate: LDLIBS += -lm
 $O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
-$O/tests/unit/test_ranges: $O/controller/policy/ranges.o
-$O/tests/unit/test_depend: $O/controller/policy/depend.o $(MODEL)
+$O/tests/unit/test_ranges: $O/controller/ledger/jobs/ranges.o
+$O/tests/unit/test_depend: $O/controller/policy/priority/depend.o $(MODEL)
 $O/tests/unit/test_submission: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_submission: tests/unit/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_features: $(patsubst %,$O/common/model/%.o,amount resources features) $O/common/err.o
 $O/tests/unit/test_lost: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_lost: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
+$O/tests/unit/test_lost: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
 $O/tests/unit/test_fit_chunks: LDLIBS += -lm
-$O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
-$O/tests/unit/test_queue_parts: $O/controller/queue/parts.o $(patsubst %,$O/common/model/%.o,select amount resources features) $O/common/err.o
-$O/tests/unit/test_kinds: $O/controller/queue/kinds.o $O/controller/policy/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
+$O/tests/unit/test_queue_parts: $O/controller/dispatch/parts.o $(patsubst %,$O/common/model/%.o,select amount resources features) $O/common/err.o
+$O/tests/unit/test_kinds: $O/controller/dispatch/kinds.o $O/controller/policy/placement/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_sim_usage: LDLIBS += -lm
-$O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare fairshare_level fair_tree classic decay charge) $O/common/err.o
+$O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_lead: $(LEDGER) $O/controller/ledger/store_lead.o $O/controller/pg/pg_lead.o
+$O/tests/unit/test_lead: $(LEDGER) $O/controller/ledger/lead.o $O/controller/postgres/pg_lead.o
 $O/tests/unit/test_schedule_load: LDLIBS += -lm
 $O/tests/unit/test_schedule_load: $(SCHEDULE)
-$O/tests/unit/test_lines: $O/controller/api/lines.o
+$O/tests/unit/test_lines: $O/controller/api/submit/lines.o
 $O/tests/unit/test_select: LDLIBS += -ljansson
 $O/tests/unit/test_select: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
 $O/tests/unit/test_sync_steps: $O/agent/report/sync_steps.o $(MODEL) $(WIRE)
 $O/tests/unit/test_step: LDLIBS += -lsystemd
-$O/tests/unit/test_step: $O/agent/step.o $O/common/utf8.o $O/common/err.o
-$O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job_plan job_env job_hosts job_gpus_env launch/plan) $(MODEL)
+$O/tests/unit/test_step: $O/agent/step/step.o $O/common/utf8.o $O/common/err.o
+$O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan) $(MODEL)
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/store_lost.o
+$O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_parts_end: tests/unit/fail_vfs.c
 $O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_placed store_lost store_verify store_verify_parts)
+$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/placed nodes/lost verify/verify verify/verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_plans: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,store_hooks store_lost) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_plans: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/lost) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_signature: $(patsubst %,$O/common/signature/%.o,signature digest allows) $(MODEL) $(WIRE)
 $O/tests/unit/test_starts: LDLIBS += -lpq -lsqlite3
@@ -161,6 +161,6 @@ $O/tests/unit/test_starts: $(patsubst %,$O/agent/report/%.o,starts store) $(DB) 
 $O/tests/unit/test_users: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_users: $O/agent/users.o $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_stored: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_stored: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,store_prune store_verify store_verify_parts)
+$O/tests/unit/test_stored: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,jobs/prune verify/verify verify/verify_parts)
 # Texts of the ledger are known by their digests; who does not need it does not get it (--as-needed).
 $(UNIT): LDLIBS += -lnettle

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/verify/verify.h"
 #include "tests/unit/parts_rig.h"
 
 static const char *const names[] = { "n1", "n2", "n3" };

@@ -1,7 +1,7 @@
 /* standing_rig - a standing with a policy and declared accounts, to be charged and looked at.
  */
 #pragma once
-#include "controller/standing/standing.h"
+#include "controller/sharetree/standing.h"
 #include "tests/unit/ledger_rig.h"
 
 #define HOUR_S 3600LL

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "cli/accounts_edit.h"
+#include "cli/admin/accounts_edit.h"
 #include "common/err.h"
 
 static const char site[] = "[Account physics]\n"

@@ -9,8 +9,8 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/accounts/accounts_csv.h"
-#include "controller/accounts/accounts_sacctmgr.h"
+#include "controller/accounts/foreign/accounts_csv.h"
+#include "controller/accounts/foreign/sacctmgr.h"
 
 /* The file that a dump makes; NULL: refused, with the words in err. */
 static char *read_dump(const char *dump, const struct accounts *kept, struct accounts_draft *d,

@@ -8,10 +8,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_adjust.h"
-#include "controller/ledger/store_import.h"
+#include "controller/ledger/usage/adjust.h"
+#include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/verify/verify.h"
 #include "tests/unit/ledger_rig.h"
 
 #define CHARGE_MS 50000 /* of the job below: 20 s at 2.5 equivalents */

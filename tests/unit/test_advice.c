@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/policy/advice.h"
+#include "controller/policy/efficiency/advice.h"
 
 #define GIB (1LL << 30)
 #define S 1000000000LL

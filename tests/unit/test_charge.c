@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 #define GB 1000000000LL
 #define MB 1000000LL

@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/verify/verify.h"
 #include "tests/unit/ledger_rig.h"
 
 #define HOUR_S 3600LL

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/decay.h"
+#include "controller/policy/fairshare/decay.h"
 
 #define S INT64_C(1000000000)
 #define DAY (86400 * S)

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/policy/depend.h"
+#include "controller/policy/priority/depend.h"
 
 static void only_exit_0_is_well_and_any_end_is_an_end(void **state)
 {

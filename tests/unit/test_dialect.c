@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/pg/dialect.h"
+#include "controller/postgres/dialect.h"
 
 static void expect_query(const char *sql, const char *want)
 {

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "controller/policy/easy.h"
-#include "controller/policy/fcfs.h"
+#include "controller/simulate/pool/easy.h"
+#include "controller/simulate/pool/fcfs.h"
 
 #define JOBS 60
 #define CORES 8

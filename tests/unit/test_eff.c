@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/policy/eff.h"
+#include "controller/policy/efficiency/eff.h"
 
 #define GIB (1LL << 30)
 #define S 1000000000LL

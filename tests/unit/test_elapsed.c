@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_lost.h"
+#include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/ledger_rig.h"
 #include "tests/unit/parts_rig.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/eligible.h"
+#include "controller/policy/quota/eligible.h"
 
 #define NONE ELIGIBLE_NO_LIMIT
 

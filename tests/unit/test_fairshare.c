@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/policy/fairshare.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 #define P FAIRSHARE_PARENT
 #define ROOT FAIRSHARE_NO_ROW

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <setjmp.h>
 #include <cmocka.h>
-#include "agent/gpu/fdinfo.h"
+#include "agent/gpu/drm/fdinfo.h"
 
 static struct fdinfo f;
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/fit.h"
+#include "controller/policy/placement/fit.h"
 
 #define GIB (1LL << 30)
 

@@ -7,8 +7,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/fit_chunks.h"
-#include "controller/schedule/schedule.h"
+#include "controller/policy/placement/fit_chunks.h"
+#include "controller/scheduler/schedule.h"
 
 #define GIB (1LL << 30)
 

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/grant.h"
+#include "controller/policy/quota/grant.h"
 
 #define MIN_NS (60 * INT64_C(1000000000))
 #define SU INT64_C(3600000)

@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <sqlite3.h>
 #include "common/err.h"
-#include "controller/ledger/store_import.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/import/import.h"
+#include "controller/ledger/verify/verify.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/ledger_rig.h"
 

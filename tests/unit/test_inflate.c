@@ -7,7 +7,7 @@
 #include <string.h>
 #include <zlib.h>
 #include <cmocka.h>
-#include "controller/api/inflate.h"
+#include "controller/http/inflate.h"
 
 #define MAX 100000
 

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/job_env.h"
-#include "agent/job_hosts.h"
+#include "agent/job/handshake/env.h"
+#include "agent/job/handshake/hosts.h"
 #include "common/err.h"
 
 #define DIR "/var/jobfs/12-1"

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/job_gpus_env.h"
+#include "agent/job/gpus/env.h"
 
 static const struct gpu_device n0 = { .uuid = "GPU-aa", .vendor = GPU_NVIDIA, .index = 0 };
 static const struct gpu_device n1 = { .uuid = "GPU-bb", .vendor = GPU_NVIDIA, .index = 1 };

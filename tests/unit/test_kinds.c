@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/queue/kinds.h"
+#include "controller/dispatch/kinds.h"
 
 static struct resources kind(const char *type, const char *features)
 {

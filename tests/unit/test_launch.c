@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "agent/job_plan.h"
+#include "agent/job/handshake/plan.h"
 #include "agent/launch/launch.h"
 #include "common/cleanup.h"
 #include "common/err.h"

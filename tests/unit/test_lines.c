@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "controller/api/lines.h"
+#include "controller/api/submit/lines.h"
 
 struct thing {
 	struct lines_entry entry;

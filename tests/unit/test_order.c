@@ -8,11 +8,11 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_hold.h"
-#include "controller/ledger/store_placed.h"
-#include "controller/ledger/store_watch.h"
-#include "controller/queue/cycle.h"
-#include "controller/queue/order.h"
+#include "controller/ledger/jobs/hold.h"
+#include "controller/ledger/nodes/placed.h"
+#include "controller/ledger/watch.h"
+#include "controller/dispatch/cycle.h"
+#include "controller/dispatch/order.h"
 #include "tests/unit/standing_rig.h"
 
 struct queued {

@@ -10,9 +10,9 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_charges.h"
-#include "controller/ledger/store_parts.h"
-#include "controller/ledger/store_placed.h"
+#include "controller/ledger/usage/charges.h"
+#include "controller/ledger/attempts/parts.h"
+#include "controller/ledger/nodes/placed.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/parts_rig.h"
 

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/utf8.h"
-#include "controller/ledger/store_lost.h"
+#include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/verify/verify.h"
 #include "tests/unit/fail_vfs.h"
 #include "tests/unit/parts_rig.h"
 

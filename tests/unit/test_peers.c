@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/api/peers.h"
+#include "controller/http/peers.h"
 
 #define S_NS 1000000000LL
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "agent/admit/admit.h"
 #include "agent/admit/pids.h"
-#include "agent/enforce/vmem_table.h"
+#include "agent/enforce/vmem/table.h"
 
 #define GIB ((int64_t)1 << 30)
 

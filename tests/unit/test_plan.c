@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/job_plan.h"
+#include "agent/job/handshake/plan.h"
 #include "common/err.h"
 
 static char *argv_[] = { (char *)"prog", (char *)"", (char *)"a b\n", NULL };

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/priority.h"
+#include "controller/policy/priority/priority.h"
 
 static struct priority explain(const struct priority_rule *rule, const struct priority_job *job)
 {

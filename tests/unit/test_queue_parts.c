@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/queue/parts.h"
+#include "controller/dispatch/parts.h"
 
 static struct fit_node nodes[] = { { .name = "a" }, { .name = "b" }, { .name = "c" } };
 

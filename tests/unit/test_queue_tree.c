@@ -4,7 +4,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "controller/policy/queue_tree.h"
+#include "controller/simulate/pool/queue_tree.h"
 
 struct job {
 	int64_t cores, estimate_s; /* cores 0: none */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_adjust.h"
+#include "controller/ledger/usage/adjust.h"
 #include "tests/unit/quota_rig.h"
 
 #define HOUR_MS INT64_C(3600000)

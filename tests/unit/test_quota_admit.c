@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_hold.h"
+#include "controller/ledger/jobs/hold.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quota/quota_gate.h"
 #include "tests/unit/quota_rig.h"

@@ -8,8 +8,8 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/queue/cycle.h"
-#include "controller/standing/standing.h"
+#include "controller/dispatch/cycle.h"
+#include "controller/sharetree/standing.h"
 #include "tests/unit/quota_rig.h"
 
 struct given {

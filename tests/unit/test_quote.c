@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/config/profile.h"
-#include "controller/quote/quote.h"
+#include "controller/pricing/quote.h"
 
 static struct config *config_of(const char *text)
 {

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
-#include "controller/policy/ranges.h"
+#include "controller/ledger/jobs/ranges.h"
 
 static void texts_read_and_print_back(void **state)
 {

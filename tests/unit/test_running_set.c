@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "controller/policy/running_set.h"
+#include "controller/simulate/pool/running_set.h"
 
 #define JOBS 700
 

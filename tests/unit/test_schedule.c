@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/schedule/preempt.h"
-#include "controller/schedule/schedule.h"
+#include "controller/scheduler/preempt.h"
+#include "controller/scheduler/schedule.h"
 
 #define GIB (INT64_C(1) << 30)
 #define HOUR 3600

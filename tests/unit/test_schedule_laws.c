@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/schedule/preempt.h"
-#include "controller/schedule/schedule.h"
+#include "controller/scheduler/preempt.h"
+#include "controller/scheduler/schedule.h"
 
 #define N_JOBS 120
 #define N_NODES_MAX 12

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "controller/schedule/preempt.h"
-#include "controller/schedule/schedule.h"
+#include "controller/scheduler/preempt.h"
+#include "controller/scheduler/schedule.h"
 
 #define N_JOBS 4000
 #define NODES 16

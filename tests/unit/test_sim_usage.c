@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/policy/decay.h"
-#include "controller/policy/fairshare.h"
+#include "controller/policy/fairshare/decay.h"
+#include "controller/policy/fairshare/fairshare.h"
 #include "controller/simulate/usage.h"
 
 #define S_NS INT64_C(1000000000)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/step.h"
+#include "agent/step/step.h"
 #include "common/cleanup.h"
 
 static char *words[] = { (char *)"true", NULL };

@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <cmocka.h>
-#include "agent/job_plan.h"
+#include "agent/job/handshake/plan.h"
 #include "agent/launch/step.h"
 #include "common/cleanup.h"
 #include "common/err.h"

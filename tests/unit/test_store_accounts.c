@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_accounts.h"
+#include "controller/ledger/accounts/accounts.h"
 #include "tests/unit/fail_vfs.h"
 #include "tests/unit/ledger_rig.h"
 

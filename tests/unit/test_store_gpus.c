@@ -10,7 +10,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_gpus.h"
+#include "controller/ledger/attempts/gpus.h"
 #include "tests/unit/ledger_rig.h"
 
 #define IDLE_NS (10 * 60 * S_NS)

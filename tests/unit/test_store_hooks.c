@@ -8,8 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_hooks.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/hooks.h"
 #include "tests/unit/ledger_rig.h"
 
 #define IDLE_NS (600 * S_NS)

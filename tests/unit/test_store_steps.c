@@ -9,9 +9,9 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_lost.h"
+#include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/steps/steps.h"
 #include "tests/unit/ledger_rig.h"
 
 #define LATER(s) (NOON + (s)*S_NS)

@@ -10,9 +10,9 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_steps.h"
-#include "controller/ledger/store_stored.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/steps/steps.h"
+#include "controller/ledger/jobs/stored.h"
+#include "controller/ledger/verify/verify.h"
 #include "tests/unit/ledger_rig.h"
 
 #define LATER(s) (NOON + (s)*S_NS)

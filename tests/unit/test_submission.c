@@ -9,10 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/ledger/store_array.h"
-#include "controller/ledger/store_charges.h"
-#include "controller/ledger/store_depend.h"
-#include "controller/ledger/store_hold.h"
+#include "controller/ledger/jobs/array.h"
+#include "controller/ledger/usage/charges.h"
+#include "controller/ledger/jobs/depend.h"
+#include "controller/ledger/jobs/hold.h"
 #include "tests/unit/ledger_rig.h"
 
 #define OFFER_MAX 8192

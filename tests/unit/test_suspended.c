@@ -4,7 +4,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "controller/ledger/store_suspended.h"
+#include "controller/ledger/attempts/suspended.h"
 #include "tests/unit/ledger_rig.h"
 
 static const struct store_wish by_owner = { .want = STORE_SUSPEND, .by_owner = true };

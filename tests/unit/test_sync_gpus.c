@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/sync_gpus.h"
+#include "controller/api/sync/sync_gpus.h"
 
 #define ONE "{\"uuid\":\"G1\",\"model\":\"a100-40\"}"
 

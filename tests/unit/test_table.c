@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 #include <cmocka.h>
-#include "cli/table.h"
-#include "cli/text.h"
+#include "cli/output/table.h"
+#include "cli/output/text.h"
 #include "common/err.h"
 #include "common/utf8.h"
 

@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/policy/tariff.h"
+#include "controller/policy/charge/tariff.h"
 
 #define GB 1000000000LL
 #define MB 1000000LL

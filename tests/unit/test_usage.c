@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_import.h"
+#include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/ledger_rig.h"
 

@@ -8,7 +8,7 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/policy/window.h"
+#include "controller/policy/quota/window.h"
 
 #define H WINDOW_UNIT
 #define JAN (2012 * 12)

@@ -1,11 +1,11 @@
-/* jobfs_create.c - see jobfs.h: making one job's directory, and reading its use. */
+/* create.c - see jobfs.h: making one job's directory, and reading its use. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "agent/enforce/jobfs_impl.h"
-#include "agent/enforce/jobfs_quota.h"
+#include "agent/enforce/jobfs/jobfs_impl.h"
+#include "agent/enforce/jobfs/quota.h"
 #include "common/err.h"
 
 #define PROJID_TRIES 1000

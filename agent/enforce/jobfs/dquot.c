@@ -6,7 +6,7 @@
 #include <linux/genetlink.h>
 #include <linux/netlink.h>
 #include <linux/quota.h>
-#include "agent/enforce/dquot.h"
+#include "agent/enforce/jobfs/dquot.h"
 #include "common/cleanup.h"
 
 #define PROJECT_QUOTA 2 /* enum quota_type of the kernel: PRJQUOTA */

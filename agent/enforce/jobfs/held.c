@@ -1,8 +1,8 @@
-/* jobfs_held.c - see jobfs.h: the limits of removed directories, and when their ids are free.
+/* held.c - see jobfs.h: the limits of removed directories, and when their ids are free.
  */
 #include <errno.h>
-#include "agent/enforce/jobfs_impl.h"
-#include "agent/enforce/jobfs_quota.h"
+#include "agent/enforce/jobfs/jobfs_impl.h"
+#include "agent/enforce/jobfs/quota.h"
 #include "common/err.h"
 
 #define KEPT_FILES 1

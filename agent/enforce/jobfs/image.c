@@ -1,4 +1,4 @@
-/* jobfs_image.c - see jobfs_image.h. */
+/* image.c - see jobfs/image.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
@@ -9,7 +9,7 @@
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include "agent/enforce/jobfs_image.h"
+#include "agent/enforce/jobfs/image.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

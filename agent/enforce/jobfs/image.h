@@ -1,4 +1,4 @@
-/* jobfs_image - a file system of our own in a preallocated file, mounted on a directory.
+/* image - a file system of our own in a preallocated file, mounted on a directory.
  *
  * Only agent/enforce/jobfs*.c. For nodes whose local disk has no project quota.
  */

@@ -8,9 +8,9 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include "agent/enforce/jobfs_image.h"
-#include "agent/enforce/jobfs_impl.h"
-#include "agent/enforce/jobfs_quota.h"
+#include "agent/enforce/jobfs/image.h"
+#include "agent/enforce/jobfs/jobfs_impl.h"
+#include "agent/enforce/jobfs/quota.h"
 #include "common/err.h"
 
 static int open_how(int dir_fd, const char *path, uint64_t resolve)

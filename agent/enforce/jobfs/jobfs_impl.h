@@ -1,6 +1,6 @@
 /* jobfs_impl - what the parts of jobfs share. Only agent/enforce/jobfs*.c. */
 #pragma once
-#include "agent/enforce/jobfs.h"
+#include "agent/enforce/jobfs/jobfs.h"
 
 /* Project ids: above what people and their tools give out by hand, below 2^31. */
 #define PROJID_BASE ((uint32_t)1 << 24)

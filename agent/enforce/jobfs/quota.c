@@ -1,4 +1,4 @@
-/* jobfs_quota.c - see jobfs_quota.h. */
+/* quota.c - see jobfs/quota.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dqblk_xfs.h>
@@ -13,7 +13,7 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
-#include "agent/enforce/jobfs_quota.h"
+#include "agent/enforce/jobfs/quota.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

@@ -1,4 +1,4 @@
-/* jobfs_quota - project quota of one file system, through any open file on it.
+/* quota - project quota of one file system, through any open file on it.
  *
  * Only agent/enforce/jobfs*.c. The XFS calls are used on ext4 too: they count in 512 bytes
  * and tell accounting from enforcement on both.

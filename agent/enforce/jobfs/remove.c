@@ -1,4 +1,4 @@
-/* jobfs_remove.c - see jobfs.h: removal, in a child so that the event loop lives. */
+/* remove.c - see jobfs.h: removal, in a child so that the event loop lives. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -9,9 +9,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <systemd/sd-event.h>
-#include "agent/enforce/jobfs_impl.h"
-#include "agent/enforce/jobfs_quota.h"
-#include "agent/enforce/jobfs_wipe.h"
+#include "agent/enforce/jobfs/jobfs_impl.h"
+#include "agent/enforce/jobfs/quota.h"
+#include "agent/enforce/jobfs/wipe.h"
 #include "common/err.h"
 
 /* Moving directories up may need blocks of the job's own project when it is full. */

@@ -1,4 +1,4 @@
-/* jobfs_wipe.c - see jobfs_wipe.h. */
+/* wipe.c - see jobfs/wipe.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,8 +10,8 @@
 #include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
-#include "agent/enforce/jobfs_quota.h"
-#include "agent/enforce/jobfs_wipe.h"
+#include "agent/enforce/jobfs/quota.h"
+#include "agent/enforce/jobfs/wipe.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

@@ -1,4 +1,4 @@
-/* manager_cgroup.c - jobs on hosts whose first process is not systemd; see manager.h.
+/* cgroup.c - jobs on hosts whose first process is not systemd; see manager.h.
  *
  *	PARENT/jobs/reeve-job-N-A.service	a job; bounded together at PARENT/jobs
  *	PARENT/supervisors			a supervisor for each, which outlives the agent
@@ -11,8 +11,8 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/enforce/manager_cgroup_open.h"
-#include "agent/enforce/manager_cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup_open.h"
+#include "agent/enforce/manager/cgroup_supervisor.h"
 
 static int set_number(struct manager *m, const char *path, const char *file, int64_t value,
 		      struct err *err)

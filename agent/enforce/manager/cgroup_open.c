@@ -1,4 +1,4 @@
-/* manager_cgroup_open.c - what this host can hold, and which jobs are here already. */
+/* cgroup_open.c - what this host can hold, and which jobs are here already. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/enforce/manager_cgroup_open.h"
-#include "agent/enforce/manager_cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup_open.h"
+#include "agent/enforce/manager/cgroup_supervisor.h"
 #include "common/cleanup.h"
 
 static const struct need {

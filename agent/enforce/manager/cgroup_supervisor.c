@@ -1,4 +1,4 @@
-/* manager_cgroup_supervisor.c - see manager_cgroup_supervisor.h. */
+/* cgroup_supervisor.c - see manager/cgroup_supervisor.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/enforce/manager_cgroup_supervisor.h"
-#include "agent/enforce/manager_cgroup_tree.h"
+#include "agent/enforce/manager/cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup_tree.h"
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
 

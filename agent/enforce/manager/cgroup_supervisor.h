@@ -1,4 +1,4 @@
-/* manager_cgroup_supervisor.h - the process above each job that outlives the agent: its spec,
+/* cgroup_supervisor.h - the process above each job that outlives the agent: its spec,
  * its start, and how an agent that comes back finds it again.
  *
  * The spec is a file SPEC_DIR/JOB-ATTEMPT (agent/launch/supervise.h). A supervisor locks it
@@ -9,7 +9,7 @@
 #pragma once
 #include <stdbool.h>
 #include <sys/types.h>
-#include "agent/enforce/manager.h"
+#include "agent/enforce/manager/manager.h"
 
 struct supervisor_spec {
 	const struct manager_spec *job;

@@ -1,4 +1,4 @@
-/* manager_cgroup_tree.c - see manager_cgroup_tree.h. */
+/* cgroup_tree.c - see manager/cgroup_tree.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/enforce/manager.h"
-#include "agent/enforce/manager_cgroup_tree.h"
+#include "agent/enforce/manager/manager.h"
+#include "agent/enforce/manager/cgroup_tree.h"
 #include "common/cleanup.h"
 
 /* What a job's limits and counters need. */

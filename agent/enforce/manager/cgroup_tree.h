@@ -1,4 +1,4 @@
-/* manager_cgroup_tree.h - the v2 cgroups of hosts without systemd, through libcgroup.
+/* cgroup_tree.h - the v2 cgroups of hosts without systemd, through libcgroup.
  *
  * libcgroup 2.0.2 knows a cgroup only through a controller, and on a hybrid host it takes the
  * controller wherever it is mounted, that is, from v1. So it is asked first where each one is,

@@ -1,4 +1,4 @@
-/* manager_cgroup_unit.c - see manager_cgroup_unit.h. */
+/* cgroup_unit.c - see manager/cgroup_unit.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/enforce/manager_cgroup_supervisor.h"
-#include "agent/enforce/manager_cgroup_unit.h"
+#include "agent/enforce/manager/cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup_unit.h"
 #include "common/log.h"
 
 #define RETRY_US 20000 /* a cgroup whose last process is just being buried */

@@ -1,4 +1,4 @@
-/* manager_cgroup_unit.h - a job of the cgroup manager as it is followed from start to end, and
+/* cgroup_unit.h - a job of the cgroup manager as it is followed from start to end, and
  * the answers to orders, which the event loop gives as systemd would. Known to
  * manager_cgroup*.c alone.
  *
@@ -10,8 +10,8 @@
  */
 #pragma once
 #include <systemd/sd-event.h>
-#include "agent/enforce/manager.h"
-#include "agent/enforce/manager_cgroup_tree.h"
+#include "agent/enforce/manager/manager.h"
+#include "agent/enforce/manager/cgroup_tree.h"
 
 enum unit_stage {
 	UNIT_SUPERVISED, /* a supervisor sees to it */

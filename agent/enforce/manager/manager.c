@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "agent/enforce/manager.h"
+#include "agent/enforce/manager/manager.h"
 #include "common/cleanup.h"
 
 const char *manager_mount(void)

@@ -1,4 +1,4 @@
-/* manager_systemd.c - jobs as transient services; see manager.h.
+/* systemd.c - jobs as transient services; see manager.h.
  *
  * systemd owns the tree: everything that it has a property for goes through it. The one file
  * written beside it is memory.oom.group, for which it has none of its own.
@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "agent/enforce/manager.h"
-#include "agent/enforce/manager_unit.h"
+#include "agent/enforce/manager/manager.h"
+#include "agent/enforce/manager/systemd_unit.h"
 #include "common/cleanup.h"
 #include "common/log.h"
 
@@ -45,7 +45,7 @@ static int outcome(const struct order *o, const sd_bus_error *e, struct err *err
 	return err_set(err, -sd_bus_error_get_errno(e), "%s", e->message);
 }
 
-/* systemd cleared it together with what it set; see manager_unit.c. */
+/* systemd cleared it together with what it set; see manager/systemd_unit.c. */
 static void kill_as_one(void *ctx, struct manager_id id)
 {
 	const struct manager *m = ctx;

@@ -1,10 +1,10 @@
-/* manager_unit.c - see manager_unit.h; the properties are those of systemd.exec(5),
+/* systemd_unit.c - see manager/systemd_unit.h; the properties are those of systemd.exec(5),
  * systemd.resource-control(5), systemd.kill(5) and systemd.service(5).
  */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
-#include "agent/enforce/manager_unit.h"
+#include "agent/enforce/manager/systemd_unit.h"
 #include "common/cleanup.h"
 
 struct flag {
@@ -25,7 +25,7 @@ static const struct flag flags[] = {
 	 * it there, and at daemon-reload loses the step that writes the final record. */
 	{ "PermissionsStartOnly", 1 },
 	/* So that there may be a cgroup of the user's processes alone inside the unit's: the
-	 * agent makes it, and takes the files back from the user (agent/job_watch.c). */
+	 * agent makes it, and takes the files back from the user (agent/job/phase/guards.c). */
 	{ "Delegate", 1 },
 	{ "IgnoreSIGPIPE", 0 },
 	{ "SendSIGKILL", 1 },
@@ -45,7 +45,7 @@ static const struct word words[] = {
 	{ "KillMode", "control-group" },
 	/* systemd hears of an OOM up to 10 ms late, and with any other policy would then kill
 	 * the writer of the final record. The group kill is set by ExecStartPre, and again by
-	 * manager_systemd.c after each change of properties, at which systemd clears it. */
+	 * manager/systemd.c after each change of properties, at which systemd clears it. */
 	{ "OOMPolicy", "continue" },
 	{ "DevicePolicy", "closed" },
 	{ "StandardInput", "null" },

@@ -1,7 +1,7 @@
-/* manager_unit.h - a job as the properties of a transient systemd service. */
+/* systemd_unit.h - a job as the properties of a transient systemd service. */
 #pragma once
 #include <systemd/sd-bus.h>
-#include "agent/enforce/manager.h"
+#include "agent/enforce/manager/manager.h"
 
 struct manager_unit {
 	const struct manager_spec *spec;

@@ -1,4 +1,4 @@
-/* vmem_kernel.c - see vmem_kernel.h. */
+/* kernel.c - see vmem/kernel.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -8,8 +8,8 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include "agent/enforce/vmem_kernel.h"
-#include "agent/enforce/vmem_pins.h"
+#include "agent/enforce/vmem/kernel.h"
+#include "agent/enforce/vmem/pins.h"
 #include "common/cleanup.h"
 #include "vmem.skel.h"
 

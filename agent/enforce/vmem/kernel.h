@@ -1,4 +1,4 @@
-/* vmem_kernel.h - load, pin and take over the BPF side of vmem. Private to
+/* kernel.h - load, pin and take over the BPF side of vmem. Private to
  * agent/enforce/vmem*.c.
  *
  * Pins live in PIN_DIR/vmem-vN (N = VMEM_VERSION), complete or not there: a new set is made in

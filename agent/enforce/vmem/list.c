@@ -1,5 +1,5 @@
-/* vmem_list.c - what the tables hold: jobs, and room for address spaces. See vmem.h. */
-#include "agent/enforce/vmem_table.h"
+/* list.c - what the tables hold: jobs, and room for address spaces. See vmem.h. */
+#include "agent/enforce/vmem/table.h"
 
 void vmem_room(const struct vmem *v, struct vmem_room *ret)
 {

@@ -1,11 +1,11 @@
-/* vmem_pins.c - see vmem_pins.h. */
+/* pins.c - see vmem/pins.h. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>
-#include "agent/enforce/vmem_pins.h"
+#include "agent/enforce/vmem/pins.h"
 #include "bpf/vmem_abi.h"
 #include "common/cleanup.h"
 

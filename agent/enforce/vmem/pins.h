@@ -1,4 +1,4 @@
-/* vmem_pins.h - the directories in which the vmem programs outlive the agent. Private.
+/* pins.h - the directories in which the vmem programs outlive the agent. Private.
  *
  * PIN_DIR/vmem-vN is the set in force, PIN_DIR/vmem-vN-new one in the making. A set in force is
  * whole; one in the making counts only when no set is in force any more (a crash in between).

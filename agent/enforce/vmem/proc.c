@@ -1,10 +1,10 @@
-/* vmem_proc.c - see vmem_proc.h. */
+/* proc.c - see vmem/proc.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <string.h>
 #include <sys/syscall.h>
-#include "agent/enforce/vmem_proc.h"
+#include "agent/enforce/vmem/proc.h"
 #include "common/cleanup.h"
 
 #define KCMP_VM 1 /* <linux/kcmp.h> */

@@ -1,4 +1,4 @@
-/* vmem_proc.h - the address spaces of a cgroup as /proc shows them. Private to vmem; tier 3.
+/* proc.h - the address spaces of a cgroup as /proc shows them. Private to vmem; tier 3.
  *
  * /proc counts a shared address space once per process and shows nothing for a process whose
  * main thread has exited. Both are mended here as far as it goes: a live thread stands in for
@@ -7,7 +7,7 @@
  */
 #pragma once
 #include <stddef.h>
-#include "agent/enforce/vmem.h"
+#include "agent/enforce/vmem/vmem.h"
 
 struct vmem_proc_list {
 	struct vmem_process *at; /* one per address space, largest first */

@@ -1,4 +1,4 @@
-/* vmem_processes.c - who makes up the sum: the table shown when a job exceeds. See vmem.h.
+/* processes.c - who makes up the sum: the table shown when a job exceeds. See vmem.h.
  *
  * In tiers 1 and 2 it is made from the kernel's own table, where address spaces of a job that
  * has exceeded leave their last size behind: the table is whole although the job is being
@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <bpf/bpf.h>
-#include "agent/enforce/vmem_table.h"
+#include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
 
 #define BATCH 256

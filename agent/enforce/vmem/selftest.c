@@ -1,4 +1,4 @@
-/* vmem_selftest.c - see vmem_selftest.h. */
+/* selftest.c - see vmem/selftest.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include "agent/enforce/vmem_selftest.h"
+#include "agent/enforce/vmem/selftest.h"
 #include "common/cleanup.h"
 
 #define MIB (1024UL * 1024)

@@ -1,4 +1,4 @@
-/* vmem_selftest.h - prove on this kernel what a tier promises. Private to
+/* selftest.h - prove on this kernel what a tier promises. Private to
  * agent/enforce/vmem*.c.
  *
  * A child in a scratch cgroup maps, grows, moves, forks and shares; after each step the count
@@ -6,7 +6,7 @@
  * must refuse it, tier 2 must kill it before the call returns. Takes some milliseconds.
  */
 #pragma once
-#include "agent/enforce/vmem.h"
+#include "agent/enforce/vmem/vmem.h"
 
 /* 0, or -errno with the step that failed. Leaves no process and no cgroup behind. */
 int vmem_selftest(struct vmem *v, const char *scratch_dir, struct err *err);

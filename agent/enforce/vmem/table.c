@@ -1,11 +1,11 @@
-/* vmem_table.c - see vmem_table.h. */
+/* table.c - see vmem/table.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <bpf/bpf.h>
-#include "agent/enforce/vmem_table.h"
+#include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
 
 #define ROOT_INODE 1 /* of every cgroup2 mount whose root is the hierarchy's */

@@ -1,13 +1,13 @@
-/* vmem_table.h - the job table and who is in it. Private to agent/enforce/vmem*.c.
+/* table.h - the job table and who is in it. Private to agent/enforce/vmem*.c.
  *
  * In tiers 1 and 2 `jobs` is the kernel map's own memory, in tier 3 ordinary memory: the same
  * code reads, limits and reports in all three.
  */
 #pragma once
 #include <stddef.h>
-#include "agent/enforce/vmem.h"
-#include "agent/enforce/vmem_kernel.h"
-#include "agent/enforce/vmem_proc.h"
+#include "agent/enforce/vmem/vmem.h"
+#include "agent/enforce/vmem/kernel.h"
+#include "agent/enforce/vmem/proc.h"
 
 /* A job in the table, for finding it by cgroup. Sorted by cgroup_id. */
 struct vmem_known {

@@ -8,9 +8,9 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 #include <bpf/libbpf.h>
-#include "agent/enforce/vmem.h"
-#include "agent/enforce/vmem_selftest.h"
-#include "agent/enforce/vmem_table.h"
+#include "agent/enforce/vmem/vmem.h"
+#include "agent/enforce/vmem/selftest.h"
+#include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
 
 #define POLL_MS 1000

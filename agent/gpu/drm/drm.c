@@ -2,7 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
-#include "agent/gpu/drm_impl.h"
+#include "agent/gpu/drm/drm_impl.h"
 #include "agent/gpu/pci.h"
 #include "common/err.h"
 

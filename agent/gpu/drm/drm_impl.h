@@ -1,7 +1,7 @@
 /* drm_impl - shared by drm*.c alone. */
 #pragma once
-#include "agent/gpu/drm.h"
-#include "agent/gpu/fdinfo.h"
+#include "agent/gpu/drm/drm.h"
+#include "agent/gpu/drm/fdinfo.h"
 
 struct drm_gpu {
 	int device; /* in the book */

@@ -1,7 +1,7 @@
 /* fdinfo.c - see fdinfo.h. */
 #include <errno.h>
 #include <string.h>
-#include "agent/gpu/fdinfo.h"
+#include "agent/gpu/drm/fdinfo.h"
 #include "common/cleanup.h"
 
 enum memory_kind { MEM_TOTAL, MEM_MEMORY, MEM_RESIDENT, _MEM_MAX };

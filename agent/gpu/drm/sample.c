@@ -1,7 +1,7 @@
-/* drm_sample.c - one look at AMD's and Intel's devices. See drm.h. */
+/* sample.c - one look at AMD's and Intel's devices. See drm.h. */
 #include <errno.h>
 #include <string.h>
-#include "agent/gpu/drm_impl.h"
+#include "agent/gpu/drm/drm_impl.h"
 #include "agent/gpu/pci.h"
 
 #define IDLE_SLACK_BYTES (64LL << 20)

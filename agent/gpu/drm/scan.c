@@ -1,4 +1,4 @@
-/* drm_scan.c - every client of our devices, from /proc. A descriptor is known by the device
+/* scan.c - every client of our devices, from /proc. A descriptor is known by the device
  * file it is of, not by its path, which a job's own mounts could change. */
 #include <dirent.h>
 #include <errno.h>
@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
-#include "agent/gpu/drm_impl.h"
+#include "agent/gpu/drm/drm_impl.h"
 
 #define DRM_MAJOR 226
 #define CLIENTS_MAX 65536

@@ -2,7 +2,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
-#include "agent/gpu/nvml.h"
+#include "agent/gpu/nvml/nvml.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

@@ -6,7 +6,7 @@
  */
 #pragma once
 #include <stdbool.h>
-#include "agent/gpu/nvml_abi.h"
+#include "agent/gpu/nvml/nvml_abi.h"
 
 struct err;
 struct nvml;

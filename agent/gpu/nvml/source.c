@@ -1,9 +1,9 @@
-/* nvml_source.c - which devices there are, and how they are found again. See nvml_source.h. */
+/* source.c - which devices there are, and how they are found again. See nvml/source.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
-#include "agent/gpu/nvml_source_impl.h"
+#include "agent/gpu/nvml/source_impl.h"
 #include "agent/gpu/pci.h"
 #include "common/err.h"
 

@@ -1,4 +1,4 @@
-/* nvml_source - NVIDIA's GPUs and MIG instances through NVML, written into a book.
+/* source - NVIDIA's GPUs and MIG instances through NVML, written into a book.
  *
  * When the driver goes away, or a GPU is lost, what was told stays, the device is marked lost,
  * and the library is loaded anew after some seconds, later after minutes; devices are known

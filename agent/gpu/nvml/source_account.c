@@ -1,11 +1,11 @@
-/* nvml_source_account.c - what the driver keeps of processes after their end (accounting mode):
+/* source_account.c - what the driver keeps of processes after their end (accounting mode):
  * busy time and largest memory of those that ended, also of those that no look ever saw.
  *
  * The driver's list holds some thousands of pids, most of them long gone: each is asked for
  * once, when it is found not to run.
  */
 #include <string.h>
-#include "agent/gpu/nvml_source_impl.h"
+#include "agent/gpu/nvml/source_impl.h"
 
 static int by_number(const void *a, const void *b)
 {

@@ -1,7 +1,7 @@
-/* nvml_source_impl - shared by nvml_source*.c alone. */
+/* source_impl - shared by nvml_source*.c alone. */
 #pragma once
-#include "agent/gpu/nvml.h"
-#include "agent/gpu/nvml_source.h"
+#include "agent/gpu/nvml/nvml.h"
+#include "agent/gpu/nvml/source.h"
 
 struct nvml_gpu {
 	nvml_dev handle;

@@ -1,4 +1,4 @@
-/* nvml_source_sample.c - one look at NVIDIA's devices; how busy time is summed up.
+/* source_sample.c - one look at NVIDIA's devices; how busy time is summed up.
  *
  * NVML gives percentages with times, one for each process that did something since the time
  * asked for: the mean since then. Some releases give every sample that they took instead, and
@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include "agent/gpu/nvml_source_impl.h"
+#include "agent/gpu/nvml/source_impl.h"
 
 #define SLACK_US 2000000
 #define PAUSE_US 60000000 /* longer between two looks: nobody was there to be measured */

@@ -1,8 +1,8 @@
-/* job_gpus_env.c - see job_gpus_env.h. */
+/* env.c - see gpus/env.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_gpus_env.h"
+#include "agent/job/gpus/env.h"
 
 enum form { UUIDS, ORDINALS };
 

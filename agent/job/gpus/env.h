@@ -1,4 +1,4 @@
-/* job_gpus_env - the variables by which the vendors' runtimes are told which GPUs to use.
+/* env - the variables by which the vendors' runtimes are told which GPUs to use.
  *
  * Pure. See docs/gpu.md for what each vendor documents.
  */

@@ -1,11 +1,11 @@
-/* job_gpus.c - see job_gpus.h. */
+/* gpus.c - see job_gpus.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/enforce/devices.h"
-#include "agent/job_gpus.h"
-#include "agent/job_gpus_meter.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/gpus/meter.h"
 #include "agent/sample/gpuwork.h"
 #include "common/log.h"
 #include "common/model/gpus.h"

@@ -1,4 +1,4 @@
-/* job_gpus - which GPUs a job holds: chosen, opened to it, checked for leftovers, taken back.
+/* gpus - which GPUs a job holds: chosen, opened to it, checked for leftovers, taken back.
  *
  * A job's GPUs are a set of bits, i for gpu_device(n->gpu, i), and, as what survives the agent,
  * their uuids in j->s.gpus. A suspended job keeps them: its state is on the device.
@@ -8,8 +8,8 @@
  */
 #pragma once
 #include "agent/gpu/gpu.h"
-#include "agent/job.h"
-#include "agent/job_gpus_env.h"
+#include "agent/job/job.h"
+#include "agent/job/gpus/env.h"
 #include "agent/report/sync.h"
 
 /* The inventory, what jobs may have of it, and the device gate, which holds from

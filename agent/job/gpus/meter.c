@@ -1,10 +1,10 @@
-/* job_gpus_meter.c - see job_gpus_meter.h. */
+/* meter.c - see gpus/meter.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/gpu/gpu.h"
-#include "agent/job_gpus_meter.h"
-#include "agent/job_report.h"
+#include "agent/job/gpus/meter.h"
+#include "agent/job/report.h"
 #include "agent/sample/gpuwork.h"
 #include "common/wire/wire.h"
 

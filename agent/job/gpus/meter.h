@@ -1,4 +1,4 @@
-/* job_gpus_meter - what the processes of jobs made of the GPUs that these hold.
+/* meter - what the processes of jobs made of the GPUs that these hold.
  *
  * The sampler tells what each process made of each device since it first saw it; a process
  * belongs to a job by its cgroup, one that is known only after its end to whoever holds the
@@ -8,7 +8,7 @@
  * last held memory of the job.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 #include "common/model/gpu_use.h"
 
 struct gpu_meter;

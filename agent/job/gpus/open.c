@@ -1,9 +1,9 @@
-/* job_gpus_open.c - the node's side of job_gpus.h: what GPUs there are, and what holds them. */
+/* open.c - the node's side of job_gpus.h: what GPUs there are, and what holds them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "agent/enforce/devices.h"
-#include "agent/job_gpus.h"
+#include "agent/job/gpus/gpus.h"
 #include "agent/sample/gpuwork.h"
 #include "common/log.h"
 

@@ -1,12 +1,12 @@
-/* job_env.c - see job_env.h. */
+/* env.c - see handshake/env.h. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_env.h"
-#include "agent/job_gpus_env.h"
-#include "agent/job_hosts.h"
+#include "agent/job/handshake/env.h"
+#include "agent/job/gpus/env.h"
+#include "agent/job/handshake/hosts.h"
 
 #define NODELIST_MAX                                                                           \
 	100000 /* the kernel takes no variable of 128 KiB; the files have them all */

@@ -1,4 +1,4 @@
-/* job_env - the environment of a job's program, and of what is started in its other parts.
+/* env - the environment of a job's program, and of what is started in its other parts.
  *
  * Pure. What the user sent along, and over it:
  * - what Reeve tells (REEVE_..., PBS_..., TMPDIR, the GPUs' variables): it wins, and where it
@@ -8,7 +8,7 @@
  * the user's own value wins, but not one that another job was given by us.
  */
 #pragma once
-#include "agent/job_plan.h"
+#include "agent/job/handshake/plan.h"
 
 /* Names of the two files of node names in the job's directory, of jobs on several nodes:
  * $REEVE_NODEFILE and $PBS_NODEFILE. */

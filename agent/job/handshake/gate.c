@@ -1,4 +1,4 @@
-/* job_gate.c - see job_gate.h and agent/launch/plan.h. */
+/* gate.c - see handshake/gate.h and agent/launch/plan.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,13 +7,13 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include "agent/job_gate.h"
-#include "agent/job_gate_plan.h"
-#include "agent/job_output.h"
-#include "agent/job_plan.h"
-#include "agent/job_report.h"
-#include "agent/job_save.h"
-#include "agent/job_watch.h"
+#include "agent/job/handshake/gate.h"
+#include "agent/job/handshake/gate_plan.h"
+#include "agent/job/output.h"
+#include "agent/job/handshake/plan.h"
+#include "agent/job/report.h"
+#include "agent/job/save.h"
+#include "agent/job/phase/guards.h"
 #include "common/log.h"
 #include "common/utf8.h"
 

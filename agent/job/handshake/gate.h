@@ -1,11 +1,11 @@
-/* job_gate.h - where launchers ask for their plan: nothing of the user runs before the answer,
+/* gate.h - where launchers ask for their plan: nothing of the user runs before the answer,
  * and the answer comes only when every guard of the job stands.
  *
  * Who asks is told by the kernel (SO_PEERCRED, then the cgroup of that process), never by what
  * it says. Only the launcher of a job that has not begun gets an answer.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 struct gatekeeper;
 

@@ -1,10 +1,10 @@
-/* job_gate_plan.c - see job_gate_plan.h. */
+/* gate_plan.c - see handshake/gate_plan.h. */
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_gate_plan.h"
-#include "agent/job_gpus.h"
-#include "agent/job_gpus_env.h"
-#include "agent/job_plan.h"
+#include "agent/job/handshake/gate_plan.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/gpus/env.h"
+#include "agent/job/handshake/plan.h"
 
 uint32_t job_gate_denials(const struct node *n)
 {

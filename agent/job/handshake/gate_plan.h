@@ -1,7 +1,7 @@
-/* job_gate_plan - what the launcher in a job is told to run, and in which limits and
+/* gate_plan - what the launcher in a job is told to run, and in which limits and
  * environment. */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* A whole PLAN frame (agent/launch/plan.h), head included; caller frees. `step` NULL: the job's
  * own command; a sister part's is to hold. Else what is started in it later: of *step count

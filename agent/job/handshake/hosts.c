@@ -1,10 +1,10 @@
-/* job_hosts.c - see job_hosts.h. */
+/* hosts.c - see handshake/hosts.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_hosts.h"
+#include "agent/job/handshake/hosts.h"
 #include "common/err.h"
 
 #define NCPUS_MAX (INT64_C(1) << 20) /* as request_resources has it */

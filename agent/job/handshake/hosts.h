@@ -1,4 +1,4 @@
-/* job_hosts - the nodes of a job on several of them, as a part of it is told and as programs
+/* hosts - the nodes of a job on several of them, as a part of it is told and as programs
  * read them.
  *
  * Pure. What comes is `hosts` of struct job_part: "n1=16,n2=16", node and cores of each part.

@@ -1,11 +1,11 @@
-/* job_plan.c - see job_plan.h. */
+/* plan.c - see handshake/plan.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_env.h"
-#include "agent/job_plan.h"
+#include "agent/job/handshake/env.h"
+#include "agent/job/handshake/plan.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

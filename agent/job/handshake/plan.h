@@ -1,4 +1,4 @@
-/* job_plan.h - the plan of a job as bytes for the launcher (agent/launch/plan.h).
+/* plan.h - the plan of a job as bytes for the launcher (agent/launch/plan.h).
  *
  * Pure: request and places in, bytes out.
  */

@@ -1,21 +1,21 @@
-/* job_end.c - see job_end.h. */
+/* end.c - see phase/end.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/enforce/final.h"
-#include "agent/job_due.h"
-#include "agent/job_end.h"
-#include "agent/job_gate.h"
-#include "agent/job_gpus.h"
-#include "agent/job_limit.h"
-#include "agent/job_output.h"
-#include "agent/job_report.h"
-#include "agent/job_save.h"
-#include "agent/job_say.h"
-#include "agent/job_watch.h"
-#include "agent/job_steps.h"
+#include "agent/job/due.h"
+#include "agent/job/phase/end.h"
+#include "agent/job/handshake/gate.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/output.h"
+#include "agent/job/report.h"
+#include "agent/job/save.h"
+#include "agent/job/phase/sentence.h"
+#include "agent/job/phase/guards.h"
+#include "agent/step/steps.h"
 #include "common/log.h"
 
 #define NS_PER_S INT64_C(1000000000)

@@ -1,6 +1,6 @@
-/* job_end.h - from the last process to the acknowledged report; nothing of the job is left. */
+/* end.h - from the last process to the acknowledged report; nothing of the job is left. */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 int job_finish(struct node *n, struct job *j);	  /* FINAL */
 int job_drain(struct node *n, struct job *j);	  /* DRAIN */

@@ -1,4 +1,4 @@
-/* job_watch.c - see job_watch.h. */
+/* guards.c - see phase/guards.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "agent/enforce/manager_cgroup_tree.h"
-#include "agent/job_gpus.h"
-#include "agent/job_watch.h"
+#include "agent/enforce/manager/cgroup_tree.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/phase/guards.h"
 #include "common/log.h"
 
 #define WORK "work"

@@ -1,11 +1,11 @@
-/* job_watch.h - put a job under every guard before it runs, and take it away afterwards.
+/* guards.h - put a job under every guard before it runs, and take it away afterwards.
  *
  * The user's processes live in a cgroup of their own, "work", inside the unit's. So what
  * counts them (vmem) never sees what systemd runs in the unit besides, and the kill switch
  * ends the job without ending the writer of its final record.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* `pid` is the launcher, to be moved into "work"; 0 after a restart of the agent. Checks by
  * reading back that cores, memory and processes are bounded as wanted. 0, or < 0 with the

@@ -1,13 +1,13 @@
-/* job_limit.c - see job_limit.h. */
+/* limit.c - see phase/limit.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_due.h"
-#include "agent/job_limit.h"
-#include "agent/job_watch.h"
+#include "agent/job/due.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/phase/guards.h"
 #include "common/log.h"
 #include "common/utf8.h"
 

@@ -1,6 +1,6 @@
-/* job_limit.h - what happens at a limit: the kill first, the reason after, once. */
+/* limit.h - what happens at a limit: the kill first, the reason after, once. */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* Callbacks of the doors; ctx is the node. */
 void limit_on_vmem(void *ctx, const struct vmem_excess *x);

@@ -1,16 +1,16 @@
-/* job_return.c - see job_return.h. */
+/* recover.c - see phase/recover.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "agent/enforce/final.h"
-#include "agent/job_end.h"
-#include "agent/job_gpus.h"
-#include "agent/job_limit.h"
-#include "agent/job_output.h"
-#include "agent/job_return.h"
-#include "agent/job_watch.h"
+#include "agent/job/phase/end.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/output.h"
+#include "agent/job/phase/recover.h"
+#include "agent/job/phase/guards.h"
 #include "common/log.h"
 
 /* A job without readable state is given up in words; its unit, if any, is ended. */

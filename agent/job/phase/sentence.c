@@ -1,4 +1,4 @@
-/* job_say.c - see job_say.h. */
+/* sentence.c - see phase/sentence.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/job_say.h"
+#include "agent/job/phase/sentence.h"
 #include "common/log.h"
 
 static bool become(const struct job *j)

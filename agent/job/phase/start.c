@@ -1,11 +1,11 @@
-/* job_start.c - see job_start.h. */
+/* start.c - see phase/start.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job_env.h"
-#include "agent/job_gpus.h"
-#include "agent/job_hosts.h"
-#include "agent/job_start.h"
+#include "agent/job/handshake/env.h"
+#include "agent/job/gpus/gpus.h"
+#include "agent/job/handshake/hosts.h"
+#include "agent/job/phase/start.h"
 #include "common/log.h"
 
 /* A suspended job, and one that only waits for its output to be taken, needs no cores. */

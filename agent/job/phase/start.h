@@ -1,11 +1,11 @@
-/* job_start.h - from an order to a unit that waits for its plan. */
+/* start.h - from an order to a unit that waits for its plan. */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* PREPARE: admission, cores, memory, jobfs. What the node cannot hold ends the job with the
  * number that is missing. Goes to UNIT, or to FINAL with a reason. */
 int job_prepare(struct node *n, struct job *j);
-/* UNIT: makes the unit. The launcher in it comes to job_gate.c by itself. */
+/* UNIT: makes the unit. The launcher in it comes to handshake/gate.c by itself. */
 int job_make_unit(struct node *n, struct job *j);
 /* The manager's answer to that. */
 void job_unit_made(struct job *j, int result, const struct err *err);

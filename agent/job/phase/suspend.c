@@ -1,10 +1,10 @@
-/* job_pause.c - see job_pause.h. */
+/* suspend.c - see phase/suspend.h. */
 #include <string.h>
-#include "agent/job_limit.h"
-#include "agent/job_pause.h"
-#include "agent/job_report.h"
-#include "agent/job_start.h"
-#include "agent/job_watch.h"
+#include "agent/job/phase/limit.h"
+#include "agent/job/phase/suspend.h"
+#include "agent/job/report.h"
+#include "agent/job/phase/start.h"
+#include "agent/job/phase/guards.h"
 #include "common/log.h"
 
 static struct manager_id id_of(const struct job *j)

@@ -1,8 +1,8 @@
-/* job_pause.h - suspend and resume: a suspended job gives back its cores and keeps its memory
+/* suspend.h - suspend and resume: a suspended job gives back its cores and keeps its memory
  * and disk; it goes on on whatever cores are free then.
  */
 #pragma once
-#include "agent/job.h"
+#include "agent/job/job.h"
 
 /* Bring the job to what was ordered, one step nearer; called again after each. */
 void pause_apply(struct node *n, struct job *j);

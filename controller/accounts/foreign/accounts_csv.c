@@ -5,7 +5,7 @@
 #include "common/csv/csv.h"
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/accounts/accounts_csv.h"
+#include "controller/accounts/foreign/accounts_csv.h"
 
 enum column {
 	ACCOUNT,

@@ -10,7 +10,7 @@
  *user in the account, or without a user of the account with all below it
  */
 #pragma once
-#include "controller/accounts/accounts_draft.h"
+#include "controller/accounts/foreign/accounts_draft.h"
 
 /* d->file is the path; "-" is standard input. -EINVAL: FILE:LINE and the fault. */
 int accounts_csv_read(struct accounts_draft *d, struct err *err);

@@ -6,7 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/accounts/accounts_draft.h"
+#include "controller/accounts/foreign/accounts_draft.h"
 #include "controller/accounts/accounts_impl.h"
 #include "controller/accounts/accounts_rows.h"
 

@@ -1,7 +1,7 @@
 /* accounts_draft - accounts as another system's file states them, statement by statement,
  * before they are accounts of Reeve's.
  *
- * A reader (accounts_sacctmgr.h, accounts_csv.h) adds accounts and users in any order, each
+ * A reader (foreign/sacctmgr.h, accounts_csv.h) adds accounts and users in any order, each
  * with its line; accounts_draft_finish() checks what they must hold together, and builds. What
  * the file says and Reeve has no place for is noted with its count: nothing is dropped
  * silently.

@@ -1,10 +1,10 @@
-/* accounts_sacctmgr.c - reads the lines of a dump; see accounts_sacctmgr.h. */
+/* sacctmgr.c - reads the lines of a dump; see foreign/sacctmgr.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
 #include "common/err.h"
-#include "controller/accounts/accounts_sacctmgr_impl.h"
+#include "controller/accounts/foreign/sacctmgr_impl.h"
 
 #define RECORD_MAX 65536
 

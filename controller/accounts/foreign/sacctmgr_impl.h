@@ -1,7 +1,7 @@
-/* accounts_sacctmgr_impl - between the files that read a dump: a record, and what its options
+/* sacctmgr_impl - between the files that read a dump: a record, and what its options
  * set. */
 #pragma once
-#include "controller/accounts/accounts_sacctmgr.h"
+#include "controller/accounts/foreign/sacctmgr.h"
 
 enum dump_kind { KIND_CLUSTER, KIND_PARENT, KIND_ACCOUNT, KIND_USER, KIND_QOS, _KIND_MAX };
 extern const char *const dump_kind_names[_KIND_MAX];

@@ -1,4 +1,4 @@
-/* accounts_sacctmgr_options.c - what each option of a dump becomes; see accounts_sacctmgr.h. */
+/* sacctmgr_options.c - what each option of a dump becomes; see foreign/sacctmgr.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/nearest.h"
-#include "controller/accounts/accounts_sacctmgr_impl.h"
+#include "controller/accounts/foreign/sacctmgr_impl.h"
 
 const char *const dump_kind_names[] = { "Cluster", "Parent", "Account", "User", "QOS" };
 

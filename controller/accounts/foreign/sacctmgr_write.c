@@ -1,10 +1,10 @@
-/* accounts_sacctmgr_write.c - writes a dump; see accounts_sacctmgr.h. */
+/* sacctmgr_write.c - writes a dump; see foreign/sacctmgr.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/accounts/accounts_sacctmgr.h"
+#include "controller/accounts/foreign/sacctmgr.h"
 
 #define MIB (INT64_C(1) << 20)
 

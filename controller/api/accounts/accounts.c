@@ -7,9 +7,9 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/accounts/accounts_rows.h"
-#include "controller/api/declared.h"
+#include "controller/api/accounts/declared.h"
 #include "controller/api/who.h"
-#include "controller/ledger/accounts_desk.h"
+#include "controller/ledger/accounts/accounts_desk.h"
 
 #define LOG_PAGE_MAX 10000
 

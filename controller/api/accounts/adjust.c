@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/weigh.h"
+#include "controller/api/usage/weigh.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_adjust.h"
+#include "controller/ledger/usage/adjust.h"
 
 #define CHARGE_MAX INT64_MAX /* the store has its own, smaller one */
 

@@ -5,10 +5,10 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/declared.h"
-#include "controller/ledger/store_accounts.h"
-#include "controller/standing/standing.h"
-#include "controller/standing/standing.h"
+#include "controller/api/accounts/declared.h"
+#include "controller/ledger/accounts/accounts.h"
+#include "controller/sharetree/standing.h"
+#include "controller/sharetree/standing.h"
 
 /* One parser: what controller.conf declares is written as accounts.conf would say it. */
 static int from_config(const struct config *config, struct accounts **ret, struct err *err)

@@ -4,11 +4,11 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
-#include "controller/api/describe.h"
-#include "controller/api/describe_queue.h"
-#include "controller/api/parts.h"
-#include "controller/api/suspended.h"
-#include "controller/queue/cycle.h"
+#include "controller/api/jobs/describe.h"
+#include "controller/api/jobs/describe_queue.h"
+#include "controller/api/jobs/parts.h"
+#include "controller/api/jobs/suspended.h"
+#include "controller/dispatch/cycle.h"
 
 static void set(json_t *j, const char *key, json_t *value)
 {

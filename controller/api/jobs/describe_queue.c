@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/api/describe_queue.h"
-#include "controller/ledger/store_array.h"
-#include "controller/ledger/store_depend.h"
-#include "controller/ledger/store_hold.h"
+#include "controller/api/jobs/describe_queue.h"
+#include "controller/ledger/jobs/array.h"
+#include "controller/ledger/jobs/depend.h"
+#include "controller/ledger/jobs/hold.h"
 
 static int set(json_t *doc, const char *key, json_t *value)
 {

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/element.h"
-#include "controller/ledger/store_array.h"
+#include "controller/api/jobs/element.h"
+#include "controller/ledger/jobs/array.h"
 
 /* ---- by name ---- */
 

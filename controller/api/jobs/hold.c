@@ -3,7 +3,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
-#include "controller/ledger/store_hold.h"
+#include "controller/ledger/jobs/hold.h"
 
 static int refuse(struct call *c, int outcome, struct err *err)
 {

@@ -4,15 +4,15 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/admit.h"
+#include "controller/api/submit/admit.h"
 #include "controller/api/call.h"
-#include "controller/api/describe.h"
-#include "controller/api/describe_queue.h"
-#include "controller/api/parts.h"
+#include "controller/api/jobs/describe.h"
+#include "controller/api/jobs/describe_queue.h"
+#include "controller/api/jobs/parts.h"
 #include "controller/api/turn.h"
 #include "controller/api/who.h"
-#include "controller/ledger/store_array.h"
-#include "controller/policy/priority.h"
+#include "controller/ledger/jobs/array.h"
+#include "controller/policy/priority/priority.h"
 
 #define LIST_MAX 1000
 

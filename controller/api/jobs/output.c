@@ -6,7 +6,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/api/await.h"
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/steps/steps.h"
 
 static json_t *encode(const struct store_text *t, int64_t next)
 {

@@ -2,8 +2,8 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/parts.h"
-#include "controller/ledger/store_parts.h"
+#include "controller/api/jobs/parts.h"
+#include "controller/ledger/attempts/parts.h"
 
 /* ---- for people ---- */
 

@@ -1,13 +1,13 @@
 /* suspended.c - see suspended.h. */
-#include "controller/api/suspended.h"
+#include "controller/api/jobs/suspended.h"
 #include <stdio.h>
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/amount.h"
 #include "controller/api/call.h"
-#include "controller/api/parts.h"
-#include "controller/ledger/store_suspended.h"
+#include "controller/api/jobs/parts.h"
+#include "controller/ledger/attempts/suspended.h"
 
 #define AT_ONCE 256
 

@@ -3,10 +3,10 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/api/call.h"
-#include "controller/api/describe.h"
-#include "controller/api/describe_queue.h"
+#include "controller/api/jobs/describe.h"
+#include "controller/api/jobs/describe_queue.h"
 #include "controller/api/who.h"
-#include "controller/queue/cycle.h"
+#include "controller/dispatch/cycle.h"
 
 /* On what the forecast rests, for people. */
 #define SURE                                                                                   \

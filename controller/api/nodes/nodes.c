@@ -4,7 +4,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
-#include "controller/ledger/store_drain.h"
+#include "controller/ledger/nodes/drain.h"
 
 #define NODES_MAX 10000
 #define REASON_MAX 256

@@ -5,7 +5,7 @@
 #include "common/auth/auth.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/step_spec.h"
+#include "controller/api/steps/step_spec.h"
 
 /* An array of texts, whose bytes are taken from *room. */
 static int check_texts(const json_t *a, const char *key, size_t *room, struct err *err)

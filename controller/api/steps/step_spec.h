@@ -2,7 +2,7 @@
 #pragma once
 #include <jansson.h>
 #include "common/model/request.h"
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/steps/steps.h"
 
 struct err;
 

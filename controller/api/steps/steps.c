@@ -5,8 +5,8 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/await.h"
-#include "controller/api/bounds.h"
-#include "controller/api/step_spec.h"
+#include "controller/api/submit/bounds.h"
+#include "controller/api/steps/step_spec.h"
 
 #define LIST_MAX 1000
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include "common/err.h"
 #include "controller/api/await.h"
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/steps/steps.h"
 
 static json_t *encode_data(const struct store_steps_chunk *c)
 {

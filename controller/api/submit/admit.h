@@ -1,8 +1,8 @@
 /* admit - what quotas and limits say of a job that is handed in (quota.c). */
 #pragma once
 #include "controller/api/call.h"
-#include "controller/ledger/store_quota.h"
-#include "controller/policy/tariff.h"
+#include "controller/ledger/usage/quota.h"
+#include "controller/policy/charge/tariff.h"
 
 struct admit_note {
 	char text[STORE_QUOTA_NOTE_MAX]; /* "" where the job is taken as it was asked for */

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/api/bounds.h"
-#include "controller/ledger/store_stored.h"
+#include "controller/api/submit/bounds.h"
+#include "controller/ledger/jobs/stored.h"
 
 #define KEEP_NS (60 * S_NS) /* what has ended since is found out that late at most */
 

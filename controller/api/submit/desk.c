@@ -6,9 +6,9 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/answer.h"
-#include "controller/api/desk.h"
-#include "controller/api/lines.h"
-#include "controller/api/submit.h"
+#include "controller/api/submit/desk.h"
+#include "controller/api/submit/lines.h"
+#include "controller/api/submit/submit.h"
 
 #define BATCH_MAX 256
 /* A batch is looked at for four times as long as the last one took to get on disk: then the

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/gpus.h"
+#include "controller/api/submit/gpus.h"
 
 static int match_nodes(struct call *c, const struct request *q,
 		       char ret[static REQUEST_NAME_MAX], struct err *err)

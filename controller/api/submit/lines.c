@@ -1,7 +1,7 @@
 /* lines.c - see lines.h. */
 #include <errno.h>
 #include <stdlib.h>
-#include "controller/api/lines.h"
+#include "controller/api/submit/lines.h"
 
 /* The lines stand in a ring. */
 struct line {

@@ -1,8 +1,8 @@
 /* shape.c - see shape.h. */
 #include <errno.h>
 #include "common/err.h"
-#include "controller/api/shape.h"
-#include "controller/policy/fit_chunks.h"
+#include "controller/api/submit/shape.h"
+#include "controller/policy/placement/fit_chunks.h"
 
 bool shape_is_exclusive(const struct call *c, const struct request *q)
 {

@@ -2,7 +2,7 @@
  * it, and no more than the cluster has. */
 #pragma once
 #include "controller/api/call.h"
-#include "controller/policy/fit.h"
+#include "controller/policy/placement/fit.h"
 
 struct shape {
 	int64_t nodes; /* that its chunks take; 0: one chunk, or no node is known yet */

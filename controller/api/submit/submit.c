@@ -7,15 +7,15 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/model/amount.h"
-#include "controller/api/gpus.h"
+#include "controller/api/submit/gpus.h"
 #include "controller/accounts/accounts.h"
-#include "controller/api/shape.h"
-#include "controller/api/submit.h"
+#include "controller/api/submit/shape.h"
+#include "controller/api/submit/submit.h"
 #include "controller/api/who.h"
-#include "controller/ledger/store_accounts.h"
-#include "controller/ledger/store_depend.h"
+#include "controller/ledger/accounts/accounts.h"
+#include "controller/ledger/jobs/depend.h"
 #include "controller/quota/quota_qos.h"
-#include "controller/quote/quote.h"
+#include "controller/pricing/quote.h"
 
 /* Their default account, or the only one they have; false: neither. */
 static bool find_default_account(struct call *c, char ret[static REQUEST_NAME_MAX])

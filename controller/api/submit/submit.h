@@ -1,7 +1,7 @@
 /* submit - one job handed in: what must hold of it, its price, its row. */
 #pragma once
-#include "controller/api/admit.h"
-#include "controller/api/bounds.h"
+#include "controller/api/submit/admit.h"
+#include "controller/api/submit/bounds.h"
 
 struct submission {
 	int64_t job;

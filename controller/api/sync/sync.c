@@ -11,13 +11,13 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
-#include "controller/api/parts.h"
-#include "controller/api/sync_part.h"
-#include "controller/api/sync_steps.h"
-#include "controller/api/sync_wire.h"
-#include "controller/api/told.h"
-#include "controller/api/weigh.h"
-#include "controller/ledger/store_credential.h"
+#include "controller/api/jobs/parts.h"
+#include "controller/api/sync/sync_part.h"
+#include "controller/api/sync/sync_steps.h"
+#include "controller/api/sync/sync_wire.h"
+#include "controller/api/sync/told.h"
+#include "controller/api/usage/weigh.h"
+#include "controller/ledger/jobs/credential.h"
 
 #define TOLD_AGAIN_NS S_NS
 

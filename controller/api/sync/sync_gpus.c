@@ -3,7 +3,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/sync_gpus.h"
+#include "controller/api/sync/sync_gpus.h"
 
 #define TEXT_MAX 96
 

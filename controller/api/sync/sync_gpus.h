@@ -3,7 +3,7 @@
  */
 #pragma once
 #include <jansson.h>
-#include "controller/ledger/sync.h"
+#include "controller/ledger/nodes/sync.h"
 
 struct err;
 

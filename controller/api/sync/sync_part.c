@@ -1,7 +1,7 @@
 /* sync_part.c - see sync_part.h. */
 #include <string.h>
-#include "controller/api/element.h"
-#include "controller/api/sync_part.h"
+#include "controller/api/jobs/element.h"
+#include "controller/api/sync/sync_part.h"
 
 /* The clock of the job is that of its first part: others outlive it. */
 #define OUTLIVE_S 300

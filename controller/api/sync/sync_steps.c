@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/sync_steps.h"
+#include "controller/api/sync/sync_steps.h"
 
 /* What is to be run is told for so many bytes of it in an answer; the rest in the next ones. */
 #define TOLD_MAX (4 << 20)

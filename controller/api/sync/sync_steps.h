@@ -3,7 +3,7 @@
  */
 #pragma once
 #include <jansson.h>
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/steps/steps.h"
 
 struct err;
 

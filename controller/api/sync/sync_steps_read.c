@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/sync_steps.h"
+#include "controller/api/sync/sync_steps.h"
 
 #define TEXT_MAX 1024
 

@@ -5,9 +5,9 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/api/sync_gpus.h"
-#include "controller/api/sync_steps.h"
-#include "controller/api/sync_wire.h"
+#include "controller/api/sync/sync_gpus.h"
+#include "controller/api/sync/sync_steps.h"
+#include "controller/api/sync/sync_wire.h"
 
 #define OUTPUT_CHUNK_MAX (1 << 20)
 #define NOTES_MAX 64

@@ -1,7 +1,7 @@
 /* sync_wire - a node's sync document as plain structs. Pure but for memory. */
 #pragma once
 #include <jansson.h>
-#include "controller/ledger/sync.h"
+#include "controller/ledger/nodes/sync.h"
 
 struct err;
 

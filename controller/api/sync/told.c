@@ -1,7 +1,7 @@
 /* told.c - see told.h. */
 #include <stdio.h>
 #include <string.h>
-#include "controller/api/told.h"
+#include "controller/api/sync/told.h"
 
 struct told *told_find(struct told **list, const char *node)
 {

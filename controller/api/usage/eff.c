@@ -6,7 +6,7 @@
 #include "common/model/amount.h"
 #include "controller/api/who.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_eff.h"
+#include "controller/ledger/usage/eff.h"
 #include "controller/quota/usage_names.h"
 
 #define JOBS_MAX 100   /* by number, in one question */

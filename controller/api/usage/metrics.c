@@ -9,8 +9,8 @@
 #include "common/version.h"
 #include "controller/api/call.h"
 #include "controller/hooks/hooks.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/api/metrics_usage.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/api/usage/metrics_usage.h"
 
 #define TEXT_TYPE "text/plain; version=0.0.4; charset=utf-8"
 

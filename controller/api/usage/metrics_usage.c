@@ -6,7 +6,7 @@
 #include "common/auth/auth.h"
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/metrics_usage.h"
+#include "controller/api/usage/metrics_usage.h"
 
 void metrics_head(FILE *f, const char *name, const char *type, const char *help)
 {

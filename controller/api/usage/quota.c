@@ -4,10 +4,10 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/admit.h"
+#include "controller/api/submit/admit.h"
 #include "controller/api/who.h"
 #include "controller/quota/quota_admit.h"
-#include "controller/quote/quote.h"
+#include "controller/pricing/quote.h"
 
 static struct quota_site site_of(const struct call *c)
 {

@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "controller/api/who.h"
 #include "controller/quota/usage_names.h"
-#include "controller/standing/rank.h"
+#include "controller/sharetree/rank.h"
 
 /* ---- shares ---- */
 

@@ -1,8 +1,8 @@
 /* weigh.c - see weigh.h. */
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/weigh.h"
-#include "controller/standing/standing.h"
+#include "controller/api/usage/weigh.h"
+#include "controller/sharetree/standing.h"
 
 /* A gain that cannot be weighed is the fault of a tariff, not of the node: it is told, and the
  * node is not kept waiting. */

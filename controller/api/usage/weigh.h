@@ -1,7 +1,7 @@
 /* weigh - what a route has committed, told to the standing in memory. */
 #pragma once
 #include "controller/api/call.h"
-#include "controller/ledger/store_adjust.h"
+#include "controller/ledger/usage/adjust.h"
 
 /* After the commit. What cannot be weighed is logged: the ledger has it, and the next start
  * tries again. */

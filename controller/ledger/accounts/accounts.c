@@ -1,11 +1,11 @@
-/* store_accounts.c - see store_accounts.h. */
+/* accounts.c - see accounts/accounts.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/accounts/accounts_rows.h"
-#include "controller/ledger/store_accounts.h"
+#include "controller/ledger/accounts/accounts.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* ---- load ---- */

@@ -1,4 +1,4 @@
-/* store_accounts - the accounts as they were last applied, and every change that made them so;
+/* accounts - the accounts as they were last applied, and every change that made them so;
  * part of store.h's contract.
  *
  * What is kept are the statements of the canonical file (controller/accounts), not a file: each

@@ -3,7 +3,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/accounts_desk.h"
+#include "controller/ledger/accounts/accounts_desk.h"
 
 static int no_memory(struct err *err)
 {

@@ -11,7 +11,7 @@
  */
 #pragma once
 #include <jansson.h>
-#include "controller/ledger/store_accounts.h"
+#include "controller/ledger/accounts/accounts.h"
 
 struct accounts_order {
 	const struct accounts *now; /* in effect */

@@ -1,7 +1,7 @@
-/* store_elapsed.c - see store_elapsed.h. */
+/* elapsed.c - see attempts/elapsed.h. */
 #include <stdio.h>
 #include "common/err.h"
-#include "controller/ledger/store_elapsed.h"
+#include "controller/ledger/attempts/elapsed.h"
 
 #define SECOND_NS INT64_C(1000000000)
 

@@ -1,4 +1,4 @@
-/* store_elapsed - bounds the time that a node reports of an attempt by the time since the
+/* elapsed - bounds the time that a node reports of an attempt by the time since the
  * controller gave it the job: by the controller's clock at both ends, so that a hostile or
  * broken node cannot charge more than elapsed wall time. In the transaction under way.
  */

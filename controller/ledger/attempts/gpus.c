@@ -1,11 +1,11 @@
-/* store_gpus.c - see store_gpus.h. */
+/* gpus.c - see attempts/gpus.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_gpus.h"
+#include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
 
 void store_gpu_model(struct db_row *st, int column, struct resources *ret)

@@ -1,4 +1,4 @@
-/* store_gpus - GPUs in the ledger: by model, and what attempts made of each. */
+/* gpus - GPUs in the ledger: by model, and what attempts made of each. */
 #pragma once
 #include "common/model/gpus.h"
 #include "controller/ledger/store.h"

@@ -1,14 +1,14 @@
-/* store_ingest.c - one exchange with a node as one transaction. See store.h. */
+/* ingest.c - one exchange with a node as one transaction. See store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_credential.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_part.h"
+#include "controller/ledger/jobs/credential.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/part.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/steps/steps.h"
 
 /* A job that was shown by its node and is missing from the list may be missing from a list
  * that was overtaken on its way; it is given up when a list this much later lacks it too. */

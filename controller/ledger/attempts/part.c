@@ -1,4 +1,4 @@
-/* store_part.c - see store_part.h. */
+/* part.c - see attempts/part.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,8 +6,8 @@
 #include "common/err.h"
 #include "common/utf8.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_part.h"
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/attempts/part.h"
+#include "controller/ledger/steps/steps.h"
 
 /* ---- what one node has of an attempt ---- */
 

@@ -1,4 +1,4 @@
-/* store_part - one part of an attempt on several nodes (store_parts.h), as reports and lists of
+/* part - one part of an attempt on several nodes (attempts/parts.h), as reports and lists of
  * its node change it: for the files of the SQLite store alone. All in the transaction under
  * way.
  */

@@ -1,12 +1,12 @@
-/* store_parts.c - see store_parts.h: parts given, held and shown. */
+/* parts.c - see attempts/parts.h: parts given, held and shown. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_part.h"
-#include "controller/ledger/store_parts.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/part.h"
+#include "controller/ledger/attempts/parts.h"
 
 /* ---- given ---- */
 

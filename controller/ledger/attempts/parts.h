@@ -1,4 +1,4 @@
-/* store_parts - jobs on several nodes: what an attempt has of each of them. Part of the
+/* parts - jobs on several nodes: what an attempt has of each of them. Part of the
  * contract of store.h; docs/protocol.md, "Jobs on several nodes", has the rules.
  *
  * Every part has a row, part 0 too. What the node of a part says of the attempt goes to that
@@ -13,7 +13,7 @@
  */
 #pragma once
 #include "controller/ledger/store.h"
-#include "controller/ledger/store_array.h"
+#include "controller/ledger/jobs/array.h"
 
 /* A part as people see it. */
 struct store_part_row {

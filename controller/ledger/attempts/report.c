@@ -1,4 +1,4 @@
-/* store_report.c - one report into the attempt, the job and the rollups. See store.h.
+/* report.c - one report into the attempt, the job and the rollups. See store.h.
  *
  * The steps: load what is known, decide (known, refused, new), merge the cumulative figures,
  * charge them, write the attempt, the job, and the days. All inside the caller's transaction.
@@ -8,11 +8,11 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_elapsed.h"
-#include "controller/ledger/store_part.h"
+#include "controller/ledger/attempts/elapsed.h"
+#include "controller/ledger/attempts/part.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_steps.h"
-#include "controller/ledger/store_stretch.h"
+#include "controller/ledger/steps/steps.h"
+#include "controller/ledger/usage/stretch.h"
 
 struct known {
 	char node[REQUEST_NAME_MAX];

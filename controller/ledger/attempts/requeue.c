@@ -1,11 +1,11 @@
-/* store_requeue.c - whether a job whose node was lost is queued again. See store_lost.h. */
+/* requeue.c - whether a job whose node was lost is queued again. See nodes/lost.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_lost.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/jobs/texts.h"
 
 void store_set_max_requeues(struct store *s, int64_t n)
 {

@@ -1,5 +1,5 @@
-/* store_suspended.c - see store_suspended.h. */
-#include "controller/ledger/store_suspended.h"
+/* suspended.c - see attempts/suspended.h. */
+#include "controller/ledger/attempts/suspended.h"
 #include "controller/ledger/store_sqlite.h"
 
 _Static_assert(STORE_SUSPEND == 1 && JOB_ENDED == 5, "the statements have them as numbers");

@@ -1,10 +1,10 @@
-/* store_import.c - see store_import.h. */
+/* import.c - see import/import.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_import_impl.h"
+#include "controller/ledger/import/import_impl.h"
 
 #define S_NS 1000000000LL
 #define NOT_TOLD (-1) /* as NULL on disk */

@@ -1,4 +1,4 @@
-/* store_import - jobs that ran elsewhere, or before, into the ledger: part of the contract of
+/* import - jobs that ran elsewhere, or before, into the ledger: part of the contract of
  * store.h.
  *
  * A file is read in batches. A batch is one transaction: its jobs, what they add to the

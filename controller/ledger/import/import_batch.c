@@ -1,11 +1,11 @@
-/* store_import_batch.c - the end of a batch of imported jobs: its sums, how far the file was
+/* import_batch.c - the end of a batch of imported jobs: its sums, how far the file was
  * read. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_import_impl.h"
+#include "controller/ledger/import/import_impl.h"
 
 static int compare_entries(const void *a, const void *b)
 {

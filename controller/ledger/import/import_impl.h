@@ -1,8 +1,8 @@
-/* store_import_impl - between the files of store_import. */
+/* import_impl - between the files of store_import. */
 #pragma once
-#include "controller/ledger/store_import.h"
+#include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/sums.h"
+#include "controller/ledger/usage/sums.h"
 
 /* The columns of the table imported. */
 enum column {

@@ -1,10 +1,10 @@
-/* store_reprice.c - imported jobs priced again; see store_import.h. */
+/* import/reprice.c - imported jobs priced again; see import/import.h. */
 #include <errno.h>
 #include "common/err.h"
-#include "controller/ledger/store_import.h"
-#include "controller/ledger/store_imported.h"
+#include "controller/ledger/import/import.h"
+#include "controller/ledger/import/imported.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/verify/verify.h"
 
 int store_imports_priced(struct store *s, store_priced_fn fn, void *ctx, struct err *err)
 {

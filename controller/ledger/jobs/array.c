@@ -1,10 +1,10 @@
-/* store_array.c - see store_array.h. */
+/* array.c - see jobs/array.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
-#include "controller/ledger/store_array.h"
+#include "controller/ledger/jobs/array.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/policy/ranges.h"
+#include "controller/ledger/jobs/ranges.h"
 
 #define AHEAD_LEAST 32 /* queued rows of an array at a time */
 #define AHEAD_MOST 4096

@@ -1,4 +1,4 @@
-/* store_array - job arrays, kept as one row until their elements are about to start. Part of
+/* array - job arrays, kept as one row until their elements are about to start. Part of
  * the contract of store.h.
  *
  * An array of n elements takes n + 1 numbers: its own, then one for each element by its

@@ -1,13 +1,13 @@
-/* store_array_end.c - arrays that are cancelled, suspended, resumed, and that end. See
- * store_array.h. */
+/* array_end.c - arrays that are cancelled, suspended, resumed, and that end. See
+ * jobs/array.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_array.h"
-#include "controller/ledger/store_credential.h"
+#include "controller/ledger/jobs/array.h"
+#include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_suspended.h"
+#include "controller/ledger/attempts/suspended.h"
 
 int store_end_encode(const struct store_end *e, char **ret, struct err *err)
 {

@@ -1,8 +1,8 @@
-/* store_credential.c - see store_credential.h. */
+/* credential.c - see jobs/credential.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_credential.h"
+#include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
 
 int store_credential(struct store *s, int64_t job, char **ret, struct err *err)

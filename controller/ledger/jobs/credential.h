@@ -1,4 +1,4 @@
-/* store_credential - what a job's user signed of it, for the nodes that run it
+/* credential - what a job's user signed of it, for the nodes that run it
  * (common/signature/signature.h): kept as it came, not read here. Part of the contract of
  * store.h.
  */

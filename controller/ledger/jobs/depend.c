@@ -1,12 +1,12 @@
-/* store_depend.c - see store_depend.h. */
+/* depend.c - see jobs/depend.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_array.h"
-#include "controller/ledger/store_depend.h"
-#include "controller/ledger/store_credential.h"
+#include "controller/ledger/jobs/array.h"
+#include "controller/ledger/jobs/depend.h"
+#include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* ---- handing in ---- */

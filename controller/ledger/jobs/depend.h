@@ -1,16 +1,16 @@
-/* store_depend - jobs that wait for the ends of others, and what becomes of them then. Part of
+/* depend - jobs that wait for the ends of others, and what becomes of them then. Part of
  * the contract of store.h.
  *
  * A job may wait only for jobs that are there when it is handed in, so there are no circles. It
  * is let go when all it waits for has been met; what can never be met ends it, and then those
- * that wait for it, and so on, in one transaction (controller/policy/depend.h judges).
+ * that wait for it, and so on, in one transaction (controller/policy/priority/depend.h judges).
  *
  * Ends are found in the journal, wherever they come from: every change of a job that is written
  * there leads here once. After a start all that is open is looked at.
  */
 #pragma once
 #include "controller/ledger/store.h"
-#include "controller/policy/depend.h"
+#include "controller/policy/priority/depend.h"
 
 /* What a job would wait for. */
 struct store_prospect {

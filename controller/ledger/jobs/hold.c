@@ -1,4 +1,4 @@
-/* store_hold.c - see store_hold.h. */
+/* hold.c - see jobs/hold.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"

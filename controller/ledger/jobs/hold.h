@@ -1,4 +1,4 @@
-/* store_hold - jobs that are kept from starting: by their owner, or by an operator. Part of the
+/* hold - jobs that are kept from starting: by their owner, or by an operator. Part of the
  * contract of store.h.
  *
  * A hold of an array holds all its elements that have not started. An element may be held by

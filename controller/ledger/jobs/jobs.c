@@ -1,15 +1,15 @@
-/* store_jobs.c - wishes, gifts to nodes, the queue. See store.h. */
+/* jobs.c - wishes, gifts to nodes, the queue. See store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_part.h"
-#include "controller/ledger/store_credential.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/part.h"
+#include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_suspended.h"
+#include "controller/ledger/attempts/suspended.h"
 
 struct job_now {
 	enum job_state state;

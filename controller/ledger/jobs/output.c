@@ -1,10 +1,10 @@
-/* store_output.c - what streamed jobs print, kept in bounds. See store.h. */
+/* output.c - what streamed jobs print, kept in bounds. See store.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_steps.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/steps/steps.h"
+#include "controller/ledger/jobs/texts.h"
 
 #define READ_MAX (256 << 10)
 

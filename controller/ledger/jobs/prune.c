@@ -1,10 +1,10 @@
-/* store_prune.c - see store_stored.h: removes what is kept for a time only. jobs.kept says how
+/* prune.c - see jobs/stored.h: removes what is kept for a time only. jobs.kept says how
  * much of an ended job is still there; an index of those that have some finds the next ones. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
-#include "controller/ledger/store_stored.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/jobs/stored.h"
+#include "controller/ledger/jobs/texts.h"
 
 /* Rows of a batch: chunks of output may be some ten KB each. */
 #define JOBS_MAX 20

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/policy/ranges.h"
+#include "controller/ledger/jobs/ranges.h"
 
 #define NUMBER_TEXT 21 /* digits of an int64_t, and what stands behind them */
 

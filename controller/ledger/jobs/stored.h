@@ -1,4 +1,4 @@
-/* store_stored - how much a user fills of the ledger, and what is removed of jobs that ended
+/* stored - how much a user fills of the ledger, and what is removed of jobs that ended
  * long ago. Part of the contract of store.h.
  *
  * What counts: scripts, environments and commands of steps (each text once for a user), output

@@ -1,12 +1,12 @@
-/* store_submit.c - jobs in, one by one or many at once. See store.h. */
+/* submit.c - jobs in, one by one or many at once. See store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_credential.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/jobs/credential.h"
+#include "controller/ledger/jobs/texts.h"
 
 /* What keeps it back from the start. */
 static int64_t withheld_of(const struct store_new *n)
@@ -97,7 +97,7 @@ static int take_piece(struct store *s, json_t *doc, const char *key, int64_t *re
 	return store_text_take(s, user, member, ret, err);
 }
 
-/* The request as it is in the row of the job: store_texts.h. */
+/* The request as it is in the row of the job: jobs/texts.h. */
 struct pieces {
 	char *rest;
 	int64_t env, script;

@@ -1,11 +1,11 @@
-/* store_texts.c - see store_texts.h. */
+/* texts.c - see jobs/texts.h. */
 #include <errno.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_stored.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/jobs/stored.h"
+#include "controller/ledger/jobs/texts.h"
 
 #define DIGEST_HEX (2 * SHA256_DIGEST_SIZE + 1)
 

@@ -1,7 +1,7 @@
-/* store_views.c - what people see of jobs. See store.h. */
+/* views.c - what people see of jobs. See store.h. */
 #include <errno.h>
 #include "common/err.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/jobs/texts.h"
 
 /* An element's is its array's. */
 #define REQUEST                                                                                \

@@ -1,4 +1,4 @@
-/* store_boots.c - which exchange of a node is the latest: see store_sqlite.h.
+/* boots.c - which exchange of a node is the latest: see store_sqlite.h.
  *
  * A request may be held up in the network and come in after later ones: what it lists is no
  * longer so. Within a boot of the node its exchanges are numbered; and a boot that was followed

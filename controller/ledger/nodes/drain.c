@@ -1,7 +1,7 @@
-/* store_drain.c - see store_drain.h. */
+/* drain.c - see nodes/drain.h. */
 #include <errno.h>
 #include "common/err.h"
-#include "controller/ledger/store_drain.h"
+#include "controller/ledger/nodes/drain.h"
 #include "controller/ledger/store_sqlite.h"
 
 static int check_node(struct store *s, const char *node, struct err *err)

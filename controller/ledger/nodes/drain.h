@@ -1,4 +1,4 @@
-/* store_drain - nodes that operators take out of use: what runs there ends as it would, nothing
+/* drain - nodes that operators take out of use: what runs there ends as it would, nothing
  * new is given. It is kept until somebody ends it, over restarts of controller and node. */
 #pragma once
 #include "controller/ledger/store.h"

@@ -1,13 +1,13 @@
-/* store_given.c - what a node is to do: all that it has been given and not finished. See
+/* given.c - what a node is to do: all that it has been given and not finished. See
  * store.h.
  *
- * Of a job on several nodes (store_parts.h) the parts other than the first are told at once,
+ * Of a job on several nodes (attempts/parts.h) the parts other than the first are told at once,
  * the first when all of them have been shown running, or when the job is to be cancelled. When
  * the attempt is over, or the end of part 0 waits for them, the others are to be cancelled.
  */
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/jobs/texts.h"
 
 #define REQUEST                                                                                \
 	" CASE WHEN j.array_job > 0 THEN"                                                      \

@@ -1,13 +1,13 @@
-/* store_holds.c - nodes of a cluster with what jobs hold of them, for placing others. See
+/* holds.c - nodes of a cluster with what jobs hold of them, for placing others. See
  * store.h. What jobs on several nodes hold is added from their parts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_part.h"
-#include "controller/ledger/store_placed.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/part.h"
+#include "controller/ledger/nodes/placed.h"
 
 /* Cores of a job that is suspended and shall stay so are free for others; everything else
  * that was given is held until the attempt is closed. */

@@ -1,12 +1,12 @@
-/* store_lost.c - see store_lost.h: all jobs of lost nodes. */
+/* lost.c - see nodes/lost.h: all jobs of lost nodes. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
 #include "common/err.h"
-#include "controller/ledger/store_credential.h"
-#include "controller/ledger/store_lost.h"
-#include "controller/ledger/store_part.h"
+#include "controller/ledger/jobs/credential.h"
+#include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/attempts/part.h"
 
 struct held {
 	int64_t job, heard_ns;

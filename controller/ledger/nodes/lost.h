@@ -1,4 +1,4 @@
-/* store_lost - what becomes of jobs whose node is no longer there.
+/* lost - what becomes of jobs whose node is no longer there.
  *
  * An attempt whose node is lost ends as node-lost, charged to its node's last report. A job
  * that asked for it is queued again, at the place of its submission, as the next attempt, while

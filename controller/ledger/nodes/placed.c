@@ -1,10 +1,10 @@
-/* store_placed.c - see store_placed.h. */
-#include "controller/ledger/store_placed.h"
+/* placed.c - see nodes/placed.h. */
+#include "controller/ledger/nodes/placed.h"
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_part.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/part.h"
 
 #define PLACED                                                                                 \
 	"SELECT j.job, j.account, j.user, j.queue, a.node, j.ncpus, j.vmem_bytes,"             \

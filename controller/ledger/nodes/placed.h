@@ -1,4 +1,4 @@
-/* store_placed - the jobs that nodes have been given, as the queue must know them. */
+/* placed - the jobs that nodes have been given, as the queue must know them. */
 #pragma once
 #include "controller/ledger/store.h"
 

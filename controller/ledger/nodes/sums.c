@@ -1,10 +1,10 @@
-/* store_sums.c - nodes with what their jobs hold. See store.h. */
+/* sums.c - nodes with what their jobs hold. See store.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_part.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/attempts/part.h"
 
 static const char nodes_sql[] =
 	"SELECT n.node, n.cluster, n.boot, n.version, n.address, n.topology, n.notes, "

@@ -5,7 +5,7 @@
 #include "common/cleanup.h"
 #include "common/model/gpus.h"
 #include "common/model/job.h"
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 #define SYNC_REPORTS_MAX 500
 #define SYNC_OUTPUT_MAX 4096
@@ -28,7 +28,7 @@ struct sync_output {
 	void *data;
 };
 
-/* What the node says of a step (store_steps.h). */
+/* What the node says of a step (steps/steps.h). */
 struct sync_step {
 	int64_t job, step;
 	int32_t attempt;
@@ -89,7 +89,7 @@ struct sync_refusal {
 };
 
 /* What a report brought: the stretch [from, was_to) of running, with was_running in it, is now
- * [from, to) with running in it (controller/ledger/store_charges.h). A new one: was_to is from.
+ * [from, to) with running in it (controller/ledger/usage/charges.h). A new one: was_to is from.
  */
 struct sync_gain {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX],

@@ -1,11 +1,11 @@
-/* store_steps.c - see store_steps.h. */
+/* steps.c - see steps/steps.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_steps.h"
-#include "controller/ledger/store_texts.h"
+#include "controller/ledger/steps/steps.h"
+#include "controller/ledger/jobs/texts.h"
 
 /* A list that lacks a running step may have been made before the node's agent had looked for
  * what runs; one that comes this much later and lacks it too is believed. */

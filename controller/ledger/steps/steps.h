@@ -1,4 +1,4 @@
-/* store_steps - what is started inside running jobs (`reeve exec`): who wants which step on
+/* steps - what is started inside running jobs (`reeve exec`): who wants which step on
  * which node, and what became of it. Part of the contract of store.h.
  *
  * Steps of a job are numbered from 1. A step is wanted until its node shows it running, runs
@@ -23,7 +23,7 @@ struct store_steps_new {
 #define STORE_STEPS_TOO_MANY 3
 #define STORE_STEPS_TOO_OPEN 4
 #define STORE_STEPS_TOO_MUCH                                                                   \
-	5 /* beyond what the user may have in the ledger: store_stored.h                       \
+	5 /* beyond what the user may have in the ledger: jobs/stored.h                       \
 	   */
 /* One step for each of the nodes, all or none; *ret_first is the number of the first one's.
  * -ENOENT: no such job. */

@@ -1,9 +1,9 @@
-/* store_steps_output.c - see store_steps.h: output of several steps. Chunks are numbered as
+/* steps_output.c - see steps/steps.h: output of several steps. Chunks are numbered as
  * they come, and are never taken away. */
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_steps.h"
+#include "controller/ledger/steps/steps.h"
 
 #define READ_MAX (256 << 10)
 

@@ -1,9 +1,9 @@
-/* store_adjust.c - see store_adjust.h. */
+/* adjust.c - see usage/adjust.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_adjust.h"
+#include "controller/ledger/usage/adjust.h"
 #include "controller/ledger/store_sqlite.h"
 
 #define CHARGE_MAX (INT64_MAX / 1024) /* so that a thousand of them can be summed */

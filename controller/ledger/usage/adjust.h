@@ -1,4 +1,4 @@
-/* store_adjust - refunds and recharges: part of the contract of store.h.
+/* adjust - refunds and recharges: part of the contract of store.h.
  *
  * What was charged is never edited. A refund (a charge below zero) or a recharge is an entry
  * with an author and a reason, in the sums of its day and month beside the charges, written

@@ -1,12 +1,12 @@
-/* store_charges.c - see store_charges.h. */
+/* charges.c - see usage/charges.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_watch.h"
-#include "controller/ledger/store_gpus.h"
+#include "controller/ledger/watch.h"
+#include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_stretch.h"
+#include "controller/ledger/usage/stretch.h"
 
 #define S_NS 1000000000LL
 
@@ -241,7 +241,7 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 	return *ret_ns < 0;
 }
 
-/* ---- writing: from store_report.c, in its transaction ---- */
+/* ---- writing: from attempts/report.c, in its transaction ---- */
 
 struct stretch {
 	int64_t from_ns, to_ns, running_ns;

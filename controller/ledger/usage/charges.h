@@ -1,4 +1,4 @@
-/* store_charges - when what ran: every charge of the ledger as a stretch of time, for whoever
+/* charges - when what ran: every charge of the ledger as a stretch of time, for whoever
  * weighs usage by its age. Part of the contract of store.h.
  *
  * A *stretch* is a time in which an attempt ran evenly. While an attempt runs without a pause,
@@ -13,7 +13,7 @@
  */
 #pragma once
 #include "controller/ledger/store.h"
-#include "controller/ledger/store_adjust.h"
+#include "controller/ledger/usage/adjust.h"
 
 struct store_charge {
 	const char *cluster, *account, *user, *queue; /* queue "": not told */

@@ -1,11 +1,11 @@
-/* store_eff.c - the attempts whose efficiency is asked for; see store_eff.h. */
+/* usage/eff.c - the attempts whose efficiency is asked for; see usage/eff.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_eff.h"
-#include "controller/ledger/store_gpus.h"
-#include "controller/ledger/store_imported.h"
+#include "controller/ledger/usage/eff.h"
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/import/imported.h"
 
 #define S_NS 1000000000LL
 #define MS_NS 1000000LL

@@ -1,4 +1,4 @@
-/* store_eff - requested against used of the ledger's jobs: part of the contract of store.h.
+/* eff - requested against used of the ledger's jobs: part of the contract of store.h.
  *
  * Of the jobs given to nodes by Reeve and of those imported alike. A job belongs to a period
  * when it ended in it.
@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include "controller/history/history.h"
 #include "controller/ledger/store.h"
-#include "controller/policy/eff.h"
+#include "controller/policy/efficiency/eff.h"
 
 #define STORE_EFF_FIRST_DAY (-1000000) /* no day of a job is before, or after */
 #define STORE_EFF_LAST_DAY 1000000

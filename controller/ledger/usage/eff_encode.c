@@ -1,5 +1,5 @@
-/* store_eff_encode.c - requested against used as a document, with the words for people: the one
- * form of GET /v1/eff and of `reeve eff --ledger`. See store_eff.h; its keys: docs/protocol.md.
+/* eff_encode.c - requested against used as a document, with the words for people: the one
+ * form of GET /v1/eff and of `reeve eff --ledger`. See usage/eff.h; its keys: docs/protocol.md.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -8,8 +8,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/store_eff.h"
-#include "controller/policy/advice.h"
+#include "controller/ledger/usage/eff.h"
+#include "controller/policy/efficiency/advice.h"
 
 #define WORDS_MAX 512
 #define CHARGE_MAX 32

@@ -1,9 +1,9 @@
-/* store_eff_sums.c - efficiency summed up by job, user, account or cluster; see store_eff.h. */
+/* eff_sums.c - efficiency summed up by job, user, account or cluster; see usage/eff.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_eff.h"
+#include "controller/ledger/usage/eff.h"
 
 const char *const store_eff_by_words[] = { "job", "user", "account", "cluster", NULL };
 const char *const store_eff_sort_words[] = { "key", "waste",	"charge", "cpu",

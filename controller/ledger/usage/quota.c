@@ -1,9 +1,9 @@
-/* store_quota.c - see store_quota.h. */
+/* quota.c - see usage/quota.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/store_quota.h"
+#include "controller/ledger/usage/quota.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* What counts: the one place that says so. */

@@ -1,4 +1,4 @@
-/* store_quota - the sums and the jobs that quotas and limits look at; part of store.h's
+/* quota - the sums and the jobs that quotas and limits look at; part of store.h's
  * contract. Charges are milli-unit-seconds; what counts against a quota is the charge with its
  * adjustments. */
 #pragma once

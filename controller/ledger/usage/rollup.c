@@ -1,7 +1,7 @@
 /* rollup.c - see rollup.h. */
 #include "common/err.h"
 #include "controller/ledger/calendar.h"
-#include "controller/ledger/rollup.h"
+#include "controller/ledger/usage/rollup.h"
 
 static const char *const names[] = {
 	[ROLLUP_JOBS_STARTED] = "jobs_started",

@@ -1,7 +1,7 @@
 /* rollup - what a day adds to the sums of an association, and the one way it is written. */
 #pragma once
 #include "common/db/db.h"
-#include "controller/policy/tally.h"
+#include "controller/policy/charge/tally.h"
 
 /* In the order of the columns of the tables rollups, months and slices (these from running_ms
  * to gpu_ms). */

@@ -1,5 +1,5 @@
-/* store_stretch - how stretches of running time (store_charges.h) are written: for
- * store_report.c alone. */
+/* stretch - how stretches of running time (usage/charges.h) are written: for
+ * attempts/report.c alone. */
 #pragma once
 #include "controller/ledger/store.h"
 

@@ -2,7 +2,7 @@
  * their index + 1, probed one after the other, at most half full. */
 #include <errno.h>
 #include <string.h>
-#include "controller/ledger/sums.h"
+#include "controller/ledger/usage/sums.h"
 
 struct slots {
 	uint32_t *slot;

@@ -1,4 +1,4 @@
-/* store_usage.c - the usage of accounts, users and clusters, by month too. See store.h.
+/* usage.c - the usage of accounts, users and clusters, by month too. See store.h.
  *
  * Whole months are read from their sums, what is left of the period at both ends from the sums
  * of days. Rows are read in the order in which they are stored and folded here: grouping them
@@ -9,7 +9,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/sums.h"
+#include "controller/ledger/usage/sums.h"
 
 static const char *const by_names[] = { [STORE_BY_NONE] = "",
 					[STORE_BY_ACCOUNT] = "account",

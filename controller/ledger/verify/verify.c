@@ -1,10 +1,10 @@
-/* store_verify.c - see store_verify.h. */
+/* verify.c - see verify/verify.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/store_verify.h"
-#include "controller/ledger/sums.h"
+#include "controller/ledger/verify/verify.h"
+#include "controller/ledger/usage/sums.h"
 
 #define S_NS 1000000000LL
 

@@ -1,4 +1,4 @@
-/* store_verify - are the rollups what the jobs say, and can they be made so? Part of the
+/* verify - are the rollups what the jobs say, and can they be made so? Part of the
  * contract of store.h.
  *
  * Recomputes every rollup from the job rows (imported jobs, and the attempts with their

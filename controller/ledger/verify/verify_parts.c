@@ -1,9 +1,9 @@
-/* store_verify_parts.c - jobs on several nodes: what their parts used is what their attempts
- * used, and none is held on for ever. See store_verify.h. */
+/* verify_parts.c - jobs on several nodes: what their parts used is what their attempts
+ * used, and none is held on for ever. See verify/verify.h. */
 #include <string.h>
 #include "common/err.h"
-#include "controller/ledger/store_part.h"
-#include "controller/ledger/store_verify.h"
+#include "controller/ledger/attempts/part.h"
+#include "controller/ledger/verify/verify.h"
 
 struct checking {
 	store_difference_fn fn;

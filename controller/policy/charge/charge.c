@@ -5,7 +5,7 @@
 #include <string.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 #define NS_PER_MS 1000000
 #define DECIMALS_MAX 18

@@ -1,5 +1,5 @@
 /* tally.c - see tally.h. */
-#include "controller/policy/tally.h"
+#include "controller/policy/charge/tally.h"
 
 /* The kernel's cpu time of a job includes what starting and ending its unit took, outside its
  * running time; a job cannot have used more of its cores than it held. */

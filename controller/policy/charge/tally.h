@@ -8,7 +8,7 @@
  */
 #pragma once
 #include <stdint.h>
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 struct tally {
 	int64_t running_ns, suspended_ns, cpu_ns;

@@ -6,7 +6,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/policy/tariff.h"
+#include "controller/policy/charge/tariff.h"
 
 #define S_PER_HOUR 3600
 

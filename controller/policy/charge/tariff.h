@@ -18,7 +18,7 @@
  */
 #pragma once
 #include <stdbool.h>
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 enum tariff_unit {
 	TARIFF_EQUIVALENTS,

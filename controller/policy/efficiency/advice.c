@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
-#include "controller/policy/advice.h"
+#include "controller/policy/efficiency/advice.h"
 
 #define GIB (1LL << 30)
 #define MIB (1LL << 20)

@@ -1,9 +1,9 @@
 /* eff.c - see eff.h. */
 #include <errno.h>
 #include <string.h>
-#include "controller/policy/advice.h"
-#include "controller/policy/eff.h"
-#include "controller/policy/fit.h"
+#include "controller/policy/efficiency/advice.h"
+#include "controller/policy/efficiency/eff.h"
+#include "controller/policy/placement/fit.h"
 
 #define MS_NS 1000000LL
 #define S_MS 1000LL

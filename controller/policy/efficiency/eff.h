@@ -18,7 +18,7 @@
  */
 #pragma once
 #include "common/model/job.h"
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 struct eff_attempt {
 	int64_t job;

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
-#include "controller/policy/fairshare_tree.h"
+#include "controller/policy/fairshare/fairshare_tree.h"
 
 /* One row, its share parent being done. */
 static void measure(const struct fairshare_tree *t, int32_t row, long double *effective,

@@ -1,7 +1,7 @@
 /* decay.c - see decay.h. */
 #include <errno.h>
 #include <math.h>
-#include "controller/policy/decay.h"
+#include "controller/policy/fairshare/decay.h"
 
 #define LN2 0.693147180559945309417232121458
 

@@ -20,7 +20,7 @@
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 struct decay_rule {
 	int64_t half_life_ns;	  /* 0: none */

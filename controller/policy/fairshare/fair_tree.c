@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
-#include "controller/policy/fairshare_level.h"
+#include "controller/policy/fairshare/level.h"
 
 /* A level under way. */
 struct level {

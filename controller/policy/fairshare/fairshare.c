@@ -1,7 +1,7 @@
 /* fairshare.c - see fairshare.h: what is checked and summed before either algorithm. */
 #include <errno.h>
 #include "common/err.h"
-#include "controller/policy/fairshare_tree.h"
+#include "controller/policy/fairshare/fairshare_tree.h"
 
 static int check_row(const struct fairshare_row *rows, size_t n, int32_t row, struct err *err)
 {

@@ -1,6 +1,6 @@
 /* fairshare_tree - the checked tree, as both algorithms walk it. Private to fairshare. */
 #pragma once
-#include "controller/policy/fairshare.h"
+#include "controller/policy/fairshare/fairshare.h"
 
 struct fairshare_tree {
 	const struct fairshare_row *rows;

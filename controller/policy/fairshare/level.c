@@ -1,7 +1,7 @@
-/* fairshare_level.c - see fairshare_level.h. */
+/* level.c - see fairshare/level.h. */
 #include <math.h>
 #include <string.h>
-#include "controller/policy/fairshare_level.h"
+#include "controller/policy/fairshare/level.h"
 
 /* ---- products of up to 384 bits ---- */
 

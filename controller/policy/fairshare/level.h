@@ -1,4 +1,4 @@
-/* fairshare_level - comparing and sorting the rows of one level. Private to fairshare.
+/* level - comparing and sorting the rows of one level. Private to fairshare.
  *
  * LevelFS is the fraction  shares * usage of the share parent / (level sum * usage).  Rows of
  * merged accounts have different share parents, so that comparing two of them takes products of
@@ -6,7 +6,7 @@
  * products do.
  */
 #pragma once
-#include "controller/policy/fairshare_tree.h"
+#include "controller/policy/fairshare/fairshare_tree.h"
 
 struct fairshare_entry {
 	double level_fs;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
-#include "controller/policy/fit_impl.h"
+#include "controller/policy/placement/fit_impl.h"
 
 struct side {
 	const char *one, *many;

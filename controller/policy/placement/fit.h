@@ -1,7 +1,7 @@
 /* fit - does a job fit a node as the ledger has it, and in words what is missing.
  *
  * Pure. In which order jobs are asked for, and which gives way to which, is the schedule's
- * (controller/schedule); this is the last word before a job is given, and what people are told.
+ * (controller/scheduler); this is the last word before a job is given, and what people are told.
  * Among the nodes that can hold a job the one with the fewest free cores is taken (then the
  * first in the order given), which keeps large holes for large jobs.
  *

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/cleanup.h"
-#include "controller/policy/fit_chunks.h"
-#include "controller/policy/fit_impl.h"
+#include "controller/policy/placement/fit_chunks.h"
+#include "controller/policy/placement/fit_impl.h"
 
 static struct taking taking_of(const struct fit_ask *ask, int32_t kind)
 {

@@ -1,11 +1,11 @@
 /* fit_chunks - does a job of several chunks fit on the nodes, and in words what is missing.
  *
- * Pure. Chunks are put as the schedule puts them (controller/schedule/place.c): kind by kind,
+ * Pure. Chunks are put as the schedule puts them (controller/scheduler/place.c): kind by kind,
  * each on the node with the fewest free cores among those where it fits; scattered ones each on
  * a node of its own; those of an exclusive job on nodes that nobody else has.
  */
 #pragma once
-#include "controller/policy/fit.h"
+#include "controller/policy/placement/fit.h"
 
 /* Could the nodes, empty and open, hold it? How many of them it takes then; 0: there are no
  * nodes at all, so nobody knows. 1: never; `why` says how much could be. What the nodes hold is

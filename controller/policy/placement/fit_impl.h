@@ -1,6 +1,6 @@
 /* fit_impl - for the files of fit alone. See fit.h. */
 #pragma once
-#include "controller/policy/fit.h"
+#include "controller/policy/placement/fit.h"
 
 /* What a job takes of a node, in the node's own terms. */
 struct taking {

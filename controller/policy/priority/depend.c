@@ -1,6 +1,6 @@
 /* depend.c - see depend.h. */
 #include <stdio.h>
-#include "controller/policy/depend.h"
+#include "controller/policy/priority/depend.h"
 
 bool depend_is_well(const struct job_end *end)
 {

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "common/cleanup.h"
-#include "controller/policy/priority.h"
+#include "controller/policy/priority/priority.h"
 
 /* A product up to here is exact in a double, and all rows together fit int64. */
 #define PRODUCT_MAX 9007199254740992.0

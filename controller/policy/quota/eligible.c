@@ -1,7 +1,7 @@
 /* eligible.c - see eligible.h. */
 #include <stdio.h>
 #include "common/cleanup.h"
-#include "controller/policy/eligible.h"
+#include "controller/policy/quota/eligible.h"
 
 /* What is counted: its place, its name, and units of which people read it. */
 static const struct side {

@@ -1,7 +1,7 @@
 /* grant.c - see grant.h. */
 #include <errno.h>
 #include "common/cleanup.h"
-#include "controller/policy/grant.h"
+#include "controller/policy/quota/grant.h"
 
 static const char *const verdict_names[] = { "covered", "bonus", "refused" };
 _Static_assert(ARRAY_LEN(verdict_names) == _GRANT_VERDICT_MAX, "a name a verdict");

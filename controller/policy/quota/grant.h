@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 struct grant_job {
 	struct fraction rate; /* SU per hour of running; 0/1 in bonus */

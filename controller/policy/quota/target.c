@@ -1,6 +1,6 @@
 /* target.c - see target.h. */
 #include <errno.h>
-#include "controller/policy/target.h"
+#include "controller/policy/quota/target.h"
 
 #define PPM 1000000
 

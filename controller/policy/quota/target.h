@@ -10,7 +10,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
-#include "controller/policy/charge.h"
+#include "controller/policy/charge/charge.h"
 
 #define TARGET_RECENT_NS (30 * 86400 * INT64_C(1000000000))
 

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/cleanup.h"
 #include "common/err.h"
-#include "controller/policy/window.h"
+#include "controller/policy/quota/window.h"
 
 #define PLACES 6
 #define STOP_MONTH 6 /* times the month's allowance */

@@ -1,8 +1,8 @@
 /* easy.c - see easy.h. */
 #include <errno.h>
-#include "controller/policy/easy.h"
-#include "controller/policy/queue_tree.h"
-#include "controller/policy/running_set.h"
+#include "controller/simulate/pool/easy.h"
+#include "controller/simulate/pool/queue_tree.h"
+#include "controller/simulate/pool/running_set.h"
 
 struct easy {
 	const struct pool_job *jobs;

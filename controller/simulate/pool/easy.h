@@ -23,7 +23,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include "common/cleanup.h"
-#include "controller/policy/pool_job.h"
+#include "controller/simulate/pool/pool_job.h"
 
 struct easy;
 

@@ -1,5 +1,5 @@
 /* fcfs.c - see fcfs.h. */
-#include "controller/policy/fcfs.h"
+#include "controller/simulate/pool/fcfs.h"
 
 struct fcfs fcfs_init(const struct pool_job *jobs, int64_t cores)
 {

@@ -7,7 +7,7 @@
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
-#include "controller/policy/pool_job.h"
+#include "controller/simulate/pool/pool_job.h"
 
 struct fcfs {
 	const struct pool_job *jobs; /* kept */

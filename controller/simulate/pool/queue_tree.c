@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include "controller/policy/queue_tree.h"
+#include "controller/simulate/pool/queue_tree.h"
 
 struct least {
 	int64_t cores, estimate_s; /* INT64_MAX: no job below */

@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/policy/running_set.h"
+#include "controller/simulate/pool/running_set.h"
 
 #define BLOCK_MAX 64 /* a full block is halved */
 

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
-#include "controller/ledger/store_imported.h"
+#include "controller/ledger/import/imported.h"
 
 enum column {
 	ID,

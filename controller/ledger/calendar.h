@@ -12,7 +12,7 @@
 #pragma once
 #include <stdint.h>
 #include "common/cleanup.h"
-#include "controller/policy/tally.h"
+#include "controller/policy/charge/tally.h"
 
 struct err;
 struct calendar;

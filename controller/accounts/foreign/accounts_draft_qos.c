@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/accounts/accounts_draft.h"
+#include "controller/accounts/foreign/accounts_draft.h"
 
 /* "a,b,c": the next name at *list; its size in *ret_size. NULL: there is none. */
 static const char *next_name(const char **list, size_t *ret_size)
