@@ -71,7 +71,7 @@ DEFINE_CLEANUP(struct table *, table_free)
 
 /* What holds for all rows, in front of them in json: "time_zone": "Europe/Berlin". The key is
  * kept, the text copied; at most TABLE_NOTES_MAX. */
-#define TABLE_NOTES_MAX 8
+#define TABLE_NOTES_MAX 9
 void table_note(struct table *t, const char *key, const char *text);
 void table_note_int(struct table *t, const char *key, int64_t value);
 

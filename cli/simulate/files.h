@@ -5,9 +5,12 @@
 
 struct err;
 
-/* Reads a file in the Standard Workload Format, plain or gzip, into *ret, which is to be
- * initialised before and needs sim_trace_finish(). -ENOENT, -EBADMSG: no trace, -ENOMEM, ... */
-int simulate_read_trace(const char *path, struct sim_trace *ret, struct err *err);
+/* Reads a file, plain or gzip, into *ret, which is to be initialised before and needs
+ * sim_trace_finish(). `format` is "swf" (Standard Workload Format), "sacct" or "pbs", as 'reeve
+ * import' reads them; times of sacct are taken as UTC's. -ENOENT, -EINVAL: no such format,
+ * -EBADMSG: no trace, -ENOMEM, ... */
+int simulate_read_trace(const char *path, const char *format, struct sim_trace *ret,
+			struct err *err);
 
 /* job,submit_s,start_s,end_s,wait_s,suspended_s of every job, in the order of the queue. */
 int simulate_write_jobs(const char *path, const struct sim_replay *r, struct err *err);

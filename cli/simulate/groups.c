@@ -1,13 +1,10 @@
 /* groups.c - see simulate/groups.h. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "cli/simulate/groups.h"
 #include "common/err.h"
 #include "controller/accounts/accounts.h"
-
-#define GROUP_NAME_MAX 24
 
 static const struct table_column columns[] = {
 	{ "profile", "PROFILE", CELL_TEXT },
@@ -19,12 +16,6 @@ static const struct table_column columns[] = {
 	{ "deviation", "DEVIATION", CELL_FIGURE },
 	{ 0 },
 };
-
-static const char *name_group(int64_t id, char buf[static GROUP_NAME_MAX])
-{
-	snprintf(buf, GROUP_NAME_MAX, "g%" PRId64, id);
-	return buf;
-}
 
 /* ---- shares ---- */
 
@@ -50,10 +41,10 @@ int simulate_read_shares(const char *path, const struct sim_trace *t, int64_t **
 	if (!shares)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t g = 0; g < t->groups.n && r == 0; g++) {
-		char name[GROUP_NAME_MAX];
+		char name[SIM_NAME_MAX];
 
 		shares[g] = 1;
-		name_group(t->groups.ids[g], name);
+		sim_trace_group(t, (uint32_t)g, name);
 		for (size_t i = 0; i < accounts->n_accounts && r == 0; i++)
 			if (!strcmp(accounts->accounts[i].name, name))
 				r = read_share(path, &accounts->accounts[i], &shares[g], err);
@@ -82,12 +73,12 @@ void simulate_groups_add(struct table *to, const char *profile, const struct sim
 {
 	for (uint32_t i = 0; i < r->trace->groups.n; i++) {
 		struct sim_group g;
-		char name[GROUP_NAME_MAX];
+		char name[SIM_NAME_MAX];
 
 		sim_fairness_group(r->fair, i, &g);
 		table_row(to);
 		table_text(to, "profile", profile);
-		table_text(to, "group", name_group(r->trace->groups.ids[i], name));
+		table_text(to, "group", sim_trace_group(r->trace, i, name));
 		table_int(to, "shares", g.shares);
 		put_figure(to, "used_core_s", 0, g.used_s);
 		put_figure(to, "got_core_s", 0, g.got_s);

@@ -13,16 +13,15 @@ static const enum schedule_rule rules[] = {
 	[CONFIG_SCHEDULER_SUSPEND] = SCHEDULE_PREEMPT,
 };
 
-/* A trace tells no queue, quality of service or resource but cores: their weights fall away. */
-static void read_policy(const struct config_policy *p, struct sim_profile *ret)
+/* A trace tells no queue: its weight falls away, and that of QOS where the site has none. */
+static void read_policy(const struct config *c, struct sim_profile *ret)
 {
-	ret->priority = (struct priority_rule){
-		.weight = { [PRIORITY_AGE] = p->weight_age,
-			    [PRIORITY_FAIRSHARE] = p->weight_fairshare,
-			    [PRIORITY_SIZE] = p->weight_job_size },
-		.max_age_s = p->max_age_s,
-		.size = rank_size(p),
-	};
+	const struct config_policy *p = &c->policy;
+
+	ret->priority = rank_rule(c);
+	ret->priority.weight[PRIORITY_PARTITION] = 0;
+	if (c->n_qos == 0)
+		ret->priority.weight[PRIORITY_QOS] = 0;
 	ret->rule = rules[p->scheduler];
 	ret->late_s = p->late_after_s;
 	ret->has_fairshare = p->weight_fairshare > 0;
@@ -42,20 +41,32 @@ static void read_machine(const struct machine *m, struct sim_profile *ret)
 }
 _Static_assert(MACHINE_KINDS_MAX <= SIM_KINDS_MAX, "room for all kinds");
 
-int simulate_load_profile(const char *name, const struct machine *m, struct sim_profile *ret,
+int simulate_profile_load(const struct simulate_profile_ask *ask, struct simulate_profile *ret,
 			  struct err *err)
 {
-	_cleanup_(config_freep) struct config *config = NULL;
 	_cleanup_free_ char *path = NULL;
-	struct sim_profile p = { 0 };
-	int r = profile_find(name, &path, err);
+	int r = profile_find(ask->name, &path, err);
 
+	*ret = (struct simulate_profile){ .trace = ask->trace };
 	if (r == 0)
-		r = config_load(path, &config, err);
+		r = config_load(path, &ret->config, err);
+	if (r == 0)
+		r = simulate_qos_open(&(struct simulate_qos_ask){ ret->config, ask->accounts,
+								  ask->trace, ask->qos },
+				      &ret->qos, err);
 	if (r < 0)
 		return r;
-	read_policy(&config->policy, &p);
-	read_machine(m, &p);
-	*ret = p;
+	if (ret->config->n_qos)
+		ret->trace = &ret->qos.view;
+	read_policy(ret->config, &ret->policy);
+	read_machine(ask->machine, &ret->policy);
+	ret->policy.qos = ret->qos.use;
 	return 0;
+}
+
+void simulate_profile_done(struct simulate_profile *p)
+{
+	simulate_qos_done(&p->qos);
+	config_free(p->config);
+	*p = (struct simulate_profile){ 0 };
 }

@@ -25,6 +25,8 @@ static const struct verb_option options[] = {
 	{ "jobs", 0, "FILE.csv", "write the times of every job", NULL },
 	{ "groups", 0, "FILE.csv", "write what each group got, beside its share", NULL },
 	{ "accounts", 0, "FILE", "shares of the groups; default: all the same", NULL },
+	{ "format", 0, "FORMAT", "of the history: swf, sacct or pbs; default: swf", NULL },
+	{ "qos", 0, "NAME", "all jobs are in this QOS; default: as the history says", NULL },
 	{ "chart", 0, "FILE.svg", "draw the waits under each profile", NULL },
 	{ 0 },
 };
@@ -52,19 +54,26 @@ static const struct table_column columns[] = {
 	{ "overtaken_max", "OVERTAKEN MAX", CELL_COUNT },
 	{ "share_deviation_max", "SHARE DEVIATION", CELL_FIGURE },
 	{ "share_deviation_mean", "-MEAN DEVIATION", CELL_FIGURE },
+	{ "qos_refused", "-QOS REFUSED", CELL_COUNT },
+	{ "qos_notes", "-QOS NOTES", CELL_TEXT },
 	{ 0 },
 };
 
 struct simulate {
 	struct cli *c;
 	const char *path, *jobs_path, *groups_path, *chart_path, *accounts_path;
+	const char *format, *qos;
 	const char *profiles[PROFILES_MAX];
 	size_t n_profiles, at; /* at: the one that is replayed */
 	struct machine machine;
 	struct sim_trace trace;
 	struct sim_times *times;
 	uint32_t *order;
-	int64_t *shares; /* of the groups; NULL: all the same */
+	int64_t *shares;	   /* of the groups; NULL: all the same */
+	struct accounts *accounts; /* NULL: none are given */
+	FILE *said;		   /* for people, behind the table */
+	char *said_text;
+	size_t said_size;
 	struct table *table, *groups;
 	struct chart_line *lines; /* of each profile */
 	struct timespec begun;
@@ -78,6 +87,10 @@ static void simulate_done(struct simulate *s)
 	free(s->times);
 	free(s->order);
 	free(s->shares);
+	accounts_free(s->accounts);
+	if (s->said)
+		fclose(s->said);
+	free(s->said_text);
 	table_free(s->groups);
 	free(s->lines);
 }
@@ -140,20 +153,44 @@ static void put_suspensions(struct table *t, const struct sim_summary *s)
 	table_int(t, "xfactor_over_1_25", (int64_t)s->xfactor_over);
 }
 
-static void add_row(const struct simulate *s, const struct sim_summary *sum)
+/* What of the QOS a replay refuses or does not show: each line with its jobs. */
+static void put_said(const struct simulate *s, const struct simulate_qos *q)
+{
+	_cleanup_free_ char *text = NULL;
+	size_t size;
+	FILE *to = q->n_said ? open_memstream(&text, &size) : NULL;
+
+	if (q->refused)
+		table_int(s->table, "qos_refused", q->refused);
+	for (size_t i = 0; i < q->n_said && to; i++) {
+		fprintf(to, "%s%s: %" PRId64 " job%s", i ? "; " : "", q->said[i].text,
+			q->said[i].jobs, q->said[i].jobs == 1 ? "" : "s");
+		cli_put(s->said, s->profiles[s->at]);
+		fputs(": ", s->said);
+		cli_put(s->said, q->said[i].text);
+		fprintf(s->said, ": %" PRId64 " job%s\n", q->said[i].jobs,
+			q->said[i].jobs == 1 ? "" : "s");
+	}
+	if (to && fclose(to) == 0)
+		table_text(s->table, "qos_notes", text);
+}
+
+static void add_row(const struct simulate *s, const struct sim_summary *sum,
+		    const struct simulate_qos *q)
 {
 	struct table *t = s->table;
 
 	table_row(t);
 	table_text(t, "profile", s->profiles[s->at]);
 	table_int(t, "jobs", (int64_t)sum->jobs);
-	table_int(t, "rejected", sim_trace_rejected(&s->trace));
+	table_int(t, "rejected", sim_trace_rejected(&s->trace) + q->refused);
 	table_int(t, "makespan_s", sum->makespan_s);
 	put_figure(t, "utilisation", 6, sum->utilisation);
 	put_waits(t, sum);
 	put_suspensions(t, sum);
 	put_figure(t, "share_deviation_max", 6, sum->deviation_max);
 	put_figure(t, "share_deviation_mean", 6, sum->deviation_mean);
+	put_said(s, q);
 }
 
 /* ---- a replay ---- */
@@ -171,55 +208,68 @@ static int write_jobs(const struct simulate *s, const struct sim_replay *r, stru
 	return code < 0 ? code : simulate_write_jobs(path, r, err);
 }
 
-static int open_policy(const struct simulate *s, struct sim_policy *ret, struct err *err)
+/* A baseline, or a site's profile, which says what is replayed of the trace. */
+static int open_policy(const struct simulate *s, struct simulate_profile *site,
+		       struct sim_policy *ret, struct err *err)
 {
 	const char *name = s->profiles[s->at];
+	const struct simulate_profile_ask ask = { name, &s->machine, s->accounts, &s->trace,
+						  s->qos };
 	int r = sim_baseline_new(name, &s->trace, s->machine.cores, ret);
-	struct sim_profile p;
 
-	if (r == -ENOENT) {
-		r = simulate_load_profile(name, &s->machine, &p, err);
-		if (r == -ENOENT)
-			return err_prefix(err, r, "fcfs and easy are built in");
-		p.usage.shares = s->shares;
-		return r < 0 ? r : sim_profile_new(&p, &s->trace, ret, err);
-	}
-	return r < 0 ? err_set(err, r, "out of memory") : 0;
+	if (r != -ENOENT)
+		return r < 0 ? err_set(err, r, "out of memory") : 0;
+	r = simulate_profile_load(&ask, site, err);
+	if (r == -ENOENT)
+		return err_prefix(err, r, "fcfs and easy are built in");
+	if (r < 0)
+		return r;
+	site->policy.usage.shares = s->shares;
+	return sim_profile_new(&site->policy, site->trace, ret, err);
+}
+
+/* Figures and files of a replay that has run. */
+static int put_replay(struct simulate *s, const struct sim_replay *replay,
+		      const struct simulate_qos *qos, struct err *err)
+{
+	struct chart_line *line = &s->lines[s->at];
+	int64_t bounds[CHART_POINTS];
+
+	line->name = s->profiles[s->at];
+	if (sim_summarise(replay, &line->sum) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	add_row(s, &line->sum, qos);
+	if (s->groups)
+		simulate_groups_add(s->groups, s->profiles[s->at], replay);
+	simulate_chart_bounds(bounds);
+	if (s->chart_path)
+		sim_count_waits(replay, bounds, CHART_POINTS, line->counts);
+	return write_jobs(s, replay, err);
 }
 
 static int replay(struct simulate *s, struct err *err)
 {
+	_cleanup_(simulate_profile_done) struct simulate_profile site = { 0 };
 	_cleanup_(sim_fairness_freep) struct sim_fairness *fair = NULL;
 	_cleanup_(sim_policy_done) struct sim_policy policy = { 0 };
-	struct sim_replay replay = { .trace = &s->trace,
-				     .cores = s->machine.cores,
+	struct sim_replay replay = { .cores = s->machine.cores,
 				     .policy = &policy,
 				     .times = s->times,
 				     .order = s->order,
 				     .tell = show_progress,
 				     .ctx = s };
-	struct chart_line *line = &s->lines[s->at];
-	int64_t bounds[CHART_POINTS];
-	int r = open_policy(s, &policy, err);
+	int r = open_policy(s, &site, &policy, err);
 
 	if (r < 0)
 		return r;
+	replay.trace = site.trace ? site.trace : &s->trace;
 	if (sim_fairness_new(s->trace.groups.n, s->shares, &fair) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	replay.fair = fair;
 	r = sim_replay_run(&replay, err);
 	if (r < 0)
 		return err_prefix(err, r, "%s", s->profiles[s->at]);
-	line->name = s->profiles[s->at];
-	if (sim_summarise(&replay, &line->sum) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	add_row(s, &line->sum);
-	if (s->groups)
-		simulate_groups_add(s->groups, s->profiles[s->at], &replay);
-	simulate_chart_bounds(bounds);
-	if (s->chart_path)
-		sim_count_waits(&replay, bounds, CHART_POINTS, line->counts);
-	return write_jobs(s, &replay, err);
+	return put_replay(s, &replay, &site.qos, err);
 }
 
 static int replay_all(struct simulate *s, struct err *err)
@@ -279,6 +329,12 @@ static int read_profiles(struct simulate *s, const struct verb_call *call, struc
 		r = add_profile(s, "fcfs", err);
 	if (r == 0 && s->n_profiles == 1 && !verb_value(call, "profile"))
 		r = add_profile(s, "easy", err);
+	for (size_t i = 0; r == 0 && s->qos && i < s->n_profiles; i++)
+		if (strcmp(s->profiles[i], "fcfs") && strcmp(s->profiles[i], "easy"))
+			return 0;
+	if (r == 0 && s->qos)
+		r = err_set(err, -EINVAL,
+			    "--qos goes with a site's --profile: fcfs and easy know no QOS");
 	return r;
 }
 
@@ -291,6 +347,8 @@ static int read_words(struct simulate *s, const struct verb_call *call, struct e
 	s->chart_path = verb_value(call, "chart");
 	s->groups_path = verb_value(call, "groups");
 	s->accounts_path = verb_value(call, "accounts");
+	s->qos = verb_value(call, "qos");
+	s->format = verb_value(call, "format") ? verb_value(call, "format") : "swf";
 	if (nodes && cores)
 		return err_set(err, -EINVAL,
 			       "give the machine by --nodes or by --cores, not by both");
@@ -306,7 +364,7 @@ static int load(struct simulate *s, struct err *err)
 	int r;
 
 	sim_trace_init(&s->trace);
-	r = simulate_read_trace(s->path, &s->trace, err);
+	r = simulate_read_trace(s->path, s->format, &s->trace, err);
 	if (r < 0)
 		return r;
 	if (!s->machine.cores)
@@ -321,6 +379,8 @@ static int load(struct simulate *s, struct err *err)
 		r = simulate_groups_new(&s->groups, err);
 	if (r == 0 && s->accounts_path)
 		r = simulate_read_shares(s->accounts_path, &s->trace, &s->shares, err);
+	if (r == 0 && s->accounts_path)
+		r = accounts_read(s->accounts_path, &s->accounts, err);
 	return r;
 }
 
@@ -335,7 +395,7 @@ static void put_notes(const struct simulate *s)
 		[SIM_GARBAGE] = "rejected_garbage",
 	};
 
-	_Static_assert(ARRAY_LEN(keys) == _SIM_WHY_MAX && _SIM_WHY_MAX + 2 <= TABLE_NOTES_MAX,
+	_Static_assert(ARRAY_LEN(keys) == _SIM_WHY_MAX && _SIM_WHY_MAX + 3 <= TABLE_NOTES_MAX,
 		       "a key a reason");
 	table_note_int(s->table, "cores", s->machine.cores);
 	for (int i = 0; i < _SIM_WHY_MAX; i++)
@@ -343,15 +403,24 @@ static void put_notes(const struct simulate *s)
 			table_note_int(s->table, keys[i], s->trace.rejected[i]);
 	if (s->trace.disordered)
 		table_note_int(s->table, "disordered", s->trace.disordered);
+	if (s->trace.with_gpus)
+		table_note_int(s->table, "gpu_jobs_by_cores", s->trace.with_gpus);
 }
 
-/* For people: what was left out, and why. */
-static void tell_rejected(const struct simulate *s)
+/* For people: what was left out, and why; what does not count. */
+static void tell_rejected(struct simulate *s)
 {
 	const struct sim_trace *t = &s->trace;
 
 	if (s->c->format.output != TABLE_TABLE)
 		return;
+	if (fflush(s->said) == 0 && s->said_text) /* escaped where it was put in */
+		fputs(s->said_text, s->c->format.to);
+	if (t->with_gpus)
+		fprintf(s->c->format.to,
+			"GPUs are not simulated, their jobs count by their cores: %" PRId64
+			"\n",
+			t->with_gpus);
 	for (enum sim_why w = 0; w < _SIM_WHY_MAX; w++)
 		if (t->rejected[w])
 			fprintf(s->c->format.to, "rejected, %s: %" PRId64 "\n", sim_why_name(w),
@@ -367,6 +436,9 @@ static int simulate(const struct verb_call *call, void *ctx, struct err *err)
 	int r = cli_begin_offline(s.c, call, err);
 
 	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
+	s.said = open_memstream(&s.said_text, &s.said_size);
+	if (r == 0 && !s.said)
+		r = err_set(err, -ENOMEM, "out of memory");
 	clock_gettime(CLOCK_MONOTONIC, &s.begun);
 	if (r == 0)
 		r = read_words(&s, call, err);
@@ -393,11 +465,13 @@ static int simulate(const struct verb_call *call, void *ctx, struct err *err)
 
 const struct verb cli_verb_simulate = {
 	.name = "simulate",
-	.args = "TRACE.swf",
+	.args = "TRACE",
 	.help = "Replay a history under other policies, and compare what they give",
 	.details =
-		"Needs no controller. TRACE.swf is a file in the Standard Workload Format, as\n"
-		"it is or compressed by gzip. Its jobs are handed in when they were then, and\n"
+		"Needs no controller. TRACE is a file in the Standard Workload Format, or "
+		"with\n"
+		"--format what sacct prints or PBS logs, as it is or compressed by gzip. Its "
+		"jobs are handed in when they were then, and\n"
 		"run as long as they did on as many cores, on a machine of --nodes, of "
 		"--cores,\n"
 		"or of as many cores as the file says; they estimate what was asked for then.\n"
@@ -411,6 +485,11 @@ const struct verb cli_verb_simulate = {
 		"takes them: its weights, shares and scheduler order and start the jobs, by "
 		"the\n"
 		"code that does so on a live cluster. Groups of the trace are its accounts.\n"
+		"A [Qos NAME] of the profile counts for jobs whose history names it: its "
+		"priority\n"
+		"and factor, what a user may run at once, who may use it. What it refuses and "
+		"what\n"
+		"cannot be simulated of it is listed with counts.\n"
 		"\n"
 		"Without --profile both are shown. What is no possible job is left out and\n"
 		"counted; a file out of order is sorted. The same file gives the same bytes\n"

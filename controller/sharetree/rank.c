@@ -37,7 +37,7 @@ enum priority_size rank_size(const struct config_policy *p)
 	return p->favor_small ? PRIORITY_SMALL : PRIORITY_LARGE;
 }
 
-static struct priority_rule rule_of(const struct config *c)
+struct priority_rule rank_rule(const struct config *c)
 {
 	const struct config_policy *p = &c->policy;
 	int64_t partition = 1, qos = 1; /* so that there is something to divide by */
@@ -89,7 +89,7 @@ int rank_job(struct standing *s, const struct rank_cluster *cluster, const struc
 	     struct priority *ret, struct err *err)
 {
 	const struct config *c = standing_policy(s);
-	const struct priority_rule rule = rule_of(c);
+	const struct priority_rule rule = rank_rule(c);
 	const struct config_queue *queue = config_queue(c, j->queue);
 	const int64_t nodes = nodes_of(cluster, j);
 	const struct priority_job job = {

@@ -18,6 +18,9 @@
 /* Does the profile order jobs by priority at all? Otherwise first in is first out. */
 bool rank_is_used(const struct config *c);
 
+/* The weights of the profile, and what its priorities are relative to. */
+struct priority_rule rank_rule(const struct config *c);
+
 /* What makes the size factor: [Policy] FavorSmall, SmallRelativeToTime. */
 enum priority_size rank_size(const struct config_policy *p);
 

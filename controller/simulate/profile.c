@@ -2,13 +2,15 @@
 #include <errno.h>
 #include <inttypes.h>
 #include "common/err.h"
+#include "controller/simulate/limits.h"
 #include "controller/simulate/profile.h"
 
 struct engine {
 	struct sim_profile p;
 	const struct sim_trace *trace;
 	struct schedule *schedule;
-	struct sim_usage *usage; /* NULL: nothing is weighed by it */
+	struct sim_usage *usage;   /* NULL: nothing is weighed by it */
+	struct sim_limits *limits; /* NULL: there are none */
 	int64_t whole, all_nodes, all_cores;
 	int32_t *number;   /* of each job of the trace, in the schedule */
 	uint32_t *waiting; /* jobs of the trace */
@@ -25,6 +27,7 @@ static void engine_free(void *self)
 
 	schedule_free(e->schedule);
 	sim_usage_free(e->usage);
+	sim_limits_free(e->limits);
 	free(e->number);
 	free(e->waiting);
 	free(e->place);
@@ -37,6 +40,7 @@ DEFINE_CLEANUP(struct engine *, engine_free)
 static int weigh(const struct engine *e, uint32_t job, int64_t now_s, int64_t *ret)
 {
 	const struct sim_job *j = &e->trace->jobs[job];
+	const struct sim_qos *qos = sim_qos_of(&e->p.qos, job);
 	const struct priority_job ask = {
 		.eligible_s = now_s - j->submit_s,
 		.fairshare = e->usage ? sim_usage_factor(e->usage, job) : 0,
@@ -45,6 +49,7 @@ static int weigh(const struct engine *e, uint32_t job, int64_t now_s, int64_t *r
 		.all_nodes = e->all_nodes,
 		.all_cores = e->all_cores,
 		.limit_s = j->estimate_s,
+		.own = { [PRIORITY_QOS] = qos ? qos->priority : 0 },
 	};
 	struct priority p;
 	int r = priority_explain(&e->p.priority, &ask, &p);
@@ -128,6 +133,8 @@ static int on_end(void *self, uint32_t job, int64_t now_s)
 	struct engine *e = self;
 
 	schedule_remove(e->schedule, e->number[job]);
+	if (e->limits)
+		sim_limits_end(e->limits, job);
 	if (e->usage)
 		sim_usage_hold(e->usage, job, now_s, -(int64_t)e->trace->jobs[job].cores);
 	return 0;
@@ -153,6 +160,10 @@ static struct sim_action take(struct engine *e, const struct schedule_action *a,
 		waits_no_longer(e, job);
 	else
 		e->n_suspended += a->what == SCHEDULE_SUSPEND ? 1 : (size_t)-1;
+	if (e->limits && a->what == SCHEDULE_SUSPEND)
+		sim_limits_suspend(e->limits, job);
+	else if (e->limits && a->what == SCHEDULE_RESUME)
+		sim_limits_resume(e->limits, job);
 	if (e->usage)
 		sim_usage_hold(e->usage, job, now_s,
 			       a->what == SCHEDULE_SUSPEND ? -cores : cores);
@@ -199,6 +210,22 @@ static const struct sim_policy_ops engine_ops = {
 	.free = engine_free,
 };
 
+/* ---- limits ---- */
+
+static bool may_start(void *ctx, int64_t id)
+{
+	const struct engine *e = ctx;
+
+	return sim_limits_may_start(e->limits, (uint32_t)id);
+}
+
+static void on_start(void *ctx, int64_t id, bool is_undone)
+{
+	struct engine *e = ctx;
+
+	(is_undone ? sim_limits_end : sim_limits_start)(e->limits, (uint32_t)id);
+}
+
 /* ---- the machine ---- */
 
 static int add_nodes(struct engine *e)
@@ -221,9 +248,16 @@ static int add_nodes(struct engine *e)
 
 static int open_parts(struct engine *e, struct err *err)
 {
-	const struct schedule_config config = { .rule = e->p.rule, .late_s = e->p.late_s };
 	size_t n = e->trace->n ? e->trace->n : 1;
-	int r = schedule_new(&config, &e->schedule);
+	int r = sim_limits_new(e->trace, &e->p.qos, &e->limits);
+	const struct schedule_config config = { .rule = e->p.rule,
+						.late_s = e->p.late_s,
+						.may_start = e->limits ? may_start : NULL,
+						.starts = e->limits ? on_start : NULL,
+						.ctx = e };
+
+	if (r == 0)
+		r = schedule_new(&config, &e->schedule);
 
 	e->number = malloc(n * sizeof(*e->number));
 	e->waiting = malloc(n * sizeof(*e->waiting));
@@ -250,6 +284,7 @@ int sim_profile_new(const struct sim_profile *p, const struct sim_trace *t,
 	if (!e)
 		return err_set(err, -ENOMEM, "out of memory");
 	e->p = *p;
+	e->p.usage.qos = p->qos;
 	e->trace = t;
 	r = open_parts(e, err);
 	if (r == 0)

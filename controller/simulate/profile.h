@@ -3,7 +3,8 @@
  *
  * Pure. A job asks for whole nodes and one chunk of the rest; on a machine of several kinds of
  * nodes "whole" is that of the smallest. On a pool it asks for its cores. All jobs are of one
- * queue: a trace has no figures of others.
+ * queue: a trace has no figures of others. A job's QOS counts with its priority, its factor and
+ * what each user may run at once in it.
  *
  * Priorities are those of controller/policy/priority/priority.h. Usage and ages go into them when a job
  * comes, and for all that wait each SIM_RANK_EVERY_S.
@@ -27,7 +28,8 @@ struct sim_profile {
 	int64_t late_s; /* of struct schedule_config */
 	struct priority_rule priority;
 	bool has_fairshare;
-	struct sim_usage_rule usage;
+	struct sim_usage_rule usage; /* its qos is that of below */
+	struct sim_qos_use qos;
 	struct sim_nodes kinds[SIM_KINDS_MAX];
 	size_t n_kinds;
 };

@@ -1,5 +1,7 @@
 /* trace.c - see trace.h. */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "controller/history/swf.h"
@@ -35,6 +37,9 @@ void sim_trace_done(struct sim_trace *t)
 	free(t->jobs);
 	ids_done(&t->users);
 	ids_done(&t->groups);
+	sim_names_done(&t->user_names);
+	sim_names_done(&t->group_names);
+	sim_names_done(&t->qos);
 	sim_trace_init(t);
 }
 
@@ -169,6 +174,86 @@ int sim_trace_line(struct sim_trace *t, const char *line, size_t size)
 	if (!is_sane(v))
 		return reject(t, SIM_OUT_OF_RANGE);
 	return take_job(t, v);
+}
+
+/* ---- histories with names ---- */
+
+static const enum sim_why why_of[_HISTORY_WHY_MAX] = {
+	[HISTORY_OK] = _SIM_WHY_MAX,
+	[HISTORY_MISSING_FIELDS] = SIM_GARBAGE,
+	[HISTORY_EXTRA_FIELDS] = SIM_GARBAGE,
+	[HISTORY_GARBAGE] = SIM_GARBAGE,
+	[HISTORY_NO_EPOCH] = SIM_NO_SUBMIT,
+	[HISTORY_NOT_STARTED] = SIM_NO_RUN_TIME,
+	[HISTORY_NOT_ENDED] = SIM_NO_RUN_TIME,
+	[HISTORY_NO_RUN_TIME] = SIM_NO_RUN_TIME,
+	[HISTORY_NO_CORES] = SIM_NO_CORES,
+	[HISTORY_ENDS_TOO_SOON] = SIM_NO_RUN_TIME,
+	[HISTORY_STARTS_TOO_SOON] = SIM_NO_SUBMIT,
+	[HISTORY_NO_NAME] = SIM_GARBAGE,
+	[HISTORY_TOO_LONG_SUSPENDED] = SIM_NO_RUN_TIME,
+	[HISTORY_OUT_OF_RANGE] = SIM_OUT_OF_RANGE,
+	[HISTORY_NO_PRICE] = SIM_GARBAGE,
+};
+
+/* Its number, in `names` and in `ids` alike. */
+static int number_name(struct sim_names *names, struct sim_ids *ids, const char *name,
+		       uint32_t *ret)
+{
+	int r = sim_names_number(names, name, ret);
+
+	return r < 0 ? r : number_id(ids, *ret, ret);
+}
+
+int sim_trace_history(struct sim_trace *t, const struct history_job *h, enum history_why why)
+{
+	struct sim_job j = { .number = h->number,
+			     .submit_s = h->submit_s,
+			     .run_s = h->end_s - h->start_s - h->suspended_s,
+			     .cores = (int32_t)h->ncpus,
+			     .row = (uint32_t)t->n };
+	int r = t->n < UINT32_MAX - 1 ? 0 : -E2BIG;
+
+	t->lines++;
+	if (why != HISTORY_OK)
+		return reject(t, why_of[why]);
+	if (j.run_s <= 0)
+		return reject(t, SIM_NO_RUN_TIME);
+	if (h->walltime_s > HISTORY_RUN_MAX)
+		return reject(t, SIM_OUT_OF_RANGE);
+	j.estimate_s = h->walltime_s > j.run_s ? h->walltime_s : j.run_s;
+	if (r == 0)
+		r = number_name(&t->user_names, &t->users, h->user, &j.user);
+	if (r == 0)
+		r = number_name(&t->group_names, &t->groups, h->account, &j.group);
+	if (r == 0 && *h->qos && (r = sim_names_number(&t->qos, h->qos, &j.qos)) == 0)
+		j.qos++;
+	if (r < 0)
+		return r;
+	t->with_gpus += h->ngpus > 0;
+	return add_job(t, &j);
+}
+
+static const char *name_of(const struct sim_names *names, int64_t id, char letter,
+			   char buf[static SIM_NAME_MAX])
+{
+	if (names->n)
+		snprintf(buf, SIM_NAME_MAX, "%s", *names->texts[id] ? names->texts[id] : "-");
+	else
+		snprintf(buf, SIM_NAME_MAX, "%c%" PRId64, letter, id);
+	return buf;
+}
+
+const char *sim_trace_group(const struct sim_trace *t, uint32_t group,
+			    char buf[static SIM_NAME_MAX])
+{
+	return name_of(&t->group_names, t->groups.ids[group], 'g', buf);
+}
+
+const char *sim_trace_user(const struct sim_trace *t, uint32_t user,
+			   char buf[static SIM_NAME_MAX])
+{
+	return name_of(&t->user_names, t->users.ids[user], 'u', buf);
 }
 
 /* ---- the whole ---- */

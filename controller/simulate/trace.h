@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include "common/cleanup.h"
+#include "controller/history/history.h"
+#include "controller/simulate/names.h"
 
 struct err;
 
@@ -19,6 +21,7 @@ struct sim_job {
 	int32_t cores;
 	uint32_t user, group; /* index into the trace's users and groups */
 	uint32_t row;	      /* its place in the file, among jobs */
+	uint32_t qos;	      /* of the trace's names, from 1; 0: none told */
 };
 
 enum sim_why {
@@ -43,6 +46,10 @@ struct sim_trace {
 	struct sim_job *jobs;
 	size_t n, room;
 	struct sim_ids users, groups;
+	/* Of a history that tells names: of user i and group i. */
+	struct sim_names user_names, group_names;
+	struct sim_names qos;
+	int64_t with_gpus; /* jobs: a replay counts their cores alone */
 	int64_t max_procs; /* of the header; -1: not told */
 	int64_t lines, rejected[_SIM_WHY_MAX], first_line[_SIM_WHY_MAX];
 	int64_t disordered; /* jobs that belong before the one above them */
@@ -53,6 +60,17 @@ void sim_trace_done(struct sim_trace *t);
 
 /* One line of a file in the Standard Workload Format, without its newline. -ENOMEM. */
 int sim_trace_line(struct sim_trace *t, const char *line, size_t size);
+/* A job of a history with names, as sacct and PBS tell it; `why` other than HISTORY_OK: what
+ * the line was instead. -ENOMEM, -E2BIG: more jobs than can be replayed. */
+int sim_trace_history(struct sim_trace *t, const struct history_job *j, enum history_why why);
+
+#define SIM_NAME_MAX REQUEST_NAME_MAX
+/* "physics"; of a trace without names "g12" and "u7". */
+const char *sim_trace_group(const struct sim_trace *t, uint32_t group,
+			    char buf[static SIM_NAME_MAX]);
+const char *sim_trace_user(const struct sim_trace *t, uint32_t user,
+			   char buf[static SIM_NAME_MAX]);
+
 /* Once, when all lines are read: sorts, and rejects what is larger than the machine. */
 void sim_trace_finish(struct sim_trace *t, int64_t cores);
 int64_t sim_trace_rejected(const struct sim_trace *t);

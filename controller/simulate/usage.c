@@ -8,8 +8,8 @@
 #define UNIT 1e9 /* of the tree's usage in a core-second: ties are of whole billionths */
 
 struct member {
-	double used; /* core-seconds, as of then */
-	int64_t at_s, held;
+	double used;	    /* core-seconds, as of then */
+	int64_t at_s, held; /* held: in millionths of a core */
 };
 
 struct sim_usage {
@@ -139,7 +139,7 @@ static void settle(struct sim_usage *u, struct member *m, int64_t now_s)
 		return;
 	if (m->used > 0 || m->held) {
 		measure(u, now_s - m->at_s);
-		m->used = m->used * u->left + (double)m->held * u->fresh;
+		m->used = m->used * u->left + (double)m->held / (double)SIM_MICRO * u->fresh;
 	}
 	m->at_s = now_s;
 }
@@ -147,9 +147,10 @@ static void settle(struct sim_usage *u, struct member *m, int64_t now_s)
 void sim_usage_hold(struct sim_usage *u, uint32_t job, int64_t now_s, int64_t cores)
 {
 	struct member *m = &u->members[u->member[job]];
+	const struct sim_qos *qos = sim_qos_of(&u->rule.qos, job);
 
 	settle(u, m, now_s);
-	m->held += cores;
+	m->held += cores * (qos ? qos->factor_micro : SIM_MICRO);
 }
 
 /* ---- ranks ---- */

@@ -1,20 +1,23 @@
 /* usage - what users have used of late on a replay's clock, and the fairshare that follows.
  *
  * Pure. The accounts of the tree are the trace's groups, below the root; the users of a group
- * are below it, with one share each. Usage is core-seconds of running, fading by a half-life in
- * closed form as in controller/policy/fairshare/decay.h, while a job runs too. Ranks are made when asked
- * for, by controller/policy/fairshare/fairshare.h.
+ * are below it, with one share each. Usage is core-seconds of running, times the factor of the
+ * job's QOS, fading by a half-life in closed form as in controller/policy/fairshare/decay.h,
+ * while a job runs too. Ranks are made when asked for, by
+ * controller/policy/fairshare/fairshare.h.
  */
 #pragma once
+#include "controller/simulate/qos.h"
 #include "controller/simulate/trace.h"
 
 struct err;
 struct sim_usage;
 
 struct sim_usage_rule {
-	int64_t half_life_s;   /* 0: nothing fades */
-	bool is_classic;       /* otherwise Fair Tree */
-	const int64_t *shares; /* of each group of the trace; NULL: equal */
+	int64_t half_life_s;	/* 0: nothing fades */
+	bool is_classic;	/* otherwise Fair Tree */
+	const int64_t *shares;	/* of each group of the trace; NULL: equal */
+	struct sim_qos_use qos; /* by whose factors core-seconds count */
 };
 
 int sim_usage_new(const struct sim_trace *t, const struct sim_usage_rule *rule,

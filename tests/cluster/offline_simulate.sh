@@ -259,7 +259,7 @@ grep -v MaxProcs odd.swf >sizeless.swf
 fault "a trace that does not say its machine" "2 sizeless.swf: no '; MaxProcs:' header says how large the machine was; give it by --nodes NxCORES or --cores N" sizeless.swf
 check "which can be given" "$reeve" simulate sizeless.swf --cores 4
 echo hello >hello.swf
-fault "no trace at all" "1 hello.swf: no line of it is a job in the Standard Workload Format, with 18 numbers, run time and cores" hello.swf
+fault "no trace at all" "1 hello.swf: no line of it is a job in the Standard Workload Format, with 18 numbers, run time and cores; of another format say --format sacct or pbs" hello.swf
 fault "no file" "4 read no.swf: No such file or directory" no.swf
 has "an unknown profile" "fcfs and easy are built in: no profile 'esay' in" "$("$reeve" simulate odd.swf --profile esay 2>&1)"
 fault "a profile twice" "2 --profile easy: there is one of that name already" odd.swf --profile easy --profile easy
@@ -309,4 +309,73 @@ import xml.etree.ElementTree as x
 assert "./<&\".conf" in [n.text for n in x.parse("a.svg").iter("{http://www.w3.org/2000/svg}tspan")]'
 check "a chart that cannot be written is no success" bash -c "! $reeve simulate random.swf --chart /dev/full >/dev/null"
 is "csv of some columns" "profile,wait_max_s" "$("$reeve" simulate random.swf --csv -o profile,wait_max_s | head -n 1)"
+
+# ---- QOS, as the live system counts it: 4 cores, jobs of an hour ----
+sacct() { # "SECOND CORES USER QOS [ACCOUNT]"...: jobs 1, 2, ... of the history
+	local i=0 row
+	for row; do
+		# shellcheck disable=SC2086
+		set -- $row
+		i=$((i + 1))
+		[ "$4" = - ] && set -- "$1" "$2" "$3" "" "${5:-}"
+		echo "$i|$i|main|normal|$4|${5:-physics}|g|1|$3|1|2026-01-10T00:00:0$1|2026-01-10T00:00:0$1|2026-01-10T00:30:00|2026-01-10T01:30:00|01:00:00|0:0|COMPLETED|1|$2|$2|1G|cpu=$2|cpu=$2,mem=1G|02:00:00|n1|t"
+	done
+}
+# qos SECTIONS [OPTION VALUE]... -- ROW...: hours at which the jobs start
+qos() {
+	local sections=$1 options=()
+	shift
+	while [ "$1" != -- ]; do options+=("$1") && shift; done
+	shift
+	printf '[Policy]\nPriorityWeightQos = 1000\nPriorityWeightAge = 0\n[Cluster main]\nUnit = core-hours\n%b' "$sections" >qos.conf
+	sacct "$@" >qos.txt
+	"$reeve" simulate qos.txt --format sacct --cores 4 --profile ./qos.conf "${options[@]}" --jobs j.csv --json >out.json 2>said || { cat said; return 1; }
+	"$reeve" simulate qos.txt --format sacct --cores 4 --profile ./qos.conf "${options[@]}" >people.txt
+	tail -n +2 j.csv | awk -F, '{ print $1 ":" int(($3 - 1768003200) / 3600) }' | xargs
+}
+steps='[Qos low]\nPriority = 1\n[Qos normal]\nPriority = 10\n[Qos high]\nPriority = 40\n'
+is "by the QOS that the history names the higher one starts first, none last" "1:0 2:4 3:3 4:2 5:1" \
+	"$(qos "$steps" -- "0 4 a normal" "1 4 b -" "2 4 c low" "3 4 d normal" "4 4 e high")"
+has "what has none is told" "jobs without a QOS: priority 0, factor 1, no limits: 1 job" "$(cat people.txt)"
+is "the default of the profile is theirs" "1:0 2:1 3:2" \
+	"$(qos "$steps[Policy]\nDefaultQos = high\n" -- "0 4 a normal" "2 4 c -" "3 4 d low")"
+is "--qos is that of all" "1:0 2:1 3:2" "$(qos "$steps" --qos low -- "0 4 a normal" "1 4 b low" "2 4 c high")"
+has "one that is not there, with the nearest" "--qos: there is no QOS 'hihg'; did you mean 'high'?" "$(qos "$steps" --qos hihg -- "0 4 a normal")"
+fault "a baseline has none" "2 --qos goes with a site's --profile: fcfs and easy know no QOS" qos.txt --format sacct --qos high --cores 4
+is "a user's cores in it are limited, and another user passes by" "1:0 2:1 3:0" \
+	"$(qos '[Qos normal]\nMaxRunningCores = 2\n' -- "0 2 a normal" "1 2 a normal" "2 2 b normal")"
+is "and the number of jobs" "1:0 2:1 3:0" \
+	"$(qos '[Qos normal]\nMaxRunningJobs = 1\n' -- "0 1 a normal" "1 1 a normal" "2 1 b normal")"
+is "what the site refuses at submission is left out" "2:0 6:0" \
+	"$(qos '[Qos short]\nMaxWalltime = 1:00:00\n[Qos narrow]\nMaxRunningCores = 2\n[Qos mine]\nAllowUsers = alice\nAllowAccounts = arts\n' -- \
+		"0 1 a short" "1 1 alice mine arts" "2 1 bob mine arts" "3 1 alice mine" "4 4 a narrow" "5 2 a narrow")"
+is "and counted" "4 4" "$(field qos_refused) $(field rejected)"
+has "by reason: walltime" "./qos.conf: refused by QOS short: longer than its MaxWalltime: 1 job" "$(cat people.txt)"
+has "user or account" "refused by QOS mine: user or account may not use it: 2 jobs" "$(cat people.txt)"
+has "cores" "refused by QOS narrow: more cores than its MaxRunningCores: 1 job" "$(cat people.txt)"
+is "a QOS that the profile lacks is none" "1:0 2:1 3:2" "$(qos "$steps" -- "0 4 a normal" "1 4 b normal" "2 4 c foreign")"
+has "and said" "no [Qos foreign] in the profile: simulated without a QOS: 1 job" "$(field qos_notes)"
+is "what a replay does not count starts as if it were not there" "1:0 2:0" \
+	"$(qos '[Qos normal]\nMaxQueuedJobs = 0\nMaxRunningGpus = 0\nMaxRunningMemory = 1\n' -- "0 1 a normal" "1 1 a normal")"
+for key in MaxQueuedJobs MaxRunningGpus MaxRunningMemory; do
+	has "$key: it is said" "not simulated: $key of QOS normal: 2 jobs" "$(cat people.txt)"
+done
+qos '' -- "0 4 a normal" >/dev/null
+has "a profile without QOS says that those of the history count nothing" "the QOS of the trace count nothing: the profile has no [Qos] section" "$(cat people.txt)"
+printf '[Account arts]\nUsers = a, b\nQos = normal, high\nDefaultQos = high\n' >qos.acc
+is "with --accounts the default of the account goes before that of the site, and its list bounds" "1:0 2:2 3:1" \
+	"$(qos "$steps[Policy]\nDefaultQos = low\n" --accounts qos.acc -- "0 4 a normal arts" "1 4 b normal arts" "2 4 a - arts" "3 4 a low arts")"
+has "and counted" "refused by QOS low: user or account may not use it: 1 job" "$(cat people.txt)"
+printf '[Policy]\nPriorityWeightFairshare = 1000\nPriorityWeightAge = 0\n[Qos half]\nFactor = 1/2\n[Cluster main]\nUnit = core-hours\n' >fair.conf
+fair() { # QOS: a has run for four core-hours in it and b for two; then b's job 4 and a's job 5 wait
+	sacct "0 4 a $1 A" "1 2 b - B" "2 4 c - C" "3 4 b - B" "4 4 a - A" >qos.txt
+	"$reeve" simulate qos.txt --format sacct --cores 4 --profile ./fair.conf --jobs j.csv --json >out.json &&
+		tail -n +2 j.csv | awk -F, '{ print $1 ":" int(($3 - 1768003200) / 3600) }' | xargs
+}
+is "who has used less goes first" "1:0 2:1 3:2 4:3 5:4" "$(fair -)"
+is "and fairshare counts the time x the factor: half of four, of which more has faded" "1:0 2:1 3:2 4:4 5:3" "$(fair half)"
+fault "a format that is none" "2 --format sawf: it is swf, sacct or pbs" qos.txt --format sawf
+printf '03/01/2026 12:00:00;E;7.pbs;user=alice group=chem queue=q ctime=1772366400 qtime=1772366400 etime=1772366400 start=1772366410 end=1772370010 exec_host=n1/0*4 Resource_List.ncpus=4 Resource_List.walltime=02:00:00 Resource_List.qos=high resources_used.walltime=01:00:00\n' >pbs.log
+is "a log of PBS" "7,1772366400,1772366400,1772370000,0,0" \
+	"$("$reeve" simulate pbs.log --format pbs --cores 4 --profile easy --jobs j.csv >/dev/null && tail -n +2 j.csv)"
 tap_end

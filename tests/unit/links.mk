@@ -119,7 +119,10 @@ $O/tests/unit/test_queue_tree: $O/controller/simulate/pool/queue_tree.o
 $O/tests/unit/test_running_set: $O/controller/simulate/pool/running_set.o
 $O/tests/unit/test_easy: $(patsubst %,$O/controller/simulate/pool/%.o,easy fcfs queue_tree running_set)
 $O/tests/unit/test_simulate: LDLIBS += -lm
-$O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
+$O/tests/unit/test_simulate: $(patsubst %,$O/controller/simulate/%.o,ends fairness names replay summary trace) $(patsubst %,$O/controller/history/%.o,history swf) $(MODEL)
+$O/tests/unit/test_sim_qos: LDLIBS += -lm
+$O/tests/unit/test_sim_qos: $(patsubst %,$O/controller/simulate/%.o,ends fairness limits names profile replay trace usage) $(patsubst %,$O/controller/history/%.o,history swf) \
+	$(sort $(SCHEDULE) $(patsubst %,$O/controller/policy/%.o,quota/eligible priority/priority fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $(MODEL))
 $O/tests/unit/test_ranges: $O/controller/ledger/jobs/ranges.o
 $O/tests/unit/test_depend: $O/controller/policy/priority/depend.o $(MODEL)
 $O/tests/unit/test_submission: LDLIBS += -lpq -lsqlite3 -ljansson

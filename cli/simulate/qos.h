@@ -1,0 +1,37 @@
+/* qos - the QOS of a site in a replay: which job has which, what the site would refuse
+ * at submission, and what of it a replay does not show. */
+#pragma once
+#include "controller/accounts/accounts.h"
+#include "controller/config/config.h"
+#include "controller/simulate/profile.h"
+
+struct err;
+
+struct simulate_qos {
+	struct sim_qos_use use;
+	struct sim_trace
+		view; /* the trace without jobs that are refused; borrows the rest of it */
+	struct sim_qos *list; /* those of the configuration, by its order */
+	uint32_t *of;	      /* of each job of the view */
+	struct simulate_said *said;
+	size_t n_said;
+	int64_t refused; /* jobs */
+};
+
+/* What is said of jobs: by the words, with how many. */
+struct simulate_said {
+	char text[192];
+	int64_t jobs;
+};
+
+struct simulate_qos_ask {
+	const struct config *config;
+	const struct accounts *accounts; /* NULL: none are known */
+	const struct sim_trace *trace;
+	const char *all; /* the QOS of all jobs, whatever the trace says; NULL */
+};
+/* *ret needs simulate_qos_done() in any case. -EINVAL: the site has no QOS of that name;
+ * -ERANGE: a factor that cannot be counted; -ENOMEM. */
+int simulate_qos_open(const struct simulate_qos_ask *ask, struct simulate_qos *ret,
+		      struct err *err);
+void simulate_qos_done(struct simulate_qos *q);
