@@ -11,7 +11,7 @@ found=$(awk '
 	function args(s,   t, n) {
 		sub(/^[^(]*\(/, "", s); sub(/\)[^)]*$/, "", s)
 		gsub(/\([^()]*\)/, "", s); t = s; n = gsub(/,/, ",", t) + 1; return n }
-	!infn && /^[A-Za-z_].*[(]/ && !/;[ \t]*$/ && !/^(struct|enum|typedef|#|const struct.*=|static const struct.*=)/ { sig = $0; start = FNR; next_sig = 1; if ($0 ~ /{$/) sig = ""; next }
+	!infn && /^[A-Za-z_].*[(]/ && !/;[ \t]*$/ && !/^(typedef|#)/ && !/^[^(]*=/ { sig = $0; start = FNR; next_sig = 1; if ($0 ~ /{$/) sig = ""; next }
 	!infn && sig != "" && /^[ \t]/ { sig = sig $0; next }
 	!infn && sig != "" && /^{/ { infn = 1; name = sig; sub(/\(.*/, "", name); sub(/.*[ *]/, "", name)
 		if (name != "BPF_PROG" && args(sig) > 5) print "parameters " file ":" name " (" args(sig) ")"
