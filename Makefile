@@ -19,6 +19,10 @@ LDFLAGS    += $(SANITIZERS)
 endif
 PREFIX   ?= /usr
 DESTDIR  ?=
+# All cores, unless -j says otherwise.
+ifeq ($(filter -j%,$(MAKEFLAGS)),)
+MAKEFLAGS += -j$(shell nproc)
+endif
 Q        := $(if $(V),,@)
 say       = $(if $(V),@:,@printf '  %-7s %s\n' "$1" "$2")
 
@@ -102,13 +106,9 @@ $O/tests/node/sql: tests/node/sql.c
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $< -lsqlite3
 
-check: deps
-	$(Q)$(MAKE) --no-print-directory all
-	$(Q)tests/check.sh
-check-unit: all $(UNIT)
-	$(Q)tests/check.sh unit
-check-lint: all
-	$(Q)tests/check.sh lint
+# Test levels: docs/testing.md. One suite: tests/check.sh NAME.
+check-quick check check-all: deps
+	$(Q)tests/check.sh $(patsubst check-%,%,$@)
 demo: deps
 	$(Q)$(MAKE) --no-print-directory all
 	$(Q)tests/node/demo.sh
@@ -122,7 +122,7 @@ sanitized-tests:
 
 clean:
 	$(Q)rm -rf $O
-.PHONY: all check check-unit check-lint demo bench deps unit-tests sanitized-tests bpf-tests install clean
+.PHONY: all check check-quick check-all demo bench deps unit-tests sanitized-tests bpf-tests install clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 include units/install.mk tests/bpf/scan.mk tests/bpf/vmem.mk tests/gpu/gpu.mk

@@ -1,15 +1,59 @@
 #!/bin/bash
-# check.sh - run the test suites of tests/suites.txt and count what they say.
-#   usage: tests/check.sh [STAGE...]        stages: lint unit sanitize cluster bpf fuzz quiet node (all by default)
-# A suite is a command that prints TAP and exits 0 when all of it passed. Its whole output is kept
-# in build/check/NAME.log; only what failed is shown. Suites of the stages "cluster" and "node" run two
-# at a time, the latter each on a virtual node of its own; those of "quiet" compare speeds and run alone. The last line is "N passed, N failed, N skipped".
+# check.sh [LEVEL] [NAME|GLOB]... - run the test suites of tests/suites.txt and count what they say.
+#   LEVEL   quick, check (default) or all, which includes the one before; `list` prints the suites of all levels
+#   NAME    only these, of any level: `tests/check.sh cluster-cli 'unit-test_q*'`
+# A suite is a command that prints TAP and exits 0 when all of it passed. Its whole output is kept in build/check/NAME.log;
+# only what failed is shown. Suites run on as many lanes as there are cores (REEVE_LANES), the longest first; those that
+# compare speeds run alone at the end. A suite that hangs is ended and counts as failed.
+# The last line is "N passed, N failed, N skipped in TIME". Exit: 0 when none failed.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit 1
 O=build
+level=check
+case ${1:-} in
+quick | check | all | list) level=$1 && shift ;;
+-h | --help) sed -n '2,9s/^# \{0,1\}//p' "$0" && exit 0 ;;
+esac
+lanes=${REEVE_LANES:-$(nproc)}
 mkdir -p $O/check
-stages=${*:-lint unit sanitize cluster bpf fuzz quiet node}
-passed=0 failed=0 skipped=0
+declare -A how_of=() seconds_of=() command_of=() lane_of=() log_of=() began_of=()
+names=() passed=0 failed=0 skipped=0 shown=
+
+# add LEVEL HOW SECONDS NAME COMMAND: keep it if this run wants it.
+add() {
+	local l=$1 how=$2 seconds=$3 name=$4 pattern wanted=0
+	shift 4
+	if [ ${#only[@]} -gt 0 ]; then
+		for pattern in "${only[@]}"; do
+			# shellcheck disable=SC2053
+			[[ $name == $pattern ]] && wanted=1
+		done
+	else
+		case $level-$l in all-* | list-* | check-check | *-quick) wanted=1 ;; esac
+	fi
+	((wanted)) || return 0
+	names+=("$name") how_of[$name]=$how seconds_of[$name]=$seconds command_of[$name]=$*
+	[ "$level" != list ] || printf '%-6s %-6s %4d s  %-28s %s\n' "$l" "$how" "$seconds" "$name" "$*"
+}
+only=("$@")
+while read -r l how seconds name command; do
+	case $l in '' | '#'*) continue ;; esac
+	add "$l" "$how" "$seconds" "$name" "$command"
+done <tests/suites.txt
+for t in tests/unit/test_*.c; do
+	t=$(basename "$t" .c)
+	add quick any 1 "unit-$t" "$O/tests/unit/$t"
+	add check any 2 "sanitize-$t" "$O/sanitize/tests/unit/$t"
+done
+[ "$level" != list ] || exit 0
+[ ${#names[@]} -gt 0 ] || { echo "check: no suite is named ${only[*]}; tests/check.sh list shows them" >&2; exit 64; }
+
+# build TARGET: what the suites need, before any of them starts.
+build() { make --no-print-directory -j"$lanes" "$@" || { echo "check: make $* failed" >&2; exit 1; }; }
+build all
+[[ " ${names[*]}" != *' unit-'* ]] || build unit-tests
+[[ " ${names[*]}" != *' sanitize-'* ]] || build sanitized-tests
+[[ " ${names[*]}" != *' bpf-'* && " ${names[*]}" != *' node-'* ]] || build -s bpf-tests
 
 # count LOG STATUS: read TAP out of a log. A suite that fails, or says nothing, is one failure.
 count() {
@@ -17,85 +61,82 @@ count() {
 	ok=$(grep -cE '^ok ' "$1")
 	# cmocka says "not ok" of what was skipped
 	bad=$(grep -E '^not ok ' "$1" | grep -cviE '^not ok [0-9]+ # SKIP')
-	skip=$(grep -ciE '^(ok .*|not ok [0-9]+ )# *SKIP' "$1")
-	ok=$((ok + $(grep -ciE '^not ok [0-9]+ # SKIP' "$1")))
+	skip=$(grep -ciE '^(ok .*|not ok [0-9]+ )# *SKIP|^1\.\.0 # *SKIP' "$1")
+	ok=$((ok + $(grep -ciE '^not ok [0-9]+ # SKIP|^1\.\.0 # *SKIP' "$1")))
 	((bad == 0 && $2 != 0)) && bad=1
 	((ok + bad == 0)) && bad=1
 	passed=$((passed + ok - skip)) failed=$((failed + bad)) skipped=$((skipped + skip))
 	printf '%4d ok' $((ok - skip))
 	((skip)) && printf ', %d skipped' "$skip"
-	((bad)) && printf ', %d FAILED (exit %d, %s)' "$bad" "$2" "$1"
+	((bad)) && printf ', %d FAILED (%s, %s)' "$bad" "$([ "$2" = 124 ] && echo 'took too long' || echo "exit $2")" "$1"
 	return $((bad != 0))
 }
 
-# start STAGE NAME COMMAND...: run it, keep log, status and seconds. report STAGE NAME: count it.
+# start NAME: in the background, ended with all that it started when it hangs.
 start() {
-	local log=$O/check/$1-$2.log begin=$SECONDS
-	shift 2
-	CMOCKA_MESSAGE_OUTPUT=TAP "$@" >"$log" 2>&1 </dev/null
-	echo "$? $((SECONDS - begin))" >"$log.rc"
+	local name=$1 limit=$((seconds_of[$1] * 8 > 240 ? seconds_of[$1] * 8 : 240))
+	[ ! -t 2 ] || printf '  %-28s ...\r' "$name" >&2
+	log_of[$name]=$O/check/$name.log
+	# shellcheck disable=SC2086
+	CMOCKA_MESSAGE_OUTPUT=TAP timeout -k 20 "$limit" ${command_of[$name]} >"${log_of[$name]}" 2>&1 </dev/null &
+	lane_of[$!]=$name began_of[$name]=$SECONDS
 }
-report() {
-	local log=$O/check/$1-$2.log rc seconds
-	read -r rc seconds <"$log.rc"
-	printf '  %-8s %-28s ' "$1" "$2"
-	count "$log" "$rc" || shown="$shown $log"
-	printf '  %ds\n' "$seconds"
+# finish: wait for one to end and tell.
+finish() {
+	local pid status name
+	wait -n -p pid "${!lane_of[@]}"
+	status=$?
+	name=${lane_of[$pid]}
+	unset "lane_of[$pid]"
+	printf '  %-28s ' "$name"
+	count "${log_of[$name]}" $status || shown="$shown ${log_of[$name]}"
+	printf '  %ds\n' $((SECONDS - began_of[$name]))
 }
-run_suite() { # STAGE NAME COMMAND...
-	[ -t 2 ] && printf '  %-8s %-28s ...\r' "$1" "$2" >&2
-	start "$@"
-	report "$1" "$2"
+# nodes: how many suites with virtual nodes run now.
+nodes() {
+	local n=0 name
+	for name in "${lane_of[@]}"; do [ "${how_of[$name]}" != node ] || n=$((n + 1)); done
+	echo $n
 }
-
-# run_units STAGE TARGET DIR: make the unit tests there, and run each.
-run_units() {
-	local t
-	make --no-print-directory -j2 "$2" || { failed=$((failed + 1)); return; }
-	for t in "$3"/tests/unit/test_*; do
-		case $t in *.d) continue ;; esac
-		[ -f "tests/unit/$(basename "$t").c" ] && run_suite "$1" "$(basename "$t")" "$t"
-	done
-}
-
-shown= pending=
-run_stage() {
-	local stage=$1 kind name command
-	case $stage in
-	unit) run_units unit unit-tests $O ;;
-	sanitize) run_units sanitize sanitized-tests $O/sanitize ;;
-	esac
-	if [ "$stage" = bpf ] || [ "$stage" = node ]; then
-		make --no-print-directory -s -j2 bpf-tests || { failed=$((failed + 1)); return; }
-	fi
-	while read -r kind name command <&3; do
-		[ "$kind" = "$stage" ] || continue
-		# shellcheck disable=SC2086
-		if [ "$stage" = node ] || [ "$stage" = cluster ]; then
-			[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
-			[ -t 2 ] && printf '  %-8s %-28s ...\r' "$stage" "$name" >&2
-			start "$stage" "$name" $command &
-			pending="$pending $name"
-		else
-			run_suite "$stage" "$name" $command
-		fi
-	done 3< <(grep -v '^#' tests/suites.txt)
+end_all() {
+	local pid
+	for pid in "${!lane_of[@]}"; do kill "$pid" 2>/dev/null; done
 	wait
-	for name in $pending; do
-		report "$stage" "$name"
-	done
-	pending=
+	exit 130
 }
+trap end_all INT TERM
 
-for s in $stages; do
-	run_stage "$s"
+longest_first() { for n in "${names[@]}"; do [[ ${how_of[$n]} == "$1" ]] && echo "${seconds_of[$n]} $n"; done | sort -rns | cut -d' ' -f2; }
+mapfile -t node_queue < <(longest_first node)
+mapfile -t queue < <(longest_first any)
+mapfile -t alone < <(longest_first alone)
+while [ $((${#queue[@]} + ${#node_queue[@]})) -gt 0 ]; do
+	while [ ${#lane_of[@]} -ge "$lanes" ]; do finish; done
+	# One lane for virtual nodes, a second one when nothing else is left.
+	if [ ${#node_queue[@]} -gt 0 ] && { [ "$(nodes)" -lt 1 ] || { [ ${#queue[@]} -eq 0 ] && [ "$(nodes)" -lt 2 ]; }; }; then
+		start "${node_queue[0]}"
+		node_queue=("${node_queue[@]:1}")
+	elif [ ${#queue[@]} -gt 0 ]; then
+		start "${queue[0]}"
+		queue=("${queue[@]:1}")
+	else
+		finish
+	fi
 done
+while [ ${#lane_of[@]} -gt 0 ]; do finish; done
+for name in "${alone[@]}"; do
+	start "$name"
+	finish
+done
+
 for log in $shown; do
 	printf '\n--- %s\n' "$log"
 	# What a suite ran within itself stands indented.
 	grep -E '^ *not ok|^ *#|[Ee]rror|lint:' "$log" |
 		grep -vE '^ *ok ' | grep -viE '# *skip' | tail -n 40
 done
-grep -hiE '^ok .*# *SKIP' $O/check/*.log 2>/dev/null | sed 's/^ok [0-9]* *-* */skipped: /' | sort -u
-printf '%d passed, %d failed, %d skipped\n' $passed $failed $skipped
+for name in "${names[@]}"; do
+	grep -hiE '^(ok .*|1\.\.0 )# *SKIP' "${log_of[$name]:-/dev/null}" 2>/dev/null | sed "s/^ok [0-9]* *-* *//; s/^1\.\.0 /all of $name /; s/^/skipped: /"
+done | sort -u
+printf '%d passed, %d failed, %d skipped in %d min %02d s\n' $passed $failed $skipped $((SECONDS / 60)) $((SECONDS % 60))
 [ $failed -eq 0 ]
