@@ -135,6 +135,7 @@ static void forget_leftovers(struct node *n)
 
 void job_save_tick(struct node *n)
 {
+	bool is_all_saved = true;
 	struct err err;
 
 	forget_leftovers(n);
@@ -142,7 +143,12 @@ void job_save_tick(struct node *n)
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->unsaved_ns && job_save(j, &err) >= 0)
 			job_again(j, 0); /* what waited for it */
+		is_all_saved = is_all_saved && !j->unsaved_ns;
 	}
+	/* When the jobs that could not be saved have gone, no other save would come to tell:
+	 * a node that says it is failing is given no job. */
+	if (n->is_store_failing && is_all_saved && state_try(n->db, &err) >= 0)
+		tell_node(n, 0, &err);
 }
 
 void job_save_close(struct node *n)

@@ -324,6 +324,24 @@ int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err)
 		      (int64_t)attempt);
 }
 
+int state_try(struct db *db, struct err *err)
+{
+	int r = db_begin(db, err);
+
+	if (r < 0)
+		return r;
+	r = db_run(db, err,
+		   "INSERT INTO attempts (job, attempt, body, request) VALUES (0, 0, '', '')",
+		   "");
+	if (r >= 0)
+		r = state_forget(db, 0, 0, err);
+	if (r >= 0)
+		r = db_commit(db, err);
+	if (r < 0)
+		db_rollback(db);
+	return r;
+}
+
 static int decode_text(const char *text, json_t **ret, struct err *err)
 {
 	json_error_t e;

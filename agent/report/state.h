@@ -88,6 +88,8 @@ int state_load_command(struct db *db, int64_t job, int32_t attempt, struct reque
 		       struct err *err);
 /* Gone; no such row is success. */
 int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err);
+/* Could an attempt be saved now? Writes one of no job and takes it away, as one change. */
+int state_try(struct db *db, struct err *err);
 
 /* Every attempt, oldest job first. A row that cannot be read is given with `bad` set, only
  * job and attempt filled in and err in words. The callback may take what is owned, with

@@ -170,6 +170,33 @@ for how in forever once; do
 	all_of "the same with a store that fails $how from any change on" "$bad"
 done
 
+# ---- the same from before it is told to run: it starts later, or not at all ----
+begin() { # N once|forever: 1: the job did not start, nor did the node say why; or as above
+	fault "$1" "$2"
+	order 60 / sleep "98$((job + 1))"
+	said "(\"job\":$job,[^{]*\"state\":\"running\"|\"state\":\"drain\")" 20 || return 1
+	cancel
+	is_reported cancelled && is_killed || return 1
+	settle
+	is_gone
+}
+fault 0 once
+order 60 / sleep "98$((job + 1))"
+runs; is "a job runs" 0 $?
+last=$(fault count)
+[ "$last" -gt 10 ]; is "... and the store changed some times until then ($last)" 0 $?
+cancel; is_reported cancelled; settle; is_gone
+for how in forever once; do
+	bad=
+	for at in $(seq 1 $step "$last"); do
+		begin "$at" $how || bad="$bad $at"
+		fault off
+		answer ''
+		is_gone && said '"state":"up"' || bad="$bad $at(left)"
+	done
+	all_of "a job that is cancelled while it starts is gone, with a store that fails $how from any change on" "$bad"
+done
+
 # ---- while no change is possible ----
 order 2 / sleep "98$((job + 1))"
 runs

@@ -1,6 +1,10 @@
 #!/bin/bash
-# guest_ssh.sh - ssh to a node as docs/operation.md sets it up: into the user's job, or not at all.
+# guest_ssh.sh - ssh to a node as docs/operation.md sets it up: into the user's job, or not at all: a real
+# sshd and pam_reeve, and a terminal, sftp and a limit through them. TAP.
 #   tests/node/suite.sh ssh --with ssh
+# It needs what the other suites of virtual nodes need (qemu, 2 GB of memory; KVM makes it quicker), and an
+# image of its own with sshd and ssh (packages_ssh.txt), which is made once below REEVE_CACHE from a mirror
+# of Debian: without that it is no part of `make check`. Then it takes one to three minutes.
 . "$(dirname "$0")/node_lib.sh"
 RES=ncpus=1,vmem=500MB,jobfs=20MB,walltime=0:05:00
 node_start || { ok 1 "the node starts"; tap_end; }

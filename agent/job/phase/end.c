@@ -36,11 +36,12 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 		log_job(LOG_ERR, j->s.job, "final", "%s", err.text);
 	manager_path(n->ops->parent(n->manager), id, path);
 	if (access(path, F_OK) == 0) {
-		/* Still there: a start that failed here, or the order to end it was lost. */
-		if (!j->is_killing) {
-			j->is_killing = true;
-			n->ops->signal(n->manager, id, SIGKILL, &err);
-		}
+		/* Still there: a start that failed here, or the order to end it was lost. At
+		 * each look again: a unit that is only being made has no process yet to be
+		 * killed, and its launcher, which gets no plan any more, would wait for one for
+		 * ever. */
+		j->is_killing = true;
+		n->ops->signal(n->manager, id, SIGKILL, &err);
 		j->waits_until_ns = 0;
 		return 0;
 	}
