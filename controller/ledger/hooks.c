@@ -72,7 +72,7 @@ int store_save_place(struct store *s, int64_t place, struct err *err)
 
 	snprintf(text, sizeof(text), "%lld", (long long)place);
 	return db_run(s->db, err,
-		      "INSERT INTO meta VALUES('hooks_place', ?1)"
+		      "INSERT INTO meta(key, value) VALUES('hooks_place', ?1)"
 		      " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
 		      "t", text);
 }

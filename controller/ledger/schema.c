@@ -513,7 +513,8 @@ static int fix_zone(struct store *s, struct err *err)
 	if (r < 0)
 		return r;
 	if (!*was)
-		return db_run(s->db, err, "INSERT INTO meta VALUES('time_zone', ?1)", "t",
+		return db_run(s->db, err,
+			      "INSERT INTO meta(key, value) VALUES('time_zone', ?1)", "t",
 			      store_zone(s));
 	return strcmp(was, store_zone(s)) ? change_zone(s, was, err) : 0;
 }

@@ -178,12 +178,13 @@ typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *er
 
 struct store_filter {
 	const char *user, *account, *node; /* NULL: any */
-	int state;	/* enum job_state; -1: any; STORE_ACTIVE: not ended */
+	int state;	/* enum job_state; STORE_ANY; STORE_ACTIVE: not ended */
 	int64_t before; /* jobs with a smaller number only; 0: any */
 	int64_t limit;
 	enum store_elements { STORE_NO_ELEMENTS, STORE_ELEMENTS } elements; /* of arrays */
 	int64_t array; /* only elements of this one; 0: any */
 };
+#define STORE_ANY (-1)
 #define STORE_ACTIVE (-2)
 /* Newest first. */
 int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, void *ctx,

@@ -38,6 +38,17 @@ enum store_withheld {
 	STORE_IS_ARRAY = 8,	 /* its elements are offered, not itself */
 	STORE_COUNTED = 16,	 /* an element that has ended, counted in its array */
 	STORE_NOT_ITS_TURN = 32, /* an element that has a row ahead of time */
+	STORE_HELD_OR_DEPENDS = STORE_HELD_USER | STORE_HELD_OPERATOR | STORE_DEPENDS,
+};
+
+/* jobs.kept: how much of an ended job is still there (jobs/prune.c) */
+enum store_kept { STORE_KEPT_NOTHING, STORE_KEPT_EVENTS, STORE_KEPT_ALL };
+
+/* depends.met */
+enum store_depend {
+	STORE_DEPEND_OPEN,
+	STORE_DEPEND_MET,
+	STORE_DEPEND_MOOT, /* the job that waited has ended */
 };
 
 /* All in the transaction under way. The first number that no job and no element has. */

@@ -7,6 +7,7 @@
 #include "controller/accounts/accounts_rows.h"
 #include "controller/ledger/accounts/accounts.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sql.h"
 
 /* ---- load ---- */
 
@@ -89,7 +90,9 @@ static int change_row(struct store *s, const struct accounts_change *c, struct e
 
 	switch (c->op) {
 	case ACCOUNTS_ADD:
-		return db_run(s->db, err, "INSERT INTO accounts VALUES(?1, ?2, ?3, ?4, ?5)",
+		return db_run(s->db, err,
+			      "INSERT INTO accounts(section, name, key, item, value)"
+			      " VALUES(?1, ?2, ?3, ?4, ?5)",
 			      "ttttt", c->section, c->name, key, item, or_empty(c->new_value));
 	case ACCOUNTS_REMOVE:
 		return db_run(s->db, err,
@@ -206,7 +209,8 @@ int store_accounts_removed(struct store *s, const char *account,
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT at_ns, author FROM accounts_log WHERE section = 'Account'"
-			 " AND name = ?1 AND key IS NULL AND op = 1 ORDER BY id DESC LIMIT 1",
+			 " AND name = ?1 AND key IS NULL AND op = " SQL_ACCOUNTS_REMOVE
+			 " ORDER BY id DESC LIMIT 1",
 			 "t", account);
 
 	if (r >= 0)
@@ -218,17 +222,15 @@ int store_accounts_removed(struct store *s, const char *account,
 	db_done(st);
 	return 0;
 }
-_Static_assert(ACCOUNTS_ADD == 0 && ACCOUNTS_REMOVE == 1 && ACCOUNTS_SET == 2,
-	       "kinds of changes are on disk as numbers");
 
 int store_accounts_active(struct store *s, const char *account,
 			  struct store_accounts_active *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT COUNT(*) FILTER (WHERE state = 0),"
-			 " COUNT(*) FILTER (WHERE state > 0)"
-			 " FROM jobs WHERE account = ?1 AND state < 5",
+			 "SELECT COUNT(*) FILTER (WHERE state = " SQL_JOB_QUEUED "),"
+			 " COUNT(*) FILTER (WHERE state > " SQL_JOB_QUEUED ")"
+			 " FROM jobs WHERE account = ?1 AND state < " SQL_JOB_ENDED,
 			 "t", account);
 
 	if (r >= 0)

@@ -7,6 +7,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sql.h"
 
 void store_gpu_model(struct db_row *st, int column, struct resources *ret)
 {
@@ -51,7 +52,8 @@ int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes
 	r = db_query(s->db, err, &st,
 		     "SELECT a.node, j.gpu_model, SUM(j.ngpus)"
 		     " FROM attempts a JOIN jobs j ON j.job = a.job"
-		     " WHERE a.closed = 0 AND a.hosts = '' AND j.cluster = ?1 AND j.ngpus > 0"
+		     " WHERE a.closed = " SQL_STORE_OPEN
+		     " AND a.hosts = '' AND j.cluster = ?1 AND j.ngpus > 0"
 		     " GROUP BY a.node, j.gpu_model",
 		     "t", cluster);
 
@@ -259,10 +261,12 @@ int store_gpus_running(struct store *s, int64_t idle_after_ns, store_gpus_fn fn,
 		"SELECT j.cluster, j.gpu_model, j.ngpus, a.gpus,"
 		" a.usage ->> '$.gpu_idle_ns'"
 		" FROM attempts a JOIN jobs j ON j.job = a.job"
-		" WHERE a.closed = 0 AND a.hosts = '' AND a.state = 2 AND j.ngpus > 0"
+		" WHERE a.closed = " SQL_STORE_OPEN
+		" AND a.hosts = '' AND a.state = " SQL_JOB_RUNNING " AND j.ngpus > 0"
 		" UNION ALL SELECT j.cluster, j.gpu_model, p.ngpus, p.gpus,"
 		" p.usage ->> '$.gpu_idle_ns' FROM parts p JOIN jobs j ON j.job = p.job"
-		" WHERE p.closed = 0 AND p.state = 2 AND p.ngpus > 0",
+		" WHERE p.closed = " SQL_STORE_OPEN " AND p.state = " SQL_JOB_RUNNING
+		" AND p.ngpus > 0",
 		"");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
@@ -272,4 +276,3 @@ int store_gpus_running(struct store *s, int64_t idle_after_ns, store_gpus_fn fn,
 	}
 	return r;
 }
-_Static_assert(JOB_RUNNING == 2, "the state is in SQL as a number");

@@ -9,6 +9,7 @@
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
+#include "controller/ledger/sql.h"
 
 /* A job that was shown by its node and is missing from the list may be missing from a list
  * that was overtaken on its way; it is given up when a list this much later lacks it too. */
@@ -66,10 +67,14 @@ static int write_node(struct ingest *g, struct err *err)
 
 	return db_run(
 		g->s->db, err,
-		"INSERT INTO nodes VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11,"
+		"INSERT INTO nodes(node, cluster, boot, version, address, topology, notes,"
+		" tier, draining, lost, ncpus, mem_bytes, jobfs_bytes, ngpus,"
+		" free_ncpus, free_mem_bytes, free_jobfs_bytes, free_ngpus,"
+		" first_ns, last_ns, gpus, gpu_models, free_gpu_models,"
+		" drained_gpu_models, node_type, features)"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, 0, ?10, ?11,"
 		" ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?18, ?19, ?20, ?21,"
-		" ?22, ?23, ?24) ON CONFLICT(node) DO "
-		"UPDATE SET"
+		" ?22, ?23, ?24) ON CONFLICT(node) DO UPDATE SET"
 		" cluster = excluded.cluster, boot = excluded.boot,"
 		" version = excluded.version, address = excluded.address,"
 		" topology = excluded.topology, notes = excluded.notes,"
@@ -219,12 +224,14 @@ static int refuse_lost(struct ingest *g, const struct sync_hold *h, const struct
 		return 0;
 	if (p->part > 0)
 		return db_run(g->s->db, err,
-			      "UPDATE parts SET closed = 3 WHERE job = ?1 AND attempt = ?2"
+			      "UPDATE parts SET closed = " SQL_STORE_VOID
+			      " WHERE job = ?1 AND attempt = ?2"
 			      " AND part = ?3",
 			      "iii", h->job, (int64_t)h->attempt, (int64_t)p->part);
 	return db_run(g->s->db, err,
-		      "UPDATE attempts SET closed = 3 WHERE job = ?1 AND attempt = ?2", "ii",
-		      h->job, (int64_t)h->attempt);
+		      "UPDATE attempts SET closed = " SQL_STORE_VOID
+		      " WHERE job = ?1 AND attempt = ?2",
+		      "ii", h->job, (int64_t)h->attempt);
 }
 
 static int show(struct ingest *g, const struct store_at *at, const struct store_place *p,
@@ -318,9 +325,10 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 	struct db_row *st;
 	int r = db_query(g->s->db, err, &st,
 			 "SELECT job, attempt, missing_ns, 0 FROM attempts"
-			 " WHERE node = ?1 AND closed = 0 AND shown = 1"
+			 " WHERE node = ?1 AND closed = " SQL_STORE_OPEN " AND shown = 1"
 			 " UNION ALL SELECT job, attempt, missing_ns, part FROM parts"
-			 " WHERE node = ?1 AND closed = 0 AND shown = 1 AND part > 0",
+			 " WHERE node = ?1 AND closed = " SQL_STORE_OPEN
+			 " AND shown = 1 AND part > 0",
 			 "t", g->in->node);
 
 	if (r < 0)

@@ -8,6 +8,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/steps/steps.h"
+#include "controller/ledger/sql.h"
 
 /* ---- what one node has of an attempt ---- */
 
@@ -76,14 +77,12 @@ int store_place_miss(struct store *s, const struct store_at *at, const struct st
 		      "iiii", at->job, (int64_t)at->attempt, (int64_t)p->part, since_ns);
 }
 
-_Static_assert(JOB_STARTING == 1 && JOB_RUNNING == 2, "states are in SQL as numbers");
-
 int store_parts_run(struct store *s, const struct store_at *at, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT 1 FROM parts WHERE job = ?1 AND attempt = ?2 AND part > 0"
-			 " AND state < 2 LIMIT 1",
+			 " AND state < " SQL_JOB_RUNNING " LIMIT 1",
 			 "ii", at->job, (int64_t)at->attempt);
 
 	if (r >= 0)
@@ -226,7 +225,8 @@ static int stands(struct store *s, const struct store_at *at, struct err *err)
 	int r = db_query(s->db, err, &st,
 			 "SELECT 1 FROM attempts a JOIN jobs j ON j.job = a.job"
 			 " AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
-			 " AND a.closed = 0 AND a.verdict_kind = 0 AND j.want <> 2",
+			 " AND a.closed = " SQL_STORE_OPEN " AND a.verdict_kind = " SQL_END_NONE
+			 " AND j.want <> " SQL_STORE_CANCEL,
 			 "ii", at->job, (int64_t)at->attempt);
 
 	if (r >= 0)
@@ -235,7 +235,6 @@ static int stands(struct store *s, const struct store_at *at, struct err *err)
 		db_done(st);
 	return r;
 }
-_Static_assert(STORE_CANCEL == 2 && END_NONE == 0, "numbers in SQL");
 
 static int write_verdict(struct store *s, const struct store_fall *f, const struct job_end *end,
 			 const char *why, struct err *err)
@@ -250,7 +249,8 @@ static int write_verdict(struct store *s, const struct store_fall *f, const stru
 			   "iiti", f->at.job, (int64_t)f->at.attempt, text, (int64_t)end->kind);
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET want = 2, want_reason = ?2, gave_way_to = 0"
+			   "UPDATE jobs SET want = " SQL_STORE_CANCEL
+			   ", want_reason = ?2, gave_way_to = 0"
 			   " WHERE job = ?1",
 			   "it", f->at.job, why);
 	return r;
@@ -304,13 +304,15 @@ static int load_wait(struct store *s, const struct store_at *at, int64_t *ret_si
 		     struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT a.held_ns FROM attempts a JOIN jobs j ON j.job = a.job"
-			 " AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
-			 " AND a.closed = 0 AND a.verdict_kind = 0 AND j.want <> 2"
-			 " AND EXISTS(SELECT 1 FROM parts p WHERE p.job = a.job"
-			 " AND p.attempt = a.attempt AND p.part > 0 AND p.closed = 0)",
-			 "ii", at->job, (int64_t)at->attempt);
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT a.held_ns FROM attempts a JOIN jobs j ON j.job = a.job"
+		" AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
+		" AND a.closed = " SQL_STORE_OPEN " AND a.verdict_kind = " SQL_END_NONE
+		" AND j.want <> " SQL_STORE_CANCEL
+		" AND EXISTS(SELECT 1 FROM parts p WHERE p.job = a.job"
+		" AND p.attempt = a.attempt AND p.part > 0 AND p.closed = " SQL_STORE_OPEN ")",
+		"ii", at->job, (int64_t)at->attempt);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -355,7 +357,8 @@ int store_part_write_loss(struct store *s, const struct store_loss *l,
 
 	return r < 0 ? r
 		     : db_run(s->db, err,
-			      "UPDATE parts SET closed = 2, state = 5, ended_ns = ?4, end = ?5"
+			      "UPDATE parts SET closed = " SQL_STORE_LOST
+			      ", state = " SQL_JOB_ENDED ", ended_ns = ?4, end = ?5"
 			      " WHERE job = ?1 AND attempt = ?2 AND part = ?3",
 			      "iiiit", l->job, (int64_t)l->attempt, (int64_t)l->part, l->now_ns,
 			      text);

@@ -7,6 +7,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/attempts/parts.h"
+#include "controller/ledger/sql.h"
 
 /* ---- given ---- */
 
@@ -32,7 +33,8 @@ static int insert_part(struct store *s, int64_t job, size_t part, const struct s
 	return db_run(s->db, err,
 		      "INSERT INTO parts(job, attempt, part, node, ncpus, vmem_bytes,"
 		      " mem_bytes, jobfs_bytes, ngpus, state, user) SELECT job, attempt, ?2,"
-		      " ?3, ?4, ?5, ?6, ?7, ?8, 1, user FROM jobs WHERE job = ?1",
+		      " ?3, ?4, ?5, ?6, ?7, ?8, " SQL_JOB_STARTING
+		      ", user FROM jobs WHERE job = ?1",
 		      "iitiiiii", job, (int64_t)part, p->node, p->ncpus, p->vmem_bytes,
 		      p->mem_bytes, p->jobfs_bytes, p->ngpus);
 }
@@ -58,17 +60,17 @@ int store_parts_give(struct store *s, const struct store_gift *g, struct err *er
 
 /* ---- held ---- */
 
-_Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "held_sql has them as numbers");
 /* From the index of what is open, and sorted then: by the primary key it would be all parts
  * that ever were. */
 static const char held_sql[] =
 	"SELECT p.job, p.attempt, p.part, p.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
-	" p.jobfs_bytes, p.ngpus, CASE WHEN j.want = 1 AND"
-	" CASE WHEN p.part = 0 THEN a.state ELSE p.state END = 3 THEN 1 ELSE 0 END,"
-	" j.exclusive, j.gpu_model, CASE WHEN a.closed <> 0 THEN 1 ELSE 0 END"
+	" p.jobfs_bytes, p.ngpus, CASE WHEN j.want = " SQL_STORE_SUSPEND " AND"
+	" CASE WHEN p.part = 0 THEN a.state ELSE p.state END = " SQL_JOB_SUSPENDED
+	" THEN 1 ELSE 0 END,"
+	" j.exclusive, j.gpu_model, CASE WHEN a.closed <> " SQL_STORE_OPEN " THEN 1 ELSE 0 END"
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
 	" JOIN jobs j ON j.job = p.job"
-	" WHERE p.closed = 0 AND (?1 IS NULL OR j.cluster = ?1)"
+	" WHERE p.closed = " SQL_STORE_OPEN " AND (?1 IS NULL OR j.cluster = ?1)"
 	" ORDER BY +p.job, p.attempt, p.part";
 
 static void read_held(struct db_row *st, struct store_held_part *p)
@@ -163,10 +165,11 @@ int store_job_nodes(struct store *s, int64_t job, store_node_name_fn fn, void *c
 		    struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT node FROM attempts WHERE job = ?1 AND closed = 0"
-			 " UNION SELECT node FROM parts WHERE job = ?1 AND closed = 0",
-			 "i", job);
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT node FROM attempts WHERE job = ?1 AND closed = " SQL_STORE_OPEN
+		" UNION SELECT node FROM parts WHERE job = ?1 AND closed = " SQL_STORE_OPEN,
+		"i", job);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)
 		fn(ctx, store_text(st, 0));

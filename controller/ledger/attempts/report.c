@@ -10,9 +10,8 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/attempts/elapsed.h"
 #include "controller/ledger/attempts/part.h"
-#include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/steps/steps.h"
 #include "controller/ledger/usage/stretch.h"
+#include "controller/ledger/sql.h"
 
 struct known {
 	char node[REQUEST_NAME_MAX];
@@ -275,7 +274,7 @@ static int write_attempt(struct store *s, const struct known *k, const struct re
 		      " missing_ns = 0, started_ns = ?6, ended_ns = ?7, running_ns = ?8,"
 		      " suspended_ns = ?9, charge_requested_ms = ?10, charge_used_ms = ?11,"
 		      " cpus = ?12, note = ?13, usage = ?14,"
-		      " closed = CASE WHEN ?15 <> 0 THEN 1 ELSE closed END,"
+		      " closed = CASE WHEN ?15 <> 0 THEN " SQL_STORE_FINAL " ELSE closed END,"
 		      " end = CASE WHEN ?15 <> 0 THEN ?16 ELSE end END,"
 		      " end_kind = CASE WHEN ?15 <> 0 THEN ?17 ELSE end_kind END,"
 		      " exit_status = CASE WHEN ?15 <> 0 THEN ?18 ELSE exit_status END,"
@@ -298,7 +297,7 @@ static int write_job(struct store *s, const struct known *k, const struct report
 		return 0;
 	return db_run(s->db, err,
 		      "UPDATE jobs SET state = ?2, started_ns = ?3, ended_ns = ?4,"
-		      " end = CASE WHEN ?2 = 5 THEN"
+		      " end = CASE WHEN ?2 = " SQL_JOB_ENDED " THEN"
 		      "  (SELECT end FROM attempts WHERE job = ?1 AND attempt = ?5)"
 		      " ELSE end END WHERE job = ?1",
 		      "iiiii", rep->job, (int64_t)k->state, k->started_ns, k->ended_ns,
@@ -554,13 +553,14 @@ static int write_loss(struct store *s, const struct store_loss *l, const struct 
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE attempts SET closed = 2, state = 5, ended_ns = ?3,"
+			   "UPDATE attempts SET closed = " SQL_STORE_LOST
+			   ", state = " SQL_JOB_ENDED ", ended_ns = ?3,"
 			   " end = ?4, end_kind = ?5 WHERE job = ?1 AND attempt = ?2",
 			   "iiiti", l->job, (int64_t)l->attempt, l->now_ns, end,
 			   (int64_t)how->kind);
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET state = 5, ended_ns = ?3, end = ?4"
+			   "UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?3, end = ?4"
 			   " WHERE job = ?1 AND attempt = ?2",
 			   "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
 	return r;

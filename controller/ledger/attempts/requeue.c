@@ -6,6 +6,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/sql.h"
 
 void store_set_max_requeues(struct store *s, int64_t n)
 {
@@ -33,11 +34,13 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 				      " ELSE " STORE_REQUEST(
 					      "j") " END, (SELECT COUNT(*) FROM attempts a"
 						   " WHERE a.job = ?1 AND a.attempt <> ?2 AND "
-						   "a.end_kind = 6)"
+						   "a.end_kind = " SQL_END_NODE_LOST ")"
 						   " FROM jobs j JOIN attempts b ON b.job = "
 						   "j.job AND b.attempt = j.attempt"
 						   " WHERE j.job = ?1 AND j.attempt = ?2"
-						   " AND (j.want <> 2 OR b.verdict_kind = 6)",
+						   " AND (j.want <> " SQL_STORE_CANCEL
+						   " OR b.verdict_kind = " SQL_END_NODE_LOST
+						   ")",
 			 "ii", l->job, (int64_t)l->attempt);
 
 	text[0] = '\0';
@@ -60,18 +63,18 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 	return 0;
 }
 
-_Static_assert(STORE_CANCEL == 2 && END_NODE_LOST == 6 && JOB_QUEUED == 0, "numbers in SQL");
-
 int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 {
 	const struct store_event e = { l->now_ns, l->job, l->node, "requeue", "" };
 	int r = db_run(s->db, err,
-		       "UPDATE attempts SET closed = 3 WHERE job = ?1 AND attempt = ?2", "ii",
-		       l->job, (int64_t)l->attempt);
+		       "UPDATE attempts SET closed = " SQL_STORE_VOID
+		       " WHERE job = ?1 AND attempt = ?2",
+		       "ii", l->job, (int64_t)l->attempt);
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET state = 0, node = NULL, want = 0,"
+			   "UPDATE jobs SET state = " SQL_JOB_QUEUED
+			   ", node = NULL, want = " SQL_STORE_RUN ","
 			   " want_reason = NULL, gave_way_to = 0, owner_suspended_ns = 0,"
 			   " started_ns = 0,"
 			   " ended_ns = 0, end = NULL WHERE job = ?1",

@@ -13,7 +13,9 @@ static int write_slice(struct store *s, const struct store_days *d, int64_t day,
 	const int64_t *f = r->figure;
 
 	return db_run(s->db, err,
-		      "INSERT INTO slices VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
+		      "INSERT INTO slices(job, attempt, day, running_ms, suspended_ms, cpu_ms,"
+		      " charge_requested_ms, charge_used_ms, core_ms, gpu_ms)"
+		      " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)"
 		      " ON CONFLICT(job, attempt, day) DO UPDATE SET running_ms = "
 		      "slices.running_ms + excluded.running_ms,"
 		      " suspended_ms = slices.suspended_ms + excluded.suspended_ms,"

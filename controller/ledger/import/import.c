@@ -282,9 +282,10 @@ static struct row row_of(const struct store_import *i, const struct taken *taken
 }
 
 static const char insert_sql[] =
-	"INSERT INTO imported VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
+	"INSERT INTO imported(" IMPORTED_COLUMNS
+	") VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13,"
 	" ?14, ?15, ?16, ?17, ?18, ?19) ON CONFLICT DO NOTHING";
-static const char select_sql[] = "SELECT * FROM imported WHERE id = ?1";
+static const char select_sql[] = "SELECT " IMPORTED_COLUMNS " FROM imported WHERE id = ?1";
 
 /* What ledgers of older versions do not know of a job is no difference. */
 static bool is_unknown_before(int column)

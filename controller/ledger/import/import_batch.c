@@ -81,7 +81,8 @@ static int write_count(struct store_import *i, const struct store_import_count *
 	for (enum history_why w = 0; w < _HISTORY_WHY_MAX && r >= 0; w++)
 		if (c->rejected[w])
 			r = db_run(i->s->db, err,
-				   "INSERT INTO import_rejects VALUES(?1, ?2, ?3, ?4)"
+				   "INSERT INTO import_rejects(import, why, n, first_line)"
+				   " VALUES(?1, ?2, ?3, ?4)"
 				   " ON CONFLICT(import, why) DO UPDATE SET n = excluded.n,"
 				   " first_line = excluded.first_line",
 				   "itii", i->id, history_why_name(w), c->rejected[w],
@@ -109,7 +110,7 @@ static int write_until(struct store_import *i, struct err *err)
 		return r;
 	snprintf(text, sizeof(text), "%lld", (long long)i->until_s);
 	return db_run(db, err,
-		      "INSERT INTO meta VALUES('imported_until_s', ?1)"
+		      "INSERT INTO meta(key, value) VALUES('imported_until_s', ?1)"
 		      " ON CONFLICT(key) DO UPDATE SET value = excluded.value",
 		      "t", text);
 }

@@ -4,7 +4,11 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/sums.h"
 
-/* The columns of the table imported. */
+/* The columns of the table imported, in one order. */
+#define IMPORTED_COLUMNS                                                                       \
+	"id, association, submit_s, wait_s, run_s, ncpus, ngpus, pool, walltime_s, mem_bytes," \
+	" mem_peak_bytes, cpu_ms, rate_num, rate_den, charge_requested_ms, charge_used_ms,"    \
+	" suspended_s, nodes, kind"
 enum column {
 	ID,
 	ASSOCIATION,

@@ -5,6 +5,7 @@
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/jobs/ranges.h"
+#include "controller/ledger/sql.h"
 
 #define AHEAD_LEAST 32 /* queued rows of an array at a time */
 #define AHEAD_MOST 4096
@@ -55,11 +56,10 @@ int store_array(struct store *s, int64_t job, struct store_array *ret, struct er
 	int r = db_query(
 		s->db, err, &st,
 		"SELECT n, first, step, at_once, n_waiting, n_dropped, n_ended, n_well,"
-		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state "
-		"= 0),"
-		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state "
-		"> 0"
-		"  AND state < 5)"
+		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED
+		"),"
+		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state > " SQL_JOB_QUEUED
+		" AND state < " SQL_JOB_ENDED ")"
 		" FROM arrays WHERE job = ?1",
 		"i", job);
 
@@ -163,16 +163,14 @@ static const char unfold_sql[] =
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, request, unit, rule, exclusive, chunks, scattered, nice, site,"
 	" summed, eligible_ns, qos, withheld)"
-	" SELECT ?2, ?1, ?3, 0, uid, user, account, cluster,"
+	" SELECT ?2, ?1, ?3, " SQL_JOB_QUEUED ", uid, user, account, cluster,"
 	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
 	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den,"
 	" bundle_gpus_num,"
 	" bundle_gpus_den, bundle_cores_num, bundle_cores_den, bundle_memory_num,"
 	" bundle_memory_den, '', unit, rule, exclusive, chunks, scattered, nice, site,"
-	" summed, eligible_ns, qos, withheld & 7"
+	" summed, eligible_ns, qos, withheld & " SQL_STORE_HELD_OR_DEPENDS
 	" FROM jobs WHERE job = ?1";
-_Static_assert((STORE_HELD_USER | STORE_HELD_OPERATOR | STORE_DEPENDS) == 7,
-	       "unfold_sql has them as a number");
 
 /* 1. */
 static int unfold(struct store *s, int64_t job, const struct array *a, int64_t ordinal,
@@ -216,17 +214,18 @@ static int add_candidate(struct candidates *c, struct db_row *st, struct err *er
 /* Held elements take no place. */
 static const char candidates_sql[] =
 	"SELECT r.job, (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND e.array_job "
-	"> 0 AND e.state = 0"
+	"> 0 AND e.state = " SQL_JOB_QUEUED
 	" AND e.withheld = 0), (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND "
 	"e.array_job > 0"
-	" AND e.state > 0 AND e.state < 5), r.n, r.first, r.step, r.at_once"
+	" AND e.state > " SQL_JOB_QUEUED " AND e.state < " SQL_JOB_ENDED
+	"), r.n, r.first, r.step, r.at_once"
 	" FROM arrays r JOIN jobs p ON p.job = r.job"
-	" WHERE r.is_open = 1 AND p.withheld = 8 AND p.state = 0 AND (r.n_waiting > 0 OR EXISTS"
-	" (SELECT 1 FROM jobs e WHERE e.array_job = r.job AND e.array_job > 0 AND e.state = 0 "
-	"AND e.withheld = 32))"
+	" WHERE r.is_open = 1 AND p.withheld = " SQL_STORE_IS_ARRAY
+	" AND p.state = " SQL_JOB_QUEUED " AND (r.n_waiting > 0 OR EXISTS"
+	" (SELECT 1 FROM jobs e WHERE e.array_job = r.job AND e.array_job > 0"
+	" AND e.state = " SQL_JOB_QUEUED " "
+	"AND e.withheld = " SQL_STORE_NOT_ITS_TURN "))"
 	" ORDER BY r.job";
-_Static_assert(STORE_IS_ARRAY == 8 && STORE_NOT_ITS_TURN == 32,
-	       "candidates_sql has them as numbers");
 
 static int find_candidates(struct store *s, struct candidates *ret, struct err *err)
 {
@@ -264,8 +263,8 @@ static int let_in(struct store *s, int64_t job, int64_t room, struct err *err)
 {
 	int r = db_run(s->db, err,
 		       "UPDATE jobs SET withheld = 0 WHERE job IN (SELECT job FROM jobs"
-		       " WHERE array_job = ?1 AND array_job > 0 AND state = 0 AND withheld = 32"
-		       " ORDER BY job LIMIT ?2)",
+		       " WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED
+		       " AND withheld = " SQL_STORE_NOT_ITS_TURN " ORDER BY job LIMIT ?2)",
 		       "ii", job, room);
 
 	return r < 0 ? r : (int)db_changes(s->db);

@@ -8,6 +8,7 @@
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/attempts/suspended.h"
+#include "controller/ledger/sql.h"
 
 int store_end_encode(const struct store_end *e, char **ret, struct err *err)
 {
@@ -36,10 +37,12 @@ int store_array_nodes(struct store *s, int64_t job, store_node_name_fn fn, void 
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT node FROM jobs WHERE array_job = ?1 AND array_job > 0"
-			 " AND state > 0 AND state < 5 AND node IS NOT NULL"
+			 " AND state > " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
+			 " AND node IS NOT NULL"
 			 " UNION SELECT p.node FROM jobs j JOIN parts p ON p.job = j.job"
-			 " AND p.closed = 0 WHERE j.array_job = ?1 AND j.array_job > 0"
-			 " AND j.state > 0 AND j.state < 5",
+			 " AND p.closed = " SQL_STORE_OPEN
+			 " WHERE j.array_job = ?1 AND j.array_job > 0"
+			 " AND j.state > " SQL_JOB_QUEUED " AND j.state < " SQL_JOB_ENDED,
 			 "i", job);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0)
@@ -114,8 +117,8 @@ int store_array_close(struct store *s, int64_t job, int64_t now_ns, struct err *
 			   job);
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
-			   " WHERE job = ?1 AND state < 5",
+			   "UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?2, end = ?3"
+			   " WHERE job = ?1 AND state < " SQL_JOB_ENDED,
 			   "iit", job, now_ns, end);
 	if (r >= 0)
 		r = store_credential_drop(s, job, err);
@@ -127,11 +130,11 @@ int store_array_close(struct store *s, int64_t job, int64_t now_ns, struct err *
 int store_array_count(struct store *s, const struct store_element *e, struct err *err)
 {
 	int r = db_run(s->db, err,
-		       "UPDATE jobs SET withheld = withheld | 16"
-		       " WHERE job = ?1 AND state = 5 AND (withheld & 16) = 0",
+		       "UPDATE jobs SET withheld = withheld | " SQL_STORE_COUNTED
+		       " WHERE job = ?1 AND state = " SQL_JOB_ENDED
+		       " AND (withheld & " SQL_STORE_COUNTED ") = 0",
 		       "i", e->job);
 
-	_Static_assert(STORE_COUNTED == 16, "as a number");
 	if (r < 0 || db_changes(s->db) == 0)
 		return r;
 	r = db_run(s->db, err,
@@ -154,13 +157,14 @@ static int cancel_elements(struct store *s, const struct store_wish *w, struct e
 		r = db_run(
 			s->db, err,
 			"INSERT INTO events(at_ns, job, what, text) SELECT ?2, job, 'cancel',"
-			" ?3 FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state = 0",
+			" ?3 FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED,
 			"iit", w->job, w->now_ns, w->reason);
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2,"
+			   "UPDATE jobs SET state = " SQL_JOB_ENDED
+			   ", ended_ns = ?2, want = " SQL_STORE_CANCEL ","
 			   " want_reason = ?3, end = ?4 WHERE array_job = ?1 AND array_job > 0 "
-			   "AND state = 0",
+			   "AND state = " SQL_JOB_QUEUED,
 			   "iitt", w->job, w->now_ns, w->reason, end);
 	return r < 0 ? r : store_array_drop(s, w->job, err);
 }
@@ -173,9 +177,9 @@ int store_array_wish(struct store *s, const struct store_wish *w, struct err *er
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET owner_suspended_ns = " STORE_OWNER_SUSPENDED ","
 			   " want = ?2, want_reason = ?3, gave_way_to = ?4"
-			   " WHERE array_job = ?1 AND array_job > 0 AND state > 0 AND state < "
-			   "5 AND want <> 2"
-			   " AND (?2 <> 0 OR gave_way_to = 0)",
+			   " WHERE array_job = ?1 AND array_job > 0 AND state > " SQL_JOB_QUEUED
+			   " AND state < " SQL_JOB_ENDED " AND want <> " SQL_STORE_CANCEL
+			   " AND (?2 <> " SQL_STORE_RUN " OR gave_way_to = 0)",
 			   "iitiii", w->job, (int64_t)w->want, w->reason, INT64_C(0),
 			   (int64_t)w->by_owner, w->now_ns);
 	if (r >= 0)

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sql.h"
 
 int store_credential(struct store *s, int64_t job, char **ret, struct err *err)
 {
@@ -31,6 +32,7 @@ int store_credential_drop(struct store *s, int64_t job, struct err *err)
 {
 	return db_run(s->db, err,
 		      "DELETE FROM credentials WHERE job = ?1"
-		      " AND EXISTS(SELECT 1 FROM jobs WHERE job = ?1 AND state = 5)",
+		      " AND EXISTS(SELECT 1 FROM jobs WHERE job = ?1 AND state = " SQL_JOB_ENDED
+		      ")",
 		      "i", job);
 }

@@ -8,6 +8,7 @@
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sql.h"
 
 /* ---- handing in ---- */
 
@@ -132,16 +133,18 @@ static int newest_event(struct store *s, int64_t *ret, struct err *err)
 }
 
 /* The +, which says nothing, keeps SQLite from walking all events in the order of jobs. */
-static const char since_sql[] = "SELECT DISTINCT +e.job FROM events e CROSS JOIN jobs j"
-				" ON j.job = e.job WHERE e.id > ?1 AND j.state = 5 ORDER BY 1";
+static const char since_sql[] =
+	"SELECT DISTINCT +e.job FROM events e CROSS JOIN jobs j"
+	" ON j.job = e.job WHERE e.id > ?1 AND j.state = " SQL_JOB_ENDED " ORDER BY 1";
 /* After a start: those that somebody waits for, and elements that were not counted. */
 static const char open_sql[] =
 	"SELECT d.target FROM depends d CROSS JOIN jobs j ON j.job = d.target"
-	" WHERE d.met = 0 AND j.state = 5"
+	" WHERE d.met = " SQL_STORE_DEPEND_OPEN " AND j.state = " SQL_JOB_ENDED
 	" UNION SELECT j.job FROM arrays r CROSS JOIN jobs j ON j.array_job = r.job AND "
 	"j.array_job "
 	"> 0"
-	" WHERE r.is_open = 1 AND j.state = 5 AND (j.withheld & 16) = 0 ORDER BY 1";
+	" WHERE r.is_open = 1 AND j.state = " SQL_JOB_ENDED
+	" AND (j.withheld & " SQL_STORE_COUNTED ") = 0 ORDER BY 1";
 
 static int find_ended(struct work *w, struct err *err)
 {
@@ -170,41 +173,45 @@ static void tell(const struct work *w, int64_t job, const char *text)
 static int meet(struct work *w, int64_t job, const struct ended *e, struct err *err)
 {
 	struct db *d = w->s->db;
-	int r = db_run(
-		d, err,
-		"UPDATE depends SET met = 1 WHERE job = ?1 AND target = ?2 AND kind = ?3",
-		"iii", job, e->job, (int64_t)e->after.kind);
+	int r = db_run(d, err,
+		       "UPDATE depends SET met = " SQL_STORE_DEPEND_MET
+		       " WHERE job = ?1 AND target = ?2 AND kind = ?3",
+		       "iii", job, e->job, (int64_t)e->after.kind);
 
 	if (r >= 0)
-		r = db_run(d, err,
-			   "UPDATE jobs SET withheld = withheld - 4, eligible_ns = ?2"
-			   " WHERE job = ?1"
-			   " AND (withheld & 4) <> 0 AND NOT EXISTS"
-			   " (SELECT 1 FROM depends WHERE job = ?1 AND met = 0)",
-			   "ii", job, w->how->now_ns);
-	_Static_assert(STORE_DEPENDS == 4, "as a number");
+		r = db_run(
+			d, err,
+			"UPDATE jobs SET withheld = withheld - " SQL_STORE_DEPENDS
+			", eligible_ns = ?2"
+			" WHERE job = ?1"
+			" AND (withheld & " SQL_STORE_DEPENDS ") <> 0 AND NOT EXISTS"
+			" (SELECT 1 FROM depends WHERE job = ?1 AND met = " SQL_STORE_DEPEND_OPEN
+			")",
+			"ii", job, w->how->now_ns);
 	if (r < 0 || db_changes(d) == 0)
 		return r;
 	tell(w, job, NULL);
-	return db_run(d, err,
-		      "UPDATE jobs SET withheld = withheld - 4, eligible_ns = ?2"
-		      " WHERE array_job = ?1 AND array_job > 0"
-		      " AND state = 0 AND (withheld & 4) <> 0",
-		      "ii", job, w->how->now_ns);
+	return db_run(
+		d, err,
+		"UPDATE jobs SET withheld = withheld - " SQL_STORE_DEPENDS ", eligible_ns = ?2"
+		" WHERE array_job = ?1 AND array_job > 0"
+		" AND state = " SQL_JOB_QUEUED " AND (withheld & " SQL_STORE_DEPENDS ") <> 0",
+		"ii", job, w->how->now_ns);
 }
 
 static int end_rows(struct work *w, int64_t job, const char *end, struct err *err)
 {
 	int r = db_run(w->s->db, err,
-		       "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
-		       " WHERE job = ?1 AND state = 0",
+		       "UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?2, end = ?3"
+		       " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
 		       "iit", job, w->how->now_ns, end);
 
 	if (r >= 0)
-		r = db_run(w->s->db, err,
-			   "UPDATE jobs SET state = 5, ended_ns = ?2, end = ?3"
-			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
-			   "iit", job, w->how->now_ns, end);
+		r = db_run(
+			w->s->db, err,
+			"UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?2, end = ?3"
+			" WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED,
+			"iit", job, w->how->now_ns, end);
 	if (r >= 0)
 		r = store_array_drop(w->s, job, err);
 	if (r >= 0)
@@ -214,8 +221,10 @@ static int end_rows(struct work *w, int64_t job, const char *end, struct err *er
 			   job);
 	/* Nothing it waits for is asked about again. */
 	return r < 0 ? r
-		     : db_run(w->s->db, err, "UPDATE depends SET met = 2 WHERE job = ?1", "i",
-			      job);
+		     : db_run(w->s->db, err,
+			      "UPDATE depends SET met = " SQL_STORE_DEPEND_MOOT
+			      " WHERE job = ?1",
+			      "i", job);
 }
 
 /* Elements of an ended array have ended like it; somebody may wait for one of them. */
@@ -259,10 +268,11 @@ static int find_dependents(struct store *s, int64_t target, struct dependents *r
 			   struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT job, kind FROM depends WHERE target = ?1 AND met = 0"
-			 " ORDER BY job",
-			 "i", target);
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT job, kind FROM depends WHERE target = ?1 AND met = " SQL_STORE_DEPEND_OPEN
+		" ORDER BY job",
+		"i", target);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		struct dependent *p = realloc(ret->at, (ret->n + 1) * sizeof(*p));
@@ -319,7 +329,7 @@ static int load_ended(struct store *s, int64_t job, struct ended_row *ret, struc
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT array_job, array_index, withheld, end FROM jobs"
-			 " WHERE job = ?1 AND state = 5",
+			 " WHERE job = ?1 AND state = " SQL_JOB_ENDED,
 			 "i", job);
 
 	if (r >= 0)
@@ -361,7 +371,8 @@ static int settle_dropped(struct work *w, const struct ended_row *e, struct err 
 	struct db_row *st;
 	int r = db_query(w->s->db, err, &st,
 			 "SELECT DISTINCT d.target FROM depends d JOIN arrays r ON r.job = ?1"
-			 " WHERE d.met = 0 AND d.target > r.job AND d.target <= r.job + r.n"
+			 " WHERE d.met = " SQL_STORE_DEPEND_OPEN
+			 " AND d.target > r.job AND d.target <= r.job + r.n"
 			 " AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.job = d.target)",
 			 "i", e->ended.job);
 
@@ -455,7 +466,8 @@ int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORD
 	int r = db_query(s->db, err, &st,
 			 "SELECT d.target, d.kind"
 			 " FROM jobs j JOIN depends d ON d.job IN (j.job, j.array_job)"
-			 " WHERE j.job = ?1 AND d.met = 0 ORDER BY d.target LIMIT 1",
+			 " WHERE j.job = ?1 AND d.met = " SQL_STORE_DEPEND_OPEN
+			 " ORDER BY d.target LIMIT 1",
 			 "i", job);
 
 	if (r >= 0)

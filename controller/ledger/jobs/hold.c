@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sql.h"
 
 _Static_assert(STORE_HELD_USER == 1 << STORE_HOLD_USER &&
 		       STORE_HELD_OPERATOR == 1 << STORE_HOLD_OPERATOR,
@@ -23,10 +24,11 @@ int store_hold_add(struct store *s, const struct store_hold *h, struct err *err)
 			   "UPDATE jobs SET withheld = withheld | ?2 WHERE job = ?1", "ii",
 			   h->job, bit);
 	if (r >= 0)
-		r = db_run(s->db, err,
-			   "UPDATE jobs SET withheld = withheld | ?2"
-			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
-			   "ii", h->job, bit);
+		r = db_run(
+			s->db, err,
+			"UPDATE jobs SET withheld = withheld | ?2"
+			" WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED,
+			"ii", h->job, bit);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
@@ -80,7 +82,8 @@ static int release(struct store *s, const struct store_hold *h, struct err *err)
 	int64_t others = ~(int64_t)HELD;
 	int r = db_run(s->db, err,
 		       "DELETE FROM holds WHERE job IN (SELECT job FROM jobs"
-		       " WHERE array_job = ?1 AND array_job > 0 AND state = 0)",
+		       " WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED
+		       ")",
 		       "i", h->job);
 
 	if (r >= 0)
@@ -91,10 +94,11 @@ static int release(struct store *s, const struct store_hold *h, struct err *err)
 			   " | CASE WHEN array_job > 0 THEN ?3 ELSE 0 END WHERE job = ?1",
 			   "iiii", h->job, others, (int64_t)STORE_NOT_ITS_TURN, h->now_ns);
 	if (r >= 0)
-		r = db_run(s->db, err,
-			   "UPDATE jobs SET eligible_ns = ?4, withheld = (withheld & ?2) | ?3"
-			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
-			   "iiii", h->job, others, (int64_t)STORE_NOT_ITS_TURN, h->now_ns);
+		r = db_run(
+			s->db, err,
+			"UPDATE jobs SET eligible_ns = ?4, withheld = (withheld & ?2) | ?3"
+			" WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED,
+			"iiii", h->job, others, (int64_t)STORE_NOT_ITS_TURN, h->now_ns);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 

@@ -10,6 +10,7 @@
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/attempts/suspended.h"
+#include "controller/ledger/sql.h"
 
 struct job_now {
 	enum job_state state;
@@ -53,7 +54,8 @@ static int cancel_queued(struct store *s, const struct store_wish *w, struct err
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET state = 5, ended_ns = ?2, want = 2,"
+			   "UPDATE jobs SET state = " SQL_JOB_ENDED
+			   ", ended_ns = ?2, want = " SQL_STORE_CANCEL ","
 			   " want_reason = ?3, end = ?4 WHERE job = ?1",
 			   "iitt", w->job, w->now_ns, w->reason, text);
 	return r < 0 ? r : store_credential_drop(s, w->job, err);
@@ -80,7 +82,8 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 			   (int64_t)w->by_owner, w->now_ns);
 	if (r >= 0 && now->is_falling)
 		r = db_run(s->db, err,
-			   "UPDATE attempts SET verdict = NULL, verdict_kind = 0 WHERE job = ?1"
+			   "UPDATE attempts SET verdict = NULL, verdict_kind = " SQL_END_NONE
+			   " WHERE job = ?1"
 			   " AND attempt = (SELECT attempt FROM jobs WHERE job = ?1)",
 			   "i", w->job);
 	return r < 0 ? r : store_event(s, &e, err);
@@ -150,12 +153,13 @@ int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
 			   w->site);
 	/* Of an array: those of its elements that have a row, too. */
 	if (r == 0 && now.is_array)
-		r = db_run(s->db, err,
-			   "UPDATE jobs SET nice = CASE WHEN ?2 <> 0 THEN ?3 ELSE nice END,"
-			   " site = CASE WHEN ?4 <> 0 THEN ?5 ELSE site END"
-			   " WHERE array_job = ?1 AND array_job > 0 AND state = 0",
-			   "iiiii", w->job, (int64_t)w->has_nice, w->nice, (int64_t)w->has_site,
-			   w->site);
+		r = db_run(
+			s->db, err,
+			"UPDATE jobs SET nice = CASE WHEN ?2 <> 0 THEN ?3 ELSE nice END,"
+			" site = CASE WHEN ?4 <> 0 THEN ?5 ELSE site END"
+			" WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED,
+			"iiiii", w->job, (int64_t)w->has_nice, w->nice, (int64_t)w->has_site,
+			w->site);
 	if (r == 0)
 		r = store_event(s, &e, err);
 	if (r != 0) {
@@ -173,7 +177,8 @@ int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size
 	int r = db_query(s->db, err, &st,
 			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus,"
 			 " exclusive, gpu_model, node_type, features FROM jobs"
-			 " WHERE state = 0 AND state < 5 AND cluster = ?1 AND withheld = 0"
+			 " WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
+			 " AND cluster = ?1 AND withheld = 0"
 			 " ORDER BY job LIMIT ?2",
 			 "ti", cluster, (int64_t)max);
 
@@ -203,8 +208,9 @@ static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
 {
 	struct store_event e = { now_ns, g->job, g->node, "give", "" };
 	int r = db_run(s->db, err,
-		       "UPDATE jobs SET state = 1, node = ?2, attempt = attempt + 1"
-		       " WHERE job = ?1 AND state = 0",
+		       "UPDATE jobs SET state = " SQL_JOB_STARTING
+		       ", node = ?2, attempt = attempt + 1"
+		       " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
 		       "it", g->job, g->node);
 
 	if (r >= 0 && db_changes(s->db) != 1)
@@ -212,7 +218,8 @@ static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "INSERT INTO attempts(job, attempt, node, given_ns, state)"
-			   " SELECT job, attempt, node, ?2, 1 FROM jobs WHERE job = ?1",
+			   " SELECT job, attempt, node, ?2, " SQL_JOB_STARTING
+			   " FROM jobs WHERE job = ?1",
 			   "ii", g->job, now_ns);
 	if (r >= 0 && g->n_parts > 1)
 		r = store_parts_give(s, g, err);

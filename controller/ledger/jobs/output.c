@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/sql.h"
 
 #define READ_MAX (256 << 10)
 
@@ -205,9 +206,10 @@ static int load_source(struct store *s, struct store_read what, struct source *r
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT j.attempt, j.state = 5 FROM jobs j"
+			 "SELECT j.attempt, j.state = " SQL_JOB_ENDED " FROM jobs j"
 			 " WHERE j.job = ?1 AND ?2 = 0"
-			 " UNION ALL SELECT t.attempt, t.state = 2 FROM steps t"
+			 " UNION ALL SELECT t.attempt, t.state = " SQL_STORE_STEP_ENDED
+			 " FROM steps t"
 			 " WHERE t.job = ?1 AND t.step = ?2",
 			 "ii", what.job, what.step);
 

@@ -5,14 +5,12 @@
 #include "common/err.h"
 #include "controller/ledger/jobs/stored.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/sql.h"
 
 /* Rows of a batch: chunks of output may be some ten KB each. */
 #define JOBS_MAX 20
 #define CHUNKS_MAX 100
 #define ROWS_MAX 500
-
-enum kept { KEPT_NOTHING, KEPT_EVENTS, KEPT_ALL };
-_Static_assert(KEPT_EVENTS == 1 && KEPT_ALL == 2 && JOB_ENDED == 5, "numbers in SQL");
 
 struct batch {
 	struct store *s;
@@ -21,11 +19,12 @@ struct batch {
 	int64_t rows; /* that may still go */
 };
 
-static int find_jobs(struct batch *b, enum kept kept, int64_t before_ns, struct err *err)
+static int find_jobs(struct batch *b, enum store_kept kept, int64_t before_ns, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(b->s->db, err, &st,
-			 "SELECT job FROM jobs WHERE state = 5 AND kept > 0 AND kept = ?1"
+			 "SELECT job FROM jobs WHERE state = " SQL_JOB_ENDED
+			 " AND kept > " SQL_STORE_KEPT_NOTHING " AND kept = ?1"
 			 " AND ended_ns < ?2 ORDER BY ended_ns LIMIT ?3",
 			 "iii", (int64_t)kept, before_ns, (int64_t)JOBS_MAX);
 
@@ -166,7 +165,8 @@ static int drop_pieces(struct batch *b, int64_t job, struct err *err)
 			r = store_text_release(b->s, pieces[i], 1, err);
 	if (r >= 0)
 		r = db_run(b->s->db, err,
-			   "UPDATE jobs SET kept = 1, env = 0, script = 0, request = request ||"
+			   "UPDATE jobs SET kept = " SQL_STORE_KEPT_EVENTS
+			   ", env = 0, script = 0, request = request ||"
 			   " CASE WHEN env + script > 0 THEN '}' ELSE '' END WHERE job = ?1",
 			   "i", job);
 	return r;
@@ -207,7 +207,9 @@ static int prune_events(struct batch *b, int64_t job, struct err *err)
 	b->rows -= n + 1;
 	if (n >= ROWS_MAX)
 		return 0;
-	r = db_run(b->s->db, err, "UPDATE jobs SET kept = 0 WHERE job = ?1", "i", job);
+	r = db_run(b->s->db, err,
+		   "UPDATE jobs SET kept = " SQL_STORE_KEPT_NOTHING " WHERE job = ?1", "i",
+		   job);
 	return r < 0 ? r : 1;
 }
 
@@ -224,13 +226,13 @@ static int prune_node_events(struct batch *b, int64_t before_ns, struct err *err
 }
 
 /* 1: there is more of this kind. */
-static int prune_kind(struct batch *b, enum kept kept, int64_t before_ns, struct err *err)
+static int prune_kind(struct batch *b, enum store_kept kept, int64_t before_ns, struct err *err)
 {
 	int r = find_jobs(b, kept, before_ns, err);
 	size_t i;
 
 	for (i = 0; i < b->n && r >= 0 && b->rows > 0; i++) {
-		r = (kept == KEPT_ALL ? prune_job : prune_events)(b, b->jobs[i], err);
+		r = (kept == STORE_KEPT_ALL ? prune_job : prune_events)(b, b->jobs[i], err);
 		if (r == 0)
 			return 1;
 	}
@@ -241,10 +243,10 @@ static int prune(struct batch *b, const struct store_retention *keep, struct err
 {
 	int64_t output_ns = keep->now_ns - keep->output_ns;
 	int64_t events_ns = keep->now_ns - keep->events_ns;
-	int more = prune_kind(b, KEPT_ALL, output_ns, err), r = more;
+	int more = prune_kind(b, STORE_KEPT_ALL, output_ns, err), r = more;
 
 	if (r >= 0 && b->rows > 0) {
-		r = prune_kind(b, KEPT_EVENTS, events_ns, err);
+		r = prune_kind(b, STORE_KEPT_EVENTS, events_ns, err);
 		more |= r > 0;
 	}
 	if (r >= 0 && b->rows > 0)

@@ -7,6 +7,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/sql.h"
 
 /* What keeps it back from the start. */
 static int64_t withheld_of(const struct store_new *n)
@@ -37,7 +38,8 @@ static int insert_job(struct store *s, const struct store_new *n, int64_t job,
 		" bundle_memory_num, bundle_memory_den, request, unit, rule, exclusive,"
 		" gpu_model, job, withheld, node_type, features, chunks, scattered, summed,"
 		" qos)"
-		" VALUES(0, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
+		" VALUES(" SQL_JOB_QUEUED
+		", ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14,"
 		" ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27,"
 		" ?28, ?29, ?30, ?31, ?32, ?33, ?34, ?35, ?36)",
 		"ittttt"
@@ -179,15 +181,14 @@ int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, s
 	return r;
 }
 
-/* An array counts by its elements: those with a row, and those without. That below 0 is below 5
- * has to be said, for the index of active jobs. */
+/* An array counts by its tasks: those with a row, and those without. "state < ENDED" says nothing
+ * new, but the planner takes the index of active jobs only where it is spelled out. */
 #define QUEUED(column)                                                                         \
-	"SELECT (SELECT COUNT(*) FROM jobs WHERE state = 0 AND state < 5 AND (withheld & 8) "  \
-	"= 0"                                                                                  \
+	"SELECT (SELECT COUNT(*) FROM jobs WHERE state = " SQL_JOB_QUEUED                      \
+	" AND state < " SQL_JOB_ENDED " AND (withheld & " SQL_STORE_IS_ARRAY ") = 0"           \
 	" AND " column " = ?1)"                                                                \
 	" + CAST((SELECT COALESCE(SUM(r.n_waiting), 0) FROM arrays r CROSS JOIN jobs j"        \
 	" ON j.job = r.job WHERE r.is_open = 1 AND j." column " = ?1) AS BIGINT)"
-_Static_assert(STORE_IS_ARRAY == 8, "QUEUED has it as a number");
 
 int store_queued(struct store *s, enum store_queued_by by, const char *name, int64_t *ret,
 		 struct err *err)

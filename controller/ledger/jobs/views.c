@@ -2,6 +2,7 @@
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/sql.h"
 
 /* An element's is its array's. */
 #define REQUEST                                                                                \
@@ -23,15 +24,15 @@
 /* One that is in the queue, also one that is there again, has none. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
-	" AND j.state <> 0"                                                                    \
-	" LEFT JOIN nodes n ON n.node = a.node"
+	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"
 #define EVERY_ATTEMPT                                                                          \
 	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"
 /* ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit, ?7 with
  * elements of arrays, ?8 only those of this array. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user = ?1) AND (?2 IS NULL OR j.account = ?2)"                      \
-	" AND (?4 = -1 OR (?4 = -2 AND j.state < 5) OR j.state = ?4)"                          \
+	" AND (?4 = " SQL_STORE_ANY " OR (?4 = " SQL_STORE_ACTIVE                              \
+	" AND j.state < " SQL_JOB_ENDED ") OR j.state = ?4)"                                   \
 	" AND +j.job < ?5 AND (?7 <> 0 OR j.array_job = 0)"                                    \
 	" AND (?8 = 0 OR j.array_job = ?8)"
 #define ON_NODE                                                                                \
@@ -45,8 +46,8 @@
 #define PARTS(where)                                                                           \
 	JOB_COLUMNS                                                                            \
 	" FROM parts p CROSS JOIN jobs j ON j.job = +p.job AND j.attempt = p.attempt"          \
-	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state <> 0"    \
-	" LEFT JOIN nodes n ON n.node = a.node"                                                \
+	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"                     \
+	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"              \
 	" WHERE " where " AND p.job < ?5 AND p.part > 0 AND" FILTERS                           \
 	" ORDER BY p.job DESC LIMIT ?6"
 #define JOBS(where) JOB_COLUMNS CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
@@ -64,14 +65,15 @@ static const char *choose_sql(const struct store_filter *f)
 	static const char of_array[] =
 		JOBS("j.array_job = ?8 AND j.array_job > 0") ON_NODE NEWEST;
 	static const char by_user[] = JOBS("j.user = ?1 AND j.job < ?5") ON_NODE NEWEST;
-	static const char active_of_user[] = JOBS("j.user = ?1 AND j.state < 5") ON_NODE FEW;
+	static const char active_of_user[] =
+		JOBS("j.user = ?1 AND j.state < " SQL_JOB_ENDED) ON_NODE FEW;
 	static const char by_account[] = JOBS("j.account = ?2 AND j.job < ?5") ON_NODE NEWEST;
 	static const char active_of_account[] =
-		JOBS("j.account = ?2 AND j.state < 5") ON_NODE FEW;
+		JOBS("j.account = ?2 AND j.state < " SQL_JOB_ENDED) ON_NODE FEW;
 	static const char by_node[] = NODES("j.node = ?3", "p.node = ?3");
 	static const char by_user_and_node[] =
 		NODES("j.user = ?1 AND j.node = ?3", "p.user = ?1 AND p.node = ?3");
-	static const char active[] = JOBS("j.state < 5") ON_NODE FEW;
+	static const char active[] = JOBS("j.state < " SQL_JOB_ENDED) ON_NODE FEW;
 	static const char any[] = JOBS("j.job < ?5") NEWEST;
 
 	bool is_active = f->state == STORE_ACTIVE || (f->state >= 0 && f->state < JOB_ENDED);
@@ -197,12 +199,14 @@ int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, str
 int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT cluster, state, CAST(SUM(CASE WHEN (withheld & 8) <> 0 THEN"
-			 "  (SELECT r.n_waiting FROM arrays r WHERE r.job = jobs.job)"
-			 " ELSE 1 END) AS BIGINT) FROM jobs WHERE state < 5"
-			 " GROUP BY cluster, state",
-			 "");
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT cluster, state, CAST(SUM(CASE WHEN (withheld & " SQL_STORE_IS_ARRAY
+		") <> 0 THEN"
+		"  (SELECT r.n_waiting FROM arrays r WHERE r.job = jobs.job)"
+		" ELSE 1 END) AS BIGINT) FROM jobs WHERE state < " SQL_JOB_ENDED
+		" GROUP BY cluster, state",
+		"");
 
 	if (r < 0)
 		return r;

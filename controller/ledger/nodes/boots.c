@@ -19,8 +19,10 @@ static int begin_boot(struct store *s, const struct sync *in, int64_t now_ns, st
 		r = db_run(s->db, err, "DELETE FROM boots WHERE node = ?1 AND at_ns < ?2", "ti",
 			   in->node, now_ns - KEEP_NS);
 	if (r >= 0)
-		r = db_run(s->db, err, "INSERT INTO boots VALUES(?1, ?2, ?3, 0, ?4)", "ttii",
-			   in->node, in->boot, in->number, now_ns);
+		r = db_run(s->db, err,
+			   "INSERT INTO boots(node, boot, number, is_over, at_ns)"
+			   " VALUES(?1, ?2, ?3, 0, ?4)",
+			   "ttii", in->node, in->boot, in->number, now_ns);
 	return r;
 }
 

@@ -26,7 +26,8 @@ static int write_drain(struct store *s, const struct store_drain *d, struct err 
 
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "INSERT INTO drains VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(node) DO"
+			   "INSERT INTO drains(node, at_ns, author, reason, from_ns)"
+			   " VALUES(?1, ?2, ?3, ?4, ?5) ON CONFLICT(node) DO"
 			   " UPDATE SET at_ns = excluded.at_ns, author = excluded.author,"
 			   " reason = excluded.reason, from_ns = excluded.from_ns",
 			   "titti", d->node, d->at_ns, d->author, d->reason, d->from_ns);

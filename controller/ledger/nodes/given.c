@@ -8,6 +8,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/sql.h"
 
 #define REQUEST                                                                                \
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
@@ -21,19 +22,22 @@ static const char given_sql[] =
 	" p.jobfs_bytes, p.ngpus"
 	" FROM attempts a JOIN jobs j ON j.job = a.job LEFT JOIN parts p"
 	" ON p.job = a.job AND p.attempt = a.attempt AND p.part = 0"
-	" WHERE a.node = ?1 AND a.closed = 0 AND a.missing_ns = 0"
-	" AND (a.hosts = '' OR a.shown = 1 OR j.want = 2 OR NOT EXISTS(SELECT 1 FROM parts o"
-	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < 2))"
+	" WHERE a.node = ?1 AND a.closed = " SQL_STORE_OPEN " AND a.missing_ns = 0"
+	" AND (a.hosts = '' OR a.shown = 1 OR j.want = " SQL_STORE_CANCEL
+	" OR NOT EXISTS(SELECT 1 FROM parts o"
+	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < " SQL_JOB_RUNNING
+	"))"
 	" UNION ALL"
-	" SELECT p.job, p.attempt, CASE WHEN a.closed <> 0 OR a.held_ns > 0 THEN 2 ELSE j.want "
-	"END, p.state,"
-	" CASE WHEN a.closed <> 0 OR a.held_ns > 0 THEN 'the job has ended'"
+	" SELECT p.job, p.attempt, CASE WHEN a.closed <> " SQL_STORE_OPEN
+	" OR a.held_ns > 0 THEN " SQL_STORE_CANCEL " ELSE j.want END, p.state,"
+	" CASE WHEN a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0 THEN 'the job has ended'"
 	" ELSE j.want_reason END," REQUEST
 	", j.array_job, j.array_index, a.hosts, p.part, p.node, p.ncpus, p.vmem_bytes,"
 	" p.mem_bytes, p.jobfs_bytes, p.ngpus"
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
 	" JOIN jobs j ON j.job = p.job"
-	" WHERE p.node = ?1 AND p.closed = 0 AND p.missing_ns = 0 AND p.part > 0"
+	" WHERE p.node = ?1 AND p.closed = " SQL_STORE_OPEN
+	" AND p.missing_ns = 0 AND p.part > 0"
 	" ORDER BY 1, 2";
 _Static_assert(STORE_CANCEL == 2 && JOB_RUNNING == 2, "given_sql has them as numbers");
 

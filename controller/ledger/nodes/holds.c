@@ -8,18 +8,20 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/nodes/placed.h"
+#include "controller/ledger/sql.h"
 
 /* Cores of a job that is suspended and shall stay so are free for others; everything else
  * that was given is held until the attempt is closed. */
 static const char holds_sql[] =
 	"SELECT n.node, n.draining = 0 AND n.lost = 0, n.ncpus, n.mem_bytes, n.jobfs_bytes,"
 	" n.ngpus,"
-	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
+	" COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED
+	" AND j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0),"
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
 	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
 	" COALESCE(MAX(j.exclusive), 0), n.gpu_models,"
 	" n.drained_gpu_models, n.node_type, n.features"
-	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
+	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
 	" AND a.hosts = ''"
 	" LEFT JOIN jobs j ON j.job = a.job"
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
@@ -29,8 +31,6 @@ static const char vacant_sql[] =
 	"SELECT node, draining = 0 AND lost = 0, ncpus, mem_bytes, jobfs_bytes, ngpus, 0, 0, 0,"
 	" 0, 0, gpu_models, drained_gpu_models, node_type, features FROM nodes"
 	" WHERE cluster = ?1 ORDER BY node";
-
-_Static_assert(JOB_SUSPENDED == 3 && STORE_SUSPEND == 1, "holds_sql has them as numbers");
 
 /* Also while the job that has it is suspended. */
 static void hold_whole(struct fit_node *n)

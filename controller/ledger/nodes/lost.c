@@ -7,6 +7,7 @@
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/attempts/part.h"
+#include "controller/ledger/sql.h"
 
 struct held {
 	int64_t job, heard_ns;
@@ -21,10 +22,11 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 	int r = db_query(
 		s->db, err, &st,
 		"SELECT a.job, a.attempt, a.node, n.last_ns, 0 FROM nodes n"
-		" CROSS JOIN attempts a ON a.node = n.node AND a.closed = 0"
+		" CROSS JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
 		" WHERE n.lost = 1 UNION ALL"
 		" SELECT p.job, p.attempt, p.node, n.last_ns, p.part FROM nodes n"
-		" CROSS JOIN parts p ON p.node = n.node AND p.closed = 0 AND p.part > 0"
+		" CROSS JOIN parts p ON p.node = n.node AND p.closed = " SQL_STORE_OPEN
+		" AND p.part > 0"
 		" WHERE n.lost = 1 ORDER BY 1, 2, 5 LIMIT ?1",
 		"i", (int64_t)STORE_LOST_MAX);
 

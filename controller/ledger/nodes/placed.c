@@ -5,6 +5,7 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
+#include "controller/ledger/sql.h"
 
 #define PLACED                                                                                 \
 	"SELECT j.job, j.account, j.user, j.queue, a.node, j.ncpus, j.vmem_bytes,"             \
@@ -13,15 +14,16 @@
 	" a.suspended_ns, j.gpu_model, a.attempt, a.closed"
 #define OPEN                                                                                   \
 	" FROM attempts a CROSS JOIN jobs j ON j.job = a.job"                                  \
-	" WHERE a.closed = 0 AND j.cluster = ?1"
+	" WHERE a.closed = " SQL_STORE_OPEN " AND j.cluster = ?1"
 static const char placed_sql[] = PLACED OPEN " ORDER BY a.job";
 /* With those that are over while some of their nodes have not ended their parts. */
 static const char and_over_sql[] =
 	PLACED OPEN " UNION ALL " PLACED
 		    " FROM (SELECT DISTINCT +job AS job, +attempt AS attempt FROM parts"
-		    " WHERE closed = 0 AND part > 0) x"
+		    " WHERE closed = " SQL_STORE_OPEN " AND part > 0) x"
 		    " CROSS JOIN attempts a ON a.job = x.job AND a.attempt = x.attempt"
-		    " CROSS JOIN jobs j ON j.job = a.job WHERE a.closed <> 0 AND j.cluster = ?1"
+		    " CROSS JOIN jobs j ON j.job = a.job WHERE a.closed <> " SQL_STORE_OPEN
+		    " AND j.cluster = ?1"
 		    " ORDER BY 1, 23";
 
 static struct store_placed read_row(struct db_row *st)

@@ -5,17 +5,19 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
+#include "controller/ledger/sql.h"
 
 static const char nodes_sql[] =
 	"SELECT n.node, n.cluster, n.boot, n.version, n.address, n.topology, n.notes, "
 	"n.draining,"
 	" n.lost, n.tier, n.first_ns, n.last_ns, n.ncpus, n.mem_bytes, n.jobfs_bytes, n.ngpus,"
 	" n.free_ncpus, n.free_mem_bytes, n.free_jobfs_bytes, n.free_ngpus, COUNT(a.job),"
-	" COALESCE(SUM(CASE WHEN a.state = 3 AND j.want = 1 THEN 0 ELSE j.ncpus END), 0),"
+	" COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED
+	" AND j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0),"
 	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
 	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
 	" n.gpus, n.gpu_models, n.free_gpu_models, n.node_type, n.features"
-	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = 0"
+	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
 	" AND a.hosts = ''"
 	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
 

@@ -6,13 +6,11 @@
 #include "common/err.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/jobs/texts.h"
+#include "controller/ledger/sql.h"
 
 /* A list that lacks a running step may have been made before the node's agent had looked for
  * what runs; one that comes this much later and lacks it too is believed. */
 #define MISSING_GRACE_NS (10 * 1000000000LL)
-
-_Static_assert(STORE_STEP_ENDED == 2 && STORE_CANCEL == 2, "numbers in SQL");
-_Static_assert(JOB_RUNNING == 2 && JOB_SUSPENDED == 3, "numbers in SQL");
 
 /* --- adding --- */
 
@@ -26,12 +24,15 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 {
 	struct db_row *st;
 	bool runs;
-	int r = db_query(s->db, err, &st,
-			 "SELECT attempt, state IN (2, 3) AND want <> 2,"
-			 " (SELECT COALESCE(MAX(step), 0) FROM steps t WHERE t.job = ?1),"
-			 " (SELECT COUNT(*) FROM steps t WHERE t.job = ?1 AND t.state < 2),"
-			 " user FROM jobs WHERE job = ?1",
-			 "i", job);
+	int r = db_query(
+		s->db, err, &st,
+		"SELECT attempt, state IN (" SQL_JOB_RUNNING ", " SQL_JOB_SUSPENDED
+		") AND want <> " SQL_STORE_CANCEL ","
+		" (SELECT COALESCE(MAX(step), 0) FROM steps t WHERE t.job = ?1),"
+		" (SELECT COUNT(*) FROM steps t WHERE t.job = ?1 AND t.state < " SQL_STORE_STEP_ENDED
+		"),"
+		" user FROM jobs WHERE job = ?1",
+		"i", job);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -60,7 +61,7 @@ static int add_one(struct store *s, const struct store_steps_new *n, const struc
 			   "INSERT INTO steps(job, step, attempt, node, spec, created_ns,"
 			   " command) SELECT p.job, ?2, p.attempt, p.node, '', ?6, ?5"
 			   " FROM placements p WHERE p.job = ?1 AND p.attempt = ?3"
-			   " AND p.node = ?4 AND p.closed = 0",
+			   " AND p.node = ?4 AND p.closed = " SQL_STORE_OPEN,
 			   "iiitii", n->job, now->last + 1 + (int64_t)i, now->attempt,
 			   n->nodes[i], command, n->now_ns);
 	if (r < 0)
@@ -122,11 +123,12 @@ int store_steps_nodes(struct store *s, int64_t job, char **ret, struct err *err)
 {
 	_cleanup_free_ char *names = strdup("");
 	struct db_row *st;
-	int r = names ? db_query(s->db, err, &st,
-				 "SELECT p.node FROM jobs j JOIN placements p"
-				 " ON p.job = j.job AND p.attempt = j.attempt AND p.closed = 0"
-				 " WHERE j.job = ?1 ORDER BY p.part",
-				 "i", job)
+	int r = names ? db_query(
+				s->db, err, &st,
+				"SELECT p.node FROM jobs j JOIN placements p"
+				" ON p.job = j.job AND p.attempt = j.attempt AND p.closed = " SQL_STORE_OPEN
+				" WHERE j.job = ?1 ORDER BY p.part",
+				"i", job)
 		      : err_set(err, -ENOMEM, "out of memory");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
@@ -192,7 +194,8 @@ int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT " COLUMNS " FROM steps t WHERE t.node = ?1 AND t.state < 2"
+			 "SELECT " COLUMNS
+			 " FROM steps t WHERE t.node = ?1 AND t.state < " SQL_STORE_STEP_ENDED
 			 " ORDER BY t.job, t.step",
 			 "t", node);
 
@@ -247,8 +250,9 @@ int store_steps_cancel(struct store *s, int64_t job, int64_t step,
 	if (r < 0)
 		return r;
 	r = db_run(s->db, err,
-		   "UPDATE steps SET want = 1 WHERE job = ?1 AND step = ?2 AND state < 2", "ii",
-		   job, step);
+		   "UPDATE steps SET want = " SQL_STORE_STEP_CANCEL
+		   " WHERE job = ?1 AND step = ?2 AND state < " SQL_STORE_STEP_ENDED,
+		   "ii", job, step);
 	if (r < 0)
 		return r;
 	if (!*ret_node)
@@ -274,7 +278,8 @@ static int acknowledge(struct sync_result *out, struct sync_step_ack ack, struct
 static int end_one(struct store *s, const struct sync_step *t, int64_t now_ns, struct err *err)
 {
 	return db_run_ints(s->db,
-			   "UPDATE steps SET state = 2, ended_ns = ?3, exit_status = ?4,"
+			   "UPDATE steps SET state = " SQL_STORE_STEP_ENDED
+			   ", ended_ns = ?3, exit_status = ?4,"
 			   " signal = ?5 WHERE job = ?1 AND step = ?2",
 			   &(struct db_ints){ (int64_t[]){ t->job, t->step, now_ns,
 							   t->exit_status, t->signal },
@@ -315,7 +320,7 @@ static int take_one(struct store *s, const struct sync *in, const struct sync_st
 		return 0;
 	if (!t->has_ended)
 		return db_run(s->db, err,
-			      "UPDATE steps SET state = 1, missing_ns = 0"
+			      "UPDATE steps SET state = " SQL_STORE_STEP_RUNS ", missing_ns = 0"
 			      " WHERE job = ?1 AND step = ?2",
 			      "ii", t->job, t->step);
 	r = end_one(s, t, now_ns, err);
@@ -340,7 +345,8 @@ static int find_missing(struct store *s, const struct sync *in, struct missing *
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
 			 "SELECT job, step, attempt, missing_ns FROM steps"
-			 " WHERE node = ?1 AND state < 2 AND state = 1",
+			 " WHERE node = ?1 AND state < " SQL_STORE_STEP_ENDED
+			 " AND state = " SQL_STORE_STEP_RUNS,
 			 "t", in->node);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
@@ -375,7 +381,7 @@ static int judge_missing(struct store *s, const struct missing *m, int64_t now_n
 			      "UPDATE steps SET missing_ns = ?3 WHERE job = ?1 AND step = ?2",
 			      "iii", m->job, m->step, now_ns);
 	r = db_run(s->db, err,
-		   "UPDATE steps SET state = 2, ended_ns = ?3,"
+		   "UPDATE steps SET state = " SQL_STORE_STEP_ENDED ", ended_ns = ?3,"
 		   " text = 'its node no longer knows it'"
 		   " WHERE job = ?1 AND step = ?2",
 		   "iii", m->job, m->step, now_ns);
@@ -409,10 +415,13 @@ int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
 
 int store_steps_close(struct store *s, int64_t job, int64_t now_ns, struct err *err)
 {
-	return db_run(s->db, err,
-		      "UPDATE steps SET state = 2, ended_ns = ?2, text = 'the job ended'"
-		      " WHERE job = ?1 AND state < 2 AND NOT EXISTS("
-		      "SELECT 1 FROM placements p WHERE p.job = ?1 AND"
-		      " p.attempt = steps.attempt AND p.node = steps.node AND p.closed = 0)",
-		      "ii", job, now_ns);
+	return db_run(
+		s->db, err,
+		"UPDATE steps SET state = " SQL_STORE_STEP_ENDED
+		", ended_ns = ?2, text = 'the job ended'"
+		" WHERE job = ?1 AND state < " SQL_STORE_STEP_ENDED " AND NOT EXISTS("
+		"SELECT 1 FROM placements p WHERE p.job = ?1 AND"
+		" p.attempt = steps.attempt AND p.node = steps.node AND p.closed = " SQL_STORE_OPEN
+		")",
+		"ii", job, now_ns);
 }

@@ -35,6 +35,7 @@ int store_steps_nodes(struct store *s, int64_t job, char **ret, struct err *err)
 
 /* On disk as numbers. */
 enum store_step_state { STORE_STEP_WANTED, STORE_STEP_RUNS, STORE_STEP_ENDED };
+enum store_step_want { STORE_STEP_RUN, STORE_STEP_CANCEL };
 struct store_step {
 	int64_t job, step;
 	int32_t attempt;

@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
+#include "controller/ledger/sql.h"
 
 #define READ_MAX (256 << 10)
 
@@ -13,7 +14,8 @@ static int count_open(struct store *s, const struct store_steps_span *span, stru
 	struct db_row *st;
 	int64_t n, n_ended;
 	int r = db_query(s->db, err, &st,
-			 "SELECT COUNT(*), COALESCE(SUM(CASE WHEN state = 2 THEN 1 ELSE 0 END),"
+			 "SELECT COUNT(*), COALESCE(SUM(CASE WHEN state = " SQL_STORE_STEP_ENDED
+			 " THEN 1 ELSE 0 END),"
 			 " 0) FROM steps WHERE job = ?1 AND step >= ?2 AND step <= ?3",
 			 "iii", span->job, span->first, span->last);
 

@@ -7,6 +7,7 @@
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/stretch.h"
+#include "controller/ledger/sql.h"
 
 #define S_NS 1000000000LL
 
@@ -317,7 +318,7 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"       \
 	" gpu_model, due_ns, node_type, features, chunks, scattered, eligible_ns, withheld,"   \
 	" qos"                                                                                 \
-	" FROM jobs WHERE state = 0 AND state < 5"
+	" FROM jobs WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
 #define ELIGIBLE_SQL WAITING_SQL " AND withheld = 0"
 
 static const char *held_by(int64_t withheld)
@@ -396,9 +397,9 @@ int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, voi
 int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		   struct err *err)
 {
-	_Static_assert((STORE_HELD_USER | STORE_HELD_OPERATOR | STORE_DEPENDS) == 7,
-		       "the query has them as a number");
-	return tell_all(s, WAITING_SQL " AND (withheld & 7) <> 0 AND cluster = ?1 ORDER BY job",
+	return tell_all(s,
+			WAITING_SQL " AND (withheld & " SQL_STORE_HELD_OR_DEPENDS
+				    ") <> 0 AND cluster = ?1 ORDER BY job",
 			cluster, &(struct telling){ fn, ctx }, err);
 }
 

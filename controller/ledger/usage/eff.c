@@ -6,6 +6,7 @@
 #include "controller/ledger/usage/eff.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/import/imported.h"
+#include "controller/ledger/sql.h"
 
 #define S_NS 1000000000LL
 #define MS_NS 1000000LL
@@ -36,7 +37,8 @@ struct read_row {
 	" AND (?1 IS NULL OR j.cluster = ?1) AND (?2 IS NULL OR j.account = ?2)"               \
 	" AND (?3 IS NULL OR j.user = ?3)"
 #define LIVE_ENDED                                                                             \
-	" j.state = 5 AND a.running_ns > 0 AND j.ended_ns >= ?4 AND j.ended_ns < ?5"           \
+	" j.state = " SQL_JOB_ENDED                                                            \
+	" AND a.running_ns > 0 AND j.ended_ns >= ?4 AND j.ended_ns < ?5"                       \
 	" AND (?6 = 0 OR j.job > (SELECT COALESCE(MAX(job), 0) FROM jobs) - ?6)" LIVE_OF       \
 	" ORDER BY j.job, a.attempt"
 
@@ -45,7 +47,6 @@ static const char live_job_sql[] =
 static const char live_user_sql[] = LIVE_COLUMNS " WHERE j.user = ?3 AND" LIVE_ENDED;
 static const char live_account_sql[] = LIVE_COLUMNS " WHERE j.account = ?2 AND" LIVE_ENDED;
 static const char live_sql[] = LIVE_COLUMNS " WHERE" LIVE_ENDED;
-_Static_assert(JOB_ENDED == 5, "the state is in SQL as a number");
 
 static void read_measured(struct usage *u, int64_t *field, struct db_row *st, int column)
 {

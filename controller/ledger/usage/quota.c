@@ -5,6 +5,7 @@
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/ledger/store_sqlite.h"
+#include "controller/ledger/sql.h"
 
 /* What counts: the one place that says so. */
 #define SUMS                                                                                   \
@@ -102,14 +103,13 @@ static const char active_sql[] =
 	" j.rate_num, j.rate_den, j.ncpus, j.ngpus,"
 	" CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END, j.walltime_s,"
 	" COALESCE(a.running_ns, 0), COALESCE(a.charge_requested_ms, 0), j.withheld,"
-	" CASE WHEN (j.withheld & 8) <> 0 THEN"
+	" CASE WHEN (j.withheld & " SQL_STORE_IS_ARRAY ") <> 0 THEN"
 	"  (SELECT r.n_waiting FROM arrays r WHERE r.job = j.job) ELSE 1 END, j.qos"
 	" FROM jobs j"
-	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > 0"
-	" WHERE j.state < 5 ORDER BY +j.job"; /* +: the index of active jobs, not all in order
+	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > " SQL_JOB_QUEUED
+	" WHERE j.state < " SQL_JOB_ENDED
+	" ORDER BY +j.job"; /* +: the index of active jobs, not all in order
 					       */
-
-_Static_assert(STORE_IS_ARRAY == 8, "active_sql has it as a number");
 
 static void read_job(struct db_row *st, struct store_quota_job *j)
 {

@@ -78,7 +78,8 @@ int rollup_write_day(struct db *db, const struct rollup_key *k, const struct rol
 
 	return db_run_later(
 		db, err,
-		"INSERT INTO rollups VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+		"INSERT INTO rollups(cluster, account, user, pool, day," ROLLUP_FIGURES ")"
+		" VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
 		" ?11, ?12, ?13, ?14, ?15)" ADD_FIGURES("rollups",
 							"cluster, account, user, pool, day"),
 		"ttti"
@@ -94,7 +95,8 @@ int rollup_write_month(struct db *db, const struct rollup_month *m, const struct
 	const int64_t *f = r->figure;
 
 	return db_run_later(db, err,
-			    "INSERT INTO months VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+			    "INSERT INTO months(association, pool, month," ROLLUP_FIGURES ")"
+			    " VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
 			    " ?11, ?12, ?13)" ADD_FIGURES("months", "association, pool, month"),
 			    "iii"
 			    "iiiii"

@@ -18,6 +18,9 @@ enum rollup_figure {
 	ROLLUP_ADJUSTED_MS, /* refunds (< 0) and recharges */
 	_ROLLUP_MAX,
 };
+#define ROLLUP_FIGURES                                                                         \
+	" jobs_started, jobs_ended, running_ms, suspended_ms, cpu_ms, charge_requested_ms,"    \
+	" charge_used_ms, core_ms, gpu_ms, adjusted_ms"
 const char *rollup_figure_name(enum rollup_figure f); /* "jobs_started": the column's name */
 
 struct rollup {

@@ -10,6 +10,7 @@
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/sums.h"
+#include "controller/ledger/sql.h"
 
 static const char *const by_names[] = { [STORE_BY_NONE] = "",
 					[STORE_BY_ACCOUNT] = "account",
@@ -44,15 +45,12 @@ int store_by_parse(const char *text, enum store_by ret[static 2], struct err *er
 	return 0;
 }
 
-#define FIGURES                                                                                \
-	" jobs_started, jobs_ended, running_ms, suspended_ms, cpu_ms, charge_requested_ms,"    \
-	" charge_used_ms, core_ms, gpu_ms, adjusted_ms"
 #define MONTHS                                                                                 \
-	"SELECT a.account, a.user, a.cluster, m.pool, m.month," FIGURES                        \
+	"SELECT a.account, a.user, a.cluster, m.pool, m.month," ROLLUP_FIGURES                 \
 	" FROM associations a CROSS JOIN months m ON m.association = a.id"                     \
 	" WHERE m.month >= ?3 AND m.month < ?4 AND (?5 IS NULL OR a.cluster = ?5)"
 #define DAYS                                                                                   \
-	"SELECT account, user, cluster, pool, day," FIGURES                                    \
+	"SELECT account, user, cluster, pool, day," ROLLUP_FIGURES                             \
 	" FROM rollups WHERE day >= ?3 AND day < ?4 AND (?5 IS NULL OR cluster = ?5)"
 
 /* One text for each index that answers at once; the planner knows only what is spelled out. */
@@ -65,11 +63,13 @@ static const char *const months_sql[] = {
 static const char *const days_sql[] = {
 	[ANY] = DAYS,
 	[OF_ACCOUNT] = DAYS " AND account = ?1 AND (?2 IS NULL OR user = ?2)",
-	[OF_USER] = "SELECT r.account, r.user, r.cluster, r.pool, r.day," FIGURES
-		    " FROM associations a CROSS JOIN rollups r ON r.cluster = a.cluster"
-		    " AND r.account = a.account AND r.user = a.user AND r.pool IN (0, 1)"
-		    " WHERE a.user = ?2 AND r.day >= ?3 AND r.day < ?4"
-		    " AND (?5 IS NULL OR r.cluster = ?5)",
+	[OF_USER] =
+		"SELECT r.account, r.user, r.cluster, r.pool, r.day," ROLLUP_FIGURES
+		" FROM associations a CROSS JOIN rollups r ON r.cluster = a.cluster"
+		" AND r.account = a.account AND r.user = a.user AND r.pool IN (" SQL_CHARGE_POOL_CPU
+		", " SQL_CHARGE_POOL_GPU ")"
+		" WHERE a.user = ?2 AND r.day >= ?3 AND r.day < ?4"
+		" AND (?5 IS NULL OR r.cluster = ?5)",
 };
 _Static_assert(_CHARGE_POOL_MAX == 2, "the pools are named, so that the key finds the days");
 _Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _FILTER_MAX,

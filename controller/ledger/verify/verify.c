@@ -5,6 +5,7 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
 #include "controller/ledger/usage/sums.h"
+#include "controller/ledger/sql.h"
 
 #define S_NS 1000000000LL
 
@@ -192,6 +193,7 @@ static int take_attempt(struct verify *v, struct db_row *st, struct err *err)
 	return 0;
 }
 
+#define DAYS "SELECT cluster, account, user, pool, day," ROLLUP_FIGURES " FROM "
 #define WHOSE "SELECT j.cluster, j.account, j.user, j.pool, "
 /* An attempt's figures in the columns of slices; cores x time is rounded half up. */
 #define FIGURES                                                                                \
@@ -202,16 +204,17 @@ static int take_attempt(struct verify *v, struct db_row *st, struct err *err)
 #define ATTEMPTS " FROM attempts a JOIN jobs j USING(job)"
 
 /* Days before the first slices are in rollups_base; the day numbers: store_sqlite.h. */
-static const char whole_sql[] =
-	WHOSE "a.usage_day," FIGURES ATTEMPTS " WHERE a.sliced = 0 AND a.usage_day > -1000000";
+static const char whole_sql[] = WHOSE "a.usage_day," FIGURES ATTEMPTS
+				      " WHERE a.sliced = 0 AND a.usage_day > " SQL_STORE_NO_DAY;
 static const char slices_sql[] =
 	WHOSE "x.day, x.running_ms, x.suspended_ms, x.cpu_ms, x.charge_requested_ms,"
 	      " x.charge_used_ms, x.core_ms, x.gpu_ms FROM slices x JOIN jobs j USING(job)"
-	      " WHERE x.day > -1000000";
-static const char base_sql[] = "SELECT * FROM rollups_base";
+	      " WHERE x.day > " SQL_STORE_NO_DAY;
+static const char base_sql[] = DAYS "rollups_base";
 static const char started_sql[] =
-	WHOSE "a.started_day" ATTEMPTS " WHERE a.started_day > -1000000";
-static const char ended_sql[] = WHOSE "a.ended_day" ATTEMPTS " WHERE a.ended_day > -1000000";
+	WHOSE "a.started_day" ATTEMPTS " WHERE a.started_day > " SQL_STORE_NO_DAY;
+static const char ended_sql[] =
+	WHOSE "a.ended_day" ATTEMPTS " WHERE a.ended_day > " SQL_STORE_NO_DAY;
 static const char adjustments_sql[] =
 	"SELECT cluster, account, user, pool, day, charge_ms FROM adjustments";
 static const char attempts_sql[] = "SELECT 1 FROM attempts";
@@ -411,7 +414,7 @@ static int verify_all(struct verify *v, struct err *err)
 	if (r >= 0)
 		r = verify_parts(v, err);
 	if (r >= 0)
-		r = each(v, "SELECT * FROM rollups", check_rollup, err);
+		r = each(v, DAYS "rollups", check_rollup, err);
 	if (r >= 0)
 		r = each(v, months_sql, check_month, err);
 	if (r >= 0)

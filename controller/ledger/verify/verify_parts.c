@@ -4,6 +4,7 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/verify/verify.h"
+#include "controller/ledger/sql.h"
 
 struct checking {
 	store_difference_fn fn;
@@ -89,14 +90,14 @@ static int take_part(struct checking *c, struct db_row *st, struct err *err)
 static const char parts_sql[] =
 	"SELECT a.job, a.attempt, j.cluster, j.account, j.user, a.usage, p.usage"
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
-	" JOIN jobs j ON j.job = p.job WHERE a.closed <> 3"
+	" JOIN jobs j ON j.job = p.job WHERE a.closed <> " SQL_STORE_VOID
 	" ORDER BY p.job, p.attempt, p.part";
 /* An hour: longer than any node that is heard of takes to end what it was told to. */
 static const char left_sql[] =
 	"SELECT p.job, p.attempt, j.cluster, j.account, j.user"
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
 	" JOIN jobs j ON j.job = p.job JOIN nodes n ON n.node = p.node"
-	" WHERE p.closed = 0 AND a.closed <> 0"
+	" WHERE p.closed = " SQL_STORE_OPEN " AND a.closed <> " SQL_STORE_OPEN
 	" AND (p.part = 0 OR n.last_ns - a.ended_ns > 3600000000000)";
 
 static int check_left(struct checking *c, struct db_row *st, struct err *err)
