@@ -23,6 +23,7 @@ live_stop() {
 live_end() {
 	live_stop
 	for f in "$dir"/*.pid; do [ -s "$f" ] && live_end_pid "$(cat "$f")"; done
+	for f in $(jobs -p); do live_end_pid "$f"; done # what the suite left running
 	wait
 	rm -rf "$dir"
 }
@@ -54,7 +55,8 @@ live_open() {
 	for _ in $(seq 20); do
 		port=$((20000 + RANDOM % 12000)) # below those that the kernel gives to clients
 		url=http://127.0.0.1:$port
-		! curl -s -o /dev/null "$url" || continue
+		curl -s -m 5 -o /dev/null "$url"
+		[ $? = 7 ] || continue # 7: refused. A service that accepts and is silent holds the port too.
 		"$@"
 		live_start && return
 	done

@@ -1,5 +1,6 @@
 # tap_lib.sh - what shell suites say, as TAP. To be sourced; then the checks; then `tap_end`.
 # shellcheck shell=bash
+export CURL_HOME=$PWD/tests/cluster # its .curlrc: no curl waits for ever
 n=0 failed=0
 tap_result() { # OK? NAME [TEXT shown on failure]
 	n=$((n + 1))
