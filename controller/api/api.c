@@ -10,7 +10,7 @@
 #include "controller/api/jobs/parts.h"
 #include "controller/api/jobs/suspended.h"
 #include "controller/api/jobs/describe.h"
-#include "controller/api/submit/desk.h"
+#include "controller/api/submit/batch.h"
 #include "controller/api/sync/told.h"
 #include "controller/http/server.h"
 #include "controller/api/turn.h"
@@ -150,7 +150,7 @@ struct api *api_close(struct api *a)
 	a->metrics_usage = metrics_usage_free(a->metrics_usage);
 	sd_event_source_disable_unref(a->cycle_source);
 	sd_event_source_disable_unref(a->prune_source);
-	desk_close(a->desk);
+	submit_batches_close(a->batches);
 	told_free(a->told);
 	declared_close(a);
 	free(a);

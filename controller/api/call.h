@@ -29,7 +29,7 @@ struct api {
 	struct sd_event_source *cycle_source;
 	struct sd_event_source *prune_source;
 	int64_t cycle_due_ns; /* monotonic: not before; so others get half of the time */
-	struct desk *desk;    /* where jobs are handed in; made when the first one is */
+	struct submit_batches *batches; /* made by the first submission */
 	struct told *told;
 	struct hooks *hooks;		     /* NULL: the site has none */
 	struct metrics_usage *metrics_usage; /* metrics_usage.h; NULL: not asked for so far */
@@ -81,8 +81,8 @@ int64_t call_monotonic_ns(void); /* CLOCK_MONOTONIC */
 
 /* The routes, one concern a file. */
 int route_sync(struct call *c, struct err *err);	/* sync.c */
-int route_submit(struct call *c, struct err *err);	/* desk.c */
-int route_cost(struct call *c, struct err *err);	/* submit.c */
+int route_submit(struct call *c, struct err *err);	/* batch.c */
+int route_cost(struct call *c, struct err *err);	/* cost.c */
 int route_jobs(struct call *c, struct err *err);	/* jobs.c */
 int route_job(struct call *c, struct err *err);		/* jobs.c */
 int route_cancel(struct call *c, struct err *err);	/* jobs.c */

@@ -108,7 +108,7 @@ has "the default account is taken" '2' "$out"
 has "indeed" physics "$(reeve_as bin job 2)"
 fails "a cluster that the account is not for" 1 "is not for cluster 'main'; it is for: other" \
 	submit bin -A letters
-fails "an account of others" 1 "is none of yours; yours are: physics" submit daemon -A optics
+fails "an account of others" 1 "you are not in account 'optics'; yours are: physics" submit daemon -A optics
 fails "nobody's" 1 'has no account' submit nobody
 has "below an account" 3 "$(submit bin -A optics)"
 

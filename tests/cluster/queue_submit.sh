@@ -177,19 +177,19 @@ for bad in "5-1:ends before it begins" "1-5:0:a step of 0" "1-5%0:at once of 0" 
 	has "array ${bad%:*} is refused" "${bad##*:}" "$(submit $daemon -J "${bad%:*}")"
 done
 has "an array of a million is refused by the bound's name" \
-	"has 1000000 elements, and MaxArraySize allows 10000" "$(submit $daemon -J 0-999999)"
+	"has 1000000 tasks, and MaxArraySize allows 10000" "$(submit $daemon -J 0-999999)"
 has "... which says what to do" "raise MaxArraySize" "$(submit $daemon -J 0-999999)"
 has "an array is not streamed" "is not streamed" "$(ask $daemon POST /v1/jobs '{"schema":"reeve/1","request":{"resources":{},"stream":true,"argv":["x"],"workdir":"/","array":{"first":0,"last":3}}}')"
 live_stop
 
 # ---- bounds ----
 live_open configure bounds $'MaxArraySize = 1000000\nMaxQueuedPerUser = 5\nMaxQueuedPerAccount = 8'
-has "a larger array than one may queue" "1000000 more were handed in, and MaxQueuedPerUser is 5" "$(submit $daemon -J 0-999999)"
+has "a larger array than one may queue" "with 1000000 more that exceeds MaxQueuedPerUser, 5" "$(submit $daemon -J 0-999999)"
 is "elements count as jobs" 1 "$(submit $daemon -J 0-3)"
 is "one more is taken" 6 "$(submit $daemon)"
-has "the next is not" "user daemon has 5 jobs queued, 1 more were handed in, and MaxQueuedPerUser is 5" "$(submit $daemon)"
+has "the next is not" "user daemon has 5 jobs queued; with 1 more that exceeds MaxQueuedPerUser, 5" "$(submit $daemon)"
 is "another user is not affected" 7 "$(submit $bin -J 0-2)"
-has "but by the account" "account physics has 8 jobs queued, 1 more were handed in, and MaxQueuedPerAccount is 8" "$(submit $bin)"
+has "but by the account" "account physics has 8 jobs queued; with 1 more that exceeds MaxQueuedPerAccount, 8" "$(submit $bin)"
 reeve $daemon cancel 6 >/dev/null
 is "with one cancelled there is room again" 11 "$(submit $daemon)"
 live_stop

@@ -141,7 +141,7 @@ $O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_lead: $(LEDGER) $O/controller/ledger/lead.o $O/controller/postgres/pg_lead.o
 $O/tests/unit/test_schedule_load: LDLIBS += -lm
 $O/tests/unit/test_schedule_load: $(SCHEDULE)
-$O/tests/unit/test_lines: $O/controller/api/submit/lines.o
+$O/tests/unit/test_round_robin: $O/controller/api/submit/round_robin.o
 $O/tests/unit/test_select: LDLIBS += -ljansson
 $O/tests/unit/test_select: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_steps: LDLIBS += -ljansson

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/submit/admit.h"
+#include "controller/ledger/usage/quota.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
@@ -125,6 +125,17 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 	return 0;
 }
 
+/* "quota_note": what a quota changed of the job when it was submitted. */
+static int add_quota_note(struct call *c, json_t *doc, struct err *err)
+{
+	char note[STORE_QUOTA_NOTE_MAX];
+	int r = store_quota_noted(c->api->c.store, c->id, note, err);
+
+	if (r >= 0 && *note && json_object_set_new(doc, "quota_note", wire_string(note)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return r;
+}
+
 int route_job(struct call *c, struct err *err)
 {
 	struct list l = { c, NULL };
@@ -135,7 +146,7 @@ int route_job(struct call *c, struct err *err)
 	l.array = json_array();
 	if (json_object_set_new(json_object_get(c->answer, "job"), "attempts", l.array) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = admit_tell(c, c->id, json_object_get(c->answer, "job"), err);
+	r = add_quota_note(c, json_object_get(c->answer, "job"), err);
 	return r < 0 ? r : store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
 }
 

@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/await.h"
-#include "controller/api/submit/bounds.h"
+#include "controller/api/stored_limit.h"
 #include "controller/api/steps/step_spec.h"
 
 #define LIST_MAX 1000
@@ -58,7 +58,7 @@ static int refuse(struct call *c, int why, struct err *err)
 			STORE_STEPS_OPEN_MAX);
 		return call_refuse(c, 409, "too-many-open", "wait until some have ended");
 	case STORE_STEPS_TOO_MUCH:
-		return bounds_refuse_stored(c, c->user, 0, err);
+		return stored_limit_refuse(c, c->user, 0, err);
 	default:
 		err_set(err, 0, "job %lld is not running", (long long)c->id);
 		return call_refuse(c, 409, "not-running",

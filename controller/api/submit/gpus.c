@@ -1,8 +1,12 @@
-/* gpus.c - see gpus.h. */
+/* gpus.c - a step of a submission: which model of GPU it means.
+ *
+ * A model without its size ("a100") is the only one of that name that the cluster's nodes have,
+ * or where no node reports any, that the configuration has weights for.
+ */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/submit/gpus.h"
+#include "controller/api/submit/submit.h"
 
 static int match_nodes(struct call *c, const struct request *q,
 		       char ret[static REQUEST_NAME_MAX], struct err *err)
@@ -33,8 +37,9 @@ static int match_config(struct call *c, const struct request *q,
 	return gpus_match_end(&m, "this site has weights for", ret, err);
 }
 
-int gpus_choose(struct call *c, struct request *q, struct err *err)
+int submit_choose_gpus(struct call *c, struct submit_job *s, struct err *err)
 {
+	struct request *q = &s->request;
 	char model[REQUEST_NAME_MAX] = "";
 	int r;
 
@@ -44,7 +49,8 @@ int gpus_choose(struct call *c, struct request *q, struct err *err)
 	if (r == 1)
 		r = match_config(c, q, model, err);
 	if (r == -EINVAL)
-		return call_refuse(c, 400, "unknown-gpu", "GET /v1/nodes lists what there is");
+		return call_refuse(c, 400, "unknown-gpu",
+				   "'reeve nodes' lists the GPUs there are");
 	if (r == 0)
 		memcpy(q->res.gpu_model, model, sizeof(model));
 	return r < 0 ? r : 0;

@@ -1,16 +1,63 @@
-/* submit - one job handed in: what must hold of it, its price, its row. */
+/* submit - the chain of steps from the document of POST /v1/jobs to the job's row.
+ *
+ * Each step is one function in the file of its name. It completes or checks the submission, or
+ * refuses it: then it returns < 0, err has the message, and the call has status, code and remedy.
+ * The order of the steps is in submit.c; POST /v1/cost (cost.c) takes some of them.
+ */
 #pragma once
-#include "controller/api/submit/admit.h"
-#include "controller/api/submit/bounds.h"
+#include "controller/api/call.h"
+#include "controller/api/submit/queue_limits.h"
+#include "controller/ledger/usage/quota.h"
+#include "controller/policy/charge/tariff.h"
 
-struct submission {
-	int64_t job;
-	struct admit_note note;
-	char account[REQUEST_NAME_MAX];
-	bool has_failed; /* the ledger, half-way: the transaction is to be rolled back */
+struct submit_job {
+	struct request request;
+	const struct config_cluster *cluster;
+	const char *credential; /* what the user signed for the nodes; NULL: nothing */
+	int64_t n_chunk_nodes; /* nodes that the chunks take; 0: one chunk, or no node is known */
+	struct queue_limits *limits;
+	struct tariff_price price;
+	struct store_target *targets; /* jobs that this one still waits for */
+	size_t n_targets;
+	char quota_note[STORE_QUOTA_NOTE_MAX]; /* what the quota changed; "": nothing */
+	int64_t job;			       /* its number, once it is stored */
+	bool has_ledger_failed; /* half-way: the transaction must be rolled back */
 };
-/* In the ledger's transaction under way. 0: it is in, and c->answer says so, to be sent when it
- * is on disk. < 0: refused, nothing was written; or the ledger failed. */
-int submit_take(struct call *c, struct bounds *b, struct submission *ret, struct err *err);
-/* It is on disk: what is to be done then. */
-void submit_finish(struct call *c, const struct submission *s);
+
+typedef int (*submit_step_fn)(struct call *c, struct submit_job *s, struct err *err);
+int submit_read_credential(struct call *c, struct submit_job *s, struct err *err);
+int submit_read_request(struct call *c, struct submit_job *s, struct err *err);
+int submit_apply_defaults(struct call *c, struct submit_job *s, struct err *err);
+int submit_choose_gpus(struct call *c, struct submit_job *s, struct err *err);
+int submit_authorize(struct call *c, struct submit_job *s, struct err *err);
+int submit_split_chunks(struct call *c, struct submit_job *s, struct err *err);
+int submit_check_queue_limits(struct call *c, struct submit_job *s, struct err *err);
+int submit_find_price(struct call *c, struct submit_job *s, struct err *err);
+int submit_check_quota(struct call *c, struct submit_job *s, struct err *err);
+int submit_find_dependencies(struct call *c, struct submit_job *s, struct err *err);
+
+/* Steps of POST /v1/cost alone: they refuse nothing that has a price. The last one adds what the
+ * quota would decide: "quota" (taken, bonus, refused) and "quota_note", where the request names
+ * an account of the caller. */
+int submit_try_chunks(struct call *c, struct submit_job *s, struct err *err);
+int submit_predict_qos(struct call *c, struct submit_job *s, struct err *err);
+int submit_encode_price(struct call *c, struct submit_job *s, struct err *err);
+int submit_predict_quota(struct call *c, struct submit_job *s, struct err *err);
+
+/* Whole nodes, because the request or its queue asks for them. */
+bool submit_is_exclusive(const struct call *c, const struct request *q);
+
+/* What is left to do once the job is on disk. */
+struct submit_result {
+	int64_t job;
+	char account[REQUEST_NAME_MAX];
+	char quota_note[STORE_QUOTA_NOTE_MAX];
+	bool has_ledger_failed;
+};
+/* The whole chain, within the ledger's transaction. 0: the job has its row, and c->answer is
+ * the answer for when the transaction is on disk. < 0: refused, nothing was written; or the
+ * ledger failed. */
+int submit_run(struct call *c, struct queue_limits *limits, struct submit_result *ret,
+	       struct err *err);
+/* After the commit. */
+void submit_finish(struct call *c, const struct submit_result *r);

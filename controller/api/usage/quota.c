@@ -1,105 +1,17 @@
-/* quota.c - GET /v1/quota, and what quotas and limits say of a job that is handed in. */
+/* quota.c - GET /v1/quota: what is left of allocations. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/log.h"
-#include "controller/api/submit/admit.h"
+#include "controller/accounts/accounts.h"
+#include "controller/api/call.h"
 #include "controller/api/who.h"
-#include "controller/quota/quota_admit.h"
-#include "controller/pricing/quote.h"
+#include "controller/quota/quota.h"
 
 static struct quota_site site_of(const struct call *c)
 {
 	return (struct quota_site){ c->api->c.store, c->api->c.config, c->api->accounts };
 }
-
-/* ---- handing in ---- */
-
-/* Into the queue that is free of charge, and priced so: on how many nodes makes no difference.
- */
-static int move(struct call *c, struct request *q, const char *queue, struct tariff_price *p,
-		struct err *err)
-{
-	struct quote quote = {
-		.pick = { .cluster = q->cluster, .queue = q->queue, .qos = q->qos },
-		.res = q->res,
-		.is_exclusive = q->is_exclusive
-	};
-
-	snprintf(q->queue, sizeof(q->queue), "%s", queue);
-	return quote_price(c->api->c.config, &quote, p, err);
-}
-
-int admit_job(struct call *c, struct request *q, struct tariff_price *p, struct admit_note *ret,
-	      struct err *err)
-{
-	const struct quota_want want = {
-		.request = q, .rate = p->rate, .pool = p->pool, .now_ns = call_now_ns()
-	};
-	const struct quota_site site = site_of(c);
-	struct quota_answer a;
-	int r = quota_admit(&site, &want, &a, err);
-
-	ret->text[0] = '\0';
-	if (r < 0 || a.verdict == QUOTA_TAKEN)
-		return r;
-	if (a.verdict == QUOTA_REFUSED) {
-		err_set(err, 0, "%s", a.text);
-		return call_refuse(c, 400, a.code, a.remedy);
-	}
-	snprintf(ret->text, sizeof(ret->text), "moved from queue %s to %s, free of charge: %s",
-		 q->queue, a.queue, a.text);
-	return move(c, q, a.queue, p, err);
-}
-
-int admit_foretell(struct call *c, const struct request *q, const struct tariff_price *p,
-		   struct err *err)
-{
-	static const char *const words[] = { "taken", "bonus", "refused" };
-	const struct quota_want want = {
-		.request = q, .rate = p->rate, .pool = p->pool, .now_ns = call_now_ns()
-	};
-	const struct quota_site site = site_of(c);
-	int32_t account = accounts_find(site.accounts, q->account);
-	struct quota_answer a;
-	int r;
-
-	_Static_assert(ARRAY_LEN(words) == _QUOTA_VERDICT_MAX, "a word a verdict");
-	if (account < 0 || !accounts_member(site.accounts, account, c->user))
-		return 0;
-	r = quota_admit(&site, &want, &a, err);
-	if (r < 0)
-		return r;
-	json_object_set_new(c->answer, "quota", json_string(words[a.verdict]));
-	if (*a.text)
-		json_object_set_new(c->answer, "quota_note", wire_string(a.text));
-	return 0;
-}
-
-void admit_keep(struct call *c, int64_t job, const struct admit_note *note)
-{
-	const struct store_quota_note n = { job, call_now_ns(), note->text };
-	struct err err;
-
-	if (!*note->text)
-		return;
-	log_job(LOG_INFO, job, "quota", "%s", note->text);
-	if (store_quota_note(c->api->c.store, &n, &err) < 0)
-		log_job(LOG_ERR, job, "quota", "the note of it is not kept: %s", err.text);
-}
-
-int admit_tell(struct call *c, int64_t job, json_t *doc, struct err *err)
-{
-	char note[STORE_QUOTA_NOTE_MAX];
-	int r = store_quota_noted(c->api->c.store, job, note, err);
-
-	if (r >= 0 && *note && json_object_set_new(doc, "quota_note", wire_string(note)) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return r;
-}
-
-/* ---- the view ---- */
 
 struct views {
 	struct call *c;

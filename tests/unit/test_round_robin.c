@@ -1,48 +1,48 @@
-/* test_lines - whoever hands in thousands waits behind themselves alone. */
+/* test_round_robin - a user who submits thousands of jobs delays only themselves. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
-#include "controller/api/submit/lines.h"
+#include "controller/api/submit/round_robin.h"
 
 struct thing {
-	struct lines_entry entry;
+	struct round_robin_entry entry;
 	uint32_t uid;
 	int number;
 };
 
 static struct thing things[20000];
 
-static void put(struct lines *l, int i, uint32_t uid)
+static void add(struct round_robin *l, int i, uint32_t uid)
 {
 	things[i] = (struct thing){ .uid = uid, .number = i };
-	assert_int_equal(lines_put(l, uid, &things[i].entry), 0);
+	assert_int_equal(round_robin_add(l, uid, &things[i].entry), 0);
 }
 
-static void one_of_another_user_is_next_but_one(void **state)
+static void one_entry_of_another_user_is_second(void **state)
 {
-	struct lines l = { 0 };
+	struct round_robin l = { 0 };
 
 	(void)state;
 	for (int i = 0; i < 10000; i++)
-		put(&l, i, 1);
-	put(&l, 10000, 2);
-	assert_int_equal(((struct thing *)lines_take(&l))->number, 0);
-	assert_int_equal(((struct thing *)lines_take(&l))->number, 10000);
+		add(&l, i, 1);
+	add(&l, 10000, 2);
+	assert_int_equal(((struct thing *)round_robin_take(&l))->number, 0);
+	assert_int_equal(((struct thing *)round_robin_take(&l))->number, 10000);
 	for (int i = 1; i < 10000; i++)
-		assert_int_equal(((struct thing *)lines_take(&l))->number, i);
-	assert_null(lines_take(&l));
-	assert_true(lines_are_empty(&l));
+		assert_int_equal(((struct thing *)round_robin_take(&l))->number, i);
+	assert_null(round_robin_take(&l));
+	assert_true(round_robin_is_empty(&l));
 }
 
-/* Whatever comes and goes in whatever order: nothing is lost, each user's own order is kept,
- * and nobody is passed twice by the same other while they wait. */
-static void everybody_waiting_is_taken_once_before_anybody_twice(void **state)
+/* In any order of arrivals: no entry is lost, each user's own order is kept, and no user is
+ * passed twice by the same other user while they wait. */
+static void each_waiting_user_is_served_once_before_any_twice(void **state)
 {
 	enum { USERS = 7 };
 	int waiting[USERS] = { 0 }, last[USERS], since[USERS][USERS] = { 0 };
-	struct lines l = { 0 };
+	struct round_robin l = { 0 };
 	uint64_t seed = 3;
 	int n = 0, taken = 0;
 
@@ -56,13 +56,13 @@ static void everybody_waiting_is_taken_once_before_anybody_twice(void **state)
 		if (n < 20000 && (seed >> 33) % 5 < 3) {
 			uint32_t u = (uint32_t)((seed >> 40) % 13 % USERS);
 
-			put(&l, n++, u);
+			add(&l, n++, u);
 			if (waiting[u]++ == 0)
 				for (int v = 0; v < USERS; v++)
 					since[u][v] = 0;
 			continue;
 		}
-		t = (struct thing *)lines_take(&l);
+		t = (struct thing *)round_robin_take(&l);
 		if (!t)
 			continue;
 		taken++;
@@ -75,14 +75,14 @@ static void everybody_waiting_is_taken_once_before_anybody_twice(void **state)
 				assert_in_range(++since[v][t->uid], 1, 1);
 		}
 	}
-	assert_true(lines_are_empty(&l));
+	assert_true(round_robin_is_empty(&l));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(one_of_another_user_is_next_but_one),
-		cmocka_unit_test(everybody_waiting_is_taken_once_before_anybody_twice),
+		cmocka_unit_test(one_entry_of_another_user_is_second),
+		cmocka_unit_test(each_waiting_user_is_served_once_before_any_twice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,13 @@
+/* batch - submissions, stored many in one transaction, round robin by user.
+ *
+ * A submission is not looked at when it arrives, but queued for its user. A batch takes one of
+ * each waiting user in turn until it is full or its time is over, and commits them together: a
+ * disk that takes 5 ms for each commit takes them once for all that arrived meanwhile. A user
+ * who submits thousands waits for themselves; another user's one job is in the next batch. Each
+ * call is answered when its job is on disk.
+ */
+#pragma once
+#include "controller/api/call.h"
+
+/* The server drops the exchanges of submissions that still wait. */
+struct submit_batches *submit_batches_close(struct submit_batches *b);

@@ -1,0 +1,77 @@
+/* chunking.c - a step of a submission: which nodes of its cluster could ever hold it.
+ *
+ * A request that no single node could hold is split into chunks that lie on several nodes.
+ */
+#include <errno.h>
+#include "common/err.h"
+#include "controller/api/submit/submit.h"
+#include "controller/policy/placement/fit.h"
+#include "controller/policy/placement/fit_chunks.h"
+
+bool submit_is_exclusive(const struct call *c, const struct request *q)
+{
+	const struct config_queue *queue = config_queue(c->api->c.config, q->queue);
+
+	return q->is_exclusive || (queue && queue->exclusive);
+}
+
+struct known_nodes {
+	struct fit_node *at;
+	size_t n;
+};
+
+static int split(const struct known_nodes *nodes, struct request *q,
+		 char why[static FIT_WHY_MAX], struct err *err)
+{
+	struct select chunks = { .n = 0 };
+	int r = fit_split(nodes->at, nodes->n, &q->res, &chunks, why);
+
+	if (r != 0 || chunks.n == 0)
+		return r;
+	chunks.is_scattered = q->select.is_scattered;
+	q->select = chunks;
+	return select_total(&q->select, &q->res, err);
+}
+
+/* 1: the nodes could never hold it; `why` says how much they could. */
+static int find_nodes(const struct call *c, struct submit_job *s, char why[static FIT_WHY_MAX],
+		      struct err *err)
+{
+	struct request *q = &s->request;
+	const struct fit_ask ask = { &q->res, &q->select, submit_is_exclusive(c, q) };
+	_cleanup_free_ struct fit_node *at = NULL;
+	struct known_nodes nodes;
+	int r = store_holds(c->api->c.store, q->cluster, &at, &nodes.n, err);
+
+	if (r < 0)
+		return r;
+	nodes.at = at;
+	if (!q->select.n)
+		r = split(&nodes, q, why, err);
+	if (r != 0 || !q->select.n)
+		return r;
+	r = fit_pack(nodes.at, nodes.n, &ask, &s->n_chunk_nodes, why);
+	return r < 0 ? err_set(err, r, "out of memory") : r;
+}
+
+int submit_split_chunks(struct call *c, struct submit_job *s, struct err *err)
+{
+	bool is_select = s->request.select.n > 0;
+	char why[FIT_WHY_MAX];
+	int r = find_nodes(c, s, why, err);
+
+	if (r <= 0)
+		return r;
+	err_set(err, 0, "%s", why);
+	return call_refuse(c, 400, "too-large",
+			   is_select ? "ask for fewer or smaller chunks"
+				     : "ask for at most what one node has, or for what can be "
+				       "divided evenly by several");
+}
+
+int submit_try_chunks(struct call *c, struct submit_job *s, struct err *err)
+{
+	char why[FIT_WHY_MAX];
+
+	return find_nodes(c, s, why, err);
+}

@@ -1,0 +1,142 @@
+/* queue_limits.c - a step of a submission: may so many jobs be queued? */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/api/stored_limit.h"
+#include "controller/api/submit/submit.h"
+
+#define KEEP_NS                                                                                \
+	(60 * S_NS) /* after so long a count is taken again: jobs have ended meanwhile */
+
+struct count {
+	struct count *next;
+	enum store_queued_by by;
+	char name[REQUEST_NAME_MAX];
+	int64_t n, at_ns; /* at_ns 0: never counted */
+};
+
+struct queue_limits {
+	struct count *counts;
+};
+
+int queue_limits_new(struct queue_limits **ret, struct err *err)
+{
+	*ret = calloc(1, sizeof(**ret));
+	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
+}
+
+struct queue_limits *queue_limits_free(struct queue_limits *l)
+{
+	while (l && l->counts) {
+		struct count *c = l->counts;
+
+		l->counts = c->next;
+		free(c);
+	}
+	free(l);
+	return NULL;
+}
+
+/* Made where there is none yet; NULL: out of memory. */
+static struct count *find_count(struct queue_limits *l, enum store_queued_by by,
+				const char *name)
+{
+	struct count *c = l->counts;
+
+	while (c && (c->by != by || strcmp(c->name, name) != 0))
+		c = c->next;
+	if (c)
+		return c;
+	c = calloc(1, sizeof(*c));
+	if (!c)
+		return NULL;
+	c->by = by;
+	snprintf(c->name, sizeof(c->name), "%s", name);
+	c->next = l->counts;
+	l->counts = c;
+	return c;
+}
+
+static int64_t count_jobs(const struct request *q)
+{
+	return q->array.n ? q->array.n : 1;
+}
+
+static int check_array(struct call *c, const struct request *q, struct err *err)
+{
+	int64_t most = c->api->c.config->max_array_size;
+
+	if (q->array.n <= most)
+		return 0;
+	err_set(err, 0, "the array has %lld tasks, and MaxArraySize allows %lld",
+		(long long)q->array.n, (long long)most);
+	return call_refuse(c, 400, "array-too-large",
+			   "submit it as several arrays, or ask the operators to raise "
+			   "MaxArraySize in controller.conf");
+}
+
+struct queue_limit {
+	enum store_queued_by by;
+	const char *what, *name, *key;
+	int64_t most; /* 0: none */
+};
+
+static int check_limit(struct call *c, struct submit_job *s, const struct queue_limit *limit,
+		       struct err *err)
+{
+	struct count *count = find_count(s->limits, limit->by, limit->name);
+	int64_t now_ns = call_monotonic_ns(), more = count_jobs(&s->request);
+	int r;
+
+	if (!count)
+		return err_set(err, -ENOMEM, "out of memory");
+	if (!count->at_ns || now_ns - count->at_ns > KEEP_NS || count->n + more > limit->most) {
+		r = store_queued(c->api->c.store, limit->by, limit->name, &count->n, err);
+		if (r < 0)
+			return r;
+		count->at_ns = now_ns;
+	}
+	if (count->n + more <= limit->most)
+		return 0;
+	err_set(err, 0, "%s %s has %lld jobs queued; with %lld more that exceeds %s, %lld",
+		limit->what, limit->name, (long long)count->n, (long long)more, limit->key,
+		(long long)limit->most);
+	return call_refuse(c, 400, "too-many-jobs",
+			   "wait until some have started, or cancel some");
+}
+
+static int64_t bytes_of(const struct request *q)
+{
+	int64_t n = q->script ? (int64_t)strlen(q->script) : 0;
+
+	for (char **e = q->env; e && *e; e++)
+		n += (int64_t)strlen(*e) + 1;
+	return n;
+}
+
+int submit_check_queue_limits(struct call *c, struct submit_job *s, struct err *err)
+{
+	const struct config *config = c->api->c.config;
+	const struct request *q = &s->request;
+	const struct queue_limit all[] = {
+		{ STORE_QUEUED_BY_USER, "user", q->user, "MaxQueuedPerUser",
+		  config->max_queued_per_user },
+		{ STORE_QUEUED_BY_ACCOUNT, "account", q->account, "MaxQueuedPerAccount",
+		  config->max_queued_per_account },
+	};
+	int r = check_array(c, q, err);
+
+	for (size_t i = 0; i < ARRAY_LEN(all) && r >= 0; i++)
+		if (all[i].most > 0)
+			r = check_limit(c, s, &all[i], err);
+	return r < 0 ? r : stored_limit_check(c, q->user, bytes_of(q), err);
+}
+
+void queue_limits_add(struct queue_limits *l, const struct request *q)
+{
+	for (struct count *c = l->counts; c; c = c->next)
+		if (!strcmp(c->name, c->by == STORE_QUEUED_BY_USER ? q->user : q->account))
+			c->n += count_jobs(q);
+}

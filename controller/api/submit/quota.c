@@ -1,0 +1,69 @@
+/* quota.c - a step of a submission: do quotas and the limits of accounts allow it? */
+#include <stdio.h>
+#include "common/err.h"
+#include "controller/accounts/accounts.h"
+#include "controller/api/submit/submit.h"
+#include "controller/quota/quota_admit.h"
+
+static int ask_quota(struct call *c, const struct submit_job *s, struct quota_answer *ret,
+		     struct err *err)
+{
+	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
+	const struct quota_want want = { .request = &s->request,
+					 .rate = s->price.rate,
+					 .pool = s->price.pool,
+					 .now_ns = call_now_ns() };
+
+	return quota_admit(&site, &want, ret, err);
+}
+
+/* Where no grant covers the job it moves to the queue without charge, and is priced there: the
+ * number of its nodes makes no difference to that price. */
+static int move_to_bonus(struct call *c, struct submit_job *s, const struct quota_answer *a,
+			 struct err *err)
+{
+	int64_t n_chunk_nodes = s->n_chunk_nodes;
+	int r;
+
+	snprintf(s->quota_note, sizeof(s->quota_note),
+		 "moved from queue %s to %s, free of charge: %s", s->request.queue, a->queue,
+		 a->text);
+	snprintf(s->request.queue, sizeof(s->request.queue), "%s", a->queue);
+	s->n_chunk_nodes = 0;
+	r = submit_find_price(c, s, err);
+	s->n_chunk_nodes = n_chunk_nodes;
+	return r;
+}
+
+int submit_check_quota(struct call *c, struct submit_job *s, struct err *err)
+{
+	struct quota_answer a;
+	int r = ask_quota(c, s, &a, err);
+
+	if (r < 0 || a.verdict == QUOTA_TAKEN)
+		return r;
+	if (a.verdict == QUOTA_BONUS)
+		return move_to_bonus(c, s, &a, err);
+	err_set(err, 0, "%s", a.text);
+	return call_refuse(c, 400, a.code, a.remedy);
+}
+
+int submit_predict_quota(struct call *c, struct submit_job *s, struct err *err)
+{
+	static const char *const words[] = { "taken", "bonus", "refused" };
+	const struct accounts *accounts = c->api->accounts;
+	int32_t account = accounts_find(accounts, s->request.account);
+	struct quota_answer a;
+	int r;
+
+	_Static_assert(ARRAY_LEN(words) == _QUOTA_VERDICT_MAX, "a word for each verdict");
+	if (account < 0 || !accounts_member(accounts, account, c->user))
+		return 0;
+	r = ask_quota(c, s, &a, err);
+	if (r < 0)
+		return r;
+	json_object_set_new(c->answer, "quota", json_string(words[a.verdict]));
+	if (*a.text)
+		json_object_set_new(c->answer, "quota_note", wire_string(a.text));
+	return 0;
+}
