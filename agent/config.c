@@ -8,6 +8,7 @@
 #include "agent/config.h"
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/time_units.h"
 
 static const char *const managers[] = { "auto", "systemd", "cgroup", NULL };
 static const char *const tiers[] = { "auto", "1", "2", "3", NULL };
@@ -49,7 +50,7 @@ const struct conf_key agent_config_keys[] = {
 	{ "Agent", "RequireUserCredential", CONF_BOOL, AT(require_user_credential), 0, 0, NULL,
 	  "start only what its user signed (yes), or also what the controller alone says (no)",
 	  "yes" },
-	NUMBER("MaxQueueAge", CONF_SECONDS, max_queue_age_s, 3600, 10 * 366 * 86400L,
+	NUMBER("MaxQueueAge", CONF_SECONDS, max_queue_age_s, 3600, 10 * 366 * DAY_S,
 	       "what was signed longer ago is not started any more", "90d"),
 	TEXT("MungeSocket", munge_socket, "munged's socket; default: munge's own", ""),
 	TEXT("RunDirectory", run_dir, "launch socket, final records", "/run/reeve"),
@@ -79,7 +80,7 @@ const struct conf_key agent_config_keys[] = {
 	NUMBER("SampleInterval", CONF_SECONDS, sample_interval_s, 1, 3600,
 	       "between measurements", "10s"),
 	NUMBER("KillGrace", CONF_SECONDS, kill_grace_s, 1, 3600, "from TERM to KILL", "30s"),
-	NUMBER("OutputKeep", CONF_SECONDS, output_keep_s, 1, 86400,
+	NUMBER("OutputKeep", CONF_SECONDS, output_keep_s, 1, DAY_S,
 	       "how long the end of a `reeve run` waits for its output to be taken", "10m"),
 	NUMBER("SpoolMax", CONF_BYTES, spool_max_bytes, 65536, INT64_MAX,
 	       "reports kept while the controller is away", "64MiB"),
@@ -136,7 +137,7 @@ static int defaults(struct agent_config *c, struct err *err)
 				    .min_uid = 1000,
 				    .min_gid = 1000,
 				    .require_user_credential = true,
-				    .max_queue_age_s = INT64_C(90) * 86400,
+				    .max_queue_age_s = INT64_C(90) * DAY_S,
 				    .mem_plus_bytes = 32 << 20 };
 	gethostname(host, sizeof(host) - 1);
 	host[strcspn(host, ".")] = '\0';

@@ -4,16 +4,9 @@
 #include <string.h>
 #include <time.h>
 #include "agent/node.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/utf8.h"
-
-static int64_t clock_ns(clockid_t which)
-{
-	struct timespec t;
-
-	clock_gettime(which, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 int64_t node_now_ns(void)
 {

@@ -4,6 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 #include <systemd/sd-journal.h>
+#include "common/clock.h"
 #include "common/log.h"
 
 static struct {
@@ -42,19 +43,11 @@ void log_line(int priority, const char *fmt, ...)
 		to_stderr(priority, text);
 }
 
-#define LIMIT_NS 10000000000LL
-
-static int64_t monotonic_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
-}
+#define LIMIT_NS (10 * S_NS)
 
 void log_limited(struct log_limit *l, int priority, const char *fmt, ...)
 {
-	int64_t now_ns = monotonic_ns();
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 	char text[1024], more[64] = "";
 	va_list ap;
 

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <systemd/sd-daemon.h>
 #include <systemd/sd-event.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/private.h"
@@ -160,14 +161,6 @@ static int open_timers(struct controller *c, struct err *err)
 		r = sd_event_add_time_relative(c->event, NULL, CLOCK_MONOTONIC, 0, 0,
 					       on_lead_check, c);
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
-}
-
-static int64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * 1000000000LL + t.tv_nsec;
 }
 
 /* Who stands where is in memory alone, made from the ledger at each start. */

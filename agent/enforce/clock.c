@@ -1,7 +1,6 @@
 /* clock.c - see clock.h. */
 #include "agent/enforce/clock.h"
-
-#define NS_PER_S INT64_C(1000000000)
+#include "common/time_units.h"
 
 static int64_t clamp(int64_t v, int64_t low, int64_t high)
 {
@@ -72,7 +71,7 @@ int64_t clock_deadline_ns(const struct clock *c, int64_t limit_s)
 
 	if (!c->start_ns || c->end_ns || c->since_ns || limit_s <= 0)
 		return CLOCK_NEVER;
-	if (__builtin_mul_overflow(limit_s, NS_PER_S, &limit_ns) ||
+	if (__builtin_mul_overflow(limit_s, S_NS, &limit_ns) ||
 	    __builtin_add_overflow(c->start_ns + c->frozen_ns, limit_ns, &at_ns))
 		return CLOCK_NEVER;
 	return at_ns;

@@ -12,6 +12,7 @@
 #include "agent/kernel/slots.h"
 #include "bpf/events_abi.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "events.skel.h"
 
 struct watched {
@@ -50,14 +51,6 @@ static const struct kern_hook hooks[] = {
 	{ "events_mark_victim", KERN_TRACEPOINT, "events_oom_kill",
 	  "the victim of an OOM kill is not known, only the number of kills" },
 };
-
-static uint64_t boot_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static struct watched *find(const struct events *e, uint64_t cgroup_id)
 {
@@ -123,7 +116,7 @@ static void on_news(void *ctx, const struct events_files_news *news)
 {
 	struct events *e = ctx;
 	struct watched *w = find_job(e, news->job);
-	uint64_t now = boot_ns();
+	uint64_t now = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 
 	if (!w)
 		return;
@@ -310,7 +303,8 @@ static int reconcile(struct events_record *rec, const char *path)
 	} while (before & 1 || before != __atomic_load_n(&rec->seq, __ATOMIC_SEQ_CST));
 	if (frozen < 0 || (frozen == 1) == (since != 0))
 		return 0;
-	__sync_bool_compare_and_swap(&rec->since_ns, since, frozen ? boot_ns() : 0);
+	__sync_bool_compare_and_swap(&rec->since_ns, since,
+				     frozen ? (uint64_t)clock_ns(CLOCK_BOOTTIME) : 0);
 	return 1;
 }
 
@@ -363,7 +357,7 @@ int events_add(struct events *e, const struct events_job *job, struct err *err)
 		return r;
 	}
 	if (e->by_files & EVENTS_FILES_FROZEN && events_files_ask(w->path, "frozen") == 1) {
-		w->since_ns = boot_ns();
+		w->since_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 		w->is_late = true;
 	}
 	w->owes_empty = events_files_ask(w->path, "populated") == 0;
@@ -407,7 +401,7 @@ static void read_record(const struct events_record *rec, struct events_freeze *r
 		before = __atomic_load_n(&rec->seq, __ATOMIC_SEQ_CST);
 		since = __atomic_load_n(&rec->since_ns, __ATOMIC_SEQ_CST);
 		total = __atomic_load_n(&rec->total_ns, __ATOMIC_SEQ_CST);
-		now = boot_ns();
+		now = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 	} while (before & 1 || before != __atomic_load_n(&rec->seq, __ATOMIC_SEQ_CST));
 	ret->frozen = since != 0;
 	ret->since_ns = since;
@@ -428,7 +422,9 @@ int events_frozen(struct events *e, uint64_t cgroup_id, struct events_freeze *re
 	if (e->by_files & EVENTS_FILES_FROZEN) {
 		ret->frozen = w->since_ns != 0;
 		ret->since_ns = w->since_ns;
-		ret->total_ns = w->total_ns + (w->since_ns ? boot_ns() - w->since_ns : 0);
+		ret->total_ns =
+			w->total_ns +
+			(w->since_ns ? (uint64_t)clock_ns(CLOCK_BOOTTIME) - w->since_ns : 0);
 		ret->count = w->count;
 		return 0;
 	}
@@ -464,7 +460,8 @@ int events_dispatch(struct events *e, struct err *err)
 		while ((w = next_owed(e))) {
 			w->owes_empty = false;
 			if (events_files_ask(w->path, "populated") == 0 && e->config.on_empty)
-				e->config.on_empty(e->config.ctx, w->job, boot_ns());
+				e->config.on_empty(e->config.ctx, w->job,
+						   (uint64_t)clock_ns(CLOCK_BOOTTIME));
 		}
 	}
 	if (e->files)

@@ -15,6 +15,7 @@
 #include "agent/kernel/slots.h"
 #include "bpf/guard_abi.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "guard.skel.h"
 
 #define NR_FILE_SETATTR 469 /* the same on every architecture */
@@ -62,14 +63,6 @@ static struct kept *find(const struct guard *g, uint64_t cgroup_id)
 		if (k->job.cgroup_id == cgroup_id)
 			return k;
 	return NULL;
-}
-
-static uint64_t boot_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 static void tell_quota(const struct guard *g, const struct guard_message *m, int64_t job)
@@ -140,7 +133,7 @@ static int on_message(void *ctx, void *data, size_t size)
 static void on_dquot(void *ctx, const struct dquot_news *news)
 {
 	struct guard *g = ctx;
-	struct guard_message m = { .boot_ns = boot_ns() };
+	struct guard_message m = { .boot_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME) };
 
 	if (news->warning == QUOTA_NL_BHARDWARN)
 		m.detail = GUARD_BLOCKS;

@@ -5,9 +5,8 @@
 #include <string.h>
 #include <time.h>
 #include "agent/gpu/asker.h"
+#include "common/clock.h"
 #include "common/err.h"
-
-#define SECOND_NS 1000000000LL
 
 struct asker {
 	pthread_t thread;
@@ -18,14 +17,6 @@ struct asker {
 	int64_t since_ns;
 	bool is_over;
 };
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * SECOND_NS + t.tv_nsec;
-}
 
 static void *answer(void *arg)
 {
@@ -50,8 +41,8 @@ static void *answer(void *arg)
 /* The lock is held. */
 static bool wait_answer(struct asker *a, int64_t wait_ns)
 {
-	int64_t until = now_ns(CLOCK_MONOTONIC) + wait_ns;
-	struct timespec t = { until / SECOND_NS, until % SECOND_NS };
+	int64_t until = clock_ns(CLOCK_MONOTONIC) + wait_ns;
+	struct timespec t = { until / S_NS, until % S_NS };
 
 	while (a->fn && pthread_cond_timedwait(&a->turn, &a->lock, &t) != ETIMEDOUT)
 		;
@@ -124,7 +115,7 @@ int asker_ask(struct asker *a, asker_fn fn, void *ctx, int64_t wait_ns)
 	if (!a->fn) {
 		a->fn = fn;
 		a->ctx = ctx;
-		a->since_ns = now_ns(CLOCK_REALTIME);
+		a->since_ns = clock_ns(CLOCK_REALTIME);
 		pthread_cond_broadcast(&a->turn);
 		r = wait_answer(a, wait_ns) ? 0 : -ETIMEDOUT;
 	}

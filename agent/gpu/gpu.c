@@ -11,8 +11,9 @@
 #include "agent/gpu/nvml/nvml.h"
 #include "agent/gpu/nvml/source.h"
 #include "common/err.h"
+#include "common/time_units.h"
 
-#define WAIT_NS 1000000000LL	   /* for a driver that is there: it answers in milliseconds */
+#define WAIT_NS S_NS		   /* for a driver that is there: it answers in milliseconds */
 #define WAIT_OPEN_NS 20000000000LL /* one that nobody uses is started first */
 
 /* What was told when the driver answered last. */
@@ -131,7 +132,7 @@ int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
 	r = asker_open(&g->asker, err);
 	if (r < 0)
 		return r;
-	r = ask(g, open_sources, g->o.wait_ms ? g->o.wait_ms * 1000000LL : WAIT_OPEN_NS);
+	r = ask(g, open_sources, g->o.wait_ms ? g->o.wait_ms * MS_NS : WAIT_OPEN_NS);
 	if (r == -ETIMEDOUT) {
 		mute(g);
 	} else if (g->q.result < 0) {
@@ -148,7 +149,7 @@ int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
 
 static int64_t wait_of(const struct gpu *g)
 {
-	return g->o.wait_ms ? g->o.wait_ms * 1000000LL : WAIT_NS;
+	return g->o.wait_ms ? g->o.wait_ms * MS_NS : WAIT_NS;
 }
 
 struct gpu *gpu_close(struct gpu *g)
@@ -297,7 +298,7 @@ int gpu_check_clean(struct gpu *g, int i, char text[static GPU_TEXT_MAX])
 
 bool gpu_silence(const struct gpu *g, char text[static GPU_TEXT_MAX])
 {
-	time_t since = (time_t)(g->asker ? asker_since_ns(g->asker) / 1000000000 : 0);
+	time_t since = (time_t)(g->asker ? asker_since_ns(g->asker) / S_NS : 0);
 	struct tm tm;
 	size_t n;
 

@@ -9,9 +9,10 @@
 #include "agent/job/gpus/meter.h"
 #include "agent/job/save.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "common/utf8.h"
 
-#define START_PATIENCE_NS (60 * INT64_C(1000000000))
+#define START_PATIENCE_NS (60 * S_NS)
 
 static const char *const step_names[_STEP_MAX] = { "prepare", "unit",	 "running", "final",
 						   "drain",   "cleanup", "report" };
@@ -115,7 +116,7 @@ void job_act(struct job *j)
 
 void job_again(struct job *j, unsigned delay_ms)
 {
-	job_due_set(j, DUE_ACT, node_now_ns() + delay_ms * INT64_C(1000000));
+	job_due_set(j, DUE_ACT, node_now_ns() + delay_ms * MS_NS);
 }
 
 void job_go(struct job *j, enum job_step step)

@@ -16,8 +16,7 @@
 #include "agent/job/phase/guards.h"
 #include "agent/step/steps.h"
 #include "common/log.h"
-
-#define NS_PER_S INT64_C(1000000000)
+#include "common/time_units.h"
 
 static bool has_record(struct node *n, const struct job *j)
 {
@@ -139,7 +138,7 @@ void job_flow_tick(struct node *n)
 			continue;
 		if (has_record(n, j)) /* a notification may be lost, the file is not */
 			job_go(j, STEP_FINAL);
-		else if (now - j->reported_ns >= n->conf->report_interval_s * NS_PER_S)
+		else if (now - j->reported_ns >= n->conf->report_interval_s * S_NS)
 			report_change(n, j);
 	}
 }

@@ -8,8 +8,7 @@
 #include "common/auth/auth.h"
 #include "common/log.h"
 #include "common/signature/signature.h"
-
-#define NS INT64_C(1000000000)
+#include "common/time_units.h"
 
 static __attribute__((format(printf, 2, 3))) int refuse(struct err *err, const char *fmt, ...)
 {
@@ -52,12 +51,12 @@ static int open_seal(struct node *n, const char *credential, uint32_t uid,
 			      n->conf->node, why.text);
 	if (r < 0)
 		return err_set(err, r, "%s", why.text);
-	age_s = node_realtime_ns() / NS - ret->made_s;
+	age_s = node_realtime_ns() / S_NS - ret->made_s;
 	if (age_s > n->conf->max_queue_age_s)
 		return refuse(err,
 			      "its user signed it %" PRId64 " days ago, longer than node %s "
 			      "takes (MaxQueueAge); submit it again",
-			      age_s / 86400, n->conf->node);
+			      age_s / DAY_S, n->conf->node);
 	if (ret->who.uid != uid)
 		return refuse(err, "uid %u signed it, and not uid %u, as whom it is to run",
 			      ret->who.uid, uid);
@@ -223,5 +222,5 @@ int job_signed_keep(struct node *n, const struct signed_start *s, struct err *er
 	if (!s->is_signed)
 		return 0;
 	return starts_keep(n->db, &start,
-			   node_realtime_ns() / NS - n->conf->max_queue_age_s - 86400, err);
+			   node_realtime_ns() / S_NS - n->conf->max_queue_age_s - DAY_S, err);
 }

@@ -15,19 +15,12 @@
 #include <unistd.h>
 #include "agent/launch/launch.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 #include "common/err.h"
 
 static const char *const counters[] = { "cpu.stat",    "memory.peak",  "memory.events",
 					"memory.stat", "pids.peak",    "pids.events",
 					"io.stat",     "cgroup.events" };
-
-static int64_t clock_ns(clockid_t which)
-{
-	struct timespec t;
-
-	clock_gettime(which, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 /* Text of a small kernel file; "" when the kernel or its configuration has none. */
 static void read_small(const char *path, char *buf, size_t size)

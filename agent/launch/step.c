@@ -13,6 +13,7 @@
 #include "agent/launch/step_impl.h"
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/time_units.h"
 
 #define AGAIN_MS 100 /* between kills of what forks meanwhile */
 /* At the end of a job its manager kills all that is left after the same grace, the waiter too.
@@ -36,7 +37,7 @@ static int64_t now_ms(void)
 	struct timespec t;
 
 	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / MS_NS;
 }
 
 static bool is_text(const char *text)
@@ -163,7 +164,7 @@ static void begin_end(struct step *s)
 
 static void wait_some(struct step *s, const sigset_t *signals)
 {
-	struct timespec pause = { .tv_nsec = AGAIN_MS * 1000000L };
+	struct timespec pause = { .tv_nsec = AGAIN_MS * MS_NS };
 	int sig =
 		s->is_ending ? sigtimedwait(signals, NULL, &pause) : sigwaitinfo(signals, NULL);
 

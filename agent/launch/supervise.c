@@ -25,6 +25,7 @@
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/time_units.h"
 
 #define RECORD_MS 2000 /* for who waits for steps, once the steps are gone */
 
@@ -237,7 +238,7 @@ static int wait_empty(int events_fd, int64_t timeout_ms)
 			return 1;
 		clock_gettime(CLOCK_MONOTONIC, &now);
 		gone_ms = (now.tv_sec - from.tv_sec) * 1000 +
-			  (now.tv_nsec - from.tv_nsec) / 1000000;
+			  (now.tv_nsec - from.tv_nsec) / MS_NS;
 		if (gone_ms >= timeout_ms)
 			return 0;
 		/* Zombies of ours keep it populated until reaped: look again soon. */

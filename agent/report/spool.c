@@ -4,9 +4,8 @@
 #include <string.h>
 #include "agent/report/spool.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
-
-#define NS_PER_MS 1000000
 
 /* What the store refused, of one attempt. It stands before the attempt's row. */
 struct unsaved {
@@ -224,7 +223,7 @@ static int make_room(struct spool *s, struct err *err)
 /* The clock is the floor of seq, so that it grows even when the store was lost. */
 static int64_t next_seq(int64_t last, int64_t at_ns)
 {
-	return last + 1 > at_ns / NS_PER_MS ? last + 1 : at_ns / NS_PER_MS;
+	return last + 1 > at_ns / MS_NS ? last + 1 : at_ns / MS_NS;
 }
 
 static int put(struct spool *s, struct report *r, struct err *err)

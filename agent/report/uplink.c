@@ -7,6 +7,7 @@
 #include <systemd/sd-event.h>
 #include <time.h>
 #include "agent/report/uplink.h"
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -38,14 +39,6 @@ struct uplink {
 	int carried;	    /* reports and pieces of output in it */
 	struct err why;
 };
-
-static int64_t boottime_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_BOOTTIME, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 static void schedule(struct uplink *u, int64_t ms)
 {
@@ -94,7 +87,8 @@ static void fail(struct uplink *u, const struct err *err)
  * every answer. */
 static void go_on(struct uplink *u, enum phase was, int n_acks)
 {
-	int64_t now = boottime_ns(), lasted_ms = (now - u->started_ns) / 1000000, pause_ms = 0;
+	int64_t now = clock_ns(CLOCK_BOOTTIME), lasted_ms = (now - u->started_ns) / MS_NS,
+		pause_ms = 0;
 
 	if (was == SENDING && u->carried && !n_acks)
 		pause_ms = CALM_MS;
@@ -165,7 +159,8 @@ static int make_document(struct uplink *u, json_t **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	doc = sync_encode(&node);
 	/* What was held up on its way must not pass for what is so now. */
-	if (!doc || json_object_set_new(doc, "number", json_integer(boottime_ns())) < 0)
+	if (!doc ||
+	    json_object_set_new(doc, "number", json_integer(clock_ns(CLOCK_BOOTTIME))) < 0)
 		return err_set(err, -EINVAL, "the node's description cannot be written down");
 	reports =
 		spool_fill(u->config.spool, REPORTS_MAX, json_object_get(doc, "reports"), err);
@@ -195,7 +190,7 @@ static int start(struct uplink *u, struct err *err)
 	call.body = doc;
 	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", call.wait_s);
 	call.path = path;
-	u->started_ns = boottime_ns();
+	u->started_ns = clock_ns(CLOCK_BOOTTIME);
 	u->phase = call.wait_s ? POLLING : SENDING;
 	return http_start(u->http, call, on_done, u, err);
 }

@@ -8,6 +8,7 @@
 #include "agent/sample/sample.h"
 #include "agent/sample/scan.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 struct entry {
 	struct sample_job job;
@@ -176,12 +177,10 @@ static void settle(struct entry *e, uint32_t have)
 
 static int take(struct sampler *s, struct entry *e, struct sample *ret)
 {
-	struct timespec now;
 	int r;
 
 	memset(ret, 0, sizeof(*ret));
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	ret->boot_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+	ret->boot_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 	ret->job = e->job.job;
 	ret->cgroup_id = e->job.cgroup_id;
 	if (s->scan) {

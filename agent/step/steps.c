@@ -14,8 +14,9 @@
 #include "agent/job/signed.h"
 #include "agent/step/steps_impl.h"
 #include "common/log.h"
+#include "common/time_units.h"
 
-#define PATIENCE_NS (60 * INT64_C(1000000000)) /* for a waiter to begin */
+#define PATIENCE_NS (60 * S_NS) /* for a waiter to begin */
 
 const char *steps_path(const struct steps *all, struct sync_step_id id, const char *suffix,
 		       char buf[static STEPS_PATH_MAX])

@@ -7,6 +7,7 @@
 #include "cli/admin/accounts_source.h"
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
+#include "common/clock.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/accounts/accounts_desk.h"
 
@@ -57,10 +58,8 @@ static int change_file(struct accounts_source *s, const struct accounts_wish *w,
 		       struct err *err)
 {
 	const struct passwd *me = getpwuid(getuid());
-	struct timespec now;
 	char number[32];
 
-	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(number, sizeof(number), "uid %u", (unsigned)getuid());
 	return accounts_desk_change(
 		s->store,
@@ -68,7 +67,7 @@ static int change_file(struct accounts_source *s, const struct accounts_wish *w,
 					  .revision = w->revision,
 					  .new = w->new,
 					  .author = me ? me->pw_name : number,
-					  .now_ns = now.tv_sec * 1000000000LL + now.tv_nsec,
+					  .now_ns = clock_ns(CLOCK_REALTIME),
 					  .is_dry_run = w->is_dry_run },
 		ret, err);
 }

@@ -9,11 +9,11 @@
 #include "cli/admin/admin.h"
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
+#include "common/clock.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/adjust.h"
 
-#define HOUR_MS 3600000LL
 #define DECIMALS_MAX 9
 
 static const struct table_column columns[] = {
@@ -141,15 +141,13 @@ static int adjust_file(const char *path, struct store_adjustment *a, struct tabl
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	const struct passwd *me = getpwuid(getuid());
-	struct timespec now;
 	char number[32];
 	int r = ledger_file_open(path, LEDGER_FILE_THERE, &s, err);
 
 	if (r < 0)
 		return r;
-	clock_gettime(CLOCK_REALTIME, &now);
 	snprintf(number, sizeof(number), "uid %u", (unsigned)getuid());
-	a->at_ns = now.tv_sec * 1000000000LL + now.tv_nsec;
+	a->at_ns = clock_ns(CLOCK_REALTIME);
 	a->author = me ? me->pw_name : number;
 	return store_adjust(s, a, add_row, t, err);
 }

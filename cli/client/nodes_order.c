@@ -5,6 +5,7 @@
 #include "cli/client/nodes_order.h"
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 
 static const struct table_column columns[] = {
@@ -23,7 +24,7 @@ static int parse_from(const char *text, int64_t *ret_ns, struct err *err)
 	if (*text == '+') {
 		int r = amount_parse_seconds(text + 1, &in_s, err);
 
-		*ret_ns = ((int64_t)time(NULL) + (r < 0 ? 0 : in_s)) * 1000000000;
+		*ret_ns = ((int64_t)time(NULL) + (r < 0 ? 0 : in_s)) * S_NS;
 		return r < 0 ? err_prefix(err, r, "--from") : 0;
 	}
 	for (int i = 0; forms[i]; i++) {
@@ -31,7 +32,7 @@ static int parse_from(const char *text, int64_t *ret_ns, struct err *err)
 		const char *end = strptime(text, forms[i], &tm);
 		time_t at = end && !*end ? mktime(&tm) : -1;
 
-		*ret_ns = (int64_t)at * 1000000000;
+		*ret_ns = (int64_t)at * S_NS;
 		if (at > 0)
 			return 0;
 	}
@@ -115,7 +116,7 @@ int nodes_order(const struct verb_call *call, struct cli *c, struct err *err)
 
 static void put_time(FILE *to, const char *word, int64_t at_ns)
 {
-	time_t at = (time_t)(at_ns / 1000000000);
+	time_t at = (time_t)(at_ns / S_NS);
 	char text[64];
 	struct tm tm;
 

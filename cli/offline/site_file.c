@@ -7,12 +7,11 @@
 #include "cli/offline/ledger_file.h"
 #include "cli/offline/site_file.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/accounts/accounts.h"
 #include "controller/ledger/usage/charges.h"
 #include "controller/ledger/import/import.h"
-
-#define S_NS 1000000000LL
 
 void site_file_done(struct site_file *f)
 {

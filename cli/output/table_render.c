@@ -8,8 +8,7 @@
 #include "cli/output/text.h"
 #include "common/err.h"
 #include "common/model/amount.h"
-
-#define S_NS 1000000000LL
+#include "common/time_units.h"
 
 /* Equivalent hours; finer where a thousandth would hide it. Refunds are below 0. */
 static const char *format_charge(int64_t ms, char buf[static TABLE_CELL_MAX])
@@ -52,7 +51,7 @@ const char *table_format_cell(enum cell_kind kind, int64_t value,
 	case CELL_SECONDS:
 		return amount_format_seconds(value, buf);
 	case CELL_DURATION_NS:
-		return amount_format_seconds(value / 1000000000, buf);
+		return amount_format_seconds(value / S_NS, buf);
 	case CELL_DURATION_MS:
 		return amount_format_seconds(value / 1000, buf);
 	case CELL_TIME_NS:

@@ -10,6 +10,7 @@
 #include "cli/views/job_view.h"
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "controller/policy/efficiency/advice.h"
 
@@ -159,7 +160,7 @@ static void put_lines(struct table *t, const struct job_view *v)
 		{ "jobfs", "peak of node-local disk", CELL_BYTES, r->jobfs_bytes,
 		  measured(u, &u->jobfs_peak_bytes) },
 		{ "walltime", "running, without suspension", CELL_SECONDS, r->walltime_s,
-		  ran ? v->running_ns / 1000000000 : -1 },
+		  ran ? v->running_ns / S_NS : -1 },
 		{ "pids", "most processes and threads at once", CELL_COUNT, r->pids,
 		  measured(u, &u->procs_peak) },
 	};

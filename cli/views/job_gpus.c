@@ -5,9 +5,8 @@
 #include "cli/views/job_gpus.h"
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
-
-#define MIN_NS ((int64_t)60 * 1000000000)
 
 static const struct table_column columns[] = {
 	{ "gpu", "GPU", CELL_TEXT },

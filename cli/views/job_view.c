@@ -5,6 +5,7 @@
 #include <string.h>
 #include "cli/views/job_view.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 
 static int read_state(const json_t *j, struct job_view *v, struct err *err)
@@ -98,8 +99,7 @@ const char *job_view_flag(const struct job_view *v, char *buf, size_t size)
 {
 	if (!json_is_true(json_object_get(v->j, "gpu_idle")))
 		return NULL;
-	snprintf(buf, size, "GPU idle %lld min",
-		 (long long)(v->usage.gpu_idle_ns / (60LL * 1000000000)));
+	snprintf(buf, size, "GPU idle %lld min", (long long)(v->usage.gpu_idle_ns / MIN_NS));
 	return buf;
 }
 

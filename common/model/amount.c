@@ -6,6 +6,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 
 static bool is_digit(char c)
 {
@@ -163,9 +164,9 @@ static int64_t unit_seconds(char c)
 	case 'm':
 		return 60;
 	case 'h':
-		return 3600;
+		return HOUR_S;
 	case 'd':
-		return 86400;
+		return DAY_S;
 	}
 	return 0;
 }
@@ -284,17 +285,17 @@ const char *amount_format_bytes_exact(int64_t bytes, char buf[static AMOUNT_TEXT
 
 const char *amount_format_seconds(int64_t s, char buf[static AMOUNT_TEXT_MAX])
 {
-	snprintf(buf, AMOUNT_TEXT_MAX, "%lld:%02d:%02d", (long long)(s / 3600),
+	snprintf(buf, AMOUNT_TEXT_MAX, "%lld:%02d:%02d", (long long)(s / HOUR_S),
 		 (int)(s / 60 % 60), (int)(s % 60));
 	return buf;
 }
 
 const char *amount_format_utc(int64_t realtime_ns, char buf[static AMOUNT_TEXT_MAX])
 {
-	int64_t s = realtime_ns / 1000000000, days = s / 86400, z, era, doe, yoe, doy, mp;
+	int64_t s = realtime_ns / S_NS, days = s / DAY_S, z, era, doe, yoe, doy, mp;
 	int year, month;
 
-	s -= days * 86400;
+	s -= days * DAY_S;
 	/* Civil date from days, Gregorian: years begin in March, so that the leap day is last.
 	 */
 	z = days + 719468;
@@ -306,7 +307,7 @@ const char *amount_format_utc(int64_t realtime_ns, char buf[static AMOUNT_TEXT_M
 	month = (int)(mp < 10 ? mp + 3 : mp - 9);
 	year = (int)(yoe + era * 400 + (month <= 2));
 	snprintf(buf, AMOUNT_TEXT_MAX, "%04d-%02d-%02d %02d:%02d:%02d UTC", year, month,
-		 (int)(doy - (153 * mp + 2) / 5 + 1), (int)(s / 3600), (int)(s / 60 % 60),
+		 (int)(doy - (153 * mp + 2) / 5 + 1), (int)(s / HOUR_S), (int)(s / 60 % 60),
 		 (int)(s % 60));
 	return buf;
 }

@@ -5,10 +5,10 @@
 #include <time.h>
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "controller/accounts/accounts_impl.h"
 
 #define ITEM_MAX (REQUEST_NAME_MAX + 32)
-#define DAY_NS (86400 * 1000000000LL)
 
 void accounts_split(const char *name, char ret_account[static REQUEST_NAME_MAX],
 		    const char **ret_rest)
@@ -262,7 +262,7 @@ int accounts_parse_day(const char *text, int32_t *ret, struct err *err)
 	    end == 10 && tm.tm_year >= 1970 && tm.tm_year < 2200) {
 		tm.tm_year -= 1900;
 		tm.tm_mon -= 1;
-		n = (int32_t)(timegm(&tm) / 86400);
+		n = (int32_t)(timegm(&tm) / DAY_S);
 		/* The 31st of a short month must not become another day. */
 		if (!strcmp(accounts_format_day(n, back), text)) {
 			*ret = n;

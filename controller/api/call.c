@@ -4,26 +4,19 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include <time.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
 
-static int64_t now_of(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * S_NS + t.tv_nsec;
-}
-
 int64_t call_now_ns(void)
 {
-	return now_of(CLOCK_REALTIME);
+	return clock_ns(CLOCK_REALTIME);
 }
 
 int64_t call_monotonic_ns(void)
 {
-	return now_of(CLOCK_MONOTONIC);
+	return clock_ns(CLOCK_MONOTONIC);
 }
 
 int call_refuse(struct call *c, unsigned status, const char *code, const char *remedy)

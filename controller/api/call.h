@@ -1,11 +1,11 @@
 /* call - one authenticated request on its way through the api; shared by the routes only. */
 #pragma once
 #include "common/log.h"
+#include "common/time_units.h"
 #include "controller/api/api.h"
 #include "controller/http/long_poll.h"
 #include "controller/http/server.h"
 
-#define S_NS 1000000000LL
 #define WAIT_MAX_S 60
 
 struct api_counts {

@@ -5,6 +5,7 @@
 #include <strings.h>
 #include "common/err.h"
 #include "common/nearest.h"
+#include "common/time_units.h"
 #include "controller/config/config_impl.h"
 
 /* What is read: a file with its drop-ins, or a text (path NULL). */
@@ -29,20 +30,20 @@ static int new_config(struct config **ret, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	c->node_lost_s = 120;
 	c->max_requeues = 3;
-	c->max_suspend_s = 86400;
+	c->max_suspend_s = DAY_S;
 	c->lead_lease_s = 15;
 	c->max_connections = 4096;
 	c->max_array_size = 10000;
 	c->max_queued_per_user = 100000;
 	c->max_stored_per_user = 1000000000;
-	c->keep_output_s = 14 * 86400;
-	c->keep_events_s = 90 * 86400;
+	c->keep_output_s = 14 * DAY_S;
+	c->keep_events_s = 90 * DAY_S;
 	c->request_timeout_s = 30;
 	c->policy.year_start_month = 4;
 	c->policy.year_start_day = 1;
-	c->policy.usage_half_life_s = 7 * 86400;
-	c->policy.late_after_s = 86400;
-	c->policy.max_age_s = 7 * 86400;
+	c->policy.usage_half_life_s = 7 * DAY_S;
+	c->policy.late_after_s = DAY_S;
+	c->policy.max_age_s = 7 * DAY_S;
 	c->policy.gpu_idle_min = 10;
 	c->hooks = (struct config_hooks){ .at_once = 4, .time_limit_s = 30, .queue_max = 1000 };
 	c->hooks.event_set = 1U << CONFIG_HOOK_JOB_STARTED | 1U << CONFIG_HOOK_JOB_KILLED |
@@ -326,7 +327,7 @@ static bool has_name(const char *list, const char *name)
 
 int64_t config_gpu_idle_ns(const struct config *c)
 {
-	return c->policy.gpu_idle_min * 60 * 1000000000;
+	return c->policy.gpu_idle_min * MIN_NS;
 }
 
 bool config_is_operator(const struct config *c, const char *user)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/policy/placement/fit_chunks.h"
 #include "controller/ledger/watch.h"
 #include "controller/dispatch/cycle_impl.h"
@@ -468,7 +469,7 @@ static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, 
 	struct carrying y = { .c = c, .h = h, .run = run };
 	const struct schedule_action *actions;
 	size_t n;
-	int r = schedule_pass(h->snapshot.schedule, run->now_ns / 1000000000, &actions, &n);
+	int r = schedule_pass(h->snapshot.schedule, run->now_ns / S_NS, &actions, &n);
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");

@@ -3,10 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/watch.h"
 #include "controller/dispatch/order.h"
-
-#define S_NS 1000000000LL
 
 void order_done(struct order *o)
 {

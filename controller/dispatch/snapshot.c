@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/nodes/drain.h"
 #include "controller/dispatch/held.h"
 #include "controller/dispatch/kinds.h"
 #include "controller/dispatch/snapshot.h"
 
-#define S_NS INT64_C(1000000000)
 /* A job without a walltime is taken to run for so long. */
-#define NO_LIMIT_S (INT64_C(10) * 365 * 86400)
+#define NO_LIMIT_S (INT64_C(10) * 365 * DAY_S)
 
 void snapshot_done(struct snapshot *s)
 {

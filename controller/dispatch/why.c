@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "controller/policy/placement/fit_chunks.h"
 #include "controller/dispatch/cycle_impl.h"
 
@@ -63,7 +64,7 @@ static void say_needs(struct words *w, const struct snapshot *s, const struct or
 static void say_when(struct words *w, const struct snapshot *s, const struct schedule_why *y)
 {
 	char text[AMOUNT_TEXT_MAX];
-	int64_t in_s = y->first_s - s->now_ns / 1000000000;
+	int64_t in_s = y->first_s - s->now_ns / S_NS;
 
 	if (y->first_s == SCHEDULE_FOREVER)
 		return;
@@ -203,7 +204,7 @@ int64_t cycle_forecast_s(const struct cycle *c, const char *cluster, int64_t job
 
 	if (!j || schedule_state(h->snapshot.schedule, j->number) != SCHEDULE_QUEUED)
 		return -1;
-	now_s = h->snapshot.now_ns / 1000000000;
+	now_s = h->snapshot.now_ns / S_NS;
 	if (schedule_forecast(h->snapshot.schedule, j->number, now_s, PASSES, &at_s) < 0 ||
 	    at_s == SCHEDULE_FOREVER)
 		return -1;

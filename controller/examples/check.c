@@ -5,12 +5,10 @@
 #include <strings.h>
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "controller/examples/examples_impl.h"
 #include "controller/policy/charge/tally.h"
 #include "controller/pricing/quote.h"
-
-#define S_NS INT64_C(1000000000)
-#define HOUR_MS INT64_C(3600000)
 
 /* Fractions that are equal are told alike: 2.50 is 2.5. */
 static void tell_fraction(struct examples_run *run, const struct example *e, const char *what,

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include "common/model/gpus.h"
 #include "common/model/request.h"
+#include "common/time_units.h"
 
 struct history_job {
 	int64_t number; /* of the job where it ran */
@@ -51,7 +52,7 @@ const char *history_why_name(enum history_why w);
 /* Limits of what is taken: beyond them a job is HISTORY_OUT_OF_RANGE. */
 #define HISTORY_NUMBER_MAX ((1LL << 40) - 1)
 #define HISTORY_TIME_MAX (1LL << 33)	      /* year 2242 */
-#define HISTORY_RUN_MAX (100LL * 366 * 86400) /* 100 years */
+#define HISTORY_RUN_MAX (100LL * 366 * DAY_S) /* 100 years */
 #define HISTORY_CORES_MAX 1000000000LL
 #define HISTORY_AMOUNT_MAX (1LL << 60)
 

@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
+#include "common/time_units.h"
 #include "controller/history/sacct.h"
 
 enum field {
@@ -107,7 +108,7 @@ static int read_time(struct text t, int64_t *ret)
 			return -EINVAL;
 	if (!is_day(v[0], v[1], v[2]) || v[3] > 23 || v[4] > 59 || v[5] > 60)
 		return -EINVAL;
-	*ret = days_of(v[0], v[1], v[2]) * 86400 + v[3] * 3600 + v[4] * 60 + v[5];
+	*ret = days_of(v[0], v[1], v[2]) * DAY_S + v[3] * HOUR_S + v[4] * 60 + v[5];
 	return 0;
 }
 
@@ -253,7 +254,7 @@ static int64_t read_limit(struct text t)
 			return -1;
 		}
 	}
-	return digits ? days * 86400 + total + part : -1;
+	return digits ? days * DAY_S + total + part : -1;
 }
 
 /* From the zone's clocks to moments. Of the readings of a time that came twice, the first that

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <systemd/sd-event.h>
 #include <time.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/wire/wire.h"
@@ -16,7 +17,6 @@
 #define LOOK_US 200000
 #define LOOK_MAX 256 /* events read at once */
 #define NEXT_MAX 256 /* of the queue, who may be the next to start */
-#define S_NS 1000000000LL
 
 /* One event that the program has not been told of to its end. */
 struct task {
@@ -37,14 +37,6 @@ struct hooks {
 	int64_t read, saved; /* journal: read up to here; the place that is kept */
 	bool has_moved;	     /* something was finished or dropped since it was saved */
 };
-
-static int64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * S_NS + t.tv_nsec;
-}
 
 /* ---- the place ---- */
 
@@ -97,7 +89,7 @@ static void on_ended(void *ctx, enum hook_end how, int status)
 {
 	struct task *t = ctx;
 	struct hooks *h = t->hooks;
-	double took_s = (double)(now_ns() - t->begun_ns) / 1e9;
+	double took_s = (double)(clock_ns(CLOCK_MONOTONIC) - t->begun_ns) / 1e9;
 	bool is_good = how == HOOK_EXITED && status == 0;
 	char text[96];
 
@@ -167,7 +159,7 @@ static int start(struct task *t, struct err *err)
 	else
 		snprintf(about, sizeof(about), "REEVE_NODE=%s", t->node);
 	with.document = document;
-	t->begun_ns = now_ns();
+	t->begun_ns = clock_ns(CLOCK_MONOTONIC);
 	return hook_run(&with, &t->run, err);
 }
 

@@ -9,9 +9,8 @@
 #include <systemd/sd-event.h>
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/hooks/hooks_run.h"
-
-#define S_US 1000000ULL
 
 struct hook_run {
 	struct hook_ask ask;

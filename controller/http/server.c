@@ -13,6 +13,7 @@
 #include <time.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "controller/http/server_impl.h"
 
 #define SWEEP_US 500000
@@ -21,7 +22,6 @@
 #define RATE_FROM_S 5 /* then a request comes with so many bytes a second at least */
 #define RATE_BYTES 8192
 #define PER_ADDRESS_MAX 64
-#define S_NS 1000000000LL
 
 int64_t server_now_ns(void)
 {

@@ -7,10 +7,10 @@
 #include <systemd/sd-event.h>
 #include "common/auth/auth.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/http/inflate.h"
 #include "controller/http/server_impl.h"
 
-#define S_NS 1000000000LL
 #define LARGE_BODY (128 << 10) /* after which memory is given back */
 #define REFUSED_BODY_MAX (64 << 10)
 

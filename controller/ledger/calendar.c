@@ -13,14 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 
 #define ZONES "/usr/share/zoneinfo"
-#define S_NS 1000000000LL
-#define DAY_S 86400LL
 #define BLOCK_DAYS 512
 #define BLOCKS 16	    /* kept at a time: 22 years */
-#define STEP_S (3 * 3600LL) /* no zone ever changed its offset twice in that time */
+#define STEP_S (3 * HOUR_S) /* no zone ever changed its offset twice in that time */
 #define CHANGES_MAX 32
 #define NO_BLOCK INT64_MIN
 #define OFFSETS 64 /* days whose offsets are kept */
@@ -128,7 +127,7 @@ static int parse_clock(const char *text, int64_t *ret_s)
 		return -EINVAL;
 	if (h > 23 || m > 59 || s > 59)
 		return -EINVAL;
-	*ret_s = h * 3600LL + m * 60LL + s;
+	*ret_s = h * HOUR_S + m * 60LL + s;
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/lead.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/postgres/pg.h"
@@ -91,7 +92,7 @@ static int try_file(struct store_lead *l, struct err *err)
 
 static int open_either(struct store_lead *l, const struct store_lead_config *c, struct err *err)
 {
-	const struct pg_lead_config p = { l->place, l->me, c->lease_s * 1000000000 };
+	const struct pg_lead_config p = { l->place, l->me, c->lease_s * S_NS };
 
 	return pg_is_place(l->place) ? pg_lead_open(&p, &l->pg, err) : open_lock(l, err);
 }

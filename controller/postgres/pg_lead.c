@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "controller/postgres/pg_impl.h"
 #include "controller/postgres/pg_lead.h"
@@ -22,14 +23,6 @@ struct pg_lead {
 	int64_t seen_epoch, seen_beat, still_since_ns;
 	char who[256];
 };
-
-static int64_t steady_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
 
 /* ---- asking ---- */
 
@@ -224,7 +217,7 @@ static int look(struct pg_lead *l, struct err *err)
 	snprintf(l->who, sizeof(l->who), "%s", pq.PQgetvalue(result, 0, 2));
 	pq.PQclear(result);
 	if (!l->still_since_ns || epoch != l->seen_epoch || beat != l->seen_beat)
-		l->still_since_ns = steady_ns();
+		l->still_since_ns = clock_ns(CLOCK_MONOTONIC);
 	l->seen_epoch = epoch;
 	l->seen_beat = beat;
 	return 0;
@@ -317,7 +310,7 @@ int pg_lead_try(struct pg_lead *l, struct err *err)
 		r = try_lock(l, err);
 	if (r > 0)
 		return take_over(l, err);
-	if (r < 0 || steady_ns() - l->still_since_ns < l->lease_ns)
+	if (r < 0 || clock_ns(CLOCK_MONOTONIC) - l->still_since_ns < l->lease_ns)
 		return r;
 	/* Its lock is free when its connection is over: at the next try. */
 	return evict(l, err);

@@ -6,12 +6,10 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/model/gpus.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "controller/policy/placement/fit.h"
 #include "controller/pricing/quote.h"
-
-#define NS_PER_S 1000000000LL
-#define HOUR_S 3600
 
 /* 0: the node's rule. */
 static int64_t mem_of(const struct config_cluster *cl, int64_t vmem_bytes)
@@ -325,9 +323,8 @@ static int set_charge(json_t *doc, const char *key, const struct tariff_price *p
 	char ms_key[32];
 	int64_t ms;
 
-	if (running_s > INT64_MAX / NS_PER_S ||
-	    tariff_charge(p, running_s * NS_PER_S, &charge) < 0 ||
-	    charge_requested(p->rate, running_s * NS_PER_S, &ms) < 0)
+	if (running_s > INT64_MAX / S_NS || tariff_charge(p, running_s * S_NS, &charge) < 0 ||
+	    charge_requested(p->rate, running_s * S_NS, &ms) < 0)
 		return -ERANGE;
 	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
 	if (p->unit == TARIFF_EQUIVALENTS)

@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/outlook_impl.h"
 
 #define RECENT_DAYS 30
-#define HOUR_NS INT64_C(3600000000000)
 #define PPM 1000000
 
 static int64_t counts(const struct store_usage *u)

@@ -3,11 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/quota_impl.h"
 
-#define NS_PER_S INT64_C(1000000000)
-#define HOUR_NS (3600 * NS_PER_S)
 #define RECENT_DAYS (TARGET_RECENT_NS / (24 * HOUR_NS))
 
 struct look {
@@ -206,12 +205,12 @@ bool quota_is_of(const struct quota_site *site, const struct accounts_allocation
 int quota_job_rest(const struct store_quota_job *j, int64_t *ret)
 {
 	const struct grant_job job = { .rate = j->rate,
-				       .walltime_ns = j->held.walltime_s * NS_PER_S,
+				       .walltime_ns = j->held.walltime_s * S_NS,
 				       .ran_ns = j->running_ns };
 	struct grant_part part;
 	int r;
 
-	if (j->held.walltime_s > INT64_MAX / NS_PER_S)
+	if (j->held.walltime_s > INT64_MAX / S_NS)
 		return -ERANGE;
 	r = grant_job_part(&job, &part);
 	if (r >= 0)

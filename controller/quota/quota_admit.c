@@ -4,12 +4,11 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "controller/policy/placement/fit.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quota/quota_impl.h"
 #include "controller/quota/quota_scopes.h"
-
-#define NS_PER_S INT64_C(1000000000)
 
 const char *quota_next_queue(const char *list, char ret[static REQUEST_NAME_MAX])
 {
@@ -95,9 +94,9 @@ static int find_need(const struct quota_want *want, int64_t *ret)
 	int64_t walltime_s = want->request->res.walltime_s, one;
 	int r;
 
-	if (walltime_s > INT64_MAX / NS_PER_S)
+	if (walltime_s > INT64_MAX / S_NS)
 		return -ERANGE;
-	r = charge_requested(want->rate, walltime_s * NS_PER_S, &one);
+	r = charge_requested(want->rate, walltime_s * S_NS, &one);
 	if (r < 0)
 		return r;
 	return __builtin_mul_overflow(one, elements_of(want->request), ret) ? -ERANGE : 0;
@@ -118,8 +117,8 @@ static int admit_grant(const struct quota_site *site, const struct quota_want *w
 	int r = find_need(want, &need);
 
 	if (r >= 0)
-		r = charge_requested((struct fraction){ p->grant_overdraft, 1 },
-				     3600 * NS_PER_S, &rule.overdraft);
+		r = charge_requested((struct fraction){ p->grant_overdraft, 1 }, HOUR_NS,
+				     &rule.overdraft);
 	if (r >= 0)
 		r = grant_admit(v->has_allocation ? &v->grant : &none, &rule, need, &verdict);
 	if (r < 0 || verdict == GRANT_COVERED)

@@ -1,10 +1,9 @@
 /* quota_words.c - what the figures mean for who hands in a job; see quota.h. */
 #include <stdio.h>
 #include <string.h>
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/quota_impl.h"
-
-#define HOUR_MS INT64_C(3600000)
 
 const char *quota_unit(const struct config *c, const struct quota_view *v)
 {

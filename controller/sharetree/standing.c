@@ -4,11 +4,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/sharetree/standing.h"
 #include "controller/sharetree/tree.h"
 
-#define S_NS 1000000000LL
 #define HALF_LIVES_READ 60
 
 struct standing {

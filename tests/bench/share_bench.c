@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "common/time_units.h"
 #include "common/err.h"
 #include "controller/sharetree/standing.h"
 
-#define S_NS 1000000000LL
 #define START_NS (16000 * 86400 * S_NS)
 
 static const char policy[] = "[Policy]\nUsageHalfLife = 7-0:00:00\n[Cluster c]\n";

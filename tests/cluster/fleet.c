@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/http/http.h"
 #include "common/wire/wire.h"
@@ -22,7 +23,6 @@
 #define NODES_MAX 1000
 #define SAMPLES_MAX 1000000
 #define PERIOD_NS 2000000000LL
-#define S_NS 1000000000LL
 
 struct node {
 	char name[16];
@@ -40,14 +40,6 @@ static struct {
 static struct node nodes[NODES_MAX];
 static atomic_int n_samples, n_failed, n_taken, n_ended;
 static float samples[SAMPLES_MAX];
-
-static int64_t now_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return t.tv_sec * S_NS + t.tv_nsec;
-}
 
 static void rest(int64_t ns)
 {
@@ -73,7 +65,7 @@ static json_t *describe(struct node *n)
 
 	if (n->has_job && !n->has_ended) {
 		n->job.seq++;
-		n->job.at_ns = now_ns(CLOCK_REALTIME);
+		n->job.at_ns = clock_ns(CLOCK_REALTIME);
 		n->job.running_ns = n->job.at_ns - n->job.started_ns;
 		n->job.state = JOB_RUNNING;
 		json_array_append_new(jobs, json_pack("{s:I,s:i,s:s}", "job",
@@ -114,7 +106,7 @@ static void take_answer(struct node *n, const json_t *answer)
 	n->has_job = true;
 	n->job.job = json_integer_value(json_object_get(w, "job"));
 	n->job.attempt = (int32_t)json_integer_value(json_object_get(w, "attempt"));
-	n->job.started_ns = now_ns(CLOCK_REALTIME);
+	n->job.started_ns = clock_ns(CLOCK_REALTIME);
 	n_taken++;
 }
 
@@ -136,31 +128,31 @@ static int try_once(struct node *n)
 
 static void sync_once(struct node *n)
 {
-	int64_t start_ns = now_ns(CLOCK_MONOTONIC);
+	int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
 	int i;
 
 	if ((int)(rand_r(&n->seed) % 100) < s.reconnect) {
 		n->http = http_close(n->http);
 		open_http(n);
 	}
-	while (try_once(n) < 0 && now_ns(CLOCK_MONOTONIC) < s.end_ns)
+	while (try_once(n) < 0 && clock_ns(CLOCK_MONOTONIC) < s.end_ns)
 		rest(20000000);
 	i = n_samples++;
 	if (i < SAMPLES_MAX)
-		samples[i] = (float)(now_ns(CLOCK_MONOTONIC) - start_ns) / 1e6f;
+		samples[i] = (float)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e6f;
 }
 
 static void *run_node(void *ctx)
 {
 	struct node *n = ctx;
-	int64_t due_ns = now_ns(CLOCK_MONOTONIC) + rand_r(&n->seed) % PERIOD_NS;
+	int64_t due_ns = clock_ns(CLOCK_MONOTONIC) + rand_r(&n->seed) % PERIOD_NS;
 
 	while (due_ns < s.end_ns) {
-		rest(due_ns - now_ns(CLOCK_MONOTONIC));
+		rest(due_ns - clock_ns(CLOCK_MONOTONIC));
 		sync_once(n);
 		due_ns += PERIOD_NS;
-		if (due_ns < now_ns(CLOCK_MONOTONIC))
-			due_ns = now_ns(CLOCK_MONOTONIC);
+		if (due_ns < clock_ns(CLOCK_MONOTONIC))
+			due_ns = clock_ns(CLOCK_MONOTONIC);
 	}
 	return NULL;
 }
@@ -191,7 +183,7 @@ int main(int argc, char **argv)
 		return 2;
 	s.url = argv[1];
 	s.socket = argv[2];
-	s.end_ns = now_ns(CLOCK_MONOTONIC) + atoll(argv[4]) * S_NS;
+	s.end_ns = clock_ns(CLOCK_MONOTONIC) + atoll(argv[4]) * S_NS;
 	s.reconnect = argc > 5 ? atoi(argv[5]) : 0;
 	for (int i = 0; i < n; i++) {
 		snprintf(nodes[i].name, sizeof(nodes[i].name), "n%d", i);
@@ -202,7 +194,7 @@ int main(int argc, char **argv)
 	for (int i = 0; i < n; i++)
 		if (pthread_create(&threads[i], NULL, run_node, &nodes[i]) != 0)
 			return 1;
-	while (n_taken < n && now_ns(CLOCK_MONOTONIC) < s.end_ns)
+	while (n_taken < n && clock_ns(CLOCK_MONOTONIC) < s.end_ns)
 		rest(20000000);
 	n_samples = 0; /* what was before every node had its job is not measured */
 	fprintf(stderr, n_taken == n ? "ready\n" : "not ready: %d have a job\n", n_taken);

@@ -1,9 +1,8 @@
 /* ledger_rig - a ledger in a temporary directory, a job in it, a node that speaks. */
 #pragma once
+#include "common/time_units.h"
 #include "controller/ledger/store.h"
 
-#define S_NS 1000000000LL
-#define DAY_NS (86400 * S_NS)
 #define NOON (20000 * DAY_NS + DAY_NS / 2) /* a day like any other */
 
 struct rig {

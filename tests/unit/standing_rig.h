@@ -1,10 +1,10 @@
 /* standing_rig - a standing with a policy and declared accounts, to be charged and looked at.
  */
 #pragma once
+#include "common/time_units.h"
 #include "controller/sharetree/standing.h"
 #include "tests/unit/ledger_rig.h"
 
-#define HOUR_S 3600LL
 #define WEEK_NS (7 * DAY_NS)
 
 /* arts 10: carol; physics 30: alice=2, bob; optics 5, below physics: alice; far, elsewhere:

@@ -9,10 +9,8 @@
 #include <time.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
-
-#define S_NS 1000000000LL
-#define HOUR_NS (3600 * S_NS)
 
 static struct calendar *open_zone(const char *zone)
 {

@@ -6,13 +6,13 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
+#include "common/time_units.h"
 #include "controller/policy/charge/charge.h"
 
 #define GB 1000000000LL
 #define MB 1000000LL
 #define GIB (1LL << 30)
 #define MIB (1LL << 20)
-#define S_NS 1000000000LL
 
 static struct charge_bundle bundle(const char *gpus, const char *cores, int64_t memory)
 {

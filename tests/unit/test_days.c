@@ -8,13 +8,11 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
 #include "tests/unit/ledger_rig.h"
-
-#define HOUR_S 3600LL
-#define HOUR_NS (HOUR_S * S_NS)
 
 static int tell(void *ctx, const struct store_difference *d, struct err *err)
 {

@@ -8,12 +8,12 @@
 #include <stdint.h>
 #include <string.h>
 #include <cmocka.h>
+#include "common/time_units.h"
 #include "controller/policy/efficiency/eff.h"
 
 #define GIB (1LL << 30)
 #define S 1000000000LL
 #define H (3600 * S)
-#define HOUR_MS 3600000LL
 
 /* Cores alone are charged; an hour on 4 cores, half of them busy. */
 static struct eff_attempt attempt(int64_t job)

@@ -6,9 +6,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
+#include "common/time_units.h"
 #include "controller/policy/quota/grant.h"
 
-#define MIN_NS (60 * INT64_C(1000000000))
 #define SU INT64_C(3600000)
 
 static struct grant look(int64_t granted, const struct grant_job *jobs, size_t n)

@@ -8,9 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
+#include "common/time_units.h"
 #include "controller/http/peers.h"
-
-#define S_NS 1000000000LL
 
 static struct peer *get(struct peers *p, const char *address)
 {

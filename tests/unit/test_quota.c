@@ -9,10 +9,10 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/usage/adjust.h"
 #include "tests/unit/quota_rig.h"
 
-#define HOUR_MS INT64_C(3600000)
 #define DEPTH 6
 
 static const char nci[] = "[Policy]\nQuota=grant\n"

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/jobs/hold.h"
 #include "controller/quota/quota_admit.h"
 #include "controller/quota/quota_gate.h"
 #include "tests/unit/quota_rig.h"
 
-#define HOUR_MS INT64_C(3600000)
 #define RWTH "[Policy]\nQuota=window\n[Cluster main]\nUnit=core-hours\n"
 #define NCI(policy)                                                                            \
 	"[Policy]\nQuota=grant\n" policy                                                       \

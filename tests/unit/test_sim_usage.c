@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/policy/fairshare/decay.h"
 #include "controller/policy/fairshare/fairshare.h"
 #include "controller/simulate/usage.h"
 
-#define S_NS INT64_C(1000000000)
 #define JOBS 40
 #define GROUPS 4
 #define USERS 3 /* of each group */

@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include "common/cleanup.h"
+#include "common/time_units.h"
 #include "controller/policy/quota/target.h"
 
-#define DAY_NS (86400 * INT64_C(1000000000))
 #define DAY_MS INT64_C(86400000) /* one core for a day */
 #define APRIL (INT64_C(1648771200) * INT64_C(1000000000))
 

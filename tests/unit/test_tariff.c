@@ -7,14 +7,13 @@
 #include <cmocka.h>
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/policy/charge/tariff.h"
 
 #define GB 1000000000LL
 #define MB 1000000LL
 #define MIB (1LL << 20)
-#define S_NS 1000000000LL
 #define MINUTE_NS (60 * S_NS)
-#define HOUR_NS (3600 * S_NS)
 #define ONE ((struct fraction){ 1, 1 })
 
 static struct fraction number(const char *text)

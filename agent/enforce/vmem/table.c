@@ -7,6 +7,7 @@
 #include <bpf/bpf.h>
 #include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
+#include "common/clock.h"
 
 #define ROOT_INODE 1 /* of every cgroup2 mount whose root is the hierarchy's */
 
@@ -255,14 +256,12 @@ bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op,
 {
 	struct vmem_job *job = &v->jobs[known->slot];
 	uint32_t was = __atomic_load_n(&job->latch.state, __ATOMIC_ACQUIRE);
-	struct timespec ts;
 
 	if (was == VMEM_X_FILLING || was == VMEM_X_KILLED ||
 	    !__atomic_compare_exchange_n(&job->latch.state, &was, VMEM_X_FILLING, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
 		return false;
-	clock_gettime(CLOCK_BOOTTIME, &ts);
-	job->latch.at_ns = (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+	job->latch.at_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 	job->latch.reached_pages = cause == VMEM_CAUSE_SPACES ? job->n_spaces : job->used_pages;
 	job->latch.cause = cause;
 	job->latch.asked_pages = 0;

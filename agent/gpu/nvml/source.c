@@ -6,9 +6,10 @@
 #include "agent/gpu/nvml/source_impl.h"
 #include "agent/gpu/pci.h"
 #include "common/err.h"
+#include "common/time_units.h"
 
-#define RETRY_NS (5 * 1000000000LL)
-#define RETRY_MOST_NS (300 * 1000000000LL)
+#define RETRY_NS (5 * S_NS)
+#define RETRY_MOST_NS (300 * S_NS)
 #define NVIDIA_MAJOR 195
 
 /* ---- one device ---- */

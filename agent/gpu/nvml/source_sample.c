@@ -12,10 +12,10 @@
 #include <string.h>
 #include <time.h>
 #include "agent/gpu/nvml/source_impl.h"
+#include "common/time_units.h"
 
 #define SLACK_US 2000000
 #define PAUSE_US 60000000 /* longer between two looks: nobody was there to be measured */
-#define SECOND_NS 1000000000LL
 #define NS_OF(percent, us) ((int64_t)(percent) * (int64_t)(us)*10) /* percent of us, in ns */
 #define IDLE_SLACK_BYTES (64LL << 20)
 
@@ -230,7 +230,7 @@ static void settle_busy(struct nvml_source *s, const struct nvml_gpu *g, int64_t
 		p->p.have |= GPU_HAVE_BUSY;
 		if (p->is_new)
 			p->since_ns = before_ns;
-		most = t->busy_ns - p->since_ns + SECOND_NS;
+		most = t->busy_ns - p->since_ns + S_NS;
 		if ((t->have & GPU_HAVE_BUSY) && p->p.busy_ns > most)
 			p->p.busy_ns = most;
 	}

@@ -17,8 +17,8 @@
 #include "agent/job/phase/guards.h"
 #include "agent/step/steps.h"
 #include "common/log.h"
+#include "common/time_units.h"
 
-#define NS_PER_S INT64_C(1000000000)
 #define PATIENCE_S 5 /* for a record of a unit that is gone already */
 
 /* The unit must be over before its record is final. 1: it is; 0: look again later. */
@@ -46,7 +46,7 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 		return 0;
 	}
 	if (!j->waits_until_ns)
-		j->waits_until_ns = node_now_ns() + PATIENCE_S * NS_PER_S;
+		j->waits_until_ns = node_now_ns() + PATIENCE_S * S_NS;
 	return node_now_ns() >= j->waits_until_ns;
 }
 
@@ -144,7 +144,7 @@ int job_drain(struct node *n, struct job *j)
 	bool can_wait = n->uplink && j->s.jobfs.projid && j->clock.start_ns;
 
 	if (!j->waits_until_ns)
-		j->waits_until_ns = node_now_ns() + n->conf->output_keep_s * NS_PER_S;
+		j->waits_until_ns = node_now_ns() + n->conf->output_keep_s * S_NS;
 	if (can_wait && !(job_output_is_taken(j) && steps_are_told(n, j)) &&
 	    node_now_ns() < j->waits_until_ns) {
 		uplink_kick(n->uplink);

@@ -9,9 +9,8 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/guards.h"
 #include "common/log.h"
+#include "common/time_units.h"
 #include "common/utf8.h"
-
-#define NS_PER_S INT64_C(1000000000)
 
 _Static_assert(CLOCK_NEVER == JOB_DUE_NEVER, "a clock that never ends is never due");
 
@@ -288,11 +287,11 @@ void limit_look_at_clock(struct node *n, struct job *j)
 	}
 	job_sync_clock(n, j);
 	running_ns = clock_running_ns(&j->clock, node_now_ns());
-	if (limit_s <= 0 || j->is_frozen || running_ns < limit_s * NS_PER_S) {
+	if (limit_s <= 0 || j->is_frozen || running_ns < limit_s * S_NS) {
 		limit_arm(n, j);
 		return;
 	}
-	if (latch(j, (struct hit){ LIMIT_WALLTIME, limit_s, running_ns / NS_PER_S })) {
+	if (latch(j, (struct hit){ LIMIT_WALLTIME, limit_s, running_ns / S_NS })) {
 		add_processes(n, j);
 		tell(j);
 	}
@@ -330,7 +329,7 @@ void limit_end_softly(struct node *n, struct job *j)
 	}
 	if (j->is_frozen && n->ops->thaw(n->manager, id, &err) < 0)
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
-	job_due_set(j, DUE_CLOCK, node_now_ns() + n->conf->kill_grace_s * NS_PER_S);
+	job_due_set(j, DUE_CLOCK, node_now_ns() + n->conf->kill_grace_s * S_NS);
 }
 
 /* The kernel side latched the excess; it is delivered by the next dispatch, or was already

@@ -12,6 +12,7 @@
 #include "agent/job/phase/recover.h"
 #include "agent/job/phase/guards.h"
 #include "common/log.h"
+#include "common/time_units.h"
 
 /* A job without readable state is given up in words; its unit, if any, is ended. */
 static void take_bad(struct job *j, const struct err *err)
@@ -147,7 +148,7 @@ static int64_t started_ns(int32_t pid)
 		p = strchr(p + 1, ' ');
 	if (p)
 		ticks = strtoll(p, NULL, 10);
-	return ticks * (INT64_C(1000000000) / sysconf(_SC_CLK_TCK));
+	return ticks * (S_NS / sysconf(_SC_CLK_TCK));
 }
 
 /* The oldest process of the job is the main one, and its start the job's. */

@@ -1,9 +1,8 @@
 /* elapsed.c - see attempts/elapsed.h. */
 #include <stdio.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/attempts/elapsed.h"
-
-#define SECOND_NS INT64_C(1000000000)
 
 static int64_t lesser(int64_t a, int64_t b)
 {
@@ -42,15 +41,14 @@ static void format_clamp(const struct store_report_case *c, int64_t elapsed_ns,
 	int n = snprintf(text, 256,
 			 "node %s reported %lld s of running %lld s after the job was given to"
 			 " it: %lld s are charged",
-			 c->node, (long long)(was->running_ns / SECOND_NS),
-			 (long long)(elapsed_ns / SECOND_NS),
-			 (long long)(now->running_ns / SECOND_NS));
+			 c->node, (long long)(was->running_ns / S_NS),
+			 (long long)(elapsed_ns / S_NS), (long long)(now->running_ns / S_NS));
 
 	if (was->suspended_ns != now->suspended_ns)
 		snprintf(text + n, (size_t)(256 - n),
 			 "; of %lld s of suspension %lld s are counted",
-			 (long long)(was->suspended_ns / SECOND_NS),
-			 (long long)(now->suspended_ns / SECOND_NS));
+			 (long long)(was->suspended_ns / S_NS),
+			 (long long)(now->suspended_ns / S_NS));
 }
 
 int store_elapsed_clamp(struct store *s, struct store_report_case *c, int64_t given_ns,

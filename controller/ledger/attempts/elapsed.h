@@ -3,11 +3,12 @@
  * broken node cannot charge more than elapsed wall time. In the transaction under way.
  */
 #pragma once
+#include "common/time_units.h"
 #include "controller/ledger/store_sqlite.h"
 
 /* What clocks may differ by before a report is bounded: 2 s and a thousandth of the time since
  * the job was given (a clock that nothing disciplines drifts by less). */
-#define STORE_CLOCK_SLACK_NS (2 * INT64_C(1000000000))
+#define STORE_CLOCK_SLACK_NS (2 * S_NS)
 #define STORE_CLOCK_SLACK_PART 1000
 
 /* Makes c->report a copy (c->believed) whose running and suspended time (cumulative, ns) are

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
@@ -13,7 +14,7 @@
 
 /* A job that was shown by its node and is missing from the list may be missing from a list
  * that was overtaken on its way; it is given up when a list this much later lacks it too. */
-#define MISSING_GRACE_NS (10 * 1000000000LL)
+#define MISSING_GRACE_NS (10 * S_NS)
 
 struct ingest {
 	struct store *s;
@@ -54,7 +55,7 @@ static int check_node(struct ingest *g, struct err *err)
 		return err_set(err, -EBUSY,
 			       "the node name '%s' is in use by %s, heard of %lld s ago; give "
 			       "each node its own Node= name",
-			       g->in->node, address, (long long)(silent_ns / 1000000000));
+			       g->in->node, address, (long long)(silent_ns / S_NS));
 	g->has_rebooted = strcmp(boot, g->in->boot) != 0;
 	return 1;
 }

@@ -3,6 +3,7 @@
  * way.
  */
 #pragma once
+#include "common/time_units.h"
 #include "controller/ledger/store_sqlite.h"
 
 struct store_part_known {
@@ -62,7 +63,7 @@ int store_part_fall(struct store *s, const struct store_fall *f, struct err *err
  * MPI ends when it misses a rank), of which the word is still under way. Then the others are
  * told to end, and the end of part 0 is asked for again when they have, or after
  * STORE_FIRST_WAIT_NS. 0: it is to be taken now; STORE_WAITS; STORE_WAITS_ANEW: from now on. */
-#define STORE_FIRST_WAIT_NS (10 * INT64_C(1000000000))
+#define STORE_FIRST_WAIT_NS (10 * S_NS)
 enum { STORE_WAITS = 1, STORE_WAITS_ANEW = 2 };
 int store_first_waits(struct store *s, const struct store_fall *f, struct err *err);
 /* What the job's end is, where part 0 ended so and the verdict was that (END_NONE: none). */

@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/import/import_impl.h"
 
-#define S_NS 1000000000LL
 #define NOT_TOLD (-1) /* as NULL on disk */
 /* A batch touches the sums of nearly every user, all over their table. */
 #define CACHE_BYTES (128LL << 20)
@@ -377,7 +377,7 @@ int store_import_tally(const struct store_import_job *j, struct tally *ret)
 	const struct tally_use use = {
 		.running_ns = (j->job->end_s - j->job->start_s - j->job->suspended_s) * S_NS,
 		.suspended_ns = j->job->suspended_s * S_NS,
-		.cpu_ns = j->job->cpu_ms < 0 ? -1 : j->job->cpu_ms * 1000000,
+		.cpu_ns = j->job->cpu_ms < 0 ? -1 : j->job->cpu_ms * MS_NS,
 		.mem_peak_bytes = j->job->mem_peak_bytes,
 	};
 

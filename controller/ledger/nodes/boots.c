@@ -6,9 +6,10 @@
  */
 #include <errno.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/store_sqlite.h"
 
-#define KEEP_NS (86400 * 1000000000LL) /* much longer than a credential is good for */
+#define KEEP_NS DAY_NS /* much longer than a credential is good for */
 
 static int begin_boot(struct store *s, const struct sync *in, int64_t now_ns, struct err *err)
 {

@@ -4,6 +4,7 @@
 #include <string.h>
 #include <time.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/jobs/credential.h"
 #include "controller/ledger/nodes/lost.h"
 #include "controller/ledger/attempts/part.h"
@@ -47,7 +48,7 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 
 static int lose_one(struct store *s, const struct held *h, int64_t now_ns, struct err *err)
 {
-	const time_t heard_s = h->heard_ns / 1000000000;
+	const time_t heard_s = h->heard_ns / S_NS;
 	char text[192], since[64] = "?";
 	struct store_loss loss = { .job = h->job,
 				   .attempt = h->attempt,

@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
 /* A list that lacks a running step may have been made before the node's agent had looked for
  * what runs; one that comes this much later and lacks it too is believed. */
-#define MISSING_GRACE_NS (10 * 1000000000LL)
+#define MISSING_GRACE_NS (10 * S_NS)
 
 /* --- adding --- */
 

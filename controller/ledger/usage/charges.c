@@ -3,13 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/watch.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/stretch.h"
 #include "controller/ledger/sql.h"
-
-#define S_NS 1000000000LL
 
 struct charges {
 	struct store *s;

@@ -2,14 +2,12 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/usage/eff.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/import/imported.h"
 #include "controller/ledger/sql.h"
-
-#define S_NS 1000000000LL
-#define MS_NS 1000000LL
 
 /* Good until the next row is read. */
 struct read_row {

@@ -1,5 +1,6 @@
 /* rollup.c - see rollup.h. */
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/rollup.h"
 
@@ -24,10 +25,10 @@ const char *rollup_figure_name(enum rollup_figure f)
 
 static int64_t gained_ms(int64_t *cumulative_ns, int64_t gained_ns)
 {
-	int64_t was = *cumulative_ns / 1000000;
+	int64_t was = *cumulative_ns / MS_NS;
 
 	*cumulative_ns += gained_ns;
-	return *cumulative_ns / 1000000 - was;
+	return *cumulative_ns / MS_NS - was;
 }
 
 struct rollup rollup_gain(struct tally *cumulative, const struct tally *gained)

@@ -2,12 +2,11 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
 #include "controller/ledger/usage/sums.h"
 #include "controller/ledger/sql.h"
-
-#define S_NS 1000000000LL
 
 struct verify {
 	struct store *s;
@@ -111,7 +110,7 @@ static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 	};
 	const struct tally_use use = { .running_ns = db_int(st, 6) * S_NS,
 				       .suspended_ns = suspended_s * S_NS,
-				       .cpu_ns = db_int(st, 9) * 1000000,
+				       .cpu_ns = db_int(st, 9) * MS_NS,
 				       .mem_peak_bytes = -1 };
 	struct tally_span span = { .from_ns = start_s * S_NS, .to_ns = end_s * S_NS };
 	struct split_ctx c = { .v = v, .st = st, .err = err };

@@ -5,9 +5,9 @@
 #include <string.h>
 #include "common/cleanup.h"
 #include "common/err.h"
+#include "common/time_units.h"
 #include "controller/policy/charge/charge.h"
 
-#define NS_PER_MS 1000000
 #define DECIMALS_MAX 18
 
 static const char *const side_names[] = {
@@ -239,13 +239,13 @@ int charge_requested(struct fraction rate, int64_t running_ns, int64_t *ret_ms)
 {
 	if (running_ns < 0)
 		return -EINVAL;
-	return divide((__int128)rate.num * running_ns, (__int128)rate.den * NS_PER_MS, ret_ms);
+	return divide((__int128)rate.num * running_ns, (__int128)rate.den * MS_NS, ret_ms);
 }
 
 /* amount_ns (an amount times nanoseconds) per `per`, in milli-equivalent-seconds. */
 static int side_used(__int128 amount_ns, struct fraction per, bool is_sum, int64_t *ret_ms)
 {
-	__int128 n, d = (__int128)per.num * NS_PER_MS;
+	__int128 n, d = (__int128)per.num * MS_NS;
 
 	if (__builtin_mul_overflow(amount_ns, (__int128)per.den, &n))
 		return -ERANGE;

@@ -6,9 +6,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "controller/policy/charge/tariff.h"
-
-#define S_PER_HOUR 3600
 
 const char *const tariff_unit_words[] = { "core-equivalents", "service-units", "core-hours",
 					  NULL };
@@ -250,7 +249,7 @@ int tariff_price(const struct tariff *t, const struct tariff_ask *ask, struct ta
 
 int tariff_charge(const struct tariff_price *p, int64_t running_ns, struct fraction *ret)
 {
-	int64_t ms, per = p->unit == TARIFF_EQUIVALENTS ? 1000 : 1000 * S_PER_HOUR;
+	int64_t ms, per = p->unit == TARIFF_EQUIVALENTS ? 1000 : 1000 * HOUR_S;
 	int r = charge_requested(p->rate, running_ns, &ms);
 
 	return r < 0 ? r : fraction_make(ms, per, ret);

@@ -2,11 +2,11 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
+#include "common/time_units.h"
 #include "controller/policy/efficiency/advice.h"
 
 #define GIB (1LL << 30)
 #define MIB (1LL << 20)
-#define S_NS 1000000000LL
 
 /* A fifth more, without overflow for any amount. */
 static int64_t with_margin(int64_t v)

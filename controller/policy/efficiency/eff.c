@@ -1,13 +1,10 @@
 /* eff.c - see eff.h. */
 #include <errno.h>
 #include <string.h>
+#include "common/time_units.h"
 #include "controller/policy/efficiency/advice.h"
 #include "controller/policy/efficiency/eff.h"
 #include "controller/policy/placement/fit.h"
-
-#define MS_NS 1000000LL
-#define S_MS 1000LL
-#define HOUR_MS (3600 * S_MS)
 
 /* Starting and ending a job takes cpu time outside its running time, and cpu time and running
  * time are not read at the same instant: so much more than all cores had is no excess. */

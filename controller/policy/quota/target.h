@@ -10,9 +10,10 @@
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
+#include "common/time_units.h"
 #include "controller/policy/charge/charge.h"
 
-#define TARGET_RECENT_NS (30 * 86400 * INT64_C(1000000000))
+#define TARGET_RECENT_NS (30 * DAY_NS)
 
 struct target {
 	struct fraction rate; /* equivalents to average; above 0 */

@@ -1,0 +1,13 @@
+/* clock - what a clock of the kernel shows, in nanoseconds: CLOCK_REALTIME, since the epoch;
+ * CLOCK_MONOTONIC and CLOCK_BOOTTIME, for differences. */
+#pragma once
+#include <time.h>
+#include "common/time_units.h"
+
+static inline int64_t clock_ns(clockid_t which)
+{
+	struct timespec t;
+
+	clock_gettime(which, &t);
+	return t.tv_sec * S_NS + t.tv_nsec;
+}
