@@ -8,6 +8,8 @@ VM_NAME=vm
 . "$(dirname -- "${BASH_SOURCE[0]}")/vm_lib.sh"
 # shellcheck source=tests/node/vm_image.sh
 . "$VM_NODE_DIR/vm_image.sh"
+# shellcheck source=tests/node/vm_state.sh
+. "$VM_NODE_DIR/vm_state.sh"
 
 smp=2
 mem=2G
@@ -19,20 +21,28 @@ net=none
 link=
 limit_s=600
 kernel_args=
+boot_always=${REEVE_VM_BOOT:-}
 
 usage()
 {
 	cat <<-'EOF'
 		usage: vm.sh prepare [--with NAME]
+		       vm.sh save [OPTION]...
 		       vm.sh run [OPTION]... -- SCRIPT [ARG]...
 		       vm.sh shell [OPTION]...
 		       vm.sh clean
 
-		prepare  make kernel, initrd and disks (run and shell do it when needed)
-		run      boot a fresh node, run SCRIPT in it as root, show its output, exit with
-		         its status
+		prepare  make kernel, initrd and disks (the others do it when needed)
+		save     save a booted node of this shape (run does it when needed)
+		run      run SCRIPT as root in a fresh node, show its output, exit with its status
 		shell    boot a fresh node with a root shell on this terminal; leave with "exit"
-		clean    remove every cached image
+		clean    remove every cached image and every saved node
+
+		Under emulation, run restores a saved node instead of booting one: a few seconds, not half a
+		minute or more. A shape (--smp, --mem, --jobfs, --with) is saved when it is first run.
+		With --boot, --numa, --net, --link, --kernel-arg, under KVM, or with a payload that
+		replaces a file of the node or has what only a boot reads, run boots, and says why. Restored
+		nodes share one boot id and the start of their uptime; time and randomness are their own.
 
 		  --smp N             CPUs, or qemu's own words: 8,sockets=2,cores=2,threads=2 (2)
 		  --mem SIZE          memory (2G); not with a spelt-out --numa
@@ -55,7 +65,9 @@ usage()
 		early (panic, power-off), 126 when this host lacks something, 64 for bad usage.
 		With 124, 125 and 126 the reason is on stderr, with the last console lines.
 
-		Environment: REEVE_CACHE (default: .cache in the repository) holds the images;
+		Environment: REEVE_CACHE (default: .cache in the repository) holds the images and the
+		saved nodes, of these REEVE_VM_STATES_MIB (4096) at most, the least used go first;
+		REEVE_VM_BOOT=1 is --boot for every run;
 		REEVE_VM_ACCEL=kvm|tcg skips the probe for KVM; REEVE_VM_SILENCE_S (150): a guest that
 		has not begun SCRIPT by then is started again, twice at most.
 
@@ -75,6 +87,7 @@ parse_options()
 	while [ $# -gt 0 ]; do
 		case $1 in
 		--help | -h) usage && exit 0 ;;
+		--boot) boot_always=1 && shift && continue ;;
 		--) shift && script_argv=("$@") && break ;;
 		--*) [ $# -ge 2 ] || bad_usage "$1 needs a value" ;;
 		*) script_argv=("$@") && break ;;
@@ -165,21 +178,48 @@ link_address()
 	sha256sum <<<"$1" | sed 's/^\(..\)\(..\)\(..\)\(..\)\(..\).*/02:\1:\2:\3:\4:\5/'
 }
 
-# $VM_TMP/job.tar: the payload, the script with its command line, and the units that run it
-# and mount the job disk.
-pack_job()
+# $VM_TMP/job.tar for a boot: the payload, the script with its command line, and the units that run
+# it and mount the job disk.
+pack_boot()
 {
-	local stage=$VM_TMP/stage
-	local unit=$stage/etc/systemd/system
+	pack_begin
+	write_runner "$VM_TMP/stage/.reeve-vm"
+	write_units "$VM_TMP/stage/etc/systemd/system"
+	pack_end
+}
 
-	mkdir -p "$stage/.reeve-vm/script" "$unit/reeve-vm.target.wants" \
-		"$unit/local-fs.target.wants"
-	chmod -R a+rX "$stage"
-	write_runner "$stage/.reeve-vm" "$unit"
-	write_jobfs_mount "$unit"
-	pack_tree "$stage" -c
+# For a node that is to be saved: the same without payload and script.
+pack_wait()
+{
+	local payload=
+
+	pack_begin
+	install -m 755 "$VM_NODE_DIR/vm_wait.sh" "$VM_TMP/stage/.reeve-vm/guest"
+	write_units "$VM_TMP/stage/etc/systemd/system"
+	pack_end
+}
+
+# For a saved node: the units are there.
+pack_saved()
+{
+	pack_begin
+	write_runner "$VM_TMP/stage/.reeve-vm"
+	pack_end
+}
+
+pack_begin()
+{
+	rm -rf "$VM_TMP/stage" "$VM_TMP/job.tar"
+	mkdir -p "$VM_TMP/stage/.reeve-vm"
+}
+
+pack_end()
+{
+	chmod -R a+rX "$VM_TMP/stage"
+	pack_tree "$VM_TMP/stage" -c
 	[ -z "$payload" ] || pack_tree "$payload" -r
-	rm -rf "$stage"
+	truncate -s ">${VM_JOB_DISK_MIB}M" "$VM_TMP/job.tar"
+	rm -rf "$VM_TMP/stage"
 }
 
 # pack_tree DIR -c|-r: every owner becomes root, names below the merged /usr are kept so.
@@ -194,19 +234,28 @@ pack_tree()
 		vm_die "$VM_EX_HOST" "cannot pack $1"
 }
 
+# The script and what it is run with. TERM is not the unit's, which may be older than this run.
 write_runner()
 {
-	local dir=$1 unit=$2 stdio=null
+	local script=${script_argv[0]:-}
 
-	install -m 755 "$VM_NODE_DIR/vm_guest.sh" "$dir/guest"
-	[ -z "$out" ] || touch "$dir/want-out"
-	if [ ${#script_argv[@]} -gt 0 ]; then
-		install -m 755 "${script_argv[0]}" "$dir/script/" || exit "$VM_EX_HOST"
-		vm_quote "/.reeve-vm/script/$(basename -- "${script_argv[0]}")" \
-			"${script_argv[@]:1}" >"$dir/cmd"
-	else
-		stdio="tty"
-	fi
+	install -m 755 "$VM_NODE_DIR/vm_guest.sh" "$1/guest"
+	[ -z "$out" ] || touch "$1/want-out"
+	[ -n "$script" ] || return 0
+	install -D -m 755 -t "$1/script" "$script" || exit "$VM_EX_HOST"
+	{
+		echo "TERM=$(vm_quote "${TERM:-dumb}")"
+		vm_quote "/.reeve-vm/script/$(basename -- "$script")" "${script_argv[@]:1}"
+	} >"$1/cmd"
+}
+
+# write_units DIR: what runs vm_guest.sh when the node is up, and mounts the job disk.
+write_units()
+{
+	local unit=$1 stdio=null
+
+	mkdir -p "$unit/reeve-vm.target.wants" "$unit/local-fs.target.wants"
+	[ "$verb" != shell ] || stdio="tty"
 	cat >"$unit/reeve-vm.target" <<-'EOF'
 		[Unit]
 		Description=Virtual node with its test
@@ -234,6 +283,7 @@ write_runner()
 		TimeoutStopSec=2s
 	EOF
 	ln -s ../reeve-vm.service "$unit/reeve-vm.target.wants/"
+	write_jobfs_mount "$unit"
 }
 
 write_jobfs_mount()
@@ -255,16 +305,26 @@ write_jobfs_mount()
 	ln -s "../$name" "$1/local-fs.target.wants/"
 }
 
-# Fills $disks: root, the run's files, the job disk. All snapshots: writes go to an unlinked
-# file in $VM_TMP and end with the guest.
+# disk_words ROOT JOBFS SNAPSHOT: fills $disks: root, the run's files, the job disk. With a snapshot (on)
+# writes go to an unlinked file in $VM_TMP and end with the guest.
 disk_words()
 {
+	local words=if=virtio,cache=unsafe
+
 	disks=(
-		-drive "file=$VM_IMAGE/root.img,format=raw,if=virtio,snapshot=on,cache=unsafe"
-		-drive "file=$VM_TMP/job.tar,format=raw,if=virtio,snapshot=on,cache=unsafe"
+		-drive "file=$1,format=$(disk_format "$1"),$words,snapshot=$3"
+		-drive "file=$VM_TMP/job.tar,format=raw,$words,snapshot=on"
 	)
 	[ "$jobfs" = none ] || disks+=(-drive
-		"file=$VM_IMAGE/jobfs-$jobfs.img,format=raw,if=virtio,snapshot=on,cache=unsafe,discard=unmap")
+		"file=$2,format=$(disk_format "$2"),$words,snapshot=$3,discard=unmap")
+}
+
+disk_format()
+{
+	case $1 in
+	*.qcow2) echo qcow2 ;;
+	*) echo raw ;;
+	esac
 }
 
 prepare_run()
@@ -273,9 +333,18 @@ prepare_run()
 	vm_need qemu-system-x86_64 qemu-system-x86 setpriv util-linux
 	vm_tmp
 	machine_shape
-	pack_job
-	disk_words
-	vm_say "booting: $(vm_accel), $smp CPUs, $mem, jobfs $jobfs"
+}
+
+prepare_boot()
+{
+	pack_boot
+	disk_words "$VM_IMAGE/root.img" "$VM_IMAGE/jobfs-$jobfs.img" on
+	vm_say "booting: $(shape_words)${1:+ ($1)}"
+}
+
+shape_words()
+{
+	echo "$(vm_accel), $smp CPUs, $mem, jobfs $jobfs"
 }
 
 boot_words()
@@ -293,6 +362,25 @@ fetch_out()
 	return 1
 }
 
+# Restores a node when this run may have one that was saved, else boots. Returns qemu's status.
+run_guest()
+{
+	local why rc
+
+	if ! why=$(state_why_boot) && ! why=$(state_why_payload); then
+		why="no saved node"
+		if state_prepare && ! why=$(state_why_payload); then
+			vm_say "restoring: $(shape_words)"
+			state_run "$limit_s"
+			rc=$?
+			state_is_lost "$rc" || return "$rc"
+			why="the saved one did not come up"
+		fi
+	fi
+	prepare_boot "$why"
+	vm_qemu "$limit_s" "$(boot_words)" "${machine[@]}" "${disks[@]}"
+}
+
 verb_run()
 {
 	local begin=$EPOCHREALTIME rc
@@ -301,7 +389,7 @@ verb_run()
 	[ ${#script_argv[@]} -gt 0 ] || bad_usage "no script named"
 	[ -f "${script_argv[0]}" ] || bad_usage "no script ${script_argv[0]}"
 	prepare_run
-	vm_qemu "$limit_s" "$(boot_words)" "${machine[@]}" "${disks[@]}"
+	run_guest
 	vm_verdict $? "$limit_s"
 	rc=$?
 	if [ -n "$(vm_mark status)" ]; then
@@ -311,12 +399,26 @@ verb_run()
 	exit "$rc"
 }
 
+verb_save()
+{
+	local why
+
+	parse_options "$@"
+	prepare_run
+	if why=$(state_why_boot); then
+		vm_die "$VM_EX_USAGE" "such a node is not saved: $why"
+	fi
+	state_prepare || exit "$VM_EX_HOST"
+	vm_say "$VM_STATE"
+}
+
 verb_shell()
 {
 	parse_options "$@"
 	[ -t 0 ] || bad_usage "shell needs a terminal"
 	[ ${#script_argv[@]} -eq 0 ] || bad_usage "shell takes no script"
 	prepare_run
+	prepare_boot
 	vm_say "leave with exit, or cut off with Ctrl-A x"
 	vm_qemu_words mon:stdio "$(boot_words)" "${machine[@]}" "${disks[@]}"
 	mkfifo "$VM_TMP/stdout"
@@ -330,6 +432,7 @@ verb=${1:-}
 [ $# -eq 0 ] || shift
 case $verb in
 prepare) parse_options "$@" && vm_prepare && vm_say "$VM_IMAGE" ;;
+save) verb_save "$@" ;;
 run) verb_run "$@" ;;
 shell) verb_shell "$@" ;;
 clean) rm -rf -- "$VM_CACHE" ;;

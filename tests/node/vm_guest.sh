@@ -43,4 +43,6 @@ timeout 3 tail --pid="$cat" -s 0.05 -f /dev/null
 	cat "$dir/marks"
 	printf 'begin %s\nend %s\nstatus %s\n' "$begin_s" "$end_s" "$status"
 } >"$ports/reeve.ctl"
-systemctl poweroff -ff
+# All is with the host, which has consumed every write to a port; nothing on the disks is kept.
+# A restart is the end of this machine (qemu's -no-reboot), sooner than a power-off.
+echo b >/proc/sysrq-trigger

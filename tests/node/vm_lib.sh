@@ -10,6 +10,7 @@ VM_KERNEL_ARGS='console=ttyS0 quiet loglevel=4 lsm=lockdown,yama,apparmor,bpf
 VM_TMP=
 VM_QEMU_PID=
 VM_CAT_PID=
+VM_ALIVE_AT=
 
 # Exit statuses of the harness itself; a script's own status is passed through unchanged.
 VM_EX_USAGE=64
@@ -189,15 +190,17 @@ vm_power_end()
 	return "$rc"
 }
 
-# True when the guest has said nothing for VM_SILENCE_S and is still there.
+# True when the guest has said nothing for VM_SILENCE_S and is still there. Otherwise VM_ALIVE_AT is
+# when it said something.
 vm_is_silent()
 {
 	local end=$((SECONDS + VM_SILENCE_S))
 
 	while [ ! -s "$VM_TMP/ctl" ] && kill -0 "$VM_QEMU_PID" 2>/dev/null; do
 		[ "$SECONDS" -lt "$end" ] || return 0
-		sleep 0.2
+		sleep 0.1
 	done
+	VM_ALIVE_AT=$EPOCHREALTIME
 	return 1
 }
 
@@ -259,8 +262,11 @@ vm_times()
 {
 	[ -n "$(vm_mark status)" ] || return 0
 	LC_ALL=C awk -v now="$EPOCHREALTIME" -v begin="$1" -v k="$(vm_mark kernel)" \
-		-v i="$(vm_mark initrd)" -v b="$(vm_mark begin)" -v e="$(vm_mark end)" \
-		-v name="$VM_NAME" 'BEGIN {
-		printf "%s: kernel %.1f s, initrd %.1f, system %.1f, command %.1f; in all %.1f s\n",
-			name, k, i - k, b - i, e - b, now - begin }' >&2
+		-v i="$(vm_mark initrd)" -v r="$(vm_mark restored)" -v b="$(vm_mark begin)" \
+		-v e="$(vm_mark end)" -v alive="$VM_ALIVE_AT" -v name="$VM_NAME" 'BEGIN {
+		printf "%s: ", name
+		if (r) printf "restored, payload %.1f s", b - r
+		else printf "kernel %.1f s, initrd %.1f, system %.1f", k, i - k, b - i
+		if (alive) printf ", began after %.1f", alive - begin
+		printf ", command %.1f; in all %.1f s\n", e - b, now - begin }' >&2
 }
