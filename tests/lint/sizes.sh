@@ -1,5 +1,5 @@
 #!/bin/sh
-# sizes.sh - functions of at most 60 lines, 5 parameters and 3 levels; files of at most 600 lines.
+# sizes.sh - functions of at most 60 lines, 5 parameters and 3 levels; files of at most 600 lines; folders of at most 24 files.
 # tests/lint/exceptions.txt holds "WHAT FILE[:FUNCTION]" lines; it may only shrink: one that is no
 # longer needed fails too.
 set -eu
@@ -23,6 +23,10 @@ found=$(awk '
 		if (t ~ /(\)|else|do)[ ]?{$/) { depth++; if (depth > 4) print "nesting " file ":" name } else if (t ~ /{$/) depth++ }
 	END { ends() }' $(git ls-files '*.c' '*.h') | sort -u)
 bad=0
+# About 20 files a folder: what `ls` shows at once.
+git ls-files agent bpf cli common controller | awk '
+	/\.[ch]$/ { sub(/\/[^\/]*$/, ""); n[$0]++ }
+	END { for (d in n) if (n[d] > 24) { print "lint: too many files: " d " (" n[d] "; 24 at most): give a part of them a folder"; bad = 1 }; exit bad }' || bad=1
 what=$(echo "$found" | sed 's/ ([0-9]*)$//')
 while read -r kind place; do
 	case $kind in ''|'#'*) continue ;; esac
