@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""house.py [OBJDIR] - print the figures of the house that docs/architecture.md compares: folders, largest folder, circles of
+object files, files that break the rule of prefixes, share of comment lines, lines by room. Run it in a built tree."""
+import os
+import re
+import subprocess
+import sys
+
+TOPS = ("common", "agent", "controller", "cli", "bpf")
+build = sys.argv[1] if len(sys.argv) > 1 else "build"
+here = os.path.dirname(os.path.abspath(__file__))
+
+
+def comment_lines(text):
+    """lines that hold nothing but (a part of) a comment"""
+    count, inside = 0, False
+    for line in text.splitlines():
+        line = line.strip()
+        if inside:
+            count += 1
+            inside = "*/" not in line
+        elif line.startswith("//"):
+            count += 1
+        elif line.startswith("/*"):
+            count += 1
+            inside = "*/" not in line
+    return count
+
+
+folders, lines, share = {}, {}, {}
+for top in TOPS:
+    for folder, _, names in os.walk(top):
+        sources = [n for n in names if n.endswith((".c", ".h"))]
+        if not sources:
+            continue
+        folders[folder] = len(sources)
+        for name in sources:
+            text = open(os.path.join(folder, name), errors="replace").read()
+            room = "/".join(folder.split("/")[:2])
+            lines[room] = lines.get(room, 0) + text.count("\n")
+            kind = name[-1]
+            total, comments = share.get(kind, (0, 0))
+            share[kind] = (total + text.count("\n"), comments + comment_lines(text))
+largest = max(folders, key=folders.get)
+circles = subprocess.run([os.path.join(here, "cycles.py"), build], capture_output=True, text=True).stdout
+known = os.path.join("tests", "lint", "cycles.txt")
+n_known = sum(1 for l in open(known) if l.strip() and l[0] != "#") if os.path.exists(known) else 0
+left = subprocess.run([os.path.join(here, "prefixes.py"), build, "--left"], capture_output=True, text=True).stdout.split()
+print(f"folders                               {len(folders)}")
+print(f"largest folder                        {largest} ({folders[largest]} files)")
+print(f"folders with more than 20 files       {sum(n > 20 for n in folders.values())}")
+print(f"circles of object files               {circles.count('each other') + n_known}")
+print(f"files that break the rule of prefixes {len(left)}")
+for kind in "ch":
+    total, comments = share[kind]
+    print(f"comment lines in .{kind} files            {100 * comments / total:.1f} %")
+print(f"lines of .c and .h                    {sum(lines.values())}")
+for room in sorted(lines):
+    print(f"  {room:30} {lines[room]:7}")
