@@ -18,44 +18,60 @@ int db_cache(struct db *d, int64_t bytes, struct err *err)
 	return d->ops->cache ? d->ops->cache(d, bytes, err) : 0;
 }
 
-int db_watch(struct db *d, const struct db_watch *w)
-{
-	return d->ops->watch ? d->ops->watch(d, w) : -EOPNOTSUPP;
-}
-
-int db_version(struct db *d, int64_t *ret, struct err *err)
-{
-	if (!d->ops->version)
-		return err_set(err, -EOPNOTSUPP, "the database does not tell");
-	return d->ops->version(d, ret, err);
-}
-
 void db_guard(struct db *d, db_guard_fn fn, void *ctx)
 {
 	d->guard = fn;
 	d->guard_ctx = ctx;
 }
 
+void db_on_end(struct db *d, db_end_fn fn, void *ctx)
+{
+	d->on_end = fn;
+	d->end_ctx = ctx;
+}
+
+bool db_is_begun(const struct db *d)
+{
+	return d->is_begun;
+}
+
+static void end_transaction(struct db *d, enum db_end how)
+{
+	bool was_begun = d->is_begun;
+
+	d->is_begun = false;
+	if (was_begun && d->on_end)
+		d->on_end(d->end_ctx, how);
+}
+
 int db_begin(struct db *d, struct err *err)
 {
 	int r = d->ops->begin(d, err);
 
-	if (r < 0 || !d->guard)
+	if (r < 0)
 		return r;
+	end_transaction(d, DB_ROLLED_BACK); /* one that was left open, with its connection */
+	d->is_begun = true;
+	if (!d->guard)
+		return 0;
 	r = d->guard(d->guard_ctx, err);
 	if (r < 0)
-		d->ops->rollback(d);
+		db_rollback(d);
 	return r < 0 ? r : 0;
 }
 
 int db_commit(struct db *d, struct err *err)
 {
-	return d->ops->commit(d, err);
+	int r = d->ops->commit(d, err);
+
+	end_transaction(d, r < 0 ? DB_UNKNOWN : DB_COMMITTED);
+	return r;
 }
 
 void db_rollback(struct db *d)
 {
 	d->ops->rollback(d);
+	end_transaction(d, DB_ROLLED_BACK);
 }
 
 struct arguments {
@@ -155,11 +171,10 @@ int db_run_later(struct db *d, struct err *err, const char *sql, const char *for
 	return d->ops->send ? d->ops->send(row, err) : finish(d, row, err);
 }
 
-int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struct err *err)
+int db_query_ints(struct db *d, const char *sql, const struct db_ints *ints,
+		  struct db_row **ret, struct err *err)
 {
 	struct db_value v[VALUES_MAX];
-	struct db_row *row;
-	int r;
 
 	if (ints->n > VALUES_MAX)
 		return err_set(err, -EINVAL, "more than %d values", VALUES_MAX);
@@ -167,7 +182,14 @@ int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struc
 		v[i] = (struct db_value){ .kind = ints->values[i] == ints->null ? DB_NULL
 										: DB_INT,
 					  .number = ints->values[i] };
-	r = d->ops->query(d, sql, &(struct db_values){ v, ints->n }, &row, err);
+	return d->ops->query(d, sql, &(struct db_values){ v, ints->n }, ret, err);
+}
+
+int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struct err *err)
+{
+	struct db_row *row;
+	int r = db_query_ints(d, sql, ints, &row, err);
+
 	return r < 0 ? r : finish(d, row, err);
 }
 

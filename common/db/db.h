@@ -33,19 +33,13 @@ void db_rollback(struct db *d);
 typedef int (*db_guard_fn)(void *ctx, struct err *err);
 void db_guard(struct db *d, db_guard_fn fn, void *ctx);
 
-/* Tells the integer key of each row of `table` that this connection adds, changes or removes
- * from now on, before it is committed, and also where it never is. fn must not use the
- * database. NULL: tells no more. -EBUSY: somebody is told already; -EOPNOTSUPP: this database
- * does not tell. */
-typedef void (*db_watch_fn)(void *ctx, int64_t key);
-struct db_watch {
-	const char *table; /* lives as long as the watch */
-	db_watch_fn fn;
-	void *ctx;
-};
-int db_watch(struct db *d, const struct db_watch *w);
-/* A number that is another one once another connection has committed anything. -EOPNOTSUPP. */
-int db_version(struct db *d, int64_t *ret, struct err *err);
+/* Calls fn at the end of each transaction. DB_UNKNOWN: the commit failed, and with a server it
+ * may have happened all the same. fn must not use the database. */
+enum db_end { DB_COMMITTED, DB_ROLLED_BACK, DB_UNKNOWN };
+typedef void (*db_end_fn)(void *ctx, enum db_end how);
+void db_on_end(struct db *d, db_end_fn fn, void *ctx);
+/* Is a transaction under way? */
+bool db_is_begun(const struct db *d);
 
 /* Bind by a format: 'i' int64_t, 't' const char * (NULL = NULL), 'b' const void *, size_t
  * and step to completion. The statement is known by the address of `sql` (a string literal).
@@ -75,6 +69,9 @@ int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *row
  * and blobs are not copied: they must live until the statement is done. */
 int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql,
 	     const char *format, ...);
+/* The same for integers alone. */
+int db_query_ints(struct db *d, const char *sql, const struct db_ints *v, struct db_row **ret,
+		  struct err *err);
 /* Before the first step, where the answer may be large: no more than some thousand rows of it
  * are then in this process at a time. */
 void db_scan(struct db_row *row);

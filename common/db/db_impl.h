@@ -19,9 +19,7 @@ struct db_values {
 /* As db.h says of the function of the same name. */
 struct db_ops {
 	void (*close)(struct db *d);
-	int (*cache)(struct db *d, int64_t bytes, struct err *err);  /* NULL: has none */
-	int (*watch)(struct db *d, const struct db_watch *w);	     /* NULL: cannot */
-	int (*version)(struct db *d, int64_t *ret, struct err *err); /* NULL: cannot */
+	int (*cache)(struct db *d, int64_t bytes, struct err *err); /* NULL: has none */
 	int (*begin)(struct db *d, struct err *err);
 	int (*commit)(struct db *d, struct err *err);
 	void (*rollback)(struct db *d);
@@ -50,6 +48,9 @@ struct db {
 	const struct db_ops *ops;
 	db_guard_fn guard; /* NULL: none */
 	void *guard_ctx;
+	db_end_fn on_end; /* NULL: none */
+	void *end_ctx;
+	bool is_begun;
 };
 struct db_row {
 	struct db *db;

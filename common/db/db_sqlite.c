@@ -19,7 +19,6 @@ struct sqlite {
 	sqlite3 *handle;
 	struct statement **cache;
 	size_t n_cache, cache_size;
-	struct db_watch watch; /* fn NULL: nobody is told */
 };
 
 static struct sqlite *of(struct db *db)
@@ -92,47 +91,6 @@ static int cache(struct db *d, int64_t bytes, struct err *err)
 	return exec(of(d), sql, err);
 }
 
-/* ---- what has changed ---- */
-
-static void on_change(void *ctx, int op, const char *name, const char *table, sqlite3_int64 key)
-{
-	const struct db_watch *w = ctx;
-
-	(void)op;
-	(void)name;
-	if (!strcmp(table, w->table))
-		w->fn(w->ctx, key);
-}
-
-static int watch(struct db *db, const struct db_watch *w)
-{
-	struct sqlite *d = of(db);
-
-	if (w && d->watch.fn)
-		return -EBUSY;
-	d->watch = w ? *w : (struct db_watch){ 0 };
-	sqlite3_update_hook(d->handle, w ? on_change : NULL, &d->watch);
-	return 0;
-}
-
-static int get_pragma(struct sqlite *d, const char *pragma, int64_t *ret, struct err *err)
-{
-	sqlite3_stmt *st;
-	int rc;
-
-	if (sqlite3_prepare_v2(d->handle, pragma, -1, &st, NULL) != SQLITE_OK)
-		return fail(d, err, pragma);
-	rc = sqlite3_step(st);
-	*ret = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
-	rc = sqlite3_finalize(st);
-	return rc == SQLITE_OK ? 0 : fail(d, err, pragma);
-}
-
-static int version(struct db *d, int64_t *ret, struct err *err)
-{
-	return get_pragma(of(d), "PRAGMA data_version", ret, err);
-}
-
 /* ---- transactions ---- */
 
 static int begin(struct db *d, struct err *err)
@@ -161,6 +119,19 @@ static int commit(struct db *d, struct err *err)
 }
 
 /* ---- opening ---- */
+
+static int get_pragma(struct sqlite *d, const char *pragma, int64_t *ret, struct err *err)
+{
+	sqlite3_stmt *st;
+	int rc;
+
+	if (sqlite3_prepare_v2(d->handle, pragma, -1, &st, NULL) != SQLITE_OK)
+		return fail(d, err, pragma);
+	rc = sqlite3_step(st);
+	*ret = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
+	rc = sqlite3_finalize(st);
+	return rc == SQLITE_OK ? 0 : fail(d, err, pragma);
+}
 
 static int migrate_one(struct sqlite *d, const char *sql, int64_t to, struct err *err)
 {
@@ -383,8 +354,6 @@ static void close_all(struct db *db)
 static const struct db_ops sqlite_ops = {
 	.close = close_all,
 	.cache = cache,
-	.watch = watch,
-	.version = version,
 	.begin = begin,
 	.commit = commit,
 	.rollback = rollback,

@@ -6,28 +6,33 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/policy/placement/fit_chunks.h"
-#include "controller/ledger/watch.h"
+#include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle_impl.h"
 #include "controller/dispatch/parts.h"
 
-static void on_change(void *ctx, int64_t job)
+static void on_change(void *ctx, const struct store_changes *changes)
 {
 	struct cycle *c = ctx;
 
 	for (struct head *h = c->heads; h; h = h->next)
-		changes_add(&h->changes, job);
+		store_changes_merge(&h->changes, changes);
 }
 
 int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err)
 {
 	struct cycle *c = calloc(1, sizeof(*c));
+	int r;
 
 	if (!c)
 		return err_set(err, -ENOMEM, "out of memory");
+	r = store_listen(s, on_change, c);
+	if (r < 0) {
+		free(c);
+		return err_set(err, r, "the ledger has a queue that listens already");
+	}
 	c->store = s;
 	c->standing = standing;
 	c->is_ranked = rank_is_used(standing_policy(standing));
-	c->is_watching = store_watch(s, on_change, c) == 0;
 	c->is_checked = getenv("REEVE_QUEUE_CHECK") != NULL;
 	*ret = c;
 	return 0;
@@ -35,14 +40,14 @@ int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, st
 
 struct cycle *cycle_free(struct cycle *c)
 {
-	if (c && c->is_watching)
-		store_watch(c->store, NULL, NULL);
+	if (c)
+		store_listen(c->store, NULL, NULL);
 	while (c && c->heads) {
 		struct head *h = c->heads;
 
 		c->heads = h->next;
 		order_done(&h->order);
-		changes_done(&h->changes);
+		store_changes_done(&h->changes);
 		snapshot_done(&h->snapshot);
 		names_done(&h->users);
 		names_done(&h->accounts);
@@ -126,22 +131,20 @@ static int check(const struct order_ask *ask, const struct order *kept, struct e
 	return r;
 }
 
-/* The order of the last cycle, with what has changed since; or all of it anew, where that is
- * not told, somebody else wrote to the ledger, or a cycle failed half-way. */
+/* The order of the last cycle, with what has changed since; or all of it read again, where that
+ * is not known, or a cycle failed half-way. */
 static int follow(struct cycle *c, struct head *h, const struct order_ask *ask, struct err *err)
 {
-	struct changes since = changes_take(&h->changes);
-	int64_t version = 0;
-	int r = c->is_watching ? store_version(c->store, &version, err) : 0;
+	struct store_changes since = store_changes_take(&h->changes);
+	int r;
 
-	if (r >= 0 && c->is_watching && !since.is_all && version == h->version) {
+	if (!since.is_all) {
 		r = order_update(ask, &since, &h->order, err);
-	} else if (r >= 0) {
+	} else {
 		order_done(&h->order);
 		r = order_make(ask, &h->order, err);
 	}
-	changes_done(&since);
-	h->version = version;
+	store_changes_done(&since);
 	if (r >= 0 && c->is_checked)
 		r = check(ask, &h->order, err);
 	if (r < 0)

@@ -10,8 +10,7 @@ struct head {
 	char cluster[REQUEST_NAME_MAX];
 	struct names users, accounts;
 	struct order order;
-	struct changes changes; /* since the order was read */
-	int64_t version;	/* of the ledger then (store_version()) */
+	struct store_changes changes; /* since the order was read */
 	struct snapshot snapshot;
 	struct gate *gate;
 	struct intents intents;
@@ -21,9 +20,8 @@ struct head {
 struct cycle {
 	struct store *store;
 	struct standing *standing;
-	bool is_ranked;	  /* else in the order of submission */
-	bool is_watching; /* the ledger tells which jobs are written */
-	bool is_checked;  /* the kept order is compared with one that is read anew */
+	bool is_ranked;	 /* else in the order of submission */
+	bool is_checked; /* the kept order is compared with one that is read anew */
 	struct head *heads;
 };
 

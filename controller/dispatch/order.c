@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
-#include "controller/ledger/watch.h"
+#include "controller/ledger/changes.h"
 #include "controller/dispatch/order.h"
 
 void order_done(struct order *o)
@@ -224,49 +224,43 @@ static void put_in(struct order *o, const struct order *new)
 	o->n += new->n;
 }
 
-/* What has changed of it alone stays in its place. */
-static void replace(struct order *o, struct order *new)
-{
-	struct order_job *last = &new->jobs[new->n - 1];
-	size_t i = lower_bound(o, last->job.job);
-
-	if (i == o->n || o->jobs[i].job.job != last->job.job)
-		return;
-	free(o->jobs[i].select);
-	o->jobs[i] = *last;
-	new->n--;
-}
-
 struct rereading {
 	struct order *o, new;
 	struct numbers gone;
 };
 
-/* Those that came go to `new`, those that do not wait any more to `gone`. */
-static int read_again(const struct order_ask *a, const struct changes *since,
-		      struct rereading *x, struct err *err)
+/* `new` has what was read of the jobs `since`. Those of them that were in the order already are
+ * replaced in their place, so that `new` has the others; what does not wait any more is `gone`. */
+static void sort_out(struct rereading *x, const struct store_changes *since)
 {
-	struct filling f = { a, &x->new };
-	int r = 0;
+	struct order_job *new = x->new.jobs;
+	size_t at = 0, n = 0;
 
-	for (size_t i = 0; i < since->n && r >= 0; i++) {
-		const struct store_waiting_ask one = { a->cluster, since->jobs[i] };
+	for (size_t i = 0; i < since->n; i++) {
+		int64_t job = since->jobs[i];
+		size_t was = lower_bound(x->o, job);
+		bool is_known = was < x->o->n && x->o->jobs[was].job.job == job;
 
-		r = store_waiting_one(a->store, &one, add_job, &f, err);
-		if (r == 0)
-			replace(x->o, &x->new);
-		else if (r > 0)
-			x->gone.of[x->gone.n++] = since->jobs[i];
+		if (at == x->new.n || new[at].job.job != job) {
+			x->gone.of[x->gone.n++] = job;
+		} else if (is_known) {
+			free(x->o->jobs[was].select);
+			x->o->jobs[was] = new[at++];
+		} else {
+			new[n++] = new[at++];
+		}
 	}
-	return r;
+	x->new.n = n;
 }
 
-int order_update(const struct order_ask *a, const struct changes *since, struct order *o,
+int order_update(const struct order_ask *a, const struct store_changes *since, struct order *o,
 		 struct err *err)
 {
 	_cleanup_free_ int64_t *numbers = calloc(since->n + 1, sizeof(*numbers));
+	const struct store_these these = { a->cluster, since->jobs, since->n };
 	struct rereading x = { o, { 0 }, { numbers, 0 } };
-	int r = numbers ? read_again(a, since, &x, err)
+	struct filling f = { a, &x.new };
+	int r = numbers ? store_waiting_these(a->store, &these, add_job, &f, err)
 			: err_set(err, -ENOMEM, "out of memory");
 
 	if (r >= 0)
@@ -275,6 +269,7 @@ int order_update(const struct order_ask *a, const struct changes *since, struct 
 		order_done(&x.new);
 		return r;
 	}
+	sort_out(&x, since);
 	take_out(o, &x.gone);
 	put_in(o, &x.new);
 	free(x.new.jobs); /* their chunks are with the others now */

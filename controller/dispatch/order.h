@@ -5,7 +5,7 @@
  * It is kept from one cycle to the next: what has changed is read anew, job by job, and all are
  * weighed anew, since time alone changes priorities. */
 #pragma once
-#include "controller/dispatch/changes.h"
+#include "controller/ledger/changes.h"
 #include "controller/dispatch/names.h"
 #include "controller/sharetree/rank.h"
 
@@ -42,7 +42,7 @@ struct order_ask {
 int order_make(const struct order_ask *a, struct order *ret, struct err *err);
 /* The same of one that was made before with the same names: `since` are the jobs written since
  * then, each once, by number. What fails leaves it to be made anew. */
-int order_update(const struct order_ask *a, const struct changes *since, struct order *o,
+int order_update(const struct order_ask *a, const struct store_changes *since, struct order *o,
 		 struct err *err);
 void order_done(struct order *o);
 /* Is it the same, to the last field? If not, *ret_job is the first that differs. */

@@ -534,6 +534,7 @@ int store_open_zone(const char *path, const char *zone, struct store **ret, stru
 		r = fix_zone(s, err);
 	if (r < 0)
 		return r;
+	store_announced_start(s);
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -574,6 +575,7 @@ struct store *store_close(struct store *s)
 		return NULL;
 	calendar_close(s->calendar);
 	db_close(s->db);
+	store_announced_done(s);
 	free(s);
 	return NULL;
 }

@@ -2,9 +2,17 @@
 #pragma once
 #include "common/db/db.h"
 #include "controller/ledger/calendar.h"
+#include "controller/ledger/changes.h"
 #include "controller/ledger/usage/rollup.h"
 #include "controller/ledger/store.h"
 #include "controller/ledger/jobs/hold.h"
+
+/* What the transaction under way has changed, and who is told when it is committed (changes.h). */
+struct store_announced {
+	struct store_changes changes;
+	store_changes_fn fn;
+	void *ctx;
+};
 
 struct store {
 	struct db *db;
@@ -15,9 +23,19 @@ struct store {
 	int64_t gpu_idle_after_ns; /* attempts/gpus.h */
 	int64_t max_requeues;	   /* nodes/lost.h */
 	int64_t max_stored;	   /* jobs/stored.h */
+	struct store_announced announced;
 };
 
 extern const char *const store_migrations[];
+
+void store_announced_start(struct store *s);
+void store_announced_done(struct store *s);
+/* In the transaction that writes what changes.h speaks of, before or after. A job that was not in
+ * the queue and is not now may be announced too: it costs a look. */
+void store_announce_job(struct store *s, int64_t job);
+void store_announce_nodes(struct store *s);
+/* The tasks of an array that have rows and have not ended: before what ends them. */
+int store_announce_tasks(struct store *s, int64_t array, struct err *err);
 
 /* In the place of a day: see schema_2. */
 #define STORE_NO_DAY (-1000000)
@@ -150,6 +168,15 @@ int store_slice(struct store *s, struct store_days *d, int64_t day, const struct
 enum store_mark { STORE_MARK_STARTED, STORE_MARK_ENDED };
 int store_mark(struct store *s, const struct store_days *d, enum store_mark which, int64_t day,
 	       struct err *err);
+
+/* Rows of given jobs are read so many at a time: job IN (STORE_SOME_PARAMETERS). */
+#define STORE_SOME 32
+#define STORE_SOME_PARAMETERS                                                                  \
+	"?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, "    \
+	"?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26, ?27, ?28, ?29, ?30, ?31, ?32"
+/* The numbers from `first` on as these parameters, the last one again where there are fewer. */
+const struct db_ints *store_some(const struct store_these *these, size_t first,
+				 int64_t buf[static STORE_SOME], struct db_ints *ret);
 
 /* Text column, "" for NULL. */
 const char *store_text(struct db_row *st, int column);

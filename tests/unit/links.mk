@@ -30,7 +30,7 @@ $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
-LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/given nodes/holds attempts/part attempts/parts attempts/ingest attempts/report attempts/elapsed attempts/suspended attempts/requeue nodes/boots attempts/slices jobs/output jobs/views nodes/sums usage/usage usage/sums usage/rollup calendar usage/charges watch usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
+LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/given nodes/holds attempts/part attempts/parts attempts/ingest attempts/report attempts/elapsed attempts/suspended attempts/requeue nodes/boots attempts/slices jobs/output jobs/views nodes/sums usage/usage usage/sums usage/rollup calendar usage/charges changes usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
@@ -91,7 +91,7 @@ $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,changes cycle held intent kinds names order parts snapshot why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/placed.o $O/controller/ledger/nodes/drain.o
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cycle held intent kinds names order parts snapshot why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/placed.o $O/controller/ledger/nodes/drain.o
 STANDING := $(patsubst %,$O/controller/sharetree/%.o,standing tree tree_rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
 $O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm

@@ -9,8 +9,9 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/hold.h"
+#include "controller/ledger/nodes/drain.h"
 #include "controller/ledger/nodes/placed.h"
-#include "controller/ledger/watch.h"
+#include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/order.h"
 #include "tests/unit/standing_rig.h"
@@ -350,11 +351,6 @@ static void more_jobs_than_a_batch_are_given_in_order(void **state)
 
 /* ---- kept from cycle to cycle ---- */
 
-static void on_change(void *ctx, int64_t job)
-{
-	changes_add(ctx, job);
-}
-
 static uint32_t random_of(uint64_t *seed, uint32_t n)
 {
 	*seed = *seed * UINT64_C(6364136223846793005) + 1442695040888963407;
@@ -415,6 +411,11 @@ static struct order_ask ask_of(struct world *w, struct rig *r, struct names *nam
 				   .accounts = &names[1] };
 }
 
+static void on_change(void *ctx, const struct store_changes *what)
+{
+	store_changes_merge(ctx, what);
+}
+
 static void what_is_kept_is_what_would_be_read(void **state)
 {
 	_cleanup_(world_done) struct world w =
@@ -422,31 +423,25 @@ static void what_is_kept_is_what_would_be_read(void **state)
 	struct rig *r = *state;
 	struct names names[2] = { { 0 }, { 0 } };
 	struct order_ask ask = ask_of(&w, r, names);
-	struct changes changes = { 0 };
+	struct store_changes changes = { 0 };
 	struct order kept, fresh;
 	uint64_t seed = 7;
 	int64_t job;
-	int watching;
 
-	watching = store_watch(r->store, on_change, &changes);
-	if (watching == -EOPNOTSUPP) {
-		skip(); /* a server does not tell: all is read in each cycle */
-		return;
-	}
-	assert_int_equal(watching, 0);
-	assert_int_equal(store_watch(r->store, on_change, &changes), -EBUSY);
+	assert_int_equal(store_listen(r->store, on_change, &changes), 0);
+	assert_int_equal(store_listen(r->store, on_change, &changes), -EBUSY);
 	hello(r, NOON);
 	assert_int_equal(order_make(&ask, &kept, NULL), 0);
 	for (int turn = 0; turn < 120; turn++) {
-		struct changes since;
+		struct store_changes since;
 
 		for (uint32_t i = random_of(&seed, 6); i > 0; i--)
 			disturb(r, &seed, ask.now_ns);
 		ask.now_ns += S_NS;
-		since = changes_take(&changes);
+		since = store_changes_take(&changes);
 		assert_false(since.is_all);
 		assert_int_equal(order_update(&ask, &since, &kept, NULL), 0);
-		changes_done(&since);
+		store_changes_done(&since);
 		assert_int_equal(order_make(&ask, &fresh, NULL), 0);
 		if (!order_is_same(&kept, &fresh, &job))
 			fail_msg("turn %d: job %lld", turn, (long long)job);
@@ -454,10 +449,57 @@ static void what_is_kept_is_what_would_be_read(void **state)
 	}
 	assert_true(kept.n > 20);
 	order_done(&kept);
-	store_watch(r->store, NULL, NULL);
-	changes_done(&changes);
+	store_listen(r->store, NULL, NULL);
+	store_changes_done(&changes);
 	names_done(&names[0]);
 	names_done(&names[1]);
+}
+
+/* What is told of: "all", "nodes" or the numbers of jobs since the last call. */
+static const char *told(struct store_changes *c, char buf[static 64])
+{
+	struct store_changes all = store_changes_take(c);
+	int n = snprintf(buf, 64, "%s%s", all.is_all ? "all " : "",
+			 all.are_nodes_new ? "nodes " : "");
+
+	for (size_t i = 0; i < all.n; i++)
+		n += snprintf(buf + n, 64 - (size_t)n, "%lld ", (long long)all.jobs[i]);
+	store_changes_done(&all);
+	return buf;
+}
+
+static void what_is_committed_is_announced_and_what_is_taken_back_is_not(void **state)
+{
+	const struct queued one = { "arts", "carol", "normal", 1, NOON };
+	struct store_gift gifts[] = { { .job = 1, .node = "n1" }, { .job = 77, .node = "n1" } };
+	struct store_drain drain = { "n1", "root", "disks", NOON, NOON };
+	struct rig *r = *state;
+	struct store_changes changes = { 0 };
+	char buf[64];
+
+	submit(r, &one); /* before anybody listens */
+	assert_int_equal(store_listen(r->store, on_change, &changes), 0);
+	assert_string_equal(told(&changes, buf), "");
+	submit(r, &one);
+	assert_string_equal(told(&changes, buf), "2 ");
+	hello(r, NOON);
+	assert_string_equal(told(&changes, buf), "nodes ");
+	hello(r, NOON + S_NS); /* says the same again */
+	assert_string_equal(told(&changes, buf), "");
+	assert_int_equal(store_give(r->store, gifts, 2, NOON, NULL), -ESTALE);
+	assert_string_equal(told(&changes, buf), "");
+	assert_int_equal(store_give(r->store, gifts, 1, NOON, NULL), 0);
+	assert_string_equal(told(&changes, buf), "1 ");
+	rig_tell(r, rig_report(1, 1, JOB_RUNNING, 1), NOON + 2 * S_NS);
+	assert_string_equal(told(&changes, buf), "1 ");
+	assert_int_equal(store_drain(r->store, &drain, NULL), 0);
+	assert_string_equal(told(&changes, buf), "nodes ");
+	assert_int_equal(store_lose(r->store, NOON + DAY_NS, NOON + DAY_NS, NULL), 1);
+	assert_string_equal(told(&changes, buf), "nodes ");
+	store_listen(r->store, NULL, NULL);
+	submit(r, &one);
+	assert_string_equal(told(&changes, buf), "");
+	store_changes_done(&changes);
 }
 
 static void a_difference_is_found(void **state)
@@ -486,24 +528,24 @@ static void a_difference_is_found(void **state)
 
 static void more_changes_than_can_be_told_are_all(void **state)
 {
-	struct changes c = { 0 }, all;
+	struct store_changes c = { 0 }, all;
 
 	(void)state;
 	for (int turn = 0; turn < 100; turn++) /* the same ones again and again */
 		for (int64_t job = 1; job <= 1000; job++)
-			changes_add(&c, job);
-	all = changes_take(&c);
+			store_changes_add(&c, job);
+	all = store_changes_take(&c);
 	assert_false(all.is_all);
 	assert_int_equal(all.n, 1000);
 	for (int64_t i = 0; i < 1000; i++)
 		assert_int_equal(all.jobs[i], i + 1);
-	changes_done(&all);
-	for (int64_t job = 1; job <= CHANGES_MAX + 1; job++)
-		changes_add(&c, job);
-	all = changes_take(&c);
+	store_changes_done(&all);
+	for (int64_t job = 1; job <= STORE_CHANGES_MAX + 1; job++)
+		store_changes_add(&c, job);
+	all = store_changes_take(&c);
 	assert_true(all.is_all);
 	assert_false(c.is_all); /* from then on they are told again */
-	changes_done(&all);
+	store_changes_done(&all);
 }
 
 #define RIG(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
@@ -522,6 +564,7 @@ int main(void)
 		RIG(more_jobs_than_a_batch_are_given_in_order),
 		RIG(what_is_kept_is_what_would_be_read),
 		RIG(a_difference_is_found),
+		RIG(what_is_committed_is_announced_and_what_is_taken_back_is_not),
 		cmocka_unit_test(more_changes_than_can_be_told_are_all),
 	};
 

@@ -22,7 +22,7 @@
 #include "controller/ledger/usage/quota.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/steps/steps.h"
-#include "controller/ledger/watch.h"
+#include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle.h"
 #include "tests/unit/standing_rig.h"
 

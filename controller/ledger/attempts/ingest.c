@@ -24,6 +24,26 @@ struct ingest {
 	bool has_rebooted;
 };
 
+/* Does the queue see another node in what it says now? The row: cluster, ncpus, mem_bytes,
+ * jobfs_bytes, ngpus, gpu_models, drained_gpu_models, node_type, features, draining, lost from
+ * column 6 on; in column 5, whether operators drain it by now. */
+static bool is_changed(const struct ingest *g, struct db_row *st)
+{
+	const struct sync *in = g->in;
+	const struct resources *c = &in->capacity;
+	bool is_draining = db_int(st, 5) > 0 || in->draining;
+	char models[GPUS_TEXT_MAX], drained[GPUS_TEXT_MAX];
+
+	return strcmp(store_text(st, 6), g->from->cluster) != 0 || db_int(st, 7) != c->ncpus ||
+	       db_int(st, 8) != c->mem_bytes || db_int(st, 9) != c->jobfs_bytes ||
+	       db_int(st, 10) != c->ngpus ||
+	       strcmp(store_text(st, 11), gpus_format(&in->gpu_models, models)) != 0 ||
+	       strcmp(store_text(st, 12), gpus_format(&in->drained_gpu_models, drained)) != 0 ||
+	       strcmp(store_text(st, 13), in->node_type) != 0 ||
+	       strcmp(store_text(st, 14), in->features) != 0 ||
+	       (db_int(st, 15) != 0) != is_draining || db_int(st, 16) != 0;
+}
+
 /* 1: known before. Checks that the name is not being used by two machines at once. */
 static int check_node(struct ingest *g, struct err *err)
 {
@@ -34,14 +54,17 @@ static int check_node(struct ingest *g, struct err *err)
 		g->s->db, err, &st,
 		"SELECT address, boot, last_ns, draining + lost,"
 		" drained_gpu_models,"
-		" (SELECT COUNT(*) FROM drains d WHERE d.node = ?1 AND d.from_ns <= ?2)"
-		" FROM nodes WHERE node = ?1",
+		" (SELECT COUNT(*) FROM drains d WHERE d.node = ?1 AND d.from_ns <= ?2),"
+		" cluster, ncpus, mem_bytes, jobfs_bytes, ngpus, gpu_models,"
+		" drained_gpu_models, node_type, features, draining, lost FROM nodes WHERE node = ?1",
 		"ti", g->in->node, g->from->now_ns);
 
 	if (r >= 0)
 		r = db_step(g->s->db, st, err);
 	if (r <= 0)
 		return r;
+	if (is_changed(g, st))
+		store_announce_nodes(g->s);
 	snprintf(address, sizeof(address), "%s", store_text(st, 0));
 	snprintf(boot, sizeof(boot), "%s", store_text(st, 1));
 	silent_ns = g->from->now_ns - db_int(st, 2);
@@ -120,7 +143,8 @@ static int take_node(struct ingest *g, struct err *err)
 	if (known)
 		e.what = "reboot";
 	else
-		g->out->has_freed = true;
+		store_announce_nodes(g->s);
+	g->out->has_freed |= !known;
 	return store_event(g->s, &e, err);
 }
 
@@ -223,6 +247,7 @@ static int refuse_lost(struct ingest *g, const struct sync_hold *h, const struct
 	refuse_hold(g, h, lost_words);
 	if (p->closed == STORE_VOID)
 		return 0;
+	store_announce_job(g->s, h->job);
 	if (p->part > 0)
 		return db_run(g->s->db, err,
 			      "UPDATE parts SET closed = " SQL_STORE_VOID

@@ -45,6 +45,7 @@ static int show_first(struct store *s, const struct store_at *at, const struct s
 		       " (shown = 0 OR missing_ns <> 0 OR state <> ?3)",
 		       "iii", at->job, (int64_t)at->attempt, (int64_t)state);
 
+	store_announce_job(s, at->job);
 	if (r < 0 || p->state == state)
 		return r;
 	return db_run(s->db, err, "UPDATE jobs SET state = ?3 WHERE job = ?1 AND attempt = ?2",
@@ -56,6 +57,7 @@ int store_place_show(struct store *s, const struct store_at *at, const struct st
 {
 	if (p->part == 0)
 		return show_first(s, at, p, state, err);
+	store_announce_job(s, at->job);
 	return db_run(s->db, err,
 		      "UPDATE parts SET shown = 1, missing_ns = 0, state = ?4"
 		      " WHERE job = ?1 AND attempt = ?2 AND part = ?3 AND"
@@ -198,6 +200,7 @@ int store_part_take(struct store *s, struct store_part_known *p, const struct re
 	int r = usage ? 0 : err_set(err, -ENOMEM, "out of memory");
 
 	take(p, rep);
+	store_announce_job(s, p->job);
 	if (r >= 0 && rep->state == JOB_ENDED)
 		r = encode_end(&rep->end, &end, err);
 	if (r < 0)
@@ -242,6 +245,7 @@ static int write_verdict(struct store *s, const struct store_fall *f, const stru
 	_cleanup_free_ char *text = NULL;
 	int r = encode_end(end, &text, err);
 
+	store_announce_job(s, f->at.job);
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE attempts SET verdict = ?3, verdict_kind = ?4"
@@ -355,6 +359,7 @@ int store_part_write_loss(struct store *s, const struct store_loss *l,
 	_cleanup_free_ char *text = NULL;
 	int r = encode_end(end, &text, err);
 
+	store_announce_job(s, l->job);
 	return r < 0 ? r
 		     : db_run(s->db, err,
 			      "UPDATE parts SET closed = " SQL_STORE_LOST

@@ -1,7 +1,6 @@
-/* report.c - one report into the attempt, the job and the rollups. See store.h.
- *
- * The steps: load what is known, decide (known, refused, new), merge the cumulative figures,
- * charge them, write the attempt, the job, and the days. All inside the caller's transaction.
+/* report.c - one report into the attempt, the job and the rollups, inside the caller's transaction:
+ * load what is known, decide (known, refused, new), merge the cumulative figures, charge them,
+ * write the attempt, the job, and the days. See store.h.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -269,6 +268,7 @@ static int write_attempt(struct store *s, const struct known *k, const struct re
 
 	if (!usage || !end)
 		return err_set(err, -ENOMEM, "out of memory");
+	store_announce_job(s, rep->job);
 	return db_run(s->db, err,
 		      "UPDATE attempts SET seq = ?3, at_ns = ?4, state = ?5, shown = 1,"
 		      " missing_ns = 0, started_ns = ?6, ended_ns = ?7, running_ns = ?8,"
@@ -542,8 +542,7 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	return (k.part.part ? accept_part : accept)(s, c, &k, &span, err);
 }
 
-/* How it is written: with the end of the part that had brought it down before, if there is one.
- */
+/* With the end of the part that had brought it down before, if there is one. */
 static int write_loss(struct store *s, const struct store_loss *l, const struct job_end *how,
 		      struct err *err)
 {
@@ -551,6 +550,7 @@ static int write_loss(struct store *s, const struct store_loss *l, const struct 
 	_cleanup_free_ char *end = doc ? wire_format(doc) : NULL;
 	int r = end ? 0 : err_set(err, -ENOMEM, "out of memory");
 
+	store_announce_job(s, l->job);
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE attempts SET closed = " SQL_STORE_LOST

@@ -71,6 +71,7 @@ int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 		       " WHERE job = ?1 AND attempt = ?2",
 		       "ii", l->job, (int64_t)l->attempt);
 
+	store_announce_job(s, l->job);
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET state = " SQL_JOB_QUEUED

@@ -179,6 +179,7 @@ static int unfold(struct store *s, int64_t job, const struct array *a, int64_t o
 	int r = db_run(s->db, err, unfold_sql, "iii", job, job + 1 + ordinal,
 		       array_index(a, ordinal));
 
+	store_announce_job(s, job + 1 + ordinal);
 	return r < 0 ? r : 1;
 }
 
@@ -266,8 +267,11 @@ static int let_in(struct store *s, int64_t job, int64_t room, struct err *err)
 		       " WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED
 		       " AND withheld = " SQL_STORE_NOT_ITS_TURN " ORDER BY job LIMIT ?2)",
 		       "ii", job, room);
+	int n = (int)db_changes(s->db);
 
-	return r < 0 ? r : (int)db_changes(s->db);
+	if (r >= 0 && n > 0)
+		r = store_announce_tasks(s, job, err);
+	return r < 0 ? r : n;
 }
 
 /* Returns how many. */

@@ -154,6 +154,8 @@ static int cancel_elements(struct store *s, const struct store_wish *w, struct e
 	int r = store_end_encode(&e, &end, err);
 
 	if (r >= 0)
+		r = store_announce_tasks(s, w->job, err);
+	if (r >= 0)
 		r = db_run(
 			s->db, err,
 			"INSERT INTO events(at_ns, job, what, text) SELECT ?2, job, 'cancel',"
@@ -171,7 +173,8 @@ static int cancel_elements(struct store *s, const struct store_wish *w, struct e
 
 int store_array_wish(struct store *s, const struct store_wish *w, struct err *err)
 {
-	int r = w->want == STORE_CANCEL ? cancel_elements(s, w, err) : 0;
+	int r = w->want == STORE_CANCEL ? cancel_elements(s, w, err)
+					: store_announce_tasks(s, w->job, err);
 
 	if (r >= 0)
 		r = db_run(s->db, err,

@@ -190,6 +190,10 @@ static int meet(struct work *w, int64_t job, const struct ended *e, struct err *
 			"ii", job, w->how->now_ns);
 	if (r < 0 || db_changes(d) == 0)
 		return r;
+	store_announce_job(w->s, job);
+	r = store_announce_tasks(w->s, job, err);
+	if (r < 0)
+		return r;
 	tell(w, job, NULL);
 	return db_run(
 		d, err,
@@ -201,11 +205,14 @@ static int meet(struct work *w, int64_t job, const struct ended *e, struct err *
 
 static int end_rows(struct work *w, int64_t job, const char *end, struct err *err)
 {
-	int r = db_run(w->s->db, err,
-		       "UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?2, end = ?3"
-		       " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
-		       "iit", job, w->how->now_ns, end);
+	int r = store_announce_tasks(w->s, job, err);
 
+	store_announce_job(w->s, job);
+	if (r >= 0)
+		r = db_run(w->s->db, err,
+			   "UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?2, end = ?3"
+			   " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
+			   "iit", job, w->how->now_ns, end);
 	if (r >= 0)
 		r = db_run(
 			w->s->db, err,

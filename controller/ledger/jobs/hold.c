@@ -23,6 +23,9 @@ int store_hold_add(struct store *s, const struct store_hold *h, struct err *err)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET withheld = withheld | ?2 WHERE job = ?1", "ii",
 			   h->job, bit);
+	store_announce_job(s, h->job);
+	if (r >= 0)
+		r = store_announce_tasks(s, h->job, err);
 	if (r >= 0)
 		r = db_run(
 			s->db, err,
@@ -86,6 +89,9 @@ static int release(struct store *s, const struct store_hold *h, struct err *err)
 		       ")",
 		       "i", h->job);
 
+	store_announce_job(s, h->job);
+	if (r >= 0)
+		r = store_announce_tasks(s, h->job, err);
 	if (r >= 0)
 		r = db_run(s->db, err, "DELETE FROM holds WHERE job = ?1", "i", h->job);
 	if (r >= 0)

@@ -69,6 +69,7 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 				 w->reason ? w->reason : "" };
 	int r;
 
+	store_announce_job(s, w->job);
 	if (now->is_array)
 		r = store_array_wish(s, w, err);
 	else if (now->state == JOB_QUEUED)
@@ -151,6 +152,9 @@ int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
 			   " site = CASE WHEN ?4 <> 0 THEN ?5 ELSE site END WHERE job = ?1",
 			   "iiiii", w->job, (int64_t)w->has_nice, w->nice, (int64_t)w->has_site,
 			   w->site);
+	store_announce_job(s, w->job);
+	if (r == 0 && now.is_array)
+		r = store_announce_tasks(s, w->job, err);
 	/* Of an array: those of its elements that have a row, too. */
 	if (r == 0 && now.is_array)
 		r = db_run(
@@ -213,6 +217,7 @@ static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
 		       " WHERE job = ?1 AND state = " SQL_JOB_QUEUED,
 		       "it", g->job, g->node);
 
+	store_announce_job(s, g->job);
 	if (r >= 0 && db_changes(s->db) != 1)
 		return err_set(err, -ESTALE, "job %lld is not queued", (long long)g->job);
 	if (r >= 0)
@@ -257,6 +262,8 @@ int store_lose(struct store *s, int64_t before_ns, int64_t now_ns, struct err *e
 			   "UPDATE nodes SET lost = 1 WHERE lost = 0 AND last_ns < ?1", "i",
 			   before_ns);
 	n = (int)db_changes(s->db);
+	if (n > 0)
+		store_announce_nodes(s);
 	if (r < 0) {
 		db_rollback(s->db);
 		return r;

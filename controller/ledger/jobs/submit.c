@@ -148,9 +148,11 @@ int store_submit_one(struct store *s, const struct store_new *n, int64_t *ret_jo
 		r = insert_pieces(s, &p, job, err);
 	if (r >= 0)
 		r = insert_rest(s, n, job, err);
-	if (r >= 0)
-		*ret_job = job;
-	return r < 0 ? r : 0;
+	if (r < 0)
+		return r;
+	store_announce_job(s, job);
+	*ret_job = job;
+	return 0;
 }
 
 int store_begin(struct store *s, struct err *err)

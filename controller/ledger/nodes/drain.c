@@ -57,6 +57,7 @@ static int change(struct store *s, const struct store_drain *d, change_fn fn, st
 
 	if (r < 0)
 		return r;
+	store_announce_nodes(s);
 	r = fn(s, d, err);
 	if (r != 0) {
 		db_rollback(s->db);

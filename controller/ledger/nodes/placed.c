@@ -140,6 +140,8 @@ int store_set_due(struct store *s, const int64_t *jobs, size_t n, int64_t now_ns
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET due_ns = ?2 WHERE job = ?1 AND due_ns = 0", "ii",
 			   jobs[i], now_ns);
+	for (size_t i = 0; i < n; i++)
+		store_announce_job(s, jobs[i]);
 	if (r < 0) {
 		db_rollback(s->db);
 		return r;

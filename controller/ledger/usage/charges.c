@@ -4,7 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/time_units.h"
-#include "controller/ledger/watch.h"
+#include "controller/ledger/changes.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/usage/stretch.h"
@@ -312,12 +312,13 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 
 /* What is told of one that waits. That below 0 is below 5 has to be said, for the index of
  * active jobs. */
-#define WAITING_SQL                                                                            \
+#define WAITING_COLUMNS                                                                        \
 	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"          \
 	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"       \
 	" gpu_model, due_ns, node_type, features, chunks, scattered, eligible_ns, withheld,"   \
-	" qos"                                                                                 \
-	" FROM jobs WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
+	" qos FROM jobs"
+#define WAITING_SQL                                                                            \
+	WAITING_COLUMNS " WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
 #define ELIGIBLE_SQL WAITING_SQL " AND withheld = 0"
 
 static const char *held_by(int64_t withheld)
@@ -402,18 +403,44 @@ int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, vo
 			cluster, &(struct telling){ fn, ctx }, err);
 }
 
-int store_waiting_one(struct store *s, const struct store_waiting_ask *a, store_waiting_fn fn,
-		      void *ctx, struct err *err)
+const struct db_ints *store_some(const struct store_these *these, size_t first,
+				 int64_t buf[static STORE_SOME], struct db_ints *ret)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, ELIGIBLE_SQL " AND job = ?1 AND cluster = ?2", "it",
-			 a->job, a->cluster);
+	for (size_t i = 0; i < STORE_SOME; i++)
+		buf[i] = these->jobs[first + i < these->n ? first + i : these->n - 1];
+	*ret = (struct db_ints){ buf, STORE_SOME, INT64_MIN };
+	return ret;
+}
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r <= 0)
-		return r < 0 ? r : 1;
-	r = tell_waiting(st, fn, ctx, err);
-	db_done(st);
-	return r < 0 ? r : 0;
+/* The row that the statement stands at, if it is of that cluster. */
+static int tell_of_cluster(struct db_row *st, const char *cluster, const struct telling *to,
+			   struct err *err)
+{
+	return strcmp(store_text(st, 2), cluster) == 0 ? tell_waiting(st, to->fn, to->ctx, err)
+						       : 0;
+}
+
+int store_waiting_these(struct store *s, const struct store_these *these, store_waiting_fn fn,
+			void *ctx, struct err *err)
+{
+	/* By their numbers, not by the index of those that are queued. */
+	static const char sql[] = WAITING_COLUMNS " WHERE job IN (" STORE_SOME_PARAMETERS
+						  ") AND +state = " SQL_JOB_QUEUED
+						  " AND withheld = 0 ORDER BY job";
+	const struct telling to = { fn, ctx };
+	int r = 0;
+
+	for (size_t i = 0; i < these->n && r >= 0; i += STORE_SOME) {
+		int64_t some[STORE_SOME];
+		struct db_row *st;
+
+		r = db_query_ints(s->db, sql,
+				  store_some(these, i, some, &(struct db_ints){ 0 }), &st, err);
+		while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+			r = tell_of_cluster(st, these->cluster, &to, err);
+			if (r < 0)
+				db_done(st);
+		}
+	}
+	return r;
 }

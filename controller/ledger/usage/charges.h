@@ -63,6 +63,14 @@ struct store_waiting {
 typedef int (*store_waiting_fn)(void *ctx, const struct store_waiting *w, struct err *err);
 int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		  struct err *err);
+/* Of these jobs (by number, each once) those that store_waiting() tells, in the same order. */
+struct store_these {
+	const char *cluster;
+	const int64_t *jobs;
+	size_t n;
+};
+int store_waiting_these(struct store *s, const struct store_these *these, store_waiting_fn fn,
+			void *ctx, struct err *err);
 /* Queued jobs of a cluster that are held, or wait for others to end: by number. */
 int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		   struct err *err);
