@@ -3,34 +3,33 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 
-static json_t *encode_one(const struct gpu_use *g)
+static json_t *encode_gpu(const struct gpu_use *g)
 {
-	_cleanup_json_ json_t *j = json_pack("{s:s}", "uuid", g->uuid);
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (!j || (*g->model && json_object_set_new(j, "model", json_string(g->model)) < 0) ||
-	    (*g->source && json_object_set_new(j, "source", json_string(g->source)) < 0) ||
-	    (g->is_simulated && json_object_set_new(j, "simulated", json_true()) < 0))
-		return NULL;
+	doc_text(&d, "uuid", g->uuid);
+	doc_text_if(&d, "model", g->model);
+	doc_text_if(&d, "source", g->source);
+	doc_flag(&d, "simulated", g->is_simulated);
 	for (size_t i = 0; gpu_use_fields[i].name; i++) {
 		const struct usage_field *f = &gpu_use_fields[i];
-		int64_t v = *(const int64_t *)(const void *)((const char *)g + f->offset);
 
-		if (g->have >> i & 1 && json_object_set_new(j, f->name, json_integer(v)) < 0)
-			return NULL;
+		if (g->have >> i & 1)
+			doc_int(&d, f->name,
+				*(const int64_t *)(const void *)((const char *)g + f->offset));
 	}
-	return TAKE_PTR(j);
+	return doc_take(&d);
 }
 
 json_t *wire_encode_gpus(const struct gpu_use *list, int32_t n)
 {
-	_cleanup_json_ json_t *a = json_array();
+	_cleanup_doc_ struct doc a = doc_array();
 
-	for (int32_t i = 0; a && i < n; i++)
-		if (json_array_append_new(a, encode_one(&list[i])) < 0)
-			return NULL;
-	return TAKE_PTR(a);
+	for (int32_t i = 0; i < n; i++)
+		doc_add(&a, encode_gpu(&list[i]));
+	return doc_take(&a);
 }
 
 static int decode_texts(const json_t *j, struct gpu_use *g, struct err *err)
@@ -52,7 +51,7 @@ static int decode_texts(const json_t *j, struct gpu_use *g, struct err *err)
 	return r;
 }
 
-static int decode_one(const json_t *j, struct gpu_use *g, struct err *err)
+static int decode_gpu(const json_t *j, struct gpu_use *g, struct err *err)
 {
 	int r = json_is_object(j) ? decode_texts(j, g, err)
 				  : err_set(err, -EINVAL, "is not an object");
@@ -95,7 +94,7 @@ int wire_decode_gpus(const json_t *j, const char *at, struct gpu_use **ret, int3
 	if (n && !list)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < n; i++) {
-		r = decode_one(json_array_get(j, i), &list[i], err);
+		r = decode_gpu(json_array_get(j, i), &list[i], err);
 		if (r == 0 && is_repeated(list, i))
 			r = err_set(err, -EINVAL, "uuid '%.95s' is there twice", list[i].uuid);
 		if (r < 0)

@@ -3,46 +3,61 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/utf8.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 
 #define ANY_INT ((struct wire_int){ INT64_MIN, INT64_MAX, NULL })
 #define POSITIVE ((struct wire_int){ 0, INT64_MAX, NULL })
 
+static json_t *encode_proc(const struct reason_proc *p)
+{
+	char comm[sizeof(p->comm) + 1] = "";
+
+	/* A job names its processes as it likes: JSON must be UTF-8. */
+	for (size_t k = 0; k < sizeof(p->comm) && p->comm[k]; k++)
+		comm[k] = p->comm[k] >= ' ' && p->comm[k] <= '~' ? p->comm[k] : '?';
+	return json_pack("{s:i,s:I,s:s}", "pid", (int)p->pid, "bytes", (json_int_t)p->bytes,
+			 "comm", comm);
+}
+
 static json_t *encode_procs(const struct reason *r)
 {
-	_cleanup_json_ json_t *a = json_array();
+	_cleanup_doc_ struct doc a = doc_array();
 	int n = r->n_procs < REASON_PROCS_MAX ? r->n_procs : REASON_PROCS_MAX;
 
-	for (int i = 0; a && i < n; i++) {
-		const struct reason_proc *p = &r->procs[i];
-		char comm[sizeof(p->comm) + 1] = "";
+	for (int i = 0; i < n; i++)
+		doc_add(&a, encode_proc(&r->procs[i]));
+	return doc_take(&a);
+}
 
-		/* A job names its processes as it likes; JSON must be UTF-8. */
-		for (size_t k = 0; k < sizeof(p->comm) && p->comm[k]; k++)
-			comm[k] = p->comm[k] >= ' ' && p->comm[k] <= '~' ? p->comm[k] : '?';
-		if (json_array_append_new(a, json_pack("{s:i,s:I,s:s}", "pid", (int)p->pid,
-						       "bytes", (json_int_t)p->bytes, "comm",
-						       comm)) < 0)
-			return NULL;
-	}
-	return TAKE_PTR(a);
+static json_t *encode_reason(const struct reason *r)
+{
+	_cleanup_doc_ struct doc d = doc_object();
+
+	doc_text(&d, "limit", limit_kind_name(r->limit));
+	doc_int(&d, "requested", r->requested);
+	doc_int(&d, "reached", r->reached);
+	doc_int(&d, "at_ns", r->at_ns);
+	doc_text(&d, "host", r->host);
+	doc_int(&d, "n_procs", r->n_procs);
+	doc_set(&d, "procs", encode_procs(r));
+	doc_text(&d, "text", r->text);
+	return doc_take(&d);
 }
 
 json_t *wire_encode_end(const struct job_end *e)
 {
-	const struct reason *r = &e->reason;
 	char text[REASON_TEXT_MAX], line[REASON_TEXT_MAX];
+	_cleanup_doc_ struct doc d = doc_object();
 
 	reason_format(e, text, sizeof(text));
 	reason_format_line(e, line, sizeof(line));
-	return json_pack("{s:s,s:i,s:i,s:{s:s,s:I,s:I,s:I,s:o,s:i,s:o,s:o},s:o,s:o}", "kind",
-			 job_end_kind_name(e->kind), "exit_status", (int)e->exit_status,
-			 "signal", (int)e->signal, "reason", "limit", limit_kind_name(r->limit),
-			 "requested", (json_int_t)r->requested, "reached",
-			 (json_int_t)r->reached, "at_ns", (json_int_t)r->at_ns, "host",
-			 wire_string(r->host), "n_procs", (int)r->n_procs, "procs",
-			 encode_procs(r), "text", wire_string(r->text), "text",
-			 wire_string(text), "line", wire_string(line));
+	doc_text(&d, "kind", job_end_kind_name(e->kind));
+	doc_int(&d, "exit_status", e->exit_status);
+	doc_int(&d, "signal", e->signal);
+	doc_set(&d, "reason", encode_reason(&e->reason));
+	doc_text(&d, "text", text);
+	doc_text(&d, "line", line);
+	return doc_take(&d);
 }
 
 static int decode_procs(const json_t *a, struct reason *r, struct err *err)
@@ -131,21 +146,25 @@ int wire_decode_end(const json_t *j, const char *at, struct job_end *ret, struct
 
 json_t *wire_encode_report(const struct report *r)
 {
-	_cleanup_json_ json_t *j = json_pack(
-		"{s:I,s:i,s:I,s:I,s:s,s:I,s:I,s:I,s:I,s:o,s:s,s:o}", "job", (json_int_t)r->job,
-		"attempt", (int)r->attempt, "seq", (json_int_t)r->seq, "at_ns",
-		(json_int_t)r->at_ns, "state", job_state_name(r->state), "started_ns",
-		(json_int_t)r->started_ns, "ended_ns", (json_int_t)r->ended_ns, "running_ns",
-		(json_int_t)r->running_ns, "suspended_ns", (json_int_t)r->suspended_ns, "usage",
-		wire_encode_usage(&r->usage), "cpus", r->cpus, "note", wire_string(r->note));
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (j && r->state == JOB_ENDED &&
-	    json_object_set_new(j, "end", wire_encode_end(&r->end)))
-		return NULL;
-	if (j && r->n_gpus > 0 &&
-	    json_object_set_new(j, "gpus", wire_encode_gpus(r->gpus, r->n_gpus)))
-		return NULL;
-	return TAKE_PTR(j);
+	doc_int(&d, "job", r->job);
+	doc_int(&d, "attempt", r->attempt);
+	doc_int(&d, "seq", r->seq);
+	doc_int(&d, "at_ns", r->at_ns);
+	doc_text(&d, "state", job_state_name(r->state));
+	doc_int(&d, "started_ns", r->started_ns);
+	doc_int(&d, "ended_ns", r->ended_ns);
+	doc_int(&d, "running_ns", r->running_ns);
+	doc_int(&d, "suspended_ns", r->suspended_ns);
+	doc_set(&d, "usage", wire_encode_usage(&r->usage));
+	doc_text(&d, "cpus", r->cpus);
+	doc_text(&d, "note", r->note);
+	if (r->state == JOB_ENDED)
+		doc_set(&d, "end", wire_encode_end(&r->end));
+	if (r->n_gpus > 0)
+		doc_set(&d, "gpus", wire_encode_gpus(r->gpus, r->n_gpus));
+	return doc_take(&d);
 }
 
 static int decode_report(const json_t *j, struct report *ret, struct err *err)

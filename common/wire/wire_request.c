@@ -2,16 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/wire/wire.h"
-
-static int set_node_kind(json_t *j, const struct resources *res)
-{
-	if (*res->node_type &&
-	    json_object_set_new(j, "node_type", json_string(res->node_type)) < 0)
-		return -1;
-	return *res->features ? json_object_set_new(j, "features", json_string(res->features))
-			      : 0;
-}
+#include "common/wire/doc.h"
 
 /* As users would type it, in small letters or not. */
 static int get_node_kind(const json_t *j, struct resources *res, struct err *err)
@@ -31,25 +22,31 @@ static int get_node_kind(const json_t *j, struct resources *res, struct err *err
 	return r < 0 ? err_prefix(err, r, "features") : 0;
 }
 
+/* ncpus, mem_bytes, walltime_s */
+static const char *resource_key(const struct resource_def *d, char buf[static 32])
+{
+	static const char *const suffix[] = { "", "_bytes", "_s" };
+
+	snprintf(buf, 32, "%s%s", d->name, suffix[d->kind]);
+	return buf;
+}
+
 json_t *wire_encode_resources(const struct resources *res)
 {
-	_cleanup_json_ json_t *j = json_object();
+	_cleanup_doc_ struct doc d = doc_object();
+	char key[32];
 
-	for (const struct resource_def *d = request_resources; j && d->name; d++) {
-		int64_t v = *(const int64_t *)(const void *)((const char *)res + d->offset);
-		static const char *const suffix[] = { "", "_bytes", "_s" };
-		char key[32];
+	for (const struct resource_def *def = request_resources; def->name; def++) {
+		int64_t v = *(const int64_t *)(const void *)((const char *)res + def->offset);
 
-		snprintf(key, sizeof(key), "%s%s", d->name, suffix[d->kind]);
-		if (v && json_object_set_new(j, key, json_integer(v)) < 0)
-			return NULL;
+		if (v)
+			doc_int(&d, resource_key(def, key), v);
 	}
-	if (j && res->ngpus && *res->gpu_model &&
-	    json_object_set_new(j, "gpu_model", json_string(res->gpu_model)) < 0)
-		return NULL;
-	if (j && set_node_kind(j, res) < 0)
-		return NULL;
-	return TAKE_PTR(j);
+	if (res->ngpus)
+		doc_text_if(&d, "gpu_model", res->gpu_model);
+	doc_text_if(&d, "node_type", res->node_type);
+	doc_text_if(&d, "features", res->features);
+	return doc_take(&d);
 }
 
 static int get_gpu_model(const json_t *j, struct resources *res, struct err *err)
@@ -76,13 +73,11 @@ int wire_decode_resources(const json_t *j, const char *at, struct resources *ret
 	if (!json_is_object(j))
 		return err_set(err, -EINVAL, "%s is not an object", at);
 	for (const struct resource_def *d = request_resources; d->name; d++) {
-		static const char *const suffix[] = { "", "_bytes", "_s" };
 		char key[32];
 		int64_t v;
 		int r;
 
-		snprintf(key, sizeof(key), "%s%s", d->name, suffix[d->kind]);
-		r = wire_get_int(j, key, (struct wire_int){ d->min, d->max, &none }, &v, err);
+		r = wire_get_int(j, resource_key(d, key), (struct wire_int){ d->min, d->max, &none }, &v, err);
 		if (r < 0)
 			return err_prefix(err, r, "%s", at);
 		*(int64_t *)(void *)((char *)&res + d->offset) = v;
@@ -93,111 +88,107 @@ int wire_decode_resources(const json_t *j, const char *at, struct resources *ret
 	return 0;
 }
 
-static int set_text(json_t *j, const char *key, const char *value)
+static void set_list(struct doc *d, const char *key, char *const *list)
 {
-	return value && *value ? json_object_set_new(j, key, json_string(value)) : 0;
-}
-
-static int set_list(json_t *j, const char *key, char *const *list)
-{
-	json_t *a;
+	_cleanup_doc_ struct doc a = doc_array();
 
 	if (!list)
-		return 0;
-	a = json_array();
-	if (json_object_set_new(j, key, a) < 0)
-		return -1;
+		return;
 	for (; *list; list++)
-		if (json_array_append_new(a, json_string(*list)) < 0)
-			return -1;
-	return 0;
+		doc_add(&a, json_string(*list));
+	doc_set(d, key, doc_take(&a));
 }
 
-static int set_array(json_t *j, const struct array *a)
+static void set_array(struct doc *d, const struct array *a)
 {
-	if (!a->n)
-		return 0;
-	return json_object_set_new(j, "array",
-				   json_pack("{s:I,s:I,s:I,s:I}", "first", (json_int_t)a->first,
-					     "last", (json_int_t)a->last, "step",
-					     (json_int_t)a->step, "at_once",
-					     (json_int_t)a->at_once));
+	if (a->n)
+		doc_set(d, "array",
+			json_pack("{s:I,s:I,s:I,s:I}", "first", (json_int_t)a->first, "last",
+				  (json_int_t)a->last, "step", (json_int_t)a->step, "at_once",
+				  (json_int_t)a->at_once));
 }
 
-static int set_after(json_t *j, const struct after_list *l)
+static json_t *encode_after(const struct after *a)
 {
-	json_t *list = l->n ? json_array() : NULL;
+	_cleanup_doc_ struct doc d = doc_object();
+
+	doc_text(&d, "kind", after_kind_name(a->kind));
+	doc_int(&d, "job", a->id.job);
+	if (a->id.index != JOB_ID_NO_INDEX)
+		doc_int(&d, "index", a->id.index);
+	return doc_take(&d);
+}
+
+static void set_after(struct doc *d, const struct after_list *l)
+{
+	_cleanup_doc_ struct doc list = doc_array();
 
 	if (!l->n)
-		return 0;
-	if (json_object_set_new(j, "after", list) < 0)
-		return -1;
-	for (size_t i = 0; i < l->n; i++) {
-		const struct after *a = &l->at[i];
-		json_t *one = json_pack("{s:s,s:I}", "kind", after_kind_name(a->kind), "job",
-					(json_int_t)a->id.job);
-
-		if (json_array_append_new(list, one) < 0 ||
-		    (a->id.index != JOB_ID_NO_INDEX &&
-		     json_object_set_new(one, "index", json_integer(a->id.index)) < 0))
-			return -1;
-	}
-	return 0;
+		return;
+	for (size_t i = 0; i < l->n; i++)
+		doc_add(&list, encode_after(&l->at[i]));
+	doc_set(d, "after", doc_take(&list));
 }
 
-/* Chunks and place as they are typed: one place says what they are. */
-static int set_select(json_t *j, const struct request *r)
+/* Chunks and place as they are typed: select.h alone knows their syntax. */
+static void set_select(struct doc *d, const struct request *r)
 {
 	char text[SELECT_TEXT_MAX];
 
-	if ((r->is_exclusive && json_object_set_new(j, "exclusive", json_true()) < 0) ||
-	    (r->select.is_scattered && json_object_set_new(j, "scatter", json_true()) < 0))
-		return -1;
-	return set_text(j, "select", select_format(&r->select, r->res.gpu_model, text));
+	doc_flag(d, "exclusive", r->is_exclusive);
+	doc_flag(d, "scatter", r->select.is_scattered);
+	doc_text_if(d, "select", select_format(&r->select, r->res.gpu_model, text));
 }
 
-static int set_part(json_t *j, const struct job_part *p)
+static void set_part(struct doc *d, const struct job_part *p)
 {
-	if (!p->n)
-		return 0;
-	return json_object_set_new(j, "part",
-				   json_pack("{s:i,s:i,s:s}", "index", (int)p->index, "n",
-					     (int)p->n, "hosts", p->hosts ? p->hosts : ""));
+	if (p->n)
+		doc_set(d, "part",
+			json_pack("{s:i,s:i,s:s}", "index", (int)p->index, "n", (int)p->n,
+				  "hosts", p->hosts ? p->hosts : ""));
 }
 
-/* When and how often it runs. */
-static int set_run(json_t *j, const struct request *r)
+/* Strings of the request go as they are: not UTF-8 is a refusal, wire.h. */
+static void set_string(struct doc *d, const char *key, const char *text)
 {
-	if (set_array(j, &r->array) < 0 || set_after(j, &r->after) < 0 ||
-	    (r->is_held && json_object_set_new(j, "hold", json_true()) < 0) ||
-	    (r->requeue && json_object_set_new(j, "requeue", json_true()) < 0))
-		return -1;
-	return 0;
+	if (text && *text)
+		doc_set(d, key, json_string(text));
+}
+
+static void set_strings(struct doc *d, const struct request *r)
+{
+	set_string(d, "cluster", r->cluster);
+	set_string(d, "account", r->account);
+	set_string(d, "user", r->user);
+	set_string(d, "queue", r->queue);
+	set_string(d, "qos", r->qos);
+	set_string(d, "name", r->name);
+	set_string(d, "script", r->script);
+	set_string(d, "workdir", r->workdir);
+	set_string(d, "out_path", r->out_path);
+	set_string(d, "err_path", r->err_path);
 }
 
 json_t *wire_encode_request(const struct request *r)
 {
-	_cleanup_json_ json_t *j =
-		json_pack("{s:i,s:i,s:o,s:b,s:b,s:s}", "uid", (int)r->uid, "gid", (int)r->gid,
-			  "resources", wire_encode_resources(&r->res), "stream", (int)r->stream,
-			  "join", (int)r->join, "vmem_action",
-			  r->vmem_policy == VMEM_POLICY_DENY ? "enomem" : "kill");
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (!j || set_text(j, "cluster", r->cluster) < 0 ||
-	    set_text(j, "account", r->account) < 0 || set_text(j, "user", r->user) < 0 ||
-	    set_text(j, "queue", r->queue) < 0 || set_text(j, "qos", r->qos) < 0 ||
-	    set_text(j, "name", r->name) < 0 || set_text(j, "script", r->script) < 0 ||
-	    set_text(j, "workdir", r->workdir) < 0 ||
-	    set_text(j, "out_path", r->out_path) < 0 ||
-	    set_text(j, "err_path", r->err_path) < 0 || set_list(j, "argv", r->argv) < 0 ||
-	    set_list(j, "env", r->env) < 0 || set_run(j, r) < 0 || set_select(j, r) < 0 ||
-	    set_part(j, &r->part) < 0)
-		return NULL;
-	/* Unsigned ids above INT32_MAX (nobody in some realms) must not turn negative. */
-	if (json_object_set_new(j, "uid", json_integer(r->uid)) < 0 ||
-	    json_object_set_new(j, "gid", json_integer(r->gid)) < 0)
-		return NULL;
-	return TAKE_PTR(j);
+	doc_int(&d, "uid", r->uid);
+	doc_int(&d, "gid", r->gid);
+	doc_set(&d, "resources", wire_encode_resources(&r->res));
+	doc_bool(&d, "stream", r->stream);
+	doc_bool(&d, "join", r->join);
+	doc_text(&d, "vmem_action", r->vmem_policy == VMEM_POLICY_DENY ? "enomem" : "kill");
+	set_strings(&d, r);
+	set_list(&d, "argv", r->argv);
+	set_list(&d, "env", r->env);
+	set_array(&d, &r->array);
+	set_after(&d, &r->after);
+	doc_flag(&d, "hold", r->is_held);
+	doc_flag(&d, "requeue", r->requeue);
+	set_select(&d, r);
+	set_part(&d, &r->part);
+	return doc_take(&d);
 }
 
 static int get_string(const json_t *j, const char *key, char **ret, struct err *err)

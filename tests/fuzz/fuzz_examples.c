@@ -29,13 +29,13 @@
  *
  * links: controller/policy/fairshare/classic controller/policy/fairshare/fairshare
  *
- * links: controller/policy/fairshare/level common/wire/wire common/wire/wire_scan
+ * links: controller/policy/fairshare/level common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_scan
  *
  * links: common/wire/wire_request common/model/usage common/model/job common/model/gpu_use
  *
  * links: common/model/script common/utf8
  *
- * libs: -ljansson -lm
+ * libs: -ljansson -lnettle -lm
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -11,11 +11,11 @@
  *
  * links: common/utf8 common/wire/wire_gpu
  *
- * links: common/wire/wire common/wire/wire_request common/wire/wire_report
+ * links: common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
  *
  * links: controller/api/steps/step_spec
  *
- * libs: -ljansson
+ * libs: -ljansson -lnettle
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -8,9 +8,9 @@
  *
  * links: common/utf8 common/wire/wire_gpu
  *
- * links: common/wire/wire common/wire/wire_request common/wire/wire_report
+ * links: common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
  *
- * libs: -ljansson
+ * libs: -ljansson -lnettle
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -2,13 +2,15 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_rows pg_pipeline pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script usage job gpu_use gpus)
-WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire wire_scan wire_request wire_report wire_gpu)
+WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
 $O/tests/unit/test_job: $O/common/model/job.o $O/common/model/usage.o $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_wire: LDLIBS += -ljansson
 $O/tests/unit/test_wire: $(MODEL) $(WIRE)
+$O/tests/unit/test_doc: LDLIBS += -ljansson
+$O/tests/unit/test_doc: $(MODEL) $(WIRE)
 $O/tests/unit/test_charge: $O/controller/policy/charge/charge.o $O/common/err.o
 $O/tests/unit/test_fit: $O/controller/policy/placement/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_admit: $O/agent/admit/admit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
