@@ -11,7 +11,7 @@
 #include "common/log.h"
 #include "common/utf8.h"
 #include "common/model/amount.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 
 #define NAME "org.reeve.Agent1"
 #define OBJECT "/org/reeve/Agent1"
@@ -102,46 +102,48 @@ static int list_jobs(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	return r < 0 ? r : sd_bus_send(NULL, reply, NULL);
 }
 
+static void set_times(struct doc *d, const struct job *j)
+{
+	bool has_clock = j->clock.start_ns;
+	int64_t now_ns = node_now_ns();
+
+	doc_int(d, "running_ns",
+		has_clock ? clock_running_ns(&j->clock, now_ns) : j->s.clock.running_ns);
+	doc_int(d, "suspended_ns",
+		has_clock ? clock_suspended_ns(&j->clock, now_ns) : j->s.clock.suspended_ns);
+}
+
 static json_t *describe_job(struct job *j)
 {
 	char cpus[CPULIST_TEXT_MAX], line[REASON_TEXT_MAX];
-	json_t *doc = wire_new();
+	_cleanup_doc_ struct doc d = doc_message();
 	struct usage usage;
 	struct job_end end;
 
-	if (!doc)
-		return NULL;
 	state_usage_get(&j->s, &usage);
 	state_end_get(&j->s, &end);
 	cpulist_format(&j->s.cpus, cpus, sizeof(cpus));
 	reason_format_line(&end, line, sizeof(line));
-	json_object_set_new(doc, "job", json_integer(j->s.job));
-	json_object_set_new(doc, "attempt", json_integer(j->s.attempt));
-	json_object_set_new(doc, "state", json_string(job_state_name(job_state(j))));
-	json_object_set_new(doc, "step", json_string(job_step_name(j->step)));
-	json_object_set_new(doc, "user", json_string(j->s.request.user));
-	json_object_set_new(doc, "cpus", json_string(cpus));
-	json_object_set_new(doc, "cgroup", json_string(j->s.cgroup ? j->s.cgroup : ""));
-	json_object_set_new(doc, "note", json_string(j->s.note ? j->s.note : ""));
-	json_object_set_new(doc, "pid", json_integer(j->s.pid));
-	json_object_set_new(doc, "running_ns",
-			    json_integer(j->clock.start_ns
-						 ? clock_running_ns(&j->clock, node_now_ns())
-						 : j->s.clock.running_ns));
-	json_object_set_new(doc, "suspended_ns",
-			    json_integer(j->clock.start_ns
-						 ? clock_suspended_ns(&j->clock, node_now_ns())
-						 : j->s.clock.suspended_ns));
+	doc_int(&d, "job", j->s.job);
+	doc_int(&d, "attempt", j->s.attempt);
+	doc_text(&d, "state", job_state_name(job_state(j)));
+	doc_text(&d, "step", job_step_name(j->step));
+	doc_text(&d, "user", j->s.request.user);
+	doc_text(&d, "cpus", cpus);
+	doc_text(&d, "cgroup", j->s.cgroup);
+	doc_text(&d, "note", j->s.note);
+	doc_int(&d, "pid", j->s.pid);
+	set_times(&d, j);
 	if (j->s.request.part.n)
-		json_object_set_new(doc, "part", json_integer(j->s.request.part.index));
-	json_object_set_new(doc, "resources", wire_encode_resources(&j->s.request.res));
-	json_object_set_new(doc, "usage", wire_encode_usage(&usage));
-	json_object_set_new(doc, "mem_max_bytes", json_integer(j->s.mem_max_bytes));
+		doc_int(&d, "part", j->s.request.part.index);
+	doc_set(&d, "resources", wire_encode_resources(&j->s.request.res));
+	doc_set(&d, "usage", wire_encode_usage(&usage));
+	doc_int(&d, "mem_max_bytes", j->s.mem_max_bytes);
 	if (j->s.end.kind != END_NONE) {
-		json_object_set_new(doc, "end", wire_encode_end(&end));
-		json_object_set_new(doc, "line", json_string(line));
+		doc_set(&d, "end", wire_encode_end(&end));
+		doc_text(&d, "line", line);
 	}
-	return doc;
+	return doc_take(&d);
 }
 
 static int add_steps(json_t *doc, struct job *j)

@@ -7,7 +7,7 @@
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/http/server.h"
 #include "controller/config/config.h"
 #include "controller/ledger/lead.h"
@@ -28,18 +28,18 @@ struct standby {
 static void answer(void *ctx, struct exchange *x)
 {
 	struct standby *s = ctx;
-	_cleanup_json_ json_t *doc = wire_new();
+	_cleanup_doc_ struct doc d = doc_message();
+	_cleanup_json_ json_t *doc = NULL;
 	char message[400];
 	struct exchange_answer a = { .status = 503 };
 
 	snprintf(message, sizeof(message), "this controller stands by; %s leads",
 		 *s->who ? s->who : "another one");
-	if (doc)
-		json_object_set_new(doc, "error",
-				    json_pack("{s:s,s:s,s:s}", "code", "standby", "message",
-					      message, "remedy",
-					      "name both controllers in Controller=, with a "
-					      "comma between them"));
+	doc_set(&d, "error",
+		json_pack("{s:s,s:o,s:s}", "code", "standby", "message", wire_string(message),
+			  "remedy",
+			  "name both controllers in Controller=, with a comma between them"));
+	doc = doc_take(&d);
 	a.text = doc ? wire_format(doc) : NULL;
 	a.size = a.text ? strlen(a.text) : 0;
 	exchange_answer(x, a);

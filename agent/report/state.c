@@ -6,7 +6,7 @@
 #include <string.h>
 #include "agent/report/state.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 
 /* A struct usage up to the last core that it names. */
 struct state_usage {
@@ -197,22 +197,22 @@ void state_base_get(const struct state_attempt *a, struct usage *ret)
 
 static char *encode_body(const struct state_attempt *a)
 {
-	_cleanup_json_ json_t *j = wire_new();
+	_cleanup_doc_ struct doc d = doc_message();
+	_cleanup_json_ json_t *j = NULL;
 	struct usage usage, base;
 	struct job_end end;
 
 	state_end_get(a, &end);
 	state_usage_get(a, &usage);
 	state_base_get(a, &base);
-	if (!j || json_object_set_new(j, "state", json_string(job_state_name(a->state))) < 0 ||
-	    json_object_set_new(j, "end", wire_encode_end(&end)) < 0 ||
-	    json_object_set_new(j, "usage", wire_encode_usage(&usage)) < 0 ||
-	    json_object_set_new(j, "base", wire_encode_usage(&base)) < 0)
-		return NULL;
+	doc_text(&d, "state", job_state_name(a->state));
+	doc_set(&d, "end", wire_encode_end(&end));
+	doc_set(&d, "usage", wire_encode_usage(&usage));
+	doc_set(&d, "base", wire_encode_usage(&base));
 	for (size_t i = 0; i < ARRAY_LEN(fields); i++)
-		if (json_object_set_new(j, fields[i].name, encode_field(&fields[i], a)) < 0)
-			return NULL;
-	return wire_format(j);
+		doc_set(&d, fields[i].name, encode_field(&fields[i], a));
+	j = doc_take(&d);
+	return j ? wire_format(j) : NULL;
 }
 
 static int take_decoded(struct state_attempt *a, const struct job_end *end,

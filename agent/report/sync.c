@@ -4,7 +4,7 @@
 #include <string.h>
 #include "agent/report/sync.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 
 static const char *const stream_names[] = { [SYNC_OUT] = "out", [SYNC_ERR] = "err" };
 static const char *const want_names[] = {
@@ -138,48 +138,19 @@ json_t *sync_encode(const struct sync_node *node)
 	return doc;
 }
 
-char *sync_base64(const void *data, size_t size)
-{
-	static const char digits[] =
-		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-	char *text = malloc((size + 2) / 3 * 4 + 1), *out = text;
-	const unsigned char *in = data;
-
-	if (!text)
-		return NULL;
-	for (; size >= 3; size -= 3, in += 3) {
-		*out++ = digits[in[0] >> 2];
-		*out++ = digits[(in[0] & 3) << 4 | in[1] >> 4];
-		*out++ = digits[(in[1] & 15) << 2 | in[2] >> 6];
-		*out++ = digits[in[2] & 63];
-	}
-	if (size) {
-		unsigned second = size == 2 ? in[1] : 0;
-
-		*out++ = digits[in[0] >> 2];
-		*out++ = digits[(in[0] & 3) << 4 | second >> 4];
-		*out++ = size == 2 ? digits[(second & 15) << 2] : '=';
-		*out++ = '=';
-	}
-	*out = '\0';
-	return text;
-}
-
 int sync_add_output(json_t *doc, const struct sync_chunk *c, struct err *err)
 {
-	_cleanup_free_ char *data = sync_base64(c->data, c->size);
-	json_t *j;
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (!data)
-		return err_set(err, -ENOMEM, "out of memory");
-	j = json_pack("{s:I,s:i,s:s,s:I,s:s}", "job", (json_int_t)c->job, "attempt",
-		      (int)c->attempt, "stream", stream_names[c->stream], "offset",
-		      (json_int_t)c->offset, "data", data);
-	if (j && c->step)
-		json_object_set_new(j, "step", json_integer(c->step));
-	if (j && c->end)
-		json_object_set_new(j, "end", json_true());
-	if (!j || json_array_append_new(json_object_get(doc, "output"), j) < 0)
+	doc_int(&d, "job", c->job);
+	doc_int(&d, "attempt", c->attempt);
+	doc_text(&d, "stream", stream_names[c->stream]);
+	doc_int(&d, "offset", c->offset);
+	doc_bytes(&d, "data", c->data, c->size);
+	if (c->step)
+		doc_int(&d, "step", c->step);
+	doc_flag(&d, "end", c->end);
+	if (json_array_append_new(json_object_get(doc, "output"), doc_take(&d)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

@@ -98,6 +98,3 @@ int sync_add_output(json_t *doc, const struct sync_chunk *chunk, struct err *err
  * it. */
 int sync_apply(const json_t *answer, struct spool *spool, const struct sync_handlers *handlers,
 	       void *ctx, struct err *err);
-
-/* Standard base64 (RFC 4648 section 4, padded). Caller frees; NULL: out of memory. */
-char *sync_base64(const void *data, size_t size);

@@ -6,7 +6,7 @@
 #include "cli/admin/accounts_change.h"
 #include "cli/admin/accounts_import.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/accounts/foreign/accounts_csv.h"
 #include "controller/accounts/foreign/sacctmgr.h"
 #include "controller/config/config.h"
@@ -76,14 +76,13 @@ static int read_draft(const struct verb_call *call, struct accounts_draft *d, st
 
 static json_t *encode_notes(const struct accounts_draft *d)
 {
-	json_t *notes = json_array();
+	_cleanup_doc_ struct doc notes = doc_array();
 
-	for (size_t i = 0; notes && i < d->n_notes; i++)
-		json_array_append_new(notes, json_pack("{s:s,s:s,s:I,s:I}", "what",
-						       d->notes[i].what, "why", d->notes[i].why,
-						       "n", (json_int_t)d->notes[i].n, "line",
-						       (json_int_t)d->notes[i].line));
-	return notes;
+	for (size_t i = 0; i < d->n_notes; i++)
+		doc_add(&notes, json_pack("{s:s,s:s,s:I,s:I}", "what", d->notes[i].what, "why",
+					  d->notes[i].why, "n", (json_int_t)d->notes[i].n,
+					  "line", (json_int_t)d->notes[i].line));
+	return doc_take(&notes);
 }
 
 /* ---- QOS ---- */

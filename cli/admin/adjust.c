@@ -10,7 +10,7 @@
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
 #include "common/clock.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/adjust.h"
 
@@ -152,12 +152,6 @@ static int adjust_file(const char *path, struct store_adjustment *a, struct tabl
 	return store_adjust(s, a, add_row, t, err);
 }
 
-static void set_text(json_t *j, const char *key, const char *text)
-{
-	if (text)
-		json_object_set_new(j, key, json_string(text));
-}
-
 static int ask(struct cli *c, struct http_call what, struct table *t, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -174,20 +168,23 @@ static int ask(struct cli *c, struct http_call what, struct table *t, struct err
 static int adjust_live(struct cli *c, const struct store_adjustment *a, struct table *t,
 		       struct err *err)
 {
-	_cleanup_json_ json_t *body = wire_new();
+	_cleanup_doc_ struct doc d = doc_message();
+	_cleanup_json_ json_t *body = NULL;
 	char day[CALENDAR_DAY_MAX];
+	int r;
 
-	if (!body)
-		return err_set(err, -ENOMEM, "out of memory");
-	set_text(body, "cluster", a->cluster);
-	set_text(body, "account", a->account);
-	set_text(body, "user", a->user);
-	set_text(body, "reason", a->reason);
-	set_text(body, "pool", charge_pool_name(a->pool));
+	doc_text_if(&d, "cluster", a->cluster);
+	doc_text_if(&d, "account", a->account);
+	doc_text_if(&d, "user", a->user);
+	doc_text_if(&d, "reason", a->reason);
+	doc_text(&d, "pool", charge_pool_name(a->pool));
 	if (a->day != STORE_DAY_OF_ENTRY)
-		set_text(body, "day", calendar_format_day(a->day, day));
-	json_object_set_new(body, "charge_ms", json_integer(a->charge_ms));
-	json_object_set_new(body, "job", json_integer(a->job));
+		doc_text(&d, "day", calendar_format_day(a->day, day));
+	doc_int(&d, "charge_ms", a->charge_ms);
+	doc_int(&d, "job", a->job);
+	r = doc_finish(&d, &body, err);
+	if (r < 0)
+		return r;
 	return ask(
 		c,
 		(struct http_call){ .method = "POST", .path = "/v1/adjustments", .body = body },

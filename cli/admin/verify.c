@@ -5,7 +5,7 @@
 #include "cli/admin/admin.h"
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/verify/verify.h"
 
@@ -19,7 +19,7 @@ static const struct verb_option rebuild_options[] = {
 	{ 0 },
 };
 
-struct told {
+struct difference_report {
 	const struct cli *c;
 	json_t *list; /* NULL: print */
 };
@@ -31,40 +31,52 @@ static const char *format_when(const struct store_difference *d,
 			   : calendar_format_day(d->day, buf);
 }
 
-static int tell(void *ctx, const struct store_difference *d, struct err *err)
+static void print_difference(FILE *to, const struct store_difference *d, const char *when)
 {
-	struct told *to = ctx;
-	char when[CALENDAR_DAY_MAX];
-	json_t *j;
-
-	format_when(d, when);
-	if (!to->list && d->job)
-		fprintf(to->c->format.to, "job %" PRId64 " of %s, %s, %s", d->job, d->cluster,
-			d->account, d->user);
-	else if (!to->list)
-		fprintf(to->c->format.to, "%s, %s, %s, pool %s, %s", d->cluster, d->account,
-			d->user, d->pool, when);
-	if (!to->list) {
-		fprintf(to->c->format.to,
-			": %s is %" PRId64 " in the ledger, %" PRId64 " by the jobs\n",
-			d->figure, d->stored, d->recomputed);
-		return 0;
-	}
-	j = json_pack("{s:s,s:s,s:s,s:s,s:I,s:I}", "cluster", d->cluster, "account", d->account,
-		      "user", d->user, "figure", d->figure, "stored", (json_int_t)d->stored,
-		      "recomputed", (json_int_t)d->recomputed);
-	if (j && d->job)
-		json_object_set_new(j, "job", json_integer(d->job));
-	else if (j) {
-		json_object_set_new(j, "pool", json_string(d->pool));
-		json_object_set_new(j, d->is_month ? "month" : "day", json_string(when));
-	}
-	return j && json_array_append_new(to->list, j) == 0
-		       ? 0
-		       : err_set(err, -ENOMEM, "out of memory");
+	if (d->job)
+		fprintf(to, "job %" PRId64 " of %s, %s, %s", d->job, d->cluster, d->account,
+			d->user);
+	else
+		fprintf(to, "%s, %s, %s, pool %s, %s", d->cluster, d->account, d->user, d->pool,
+			when);
+	fprintf(to, ": %s is %" PRId64 " in the ledger, %" PRId64 " by the jobs\n", d->figure,
+		d->stored, d->recomputed);
 }
 
-static int print(const struct told *to, const struct store_verified *n, struct err *err)
+static json_t *encode_difference(const struct store_difference *n, const char *when)
+{
+	_cleanup_doc_ struct doc d = doc_object();
+
+	doc_text(&d, "cluster", n->cluster);
+	doc_text(&d, "account", n->account);
+	doc_text(&d, "user", n->user);
+	doc_text(&d, "figure", n->figure);
+	doc_int(&d, "stored", n->stored);
+	doc_int(&d, "recomputed", n->recomputed);
+	if (n->job) {
+		doc_int(&d, "job", n->job);
+	} else {
+		doc_text(&d, "pool", n->pool);
+		doc_text(&d, n->is_month ? "month" : "day", when);
+	}
+	return doc_take(&d);
+}
+
+static int report_difference(void *ctx, const struct store_difference *d, struct err *err)
+{
+	struct difference_report *to = ctx;
+	char when[CALENDAR_DAY_MAX];
+
+	format_when(d, when);
+	if (!to->list)
+		print_difference(to->c->format.to, d, when);
+	else if (json_array_append_new(to->list, encode_difference(d, when)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static int print_summary(const struct difference_report *to, const struct store_verified *n,
+			 struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;
 
@@ -85,7 +97,8 @@ static int print(const struct told *to, const struct store_verified *n, struct e
 	return cli_print_document(to->c, doc, err);
 }
 
-static int open_told(struct told *to, const char *path, struct store **ret, struct err *err)
+static int open_report(struct difference_report *to, const char *path, struct store **ret,
+		       struct err *err)
 {
 	int r = ledger_file_open(path, LEDGER_FILE_THERE, ret, err);
 
@@ -95,7 +108,7 @@ static int open_told(struct told *to, const char *path, struct store **ret, stru
 	return to->list ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static void told_done(struct told *to)
+static void difference_report_done(struct difference_report *to)
 {
 	json_decref(to->list);
 }
@@ -103,17 +116,17 @@ static void told_done(struct told *to)
 static int verify(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
-	_cleanup_(told_done) struct told to = { .c = ctx };
+	_cleanup_(difference_report_done) struct difference_report to = { .c = ctx };
 	struct store_verified n;
 	struct cli *c = ctx;
 	int r = cli_begin_offline(c, call, err);
 
 	if (r >= 0)
-		r = open_told(&to, verb_value(call, "ledger"), &s, err);
+		r = open_report(&to, verb_value(call, "ledger"), &s, err);
 	if (r >= 0)
-		r = store_verify(s, tell, &to, &n, err);
+		r = store_verify(s, report_difference, &to, &n, err);
 	if (r >= 0)
-		r = print(&to, &n, err);
+		r = print_summary(&to, &n, err);
 	if (r >= 0 && n.differences)
 		c->exit_code = CLI_FAILED;
 	return r;
@@ -122,20 +135,20 @@ static int verify(const struct verb_call *call, void *ctx, struct err *err)
 static int rebuild(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
-	_cleanup_(told_done) struct told to = { .c = ctx };
+	_cleanup_(difference_report_done) struct difference_report to = { .c = ctx };
 	const struct store_rebuild how = { .zone = verb_value(call, "time-zone"),
-					   .fn = tell,
+					   .fn = report_difference,
 					   .ctx = &to };
 	struct store_verified n;
 	struct cli *c = ctx;
 	int r = cli_begin_offline(c, call, err);
 
 	if (r >= 0)
-		r = open_told(&to, verb_value(call, "ledger"), &s, err);
+		r = open_report(&to, verb_value(call, "ledger"), &s, err);
 	if (r >= 0)
 		r = store_rebuild(s, &how, &n, err);
 	if (r >= 0)
-		r = print(&to, &n, err);
+		r = print_summary(&to, &n, err);
 	if (r >= 0 && n.differences)
 		c->exit_code = CLI_FAILED;
 	return r;

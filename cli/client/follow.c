@@ -1,10 +1,10 @@
 /* follow.c - see follow.h. */
 #include <errno.h>
-#include <nettle/base64.h>
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "cli/client/follow.h"
 #include "common/err.h"
+#include "common/wire/doc.h"
 
 #define SOON_US (300 * 1000)	   /* an empty answer that came at once: no busy loop */
 #define RETRY_US (2 * 1000 * 1000) /* the controller is away */
@@ -151,21 +151,7 @@ int follow_start(struct follow *f, struct err *err)
 
 int follow_decode(const json_t *data, uint8_t **ret, size_t *ret_size, struct err *err)
 {
-	const char *text = json_string_value(data);
-	size_t text_size = text ? strlen(text) : 0;
-	size_t size = BASE64_DECODE_LENGTH(text_size) + 1;
-	_cleanup_free_ uint8_t *bytes = malloc(size);
-	struct base64_decode_ctx b64;
+	int r = doc_decode_bytes(data, FOLLOW_BYTES_MAX, ret, ret_size, err);
 
-	if (!bytes)
-		return err_set(err, -ENOMEM, "out of memory");
-	base64_decode_init(&b64);
-	if (!base64_decode_update(&b64, &size, bytes, text_size, text ? text : "") ||
-	    !base64_decode_final(&b64))
-		return err_set(err, -EPROTO,
-			       "the output in the controller's answer is not "
-			       "base64");
-	*ret = TAKE_PTR(bytes);
-	*ret_size = size;
-	return 0;
+	return r == -EINVAL ? err_prefix(err, -EPROTO, "output in the controller's answer") : r;
 }

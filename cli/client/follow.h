@@ -6,6 +6,7 @@
 
 #define FOLLOW_WAIT_S 25L /* to be named in the path, as wait= */
 #define FOLLOW_PATH_MAX 256
+#define FOLLOW_BYTES_MAX ((size_t)64 << 20) /* of one piece of output */
 
 struct follow;
 
@@ -26,6 +27,5 @@ int follow_open(const struct cli *c, const struct follow_config *config, struct 
 struct follow *follow_close(struct follow *f);
 DEFINE_CLEANUP(struct follow *, follow_close)
 int follow_start(struct follow *f, struct err *err);
-
-/* Output as the controller tells it. *ret is malloc()ed. -EPROTO: not base64. */
+/* A piece of output in an answer, as bytes. *ret is malloc()ed. -EPROTO: not base64. */
 int follow_decode(const json_t *data, uint8_t **ret, size_t *ret_size, struct err *err);

@@ -3,7 +3,7 @@
 #include "cli/offline/eff.h"
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/config/profile.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/import/import.h"
@@ -71,6 +71,7 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 	_cleanup_(store_closep) struct store *s = NULL;
 	_cleanup_(config_freep) struct config *config = NULL;
 	_cleanup_json_ json_t *no_price = NULL;
+	_cleanup_doc_ struct doc d = { 0 };
 	struct store_eff_filter *f = &l->ask.filter;
 	struct pricing pricing = { 0 };
 	struct quota_site site;
@@ -102,11 +103,13 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 		r = store_eff_sums(s, &l->ask, &found, err);
 	if (r >= 0)
 		r = store_eff_encode(&found, ret_answer, err);
-	if (r >= 0)
-		json_object_set_new(*ret_answer, "time_zone", json_string(store_zone(s)));
-	if (r >= 0 && config) {
-		json_object_set(*ret_answer, "no_price", no_price);
-		json_object_set_new(*ret_answer, "no_price_jobs", json_integer(pricing.n));
+	if (r < 0)
+		return r;
+	d = doc_edit(*ret_answer);
+	doc_text(&d, "time_zone", store_zone(s));
+	if (config) {
+		doc_set(&d, "no_price", json_incref(no_price));
+		doc_int(&d, "no_price_jobs", pricing.n);
 	}
-	return r;
+	return doc_check(&d, err);
 }

@@ -4,7 +4,7 @@
 #include "cli/offline/quota.h"
 #include "cli/offline/site_file.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/quota/quota.h"
 
 /* Quotas are of accounts: some must be declared. */
@@ -95,7 +95,8 @@ int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 		r = look(&f, account, &ask, &a, err);
 	if (r < 0)
 		return r;
-	json_object_set_new(doc, "time_zone", json_string(store_zone(f.store)));
+	if (json_object_set_new(doc, "time_zone", json_string(store_zone(f.store))) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE_PTR(doc);
 	return 0;
 }

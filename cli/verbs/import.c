@@ -8,7 +8,7 @@
 #include "cli/import/map.h"
 #include "cli/offline/ledger_file.h"
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
 #include "controller/history/pbs.h"
@@ -331,46 +331,48 @@ static int64_t rejected_total(const struct import *i)
 
 static json_t *encode_rejects(const struct import *i)
 {
-	_cleanup_json_ json_t *all = json_object();
+	_cleanup_doc_ struct doc d = doc_object();
 
-	for (enum history_why w = 0; w < _HISTORY_WHY_MAX && all; w++)
-		if (i->count.rejected[w] &&
-		    json_object_set_new(all, history_why_name(w),
-					json_integer(i->count.rejected[w])) < 0)
-			return NULL;
-	return TAKE_PTR(all);
+	for (enum history_why w = 0; w < _HISTORY_WHY_MAX; w++)
+		if (i->count.rejected[w])
+			doc_int(&d, history_why_name(w), i->count.rejected[w]);
+	return doc_take(&d);
 }
 
 static json_t *encode_unused(const struct import *i)
 {
-	json_t *all = json_array();
+	_cleanup_doc_ struct doc all = doc_array();
 
-	for (size_t k = 0; all && k < i->n_unused; k++) {
-		const struct unused *u = &i->unused[k];
-
-		json_array_append_new(all, json_pack("{s:s,s:s,s:I,s:s}", "kind",
-						     unused_words[u->kind], "name", u->name,
-						     "jobs", (json_int_t)u->jobs, "meaning",
-						     unused_meaning[u->kind]));
-	}
-	return all;
+	for (const struct unused *u = i->unused; u < i->unused + i->n_unused; u++)
+		doc_add(&all, json_pack("{s:s,s:s,s:I,s:s}", "kind", unused_words[u->kind],
+					"name", u->name, "jobs", (json_int_t)u->jobs, "meaning",
+					unused_meaning[u->kind]));
+	return doc_take(&all);
 }
 
 static int print_document(const struct import *i, struct err *err)
 {
 	const struct store_import_count *n = &i->count;
-	_cleanup_json_ json_t *doc = json_pack(
-		"{s:s,s:s,s:I,s:I,s:o,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:I}", "profile",
-		i->profile_name, "account", i->account, "without_account",
-		(json_int_t)i->no_account, "without_user", (json_int_t)i->no_user, "unused",
-		encode_unused(i), "schema", WIRE_SCHEMA, "time_zone", store_zone(i->store),
-		"rows", (json_int_t)n->rows, "jobs", (json_int_t)n->jobs, "new",
-		(json_int_t)i->n_new, "known", (json_int_t)(n->jobs - i->n_new), "conflict",
-		(json_int_t)n->conflicts, "core_seconds", (json_int_t)n->core_seconds,
-		"rejected", encode_rejects(i), "rejected_total", (json_int_t)rejected_total(i));
+	_cleanup_doc_ struct doc d = doc_object();
+	_cleanup_json_ json_t *doc = NULL;
 
-	if (!doc)
-		return err_set(err, -ENOMEM, "out of memory");
+	doc_text(&d, "profile", i->profile_name);
+	doc_text(&d, "account", i->account);
+	doc_int(&d, "without_account", i->no_account);
+	doc_int(&d, "without_user", i->no_user);
+	doc_set(&d, "unused", encode_unused(i));
+	doc_text(&d, "schema", WIRE_SCHEMA);
+	doc_text(&d, "time_zone", store_zone(i->store));
+	doc_int(&d, "rows", n->rows);
+	doc_int(&d, "jobs", n->jobs);
+	doc_int(&d, "new", i->n_new);
+	doc_int(&d, "known", n->jobs - i->n_new);
+	doc_int(&d, "conflict", n->conflicts);
+	doc_int(&d, "core_seconds", n->core_seconds);
+	doc_set(&d, "rejected", encode_rejects(i));
+	doc_int(&d, "rejected_total", rejected_total(i));
+	if (doc_finish(&d, &doc, err) < 0)
+		return -ENOMEM;
 	return cli_print_document(i->c, doc, err);
 }
 

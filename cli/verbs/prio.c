@@ -8,7 +8,7 @@
 #include "cli/client/submission.h"
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/quota/quota_qos.h"
 #include "controller/quota/usage_names.h"
 #include "controller/pricing/quote.h"
@@ -345,24 +345,28 @@ static int rank_it(const struct share_file *f, const struct asked *asked, struct
 	return rank_job(f->standing, &has, &job, ret, err);
 }
 
-static json_t *encode(const struct asked *asked, const struct priority *p)
+static json_t *encode_priority(const struct asked *asked, const struct priority *p)
 {
 	const struct request *q = asked->request;
-	_cleanup_json_ json_t *factors = json_array();
+	_cleanup_doc_ struct doc d = doc_object(), factors = doc_array();
 	char text[PRIORITY_TEXT_MAX], words[RANK_WORDS_MAX];
 
-	for (size_t i = 0; factors && i < p->n_rows; i++)
-		json_array_append_new(
-			factors,
+	for (size_t i = 0; i < p->n_rows; i++)
+		doc_add(&factors,
 			json_pack("{s:s,s:f,s:I,s:s}", "factor", p->rows[i].name, "value",
 				  p->rows[i].factor, "weight", (json_int_t)p->rows[i].weight,
 				  "product",
 				  priority_format_micro(p->rows[i].product_micro, text)));
-	return json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:O}", "user", q->user, "account",
-			 q->account, "cluster", q->cluster, "queue", q->queue, "pool",
-			 charge_pool_name(asked->pool), "priority", (json_int_t)p->value, "sum",
-			 priority_format_micro(p->sum_micro, text), "words",
-			 rank_words(p, words), "factors", factors);
+	doc_text(&d, "user", q->user);
+	doc_text(&d, "account", q->account);
+	doc_text(&d, "cluster", q->cluster);
+	doc_text(&d, "queue", q->queue);
+	doc_text(&d, "pool", charge_pool_name(asked->pool));
+	doc_int(&d, "priority", p->value);
+	doc_text(&d, "sum", priority_format_micro(p->sum_micro, text));
+	doc_text(&d, "words", rank_words(p, words));
+	doc_set(&d, "factors", doc_take(&factors));
+	return doc_take(&d);
 }
 
 static int what_if(struct asking *a, struct err *err)
@@ -398,7 +402,7 @@ static int what_if(struct asking *a, struct err *err)
 		return r;
 	a->answer = json_pack("{s:s}", "order",
 			      rank_is_used(f.site.config) ? "priority" : "submission");
-	if (!a->answer || json_array_append_new(a->rows, encode(&asked, &p)) < 0)
+	if (!a->answer || json_array_append_new(a->rows, encode_priority(&asked, &p)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

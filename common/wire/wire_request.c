@@ -77,7 +77,8 @@ int wire_decode_resources(const json_t *j, const char *at, struct resources *ret
 		int64_t v;
 		int r;
 
-		r = wire_get_int(j, resource_key(d, key), (struct wire_int){ d->min, d->max, &none }, &v, err);
+		r = wire_get_int(j, resource_key(d, key),
+				 (struct wire_int){ d->min, d->max, &none }, &v, err);
 		if (r < 0)
 			return err_prefix(err, r, "%s", at);
 		*(int64_t *)(void *)((char *)&res + d->offset) = v;

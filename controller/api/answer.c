@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "common/log.h"
 #include "controller/api/answer.h"
 
@@ -61,7 +62,8 @@ static json_t *encode_refusal(const struct call *c, const char *code, const char
 static void answer_refusal(struct call *c, int r, const struct err *err)
 {
 	unsigned status = c->status >= 400 ? c->status : status_of(r);
-	_cleanup_json_ json_t *doc = wire_new();
+	_cleanup_doc_ struct doc doc = doc_message();
+	_cleanup_json_ json_t *answer = NULL;
 	const char *message = err->text;
 
 	if (status >= 500 && status != 503) {
@@ -74,11 +76,9 @@ static void answer_refusal(struct call *c, int r, const struct err *err)
 		exchange_note_shed(c->x, "it could not be served");
 	if (status == 401 || status == 403)
 		c->api->counts.denied++;
-	if (doc)
-		json_object_set_new(
-			doc, "error",
-			encode_refusal(c, c->code ? c->code : code_of(status), message));
-	call_answer_text(c->x, status, doc ? wire_format(doc) : NULL, NULL);
+	doc_set(&doc, "error", encode_refusal(c, c->code ? c->code : code_of(status), message));
+	answer = doc_take(&doc);
+	call_answer_text(c->x, status, answer ? wire_format(answer) : NULL, NULL);
 }
 
 /* Every answer says whose hours and days its times are to be shown in: the site's. */
@@ -86,10 +86,11 @@ static void answer_call(struct call *c)
 {
 	struct exchange_answer a = { .status = c->status ? c->status : 200, .type = c->type };
 
-	if (c->answer)
-		json_object_set_new(c->answer, "time_zone",
-				    json_string(store_zone(c->api->c.store)));
-	a.text = c->answer ? wire_format(c->answer) : TAKE_PTR(c->text);
+	if (c->answer && json_object_set_new(c->answer, "time_zone",
+					     json_string(store_zone(c->api->c.store))) == 0)
+		a.text = wire_format(c->answer);
+	else if (!c->answer)
+		a.text = TAKE_PTR(c->text);
 	if (!a.text)
 		a.status = 500;
 	a.size = a.text ? strlen(a.text) : 0;

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/hooks/hooks.h"
 #include "controller/hooks/hooks_events.h"
 #include "controller/hooks/hooks_run.h"
@@ -113,6 +113,7 @@ static void on_ended(void *ctx, enum hook_end how, int status)
 static int make_document(const struct task *t, char **ret, struct err *err)
 {
 	const struct hooks_config *c = &t->hooks->c;
+	_cleanup_doc_ struct doc d = { 0 };
 	_cleanup_json_ json_t *doc = NULL;
 	int r = 0;
 
@@ -122,10 +123,13 @@ static int make_document(const struct task *t, char **ret, struct err *err)
 		doc = json_pack("{s:s}", "node", t->node);
 	if (r < 0)
 		return r;
-	if (!doc || json_object_set_new(doc, "schema", json_string(WIRE_SCHEMA)) < 0 ||
-	    json_object_set_new(doc, "event", json_string(config_hook_words[t->hook])) < 0 ||
-	    json_object_set_new(doc, "at_ns", json_integer(t->at_ns)) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+	d = doc_edit(doc);
+	doc_text(&d, "schema", WIRE_SCHEMA);
+	doc_text(&d, "event", config_hook_words[t->hook]);
+	doc_int(&d, "at_ns", t->at_ns);
+	r = doc_check(&d, err);
+	if (r < 0)
+		return r;
 	*ret = wire_format(doc);
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }

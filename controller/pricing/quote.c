@@ -7,7 +7,7 @@
 #include "common/model/amount.h"
 #include "common/model/gpus.h"
 #include "common/time_units.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/policy/placement/fit.h"
 #include "controller/pricing/quote.h"
 
@@ -299,24 +299,24 @@ static json_t *encode_side(const struct tariff_price *p, enum charge_side s)
 
 static json_t *encode_sides(const struct tariff_price *p)
 {
-	_cleanup_json_ json_t *a = json_array();
+	_cleanup_doc_ struct doc a = doc_array();
 
-	for (enum charge_side s = 0; a && s < _CHARGE_SIDE_MAX; s++)
-		if (p->bundle.side[s].num && json_array_append_new(a, encode_side(p, s)) < 0)
-			return NULL;
-	return TAKE_PTR(a);
+	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++)
+		if (p->bundle.side[s].num)
+			doc_add(&a, encode_side(p, s));
+	return doc_take(&a);
 }
 
-static int set_fraction(json_t *doc, const char *key, struct fraction f)
+static void set_fraction(struct doc *d, const char *key, struct fraction f)
 {
 	char text[FRACTION_TEXT_MAX];
 
-	return json_object_set_new(doc, key, json_string(fraction_format_decimal(f, text)));
+	doc_text(d, key, fraction_format_decimal(f, text));
 }
 
-/* KEY in what the tariff counts and, of equivalents, KEY_ms as the ledger keeps it. < 0: more
- * than can be charged. */
-static int set_charge(json_t *doc, const char *key, const struct tariff_price *p,
+/* KEY in what the tariff counts and, of equivalents, KEY_ms as the ledger keeps it. -ERANGE:
+ * more than can be charged. */
+static int set_charge(struct doc *d, const char *key, const struct tariff_price *p,
 		      int64_t running_s)
 {
 	struct fraction charge;
@@ -328,59 +328,51 @@ static int set_charge(json_t *doc, const char *key, const struct tariff_price *p
 		return -ERANGE;
 	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
 	if (p->unit == TARIFF_EQUIVALENTS)
-		json_object_set_new(doc, ms_key, json_integer(ms));
-	return set_fraction(doc, key, charge);
+		doc_int(d, ms_key, ms);
+	set_fraction(d, key, charge);
+	return 0;
 }
 
-static void set_stated(json_t *doc, const char *key, const char *text)
+static void set_price(struct doc *d, const struct tariff_price *p)
 {
-	if (text && *text)
-		json_object_set_new(doc, key, json_string(text));
-}
-
-static int set_price(json_t *doc, const struct tariff_price *p)
-{
-	int r = json_object_update_new(
-		doc,
-		json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:s,s:o}", "rate_num",
-			  (json_int_t)p->rate.num, "rate_den", (json_int_t)p->rate.den, "unit",
-			  tariff_unit_name(p->unit, p->kind), "pool", charge_pool_name(p->pool),
-			  "charge_unit", tariff_charge_name(p->unit, p->kind), "decided_by",
-			  charge_side_name(p->decided_by), "rule", p->rule, "sides",
-			  encode_sides(p)));
-
-	if (r == 0)
-		r = set_fraction(doc, "factor", p->factor);
-	if (r == 0 && p->amounts.side[CHARGE_GPUS] > 0)
-		r = set_fraction(doc, "gpu_weight", p->gpu_weight);
-	return r;
+	doc_int(d, "rate_num", p->rate.num);
+	doc_int(d, "rate_den", p->rate.den);
+	doc_text(d, "unit", tariff_unit_name(p->unit, p->kind));
+	doc_text(d, "pool", charge_pool_name(p->pool));
+	doc_text(d, "charge_unit", tariff_charge_name(p->unit, p->kind));
+	doc_text(d, "decided_by", charge_side_name(p->decided_by));
+	doc_text(d, "rule", p->rule);
+	doc_set(d, "sides", encode_sides(p));
+	set_fraction(d, "factor", p->factor);
+	if (p->amounts.side[CHARGE_GPUS] > 0)
+		set_fraction(d, "gpu_weight", p->gpu_weight);
 }
 
 int quote_encode(const struct config *c, const struct quote *q, const struct tariff_price *p,
 		 json_t **ret, struct err *err)
 {
 	const char *cluster = q->pick.cluster ? q->pick.cluster : "";
-	_cleanup_json_ json_t *doc = wire_new();
+	_cleanup_doc_ struct doc doc = doc_message();
+	struct doc *d = &doc;
 	char model[REQUEST_NAME_MAX];
 
 	if (find_model(c, q, model, err) < 0)
 		return -EINVAL;
-	if (!doc || set_fraction(doc, "rate", p->rate) < 0 || set_price(doc, p) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (set_charge(doc, "charge_per_hour", p, HOUR_S) < 0 ||
-	    (q->res.walltime_s && set_charge(doc, "charge", p, q->res.walltime_s) < 0))
+	set_fraction(d, "rate", p->rate);
+	set_price(d, p);
+	if (set_charge(d, "charge_per_hour", p, HOUR_S) < 0 ||
+	    (q->res.walltime_s && set_charge(d, "charge", p, q->res.walltime_s) < 0))
 		return err_set(err, -EINVAL, "the request is larger than can be charged");
-	set_stated(doc, "cluster", config_cluster(c, cluster)->name);
-	set_stated(doc, "memory_unit",
-		   amount_units_words[config_memory_unit(c, config_cluster(c, cluster))]);
-	set_stated(doc, "queue", q->pick.queue);
-	set_stated(doc, "qos", q->pick.qos);
-	set_stated(doc, "node_type", q->pick.node_type ? q->pick.node_type : q->res.node_type);
-	set_stated(doc, "gpu_model", *model ? model : q->res.gpu_model);
+	doc_text_if(d, "cluster", config_cluster(c, cluster)->name);
+	doc_text_if(d, "memory_unit",
+		    amount_units_words[config_memory_unit(c, config_cluster(c, cluster))]);
+	doc_text_if(d, "queue", q->pick.queue);
+	doc_text_if(d, "qos", q->pick.qos);
+	doc_text_if(d, "node_type", q->pick.node_type ? q->pick.node_type : q->res.node_type);
+	doc_text_if(d, "gpu_model", *model ? model : q->res.gpu_model);
 	if (q->spread)
-		json_object_set_new(doc, "nodes", json_integer(q->spread));
-	json_object_set_new(doc, "walltime_s", json_integer(q->res.walltime_s));
-	json_object_set_new(doc, "resources", wire_encode_resources(&q->res));
-	*ret = TAKE_PTR(doc);
-	return 0;
+		doc_int(d, "nodes", q->spread);
+	doc_int(d, "walltime_s", q->res.walltime_s);
+	doc_set(d, "resources", wire_encode_resources(&q->res));
+	return doc_finish(d, ret, err);
 }

@@ -123,9 +123,12 @@ static void an_edit_is_seen_in_the_document_that_was_there(void **unused)
 static void bytes_are_standard_base64_both_ways(void **unused)
 {
 	static const char *const known[][2] = { /* RFC 4648 section 10 */
-						{ "", "" },	     { "f", "Zg==" },
-						{ "fo", "Zm8=" },    { "foo", "Zm9v" },
-						{ "foob", "Zm9vYg==" }, { "fooba", "Zm9vYmE=" },
+						{ "", "" },
+						{ "f", "Zg==" },
+						{ "fo", "Zm8=" },
+						{ "foo", "Zm9v" },
+						{ "foob", "Zm9vYg==" },
+						{ "fooba", "Zm9vYmE=" },
 						{ "foobar", "Zm9vYmFy" }
 	};
 	struct err err;

@@ -463,24 +463,6 @@ static void the_document_says_which_gpus_there_are(void **unused)
 		json_equal(json_object_get(json_object_get(doc, "free"), "gpu_models"), want));
 }
 
-static void base64_is_the_standard_one(void **unused)
-{
-	static const char *const known[][2] = { { "", "" },
-						{ "f", "Zg==" },
-						{ "fo", "Zm8=" },
-						{ "foo", "Zm9v" },
-						{ "foob", "Zm9vYg==" },
-						{ "\xff\xfe\xfd", "//79" },
-						{ "foobar", "Zm9vYmFy" } };
-
-	(void)unused;
-	for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-		_cleanup_free_ char *text = sync_base64(known[i][0], strlen(known[i][0]));
-
-		assert_string_equal(text, known[i][1]);
-	}
-}
-
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
 
 static int64_t make_report(int64_t job, enum job_state state, int64_t last_seq)
@@ -593,7 +575,6 @@ int main(void)
 		TEST(the_document_says_which_gpus_there_are),
 		TEST(a_store_that_fails_from_any_change_on_loses_no_report_and_no_order),
 		TEST(a_report_that_waits_in_memory_holds_up_none_of_the_store),
-		TEST(base64_is_the_standard_one),
 	};
 
 	return cmocka_run_group_tests(tests, make_dir, drop_dir);

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "common/log.h"
 #include "controller/accounts/accounts_rows.h"
 #include "controller/api/accounts/declared.h"
@@ -122,17 +123,17 @@ struct named {
 	const char *what, *of, *name; /* "cluster", "account physics", "narvl" */
 };
 
-static void warn_unknown(json_t *warnings, const struct named *n)
+static void warn_unknown(struct doc *warnings, const struct named *n)
 {
 	char text[4 * REQUEST_NAME_MAX];
 
 	snprintf(text, sizeof(text), "%s: controller.conf has no %s '%s'", n->of, n->what,
 		 n->name);
-	json_array_append_new(warnings, json_string(text));
+	doc_add(warnings, json_string(text));
 }
 
 static void warn_clusters(const struct config *config, const struct accounts_account *a,
-			  json_t *warnings)
+			  struct doc *warnings)
 {
 	char of[REQUEST_NAME_MAX + 16], name[REQUEST_NAME_MAX];
 
@@ -145,7 +146,7 @@ static void warn_clusters(const struct config *config, const struct accounts_acc
 }
 
 static void warn_qos(const struct config *config, const struct accounts_account *a,
-		     json_t *warnings)
+		     struct doc *warnings)
 {
 	char name[REQUEST_NAME_MAX], of[REQUEST_NAME_MAX + 16];
 
@@ -169,7 +170,7 @@ static bool has_queue(const struct config *config, const char *queue)
 
 /* A name that is written wrongly would stop jobs, or limit none. */
 static void warn_of_names(const struct config *config, const struct accounts *a,
-			  json_t *warnings)
+			  struct doc *warnings)
 {
 	char of[2 * REQUEST_NAME_MAX + 16];
 
@@ -213,14 +214,17 @@ static int refuse_stale(struct call *c, int64_t revision, struct err *err)
 
 static int change(struct call *c, const struct accounts_order *o, struct err *err)
 {
+	_cleanup_doc_ struct doc warnings = { 0 };
 	int r = accounts_desk_change(c->api->c.store, o, &c->answer, err);
 	size_t n;
 
 	/* Somebody changed the ledger's file itself: from now on that counts. */
 	if (r == -EBUSY && (r = declared_reload(c->api, err)) >= 0)
 		return refuse_stale(c, o->revision, err);
-	if (r >= 0)
-		warn_of_names(c->api->c.config, o->new, json_object_get(c->answer, "warnings"));
+	if (r >= 0) {
+		warnings = doc_edit(json_object_get(c->answer, "warnings"));
+		warn_of_names(c->api->c.config, o->new, &warnings);
+	}
 	if (r < 0 || !json_is_true(json_object_get(c->answer, "applied")))
 		return r;
 	n = json_array_size(json_object_get(c->answer, "changes"));

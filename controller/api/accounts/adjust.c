@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "controller/api/usage/weigh.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/adjust.h"
@@ -14,26 +15,29 @@ struct words {
 	char pool[8], day[CALENDAR_DAY_MAX], reason[STORE_REASON_MAX + 1];
 };
 
-static json_t *encode(const struct store_adjustment *a)
+static json_t *encode_adjustment(const struct store_adjustment *a)
 {
+	_cleanup_doc_ struct doc d = doc_object();
 	char day[CALENDAR_DAY_MAX];
-	json_t *j = json_pack("{s:I,s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:I}", "id",
-			      (json_int_t)a->id, "at_ns", (json_int_t)a->at_ns, "day",
-			      calendar_format_day(a->day, day), "author", a->author, "cluster",
-			      a->cluster, "account", a->account, "user", a->user, "pool",
-			      charge_pool_name(a->pool), "reason", a->reason, "charge_ms",
-			      (json_int_t)a->charge_ms);
 
-	if (j && a->job)
-		json_object_set_new(j, "job", json_integer(a->job));
-	return j;
+	doc_int(&d, "id", a->id);
+	doc_int(&d, "at_ns", a->at_ns);
+	doc_text(&d, "day", calendar_format_day(a->day, day));
+	doc_text(&d, "author", a->author);
+	doc_text(&d, "cluster", a->cluster);
+	doc_text(&d, "account", a->account);
+	doc_text(&d, "user", a->user);
+	doc_text(&d, "pool", charge_pool_name(a->pool));
+	doc_text(&d, "reason", a->reason);
+	doc_int(&d, "charge_ms", a->charge_ms);
+	if (a->job)
+		doc_int(&d, "job", a->job);
+	return doc_take(&d);
 }
 
 static int add_to_list(void *ctx, const struct store_adjustment *a, struct err *err)
 {
-	json_t *j = encode(a);
-
-	if (!j || json_array_append_new(ctx, j) < 0)
+	if (json_array_append_new(ctx, encode_adjustment(a)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

@@ -10,71 +10,48 @@
 #include "controller/api/jobs/suspended.h"
 #include "controller/dispatch/cycle.h"
 
-static void set(json_t *j, const char *key, json_t *value)
-{
-	if (value)
-		json_object_set_new(j, key, value);
-}
-
-static void set_text(json_t *j, const char *key, const char *text)
-{
-	set(j, key, wire_string(text ? text : ""));
-}
-
-static void set_int(json_t *j, const char *key, int64_t n)
-{
-	set(j, key, json_integer(n));
-}
-
-static void set_document(json_t *j, const char *key, const char *text)
-{
-	if (text)
-		set(j, key, json_loads(text, 0, NULL));
-}
-
-static void set_charges(json_t *j, const struct store_job *row)
+static void set_charges(struct doc *d, const struct store_job *row)
 {
 	char rate[FRACTION_TEXT_MAX];
 
-	set_int(j, "running_ns", row->running_ns);
-	set_int(j, "suspended_ns", row->suspended_ns);
-	set_int(j, "charge_requested_ms", row->charge_requested_ms);
-	set_int(j, "charge_used_ms", row->charge_used_ms);
-	set_text(j, "rate", fraction_format(row->rate, rate));
-	set_int(j, "rate_num", row->rate.num);
-	set_int(j, "rate_den", row->rate.den);
-	set_text(j, "pool", charge_pool_name(row->pool));
-	set_text(j, "decided_by", charge_side_name(row->decided_by));
-	set_text(j, "unit", tariff_unit_name(row->unit, row->pool));
-	set_text(j, "rule", row->rule);
+	doc_int(d, "running_ns", row->running_ns);
+	doc_int(d, "suspended_ns", row->suspended_ns);
+	doc_int(d, "charge_requested_ms", row->charge_requested_ms);
+	doc_int(d, "charge_used_ms", row->charge_used_ms);
+	doc_text(d, "rate", fraction_format(row->rate, rate));
+	doc_int(d, "rate_num", row->rate.num);
+	doc_int(d, "rate_den", row->rate.den);
+	doc_text(d, "pool", charge_pool_name(row->pool));
+	doc_text(d, "decided_by", charge_side_name(row->decided_by));
+	doc_text(d, "unit", tariff_unit_name(row->unit, row->pool));
+	doc_text(d, "rule", row->rule);
 }
 
-static void set_nodes(json_t *j, const struct store_job *row)
+static void set_nodes(struct doc *d, const struct store_job *row)
 {
 	_cleanup_free_ char *nodes = *row->hosts ? parts_nodes(row->hosts) : NULL;
 
-	if (nodes)
-		set_text(j, "nodes", nodes);
+	doc_text_if(d, "nodes", nodes);
 }
 
 /* What an attempt has: where, when, how much, how it ended. */
-static void set_attempt(json_t *j, const struct store_job *row)
+static void set_attempt(struct doc *d, const struct store_job *row)
 {
-	set_int(j, "attempt", row->attempt);
-	set_text(j, "state", job_state_name(row->state));
-	set_text(j, "node", row->node);
-	set_nodes(j, row);
-	set_text(j, "cpus", row->cpus);
-	set_int(j, "started_ns", row->started_ns);
-	set_int(j, "ended_ns", row->ended_ns);
-	set_document(j, "usage", row->usage);
-	set_document(j, "gpus", row->gpus);
-	set_document(j, "end", row->end);
-	set_text(j, "note", row->note);
-	set_charges(j, row);
+	doc_int(d, "attempt", row->attempt);
+	doc_text(d, "state", job_state_name(row->state));
+	doc_text(d, "node", row->node);
+	set_nodes(d, row);
+	doc_text(d, "cpus", row->cpus);
+	doc_int(d, "started_ns", row->started_ns);
+	doc_int(d, "ended_ns", row->ended_ns);
+	doc_stored(d, "usage", row->usage);
+	doc_stored(d, "gpus", row->gpus);
+	doc_stored(d, "end", row->end);
+	doc_text(d, "note", row->note);
+	set_charges(d, row);
 }
 
-static void set_why(json_t *j, const struct api *a, const struct store_job *row)
+static void set_why(struct doc *d, const struct api *a, const struct store_job *row)
 {
 	char why[CYCLE_WHY_MAX] = "";
 
@@ -95,96 +72,87 @@ static void set_why(json_t *j, const struct api *a, const struct store_job *row)
 		suspended_why(a, row->owner_suspended_ns, why, sizeof(why));
 	else if (row->state == JOB_SUSPENDED && row->want == STORE_RUN)
 		snprintf(why, sizeof(why), "its node resumes it when cores are free");
-	set_text(j, "why", why);
+	doc_text(d, "why", why);
 }
 
 /* Allocated but idle is a state that people are told of while it lasts. */
-static void set_gpu_idle(json_t *j, const struct api *a, const struct store_job *row)
+static void set_gpu_idle(struct doc *d, const struct api *a, const struct store_job *row)
 {
-	const json_t *idle = json_object_get(json_object_get(j, "usage"), "gpu_idle_ns");
+	const json_t *idle = json_object_get(json_object_get(d->j, "usage"), "gpu_idle_ns");
 	int64_t after_ns = config_gpu_idle_ns(a->c.config);
 
 	if (!after_ns)
 		return;
 	if (row->gpus)
-		set_int(j, "gpu_idle_after_ns", after_ns);
+		doc_int(d, "gpu_idle_after_ns", after_ns);
 	if (row->state == JOB_RUNNING && json_integer_value(idle) >= after_ns)
-		set(j, "gpu_idle", json_true());
+		doc_flag(d, "gpu_idle", true);
 }
 
 /* What keeps it from being offered says why it waits; else the queue does. */
-static void set_queue(json_t *j, const struct api *a, const struct store_job *row)
+static void set_queue(struct doc *d, const struct api *a, const struct store_job *row)
 {
 	char why[DESCRIBE_WHY_MAX];
 	struct err err;
 
-	if (describe_queue(a, row, j, why, &err) < 0)
+	if (describe_queue(a, row, d, why, &err) < 0)
 		log_job(LOG_ERR, row->job, "describe", "%s", err.text);
 	if (*why)
-		set_text(j, "why", why);
+		doc_text(d, "why", why);
 	else
-		set_why(j, a, row);
-}
-
-static json_t *encode_job(const struct api *a, const struct store_job *row)
-{
-	json_t *j = json_object();
-
-	if (!j)
-		return NULL;
-	set_int(j, "job", row->job);
-	set_text(j, "name", row->name);
-	set_text(j, "user", row->user);
-	set_text(j, "account", row->account);
-	set_text(j, "cluster", row->cluster);
-	set_text(j, "queue", row->queue);
-	if (*row->qos)
-		set_text(j, "qos", row->qos);
-	set_int(j, "submitted_ns", row->submitted_ns);
-	set_attempt(j, row);
-	set_gpu_idle(j, a, row);
-	if (row->adjusted_ms)
-		set_int(j, "adjusted_ms", row->adjusted_ms);
-	set_queue(j, a, row);
-	return j;
+		set_why(d, a, row);
 }
 
 /* A listing shows what was asked for, not the script and the environment. */
-static void set_request(json_t *j, const struct store_job *row, bool is_full)
+static void set_request(struct doc *d, const struct store_job *row, bool is_full)
 {
 	static const char *const long_ones[] = { "script", "env" };
 	json_t *request = json_loads(row->request, 0, NULL);
 
 	for (size_t i = 0; request && !is_full && i < ARRAY_LEN(long_ones); i++)
 		json_object_del(request, long_ones[i]);
-	set(j, "request", request);
+	if (request)
+		doc_set(d, "request", request);
+}
+
+static json_t *encode_job(const struct api *a, const struct store_job *row, bool is_full)
+{
+	_cleanup_doc_ struct doc job = doc_object();
+	struct doc *d = &job;
+
+	doc_int(d, "job", row->job);
+	doc_text(d, "name", row->name);
+	doc_text(d, "user", row->user);
+	doc_text(d, "account", row->account);
+	doc_text(d, "cluster", row->cluster);
+	doc_text(d, "queue", row->queue);
+	doc_text_if(d, "qos", row->qos);
+	doc_int(d, "submitted_ns", row->submitted_ns);
+	set_attempt(d, row);
+	set_gpu_idle(d, a, row);
+	if (row->adjusted_ms)
+		doc_int(d, "adjusted_ms", row->adjusted_ms);
+	set_queue(d, a, row);
+	set_request(d, row, is_full);
+	return doc_take(d);
 }
 
 json_t *describe_attempt(const struct store_job *row)
 {
-	json_t *j = json_object();
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (j)
-		set_attempt(j, row);
-	return j;
+	set_attempt(&d, row);
+	return doc_take(&d);
 }
 
 json_t *describe_job(const struct api *a, const struct store_job *row)
 {
-	json_t *j = encode_job(a, row);
-
-	if (j)
-		set_request(j, row, false);
-	return j;
+	return encode_job(a, row, false);
 }
 
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row)
 {
-	json_t *j = encode_job(a, row);
-
-	if (j)
-		set_request(j, row, true);
-	return j;
+	return encode_job(a, row, true);
 }
 
 struct found {

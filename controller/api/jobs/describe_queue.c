@@ -8,12 +8,7 @@
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/hold.h"
 
-static int set(json_t *doc, const char *key, json_t *value)
-{
-	return json_object_set_new(doc, key, value);
-}
-
-static int tell_array(const struct api *api, int64_t job, json_t *doc, struct err *err)
+static int tell_array(const struct api *api, int64_t job, struct doc *d, struct err *err)
 {
 	struct store_array a = { 0 };
 	int r = store_array(api->c.store, job, &a, err);
@@ -21,30 +16,28 @@ static int tell_array(const struct api *api, int64_t job, json_t *doc, struct er
 
 	if (r < 0)
 		return r;
-	if (set(doc, "array",
+	doc_set(d, "array",
 		json_pack("{s:s,s:I,s:I,s:I,s:I,s:I,s:I}", "elements",
 			  array_format(&a.array, text), "n", (json_int_t)a.array.n, "queued",
 			  (json_int_t)(a.n_waiting + a.n_queued), "active",
 			  (json_int_t)a.n_active, "ended",
 			  (json_int_t)(a.n_ended + a.n_dropped), "ended_well",
-			  (json_int_t)a.n_well, "cancelled_early", (json_int_t)a.n_dropped)) <
-	    0)
-		return err_set(err, -ENOMEM, "out of memory");
+			  (json_int_t)a.n_well, "cancelled_early", (json_int_t)a.n_dropped));
 	/* An array runs as soon as one of its elements does. */
 	if (a.n_active > 0)
-		set(doc, "state", json_string(job_state_name(JOB_RUNNING)));
+		doc_text(d, "state", job_state_name(JOB_RUNNING));
 	return 0;
 }
 
-static int say_holder(const struct store_held *h, json_t *doc, char *buf, size_t size)
+static int say_holder(const struct store_held *h, struct doc *d, char *buf, size_t size)
 {
 	static const char *const kinds[] = { "user", "operator" };
 	char at[AMOUNT_TEXT_MAX];
 
 	_Static_assert(ARRAY_LEN(kinds) == _STORE_HOLDER_MAX, "a word a holder");
-	json_object_set_new(doc, "held_by", json_string(h->author));
-	json_object_set_new(doc, "held_as", json_string(kinds[h->kind]));
-	json_object_set_new(doc, "held_ns", json_integer(h->at_ns));
+	doc_text(d, "held_by", h->author);
+	doc_text(d, "held_as", kinds[h->kind]);
+	doc_int(d, "held_ns", h->at_ns);
 	snprintf(buf, size, "held by %s%s since %s%s",
 		 h->kind == STORE_HOLD_OPERATOR ? "operator " : "", h->author,
 		 amount_format_utc(h->at_ns, at),
@@ -68,7 +61,7 @@ static int say_turn(const struct api *api, int64_t array, char *buf, struct err 
 	return r < 0 ? r : 0;
 }
 
-static int say_why(const struct api *a, const struct store_job *row, json_t *doc,
+static int say_why(const struct api *a, const struct store_job *row, struct doc *d,
 		   char buf[static DESCRIBE_WHY_MAX], struct err *err)
 {
 	char words[DEPEND_WORDS_MAX];
@@ -76,7 +69,7 @@ static int say_why(const struct api *a, const struct store_job *row, json_t *doc
 	int r = store_held(a->c.store, row->job, &held, err);
 
 	if (r != 0)
-		return r < 0 ? r : say_holder(&held, doc, buf, DESCRIBE_WHY_MAX);
+		return r < 0 ? r : say_holder(&held, d, buf, DESCRIBE_WHY_MAX);
 	r = store_depend_words(a->c.store, row->job, words, err);
 	if (r > 0)
 		snprintf(buf, DESCRIBE_WHY_MAX, "%s", words);
@@ -85,53 +78,52 @@ static int say_why(const struct api *a, const struct store_job *row, json_t *doc
 	return row->array_job ? say_turn(a, row->array_job, buf, err) : 0;
 }
 
-static int set_id(json_t *doc, struct job_id id, struct err *err)
+static void set_id(struct doc *d, struct job_id id)
 {
 	char text[JOB_ID_TEXT_MAX];
 
-	if (set(doc, "id", json_string(job_id_format(id, text))) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
+	doc_text(d, "id", job_id_format(id, text));
 	if (id.index == JOB_ID_NO_INDEX)
-		return 0;
-	set(doc, "array_job", json_integer(id.job));
-	set(doc, "array_index", json_integer(id.index));
-	return 0;
+		return;
+	doc_int(d, "array_job", id.job);
+	doc_int(d, "array_index", id.index);
 }
 
-int describe_queue(const struct api *a, const struct store_job *row, json_t *doc,
+int describe_queue(const struct api *a, const struct store_job *row, struct doc *d,
 		   char why[static DESCRIBE_WHY_MAX], struct err *err)
 {
 	struct job_id id = { row->job, JOB_ID_NO_INDEX };
-	int r;
+	int r = 0;
 
 	why[0] = '\0';
 	if (row->array_job)
 		id = (struct job_id){ row->array_job, row->array_index };
-	r = set_id(doc, id, err);
-	if (r >= 0 && row->is_array)
-		r = tell_array(a, row->job, doc, err);
+	set_id(d, id);
+	if (row->is_array)
+		r = tell_array(a, row->job, d, err);
 	if (r >= 0 && row->state == JOB_QUEUED && row->is_withheld)
-		r = say_why(a, row, doc, why, err);
+		r = say_why(a, row, d, why, err);
 	return r;
 }
 
-int describe_folded(const struct api *a, struct job_id id, json_t *doc, struct err *err)
+int describe_folded(const struct api *a, struct job_id id, json_t *job, struct err *err)
 {
-	const char *was = json_string_value(json_object_get(doc, "why"));
+	const char *was = json_string_value(json_object_get(job, "why"));
+	_cleanup_doc_ struct doc d = doc_edit(job);
 	char why[DESCRIBE_WHY_MAX] = "";
-	int64_t job;
-	int r = store_array_element(a->c.store, id, &job, err);
+	int64_t number;
+	int r = store_array_element(a->c.store, id, &number, err);
 
 	if (r < 0)
 		return r;
-	json_object_del(doc, "array");
-	set(doc, "job", json_integer(job));
-	set(doc, "state", json_string(r == STORE_FOLDED ? "queued" : "ended"));
+	json_object_del(job, "array");
+	doc_int(&d, "job", number);
+	doc_text(&d, "state", r == STORE_FOLDED ? "queued" : "ended");
 	if (r == STORE_DROPPED)
 		snprintf(why, sizeof(why), "it was cancelled before it started");
 	else if (!was || !*was)
 		r = say_turn(a, id.job, why, err);
-	if (*why)
-		set(doc, "why", wire_string(why));
-	return r < 0 ? r : set_id(doc, id, err);
+	doc_text_if(&d, "why", why);
+	set_id(&d, id);
+	return r < 0 ? r : doc_check(&d, err);
 }

@@ -1,23 +1,21 @@
 /* output.c - GET /v1/jobs/ID/output: what a streamed job, or a step, prints, as it comes. */
 #include <errno.h>
-#include <nettle/base64.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "controller/api/await.h"
 #include "controller/ledger/steps/steps.h"
 
-static json_t *encode(const struct store_text *t, int64_t next)
+static json_t *encode_output(const struct store_text *t, int64_t next)
 {
-	_cleanup_free_ char *text = malloc(BASE64_ENCODE_RAW_LENGTH(t->size) + 1);
+	_cleanup_doc_ struct doc d = doc_message();
 
-	if (!text)
-		return NULL;
-	base64_encode_raw(text, t->size, (const uint8_t *)t->data);
-	text[BASE64_ENCODE_RAW_LENGTH(t->size)] = '\0';
-	return json_pack("{s:s,s:s,s:I,s:b}", "schema", WIRE_SCHEMA, "data", text, "offset",
-			 (json_int_t)next, "end", t->is_end);
+	doc_bytes(&d, "data", t->data, t->size);
+	doc_int(&d, "offset", next);
+	doc_bool(&d, "end", t->is_end);
+	return doc_take(&d);
 }
 
 /* 1: there is something to say; 0: not yet. `offset` of the answer is where to read on. */
@@ -29,7 +27,7 @@ static int read_some(struct api *a, const void *ctx, json_t **ret, struct err *e
 
 	if (rc < 0)
 		return rc;
-	*ret = encode(&t, what->offset + (int64_t)t.size);
+	*ret = encode_output(&t, what->offset + (int64_t)t.size);
 	free(t.data);
 	if (!*ret)
 		return err_set(err, -ENOMEM, "out of memory");

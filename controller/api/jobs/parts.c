@@ -2,44 +2,35 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "controller/api/jobs/parts.h"
 #include "controller/ledger/attempts/parts.h"
 
 /* ---- for people ---- */
 
-static void set(json_t *j, const char *key, json_t *value)
-{
-	if (value)
-		json_object_set_new(j, key, value);
-}
-
-static void set_document(json_t *j, const char *key, const char *text)
-{
-	if (text)
-		set(j, key, json_loads(text, 0, NULL));
-}
-
 static json_t *encode_part(const struct store_part_row *p)
 {
+	_cleanup_doc_ struct doc d = doc_object();
 	const struct store_part *s = &p->share;
-	json_t *j =
-		json_pack("{s:i,s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I}", "part", (int)p->part, "node",
-			  s->node, "state", job_state_name(p->state), "cpus", p->cpus, "ncpus",
-			  (json_int_t)s->ncpus, "vmem_bytes", (json_int_t)s->vmem_bytes,
-			  "mem_bytes", (json_int_t)s->mem_bytes, "jobfs_bytes",
-			  (json_int_t)s->jobfs_bytes, "ngpus", (json_int_t)s->ngpus);
 
-	if (!j)
-		return NULL;
-	set(j, "started_ns", json_integer(p->started_ns));
-	set(j, "ended_ns", json_integer(p->ended_ns));
-	set(j, "running_ns", json_integer(p->running_ns));
-	set(j, "suspended_ns", json_integer(p->suspended_ns));
-	set(j, "note", wire_string(p->note));
-	set_document(j, "usage", p->usage);
-	set_document(j, "gpus", p->gpus);
-	set_document(j, "end", p->end);
-	return j;
+	doc_int(&d, "part", p->part);
+	doc_text(&d, "node", s->node);
+	doc_text(&d, "state", job_state_name(p->state));
+	doc_text(&d, "cpus", p->cpus);
+	doc_int(&d, "ncpus", s->ncpus);
+	doc_int(&d, "vmem_bytes", s->vmem_bytes);
+	doc_int(&d, "mem_bytes", s->mem_bytes);
+	doc_int(&d, "jobfs_bytes", s->jobfs_bytes);
+	doc_int(&d, "ngpus", s->ngpus);
+	doc_int(&d, "started_ns", p->started_ns);
+	doc_int(&d, "ended_ns", p->ended_ns);
+	doc_int(&d, "running_ns", p->running_ns);
+	doc_int(&d, "suspended_ns", p->suspended_ns);
+	doc_text(&d, "note", p->note);
+	doc_stored(&d, "usage", p->usage);
+	doc_stored(&d, "gpus", p->gpus);
+	doc_stored(&d, "end", p->end);
+	return doc_take(&d);
 }
 
 static int add_part(void *ctx, const struct store_part_row *p, struct err *err)

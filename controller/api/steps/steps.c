@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "common/log.h"
 #include "controller/api/await.h"
 #include "controller/api/stored_limit.h"
@@ -164,20 +165,21 @@ struct list {
 	bool has_ended; /* the last one */
 };
 
-static json_t *describe(const struct store_step *t)
+static json_t *describe_step(const struct store_step *t)
 {
 	static const char *const states[] = { "starting", "running", "ended" };
-	json_t *j = json_pack("{s:I,s:s,s:s}", "step", (json_int_t)t->step, "node", t->node,
-			      "state", states[t->state]);
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (!j || t->state != STORE_STEP_ENDED)
-		return j;
-	if (t->exit_status >= 0)
-		json_object_set_new(j, "exit_status", json_integer(t->exit_status));
-	json_object_set_new(j, "signal", json_integer(t->signal));
-	if (*t->text)
-		json_object_set_new(j, "text", json_string(t->text));
-	return j;
+	doc_int(&d, "step", t->step);
+	doc_text(&d, "node", t->node);
+	doc_text(&d, "state", states[t->state]);
+	if (t->state == STORE_STEP_ENDED) {
+		if (t->exit_status >= 0)
+			doc_int(&d, "exit_status", t->exit_status);
+		doc_int(&d, "signal", t->signal);
+		doc_text_if(&d, "text", t->text);
+	}
+	return doc_take(&d);
 }
 
 static int add_step(void *ctx, const struct store_step *t, struct err *err)
@@ -185,7 +187,7 @@ static int add_step(void *ctx, const struct store_step *t, struct err *err)
 	struct list *l = ctx;
 
 	l->has_ended = t->state == STORE_STEP_ENDED;
-	if (json_array_append_new(l->array, describe(t)) < 0)
+	if (json_array_append_new(l->array, describe_step(t)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

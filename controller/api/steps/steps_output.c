@@ -1,33 +1,21 @@
 /* steps_output.c - GET /v1/jobs/ID/steps/output: what several steps print, as it comes, to
  * whoever started them together. */
 #include <errno.h>
-#include <nettle/base64.h>
-#include <stdlib.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "controller/api/await.h"
 #include "controller/ledger/steps/steps.h"
 
-static json_t *encode_data(const struct store_steps_chunk *c)
-{
-	size_t size = BASE64_ENCODE_RAW_LENGTH(c->size);
-	_cleanup_free_ char *text = malloc(size + 1);
-
-	if (!text)
-		return NULL;
-	base64_encode_raw(text, c->size, c->data);
-	return json_stringn(text, size);
-}
-
 static int add_chunk(void *ctx, const struct store_steps_chunk *c, struct err *err)
 {
-	json_t *j = json_pack("{s:I,s:s}", "step", (json_int_t)c->step, "stream",
-			      c->stream == SYNC_ERR ? "err" : "out");
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (!j || json_object_set_new(j, "data", encode_data(c)) < 0) {
-		json_decref(j);
+	doc_int(&d, "step", c->step);
+	doc_text(&d, "stream", c->stream == SYNC_ERR ? "err" : "out");
+	doc_bytes(&d, "data", c->data, c->size);
+	if (json_array_append_new(ctx, doc_take(&d)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	}
-	return json_array_append_new(ctx, j) < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+	return 0;
 }
 
 /* 1: there is something to say; 0: not yet. */

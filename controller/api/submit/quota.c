@@ -1,6 +1,7 @@
 /* quota.c - a step of a submission: do quotas and the limits of accounts allow it? */
 #include <stdio.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/submit/submit.h"
 #include "controller/quota/quota_admit.h"
@@ -53,6 +54,7 @@ int submit_predict_quota(struct call *c, struct submit_job *s, struct err *err)
 	static const char *const words[] = { "taken", "bonus", "refused" };
 	const struct accounts *accounts = c->api->accounts;
 	int32_t account = accounts_find(accounts, s->request.account);
+	_cleanup_doc_ struct doc answer = { 0 };
 	struct quota_answer a;
 	int r;
 
@@ -62,8 +64,8 @@ int submit_predict_quota(struct call *c, struct submit_job *s, struct err *err)
 	r = ask_quota(c, s, &a, err);
 	if (r < 0)
 		return r;
-	json_object_set_new(c->answer, "quota", json_string(words[a.verdict]));
-	if (*a.text)
-		json_object_set_new(c->answer, "quota_note", wire_string(a.text));
-	return 0;
+	answer = doc_edit(c->answer);
+	doc_text(&answer, "quota", words[a.verdict]);
+	doc_text_if(&answer, "quota_note", a.text);
+	return doc_check(&answer, err);
 }

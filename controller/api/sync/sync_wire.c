@@ -1,10 +1,9 @@
 /* sync_wire.c - see sync_wire.h. */
 #include <errno.h>
-#include <nettle/base64.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/api/sync/sync_gpus.h"
 #include "controller/api/sync/sync_steps.h"
 #include "controller/api/sync/sync_wire.h"
@@ -220,28 +219,10 @@ static int decode_reports(const json_t *j, struct sync *s, struct err *err)
 	return 0;
 }
 
-static int decode_base64(const json_t *j, struct sync_output *o, struct err *err)
-{
-	const char *text = json_string_value(j);
-	size_t size = json_string_length(j);
-	struct base64_decode_ctx ctx;
-
-	if (!text || size > OUTPUT_CHUNK_MAX / 3 * 4 + 4)
-		return err_set(err, -EINVAL, "data: not base64 of at most 1 MiB");
-	o->data = malloc(BASE64_DECODE_LENGTH(size) + 1);
-	if (!o->data)
-		return err_set(err, -ENOMEM, "out of memory");
-	base64_decode_init(&ctx);
-	o->size = BASE64_DECODE_LENGTH(size);
-	if (!base64_decode_update(&ctx, &o->size, o->data, size, text) ||
-	    !base64_decode_final(&ctx))
-		return err_set(err, -EINVAL, "data: not base64");
-	return 0;
-}
-
 static int decode_output(const json_t *j, struct sync_output *o, struct err *err)
 {
 	char stream[8];
+	uint8_t *data;
 	int r = decode_key(j, &o->job, &o->attempt, err);
 
 	if (r >= 0)
@@ -260,7 +241,12 @@ static int decode_output(const json_t *j, struct sync_output *o, struct err *err
 		return err_set(err, -EINVAL, "stream: '%s' is neither out nor err", stream);
 	r = wire_get_int(j, "offset", (struct wire_int){ 0, INT64_MAX / 2, NULL }, &o->offset,
 			 err);
-	return r < 0 ? r : decode_base64(json_object_get(j, "data"), o, err);
+	if (r < 0)
+		return r;
+	r = doc_decode_bytes(json_object_get(j, "data"), OUTPUT_CHUNK_MAX, &data, &o->size,
+			     err);
+	o->data = r < 0 ? NULL : (void *)data;
+	return r < 0 ? err_prefix(err, r, "data") : 0;
 }
 
 static int decode_outputs(const json_t *j, struct sync *s, struct err *err)

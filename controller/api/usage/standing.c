@@ -4,6 +4,7 @@
 #include <math.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "controller/api/who.h"
 #include "controller/quota/usage_names.h"
 #include "controller/sharetree/rank.h"
@@ -11,35 +12,36 @@
 /* ---- shares ---- */
 
 /* "inf" is a text; what there is none of is absent. */
-static void set_real(json_t *j, const char *key, double v)
+static void set_real(struct doc *d, const char *key, double v)
 {
 	if (isinf(v))
-		json_object_set_new(j, key, json_string("inf"));
+		doc_text(d, key, "inf");
 	else if (!isnan(v))
-		json_object_set_new(j, key, json_real(v));
+		doc_real(d, key, v);
 }
 
 static json_t *encode_row(struct standing_where w, const struct standing_view *v, size_t i)
 {
 	const struct standing_row *row = &v->rows[i];
 	const struct fairshare_result *r = &v->results[i];
-	json_t *j = json_pack("{s:s,s:s,s:s,s:s,s:i}", "cluster", w.cluster, "pool",
-			      charge_pool_name(w.pool), "account", row->account, "user",
-			      row->user, "depth", (int)row->depth);
+	_cleanup_doc_ struct doc d = doc_object();
 
-	if (!j)
-		return NULL;
+	doc_text(&d, "cluster", w.cluster);
+	doc_text(&d, "pool", charge_pool_name(w.pool));
+	doc_text(&d, "account", row->account);
+	doc_text(&d, "user", row->user);
+	doc_int(&d, "depth", row->depth);
 	if (row->raw_shares == FAIRSHARE_PARENT)
-		json_object_set_new(j, "RawShares", json_string("parent"));
+		doc_text(&d, "RawShares", "parent");
 	else
-		json_object_set_new(j, "RawShares", json_integer(row->raw_shares));
-	set_real(j, "NormShares", r->norm_shares);
-	set_real(j, "RawUsage", standing_usage(v, i));
-	set_real(j, "NormUsage", r->norm_usage);
-	set_real(j, "EffectvUsage", r->effective_usage);
-	set_real(j, "LevelFS", r->level_fs);
-	set_real(j, "FairShare", r->fairshare);
-	return j;
+		doc_int(&d, "RawShares", row->raw_shares);
+	set_real(&d, "NormShares", r->norm_shares);
+	set_real(&d, "RawUsage", standing_usage(v, i));
+	set_real(&d, "NormUsage", r->norm_usage);
+	set_real(&d, "EffectvUsage", r->effective_usage);
+	set_real(&d, "LevelFS", r->level_fs);
+	set_real(&d, "FairShare", r->fairshare);
+	return doc_take(&d);
 }
 
 /* Accounts are seen by all; users by themselves, and by those who see the account's usage. */
@@ -79,11 +81,12 @@ static int add_tree(struct trees *t, struct standing_where w, struct err *err)
 		if (sees_row(t->c, &v.rows[i], t->wants_all) && is_of_page(t) &&
 		    json_array_append_new(t->rows, encode_row(w, &v, i)) < 0)
 			r = err_set(err, -ENOMEM, "out of memory");
-	if (r >= 0 && v.n_gone)
-		json_array_append_new(
-			t->gone, json_pack("{s:s,s:s,s:I,s:f}", "cluster", w.cluster, "pool",
-					   charge_pool_name(w.pool), "associations",
-					   (json_int_t)v.n_gone, "RawUsage", v.gone));
+	if (r >= 0 && v.n_gone &&
+	    json_array_append_new(t->gone,
+				  json_pack("{s:s,s:s,s:I,s:f}", "cluster", w.cluster, "pool",
+					    charge_pool_name(w.pool), "associations",
+					    (json_int_t)v.n_gone, "RawUsage", v.gone)) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
 	return r;
 }
 
@@ -147,8 +150,9 @@ int route_share(struct call *c, struct err *err)
 			    (pool < 0 || pool == (int)p))
 				r = add_pool(&t, cl, p, err);
 	}
-	if (r >= 0 && t.next)
-		json_object_set_new(c->answer, "next", json_integer(t.next));
+	if (r >= 0 && t.next &&
+	    json_object_set_new(c->answer, "next", json_integer(t.next)) < 0)
+		r = err_set(err, -ENOMEM, "out of memory");
 	return r;
 }
 
@@ -167,18 +171,18 @@ struct queued {
 
 static json_t *encode_factors(const struct priority *p)
 {
-	_cleanup_json_ json_t *a = json_array();
+	_cleanup_doc_ struct doc a = doc_array();
 
-	for (size_t i = 0; a && i < p->n_rows; i++) {
+	for (size_t i = 0; i < p->n_rows; i++) {
 		char product[PRIORITY_TEXT_MAX];
 
-		json_array_append_new(
-			a, json_pack("{s:s,s:f,s:I,s:s}", "factor", p->rows[i].name, "value",
-				     p->rows[i].factor, "weight", (json_int_t)p->rows[i].weight,
-				     "product",
-				     priority_format_micro(p->rows[i].product_micro, product)));
+		doc_add(&a,
+			json_pack("{s:s,s:f,s:I,s:s}", "factor", p->rows[i].name, "value",
+				  p->rows[i].factor, "weight", (json_int_t)p->rows[i].weight,
+				  "product",
+				  priority_format_micro(p->rows[i].product_micro, product)));
 	}
-	return TAKE_PTR(a);
+	return doc_take(&a);
 }
 
 static bool is_wanted(const struct queued *q, const struct store_waiting *w)
@@ -189,6 +193,27 @@ static bool is_wanted(const struct queued *q, const struct store_waiting *w)
 		return false;
 	return (!q->user || !strcmp(w->user, q->user)) &&
 	       (!q->account || !strcmp(w->account, q->account));
+}
+
+static json_t *encode_queued(const struct store_waiting *w, const struct priority *p)
+{
+	char words[RANK_WORDS_MAX], sum[PRIORITY_TEXT_MAX];
+	_cleanup_doc_ struct doc d = doc_object();
+
+	doc_int(&d, "job", w->job);
+	doc_text(&d, "name", w->name);
+	doc_text(&d, "user", w->user);
+	doc_text(&d, "account", w->account);
+	doc_text(&d, "cluster", w->cluster);
+	doc_text(&d, "queue", w->queue);
+	doc_text(&d, "pool", charge_pool_name(w->pool));
+	doc_int(&d, "priority", p->value);
+	doc_text(&d, "sum", priority_format_micro(p->sum_micro, sum));
+	doc_text(&d, "words", rank_words(p, words));
+	doc_set(&d, "factors", encode_factors(p));
+	doc_text_if(&d, "qos_name", w->qos);
+	doc_text_if(&d, "held", w->held);
+	return doc_take(&d);
 }
 
 static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
@@ -209,9 +234,8 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 		.site = w->site,
 		.waited_s = w->held ? 0 : (q->now_ns - w->eligible_ns) / S_NS
 	};
-	char words[RANK_WORDS_MAX], sum[PRIORITY_TEXT_MAX], model[REQUEST_NAME_MAX];
+	char model[REQUEST_NAME_MAX];
 	struct priority p;
-	json_t *j;
 	int r = 0;
 
 	if (!is_wanted(q, w))
@@ -226,17 +250,7 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 		r = rank_job(q->c->api->c.standing, &q->has, &ask, &p, err);
 	if (r < 0)
 		return r;
-	j = json_pack("{s:I,s:s,s:s,s:s,s:s,s:s,s:s,s:I,s:s,s:s,s:o}", "job",
-		      (json_int_t)w->job, "name", w->name, "user", w->user, "account",
-		      w->account, "cluster", w->cluster, "queue", w->queue, "pool",
-		      charge_pool_name(w->pool), "priority", (json_int_t)p.value, "sum",
-		      priority_format_micro(p.sum_micro, sum), "words", rank_words(&p, words),
-		      "factors", encode_factors(&p));
-	if (j && *w->qos)
-		json_object_set_new(j, "qos_name", json_string(w->qos));
-	if (j && w->held)
-		json_object_set_new(j, "held", json_string(w->held));
-	if (!j || json_array_append_new(q->rows, j) < 0)
+	if (json_array_append_new(q->rows, encode_queued(w, &p)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -267,6 +281,7 @@ int route_prio(struct call *c, struct err *err)
 			    .now_ns = call_now_ns(),
 			    .user = call_query_text(c, "user"),
 			    .account = call_query_text(c, "account") };
+	_cleanup_doc_ struct doc answer = { 0 };
 	int r = call_query_int(c, "job", (struct wire_int){ 0, INT64_MAX, &none }, &q.job, err);
 
 	if (r >= 0)
@@ -282,11 +297,13 @@ int route_prio(struct call *c, struct err *err)
 	q.rows = json_array();
 	if (!c->answer || json_object_set_new(c->answer, "rows", q.rows) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	json_object_set_new(c->answer, "order",
-			    json_string(rank_is_used(config) ? "priority" : "submission"));
+	answer = doc_edit(c->answer);
+	doc_text(&answer, "order", rank_is_used(config) ? "priority" : "submission");
 	for (size_t i = 0; i < config->n_clusters && r >= 0; i++)
 		r = add_cluster(&q, config->clusters[i]->name, err);
-	json_object_set_new(c->answer, "left_out", json_integer(q.left_out));
+	doc_int(&answer, "left_out", q.left_out);
+	if (r >= 0)
+		r = doc_check(&answer, err);
 	if (r >= 0 && q.job && json_array_size(q.rows) == 0)
 		return err_set(err, -ENOENT, "no queued job %lld", (long long)q.job);
 	return r;

@@ -3,57 +3,78 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/doc.h"
 #include "controller/api/who.h"
 #include "controller/quota/outlook.h"
 #include "controller/quota/usage_names.h"
 #include "controller/ledger/calendar.h"
 
-static json_t *encode_amounts(const struct resources *r)
+static struct doc doc_amounts(const struct resources *r)
 {
-	return json_pack("{s:I,s:I,s:I,s:I}", "ncpus", (json_int_t)r->ncpus, "mem_bytes",
-			 (json_int_t)r->mem_bytes, "jobfs_bytes", (json_int_t)r->jobfs_bytes,
-			 "ngpus", (json_int_t)r->ngpus);
+	struct doc d = doc_object();
+
+	doc_int(&d, "ncpus", r->ncpus);
+	doc_int(&d, "mem_bytes", r->mem_bytes);
+	doc_int(&d, "jobfs_bytes", r->jobfs_bytes);
+	doc_int(&d, "ngpus", r->ngpus);
+	return d;
 }
 
-/* {"a100-40": 4}; NULL where models are not told. */
+static json_t *encode_amounts(const struct resources *r)
+{
+	_cleanup_doc_ struct doc d = doc_amounts(r);
+
+	return doc_take(&d);
+}
+
+/* {"a100-40": 4} */
 static json_t *encode_models(const struct gpus *g)
 {
-	_cleanup_json_ json_t *j = g->n ? json_object() : NULL;
+	_cleanup_doc_ struct doc d = doc_object();
 
-	for (int32_t i = 0; j && i < g->n; i++)
-		if (json_object_set_new(j, g->of[i].model, json_integer(g->of[i].n)) < 0)
-			return NULL;
-	return TAKE_PTR(j);
+	for (int32_t i = 0; i < g->n; i++)
+		doc_int(&d, g->of[i].model, g->of[i].n);
+	return doc_take(&d);
 }
 
 static json_t *encode_capacity(const struct resources *r, const struct gpus *models)
 {
-	json_t *j = encode_amounts(r), *by_model = encode_models(models);
+	_cleanup_doc_ struct doc d = doc_amounts(r);
 
-	if (by_model)
-		json_object_set_new(j, "gpu_models", by_model);
-	return j;
+	if (models->n)
+		doc_set(&d, "gpu_models", encode_models(models));
+	return doc_take(&d);
+}
+
+static json_t *encode_node(const struct store_node *n)
+{
+	_cleanup_doc_ struct doc d = doc_object();
+
+	doc_text(&d, "node", n->node);
+	doc_text(&d, "cluster", n->cluster);
+	doc_text(&d, "state", n->lost ? "lost" : n->draining ? "drain" : "up");
+	doc_text(&d, "boot", n->boot);
+	doc_text(&d, "version", n->version);
+	doc_text(&d, "address", n->address);
+	doc_text(&d, "topology", n->topology);
+	doc_int(&d, "tier", n->tier);
+	doc_int(&d, "jobs", n->jobs);
+	doc_int(&d, "first_ns", n->first_ns);
+	doc_int(&d, "last_ns", n->last_ns);
+	doc_set(&d, "capacity", encode_capacity(&n->capacity, &n->gpu_models));
+	doc_set(&d, "free", encode_capacity(&n->free, &n->free_gpu_models));
+	doc_set(&d, "held", encode_amounts(&n->held));
+	doc_set(&d, "notes", json_loads(n->notes, 0, NULL));
+	if (strcmp(n->gpus, "[]") != 0)
+		doc_stored(&d, "gpus", n->gpus);
+	doc_text_if(&d, "node_type", n->capacity.node_type);
+	doc_text_if(&d, "features", n->capacity.features);
+	return doc_take(&d);
 }
 
 static int add_node(void *ctx, const struct store_node *n, struct err *err)
 {
-	const char *state = n->lost ? "lost" : n->draining ? "drain" : "up";
-	json_t *j =
-		json_pack("{s:s,s:s,s:s,s:s,s:s,s:s,s:s,s:i,s:i,s:I,s:I,s:o,s:o,s:o,s:o?,s:o*}",
-			  "node", n->node, "cluster", n->cluster, "state", state, "boot",
-			  n->boot, "version", n->version, "address", n->address, "topology",
-			  n->topology, "tier", (int)n->tier, "jobs", (int)n->jobs, "first_ns",
-			  (json_int_t)n->first_ns, "last_ns", (json_int_t)n->last_ns,
-			  "capacity", encode_capacity(&n->capacity, &n->gpu_models), "free",
-			  encode_capacity(&n->free, &n->free_gpu_models), "held",
-			  encode_amounts(&n->held), "notes", json_loads(n->notes, 0, NULL),
-			  "gpus", strcmp(n->gpus, "[]") ? json_loads(n->gpus, 0, NULL) : NULL);
-
-	if (j && *n->capacity.node_type)
-		json_object_set_new(j, "node_type", json_string(n->capacity.node_type));
-	if (j && *n->capacity.features)
-		json_object_set_new(j, "features", json_string(n->capacity.features));
-	if (!j || json_array_append_new(ctx, j) < 0)
+	if (json_array_append_new(ctx, encode_node(n)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -153,38 +174,42 @@ int route_usage(struct call *c, struct err *err)
 	return r < 0 ? r : outlook_document(&site, &ask, &c->answer, err);
 }
 
-static json_t *encode_bundle(const struct charge_bundle *b)
+static json_t *encode_sides(const struct charge_bundle *b)
 {
-	_cleanup_json_ json_t *j = json_object();
+	_cleanup_doc_ struct doc d = doc_object();
 
-	for (enum charge_side s = 0; j && s < _CHARGE_SIDE_MAX; s++) {
+	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++) {
 		char text[FRACTION_TEXT_MAX];
 
 		if (b->side[s].num)
-			json_object_set_new(j, charge_side_name(s),
-					    json_string(fraction_format(b->side[s], text)));
+			doc_text(&d, charge_side_name(s), fraction_format(b->side[s], text));
 	}
-	return TAKE_PTR(j);
+	return doc_take(&d);
+}
+
+static bool has_sides(const struct charge_bundle *b)
+{
+	for (enum charge_side s = 0; s < _CHARGE_SIDE_MAX; s++)
+		if (b->side[s].num)
+			return true;
+	return false;
 }
 
 static json_t *encode_bundles(const struct config_cluster *cl)
 {
-	_cleanup_json_ json_t *a = json_array();
+	_cleanup_doc_ struct doc a = doc_array();
 
-	for (int p = 0; a && p < _CHARGE_POOL_MAX; p++) {
-		json_t *sides = encode_bundle(&cl->bundle[p]);
+	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX; p++) {
+		_cleanup_doc_ struct doc d = doc_object();
 
-		if (json_object_size(sides) == 0)
-			json_decref(sides);
-		else
-			json_array_append_new(
-				a, json_pack("{s:s,s:s,s:o}", "pool",
-					     charge_pool_name((enum charge_pool)p), "unit",
-					     tariff_unit_name((enum tariff_unit)cl->unit,
-							      (enum charge_pool)p),
-					     "per_equivalent", sides));
+		if (!has_sides(&cl->bundle[p]))
+			continue;
+		doc_text(&d, "pool", charge_pool_name(p));
+		doc_text(&d, "unit", tariff_unit_name((enum tariff_unit)cl->unit, p));
+		doc_set(&d, "per_equivalent", encode_sides(&cl->bundle[p]));
+		doc_add(&a, doc_take(&d));
 	}
-	return TAKE_PTR(a);
+	return doc_take(&a);
 }
 
 int route_cluster(struct call *c, struct err *err)
@@ -209,6 +234,7 @@ int route_cluster(struct call *c, struct err *err)
 	if (r < 0)
 		return r;
 	who_accounts(c, accounts, sizeof(accounts));
-	json_object_set_new(c->answer, "accounts", json_string(accounts));
+	if (json_object_set_new(c->answer, "accounts", json_string(accounts)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/ledger/accounts/accounts_desk.h"
 
 static int no_memory(struct err *err)
@@ -23,27 +23,26 @@ static json_t *encode_change(const struct accounts_change *c)
 		{ "old", c->old_value },
 		{ "new", c->new_value },
 	};
-	json_t *j = json_object();
+	_cleanup_doc_ struct doc d = doc_object();
 
-	for (size_t i = 0; j && i < ARRAY_LEN(parts); i++)
+	for (size_t i = 0; i < ARRAY_LEN(parts); i++)
 		if (parts[i].text)
-			json_object_set_new(j, parts[i].name, json_string(parts[i].text));
-	return j;
+			doc_text(&d, parts[i].name, parts[i].text);
+	return doc_take(&d);
 }
 
 static json_t *encode_changes(const struct accounts_diff *d)
 {
-	_cleanup_json_ json_t *a = json_array();
+	_cleanup_doc_ struct doc a = doc_array();
 
-	for (size_t i = 0; a && i < d->n; i++)
-		if (json_array_append_new(a, encode_change(&d->changes[i])) < 0)
-			return NULL;
-	return TAKE_PTR(a);
+	for (size_t i = 0; i < d->n; i++)
+		doc_add(&a, encode_change(&d->changes[i]));
+	return doc_take(&a);
 }
 
 static void add_warning(void *ctx, const char *text)
 {
-	json_array_append_new(ctx, json_string(text));
+	doc_add(ctx, json_string(text));
 }
 
 /* Of the accounts that go: jobs that have not ended. */
@@ -75,10 +74,11 @@ static int describe(struct store *s, const struct accounts_order *o, json_t *doc
 		    struct err *err)
 {
 	_cleanup_(accounts_diff_freep) struct accounts_diff *shown = NULL;
-	json_t *warnings = json_array(), *jobs = json_array();
+	_cleanup_doc_ struct doc warnings = doc_array();
+	json_t *jobs = json_array();
 	int r;
 
-	if (json_object_set_new(doc, "warnings", warnings) < 0 ||
+	if (json_object_set(doc, "warnings", warnings.j) < 0 ||
 	    json_object_set_new(doc, "jobs", jobs) < 0)
 		return no_memory(err);
 	r = accounts_diff(o->now, o->new, &shown, err);
@@ -86,8 +86,9 @@ static int describe(struct store *s, const struct accounts_order *o, json_t *doc
 		return r;
 	if (json_object_set_new(doc, "changes", encode_changes(shown)) < 0)
 		return no_memory(err);
-	accounts_warn(o->new, add_warning, warnings);
-	return add_jobs(s, shown, jobs, err);
+	accounts_warn(o->new, add_warning, &warnings);
+	r = doc_check(&warnings, err);
+	return r < 0 ? r : add_jobs(s, shown, jobs, err);
 }
 
 /* What the ledger has yet to learn: everything, when nothing was ever applied. */
@@ -135,16 +136,14 @@ int accounts_desk_change(struct store *s, const struct accounts_order *o, json_t
 
 static int add_entry(void *ctx, const struct store_accounts_entry *e, struct err *err)
 {
-	json_t *j = encode_change(&e->change);
+	_cleanup_json_ json_t *j = encode_change(&e->change);
+	_cleanup_doc_ struct doc d = doc_edit(j);
 
-	if (!j || json_object_set_new(j, "id", json_integer(e->id)) < 0 ||
-	    json_object_set_new(j, "revision", json_integer(e->revision)) < 0 ||
-	    json_object_set_new(j, "at_ns", json_integer(e->at_ns)) < 0 ||
-	    json_object_set_new(j, "author", json_string(e->author)) < 0) {
-		json_decref(j);
-		return no_memory(err);
-	}
-	return json_array_append_new(ctx, j) < 0 ? no_memory(err) : 0;
+	doc_int(&d, "id", e->id);
+	doc_int(&d, "revision", e->revision);
+	doc_int(&d, "at_ns", e->at_ns);
+	doc_text(&d, "author", e->author);
+	return json_array_append_new(ctx, doc_take(&d)) < 0 ? no_memory(err) : 0;
 }
 
 int accounts_desk_log(struct store *s, const struct store_accounts_page *p, json_t **ret_array,

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "common/wire/wire.h"
+#include "common/wire/doc.h"
 #include "controller/ledger/usage/eff.h"
 #include "controller/policy/efficiency/advice.h"
 
@@ -140,34 +140,23 @@ static void unmeasured(const struct store_eff_row *n, char words[static WORDS_MA
 
 /* ---- figures ---- */
 
-static void set_int(json_t *j, const char *key, int64_t v)
-{
-	json_object_set_new(j, key, json_integer(v));
-}
-
-static void set_known(json_t *j, const char *key, int64_t v)
+static void set_known(struct doc *d, const char *key, int64_t v)
 {
 	if (v >= 0)
-		set_int(j, key, v);
-}
-
-static void set_text(json_t *j, const char *key, const char *text)
-{
-	if (*text)
-		json_object_set_new(j, key, json_string(text));
+		doc_int(d, key, v);
 }
 
 /* Exact tenths, as a text that is a number. */
-static void set_percent(json_t *j, const char *key, int64_t permille)
+static void set_percent(struct doc *d, const char *key, int64_t permille)
 {
 	char text[CHARGE_MAX];
 
 	snprintf(text, sizeof(text), "%" PRId64 ".%d", permille / 10, (int)(permille % 10));
 	if (permille >= 0)
-		set_text(j, key, text);
+		doc_text_if(d, key, text);
 }
 
-static void set_sides(json_t *j, const struct eff_sum *s)
+static void set_sides(struct doc *d, const struct eff_sum *s)
 {
 	static const struct {
 		enum eff_side side;
@@ -182,34 +171,34 @@ static void set_sides(json_t *j, const struct eff_sum *s)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		set_percent(j, keys[i].percent, eff_permille(s, keys[i].side));
+		set_percent(d, keys[i].percent, eff_permille(s, keys[i].side));
 		if (!keys[i].used)
 			continue;
-		set_known(j, keys[i].requested, eff_requested(s, keys[i].side));
-		set_known(j, keys[i].used, eff_used(s, keys[i].side));
+		set_known(d, keys[i].requested, eff_requested(s, keys[i].side));
+		set_known(d, keys[i].used, eff_used(s, keys[i].side));
 	}
-	set_known(j, "mem_cache_peak_bytes", eff_with_cache(s));
-	set_known(j, "gpu_mem_peak_bytes", eff_gpu_mem(s));
-	set_known(j, "idle_gpu_ms", eff_idle_gpu_ms(s));
-	set_known(j, "cpu_ms", eff_cpu_ms(s));
-	set_known(j, "idle_core_ms", eff_idle_core_ms(s));
+	set_known(d, "mem_cache_peak_bytes", eff_with_cache(s));
+	set_known(d, "gpu_mem_peak_bytes", eff_gpu_mem(s));
+	set_known(d, "idle_gpu_ms", eff_idle_gpu_ms(s));
+	set_known(d, "cpu_ms", eff_cpu_ms(s));
+	set_known(d, "idle_core_ms", eff_idle_core_ms(s));
 }
 
-static void set_names(json_t *j, const struct store_eff_row *n)
+static void set_names(struct doc *d, const struct store_eff_row *n)
 {
 	if (n->job)
-		set_int(j, "job", n->job);
-	set_text(j, "user", n->user);
-	set_text(j, "account", n->account);
-	set_text(j, "cluster", n->cluster);
+		doc_int(d, "job", n->job);
+	doc_text_if(d, "user", n->user);
+	doc_text_if(d, "account", n->account);
+	doc_text_if(d, "cluster", n->cluster);
 	if (!n->job)
 		return;
-	set_int(j, "ncpus", n->requested.ncpus);
+	doc_int(d, "ncpus", n->requested.ncpus);
 	if (n->requested.ngpus)
-		set_int(j, "ngpus", n->requested.ngpus);
-	set_text(j, "gpu_model", n->requested.gpu_model);
+		doc_int(d, "ngpus", n->requested.ngpus);
+	doc_text_if(d, "gpu_model", n->requested.gpu_model);
 	if (n->requested.walltime_s)
-		set_int(j, "walltime_s", n->requested.walltime_s);
+		doc_int(d, "walltime_s", n->requested.walltime_s);
 }
 
 static json_t *encode_row(const struct store_eff_row *n)
@@ -219,39 +208,34 @@ static json_t *encode_row(const struct store_eff_row *n)
 		void (*say)(const struct store_eff_row *n, char words[static WORDS_MAX]);
 	} texts[] = { { "advice", advise }, { "note", note }, { "not_measured", unmeasured } };
 	const struct eff_sum *s = &n->sum;
-	json_t *j = json_object();
+	_cleanup_doc_ struct doc doc = doc_object();
+	struct doc *d = &doc;
 	char words[WORDS_MAX];
 
-	if (!j)
-		return NULL;
-	set_names(j, n);
-	set_int(j, "jobs", s->jobs);
-	set_int(j, "attempts", s->attempts);
-	set_int(j, "running_ms", s->running_ms);
-	set_int(j, "core_ms", s->core_ms);
-	set_int(j, "gpu_ms", s->gpu_ms);
-	set_sides(j, s);
-	set_int(j, "charge_requested_ms", s->charge_ms);
+	set_names(d, n);
+	doc_int(d, "jobs", s->jobs);
+	doc_int(d, "attempts", s->attempts);
+	doc_int(d, "running_ms", s->running_ms);
+	doc_int(d, "core_ms", s->core_ms);
+	doc_int(d, "gpu_ms", s->gpu_ms);
+	set_sides(d, s);
+	doc_int(d, "charge_requested_ms", s->charge_ms);
 	if (eff_is_worth_advice(s))
-		set_int(j, "charge_advised_ms", s->charge_ms - s->saved_ms);
+		doc_int(d, "charge_advised_ms", s->charge_ms - s->saved_ms);
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
 		texts[i].say(n, words);
-		set_text(j, texts[i].key, words);
+		doc_text_if(d, texts[i].key, words);
 	}
-	return j;
+	return doc_take(d);
 }
 
 int store_eff_encode(const struct store_eff_rows *found, json_t **ret, struct err *err)
 {
-	_cleanup_json_ json_t *doc = wire_new();
-	json_t *rows = json_array();
+	_cleanup_doc_ struct doc d = doc_message(), rows = doc_array();
 
-	if (!doc || json_object_set_new(doc, "rows", rows) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	json_object_set_new(doc, "left_out", json_integer((json_int_t)found->left_out));
 	for (size_t i = 0; i < found->n; i++)
-		if (json_array_append_new(rows, encode_row(&found->rows[i])) < 0)
-			return err_set(err, -ENOMEM, "out of memory");
-	*ret = TAKE_PTR(doc);
-	return 0;
+		doc_add(&rows, encode_row(&found->rows[i]));
+	doc_set(&d, "rows", doc_take(&rows));
+	doc_int(&d, "left_out", (int64_t)found->left_out);
+	return doc_finish(&d, ret, err);
 }
