@@ -19,13 +19,13 @@
 #include "controller/http/long_poll.h"
 #include "controller/http/server.h"
 #include "controller/ledger/lead.h"
+#include "controller/maintenance/maintenance.h"
 #include "controller/postgres/pg.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/standby.h"
 #include "controller/sharetree/standing.h"
 
 #define DEFAULT_CONFIG "/etc/reeve/controller.conf"
-#define NODE_CHECK_US 5000000
 #define STEPPED_DOWN 1
 
 struct controller {
@@ -37,6 +37,7 @@ struct controller {
 	struct cycle *cycle;
 	struct poll *poll;
 	struct api *api;
+	struct maintenance *maintenance;
 	struct server *server;
 	int listen_fd;
 	bool is_deposed; /* another controller leads */
@@ -49,6 +50,7 @@ static void close_rooms(struct controller *c)
 {
 	c->poll = poll_close(c->poll);
 	c->server = server_close(c->server);
+	c->maintenance = maintenance_close(c->maintenance);
 	c->api = api_close(c->api);
 	c->cycle = cycle_free(c->cycle);
 	c->standing = standing_free(c->standing);
@@ -89,18 +91,6 @@ static int on_lead_check(sd_event_source *source, uint64_t us, void *ctx)
 	}
 	sd_event_source_set_time_relative(source,
 					  (uint64_t)c->config->lead_lease_s * 1000000 / 4);
-	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
-}
-
-static int on_node_check(sd_event_source *source, uint64_t us, void *ctx)
-{
-	struct controller *c = ctx;
-	struct err err;
-
-	(void)us;
-	if (api_check_nodes(c->api, &err) < 0)
-		log_line(LOG_ERR, "looking for silent nodes: %s", err.text);
-	sd_event_source_set_time_relative(source, NODE_CHECK_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
@@ -152,14 +142,11 @@ static int open_event(struct controller *c, struct err *err)
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
-static int open_timers(struct controller *c, struct err *err)
+static int open_lead_timer(struct controller *c, struct err *err)
 {
-	int r = sd_event_add_time_relative(c->event, NULL, CLOCK_MONOTONIC, NODE_CHECK_US, 0,
-					   on_node_check, c);
+	int r = sd_event_add_time_relative(c->event, NULL, CLOCK_MONOTONIC, 0, 0, on_lead_check,
+					   c);
 
-	if (r >= 0)
-		r = sd_event_add_time_relative(c->event, NULL, CLOCK_MONOTONIC, 0, 0,
-					       on_lead_check, c);
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
@@ -226,6 +213,8 @@ static int open_rooms(struct controller *c, struct err *err)
 
 		r = api_open(&a, &c->api, err);
 	}
+	if (r >= 0)
+		r = maintenance_open(c->api, &c->maintenance, err);
 	return r;
 }
 
@@ -278,7 +267,7 @@ static int lead(struct controller *c, struct err *err)
 	if (r >= 0)
 		r = open_server(c, err);
 	if (r >= 0)
-		r = open_timers(c, err);
+		r = open_lead_timer(c, err);
 	if (r < 0)
 		return c->is_deposed ? STEPPED_DOWN : r;
 	log_line(LOG_INFO, "version %s, ledger %s, listening on %s", REEVE_VERSION,

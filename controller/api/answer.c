@@ -101,7 +101,7 @@ void answer_finish(struct call *c, int r, const struct err *err)
 {
 	if (r < 0)
 		answer_refusal(c, r, err);
-	else if (r != CALL_HELD)
+	else if (r != CALL_DEFERRED)
 		answer_call(c);
 	json_decref(c->body);
 	json_decref(c->answer);

@@ -41,13 +41,13 @@ static int hold(struct call *c, const struct await *w, struct err *err)
 	h->x = c->x;
 	h->read = w->read;
 	memcpy(h->what, w->what, w->size);
-	p.deadline_ns = call_monotonic_ns() + w->wait_s * S_NS;
-	call_step_key(w->job, w->step, p.key);
+	p.deadline_ns = api_monotonic_ns() + w->wait_s * S_NS;
+	api_step_key(w->job, w->step, p.key);
 	r = poll_add(c->api->c.poll, &p, err);
 	if (r < 0)
 		return r;
 	TAKE_PTR(h);
-	return CALL_HELD;
+	return CALL_DEFERRED;
 }
 
 int await_answer(struct call *c, const struct await *w, struct err *err)

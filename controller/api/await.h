@@ -9,10 +9,10 @@ struct await {
 	int (*read)(struct api *a, const void *what, json_t **ret, struct err *err);
 	const void *what; /* copied: plain data */
 	size_t size;
-	int64_t job, step; /* whose changes are waited for: call_step_key() */
+	int64_t job, step; /* whose changes are waited for: api_step_key() */
 	int64_t wait_s;	   /* at most; 0: what there is is the answer */
 };
-/* As a route: 0, CALL_HELD, or < 0. */
+/* As a route: 0, CALL_DEFERRED, or < 0. */
 int await_answer(struct call *c, const struct await *w, struct err *err);
 /* "wait" of the query: seconds, 0 when absent. */
 int await_query(const struct call *c, int64_t *ret_s, struct err *err);

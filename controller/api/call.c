@@ -1,23 +1,10 @@
-/* call.c - what the routes share: refusals, answers, queries, wake-ups. See call.h. */
+/* call.c - what routes do with a call: refuse it, read its query, answer it. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <systemd/sd-event.h>
-#include <time.h>
-#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
-
-int64_t call_now_ns(void)
-{
-	return clock_ns(CLOCK_REALTIME);
-}
-
-int64_t call_monotonic_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 int call_refuse(struct call *c, unsigned status, const char *code, const char *remedy)
 {
@@ -84,49 +71,4 @@ int call_query_int(const struct call *c, const char *name, struct wire_int range
 			       name, text, (long long)range.min, (long long)range.max);
 	*ret = n;
 	return 0;
-}
-
-void api_want_cycle(struct api *a)
-{
-	int64_t now_ns = call_monotonic_ns();
-	int64_t at_ns = a->cycle_due_ns > now_ns ? a->cycle_due_ns : now_ns;
-
-	/* Setting the time anew would put it off again and again. */
-	if (sd_event_source_get_enabled(a->cycle_source, NULL) > 0)
-		return;
-	sd_event_source_set_time(a->cycle_source, (uint64_t)at_ns / 1000);
-	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
-}
-
-void call_wake_job(struct api *a, int64_t job)
-{
-	char key[POLL_KEY_MAX];
-
-	call_step_key(job, 0, key);
-	poll_wake_all(a->c.poll, POLL_JOB, key);
-}
-
-void call_step_key(int64_t job, int64_t step, char key[static POLL_KEY_MAX])
-{
-	if (step)
-		snprintf(key, POLL_KEY_MAX, "%lld.%lld", (long long)job, (long long)step);
-	else
-		snprintf(key, POLL_KEY_MAX, "%lld", (long long)job);
-}
-
-void call_wake_step(struct api *a, int64_t job, int64_t step)
-{
-	char key[POLL_KEY_MAX];
-
-	call_step_key(job, step, key);
-	poll_wake(a->c.poll, POLL_JOB, key);
-	if (!step)
-		return;
-	call_step_key(job, CALL_ANY_STEP, key);
-	poll_wake(a->c.poll, POLL_JOB, key);
-}
-
-void call_wake_node(struct api *a, const char *node)
-{
-	poll_wake(a->c.poll, POLL_NODE, node);
 }

@@ -6,7 +6,8 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/answer.h"
-#include "controller/api/jobs/element.h"
+#include "controller/api/api.h"
+#include "controller/api/jobs/array_task.h"
 #include "controller/api/routes.h"
 
 static int find_route(struct call *c, const struct route **ret, struct err *err)
@@ -180,7 +181,7 @@ static int take(struct call *c, struct err *err)
 	if (r >= 0)
 		r = read_body(c, route, err);
 	if (r >= 0 && c->named.index != JOB_ID_NO_INDEX)
-		r = element_find(c, err);
+		r = array_task_find(c, err);
 	return r < 0 ? r : route->fn(c, err);
 }
 

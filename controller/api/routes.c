@@ -1,6 +1,13 @@
 /* routes.c - see routes.h. */
 #include <string.h>
+#include "controller/api/accounts/accounts.h"
+#include "controller/api/jobs/jobs.h"
+#include "controller/api/nodes/nodes.h"
 #include "controller/api/routes.h"
+#include "controller/api/steps/steps.h"
+#include "controller/api/submit/submit.h"
+#include "controller/api/sync/sync.h"
+#include "controller/api/usage/usage.h"
 
 #define MIB (1UL << 20)
 
@@ -29,7 +36,7 @@ const struct route routes[] = {
 	  "keep a queued job from starting" },
 	{ "POST", "/v1/jobs/#/release", ROLE_USER, BODY_WISH, route_release,
 	  "let a held job start" },
-	{ "POST", "/v1/jobs/#/priority", ROLE_USER, BODY_WISH, route_weigh,
+	{ "POST", "/v1/jobs/#/priority", ROLE_USER, BODY_WISH, route_priority,
 	  "move a queued job's priority" },
 	{ "GET", "/v1/jobs/#/output", ROLE_USER, BODY_NONE, route_output,
 	  "output of a streamed job" },

@@ -4,7 +4,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
+#include "controller/api/accounts/accounts.h"
+#include "controller/api/jobs/jobs.h"
+#include "controller/api/nodes/nodes.h"
 #include "controller/api/routes.h"
+#include "controller/api/steps/steps.h"
+#include "controller/api/submit/submit.h"
+#include "controller/api/sync/sync.h"
+#include "controller/api/usage/usage.h"
 
 /* The routes' functions are not called here. */
 #define STAND_IN(name)                                                                         \
@@ -28,7 +35,7 @@ STAND_IN(route_start_steps)
 STAND_IN(route_steps)
 STAND_IN(route_cancel_step)
 STAND_IN(route_step_output)
-STAND_IN(route_weigh)
+STAND_IN(route_priority)
 STAND_IN(route_resume)
 STAND_IN(route_output)
 STAND_IN(route_list_nodes)

@@ -7,9 +7,10 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "common/log.h"
+#include "controller/api/accounts/accounts.h"
 #include "controller/accounts/accounts_rows.h"
-#include "controller/api/accounts/declared.h"
-#include "controller/api/who.h"
+#include "controller/api/accounts/active_accounts.h"
+#include "controller/api/authz.h"
 #include "controller/ledger/accounts/accounts_desk.h"
 
 #define LOG_PAGE_MAX 10000
@@ -26,13 +27,13 @@ static enum sight *sights_of(const struct call *c)
 	enum sight *sights = calloc(a->n_accounts + 1, sizeof(*sights));
 
 	for (size_t i = 0; sights && i < a->n_accounts; i++) {
-		enum who_role role = who_of(c, a->accounts[i].name);
+		enum authz_role role = authz_role_of(c, a->accounts[i].name);
 		int32_t above = a->accounts[i].parent;
 
-		if (role == WHO_STRANGER)
+		if (role == AUTHZ_STRANGER)
 			continue;
-		if (sights[i] < (role == WHO_MEMBER ? SIGHT_MEMBER : SIGHT_ALL))
-			sights[i] = role == WHO_MEMBER ? SIGHT_MEMBER : SIGHT_ALL;
+		if (sights[i] < (role == AUTHZ_MEMBER ? SIGHT_MEMBER : SIGHT_ALL))
+			sights[i] = role == AUTHZ_MEMBER ? SIGHT_MEMBER : SIGHT_ALL;
 		/* The users of what a template made are stated in the account above. */
 		if (a->accounts[i].is_expanded && sights[above] < SIGHT_MEMBER)
 			sights[above] = SIGHT_MEMBER;
@@ -219,7 +220,7 @@ static int change(struct call *c, const struct accounts_order *o, struct err *er
 	size_t n;
 
 	/* Somebody changed the ledger's file itself: from now on that counts. */
-	if (r == -EBUSY && (r = declared_reload(c->api, err)) >= 0)
+	if (r == -EBUSY && (r = active_accounts_reload(c->api, err)) >= 0)
 		return refuse_stale(c, o->revision, err);
 	if (r >= 0) {
 		warnings = doc_edit(json_object_get(c->answer, "warnings"));
@@ -229,9 +230,9 @@ static int change(struct call *c, const struct accounts_order *o, struct err *er
 		return r;
 	n = json_array_size(json_object_get(c->answer, "changes"));
 	log_line(LOG_NOTICE, "accounts: %zu change%s by %s", n, n == 1 ? "" : "s", c->user);
-	r = declared_reload(c->api, err);
+	r = active_accounts_reload(c->api, err);
 	if (r >= 0)
-		api_want_cycle(c->api);
+		api_request_cycle(c->api);
 	return r;
 }
 
@@ -242,7 +243,7 @@ int route_change_accounts(struct call *c, struct err *err)
 	       *revision = json_object_get(c->body, "revision");
 	struct accounts_order o = { .now = c->api->accounts,
 				    .author = c->user,
-				    .now_ns = call_now_ns() };
+				    .now_ns = api_now_ns() };
 	int r = refuse_others(c, err);
 
 	if (r < 0)

@@ -4,7 +4,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
-#include "controller/api/usage/weigh.h"
+#include "controller/api/accounts/accounts.h"
+#include "controller/api/usage/share_update.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/adjust.h"
 
@@ -100,7 +101,7 @@ static int read_entry(const struct call *c, struct words *w, struct store_adjust
 	const int64_t none = 0;
 	int r = read_words(c->body, w, err);
 
-	*ret = (struct store_adjustment){ .at_ns = call_now_ns(),
+	*ret = (struct store_adjustment){ .at_ns = api_now_ns(),
 					  .day = STORE_DAY_OF_ENTRY,
 					  .author = c->user,
 					  .reason = w->reason,
@@ -130,7 +131,7 @@ static int tell_written(void *ctx, const struct store_adjustment *a, struct err 
 {
 	const struct written *w = ctx;
 
-	weigh_adjustment(w->api, a);
+	share_update_adjustment(w->api, a);
 	return add_to_list(w->list, a, err);
 }
 

@@ -2,6 +2,8 @@
 #include <errno.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "controller/api/jobs/owned_job.h"
+#include "controller/api/jobs/jobs.h"
 #include "controller/api/call.h"
 #include "controller/ledger/jobs/hold.h"
 
@@ -31,8 +33,8 @@ static int answer(struct call *c, const char *word, struct err *err)
 	char id[JOB_ID_TEXT_MAX];
 
 	log_job(LOG_INFO, c->id, word, "by %s", c->user);
-	call_wake_job(c->api, c->id);
-	api_want_cycle(c->api);
+	api_wake_job(c->api, c->id);
+	api_request_cycle(c->api);
 	c->answer =
 		json_pack("{s:s,s:I,s:s,s:s}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,
 			  "id", job_id_format(c->named, id), "state", word);
@@ -40,19 +42,19 @@ static int answer(struct call *c, const char *word, struct err *err)
 }
 
 /* An operator's own jobs are a user's. */
-static struct store_hold hold_of(const struct call *c, const struct call_owned *job)
+static struct store_hold hold_of(const struct call *c, const struct owned_job *job)
 {
 	bool is_above = c->is_operator && job->uid != c->who.uid;
 
-	return (struct store_hold){ c->id, call_now_ns(),
+	return (struct store_hold){ c->id, api_now_ns(),
 				    is_above ? STORE_HOLD_OPERATOR : STORE_HOLD_USER, c->user };
 }
 
 int route_hold(struct call *c, struct err *err)
 {
-	struct call_owned job;
+	struct owned_job job;
 	struct store_hold h;
-	int r = call_own_job(c, &job, err);
+	int r = owned_job_find(c, &job, err);
 
 	if (r < 0)
 		return r;
@@ -65,9 +67,9 @@ int route_hold(struct call *c, struct err *err)
 
 int route_release(struct call *c, struct err *err)
 {
-	struct call_owned job;
+	struct owned_job job;
 	struct store_hold h;
-	int r = call_own_job(c, &job, err);
+	int r = owned_job_find(c, &job, err);
 
 	if (r < 0)
 		return r;

@@ -4,13 +4,15 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "controller/api/jobs/owned_job.h"
+#include "controller/api/jobs/jobs.h"
 #include "controller/ledger/usage/quota.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
 #include "controller/api/jobs/parts.h"
-#include "controller/api/turn.h"
-#include "controller/api/who.h"
+#include "controller/api/prepare_cycle.h"
+#include "controller/api/authz.h"
 #include "controller/ledger/jobs/array.h"
 #include "controller/policy/priority/priority.h"
 
@@ -59,7 +61,7 @@ static int read_filter(struct call *c, struct store_filter *f, struct err *err)
 
 	f->user = call_query_text(c, "user");
 	f->account = call_query_text(c, "account");
-	r = who_narrow(c, f->account, &f->user, err);
+	r = authz_narrow_jobs(c, f->account, &f->user, err);
 	f->node = call_query_text(c, "node");
 	if (r >= 0)
 		r = read_state(c, &f->state, err);
@@ -108,7 +110,7 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 	struct call *c = ctx;
 	json_t *j;
 
-	if (!who_sees_job(c, row->uid, row->account))
+	if (!authz_sees_job(c, row->uid, row->account))
 		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
 	/* The environment may hold secrets: a coordinator needs none of it. */
 	if (c->is_operator || row->uid == c->who.uid)
@@ -150,38 +152,12 @@ int route_job(struct call *c, struct err *err)
 	return r < 0 ? r : store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
 }
 
-struct owned {
-	const struct call *c;
-	struct call_owned *ret;
-};
-
-static int check_owner(void *ctx, const struct store_job *row, struct err *err)
-{
-	struct owned *o = ctx;
-
-	if (!o->c->is_operator && row->uid != o->c->who.uid)
-		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
-	o->ret->state = row->state;
-	o->ret->gave_way_to = row->gave_way_to;
-	o->ret->uid = row->uid;
-	o->ret->is_array = row->is_array;
-	snprintf(o->ret->node, sizeof(o->ret->node), "%s", row->node ? row->node : "");
-	return 0;
-}
-
-int call_own_job(struct call *c, struct call_owned *ret, struct err *err)
-{
-	struct owned o = { c, ret };
-
-	return store_job(c->api->c.store, c->id, check_owner, &o, err);
-}
-
 /* What store_wish() answers above 0. */
-static int refuse_wish(struct call *c, int why, const struct call_owned *job, struct err *err)
+static int refuse_wish(struct call *c, int why, const struct owned_job *job, struct err *err)
 {
 	if (why == STORE_GAVE_WAY) {
 		err_set(err, 0, "job %lld gave its cores to job %lld, and goes on by itself",
-			(long long)c->id, (long long)job->gave_way_to);
+			(long long)c->id, (long long)job->preemptor);
 		return call_refuse(c, 409, "gave-way", "wait until they are free");
 	}
 	if (why == STORE_NOT_RUNNING) {
@@ -195,18 +171,18 @@ static int refuse_wish(struct call *c, int why, const struct call_owned *job, st
 
 static void wake_node(void *ctx, const char *node)
 {
-	call_wake_node(ctx, node);
+	api_wake_node(ctx, node);
 }
 
 /* Those of an array are with several; what ended of it is counted before it is shown. */
-static int wake_nodes(struct call *c, const struct call_owned *job, const char *node,
+static int wake_nodes(struct call *c, const struct owned_job *job, const char *node,
 		      struct err *err)
 {
 	int r = *node ? parts_wake(c->api, c->id, err) : 0;
 
 	if (r < 0 || !job->is_array)
 		return r;
-	turn_take(c->api);
+	prepare_cycle(c->api);
 	return store_array_nodes(c->api->c.store, c->id, wake_node, c->api, err);
 }
 
@@ -214,10 +190,10 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 {
 	char reason[128], node[REQUEST_NAME_MAX];
 	struct store_wish w = {
-		.job = c->id, .want = want, .reason = reason, .now_ns = call_now_ns()
+		.job = c->id, .want = want, .reason = reason, .now_ns = api_now_ns()
 	};
-	struct call_owned job;
-	int r = call_own_job(c, &job, err);
+	struct owned_job job;
+	int r = owned_job_find(c, &job, err);
 
 	if (r < 0)
 		return r;
@@ -235,10 +211,10 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 		: want == STORE_SUSPEND ? "suspend"
 					: "resume");
 	r = wake_nodes(c, &job, node, err);
-	call_wake_job(c->api, c->id);
-	api_want_cycle(c->api);
+	api_wake_job(c->api, c->id);
+	api_request_cycle(c->api);
 	if (r >= 0)
-		r = call_own_job(c, &job, err);
+		r = owned_job_find(c, &job, err);
 	if (r < 0)
 		return r;
 	c->answer = json_pack("{s:s,s:I,s:s}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,
@@ -274,11 +250,11 @@ static int read_weights(struct call *c, struct store_weights *w, struct err *err
 	return r;
 }
 
-int route_weigh(struct call *c, struct err *err)
+int route_priority(struct call *c, struct err *err)
 {
-	struct store_weights w = { .job = c->id, .now_ns = call_now_ns(), .author = c->user };
-	struct call_owned job;
-	int r = call_own_job(c, &job, err);
+	struct store_weights w = { .job = c->id, .now_ns = api_now_ns(), .author = c->user };
+	struct owned_job job;
+	int r = owned_job_find(c, &job, err);
 
 	if (r >= 0)
 		r = read_weights(c, &w, err);
@@ -292,7 +268,7 @@ int route_weigh(struct call *c, struct err *err)
 		return r;
 	log_job(LOG_INFO, c->id, "weigh", "%s sets%s%s", c->user, w.has_nice ? " nice" : "",
 		w.has_site ? " site" : "");
-	api_want_cycle(c->api);
+	api_request_cycle(c->api);
 	c->answer = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id);
 	return 0;
 }

@@ -5,6 +5,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
+#include "controller/api/jobs/owned_job.h"
+#include "controller/api/jobs/jobs.h"
 #include "controller/api/await.h"
 #include "controller/ledger/steps/steps.h"
 
@@ -58,8 +60,8 @@ int route_output(struct call *c, struct err *err)
 {
 	struct store_read what = { .job = c->id };
 	struct await w = { .read = read_some, .what = &what, .size = sizeof(what) };
-	struct call_owned job;
-	int r = call_own_job(c, &job, err);
+	struct owned_job job;
+	int r = owned_job_find(c, &job, err);
 
 	if (r >= 0)
 		r = read_query(c, &what, &w.wait_s, err);

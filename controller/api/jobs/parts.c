@@ -75,7 +75,7 @@ char *parts_nodes(const char *hosts)
 
 static void wake(void *ctx, const char *node)
 {
-	call_wake_node(ctx, node);
+	api_wake_node(ctx, node);
 }
 
 int parts_wake(struct api *a, int64_t job, struct err *err)

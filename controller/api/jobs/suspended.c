@@ -37,7 +37,7 @@ static int release_job(struct api *a, int64_t job, int64_t now_ns, struct err *e
 	log_job(LOG_NOTICE, job, is_ended(a) ? "cancel" : "resume",
 		"its owner suspended it for longer than MaxSuspend (%s)", limit);
 	r = parts_wake(a, job, err);
-	call_wake_job(a, job);
+	api_wake_job(a, job);
 	return r < 0 ? r : 1;
 }
 
@@ -55,7 +55,7 @@ int suspended_check(struct api *a, int64_t now_ns, struct err *err)
 		has_changed |= r > 0;
 	}
 	if (has_changed)
-		api_want_cycle(a);
+		api_request_cycle(a);
 	return n < 0 ? n : r < 0 ? r : 0;
 }
 

@@ -1,6 +1,6 @@
-/* suspended - bounds how long owners may suspend their jobs (MaxSuspend, MaxSuspendAction). */
+/* suspended - limits how long owners may suspend their jobs (MaxSuspend, MaxSuspendAction). */
 #pragma once
-#include "controller/api/api.h"
+#include "controller/api/context.h"
 
 /* Resumes or ends the jobs whose owners suspended them for MaxSuspend; some hundreds a call. */
 int suspended_check(struct api *a, int64_t now_ns, struct err *err);

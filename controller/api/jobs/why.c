@@ -2,10 +2,11 @@
 #include <errno.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/api/jobs/jobs.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
-#include "controller/api/who.h"
+#include "controller/api/authz.h"
 #include "controller/dispatch/cycle.h"
 
 /* On what the forecast rests, for people. */
@@ -21,7 +22,7 @@ static int add_forecast(const struct call *c, const struct store_job *row, json_
 	if (in_s < 0)
 		return 0;
 	forecast = json_pack("{s:I,s:I,s:s}", "starts_in_s", (json_int_t)in_s, "starts_at_ns",
-			     (json_int_t)(call_now_ns() + in_s * S_NS), "sure", SURE);
+			     (json_int_t)(api_now_ns() + in_s * S_NS), "sure", SURE);
 	return json_object_set_new(answer, "forecast", forecast);
 }
 
@@ -30,7 +31,7 @@ static int tell(void *ctx, const struct store_job *row, struct err *err)
 	struct call *c = ctx;
 	int r = 0;
 
-	if (!who_sees_job(c, row->uid, row->account))
+	if (!authz_sees_job(c, row->uid, row->account))
 		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
 	c->answer = wire_new();
 	if (!c->answer || json_object_set_new(c->answer, "job", describe_job(c->api, row)) < 0)

@@ -3,6 +3,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "controller/api/nodes/nodes.h"
+#include "controller/api/usage/usage.h"
 #include "controller/api/call.h"
 #include "controller/ledger/nodes/drain.h"
 
@@ -63,7 +65,7 @@ static int read_order(struct call *c, struct order *o, struct err *err)
 	int r;
 
 	o->c = c;
-	o->at_ns = call_now_ns();
+	o->at_ns = api_now_ns();
 	o->nodes = json_object_get(c->body, "nodes");
 	if (!c->is_operator) {
 		err_set(err, 0, "only operators drain and resume nodes");
@@ -130,7 +132,7 @@ int route_resume_node(struct call *c, struct err *err)
 		log_line(LOG_NOTICE, "node %s resumed by %s", node, c->user);
 		/* It speaks anew at once, and takes jobs from then on. */
 		poll_replace(c->api->c.poll, POLL_NODE, node);
-		api_want_cycle(c->api);
+		api_request_cycle(c->api);
 	}
 	if (r >= 0 && n_resumed == 0) {
 		err_set(err, 0, "nobody drained node '%.64s'%s",

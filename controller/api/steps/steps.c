@@ -5,6 +5,8 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "common/log.h"
+#include "controller/api/jobs/owned_job.h"
+#include "controller/api/steps/steps.h"
 #include "controller/api/await.h"
 #include "controller/api/stored_limit.h"
 #include "controller/api/steps/step_spec.h"
@@ -14,7 +16,7 @@
 /* --- POST: start --- */
 
 /* Operators see others' jobs and end them; what runs in them is their owners'. */
-static int check_owner(struct call *c, const struct call_owned *job, struct err *err)
+static int check_owner(struct call *c, const struct owned_job *job, struct err *err)
 {
 	if (job->uid == c->who.uid)
 		return 0;
@@ -82,7 +84,7 @@ static int answer_started(struct call *c, const struct step_nodes *nodes, int64_
 
 		if (json_array_append_new(steps, one) < 0)
 			return err_set(err, -ENOMEM, "out of memory");
-		call_wake_node(c->api, nodes->names[i]);
+		api_wake_node(c->api, nodes->names[i]);
 	}
 	c->status = 201;
 	return 0;
@@ -92,7 +94,7 @@ static int start(struct call *c, const char *spec, const struct step_nodes *node
 		 struct err *err)
 {
 	const struct store_steps_new n = { .job = c->id,
-					   .now_ns = call_now_ns(),
+					   .now_ns = api_now_ns(),
 					   .nodes = nodes->names,
 					   .n_nodes = nodes->n,
 					   .spec = spec };
@@ -114,9 +116,9 @@ int route_start_steps(struct call *c, struct err *err)
 {
 	_cleanup_free_ char *spec = NULL;
 	struct step_nodes nodes;
-	struct call_owned job;
+	struct owned_job job;
 	char workdir[STEP_WORKDIR_MAX];
-	int r = call_own_job(c, &job, err);
+	int r = owned_job_find(c, &job, err);
 
 	if (r >= 0)
 		r = check_owner(c, &job, err);
@@ -134,9 +136,9 @@ int route_start_steps(struct call *c, struct err *err)
 int route_cancel_step(struct call *c, struct err *err)
 {
 	char node[REQUEST_NAME_MAX];
-	struct call_owned job;
+	struct owned_job job;
 	int64_t step = 0;
-	int r = call_own_job(c, &job, err);
+	int r = owned_job_find(c, &job, err);
 
 	if (r >= 0)
 		r = check_owner(c, &job, err);
@@ -152,7 +154,7 @@ int route_cancel_step(struct call *c, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	call_wake_node(c->api, node);
+	api_wake_node(c->api, node);
 	c->answer = json_pack("{s:s,s:I,s:I}", "schema", WIRE_SCHEMA, "job", (json_int_t)c->id,
 			      "step", (json_int_t)step);
 	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
@@ -237,8 +239,8 @@ int route_steps(struct call *c, struct err *err)
 {
 	struct store_steps_range what = { .job = c->id };
 	struct await w = { .read = read_steps, .what = &what, .size = sizeof(what) };
-	struct call_owned job;
-	int r = call_own_job(c, &job, err);
+	struct owned_job job;
+	int r = owned_job_find(c, &job, err);
 
 	if (r >= 0)
 		r = read_query(c, &what, &w.wait_s, err);

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
+#include "controller/api/jobs/owned_job.h"
+#include "controller/api/steps/steps.h"
 #include "controller/api/await.h"
 #include "controller/ledger/steps/steps.h"
 
@@ -64,12 +66,12 @@ int route_step_output(struct call *c, struct err *err)
 {
 	struct store_steps_span span = { .job = c->id };
 	struct await w = { .read = read_some, .what = &span, .size = sizeof(span) };
-	struct call_owned job;
-	int r = call_own_job(c, &job, err);
+	struct owned_job job;
+	int r = owned_job_find(c, &job, err);
 
 	if (r >= 0)
 		r = read_query(c, &span, &w.wait_s, err);
 	w.job = span.job;
-	w.step = span.first == span.last ? span.first : CALL_ANY_STEP;
+	w.step = span.first == span.last ? span.first : API_ANY_STEP;
 	return r < 0 ? r : await_answer(c, &w, err);
 }

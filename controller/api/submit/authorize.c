@@ -5,7 +5,7 @@
 #include "common/model/amount.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/submit/submit.h"
-#include "controller/api/who.h"
+#include "controller/api/authz.h"
 #include "controller/ledger/accounts/accounts.h"
 #include "controller/quota/quota_qos.h"
 
@@ -23,7 +23,7 @@ static bool find_default_account(struct call *c, char ret[static REQUEST_NAME_MA
 
 	if (accounts_default_account(c->api->accounts, c->user, ret))
 		return true;
-	if (who_accounts(c, list, sizeof(list)) != 1)
+	if (authz_list_accounts(c, list, sizeof(list)) != 1)
 		return false;
 	snprintf(ret, REQUEST_NAME_MAX, "%.63s", list);
 	return true;
@@ -32,7 +32,7 @@ static bool find_default_account(struct call *c, char ret[static REQUEST_NAME_MA
 static int fill_account(struct call *c, struct request *q, struct err *err)
 {
 	char list[256];
-	size_t n = who_accounts(c, list, sizeof(list));
+	size_t n = authz_list_accounts(c, list, sizeof(list));
 
 	if (find_default_account(c, q->account))
 		return 0;
@@ -51,7 +51,7 @@ static int refuse_account(struct call *c, const struct request *q, struct err *e
 {
 	struct store_accounts_removal gone;
 	char list[256], when[AMOUNT_TEXT_MAX];
-	size_t n = who_accounts(c, list, sizeof(list));
+	size_t n = authz_list_accounts(c, list, sizeof(list));
 	int r = 1;
 
 	if (accounts_find(c->api->accounts, q->account) < 0)

@@ -96,11 +96,11 @@ static bool is_ledger_fault(const struct waiting *w)
 /* Runs waiting submissions in the transaction under way. Returns how many. */
 static size_t fill_batch(struct submit_batches *b, struct waiting **batch, bool *ret_has_failed)
 {
-	int64_t start_ns = call_monotonic_ns();
+	int64_t start_ns = api_monotonic_ns();
 	size_t n = 0;
 
 	*ret_has_failed = false;
-	while (n < BATCH_MAX && call_monotonic_ns() - start_ns < b->fill_ns) {
+	while (n < BATCH_MAX && api_monotonic_ns() - start_ns < b->fill_ns) {
 		struct waiting *w = take_next(b);
 
 		if (!w)
@@ -116,9 +116,9 @@ static size_t fill_batch(struct submit_batches *b, struct waiting **batch, bool 
 
 static int commit_batch(struct submit_batches *b, struct err *err)
 {
-	int64_t start_ns = call_monotonic_ns();
+	int64_t start_ns = api_monotonic_ns();
 	int r = store_commit(b->api->c.store, err);
-	int64_t next_ns = (call_monotonic_ns() - start_ns) * BATCH_PER_COMMIT;
+	int64_t next_ns = (api_monotonic_ns() - start_ns) * BATCH_PER_COMMIT;
 
 	if (next_ns < BATCH_LEAST_NS)
 		next_ns = BATCH_LEAST_NS;
@@ -219,5 +219,5 @@ int route_submit(struct call *c, struct err *err)
 	w->call.body = NULL;
 	exchange_keep_body(c->x);
 	sd_event_source_set_enabled(c->api->batches->source, SD_EVENT_ONESHOT);
-	return CALL_HELD;
+	return CALL_DEFERRED;
 }

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include "common/err.h"
 #include "controller/api/submit/submit.h"
-#include "controller/api/who.h"
+#include "controller/api/authz.h"
 #include "controller/ledger/jobs/depend.h"
 
 static int refuse_dependency(struct call *c, struct after a, const struct job_end *end,
@@ -36,7 +36,7 @@ int submit_find_dependencies(struct call *c, struct submit_job *s, struct err *e
 		struct store_prospect p;
 		int r = store_depend_look(c->api->c.store, a, &p, err);
 
-		if (r == -ENOENT || (r >= 0 && !who_sees_job(c, p.uid, p.account)))
+		if (r == -ENOENT || (r >= 0 && !authz_sees_job(c, p.uid, p.account)))
 			return refuse_dependency(c, a, &none, err);
 		if (r < 0)
 			return r;

@@ -1,14 +1,14 @@
-/* queue_limits.c - a step of a submission: may so many jobs be queued? */
+/* queue_limits.c - may so many jobs be queued? Counts are kept between submissions. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/api/stored_limit.h"
-#include "controller/api/submit/submit.h"
+#include "controller/api/submit/queue_limits.h"
 
-#define KEEP_NS                                                                                \
-	(60 * S_NS) /* after so long a count is taken again: jobs have ended meanwhile */
+/* After so long a count is taken again: jobs have ended meanwhile. */
+#define KEEP_NS MIN_NS
 
 struct count {
 	struct count *next;
@@ -81,13 +81,14 @@ struct queue_limit {
 	enum store_queued_by by;
 	const char *what, *name, *key;
 	int64_t most; /* 0: none */
+	int64_t more; /* jobs to add */
 };
 
-static int check_limit(struct call *c, struct submit_job *s, const struct queue_limit *limit,
+static int check_limit(struct queue_limits *l, struct call *c, const struct queue_limit *limit,
 		       struct err *err)
 {
-	struct count *count = find_count(s->limits, limit->by, limit->name);
-	int64_t now_ns = call_monotonic_ns(), more = count_jobs(&s->request);
+	struct count *count = find_count(l, limit->by, limit->name);
+	int64_t now_ns = api_monotonic_ns(), more = limit->more;
 	int r;
 
 	if (!count)
@@ -116,21 +117,21 @@ static int64_t bytes_of(const struct request *q)
 	return n;
 }
 
-int submit_check_queue_limits(struct call *c, struct submit_job *s, struct err *err)
+int queue_limits_check(struct queue_limits *l, struct call *c, const struct request *q,
+		       struct err *err)
 {
 	const struct config *config = c->api->c.config;
-	const struct request *q = &s->request;
 	const struct queue_limit all[] = {
 		{ STORE_QUEUED_BY_USER, "user", q->user, "MaxQueuedPerUser",
-		  config->max_queued_per_user },
+		  config->max_queued_per_user, count_jobs(q) },
 		{ STORE_QUEUED_BY_ACCOUNT, "account", q->account, "MaxQueuedPerAccount",
-		  config->max_queued_per_account },
+		  config->max_queued_per_account, count_jobs(q) },
 	};
 	int r = check_array(c, q, err);
 
 	for (size_t i = 0; i < ARRAY_LEN(all) && r >= 0; i++)
 		if (all[i].most > 0)
-			r = check_limit(c, s, &all[i], err);
+			r = check_limit(l, c, &all[i], err);
 	return r < 0 ? r : stored_limit_check(c, q->user, bytes_of(q), err);
 }
 

@@ -14,5 +14,8 @@ int queue_limits_new(struct queue_limits **ret, struct err *err);
 struct queue_limits *queue_limits_free(struct queue_limits *l);
 DEFINE_CLEANUP(struct queue_limits *, queue_limits_free)
 
+/* May this be queued? < 0: refused, as call_refuse() has it, with the key and the numbers. */
+int queue_limits_check(struct queue_limits *l, struct call *c, const struct request *q,
+		       struct err *err);
 /* The job is queued from now on. */
 void queue_limits_add(struct queue_limits *l, const struct request *q);

@@ -13,7 +13,7 @@ static int ask_quota(struct call *c, const struct submit_job *s, struct quota_an
 	const struct quota_want want = { .request = &s->request,
 					 .rate = s->price.rate,
 					 .pool = s->price.pool,
-					 .now_ns = call_now_ns() };
+					 .now_ns = api_now_ns() };
 
 	return quota_admit(&site, &want, ret, err);
 }

@@ -18,6 +18,11 @@ static int check_request(struct call *c, struct submit_job *s, struct err *err)
 	return request_check(&s->request, err);
 }
 
+static int check_queue_limits(struct call *c, struct submit_job *s, struct err *err)
+{
+	return queue_limits_check(s->limits, c, &s->request, err);
+}
+
 /* ---- the row ---- */
 
 static void set_terms(struct store_new *new, const struct submit_job *s)
@@ -37,7 +42,7 @@ static void set_terms(struct store_new *new, const struct submit_job *s)
 static int insert_job(struct call *c, struct submit_job *s, struct err *err)
 {
 	struct store_new new = { .request = &s->request,
-				 .now_ns = call_now_ns(),
+				 .now_ns = api_now_ns(),
 				 .credential = s->credential,
 				 .is_exclusive = submit_is_exclusive(c, &s->request),
 				 .targets = s->targets,
@@ -64,17 +69,17 @@ static int encode_answer(struct call *c, struct submit_job *s, struct err *err)
 /* ---- the chain ---- */
 
 static const submit_step_fn steps[] = {
-	submit_read_credential,	   /* request.c */
-	submit_read_request,	   /* request.c: document to struct request */
-	submit_apply_defaults,	   /* defaults.c: cluster, queue, amounts */
-	submit_choose_gpus,	   /* gpus.c: "a100" is which of the models there are */
-	submit_authorize,	   /* authorize.c: account and QOS, never root */
-	check_request,		   /* common/model/request.c */
-	submit_split_chunks,	   /* chunking.c: which nodes could ever hold it */
-	submit_check_queue_limits, /* queue_limits.c */
-	submit_find_price,	   /* price.c */
-	submit_check_quota,	   /* quota.c: may move it to the queue without charge */
-	submit_find_dependencies,  /* dependencies.c */
+	submit_read_credential,	  /* request.c */
+	submit_read_request,	  /* request.c: document to struct request */
+	submit_apply_defaults,	  /* defaults.c: cluster, queue, amounts */
+	submit_choose_gpus,	  /* gpus.c: "a100" is which of the models there are */
+	submit_authorize,	  /* authorize.c: account and QOS, never root */
+	check_request,		  /* common/model/request.c */
+	submit_split_chunks,	  /* chunking.c: which nodes could ever hold it */
+	check_queue_limits,	  /* queue_limits.c */
+	submit_find_price,	  /* price.c */
+	submit_check_quota,	  /* quota.c: may move it to the queue without charge */
+	submit_find_dependencies, /* dependencies.c */
 	insert_job,
 	encode_answer,
 };
@@ -99,7 +104,7 @@ int submit_run(struct call *c, struct queue_limits *limits, struct submit_result
 /* The job is queued: a note that cannot be stored is logged, and is no failure of the call. */
 static void store_note(struct call *c, const struct submit_result *r)
 {
-	const struct store_quota_note n = { r->job, call_now_ns(), r->quota_note };
+	const struct store_quota_note n = { r->job, api_now_ns(), r->quota_note };
 	struct err err;
 
 	if (!*r->quota_note)
@@ -114,5 +119,5 @@ void submit_finish(struct call *c, const struct submit_result *r)
 	store_note(c, r);
 	c->api->counts.submits++;
 	log_job(LOG_INFO, r->job, "submit", "from %s, account %s", c->user, r->account);
-	api_want_cycle(c->api);
+	api_request_cycle(c->api);
 }

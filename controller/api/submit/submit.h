@@ -31,7 +31,6 @@ int submit_apply_defaults(struct call *c, struct submit_job *s, struct err *err)
 int submit_choose_gpus(struct call *c, struct submit_job *s, struct err *err);
 int submit_authorize(struct call *c, struct submit_job *s, struct err *err);
 int submit_split_chunks(struct call *c, struct submit_job *s, struct err *err);
-int submit_check_queue_limits(struct call *c, struct submit_job *s, struct err *err);
 int submit_find_price(struct call *c, struct submit_job *s, struct err *err);
 int submit_check_quota(struct call *c, struct submit_job *s, struct err *err);
 int submit_find_dependencies(struct call *c, struct submit_job *s, struct err *err);
@@ -61,3 +60,6 @@ int submit_run(struct call *c, struct queue_limits *limits, struct submit_result
 	       struct err *err);
 /* After the commit. */
 void submit_finish(struct call *c, const struct submit_result *r);
+
+int route_submit(struct call *c, struct err *err); /* batch.c */
+int route_cost(struct call *c, struct err *err);   /* cost.c */

@@ -10,16 +10,17 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "controller/api/sync/sync.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/parts.h"
 #include "controller/api/sync/sync_part.h"
 #include "controller/api/sync/sync_steps.h"
 #include "controller/api/sync/sync_wire.h"
-#include "controller/api/sync/told.h"
-#include "controller/api/usage/weigh.h"
+#include "controller/api/sync/sent.h"
+#include "controller/api/usage/share_update.h"
 #include "controller/ledger/jobs/credential.h"
 
-#define TOLD_AGAIN_NS S_NS
+#define RESEND_NS S_NS
 
 /* One sync on its way to its answer. */
 struct talk {
@@ -218,7 +219,7 @@ static int encode_answer(struct talk *t, json_t **ret, uint64_t *ret_digest, str
 static void answer(struct talk *t)
 {
 	_cleanup_json_ json_t *doc = NULL;
-	struct told *told = told_find(&t->api->told, t->in->node);
+	struct sync_sent *told = sync_sent_find(&t->api->sent, t->in->node);
 	struct err err = { "" };
 	uint64_t digest = 0;
 	int r = encode_answer(t, &doc, &digest, &err);
@@ -231,7 +232,7 @@ static void answer(struct talk *t)
 	}
 	if (told) {
 		told->digest = digest;
-		told->at_ns = call_monotonic_ns();
+		told->at_ns = api_monotonic_ns();
 	}
 	call_answer(t->api, t->x, doc, t->credential);
 }
@@ -239,7 +240,7 @@ static void answer(struct talk *t)
 /* Is there something that the node does not know? Else *ret_again: when to say it again. */
 static bool has_news(struct talk *t, int64_t *ret_again_ns)
 {
-	const struct told *told = told_find(&t->api->told, t->in->node);
+	const struct sync_sent *told = sync_sent_find(&t->api->sent, t->in->node);
 	struct wants w = { t, NULL, 0 };
 	struct err err;
 
@@ -253,8 +254,8 @@ static bool has_news(struct talk *t, int64_t *ret_again_ns)
 		return true;
 	if (w.digest == 0)
 		return false;
-	*ret_again_ns = told->at_ns + TOLD_AGAIN_NS;
-	return w.digest != told->digest || call_monotonic_ns() >= *ret_again_ns;
+	*ret_again_ns = told->at_ns + RESEND_NS;
+	return w.digest != told->digest || api_monotonic_ns() >= *ret_again_ns;
 }
 
 static bool on_wake(void *ctx, enum poll_why why)
@@ -274,9 +275,9 @@ static bool on_wake(void *ctx, enum poll_why why)
 
 static int ingest(struct call *c, struct talk *t, struct err *err)
 {
-	struct sync_from from = { .now_ns = call_now_ns(),
+	struct sync_from from = { .now_ns = api_now_ns(),
 				  .lost_ns = c->api->c.config->node_lost_s * S_NS };
-	int64_t start_ns = call_monotonic_ns(), took_ns;
+	int64_t start_ns = api_monotonic_ns(), took_ns;
 	const char *cluster = "";
 	int r = admit_node(c, t->in, &cluster, err);
 
@@ -290,8 +291,8 @@ static int ingest(struct call *c, struct talk *t, struct err *err)
 	if (r < 0)
 		return r;
 	exchange_mark_node(c->x);
-	weigh_gains(c->api, &t->result);
-	took_ns = call_monotonic_ns() - start_ns;
+	share_update_usage(c->api, &t->result);
+	took_ns = api_monotonic_ns() - start_ns;
 	c->api->counts.syncs++;
 	c->api->counts.reports += (int64_t)t->in->n_reports;
 	c->api->counts.reports_new += (int64_t)t->result.n_accepted;
@@ -307,15 +308,15 @@ static int tell_others(struct api *a, const struct talk *t, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; i < t->in->n_reports; i++)
-		call_wake_job(a, t->in->reports[i].job);
+		api_wake_job(a, t->in->reports[i].job);
 	for (size_t i = 0; i < t->in->n_outputs; i++)
-		call_wake_step(a, t->in->outputs[i].job, t->in->outputs[i].step);
+		api_wake_step(a, t->in->outputs[i].job, t->in->outputs[i].step);
 	for (size_t i = 0; i < t->result.n_step_acks; i++)
-		call_wake_step(a, t->result.step_acks[i].job, t->result.step_acks[i].step);
+		api_wake_step(a, t->result.step_acks[i].job, t->result.step_acks[i].step);
 	for (size_t i = 0; i < t->result.n_stirred && r >= 0; i++)
 		r = parts_wake(a, t->result.stirred[i], err);
 	if (t->result.has_freed)
-		api_want_cycle(a);
+		api_request_cycle(a);
 	return r;
 }
 
@@ -352,7 +353,7 @@ int route_sync(struct call *c, struct err *err)
 	/* Whoever is held is to be heard of thrice within the time after which it is lost. */
 	if (wait_s > c->api->c.config->node_lost_s / 3)
 		wait_s = c->api->c.config->node_lost_s / 3;
-	t->deadline_ns = call_monotonic_ns() + wait_s * S_NS;
+	t->deadline_ns = api_monotonic_ns() + wait_s * S_NS;
 	/* The node speaks anew: whatever poll of it is still here is abandoned. */
 	poll_replace(c->api->c.poll, POLL_NODE, t->in->node);
 	r = tell_others(c->api, t, err);
@@ -360,8 +361,8 @@ int route_sync(struct call *c, struct err *err)
 		return r;
 	if (has_news(t, &again_ns) || wait_s == 0 || hold(t, again_ns, err) < 0) {
 		answer(t);
-		return CALL_HELD;
+		return CALL_DEFERRED;
 	}
 	TAKE_PTR(t);
-	return CALL_HELD;
+	return CALL_DEFERRED;
 }

@@ -1,6 +1,6 @@
 /* sync_part.c - see sync_part.h. */
 #include <string.h>
-#include "controller/api/jobs/element.h"
+#include "controller/api/jobs/array_task.h"
 #include "controller/api/sync/sync_part.h"
 
 /* The clock of the job is that of its first part: others outlive it. */
@@ -35,7 +35,7 @@ json_t *sync_part_request(const struct store_given *g)
 	static const char *const of_all[] = { "select", "scatter", "after" };
 	static const char *const of_first[] = { "script",   "argv", "out_path",
 						"err_path", "join", "stream" };
-	_cleanup_json_ json_t *request = element_request(g);
+	_cleanup_json_ json_t *request = array_task_request(g);
 	json_t *part;
 
 	if (!request || !g->part.n)

@@ -4,7 +4,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/model/amount.h"
-#include "controller/api/who.h"
+#include "controller/api/usage/usage.h"
+#include "controller/api/authz.h"
 #include "controller/ledger/calendar.h"
 #include "controller/ledger/usage/eff.h"
 #include "controller/quota/usage_names.h"
@@ -65,7 +66,7 @@ static int read_filter(struct call *c, struct store_eff_filter *f, struct err *e
 	f->account = call_query_text(c, "account");
 	f->cluster = call_query_text(c, "cluster");
 	f->user = call_query_text(c, "user");
-	r = who_narrow_usage(c, f->account, &f->user, err);
+	r = authz_narrow_usage(c, f->account, &f->user, err);
 	f->latest = LATEST;
 	if (r >= 0)
 		r = usage_names_check_period(

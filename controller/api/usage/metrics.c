@@ -7,6 +7,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/version.h"
+#include "controller/api/usage/usage.h"
 #include "controller/api/call.h"
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/attempts/gpus.h"
@@ -251,7 +252,7 @@ static void put_counters(FILE *f, const struct api *a)
 		  "Connections closed because too little came in time.", server.late },
 		{ "reeve_node_loss_held", "gauge",
 		  "1: no node is taken for lost, for connections were refused.",
-		  a->is_holding },
+		  a->is_node_loss_paused },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(all); i++) {

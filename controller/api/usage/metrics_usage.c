@@ -143,7 +143,7 @@ static int look(struct api *a, struct err *err)
 {
 	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
 	_cleanup_(usage_sums_done) struct usage_sums fresh = { NULL, 0 };
-	int64_t now_ns = call_monotonic_ns(), keep_ns;
+	int64_t now_ns = api_monotonic_ns(), keep_ns;
 	int r;
 
 	if (!a->metrics_usage)
@@ -158,9 +158,9 @@ static int look(struct api *a, struct err *err)
 	usage_sums_done(&a->metrics_usage->sums);
 	a->metrics_usage->sums = fresh;
 	fresh = (struct usage_sums){ NULL, 0 };
-	keep_ns = (call_monotonic_ns() - now_ns) * KEEP_TIMES;
+	keep_ns = (api_monotonic_ns() - now_ns) * KEEP_TIMES;
 	a->metrics_usage->looked_until_ns =
-		call_monotonic_ns() + (keep_ns < KEEP_MAX_NS ? keep_ns : KEEP_MAX_NS);
+		api_monotonic_ns() + (keep_ns < KEEP_MAX_NS ? keep_ns : KEEP_MAX_NS);
 	return 0;
 }
 

@@ -3,9 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
+#include "controller/api/usage/usage.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/call.h"
-#include "controller/api/who.h"
+#include "controller/api/authz.h"
 #include "controller/quota/quota.h"
 
 static struct quota_site site_of(const struct call *c)
@@ -18,7 +19,7 @@ struct views {
 	json_t *quotas;
 };
 
-/* Users see what they used themselves; see who_sees_usage(). */
+/* Users see what they used themselves; see authz_sees_usage(). */
 static void hide_others(json_t *users, const char *user)
 {
 	for (size_t i = json_array_size(users); i-- > 0;) {
@@ -37,7 +38,7 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 
 	if (!j || json_array_append_new(l->quotas, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (!who_sees_usage(l->c, whose))
+	if (!authz_sees_usage(l->c, whose))
 		hide_others(json_object_get(j, "users"), l->c->user);
 	return 0;
 }
@@ -50,7 +51,7 @@ static int look(struct views *l, struct quota_ask *ask, const char *account, str
 	const struct accounts *a = site.accounts;
 	int r = 0;
 
-	if (account && who_of(l->c, account) == WHO_STRANGER)
+	if (account && authz_role_of(l->c, account) == AUTHZ_STRANGER)
 		return err_set(err, -ENOENT, "no account '%.64s', or none of yours", account);
 	ask->account = account;
 	if (account)
@@ -72,7 +73,7 @@ static int read_ask(struct call *c, struct quota_ask *ask, struct err *err)
 	int r;
 
 	*ask = (struct quota_ask){ .cluster = cluster ? cluster : "",
-				   .now_ns = call_now_ns(),
+				   .now_ns = api_now_ns(),
 				   .at_day = QUOTA_NOW,
 				   .parts = QUOTA_ACTIVE | QUOTA_USERS };
 	if (cluster && !config_cluster(c->api->c.config, cluster))

@@ -4,7 +4,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
-#include "controller/api/who.h"
+#include "controller/api/usage/usage.h"
+#include "controller/api/authz.h"
 #include "controller/quota/outlook.h"
 #include "controller/quota/usage_names.h"
 #include "controller/ledger/calendar.h"
@@ -127,7 +128,7 @@ static int read_at(const struct call *c, struct outlook_ask *ask, struct err *er
 	int64_t at_ns;
 	int r = at ? store_parse_at(c->api->c.store, at, &at_ns, err) : 0;
 
-	ask->now_ns = call_now_ns();
+	ask->now_ns = api_now_ns();
 	if (r >= 0 && at && at_ns < ask->now_ns) {
 		ask->now_ns = at_ns;
 		ask->is_past = true;
@@ -161,7 +162,7 @@ int route_usage(struct call *c, struct err *err)
 					       .cluster = call_query_text(c, "cluster") } };
 	struct store_period *p = &ask.period;
 	const struct usage_names names = { &site, c->is_operator ? NULL : c->user };
-	int r = who_narrow_usage(c, p->account, &p->user, err);
+	int r = authz_narrow_usage(c, p->account, &p->user, err);
 
 	if (r >= 0)
 		r = usage_names_check_period(&names, p, err);
@@ -233,7 +234,7 @@ int route_cluster(struct call *c, struct err *err)
 	}
 	if (r < 0)
 		return r;
-	who_accounts(c, accounts, sizeof(accounts));
+	authz_list_accounts(c, accounts, sizeof(accounts));
 	if (json_object_set_new(c->answer, "accounts", json_string(accounts)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

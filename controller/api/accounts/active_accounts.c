@@ -1,17 +1,16 @@
-/* declared.c - see declared.h. */
+/* active_accounts.c - reads the accounts that count from the ledger or from controller.conf. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "controller/api/accounts/declared.h"
+#include "controller/api/accounts/active_accounts.h"
 #include "controller/ledger/accounts/accounts.h"
 #include "controller/sharetree/standing.h"
-#include "controller/sharetree/standing.h"
 
-/* One parser: what controller.conf declares is written as accounts.conf would say it. */
-static int from_config(const struct config *config, struct accounts **ret, struct err *err)
+/* There is one parser: the sections of controller.conf are written as accounts.conf has them. */
+static int read_config(const struct config *config, struct accounts **ret, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
@@ -40,48 +39,14 @@ static int load(struct api *a, struct accounts **ret, int64_t *ret_revision, str
 	int r = store_accounts_load(a->c.store, &now, ret_revision, err);
 
 	if (r == 0 && *ret_revision == 0)
-		return from_config(a->c.config, ret, err);
+		return read_config(a->c.config, ret, err);
 	if (r == 0)
 		*ret = TAKE_PTR(now);
 	return r;
 }
 
-/* From now on these. Whoever keeps a pointer to the ones before is given the new one here,
- * before those are freed. */
-static void take(struct api *a, struct accounts *now, int64_t revision)
-{
-	struct accounts *was = (struct accounts *)a->accounts;
-
-	a->accounts = now;
-	a->accounts_revision = revision;
-	if (a->c.standing)
-		standing_set_accounts(a->c.standing, now);
-	accounts_free(was);
-}
-
-int declared_open(struct api *a, struct err *err)
-{
-	struct accounts *now;
-	int64_t revision;
-	int r = load(a, &now, &revision, err);
-
-	if (r < 0)
-		return r;
-	take(a, now, revision);
-	standing_set_accounts(a->c.standing, now);
-	if (a->accounts_revision)
-		log_line(LOG_INFO, "accounts: revision %" PRId64 " of the ledger",
-			 a->accounts_revision);
-	if (a->accounts_revision && a->c.config->n_accounts)
-		log_line(LOG_WARNING,
-			 "accounts: the %zu [Account] section%s of controller.conf no longer "
-			 "count: the ledger's do; see 'reeve admin accounts show', and remove "
-			 "the sections",
-			 a->c.config->n_accounts, a->c.config->n_accounts == 1 ? "" : "s");
-	return 0;
-}
-
-int declared_reload(struct api *a, struct err *err)
+/* The share tree keeps a pointer to the accounts: it gets the new ones before the old are freed. */
+static int replace(struct api *a, struct err *err)
 {
 	struct accounts *now, *was = (struct accounts *)a->accounts;
 	int64_t revision;
@@ -96,7 +61,29 @@ int declared_reload(struct api *a, struct err *err)
 	return 0;
 }
 
-void declared_close(struct api *a)
+int active_accounts_open(struct api *a, struct err *err)
+{
+	int r = replace(a, err);
+
+	if (r < 0 || !a->accounts_revision)
+		return r;
+	log_line(LOG_INFO, "accounts: revision %" PRId64 " of the ledger",
+		 a->accounts_revision);
+	if (a->c.config->n_accounts)
+		log_line(LOG_WARNING,
+			 "accounts: the %zu [Account] section%s of controller.conf no longer "
+			 "count: the ledger's do; see 'reeve admin accounts show', and remove "
+			 "the sections",
+			 a->c.config->n_accounts, a->c.config->n_accounts == 1 ? "" : "s");
+	return 0;
+}
+
+int active_accounts_reload(struct api *a, struct err *err)
+{
+	return replace(a, err);
+}
+
+void active_accounts_close(struct api *a)
 {
 	a->accounts = accounts_free((struct accounts *)a->accounts);
 }

@@ -5,7 +5,8 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
-#include "controller/api/who.h"
+#include "controller/api/usage/usage.h"
+#include "controller/api/authz.h"
 #include "controller/quota/usage_names.h"
 #include "controller/sharetree/rank.h"
 
@@ -49,7 +50,7 @@ static bool sees_row(const struct call *c, const struct standing_row *row, bool 
 {
 	if (!*row->user || !strcmp(row->user, c->user))
 		return true;
-	return wants_all && who_sees_usage(c, row->account);
+	return wants_all && authz_sees_usage(c, row->account);
 }
 
 struct trees {
@@ -60,7 +61,7 @@ struct trees {
 	int64_t from, seen, next; /* rows that the caller may see; next 0: there are no more */
 };
 
-#define SHARE_LIMIT 4000 /* rows of one answer, so that it delays nobody */
+#define SHARE_LIMIT 4000 /* rows of one answer, so that it delays no other request */
 
 /* Is the next row of this page? */
 static bool is_of_page(struct trees *t)
@@ -125,7 +126,7 @@ int route_share(struct call *c, struct err *err)
 	static const int64_t none = 0;
 	const struct config *config = c->api->c.config;
 	const char *cluster = call_query_text(c, "cluster");
-	struct trees t = { .c = c, .now_ns = call_now_ns() };
+	struct trees t = { .c = c, .now_ns = api_now_ns() };
 	int pool, r = read_pool(c, &pool, err);
 
 	t.wants_all = call_query_text(c, "users") != NULL;
@@ -158,7 +159,7 @@ int route_share(struct call *c, struct err *err)
 
 /* ---- priorities ---- */
 
-#define PRIO_LIMIT 1000 /* rows of one answer, so that it delays nobody */
+#define PRIO_LIMIT 1000 /* rows of one answer, so that it delays no other request */
 
 struct queued {
 	struct call *c;
@@ -189,7 +190,8 @@ static bool is_wanted(const struct queued *q, const struct store_waiting *w)
 {
 	if (q->job && w->job != q->job)
 		return false;
-	if (strcmp(w->user, q->c->user) != 0 && who_of(q->c, w->account) < WHO_COORDINATOR)
+	if (strcmp(w->user, q->c->user) != 0 &&
+	    authz_role_of(q->c, w->account) < AUTHZ_COORDINATOR)
 		return false;
 	return (!q->user || !strcmp(w->user, q->user)) &&
 	       (!q->account || !strcmp(w->account, q->account));
@@ -278,7 +280,7 @@ int route_prio(struct call *c, struct err *err)
 	const struct config *config = c->api->c.config;
 	const struct quota_site site = { c->api->c.store, config, c->api->accounts };
 	struct queued q = { .c = c,
-			    .now_ns = call_now_ns(),
+			    .now_ns = api_now_ns(),
 			    .user = call_query_text(c, "user"),
 			    .account = call_query_text(c, "account") };
 	_cleanup_doc_ struct doc answer = { 0 };

@@ -4,18 +4,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/api/jobs/element.h"
+#include "controller/api/jobs/owned_job.h"
+#include "controller/api/jobs/array_task.h"
 #include "controller/ledger/jobs/array.h"
 
 /* ---- by name ---- */
 
-int element_find(struct call *c, struct err *err)
+int array_task_find(struct call *c, struct err *err)
 {
 	bool is_wish = strcmp(exchange_method(c->x), "POST") == 0;
 	char id[JOB_ID_TEXT_MAX];
-	struct call_owned array;
+	struct owned_job array;
 	int64_t job;
-	int r = is_wish ? call_own_job(c, &array, err) : 0;
+	int r = is_wish ? owned_job_find(c, &array, err) : 0;
 
 	if (r >= 0)
 		r = store_array_element(c->api->c.store, c->named, &job, err);
@@ -62,7 +63,7 @@ static int set_path(json_t *request, const char *key, char letter, struct job_id
 	return text ? json_object_set_new(request, key, json_string(text)) : -1;
 }
 
-json_t *element_request(const struct store_given *g)
+json_t *array_task_request(const struct store_given *g)
 {
 	_cleanup_json_ json_t *request = json_loads(g->request, 0, NULL);
 

@@ -1,11 +1,11 @@
-/* told.c - see told.h. */
+/* sent.c - the list of nodes and what each was sent. */
 #include <stdio.h>
 #include <string.h>
-#include "controller/api/sync/told.h"
+#include "controller/api/sync/sent.h"
 
-struct told *told_find(struct told **list, const char *node)
+struct sync_sent *sync_sent_find(struct sync_sent **list, const char *node)
 {
-	struct told *t = *list;
+	struct sync_sent *t = *list;
 
 	while (t && strcmp(t->node, node) != 0)
 		t = t->next;
@@ -20,10 +20,10 @@ struct told *told_find(struct told **list, const char *node)
 	return t;
 }
 
-void told_free(struct told *list)
+void sync_sent_free(struct sync_sent *list)
 {
 	while (list) {
-		struct told *next = list->next;
+		struct sync_sent *next = list->next;
 
 		free(list);
 		list = next;

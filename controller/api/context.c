@@ -1,0 +1,62 @@
+/* context.c - the time, requests for a scheduling cycle, and wake-ups of long polls. */
+#include <stdio.h>
+#include <systemd/sd-event.h>
+#include <time.h>
+#include "common/clock.h"
+#include "controller/api/context.h"
+#include "controller/http/long_poll.h"
+
+int64_t api_now_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+int64_t api_monotonic_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+void api_request_cycle(struct api *a)
+{
+	int64_t now_ns = api_monotonic_ns();
+	int64_t at_ns = a->cycle_due_ns > now_ns ? a->cycle_due_ns : now_ns;
+
+	/* A cycle that is already due keeps its time, else each request would put it off. */
+	if (sd_event_source_get_enabled(a->cycle_source, NULL) > 0)
+		return;
+	sd_event_source_set_time(a->cycle_source, (uint64_t)at_ns / 1000);
+	sd_event_source_set_enabled(a->cycle_source, SD_EVENT_ONESHOT);
+}
+
+void api_wake_job(struct api *a, int64_t job)
+{
+	char key[POLL_KEY_MAX];
+
+	api_step_key(job, 0, key);
+	poll_wake_all(a->c.poll, POLL_JOB, key);
+}
+
+void api_step_key(int64_t job, int64_t step, char *key)
+{
+	if (step)
+		snprintf(key, POLL_KEY_MAX, "%lld.%lld", (long long)job, (long long)step);
+	else
+		snprintf(key, POLL_KEY_MAX, "%lld", (long long)job);
+}
+
+void api_wake_step(struct api *a, int64_t job, int64_t step)
+{
+	char key[POLL_KEY_MAX];
+
+	api_step_key(job, step, key);
+	poll_wake(a->c.poll, POLL_JOB, key);
+	if (!step)
+		return;
+	api_step_key(job, API_ANY_STEP, key);
+	poll_wake(a->c.poll, POLL_JOB, key);
+}
+
+void api_wake_node(struct api *a, const char *node)
+{
+	poll_wake(a->c.poll, POLL_NODE, node);
+}

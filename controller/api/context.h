@@ -1,0 +1,77 @@
+/* context - what all routes share: configuration, ledger, queue, the active accounts, counters.
+ *
+ * No module of the api is named here but by its own structs' names, so that each may include
+ * this header.
+ */
+#pragma once
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include "common/auth/auth.h"
+#include "common/log.h"
+#include "common/time_units.h"
+#include "common/wire/wire.h"
+#include "controller/config/config.h"
+#include "controller/ledger/store.h"
+
+struct accounts;
+struct cycle;
+struct err;
+struct exchange;
+struct hooks;
+struct metrics_usage;
+struct poll;
+struct sd_event;
+struct sd_event_source;
+struct server;
+struct standing;
+struct submit_batches;
+struct sync_sent;
+
+struct api_config {
+	struct sd_event *event;
+	const struct config *config;
+	struct store *store;
+	struct cycle *cycle;
+	struct poll *poll;
+	struct standing *standing; /* loaded from the store */
+};
+
+struct api_counts {
+	int64_t syncs, reports, reports_new, refusals, submits, denied, failures, cycles, given,
+		batches;
+	int64_t ingest_ns, ingest_max_ns, cycle_ns;
+};
+
+struct api {
+	struct api_config c;
+	struct server *server; /* NULL until api_set_server() */
+	/* Never NULL; replaced when they change (accounts/active_accounts.h). Revision 0: those of
+	 * controller.conf. */
+	const struct accounts *accounts;
+	int64_t accounts_revision;
+	struct sd_event_source *cycle_source; /* runs a scheduling cycle: maintenance/ */
+	int64_t cycle_due_ns;		/* CLOCK_MONOTONIC: the next cycle not before this */
+	struct submit_batches *batches; /* made by the first submission */
+	struct sync_sent *sent;		/* of each node that has synced */
+	struct hooks *hooks;		/* NULL: the site has none */
+	struct metrics_usage *metrics_usage; /* NULL until the first GET /metrics */
+	struct api_counts counts;
+	bool is_node_loss_paused; /* refused connections that may be nodes': maintenance/ */
+	struct log_limit munge_log;
+};
+
+int64_t api_now_ns(void);	/* real time */
+int64_t api_monotonic_ns(void); /* CLOCK_MONOTONIC */
+
+/* A scheduling cycle over all clusters, soon; many requests make one cycle. */
+void api_request_cycle(struct api *a);
+
+/* Wake the requests that wait for a change of: a job and its steps; one step; a node. */
+void api_wake_job(struct api *a, int64_t job);
+void api_wake_step(struct api *a, int64_t job, int64_t step);
+void api_wake_node(struct api *a, const char *node);
+
+#define API_ANY_STEP (-1)
+/* The key of the long poll for a step (controller/http/long_poll.h); step 0: the job itself. */
+void api_step_key(int64_t job, int64_t step, char *key); /* POLL_KEY_MAX bytes */

@@ -1,0 +1,31 @@
+/* owned_job.c - finds the job of a call, for its owner and for operators alone. */
+#include <errno.h>
+#include <stdio.h>
+#include "common/err.h"
+#include "controller/api/jobs/owned_job.h"
+
+struct search {
+	const struct call *c;
+	struct owned_job *ret;
+};
+
+static int check_owner(void *ctx, const struct store_job *row, struct err *err)
+{
+	struct search *s = ctx;
+
+	if (!s->c->is_operator && row->uid != s->c->who.uid)
+		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
+	s->ret->state = row->state;
+	s->ret->preemptor = row->gave_way_to;
+	s->ret->uid = row->uid;
+	s->ret->is_array = row->is_array;
+	snprintf(s->ret->node, sizeof(s->ret->node), "%s", row->node ? row->node : "");
+	return 0;
+}
+
+int owned_job_find(struct call *c, struct owned_job *ret, struct err *err)
+{
+	struct search s = { c, ret };
+
+	return store_job(c->api->c.store, c->id, check_owner, &s, err);
+}

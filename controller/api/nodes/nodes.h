@@ -1,0 +1,7 @@
+/* nodes - routes that list, drain and resume nodes. */
+#pragma once
+#include "controller/api/call.h"
+
+int route_list_nodes(struct call *c, struct err *err);
+int route_drain(struct call *c, struct err *err);
+int route_resume_node(struct call *c, struct err *err);

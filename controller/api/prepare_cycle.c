@@ -1,0 +1,31 @@
+/* prepare_cycle.c - resolves dependencies and expands arrays, and wakes the waiters of the jobs. */
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/call.h"
+#include "controller/api/prepare_cycle.h"
+#include "controller/ledger/jobs/array.h"
+#include "controller/ledger/jobs/depend.h"
+
+static void on_resolved(void *ctx, const struct store_settled *what)
+{
+	if (what->text)
+		log_job(LOG_INFO, what->job, "ended", "%s", what->text);
+	else
+		log_job(LOG_INFO, what->job, "depend",
+			"the jobs that it waited for have ended");
+	api_wake_job(ctx, what->job);
+}
+
+bool prepare_cycle(struct api *a)
+{
+	const struct store_settle how = { api_now_ns(), on_resolved, a };
+	struct err err;
+	int r = store_settle(a->c.store, &how, &err);
+
+	if (r < 0)
+		log_line(LOG_ERR, "cannot resolve dependencies: %s", err.text);
+	r = store_arrays_unfold(a->c.store, &err);
+	if (r < 0)
+		log_line(LOG_ERR, "cannot expand arrays: %s", err.text);
+	return r > 0;
+}

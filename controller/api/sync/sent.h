@@ -1,0 +1,15 @@
+/* sent - which desired states each node was last sent and has not carried out yet. */
+#pragma once
+#include <stdint.h>
+#include "common/model/request.h"
+
+struct sync_sent {
+	struct sync_sent *next;
+	char node[REQUEST_NAME_MAX];
+	uint64_t digest; /* of the desired states that were open in the last answer; 0: none */
+	int64_t at_ns;	 /* CLOCK_MONOTONIC */
+};
+
+/* The node's entry, made where there is none; NULL: out of memory. */
+struct sync_sent *sync_sent_find(struct sync_sent **list, const char *node);
+void sync_sent_free(struct sync_sent *list);

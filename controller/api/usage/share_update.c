@@ -1,0 +1,31 @@
+/* share_update.c - adds usage deltas and adjustments to the share tree. */
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/usage/share_update.h"
+#include "controller/sharetree/standing.h"
+
+/* A usage delta that cannot be added is the fault of a tariff, not of the node: the node gets its
+ * answer all the same. */
+void share_update_usage(struct api *a, const struct sync_result *result)
+{
+	struct err err;
+
+	for (size_t i = 0; i < result->n_gains; i++)
+		if (standing_gain(a->c.standing, &result->gains[i], api_now_ns(), &err) < 0)
+			log_line(LOG_ERR, "%s", err.text);
+}
+
+static int add_charge(void *ctx, const struct store_charge *c, struct err *err)
+{
+	const struct api *a = ctx;
+
+	return standing_charge(a->c.standing, c, api_now_ns(), err);
+}
+
+void share_update_adjustment(struct api *a, const struct store_adjustment *made)
+{
+	struct err err;
+
+	if (store_adjustment_charges(a->c.store, made, add_charge, a, &err) < 0)
+		log_line(LOG_ERR, "adjustment %lld: %s", (long long)made->id, err.text);
+}

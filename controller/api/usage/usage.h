@@ -1,0 +1,12 @@
+/* usage - routes of usage, shares, quotas, efficiency and metrics. */
+#pragma once
+#include "controller/api/call.h"
+
+int route_nodes(struct call *c, struct err *err);
+int route_usage(struct call *c, struct err *err);
+int route_cluster(struct call *c, struct err *err);
+int route_eff(struct call *c, struct err *err);
+int route_share(struct call *c, struct err *err);
+int route_prio(struct call *c, struct err *err);
+int route_quota(struct call *c, struct err *err);
+int route_metrics(struct call *c, struct err *err);

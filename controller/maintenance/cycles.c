@@ -1,0 +1,70 @@
+/* cycles.c - one scheduling cycle over all clusters, and who is woken by what it decided. */
+#include <systemd/sd-event.h>
+#include "common/err.h"
+#include "common/log.h"
+#include "controller/api/call.h"
+#include "controller/api/prepare_cycle.h"
+#include "controller/dispatch/cycle.h"
+#include "controller/maintenance/cycles.h"
+
+static void on_decision(void *ctx, const struct cycle_news *n)
+{
+	struct api *a = ctx;
+
+	api_wake_node(a, n->node);
+	if (n->is_more && n->did != CYCLE_GAVE)
+		return;
+	if (n->did == CYCLE_GAVE)
+		log_job(LOG_INFO, n->job, "give", "given to node %s", n->node);
+	else if (n->did == CYCLE_SUSPENDED)
+		log_job(LOG_INFO, n->job, "suspend", "gives its cores on %s to job %lld",
+			n->node, (long long)n->by);
+	else
+		log_job(LOG_INFO, n->job, "resume", "goes on, on %s", n->node);
+	a->counts.given += n->did == CYCLE_GAVE && !n->is_more;
+}
+
+static void run_clusters(struct api *a)
+{
+	struct err err;
+
+	for (size_t i = 0; i < a->c.config->n_clusters; i++) {
+		struct cycle_run run = { a->c.config->clusters[i]->name, api_now_ns(),
+					 on_decision, a, a->accounts };
+
+		if (cycle_run(a->c.cycle, &run, &err) < 0)
+			log_line(LOG_ERR, "scheduling cycle of cluster %s: %s", run.cluster,
+				 err.text);
+	}
+}
+
+/* A cycle takes at most half of the controller's time: the next one waits for as long as this
+ * one took. Where tasks of an array started, the array's next tasks may get their rows. */
+static int on_cycle(sd_event_source *source, uint64_t us, void *ctx)
+{
+	struct api *a = ctx;
+	int64_t start_ns = api_monotonic_ns(), given = a->counts.given, end_ns;
+	bool has_more_tasks = prepare_cycle(a);
+
+	(void)source;
+	(void)us;
+	a->counts.cycles++;
+	run_clusters(a);
+	end_ns = api_monotonic_ns();
+	a->cycle_due_ns = end_ns + (end_ns - start_ns);
+	a->counts.cycle_ns += end_ns - start_ns;
+	if (has_more_tasks && a->counts.given > given)
+		api_request_cycle(a);
+	return 0;
+}
+
+int cycles_open(struct api *a)
+{
+	return sd_event_add_time(a->c.event, &a->cycle_source, CLOCK_MONOTONIC, 0, 1, on_cycle,
+				 a);
+}
+
+void cycles_close(struct api *a)
+{
+	a->cycle_source = sd_event_source_disable_unref(a->cycle_source);
+}

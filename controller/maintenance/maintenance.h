@@ -1,0 +1,14 @@
+/* maintenance - what the controller does on timers: scheduling cycles, lost nodes, jobs that were
+ * suspended for too long, and the removal of what ended long ago.
+ */
+#pragma once
+#include "common/cleanup.h"
+
+struct api;
+struct err;
+struct maintenance;
+
+/* From now on a->cycle_source runs scheduling cycles. */
+int maintenance_open(struct api *a, struct maintenance **ret, struct err *err);
+struct maintenance *maintenance_close(struct maintenance *m);
+DEFINE_CLEANUP(struct maintenance *, maintenance_close)
