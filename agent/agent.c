@@ -15,7 +15,7 @@
 #include "agent/job/phase/end.h"
 #include "agent/job/phases.h"
 #include "agent/step/adopt.h"
-#include "agent/job/handshake/gate.h"
+#include "agent/job/handshake/handshake.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/desired.h"
 #include "agent/job/output.h"
@@ -35,7 +35,7 @@
 
 struct daemon {
 	struct node node;
-	struct gatekeeper *gate;
+	struct handshake_server *gate;
 	struct adopter *adopter;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
@@ -65,7 +65,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	int r;
 
 	(void)usec;
-	job_flow_tick(&d->node);
+	job_phases_tick(&d->node);
 	job_gpus_tick(&d->node);
 	steps_tick(&d->node);
 	state_dir_settle(&d->node);
@@ -155,13 +155,13 @@ static int watch_all(struct daemon *d, struct err *err)
 
 static void describe_free(struct node *n, struct admit_capacity *ret)
 {
-	_cleanup_free_ struct admit_hold *holds = NULL;
+	_cleanup_free_ struct admit_allocation *holds = NULL;
 	struct admit_node node = { .capacity = n->capacity };
 
 	*ret = n->capacity;
-	if (job_holds(n, NULL, &holds, &node.n_holds) < 0)
+	if (job_list_allocations(n, NULL, &holds, &node.n_allocations) < 0)
 		return;
-	node.holds = holds;
+	node.allocations = holds;
 	admit_free(&node, ret);
 }
 
@@ -171,7 +171,8 @@ static int describe(void *ctx, struct sync_node *ret)
 	struct node *n = &d->node;
 	size_t n_jobs, n_found;
 
-	if (job_list(n, &d->jobs, &n_jobs) < 0 || job_return_found(n, &d->found, &n_found) < 0)
+	if (job_list(n, &d->jobs, &n_jobs) < 0 ||
+	    job_recover_list_found(n, &d->found, &n_found) < 0)
 		return -ENOMEM;
 	*ret = (struct sync_node){ .node = n->conf->node,
 				   .boot = n->boot,
@@ -226,7 +227,7 @@ static int open_uplink(struct daemon *d, struct err *err)
 	const struct agent_config *conf = d->node.conf;
 	struct uplink_config c = { .event = d->node.event,
 				   .spool = d->node.spool,
-				   .handlers = &job_order_handlers,
+				   .handlers = &job_desired_handlers,
 				   .describe = describe,
 				   .next_output = next_output,
 				   .on_link = on_link,
@@ -284,15 +285,15 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 		return err_set(err, r, "event loop: %s", strerror(-r));
 	r = doors_open(&d->node, conf, err);
 	if (!r)
-		r = job_flow_watch(&d->node, &d->final, err);
+		r = job_phases_watch(&d->node, &d->final, err);
 	if (!r)
 		r = open_uplink(d, err);
 	if (!r)
-		r = job_flow_open(&d->node, err);
+		r = job_phases_open(&d->node, err);
 	if (!r)
 		r = steps_open(&d->node, err);
 	if (!r)
-		r = gatekeeper_open(&d->node, &d->gate, err);
+		r = handshake_server_open(&d->node, &d->gate, err);
 	if (!r)
 		r = adopter_open(&d->node, &d->adopter, err);
 	if (!r)
@@ -333,7 +334,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	umask(0077); /* what others may reach is given its mode where it is made */
 	libbpf_set_print(on_libbpf);
 	r = serve(d, conf, err);
-	d->gate = gatekeeper_close(d->gate);
+	d->gate = handshake_server_close(d->gate);
 	d->adopter = adopter_close(d->adopter);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);

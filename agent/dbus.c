@@ -127,7 +127,7 @@ static json_t *describe_job(struct job *j)
 	doc_int(&d, "job", j->s.job);
 	doc_int(&d, "attempt", j->s.attempt);
 	doc_text(&d, "state", job_state_name(job_state(j)));
-	doc_text(&d, "step", job_step_name(j->step));
+	doc_text(&d, "step", job_phase_name(j->phase));
 	doc_text(&d, "user", j->s.request.user);
 	doc_text(&d, "cpus", cpus);
 	doc_text(&d, "cgroup", j->s.cgroup);
@@ -286,7 +286,7 @@ static int order(sd_bus_message *call, void *userdata, sd_bus_error *error)
 	r = wire_parse(text, strlen(text), &doc, &err);
 	n->is_roots_order = true;
 	if (r >= 0)
-		r = sync_apply(doc, n->spool, &job_order_handlers, n, &err);
+		r = sync_apply(doc, n->spool, &job_desired_handlers, n, &err);
 	n->is_roots_order = false;
 	if (r < 0)
 		return sd_bus_error_setf(error, SD_BUS_ERROR_INVALID_ARGS, "%s", err.text);

@@ -1,7 +1,8 @@
-/* node.h - the doors through which the life of jobs goes: opened once, held by the flow.
+/* node.h - what the agent has open: the kernel side, the unit manager, the store, the connection to the controller,
+ * and the jobs.
  *
- * Only agent.c and the job_*.c files know it; the rooms below (enforce, sample, report, admit)
- * get what they need as arguments.
+ * Only agent/, agent/job/ and agent/step/ include it; the rooms below (enforce, sample, report, admit) get what
+ * they need as arguments.
  */
 #pragma once
 #include <systemd/sd-bus.h>
@@ -30,6 +31,7 @@ struct devices;
 struct gpuwork;
 struct steps;
 struct leftover;
+struct job_due_timer;
 
 struct node {
 	const struct agent_config *conf;
@@ -70,10 +72,7 @@ struct node {
 	struct steps *steps;	    /* step/steps.h: started inside them */
 	bool is_store_failing;	    /* job/save.h */
 	struct leftover *leftovers; /* job/save.c */
-	sd_event_source *due;	    /* job/due.c */
-	int64_t due_ns;		    /* set to; 0: off */
-	/* What the flow of jobs does at each step; set once, by job_flow_open(). */
-	int (*act)(struct node *n, struct job *j);
+	struct job_due_timer *due;  /* job/due.c */
 
 	char notes[NODE_NOTES_MAX][512]; /* what cannot be enforced or measured here */
 	int n_notes;

@@ -149,8 +149,8 @@ static int open_manager(struct node *n, struct err *err)
 				    .spec_dir = n->spec_dir,
 				    .hidden = { n->conf->state_dir },
 				    .ctx = n,
-				    .on_done = job_flow_done,
-				    .on_gone = job_flow_gone };
+				    .on_done = job_phases_on_done,
+				    .on_gone = job_phases_on_gone };
 	int r;
 
 	if (n->conf->manager == CONFIG_MANAGER_SYSTEMD && !has_systemd)
@@ -224,8 +224,8 @@ static int open_events(struct node *n, const char *pins, struct err *err)
 				   .best_tier = n->conf->vmem_tier,
 				   .ctx = n,
 				   .on_oom = limit_on_oom,
-				   .on_frozen = pause_on_frozen,
-				   .on_empty = job_flow_empty };
+				   .on_frozen = suspend_on_frozen,
+				   .on_empty = job_phases_on_empty };
 	int r;
 
 	snprintf(dir, sizeof(dir), "%s/events", pins);

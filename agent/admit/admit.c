@@ -62,8 +62,8 @@ void admit_free(const struct admit_node *node, struct admit_capacity *ret)
 {
 	struct admit_capacity held = { 0 };
 
-	for (size_t i = 0; i < node->n_holds; i++) {
-		const struct admit_hold *h = &node->holds[i];
+	for (size_t i = 0; i < node->n_allocations; i++) {
+		const struct admit_allocation *h = &node->allocations[i];
 
 		if (h->phase == ADMIT_ACTIVE)
 			held.ncpus = add_clamped(held.ncpus, h->res.ncpus);
@@ -166,8 +166,8 @@ static int missing(const struct need *needs, int never, char text[static ADMIT_T
 	return used > 0;
 }
 
-static int check(const struct admit_node *node, const struct resources *want,
-		 char text[static ADMIT_TEXT_MAX])
+int admit_check(const struct admit_node *node, const struct resources *want,
+		char text[static ADMIT_TEXT_MAX])
 {
 	struct need needs[NEED_MAX];
 
@@ -175,18 +175,4 @@ static int check(const struct admit_node *node, const struct resources *want,
 	if (missing(needs, 1, text))
 		return ADMIT_NEVER;
 	return missing(needs, 0, text) ? ADMIT_NOT_NOW : ADMIT_YES;
-}
-
-int admit_check(const struct admit_node *node, const struct resources *want,
-		char text[static ADMIT_TEXT_MAX])
-{
-	return check(node, want, text);
-}
-
-int admit_check_resume(const struct admit_node *node, size_t i,
-		       char text[static ADMIT_TEXT_MAX])
-{
-	struct resources cores = { .ncpus = node->holds[i].res.ncpus };
-
-	return check(node, &cores, text);
 }

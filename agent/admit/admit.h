@@ -29,7 +29,7 @@ enum admit_phase {
 	ADMIT_SUSPENDED, /* frozen: holds everything but its cores */
 };
 
-struct admit_hold {
+struct admit_allocation {
 	int64_t job;
 	int32_t attempt;
 	enum admit_phase phase;
@@ -52,14 +52,11 @@ enum admit_answer {
 /* Returns an enum admit_answer. `text` is "" for ADMIT_YES. */
 struct admit_node {
 	struct admit_capacity capacity;
-	const struct admit_hold *holds;
-	size_t n_holds;
+	const struct admit_allocation *allocations;
+	size_t n_allocations;
 };
 int admit_check(const struct admit_node *node, const struct resources *want,
 		char text[static ADMIT_TEXT_MAX]);
-/* May the suspended hold `i` run again? It needs cores only. */
-int admit_check_resume(const struct admit_node *node, size_t i,
-		       char text[static ADMIT_TEXT_MAX]);
 /* What is not held. Never negative, even if more is held than there is. */
 void admit_free(const struct admit_node *node, struct admit_capacity *ret);
 

@@ -12,12 +12,6 @@ void cpulist_add(struct cpulist *s, int n)
 		s->words[n / 64] |= (uint64_t)1 << (n % 64);
 }
 
-void cpulist_drop(struct cpulist *s, int n)
-{
-	if (n >= 0 && n < CPULIST_MAX)
-		s->words[n / 64] &= ~((uint64_t)1 << (n % 64));
-}
-
 void cpulist_join(struct cpulist *s, const struct cpulist *other)
 {
 	for (size_t i = 0; i < ARRAY_LEN(s->words); i++)

@@ -21,8 +21,7 @@ static inline bool cpulist_has(const struct cpulist *s, int n)
 	return n >= 0 && n < CPULIST_MAX && (s->words[n / 64] >> (n % 64) & 1);
 }
 
-void cpulist_add(struct cpulist *s, int n); /* out of range: nothing */
-void cpulist_drop(struct cpulist *s, int n);
+void cpulist_add(struct cpulist *s, int n);			     /* out of range: nothing */
 void cpulist_join(struct cpulist *s, const struct cpulist *other);   /* s |= other */
 void cpulist_remove(struct cpulist *s, const struct cpulist *other); /* s &= ~other */
 int cpulist_count(const struct cpulist *s);

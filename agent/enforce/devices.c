@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "agent/enforce/devices.h"
-#include "agent/kernel/kern.h"
+#include "agent/kernel/skeleton.h"
 #include "agent/kernel/slots.h"
 #include "bpf/devices_abi.h"
 #include "devices.skel.h"
@@ -20,7 +20,7 @@
 #define PROG "devices_gate"
 
 struct devices {
-	struct kern *kern;
+	struct skeleton *kern;
 	struct slots *slots;
 	struct bpf_link *link; /* NULL: does not hold yet */
 	char *cgroup;
@@ -30,8 +30,8 @@ struct devices {
 };
 
 /* Attached here and not by kern: it needs to know where. */
-static const struct kern_hook hooks[] = {
-	{ PROG, KERN_ITERATOR, NULL, "a job can open every device file" },
+static const struct skeleton_hook hooks[] = {
+	{ PROG, SKELETON_ITERATOR, NULL, "a job can open every device file" },
 };
 
 static int configure(struct bpf_object *obj, void *ctx)
@@ -51,7 +51,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 static int open_kern(struct devices *d, const char *pin_dir, struct err *err)
 {
 	size_t size;
-	struct kern_spec spec = {
+	struct skeleton_spec spec = {
 		.name = "devices",
 		.version = DEVICES_VERSION,
 		.elf = devices_bpf__elf_bytes(&size),
@@ -65,13 +65,13 @@ static int open_kern(struct devices *d, const char *pin_dir, struct err *err)
 	int r;
 
 	spec.elf_size = size;
-	r = kern_open(&spec, &d->kern, err);
+	r = skeleton_open(&spec, &d->kern, err);
 	if (r < 0)
 		return r;
-	if (!kern_prog(d->kern, PROG))
-		return err_set(err, -EPERM, "%.200s", kern_status(d->kern));
-	maps.ids_fd = kern_map(d->kern, "job_ids");
-	maps.records_fd = kern_map(d->kern, "jobs");
+	if (!skeleton_prog(d->kern, PROG))
+		return err_set(err, -EPERM, "%.200s", skeleton_status(d->kern));
+	maps.ids_fd = skeleton_map(d->kern, "job_ids");
+	maps.records_fd = skeleton_map(d->kern, "jobs");
 	return slots_open(&maps, &d->slots, err);
 }
 
@@ -102,7 +102,7 @@ struct devices *devices_close(struct devices *d)
 		return NULL;
 	bpf_link__destroy(d->link); /* a pinned one stands */
 	slots_close(d->slots);
-	kern_close(d->kern);
+	skeleton_close(d->kern);
 	free(d->cgroup);
 	free(d);
 	return NULL;
@@ -174,7 +174,8 @@ static uint32_t next_generation(int fd)
 /* First what is new, then away with the rest: what is on both lists is held all the time. */
 int devices_gate(struct devices *d, const struct devices_list *list, struct err *err)
 {
-	int gated = kern_map(d->kern, "gated"), majors = kern_map(d->kern, "majors"), r = 0;
+	int gated = skeleton_map(d->kern, "gated"), majors = skeleton_map(d->kern, "majors"),
+	    r = 0;
 
 	d->generation = next_generation(gated);
 	for (size_t i = 0; i < list->n_numbers && r == 0; i++) {
@@ -219,7 +220,7 @@ static int attach(struct devices *d, struct err *err)
 
 	if (fd < 0)
 		return err_set(err, -errno, "open %s: %m", d->cgroup);
-	link = bpf_program__attach_cgroup(kern_prog(d->kern, PROG), fd);
+	link = bpf_program__attach_cgroup(skeleton_prog(d->kern, PROG), fd);
 	if (!link)
 		return err_set(err, -errno, "attach the device gate to %s: %m", d->cgroup);
 	if (d->link_path[0]) {
@@ -248,7 +249,7 @@ static int take_over(struct devices *d, struct err *err)
 		bpf_link__destroy(link);
 		return 0;
 	}
-	if (bpf_link__update_program(link, kern_prog(d->kern, PROG)) < 0) {
+	if (bpf_link__update_program(link, skeleton_prog(d->kern, PROG)) < 0) {
 		int r = err_set(err, -errno, "take over the device gate: %m");
 
 		bpf_link__destroy(link);
@@ -289,7 +290,7 @@ static bool is_granted(const struct devices_job *job, __u64 number)
  * slot has). */
 static void drop_grants(const struct devices *d, const struct devices_job *job)
 {
-	int fd = kern_map(d->kern, "grants"), ids = kern_map(d->kern, "job_ids"), r;
+	int fd = skeleton_map(d->kern, "grants"), ids = skeleton_map(d->kern, "job_ids"), r;
 	struct devices_grant key, next;
 	__u32 slot;
 
@@ -307,7 +308,7 @@ static void drop_grants(const struct devices *d, const struct devices_job *job)
 
 static int write_grants(const struct devices *d, const struct devices_job *job)
 {
-	int fd = kern_map(d->kern, "grants"), r = 0;
+	int fd = skeleton_map(d->kern, "grants"), r = 0;
 	__u32 yes = 1;
 
 	for (size_t i = 0; i < job->n && r == 0; i++) {
@@ -392,5 +393,5 @@ void devices_forget(const char *pin_dir)
 
 	if (snprintf(path, sizeof(path), "%s/link", pin_dir) < PATH_MAX)
 		unlink(path);
-	kern_forget(pin_dir, "devices");
+	skeleton_forget(pin_dir, "devices");
 }

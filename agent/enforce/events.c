@@ -8,7 +8,7 @@
 #include <bpf/bpf.h>
 #include "agent/enforce/events.h"
 #include "agent/enforce/events_files.h"
-#include "agent/kernel/kern.h"
+#include "agent/kernel/skeleton.h"
 #include "agent/kernel/slots.h"
 #include "bpf/events_abi.h"
 #include "common/cleanup.h"
@@ -28,7 +28,7 @@ struct watched {
 
 struct events {
 	struct events_config config;
-	struct kern *kern; /* NULL: tier 3 */
+	struct skeleton *kern; /* NULL: tier 3 */
 	struct slots *slots;
 	struct ring_buffer *ring;
 	struct events_files *files;
@@ -40,15 +40,15 @@ struct events {
 	char status[2048];
 };
 
-static const struct kern_hook hooks[] = {
-	{ "events_frozen_flip", KERN_TRACEPOINT, NULL,
+static const struct skeleton_hook hooks[] = {
+	{ "events_frozen_flip", SKELETON_TRACEPOINT, NULL,
 	  "frozen time is read from cgroup.events: late by milliseconds, and not kept while "
 	  "the agent is down" },
-	{ "events_populated_flip", KERN_TRACEPOINT, NULL,
+	{ "events_populated_flip", SKELETON_TRACEPOINT, NULL,
 	  "an empty job is noticed through cgroup.events, some milliseconds late" },
-	{ "events_oom_kill", KERN_TRAMPOLINE, NULL,
+	{ "events_oom_kill", SKELETON_TRAMPOLINE, NULL,
 	  "whose memory limit an OOM kill enforced is not known" },
-	{ "events_mark_victim", KERN_TRACEPOINT, "events_oom_kill",
+	{ "events_mark_victim", SKELETON_TRACEPOINT, "events_oom_kill",
 	  "the victim of an OOM kill is not known, only the number of kills" },
 };
 
@@ -78,7 +78,7 @@ static void tell_oom(const struct events *e, const struct watched *w,
 		.pid = m->pid,
 		.victim_rss_bytes = m->rss_pages * page,
 		.own_limit = m->own_limit,
-		.node_wide = !m->limit_cgroup_id && kern_has(e->kern, "events_oom_kill"),
+		.node_wide = !m->limit_cgroup_id && skeleton_has(e->kern, "events_oom_kill"),
 	};
 
 	memcpy(oom.comm, m->comm, sizeof(oom.comm));
@@ -157,7 +157,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 static int open_kern(struct events *e, struct err *err)
 {
 	size_t size;
-	struct kern_spec spec = {
+	struct skeleton_spec spec = {
 		.name = "events",
 		.version = EVENTS_VERSION,
 		.elf = events_bpf__elf_bytes(&size),
@@ -172,15 +172,15 @@ static int open_kern(struct events *e, struct err *err)
 	int r;
 
 	spec.elf_size = size;
-	r = kern_open(&spec, &e->kern, err);
+	r = skeleton_open(&spec, &e->kern, err);
 	if (r < 0)
 		return r;
-	maps.ids_fd = kern_map(e->kern, "job_ids");
-	maps.records_fd = kern_map(e->kern, "jobs");
+	maps.ids_fd = skeleton_map(e->kern, "job_ids");
+	maps.records_fd = skeleton_map(e->kern, "jobs");
 	r = slots_open(&maps, &e->slots, err);
 	if (r < 0)
 		return r;
-	e->ring = ring_buffer__new(kern_map(e->kern, "ring"), on_message, e, NULL);
+	e->ring = ring_buffer__new(skeleton_map(e->kern, "ring"), on_message, e, NULL);
 	return e->ring ? 0 : err_set(err, -errno, "ring buffer: %m");
 }
 
@@ -188,7 +188,7 @@ static void close_kern(struct events *e)
 {
 	ring_buffer__free(e->ring);
 	slots_close(e->slots);
-	kern_close(e->kern);
+	skeleton_close(e->kern);
 	e->ring = NULL;
 	e->slots = NULL;
 	e->kern = NULL;
@@ -200,11 +200,12 @@ static unsigned left_to_files(const struct events *e)
 
 	if (!e->kern)
 		return EVENTS_FILES_OOM | EVENTS_FILES_FROZEN | EVENTS_FILES_EMPTY;
-	if (!kern_has(e->kern, "events_frozen_flip"))
+	if (!skeleton_has(e->kern, "events_frozen_flip"))
 		what |= EVENTS_FILES_FROZEN;
-	if (!kern_has(e->kern, "events_populated_flip"))
+	if (!skeleton_has(e->kern, "events_populated_flip"))
 		what |= EVENTS_FILES_EMPTY;
-	if (!kern_has(e->kern, "events_oom_kill") && !kern_has(e->kern, "events_mark_victim"))
+	if (!skeleton_has(e->kern, "events_oom_kill") &&
+	    !skeleton_has(e->kern, "events_mark_victim"))
 		what |= EVENTS_FILES_OOM;
 	return what;
 }
@@ -322,7 +323,7 @@ static int add_to_kern(struct events *e, struct watched *w, struct err *err)
 			return err_set(err, r, "job %lld: %s", (long long)w->job, strerror(-r));
 		}
 	}
-	if (kern_has(e->kern, "events_frozen_flip"))
+	if (skeleton_has(e->kern, "events_frozen_flip"))
 		w->is_late = reconcile(slots_record(e->slots, slot), w->path) > 0;
 	return 0;
 }
@@ -474,7 +475,7 @@ int events_tier(const struct events *e)
 {
 	if (!e->kern || e->by_files & EVENTS_FILES_FROZEN)
 		return 3;
-	return kern_has(e->kern, "events_oom_kill") ? 1 : 2;
+	return skeleton_has(e->kern, "events_oom_kill") ? 1 : 2;
 }
 
 const char *events_status(struct events *e)
@@ -489,8 +490,8 @@ const char *events_status(struct events *e)
 			 hooks[0].lost, hooks[3].lost);
 		return e->status;
 	}
-	n = (size_t)snprintf(e->status, sizeof(e->status), "%s", kern_status(e->kern));
-	bpf_map_lookup_elem(kern_map(e->kern, "lost"), &zero, &lost);
+	n = (size_t)snprintf(e->status, sizeof(e->status), "%s", skeleton_status(e->kern));
+	bpf_map_lookup_elem(skeleton_map(e->kern, "lost"), &zero, &lost);
 	if (lost && n < sizeof(e->status))
 		snprintf(e->status + n, sizeof(e->status) - n,
 			 "%llu messages found the ring buffer full\n",
@@ -500,5 +501,5 @@ const char *events_status(struct events *e)
 
 bool events_adopted(const struct events *e)
 {
-	return e->kern && kern_adopted(e->kern);
+	return e->kern && skeleton_adopted(e->kern);
 }

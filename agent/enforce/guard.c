@@ -11,7 +11,7 @@
 #include <bpf/bpf.h>
 #include "agent/enforce/jobfs/dquot.h"
 #include "agent/enforce/guard.h"
-#include "agent/kernel/kern.h"
+#include "agent/kernel/skeleton.h"
 #include "agent/kernel/slots.h"
 #include "bpf/guard_abi.h"
 #include "common/cleanup.h"
@@ -28,7 +28,7 @@ struct kept { /* what is needed when there is no BPF record */
 
 struct guard {
 	struct guard_config config;
-	struct kern *kern; /* NULL: no BPF */
+	struct skeleton *kern; /* NULL: no BPF */
 	struct slots *slots;
 	struct ring_buffer *ring;
 	int dquot_fd; /* -1: not used */
@@ -39,21 +39,22 @@ struct guard {
 	char status[5120];
 };
 
-static const struct kern_hook hooks[] = {
-	{ "guard_quota", KERN_TRAMPOLINE, NULL,
+static const struct skeleton_hook hooks[] = {
+	{ "guard_quota", SKELETON_TRAMPOLINE, NULL,
 	  "the writer that exceeds jobfs is not killed by the kernel" },
-	{ "guard_ioctl", KERN_TRAMPOLINE, NULL,
+	{ "guard_ioctl", SKELETON_TRAMPOLINE, NULL,
 	  "a job can change the project id of its files (FS_IOC_FSSETXATTR)" },
-	{ "guard_ioctl_compat", KERN_TRAMPOLINE, NULL,
+	{ "guard_ioctl_compat", SKELETON_TRAMPOLINE, NULL,
 	  "a job can change the project id of its files (32-bit FS_IOC_FSSETXATTR)" },
-	{ "guard_setattr", KERN_TRAMPOLINE, NULL, NULL }, /* kernels before 6.17 have none */
-	{ "guard_ptrace", KERN_TRAMPOLINE, NULL,
+	{ "guard_setattr", SKELETON_TRAMPOLINE, NULL,
+	  NULL }, /* kernels before 6.17 have none */
+	{ "guard_ptrace", SKELETON_TRAMPOLINE, NULL,
 	  "a job can control its user's processes outside it (ptrace)" },
-	{ "guard_traceme", KERN_TRAMPOLINE, NULL,
+	{ "guard_traceme", SKELETON_TRAMPOLINE, NULL,
 	  "a job's process can be controlled from outside by its own wish (PTRACE_TRACEME)" },
-	{ "guard_attach", KERN_TRAMPOLINE, NULL,
+	{ "guard_attach", SKELETON_TRAMPOLINE, NULL,
 	  "a process that is moved out of its job is not noticed at once" },
-	{ "guard_fork", KERN_TRACEPOINT, NULL,
+	{ "guard_fork", SKELETON_TRACEPOINT, NULL,
 	  "a child started outside its job is not noticed at once" },
 };
 
@@ -169,7 +170,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 static int open_kern(struct guard *g, struct err *err)
 {
 	size_t size;
-	struct kern_spec spec = {
+	struct skeleton_spec spec = {
 		.name = "guard",
 		.version = GUARD_VERSION,
 		.elf = guard_bpf__elf_bytes(&size),
@@ -184,15 +185,15 @@ static int open_kern(struct guard *g, struct err *err)
 	int r;
 
 	spec.elf_size = size;
-	r = kern_open(&spec, &g->kern, err);
+	r = skeleton_open(&spec, &g->kern, err);
 	if (r < 0)
 		return r;
-	maps.ids_fd = kern_map(g->kern, "job_ids");
-	maps.records_fd = kern_map(g->kern, "jobs");
+	maps.ids_fd = skeleton_map(g->kern, "job_ids");
+	maps.records_fd = skeleton_map(g->kern, "jobs");
 	r = slots_open(&maps, &g->slots, err);
 	if (r < 0)
 		return r;
-	g->ring = ring_buffer__new(kern_map(g->kern, "ring"), on_message, g, NULL);
+	g->ring = ring_buffer__new(skeleton_map(g->kern, "ring"), on_message, g, NULL);
 	return g->ring ? 0 : err_set(err, -errno, "ring buffer: %m");
 }
 
@@ -200,7 +201,7 @@ static void close_kern(struct guard *g)
 {
 	ring_buffer__free(g->ring);
 	slots_close(g->slots);
-	kern_close(g->kern);
+	skeleton_close(g->kern);
 	g->ring = NULL;
 	g->slots = NULL;
 	g->kern = NULL;
@@ -229,7 +230,7 @@ int guard_open(const struct guard_config *config, struct guard **ret, struct err
 	if (config->best_tier < 3 && open_kern(g, &why) < 0)
 		close_kern(g);
 	snprintf(g->why, sizeof(g->why), "%s", g->kern ? "" : why.text);
-	if (!g->kern || !kern_has(g->kern, "guard_quota"))
+	if (!g->kern || !skeleton_has(g->kern, "guard_quota"))
 		dquot_open(&g->dquot_fd, &why); /* without: guard_holds() says so */
 	g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (g->epoll_fd < 0)
@@ -264,7 +265,7 @@ struct guard *guard_close(struct guard *g)
 
 static int add_project(const struct guard *g, uint32_t projid, uint32_t slot)
 {
-	int fd = kern_map(g->kern, "projects");
+	int fd = skeleton_map(g->kern, "projects");
 
 	if (!projid)
 		return 0;
@@ -335,7 +336,7 @@ void guard_remove(struct guard *g, uint64_t cgroup_id)
 	slot = g->slots ? slots_find(g->slots, cgroup_id) : -ENOENT;
 	if (slot >= 0) {
 		if (k->job.projid)
-			bpf_map_delete_elem(kern_map(g->kern, "projects"), &k->job.projid);
+			bpf_map_delete_elem(skeleton_map(g->kern, "projects"), &k->job.projid);
 		slots_remove(g->slots, (uint32_t)slot);
 	}
 	free(k);
@@ -351,7 +352,7 @@ unsigned guard_prune(struct guard *g)
 	if (!g->slots)
 		return 0;
 	n = slots_prune(g->slots);
-	fd = kern_map(g->kern, "projects");
+	fd = skeleton_map(g->kern, "projects");
 	/* Step before deleting: a deleted key would begin the walk anew. */
 	for (r = bpf_map_get_next_key(fd, NULL, &next); r == 0;) {
 		key = next;
@@ -402,19 +403,19 @@ static bool has_file_setattr(void)
 
 uint32_t guard_holds(const struct guard *g)
 {
-	const struct kern *k = g->kern;
+	const struct skeleton *k = g->kern;
 	uint32_t holds = g->dquot_fd >= 0 ? GUARD_QUOTA_EVENT : 0;
 
 	if (!k)
 		return holds;
-	if (kern_has(k, "guard_quota"))
+	if (skeleton_has(k, "guard_quota"))
 		holds |= GUARD_QUOTA_KILL | GUARD_QUOTA_EVENT;
-	if (kern_has(k, "guard_ioctl") && kern_has(k, "guard_ioctl_compat") &&
-	    (kern_has(k, "guard_setattr") || !has_file_setattr()))
+	if (skeleton_has(k, "guard_ioctl") && skeleton_has(k, "guard_ioctl_compat") &&
+	    (skeleton_has(k, "guard_setattr") || !has_file_setattr()))
 		holds |= GUARD_PROJECT_ID;
-	if (kern_has(k, "guard_ptrace") && kern_has(k, "guard_traceme"))
+	if (skeleton_has(k, "guard_ptrace") && skeleton_has(k, "guard_traceme"))
 		holds |= GUARD_PTRACE;
-	if (kern_has(k, "guard_attach") && kern_has(k, "guard_fork"))
+	if (skeleton_has(k, "guard_attach") && skeleton_has(k, "guard_fork"))
 		holds |= GUARD_LEFT;
 	return holds;
 }
@@ -426,8 +427,9 @@ const char *guard_status(struct guard *g)
 	size_t n;
 
 	if (g->kern) {
-		n = (size_t)snprintf(g->status, sizeof(g->status), "%s", kern_status(g->kern));
-		bpf_map_lookup_elem(kern_map(g->kern, "lost"), &zero, &lost);
+		n = (size_t)snprintf(g->status, sizeof(g->status), "%s",
+				     skeleton_status(g->kern));
+		bpf_map_lookup_elem(skeleton_map(g->kern, "lost"), &zero, &lost);
 	} else {
 		n = (size_t)snprintf(g->status, sizeof(g->status), "no guard through BPF: %s\n",
 				     g->why);
@@ -446,5 +448,5 @@ const char *guard_status(struct guard *g)
 
 bool guard_adopted(const struct guard *g)
 {
-	return g->kern && kern_adopted(g->kern);
+	return g->kern && skeleton_adopted(g->kern);
 }

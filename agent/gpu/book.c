@@ -49,14 +49,6 @@ int book_add(struct book *b, const struct gpu_device *d)
 	return b->n_devices++;
 }
 
-int book_find(const struct book *b, const char *uuid)
-{
-	for (int i = 0; i < b->n_devices; i++)
-		if (!strcmp(b->devices[i].d.uuid, uuid))
-			return i;
-	return -1;
-}
-
 void book_add_file(struct gpu_device *d, const char *root, const char *name)
 {
 	struct gpu_file *f = &d->files[d->n_files];

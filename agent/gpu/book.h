@@ -46,7 +46,6 @@ void book_note(struct book *b, const char *fmt, ...) __attribute__((format(print
 
 /* The new device's index; -ENOSPC after GPU_DEVICES_MAX, -ENOMEM. */
 int book_add(struct book *b, const struct gpu_device *d);
-int book_find(const struct book *b, const char *uuid); /* -1: none */
 
 /* The file, if it is there, becomes one that only the holder of the device may open. */
 void book_add_file(struct gpu_device *d, const char *root, const char *name);

@@ -11,7 +11,8 @@
 #include "agent/job/output.h"
 #include "agent/job/phase/recover.h"
 #include "agent/job/signed.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
+#include "agent/job/phase/kill.h"
 #include "agent/step/steps.h"
 #include "common/log.h"
 #include "common/wire/wire.h"
@@ -29,7 +30,7 @@ static void latch_cancel(struct job *j, const char *why)
 		return;
 	if (!why || !*why)
 		why = "by order";
-	job_latch(j, END_CANCELLED, why);
+	job_latch_end(j, END_CANCELLED, why);
 	log_job(LOG_INFO, j->s.job, "cancel", "%s", why);
 }
 
@@ -102,7 +103,7 @@ static void take_new(struct node *n, const struct sync_order *o)
 		job_free(j);
 		return;
 	}
-	job_go(j, j->s.end.kind == END_NONE ? STEP_PREPARE : STEP_FINAL);
+	job_enter_phase(j, j->s.end.kind == END_NONE ? PHASE_PREPARE : PHASE_FINAL);
 }
 
 static void on_want(void *ctx, const struct sync_order *o)
@@ -122,14 +123,14 @@ static void on_want(void *ctx, const struct sync_order *o)
 	j->order = order;
 	if (order == ORDER_CANCEL)
 		latch_cancel(j, o->reason);
-	job_again(j, 0);
+	job_act_after(j, 0);
 }
 
 static void on_settled(void *ctx, int64_t id, int32_t attempt)
 {
 	struct job *j = job_find(ctx, id, attempt);
 
-	if (j && j->step == STEP_REPORT)
+	if (j && j->phase == PHASE_REPORT)
 		job_settle(ctx, j);
 }
 
@@ -139,19 +140,19 @@ static void on_refused(void *ctx, int64_t id, int32_t attempt, const char *why)
 	struct node *n = ctx;
 	struct job *j = job_find(n, id, attempt);
 
-	if (!j && !job_return_refuse(n, (struct manager_id){ id, attempt }))
+	if (!j && !job_recover_refuse(n, (struct manager_id){ id, attempt }))
 		return;
 	log_job(LOG_WARNING, id, "refused", "refused by the controller: %s", why);
 	if (!j)
 		return;
-	if (j->step == STEP_REPORT) {
+	if (j->phase == PHASE_REPORT) {
 		job_settle(n, j);
 		return;
 	}
 	latch_cancel(j, why);
 	if (!job_has_ended(j)) {
 		job_kill_now(j);
-		job_again(j, 0);
+		job_act_after(j, 0);
 	}
 }
 
@@ -175,7 +176,7 @@ static void on_step_ack(void *ctx, struct sync_step_id id)
 	steps_ack(ctx, id);
 }
 
-const struct sync_handlers job_order_handlers = {
+const struct sync_handlers job_desired_handlers = {
 	.on_want = on_want,
 	.on_settled = on_settled,
 	.on_refused = on_refused,

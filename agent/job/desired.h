@@ -5,4 +5,4 @@
 #pragma once
 #include "agent/job/job.h"
 
-extern const struct sync_handlers job_order_handlers; /* ctx: the node */
+extern const struct sync_handlers job_desired_handlers; /* ctx: the node */

@@ -1,13 +1,17 @@
-/* due.h - when a job is to be acted on, and when its clock is to be looked at: one timer of
- * the event loop for all jobs of the node, since a source for each weighs more than the rest of
- * what is kept of a job.
+/* due.h - when a job is acted on, and when its clock is looked at: one timer of the event loop for all jobs of
+ * the node, because one event source a job needs more memory than the rest of struct job.
  *
- * One job has its turn at a time, the one that is longest due; between two of them the event
- * loop may do what is more urgent.
+ * The timer calls on_due() for one entry at a time, the one that is due longest; between two entries the event
+ * loop may run sources of a higher priority.
  */
 #pragma once
 #include "agent/job/job.h"
 
+/* Something is due of a job; the call may free it. */
+typedef void (*job_due_fn)(struct node *n, struct job *j, enum job_due what);
+
+/* Before the first job. -ENOMEM. */
+int job_due_open(struct node *n, job_due_fn on_due, struct err *err);
 /* At CLOCK_BOOTTIME `at_ns`, in place of what was set before; JOB_DUE_NEVER: not at all. */
 void job_due_set(struct job *j, enum job_due what, int64_t at_ns);
 /* After the last job. */

@@ -1,7 +1,7 @@
 /* job.h - one attempt of a job on this node, from the order to the acknowledged final report.
  *
  *	PREPARE   admit, choose cores, make jobfs
- *	UNIT      its unit is made; the launcher in it asks for the plan (handshake/gate.c)
+ *	UNIT      its unit is made; the launcher in it asks for the plan (handshake/handshake.c)
  *	RUNNING   the user's program runs, or is suspended, or is being ended
  *	FINAL     the unit is over: final record, last figures, the sentence to the user
  *	DRAIN     output that the controller has not yet taken (`reeve run`)
@@ -11,21 +11,21 @@
  * The step is saved before it is acted on, and every act may be done again: an agent that dies
  * anywhere goes on at the saved step. What cannot be saved is not begun, but ended all the same
  * (job/save.h). Nothing here waits; what takes time answers through the event loop and calls
- * job_go().
+ * job_enter_phase().
  */
 #pragma once
 #include "agent/enforce/clock.h"
 #include "agent/node.h"
 
-enum job_step {
-	STEP_PREPARE,
-	STEP_UNIT,
-	STEP_RUNNING,
-	STEP_FINAL,
-	STEP_DRAIN,
-	STEP_CLEANUP,
-	STEP_REPORT,
-	_STEP_MAX,
+enum job_phase {
+	PHASE_PREPARE,
+	PHASE_UNIT,
+	PHASE_RUNNING,
+	PHASE_FINAL,
+	PHASE_DRAIN,
+	PHASE_CLEANUP,
+	PHASE_REPORT,
+	_PHASE_MAX,
 };
 
 enum job_order { ORDER_RUN, ORDER_SUSPEND, ORDER_CANCEL };
@@ -38,7 +38,7 @@ enum job_pause { /* what of suspending and resuming is under way */
 };
 
 enum job_due {
-	DUE_ACT,   /* its step is acted on */
+	DUE_ACT,   /* its phase is to be acted on */
 	DUE_CLOCK, /* walltime, or the grace between TERM and KILL, may be over */
 	_DUE_MAX
 };
@@ -50,7 +50,7 @@ struct job_stream {
 	sd_event_source *watch;
 };
 
-struct gate;
+struct handshake;
 struct gpu_meter;
 struct signed_start;
 
@@ -60,12 +60,12 @@ struct job {
 	struct job *next;
 	struct node *node;
 	struct state_attempt s; /* what survives the agent */
-	enum job_step step;
+	enum job_phase phase;
 	enum job_order order;
 	struct clock clock;
 	uint64_t work_id; /* cgroup of the user's processes, inside that */
 	int kill_fd;	  /* its cgroup.kill, opened beforehand; -1 */
-	bool is_watched;  /* vmem, events, guard and sampler have it */
+	bool is_attached; /* vmem, events, guard and sampler have it */
 	bool is_frozen;	  /* whoever did it */
 	enum job_pause pause;
 	bool is_told_to_wait;	/* that it may not yet resume was noted */
@@ -79,14 +79,14 @@ struct job {
 	int64_t unsaved_ns;	/* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
 	struct job_stream streams[2];
 	struct signed_start *start; /* owned; to be kept with the first save; job/signed.h */
-	struct gate *gate;
+	struct handshake *handshake;
 	uint64_t gpus;		  /* that it holds; job_gpus.h */
 	struct gpu_meter *meter;  /* owned; what it made of them; NULL: none */
 	int64_t due_ns[_DUE_MAX]; /* job/due.h; 0: not set */
 };
 
-const char *job_step_name(enum job_step step);
-int job_step_parse(const char *name, enum job_step *ret);
+const char *job_phase_name(enum job_phase phase);
+int job_phase_parse(const char *name, enum job_phase *ret);
 
 /* The table. */
 struct job *job_new(struct node *n, int64_t id, int32_t attempt);
@@ -99,12 +99,9 @@ void job_free(struct job *j);
 int job_list(const struct node *n, struct sync_job **ret, size_t *ret_n);
 
 /* Go to `step`: saved first, then acted on from the event loop. */
-void job_go(struct job *j, enum job_step step);
+void job_enter_phase(struct job *j, enum job_phase phase);
 /* Save and act on the present step again, from the event loop; `delay_ms` from now. */
-void job_again(struct job *j, unsigned delay_ms);
-/* Save and act on the present step now. What cannot be saved is not begun; all else is done.
- * The job may be free after it. */
-void job_act(struct job *j);
+void job_act_after(struct job *j, unsigned delay_ms);
 
 /* A part of a job whose command runs on another node: here its unit holds what is started. */
 bool job_is_sister(const struct job *j);
@@ -113,11 +110,13 @@ bool job_is_sister(const struct job *j);
 enum job_state job_state(const struct job *j);
 bool job_has_ended(const struct job *j); /* from FINAL on */
 /* Ends as `kind`, in these words. */
-void job_latch(struct job *j, enum job_end_kind kind, const char *text);
+void job_latch_end(struct job *j, enum job_end_kind kind, const char *text);
 /* END_FAILED with words, if nothing worse is known already. Formats into the reason. */
 void job_fail(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* A remark for the job's report; the last one stays. */
 void job_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Merge further figures into the usage of the job. */
+void job_merge_usage(struct job *j, const struct usage *u);
 /* Absolute path of the unit's cgroup, there or not. */
 const char *job_cgroup(const struct job *j, char buf[static MANAGER_PATH_MAX]);
 /* "DIR/JOB-ATTEMPT/NAME" in the job's jobfs. */

@@ -102,7 +102,7 @@ static int read_chunk(struct job *j, int i, struct sync_chunk *ret)
 				    .offset = s->acked,
 				    .data = buf,
 				    .size = (size_t)n,
-				    .end = j->step == STEP_DRAIN &&
+				    .end = j->phase == PHASE_DRAIN &&
 					   s->acked + n >= stream_size(j, i) };
 	return n > 0 || (ret->end && !s->ended);
 }
@@ -112,7 +112,7 @@ int job_output_next(void *ctx, int index, struct sync_chunk *ret)
 	struct node *n = ctx;
 
 	for (struct job *j = n->jobs; j; j = j->next) {
-		if (j->step < STEP_RUNNING || j->step > STEP_DRAIN)
+		if (j->phase < PHASE_RUNNING || j->phase > PHASE_DRAIN)
 			continue;
 		for (int i = 0; i < n_streams(j); i++)
 			if (read_chunk(j, i, ret) && index-- == 0)
@@ -128,10 +128,10 @@ void job_output_acked(struct job *j, enum sync_stream stream, int64_t offset)
 
 	if (offset > s->acked)
 		s->acked = offset < size ? offset : size;
-	if (j->step == STEP_DRAIN) {
+	if (j->phase == PHASE_DRAIN) {
 		s->ended = s->acked >= size;
 		if (job_output_is_taken(j))
-			job_again(j, 0);
+			job_act_after(j, 0);
 	}
 }
 

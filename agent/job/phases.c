@@ -4,8 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/inotify.h>
+#include "agent/job/due.h"
 #include "agent/job/phase/end.h"
 #include "agent/job/phases.h"
+#include "agent/job/phase/kill.h"
 #include "agent/job/phase/limit.h"
 #include "agent/job/output.h"
 #include "agent/job/phase/suspend.h"
@@ -13,10 +15,12 @@
 #include "agent/job/phase/recover.h"
 #include "agent/job/save.h"
 #include "agent/job/phase/start.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
 #include "agent/step/steps.h"
 #include "common/log.h"
 #include "common/time_units.h"
+
+#define START_PATIENCE_NS (60 * S_NS)
 
 static bool has_record(struct node *n, const struct job *j)
 {
@@ -28,63 +32,98 @@ static bool has_record(struct node *n, const struct job *j)
 }
 
 /* RUNNING is acted on whenever something changed: bring the job nearer to what is wanted. */
-static int run(struct node *n, struct job *j)
+static int act_running(struct node *n, struct job *j)
 {
 	if (has_record(n, j)) {
-		job_go(j, STEP_FINAL);
+		job_enter_phase(j, PHASE_FINAL);
 		return 0;
 	}
 	if (j->s.end.kind != END_NONE) {
-		limit_end_softly(n, j);
+		job_terminate(n, j);
 		report_change(n, j);
 		return 0;
 	}
 	if (!j->is_begun) {
 		j->is_begun = true;
-		limit_arm(n, j);
+		limit_arm_clock(n, j);
 		job_output_watch(j);
 		report_change(n, j);
 	}
 	/* To go on is to begin again: not before it is saved. */
 	if (!j->unsaved_ns || j->order != ORDER_RUN || j->pause != PAUSE_NONE)
-		pause_apply(n, j);
+		suspend_apply(n, j);
 	return 0;
 }
 
-static int unit(struct node *n, struct job *j)
+static int act_unit(struct node *n, struct job *j)
 {
 	if (has_record(n, j)) {
-		job_go(j, STEP_FINAL);
+		job_enter_phase(j, PHASE_FINAL);
 		return 0;
 	}
 	if (!j->reported_ns)
 		report_change(n, j);
-	return job_make_unit(n, j);
+	return job_start_unit(n, j);
 }
 
-static int prepare(struct node *n, struct job *j)
+static int act_prepare(struct node *n, struct job *j)
 {
-	if (!job_return_unknown(n, j))
+	if (!job_recover_unknown(n, j))
 		return job_prepare(n, j);
-	job_go(j, STEP_RUNNING);
+	job_enter_phase(j, PHASE_RUNNING);
 	return 0;
 }
 
-static int (*const acts[_STEP_MAX])(struct node *n, struct job *j) = {
-	[STEP_PREPARE] = prepare,      [STEP_UNIT] = unit,	 [STEP_RUNNING] = run,
-	[STEP_FINAL] = job_finish,     [STEP_DRAIN] = job_drain, [STEP_CLEANUP] = job_clean,
-	[STEP_REPORT] = job_say_final,
+/* The phase table: what each phase does. An act returns at once; what takes time calls job_enter_phase() from the event loop
+ * when it is done. */
+static int (*const acts[_PHASE_MAX])(struct node *n, struct job *j) = {
+	[PHASE_PREPARE] = act_prepare,	   [PHASE_UNIT] = act_unit,
+	[PHASE_RUNNING] = act_running,	   [PHASE_FINAL] = job_finish,
+	[PHASE_DRAIN] = job_drain,	   [PHASE_CLEANUP] = job_clean,
+	[PHASE_REPORT] = job_report_final,
 };
 
-static int act(struct node *n, struct job *j)
+/* A job that cannot be saved does not start: try again, and give up after a minute. */
+static void wait_to_start(struct job *j, const struct err *why)
 {
-	return acts[j->step](n, j);
+	if (node_now_ns() - j->unsaved_ns < START_PATIENCE_NS) {
+		job_act_after(j, 1000);
+		return;
+	}
+	job_fail(j, "node %s cannot save the state of jobs: %.180s", j->node->conf->node,
+		 why->text);
+	job_enter_phase(j, PHASE_FINAL);
 }
 
-int job_flow_open(struct node *n, struct err *err)
+/* Save the job and act on its phase. What cannot be saved is not begun; all else is done. The job may be freed. */
+static void act_on_phase(struct node *n, struct job *j)
 {
-	n->act = act;
-	return job_return_all(n, err);
+	bool is_begun = j->phase > PHASE_UNIT;
+	struct err err;
+
+	if (job_save(j, &err) < 0 && !is_begun) {
+		if (j->s.end.kind == END_NONE)
+			wait_to_start(j, &err);
+		else
+			job_enter_phase(j, PHASE_FINAL);
+		return;
+	}
+	acts[j->phase](n, j);
+}
+
+static void on_due(struct node *n, struct job *j, enum job_due what)
+{
+	if (what == DUE_ACT)
+		act_on_phase(n, j);
+	else
+		limit_check_clock(n, j);
+}
+
+int job_phases_open(struct node *n, struct err *err)
+{
+	int r = job_due_open(n, on_due, err);
+
+	return r < 0 ? r : job_recover_all(n, err);
 }
 
 static int on_final(sd_event_source *s, const struct inotify_event *e, void *userdata)
@@ -98,12 +137,12 @@ static int on_final(sd_event_source *s, const struct inotify_event *e, void *use
 	if (!(e->mask & IN_MOVED_TO) || sscanf(e->name, "%lld-%d", &id, &attempt) != 2)
 		return 0;
 	j = job_find(n, id, attempt);
-	if (j && j->step <= STEP_FINAL)
-		job_go(j, STEP_FINAL);
+	if (j && j->phase <= PHASE_FINAL)
+		job_enter_phase(j, PHASE_FINAL);
 	return 0;
 }
 
-int job_flow_watch(struct node *n, sd_event_source **ret, struct err *err)
+int job_phases_watch(struct node *n, sd_event_source **ret, struct err *err)
 {
 	int r = sd_event_add_inotify(n->event, ret, n->final_dir, IN_MOVED_TO, on_final, n);
 
@@ -117,11 +156,11 @@ static void on_cgroup(void *ctx, struct manager_id id)
 	struct job *j = job_find(n, id.job, id.attempt);
 	struct err err;
 
-	if (j && j->step > STEP_FINAL && n->ops->signal(n->manager, id, SIGKILL, &err) < 0)
+	if (j && j->phase > PHASE_FINAL && n->ops->signal(n->manager, id, SIGKILL, &err) < 0)
 		log_job(LOG_WARNING, id.job, "kill", "%s", err.text);
 }
 
-void job_flow_tick(struct node *n)
+void job_phases_tick(struct node *n)
 {
 	struct err err;
 	int64_t now;
@@ -134,17 +173,17 @@ void job_flow_tick(struct node *n)
 		log_line(LOG_WARNING, "%s", err.text);
 	now = node_now_ns();
 	for (struct job *j = n->jobs; j; j = j->next) {
-		if (j->step != STEP_RUNNING)
+		if (j->phase != PHASE_RUNNING)
 			continue;
 		if (has_record(n, j)) /* a notification may be lost, the file is not */
-			job_go(j, STEP_FINAL);
+			job_enter_phase(j, PHASE_FINAL);
 		else if (now - j->reported_ns >= n->conf->report_interval_s * S_NS)
 			report_change(n, j);
 	}
 }
 
-void job_flow_done(void *ctx, struct manager_id id, enum manager_order order, int result,
-		   const struct err *err)
+void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order order, int result,
+			const struct err *err)
 {
 	struct node *n = ctx;
 	struct job *j = job_find(n, id.job, id.attempt);
@@ -154,21 +193,22 @@ void job_flow_done(void *ctx, struct manager_id id, enum manager_order order, in
 	if (order == MANAGER_SPAWN)
 		steps_spawned(n, id, result, err);
 	else if (order == MANAGER_START)
-		job_unit_made(j, result, err);
+		job_on_unit_started(j, result, err);
 	else
-		pause_done(n, j, order, result, err);
+		suspend_on_done(n, j, order, result, err);
 }
 
-void job_flow_gone(void *ctx, struct manager_id id)
+void job_phases_on_gone(void *ctx, struct manager_id id)
 {
 	struct job *j = job_find(ctx, id.job, id.attempt);
 
-	if (j && (j->step == STEP_UNIT || j->step == STEP_RUNNING || j->step == STEP_FINAL))
-		job_go(j, STEP_FINAL);
+	if (j &&
+	    (j->phase == PHASE_UNIT || j->phase == PHASE_RUNNING || j->phase == PHASE_FINAL))
+		job_enter_phase(j, PHASE_FINAL);
 }
 
 /* The last figures, while the cgroup is still there. */
-void job_flow_empty(void *ctx, int64_t job, uint64_t boot_ns)
+void job_phases_on_empty(void *ctx, int64_t job, uint64_t boot_ns)
 {
 	struct node *n = ctx;
 	struct job *j = job_find_running(n, job);

@@ -11,7 +11,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
 #include "common/log.h"
 
 /* Which figure of a sample goes where, and the bit that says it was measured. */
@@ -91,12 +91,12 @@ static void leave_out_start(const struct job *j, struct usage *u)
 							  : u->cores[i].ns;
 }
 
-void report_take_start(struct node *n, struct job *j)
+void report_save_baseline(struct node *n, struct job *j)
 {
 	struct usage u = { 0 };
 	struct sample s;
 
-	if (!j->is_watched || sample_cgroup(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
+	if (!j->is_attached || sample_cgroup(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
 		return;
 	take_sample(&s, &u);
 	if (state_base_set(&j->s, &u) < 0)
@@ -154,16 +154,6 @@ static void take_prof(struct node *n, const struct job *j, struct usage *u)
 	usage_set(u, &u->run_delay_max_ns, clip(prof_longest_wait_ns(&c)));
 }
 
-void report_merge(struct job *j, const struct usage *u)
-{
-	struct usage all;
-
-	state_usage_get(&j->s, &all);
-	usage_merge(&all, u);
-	if (state_usage_set(&j->s, &all) < 0)
-		log_job(LOG_WARNING, j->s.job, "usage", "no memory: the figures before stay");
-}
-
 static void on_sample(void *ctx, const struct sample *s)
 {
 	struct node *n = ctx;
@@ -171,9 +161,9 @@ static void on_sample(void *ctx, const struct sample *s)
 	struct job *j = NULL;
 
 	for (struct job *i = n->jobs; i && !j; i = i->next)
-		if (i->is_watched && i->s.cgroup_id == s->cgroup_id)
+		if (i->is_attached && i->s.cgroup_id == s->cgroup_id)
 			j = i;
-	if (!j || j->step != STEP_RUNNING)
+	if (!j || j->phase != PHASE_RUNNING)
 		return;
 	take_sample(s, &u);
 	leave_out_start(j, &u);
@@ -181,9 +171,9 @@ static void on_sample(void *ctx, const struct sample *s)
 	take_prof(n, j, &u);
 	take_opens(n, j, &u);
 	take_jobfs(n, j, &u);
-	report_merge(j, &u);
+	job_merge_usage(j, &u);
 	job_sync_clock(n, j);
-	limit_check(n, j);
+	limit_check_sampled(n, j);
 }
 
 void report_measure(struct node *n)
@@ -200,7 +190,7 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 	struct usage u = { 0 };
 	struct sample s;
 
-	if (j->is_watched) {
+	if (j->is_attached) {
 		if (sample_one(n->sampler, j->s.cgroup_id, &s, NULL) == 0)
 			take_sample(&s, &u);
 		leave_out_start(j, &u);
@@ -209,12 +199,12 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 		take_opens(n, j, &u);
 	}
 	take_jobfs(n, j, &u);
-	report_merge(j, &u);
+	job_merge_usage(j, &u);
 	gpu_meter_last(n, j);
 	if (f) {
 		u = f->usage;
 		leave_out_start(j, &u);
-		report_merge(j, &u);
+		job_merge_usage(j, &u);
 	}
 }
 

@@ -3,9 +3,7 @@
 #include "agent/job/job.h"
 
 /* What the unit has used so far is not the job's: before the user's program begins. */
-void report_take_start(struct node *n, struct job *j);
-/* Further figures onto those there are. */
-void report_merge(struct job *j, const struct usage *u);
+void report_save_baseline(struct node *n, struct job *j);
 /* One pass over all jobs: figures into j->s.usage, limits that only a look can tell. */
 void report_measure(struct node *n);
 /* The last look at one job, and what its final record knows better. */

@@ -30,7 +30,7 @@ int job_save_row(struct job *j, struct err *err)
 {
 	static const char *const orders[] = { "run", "suspend", "cancel" };
 
-	snprintf(j->s.step, sizeof(j->s.step), "%s", job_step_name(j->step));
+	snprintf(j->s.step, sizeof(j->s.step), "%s", job_phase_name(j->phase));
 	snprintf(j->s.wanted, sizeof(j->s.wanted), "%s",
 		 j->pause >= PAUSE_CPUS ? "resume" : orders[j->order]);
 	j->s.state = job_state(j);
@@ -142,7 +142,7 @@ void job_save_tick(struct node *n)
 	spool_flush(n->spool);
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->unsaved_ns && job_save(j, &err) >= 0)
-			job_again(j, 0); /* what waited for it */
+			job_act_after(j, 0); /* what waited for it */
 		is_all_saved = is_all_saved && !j->unsaved_ns;
 	}
 	/* When the jobs that could not be saved have gone, no other save would come to tell:

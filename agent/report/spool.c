@@ -427,14 +427,6 @@ int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 	return 0;
 }
 
-int spool_owes_final(struct spool *s, int64_t job, int32_t attempt, struct err *err)
-{
-	struct row row;
-	int r = find(s, job, attempt, &row, err);
-
-	return r < 0 ? r : row.final && row.body;
-}
-
 static int64_t oldest(struct spool *s)
 {
 	struct db_row *st;

@@ -52,11 +52,6 @@ int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct
 /* The controller never gave us this attempt: forget all of it. */
 int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err);
 
-/* 1: the attempt's final report is still to be acknowledged, 0: not. An attempt that the state
- * has as ended and to which this says 0 was settled: forget it (at start, after a crash
- * between the two). */
-int spool_owes_final(struct spool *s, int64_t job, int32_t attempt, struct err *err);
-
 struct spool_status {
 	int64_t reports, final; /* kept; of these final */
 	int64_t unsaved;	/* in memory alone, as the store refuses them */

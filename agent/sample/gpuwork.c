@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <bpf/bpf.h>
 #include "agent/sample/gpuwork.h"
-#include "agent/kernel/kern.h"
+#include "agent/kernel/skeleton.h"
 #include "agent/kernel/slots.h"
 #include "bpf/gpuwork_abi.h"
 #include "common/cleanup.h"
@@ -39,7 +39,7 @@ static const struct {
 #define N_LINKS (ARRAY_LEN(functions) + ARRAY_LEN(tracepoints))
 
 struct gpuwork {
-	struct kern *kern;
+	struct skeleton *kern;
 	struct slots *slots;
 	uint32_t n_jobs, job_is_fence;
 	unsigned have;
@@ -49,11 +49,11 @@ struct gpuwork {
 };
 
 /* Attached here and not by kern: it needs to know where. */
-static const struct kern_hook hooks[] = {
-	{ LAUNCH, KERN_ITERATOR, NULL, NULL },
-	{ "gpuwork_queue", KERN_ITERATOR, NULL, NULL },
-	{ "gpuwork_run", KERN_ITERATOR, NULL, NULL },
-	{ "gpuwork_done", KERN_ITERATOR, NULL, NULL },
+static const struct skeleton_hook hooks[] = {
+	{ LAUNCH, SKELETON_ITERATOR, NULL, NULL },
+	{ "gpuwork_queue", SKELETON_ITERATOR, NULL, NULL },
+	{ "gpuwork_run", SKELETON_ITERATOR, NULL, NULL },
+	{ "gpuwork_done", SKELETON_ITERATOR, NULL, NULL },
 };
 
 static int configure(struct bpf_object *obj, void *ctx)
@@ -80,11 +80,11 @@ static void forget_keys(int fd)
 
 static void forget_in_flight(struct gpuwork *g)
 {
-	int jobs = kern_map(g->kern, "jobs");
+	int jobs = skeleton_map(g->kern, "jobs");
 	struct gpuwork_record rec;
 
-	forget_keys(kern_map(g->kern, "queued"));
-	forget_keys(kern_map(g->kern, "running"));
+	forget_keys(skeleton_map(g->kern, "queued"));
+	forget_keys(skeleton_map(g->kern, "running"));
 	for (__u32 slot = 0; slot < g->n_jobs; slot++) {
 		if (bpf_map_lookup_elem(jobs, &slot, &rec) < 0 || !rec.in_flight)
 			continue;
@@ -95,21 +95,21 @@ static void forget_in_flight(struct gpuwork *g)
 
 static int load(struct gpuwork *g, const char *pin_dir, struct err *err)
 {
-	struct kern_spec spec = { .name = NAME,
-				  .version = GPUWORK_VERSION,
-				  .elf = gpuwork_bpf__elf_bytes(&spec.elf_size),
-				  .hooks = hooks,
-				  .n_hooks = ARRAY_LEN(hooks),
-				  .pin_dir = pin_dir,
-				  .configure = configure,
-				  .ctx = g };
+	struct skeleton_spec spec = { .name = NAME,
+				      .version = GPUWORK_VERSION,
+				      .elf = gpuwork_bpf__elf_bytes(&spec.elf_size),
+				      .hooks = hooks,
+				      .n_hooks = ARRAY_LEN(hooks),
+				      .pin_dir = pin_dir,
+				      .configure = configure,
+				      .ctx = g };
 	struct slots_maps maps = { .size = sizeof(struct gpuwork_record), .n = g->n_jobs };
-	int r = kern_open(&spec, &g->kern, err);
+	int r = skeleton_open(&spec, &g->kern, err);
 
 	if (r < 0)
 		return r;
-	maps.ids_fd = kern_map(g->kern, "job_ids");
-	maps.records_fd = kern_map(g->kern, "jobs");
+	maps.ids_fd = skeleton_map(g->kern, "job_ids");
+	maps.records_fd = skeleton_map(g->kern, "jobs");
 	forget_in_flight(g);
 	return slots_open(&maps, &g->slots, err);
 }
@@ -132,7 +132,7 @@ static int keep(struct gpuwork *g, struct bpf_link *link)
 /* A release of the library may lack some of them: what it has is all that can be called. */
 static void attach_launches(struct gpuwork *g, const char *path)
 {
-	struct bpf_program *prog = kern_prog(g->kern, LAUNCH);
+	struct bpf_program *prog = skeleton_prog(g->kern, LAUNCH);
 	int first = 0;
 
 	if (access(path, R_OK) < 0) {
@@ -155,7 +155,7 @@ static void attach_launches(struct gpuwork *g, const char *path)
 
 static int attach_tracepoint(struct gpuwork *g, size_t i)
 {
-	struct bpf_program *prog = kern_prog(g->kern, tracepoints[i].prog);
+	struct bpf_program *prog = skeleton_prog(g->kern, tracepoints[i].prog);
 	int r = prog ? -ENOENT : -EPERM;
 
 	for (size_t k = 0; prog && r < 0 && k < ARRAY_LEN(tracepoints[i].names); k++)
@@ -205,14 +205,14 @@ struct gpuwork *gpuwork_close(struct gpuwork *g)
 	for (size_t i = 0; i < g->n_links; i++)
 		bpf_link__destroy(g->links[i]);
 	slots_close(g->slots);
-	kern_close(g->kern);
+	skeleton_close(g->kern);
 	free(g);
 	return NULL;
 }
 
 void gpuwork_forget(const char *pin_dir)
 {
-	kern_forget(pin_dir, NAME);
+	skeleton_forget(pin_dir, NAME);
 }
 
 unsigned gpuwork_have(const struct gpuwork *g)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <bpf/bpf.h>
-#include "agent/kernel/kern.h"
+#include "agent/kernel/skeleton.h"
 #include "agent/sample/prof.h"
 #include "bpf/prof_abi.h"
 #include "common/cleanup.h"
@@ -15,7 +15,7 @@ _Static_assert(PROF_N_BUCKETS == PROF_BUCKETS, "the two headers agree");
 #define NAME "prof"
 
 struct prof {
-	struct kern *kern;
+	struct skeleton *kern;
 	int slots_fd, counts_fd, n_cpus;
 	uint32_t n_slots;
 	bool *is_taken;	       /* by slot */
@@ -52,31 +52,33 @@ static void find_taken(struct prof *p)
 	}
 }
 
-static const struct kern_hook hooks[] = {
-	{ "prof_switch", KERN_TRACEPOINT, NULL, "context switches are not counted" },
+static const struct skeleton_hook hooks[] = {
+	{ "prof_switch", SKELETON_TRACEPOINT, NULL, "context switches are not counted" },
 };
 
 static int load(struct prof *p, const struct prof_config *config, struct err *err)
 {
-	struct kern_spec spec = { .name = NAME,
-				  .version = PROF_VERSION,
-				  .elf = prof_bpf__elf_bytes(&spec.elf_size),
-				  .hooks = hooks,
-				  .n_hooks = ARRAY_LEN(hooks),
-				  .pin_dir = config->pin_dir,
-				  .configure = configure,
-				  .ctx = p };
+	struct skeleton_spec spec = { .name = NAME,
+				      .version = PROF_VERSION,
+				      .elf = prof_bpf__elf_bytes(&spec.elf_size),
+				      .hooks = hooks,
+				      .n_hooks = ARRAY_LEN(hooks),
+				      .pin_dir = config->pin_dir,
+				      .configure = configure,
+				      .ctx = p };
 	uint32_t zero = 0;
-	int r = kern_open(&spec, &p->kern, err);
+	int r = skeleton_open(&spec, &p->kern, err);
 
 	if (r < 0)
 		return r;
-	if (!kern_has(p->kern, "prof_switch"))
+	if (!skeleton_has(p->kern, "prof_switch"))
 		return err_set(err, -EOPNOTSUPP, "%.*s",
-			       (int)strcspn(kern_status(p->kern), "\n"), kern_status(p->kern));
-	p->slots_fd = kern_map(p->kern, "slots");
-	p->counts_fd = kern_map(p->kern, "counts");
-	if (bpf_map_update_elem(kern_map(p->kern, "depth"), &zero, &config->level, BPF_ANY) < 0)
+			       (int)strcspn(skeleton_status(p->kern), "\n"),
+			       skeleton_status(p->kern));
+	p->slots_fd = skeleton_map(p->kern, "slots");
+	p->counts_fd = skeleton_map(p->kern, "counts");
+	if (bpf_map_update_elem(skeleton_map(p->kern, "depth"), &zero, &config->level,
+				BPF_ANY) < 0)
 		return err_set(err, -errno, "switch profile: set the depth of jobs: %m");
 	find_taken(p);
 	return 0;
@@ -108,7 +110,7 @@ struct prof *prof_close(struct prof *p)
 {
 	if (!p)
 		return NULL;
-	kern_close(p->kern);
+	skeleton_close(p->kern);
 	free(p->cpus);
 	free(p->is_taken);
 	free(p);
@@ -117,7 +119,7 @@ struct prof *prof_close(struct prof *p)
 
 void prof_forget(const char *pin_dir)
 {
-	kern_forget(pin_dir, NAME);
+	skeleton_forget(pin_dir, NAME);
 }
 
 int prof_add(struct prof *p, uint64_t cgroup_id, struct err *err)

@@ -51,14 +51,6 @@ static const struct {
 	{ "io", "block I/O bytes" },
 };
 
-const char *sample_have_name(uint32_t bit)
-{
-	for (int i = 0; i < SAMPLE_N_HAVE; i++)
-		if (bit == 1u << i)
-			return bits[i].name;
-	return "unknown";
-}
-
 int sample_open(const struct sample_config *config, struct sampler **ret, struct err *err)
 {
 	_cleanup_(sample_closep) struct sampler *s = calloc(1, sizeof(*s));

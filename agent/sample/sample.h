@@ -119,8 +119,6 @@ int sample_cgroup(struct sampler *s, uint64_t cgroup_id, struct sample *ret, str
 int sample_tier(const struct sampler *s);
 /* What this host does not give and why, one line each, "" when nothing is missing. */
 const char *sample_status(struct sampler *s);
-/* "cpu", "cpu-split", "cores", ... for one bit of enum sample_have. */
-const char *sample_have_name(uint32_t bit);
 
 static inline void sample_closep(struct sampler **s)
 {

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>
-#include "agent/kernel/kern.h"
+#include "agent/kernel/skeleton.h"
 #include "agent/kernel/slots.h"
 #include "agent/sample/scan.h"
 #include "bpf/scan_abi.h"
@@ -19,7 +19,7 @@ struct memory { /* what a slot's record does not hold: user-space memory of it *
 };
 
 struct scan {
-	struct kern *kern;
+	struct skeleton *kern;
 	struct slots *slots;
 	struct memory *memories;
 	uint64_t *cores; /* mapped: [slot * n_cpus + cpu] */
@@ -32,13 +32,13 @@ struct scan {
 	struct bpf_link *root_link;
 };
 
-static const struct kern_hook hooks[] = {
-	{ "scan_cgroups", KERN_ITERATOR, NULL, NULL },
-	{ "scan_tasks", KERN_ITERATOR, NULL,
+static const struct skeleton_hook hooks[] = {
+	{ "scan_cgroups", SKELETON_ITERATOR, NULL, NULL },
+	{ "scan_tasks", SKELETON_ITERATOR, NULL,
 	  "run delay, resident memory and process count are not measured" },
-	{ "scan_exit", KERN_TRACEPOINT, NULL,
+	{ "scan_exit", SKELETON_TRACEPOINT, NULL,
 	  "run delay and faults of exited processes are not measured" },
-	{ "scan_rmdir", KERN_TRACEPOINT, NULL,
+	{ "scan_rmdir", SKELETON_TRACEPOINT, NULL,
 	  "per-core time of removed sub-cgroups and a job's last slice may be missed" },
 };
 
@@ -75,7 +75,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 static int load(struct scan *s, const char *pin_dir, struct err *err)
 {
 	size_t size;
-	struct kern_spec spec = {
+	struct skeleton_spec spec = {
 		.name = "scan",
 		.version = SCAN_VERSION,
 		.elf = scan_bpf__elf_bytes(&size),
@@ -88,18 +88,18 @@ static int load(struct scan *s, const char *pin_dir, struct err *err)
 	int r;
 
 	spec.elf_size = size;
-	r = kern_open(&spec, &s->kern, err);
+	r = skeleton_open(&spec, &s->kern, err);
 	if (r < 0)
 		return r;
-	if (!kern_has(s->kern, "scan_cgroups"))
+	if (!skeleton_has(s->kern, "scan_cgroups"))
 		return err_set(err, -EOPNOTSUPP, "this kernel cannot walk cgroups from BPF");
 	return 0;
 }
 
 static int map_records(struct scan *s, struct err *err)
 {
-	const struct slots_maps maps = { kern_map(s->kern, "job_ids"),
-					 kern_map(s->kern, "jobs"), sizeof(struct scan_job),
+	const struct slots_maps maps = { skeleton_map(s->kern, "job_ids"),
+					 skeleton_map(s->kern, "jobs"), sizeof(struct scan_job),
 					 s->n_jobs };
 	uint32_t zero = 0;
 	void *map;
@@ -109,12 +109,12 @@ static int map_records(struct scan *s, struct err *err)
 	if (r < 0)
 		return r;
 	s->cores_length = (size_t)s->n_jobs * s->n_cpus * sizeof(uint64_t);
-	map = mmap(NULL, s->cores_length, PROT_READ, MAP_SHARED, kern_map(s->kern, "core_ns"),
-		   0);
+	map = mmap(NULL, s->cores_length, PROT_READ, MAP_SHARED,
+		   skeleton_map(s->kern, "core_ns"), 0);
 	if (map == MAP_FAILED)
 		return err_set(err, -errno, "map the per-core figures: %m");
 	s->cores = map;
-	s->pass_fd = kern_map(s->kern, "pass");
+	s->pass_fd = skeleton_map(s->kern, "pass");
 	if (bpf_map_lookup_elem(s->pass_fd, &zero, &s->pass) < 0)
 		return err_set(err, -errno, "read the number of the last pass: %m");
 	return 0;
@@ -154,7 +154,7 @@ struct scan *scan_close(struct scan *s)
 	slots_close(s->slots);
 	if (s->cores)
 		munmap(s->cores, s->cores_length);
-	kern_close(s->kern);
+	skeleton_close(s->kern);
 	free(s->memories);
 	free(s->root);
 	free(s);
@@ -184,7 +184,7 @@ int scan_add(struct scan *s, const struct sample_job *job, struct err *err)
  * slot must not inherit them. */
 static void clear_removed(struct scan *s, uint32_t slot)
 {
-	int fd = kern_map(s->kern, "removed_ns");
+	int fd = skeleton_map(s->kern, "removed_ns");
 	uint64_t zero = 0;
 	uint32_t key;
 
@@ -245,7 +245,7 @@ static int link_cgroup(const struct scan *s, const char *dir, struct bpf_link **
 	info.cgroup.cgroup_fd = (__u32)fd;
 	opts.link_info = &info;
 	opts.link_info_len = sizeof(info);
-	*ret = bpf_program__attach_iter(kern_prog(s->kern, "scan_cgroups"), &opts);
+	*ret = bpf_program__attach_iter(skeleton_prog(s->kern, "scan_cgroups"), &opts);
 	if (!*ret)
 		return err_set(err, -errno, "walk %s: %m", dir);
 	return 0;
@@ -296,7 +296,7 @@ static int walk_tasks(struct scan *s, struct err *err)
 		s->memories[i].minor = job->exited_minor;
 		s->memories[i].major = job->exited_major;
 	}
-	link = bpf_program__attach_iter(kern_prog(s->kern, "scan_tasks"), NULL);
+	link = bpf_program__attach_iter(skeleton_prog(s->kern, "scan_tasks"), NULL);
 	if (!link)
 		return err_set(err, -errno, "walk the tasks: %m");
 	r = drain(link, err);
@@ -315,7 +315,7 @@ int scan_pass(struct scan *s, const char *dir, unsigned what, struct err *err)
 	s->pass = number;
 	if (what & SCAN_CGROUPS)
 		r = dir ? pass_below(s, dir, err) : pass_root(s, err);
-	if (r < 0 || !(what & SCAN_TASKS) || !kern_has(s->kern, "scan_tasks"))
+	if (r < 0 || !(what & SCAN_TASKS) || !skeleton_has(s->kern, "scan_tasks"))
 		return r;
 	s->walk = number;
 	return walk_tasks(s, err);
@@ -408,7 +408,7 @@ static void read_walk(struct scan *s, const struct scan_job *job, struct memory 
 	ret->major_faults =
 		at_least(&last->major_faults, m->major + (lives ? job->live_major : 0));
 	ret->have |= SAMPLE_RSS | SAMPLE_PROCS;
-	if (kern_has(s->kern, "scan_exit"))
+	if (skeleton_has(s->kern, "scan_exit"))
 		ret->have |= SAMPLE_RUN_DELAY | SAMPLE_FAULTS;
 }
 
@@ -422,7 +422,7 @@ int scan_read(struct scan *s, uint64_t cgroup_id, struct sample *ret)
 	job = slots_record(s->slots, (uint32_t)slot);
 	ret->gone = job->removed || job->pass != s->pass;
 	read_cgroup(job, &s->memories[slot].last, ret);
-	if (s->walk && kern_has(s->kern, "scan_tasks"))
+	if (s->walk && skeleton_has(s->kern, "scan_tasks"))
 		read_walk(s, job, &s->memories[slot], ret);
 	ret->core_ns = s->cores + (size_t)slot * s->n_cpus;
 	ret->n_cores = s->n_cpus;
@@ -433,14 +433,14 @@ uint32_t scan_can(const struct scan *s)
 {
 	uint32_t can = SAMPLE_CPU | SAMPLE_CPU_SPLIT | SAMPLE_CPU_CORES;
 
-	if (kern_has(s->kern, "scan_tasks"))
+	if (skeleton_has(s->kern, "scan_tasks"))
 		can |= SAMPLE_RSS | SAMPLE_PROCS;
-	if (kern_has(s->kern, "scan_tasks") && kern_has(s->kern, "scan_exit"))
+	if (skeleton_has(s->kern, "scan_tasks") && skeleton_has(s->kern, "scan_exit"))
 		can |= SAMPLE_RUN_DELAY | SAMPLE_FAULTS;
 	return can;
 }
 
 const char *scan_status(const struct scan *s)
 {
-	return kern_status(s->kern);
+	return skeleton_status(s->kern);
 }

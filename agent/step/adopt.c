@@ -10,7 +10,7 @@
 #include <sys/un.h>
 #include "agent/job/job.h"
 #include "agent/step/adopt.h"
-#include "agent/job/handshake/gate_plan.h"
+#include "agent/job/handshake/make_plan.h"
 #include "agent/launch/adopt.h"
 #include "common/log.h"
 
@@ -35,7 +35,7 @@ struct asker {
 
 static bool can_adopt(const struct job *j, uint32_t uid)
 {
-	return j->s.request.uid == uid && j->step == STEP_RUNNING && j->is_watched &&
+	return j->s.request.uid == uid && j->phase == PHASE_RUNNING && j->is_attached &&
 	       j->s.end.kind == END_NONE;
 }
 
@@ -103,8 +103,8 @@ static int adopt(struct job *j, const struct asker *a, struct adopt_reply *ret, 
 		return r;
 	ret->job = j->s.job;
 	ret->attempt = j->s.attempt;
-	ret->deny = job_gate_denials(j->node);
-	ret->rlimit_as = job_gate_backstop(j);
+	ret->deny = handshake_denials(j->node);
+	ret->rlimit_as = handshake_backstop(j);
 	n = snprintf(ret->cgroup, sizeof(ret->cgroup), "%s/work", job_cgroup(j, cgroup));
 	if (n >= (int)sizeof(ret->cgroup) ||
 	    (job_file(j, "work", dir, sizeof(dir)) && strlen(dir) >= sizeof(ret->jobfs)))

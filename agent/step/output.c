@@ -9,23 +9,12 @@
 
 #define CHUNK_MAX (256 << 10)
 
-static const char *const names[2] = { "out", "err" };
-
-const char *steps_output_path(const struct job *j, const struct step *s, int stream, char *buf,
-			      size_t size)
-{
-	char name[64];
-
-	snprintf(name, sizeof(name), "steps/%" PRId64 ".%s", s->id.step, names[stream]);
-	return job_file(j, name, buf, size);
-}
-
 static const char *path_of(const struct steps *all, const struct step *s, int stream, char *buf,
 			   size_t size)
 {
 	const struct job *j = steps_job(all, s);
 
-	return j && j->step <= STEP_DRAIN ? steps_output_path(j, s, stream, buf, size) : NULL;
+	return j && j->phase <= PHASE_DRAIN ? steps_output_path(j, s, stream, buf, size) : NULL;
 }
 
 static int on_grown(sd_event_source *source, const struct inotify_event *e, void *userdata)
@@ -122,21 +111,20 @@ int steps_output_next(struct node *n, int index, struct sync_chunk *ret)
 	return 0;
 }
 
-void steps_output_acked(struct node *n, const struct sync_chunk *ack)
+struct step *steps_output_set_acked(struct steps *all, const struct sync_chunk *ack)
 {
-	struct steps *all = n->steps;
 	struct step *s = step_find(&all->table,
 				   (struct sync_step_id){ ack->job, ack->step, ack->attempt });
 	struct step_stream *st = s ? &s->streams[ack->stream] : NULL;
 	int64_t size;
 
 	if (!s)
-		return;
+		return NULL;
 	size = s->phase == STEP_DRAINS ? st->size : size_of(all, s, (int)ack->stream);
 	if (ack->offset > st->acked && size > st->acked)
 		st->acked = ack->offset < size ? ack->offset : size;
 	st->is_taken = s->phase == STEP_DRAINS && st->acked >= size;
-	steps_look(all, s);
+	return s;
 }
 
 bool steps_output_is_taken(struct steps *all, struct step *s)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "agent/job/handshake/gate_plan.h"
+#include "agent/job/handshake/make_plan.h"
 #include "agent/step/steps_impl.h"
 
 /* The fields of a PLAN frame, without its head. */
@@ -32,7 +32,7 @@ static int make_plan(struct job *j, const struct sync_step_order *o, struct fiel
 	if (o->workdir)
 		q.workdir = (char *)o->workdir;
 	if (r >= 0)
-		r = job_gate_plan(j, &q, &ret->frame, &ret->size, err);
+		r = handshake_make_plan(j, &q, &ret->frame, &ret->size, err);
 	request_done(&saved);
 	return r < 0 ? r : 0;
 }

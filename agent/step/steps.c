@@ -18,20 +18,6 @@
 
 #define PATIENCE_NS (60 * S_NS) /* for a waiter to begin */
 
-const char *steps_path(const struct steps *all, struct sync_step_id id, const char *suffix,
-		       char buf[static STEPS_PATH_MAX])
-{
-	char name[STEP_FILE_MAX];
-
-	snprintf(buf, STEPS_PATH_MAX, "%s/%s%s", all->dir, step_format_name(id, name), suffix);
-	return buf;
-}
-
-struct job *steps_job(const struct steps *all, const struct step *s)
-{
-	return job_find(all->node, s->id.job, s->id.attempt);
-}
-
 static void remove_files(const struct steps *all, struct sync_step_id id)
 {
 	static const char *const suffixes[] = { "", ".end", ".end.tmp", ".new" };
@@ -49,8 +35,8 @@ static void over(struct steps *all, struct step *s)
 
 	s->phase = STEP_IS_OVER;
 	uplink_kick(all->node->uplink);
-	if (j && j->step == STEP_DRAIN)
-		job_again(j, 0);
+	if (j && j->phase == PHASE_DRAIN)
+		job_act_after(j, 0);
 }
 
 static void fail(struct steps *all, struct step *s, const char *why)
@@ -157,7 +143,8 @@ static void move(struct steps *all, struct step *s, enum step_move m)
 	}
 }
 
-void steps_look(struct steps *all, struct step *s)
+/* Brings the step nearer to its end; it may be gone after it. */
+static void look_at_step(struct steps *all, struct step *s)
 {
 	if (step_is_open(s))
 		move(all, s, step_look(s, see(all, s)));
@@ -173,6 +160,14 @@ void steps_look(struct steps *all, struct step *s)
 	over(all, s);
 }
 
+void steps_output_acked(struct node *n, const struct sync_chunk *ack)
+{
+	struct step *s = steps_output_set_acked(n->steps, ack);
+
+	if (s)
+		look_at_step(n->steps, s);
+}
+
 static int on_file(sd_event_source *source, const struct inotify_event *e, void *userdata)
 {
 	struct steps *all = userdata;
@@ -186,7 +181,7 @@ static int on_file(sd_event_source *source, const struct inotify_event *e, void 
 	else if (e->len && step_parse_name(e->name, &id, &rest) == 0)
 		s = step_find(&all->table, id);
 	if (s)
-		steps_look(all, s);
+		look_at_step(all, s);
 	return 0;
 }
 
@@ -195,7 +190,7 @@ void steps_tick(struct node *n)
 	if (!n->steps)
 		return;
 	for (struct step *s = n->steps->table.first; s; s = s->next)
-		steps_look(n->steps, s);
+		look_at_step(n->steps, s);
 }
 
 static enum step_job job_of(struct node *n, struct sync_step_id id)
@@ -207,7 +202,7 @@ static enum step_job job_of(struct node *n, struct sync_step_id id)
 		return STEP_JOB_NONE;
 	if (job_has_ended(j) || j->s.end.kind != END_NONE)
 		return STEP_JOB_ENDS;
-	if (j->step < STEP_RUNNING)
+	if (j->phase < PHASE_RUNNING)
 		return STEP_JOB_STARTS;
 	return job_file(j, "", path, sizeof(path)) ? STEP_JOB_RUNS : STEP_JOB_NO_DISK;
 }
@@ -254,7 +249,7 @@ static void cancel(struct steps *all, struct sync_step_id id)
 
 	s->is_cancelled = true;
 	log_job(LOG_INFO, id.job, "step", "step %" PRId64 " is cancelled", id.step);
-	steps_look(all, s);
+	look_at_step(all, s);
 }
 
 void steps_order(struct node *n, const struct sync_step_order *o)
@@ -302,8 +297,8 @@ void steps_ack(struct node *n, struct sync_step_id id)
 		return;
 	j = steps_job(n->steps, s);
 	forget(n->steps, s);
-	if (j && j->step == STEP_DRAIN)
-		job_again(j, 0);
+	if (j && j->phase == PHASE_DRAIN)
+		job_act_after(j, 0);
 }
 
 void steps_spawned(struct node *n, struct manager_id job, int result, const struct err *err)
@@ -369,7 +364,7 @@ static void take_up(struct steps *all, struct sync_step_id id)
 	sight = see(all, s);
 	if (!sight.has_begun && !sight.has_end && steps_spawn(all, s, &err) < 0)
 		log_job(LOG_WARNING, id.job, "step", "step %" PRId64 ": %s", id.step, err.text);
-	steps_look(all, s);
+	look_at_step(all, s);
 }
 
 static int take_up_all(struct steps *all, struct err *err)

@@ -14,7 +14,7 @@
 
 struct steps;
 
-/* Takes up what an earlier agent left, of jobs that are here. After job_flow_open(). */
+/* Takes up what an earlier agent left, of jobs that are here. After job_phases_open(). */
 int steps_open(struct node *n, struct err *err);
 /* Lets go; steps go on. */
 void steps_close(struct node *n);

@@ -22,9 +22,6 @@ const char *steps_path(const struct steps *all, struct sync_step_id id, const ch
 		       char buf[static STEPS_PATH_MAX]);
 struct job *steps_job(const struct steps *all, const struct step *s);
 
-/* Brings it nearer to its end; it may be gone after it. */
-void steps_look(struct steps *all, struct step *s);
-
 /* step/spawn.c: writes the spec of an order. -errno with the sentence for the user. */
 int steps_write_spec(struct steps *all, struct job *j, const struct sync_step_order *o,
 		     struct err *err);
@@ -35,6 +32,8 @@ int steps_spawn(struct steps *all, const struct step *s, struct err *err);
 const char *steps_output_path(const struct job *j, const struct step *s, int stream, char *buf,
 			      size_t size);
 void steps_output_watch(struct steps *all, struct step *s);
+/* The controller has all before ack->offset. The step, NULL: none here. */
+struct step *steps_output_set_acked(struct steps *all, const struct sync_chunk *ack);
 /* It ended: what is there now is its output. */
 void steps_output_fix(struct steps *all, struct step *s);
 /* Is all of it taken, or gone? */

@@ -1,5 +1,4 @@
-/* exchange - what http.c and http_loop.c share: the steps of one exchange. Private to this
- * room. */
+/* exchange.h - the parts of one exchange, for http.c (blocking) and http_loop.c (event loop). Private to common/http. */
 #pragma once
 #include <stdbool.h>
 #include "common/auth/auth.h"

@@ -94,7 +94,8 @@ int gpu_use_merge(struct gpu_use **list, int32_t *n, const struct gpu_use *later
 	return 0;
 }
 
-bool gpu_use_has_worked(const struct gpu_use *g)
+/* A GPU has worked when it was busy or, where busy time is not known, when memory was allocated on it. */
+static bool has_worked(const struct gpu_use *g)
 {
 	if (gpu_use_has(g, &g->busy_ns))
 		return g->busy_ns > 0;
@@ -158,7 +159,7 @@ void gpu_use_sum(const struct gpu_use *list, int32_t n, struct usage *u)
 	for (int32_t i = 0; i < n; i++) {
 		is_known &= gpu_use_has(&list[i], &list[i].busy_ns) ||
 			    gpu_use_has(&list[i], &list[i].mem_peak_bytes);
-		used += gpu_use_has_worked(&list[i]);
+		used += has_worked(&list[i]);
 	}
 	if (is_known)
 		usage_set(u, &u->gpus_used, used);

@@ -34,8 +34,6 @@ bool gpu_use_has(const struct gpu_use *g, const int64_t *field);
 int gpu_use_merge(struct gpu_use **list, int32_t *n, const struct gpu_use *later,
 		  int32_t n_later);
 
-/* A GPU has done something when it was busy, or, where that is not told, held memory. */
-bool gpu_use_has_worked(const struct gpu_use *g);
 /* The gpu_ figures of a job from those of its GPUs: sums; idle is that of the one idle longest;
  * of a job's figure all its GPUs must have theirs, else it stays absent. */
 void gpu_use_sum(const struct gpu_use *list, int32_t n, struct usage *u);

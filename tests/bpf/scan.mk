@@ -1,15 +1,15 @@
 # The tests of sampling, events and guard: static, so that they run on the bare kernel of
 # tests/bpf/vmtest.sh as well as here.
 SCAN_OBJS := agent/sample/sample.c agent/sample/scan.c agent/sample/files.c \
-	     agent/kernel/kern.c agent/kernel/slots.c common/err.c tests/bpf/testjob.c
-EVENTS_OBJS := agent/enforce/events.c agent/enforce/events_files.c agent/kernel/kern.c \
+	     agent/kernel/skeleton.c agent/kernel/slots.c common/err.c tests/bpf/testjob.c
+EVENTS_OBJS := agent/enforce/events.c agent/enforce/events_files.c agent/kernel/skeleton.c \
 	       agent/kernel/slots.c common/err.c tests/bpf/testjob.c
-GUARD_OBJS := agent/enforce/guard.c agent/enforce/jobfs/dquot.c agent/kernel/kern.c \
+GUARD_OBJS := agent/enforce/guard.c agent/enforce/jobfs/dquot.c agent/kernel/skeleton.c \
 	      agent/kernel/slots.c common/err.c tests/bpf/testjob.c
-DEVICES_OBJS := agent/enforce/devices.c agent/kernel/kern.c agent/kernel/slots.c common/err.c \
+DEVICES_OBJS := agent/enforce/devices.c agent/kernel/skeleton.c agent/kernel/slots.c common/err.c \
 		tests/bpf/testjob.c
-PROF_OBJS := agent/sample/prof.c agent/kernel/kern.c common/err.c tests/bpf/testjob.c
-GPUWORK_OBJS := agent/sample/gpuwork.c agent/kernel/kern.c agent/kernel/slots.c common/err.c \
+PROF_OBJS := agent/sample/prof.c agent/kernel/skeleton.c common/err.c tests/bpf/testjob.c
+GPUWORK_OBJS := agent/sample/gpuwork.c agent/kernel/skeleton.c agent/kernel/slots.c common/err.c \
 		tests/bpf/testjob.c
 
 define SCAN_TEST

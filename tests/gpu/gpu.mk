@@ -1,5 +1,5 @@
 # The tests of agent/gpu: `make check-gpu`. No GPU is needed.
-GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book drm/fdinfo drm/drm drm/scan drm/sample pci nvml/nvml nvml/source nvml/source_sample nvml/source_account) $O/common/err.o $O/common/utf8.o
+GPU := $(patsubst %,$O/agent/gpu/%.o,gpu asker allocs model book drm/fdinfo drm/drm drm/scan drm/sample pci nvml/nvml nvml/source nvml/source_sample nvml/source_account nvml/source_lost) $O/common/err.o $O/common/utf8.o
 GPU_LIBS := -lbpf -lelf -lz -lpthread
 $O/tests/unit/test_model: $O/agent/gpu/model.o $O/common/err.o \
 	$(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
@@ -32,7 +32,7 @@ $O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h 
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -Wl,--wrap=realloc -lcmocka -ljansson -lbpf -lelf -lz -lpthread -lm
 # What a job may open of MIG instances: the inventory, the device gate, cgroups.
-MIG := $(patsubst %,$O/%.o,agent/enforce/devices agent/kernel/kern agent/kernel/slots tests/bpf/testjob)
+MIG := $(patsubst %,$O/%.o,agent/enforce/devices agent/kernel/skeleton agent/kernel/slots tests/bpf/testjob)
 $O/tests/gpu/mig_test: tests/gpu/mig_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(MIG)
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -lcmocka $(GPU_LIBS)

@@ -59,10 +59,10 @@ void *__wrap_realloc(void *p, size_t size)
 
 bool job_has_ended(const struct job *j)
 {
-	return j->step >= STEP_FINAL;
+	return j->phase >= PHASE_FINAL;
 }
 
-void report_merge(struct job *j, const struct usage *u)
+void job_merge_usage(struct job *j, const struct usage *u)
 {
 	if (j->s.job == 7)
 		usage_merge(&sums, u);
@@ -104,7 +104,7 @@ static void look(double at_s)
 
 static void take(struct job *j, int64_t id, uint64_t gpus)
 {
-	*j = (struct job){ .node = &n, .step = STEP_RUNNING, .gpus = gpus };
+	*j = (struct job){ .node = &n, .phase = PHASE_RUNNING, .gpus = gpus };
 	j->s.job = id;
 	j->s.attempt = 1;
 	j->next = n.jobs;
@@ -210,7 +210,7 @@ static void an_agent_that_comes_back_goes_on(void **state)
 	assert_int_equal(gpu_open(&o, &r.g, NULL), 0);
 	n.gpu = r.g;
 	n.jobs = NULL;
-	again = (struct job){ .node = &n, .step = STEP_RUNNING, .gpus = 1 };
+	again = (struct job){ .node = &n, .phase = PHASE_RUNNING, .gpus = 1 };
 	again.s.job = 7;
 	again.s.attempt = 1;
 	again.s.gpu_use = strdup(a.s.gpu_use);
@@ -244,7 +244,7 @@ static void what_never_ran_is_idle_from_the_start(void **state)
 	assert_int_equal(use_of(&a, "GPU-a").mem_bytes, 0);
 	is_near(sums.gpu_idle_ns, 5);
 	/* an ended job is not looked at any more, but once */
-	a.step = STEP_FINAL;
+	a.phase = PHASE_FINAL;
 	look(20);
 	is_near(use_of(&a, "GPU-a").idle_ns, 5);
 	now_ns = 21 * SECOND;

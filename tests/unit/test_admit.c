@@ -12,9 +12,9 @@ static const struct admit_capacity small = {
 	.ncpus = 8, .mem_bytes = 8 * GIB, .jobfs_bytes = 100 * GIB, .ngpus = 1, .pids = 1000
 };
 
-static struct admit_hold hold(int64_t ncpus, int64_t vmem, int64_t jobfs)
+static struct admit_allocation hold(int64_t ncpus, int64_t vmem, int64_t jobfs)
 {
-	return (struct admit_hold){
+	return (struct admit_allocation){
 		.job = 1,
 		.attempt = 1,
 		.res = { .ncpus = ncpus, .vmem_bytes = vmem, .jobfs_bytes = jobfs }
@@ -23,7 +23,7 @@ static struct admit_hold hold(int64_t ncpus, int64_t vmem, int64_t jobfs)
 
 static void says_which_number_is_missing(void **unused)
 {
-	struct admit_hold holds[] = { hold(5, 6 * GIB + GIB / 2, 60 * GIB) };
+	struct admit_allocation holds[] = { hold(5, 6 * GIB + GIB / 2, 60 * GIB) };
 	struct admit_node node = { small, holds, 1 };
 	struct resources want = { .ncpus = 8, .vmem_bytes = GIB, .jobfs_bytes = GIB };
 	char text[ADMIT_TEXT_MAX];
@@ -47,7 +47,7 @@ static void says_which_number_is_missing(void **unused)
 
 static void gpus_are_counted_by_model(void **unused)
 {
-	const struct admit_hold holds[] = {
+	const struct admit_allocation holds[] = {
 		{ 1, 1, ADMIT_SUSPENDED, { .ngpus = 3, .gpu_model = "a100-40" } },
 		{ 2, 1, ADMIT_ACTIVE, { .ngpus = 1, .gpu_model = "a100_1g.5gb" } },
 	};
@@ -106,7 +106,7 @@ static void admitted_exactly_when_the_sums_fit(void **unused)
 	(void)unused;
 	for (int code = 0; code < 6 * 6 * 6 * 6 * 6 * 6 * 4; code++) {
 		int n = code / 4, a[6];
-		struct admit_hold holds[2];
+		struct admit_allocation holds[2];
 		struct resources want;
 		struct admit_node node = { { .ncpus = 4, .mem_bytes = 4 }, holds, 2 };
 		int64_t cores, mem;
@@ -130,12 +130,11 @@ static void admitted_exactly_when_the_sums_fit(void **unused)
 	}
 }
 
-static void a_suspended_job_gives_back_cores_only_and_needs_only_cores(void **unused)
+static void a_suspended_job_frees_its_cores_only(void **unused)
 {
-	struct admit_hold holds[] = { hold(8, 8 * GIB, 100 * GIB), hold(6, 0, 0) };
+	struct admit_allocation holds[] = { hold(8, 8 * GIB, 100 * GIB), hold(6, 0, 0) };
 	struct admit_node node = { small, holds, 1 };
 	struct admit_capacity free;
-	char text[ADMIT_TEXT_MAX];
 
 	(void)unused;
 	holds[0].phase = ADMIT_SUSPENDED;
@@ -143,16 +142,12 @@ static void a_suspended_job_gives_back_cores_only_and_needs_only_cores(void **un
 	assert_int_equal(free.ncpus, 8);
 	assert_int_equal(free.mem_bytes, 0);
 	assert_int_equal(free.jobfs_bytes, 0);
-	assert_int_equal(admit_check_resume(&node, 0, text), ADMIT_YES);
-	node.n_holds = 2;
-	assert_int_equal(admit_check_resume(&node, 0, text), ADMIT_NOT_NOW);
-	assert_string_equal(text, "needs 8 cores; 2 of 8 are free");
 }
 
 static void more_held_than_there_is_leaves_nothing_and_never_wraps(void **unused)
 {
-	struct admit_hold holds[] = { hold(INT64_MAX, INT64_MAX, INT64_MAX),
-				      hold(INT64_MAX, INT64_MAX, INT64_MAX) };
+	struct admit_allocation holds[] = { hold(INT64_MAX, INT64_MAX, INT64_MAX),
+					    hold(INT64_MAX, INT64_MAX, INT64_MAX) };
 	struct admit_node node = { small, holds, 2 };
 	struct resources want = { .ncpus = 1, .vmem_bytes = 1, .jobfs_bytes = 1 };
 	struct admit_capacity free;
@@ -205,7 +200,7 @@ int main(void)
 		cmocka_unit_test(gpus_are_counted_by_model),
 		cmocka_unit_test(tells_never_from_not_now),
 		cmocka_unit_test(admitted_exactly_when_the_sums_fit),
-		cmocka_unit_test(a_suspended_job_gives_back_cores_only_and_needs_only_cores),
+		cmocka_unit_test(a_suspended_job_frees_its_cores_only),
 		cmocka_unit_test(more_held_than_there_is_leaves_nothing_and_never_wraps),
 		cmocka_unit_test(the_need_of_memory_is_the_larger_of_vmem_and_mem),
 		cmocka_unit_test(mem_is_derived_from_vmem_by_the_rule_unless_stated),

@@ -54,19 +54,19 @@ static void whatever_is_admitted_has_room_in_the_table(void **unused)
 	srandom(8);
 	for (int round = 0; round < 2000; round++) {
 		int64_t capacity = 64 + random() % 5000, spaces = 0;
-		static struct admit_hold holds[VMEM_MAX_JOBS];
+		static struct admit_allocation holds[VMEM_MAX_JOBS];
 		struct admit_node n = { { .ncpus = 1 << 20, .pids = capacity }, holds, 0 };
 
-		for (int i = 0; i < 4000 && n.n_holds < VMEM_MAX_JOBS - 1; i++) {
+		for (int i = 0; i < 4000 && n.n_allocations < VMEM_MAX_JOBS - 1; i++) {
 			struct resources want = { .pids = 2 +
 							  random() % (round % 2 ? 3 : 900) };
 
 			if (admit_check(&n, &want, text) != ADMIT_YES)
 				continue;
-			holds[n.n_holds++] = (struct admit_hold){ .res = want };
+			holds[n.n_allocations++] = (struct admit_allocation){ .res = want };
 			spaces += vmem_table_spaces_of_job((uint32_t)want.pids);
 		}
-		assert_true(n.n_holds > 0);
+		assert_true(n.n_allocations > 0);
 		assert_true(spaces + VMEM_SELFTEST_SPACES <=
 			    vmem_table_spaces_of_node((uint32_t)capacity));
 	}
@@ -75,7 +75,7 @@ static void whatever_is_admitted_has_room_in_the_table(void **unused)
 static void a_request_beyond_the_node_is_refused_with_both_numbers(void **unused)
 {
 	struct admit_node n = { { .ncpus = 8, .pids = 65536 }, NULL, 0 };
-	struct admit_hold sixteen[16];
+	struct admit_allocation sixteen[16];
 	struct resources want = { .pids = 4194304 };
 	char text[ADMIT_TEXT_MAX];
 
@@ -83,9 +83,10 @@ static void a_request_beyond_the_node_is_refused_with_both_numbers(void **unused
 	assert_int_equal(admit_check(&n, &want, text), ADMIT_NEVER);
 	assert_string_equal(text, "needs 4194304 processes; this node has 65536");
 	for (int i = 0; i < 16; i++)
-		sixteen[i] = (struct admit_hold){ .phase = ADMIT_SUSPENDED, .res.pids = 4096 };
-	n.holds = sixteen;
-	n.n_holds = 16;
+		sixteen[i] =
+			(struct admit_allocation){ .phase = ADMIT_SUSPENDED, .res.pids = 4096 };
+	n.allocations = sixteen;
+	n.n_allocations = 16;
 	want.pids = 4096;
 	assert_int_equal(admit_check(&n, &want, text), ADMIT_NOT_NOW);
 	assert_string_equal(text, "needs 4096 processes; 0 of 65536 are free");

@@ -6,48 +6,11 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include "agent/enforce/jobfs/image.h"
 #include "agent/enforce/jobfs/jobfs_impl.h"
 #include "agent/enforce/jobfs/quota.h"
 #include "common/err.h"
-
-static int open_how(int dir_fd, const char *path, uint64_t resolve)
-{
-	struct open_how how = { .flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC,
-				.resolve = resolve };
-	int fd = (int)syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : fd;
-}
-
-int jobfs_open_dir(const struct jobfs *fs, const char *name)
-{
-	return open_how(fs->fd, name, RESOLVE_BENEATH | RESOLVE_NO_XDEV | RESOLVE_NO_SYMLINKS);
-}
-
-void jobfs_name(int64_t job, int32_t attempt, char buf[static JOBFS_NAME_MAX])
-{
-	snprintf(buf, JOBFS_NAME_MAX, "%" PRId64 "-%" PRId32, job, attempt);
-}
-
-bool jobfs_is_name(const char *name, int64_t *ret_job, int32_t *ret_attempt)
-{
-	char back[JOBFS_NAME_MAX];
-	int64_t job;
-	int32_t attempt;
-
-	if (sscanf(name, "%" SCNd64 "-%" SCNd32, &job, &attempt) != 2 || job <= 0 ||
-	    attempt <= 0)
-		return false;
-	jobfs_name(job, attempt, back);
-	if (strcmp(name, back) != 0)
-		return false;
-	*ret_job = job;
-	*ret_attempt = attempt;
-	return true;
-}
 
 /* Opens DIR, made when only its last part is absent, and sees that nobody but root can put
  * anything into it. */
@@ -58,7 +21,7 @@ static int open_top(const char *dir, struct err *err)
 
 	if (mkdir(dir, 0711) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "create %s: %m", dir);
-	fd = open_how(AT_FDCWD, dir, RESOLVE_NO_SYMLINKS);
+	fd = jobfs_open_how(AT_FDCWD, dir, RESOLVE_NO_SYMLINKS);
 	if (fd == -ELOOP)
 		return err_set(err, fd, "%s leads through a symbolic link: give the real path",
 			       dir);
@@ -240,7 +203,7 @@ int jobfs_list(struct jobfs *fs, struct jobfs_job **ret, size_t *ret_n, int *ret
 	       struct err *err)
 {
 	_cleanup_free_ struct jobfs_job *list = NULL;
-	_cleanup_close_ int fd = open_how(fs->fd, ".", RESOLVE_BENEATH);
+	_cleanup_close_ int fd = jobfs_open_how(fs->fd, ".", RESOLVE_BENEATH);
 	_cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *e;
 	int foreign = 0, r;

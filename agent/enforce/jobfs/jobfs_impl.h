@@ -25,6 +25,8 @@ struct quota_use;
 void jobfs_name(int64_t job, int32_t attempt, char buf[static JOBFS_NAME_MAX]);
 /* True for exactly the names that jobfs_name() makes. */
 bool jobfs_is_name(const char *name, int64_t *ret_job, int32_t *ret_attempt);
+/* openat2() of a directory for reading; `resolve`: RESOLVE_... of openat2(2). -errno without words. */
+int jobfs_open_how(int dir_fd, const char *path, uint64_t resolve);
 /* Opens DIR/NAME, never through a link or into a mount. -errno without words. */
 int jobfs_open_dir(const struct jobfs *fs, const char *name);
 /* The limit of a removed directory's project: one block and one file, since 0 would be none,

@@ -25,7 +25,7 @@ static const struct flag flags[] = {
 	 * it there, and at daemon-reload loses the step that writes the final record. */
 	{ "PermissionsStartOnly", 1 },
 	/* So that there may be a cgroup of the user's processes alone inside the unit's: the
-	 * agent makes it, and takes the files back from the user (agent/job/phase/guards.c). */
+	 * agent makes it, and takes the files back from the user (agent/job/phase/attach.c). */
 	{ "Delegate", 1 },
 	{ "IgnoreSIGPIPE", 0 },
 	{ "SendSIGKILL", 1 },

@@ -71,5 +71,15 @@ static inline uint32_t vmem_table_spaces_of_node(uint32_t processes)
 	return processes + processes / 8 + jobs + VMEM_SELFTEST_SPACES;
 }
 
+static inline uint64_t vmem_table_bytes(const struct vmem *v, int64_t pages)
+{
+	return pages > 0 ? (uint64_t)pages * v->page_bytes : 0;
+}
+
+/* excess.c: begin to watch for excesses; what was latched before is reported by the first dispatch. */
+int vmem_excess_start(struct vmem *v, struct err *err);
+/* Make vmem_fd() readable, so that the next dispatch looks at all latches. */
+void vmem_excess_wake(const struct vmem *v);
+
 /* Depth of a cgroup directory below the root of its mount. */
 int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err);

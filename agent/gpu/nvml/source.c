@@ -246,77 +246,6 @@ struct nvml_source *nvml_source_close(struct nvml_source *s)
 
 /* ---- lost and found ---- */
 
-static void lose(struct nvml_source *s, struct nvml_gpu *g, const char *why)
-{
-	struct book_device *bd = &s->b->devices[g->device];
-
-	g->handle = NULL;
-	s->is_lost = true;
-	if (!bd->total.is_lost)
-		book_note(s->b, "GPU %d (%s) is lost: %s", bd->d.index, bd->d.uuid, why);
-	bd->total.is_lost = true;
-}
-
-static void lose_card(struct nvml_source *s, const struct nvml_gpu *g, const char *why)
-{
-	int card = s->b->devices[g->device].d.parent;
-
-	if (card < 0)
-		card = g->device;
-	for (int i = 0; i < s->n_gpus; i++)
-		if (s->gpus[i].device == card ||
-		    s->b->devices[s->gpus[i].device].d.parent == card)
-			lose(s, &s->gpus[i], why);
-}
-
-static void go_down(struct nvml_source *s, const char *why)
-{
-	for (int i = 0; i < s->n_gpus; i++)
-		lose(s, &s->gpus[i], why);
-	s->n = nvml_unload(s->n);
-}
-
-/* Of an instance that is no more the handle is invalid; but a driver may also say so of what it
- * does not support. */
-static bool is_gone(struct nvml_source *s, const struct nvml_gpu *g, enum nvml_rc rc)
-{
-	char uuid[NVML_UUID_SIZE];
-
-	return rc != NVML_INVALID_ARGUMENT || nvml_uuid(s->n, g->handle, uuid) != NVML_OK ||
-	       strcmp(uuid, s->b->devices[g->device].d.uuid) != 0;
-}
-
-bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc rc,
-			const char *what)
-{
-	switch (rc) {
-	case NVML_OK:
-		return false;
-	case NVML_NOT_FOUND:
-	case NVML_NOT_SUPPORTED:
-	case NVML_FUNCTION_NOT_FOUND:
-		return true;
-	case NVML_UNINITIALIZED:
-	case NVML_DRIVER_NOT_LOADED:
-	case NVML_VERSION_MISMATCH:
-		go_down(s, nvml_rc_text((int)rc));
-		return true;
-	case NVML_GPU_IS_LOST:
-	case NVML_RESET_REQUIRED:
-	case NVML_GPU_NOT_FOUND:
-	case NVML_INVALID_ARGUMENT:
-		if (is_gone(s, g, rc)) {
-			lose_card(s, g, nvml_rc_text((int)rc));
-			return true;
-		}
-		/* fallthrough */
-	default:
-		book_note(s->b, "GPU %d: %s: %s", s->b->devices[g->device].d.index, what,
-			  nvml_rc_text((int)rc));
-		return true;
-	}
-}
-
 static void found(struct nvml_source *s, nvml_dev h)
 {
 	char uuid[NVML_UUID_SIZE];
@@ -382,7 +311,7 @@ void nvml_source_reopen(struct nvml_source *s)
 	s->is_lost = false;
 	for (int i = 0; i < s->n_gpus; i++)
 		if (!s->gpus[i].handle)
-			lose(s, &s->gpus[i], "not found again");
+			nvml_source_lose(s, &s->gpus[i], "not found again");
 	if (!s->is_lost) {
 		s->retry_ns = 0;
 		s->backoff_ns = RETRY_NS;

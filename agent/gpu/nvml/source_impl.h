@@ -28,6 +28,8 @@ struct nvml_source {
 	int64_t retry_ns, backoff_ns;
 };
 
+/* The device answers no more: a note says so once, and the next look tries to find it again. */
+void nvml_source_lose(struct nvml_source *s, struct nvml_gpu *g, const char *why);
 /* Is there no value? Takes note of what that means for the device, or for all. */
 bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc rc,
 			const char *what);

@@ -36,7 +36,7 @@ static uint64_t taken(const struct node *n, const struct job *except)
 	uint64_t bits = 0;
 
 	for (const struct job *j = n->jobs; j; j = j->next)
-		if (j != except && j->step != STEP_REPORT)
+		if (j != except && j->phase != PHASE_REPORT)
 			bits |= j->gpus;
 	return bits;
 }
@@ -102,7 +102,7 @@ void job_gpus_tick(struct node *n)
 		uplink_kick(n->uplink);
 }
 
-size_t job_gpus_drained(struct node *n, struct admit_hold *ret)
+size_t job_gpus_drained(struct node *n, struct admit_allocation *ret)
 {
 	uint64_t bits = n->gpus_drained & ~taken(n, NULL);
 	size_t found = 0;
@@ -112,7 +112,8 @@ size_t job_gpus_drained(struct node *n, struct admit_hold *ret)
 
 		if (!(bits & BIT(i)) || !is_grantable(d))
 			continue;
-		ret[found] = (struct admit_hold){ .phase = ADMIT_SUSPENDED, .res.ngpus = 1 };
+		ret[found] =
+			(struct admit_allocation){ .phase = ADMIT_SUSPENDED, .res.ngpus = 1 };
 		snprintf(ret[found].res.gpu_model, sizeof(ret[found].res.gpu_model), "%s",
 			 d->model);
 		found++;
@@ -237,7 +238,7 @@ int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare)
 	return save_uuids(n, j);
 }
 
-void job_gpus_return(struct node *n, struct job *j)
+void job_gpus_recover(struct node *n, struct job *j)
 {
 	_cleanup_free_ char *copy = j->s.gpus ? strdup(j->s.gpus) : NULL;
 	char *uuid, *rest = copy;

@@ -24,7 +24,7 @@ void job_gpus_close(struct node *n);
  * there are not enough and the job has failed, in words. -ENOMEM. */
 int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare);
 /* What the agent before granted, from j->s.gpus. */
-void job_gpus_return(struct node *n, struct job *j);
+void job_gpus_recover(struct node *n, struct job *j);
 /* NUMA nodes of the job's GPUs; empty: none, or not known. */
 void job_gpus_near(const struct node *n, const struct job *j, struct cpulist *ret);
 /* The device files that the unit must be let open, GPUs' and those all GPU jobs share; NULL: it
@@ -43,7 +43,7 @@ void job_gpus_finish(struct node *n, struct job *j);
 void job_gpus_tick(struct node *n);
 /* As admission counts: one hold for each drained GPU that no job holds. Returns how many, at
  * most GPU_DEVICES_MAX. */
-size_t job_gpus_drained(struct node *n, struct admit_hold *ret);
+size_t job_gpus_drained(struct node *n, struct admit_allocation *ret);
 /* The job's GPUs all are of this model; "": none, or several. */
 const char *job_gpus_model(const struct node *n, const struct job *j);
 

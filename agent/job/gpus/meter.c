@@ -307,7 +307,7 @@ static void sum_up(struct job *j)
 		usage_set(&u, &u.gpu_alloc_bytes, m->alloc_bytes);
 		usage_set(&u, &u.gpu_alloc_peak_bytes, m->alloc_peak_bytes);
 	}
-	report_merge(j, &u);
+	job_merge_usage(j, &u);
 }
 
 /* Counted by job in the kernel; no driver is asked. */
@@ -324,7 +324,7 @@ static void take_work(const struct node *n, struct job *j)
 		usage_set(&u, &u.gpu_sched_jobs, (int64_t)c.n_run);
 	if (c.have & GPUWORK_HAVE_BUSY)
 		usage_set(&u, &u.gpu_sched_busy_ns, (int64_t)c.busy_ns);
-	report_merge(j, &u);
+	job_merge_usage(j, &u);
 }
 
 static bool is_metered(const struct job *j, const struct job *last)

@@ -7,14 +7,14 @@
 #include "agent/enforce/final.h"
 #include "agent/job/due.h"
 #include "agent/job/phase/end.h"
-#include "agent/job/handshake/gate.h"
+#include "agent/job/handshake/handshake.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/phase/limit.h"
 #include "agent/job/output.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
-#include "agent/job/phase/sentence.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/end_message.h"
+#include "agent/job/phase/attach.h"
 #include "agent/step/steps.h"
 #include "common/log.h"
 #include "common/time_units.h"
@@ -59,7 +59,7 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 	if (j->s.end.kind == END_NONE && !j->clock.start_ns &&
 	    final_is_setup_failure(f, &setup))
 		job_fail(j, "the job's unit could not be set up: %.200s", setup.reason.text);
-	limit_from_latches(n, j);
+	limit_read_latches(n, j);
 	state_end_get(&j->s, &seen);
 	if (seen.kind == END_NONE) {
 		seen = told;
@@ -87,7 +87,7 @@ static void no_record(struct job *j)
 {
 	if (j->s.end.kind != END_NONE)
 		return;
-	job_latch(j, END_EXITED, "");
+	job_latch_end(j, END_EXITED, "");
 	job_note(j, "how the job ended was not recorded");
 }
 
@@ -108,7 +108,7 @@ static void say(struct node *n, struct job *j)
 	state_end_get(&j->s, &end);
 	reason_format(&end, text, sizeof(text));
 	if (j->s.end.kind != END_EXITED && j->s.end.kind != END_SIGNALED)
-		job_say(n, j, text);
+		end_message_write(n, j, text);
 	log_job(LOG_INFO, j->s.job, "end", "%s", text);
 }
 
@@ -117,9 +117,9 @@ int job_finish(struct node *n, struct job *j)
 	struct final f;
 	bool have;
 
-	gate_drop(j);
+	handshake_drop(j);
 	if (!unit_is_over(n, j, &f, &have)) {
-		job_again(j, 100);
+		job_act_after(j, 100);
 		return 0;
 	}
 	stop_clock(n, j, have ? &f : NULL);
@@ -132,10 +132,10 @@ int job_finish(struct node *n, struct job *j)
 	job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
 	say(n, j);
 	job_gpus_finish(n, j);
-	job_unwatch(n, j);
+	job_detach(n, j);
 	n->ops->forget(n->manager, (struct manager_id){ j->s.job, j->s.attempt }, NULL);
 	j->waits_until_ns = 0;
-	job_go(j, STEP_DRAIN);
+	job_enter_phase(j, PHASE_DRAIN);
 	return 0;
 }
 
@@ -148,12 +148,12 @@ int job_drain(struct node *n, struct job *j)
 	if (can_wait && !(job_output_is_taken(j) && steps_are_told(n, j)) &&
 	    node_now_ns() < j->waits_until_ns) {
 		uplink_kick(n->uplink);
-		job_again(j, 1000);
+		job_act_after(j, 1000);
 		return 0;
 	}
 	if (can_wait && !job_output_is_taken(j))
 		job_note(j, "the controller did not take all of the job's output in time");
-	job_go(j, STEP_CLEANUP);
+	job_enter_phase(j, PHASE_CLEANUP);
 	return 0;
 }
 
@@ -168,8 +168,8 @@ static void on_removed(void *ctx, const struct jobfs_job *what, int result,
 	if (!j)
 		return;
 	j->is_removing = false;
-	if (j->step == STEP_CLEANUP)
-		job_go(j, STEP_REPORT);
+	if (j->phase == PHASE_CLEANUP)
+		job_enter_phase(j, PHASE_REPORT);
 }
 
 int job_clean(struct node *n, struct job *j)
@@ -181,7 +181,7 @@ int job_clean(struct node *n, struct job *j)
 	if (j->is_removing)
 		return 0;
 	if (!n->jobfs || !j->s.jobfs.projid) {
-		job_go(j, STEP_REPORT);
+		job_enter_phase(j, PHASE_REPORT);
 		return 0;
 	}
 	j->is_removing = true;
@@ -191,7 +191,7 @@ int job_clean(struct node *n, struct job *j)
 	return 0;
 }
 
-int job_say_final(struct node *n, struct job *j)
+int job_report_final(struct node *n, struct job *j)
 {
 	struct err err;
 	int r = report_put(n, j, &err);
@@ -199,7 +199,7 @@ int job_say_final(struct node *n, struct job *j)
 	if (r < 0)
 		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
 	if (r) /* until it is saved, the record may be needed again */
-		job_again(j, 1000);
+		job_act_after(j, 1000);
 	else
 		final_remove(n->final_dir, j->s.job, j->s.attempt);
 	if (r < 0)
@@ -208,8 +208,8 @@ int job_say_final(struct node *n, struct job *j)
 		uplink_kick(n->uplink);
 	/* Cores are free: perhaps another waits for them. */
 	for (struct job *i = n->jobs; i; i = i->next)
-		if (i->step == STEP_RUNNING && cpulist_is_empty(&i->s.cpus))
-			job_again(i, 0);
+		if (i->phase == PHASE_RUNNING && cpulist_is_empty(&i->s.cpus))
+			job_act_after(i, 0);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ void job_settle(struct node *n, struct job *j)
 	struct manager_id id = { j->s.job, j->s.attempt };
 
 	final_remove(n->final_dir, id.job, id.attempt);
-	job_unwatch(n, j);
+	job_detach(n, j);
 	steps_drop(n, j);
 	job_free(j);
 	job_save_forget(n, id);
@@ -249,7 +249,7 @@ void job_sweep_jobfs(struct node *n)
 		struct job *j = job_find(n, id.job, id.attempt);
 
 		manager_path(n->ops->parent(n->manager), id, path);
-		if ((!j || j->step == STEP_REPORT) && access(path, F_OK) < 0)
+		if ((!j || j->phase == PHASE_REPORT) && access(path, F_OK) < 0)
 			jobfs_remove(n->jobfs, &list[i], &how, &err);
 	}
 }

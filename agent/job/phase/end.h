@@ -2,10 +2,10 @@
 #pragma once
 #include "agent/job/job.h"
 
-int job_finish(struct node *n, struct job *j);	  /* FINAL */
-int job_drain(struct node *n, struct job *j);	  /* DRAIN */
-int job_clean(struct node *n, struct job *j);	  /* CLEANUP */
-int job_say_final(struct node *n, struct job *j); /* REPORT */
+int job_finish(struct node *n, struct job *j);	     /* FINAL */
+int job_drain(struct node *n, struct job *j);	     /* DRAIN */
+int job_clean(struct node *n, struct job *j);	     /* CLEANUP */
+int job_report_final(struct node *n, struct job *j); /* REPORT */
 /* The controller has the final report: forget the job. *j is freed. */
 void job_settle(struct node *n, struct job *j);
 /* Directories of jobs that nobody knows (of a lost database): removed. */

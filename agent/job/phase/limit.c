@@ -7,7 +7,8 @@
 #include <string.h>
 #include "agent/job/due.h"
 #include "agent/job/phase/limit.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
+#include "agent/job/phase/kill.h"
 #include "common/log.h"
 #include "common/time_units.h"
 #include "common/utf8.h"
@@ -91,13 +92,13 @@ static void tell(struct job *j)
 
 	state_end_get(&j->s, &end);
 	log_job(LOG_NOTICE, j->s.job, "limit", "%s", reason_format(&end, text, sizeof(text)));
-	job_again(j, 0);
+	job_act_after(j, 0);
 }
 
 static struct job *by_work(struct node *n, uint64_t cgroup_id)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
-		if (j->is_watched && j->work_id == cgroup_id)
+		if (j->is_attached && j->work_id == cgroup_id)
 			return j;
 	return NULL;
 }
@@ -105,7 +106,7 @@ static struct job *by_work(struct node *n, uint64_t cgroup_id)
 static struct job *by_id(struct node *n, int64_t id)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
-		if (j->is_watched && j->s.job == id)
+		if (j->is_attached && j->s.job == id)
 			return j;
 	return NULL;
 }
@@ -166,7 +167,7 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 			 "the node itself ran out of memory and the kernel ended process "
 			 "%" PRId32 " (%.16s) of this job",
 			 oom->pid, oom->comm);
-		job_again(j, 0);
+		job_act_after(j, 0);
 		return;
 	}
 	if (!latch(j, (struct hit){ LIMIT_MEM, j->s.mem_max_bytes,
@@ -266,20 +267,20 @@ static void check_jobfs(struct node *n, struct job *j)
 	limit_on_quota(n, &q);
 }
 
-void limit_check(struct node *n, struct job *j)
+void limit_check_sampled(struct node *n, struct job *j)
 {
-	if (j->step != STEP_RUNNING || j->s.end.kind != END_NONE)
+	if (j->phase != PHASE_RUNNING || j->s.end.kind != END_NONE)
 		return;
 	check_pids(n, j);
 	if (j->s.end.kind == END_NONE)
 		check_jobfs(n, j);
 }
 
-void limit_look_at_clock(struct node *n, struct job *j)
+void limit_check_clock(struct node *n, struct job *j)
 {
 	int64_t limit_s = j->s.request.res.walltime_s, running_ns;
 
-	if (j->step != STEP_RUNNING)
+	if (j->phase != PHASE_RUNNING)
 		return;
 	if (j->is_killing) {
 		job_kill_now(j);
@@ -288,7 +289,7 @@ void limit_look_at_clock(struct node *n, struct job *j)
 	job_sync_clock(n, j);
 	running_ns = clock_running_ns(&j->clock, node_now_ns());
 	if (limit_s <= 0 || j->is_frozen || running_ns < limit_s * S_NS) {
-		limit_arm(n, j);
+		limit_arm_clock(n, j);
 		return;
 	}
 	if (latch(j, (struct hit){ LIMIT_WALLTIME, limit_s, running_ns / S_NS })) {
@@ -297,7 +298,7 @@ void limit_look_at_clock(struct node *n, struct job *j)
 	}
 }
 
-void limit_arm(struct node *n, struct job *j)
+void limit_arm_clock(struct node *n, struct job *j)
 {
 	(void)n;
 	if (!j->is_killing)
@@ -305,42 +306,15 @@ void limit_arm(struct node *n, struct job *j)
 			    clock_deadline_ns(&j->clock, j->s.request.res.walltime_s));
 }
 
-/* It was suspended and its cores given away: it may not run for its TERM. Killed before it is
- * thawed, it does not run at all; without cgroup.kill that cannot be had. */
-static bool may_not_run(const struct job *j)
-{
-	return j->is_frozen && cpulist_is_empty(&j->s.cpus) && j->kill_fd >= 0;
-}
-
-void limit_end_softly(struct node *n, struct job *j)
-{
-	struct manager_id id = { j->s.job, j->s.attempt };
-	struct err err;
-
-	if (j->is_killing)
-		return;
-	j->is_killing = true;
-	if (may_not_run(j)) {
-		job_note(j,
-			 "ended without SIGTERM: it was suspended, and its cores are others'");
-		job_kill_now(j);
-	} else if (n->ops->signal(n->manager, id, SIGTERM, &err) < 0) {
-		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
-	}
-	if (j->is_frozen && n->ops->thaw(n->manager, id, &err) < 0)
-		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
-	job_due_set(j, DUE_CLOCK, node_now_ns() + n->conf->kill_grace_s * S_NS);
-}
-
 /* The kernel side latched the excess; it is delivered by the next dispatch, or was already
  * but the agent died before it could save it. */
-void limit_from_latches(struct node *n, struct job *j)
+void limit_read_latches(struct node *n, struct job *j)
 {
 	struct vmem_usage u;
 
-	if (j->is_watched)
+	if (j->is_attached)
 		vmem_dispatch(n->vmem, NULL); /* with what the kernel knows of it */
-	if (j->s.end.kind != END_NONE || !j->is_watched ||
+	if (j->s.end.kind != END_NONE || !j->is_attached ||
 	    vmem_read(n->vmem, j->work_id, &u, NULL) < 0 || !u.is_exceeded)
 		return;
 	if (u.is_no_room) {

@@ -11,12 +11,10 @@ void limit_on_left(void *ctx, const struct guard_left *l);
 
 /* What no event tells, once a measurement: forks refused at the bound, jobfs full where the
  * kernel side cannot say so. */
-void limit_check(struct node *n, struct job *j);
+void limit_check_sampled(struct node *n, struct job *j);
 /* (Re)arm the walltime for the present state of the clock. */
-void limit_arm(struct node *n, struct job *j);
+void limit_arm_clock(struct node *n, struct job *j);
 /* When it is due: walltime over, or the grace after TERM. */
-void limit_look_at_clock(struct node *n, struct job *j);
-/* TERM, and after the grace KILL; a frozen job is thawed for it. The reason is in j->s.end. */
-void limit_end_softly(struct node *n, struct job *j);
+void limit_check_clock(struct node *n, struct job *j);
 /* Why nobody asked: reason from latched kernel state of a job that ended without the agent. */
-void limit_from_latches(struct node *n, struct job *j);
+void limit_read_latches(struct node *n, struct job *j);

@@ -10,7 +10,7 @@
 #include "agent/job/phase/limit.h"
 #include "agent/job/output.h"
 #include "agent/job/phase/recover.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
 #include "common/log.h"
 #include "common/time_units.h"
 
@@ -19,7 +19,7 @@ static void take_bad(struct job *j, const struct err *err)
 {
 	job_fail(j, "the agent's record of this job is damaged: %.150s", err->text);
 	manager_name((struct manager_id){ j->s.job, j->s.attempt }, j->s.unit);
-	j->step = STEP_FINAL;
+	j->phase = PHASE_FINAL;
 }
 
 static void take_order(struct job *j)
@@ -42,7 +42,7 @@ static void take_clock(struct node *n, struct job *j)
 		return;
 	clock_start(&j->clock, c->at_ns - c->running_ns - c->suspended_ns);
 	j->clock.frozen_ns = c->suspended_ns;
-	if (j->step > STEP_FINAL)
+	if (j->phase > PHASE_FINAL)
 		clock_stop(&j->clock, c->at_ns);
 }
 
@@ -55,13 +55,13 @@ static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err
 		return -ENOMEM;
 	if (!bad)
 		state_attempt_take(&j->s, a);
-	if (bad || job_step_parse(j->s.step, &j->step) < 0) {
+	if (bad || job_phase_parse(j->s.step, &j->phase) < 0) {
 		take_bad(j, err);
 		return 0;
 	}
 	take_order(j);
 	take_clock(n, j);
-	job_gpus_return(n, j);
+	job_gpus_recover(n, j);
 	return 0;
 }
 
@@ -72,11 +72,11 @@ static void take_lost(struct node *n, struct job *j)
 
 	snprintf(text, sizeof(text), "node %s was booted anew", n->conf->node);
 	if (j->s.end.kind == END_NONE)
-		job_latch(j, END_NODE_LOST, text);
+		job_latch_end(j, END_NODE_LOST, text);
 	j->s.unit[0] = '\0';
 	j->s.clock.ended_ns = node_realtime_ns();
 	log_job(LOG_WARNING, j->s.job, "lost", "node was booted anew while the job was here");
-	j->step = STEP_CLEANUP;
+	j->phase = PHASE_CLEANUP;
 }
 
 static void guard_again(struct node *n, struct job *j)
@@ -87,10 +87,10 @@ static void guard_again(struct node *n, struct job *j)
 	manager_path(n->ops->parent(n->manager), (struct manager_id){ j->s.job, j->s.attempt },
 		     path);
 	if (access(path, F_OK) < 0) {
-		job_watch_remains(n, j); /* over: FINAL finds its record */
+		job_attach_remains(n, j); /* over: FINAL finds its record */
 		return;
 	}
-	if (job_watch(n, j, 0, &err) < 0) {
+	if (job_attach(n, j, 0, &err) < 0) {
 		log_job(LOG_ERR, j->s.job, "adopt", "%s", err.text);
 		job_note(j, "not guarded since the agent came back: %.180s", err.text);
 		return;
@@ -107,22 +107,22 @@ static void take_up(struct node *n, struct job *j)
 	bool is_here = !strcmp(j->s.clock.boot, n->boot) || !j->s.clock.boot[0];
 	char path[MANAGER_PATH_MAX];
 
-	if (j->step > STEP_PREPARE && j->step < STEP_CLEANUP && j->s.unit[0] && !is_here) {
+	if (j->phase > PHASE_PREPARE && j->phase < PHASE_CLEANUP && j->s.unit[0] && !is_here) {
 		take_lost(n, j);
-	} else if (j->step == STEP_RUNNING || j->step == STEP_UNIT) {
+	} else if (j->phase == PHASE_RUNNING || j->phase == PHASE_UNIT) {
 		if (j->s.unit[0])
 			guard_again(n, j);
 		manager_path(n->ops->parent(n->manager),
 			     (struct manager_id){ j->s.job, j->s.attempt }, path);
-		if (j->step == STEP_RUNNING && access(path, F_OK) < 0)
-			j->step = STEP_FINAL;
-	} else if (j->step == STEP_FINAL) {
-		job_watch_remains(n, j);
+		if (j->phase == PHASE_RUNNING && access(path, F_OK) < 0)
+			j->phase = PHASE_FINAL;
+	} else if (j->phase == PHASE_FINAL) {
+		job_attach_remains(n, j);
 	}
-	if (j->step >= STEP_RUNNING)
+	if (j->phase >= PHASE_RUNNING)
 		request_shed(&j->s.request);
 	job_output_watch(j);
-	job_go(j, j->step);
+	job_enter_phase(j, j->phase);
 }
 
 static int read_set(const char *path, const char *file, struct cpulist *ret)
@@ -187,7 +187,7 @@ static void find_jobfs(struct node *n, struct job *j)
 			j->s.jobfs = list[i];
 }
 
-int job_return_unknown(struct node *n, struct job *j)
+int job_recover_unknown(struct node *n, struct job *j)
 {
 	struct manager_id id = { j->s.job, j->s.attempt };
 	char path[MANAGER_PATH_MAX], text[32], work[MANAGER_PATH_MAX + 8];
@@ -253,7 +253,7 @@ static bool is_over(struct node *n, struct manager_id id)
 	return true;
 }
 
-int job_return_found(struct node *n, struct sync_job **ret, size_t *ret_n)
+int job_recover_list_found(struct node *n, struct sync_job **ret, size_t *ret_n)
 {
 	struct sync_job *list = reallocarray(*ret, n->n_found + 1, sizeof(*list));
 	size_t kept = 0;
@@ -275,7 +275,7 @@ int job_return_found(struct node *n, struct sync_job **ret, size_t *ret_n)
 	return 0;
 }
 
-int job_return_refuse(struct node *n, struct manager_id id)
+int job_recover_refuse(struct node *n, struct manager_id id)
 {
 	struct err err = { "" };
 
@@ -292,12 +292,12 @@ int job_return_refuse(struct node *n, struct manager_id id)
 static bool is_work(void *ctx, uint64_t cgroup_id)
 {
 	for (struct job *j = ((struct node *)ctx)->jobs; j; j = j->next)
-		if (j->is_watched && j->work_id == cgroup_id)
+		if (j->is_attached && j->work_id == cgroup_id)
 			return true;
 	return false;
 }
 
-int job_return_all(struct node *n, struct err *err)
+int job_recover_all(struct node *n, struct err *err)
 {
 	struct listing l = { .node = n };
 	int r = state_load(n->db, on_row, n, err);

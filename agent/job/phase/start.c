@@ -11,27 +11,28 @@
 /* A suspended job, and one that only waits for its output to be taken, needs no cores. */
 static bool holds_cores(const struct job *j)
 {
-	return j->step != STEP_DRAIN && !cpulist_is_empty(&j->s.cpus);
+	return j->phase != PHASE_DRAIN && !cpulist_is_empty(&j->s.cpus);
 }
 
-int job_holds(struct node *n, const struct job *except, struct admit_hold **ret, size_t *ret_n)
+int job_list_allocations(struct node *n, const struct job *except,
+			 struct admit_allocation **ret, size_t *ret_n)
 {
-	struct admit_hold *holds;
+	struct admit_allocation *allocations;
 	const char *model;
 	size_t count = 0;
 
 	for (struct job *j = n->jobs; j; j = j->next)
 		count++;
-	holds = calloc(count + GPU_DEVICES_MAX, sizeof(*holds));
-	if (!holds)
+	allocations = calloc(count + GPU_DEVICES_MAX, sizeof(*allocations));
+	if (!allocations)
 		return -ENOMEM;
 	count = 0;
 	for (struct job *j = n->jobs; j; j = j->next) {
-		bool is_started = j->step > STEP_PREPARE || !cpulist_is_empty(&j->s.cpus);
+		bool is_started = j->phase > PHASE_PREPARE || !cpulist_is_empty(&j->s.cpus);
 
-		if (j == except || j->step == STEP_REPORT || !is_started)
+		if (j == except || j->phase == PHASE_REPORT || !is_started)
 			continue;
-		holds[count++] = (struct admit_hold){
+		allocations[count++] = (struct admit_allocation){
 			.job = j->s.job,
 			.attempt = j->s.attempt,
 			.phase = holds_cores(j) ? ADMIT_ACTIVE : ADMIT_SUSPENDED,
@@ -39,11 +40,11 @@ int job_holds(struct node *n, const struct job *except, struct admit_hold **ret,
 		};
 		model = job_gpus_model(n, j);
 		if (*model)
-			snprintf(holds[count - 1].res.gpu_model,
-				 sizeof(holds[count - 1].res.gpu_model), "%s", model);
+			snprintf(allocations[count - 1].res.gpu_model,
+				 sizeof(allocations[count - 1].res.gpu_model), "%s", model);
 	}
-	count += job_gpus_drained(n, holds + count);
-	*ret = holds;
+	count += job_gpus_drained(n, allocations + count);
+	*ret = allocations;
 	*ret_n = count;
 	return 0;
 }
@@ -65,13 +66,13 @@ static bool lacks_only_pids(const struct admit_node *node, const struct resource
 
 static int admit(struct node *n, struct job *j)
 {
-	_cleanup_free_ struct admit_hold *holds = NULL;
+	_cleanup_free_ struct admit_allocation *allocations = NULL;
 	struct admit_node node = { .capacity = n->capacity };
 	char text[ADMIT_TEXT_MAX];
 
-	if (job_holds(n, j, &holds, &node.n_holds) < 0)
+	if (job_list_allocations(n, j, &allocations, &node.n_allocations) < 0)
 		return -ENOMEM;
-	node.holds = holds;
+	node.allocations = allocations;
 	if (!n->jobfs && j->s.request.res.jobfs_bytes > 0) {
 		job_fail(j, "node %s cannot hold this job: no job disk: %.150s", n->conf->node,
 			 n->jobfs_why.text);
@@ -99,7 +100,7 @@ static void spare_cpus(struct node *n, const struct job *except, struct cpulist 
 {
 	*ret = n->cpus;
 	for (struct job *j = n->jobs; j; j = j->next)
-		if (j != except && holds_cores(j) && j->step < STEP_DRAIN)
+		if (j != except && holds_cores(j) && j->phase < PHASE_DRAIN)
 			cpulist_remove(ret, &j->s.cpus);
 }
 
@@ -217,13 +218,13 @@ int job_prepare(struct node *n, struct job *j)
 	int r = check_user(n, j);
 
 	if (j->s.end.kind != END_NONE) { /* cancelled while it waited */
-		job_go(j, STEP_FINAL);
+		job_enter_phase(j, PHASE_FINAL);
 		return 0;
 	}
 	if (!r)
 		r = admit(n, j);
 	if (r == PREPARE_WAITS) {
-		job_again(j, PREPARE_AGAIN_MS);
+		job_act_after(j, PREPARE_AGAIN_MS);
 		return 0;
 	}
 	if (!r && j->s.request.res.ngpus > 0) {
@@ -246,11 +247,11 @@ int job_prepare(struct node *n, struct job *j)
 		job_fail(j, "cannot prepare: %s", strerror(r < 0 ? -r : 0));
 	else /* from here on there may be a unit, whoever lives to see it */
 		manager_name((struct manager_id){ j->s.job, j->s.attempt }, j->s.unit);
-	job_go(j, r ? STEP_FINAL : STEP_UNIT);
+	job_enter_phase(j, r ? PHASE_FINAL : PHASE_UNIT);
 	return 0;
 }
 
-int job_make_unit(struct node *n, struct job *j)
+int job_start_unit(struct node *n, struct job *j)
 {
 	struct manager_spec spec = { .id = { j->s.job, j->s.attempt },
 				     .uid = j->s.request.uid,
@@ -267,22 +268,22 @@ int job_make_unit(struct node *n, struct job *j)
 	int r;
 
 	if (j->s.end.kind != END_NONE) {
-		job_go(j, STEP_FINAL);
+		job_enter_phase(j, PHASE_FINAL);
 		return 0;
 	}
 	spec.jobfs_dir = job_file(j, "", dir, sizeof(dir));
 	spec.devices = devices = job_gpus_files(n, j);
 	r = n->ops->start(n->manager, &spec, &err);
 	if (r < 0)
-		job_unit_made(j, r, &err);
+		job_on_unit_started(j, r, &err);
 	return 0;
 }
 
 /* When something of the unit did come to be, its final record follows and leads on. */
-void job_unit_made(struct job *j, int result, const struct err *err)
+void job_on_unit_started(struct job *j, int result, const struct err *err)
 {
-	if (result >= 0 || j->step != STEP_UNIT)
+	if (result >= 0 || j->phase != PHASE_UNIT)
 		return;
 	job_fail(j, "the unit could not be started: %.200s", err->text);
-	job_go(j, STEP_FINAL);
+	job_enter_phase(j, PHASE_FINAL);
 }

@@ -4,7 +4,7 @@
 #include "agent/job/phase/suspend.h"
 #include "agent/job/report.h"
 #include "agent/job/phase/start.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
 #include "common/log.h"
 
 static struct manager_id id_of(const struct job *j)
@@ -61,7 +61,7 @@ static void begin_thaw(struct node *n, struct job *j)
 	struct err err;
 
 	if (!job_cpus_in_force(j)) {
-		job_again(j, 20);
+		job_act_after(j, 20);
 		return;
 	}
 	j->pause = PAUSE_THAWING;
@@ -69,9 +69,9 @@ static void begin_thaw(struct node *n, struct job *j)
 		failed(j, "resume", &err);
 }
 
-void pause_apply(struct node *n, struct job *j)
+void suspend_apply(struct node *n, struct job *j)
 {
-	if (j->step != STEP_RUNNING || j->s.end.kind != END_NONE)
+	if (j->phase != PHASE_RUNNING || j->s.end.kind != END_NONE)
 		return;
 	if (j->pause == PAUSE_CPUS) {
 		begin_thaw(n, j);
@@ -88,9 +88,9 @@ void pause_apply(struct node *n, struct job *j)
 static void wake_others(struct node *n, const struct job *except)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
-		if (j != except && j->step == STEP_RUNNING && j->order == ORDER_RUN &&
+		if (j != except && j->phase == PHASE_RUNNING && j->order == ORDER_RUN &&
 		    is_ours(j))
-			job_again(j, 0);
+			job_act_after(j, 0);
 }
 
 static void suspended(struct node *n, struct job *j)
@@ -102,11 +102,11 @@ static void suspended(struct node *n, struct job *j)
 		clock_freeze(&j->clock, node_now_ns());
 	}
 	job_sync_clock(n, j);
-	limit_arm(n, j);
+	limit_arm_clock(n, j);
 	log_job(LOG_INFO, j->s.job, "suspend", "suspended; its cores are free for others");
 	report_change(n, j);
 	wake_others(n, j);
-	pause_apply(n, j);
+	suspend_apply(n, j);
 }
 
 static void resumed(struct node *n, struct job *j)
@@ -119,17 +119,17 @@ static void resumed(struct node *n, struct job *j)
 		clock_thaw(&j->clock, node_now_ns());
 	}
 	job_sync_clock(n, j);
-	limit_arm(n, j);
+	limit_arm_clock(n, j);
 	log_job(LOG_INFO, j->s.job, "resume", "resumed on cpus %s",
 		cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
 	report_change(n, j);
-	pause_apply(n, j);
+	suspend_apply(n, j);
 }
 
-void pause_done(struct node *n, struct job *j, enum manager_order order, int result,
-		const struct err *err)
+void suspend_on_done(struct node *n, struct job *j, enum manager_order order, int result,
+		     const struct err *err)
 {
-	if (j->step != STEP_RUNNING || j->s.end.kind != END_NONE)
+	if (j->phase != PHASE_RUNNING || j->s.end.kind != END_NONE)
 		return;
 	if (order == MANAGER_FREEZE && j->pause == PAUSE_FREEZING) {
 		if (result < 0)
@@ -153,7 +153,7 @@ void pause_done(struct node *n, struct job *j, enum manager_order order, int res
 	}
 }
 
-void pause_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns)
+void suspend_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns)
 {
 	struct node *n = ctx;
 	struct job *j = job_find_running(n, job);
@@ -166,7 +166,7 @@ void pause_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns)
 	else
 		clock_thaw(&j->clock, (int64_t)boot_ns);
 	job_sync_clock(n, j);
-	limit_arm(n, j);
+	limit_arm_clock(n, j);
 	if (j->pause == PAUSE_NONE && j->s.end.kind == END_NONE)
 		log_job(LOG_INFO, j->s.job, frozen ? "suspend" : "resume",
 			"%s by somebody else", frozen ? "frozen" : "thawed");

@@ -5,9 +5,9 @@
 #include "agent/job/job.h"
 
 /* Bring the job to what was ordered, one step nearer; called again after each. */
-void pause_apply(struct node *n, struct job *j);
+void suspend_apply(struct node *n, struct job *j);
 /* The manager's answers. */
-void pause_done(struct node *n, struct job *j, enum manager_order order, int result,
-		const struct err *err);
+void suspend_on_done(struct node *n, struct job *j, enum manager_order order, int result,
+		     const struct err *err);
 /* events_config.on_frozen; ctx is the node. Somebody, perhaps not we, froze or thawed it. */
-void pause_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns);
+void suspend_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns);

@@ -15,27 +15,27 @@
 #include <bpf/libbpf.h>
 #include "common/err.h"
 
-struct kern;
+struct skeleton;
 
-enum kern_kind {
-	KERN_TRACEPOINT, /* tp_btf: tier 2 */
-	KERN_TRAMPOLINE, /* fentry, fmod_ret: tier 1 */
-	KERN_ITERATOR,	 /* loaded, run on demand, never pinned */
+enum skeleton_kind {
+	SKELETON_TRACEPOINT, /* tp_btf: tier 2 */
+	SKELETON_TRAMPOLINE, /* fentry, fmod_ret: tier 1 */
+	SKELETON_ITERATOR,   /* loaded, run on demand, never pinned */
 };
 
-struct kern_hook {
+struct skeleton_hook {
 	const char *prog; /* program name in the object */
-	enum kern_kind kind;
+	enum skeleton_kind kind;
 	const char *instead_of; /* only tried when that earlier hook could not be had */
 	const char *lost;	/* what a status says is lost without it; NULL: nothing */
 };
 
-struct kern_spec {
+struct skeleton_spec {
 	const char *name; /* also in libbpf's messages */
 	int version;	  /* of the maps and programs; raise it with every change of them */
 	const void *elf;
 	size_t elf_size;
-	const struct kern_hook *hooks;
+	const struct skeleton_hook *hooks;
 	size_t n_hooks;
 	const char *pin_dir; /* NULL: nothing is pinned */
 	int best_tier;	     /* 2: leave trampolines alone */
@@ -45,22 +45,23 @@ struct kern_spec {
 };
 
 /* Load and attach what the kernel takes. Succeeds when the maps exist, even with no hook:
- * ask kern_has(). -errno when the maps cannot be made. */
-int kern_open(const struct kern_spec *spec, struct kern **ret, struct err *err);
-struct kern *kern_close(struct kern *k); /* pinned links stand */
+ * ask skeleton_has(). -errno when the maps cannot be made. */
+int skeleton_open(const struct skeleton_spec *spec, struct skeleton **ret, struct err *err);
+struct skeleton *skeleton_close(struct skeleton *k); /* pinned links stand */
 
 /* Unpin every version of the object `name`; with the last pin and its process, hooks detach. */
-void kern_forget(const char *pin_dir, const char *name);
+void skeleton_forget(const char *pin_dir, const char *name);
 
-bool kern_has(const struct kern *k, const char *prog);
-int kern_map(const struct kern *k, const char *map);		       /* fd, or -ENOENT */
-struct bpf_program *kern_prog(const struct kern *k, const char *prog); /* loaded, or NULL */
+bool skeleton_has(const struct skeleton *k, const char *prog);
+int skeleton_map(const struct skeleton *k, const char *map); /* fd, or -ENOENT */
+struct bpf_program *skeleton_prog(const struct skeleton *k,
+				  const char *prog); /* loaded, or NULL */
 /* All pinned links of an earlier process were found: no interval without them. */
-bool kern_adopted(const struct kern *k);
+bool skeleton_adopted(const struct skeleton *k);
 /* "LOST: hook PROG: reason" lines for what is missing, "" when nothing is. */
-const char *kern_status(const struct kern *k);
+const char *skeleton_status(const struct skeleton *k);
 
-static inline void kern_closep(struct kern **k)
+static inline void skeleton_closep(struct skeleton **k)
 {
-	kern_close(*k);
+	skeleton_close(*k);
 }

@@ -1,12 +1,12 @@
-/* gate_plan.c - see handshake/gate_plan.h. */
+/* gate_plan.c - see handshake/make_plan.h. */
 #include <stdlib.h>
 #include <string.h>
-#include "agent/job/handshake/gate_plan.h"
+#include "agent/job/handshake/make_plan.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/gpus/env.h"
 #include "agent/job/handshake/plan.h"
 
-uint32_t job_gate_denials(const struct node *n)
+uint32_t handshake_denials(const struct node *n)
 {
 	uint32_t holds = guard_holds(n->guard);
 
@@ -15,7 +15,7 @@ uint32_t job_gate_denials(const struct node *n)
 }
 
 /* Where the kernel cannot refuse a mapping, no single process may exceed by much. */
-uint64_t job_gate_backstop(const struct job *j)
+uint64_t handshake_backstop(const struct job *j)
 {
 	const struct node *n = j->node;
 
@@ -34,8 +34,8 @@ static void note_gpu_env(struct job *j, char *const *gpu_env)
 			 (int)strcspn(differs, "="), differs);
 }
 
-int job_gate_plan(struct job *j, const struct request *step, char **ret, size_t *ret_size,
-		  struct err *err)
+int handshake_make_plan(struct job *j, const struct request *step, char **ret, size_t *ret_size,
+			struct err *err)
 {
 	char cpus[CPULIST_TEXT_MAX], dir[4200], work[4200], script[4200];
 	_cleanup_free_ char **gpu_env = NULL;
@@ -50,8 +50,8 @@ int job_gate_plan(struct job *j, const struct request *step, char **ret, size_t 
 			      .is_sister = !step && job_is_sister(j),
 			      .jobfs = job_file(j, "work", work, sizeof(work)),
 			      .script_path = job_file(j, "script", script, sizeof(script)),
-			      .rlimit_as = job_gate_backstop(j),
-			      .deny = job_gate_denials(n) };
+			      .rlimit_as = handshake_backstop(j),
+			      .deny = handshake_denials(n) };
 	int r = job_gpus_env(n, j, &gpu_env);
 
 	if (r < 0)

@@ -5,22 +5,22 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <bpf/bpf.h>
-#include "agent/kernel/kern.h"
+#include "agent/kernel/skeleton.h"
 #include "common/cleanup.h"
 
-#define KERN_MAX_HOOKS 24
+#define SKELETON_MAX_HOOKS 24
 
-struct kern {
-	struct kern_spec spec;
+struct skeleton {
+	struct skeleton_spec spec;
 	struct bpf_object *obj;
-	struct bpf_link *links[KERN_MAX_HOOKS];
-	int why[KERN_MAX_HOOKS]; /* 0: the hook stands; 1: not needed; else -errno */
-	char dir[PATH_MAX];	 /* "" when nothing is pinned */
+	struct bpf_link *links[SKELETON_MAX_HOOKS];
+	int why[SKELETON_MAX_HOOKS]; /* 0: the hook stands; 1: not needed; else -errno */
+	char dir[PATH_MAX];	     /* "" when nothing is pinned */
 	char status[4096];
 	unsigned n_pinned, n_found;
 };
 
-static struct bpf_object *open_object(const struct kern_spec *spec)
+static struct bpf_object *open_object(const struct skeleton_spec *spec)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = spec->name);
 	struct bpf_program *prog;
@@ -38,7 +38,7 @@ static struct bpf_object *open_object(const struct kern_spec *spec)
 }
 
 /* Would the kernel take this program? Loaded alone, with maps of its own, then dropped. */
-static int try_hook(const struct kern_spec *spec, const struct kern_hook *hook)
+static int try_hook(const struct skeleton_spec *spec, const struct skeleton_hook *hook)
 {
 	struct bpf_object *obj = open_object(spec);
 	struct bpf_program *prog;
@@ -57,7 +57,7 @@ static int try_hook(const struct kern_spec *spec, const struct kern_hook *hook)
 	return r;
 }
 
-static int hook_index(const struct kern *k, const char *prog)
+static int hook_index(const struct skeleton *k, const char *prog)
 {
 	for (size_t i = 0; i < k->spec.n_hooks; i++)
 		if (!strcmp(k->spec.hooks[i].prog, prog))
@@ -65,7 +65,7 @@ static int hook_index(const struct kern *k, const char *prog)
 	return -ENOENT;
 }
 
-static int pin_path(const struct kern *k, const char *kind, const char *name, char *ret)
+static int pin_path(const struct skeleton *k, const char *kind, const char *name, char *ret)
 {
 	int n = snprintf(ret, PATH_MAX, "%s/%s_%s", k->dir, kind, name);
 
@@ -73,12 +73,12 @@ static int pin_path(const struct kern *k, const char *kind, const char *name, ch
 }
 
 /* Take over links that an earlier process pinned. */
-static void find_pinned(struct kern *k)
+static void find_pinned(struct skeleton *k)
 {
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < k->spec.n_hooks; i++) {
-		if (k->spec.hooks[i].kind == KERN_ITERATOR)
+		if (k->spec.hooks[i].kind == SKELETON_ITERATOR)
 			continue;
 		if (pin_path(k, "link", k->spec.hooks[i].prog, path) < 0)
 			continue;
@@ -88,9 +88,9 @@ static void find_pinned(struct kern *k)
 	}
 }
 
-static void choose_hooks(struct kern *k)
+static void choose_hooks(struct skeleton *k)
 {
-	const struct kern_hook *h;
+	const struct skeleton_hook *h;
 	int other;
 
 	for (size_t i = 0; i < k->spec.n_hooks; i++) {
@@ -100,7 +100,7 @@ static void choose_hooks(struct kern *k)
 			k->why[i] = 0;
 		else if (other >= 0 && k->why[other] == 0)
 			k->why[i] = 1;
-		else if (h->kind == KERN_TRAMPOLINE && k->spec.best_tier >= 2)
+		else if (h->kind == SKELETON_TRAMPOLINE && k->spec.best_tier >= 2)
 			k->why[i] = -ECANCELED;
 		else
 			k->why[i] = try_hook(&k->spec, h);
@@ -151,12 +151,12 @@ static void remove_versions(const char *pin_dir, const char *name, const char *e
 	}
 }
 
-void kern_forget(const char *pin_dir, const char *name)
+void skeleton_forget(const char *pin_dir, const char *name)
 {
 	remove_versions(pin_dir, name, "");
 }
 
-static int set_pins(struct kern *k, struct bpf_object *obj)
+static int set_pins(struct skeleton *k, struct bpf_object *obj)
 {
 	char path[PATH_MAX];
 	struct bpf_map *map;
@@ -177,7 +177,7 @@ static int set_pins(struct kern *k, struct bpf_object *obj)
 	return 0;
 }
 
-static int load(struct kern *k)
+static int load(struct skeleton *k)
 {
 	struct bpf_program *prog;
 	int r;
@@ -194,7 +194,7 @@ static int load(struct kern *k)
 	return r < 0 ? r : bpf_object__load(k->obj);
 }
 
-static void drop_links(struct kern *k)
+static void drop_links(struct skeleton *k)
 {
 	for (size_t i = 0; i < k->spec.n_hooks; i++) {
 		bpf_link__destroy(k->links[i]);
@@ -204,7 +204,7 @@ static void drop_links(struct kern *k)
 }
 
 /* Pinned maps of another shape (a site changed max_jobs) cannot be taken over: begin anew. */
-static int load_or_rebuild(struct kern *k)
+static int load_or_rebuild(struct skeleton *k)
 {
 	int r = load(k);
 
@@ -218,14 +218,14 @@ static int load_or_rebuild(struct kern *k)
 	return load(k);
 }
 
-static void attach(struct kern *k)
+static void attach(struct skeleton *k)
 {
-	const struct kern_hook *h;
+	const struct skeleton_hook *h;
 	char path[PATH_MAX];
 
 	for (size_t i = 0; i < k->spec.n_hooks; i++) {
 		h = &k->spec.hooks[i];
-		if (k->why[i] != 0 || k->links[i] || h->kind == KERN_ITERATOR)
+		if (k->why[i] != 0 || k->links[i] || h->kind == SKELETON_ITERATOR)
 			continue;
 		k->links[i] =
 			bpf_program__attach(bpf_object__find_program_by_name(k->obj, h->prog));
@@ -255,9 +255,9 @@ static const char *reason(int why)
 	}
 }
 
-static void write_status(struct kern *k)
+static void write_status(struct skeleton *k)
 {
-	const struct kern_hook *h;
+	const struct skeleton_hook *h;
 	size_t n = 0;
 
 	for (size_t i = 0; i < k->spec.n_hooks; i++) {
@@ -269,12 +269,12 @@ static void write_status(struct kern *k)
 	}
 }
 
-int kern_open(const struct kern_spec *spec, struct kern **ret, struct err *err)
+int skeleton_open(const struct skeleton_spec *spec, struct skeleton **ret, struct err *err)
 {
-	_cleanup_(kern_closep) struct kern *k = NULL;
+	_cleanup_(skeleton_closep) struct skeleton *k = NULL;
 	int r;
 
-	if (spec->n_hooks > KERN_MAX_HOOKS)
+	if (spec->n_hooks > SKELETON_MAX_HOOKS)
 		return err_set(err, -E2BIG, "%s: too many hooks", spec->name);
 	k = calloc(1, sizeof(*k));
 	if (!k)
@@ -304,7 +304,7 @@ int kern_open(const struct kern_spec *spec, struct kern **ret, struct err *err)
 	return 0;
 }
 
-struct kern *kern_close(struct kern *k)
+struct skeleton *skeleton_close(struct skeleton *k)
 {
 	if (!k)
 		return NULL;
@@ -314,29 +314,29 @@ struct kern *kern_close(struct kern *k)
 	return NULL;
 }
 
-bool kern_has(const struct kern *k, const char *prog)
+bool skeleton_has(const struct skeleton *k, const char *prog)
 {
 	int i = hook_index(k, prog);
 
 	return i >= 0 && k->why[i] == 0;
 }
 
-int kern_map(const struct kern *k, const char *map)
+int skeleton_map(const struct skeleton *k, const char *map)
 {
 	return bpf_object__find_map_fd_by_name(k->obj, map);
 }
 
-struct bpf_program *kern_prog(const struct kern *k, const char *prog)
+struct bpf_program *skeleton_prog(const struct skeleton *k, const char *prog)
 {
-	return kern_has(k, prog) ? bpf_object__find_program_by_name(k->obj, prog) : NULL;
+	return skeleton_has(k, prog) ? bpf_object__find_program_by_name(k->obj, prog) : NULL;
 }
 
-bool kern_adopted(const struct kern *k)
+bool skeleton_adopted(const struct skeleton *k)
 {
 	return k->n_found > 0 && k->n_pinned == 0;
 }
 
-const char *kern_status(const struct kern *k)
+const char *skeleton_status(const struct skeleton *k)
 {
 	return k->status;
 }

@@ -8,9 +8,9 @@
  * argv (or script), env, workdir and where output goes, which `stream` leaves to descriptors;
  * what Reeve tells, the limits and the GPUs are the job's, as is `res`. -E2BIG, -ENOMEM,
  * -EINVAL (nothing to run). */
-int job_gate_plan(struct job *j, const struct request *step, char **ret, size_t *ret_size,
-		  struct err *err);
+int handshake_make_plan(struct job *j, const struct request *step, char **ret, size_t *ret_size,
+			struct err *err);
 /* What a system call filter has to refuse (enum plan_deny), since the kernel side does not. */
-uint32_t job_gate_denials(const struct node *n);
+uint32_t handshake_denials(const struct node *n);
 /* RLIMIT_AS of the job's processes; 0: none. */
-uint64_t job_gate_backstop(const struct job *j);
+uint64_t handshake_backstop(const struct job *j);

@@ -1,4 +1,4 @@
-/* sentence.c - see phase/sentence.h. */
+/* sentence.c - see phase/end_message.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/job/phase/sentence.h"
+#include "agent/job/phase/end_message.h"
 #include "common/log.h"
 
 static bool become(const struct job *j)
@@ -48,7 +48,7 @@ static int on_child(sd_event_source *s, const siginfo_t *info, void *userdata)
 	return 0;
 }
 
-void job_say(struct node *n, struct job *j, const char *text)
+void end_message_write(struct node *n, struct job *j, const char *text)
 {
 	sd_event_source *s;
 	pid_t pid;

@@ -7,9 +7,9 @@
 #pragma once
 #include "agent/job/job.h"
 
-struct gatekeeper;
+struct handshake_server;
 
-int gatekeeper_open(struct node *n, struct gatekeeper **ret, struct err *err);
-struct gatekeeper *gatekeeper_close(struct gatekeeper *k);
+int handshake_server_open(struct node *n, struct handshake_server **ret, struct err *err);
+struct handshake_server *handshake_server_close(struct handshake_server *k);
 /* The job is over or freed: its talk, if any, ends. */
-void gate_drop(struct job *j);
+void handshake_drop(struct job *j);

@@ -4,4 +4,4 @@
 
 /* Appended with the user's rights by a child process (the file may be on a slow or dead
  * network file system), and only to the very file that the launcher opened. */
-void job_say(struct node *n, struct job *j, const char *text);
+void end_message_write(struct node *n, struct job *j, const char *text);

@@ -1,4 +1,4 @@
-/* guards.c - see phase/guards.h. */
+/* guards.c - see phase/attach.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -10,10 +10,8 @@
 #include <sys/stat.h>
 #include "agent/enforce/manager/cgroup_tree.h"
 #include "agent/job/gpus/gpus.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
 #include "common/log.h"
-
-#define WORK "work"
 
 static int write_at(const char *dir, const char *file, const char *text, struct err *err)
 {
@@ -99,7 +97,7 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	struct stat st;
 	int r;
 
-	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, cgroup));
+	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, cgroup));
 	r = keep_for_root(cgroup, err);
 	if (!r)
 		r = remove_made_before(cgroup, err);
@@ -230,7 +228,7 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
 	int r;
 
-	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, path));
+	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, path));
 	q.cgroup_fd = open(work, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (q.cgroup_fd < 0)
 		return err_set(err, -errno, "open %s: %m", work);
@@ -275,7 +273,7 @@ static int watch_rest(struct node *n, struct job *j, struct err *err)
 	return 0;
 }
 
-int job_watch(struct node *n, struct job *j, int32_t pid, struct err *err)
+int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err)
 {
 	char path[MANAGER_PATH_MAX];
 	int r;
@@ -291,30 +289,30 @@ int job_watch(struct node *n, struct job *j, int32_t pid, struct err *err)
 		r = watch_vmem(n, j, err);
 	if (!r)
 		r = watch_rest(n, j, err);
-	j->is_watched = true; /* what was added in part is removed as a whole */
+	j->is_attached = true; /* what was added in part is removed as a whole */
 	return r;
 }
 
-void job_watch_remains(struct node *n, struct job *j)
+void job_attach_remains(struct node *n, struct job *j)
 {
 	_cleanup_free_ struct vmem_job_info *list = NULL;
 	size_t count = 0, have;
 
 	vmem_jobs(n->vmem, NULL, 0, &count);
 	list = calloc(count + 1, sizeof(*list));
-	if (j->is_watched || !list)
+	if (j->is_attached || !list)
 		return;
 	vmem_jobs(n->vmem, list, count, &have);
-	for (size_t i = 0; i < count && !j->is_watched; i++)
+	for (size_t i = 0; i < count && !j->is_attached; i++)
 		if (list[i].job_id == (uint64_t)j->s.job) {
 			j->work_id = list[i].cgroup_id;
-			j->is_watched = true;
+			j->is_attached = true;
 		}
 }
 
-void job_unwatch(struct node *n, struct job *j)
+void job_detach(struct node *n, struct job *j)
 {
-	if (!j->is_watched)
+	if (!j->is_attached)
 		return;
 	vmem_remove(n->vmem, j->work_id, NULL);
 	guard_remove(n->guard, j->s.cgroup_id);
@@ -326,7 +324,7 @@ void job_unwatch(struct node *n, struct job *j)
 	if (j->kill_fd >= 0)
 		close(j->kill_fd);
 	j->kill_fd = -1;
-	j->is_watched = false;
+	j->is_attached = false;
 }
 
 void job_sync_clock(struct node *n, struct job *j)
@@ -334,32 +332,10 @@ void job_sync_clock(struct node *n, struct job *j)
 	struct events_freeze f;
 	struct err err;
 
-	if (!j->is_watched || events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
+	if (!j->is_attached || events_frozen(n->events, j->s.cgroup_id, &f, &err) < 0)
 		return;
 	j->is_frozen = f.frozen;
 	clock_sync(&j->clock,
 		   (struct clock_account){ f.frozen, (int64_t)f.since_ns, (int64_t)f.total_ns },
 		   node_now_ns());
-}
-
-void job_kill_launcher(struct job *j)
-{
-	char path[MANAGER_PATH_MAX];
-	struct err err;
-
-	j->is_killing = true;
-	if (tree_write(job_cgroup(j, path), "cgroup.kill", "1", &err) < 0)
-		log_job(LOG_ERR, j->s.job, "kill", "%s", err.text);
-}
-
-void job_kill_now(struct job *j)
-{
-	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
-	int r;
-
-	j->is_killing = true;
-	snprintf(work, sizeof(work), "%s/" WORK, job_cgroup(j, path));
-	r = j->kill_fd >= 0 ? manager_kill_all(work, j->kill_fd) : 0;
-	if (r < 0)
-		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill: %s", strerror(-r));
 }

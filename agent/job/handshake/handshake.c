@@ -1,4 +1,4 @@
-/* gate.c - see handshake/gate.h and agent/launch/plan.h. */
+/* gate.c - see handshake/handshake.h and agent/launch/plan.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,25 +7,26 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include "agent/job/handshake/gate.h"
-#include "agent/job/handshake/gate_plan.h"
+#include "agent/job/handshake/handshake.h"
+#include "agent/job/handshake/make_plan.h"
 #include "agent/job/output.h"
 #include "agent/job/handshake/plan.h"
 #include "agent/job/report.h"
 #include "agent/job/save.h"
-#include "agent/job/phase/guards.h"
+#include "agent/job/phase/attach.h"
+#include "agent/job/phase/kill.h"
 #include "common/log.h"
 #include "common/utf8.h"
 
 #define IN_MAX 2048 /* more than any frame that a launcher may send */
 
-struct gatekeeper {
+struct handshake_server {
 	struct node *node;
 	int fd;
 	sd_event_source *io;
 };
 
-struct gate {
+struct handshake {
 	struct job *job;
 	int fd;
 	sd_event_source *io;
@@ -37,7 +38,7 @@ struct gate {
 	bool is_told; /* GO was sent */
 };
 
-static void pass_done(struct gate *g)
+static void pass_done(struct handshake *g)
 {
 	for (int i = 0; i < 2; i++) {
 		if (g->pass[i] >= 0)
@@ -46,10 +47,10 @@ static void pass_done(struct gate *g)
 	}
 }
 
-static void gate_free(struct gate *g)
+static void handshake_free(struct handshake *g)
 {
-	if (g->job && g->job->gate == g)
-		g->job->gate = NULL;
+	if (g->job && g->job->handshake == g)
+		g->job->handshake = NULL;
 	sd_event_source_disable_unref(g->io);
 	pass_done(g);
 	free(g->out);
@@ -57,13 +58,13 @@ static void gate_free(struct gate *g)
 	free(g);
 }
 
-void gate_drop(struct job *j)
+void handshake_drop(struct job *j)
 {
-	if (j->gate)
-		gate_free(j->gate);
+	if (j->handshake)
+		handshake_free(j->handshake);
 }
 
-static ssize_t send_some(struct gate *g)
+static ssize_t send_some(struct handshake *g)
 {
 	union {
 		char buf[CMSG_SPACE(2 * sizeof(int))];
@@ -90,7 +91,7 @@ static ssize_t send_some(struct gate *g)
 }
 
 /* -EAGAIN is no failure: the event loop goes on when there is room. */
-static int flush(struct gate *g)
+static int flush(struct handshake *g)
 {
 	while (g->out_at < g->n_out) {
 		ssize_t n = send_some(g);
@@ -106,7 +107,7 @@ static int flush(struct gate *g)
 }
 
 /* Takes `data`. */
-static int say(struct gate *g, char *data, size_t size)
+static int say(struct handshake *g, char *data, size_t size)
 {
 	if (!data)
 		return -ENOMEM;
@@ -117,7 +118,7 @@ static int say(struct gate *g, char *data, size_t size)
 	return flush(g);
 }
 
-static int say_go(struct gate *g)
+static int say_go(struct handshake *g)
 {
 	struct plan_head *go = calloc(1, sizeof(*go));
 
@@ -127,7 +128,7 @@ static int say_go(struct gate *g)
 	return say(g, (char *)go, sizeof(*go));
 }
 
-static int send_plan(struct node *n, struct gate *g, struct err *err)
+static int send_plan(struct node *n, struct handshake *g, struct err *err)
 {
 	struct job *j = g->job;
 	size_t size;
@@ -139,12 +140,12 @@ static int send_plan(struct node *n, struct gate *g, struct err *err)
 	if (!r && j->s.request.stream && !job_is_sister(j))
 		r = job_output_create(j, g->pass, err);
 	if (!r)
-		r = job_gate_plan(j, NULL, &data, &size, err);
+		r = handshake_make_plan(j, NULL, &data, &size, err);
 	return r < 0 ? r : say(g, data, size);
 }
 
 /* The job cannot be held here or not be started: with its unit it ends, in words. */
-static int give_up(struct gate *g, const char *why)
+static int give_up(struct handshake *g, const char *why)
 {
 	struct job *j = g->job;
 
@@ -153,11 +154,11 @@ static int give_up(struct gate *g, const char *why)
 		job_kill_now(j);
 	else
 		job_kill_launcher(j);
-	job_again(j, 0);
+	job_act_after(j, 0);
 	return -ECANCELED;
 }
 
-static int on_hello(struct node *n, struct gate *g)
+static int on_hello(struct node *n, struct handshake *g)
 {
 	struct job *j = g->job;
 	struct err err;
@@ -165,7 +166,7 @@ static int on_hello(struct node *n, struct gate *g)
 
 	if (j->s.end.kind != END_NONE)
 		return give_up(g, "the job was ended before it began");
-	r = job_watch(n, j, j->s.pid, &err);
+	r = job_attach(n, j, j->s.pid, &err);
 	if (!r)
 		r = send_plan(n, g, &err);
 	return r < 0 ? give_up(g, err.text) : 0;
@@ -190,34 +191,34 @@ static void note_error_file(struct job *j, const struct plan_opened *o)
 }
 
 /* Running is on record before the first instruction of the user. */
-static int on_opened(struct gate *g, const struct plan_opened *o)
+static int on_opened(struct handshake *g, const struct plan_opened *o)
 {
 	char cpus[CPULIST_TEXT_MAX];
 	struct job *j = g->job;
 	struct err err;
 
-	if (j->step == STEP_UNIT) {
+	if (j->phase == PHASE_UNIT) {
 		note_error_file(j, o);
-		report_take_start(j->node, j);
+		report_save_baseline(j->node, j);
 		clock_start(&j->clock, node_now_ns());
 		j->s.clock.started_ns = node_realtime_ns();
-		j->step = STEP_RUNNING;
+		j->phase = PHASE_RUNNING;
 		if (job_save(j, &err) < 0) {
-			j->step = STEP_UNIT;
+			j->phase = PHASE_UNIT;
 			j->clock = (struct clock){ 0 };
 			j->s.clock.started_ns = 0;
-			job_again(j, 1000);
+			job_act_after(j, 1000);
 			return -EIO; /* the launcher asks again */
 		}
 		log_job(LOG_INFO, j->s.job, "start", "started for %s on cpus %s",
 			j->s.request.user, cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
-		job_go(j, STEP_RUNNING);
+		job_enter_phase(j, PHASE_RUNNING);
 	}
 	request_shed(&j->s.request);
 	return say_go(g);
 }
 
-static int on_failed(struct gate *g, const char *text, size_t size)
+static int on_failed(struct handshake *g, const char *text, size_t size)
 {
 	struct job *j = g->job;
 	char words[PLAN_FAILED_MAX + 1];
@@ -225,12 +226,13 @@ static int on_failed(struct gate *g, const char *text, size_t size)
 	utf8_copy(words, sizeof(words), text, size);
 	if (!j->is_executed) {
 		job_fail(j, "%.250s", words);
-		job_again(j, 0);
+		job_act_after(j, 0);
 	}
 	return say_go(g);
 }
 
-static int on_frame(struct node *n, struct gate *g, struct plan_head head, const char *data)
+static int on_frame(struct node *n, struct handshake *g, struct plan_head head,
+		    const char *data)
 {
 	struct plan_opened opened;
 	uint32_t version;
@@ -244,7 +246,7 @@ static int on_frame(struct node *n, struct gate *g, struct plan_head head, const
 			return give_up(g, "the launcher is of another version than the agent");
 		return on_hello(n, g);
 	case PLAN_OPENED:
-		if (head.size != sizeof(opened) || !g->job->is_watched)
+		if (head.size != sizeof(opened) || !g->job->is_attached)
 			return -EBADMSG;
 		memcpy(&opened, data, sizeof(opened));
 		return on_opened(g, &opened);
@@ -255,7 +257,7 @@ static int on_frame(struct node *n, struct gate *g, struct plan_head head, const
 	}
 }
 
-static int take_frames(struct node *n, struct gate *g)
+static int take_frames(struct node *n, struct handshake *g)
 {
 	struct plan_head head;
 	int r = 0;
@@ -276,9 +278,9 @@ static int take_frames(struct node *n, struct gate *g)
 	return r;
 }
 
-static int on_gate(sd_event_source *s, int fd, uint32_t revents, void *userdata)
+static int on_handshake(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 {
-	struct gate *g = userdata;
+	struct handshake *g = userdata;
 	struct job *j = g->job;
 	ssize_t n;
 	int r = 0;
@@ -296,9 +298,9 @@ static int on_gate(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 			return 0;
 	}
 	/* Closed by exec: the launcher has become the user's program. */
-	if (n == 0 && g->is_told && j->step == STEP_RUNNING)
+	if (n == 0 && g->is_told && j->phase == PHASE_RUNNING)
 		j->is_executed = true;
-	gate_free(g);
+	handshake_free(g);
 	return 0;
 }
 
@@ -316,18 +318,19 @@ static struct job *peer_job(struct node *n, int fd)
 	j = job_find(n, id.job, id.attempt);
 	if (!j || j->s.request.uid != who.uid || j->is_executed)
 		return NULL;
-	if (j->step == STEP_UNIT)
+	if (j->phase == PHASE_UNIT)
 		j->s.pid = who.pid;
-	return (j->step == STEP_UNIT || j->step == STEP_RUNNING) && j->s.pid == who.pid ? j
-											: NULL;
+	return (j->phase == PHASE_UNIT || j->phase == PHASE_RUNNING) && j->s.pid == who.pid
+		       ? j
+		       : NULL;
 }
 
 static int on_connect(sd_event_source *s, int fd, uint32_t revents, void *userdata)
 {
-	struct gatekeeper *k = userdata;
+	struct handshake_server *k = userdata;
 	int peer = accept4(fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	struct job *j = peer < 0 ? NULL : peer_job(k->node, peer);
-	struct gate *g = j ? calloc(1, sizeof(*g)) : NULL;
+	struct handshake *g = j ? calloc(1, sizeof(*g)) : NULL;
 
 	(void)s;
 	(void)revents;
@@ -336,11 +339,11 @@ static int on_connect(sd_event_source *s, int fd, uint32_t revents, void *userda
 			close(peer);
 		return 0;
 	}
-	gate_drop(j);
-	*g = (struct gate){ .job = j, .fd = peer, .pass = { -1, -1 } };
-	j->gate = g;
-	if (sd_event_add_io(k->node->event, &g->io, peer, EPOLLIN, on_gate, g) < 0)
-		gate_free(g);
+	handshake_drop(j);
+	*g = (struct handshake){ .job = j, .fd = peer, .pass = { -1, -1 } };
+	j->handshake = g;
+	if (sd_event_add_io(k->node->event, &g->io, peer, EPOLLIN, on_handshake, g) < 0)
+		handshake_free(g);
 	return 0;
 }
 
@@ -360,9 +363,9 @@ static int listen_at(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
-int gatekeeper_open(struct node *n, struct gatekeeper **ret, struct err *err)
+int handshake_server_open(struct node *n, struct handshake_server **ret, struct err *err)
 {
-	struct gatekeeper *k = calloc(1, sizeof(*k));
+	struct handshake_server *k = calloc(1, sizeof(*k));
 	int r;
 
 	if (!k)
@@ -372,14 +375,14 @@ int gatekeeper_open(struct node *n, struct gatekeeper **ret, struct err *err)
 	r = k->fd < 0 ? k->fd
 		      : sd_event_add_io(n->event, &k->io, k->fd, EPOLLIN, on_connect, k);
 	if (r < 0) {
-		gatekeeper_close(k);
+		handshake_server_close(k);
 		return r;
 	}
 	*ret = k;
 	return 0;
 }
 
-struct gatekeeper *gatekeeper_close(struct gatekeeper *k)
+struct handshake_server *handshake_server_close(struct handshake_server *k)
 {
 	if (!k)
 		return NULL;

@@ -1,0 +1,59 @@
+/* kill.c - end the processes of a job; see phase/kill.h. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include "agent/enforce/manager/cgroup_tree.h"
+#include "agent/job/due.h"
+#include "agent/job/phase/attach.h"
+#include "agent/job/phase/kill.h"
+#include "common/log.h"
+#include "common/time_units.h"
+
+void job_kill_launcher(struct job *j)
+{
+	char path[MANAGER_PATH_MAX];
+	struct err err;
+
+	j->is_killing = true;
+	if (tree_write(job_cgroup(j, path), "cgroup.kill", "1", &err) < 0)
+		log_job(LOG_ERR, j->s.job, "kill", "%s", err.text);
+}
+
+void job_kill_now(struct job *j)
+{
+	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];
+	int r;
+
+	j->is_killing = true;
+	snprintf(work, sizeof(work), "%s/" JOB_WORK_CGROUP, job_cgroup(j, path));
+	r = j->kill_fd >= 0 ? manager_kill_all(work, j->kill_fd) : 0;
+	if (r < 0)
+		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill: %s", strerror(-r));
+}
+
+/* It was suspended and its cores given away: it may not run for its TERM. Killed before it is
+ * thawed, it does not run at all; without cgroup.kill that cannot be had. */
+static bool may_not_run(const struct job *j)
+{
+	return j->is_frozen && cpulist_is_empty(&j->s.cpus) && j->kill_fd >= 0;
+}
+
+void job_terminate(struct node *n, struct job *j)
+{
+	struct manager_id id = { j->s.job, j->s.attempt };
+	struct err err;
+
+	if (j->is_killing)
+		return;
+	j->is_killing = true;
+	if (may_not_run(j)) {
+		job_note(j,
+			 "ended without SIGTERM: it was suspended, and its cores are others'");
+		job_kill_now(j);
+	} else if (n->ops->signal(n->manager, id, SIGTERM, &err) < 0) {
+		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
+	}
+	if (j->is_frozen && n->ops->thaw(n->manager, id, &err) < 0)
+		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);
+	job_due_set(j, DUE_CLOCK, node_now_ns() + n->conf->kill_grace_s * S_NS);
+}

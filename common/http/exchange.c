@@ -1,0 +1,323 @@
+/* exchange.c - the parts of one exchange: sign and set up the request, read the answer, decide whether another
+ * controller is to be asked. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <zlib.h>
+#include "common/err.h"
+#include "common/http/exchange.h"
+#include "common/wire/wire.h"
+
+#define GZIP_FROM 1024
+
+void http_forget(struct http *h)
+{
+	if (h->easy) {
+		curl.easy_setopt(h->easy, CURLOPT_HTTPHEADER, NULL);
+		curl.easy_setopt(h->easy, CURLOPT_POSTFIELDS, NULL);
+	}
+	curl.slist_free_all(h->headers);
+	h->headers = NULL;
+	free(h->sent.data);
+	h->sent = (struct http_buffer){ 0 };
+	free(h->call_url);
+	h->call_url = NULL;
+	h->answer.size = 0;
+	if (h->answer.room > 1 << 20) { /* one large answer is not kept for ever */
+		free(h->answer.data);
+		h->answer = (struct http_buffer){ 0 };
+	}
+}
+
+/* ---- the request ---- */
+
+static int gzip(struct http_buffer *b, struct err *err)
+{
+	z_stream z = { 0 };
+	struct http_buffer out = { 0 };
+	int r;
+
+	if (deflateInit2(&z, 6, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) != Z_OK)
+		return err_set(err, -ENOMEM, "out of memory");
+	out.room = deflateBound(&z, b->size);
+	out.data = malloc(out.room);
+	z.next_in = (unsigned char *)b->data;
+	z.avail_in = (unsigned)b->size;
+	z.next_out = (unsigned char *)out.data;
+	z.avail_out = (unsigned)out.room;
+	r = out.data ? deflate(&z, Z_FINISH) : Z_MEM_ERROR;
+	out.size = z.total_out;
+	deflateEnd(&z);
+	if (r != Z_STREAM_END) {
+		free(out.data);
+		return err_set(err, -ENOMEM, "out of memory");
+	}
+	free(b->data);
+	*b = out;
+	return 0;
+}
+
+__attribute__((format(printf, 2, 3))) static int add_header(struct http *h, const char *fmt,
+							    ...)
+{
+	char line[AUTH_HEADER_MAX + 64];
+	struct curl_slist *more;
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(line, sizeof(line), fmt, ap);
+	va_end(ap);
+	more = curl.slist_append(h->headers, line);
+	if (!more)
+		return -ENOMEM;
+	h->headers = more;
+	return 0;
+}
+
+/* Body, its signature, the headers. The signature is over the plain body. */
+static int make_message(struct http *h, struct http_call call, struct err *err)
+{
+	_cleanup_free_ char *first = NULL;
+	struct auth_text text;
+	bool zipped;
+	int r;
+
+	if (call.body) {
+		h->sent.data = wire_format(call.body);
+		if (!h->sent.data)
+			return err_set(err, -ENOMEM, "out of memory");
+		h->sent.size = strlen(h->sent.data);
+	}
+	if (asprintf(&first, "%s %s", call.method, call.path) < 0 ||
+	    asprintf(&h->call_url, "%s%s", h->url, call.path) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	text = (struct auth_text){ .first = first,
+				   .second = h->sent.data ? h->sent.data : "",
+				   .second_size = h->sent.size,
+				   .reader = h->reader };
+	r = auth_sign(h->munge_socket, text, h->credential, err);
+	if (r < 0)
+		return r;
+	zipped = h->sent.size > GZIP_FROM;
+	if (zipped && (r = gzip(&h->sent, err)) < 0)
+		return r;
+	r = add_header(h, AUTH_REQUEST_HEADER ": %s", h->credential);
+	r |= add_header(h, "Expect:"); /* do not wait for "100 Continue" */
+	if (call.body)
+		r |= add_header(h, "Content-Type: application/json");
+	if (zipped)
+		r |= add_header(h, "Content-Encoding: gzip");
+	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;
+}
+
+static void set_call(struct http *h)
+{
+	CURL *c = h->easy;
+
+	curl.easy_setopt(c, CURLOPT_URL, h->call_url);
+	curl.easy_setopt(c, CURLOPT_HTTPHEADER, h->headers);
+	curl.easy_setopt(c, CURLOPT_TIMEOUT, h->timeout_s ? h->timeout_s + h->wait_s : 0L);
+	if (!strcmp(h->method, "GET")) {
+		curl.easy_setopt(c, CURLOPT_HTTPGET, 1L);
+		return;
+	}
+	curl.easy_setopt(c, CURLOPT_POST, 1L);
+	curl.easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)h->sent.size);
+	curl.easy_setopt(c, CURLOPT_POSTFIELDS, h->sent.data ? h->sent.data : "");
+}
+
+int http_prepare(struct http *h, struct http_call call, struct err *err)
+{
+	int r;
+
+	http_forget(h);
+	h->too_large = false;
+	h->answer_credential[0] = h->why[0] = '\0';
+	h->wait_s = call.wait_s;
+	if (strcmp(call.method, "GET") && strcmp(call.method, "POST"))
+		return err_set(err, -EINVAL, "method %.16s is not spoken", call.method);
+	strcpy(h->method, call.method);
+	r = make_message(h, call, err);
+	if (r < 0) {
+		http_forget(h);
+		return r;
+	}
+	set_call(h);
+	return 0;
+}
+
+/* ---- the answer ---- */
+
+static int no_answer(const struct http *h, CURLcode code, struct err *err)
+{
+	const char *why = h->why[0] ? h->why : curl.easy_strerror(code);
+	long os_errno = 0;
+
+	curl.easy_getinfo(h->easy, CURLINFO_OS_ERRNO, &os_errno);
+	switch (code) {
+	case CURLE_COULDNT_RESOLVE_HOST:
+		return err_set(err, -EHOSTUNREACH,
+			       "cannot reach the controller at %s: %s; check the host name in "
+			       "Controller=",
+			       h->url, why);
+	case CURLE_COULDNT_CONNECT:
+		return err_set(err, os_errno ? -(int)os_errno : -ECONNREFUSED,
+			       "cannot reach the controller at %s: %s; check that "
+			       "reeve-controller runs there and that Controller= names it",
+			       h->url, os_errno ? strerror((int)os_errno) : why);
+	case CURLE_OPERATION_TIMEDOUT:
+		return err_set(err, -ETIMEDOUT, "the controller at %s does not answer: %s",
+			       h->url, why);
+	case CURLE_OUT_OF_MEMORY:
+		return err_set(err, -ENOMEM, "out of memory");
+	case CURLE_WRITE_ERROR:
+		if (h->too_large)
+			return err_set(err, -EPROTO, "the answer of %s is larger than %d MiB",
+				       h->url, HTTP_ANSWER_MAX >> 20);
+		/* fall through */
+	default:
+		return err_set(err, -EPROTO, "no usable answer from %s: %s", h->call_url, why);
+	}
+}
+
+/* A refusal in the protocol's own form becomes "message; remedy". */
+static void put_refusal(const struct http *h, long status, const json_t *answer,
+			struct err *err)
+{
+	const json_t *e = json_object_get(answer, "error");
+	const char *message = json_string_value(json_object_get(e, "message"));
+	const char *remedy = json_string_value(json_object_get(e, "remedy"));
+
+	if (!message)
+		err_set(err, 0, "%s answers %ld to %s; is that a Reeve controller?", h->url,
+			status, h->method);
+	else
+		err_set(err, 0, "%s%s%s", message, remedy && *remedy ? "; " : "",
+			remedy ? remedy : "");
+}
+
+static int check_signature(const struct http *h, struct err *err)
+{
+	struct auth_text text = { .first = h->credential,
+				  .second = h->answer.data ? h->answer.data : "",
+				  .second_size = h->answer.size };
+	struct auth_who who;
+	int r;
+
+	if (h->answer_uid < 0)
+		return 0;
+	if (!h->answer_credential[0])
+		return err_set(err, -EACCES, "the answer of %s is not signed", h->url);
+	r = auth_verify(h->munge_socket, h->answer_credential, text, &who, err);
+	if (r < 0)
+		return err_prefix(err, r, "the answer of %s", h->url);
+	if (who.uid != h->answer_uid)
+		return err_set(err, -EACCES,
+			       "the answer of %s is signed by uid %u, not by the controller's "
+			       "uid %lld; check ControllerUser=",
+			       h->url, who.uid, (long long)h->answer_uid);
+	return 0;
+}
+
+static int read_answer(struct http *h, json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *answer = NULL;
+	long status = 0;
+	int r;
+
+	curl.easy_getinfo(h->easy, CURLINFO_RESPONSE_CODE, &status);
+	r = wire_parse(h->answer.data ? h->answer.data : "", h->answer.size, &answer, err);
+	if (status < 200 || status > 299) {
+		put_refusal(h, status, answer, err);
+		*ret = TAKE_PTR(answer);
+		return status > 0 ? (int)status : -EPROTO;
+	}
+	if (r < 0)
+		return err_prefix(err, r == -EINVAL ? -EPROTO : r, "the answer of %s",
+				  h->call_url);
+	r = check_signature(h, err);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(answer);
+	return 0;
+}
+
+int http_finish(struct http *h, CURLcode code, json_t **ret_answer, struct err *err)
+{
+	int r;
+
+	*ret_answer = NULL;
+	r = code ? no_answer(h, code, err) : read_answer(h, ret_answer, err);
+	http_forget(h);
+	return r;
+}
+
+/* ---- several controllers ---- */
+
+#define UNAVAILABLE 503
+
+static void turn(struct http *h)
+{
+	size_t at = 0;
+
+	while (h->urls[at] != h->url)
+		at++;
+	h->url = h->urls[(at + 1) % h->n_urls];
+	h->n_failed = h->n_failed < h->n_urls ? h->n_failed + 1 : 1;
+}
+
+bool http_has_next(const struct http *h)
+{
+	return h->n_failed > 0 && h->n_failed < h->n_urls;
+}
+
+int http_count(const struct http *h)
+{
+	return (int)h->n_urls;
+}
+
+/* Nothing of it can have been done: it was refused as a whole, was not sent, or changes
+ * nothing.
+ */
+static bool may_ask_another(const struct http *h, int result, const struct http_call *call)
+{
+	long sent = 0;
+
+	if (result == UNAVAILABLE)
+		return true;
+	curl.easy_getinfo(h->easy, CURLINFO_REQUEST_SIZE, &sent);
+	return result < 0 && (sent == 0 || !strcmp(call->method, "GET"));
+}
+
+/* A leader's own words are kept before those of one that only stands by, or is away. */
+static void keep_words(struct http *h, const json_t *answer, const struct err *err)
+{
+	const json_t *e = json_object_get(answer, "error");
+	const char *code = json_string_value(json_object_get(e, "code"));
+
+	if (h->has_said || (code && strcmp(code, "standby") == 0))
+		return;
+	h->has_said = true;
+	h->said = *err;
+}
+
+bool http_asks_another(struct http *h, const struct http_call *call, int *result,
+		       const json_t *answer, struct err *err)
+{
+	if (*result >= 0 && *result != UNAVAILABLE) {
+		h->n_failed = 0;
+		h->has_said = false;
+		return false;
+	}
+	if (*result == UNAVAILABLE)
+		keep_words(h, answer, err);
+	turn(h);
+	if (may_ask_another(h, *result, call) && http_has_next(h))
+		return true;
+	if (h->has_said) {
+		*err = h->said;
+		*result = UNAVAILABLE;
+	}
+	h->has_said = false;
+	return false;
+}
