@@ -256,7 +256,7 @@ static int replay(struct simulate *s, struct err *err)
 				     .policy = &policy,
 				     .times = s->times,
 				     .order = s->order,
-				     .tell = show_progress,
+				     .on_progress = show_progress,
 				     .ctx = s };
 	int r = open_policy(s, &site, &policy, err);
 

@@ -1,4 +1,4 @@
-/* check.c - the figures of examples under a configuration; see examples.h. */
+/* check.c - computes each example's figures under a configuration and compares them. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,21 +10,21 @@
 #include "controller/policy/charge/tally.h"
 #include "controller/pricing/quote.h"
 
-/* Fractions that are equal are told alike: 2.50 is 2.5. */
-static void tell_fraction(struct examples_run *run, const struct example *e, const char *what,
-			  const char *published, struct fraction here)
+/* Equal fractions are written alike: 2.50 is 2.5. */
+static void report_fraction(struct examples_run *run, const struct example *e, const char *what,
+			    const char *published, struct fraction here)
 {
 	char there_text[FRACTION_TEXT_MAX], here_text[FRACTION_TEXT_MAX];
 	struct fraction there = { 0, 1 };
 
 	fraction_parse_or_zero(published, &there, NULL);
-	examples_tell(run, e, what, fraction_format(there, there_text),
-		      fraction_format(here, here_text));
+	examples_report(run, e, what, fraction_format(there, there_text),
+			fraction_format(here, here_text));
 }
 
 /* ---- cost ---- */
 
-/* As the ledger counts it: suspended time is told, and is no running time. */
+/* As in the ledger: suspended time is recorded, and is not running time. */
 static int charge_of(const struct example *e, const struct tariff_price *p,
 		     struct fraction *ret)
 {
@@ -72,21 +72,21 @@ int examples_check_cost(struct examples_run *run, const struct example *e, struc
 	if (r == 0 && e->cost.charge && charge_of(e, &p, &charge) < 0)
 		r = err_set(&why, -ERANGE, "more than can be charged");
 	if (r < 0) {
-		examples_tell(run, e, "price", e->cost.rate ? e->cost.rate : e->cost.charge,
-			      why.text);
+		examples_report(run, e, "price", e->cost.rate ? e->cost.rate : e->cost.charge,
+				why.text);
 		return 0;
 	}
 	if (e->cost.rate)
-		tell_fraction(run, e, "rate", e->cost.rate, p.rate);
+		report_fraction(run, e, "rate", e->cost.rate, p.rate);
 	if (e->cost.charge)
-		tell_fraction(run, e, "charge", e->cost.charge, charge);
+		report_fraction(run, e, "charge", e->cost.charge, charge);
 	if (e->cost.unit)
-		examples_tell(run, e, "unit", e->cost.unit, tariff_unit_name(p.unit, p.kind));
+		examples_report(run, e, "unit", e->cost.unit, tariff_unit_name(p.unit, p.kind));
 	if (e->cost.pool)
-		examples_tell(run, e, "pool", e->cost.pool, charge_pool_name(p.pool));
+		examples_report(run, e, "pool", e->cost.pool, charge_pool_name(p.pool));
 	if (e->cost.decided_by)
-		examples_tell(run, e, "decided by", e->cost.decided_by,
-			      charge_side_name(p.decided_by));
+		examples_report(run, e, "decided by", e->cost.decided_by,
+				charge_side_name(p.decided_by));
 	return 0;
 }
 
@@ -115,19 +115,19 @@ int examples_check_window(struct examples_run *run, const struct example *e, str
 					: WINDOW_THREE_MONTHS,
 				&w, &why);
 	if (r < 0) {
-		examples_tell(run, e, "window", e->window.month, why.text);
+		examples_report(run, e, "window", e->window.month, why.text);
 		return 0;
 	}
 	if (e->window.available)
-		examples_tell(run, e, "available", e->window.available,
-			      window_amount_format(w.available, text));
+		examples_report(run, e, "available", e->window.available,
+				window_amount_format(w.available, text));
 	if (e->window.percentage) {
 		snprintf(text, sizeof(text), "%lld", (long long)w.percentage);
-		examples_tell(run, e, "percentage", e->window.percentage,
-			      w.has_percentage ? text : "none");
+		examples_report(run, e, "percentage", e->window.percentage,
+				w.has_percentage ? text : "none");
 	}
 	if (e->window.mode)
-		examples_tell(run, e, "mode", e->window.mode, window_mode_name(w.mode));
+		examples_report(run, e, "mode", e->window.mode, window_mode_name(w.mode));
 	return 0;
 }
 
@@ -146,7 +146,7 @@ int examples_check_value(struct examples_run *run, const struct example *e, stru
 		r = config_setting_format(run->config, &s, NULL,
 					  (struct config_text){ here, sizeof(here) }, &why);
 	snprintf(what, sizeof(what), "%.80s of [%.80s]", e->value.key, e->value.section);
-	examples_tell(run, e, what, r < 0 ? e->value.is : there, r < 0 ? why.text : here);
+	examples_report(run, e, what, r < 0 ? e->value.is : there, r < 0 ? why.text : here);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* examples.c - see examples.h. */
+/* examples.c - reads a file of examples and checks the form of each key. */
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -181,7 +181,7 @@ static const struct {
 	{ "EffectvUsage", check_figures },
 };
 
-static int take(void *target, const struct conf_place *place, struct err *err)
+static int check_key(void *target, const struct conf_place *place, struct err *err)
 {
 	(void)target;
 	if (!place->key)
@@ -197,7 +197,7 @@ static int take(void *target, const struct conf_place *place, struct err *err)
 
 /* ---- what an example must hold ---- */
 
-static const char *lacking(const struct example *e)
+static const char *missing_key(const struct example *e)
 {
 	if (!e->source)
 		return "Source";
@@ -241,7 +241,7 @@ static int check_all(const struct examples *all, const char *name, struct err *e
 {
 	for (size_t i = 0; i < all->n; i++) {
 		const struct example *e = all->list[i];
-		const char *lacks = lacking(e);
+		const char *lacks = missing_key(e);
 		struct err why = { "" };
 		int r = 0;
 
@@ -272,7 +272,7 @@ int examples_parse(const char *text, size_t size, const char *name, struct examp
 		   struct err *err)
 {
 	_cleanup_(examples_freep) struct examples *all = calloc(1, sizeof(*all));
-	const struct conf_reader how = { keys, sections, all, take, NULL, NULL };
+	const struct conf_reader how = { keys, sections, all, check_key, NULL, NULL };
 	int r = all ? conf_read_text(text, size, name, &how, err)
 		    : err_set(err, -ENOMEM, "out of memory");
 
@@ -286,7 +286,7 @@ int examples_parse(const char *text, size_t size, const char *name, struct examp
 int examples_load(const char *path, struct examples **ret, struct err *err)
 {
 	_cleanup_(examples_freep) struct examples *all = calloc(1, sizeof(*all));
-	const struct conf_reader how = { keys, sections, all, take, NULL, NULL };
+	const struct conf_reader how = { keys, sections, all, check_key, NULL, NULL };
 	int r = all ? conf_read(path, &how, err) : err_set(err, -ENOMEM, "out of memory");
 
 	if (r == 0)

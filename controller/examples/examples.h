@@ -1,4 +1,4 @@
-/* examples - the figures that a site has published, each with where it says so, and whether
+/* examples - the figures that a site has published, each with its source, and whether
  * they hold under a configuration: units/profiles/NAME.examples, docs/policies.md.
  *
  * A file of sections, read like every configuration (common/conf/conf.h): faults name file and
@@ -66,7 +66,7 @@ struct example_figure {
 };
 typedef void (*example_fn)(void *ctx, const struct example_figure *f);
 
-/* Tells every figure of every example. Returns how many do not hold; < 0: -ENOMEM. What has no
+/* Reports every figure of every example to fn. Returns how many do not hold; < 0: -ENOMEM. What has no
  * answer under the configuration (no such cluster) does not hold, and `here` says why. */
 int examples_check(const struct config *c, const struct examples *e, example_fn fn, void *ctx,
 		   struct err *err);

@@ -1,4 +1,4 @@
-/* examples_impl - between the files of examples: telling a figure, and each kind's check. */
+/* examples_impl - shared by the files of examples: reporting a figure, and each kind's check. */
 #pragma once
 #include "controller/examples/examples.h"
 #include "controller/policy/fairshare/fairshare.h"
@@ -12,8 +12,8 @@ struct examples_run {
 };
 
 /* A figure that holds when both texts are equal. */
-void examples_tell(struct examples_run *run, const struct example *e, const char *what,
-		   const char *published, const char *here);
+void examples_report(struct examples_run *run, const struct example *e, const char *what,
+		     const char *published, const char *here);
 
 int examples_check_cost(struct examples_run *run, const struct example *e, struct err *err);
 int examples_check_window(struct examples_run *run, const struct example *e, struct err *err);

@@ -1,12 +1,12 @@
-/* figures.c - lists of figures as typed, and telling one; see examples_impl.h. */
+/* figures.c - splits lists of figures as typed, and reports one figure. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/examples/examples_impl.h"
 
-void examples_tell(struct examples_run *run, const struct example *e, const char *what,
-		   const char *published, const char *here)
+void examples_report(struct examples_run *run, const struct example *e, const char *what,
+		     const char *published, const char *here)
 {
 	const struct example_figure f = { e, what, published, here, !strcmp(published, here) };
 

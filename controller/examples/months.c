@@ -1,5 +1,4 @@
-/* months.c - the months of a window: "2012-01=1000/800, 2012-02=1000/0"; see examples_impl.h.
- */
+/* months.c - reads the months of a window: "2012-01=1000/800, 2012-02=1000/0". */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

@@ -1,5 +1,4 @@
-/* tree.c - examples of share trees: "g=5; g.high<g=100: alice=parent bob=2; rest=95: *10"; see
- * examples_impl.h. */
+/* tree.c - reads and checks examples of share trees: "g=5; g.high<g=100: alice=parent bob=2; rest=95: *10". */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +13,7 @@ void examples_tree_done(struct examples_tree *t)
 	free(t->names);
 }
 
-static int grow(struct examples_tree *t, struct err *err)
+static int make_room(struct examples_tree *t, struct err *err)
 {
 	size_t room = t->room ? t->room * 2 : 64;
 	void *rows, *names;
@@ -38,7 +37,7 @@ static int grow(struct examples_tree *t, struct err *err)
 static int add_row(struct examples_tree *t, const struct fairshare_row *row, const char *name,
 		   struct err *err)
 {
-	int r = grow(t, err);
+	int r = make_room(t, err);
 
 	if (r < 0)
 		return r;
@@ -72,7 +71,7 @@ static int parse_shares(const char *text, int64_t *ret, struct err *err)
 	return r;
 }
 
-/* "alice=10", or "*1995": so many more, with a share each. */
+/* "alice=10", or "*1995": that many users, with one share each. */
 static int add_user(struct examples_tree *t, int32_t account, char *item, struct err *err)
 {
 	char name[2 * REQUEST_NAME_MAX + 32], *shares;
@@ -188,14 +187,14 @@ struct figures {
 };
 
 /* As many decimals as were published, as sshare prints them. */
-static void tell_one(const struct figures *f, const char *what, const char *published,
-		     double here)
+static void report_one(const struct figures *f, const char *what, const char *published,
+		       double here)
 {
 	const char *point = strchr(published, '.');
 	char text[64];
 
 	snprintf(text, sizeof(text), "%.*f", point ? (int)strlen(point + 1) : 0, here);
-	examples_tell(f->run, f->e, what, published, text);
+	examples_report(f->run, f->e, what, published, text);
 }
 
 static double field_of(const struct fairshare_result *r, size_t offset)
@@ -203,8 +202,8 @@ static double field_of(const struct fairshare_result *r, size_t offset)
 	return *(const double *)(const void *)((const char *)r + offset);
 }
 
-static void tell_list(const struct figures *f, const char *title, const char *list,
-		      size_t offset)
+static void report_list(const struct figures *f, const char *title, const char *list,
+			size_t offset)
 {
 	char item[3 * REQUEST_NAME_MAX], what[EXAMPLE_TEXT_MAX], *figure;
 
@@ -216,9 +215,9 @@ static void tell_list(const struct figures *f, const char *title, const char *li
 		row = examples_tree_find(f->tree, item);
 		snprintf(what, sizeof(what), "%s of %.140s", title, item);
 		if (row < 0)
-			examples_tell(f->run, f->e, what, figure, "not in the tree");
+			examples_report(f->run, f->e, what, figure, "not in the tree");
 		else
-			tell_one(f, what, figure, field_of(&f->results[row], offset));
+			report_one(f, what, figure, field_of(&f->results[row], offset));
 	}
 }
 
@@ -244,12 +243,12 @@ int examples_check_tree(struct examples_run *run, const struct example *e, struc
 	if (r == 0) {
 		const struct figures f = { run, e, &tree, results };
 
-		tell_list(&f, "NormShares", e->tree.norm_shares,
-			  offsetof(struct fairshare_result, norm_shares));
-		tell_list(&f, "EffectvUsage", e->tree.effective_usage,
-			  offsetof(struct fairshare_result, effective_usage));
-		tell_list(&f, "FairShare", e->tree.fairshare,
-			  offsetof(struct fairshare_result, fairshare));
+		report_list(&f, "NormShares", e->tree.norm_shares,
+			    offsetof(struct fairshare_result, norm_shares));
+		report_list(&f, "EffectvUsage", e->tree.effective_usage,
+			    offsetof(struct fairshare_result, effective_usage));
+		report_list(&f, "FairShare", e->tree.fairshare,
+			    offsetof(struct fairshare_result, fairshare));
 	}
 	examples_tree_done(&tree);
 	return r < 0 ? err_prefix(err, r, "[Tree %s]", e->name) : 0;

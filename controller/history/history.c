@@ -1,4 +1,4 @@
-/* history.c - see history.h. */
+/* history.c - checks a job read from another system's accounting, and reads its numbers and names. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* history - one finished job as another system's accounting tells it.
+/* history - one finished job of another system's accounting.
  *
  * Pure. A parser of a format (swf.h, sacct.h) makes one of these of each line, or says why the
  * line is no job that can be charged. Times are seconds since the epoch.
@@ -16,15 +16,15 @@ struct history_job {
 	int64_t submit_s, start_s, end_s;
 	int64_t suspended_s;		   /* of the time from start to end: not charged */
 	int64_t ncpus, ngpus;		   /* allocated */
-	int64_t nodes;			   /* 0: not told */
-	int64_t walltime_s;		   /* requested; -1: not told */
-	int64_t mem_bytes, mem_peak_bytes; /* of the whole job; -1: not told */
-	int64_t cpu_ms;			   /* of the whole job; -1: not told */
+	int64_t nodes;			   /* 0: not recorded */
+	int64_t walltime_s;		   /* requested; -1: not recorded */
+	int64_t mem_bytes, mem_peak_bytes; /* of the whole job; -1: not recorded */
+	int64_t cpu_ms;			   /* of the whole job; -1: not recorded */
 	char cluster[REQUEST_NAME_MAX];	   /* "": the format has none */
-	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX]; /* "": not told */
-	char queue[REQUEST_NAME_MAX], qos[REQUEST_NAME_MAX];	/* "": not told */
-	char node_type[REQUEST_NAME_MAX];			/* "": not told; by a map */
-	struct gpus gpus; /* by model, as far as the models are told: ngpus has them all */
+	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX]; /* "": not recorded */
+	char queue[REQUEST_NAME_MAX], qos[REQUEST_NAME_MAX];	/* "": not recorded */
+	char node_type[REQUEST_NAME_MAX];			/* "": not recorded; by a map */
+	struct gpus gpus; /* those whose model is recorded; ngpus counts all */
 };
 
 /* Why a line is not a job that can be charged. */
@@ -36,11 +36,11 @@ enum history_why {
 	HISTORY_NO_EPOCH, /* SWF: a job before any UnixStartTime header */
 	HISTORY_NOT_STARTED,
 	HISTORY_NOT_ENDED,
-	HISTORY_NO_RUN_TIME,	    /* <= 0, or not told */
-	HISTORY_NO_CORES,	    /* <= 0, or not told */
+	HISTORY_NO_RUN_TIME,	    /* <= 0, or not recorded */
+	HISTORY_NO_CORES,	    /* <= 0, or not recorded */
 	HISTORY_ENDS_TOO_SOON,	    /* before it starts */
-	HISTORY_STARTS_TOO_SOON,    /* before it was handed in */
-	HISTORY_NO_NAME,	    /* the cluster cannot be told, or a name is none */
+	HISTORY_STARTS_TOO_SOON,    /* before it was submitted */
+	HISTORY_NO_NAME,	    /* no cluster is known, or a name is malformed */
 	HISTORY_TOO_LONG_SUSPENDED, /* longer than from start to end */
 	HISTORY_OUT_OF_RANGE,	    /* figures beyond what can be charged */
 	HISTORY_NO_PRICE,	    /* the profile has no tariff for it, e.g. no GPU bundle */
@@ -56,19 +56,19 @@ const char *history_why_name(enum history_why w);
 #define HISTORY_CORES_MAX 1000000000LL
 #define HISTORY_AMOUNT_MAX (1LL << 60)
 
-/* Judges the figures of a job whose fields were readable. User and account may be "". */
+/* Checks the figures of a job whose fields were readable. User and account may be "". */
 enum history_why history_judge(const struct history_job *j);
-/* Everything not told, for a parser to begin with. */
+/* Sets every field to "not recorded", before a parser fills them. */
 void history_init(struct history_job *j);
 
-/* A whole number with an optional sign; digits after a point are read over. 0, -EINVAL;
+/* A whole number with an optional sign; digits after a point are ignored. 0, -EINVAL;
  * beyond +-2^60 it is that bound, for history_judge() to find. */
 int history_parse_int(const char *text, size_t size, int64_t *ret);
-/* A decimal number times 1000, what is finer cut off: "95.5" is 95500. 0, -EINVAL; bounds as
+/* A decimal number times 1000, finer digits are cut off: "95.5" is 95500. 0, -EINVAL; bounds as
  * above. */
 int history_parse_thousandths(const char *text, size_t size, int64_t *ret);
 /* A name without blanks or control characters, shorter than REQUEST_NAME_MAX. */
 bool history_copy_name(const char *text, size_t size, char ret[static REQUEST_NAME_MAX]);
-/* Adds n GPUs of a model ("": not told) to j->gpus. -EINVAL: n < 0; -ENOSPC: too many models.
+/* Adds n GPUs of a model ("": not recorded) to j->gpus. -EINVAL: n < 0; -ENOSPC: too many models.
  */
 int history_add_gpus(struct history_job *j, const char *model, int64_t n);

@@ -1,4 +1,4 @@
-/* pbs.c - see pbs.h. */
+/* pbs.c - reads a line of a PBS accounting log: its values, its job id, its times and resources. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -252,7 +252,7 @@ static bool read_names(const struct record *r, struct history_job *ret)
 	       read_name(r->of[KEY_QUEUE], ret->queue) && read_name(r->of[KEY_QOS], ret->qos);
 }
 
-/* What is not told stays as it is. */
+/* A value that is not recorded leaves *ret unchanged. */
 static int read_int(struct pbs_text t, int64_t *ret)
 {
 	return t.at ? history_parse_int(t.at, t.size, ret) : 0;
@@ -292,7 +292,7 @@ static int read_chunks(const struct record *r, struct history_job *ret, struct a
 {
 	int e = pbs_parse_chunks(r->of[KEY_EXEC_VNODE], 0, ret, &a->vnodes);
 
-	/* Models of the request count where those of the allocation are not told. */
+	/* Models of the request count where the allocation records none. */
 	if (e >= 0)
 		e = pbs_parse_chunks(r->of[KEY_SELECT], 1, a->vnodes.typed ? NULL : ret,
 				     &a->select);
@@ -311,14 +311,14 @@ static int64_t first_above_0(const int64_t *v, size_t n)
 
 static int read_cores(const struct record *r, const struct amounts *a, struct history_job *ret)
 {
-	int64_t hosts = 0, slots = 0, told = 0, asked = 0;
+	int64_t hosts = 0, slots = 0, recorded = 0, asked = 0;
 	int e = pbs_parse_hosts(r->of[KEY_EXEC_HOST], &slots, &hosts);
 
 	if (e < 0)
 		return e == -ERANGE ? HISTORY_OUT_OF_RANGE : HISTORY_GARBAGE;
-	if (read_int(r->of[KEY_SLOTS], &told) < 0 || read_int(r->of[KEY_NCPUS], &asked) < 0)
+	if (read_int(r->of[KEY_SLOTS], &recorded) < 0 || read_int(r->of[KEY_NCPUS], &asked) < 0)
 		return HISTORY_GARBAGE;
-	ret->ncpus = first_above_0((const int64_t[]){ a->vnodes.ncpus, slots, told, asked,
+	ret->ncpus = first_above_0((const int64_t[]){ a->vnodes.ncpus, slots, recorded, asked,
 						      a->select.ncpus, a->nodes.ncpus },
 				   6);
 	ret->nodes = hosts;

@@ -1,9 +1,9 @@
 /* pbs - finished jobs as the accounting log of PBS Professional, OpenPBS or Torque has them:
  * "MM/DD/YYYY HH:MM:SS;TYPE;JOBID;key=value key=value ...".
  *
- * Pure. A run of a job is what an E record (end) tells, or an R record (requeued) that has a
+ * Pure. A run of a job is an E record (end), or an R record (requeued) that has a
  * start and an end; an R record without them is HISTORY_MISSING_FIELDS, since what it held
- * cannot be told. Every other type (Q, S, D, A, L, ...) and the E record of a whole array
+ * is not known. Every other type (Q, S, D, A, L, ...) and the E record of a whole array
  * ("12[].server"), whose tasks have records of their own, is PBS_NO_JOB.
  *
  * Rules of reading. Submit is ctime, else qtime, else etime, else start. Cores are what was

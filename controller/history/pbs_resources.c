@@ -1,11 +1,11 @@
-/* pbs_resources.c - see pbs_resources.h. */
+/* pbs_resources.c - reads sizes, times, chunk lists and host lists of a PBS record. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include "controller/history/pbs_resources.h"
 
 #define WORD_BYTES 8
-#define HOST_SLOTS 16384 /* of the table that tells hosts apart */
+#define HOST_SLOTS 16384 /* of the hash table of hosts */
 #define HOSTS_MAX (HOST_SLOTS * 3 / 4)
 #define TIME_FIELDS_MAX 4 /* days, hours, minutes, seconds */
 
@@ -14,8 +14,8 @@ bool pbs_is(struct pbs_text t, const char *word)
 	return t.at && t.size == strlen(word) && memcmp(t.at, word, t.size) == 0;
 }
 
-/* The part before the first `by`, which is passed over; all of it without one. */
-static struct pbs_text cut(struct pbs_text *rest, char by)
+/* The part before the first `by`, which is dropped; all of it where there is none. */
+static struct pbs_text cut_head(struct pbs_text *rest, char by)
 {
 	const char *found = memchr(rest->at, by, rest->size);
 	struct pbs_text head = { rest->at, found ? (size_t)(found - rest->at) : rest->size };
@@ -86,7 +86,7 @@ int pbs_parse_time(struct pbs_text t, int64_t *ret_ms)
 	if (!t.size || fields > TIME_FIELDS_MAX || *t.at == '-' || *t.at == '+')
 		return -EINVAL;
 	for (int left = fields - 1; left > 0; left--) {
-		if (parse_count(cut(&t, ':'), &n) < 0)
+		if (parse_count(cut_head(&t, ':'), &n) < 0)
 			return -EINVAL;
 		minutes = add_times(n, times[left], minutes);
 	}
@@ -100,7 +100,7 @@ int pbs_parse_time(struct pbs_text t, int64_t *ret_ms)
 /* ---- chunks ---- */
 
 struct pbs_chunk {
-	int64_t times, ncpus, ngpus, mem_bytes; /* mem_bytes: -1: not told */
+	int64_t times, ncpus, ngpus, mem_bytes; /* mem_bytes: -1: not recorded */
 	char model[REQUEST_NAME_MAX];
 };
 
@@ -116,7 +116,7 @@ int pbs_copy_model(struct pbs_text t, char ret[static REQUEST_NAME_MAX])
 
 static int parse_item(struct pbs_text item, struct pbs_chunk *c)
 {
-	struct pbs_text key = cut(&item, '=');
+	struct pbs_text key = cut_head(&item, '=');
 
 	if (pbs_is(key, "ncpus") || pbs_is(key, "ppn"))
 		return parse_count(item, &c->ncpus);
@@ -132,7 +132,7 @@ static int parse_item(struct pbs_text item, struct pbs_chunk *c)
 /* "2:ncpus=16:mem=64gb", "n1:ncpus=4", "ncpus=4". */
 static int parse_chunk(struct pbs_text t, struct pbs_chunk *c)
 {
-	struct pbs_text all = t, first = cut(&t, ':');
+	struct pbs_text all = t, first = cut_head(&t, ':');
 
 	if (!first.size)
 		return -EINVAL;
@@ -141,7 +141,7 @@ static int parse_chunk(struct pbs_text t, struct pbs_chunk *c)
 	else if (parse_count(first, &c->times) < 0)
 		c->times = 1; /* the name of a node */
 	while (t.size) {
-		struct pbs_text item = cut(&t, ':');
+		struct pbs_text item = cut_head(&t, ':');
 
 		if (item.size && parse_item(item, c) < 0)
 			return -EINVAL;
@@ -175,7 +175,7 @@ int pbs_parse_chunks(struct pbs_text t, int64_t default_ncpus, struct history_jo
 
 	while (t.size) {
 		struct pbs_chunk c = { .times = 1, .ncpus = default_ncpus, .mem_bytes = -1 };
-		struct pbs_text one = cut(&t, '+');
+		struct pbs_text one = cut_head(&t, '+');
 		int r;
 
 		/* One chunk on several vnodes is "(v1:ncpus=2+v2:ncpus=2)". */
@@ -231,13 +231,13 @@ static int note_host(struct hosts *h, struct pbs_text host)
 /* "0", "0*4", "0-3", "0-1,4": the slots of a host. */
 static int parse_slots(struct pbs_text t, int64_t *ret)
 {
-	struct pbs_text list = cut(&t, '*');
+	struct pbs_text list = cut_head(&t, '*');
 	int64_t n = 0, low, high, times = 1;
 
 	if (t.size && parse_count(t, &times) < 0)
 		return -EINVAL;
 	do {
-		struct pbs_text range = cut(&list, ','), from = cut(&range, '-');
+		struct pbs_text range = cut_head(&list, ','), from = cut_head(&range, '-');
 
 		if (parse_count(from, &low) < 0)
 			return -EINVAL;
@@ -257,8 +257,8 @@ static int count_hosts(struct pbs_text all, int64_t *ret)
 	struct hosts h = { .all = all };
 
 	while (all.size) {
-		struct pbs_text one = cut(&all, '+');
-		int r = note_host(&h, cut(&one, '/'));
+		struct pbs_text one = cut_head(&all, '+');
+		int r = note_host(&h, cut_head(&one, '/'));
 
 		if (r < 0)
 			return r;
@@ -276,7 +276,7 @@ int pbs_parse_hosts(struct pbs_text t, int64_t *ret_slots, int64_t *ret_hosts)
 	if (t.size >= UINT32_MAX)
 		return -ERANGE;
 	while (t.size) {
-		struct pbs_text one = cut(&t, '+'), host = cut(&one, '/');
+		struct pbs_text one = cut_head(&t, '+'), host = cut_head(&one, '/');
 
 		if (!host.size || parse_slots(one, &here) < 0)
 			return -EINVAL;

@@ -7,7 +7,7 @@
 #include "controller/history/history.h"
 
 struct pbs_text {
-	const char *at; /* NULL: not told */
+	const char *at; /* NULL: not recorded */
 	size_t size;
 };
 bool pbs_is(struct pbs_text t, const char *word);
@@ -22,15 +22,15 @@ int pbs_parse_time(struct pbs_text t, int64_t *ret_ms);
  * of Torque). GPUs whose chunk has a model are added to gpus_of->gpus as well; NULL: not asked.
  */
 struct pbs_chunks {
-	int64_t ncpus, ngpus, mem_bytes; /* mem_bytes: -1: no chunk tells it */
+	int64_t ncpus, ngpus, mem_bytes; /* mem_bytes: -1: no chunk states it */
 	int64_t typed;			 /* of ngpus: with a model */
 };
-/* A chunk that tells no cores has `default_ncpus`. 0; -EINVAL: not of that form; -ENOSPC: too
+/* A chunk that states no cores has `default_ncpus`. 0; -EINVAL: not of that form; -ENOSPC: too
  * many models. */
 int pbs_parse_chunks(struct pbs_text t, int64_t default_ncpus, struct history_job *gpus_of,
 		     struct pbs_chunks *ret);
 /* "n1/0*4+n2/0*4", "n1/0+n1/1", "n1/0-3": slots, and different hosts. 0; -EINVAL; -ERANGE: more
- * hosts than can be told apart. */
+ * hosts than the table has room for. */
 int pbs_parse_hosts(struct pbs_text t, int64_t *ret_slots, int64_t *ret_hosts);
 /* A model's name in small letters. -EINVAL: it cannot be one. */
 int pbs_copy_model(struct pbs_text t, char ret[static REQUEST_NAME_MAX]);

@@ -1,4 +1,4 @@
-/* sacct.c - see sacct.h. */
+/* sacct.c - reads a line of `sacct --parsable2`: fields, local times, TRES, memory. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -42,7 +42,7 @@ struct text {
 	size_t size;
 };
 
-static int split(const char *line, size_t size, struct text t[static _FIELD_MAX])
+static int split_fields(const char *line, size_t size, struct text t[static _FIELD_MAX])
 {
 	const char *end = line + size, *bar;
 	int n;
@@ -172,7 +172,7 @@ static bool find_tres(struct text t, const char *key, struct text *ret)
 	return false;
 }
 
-/* A typed GPU as models are named here: "gres/gpu:a100", "a100_1g.5gb"; a MIG slice told alone,
+/* A typed GPU as models are named here: "gres/gpu:a100", "a100_1g.5gb"; a MIG slice listed alone,
  * "1g.5gb", keeps its name, for a map to say of what it is. */
 static bool read_model(struct text key, char ret[static REQUEST_NAME_MAX])
 {
@@ -188,7 +188,7 @@ static bool read_model(struct text key, char ret[static REQUEST_NAME_MAX])
 	return true;
 }
 
-/* GPUs by model, and those whose model is not told. Slurm prints both forms, or either. */
+/* GPUs by model, and those without a recorded model. Slurm prints both forms, or either. */
 static int read_gpus(struct text t, struct history_job *ret)
 {
 	int64_t plain = 0, typed = 0, n;
@@ -216,7 +216,7 @@ static int read_gpus(struct text t, struct history_job *ret)
 	return HISTORY_OK;
 }
 
-/* reqmem "8000Mn" of a node, "4Gc" of a core. -1 when not told or without a limit. */
+/* reqmem "8000Mn" of a node, "4Gc" of a core. -1 when not recorded or without a limit. */
 static int64_t memory_asked(struct text t, int64_t nodes, int64_t cores)
 {
 	int64_t each, all, times = 1;
@@ -346,7 +346,7 @@ int sacct_parse_line(const struct sacct *f, const char *line, size_t size,
 		size--;
 	if (!size)
 		return SACCT_NO_JOB;
-	why = split(line, size, t);
+	why = split_fields(line, size, t);
 	if (why != HISTORY_OK)
 		return why;
 	if (is_word(t[JOB], "JobID") || is_step(t[JOB_RAW]))

@@ -4,10 +4,10 @@
  * alloctres, timelimit, nodelist, jobname.
  *
  * Pure. Rules of reading: the job's number is jobidraw; cores are ncpus and GPUs the
- * gres/gpu of alloctres (allocated, not asked for), by model where gres/gpu:MODEL tells it;
+ * gres/gpu of alloctres (allocated, not asked for), by model where gres/gpu:MODEL is listed;
  * memory asked for is the mem of alloctres, or reqmem times nodes (n) or cores (c); the time
  * from start to end beyond elapsed is suspended; the queue is the partition. Times have no zone
- * there: `zone` says whose they are. Where clocks went back, a time that comes twice is the
+ * there: `zone` converts them. Where clocks went back, a time that comes twice is the
  * first of both that agrees with elapsed. A job step ("12.batch") is no job. The name of a job
  * may hold "|": what is beyond field 25 belongs to it.
  */

@@ -1,4 +1,4 @@
-/* swf.c - see swf.h. */
+/* swf.c - reads lines and headers of a file in the Standard Workload Format. */
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -70,8 +70,8 @@ int swf_parse_fields(const char *line, size_t size, int64_t ret[static _SWF_FIEL
 	return n == _SWF_FIELD_MAX ? HISTORY_OK : HISTORY_MISSING_FIELDS;
 }
 
-/* What is told for one processor, for all of them; -1 when not told. */
-static int64_t whole(int64_t each, int64_t unit, int64_t cores)
+/* The amount of all processors from that of one; -1 when not recorded. */
+static int64_t all_processors(int64_t each, int64_t unit, int64_t cores)
 {
 	int64_t all;
 
@@ -146,10 +146,10 @@ int swf_parse_line(struct swf *f, const char *line, size_t size, struct history_
 	ret->end_s = ret->start_s + v[SWF_RUN];
 	ret->ncpus = cores;
 	ret->walltime_s = v[SWF_TIME_ASKED] < 0 ? -1 : v[SWF_TIME_ASKED];
-	ret->mem_bytes = whole(v[SWF_MEM_ASKED], KIB,
-			       v[SWF_CORES_ASKED] > 0 ? v[SWF_CORES_ASKED] : cores);
-	ret->mem_peak_bytes = whole(v[SWF_MEM_USED], KIB, cores);
-	ret->cpu_ms = whole(cpu_ms, 1, cores);
+	ret->mem_bytes = all_processors(v[SWF_MEM_ASKED], KIB,
+					v[SWF_CORES_ASKED] > 0 ? v[SWF_CORES_ASKED] : cores);
+	ret->mem_peak_bytes = all_processors(v[SWF_MEM_USED], KIB, cores);
+	ret->cpu_ms = all_processors(cpu_ms, 1, cores);
 	name_number('u', v[SWF_UID], ret->user);
 	name_number('g', v[SWF_GID], ret->account);
 	name_number('q', v[SWF_QUEUE], ret->queue);

@@ -1,4 +1,4 @@
-/* baseline.c - fcfs and easy as policies of a replay; see policy.h. */
+/* baseline.c - fits fcfs and easy to the interface of a replay's policies. */
 #include <errno.h>
 #include <string.h>
 #include "controller/simulate/pool/easy.h"

@@ -1,4 +1,4 @@
-/* ends.c - see ends.h. Four children a node: fewer levels, and they share a cache line. */
+/* ends.c - a heap of ends. Each node has four children: fewer levels, and siblings share a cache line. */
 #include <errno.h>
 #include <stdlib.h>
 #include "controller/simulate/ends.h"

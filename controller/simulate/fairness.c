@@ -1,4 +1,4 @@
-/* fairness.c - see fairness.h. */
+/* fairness.c - integrates what each group held and was entitled to, in constant time an event. */
 #include <errno.h>
 #include <stdbool.h>
 #include "controller/simulate/fairness.h"
@@ -38,7 +38,7 @@ struct sim_fairness *sim_fairness_free(struct sim_fairness *f)
 	return NULL;
 }
 
-static void advance(struct sim_fairness *f, int64_t now_s)
+static void advance_clock(struct sim_fairness *f, int64_t now_s)
 {
 	double held_s = (double)f->held * (double)(now_s - f->now_s);
 
@@ -48,7 +48,7 @@ static void advance(struct sim_fairness *f, int64_t now_s)
 		f->level += held_s / (double)f->shares;
 }
 
-static void settle(const struct sim_fairness *f, struct group *g)
+static void settle_group(const struct sim_fairness *f, struct group *g)
 {
 	double held_s = (double)g->held * (double)(f->now_s - g->since_s);
 
@@ -66,8 +66,8 @@ void sim_fairness_wait(struct sim_fairness *f, uint32_t group, int64_t now_s, in
 	struct group *g = &f->groups[group];
 	bool was = g->waiting > 0, is;
 
-	advance(f, now_s);
-	settle(f, g);
+	advance_clock(f, now_s);
+	settle_group(f, g);
 	g->waiting += jobs;
 	is = g->waiting > 0;
 	f->held += (is - was) * g->held;
@@ -78,8 +78,8 @@ void sim_fairness_hold(struct sim_fairness *f, uint32_t group, int64_t now_s, in
 {
 	struct group *g = &f->groups[group];
 
-	advance(f, now_s);
-	settle(f, g);
+	advance_clock(f, now_s);
+	settle_group(f, g);
 	g->held += cores;
 	if (g->waiting > 0)
 		f->held += cores;
@@ -89,7 +89,7 @@ void sim_fairness_group(const struct sim_fairness *f, uint32_t group, struct sim
 {
 	struct group g = f->groups[group];
 
-	settle(f, &g);
+	settle_group(f, &g);
 	*ret = (struct sim_group){ .shares = g.shares,
 				   .used_s = g.used_s,
 				   .got_s = g.got_s,

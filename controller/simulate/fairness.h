@@ -32,7 +32,7 @@ struct sim_group {
 	int64_t shares;
 	double used_s;		  /* core-seconds in all */
 	double got_s, entitled_s; /* while backlogged */
-	double deviation;	  /* 0 when nobody was ever backlogged */
+	double deviation;	  /* 0 when no group was ever backlogged */
 };
 /* As of the last event. */
 void sim_fairness_group(const struct sim_fairness *f, uint32_t group, struct sim_group *ret);

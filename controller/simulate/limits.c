@@ -1,4 +1,4 @@
-/* limits.c - see limits.h. */
+/* limits.c - checks the limits of users in a QOS by the rule of policy/quota/eligible. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/cleanup.h"

@@ -20,7 +20,7 @@ DEFINE_CLEANUP(struct sim_limits *, sim_limits_free)
 /* May it start now? */
 bool sim_limits_may_start(const struct sim_limits *l, uint32_t job);
 void sim_limits_start(struct sim_limits *l, uint32_t job);
-/* It ended; or it was said to start, and did not after all. */
+/* It ended; or sim_limits_start() was called and it did not start. */
 void sim_limits_end(struct sim_limits *l, uint32_t job);
 /* A running job gives its cores back, or takes them again. */
 void sim_limits_suspend(struct sim_limits *l, uint32_t job);

@@ -1,4 +1,4 @@
-/* names.c - see names.h. */
+/* names.c - a hash table from names to numbers. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,8 @@
 /* policy - what a replay asks of a scheduling policy, whichever it is.
  *
- * A policy is told what happens in the order in which it happens, on the replay's clock: at
- * each instant first all endings, then all arrivals, then it is asked for actions until it has
- * none. Jobs are named by their index in the trace. The replay checks what it is told: a policy
- * that starts what does not fit, or forgets a job, is an error, never a result.
+ * A policy receives events in the order of the replay's clock: at each instant first all ends,
+ * then all arrivals; then it is asked for actions until it has none. Jobs are named by their index in the trace. The replay checks each action: a policy
+ * that starts a job that does not fit, or forgets a job, is an error, never a result.
  */
 #pragma once
 #include <stdint.h>

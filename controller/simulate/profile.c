@@ -1,4 +1,4 @@
-/* profile.c - see profile.h. */
+/* profile.c - drives the live system's scheduler as a policy of a replay. */
 #include <errno.h>
 #include <inttypes.h>
 #include "common/err.h"
@@ -37,7 +37,7 @@ DEFINE_CLEANUP(struct engine *, engine_free)
 
 /* ---- priorities ---- */
 
-static int weigh(const struct engine *e, uint32_t job, int64_t now_s, int64_t *ret)
+static int compute_priority(const struct engine *e, uint32_t job, int64_t now_s, int64_t *ret)
 {
 	const struct sim_job *j = &e->trace->jobs[job];
 	const struct sim_qos *qos = sim_qos_of(&e->p.qos, job);
@@ -68,7 +68,7 @@ static bool is_weighed(const struct engine *e)
 }
 
 /* Ranks and priorities of all that wait, when it is time. */
-static int rank(struct engine *e, int64_t now_s)
+static int update_ranks(struct engine *e, int64_t now_s)
 {
 	int r = 0;
 
@@ -81,7 +81,7 @@ static int rank(struct engine *e, int64_t now_s)
 		uint32_t job = e->waiting[i];
 		int64_t priority;
 
-		r = weigh(e, job, now_s, &priority);
+		r = compute_priority(e, job, now_s, &priority);
 		if (r == 0)
 			schedule_set_priority(e->schedule, e->number[job], priority);
 	}
@@ -91,7 +91,8 @@ static int rank(struct engine *e, int64_t now_s)
 /* ---- what happens ---- */
 
 /* Whole nodes, and one chunk of what is left. Returns how many chunks. */
-static int32_t split(const struct engine *e, int64_t cores, struct schedule_chunk ret[static 2])
+static int32_t split_chunks(const struct engine *e, int64_t cores,
+			    struct schedule_chunk ret[static 2])
 {
 	int32_t n = 0;
 
@@ -112,13 +113,13 @@ static int on_arrive(void *self, uint32_t job, int64_t now_s)
 				    .user = (int32_t)j->user,
 				    .group = (int32_t)j->group,
 				    .chunks = chunks,
-				    .n_chunks = split(e, j->cores, chunks),
+				    .n_chunks = split_chunks(e, j->cores, chunks),
 				    .submit_s = j->submit_s,
 				    .limit_s = j->estimate_s };
 	int r = 0;
 
 	if (is_weighed(e))
-		r = weigh(e, job, now_s, &ask.priority);
+		r = compute_priority(e, job, now_s, &ask.priority);
 	if (r == 0)
 		r = schedule_add(e->schedule, &ask, &e->number[job]);
 	if (r < 0)
@@ -140,7 +141,7 @@ static int on_end(void *self, uint32_t job, int64_t now_s)
 	return 0;
 }
 
-static void waits_no_longer(struct engine *e, uint32_t job)
+static void remove_waiting(struct engine *e, uint32_t job)
 {
 	uint32_t last = e->waiting[--e->n_waiting];
 
@@ -148,7 +149,8 @@ static void waits_no_longer(struct engine *e, uint32_t job)
 	e->place[last] = e->place[job];
 }
 
-static struct sim_action take(struct engine *e, const struct schedule_action *a, int64_t now_s)
+static struct sim_action apply_action(struct engine *e, const struct schedule_action *a,
+				      int64_t now_s)
 {
 	static const enum sim_act acts[] = { [SCHEDULE_START] = SIM_START,
 					     [SCHEDULE_RESUME] = SIM_RESUME,
@@ -157,7 +159,7 @@ static struct sim_action take(struct engine *e, const struct schedule_action *a,
 	int64_t cores = e->trace->jobs[job].cores;
 
 	if (a->what == SCHEDULE_START)
-		waits_no_longer(e, job);
+		remove_waiting(e, job);
 	else
 		e->n_suspended += a->what == SCHEDULE_SUSPEND ? 1 : (size_t)-1;
 	if (e->limits && a->what == SCHEDULE_SUSPEND)
@@ -178,7 +180,7 @@ static int on_next(void *self, int64_t now_s, struct sim_action *ret)
 	if (!e->n_waiting && !e->n_suspended && !e->actions)
 		return 0;
 	if (!e->actions) {
-		r = rank(e, now_s);
+		r = update_ranks(e, now_s);
 		if (r == 0)
 			r = schedule_pass(e->schedule, now_s, &e->actions, &e->n_actions);
 		e->done = 0;
@@ -186,7 +188,7 @@ static int on_next(void *self, int64_t now_s, struct sim_action *ret)
 	if (r < 0)
 		return r;
 	if (e->done < e->n_actions) {
-		*ret = take(e, &e->actions[e->done++], now_s);
+		*ret = apply_action(e, &e->actions[e->done++], now_s);
 		return 1;
 	}
 	e->actions = NULL;

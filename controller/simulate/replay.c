@@ -1,19 +1,18 @@
-/* replay.c - see replay.h. */
+/* replay.c - replays a trace: events in the order of time, and the policy's actions, each checked. */
 #include <errno.h>
 #include <inttypes.h>
 #include "common/err.h"
 #include "controller/simulate/ends.h"
 #include "controller/simulate/replay.h"
 
-#define TELL_EVERY 4096 /* instants */
-#define IDLE_MAX                                                                               \
-	100000 /* instants that a policy is asked again, when nothing else will ever happen */
+#define PROGRESS_EVERY 4096 /* instants */
+#define IDLE_MAX 100000 /* instants at which a policy is asked again when no event is left */
 
 enum state { ABSENT, WAITING, RUNNING, SUSPENDED, ENDED };
 
 struct job {
 	enum state state;
-	int64_t since_s; /* it runs, or stands */
+	int64_t since_s; /* it runs, or is suspended */
 	int64_t left_s;	 /* to run, as of then */
 };
 
@@ -39,7 +38,7 @@ static const struct sim_job *job_of(const struct run *run, uint32_t i)
 
 /* ---- what the policy decides ---- */
 
-static int broken(const struct run *run, uint32_t job, const char *what, struct err *err)
+static int policy_fault(const struct run *run, uint32_t job, const char *what, struct err *err)
 {
 	return err_set(err, -EPROTO,
 		       "the policy %s: job %" PRId64 " at %" PRId64 " s, with %" PRId64
@@ -47,7 +46,7 @@ static int broken(const struct run *run, uint32_t job, const char *what, struct 
 		       what, job_of(run, job)->number, run->now_s, run->free);
 }
 
-static void tell_fair(const struct run *run, uint32_t i, int waits, int64_t holds)
+static void update_fairness(const struct run *run, uint32_t i, int waits, int64_t holds)
 {
 	struct sim_fairness *f = run->r->fair;
 	uint32_t group = job_of(run, i)->group;
@@ -59,7 +58,7 @@ static void tell_fair(const struct run *run, uint32_t i, int waits, int64_t hold
 }
 
 /* Runs from now on, for the first time or again. */
-static int go(struct run *run, uint32_t i)
+static int run_job(struct run *run, uint32_t i)
 {
 	struct job *j = &run->jobs[i];
 	int64_t cores = job_of(run, i)->cores;
@@ -68,57 +67,57 @@ static int go(struct run *run, uint32_t i)
 	j->state = RUNNING;
 	j->since_s = run->now_s;
 	run->r->times[i].end_s = run->now_s + j->left_s;
-	tell_fair(run, i, -1, cores);
+	update_fairness(run, i, -1, cores);
 	return sim_ends_push(&run->ends, run->r->times[i].end_s, i);
 }
 
-static int start(struct run *run, uint32_t i, struct err *err)
+static int start_job(struct run *run, uint32_t i, struct err *err)
 {
 	struct job *j = &run->jobs[i];
 
 	if (j->state != WAITING)
-		return broken(run, i, "starts what does not wait", err);
+		return policy_fault(run, i, "starts a job that does not wait", err);
 	if (job_of(run, i)->cores > run->free)
-		return broken(run, i, "starts what does not fit", err);
+		return policy_fault(run, i, "starts a job that does not fit", err);
 	run->r->times[i] = (struct sim_times){ .start_s = run->now_s };
 	run->r->order[run->started++] = i;
 	j->left_s = job_of(run, i)->run_s;
-	return go(run, i);
+	return run_job(run, i);
 }
 
-static int suspend(struct run *run, uint32_t i, struct err *err)
+static int suspend_job(struct run *run, uint32_t i, struct err *err)
 {
 	struct job *j = &run->jobs[i];
 
 	if (j->state != RUNNING)
-		return broken(run, i, "suspends what does not run", err);
+		return policy_fault(run, i, "suspends a job that does not run", err);
 	run->free += job_of(run, i)->cores;
 	j->state = SUSPENDED;
 	j->left_s -= run->now_s - j->since_s;
 	j->since_s = run->now_s;
 	run->r->times[i].suspensions++;
-	tell_fair(run, i, 1, -job_of(run, i)->cores);
+	update_fairness(run, i, 1, -job_of(run, i)->cores);
 	return 0;
 }
 
-static int resume(struct run *run, uint32_t i, struct err *err)
+static int resume_job(struct run *run, uint32_t i, struct err *err)
 {
 	struct job *j = &run->jobs[i];
 
 	if (j->state != SUSPENDED)
-		return broken(run, i, "resumes what is not suspended", err);
+		return policy_fault(run, i, "resumes a job that is not suspended", err);
 	if (job_of(run, i)->cores > run->free)
-		return broken(run, i, "resumes what does not fit", err);
+		return policy_fault(run, i, "resumes a job that does not fit", err);
 	run->r->times[i].suspended_s += run->now_s - j->since_s;
-	return go(run, i);
+	return run_job(run, i);
 }
 
-static int act(struct run *run, const struct sim_action *a, struct err *err)
+static int apply_action(struct run *run, const struct sim_action *a, struct err *err)
 {
 	static int (*const acts[])(struct run * run, uint32_t i, struct err * err) = {
-		[SIM_START] = start,
-		[SIM_SUSPEND] = suspend,
-		[SIM_RESUME] = resume,
+		[SIM_START] = start_job,
+		[SIM_SUSPEND] = suspend_job,
+		[SIM_RESUME] = resume_job,
 	};
 
 	if (a->act >= ARRAY_LEN(acts) || a->job >= run->r->trace->n)
@@ -142,13 +141,13 @@ static int end_jobs(struct run *run)
 		j->state = ENDED;
 		run->ended++;
 		run->free += job_of(run, e.job)->cores;
-		tell_fair(run, e.job, 0, -job_of(run, e.job)->cores);
+		update_fairness(run, e.job, 0, -job_of(run, e.job)->cores);
 		r = p->ops->end(p->self, e.job, run->now_s);
 	}
 	return r;
 }
 
-static int take_arrivals(struct run *run)
+static int add_arrivals(struct run *run)
 {
 	struct sim_policy *p = run->r->policy;
 	int r = 0;
@@ -156,20 +155,20 @@ static int take_arrivals(struct run *run)
 	while (r >= 0 && run->arrived < run->r->trace->n &&
 	       job_of(run, run->arrived)->submit_s == run->now_s) {
 		run->jobs[run->arrived].state = WAITING;
-		tell_fair(run, run->arrived, 1, 0);
+		update_fairness(run, run->arrived, 1, 0);
 		r = p->ops->arrive(p->self, run->arrived++, run->now_s);
 	}
 	return r;
 }
 
-static int pass(struct run *run, struct err *err)
+static int run_pass(struct run *run, struct err *err)
 {
 	struct sim_policy *p = run->r->policy;
 	struct sim_action a;
 	int r;
 
 	while ((r = p->ops->next(p->self, run->now_s, &a)) > 0) {
-		r = act(run, &a, err);
+		r = apply_action(run, &a, err);
 		if (r < 0)
 			return r;
 	}
@@ -207,22 +206,22 @@ static int run_all(struct run *run, struct err *err)
 		run->now_s = at;
 		r = end_jobs(run);
 		if (r >= 0)
-			r = take_arrivals(run);
+			r = add_arrivals(run);
 		if (r < 0)
 			return err_set(err, r,
 				       r == -ENOMEM ? "out of memory"
 						    : "the policy refuses a job");
-		r = pass(run, err);
+		r = run_pass(run, err);
 		if (r < 0)
 			return r;
-		if (run->r->tell && ++instants % TELL_EVERY == 0)
-			run->r->tell(run->r->ctx, (size_t)run->arrived + run->ended);
+		if (run->r->on_progress && ++instants % PROGRESS_EVERY == 0)
+			run->r->on_progress(run->r->ctx, (size_t)run->arrived + run->ended);
 	}
 	if (run->ended == run->r->trace->n)
 		return 0;
 	for (uint32_t i = 0; i < run->r->trace->n; i++)
 		if (run->jobs[i].state != ENDED)
-			return broken(run, i, "leaves a job for ever", err);
+			return policy_fault(run, i, "never ends a job", err);
 	return 0;
 }
 

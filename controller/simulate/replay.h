@@ -2,7 +2,7 @@
  *
  * Pure: trace and policy in, times of each job out. At each instant first all endings, then all
  * arrivals, then one scheduling pass. A suspended job keeps what it has run; its end moves by
- * as long as it stood.
+ * as long as it was suspended.
  */
 #pragma once
 #include "controller/simulate/fairness.h"
@@ -22,10 +22,10 @@ struct sim_replay {
 	struct sim_times *times;   /* of each job of the trace; to be filled */
 	uint32_t *order;	   /* the jobs in the order in which they started; likewise */
 	struct sim_fairness *fair; /* NULL: not wanted */
-	/* Now and then: so many of 2n steps (arrivals and endings) are done. NULL: nobody. */
-	void (*tell)(void *ctx, size_t done);
+	/* Called now and then with how many of 2n steps (arrivals and ends) are done; or NULL. */
+	void (*on_progress)(void *ctx, size_t done);
 	void *ctx;
 };
 
-/* -ENOMEM; -EPROTO: the policy broke a rule, as the words say; what the policy returned. */
+/* -ENOMEM; -EPROTO: the policy broke a rule, as *err says; what the policy returned. */
 int sim_replay_run(const struct sim_replay *r, struct err *err);

@@ -1,4 +1,4 @@
-/* summary.c - see summary.h. */
+/* summary.c - computes waits, slowdowns, quantiles and overtaking from the times of a replay. */
 #include <errno.h>
 #include <string.h>
 #include "controller/simulate/summary.h"
@@ -24,7 +24,7 @@ static int64_t median(int64_t a, int64_t b, int64_t c)
 
 /* The value at place k of v[from] to v[to - 1], were they sorted; the smaller ones are then
  * before it and the larger behind. Parted in three, as most waits are equal: 0. */
-static int64_t nth(int64_t *v, size_t from, size_t to, size_t k)
+static int64_t select_nth(int64_t *v, size_t from, size_t to, size_t k)
 {
 	while (to - from > 1) {
 		int64_t pivot = median(v[from], v[from + (to - from) / 2], v[to - 1]);
@@ -46,17 +46,17 @@ static int64_t nth(int64_t *v, size_t from, size_t to, size_t k)
 	return v[from];
 }
 
-static struct sim_quantiles quantiles(int64_t *v, size_t n)
+static struct sim_quantiles find_quantiles(int64_t *v, size_t n)
 {
 	struct sim_quantiles q = { 0 };
 
 	if (n == 0)
 		return q;
 	/* Nearest rank: place ceil(p n) from 1. Each leaves the larger ones behind it. */
-	q.p50 = nth(v, 0, n, (n * 50 + 99) / 100 - 1);
-	q.p95 = nth(v, (n * 50 + 99) / 100 - 1, n, (n * 95 + 99) / 100 - 1);
-	q.p99 = nth(v, (n * 95 + 99) / 100 - 1, n, (n * 99 + 99) / 100 - 1);
-	q.max = nth(v, (n * 99 + 99) / 100 - 1, n, n - 1);
+	q.p50 = select_nth(v, 0, n, (n * 50 + 99) / 100 - 1);
+	q.p95 = select_nth(v, (n * 50 + 99) / 100 - 1, n, (n * 95 + 99) / 100 - 1);
+	q.p99 = select_nth(v, (n * 95 + 99) / 100 - 1, n, (n * 99 + 99) / 100 - 1);
+	q.max = select_nth(v, (n * 99 + 99) / 100 - 1, n, n - 1);
 	return q;
 }
 
@@ -136,7 +136,7 @@ static void sum_xfactors(const struct sim_replay *r, int64_t *v, struct sim_summ
 		v[i] = (int64_t)(x * 1000);
 		s->xfactor_over += x > SIM_XFACTOR_MOST;
 	}
-	s->xfactor_milli = quantiles(v, s->jobs);
+	s->xfactor_milli = find_quantiles(v, s->jobs);
 }
 
 static void sum_deviations(const struct sim_replay *r, struct sim_summary *s)
@@ -167,12 +167,12 @@ int sim_summarise(const struct sim_replay *r, struct sim_summary *ret)
 	sum_up(r, ret);
 	for (size_t i = 0; i < n; i++)
 		v[i] = wait_of(r, i);
-	ret->wait_s = quantiles(v, n);
+	ret->wait_s = find_quantiles(v, n);
 	sum_xfactors(r, v, ret);
 	sum_deviations(r, ret);
 	got = count_overtaken(r, v);
 	if (got == 0)
-		ret->overtaken = quantiles(v, n);
+		ret->overtaken = find_quantiles(v, n);
 	return got;
 }
 

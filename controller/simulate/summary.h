@@ -1,15 +1,16 @@
-/* summary - what a replay came to, in the figures by which schedulers are compared.
+/* summary - the results of a replay, in the figures by which schedulers are compared.
  *
  * Pure. Definitions:
  *   wait                from submission to the first start
  *   p95                 by nearest rank: the smallest value that at least 95 % of jobs do not
  *                       exceed (likewise the others)
- *   bounded slowdown    max(1, (end - submission) / max(run time, 10 s)): Feitelson, "Metrics
- * for parallel job scheduling and their convergence", 2001 makespan            from the first
- * submission to the last end utilisation         core time run / (cores of the machine x
- * makespan) XFactor             (estimate + suspended) / estimate overtaken           by how
- * many jobs that were submitted later a job was passed before it started: the measure of
- * starvation; 0 for all under fcfs
+ *   bounded slowdown    max(1, (end - submission) / max(run time, 10 s)): Feitelson,
+ *                       "Metrics for parallel job scheduling and their convergence", 2001
+ *   makespan            from the first submission to the last end
+ *   utilisation         core time run / (cores of the machine x makespan)
+ *   XFactor             (estimate + suspended) / estimate
+ *   overtaken           how many jobs that were submitted later started before the job: the
+ *                       measure of starvation; 0 for all under fcfs
  */
 #pragma once
 #include "controller/simulate/replay.h"

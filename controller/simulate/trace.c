@@ -1,4 +1,4 @@
-/* trace.c - see trace.h. */
+/* trace.c - collects the jobs of a history, sorts them, and counts by reason those it rejects. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -96,7 +96,7 @@ static int number_id(struct sim_ids *s, int64_t id, uint32_t *ret)
 
 /* ---- lines ---- */
 
-static int reject(struct sim_trace *t, enum sim_why why)
+static int count_rejected(struct sim_trace *t, enum sim_why why)
 {
 	if (t->rejected[why]++ == 0)
 		t->first_line[why] = t->lines;
@@ -164,15 +164,15 @@ int sim_trace_line(struct sim_trace *t, const char *line, size_t size)
 	if (why == SWF_NO_JOB)
 		return 0;
 	if (why != HISTORY_OK)
-		return reject(t, SIM_GARBAGE);
+		return count_rejected(t, SIM_GARBAGE);
 	if (v[SWF_RUN] <= 0)
-		return reject(t, SIM_NO_RUN_TIME);
+		return count_rejected(t, SIM_NO_RUN_TIME);
 	if (v[SWF_CORES] <= 0)
-		return reject(t, SIM_NO_CORES);
+		return count_rejected(t, SIM_NO_CORES);
 	if (v[SWF_SUBMIT] < 0)
-		return reject(t, SIM_NO_SUBMIT);
+		return count_rejected(t, SIM_NO_SUBMIT);
 	if (!is_sane(v))
-		return reject(t, SIM_OUT_OF_RANGE);
+		return count_rejected(t, SIM_OUT_OF_RANGE);
 	return take_job(t, v);
 }
 
@@ -216,11 +216,11 @@ int sim_trace_history(struct sim_trace *t, const struct history_job *h, enum his
 
 	t->lines++;
 	if (why != HISTORY_OK)
-		return reject(t, why_of[why]);
+		return count_rejected(t, why_of[why]);
 	if (j.run_s <= 0)
-		return reject(t, SIM_NO_RUN_TIME);
+		return count_rejected(t, SIM_NO_RUN_TIME);
 	if (h->walltime_s > HISTORY_RUN_MAX)
-		return reject(t, SIM_OUT_OF_RANGE);
+		return count_rejected(t, SIM_OUT_OF_RANGE);
 	j.estimate_s = h->walltime_s > j.run_s ? h->walltime_s : j.run_s;
 	if (r == 0)
 		r = number_name(&t->user_names, &t->users, h->user, &j.user);
@@ -258,7 +258,7 @@ const char *sim_trace_user(const struct sim_trace *t, uint32_t user,
 
 /* ---- the whole ---- */
 
-static int compare(const void *a, const void *b)
+static int compare_jobs(const void *a, const void *b)
 {
 	const struct sim_job *x = a, *y = b;
 
@@ -283,7 +283,7 @@ void sim_trace_finish(struct sim_trace *t, int64_t cores)
 	}
 	t->n = n;
 	if (t->disordered)
-		qsort(t->jobs, n, sizeof(*t->jobs), compare);
+		qsort(t->jobs, n, sizeof(*t->jobs), compare_jobs);
 }
 
 int64_t sim_trace_rejected(const struct sim_trace *t)

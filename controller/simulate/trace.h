@@ -21,14 +21,14 @@ struct sim_job {
 	int32_t cores;
 	uint32_t user, group; /* index into the trace's users and groups */
 	uint32_t row;	      /* its place in the file, among jobs */
-	uint32_t qos;	      /* of the trace's names, from 1; 0: none told */
+	uint32_t qos;	      /* of the trace's names, from 1; 0: none recorded */
 };
 
 enum sim_why {
-	SIM_NO_RUN_TIME, /* <= 0, or not told */
+	SIM_NO_RUN_TIME, /* <= 0, or not recorded */
 	SIM_NO_CORES,
 	SIM_TOO_LARGE,	  /* for the machine */
-	SIM_NO_SUBMIT,	  /* before the trace, or not told */
+	SIM_NO_SUBMIT,	  /* before the trace, or not recorded */
 	SIM_OUT_OF_RANGE, /* figures beyond HISTORY_..._MAX */
 	SIM_GARBAGE,	  /* no 18 numbers in the line */
 	_SIM_WHY_MAX,
@@ -46,11 +46,11 @@ struct sim_trace {
 	struct sim_job *jobs;
 	size_t n, room;
 	struct sim_ids users, groups;
-	/* Of a history that tells names: of user i and group i. */
+	/* Of a history with names: of user i and group i. */
 	struct sim_names user_names, group_names;
 	struct sim_names qos;
 	int64_t with_gpus; /* jobs: a replay counts their cores alone */
-	int64_t max_procs; /* of the header; -1: not told */
+	int64_t max_procs; /* of the header; -1: not recorded */
 	int64_t lines, rejected[_SIM_WHY_MAX], first_line[_SIM_WHY_MAX];
 	int64_t disordered; /* jobs that belong before the one above them */
 };
@@ -60,7 +60,7 @@ void sim_trace_done(struct sim_trace *t);
 
 /* One line of a file in the Standard Workload Format, without its newline. -ENOMEM. */
 int sim_trace_line(struct sim_trace *t, const char *line, size_t size);
-/* A job of a history with names, as sacct and PBS tell it; `why` other than HISTORY_OK: what
+/* A job of a history with names, as sacct and PBS record it; `why` other than HISTORY_OK: what
  * the line was instead. -ENOMEM, -E2BIG: more jobs than can be replayed. */
 int sim_trace_history(struct sim_trace *t, const struct history_job *j, enum history_why why);
 

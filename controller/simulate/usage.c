@@ -1,4 +1,4 @@
-/* usage.c - see usage.h. Rows of the tree: 0 the root, then the groups, then the users. */
+/* usage.c - decays usage in closed form and ranks users by it. Rows of the tree: 0 the root, then the groups, then the users. */
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
@@ -38,7 +38,7 @@ struct sim_usage *sim_usage_free(struct sim_usage *u)
 	return NULL;
 }
 
-/* ---- who there is ---- */
+/* ---- users and groups ---- */
 
 /* A number for each pair of group and user: jobs by pair, in the order of first use. */
 static int number_members(struct sim_usage *u)
@@ -122,7 +122,7 @@ int sim_usage_new(const struct sim_trace *t, const struct sim_usage_rule *rule,
 
 /* What t seconds leave of a core-second, and what a core that ran for them counts: the integral
  * of the fading, h / ln 2 x (1 - 2^(-t/h)). */
-static void measure(struct sim_usage *u, int64_t elapsed_s)
+static void set_elapsed(struct sim_usage *u, int64_t elapsed_s)
 {
 	double h = (double)u->rule.half_life_s, t = (double)elapsed_s;
 
@@ -133,12 +133,12 @@ static void measure(struct sim_usage *u, int64_t elapsed_s)
 	u->fresh = h > 0 ? h / log(2) * (1 - u->left) : t;
 }
 
-static void settle(struct sim_usage *u, struct member *m, int64_t now_s)
+static void settle_member(struct sim_usage *u, struct member *m, int64_t now_s)
 {
 	if (m->at_s == now_s)
 		return;
 	if (m->used > 0 || m->held) {
-		measure(u, now_s - m->at_s);
+		set_elapsed(u, now_s - m->at_s);
 		m->used = m->used * u->left + (double)m->held / (double)SIM_MICRO * u->fresh;
 	}
 	m->at_s = now_s;
@@ -149,13 +149,13 @@ void sim_usage_hold(struct sim_usage *u, uint32_t job, int64_t now_s, int64_t co
 	struct member *m = &u->members[u->member[job]];
 	const struct sim_qos *qos = sim_qos_of(&u->rule.qos, job);
 
-	settle(u, m, now_s);
+	settle_member(u, m, now_s);
 	m->held += cores * (qos ? qos->factor_micro : SIM_MICRO);
 }
 
 /* ---- ranks ---- */
 
-static fairshare_usage whole(double v)
+static fairshare_usage round_down(double v)
 {
 	uint64_t high = (uint64_t)(v / 0x1p64);
 
@@ -171,8 +171,8 @@ int sim_usage_rank(struct sim_usage *u, int64_t now_s, struct err *err)
 		struct fairshare_row *row = &u->rows[first + i];
 		fairshare_usage now;
 
-		settle(u, &u->members[i], now_s);
-		now = whole(u->members[i].used * UNIT);
+		settle_member(u, &u->members[i], now_s);
+		now = round_down(u->members[i].used * UNIT);
 		if (now == row->leaf_usage)
 			continue;
 		r = fairshare_tree_change(u->tree, (int32_t)(first + i), row->leaf_usage, now);

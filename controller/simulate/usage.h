@@ -1,8 +1,8 @@
-/* usage - what users have used of late on a replay's clock, and the fairshare that follows.
+/* usage - decayed usage of users on a replay's clock, and the fairshare that follows.
  *
  * Pure. The accounts of the tree are the trace's groups, below the root; the users of a group
  * are below it, with one share each. Usage is core-seconds of running, times the factor of the
- * job's QOS, fading by a half-life in closed form as in controller/policy/fairshare/decay.h,
+ * job's QOS, decaying by a half-life in closed form as in controller/policy/fairshare/decay.h,
  * while a job runs too. Ranks are made when asked for, by
  * controller/policy/fairshare/fairshare.h.
  */
@@ -14,7 +14,7 @@ struct err;
 struct sim_usage;
 
 struct sim_usage_rule {
-	int64_t half_life_s;	/* 0: nothing fades */
+	int64_t half_life_s;	/* 0: no decay */
 	bool is_classic;	/* otherwise Fair Tree */
 	const int64_t *shares;	/* of each group of the trace; NULL: equal */
 	struct sim_qos_use qos; /* by whose factors core-seconds count */

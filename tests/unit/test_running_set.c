@@ -10,7 +10,7 @@
 #define JOBS 700
 
 /* Over every end: what all that end until then give back. */
-static int when_plainly(const struct running_job *jobs, int64_t cores, int64_t *ret_at,
+static int when_plainly(const struct running_set_job *jobs, int64_t cores, int64_t *ret_at,
 			int64_t *ret_freed)
 {
 	int r = -ENOENT;
@@ -29,7 +29,7 @@ static int when_plainly(const struct running_job *jobs, int64_t cores, int64_t *
 	return r;
 }
 
-static void toggle(struct running_set *s, struct running_job *j, uint32_t job, int ends)
+static void toggle(struct running_set *s, struct running_set_job *j, uint32_t job, int ends)
 {
 	if (j->cores) {
 		assert_int_equal(running_set_remove(s, j), 0);
@@ -37,11 +37,11 @@ static void toggle(struct running_set *s, struct running_job *j, uint32_t job, i
 		j->cores = 0;
 		return;
 	}
-	*j = (struct running_job){ rand() % ends, job, 1 + rand() % 9 };
+	*j = (struct running_set_job){ rand() % ends, job, 1 + rand() % 9 };
 	assert_int_equal(running_set_add(s, j), 0);
 }
 
-static void compare(const struct running_set *s, const struct running_job *jobs)
+static void compare(const struct running_set *s, const struct running_set_job *jobs)
 {
 	int64_t cores = 1 + rand() % 2000, at = -1, freed = -1, want_at = -1, want_freed = -1;
 	int want = when_plainly(jobs, cores, &want_at, &want_freed);
@@ -59,7 +59,7 @@ static void the_time_is_the_one_that_summing_up_finds(void **state)
 	srand(7);
 	for (size_t i = 0; i < ARRAY_LEN(spans); i++) {
 		_cleanup_(running_set_freep) struct running_set *s = NULL;
-		struct running_job jobs[JOBS] = { 0 };
+		struct running_set_job jobs[JOBS] = { 0 };
 
 		assert_int_equal(running_set_new(&s), 0);
 		for (int step = 0; step < 6000; step++) {
@@ -79,7 +79,7 @@ static void the_time_is_the_one_that_summing_up_finds(void **state)
 static void what_never_ran_is_not_taken_out(void **state)
 {
 	_cleanup_(running_set_freep) struct running_set *s = NULL;
-	const struct running_job j = { 10, 1, 4 }, other = { 10, 2, 4 };
+	const struct running_set_job j = { 10, 1, 4 }, other = { 10, 2, 4 };
 	int64_t at, freed;
 
 	(void)state;

@@ -170,7 +170,7 @@ static void what_a_policy_may_not_do_is_an_error(void **state)
 		{ { { 0, SIM_SUSPEND, 0 }, { 0, SIM_START, 0 } }, "does not run" },
 		{ { { 0, SIM_RESUME, 0 }, { 0, SIM_START, 0 } }, "is not suspended" },
 		{ { { 0, SIM_START, 7 }, { 0, SIM_START, 0 } }, "does not exist" },
-		{ { { 0, SIM_START, 0 }, { 3, SIM_SUSPEND, 0 } }, "for ever" },
+		{ { { 0, SIM_START, 0 }, { 3, SIM_SUSPEND, 0 } }, "never ends" },
 	};
 
 	(void)state;
@@ -202,7 +202,7 @@ static void a_policy_that_waits_for_ever_is_an_error(void **state)
 	open_world(&w, 4, two, 2);
 	w.policy = (struct sim_policy){ &ops, &s };
 	assert_int_equal(sim_replay_run(&w.replay, &w.err), -EPROTO);
-	assert_non_null(strstr(w.err.text, "for ever"));
+	assert_non_null(strstr(w.err.text, "never ends"));
 	close_world(&w);
 }
 

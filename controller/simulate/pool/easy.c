@@ -1,4 +1,4 @@
-/* easy.c - see easy.h. */
+/* easy.c - EASY backfill on a pool of cores. */
 #include <errno.h>
 #include "controller/simulate/pool/easy.h"
 #include "controller/simulate/pool/queue_tree.h"
@@ -56,7 +56,7 @@ void easy_arrive(struct easy *e)
 
 void easy_end(struct easy *e, uint32_t job)
 {
-	const struct running_job j = { e->end_s[job], job, e->jobs[job].cores };
+	const struct running_set_job j = { e->end_s[job], job, e->jobs[job].cores };
 
 	running_set_remove(e->running, &j);
 	e->free += j.cores;
@@ -65,10 +65,10 @@ void easy_end(struct easy *e, uint32_t job)
 	e->next = e->first;
 }
 
-static int start(struct easy *e, uint32_t job, int64_t now_s)
+static int start_job(struct easy *e, uint32_t job, int64_t now_s)
 {
-	const struct running_job j = { now_s + e->jobs[job].estimate_s, job,
-				       e->jobs[job].cores };
+	const struct running_set_job j = { now_s + e->jobs[job].estimate_s, job,
+					   e->jobs[job].cores };
 	int r = running_set_add(e->running, &j);
 
 	if (r < 0)
@@ -93,7 +93,7 @@ static int start_head(struct easy *e, int64_t now_s, uint32_t *ret)
 	e->next = first + 1;
 	*ret = first;
 	if (e->jobs[first].cores <= e->free)
-		return start(e, first, now_s);
+		return start_job(e, first, now_s);
 	e->head = first;
 	/* What is free and what runs is the whole pool, and no job is larger than that. */
 	if (running_set_when(e->running, e->jobs[first].cores - e->free, &e->shadow_s, &freed) <
@@ -104,7 +104,7 @@ static int start_head(struct easy *e, int64_t now_s, uint32_t *ret)
 	return 0;
 }
 
-static int backfill(struct easy *e, int64_t now_s, uint32_t *ret)
+static int start_backfill(struct easy *e, int64_t now_s, uint32_t *ret)
 {
 	const struct queue_tree_limit limit = {
 		.cores = e->free,
@@ -121,7 +121,7 @@ static int backfill(struct easy *e, int64_t now_s, uint32_t *ret)
 	if (e->jobs[job].estimate_s > limit.estimate_s)
 		e->extra -= e->jobs[job].cores;
 	*ret = job;
-	return start(e, job, now_s);
+	return start_job(e, job, now_s);
 }
 
 int easy_next(struct easy *e, int64_t now_s, uint32_t *ret)
@@ -130,7 +130,7 @@ int easy_next(struct easy *e, int64_t now_s, uint32_t *ret)
 
 	if (r != 0 || !e->has_head)
 		return r;
-	return backfill(e, now_s, ret);
+	return start_backfill(e, now_s, ret);
 }
 
 bool easy_promise(const struct easy *e, int64_t *ret_at_s)

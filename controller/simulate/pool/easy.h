@@ -9,8 +9,8 @@
  * promised the *shadow time*: the earliest at which its cores will be free by the estimates of
  * what runs. The *extra* cores are those free then, of all jobs that end by then, beyond what
  * the head takes. A later job, in queue order, starts when it fits now and
- *   - ends by its estimate no later than the shadow time (endings come before starts, so one
- * that ends at that very instant is gone when the head starts), or
+ *   - ends by its estimate no later than the shadow time (ends come before starts, so one
+ *     that ends at that very instant is gone when the head starts), or
  *   - takes no more than the extra cores, which are then fewer by it.
  * As no job runs longer than its estimate, the head never waits beyond its shadow time.
  *

@@ -1,5 +1,5 @@
-/* queue_tree.c - see queue_tree.h. Node i has the children 2i and 2i+1; leaves begin at `size`.
- */
+/* queue_tree.c - a binary tree of minima in an array. Node i has the children 2i and 2i+1;
+ * leaves begin at `size`. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -46,7 +46,7 @@ static int64_t smaller(int64_t a, int64_t b)
 }
 
 /* Sets a leaf and what follows above it, as far as anything changes. */
-static void set(struct queue_tree *t, uint32_t place, struct least v)
+static void set_leaf(struct queue_tree *t, uint32_t place, struct least v)
 {
 	size_t i = t->size + place;
 
@@ -65,12 +65,12 @@ static void set(struct queue_tree *t, uint32_t place, struct least v)
 
 void queue_tree_add(struct queue_tree *t, uint32_t place, int64_t cores, int64_t estimate_s)
 {
-	set(t, place, (struct least){ cores, estimate_s });
+	set_leaf(t, place, (struct least){ cores, estimate_s });
 }
 
 void queue_tree_remove(struct queue_tree *t, uint32_t place)
 {
-	set(t, place, (struct least){ INT64_MAX, INT64_MAX });
+	set_leaf(t, place, (struct least){ INT64_MAX, INT64_MAX });
 }
 
 /* Of a leaf: its job is within the limit. Above: a job below may be. */

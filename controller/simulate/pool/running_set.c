@@ -1,4 +1,4 @@
-/* running_set.c - see running_set.h. */
+/* running_set.c - running jobs by end, in short sorted blocks with sums. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 struct block {
 	size_t n;
 	int64_t cores;
-	struct running_job jobs[BLOCK_MAX];
+	struct running_set_job jobs[BLOCK_MAX];
 };
 
 struct running_set {
@@ -40,13 +40,13 @@ struct running_set *running_set_free(struct running_set *s)
 	return NULL;
 }
 
-static bool is_before(const struct running_job *a, const struct running_job *b)
+static bool is_before(const struct running_set_job *a, const struct running_set_job *b)
 {
 	return a->end_s != b->end_s ? a->end_s < b->end_s : a->job < b->job;
 }
 
 /* The last block whose first job is not behind `j`; the first one, when all are. */
-static size_t find_block(const struct running_set *s, const struct running_job *j)
+static size_t find_block(const struct running_set *s, const struct running_set_job *j)
 {
 	size_t low = 0, high = s->n;
 
@@ -62,7 +62,7 @@ static size_t find_block(const struct running_set *s, const struct running_job *
 }
 
 /* How many jobs of the block are before `j`. */
-static size_t find_place(const struct block *b, const struct running_job *j)
+static size_t find_place(const struct block *b, const struct running_set_job *j)
 {
 	size_t low = 0, high = b->n;
 
@@ -78,7 +78,7 @@ static size_t find_place(const struct block *b, const struct running_job *j)
 }
 
 /* Puts the second half of a full block into a new one behind it. */
-static int halve(struct running_set *s, size_t at)
+static int split_block(struct running_set *s, size_t at)
 {
 	struct block *from = s->blocks[at], *to;
 
@@ -105,13 +105,13 @@ static int halve(struct running_set *s, size_t at)
 	return 0;
 }
 
-int running_set_add(struct running_set *s, const struct running_job *j)
+int running_set_add(struct running_set *s, const struct running_set_job *j)
 {
 	size_t at = find_block(s, j), place;
 	struct block *b = s->blocks[at];
 
 	if (b->n == BLOCK_MAX) {
-		int r = halve(s, at);
+		int r = split_block(s, at);
 
 		if (r < 0)
 			return r;
@@ -126,7 +126,7 @@ int running_set_add(struct running_set *s, const struct running_job *j)
 	return 0;
 }
 
-int running_set_remove(struct running_set *s, const struct running_job *j)
+int running_set_remove(struct running_set *s, const struct running_set_job *j)
 {
 	size_t at = find_block(s, j);
 	struct block *b = s->blocks[at];

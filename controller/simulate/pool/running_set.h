@@ -1,5 +1,5 @@
 /* running_set - the running jobs in the order in which they end by their estimates, with the
- * cores that each gives back: when will so many be free, and how many are free then?
+ * cores that each gives back: when will a number of cores be free, and how many are free then?
  *
  * Pure. Kept in short sorted blocks with their sums: with r running jobs a change or a question
  * takes about the square root of r steps.
@@ -11,9 +11,9 @@
 
 struct running_set;
 
-struct running_job {
+struct running_set_job {
 	int64_t end_s; /* by its estimate */
-	uint32_t job;  /* tells jobs of one end apart */
+	uint32_t job;  /* orders jobs of the same end */
 	int64_t cores;
 };
 
@@ -21,8 +21,8 @@ int running_set_new(struct running_set **ret); /* -ENOMEM */
 struct running_set *running_set_free(struct running_set *s);
 DEFINE_CLEANUP(struct running_set *, running_set_free)
 
-int running_set_add(struct running_set *s, const struct running_job *j);    /* -ENOMEM */
-int running_set_remove(struct running_set *s, const struct running_job *j); /* -ENOENT */
+int running_set_add(struct running_set *s, const struct running_set_job *j);	/* -ENOMEM */
+int running_set_remove(struct running_set *s, const struct running_set_job *j); /* -ENOENT */
 
 /* The earliest time at which all jobs that end until then give back `cores` (at least 1).
  * *ret_freed: the cores given back until then, by all that end at that time too. -ENOENT: all
