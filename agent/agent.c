@@ -26,7 +26,7 @@
 #include "agent/state_dir.h"
 #include "common/auth/auth.h"
 #include "common/log.h"
-#include "common/verb.h"
+#include "common/verb/verb.h"
 #include "common/version.h"
 
 #define DEFAULT_CONFIG "/etc/reeve/agent.conf"

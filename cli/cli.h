@@ -5,7 +5,7 @@
 #include "cli/output/table.h"
 #include "common/http/http.h"
 #include "common/model/array.h"
-#include "common/verb.h"
+#include "common/verb/verb.h"
 
 struct err;
 struct sd_event;

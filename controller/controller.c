@@ -13,7 +13,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/private.h"
-#include "common/verb.h"
+#include "common/verb/verb.h"
 #include "common/version.h"
 #include "controller/api/api.h"
 #include "controller/http/long_poll.h"

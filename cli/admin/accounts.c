@@ -15,7 +15,8 @@
 static int change(struct accounts_source *s, const struct verb_call *call,
 		  const struct accounts *new, struct err *err)
 {
-	struct accounts_wish w = { .new = new, .is_dry_run = verb_count(call, "dry-run") };
+	struct accounts_source_order w = { .new = new,
+					   .is_dry_run = verb_count(call, "dry-run") };
 	int r = accounts_change_revision(s, call, &w.revision, err);
 
 	return r < 0 ? r
@@ -88,7 +89,7 @@ static void tell_warning(void *ctx, const char *text)
 	fputc('\n', teller->c->format.to);
 }
 
-static int check(const struct verb_call *call, void *ctx, struct err *err)
+static int check_accounts(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(accounts_freep) struct accounts *a = NULL;
 	_cleanup_(table_freep) struct table *t = NULL;
@@ -193,7 +194,7 @@ static int print_file(const struct accounts_source *s, const struct accounts_row
 	return 0;
 }
 
-static int show(const struct verb_call *call, void *ctx, struct err *err)
+static int show_accounts(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_(accounts_rows_done) struct accounts_rows rows = { 0 };
@@ -282,12 +283,12 @@ static int edit(const struct verb_call *call, struct cli *c, enum accounts_edit_
 	return r < 0 ? r : change(&s, call, new, err);
 }
 
-static int set(const struct verb_call *call, void *ctx, struct err *err)
+static int set_value(const struct verb_call *call, void *ctx, struct err *err)
 {
 	return edit(call, ctx, ACCOUNTS_EDIT_SET, err);
 }
 
-static int add(const struct verb_call *call, void *ctx, struct err *err)
+static int add_value(const struct verb_call *call, void *ctx, struct err *err)
 {
 	return edit(call, ctx, ACCOUNTS_EDIT_ADD, err);
 }
@@ -336,7 +337,7 @@ static const struct verb verbs_table[] = {
 	  .examples = "reeve admin accounts check accounts.conf",
 	  .min_args = 1,
 	  .max_args = 1,
-	  .run = check },
+	  .run = check_accounts },
 	{ .name = "show",
 	  .args = "[ACCOUNT]",
 	  .help = "Print the accounts as a file that can be applied again",
@@ -346,7 +347,7 @@ static const struct verb verbs_table[] = {
 		      "reeve admin accounts show physics --json",
 	  .options = show_options,
 	  .max_args = 1,
-	  .run = show },
+	  .run = show_accounts },
 	{ .name = "set",
 	  .args = "WHAT KEY=VALUE...",
 	  .help = "Change single keys",
@@ -360,7 +361,7 @@ static const struct verb verbs_table[] = {
 	  .options = change_options,
 	  .min_args = 2,
 	  .max_args = -1,
-	  .run = set },
+	  .run = set_value },
 	{ .name = "add",
 	  .args = "WHAT [KEY=VALUE...]",
 	  .help = "Add an account, a user in one, an allocation",
@@ -372,7 +373,7 @@ static const struct verb verbs_table[] = {
 	  .options = change_options,
 	  .min_args = 1,
 	  .max_args = -1,
-	  .run = add },
+	  .run = add_value },
 	{ .name = "remove",
 	  .args = "WHAT",
 	  .help = "Remove an account, a user from one, an allocation",
@@ -399,8 +400,8 @@ static const struct verb *const verbs[] = {
 	&verbs_table[4],
 	&verbs_table[5],
 	&verbs_table[6],
-	&accounts_verb_import,
-	&accounts_verb_export,
+	&admin_verb_accounts_import,
+	&admin_verb_accounts_export,
 	&cli_verb_help,
 	NULL,
 };

@@ -21,7 +21,7 @@ static const char *op_sign(const char *op)
 	return !op ? "?" : !strcmp(op, "add") ? "+" : !strcmp(op, "remove") ? "-" : "~";
 }
 
-static enum cell_tone op_tone(const char *op)
+static enum table_cell_tone op_tone(const char *op)
 {
 	return !op || !strcmp(op, "set") ? TONE_PLAIN
 	       : !strcmp(op, "add")	 ? TONE_GOOD

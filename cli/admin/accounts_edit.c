@@ -51,7 +51,7 @@ static char *keep(struct edit *e, const char *text)
 	return copy;
 }
 
-static int put(struct edit *e, const struct accounts_change *c)
+static int write_change(struct edit *e, const struct accounts_change *c)
 {
 	size_t room = e->room ? e->room * 2 : 16;
 	struct accounts_change *more;
@@ -216,7 +216,7 @@ static int put_item(struct edit *e, const struct assignment *a, char *item)
 		return err_set(e->err, -EEXIST, "%s has '%.64s' already", a->key, item);
 	if (a->sign == '-' && !has_item(e, a->key, item))
 		return err_set(e->err, -ENOENT, "%s has no '%.64s'", a->key, item);
-	return put(e, &c);
+	return write_change(e, &c);
 }
 
 static int put_list(struct edit *e, const struct assignment *a)
@@ -226,7 +226,7 @@ static int put_list(struct edit *e, const struct assignment *a)
 				       .section = e->on.section,
 				       .name = e->on.name,
 				       .key = a->key };
-	int r = a->sign == '=' ? put(e, &all) : 0;
+	int r = a->sign == '=' ? write_change(e, &all) : 0;
 
 	while (r == 0 && *a->value && (item = strsep(&rest, ","))) {
 		size_t n;
@@ -243,12 +243,12 @@ static int put_list(struct edit *e, const struct assignment *a)
 /* The shares of a user in an account stand in the account's list. */
 static int put_user(struct edit *e, const char *shares)
 {
-	return put(e, &(struct accounts_change){ .op = ACCOUNTS_SET,
-						 .section = "Account",
-						 .name = e->on.account,
-						 .key = "Users",
-						 .item = e->on.user,
-						 .new_value = shares });
+	return write_change(e, &(struct accounts_change){ .op = ACCOUNTS_SET,
+							  .section = "Account",
+							  .name = e->on.account,
+							  .key = "Users",
+							  .item = e->on.user,
+							  .new_value = shares });
 }
 
 static int put_assignment(struct edit *e, const struct assignment *a)
@@ -260,8 +260,8 @@ static int put_assignment(struct edit *e, const struct assignment *a)
 			       a->value);
 	if (e->on.user && !strcmp(a->key, "Shares"))
 		return put_user(e, *a->value ? a->value : "1");
-	return put(e,
-		   &(struct accounts_change){ .op = *a->value ? ACCOUNTS_SET : ACCOUNTS_REMOVE,
+	return write_change(
+		e, &(struct accounts_change){ .op = *a->value ? ACCOUNTS_SET : ACCOUNTS_REMOVE,
 					      .section = e->on.section,
 					      .name = e->on.name,
 					      .key = a->key,
@@ -274,9 +274,9 @@ static int put_head(struct edit *e)
 {
 	if (e->on.user)
 		return put_user(e, "1");
-	return put(e, &(struct accounts_change){ .op = ACCOUNTS_ADD,
-						 .section = e->on.section,
-						 .name = e->on.name });
+	return write_change(e, &(struct accounts_change){ .op = ACCOUNTS_ADD,
+							  .section = e->on.section,
+							  .name = e->on.name });
 }
 
 /* A later change of the same item would be lost behind an earlier one. */
@@ -294,11 +294,11 @@ static int put_removals(struct edit *e)
 	int r = 0;
 
 	if (e->on.user)
-		r = put(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
-						      .section = "Account",
-						      .name = e->on.account,
-						      .key = "Users",
-						      .item = e->on.user });
+		r = write_change(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
+							       .section = "Account",
+							       .name = e->on.account,
+							       .key = "Users",
+							       .item = e->on.user });
 	/* With an account go its allocations, and the limits of its users. */
 	for (size_t i = 0; i < e->rows.n && r == 0; i++) {
 		const struct accounts_row *row = &e->rows.rows[i];
@@ -308,9 +308,9 @@ static int put_removals(struct edit *e)
 			      !strncmp(row->name, e->on.name, n) && row->name[n] == '/';
 
 		if (!*row->key && (is_own || is_its))
-			r = put(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
-							      .section = row->section,
-							      .name = row->name });
+			r = write_change(e, &(struct accounts_change){ .op = ACCOUNTS_REMOVE,
+								       .section = row->section,
+								       .name = row->name });
 	}
 	return r;
 }

@@ -11,7 +11,7 @@
  *of [Association physics/alice].
  */
 #pragma once
-#include "common/verb.h"
+#include "common/verb/verb.h"
 #include "controller/accounts/accounts.h"
 
 enum accounts_edit_kind { ACCOUNTS_EDIT_SET, ACCOUNTS_EDIT_ADD, ACCOUNTS_EDIT_REMOVE };

@@ -232,7 +232,7 @@ static int change(struct cli *c, const struct verb_call *call, struct accounts_d
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
 	_cleanup_json_ json_t *notes = NULL, *warnings = NULL;
-	struct accounts_wish w = { .is_dry_run = !verb_count(call, "apply") };
+	struct accounts_source_order w = { .is_dry_run = !verb_count(call, "apply") };
 	int r = accounts_source_open(c, call, &s, err);
 
 	if (r == 0 && s.is_partial)
@@ -314,7 +314,7 @@ static const struct verb_option import_options[] = {
 	{ 0 },
 };
 
-const struct verb accounts_verb_import = {
+const struct verb admin_verb_accounts_import = {
 	.name = "import",
 	.args = "sacctmgr|csv FILE",
 	.help = "Take accounts over from Slurm or from a table",
@@ -342,7 +342,7 @@ static const struct verb_option export_options[] = {
 	{ 0 },
 };
 
-const struct verb accounts_verb_export = {
+const struct verb admin_verb_accounts_export = {
 	.name = "export",
 	.args = "sacctmgr",
 	.help = "Print the accounts as a file that 'sacctmgr load' reads",

@@ -3,4 +3,4 @@
 #pragma once
 #include "cli/cli.h"
 
-extern const struct verb accounts_verb_import, accounts_verb_export;
+extern const struct verb admin_verb_accounts_import, admin_verb_accounts_export;

@@ -54,8 +54,8 @@ void accounts_source_done(struct accounts_source *s)
 	*s = (struct accounts_source){ 0 };
 }
 
-static int change_file(struct accounts_source *s, const struct accounts_wish *w, json_t **ret,
-		       struct err *err)
+static int change_file(struct accounts_source *s, const struct accounts_source_order *w,
+		       json_t **ret, struct err *err)
 {
 	const struct passwd *me = getpwuid(getuid());
 	char number[32];
@@ -72,8 +72,8 @@ static int change_file(struct accounts_source *s, const struct accounts_wish *w,
 		ret, err);
 }
 
-static int change_live(struct accounts_source *s, const struct accounts_wish *w, json_t **ret,
-		       struct err *err)
+static int change_live(struct accounts_source *s, const struct accounts_source_order *w,
+		       json_t **ret, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_json_ json_t *body = NULL;
@@ -91,7 +91,7 @@ static int change_live(struct accounts_source *s, const struct accounts_wish *w,
 		ret, err);
 }
 
-int accounts_source_change(struct accounts_source *s, const struct accounts_wish *w,
+int accounts_source_change(struct accounts_source *s, const struct accounts_source_order *w,
 			   json_t **ret, struct err *err)
 {
 	if (w->revision != s->revision)

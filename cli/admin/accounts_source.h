@@ -24,13 +24,13 @@ int accounts_source_open(struct cli *c, const struct verb_call *call,
 			 struct accounts_source *ret, struct err *err);
 void accounts_source_done(struct accounts_source *s);
 
-struct accounts_wish {
+struct accounts_source_order {
 	const struct accounts *new;
 	int64_t revision; /* that the change starts from */
 	bool is_dry_run;
 };
 /* *ret is the document of controller/ledger/accounts/accounts_desk.h. */
-int accounts_source_change(struct accounts_source *s, const struct accounts_wish *w,
+int accounts_source_change(struct accounts_source *s, const struct accounts_source_order *w,
 			   json_t **ret, struct err *err);
 /* Newest first: an array of changes. */
 int accounts_source_log(struct accounts_source *s, int64_t limit, json_t **ret,

@@ -152,7 +152,8 @@ static int adjust_file(const char *path, struct store_adjustment *a, struct tabl
 	return store_adjust(s, a, add_row, t, err);
 }
 
-static int ask(struct cli *c, struct http_call what, struct table *t, struct err *err)
+static int request_adjustments(struct cli *c, struct http_call what, struct table *t,
+			       struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	const json_t *row;
@@ -185,7 +186,7 @@ static int adjust_live(struct cli *c, const struct store_adjustment *a, struct t
 	r = doc_finish(&d, &body, err);
 	if (r < 0)
 		return r;
-	return ask(
+	return request_adjustments(
 		c,
 		(struct http_call){ .method = "POST", .path = "/v1/adjustments", .body = body },
 		t, err);
@@ -230,7 +231,8 @@ static int list_live(struct cli *c, const struct verb_call *call, struct table *
 		r = cli_query(&path, keys[i], verb_value(call, keys[i]), err);
 	if (r < 0)
 		return r;
-	return ask(c, (struct http_call){ .method = "GET", .path = path }, t, err);
+	return request_adjustments(c, (struct http_call){ .method = "GET", .path = path }, t,
+				   err);
 }
 
 static int list(const struct verb_call *call, void *ctx, struct err *err)

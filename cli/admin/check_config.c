@@ -29,7 +29,7 @@ struct report {
 };
 
 /* For people as compilers say it; for programs as a row. */
-static void tell(void *ctx, const struct conf_fault *fault)
+static void print_fault(void *ctx, const struct conf_fault *fault)
 {
 	struct report *report = ctx;
 
@@ -45,7 +45,7 @@ static void tell(void *ctx, const struct conf_fault *fault)
 }
 
 /* A file, or the name of a profile that ships. */
-static int find(const char *name, char **ret, struct err *err)
+static int find_config(const char *name, char **ret, struct err *err)
 {
 	if (!strchr(name, '/') && access(name, F_OK) < 0)
 		return profile_find(name, ret, err);
@@ -73,7 +73,7 @@ static int show_keys(const struct cli *c, struct err *err)
 static int check_examples(struct cli *c, const struct verb_call *call, struct err *err)
 {
 	_cleanup_free_ char *own = NULL;
-	int r = call->n_args ? find(call->args[0], &own, err) : 0;
+	int r = call->n_args ? find_config(call->args[0], &own, err) : 0;
 
 	return r < 0 ? r : admin_check_examples(c, verb_value(call, "examples"), own, err);
 }
@@ -93,12 +93,13 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 	if (r == 0 && verb_count(call, "keys"))
 		return show_keys(c, err);
 	if (r == 0)
-		r = find(call->n_args ? call->args[0] : DEFAULT_FILE, &path, err);
+		r = find_config(call->n_args ? call->args[0] : DEFAULT_FILE, &path, err);
 	if (r == 0)
 		r = table_new("faults", columns, &table, err);
 	report.table = table;
 	if (r == 0)
-		n = config_check(path, &(struct config_faults){ tell, &report }, &config, err);
+		n = config_check(path, &(struct config_faults){ print_fault, &report }, &config,
+				 err);
 	if (r < 0 || n < 0)
 		return r < 0 ? r : n;
 	c->exit_code = n ? CLI_FAILED : CLI_OK;

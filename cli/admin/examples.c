@@ -20,7 +20,7 @@ struct report {
 };
 
 /* For people only what does not hold; for programs a row each. */
-static void tell(void *ctx, const struct example_figure *f)
+static void print_figure(void *ctx, const struct example_figure *f)
 {
 	struct report *report = ctx;
 	char text[1024];
@@ -103,7 +103,7 @@ int admin_check_examples(struct cli *c, const char *name, const char *own, struc
 	if (r < 0)
 		return r;
 	report.table = table;
-	r = examples_check(config, examples, tell, &report, err);
+	r = examples_check(config, examples, print_figure, &report, err);
 	if (r < 0)
 		return r;
 	c->exit_code = r ? CLI_FAILED : CLI_OK;

@@ -30,8 +30,8 @@ static int price(void *ctx, const struct history_job *j, struct store_import_job
 	return 0;
 }
 
-static int print(const struct cli *c, const struct store_repriced *n, const char *profile,
-		 struct err *err)
+static int print_repriced(const struct cli *c, const struct store_repriced *n,
+			  const char *profile, struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;
 
@@ -75,7 +75,7 @@ static int reprice(const struct verb_call *call, void *ctx, struct err *err)
 		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
 	if (r >= 0)
 		r = store_reprice(s, &(struct store_reprice){ price, config, name }, &n, err);
-	return r < 0 ? r : print(c, &n, profile, err);
+	return r < 0 ? r : print_repriced(c, &n, profile, err);
 }
 
 const struct verb admin_verb_reprice = {

@@ -28,11 +28,11 @@ static int take_chunk(struct exec_output *o, const json_t *chunk, struct err *er
 	r = follow_decode(json_object_get(chunk, "data"), &data, &size, err);
 	if (r < 0)
 		return r;
-	return sink_put(&o->sinks[at][strcmp(stream, "err") ? EXEC_OUT : EXEC_ERR], data, size,
-			err);
+	return writer_write(&o->writers[at][strcmp(stream, "err") ? EXEC_OUT : EXEC_ERR], data,
+			    size, err);
 }
 
-static int take(void *ctx, const json_t *answer, bool *ret_end, struct err *err)
+static int write_chunks(void *ctx, const json_t *answer, bool *ret_end, struct err *err)
 {
 	struct exec_output *o = ctx;
 	const json_t *chunks = json_object_get(answer, "chunks");
@@ -58,7 +58,7 @@ static void on_done(void *ctx, int result, const struct err *err)
 
 int exec_output_start(const struct cli *c, struct exec_output *o, struct err *err)
 {
-	const struct follow_config follow = { "exec", o, write_path, take, on_done };
+	const struct follow_config follow = { "exec", o, write_path, write_chunks, on_done };
 	int r = follow_open(c, &follow, &o->follow, err);
 
 	return r < 0 ? r : follow_start(o->follow, err);
@@ -68,7 +68,7 @@ void exec_output_done(struct exec_output *o)
 {
 	o->follow = follow_close(o->follow);
 	for (size_t i = 0; i < o->n * EXEC_STREAMS; i++) {
-		sink_end(&o->sinks[i / EXEC_STREAMS][i % EXEC_STREAMS], NULL);
-		sink_done(&o->sinks[i / EXEC_STREAMS][i % EXEC_STREAMS]);
+		writer_finish(&o->writers[i / EXEC_STREAMS][i % EXEC_STREAMS], NULL);
+		writer_done(&o->writers[i / EXEC_STREAMS][i % EXEC_STREAMS]);
 	}
 }

@@ -19,7 +19,7 @@ struct follow {
 	bool away; /* and said so */
 };
 
-static int ask(struct follow *f, struct err *err);
+static int send_request(struct follow *f, struct err *err);
 
 static uint64_t now_us(const struct follow *f)
 {
@@ -38,7 +38,7 @@ static int later(struct follow *f, uint64_t us, struct err *err)
 	return r < 0 ? err_set(err, r, "set a timer: %s", strerror(-r)) : 0;
 }
 
-static void finish(struct follow *f, int result, const struct err *err)
+static void finish_following(struct follow *f, int result, const struct err *err)
 {
 	sd_event_source_set_enabled(f->timer, SD_EVENT_OFF);
 	f->config.done(f->config.ctx, result, err);
@@ -72,7 +72,7 @@ static int go_on(struct follow *f, int result, const json_t *answer, struct err 
 		return n < 0 ? n : 1;
 	if (n == 0 && now_us(f) - f->asked_us < AT_ONCE_US)
 		return later(f, SOON_US, err);
-	return ask(f, err);
+	return send_request(f, err);
 }
 
 static void on_answer(void *ctx, int result, json_t *answer, const struct err *why)
@@ -83,23 +83,23 @@ static void on_answer(void *ctx, int result, json_t *answer, const struct err *w
 
 	json_decref(answer);
 	if (r != 0)
-		finish(f, r > 0 ? 0 : r, &err);
+		finish_following(f, r > 0 ? 0 : r, &err);
 }
 
 static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
 {
 	struct follow *f = ctx;
 	struct err err = { "" };
-	int r = ask(f, &err);
+	int r = send_request(f, &err);
 
 	(void)source;
 	(void)usec;
 	if (r < 0)
-		finish(f, r, &err);
+		finish_following(f, r, &err);
 	return 0;
 }
 
-static int ask(struct follow *f, struct err *err)
+static int send_request(struct follow *f, struct err *err)
 {
 	char path[FOLLOW_PATH_MAX];
 	struct http_call call = { .method = "GET", .path = path, .wait_s = FOLLOW_WAIT_S };
@@ -146,7 +146,7 @@ struct follow *follow_close(struct follow *f)
 
 int follow_start(struct follow *f, struct err *err)
 {
-	return ask(f, err);
+	return send_request(f, err);
 }
 
 int follow_decode(const json_t *data, uint8_t **ret, size_t *ret_size, struct err *err)

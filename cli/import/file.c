@@ -72,7 +72,8 @@ static int refill(struct import_file *f, struct err *err)
 	return 0;
 }
 
-static int take(struct import_file *f, size_t size, size_t with_end, struct import_line *ret)
+static int take_line(struct import_file *f, size_t size, size_t with_end,
+		     struct import_line *ret)
 {
 	*ret = (struct import_line){ f->buf + f->from, size };
 	f->from += with_end;
@@ -107,12 +108,12 @@ int import_file_line(struct import_file *f, struct import_line *ret, struct err 
 
 		if (size >= IMPORT_LINE_MAX) {
 			f->is_cut = !end;
-			return take(f, IMPORT_LINE_MAX, size + (end != NULL), ret);
+			return take_line(f, IMPORT_LINE_MAX, size + (end != NULL), ret);
 		}
 		if (end)
-			return take(f, size, size + 1, ret);
+			return take_line(f, size, size + 1, ret);
 		if (f->is_end)
-			return have ? take(f, have, have, ret) : 0;
+			return have ? take_line(f, have, have, ret) : 0;
 		r = refill(f, err);
 	}
 	return r;

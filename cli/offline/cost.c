@@ -20,8 +20,8 @@ static int read_nodes(const struct verb_call *call, int64_t *ret, struct err *er
 }
 
 /* Which nodes there are nobody knows here: chunks may share them unless they are scattered. */
-static int fill(const struct config_cluster *cl, struct request *r, struct quote *q,
-		struct err *err)
+static int fill_request(const struct config_cluster *cl, struct request *r, struct quote *q,
+			struct err *err)
 {
 	int rc = quote_fill_chunks(cl, r, err);
 
@@ -78,7 +78,7 @@ static int answer(const struct config *config, struct request *request, struct q
 	int r = 0;
 
 	if (cl) /* else the price says which clusters there are */
-		r = fill(cl, request, q, err);
+		r = fill_request(cl, request, q, err);
 	q->res = cl ? q->res : request->res;
 	if (r >= 0)
 		r = check_options(config, q, err);

@@ -1,7 +1,7 @@
-/* fairshare_decimal.c - usage as people and programs write it; see fairshare_file.h. */
+/* fairshare_decimal.c - usage as people and programs write it; see fairshare_decimal.h. */
 #include <ctype.h>
 #include <string.h>
-#include "cli/offline/fairshare_file.h"
+#include "cli/offline/fairshare_decimal.h"
 
 #define EXPONENT_MAX 10000
 
@@ -26,20 +26,20 @@ static bool parse_exponent(const char *text, int *ret)
 	return !*text;
 }
 
-static void take_digit(struct decimal *d, char digit, bool behind_point)
+static void take_digit(struct fairshare_decimal *d, char digit, bool behind_point)
 {
 	if (!d->n && digit == '0') {
 		d->point -= behind_point;
 		return;
 	}
-	if (d->n < DECIMAL_DIGITS_MAX)
+	if (d->n < FAIRSHARE_DECIMAL_DIGITS_MAX)
 		d->digits[d->n++] = digit;
 	d->point += !behind_point;
 }
 
-bool decimal_parse(const char *text, struct decimal *ret)
+bool fairshare_decimal_parse(const char *text, struct fairshare_decimal *ret)
 {
-	struct decimal d = { .n = 0 };
+	struct fairshare_decimal d = { .n = 0 };
 	bool any = false, point = false;
 	int exponent;
 
@@ -61,7 +61,7 @@ bool decimal_parse(const char *text, struct decimal *ret)
 	return true;
 }
 
-fairshare_usage decimal_scale(const struct decimal *d, int decimals)
+fairshare_usage fairshare_decimal_scale(const struct fairshare_decimal *d, int decimals)
 {
 	int places = d->point + decimals; /* digits that stand before the new point */
 	fairshare_usage u = 0;

@@ -1,6 +1,7 @@
 /* fairshare_file.c - see fairshare_file.h. */
 #include <errno.h>
 #include <string.h>
+#include "cli/offline/fairshare_decimal.h"
 #include "cli/offline/fairshare_file.h"
 #include "common/csv/csv.h"
 #include "common/err.h"
@@ -66,9 +67,9 @@ static int read_shares(struct reader *in, struct fairshare_row *row, struct err 
 static int check_usage(struct reader *in, struct err *err)
 {
 	const char *text = in->fields[in->column[LEAF_USAGE]];
-	struct decimal d;
+	struct fairshare_decimal d;
 
-	if (!decimal_parse(text, &d))
+	if (!fairshare_decimal_parse(text, &d))
 		return csv_error(in->csv, err,
 				 "leaf_usage '%.64s' is not a number from 0 on, "
 				 "such as 12, 0.5 or 1.5e10",
@@ -111,9 +112,9 @@ static char *copy_field(const struct reader *in, enum column c)
 
 static int add_names(struct reader *in, struct err *err)
 {
-	struct fairshare_name *name = &in->file->names[in->file->n++];
+	struct fairshare_file_name *name = &in->file->names[in->file->n++];
 
-	*name = (struct fairshare_name){
+	*name = (struct fairshare_file_name){
 		.id = copy_field(in, ID),
 		.parent = copy_field(in, PARENT_ID),
 		.account = copy_field(in, ACCOUNT),
@@ -133,7 +134,7 @@ static int grow(struct reader *in, struct err *err)
 	struct fairshare_file *f = in->file;
 	size_t room = in->room ? in->room * 2 : 256;
 	struct fairshare_row *rows;
-	struct fairshare_name *names;
+	struct fairshare_file_name *names;
 
 	if (f->n < in->room)
 		return 0;
@@ -167,15 +168,15 @@ static int read_rows(struct reader *in, struct err *err)
 
 static int fault(const struct reader *in, size_t row, struct err *err)
 {
-	const struct fairshare_name *n = &in->file->names[row];
+	const struct fairshare_file_name *n = &in->file->names[row];
 
 	return err_prefix(err, -EINVAL, "%.200s:%zu: row '%.64s'", in->path, n->line, n->id);
 }
 
 static int by_id(const void *a, const void *b)
 {
-	const struct fairshare_name *x = *(const struct fairshare_name *const *)a,
-				    *y = *(const struct fairshare_name *const *)b;
+	const struct fairshare_file_name *x = *(const struct fairshare_file_name *const *)a,
+					 *y = *(const struct fairshare_file_name *const *)b;
 	int r = strcmp(x->id, y->id);
 
 	return r ? r : (x->line > y->line) - (x->line < y->line);
@@ -183,8 +184,8 @@ static int by_id(const void *a, const void *b)
 
 static int by_association(const void *a, const void *b)
 {
-	const struct fairshare_name *x = *(const struct fairshare_name *const *)a,
-				    *y = *(const struct fairshare_name *const *)b;
+	const struct fairshare_file_name *x = *(const struct fairshare_file_name *const *)a,
+					 *y = *(const struct fairshare_file_name *const *)b;
 	int r = strcmp(x->account, y->account);
 
 	if (r == 0)
@@ -192,7 +193,7 @@ static int by_association(const void *a, const void *b)
 	return r ? r : (x->line > y->line) - (x->line < y->line);
 }
 
-static int check_ids(const struct reader *in, const struct fairshare_name **sorted,
+static int check_ids(const struct reader *in, const struct fairshare_file_name **sorted,
 		     struct err *err)
 {
 	qsort(sorted, in->file->n, sizeof(*sorted), by_id);
@@ -206,10 +207,10 @@ static int check_ids(const struct reader *in, const struct fairshare_name **sort
 	return 0;
 }
 
-static int check_associations(const struct reader *in, const struct fairshare_name **sorted,
-			      struct err *err)
+static int check_associations(const struct reader *in,
+			      const struct fairshare_file_name **sorted, struct err *err)
 {
-	const struct fairshare_name *a, *b;
+	const struct fairshare_file_name *a, *b;
 
 	qsort(sorted, in->file->n, sizeof(*sorted), by_association);
 	for (size_t i = 1; i < in->file->n; i++) {
@@ -248,14 +249,14 @@ static int unknown_parent(const struct reader *in, size_t row, struct err *err)
 
 static int has_id(const void *id, const void *name)
 {
-	return strcmp(id, (*(const struct fairshare_name *const *)name)->id);
+	return strcmp(id, (*(const struct fairshare_file_name *const *)name)->id);
 }
 
-static int link_parents(const struct reader *in, const struct fairshare_name **sorted,
+static int link_parents(const struct reader *in, const struct fairshare_file_name **sorted,
 			struct err *err)
 {
 	struct fairshare_file *f = in->file;
-	const struct fairshare_name **found;
+	const struct fairshare_file_name **found;
 
 	for (size_t i = 0; i < f->n; i++) {
 		if (f->rows[i].parent == FAIRSHARE_NO_ROW)
@@ -270,7 +271,7 @@ static int link_parents(const struct reader *in, const struct fairshare_name **s
 
 static int link_rows(const struct reader *in, struct err *err)
 {
-	_cleanup_free_ const struct fairshare_name **sorted = NULL;
+	_cleanup_free_ const struct fairshare_file_name **sorted = NULL;
 	int r;
 
 	sorted = calloc(in->file->n ? in->file->n : 1, sizeof(*sorted));
@@ -287,7 +288,7 @@ static int link_rows(const struct reader *in, struct err *err)
 static void scale_usage(struct reader *in)
 {
 	struct fairshare_file *f = in->file;
-	struct decimal d;
+	struct fairshare_decimal d;
 
 	if (in->whole + in->decimals > DIGITS_MAX && in->decimals > DECIMALS_SURE)
 		in->decimals = DECIMALS_SURE;
@@ -295,8 +296,8 @@ static void scale_usage(struct reader *in)
 	for (int i = 0; i < in->decimals; i++)
 		f->unit *= 10;
 	for (size_t i = 0; i < f->n; i++)
-		if (decimal_parse(f->names[i].leaf_usage, &d))
-			f->rows[i].leaf_usage = decimal_scale(&d, in->decimals);
+		if (fairshare_decimal_parse(f->names[i].leaf_usage, &d))
+			f->rows[i].leaf_usage = fairshare_decimal_scale(&d, in->decimals);
 }
 
 static int make_tree(struct reader *in, struct err *err)

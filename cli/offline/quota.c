@@ -54,8 +54,8 @@ static int read_ask(const struct verb_call *call, const struct site_file *f,
 }
 
 /* One account, or every one. */
-static int look(const struct site_file *f, const char *account, struct quota_ask *ask,
-		struct answer *a, struct err *err)
+static int look_at_accounts(const struct site_file *f, const char *account,
+			    struct quota_ask *ask, struct answer *a, struct err *err)
 {
 	const struct quota_site site = { f->store, f->config, f->accounts };
 	const struct quota_each each = { add_view, a };
@@ -92,7 +92,7 @@ int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 		r = read_ask(call, &f, &ask, err);
 	a.config = f.config;
 	if (r >= 0)
-		r = look(&f, account, &ask, &a, err);
+		r = look_at_accounts(&f, account, &ask, &a, err);
 	if (r < 0)
 		return r;
 	if (json_object_set_new(doc, "time_zone", json_string(store_zone(f.store))) < 0)

@@ -1,7 +1,7 @@
 /* quota - how accounts stand by a ledger file and a profile: no controller is asked. */
 #pragma once
 #include <jansson.h>
-#include "common/verb.h"
+#include "common/verb/verb.h"
 
 struct err;
 

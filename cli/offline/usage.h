@@ -2,7 +2,7 @@
  * of objects take longer to make and to free than the ledger to read. */
 #pragma once
 #include <jansson.h>
-#include "common/verb.h"
+#include "common/verb/verb.h"
 #include "controller/quota/outlook.h"
 
 struct err;

@@ -23,7 +23,7 @@ static void write_path(void *ctx, char buf[static FOLLOW_PATH_MAX])
 		 s->config.job, s->config.name, s->offset, FOLLOW_WAIT_S);
 }
 
-static int take(void *ctx, const json_t *answer, bool *ret_end, struct err *err)
+static int write_output(void *ctx, const json_t *answer, bool *ret_end, struct err *err)
 {
 	_cleanup_free_ uint8_t *data = NULL;
 	struct stream *s = ctx;
@@ -31,7 +31,7 @@ static int take(void *ctx, const json_t *answer, bool *ret_end, struct err *err)
 	int r = follow_decode(json_object_get(answer, "data"), &data, &size, err);
 
 	if (r >= 0)
-		r = sink_put(&s->config.sink, data, size, err);
+		r = writer_write(&s->config.writer, data, size, err);
 	if (r < 0)
 		return r;
 	s->offset += (int64_t)size;
@@ -50,7 +50,7 @@ int stream_open(const struct cli *c, const struct stream_config *config, struct 
 		struct err *err)
 {
 	_cleanup_(stream_closep) struct stream *s = calloc(1, sizeof(*s));
-	const struct follow_config follow = { "run", s, write_path, take, on_done };
+	const struct follow_config follow = { "run", s, write_path, write_output, on_done };
 	int r;
 
 	if (!s)
@@ -67,7 +67,7 @@ struct stream *stream_close(struct stream *s)
 	if (!s)
 		return NULL;
 	follow_close(s->follow);
-	sink_done(&s->config.sink);
+	writer_done(&s->config.writer);
 	free(s);
 	return NULL;
 }

@@ -6,14 +6,14 @@
  */
 #pragma once
 #include "cli/cli.h"
-#include "cli/output/sink.h"
+#include "cli/output/writer.h"
 
 struct stream;
 
 struct stream_config {
 	int64_t job;
-	const char *name; /* "out" or "err" */
-	struct sink sink; /* of its own: only fd and label are set */
+	const char *name;     /* "out" or "err" */
+	struct writer writer; /* of its own: only fd and label are set */
 };
 
 /* Called once: result 0 at the end of the stream, < 0 as in cli.h. Not from stream_open(). */

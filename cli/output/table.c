@@ -1,9 +1,8 @@
-/* table.c - see table.h: filling a table and choosing its columns. */
+/* table.c - fills a table: rows, cells, totals, notes; see table.h. */
 #include <errno.h>
 #include <string.h>
 #include "cli/output/table_data.h"
 #include "common/err.h"
-#include "common/nearest.h"
 
 int table_new(const char *name, const struct table_column *columns, struct table **ret,
 	      struct err *err)
@@ -69,7 +68,7 @@ void table_row(struct table *t)
 	t->n_rows++;
 }
 
-static int find_column(const struct table *t, const char *name, size_t size)
+int table_find_column(const struct table *t, const char *name, size_t size)
 {
 	for (int i = 0; i < t->n_columns; i++)
 		if (strlen(t->columns[i].name) == size &&
@@ -87,7 +86,7 @@ static int same_column(struct table *t, const char *name)
 		if (t->columns[at].name == name)
 			return t->last_column = at;
 	}
-	return find_column(t, name, strlen(name));
+	return table_find_column(t, name, strlen(name));
 }
 
 static struct table_cell *last_cell(struct table *t, const char *column)
@@ -149,7 +148,7 @@ static bool is_zero(const struct table_cell *c)
 
 bool table_has(const struct table *t, const char *column, enum table_want want)
 {
-	int i = find_column(t, column, strlen(column));
+	int i = table_find_column(t, column, strlen(column));
 	const struct table_cell *c;
 
 	for (size_t row = 0; i >= 0 && row < t->n_rows; row++) {
@@ -160,134 +159,10 @@ bool table_has(const struct table *t, const char *column, enum table_want want)
 	return false;
 }
 
-void table_tone(struct table *t, const char *column, enum cell_tone tone)
+void table_tone(struct table *t, const char *column, enum table_cell_tone tone)
 {
 	struct table_cell *c = last_cell(t, column);
 
 	if (c)
 		c->tone = tone;
-}
-
-#define LISTED_MAX 400 /* of a message's room */
-
-/* "job, name, user" */
-static void list_columns(const struct table *t, char known[static LISTED_MAX])
-{
-	static const char rest[] = ", ... ('-o help' lists all)";
-	size_t n = 0, size;
-
-	known[0] = '\0';
-	for (int i = 0; i < t->n_columns; i++) {
-		size = strlen(t->columns[i].name);
-		if (n + 2 + size + sizeof(rest) > LISTED_MAX) {
-			strcpy(known + n, rest);
-			return;
-		}
-		n += (size_t)sprintf(known + n, "%s%s", i ? ", " : "", t->columns[i].name);
-	}
-}
-
-static int unknown_column(const struct table *t, const char *name, int size, struct err *err)
-{
-	char known[LISTED_MAX], typed[48];
-	struct nearest near;
-
-	snprintf(typed, sizeof(typed), "%.*s", size, name);
-	nearest_init(&near, typed);
-	for (int i = 0; i < t->n_columns; i++)
-		nearest_offer(&near, t->columns[i].name);
-	list_columns(t, known);
-	if (nearest_word(&near))
-		return err_set(err, -EINVAL,
-			       "unknown column '%s'; did you mean '%s'? Known: %s", typed,
-			       nearest_word(&near), known);
-	return err_set(err, -EINVAL, "unknown column '%s'; known are: %s", typed, known);
-}
-
-/* What -o help prints: every column, and what heads it for people. */
-static int print_columns(const struct table *t, const struct table_format *f, struct err *err)
-{
-	static const struct table_column columns[] = {
-		{ "column", "COLUMN", CELL_TEXT },
-		{ "title", "TITLE", CELL_TEXT },
-		{ 0 },
-	};
-	_cleanup_(table_freep) struct table *list = NULL;
-	struct table_format whole = *f;
-	int r = table_new("columns", columns, &list, err);
-
-	for (int i = 0; i < t->n_columns && r == 0; i++) {
-		table_row(list);
-		table_text(list, "column", t->columns[i].name);
-		table_text(list, "title",
-			   t->columns[i].title + (t->columns[i].title[0] == '-'));
-	}
-	whole.columns = NULL;
-	return r < 0 ? r : table_print(list, &whole, err);
-}
-
-int table_choose(const struct table *t, const char *columns, struct table_choice *c,
-		 struct err *err)
-{
-	size_t n;
-	int i;
-
-	if (!columns) {
-		for (i = 0; i < t->n_columns; i++)
-			c->column[c->n++] = i;
-		return 0;
-	}
-	for (;; columns += n + 1) {
-		n = strcspn(columns, ",");
-		i = find_column(t, columns, n);
-		if (i < 0)
-			return unknown_column(t, columns, (int)n, err);
-		if (c->n == TABLE_COLUMNS_MAX)
-			return err_set(err, -EINVAL, "more than %d columns", TABLE_COLUMNS_MAX);
-		c->column[c->n++] = i;
-		if (!columns[n])
-			return 0;
-	}
-}
-
-/* People see the usual columns; programs get all. */
-static void drop_untitled(const struct table *t, struct table_choice *c)
-{
-	int n = 0;
-
-	for (int i = 0; i < c->n; i++)
-		if (t->columns[c->column[i]].title[0] != '-')
-			c->column[n++] = c->column[i];
-	c->n = n;
-}
-
-/* libsmartcols fits lines to a terminal, and takes long for many. */
-static table_render_fn renderer_of(const struct table *t, const struct table_format *f)
-{
-	static const table_render_fn renderers[_TABLE_OUTPUT_MAX] = {
-		[TABLE_TABLE] = table_render_columns, [TABLE_JSON] = table_render_json,
-		[TABLE_CSV] = table_render_rows,      [TABLE_RAW] = table_render_rows,
-		[TABLE_PARSABLE] = table_render_rows, [TABLE_PARSABLE2] = table_render_rows,
-	};
-
-	if (f->output == TABLE_TABLE && t->n_rows > TABLE_MANY_ROWS)
-		return table_render_plain;
-	return renderers[f->output];
-}
-
-int table_print(const struct table *t, const struct table_format *f, struct err *err)
-{
-	struct table_choice c = { .n = 0 };
-	int r;
-
-	if (t->out_of_memory)
-		return err_set(err, -ENOMEM, "out of memory");
-	if (f->columns && !strcmp(f->columns, "help"))
-		return print_columns(t, f, err);
-	r = table_choose(t, f->columns, &c, err);
-	if (r < 0)
-		return r;
-	if (!f->columns && f->output == TABLE_TABLE)
-		drop_untitled(t, &c);
-	return renderer_of(t, f)(t, &c, f, err);
 }

@@ -13,7 +13,7 @@
 struct err;
 struct table;
 
-enum cell_kind {
+enum table_cell_kind {
 	CELL_TEXT,
 	CELL_FIGURE, /* text that is a figure: set to the right; in json a number, where it
 			is one ("inf" is a text) */
@@ -34,10 +34,10 @@ struct table_column {
 	const char *name;  /* for json, csv and --columns; says the unit */
 	const char *title; /* for people; with a leading "-": shown only when asked for by
 			      --columns */
-	enum cell_kind kind;
+	enum table_cell_kind kind;
 };
 
-enum cell_tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_DIM };
+enum table_cell_tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_DIM };
 
 /* CSV is as RFC 4180 has it: a field may hold anything, line ends too. In the other forms of
  * rows nothing in a field can break a row, whatever users call their jobs:
@@ -79,7 +79,7 @@ void table_note_int(struct table *t, const char *key, int64_t value);
 void table_row(struct table *t);
 void table_int(struct table *t, const char *column, int64_t value);
 void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
-void table_tone(struct table *t, const char *column, enum cell_tone tone);
+void table_tone(struct table *t, const char *column, enum table_cell_tone tone);
 
 /* Not measured, where programs expect a value: null in json, "-" and empty elsewhere. */
 void table_null(struct table *t, const char *column);
@@ -99,5 +99,5 @@ int table_print(const struct table *t, const struct table_format *f, struct err 
 
 /* For people, as a table shows it. */
 #define TABLE_CELL_MAX 64
-const char *table_format_cell(enum cell_kind kind, int64_t value,
+const char *table_format_cell(enum table_cell_kind kind, int64_t value,
 			      char buf[static TABLE_CELL_MAX]);

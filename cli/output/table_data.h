@@ -8,7 +8,7 @@
 struct table_cell {
 	bool have;
 	bool is_null; /* json says null; without `have` alone */
-	enum cell_tone tone;
+	enum table_cell_tone tone;
 	int64_t n;
 	char *text;
 };
@@ -41,6 +41,8 @@ static inline const struct table_cell *table_cell(const struct table *t, size_t 
 	return &t->cells[row * (size_t)t->n_columns + (size_t)column];
 }
 
+/* The index of the column of that name, `size` bytes long; -1: there is none. */
+int table_find_column(const struct table *t, const char *name, size_t size);
 /* --columns LIST as indices, behind those there are; NULL: all. -EINVAL: with those known. */
 int table_choose(const struct table *t, const char *columns, struct table_choice *c,
 		 struct err *err);

@@ -5,7 +5,7 @@
 #include <unistd.h>
 #include "cli/output/table_format.h"
 #include "common/err.h"
-#include "common/verb.h"
+#include "common/verb/verb.h"
 
 static const char *const names[_TABLE_OUTPUT_MAX] = {
 	[TABLE_TABLE] = "table", [TABLE_JSON] = "json",		[TABLE_CSV] = "csv",

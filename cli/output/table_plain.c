@@ -50,8 +50,8 @@ static int wide_width(const char *text)
 	return width;
 }
 
-static int show(const struct table_column *col, const struct table_cell *cell,
-		struct shown *ret)
+static int format_shown(const struct table_column *col, const struct table_cell *cell,
+			struct shown *ret)
 {
 	ret->owned = NULL;
 	if (!cell->have)
@@ -87,7 +87,7 @@ static int measure(const struct table *t, const struct table_choice *c, bool has
 	for (size_t row = 0; row < t->n_rows && r == 0; row++)
 		for (int k = 0; k < c->n && r == 0; k++) {
 			col = &t->columns[c->column[k]];
-			r = show(col, table_cell(t, row, c->column[k]), &s);
+			r = format_shown(col, table_cell(t, row, c->column[k]), &s);
 			if (r == 0 && s.width > widths[k])
 				widths[k] = s.width;
 			free(s.owned);
@@ -102,7 +102,7 @@ struct place {
 	const char *color; /* "": none */
 };
 
-static void put(const struct place *p, const struct shown *s)
+static void print_cell(const struct place *p, const struct shown *s)
 {
 	int fill = p->width - s->width;
 
@@ -116,7 +116,7 @@ static void put(const struct place *p, const struct shown *s)
 	putc(p->is_last ? '\n' : ' ', p->to);
 }
 
-static const char *color_of(const struct table_format *f, enum cell_tone tone)
+static const char *color_of(const struct table_format *f, enum table_cell_tone tone)
 {
 	static const char *const colors[] = {
 		[TONE_PLAIN] = "",
@@ -136,9 +136,9 @@ static int print_row(const struct table *t, const struct table_choice *c, size_t
 
 	for (int k = 0; k < c->n; k++) {
 		cell = table_cell(t, row, c->column[k]);
-		if (show(&t->columns[c->column[k]], cell, &s) < 0)
+		if (format_shown(&t->columns[c->column[k]], cell, &s) < 0)
 			return -ENOMEM;
-		put(&places[k], &s);
+		print_cell(&places[k], &s);
 		free(s.owned);
 	}
 	return 0;
@@ -158,7 +158,7 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 		places[k] = (struct place){ f->to, widths[k], table_column_is_right(col),
 					    k == c->n - 1, "" };
 		if (!f->no_header)
-			put(&places[k], &title);
+			print_cell(&places[k], &title);
 	}
 	for (size_t row = 0; row < t->n_rows && r == 0; row++) {
 		for (int k = 0; k < c->n; k++)

@@ -40,7 +40,7 @@ static const char *format_time(int64_t at_ns, char buf[static TABLE_CELL_MAX])
 	return buf;
 }
 
-const char *table_format_cell(enum cell_kind kind, int64_t value,
+const char *table_format_cell(enum table_cell_kind kind, int64_t value,
 			      char buf[static TABLE_CELL_MAX])
 {
 	switch (kind) {
@@ -75,7 +75,7 @@ static char *human_text(const struct table_column *col, const struct table_cell 
 	return strdup(table_format_cell(col->kind, cell->n, buf));
 }
 
-static const char *tone_color(enum cell_tone tone)
+static const char *tone_color(enum table_cell_tone tone)
 {
 	static const char *const colors[] = {
 		[TONE_GOOD] = "green",
@@ -123,7 +123,8 @@ static int add_line(struct libscols_table *st, const struct table *t,
 	return line ? 0 : -ENOMEM;
 }
 
-static int fill(struct libscols_table *st, const struct table *t, const struct table_choice *c)
+static int fill_lines(struct libscols_table *st, const struct table *t,
+		      const struct table_choice *c)
 {
 	int r = add_columns(st, t, c);
 
@@ -140,7 +141,7 @@ int table_render_columns(const struct table *t, const struct table_choice *c,
 
 	scols_init_debug(0);
 	st = scols_new_table();
-	r = st ? fill(st, t, c) : -ENOMEM;
+	r = st ? fill_lines(st, t, c) : -ENOMEM;
 	if (r == 0) {
 		scols_table_set_stream(st, f->to);
 		scols_table_enable_colors(st, f->color);

@@ -152,8 +152,8 @@ static bool is_by_hour(const json_t *answer)
 	return unit && charged && !strcmp(unit, charged);
 }
 
-static int show(const struct cli *c, const struct request *r, const json_t *answer,
-		struct err *err)
+static int show_price(const struct cli *c, const struct request *r, const json_t *answer,
+		      struct err *err)
 {
 	const json_t *filled = json_object_get(answer, "resources");
 	const char *rate = cli_text(answer, "rate"), *unit = cli_text(answer, "unit");
@@ -183,7 +183,7 @@ static int show(const struct cli *c, const struct request *r, const json_t *answ
 	return 0;
 }
 
-static int ask(struct cli *c, const struct request *r, json_t **ret, struct err *err)
+static int request_price(struct cli *c, const struct request *r, json_t **ret, struct err *err)
 {
 	_cleanup_json_ json_t *body = wire_new();
 
@@ -208,7 +208,7 @@ static int quote_online(struct cli *c, const struct verb_call *call, struct requ
 	rc = cli_begin(c, call, err);
 	if (rc == 0)
 		rc = submission_read_resources(c, call, r, err);
-	return rc < 0 ? rc : ask(c, r, ret, err);
+	return rc < 0 ? rc : request_price(c, r, ret, err);
 }
 
 static int quote_offline(struct cli *c, const struct verb_call *call, struct request *r,
@@ -235,7 +235,7 @@ static int cost(const struct verb_call *call, void *ctx, struct err *err)
 		return rc;
 	if (c->format.output != TABLE_TABLE)
 		return cli_print_document(c, answer, err);
-	return show(c, &r, answer, err);
+	return show_price(c, &r, answer, err);
 }
 
 const struct verb cli_verb_cost = {

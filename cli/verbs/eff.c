@@ -299,8 +299,8 @@ static void usual_columns(const json_t *rows, const char *by, char *list, size_t
 	}
 }
 
-static void tell_one(FILE *to, const json_t *row, const char *by, const char *key,
-		     const char *title)
+static void print_row_note(FILE *to, const json_t *row, const char *by, const char *key,
+			   const char *title)
 {
 	const char *text = cli_text(row, key), *name = cli_text(row, by);
 
@@ -350,7 +350,7 @@ static void sort_unmeasured(json_t *row, char *all, size_t size)
 }
 
 /* Below the table, a line for each row that has something to say. */
-static void tell_words(const struct cli *c, const struct asked *a, const json_t *rows)
+static void print_notes(const struct cli *c, const struct asked *a, const json_t *rows)
 {
 	FILE *to = c->format.to;
 	char all[128] = "";
@@ -365,14 +365,14 @@ static void tell_words(const struct cli *c, const struct asked *a, const json_t 
 	}
 	json_array_foreach(rows, i, row)
 	{
-		tell_one(to, row, a->by, "note", "");
-		tell_one(to, row, a->by, "not_measured", "not measured: ");
-		tell_one(to, row, a->by, "advice", "");
+		print_row_note(to, row, a->by, "note", "");
+		print_row_note(to, row, a->by, "not_measured", "not measured: ");
+		print_row_note(to, row, a->by, "advice", "");
 	}
 }
 
 /* Which jobs the profile cannot price, and why: they are shown as the ledger charged them. */
-static void tell_no_price(const struct verb_call *call, const json_t *answer)
+static void print_no_price(const struct verb_call *call, const json_t *answer)
 {
 	const json_t *jobs = json_object_get(answer, "no_price");
 	int64_t n = cli_int(answer, "no_price_jobs", 0);
@@ -397,7 +397,8 @@ static void tell_no_price(const struct verb_call *call, const json_t *answer)
 		fprintf(stderr, "  and %" PRId64 " more\n", n - (int64_t)json_array_size(jobs));
 }
 
-static int print(struct cli *c, const struct asked *a, const json_t *answer, struct err *err)
+static int print_answer(struct cli *c, const struct asked *a, const json_t *answer,
+			struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	const json_t *rows = json_object_get(answer, "rows");
@@ -422,7 +423,7 @@ static int print(struct cli *c, const struct asked *a, const json_t *answer, str
 	if (is_usual)
 		c->format.columns = NULL; /* of this call alone */
 	if (r == 0 && is_usual)
-		tell_words(c, a, rows);
+		print_notes(c, a, rows);
 	if (r == 0 && cli_int(answer, "left_out", 0) > 0)
 		fprintf(stderr, "reeve eff: %zu shown, %" PRId64 " more; --limit N\n",
 			json_array_size(rows), cli_int(answer, "left_out", 0));
@@ -445,9 +446,9 @@ static int eff(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = check_found(&a, json_object_get(answer, "rows"), err);
 	if (r == 0)
-		r = print(c, &a, answer, err);
+		r = print_answer(c, &a, answer, err);
 	if (r == 0)
-		tell_no_price(call, answer);
+		print_no_price(call, answer);
 	return r;
 }
 

@@ -11,8 +11,8 @@
 #include <systemd/sd-event.h>
 #include <unistd.h>
 #include "cli/client/exec_output.h"
-#include "cli/client/exec_words.h"
-#include "cli/client/insist.h"
+#include "cli/client/exec_args.h"
+#include "cli/client/retry.h"
 #include "common/err.h"
 #include "common/signature/signature.h"
 #include "common/wire/wire.h"
@@ -27,7 +27,7 @@ struct one {
 
 struct exec {
 	struct cli *cli;
-	struct exec_words words;
+	struct exec_args words;
 	struct http *control; /* for cancel, beside whatever else is under way */
 	sd_event_source *signals[3], *patience;
 	char path[64]; /* of the job */
@@ -182,11 +182,11 @@ static int open_sinks(struct exec *x, const struct verb_call *call, struct err *
 	bool plain = x->cli->format.output == TABLE_TABLE, labels = wants_labels(x, call);
 	struct exec_output *o = &x->output;
 
-	o->sinks = calloc(x->n_steps, sizeof(*o->sinks));
-	if (!o->sinks)
+	o->writers = calloc(x->n_steps, sizeof(*o->writers));
+	if (!o->writers)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (o->n = 0; o->n < x->n_steps; o->n++) {
-		struct sink *of = o->sinks[o->n];
+		struct writer *of = o->writers[o->n];
 
 		of[EXEC_OUT].fd = plain ? STDOUT_FILENO : STDERR_FILENO;
 		of[EXEC_ERR].fd = STDERR_FILENO;
@@ -335,14 +335,14 @@ static int sign_body(const struct exec *x, json_t *body, struct err *err)
 static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 		     struct err *err)
 {
-	struct exec_export e = { .typed = verb_value(call, "export") };
+	struct exec_args_export e = { .typed = verb_value(call, "export") };
 	_cleanup_json_ json_t *body = wire_new();
 	json_t *nodes = json_array(), *env = NULL;
 	int r = 0;
 
 	if (!body || json_object_set_new(body, "nodes", nodes) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	if (exec_words_needs_job(&e) || strchr(x->path, '.') ||
+	if (exec_args_needs_job(&e) || strchr(x->path, '.') ||
 	    (!x->words.nodes && !(is_inside(x) && getenv("REEVE_NODE") && !x->words.all)))
 		r = ask_job(x, err);
 	e.is_inside = is_inside(x);
@@ -353,7 +353,7 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 	if (r == 0)
 		r = fill_workdir(x, call, body, err);
 	if (r == 0)
-		r = exec_words_env(&e, x->job, &env, err);
+		r = exec_args_env(&e, x->job, &env, err);
 	if (r == 0 && env && json_object_set_new(body, "env", env) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
@@ -384,7 +384,7 @@ static int take_steps(struct exec *x, const json_t *answer, struct err *err)
 	return n ? 0 : err_set(err, -EPROTO, "the controller's answer names no step");
 }
 
-static int start(struct exec *x, const struct verb_call *call, struct err *err)
+static int start_steps(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	_cleanup_json_ json_t *body = NULL, *answer = NULL;
 	char path[160];
@@ -444,7 +444,7 @@ static int tell_one(struct exec *x, json_t *step, struct err *err)
 }
 
 /* Their numbers follow one another. */
-static int tell(struct exec *x, struct err *err)
+static int print_record(struct exec *x, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	char path[160];
@@ -453,8 +453,8 @@ static int tell(struct exec *x, struct err *err)
 
 	snprintf(path, sizeof(path), "%s/steps?after=%" PRId64, x->path, x->steps[0].step - 1);
 	x->left = false; /* from here on: by an interrupt */
-	r = insist_ask(x->cli, (struct http_call){ .method = "GET", .path = path }, &x->left,
-		       &answer, err);
+	r = retry_request(x->cli, (struct http_call){ .method = "GET", .path = path }, &x->left,
+			  &answer, err);
 	steps = json_object_get(answer, "steps");
 	for (size_t i = 0; i < x->n_steps && r == 0; i++)
 		r = tell_one(x, json_array_get(steps, i), err);
@@ -466,13 +466,13 @@ static void exec_done(struct exec *x)
 	for (size_t i = 0; i < x->n_steps; i++)
 		free(x->steps[i].node);
 	free(x->steps);
-	free(x->output.sinks);
+	free(x->output.writers);
 	x->control = http_close(x->control);
 	for (size_t i = 0; i < ARRAY_LEN(x->signals); i++)
 		sd_event_source_disable_unref(x->signals[i]);
 	sd_event_source_disable_unref(x->patience);
 	json_decref(x->job);
-	exec_words_done(&x->words);
+	exec_args_done(&x->words);
 }
 
 /* ---- the verb ---- */
@@ -487,10 +487,10 @@ static int not_started(struct exec *x, int r, const struct err *err)
 	return 0;
 }
 
-static int run(const struct verb_call *call, void *ctx, struct err *err)
+static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(exec_done) struct exec x = { .cli = ctx, .err = err };
-	int r = exec_words_read(call, &x.words, err);
+	int r = exec_args_read(call, &x.words, err);
 
 	if (r == 0)
 		r = cli_begin(x.cli, call, err);
@@ -498,12 +498,12 @@ static int run(const struct verb_call *call, void *ctx, struct err *err)
 		r = find_job(&x, call, err);
 	if (r < 0)
 		return r;
-	r = start(&x, call, err);
+	r = start_steps(&x, call, err);
 	if (r < 0)
 		return not_started(&x, r, err);
 	r = follow(&x, call, err);
 	if (r >= 0 && !x.signal)
-		r = tell(&x, err);
+		r = print_record(&x, err);
 	if (x.signal)
 		x.cli->exit_code = 128 + x.signal;
 	return x.signal ? 0 : r;
@@ -535,5 +535,5 @@ const struct verb cli_verb_exec = {
 	.min_args = 0,
 	.max_args = -1,
 	.stop_at_args = true,
-	.run = run,
+	.run = run_exec,
 };

@@ -118,7 +118,7 @@ static void put_user(struct table *t, const char *user, enum table_output output
 static void add_row(struct table *t, const struct fairshare_file *f, size_t row,
 		    const struct fairshare_result *r)
 {
-	const struct fairshare_name *name = &f->names[row];
+	const struct fairshare_file_name *name = &f->names[row];
 	char buf[TABLE_CELL_MAX];
 
 	table_row(t);
@@ -133,8 +133,8 @@ static void add_row(struct table *t, const struct fairshare_file *f, size_t row,
 	put_real(t, "FairShare", r->fairshare);
 }
 
-static int print(const struct cli *c, const struct fairshare_file *f,
-		 const struct fairshare_result *results, struct err *err)
+static int print_tree(const struct cli *c, const struct fairshare_file *f,
+		      const struct fairshare_result *results, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	int r = table_new("rows", columns, &t, err);
@@ -180,7 +180,7 @@ static int fairshare(const struct verb_call *call, void *ctx, struct err *err)
 		r = compute(&choice, &f, &results, err);
 	if (r < 0)
 		return r;
-	return print(c, &f, results, err);
+	return print_tree(c, &f, results, err);
 }
 
 const struct verb cli_verb_fairshare = {

@@ -4,7 +4,7 @@
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/views/job_attempts.h"
-#include "cli/client/job_ask.h"
+#include "cli/client/job_fetch.h"
 #include "cli/views/job_gpus.h"
 #include "cli/views/job_parts.h"
 #include "cli/views/job_view.h"
@@ -24,7 +24,7 @@ static const struct table_column columns[] = {
 
 struct line {
 	const char *resource, *meaning;
-	enum cell_kind kind;
+	enum table_cell_kind kind;
 	int64_t requested, used; /* -1: not stated, not measured */
 };
 
@@ -320,7 +320,7 @@ static void tell_advice(const struct job_view *v, FILE *to)
 		fprintf(to, "\n%s\n", text);
 }
 
-static int show(const struct cli *c, const struct job_view *v, struct err *err)
+static int show_job(const struct cli *c, const struct job_view *v, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	FILE *to = c->format.to;
@@ -358,12 +358,13 @@ static int job(const struct verb_call *call, void *ctx, struct err *err)
 	int r = cli_begin(c, call, err);
 
 	if (r == 0)
-		r = job_ask(c, (struct job_asked){ call->args[0], "" }, &answer, &v, err);
+		r = job_fetch(c, (struct job_fetch_query){ call->args[0], "" }, &answer, &v,
+			      err);
 	if (r < 0)
 		return r;
 	if (c->format.output != TABLE_TABLE)
 		return cli_print_document(c, answer, err);
-	return show(c, &v, err);
+	return show_job(c, &v, err);
 }
 
 const struct verb cli_verb_job = {

@@ -78,7 +78,7 @@ static void put_used(struct table *t, const char *column, const struct usage *u,
 		table_int(t, column, *field);
 }
 
-static enum cell_tone tone_of(const struct job_view *v)
+static enum table_cell_tone tone_of(const struct job_view *v)
 {
 	if (job_view_is_bad(v))
 		return TONE_BAD;

@@ -2,7 +2,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
-#include "cli/client/nodes_order.h"
+#include "cli/client/nodes_drain.h"
 #include "common/err.h"
 #include "common/model/gpus.h"
 #include "common/wire/wire.h"
@@ -230,7 +230,7 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	int r = cli_begin(c, call, err);
 
 	if (r == 0 && call->n_args)
-		return nodes_order(call, c, err);
+		return nodes_drain_run(call, c, err);
 	if (r == 0)
 		r = table_new("nodes", columns, &t, err);
 	if (r == 0)
@@ -251,7 +251,7 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0 && c->format.output == TABLE_TABLE) {
 		tell_kinds(c, list);
 		tell_gpus(c, list);
-		nodes_tell_drains(c, list);
+		nodes_drain_print_reasons(c, list);
 		tell_notes(c, list);
 	}
 	return r;

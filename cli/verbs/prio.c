@@ -124,8 +124,8 @@ static void tell_words(const struct cli *c, const json_t *rows)
 }
 
 /* Of named jobs, and of one that is only asked about, every factor is shown. */
-static int print(struct cli *c, const json_t *answer, const json_t *rows, bool by_factor,
-		 struct err *err)
+static int print_priorities(struct cli *c, const json_t *answer, const json_t *rows,
+			    bool by_factor, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	const char *order = cli_text(answer, "order");
@@ -201,7 +201,7 @@ static int ask_one(struct asking *a, const char *job, struct err *err)
 	return 0;
 }
 
-static int ask(struct asking *a, struct err *err)
+static int request_priorities(struct asking *a, struct err *err)
 {
 	static const char *const offline[] = { "profile", "accounts",  "at",	  "waited",
 					       "queue",	  "resources", "cluster", "qos" };
@@ -419,9 +419,9 @@ static int prio(const struct verb_call *call, void *ctx, struct err *err)
 	if (!rows)
 		return err_set(err, -ENOMEM, "out of memory");
 	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
-	r = is_offline ? what_if(&a, err) : ask(&a, err);
+	r = is_offline ? what_if(&a, err) : request_priorities(&a, err);
 	if (r >= 0)
-		r = print(a.c, a.answer, rows, is_offline || call->n_args, err);
+		r = print_priorities(a.c, a.answer, rows, is_offline || call->n_args, err);
 	json_decref(a.answer);
 	return r;
 }

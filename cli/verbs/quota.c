@@ -3,7 +3,7 @@
 #include <string.h>
 #include "cli/cli.h"
 #include "cli/offline/quota.h"
-#include "cli/views/quota_show.h"
+#include "cli/views/quota_text.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
 
@@ -132,8 +132,8 @@ static int print_rows(const struct cli *c, const json_t *quotas, bool by_user, s
 	return table_print(t, &c->format, err);
 }
 
-static int print(const struct cli *c, const struct verb_call *call, const json_t *doc,
-		 struct err *err)
+static int print_quotas(const struct cli *c, const struct verb_call *call, const json_t *doc,
+			struct err *err)
 {
 	const json_t *quotas = json_object_get(doc, "quotas");
 	const char *by = verb_value(call, "by");
@@ -146,14 +146,15 @@ static int print(const struct cli *c, const struct verb_call *call, const json_t
 	{
 		if (i)
 			fputc('\n', c->format.to);
-		quota_show(quota, c->format.to);
+		quota_text_print(quota, c->format.to);
 	}
 	if (i == 0 && c->talks)
 		fprintf(stderr, "no account of yours has anything allotted\n");
 	return 0;
 }
 
-static int ask(struct cli *c, const struct verb_call *call, json_t **ret, struct err *err)
+static int request_quotas(struct cli *c, const struct verb_call *call, json_t **ret,
+			  struct err *err)
 {
 	_cleanup_free_ char *path = strdup("/v1/quota");
 	const char *account = verb_value(call, "account");
@@ -189,9 +190,9 @@ static int quota(const struct verb_call *call, void *ctx, struct err *err)
 		if (r == 0)
 			r = quota_ledger_read(call, &doc, err);
 	} else {
-		r = ask(c, call, &doc, err);
+		r = request_quotas(c, call, &doc, err);
 	}
-	return r < 0 ? r : print(c, call, doc, err);
+	return r < 0 ? r : print_quotas(c, call, doc, err);
 }
 
 const struct verb cli_verb_quota = {

@@ -9,7 +9,7 @@
 #include <signal.h>
 #include <string.h>
 #include <systemd/sd-event.h>
-#include "cli/client/insist.h"
+#include "cli/client/retry.h"
 #include "cli/views/job_view.h"
 #include "cli/output/stream.h"
 #include "cli/client/submission.h"
@@ -114,7 +114,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 
 	(void)s;
 	(void)si;
-	if (!run->job) { /* not handed in so far: see start() */
+	if (!run->job) { /* not handed in so far: see start_job() */
 		run->interrupts++;
 	} else if (!run->interrupts++) {
 		cancel(run);
@@ -144,7 +144,7 @@ static int watch_signals(struct run *run, struct err *err)
 
 /* ---- progress ---- */
 
-static void say(struct run *run, const char *text)
+static void print_progress(struct run *run, const char *text)
 {
 	if (!strcmp(run->said, text))
 		return;
@@ -163,9 +163,9 @@ static void on_progress(void *ctx, int result, json_t *answer, const struct err 
 	(void)err;
 	run->ticking = false;
 	if (result == 0 && state && why && *why && !strcmp(state, "queued"))
-		say(run, why);
+		print_progress(run, why);
 	else if (result == 0 && state)
-		say(run, state);
+		print_progress(run, state);
 	json_decref(answer);
 }
 
@@ -211,7 +211,7 @@ static void run_done(struct run *run)
 
 /* ---- the verb ---- */
 
-static int start(struct run *run, const struct verb_call *call, struct err *err)
+static int start_job(struct run *run, const struct verb_call *call, struct err *err)
 {
 	_cleanup_(request_done) struct request r;
 	int rc;
@@ -255,9 +255,9 @@ static int fetch(struct run *run, json_t **ret, struct err *err)
 	while (!run->finished) {
 		json_t *answer = NULL;
 
-		r = insist_ask(run->cli, (struct http_call){ .method = "GET", .path = path },
-			       &run->finished, &answer, err);
-		if (r == INSIST_LEFT)
+		r = retry_request(run->cli, (struct http_call){ .method = "GET", .path = path },
+				  &run->finished, &answer, err);
+		if (r == RETRY_STOPPED)
 			return LEFT;
 		if (r == 0)
 			r = job_view_read(json_object_get(answer, "job"), &v, err);
@@ -267,7 +267,7 @@ static int fetch(struct run *run, json_t **ret, struct err *err)
 		}
 		json_decref(answer);
 		if (r == 0)
-			r = insist_wait(run->cli, err);
+			r = retry_wait(run->cli, err);
 		if (r < 0)
 			return r;
 	}
@@ -293,14 +293,14 @@ static int tell_end(struct run *run, const json_t *answer, struct err *err)
 		       : cli_print_document(run->cli, answer, err);
 }
 
-static int run(const struct verb_call *call, void *ctx, struct err *err)
+static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(run_done) struct run run = { .cli = ctx, .err = err };
 	_cleanup_json_ json_t *answer = NULL;
 	int r = cli_begin(run.cli, call, err);
 
 	if (r == 0)
-		r = start(&run, call, err);
+		r = start_job(&run, call, err);
 	if (r == 0)
 		r = follow_to_end(&run, err);
 	if (r == 0)
@@ -332,5 +332,5 @@ const struct verb cli_verb_run = {
 	.min_args = 1,
 	.max_args = -1,
 	.stop_at_args = true,
-	.run = run,
+	.run = run_job,
 };

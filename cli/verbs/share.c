@@ -3,7 +3,7 @@
 #include <locale.h>
 #include <math.h>
 #include <string.h>
-#include "cli/client/asked_names.h"
+#include "cli/client/name_filter.h"
 #include "cli/cli.h"
 #include "cli/offline/share_file.h"
 #include "common/err.h"
@@ -47,7 +47,7 @@ struct show {
 	struct table *t;
 	bool indents;  /* for people: accounts by their depth */
 	int64_t below; /* depth of an account that was asked for, and is shown whole; -1 */
-	struct asked_names accounts, users;
+	struct name_filter accounts, users;
 	int n;
 };
 
@@ -70,8 +70,8 @@ static bool is_wanted(struct show *s, const struct row *row)
 	if (s->below >= 0 && row->depth <= s->below)
 		s->below = -1;
 	/* Every name is met, whether its row is below one that is shown or not. */
-	is_asked = is_user ? asked_names_meet(&s->users, row->user)
-			   : asked_names_meet(&s->accounts, row->account);
+	is_asked = is_user ? name_filter_match(&s->users, row->user)
+			   : name_filter_match(&s->accounts, row->account);
 	if (s->accounts.n && s->below < 0 && !is_user && is_asked)
 		s->below = row->depth;
 	if (s->accounts.n && s->below < 0)
@@ -283,7 +283,7 @@ static int read_controller(struct cli *c, struct show *s, struct err *err)
 
 /* ---- the verb ---- */
 
-static int check(const struct verb_call *call, struct err *err)
+static int check_options(const struct verb_call *call, struct err *err)
 {
 	const char *pool = verb_value(call, "pool");
 
@@ -300,20 +300,20 @@ static int share(const struct verb_call *call, void *ctx, struct err *err)
 	int r = table_new("rows", columns, &t, err);
 
 	if (r == 0)
-		r = check(call, err);
+		r = check_options(call, err);
 	if (r < 0)
 		return r;
 	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
 	s.t = t;
-	r = asked_names_init(&s.accounts, "account", verb_value(call, "account"), err);
+	r = name_filter_init(&s.accounts, "account", verb_value(call, "account"), err);
 	if (r == 0)
-		r = asked_names_init(&s.users, "user", verb_value(call, "user"), err);
+		r = name_filter_init(&s.users, "user", verb_value(call, "user"), err);
 	if (r == 0)
 		r = (verb_value(call, "ledger") ? read_ledger : read_controller)(c, &s, err);
 	if (r >= 0)
-		r = asked_names_check(&s.accounts, err);
+		r = name_filter_check(&s.accounts, err);
 	if (r >= 0)
-		r = asked_names_check(&s.users, err);
+		r = name_filter_check(&s.users, err);
 	if (r < 0)
 		return r;
 	r = table_print(t, &c->format, err);

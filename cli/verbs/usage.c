@@ -334,8 +334,8 @@ static void put_notes(struct table *t, const json_t *answer)
 		table_note_int(t, "gone_ppm", gone);
 }
 
-static int print(struct cli *c, const struct verb_call *call, struct table *t,
-		 const json_t *answer, struct err *err)
+static int print_usage(struct cli *c, const struct verb_call *call, struct table *t,
+		       const json_t *answer, struct err *err)
 {
 	_cleanup_free_ char *usual = usual_columns(call, t);
 	int r;
@@ -365,8 +365,8 @@ static int check_options(const struct verb_call *call, struct err *err)
 	return r;
 }
 
-static int ask(struct cli *c, const struct verb_call *call, struct table *t, json_t **ret,
-	       struct err *err)
+static int request_usage(struct cli *c, const struct verb_call *call, struct table *t,
+			 json_t **ret, struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
 	bool is_people = c->format.output == TABLE_TABLE;
@@ -425,9 +425,10 @@ static int usage(const struct verb_call *call, void *ctx, struct err *err)
 	if (r >= 0)
 		r = table_new("rows", columns, &t, err);
 	if (r >= 0)
-		r = (verb_value(call, "ledger") ? read_file : ask)(c, call, t, &answer, err);
+		r = (verb_value(call, "ledger") ? read_file : request_usage)(c, call, t,
+									     &answer, err);
 	if (r >= 0)
-		r = print(c, call, t, answer, err);
+		r = print_usage(c, call, t, answer, err);
 	if (r == 0 && table_size(t) == 0 && c->talks)
 		fprintf(stderr, "nothing was charged in that period\n");
 	return r;

@@ -3,12 +3,12 @@
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/client/job_ask.h"
+#include "cli/client/job_fetch.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/wire.h"
 
-static void tell(FILE *to, const char *title, const char *text)
+static void print_line(FILE *to, const char *title, const char *text)
 {
 	if (!text || !*text)
 		return;
@@ -34,7 +34,7 @@ static void tell_head(const struct job_view *v, FILE *to)
 	fputc('\n', to);
 }
 
-static void tell_forecast(const json_t *forecast, FILE *to)
+static void print_forecast(const json_t *forecast, FILE *to)
 {
 	char in[AMOUNT_TEXT_MAX], at[TABLE_CELL_MAX];
 
@@ -89,21 +89,22 @@ static int tell_priority(struct cli *c, const struct job_view *v, struct err *er
 	row = r < 0 ? NULL : json_array_get(json_object_get(answer, "rows"), 0);
 	if (row &&
 	    !strcmp(cli_text(answer, "order") ? cli_text(answer, "order") : "", "priority"))
-		tell(c->format.to, "priority", cli_text(row, "words"));
+		print_line(c->format.to, "priority", cli_text(row, "words"));
 	return r;
 }
 
-static int show(struct cli *c, const json_t *answer, const struct job_view *v, struct err *err)
+static int show_why(struct cli *c, const json_t *answer, const struct job_view *v,
+		    struct err *err)
 {
 	FILE *to = c->format.to;
 	int r;
 
 	tell_head(v, to);
-	tell(to, "why", cli_text(v->j, "why"));
-	tell_forecast(json_object_get(answer, "forecast"), to);
+	print_line(to, "why", cli_text(v->j, "why"));
+	print_forecast(json_object_get(answer, "forecast"), to);
 	r = tell_priority(c, v, err);
 	tell_suspended(v, to);
-	tell(to, "note", cli_text(v->j, "note"));
+	print_line(to, "note", cli_text(v->j, "note"));
 	tell_end(v, to);
 	return r;
 }
@@ -116,12 +117,13 @@ static int why(const struct verb_call *call, void *ctx, struct err *err)
 	int r = cli_begin(c, call, err);
 
 	if (r == 0)
-		r = job_ask(c, (struct job_asked){ call->args[0], "/why" }, &answer, &v, err);
+		r = job_fetch(c, (struct job_fetch_query){ call->args[0], "/why" }, &answer, &v,
+			      err);
 	if (r < 0)
 		return r;
 	if (c->format.output != TABLE_TABLE)
 		return cli_print_document(c, answer, err);
-	return show(c, answer, &v, err);
+	return show_why(c, answer, &v, err);
 }
 
 const struct verb cli_verb_why = {

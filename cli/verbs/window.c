@@ -93,7 +93,7 @@ static void put_percentage(struct cells *all, const struct window *w)
 		 fraction_format(f, text));
 }
 
-static void fill(struct cells *all, const struct window *w, const struct window_file *f)
+static void fill_cells(struct cells *all, const struct window *w, const struct window_file *f)
 {
 	put_month(all, "month", w->month);
 	put_text(all, "rule", window_rule_name(w->rule));
@@ -171,7 +171,7 @@ static int make_row(const struct cells *all, struct table **ret, struct err *err
 	return 0;
 }
 
-static void tell(FILE *to, const char *title, const char *text, const char *rest)
+static void print_line(FILE *to, const char *title, const char *text, const char *rest)
 {
 	fprintf(to, "%-34s %s%s\n", title, *text ? text : "-", rest);
 }
@@ -185,31 +185,32 @@ static void tell_sum(struct cells *all, FILE *to)
 
 static void print_view(struct cells *all, FILE *to)
 {
-	tell(to, "Start of accounting period:", cell(all, "period_start"), "");
-	tell(to, "End of accounting period:", cell(all, "period_end"), "");
-	tell(to, "Month:", cell(all, "month"), "");
+	print_line(to, "Start of accounting period:", cell(all, "period_start"), "");
+	print_line(to, "End of accounting period:", cell(all, "period_end"), "");
+	print_line(to, "Month:", cell(all, "month"), "");
 	fprintf(to, "%-34s %s (%s)\n", "State of quota:", cell(all, "mode"), cell(all, "why"));
-	tell(to, "Quota monthly (core-h):", cell(all, "allowance_current"), "");
-	tell(to, "Remaining core-h of prev. month:", cell(all, "remaining_previous"), "");
-	tell(to, "Consumed core-h act. month:", cell(all, "used_current"), "");
-	tell(to, "Consumable core-h (%):", cell(all, "percentage"), "");
+	print_line(to, "Quota monthly (core-h):", cell(all, "allowance_current"), "");
+	print_line(to, "Remaining core-h of prev. month:", cell(all, "remaining_previous"), "");
+	print_line(to, "Consumed core-h act. month:", cell(all, "used_current"), "");
+	print_line(to, "Consumable core-h (%):", cell(all, "percentage"), "");
 	tell_sum(all, to);
-	tell(to, "Rule:", cell(all, "rule"), "");
-	tell(to, "No submission above, this month:", cell(all, "stop_month_above"), " core-h");
+	print_line(to, "Rule:", cell(all, "rule"), "");
+	print_line(to, "No submission above, this month:", cell(all, "stop_month_above"),
+		   " core-h");
 	fprintf(to, "%-34s %s core-h (%s used of %s)\n",
 		"No submission above, period:", cell(all, "stop_total_above"),
 		cell(all, "total_used"), cell(all, "total_allowance"));
 }
 
-static int print(const struct cli *c, const struct window *w, const struct window_file *f,
-		 struct err *err)
+static int print_window(const struct cli *c, const struct window *w,
+			const struct window_file *f, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	const struct table_format *form = &c->format;
 	struct cells all = { 0 };
 	int r;
 
-	fill(&all, w, f);
+	fill_cells(&all, w, f);
 	if (form->output == TABLE_TABLE && !form->columns) {
 		print_view(&all, form->to);
 		return 0;
@@ -242,7 +243,7 @@ static int window(const struct verb_call *call, void *ctx, struct err *err)
 		r = window_file_read(path, &f, err);
 	if (r == 0)
 		r = window_look(&(struct window_period){ f.months, f.n }, at, rule, &w, err);
-	return r < 0 ? r : print(ctx, &w, &f, err);
+	return r < 0 ? r : print_window(ctx, &w, &f, err);
 }
 
 const struct verb cli_verb_window = {

@@ -19,7 +19,7 @@ struct err;
 #define REQUEST_SCRIPT_MAX (1 << 20)
 #define REQUEST_ENV_MAX (256 << 10) /* all of env, with NULs */
 
-enum vmem_policy {
+enum request_vmem_policy {
 	VMEM_POLICY_KILL, /* the mapping that exceeds kills the job (default) */
 	VMEM_POLICY_DENY, /* the call fails with ENOMEM and the job lives */
 };
@@ -58,7 +58,7 @@ struct request {
 	struct select select; /* in chunks; n 0: one chunk */
 	bool is_exclusive;    /* its nodes are held whole, and paid for */
 	struct job_part part;
-	enum vmem_policy vmem_policy;
+	enum request_vmem_policy vmem_policy;
 	bool stream;	/* output is sent to the controller (`reeve run`) instead of files */
 	bool join;	/* stderr into stdout */
 	char *script;	/* text of the job script; NULL: run argv */

@@ -14,20 +14,22 @@ static const struct item {
 	const char *name;
 	size_t in_chunk, in_resources;
 } items[] = {
-	{ "ncpus", offsetof(struct chunk, ncpus), offsetof(struct resources, ncpus) },
-	{ "vmem", offsetof(struct chunk, vmem_bytes), offsetof(struct resources, vmem_bytes) },
-	{ "mem", offsetof(struct chunk, mem_bytes), offsetof(struct resources, mem_bytes) },
-	{ "jobfs", offsetof(struct chunk, jobfs_bytes),
+	{ "ncpus", offsetof(struct select_chunk, ncpus), offsetof(struct resources, ncpus) },
+	{ "vmem", offsetof(struct select_chunk, vmem_bytes),
+	  offsetof(struct resources, vmem_bytes) },
+	{ "mem", offsetof(struct select_chunk, mem_bytes),
+	  offsetof(struct resources, mem_bytes) },
+	{ "jobfs", offsetof(struct select_chunk, jobfs_bytes),
 	  offsetof(struct resources, jobfs_bytes) },
-	{ "ngpus", offsetof(struct chunk, ngpus), offsetof(struct resources, ngpus) },
+	{ "ngpus", offsetof(struct select_chunk, ngpus), offsetof(struct resources, ngpus) },
 };
 
-static int64_t *in_chunk(struct chunk *c, const struct item *i)
+static int64_t *in_chunk(struct select_chunk *c, const struct item *i)
 {
 	return (int64_t *)(void *)((char *)c + i->in_chunk);
 }
 
-static int64_t of_chunk(const struct chunk *c, const struct item *i)
+static int64_t of_chunk(const struct select_chunk *c, const struct item *i)
 {
 	return *(const int64_t *)(const void *)((const char *)c + i->in_chunk);
 }
@@ -102,7 +104,7 @@ static int set_model(char model[static REQUEST_NAME_MAX], const struct resources
 
 /* One chunk on its way. */
 struct parsing {
-	struct chunk *c;
+	struct select_chunk *c;
 	char *model; /* REQUEST_NAME_MAX bytes */
 	enum amount_units units;
 };
@@ -110,7 +112,7 @@ struct parsing {
 static int parse_item(char *text, const struct parsing *p, struct err *err)
 {
 	struct resources one = { 0 };
-	struct chunk *c = p->c;
+	struct select_chunk *c = p->c;
 	char name[ITEM_MAX];
 	const struct item *i;
 	int r;
@@ -152,7 +154,7 @@ static int parse_chunk(const char *text, const struct parsing *p, struct err *er
 	char item[ITEM_MAX];
 	int r = 0;
 
-	*p->c = (struct chunk){ .n = 1 };
+	*p->c = (struct select_chunk){ .n = 1 };
 	for (bool is_first = true; text; is_first = false) {
 		r = cut(&text, ':', item, err);
 		if (r >= 0)
@@ -232,7 +234,8 @@ int select_parse_place(const char *text, struct select *ret, bool *ret_exclusive
 
 /* ---- and back ---- */
 
-static size_t add_item(char *buf, size_t used, const struct item *i, const struct chunk *c)
+static size_t add_item(char *buf, size_t used, const struct item *i,
+		       const struct select_chunk *c)
 {
 	int64_t v = of_chunk(c, i);
 	char amount[AMOUNT_TEXT_MAX];
@@ -254,7 +257,7 @@ const char *select_format(const struct select *s, const char *model,
 
 	buf[0] = '\0';
 	for (int32_t k = 0; k < s->n; k++) {
-		const struct chunk *c = &s->of[k];
+		const struct select_chunk *c = &s->of[k];
 
 		used += (size_t)snprintf(buf + used, SELECT_TEXT_MAX - used, "%s%lld",
 					 k ? "+" : "", (long long)c->n);
@@ -292,7 +295,7 @@ static const struct resource_def *def_of(const struct item *i)
 /* 0 where a chunk does not state it: of mem alone, which is then derived from vmem. */
 static int sum_of(const struct select *s, const struct item *i, int64_t *ret, struct err *err)
 {
-	bool is_mem = i->in_chunk == offsetof(struct chunk, mem_bytes);
+	bool is_mem = i->in_chunk == offsetof(struct select_chunk, mem_bytes);
 	int64_t sum = 0, v;
 
 	for (int32_t k = 0; k < s->n; k++) {
@@ -339,7 +342,8 @@ int64_t select_chunks(const struct select *s)
 	return n ? n : 1;
 }
 
-void select_chunk(const struct chunk *c, const struct resources *whole, struct resources *ret)
+void select_chunk(const struct select_chunk *c, const struct resources *whole,
+		  struct resources *ret)
 {
 	*ret = *whole;
 	for (size_t i = 0; i < ARRAY_LEN(items); i++)
@@ -350,7 +354,7 @@ void select_chunk(const struct chunk *c, const struct resources *whole, struct r
 
 bool select_split(const struct resources *whole, int64_t n, struct select *ret)
 {
-	struct chunk *c = &ret->of[0];
+	struct select_chunk *c = &ret->of[0];
 
 	if (n < 1 || n > SELECT_CHUNKS_MAX || whole->ncpus % n || whole->ngpus % n)
 		return false;

@@ -17,7 +17,7 @@ struct resources;
 #define SELECT_CHUNKS_MAX 100000 /* chunks in one request */
 #define SELECT_TEXT_MAX 1024	 /* bytes that select_format() needs at most */
 
-struct chunk {
+struct select_chunk {
 	int64_t n; /* so many of them */
 	int64_t ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus;
 };
@@ -25,7 +25,7 @@ struct chunk {
 struct select {
 	int32_t n;	   /* kinds; 0: the request is one chunk, held by one node */
 	bool is_scattered; /* each chunk on a node of its own */
-	struct chunk of[SELECT_MAX];
+	struct select_chunk of[SELECT_MAX];
 };
 
 /* "2:ncpus=16:vmem=32GB+1:ncpus=4" onto ret->of and ret->n; what has no number before it is
@@ -54,7 +54,8 @@ int64_t select_chunks(const struct select *s); /* how many chunks there are; at 
 /* One of the chunks as a request of its own: the rest (walltime, kind of node, ...) is
  * `whole`'s.
  */
-void select_chunk(const struct chunk *c, const struct resources *whole, struct resources *ret);
+void select_chunk(const struct select_chunk *c, const struct resources *whole,
+		  struct resources *ret);
 /* `whole` in n equal chunks of one kind; false: cores or GPUs cannot be divided by n. Bytes are
  * rounded up. */
 bool select_split(const struct resources *whole, int64_t n, struct select *ret);

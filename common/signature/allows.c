@@ -134,11 +134,11 @@ struct amount_of_chunk {
 	size_t whole, chunk;
 };
 static const struct amount_of_chunk of_chunks[] = {
-	{ offsetof(struct resources, ncpus), offsetof(struct chunk, ncpus) },
-	{ offsetof(struct resources, vmem_bytes), offsetof(struct chunk, vmem_bytes) },
-	{ offsetof(struct resources, mem_bytes), offsetof(struct chunk, mem_bytes) },
-	{ offsetof(struct resources, jobfs_bytes), offsetof(struct chunk, jobfs_bytes) },
-	{ offsetof(struct resources, ngpus), offsetof(struct chunk, ngpus) },
+	{ offsetof(struct resources, ncpus), offsetof(struct select_chunk, ncpus) },
+	{ offsetof(struct resources, vmem_bytes), offsetof(struct select_chunk, vmem_bytes) },
+	{ offsetof(struct resources, mem_bytes), offsetof(struct select_chunk, mem_bytes) },
+	{ offsetof(struct resources, jobfs_bytes), offsetof(struct select_chunk, jobfs_bytes) },
+	{ offsetof(struct resources, ngpus), offsetof(struct select_chunk, ngpus) },
 };
 
 static int64_t amount_at(const void *of, size_t offset)

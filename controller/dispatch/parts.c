@@ -13,7 +13,7 @@ void parts_done(struct parts *p)
 }
 
 /* mem is summed only where every chunk states it (select_total()). */
-static void add(struct resources *to, const struct chunk *c)
+static void add(struct resources *to, const struct select_chunk *c)
 {
 	to->ncpus += c->ncpus;
 	to->vmem_bytes += c->vmem_bytes;
@@ -36,7 +36,7 @@ struct summing {
 	int32_t *part_of; /* part + 1 by node; 0: none yet */
 };
 
-static void put(struct summing *s, const struct chunk *c, int32_t node)
+static void put(struct summing *s, const struct select_chunk *c, int32_t node)
 {
 	const struct resources *whole = &s->ask->job->job.want;
 	int32_t *part = &s->part_of[node];

@@ -19,9 +19,9 @@ $O/tests/unit/test_place: $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/com
 $O/tests/unit/test_topology: LDLIBS += -lhwloc
 $O/tests/unit/test_topology: $O/agent/enforce/topology.o $O/agent/admit/place.o $O/agent/admit/cpulist.o $O/common/err.o
 $O/tests/unit/test_conf: $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
-$O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb verb_help nearest err)
+$O/tests/unit/test_verb: $(patsubst %,$O/common/%.o,verb/verb verb/verb_help nearest err)
 $O/tests/unit/test_table: LDLIBS += -ljansson -lsmartcols
-$O/tests/unit/test_table: $(patsubst %,$O/cli/output/%.o,table table_render table_plain table_programs text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
+$O/tests/unit/test_table: $(patsubst %,$O/cli/output/%.o,table table_print table_render table_plain table_programs text) $O/common/nearest.o $O/common/model/job.o $(MODEL) $(WIRE)
 $O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)

@@ -124,9 +124,10 @@ static void what_is_refused_is_what_the_schedule_never_starts(void **state)
 		for (size_t i = 0; i < n; i++)
 			nodes[i] = node("n", 1 + random_of(&seed, 6), 1 + random_of(&seed, 8));
 		for (int32_t k = 0; k < s.n; k++)
-			s.of[k] = (struct chunk){ .n = 1 + random_of(&seed, 3),
-						  .ncpus = 1 + random_of(&seed, 4),
-						  .vmem_bytes = random_of(&seed, 4) * GIB };
+			s.of[k] = (struct select_chunk){ .n = 1 + random_of(&seed, 3),
+							 .ncpus = 1 + random_of(&seed, 4),
+							 .vmem_bytes =
+								 random_of(&seed, 4) * GIB };
 		assert_same(nodes, n, &ask);
 		taken = nodes_of_schedule(nodes, n, &ask);
 		refused += taken == 0;

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "common/verb.h"
+#include "common/verb/verb.h"
 
 static const struct verb_option common[] = {
 	{ "json", 0, NULL, "JSON", NULL },

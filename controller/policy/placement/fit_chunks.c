@@ -89,7 +89,7 @@ static void say_most(const struct packing *p, int32_t kind, int64_t could,
 		     char why[static FIT_WHY_MAX])
 {
 	const struct taking one = taking_of(p->ask, kind);
-	const struct chunk *c = &p->ask->select->of[kind];
+	const struct select_chunk *c = &p->ask->select->of[kind];
 
 	if (could == 0 && !fit_is_possible(p->nodes, p->n, &one.res, why))
 		return; /* not even one */

@@ -1,28 +1,28 @@
-/* asked_names.c - see asked_names.h. */
+/* name_filter.c - see name_filter.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include "cli/client/asked_names.h"
+#include "cli/client/name_filter.h"
 #include "common/err.h"
 #include "common/nearest.h"
 
-int asked_names_init(struct asked_names *a, const char *what, const char *list, struct err *err)
+int name_filter_init(struct name_filter *a, const char *what, const char *list, struct err *err)
 {
 	size_t n;
 
-	*a = (struct asked_names){ .what = what };
+	*a = (struct name_filter){ .what = what };
 	for (; list; list = list[n] ? list + n + 1 : NULL) {
 		n = strcspn(list, ",");
-		if (n == 0 || n >= REQUEST_NAME_MAX || a->n == ASKED_NAMES_MAX)
+		if (n == 0 || n >= REQUEST_NAME_MAX || a->n == NAME_FILTER_MAX)
 			return err_set(err, -EINVAL,
 				       "--%s: write one name, or up to %d with commas between",
-				       what, ASKED_NAMES_MAX);
+				       what, NAME_FILTER_MAX);
 		snprintf(a->name[a->n++].text, REQUEST_NAME_MAX, "%.*s", (int)n, list);
 	}
 	return 0;
 }
 
-static void offer(struct asked_name *asked, const char *name)
+static void offer(struct name_filter_entry *asked, const char *name)
 {
 	struct nearest near;
 	const char *best;
@@ -36,7 +36,7 @@ static void offer(struct asked_name *asked, const char *name)
 		snprintf(asked->nearest, sizeof(asked->nearest), "%s", best);
 }
 
-bool asked_names_meet(struct asked_names *a, const char *name)
+bool name_filter_match(struct name_filter *a, const char *name)
 {
 	bool is_asked = a->n == 0;
 
@@ -49,10 +49,10 @@ bool asked_names_meet(struct asked_names *a, const char *name)
 	return is_asked;
 }
 
-int asked_names_check(const struct asked_names *a, struct err *err)
+int name_filter_check(const struct name_filter *a, struct err *err)
 {
 	for (size_t i = 0; i < a->n; i++) {
-		const struct asked_name *n = &a->name[i];
+		const struct name_filter_entry *n = &a->name[i];
 
 		if (n->is_met)
 			continue;

@@ -5,7 +5,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/nearest.h"
-#include "common/verb.h"
+#include "common/verb/verb.h"
 
 #define OPTIONS_MAX 64
 #define LONG_ONLY 1000 /* getopt's value of option i: its letter, or this + i */

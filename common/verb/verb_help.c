@@ -1,6 +1,6 @@
 /* verb_help.c - the words that a verb table turns into: --help, completion, man page. */
 #include <string.h>
-#include "common/verb.h"
+#include "common/verb/verb.h"
 
 #define HELP_COLUMN 30
 

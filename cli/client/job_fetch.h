@@ -1,12 +1,12 @@
-/* job_ask - asks the controller for one job, as it was typed. */
+/* job_fetch - asks the controller for one job, as it was typed. */
 #pragma once
 #include "cli/cli.h"
 #include "cli/views/job_view.h"
 
-struct job_asked {
+struct job_fetch_query {
 	const char *typed; /* "12", "12[7]" */
 	const char *what;  /* "": the job itself; "/why" */
 };
 /* *ret points into *ret_answer, which the caller frees. */
-int job_ask(struct cli *c, struct job_asked asked, json_t **ret_answer, struct job_view *ret,
-	    struct err *err);
+int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
+	      struct job_view *ret, struct err *err);

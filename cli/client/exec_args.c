@@ -1,9 +1,9 @@
-/* exec_words.c - see exec_words.h. */
+/* exec_args.c - see exec_args.h. */
 #include <errno.h>
 #include <pwd.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/client/exec_words.h"
+#include "cli/client/exec_args.h"
 #include "common/err.h"
 #include "common/utf8.h"
 #include "common/wire/wire.h"
@@ -126,7 +126,7 @@ static int collect(const struct verb_call *call, char ***ret, struct err *err)
 	return r < 0 ? r : append_all(ret, call->args, err);
 }
 
-static int take_rsh(char *const *words, struct exec_words *w, struct err *err)
+static int take_rsh(char *const *words, struct exec_args *w, struct err *err)
 {
 	_cleanup_free_ char *line = NULL;
 	char sh[] = "/bin/sh", c[] = "-c", *shell[] = { sh, c, NULL, NULL };
@@ -148,7 +148,7 @@ static int take_rsh(char *const *words, struct exec_words *w, struct err *err)
 	return append_all(&w->argv, shell, err);
 }
 
-static int read_rsh(const struct verb_call *call, struct exec_words *w, struct err *err)
+static int read_rsh(const struct verb_call *call, struct exec_args *w, struct err *err)
 {
 	char **words = NULL;
 	int r = collect(call, &words, err);
@@ -170,7 +170,7 @@ static int check_text(char *const *argv, struct err *err)
 	return 0;
 }
 
-int exec_words_read(const struct verb_call *call, struct exec_words *ret, struct err *err)
+int exec_args_read(const struct verb_call *call, struct exec_args *ret, struct err *err)
 {
 	int r = 0;
 
@@ -189,7 +189,7 @@ int exec_words_read(const struct verb_call *call, struct exec_words *ret, struct
 	return r < 0 ? r : check_text(ret->argv, err);
 }
 
-void exec_words_done(struct exec_words *w)
+void exec_args_done(struct exec_args *w)
 {
 	w->argv = drop(w->argv);
 	w->nodes = drop(w->nodes);
@@ -197,14 +197,14 @@ void exec_words_done(struct exec_words *w)
 
 /* --- the environment --- */
 
-static const char *kind(const struct exec_export *e)
+static const char *kind(const struct exec_args_export *e)
 {
 	if (e->typed)
 		return e->typed;
 	return e->is_inside ? "all" : "none";
 }
 
-bool exec_words_needs_job(const struct exec_export *e)
+bool exec_args_needs_job(const struct exec_args_export *e)
 {
 	return strcmp(kind(e), "all") != 0 && strcmp(kind(e), "none") != 0;
 }
@@ -252,8 +252,8 @@ static int put_names(json_t *env, const char *typed, struct err *err)
 	return r;
 }
 
-int exec_words_env(const struct exec_export *e, const json_t *job, json_t **ret,
-		   struct err *err)
+int exec_args_env(const struct exec_args_export *e, const json_t *job, json_t **ret,
+		  struct err *err)
 {
 	const char *what = kind(e);
 	const json_t *own = json_object_get(json_object_get(job, "request"), "env");

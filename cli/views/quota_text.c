@@ -1,15 +1,15 @@
-/* quota_show.c - see quota_show.h. */
+/* quota_text_print.c - see quota_text_print.h. */
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"
-#include "cli/views/quota_show.h"
+#include "cli/views/quota_text.h"
 #include "common/model/amount.h"
 #include "controller/ledger/calendar.h"
 #include "controller/quota/quota.h"
 
 #define TITLE "%-34s "
 
-static void tell(FILE *to, const char *title, const char *text)
+static void print_line(FILE *to, const char *title, const char *text)
 {
 	fprintf(to, TITLE, title);
 	cli_put(to, text ? text : "-");
@@ -23,7 +23,8 @@ static void tell_amount(const json_t *q, FILE *to, const char *title, const char
 	char head[96], text[QUOTA_AMOUNT_MAX];
 
 	snprintf(head, sizeof(head), "%s (%.40s):", title, unit ? unit : "-");
-	tell(to, head, json_object_get(q, key) ? quota_format(cli_int(q, key, 0), text) : NULL);
+	print_line(to, head,
+		   json_object_get(q, key) ? quota_format(cli_int(q, key, 0), text) : NULL);
 }
 
 /* The last day, where the document has the day after it. */
@@ -40,8 +41,8 @@ static void tell_period(const json_t *q, FILE *to)
 {
 	char end[CALENDAR_DAY_MAX];
 
-	tell(to, "Start of accounting period:", cli_text(q, "start"));
-	tell(to, "End of accounting period:", last_day(cli_text(q, "end"), end));
+	print_line(to, "Start of accounting period:", cli_text(q, "start"));
+	print_line(to, "End of accounting period:", last_day(cli_text(q, "end"), end));
 }
 
 static void tell_active(const json_t *q, FILE *to)
@@ -67,11 +68,11 @@ static void tell_group(const json_t *q, FILE *to, const char *title)
 	char text[256];
 
 	if (!account || !owner || !strcmp(account, owner)) {
-		tell(to, title, account);
+		print_line(to, title, account);
 		return;
 	}
 	snprintf(text, sizeof(text), "%.64s (counts with all of %.64s)", account, owner);
-	tell(to, title, text);
+	print_line(to, title, text);
 }
 
 /* "2026 (cluster narval, gpu)": what tells two allocations of one account apart. */
@@ -84,7 +85,7 @@ static void tell_allocation(const json_t *q, FILE *to)
 	snprintf(text, sizeof(text), "%.64s (%s%.64s, %.16s)", label ? label : "-",
 		 cluster && *cluster ? "cluster " : "all clusters",
 		 cluster && *cluster ? cluster : "", pool ? pool : "-");
-	tell(to, "Allocation:", text);
+	print_line(to, "Allocation:", text);
 }
 
 static void tell_state(const json_t *q, FILE *to)
@@ -93,7 +94,7 @@ static void tell_state(const json_t *q, FILE *to)
 	char text[160];
 
 	snprintf(text, sizeof(text), "%.32s (%.100s)", mode ? mode : "-", why ? why : "-");
-	tell(to, "State of project:", text);
+	print_line(to, "State of project:", text);
 }
 
 static void show_window(const json_t *q, FILE *to)
@@ -108,7 +109,7 @@ static void show_window(const json_t *q, FILE *to)
 	tell_amount(q, to, "Remaining of prev. month", "remaining_previous_ms");
 	tell_amount(q, to, "Consumed act. month", "used_month_ms");
 	snprintf(text, sizeof(text), "%" PRId64, cli_int(q, "percentage", 0));
-	tell(to, "Consumable (%):", json_object_get(q, "percentage") ? text : NULL);
+	print_line(to, "Consumable (%):", json_object_get(q, "percentage") ? text : NULL);
 	tell_amount(q, to, "Consumable", "available_ms");
 	tell_active(q, to);
 	if (json_object_get(q, "running_jobs"))
@@ -185,7 +186,7 @@ static void show_target(const json_t *q, FILE *to)
 	tell_active(q, to);
 }
 
-void quota_show(const json_t *q, FILE *to)
+void quota_text_print(const json_t *q, FILE *to)
 {
 	const char *rule = cli_text(q, "rule");
 	int64_t bytes = cli_int(q, "storage_bytes", 0);
@@ -200,9 +201,10 @@ void quota_show(const json_t *q, FILE *to)
 	else
 		show_window(q, to);
 	if (json_object_get(q, "storage_bytes"))
-		tell(to, "Storage allotted:", amount_format_bytes_like(bytes, bytes, text));
+		print_line(to,
+			   "Storage allotted:", amount_format_bytes_like(bytes, bytes, text));
 	if (json_is_true(json_object_get(q, "is_past")))
-		tell(to, "As it stood at the end of:", cli_text(q, "day"));
+		print_line(to, "As it stood at the end of:", cli_text(q, "day"));
 	cli_put(to, cli_text(q, "words"));
 	fputc('\n', to);
 }

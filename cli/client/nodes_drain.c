@@ -1,8 +1,8 @@
-/* nodes_order.c - see nodes_order.h. */
+/* nodes_drain_run.c - see nodes_drain_run.h. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
-#include "cli/client/nodes_order.h"
+#include "cli/client/nodes_drain.h"
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/time_units.h"
@@ -88,7 +88,7 @@ static int check_words(const struct verb_call *call, struct err *err)
 	return 0;
 }
 
-int nodes_order(const struct verb_call *call, struct cli *c, struct err *err)
+int nodes_drain_run(const struct verb_call *call, struct cli *c, struct err *err)
 {
 	_cleanup_json_ json_t *body = NULL, *answer = NULL;
 	_cleanup_(table_freep) struct table *t = NULL;
@@ -124,7 +124,7 @@ static void put_time(FILE *to, const char *word, int64_t at_ns)
 		fprintf(to, " %s %s", word, text);
 }
 
-void nodes_tell_drains(const struct cli *c, const json_t *nodes)
+void nodes_drain_print_reasons(const struct cli *c, const json_t *nodes)
 {
 	FILE *to = c->format.to;
 	json_t *node;

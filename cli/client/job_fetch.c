@@ -1,10 +1,10 @@
-/* job_ask.c - see job_ask.h. */
+/* job_fetch.c - see job_fetch.h. */
 #include <errno.h>
-#include "cli/client/job_ask.h"
+#include "cli/client/job_fetch.h"
 #include "common/err.h"
 
-int job_ask(struct cli *c, struct job_asked asked, json_t **ret_answer, struct job_view *ret,
-	    struct err *err)
+int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,
+	      struct job_view *ret, struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
 	char text[JOB_ID_TEXT_MAX];

@@ -1,10 +1,10 @@
-/* sink.c - see sink.h. */
+/* writer.c - see writer.h. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-#include "cli/output/sink.h"
+#include "cli/output/writer.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 
@@ -28,7 +28,7 @@ static int write_all(int fd, const char *data, size_t size, struct err *err)
 }
 
 /* In one piece, so that lines of several nodes do not mix. */
-static int write_line(const struct sink *s, const char *data, size_t size, struct err *err)
+static int write_line(const struct writer *s, const char *data, size_t size, struct err *err)
 {
 	size_t before = strlen(s->label) + 2;
 	_cleanup_free_ char *line = malloc(before + size + 2);
@@ -42,7 +42,7 @@ static int write_line(const struct sink *s, const char *data, size_t size, struc
 	return write_all(s->fd, line, before + size + 1, err);
 }
 
-static int put_rest(struct sink *s, struct err *err)
+static int put_rest(struct writer *s, struct err *err)
 {
 	size_t size = s->n_rest;
 
@@ -50,18 +50,18 @@ static int put_rest(struct sink *s, struct err *err)
 	return size ? write_line(s, s->rest, size, err) : 0;
 }
 
-static int put_labelled(struct sink *s, const char *data, size_t size, struct err *err)
+static int put_labelled(struct writer *s, const char *data, size_t size, struct err *err)
 {
 	int r = 0;
 
 	if (!s->rest)
-		s->rest = malloc(SINK_LINE_MAX);
+		s->rest = malloc(WRITER_LINE_MAX);
 	if (!s->rest)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < size && r == 0; i++) {
 		if (data[i] == '\n' && s->n_rest == 0)
 			r = write_line(s, "", 0, err);
-		else if (data[i] == '\n' || s->n_rest == SINK_LINE_MAX)
+		else if (data[i] == '\n' || s->n_rest == WRITER_LINE_MAX)
 			r = put_rest(s, err);
 		if (data[i] != '\n')
 			s->rest[s->n_rest++] = data[i];
@@ -69,19 +69,19 @@ static int put_labelled(struct sink *s, const char *data, size_t size, struct er
 	return r;
 }
 
-int sink_put(struct sink *s, const uint8_t *data, size_t size, struct err *err)
+int writer_write(struct writer *s, const uint8_t *data, size_t size, struct err *err)
 {
 	if (s->label)
 		return put_labelled(s, (const char *)data, size, err);
 	return write_all(s->fd, (const char *)data, size, err);
 }
 
-int sink_end(struct sink *s, struct err *err)
+int writer_finish(struct writer *s, struct err *err)
 {
 	return put_rest(s, err);
 }
 
-void sink_done(struct sink *s)
+void writer_done(struct writer *s)
 {
 	free(s->rest);
 	s->rest = NULL;

@@ -1,8 +1,0 @@
-/* nodes_order - reeve nodes drain|resume NODE...: operators take nodes out of use and back. */
-#pragma once
-#include "cli/cli.h"
-
-/* After cli_begin(); the arguments are the word and the nodes. */
-int nodes_order(const struct verb_call *call, struct cli *c, struct err *err);
-/* Below the table of nodes: which are drained, by whom, since when and why. */
-void nodes_tell_drains(const struct cli *c, const json_t *nodes);

@@ -1,0 +1,18 @@
+/* fairshare_decimal - usage as people and programs write it, held exactly. */
+#pragma once
+#include "controller/policy/fairshare/fairshare.h"
+
+/* Digits of a number as written: value = 0.DIGITS * 10^point. */
+#define FAIRSHARE_DECIMAL_DIGITS_MAX 80
+struct fairshare_decimal {
+	char digits[FAIRSHARE_DECIMAL_DIGITS_MAX +
+		    1]; /* begins and ends with another digit than 0 */
+	int n, point;
+};
+
+/* "12", "0.5", "1.5e10", ".5", "3.": false for anything else, a sign in front included. What is
+ * behind the 80th digit is dropped. */
+bool fairshare_decimal_parse(const char *text, struct fairshare_decimal *ret);
+/* value * 10^decimals, rounded half up. The caller knows that it fits: point + decimals <= 38.
+ */
+fairshare_usage fairshare_decimal_scale(const struct fairshare_decimal *d, int decimals);

@@ -1,0 +1,23 @@
+/* writer - where the output of a job or a step goes: bytes as they come, or whole lines behind a
+ * label.
+ */
+#pragma once
+#include <stddef.h>
+#include <stdint.h>
+
+struct err;
+
+#define WRITER_LINE_MAX (64 << 10) /* labelled, a longer line is cut into several */
+
+struct writer {
+	int fd;
+	const char *label; /* "n1": lines begin with "n1: "; NULL: bytes as they come */
+	char *rest;	   /* the line that is not complete yet */
+	size_t n_rest;
+};
+
+/* < 0: it could not be written. */
+int writer_write(struct writer *s, const uint8_t *data, size_t size, struct err *err);
+/* Nothing more will come: what is left of a line is one. */
+int writer_finish(struct writer *s, struct err *err);
+void writer_done(struct writer *s);

@@ -1,7 +1,0 @@
-/* quota_show - one element of GET /v1/quota for people: as a project's member knows the view of
- * each site (docs/quotas.md). */
-#pragma once
-#include <jansson.h>
-#include <stdio.h>
-
-void quota_show(const json_t *quota, FILE *to);
