@@ -4,15 +4,30 @@
 #include <stdlib.h>
 #include "common/err.h"
 #include "controller/ledger/hooks.h"
+#include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
+
+/* clang-format off */
+#define EVENT_COLUMNS(X) \
+	X(EVENT_ID,         "e.id") \
+	X(EVENT_AT_NS,      ", e.at_ns") \
+	X(EVENT_JOB,        ", e.job") \
+	X(EVENT_NODE,       ", e.node") \
+	X(EVENT_WHAT,       ", e.what") \
+	X(EVENT_GIVEN,      ", e.given") \
+	X(EVENT_OVER,       ", e.over") \
+	X(EVENT_N_RUNNING,  ", (SELECT COUNT(*) FROM events x WHERE x.job = e.job AND x.what =" \
+		" 'running' AND x.id < e.id AND x.id > e.give_id)") \
+	X(EVENT_STARTED_NS, ", a.started_ns") \
+	X(EVENT_END_KIND,   ", a.end_kind")
+/* clang-format on */
+enum { EVENT_COLUMNS(SQL_NAME) };
+#define EVENT_SELECT "SELECT " EVENT_COLUMNS(SQL_COLUMN)
 
 /* An attempt begins with "give" and is over with "ended" or "node-lost", so that these count to
  * its number, and say whether the job was in the queue. */
-static const char happenings_sql[] =
-	"SELECT e.id, e.at_ns, e.job, e.node, e.what, e.given, e.over,"
-	" (SELECT COUNT(*) FROM events x WHERE x.job = e.job AND x.what = 'running'"
-	"  AND x.id < e.id AND x.id > e.give_id),"
-	" a.started_ns, a.end_kind FROM (SELECT id, at_ns, job, node, what,"
+static const char happenings_sql[] = EVENT_SELECT
+	" FROM (SELECT id, at_ns, job, node, what,"
 	"  (SELECT COUNT(*) FROM events x WHERE x.job = y.job AND x.what = 'give'"
 	"   AND x.id < y.id) AS given,"
 	"  (SELECT COALESCE(MAX(x.id), 0) FROM events x WHERE x.job = y.job"
@@ -31,15 +46,17 @@ int store_happenings(struct store *s, struct store_happenings which, store_happe
 
 	r = db_query(s->db, err, &st, happenings_sql, "ii", which.after, which.max);
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		const struct store_happening h = { .id = db_int(st, 0),
-						   .at_ns = db_int(st, 1),
-						   .job = db_int(st, 2),
-						   .node = store_text(st, 3),
-						   .what = store_text(st, 4),
-						   .is_queued = db_int(st, 5) == db_int(st, 6),
-						   .has_run = db_int(st, 7) > 0,
-						   .has_started = db_int(st, 8) > 0,
-						   .was_killed = db_int(st, 9) == END_LIMIT };
+		const struct store_happening h = {
+			.id = db_int(st, EVENT_ID),
+			.at_ns = db_int(st, EVENT_AT_NS),
+			.job = db_int(st, EVENT_JOB),
+			.node = store_text(st, EVENT_NODE),
+			.what = store_text(st, EVENT_WHAT),
+			.is_queued = db_int(st, EVENT_GIVEN) == db_int(st, EVENT_OVER),
+			.has_run = db_int(st, EVENT_N_RUNNING) > 0,
+			.has_started = db_int(st, EVENT_STARTED_NS) > 0,
+			.was_killed = db_int(st, EVENT_END_KIND) == END_LIMIT
+		};
 
 		n++;
 		r = fn(ctx, &h, err);

@@ -17,6 +17,11 @@
 #define SQL_JOB_SUSPENDED SQL_TEXT(3)
 #define SQL_JOB_ENDED SQL_TEXT(5)
 
+/* The columns of a SELECT, named where they are written: a list X(NAME, "text") is both the text of
+ * the statement and the enum by which its columns are read. */
+#define SQL_COLUMN(name, text) text
+#define SQL_NAME(name, text) name,
+
 /* store_filter.state */
 #define SQL_STORE_ANY SQL_TEXT(-1)
 #define SQL_STORE_ACTIVE SQL_TEXT(-2)

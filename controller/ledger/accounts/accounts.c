@@ -165,6 +165,23 @@ int store_accounts_apply(struct store *s, const struct store_accounts_change *c,
 	return 0;
 }
 
+/* clang-format off */
+#define LOG_COLUMNS(X) \
+	X(LOG_ID,        "id") \
+	X(LOG_AT_NS,     ", at_ns") \
+	X(LOG_REVISION,  ", revision") \
+	X(LOG_AUTHOR,    ", author") \
+	X(LOG_OP,        ", op") \
+	X(LOG_SECTION,   ", section") \
+	X(LOG_NAME,      ", name") \
+	X(LOG_KEY,       ", key") \
+	X(LOG_ITEM,      ", item") \
+	X(LOG_OLD_VALUE, ", old_value") \
+	X(LOG_NEW_VALUE, ", new_value")
+/* clang-format on */
+enum { LOG_COLUMNS(SQL_NAME) };
+#define LOG_SELECT "SELECT " LOG_COLUMNS(SQL_COLUMN)
+
 /* ---- what was ---- */
 
 int store_accounts_log(struct store *s, const struct store_accounts_page *p,
@@ -172,26 +189,25 @@ int store_accounts_log(struct store *s, const struct store_accounts_page *p,
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT id, at_ns, revision, author, op, section, name, key, item,"
-			 " old_value, new_value FROM accounts_log"
-			 " WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2",
+			 LOG_SELECT " FROM accounts_log"
+				    " WHERE ?1 = 0 OR id < ?1 ORDER BY id DESC LIMIT ?2",
 			 "ii", p->before, p->limit);
 
 	if (r < 0)
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0) {
 		const struct store_accounts_entry e = {
-			.id = db_int(st, 0),
-			.at_ns = db_int(st, 1),
-			.revision = db_int(st, 2),
-			.author = store_text(st, 3),
-			.change = { .op = (enum accounts_change_op)(int)db_int(st, 4),
-				    .section = store_text(st, 5),
-				    .name = store_text(st, 6),
-				    .key = db_text(st, 7),
-				    .item = db_text(st, 8),
-				    .old_value = db_text(st, 9),
-				    .new_value = db_text(st, 10) },
+			.id = db_int(st, LOG_ID),
+			.at_ns = db_int(st, LOG_AT_NS),
+			.revision = db_int(st, LOG_REVISION),
+			.author = store_text(st, LOG_AUTHOR),
+			.change = { .op = (enum accounts_change_op)(int)db_int(st, LOG_OP),
+				    .section = store_text(st, LOG_SECTION),
+				    .name = store_text(st, LOG_NAME),
+				    .key = db_text(st, LOG_KEY),
+				    .item = db_text(st, LOG_ITEM),
+				    .old_value = db_text(st, LOG_OLD_VALUE),
+				    .new_value = db_text(st, LOG_NEW_VALUE) },
 		};
 
 		r = fn(ctx, &e, err);

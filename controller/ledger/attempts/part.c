@@ -108,14 +108,29 @@ int store_usage_decode(const char *text, struct usage *ret, struct err *err)
 	return wire_decode_usage(doc, "usage", ret, err) < 0 ? -EBADMSG : 0;
 }
 
+/* clang-format off */
+#define PART_COLUMNS(X) \
+	X(PART_PART,         "part") \
+	X(PART_STATE,        ", state") \
+	X(PART_CLOSED,       ", closed") \
+	X(PART_SEQ,          ", seq") \
+	X(PART_AT_NS,        ", at_ns") \
+	X(PART_STARTED_NS,   ", started_ns") \
+	X(PART_ENDED_NS,     ", ended_ns") \
+	X(PART_RUNNING_NS,   ", running_ns") \
+	X(PART_SUSPENDED_NS, ", suspended_ns") \
+	X(PART_USAGE,        ", usage")
+/* clang-format on */
+enum { PART_COLUMNS(SQL_NAME) };
+#define PART_SELECT "SELECT " PART_COLUMNS(SQL_COLUMN)
+
 int store_part_load(struct store *s, const struct report *key, const char *node,
 		    struct store_part_known *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT part, state, closed, seq, at_ns, started_ns, ended_ns,"
-			 " running_ns, suspended_ns, usage FROM parts"
-			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
+			 PART_SELECT " FROM parts"
+				     " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
 			 "iit", key->job, (int64_t)key->attempt, node);
 
 	if (r >= 0)
@@ -124,17 +139,18 @@ int store_part_load(struct store *s, const struct report *key, const char *node,
 		return r;
 	*ret = (struct store_part_known){ .job = key->job,
 					  .attempt = key->attempt,
-					  .part = (int32_t)db_int(st, 0),
-					  .state = (enum job_state)(int)db_int(st, 1),
-					  .closed = (enum store_closed)(int)db_int(st, 2),
-					  .seq = db_int(st, 3),
-					  .at_ns = db_int(st, 4),
-					  .started_ns = db_int(st, 5),
-					  .ended_ns = db_int(st, 6),
-					  .running_ns = db_int(st, 7),
-					  .suspended_ns = db_int(st, 8) };
+					  .part = (int32_t)db_int(st, PART_PART),
+					  .state = (enum job_state)(int)db_int(st, PART_STATE),
+					  .closed = (enum store_closed)(int)db_int(st,
+										   PART_CLOSED),
+					  .seq = db_int(st, PART_SEQ),
+					  .at_ns = db_int(st, PART_AT_NS),
+					  .started_ns = db_int(st, PART_STARTED_NS),
+					  .ended_ns = db_int(st, PART_ENDED_NS),
+					  .running_ns = db_int(st, PART_RUNNING_NS),
+					  .suspended_ns = db_int(st, PART_SUSPENDED_NS) };
 	snprintf(ret->node, sizeof(ret->node), "%s", node);
-	r = store_usage_decode(store_text(st, 9), &ret->usage, err);
+	r = store_usage_decode(store_text(st, PART_USAGE), &ret->usage, err);
 	db_done(st);
 	return r < 0 ? r : 1;
 }

@@ -60,34 +60,49 @@ int store_parts_give(struct store *s, const struct store_gift *g, struct err *er
 
 /* ---- held ---- */
 
+/* clang-format off */
+#define IN_USE_COLUMNS(X) \
+	X(IN_USE_JOB,         "p.job") \
+	X(IN_USE_ATTEMPT,     ", p.attempt") \
+	X(IN_USE_PART,        ", p.part") \
+	X(IN_USE_NODE,        ", p.node") \
+	X(IN_USE_NCPUS,       ", p.ncpus") \
+	X(IN_USE_VMEM_BYTES,  ", p.vmem_bytes") \
+	X(IN_USE_MEM_BYTES,   ", p.mem_bytes") \
+	X(IN_USE_JOBFS_BYTES, ", p.jobfs_bytes") \
+	X(IN_USE_NGPUS,       ", p.ngpus") \
+	X(IN_USE_FREES_CORES, ", CASE WHEN j.want = " SQL_STORE_SUSPEND " AND CASE WHEN p.part" \
+		" = 0 THEN a.state ELSE p.state END = " SQL_JOB_SUSPENDED " THEN 1 ELSE 0 END") \
+	X(IN_USE_EXCLUSIVE,   ", j.exclusive") \
+	X(IN_USE_GPU_MODEL,   ", j.gpu_model") \
+	X(IN_USE_IS_OVER,     ", CASE WHEN a.closed <> " SQL_STORE_OPEN " THEN 1 ELSE 0 END")
+/* clang-format on */
+enum { IN_USE_COLUMNS(SQL_NAME) };
+#define IN_USE_SELECT "SELECT " IN_USE_COLUMNS(SQL_COLUMN)
+
 /* From the index of what is open, and sorted then: by the primary key it would be all parts
  * that ever were. */
 static const char held_sql[] =
-	"SELECT p.job, p.attempt, p.part, p.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
-	" p.jobfs_bytes, p.ngpus, CASE WHEN j.want = " SQL_STORE_SUSPEND " AND"
-	" CASE WHEN p.part = 0 THEN a.state ELSE p.state END = " SQL_JOB_SUSPENDED
-	" THEN 1 ELSE 0 END,"
-	" j.exclusive, j.gpu_model, CASE WHEN a.closed <> " SQL_STORE_OPEN " THEN 1 ELSE 0 END"
-	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
-	" JOIN jobs j ON j.job = p.job"
-	" WHERE p.closed = " SQL_STORE_OPEN " AND (?1 IS NULL OR j.cluster = ?1)"
-	" ORDER BY +p.job, p.attempt, p.part";
+	IN_USE_SELECT " FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+		      " JOIN jobs j ON j.job = p.job"
+		      " WHERE p.closed = " SQL_STORE_OPEN " AND (?1 IS NULL OR j.cluster = ?1)"
+		      " ORDER BY +p.job, p.attempt, p.part";
 
 static void read_held(struct db_row *st, struct store_held_part *p)
 {
-	*p = (struct store_held_part){ .job = db_int(st, 0),
-				       .attempt = (int32_t)db_int(st, 1),
-				       .part = (int32_t)db_int(st, 2),
-				       .share = { .ncpus = db_int(st, 4),
-						  .vmem_bytes = db_int(st, 5),
-						  .mem_bytes = db_int(st, 6),
-						  .jobfs_bytes = db_int(st, 7),
-						  .ngpus = db_int(st, 8) },
-				       .frees_cores = db_int(st, 9) != 0,
-				       .is_exclusive = db_int(st, 10) != 0,
-				       .is_left = db_int(st, 12) != 0 };
-	snprintf(p->node, sizeof(p->node), "%s", store_text(st, 3));
-	store_gpu_model(st, 11, &p->share);
+	*p = (struct store_held_part){ .job = db_int(st, IN_USE_JOB),
+				       .attempt = (int32_t)db_int(st, IN_USE_ATTEMPT),
+				       .part = (int32_t)db_int(st, IN_USE_PART),
+				       .share = { .ncpus = db_int(st, IN_USE_NCPUS),
+						  .vmem_bytes = db_int(st, IN_USE_VMEM_BYTES),
+						  .mem_bytes = db_int(st, IN_USE_MEM_BYTES),
+						  .jobfs_bytes = db_int(st, IN_USE_JOBFS_BYTES),
+						  .ngpus = db_int(st, IN_USE_NGPUS) },
+				       .frees_cores = db_int(st, IN_USE_FREES_CORES) != 0,
+				       .is_exclusive = db_int(st, IN_USE_EXCLUSIVE) != 0,
+				       .is_left = db_int(st, IN_USE_IS_OVER) != 0 };
+	snprintf(p->node, sizeof(p->node), "%s", store_text(st, IN_USE_NODE));
+	store_gpu_model(st, IN_USE_GPU_MODEL, &p->share);
 }
 
 int store_held_parts(struct store *s, const char *cluster, struct store_held_parts *ret,
@@ -120,12 +135,32 @@ int store_held_parts(struct store *s, const char *cluster, struct store_held_par
 
 /* ---- shown ---- */
 
+/* clang-format off */
+#define ROW_COLUMNS(X) \
+	X(ROW_PART,         "p.part") \
+	X(ROW_STATE,        ", CASE WHEN p.part = 0 THEN a.state ELSE p.state END") \
+	X(ROW_NODE,         ", p.node") \
+	X(ROW_NCPUS,        ", p.ncpus") \
+	X(ROW_VMEM_BYTES,   ", p.vmem_bytes") \
+	X(ROW_MEM_BYTES,    ", p.mem_bytes") \
+	X(ROW_JOBFS_BYTES,  ", p.jobfs_bytes") \
+	X(ROW_NGPUS,        ", p.ngpus") \
+	X(ROW_CPUS,         ", p.cpus") \
+	X(ROW_USAGE,        ", p.usage") \
+	X(ROW_GPUS,         ", p.gpus") \
+	X(ROW_END,          ", p.end") \
+	X(ROW_NOTE,         ", p.note") \
+	X(ROW_STARTED_NS,   ", p.started_ns") \
+	X(ROW_ENDED_NS,     ", p.ended_ns") \
+	X(ROW_RUNNING_NS,   ", p.running_ns") \
+	X(ROW_SUSPENDED_NS, ", p.suspended_ns")
+/* clang-format on */
+enum { ROW_COLUMNS(SQL_NAME) };
+#define ROW_SELECT "SELECT " ROW_COLUMNS(SQL_COLUMN)
+
 static const char parts_sql[] =
-	"SELECT p.part, CASE WHEN p.part = 0 THEN a.state ELSE p.state END, p.node, p.ncpus,"
-	" p.vmem_bytes, p.mem_bytes, p.jobfs_bytes, p.ngpus, p.cpus, p.usage, p.gpus, p.end,"
-	" p.note, p.started_ns, p.ended_ns, p.running_ns, p.suspended_ns"
-	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
-	" WHERE p.job = ?1 AND p.attempt = ?2 ORDER BY p.part";
+	ROW_SELECT " FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
+		   " WHERE p.job = ?1 AND p.attempt = ?2 ORDER BY p.part";
 
 int store_parts(struct store *s, struct store_whose of, store_part_row_fn fn, void *ctx,
 		struct err *err)
@@ -135,23 +170,23 @@ int store_parts(struct store *s, struct store_whose of, store_part_row_fn fn, vo
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		const struct store_part_row p = {
-			.part = (int32_t)db_int(st, 0),
-			.state = (enum job_state)(int)db_int(st, 1),
-			.share = { .node = store_text(st, 2),
-				   .ncpus = db_int(st, 3),
-				   .vmem_bytes = db_int(st, 4),
-				   .mem_bytes = db_int(st, 5),
-				   .jobfs_bytes = db_int(st, 6),
-				   .ngpus = db_int(st, 7) },
-			.cpus = store_text(st, 8),
-			.usage = db_text(st, 9),
-			.gpus = db_text(st, 10),
-			.end = db_text(st, 11),
-			.note = store_text(st, 12),
-			.started_ns = db_int(st, 13),
-			.ended_ns = db_int(st, 14),
-			.running_ns = db_int(st, 15),
-			.suspended_ns = db_int(st, 16),
+			.part = (int32_t)db_int(st, ROW_PART),
+			.state = (enum job_state)(int)db_int(st, ROW_STATE),
+			.share = { .node = store_text(st, ROW_NODE),
+				   .ncpus = db_int(st, ROW_NCPUS),
+				   .vmem_bytes = db_int(st, ROW_VMEM_BYTES),
+				   .mem_bytes = db_int(st, ROW_MEM_BYTES),
+				   .jobfs_bytes = db_int(st, ROW_JOBFS_BYTES),
+				   .ngpus = db_int(st, ROW_NGPUS) },
+			.cpus = store_text(st, ROW_CPUS),
+			.usage = db_text(st, ROW_USAGE),
+			.gpus = db_text(st, ROW_GPUS),
+			.end = db_text(st, ROW_END),
+			.note = store_text(st, ROW_NOTE),
+			.started_ns = db_int(st, ROW_STARTED_NS),
+			.ended_ns = db_int(st, ROW_ENDED_NS),
+			.running_ns = db_int(st, ROW_RUNNING_NS),
+			.suspended_ns = db_int(st, ROW_SUSPENDED_NS),
 		};
 
 		r = fn(ctx, &p, err);

@@ -6,6 +6,7 @@
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/import/import_impl.h"
+#include "controller/ledger/sql.h"
 
 #define NOT_TOLD (-1) /* as NULL on disk */
 /* A batch touches the sums of nearly every user, all over their table. */
@@ -61,27 +62,38 @@ static int load_rejects(struct store_import *i, struct store_import_count *c, st
 	return r;
 }
 
+/* clang-format off */
+#define FILE_COLUMNS(X) \
+	X(FILE_ID,           "id") \
+	X(FILE_LINES,        ", lines") \
+	X(FILE_ROWS,         ", rows") \
+	X(FILE_JOBS,         ", jobs") \
+	X(FILE_CORE_SECONDS, ", core_seconds") \
+	X(FILE_CONFLICTS,    ", conflicts") \
+	X(FILE_COMPLETE,     ", complete")
+/* clang-format on */
+enum { FILE_COLUMNS(SQL_NAME) };
+#define FILE_SELECT "SELECT " FILE_COLUMNS(SQL_COLUMN)
+
 /* 1: known from before. */
 static int load_file(struct store_import *i, const char *digest, struct store_import_count *c,
 		     struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(i->s->db, err, &st,
-			 "SELECT id, lines, rows, jobs, core_seconds, conflicts, complete"
-			 " FROM imports WHERE digest = ?1",
-			 "t", digest);
+	int r = db_query(i->s->db, err, &st, FILE_SELECT " FROM imports WHERE digest = ?1", "t",
+			 digest);
 
 	if (r >= 0)
 		r = db_step(i->s->db, st, err);
 	if (r <= 0)
 		return r;
-	i->id = db_int(st, 0);
-	c->lines = db_int(st, 1);
-	c->rows = db_int(st, 2);
-	c->jobs = db_int(st, 3);
-	c->core_seconds = db_int(st, 4);
-	c->conflicts = db_int(st, 5);
-	c->is_complete = (int)db_int(st, 6);
+	i->id = db_int(st, FILE_ID);
+	c->lines = db_int(st, FILE_LINES);
+	c->rows = db_int(st, FILE_ROWS);
+	c->jobs = db_int(st, FILE_JOBS);
+	c->core_seconds = db_int(st, FILE_CORE_SECONDS);
+	c->conflicts = db_int(st, FILE_CONFLICTS);
+	c->is_complete = (int)db_int(st, FILE_COMPLETE);
 	db_done(st);
 	r = load_rejects(i, c, err);
 	return r < 0 ? r : 1;

@@ -47,37 +47,47 @@ int store_array_add(struct store *s, int64_t job, const struct array *a, struct 
 		      "iiiiit", job, a->n, a->first, a->step, a->at_once, waiting);
 }
 
+/* clang-format off */
+#define ARRAY_COLUMNS(X) \
+	X(ARRAY_N,         "n") \
+	X(ARRAY_FIRST,     ", first") \
+	X(ARRAY_STEP,      ", step") \
+	X(ARRAY_AT_ONCE,   ", at_once") \
+	X(ARRAY_N_WAITING, ", n_waiting") \
+	X(ARRAY_N_DROPPED, ", n_dropped") \
+	X(ARRAY_N_ENDED,   ", n_ended") \
+	X(ARRAY_N_WELL,    ", n_well") \
+	X(ARRAY_N_QUEUED,  ", (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job >" \
+		" 0 AND state = " SQL_JOB_QUEUED ")") \
+	X(ARRAY_N_ACTIVE,  ", (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job >" \
+		" 0 AND state > " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED ")")
+/* clang-format on */
+enum { ARRAY_COLUMNS(SQL_NAME) };
+#define ARRAY_SELECT "SELECT " ARRAY_COLUMNS(SQL_COLUMN)
+
 /* ---- looking ---- */
 
 int store_array(struct store *s, int64_t job, struct store_array *ret, struct err *err)
 {
 	struct db_row *st;
 	struct array *a = &ret->array;
-	int r = db_query(
-		s->db, err, &st,
-		"SELECT n, first, step, at_once, n_waiting, n_dropped, n_ended, n_well,"
-		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state = " SQL_JOB_QUEUED
-		"),"
-		" (SELECT COUNT(*) FROM jobs WHERE array_job = ?1 AND array_job > 0 AND state > " SQL_JOB_QUEUED
-		" AND state < " SQL_JOB_ENDED ")"
-		" FROM arrays WHERE job = ?1",
-		"i", job);
+	int r = db_query(s->db, err, &st, ARRAY_SELECT " FROM arrays WHERE job = ?1", "i", job);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	*a = (struct array){ .n = db_int(st, 0),
-			     .first = db_int(st, 1),
-			     .step = db_int(st, 2),
-			     .at_once = db_int(st, 3) };
+	*a = (struct array){ .n = db_int(st, ARRAY_N),
+			     .first = db_int(st, ARRAY_FIRST),
+			     .step = db_int(st, ARRAY_STEP),
+			     .at_once = db_int(st, ARRAY_AT_ONCE) };
 	a->last = array_index(a, a->n - 1);
-	ret->n_waiting = db_int(st, 4);
-	ret->n_dropped = db_int(st, 5);
-	ret->n_ended = db_int(st, 6);
-	ret->n_well = db_int(st, 7);
-	ret->n_queued = db_int(st, 8);
-	ret->n_active = db_int(st, 9);
+	ret->n_waiting = db_int(st, ARRAY_N_WAITING);
+	ret->n_dropped = db_int(st, ARRAY_N_DROPPED);
+	ret->n_ended = db_int(st, ARRAY_N_ENDED);
+	ret->n_well = db_int(st, ARRAY_N_WELL);
+	ret->n_queued = db_int(st, ARRAY_N_QUEUED);
+	ret->n_active = db_int(st, ARRAY_N_ACTIVE);
 	db_done(st);
 	return 1;
 }
@@ -193,6 +203,21 @@ struct candidates {
 	size_t n;
 };
 
+/* clang-format off */
+#define CANDIDATE_COLUMNS(X) \
+	X(CANDIDATE_JOB,      "r.job") \
+	X(CANDIDATE_N_QUEUED, ", (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND" \
+		" e.array_job > 0 AND e.state = " SQL_JOB_QUEUED " AND e.withheld = 0)") \
+	X(CANDIDATE_N_ACTIVE, ", (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND" \
+		" e.array_job > 0 AND e.state > " SQL_JOB_QUEUED " AND e.state < " SQL_JOB_ENDED ")") \
+	X(CANDIDATE_N,        ", r.n") \
+	X(CANDIDATE_FIRST,    ", r.first") \
+	X(CANDIDATE_STEP,     ", r.step") \
+	X(CANDIDATE_AT_ONCE,  ", r.at_once")
+/* clang-format on */
+enum { CANDIDATE_COLUMNS(SQL_NAME) };
+#define CANDIDATE_SELECT "SELECT " CANDIDATE_COLUMNS(SQL_COLUMN)
+
 static int add_candidate(struct candidates *c, struct db_row *st, struct err *err)
 {
 	struct candidate *p = realloc(c->at, (c->n + 1) * sizeof(*p));
@@ -201,32 +226,26 @@ static int add_candidate(struct candidates *c, struct db_row *st, struct err *er
 		return err_set(err, -ENOMEM, "out of memory");
 	c->at = p;
 	c->at[c->n++] = (struct candidate){
-		.job = db_int(st, 0),
-		.n_queued = db_int(st, 1),
-		.n_active = db_int(st, 2),
-		.array = { .n = db_int(st, 3),
-			   .first = db_int(st, 4),
-			   .step = db_int(st, 5),
-			   .at_once = db_int(st, 6) },
+		.job = db_int(st, CANDIDATE_JOB),
+		.n_queued = db_int(st, CANDIDATE_N_QUEUED),
+		.n_active = db_int(st, CANDIDATE_N_ACTIVE),
+		.array = { .n = db_int(st, CANDIDATE_N),
+			   .first = db_int(st, CANDIDATE_FIRST),
+			   .step = db_int(st, CANDIDATE_STEP),
+			   .at_once = db_int(st, CANDIDATE_AT_ONCE) },
 	};
 	return 0;
 }
 
 /* Held elements take no place. */
 static const char candidates_sql[] =
-	"SELECT r.job, (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND e.array_job "
-	"> 0 AND e.state = " SQL_JOB_QUEUED
-	" AND e.withheld = 0), (SELECT COUNT(*) FROM jobs e WHERE e.array_job = r.job AND "
-	"e.array_job > 0"
-	" AND e.state > " SQL_JOB_QUEUED " AND e.state < " SQL_JOB_ENDED
-	"), r.n, r.first, r.step, r.at_once"
-	" FROM arrays r JOIN jobs p ON p.job = r.job"
-	" WHERE r.is_open = 1 AND p.withheld = " SQL_STORE_IS_ARRAY
-	" AND p.state = " SQL_JOB_QUEUED " AND (r.n_waiting > 0 OR EXISTS"
-	" (SELECT 1 FROM jobs e WHERE e.array_job = r.job AND e.array_job > 0"
-	" AND e.state = " SQL_JOB_QUEUED " "
-	"AND e.withheld = " SQL_STORE_NOT_ITS_TURN "))"
-	" ORDER BY r.job";
+	CANDIDATE_SELECT " FROM arrays r JOIN jobs p ON p.job = r.job"
+			 " WHERE r.is_open = 1 AND p.withheld = " SQL_STORE_IS_ARRAY
+			 " AND p.state = " SQL_JOB_QUEUED " AND (r.n_waiting > 0 OR EXISTS"
+			 " (SELECT 1 FROM jobs e WHERE e.array_job = r.job AND e.array_job > 0"
+			 " AND e.state = " SQL_JOB_QUEUED " "
+			 "AND e.withheld = " SQL_STORE_NOT_ITS_TURN "))"
+			 " ORDER BY r.job";
 
 static int find_candidates(struct store *s, struct candidates *ret, struct err *err)
 {

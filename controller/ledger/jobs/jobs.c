@@ -21,14 +21,23 @@ struct job_now {
 	bool is_falling; /* with a lost node of several: it may be queued again */
 };
 
+/* clang-format off */
+#define NOW_COLUMNS(X) \
+	X(NOW_STATE,        "state") \
+	X(NOW_WANT,         ", want") \
+	X(NOW_NODE,         ", node") \
+	X(NOW_WITHHELD,     ", withheld") \
+	X(NOW_GAVE_WAY_TO,  ", gave_way_to") \
+	X(NOW_VERDICT_KIND, ", (SELECT verdict_kind FROM attempts a WHERE a.job = jobs.job AND" \
+		" a.attempt = jobs.attempt)")
+/* clang-format on */
+enum { NOW_COLUMNS(SQL_NAME) };
+#define NOW_SELECT "SELECT " NOW_COLUMNS(SQL_COLUMN)
+
 static int load_now(struct store *s, int64_t job, struct job_now *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT state, want, node, withheld, gave_way_to,"
-			 " (SELECT verdict_kind FROM attempts a WHERE a.job = jobs.job"
-			 " AND a.attempt = jobs.attempt) FROM jobs WHERE job = ?1",
-			 "i", job);
+	int r = db_query(s->db, err, &st, NOW_SELECT " FROM jobs WHERE job = ?1", "i", job);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -36,12 +45,12 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 		return r;
 	if (r == 0)
 		return err_set(err, -ENOENT, "no job %lld", (long long)job);
-	ret->state = (enum job_state)(int)db_int(st, 0);
-	ret->want = (enum store_want)(int)db_int(st, 1);
-	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, 2));
-	ret->is_array = (db_int(st, 3) & STORE_IS_ARRAY) != 0;
-	ret->gave_way_to = db_int(st, 4);
-	ret->is_falling = db_int(st, 5) == END_NODE_LOST;
+	ret->state = (enum job_state)(int)db_int(st, NOW_STATE);
+	ret->want = (enum store_want)(int)db_int(st, NOW_WANT);
+	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, NOW_NODE));
+	ret->is_array = (db_int(st, NOW_WITHHELD) & STORE_IS_ARRAY) != 0;
+	ret->gave_way_to = db_int(st, NOW_GAVE_WAY_TO);
+	ret->is_falling = db_int(st, NOW_VERDICT_KIND) == END_NODE_LOST;
 	db_done(st);
 	return 0;
 }
@@ -173,17 +182,33 @@ int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
 	return db_commit(s->db, err);
 }
 
+/* clang-format off */
+#define QUEUE_COLUMNS(X) \
+	X(QUEUE_JOB,         "job") \
+	X(QUEUE_NCPUS,       ", ncpus") \
+	X(QUEUE_VMEM_BYTES,  ", vmem_bytes") \
+	X(QUEUE_MEM_BYTES,   ", mem_bytes") \
+	X(QUEUE_JOBFS_BYTES, ", jobfs_bytes") \
+	X(QUEUE_NGPUS,       ", ngpus") \
+	X(QUEUE_EXCLUSIVE,   ", exclusive") \
+	X(QUEUE_GPU_MODEL,   ", gpu_model") \
+	X(QUEUE_NODE_TYPE,   ", node_type") \
+	X(QUEUE_FEATURES,    ", features")
+/* clang-format on */
+enum { QUEUE_COLUMNS(SQL_NAME) };
+#define QUEUE_SELECT "SELECT " QUEUE_COLUMNS(SQL_COLUMN)
+
 int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
 		struct err *err)
 {
 	struct db_row *st;
 	int n = 0;
 	int r = db_query(s->db, err, &st,
-			 "SELECT job, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus,"
-			 " exclusive, gpu_model, node_type, features FROM jobs"
-			 " WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
-			 " AND cluster = ?1 AND withheld = 0"
-			 " ORDER BY job LIMIT ?2",
+			 QUEUE_SELECT " FROM jobs"
+				      " WHERE state = " SQL_JOB_QUEUED
+				      " AND state < " SQL_JOB_ENDED
+				      " AND cluster = ?1 AND withheld = 0"
+				      " ORDER BY job LIMIT ?2",
 			 "ti", cluster, (int64_t)max);
 
 	if (r < 0)
@@ -192,17 +217,17 @@ int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size
 		struct fit_job *j = &jobs[n++];
 
 		*j = (struct fit_job){
-			.job = db_int(st, 0),
-			.want = { .ncpus = db_int(st, 1),
-				  .vmem_bytes = db_int(st, 2),
-				  .mem_bytes = db_int(st, 3),
-				  .jobfs_bytes = db_int(st, 4),
-				  .ngpus = db_int(st, 5) },
-			.is_exclusive = db_int(st, 6) != 0,
+			.job = db_int(st, QUEUE_JOB),
+			.want = { .ncpus = db_int(st, QUEUE_NCPUS),
+				  .vmem_bytes = db_int(st, QUEUE_VMEM_BYTES),
+				  .mem_bytes = db_int(st, QUEUE_MEM_BYTES),
+				  .jobfs_bytes = db_int(st, QUEUE_JOBFS_BYTES),
+				  .ngpus = db_int(st, QUEUE_NGPUS) },
+			.is_exclusive = db_int(st, QUEUE_EXCLUSIVE) != 0,
 			.node = -1,
 		};
-		store_gpu_model(st, 7, &j->want);
-		store_node_kind(st, 8, &j->want);
+		store_gpu_model(st, QUEUE_GPU_MODEL, &j->want);
+		store_node_kind(st, QUEUE_NODE_TYPE, &j->want);
 	}
 	return r < 0 ? r : n;
 }

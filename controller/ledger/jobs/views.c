@@ -9,18 +9,51 @@
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
 	"  (SELECT " STORE_REQUEST("p") " FROM jobs p WHERE p.job = j.array_job)"              \
 					" ELSE " STORE_REQUEST("j") " END"
-#define JOB_COLUMNS                                                                            \
-	"SELECT j.job, COALESCE(a.attempt, j.attempt), COALESCE(a.state, j.state), j.want, "   \
-	"j.uid, j.cluster,"                                                                    \
-	" j.account, j.user, j.queue, j.name, a.node," REQUEST ", a.usage,"                    \
-	" COALESCE(a.end, j.end), a.cpus, a.note, j.pool, j.decided_by, j.rate_num,"           \
-	" j.rate_den, j.submitted_ns, COALESCE(a.started_ns, j.started_ns),"                   \
-	" COALESCE(a.ended_ns, j.ended_ns), a.running_ns, a.suspended_ns,"                     \
-	" a.charge_requested_ms, a.charge_used_ms, COALESCE(n.lost, 0), j.unit, j.rule,"       \
-	" (SELECT COALESCE(SUM(x.charge_ms), 0) FROM adjustments x"                            \
-	" WHERE x.cluster = j.cluster AND x.job = j.job), a.gpus, j.withheld,"                 \
-	" j.array_job, j.array_index, j.gave_way_to, a.hosts, j.qos,"                          \
-	" j.owner_suspended_ns"
+/* clang-format off */
+#define VIEW_COLUMNS(X) \
+	X(VIEW_JOB,                    "j.job") \
+	X(VIEW_ATTEMPT,                ", COALESCE(a.attempt, j.attempt)") \
+	X(VIEW_STATE,                  ", COALESCE(a.state, j.state)") \
+	X(VIEW_WANT,                   ", j.want") \
+	X(VIEW_UID,                    ", j.uid") \
+	X(VIEW_CLUSTER,                ", j.cluster") \
+	X(VIEW_ACCOUNT,                ", j.account") \
+	X(VIEW_USER,                   ", j.user") \
+	X(VIEW_QUEUE,                  ", j.queue") \
+	X(VIEW_NAME,                   ", j.name") \
+	X(VIEW_NODE,                   ", a.node") \
+	X(VIEW_REQUEST,                ", " REQUEST) \
+	X(VIEW_USAGE,                  ", a.usage") \
+	X(VIEW_END,                    ", COALESCE(a.end, j.end)") \
+	X(VIEW_CPUS,                   ", a.cpus") \
+	X(VIEW_NOTE,                   ", a.note") \
+	X(VIEW_POOL,                   ", j.pool") \
+	X(VIEW_DECIDED_BY,             ", j.decided_by") \
+	X(VIEW_RATE_NUM,               ", j.rate_num") \
+	X(VIEW_RATE_DEN,               ", j.rate_den") \
+	X(VIEW_SUBMITTED_NS,           ", j.submitted_ns") \
+	X(VIEW_STARTED_NS,             ", COALESCE(a.started_ns, j.started_ns)") \
+	X(VIEW_ENDED_NS,               ", COALESCE(a.ended_ns, j.ended_ns)") \
+	X(VIEW_RUNNING_NS,             ", a.running_ns") \
+	X(VIEW_SUSPENDED_NS,           ", a.suspended_ns") \
+	X(VIEW_CHARGE_REQUESTED_MS,    ", a.charge_requested_ms") \
+	X(VIEW_CHARGE_USED_MS,         ", a.charge_used_ms") \
+	X(VIEW_NODE_LOST,              ", COALESCE(n.lost, 0)") \
+	X(VIEW_UNIT,                   ", j.unit") \
+	X(VIEW_RULE,                   ", j.rule") \
+	X(VIEW_ADJUSTED_MS,            ", (SELECT COALESCE(SUM(x.charge_ms), 0) FROM" \
+		" adjustments x WHERE x.cluster = j.cluster AND x.job = j.job)") \
+	X(VIEW_GPUS,                   ", a.gpus") \
+	X(VIEW_WITHHELD,               ", j.withheld") \
+	X(VIEW_ARRAY_JOB,              ", j.array_job") \
+	X(VIEW_ARRAY_INDEX,            ", j.array_index") \
+	X(VIEW_PREEMPTOR,            ", j.gave_way_to") \
+	X(VIEW_HOSTS,                  ", a.hosts") \
+	X(VIEW_QOS,                    ", j.qos") \
+	X(VIEW_OWNER_SUSPENDED_NS,     ", j.owner_suspended_ns")
+/* clang-format on */
+enum { VIEW_COLUMNS(SQL_NAME) };
+#define VIEW_SELECT "SELECT " VIEW_COLUMNS(SQL_COLUMN)
 /* One that is in the queue, also one that is there again, has none. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
@@ -44,13 +77,13 @@
 /* The + keeps it from walking all jobs, newest first, in search of those that have such parts.
  */
 #define PARTS(where)                                                                           \
-	JOB_COLUMNS                                                                            \
+	VIEW_SELECT                                                                            \
 	" FROM parts p CROSS JOIN jobs j ON j.job = +p.job AND j.attempt = p.attempt"          \
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"                     \
 	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"              \
 	" WHERE " where " AND p.job < ?5 AND p.part > 0 AND" FILTERS                           \
 	" ORDER BY p.job DESC LIMIT ?6"
-#define JOBS(where) JOB_COLUMNS CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
+#define JOBS(where) VIEW_SELECT CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
 /* Of several nodes a job is in the column of one, and has parts on the others. */
 #define NODES(jobs, parts)                                                                     \
 	"SELECT * FROM (" JOBS(jobs " AND j.job < ?5") NEWEST                                  \
@@ -93,48 +126,48 @@ static const char *choose_sql(const struct store_filter *f)
 
 static void read_job(struct db_row *st, struct store_job *j)
 {
-	const char *node = db_text(st, 10);
+	const char *node = db_text(st, VIEW_NODE);
 
 	*j = (struct store_job){
-		.job = db_int(st, 0),
-		.attempt = (int)db_int(st, 1),
-		.state = (enum job_state)(int)db_int(st, 2),
-		.want = (enum store_want)(int)db_int(st, 3),
-		.uid = (uint32_t)db_int(st, 4),
-		.cluster = store_text(st, 5),
-		.account = store_text(st, 6),
-		.user = store_text(st, 7),
-		.queue = store_text(st, 8),
-		.name = store_text(st, 9),
+		.job = db_int(st, VIEW_JOB),
+		.attempt = (int)db_int(st, VIEW_ATTEMPT),
+		.state = (enum job_state)(int)db_int(st, VIEW_STATE),
+		.want = (enum store_want)(int)db_int(st, VIEW_WANT),
+		.uid = (uint32_t)db_int(st, VIEW_UID),
+		.cluster = store_text(st, VIEW_CLUSTER),
+		.account = store_text(st, VIEW_ACCOUNT),
+		.user = store_text(st, VIEW_USER),
+		.queue = store_text(st, VIEW_QUEUE),
+		.name = store_text(st, VIEW_NAME),
 		.node = node,
-		.request = db_text(st, 11),
-		.usage = db_text(st, 12),
-		.end = db_text(st, 13),
-		.cpus = store_text(st, 14),
-		.note = store_text(st, 15),
-		.pool = (enum charge_pool)(int)db_int(st, 16),
-		.decided_by = (enum charge_side)(int)db_int(st, 17),
-		.rate = { db_int(st, 18), db_int(st, 19) },
-		.submitted_ns = db_int(st, 20),
-		.started_ns = db_int(st, 21),
-		.ended_ns = db_int(st, 22),
-		.running_ns = db_int(st, 23),
-		.suspended_ns = db_int(st, 24),
-		.charge_requested_ms = db_int(st, 25),
-		.charge_used_ms = db_int(st, 26),
-		.node_is_lost = (int)db_int(st, 27),
-		.unit = (enum tariff_unit)(int)db_int(st, 28),
-		.rule = store_text(st, 29),
-		.adjusted_ms = db_int(st, 30),
-		.gpus = db_text(st, 31),
-		.is_withheld = (db_int(st, 32) & ~(int64_t)STORE_IS_ARRAY) != 0,
-		.is_array = (db_int(st, 32) & STORE_IS_ARRAY) != 0,
-		.array_job = db_int(st, 33),
-		.array_index = db_int(st, 34),
-		.gave_way_to = db_int(st, 35),
-		.hosts = store_text(st, 36),
-		.qos = store_text(st, 37),
-		.owner_suspended_ns = db_int(st, 38),
+		.request = db_text(st, VIEW_REQUEST),
+		.usage = db_text(st, VIEW_USAGE),
+		.end = db_text(st, VIEW_END),
+		.cpus = store_text(st, VIEW_CPUS),
+		.note = store_text(st, VIEW_NOTE),
+		.pool = (enum charge_pool)(int)db_int(st, VIEW_POOL),
+		.decided_by = (enum charge_side)(int)db_int(st, VIEW_DECIDED_BY),
+		.rate = { db_int(st, VIEW_RATE_NUM), db_int(st, VIEW_RATE_DEN) },
+		.submitted_ns = db_int(st, VIEW_SUBMITTED_NS),
+		.started_ns = db_int(st, VIEW_STARTED_NS),
+		.ended_ns = db_int(st, VIEW_ENDED_NS),
+		.running_ns = db_int(st, VIEW_RUNNING_NS),
+		.suspended_ns = db_int(st, VIEW_SUSPENDED_NS),
+		.charge_requested_ms = db_int(st, VIEW_CHARGE_REQUESTED_MS),
+		.charge_used_ms = db_int(st, VIEW_CHARGE_USED_MS),
+		.node_is_lost = (int)db_int(st, VIEW_NODE_LOST),
+		.unit = (enum tariff_unit)(int)db_int(st, VIEW_UNIT),
+		.rule = store_text(st, VIEW_RULE),
+		.adjusted_ms = db_int(st, VIEW_ADJUSTED_MS),
+		.gpus = db_text(st, VIEW_GPUS),
+		.is_withheld = (db_int(st, VIEW_WITHHELD) & ~(int64_t)STORE_IS_ARRAY) != 0,
+		.is_array = (db_int(st, VIEW_WITHHELD) & STORE_IS_ARRAY) != 0,
+		.array_job = db_int(st, VIEW_ARRAY_JOB),
+		.array_index = db_int(st, VIEW_ARRAY_INDEX),
+		.gave_way_to = db_int(st, VIEW_PREEMPTOR),
+		.hosts = store_text(st, VIEW_HOSTS),
+		.qos = store_text(st, VIEW_QOS),
+		.owner_suspended_ns = db_int(st, VIEW_OWNER_SUSPENDED_NS),
 	};
 }
 
@@ -174,7 +207,7 @@ int store_jobs(struct store *s, const struct store_filter *f, store_job_fn fn, v
 int store_job(struct store *s, int64_t job, store_job_fn fn, void *ctx, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, JOB_COLUMNS CURRENT_ATTEMPT " WHERE j.job = ?1", "i",
+	int r = db_query(s->db, err, &st, VIEW_SELECT CURRENT_ATTEMPT " WHERE j.job = ?1", "i",
 			 job);
 
 	if (r >= 0)
@@ -188,7 +221,7 @@ int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, str
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 JOB_COLUMNS EVERY_ATTEMPT " WHERE j.job = ?1 ORDER BY a.attempt", "i",
+			 VIEW_SELECT EVERY_ATTEMPT " WHERE j.job = ?1 ORDER BY a.attempt", "i",
 			 job);
 
 	if (r >= 0)

@@ -14,8 +14,26 @@
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
 	"  (SELECT " STORE_REQUEST("q") " FROM jobs q WHERE q.job = j.array_job)"              \
 					" ELSE " STORE_REQUEST("j") " END"
-/* Columns: job, attempt, want, state, reason, request, array, index; then of one on several
- * nodes: hosts, part, node, ncpus, vmem, mem, jobfs, ngpus. */
+/* The columns of both halves of given_sql. */
+enum given_column {
+	GIVEN_JOB,
+	GIVEN_ATTEMPT,
+	GIVEN_WANT,
+	GIVEN_STATE,
+	GIVEN_REASON,
+	GIVEN_REQUEST,
+	GIVEN_ARRAY_JOB,
+	GIVEN_ARRAY_INDEX,
+	/* of a job on several nodes: */
+	GIVEN_HOSTS,
+	GIVEN_PART,
+	GIVEN_NODE,
+	GIVEN_NCPUS,
+	GIVEN_VMEM_BYTES,
+	GIVEN_MEM_BYTES,
+	GIVEN_JOBFS_BYTES,
+	GIVEN_NGPUS,
+};
 static const char given_sql[] =
 	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason," REQUEST
 	", j.array_job, j.array_index, a.hosts, 0, a.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
@@ -52,17 +70,17 @@ static int32_t count_hosts(const char *hosts)
 
 static void read_part(struct db_row *st, struct store_given *g)
 {
-	const char *hosts = store_text(st, 8);
+	const char *hosts = store_text(st, GIVEN_HOSTS);
 
-	g->part = (struct job_part){ .index = (int32_t)db_int(st, 9),
+	g->part = (struct job_part){ .index = (int32_t)db_int(st, GIVEN_PART),
 				     .n = count_hosts(hosts),
 				     .hosts = (char *)hosts };
-	g->share = (struct store_part){ .node = store_text(st, 10),
-					.ncpus = db_int(st, 11),
-					.vmem_bytes = db_int(st, 12),
-					.mem_bytes = db_int(st, 13),
-					.jobfs_bytes = db_int(st, 14),
-					.ngpus = db_int(st, 15) };
+	g->share = (struct store_part){ .node = store_text(st, GIVEN_NODE),
+					.ncpus = db_int(st, GIVEN_NCPUS),
+					.vmem_bytes = db_int(st, GIVEN_VMEM_BYTES),
+					.mem_bytes = db_int(st, GIVEN_MEM_BYTES),
+					.jobfs_bytes = db_int(st, GIVEN_JOBFS_BYTES),
+					.ngpus = db_int(st, GIVEN_NGPUS) };
 }
 
 int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
@@ -73,13 +91,13 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		struct store_given g = {
-			.job = db_int(st, 0),
-			.attempt = (int)db_int(st, 1),
-			.want = (enum store_want)(int)db_int(st, 2),
-			.state = (enum job_state)(int)db_int(st, 3),
-			.reason = store_text(st, 4),
-			.request = store_text(st, 5),
-			.array = { db_int(st, 6), db_int(st, 7) },
+			.job = db_int(st, GIVEN_JOB),
+			.attempt = (int)db_int(st, GIVEN_ATTEMPT),
+			.want = (enum store_want)(int)db_int(st, GIVEN_WANT),
+			.state = (enum job_state)(int)db_int(st, GIVEN_STATE),
+			.reason = store_text(st, GIVEN_REASON),
+			.request = store_text(st, GIVEN_REQUEST),
+			.array = { db_int(st, GIVEN_ARRAY_JOB), db_int(st, GIVEN_ARRAY_INDEX) },
 		};
 
 		read_part(st, &g);

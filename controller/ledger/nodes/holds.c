@@ -10,17 +10,32 @@
 #include "controller/ledger/nodes/placed.h"
 #include "controller/ledger/sql.h"
 
+/* clang-format off */
+#define NODE_COLUMNS(X) \
+	X(NODE_NODE,               "n.node") \
+	X(NODE_IS_OPEN,            ", n.draining = 0 AND n.lost = 0") \
+	X(NODE_NCPUS,              ", n.ncpus") \
+	X(NODE_MEM_BYTES,          ", n.mem_bytes") \
+	X(NODE_JOBFS_BYTES,        ", n.jobfs_bytes") \
+	X(NODE_NGPUS,              ", n.ngpus") \
+	X(NODE_NCPUS_IN_USE,       ", COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED \
+		" AND j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0)") \
+	X(NODE_MEM_IN_USE,         ", COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN" \
+		" j.vmem_bytes ELSE j.mem_bytes END), 0)") \
+	X(NODE_JOBFS_IN_USE,       ", COALESCE(SUM(j.jobfs_bytes), 0)") \
+	X(NODE_NGPUS_IN_USE,       ", COALESCE(SUM(j.ngpus), 0)") \
+	X(NODE_IS_EXCLUSIVE,       ", COALESCE(MAX(j.exclusive), 0)") \
+	X(NODE_GPU_MODELS,         ", n.gpu_models") \
+	X(NODE_DRAINED_GPU_MODELS, ", n.drained_gpu_models") \
+	X(NODE_NODE_TYPE,          ", n.node_type") \
+	X(NODE_FEATURES,           ", n.features")
+/* clang-format on */
+enum { NODE_COLUMNS(SQL_NAME) };
+#define NODE_SELECT "SELECT " NODE_COLUMNS(SQL_COLUMN)
+
 /* Cores of a job that is suspended and shall stay so are free for others; everything else
  * that was given is held until the attempt is closed. */
-static const char holds_sql[] =
-	"SELECT n.node, n.draining = 0 AND n.lost = 0, n.ncpus, n.mem_bytes, n.jobfs_bytes,"
-	" n.ngpus,"
-	" COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED
-	" AND j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0),"
-	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
-	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
-	" COALESCE(MAX(j.exclusive), 0), n.gpu_models,"
-	" n.drained_gpu_models, n.node_type, n.features"
+static const char holds_sql[] = NODE_SELECT
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
 	" AND a.hosts = ''"
 	" LEFT JOIN jobs j ON j.job = a.job"
@@ -41,21 +56,21 @@ static void hold_whole(struct fit_node *n)
 
 static void read_hold(struct db_row *st, struct fit_node *ret)
 {
-	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, 0));
-	ret->open = (int)db_int(st, 1);
-	ret->capacity = (struct resources){ .ncpus = db_int(st, 2),
-					    .mem_bytes = db_int(st, 3),
-					    .jobfs_bytes = db_int(st, 4),
-					    .ngpus = db_int(st, 5) };
-	ret->held = (struct resources){ .ncpus = db_int(st, 6),
-					.mem_bytes = db_int(st, 7),
-					.jobfs_bytes = db_int(st, 8),
-					.ngpus = db_int(st, 9) };
-	store_gpu_counts(st, 11, &ret->gpus);
-	store_gpu_counts(st, 12, &ret->gpus_drained);
-	store_node_kind(st, 13, &ret->capacity);
+	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, NODE_NODE));
+	ret->open = (int)db_int(st, NODE_IS_OPEN);
+	ret->capacity = (struct resources){ .ncpus = db_int(st, NODE_NCPUS),
+					    .mem_bytes = db_int(st, NODE_MEM_BYTES),
+					    .jobfs_bytes = db_int(st, NODE_JOBFS_BYTES),
+					    .ngpus = db_int(st, NODE_NGPUS) };
+	ret->held = (struct resources){ .ncpus = db_int(st, NODE_NCPUS_IN_USE),
+					.mem_bytes = db_int(st, NODE_MEM_IN_USE),
+					.jobfs_bytes = db_int(st, NODE_JOBFS_IN_USE),
+					.ngpus = db_int(st, NODE_NGPUS_IN_USE) };
+	store_gpu_counts(st, NODE_GPU_MODELS, &ret->gpus);
+	store_gpu_counts(st, NODE_DRAINED_GPU_MODELS, &ret->gpus_drained);
+	store_node_kind(st, NODE_NODE_TYPE, &ret->capacity);
 	ret->gpus_held = (struct gpus){ 0 };
-	if (db_int(st, 10))
+	if (db_int(st, NODE_IS_EXCLUSIVE))
 		hold_whole(ret);
 }
 

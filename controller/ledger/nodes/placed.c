@@ -7,11 +7,37 @@
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/sql.h"
 
-#define PLACED                                                                                 \
-	"SELECT j.job, j.account, j.user, j.queue, a.node, j.ncpus, j.vmem_bytes,"             \
-	" j.mem_bytes, j.jobfs_bytes, j.ngpus, j.walltime_s, j.exclusive, a.state, j.want,"    \
-	" j.gave_way_to, j.due_ns, j.submitted_ns, a.given_ns, a.at_ns, a.running_ns,"         \
-	" a.suspended_ns, j.gpu_model, a.attempt, a.closed"
+/* clang-format off */
+#define PLACED_COLUMNS(X) \
+	X(PLACED_JOB,          "j.job") \
+	X(PLACED_ACCOUNT,      ", j.account") \
+	X(PLACED_USER,         ", j.user") \
+	X(PLACED_QUEUE,        ", j.queue") \
+	X(PLACED_NODE,         ", a.node") \
+	X(PLACED_NCPUS,        ", j.ncpus") \
+	X(PLACED_VMEM_BYTES,   ", j.vmem_bytes") \
+	X(PLACED_MEM_BYTES,    ", j.mem_bytes") \
+	X(PLACED_JOBFS_BYTES,  ", j.jobfs_bytes") \
+	X(PLACED_NGPUS,        ", j.ngpus") \
+	X(PLACED_WALLTIME_S,   ", j.walltime_s") \
+	X(PLACED_EXCLUSIVE,    ", j.exclusive") \
+	X(PLACED_STATE,        ", a.state") \
+	X(PLACED_WANT,         ", j.want") \
+	X(PLACED_GAVE_WAY_TO,  ", j.gave_way_to") \
+	X(PLACED_DUE_NS,       ", j.due_ns") \
+	X(PLACED_SUBMITTED_NS, ", j.submitted_ns") \
+	X(PLACED_GIVEN_NS,     ", a.given_ns") \
+	X(PLACED_AT_NS,        ", a.at_ns") \
+	X(PLACED_RUNNING_NS,   ", a.running_ns") \
+	X(PLACED_SUSPENDED_NS, ", a.suspended_ns") \
+	X(PLACED_GPU_MODEL,    ", j.gpu_model") \
+	X(PLACED_ATTEMPT,      ", a.attempt") \
+	X(PLACED_CLOSED,       ", a.closed")
+/* clang-format on */
+enum { PLACED_COLUMNS(SQL_NAME) };
+#define PLACED_SELECT "SELECT " PLACED_COLUMNS(SQL_COLUMN)
+
+#define PLACED PLACED_SELECT ""
 #define OPEN                                                                                   \
 	" FROM attempts a CROSS JOIN jobs j ON j.job = a.job"                                  \
 	" WHERE a.closed = " SQL_STORE_OPEN " AND j.cluster = ?1"
@@ -29,30 +55,30 @@ static const char and_over_sql[] =
 static struct store_placed read_row(struct db_row *st)
 {
 	struct store_placed p = {
-		.job = db_int(st, 0),
-		.account = store_text(st, 1),
-		.user = store_text(st, 2),
-		.queue = store_text(st, 3),
-		.node = store_text(st, 4),
-		.want = { .ncpus = db_int(st, 5),
-			  .vmem_bytes = db_int(st, 6),
-			  .mem_bytes = db_int(st, 7),
-			  .jobfs_bytes = db_int(st, 8),
-			  .ngpus = db_int(st, 9),
-			  .walltime_s = db_int(st, 10) },
-		.is_exclusive = db_int(st, 11) != 0,
-		.state = (enum job_state)(int)db_int(st, 12),
-		.wish = (enum store_want)(int)db_int(st, 13),
-		.gave_way_to = db_int(st, 14),
-		.due_ns = db_int(st, 15),
-		.submitted_ns = db_int(st, 16),
-		.given_ns = db_int(st, 17),
-		.at_ns = db_int(st, 18),
-		.running_ns = db_int(st, 19),
-		.suspended_ns = db_int(st, 20),
+		.job = db_int(st, PLACED_JOB),
+		.account = store_text(st, PLACED_ACCOUNT),
+		.user = store_text(st, PLACED_USER),
+		.queue = store_text(st, PLACED_QUEUE),
+		.node = store_text(st, PLACED_NODE),
+		.want = { .ncpus = db_int(st, PLACED_NCPUS),
+			  .vmem_bytes = db_int(st, PLACED_VMEM_BYTES),
+			  .mem_bytes = db_int(st, PLACED_MEM_BYTES),
+			  .jobfs_bytes = db_int(st, PLACED_JOBFS_BYTES),
+			  .ngpus = db_int(st, PLACED_NGPUS),
+			  .walltime_s = db_int(st, PLACED_WALLTIME_S) },
+		.is_exclusive = db_int(st, PLACED_EXCLUSIVE) != 0,
+		.state = (enum job_state)(int)db_int(st, PLACED_STATE),
+		.wish = (enum store_want)(int)db_int(st, PLACED_WANT),
+		.gave_way_to = db_int(st, PLACED_GAVE_WAY_TO),
+		.due_ns = db_int(st, PLACED_DUE_NS),
+		.submitted_ns = db_int(st, PLACED_SUBMITTED_NS),
+		.given_ns = db_int(st, PLACED_GIVEN_NS),
+		.at_ns = db_int(st, PLACED_AT_NS),
+		.running_ns = db_int(st, PLACED_RUNNING_NS),
+		.suspended_ns = db_int(st, PLACED_SUSPENDED_NS),
 	};
 
-	store_gpu_model(st, 21, &p.want);
+	store_gpu_model(st, PLACED_GPU_MODEL, &p.want);
 	return p;
 }
 

@@ -7,16 +7,45 @@
 #include "controller/ledger/attempts/part.h"
 #include "controller/ledger/sql.h"
 
-static const char nodes_sql[] =
-	"SELECT n.node, n.cluster, n.boot, n.version, n.address, n.topology, n.notes, "
-	"n.draining,"
-	" n.lost, n.tier, n.first_ns, n.last_ns, n.ncpus, n.mem_bytes, n.jobfs_bytes, n.ngpus,"
-	" n.free_ncpus, n.free_mem_bytes, n.free_jobfs_bytes, n.free_ngpus, COUNT(a.job),"
-	" COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED
-	" AND j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0),"
-	" COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END), 0),"
-	" COALESCE(SUM(j.jobfs_bytes), 0), COALESCE(SUM(j.ngpus), 0),"
-	" n.gpus, n.gpu_models, n.free_gpu_models, n.node_type, n.features"
+/* clang-format off */
+#define NODE_COLUMNS(X) \
+	X(NODE_NODE,             "n.node") \
+	X(NODE_CLUSTER,          ", n.cluster") \
+	X(NODE_BOOT,             ", n.boot") \
+	X(NODE_VERSION,          ", n.version") \
+	X(NODE_ADDRESS,          ", n.address") \
+	X(NODE_TOPOLOGY,         ", n.topology") \
+	X(NODE_NOTES,            ", n.notes") \
+	X(NODE_DRAINING,         ", n.draining") \
+	X(NODE_LOST,             ", n.lost") \
+	X(NODE_TIER,             ", n.tier") \
+	X(NODE_FIRST_NS,         ", n.first_ns") \
+	X(NODE_LAST_NS,          ", n.last_ns") \
+	X(NODE_NCPUS,            ", n.ncpus") \
+	X(NODE_MEM_BYTES,        ", n.mem_bytes") \
+	X(NODE_JOBFS_BYTES,      ", n.jobfs_bytes") \
+	X(NODE_NGPUS,            ", n.ngpus") \
+	X(NODE_FREE_NCPUS,       ", n.free_ncpus") \
+	X(NODE_FREE_MEM_BYTES,   ", n.free_mem_bytes") \
+	X(NODE_FREE_JOBFS_BYTES, ", n.free_jobfs_bytes") \
+	X(NODE_FREE_NGPUS,       ", n.free_ngpus") \
+	X(NODE_JOBS,             ", COUNT(a.job)") \
+	X(NODE_NCPUS_IN_USE,     ", COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED " AND" \
+		" j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0)") \
+	X(NODE_MEM_IN_USE,       ", COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes" \
+		" ELSE j.mem_bytes END), 0)") \
+	X(NODE_JOBFS_IN_USE,     ", COALESCE(SUM(j.jobfs_bytes), 0)") \
+	X(NODE_NGPUS_IN_USE,     ", COALESCE(SUM(j.ngpus), 0)") \
+	X(NODE_GPUS,             ", n.gpus") \
+	X(NODE_GPU_MODELS,       ", n.gpu_models") \
+	X(NODE_FREE_GPU_MODELS,  ", n.free_gpu_models") \
+	X(NODE_NODE_TYPE,        ", n.node_type") \
+	X(NODE_FEATURES,         ", n.features")
+/* clang-format on */
+enum { NODE_COLUMNS(SQL_NAME) };
+#define NODE_SELECT "SELECT " NODE_COLUMNS(SQL_COLUMN)
+
+static const char nodes_sql[] = NODE_SELECT
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
 	" AND a.hosts = ''"
 	" LEFT JOIN jobs j ON j.job = a.job GROUP BY n.node ORDER BY n.node";
@@ -32,27 +61,27 @@ static struct resources amounts_at(struct db_row *st, int column)
 static void read_node(struct db_row *st, struct store_node *n)
 {
 	*n = (struct store_node){
-		.node = store_text(st, 0),
-		.cluster = store_text(st, 1),
-		.boot = store_text(st, 2),
-		.version = store_text(st, 3),
-		.address = store_text(st, 4),
-		.topology = store_text(st, 5),
-		.notes = store_text(st, 6),
-		.draining = (int)db_int(st, 7),
-		.lost = (int)db_int(st, 8),
-		.tier = (int)db_int(st, 9),
-		.first_ns = db_int(st, 10),
-		.last_ns = db_int(st, 11),
-		.capacity = amounts_at(st, 12),
-		.free = amounts_at(st, 16),
-		.jobs = (int)db_int(st, 20),
-		.held = amounts_at(st, 21),
-		.gpus = store_text(st, 25),
+		.node = store_text(st, NODE_NODE),
+		.cluster = store_text(st, NODE_CLUSTER),
+		.boot = store_text(st, NODE_BOOT),
+		.version = store_text(st, NODE_VERSION),
+		.address = store_text(st, NODE_ADDRESS),
+		.topology = store_text(st, NODE_TOPOLOGY),
+		.notes = store_text(st, NODE_NOTES),
+		.draining = (int)db_int(st, NODE_DRAINING),
+		.lost = (int)db_int(st, NODE_LOST),
+		.tier = (int)db_int(st, NODE_TIER),
+		.first_ns = db_int(st, NODE_FIRST_NS),
+		.last_ns = db_int(st, NODE_LAST_NS),
+		.capacity = amounts_at(st, NODE_NCPUS),
+		.free = amounts_at(st, NODE_FREE_NCPUS),
+		.jobs = (int)db_int(st, NODE_JOBS),
+		.held = amounts_at(st, NODE_NCPUS_IN_USE),
+		.gpus = store_text(st, NODE_GPUS),
 	};
-	store_gpu_counts(st, 26, &n->gpu_models);
-	store_gpu_counts(st, 27, &n->free_gpu_models);
-	store_node_kind(st, 28, &n->capacity);
+	store_gpu_counts(st, NODE_GPU_MODELS, &n->gpu_models);
+	store_gpu_counts(st, NODE_FREE_GPU_MODELS, &n->free_gpu_models);
+	store_node_kind(st, NODE_NODE_TYPE, &n->capacity);
 }
 
 static int compare_nodes(const void *a, const void *b)

@@ -148,8 +148,20 @@ int store_steps_nodes(struct store *s, int64_t job, char **ret, struct err *err)
 	return r;
 }
 
-#define COLUMNS                                                                                \
-	"t.job, t.step, t.attempt, t.node, t.state, t.want, t.exit_status, t.signal, t.text"
+/* clang-format off */
+#define STEP_COLUMNS(X) \
+	X(STEP_JOB,         "t.job") \
+	X(STEP_STEP,        ", t.step") \
+	X(STEP_ATTEMPT,     ", t.attempt") \
+	X(STEP_NODE,        ", t.node") \
+	X(STEP_STATE,       ", t.state") \
+	X(STEP_WANT,        ", t.want") \
+	X(STEP_EXIT_STATUS, ", t.exit_status") \
+	X(STEP_SIGNAL,      ", t.signal") \
+	X(STEP_TEXT,        ", t.text")
+/* clang-format on */
+enum { STEP_COLUMNS(SQL_NAME) };
+#define STEP_SELECT "SELECT " STEP_COLUMNS(SQL_COLUMN)
 
 static int hand_out(struct store *s, struct db_row *st, store_step_fn fn, void *ctx,
 		    struct err *err)
@@ -158,15 +170,17 @@ static int hand_out(struct store *s, struct db_row *st, store_step_fn fn, void *
 
 	while ((r = db_step(s->db, st, err)) > 0) {
 		struct store_step t = {
-			.job = db_int(st, 0),
-			.step = db_int(st, 1),
-			.attempt = (int32_t)db_int(st, 2),
-			.node = store_text(st, 3),
-			.state = (enum store_step_state)(int)db_int(st, 4),
-			.is_cancelled = db_int(st, 5) != 0,
-			.exit_status = db_is_null(st, 6) ? -1 : (int)db_int(st, 6),
-			.signal = (int)db_int(st, 7),
-			.text = store_text(st, 8),
+			.job = db_int(st, STEP_JOB),
+			.step = db_int(st, STEP_STEP),
+			.attempt = (int32_t)db_int(st, STEP_ATTEMPT),
+			.node = store_text(st, STEP_NODE),
+			.state = (enum store_step_state)(int)db_int(st, STEP_STATE),
+			.is_cancelled = db_int(st, STEP_WANT) != 0,
+			.exit_status = db_is_null(st, STEP_EXIT_STATUS)
+					       ? -1
+					       : (int)db_int(st, STEP_EXIT_STATUS),
+			.signal = (int)db_int(st, STEP_SIGNAL),
+			.text = store_text(st, STEP_TEXT),
 		};
 
 		r = fn(ctx, &t, err);
@@ -183,8 +197,8 @@ int store_steps(struct store *s, struct store_steps_range range, store_step_fn f
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT " COLUMNS " FROM steps t WHERE t.job = ?1 AND t.step > ?2"
-			 " ORDER BY t.step LIMIT ?3",
+			 STEP_SELECT " FROM steps t WHERE t.job = ?1 AND t.step > ?2"
+				     " ORDER BY t.step LIMIT ?3",
 			 "iii", range.job, range.after, range.limit);
 
 	return r < 0 ? r : hand_out(s, st, fn, ctx, err);
@@ -195,7 +209,7 @@ int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT " COLUMNS
+			 STEP_SELECT
 			 " FROM steps t WHERE t.node = ?1 AND t.state < " SQL_STORE_STEP_ENDED
 			 " ORDER BY t.job, t.step",
 			 "t", node);

@@ -4,6 +4,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/usage/adjust.h"
+#include "controller/ledger/sql.h"
 #include "controller/ledger/store_sqlite.h"
 
 #define CHARGE_MAX (INT64_MAX / 1024) /* so that a thousand of them can be summed */
@@ -222,6 +223,23 @@ int store_adjust(struct store *s, const struct store_adjustment *a, store_adjust
 	return r < 0 ? r : fn(ctx, &made, err);
 }
 
+/* clang-format off */
+#define ENTRY_COLUMNS(X) \
+	X(ENTRY_ID,        "id") \
+	X(ENTRY_AT_NS,     ", at_ns") \
+	X(ENTRY_AUTHOR,    ", author") \
+	X(ENTRY_REASON,    ", reason") \
+	X(ENTRY_CLUSTER,   ", cluster") \
+	X(ENTRY_ACCOUNT,   ", account") \
+	X(ENTRY_USER,      ", user") \
+	X(ENTRY_POOL,      ", pool") \
+	X(ENTRY_DAY,       ", day") \
+	X(ENTRY_CHARGE_MS, ", charge_ms") \
+	X(ENTRY_JOB,       ", COALESCE(job, 0)")
+/* clang-format on */
+enum { ENTRY_COLUMNS(SQL_NAME) };
+#define ENTRY_SELECT "SELECT " ENTRY_COLUMNS(SQL_COLUMN)
+
 /* ---- the list ---- */
 
 int store_adjustments(struct store *s, const struct store_adjustments *which,
@@ -229,25 +247,25 @@ int store_adjustments(struct store *s, const struct store_adjustments *which,
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
-			 "SELECT id, at_ns, author, reason, cluster, account, user, pool, day,"
-			 " charge_ms, COALESCE(job, 0) FROM adjustments"
+			 ENTRY_SELECT
+			 " FROM adjustments"
 			 " WHERE (?1 IS NULL OR cluster = ?1) AND (?2 IS NULL OR account = ?2)"
 			 " AND (?3 IS NULL OR user = ?3) AND (?4 = 0 OR job = ?4) ORDER BY id",
 			 "ttti", which->cluster, which->account, which->user, which->job);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		const struct store_adjustment a = {
-			.id = db_int(st, 0),
-			.at_ns = db_int(st, 1),
-			.author = store_text(st, 2),
-			.reason = store_text(st, 3),
-			.cluster = store_text(st, 4),
-			.account = store_text(st, 5),
-			.user = store_text(st, 6),
-			.pool = (enum charge_pool)(int)db_int(st, 7),
-			.day = db_int(st, 8),
-			.charge_ms = db_int(st, 9),
-			.job = db_int(st, 10),
+			.id = db_int(st, ENTRY_ID),
+			.at_ns = db_int(st, ENTRY_AT_NS),
+			.author = store_text(st, ENTRY_AUTHOR),
+			.reason = store_text(st, ENTRY_REASON),
+			.cluster = store_text(st, ENTRY_CLUSTER),
+			.account = store_text(st, ENTRY_ACCOUNT),
+			.user = store_text(st, ENTRY_USER),
+			.pool = (enum charge_pool)(int)db_int(st, ENTRY_POOL),
+			.day = db_int(st, ENTRY_DAY),
+			.charge_ms = db_int(st, ENTRY_CHARGE_MS),
+			.job = db_int(st, ENTRY_JOB),
 		};
 
 		r = fn(ctx, &a, err);

@@ -34,24 +34,39 @@ static int tell(const struct charges *c, struct store_charge *charge, struct err
 	return c->fn(c->ctx, charge, err);
 }
 
-/* Columns: cluster, account, user, queue, pool, from, to, running (ns, or s where `unit` is a
- * second), rate_num, rate_den, ncpus, ngpus, vmem_bytes, mem_bytes. */
+/* The columns of STRETCHES and IMPORTED. Times are in ns, or in s where `unit` is a second. */
+enum ran_column {
+	RAN_CLUSTER,
+	RAN_ACCOUNT,
+	RAN_USER,
+	RAN_QUEUE,
+	RAN_POOL,
+	RAN_FROM,
+	RAN_TO,
+	RAN_RUNNING,
+	RAN_RATE_NUM,
+	RAN_RATE_DEN,
+	RAN_NCPUS,
+	RAN_NGPUS,
+	RAN_VMEM_BYTES,
+	RAN_MEM_BYTES,
+};
 static int tell_row(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
 {
-	int64_t vmem_bytes = db_int(st, 12);
+	int64_t vmem_bytes = db_int(st, RAN_VMEM_BYTES);
 	struct store_charge charge = {
-		.cluster = store_text(st, 0),
-		.account = store_text(st, 1),
-		.user = store_text(st, 2),
-		.queue = store_text(st, 3),
-		.pool = (enum charge_pool)(int)db_int(st, 4),
-		.from_ns = db_int(st, 5) * unit,
-		.to_ns = db_int(st, 6) * unit,
-		.running_ns = db_int(st, 7) * unit,
-		.rate = { db_int(st, 8), db_int(st, 9) },
-		.ncpus = db_int(st, 10),
-		.ngpus = db_int(st, 11),
-		.mem_bytes = vmem_bytes ? vmem_bytes : db_int(st, 13),
+		.cluster = store_text(st, RAN_CLUSTER),
+		.account = store_text(st, RAN_ACCOUNT),
+		.user = store_text(st, RAN_USER),
+		.queue = store_text(st, RAN_QUEUE),
+		.pool = (enum charge_pool)(int)db_int(st, RAN_POOL),
+		.from_ns = db_int(st, RAN_FROM) * unit,
+		.to_ns = db_int(st, RAN_TO) * unit,
+		.running_ns = db_int(st, RAN_RUNNING) * unit,
+		.rate = { db_int(st, RAN_RATE_NUM), db_int(st, RAN_RATE_DEN) },
+		.ncpus = db_int(st, RAN_NCPUS),
+		.ngpus = db_int(st, RAN_NGPUS),
+		.mem_bytes = vmem_bytes ? vmem_bytes : db_int(st, RAN_MEM_BYTES),
 	};
 
 	return tell(c, &charge, err);
@@ -310,15 +325,42 @@ int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *ga
 
 /* ---- the queue ---- */
 
+/* clang-format off */
+#define WAITING_COLUMNS(X) \
+	X(WAITING_JOB,          "job") \
+	X(WAITING_SUBMITTED_NS, ", submitted_ns") \
+	X(WAITING_CLUSTER,      ", cluster") \
+	X(WAITING_ACCOUNT,      ", account") \
+	X(WAITING_USER,         ", user") \
+	X(WAITING_QUEUE,        ", queue") \
+	X(WAITING_NAME,         ", name") \
+	X(WAITING_POOL,         ", pool") \
+	X(WAITING_NCPUS,        ", ncpus") \
+	X(WAITING_VMEM_BYTES,   ", vmem_bytes") \
+	X(WAITING_MEM_BYTES,    ", mem_bytes") \
+	X(WAITING_JOBFS_BYTES,  ", jobfs_bytes") \
+	X(WAITING_NGPUS,        ", ngpus") \
+	X(WAITING_WALLTIME_S,   ", walltime_s") \
+	X(WAITING_EXCLUSIVE,    ", exclusive") \
+	X(WAITING_NICE,         ", nice") \
+	X(WAITING_SITE,         ", site") \
+	X(WAITING_GPU_MODEL,    ", gpu_model") \
+	X(WAITING_DUE_NS,       ", due_ns") \
+	X(WAITING_NODE_TYPE,    ", node_type") \
+	X(WAITING_FEATURES,     ", features") \
+	X(WAITING_CHUNKS,       ", chunks") \
+	X(WAITING_SCATTERED,    ", scattered") \
+	X(WAITING_ELIGIBLE_NS,  ", eligible_ns") \
+	X(WAITING_WITHHELD,     ", withheld") \
+	X(WAITING_QOS,          ", qos")
+/* clang-format on */
+enum { WAITING_COLUMNS(SQL_NAME) };
+#define WAITING_SELECT "SELECT " WAITING_COLUMNS(SQL_COLUMN)
+
 /* What is told of one that waits. That below 0 is below 5 has to be said, for the index of
  * active jobs. */
-#define WAITING_COLUMNS                                                                        \
-	"SELECT job, submitted_ns, cluster, account, user, queue, name, pool, ncpus,"          \
-	" vmem_bytes, mem_bytes, jobfs_bytes, ngpus, walltime_s, exclusive, nice, site,"       \
-	" gpu_model, due_ns, node_type, features, chunks, scattered, eligible_ns, withheld,"   \
-	" qos FROM jobs"
 #define WAITING_SQL                                                                            \
-	WAITING_COLUMNS " WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
+	WAITING_SELECT " FROM jobs WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
 #define ELIGIBLE_SQL WAITING_SQL " AND withheld = 0"
 
 static const char *held_by(int64_t withheld)
@@ -333,35 +375,35 @@ static const char *held_by(int64_t withheld)
 static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struct err *err)
 {
 	struct store_waiting w = {
-		.job = db_int(st, 0),
-		.submitted_ns = db_int(st, 1),
-		.cluster = store_text(st, 2),
-		.account = store_text(st, 3),
-		.user = store_text(st, 4),
-		.queue = store_text(st, 5),
-		.name = store_text(st, 6),
-		.pool = (enum charge_pool)(int)db_int(st, 7),
-		.want = { .ncpus = db_int(st, 8),
-			  .vmem_bytes = db_int(st, 9),
-			  .mem_bytes = db_int(st, 10),
-			  .jobfs_bytes = db_int(st, 11),
-			  .ngpus = db_int(st, 12),
-			  .walltime_s = db_int(st, 13) },
-		.is_exclusive = db_int(st, 14) != 0,
-		.nice = db_int(st, 15),
-		.site = db_int(st, 16),
-		.due_ns = db_int(st, 18),
-		.chunks = store_text(st, 21),
-		.is_scattered = db_int(st, 22) != 0,
-		.eligible_ns = db_int(st, 23),
-		.held = held_by(db_int(st, 24)),
-		.qos = store_text(st, 25),
+		.job = db_int(st, WAITING_JOB),
+		.submitted_ns = db_int(st, WAITING_SUBMITTED_NS),
+		.cluster = store_text(st, WAITING_CLUSTER),
+		.account = store_text(st, WAITING_ACCOUNT),
+		.user = store_text(st, WAITING_USER),
+		.queue = store_text(st, WAITING_QUEUE),
+		.name = store_text(st, WAITING_NAME),
+		.pool = (enum charge_pool)(int)db_int(st, WAITING_POOL),
+		.want = { .ncpus = db_int(st, WAITING_NCPUS),
+			  .vmem_bytes = db_int(st, WAITING_VMEM_BYTES),
+			  .mem_bytes = db_int(st, WAITING_MEM_BYTES),
+			  .jobfs_bytes = db_int(st, WAITING_JOBFS_BYTES),
+			  .ngpus = db_int(st, WAITING_NGPUS),
+			  .walltime_s = db_int(st, WAITING_WALLTIME_S) },
+		.is_exclusive = db_int(st, WAITING_EXCLUSIVE) != 0,
+		.nice = db_int(st, WAITING_NICE),
+		.site = db_int(st, WAITING_SITE),
+		.due_ns = db_int(st, WAITING_DUE_NS),
+		.chunks = store_text(st, WAITING_CHUNKS),
+		.is_scattered = db_int(st, WAITING_SCATTERED) != 0,
+		.eligible_ns = db_int(st, WAITING_ELIGIBLE_NS),
+		.held = held_by(db_int(st, WAITING_WITHHELD)),
+		.qos = store_text(st, WAITING_QOS),
 	};
 
 	if (w.eligible_ns < w.submitted_ns)
 		w.eligible_ns = w.submitted_ns;
-	store_gpu_model(st, 17, &w.want);
-	store_node_kind(st, 19, &w.want);
+	store_gpu_model(st, WAITING_GPU_MODEL, &w.want);
+	store_node_kind(st, WAITING_NODE_TYPE, &w.want);
 	return fn(ctx, &w, err);
 }
 
@@ -424,9 +466,9 @@ int store_waiting_these(struct store *s, const struct store_these *these, store_
 			void *ctx, struct err *err)
 {
 	/* By their numbers, not by the index of those that are queued. */
-	static const char sql[] = WAITING_COLUMNS " WHERE job IN (" STORE_SOME_PARAMETERS
-						  ") AND +state = " SQL_JOB_QUEUED
-						  " AND withheld = 0 ORDER BY job";
+	static const char sql[] = WAITING_SELECT
+		" FROM jobs WHERE job IN (" STORE_SOME_PARAMETERS
+		") AND +state = " SQL_JOB_QUEUED " AND withheld = 0 ORDER BY job";
 	const struct telling to = { fn, ctx };
 	int r = 0;
 

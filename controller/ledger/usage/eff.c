@@ -17,19 +17,45 @@ struct read_row {
 
 /* ---- jobs that Reeve ran ---- */
 
-#define LIVE_COLUMNS                                                                           \
-	"SELECT j.job, j.cluster, j.account, j.user, j.ncpus, j.ngpus, j.vmem_bytes,"          \
-	" j.mem_bytes, j.jobfs_bytes, j.walltime_s, a.running_ns, a.charge_requested_ms,"      \
-	" a.end_kind, a.exit_status, a.end, a.usage ->> '$.cpu_ns', a.usage ->> "              \
-	"'$.rss_peak_bytes',"                                                                  \
-	" a.usage ->> '$.vmem_peak_bytes', a.usage ->> '$.jobfs_peak_bytes',"                  \
-	" a.usage ->> '$.mem_peak_bytes',"                                                     \
-	" j.bundle_gpus_num, j.bundle_gpus_den, j.bundle_cores_num, j.bundle_cores_den,"       \
-	" j.bundle_memory_num, j.bundle_memory_den, j.gpu_model,"                              \
-	" a.usage ->> '$.gpu_busy_ns', a.usage ->> '$.gpu_mem_peak_bytes',"                    \
-	" a.usage ->> '$.gpus_used',"                                                          \
-	" CASE WHEN a.gpus LIKE '%\"simulated\":true%' THEN 1 ELSE 0 END, j.summed"            \
-	" FROM jobs j JOIN attempts a USING(job)"
+/* clang-format off */
+#define LIVE_COLUMNS(X) \
+	X(LIVE_JOB,                 "j.job") \
+	X(LIVE_CLUSTER,             ", j.cluster") \
+	X(LIVE_ACCOUNT,             ", j.account") \
+	X(LIVE_USER,                ", j.user") \
+	X(LIVE_NCPUS,               ", j.ncpus") \
+	X(LIVE_NGPUS,               ", j.ngpus") \
+	X(LIVE_VMEM_BYTES,          ", j.vmem_bytes") \
+	X(LIVE_MEM_BYTES,           ", j.mem_bytes") \
+	X(LIVE_JOBFS_BYTES,         ", j.jobfs_bytes") \
+	X(LIVE_WALLTIME_S,          ", j.walltime_s") \
+	X(LIVE_RUNNING_NS,          ", a.running_ns") \
+	X(LIVE_CHARGE_REQUESTED_MS, ", a.charge_requested_ms") \
+	X(LIVE_END_KIND,            ", a.end_kind") \
+	X(LIVE_EXIT_STATUS,         ", a.exit_status") \
+	X(LIVE_END,                 ", a.end") \
+	X(LIVE_CPU_NS,              ", a.usage ->> '$.cpu_ns'") \
+	X(LIVE_RSS_PEAK,            ", a.usage ->> '$.rss_peak_bytes'") \
+	X(LIVE_VMEM_PEAK,           ", a.usage ->> '$.vmem_peak_bytes'") \
+	X(LIVE_JOBFS_PEAK,          ", a.usage ->> '$.jobfs_peak_bytes'") \
+	X(LIVE_MEM_PEAK,            ", a.usage ->> '$.mem_peak_bytes'") \
+	X(LIVE_BUNDLE_GPUS_NUM,     ", j.bundle_gpus_num") \
+	X(LIVE_BUNDLE_GPUS_DEN,     ", j.bundle_gpus_den") \
+	X(LIVE_BUNDLE_CORES_NUM,    ", j.bundle_cores_num") \
+	X(LIVE_BUNDLE_CORES_DEN,    ", j.bundle_cores_den") \
+	X(LIVE_BUNDLE_MEMORY_NUM,   ", j.bundle_memory_num") \
+	X(LIVE_BUNDLE_MEMORY_DEN,   ", j.bundle_memory_den") \
+	X(LIVE_GPU_MODEL,           ", j.gpu_model") \
+	X(LIVE_GPU_BUSY_NS,         ", a.usage ->> '$.gpu_busy_ns'") \
+	X(LIVE_GPU_MEM_PEAK,        ", a.usage ->> '$.gpu_mem_peak_bytes'") \
+	X(LIVE_GPUS_USED,           ", a.usage ->> '$.gpus_used'") \
+	X(LIVE_IS_SIMULATED,        ", CASE WHEN a.gpus LIKE '%\"simulated\":true%' THEN 1" \
+		" ELSE 0 END") \
+	X(LIVE_SUMMED,              ", j.summed")
+/* clang-format on */
+enum { LIVE_COLUMNS(SQL_NAME) };
+#define LIVE_SELECT "SELECT " LIVE_COLUMNS(SQL_COLUMN)
+#define LIVE_JOBS LIVE_SELECT " FROM jobs j JOIN attempts a USING(job)"
 /* ?1 cluster, ?2 account, ?3 user. */
 #define LIVE_OF                                                                                \
 	" AND (?1 IS NULL OR j.cluster = ?1) AND (?2 IS NULL OR j.account = ?2)"               \
@@ -41,10 +67,10 @@ struct read_row {
 	" ORDER BY j.job, a.attempt"
 
 static const char live_job_sql[] =
-	LIVE_COLUMNS " WHERE j.job = ?4 AND a.running_ns > 0" LIVE_OF " ORDER BY a.attempt";
-static const char live_user_sql[] = LIVE_COLUMNS " WHERE j.user = ?3 AND" LIVE_ENDED;
-static const char live_account_sql[] = LIVE_COLUMNS " WHERE j.account = ?2 AND" LIVE_ENDED;
-static const char live_sql[] = LIVE_COLUMNS " WHERE" LIVE_ENDED;
+	LIVE_JOBS " WHERE j.job = ?4 AND a.running_ns > 0" LIVE_OF " ORDER BY a.attempt";
+static const char live_user_sql[] = LIVE_JOBS " WHERE j.user = ?3 AND" LIVE_ENDED;
+static const char live_account_sql[] = LIVE_JOBS " WHERE j.account = ?2 AND" LIVE_ENDED;
+static const char live_sql[] = LIVE_JOBS " WHERE" LIVE_ENDED;
 
 static void read_measured(struct usage *u, int64_t *field, struct db_row *st, int column)
 {
@@ -60,14 +86,15 @@ static struct fraction fraction_at(struct db_row *st, int column)
 /* Only of a limit does it matter by how much. */
 static void read_live_end(struct db_row *st, struct job_end *end)
 {
-	enum job_end_kind kind = (enum job_end_kind)(int)db_int(st, 12);
-	const char *text = db_text(st, 14);
+	enum job_end_kind kind = (enum job_end_kind)(int)db_int(st, LIVE_END_KIND);
+	const char *text = db_text(st, LIVE_END);
 	_cleanup_json_ json_t *doc = NULL;
 
 	if (kind == END_LIMIT && text)
 		doc = json_loads(text, 0, NULL);
 	if (!doc || wire_decode_end(doc, "end", end, NULL) < 0)
-		*end = (struct job_end){ .kind = kind, .exit_status = (int)db_int(st, 13) };
+		*end = (struct job_end){ .kind = kind,
+					 .exit_status = (int)db_int(st, LIVE_EXIT_STATUS) };
 }
 
 static int read_live(struct db_row *st, struct read_row *ret, struct err *err)
@@ -77,36 +104,36 @@ static int read_live(struct db_row *st, struct read_row *ret, struct err *err)
 
 	(void)err;
 	e->history = NULL;
-	e->cluster = store_text(st, 1);
-	e->account = store_text(st, 2);
-	e->user = store_text(st, 3);
-	a->job = db_int(st, 0);
+	e->cluster = store_text(st, LIVE_CLUSTER);
+	e->account = store_text(st, LIVE_ACCOUNT);
+	e->user = store_text(st, LIVE_USER);
+	a->job = db_int(st, LIVE_JOB);
 	a->is_history = false;
-	a->requested = (struct resources){ .ncpus = db_int(st, 4),
-					   .ngpus = db_int(st, 5),
-					   .vmem_bytes = db_int(st, 6),
-					   .mem_bytes = db_int(st, 7),
-					   .jobfs_bytes = db_int(st, 8),
-					   .walltime_s = db_int(st, 9) };
-	a->running_ns = db_int(st, 10);
-	a->charge_ms = db_int(st, 11);
+	a->requested = (struct resources){ .ncpus = db_int(st, LIVE_NCPUS),
+					   .ngpus = db_int(st, LIVE_NGPUS),
+					   .vmem_bytes = db_int(st, LIVE_VMEM_BYTES),
+					   .mem_bytes = db_int(st, LIVE_MEM_BYTES),
+					   .jobfs_bytes = db_int(st, LIVE_JOBFS_BYTES),
+					   .walltime_s = db_int(st, LIVE_WALLTIME_S) };
+	a->running_ns = db_int(st, LIVE_RUNNING_NS);
+	a->charge_ms = db_int(st, LIVE_CHARGE_REQUESTED_MS);
 	read_live_end(st, &a->end);
 	a->usage.have = 0;
-	read_measured(&a->usage, &a->usage.cpu_ns, st, 15);
-	read_measured(&a->usage, &a->usage.rss_peak_bytes, st, 16);
-	read_measured(&a->usage, &a->usage.vmem_peak_bytes, st, 17);
-	read_measured(&a->usage, &a->usage.jobfs_peak_bytes, st, 18);
-	read_measured(&a->usage, &a->usage.mem_peak_bytes, st, 19);
-	store_gpu_model(st, 26, &a->requested);
-	read_measured(&a->usage, &a->usage.gpu_busy_ns, st, 27);
-	read_measured(&a->usage, &a->usage.gpu_mem_peak_bytes, st, 28);
-	read_measured(&a->usage, &a->usage.gpus_used, st, 29);
-	a->is_simulated = db_int(st, 30) != 0;
+	read_measured(&a->usage, &a->usage.cpu_ns, st, LIVE_CPU_NS);
+	read_measured(&a->usage, &a->usage.rss_peak_bytes, st, LIVE_RSS_PEAK);
+	read_measured(&a->usage, &a->usage.vmem_peak_bytes, st, LIVE_VMEM_PEAK);
+	read_measured(&a->usage, &a->usage.jobfs_peak_bytes, st, LIVE_JOBFS_PEAK);
+	read_measured(&a->usage, &a->usage.mem_peak_bytes, st, LIVE_MEM_PEAK);
+	store_gpu_model(st, LIVE_GPU_MODEL, &a->requested);
+	read_measured(&a->usage, &a->usage.gpu_busy_ns, st, LIVE_GPU_BUSY_NS);
+	read_measured(&a->usage, &a->usage.gpu_mem_peak_bytes, st, LIVE_GPU_MEM_PEAK);
+	read_measured(&a->usage, &a->usage.gpus_used, st, LIVE_GPUS_USED);
+	a->is_simulated = db_int(st, LIVE_IS_SIMULATED) != 0;
 	a->has_terms = true;
-	a->terms.side[CHARGE_GPUS] = fraction_at(st, 20);
-	a->terms.side[CHARGE_CORES] = fraction_at(st, 22);
-	a->terms.side[CHARGE_MEMORY] = fraction_at(st, 24);
-	a->terms.is_sum = db_int(st, 31) != 0;
+	a->terms.side[CHARGE_GPUS] = fraction_at(st, LIVE_BUNDLE_GPUS_NUM);
+	a->terms.side[CHARGE_CORES] = fraction_at(st, LIVE_BUNDLE_CORES_NUM);
+	a->terms.side[CHARGE_MEMORY] = fraction_at(st, LIVE_BUNDLE_MEMORY_NUM);
+	a->terms.is_sum = db_int(st, LIVE_SUMMED) != 0;
 	return 0;
 }
 

@@ -98,13 +98,33 @@ int store_quota_users(struct store *s, const struct store_quota_span *span,
 	return r < 0 ? r : each_sum(s, st, fn, ctx, err);
 }
 
-static const char active_sql[] =
-	"SELECT j.job, j.cluster, j.account, j.user, j.queue, j.state, j.want, j.pool,"
-	" j.rate_num, j.rate_den, j.ncpus, j.ngpus,"
-	" CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END, j.walltime_s,"
-	" COALESCE(a.running_ns, 0), COALESCE(a.charge_requested_ms, 0), j.withheld,"
-	" CASE WHEN (j.withheld & " SQL_STORE_IS_ARRAY ") <> 0 THEN"
-	"  (SELECT r.n_waiting FROM arrays r WHERE r.job = j.job) ELSE 1 END, j.qos"
+/* clang-format off */
+#define ACTIVE_COLUMNS(X) \
+	X(ACTIVE_JOB,        "j.job") \
+	X(ACTIVE_CLUSTER,    ", j.cluster") \
+	X(ACTIVE_ACCOUNT,    ", j.account") \
+	X(ACTIVE_USER,       ", j.user") \
+	X(ACTIVE_QUEUE,      ", j.queue") \
+	X(ACTIVE_STATE,      ", j.state") \
+	X(ACTIVE_WANT,       ", j.want") \
+	X(ACTIVE_POOL,       ", j.pool") \
+	X(ACTIVE_RATE_NUM,   ", j.rate_num") \
+	X(ACTIVE_RATE_DEN,   ", j.rate_den") \
+	X(ACTIVE_NCPUS,      ", j.ncpus") \
+	X(ACTIVE_NGPUS,      ", j.ngpus") \
+	X(ACTIVE_MEM_BYTES,  ", CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE j.mem_bytes END") \
+	X(ACTIVE_WALLTIME_S, ", j.walltime_s") \
+	X(ACTIVE_RUNNING_NS, ", COALESCE(a.running_ns, 0)") \
+	X(ACTIVE_CHARGE_MS,  ", COALESCE(a.charge_requested_ms, 0)") \
+	X(ACTIVE_WITHHELD,   ", j.withheld") \
+	X(ACTIVE_N,          ", CASE WHEN (j.withheld & " SQL_STORE_IS_ARRAY ") <> 0 THEN " \
+		" (SELECT r.n_waiting FROM arrays r WHERE r.job = j.job) ELSE 1 END") \
+	X(ACTIVE_QOS,        ", j.qos")
+/* clang-format on */
+enum { ACTIVE_COLUMNS(SQL_NAME) };
+#define ACTIVE_SELECT "SELECT " ACTIVE_COLUMNS(SQL_COLUMN)
+
+static const char active_sql[] = ACTIVE_SELECT
 	" FROM jobs j"
 	" LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt AND j.state > " SQL_JOB_QUEUED
 	" WHERE j.state < " SQL_JOB_ENDED
@@ -114,24 +134,24 @@ static const char active_sql[] =
 static void read_job(struct db_row *st, struct store_quota_job *j)
 {
 	*j = (struct store_quota_job){
-		.job = db_int(st, 0),
-		.cluster = store_text(st, 1),
-		.account = store_text(st, 2),
-		.user = store_text(st, 3),
-		.queue = store_text(st, 4),
-		.state = (enum job_state)(int)db_int(st, 5),
-		.want = (enum store_want)(int)db_int(st, 6),
-		.pool = (enum charge_pool)(int)db_int(st, 7),
-		.rate = { db_int(st, 8), db_int(st, 9) },
-		.held = { .ncpus = db_int(st, 10),
-			  .ngpus = db_int(st, 11),
-			  .mem_bytes = db_int(st, 12),
-			  .walltime_s = db_int(st, 13) },
-		.running_ns = db_int(st, 14),
-		.charge_ms = db_int(st, 15),
-		.is_withheld = db_int(st, 16) != 0,
-		.n = db_int(st, 17),
-		.qos = store_text(st, 18),
+		.job = db_int(st, ACTIVE_JOB),
+		.cluster = store_text(st, ACTIVE_CLUSTER),
+		.account = store_text(st, ACTIVE_ACCOUNT),
+		.user = store_text(st, ACTIVE_USER),
+		.queue = store_text(st, ACTIVE_QUEUE),
+		.state = (enum job_state)(int)db_int(st, ACTIVE_STATE),
+		.want = (enum store_want)(int)db_int(st, ACTIVE_WANT),
+		.pool = (enum charge_pool)(int)db_int(st, ACTIVE_POOL),
+		.rate = { db_int(st, ACTIVE_RATE_NUM), db_int(st, ACTIVE_RATE_DEN) },
+		.held = { .ncpus = db_int(st, ACTIVE_NCPUS),
+			  .ngpus = db_int(st, ACTIVE_NGPUS),
+			  .mem_bytes = db_int(st, ACTIVE_MEM_BYTES),
+			  .walltime_s = db_int(st, ACTIVE_WALLTIME_S) },
+		.running_ns = db_int(st, ACTIVE_RUNNING_NS),
+		.charge_ms = db_int(st, ACTIVE_CHARGE_MS),
+		.is_withheld = db_int(st, ACTIVE_WITHHELD) != 0,
+		.n = db_int(st, ACTIVE_N),
+		.qos = store_text(st, ACTIVE_QOS),
 	};
 }
 

@@ -83,17 +83,39 @@ static int count(struct verify *v, struct db_row *st, enum rollup_figure f, int6
 	return r;
 }
 
+/* clang-format off */
+#define IMPORTED_COLUMNS(X) \
+	X(IMPORTED_CLUSTER,             "a.cluster") \
+	X(IMPORTED_ACCOUNT,             ", a.account") \
+	X(IMPORTED_USER,                ", a.user") \
+	X(IMPORTED_POOL,                ", i.pool") \
+	X(IMPORTED_SUBMIT_S,            ", submit_s") \
+	X(IMPORTED_WAIT_S,              ", wait_s") \
+	X(IMPORTED_RUN_S,               ", run_s") \
+	X(IMPORTED_NCPUS,               ", ncpus") \
+	X(IMPORTED_NGPUS,               ", ngpus") \
+	X(IMPORTED_CPU_MS,              ", COALESCE(cpu_ms, 0)") \
+	X(IMPORTED_RATE_NUM,            ", COALESCE(rate_num, ncpus)") \
+	X(IMPORTED_RATE_DEN,            ", COALESCE(rate_den, 1)") \
+	X(IMPORTED_CHARGE_REQUESTED_MS, ", charge_requested_ms") \
+	X(IMPORTED_CHARGE_USED_MS,      ", charge_used_ms") \
+	X(IMPORTED_NUMBER,              ", i.id & 1099511627775") \
+	X(IMPORTED_SUSPENDED_S,         ", COALESCE(suspended_s, 0)")
+/* clang-format on */
+enum { IMPORTED_COLUMNS(SQL_NAME) };
+#define IMPORTED_SELECT "SELECT " IMPORTED_COLUMNS(SQL_COLUMN)
+
 /* Columns 4..: submit_s, wait_s, run_s, ncpus, ngpus, cpu_ms, rate_num, rate_den,
  * charge_requested_ms, charge_used_ms, number. */
 static int check_charge(struct verify *v, struct db_row *st, const struct tally *t,
 			struct err *err)
 {
 	struct store_difference d = { .figure = "charge_requested_ms",
-				      .cluster = store_text(st, 0),
-				      .account = store_text(st, 1),
-				      .user = store_text(st, 2),
-				      .job = db_int(st, 14),
-				      .stored = db_int(st, 12),
+				      .cluster = store_text(st, IMPORTED_CLUSTER),
+				      .account = store_text(st, IMPORTED_ACCOUNT),
+				      .user = store_text(st, IMPORTED_USER),
+				      .job = db_int(st, IMPORTED_NUMBER),
+				      .stored = db_int(st, IMPORTED_CHARGE_REQUESTED_MS),
 				      .recomputed = t->charge_requested_ms };
 
 	return d.stored == d.recomputed ? 0 : tell(v, &d, err);
@@ -101,16 +123,17 @@ static int check_charge(struct verify *v, struct db_row *st, const struct tally 
 
 static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 {
-	int64_t start_s = db_int(st, 4) + db_int(st, 5);
-	int64_t suspended_s = db_int(st, 15), end_s = start_s + db_int(st, 6) + suspended_s;
+	int64_t start_s = db_int(st, IMPORTED_SUBMIT_S) + db_int(st, IMPORTED_WAIT_S);
+	int64_t suspended_s = db_int(st, IMPORTED_SUSPENDED_S),
+		end_s = start_s + db_int(st, IMPORTED_RUN_S) + suspended_s;
 	const struct tally_terms terms = {
-		.rate = { db_int(st, 10), db_int(st, 11) },
-		.ncpus = db_int(st, 7),
-		.ngpus = db_int(st, 8),
+		.rate = { db_int(st, IMPORTED_RATE_NUM), db_int(st, IMPORTED_RATE_DEN) },
+		.ncpus = db_int(st, IMPORTED_NCPUS),
+		.ngpus = db_int(st, IMPORTED_NGPUS),
 	};
-	const struct tally_use use = { .running_ns = db_int(st, 6) * S_NS,
+	const struct tally_use use = { .running_ns = db_int(st, IMPORTED_RUN_S) * S_NS,
 				       .suspended_ns = suspended_s * S_NS,
-				       .cpu_ns = db_int(st, 9) * MS_NS,
+				       .cpu_ns = db_int(st, IMPORTED_CPU_MS) * MS_NS,
 				       .mem_peak_bytes = -1 };
 	struct tally_span span = { .from_ns = start_s * S_NS, .to_ns = end_s * S_NS };
 	struct split_ctx c = { .v = v, .st = st, .err = err };
@@ -120,9 +143,9 @@ static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 	if (end_s <= start_s || terms.rate.den <= 0 ||
 	    tally_make(&terms, &use, &span.after) < 0)
 		return err_set(err, -EBADMSG, "imported job %lld cannot be charged",
-			       (long long)db_int(st, 14));
+			       (long long)db_int(st, IMPORTED_NUMBER));
 	r = check_charge(v, st, &span.after, err);
-	span.after.charge_used_ms = db_int(st, 13);
+	span.after.charge_used_ms = db_int(st, IMPORTED_CHARGE_USED_MS);
 	if (r >= 0)
 		r = tally_split(&terms, &span, calendar_days(v->s->calendar), add_day, &c);
 	if (r >= 0)
@@ -134,10 +157,7 @@ static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 }
 
 static const char imported_sql[] =
-	"SELECT a.cluster, a.account, a.user, i.pool, submit_s, wait_s, run_s, ncpus, ngpus,"
-	" COALESCE(cpu_ms, 0), COALESCE(rate_num, ncpus), COALESCE(rate_den, 1),"
-	" charge_requested_ms, charge_used_ms, i.id & 1099511627775, COALESCE(suspended_s, 0)"
-	" FROM imported i JOIN associations a ON a.id = i.association";
+	IMPORTED_SELECT " FROM imported i JOIN associations a ON a.id = i.association";
 
 /* ---- attempts ---- */
 

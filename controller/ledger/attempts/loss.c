@@ -1,10 +1,13 @@
-/* requeue.c - whether a job whose node was lost is queued again. See nodes/lost.h. */
+/* loss.c - ends an attempt by the decision of the controller, because its node is lost or lost the
+ * job, and queues the job again where it asked for that. See nodes/lost.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/wire.h"
+#include "controller/ledger/attempts/charge.h"
 #include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/steps/steps.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
@@ -81,4 +84,63 @@ int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 			   " ended_ns = 0, end = NULL WHERE job = ?1",
 			   "i", l->job);
 	return r < 0 ? r : store_event(s, &e, err);
+}
+
+/* How it is written: with the end of the part that had brought it down before, if there is one.
+ */
+static int write_loss(struct store *s, const struct store_loss *l, const struct job_end *how,
+		      struct err *err)
+{
+	_cleanup_json_ json_t *doc = wire_encode_end(how);
+	_cleanup_free_ char *end = doc ? wire_format(doc) : NULL;
+	int r = end ? 0 : err_set(err, -ENOMEM, "out of memory");
+
+	store_announce_job(s, l->job);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE attempts SET closed = " SQL_STORE_LOST
+			   ", state = " SQL_JOB_ENDED ", ended_ns = ?3,"
+			   " end = ?4, end_kind = ?5 WHERE job = ?1 AND attempt = ?2",
+			   "iiiti", l->job, (int64_t)l->attempt, l->now_ns, end,
+			   (int64_t)how->kind);
+	if (r >= 0)
+		r = db_run(s->db, err,
+			   "UPDATE jobs SET state = " SQL_JOB_ENDED ", ended_ns = ?3, end = ?4"
+			   " WHERE job = ?1 AND attempt = ?2",
+			   "iiit", l->job, (int64_t)l->attempt, l->now_ns, end);
+	return r;
+}
+
+int store_end_lost(struct store *s, const struct store_loss *l, struct err *err)
+{
+	const struct report key = { .job = l->job, .attempt = l->attempt };
+	const struct store_event e = { l->now_ns, l->job, l->node, "node-lost", l->text };
+	struct job_end lost;
+	struct store_known k = { 0 };
+	bool again = false;
+	char more[128];
+	int r = store_known_load(s, &key, &k, err);
+
+	if (r == 0)
+		return err_set(err, -ENOENT, "no attempt %lld.%d", (long long)l->job,
+			       l->attempt);
+	if (r > 0)
+		r = store_may_requeue(s, l, more, err);
+	if (r < 0)
+		return r;
+	again = r > 0;
+	store_loss_end(l, more, &lost);
+	r = write_loss(s, l, k.verdict.kind ? &k.verdict : &lost, err);
+	if (r >= 0 && k.is_several)
+		r = store_part_write_loss(s, l, &lost, err);
+	if (r >= 0)
+		r = store_charge_count_job(s, &k, STORE_MARK_ENDED,
+					   store_charge_end_day(s, &k, l->now_ns), err);
+	if (r >= 0)
+		r = store_event(s, &e, err);
+	if (r >= 0 && again)
+		r = store_requeue(s, l, err);
+	if (r >= 0)
+		r = store_steps_close(s, l->job, l->now_ns, err);
+	return r < 0 ? r : again ? STORE_REQUEUED : 0;
 }

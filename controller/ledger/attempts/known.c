@@ -1,0 +1,130 @@
+/* known.c - reads an attempt and its job for a report or a loss. See attempts/known.h. */
+#include <errno.h>
+#include <stdio.h>
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "controller/ledger/attempts/known.h"
+#include "controller/ledger/sql.h"
+
+static struct fraction fraction_of(struct db_row *st, int column)
+{
+	return (struct fraction){ db_int(st, column), db_int(st, column + 1) };
+}
+
+/* clang-format off */
+#define KNOWN_COLUMNS(X) \
+	X(KNOWN_NODE,                "a.node") \
+	X(KNOWN_SEQ,                 ", a.seq") \
+	X(KNOWN_CLOSED,              ", a.closed") \
+	X(KNOWN_AT_NS,               ", a.at_ns") \
+	X(KNOWN_GIVEN_NS,            ", a.given_ns") \
+	X(KNOWN_STARTED_NS,          ", a.started_ns") \
+	X(KNOWN_ENDED_NS,            ", a.ended_ns") \
+	X(KNOWN_STATE,               ", a.state") \
+	X(KNOWN_RUNNING_NS,          ", a.running_ns") \
+	X(KNOWN_SUSPENDED_NS,        ", a.suspended_ns") \
+	X(KNOWN_CHARGE_REQUESTED_MS, ", a.charge_requested_ms") \
+	X(KNOWN_CHARGE_USED_MS,      ", a.charge_used_ms") \
+	X(KNOWN_USAGE,               ", a.usage") \
+	X(KNOWN_CLUSTER,             ", j.cluster") \
+	X(KNOWN_ACCOUNT,             ", j.account") \
+	X(KNOWN_USER,                ", j.user") \
+	X(KNOWN_POOL,                ", j.pool") \
+	X(KNOWN_JOB_ATTEMPT,             ", j.attempt") \
+	X(KNOWN_RATE_NUM,            ", j.rate_num") \
+	X(KNOWN_RATE_DEN,            ", j.rate_den") \
+	X(KNOWN_BUNDLE_GPUS_NUM,     ", j.bundle_gpus_num") \
+	X(KNOWN_BUNDLE_GPUS_DEN,     ", j.bundle_gpus_den") \
+	X(KNOWN_BUNDLE_CORES_NUM,    ", j.bundle_cores_num") \
+	X(KNOWN_BUNDLE_CORES_DEN,    ", j.bundle_cores_den") \
+	X(KNOWN_BUNDLE_MEMORY_NUM,   ", j.bundle_memory_num") \
+	X(KNOWN_BUNDLE_MEMORY_DEN,   ", j.bundle_memory_den") \
+	X(KNOWN_NCPUS,               ", j.ncpus") \
+	X(KNOWN_NGPUS,               ", j.ngpus") \
+	X(KNOWN_USAGE_DAY,           ", a.usage_day") \
+	X(KNOWN_SLICED,              ", a.sliced") \
+	X(KNOWN_QUEUE,               ", j.queue") \
+	X(KNOWN_BYTES_RESERVED,      ", CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes ELSE" \
+		" j.mem_bytes END") \
+	X(KNOWN_IS_SEVERAL,          ", CASE WHEN a.hosts = '' THEN 0 ELSE 1 END") \
+	X(KNOWN_VERDICT,             ", a.verdict") \
+	X(KNOWN_SUMMED,              ", j.summed")
+/* clang-format on */
+enum { KNOWN_COLUMNS(SQL_NAME) };
+#define KNOWN_SELECT "SELECT " KNOWN_COLUMNS(SQL_COLUMN)
+
+static void read_terms(struct db_row *st, struct tally_terms *ret)
+{
+	ret->rate = fraction_of(st, KNOWN_RATE_NUM);
+	ret->bundle.side[CHARGE_GPUS] = fraction_of(st, KNOWN_BUNDLE_GPUS_NUM);
+	ret->bundle.side[CHARGE_CORES] = fraction_of(st, KNOWN_BUNDLE_CORES_NUM);
+	ret->bundle.side[CHARGE_MEMORY] = fraction_of(st, KNOWN_BUNDLE_MEMORY_NUM);
+	ret->ncpus = db_int(st, KNOWN_NCPUS);
+	ret->ngpus = db_int(st, KNOWN_NGPUS);
+	ret->bundle.is_sum = db_int(st, KNOWN_SUMMED) != 0;
+}
+
+static int decode_verdict(const char *text, struct job_end *ret, struct err *err)
+{
+	_cleanup_json_ json_t *doc = *text ? json_loads(text, 0, NULL) : NULL;
+
+	if (!*text)
+		return 0;
+	if (!doc || wire_decode_end(doc, "verdict", ret, err) < 0)
+		return err_set(err, -EBADMSG, "an end in the ledger is not readable");
+	return 0;
+}
+
+static int read_known(struct db_row *st, struct store_known *k, struct err *err)
+{
+	snprintf(k->node, sizeof(k->node), "%s", store_text(st, KNOWN_NODE));
+	k->seq = db_int(st, KNOWN_SEQ);
+	k->closed = db_int(st, KNOWN_CLOSED);
+	k->at_ns = db_int(st, KNOWN_AT_NS);
+	k->given_ns = db_int(st, KNOWN_GIVEN_NS);
+	k->started_ns = db_int(st, KNOWN_STARTED_NS);
+	k->ended_ns = db_int(st, KNOWN_ENDED_NS);
+	k->state = (enum job_state)(int)db_int(st, KNOWN_STATE);
+	k->use.running_ns = db_int(st, KNOWN_RUNNING_NS);
+	k->use.suspended_ns = db_int(st, KNOWN_SUSPENDED_NS);
+	k->old_charge_requested_ms = db_int(st, KNOWN_CHARGE_REQUESTED_MS);
+	k->old_charge_used_ms = db_int(st, KNOWN_CHARGE_USED_MS);
+	snprintf(k->cluster, sizeof(k->cluster), "%s", store_text(st, KNOWN_CLUSTER));
+	snprintf(k->account, sizeof(k->account), "%s", store_text(st, KNOWN_ACCOUNT));
+	snprintf(k->user, sizeof(k->user), "%s", store_text(st, KNOWN_USER));
+	k->pool = (enum charge_pool)(int)db_int(st, KNOWN_POOL);
+	k->job_attempt = db_int(st, KNOWN_JOB_ATTEMPT);
+	read_terms(st, &k->terms);
+	k->days.usage_day = db_int(st, KNOWN_USAGE_DAY);
+	k->days.is_sliced = (int)db_int(st, KNOWN_SLICED);
+	snprintf(k->queue, sizeof(k->queue), "%s", store_text(st, KNOWN_QUEUE));
+	k->mem_bytes = db_int(st, KNOWN_BYTES_RESERVED);
+	k->is_several = db_int(st, KNOWN_IS_SEVERAL) != 0;
+	if (decode_verdict(store_text(st, KNOWN_VERDICT), &k->verdict, err) < 0)
+		return -EBADMSG;
+	return store_usage_decode(store_text(st, KNOWN_USAGE), &k->usage, err);
+}
+
+int store_known_load(struct store *s, const struct report *rep, struct store_known *k,
+		     struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st,
+			 KNOWN_SELECT " FROM attempts a JOIN jobs j USING(job)"
+				      " WHERE a.job = ?1 AND a.attempt = ?2",
+			 "ii", rep->job, (int64_t)rep->attempt);
+
+	if (r >= 0)
+		r = db_step(s->db, st, err);
+	if (r <= 0)
+		return r;
+	k->days = (struct store_days){ .job = rep->job, .attempt = rep->attempt };
+	r = read_known(st, k, err);
+	db_done(st);
+	return r < 0 ? r : 1;
+}
+
+const struct job_end *store_known_end(const struct store_known *k, const struct report *rep)
+{
+	return store_part_judge(&rep->end, &k->verdict);
+}
