@@ -17,7 +17,7 @@ int store_charge_delta(struct store *s, struct store_known *k, const struct repo
 /* Writes the delta to the rollups and slices of its days. */
 int store_charge_write(struct store *s, struct store_known *k, const struct tally_span *span,
 		       struct err *err);
-/* The same; and counts the attempt as started or ended where this report says so. */
+/* The same; and counts the attempt as started or ended where this report is the first that tells it. */
 int store_charge_write_days(struct store *s, struct store_known *k,
 			    const struct store_report_case *c, const struct tally_span *span,
 			    struct err *err);
