@@ -41,7 +41,7 @@ static const void *find(const char *name, const void *array, size_t n, size_t si
 int32_t accounts_find(const struct accounts *a, const char *name)
 {
 	const struct accounts_account *found =
-		find(name, a->accounts, a->n_accounts, sizeof(*a->accounts));
+		a ? find(name, a->accounts, a->n_accounts, sizeof(*a->accounts)) : NULL;
 
 	return found ? (int32_t)(found - a->accounts) : -1;
 }

@@ -208,7 +208,8 @@ int accounts_apply(const struct accounts *a, const struct accounts_diff *d, cons
 
 /* ---- questions; none allocates ---- */
 
-int32_t accounts_find(const struct accounts *a, const char *name); /* -1: none */
+/* -1: none of this name, or no accounts at all (a is NULL). */
+int32_t accounts_find(const struct accounts *a, const char *name);
 /* NULL: not in that account. */
 const struct accounts_member *accounts_member(const struct accounts *a, int32_t account,
 					      const char *user);

@@ -38,7 +38,7 @@ start() { # NAME: until it answers, as leader or as standby
 	until_is "$1" 200 503 || bail "$1 does not start: $(cat "$dir/$1.log")"
 }
 on() { # NAME UID METHOD PATH [BODY]
-	url=http://127.0.0.1:${at[$1]}
+	url=http://127.0.0.1:${at[$1]:-0}
 	live_ask "${@:2}"
 }
 until_is() { # NAME STATUS...: it answers with one of them
@@ -137,12 +137,14 @@ pg() { # ACTION
 trap 'pg stop; live_end' EXIT
 runuser -u postgres -- "$server/initdb" -D "$dir/pg/data" -A trust -E UTF8 >"$dir/said" 2>&1 || bail "$(cat "$dir/said")"
 pg start
+objects() { # ROOM...: of the sources that are there now
+	find "$@" -name '*.c' | sed 's,\(.*\)\.c$,build/\1.o,'
+}
 there="postgresql:///postgres?host=$dir/pg&user=postgres"
 query() { psql -qtA "$there" -c "$1"; }
 # shellcheck disable=SC2046
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. $(pkg-config --cflags libpq) -o "$dir/pg_lead" tests/cluster/pg_lead.c \
-	$(find build/controller/{ledger,policy,postgres,accounts,history} -name '*.o') build/common/*/*.o build/common/err.o \
-	build/common/nearest.o build/common/utf8.o -lcmocka -lpq -lsqlite3 -ljansson -lmunge -lnettle -lz -lcurl -lsystemd -lm 2>"$dir/said" ||
+	$(objects controller/{ledger,policy,postgres,accounts,history} common) -lcmocka -lpq -lsqlite3 -ljansson -lmunge -lnettle -lz -lcurl -lsystemd -lm 2>"$dir/said" ||
 	bail "pg_lead.c: $(cat "$dir/said")"
 out=$(REEVE_TEST_POSTGRES=$there CMOCKA_MESSAGE_OUTPUT=TAP "$dir/pg_lead" 2>&1)
 tap_result $? "postgres: who leads, step by step" "$out"

@@ -23,7 +23,7 @@ live_stop() {
 live_end() {
 	live_stop
 	for f in "$dir"/*.pid; do [ -s "$f" ] && live_end_pid "$(cat "$f")"; done
-	for f in $(jobs -p); do live_end_pid "$f"; done # what the suite left running
+	for f in $(builtin jobs -p); do live_end_pid "$f"; done # what the suite left running
 	wait
 	rm -rf "$dir"
 }
