@@ -35,7 +35,7 @@ struct controller {
 	struct store *store;
 	struct standing *standing;
 	struct cycle *cycle;
-	struct poll *poll;
+	struct long_poll *poll;
 	struct api *api;
 	struct maintenance *maintenance;
 	struct server *server;
@@ -48,7 +48,7 @@ struct controller {
  * any more when the lead is given up. */
 static void close_rooms(struct controller *c)
 {
-	c->poll = poll_close(c->poll);
+	c->poll = long_poll_close(c->poll);
 	c->server = server_close(c->server);
 	c->maintenance = maintenance_close(c->maintenance);
 	c->api = api_close(c->api);
@@ -206,7 +206,7 @@ static int open_rooms(struct controller *c, struct err *err)
 	if (r >= 0)
 		r = cycle_new(c->store, c->standing, &c->cycle, err);
 	if (r >= 0)
-		r = poll_open(c->event, &c->poll, err);
+		r = long_poll_open(c->event, &c->poll, err);
 	if (r >= 0) {
 		struct api_config a = { c->event, c->config, c->store,
 					c->cycle, c->poll,   c->standing };

@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "common/wire/doc.h"
+#include "controller/http/exchange.h"
 #include "controller/http/server.h"
 #include "controller/config/config.h"
 #include "controller/ledger/lead.h"

@@ -12,14 +12,14 @@ struct held {
 	_Alignas(max_align_t) char what[];
 };
 
-static bool on_wake(void *ctx, enum poll_why why)
+static bool on_wake(void *ctx, enum long_poll_why why)
 {
 	struct held *h = ctx;
 	_cleanup_json_ json_t *doc = NULL;
 	struct err err;
 	int r = h->read(h->api, h->what, &doc, &err);
 
-	if (r == 0 && why == POLL_WOKEN)
+	if (r == 0 && why == LONG_POLL_WOKEN)
 		return false;
 	if (r < 0)
 		exchange_answer(h->x, (struct exchange_answer){ .status = 500 });
@@ -32,7 +32,7 @@ static bool on_wake(void *ctx, enum poll_why why)
 static int hold(struct call *c, const struct await *w, struct err *err)
 {
 	_cleanup_free_ struct held *h = malloc(sizeof(*h) + w->size);
-	struct poll_waiter p = { .kind = POLL_JOB, .wake = on_wake, .ctx = h };
+	struct long_poll_waiter p = { .kind = LONG_POLL_JOB, .wake = on_wake, .ctx = h };
 	int r;
 
 	if (!h)
@@ -43,7 +43,7 @@ static int hold(struct call *c, const struct await *w, struct err *err)
 	memcpy(h->what, w->what, w->size);
 	p.deadline_ns = api_monotonic_ns() + w->wait_s * S_NS;
 	api_step_key(w->job, w->step, p.key);
-	r = poll_add(c->api->c.poll, &p, err);
+	r = long_poll_add(c->api->c.poll, &p, err);
 	if (r < 0)
 		return r;
 	TAKE_PTR(h);

@@ -5,7 +5,7 @@
 #pragma once
 #include "controller/api/context.h"
 #include "controller/http/long_poll.h"
-#include "controller/http/server.h"
+#include "controller/http/exchange.h"
 
 #define WAIT_MAX_S 60
 

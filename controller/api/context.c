@@ -30,33 +30,33 @@ void api_request_cycle(struct api *a)
 
 void api_wake_job(struct api *a, int64_t job)
 {
-	char key[POLL_KEY_MAX];
+	char key[LONG_POLL_KEY_MAX];
 
 	api_step_key(job, 0, key);
-	poll_wake_all(a->c.poll, POLL_JOB, key);
+	long_poll_wake_all(a->c.poll, LONG_POLL_JOB, key);
 }
 
 void api_step_key(int64_t job, int64_t step, char *key)
 {
 	if (step)
-		snprintf(key, POLL_KEY_MAX, "%lld.%lld", (long long)job, (long long)step);
+		snprintf(key, LONG_POLL_KEY_MAX, "%lld.%lld", (long long)job, (long long)step);
 	else
-		snprintf(key, POLL_KEY_MAX, "%lld", (long long)job);
+		snprintf(key, LONG_POLL_KEY_MAX, "%lld", (long long)job);
 }
 
 void api_wake_step(struct api *a, int64_t job, int64_t step)
 {
-	char key[POLL_KEY_MAX];
+	char key[LONG_POLL_KEY_MAX];
 
 	api_step_key(job, step, key);
-	poll_wake(a->c.poll, POLL_JOB, key);
+	long_poll_wake(a->c.poll, LONG_POLL_JOB, key);
 	if (!step)
 		return;
 	api_step_key(job, API_ANY_STEP, key);
-	poll_wake(a->c.poll, POLL_JOB, key);
+	long_poll_wake(a->c.poll, LONG_POLL_JOB, key);
 }
 
 void api_wake_node(struct api *a, const char *node)
 {
-	poll_wake(a->c.poll, POLL_NODE, node);
+	long_poll_wake(a->c.poll, LONG_POLL_NODE, node);
 }

@@ -20,7 +20,7 @@ struct err;
 struct exchange;
 struct hooks;
 struct metrics_usage;
-struct poll;
+struct long_poll;
 struct sd_event;
 struct sd_event_source;
 struct server;
@@ -33,7 +33,7 @@ struct api_config {
 	const struct config *config;
 	struct store *store;
 	struct cycle *cycle;
-	struct poll *poll;
+	struct long_poll *poll;
 	struct standing *standing; /* loaded from the store */
 };
 
@@ -74,4 +74,4 @@ void api_wake_node(struct api *a, const char *node);
 
 #define API_ANY_STEP (-1)
 /* The key of the long poll for a step (controller/http/long_poll.h); step 0: the job itself. */
-void api_step_key(int64_t job, int64_t step, char *key); /* POLL_KEY_MAX bytes */
+void api_step_key(int64_t job, int64_t step, char *key); /* LONG_POLL_KEY_MAX bytes */

@@ -9,6 +9,7 @@
 #include "controller/api/api.h"
 #include "controller/api/jobs/array_task.h"
 #include "controller/api/routes.h"
+#include "controller/http/server.h"
 
 static int find_route(struct call *c, const struct route **ret, struct err *err)
 {

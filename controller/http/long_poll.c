@@ -1,4 +1,4 @@
-/* long_poll.c - see http/long_poll.h. */
+/* long_poll.c - the list of waiters, woken by key or at their deadlines. */
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-event.h>
@@ -7,17 +7,17 @@
 
 struct entry {
 	struct entry *next;
-	struct poll_waiter w;
+	struct long_poll_waiter w;
 };
 
-struct poll {
+struct long_poll {
 	struct entry *entries;
 	int64_t n;
 	sd_event_source *timer;
 };
 
 /* The timer stands at the earliest deadline, or is off. */
-static void arm(struct poll *p)
+static void arm_timer(struct long_poll *p)
 {
 	int64_t first_ns = INT64_MAX;
 
@@ -32,9 +32,10 @@ static void arm(struct poll *p)
 	sd_event_source_set_enabled(p->timer, SD_EVENT_ONESHOT);
 }
 
-typedef bool (*match_fn)(const struct poll_waiter *w, const void *arg);
+typedef bool (*match_fn)(const struct long_poll_waiter *w, const void *arg);
 
-static void wake_matching(struct poll *p, match_fn match, const void *arg, enum poll_why why)
+static void wake_matching(struct long_poll *p, match_fn match, const void *arg,
+			  enum long_poll_why why)
 {
 	struct entry **at = &p->entries;
 
@@ -49,10 +50,10 @@ static void wake_matching(struct poll *p, match_fn match, const void *arg, enum 
 		free(e);
 		p->n--;
 	}
-	arm(p);
+	arm_timer(p);
 }
 
-static bool has_expired(const struct poll_waiter *w, const void *arg)
+static bool has_expired(const struct long_poll_waiter *w, const void *arg)
 {
 	return w->deadline_ns <= *(const int64_t *)arg;
 }
@@ -64,13 +65,13 @@ static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 
 	sd_event_now(sd_event_source_get_event(source), CLOCK_MONOTONIC, &now_us);
 	now_ns = (int64_t)now_us * 1000;
-	wake_matching(ctx, has_expired, &now_ns, POLL_EXPIRED);
+	wake_matching(ctx, has_expired, &now_ns, LONG_POLL_EXPIRED);
 	return 0;
 }
 
-int poll_open(struct sd_event *event, struct poll **ret, struct err *err)
+int long_poll_open(struct sd_event *event, struct long_poll **ret, struct err *err)
 {
-	_cleanup_free_ struct poll *p = calloc(1, sizeof(*p));
+	_cleanup_free_ struct long_poll *p = calloc(1, sizeof(*p));
 	int r;
 
 	if (!p)
@@ -83,24 +84,24 @@ int poll_open(struct sd_event *event, struct poll **ret, struct err *err)
 	return 0;
 }
 
-static bool is_any(const struct poll_waiter *w, const void *arg)
+static bool is_any(const struct long_poll_waiter *w, const void *arg)
 {
 	(void)w;
 	(void)arg;
 	return true;
 }
 
-struct poll *poll_close(struct poll *p)
+struct long_poll *long_poll_close(struct long_poll *p)
 {
 	if (!p)
 		return NULL;
-	wake_matching(p, is_any, NULL, POLL_CLOSED);
+	wake_matching(p, is_any, NULL, LONG_POLL_CLOSED);
 	sd_event_source_disable_unref(p->timer);
 	free(p);
 	return NULL;
 }
 
-int poll_add(struct poll *p, const struct poll_waiter *w, struct err *err)
+int long_poll_add(struct long_poll *p, const struct long_poll_waiter *w, struct err *err)
 {
 	struct entry *e = malloc(sizeof(*e));
 
@@ -109,30 +110,30 @@ int poll_add(struct poll *p, const struct poll_waiter *w, struct err *err)
 	*e = (struct entry){ p->entries, *w };
 	p->entries = e;
 	p->n++;
-	arm(p);
+	arm_timer(p);
 	return 0;
 }
 
 struct key {
-	enum poll_kind kind;
+	enum long_poll_kind kind;
 	const char *key;
 };
 
-static bool has_key(const struct poll_waiter *w, const void *arg)
+static bool has_key(const struct long_poll_waiter *w, const void *arg)
 {
 	const struct key *k = arg;
 
 	return w->kind == k->kind && !strcmp(w->key, k->key);
 }
 
-void poll_wake(struct poll *p, enum poll_kind kind, const char *key)
+void long_poll_wake(struct long_poll *p, enum long_poll_kind kind, const char *key)
 {
 	struct key k = { kind, key };
 
-	wake_matching(p, has_key, &k, POLL_WOKEN);
+	wake_matching(p, has_key, &k, LONG_POLL_WOKEN);
 }
 
-static bool has_key_or_below(const struct poll_waiter *w, const void *arg)
+static bool has_key_or_below(const struct long_poll_waiter *w, const void *arg)
 {
 	const struct key *k = arg;
 	size_t n = strlen(k->key);
@@ -141,21 +142,21 @@ static bool has_key_or_below(const struct poll_waiter *w, const void *arg)
 	       (w->key[n] == '\0' || w->key[n] == '.');
 }
 
-void poll_wake_all(struct poll *p, enum poll_kind kind, const char *key)
+void long_poll_wake_all(struct long_poll *p, enum long_poll_kind kind, const char *key)
 {
 	struct key k = { kind, key };
 
-	wake_matching(p, has_key_or_below, &k, POLL_WOKEN);
+	wake_matching(p, has_key_or_below, &k, LONG_POLL_WOKEN);
 }
 
-void poll_replace(struct poll *p, enum poll_kind kind, const char *key)
+void long_poll_replace(struct long_poll *p, enum long_poll_kind kind, const char *key)
 {
 	struct key k = { kind, key };
 
-	wake_matching(p, has_key, &k, POLL_REPLACED);
+	wake_matching(p, has_key, &k, LONG_POLL_REPLACED);
 }
 
-int64_t poll_count(const struct poll *p)
+int64_t long_poll_count(const struct long_poll *p)
 {
 	return p->n;
 }

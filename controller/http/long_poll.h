@@ -1,6 +1,7 @@
-/* long_poll - exchanges that wait for something to happen (long polls).
+/* long_poll - requests that wait for something to happen before they are answered.
  *
- * Somebody waits for a key ("node n1", "job 17"); whoever changes something wakes the key.
+ * A waiter waits for a key ("n1" of LONG_POLL_NODE, "17" of LONG_POLL_JOB); code that changes the
+ * thing wakes the key.
  */
 #pragma once
 #include <stdbool.h>
@@ -9,37 +10,37 @@
 
 struct err;
 struct sd_event;
-struct poll;
+struct long_poll;
 
-enum poll_kind { POLL_NODE, POLL_JOB };
-enum poll_why {
-	POLL_WOKEN,    /* something about the key has changed */
-	POLL_EXPIRED,  /* the time is over */
-	POLL_REPLACED, /* another waiter took its place */
-	POLL_CLOSED,
+enum long_poll_kind { LONG_POLL_NODE, LONG_POLL_JOB };
+enum long_poll_why {
+	LONG_POLL_WOKEN,    /* something about the key has changed */
+	LONG_POLL_EXPIRED,  /* the time is over */
+	LONG_POLL_REPLACED, /* another waiter took its place */
+	LONG_POLL_CLOSED,
 };
 
-#define POLL_KEY_MAX 64
+#define LONG_POLL_KEY_MAX 64
 
-struct poll_waiter {
-	enum poll_kind kind;
-	char key[POLL_KEY_MAX];
+struct long_poll_waiter {
+	enum long_poll_kind kind;
+	char key[LONG_POLL_KEY_MAX];
 	int64_t deadline_ns; /* CLOCK_MONOTONIC */
-	/* True: done, and what ctx pointed to is given up. Always true but for POLL_WOKEN. */
-	bool (*wake)(void *ctx, enum poll_why why);
+	/* True: done, and what ctx pointed to is given up. Always true but for LONG_POLL_WOKEN. */
+	bool (*wake)(void *ctx, enum long_poll_why why);
 	void *ctx;
 };
 
-int poll_open(struct sd_event *event, struct poll **ret, struct err *err);
-/* Wakes all with POLL_CLOSED. */
-struct poll *poll_close(struct poll *p);
-DEFINE_CLEANUP(struct poll *, poll_close)
+int long_poll_open(struct sd_event *event, struct long_poll **ret, struct err *err);
+/* Wakes all with LONG_POLL_CLOSED. */
+struct long_poll *long_poll_close(struct long_poll *p);
+DEFINE_CLEANUP(struct long_poll *, long_poll_close)
 
-/* -ENOMEM: the waiter was not taken. */
-int poll_add(struct poll *p, const struct poll_waiter *w, struct err *err);
-void poll_wake(struct poll *p, enum poll_kind kind, const char *key);
-/* The same of the key and of all below it: of "12", "12.1" too. */
-void poll_wake_all(struct poll *p, enum poll_kind kind, const char *key);
-/* Ends the waiters of the key with POLL_REPLACED. */
-void poll_replace(struct poll *p, enum poll_kind kind, const char *key);
-int64_t poll_count(const struct poll *p);
+/* *w is copied. -ENOMEM: it was not added. */
+int long_poll_add(struct long_poll *p, const struct long_poll_waiter *w, struct err *err);
+void long_poll_wake(struct long_poll *p, enum long_poll_kind kind, const char *key);
+/* The same for the key and all keys below it: for "12", "12.1" too. */
+void long_poll_wake_all(struct long_poll *p, enum long_poll_kind kind, const char *key);
+/* Ends the waiters of the key with LONG_POLL_REPLACED. */
+void long_poll_replace(struct long_poll *p, enum long_poll_kind kind, const char *key);
+int64_t long_poll_count(const struct long_poll *p);

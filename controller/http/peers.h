@@ -1,8 +1,7 @@
-/* peers - who has how much of the server at the moment: addresses, and users known by their
- * credentials.
+/* peers - how much of the server each address, and each user with a good credential, has in use.
  *
- * An IPv6 peer is its /64: a machine has a whole one. When there are more peers than the table
- * takes, all further ones are one and share its quota. Pure but for memory; times are given.
+ * An IPv6 peer is its /64: a machine has a whole one. When the table is full, all further peers
+ * are one peer and share its quota. Pure but for memory; times come from the caller.
  */
 #pragma once
 #include <stdbool.h>
@@ -26,12 +25,12 @@ void peer_key_uid(uint32_t uid, struct peer_key *ret);
 struct peer {
 	struct peer *next; /* the table's */
 	struct peer_key key;
-	int64_t credit_ns;	  /* peer_charge(): of wrong credentials */
-	int64_t ask_ns;		  /* the same, of questions without one */
-	int64_t n_open;		  /* connections: of an address those that nobody is known of */
-	int64_t n_refs;		  /* who holds a pointer to it */
-	int64_t body_bytes;	  /* of requests that are under way */
-	bool is_node;		  /* nodes speak from there: never forgotten */
+	int64_t credit_ns;  /* peer_charge(): of wrong credentials */
+	int64_t ask_ns;	    /* the same, of requests without one */
+	int64_t n_open;	    /* connections; of an address: those without a good credential */
+	int64_t n_refs;	    /* pointers to it elsewhere */
+	int64_t body_bytes; /* of requests that are under way */
+	bool is_node;	    /* an address that nodes connect from: never forgotten */
 	struct connection *first; /* the server's: those of n_open */
 };
 
@@ -42,9 +41,9 @@ DEFINE_CLEANUP(struct peers *, peers_free)
 /* Finds or makes it. NULL: out of memory. It stays while it has anything open, and until
  * peers_prune() otherwise. */
 struct peer *peers_get(struct peers *p, const struct peer_key *key);
-/* Forgets those that have nothing and owe nothing. */
+/* Forgets peers that have nothing in use and whose buckets are full. */
 void peers_prune(struct peers *p, int64_t now_ns);
-/* Nodes speak from there. */
+/* Nodes connect from this address. */
 void peer_mark_node(struct peer *one);
 int64_t peers_count(const struct peers *p);
 

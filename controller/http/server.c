@@ -1,5 +1,4 @@
-/* server.c - the listening socket, libmicrohttpd in sd-event, and slow clients. See server.h.
- */
+/* server.c - the listening socket, libmicrohttpd in sd-event, and the closing of slow clients. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -10,7 +9,7 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <systemd/sd-event.h>
-#include <time.h>
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/log.h"
 #include "common/time_units.h"
@@ -22,14 +21,6 @@
 #define RATE_FROM_S 5 /* then a request comes with so many bytes a second at least */
 #define RATE_BYTES 8192
 #define PER_ADDRESS_MAX 64
-
-int64_t server_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * S_NS + t.tv_nsec;
-}
 
 /* libmicrohttpd says when it wants to run again without an event. */
 static int arm_timer(struct server *s)
@@ -51,13 +42,6 @@ static int run(struct server *s)
 		MHD_run(s->daemon);
 	} while (s->has_resumed);
 	return arm_timer(s);
-}
-
-void server_note_resume(struct server *s)
-{
-	s->has_resumed = true;
-	sd_event_source_set_time_relative(s->timer, 0);
-	sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
 }
 
 static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
@@ -83,11 +67,6 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx
 	(void)fd;
 	(void)events;
 	return r < 0 ? r : run(ctx);
-}
-
-int64_t server_clock_ns(const struct server *s)
-{
-	return server_now_ns() - s->stalled_ns;
 }
 
 static int64_t allowed_s(const struct server *s, const struct connection *c)
@@ -123,7 +102,8 @@ static bool is_late(const struct server *s, const struct connection *c, int64_t 
 
 static void note_stall(struct server *s)
 {
-	int64_t now = server_now_ns(), late_ns = now - s->swept_ns - SWEEP_US * 1000LL;
+	int64_t now = clock_ns(CLOCK_MONOTONIC),
+		late_ns = now - s->swept_ns - SWEEP_US * 1000LL;
 
 	if (late_ns > S_NS / 4)
 		s->stalled_ns += late_ns;
@@ -144,7 +124,7 @@ static int on_sweep(sd_event_source *source, uint64_t us, void *ctx)
 			connection_cut(s, c);
 		}
 	server_check_drops(s);
-	peers_prune(s->peers, server_now_ns());
+	peers_prune(s->peers, clock_ns(CLOCK_MONOTONIC));
 	if (s->has_freed)
 		malloc_trim(0);
 	s->has_freed = false;
@@ -206,7 +186,7 @@ static int open_peers(struct server *s, struct err *err)
 		return err_set(err, -errno, "random numbers: %m");
 	s->random = seed[0] | 1;
 	s->peers = peers_new(seed[1]);
-	s->swept_ns = server_now_ns();
+	s->swept_ns = clock_ns(CLOCK_MONOTONIC);
 	if (!s->peers || set_limits(s) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

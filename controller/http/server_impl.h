@@ -1,11 +1,14 @@
-/* server_impl - what server.c and server_exchange.c share; nobody else includes it. */
+/* server_impl - what server.c, connections.c and exchange.c share; private to this room. */
 #pragma once
 #include <microhttpd.h>
+#include "common/clock.h"
 #include "common/log.h"
+#include "controller/http/exchange.h"
 #include "controller/http/peers.h"
+#include "controller/http/exchange.h"
 #include "controller/http/server.h"
 
-/* Bodies under way: of all, of those that are no nodes, of one user. */
+/* Bytes of the bodies that are being read: of all, of all users but root, of one user. */
 #define SERVER_ALL_BODIES_MAX (128LL << 20)
 #define SERVER_PEOPLE_BODIES_MAX (64LL << 20)
 #define SERVER_USER_BODIES_MAX (32LL << 20)
@@ -17,10 +20,10 @@ enum connection_phase {
 	PHASE_WRITE,  /* the answer is on its way */
 };
 
-enum pool_kind { POOL_ANY, POOL_NODES, _POOL_MAX };
+enum server_pool_kind { POOL_ANY, POOL_NODES, _POOL_MAX };
 
-/* Connections at which nobody is known. */
-struct pool {
+/* Connections without a good credential so far. */
+struct server_pool {
 	struct connection **at;
 	int64_t n, max;
 };
@@ -29,9 +32,10 @@ struct connection {
 	struct connection *next, *previous;
 	struct connection *peer_next, *peer_previous; /* of the same address, in the pool */
 	struct MHD_Connection *mhd;
-	struct peer *address, *user; /* user NULL: nobody is known, it is in its pool */
+	struct peer *address,
+		*user; /* user NULL: no good credential so far, it is in its pool */
 	enum connection_phase phase;
-	enum pool_kind pool;
+	enum server_pool_kind pool;
 	int64_t pool_at;
 	int fd;
 	bool is_person;	  /* and no node */
@@ -50,14 +54,14 @@ struct server {
 	struct sd_event_source *io, *timer, *sweep, *accept;
 	struct connection *connections, *accepted; /* all; the one libmicrohttpd is given */
 	struct peers *peers;
-	struct pool pools[_POOL_MAX];
+	struct server_pool pools[_POOL_MAX];
 	struct server_limits limits;
 	int64_t n_known, n_people;
 	uint64_t random;
 	int64_t swept_ns, stalled_ns; /* server_clock_ns() */
 	struct exchange *held;	      /* all exchanges between suspend and resume */
 	bool has_resumed;	      /* libmicrohttpd is to be run again */
-	bool is_closing;	      /* whatever comes now is answered with 503 */
+	bool is_closing;	      /* new requests are answered with 503 */
 	bool has_freed;		      /* memory that may go back to the kernel */
 	bool has_drops;
 	bool is_busy;	/* more wait to be accepted than were */
@@ -69,14 +73,15 @@ struct server {
 	struct log_limit shed_log;
 };
 
-int64_t server_now_ns(void);
-/* Stands while this program did not run, so that nobody is late for what was not read. */
-int64_t server_clock_ns(const struct server *s);
-/* Without a thread of its own libmicrohttpd does not notice a resume by itself. */
-void server_note_resume(struct server *s);
+/* CLOCK_MONOTONIC without the time in which this program did not run: no client is late because
+ * the controller did not read. */
+static inline int64_t server_clock_ns(const struct server *s)
+{
+	return clock_ns(CLOCK_MONOTONIC) - s->stalled_ns;
+}
 
-/* server_accept.c. A connection was refused or dropped: of this address or user, or NULL: of
- * anybody. */
+/* connections.c. A connection was refused or dropped: of this address or user; NULL: of an
+ * unknown one. */
 void server_note_shed(struct server *s, const struct peer *from, const char *why);
 int server_accept(struct server *s);
 void server_check_drops(struct server *s);
@@ -86,12 +91,12 @@ void connection_cut(struct server *s, struct connection *c);
 void connection_set_phase(struct server *s, struct MHD_Connection *mhd,
 			  enum connection_phase phase);
 void connection_note_body(struct MHD_Connection *mhd, size_t size);
-/* A good credential of this user came over it. Why there is no room for it, or NULL. */
+/* A good credential of this user came over it. Returns why there is no room for it, or NULL. */
 const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32_t uid);
-struct peer *connection_user(struct MHD_Connection *mhd); /* NULL: nobody is known */
+struct peer *connection_user(struct MHD_Connection *mhd); /* NULL: no good credential so far */
 struct peer *connection_address(struct MHD_Connection *mhd);
 
-/* libmicrohttpd's callbacks, in server_exchange.c. */
+/* Callbacks of libmicrohttpd, in exchange.c; it prescribes their parameters. */
 void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd);
 enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const char *url,
 				const char *method, const char *version, const char *data,

@@ -131,7 +131,7 @@ int route_resume_node(struct call *c, struct err *err)
 		n_resumed++;
 		log_line(LOG_NOTICE, "node %s resumed by %s", node, c->user);
 		/* It speaks anew at once, and takes jobs from then on. */
-		poll_replace(c->api->c.poll, POLL_NODE, node);
+		long_poll_replace(c->api->c.poll, LONG_POLL_NODE, node);
 		api_request_cycle(c->api);
 	}
 	if (r >= 0 && n_resumed == 0) {

@@ -258,13 +258,13 @@ static bool has_news(struct talk *t, int64_t *ret_again_ns)
 	return w.digest != told->digest || api_monotonic_ns() >= *ret_again_ns;
 }
 
-static bool on_wake(void *ctx, enum poll_why why)
+static bool on_wake(void *ctx, enum long_poll_why why)
 {
 	struct talk *t = ctx;
 	int64_t again_ns;
 
 	/* Woken: something has changed, so whatever is open is worth saying. */
-	if (why == POLL_WOKEN && !has_news(t, &again_ns) && again_ns == INT64_MAX)
+	if (why == LONG_POLL_WOKEN && !has_news(t, &again_ns) && again_ns == INT64_MAX)
 		return false;
 	answer(t);
 	talk_free(t);
@@ -322,11 +322,11 @@ static int tell_others(struct api *a, const struct talk *t, struct err *err)
 
 static int hold(struct talk *t, int64_t again_ns, struct err *err)
 {
-	struct poll_waiter w = { .kind = POLL_NODE, .wake = on_wake, .ctx = t };
+	struct long_poll_waiter w = { .kind = LONG_POLL_NODE, .wake = on_wake, .ctx = t };
 
 	w.deadline_ns = t->deadline_ns < again_ns ? t->deadline_ns : again_ns;
 	snprintf(w.key, sizeof(w.key), "%s", t->in->node);
-	return poll_add(t->api->c.poll, &w, err);
+	return long_poll_add(t->api->c.poll, &w, err);
 }
 
 int route_sync(struct call *c, struct err *err)
@@ -355,7 +355,7 @@ int route_sync(struct call *c, struct err *err)
 		wait_s = c->api->c.config->node_lost_s / 3;
 	t->deadline_ns = api_monotonic_ns() + wait_s * S_NS;
 	/* The node speaks anew: whatever poll of it is still here is abandoned. */
-	poll_replace(c->api->c.poll, POLL_NODE, t->in->node);
+	long_poll_replace(c->api->c.poll, LONG_POLL_NODE, t->in->node);
 	r = tell_others(c->api, t, err);
 	if (r < 0)
 		return r;

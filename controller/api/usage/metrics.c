@@ -8,6 +8,7 @@
 #include "common/err.h"
 #include "common/version.h"
 #include "controller/api/usage/usage.h"
+#include "controller/http/server.h"
 #include "controller/api/call.h"
 #include "controller/hooks/hooks.h"
 #include "controller/ledger/attempts/gpus.h"
@@ -240,7 +241,8 @@ static void put_counters(FILE *f, const struct api *a)
 		{ "reeve_failures_total", "counter", "Requests that failed here.",
 		  n->failures },
 		{ "reeve_cycles_total", "counter", "Scheduling cycles.", n->cycles },
-		{ "reeve_long_polls", "gauge", "Exchanges that wait.", poll_count(a->c.poll) },
+		{ "reeve_long_polls", "gauge", "Exchanges that wait.",
+		  long_poll_count(a->c.poll) },
 		{ "reeve_connections", "gauge", "Connections.", server.connections },
 		{ "reeve_requests_total", "counter", "Requests.", server.requests },
 		{ "reeve_requests_refused_total", "counter", "Requests refused unread.",

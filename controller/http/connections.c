@@ -1,11 +1,11 @@
-/* server_accept.c - who gets a connection, and whose goes for it. See server.h.
+/* connections.c - which connections are accepted, which are closed for them, and which user each
+ * belongs to.
  *
- * Nobody knows who is at a new connection. There is room for a quarter of all connections
- * there, a part of it for addresses that nodes speak from alone, and for a few of one address.
- * Who comes when there is no room takes the place of one that is drawn: so whoever sends its
- * headers at once gets through, however many others hold on to theirs. Once a credential was
- * good, the connection counts as its user's, and none that anybody else opens can take its
- * place.
+ * At first it is unknown who is at a connection. A quarter of all connections is for these, a
+ * part of it reserved for addresses of nodes, and a few for any one address. A connection that
+ * arrives when there is no room replaces one that is drawn at random: a client that sends its
+ * headers at once gets through, however many others keep theirs open without a word. After a
+ * good credential the connection counts as its user's, and no other can replace it.
  */
 #include <errno.h>
 #include <linux/sock_diag.h>
@@ -62,7 +62,7 @@ void server_note_refusal(struct server *s, const char *why)
 
 static void leave_pool(struct server *s, struct connection *c)
 {
-	struct pool *p = &s->pools[c->pool];
+	struct server_pool *p = &s->pools[c->pool];
 	struct connection *last = p->at[--p->n];
 
 	p->at[c->pool_at] = last;
@@ -78,7 +78,7 @@ static void leave_pool(struct server *s, struct connection *c)
 
 static void enter_pool(struct server *s, struct connection *c)
 {
-	struct pool *p = &s->pools[c->pool];
+	struct server_pool *p = &s->pools[c->pool];
 
 	c->pool_at = p->n;
 	p->at[p->n++] = c;
@@ -90,7 +90,7 @@ static void enter_pool(struct server *s, struct connection *c)
 	c->address->n_open++;
 }
 
-/* It counts no more, wherever it did. */
+/* It is counted no more: neither in its pool nor for its user. */
 static void release(struct server *s, struct connection *c)
 {
 	if (c->is_released)
@@ -111,7 +111,7 @@ void connection_cut(struct server *s, struct connection *c)
 	shutdown(c->fd, SHUT_RDWR);
 }
 
-/* ---- who goes ---- */
+/* ---- which is closed ---- */
 
 static struct connection *draw_of_peer(struct server *s, const struct peer *a)
 {
@@ -122,7 +122,7 @@ static struct connection *draw_of_peer(struct server *s, const struct peer *a)
 	return c;
 }
 
-static struct connection *draw_of_pool(struct server *s, const struct pool *p)
+static struct connection *draw_of_pool(struct server *s, const struct server_pool *p)
 {
 	struct connection *most = p->at[draw(s, p->n)];
 
@@ -135,8 +135,8 @@ static struct connection *draw_of_pool(struct server *s, const struct pool *p)
 	return most;
 }
 
-/* Room for one more of this address. */
-static void make_place(struct server *s, struct peer *address, const struct pool *p)
+/* Makes room for one more connection of this address. */
+static void make_place(struct server *s, struct peer *address, const struct server_pool *p)
 {
 	if (address->n_open >= s->limits.per_address) {
 		connection_cut(s, draw_of_peer(s, address));
@@ -150,10 +150,10 @@ static void make_place(struct server *s, struct peer *address, const struct pool
 	}
 }
 
-/* Whoever waited to be accepted while we were busy has said something by now; who has not,
- * where there is no room, is not worth the place of another. */
+/* A client that waited while the server was busy has sent something by now. Where there is no
+ * room, one that has not does not replace another. */
 static bool is_idler(const struct server *s, int fd, const struct peer *address,
-		     const struct pool *p)
+		     const struct server_pool *p)
 {
 	char one;
 
@@ -209,7 +209,7 @@ void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_c
 	}
 }
 
-/* libmicrohttpd closes the descriptor in any case. 1: it was closed at once. */
+/* libmicrohttpd closes the descriptor in any case. 1: it was refused and closed at once. */
 static int add_connection(struct server *s, int fd, const struct sockaddr_storage *from,
 			  socklen_t size)
 {
@@ -295,9 +295,9 @@ void server_check_drops(struct server *s)
 	s->has_drops = true;
 }
 
-/* ---- who it is ---- */
+/* ---- the user ---- */
 
-/* May this user have one more? */
+/* Why this user cannot have one more connection; NULL: there is room. */
 static const char *find_no_room(const struct server *s, const struct peer *user, bool is_person)
 {
 	if (s->n_known >= s->limits.known)

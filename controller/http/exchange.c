@@ -1,11 +1,11 @@
-/* server_exchange.c - the life of one request: line, headers, body, handler, answer. See
- * server.h. */
+/* exchange.c - the life of one request: line, headers, body, handler, answer. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <systemd/sd-event.h>
 #include "common/auth/auth.h"
+#include "common/clock.h"
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/http/inflate.h"
@@ -128,7 +128,7 @@ static enum MHD_Result queue_answer(struct exchange *x)
 			  TAKE_PTR(a->text), a->size);
 }
 
-/* Refused by us: not by who is asked. */
+/* A refusal by the server itself, not by its handler. */
 static enum MHD_Result refuse(struct exchange *x, unsigned status, const char *code,
 			      const char *message)
 {
@@ -154,7 +154,7 @@ static int64_t declared_length(struct exchange *x)
 	return !length ? 0 : strlen(length) > 18 ? INT64_MAX : atoll(length);
 }
 
-static enum MHD_Result ask_leave(struct exchange *x)
+static enum MHD_Result check_headers(struct exchange *x)
 {
 	const char *encoding = exchange_header(x, "Content-Encoding");
 	char text[80];
@@ -184,11 +184,11 @@ static enum MHD_Result take_headers(struct exchange *x, const char *method, cons
 	if (strcmp(method, x->method) != 0)
 		r = refuse(x, 405, "method", "only GET and POST are understood");
 	else
-		r = ask_leave(x);
+		r = check_headers(x);
 	if (r != MHD_YES || x->state != EXCHANGE_READY)
 		return r;
-	/* Who still sends sees a connection that is reset, not the answer: a small body is let
-	 * in, to nowhere. */
+	/* A client that still sends would see its connection reset instead of the answer: a small
+	 * body is read and thrown away. */
 	if (declared_length(x) > REFUSED_BODY_MAX)
 		return queue_answer(x);
 	x->state = EXCHANGE_REFUSED;
@@ -226,7 +226,7 @@ static int make_room(struct exchange *x, size_t size)
 	return 0;
 }
 
-/* What cannot be taken in ends the connection: the client is not listening yet. */
+/* Where there is no room the connection is closed: the client does not read an answer yet. */
 static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
 {
 	int r = make_room(x, *size);
@@ -246,7 +246,7 @@ static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *s
 	return MHD_YES;
 }
 
-static int inflate_own(struct exchange *x, struct err *err)
+static int inflate_whole(struct exchange *x, struct err *err)
 {
 	struct inflate_text t;
 	int r = inflate_body(x->body ? x->body : "", x->size, x->body_max, &t, err);
@@ -273,6 +273,14 @@ static void hold(struct exchange *x)
 	MHD_suspend_connection(x->mhd);
 }
 
+/* libmicrohttpd has no thread here that would notice a resume: it is run again at once. */
+static void note_resume(struct server *s)
+{
+	s->has_resumed = true;
+	sd_event_source_set_time_relative(s->timer, 0);
+	sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
+}
+
 static void unhold(struct exchange *x)
 {
 	if (x->previous)
@@ -283,13 +291,13 @@ static void unhold(struct exchange *x)
 		x->next->previous = x->previous;
 	x->state = EXCHANGE_READY;
 	MHD_resume_connection(x->mhd);
-	server_note_resume(x->server);
+	note_resume(x->server);
 }
 
-static enum MHD_Result hand_on(struct exchange *x)
+static enum MHD_Result call_handler(struct exchange *x)
 {
 	struct err err = { "" };
-	int r = x->is_gzip ? inflate_own(x, &err) : 0;
+	int r = x->is_gzip ? inflate_whole(x, &err) : 0;
 
 	if (r < 0) {
 		refuse(x, r == -EMSGSIZE ? 413 : 400, r == -EMSGSIZE ? "too-large" : "gzip",
@@ -326,7 +334,7 @@ enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const cha
 	case EXCHANGE_HEADERS:
 		return take_headers(x, method, url);
 	case EXCHANGE_BODY:
-		return *size ? take_data(x, data, size) : hand_on(x);
+		return *size ? take_data(x, data, size) : call_handler(x);
 	case EXCHANGE_REFUSED:
 		return throw_away(x, size);
 	case EXCHANGE_READY:
@@ -376,8 +384,8 @@ void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
 	x->is_person = x->user && x->said.who.uid != 0;
 }
 
-/* What may be wrong of one address, and of all: each costs munged and us some 0.2 ms. What may
- * be asked without a credential reads the ledger. */
+/* Wrong credentials, of one address and of all: each costs munged and the controller some 0.2 ms.
+ * Requests without a credential (ask) read the ledger. */
 static const struct peer_rate wrong_rate = { S_NS / 200, 400 },
 			      all_wrong_rate = { S_NS / 800, 1600 },
 			      ask_rate = { S_NS / 10, 200 }, all_ask_rate = { S_NS / 40, 400 };
@@ -385,7 +393,7 @@ static const struct peer_rate wrong_rate = { S_NS / 200, 400 },
 bool exchange_may_try(const struct exchange *x)
 {
 	const struct peer *a = connection_address(x->mhd);
-	int64_t now_ns = server_now_ns();
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (connection_user(x->mhd) || !a)
 		return true;
@@ -396,7 +404,7 @@ bool exchange_may_try(const struct exchange *x)
 void exchange_note_wrong(struct exchange *x)
 {
 	struct peer *a = connection_address(x->mhd);
-	int64_t now_ns = server_now_ns();
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (a)
 		peer_charge(&a->credit_ns, wrong_rate, now_ns);
@@ -406,7 +414,7 @@ void exchange_note_wrong(struct exchange *x)
 bool exchange_may_ask(struct exchange *x)
 {
 	struct peer *a = connection_address(x->mhd);
-	int64_t now_ns = server_now_ns();
+	int64_t now_ns = clock_ns(CLOCK_MONOTONIC);
 
 	if (!a || !peer_has_credit(a->ask_ns, ask_rate, now_ns) ||
 	    !peer_has_credit(x->server->open_ns, all_ask_rate, now_ns))
