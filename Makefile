@@ -45,7 +45,7 @@ LIB_CTL    := $(LIB_COMMON) -lmicrohttpd
 LIB_CLI    := $(LIB_COMMON) -lsmartcols
 $O/controller/postgres/%.o: ALLFLAGS += $(shell pkg-config --cflags libpq)
 
-PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step_view seccomp) common/err.c
+PAM        := $(wildcard agent/pam/*.c) $(patsubst %,agent/launch/%.c,step/view seccomp) common/err.c
 
 BINS := $O/bin/reeve-agent $O/bin/reeve-controller $O/bin/reeve $O/bin/reeve-launch $O/lib/pam_reeve.so
 

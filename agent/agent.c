@@ -36,7 +36,7 @@
 struct daemon {
 	struct node node;
 	struct handshake_server *gate;
-	struct adopter *adopter;
+	struct adopt_server *adopter;
 	sd_event_source *tick, *final, *vmem, *events, *guard;
 	unsigned n_ticks;
 	int n_pieces;		       /* of jobs' own output, in the document that is made */
@@ -283,7 +283,7 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 		r = sd_event_default(&d->node.event);
 	if (r < 0)
 		return err_set(err, r, "event loop: %s", strerror(-r));
-	r = doors_open(&d->node, conf, err);
+	r = node_open(&d->node, conf, err);
 	if (!r)
 		r = job_phases_watch(&d->node, &d->final, err);
 	if (!r)
@@ -295,11 +295,11 @@ static int serve(struct daemon *d, const struct agent_config *conf, struct err *
 	if (!r)
 		r = handshake_server_open(&d->node, &d->gate, err);
 	if (!r)
-		r = adopter_open(&d->node, &d->adopter, err);
+		r = adopt_server_open(&d->node, &d->adopter, err);
 	if (!r)
 		r = watch_all(d, err);
 	if (!r)
-		r = bus_open(&d->node, err);
+		r = dbus_open(&d->node, err);
 	if (r < 0)
 		return r;
 	job_sweep_jobfs(&d->node);
@@ -335,10 +335,10 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 	libbpf_set_print(on_libbpf);
 	r = serve(d, conf, err);
 	d->gate = handshake_server_close(d->gate);
-	d->adopter = adopter_close(d->adopter);
+	d->adopter = adopt_server_close(d->adopter);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
 		sd_event_source_disable_unref(*sources[i]);
-	doors_close(&d->node);
+	node_close(&d->node);
 	sd_event_unref(d->node.event);
 	free(d->jobs);
 	free(d->found);
@@ -379,7 +379,7 @@ static int run(const struct verb_call *call, struct err *err)
 	int r;
 
 	if (verb_count(call, "status"))
-		return bus_print_status(err);
+		return dbus_print_status(err);
 	r = agent_config_load(path ? path : DEFAULT_CONFIG, &conf, err);
 	if (r < 0)
 		return r;

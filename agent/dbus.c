@@ -309,7 +309,7 @@ static const sd_bus_vtable vtable[] = {
 	SD_BUS_VTABLE_END,
 };
 
-int bus_open(struct node *n, struct err *err)
+int dbus_open(struct node *n, struct err *err)
 {
 	int r;
 
@@ -330,7 +330,7 @@ int bus_open(struct node *n, struct err *err)
 	return 0;
 }
 
-int bus_print_status(struct err *err)
+int dbus_print_status(struct err *err)
 {
 	__attribute__((cleanup(sd_bus_flush_close_unrefp))) sd_bus *bus = NULL;
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *reply = NULL;

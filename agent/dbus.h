@@ -7,6 +7,6 @@
 #include "agent/node.h"
 
 /* Takes the name and answers from the node's event loop. The slot belongs to the bus. */
-int bus_open(struct node *n, struct err *err);
+int dbus_open(struct node *n, struct err *err);
 /* `reeve-agent --status`: ask the running agent and print. */
-int bus_print_status(struct err *err);
+int dbus_print_status(struct err *err);

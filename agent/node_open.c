@@ -338,7 +338,7 @@ static int open_kernel_side(struct node *n, struct err *err)
 	return r;
 }
 
-int doors_open(struct node *n, const struct agent_config *conf, struct err *err)
+int node_open(struct node *n, const struct agent_config *conf, struct err *err)
 {
 	int r;
 
@@ -361,7 +361,7 @@ int doors_open(struct node *n, const struct agent_config *conf, struct err *err)
 	return r;
 }
 
-void doors_close(struct node *n)
+void node_close(struct node *n)
 {
 	steps_close(n);
 	while (n->jobs)

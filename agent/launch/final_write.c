@@ -67,7 +67,7 @@ static void write_counters(FILE *f, const char *cgroup)
 	}
 }
 
-static void write_record(FILE *f, struct final_place at, struct final_cause c)
+static void write_record(FILE *f, struct launch_final_place at, struct launch_final_cause c)
 {
 	char boot[64];
 
@@ -82,7 +82,7 @@ static void write_record(FILE *f, struct final_place at, struct final_cause c)
 	fputs("[end]\n", f);
 }
 
-int final_write(struct final_place at, struct final_cause cause, struct err *err)
+int final_write(struct launch_final_place at, struct launch_final_cause cause, struct err *err)
 {
 	char own[4400], path[4400], temp[4416];
 	_cleanup_fclose_ FILE *f = NULL;
@@ -113,13 +113,13 @@ static const char *given(const char *name)
 	return value && *value ? value : "unknown";
 }
 
-int final_main(char **argv)
+int final_write_main(char **argv)
 {
-	struct final_place at = { .dir = argv[0],
-				  .job = strtoll(argv[1], NULL, 10),
-				  .attempt = strtoll(argv[2], NULL, 10) };
-	struct final_cause cause = { given("SERVICE_RESULT"), given("EXIT_CODE"),
-				     given("EXIT_STATUS") };
+	struct launch_final_place at = { .dir = argv[0],
+					 .job = strtoll(argv[1], NULL, 10),
+					 .attempt = strtoll(argv[2], NULL, 10) };
+	struct launch_final_cause cause = { given("SERVICE_RESULT"), given("EXIT_CODE"),
+					    given("EXIT_STATUS") };
 	struct err err;
 
 	if (at.job <= 0 || at.attempt <= 0)
@@ -131,7 +131,7 @@ int final_main(char **argv)
 	return 0;
 }
 
-int kill_as_one_main(void)
+int launch_kill_as_one_main(void)
 {
 	char own[4400], path[4480];
 	_cleanup_close_ int fd = -1;

@@ -41,20 +41,20 @@ void launch_files_close(struct launch_files *f);
 int launch_seccomp(uint32_t deny, struct err *err);
 
 /* How the main process ended, in systemd's words. */
-struct final_cause {
+struct launch_final_cause {
 	const char *result; /* success, exit-code, signal, oom-kill, timeout ... */
 	const char *code;   /* exited, killed, dumped */
 	const char *status; /* "0" or "KILL" */
 };
-struct final_place {
+struct launch_final_place {
 	const char *dir, *cgroup; /* cgroup NULL: this process's own */
 	int64_t job, attempt;
 };
 /* Writes DIR/JOB-ATTEMPT by rename. -errno with words. */
-int final_write(struct final_place at, struct final_cause cause, struct err *err);
-int final_main(char **argv);
+int final_write(struct launch_final_place at, struct launch_final_cause cause, struct err *err);
+int final_write_main(char **argv);
 /* memory.oom.group of this process's unit, where there is a memory controller. */
-int kill_as_one_main(void);
+int launch_kill_as_one_main(void);
 
 /* Runs until the job of the spec is over and its final record written. */
 int supervise_main(const char *spec_path);

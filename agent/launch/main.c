@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "agent/launch/launch.h"
-#include "agent/launch/step.h"
+#include "agent/launch/step/step.h"
 
 static int usage(FILE *to, int status)
 {
@@ -18,9 +18,9 @@ int main(int argc, char **argv)
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
 		return usage(stdout, 0);
 	if (argc == 5 && !strcmp(argv[1], "--final"))
-		return final_main(argv + 2);
+		return final_write_main(argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "--kill-as-one"))
-		return kill_as_one_main();
+		return launch_kill_as_one_main();
 	if (argc == 3 && !strcmp(argv[1], "--supervise"))
 		return supervise_main(argv[2]);
 	if (argc == 3 && !strcmp(argv[1], "--step"))

@@ -299,8 +299,8 @@ static bool saw_oom(const char *cgroup)
 
 static int write_final(const struct supervise_spec *s, int status, struct err *err)
 {
-	struct final_place at = { s->final, s->cgroup, s->job, s->attempt };
-	struct final_cause c = { .result = "success" };
+	struct launch_final_place at = { s->final, s->cgroup, s->job, s->attempt };
+	struct launch_final_cause c = { .result = "success" };
 	const char *name = NULL;
 	char number[16];
 

@@ -1,5 +1,5 @@
 /* supervise.h - what a supervisor is told about its job, as lines "key value" in a file that
- * only root can write. Written by agent/enforce/manager/cgroup.c.
+ * only root can write. Written by agent/enforce/manager/cgroup/cgroup.c.
  */
 #pragma once
 #include <stddef.h>

@@ -30,7 +30,7 @@
 #include <security/pam_modutil.h>
 #include "agent/launch/adopt.h"
 #include "agent/launch/launch.h"
-#include "agent/launch/step_impl.h"
+#include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 
@@ -124,7 +124,7 @@ static int enter_view(const char *cgroup, struct err *err)
 	return 0;
 }
 
-/* As reeve-launch does before it becomes a step's command (agent/launch/step_child.c). */
+/* As reeve-launch does before it becomes a step's command (agent/launch/step/child.c). */
 static int take_limits(const struct adopt_reply *a, struct err *err)
 {
 	struct rlimit core = { 0, 0 }, as = { a->rlimit_as, a->rlimit_as };

@@ -19,7 +19,7 @@
 #define SESSION_VMEM_BYTES ((uint64_t)64 << 20)
 #define SESSION_PIDS 4 /* sshd twice, a shell, a command */
 
-struct adopter {
+struct adopt_server {
 	struct node *node;
 	int fd;
 	sd_event_source *io;
@@ -120,7 +120,7 @@ static int adopt(struct job *j, const struct asker *a, struct adopt_reply *ret, 
 	return r;
 }
 
-static void answer(struct adopter *s, const struct asker *a)
+static void answer(struct adopt_server *s, const struct asker *a)
 {
 	struct adopt_reply reply = { .version = ADOPT_VERSION };
 	struct err err = { "" };
@@ -194,9 +194,9 @@ static int listen_at(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
-int adopter_open(struct node *n, struct adopter **ret, struct err *err)
+int adopt_server_open(struct node *n, struct adopt_server **ret, struct err *err)
 {
-	struct adopter *a = calloc(1, sizeof(*a));
+	struct adopt_server *a = calloc(1, sizeof(*a));
 	char path[600];
 	int r;
 
@@ -207,14 +207,14 @@ int adopter_open(struct node *n, struct adopter **ret, struct err *err)
 	a->fd = listen_at(path, err);
 	r = a->fd < 0 ? a->fd : sd_event_add_io(n->event, &a->io, a->fd, EPOLLIN, on_ask, a);
 	if (r < 0) {
-		adopter_close(a);
+		adopt_server_close(a);
 		return r;
 	}
 	*ret = a;
 	return 0;
 }
 
-struct adopter *adopter_close(struct adopter *a)
+struct adopt_server *adopt_server_close(struct adopt_server *a)
 {
 	if (!a)
 		return NULL;

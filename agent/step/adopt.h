@@ -2,8 +2,8 @@
 #pragma once
 #include "agent/node.h"
 
-struct adopter;
+struct adopt_server;
 
 /* Listens at RUN/adopt.sock. */
-int adopter_open(struct node *n, struct adopter **ret, struct err *err);
-struct adopter *adopter_close(struct adopter *a);
+int adopt_server_open(struct node *n, struct adopt_server **ret, struct err *err);
+struct adopt_server *adopt_server_close(struct adopt_server *a);

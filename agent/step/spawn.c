@@ -1,4 +1,4 @@
-/* spawn.c - from an order to a waiter; see agent/launch/step.h. */
+/* spawn.c - from an order to a waiter; see agent/launch/step/step.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
  *
  * Pure: orders and sights in, decisions out. step/steps.c looks, acts and tells.
  *
- *	ASKED     its waiter is to begin (agent/launch/step.h)
+ *	ASKED     its waiter is to begin (agent/launch/step/step.h)
  *	RUNS      it has
  *	DRAINS    it has ended; the controller has not all of its output yet
  *	OVER      told as ended, until the controller has committed that
@@ -15,7 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <systemd/sd-event.h>
-#include "agent/launch/step.h"
+#include "agent/launch/step/step.h"
 #include "agent/report/sync_steps.h"
 #include "common/err.h"
 

@@ -10,7 +10,7 @@
 #include <sys/inotify.h>
 #include <sys/pidfd.h>
 #include <sys/stat.h>
-#include "agent/enforce/manager/cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup/supervisor.h"
 #include "agent/job/signed.h"
 #include "agent/step/steps_impl.h"
 #include "common/log.h"

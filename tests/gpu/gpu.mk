@@ -30,7 +30,7 @@ $O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(G
 METER := $O/agent/job/gpus/meter.o $(patsubst %,$O/common/model/%.o,gpu_use usage) $(WIRE) $(MODEL)
 $O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(METER)
 	$(call say,TEST,$<)
-	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -Wl,--wrap=realloc -lcmocka -ljansson -lbpf -lelf -lz -lpthread -lm
+	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(sort $(filter %.c %.o,$^)) -Wl,--wrap=realloc -lcmocka -ljansson -lnettle -lbpf -lelf -lz -lpthread -lm
 # What a job may open of MIG instances: the inventory, the device gate, cgroups.
 MIG := $(patsubst %,$O/%.o,agent/enforce/devices agent/kernel/skeleton agent/kernel/slots tests/bpf/testjob)
 $O/tests/gpu/mig_test: tests/gpu/mig_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(MIG)

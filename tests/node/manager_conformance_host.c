@@ -9,7 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/enforce/manager/cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup/supervisor.h"
 #include "common/cleanup.h"
 #include "tests/node/manager_conformance_host.h"
 

@@ -1,4 +1,4 @@
-/* The waiter of a step (agent/launch/step.h) as it is started by the agent: a real cgroup, a
+/* The waiter of a step (agent/launch/step/step.h) as it is started by the agent: a real cgroup, a
  * real mount namespace, another user. Needs root and cgroup v2.
  */
 #include <errno.h>
@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "agent/job/handshake/plan.h"
-#include "agent/launch/step.h"
+#include "agent/launch/step/step.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

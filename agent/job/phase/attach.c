@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include "agent/enforce/manager/cgroup_tree.h"
+#include "agent/enforce/manager/cgroup/tree.h"
 #include "agent/job/gpus/gpus.h"
 #include "agent/job/phase/attach.h"
 #include "common/log.h"

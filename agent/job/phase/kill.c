@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include "agent/enforce/manager/cgroup_tree.h"
+#include "agent/enforce/manager/cgroup/tree.h"
 #include "agent/job/due.h"
 #include "agent/job/phase/attach.h"
 #include "agent/job/phase/kill.h"

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
-#include "agent/launch/step_impl.h"
+#include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 #include "common/time_units.h"

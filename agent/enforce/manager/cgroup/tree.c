@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "agent/enforce/manager/manager.h"
-#include "agent/enforce/manager/cgroup_tree.h"
+#include "agent/enforce/manager/cgroup/tree.h"
 #include "common/cleanup.h"
 
 /* What a job's limits and counters need. */

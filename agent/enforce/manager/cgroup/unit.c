@@ -7,8 +7,8 @@
 #include <sys/inotify.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/enforce/manager/cgroup_supervisor.h"
-#include "agent/enforce/manager/cgroup_unit.h"
+#include "agent/enforce/manager/cgroup/supervisor.h"
+#include "agent/enforce/manager/cgroup/unit.h"
 #include "common/log.h"
 
 #define RETRY_US 20000 /* a cgroup whose last process is just being buried */
@@ -17,7 +17,7 @@
 static int on_defer(sd_event_source *s, void *userdata)
 {
 	struct manager *m = userdata;
-	struct answer *d;
+	struct unit_answer *d;
 
 	(void)s;
 	while ((d = m->answers)) {
@@ -28,16 +28,16 @@ static int on_defer(sd_event_source *s, void *userdata)
 	return 0;
 }
 
-int answer_open(struct manager *m)
+int unit_answer_open(struct manager *m)
 {
 	int r = sd_event_add_defer(m->c.event, &m->defer, on_defer, m);
 
 	return r < 0 ? r : sd_event_source_set_enabled(m->defer, SD_EVENT_OFF);
 }
 
-void answer_close(struct manager *m)
+void unit_answer_close(struct manager *m)
 {
-	struct answer *a;
+	struct unit_answer *a;
 
 	while ((a = m->answers)) {
 		m->answers = a->next;
@@ -46,9 +46,9 @@ void answer_close(struct manager *m)
 	m->defer = sd_event_source_disable_unref(m->defer);
 }
 
-int answer_later(struct manager *m, struct answer what, struct err *err)
+int unit_answer_later(struct manager *m, struct unit_answer what, struct err *err)
 {
-	struct answer *d = malloc(sizeof(*d)), **at = &m->answers;
+	struct unit_answer *d = malloc(sizeof(*d)), **at = &m->answers;
 	int r;
 
 	if (!d)
@@ -62,26 +62,26 @@ int answer_later(struct manager *m, struct answer what, struct err *err)
 }
 
 /* What systemd says of a unit that it does not know. */
-int answer_gone(struct manager *m, struct manager_id id, enum manager_order order,
-		struct err *err)
+int unit_answer_gone(struct manager *m, struct manager_id id, enum manager_order order,
+		     struct err *err)
 {
-	struct answer d = { .id = id, .order = order };
+	struct unit_answer d = { .id = id, .order = order };
 	char name[MANAGER_NAME_MAX];
 
 	d.result = err_set(&d.err, -ESRCH, "%s is not there", manager_name(id, name));
-	return answer_later(m, d, err);
+	return unit_answer_later(m, d, err);
 }
 
-static void answer_so_often(struct unit *u, int *n, struct answer a)
+static void answer_so_often(struct unit *u, int *n, struct unit_answer a)
 {
 	for (; *n; (*n)--)
-		if (answer_later(u->m, a, NULL) < 0)
+		if (unit_answer_later(u->m, a, NULL) < 0)
 			log_job(LOG_ERR, u->id.job, "manager", "an answer is lost: no memory");
 }
 
 static void answer_starts(struct unit *u, int result, const char *words)
 {
-	struct answer a = { .id = u->id, .order = MANAGER_START, .result = result };
+	struct unit_answer a = { .id = u->id, .order = MANAGER_START, .result = result };
 
 	if (result < 0)
 		err_set(&a.err, result, "%s", words);
@@ -92,7 +92,7 @@ static void answer_starts(struct unit *u, int result, const char *words)
 /* For whoever awaits the unit's freezing or thawing. */
 static void answer_awaited(struct unit *u, int result, const char *words)
 {
-	struct answer a = { .id = u->id, .order = u->awaited, .result = result };
+	struct unit_answer a = { .id = u->id, .order = u->awaited, .result = result };
 
 	if (result < 0)
 		err_set(&a.err, result, "%s", words);
@@ -211,8 +211,8 @@ int unit_await_begin(struct unit *u, struct err *err)
 	int r = 0;
 
 	if (u->stage != UNIT_SUPERVISED || supervisor_has_begun(u->spec))
-		return answer_later(
-			u->m, (struct answer){ .id = u->id, .order = MANAGER_START }, err);
+		return unit_answer_later(
+			u->m, (struct unit_answer){ .id = u->id, .order = MANAGER_START }, err);
 	if (!u->begins)
 		r = sd_event_add_inotify(u->m->c.event, &u->begins, u->spec, IN_ATTRIB,
 					 on_begins, u);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <unistd.h>
-#include "agent/launch/step_impl.h"
+#include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 
 #define DEPTH_MAX 4096

@@ -6,8 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/enforce/manager/cgroup_open.h"
-#include "agent/enforce/manager/cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup/open.h"
+#include "agent/enforce/manager/cgroup/supervisor.h"
 #include "common/cleanup.h"
 
 static const struct need {
@@ -139,7 +139,7 @@ struct manager *manager_cgroup_close(struct manager *m)
 		return NULL;
 	while (m->units)
 		unit_drop(m->units);
-	answer_close(m);
+	unit_answer_close(m);
 	free(m);
 	return NULL;
 }
@@ -152,7 +152,7 @@ int manager_cgroup_open(const struct manager_config *c, struct manager **ret, st
 	if (!m)
 		return err_set(err, -ENOMEM, "out of memory");
 	m->c = *c;
-	r = answer_open(m);
+	r = unit_answer_open(m);
 	if (r < 0)
 		err_set(err, r, "event loop: %s", strerror(-r));
 	else

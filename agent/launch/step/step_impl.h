@@ -3,7 +3,7 @@
 #include <signal.h>
 #include <sys/types.h>
 #include "agent/launch/launch.h"
-#include "agent/launch/step.h"
+#include "agent/launch/step/step.h"
 
 #define STEP_GROUPS_MAX 256
 

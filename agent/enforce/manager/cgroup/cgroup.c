@@ -11,8 +11,8 @@
 #include <sys/epoll.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/enforce/manager/cgroup_open.h"
-#include "agent/enforce/manager/cgroup_supervisor.h"
+#include "agent/enforce/manager/cgroup/open.h"
+#include "agent/enforce/manager/cgroup/supervisor.h"
 
 static int set_number(struct manager *m, const char *path, const char *file, int64_t value,
 		      struct err *err)
@@ -91,8 +91,8 @@ static int start(struct manager *m, const struct manager_spec *s, struct err *er
 		return unit_await_begin(u, err);
 	/* Over already: its record will be found. */
 	if (unit_has_record(m, s->id))
-		return answer_later(m, (struct answer){ .id = s->id, .order = MANAGER_START },
-				    err);
+		return unit_answer_later(
+			m, (struct unit_answer){ .id = s->id, .order = MANAGER_START }, err);
 	r = tree_make(&m->tree, manager_path(m->parent, s->id, path), err);
 	if (!r)
 		r = set_limits(m, path, s, err);
@@ -109,12 +109,12 @@ static int set_cpus(struct manager *m, struct manager_id id, const struct cpulis
 		    const struct cpulist *nodes, struct err *err)
 {
 	struct unit *u = unit_find(m, id);
-	struct answer d = { .id = id, .order = MANAGER_SET_CPUS };
+	struct unit_answer d = { .id = id, .order = MANAGER_SET_CPUS };
 
 	if (!u)
-		return answer_gone(m, id, MANAGER_SET_CPUS, err);
+		return unit_answer_gone(m, id, MANAGER_SET_CPUS, err);
 	d.result = set_cores(m, u->path, cpus, nodes, &d.err);
-	return answer_later(m, d, err);
+	return unit_answer_later(m, d, err);
 }
 
 static int set_frozen(struct manager *m, struct manager_id id, enum manager_order order,
@@ -124,10 +124,10 @@ static int set_frozen(struct manager *m, struct manager_id id, enum manager_orde
 	int r;
 
 	if (!u)
-		return answer_gone(m, id, order, err);
+		return unit_answer_gone(m, id, order, err);
 	r = tree_write(u->path, "cgroup.freeze", order == MANAGER_FREEZE ? "1" : "0", err);
 	if (r == -ENOENT || r == -ENODEV)
-		return answer_gone(m, id, order, err);
+		return unit_answer_gone(m, id, order, err);
 	return r < 0 ? r : unit_await(u, order, err);
 }
 

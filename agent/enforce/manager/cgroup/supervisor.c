@@ -15,8 +15,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include "agent/enforce/manager/cgroup_supervisor.h"
-#include "agent/enforce/manager/cgroup_tree.h"
+#include "agent/enforce/manager/cgroup/supervisor.h"
+#include "agent/enforce/manager/cgroup/tree.h"
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
 

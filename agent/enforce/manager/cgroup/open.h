@@ -1,6 +1,6 @@
 /* cgroup_open.h - opening and closing of the cgroup manager; see manager.h. */
 #pragma once
-#include "agent/enforce/manager/cgroup_unit.h"
+#include "agent/enforce/manager/cgroup/unit.h"
 
 int manager_cgroup_open(const struct manager_config *c, struct manager **ret, struct err *err);
 struct manager *manager_cgroup_close(struct manager *m);

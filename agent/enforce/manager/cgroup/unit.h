@@ -11,7 +11,7 @@
 #pragma once
 #include <systemd/sd-event.h>
 #include "agent/enforce/manager/manager.h"
-#include "agent/enforce/manager/cgroup_tree.h"
+#include "agent/enforce/manager/cgroup/tree.h"
 
 enum unit_stage {
 	UNIT_SUPERVISED, /* a supervisor sees to it */
@@ -34,8 +34,8 @@ struct unit {
 	int n_starts; /* so many await that the job begins */
 };
 
-struct answer {
-	struct answer *next;
+struct unit_answer {
+	struct unit_answer *next;
 	struct manager_id id;
 	enum manager_order order;
 	int result;
@@ -49,17 +49,17 @@ struct manager {
 	char top[MANAGER_PATH_MAX], parent[MANAGER_PATH_MAX], supervisors[MANAGER_PATH_MAX];
 	char status[2048];
 	struct unit *units;
-	struct answer *answers; /* that are due */
+	struct unit_answer *answers; /* that are due */
 	sd_event_source *defer;
 };
 
-/* answer_open() before any other; answer_close() forgets what is due. */
-int answer_open(struct manager *m);
-void answer_close(struct manager *m);
-int answer_later(struct manager *m, struct answer what, struct err *err);
+/* unit_answer_open() before any other; unit_answer_close() forgets what is due. */
+int unit_answer_open(struct manager *m);
+void unit_answer_close(struct manager *m);
+int unit_answer_later(struct manager *m, struct unit_answer what, struct err *err);
 /* -ESRCH, as systemd says of a unit that it does not know. */
-int answer_gone(struct manager *m, struct manager_id id, enum manager_order order,
-		struct err *err);
+int unit_answer_gone(struct manager *m, struct manager_id id, enum manager_order order,
+		     struct err *err);
 
 struct unit *unit_find(struct manager *m, struct manager_id id);
 /* Follows a job whose cgroup or spec exists. */

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#include "agent/launch/step_impl.h"
+#include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 

@@ -9,7 +9,7 @@
 #include <sys/pidfd.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include "agent/launch/step_impl.h"
+#include "agent/launch/step/step_impl.h"
 #include "common/cleanup.h"
 #include "common/err.h"
 
