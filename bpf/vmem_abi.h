@@ -1,4 +1,4 @@
-/* vmem_abi.h - what bpf/vmem.bpf.c and agent/enforce/vmem*.c share.
+/* vmem_abi.h - what bpf/vmem.bpf.c and agent/enforce/vmem/ share.
  *
  * The job table is an array that user space maps into memory: reading a job is a memory read,
  * and the few words that user space may write (marked) are single aligned stores.

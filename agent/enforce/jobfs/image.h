@@ -1,6 +1,6 @@
 /* image - a file system of our own in a preallocated file, mounted on a directory.
  *
- * Only agent/enforce/jobfs*.c. For nodes whose local disk has no project quota.
+ * Only agent/enforce/jobfs/. For nodes whose local disk has no project quota.
  */
 #pragma once
 #include <stdint.h>

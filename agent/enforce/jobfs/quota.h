@@ -1,6 +1,6 @@
 /* quota - project quota of one file system, through any open file on it.
  *
- * Only agent/enforce/jobfs*.c. The XFS calls are used on ext4 too: they count in 512 bytes
+ * Only agent/enforce/jobfs/. The XFS calls are used on ext4 too: they count in 512 bytes
  * and tell accounting from enforcement on both.
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* wipe - remove a directory tree that somebody unfriendly has made.
  *
- * Only agent/enforce/jobfs*.c. No recursion and three descriptors whatever the depth: a
+ * Only agent/enforce/jobfs/. No recursion and three descriptors whatever the depth: a
  * directory that is not empty is moved up to the top of the tree and emptied there. Never
  * follows a symbolic link, never enters a mount.
  */

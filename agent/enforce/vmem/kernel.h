@@ -1,5 +1,5 @@
 /* kernel.h - load, pin and take over the BPF side of vmem. Private to
- * agent/enforce/vmem*.c.
+ * agent/enforce/vmem/.
  *
  * Pins live in PIN_DIR/vmem-vN (N = VMEM_VERSION), complete or not there: a new set is made in
  * vmem-vN-new, runs beside the old one until the job table has been carried over, then takes

@@ -1,5 +1,5 @@
 /* selftest.h - prove on this kernel what a tier promises. Private to
- * agent/enforce/vmem*.c.
+ * agent/enforce/vmem/.
  *
  * A child in a scratch cgroup maps, grows, moves, forks and shares; after each step the count
  * made of events must equal the sum read from the task list. Then it goes over a limit: tier 1

@@ -1,4 +1,4 @@
-/* table.h - the job table and who is in it. Private to agent/enforce/vmem*.c.
+/* table.h - the job table and who is in it. Private to agent/enforce/vmem/.
  *
  * In tiers 1 and 2 `jobs` is the kernel map's own memory, in tier 3 ordinary memory: the same
  * code reads, limits and reports in all three.
