@@ -17,7 +17,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-#define NOBODY 65534
+#define UID_NOBODY 65534
 
 /* What `reeve submit` sends along when nothing is said about the environment. */
 static const char *const environment[] = { "HOME=/",
@@ -62,7 +62,7 @@ static void describe(struct state_attempt *a, const struct work *w)
 	strcpy(q->user, "nobody");
 	strcpy(q->queue, "normal");
 	snprintf(q->name, sizeof(q->name), "bench");
-	q->uid = q->gid = NOBODY;
+	q->uid = q->gid = UID_NOBODY;
 	q->res = (struct resources){
 		.ncpus = 1, .vmem_bytes = INT64_C(8) << 30, .walltime_s = 86400, .pids = 4096
 	};

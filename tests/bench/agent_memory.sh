@@ -1,7 +1,7 @@
 #!/bin/bash
 # agent_memory.sh [JOBS [PROCESSES]] - what a reeve-agent weighs that holds 1,000 jobs of 10
 # processes. The agent is the real one with the cgroup manager, below a cgroup of this bench's
-# own: it starts every job itself, samples and reports to nobody, is killed, comes back, adopts.
+# own: it starts every job itself, samples without a controller, is killed, comes back, adopts.
 # Its state names a controller that does not answer (munge signs all the same), so that what it
 # builds to send is in the figures. Needs root.
 set -u

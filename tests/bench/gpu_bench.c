@@ -1,5 +1,5 @@
 /* gpu_bench - one look at 8 GPUs with 64 processes, on the simulated driver: agent/gpu, beside
- * the exporters' way in the same run, which asks everything of every GPU anew, lists in two
+ * the exporters' way in the same run, which reads everything of every GPU each time, lists in two
  * calls, what accounting mode has of every pid, and looks each process up in /proc. usage:
  * gpu_bench LIBRARY ROUNDS
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # share.sh [CHARGES] - what one charge costs the share tree of 304 accounts and 1,008 associations,
-# beside making the tree anew in the same run; and with REEVE_TRACES the tree of the CEA trace
+# beside rebuilding the tree in the same run; and with REEVE_TRACES the tree of the CEA trace
 # itself, and `reeve share` of every row of it. Goal: 100 us a charge.
 set -euo pipefail
 cd "$(dirname "$0")/../.."

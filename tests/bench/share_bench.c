@@ -1,5 +1,5 @@
-/* share_bench - what one charge costs the share tree: its path, and all ranks anew; beside
- *making the whole tree anew for each charge, and beside sorting as many doubles with qsort(3).
+/* share_bench - what one charge costs the share tree: its path, and all ranks; beside
+ * rebuilding the whole tree for each charge, and beside sorting as many doubles with qsort(3).
  *
  *	share_bench ACCOUNTS USERS CHARGES     a tree of that size
  *	share_bench LEDGER CHARGES             the flat tree of a ledger file
@@ -106,7 +106,7 @@ static void charge(struct bench *b)
 	check(standing_charge(b->standing, &c, b->now_ns, &err), &err);
 }
 
-static double time_charges(struct bench *b, int n, bool is_anew)
+static double time_charges(struct bench *b, int n, bool is_rebuilt)
 {
 	struct standing_view v;
 	struct err err;
@@ -114,7 +114,7 @@ static double time_charges(struct bench *b, int n, bool is_anew)
 
 	for (int i = 0; i < n; i++) {
 		charge(b);
-		if (is_anew)
+		if (is_rebuilt)
 			standing_set_accounts(b->standing, b->accounts);
 		check(standing_look(b->standing, b->where, b->now_ns, &v, &err), &err);
 	}
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	struct standing_config c;
 	struct err err;
 	int n = atoi(argv[argc - 1]);
-	double path, anew, sort;
+	double path, rebuilt, sort;
 
 	check(config_parse(policy, sizeof(policy) - 1, &b.config, &err), &err);
 	if (argc == 4) {
@@ -181,11 +181,11 @@ int main(int argc, char **argv)
 	find_who(&b);
 	time_charges(&b, n, false);
 	path = time_charges(&b, n, false);
-	anew = time_charges(&b, n < 200 ? n : n / 10, true);
+	rebuilt = time_charges(&b, n < 200 ? n : n / 10, true);
 	sort = time_sort(&b, n);
-	printf("a charge and all ranks: %.1f us; the tree made anew: %.1f us, x%.1f; "
+	printf("a charge and all ranks: %.1f us; the tree rebuilt: %.1f us, x%.1f; "
 	       "qsort(3) of as many doubles as users: %.1f us, x%.1f\n",
-	       path, anew, anew / path, sort, path / sort);
+	       path, rebuilt, rebuilt / path, sort, path / sort);
 	free(b.who);
 	standing_free(b.standing);
 	accounts_free(b.accounts);

@@ -1,5 +1,5 @@
 #!/bin/bash
-# start.sh [JOBS] - from handing in a job to its coming to a node that waits, on an idle cluster: a real
+# start.sh [JOBS] - from the submission of a job to its arrival at a node that waits, on an idle cluster: a real
 # controller, munge and ledger on disk, a played node. Goal: under 50 ms. Needs root.
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1

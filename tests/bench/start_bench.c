@@ -1,8 +1,8 @@
-/* start_bench.c - from handing in a job to its coming to a node, on an idle cluster.
+/* start_bench.c - from the submission of a job to its arrival at a node, on an idle cluster.
  *
  * usage: start_bench URL MUNGE-SOCKET UID JOBS           (as root, who plays the node)
- * The node waits in a held exchange, as agents do; what it is given it lists as running from
- * then on. One job after the other is handed in by UID. Prints how long after its submission
+ * The node waits in a long poll, as agents do; it lists the jobs it gets as running from
+ * then on. UID submits one job after the other. Prints how long after its submission
  * began a job was with the node, and beside it the submission alone: p50, p99, most. */
 #include <signal.h>
 #include <stdint.h>

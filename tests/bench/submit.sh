@@ -1,7 +1,7 @@
 #!/bin/bash
-# submit.sh [SECONDS] - jobs handed in to a real controller, each signed with munge and on disk before
+# submit.sh [SECONDS] - jobs submitted to a real controller, each signed with munge and on disk before
 # it is answered: how many a second, from 1 to 64 connections, beside commits of one row each in the
-# same run; and how long another user's single job takes meanwhile. Goals: 1,000/s, and nobody waits
+# same run; and how long another user's single job takes meanwhile. Goals: 1,000/s, and no user waits
 # for another's thousands. Needs root (to be several users).
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
@@ -60,7 +60,7 @@ fresh
 echo "-- another user alone, a job every 20 ms"
 bench 2:1:20
 fresh
-echo "-- the same while one user hands in over 64 connections"
+echo "-- the same while one user submits over 64 connections"
 bench 2:1:20 1:64:0
 echo "   $(count reeve_cycles_total) cycles took $(count reeve_cycle_seconds_total) s"
 echo "-- the same with the $(count reeve_submissions_total) jobs queued"

@@ -1,7 +1,7 @@
-/* submit_bench.c - many users hand in jobs at once, signed, each over connections of their own.
+/* submit_bench.c - many users submit jobs at once, signed, each over connections of their own.
  *
  * usage: submit_bench URL MUNGE-SOCKET SECONDS UID:CONNECTIONS:PAUSE_MS...      (as root)
- * Each connection hands in a job, waits for the answer and PAUSE_MS, and again. Prints for each
+ * Each connection submits a job, waits for the answer and PAUSE_MS, and again. Prints for each
  * UID:... how many were taken, how many a second, and how long an answer took: p50, p99, most.
  * Exit status 1 when one was refused.
  */

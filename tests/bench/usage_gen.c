@@ -17,7 +17,7 @@ static uint64_t next(void) /* xorshift64 */
 	return state >> 11;
 }
 
-/* Few users hand in most jobs: of two draws, the smaller. */
+/* Few users submit most jobs: of two draws, the smaller. */
 static int64_t draw_user(int64_t n)
 {
 	int64_t a = (int64_t)(next() % (uint64_t)n), b = (int64_t)(next() % (uint64_t)n);

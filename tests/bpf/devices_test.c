@@ -118,7 +118,7 @@ static void test_grants(struct devices *d, const struct testjob *a, const struct
 	expect(&none, path0, EPERM, "a job without GPUs opens none");
 	expect(&stray, path0, EPERM, "nor does a process of no known job");
 	expect(&stray, "/dev/null", 0, "to which all other devices are open");
-	expect(a, path2, EPERM, "a GPU that nobody has listed is held by its major");
+	expect(a, path2, EPERM, "a GPU that no list has is denied by its major number");
 	tap_ok(try_open(path0) == 0 && try_open(path1) == 0,
 	       "outside the jobs nothing is held");
 	testjob_remove(&stray);
@@ -183,7 +183,7 @@ static void test_others(const struct testjob *b)
 	expect(b, path0, EPERM, "the gate refuses all the same");
 	bpf_prog_detach2(prog, cgroup, BPF_CGROUP_DEVICE);
 	tap_ok(bpf_prog_detach(above, BPF_CGROUP_DEVICE) < 0,
-	       "whoever detaches what is above the jobs does not get the gate");
+	       "to detach what is above the jobs does not open the device gate");
 	expect(b, path0, EPERM, "which refuses as before");
 	close(prog);
 	close(cgroup);
@@ -291,7 +291,7 @@ static void test_anew(const char *pin_dir, struct testjob *a, const struct testj
 	mkdir(jobs_path, 0755);
 	testjob_make(a, "jobs/a", 1);
 	tap_ok(devices_check(d, &err) == 1,
-	       "made anew, the cgroup above the jobs is gated anew");
+	       "the cgroup above the jobs is gated again when it is created again");
 	expect(a, path0, EPERM, "and holds");
 	devices_close(d);
 	devices_forget(pin_dir);

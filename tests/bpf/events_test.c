@@ -199,7 +199,7 @@ static void test_freeze(int best_tier)
 	tap_ok(f.exact == (best_tier != 3), "exact: %s", f.exact ? "yes" : "no");
 	testjob_kill(&j);
 	wait_for(e, &seen.empty, 1);
-	tap_ok(seen.empty >= 1, "the end of the last process is told");
+	tap_ok(seen.empty >= 1, "the end of the last process is reported");
 	events_close(e);
 	testjob_remove(&above);
 }
@@ -223,7 +223,8 @@ static void test_already(int best_tier)
 	add(e, &j);
 	add(e, &k);
 	wait_for(e, &seen.empty, 1);
-	tap_ok(seen.empty == 1 && seen.job == 13, "a job that is empty when added is told so");
+	tap_ok(seen.empty == 1 && seen.job == 13,
+	       "a job that is empty when added is reported as empty");
 	f = ask(e, &j);
 	tap_ok(f.frozen && f.total_ns <= testjob_now_ns() - begin && !f.exact,
 	       "one that is frozen counts from then on, and not as exact");
@@ -270,7 +271,7 @@ static void test_killed_watcher(const char *pin_dir)
 		exit(1);
 	kill(pid, SIGKILL);
 	testjob_wait(pid);
-	freeze_for(NULL, &j, &j, 70, &t); /* nobody is there */
+	freeze_for(NULL, &j, &j, 70, &t); /* the job has no process */
 	freeze_for(NULL, &j, &j, -1, &t); /* and once more, still frozen */
 	pass_time(NULL, 20);
 	e = open_events(pin_dir, 0, &seen);
@@ -283,7 +284,7 @@ static void test_killed_watcher(const char *pin_dir)
 	tap_ok(f.count == 2 && f.frozen && f.exact, "frozen twice, frozen now, exact");
 	events_dispatch(e, NULL);
 	tap_ok(seen.frozen == 2 && seen.thawed == 1,
-	       "and the news waited: %d frozen, %d thawed", seen.frozen, seen.thawed);
+	       "and the events were kept: %d frozen, %d thawed", seen.frozen, seen.thawed);
 	events_remove(e, j.id);
 	events_close(e);
 	testjob_remove(&j);
@@ -343,7 +344,7 @@ static void test_oom(int best_tier)
 	status = testjob_wait(pid);
 	wait_for(e, &seen.oom, 1);
 	tap_ok(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL && seen.oom >= 1,
-	       "tier %d: an OOM kill is told", events_tier(e));
+	       "tier %d: an OOM kill is reported", events_tier(e));
 	if (events_tier(e) <= 2 && seen.last.pid)
 		tap_ok(seen.last.pid == pid && !strcmp(seen.last.comm, "glutton"),
 		       "its victim is %d %s, %llu KiB resident", seen.last.pid, seen.last.comm,

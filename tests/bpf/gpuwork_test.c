@@ -1,5 +1,5 @@
-/* gpuwork_test.c - launches and GPU jobs are counted for the job that made them, and for nobody
- * else. Launches: functions of the CUDA library's names in this very file, probed. GPU jobs: no
+/* gpuwork_test.c - launches and GPU jobs are counted for the job that made them, and for no
+ * other. Launches: functions of the CUDA library's names in this very file, probed. GPU jobs: no
  * card is needed, for the programs are run by hand with what the tracepoints would give them;
  * where the scheduler's module is there, they are attached to it as well. */
 #include <errno.h>
@@ -210,7 +210,8 @@ int main(int argc, char **argv)
 	launch(&outside);
 	testjob_wait(testjob_run(&a, launch, ns));
 	c = counts_of(g, &a);
-	tap_ok(c.have & GPUWORK_HAVE_LAUNCHES, "launches are told, though one function lacks");
+	tap_ok(c.have & GPUWORK_HAVE_LAUNCHES,
+	       "launches are counted, though one function is missing");
 	tap_ok(c.launches == ROUNDS + 7, "each launch of the job is counted: %llu",
 	       (unsigned long long)c.launches);
 	tap_note("a launch: %llu ns more in a job, %llu outside (%llu without a probe)",

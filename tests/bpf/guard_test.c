@@ -1,5 +1,5 @@
-/* guard_test.c - what a job may not do is refused to it and to nobody else; the writer that
- * hits its disk quota dies of it; who leaves the job is told.
+/* guard_test.c - what a job may not do is refused to jobs alone; a writer that
+ * exceeds its disk quota is killed; a process that leaves its job is reported.
  * Arguments: PIN_DIR [DIR], DIR on a file system with project quota. */
 #include <errno.h>
 #include <fcntl.h>
@@ -288,7 +288,7 @@ static void test_left(struct guard *g, struct seen *seen)
 	tap_ok(seen->left == 1 && seen->last_left.pid == pid &&
 		       seen->last_left.moved_by_pid == getpid() &&
 		       seen->last_left.now_in == away.id && seen->last_left.job == 24,
-	       "a process that is moved out of its job is told, with the mover");
+	       "a process that is moved out of its job is reported, with the mover");
 	testjob_write(&j, "cgroup.procs", pid_text);
 	guard_dispatch(g, NULL);
 	tap_ok(seen->left == 1, "coming back is not");
@@ -307,7 +307,7 @@ static void test_left(struct guard *g, struct seen *seen)
 	testjob_wait(pid);
 	wait_for(g, &seen->left, 1);
 	tap_ok(seen->left == 1 && seen->last_left.moved_by_pid == pid,
-	       "a child cloned to elsewhere is told");
+	       "a child cloned into another cgroup is reported");
 	guard_remove(g, j.id);
 	testjob_remove(&j);
 	testjob_remove(&away);
@@ -432,7 +432,7 @@ static void test_notify(struct guard *g, struct seen *seen, const char *dir)
 	r = result_in(&j, write_blocks, (void *)(uintptr_t)dir);
 	wait_for(g, &seen->quota, 1);
 	tap_ok((r == EDQUOT || r == ENOSPC) && seen->quota == 1 && !seen->last_quota.killed,
-	       "where the site wishes, the write fails and the job lives: %d", r);
+	       "where the site is configured so, the write fails and the job lives: %d", r);
 	guard_rearm(g, j.id);
 	result_in(&j, write_blocks, (void *)(uintptr_t)dir);
 	wait_for(g, &seen->quota, 2);
@@ -519,15 +519,15 @@ int main(int argc, char **argv)
 	if (guard_holds(g) & GUARD_PTRACE)
 		test_ptrace(g, &seen);
 	else
-		tap_skip("ptrace", "no trampolines here, and guard says so");
+		tap_skip("ptrace", "no trampolines here, as guard reports");
 	if (guard_holds(g) & GUARD_PROJECT_ID)
 		test_project(g, disk ? disk : "/tmp");
 	else
-		tap_skip("project id", "no trampolines here, and guard says so");
+		tap_skip("project id", "no trampolines here, as guard reports");
 	if (guard_holds(g) & GUARD_LEFT)
 		test_left(g, &seen);
 	else
-		tap_skip("left its job", "no trampolines here, and guard says so");
+		tap_skip("left its job", "no trampolines here, as guard reports");
 	if (guard_holds(g) & GUARD_PROJECT_ID)
 		test_restart(pin_dir);
 	guard_close(g);

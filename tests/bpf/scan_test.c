@@ -20,7 +20,7 @@
 #include "agent/sample/sample.h"
 #include "tests/bpf/testjob.h"
 
-#define PATIENCE_NS 60000000000u /* for what is over early on a machine with time to spare */
+#define PATIENCE_NS 60000000000u /* ends early on an idle machine */
 
 static uint64_t cpu_now_ns(void)
 {
@@ -35,7 +35,7 @@ struct work {
 	int ms; /* of its own time, from where it got to that cpu */
 	size_t touch_bytes;
 	int hold;	 /* stay after the work until killed */
-	const int *gate; /* a pipe: begin when nobody holds its write end any more */
+	const int *gate; /* a pipe: begin when its write end is closed */
 };
 
 static int work(void *arg)
@@ -390,7 +390,7 @@ static void test_gone(struct sampler *s)
 	tap_ok(u.gone, "a removed cgroup is no error but gone");
 	if (sample_tier(s) == 1)
 		tap_ok(u.cpu_ns / 1000 == (uint64_t)us,
-		       "its last slice is known although nobody sampled it: %llu, %lld us",
+		       "its last slice is counted although it was never sampled: %llu, %lld us",
 		       (unsigned long long)u.cpu_ns / 1000, (long long)us);
 	sample_remove(s, j.id);
 }

@@ -1,8 +1,8 @@
 /* vmem_restart.c - the agent dies, the limits stay.
  *
  * A holder process opens the guard with a pin directory, adds jobs and is killed with SIGKILL.
- * While nobody is there a job grows (its count must be exact afterwards) and another exceeds
- * (it must be dead, and the next holder must be told who and how much). Then the pins are
+ * While no agent runs a job grows (its count must be exact afterwards) and another exceeds
+ * (it must be dead, and the next holder must learn which job and how much). Then the pins are
  * renamed to look like another version's, and damaged, and taken over all the same.
  */
 #include <dirent.h>
@@ -35,7 +35,7 @@ static void on_excess(void *ctx, const struct vmem_excess *x)
 	n_told++;
 }
 
-/* A job's process: maps 8 MiB at each order and says so. */
+/* A job's process: maps 8 MiB at each command and confirms it. */
 static int grower(void *ctx)
 {
 	(void)ctx;
@@ -160,7 +160,7 @@ static void come_back(struct scene *s)
 		       told.tgid == (uint32_t)s->hog &&
 		       !strncmp(told.comm, "vmem_restart", 12) &&
 		       told.reached_bytes > 256 * MIB && told.at_ns > 0,
-	       "and is told what happened: job %llu, %s of %llu bytes by %s[%u], would reach "
+	       "and learns what happened: job %llu, %s of %llu bytes by %s[%u], would reach "
 	       "%llu",
 	       (unsigned long long)told.job_id, told.operation ? told.operation : "-",
 	       (unsigned long long)told.requested_bytes, told.comm, told.tgid,
@@ -169,7 +169,7 @@ static void come_back(struct scene *s)
 	tap_ok(n == 1 && top[0].is_gone && top[0].pid == (uint32_t)s->hog,
 	       "the dead job's table is whole: %zu, %s[%u] %llu bytes", n, top[0].comm,
 	       top[0].pid, (unsigned long long)top[0].bytes);
-	tap_ok(add(s, &s->steady, 0) == 1, "adding a known job again says so");
+	tap_ok(add(s, &s->steady, 0) == 1, "adding a known job again returns " known "");
 	s->t.v = vmem_close(s->t.v);
 	reopen(s);
 	vmem_dispatch(s->t.v, NULL);
@@ -238,7 +238,7 @@ static void damaged(struct scene *s)
 	reopen(s);
 	equal = vmem_test_equal(&s->t, &s->steady, &bytes);
 	tap_ok(vmem_origin(s->t.v) == VMEM_REBUILT && equal,
-	       "a set with a hook missing is rebuilt and says so (origin %d), count %llu",
+	       "a set with a hook missing is rebuilt and reported (origin %d), count %llu",
 	       vmem_origin(s->t.v), (unsigned long long)bytes);
 	tap_ok(vmem_remove(s->t.v, s->steady.id, NULL) == 0 &&
 		       vmem_remove(s->t.v, s->greedy.id, NULL) == 0,

@@ -75,7 +75,7 @@ static void run_again(void)
 	_exit(1);
 }
 
-/* posix_spawn() and system() do so: fork asks nobody, the new address space comes with exec. */
+/* posix_spawn() and system() do so: no hook sees the fork, the new address space comes with exec. */
 static int exec_storm(void *ctx)
 {
 	(void)ctx;

@@ -1,8 +1,8 @@
 /* vmem_storm.c - the count stays exact whatever the processes of a job do to their memory.
  *
- * Eight workers do random operations in rounds; between rounds all stand still and the count
+ * Eight workers do random operations in rounds; between rounds all pause and the count
  * must equal the audit to the byte, and the plain sum of statm, which is right as long as
- * nobody shares an address space or has lost its main thread. Then the cases in which it is
+ * no process shares an address space or has lost its main thread. Then the cases in which it is
  * wrong.
  */
 #include <errno.h>

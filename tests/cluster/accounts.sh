@@ -102,14 +102,14 @@ has "the other one too" 'line 3: Shares = x' "$(accounts root apply "$dir/bad.co
 fails "a change of what has changed since is refused" 1 'revision 1 by now, not 0' \
 	accounts root apply --revision 0 "$dir/accounts.conf"
 
-# ---- handing in ----
+# ---- submission ----
 out=$(submit bin)
 has "the default account is taken" '2' "$out"
 has "indeed" physics "$(reeve_as bin job 2)"
 fails "a cluster that the account is not for" 1 "is not for cluster 'main'; it is for: other" \
 	submit bin -A letters
 fails "an account of others" 1 "you are not in account 'optics'; yours are: physics" submit daemon -A optics
-fails "nobody's" 1 'has no account' submit nobody
+fails "a user without an account" 1 'has no account' submit nobody
 has "below an account" 3 "$(submit bin -A optics)"
 
 # ---- who sees what ----
@@ -141,7 +141,7 @@ check "and goes" accounts root remove letters/daemon
 fails "once" 4 "no 'letters/daemon'" accounts root remove letters/daemon
 fails "an account that others stand below stays" 2 'there is no [Account physics]' accounts root remove physics
 out=$(accounts root remove optics)
-has "who goes with jobs is told" 'account optics goes with 0 running and 1 queued jobs' "$out"
+has "the removal of an account with jobs is reported" 'account optics goes with 0 running and 1 queued jobs' "$out"
 fails "nothing more is taken under it" 1 "account 'optics' was removed on" submit bin -A optics
 has "its job is still there" '"state": "queued"' "$(reeve_as bin job 3 --json)"
 out=$(accounts root log --csv)

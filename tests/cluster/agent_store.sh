@@ -46,7 +46,7 @@ said() { # PATTERN [SECONDS]: the agent says it in a document; 1: not within tha
 }
 report() { tail -n 3 "$log" | grep -oE "\"reports\":.*" | grep -oE '"line":"[^"]*"' | tail -n 1; }
 
-# ---- the agent, over a disk that fails when it is told to ----
+# ---- the agent, over a disk that fails on demand ----
 node=$(mktemp -d /var/lib/reeve-store-XXXXXX) && chmod 755 "$node" # jobs have a /tmp of their own
 mkdir "$node/state" "$node/run" "$node/jobfs" "$node/pins"
 cp "$launcher" "$node/reeve-launch" # where other users may reach it
@@ -170,7 +170,7 @@ for how in forever once; do
 	all_of "the same with a store that fails $how from any change on" "$bad"
 done
 
-# ---- the same from before it is told to run: it starts later, or not at all ----
+# ---- the same from before it is to run: it starts later, or not at all ----
 begin() { # N once|forever: 1: the job did not start, nor did the node say why; or as above
 	fault "$1" "$2"
 	order 60 / sleep "98$((job + 1))"

@@ -1,12 +1,12 @@
-/* attack.c - what somebody without a credential can do to a port of loopback: hold connections
- * in every way there is, and open each anew as soon as it is closed.
+/* attack.c - what a client without a credential can do to a port of loopback: hold connections
+ * in every way there is, and reopen each as soon as it is closed.
  *
  * usage: attack PORT SOURCES SECONDS KIND=NUMBER...
  *   SOURCES: 1: all from 127.0.0.1; n: from 127.0.1.1 to 127.0.1.n in turn
  *   KIND: bodies (8 MiB are declared and half of it sent), idle (nothing is sent), headers (a
- * byte a second of the headers), slow (a byte a second of a body), wrong (one request with a
- * forged credential after the other), ask (GET /metrics, one after the other) At most 2,000
- * connections a second are opened. Prints "opened N closed N sent BYTES held NOW".
+ *   byte a second of the headers), slow (a byte a second of a body), wrong (one request with a
+ *   forged credential after the other), ask (GET /metrics, one after the other)
+ * At most 2,000 connections a second are opened. Prints "opened N closed N sent BYTES held NOW".
  */
 #include <arpa/inet.h>
 #include <errno.h>

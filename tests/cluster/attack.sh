@@ -1,5 +1,5 @@
 #!/bin/bash
-# attack.sh [SECONDS] - whoever reaches the port, without a credential, while 200 nodes report running jobs:
+# attack.sh [SECONDS] - clients without a credential reach the port while 200 nodes report running jobs:
 # connections with half a body, 9,000 idle ones, slow headers, slow bodies, forged credentials; half of the
 # time from one address, which is the nodes' own, and half from fifty. No job may end, and 99 of 100 syncs must
 # take less than a second (4 s in a run of less than a minute). Beside it, a second controller: while it refuses connections of a node's address no
@@ -112,7 +112,7 @@ tap_result $? "refusals fill no log: a line in ten seconds" "$lines lines"
 wait $holder
 has "while connections of its address are refused a silent node is not lost" "reeve_node_loss_held 1" "$(cat "$dir/hold/during")"
 lacks "nor counted as lost" 'state="lost"} 1' "$(cat "$dir/hold/during")"
-has "and the log says so" "no node is taken for lost" "$(cat "$dir/hold/controller.log")"
+has "and the log records it" "no node is taken for lost" "$(cat "$dir/hold/controller.log")"
 has "when nothing was refused for NodeLost it is lost" lost "$(cat "$dir/hold/after")"
 has "and the log says that too" "silent nodes are lost again" "$(cat "$dir/hold/controller.log")"
 tap_end

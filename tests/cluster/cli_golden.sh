@@ -250,7 +250,7 @@ exits "controller with an impossible address" 2 "$reeve" jobs --controller 127.0
 exits "munged away" 3 env -u REEVE_CONTROLLER "$reeve" jobs --config <(sed 's/munge.sock/nosuch.sock/' "$dir/reeve.conf")
 exits "option before the command" 2 "$reeve" --json jobs
 exits "full disk" 1 bash -c "'$reeve' jobs >/dev/full"
-has "... is told" "cannot write the output" "$err"
+has "... is reported" "cannot write the output" "$err"
 REEVE_CONTROLLER=http://127.0.0.1:1 exits "the environment wins over the file" 3 "$reeve" jobs
 
 # ---- cancel, suspend, resume ----
@@ -310,7 +310,7 @@ answer POST_v1_jobs_15_cancel 200 <<<'{"schema":"reeve/1","job":15,"state":"endi
 kill -INT $run
 wait $run
 is "the first interrupt cancels and waits for the end" "143 first second" "$? $(cat "$dir/live")"
-has "... and says so" "cancelling job 15; interrupt again to leave it alone" "$(cat "$dir/live.err")"
+has "... and prints that" "cancelling job 15; interrupt again to leave it alone" "$(cat "$dir/live.err")"
 has "... the controller was asked" "POST /v1/jobs/15/cancel" "$(cat "$dir/answers/log")"
 
 rm -f "$dir/answers/ended"
@@ -389,7 +389,7 @@ for how in wait loop; do
 	check "an unsigned answer is refused" -13 "$(id -u)" /small "is not signed"
 	: >"$dir/answers/sign"
 	check "a signed answer is taken" 0 "$(id -u)" /small ""
-	check "signed by somebody else" -13 12345 /small "not by the controller's uid 12345"
+	check "signed by another user" -13 12345 /small "not by the controller's uid 12345"
 	echo x >"$dir/answers/sign"
 	check "signed for other words" -13 "$(id -u)" /small "made for another request or body"
 	rm -f "$dir/answers/sign"

@@ -39,7 +39,7 @@ cd "$dir" || exit 1
 reeve() { as "$1" "$dir/reeve" "$2" --config "$dir/client.conf" "${@:3}" 2>&1; }
 
 amounts='"ncpus":64,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
-speak() { # [JOBS [STEPS]]: one exchange of node n1, and what it is told
+speak() { # [JOBS [STEPS]]: one exchange of node n1; prints the controller's answer
 	ask 0 POST "/v1/node/sync?wait=0" "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"number\":$(date +%s%N),\
 \"version\":\"t\",\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\
 \"reports\":[${3:-}],\"steps\":[${2:-}],\"output\":[]}"
@@ -114,7 +114,7 @@ soon "a job may be submitted without one: the node decides" "job $job2: nothing 
 speak "$list,$(hold "$job2")" >/dev/null
 list="$list,$(hold "$job2")"
 
-# ---- what is for the controller is for nobody else ----
+# ---- a credential for the controller is useless elsewhere ----
 client bin
 has "a command whose controller is another user's is not understood by this one" "nauthorized" "$(reeve $daemon nodes)"
 client no-such-user

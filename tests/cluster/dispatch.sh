@@ -1,6 +1,6 @@
 #!/bin/bash
 # dispatch.sh - decisions that survive: exchanges that come late, twice or out of order; nodes that are lost
-# and come back; jobs that nobody knows; nodes that operators drain. A real controller; nodes are played. TAP.
+# and come back; unknown jobs; nodes that operators drain. A real controller; nodes are played. TAP.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
@@ -79,10 +79,10 @@ has "a job is given" '"want":"run"' "$out"
 speak n1 "$(hold "$a" 1 running)" "$(report "$a" 1 5 running 10)" >/dev/null
 has "it runs" '"state":"running"' "$(job "$a")"
 late=$(date +%s%N)
-has "wish after wish: suspend" '"state"' "$(ask $daemon POST "/v1/jobs/$a/suspend")"
-has "the node is told" '"want":"suspend"' "$(speak n1 "$(hold "$a" 1 running)")"
+has "the desired state changes: suspend" '"state"' "$(ask $daemon POST "/v1/jobs/$a/suspend")"
+has "the node gets it" '"want":"suspend"' "$(speak n1 "$(hold "$a" 1 running)")"
 ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
-has "taken back before it was carried out: the last wish is what is told" '"want":"run"' \
+has "changed before it was carried out: the node gets the last desired state" '"want":"run"' \
 	"$(speak n1 "$(hold "$a" 1 running)")"
 ask $daemon POST "/v1/jobs/$a/suspend" >/dev/null
 ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
@@ -117,7 +117,7 @@ has "the reboot is in the journal once" 1 \
 sync n1 b2 next "$(hold "$b" 1 ended)" "$(report "$b" 1 2 ended 2 exited)" >/dev/null
 is "charged: 12 s and 2 s of 2 cores" 28000 "$(charged)"
 
-# ---- jobs that nobody knows ----
+# ---- unknown jobs ----
 out=$(sync n1 b2 next "$(hold 77 1 running)")
 has "a job that the ledger does not know is refused: its node kills it" '"job":77,"attempt":1,"why":"this job was never given' "$out"
 out=$(sync n1 b2 next "$(hold "$b" 2 running)")
@@ -178,7 +178,7 @@ has "the page of the job shows it, and what it was charged" 'attempt 1  on n1: l
 # ---- a controller that could not hear ----
 speak2 "$(hold "$d" 2 running)" "$(report "$d" 2 2 running 4)" >/dev/null
 kill -STOP "$controller"
-sleep 9 # longer than NodeLost; nobody is waited for
+sleep 9 # longer than NodeLost
 kill -CONT "$controller"
 speak2 "$(hold "$d" 2 running)" >/dev/null
 has "the controller itself was stopped for longer than NodeLost: no node is lost for that" '"state":"running"' "$(job "$d")"
@@ -188,7 +188,7 @@ until_has 'it lost 2 nodes: MaxRequeues is 1' job "$d"
 tap_result $? "lost again, beyond MaxRequeues = 1, it ends" "$out"
 is "charged: every attempt to its last report" 48000 "$(charged)"
 
-# ---- ended by itself while nobody heard ----
+# ---- ended by itself while the node was not connected ----
 e=$(submit)
 until_has '"argv"' sync n1 b2 next ''
 sync n1 b2 next "$(hold "$e" 1 running)" "$(report "$e" 1 1 running 3)" >/dev/null
@@ -206,7 +206,7 @@ has "a node that there is not" "no node 'n9'" "$(operate drain n9 --reason disk)
 has "an operator drains one" drain "$(operate drain n1 --reason 'a disk')"
 sync n1 b2 next '' >/dev/null
 out=$(operate)
-has "it is shown, with by whom and why" 'n1: drained by root since' "$out"
+has "it is shown, with operator, time and reason" 'n1: drained by root since' "$out"
 has "and with the reason" ': a disk' "$out"
 f=$(submit)
 out=$(sync n1 b2 next '')
@@ -220,7 +220,7 @@ sync n1 b3 next '' >/dev/null
 out=$(sync n1 b3 next '')
 lacks "and over its own reboot" '"argv"' "$out"
 has "resumed" resume "$(operate resume n1)"
-has "which it is once" 'nobody drained' "$(operate resume n1)"
+has "a node is resumed once" 'nobody drained' "$(operate resume n1)"
 operate drain n1 --reason 'a disk' >/dev/null
 has "of several those that were drained are resumed" resume "$(operate resume n2 n1)"
 lacks "... and none is left out" 'drained by' "$(operate)"

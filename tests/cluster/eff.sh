@@ -1,6 +1,6 @@
 #!/bin/bash
 # eff.sh - `reeve eff`: requested against used, of a history in a ledger file, and of jobs that a
-# real controller was told of by a node. TAP. The live part needs root (to be several users).
+# real controller's node reported. TAP. The live part needs root (to be several users).
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
@@ -16,7 +16,7 @@ fault() { # NAME STATUS WORDS OPTION...
 	said=$("$reeve" eff "$@" 2>&1)
 	got=$?
 	is "$name: exit status" "$want" "$got"
-	has "$name: it says so" "$words" "$said"
+	has "$name: the message" "$words" "$said"
 }
 
 # ---- a history: job wait run cores cpu-a-core KiB-a-core cores walltime KiB-requested ----
@@ -81,7 +81,7 @@ is "... half open" "" "$(eff --start 2001-09-11 --end 2001-09-12 --csv | pick jo
 is "one account" "g3:3" "$(eff --account g3 --csv | pick account jobs)"
 is "one user's, by account" "g3:1 g4:2" "$(eff --user u2 --by account --csv | pick account jobs)"
 is "a cluster" "c:6" "$(eff --by cluster --csv | pick cluster jobs)"
-fault "an unknown user" 4 "no user 'nobody' is declared" --user nobody --ledger "$db"
+fault "an unknown user" 4 "no user 'ghost' is declared" --user ghost --ledger "$db"
 fault "an unknown account, with the nearest name" 4 "did you mean 'g3'?" --account gg3 --ledger "$db"
 fault "no such job" 4 "job 77: none that has run" 77 --ledger "$db"
 fault "a number that is none" 2 "'x' is not a job number" x --ledger "$db"
@@ -99,7 +99,7 @@ has "a profile prices both: 16 cores and 64 GiB against 4 and 20" "charge 160.00
 	"$(eff 1 --profile "$dir/p.conf")"
 printf '[Cluster other]\n' >"$dir/other.conf"
 "$reeve" eff --ledger "$db" --by user --profile "$dir/other.conf" >"$dir/out" 2>"$dir/err"
-is "jobs that the profile has no price for are told, each with why" \
+is "jobs without a price in the profile are listed, each with the reason" \
 	"0 6 reeve eff: 6 jobs have no price in $dir/other.conf; shown as the ledger charged them:" \
 	"$? $(grep -c "^  job [1-6]: the profile has no cluster 'c'$" "$dir/err") $(head -n 1 "$dir/err")"
 is "... and counted for programs" "6 0" "$(for p in other p; do eff --json --profile "$dir/$p.conf" 2>/dev/null |
@@ -109,7 +109,7 @@ printf '[Cluster su]\nUnit=service-units\nQueues=q\n[Queue q]\nFactor=2\n' >"$di
 has "... the charge itself is there" "320.000" "$("$reeve" eff 1 --ledger "$dir/su.db")"
 lacks "... but of terms that are not kept, no other charge is made up" "next time" "$("$reeve" eff 1 --ledger "$dir/su.db")"
 
-# ---- a job has one price, whoever asks: models by a map, queues, whole nodes ----
+# ---- a job has one price everywhere: models by a map, queues, whole nodes ----
 row() { # ID PARTITION NODES CPUS TRES END ELAPSED
 	echo "$1|$1|graham|$2|normal|phys|g|1|ann|2|2025-07-01T09:00:00|x|2025-07-01T10:00:00|$6|$7|0:0|COMPLETED|$3|$4|$4|1Gn|t|$5|1:00:00|n1|name"
 }
@@ -127,7 +127,7 @@ printf '[Cluster graham]\nUnit=core-hours\nQueues=normal,batch\nCoresPerNode=32\
 charges() { "$reeve" eff --csv "$@" 2>"$dir/err" | pick job charge_requested_ms; }
 is "GPUs of a model that the map names have their price" "5:3600000 4:14400000 3:7200000 2:7200000 1:7200000" \
 	"$(charges --ledger "$dir/graham.db" --profile units/profiles/alliance-graham.conf)"
-is "... and one that nobody knows is told, alone" "1 job has no price in units/profiles/alliance-graham.conf; shown as the ledger charged it: 5:" \
+is "... and an unknown model is reported, alone" "1 job has no price in units/profiles/alliance-graham.conf; shown as the ledger charged it: 5:" \
 	"$(sed -n '1s/^reeve eff: //p; 2s/^  job \([0-9]*:\).*/\1/p' "$dir/err" | xargs)"
 is "a partition has its queue's factor, whole nodes are held whole" "5:3600000 4:345600000 3:3600000 2:14400000 1:3600000" \
 	"$(charges --ledger "$dir/graham.db" --profile "$dir/queues.conf")"
@@ -142,7 +142,7 @@ done
 cp "$db" "$dir/gpu.db"
 python3 -c 'import sqlite3,sys; d = sqlite3.connect(sys.argv[1]); d.execute("UPDATE imported SET ngpus = 2 WHERE ncpus = 16"); d.commit()' "$dir/gpu.db"
 has "what GPUs did is not measured, and said so" "gpu busy" "$("$reeve" eff 1 --ledger "$dir/gpu.db")"
-is "that they were held is told" "2:72000000" "$("$reeve" eff 1 --ledger "$dir/gpu.db" --csv | pick ngpus gpu_ms)"
+is "that they were allocated is shown" "2:72000000" "$("$reeve" eff 1 --ledger "$dir/gpu.db" --csv | pick ngpus gpu_ms)"
 
 # ---- live ----
 if [ "$(id -u)" != 0 ]; then

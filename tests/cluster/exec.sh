@@ -33,7 +33,7 @@ unset REEVE_CONTROLLER REEVE_JOB REEVE_NODE
 
 # ---- nodes ----
 amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
-speak() { # NODE [JOBS [STEPS [OUTPUT [REPORTS [WAIT_S]]]]]: one exchange, and what it is told
+speak() { # NODE [JOBS [STEPS [OUTPUT [REPORTS [WAIT_S]]]]]: one exchange; prints the controller's answer
 	ask 0 POST "/v1/node/sync?wait=${6:-0}" "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"b1\",\"number\":$(date +%s%N),\
 \"version\":\"t\",\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${2:-}],\
 \"reports\":[${5:-}],\"steps\":[${3:-}],\"output\":[${4:-}]}"
@@ -100,7 +100,7 @@ has "a step is taken" 201 "$out"
 has "... with its number and node" "\"steps\":[{\"step\":1,\"node\":\"n1\"}]" "$out"
 has "it waits for its node" '"state":"starting"' "$(steps "$job")"
 told="\"steps\":[{\"job\":$job,\"attempt\":1,\"step\":1,\"want\":\"run\",\"argv\":[\"echo\",\"a b\"],\"env\":[\"A=1\"],\"workdir\":\"/srv\"}]"
-has "its node is told, with the job's directory" "$told" "$(speak n1 "$list")"
+has "its node gets it, with the job's directory" "$told" "$(speak n1 "$list")"
 has "... again until it shows it" "$told" "$(speak n1 "$list")"
 out=$(speak n1 "$list" "$(runs "$job" 1)")
 has "then without what to run" "\"steps\":[{\"job\":$job,\"attempt\":1,\"step\":1,\"want\":\"run\"}]" "$out"
@@ -123,7 +123,7 @@ has "its end is acknowledged" "$ack" "$(speak n1 "$list" "$(over "$job" 1 3)")"
 has "... again, and the first word stays" "$ack" "$(speak n1 "$list" "$(over "$job" 1 4)")"
 has "its status is known" '"state":"ended","exit_status":3,"signal":0' "$(steps "$job" '?step=1&wait=20')"
 has "its output has an end" '"end":true' "$(read_step 1 out)"
-has "it is told no more" '"steps":[]' "$(speak n1 "$list")"
+has "a refused step is not sent to the node again" '"steps":[]' "$(speak n1 "$list")"
 has "one that has ended cannot be cancelled" '"code":"too-late"' "$(ask $daemon POST "/v1/jobs/$job/steps/cancel" '{"schema":"reeve/1","step":1}')"
 has "nor one that is none" 404 "$(ask $daemon POST "/v1/jobs/$job/steps/cancel" '{"schema":"reeve/1","step":9}')"
 has "nor is there one to be seen" 404 "$(steps "$job" '?step=9')"
@@ -170,7 +170,7 @@ begin() { # ARG...: reeve exec in the background, as $run; its step is $step
 	step=$(($(steps "$job" | grep -o '"step":[0-9]*' | tail -n 1 | cut -d: -f2) + 1))
 	setsid "$dir/go" "$@" >"$dir/out" 2>"$dir/err" &
 	run=$!
-	soon "its node is told step $step" "\"step\":$step,\"want\":\"run\"" speak n1 "$list"
+	soon "its node gets step $step" "\"step\":$step,\"want\":\"run\"" speak n1 "$list"
 }
 cat >"$dir/go" <<-GO
 	#!/bin/bash
@@ -208,7 +208,7 @@ for s in INT:130 TERM:143 HUP:129; do
 	begin -j "$job" sleep 1000
 	speak n1 "$list" "$(runs "$job" "$step")" >/dev/null
 	kill -"${s%:*}" $run
-	soon "${s%:*}: its node is told to end it" "\"step\":$step,\"want\":\"cancel\"" speak n1 "$list" "$(runs "$job" "$step")"
+	soon "${s%:*}: its node gets the order to end it" "\"step\":$step,\"want\":\"cancel\"" speak n1 "$list" "$(runs "$job" "$step")"
 	speak n1 "$list" "$(over "$job" "$step" -1 15)" >/dev/null
 	finish "${s#*:}"
 done
@@ -233,10 +233,10 @@ more() { # more output, of which what was sent before is known already
 	speak n1 "$list" "$(runs "$job" "$step")" "$(says "$job" "$step" out 'y\n' $((at - 2)))"
 }
 echo 0 >"$dir/at"
-soon "its step is told" '"argv":["yes"]' speak n1 "$list"
+soon "its node gets its step" '"argv":["yes"]' speak n1 "$list"
 soon "who reads its output has gone: its step is ended" '"want":"cancel"' more
 finish 1
-has "... and it says so" 'Broken pipe' "$(cat "$dir/err")"
+has "... and it prints that" 'Broken pipe' "$(cat "$dir/err")"
 speak n1 "$list" "$(over "$job" "$step" -1 15)" >/dev/null
 begin -j "$job" sleep 1000
 kill -INT $run
@@ -288,7 +288,7 @@ exits "no such job" 125 'no job 999' -j 999 true
 exits "not its node" 125 'its nodes are n1' -j "$job" -n n7 true
 exits "a job that waits" 125 'queued' -j "$waits" true
 exits "--all and --node" 2 'one of them' -j "$job" -a -n n1 true
-exits "--rsh as somebody else" 2 'runs as its owner' -j "$job" --rsh n1 -l root true
+exits "--rsh as another user" 2 'runs as its owner' -j "$job" --rsh n1 -l root true
 exits "--rsh without a command" 2 'no command' -j "$job" --rsh n1
 exits "a variable that is not there" 2 'no variable NOSUCH' -j "$job" --export NOSUCH true
 export REEVE_CONTROLLER=http://127.0.0.1:1
@@ -311,13 +311,13 @@ lists() { # NODE: what it holds
 }
 say() { speak "$1" "$(lists "$1")" "${@:2}"; } # NODE [STEPS [OUTPUT [REPORTS]]]
 for node in "$second" "$first"; do
-	soon "$node is told of it" "\"job\":$job,\"attempt\":1,\"want\":\"run\",\"request\"" speak "$node" "$([ "$node" != n1 ] || hold "$one" running)"
+	soon "$node gets the job" "\"job\":$job,\"attempt\":1,\"want\":\"run\",\"request\"" speak "$node" "$([ "$node" != n1 ] || hold "$one" running)"
 	say "$node" '' '' "$(report "$job" 1 running)" >/dev/null
 done
 "$dir/go" -j "$job" --all --label hostname >"$dir/out" 2>"$dir/err" &
 run=$!
 for node in "$first" "$second"; do
-	soon "--all: $node is told a step" '"want":"run","argv":["hostname"]' say "$node"
+	soon "--all: $node gets a step" '"want":"run","argv":["hostname"]' say "$node"
 done
 say "$second" "$(over "$job" 2 3)" "$(says "$job" 2 out 'b\n')" >/dev/null
 soon "output of one comes while another runs" "$second: b" cat "$dir/out"
@@ -353,10 +353,10 @@ soon "output comes" one cat "$dir/out"
 kill -9 "$controller"
 wait "$controller" 2>/dev/null
 controller=
-soon "reeve exec says so" 'trying again' cat "$dir/err"
+soon "reeve exec prints that it tries again" 'trying again' cat "$dir/err"
 live_start || bail "the controller does not start again"
 out=$(speak n1 "$list")
-lacks "a step that runs is not told to be started again" '"argv"' "$out"
+lacks "a step that runs is not started again" '"argv"' "$out"
 has "what was acknowledged is there" '"offset":8' "$(speak n1 "$list" "$(runs "$job" "$step")" "$(says "$job" "$step" out 'one\ntwo\n')")"
 kill -9 "$controller"
 wait "$controller" 2>/dev/null
@@ -370,7 +370,7 @@ kill -9 "$controller"
 wait "$controller" 2>/dev/null
 controller=
 live_start || bail "the controller does not start again"
-has "one that was taken is told after that" '"argv":["true"]' "$(speak n1 "$list")"
+has "a step that was accepted reaches its node after that" '"argv":["true"]' "$(speak n1 "$list")"
 
 # ---- bounds, and the end of the job ----
 many=$(printf ',"n%d"' $(seq 1000))

@@ -157,7 +157,7 @@ is "... seven parts are the card" "1 gpu a100_1g.5gb" "$(offline alliance-narval
 has "... of several sizes: which there are" "say which size, e.g. ngpus=p100-16:1; this site has weights for p100-12, p100-16" \
 	"$(offline alliance-cedar ngpus=p100:1,ncpus=1)"
 
-# ---- before any node has told of GPUs: the models that are weighed ----
+# ---- before any node has reported GPUs: the models that have weights ----
 has "without nodes a model is one that is weighed" "ngpus=a100-40:1" "$(reeve 1 cost -l ncpus=1,ngpus=A100:1 --json; reeve 1 cost -l ncpus=1,ngpus=a100-40:1)"
 has "... another is not known" "unknown GPU model 'v100': this site has weights for" "$(reeve 1 cost -l ncpus=1,ngpus=v100:1)"
 
@@ -197,12 +197,12 @@ check "each model to its node" placed 3 n3
 is "the model is kept in full" "{'ncpus': 1, 'vmem_bytes': 4294967296, 'jobfs_bytes': 100000000, 'walltime_s': 72000, 'ngpus': 3, 'gpu_model': 'a100-40'}" \
 	"$(reeve 0 job 1 --json | field resources)"
 n1 >/dev/null
-has "the node is told the model" '"gpu_model":"a100-40"' "$(tr -d ' ' <"$dir/n1")"
+has "the node gets the model" '"gpu_model":"a100-40"' "$(tr -d ' ' <"$dir/n1")"
 submit ngpus=a100:2 >/dev/null
 sleep 0.3
-soon "what waits is told the numbers of its model" "needs 2 a100-40 (1 of 4 free) on n1" reeve 0 job 4
+soon "a pending job shows the numbers of its model" "needs 2 a100-40 (1 of 4 free) on n1" reeve 0 job 4
 
-# ---- what is made of them: 1 idle on one of three, 2 not measured, 3 busy ----
+# ---- use of GPUs: job 1 idle on one of three, 2 not measured, 3 busy ----
 min=60000000000
 one() { # UUID BUSY_S IDLE_MIN: an a100
 	echo "{\"uuid\":\"$1\",\"model\":\"a100-40\",\"source\":\"nvml\",\"busy_ns\":$(($2 * 1000000000)),\"mem_bytes\":0,\
@@ -220,14 +220,14 @@ is "... a flag of jobs" "1,GPU idle 23 min 2, 3, 4," "$(reeve 0 jobs --csv -o jo
 has "... and in what they say" "GPU idle 23 min" "$(reeve 0 jobs)"
 page=$(reeve 0 job 1)
 has "the job page: GPUs busy on average" "ngpus a100-40:3 1.50 50 GPUs busy on average" "$(tr -s ' ' <<<"$page")"
-has "... what it made of them, beside what it held" "gpus used 3 2 66 GPUs that did anything at all
+has "... used GPUs, beside allocated ones" "gpus used 3 2 66 GPUs that did anything at all
 gpu time 3:00:00 1:30:00 50 busy; of GPUs x running time
 gpu mem 120 GiB 2.00 GiB 1 sum of the peaks; of all memory of its GPUs
 gpu idle - 0:23:00 - since the one idle longest last did anything" "$(tr -s ' ' <<<"$page")"
 has "... each by itself, with its source" "GPU-a2 a100-40 50.0 0 B 1.00 GiB 40.0 GiB 1.00 Wh 0:00:00 - nvml" "$(tr -s ' ' <<<"$page")"
 has "... and the state" "allocated but idle: a GPU has done nothing for 23 minutes" "$page"
 page=$(reeve 0 job 2)
-has "a double says so" "nvml (simulated)" "$page"
+has "a simulated driver is named as simulated" "nvml (simulated)" "$page"
 has "... and what was not measured is named, not 0" "gpu busy" "$(grep 'not measured' <<<"$page")"
 metrics=$(curl -s "$url/metrics")
 has "metrics: what there is" 'reeve_gpus{cluster="main",model="a100-40"} 4' "$metrics"
@@ -238,7 +238,7 @@ has "... doubles are named" 'reeve_gpus_simulated{cluster="main",model="a100_1g.
 lacks "... without a job in a label" 'job="' "$metrics"
 
 # ---- from when on it is a state is the site's to say ----
-again() { # MINUTES: the controller anew, with that GpuIdleMinutes
+again() { # MINUTES: restarts the controller with that GpuIdleMinutes
 	stop_pid "$controller"
 	sed -i '/^\[Policy\]/d; /^GpuIdleMinutes/d' "$dir/main.conf"
 	printf '[Policy]\nGpuIdleMinutes = %s\n' "$1" >>"$dir/main.conf"

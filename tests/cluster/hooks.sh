@@ -49,7 +49,7 @@ configure() { # KEYS of [Hooks], by blanks
 	CONF
 	tr ' ' '\n' <<<"$*" >>"$dir/controller.conf"
 }
-again() { # KEYS: the controller anew
+again() { # KEYS: restarts the controller
 	live_stop
 	configure "$@"
 	live_start || bail "the controller does not start again: $(cat "$dir/controller.log")"
@@ -157,12 +157,12 @@ live_start || bail "the controller does not start again"
 says "$id" 11 running 31
 says "$id" 12 running 0
 says "$id" 13 running 10
-until_is "a controller that was killed: the new period is told" "gpu-idle 1" \
+until_is "after a kill of the controller the new period is reported" "gpu-idle 1" \
 	bash -c "sort -u '$log' | paste -sd,"
 : >"$log"
 again "$every"
 says "$id" 14 ended '' '"kind":"limit","exit_status":-1' vmem
-until_is "killed for a limit: both are told, in order" "job-killed 1,job-ended 1" bash -c "tail -n 2 '$log' | paste -sd,"
+until_is "killed for a limit: both events are reported, in order" "job-killed 1,job-ended 1" bash -c "tail -n 2 '$log' | paste -sd,"
 is "... how, is in the document" "limit vmem" "$(python3 -c '
 import json, sys
 d = json.load(open(sys.argv[1]))
@@ -173,7 +173,7 @@ print(d["end"]["kind"], d["end"]["reason"]["limit"])' "$dir/doc.job-killed.1")"
 id=$(submit)
 given "$id"
 says "$id" 1 ended
-until_is "one told of at its end alone had started" "job-submitted 2,job-started 2,job-ended 2" told
+until_is "a job reported only at its end had started" "job-submitted 2,job-started 2,job-ended 2" told
 : >"$log"
 id=$(submit 4) # all GPUs: the next one waits
 given "$id"
@@ -182,7 +182,7 @@ ask 1 POST "/v1/jobs/$waiting/cancel" '{"schema":"reeve/1"}' >/dev/null
 until_is "cancelled in the queue: it ended" "job-ended $waiting" bash -c "grep ended '$log'"
 ask 1 POST "/v1/jobs/$id/cancel" '{"schema":"reeve/1"}' >/dev/null
 says "$id" 1 running
-until_is "a wish to cancel is no end" "job-ended $waiting,job-started $id" bash -c "grep -v submitted '$log' | paste -sd,"
+until_is "a cancellation is not yet an end" "job-ended $waiting,job-started $id" bash -c "grep -v submitted '$log' | paste -sd,"
 says "$id" 2 ended '' '"kind":"cancelled","exit_status":-1'
 until_is "... the node's last word is" "job-ended $waiting,job-started $id,job-ended $id" bash -c "grep -v submitted '$log' | paste -sd,"
 : >"$log"
@@ -192,7 +192,7 @@ is "... is named" '{"at_ns": 0, "event": "node-rebooted", "node": "n1", "schema"
 	"$(python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); d["at_ns"] = 0; print(json.dumps(d, sort_keys=True))' "$dir/doc.node-rebooted.n1")"
 has "metrics count the runs" 'reeve_hooks_total{result="done"}' "$(curl -s "$url/metrics")"
 
-# ---- a program that hangs delays nobody, and is killed ----
+# ---- a program that hangs delays no request, and is killed ----
 : >"$log"; : >"$log.begun"
 again Events=job-submitted AtOnce=2 QueueMax=3 TimeLimit=3600
 touch "$dir/hang"
@@ -209,7 +209,7 @@ is "none was finished when the controller went" "" "$(told)"
 rm "$dir/hang"
 : >"$log.begun"
 again Events=job-submitted TimeLimit=3600
-until_is "what was not finished is told again" yes bash -c "[ \$(sort -u '$log' | wc -l) -ge 5 ] && echo yes"
+until_is "an unfinished event is reported again" yes bash -c "[ \$(sort -u '$log' | wc -l) -ge 5 ] && echo yes"
 until_is "... to the end" "0 0" bash -c "curl -s '$url/metrics' | sed -n 's/^reeve_hooks_\(running\|waiting\) //p' | paste -sd' '"
 again Events=job-submitted TimeLimit=1
 touch "$dir/hang"
@@ -246,5 +246,5 @@ live_start || bail "the controller does not start without hooks"
 submit >/dev/null
 again Events=job-submitted
 last=$(submit)
-until_is "a program that is named anew hears of what happens from then on" "job-submitted $last" told
+until_is "a changed program gets events from then on" "job-submitted $last" told
 tap_end

@@ -85,7 +85,7 @@ check "no other is" [ "$(grep -c 'in the ledger' "$dir/found")" -eq 1 ]
 head -c -20 "$dir/small.swf.gz" >"$dir/cut.swf.gz"
 check "a file cut short is an error" bash -c "! '$reeve' import swf '$dir/cut.swf.gz' --cluster c --ledger '$dir/cut.db'"
 
-# ---- what the file tells of a job is used, and what is not used is told ----
+# ---- the fields of the file are used, and unused ones are reported ----
 prices() { sqlite3 "$1" "SELECT (id & 1099511627775) || ':' || COALESCE(rate_num, ncpus) || '/' || COALESCE(rate_den, 1) FROM imported ORDER BY id & 1099511627775, id" | xargs; }
 job() { # ID PARTITION QOS NODES CPUS TRES [START END ELAPSED]
 	echo "$1|$1|graham|$2|$3|phys|g|1|ann|2|2025-07-01T09:00:00|x|${7:-2025-07-01T10:00:00}|${8:-2025-07-01T11:00:00}|${9:-01:00:00}|0:0|COMPLETED|$4|$5|$5|1Gn|t|$6|1:00:00|n1|name"
@@ -100,7 +100,7 @@ job() { # ID PARTITION QOS NODES CPUS TRES [START END ELAPSED]
 import sacct "$dir/graham.sacct" --profile alliance-graham --ledger "$dir/graham.db" >"$dir/8.json" 2>/dev/null
 check "a model told alone, in both forms, and several models have their prices" \
 	same "$(prices "$dir/graham.db")" "1:1/1 2:2/1 3:2/1 5:4/1"
-check "a model that the profile does not know is told, with its jobs" is "$dir/8.json" rejected '{"no-price": 1}'
+check "an unknown model is reported, with its jobs" is "$dir/8.json" rejected '{"no-price": 1}'
 unused() { python3 -c 'import json,sys; print(*("%s:%s:%d" % (u["kind"], u["name"], u["jobs"]) for u in json.load(open(sys.argv[1]))["unused"]))' "$1"; }
 check "and so is a partition that is no queue there" same "$(unused "$dir/8.json")" "partition:gpu:3 gpu:tesla:1 partition:batch:1"
 printf 'kind,from,to\ngpu,tesla,v100-32\n' >"$dir/gpus.csv"

@@ -75,7 +75,7 @@ two() { # WHAT DATABASE
 	start b
 	out=$(submit b)
 	has "$what: the second stands by" 503 "$out"
-	has "$what: and says so" '"code":"standby"' "$out"
+	has "$what: and answers that it stands by" '"code":"standby"' "$out"
 	has "$what: with who leads, and where" "at 127.0.0.1:${at[a]}, process ${pid[a]}" "$out"
 	is "$what: one leads" 1 "$(leaders)"
 	out=$("$dir/cli_http" wait "$both" "$dir/munge.sock" -1 /v1/nodes)
@@ -83,7 +83,7 @@ two() { # WHAT DATABASE
 	out=$("$dir/cli_http" wait "http://127.0.0.1:${at[b]}, http://127.0.0.1:${at[a]}/" "$dir/munge.sock" -1 /v1/nodes)
 	is "$what: in either order" "0 " "$out"
 	out=$("$dir/cli_http" wait "http://127.0.0.1:${at[b]}" "$dir/munge.sock" -1 /v1/nodes)
-	has "$what: one that stands by alone is told" "503 this controller stands by; " "$out"
+	has "$what: a client that reaches only the standby gets its answer" "503 this controller stands by; " "$out"
 
 	finish a KILL
 	until_is b 200
@@ -109,7 +109,7 @@ kill -STOP "${pid[a]}"
 for _ in $(seq 20); do [ "$(ps -o stat= -p "${pid[a]}" | cut -c1)" = T ] && break; sleep 0.1; done
 lease_over() { for _ in $(seq 45); do [ "$(on b $daemon GET /v1/nodes | head -n 1)" = 503 ] || return 1; sleep 0.1; done; }
 lease_over
-tap_result $? "file: a leader that is only stopped still leads: nobody else writes"
+tap_result $? "file: a leader that is only stopped still leads: no other controller writes"
 kill -CONT "${pid[a]}"
 until_is a 200
 has "file: and goes on" '"job":4' "$(submit a)"
@@ -158,7 +158,7 @@ until_is b 200
 tap_result $? "postgres: a leader that does not move is replaced after the lease" "$(cat "$dir/b.log")"
 is "postgres: in a new epoch" $((epoch + 1)) "$(query 'SELECT epoch FROM reeve_lead')"
 has "postgres: which takes jobs" '"job":4' "$(submit b)"
-# What the one that sleeps is told now is the first thing it reads when it wakes.
+# The stopped controller reads this request first when it continues.
 (submit a >"$dir/late") &
 late=$!
 sleep 0.3
@@ -167,7 +167,7 @@ wait $late
 lacks "postgres: what it is asked when it wakes is not acknowledged" '"job"' "$(cat "$dir/late")"
 until_is a 503
 tap_result $? "postgres: it steps down and stands by" "$(tail -n 3 "$dir/a.log")"
-has "postgres: and says so in its journal" 'another controller leads now; standing by' "$(cat "$dir/a.log")"
+has "postgres: and logs it" 'another controller leads now; standing by' "$(cat "$dir/a.log")"
 is "postgres: nothing of it was written" 4 "$(jobs b)"
 is "postgres: one leads" 1 "$(leaders)"
 
@@ -207,8 +207,8 @@ for _ in $(seq 50); do
 	for c in a b; do out=$(submit $c) && [[ $out == 201* ]] && break 2; done
 	sleep 0.2
 done
-has "postgres: the server started anew, jobs are taken again" 201 "$out"
-# Whoever has the lock first leads; the other one sees it at its next beat.
+has "postgres: after a restart of the server jobs are accepted again" 201 "$out"
+# The controller that locks first leads; the other one sees it at its next heartbeat.
 for _ in $(seq 200); do
 	c=$(leading)
 	[ ${#c} = 1 ] && break

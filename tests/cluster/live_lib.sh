@@ -10,7 +10,7 @@
 #	as UID COMMAND...		ask UID METHOD PATH [BODY]: one signed exchange
 controller='' port='' url=''
 binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
-daemon=1 bin=2 nobody=65534
+daemon=1 bin=2 stranger=65534
 live_end_pid() { # PID: TERM, and wait until it is gone
 	kill "$1" 2>/dev/null
 	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done

@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../.." || exit 1
 reeve=$PWD/build/bin/reeve
 dir=$(mktemp -d /tmp/reeve-cost-XXXXXX) || exit 1
 trap 'rm -rf "$dir"' EXIT
-export HOME=$dir/nobody
+export HOME=$dir/nohome
 unset REEVE_CONTROLLER REEVE_PROFILES XDG_CONFIG_HOME
 
 # fields NAMES OPTIONS...: those values of the answer, by blanks

@@ -75,7 +75,7 @@ is "endings come before arrivals, and these before the pass" "0 10 10" "$(starts
 is "equal submit times keep the order of numbers" "0 10 20" "$(starts fcfs "0 10 4 10" "0 10 4 10" "0 10 4 10")"
 is "a job asks for less than it runs: its estimate is its run" "0 10 11" "$(starts easy "0 10 3 2" "0 1 4 1" "0 11 1 3")"
 
-is "of a profile's weights: who has used less goes first, whoever came first" "0 2000 1000" \
+is "of a profile's weights: the user with less usage goes first, in whatever order they submitted" "0 2000 1000" \
 	"$(printf '[Policy]\nPriorityWeightFairshare = 1000\nPriorityWeightAge = 0\n[Cluster c]\nUnit = core-hours\n' >fair.conf
 	trace "0 1000 4 1000" "1 1000 4 1000" "2 1000 4 1000" | awk '$1 == 3 { $13 = 2 } 1' >t.swf
 	"$reeve" simulate t.swf --profile ./fair.conf --jobs j.csv --csv >/dev/null && tail -n +2 j.csv | cut -d, -f3 | xargs)"
@@ -84,7 +84,7 @@ is "nodes: what is free in parts on two of them is not free for one that fits on
 is "and on a pool it is" "0 0 0 0" "$(starts ./live.conf "0 10 3 10" "0 10 3 10" "0 10 2 10" "0 10 1 10" --cores 9)"
 is "suspend: a large job takes the cores of a small one, which goes on where it was" "1,0,0,1200,0,200 2,100,100,300,0,0" \
 	"$(starts ./cycle.conf "0 1000 1 4000" "100 200 4 200" >starts; tail -n +2 j.csv | xargs)"
-is "and it is told" "200 1" "$(field suspended_s) $(field suspensions)"
+is "and it is reported" "200 1" "$(field suspended_s) $(field suspensions)"
 
 # ---- figures ----
 starts fcfs "0 100 4 100" "0 5 2 5" "50 100 4 100" >starts
@@ -117,7 +117,7 @@ done
 
 
 # ---- a real trace under every profile that ships ----
-# Each job runs once, as long as it did, after it was handed in; where none is suspended, never more cores
+# Each job runs once, as long as it did, after its submission; where none is suspended, never more cores
 # than there are; the core-seconds are the trace's.
 file=${REEVE_TRACES:-/nowhere}/HPC2N-2002-2.2-cln.swf.gz
 profiles=()
@@ -336,7 +336,7 @@ qos() {
 steps='[Qos low]\nPriority = 1\n[Qos normal]\nPriority = 10\n[Qos high]\nPriority = 40\n'
 is "by the QOS that the history names the higher one starts first, none last" "1:0 2:4 3:3 4:2 5:1" \
 	"$(qos "$steps" -- "0 4 a normal" "1 4 b -" "2 4 c low" "3 4 d normal" "4 4 e high")"
-has "what has none is told" "jobs without a QOS: priority 0, factor 1, no limits: 1 job" "$(cat people.txt)"
+has "jobs without a QOS are reported" "jobs without a QOS: priority 0, factor 1, no limits: 1 job" "$(cat people.txt)"
 is "the default of the profile is theirs" "1:0 2:1 3:2" \
 	"$(qos "$steps[Policy]\nDefaultQos = high\n" -- "0 4 a normal" "2 4 c -" "3 4 d low")"
 is "--qos is that of all" "1:0 2:1 3:2" "$(qos "$steps" --qos low -- "0 4 a normal" "1 4 b low" "2 4 c high")"

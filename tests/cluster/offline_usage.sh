@@ -139,7 +139,7 @@ has "nci has quarters, rwth the calendar year" '2022-07-01 up to 2022-10-01 2022
 # ---- refused ----
 out=$("$reeve" usage --profile $profile 2>&1)
 is "a profile without a ledger: status" 2 $?
-has "is told" '--profile needs --ledger FILE' "$out"
+has "is refused with the reason" '--profile needs --ledger FILE' "$out"
 has "a moment that is none" "--at: 'soon' is no moment" "$(usage --profile $profile --at soon)"
 has "a profile that is none" "no-such" "$(usage --profile no-such)"
 has "accounts that are not there" "nowhere.conf" "$(usage --profile $profile --accounts "$dir/nowhere.conf")"

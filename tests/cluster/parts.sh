@@ -1,5 +1,5 @@
 #!/bin/bash
-# parts.sh - jobs on several nodes, over the wire: what each node is told and when, one kill for the whole
+# parts.sh - jobs on several nodes, over the wire: what each node gets and when, one kill for the whole
 # job, usage that adds up whatever is lost on the way, and a controller that is killed in between. A real
 # controller, on a file and on a PostgreSQL server of our own; nodes are played. TAP.
 set -u
@@ -97,7 +97,7 @@ suite() { # WHAT DATABASE
 	a=$(submit 2)
 	placed "$a"
 	told "$a" 1 run "${at[1]}"
-	tap_result $? "$w: the second node is told at once" "$out"
+	tap_result $? "$w: the second node gets its part at once" "$out"
 	has "$w: which part is its own, and where the others are" "\"part\":{\"index\":1,\"n\":2,\"hosts\":\"${at[0]}=2,${at[1]}=2\"}" "$out"
 	has "$w: its clock outlives that of the job" '"walltime_s":3900' "$out"
 	has "$w: with the amounts of its part" '"ncpus":2' "$out"
@@ -111,7 +111,7 @@ suite() { # WHAT DATABASE
 	runs "$a" "${at[1]}"
 	wait $waiting
 	out=$(cat "$dir/waited")
-	has "$w: when the other runs, the first that waits is told" "\"job\":$a,\"attempt\":1,\"want\":\"run\",\"request\"" "$out"
+	has "$w: when the other part runs, the waiting first node gets its own" "\"job\":$a,\"attempt\":1,\"want\":\"run\",\"request\"" "$out"
 	has "$w: with its command" '"argv":["/bin/true"]' "$out"
 	has "$w: as part 0" '"part":{"index":0,"n":2,' "$out"
 	has "$w: and the walltime that was asked for" '"walltime_s":3600' "$out"
@@ -139,13 +139,13 @@ suite() { # WHAT DATABASE
 	# ---- suspended and resumed ----
 	ask $daemon POST "/v1/jobs/$a/suspend" >/dev/null
 	for k in "${at[@]}"; do
-		has "$w: suspended: each node is told" '"want":"suspend"' "$(speak "$k" "$(hold "$a" running)")"
+		has "$w: suspended: each node gets it" '"want":"suspend"' "$(speak "$k" "$(hold "$a" running)")"
 		speak "$k" "$(hold "$a" suspended)" >/dev/null
 	done
 	is "$w: it is suspended" suspended "$(of_job "$a" "['state']")"
 	ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
 	for k in "${at[@]}"; do
-		has "$w: resumed: each node is told" '"want":"run"' "$(speak "$k" "$(hold "$a" suspended)")"
+		has "$w: resumed: each node gets it" '"want":"run"' "$(speak "$k" "$(hold "$a" suspended)")"
 		speak "$k" "$(hold "$a" running)" >/dev/null
 	done
 
@@ -155,7 +155,7 @@ suite() { # WHAT DATABASE
 	ends "$a" 3 "${at[1]}" 12 16 limit
 	wait $waiting
 	out=$(cat "$dir/waited")
-	has "$w: a part exceeds: the first node is told" "\"job\":$a,\"attempt\":1,\"want\":\"cancel\"" "$out"
+	has "$w: a part exceeds its limit: the first node gets cancel" "\"job\":$a,\"attempt\":1,\"want\":\"cancel\"" "$out"
 	has "$w: with the reason, and where" "node ${at[1]}: vmem limit exceeded on ${at[1]}" "$out"
 	ends "$a" 3 "${at[0]}" 12 12 cancelled
 	is "$w: the job's end is that of the part" limit "$(of_job "$a" "['end']['kind']")"
@@ -172,19 +172,19 @@ suite() { # WHAT DATABASE
 	waiting=$!
 	ends "$a" 2 "${at[0]}" 5 5 exited
 	wait $waiting
-	has "$w: the command ended: the others are told" '"want":"cancel","reason":"the job has ended"' "$(cat "$dir/waited")"
+	has "$w: the command ended: the others get cancel" '"want":"cancel","reason":"the job has ended"' "$(cat "$dir/waited")"
 	is "$w: it has ended" exited "$(of_job "$a" "['end']['kind']")"
 	ends "$a" 2 "${at[1]}" 6 9 cancelled
 	ends "$a" 2 "${at[2]}" 6 8 cancelled
 	is "$w: the last words of the others count" 22000000000 "$(of_job "$a" "['usage']['cpu_ns']")"
 	is "$w: but not for the time that is charged" 30000 "$(of_job "$a" "['charge_requested_ms']")"
 
-	# ---- cancelled before the first one was told ----
+	# ---- cancelled before the first node got it ----
 	b=$(submit 3)
 	placed "$b"
 	ask $daemon POST "/v1/jobs/$b/cancel" >/dev/null
 	for k in "${at[@]}"; do
-		has "$w: cancelled at its start: each node is told" "\"job\":$b,\"attempt\":1,\"want\":\"cancel\"" "$(speak "$k")"
+		has "$w: cancelled at its start: each node gets cancel" "\"job\":$b,\"attempt\":1,\"want\":\"cancel\"" "$(speak "$k")"
 		ends "$b" 1 "$k" 0 0 cancelled
 	done
 	is "$w: it has ended so" cancelled "$(of_job "$b" "['end']['kind']")"
@@ -197,7 +197,7 @@ suite() { # WHAT DATABASE
 	running "$b"
 	local first=${at[0]} lost=${at[1]}
 	told "$b" 1 cancel "$first" "$(hold "$b" running)"
-	tap_result $? "$w: a node is lost: the first is told" "$out"
+	tap_result $? "$w: a node is lost: the first gets cancel" "$out"
 	has "$w: why" "node $lost: lost with its node" "$out"
 	ends "$b" 2 "$first" 2 2 cancelled
 	has "$w: the attempt ended as lost" '"kind":"node-lost"' "$(job "$b")"
@@ -212,7 +212,7 @@ suite() { # WHAT DATABASE
 	told "$b" 2 cancel "${at[0]}"
 	tap_result $? "$w: a part that cannot be started brings it down" "$out"
 	ends "$b" 1 "${at[0]}" 0 0 cancelled 2
-	is "$w: and says so" failed "$(of_job "$b" "['end']['kind']")"
+	is "$w: and its end is failed" failed "$(of_job "$b" "['end']['kind']")"
 	out=$("$reeve" admin verify --ledger "$2" 2>&1)
 	tap_result $? "$w: the sums of the ledger are those of its jobs" "$out"
 }

@@ -211,7 +211,7 @@ static void whoever_holds_the_lock_and_does_not_move_is_put_out(void **state)
 	PQfinish(c);
 }
 
-/* The server drops all connections: whoever led goes on, when nobody took over meanwhile. */
+/* The server drops all connections: the leader goes on, unless another took over meanwhile. */
 static void a_leader_whose_connections_were_cut_goes_on(void **state)
 {
 	struct controller a = enter(60);

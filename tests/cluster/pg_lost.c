@@ -80,7 +80,7 @@ static void a_lost_connection_is_made_again(void **state)
 	(void)state;
 	assert_int_equal(db_run(d, NULL, insert, "t", "x"), 0);
 	cut_all();
-	/* that it is gone is told once, then it is there again */
+	/* its removal is announced once, then it is there again */
 	if (db_run(d, NULL, insert, "t", "y") < 0)
 		assert_int_equal(db_run(d, NULL, insert, "t", "y"), 0);
 	assert_int_equal(count(d), 2);
@@ -284,7 +284,7 @@ static void a_row_that_fails_in_between_fails_them_all(void **state)
 	db_close(d);
 }
 
-/* Known rows among new ones, and one twice: each is told apart. */
+/* Known rows among new ones, and one twice: each is recognised. */
 static void rows_as_arrays_tell_new_from_known(void **state)
 {
 	static const char *const keys[] = {

@@ -54,7 +54,7 @@ is "and a script's line" 8 "$(rate "$dir/script.sh")"
 has "the rule says both factors" "x queue factor 3 x QOS factor 2 = 24" "$(cost -l ncpus=4 -q express --qos high)"
 has "one that is not there, with the nearest" "there is no QOS 'hihg'; did you mean 'high'?" "$(cost -l ncpus=4 --qos hihg)"
 has "or with all that are" "there is no QOS 'zork'; there are: low, normal, high, debug" "$(cost -l ncpus=4 --qos zork)"
-has "a profile without any says so" "there is no QOS 'high': this site has none" "$("$reeve" cost --profile nci -l ncpus=1,vmem=1GB --qos high 2>&1)"
+has "a profile without a QOS is named" "there is no QOS 'high': this site has none" "$("$reeve" cost --profile nci -l ncpus=1,vmem=1GB --qos high 2>&1)"
 
 # ---- the default of the site ----
 { policy && printf '[Policy]\nDefaultQos = high\n'; } >"$dir/default.conf"
@@ -228,7 +228,7 @@ submit $daemon arts --qos low -l ncpus=1 >/dev/null
 is "and what is named before both" low "$(field "$(last)" qos)"
 is "a job that was submitted before has none" "" "$(field "$before" qos)"
 with_default low
-has "reeve cost goes by it" "QOS factor 0.5" "$(cli $daemon cost -A arts -l ncpus=4)"
+has "reeve cost applies it" "QOS factor 0.5" "$(cli $daemon cost -A arts -l ncpus=4)"
 has "without an account as well" "QOS factor 0.5" "$(cli $daemon cost -l ncpus=4)"
 with_default debug
 has "a default that the user may not use is refused in words" "user 'daemon' may not use QOS 'debug'" "$(submit $daemon arts -l ncpus=1)"

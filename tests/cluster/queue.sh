@@ -1,7 +1,7 @@
 #!/bin/bash
 # queue.sh - the queue of a real controller with a real munged, and a client that plays the nodes:
-# backfill, and the cycle that suspends: who gives way, who waits for it, who goes on, and what each
-# is told. TAP on standard output. Needs root (to be several users); uses loopback only and leaves
+# backfill, and the cycle that suspends: which job is preempted, which waits for it, which resumes, and what the user
+# reads about it. TAP on standard output. Needs root (to be several users); uses loopback only and leaves
 # nothing behind.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -106,19 +106,19 @@ run "$id"
 submit $daemon normal 8 600 && head=$id
 submit $bin normal 2 7200 && long=$id
 submit $bin normal 1 600 && short=$id
-is "what is over when the first may start starts beside it" run "$(until_wanted "$short" run)"
-has "the first is told what it needs and when it starts at the latest" \
+is "a job that ends before the reserved start starts beside it" run "$(until_wanted "$short" run)"
+has "the first job shows what it needs and when it starts at the latest" \
 	'first in the queue; needs 8 cores' "$(why "$head")"
 has "and for how long at most" 'at the latest, if nobody comes before it' "$(why "$head")"
 is "what would delay it does not" '' "$(wanted "$long")"
-has "and is told so" 'place 2 of 2' "$(until_why "$long" 'place 2 of 2')"
+has "and its reason shows it" 'place 2 of 2' "$(until_why "$long" 'place 2 of 2')"
 out=$(verb $daemon why "$head")
 has "reeve why: what is missing" 'needs 8 cores' "$out"
 has "when it starts at the latest" 'starts    in ' "$out"
 has "how sure that is" 'if all that runs and waits runs to its walltime' "$out"
 has "and for programs" '"starts_in_s"' "$(verb $daemon why "$head" --json)"
 has "later ones: after the first" 'starts    in ' "$(verb $bin why "$long")"
-has "somebody else's job does not exist" 'no job' "$(verb $bin why "$head")"
+has "another user's job does not exist" 'no job' "$(verb $bin why "$head")"
 live_stop
 
 # ---- maintenance to come ----
@@ -127,9 +127,9 @@ verb 0 nodes drain n1 --from +0:30:00 --reason 'new disks' >/dev/null
 has "what is out of use from when on" 'n1: drained by root from 20' "$(verb 0 nodes)"
 submit $daemon normal 1 3600 && long=$id
 submit $bin normal 1 600 && short=$id
-is "what is over by then starts" run "$(until_wanted "$short" run)"
+is "a job that ends by then starts" run "$(until_wanted "$short" run)"
 is "what is not waits" '' "$(wanted "$long")"
-has "and is told so" 'its walltime reaches into the time from which nodes' "$(why "$long")"
+has "and its reason shows it" 'its walltime reaches into the time from which nodes' "$(why "$long")"
 has "a time that is none is refused, with the forms" '2026-12-01T08:00, or +2:00:00' \
 	"$(verb 0 nodes drain n1 --from soon --reason x)"
 verb 0 nodes resume n1 >/dev/null
@@ -142,9 +142,9 @@ fresh suspend
 submit $daemon normal 8 180000 && normal=$id
 run "$normal"
 submit $bin express 4 600 && express=$id
-is "an express job: a normal one is asked to give way" suspend "$(until_wanted "$normal" suspend)"
+is "an express job: a normal one is to suspend" suspend "$(until_wanted "$normal" suspend)"
 is "its cores are not given before it has" '' "$(wanted "$express")"
-has "the express job is told what it waits for" 'starts on n1 as soon as those who give way' "$(why "$express")"
+has "the express job shows what it waits for" 'starts on n1 as soon as those who give way' "$(why "$express")"
 has "the other who got its cores" "gave its cores to job $express" "$(why "$normal")"
 state[$normal]=suspended
 play "$(report "$normal" 2 suspended 10 1)"
@@ -154,7 +154,7 @@ play "$(report "$express" 1 running 1)"
 submit $bin normal 8 600 && third=$id
 out=$(ask $daemon POST "/v1/jobs/$normal/resume")
 has "its user cannot take the cores back" 409 "$out"
-has "and is told why" "job $express" "$out"
+has "and shows the reason" "job $express" "$out"
 has "reeve why of who is suspended" "gave its cores to job $express" "$(verb $daemon why "$normal")"
 has "and by how much its walltime is stretched" 'its walltime is stretched by 1.00' "$(verb $daemon why "$normal")"
 unset "state[$express]"
@@ -168,13 +168,13 @@ has "with its running time as it was" '"running_ns":10000000000' "$(ask 0 GET "/
 has "and what it was suspended" '"suspended_ns":61000000000' "$(ask 0 GET "/v1/jobs/$normal")"
 ask 0 POST "/v1/jobs/$third/cancel" >/dev/null
 
-# A restart while somebody gives way: nothing is lost, nobody is given cores twice.
+# A restart during a preemption: nothing is lost, no cores are allocated twice.
 submit $bin express 4 600 && express=$id
 until_wanted "$normal" suspend >/dev/null
 live_stop
 live_start || bail "the controller does not start again"
 play
-is "after a restart who was asked to give way still is" suspend "$(wanted "$normal")"
+is "after a restart the preempted job is still to suspend" suspend "$(wanted "$normal")"
 is "and its cores are not given yet" '' "$(wanted "$express")"
 state[$normal]=suspended
 play "$(report "$normal" 4 suspended 20 61)"
@@ -195,5 +195,5 @@ state[$normal]=suspended
 play "$(report "$normal" 6 suspended 22 70)"
 submit $bin normal 2 60 && small=$id
 is "others get the cores" run "$(until_wanted "$small" run)"
-lacks "and nobody makes it go on" run "$(wanted "$normal")"
+lacks "and it is not resumed" run "$(wanted "$normal")"
 tap_end

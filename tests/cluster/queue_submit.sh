@@ -1,5 +1,5 @@
 #!/bin/bash
-# queue_submit.sh - what is handed in and when it may start: holds, dependencies, arrays, bounds. A
+# queue_submit.sh - what is accepted and when it may start: holds, dependencies, arrays, queue limits. A
 # real munged and a real controller, the command as several users, and a client that plays the node.
 # Needs root (to be several users) and build/bin; uses loopback only. TAP.
 set -u
@@ -79,11 +79,11 @@ field() { # JOB KEY: of its document
 
 # ---- holds ----
 is "a job is held from the start" 1 "$(submit $daemon -h)"
-has "the job says by whom and since when" "held by daemon since 20" "$(reeve $daemon job 1)"
+has "the job shows its holder and since when" "held by daemon since 20" "$(reeve $daemon job 1)"
 has "why says it too" "why       held by daemon since 20" "$(reeve $daemon why 1)"
 is "no node gets it" "" "$(sync '' '' >/dev/null; given "$(sync '' '')")"
 has "another user cannot release it" "no job 1" "$(reeve $bin release 1)"
-is "release says so" "1,released" "$(reeve $daemon release 1 --csv --noheader)"
+is "release reports it" "1,released" "$(reeve $daemon release 1 --csv --noheader)"
 check "then it is given" until_given 1
 has "a job that runs is not held any more" "not queued any more" "$(reeve $daemon hold 1)"
 sync '' "$(ended 1 0)" >/dev/null
@@ -118,7 +118,7 @@ is "6 for 5" 6 "$(submit $daemon --after-ok 5)"
 is "7 for any end of 6, and 1" 7 "$(submit $daemon -W depend=afterany:6,afterok:1)"
 has "the job says what it waits for" "waits for job 4 to end well (afterok)" "$(reeve $daemon job 5)"
 has "... and so does why" "why       waits for job 5 to end well (afterok)" "$(reeve $daemon why 6)"
-is "nobody behind starts" "4 " "$(given "$(sync '' '')")"
+is "no job behind it starts" "4 " "$(given "$(sync '' '')")"
 sync '' "$(ended 4 3)" >/dev/null
 check "the end of 4 ends 5" until_state 5 ended
 check "... and 6" until_state 6 ended
@@ -159,7 +159,7 @@ is "... and no more" "16 17 " "$(given "$(sync '' '')")"
 has "the next says that it waits for its turn" "waits for its turn: 2 of the array's elements at once" "$(reeve $daemon job '15[30]')"
 has "why, too" "job 15[30] queued" "$(reeve $daemon why '15[30]')"
 is "an element can be held before it has a row" "15[40],held" "$(reeve $daemon hold '15[40]' --csv -n)"
-has "... and says so" "held by daemon" "$(reeve $daemon job '15[40]')"
+has "... and the job shows it" "held by daemon" "$(reeve $daemon job '15[40]')"
 sync '' "$(ended 16 0),$(ended 17 0)" >/dev/null
 check "the held one is passed by" until_given 20
 is "by the other two" "18 20 " "$(given "$(sync '' '')")"
@@ -214,7 +214,7 @@ if [ -z "${REEVE_TEST_POSTGRES:-}" ] && mount -t tmpfs -o size=1536k,mode=755 re
 		[[ $out == 201* ]] || break
 		taken=$((taken + 1))
 	done
-	has "a disk that is full is told as a fault of the controller" 500 "$out"
+	has "a full disk is reported as a fault of the controller" 500 "$out"
 	[ $taken -gt 3 ]
 	tap_result $? "after some were taken" "$taken"
 	# Many at once: the batch fails, and then each by itself.

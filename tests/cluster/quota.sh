@@ -46,7 +46,7 @@ is "200 left of the month before are 120 %" "$(hours 2200),120,$(hours 200)" "$(
 is "in the first month there is none before it" "$(hours 100000),100" "$(figure g1 2012-01-31 available_ms,percentage)"
 is "all of the window is used: still normal" "0,-100,normal" "$(figure g4 2012-02-29 available_ms,percentage,mode)"
 is "more is low priority, up to 6 months of it" "-101,low-priority" "$(figure g5 2012-02-29 percentage,mode)"
-is "beyond that nothing is handed in" "-101,stopped" "$(figure g6 2012-02-29 percentage,mode)"
+is "beyond that submissions are refused" "-101,stopped" "$(figure g6 2012-02-29 percentage,mode)"
 is "what decided is said" "used this month > 6 x the month's allowance" "$(figure g6 2012-02-29 why)"
 is "and when it is over" "2012-04-01" "$(figure g5 2012-02-29 normal_again)"
 view=$(quota -p g3 --at 2012-03-05)
@@ -64,13 +64,13 @@ As it stood at the end of:         2012-03-05
 Jobs run normally; 2200 core-h may still be used this month." "$view"
 has "low priority in words" "jobs run only when no job of an account with quota left is pending" "$(quota -p g5 --at 2012-02-29)"
 is "a stop of 6 x the month ends with its month" "2012-03-01,2012-04-01" "$(figure g6 2012-02-29 submit_again,normal_again)"
-has "and says so" "submissions are open again on 1 March 2012, at low priority; normal again on 1 April 2012" "$(quota -p g6 --at 2012-02-29)"
+has "and the message states it" "submissions are open again on 1 March 2012, at low priority; normal again on 1 April 2012" "$(quota -p g6 --at 2012-02-29)"
 has "nothing left of the window is not 'not consumed'" "normal (the window is consumed to the last, not beyond)" "$(quota -p g4 --at 2012-02-29)"
 is "a ledger is looked at as of its last charge" "2012-02-11" "$(quota -p g1 --csv --noheader --columns day)"
 is "an instant is of its day" "$(figure g1 2012-02-29 used_ms)" "$(figure g1 2012-02-29T08:00 used_ms)"
 has "normal again in words" "normal again on 1 April 2012 if nothing more is used, or sooner" "$(quota -p g5 --at 2012-02-29)"
 is "every account, as json" 6 "$(quota --at 2012-03-05 --json | grep -c '"available_ms"')"
-has "an account that is not there" "no account 'nobody'" "$(quota -p nobody 2>&1)"
+has "an account that is not there" "no account 'ghost'" "$(quota -p ghost 2>&1)"
 has "a day that is none" "--at: '2012-02-30' is no moment" "$(quota --at 2012-02-30 2>&1)"
 
 printf '[Policy]\nProfile = rwth\nQuota = window-3x\n' >"$dir/newer.conf"
@@ -85,7 +85,7 @@ is "so it is over a month later" 2012-05-01 "$(newer -p g5 --at 2012-03-05 --col
 	printf '[Allocation g1/gpus]\nKind = monthly\nPool = gpu\nAmount = 7\nFrom = 2012-01-01\nTo = 2012-07-01\n'
 } >"$dir/two.conf"
 two=$("$reeve" quota --ledger "$dir/rwth.db" --profile rwth --accounts "$dir/two.conf" -p g1 --at 2012-01-31)
-is "two allocations of one account are told apart" "2012 (all clusters, cpu) gpus (all clusters, gpu)" \
+is "two allocations of one account are listed separately" "2012 (all clusters, cpu) gpus (all clusters, gpu)" \
 	"$(echo "$two" | sed -n 's/^Allocation: *//p' | xargs)"
 has "figures are rounded, not cut" "Quota monthly (core-h):            0.001" "$two"
 
@@ -103,7 +103,7 @@ check "the same history under a target" "$reeve" import swf "$dir/work.swf" --cl
 target() { "$reeve" quota --ledger "$dir/narval.db" --profile alliance-narval --accounts "$dir/target.conf" -p g1 --at 2012-06-30 "$@"; }
 # 70000 of 100 x 366 x 24 = 878400; 182 of 366 days are over
 is "used, of the period, and projected" "79690,497268,$(hours 70000)" "$(target --csv --noheader --columns used_ppm,passed_ppm,used_ms)"
-has "a target refuses nothing, and says so" "Nothing is refused." "$(target)"
+has "a target refuses nothing, as it states" "Nothing is refused." "$(target)"
 
 # ---- live ----
 [ "$(id -u)" = 0 ] || { skip "a live controller" "needs root to speak as several users"; tap_end; }
@@ -149,7 +149,7 @@ node() { # [JOBS [REPORTS]]
 \"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\"reports\":[${2:-}],\"output\":[]}"
 }
 seq=0
-report() { # JOB STATE RAN_S: the node says so of the only job in its list
+report() { # JOB STATE RAN_S: the node reports the only job in its list
 	local now end='"kind":"none","exit_status":-1' list="{\"job\":$1,\"attempt\":1,\"state\":\"$2\"}" ended=0
 	now=$(date +%s)000000000
 	seq=$((seq + 1))
@@ -202,7 +202,7 @@ out=$(ask $daemon POST /v1/jobs "$(job 16 normal 5400)")
 has "what the grant does not cover goes to bonus" '"queue":"bonus"' "$out"
 has "and the answer says why" "free of charge: the job reserves 24 SU, and account 'physics' has 4 of its grant" "$out"
 is "free of charge" "$(hours 100),0,$(hours 96),$(hours 4)" "$(figures)"
-has "reeve job says so too" "moved from queue normal to bonus" "$(as $daemon "$reeve" job --config "$dir/client.conf" --controller "$url" 3)"
+has "reeve job shows it too" "moved from queue normal to bonus" "$(as $daemon "$reeve" job --config "$dir/client.conf" --controller "$url" 3)"
 has "exactly what is left is covered" '"queue":"normal"' "$(ask $daemon POST /v1/jobs "$(job 4 normal 3600)")"
 has "a second more is not" '"queue":"bonus"' "$(ask $daemon POST /v1/jobs "$(job 1 normal 1)")"
 others='{"job":2,"attempt":1,"state":"starting"},{"job":3,"attempt":1,"state":"starting"},
@@ -222,10 +222,10 @@ has "the coordinator sees every user" "daemon" "$(live $bin --by user -p physics
 ask $bin POST /v1/jobs "$(job 1 bonus 60)" >/dev/null
 out=$(live $daemon --by user -p physics --csv --noheader --columns user,used_ms)
 is "another member sees what is theirs" "daemon,$(hours 48)" "$out"
-has "a stranger does not see the account" "no account 'physics', or none of yours" "$(live $nobody -p physics)"
+has "a stranger does not see the account" "no account 'physics', or none of yours" "$(live $stranger -p physics)"
 has "no -p: all of mine" "physics" "$(live $daemon)"
 has "the zone is said" '"time_zone":"UTC"' "$(ask $daemon GET /v1/quota)"
-has "limits on queued jobs are told with numbers" 200 "$(apply 1 <<-CONF
+has "limits on queued jobs are refused with numbers" 200 "$(apply 1 <<-CONF
 	[Account physics]
 	Users = daemon, bin
 	MaxQueuedJobs = 0
@@ -313,10 +313,10 @@ node >/dev/null
 ask $bin POST /v1/jobs "$(job 4 normal 7200 poor)" >/dev/null
 report 1 ended 3600 >/dev/null
 has "the window of an account is consumed" "Low priority" "$(live $bin)"
-sleep 2.1 # how long the queue goes by what it knew of an account (GATE_KEEP_NS)
+sleep 2.1 # how long the queue caches what it knows of an account (GATE_KEEP_NS)
 ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
 ask $bin POST /v1/jobs "$(job 1 normal 3600 poor)" >/dev/null
-soon "while nobody else waits it waits for a place only" "needs 1 core " why $bin 3
+soon "while no other job waits it waits for a place only" "needs 1 core " why $bin 3
 ask $daemon POST /v1/jobs "$(job 64 normal 3600 rich)" >/dev/null
 has "else for every job of accounts with quota left" \
 	"low priority: account poor has no quota left, and 1 job of accounts with quota left waits here" "$(why $bin 3)"

@@ -135,15 +135,15 @@ out=$(ask $daemon POST /v1/cost "$(units whole)")
 has "cost: an exclusive queue, all cores of the node" '"charge":"48"' "$out"
 
 # ---- submission ----
-out=$(ask $nobody POST /v1/jobs "$(job "$small")")
-has "a user without an account is told so" unknown-account "$out"
+out=$(ask $stranger POST /v1/jobs "$(job "$small")")
+has "a user without an account is refused" unknown-account "$out"
 has "a foreign account: own ones are listed" 'yours are: physics' "$(ask $daemon POST /v1/jobs "$(job "$small" '' chemistry)")"
 out=$(ask $bin POST /v1/jobs "$(job "$small" '' physics | sed 's/"account":"physics",//')")
 has "no account stated and several: they are listed" 'chemistry, physics' "$out"
 has "beyond the site's bound" too-large "$(ask $daemon POST /v1/jobs "$(job "$small,\"walltime_s\":999999")")"
 out=$(ask $daemon POST /v1/jobs "$(job "$small" | sed 's/"account":"physics",//')")
 has "the only account is the default" '"job":1' "$out"
-soon "no node yet: the job says so" 'no node has registered' ask $daemon GET /v1/jobs/1
+soon "no node yet: the job shows it" 'no node has registered' ask $daemon GET /v1/jobs/1
 has "another user's job does not exist" 404 "$(ask $bin GET /v1/jobs/1)"
 has "nor can it be cancelled" 404 "$(ask $bin POST /v1/jobs/1/cancel)"
 lacks "nor is it listed" '"job":1' "$(ask $bin GET /v1/jobs)"
@@ -160,9 +160,9 @@ has "the answer is signed" signed-by "$(cat "$dir/said")"
 has "a request larger than any node names the nearest" 'the nearest, n1, has 8 cores' \
 	"$(ask $daemon POST /v1/jobs "$(job '"ncpus":9,"vmem_bytes":1000000')")"
 ask $daemon POST /v1/jobs "$(job '"ncpus":7,"vmem_bytes":1000000')" >/dev/null
-soon "a job that waits is told the numbers" 'needs 7 cores (6 of 8 free) on n1' ask $daemon GET /v1/jobs/2
+soon "a pending job shows the numbers" 'needs 7 cores (6 of 8 free) on n1' ask $daemon GET /v1/jobs/2
 ask $daemon POST /v1/jobs "$(job '"ncpus":1,"vmem_bytes":1000000')" >/dev/null
-has "nobody overtakes" 'waits behind job 2' "$(ask $daemon GET /v1/jobs/3)"
+has "no job overtakes" 'waits behind job 2' "$(ask $daemon GET /v1/jobs/3)"
 now=$(date +%s)
 report() { # JOB SEQ STATE RUNNING_S [END]
 	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"at_ns\":${now}000000000,\"state\":\"$3\",\
@@ -190,7 +190,7 @@ for _ in $(seq 100); do curl -s "$url/metrics" | grep -q '^reeve_long_polls 1' &
 has "with nothing to say a sync is held" 'reeve_long_polls 1' "$(curl -s "$url/metrics")"
 ask $daemon POST /v1/jobs/1/suspend >/dev/null
 wait $held
-has "a wish wakes it" '"want":"suspend"' "$(cat "$dir/held")"
+has "a changed desired state wakes it" '"want":"suspend"' "$(cat "$dir/held")"
 [ $SECONDS -lt 10 ]
 result $? "at once"
 ask 0 POST /v1/node/sync "$(node n1 '{"job":1,"attempt":1,"state":"suspended"}' "$(report 1 6 suspended 10)")" >/dev/null
@@ -265,7 +265,7 @@ ask 0 POST /v1/node/sync "$(node u1)" >/dev/null
 ask $daemon POST /v1/jobs "$(units whole)" >/dev/null
 has "a job of an exclusive queue gets an empty node" '"job":1' "$(ask 0 POST '/v1/node/sync?wait=5' "$(node u1)")"
 ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
-soon "all of it: nobody else has a core there" 'needs 2 cores (0 of 8 free)' ask $daemon GET /v1/jobs/2
+soon "all of the node: no other job has a core there" 'needs 2 cores (0 of 8 free)' ask $daemon GET /v1/jobs/2
 ask $daemon POST /v1/jobs "$(units normal)" >/dev/null
 
 # ---- how much later ----
@@ -277,13 +277,13 @@ has "nor sets the site's part" 'only operators' "$(weigh $daemon 2 '{"schema":"r
 has "which operators do" '"job":2' "$(weigh 0 2 '{"schema":"reeve/1","site":500}')"
 has "prio shows both" '"nice"' "$(ask $daemon GET '/v1/prio?job=2')"
 has "a job that was given has none any more" 'not queued any more' "$(weigh $daemon 1 '{"schema":"reeve/1","nice":5}')"
-has "nothing said is told" 'whole number' "$(weigh $daemon 2 '{"schema":"reeve/1"}')"
+has "a missing field is named" 'whole number' "$(weigh $daemon 2 '{"schema":"reeve/1"}')"
 
 # ---- munged away ----
 live_end_pid "$(cat "$dir/ours.pid")"
 rm -f "$dir/ours.pid"
 out=$(curl -s -H 'Authorization: Munge MUNGE:AwQ:' "$url/v1/nodes" -w '%{http_code}')
-has "without munged it says so" 503 "$out"
+has "without munged it answers 503" 503 "$out"
 live_munge ours
 has "and recovers with it" 200 "$(ask $daemon GET /v1/nodes)"
 live_stop

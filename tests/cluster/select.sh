@@ -1,7 +1,7 @@
 #!/bin/bash
 # select.sh - jobs in chunks on several nodes: a real controller with a real munged, and a client that
-# plays three nodes. Where chunks go, what is told to whom, what is refused with which numbers, what
-# whole nodes cost, and a job on two nodes that gives way and goes on. TAP on standard output. Needs
+# plays three nodes. Where chunks go, which node gets what, what is refused with which numbers, what
+# whole nodes cost, and a job on two nodes that is preempted and resumes. TAP on standard output. Needs
 # root (to be several users); uses loopback only and leaves nothing behind.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
@@ -121,7 +121,7 @@ fresh() { # SCHEDULER [CLUSTER_LINE]
 	for node in a1 a2 b1; do play $node; done
 }
 
-# ---- where chunks go, and what is told to whom ----
+# ---- where chunks go, and which node gets what ----
 fresh backfill
 submit normal '"select":"2:ncpus=2"'
 is "chunks that fit on one node are there together" run "$(until_wanted b1 "$id" run)"
@@ -130,12 +130,12 @@ is "as a job on one node" '4 2000000000 {}' "$(of "$id" "r['resources']['ncpus']
 runs b1 "$id"
 small=$id
 submit normal '"select":"2:ncpus=2:vmem=2GB","scatter":true'
-is "scattered ones go to nodes of their own: the second is told at once" run "$(until_wanted a2 "$id" run)"
+is "scattered chunks go to separate nodes: the second gets its part at once" run "$(until_wanted a2 "$id" run)"
 play a2
 is "what it has of the job" '1 2 a1=2,a2=2 2 2000000000' \
 	"$(of "$id" "p['index'], p['n'], p['hosts'], r['resources']['ncpus'], r['resources']['vmem_bytes']" | tr -d "()'" | sed 's/, / /g')"
 play a1
-is "the first is told when the others run" '' "$(wanted "$id")"
+is "the first gets its part when the others run" '' "$(wanted "$id")"
 runs a2 "$id"
 is "then it is" run "$(until_wanted a1 "$id" run)"
 play a1
@@ -146,7 +146,7 @@ two=$id
 # ---- why it waits ----
 submit normal '"select":"2:ncpus=7"' && seven=$id
 why=$(until_why "$seven" 'now')
-has "a job on two nodes is told what it needs" 'needs 2 nodes with 7 cores' "$why"
+has "a job on two nodes shows what it needs" 'needs 2 nodes with 7 cores' "$why"
 has "and how many could now" 'each; 0 have them now' "$why"
 has "and when it starts at the latest" 'at the latest, if nobody comes before it' "$why"
 submit normal '"select":"1:ncpus=8+1:ncpus=3"' && mixed=$id
@@ -164,7 +164,7 @@ submit normal '"resources":{"ncpus":16}'
 is "more cores than any node has are cut over the fewest nodes" run "$(until_wanted a2 "$id" run)"
 play a2
 is "into equal parts" 'a1=8,a2=8' "$(of "$id" "p['hosts']")"
-is "and the job says so" '2:ncpus=8:vmem=500MB:jobfs=50MB' "$(job "$id" "j['request']['select']")"
+is "and the job shows it" '2:ncpus=8:vmem=500MB:jobfs=50MB' "$(job "$id" "j['request']['select']")"
 runs a2 "$id"
 runs a1 "$id"
 ends "$id" a1 a2
@@ -185,7 +185,7 @@ refused "a chunk that no node could hold" 'has 8 cores' '"select":"1:ncpus=9"'
 refused "mixed ones that do not go together" 'beside the others' '"select":"2:ncpus=8+2:ncpus=4"'
 refused "the bound of a job is that of its sums" 'ncpus=42 is more than this cluster allows one job: 40' '"select":"2:ncpus=21"'
 refused "amounts beside the chunks" 'is stated beside select' '"resources":{"ncpus":3},"select":"2:ncpus=2"'
-refused "whole nodes whose price nobody knows" 'ask the operators to set CoresPerNode=' '"select":"2:ncpus=1","exclusive":true'
+refused "whole nodes whose price is not known" 'ask the operators to set CoresPerNode=' '"select":"2:ncpus=1","exclusive":true'
 submit normal '"resources":{"ncpus":1},"exclusive":true'
 has "of one chunk, too" 'CoresPerNode=' "$said"
 ends "$small" b1
@@ -210,27 +210,27 @@ is "and are charged whole" 16 "$(job "$whole" "j['rate']")"
 runs a2 "$whole"
 runs a1 "$whole"
 submit normal '"resources":{"ncpus":6}'
-has "nobody is beside them" 'needs 6 cores (0 of 8 free)' "$(until_why "$id" '0 of 8 free')"
+has "no other job runs beside them" 'needs 6 cores (0 of 8 free)' "$(until_why "$id" '0 of 8 free')"
 ends "$whole" a1 a2
 is "until one has ended" run "$(until_wanted a2 "$id" run)"
 live_stop
 
-# ---- a job on two nodes gives way, and goes on ----
+# ---- a job on two nodes is preempted and resumes ----
 fresh suspend
 submit normal '"select":"2:ncpus=8","resources":{"walltime_s":180000}' && normal=$id
 runs a2 "$normal"
 runs a1 "$normal"
 submit express '"resources":{"ncpus":8,"walltime_s":600}' $bin && express=$id
-is "an express job: the first node of a job on two is asked to give way" suspend "$(until_wanted a1 "$normal" suspend)"
+is "an express job: the first node of a job on two gets suspend" suspend "$(until_wanted a1 "$normal" suspend)"
 is "and so is the second" suspend "$(until_wanted a2 "$normal" suspend)"
-has "the express job is told what it waits for" 'as soon as those who give way' "$(until_why "$express" 'give way')"
+has "the express job shows what it waits for" 'as soon as those who give way' "$(until_why "$express" 'give way')"
 for node in a2 a1; do
 	state["$node $normal"]=suspended
 	play $node "$(report "$normal" 2 suspended 10 1)"
 done
 is "then it starts" run "$(until_wanted a1 "$express" run)"
 runs a1 "$express"
-has "the other is told who got its cores" "gave its cores to job $express" "$(until_why "$normal" gave)"
+has "the other one shows which job got its cores" "gave its cores to job $express" "$(until_why "$normal" gave)"
 play a2
 is "and waits on both nodes" suspend "$(wanted "$normal")"
 unset "state[a1 $express]"
@@ -243,7 +243,7 @@ for node in a2 a1; do
 done
 is "with its running time as it was" 10000000000 "$(job "$normal" "j['running_ns']")"
 
-# A start on two nodes that waits for those who give way.
+# A pending start on two nodes waits for the preempted jobs.
 submit express '"select":"2:ncpus=8","resources":{"walltime_s":600}' $bin && express=$id
 until_wanted a1 "$normal" suspend >/dev/null
 until_wanted a2 "$normal" suspend >/dev/null

@@ -76,7 +76,7 @@ g4,,10,8000.000000,
 g4,u7,1,8000.000000,0.750000
 idle,,parent,0.000000,
 idle,u1,5,0.000000,1.000000' "$out"
-has "and it is told" '1 association is no longer declared; their usage of 100 counts' \
+has "and the answer reports it" '1 association is no longer declared; their usage of 100 counts' \
 	"$(share flat --accounts "$dir/accounts.conf")"
 is "accounts by name, with what is below them" $'g4,\ng4,u7' "$(share flat --csv -n -A g4 -o account,user)"
 is "users by name" $'root,\ng3,\ng3,u8\ng4,\ng5,' "$(share flat --csv -n -u u8 -o account,user)"
@@ -208,10 +208,10 @@ has "in words" 'fairshare weighs most: 1.000000 x 100000 = 100000.000000 of 1010
 is "who has no shares there has no fairshare" 10 "$(prio -A idle -u u8 -l ncpus=2 -q express --csv -n -o priority | sort -u)"
 is "without -q it is the default queue" "$(prio -A idle -u u1 -l ncpus=2 -q normal --csv -n -o priority | sort -u)" \
 	"$(prio -A idle -u u1 -l ncpus=2 --csv -n -o priority | sort -u)"
-has "an unknown user is refused" "no user 'nobody' is declared, and nothing was ever charged to it" "$(prio -A idle -u nobody -l ncpus=2)"
+has "an unknown user is refused" "no user 'ghost' is declared, and nothing was ever charged to it" "$(prio -A idle -u ghost -l ncpus=2)"
 has "an unknown account too" "no account 'idel'; did you mean 'idle'?" "$(prio -A idel -u u1 -l ncpus=2)"
 has "an unknown queue too" "zzz" "$(prio -A idle -u u1 -l ncpus=2 -q zzz)"
-has "a site that weighs nothing" 'jobs start in the order in which they were handed in' \
+has "a site without weights" 'jobs start in the order in which they were handed in' \
 	"$(quietly prio --ledger "$db" --profile "$dir/flat.conf" -A g3 -u u7 -l ncpus=1)"
 
 # ---- live ----
@@ -274,7 +274,7 @@ report() { # JOB SEQ STATE RUNNING_S
 column() { verb 0 share -a --csv -n -o "account,user,$1" | sed -n "s/^$2,$3,//p"; }
 
 sync >/dev/null
-is "nobody has used anything: all tie" $'physics,daemon,1.000000\nchemistry,bin,1.000000' \
+is "without usage all users tie" $'physics,daemon,1.000000\nchemistry,bin,1.000000' \
 	"$(verb 0 share -a --csv -n -o account,user,FairShare | grep -E ',(daemon|bin),' | sort -r)"
 submit $daemon physics 4
 sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev/null
@@ -282,7 +282,7 @@ submit $daemon physics 4
 submit $bin chemistry 4
 is "a report is in the tree at once" '0.500000 1.000000' "$(column FairShare physics daemon) $(column FairShare chemistry bin)"
 soon "who used less goes first: the later job" 'first in the queue; needs 4 cores' verb 0 job 3
-soon "the other one is told so, with both priorities" 'place 2 of 2; needs 4 cores (0 of 4 free) on n1; first is job 3 (priority 100000)' verb 0 job 2
+soon "the other job shows it, with both priorities" 'place 2 of 2; needs 4 cores (0 of 4 free) on n1; first is job 3 (priority 100000)' verb 0 job 2
 verb 0 nice --site 500000 2 >"$dir/said"
 soon "an operator's site part moves a job before it" 'first in the queue' verb 0 job 2
 has "and prio says that it weighs most" 'site weighs most' "$(verb 0 prio 2)"
@@ -338,13 +338,13 @@ print(u["daemon"] / u["bin"])'; }
 was=$(ratio)
 check "a refund of 1098 of 2440 seconds" verb 0 admin adjust --job 1 --charge -0.305 --reason 'node n1 was broken'
 is "takes 45 % of the job's usage, at once" 0.550000 "$(python3 -c "print('%.6f' % ($(ratio) / $was))")"
-printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, nobody\n' >"$dir/new.conf"
+printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, games\n' >"$dir/new.conf"
 check "other accounts are applied" verb 0 admin accounts apply "$dir/new.conf"
-is "the tree has them at once, with the usage there was" 'physics,,3,0.750000 chemistry,nobody,1,0.500000' \
-	"$(verb 0 share -a --csv -n -o account,user,RawShares,NormShares | grep -E '^physics,,|nobody' | sort -r | xargs)"
+is "the tree has them at once, with the usage there was" 'physics,,3,0.750000 chemistry,games,1,0.500000' \
+	"$(verb 0 share -a --csv -n -o account,user,RawShares,NormShares | grep -E '^physics,,|games' | sort -r | xargs)"
 is "and no usage went by it" 0.550000 "$(python3 -c "print('%.6f' % ($(ratio) / $was))")"
 
-{ printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, nobody\n[Account many]\nUsers = '
+{ printf '[Account physics]\nShares = 3\nUsers = daemon\n[Account chemistry]\nUsers = bin, games\n[Account many]\nUsers = '
 	seq -s, 9000 | sed 's/[0-9]*/u&/g'; } >"$dir/many.conf"
 check "nine thousand users more" verb 0 admin accounts apply "$dir/many.conf"
 is "reeve share has each of them once, page by page" "$(seq 9000 | sed 's/^/u/' | sort)" \
@@ -382,5 +382,5 @@ sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev
 submit $daemon physics 4
 submit $bin chemistry 4
 soon "nothing weighed: first in, first out" 'place 2 of 2; needs 4 cores' verb 0 job 3
-has "and prio says so" 'in the order in which they were handed in' "$(verb 0 prio)"
+has "and prio states it" 'in the order in which they were handed in' "$(verb 0 prio)"
 tap_end

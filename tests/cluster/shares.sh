@@ -90,7 +90,7 @@ def report(job, has_ended):
             "suspended_ns": 0, "usage": {}, "end": end, "cpus": "0", "note": ""}
 
 def sync(node, over=()):
-    """All that runs there is told as far as it has come; returns how many were started by the answer."""
+    """Reports the usage of all that runs there; returns how many were started by the answer."""
     mine = [j for j in running if running[j][0] == node]
     answer = ask(0, "POST", "/v1/node/sync", {
         "node": node, "boot": "b1", "number": time.time_ns(), "version": "t", "capacity": AMOUNTS, "free": AMOUNTS,
@@ -152,7 +152,7 @@ PY
 play() {
 	python3 "$dir/player.py" "$dir/signed" "$url" "$dir/munge.sock" "$dir" "$@"
 }
-# shares_are WANT...: ACCOUNT=SHARES of what was charged in all, within 5 %; and every core second is somebody's
+# shares_are WANT...: ACCOUNT=SHARES of what was charged in all, within 5 %; and every core second belongs to an account
 shares_are() {
 	python3 - "$out" "$@" <<'PY'
 import json, sys

@@ -1,12 +1,12 @@
 /* store_fault.c - disks for the agent as it is installed, on a machine of any kind: one below
- *its database that fails on demand, and one for its jobs that has project quotas.
+* its database that fails on demand, and one for its jobs that has project quotas.
  *
  * As a shared object in LD_PRELOAD: changes of files named agent.db* fail as the words in the
- *file $STORE_FAULT say; project ids are kept in extended attributes and limits in memory, and
- *enforced by nobody. As a program (-DCONTROL) it sets the words: store_fault N once|forever
- *[ERRNO]	the N-th change from now fails, or that and all later ones store_fault off
- *none does store_fault count			prints how many changes there were since it was
- *set
+* file $STORE_FAULT say; project ids are kept in extended attributes and limits in memory, and
+ * not enforced. As a program (-DCONTROL) it sets the words:
+ *	store_fault N once|forever [ERRNO]	the N-th change from now fails, or all from it on
+ *	store_fault off				no change fails
+ *	store_fault count			prints the number of changes since it was set
  */
 #include <errno.h>
 #include <fcntl.h>

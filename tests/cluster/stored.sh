@@ -75,7 +75,7 @@ grew "one node a thousand times fills nothing" 100000 step "${thousand%,}"
 has "... and is refused in words" "node 'n1' is named more than once" "$(cat "$dir/step")"
 twenty() { for _ in $(seq 20); do step '"n1"'; done; }
 grew "a command is stored once, not once a step" 1000000 twenty
-has "its node is told all of it" "$command" "$(speak "$hold")"
+has "its node gets all of it" "$command" "$(speak "$hold")"
 
 # ---- scripts ----
 script=$(text 200000 s)

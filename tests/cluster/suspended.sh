@@ -30,7 +30,7 @@ sync() { # STATE of jobs 1 and 2
 	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
 \"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[$jobs],\"reports\":[],\"output\":[]}"
 }
-wanted() { # JOB STATE: what its node is told
+wanted() { # JOB STATE: the desired state that its node gets
 	sync "$2" | python3 -c 'import json, sys
 print(*[j["want"] for j in json.loads(sys.stdin.read().split("\n", 1)[-1])["jobs"] if j["job"] == int(sys.argv[1])])' "$1"
 }
@@ -55,16 +55,16 @@ start() { # ACTION: two jobs run
 	ask $daemon POST /v1/jobs/1/suspend >/dev/null
 	ask 0 POST /v1/jobs/2/suspend >/dev/null
 	why=$(ask $daemon GET /v1/jobs/1)
-	is "$1: the node is told to suspend it" suspend "$(wanted 1 running)"
+	is "$1: the node gets suspend" suspend "$(wanted 1 running)"
 }
 start resume
-has "its owner is told since when, and until when at the latest" 'suspended by its owner since ' "$why"
+has "its owner sees since when, and until when at the latest" 'suspended by its owner since ' "$why"
 has "... and what happens then" 'resumed at ' "$why"
 soon run 1 suspended >"$dir/why"
 tap_result $? "after MaxSuspend it is resumed" "$(cat "$dir/why")"
 is "a job that an operator suspended stays suspended" suspend "$(wanted 2 suspended)"
 hasnt() { case $3 in *"$2"*) tap_result 1 "$1" "$3" ;; *) tap_result 0 "$1" ;; esac; }
-hasnt "nor is it told of a bound" 'by its owner' "$(ask $daemon GET /v1/jobs/2)"
+hasnt "nor is a deadline shown" 'by its owner' "$(ask $daemon GET /v1/jobs/2)"
 start end
 soon cancel 1 suspended >"$dir/why"
 tap_result $? "with MaxSuspendAction = end it is ended" "$(cat "$dir/why")"

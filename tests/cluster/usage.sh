@@ -15,7 +15,7 @@ refused() { # NAME WORDS STATUS COMMAND...
 	"$@" >"$dir/out" 2>"$dir/err"
 	got=$?
 	is "$name: exit status" "$want" "$got"
-	has "$name: it says so" "$words" "$(cat "$dir/err")"
+	has "$name: the message" "$words" "$(cat "$dir/err")"
 }
 pick() { python3 -c 'import csv,sys; [print(*[r[c] for c in sys.argv[1:]], sep=",") for r in csv.DictReader(sys.stdin)]' "$@"; }
 
@@ -65,7 +65,7 @@ refused "a blank reason" "needs a reason" 2 adjust --cluster c --job 1 --charge 
 refused "an amount that is none" "is not an amount" 2 adjust --cluster c --job 1 --charge 1e3 --reason x
 refused "finer than a ledger holds" "finer than" 2 adjust --cluster c --job 1 --charge 0.0000001 --reason x
 refused "no such job" "no job 99 of c" 4 adjust --cluster c --job 99 --charge 1 --reason x
-refused "nobody" "nothing was ever charged to u9" 4 adjust -A g3 -u u9 --cluster c --charge 1 --reason x
+refused "an unknown user" "nothing was ever charged to u9" 4 adjust -A g3 -u u9 --cluster c --charge 1 --reason x
 refused "a day to come" "a day to come" 2 adjust --cluster c --job 1 --charge 1 --reason x --day 2100-01-01
 is "the list has them all, in order" "-45000000,node n7 was broken 900000,wrong bundle -2629800000,all of it" \
 	"$("$reeve" admin adjustments --ledger "$db" --csv | pick charge_ms reason | xargs)"
@@ -81,7 +81,7 @@ PY
 is "an entry that was edited is found" 1 $?
 has "and named with its day" 'c, g3, u7, pool cpu, 2025-03-31: adjusted_ms is 900000 in the ledger, 899999' "$(cat "$dir/out")"
 has "and its month" 'c, g3, u7, pool cpu, 2025-03: adjusted_ms' "$(cat "$dir/out")"
-check "sums are made anew" "$reeve" admin rebuild --ledger "$db"
+check "sums are rebuilt" "$reeve" admin rebuild --ledger "$db"
 check "from what there is" "$reeve" admin verify --ledger "$db"
 
 # ---- the same, live ----
@@ -123,7 +123,7 @@ sync_with() { # JOBS REPORTS
 }
 sync_with '' ''
 printf '#!/bin/sh\ntrue\n' >"$dir/job.sh" && chmod 755 "$dir/job.sh"
-has "a job is handed in" 1 "$(cd / && reeve_as 1 submit -l ncpus=2,vmem=4GB,walltime=1:00:00 --account physics "$dir/job.sh" 2>&1)"
+has "a job is submitted" 1 "$(cd / && reeve_as 1 submit -l ncpus=2,vmem=4GB,walltime=1:00:00 --account physics "$dir/job.sh" 2>&1)"
 for _ in $(seq 100); do # until it was given to the node
 	sync_with '' ''
 	[ "$(reeve_as 1 jobs -a -n --csv -o state)" = queued ] || break

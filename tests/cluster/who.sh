@@ -11,9 +11,9 @@ cd "$(dirname "$0")/../.." || exit 1
 live_dir who
 live_munge
 live_tool signed
-# Account physics: daemon, who owns the jobs, and bin; games coordinates it. sys is the operator, nobody has
+# Account physics: daemon, who owns the jobs, and bin; games coordinates it. sys is the operator; the stranger has
 # no account. Root is a node's, and no operator.
-owner=$daemon fellow=$bin coordinator=5 operator=3 stranger=$nobody node=0
+owner=$daemon fellow=$bin coordinator=5 operator=3 node=0
 ledger=$dir/state/ledger.db
 mkdir -m 700 "$dir/state"
 configure() { # [LINE of [Controller]]...
@@ -68,7 +68,7 @@ ledger.db-wal 600
 ledger.db.damaged-1 600
 ledger.db.lead 600
 other 644' "$(modes)"
-has "and the journal says so" 'could be read by others (mode 644)' "$(cat "$dir/controller.log")"
+has "and the log records it" 'could be read by others (mode 644)' "$(cat "$dir/controller.log")"
 live_stop
 chmod 777 "$dir/state"
 timeout 20 "$binary" --config "$dir/controller.conf" >"$dir/refused" 2>&1

@@ -1,5 +1,5 @@
 /* fuzz_simulate - any bytes as a trace, replayed under the baselines: every job that is taken
- * runs once, after it was handed in, and fcfs lets nobody pass.
+ * runs once, after its submission, and under fcfs none overtakes.
  *
  * links: common/model/gpus common/model/resources common/model/amount common/model/features
  * links: controller/simulate/trace controller/simulate/replay controller/simulate/ends

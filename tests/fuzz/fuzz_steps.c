@@ -1,4 +1,4 @@
-/* fuzz_steps.c - any bytes as the wish to start something in a job: refused with words, or what
+/* fuzz_steps.c - any bytes as a request to start a step in a job: refused with a message, or what
  * is kept of it is within its bounds and reads back as it was.
  *
  * links: common/model/array common/model/after common/model/features

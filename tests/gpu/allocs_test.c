@@ -1,4 +1,4 @@
-/* GPU memory by uprobes, on the CUDA double: what is told of a process is what it asked for, to
+/* GPU memory by uprobes, on the CUDA double: the figures of a process are what it asked for, to
  * the byte. Needs the right to load BPF programs. */
 #include <dlfcn.h>
 #include <errno.h>
@@ -72,7 +72,7 @@ static void count(int64_t bytes)
 	truth->peak = truth->bytes > truth->peak ? truth->bytes : truth->peak;
 }
 
-/* Takes and gives back at random; some are refused, and some freed are of nobody. */
+/* Allocates and frees at random; some are refused, and some freed pointers belong to no process. */
 static void work_at_random(unsigned seed, int rounds)
 {
 	uint64_t held[HELD] = { 0 }, none;

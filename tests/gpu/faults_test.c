@@ -107,7 +107,7 @@ static void a_driver_that_goes_away_takes_no_figure_with_it(void **unused)
 	assert_int_equal(rig_sample(&r, 40), 0);
 	/* it went on all the time, and the driver of this world kept its samples */
 	assert_int_equal(busy(0, 100), 40 * 50 * PERCENT_SECOND);
-	/* its counter began anew at 12 s: what it took from 4 to 12 s is not known */
+	/* its counter restarted at 12 s: what it used from 4 to 12 s is not known */
 	assert_int_equal(gpu_total(r.g, 0)->energy_mj, (4 + 28) * 300 * 1000);
 	assert_int_equal(r.n_ended, 0);
 	rig_done(&r);

@@ -26,7 +26,7 @@ $O/tests/gpu/%_test_asan: tests/gpu/%_test.c tests/gpu/rig.c tests/gpu/rig.h $(G
 	$(call say,TEST,$@)
 	$(Q)mkdir -p $(@D) && $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) -O1 -g -I. -iquote $O/bpf-skel -rdynamic \
 		-fsanitize=address,undefined -fno-sanitize-recover=all -o $@ $(filter %.c,$^) -lcmocka $(GPU_LIBS)
-# What jobs made of them: the agent's meter on the simulated driver.
+# What jobs used of them: the agent's meter on the simulated driver.
 METER := $O/agent/job/gpus/meter.o $(patsubst %,$O/common/model/%.o,gpu_use usage) $(WIRE) $(MODEL)
 $O/tests/gpu/meter_test: tests/gpu/meter_test.c tests/gpu/rig.c tests/gpu/rig.h $(GPU) $(METER)
 	$(call say,TEST,$<)

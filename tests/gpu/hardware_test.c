@@ -1,5 +1,5 @@
 /* hardware_test - agent/gpu on this machine's first NVIDIA GPU: loads of known size and duty,
- * and what is told of them. Run by hardware.sh; the same on the simulated driver, which proves
+ * and their figures. Run by hardware.sh; the same on the simulated driver, which proves
  * the test.
  *
  * usage: hardware_test LOAD [CUDA [NVML]]     LOAD: the program tests/gpu/load.c; CUDA:

@@ -1,4 +1,4 @@
-/* What jobs made of their GPUs, in a world that is known exactly: agent/job/gpus/meter.c
+/* What jobs used of their GPUs, in a world that is known exactly: agent/job/gpus/meter.c
  * between the simulated driver and stand-ins for the rest of the agent. */
 #include <errno.h>
 #include <math.h>
@@ -10,8 +10,8 @@
 #include "common/err.h"
 #include "tests/gpu/rig.h"
 
-/* pid 100 and 101 are of job 7 on GPU 0; 200 is nobody's there; 300 is of job 8 on GPU 1; 150
- * ran on GPU 0 before job 7 had it, 160 so shortly that nobody saw it alive. */
+/* pid 100 and 101 are of job 7 on GPU 0; 200 belongs to no job there; 300 is of job 8 on GPU 1; 150
+ * ran on GPU 0 before job 7 had it, 160 so shortly that no sample saw it alive. */
 static const char script[] =
 	"gpu 0 uuid=GPU-a name=A100-SXM4-40GB mem=40960 bus=0000:3B:00.0 watts=300\n"
 	"gpu 1 uuid=GPU-b name=A100-SXM4-40GB mem=40960 bus=0000:5E:00.0 watts=100\n"
@@ -201,7 +201,7 @@ static void an_agent_that_comes_back_goes_on(void **state)
 	is_near(use_of(&a, "GPU-a").busy_ns, 3 * 0.5 + 0.2);
 	gpu_meter_keep(&a);
 	assert_non_null(a.s.gpu_use);
-	/* another agent, a second later: what was done in that second nobody saw */
+	/* another agent, a second later: what was done in that second was not sampled */
 	gpu_close(r.g);
 	snprintf(sys, sizeof(sys), "%s/sys", r.dir);
 	snprintf(dev, sizeof(dev), "%s/dev", r.dir);

@@ -424,7 +424,7 @@ FN(nvmlDeviceGetTotalEnergyConsumption, (nvml_dev d, unsigned long long *mj))
 	ENTER(d);
 	if (d->instance >= 0 || !w.gpus[d->gpu].has_energy)
 		return NVML_NOT_SUPPORTED;
-	for (int i = 0; i < w.n_failures; i++) /* begins anew when the driver was loaded */
+	for (int i = 0; i < w.n_failures; i++) /* begins again when the driver is loaded */
 		if (w.failures[i].gpu < 0 && !w.failures[i].call[0] &&
 		    w.failures[i].to_us <= w.now_us && w.failures[i].to_us > since)
 			since = w.failures[i].to_us;

@@ -12,6 +12,6 @@ DOUBLE_EXPORT extern const int reeve_nvml_double; /* which release it plays */
 DOUBLE_EXPORT extern unsigned long nvml_double_calls;
 /* The manual clock: microseconds since the world's begin. */
 DOUBLE_EXPORT void nvml_double_set_us(uint64_t us);
-/* As if the node's clock had been set: the times that are told are so much later from now on.
+/* As if the node's clock had been set: the times reported are later by that much from now on.
  */
 DOUBLE_EXPORT void nvml_double_shift_us(int64_t us);

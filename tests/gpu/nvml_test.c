@@ -39,7 +39,7 @@ static void devices_are_listed_as_the_driver_has_them(void **unused)
 	assert_int_equal(gpu_device(r.g, 1)->numa_node, -1);
 	assert_int_equal(gpu_device(r.g, 1)->index, 1);
 	assert_int_equal(d->parent, -1);
-	/* the node of a card that nobody has used yet is not there */
+	/* the device node of a card that was never used is missing */
 	assert_int_equal(d->n_files, 1);
 	assert_string_equal(d->files[0].path, "/dev/nvidia0");
 	assert_int_equal(d->files[0].major, 195);
@@ -220,7 +220,7 @@ static void the_first_work_on_an_idle_gpu_counts_whole(void **unused)
 	rig_done(&r);
 }
 
-/* No job, so nobody looks for an hour; then one comes. The driver's means are then of what it
+/* No job, so no sample for an hour; then one starts. The driver's means are then of what it
  * still has, not of the hour. */
 static void a_pause_is_not_filled_with_what_came_after_it(void **unused)
 {

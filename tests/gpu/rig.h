@@ -25,7 +25,7 @@ struct rig {
 	void (*set_us)(uint64_t us);
 	unsigned long *calls;
 	struct gpu *g;
-	struct gpu_process last[RIG_PROCESSES]; /* the newest figures told of each */
+	struct gpu_process last[RIG_PROCESSES]; /* the newest figures of each */
 	bool is_seen[RIG_PROCESSES];		/* in the last look */
 	int n, n_ended;
 };
@@ -43,7 +43,7 @@ void rig_open(struct rig *r);
 /* All of that for the newest release. */
 void rig_begin(struct rig *r, const char *script);
 int rig_sample(struct rig *r, double at_s);
-/* Of the pid on the device; NULL: never told of. */
+/* Of the pid on the device; NULL: never reported. */
 const struct gpu_process *rig_process(const struct rig *r, int device, int pid);
 int64_t rig_busy(const struct rig *r, int device, int pid); /* fails where it is not told */
 bool rig_noted(const struct rig *r, const char *part);

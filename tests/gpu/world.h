@@ -56,7 +56,7 @@ struct world_failure {
 
 struct world {
 	char driver[80], loads[256];
-	uint64_t period_us, now_us, begin_us; /* begin: added to the times that are told */
+	uint64_t period_us, now_us, begin_us; /* begin: added to the times reported */
 	bool is_real_clock, is_each;
 	unsigned layout;
 	int n_gpus;

@@ -39,7 +39,7 @@ agent_start || { echo "Bail out! the agent does not start"; exit 1; }
 status=$(reeve-agent --status)
 has "$status" "^manager: $MANAGER" "the agent uses the $MANAGER manager"
 
-# As the job's command: told by both, in every respect that one can see.
+# As the job's command: described by both, in every respect that can be seen.
 cat >$HOME_DIR/facts <<'END'
 #!/bin/bash
 id; umask; ulimit -a; ulimit -Ha; env | grep -v '^_=' | sort; nice; cat /proc/self/cgroup
@@ -82,7 +82,7 @@ three_run() { [ "$(cat "/sys/fs/cgroup$(field 6 cgroup)/pids.current")" = 3 ]; }
 wait_for 20 three_run
 exec_step 6 1 true
 wait_step 6 1 ended
-has "$(step 6 1)" 'reached its bound of 3 processes' "nobody enters a job that has all the processes it may have"
+has "$(step 6 1)" 'reached its bound of 3 processes' "a job at its process limit takes no step"
 want 6 cancel
 
 # Who waits for steps is the job's: charged to it, counted, outside no more.
@@ -221,7 +221,7 @@ grep -q '^tier: [23]' <<<"$status" && over=(forks 16 40)
 exec_step 2 1 "$LOAD" "${over[@]}"
 wait_state 2 ended 30
 has "$(job 2)" '"limit":"vmem"' "a step that exceeds vmem ends the job" "$(job 2)"
-has "$(cat $HOME_DIR/t.e2)" 'vmem limit exceeded.*requested 256 MiB' "whose error file says so"
+has "$(cat $HOME_DIR/t.e2)" 'vmem limit exceeded.*requested 256 MiB' "and its error file has the reason"
 submit 3 "$SMALL,\"mem_bytes\":67108864" '' sleep 1000
 wait_state 3 running
 exec_step 3 1 "$LOAD" touch 128
@@ -249,7 +249,7 @@ has "$(job 5)" '"exit_status":6' "a job ends while a step runs"
 pgrep -f 'sleep 779' >/dev/null && r=1 || r=0
 ok $r "which ends with it"
 wait_step 5 1 ended
-ok $? "and is told as ended" "$(job 5)"
+ok $? "and is reported as ended" "$(job 5)"
 exec_step 5 2 true
 wait_step 5 2 ended
 has "$(step 5 2)" 'the job ended' "another is refused, in words"

@@ -87,7 +87,7 @@ call_as() { # USER METHOD [ARG]...
 has "$(call_as alice GetJob x 2)" 'vmem_bytes' "a user sees the usage of their own job"
 has "$(call_as bob GetJob x 2)" 'no job 2' "GetJob: others' jobs do not exist"
 has "$(call_as alice ListJobs)" '\[2,1,"running","alice"' "a user lists their own jobs"
-has "$(call_as bob ListJobs)" '"data":\[\[\]\]' "ListJobs: and nobody else's"
+has "$(call_as bob ListJobs)" '"data":\[\[\]\]' "ListJobs: and no other user's"
 has "$(as bob busctl get-property org.reeve.Agent1 /org/reeve/Agent1 org.reeve.Agent1 Jobs 2>&1)" '^ax 0$' "Jobs: nor their numbers"
 ! call_as bob Status | grep -qE 'alice|job: 2'; ok $? "Status: nor in the status" "$(call_as bob Status)"
 has "$(call_as bob Status)" 'capacity: ' "which says to everyone what the node is"
@@ -114,7 +114,7 @@ wait_state 2 running 20
 ok $? "it is resumed" "$(job 2)"
 has "$(cat "$cg/cgroup.freeze")" 0 "thawed"
 
-# Frozen by somebody else.
+# Frozen by another program.
 echo 1 >"$cg/cgroup.freeze"
 wait_state 2 suspended 10
 ok $? "frozen by others: it counts as suspended" "$(job 2)"
@@ -159,7 +159,7 @@ want 2 cancel
 wait_state 2 ended 30
 ok $? "a cancelled job ends" "$(job 2)"
 has "$(job 2)" '"kind":"cancelled"' "as cancelled"
-has "$(cat $HOME_DIR/t.e2)" 'reeve: cancelled' "its error file says so"
+has "$(cat $HOME_DIR/t.e2)" 'reeve: cancelled' "its error file has the reason"
 wait_for 20 state_is_closed
 ok $? "the state directory is closed when the last such job has ended" "$(stat -c %a $STATE)"
 
@@ -184,11 +184,11 @@ grep -q '^tier: [23]' <<<"$status" && over=(forks 16 40)
 submit 11 "$SMALL" '' "$LOAD" "${over[@]}"
 wait_state 11 ended 30
 has "$(job 11)" '"limit":"vmem"' "vmem: killed" "$(job 11)"
-has "$(cat $HOME_DIR/t.e11)" 'vmem limit exceeded.*requested 256 MiB' "the error file says so"
+has "$(cat $HOME_DIR/t.e11)" 'vmem limit exceeded.*requested 256 MiB' "the error file has the reason"
 submit 12 "$SMALL,\"mem_bytes\":67108864" '' "$LOAD" touch 128
 wait_state 12 ended 60
 has "$(job 12)" '"limit":"mem"' "mem: killed" "$(job 12)"
-has "$(cat $HOME_DIR/t.e12)" 'mem limit exceeded' "the error file says so"
+has "$(cat $HOME_DIR/t.e12)" 'mem limit exceeded' "the error file has the reason"
 submit 13 "$SMALL" '' "$LOAD" file 128
 wait_state 13 ended 60
 has "$(job 13)" '"limit":"jobfs"' "jobfs: killed" "$(job 13)"
@@ -241,7 +241,7 @@ wait_state 21 running 20
 want 23 cancel
 wait_state 23 ended 20
 ok $? "one that is suspended can be cancelled" "$(job 23)"
-has "$(job 23)" 'ended without SIGTERM' "it is told that it had no SIGTERM"
+has "$(job 23)" 'ended without SIGTERM' "its report says that it had no SIGTERM"
 [ ! -e $HOME_DIR/termed ]; ok $? "it did not run for one"
 state_is 21 running; ok $? "and who has its cores runs on"
 
@@ -257,7 +257,7 @@ ok $? "without its database the agent takes over what runs" "$(job 21)"
 [ "$(field 21 running_ns)" -ge "$began" ]; ok $? "its clock went on"
 [ -d /var/lib/reeve/jobfs/21-1/work ]; ok $? "its disk is there"
 
-# The node is booted anew under a job: the agent sees another boot id.
+# The node boots under a job: the agent sees another boot id.
 cat /proc/sys/kernel/random/uuid >/tmp/boot_id
 systemctl stop reeve-agent
 mount --bind /tmp/boot_id /proc/sys/kernel/random/boot_id

@@ -23,7 +23,7 @@ agent_configure systemd
 agent_start || { echo "Bail out! the agent does not start"; exit 1; }
 progs | grep -q scan_exit; ok $? "the programs of the agent can be listed" "$(progs)"
 is_not_attached; ok $? "by default nothing is attached to context switches"
-has "$(reeve-agent --status)" '^switch profile: off' "and the status says so"
+has "$(reeve-agent --status)" '^switch profile: off' "and the status shows it"
 submit 1 "$SMALL" '' sh -c "$SLEEPS"
 wait_state 1 ended 30
 has "$(job 1)x" '"cpu_ns":[1-9]' "a job is measured"
@@ -39,7 +39,7 @@ has "$(job 2)" 'reached its bound of 20 processes' "and its report says what was
 restart_with 'SwitchProfile = yes' 'PidsAction = kill'
 is_attached; ok $? "SwitchProfile=yes: the program is attached" "$(reeve-agent --status)"
 status=$(reeve-agent --status)
-has "$status" '^switch profile: on' "the status says so"
+has "$status" '^switch profile: on' "the status shows it"
 has "$status" '^note: switch profile: on' "and the node's notes, for the controller"
 submit 3 "$SMALL" '' sh -c "$SLEEPS"
 submit 4 "$SMALL" '' sh -c 'while :; do sleep 0.05; done'

@@ -75,12 +75,12 @@ agent_start
 found() { reeve-agent --status | grep -q 'of which the agent has no record'; }
 wait_for 20 found; ok $? "without its database it is one that the agent does not know"
 submit_part 31 "$SMALL,\"pids\":50" '"stream":true'
-wait_state 31 running 20; ok $? "and takes up when it is told" "$(job 31)"
+wait_state 31 running 20; ok $? "and starts when it gets the order" "$(job 31)"
 [ "$pid" = "$(field 31 pid)" ] && kill -0 "$pid"; ok $? "as it runs"
 
 want 31 cancel
 ends 31 '"kind":"cancelled"' "by order it ends as cancelled"
-has "$(job 31)" '"vmem_peak_bytes":[1-9]' "its usage is told"
+has "$(job 31)" '"vmem_peak_bytes":[1-9]' "its usage is reported"
 wait "$by_hand" 2>/dev/null
 none_of_alice sleep; ok $? "what was started in it has ended too"
 [ ! -e $HOME_DIR/t.e31 ]; ok $? "and nothing is written anywhere"
@@ -106,19 +106,19 @@ by_hand=$!
 is_there() { pgrep -u alice sleep; }
 wait_for 10 is_there
 kill -9 "$(field 35 pid)"
-ends 35 '"signal":9' "whoever kills its holder ends it, by that signal"
+ends 35 '"signal":9' "a kill of its holder ends it, by that signal"
 wait "$by_hand" 2>/dev/null
 none_of_alice sleep; ok $? "with what was started in it"
 
-# ---- what it is told must be right ----
+# ---- what a part's environment must say ----
 # shellcheck disable=SC2016
 submit 36 "$SMALL" '"part":{"index":0,"n":2,"hosts":"n1=2,n-2=1"}' sh -c 'env; cat $REEVE_NODEFILE
 	echo "sees $(cat /sys/fs/cgroup$(sed -n "s/^0:://p" /proc/self/cgroup)/cpuset.cpus.effective)"'
 wait_state 36 ended 30
 out=$(cat $HOME_DIR/t.o36)
-has "$out" '^REEVE_NODELIST=n1,n-2$' "part 0 is told the nodes"
+has "$out" '^REEVE_NODELIST=n1,n-2$' "part 0 gets the nodes"
 has "$out" '^REEVE_NCPUS_ALL=3$' "and all the cores"
-has "$out" '^OMPI_MCA_plm_rsh_agent=reeve exec --rsh$' "an MPI is told how to start there"
+has "$out" '^OMPI_MCA_plm_rsh_agent=reeve exec --rsh$' "an MPI gets the way to start there"
 has "$out" '^n1 slots=2$' "and its file is there"
 has "$out" "^sees $(sed -n 's/^REEVE_CPUS=//p' <<<"$out")$" "where libraries look for its cores, it sees those alone"
 submit_part 37 "$SMALL" '' 'n1=3,n-2'

@@ -4,7 +4,7 @@
  *
  * A uprobe with a BPF program of three instructions: the program under test is the one that is
  * installed, with nothing compiled into it. Prints "armed" when the probe stands; exits 0 when
- * the process is dead, 3 when it was not within SECONDS. The probe is for PID alone: whoever is
+ * the process is dead, 3 when it was not within SECONDS. The probe is for PID alone: a process that is
  * started in its place runs on.
  */
 #include <elf.h>

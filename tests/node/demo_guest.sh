@@ -140,7 +140,7 @@ job() {
 }
 
 ended() { as "$NODE_USER" reeve job "$1" --json | grep -q '"state": *"ended"'; }
-# begin NAME RESOURCES COMMAND...: hand a job in; $id
+# begin NAME RESOURCES COMMAND...: submits a job; $id
 begin() {
 	local name=$1 res=$2
 	shift 2

@@ -1,4 +1,4 @@
-# gpus_lib.sh - a node with four simulated GPUs, and jobs on it that do as they are told. Sourced by
+# gpus_lib.sh - a node with four simulated GPUs, and jobs on it that run commands on demand. Sourced by
 # guest_gpus*.sh. shellcheck shell=bash
 . "$(dirname "${BASH_SOURCE[0]}")/node_lib.sh"
 H=/home/alice

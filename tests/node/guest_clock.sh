@@ -1,5 +1,5 @@
 #!/bin/bash
-# guest_clock.sh - only running time counts: suspension is neither charged nor walltime, whoever
+# guest_clock.sh - only running time counts: suspension is neither charged nor walltime, whatever program
 # suspends; the last slice of the shortest job is charged.
 . "$(dirname "$0")/node_lib.sh"
 node_start || { ok 1 "the node starts"; tap_end; }
@@ -39,7 +39,7 @@ charge_is_rate_times_running "$id" 2 "a suspended job"
 id=$(submit -l ncpus=1,$RES,walltime=0:00:15 -- sleep 300)
 wait_for 30 state_is "$id" running
 unit=$(systemctl list-units 'reeve-job-*' --no-legend --plain | awk '{ print $1 }' | head -n 1)
-systemctl freeze "$unit"; ok $? "somebody else freezes the unit ($unit)"
+systemctl freeze "$unit"; ok $? "another program freezes the unit ($unit)"
 is_beyond() { [ "$(field "$id" suspended_ns)" -ge 16000000000 ]; }
 wait_for 60 is_beyond; ok $? "counted as suspended"
 state_is "$id" ended; ok $((!$?)) "frozen by others for longer than its walltime: not killed"

@@ -67,7 +67,7 @@ total=$(as alice reeve usage --by account --json | json charge_requested_ms)
 systemctl list-units --all 'reeve-job-*' --no-legend | grep -q .; ok $((!$?)) "no unit is left"
 ls /var/lib/reeve/jobfs | grep -qE '^[0-9]'; ok $((!$?)) "nothing is left in jobfs"
 
-# ---- the agent's database is gone, or garbage: what runs is taken up as it runs ----
+# ---- the agent's database is gone, or garbage: running jobs are recovered as they run ----
 runs_as() { [ "$(field "$1" state)" = running ] && kill -0 "$2" && node_is_up; }
 for how in lost garbage; do
 	id=$(submit -N "$how" -l ncpus=1,$RES,walltime=1:00:00 -- "$LOAD" work 600 16)

@@ -35,7 +35,7 @@ ok $? "as installed, what daemons keep is theirs alone" "$modes"
 has "$modes" '^700 reeve /var/lib/reeve-controller$' "the ledger's directory is the controller's"
 has "$(in_job sh -c 'cat /var/lib/reeve-controller/ledger.db | wc -c')" 'Permission denied' "a job does not read the ledger"
 timeout 5 runuser -u alice -- /usr/libexec/reeve/reeve-launch /run/reeve/launch.sock
-[ $? = 124 ]; ok $? "outside a job the launch socket answers nobody"
+[ $? = 124 ]; ok $? "outside a job the launch socket answers no process"
 
 for dir in /tmp /var/tmp /dev/shm; do
 	in_job sh -c "echo mine > $dir/reeve-escape-test && cat $dir/reeve-escape-test" >/tmp/out.$$
@@ -123,7 +123,7 @@ visit() { session 'ls /tmp' | grep -q of-job; }
 wait_for 60 visit; ok $? "with a job that runs the session begins, in its view" "$(session 'ls /tmp')"
 out=$(session 'cat /proc/self/cgroup; echo job=$REEVE_JOB $TMPDIR; ipcs -m; grep NoNewPrivs /proc/self/status; ulimit -c; ls /run/user; escape projid; escape getfd '"$outside")
 has "$out" "reeve-job-$visited-1.service/work" "in its cgroup" "$out"
-has "$out" "job=$visited /var/lib/reeve/jobfs/$visited-1/work" "it is told which"
+has "$out" "job=$visited /var/lib/reeve/jobfs/$visited-1/work" "its environment names the job"
 has "$out" ' 1000000 ' "it has its shared memory"
 has "$out" 'NoNewPrivs:.*1' "gains nothing by set-uid programs"
 [[ $out == *refused:*refused:* && $out != *ESCAPED* ]]; ok $? "and is refused what a job is" "$out"

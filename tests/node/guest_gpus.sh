@@ -1,6 +1,6 @@
 #!/bin/bash
 # guest_gpus.sh - a job opens the GPUs that it was granted and no others, whatever becomes of
-# systemd's policy and of the agent; it is told which; a GPU with leftovers is given to nobody.
+# systemd's policy and of the agent; its environment names them; a GPU with leftovers is not allocated.
 . "$(dirname "$0")/gpus_lib.sh"
 
 node_start || { ok 1 "the node starts"; tap_end; }
@@ -13,10 +13,10 @@ start h -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00,ngpus=h100-80:1; h=$id
 for j in b n h; do wait_for 30 is_asked $j; done
 ok $? "four jobs run" "$(reeve jobs; journalctl --no-pager -u reeve-agent | tail -n 30)"
 
-# What they are told.
-is "$(tr '\n' ' ' <$H/a.env)" "CUDA_VISIBLE_DEVICES=GPU-00000000-aaaa NVIDIA_VISIBLE_DEVICES=GPU-00000000-aaaa ROCR_VISIBLE_DEVICES= " "a job is told its GPU"
+# What their environments name.
+is "$(tr '\n' ' ' <$H/a.env)" "CUDA_VISIBLE_DEVICES=GPU-00000000-aaaa NVIDIA_VISIBLE_DEVICES=GPU-00000000-aaaa ROCR_VISIBLE_DEVICES= " "a job's environment names its GPU"
 is "$(sed -n 1p $H/b.env)" "CUDA_VISIBLE_DEVICES=GPU-11111111-aaaa" "the next another"
-is "$(tr '\n' ' ' <$H/n.env)" "CUDA_VISIBLE_DEVICES= NVIDIA_VISIBLE_DEVICES=none ROCR_VISIBLE_DEVICES= " "one without is told none"
+is "$(tr '\n' ' ' <$H/n.env)" "CUDA_VISIBLE_DEVICES= NVIDIA_VISIBLE_DEVICES=none ROCR_VISIBLE_DEVICES= " "without GPUs it names none"
 is "$(sed -n 1p $H/h.env)" "CUDA_VISIBLE_DEVICES=GPU-33333333-hhhh" "the model asked for is the one that is given"
 has "$(as alice reeve job $a --json)" '"uuid": *"GPU-00000000-aaaa"' "the report names it"
 
@@ -37,7 +37,7 @@ out=$(ask b "opens /proc/$(cat $H/pid)/fd/3")
 case $out in *'No such file'*) out='no ' ;; esac # in tier 1 a job does not even see that descriptor
 is "$out" "no " "through /proc/PID/fd of another process of the user"
 kill "$(cat $H/pid)"; wait 2>/dev/null
-has "$(ask b 'mknod $TMPDIR/own c 1 5')" "not permitted" "and nobody makes a node of his own"
+has "$(ask b 'mknod $TMPDIR/own c 1 5')" "not permitted" "and no job makes a device node of its own"
 [ "$(as alice opens /dev/nvidia0 /dev/nvidia1)" = "yes yes " ]; ok $? "outside of jobs nothing is held"
 
 has_opens() { as alice reeve job $a --json | grep -qE '"gpu_opens": *[1-9]'; }
@@ -64,7 +64,7 @@ systemctl daemon-reload
 is "$(ask b "$ALL")" "no yes no no yes " "and systemd reloads"
 systemctl start reeve-agent && wait_for 30 agent_up
 each "when it is started again"
-has "$(journalctl --no-pager -u reeve-agent | grep 'held by' | tail -n 1)" "the gate that stood already" "the gate was taken over, not made anew"
+has "$(journalctl --no-pager -u reeve-agent | grep 'held by' | tail -n 1)" "the gate that stood already" "the gate was taken over, not made again"
 has "$(as alice reeve job $a --json)" '"uuid": *"GPU-00000000-aaaa"' "and the grants are known again"
 
 # A suspended job keeps its GPU.
@@ -81,8 +81,8 @@ sleep 600 & left=$!
 echo "2 1024 0" >/run/loads/$left
 start d -l $A100; d=$id
 wait_for 30 in_state $d ended
-has "$(as alice reeve job $d --json | json line)" "GPU-22222222-aaaa is not clean: .*$left" "a GPU that somebody uses is not given"
-has_note "GPU-22222222-aaaa.*not given to jobs until it is clean"; ok $? "and the node says so" "$(notes)"
+has "$(as alice reeve job $d --json | json line)" "GPU-22222222-aaaa is not clean: .*$left" "a GPU in use is not allocated"
+has_note "GPU-22222222-aaaa.*not given to jobs until it is clean"; ok $? "and the node's notes show it" "$(notes)"
 has "$(reeve nodes --json | tr -d '\n')" '"gpus_drained": *1' "the controller knows"
 start f -l $A100; f=$id
 sleep 3
@@ -95,7 +95,7 @@ is "$(sed -n 1p $H/f.env)" "CUDA_VISIBLE_DEVICES=GPU-22222222-aaaa" "and it is g
 sleep 600 & left=$!
 echo "2 1024 0" >/run/loads/$left
 drop $f
-has "$(note_of $f)" "GPU-22222222-aaaa was not clean when the job was over: .*$left" "what is left after a job is told in its note"
+has "$(note_of $f)" "GPU-22222222-aaaa was not clean when the job was over: .*$left" "what is left after a job is in its note"
 kill $left
 
 # A driver that hangs holds up what needs it, and nothing else.
@@ -115,18 +115,18 @@ wait_for 30 is_asked g; ok $? "and the job starts" "$(as alice reeve job $g; not
 is "$(systemctl show -p MainPID --value reeve-agent)" "$agent_pid" "it was the same agent all the time"
 drop $g
 
-# What was refused, and what gave way.
+# What was refused, and what was replaced.
 drop $none
-has "$(note_of $none)" "[0-9]+ opens of GPUs that it was not granted were refused" "refused opens are told"
+has "$(note_of $none)" "[0-9]+ opens of GPUs that it was not granted were refused" "refused opens are reported"
 id=$(as alice reeve submit --env CUDA_VISIBLE_DEVICES=7 -o $H/v.out -j oe -l $A100 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | grep -oE '[0-9]+' | tail -n 1)
 wait_for 30 in_state $id ended
-has "$(cat $H/v.out)" "^GPU-22222222-aaaa$" "what the user set gives way"
-has "$(note_of $id)" "CUDA_VISIBLE_DEVICES as submitted gave way" "and that is told"
+has "$(cat $H/v.out)" "^GPU-22222222-aaaa$" "what the user set is replaced"
+has "$(note_of $id)" "CUDA_VISIBLE_DEVICES as submitted gave way" "and the note reports it"
 drop $a; drop $b; drop $h
 
 # Without the gate: systemd's own policy, which closes nvidia3 alone of these numbers.
 with 'VmemTier = 3'
-has_note "held by systemd's device policy alone"; ok $? "without BPF systemd holds, and a note says so" "$(notes)"
+has_note "held by systemd's device policy alone"; ok $? "without BPF systemd enforces, and a note reports it" "$(notes)"
 start x -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00,ngpus=h100-80:1; x=$id
 start y -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00; y=$id
 for j in x y; do wait_for 20 is_asked $j; done

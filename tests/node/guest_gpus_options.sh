@@ -11,7 +11,7 @@ id=$(as alice reeve submit -o $H/l.out -j oe -l $A100 -- env LD_LIBRARY_PATH=$L 
 wait_for 60 in_state $id ended
 n=$(figure $id gpu_launches)
 [ "${n:-0}" -ge 3 ]; ok $? "each of a job: $n" "$(cat $H/l.out; as alice reeve job $id --json | grep gpu_)"
-[ -z "$(figure $id gpu_sched_jobs)" ]; ok $? "of the kernel's scheduler nothing is told, for there is none"
+[ -z "$(figure $id gpu_sched_jobs)" ]; ok $? "of the kernel's scheduler no figure is reported, for there is none"
 id=$(as alice reeve submit -o /dev/null -j oe -l $A100 -- true | grep -oE '[0-9]+' | tail -n 1)
 wait_for 60 in_state $id ended
 is "$(figure $id gpu_launches)" 0 "and none of one that starts none"
@@ -30,7 +30,7 @@ has_note "NOT held here, every job can open every GPU"; ok $? "Gpus=unheld: they
 wait_for 20 free_are 4; ok $? "it offers all" "$(reeve nodes --json)"
 start u -l $A100; u=$id
 wait_for 30 is_asked u; ok $? "a job gets one" "$(as alice reeve job $u)"
-is "$(sed -n 1p $H/u.env)" "CUDA_VISIBLE_DEVICES=GPU-00000000-aaaa" "and is told which"
+is "$(sed -n 1p $H/u.env)" "CUDA_VISIBLE_DEVICES=GPU-00000000-aaaa" "and its environment names it"
 is "$(ask u "$ALL")" "yes yes yes yes yes " "though it can open them all"
 drop $u
 
@@ -42,6 +42,6 @@ has_no_note '"gpus: '; ok $? "nor notes of them" "$(notes)"
 start o -l ncpus=1,vmem=100MB,jobfs=10MB,walltime=1:00:00; o=$id
 wait_for 30 test -e $H/o.env # and nothing in it
 is "$(ask o "$ALL")" "yes yes yes no yes " "what holds then is systemd's policy alone"
-is "$(cat $H/o.env)" "" "and a job is told nothing of GPUs"
+is "$(cat $H/o.env)" "" "and a job's environment says nothing of GPUs"
 drop $o
 gpus_end

@@ -82,7 +82,7 @@ systemctl start reeve-controller
 wait_for 90 ended "$id"; ok $? "the job went on and its end arrived afterwards"
 has "$(as alice reeve job "$id" --json | json line)" "exit status 0" "it ended well meanwhile"
 # ---- a controller that was taken over ----
-# What runs is what its user signed. Here somebody has the controller's ledger in hand, and changes what it says.
+# What runs is what its user signed. Here an attacker controls the ledger and changes its content.
 lie() { sql /var/lib/reeve-controller/ledger.db "$@"; }
 line() { as alice reeve job "$1" --json | json line; }
 declare -a names words numbers

@@ -39,7 +39,7 @@ out=$(visit alice 'cat /proc/self/cgroup; ipcs -m; grep NoNewPrivs /proc/self/st
 has "$out" "reeve-job-$visited-1.service/work" "in its cgroup" "$out"
 has "$out" ' 1000000 ' "with its shared memory" "$out"
 has "$out" 'NoNewPrivs:.*1' "gaining nothing by set-uid programs"
-has "$out" "job=$visited" "and is told which"
+has "$out" "job=$visited" "and its environment names the job"
 ! loginctl list-sessions --no-legend | grep -q alice && ! systemctl is-active -q user@1001
 ok $? "nothing is started for the user outside the job" "$(loginctl list-sessions; systemctl status user@1001)"
 out=$(visit alice -tt 'tty; echo begun')

@@ -141,7 +141,7 @@ static void a_mount_inside_is_never_entered(void **unused)
 }
 
 /* A process of the user, outside the job, that has a file of it open: writes until refused, or
- * 64 MiB, when told to, and tells how much. */
+ * 64 MiB, on demand, and prints how much. */
 static pid_t hold_open(const char *path, int go, int told)
 {
 	static char data[1 << 20];

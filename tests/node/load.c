@@ -132,7 +132,7 @@ static int do_stack(char **argv)
 	return 3;
 }
 
-/* Each generation maps a little more, forks on and execs anew. */
+/* Each generation maps a little more, forks on and execs again. */
 static int do_exec(char **argv)
 {
 	long n = arg(argv, 0, 0);

@@ -347,8 +347,8 @@ static void test_kill(struct world *w)
 	ok_gone(w, id, "a killed job");
 	ok(load(w, id, &f), "it has a record");
 	final_end(&f, &end);
-	ok(end.kind == END_SIGNALED && end.signal == SIGKILL, "which says so (%s %s, %s)",
-	   f.code, f.status, f.result);
+	ok(end.kind == END_SIGNALED && end.signal == SIGKILL,
+	   "and its end says killed (%s %s, %s)", f.code, f.status, f.result);
 	clear(w, id);
 }
 
@@ -369,7 +369,7 @@ static void test_left_behind(struct world *w)
 	clear(w, id);
 }
 
-/* The news of an OOM and the end of the job race each other: several times, for the record. */
+/* The event of an OOM and the end of the job race each other: several times, for the record. */
 static void test_oom_often(struct world *w)
 {
 	int n_records = 0;
@@ -447,7 +447,7 @@ static void test_return(struct world *w)
 	ok(!order(w, id, MANAGER_FREEZE) && is_frozen(w, id) && !order(w, id, MANAGER_THAW),
 	   "the one that runs obeys as before");
 	snprintf(go, sizeof(go), "%s/go", w->work);
-	ok(host_leave(go), "it is told to end");
+	ok(host_leave(go), "it gets the order to end");
 	ok_gone(w, id, "a job that was found again");
 	ok(load(w, id, &f) && !strcmp(f.status, "9"), "with its status (%s)", f.status);
 	unlink(go);
@@ -509,7 +509,7 @@ static void test_unknown(struct world *w)
 		char text[64] = "";
 
 		manager_read(file, "memory.max", text, sizeof(text), &err);
-		ok(!strcmp(text, "1073741824"), "the parent's memory.max says so (%s)", text);
+		ok(!strcmp(text, "1073741824"), "the parent's memory.max has it (%s)", text);
 	}
 	ok(!is_listed(w, s.id), "what was not started is not listed");
 }

@@ -32,7 +32,7 @@ const char *host_why_without(struct world *w, const char *file)
 			if (!strncmp(at + 1, file, n))
 				return words;
 	}
-	ok(false, "%s is missing, and the status does not say so", file);
+	ok(false, "%s is missing, and the status does not show it", file);
 	return "the status does not say why";
 }
 
@@ -155,7 +155,7 @@ static void test_half_started(struct world *w)
 	w->script = "echo begun; exit 1";
 	ok(start(w, &s) && !answer_to(w, s.id, MANAGER_START) && let_through(w, s.id) &&
 		   until(w, 20, is_gone, s.id),
-	   "it can be started anew");
+	   "it can be started again");
 	clear(w, s.id);
 }
 

@@ -49,7 +49,7 @@ node_on() { # NODE OTHER
 two='select=2:ncpus=1:vmem=900MB:jobfs=50MB,place=scatter'
 submit() { # WALLTIME COMMAND...; sets $id
 	id=$(reeve 2 submit -q normal -l "$two,walltime=$1" -d /tmp -o "$out" -j oe -- "${@:2}" | tail -n 1)
-	[[ $id =~ ^[0-9]+$ ]] || bail "not handed in: $id"
+	[[ $id =~ ^[0-9]+$ ]] || bail "not submitted: $id"
 	said "job $id: ${*:2}"
 }
 newest() {
@@ -108,7 +108,7 @@ grants
 nodes_tree
 install -D -m 755 -t "$dir/tree/usr/local/bin" build/tests/node/load
 ring "$dir/tree/usr/local/bin/mpi_ring"
-out=/var/tmp/out # of what is handed in
+out=/var/tmp/out # of submitted jobs
 node_on n1 n2
 node_on n2 n1
 registers n1
@@ -168,14 +168,14 @@ is "four threads that try other cores stay on the job's" $'n1: cpus allowed 1, f
 # ---- suspended and resumed ----
 reeve 2 suspend "$long" >/dev/null
 both "suspended: frozen" frozen "$long"
-becomes "the ledger says so" suspended state "$long"
+becomes "the ledger has that state" suspended state "$long"
 at="$(counted "$long" 0) $(counted "$long" 1)"
 becomes "a while of it" True of "$long" 'j["suspended_ns"] > 3e9'
 is "no rank counts on" "$at" "$(counted "$long" 0) $(counted "$long" 1)"
 reeve 2 resume "$long" >/dev/null
 both "resumed: running" running "$long"
 counts_on "resumed" "$long"
-becomes "the ledger says so" running state "$long"
+becomes "the ledger has that state" running state "$long"
 
 # ---- cancelled ----
 reeve 2 cancel "$long" >/dev/null
@@ -235,7 +235,7 @@ is "for who waits for it too" 0 $?
 is "with all that it said" $'rank 0: 400 rounds\nrank 1: 400 rounds' "$(grep rounds "$dir/run.out" | sort)"
 is "which is a good one" "exited 0" "$(of "$id" 'j["end"]["kind"], j["end"]["exit_status"]' | tr -d "(),'")"
 is_law "in its first attempt" "$id" 'j["attempt"] == 1'
-is "never frozen or started anew: n1" "running gone " "$(history_of n1 "$id")"
+is "never frozen or started again: n1" "running gone " "$(history_of n1 "$id")"
 is "n2" "running gone " "$(history_of n2 "$id")"
 is_law "what both used is there" "$id" 'all(p["usage"]["cpu_ns"] > 10e9 for p in j["parts"])'
 is_charged "$id"

@@ -68,7 +68,7 @@ for n in json.load(sys.stdin)['nodes']:
 }
 # shellcheck disable=SC2086
 seen() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; }
-await() { # PATTERN COMMAND...: until it says so; prints what it said last
+await() { # PATTERN COMMAND...: until its output matches; prints the last output
 	local end=$((SECONDS + deadline_s)) out
 	# shellcheck disable=SC2053
 	until out=$("${@:2}") && [[ $out == $1 ]] || [ $SECONDS -ge $end ]; do sleep 0.2; done

@@ -1,6 +1,6 @@
 #!/bin/bash
 # queue.sh - the queue on real nodes: three virtual ones with systemd, munge and an agent each, one
-# controller here by the profile `nci`, `reeve` as several users of this machine. Who gives way, who
+# controller here by the profile `nci`, `reeve` as several users of this machine. Which job is preempted, which
 # goes on, what is charged; a controller that is killed and a node that is lost. What the nodes'
 # kernels say of the jobs (guest_queue.sh) is held against what the ledger says. TAP; needs root.
 set -u
@@ -95,7 +95,7 @@ said() { # seconds since the suite began, and words
 submit() { # UID QUEUE NCPUS WALLTIME N [OPTION...]: a job that counts to N; sets $id
 	id=$(reeve "$1" submit -q "$2" -l "ncpus=$3,vmem=100MB,jobfs=1MB,walltime=$4" -d /tmp \
 		-N "$2" "${@:6}" -- /usr/local/bin/counter "$5" | tail -n 1)
-	[[ $id =~ ^[0-9]+$ ]] || bail "not handed in: $id"
+	[[ $id =~ ^[0-9]+$ ]] || bail "not submitted: $id"
 	said "job $id: ${name[$1]}, $2, cores $3, walltime $4"
 }
 of() { # JOB EXPRESSION over j, its document
@@ -116,7 +116,7 @@ for n in json.load(sys.stdin)['nodes']:
 seen() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; } # JOB [NODE]
 # shellcheck disable=SC2086
 counted() { cat "$dir"/${2:-n?}.log | sed -n "s/^n[0-9] $1 counted //p" | tail -n 1; } # JOB
-await() { # PATTERN COMMAND...: until it says so; prints what it said last
+await() { # PATTERN COMMAND...: until its output matches; prints the last output
 	local end=$((SECONDS + deadline_s)) out
 	# shellcheck disable=SC2053
 	until out=$("${@:2}") && [[ $out == $1 ]] || [ $SECONDS -ge $end ]; do sleep 0.2; done
@@ -192,7 +192,7 @@ becomes "the normal one is frozen" "n1 frozen" seen "$normal"
 is "and was before" "running frozen " "$(history_of "$normal")"
 is "its cores are those of the express one" "$(cores_of "$normal")" "$(cores_of "$express")"
 becomes "the ledger says suspended" suspended state "$normal"
-has "it is told who got its cores" "job $express" "$(of "$normal" 'j["why"]')"
+has "it shows which job got its cores" "job $express" "$(of "$normal" 'j["why"]')"
 at=$(counted "$normal")
 counts_on "while the express one goes on" "$express"
 is "the normal one does not" "$at" "$(counted "$normal")"
@@ -222,7 +222,7 @@ is "and no others" "" "$(for id in "${small[@]}"; do seen "$id"; done | grep fro
 frozen=()
 for id in "${small[@]}"; do [ "$(seen "$id")" != "$on frozen" ] || frozen+=("$id"); done
 for id in "${frozen[@]}"; do
-	becomes "job $id is told" "*job $large*" of "$id" 'j["why"]'
+	becomes "job $id shows it" "*job $large*" of "$id" 'j["why"]'
 done
 cancel "$large"
 for id in "${frozen[@]}"; do runs "job $id goes on" "$id" "$on"; done
@@ -251,7 +251,7 @@ is_law "bonus is free" "$bonus" 'j["charge_requested_ms"] == 0 and j["running_ns
 cancel "$normal"
 cancel "${bonuses[@]}"
 
-# ---- the controller is killed while one gives way, and while the other runs ----
+# ---- the controller is killed during a preemption, and while the other job runs ----
 restart() {
 	kill -9 "$controller" && wait "$controller" 2>/dev/null
 	live_start || bail "the controller does not start again: $(tail -n 5 "$dir/controller.log")"

@@ -3,7 +3,7 @@
 #   vmlinuz, modules/, root.img (Debian 12), jobfs-ext4.img, jobfs-xfs.img (2 GiB each),
 #   initrd-<key of vm_init>.img; dev/ where the list of packages has some for it.
 # Packages are those of packages.txt, and of packages_$VM_WITH.txt where VM_WITH is set. There
-# -NAME is taken away again at the end, whoever needs it, and @NAME is unpacked into dev/ for the
+# -NAME is removed again at the end, whatever needs it, and @NAME is unpacked into dev/ for the
 # host's compiler and not installed.
 # The key is the digest of the files that decide the content, so a change to any of them
 # makes a new image and never alters one that a running guest reads.

@@ -35,7 +35,7 @@ struct report parts_report(int64_t job, int64_t seq, enum job_state state, int64
 struct report parts_ended(int64_t job, int64_t seq, enum job_end_kind kind, int64_t cpu_s);
 /* Said by the node, in a list that shows the attempt so; acknowledged. As parts_show(). */
 bool parts_tell(struct rig *r, int node, struct report rep, int64_t now_ns);
-/* What the node is told. */
+/* What the node gets. */
 struct parts_told parts_given(struct rig *r, int node);
 int64_t parts_held_cores(struct rig *r, int node);
 void parts_wish(struct rig *r, int64_t job, enum store_want want, int expected);

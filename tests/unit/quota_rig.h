@@ -23,7 +23,7 @@ struct quota_rig_job {
 	const char *array;	   /* "0-9"; NULL: one job */
 	const char *qos;	   /* NULL: none */
 };
-/* Hands in; gives it to n1. */
+/* Submits a job; allocates it to n1. */
 int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j);
 void quota_rig_give(struct quota_rig *q, int64_t job);
 /* The node reports that it is in that state after so many seconds in the running state. */

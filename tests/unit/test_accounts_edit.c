@@ -93,7 +93,7 @@ static void keys_are_set_and_taken_away(void **state)
 	shows(ACCOUNTS_EDIT_SET, "queue:x MaxQueuedJobs=0",
 	      "[QueueLimits x]\nMaxQueuedJobs = 0");
 	shows(ACCOUNTS_EDIT_SET, "allocation:physics/2026 Amount=2.5", "Amount = 2.5");
-	refuses(ACCOUNTS_EDIT_SET, "nobody Shares=1", -ENOENT);
+	refuses(ACCOUNTS_EDIT_SET, "ghost Shares=1", -ENOENT);
 	refuses(ACCOUNTS_EDIT_SET, "physics/eve Shares=1", -ENOENT);
 	refuses(ACCOUNTS_EDIT_SET, "allocation:physics/1 Amount=1", -ENOENT);
 	refuses(ACCOUNTS_EDIT_SET, "physics Sharez=1", -EINVAL);

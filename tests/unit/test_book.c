@@ -1,4 +1,4 @@
-/* Thousands of processes that come and go: each is told in every round that it is there, and
+/* Thousands of processes that come and go: each is reported in every round, and
  * ended once. */
 #include <stdarg.h>
 #include <stddef.h>

@@ -458,7 +458,7 @@ static void a_hook_is_what_nobody_else_could_have_put_there(void **state)
 	close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0755));
 	assert_int_equal(symlink(path, link_path), 0);
 	assert_null(
-		program_fault(path)); /* below /tmp, where nobody moves what is not theirs */
+		program_fault(path)); /* below /tmp, where users cannot move files of others */
 	assert_null(program_fault(link_path));
 	assert_int_equal(chmod(path, 0775), 0);
 	assert_non_null(strstr(program_fault(path), "can be written by others"));

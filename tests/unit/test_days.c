@@ -60,7 +60,7 @@ static int64_t first_s(struct rig *r, const char *day)
 	return calendar_first_ns(r->store->calendar, number) / S_NS;
 }
 
-/* A job that runs from `from_s` on, told of by as many reports as asked for. */
+/* A job that runs from `from_s` on, reported as often as asked for. */
 static void run(struct rig *r, int64_t from_s, int64_t run_s, int reports)
 {
 	int64_t job = rig_job(r, from_s * S_NS);

@@ -279,7 +279,7 @@ static void an_account_tied_with_a_user_starts_at_that_rank(void **state)
 	static const uint32_t ranks[] = { 0, 3, 0, 3, 1, 4, 0 };
 
 	(void)state;
-	/* 6 is idle, so it comes first below 2, but there is nobody in it. */
+	/* 6 is idle, so it comes first below 2, but it has no user. */
 	ranks_are(rows, N(rows), MERGE, ranks);
 }
 

@@ -84,7 +84,7 @@ static void a_request_names_them_among_its_amounts(void **state)
 	assert_string_equal(resources_format(&res, buf, sizeof(buf)),
 			    "ncpus=1,walltime=0:01:00,nodetype=t4-a,features=ib,nvme");
 	assert_int_equal(resources_parse("features=avx512", &res, NULL), 0);
-	assert_string_equal(res.features, "avx512"); /* stated anew, not added */
+	assert_string_equal(res.features, "avx512"); /* replaced, not added */
 }
 
 static void what_cannot_be_meant_is_refused(void **state)

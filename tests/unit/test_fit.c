@@ -1,5 +1,5 @@
 /* test_fit - what fits over every small world: jobs in order, nothing is granted
- * twice, and a job that waits is told the numbers. */
+ * twice, and a pending job gets the numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -327,7 +327,7 @@ static void what_no_node_is_is_said_with_what_there_is(void **state)
 	assert_string_equal(why,
 			    "there is no node of type c with ib; this cluster's nodes have "
 			    "types: a, b; features: ib,nvme");
-	assert_true(fit_is_possible(nodes, 0, &j.want, why)); /* nobody knows yet */
+	assert_true(fit_is_possible(nodes, 0, &j.want, why)); /* not known yet */
 	j = job_of_kind("b", "");
 	nodes[1].held.ncpus = 8;
 	assert_int_equal(fit_place(nodes, 3, &j, 1), 0);

@@ -1,6 +1,6 @@
 /* test_fit_chunks - jobs of several chunks over every small world: what is refused is what the
  * schedule would never start, what is said to be taken is what it takes; requests are cut only
- * where they must be, and all is told with the numbers. */
+ * where they must be, and messages have the numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -221,7 +221,7 @@ static void a_request_is_cut_over_the_fewest_nodes(void **state)
 	assert_string_equal(select_format(&c.s, "", text), "3:ncpus=4:vmem=43GiB");
 	c = cut(nodes + 2, 2, "ncpus=16,vmem=1GiB");
 	assert_string_equal(select_format(&c.s, "", text), "2:ncpus=8:vmem=512MiB");
-	c = cut(NULL, 0, "ncpus=1000"); /* nobody knows */
+	c = cut(NULL, 0, "ncpus=1000"); /* not known */
 	assert_int_equal(c.r, 0);
 	assert_int_equal(c.s.n, 0);
 }

@@ -1,4 +1,4 @@
-/* test_gpus - GPUs by model: what is free, what a typed model means; what a job made of each.
+/* test_gpus - GPUs by model: what is free, what a typed model means; what a job used of each.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -141,7 +141,7 @@ static void reports_of_gpus_merge_by_uuid_and_never_take_back(void **state)
 	assert_int_equal(gpu_use_merge(&list, &n, later, 2), 0);
 	assert_int_equal(gpu_use_merge(&list, &n, NULL, 0), 0);
 	assert_int_equal(n, 3);
-	assert_int_equal(list[0].busy_ns, 5); /* a counter that began anew */
+	assert_int_equal(list[0].busy_ns, 5); /* a counter that restarted */
 	assert_int_equal(list[0].mem_peak_bytes, 20);
 	assert_string_equal(list[2].uuid, "C");
 	free(list);

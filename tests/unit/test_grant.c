@@ -20,7 +20,7 @@ static struct grant look(int64_t granted, const struct grant_job *jobs, size_t n
 	return g;
 }
 
-/* 16 cpus, 90 minutes running (and 30 suspended, which nobody counts): 24, 72, 0 SU. */
+/* 16 cpus, 90 minutes running (and 30 suspended, which does not count): 24, 72, 0 SU. */
 static void published_example_in_the_three_queues(void **state)
 {
 	static const int64_t factor[] = { 1, 3, 0 }, su[] = { 24, 72, 0 };

@@ -15,7 +15,7 @@ static void merge_never_takes_back_what_was_counted(void **state)
 	usage_set(&a, &a.cpu_ns, 100);
 	usage_set(&a, &a.vmem_bytes, 50);
 	usage_set(&a, &a.vmem_peak_bytes, 80);
-	usage_set(&b, &b.cpu_ns, 30); /* a source that began anew */
+	usage_set(&b, &b.cpu_ns, 30); /* a source that restarted */
 	usage_set(&b, &b.vmem_bytes, 10);
 	usage_set(&b, &b.vmem_peak_bytes, 10);
 	usage_set(&b, &b.read_bytes, 7);

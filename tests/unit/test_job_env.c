@@ -1,4 +1,4 @@
-/* What a job is told, what an MPI in it is told, and what gives way to which. */
+/* The environment of a job and of an MPI in it, and which variable replaces which. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,4 +1,4 @@
-/* The runtimes are told exactly the job's GPUs, and a job without GPUs none. */
+/* The GPU runtimes' variables name exactly the job's GPUs; without GPUs, none. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

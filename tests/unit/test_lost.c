@@ -229,7 +229,7 @@ static void one_that_is_being_cancelled_is_not_queued_again(void **state)
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 }
 
-/* The node is back and says itself that it was booted anew: its figures are the later ones. */
+/* The node is back and reports its new boot: its figures are the later ones. */
 static void a_reboot_that_the_node_tells_queues_it_again_too(void **state)
 {
 	struct rig *r = *state;

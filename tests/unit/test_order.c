@@ -455,8 +455,8 @@ static void what_is_kept_is_what_would_be_read(void **state)
 	names_done(&names[1]);
 }
 
-/* What is told of: "all", "nodes" or the numbers of jobs since the last call. */
-static const char *told(struct store_changes *c, char buf[static 64])
+/* What has changed: "all", "nodes" or the numbers of jobs since the last call. */
+static const char *changes_text(struct store_changes *c, char buf[static 64])
 {
 	struct store_changes all = store_changes_take(c);
 	int n = snprintf(buf, 64, "%s%s", all.is_all ? "all " : "",
@@ -479,26 +479,26 @@ static void what_is_committed_is_announced_and_what_is_taken_back_is_not(void **
 
 	submit(r, &one); /* before anybody listens */
 	assert_int_equal(store_listen(r->store, on_change, &changes), 0);
-	assert_string_equal(told(&changes, buf), "");
+	assert_string_equal(changes_text(&changes, buf), "");
 	submit(r, &one);
-	assert_string_equal(told(&changes, buf), "2 ");
+	assert_string_equal(changes_text(&changes, buf), "2 ");
 	hello(r, NOON);
-	assert_string_equal(told(&changes, buf), "nodes ");
+	assert_string_equal(changes_text(&changes, buf), "nodes ");
 	hello(r, NOON + S_NS); /* says the same again */
-	assert_string_equal(told(&changes, buf), "");
+	assert_string_equal(changes_text(&changes, buf), "");
 	assert_int_equal(store_give(r->store, gifts, 2, NOON, NULL), -ESTALE);
-	assert_string_equal(told(&changes, buf), "");
+	assert_string_equal(changes_text(&changes, buf), "");
 	assert_int_equal(store_give(r->store, gifts, 1, NOON, NULL), 0);
-	assert_string_equal(told(&changes, buf), "1 ");
+	assert_string_equal(changes_text(&changes, buf), "1 ");
 	rig_tell(r, rig_report(1, 1, JOB_RUNNING, 1), NOON + 2 * S_NS);
-	assert_string_equal(told(&changes, buf), "1 ");
+	assert_string_equal(changes_text(&changes, buf), "1 ");
 	assert_int_equal(store_drain(r->store, &drain, NULL), 0);
-	assert_string_equal(told(&changes, buf), "nodes ");
+	assert_string_equal(changes_text(&changes, buf), "nodes ");
 	assert_int_equal(store_lose(r->store, NOON + DAY_NS, NOON + DAY_NS, NULL), 1);
-	assert_string_equal(told(&changes, buf), "nodes ");
+	assert_string_equal(changes_text(&changes, buf), "nodes ");
 	store_listen(r->store, NULL, NULL);
 	submit(r, &one);
-	assert_string_equal(told(&changes, buf), "");
+	assert_string_equal(changes_text(&changes, buf), "");
 	store_changes_done(&changes);
 }
 
@@ -544,7 +544,7 @@ static void more_changes_than_can_be_told_are_all(void **state)
 		store_changes_add(&c, job);
 	all = store_changes_take(&c);
 	assert_true(all.is_all);
-	assert_false(c.is_all); /* from then on they are told again */
+	assert_false(c.is_all); /* from then on changes are announced again */
 	store_changes_done(&all);
 }
 

@@ -1,4 +1,4 @@
-/* test_parts - jobs on several nodes in the ledger: what of them is told to whom and when, and
+/* test_parts - jobs on several nodes in the ledger: which node gets which part and when, and
  * what their nodes' reports add up to. */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -232,7 +232,7 @@ static void cancelled_before_the_first_node_was_told(void **state)
 	parts_give(r, job, NOON);
 	parts_wish(r, job, STORE_CANCEL, 0);
 	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
-	/* A part that is killed for it otherwise than it was told to is no other reason. */
+	/* A part that dies of another signal than the order's has no other reason. */
 	parts_tell(r, 1, parts_ended(job, 1, END_SIGNALED, 0), NOON + 2 * S_NS);
 	parts_tell(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_CANCELLED);
@@ -296,7 +296,7 @@ static void it_is_queued_again_where_it_asked_for_that(void **state)
 	parts_tell(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
 	assert_int_equal(parts_of_attempt(r, "end_kind"), END_NODE_LOST);
-	/* The former attempt's other node is told so still, and what it says adds nothing. */
+	/* The former attempt's other node still gets the order, and its report adds nothing. */
 	assert_int_equal(parts_given(r, 2).g.want, STORE_CANCEL);
 	assert_int_equal(parts_held_cores(r, 2), 2);
 	parts_tell(r, 2, parts_ended(job, 3, END_CANCELLED, 90), NOON + 202 * S_NS);
@@ -359,7 +359,7 @@ static void the_first_node_is_lost_while_it_was_to_end(void **state)
 	parts_verify(r);
 }
 
-/* Whoever waits for the job to end well waits for its command, which was stopped. */
+/* A job that depends on its good end depends on its command, which was stopped. */
 static void a_part_that_ends_by_itself_is_no_good_end(void **state)
 {
 	struct rig *r = *state;
@@ -372,7 +372,7 @@ static void a_part_that_ends_by_itself_is_no_good_end(void **state)
 	assert_int_equal(parts_of_attempt(r, "exit_status"), -1);
 }
 
-/* Its agent has lost its records, and found what runs there: it is told again. */
+/* Its agent has lost its records, and found what runs there: it gets its jobs again. */
 static void a_part_that_was_found_goes_on(void **state)
 {
 	struct rig *r = *state;

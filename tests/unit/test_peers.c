@@ -1,4 +1,4 @@
-/* test_peers - whoever it is has one quota, however many addresses it makes up. */
+/* test_peers - a network has one quota, however many addresses it makes up. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>

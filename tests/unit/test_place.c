@@ -256,7 +256,7 @@ static struct cpulist one_node(int os_index)
 }
 
 /* Three jobs of every size from 0 to 2000 in steps, on every node of two, admitted only where
- * their sum fits: nobody can be short of memory inside a fence. */
+ * their sum fits: no job can be short of memory inside a fence. */
 static void no_fence_can_starve_its_job(void **unused)
 {
 	int narrow = 0, wide = 0;

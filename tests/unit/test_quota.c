@@ -335,7 +335,7 @@ static void a_past_day_is_as_it_stood_at_its_end(void **state)
 	ask.at_day = 19000;
 	assert_int_equal(quota_look(&q->site, &ask, &v, NULL), 0);
 	assert_false(v.has_allocation);
-	ask.account = "nobody";
+	ask.account = "ghost";
 	assert_int_equal(quota_look(&q->site, &ask, &v, NULL), -ENOENT);
 }
 

@@ -1,4 +1,4 @@
-/* What may be handed in and what may start: every rule exactly at its edge. */
+/* What may be submitted and what may start: every rule exactly at its limit. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -430,7 +430,7 @@ static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **st
 		"To=2025-10-01\n");
 	quota_rig_use(q, &j, 3600); /* 40 of 20 + 10 */
 	poor = quota_rig_submit(q, &j);
-	assert_true(ask(q, g, poor, why)); /* nobody else waits */
+	assert_true(ask(q, g, poor, why)); /* no other job waits */
 	j.account = "b";
 	rich = quota_rig_submit(q, &j);
 	assert_false(ask(q, g, poor, why));
@@ -439,7 +439,7 @@ static void low_priority_waits_for_all_with_quota_left_in_that_cluster(void **st
 	assert_true(gate_ask(g, rich, why));
 	gate_start(g, rich);
 	assert_true(gate_ask(g, poor, why));
-	/* What is held asks for nothing, and keeps nobody waiting. */
+	/* A held job asks for nothing, and keeps no other job waiting. */
 	hold.job = rich;
 	assert_int_equal(store_hold(q->ledger->store, &hold, NULL), 0);
 	assert_true(ask(q, g, poor, why));

@@ -176,7 +176,7 @@ static void a_refusal_says_whose_it_is_and_which_may_be_used(void **state)
 	assert_non_null(strstr(no.remedy, "you may use: none;"));
 }
 
-/* No silent change of what the site chose: the user is told, and names another. */
+/* No silent change of what the site chose: the submission is refused, and the user names another. */
 static void a_default_of_the_site_that_the_account_may_not_use_is_refused(void **state)
 {
 	_cleanup_(world_done) struct world w =

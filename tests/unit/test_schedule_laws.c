@@ -1,5 +1,5 @@
 /* test_schedule_laws - what must hold in every world: thousands of random clusters and jobs
- * live through all of it, and after each pass everything that is held is counted anew.
+ * live through all of it, and after each pass every allocation is counted again.
  *
  * REEVE_WORLDS=N: so many of each rule (default 60); REEVE_SEED=N: from that seed on. */
 #include <setjmp.h>
@@ -98,7 +98,7 @@ static void make_job(struct world *w, int i)
 	l->promised_s = -1;
 }
 
-/* ---- counting anew ---- */
+/* ---- counting again ---- */
 
 struct use {
 	int64_t cores, mem, jobfs, gpus;
@@ -162,7 +162,7 @@ static struct life *life_of(struct world *w, int32_t number)
 	return NULL;
 }
 
-/* Who is first is told when it starts at the latest; that must hold as long as nobody of a
+/* The first job gets its latest start; that must hold as long as no job of a
  * higher priority comes. */
 static void note_promise(struct world *w)
 {

@@ -185,7 +185,7 @@ static void few_walltimes_are_stretched_beyond_a_quarter(void **state)
 	close_load(&w);
 }
 
-/* A stated bound: nobody waits for longer than late_s and the longest walltime for each of
+/* A stated bound: no job waits for longer than late_s and the longest walltime for each of
  * those late before it; here, that is generous. */
 static void nobody_starves(void **state)
 {

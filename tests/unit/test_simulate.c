@@ -13,7 +13,7 @@
 
 #define JOBS_MAX 64
 
-/* ---- a policy that does as it is told ---- */
+/* ---- a policy that follows a script ---- */
 
 struct order {
 	int64_t at_s;

@@ -185,7 +185,7 @@ static void at_the_bound_the_oldest_interim_go_first_and_final_never(void **unus
 	assert_int_equal(json_integer_value(json_object_get(
 				 json_array_get(out, json_array_size(out) - 1), "job")),
 			 12);
-	/* What was let go is said again by the next report, and its seq goes on. */
+	/* The next report repeats what was dropped, and its seq goes on. */
 	put(1, 9, JOB_RUNNING, &seq);
 	assert_true(seq > 1);
 }

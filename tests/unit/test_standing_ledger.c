@@ -293,7 +293,7 @@ static void an_adjustment_of_no_job_counts_over_its_day_and_survives_a_restart(v
 	live_a_life(&w, r);
 	if (store_adjust(r->store, &a, weigh, both, &err) < 0)
 		fail_msg("%s", err.text);
-	/* Nobody knew of it before. */
+	/* It was not known before. */
 	load(&earlier, r, now - 1);
 	assert_true(usage_of(&earlier, "physics", "alice", now) <
 		    usage_of(&w, "physics", "alice", now) - 100);

@@ -308,7 +308,7 @@ static void text_that_is_not_utf8_keeps_no_job_from_being_saved(void **unused)
 	db_close(db);
 }
 
-/* For every n: the n-th write of a save fails. The save says so; what is then on disk is the
+/* For every n: the n-th write of a save fails. The save reports it; what is then on disk is the
  * former or the new state, whole; and the next save works. */
 static void a_failed_write_leaves_the_old_or_the_new_state(void **unused)
 {
@@ -350,7 +350,7 @@ static void a_failed_write_leaves_the_old_or_the_new_state(void **unused)
 	assert_true(failures > 0);
 }
 
-/* A child saves 1, 2, 3 ... and says so after each; it is killed with -9 at some moment. What
+/* A child saves 1, 2, 3 ... and reports each; it is killed with -9 at some moment. What
  * it said is there, and never more than one that it had not said yet. */
 static void kill_9_loses_nothing_that_was_saved(void **unused)
 {

@@ -218,7 +218,7 @@ static void what_is_seen_decides(void **unused)
 
 		if (sight.has_end)
 			assert_int_equal(m, STEP_ENDS);
-		/* Given up is only what nobody can have begun. */
+		/* Only a step that cannot have begun is given up. */
 		if (m == STEP_NEVER_BEGAN)
 			assert_false(sight.has_begun || sight.has_waiter || sight.has_end);
 		if (m == STEP_IS_LOST)

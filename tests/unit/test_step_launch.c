@@ -56,7 +56,7 @@ static void sit(int unshare_what, int ready)
 	write_text(path, "0");
 	if (unshare(unshare_what) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
 		_exit(1);
-	/* Nobody is mapped in a user namespace: it could write nothing there. */
+	/* No other user is mapped in a user namespace: it could write nothing there. */
 	if (unshare_what == CLONE_NEWNS &&
 	    (mount("none", "/mnt", "tmpfs", 0, NULL) < 0 || mkdir("/mnt/inside", 0755) < 0))
 		_exit(1);
@@ -272,8 +272,8 @@ static void assert_has(const char *text, const char *part)
 		fail_msg("no '%s' in: %s", part, text);
 }
 
-/* Without 32 and 33, which the C library keeps for itself and lets nobody set: they are as
- * whoever started the tests left them. */
+/* Without 32 and 33, which the C library keeps for itself and lets no program set: they are as
+ * they were when the tests started. */
 static unsigned long long ignored(const char *text)
 {
 	unsigned long long set = ~0ULL;

@@ -1,4 +1,4 @@
-/* test_store_accounts - what the ledger keeps of the accounts: what was applied, by whom, and
+/* test_store_accounts - what the ledger keeps of the accounts: what was applied, by which user, and
  * nothing of what was refused. */
 #include <errno.h>
 #include <setjmp.h>
@@ -59,7 +59,7 @@ static int apply(struct rig *r, const struct accounts *from, const struct accoun
 	return store_accounts_apply(r->store, &c, revision, NULL);
 }
 
-/* By steps from each state to each other one, with the ledger opened anew in between. */
+/* By steps from each state to each other one, with the ledger reopened in between. */
 static void what_was_applied_is_there_again(void **state)
 {
 	struct rig *r = *state;

@@ -1,5 +1,5 @@
 /* test_store_gpus - the ledger keeps GPUs by model: what nodes have, what jobs hold of them,
- * and what attempts made of each. */
+ * and what attempts used of each. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

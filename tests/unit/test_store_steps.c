@@ -275,7 +275,7 @@ static void steps_end_with_their_job(void **state)
 	assert_int_equal(see(r, 2).exit_status, -1);
 }
 
-/* What is told together with the job's end is the truth. */
+/* A step's end reported together with the job's end counts. */
 static void an_end_that_comes_with_the_jobs_counts(void **state)
 {
 	struct rig *r = *state;
@@ -425,7 +425,7 @@ static void output_of_several_comes_in_the_order_in_which_it_came(void **state)
 	assert_int_equal(store_steps_output(r->store, &none, hear, &h, NULL), -ENOENT);
 }
 
-/* However much steps print, the ledger keeps so much of all of them; what is cut says so. */
+/* However much steps print, the ledger keeps so much of all of them; what is cut is marked. */
 static void steps_of_a_job_share_what_is_kept(void **state)
 {
 	static const char all[] = "INSERT INTO streams VALUES(1, 1, -1, 0, ?1, 0)";

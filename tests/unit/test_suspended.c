@@ -14,7 +14,7 @@ static const struct store_wish by_queue = { .want = STORE_SUSPEND,
 					    .gave_way_to = 77 };
 static const struct store_wish to_run = { .want = STORE_RUN, .by_owner = true };
 
-static void wish(struct rig *r, struct store_wish w, int64_t job, int64_t at_s)
+static void set_desired(struct rig *r, struct store_wish w, int64_t job, int64_t at_s)
 {
 	char node[REQUEST_NAME_MAX];
 
@@ -34,14 +34,14 @@ static void the_owners_suspension_counts_from_its_first_moment(void **state)
 	int64_t job = rig_job(r, NOON), jobs[4];
 
 	assert_int_equal(due(r, 1000, jobs), 0);
-	wish(r, by_owner, job, 10);
-	wish(r, by_owner, job, 50); /* said again: gains no time */
+	set_desired(r, by_owner, job, 10);
+	set_desired(r, by_owner, job, 50); /* asked again: gains no time */
 	assert_int_equal(due(r, 9, jobs), 0);
 	assert_int_equal(due(r, 10, jobs), 1);
 	assert_int_equal(jobs[0], job);
-	wish(r, to_run, job, 60);
+	set_desired(r, to_run, job, 60);
 	assert_int_equal(due(r, 1000, jobs), 0);
-	wish(r, by_owner, job, 70);
+	set_desired(r, by_owner, job, 70);
 	assert_int_equal(due(r, 69, jobs), 0);
 	assert_int_equal(due(r, 70, jobs), 1);
 	rig_tell(r, rig_report(job, 1, JOB_ENDED, 1), NOON + 80 * S_NS);
@@ -53,15 +53,15 @@ static void operators_and_the_queue_are_not_bounded(void **state)
 	struct rig *r = *state;
 	int64_t a = rig_job(r, NOON), b = rig_job(r, NOON), jobs[4];
 
-	wish(r, by_operator, a, 10);
-	wish(r, by_queue, b, 10);
+	set_desired(r, by_operator, a, 10);
+	set_desired(r, by_queue, b, 10);
 	assert_int_equal(due(r, 1000, jobs), 0);
-	wish(r, by_owner, a, 20); /* it is suspended by the operator already */
+	set_desired(r, by_owner, a, 20); /* it is suspended by the operator already */
 	assert_int_equal(due(r, 1000, jobs), 0);
-	wish(r, by_owner, b, 30); /* it does not go on by itself any more */
+	set_desired(r, by_owner, b, 30); /* it does not go on by itself any more */
 	assert_int_equal(due(r, 30, jobs), 1);
 	assert_int_equal(jobs[0], b);
-	wish(r, by_operator, b, 40); /* who takes it over */
+	set_desired(r, by_operator, b, 40); /* the operator takes it over */
 	assert_int_equal(due(r, 1000, jobs), 0);
 }
 
@@ -70,8 +70,8 @@ static void the_longest_suspension_is_first(void **state)
 	struct rig *r = *state;
 	int64_t a = rig_job(r, NOON), b = rig_job(r, NOON), jobs[4];
 
-	wish(r, by_owner, b, 10);
-	wish(r, by_owner, a, 20);
+	set_desired(r, by_owner, b, 10);
+	set_desired(r, by_owner, a, 20);
 	assert_int_equal(due(r, 1000, jobs), 2);
 	assert_int_equal(jobs[0], b);
 	assert_int_equal(jobs[1], a);

@@ -1,4 +1,4 @@
-/* Steps on the wire: what is told is what is had, and nothing malformed is acted on. */
+/* Steps on the wire: decoding returns what was encoded, and nothing malformed is acted on. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>

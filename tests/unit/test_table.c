@@ -346,7 +346,7 @@ static void times_are_shown_in_the_zone_of_the_process_and_name_it(void **state)
 	tzset();
 	assert_string_equal(table_format_cell(CELL_TIME_NS, at, buf),
 			    "2026-11-21 14:03:11 EST");
-	/* The hour that comes twice is told apart. */
+	/* The hour that comes twice is marked. */
 	assert_string_equal(table_format_cell(CELL_TIME_NS, 1793511000000000000, buf),
 			    "2026-11-01 01:30:00 EDT");
 	assert_string_equal(table_format_cell(CELL_TIME_NS, 1793514600000000000, buf),

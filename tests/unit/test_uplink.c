@@ -372,7 +372,7 @@ static void each_controller_is_asked_before_there_is_a_pause(void **unused)
 	assert_int_equal(n_started, 6);
 }
 
-/* What is held up on its way is told from what is later by its number. */
+/* The number separates a delayed report from a later one. */
 static void exchanges_are_numbered_and_numbers_grow(void **unused)
 {
 	int64_t first;

@@ -150,7 +150,7 @@ static void check_months(struct rig *r, struct store_period p, int64_t sum)
 static void any_period_is_the_sum_of_its_days(void **state)
 {
 	static const char *const accounts[] = { NULL, "a0", "a3", "none" };
-	static const char *const users[] = { NULL, "u0", "u5", "nobody" };
+	static const char *const users[] = { NULL, "u0", "u5", "ghost" };
 	static const char *const clusters[] = { NULL, NULL, "c0", "none" };
 	struct rig *r = *state;
 

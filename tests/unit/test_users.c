@@ -107,7 +107,7 @@ static void groups_are_looked_up(void **state)
 	u.min_uid = u.min_gid = 1;
 	assert_non_null(users_check(&u, 1, 1, buf));
 	assert_null(users_check(&u, 2, 2, buf));
-	assert_null(users_check(&u, 123456, 123456, buf)); /* nobody's */
+	assert_null(users_check(&u, 123456, 123456, buf)); /* no such user */
 	users_done(&u);
 }
 

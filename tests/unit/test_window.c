@@ -238,7 +238,7 @@ static void three_months_rule_looks_back_two_months(void **state)
 	assert_int_equal(look(&two, JAN + 1, WINDOW_THREE_MONTHS).available, -50);
 }
 
-/* Nobody who stays within `available` month by month exceeds any three consecutive months. */
+/* An account that stays within `available` month by month exceeds no three consecutive months. */
 static void three_months_rule_bounds_every_three_months(void **state)
 {
 	(void)state;
