@@ -17,13 +17,6 @@
 #include "common/log.h"
 #include "common/wire/wire.h"
 
-static enum job_order order_of(enum sync_want want)
-{
-	return want == SYNC_SUSPEND  ? ORDER_SUSPEND
-	       : want == SYNC_CANCEL ? ORDER_CANCEL
-				     : ORDER_RUN;
-}
-
 static void latch_cancel(struct job *j, const char *why)
 {
 	if (j->s.end.kind != END_NONE)
@@ -64,7 +57,7 @@ static int check_new(struct node *n, struct job *j, const struct sync_order *o,
 		return JOB_SIGNED_NO;
 	}
 	/* What is to be cancelled is not started. */
-	return o->want == SYNC_CANCEL ? 0 : job_signed_check(n, o, ret, err);
+	return o->want == DESIRED_CANCEL ? 0 : job_signed_check(n, o, ret, err);
 }
 
 static void take_new(struct node *n, const struct sync_order *o)
@@ -87,9 +80,9 @@ static void take_new(struct node *n, const struct sync_order *o)
 		job_fail(j, "%.250s", err.text);
 	if (!j->s.request.res.pids) /* before the request is saved: that is done once */
 		j->s.request.res.pids = default_pids(n, j);
-	if (o->want == SYNC_CANCEL)
+	if (o->want == DESIRED_CANCEL)
 		latch_cancel(j, o->reason);
-	j->order = order_of(o->want);
+	j->order = o->want;
 	if (start.is_signed) {
 		j->start = malloc(sizeof(*j->start));
 		if (j->start)
@@ -110,18 +103,18 @@ static void on_want(void *ctx, const struct sync_order *o)
 {
 	struct node *n = ctx;
 	struct job *j = job_find(n, o->job, o->attempt);
-	enum job_order order = order_of(o->want);
+	enum job_desired order = o->want;
 
 	if (!j) {
 		take_new(n, o);
 		return;
 	}
-	if (job_has_ended(j) || j->order == ORDER_CANCEL)
+	if (job_has_ended(j) || j->order == DESIRED_CANCEL)
 		return;
-	if (j->order == order && !(order == ORDER_RUN && j->is_told_to_wait))
+	if (j->order == order && !(order == DESIRED_RUN && j->is_told_to_wait))
 		return;
 	j->order = order;
-	if (order == ORDER_CANCEL)
+	if (order == DESIRED_CANCEL)
 		latch_cancel(j, o->reason);
 	job_act_after(j, 0);
 }

@@ -28,8 +28,6 @@ enum job_phase {
 	_PHASE_MAX,
 };
 
-enum job_order { ORDER_RUN, ORDER_SUSPEND, ORDER_CANCEL };
-
 enum job_pause { /* what of suspending and resuming is under way */
 		 PAUSE_NONE,
 		 PAUSE_FREEZING,
@@ -61,7 +59,7 @@ struct job {
 	struct node *node;
 	struct state_attempt s; /* what survives the agent */
 	enum job_phase phase;
-	enum job_order order;
+	enum job_desired order;
 	struct clock clock;
 	uint64_t work_id; /* cgroup of the user's processes, inside that */
 	int kill_fd;	  /* its cgroup.kill, opened beforehand; -1 */

@@ -50,7 +50,7 @@ static int act_running(struct node *n, struct job *j)
 		report_change(n, j);
 	}
 	/* To go on is to begin again: not before it is saved. */
-	if (!j->unsaved_ns || j->order != ORDER_RUN || j->pause != PAUSE_NONE)
+	if (!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE)
 		suspend_apply(n, j);
 	return 0;
 }

@@ -28,11 +28,9 @@ static void clock_to_state(struct job *j)
 
 int job_save_row(struct job *j, struct err *err)
 {
-	static const char *const orders[] = { "run", "suspend", "cancel" };
-
 	snprintf(j->s.step, sizeof(j->s.step), "%s", job_phase_name(j->phase));
 	snprintf(j->s.wanted, sizeof(j->s.wanted), "%s",
-		 j->pause >= PAUSE_CPUS ? "resume" : orders[j->order]);
+		 j->pause >= PAUSE_CPUS ? "resume" : job_desired_name(j->order));
 	j->s.state = job_state(j);
 	if (j->clock.start_ns)
 		clock_to_state(j);

@@ -7,9 +7,6 @@
 #include "common/wire/doc.h"
 
 static const char *const stream_names[] = { [SYNC_OUT] = "out", [SYNC_ERR] = "err" };
-static const char *const want_names[] = {
-	[SYNC_RUN] = "run", [SYNC_SUSPEND] = "suspend", [SYNC_CANCEL] = "cancel"
-};
 
 static json_t *encode_capacity(const struct admit_capacity *c)
 {
@@ -160,7 +157,8 @@ struct item {
 	int64_t job, number; /* seq or offset */
 	int64_t step;	     /* 0: none */
 	int32_t attempt;
-	int word; /* enum sync_stream or sync_want */
+	int stream; /* enum sync_stream */
+	enum job_desired want;
 	char text[512];
 	const json_t *request;
 	const char *credential; /* borrowed; NULL: none */
@@ -227,7 +225,7 @@ static int decode_output_ack(const json_t *j, struct item *ret, struct err *err)
 		r = wire_get_text(j, "stream", (struct wire_text){ word, sizeof(word), false },
 				  err);
 	if (r >= 0)
-		r = find_word(word, stream_names, ARRAY_LEN(stream_names), &ret->word, err);
+		r = find_word(word, stream_names, ARRAY_LEN(stream_names), &ret->stream, err);
 	if (r >= 0)
 		r = wire_get_int(j, "offset", (struct wire_int){ 0, INT64_MAX, NULL },
 				 &ret->number, err);
@@ -252,8 +250,8 @@ static int decode_order(const json_t *j, struct item *ret, struct err *err)
 	if (r >= 0)
 		r = wire_get_text(j, "want", (struct wire_text){ word, sizeof(word), false },
 				  err);
-	if (r >= 0)
-		r = find_word(word, want_names, ARRAY_LEN(want_names), &ret->word, err);
+	if (r >= 0 && job_desired_parse(word, &ret->want) < 0)
+		r = err_set(err, -EINVAL, "'%.32s' is unknown", word);
 	if (r >= 0)
 		r = wire_get_text(j, "reason",
 				  (struct wire_text){ ret->text, sizeof(ret->text), true },
@@ -292,7 +290,7 @@ static int act_output_ack(struct apply *a, const struct item *it, struct err *er
 	struct sync_chunk ack = { .job = it->job,
 				  .step = it->step,
 				  .attempt = it->attempt,
-				  .stream = (enum sync_stream)it->word,
+				  .stream = (enum sync_stream)it->stream,
 				  .offset = it->number };
 
 	(void)err;
@@ -307,7 +305,7 @@ static int act_order(struct apply *a, const struct item *it, struct err *err)
 {
 	struct sync_order order = { .job = it->job,
 				    .attempt = it->attempt,
-				    .want = (enum sync_want)it->word,
+				    .want = it->want,
 				    .credential = it->credential,
 				    .reason = it->text };
 	struct request request;

@@ -59,12 +59,10 @@ struct sync_chunk {
 	bool end;	  /* the stream is complete with this chunk */
 };
 
-enum sync_want { SYNC_RUN, SYNC_SUSPEND, SYNC_CANCEL };
-
 struct sync_order {
 	int64_t job;
 	int32_t attempt;
-	enum sync_want want;
+	enum job_desired want;
 	const struct request *request; /* NULL: the node is known to have it */
 	const char *credential;	       /* what its user signed of it; NULL: nothing */
 	const char *reason;	       /* of a cancel; "" */

@@ -11,6 +11,12 @@ static const char *const state_names[_JOB_STATE_MAX] = {
 	[JOB_SUSPENDED] = "suspended", [JOB_ENDING] = "ending",	    [JOB_ENDED] = "ended",
 };
 
+static const char *const desired_names[_DESIRED_MAX] = {
+	[DESIRED_RUN] = "run",
+	[DESIRED_SUSPEND] = "suspend",
+	[DESIRED_CANCEL] = "cancel",
+};
+
 static const char *const end_names[_END_MAX] = {
 	[END_NONE] = "none",	       [END_EXITED] = "exited",
 	[END_SIGNALED] = "signaled",   [END_LIMIT] = "limit",
@@ -37,6 +43,21 @@ static int find_word(const char *const *words, int n, const char *name)
 const char *job_state_name(enum job_state s)
 {
 	return s >= 0 && s < _JOB_STATE_MAX ? state_names[s] : "?";
+}
+
+const char *job_desired_name(enum job_desired d)
+{
+	return d >= 0 && d < _DESIRED_MAX ? desired_names[d] : "?";
+}
+
+int job_desired_parse(const char *name, enum job_desired *ret)
+{
+	int i = find_word(desired_names, _DESIRED_MAX, name);
+
+	if (i < 0)
+		return i;
+	*ret = (enum job_desired)i;
+	return 0;
 }
 
 const char *job_end_kind_name(enum job_end_kind k)

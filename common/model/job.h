@@ -23,6 +23,12 @@ enum job_state {
 const char *job_state_name(enum job_state s); /* "queued" ... */
 int job_state_parse(const char *name, enum job_state *ret);
 
+/* What the controller wants of a job on a node. The numbers are stored: jobs.want of the ledger. */
+enum job_desired { DESIRED_RUN, DESIRED_SUSPEND, DESIRED_CANCEL, _DESIRED_MAX };
+const char *job_desired_name(enum job_desired d); /* "run" "suspend" "cancel" */
+/* -EINVAL: none of them. */
+int job_desired_parse(const char *name, enum job_desired *ret);
+
 enum job_end_kind {
 	END_NONE,	/* not ended */
 	END_EXITED,	/* by itself; exit_status */

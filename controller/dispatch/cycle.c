@@ -341,7 +341,7 @@ static int suspend(struct carrying *y, int32_t number, int64_t by, struct err *e
 {
 	char reason[160], node[REQUEST_NAME_MAX];
 	struct store_wish w = { .job = id_of(y, number),
-				.want = STORE_SUSPEND,
+				.want = DESIRED_SUSPEND,
 				.reason = reason,
 				.now_ns = y->run->now_ns,
 				.gave_way_to = by,
@@ -371,7 +371,7 @@ static void take_back(const struct snapshot *s, int32_t number)
 static int resume(struct carrying *y, int32_t number, struct err *err)
 {
 	struct store_wish w = { .job = id_of(y, number),
-				.want = STORE_RUN,
+				.want = DESIRED_RUN,
 				.now_ns = y->run->now_ns,
 				.by_queue = true };
 	char node[REQUEST_NAME_MAX];

@@ -25,7 +25,7 @@ void held_add(struct held *h, size_t node, const struct store_placed *p)
 {
 	struct fit_node *n = &h->nodes[node];
 
-	if (p->state != JOB_SUSPENDED || p->wish != STORE_SUSPEND)
+	if (p->state != JOB_SUSPENDED || p->wish != DESIRED_SUSPEND)
 		n->held.ncpus += p->want.ncpus;
 	n->held.mem_bytes += fit_memory(&p->want);
 	n->held.jobfs_bytes += p->want.jobfs_bytes;

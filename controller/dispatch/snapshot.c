@@ -275,7 +275,7 @@ static int add_queued_before(struct adding *a, int64_t job)
  * for. Without that start (the controller was restarted) it runs until it is suspended. */
 static enum schedule_state state_of(const struct snapshot_ask *a, const struct store_placed *p)
 {
-	if (p->wish != STORE_SUSPEND)
+	if (p->wish != DESIRED_SUSPEND)
 		return SCHEDULE_RUNNING;
 	if (p->state == JOB_SUSPENDED)
 		return SCHEDULE_SUSPENDED;
@@ -354,7 +354,7 @@ static int hold(struct adding *a, const struct store_placed *p, const struct pla
 	if (j.user < 0 || j.group < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	/* Who is on the way from one state to the other, or not here yet, is let be. */
-	j.is_kept = p->state != JOB_RUNNING || p->wish != STORE_RUN;
+	j.is_kept = p->state != JOB_RUNNING || p->wish != DESIRED_RUN;
 	r = schedule_add_held(a->s->schedule, &j, &h, &noted.number);
 	if (r < 0)
 		return err_set(err, r, "job %lld cannot be scheduled: %s", (long long)p->job,

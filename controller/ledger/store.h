@@ -80,10 +80,9 @@ struct store_weights {
 /* 1 (STORE_TOO_LATE): it is not queued any more. -ENOENT: no such job. */
 int store_weigh(struct store *s, const struct store_weights *w, struct err *err);
 
-enum store_want { STORE_RUN, STORE_SUSPEND, STORE_CANCEL };
 struct store_wish {
 	int64_t job;
-	enum store_want want;
+	enum job_desired want;
 	const char *reason; /* for cancel: "cancelled by alice" */
 	int64_t now_ns;
 	int64_t gave_way_to; /* of a suspension by the queue: the job that gets the cores */
@@ -114,7 +113,7 @@ struct store_part {
 struct store_given {
 	int64_t job;
 	int32_t attempt;
-	enum store_want want;
+	enum job_desired want;
 	enum job_state state;
 	const char *reason, *request; /* request: JSON; of an element, its array's */
 	struct job_id array;	      /* of an element; job 0: it is none */
@@ -151,7 +150,7 @@ struct store_job {
 	int64_t job;
 	int32_t attempt;
 	enum job_state state;
-	enum store_want want;
+	enum job_desired want;
 	uint32_t uid;
 	const char *cluster, *account, *user, *queue, *name, *node; /* node NULL: queued */
 	const char *request, *usage, *end, *cpus, *note; /* JSON, JSON, JSON; or NULL */

@@ -222,7 +222,7 @@ int64_t parts_used_ms(struct rig *r)
 	return n;
 }
 
-void parts_wish(struct rig *r, int64_t job, enum store_want want, int expected)
+void parts_wish(struct rig *r, int64_t job, enum job_desired want, int expected)
 {
 	const struct store_wish w = {
 		.job = job, .want = want, .reason = "by alice", .now_ns = NOON + 3 * S_NS

@@ -38,7 +38,7 @@ bool parts_tell(struct rig *r, int node, struct report rep, int64_t now_ns);
 /* What the node gets. */
 struct parts_told parts_given(struct rig *r, int node);
 int64_t parts_held_cores(struct rig *r, int node);
-void parts_wish(struct rig *r, int64_t job, enum store_want want, int expected);
+void parts_wish(struct rig *r, int64_t job, enum job_desired want, int expected);
 /* A figure of the ledger's one attempt. */
 int64_t parts_of_attempt(struct rig *r, const char *what);
 /* What was charged by use, which the sums of days have too. */

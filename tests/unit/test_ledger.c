@@ -266,7 +266,7 @@ static void suspension_frees_cores_alone(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_wish wish = { .job = job, .want = STORE_SUSPEND, .now_ns = NOON };
+	struct store_wish wish = { .job = job, .want = DESIRED_SUSPEND, .now_ns = NOON };
 	_cleanup_free_ struct fit_node *before = NULL, *after = NULL;
 	char node[REQUEST_NAME_MAX];
 	size_t n;
@@ -286,13 +286,14 @@ static void wishes_come_too_late_for_what_has_ended(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_wish wish = {
-		.job = job, .want = STORE_CANCEL, .reason = "cancelled by alice", .now_ns = NOON
-	};
+	struct store_wish wish = { .job = job,
+				   .want = DESIRED_CANCEL,
+				   .reason = "cancelled by alice",
+				   .now_ns = NOON };
 	char node[REQUEST_NAME_MAX];
 
 	assert_int_equal(store_wish(r->store, &wish, node, NULL), 0);
-	wish.want = STORE_RUN;
+	wish.want = DESIRED_RUN;
 	assert_int_equal(store_wish(r->store, &wish, node, NULL), STORE_TOO_LATE);
 	rig_tell(r, rig_report(job, 1, JOB_ENDED, 4), NOON + 4 * S_NS);
 	assert_int_equal(store_wish(r->store, &wish, node, NULL), STORE_TOO_LATE);

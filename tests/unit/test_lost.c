@@ -218,7 +218,7 @@ static void one_that_is_being_cancelled_is_not_queued_again(void **state)
 	struct rig *r = *state;
 	int64_t job = running(r, again);
 	const struct store_wish wish = { .job = job,
-					 .want = STORE_CANCEL,
+					 .want = DESIRED_CANCEL,
 					 .reason = "cancelled by alice",
 					 .now_ns = NOON + 50 * S_NS };
 	char node[REQUEST_NAME_MAX];

@@ -370,7 +370,7 @@ static void disturb(struct rig *r, uint64_t *seed, int64_t now)
 					       .nice = random_of(seed, 9),
 					       .author = "alice" };
 	const struct store_wish cancel = {
-		.job = job, .want = STORE_CANCEL, .reason = "x", .now_ns = now
+		.job = job, .want = DESIRED_CANCEL, .reason = "x", .now_ns = now
 	};
 	const struct store_gift gift = { .job = job, .node = "n1" };
 	char node[REQUEST_NAME_MAX];

@@ -126,7 +126,7 @@ static void the_first_node_is_told_when_all_others_run(void **state)
 	assert_int_equal(parts_given(r, 0).n, 0);
 	t = parts_given(r, 1);
 	assert_int_equal(t.n, 1);
-	assert_int_equal(t.g.want, STORE_RUN);
+	assert_int_equal(t.g.want, DESIRED_RUN);
 	assert_int_equal(t.g.part.index, 1);
 	assert_int_equal(t.g.part.n, 3);
 	assert_string_equal(t.hosts, "n1=2,n2=2,n3=2");

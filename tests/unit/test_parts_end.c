@@ -33,10 +33,10 @@ static void one_kill_for_the_whole_job_when_a_part_exceeds(void **state)
 
 	assert_true(parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS));
 	t = parts_given(r, 0);
-	assert_int_equal(t.g.want, STORE_CANCEL);
+	assert_int_equal(t.g.want, DESIRED_CANCEL);
 	if (!strstr(t.reason, "node n2") || !strstr(t.reason, "vmem limit exceeded"))
 		fail_msg("%s", t.reason);
-	assert_int_equal(parts_given(r, 2).g.want, STORE_CANCEL);
+	assert_int_equal(parts_given(r, 2).g.want, DESIRED_CANCEL);
 	assert_int_equal(parts_given(r, 1).n, 0);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	/* Another one that ends so later is not the reason. */
@@ -66,7 +66,7 @@ static void a_reason_in_any_alphabet_is_cut_between_characters(void **state)
 			strcpy(text + shift + 2 * i, "\xd0\x96");
 		assert_true(parts_tell(r, 1, rep, NOON + 5 * S_NS));
 		t = parts_given(r, 0);
-		assert_int_equal(t.g.want, STORE_CANCEL);
+		assert_int_equal(t.g.want, DESIRED_CANCEL);
 		assert_non_null(strstr(t.reason, "\xd0\x96"));
 		assert_true(utf8_is_valid(t.reason));
 		parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
@@ -129,7 +129,7 @@ static void the_reason_is_waited_for(void **state)
 	assert_false(is_taken(r, exited(job, 2, 205), NOON + 6 * S_NS));
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	for (int i = 1; i < 3; i++)
-		assert_int_equal(parts_given(r, i).g.want, STORE_CANCEL);
+		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
 	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_false(is_taken(r, exited(job, 2, 205), NOON + 7 * S_NS));
 	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 7 * S_NS);
@@ -182,7 +182,7 @@ static void when_the_first_node_ends_the_others_are_told(void **state)
 	assert_true(parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS));
 	assert_int_equal(parts_given(r, 0).n, 0);
 	for (int i = 1; i < 3; i++) {
-		assert_int_equal(parts_given(r, i).g.want, STORE_CANCEL);
+		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
 		assert_string_equal(parts_given(r, i).reason, "the job has ended");
 	}
 }
@@ -195,8 +195,8 @@ static void a_part_that_cannot_start_brings_it_down_before_the_first_was_told(vo
 	parts_give(r, job, NOON);
 	assert_true(parts_tell(r, 2, parts_ended(job, 1, END_FAILED, 0), NOON + S_NS));
 	assert_int_equal(parts_given(r, 0).n, 1);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
-	assert_int_equal(parts_given(r, 1).g.want, STORE_CANCEL);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
+	assert_int_equal(parts_given(r, 1).g.want, DESIRED_CANCEL);
 	parts_tell(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_FAILED);
 	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 0);
@@ -207,21 +207,21 @@ static void wishes_reach_every_node(void **state)
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
 
-	parts_wish(r, job, STORE_SUSPEND, 0);
+	parts_wish(r, job, DESIRED_SUSPEND, 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(parts_given(r, i).g.want, STORE_SUSPEND);
+		assert_int_equal(parts_given(r, i).g.want, DESIRED_SUSPEND);
 	parts_show(r, 1, job, JOB_SUSPENDED, NOON + 4 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	assert_int_equal(parts_held_cores(r, 1), 0);
 	assert_int_equal(parts_held_cores(r, 0), 2);
 	parts_show(r, 0, job, JOB_SUSPENDED, NOON + 4 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_SUSPENDED);
-	parts_wish(r, job, STORE_RUN, 0);
+	parts_wish(r, job, DESIRED_RUN, 0);
 	for (int i = 0; i < 3; i++)
 		assert_int_equal(parts_held_cores(r, i), 2);
-	parts_wish(r, job, STORE_CANCEL, 0);
+	parts_wish(r, job, DESIRED_CANCEL, 0);
 	for (int i = 0; i < 3; i++)
-		assert_int_equal(parts_given(r, i).g.want, STORE_CANCEL);
+		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
 }
 
 static void cancelled_before_the_first_node_was_told(void **state)
@@ -230,8 +230,8 @@ static void cancelled_before_the_first_node_was_told(void **state)
 	int64_t job = parts_submit(r, false);
 
 	parts_give(r, job, NOON);
-	parts_wish(r, job, STORE_CANCEL, 0);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
+	parts_wish(r, job, DESIRED_CANCEL, 0);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
 	/* A part that dies of another signal than the order's has no other reason. */
 	parts_tell(r, 1, parts_ended(job, 1, END_SIGNALED, 0), NOON + 2 * S_NS);
 	parts_tell(r, 0, parts_ended(job, 1, END_CANCELLED, 0), NOON + 2 * S_NS);
@@ -260,8 +260,8 @@ static int64_t with_n2_lost(struct rig *r, bool requeue)
 			   NOON + (i == 1 ? 10 : 150) * S_NS);
 	lose_n2(r, 1);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
-	assert_int_equal(parts_given(r, 2).g.want, STORE_CANCEL);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
+	assert_int_equal(parts_given(r, 2).g.want, DESIRED_CANCEL);
 	lose_n2(r, 0); /* once */
 	return job;
 }
@@ -297,7 +297,7 @@ static void it_is_queued_again_where_it_asked_for_that(void **state)
 	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
 	assert_int_equal(parts_of_attempt(r, "end_kind"), END_NODE_LOST);
 	/* The former attempt's other node still gets the order, and its report adds nothing. */
-	assert_int_equal(parts_given(r, 2).g.want, STORE_CANCEL);
+	assert_int_equal(parts_given(r, 2).g.want, DESIRED_CANCEL);
 	assert_int_equal(parts_held_cores(r, 2), 2);
 	parts_tell(r, 2, parts_ended(job, 3, END_CANCELLED, 90), NOON + 202 * S_NS);
 	assert_int_equal(parts_held_cores(r, 2), 0);
@@ -305,7 +305,7 @@ static void it_is_queued_again_where_it_asked_for_that(void **state)
 	parts_give(r, job, NOON + 300 * S_NS);
 	assert_int_equal(rig_number(r, "SELECT MAX(attempt) FROM parts"), 2);
 	assert_int_equal(parts_given(r, 1).g.attempt, 2);
-	assert_int_equal(parts_given(r, 1).g.want, STORE_RUN);
+	assert_int_equal(parts_given(r, 1).g.want, DESIRED_RUN);
 	parts_verify(r);
 }
 
@@ -314,7 +314,7 @@ static void its_owner_may_cancel_it_before_it_is_queued_again(void **state)
 	struct rig *r = *state;
 	int64_t job = with_n2_lost(r, true);
 
-	parts_wish(r, job, STORE_CANCEL, 0);
+	parts_wish(r, job, DESIRED_CANCEL, 0);
 	parts_tell(r, 0, parts_ended(job, 3, END_CANCELLED, 12), NOON + 201 * S_NS);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
 	assert_int_equal(rig_see(r, job).end, END_CANCELLED);
@@ -333,7 +333,7 @@ static void the_first_node_is_lost(void **state)
 	assert_int_equal(lost.n_lost, 1);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 	for (int i = 1; i < 3; i++) {
-		assert_int_equal(parts_given(r, i).g.want, STORE_CANCEL);
+		assert_int_equal(parts_given(r, i).g.want, DESIRED_CANCEL);
 		parts_tell(r, i, parts_ended(job, 3, END_CANCELLED, 11), NOON + 201 * S_NS);
 	}
 	assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 22 * S_NS);
@@ -366,7 +366,7 @@ static void a_part_that_ends_by_itself_is_no_good_end(void **state)
 	int64_t job = parts_running(r, false);
 
 	parts_tell(r, 1, parts_ended(job, 2, END_EXITED, 5), NOON + 5 * S_NS);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
 	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_EXITED);
 	assert_int_equal(parts_of_attempt(r, "exit_status"), -1);
@@ -391,7 +391,7 @@ static void a_part_that_was_found_goes_on(void **state)
 	assert_int_equal(out.n_refusals, 0);
 	sync_result_done(&out);
 	assert_int_equal(parts_given(r, 1).n, 1);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_RUN);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_RUN);
 	parts_tell(r, 1, parts_ended(job, 2, END_CANCELLED, 5), NOON + 31 * S_NS);
 	assert_int_equal(store_ingest(r->store, &in, &from, &out, NULL), 0);
 	assert_int_equal(out.n_refusals, 1); /* it had ended */
@@ -408,7 +408,7 @@ static void a_reboot_under_a_part_brings_it_down(void **state)
 	parts_say(r, &back, &out);
 	assert_int_equal(out.n_stirred, 1);
 	sync_result_done(&out);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
 	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 9), NOON + 31 * S_NS);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 }
@@ -420,12 +420,12 @@ static void a_part_that_its_agent_does_not_know_is_given_up_after_a_while(void *
 
 	parts_hello(r, 1, NOON + 10 * S_NS);
 	assert_int_equal(parts_given(r, 1).n, 0);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_RUN);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_RUN);
 	parts_show(r, 1, job, JOB_RUNNING, NOON + 12 * S_NS); /* it was overtaken */
 	assert_int_equal(parts_given(r, 1).n, 1);
 	parts_hello(r, 1, NOON + 20 * S_NS);
 	parts_hello(r, 1, NOON + 40 * S_NS);
-	assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
+	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
 }
 
 /* ---- a disk that fails ---- */
@@ -472,9 +472,9 @@ static void no_failure_of_the_disk_leaves_half_a_fall(void **state)
 		failures += rc < 0;
 		rig_reopen(r);
 		if (rc < 0)
-			assert_int_equal(parts_given(r, 0).g.want, STORE_RUN);
+			assert_int_equal(parts_given(r, 0).g.want, DESIRED_RUN);
 		assert_int_equal(say_it_fell(r, job), 0);
-		assert_int_equal(parts_given(r, 0).g.want, STORE_CANCEL);
+		assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
 		assert_int_equal(parts_of_attempt(r, "usage ->> '$.cpu_ns'"), 5 * S_NS);
 		parts_verify(r);
 		rig_close(&own);

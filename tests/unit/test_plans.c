@@ -263,7 +263,7 @@ static void step_in(struct rig *r, int64_t job, int64_t now_ns)
 	free(spec);
 }
 
-static void set_desired(struct rig *r, int64_t job, enum store_want want, int64_t now_ns)
+static void set_desired(struct rig *r, int64_t job, enum job_desired want, int64_t now_ns)
 {
 	const struct store_wish w = {
 		.job = job, .want = want, .reason = "x", .now_ns = now_ns
@@ -295,8 +295,8 @@ static void live(struct rig *r, int64_t job, int64_t now_ns)
 	assert_int_equal(rig_say(r, &say, &result), 0);
 	sync_result_done(&result);
 	step_in(r, job, now_ns);
-	set_desired(r, job, STORE_SUSPEND, now_ns);
-	set_desired(r, job, STORE_RUN, now_ns);
+	set_desired(r, job, DESIRED_SUSPEND, now_ns);
+	set_desired(r, job, DESIRED_RUN, now_ns);
 	look_around(r, job);
 	rep = rig_report(job, 2, JOB_ENDED, 1);
 	rep.started_ns = rep.at_ns = rep.ended_ns = now_ns;
@@ -346,7 +346,7 @@ static void work(struct rig *r, struct cycle *c)
 	schedule(r, c, LATER(20));
 	look_around(r, waits);
 	be_operated(r, waits, LATER(20));
-	set_desired(r, array, STORE_CANCEL, LATER(21));
+	set_desired(r, array, DESIRED_CANCEL, LATER(21));
 	schedule(r, c, LATER(21));
 }
 

@@ -59,7 +59,7 @@ static void check_law(struct model *m)
 static void cancel(struct model *m)
 {
 	struct store_wish w = { .job = m->job,
-				.want = STORE_CANCEL,
+				.want = DESIRED_CANCEL,
 				.reason = "cancelled",
 				.now_ns = m->q->now_ns };
 	char node[REQUEST_NAME_MAX];

@@ -83,9 +83,10 @@ static void a_cancel_says_whether_the_job_was_queued(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before = place_now(r);
-	struct store_wish w = {
-		.job = job, .want = STORE_CANCEL, .reason = "cancelled by alice", .now_ns = NOON
-	};
+	struct store_wish w = { .job = job,
+				.want = DESIRED_CANCEL,
+				.reason = "cancelled by alice",
+				.now_ns = NOON };
 	char node[REQUEST_NAME_MAX];
 
 	assert_int_equal(store_wish(r->store, &w, node, NULL), 0);

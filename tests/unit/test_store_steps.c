@@ -124,7 +124,7 @@ static void only_a_job_that_runs_has_steps(void **state)
 {
 	struct rig *r = *state;
 	const struct store_wish cancel = {
-		.job = 1, .want = STORE_CANCEL, .reason = "x", .now_ns = LATER(3)
+		.job = 1, .want = DESIRED_CANCEL, .reason = "x", .now_ns = LATER(3)
 	};
 	char node[REQUEST_NAME_MAX];
 	int64_t job = rig_job(r, NOON), first;

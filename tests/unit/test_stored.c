@@ -57,7 +57,7 @@ static int64_t submit(struct rig *r, const char *user, char of)
 static void cancel(struct rig *r, int64_t job, int64_t now_ns)
 {
 	const struct store_wish w = {
-		.job = job, .want = STORE_CANCEL, .reason = "x", .now_ns = now_ns
+		.job = job, .want = DESIRED_CANCEL, .reason = "x", .now_ns = now_ns
 	};
 	char node[REQUEST_NAME_MAX];
 

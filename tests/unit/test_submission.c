@@ -145,9 +145,10 @@ static void run_to_end(struct rig *r, int64_t job, int status)
 
 static void cancel(struct rig *r, int64_t job)
 {
-	const struct store_wish w = {
-		.job = job, .want = STORE_CANCEL, .reason = "cancelled by alice", .now_ns = NOON
-	};
+	const struct store_wish w = { .job = job,
+				      .want = DESIRED_CANCEL,
+				      .reason = "cancelled by alice",
+				      .now_ns = NOON };
 	char node[REQUEST_NAME_MAX];
 
 	assert_int_equal(store_wish(r->store, &w, node, NULL), 0);

@@ -7,12 +7,12 @@
 #include "controller/ledger/attempts/suspended.h"
 #include "tests/unit/ledger_rig.h"
 
-static const struct store_wish by_owner = { .want = STORE_SUSPEND, .by_owner = true };
-static const struct store_wish by_operator = { .want = STORE_SUSPEND };
-static const struct store_wish by_queue = { .want = STORE_SUSPEND,
+static const struct store_wish by_owner = { .want = DESIRED_SUSPEND, .by_owner = true };
+static const struct store_wish by_operator = { .want = DESIRED_SUSPEND };
+static const struct store_wish by_queue = { .want = DESIRED_SUSPEND,
 					    .by_queue = true,
 					    .gave_way_to = 77 };
-static const struct store_wish to_run = { .want = STORE_RUN, .by_owner = true };
+static const struct store_wish to_run = { .want = DESIRED_RUN, .by_owner = true };
 
 static void set_desired(struct rig *r, struct store_wish w, int64_t job, int64_t at_s)
 {

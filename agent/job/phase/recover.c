@@ -26,9 +26,8 @@ static void take_order(struct job *j)
 {
 	const char *w = j->s.wanted;
 
-	j->order = !strcmp(w, "suspend")  ? ORDER_SUSPEND
-		   : !strcmp(w, "cancel") ? ORDER_CANCEL
-					  : ORDER_RUN;
+	if (job_desired_parse(w, &j->order) < 0)
+		j->order = DESIRED_RUN;
 	/* It was to go on, and on which cores was not yet in force: choose again. */
 	if (!strcmp(w, "resume"))
 		memset(&j->s.cpus, 0, sizeof(j->s.cpus));

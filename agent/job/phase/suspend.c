@@ -79,16 +79,16 @@ void suspend_apply(struct node *n, struct job *j)
 	}
 	if (j->pause != PAUSE_NONE)
 		return;
-	if (j->order == ORDER_SUSPEND && !is_ours(j))
+	if (j->order == DESIRED_SUSPEND && !is_ours(j))
 		begin_suspend(n, j);
-	else if (j->order == ORDER_RUN && is_ours(j))
+	else if (j->order == DESIRED_RUN && is_ours(j))
 		begin_resume(n, j);
 }
 
 static void wake_others(struct node *n, const struct job *except)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
-		if (j != except && j->phase == PHASE_RUNNING && j->order == ORDER_RUN &&
+		if (j != except && j->phase == PHASE_RUNNING && j->order == DESIRED_RUN &&
 		    is_ours(j))
 			job_act_after(j, 0);
 }

@@ -61,16 +61,16 @@ static void set_why(struct doc *d, const struct api *a, const struct store_job *
 		snprintf(why, sizeof(why),
 			 "node %s is not heard of; the job runs on there if the node does",
 			 row->node);
-	else if (row->state != JOB_ENDED && row->want == STORE_CANCEL)
+	else if (row->state != JOB_ENDED && row->want == DESIRED_CANCEL)
 		snprintf(why, sizeof(why), "it is being cancelled");
-	else if (row->state != JOB_ENDED && row->want == STORE_SUSPEND && row->gave_way_to)
+	else if (row->state != JOB_ENDED && row->want == DESIRED_SUSPEND && row->gave_way_to)
 		snprintf(why, sizeof(why),
 			 "gave its cores to job %lld, and goes on when they are free; time "
 			 "suspended counts for neither walltime nor charge",
 			 (long long)row->gave_way_to);
 	else if (row->state != JOB_ENDED && row->owner_suspended_ns)
 		suspended_why(a, row->owner_suspended_ns, why, sizeof(why));
-	else if (row->state == JOB_SUSPENDED && row->want == STORE_RUN)
+	else if (row->state == JOB_SUSPENDED && row->want == DESIRED_RUN)
 		snprintf(why, sizeof(why), "its node resumes it when cores are free");
 	doc_text(d, "why", why);
 }

@@ -186,7 +186,7 @@ static int wake_nodes(struct call *c, const struct owned_job *job, const char *n
 	return store_array_nodes(c->api->c.store, c->id, wake_node, c->api, err);
 }
 
-static int wish(struct call *c, enum store_want want, struct err *err)
+static int wish(struct call *c, enum job_desired want, struct err *err)
 {
 	char reason[128], node[REQUEST_NAME_MAX];
 	struct store_wish w = {
@@ -199,7 +199,7 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 		return r;
 	w.by_owner = job.uid == c->who.uid;
 	snprintf(reason, sizeof(reason), "cancelled by %s", c->user);
-	if (want != STORE_CANCEL)
+	if (want != DESIRED_CANCEL)
 		w.reason = NULL;
 	r = store_wish(c->api->c.store, &w, node, err);
 	if (r > 0)
@@ -207,9 +207,9 @@ static int wish(struct call *c, enum store_want want, struct err *err)
 	if (r < 0)
 		return r;
 	log_job(LOG_INFO, c->id, "wish", "%s wishes: %s", c->user,
-		want == STORE_CANCEL	? "cancel"
-		: want == STORE_SUSPEND ? "suspend"
-					: "resume");
+		want == DESIRED_CANCEL	  ? "cancel"
+		: want == DESIRED_SUSPEND ? "suspend"
+					  : "resume");
 	r = wake_nodes(c, &job, node, err);
 	api_wake_job(c->api, c->id);
 	api_request_cycle(c->api);
@@ -275,15 +275,15 @@ int route_priority(struct call *c, struct err *err)
 
 int route_cancel(struct call *c, struct err *err)
 {
-	return wish(c, STORE_CANCEL, err);
+	return wish(c, DESIRED_CANCEL, err);
 }
 
 int route_suspend(struct call *c, struct err *err)
 {
-	return wish(c, STORE_SUSPEND, err);
+	return wish(c, DESIRED_SUSPEND, err);
 }
 
 int route_resume(struct call *c, struct err *err)
 {
-	return wish(c, STORE_RUN, err);
+	return wish(c, DESIRED_RUN, err);
 }

@@ -87,9 +87,9 @@ static bool is_open(const struct store_given *g, const struct sync_hold *h)
 	if (!h)
 		return true;
 	switch (g->want) {
-	case STORE_CANCEL:
+	case DESIRED_CANCEL:
 		return h->state != JOB_ENDING && h->state != JOB_ENDED;
-	case STORE_SUSPEND:
+	case DESIRED_SUSPEND:
 		return h->state == JOB_RUNNING || h->state == JOB_STARTING;
 	default:
 		return h->state == JOB_SUSPENDED;
@@ -118,14 +118,13 @@ static int set_request(struct wants *w, const struct store_given *g, json_t *j, 
 
 static json_t *encode_want(const struct store_given *g)
 {
-	static const char *const words[] = { "run", "suspend", "cancel" };
 	_cleanup_json_ json_t *j =
 		json_pack("{s:I,s:i,s:s}", "job", (json_int_t)g->job, "attempt",
-			  (int)g->attempt, "want", words[g->want]);
+			  (int)g->attempt, "want", job_desired_name(g->want));
 
 	if (!j)
 		return NULL;
-	if (g->want == STORE_CANCEL && *g->reason)
+	if (g->want == DESIRED_CANCEL && *g->reason)
 		json_object_set_new(j, "reason", json_string(g->reason));
 	return TAKE_PTR(j);
 }

@@ -41,7 +41,7 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 						   " FROM jobs j JOIN attempts b ON b.job = "
 						   "j.job AND b.attempt = j.attempt"
 						   " WHERE j.job = ?1 AND j.attempt = ?2"
-						   " AND (j.want <> " SQL_STORE_CANCEL
+						   " AND (j.want <> " SQL_DESIRED_CANCEL
 						   " OR b.verdict_kind = " SQL_END_NODE_LOST
 						   ")",
 			 "ii", l->job, (int64_t)l->attempt);
@@ -78,7 +78,7 @@ int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET state = " SQL_JOB_QUEUED
-			   ", node = NULL, want = " SQL_STORE_RUN ","
+			   ", node = NULL, want = " SQL_DESIRED_RUN ","
 			   " want_reason = NULL, gave_way_to = 0, owner_suspended_ns = 0,"
 			   " started_ns = 0,"
 			   " ended_ns = 0, end = NULL WHERE job = ?1",

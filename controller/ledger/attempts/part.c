@@ -245,7 +245,7 @@ static int stands(struct store *s, const struct store_at *at, struct err *err)
 			 "SELECT 1 FROM attempts a JOIN jobs j ON j.job = a.job"
 			 " AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
 			 " AND a.closed = " SQL_STORE_OPEN " AND a.verdict_kind = " SQL_END_NONE
-			 " AND j.want <> " SQL_STORE_CANCEL,
+			 " AND j.want <> " SQL_DESIRED_CANCEL,
 			 "ii", at->job, (int64_t)at->attempt);
 
 	if (r >= 0)
@@ -269,7 +269,7 @@ static int write_verdict(struct store *s, const struct store_fall *f, const stru
 			   "iiti", f->at.job, (int64_t)f->at.attempt, text, (int64_t)end->kind);
 	if (r >= 0)
 		r = db_run(s->db, err,
-			   "UPDATE jobs SET want = " SQL_STORE_CANCEL
+			   "UPDATE jobs SET want = " SQL_DESIRED_CANCEL
 			   ", want_reason = ?2, gave_way_to = 0"
 			   " WHERE job = ?1",
 			   "it", f->at.job, why);
@@ -329,7 +329,7 @@ static int load_wait(struct store *s, const struct store_at *at, int64_t *ret_si
 		"SELECT a.held_ns FROM attempts a JOIN jobs j ON j.job = a.job"
 		" AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
 		" AND a.closed = " SQL_STORE_OPEN " AND a.verdict_kind = " SQL_END_NONE
-		" AND j.want <> " SQL_STORE_CANCEL
+		" AND j.want <> " SQL_DESIRED_CANCEL
 		" AND EXISTS(SELECT 1 FROM parts p WHERE p.job = a.job"
 		" AND p.attempt = a.attempt AND p.part > 0 AND p.closed = " SQL_STORE_OPEN ")",
 		"ii", at->job, (int64_t)at->attempt);

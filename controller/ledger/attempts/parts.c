@@ -71,7 +71,7 @@ int store_parts_give(struct store *s, const struct store_gift *g, struct err *er
 	X(IN_USE_MEM_BYTES,   ", p.mem_bytes") \
 	X(IN_USE_JOBFS_BYTES, ", p.jobfs_bytes") \
 	X(IN_USE_NGPUS,       ", p.ngpus") \
-	X(IN_USE_FREES_CORES, ", CASE WHEN j.want = " SQL_STORE_SUSPEND " AND CASE WHEN p.part" \
+	X(IN_USE_FREES_CORES, ", CASE WHEN j.want = " SQL_DESIRED_SUSPEND " AND CASE WHEN p.part" \
 		" = 0 THEN a.state ELSE p.state END = " SQL_JOB_SUSPENDED " THEN 1 ELSE 0 END") \
 	X(IN_USE_EXCLUSIVE,   ", j.exclusive") \
 	X(IN_USE_GPU_MODEL,   ", j.gpu_model") \

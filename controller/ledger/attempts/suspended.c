@@ -10,7 +10,7 @@ int store_suspended(struct store *s, int64_t before_ns, int64_t *ret, int max, s
 	int r = db_query(
 		s->db, err, &st,
 		"SELECT job FROM jobs WHERE owner_suspended_ns > 0 AND state < " SQL_JOB_ENDED
-		" AND owner_suspended_ns <= ?1 AND want = " SQL_STORE_SUSPEND
+		" AND owner_suspended_ns <= ?1 AND want = " SQL_DESIRED_SUSPEND
 		" ORDER BY owner_suspended_ns LIMIT ?2",
 		"ii", before_ns, (int64_t)max);
 

@@ -8,8 +8,8 @@
 /* jobs.owner_suspended_ns when a desired state ?2 is set, by the owner where ?5 is not 0, at
  * ?6. A repeat keeps the time; an operator who suspends the job too takes it over. */
 #define STORE_OWNER_SUSPENDED                                                                  \
-	"CASE WHEN ?2 <> " SQL_STORE_SUSPEND " OR ?5 = 0 THEN 0"                               \
-	" WHEN want = " SQL_STORE_SUSPEND " AND gave_way_to = 0"                               \
+	"CASE WHEN ?2 <> " SQL_DESIRED_SUSPEND " OR ?5 = 0 THEN 0"                             \
+	" WHEN want = " SQL_DESIRED_SUSPEND " AND gave_way_to = 0"                             \
 	" THEN owner_suspended_ns ELSE ?6 END"
 
 /* Jobs whose owners suspended them at `before_ns` or earlier, longest first, at most max. How

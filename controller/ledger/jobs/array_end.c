@@ -76,7 +76,7 @@ static int load_closing(struct store *s, int64_t job, struct closing *ret, struc
 				 .n_dropped = db_int(st, 1),
 				 .n_ended = db_int(st, 2),
 				 .n_well = db_int(st, 3),
-				 .is_cancelled = db_int(st, 4) == STORE_CANCEL };
+				 .is_cancelled = db_int(st, 4) == DESIRED_CANCEL };
 	snprintf(ret->reason, sizeof(ret->reason), "%s", store_text(st, 5));
 	db_done(st);
 	return ret->n_dropped + ret->n_ended == ret->n;
@@ -164,7 +164,7 @@ static int cancel_elements(struct store *s, const struct store_wish *w, struct e
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET state = " SQL_JOB_ENDED
-			   ", ended_ns = ?2, want = " SQL_STORE_CANCEL ","
+			   ", ended_ns = ?2, want = " SQL_DESIRED_CANCEL ","
 			   " want_reason = ?3, end = ?4 WHERE array_job = ?1 AND array_job > 0 "
 			   "AND state = " SQL_JOB_QUEUED,
 			   "iitt", w->job, w->now_ns, w->reason, end);
@@ -173,16 +173,16 @@ static int cancel_elements(struct store *s, const struct store_wish *w, struct e
 
 int store_array_wish(struct store *s, const struct store_wish *w, struct err *err)
 {
-	int r = w->want == STORE_CANCEL ? cancel_elements(s, w, err)
-					: store_announce_tasks(s, w->job, err);
+	int r = w->want == DESIRED_CANCEL ? cancel_elements(s, w, err)
+					  : store_announce_tasks(s, w->job, err);
 
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET owner_suspended_ns = " STORE_OWNER_SUSPENDED ","
 			   " want = ?2, want_reason = ?3, gave_way_to = ?4"
 			   " WHERE array_job = ?1 AND array_job > 0 AND state > " SQL_JOB_QUEUED
-			   " AND state < " SQL_JOB_ENDED " AND want <> " SQL_STORE_CANCEL
-			   " AND (?2 <> " SQL_STORE_RUN " OR gave_way_to = 0)",
+			   " AND state < " SQL_JOB_ENDED " AND want <> " SQL_DESIRED_CANCEL
+			   " AND (?2 <> " SQL_DESIRED_RUN " OR gave_way_to = 0)",
 			   "iitiii", w->job, (int64_t)w->want, w->reason, INT64_C(0),
 			   (int64_t)w->by_owner, w->now_ns);
 	if (r >= 0)

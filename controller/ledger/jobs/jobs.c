@@ -14,7 +14,7 @@
 
 struct job_now {
 	enum job_state state;
-	enum store_want want;
+	enum job_desired want;
 	bool is_array;
 	char node[REQUEST_NAME_MAX];
 	int64_t gave_way_to;
@@ -46,7 +46,7 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 	if (r == 0)
 		return err_set(err, -ENOENT, "no job %lld", (long long)job);
 	ret->state = (enum job_state)(int)db_int(st, NOW_STATE);
-	ret->want = (enum store_want)(int)db_int(st, NOW_WANT);
+	ret->want = (enum job_desired)(int)db_int(st, NOW_WANT);
 	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, NOW_NODE));
 	ret->is_array = (db_int(st, NOW_WITHHELD) & STORE_IS_ARRAY) != 0;
 	ret->gave_way_to = db_int(st, NOW_GAVE_WAY_TO);
@@ -64,7 +64,7 @@ static int cancel_queued(struct store *s, const struct store_wish *w, struct err
 	if (r >= 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET state = " SQL_JOB_ENDED
-			   ", ended_ns = ?2, want = " SQL_STORE_CANCEL ","
+			   ", ended_ns = ?2, want = " SQL_DESIRED_CANCEL ","
 			   " want_reason = ?3, end = ?4 WHERE job = ?1",
 			   "iitt", w->job, w->now_ns, w->reason, text);
 	return r < 0 ? r : store_credential_drop(s, w->job, err);
@@ -102,14 +102,14 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 /* Whom the queue suspended the queue resumes, and whom somebody did, they do. */
 static int check_suspender(const struct store_wish *w, const struct job_now *now)
 {
-	bool is_suspended = now->want == STORE_SUSPEND;
+	bool is_suspended = now->want == DESIRED_SUSPEND;
 
 	if (w->by_queue)
-		return is_suspended == (w->want == STORE_RUN) &&
+		return is_suspended == (w->want == DESIRED_RUN) &&
 				       (!is_suspended || now->gave_way_to)
 			       ? 0
 			       : STORE_TOO_LATE;
-	return w->want == STORE_RUN && is_suspended && now->gave_way_to ? STORE_GAVE_WAY : 0;
+	return w->want == DESIRED_RUN && is_suspended && now->gave_way_to ? STORE_GAVE_WAY : 0;
 }
 
 int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUEST_NAME_MAX],
@@ -121,10 +121,10 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 	if (r < 0)
 		return r;
 	/* Cancelled by somebody it is not queued again. */
-	now.is_falling &= now.want == STORE_CANCEL && w->want == STORE_CANCEL;
-	if (now.state == JOB_ENDED || (now.want == STORE_CANCEL && !now.is_falling))
+	now.is_falling &= now.want == DESIRED_CANCEL && w->want == DESIRED_CANCEL;
+	if (now.state == JOB_ENDED || (now.want == DESIRED_CANCEL && !now.is_falling))
 		return STORE_TOO_LATE;
-	if (now.state == JOB_QUEUED && w->want != STORE_CANCEL && !now.is_array)
+	if (now.state == JOB_QUEUED && w->want != DESIRED_CANCEL && !now.is_array)
 		return STORE_NOT_RUNNING;
 	r = check_suspender(w, &now);
 	if (r != 0)

@@ -132,7 +132,7 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.job = db_int(st, VIEW_JOB),
 		.attempt = (int)db_int(st, VIEW_ATTEMPT),
 		.state = (enum job_state)(int)db_int(st, VIEW_STATE),
-		.want = (enum store_want)(int)db_int(st, VIEW_WANT),
+		.want = (enum job_desired)(int)db_int(st, VIEW_WANT),
 		.uid = (uint32_t)db_int(st, VIEW_UID),
 		.cluster = store_text(st, VIEW_CLUSTER),
 		.account = store_text(st, VIEW_ACCOUNT),

@@ -41,13 +41,13 @@ static const char given_sql[] =
 	" FROM attempts a JOIN jobs j ON j.job = a.job LEFT JOIN parts p"
 	" ON p.job = a.job AND p.attempt = a.attempt AND p.part = 0"
 	" WHERE a.node = ?1 AND a.closed = " SQL_STORE_OPEN " AND a.missing_ns = 0"
-	" AND (a.hosts = '' OR a.shown = 1 OR j.want = " SQL_STORE_CANCEL
+	" AND (a.hosts = '' OR a.shown = 1 OR j.want = " SQL_DESIRED_CANCEL
 	" OR NOT EXISTS(SELECT 1 FROM parts o"
 	"  WHERE o.job = a.job AND o.attempt = a.attempt AND o.part > 0 AND o.state < " SQL_JOB_RUNNING
 	"))"
 	" UNION ALL"
 	" SELECT p.job, p.attempt, CASE WHEN a.closed <> " SQL_STORE_OPEN
-	" OR a.held_ns > 0 THEN " SQL_STORE_CANCEL " ELSE j.want END, p.state,"
+	" OR a.held_ns > 0 THEN " SQL_DESIRED_CANCEL " ELSE j.want END, p.state,"
 	" CASE WHEN a.closed <> " SQL_STORE_OPEN " OR a.held_ns > 0 THEN 'the job has ended'"
 	" ELSE j.want_reason END," REQUEST
 	", j.array_job, j.array_index, a.hosts, p.part, p.node, p.ncpus, p.vmem_bytes,"
@@ -57,7 +57,7 @@ static const char given_sql[] =
 	" WHERE p.node = ?1 AND p.closed = " SQL_STORE_OPEN
 	" AND p.missing_ns = 0 AND p.part > 0"
 	" ORDER BY 1, 2";
-_Static_assert(STORE_CANCEL == 2 && JOB_RUNNING == 2, "given_sql has them as numbers");
+_Static_assert(DESIRED_CANCEL == 2 && JOB_RUNNING == 2, "given_sql has them as numbers");
 
 static int32_t count_hosts(const char *hosts)
 {
@@ -93,7 +93,7 @@ int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
 		struct store_given g = {
 			.job = db_int(st, GIVEN_JOB),
 			.attempt = (int)db_int(st, GIVEN_ATTEMPT),
-			.want = (enum store_want)(int)db_int(st, GIVEN_WANT),
+			.want = (enum job_desired)(int)db_int(st, GIVEN_WANT),
 			.state = (enum job_state)(int)db_int(st, GIVEN_STATE),
 			.reason = store_text(st, GIVEN_REASON),
 			.request = store_text(st, GIVEN_REQUEST),

@@ -19,7 +19,7 @@
 	X(NODE_JOBFS_BYTES,        ", n.jobfs_bytes") \
 	X(NODE_NGPUS,              ", n.ngpus") \
 	X(NODE_NCPUS_IN_USE,       ", COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED \
-		" AND j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0)") \
+		" AND j.want = " SQL_DESIRED_SUSPEND " THEN 0 ELSE j.ncpus END), 0)") \
 	X(NODE_MEM_IN_USE,         ", COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN" \
 		" j.vmem_bytes ELSE j.mem_bytes END), 0)") \
 	X(NODE_JOBFS_IN_USE,       ", COALESCE(SUM(j.jobfs_bytes), 0)") \

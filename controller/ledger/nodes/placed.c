@@ -68,7 +68,7 @@ static struct store_placed read_row(struct db_row *st)
 			  .walltime_s = db_int(st, PLACED_WALLTIME_S) },
 		.is_exclusive = db_int(st, PLACED_EXCLUSIVE) != 0,
 		.state = (enum job_state)(int)db_int(st, PLACED_STATE),
-		.wish = (enum store_want)(int)db_int(st, PLACED_WANT),
+		.wish = (enum job_desired)(int)db_int(st, PLACED_WANT),
 		.gave_way_to = db_int(st, PLACED_GAVE_WAY_TO),
 		.due_ns = db_int(st, PLACED_DUE_NS),
 		.submitted_ns = db_int(st, PLACED_SUBMITTED_NS),
@@ -146,7 +146,7 @@ int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void 
 		set_parts(&p, &shares, db_int(st, 22));
 		if (db_int(st, 23)) {
 			p.state = JOB_ENDING;
-			p.wish = STORE_CANCEL;
+			p.wish = DESIRED_CANCEL;
 		}
 		r = fn(ctx, &p, err);
 		if (r < 0)

@@ -8,7 +8,7 @@ struct store_placed {
 	struct resources want;
 	bool is_exclusive;
 	enum job_state state;
-	enum store_want wish;
+	enum job_desired wish;
 	int64_t gave_way_to; /* of one that is suspended: 0: somebody wished it */
 	int64_t due_ns;	     /* since when it is late; 0: it is not */
 	int64_t submitted_ns, given_ns;

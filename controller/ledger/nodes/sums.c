@@ -31,7 +31,7 @@
 	X(NODE_FREE_NGPUS,       ", n.free_ngpus") \
 	X(NODE_JOBS,             ", COUNT(a.job)") \
 	X(NODE_NCPUS_IN_USE,     ", COALESCE(SUM(CASE WHEN a.state = " SQL_JOB_SUSPENDED " AND" \
-		" j.want = " SQL_STORE_SUSPEND " THEN 0 ELSE j.ncpus END), 0)") \
+		" j.want = " SQL_DESIRED_SUSPEND " THEN 0 ELSE j.ncpus END), 0)") \
 	X(NODE_MEM_IN_USE,       ", COALESCE(SUM(CASE WHEN j.vmem_bytes > 0 THEN j.vmem_bytes" \
 		" ELSE j.mem_bytes END), 0)") \
 	X(NODE_JOBFS_IN_USE,     ", COALESCE(SUM(j.jobfs_bytes), 0)") \

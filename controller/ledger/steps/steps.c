@@ -28,7 +28,7 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 	int r = db_query(
 		s->db, err, &st,
 		"SELECT attempt, state IN (" SQL_JOB_RUNNING ", " SQL_JOB_SUSPENDED
-		") AND want <> " SQL_STORE_CANCEL ","
+		") AND want <> " SQL_DESIRED_CANCEL ","
 		" (SELECT COALESCE(MAX(step), 0) FROM steps t WHERE t.job = ?1),"
 		" (SELECT COUNT(*) FROM steps t WHERE t.job = ?1 AND t.state < " SQL_STORE_STEP_ENDED
 		"),"

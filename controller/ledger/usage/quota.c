@@ -140,7 +140,7 @@ static void read_job(struct db_row *st, struct store_quota_job *j)
 		.user = store_text(st, ACTIVE_USER),
 		.queue = store_text(st, ACTIVE_QUEUE),
 		.state = (enum job_state)(int)db_int(st, ACTIVE_STATE),
-		.want = (enum store_want)(int)db_int(st, ACTIVE_WANT),
+		.want = (enum job_desired)(int)db_int(st, ACTIVE_WANT),
 		.pool = (enum charge_pool)(int)db_int(st, ACTIVE_POOL),
 		.rate = { db_int(st, ACTIVE_RATE_NUM), db_int(st, ACTIVE_RATE_DEN) },
 		.held = { .ncpus = db_int(st, ACTIVE_NCPUS),

@@ -30,7 +30,7 @@ struct store_quota_job {
 	int64_t job;
 	const char *cluster, *account, *user, *queue, *qos; /* qos "": none */
 	enum job_state state;
-	enum store_want want;
+	enum job_desired want;
 	enum charge_pool pool;
 	struct fraction rate;
 	struct resources held; /* ncpus, ngpus, mem_bytes (as reserved), walltime_s */
