@@ -49,7 +49,7 @@ done
 [ ${#names[@]} -gt 0 ] || { echo "check: no suite is named ${only[*]}; tests/check.sh list shows them" >&2; exit 64; }
 
 # build TARGET: what the suites need, before any of them starts.
-build() { make --no-print-directory -j"$lanes" "$@" || { echo "check: make $* failed" >&2; exit 1; }; }
+build() { make -s --no-print-directory -j"$lanes" "$@" || { echo "check: make $* failed" >&2; exit 1; }; }
 build all
 [[ " ${names[*]}" != *' unit-'* ]] || build unit-tests
 [[ " ${names[*]}" != *' sanitize-'* ]] || build sanitized-tests

@@ -169,7 +169,7 @@ static void come_back(struct scene *s)
 	tap_ok(n == 1 && top[0].is_gone && top[0].pid == (uint32_t)s->hog,
 	       "the dead job's table is whole: %zu, %s[%u] %llu bytes", n, top[0].comm,
 	       top[0].pid, (unsigned long long)top[0].bytes);
-	tap_ok(add(s, &s->steady, 0) == 1, "adding a known job again returns " known "");
+	tap_ok(add(s, &s->steady, 0) == 1, "adding a known job again returns 'known'");
 	s->t.v = vmem_close(s->t.v);
 	reopen(s);
 	vmem_dispatch(s->t.v, NULL);

@@ -125,14 +125,18 @@ static bool make_beforehand(const char *dir, char unit[PATH_MAX])
 	return false;
 }
 
-/* From outside the job: then one more, when it should not be theirs any longer. */
+/* From outside the job: then one more, as soon as the first ones are gone: the unit's cgroup is root's by then. */
 static int way_premake(const char *dir)
 {
 	char unit[PATH_MAX], name[PATH_MAX + 32];
 
 	if (!make_beforehand(dir, unit))
 		return REFUSED("mkdir in %s: %s", dir, strerror(errno));
-	sleep(2);
+	snprintf(name, sizeof(name), "%s/mine", unit);
+	for (int i = 0; i < 6000 && access(name, F_OK) == 0; i++)
+		usleep(10000);
+	if (access(name, F_OK) == 0)
+		return ESCAPED("%s stays", name);
 	snprintf(name, sizeof(name), "%s/again", unit);
 	return mkdir(name, 0755) < 0 ? REFUSED("mkdir %s: %s", name, strerror(errno))
 				     : ESCAPED("%s is the user's", name);
