@@ -9,7 +9,7 @@
 #include "common/err.h"
 #include "common/clock.h"
 #include "common/wire/wire.h"
-#include "controller/ledger/accounts/accounts_desk.h"
+#include "controller/ledger/accounts/accounts_change.h"
 
 static int open_live(struct accounts_source *s, struct err *err)
 {
@@ -61,7 +61,7 @@ static int change_file(struct accounts_source *s, const struct accounts_source_o
 	char number[32];
 
 	snprintf(number, sizeof(number), "uid %u", (unsigned)getuid());
-	return accounts_desk_change(
+	return accounts_change_apply(
 		s->store,
 		&(struct accounts_order){ .now = s->now,
 					  .revision = w->revision,
@@ -111,8 +111,8 @@ int accounts_source_log(struct accounts_source *s, int64_t limit, json_t **ret, 
 	int r;
 
 	if (s->store)
-		return accounts_desk_log(s->store, &(struct store_accounts_page){ 0, limit },
-					 ret, err);
+		return accounts_change_log(s->store, &(struct store_accounts_page){ 0, limit },
+					   ret, err);
 	snprintf(path, sizeof(path), "/v1/accounts/log?limit=%" PRId64, limit);
 	r = cli_ask(s->c, (struct http_call){ .method = "GET", .path = path }, &answer, err);
 	if (r == 0)

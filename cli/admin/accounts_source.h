@@ -29,7 +29,7 @@ struct accounts_source_order {
 	int64_t revision; /* that the change starts from */
 	bool is_dry_run;
 };
-/* *ret is the document of controller/ledger/accounts/accounts_desk.h. */
+/* *ret is the document of controller/ledger/accounts/accounts_change.h. */
 int accounts_source_change(struct accounts_source *s, const struct accounts_source_order *w,
 			   json_t **ret, struct err *err);
 /* Newest first: an array of changes. */

@@ -327,7 +327,7 @@ static int rank_it(const struct share_file *f, const struct asked *asked, struct
 	struct rank_cluster has;
 	struct standing_view v;
 	size_t n;
-	int r = store_holds(f->site.store, q->cluster, &nodes, &n, err);
+	int r = store_nodes_in_use(f->site.store, q->cluster, &nodes, &n, err);
 
 	if (r >= 0)
 		r = standing_look(f->standing, job.where, f->at_ns, &v, err);

@@ -6,7 +6,7 @@
 #include "controller/ledger/jobs/array.h"
 #include "controller/ledger/jobs/depend.h"
 
-static void on_resolved(void *ctx, const struct store_settled *what)
+static void on_resolved(void *ctx, const struct store_resolved *what)
 {
 	if (what->text)
 		log_job(LOG_INFO, what->job, "ended", "%s", what->text);
@@ -18,13 +18,13 @@ static void on_resolved(void *ctx, const struct store_settled *what)
 
 bool prepare_cycle(struct api *a)
 {
-	const struct store_settle how = { api_now_ns(), on_resolved, a };
+	const struct store_resolve how = { api_now_ns(), on_resolved, a };
 	struct err err;
-	int r = store_settle(a->c.store, &how, &err);
+	int r = store_resolve(a->c.store, &how, &err);
 
 	if (r < 0)
 		log_line(LOG_ERR, "cannot resolve dependencies: %s", err.text);
-	r = store_arrays_unfold(a->c.store, &err);
+	r = store_arrays_expand(a->c.store, &err);
 	if (r < 0)
 		log_line(LOG_ERR, "cannot expand arrays: %s", err.text);
 	return r > 0;

@@ -236,7 +236,7 @@ static int load(struct cycle *c, struct head *h, const struct cycle_run *run, st
 					  .ctx = h };
 	struct fit_node *nodes = NULL;
 	size_t n_nodes = 0;
-	int r = store_vacant(c->store, run->cluster, &nodes, &n_nodes, err);
+	int r = store_nodes_in_use_by_parts(c->store, run->cluster, &nodes, &n_nodes, err);
 
 	if (r >= 0)
 		r = load_order(c, h, rank_cluster(nodes, n_nodes), run, err);
@@ -258,7 +258,7 @@ struct carrying {
 	struct cycle *c;
 	struct head *h;
 	const struct cycle_run *run;
-	struct store_gift *gifts;
+	struct store_allocation *gifts;
 	struct parts *parts; /* of each gift */
 	size_t n_gifts;
 };
@@ -330,26 +330,26 @@ static int start(struct carrying *y, const struct place *at, struct err *err)
 		parts_done(p);
 		return intend(y, at, err);
 	}
-	y->gifts[y->n_gifts++] = (struct store_gift){ .job = at->job,
-						      .node = p->of[0].node,
-						      .parts = p->n > 1 ? p->of : NULL,
-						      .n_parts = p->n > 1 ? p->n : 0 };
+	y->gifts[y->n_gifts++] = (struct store_allocation){ .job = at->job,
+							    .node = p->of[0].node,
+							    .parts = p->n > 1 ? p->of : NULL,
+							    .n_parts = p->n > 1 ? p->n : 0 };
 	return 0;
 }
 
 static int suspend(struct carrying *y, int32_t number, int64_t by, struct err *err)
 {
 	char reason[160], node[REQUEST_NAME_MAX];
-	struct store_wish w = { .job = id_of(y, number),
-				.want = DESIRED_SUSPEND,
-				.reason = reason,
-				.now_ns = y->run->now_ns,
-				.gave_way_to = by,
-				.by_queue = true };
+	struct store_desired_change w = { .job = id_of(y, number),
+					  .want = DESIRED_SUSPEND,
+					  .reason = reason,
+					  .now_ns = y->run->now_ns,
+					  .gave_way_to = by,
+					  .by_queue = true };
 	int r;
 
 	snprintf(reason, sizeof(reason), "gives its cores to job %lld", (long long)by);
-	r = store_wish(y->c->store, &w, node, err);
+	r = store_set_desired(y->c->store, &w, node, err);
 	if (r == 0)
 		tell(y, &(struct cycle_news){ CYCLE_SUSPENDED, .job = w.job, .by = by },
 		     number);
@@ -370,12 +370,12 @@ static void take_back(const struct snapshot *s, int32_t number)
 
 static int resume(struct carrying *y, int32_t number, struct err *err)
 {
-	struct store_wish w = { .job = id_of(y, number),
-				.want = DESIRED_RUN,
-				.now_ns = y->run->now_ns,
-				.by_queue = true };
+	struct store_desired_change w = { .job = id_of(y, number),
+					  .want = DESIRED_RUN,
+					  .now_ns = y->run->now_ns,
+					  .by_queue = true };
 	char node[REQUEST_NAME_MAX];
-	int r = store_wish(y->c->store, &w, node, err);
+	int r = store_set_desired(y->c->store, &w, node, err);
 
 	take_back(&y->h->snapshot, number);
 	if (r == 0)
@@ -407,7 +407,7 @@ static int give(struct carrying *y, struct err *err)
 
 	if (y->n_gifts == 0)
 		return 0;
-	r = store_give(y->c->store, y->gifts, y->n_gifts, y->run->now_ns, err);
+	r = store_allocate(y->c->store, y->gifts, y->n_gifts, y->run->now_ns, err);
 	for (size_t i = 0; i < y->n_gifts && r >= 0; i++) {
 		int64_t job = y->gifts[i].job;
 
@@ -467,7 +467,7 @@ static int carry_all(struct carrying *y, const struct schedule_action *actions, 
 
 static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, struct err *err)
 {
-	_cleanup_free_ struct store_gift *gifts = NULL;
+	_cleanup_free_ struct store_allocation *gifts = NULL;
 	_cleanup_free_ struct parts *parts = NULL;
 	struct carrying y = { .c = c, .h = h, .run = run };
 	const struct schedule_action *actions;

@@ -21,7 +21,7 @@ void held_done(struct held *h)
 }
 
 /* Cores of one that is suspended and shall stay so are free for others. */
-void held_add(struct held *h, size_t node, const struct store_placed *p)
+void held_add(struct held *h, size_t node, const struct store_allocated *p)
 {
 	struct fit_node *n = &h->nodes[node];
 

@@ -1,7 +1,7 @@
 /* held - what the jobs on one node hold of it, by the rows of those that were placed: the same
- * as store_holds() adds up (what jobs on several hold is there already, store_vacant()). */
+ * as store_nodes_in_use() adds up (what jobs on several hold is there already, store_nodes_in_use_by_parts()). */
 #pragma once
-#include "controller/ledger/nodes/placed.h"
+#include "controller/ledger/nodes/allocated.h"
 
 struct held {
 	struct fit_node *nodes;
@@ -13,7 +13,7 @@ struct held {
 /* The nodes stay the caller's. *ret needs held_done(). -ENOMEM. */
 int held_begin(struct fit_node *nodes, size_t n, struct held *ret);
 /* `node`: the index of p->node. */
-void held_add(struct held *h, size_t node, const struct store_placed *p);
+void held_add(struct held *h, size_t node, const struct store_allocated *p);
 /* When all are in: who has a whole node has it whole. */
 void held_end(struct held *h);
 void held_done(struct held *h);

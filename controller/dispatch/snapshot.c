@@ -154,7 +154,7 @@ static struct schedule_chunk chunk_of(const struct snapshot *s, const struct res
 	return c;
 }
 
-static struct schedule_chunk part_of(const struct snapshot *s, const struct store_placed *p,
+static struct schedule_chunk part_of(const struct snapshot *s, const struct store_allocated *p,
 				     const struct store_part *part)
 {
 	struct resources share = p->want;
@@ -273,7 +273,8 @@ static int add_queued_before(struct adding *a, int64_t job)
 
 /* One that was asked to give way, and will: its cores are those of the job that it was asked
  * for. Without that start (the controller was restarted) it runs until it is suspended. */
-static enum schedule_state state_of(const struct snapshot_ask *a, const struct store_placed *p)
+static enum schedule_state state_of(const struct snapshot_ask *a,
+				    const struct store_allocated *p)
 {
 	if (p->wish != DESIRED_SUSPEND)
 		return SCHEDULE_RUNNING;
@@ -283,7 +284,7 @@ static enum schedule_state state_of(const struct snapshot_ask *a, const struct s
 									  : SCHEDULE_RUNNING;
 }
 
-static int64_t ran_ns(const struct store_placed *p, int64_t now_ns)
+static int64_t ran_ns(const struct store_allocated *p, int64_t now_ns)
 {
 	int64_t ran = p->running_ns;
 
@@ -300,7 +301,7 @@ struct places {
 };
 
 /* A node that is gone holds nothing. */
-static int find_places(const struct snapshot *s, const struct store_placed *p,
+static int find_places(const struct snapshot *s, const struct store_allocated *p,
 		       struct places *ret)
 {
 	*ret = (struct places){ .one_node = snapshot_node(s, p->node) };
@@ -331,7 +332,7 @@ static void places_done(struct places *p)
 		free(p->nodes);
 }
 
-static int hold(struct adding *a, const struct store_placed *p, const struct places *at,
+static int hold(struct adding *a, const struct store_allocated *p, const struct places *at,
 		struct err *err)
 {
 	struct snapshot_job noted = { .job = p->job };
@@ -367,7 +368,7 @@ static int hold(struct adding *a, const struct store_placed *p, const struct pla
 	return 0;
 }
 
-static int add_placed(void *ctx, const struct store_placed *p, struct err *err)
+static int add_placed(void *ctx, const struct store_allocated *p, struct err *err)
 {
 	struct adding *a = ctx;
 	_cleanup_(places_done) struct places at = { .n = 0,
@@ -415,7 +416,7 @@ static int check(const struct snapshot_ask *a, const struct held *h, struct err 
 	_cleanup_free_ struct fit_node *nodes = NULL;
 	const char *node;
 	size_t n;
-	int r = store_holds(a->store, a->cluster, &nodes, &n, err);
+	int r = store_nodes_in_use(a->store, a->cluster, &nodes, &n, err);
 
 	if (r >= 0 && !held_is_same(h, nodes, n, &node)) {
 		fprintf(stderr, "reeve: the queue has node %s otherwise than the ledger\n",
@@ -431,7 +432,7 @@ static int add_all_placed(struct adding *a, struct err *err)
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
-	r = store_placed(a->ask->store, a->ask->cluster, add_placed, a, err);
+	r = store_allocated(a->ask->store, a->ask->cluster, add_placed, a, err);
 	held_end(&a->held);
 	if (r >= 0 && a->ask->is_checked)
 		r = check(a->ask, &a->held, err);

@@ -1,6 +1,6 @@
 /* snapshot - a cluster as the ledger has it, made into a schedule. */
 #pragma once
-#include "controller/ledger/nodes/placed.h"
+#include "controller/ledger/nodes/allocated.h"
 #include "controller/dispatch/intent.h"
 #include "controller/dispatch/order.h"
 #include "controller/scheduler/schedule.h"
@@ -32,12 +32,12 @@ struct snapshot_ask {
 	const struct intents *intents;
 	struct names *users, *accounts;
 	int64_t now_ns;
-	bool is_checked; /* what is held is compared with store_holds() */
+	bool is_checked; /* what is held is compared with store_nodes_in_use() */
 	bool (*may_start)(void *ctx, int64_t job);
 	void (*starts)(void *ctx, int64_t job, bool is_undone);
 	void *ctx;
 };
-/* `nodes`, as store_vacant() has them, is taken over. *ret needs snapshot_done() in any case.
+/* `nodes`, as store_nodes_in_use_by_parts() has them, is taken over. *ret needs snapshot_done() in any case.
  */
 int snapshot_make(const struct snapshot_ask *a, struct fit_node *nodes, size_t n_nodes,
 		  struct snapshot *ret, struct err *err);

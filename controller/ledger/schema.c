@@ -281,7 +281,7 @@ static const char schema_kinds[] =
 	"ALTER TABLE jobs ADD COLUMN features TEXT NOT NULL DEFAULT '';";
 
 /* Nodes drained by operators (nodes/drain.h); boots of nodes and the number of the last
- * exchange in each (nodes/boots.c). */
+ * exchange in each (nodes/sync_number.c). */
 static const char schema_dispatch[] =
 	"CREATE TABLE drains("
 	" node TEXT PRIMARY KEY, at_ns INTEGER NOT NULL, author TEXT NOT NULL,"

@@ -71,16 +71,16 @@ int store_queued(struct store *s, enum store_queued_by by, const char *name, int
 		 struct err *err);
 
 /* What moves a queued job's priority beside its factors: subtracted, and added. */
-struct store_weights {
+struct store_priority_change {
 	int64_t job, now_ns;
 	bool has_nice, has_site; /* else it stays */
 	int64_t nice, site;
 	const char *author;
 };
 /* 1 (STORE_TOO_LATE): it is not queued any more. -ENOENT: no such job. */
-int store_weigh(struct store *s, const struct store_weights *w, struct err *err);
+int store_set_priority(struct store *s, const struct store_priority_change *w, struct err *err);
 
-struct store_wish {
+struct store_desired_change {
 	int64_t job;
 	enum job_desired want;
 	const char *reason; /* for cancel: "cancelled by alice" */
@@ -94,8 +94,8 @@ struct store_wish {
 #define STORE_NOT_RUNNING 2 /* suspend or resume of a job that has not been given to a node */
 /* A queued job is cancelled at once; else the wish goes to its node, which is written to
  * ret_node ("" when queued). -ENOENT: no such job. */
-int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUEST_NAME_MAX],
-	       struct err *err);
+int store_set_desired(struct store *s, const struct store_desired_change *w,
+		      char ret_node[REQUEST_NAME_MAX], struct err *err);
 
 /* --- one exchange with a node: one transaction --- */
 /* 0, the result to be freed with sync_result_done(). -EBUSY: the node name is in use from
@@ -110,7 +110,7 @@ struct store_part {
 	const char *node;
 	int64_t ncpus, vmem_bytes, mem_bytes, jobfs_bytes, ngpus;
 };
-struct store_given {
+struct store_desired {
 	int64_t job;
 	int32_t attempt;
 	enum job_desired want;
@@ -121,29 +121,29 @@ struct store_given {
 	struct job_part part; /* hosts is borrowed */
 	struct store_part share;
 };
-typedef int (*store_given_fn)(void *ctx, const struct store_given *g, struct err *err);
+typedef int (*store_desired_fn)(void *ctx, const struct store_desired *g, struct err *err);
 /* Every attempt that this node has been given and not finished. */
-int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
-		struct err *err);
+int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
+		  struct err *err);
 
 /* --- the queue --- */
 /* The first `max` queued jobs of a cluster, in order. Returns how many. */
 int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
 		struct err *err);
 /* Nodes of a cluster with what their jobs hold. *ret is malloc()ed. */
-int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
-		struct err *err);
+int store_nodes_in_use(struct store *s, const char *cluster, struct fit_node **ret,
+		       size_t *ret_n, struct err *err);
 /* Gives queued jobs to nodes, all or none. */
-struct store_gift {
+struct store_allocation {
 	int64_t job;
 	const char *node;		/* the first one's */
 	const struct store_part *parts; /* each on another node */
 	size_t n_parts;			/* 0: all of the job is on `node` */
 };
-int store_give(struct store *s, const struct store_gift *gifts, size_t n, int64_t now_ns,
-	       struct err *err);
+int store_allocate(struct store *s, const struct store_allocation *gifts, size_t n,
+		   int64_t now_ns, struct err *err);
 /* Nodes not heard of since `before_ns` become lost. Returns how many did. */
-int store_lose(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err);
+int store_mark_lost_nodes(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err);
 
 /* --- views --- */
 struct store_job {

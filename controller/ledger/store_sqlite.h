@@ -77,7 +77,8 @@ int store_array_add(struct store *s, int64_t job, const struct array *a, struct 
 int store_depends_add(struct store *s, int64_t job, const struct store_new *n, struct err *err);
 int store_hold_add(struct store *s, const struct store_hold *h, struct err *err);
 /* The wish is for an array: for all its elements. */
-int store_array_wish(struct store *s, const struct store_wish *w, struct err *err);
+int store_array_set_desired(struct store *s, const struct store_desired_change *w,
+			    struct err *err);
 /* Those without a row will never have one. */
 int store_array_drop(struct store *s, int64_t job, struct err *err);
 /* An element has ended: counts it, once. 1: it was the last one, and now its array has ended.
@@ -102,10 +103,10 @@ struct store_report_case {
 	const struct report *report;
 	const char *node;
 	int64_t now_ns;
-	struct report believed;	     /* what report points to where its time was bounded */
-	struct sync_ack ack;	     /* filled when accepted or known */
-	struct sync_gain gain;	     /* filled when something ran: running_ns is not 0 */
-	struct sync_refusal refusal; /* filled when refused */
+	struct report believed;	      /* what report points to where its time was bounded */
+	struct sync_ack ack;	      /* filled when accepted or known */
+	struct sync_usage_delta gain; /* filled when something ran: running_ns is not 0 */
+	struct sync_refusal refusal;  /* filled when refused */
 	bool is_new, has_freed;
 	bool stirs; /* what the job's other nodes are to do has changed */
 	/* Of one that brought something new: */
@@ -142,7 +143,8 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 int store_requeue(struct store *s, const struct store_loss *l, struct err *err);
 
 /* In the transaction under way. -ESTALE: something later of the node is known. */
-int store_take_number(struct store *s, const struct sync *in, int64_t now_ns, struct err *err);
+int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_ns,
+			    struct err *err);
 
 /* attempts.closed */
 enum store_closed {

@@ -56,7 +56,7 @@ static int end_jobs(struct api *a, int64_t now_ns, struct err *err)
 	int r;
 
 	lost.n_lost = 0;
-	r = store_lose_jobs(a->c.store, now_ns, &lost, err);
+	r = store_end_lost_jobs(a->c.store, now_ns, &lost, err);
 	for (int64_t i = 0; i < lost.n_lost && r >= 0; i++)
 		r = parts_wake(a, lost.jobs[i], err);
 	if (r < 0 || !lost.n_lost)
@@ -75,7 +75,7 @@ int lost_nodes_check(struct lost_nodes *l, struct api *a, int64_t now_ns, struct
 
 	if (find_listened_ns(l, a, now_ns) < silence_ns)
 		return 0;
-	n = store_lose(a->c.store, now_ns - silence_ns, now_ns, err);
+	n = store_mark_lost_nodes(a->c.store, now_ns - silence_ns, now_ns, err);
 	if (n < 0)
 		return n;
 	if (n > 0)

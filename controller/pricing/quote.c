@@ -235,7 +235,7 @@ static bool is_any(const struct config *c, const struct config_pick *pick,
 }
 
 /* As on an exclusive queue. */
-static int hold_whole(struct tariff *t, struct err *err)
+static int use_whole_node(struct tariff *t, struct err *err)
 {
 	if (!t->exclusive && t->cores_per_node < 1)
 		return err_set(err, -EINVAL,
@@ -275,7 +275,7 @@ int quote_price(const struct config *c, const struct quote *q, struct tariff_pri
 	if (r >= 0)
 		r = config_tariff(c, &pick, &t, err);
 	if (r >= 0 && q->is_exclusive)
-		r = hold_whole(&t, err);
+		r = use_whole_node(&t, err);
 	if (r >= 0 && is_any(c, &pick, &t))
 		r = weigh_any(c, &t.gpu_weight, err);
 	if (r >= 0) {

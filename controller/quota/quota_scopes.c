@@ -243,7 +243,7 @@ int scopes_find(struct scopes *s, const struct scopes_job *job, struct err *err)
 
 struct scopes_job scopes_job_of(const struct store_quota_job *j)
 {
-	/* As store_holds(): cores of a job that shall stay suspended are free for others. */
+	/* As store_nodes_in_use(): cores of a job that shall stay suspended are free for others. */
 	bool is_away = j->state == JOB_SUSPENDED && j->want == DESIRED_SUSPEND;
 
 	return (struct scopes_job){ .account = j->account,

@@ -153,7 +153,7 @@ int standing_charge(struct standing *s, const struct store_charge *c, int64_t no
 	return r < 0 ? complain(c, r, err) : 0;
 }
 
-int standing_gain(struct standing *s, const struct sync_gain *g, int64_t now_ns,
+int standing_gain(struct standing *s, const struct sync_usage_delta *g, int64_t now_ns,
 		  struct err *err)
 {
 	const struct store_charge now = {

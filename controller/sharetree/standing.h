@@ -51,7 +51,7 @@ int standing_load(struct standing *s, struct store *store, int64_t now_ns, struc
 int standing_charge(struct standing *s, const struct store_charge *c, int64_t now_ns,
 		    struct err *err);
 /* What one report brought. */
-int standing_gain(struct standing *s, const struct sync_gain *g, int64_t now_ns,
+int standing_gain(struct standing *s, const struct sync_usage_delta *g, int64_t now_ns,
 		  struct err *err);
 /* Other declarations from now on; kept in place of the ones before. Usage is placed anew. */
 void standing_set_accounts(struct standing *s, const struct accounts *a);

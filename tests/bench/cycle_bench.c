@@ -73,13 +73,13 @@ static void write_jobs(struct store *s, int turn, struct rows queued)
 	struct err err = { "" };
 
 	for (int64_t i = 0; i < WRITTEN && i < queued.n; i++) {
-		const struct store_weights w = { .job = queued.first +
-							(i * 499 + turn) % queued.n,
-						 .now_ns = 1,
-						 .has_nice = true,
-						 .author = "bench" };
+		const struct store_priority_change w = { .job = queued.first +
+								(i * 499 + turn) % queued.n,
+							 .now_ns = 1,
+							 .has_nice = true,
+							 .author = "bench" };
 
-		check(store_weigh(s, &w, &err), &err);
+		check(store_set_priority(s, &w, &err), &err);
 	}
 }
 

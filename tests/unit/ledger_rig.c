@@ -121,7 +121,7 @@ int64_t rig_job(struct rig *r, int64_t now_ns)
 				 .terms = { .rate = { 5, 2 }, .ncpus = 2 },
 				 .now_ns = now_ns };
 	struct rig_say hello = { .now_ns = now_ns };
-	struct store_gift gift = { .node = "n1" };
+	struct store_allocation gift = { .node = "n1" };
 	struct sync_result result;
 
 	fill_request(&q);
@@ -133,7 +133,7 @@ int64_t rig_job(struct rig *r, int64_t now_ns)
 		assert_int_equal(rig_say(r, &hello, &result), 0);
 		sync_result_done(&result);
 	}
-	assert_int_equal(store_give(r->store, &gift, 1, now_ns, NULL), 0);
+	assert_int_equal(store_allocate(r->store, &gift, 1, now_ns, NULL), 0);
 	return gift.job;
 }
 

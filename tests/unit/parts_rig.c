@@ -86,12 +86,12 @@ void parts_give(struct rig *r, int64_t job, int64_t now_ns)
 		{ "n2", 2, 1000000000, 0, 1000000000, 0 },
 		{ "n3", 2, 1000000000, 0, 1000000000, 0 },
 	};
-	const struct store_gift gift = { job, "n1", parts, 3 };
+	const struct store_allocation gift = { job, "n1", parts, 3 };
 	struct err err = { "" };
 
 	for (int i = 0; i < 3; i++)
 		parts_hello(r, i, now_ns);
-	if (store_give(r->store, &gift, 1, now_ns, &err) < 0)
+	if (store_allocate(r->store, &gift, 1, now_ns, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -104,7 +104,7 @@ bool parts_show(struct rig *r, int node, int64_t job, enum job_state state, int6
 
 	parts_say(r, &what, &out);
 	assert_int_equal(out.n_refusals, 0);
-	stirs = out.n_stirred > 0;
+	stirs = out.n_affected > 0;
 	sync_result_done(&out);
 	return stirs;
 }
@@ -129,12 +129,12 @@ bool parts_tell(struct rig *r, int node, struct report rep, int64_t now_ns)
 	parts_say(r, &what, &out);
 	assert_int_equal(out.n_acks, 1);
 	assert_true(out.acks[0].seq >= rep.seq);
-	stirs = out.n_stirred > 0;
+	stirs = out.n_affected > 0;
 	sync_result_done(&out);
 	return stirs;
 }
 
-static int take_given(void *ctx, const struct store_given *g, struct err *err)
+static int take_given(void *ctx, const struct store_desired *g, struct err *err)
 {
 	struct parts_told *t = ctx;
 
@@ -150,7 +150,7 @@ struct parts_told parts_given(struct rig *r, int node)
 {
 	struct parts_told t = { 0 };
 
-	assert_int_equal(store_given(r->store, names[node], take_given, &t, NULL), 0);
+	assert_int_equal(store_desired(r->store, names[node], take_given, &t, NULL), 0);
 	return t;
 }
 
@@ -159,7 +159,7 @@ int64_t parts_held_cores(struct rig *r, int node)
 	_cleanup_free_ struct fit_node *nodes = NULL;
 	size_t n;
 
-	assert_int_equal(store_holds(r->store, "main", &nodes, &n, NULL), 0);
+	assert_int_equal(store_nodes_in_use(r->store, "main", &nodes, &n, NULL), 0);
 	assert_int_equal(n, 3);
 	return nodes[node].held.ncpus;
 }
@@ -224,10 +224,10 @@ int64_t parts_used_ms(struct rig *r)
 
 void parts_wish(struct rig *r, int64_t job, enum job_desired want, int expected)
 {
-	const struct store_wish w = {
+	const struct store_desired_change w = {
 		.job = job, .want = want, .reason = "by alice", .now_ns = NOON + 3 * S_NS
 	};
 	char node[REQUEST_NAME_MAX];
 
-	assert_int_equal(store_wish(r->store, &w, node, NULL), expected);
+	assert_int_equal(store_set_desired(r->store, &w, node, NULL), expected);
 }

@@ -22,7 +22,7 @@ struct parts_says {
 
 struct parts_told {
 	int n;
-	struct store_given g;
+	struct store_desired g;
 	char hosts[64], reason[256];
 };
 

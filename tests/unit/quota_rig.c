@@ -77,7 +77,7 @@ int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j)
 
 void quota_rig_give(struct quota_rig *q, int64_t job)
 {
-	struct store_gift gift = { .job = job, .node = "n1" };
+	struct store_allocation gift = { .job = job, .node = "n1" };
 	struct rig_say hello = { .now_ns = q->now_ns };
 	struct sync_result result;
 
@@ -86,8 +86,8 @@ void quota_rig_give(struct quota_rig *q, int64_t job)
 		sync_result_done(&result);
 	}
 	/* Long ago: reports come every second and tell of days. */
-	assert_int_equal(store_give(q->ledger->store, &gift, 1, q->now_ns - 400 * DAY_NS, NULL),
-			 0);
+	assert_int_equal(
+		store_allocate(q->ledger->store, &gift, 1, q->now_ns - 400 * DAY_NS, NULL), 0);
 }
 
 void quota_rig_report(struct quota_rig *q, int64_t job, enum job_state state, int64_t ran_s)

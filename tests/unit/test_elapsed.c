@@ -117,19 +117,20 @@ static int64_t given_twice(struct rig *r, const char *request)
 	struct store_lost_result lost = { 0 };
 	const struct rig_say hello = { .now_ns = NOON + 300 * S_NS };
 	struct sync_result result;
-	struct store_gift gift = { .job = rig_job(r, NOON), .node = "n1" };
+	struct store_allocation gift = { .job = rig_job(r, NOON), .node = "n1" };
 
 	store_set_max_requeues(r->store, 3);
 	assert_int_equal(
 		db_run(r->store->db, NULL, "UPDATE jobs SET request = ?1", "t", request), 0);
 	rig_tell(r, rig_report(gift.job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
-	assert_true(store_lose(r->store, NOON + 80 * S_NS, NOON + 200 * S_NS, NULL) >= 0);
-	assert_int_equal(store_lose_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
+	assert_true(store_mark_lost_nodes(r->store, NOON + 80 * S_NS, NOON + 200 * S_NS,
+					  NULL) >= 0);
+	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
 	assert_int_equal(rig_say(r, &hello, &result), 0);
 	sync_result_done(&result);
 	if (lost.n_requeued)
-		assert_int_equal(store_give(r->store, &gift, 1, hello.now_ns, NULL), 0);
+		assert_int_equal(store_allocate(r->store, &gift, 1, hello.now_ns, NULL), 0);
 	return gift.job;
 }
 

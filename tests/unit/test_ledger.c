@@ -197,7 +197,7 @@ static void a_reboot_ends_what_it_took_and_a_late_word_still_counts(void **state
 	assert_int_equal(rig_number(r, "SELECT SUM(jobs_ended) FROM rollups"), 1);
 }
 
-static int count_given(void *ctx, const struct store_given *g, struct err *err)
+static int count_given(void *ctx, const struct store_desired *g, struct err *err)
 {
 	(void)g;
 	(void)err;
@@ -213,13 +213,13 @@ static void a_job_that_vanished_is_neither_run_again_nor_lost_at_once(void **sta
 	struct sync_result result;
 	int n = 0;
 
-	assert_int_equal(store_given(r->store, "n1", count_given, &n, NULL), 0);
+	assert_int_equal(store_desired(r->store, "n1", count_given, &n, NULL), 0);
 	assert_int_equal(n, 1);
 	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
 	assert_int_equal(rig_say(r, &say, &result), 0);
 	sync_result_done(&result);
 	n = 0;
-	assert_int_equal(store_given(r->store, "n1", count_given, &n, NULL), 0);
+	assert_int_equal(store_desired(r->store, "n1", count_given, &n, NULL), 0);
 	assert_int_equal(n, 0);
 	assert_int_equal(rig_see(r, job).state, JOB_RUNNING);
 	/* The overtaken list was followed by one that has it. */
@@ -245,7 +245,7 @@ static void a_job_never_shown_is_given_again_after_a_reboot(void **state)
 	assert_int_equal(rig_say(r, &say, &result), 0);
 	sync_result_done(&result);
 	assert_int_equal(rig_see(r, job).state, JOB_STARTING);
-	assert_int_equal(store_given(r->store, "n1", count_given, &n, NULL), 0);
+	assert_int_equal(store_desired(r->store, "n1", count_given, &n, NULL), 0);
 	assert_int_equal(n, 1);
 }
 
@@ -266,17 +266,19 @@ static void suspension_frees_cores_alone(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_wish wish = { .job = job, .want = DESIRED_SUSPEND, .now_ns = NOON };
+	struct store_desired_change wish = { .job = job,
+					     .want = DESIRED_SUSPEND,
+					     .now_ns = NOON };
 	_cleanup_free_ struct fit_node *before = NULL, *after = NULL;
 	char node[REQUEST_NAME_MAX];
 	size_t n;
 
-	assert_int_equal(store_holds(r->store, "main", &before, &n, NULL), 0);
+	assert_int_equal(store_nodes_in_use(r->store, "main", &before, &n, NULL), 0);
 	assert_int_equal(before[0].held.ncpus, 2);
-	assert_int_equal(store_wish(r->store, &wish, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), 0);
 	assert_string_equal(node, "n1");
 	rig_tell(r, rig_report(job, 1, JOB_SUSPENDED, 4), NOON + 4 * S_NS);
-	assert_int_equal(store_holds(r->store, "main", &after, &n, NULL), 0);
+	assert_int_equal(store_nodes_in_use(r->store, "main", &after, &n, NULL), 0);
 	assert_int_equal(after[0].held.ncpus, 0);
 	assert_int_equal(after[0].held.mem_bytes, 10000000000);
 	assert_int_equal(after[0].held.jobfs_bytes, 1000);
@@ -286,19 +288,19 @@ static void wishes_come_too_late_for_what_has_ended(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON);
-	struct store_wish wish = { .job = job,
-				   .want = DESIRED_CANCEL,
-				   .reason = "cancelled by alice",
-				   .now_ns = NOON };
+	struct store_desired_change wish = { .job = job,
+					     .want = DESIRED_CANCEL,
+					     .reason = "cancelled by alice",
+					     .now_ns = NOON };
 	char node[REQUEST_NAME_MAX];
 
-	assert_int_equal(store_wish(r->store, &wish, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), 0);
 	wish.want = DESIRED_RUN;
-	assert_int_equal(store_wish(r->store, &wish, node, NULL), STORE_TOO_LATE);
+	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), STORE_TOO_LATE);
 	rig_tell(r, rig_report(job, 1, JOB_ENDED, 4), NOON + 4 * S_NS);
-	assert_int_equal(store_wish(r->store, &wish, node, NULL), STORE_TOO_LATE);
+	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), STORE_TOO_LATE);
 	wish.job = 999;
-	assert_int_equal(store_wish(r->store, &wish, node, NULL), -ENOENT);
+	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), -ENOENT);
 }
 
 /* The exchange that the disk disturbs: a running report, a last report, output, a new job. */

@@ -37,21 +37,21 @@ static int64_t lose(struct rig *r, int64_t now_ns, int64_t expected)
 {
 	struct store_lost_result lost = { 0 };
 
-	assert_true(store_lose(r->store, now_ns - 120 * S_NS, now_ns, NULL) >= 0);
-	assert_int_equal(store_lose_jobs(r->store, now_ns, &lost, NULL), 0);
+	assert_true(store_mark_lost_nodes(r->store, now_ns - 120 * S_NS, now_ns, NULL) >= 0);
+	assert_int_equal(store_end_lost_jobs(r->store, now_ns, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, expected);
 	return lost.n_requeued;
 }
 
 static void give_again(struct rig *r, int64_t job, int64_t now_ns)
 {
-	const struct store_gift gift = { .job = job, .node = "n1" };
+	const struct store_allocation gift = { .job = job, .node = "n1" };
 	const struct rig_say hello = { .now_ns = now_ns };
 	struct sync_result result;
 
 	assert_int_equal(rig_say(r, &hello, &result), 0);
 	sync_result_done(&result);
-	assert_int_equal(store_give(r->store, &gift, 1, now_ns, NULL), 0);
+	assert_int_equal(store_allocate(r->store, &gift, 1, now_ns, NULL), 0);
 }
 
 /* One report, in a list that shows the attempt so. How many refusals came. */
@@ -217,14 +217,14 @@ static void one_that_is_being_cancelled_is_not_queued_again(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = running(r, again);
-	const struct store_wish wish = { .job = job,
-					 .want = DESIRED_CANCEL,
-					 .reason = "cancelled by alice",
-					 .now_ns = NOON + 50 * S_NS };
+	const struct store_desired_change wish = { .job = job,
+						   .want = DESIRED_CANCEL,
+						   .reason = "cancelled by alice",
+						   .now_ns = NOON + 50 * S_NS };
 	char node[REQUEST_NAME_MAX];
 
 	store_set_max_requeues(r->store, 3);
-	assert_int_equal(store_wish(r->store, &wish, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &wish, node, NULL), 0);
 	assert_int_equal(lose(r, NOON + 200 * S_NS, 1), 0);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 }

@@ -10,7 +10,7 @@
 #include "common/err.h"
 #include "controller/ledger/jobs/hold.h"
 #include "controller/ledger/nodes/drain.h"
-#include "controller/ledger/nodes/placed.h"
+#include "controller/ledger/nodes/allocated.h"
 #include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/order.h"
@@ -364,15 +364,15 @@ static void disturb(struct rig *r, uint64_t *seed, int64_t now)
 	const struct store_hold hold = {
 		.job = job, .kind = STORE_HOLD_USER, .author = "alice", .now_ns = now
 	};
-	const struct store_weights weights = { .job = job,
-					       .now_ns = now,
-					       .has_nice = true,
-					       .nice = random_of(seed, 9),
-					       .author = "alice" };
-	const struct store_wish cancel = {
+	const struct store_priority_change weights = { .job = job,
+						       .now_ns = now,
+						       .has_nice = true,
+						       .nice = random_of(seed, 9),
+						       .author = "alice" };
+	const struct store_desired_change cancel = {
 		.job = job, .want = DESIRED_CANCEL, .reason = "x", .now_ns = now
 	};
-	const struct store_gift gift = { .job = job, .node = "n1" };
+	const struct store_allocation gift = { .job = job, .node = "n1" };
 	char node[REQUEST_NAME_MAX];
 
 	switch (random_of(seed, 8)) {
@@ -383,13 +383,13 @@ static void disturb(struct rig *r, uint64_t *seed, int64_t now)
 		(void)store_release(r->store, &hold, NULL);
 		break;
 	case 2:
-		(void)store_weigh(r->store, &weights, NULL);
+		(void)store_set_priority(r->store, &weights, NULL);
 		break;
 	case 3:
-		(void)store_wish(r->store, &cancel, node, NULL);
+		(void)store_set_desired(r->store, &cancel, node, NULL);
 		break;
 	case 4:
-		(void)store_give(r->store, &gift, 1, now, NULL); /* or it is taken back */
+		(void)store_allocate(r->store, &gift, 1, now, NULL); /* or it is taken back */
 		break;
 	case 5:
 		(void)store_set_due(r->store, &job, 1, now, NULL);
@@ -471,7 +471,8 @@ static const char *changes_text(struct store_changes *c, char buf[static 64])
 static void what_is_committed_is_announced_and_what_is_taken_back_is_not(void **state)
 {
 	const struct queued one = { "arts", "carol", "normal", 1, NOON };
-	struct store_gift gifts[] = { { .job = 1, .node = "n1" }, { .job = 77, .node = "n1" } };
+	struct store_allocation gifts[] = { { .job = 1, .node = "n1" },
+					    { .job = 77, .node = "n1" } };
 	struct store_drain drain = { "n1", "root", "disks", NOON, NOON };
 	struct rig *r = *state;
 	struct store_changes changes = { 0 };
@@ -486,15 +487,16 @@ static void what_is_committed_is_announced_and_what_is_taken_back_is_not(void **
 	assert_string_equal(changes_text(&changes, buf), "nodes ");
 	hello(r, NOON + S_NS); /* says the same again */
 	assert_string_equal(changes_text(&changes, buf), "");
-	assert_int_equal(store_give(r->store, gifts, 2, NOON, NULL), -ESTALE);
+	assert_int_equal(store_allocate(r->store, gifts, 2, NOON, NULL), -ESTALE);
 	assert_string_equal(changes_text(&changes, buf), "");
-	assert_int_equal(store_give(r->store, gifts, 1, NOON, NULL), 0);
+	assert_int_equal(store_allocate(r->store, gifts, 1, NOON, NULL), 0);
 	assert_string_equal(changes_text(&changes, buf), "1 ");
 	rig_tell(r, rig_report(1, 1, JOB_RUNNING, 1), NOON + 2 * S_NS);
 	assert_string_equal(changes_text(&changes, buf), "1 ");
 	assert_int_equal(store_drain(r->store, &drain, NULL), 0);
 	assert_string_equal(changes_text(&changes, buf), "nodes ");
-	assert_int_equal(store_lose(r->store, NOON + DAY_NS, NOON + DAY_NS, NULL), 1);
+	assert_int_equal(store_mark_lost_nodes(r->store, NOON + DAY_NS, NOON + DAY_NS, NULL),
+			 1);
 	assert_string_equal(changes_text(&changes, buf), "nodes ");
 	store_listen(r->store, NULL, NULL);
 	submit(r, &one);

@@ -12,7 +12,7 @@
 #include "common/wire/wire.h"
 #include "controller/ledger/usage/charges.h"
 #include "controller/ledger/attempts/parts.h"
-#include "controller/ledger/nodes/placed.h"
+#include "controller/ledger/nodes/allocated.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/parts_rig.h"
 
@@ -170,7 +170,7 @@ struct placed {
 	char nodes[64];
 };
 
-static int see_placed(void *ctx, const struct store_placed *p, struct err *err)
+static int see_placed(void *ctx, const struct store_allocated *p, struct err *err)
 {
 	struct placed *to = ctx;
 
@@ -189,14 +189,14 @@ static void the_queue_is_told_of_what_is_held_also_when_the_job_is_over(void **s
 	int64_t job = parts_running(r, false), single = rig_job(r, NOON);
 	struct placed p = { 0 };
 
-	assert_int_equal(store_placed(r->store, "main", see_placed, &p, NULL), 0);
+	assert_int_equal(store_allocated(r->store, "main", see_placed, &p, NULL), 0);
 	assert_int_equal(p.n, 2);
 	assert_int_equal(p.n_parts, 0); /* the other one */
 	rig_tell(r, rig_report(single, 1, JOB_ENDED, 1), NOON + S_NS);
 	parts_tell(r, 0, parts_ended(job, 2, END_EXITED, 10), NOON + 10 * S_NS);
 	parts_tell(r, 2, parts_ended(job, 2, END_CANCELLED, 10), NOON + 11 * S_NS);
 	p.n = 0;
-	assert_int_equal(store_placed(r->store, "main", see_placed, &p, NULL), 0);
+	assert_int_equal(store_allocated(r->store, "main", see_placed, &p, NULL), 0);
 	assert_int_equal(p.n, 1);
 	assert_string_equal(p.nodes, "n2");
 	assert_int_equal(p.state, JOB_ENDING);
@@ -246,7 +246,7 @@ static void a_node_that_has_no_part_is_refused(void **state)
 	int64_t job = parts_submit(r, false);
 	const struct store_part two[] = { { "n1", 3, 1000, 0, 1000, 0 },
 					  { "n2", 3, 1000, 0, 1000, 0 } };
-	const struct store_gift gift = { job, "n1", two, 2 };
+	const struct store_allocation gift = { job, "n1", two, 2 };
 	struct report rep = parts_report(job, 1, JOB_RUNNING, 9);
 	const struct sync_hold hold = { job, 1, JOB_RUNNING };
 	const struct parts_says what = {
@@ -256,7 +256,7 @@ static void a_node_that_has_no_part_is_refused(void **state)
 
 	for (int i = 0; i < 3; i++)
 		parts_hello(r, i, NOON);
-	assert_int_equal(store_give(r->store, &gift, 1, NOON, NULL), 0);
+	assert_int_equal(store_allocate(r->store, &gift, 1, NOON, NULL), 0);
 	parts_say(r, &what, &out);
 	assert_int_equal(out.n_refusals, 1);
 	assert_int_equal(out.n_acks, 0);

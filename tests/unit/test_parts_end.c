@@ -245,8 +245,9 @@ static void lose_n2(struct rig *r, int64_t expected)
 {
 	struct store_lost_result lost = { 0 };
 
-	assert_true(store_lose(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL) >= 0);
-	assert_int_equal(store_lose_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
+	assert_true(store_mark_lost_nodes(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS,
+					  NULL) >= 0);
+	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, expected);
 }
 
@@ -328,8 +329,8 @@ static void the_first_node_is_lost(void **state)
 
 	for (int i = 1; i < 3; i++)
 		parts_tell(r, i, parts_report(job, 2, JOB_RUNNING, 10), NOON + 150 * S_NS);
-	store_lose(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
-	assert_int_equal(store_lose_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
+	store_mark_lost_nodes(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
+	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
 	assert_int_equal(rig_see(r, job).end, END_NODE_LOST);
 	for (int i = 1; i < 3; i++) {
@@ -350,8 +351,8 @@ static void the_first_node_is_lost_while_it_was_to_end(void **state)
 	store_set_max_requeues(r->store, 3);
 	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 150 * S_NS);
 	parts_hello(r, 2, NOON + 150 * S_NS);
-	store_lose(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
-	assert_int_equal(store_lose_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
+	store_mark_lost_nodes(r->store, NOON + 100 * S_NS, NOON + 200 * S_NS, NULL);
+	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
 	assert_int_equal(lost.n_lost, 1);
 	assert_int_equal(lost.n_requeued, 0);
 	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
@@ -406,7 +407,7 @@ static void a_reboot_under_a_part_brings_it_down(void **state)
 	struct sync_result out;
 
 	parts_say(r, &back, &out);
-	assert_int_equal(out.n_stirred, 1);
+	assert_int_equal(out.n_affected, 1);
 	sync_result_done(&out);
 	assert_int_equal(parts_given(r, 0).g.want, DESIRED_CANCEL);
 	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 9), NOON + 31 * S_NS);

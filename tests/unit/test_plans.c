@@ -98,7 +98,7 @@ static int no_job(void *ctx, const struct store_job *j, struct err *err)
 	(void)ctx, (void)j, (void)err;
 	return 0;
 }
-static int no_given(void *ctx, const struct store_given *g, struct err *err)
+static int no_given(void *ctx, const struct store_desired *g, struct err *err)
 {
 	(void)ctx, (void)g, (void)err;
 	return 0;
@@ -232,12 +232,12 @@ static int64_t submit(struct rig *r, int64_t after, int64_t n, int64_t now_ns)
 
 static void schedule(struct rig *r, struct cycle *c, int64_t now_ns)
 {
-	const struct store_settle settle = { .now_ns = now_ns };
+	const struct store_resolve settle = { .now_ns = now_ns };
 	const struct cycle_run run = { "main", now_ns, no_news, NULL, NULL };
 	struct err err = { "" };
 
-	if (store_settle(r->store, &settle, &err) < 0 ||
-	    store_arrays_unfold(r->store, &err) < 0 || cycle_run(c, &run, &err) < 0)
+	if (store_resolve(r->store, &settle, &err) < 0 ||
+	    store_arrays_expand(r->store, &err) < 0 || cycle_run(c, &run, &err) < 0)
 		fail_msg("%s", err.text);
 }
 
@@ -265,12 +265,12 @@ static void step_in(struct rig *r, int64_t job, int64_t now_ns)
 
 static void set_desired(struct rig *r, int64_t job, enum job_desired want, int64_t now_ns)
 {
-	const struct store_wish w = {
+	const struct store_desired_change w = {
 		.job = job, .want = want, .reason = "x", .now_ns = now_ns
 	};
 	char node[REQUEST_NAME_MAX];
 
-	assert_true(store_wish(r->store, &w, node, NULL) >= 0);
+	assert_true(store_set_desired(r->store, &w, node, NULL) >= 0);
 }
 
 /* The life of a job that the cycle has given to n1, over signed exchanges. */
@@ -290,7 +290,7 @@ static void live(struct rig *r, int64_t job, int64_t now_ns)
 			       .now_ns = now_ns };
 	struct sync_result result;
 
-	assert_int_equal(store_given(r->store, "n1", no_given, NULL, NULL), 0);
+	assert_int_equal(store_desired(r->store, "n1", no_given, NULL, NULL), 0);
 	rep.started_ns = rep.at_ns = now_ns;
 	assert_int_equal(rig_say(r, &say, &result), 0);
 	sync_result_done(&result);
@@ -310,16 +310,16 @@ static void be_operated(struct rig *r, int64_t job, int64_t now_ns)
 	struct store_hold hold = {
 		.job = job, .kind = STORE_HOLD_USER, .author = "alice", .now_ns = now_ns
 	};
-	const struct store_weights w = {
+	const struct store_priority_change w = {
 		.job = job, .now_ns = now_ns, .has_nice = true, .author = "alice"
 	};
 	struct store_lost_result lost;
 
 	assert_int_equal(store_hold(r->store, &hold, NULL), 0);
 	assert_int_equal(store_release(r->store, &hold, NULL), 0);
-	assert_int_equal(store_weigh(r->store, &w, NULL), 0);
-	assert_true(store_lose(r->store, now_ns - 100 * S_NS, now_ns, NULL) >= 0);
-	assert_true(store_lose_jobs(r->store, now_ns, &lost, NULL) >= 0);
+	assert_int_equal(store_set_priority(r->store, &w, NULL), 0);
+	assert_true(store_mark_lost_nodes(r->store, now_ns - 100 * S_NS, now_ns, NULL) >= 0);
+	assert_true(store_end_lost_jobs(r->store, now_ns, &lost, NULL) >= 0);
 }
 
 /* Ten jobs, one after the other, of which each waits for the one before; and an array. */

@@ -58,13 +58,13 @@ static void check_law(struct model *m)
 
 static void cancel(struct model *m)
 {
-	struct store_wish w = { .job = m->job,
-				.want = DESIRED_CANCEL,
-				.reason = "cancelled",
-				.now_ns = m->q->now_ns };
+	struct store_desired_change w = { .job = m->job,
+					  .want = DESIRED_CANCEL,
+					  .reason = "cancelled",
+					  .now_ns = m->q->now_ns };
 	char node[REQUEST_NAME_MAX];
 
-	assert_int_equal(store_wish(m->q->ledger->store, &w, node, NULL), 0);
+	assert_int_equal(store_set_desired(m->q->ledger->store, &w, node, NULL), 0);
 	m->state = JOB_ENDED;
 }
 

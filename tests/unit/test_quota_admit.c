@@ -388,7 +388,7 @@ static void a_job_that_stays_suspended_holds_memory_but_no_cores(void **state)
 	struct quota_rig *q = *state;
 	const struct quota_rig_job j = { .rate = { 1, 1 }, .ncpus = 4 };
 	char why[ELIGIBLE_WHY_MAX], node[REQUEST_NAME_MAX];
-	struct store_wish w = { .want = DESIRED_SUSPEND };
+	struct store_desired_change w = { .want = DESIRED_SUSPEND };
 	int64_t next;
 
 	assert_int_equal(gate_new(&g, NULL), 0);
@@ -400,14 +400,14 @@ static void a_job_that_stays_suspended_holds_memory_but_no_cores(void **state)
 	quota_rig_give(q, w.job);
 	quota_rig_report(q, w.job, JOB_RUNNING, 10);
 	assert_false(ask(q, g, next, why));
-	assert_int_equal(store_wish(q->ledger->store, &w, node, NULL), 0);
+	assert_int_equal(store_set_desired(q->ledger->store, &w, node, NULL), 0);
 	quota_rig_report(q, w.job, JOB_SUSPENDED, 10);
 	assert_true(ask(q, g, next, why));
 	gate_start(g, next);
 	assert_false(
 		gate_ask(g, next, why)); /* another like it: cores, memory and jobs are full */
 	w.want = DESIRED_RUN;
-	assert_int_equal(store_wish(q->ledger->store, &w, node, NULL), 0);
+	assert_int_equal(store_set_desired(q->ledger->store, &w, node, NULL), 0);
 	assert_false(ask(q, g, next, why)); /* it shall run again */
 	assert_non_null(strstr(why, "4 cores at once, 4 run"));
 }

@@ -267,18 +267,18 @@ static void usage_fades_to_nothing_and_ranks_stay_right(void **state)
 		    250 * (1 - exp2(-1.0 / 36)) / (log(2) / 36));
 }
 
-static struct sync_gain gain_of(int64_t from_ns, const int64_t was_now_s[2])
+static struct sync_usage_delta gain_of(int64_t from_ns, const int64_t was_now_s[2])
 {
-	struct sync_gain g = { .cluster = "main",
-			       .account = "physics",
-			       .user = "alice",
-			       .queue = "normal",
-			       .rate = { 5, 2 },
-			       .from_ns = from_ns,
-			       .was_to_ns = from_ns + was_now_s[0] * S_NS,
-			       .to_ns = from_ns + was_now_s[1] * S_NS,
-			       .was_running_ns = was_now_s[0] * S_NS,
-			       .running_ns = was_now_s[1] * S_NS };
+	struct sync_usage_delta g = { .cluster = "main",
+				      .account = "physics",
+				      .user = "alice",
+				      .queue = "normal",
+				      .rate = { 5, 2 },
+				      .from_ns = from_ns,
+				      .was_to_ns = from_ns + was_now_s[0] * S_NS,
+				      .to_ns = from_ns + was_now_s[1] * S_NS,
+				      .was_running_ns = was_now_s[0] * S_NS,
+				      .running_ns = was_now_s[1] * S_NS };
 
 	return g;
 }
@@ -292,7 +292,7 @@ static void a_job_cut_into_reports_counts_as_one_and_its_tail_fades_once(void **
 
 	(void)state;
 	for (int64_t s[2] = { 0, 0 }; s[0] < 10 * HOUR_S; s[0] = s[1]) {
-		struct sync_gain g;
+		struct sync_usage_delta g;
 
 		s[1] = s[0] + 15 + s[0] % 7;
 		s[1] = s[1] < 10 * HOUR_S ? s[1] : 10 * HOUR_S;

@@ -21,8 +21,9 @@ static void feed(struct world *w, struct rig *r, struct report rep, int64_t now_
 	struct sync_result result;
 
 	assert_int_equal(rig_say(r, &say, &result), 0);
-	for (size_t i = 0; w && i < result.n_gains; i++)
-		assert_int_equal(standing_gain(w->standing, &result.gains[i], now_ns, NULL), 0);
+	for (size_t i = 0; w && i < result.n_deltas; i++)
+		assert_int_equal(standing_gain(w->standing, &result.deltas[i], now_ns, NULL),
+				 0);
 	sync_result_done(&result);
 }
 

@@ -40,7 +40,7 @@ static int64_t job_of(struct rig *r, const char *resources, const char *node)
 				 .pool = CHARGE_POOL_GPU,
 				 .terms = { .rate = { 1, 1 }, .ncpus = 1 },
 				 .now_ns = NOON };
-	struct store_gift gift = { .node = node };
+	struct store_allocation gift = { .node = node };
 
 	request_init(&q);
 	strcpy(q.cluster, "main");
@@ -55,7 +55,7 @@ static int64_t job_of(struct rig *r, const char *resources, const char *node)
 	new.terms.ngpus = q.res.ngpus;
 	assert_int_equal(store_submit(r->store, &new, &gift.job, NULL), 0);
 	if (node)
-		assert_int_equal(store_give(r->store, &gift, 1, NOON, NULL), 0);
+		assert_int_equal(store_allocate(r->store, &gift, 1, NOON, NULL), 0);
 	return gift.job;
 }
 
@@ -74,7 +74,7 @@ static void what_jobs_hold_is_counted_by_model(void **state)
 	job_of(r, "ncpus=1,ngpus=a100_1g.5gb:3", "n2");
 	job_of(r, "ncpus=1", "n2");
 	job_of(r, "ncpus=1,ngpus=h100-80:2", NULL);
-	assert_int_equal(store_holds(r->store, "main", &nodes, &n, NULL), 0);
+	assert_int_equal(store_nodes_in_use(r->store, "main", &nodes, &n, NULL), 0);
 	assert_int_equal(n, 2);
 	assert_int_equal(gpus_count(&nodes[0].gpus, ""), 6);
 	assert_int_equal(gpus_free(&nodes[0].gpus, &nodes[0].gpus_held, "a100-40"), 0);
@@ -94,7 +94,7 @@ static void a_node_that_tells_no_gpus_any_more_has_none(void **state)
 
 	node_says(r, "n1", "a100-40=4");
 	node_says(r, "n1", "");
-	assert_int_equal(store_holds(r->store, "main", &nodes, &n, NULL), 0);
+	assert_int_equal(store_nodes_in_use(r->store, "main", &nodes, &n, NULL), 0);
 	assert_int_equal(nodes[0].gpus.n, 0);
 	assert_int_equal(nodes[0].capacity.ngpus, 0);
 }

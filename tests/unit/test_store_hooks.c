@@ -83,13 +83,13 @@ static void a_cancel_says_whether_the_job_was_queued(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = rig_job(r, NOON), before = place_now(r);
-	struct store_wish w = { .job = job,
-				.want = DESIRED_CANCEL,
-				.reason = "cancelled by alice",
-				.now_ns = NOON };
+	struct store_desired_change w = { .job = job,
+					  .want = DESIRED_CANCEL,
+					  .reason = "cancelled by alice",
+					  .now_ns = NOON };
 	char node[REQUEST_NAME_MAX];
 
-	assert_int_equal(store_wish(r->store, &w, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &w, node, NULL), 0);
 	assert_string_equal(told_since(r, before), "cancel");
 }
 

@@ -123,7 +123,7 @@ static int n_open(struct rig *r, const char *node)
 static void only_a_job_that_runs_has_steps(void **state)
 {
 	struct rig *r = *state;
-	const struct store_wish cancel = {
+	const struct store_desired_change cancel = {
 		.job = 1, .want = DESIRED_CANCEL, .reason = "x", .now_ns = LATER(3)
 	};
 	char node[REQUEST_NAME_MAX];
@@ -134,7 +134,7 @@ static void only_a_job_that_runs_has_steps(void **state)
 	assert_int_equal(start(r, job, 1), 1);
 	rig_tell(r, rig_report(job, 2, JOB_SUSPENDED, 1), LATER(2));
 	assert_int_equal(start(r, job, 1), 2);
-	assert_int_equal(store_wish(r->store, &cancel, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &cancel, node, NULL), 0);
 	assert_int_equal(start(r, job, 1), -STORE_STEPS_NOT_RUNNING);
 	assert_int_equal(
 		store_steps_add(r->store, &(struct store_steps_new){ .job = 9 }, &first, NULL),
@@ -314,8 +314,8 @@ static void steps_end_with_their_attempt(void **state)
 	store_set_max_requeues(r->store, 1);
 	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
 	start(r, job, 1);
-	assert_true(store_lose(r->store, late - 120 * S_NS, late, NULL) >= 0);
-	assert_int_equal(store_lose_jobs(r->store, late, &lost, NULL), 0);
+	assert_true(store_mark_lost_nodes(r->store, late - 120 * S_NS, late, NULL) >= 0);
+	assert_int_equal(store_end_lost_jobs(r->store, late, &lost, NULL), 0);
 	assert_int_equal(rig_see(r, job).state, JOB_QUEUED);
 	assert_int_equal(n_open(r, "n1"), 0);
 	assert_string_equal(see(r, 1).text, "the job ended");

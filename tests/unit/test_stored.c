@@ -56,12 +56,12 @@ static int64_t submit(struct rig *r, const char *user, char of)
 
 static void cancel(struct rig *r, int64_t job, int64_t now_ns)
 {
-	const struct store_wish w = {
+	const struct store_desired_change w = {
 		.job = job, .want = DESIRED_CANCEL, .reason = "x", .now_ns = now_ns
 	};
 	char node[REQUEST_NAME_MAX];
 
-	assert_int_equal(store_wish(r->store, &w, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &w, node, NULL), 0);
 }
 
 static int64_t stored(struct rig *r, const char *user)

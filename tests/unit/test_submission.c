@@ -68,7 +68,7 @@ struct told {
 	char last[DEPEND_WORDS_MAX];
 };
 
-static void on_settled(void *ctx, const struct store_settled *what)
+static void on_settled(void *ctx, const struct store_resolved *what)
 {
 	struct told *t = ctx;
 
@@ -84,10 +84,10 @@ static void on_settled(void *ctx, const struct store_settled *what)
 static struct told turn(struct rig *r)
 {
 	struct told t = { 0 };
-	const struct store_settle how = { NOON, on_settled, &t };
+	const struct store_resolve how = { NOON, on_settled, &t };
 	struct err err = { "" };
 
-	if (store_settle(r->store, &how, &err) < 0 || store_arrays_unfold(r->store, &err) < 0)
+	if (store_resolve(r->store, &how, &err) < 0 || store_arrays_expand(r->store, &err) < 0)
 		fail_msg("%s", err.text);
 	return t;
 }
@@ -122,7 +122,7 @@ static struct offer *offered(struct rig *r)
 
 static void give(struct rig *r, int64_t job)
 {
-	const struct store_gift gift = { .job = job, .node = "n1" };
+	const struct store_allocation gift = { .job = job, .node = "n1" };
 	struct rig_say hello = { .now_ns = NOON };
 	struct sync_result result;
 
@@ -130,7 +130,7 @@ static void give(struct rig *r, int64_t job)
 		assert_int_equal(rig_say(r, &hello, &result), 0);
 		sync_result_done(&result);
 	}
-	assert_int_equal(store_give(r->store, &gift, 1, NOON, NULL), 0);
+	assert_int_equal(store_allocate(r->store, &gift, 1, NOON, NULL), 0);
 }
 
 /* Runs for 10 s and exits. */
@@ -145,13 +145,13 @@ static void run_to_end(struct rig *r, int64_t job, int status)
 
 static void cancel(struct rig *r, int64_t job)
 {
-	const struct store_wish w = { .job = job,
-				      .want = DESIRED_CANCEL,
-				      .reason = "cancelled by alice",
-				      .now_ns = NOON };
+	const struct store_desired_change w = { .job = job,
+						.want = DESIRED_CANCEL,
+						.reason = "cancelled by alice",
+						.now_ns = NOON };
 	char node[REQUEST_NAME_MAX];
 
-	assert_int_equal(store_wish(r->store, &w, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &w, node, NULL), 0);
 }
 
 /* ---- holds ---- */
@@ -369,9 +369,10 @@ static void no_more_at_once_than_allowed(void **state)
 
 	turn(r);
 	assert_int_equal(offered(r)->n, 3);
-	assert_int_equal(store_array_element(r->store, fifteen, &number, NULL), STORE_FOLDED);
+	assert_int_equal(store_array_element(r->store, fifteen, &number, NULL),
+			 STORE_NOT_EXPANDED);
 	assert_int_equal(number, array + 16);
-	assert_int_equal(store_array_unfold_one(r->store, fifteen, NULL), 0);
+	assert_int_equal(store_array_expand_one(r->store, fifteen, NULL), 0);
 	assert_int_equal(store_array_element(r->store, fifteen, &number, NULL), 0);
 	assert_int_equal(store_hold(r->store, &late, NULL), 0);
 	assert_int_equal(store_hold(r->store, &early, NULL), 0);
@@ -428,7 +429,7 @@ static void a_held_array_starts_nothing_and_goes_on_where_it_was(void **state)
 	assert_int_equal(offered(r)->n, 0);
 	assert_int_equal(store_held(r->store, array + 5, &held, NULL), 1);
 	/* One that gets its row now is held like the others. */
-	assert_int_equal(store_array_unfold_one(r->store, (struct job_id){ array, 90 }, NULL),
+	assert_int_equal(store_array_expand_one(r->store, (struct job_id){ array, 90 }, NULL),
 			 0);
 	turn(r);
 	assert_int_equal(offered(r)->n, 0);
@@ -520,7 +521,7 @@ static void an_array_that_waits_is_let_go_or_ends_as_a_whole(void **state)
 
 	assert_int_equal(store_hold(r->store, &hold, NULL), 0);
 	/* A row ahead of time waits with its array. */
-	assert_int_equal(store_array_unfold_one(r->store, (struct job_id){ good, 4 }, NULL), 0);
+	assert_int_equal(store_array_expand_one(r->store, (struct job_id){ good, 4 }, NULL), 0);
 	turn(r);
 	assert_int_equal(offered(r)->n, 1);
 	run_to_end(r, first, 0);

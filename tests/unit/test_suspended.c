@@ -7,20 +7,21 @@
 #include "controller/ledger/attempts/suspended.h"
 #include "tests/unit/ledger_rig.h"
 
-static const struct store_wish by_owner = { .want = DESIRED_SUSPEND, .by_owner = true };
-static const struct store_wish by_operator = { .want = DESIRED_SUSPEND };
-static const struct store_wish by_queue = { .want = DESIRED_SUSPEND,
-					    .by_queue = true,
-					    .gave_way_to = 77 };
-static const struct store_wish to_run = { .want = DESIRED_RUN, .by_owner = true };
+static const struct store_desired_change by_owner = { .want = DESIRED_SUSPEND,
+						      .by_owner = true };
+static const struct store_desired_change by_operator = { .want = DESIRED_SUSPEND };
+static const struct store_desired_change by_queue = { .want = DESIRED_SUSPEND,
+						      .by_queue = true,
+						      .gave_way_to = 77 };
+static const struct store_desired_change to_run = { .want = DESIRED_RUN, .by_owner = true };
 
-static void set_desired(struct rig *r, struct store_wish w, int64_t job, int64_t at_s)
+static void set_desired(struct rig *r, struct store_desired_change w, int64_t job, int64_t at_s)
 {
 	char node[REQUEST_NAME_MAX];
 
 	w.job = job;
 	w.now_ns = NOON + at_s * S_NS;
-	assert_int_equal(store_wish(r->store, &w, node, NULL), 0);
+	assert_int_equal(store_set_desired(r->store, &w, node, NULL), 0);
 }
 
 static int due(struct rig *r, int64_t before_s, int64_t ret[4])

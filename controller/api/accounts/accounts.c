@@ -11,7 +11,7 @@
 #include "controller/accounts/accounts_rows.h"
 #include "controller/api/accounts/active_accounts.h"
 #include "controller/api/authz.h"
-#include "controller/ledger/accounts/accounts_desk.h"
+#include "controller/ledger/accounts/accounts_change.h"
 
 #define LOG_PAGE_MAX 10000
 
@@ -216,7 +216,7 @@ static int refuse_stale(struct call *c, int64_t revision, struct err *err)
 static int change(struct call *c, const struct accounts_order *o, struct err *err)
 {
 	_cleanup_doc_ struct doc warnings = { 0 };
-	int r = accounts_desk_change(c->api->c.store, o, &c->answer, err);
+	int r = accounts_change_apply(c->api->c.store, o, &c->answer, err);
 	size_t n;
 
 	/* Somebody changed the ledger's file itself: from now on that counts. */
@@ -275,7 +275,7 @@ int route_accounts_log(struct call *c, struct err *err)
 		r = call_query_int(c, "before", (struct wire_int){ 0, INT64_MAX, &none },
 				   &p.before, err);
 	if (r >= 0)
-		r = accounts_desk_log(c->api->c.store, &p, &entries, err);
+		r = accounts_change_log(c->api->c.store, &p, &entries, err);
 	if (r < 0)
 		return r;
 	c->answer = json_pack("{s:s,s:o}", "schema", WIRE_SCHEMA, "changes", entries);

@@ -27,11 +27,11 @@ int array_task_find(struct call *c, struct err *err)
 			job_id_format(c->named, id));
 		return call_refuse(c, 409, "too-late", "");
 	}
-	if (r == STORE_FOLDED && is_wish)
-		r = store_array_unfold_one(c->api->c.store, c->named, err);
+	if (r == STORE_NOT_EXPANDED && is_wish)
+		r = store_array_expand_one(c->api->c.store, c->named, err);
 	if (r < 0)
 		return r;
-	if (r != STORE_FOLDED || is_wish)
+	if (r != STORE_NOT_EXPANDED || is_wish)
 		c->id = job;
 	return 0;
 }
@@ -63,7 +63,7 @@ static int set_path(json_t *request, const char *key, char letter, struct job_id
 	return text ? json_object_set_new(request, key, json_string(text)) : -1;
 }
 
-json_t *array_task_request(const struct store_given *g)
+json_t *array_task_request(const struct store_desired *g)
 {
 	_cleanup_json_ json_t *request = json_loads(g->request, 0, NULL);
 

@@ -10,4 +10,4 @@ int array_task_find(struct call *c, struct err *err);
 /* The request as a node gets it; of an element, with its index in the environment
  * (REEVE_ARRAY_JOB, REEVE_ARRAY_INDEX, and as PBS calls them) and output files of its own.
  * NULL: no memory, or not readable. */
-json_t *array_task_request(const struct store_given *g);
+json_t *array_task_request(const struct store_desired *g);

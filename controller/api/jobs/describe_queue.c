@@ -118,7 +118,7 @@ int describe_folded(const struct api *a, struct job_id id, json_t *job, struct e
 		return r;
 	json_object_del(job, "array");
 	doc_int(&d, "job", number);
-	doc_text(&d, "state", r == STORE_FOLDED ? "queued" : "ended");
+	doc_text(&d, "state", r == STORE_NOT_EXPANDED ? "queued" : "ended");
 	if (r == STORE_DROPPED)
 		snprintf(why, sizeof(why), "it was cancelled before it started");
 	else if (!was || !*was)

@@ -152,7 +152,7 @@ int route_job(struct call *c, struct err *err)
 	return r < 0 ? r : store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
 }
 
-/* What store_wish() answers above 0. */
+/* What store_set_desired() answers above 0. */
 static int refuse_wish(struct call *c, int why, const struct owned_job *job, struct err *err)
 {
 	if (why == STORE_GAVE_WAY) {
@@ -189,7 +189,7 @@ static int wake_nodes(struct call *c, const struct owned_job *job, const char *n
 static int wish(struct call *c, enum job_desired want, struct err *err)
 {
 	char reason[128], node[REQUEST_NAME_MAX];
-	struct store_wish w = {
+	struct store_desired_change w = {
 		.job = c->id, .want = want, .reason = reason, .now_ns = api_now_ns()
 	};
 	struct owned_job job;
@@ -201,7 +201,7 @@ static int wish(struct call *c, enum job_desired want, struct err *err)
 	snprintf(reason, sizeof(reason), "cancelled by %s", c->user);
 	if (want != DESIRED_CANCEL)
 		w.reason = NULL;
-	r = store_wish(c->api->c.store, &w, node, err);
+	r = store_set_desired(c->api->c.store, &w, node, err);
 	if (r > 0)
 		return refuse_wish(c, r, &job, err);
 	if (r < 0)
@@ -225,7 +225,7 @@ static int wish(struct call *c, enum job_desired want, struct err *err)
 #define NICE_MAX 1000000
 
 /* {"nice": N} of the owner, of 0 or more; below 0, and {"site": N}, of operators. */
-static int read_weights(struct call *c, struct store_weights *w, struct err *err)
+static int read_weights(struct call *c, struct store_priority_change *w, struct err *err)
 {
 	const json_t *nice = json_object_get(c->body, "nice");
 	const json_t *site = json_object_get(c->body, "site");
@@ -252,14 +252,16 @@ static int read_weights(struct call *c, struct store_weights *w, struct err *err
 
 int route_priority(struct call *c, struct err *err)
 {
-	struct store_weights w = { .job = c->id, .now_ns = api_now_ns(), .author = c->user };
+	struct store_priority_change w = { .job = c->id,
+					   .now_ns = api_now_ns(),
+					   .author = c->user };
 	struct owned_job job;
 	int r = owned_job_find(c, &job, err);
 
 	if (r >= 0)
 		r = read_weights(c, &w, err);
 	if (r >= 0)
-		r = store_weigh(c->api->c.store, &w, err);
+		r = store_set_priority(c->api->c.store, &w, err);
 	if (r == STORE_TOO_LATE) {
 		err_set(err, 0, "job %lld is not queued any more", (long long)c->id);
 		return call_refuse(c, 409, "too-late", "a priority orders the queue only");

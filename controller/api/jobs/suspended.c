@@ -20,7 +20,7 @@ static bool is_ended(const struct api *a)
 static int release_job(struct api *a, int64_t job, int64_t now_ns, struct err *err)
 {
 	char limit[AMOUNT_TEXT_MAX], reason[160], node[REQUEST_NAME_MAX];
-	struct store_wish w = { .job = job, .want = DESIRED_RUN, .now_ns = now_ns };
+	struct store_desired_change w = { .job = job, .want = DESIRED_RUN, .now_ns = now_ns };
 	int r;
 
 	amount_format_seconds(a->c.config->max_suspend_s, limit);
@@ -31,7 +31,7 @@ static int release_job(struct api *a, int64_t job, int64_t now_ns, struct err *e
 		w.want = DESIRED_CANCEL;
 		w.reason = reason;
 	}
-	r = store_wish(a->c.store, &w, node, err);
+	r = store_set_desired(a->c.store, &w, node, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	log_job(LOG_NOTICE, job, is_ended(a) ? "cancel" : "resume",

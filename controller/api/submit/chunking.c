@@ -41,7 +41,7 @@ static int find_nodes(const struct call *c, struct submit_job *s, char why[stati
 	const struct fit_ask ask = { &q->res, &q->select, submit_is_exclusive(c, q) };
 	_cleanup_free_ struct fit_node *at = NULL;
 	struct known_nodes nodes;
-	int r = store_holds(c->api->c.store, q->cluster, &at, &nodes.n, err);
+	int r = store_nodes_in_use(c->api->c.store, q->cluster, &at, &nodes.n, err);
 
 	if (r < 0)
 		return r;

@@ -14,7 +14,7 @@ static int match_nodes(struct call *c, const struct request *q,
 	_cleanup_free_ struct fit_node *nodes = NULL;
 	struct gpus_match m;
 	size_t n;
-	int r = store_holds(c->api->c.store, q->cluster, &nodes, &n, err);
+	int r = store_nodes_in_use(c->api->c.store, q->cluster, &nodes, &n, err);
 
 	if (r < 0)
 		return r;

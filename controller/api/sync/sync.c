@@ -82,7 +82,7 @@ static const struct sync_hold *find_hold(const struct sync *in, int64_t job, int
 }
 
 /* Does the node still have to do something? */
-static bool is_open(const struct store_given *g, const struct sync_hold *h)
+static bool is_open(const struct store_desired *g, const struct sync_hold *h)
 {
 	if (!h)
 		return true;
@@ -102,7 +102,8 @@ static uint64_t mix(uint64_t digest, uint64_t value)
 }
 
 /* What the node does not have yet: the request, and what its user signed of it. */
-static int set_request(struct wants *w, const struct store_given *g, json_t *j, struct err *err)
+static int set_request(struct wants *w, const struct store_desired *g, json_t *j,
+		       struct err *err)
 {
 	_cleanup_free_ char *credential = NULL;
 	int r = store_credential(w->t->api->c.store, g->array.job ? g->array.job : g->job,
@@ -116,7 +117,7 @@ static int set_request(struct wants *w, const struct store_given *g, json_t *j, 
 	return 0;
 }
 
-static json_t *encode_want(const struct store_given *g)
+static json_t *encode_want(const struct store_desired *g)
 {
 	_cleanup_json_ json_t *j =
 		json_pack("{s:I,s:i,s:s}", "job", (json_int_t)g->job, "attempt",
@@ -129,7 +130,7 @@ static json_t *encode_want(const struct store_given *g)
 	return TAKE_PTR(j);
 }
 
-static int add_want(void *ctx, const struct store_given *g, struct err *err)
+static int add_want(void *ctx, const struct store_desired *g, struct err *err)
 {
 	struct wants *w = ctx;
 	json_t *j;
@@ -199,7 +200,7 @@ static int encode_answer(struct talk *t, json_t **ret, uint64_t *ret_digest, str
 
 	if (!doc || !jobs || !steps)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = store_given(t->api->c.store, t->in->node, add_want, &w, err);
+	r = store_desired(t->api->c.store, t->in->node, add_want, &w, err);
 	if (r >= 0)
 		r = sync_steps_tell(t->api->c.store, t->in, steps, &w.digest, err);
 	if (r < 0)
@@ -247,7 +248,7 @@ static bool has_news(struct talk *t, int64_t *ret_again_ns)
 	if (t->result.n_acks || t->result.n_output_acks || t->result.n_refusals ||
 	    t->result.n_step_acks)
 		return true;
-	if (store_given(t->api->c.store, t->in->node, add_want, &w, &err) < 0 || !told)
+	if (store_desired(t->api->c.store, t->in->node, add_want, &w, &err) < 0 || !told)
 		return true;
 	if (sync_steps_tell(t->api->c.store, t->in, NULL, &w.digest, &err) < 0)
 		return true;
@@ -312,8 +313,8 @@ static int tell_others(struct api *a, const struct talk *t, struct err *err)
 		api_wake_step(a, t->in->outputs[i].job, t->in->outputs[i].step);
 	for (size_t i = 0; i < t->result.n_step_acks; i++)
 		api_wake_step(a, t->result.step_acks[i].job, t->result.step_acks[i].step);
-	for (size_t i = 0; i < t->result.n_stirred && r >= 0; i++)
-		r = parts_wake(a, t->result.stirred[i], err);
+	for (size_t i = 0; i < t->result.n_affected && r >= 0; i++)
+		r = parts_wake(a, t->result.affected[i], err);
 	if (t->result.has_freed)
 		api_request_cycle(a);
 	return r;

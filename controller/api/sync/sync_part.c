@@ -14,7 +14,7 @@ static int set_amount(json_t *res, const char *key, int64_t n)
 	return 0;
 }
 
-static int set_share(json_t *res, const struct store_given *g)
+static int set_share(json_t *res, const struct store_desired *g)
 {
 	const struct store_part *p = &g->share;
 	int64_t walltime_s = json_integer_value(json_object_get(res, "walltime_s"));
@@ -30,7 +30,7 @@ static int set_share(json_t *res, const struct store_given *g)
 	return g->part.index ? set_amount(res, "walltime_s", walltime_s + OUTLIVE_S) : 0;
 }
 
-json_t *sync_part_request(const struct store_given *g)
+json_t *sync_part_request(const struct store_desired *g)
 {
 	static const char *const of_all[] = { "select", "scatter", "after" };
 	static const char *const of_first[] = { "script",   "argv", "out_path",

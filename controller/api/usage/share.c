@@ -262,7 +262,7 @@ static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 	_cleanup_free_ struct fit_node *nodes = NULL;
 	struct standing_view v;
 	size_t n;
-	int r = store_holds(q->c->api->c.store, cluster, &nodes, &n, err);
+	int r = store_nodes_in_use(q->c->api->c.store, cluster, &nodes, &n, err);
 
 	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
 		r = standing_look(q->c->api->c.standing, (struct standing_where){ cluster, p },

@@ -10,8 +10,8 @@ void share_update_usage(struct api *a, const struct sync_result *result)
 {
 	struct err err;
 
-	for (size_t i = 0; i < result->n_gains; i++)
-		if (standing_gain(a->c.standing, &result->gains[i], api_now_ns(), &err) < 0)
+	for (size_t i = 0; i < result->n_deltas; i++)
+		if (standing_gain(a->c.standing, &result->deltas[i], api_now_ns(), &err) < 0)
 			log_line(LOG_ERR, "%s", err.text);
 }
 

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include "common/err.h"
 #include "controller/ledger/attempts/charge.h"
-#include "controller/ledger/usage/stretch.h"
+#include "controller/ledger/usage/run_interval.h"
 
 /* The figures that charges depend on: resident peak, or where it was not measured the
  * cgroup's peak, which counts page cache too; GPUs that have done nothing. */
@@ -121,13 +121,13 @@ int store_charge_write_interval(struct store *s, const struct store_known *k,
 				struct err *err)
 {
 	const struct tally gained = tally_minus(&span->after, &span->before);
-	struct store_stretch x = { .job = c->report->job,
-				   .attempt = c->report->attempt,
-				   .from_ns = later(span->from_ns, c->report->started_ns),
-				   .to_ns = span->to_ns,
-				   .running_ns = gained.running_ns,
-				   .suspended_ns = gained.suspended_ns };
-	struct sync_gain *g = &c->gain;
+	struct store_run_interval x = { .job = c->report->job,
+					.attempt = c->report->attempt,
+					.from_ns = later(span->from_ns, c->report->started_ns),
+					.to_ns = span->to_ns,
+					.running_ns = gained.running_ns,
+					.suspended_ns = gained.suspended_ns };
+	struct sync_usage_delta *g = &c->gain;
 
 	snprintf(g->cluster, sizeof(g->cluster), "%s", k->cluster);
 	snprintf(g->account, sizeof(g->account), "%s", k->account);
@@ -138,7 +138,7 @@ int store_charge_write_interval(struct store *s, const struct store_known *k,
 	g->ncpus = k->terms.ncpus;
 	g->ngpus = k->terms.ngpus;
 	g->mem_bytes = k->mem_bytes;
-	return store_stretch(s, &x, g, err);
+	return store_run_interval(s, &x, g, err);
 }
 
 /* What a node reports of a job on several: onto its own, and the sum of all. */

@@ -154,13 +154,13 @@ static int stir(struct ingest *g, int64_t job, struct err *err)
 	struct sync_result *out = g->out;
 	int64_t *p;
 
-	if (out->n_stirred && out->stirred[out->n_stirred - 1] == job)
+	if (out->n_affected && out->affected[out->n_affected - 1] == job)
 		return 0;
-	p = realloc(out->stirred, (out->n_stirred + 1) * sizeof(*p));
+	p = realloc(out->affected, (out->n_affected + 1) * sizeof(*p));
 	if (!p)
 		return err_set(err, -ENOMEM, "out of memory");
-	out->stirred = p;
-	out->stirred[out->n_stirred++] = job;
+	out->affected = p;
+	out->affected[out->n_affected++] = job;
 	return 0;
 }
 
@@ -179,7 +179,7 @@ static int take_reports(struct ingest *g, struct err *err)
 		else if (r == STORE_REPORT_ACK)
 			g->out->acks[g->out->n_acks++] = c.ack;
 		if (c.gain.running_ns)
-			g->out->gains[g->out->n_gains++] = c.gain;
+			g->out->deltas[g->out->n_deltas++] = c.gain;
 		if (c.is_new)
 			r = store_gpus_report(g->s, &c, err);
 		if (r >= 0 && c.stirs)
@@ -223,7 +223,7 @@ static bool is_refused(const struct ingest *g, const struct sync_hold *h)
 	return false;
 }
 
-static int refuse_hold(struct ingest *g, const struct sync_hold *h, const char *why)
+static int refuse_job(struct ingest *g, const struct sync_hold *h, const char *why)
 {
 	struct sync_refusal *f;
 
@@ -244,7 +244,7 @@ static int refuse_lost(struct ingest *g, const struct sync_hold *h, const struct
 {
 	if (h->state == JOB_ENDING || h->state == JOB_ENDED)
 		return 0;
-	refuse_hold(g, h, lost_words);
+	refuse_job(g, h, lost_words);
 	if (p->closed == STORE_VOID)
 		return 0;
 	store_announce_job(g->s, h->job);
@@ -275,7 +275,7 @@ static int show(struct ingest *g, const struct store_at *at, const struct store_
 	return r < 0 ? r : 0;
 }
 
-static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *err)
+static int take_listed_job(struct ingest *g, const struct sync_hold *h, struct err *err)
 {
 	const struct store_at at = { h->job, h->attempt, g->in->node };
 	struct store_place p;
@@ -284,7 +284,7 @@ static int take_hold(struct ingest *g, const struct sync_hold *h, struct err *er
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return refuse_hold(g, h, "this job was never given to this node");
+		return refuse_job(g, h, "this job was never given to this node");
 	if (p.closed == STORE_LOST || p.closed == STORE_VOID)
 		return refuse_lost(g, h, &p, err);
 	/* That it ended is said by its final report alone. */
@@ -304,11 +304,11 @@ static int take_found(struct ingest *g, const struct sync_hold *h, struct err *e
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return refuse_hold(g, h, "this job was never given to this node");
+		return refuse_job(g, h, "this job was never given to this node");
 	if (p.closed == STORE_LOST || p.closed == STORE_VOID)
 		return refuse_lost(g, h, &p, err);
 	if (p.closed == STORE_FINAL)
-		return refuse_hold(g, h, "this attempt of the job has ended");
+		return refuse_job(g, h, "this attempt of the job has ended");
 	return store_place_miss(g->s, &at, &p, 0, err);
 }
 
@@ -418,7 +418,7 @@ static int take_list(struct ingest *g, struct err *err)
 	if (!sorted)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < g->in->n_jobs && r >= 0; i++)
-		r = take_hold(g, &g->in->jobs[i], err);
+		r = take_listed_job(g, &g->in->jobs[i], err);
 	for (size_t i = 0; i < g->in->n_found && r >= 0; i++)
 		r = take_found(g, &g->in->found[i], err);
 	if (r >= 0)
@@ -430,7 +430,7 @@ static int take_list(struct ingest *g, struct err *err)
 
 static int take_all(struct ingest *g, struct err *err)
 {
-	int r = store_take_number(g->s, g->in, g->from->now_ns, err);
+	int r = store_check_sync_number(g->s, g->in, g->from->now_ns, err);
 
 	if (r >= 0)
 		r = take_node(g, err);
@@ -452,9 +452,9 @@ static int make_room(const struct sync *in, struct sync_result *ret, struct err 
 		.output_acks = calloc(in->n_outputs + 1, sizeof(*ret->output_acks)),
 		.refusals = calloc(in->n_reports + in->n_jobs + in->n_found + 1,
 				   sizeof(*ret->refusals)),
-		.gains = calloc(in->n_reports + 1, sizeof(*ret->gains)),
+		.deltas = calloc(in->n_reports + 1, sizeof(*ret->deltas)),
 	};
-	if (ret->gains && ret->acks && ret->output_acks && ret->refusals)
+	if (ret->deltas && ret->acks && ret->output_acks && ret->refusals)
 		return 0;
 	return err_set(err, -ENOMEM, "out of memory");
 }

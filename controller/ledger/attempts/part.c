@@ -255,8 +255,8 @@ static int stands(struct store *s, const struct store_at *at, struct err *err)
 	return r;
 }
 
-static int write_verdict(struct store *s, const struct store_fall *f, const struct job_end *end,
-			 const char *why, struct err *err)
+static int write_verdict(struct store *s, const struct store_part_end *f,
+			 const struct job_end *end, const char *why, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
 	int r = encode_end(end, &text, err);
@@ -276,7 +276,7 @@ static int write_verdict(struct store *s, const struct store_fall *f, const stru
 	return r;
 }
 
-int store_part_fall(struct store *s, const struct store_fall *f, struct err *err)
+int store_part_ended(struct store *s, const struct store_part_end *f, struct err *err)
 {
 	char line[REASON_TEXT_MAX], why[SYNC_TEXT_MAX];
 	const struct store_event e = { f->now_ns, f->at.job, f->at.node, "part-ended", line };
@@ -343,7 +343,7 @@ static int load_wait(struct store *s, const struct store_at *at, int64_t *ret_si
 	return 1;
 }
 
-int store_first_waits(struct store *s, const struct store_fall *f, struct err *err)
+int store_part_0_waits(struct store *s, const struct store_part_end *f, struct err *err)
 {
 	int64_t since_ns = 0;
 	int r = is_bad(f->end) ? load_wait(s, &f->at, &since_ns, err) : 0;
@@ -357,7 +357,7 @@ int store_first_waits(struct store *s, const struct store_fall *f, struct err *e
 	r = db_run(s->db, err,
 		   "UPDATE attempts SET held_ns = ?3 WHERE job = ?1 AND attempt = ?2", "iii",
 		   f->at.job, (int64_t)f->at.attempt, f->now_ns);
-	return r < 0 ? r : STORE_WAITS_ANEW;
+	return r < 0 ? r : STORE_WAITS_FROM_NOW;
 }
 
 void store_loss_end(const struct store_loss *l, const char *more, struct job_end *ret)
@@ -388,12 +388,12 @@ int store_part_write_loss(struct store *s, const struct store_loss *l,
 int store_part_lose(struct store *s, const struct store_loss *l, struct err *err)
 {
 	struct job_end end;
-	const struct store_fall f = { { l->job, l->attempt, l->node }, l->now_ns, &end };
+	const struct store_part_end f = { { l->job, l->attempt, l->node }, l->now_ns, &end };
 	int r;
 
 	store_loss_end(l, "", &end);
 	r = store_part_write_loss(s, l, &end, err);
 	if (r >= 0)
 		r = store_steps_close(s, l->job, l->now_ns, err);
-	return r < 0 ? r : store_part_fall(s, &f, err);
+	return r < 0 ? r : store_part_ended(s, &f, err);
 }

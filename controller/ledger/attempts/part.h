@@ -53,19 +53,19 @@ int store_parts_run(struct store *s, const struct store_at *at, struct err *err)
 
 /* A part other than 0 has ended, as its node or the controller says. Where that is otherwise
  * than by order it brings the job down. 1: it does now. */
-struct store_fall {
+struct store_part_end {
 	struct store_at at;
 	int64_t now_ns;
 	const struct job_end *end;
 };
-int store_part_fall(struct store *s, const struct store_fall *f, struct err *err);
+int store_part_ended(struct store *s, const struct store_part_end *f, struct err *err);
 /* Part 0 has ended by itself, and not well: perhaps because another part has just fallen (an
  * MPI ends when it misses a rank), of which the word is still under way. Then the others are
  * told to end, and the end of part 0 is asked for again when they have, or after
- * STORE_FIRST_WAIT_NS. 0: it is to be taken now; STORE_WAITS; STORE_WAITS_ANEW: from now on. */
+ * STORE_FIRST_WAIT_NS. 0: it is to be taken now; STORE_WAITS; STORE_WAITS_FROM_NOW: from now on. */
 #define STORE_FIRST_WAIT_NS (10 * S_NS)
-enum { STORE_WAITS = 1, STORE_WAITS_ANEW = 2 };
-int store_first_waits(struct store *s, const struct store_fall *f, struct err *err);
+enum { STORE_WAITS = 1, STORE_WAITS_FROM_NOW = 2 };
+int store_part_0_waits(struct store *s, const struct store_part_end *f, struct err *err);
 /* What the job's end is, where part 0 ended so and the verdict was that (END_NONE: none). */
 const struct job_end *store_part_judge(const struct job_end *first,
 				       const struct job_end *verdict);
@@ -77,7 +77,7 @@ int store_part_write_loss(struct store *s, const struct store_loss *l,
 int store_part_lose(struct store *s, const struct store_loss *l, struct err *err);
 
 /* What parts of a cluster's jobs hold; NULL: of all. By job, attempt, part. */
-struct store_held_part {
+struct store_part_in_use {
 	int64_t job;
 	int32_t attempt, part;
 	char node[REQUEST_NAME_MAX];
@@ -86,16 +86,16 @@ struct store_held_part {
 	bool is_exclusive;
 	bool is_left; /* its attempt is over */
 };
-struct store_held_parts {
-	struct store_held_part *of;
+struct store_parts_in_use {
+	struct store_part_in_use *of;
 	size_t n;
 };
-int store_held_parts(struct store *s, const char *cluster, struct store_held_parts *ret,
-		     struct err *err);
-static inline void store_held_parts_done(struct store_held_parts *p)
+int store_parts_in_use(struct store *s, const char *cluster, struct store_parts_in_use *ret,
+		       struct err *err);
+static inline void store_parts_in_use_done(struct store_parts_in_use *p)
 {
 	free(p->of);
 }
 
 /* The rows of a gift on several nodes. */
-int store_parts_give(struct store *s, const struct store_gift *g, struct err *err);
+int store_parts_allocate(struct store *s, const struct store_allocation *g, struct err *err);

@@ -12,7 +12,7 @@
 /* ---- given ---- */
 
 /* "n1=16,n2=16". malloc()ed. */
-static int format_hosts(const struct store_gift *g, char **ret, struct err *err)
+static int format_hosts(const struct store_allocation *g, char **ret, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
@@ -39,7 +39,7 @@ static int insert_part(struct store *s, int64_t job, size_t part, const struct s
 		      p->mem_bytes, p->jobfs_bytes, p->ngpus);
 }
 
-int store_parts_give(struct store *s, const struct store_gift *g, struct err *err)
+int store_parts_allocate(struct store *s, const struct store_allocation *g, struct err *err)
 {
 	_cleanup_free_ char *hosts = NULL;
 	int r;
@@ -88,34 +88,35 @@ static const char held_sql[] =
 		      " WHERE p.closed = " SQL_STORE_OPEN " AND (?1 IS NULL OR j.cluster = ?1)"
 		      " ORDER BY +p.job, p.attempt, p.part";
 
-static void read_held(struct db_row *st, struct store_held_part *p)
+static void read_held(struct db_row *st, struct store_part_in_use *p)
 {
-	*p = (struct store_held_part){ .job = db_int(st, IN_USE_JOB),
-				       .attempt = (int32_t)db_int(st, IN_USE_ATTEMPT),
-				       .part = (int32_t)db_int(st, IN_USE_PART),
-				       .share = { .ncpus = db_int(st, IN_USE_NCPUS),
-						  .vmem_bytes = db_int(st, IN_USE_VMEM_BYTES),
-						  .mem_bytes = db_int(st, IN_USE_MEM_BYTES),
-						  .jobfs_bytes = db_int(st, IN_USE_JOBFS_BYTES),
-						  .ngpus = db_int(st, IN_USE_NGPUS) },
-				       .frees_cores = db_int(st, IN_USE_FREES_CORES) != 0,
-				       .is_exclusive = db_int(st, IN_USE_EXCLUSIVE) != 0,
-				       .is_left = db_int(st, IN_USE_IS_OVER) != 0 };
+	*p = (struct store_part_in_use){ .job = db_int(st, IN_USE_JOB),
+					 .attempt = (int32_t)db_int(st, IN_USE_ATTEMPT),
+					 .part = (int32_t)db_int(st, IN_USE_PART),
+					 .share = { .ncpus = db_int(st, IN_USE_NCPUS),
+						    .vmem_bytes = db_int(st, IN_USE_VMEM_BYTES),
+						    .mem_bytes = db_int(st, IN_USE_MEM_BYTES),
+						    .jobfs_bytes =
+							    db_int(st, IN_USE_JOBFS_BYTES),
+						    .ngpus = db_int(st, IN_USE_NGPUS) },
+					 .frees_cores = db_int(st, IN_USE_FREES_CORES) != 0,
+					 .is_exclusive = db_int(st, IN_USE_EXCLUSIVE) != 0,
+					 .is_left = db_int(st, IN_USE_IS_OVER) != 0 };
 	snprintf(p->node, sizeof(p->node), "%s", store_text(st, IN_USE_NODE));
 	store_gpu_model(st, IN_USE_GPU_MODEL, &p->share);
 }
 
-int store_held_parts(struct store *s, const char *cluster, struct store_held_parts *ret,
-		     struct err *err)
+int store_parts_in_use(struct store *s, const char *cluster, struct store_parts_in_use *ret,
+		       struct err *err)
 {
-	_cleanup_free_ struct store_held_part *of = NULL;
+	_cleanup_free_ struct store_part_in_use *of = NULL;
 	size_t n = 0, size = 0;
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, held_sql, "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
 		if (n == size) {
-			struct store_held_part *p;
+			struct store_part_in_use *p;
 
 			size = size ? size * 2 : 64;
 			p = realloc(of, size * sizeof(*p));
@@ -129,7 +130,7 @@ int store_held_parts(struct store *s, const char *cluster, struct store_held_par
 	}
 	if (r < 0)
 		return r;
-	*ret = (struct store_held_parts){ TAKE_PTR(of), n };
+	*ret = (struct store_parts_in_use){ TAKE_PTR(of), n };
 	return 0;
 }
 

@@ -163,16 +163,16 @@ static int accept_part(struct store *s, struct store_report_case *c, struct stor
 		       const struct tally_span *span, struct err *err)
 {
 	const struct report *rep = c->report;
-	const struct store_fall fall = { { rep->job, rep->attempt, c->node },
-					 c->now_ns,
-					 &rep->end };
+	const struct store_part_end fall = { { rep->job, rep->attempt, c->node },
+					     c->now_ns,
+					     &rep->end };
 	enum job_state was = k->part.state;
 	int r = k->closed == STORE_VOID ? 0 : add_part(s, c, k, span, err);
 
 	if (r >= 0)
 		r = store_part_take(s, &k->part, rep, err);
 	if (r >= 0 && k->part.state != was && rep->state == JOB_ENDED)
-		r = store_part_fall(s, &fall, err);
+		r = store_part_ended(s, &fall, err);
 	else if (r >= 0 && k->part.state != was && rep->state == JOB_RUNNING)
 		r = store_parts_run(s, &fall.at, err);
 	if (r < 0)
@@ -218,14 +218,14 @@ static int is_early(struct store *s, struct store_report_case *c, const struct s
 		    struct err *err)
 {
 	const struct report *rep = c->report;
-	const struct store_fall f = { { rep->job, rep->attempt, c->node },
-				      c->now_ns,
-				      &rep->end };
+	const struct store_part_end f = { { rep->job, rep->attempt, c->node },
+					  c->now_ns,
+					  &rep->end };
 	int r = k->is_several && k->part.part == 0 && rep->state == JOB_ENDED
-			? store_first_waits(s, &f, err)
+			? store_part_0_waits(s, &f, err)
 			: 0;
 
-	c->stirs = r == STORE_WAITS_ANEW;
+	c->stirs = r == STORE_WAITS_FROM_NOW;
 	return r < 0 ? r : r > 0;
 }
 

@@ -130,7 +130,7 @@ int store_import_open(struct store *s, const struct store_import_file *f,
 	struct store_import_count count = { 0 };
 	int r;
 
-	if (!i || !(i->sums = sums_new()))
+	if (!i || !(i->sums = rollup_set_new()))
 		return err_set(err, -ENOMEM, "out of memory");
 	i->s = s;
 	r = db_cache(s->db, CACHE_BYTES, err);
@@ -160,7 +160,7 @@ struct store_import *store_import_close(struct store_import *i)
 		return NULL;
 	if (i->is_begun)
 		db_rollback(i->s->db);
-	sums_free(i->sums);
+	rollup_set_free(i->sums);
 	free(i);
 	return NULL;
 }
@@ -187,7 +187,7 @@ static int find_origin(struct store_import *i, const char *cluster, struct err *
 	return r;
 }
 
-static int write_association(struct store_import *i, struct sums_association *a,
+static int write_association(struct store_import *i, struct rollup_set_association *a,
 			     struct err *err)
 {
 	const struct rollup_key key = { .cluster = a->cluster, a->account, a->user };
@@ -199,12 +199,12 @@ static int write_association(struct store_import *i, struct sums_association *a,
 static int find_association(struct store_import *i, const struct history_job *j,
 			    struct err *err)
 {
-	int index = sums_find(i->sums, j->cluster, j->account, j->user), r = 0;
-	struct sums_association *a;
+	int index = rollup_set_find(i->sums, j->cluster, j->account, j->user), r = 0;
+	struct rollup_set_association *a;
 
 	if (index < 0)
 		return err_set(err, index, "remember '%s': %s", j->user, strerror(-index));
-	a = sums_association(i->sums, index);
+	a = rollup_set_association(i->sums, index);
 	if (!a->id)
 		r = write_association(i, a, err);
 	return r < 0 ? r : index;
@@ -265,7 +265,7 @@ static struct row row_of(const struct store_import *i, const struct taken *taken
 {
 	const struct store_import_job *sj = &taken->job;
 	const struct tally *t = &taken->all;
-	int64_t association = sums_association(i->sums, taken->association)->id;
+	int64_t association = rollup_set_association(i->sums, taken->association)->id;
 	const struct history_job *j = sj->job;
 	const struct fraction rate = sj->terms.rate;
 	bool is_plain = rate.num == j->ncpus && rate.den == 1;
@@ -341,7 +341,7 @@ static int compare(struct db *db, const struct row *row, struct err *err)
 }
 
 struct split_ctx {
-	struct sums *sums;
+	struct rollup_set *sums;
 	struct tally done;
 	int association, pool;
 };
@@ -350,7 +350,7 @@ static int add_day(void *ctx, int64_t day, const struct tally *gained)
 {
 	struct split_ctx *c = ctx;
 	struct rollup gain = rollup_gain(&c->done, gained);
-	struct rollup *at = sums_at(c->sums, c->association, c->pool, day);
+	struct rollup *at = rollup_set_at(c->sums, c->association, c->pool, day);
 
 	if (!at)
 		return -ENOMEM;
@@ -372,12 +372,13 @@ static int add_to_days(struct store_import *i, int association,
 
 	if (r < 0)
 		return r;
-	at = sums_at(i->sums, association, c.pool, calendar_day(i->s->calendar, span.from_ns));
+	at = rollup_set_at(i->sums, association, c.pool,
+			   calendar_day(i->s->calendar, span.from_ns));
 	if (!at)
 		return -ENOMEM;
 	at->figure[ROLLUP_JOBS_STARTED]++;
-	at = sums_at(i->sums, association, c.pool,
-		     calendar_last_day(i->s->calendar, span.from_ns, span.to_ns));
+	at = rollup_set_at(i->sums, association, c.pool,
+			   calendar_last_day(i->s->calendar, span.from_ns, span.to_ns));
 	if (!at)
 		return -ENOMEM;
 	at->figure[ROLLUP_JOBS_ENDED]++;

@@ -9,7 +9,7 @@
 
 static int compare_entries(const void *a, const void *b)
 {
-	const struct sums_entry *x = a, *y = b;
+	const struct rollup_set_entry *x = a, *y = b;
 
 	if (x->association != y->association)
 		return x->association < y->association ? -1 : 1;
@@ -29,11 +29,11 @@ static int write_month(struct store_import *i, const struct month_sum *m, struct
 	return m->key.association ? rollup_write_month(i->s->db, &m->key, &m->rollup, err) : 0;
 }
 
-static int add_to_month(struct store_import *i, struct month_sum *m, const struct sums_entry *e,
-			struct err *err)
+static int add_to_month(struct store_import *i, struct month_sum *m,
+			const struct rollup_set_entry *e, struct err *err)
 {
 	const struct rollup_month key = {
-		.association = sums_association(i->sums, e->association)->id,
+		.association = rollup_set_association(i->sums, e->association)->id,
 		.pool = e->pool,
 		.month = calendar_month(e->day),
 	};
@@ -49,14 +49,16 @@ static int add_to_month(struct store_import *i, struct month_sum *m, const struc
 
 static int write_days(struct store_import *i, struct err *err)
 {
-	size_t n = sums_size(i->sums);
+	size_t n = rollup_set_size(i->sums);
 	struct month_sum month = { .key = { 0 } };
 
 	if (n)
-		qsort(sums_entry(i->sums, 0), n, sizeof(struct sums_entry), compare_entries);
+		qsort(rollup_set_entry(i->sums, 0), n, sizeof(struct rollup_set_entry),
+		      compare_entries);
 	for (size_t at = 0; at < n; at++) {
-		const struct sums_entry *e = sums_entry(i->sums, at);
-		const struct sums_association *a = sums_association(i->sums, e->association);
+		const struct rollup_set_entry *e = rollup_set_entry(i->sums, at);
+		const struct rollup_set_association *a =
+			rollup_set_association(i->sums, e->association);
 		const struct rollup_key key = { a->cluster, a->account, a->user, e->pool,
 						e->day };
 		int r = rollup_write_day(i->s->db, &key, &e->rollup, err);
@@ -133,6 +135,6 @@ int store_import_commit(struct store_import *i, const struct store_import_count 
 	i->is_begun = false; /* a commit that failed is rolled back */
 	r = db_commit(i->s->db, err);
 	if (r >= 0)
-		sums_clear(i->sums);
+		rollup_set_clear(i->sums);
 	return r;
 }

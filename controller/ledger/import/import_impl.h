@@ -2,7 +2,7 @@
 #pragma once
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/sums.h"
+#include "controller/ledger/usage/rollup_set.h"
 
 /* The columns of the table imported, in one order. */
 #define IMPORTED_COLUMNS                                                                       \
@@ -63,7 +63,7 @@ struct store_import {
 	struct row rows[TOGETHER]; /* of the jobs taken */
 	struct taken taken[TOGETHER];
 	size_t n_taken;
-	struct sums *sums;
+	struct rollup_set *sums;
 	int64_t id; /* of the file */
 	int64_t origin;
 	char cluster[REQUEST_NAME_MAX]; /* whose origin that is */

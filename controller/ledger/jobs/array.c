@@ -156,7 +156,7 @@ int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, str
 		return r < 0 ? r : 0;
 	r = load_waiting(s, id.job, &w, err);
 	if (r >= 0)
-		r = ranges_has(&w, ordinal) ? STORE_FOLDED : STORE_DROPPED;
+		r = ranges_has(&w, ordinal) ? STORE_NOT_EXPANDED : STORE_DROPPED;
 	ranges_done(&w);
 	return r;
 }
@@ -343,7 +343,7 @@ static int unfold_all(struct store *s, const struct candidates *c, struct err *e
 	return finish(s, r, err);
 }
 
-int store_arrays_unfold(struct store *s, struct err *err)
+int store_arrays_expand(struct store *s, struct err *err)
 {
 	struct candidates c = { 0 };
 	bool has_room = false;
@@ -390,7 +390,7 @@ static int unfold_one(struct store *s, struct job_id id, struct err *err)
 	return r;
 }
 
-int store_array_unfold_one(struct store *s, struct job_id id, struct err *err)
+int store_array_expand_one(struct store *s, struct job_id id, struct err *err)
 {
 	int r = db_begin(s->db, err);
 

@@ -23,17 +23,17 @@ struct store_array {
 /* 1: there is; 0: the job is no array. */
 int store_array(struct store *s, int64_t job, struct store_array *ret, struct err *err);
 
-/* The number of an element, and whether it has a row: 0; STORE_FOLDED: it has none, and waits;
+/* The number of an element, and whether it has a row: 0; STORE_NOT_EXPANDED: it has none, and waits;
  * STORE_DROPPED: none, and it was cancelled. -ENOENT: no such array, or element. */
-#define STORE_FOLDED 1
+#define STORE_NOT_EXPANDED 1
 #define STORE_DROPPED 2
 int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, struct err *err);
 /* Gives one that waits its row, so that something can be said of it alone. */
-int store_array_unfold_one(struct store *s, struct job_id id, struct err *err);
+int store_array_expand_one(struct store *s, struct job_id id, struct err *err);
 
 /* Gives rows to those whose turn it is, of all arrays that nothing keeps back. 1: there are
  * such arrays with elements that still wait; 0: there were none to begin with. */
-int store_arrays_unfold(struct store *s, struct err *err);
+int store_arrays_expand(struct store *s, struct err *err);
 /* The nodes that have elements of the array; for whoever wakes them. */
 typedef void (*store_node_name_fn)(void *ctx, const char *node);
 int store_array_nodes(struct store *s, int64_t job, store_node_name_fn fn, void *ctx,

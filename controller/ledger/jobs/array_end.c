@@ -147,7 +147,8 @@ int store_array_count(struct store *s, const struct store_element *e, struct err
 /* ---- wishes ---- */
 
 /* Elements that are queued end now, each with a word in the journal. */
-static int cancel_elements(struct store *s, const struct store_wish *w, struct err *err)
+static int cancel_elements(struct store *s, const struct store_desired_change *w,
+			   struct err *err)
 {
 	const struct store_end e = { END_CANCELLED, w->reason, w->now_ns };
 	_cleanup_free_ char *end = NULL;
@@ -171,7 +172,8 @@ static int cancel_elements(struct store *s, const struct store_wish *w, struct e
 	return r < 0 ? r : store_array_drop(s, w->job, err);
 }
 
-int store_array_wish(struct store *s, const struct store_wish *w, struct err *err)
+int store_array_set_desired(struct store *s, const struct store_desired_change *w,
+			    struct err *err)
 {
 	int r = w->want == DESIRED_CANCEL ? cancel_elements(s, w, err)
 					  : store_announce_tasks(s, w->job, err);

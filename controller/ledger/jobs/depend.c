@@ -84,7 +84,7 @@ int store_depends_add(struct store *s, int64_t job, const struct store_new *n, s
 /* Jobs that have ended and are to be looked at; grows while they are. */
 struct work {
 	struct store *s;
-	const struct store_settle *how;
+	const struct store_resolve *how;
 	int64_t *jobs;
 	size_t n, room;
 };
@@ -164,7 +164,7 @@ struct ended {
 
 static void tell(const struct work *w, int64_t job, const char *text)
 {
-	const struct store_settled what = { job, text };
+	const struct store_resolved what = { job, text };
 
 	if (w->how->fn)
 		w->how->fn(w->how->ctx, &what);
@@ -424,7 +424,7 @@ static int settle_all(struct work *w, struct err *err)
 	return r;
 }
 
-int store_settle(struct store *s, const struct store_settle *how, struct err *err)
+int store_resolve(struct store *s, const struct store_resolve *how, struct err *err)
 {
 	struct work w = { .s = s, .how = how };
 	int64_t newest = 0;

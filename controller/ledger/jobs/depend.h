@@ -24,18 +24,18 @@ int store_depend_look(struct store *s, struct after a, struct store_prospect *re
 		      struct err *err);
 
 /* What was done to a job: it was let go, or ended (`text`: the sentence). */
-struct store_settled {
+struct store_resolved {
 	int64_t job;
 	const char *text; /* NULL: let go */
 };
-typedef void (*store_settled_fn)(void *ctx, const struct store_settled *what);
+typedef void (*store_resolved_fn)(void *ctx, const struct store_resolved *what);
 /* Looks at all ends since the last time; counts elements of arrays, ends arrays. */
-struct store_settle {
+struct store_resolve {
 	int64_t now_ns;
-	store_settled_fn fn; /* called inside the transaction, for the log and who waits */
+	store_resolved_fn fn; /* called inside the transaction, for the log and who waits */
 	void *ctx;
 };
-int store_settle(struct store *s, const struct store_settle *how, struct err *err);
+int store_resolve(struct store *s, const struct store_resolve *how, struct err *err);
 
 /* The first thing a job waits for, in words. 1: there is one. */
 int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORDS_MAX],

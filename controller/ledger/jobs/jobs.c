@@ -55,7 +55,7 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 	return 0;
 }
 
-static int cancel_queued(struct store *s, const struct store_wish *w, struct err *err)
+static int cancel_queued(struct store *s, const struct store_desired_change *w, struct err *err)
 {
 	const struct store_end end = { END_CANCELLED, w->reason, w->now_ns };
 	_cleanup_free_ char *text = NULL;
@@ -70,7 +70,7 @@ static int cancel_queued(struct store *s, const struct store_wish *w, struct err
 	return r < 0 ? r : store_credential_drop(s, w->job, err);
 }
 
-static int wish_in_transaction(struct store *s, const struct store_wish *w,
+static int wish_in_transaction(struct store *s, const struct store_desired_change *w,
 			       const struct job_now *now, struct err *err)
 {
 	static const char *const names[] = { "resume", "suspend", "cancel" };
@@ -80,7 +80,7 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 
 	store_announce_job(s, w->job);
 	if (now->is_array)
-		r = store_array_wish(s, w, err);
+		r = store_array_set_desired(s, w, err);
 	else if (now->state == JOB_QUEUED)
 		r = cancel_queued(s, w, err);
 	else
@@ -100,7 +100,7 @@ static int wish_in_transaction(struct store *s, const struct store_wish *w,
 }
 
 /* Whom the queue suspended the queue resumes, and whom somebody did, they do. */
-static int check_suspender(const struct store_wish *w, const struct job_now *now)
+static int check_suspender(const struct store_desired_change *w, const struct job_now *now)
 {
 	bool is_suspended = now->want == DESIRED_SUSPEND;
 
@@ -112,8 +112,8 @@ static int check_suspender(const struct store_wish *w, const struct job_now *now
 	return w->want == DESIRED_RUN && is_suspended && now->gave_way_to ? STORE_GAVE_WAY : 0;
 }
 
-int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUEST_NAME_MAX],
-	       struct err *err)
+int store_set_desired(struct store *s, const struct store_desired_change *w,
+		      char ret_node[REQUEST_NAME_MAX], struct err *err)
 {
 	struct job_now now;
 	int r = load_now(s, w->job, &now, err);
@@ -144,7 +144,7 @@ int store_wish(struct store *s, const struct store_wish *w, char ret_node[REQUES
 	return 0;
 }
 
-int store_weigh(struct store *s, const struct store_weights *w, struct err *err)
+int store_set_priority(struct store *s, const struct store_priority_change *w, struct err *err)
 {
 	struct store_event e = { w->now_ns, w->job, NULL, "weigh", w->author };
 	int r = db_begin(s->db, err);
@@ -232,7 +232,7 @@ int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size
 	return r < 0 ? r : n;
 }
 
-static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
+static int give_one(struct store *s, const struct store_allocation *g, int64_t now_ns,
 		    struct err *err)
 {
 	struct store_event e = { now_ns, g->job, g->node, "give", "" };
@@ -252,12 +252,12 @@ static int give_one(struct store *s, const struct store_gift *g, int64_t now_ns,
 			   " FROM jobs WHERE job = ?1",
 			   "ii", g->job, now_ns);
 	if (r >= 0 && g->n_parts > 1)
-		r = store_parts_give(s, g, err);
+		r = store_parts_allocate(s, g, err);
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
-int store_give(struct store *s, const struct store_gift *gifts, size_t n, int64_t now_ns,
-	       struct err *err)
+int store_allocate(struct store *s, const struct store_allocation *gifts, size_t n,
+		   int64_t now_ns, struct err *err)
 {
 	int r = db_begin(s->db, err);
 
@@ -272,7 +272,7 @@ int store_give(struct store *s, const struct store_gift *gifts, size_t n, int64_
 	return db_commit(s->db, err);
 }
 
-int store_lose(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err)
+int store_mark_lost_nodes(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err)
 {
 	int r = db_begin(s->db, err), n;
 

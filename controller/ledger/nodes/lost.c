@@ -90,8 +90,8 @@ static int lose_all(struct store *s, int64_t now_ns, struct store_lost_result *r
 	return r;
 }
 
-int store_lose_jobs(struct store *s, int64_t now_ns, struct store_lost_result *ret,
-		    struct err *err)
+int store_end_lost_jobs(struct store *s, int64_t now_ns, struct store_lost_result *ret,
+			struct err *err)
 {
 	struct store_lost_result out;
 	int r = db_begin(s->db, err);

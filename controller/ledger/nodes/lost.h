@@ -20,7 +20,7 @@ struct store_lost_result {
 	int64_t n_lost, n_requeued;
 	int64_t jobs[STORE_LOST_MAX]; /* n_lost of them: other nodes may have parts of them */
 };
-/* Ends the attempts that nodes marked as lost (store_lose()) hold. Those that one call leaves,
+/* Ends the attempts that nodes marked as lost (store_mark_lost_nodes()) hold. Those that one call leaves,
  * of very many, are the next one's. */
-int store_lose_jobs(struct store *s, int64_t now_ns, struct store_lost_result *ret,
-		    struct err *err);
+int store_end_lost_jobs(struct store *s, int64_t now_ns, struct store_lost_result *ret,
+			struct err *err);

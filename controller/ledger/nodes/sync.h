@@ -91,7 +91,7 @@ struct sync_refusal {
 /* What a report brought: the stretch [from, was_to) of running, with was_running in it, is now
  * [from, to) with running in it (controller/ledger/usage/charges.h). A new one: was_to is from.
  */
-struct sync_gain {
+struct sync_usage_delta {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX],
 		queue[REQUEST_NAME_MAX];
 	enum charge_pool pool;
@@ -101,8 +101,8 @@ struct sync_gain {
 };
 
 struct sync_result {
-	struct sync_gain *gains;
-	size_t n_gains;
+	struct sync_usage_delta *deltas;
+	size_t n_deltas;
 	struct sync_ack *acks;
 	struct sync_output_ack *output_acks;
 	struct sync_refusal *refusals;
@@ -110,8 +110,8 @@ struct sync_result {
 	size_t n_acks, n_output_acks, n_refusals, n_step_acks;
 	size_t n_accepted; /* reports that brought something new */
 	bool has_freed; /* a job ended, was suspended or runs and may be: the queue may move */
-	int64_t *stirred; /* jobs on several nodes: what their nodes are to do has changed */
-	size_t n_stirred;
+	int64_t *affected; /* jobs on several nodes: what their nodes are to do has changed */
+	size_t n_affected;
 };
 
 /* For qsort() and bsearch(). */
@@ -154,7 +154,7 @@ static inline void sync_result_done(struct sync_result *r)
 	free(r->output_acks);
 	free(r->refusals);
 	free(r->step_acks);
-	free(r->gains);
-	free(r->stirred);
+	free(r->deltas);
+	free(r->affected);
 	*r = (struct sync_result){ 0 };
 }

@@ -7,7 +7,7 @@
 #include "controller/ledger/changes.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/stretch.h"
+#include "controller/ledger/usage/run_interval.h"
 #include "controller/ledger/sql.h"
 
 struct charges {
@@ -264,8 +264,8 @@ struct stretch {
 };
 
 /* The last one that does not begin later. 1: there is one. */
-static int load_stretch(struct store *s, const struct store_stretch *x, struct stretch *ret,
-			struct err *err)
+static int load_stretch(struct store *s, const struct store_run_interval *x,
+			struct stretch *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
@@ -284,8 +284,8 @@ static int load_stretch(struct store *s, const struct store_stretch *x, struct s
 	return 1;
 }
 
-int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *gain,
-		  struct err *err)
+int store_run_interval(struct store *s, struct store_run_interval *x,
+		       struct sync_usage_delta *gain, struct err *err)
 {
 	struct stretch was = { 0 }, now;
 	bool is_even = x->suspended_ns == 0;

@@ -55,7 +55,7 @@ struct store_waiting {
 	struct resources want; /* all in all */
 	const char *chunks;    /* as select_format() has them; "": one chunk */
 	bool is_scattered, is_exclusive;
-	int64_t nice, site;  /* as store_weigh() set them */
+	int64_t nice, site;  /* as store_set_priority() set them */
 	int64_t due_ns;	     /* since when it is late (store_set_due()); 0: it is not */
 	int64_t eligible_ns; /* since when nothing holds it back: from then on it ages */
 	const char *held;    /* "user", "operator", "dependency": what does; NULL: nothing */

@@ -9,7 +9,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
-#include "controller/ledger/usage/sums.h"
+#include "controller/ledger/usage/rollup_set.h"
 #include "controller/ledger/sql.h"
 
 static const char *const by_names[] = { [STORE_BY_NONE] = "",
@@ -78,19 +78,19 @@ _Static_assert(ARRAY_LEN(months_sql) == _FILTER_MAX && ARRAY_LEN(days_sql) == _F
 struct fold {
 	struct store *s;
 	const struct store_period *p;
-	struct sums *sums; /* association: the keys; day: the month, or 0 */
-	int key;	   /* of the row before */
+	struct rollup_set *sums; /* association: the keys; day: the month, or 0 */
+	int key;		 /* of the row before */
 	bool is_days;
 };
 
 /* The rows of a key come one after the other, mostly. */
 static int find_key(struct fold *f, const char *name, const char *second)
 {
-	const struct sums_association *a =
-		f->key < 0 ? NULL : sums_association(f->sums, f->key);
+	const struct rollup_set_association *a =
+		f->key < 0 ? NULL : rollup_set_association(f->sums, f->key);
 
 	if (!a || strcmp(a->cluster, name) != 0 || strcmp(a->account, second) != 0)
-		f->key = sums_find(f->sums, name, second, "");
+		f->key = rollup_set_find(f->sums, name, second, "");
 	return f->key;
 }
 
@@ -108,7 +108,7 @@ static int fold_row(struct fold *f, struct db_row *st, struct err *err)
 		month = db_int(st, 4);
 	if (f->p->each == STORE_EACH_MONTH && f->is_days)
 		month = calendar_month(month);
-	at = key < 0 ? NULL : sums_at(f->sums, key, (int)db_int(st, 3), month);
+	at = key < 0 ? NULL : rollup_set_at(f->sums, key, (int)db_int(st, 3), month);
 	if (!at)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int i = 0; i < _ROLLUP_MAX; i++)
@@ -156,16 +156,16 @@ static int fold_all(struct fold *f, struct err *err)
 
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
-	const struct sums_entry *x = a, *y = b;
-	const struct sums_association *ax, *ay;
-	struct sums *s = ctx;
+	const struct rollup_set_entry *x = a, *y = b;
+	const struct rollup_set_association *ax, *ay;
+	struct rollup_set *s = ctx;
 	int names = 0;
 
 	if (x->day != y->day)
 		return x->day < y->day ? -1 : 1;
 	if (x->association != y->association) {
-		ax = sums_association(s, x->association);
-		ay = sums_association(s, y->association);
+		ax = rollup_set_association(s, x->association);
+		ay = rollup_set_association(s, y->association);
 		names = strcmp(ax->cluster, ay->cluster);
 		names = names ? names : strcmp(ax->account, ay->account);
 	}
@@ -174,18 +174,18 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 
 static int hand_out(const struct fold *f, store_usage_fn fn, void *ctx, struct err *err)
 {
-	size_t n = sums_size(f->sums);
+	size_t n = rollup_set_size(f->sums);
 	int r = 0;
 
 	if (n)
-		qsort_r(sums_entry(f->sums, 0), n, sizeof(struct sums_entry), compare_rows,
-			f->sums);
+		qsort_r(rollup_set_entry(f->sums, 0), n, sizeof(struct rollup_set_entry),
+			compare_rows, f->sums);
 	for (size_t i = 0; i < n && r >= 0; i++) {
-		const struct sums_entry *e = sums_entry(f->sums, i);
+		const struct rollup_set_entry *e = rollup_set_entry(f->sums, i);
 		const int64_t *v = e->rollup.figure;
 		const struct store_usage u = {
-			.key = sums_association(f->sums, e->association)->cluster,
-			.second = sums_association(f->sums, e->association)->account,
+			.key = rollup_set_association(f->sums, e->association)->cluster,
+			.second = rollup_set_association(f->sums, e->association)->account,
 			.pool = charge_pool_name((enum charge_pool)e->pool),
 			.month = e->day,
 			.jobs_started = v[ROLLUP_JOBS_STARTED],
@@ -208,7 +208,7 @@ static int hand_out(const struct fold *f, store_usage_fn fn, void *ctx, struct e
 int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn, void *ctx,
 		struct err *err)
 {
-	_cleanup_(sums_freep) struct sums *sums = sums_new();
+	_cleanup_(rollup_set_freep) struct rollup_set *sums = rollup_set_new();
 	struct fold f = { .s = s, .p = p, .sums = sums, .key = -1 };
 	int r = sums ? fold_all(&f, err) : err_set(err, -ENOMEM, "out of memory");
 

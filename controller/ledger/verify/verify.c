@@ -5,13 +5,13 @@
 #include "common/time_units.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/verify/verify.h"
-#include "controller/ledger/usage/sums.h"
+#include "controller/ledger/usage/rollup_set.h"
 #include "controller/ledger/sql.h"
 
 struct verify {
 	struct store *s;
-	struct sums *sums;   /* recomputed minus what was compared so far */
-	struct sums *months; /* the same by month */
+	struct rollup_set *sums;   /* recomputed minus what was compared so far */
+	struct rollup_set *months; /* the same by month */
 	store_difference_fn fn;
 	void *ctx;
 	struct store_verified n;
@@ -38,11 +38,12 @@ static int each(struct verify *v, const char *sql, row_fn fn, struct err *err)
 static int sums_of(struct verify *v, struct db_row *st, int64_t day, struct rollup **ret,
 		   struct err *err)
 {
-	int index = sums_find(v->sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
+	int index = rollup_set_find(v->sums, store_text(st, 0), store_text(st, 1),
+				    store_text(st, 2));
 
 	if (index < 0)
 		return err_set(err, index, "association '%s'", store_text(st, 2));
-	*ret = sums_at(v->sums, index, (int)db_int(st, 3), day);
+	*ret = rollup_set_at(v->sums, index, (int)db_int(st, 3), day);
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
@@ -307,9 +308,11 @@ static int compare(struct verify *v, struct store_difference *d, const struct ro
 }
 
 /* A row of names, pool, day or month, and figures; what stands against it is in `sums`. */
-static int check_row(struct verify *v, struct db_row *st, struct sums *sums, struct err *err)
+static int check_row(struct verify *v, struct db_row *st, struct rollup_set *sums,
+		     struct err *err)
 {
-	int index = sums_find(sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
+	int index =
+		rollup_set_find(sums, store_text(st, 0), store_text(st, 1), store_text(st, 2));
 	int64_t when = db_int(st, 4);
 	struct store_difference d = {
 		.cluster = store_text(st, 0),
@@ -322,7 +325,7 @@ static int check_row(struct verify *v, struct db_row *st, struct sums *sums, str
 	struct rollup stored, *at;
 	int r;
 
-	at = index < 0 ? NULL : sums_at(sums, index, (int)db_int(st, 3), when);
+	at = index < 0 ? NULL : rollup_set_at(sums, index, (int)db_int(st, 3), when);
 	if (!at)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int f = 0; f < _ROLLUP_MAX; f++)
@@ -345,14 +348,15 @@ static int check_month(struct verify *v, struct db_row *st, struct err *err)
 }
 
 /* What was recomputed and has no row. */
-static int check_rest(struct verify *v, struct sums *sums, struct err *err)
+static int check_rest(struct verify *v, struct rollup_set *sums, struct err *err)
 {
 	const struct rollup none = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; i < sums_size(sums) && r >= 0; i++) {
-		const struct sums_entry *e = sums_entry(sums, i);
-		const struct sums_association *a = sums_association(sums, e->association);
+	for (size_t i = 0; i < rollup_set_size(sums) && r >= 0; i++) {
+		const struct rollup_set_entry *e = rollup_set_entry(sums, i);
+		const struct rollup_set_association *a =
+			rollup_set_association(sums, e->association);
 		struct store_difference d = {
 			.cluster = a->cluster,
 			.account = a->account,
@@ -376,14 +380,15 @@ static const char months_sql[] =
 /* From what was recomputed for each day. */
 static int add_up_months(struct verify *v, struct err *err)
 {
-	for (size_t i = 0; i < sums_size(v->sums); i++) {
-		const struct sums_entry *e = sums_entry(v->sums, i);
-		const struct sums_association *a = sums_association(v->sums, e->association);
-		int index = sums_find(v->months, a->cluster, a->account, a->user);
+	for (size_t i = 0; i < rollup_set_size(v->sums); i++) {
+		const struct rollup_set_entry *e = rollup_set_entry(v->sums, i);
+		const struct rollup_set_association *a =
+			rollup_set_association(v->sums, e->association);
+		int index = rollup_set_find(v->months, a->cluster, a->account, a->user);
 		struct rollup *at = NULL;
 
 		if (index >= 0)
-			at = sums_at(v->months, index, e->pool, calendar_month(e->day));
+			at = rollup_set_at(v->months, index, e->pool, calendar_month(e->day));
 		if (!at)
 			return err_set(err, -ENOMEM, "out of memory");
 		rollup_add(at, &e->rollup);
@@ -444,7 +449,8 @@ static int verify_all(struct verify *v, struct err *err)
 int store_verify(struct store *s, store_difference_fn fn, void *ctx, struct store_verified *ret,
 		 struct err *err)
 {
-	_cleanup_(sums_freep) struct sums *sums = sums_new(), *months = sums_new();
+	_cleanup_(rollup_set_freep) struct rollup_set *sums = rollup_set_new(),
+						      *months = rollup_set_new();
 	struct verify v = { .s = s, .sums = sums, .months = months, .fn = fn, .ctx = ctx };
 	int r = sums && months ? db_begin(s->db, err) : err_set(err, -ENOMEM, "out of memory");
 
@@ -463,9 +469,10 @@ static int write_days(struct verify *v, struct err *err)
 {
 	int r = db_run(v->s->db, err, "DELETE FROM rollups", "");
 
-	for (size_t i = 0; i < sums_size(v->sums) && r >= 0; i++) {
-		const struct sums_entry *e = sums_entry(v->sums, i);
-		const struct sums_association *a = sums_association(v->sums, e->association);
+	for (size_t i = 0; i < rollup_set_size(v->sums) && r >= 0; i++) {
+		const struct rollup_set_entry *e = rollup_set_entry(v->sums, i);
+		const struct rollup_set_association *a =
+			rollup_set_association(v->sums, e->association);
 		const struct rollup_key key = { a->cluster, a->account, a->user, e->pool,
 						e->day };
 
@@ -481,9 +488,10 @@ static int write_months(struct verify *v, struct err *err)
 	struct db *db = v->s->db;
 	int r = db_run(db, err, "DELETE FROM months", "");
 
-	for (size_t i = 0; i < sums_size(v->months) && r >= 0; i++) {
-		const struct sums_entry *e = sums_entry(v->months, i);
-		struct sums_association *a = sums_association(v->months, e->association);
+	for (size_t i = 0; i < rollup_set_size(v->months) && r >= 0; i++) {
+		const struct rollup_set_entry *e = rollup_set_entry(v->months, i);
+		struct rollup_set_association *a =
+			rollup_set_association(v->months, e->association);
 		const struct rollup_key key = { .cluster = a->cluster, a->account, a->user };
 		struct rollup_month m = { .pool = e->pool, .month = e->day };
 
@@ -557,7 +565,8 @@ static int rebuild(struct verify *v, const struct store_rebuild *how, const char
 int store_rebuild(struct store *s, const struct store_rebuild *how, struct store_verified *ret,
 		  struct err *err)
 {
-	_cleanup_(sums_freep) struct sums *sums = sums_new(), *months = sums_new();
+	_cleanup_(rollup_set_freep) struct rollup_set *sums = rollup_set_new(),
+						      *months = rollup_set_new();
 	_cleanup_(calendar_closep) struct calendar *other = NULL; /* not in use, at the end */
 	struct verify v = {
 		.s = s, .sums = sums, .months = months, .fn = how->fn, .ctx = how->ctx

@@ -86,18 +86,18 @@ static void read_node(struct db_row *st, struct store_node *n)
 
 static int compare_nodes(const void *a, const void *b)
 {
-	return strcmp(((const struct store_held_part *)a)->node,
-		      ((const struct store_held_part *)b)->node);
+	return strcmp(((const struct store_part_in_use *)a)->node,
+		      ((const struct store_part_in_use *)b)->node);
 }
 
 /* What jobs on several nodes hold of this one; the parts are in the order of the nodes, *at
  * stands behind those of the nodes before. */
-static void add_parts(struct store_node *n, const struct store_held_parts *parts, size_t *at)
+static void add_parts(struct store_node *n, const struct store_parts_in_use *parts, size_t *at)
 {
 	while (*at < parts->n && strcmp(parts->of[*at].node, n->node) < 0)
 		++*at; /* of a node that is not there */
 	for (; *at < parts->n && !strcmp(parts->of[*at].node, n->node); ++*at) {
-		const struct store_held_part *p = &parts->of[*at];
+		const struct store_part_in_use *p = &parts->of[*at];
 		const struct resources *share = &p->share;
 
 		n->jobs++;
@@ -110,10 +110,10 @@ static void add_parts(struct store_node *n, const struct store_held_parts *parts
 
 int store_nodes(struct store *s, store_node_fn fn, void *ctx, struct err *err)
 {
-	_cleanup_(store_held_parts_done) struct store_held_parts parts = { 0 };
+	_cleanup_(store_parts_in_use_done) struct store_parts_in_use parts = { 0 };
 	struct db_row *st;
 	size_t at = 0;
-	int r = store_held_parts(s, NULL, &parts, err);
+	int r = store_parts_in_use(s, NULL, &parts, err);
 
 	if (r >= 0 && parts.n)
 		qsort(parts.of, parts.n, sizeof(*parts.of), compare_nodes);

@@ -2,17 +2,17 @@
  * their index + 1, probed one after the other, at most half full. */
 #include <errno.h>
 #include <string.h>
-#include "controller/ledger/usage/sums.h"
+#include "controller/ledger/usage/rollup_set.h"
 
 struct slots {
 	uint32_t *slot;
 	size_t n_slots; /* a power of two */
 };
 
-struct sums {
+struct rollup_set {
 	struct slots by_name, by_day;
-	struct sums_association *associations;
-	struct sums_entry *entries;
+	struct rollup_set_association *associations;
+	struct rollup_set_entry *entries;
 	size_t n_associations, n_entries, room_associations, room_entries;
 };
 
@@ -83,7 +83,7 @@ static bool grow(struct slots *t)
 	return true;
 }
 
-static bool room_for_association(struct sums *s)
+static bool room_for_association(struct rollup_set *s)
 {
 	void *p = with_room(s->associations, s->n_associations, &s->room_associations,
 			    sizeof(*s->associations));
@@ -96,14 +96,14 @@ static bool room_for_association(struct sums *s)
 	if (!grow(&s->by_name))
 		return false;
 	for (size_t i = 0; i < s->n_associations; i++) {
-		const struct sums_association *a = &s->associations[i];
+		const struct rollup_set_association *a = &s->associations[i];
 
 		put_slot(&s->by_name, hash_name(a->cluster, a->account, a->user), i);
 	}
 	return true;
 }
 
-static bool room_for_entry(struct sums *s)
+static bool room_for_entry(struct rollup_set *s)
 {
 	void *p = with_room(s->entries, s->n_entries, &s->room_entries, sizeof(*s->entries));
 
@@ -115,23 +115,23 @@ static bool room_for_entry(struct sums *s)
 	if (!grow(&s->by_day))
 		return false;
 	for (size_t i = 0; i < s->n_entries; i++) {
-		const struct sums_entry *e = &s->entries[i];
+		const struct rollup_set_entry *e = &s->entries[i];
 
 		put_slot(&s->by_day, hash_entry(e->association, e->pool, e->day), i);
 	}
 	return true;
 }
 
-struct sums *sums_new(void)
+struct rollup_set *rollup_set_new(void)
 {
-	_cleanup_(sums_freep) struct sums *s = calloc(1, sizeof(*s));
+	_cleanup_(rollup_set_freep) struct rollup_set *s = calloc(1, sizeof(*s));
 
 	if (!s || !grow(&s->by_name) || !grow(&s->by_day))
 		return NULL;
 	return TAKE_PTR(s);
 }
 
-struct sums *sums_free(struct sums *s)
+struct rollup_set *rollup_set_free(struct rollup_set *s)
 {
 	if (!s)
 		return NULL;
@@ -143,11 +143,12 @@ struct sums *sums_free(struct sums *s)
 	return NULL;
 }
 
-int sums_find(struct sums *s, const char *cluster, const char *account, const char *user)
+int rollup_set_find(struct rollup_set *s, const char *cluster, const char *account,
+		    const char *user)
 {
 	uint64_t hash = hash_name(cluster, account, user);
 	size_t mask = s->by_name.n_slots - 1;
-	struct sums_association *a;
+	struct rollup_set_association *a;
 
 	for (size_t at = hash & mask; s->by_name.slot[at]; at = (at + 1) & mask) {
 		a = &s->associations[s->by_name.slot[at] - 1];
@@ -161,7 +162,7 @@ int sums_find(struct sums *s, const char *cluster, const char *account, const ch
 	if (!room_for_association(s))
 		return -ENOMEM;
 	a = &s->associations[s->n_associations];
-	*a = (struct sums_association){ .id = 0 };
+	*a = (struct rollup_set_association){ .id = 0 };
 	strcpy(a->cluster, cluster);
 	strcpy(a->account, account);
 	strcpy(a->user, user);
@@ -169,16 +170,16 @@ int sums_find(struct sums *s, const char *cluster, const char *account, const ch
 	return (int)s->n_associations++;
 }
 
-struct sums_association *sums_association(struct sums *s, int index)
+struct rollup_set_association *rollup_set_association(struct rollup_set *s, int index)
 {
 	return &s->associations[index];
 }
 
-struct rollup *sums_at(struct sums *s, int association, int pool, int64_t day)
+struct rollup *rollup_set_at(struct rollup_set *s, int association, int pool, int64_t day)
 {
 	uint64_t hash = hash_entry(association, pool, day);
 	size_t mask = s->by_day.n_slots - 1;
-	struct sums_entry *e;
+	struct rollup_set_entry *e;
 
 	for (size_t at = hash & mask; s->by_day.slot[at]; at = (at + 1) & mask) {
 		e = &s->entries[s->by_day.slot[at] - 1];
@@ -188,22 +189,22 @@ struct rollup *sums_at(struct sums *s, int association, int pool, int64_t day)
 	if (!room_for_entry(s))
 		return NULL;
 	e = &s->entries[s->n_entries];
-	*e = (struct sums_entry){ .association = association, .pool = pool, .day = day };
+	*e = (struct rollup_set_entry){ .association = association, .pool = pool, .day = day };
 	put_slot(&s->by_day, hash, s->n_entries++);
 	return &e->rollup;
 }
 
-size_t sums_size(const struct sums *s)
+size_t rollup_set_size(const struct rollup_set *s)
 {
 	return s->n_entries;
 }
 
-struct sums_entry *sums_entry(struct sums *s, size_t i)
+struct rollup_set_entry *rollup_set_entry(struct rollup_set *s, size_t i)
 {
 	return &s->entries[i];
 }
 
-void sums_clear(struct sums *s)
+void rollup_set_clear(struct rollup_set *s)
 {
 	memset(s->by_day.slot, 0, s->by_day.n_slots * sizeof(*s->by_day.slot));
 	s->n_entries = 0;

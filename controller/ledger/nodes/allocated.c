@@ -1,5 +1,5 @@
-/* placed.c - see nodes/placed.h. */
-#include "controller/ledger/nodes/placed.h"
+/* placed.c - see nodes/allocated.h. */
+#include "controller/ledger/nodes/allocated.h"
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
@@ -8,36 +8,36 @@
 #include "controller/ledger/sql.h"
 
 /* clang-format off */
-#define PLACED_COLUMNS(X) \
-	X(PLACED_JOB,          "j.job") \
-	X(PLACED_ACCOUNT,      ", j.account") \
-	X(PLACED_USER,         ", j.user") \
-	X(PLACED_QUEUE,        ", j.queue") \
-	X(PLACED_NODE,         ", a.node") \
-	X(PLACED_NCPUS,        ", j.ncpus") \
-	X(PLACED_VMEM_BYTES,   ", j.vmem_bytes") \
-	X(PLACED_MEM_BYTES,    ", j.mem_bytes") \
-	X(PLACED_JOBFS_BYTES,  ", j.jobfs_bytes") \
-	X(PLACED_NGPUS,        ", j.ngpus") \
-	X(PLACED_WALLTIME_S,   ", j.walltime_s") \
-	X(PLACED_EXCLUSIVE,    ", j.exclusive") \
-	X(PLACED_STATE,        ", a.state") \
-	X(PLACED_WANT,         ", j.want") \
-	X(PLACED_GAVE_WAY_TO,  ", j.gave_way_to") \
-	X(PLACED_DUE_NS,       ", j.due_ns") \
-	X(PLACED_SUBMITTED_NS, ", j.submitted_ns") \
-	X(PLACED_GIVEN_NS,     ", a.given_ns") \
-	X(PLACED_AT_NS,        ", a.at_ns") \
-	X(PLACED_RUNNING_NS,   ", a.running_ns") \
-	X(PLACED_SUSPENDED_NS, ", a.suspended_ns") \
-	X(PLACED_GPU_MODEL,    ", j.gpu_model") \
-	X(PLACED_ATTEMPT,      ", a.attempt") \
-	X(PLACED_CLOSED,       ", a.closed")
+#define ALLOCATED_COLUMNS(X) \
+	X(ALLOCATED_JOB,          "j.job") \
+	X(ALLOCATED_ACCOUNT,      ", j.account") \
+	X(ALLOCATED_USER,         ", j.user") \
+	X(ALLOCATED_QUEUE,        ", j.queue") \
+	X(ALLOCATED_NODE,         ", a.node") \
+	X(ALLOCATED_NCPUS,        ", j.ncpus") \
+	X(ALLOCATED_VMEM_BYTES,   ", j.vmem_bytes") \
+	X(ALLOCATED_MEM_BYTES,    ", j.mem_bytes") \
+	X(ALLOCATED_JOBFS_BYTES,  ", j.jobfs_bytes") \
+	X(ALLOCATED_NGPUS,        ", j.ngpus") \
+	X(ALLOCATED_WALLTIME_S,   ", j.walltime_s") \
+	X(ALLOCATED_EXCLUSIVE,    ", j.exclusive") \
+	X(ALLOCATED_STATE,        ", a.state") \
+	X(ALLOCATED_WANT,         ", j.want") \
+	X(ALLOCATED_GAVE_WAY_TO,  ", j.gave_way_to") \
+	X(ALLOCATED_DUE_NS,       ", j.due_ns") \
+	X(ALLOCATED_SUBMITTED_NS, ", j.submitted_ns") \
+	X(ALLOCATED_GIVEN_NS,     ", a.given_ns") \
+	X(ALLOCATED_AT_NS,        ", a.at_ns") \
+	X(ALLOCATED_RUNNING_NS,   ", a.running_ns") \
+	X(ALLOCATED_SUSPENDED_NS, ", a.suspended_ns") \
+	X(ALLOCATED_GPU_MODEL,    ", j.gpu_model") \
+	X(ALLOCATED_ATTEMPT,      ", a.attempt") \
+	X(ALLOCATED_CLOSED,       ", a.closed")
 /* clang-format on */
-enum { PLACED_COLUMNS(SQL_NAME) };
-#define PLACED_SELECT "SELECT " PLACED_COLUMNS(SQL_COLUMN)
+enum { ALLOCATED_COLUMNS(SQL_NAME) };
+#define ALLOCATED_SELECT "SELECT " ALLOCATED_COLUMNS(SQL_COLUMN)
 
-#define PLACED PLACED_SELECT ""
+#define PLACED ALLOCATED_SELECT ""
 #define OPEN                                                                                   \
 	" FROM attempts a CROSS JOIN jobs j ON j.job = a.job"                                  \
 	" WHERE a.closed = " SQL_STORE_OPEN " AND j.cluster = ?1"
@@ -52,53 +52,53 @@ static const char and_over_sql[] =
 		    " AND j.cluster = ?1"
 		    " ORDER BY 1, 23";
 
-static struct store_placed read_row(struct db_row *st)
+static struct store_allocated read_row(struct db_row *st)
 {
-	struct store_placed p = {
-		.job = db_int(st, PLACED_JOB),
-		.account = store_text(st, PLACED_ACCOUNT),
-		.user = store_text(st, PLACED_USER),
-		.queue = store_text(st, PLACED_QUEUE),
-		.node = store_text(st, PLACED_NODE),
-		.want = { .ncpus = db_int(st, PLACED_NCPUS),
-			  .vmem_bytes = db_int(st, PLACED_VMEM_BYTES),
-			  .mem_bytes = db_int(st, PLACED_MEM_BYTES),
-			  .jobfs_bytes = db_int(st, PLACED_JOBFS_BYTES),
-			  .ngpus = db_int(st, PLACED_NGPUS),
-			  .walltime_s = db_int(st, PLACED_WALLTIME_S) },
-		.is_exclusive = db_int(st, PLACED_EXCLUSIVE) != 0,
-		.state = (enum job_state)(int)db_int(st, PLACED_STATE),
-		.wish = (enum job_desired)(int)db_int(st, PLACED_WANT),
-		.gave_way_to = db_int(st, PLACED_GAVE_WAY_TO),
-		.due_ns = db_int(st, PLACED_DUE_NS),
-		.submitted_ns = db_int(st, PLACED_SUBMITTED_NS),
-		.given_ns = db_int(st, PLACED_GIVEN_NS),
-		.at_ns = db_int(st, PLACED_AT_NS),
-		.running_ns = db_int(st, PLACED_RUNNING_NS),
-		.suspended_ns = db_int(st, PLACED_SUSPENDED_NS),
+	struct store_allocated p = {
+		.job = db_int(st, ALLOCATED_JOB),
+		.account = store_text(st, ALLOCATED_ACCOUNT),
+		.user = store_text(st, ALLOCATED_USER),
+		.queue = store_text(st, ALLOCATED_QUEUE),
+		.node = store_text(st, ALLOCATED_NODE),
+		.want = { .ncpus = db_int(st, ALLOCATED_NCPUS),
+			  .vmem_bytes = db_int(st, ALLOCATED_VMEM_BYTES),
+			  .mem_bytes = db_int(st, ALLOCATED_MEM_BYTES),
+			  .jobfs_bytes = db_int(st, ALLOCATED_JOBFS_BYTES),
+			  .ngpus = db_int(st, ALLOCATED_NGPUS),
+			  .walltime_s = db_int(st, ALLOCATED_WALLTIME_S) },
+		.is_exclusive = db_int(st, ALLOCATED_EXCLUSIVE) != 0,
+		.state = (enum job_state)(int)db_int(st, ALLOCATED_STATE),
+		.wish = (enum job_desired)(int)db_int(st, ALLOCATED_WANT),
+		.gave_way_to = db_int(st, ALLOCATED_GAVE_WAY_TO),
+		.due_ns = db_int(st, ALLOCATED_DUE_NS),
+		.submitted_ns = db_int(st, ALLOCATED_SUBMITTED_NS),
+		.given_ns = db_int(st, ALLOCATED_GIVEN_NS),
+		.at_ns = db_int(st, ALLOCATED_AT_NS),
+		.running_ns = db_int(st, ALLOCATED_RUNNING_NS),
+		.suspended_ns = db_int(st, ALLOCATED_SUSPENDED_NS),
 	};
 
-	store_gpu_model(st, PLACED_GPU_MODEL, &p.want);
+	store_gpu_model(st, ALLOCATED_GPU_MODEL, &p.want);
 	return p;
 }
 
 /* What is held of several nodes: of all jobs, and of one as it is told. */
 struct shares {
-	struct store_held_parts held;
+	struct store_parts_in_use held;
 	size_t next; /* of held: behind the jobs before */
 	struct store_part *of;
 };
 
 static void shares_done(struct shares *s)
 {
-	store_held_parts_done(&s->held);
+	store_parts_in_use_done(&s->held);
 	free(s->of);
 }
 
 static int load_shares(struct store *s, const char *cluster, struct shares *ret,
 		       bool *ret_has_left, struct err *err)
 {
-	int r = store_held_parts(s, cluster, &ret->held, err);
+	int r = store_parts_in_use(s, cluster, &ret->held, err);
 
 	*ret_has_left = false;
 	for (size_t i = 0; i < ret->held.n; i++)
@@ -110,11 +110,11 @@ static int load_shares(struct store *s, const char *cluster, struct shares *ret,
 }
 
 /* Both are in the order of jobs and attempts. */
-static void set_parts(struct store_placed *p, struct shares *s, int64_t attempt)
+static void set_parts(struct store_allocated *p, struct shares *s, int64_t attempt)
 {
 	p->parts = s->of;
 	for (; s->next < s->held.n; s->next++) {
-		const struct store_held_part *h = &s->held.of[s->next];
+		const struct store_part_in_use *h = &s->held.of[s->next];
 
 		if (h->job != p->job || h->attempt != attempt)
 			break;
@@ -129,8 +129,8 @@ static void set_parts(struct store_placed *p, struct shares *s, int64_t attempt)
 	}
 }
 
-int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void *ctx,
-		 struct err *err)
+int store_allocated(struct store *s, const char *cluster, store_allocated_fn fn, void *ctx,
+		    struct err *err)
 {
 	_cleanup_(shares_done) struct shares shares = { 0 };
 	struct db_row *st;
@@ -141,7 +141,7 @@ int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void 
 		r = db_query(s->db, err, &st, has_left ? and_over_sql : placed_sql, "t",
 			     cluster);
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct store_placed p = read_row(st);
+		struct store_allocated p = read_row(st);
 
 		set_parts(&p, &shares, db_int(st, 22));
 		if (db_int(st, 23)) {

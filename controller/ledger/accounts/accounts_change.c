@@ -3,7 +3,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
-#include "controller/ledger/accounts/accounts_desk.h"
+#include "controller/ledger/accounts/accounts_change.h"
 
 static int no_memory(struct err *err)
 {
@@ -113,8 +113,8 @@ static int change(struct store *s, const struct accounts_order *o, int64_t *ret_
 	return o->is_dry_run ? 0 : store_accounts_apply(s, &c, ret_revision, err);
 }
 
-int accounts_desk_change(struct store *s, const struct accounts_order *o, json_t **ret,
-			 struct err *err)
+int accounts_change_apply(struct store *s, const struct accounts_order *o, json_t **ret,
+			  struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_new();
 	int64_t revision = 0;
@@ -146,8 +146,8 @@ static int add_entry(void *ctx, const struct store_accounts_entry *e, struct err
 	return json_array_append_new(ctx, doc_take(&d)) < 0 ? no_memory(err) : 0;
 }
 
-int accounts_desk_log(struct store *s, const struct store_accounts_page *p, json_t **ret_array,
-		      struct err *err)
+int accounts_change_log(struct store *s, const struct store_accounts_page *p,
+			json_t **ret_array, struct err *err)
 {
 	_cleanup_json_ json_t *a = json_array();
 	int r = a ? store_accounts_log(s, p, add_entry, a, err) : no_memory(err);

@@ -14,27 +14,27 @@
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
 	"  (SELECT " STORE_REQUEST("q") " FROM jobs q WHERE q.job = j.array_job)"              \
 					" ELSE " STORE_REQUEST("j") " END"
-/* The columns of both halves of given_sql. */
+/* The columns of both halves of desired_sql. */
 enum given_column {
-	GIVEN_JOB,
-	GIVEN_ATTEMPT,
-	GIVEN_WANT,
-	GIVEN_STATE,
-	GIVEN_REASON,
-	GIVEN_REQUEST,
-	GIVEN_ARRAY_JOB,
-	GIVEN_ARRAY_INDEX,
+	ASSIGNED_JOB,
+	ASSIGNED_ATTEMPT,
+	ASSIGNED_WANT,
+	ASSIGNED_STATE,
+	ASSIGNED_REASON,
+	ASSIGNED_REQUEST,
+	ASSIGNED_ARRAY_JOB,
+	ASSIGNED_ARRAY_INDEX,
 	/* of a job on several nodes: */
-	GIVEN_HOSTS,
-	GIVEN_PART,
-	GIVEN_NODE,
-	GIVEN_NCPUS,
-	GIVEN_VMEM_BYTES,
-	GIVEN_MEM_BYTES,
-	GIVEN_JOBFS_BYTES,
-	GIVEN_NGPUS,
+	ASSIGNED_HOSTS,
+	ASSIGNED_PART,
+	ASSIGNED_NODE,
+	ASSIGNED_NCPUS,
+	ASSIGNED_VMEM_BYTES,
+	ASSIGNED_MEM_BYTES,
+	ASSIGNED_JOBFS_BYTES,
+	ASSIGNED_NGPUS,
 };
-static const char given_sql[] =
+static const char desired_sql[] =
 	"SELECT a.job, a.attempt, j.want, a.state, j.want_reason," REQUEST
 	", j.array_job, j.array_index, a.hosts, 0, a.node, p.ncpus, p.vmem_bytes, p.mem_bytes,"
 	" p.jobfs_bytes, p.ngpus"
@@ -57,7 +57,7 @@ static const char given_sql[] =
 	" WHERE p.node = ?1 AND p.closed = " SQL_STORE_OPEN
 	" AND p.missing_ns = 0 AND p.part > 0"
 	" ORDER BY 1, 2";
-_Static_assert(DESIRED_CANCEL == 2 && JOB_RUNNING == 2, "given_sql has them as numbers");
+_Static_assert(DESIRED_CANCEL == 2 && JOB_RUNNING == 2, "desired_sql has them as numbers");
 
 static int32_t count_hosts(const char *hosts)
 {
@@ -68,36 +68,37 @@ static int32_t count_hosts(const char *hosts)
 	return n;
 }
 
-static void read_part(struct db_row *st, struct store_given *g)
+static void read_part(struct db_row *st, struct store_desired *g)
 {
-	const char *hosts = store_text(st, GIVEN_HOSTS);
+	const char *hosts = store_text(st, ASSIGNED_HOSTS);
 
-	g->part = (struct job_part){ .index = (int32_t)db_int(st, GIVEN_PART),
+	g->part = (struct job_part){ .index = (int32_t)db_int(st, ASSIGNED_PART),
 				     .n = count_hosts(hosts),
 				     .hosts = (char *)hosts };
-	g->share = (struct store_part){ .node = store_text(st, GIVEN_NODE),
-					.ncpus = db_int(st, GIVEN_NCPUS),
-					.vmem_bytes = db_int(st, GIVEN_VMEM_BYTES),
-					.mem_bytes = db_int(st, GIVEN_MEM_BYTES),
-					.jobfs_bytes = db_int(st, GIVEN_JOBFS_BYTES),
-					.ngpus = db_int(st, GIVEN_NGPUS) };
+	g->share = (struct store_part){ .node = store_text(st, ASSIGNED_NODE),
+					.ncpus = db_int(st, ASSIGNED_NCPUS),
+					.vmem_bytes = db_int(st, ASSIGNED_VMEM_BYTES),
+					.mem_bytes = db_int(st, ASSIGNED_MEM_BYTES),
+					.jobfs_bytes = db_int(st, ASSIGNED_JOBFS_BYTES),
+					.ngpus = db_int(st, ASSIGNED_NGPUS) };
 }
 
-int store_given(struct store *s, const char *node, store_given_fn fn, void *ctx,
-		struct err *err)
+int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
+		  struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, given_sql, "t", node);
+	int r = db_query(s->db, err, &st, desired_sql, "t", node);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct store_given g = {
-			.job = db_int(st, GIVEN_JOB),
-			.attempt = (int)db_int(st, GIVEN_ATTEMPT),
-			.want = (enum job_desired)(int)db_int(st, GIVEN_WANT),
-			.state = (enum job_state)(int)db_int(st, GIVEN_STATE),
-			.reason = store_text(st, GIVEN_REASON),
-			.request = store_text(st, GIVEN_REQUEST),
-			.array = { db_int(st, GIVEN_ARRAY_JOB), db_int(st, GIVEN_ARRAY_INDEX) },
+		struct store_desired g = {
+			.job = db_int(st, ASSIGNED_JOB),
+			.attempt = (int)db_int(st, ASSIGNED_ATTEMPT),
+			.want = (enum job_desired)(int)db_int(st, ASSIGNED_WANT),
+			.state = (enum job_state)(int)db_int(st, ASSIGNED_STATE),
+			.reason = store_text(st, ASSIGNED_REASON),
+			.request = store_text(st, ASSIGNED_REQUEST),
+			.array = { db_int(st, ASSIGNED_ARRAY_JOB),
+				   db_int(st, ASSIGNED_ARRAY_INDEX) },
 		};
 
 		read_part(st, &g);

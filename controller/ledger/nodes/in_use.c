@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
-#include "controller/ledger/nodes/placed.h"
+#include "controller/ledger/nodes/allocated.h"
 #include "controller/ledger/sql.h"
 
 /* clang-format off */
@@ -48,13 +48,13 @@ static const char vacant_sql[] =
 	" WHERE cluster = ?1 ORDER BY node";
 
 /* Also while the job that has it is suspended. */
-static void hold_whole(struct fit_node *n)
+static void use_whole_node(struct fit_node *n)
 {
 	n->held = n->capacity;
 	n->gpus_held = n->gpus;
 }
 
-static void read_hold(struct db_row *st, struct fit_node *ret)
+static void read_node_in_use(struct db_row *st, struct fit_node *ret)
 {
 	snprintf(ret->name, sizeof(ret->name), "%s", store_text(st, NODE_NODE));
 	ret->open = (int)db_int(st, NODE_IS_OPEN);
@@ -71,7 +71,7 @@ static void read_hold(struct db_row *st, struct fit_node *ret)
 	store_node_kind(st, NODE_NODE_TYPE, &ret->capacity);
 	ret->gpus_held = (struct gpus){ 0 };
 	if (db_int(st, NODE_IS_EXCLUSIVE))
-		hold_whole(ret);
+		use_whole_node(ret);
 }
 
 static int compare_name(const void *name, const void *node)
@@ -79,12 +79,12 @@ static int compare_name(const void *name, const void *node)
 	return strcmp(name, ((const struct fit_node *)node)->name);
 }
 
-static void hold_part(struct fit_node *n, const struct store_held_part *p)
+static void add_part_in_use(struct fit_node *n, const struct store_part_in_use *p)
 {
 	const struct resources *share = &p->share;
 
 	if (p->is_exclusive) {
-		hold_whole(n);
+		use_whole_node(n);
 		return;
 	}
 	n->held.ncpus += p->frees_cores ? 0 : share->ncpus;
@@ -95,18 +95,18 @@ static void hold_part(struct fit_node *n, const struct store_held_part *p)
 		gpus_add(&n->gpus_held, share->gpu_model, share->ngpus);
 }
 
-static int hold_parts(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
-		      struct err *err)
+static int add_parts_in_use(struct store *s, const char *cluster, struct fit_node *nodes,
+			    size_t n, struct err *err)
 {
-	_cleanup_(store_held_parts_done) struct store_held_parts parts = { 0 };
-	int r = n ? store_held_parts(s, cluster, &parts, err) : 0;
+	_cleanup_(store_parts_in_use_done) struct store_parts_in_use parts = { 0 };
+	int r = n ? store_parts_in_use(s, cluster, &parts, err) : 0;
 
 	for (size_t i = 0; i < parts.n; i++) {
 		struct fit_node *at =
 			bsearch(parts.of[i].node, nodes, n, sizeof(*nodes), compare_name);
 
 		if (at)
-			hold_part(at, &parts.of[i]);
+			add_part_in_use(at, &parts.of[i]);
 	}
 	return r;
 }
@@ -132,13 +132,13 @@ static int read_nodes(struct store *s, struct db_row *st, struct nodes *ret, str
 			ret->of = p;
 			ret->size = larger;
 		}
-		read_hold(st, &ret->of[ret->n++]);
+		read_node_in_use(st, &ret->of[ret->n++]);
 	}
 	return r;
 }
 
-int store_holds(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
-		struct err *err)
+int store_nodes_in_use(struct store *s, const char *cluster, struct fit_node **ret,
+		       size_t *ret_n, struct err *err)
 {
 	struct nodes nodes = { 0 };
 	struct db_row *st;
@@ -149,7 +149,7 @@ int store_holds(struct store *s, const char *cluster, struct fit_node **ret, siz
 	if (r >= 0)
 		r = store_gpus_held(s, cluster, nodes.of, nodes.n, err);
 	if (r >= 0)
-		r = hold_parts(s, cluster, nodes.of, nodes.n, err);
+		r = add_parts_in_use(s, cluster, nodes.of, nodes.n, err);
 	if (r < 0) {
 		free(nodes.of);
 		return r;
@@ -159,8 +159,8 @@ int store_holds(struct store *s, const char *cluster, struct fit_node **ret, siz
 	return 0;
 }
 
-int store_vacant(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
-		 struct err *err)
+int store_nodes_in_use_by_parts(struct store *s, const char *cluster, struct fit_node **ret,
+				size_t *ret_n, struct err *err)
 {
 	struct nodes nodes = { 0 };
 	struct db_row *st;
@@ -169,7 +169,7 @@ int store_vacant(struct store *s, const char *cluster, struct fit_node **ret, si
 	if (r >= 0)
 		r = read_nodes(s, st, &nodes, err);
 	if (r >= 0)
-		r = hold_parts(s, cluster, nodes.of, nodes.n, err);
+		r = add_parts_in_use(s, cluster, nodes.of, nodes.n, err);
 	if (r < 0) {
 		free(nodes.of);
 		return r;

@@ -2,7 +2,7 @@
 #pragma once
 #include "controller/ledger/store.h"
 
-struct store_placed {
+struct store_allocated {
 	int64_t job;
 	const char *account, *user, *queue, *node;
 	struct resources want;
@@ -19,17 +19,17 @@ struct store_placed {
 	const struct store_part *parts;
 	size_t n_parts; /* 0: all of it is on `node` */
 };
-typedef int (*store_placed_fn)(void *ctx, const struct store_placed *p, struct err *err);
+typedef int (*store_allocated_fn)(void *ctx, const struct store_allocated *p, struct err *err);
 /* Attempts of a cluster that are not closed, in the order of their jobs; and those that are
  * over, but not on all of their nodes: they are JOB_ENDING. A job may have one of these beside
  * its present attempt, or be in the queue again. */
-int store_placed(struct store *s, const char *cluster, store_placed_fn fn, void *ctx,
-		 struct err *err);
+int store_allocated(struct store *s, const char *cluster, store_allocated_fn fn, void *ctx,
+		    struct err *err);
 
-/* As store_holds(), but only with what jobs on several nodes hold: who goes through the placed
+/* As store_nodes_in_use(), but only with what jobs on several nodes hold: who goes through the placed
  * ones anyhow adds what those on one node hold, and reads their rows once. */
-int store_vacant(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
-		 struct err *err);
+int store_nodes_in_use_by_parts(struct store *s, const char *cluster, struct fit_node **ret,
+				size_t *ret_n, struct err *err);
 
 /* These are late from now on: their start was decided and withdrawn. */
 int store_set_due(struct store *s, const int64_t *jobs, size_t n, int64_t now_ns,

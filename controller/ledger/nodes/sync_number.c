@@ -27,7 +27,8 @@ static int begin_boot(struct store *s, const struct sync *in, int64_t now_ns, st
 	return r;
 }
 
-int store_take_number(struct store *s, const struct sync *in, int64_t now_ns, struct err *err)
+int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_ns,
+			    struct err *err)
 {
 	struct db_row *st;
 	int64_t last, is_over;

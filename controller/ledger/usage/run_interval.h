@@ -4,7 +4,7 @@
 #include "controller/ledger/store.h"
 
 /* What one report gained, and over which time. */
-struct store_stretch {
+struct store_run_interval {
 	int64_t job;
 	int32_t attempt;
 	int64_t from_ns, to_ns, running_ns, suspended_ns;
@@ -12,5 +12,5 @@ struct store_stretch {
 /* Lengthens the stretch that ends at from_ns where both are even, else begins one, in the
  * transaction under way; the times and sums of *gain are set. Nothing ran: nothing is changed.
  */
-int store_stretch(struct store *s, struct store_stretch *x, struct sync_gain *gain,
-		  struct err *err);
+int store_run_interval(struct store *s, struct store_run_interval *x,
+		       struct sync_usage_delta *gain, struct err *err);

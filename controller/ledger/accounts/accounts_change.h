@@ -23,8 +23,8 @@ struct accounts_order {
 };
 /* -EBUSY as store_accounts_apply(); -EINVAL: nothing declared cannot take the place of what is
  * declared elsewhere. */
-int accounts_desk_change(struct store *s, const struct accounts_order *o, json_t **ret,
-			 struct err *err);
+int accounts_change_apply(struct store *s, const struct accounts_order *o, json_t **ret,
+			  struct err *err);
 /* {revision, at_ns, author, op, ...}, newest first. */
-int accounts_desk_log(struct store *s, const struct store_accounts_page *p, json_t **ret_array,
-		      struct err *err);
+int accounts_change_log(struct store *s, const struct store_accounts_page *p,
+			json_t **ret_array, struct err *err);
