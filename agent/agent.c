@@ -1,4 +1,4 @@
-/* agent.c - reeve-agent: opens the doors, starts the loop, takes up what was left. */
+/* agent.c - reeve-agent: open everything, recover the jobs, run the event loop. */
 #include <bpf/libbpf.h>
 #include <errno.h>
 #include <inttypes.h>

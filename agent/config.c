@@ -1,4 +1,4 @@
-/* config.c - see config.h. */
+/* config.c - the keys of agent.conf; see config.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

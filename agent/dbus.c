@@ -1,4 +1,4 @@
-/* dbus.c - see agent/dbus.h. */
+/* dbus.c - the D-Bus object of the agent: list and change jobs; see agent/dbus.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

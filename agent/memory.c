@@ -1,4 +1,4 @@
-/* memory.c - see memory.h. */
+/* memory.c - return free memory to the kernel; see memory.h. */
 #include <inttypes.h>
 #include <malloc.h>
 #include <stdbool.h>

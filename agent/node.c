@@ -1,4 +1,4 @@
-/* node.c - see node.h. */
+/* node.c - notes of the node, its tier, its clocks; see node.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

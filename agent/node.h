@@ -53,13 +53,13 @@ struct node {
 	struct events *events;
 	struct guard *guard;
 	struct sampler *sampler;
-	struct prof *prof;   /* NULL: off, or not to be had, as a note says */
-	struct jobfs *jobfs; /* NULL: jobfs_why says why and how to mend it */
+	struct prof *prof;   /* NULL: off, or it failed, as a note says */
+	struct jobfs *jobfs; /* NULL: jobfs_why says why and what to do */
 	struct err jobfs_why;
-	struct gpu *gpu;	 /* NULL: none are looked for here; job_gpus.h */
-	struct devices *devices; /* NULL: device files are not held by us */
-	bool gpus_hold;		 /* the gate stands */
-	struct gpuwork *gpuwork; /* NULL: off, or not to be had, as a note says */
+	struct gpu *gpu;	 /* NULL: none are looked for here; job/gpus/gpus.h */
+	struct devices *devices; /* NULL: the agent does not control device files */
+	bool gpus_hold;		 /* the device gate is in force */
+	struct gpuwork *gpuwork; /* NULL: off, or it failed, as a note says */
 	uint64_t gpus_drained;	 /* bit i: gpu_device(gpu, i) is not clean */
 	struct place_topology *topology;
 	struct cpulist cpus; /* all that jobs may use */
@@ -76,13 +76,13 @@ struct node {
 
 	char notes[NODE_NOTES_MAX][512]; /* what cannot be enforced or measured here */
 	int n_notes;
-	bool is_roots_order; /* what is being applied came over D-Bus, from root */
+	bool is_roots_order; /* the desired state being applied came from root over D-Bus */
 	const char *note_list[NODE_NOTES_MAX + 1];
 };
 
 /* A sentence for status and reports; the same one only once. */
 void node_note(struct node *n, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The notes that begin so hold no more. */
+/* Remove the notes that begin with `begin`. */
 void node_unnote(struct node *n, const char *begin);
 /* Enforcement tier as a whole: the worst of vmem, guard and events. */
 int node_tier(const struct node *n);

@@ -1,4 +1,4 @@
-/* node_open.c - see agent/node_open.h. */
+/* node_open.c - open all that struct node has, in the order of dependence; see agent/node_open.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <malloc.h>
@@ -306,7 +306,7 @@ static void open_prof(struct node *n, const char *pins)
 	if (!r)
 		r = prof_open(&c, &n->prof, &err);
 	if (r < 0)
-		node_note(n, "switch profile: asked for, but not to be had: %s", err.text);
+		node_note(n, "switch profile: cannot be measured: %s", err.text);
 	else
 		node_note(n, "switch profile: on; each context switch of a job is counted and "
 			     "takes it about 0.2 us longer");

@@ -1,8 +1,8 @@
-/* node_open.h - opens what struct node holds, and gives the rooms below the flow's callbacks. */
+/* node_open.h - open what struct node has, and register the callbacks of agent/job with the rooms below. */
 #pragma once
 #include "agent/node.h"
 
-/* Opens all doors but uplink and job sockets, in the order that they depend on each other.
- * What is missing but not vital becomes a note. node_close() closes what was opened. */
+/* Opens everything but the uplink and the sockets for jobs, in the order of dependence. A failure that the node can
+ * do without becomes a note. node_close() closes what was opened. */
 int node_open(struct node *n, const struct agent_config *conf, struct err *err);
 void node_close(struct node *n);

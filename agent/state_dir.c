@@ -1,4 +1,4 @@
-/* state_dir.c - see state_dir.h. */
+/* state_dir.c - make the state directory, closed to all but root; see state_dir.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -24,7 +24,7 @@ int state_dir_open(struct node *n, struct err *err)
 		return err_set(err, -errno, "stat %s: %m", dir);
 	if (st.st_uid != 0 || st.st_mode & 022)
 		return err_set(err, -EACCES,
-			       "%s must belong to root and be writable by nobody else "
+			       "%s must belong to root and be writable only by root "
 			       "(chown root %s; chmod 700 %s)",
 			       dir, dir, dir);
 	n->state_is_passable = (st.st_mode & 0777) != CLOSED;

@@ -1,9 +1,9 @@
 /* state_dir - the agent's state directory is root's alone.
  *
  * The database in it holds the scripts, environments and commands of every user's jobs. Jobs do
- * not see the directory (their manager hides it, manager.h), so nobody but root has to pass
- * through it, except jobs that an agent of before this rule started: their disks are reached by
- * their path below it. While such a job runs here the directory stays passable, not readable.
+ * not see the directory (their manager hides it, manager.h), so only root has to pass
+ * through it, except jobs that were started by an agent without this rule: they reach their disks by
+ * the path below it. While such a job runs here the directory stays passable, not readable.
  */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* users.c - see users.h. */
+/* users.c - which users' jobs this node runs; see users.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

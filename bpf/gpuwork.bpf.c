@@ -1,9 +1,9 @@
 /* gpuwork.bpf.c - how much work jobs give to GPUs: launches, by uprobes on the CUDA driver
  * library, and GPU jobs of the kernel's DRM scheduler (amdgpu, xe), by its tracepoints. Loaded
- * only where somebody asks for it or such a card is there.
+ * only where the configuration asks for it or such a card is there.
  *
- * Whose a GPU job is shows only when it is queued, for that is done by the process that wants
- * it; it is handed to the hardware, and found done, by the kernel's own threads. The
+ * The owner of a GPU job is known only when it is queued, because the user's process does that;
+ * kernel threads pass it to the hardware and complete it. The
  * tracepoints have had two sets of names (the newer from 6.17 on) and one set of arguments.
  */
 #include "bpf/kernel.h"
@@ -19,7 +19,7 @@ JOBS_MAPS(struct gpuwork_record);
 
 #include "bpf/find.h"
 
-struct { /* GPU job -> cgroup id of whoever queued it */
+struct { /* GPU job -> cgroup id of the process that queued it */
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);
 	__uint(max_entries, GPUWORK_IN_FLIGHT_MAX);
 	__type(key, __u64);

@@ -245,7 +245,7 @@ static __always_inline void tell_left(__u32 slot, struct task_struct *task, stru
 	bpf_ringbuf_submit(m, 0);
 }
 
-/* Before the move: the task still is where it was. A refused move is told as well. */
+/* Runs before the move: the task is still in its old cgroup. A refused move is reported as well. */
 SEC("?fentry/cgroup_attach_task")
 int BPF_PROG(guard_attach, struct cgroup *to, struct task_struct *leader, bool threadgroup)
 {

@@ -2,7 +2,7 @@
  *
  * Tier 1 (trampolines) promises pages at the security_* calls that precede a growth, where a
  * refusal can still be returned, and enters the charge where the growth is done. Tier 2
- * (tracepoints) enters it when the mmap lock is let go: everything that changes total_vm holds
+ * (tracepoints) enters it when the mmap lock is released: everything that changes total_vm holds
  * that lock, so that one event sees every change, and a SIGKILL sent there arrives before the
  * caller touches the new pages. User space loads the programs of one tier.
  */
@@ -140,7 +140,7 @@ INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
 		sync_with(mm, task, op_of(task), kind, may_judge);
 }
 
-/* Is somebody in the middle of changing the mappings? Then total_vm may be a passing value. */
+/* Is a thread in the middle of changing the mappings? Then total_vm may be a transient value. */
 INLINE bool is_changing(struct mm_struct *mm)
 {
 	struct mm_struct___lock *m = (void *)mm;
@@ -322,8 +322,8 @@ INLINE struct op *remap_promise(struct task_struct *task, __s64 pages)
 }
 
 /* mremap() holds the mmap lock here and has just counted what it maps. Not later, at unmap_end:
- * the lock is let go by then, another thread may be in the middle of a change, and a sum that
- * is too large could be a passing one. */
+ * the lock is released by then, another thread may be in the middle of a change, and a sum that
+ * is too large could be a transient one. */
 SEC("?fexit/vm_stat_account")
 int BPF_PROG(remap_grown, struct mm_struct *mm, unsigned long flags, long counted)
 {
@@ -349,7 +349,7 @@ int BPF_PROG(remap_grown, struct mm_struct *mm, unsigned long flags, long counte
 	return 0;
 }
 
-/* The end of mmap, munmap, brk and mremap, the mmap lock already let go. What mmap did has been
+/* The end of mmap, munmap, brk and mremap, the mmap lock already released. What mmap did has been
  * entered under the lock. */
 SEC("?fentry/userfaultfd_unmap_complete")
 int BPF_PROG(unmap_end, struct mm_struct *mm)
@@ -381,7 +381,7 @@ int BPF_PROG(shmdt_done)
 	return 0;
 }
 
-/* A promise made to a call that somebody else then refused ends with the next call of the task,
+/* A promise made to a call that another security module then refused ends with the next call of the task,
  * here at the latest. */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(task_gone, struct task_struct *task)
@@ -487,7 +487,7 @@ INLINE void move_to(struct mm_struct *mm, struct task_struct *task, __u32 slot)
 	judge(slot, &b);
 }
 
-/* The mover runs here, not the moved: nobody is signalled, the agent is told. */
+/* The moving process runs here, not the moved one: no signal is sent, the agent gets an event. */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(attach_seen, struct cgroup *to, const char *path, struct task_struct *task)
 {
@@ -536,7 +536,8 @@ int audit(struct bpf_iter__task *ctx)
 	if (!c->audit_slot)
 		return 0;
 	move_to(mm, task, c->audit_slot);
-	if (task->mm != mm) /* it left while we entered it: nobody else would take it out */
+	if (task->mm !=
+	    mm) /* it exited while we entered it: no other event would take it out */
 		space_leave(mm);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* vmem_core.h - the arithmetic under bpf/vmem.bpf.c: maps, charges, promises, verdicts.
  *
  * Every address space has one charge word: job slot and pages in 64 bits, replaced only as a
- * whole. Whoever replaces it moves exactly the difference between the two jobs' sums. An event
+ * whole. The program that replaces it moves exactly the difference between the two jobs' sums. An event
  * therefore never adds "what happened" but sets "what is" (mm->total_vm), so that an event seen
  * twice, late, or by two versions of these programs at once changes nothing, and at a quiet
  * point the sum is exact.
@@ -288,7 +288,7 @@ static __noinline int excess(struct vmem_job *job, struct blame *b)
 	return 0;
 }
 
-/* After a growth that nobody could refuse: has the job gone over, or is it to die anyway? */
+/* After a growth that could not be refused: is the job over its limit, or to be killed anyway? */
 INLINE bool is_guilty(__u32 slot)
 {
 	struct vmem_job *job = job_at(slot);

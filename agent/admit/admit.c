@@ -1,4 +1,4 @@
-/* admit.c - see admit.h. */
+/* admit.c - does a request fit what is free on the node, and what is missing; see admit.h. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* cpulist.c - see cpulist.h. */
+/* cpulist.c - sets of cpu numbers and their text; see cpulist.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* pids.c - see pids.h. */
+/* pids.c - how many processes a job may have; see pids.h. */
 #include "agent/admit/pids.h"
 
 #define BYTES_A_PROCESS (512 << 10)

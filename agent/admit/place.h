@@ -1,7 +1,7 @@
 /* place - which cores a job gets, and from which NUMA nodes its memory may come.
  *
  * Pure. The rule: ncpus counts *cores*. A job gets every hardware thread of each of its cores,
- * so that nobody else ever shares a core with it. Sets of cpus are therefore sets of hardware
+ * so that no other job ever shares a core with it. Sets of cpus are therefore sets of hardware
  * threads (cpu numbers of the kernel); a core is free when all its threads are.
  */
 #pragma once
@@ -82,7 +82,7 @@ int place_choose_gpus(const struct place_topology *t, const struct cpulist *free
 		      struct place_gpus *gpus);
 
 /* Memory fences. A job that may only use the memory of its own nodes is fast, but must never
- * be killed while its own limit is not reached: nobody else may then be able to fill these
+ * be killed while its own limit is not reached: no other job may be able to fill these
  * nodes. For each job i in: `fence` = the nodes it is fenced to now or would best be (its
  * cores' nodes); out: the fence to set (AllowedMemoryNodes=), widened to all nodes where the
  * jobs that may use the fenced nodes could together need more than these hold. Sets only

@@ -1,4 +1,4 @@
-/* clock.c - see clock.h. */
+/* clock.c - running and suspended time of a job; see clock.h. */
 #include "agent/enforce/clock.h"
 #include "common/time_units.h"
 

@@ -1,7 +1,7 @@
 /* clock.h - how long a job has run, suspended time left out.
  *
- * Pure arithmetic on CLOCK_BOOTTIME nanoseconds given by the caller. Running time is what has
- * gone by since the start less the time frozen, whoever froze the job. Times may arrive late
+ * Pure arithmetic on CLOCK_BOOTTIME nanoseconds given by the caller. Running time is the time
+ * since the start less the time frozen, by the agent or by root. Times may arrive late
  * or out of order; nothing here goes below zero, and running + suspended = elapsed always.
  */
 #pragma once
@@ -33,6 +33,6 @@ void clock_stop(struct clock *c, int64_t at_ns);
 
 int64_t clock_running_ns(const struct clock *c, int64_t now_ns);
 int64_t clock_suspended_ns(const struct clock *c, int64_t now_ns);
-/* When a job with `limit_s` of running time reaches it if nobody freezes it any more;
+/* When a job with `limit_s` of running time reaches it if it is not frozen again;
  * CLOCK_NEVER while frozen, not started, over, or without limit (0). */
 int64_t clock_deadline_ns(const struct clock *c, int64_t limit_s);

@@ -1,4 +1,5 @@
-/* devices.c - see devices.h. The only file that includes the skeleton of bpf/devices.bpf.c.
+/* devices.c - the gate in front of device files: which jobs may open which; includes the skeleton of
+ * bpf/devices.bpf.c; see devices.h.
  *
  * The link is pinned beside the directory of maps and not in it: when a new version of the
  * program comes, it takes the place of the old one in the same link, in one step.
@@ -122,7 +123,7 @@ static void drop_other_numbers(int fd, uint32_t generation)
 	__u32 value;
 	int r;
 
-	/* Step before deleting: a deleted key would begin the walk anew. */
+	/* Get the next key before deleting this one: after a deleted key the walk starts from the beginning. */
 	for (r = bpf_map_get_next_key(fd, NULL, &next); r == 0;) {
 		key = next;
 		r = bpf_map_get_next_key(fd, &key, &next);

@@ -50,8 +50,8 @@ int devices_gate(struct devices *d, const struct devices_list *list, struct err 
 /* From here on the gate holds. 1: an earlier agent's link was taken over, without a moment
  * in which nothing held. */
 int devices_hold(struct devices *d, struct err *err);
-/* Does the link still stand on the cgroup above the jobs? Puts it there again where that
- * cgroup was made anew; 1 then. */
+/* Does the link still stand on the cgroup above the jobs? If that cgroup was removed and made
+ * again, the link is attached again, and the result is 1. */
 int devices_check(struct devices *d, struct err *err);
 
 /* The job may open these of the gated devices and no others; `n` 0: none. After a restart: in

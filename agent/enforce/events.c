@@ -1,4 +1,4 @@
-/* events.c - see events.h. The only file that includes the skeleton of bpf/events.bpf.c. */
+/* events.c - OOM kills, freezes and empty cgroups of jobs; includes the skeleton of bpf/events.bpf.c; see events.h. */
 #include <errno.h>
 #include <linux/types.h>
 #include <string.h>
@@ -112,33 +112,33 @@ static int on_message(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static void on_news(void *ctx, const struct events_files_news *news)
+static void on_change(void *ctx, const struct events_files_change *change)
 {
 	struct events *e = ctx;
-	struct watched *w = find_job(e, news->job);
+	struct watched *w = find_job(e, change->job);
 	uint64_t now = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 
 	if (!w)
 		return;
-	if (news->what == EVENTS_FILES_OOM) {
+	if (change->what == EVENTS_FILES_OOM) {
 		struct events_oom oom = { .job = w->job, .boot_ns = now };
 
 		if (e->config.on_oom)
 			e->config.on_oom(e->config.ctx, &oom);
 		return;
 	}
-	if (news->what == EVENTS_FILES_EMPTY) {
+	if (change->what == EVENTS_FILES_EMPTY) {
 		if (e->config.on_empty)
 			e->config.on_empty(e->config.ctx, w->job, now);
 		return;
 	}
-	if (news->frozen)
+	if (change->frozen)
 		w->count++;
 	else if (w->since_ns)
 		w->total_ns += now - w->since_ns;
-	w->since_ns = news->frozen ? now : 0;
+	w->since_ns = change->frozen ? now : 0;
 	if (e->config.on_frozen)
-		e->config.on_frozen(e->config.ctx, w->job, news->frozen, now);
+		e->config.on_frozen(e->config.ctx, w->job, change->frozen, now);
 }
 
 static int configure(struct bpf_object *obj, void *ctx)
@@ -466,7 +466,7 @@ int events_dispatch(struct events *e, struct err *err)
 		}
 	}
 	if (e->files)
-		events_files_dispatch(e->files, on_news, e);
+		events_files_dispatch(e->files, on_change, e);
 	r = e->ring ? ring_buffer__consume(e->ring) : 0;
 	return r < 0 ? err_set(err, r, "read the ring buffer: %s", strerror(-r)) : 0;
 }

@@ -1,9 +1,9 @@
 /* events.h - what the kernel tells about a job the moment it happens: an OOM kill, frozen and
  * thawed, empty.
  *
- * Behind one door: fentry on the OOM killer (tier 1), tracepoints (tier 2), or inotify on
+ * Three sources behind one interface: fentry on the OOM killer (tier 1), tracepoints (tier 2), or inotify on
  * the cgroup's own files (tier 3). Frozen time is added up in the kernel, in a pinned map:
- * exact also while the agent is away, whoever froze the job or an ancestor of it.
+ * exact also while the agent is away, and for a freeze by root or of an ancestor.
  */
 #pragma once
 #include <stdbool.h>

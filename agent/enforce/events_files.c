@@ -1,4 +1,4 @@
-/* events_files.c - see events_files.h. */
+/* events_files.c - tier 3: the same events from the cgroup's own files, by inotify; see events_files.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -157,10 +157,10 @@ void events_files_remove(struct events_files *f, int64_t job)
 static void tell(struct events_files_job *j, enum events_files_what what, events_files_fn fn,
 		 void *ctx)
 {
-	struct events_files_news news = { j->job, what, j->frozen, j->path };
+	struct events_files_change change = { j->job, what, j->frozen, j->path };
 
 	if (j->what & what)
-		fn(ctx, &news);
+		fn(ctx, &change);
 }
 
 static void look(struct events_files_job *j, events_files_fn fn, void *ctx)
@@ -203,7 +203,7 @@ void events_files_dispatch(struct events_files *f, events_files_fn fn, void *ctx
 	while ((n = read(f->fd, buf, sizeof(buf))) > 0) {
 		for (char *p = buf; p < buf + n; p += sizeof(*ev) + ev->len) {
 			ev = (const void *)p;
-			j = by_watch(f, ev->wd); /* anew each time: `fn` may remove jobs */
+			j = by_watch(f, ev->wd); /* looked up each time: `fn` may remove jobs */
 			if (j)
 				look(j, fn, ctx);
 		}

@@ -15,19 +15,19 @@ enum events_files_what {
 	EVENTS_FILES_EMPTY = 4,
 };
 
-struct events_files_news {
+struct events_files_change {
 	int64_t job;
 	enum events_files_what what;
 	bool frozen;	  /* EVENTS_FILES_FROZEN */
 	const char *path; /* of the job's cgroup */
 };
-typedef void (*events_files_fn)(void *ctx, const struct events_files_news *news);
+typedef void (*events_files_fn)(void *ctx, const struct events_files_change *change);
 
 int events_files_open(struct events_files **ret, struct err *err);
 struct events_files *events_files_close(struct events_files *f);
 int events_files_fd(const struct events_files *f);
 
-/* The state at this moment is the one that later news are told against. */
+/* Changes are reported against the state at this moment. */
 int events_files_add(struct events_files *f, int64_t job, const char *path, unsigned what,
 		     struct err *err);
 void events_files_remove(struct events_files *f, int64_t job);

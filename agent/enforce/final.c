@@ -1,4 +1,4 @@
-/* final.c - see final.h; written by agent/launch/final_write.c. */
+/* final.c - read final records, which agent/launch/final_write.c writes; see final.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* guard.c - see guard.h. The only file that includes the skeleton of bpf/guard.bpf.c. */
+/* guard.c - keep jobs from escaping their limits; includes the skeleton of bpf/guard.bpf.c; see guard.h. */
 #include <errno.h>
 #include <linux/quota.h>
 #include <linux/types.h>
@@ -51,7 +51,7 @@ static const struct skeleton_hook hooks[] = {
 	{ "guard_ptrace", SKELETON_TRAMPOLINE, NULL,
 	  "a job can control its user's processes outside it (ptrace)" },
 	{ "guard_traceme", SKELETON_TRAMPOLINE, NULL,
-	  "a job's process can be controlled from outside by its own wish (PTRACE_TRACEME)" },
+	  "a job's process can let a process outside control it (PTRACE_TRACEME)" },
 	{ "guard_attach", SKELETON_TRAMPOLINE, NULL,
 	  "a process that is moved out of its job is not noticed at once" },
 	{ "guard_fork", SKELETON_TRACEPOINT, NULL,
@@ -131,21 +131,21 @@ static int on_message(void *ctx, void *data, size_t size)
 	return 0;
 }
 
-static void on_dquot(void *ctx, const struct dquot_news *news)
+static void on_dquot(void *ctx, const struct dquot_excess *excess)
 {
 	struct guard *g = ctx;
 	struct guard_message m = { .boot_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME) };
 
-	if (news->warning == QUOTA_NL_BHARDWARN)
+	if (excess->warning == QUOTA_NL_BHARDWARN)
 		m.detail = GUARD_BLOCKS;
-	else if (news->warning == QUOTA_NL_IHARDWARN)
+	else if (excess->warning == QUOTA_NL_IHARDWARN)
 		m.detail = GUARD_INODES;
 	else
 		return;
 	for (struct kept *k = g->jobs; k; k = k->next) {
-		if (k->job.projid != news->projid || k->told & 1u << m.detail)
+		if (k->job.projid != excess->projid || k->told & 1u << m.detail)
 			continue;
-		if (k->job.dev && k->job.dev != makedev(news->dev_major, news->dev_minor))
+		if (k->job.dev && k->job.dev != makedev(excess->dev_major, excess->dev_minor))
 			continue;
 		k->told |= 1u << m.detail;
 		tell_quota(g, &m, k->job.job);
@@ -231,7 +231,7 @@ int guard_open(const struct guard_config *config, struct guard **ret, struct err
 		close_kern(g);
 	snprintf(g->why, sizeof(g->why), "%s", g->kern ? "" : why.text);
 	if (!g->kern || !skeleton_has(g->kern, "guard_quota"))
-		dquot_open(&g->dquot_fd, &why); /* without: guard_holds() says so */
+		dquot_open(&g->dquot_fd, &why); /* on failure guard_holds() has no quota bit */
 	g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (g->epoll_fd < 0)
 		return err_set(err, -errno, "epoll: %m");
@@ -353,7 +353,7 @@ unsigned guard_prune(struct guard *g)
 		return 0;
 	n = slots_prune(g->slots);
 	fd = skeleton_map(g->kern, "projects");
-	/* Step before deleting: a deleted key would begin the walk anew. */
+	/* Get the next key before deleting this one: after a deleted key the walk starts from the beginning. */
 	for (r = bpf_map_get_next_key(fd, NULL, &next); r == 0;) {
 		key = next;
 		r = bpf_map_get_next_key(fd, &key, &next);
@@ -392,10 +392,10 @@ int guard_dispatch(struct guard *g, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "read the ring buffer: %s", strerror(-r));
 	r = g->dquot_fd >= 0 ? dquot_dispatch(g->dquot_fd, on_dquot, g) : 0;
-	return r < 0 ? err_set(err, r, "read the quota news: %s", strerror(-r)) : 0;
+	return r < 0 ? err_set(err, r, "read quota messages: %s", strerror(-r)) : 0;
 }
 
-/* A kernel with the system call but without our hook on it would leave a door open. */
+/* A kernel that has file_setattr(2) but not our hook on it would let a job change project ids. */
 static bool has_file_setattr(void)
 {
 	return syscall(NR_FILE_SETATTR, -1, "", NULL, 0, 0) == 0 || errno != ENOSYS;

@@ -4,7 +4,7 @@
  *
  * Needs BPF trampolines (tier 1). guard_holds() says which protections stand, so that the
  * launcher's seccomp filter can stand in for the others; quota excess is then still reported,
- * through the kernel's quota netlink messages, but nobody is killed by the kernel.
+ * through the kernel's quota netlink messages, but the kernel side kills no job.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* topology.c - see topology.h. */
+/* topology.c - read cores, caches and NUMA nodes from sysfs; see topology.h. */
 #include <errno.h>
 #include <hwloc.h>
 #include <stdio.h>

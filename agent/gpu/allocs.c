@@ -1,4 +1,4 @@
-/* allocs.c - see allocs.h. The only file that includes the skeleton of bpf/gpu.bpf.c. */
+/* allocs.c - GPU memory by process, from uprobes on the CUDA driver library; includes the skeleton of bpf/gpu.bpf.c; see allocs.h. */
 #include <errno.h>
 #include <linux/types.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* asker.c - see asker.h. */
+/* asker.c - call a driver that may hang, in a thread with a deadline; see asker.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>

@@ -1,4 +1,4 @@
-/* book.c - see book.h. */
+/* book.c - the devices and processes that the GPU sources found; see book.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  * totals, processes, notes. It knows no vendor.
  *
  * A round is one look at all devices. A process that no source named in a round has ended,
- * unless its device could not be asked: then what was told stays as it is.
+ * unless its device could not be read: then its values stay.
  */
 #pragma once
 #include "agent/gpu/gpu.h"

@@ -1,4 +1,4 @@
-/* gpu.c - see gpu.h: opens the sources, and asks them in turn. */
+/* gpu.c - open the GPU sources and sample them in turn; see gpu.h. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -14,10 +14,10 @@
 #include "common/time_units.h"
 
 #define WAIT_NS S_NS		   /* for a driver that is there: it answers in milliseconds */
-#define WAIT_OPEN_NS 20000000000LL /* one that nobody uses is started first */
+#define WAIT_OPEN_NS 20000000000LL /* an idle driver is started first */
 
-/* What was told when the driver answered last. */
-struct told {
+/* The values of the last answer of the driver. */
+struct answers {
 	struct gpu_total totals[GPU_DEVICES_MAX];
 	const char *source[GPU_DEVICES_MAX][3];
 	const char *notes[BOOK_NOTES_MAX + 1];
@@ -28,7 +28,7 @@ struct gpu {
 	struct book book;
 	struct nvml_source *nvml;
 	struct drm *drm;
-	struct allocs *allocs; /* NULL: off, or not to be had, as a note says */
+	struct allocs *allocs; /* NULL: off, or it failed, as a note says */
 	struct gpu_options o;  /* its texts are our own */
 	struct question {
 		int64_t now_ns;
@@ -37,9 +37,9 @@ struct gpu {
 		struct err err;
 	} q;
 	/* Always ours. */
-	struct asker *asker; /* NULL: there is nobody to be asked */
+	struct asker *asker; /* NULL: no driver needs to be asked */
 	int n_devices;	     /* the first ones of the book, which change no more */
-	struct told told;
+	struct answers last;
 	char mute[128]; /* a note of our own: it never answered */
 };
 
@@ -64,7 +64,7 @@ static void open_allocs(struct gpu *g)
 		book_note(&g->book, "GPU memory as allocated is not told: %.160s", why.text);
 }
 
-/* ---- whoever is asked may not answer ---- */
+/* ---- a driver may not answer ---- */
 
 static bool is_silent(const struct gpu *g)
 {
@@ -79,14 +79,14 @@ static void take_note(struct gpu *g)
 	for (int i = 0; i < g->n_devices; i++) {
 		const struct book_device *bd = &g->book.devices[i];
 
-		g->told.totals[i] = bd->total;
-		memcpy(g->told.source[i], bd->source, sizeof(bd->source));
+		g->last.totals[i] = bd->total;
+		memcpy(g->last.source[i], bd->source, sizeof(bd->source));
 	}
-	memcpy(g->told.notes, g->book.note_list, (size_t)n * sizeof(g->told.notes[0]));
-	g->told.notes[n] = NULL;
+	memcpy(g->last.notes, g->book.note_list, (size_t)n * sizeof(g->last.notes[0]));
+	g->last.notes[n] = NULL;
 }
 
-/* `fn` works on g->q, which the caller may write only while nobody is silent. */
+/* `fn` works on g->q, which the caller may write only while no call is outstanding. */
 static int ask(struct gpu *g, asker_fn fn, int64_t wait_ns)
 {
 	int r = 0;
@@ -117,8 +117,8 @@ static void mute(struct gpu *g)
 	snprintf(g->mute, sizeof(g->mute),
 		 "the driver of the GPUs does not answer: none are offered; restart the agent "
 		 "when it does");
-	g->told.notes[0] = g->mute;
-	g->told.notes[1] = NULL;
+	g->last.notes[0] = g->mute;
+	g->last.notes[1] = NULL;
 }
 
 int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
@@ -181,10 +181,10 @@ const struct gpu_device *gpu_device(const struct gpu *g, int i)
 
 const char *const *gpu_notes(const struct gpu *g)
 {
-	return g->told.notes;
+	return g->last.notes;
 }
 
-/* An ended one is kept until it was told for the last time. */
+/* An ended process is kept until it was reported for the last time. */
 static bool is_wanted(void *ctx, pid_t pid)
 {
 	struct gpu *g = ctx;
@@ -245,7 +245,7 @@ int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, st
 	}
 	book_end(&g->book, each, ctx);
 	for (int i = g->n_devices - 1; i >= 0; i--)
-		if (g->told.totals[i].is_lost) {
+		if (g->last.totals[i].is_lost) {
 			err_set(err, 0, "GPU %s cannot be asked", gpu_device(g, i)->uuid);
 			n_lost++;
 		}
@@ -254,18 +254,18 @@ int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, st
 
 const struct gpu_total *gpu_total(const struct gpu *g, int i)
 {
-	return &g->told.totals[i];
+	return &g->last.totals[i];
 }
 
 const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure)
 {
 	switch (figure) {
 	case GPU_HAVE_BUSY:
-		return g->told.source[i][0];
+		return g->last.source[i][0];
 	case GPU_HAVE_MEM:
-		return g->told.source[i][1];
+		return g->last.source[i][1];
 	case GPU_HAVE_ENERGY:
-		return g->told.source[i][2];
+		return g->last.source[i][2];
 	case GPU_HAVE_ALLOC:
 		return g->allocs && gpu_device(g, i)->vendor == GPU_NVIDIA ? "cuda uprobes"
 									   : NULL;

@@ -1,4 +1,4 @@
-/* gpu - the GPUs of this node: what there is, and what each process made of them.
+/* gpu - the GPUs of this node: what there is, and how much each process uses them.
  *
  * A source is a vendor's way to tell: NVML for NVIDIA (libnvidia-ml.so.1, loaded at run time;
  * nothing is linked), the kernel's DRM interfaces for AMD and Intel. Sources are asked in turn;
@@ -104,10 +104,10 @@ struct gpu_total {
 /* Looks once at all devices and processes; `now_ns` of a clock that is never set (boot time).
  * `each` (may be NULL) is called for every process on every device, also for those that were
  * there since the last look only, and a last time with has_ended at the second look without it;
- * not for those of a device that cannot be asked now: what was told of them stays. Busy time
+ * not for those of a device that cannot be read now: their values stay. Busy time
  * begins with the first look. Sources that fail in mid-run are reopened at a later call. 0; or
  * so many devices cannot be asked now, and `err` names the first; -ETIMEDOUT: the driver has
- * not answered, see gpu_silence(), `each` was not called and all that was told stays. */
+ * not answered, see gpu_silence(), `each` was not called and all values stay. */
 typedef void (*gpu_process_fn)(void *ctx, const struct gpu_process *p);
 int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, struct err *err);
 const struct gpu_total *gpu_total(const struct gpu *g, int i);
@@ -117,7 +117,7 @@ const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure);
 
 /* Is the device free of leftovers: no process, and no more memory than an idle one holds? 0: it
  * is. 1: it is not, and `text` says what is there. -EIO: it does not answer. -ENODATA: this
- * cannot be told of it; `text` says why. -ETIMEDOUT: see gpu_silence(). */
+ * cannot be measured; `text` says why. -ETIMEDOUT: see gpu_silence(). */
 #define GPU_TEXT_MAX 256
 int gpu_check_clean(struct gpu *g, int i, char text[static GPU_TEXT_MAX]);
 /* A driver may hang. It is asked in a thread: who asks waits for a second, and from then on,

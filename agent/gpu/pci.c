@@ -1,4 +1,4 @@
-/* pci.c - see pci.h. */
+/* pci.c - GPUs on the PCI bus: vendor, NUMA node, DRM files; see pci.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>

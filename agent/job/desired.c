@@ -1,4 +1,4 @@
-/* desired.c - see job/desired.h. */
+/* desired.c - carry out what the controller wants of the jobs of this node; see job/desired.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
-/* desired.h - what the controller (or root, over D-Bus) wants of this node's jobs.
+/* desired.h - the desired states of this node's jobs, from the controller or from root over D-Bus.
  *
- * Orders are level-triggered: the same one comes again and again until it shows.
+ * They are level-triggered: the controller repeats a desired state until the node's list shows it.
  */
 #pragma once
 #include "agent/job/job.h"

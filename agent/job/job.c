@@ -1,4 +1,4 @@
-/* job.c - table and steps of jobs; see job.h. */
+/* job.c - what all phases do with a job: enter a phase, latch its end, note, paths; see job.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,17 +1,16 @@
-/* job.h - one attempt of a job on this node, from the order to the acknowledged final report.
+/* job.h - one attempt of a job on this node, from its first desired state to the acknowledged final report.
  *
  *	PREPARE   admit, choose cores, make jobfs
- *	UNIT      its unit is made; the launcher in it asks for the plan (handshake/handshake.c)
+ *	UNIT      its unit is started; the launcher in it asks for the plan (handshake/handshake.c)
  *	RUNNING   the user's program runs, or is suspended, or is being ended
- *	FINAL     the unit is over: final record, last figures, the sentence to the user
- *	DRAIN     output that the controller has not yet taken (`reeve run`)
- *	CLEANUP   jobfs goes
+ *	FINAL     the unit has ended: final record, last figures, end message
+ *	DRAIN     the controller still reads output (`reeve run`)
+ *	CLEANUP   the job's directory is removed
  *	REPORT    the final report is in the spool
  *
- * The step is saved before it is acted on, and every act may be done again: an agent that dies
- * anywhere goes on at the saved step. What cannot be saved is not begun, but ended all the same
- * (job/save.h). Nothing here waits; what takes time answers through the event loop and calls
- * job_enter_phase().
+ * The phase is saved before it is acted on, and each act is idempotent: an agent that dies at any point continues at
+ * the saved phase. A job that cannot be saved is not started, but it is still ended (job/save.h). No act blocks:
+ * what takes time completes in the event loop and calls job_enter_phase().
  */
 #pragma once
 #include "agent/enforce/clock.h"
@@ -28,7 +27,7 @@ enum job_phase {
 	_PHASE_MAX,
 };
 
-enum job_pause { /* what of suspending and resuming is under way */
+enum job_pause { /* which part of suspending or resuming is in progress */
 		 PAUSE_NONE,
 		 PAUSE_FREEZING,
 		 PAUSE_CPUS, /* new cores are being set */
@@ -64,22 +63,22 @@ struct job {
 	uint64_t work_id; /* cgroup of the user's processes, inside that */
 	int kill_fd;	  /* its cgroup.kill, opened beforehand; -1 */
 	bool is_attached; /* vmem, events, guard and sampler have it */
-	bool is_frozen;	  /* whoever did it */
+	bool is_frozen;	  /* by the agent or by root */
 	enum job_pause pause;
-	bool is_told_to_wait;	/* that it may not yet resume was noted */
+	bool is_told_to_wait;	/* a note says why it does not start or resume yet */
 	bool is_executed;	/* the launcher has become the user's program */
-	bool is_begun;		/* its clock is armed, its output watched */
+	bool is_begun;		/* its clock is armed and its output watched */
 	bool is_killing;	/* TERM or KILL was sent */
 	bool is_removing;	/* jobfs removal is under way */
-	int64_t waits_until_ns; /* DRAIN, or for a final record: patience ends */
+	int64_t waits_until_ns; /* deadline of DRAIN, or of waiting for a final record */
 	int64_t reported_ns;	/* CLOCK_BOOTTIME of the last report */
-	int64_t report_seq;	/* of it; 0: none by this agent */
+	int64_t report_seq;	/* sequence number of that; 0: none by this agent */
 	int64_t unsaved_ns;	/* CLOCK_BOOTTIME since which it could not be saved; 0: it is */
 	struct job_stream streams[2];
-	struct signed_start *start; /* owned; to be kept with the first save; job/signed.h */
+	struct signed_start *start; /* owned; stored with the first save; job/signed.h */
 	struct handshake *handshake;
-	uint64_t gpus;		  /* that it holds; job_gpus.h */
-	struct gpu_meter *meter;  /* owned; what it made of them; NULL: none */
+	uint64_t gpus;		  /* allocated to it, as bits; gpus/gpus.h */
+	struct gpu_meter *meter;  /* owned; its use of them; NULL: none */
 	int64_t due_ns[_DUE_MAX]; /* job/due.h; 0: not set */
 };
 
@@ -89,33 +88,33 @@ int job_phase_parse(const char *name, enum job_phase *ret);
 /* The table. */
 struct job *job_new(struct node *n, int64_t id, int32_t attempt);
 struct job *job_find(struct node *n, int64_t id, int32_t attempt);
-/* By id alone: the attempt that runs. */
+/* The attempt of this job that is in PHASE_RUNNING. */
 struct job *job_find_running(struct node *n, int64_t id);
 void job_free(struct job *j);
-/* All of them, as syncs show them, into the malloc()ed `*ret`, which may be an earlier list.
- * -ENOMEM leaves that. */
+/* All jobs as a sync lists them, in the malloc()ed `*ret`, which may be an earlier list. -ENOMEM leaves `*ret` as it
+ * was. */
 int job_list(const struct node *n, struct sync_job **ret, size_t *ret_n);
 
-/* Go to `step`: saved first, then acted on from the event loop. */
+/* Enter a phase: the job is saved, then the phase is acted on, from the event loop. */
 void job_enter_phase(struct job *j, enum job_phase phase);
-/* Save and act on the present step again, from the event loop; `delay_ms` from now. */
+/* Save the job and act on its present phase again, from the event loop, `delay_ms` from now. */
 void job_act_after(struct job *j, unsigned delay_ms);
 
-/* A part of a job whose command runs on another node: here its unit holds what is started. */
+/* A part of a job whose command runs on another node: on this node its unit only holds steps. */
 bool job_is_sister(const struct job *j);
 
-/* As the world sees it. */
+/* The state as reports and people see it. */
 enum job_state job_state(const struct job *j);
-bool job_has_ended(const struct job *j); /* from FINAL on */
-/* Ends as `kind`, in these words. */
+bool job_has_ended(const struct job *j); /* PHASE_FINAL or later */
+/* Record how the job ends: `kind` and the text of its end message. */
 void job_latch_end(struct job *j, enum job_end_kind kind, const char *text);
-/* END_FAILED with words, if nothing worse is known already. Formats into the reason. */
+/* Record END_FAILED with a reason, unless an end is recorded already. */
 void job_fail(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* A remark for the job's report; the last one stays. */
+/* A note for the job's report; it replaces the note before. */
 void job_note(struct job *j, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Merge further figures into the usage of the job. */
 void job_merge_usage(struct job *j, const struct usage *u);
-/* Absolute path of the unit's cgroup, there or not. */
+/* Absolute path of the unit's cgroup, whether it exists or not. */
 const char *job_cgroup(const struct job *j, char buf[static MANAGER_PATH_MAX]);
 /* "DIR/JOB-ATTEMPT/NAME" in the job's jobfs. */
 const char *job_file(const struct job *j, const char *name, char *buf, size_t size);

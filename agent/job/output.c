@@ -1,4 +1,4 @@
-/* output.c - see job/output.h. */
+/* output.c - stdout and stderr of jobs that stream, read as they grow; see job/output.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* phases.c - see job/phases.h. */
+/* phases.c - the job state machine: the phase table, and the events that wake it; see job/phases.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +31,7 @@ static bool has_record(struct node *n, const struct job *j)
 	return access(path, F_OK) == 0;
 }
 
-/* RUNNING is acted on whenever something changed: bring the job nearer to what is wanted. */
+/* Called whenever something changed: bring the job nearer to its desired state. */
 static int act_running(struct node *n, struct job *j)
 {
 	if (has_record(n, j)) {
@@ -49,7 +49,7 @@ static int act_running(struct node *n, struct job *j)
 		job_output_watch(j);
 		report_change(n, j);
 	}
-	/* To go on is to begin again: not before it is saved. */
+	/* Resuming is like starting: not before the job is saved. */
 	if (!j->unsaved_ns || j->order != DESIRED_RUN || j->pause != PAUSE_NONE)
 		suspend_apply(n, j);
 	return 0;
@@ -149,7 +149,7 @@ int job_phases_watch(struct node *n, sd_event_source **ret, struct err *err)
 	return r < 0 ? err_set(err, r, "watch %s: %s", n->final_dir, strerror(-r)) : 0;
 }
 
-/* A unit that came to be after its job was given up. */
+/* Kill a unit that appeared after its job was given up. */
 static void on_cgroup(void *ctx, struct manager_id id)
 {
 	struct node *n = ctx;
@@ -175,7 +175,7 @@ void job_phases_tick(struct node *n)
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->phase != PHASE_RUNNING)
 			continue;
-		if (has_record(n, j)) /* a notification may be lost, the file is not */
+		if (has_record(n, j)) /* inotify may lose an event; the file stays */
 			job_enter_phase(j, PHASE_FINAL);
 		else if (now - j->reported_ns >= n->conf->report_interval_s * S_NS)
 			report_change(n, j);
@@ -207,7 +207,7 @@ void job_phases_on_gone(void *ctx, struct manager_id id)
 		job_enter_phase(j, PHASE_FINAL);
 }
 
-/* The last figures, while the cgroup is still there. */
+/* Take the last figures while the cgroup still exists. */
 void job_phases_on_empty(void *ctx, int64_t job, uint64_t boot_ns)
 {
 	struct node *n = ctx;

@@ -1,15 +1,15 @@
-/* phases.h - the life of a job as one table: which step does what, and what wakes it. */
+/* phases.h - the job state machine: a table of phases and their acts, and the events that wake it. */
 #pragma once
 #include "agent/job/job.h"
 
-/* Sets node->act and takes up the jobs that an earlier agent left, each at its saved step. */
+/* Recover the jobs that an earlier agent left, each at its saved phase. */
 int job_phases_open(struct node *n, struct err *err);
-/* Watch for final records; call once. */
+/* Watch the directory of final records; call once. */
 int job_phases_watch(struct node *n, sd_event_source **ret, struct err *err);
 /* Each SampleInterval. */
 void job_phases_tick(struct node *n);
 
-/* Callbacks of the doors; ctx is the node. */
+/* Callbacks of the unit manager and of events; ctx is the node. */
 void job_phases_on_done(void *ctx, struct manager_id id, enum manager_order order, int result,
 			const struct err *err);
 void job_phases_on_gone(void *ctx, struct manager_id id);

@@ -1,4 +1,4 @@
-/* report.c - see job/report.h. */
+/* report.c - the usage of jobs: read it from the samplers, put it into reports; see job/report.h. */
 #include <inttypes.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "agent/job/phase/attach.h"
 #include "common/log.h"
 
-/* Which figure of a sample goes where, and the bit that says it was measured. */
+/* A figure of a sample, where it goes in struct usage, and the bit that says that it was measured. */
 struct figure {
 	uint32_t bit;
 	size_t from, to;
@@ -48,7 +48,7 @@ static int64_t clip(uint64_t v)
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
 
-static void take_cores(const struct sample *s, struct usage *u)
+static void add_cores(const struct sample *s, struct usage *u)
 {
 	if (!(s->have & SAMPLE_CPU_CORES))
 		return;
@@ -58,7 +58,7 @@ static void take_cores(const struct sample *s, struct usage *u)
 				(struct usage_core){ (int32_t)i, clip(s->core_ns[i]) };
 }
 
-static void take_sample(const struct sample *s, struct usage *u)
+static void add_sample(const struct sample *s, struct usage *u)
 {
 	for (size_t i = 0; i < ARRAY_LEN(figures); i++) {
 		const struct figure *f = &figures[i];
@@ -69,12 +69,12 @@ static void take_sample(const struct sample *s, struct usage *u)
 		memcpy(&value, (const char *)s + f->from, sizeof(value));
 		usage_set(u, (int64_t *)((char *)u + f->to), clip(value));
 	}
-	take_cores(s, u);
+	add_cores(s, u);
 }
 
-/* Mounts and the like that the manager makes, and the launcher, run in the job's cgroup before
- * the user's program does. */
-static void leave_out_start(const struct job *j, struct usage *u)
+/* The manager's setup (mounts and the like) and the launcher run in the job's cgroup before the user's program does:
+ * subtract what they used. */
+static void subtract_baseline(const struct job *j, struct usage *u)
 {
 	struct usage base;
 	int64_t *counters[] = { &u->cpu_ns, &u->cpu_user_ns, &u->cpu_system_ns };
@@ -98,12 +98,12 @@ void report_save_baseline(struct node *n, struct job *j)
 
 	if (!j->is_attached || sample_cgroup(n->sampler, j->s.cgroup_id, &s, NULL) < 0)
 		return;
-	take_sample(&s, &u);
+	add_sample(&s, &u);
 	if (state_base_set(&j->s, &u) < 0)
 		log_job(LOG_WARNING, j->s.job, "usage", "no memory: its start is counted too");
 }
 
-static void take_vmem(struct node *n, struct job *j, struct usage *u)
+static void add_vmem(struct node *n, struct job *j, struct usage *u)
 {
 	struct vmem_usage v;
 
@@ -111,15 +111,15 @@ static void take_vmem(struct node *n, struct job *j, struct usage *u)
 		return;
 	usage_set(u, &u->vmem_bytes, clip(v.now_bytes));
 	usage_set(u, &u->vmem_peak_bytes, clip(v.peak_bytes));
-	/* Asked before pids.max is: the same bound, in the same words. */
+	/* The vmem table refuses a fork before pids.max does: the same limit, so the same note. */
 	if (v.n_no_room && !v.is_exceeded && !j->s.note)
 		job_note(j,
-			 "the job reached its bound of %" PRId64
+			 "the job reached its limit of %" PRId64
 			 " processes and threads; further ones were refused",
 			 j->s.request.res.pids);
 }
 
-static void take_jobfs(struct node *n, struct job *j, struct usage *u)
+static void add_jobfs(struct node *n, struct job *j, struct usage *u)
 {
 	struct jobfs_usage v;
 	struct usage before;
@@ -133,8 +133,8 @@ static void take_jobfs(struct node *n, struct job *j, struct usage *u)
 	usage_set(u, &u->jobfs_peak_bytes, v.bytes > peak ? v.bytes : peak);
 }
 
-/* Of all its GPUs together: the gate counts by job. */
-static void take_opens(const struct node *n, const struct job *j, struct usage *u)
+/* All GPUs of the job together: the device gate counts by job. */
+static void add_gpu_opens(const struct node *n, const struct job *j, struct usage *u)
 {
 	struct devices_counts c;
 
@@ -142,7 +142,7 @@ static void take_opens(const struct node *n, const struct job *j, struct usage *
 		usage_set(u, &u->gpu_opens, clip(c.n_granted));
 }
 
-static void take_prof(struct node *n, const struct job *j, struct usage *u)
+static void add_prof(struct node *n, const struct job *j, struct usage *u)
 {
 	struct prof_counts c;
 
@@ -165,12 +165,12 @@ static void on_sample(void *ctx, const struct sample *s)
 			j = i;
 	if (!j || j->phase != PHASE_RUNNING)
 		return;
-	take_sample(s, &u);
-	leave_out_start(j, &u);
-	take_vmem(n, j, &u);
-	take_prof(n, j, &u);
-	take_opens(n, j, &u);
-	take_jobfs(n, j, &u);
+	add_sample(s, &u);
+	subtract_baseline(j, &u);
+	add_vmem(n, j, &u);
+	add_prof(n, j, &u);
+	add_gpu_opens(n, j, &u);
+	add_jobfs(n, j, &u);
 	job_merge_usage(j, &u);
 	job_sync_clock(n, j);
 	limit_check_sampled(n, j);
@@ -184,7 +184,6 @@ void report_measure(struct node *n)
 		log_line(LOG_WARNING, "sampling: %s", err.text);
 }
 
-/* At a vmem limit the peak is what was reached, not what would have been. */
 void report_measure_last(struct node *n, struct job *j, const struct final *f)
 {
 	struct usage u = { 0 };
@@ -192,23 +191,23 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 
 	if (j->is_attached) {
 		if (sample_one(n->sampler, j->s.cgroup_id, &s, NULL) == 0)
-			take_sample(&s, &u);
-		leave_out_start(j, &u);
-		take_vmem(n, j, &u);
-		take_prof(n, j, &u);
-		take_opens(n, j, &u);
+			add_sample(&s, &u);
+		subtract_baseline(j, &u);
+		add_vmem(n, j, &u);
+		add_prof(n, j, &u);
+		add_gpu_opens(n, j, &u);
 	}
-	take_jobfs(n, j, &u);
+	add_jobfs(n, j, &u);
 	job_merge_usage(j, &u);
 	gpu_meter_last(n, j);
 	if (f) {
 		u = f->usage;
-		leave_out_start(j, &u);
+		subtract_baseline(j, &u);
 		job_merge_usage(j, &u);
 	}
 }
 
-static void fill(struct job *j, struct report *r)
+static void fill_report(struct job *j, struct report *r)
 {
 	int64_t now = node_now_ns();
 
@@ -231,14 +230,15 @@ static void fill(struct job *j, struct report *r)
 }
 
 /* Report and state in one transaction. */
-static int save_both(struct node *n, struct job *j, struct report *report, struct err *err)
+static int save_report_and_state(struct node *n, struct job *j, struct report *report,
+				 struct err *err)
 {
 	int r = db_begin(n->db, err);
 
 	if (r < 0)
 		return r;
 	r = spool_put(n->spool, report, err);
-	if (r == -EALREADY) /* the final one is in already: an agent died between */
+	if (r == -EALREADY) /* the final report is stored already: an agent died in between */
 		r = 0;
 	if (r >= 0)
 		r = job_save_row(j, err);
@@ -254,12 +254,12 @@ int report_put(struct node *n, struct job *j, struct err *err)
 	struct report report;
 	int r;
 
-	fill(j, &report);
+	fill_report(j, &report);
 	report.seq = j->report_seq;
 	job_gpus_report(n, j, &report.gpus,
-			&report.n_gpus); /* without memory: none are named */
+			&report.n_gpus); /* out of memory: the report lists none */
 	gpu_meter_keep(j);
-	r = save_both(n, j, &report, err);
+	r = save_report_and_state(n, j, &report, err);
 	job_save_done(j, r, err);
 	if (r < 0) {
 		report.seq = j->report_seq;

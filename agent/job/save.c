@@ -1,4 +1,4 @@
-/* save.c - see job/save.h. */
+/* save.c - write jobs to the store, and retry while the store fails; see job/save.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,14 +9,14 @@
 
 #define TROUBLE "store: "
 
-/* A row that could not be removed. An agent that comes back reports the job once more, which
- * the controller knows already. */
+/* A row that could not be deleted. A restarted agent would report the job once more, and the controller ignores the
+ * repeated report. */
 struct leftover {
 	struct leftover *next;
 	struct manager_id id;
 };
 
-/* The clock in the form that survives: sums, and when they were right. */
+/* The clock as it is stored: running and suspended time, and when these were read. */
 static void clock_to_state(struct job *j)
 {
 	int64_t now = node_now_ns();
@@ -38,8 +38,8 @@ int job_save_row(struct job *j, struct err *err)
 	return state_save(j->node->db, &j->s, err);
 }
 
-/* Says so once, until it works again. */
-static void tell_node(struct node *n, int result, const struct err *err)
+/* Note on the node that the store fails, once; withdraw the note when it works again. */
+static void note_store_state(struct node *n, int result, const struct err *err)
 {
 	bool is_failing = result < 0;
 
@@ -66,10 +66,10 @@ void job_save_done(struct job *j, int result, const struct err *err)
 		j->unsaved_ns = node_now_ns();
 	if (result >= 0)
 		j->unsaved_ns = 0;
-	tell_node(j->node, result, err);
+	note_store_state(j->node, result, err);
 }
 
-/* A new job, and that it was started on this signature, as one. */
+/* One transaction: the new job, and the signature that it was started on. */
 static int save_start(struct job *j, struct err *err)
 {
 	struct db *db = j->node->db;
@@ -121,7 +121,7 @@ static void forget_leftovers(struct node *n)
 	while (n->leftovers) {
 		struct leftover *l = n->leftovers;
 
-		/* The attempt may have come again meanwhile: then the row is its own. */
+		/* The attempt may be here again meanwhile: then the row belongs to it. */
 		if (!job_find(n, l->id.job, l->id.attempt) &&
 		    state_forget(n->db, l->id.job, l->id.attempt, NULL) < 0)
 			return;
@@ -140,13 +140,13 @@ void job_save_tick(struct node *n)
 	spool_flush(n->spool);
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (j->unsaved_ns && job_save(j, &err) >= 0)
-			job_act_after(j, 0); /* what waited for it */
+			job_act_after(j, 0); /* a start or resume waited for the save */
 		is_all_saved = is_all_saved && !j->unsaved_ns;
 	}
 	/* When the jobs that could not be saved have gone, no other save would come to tell:
 	 * a node that says it is failing is given no job. */
 	if (n->is_store_failing && is_all_saved && state_try(n->db, &err) >= 0)
-		tell_node(n, 0, &err);
+		note_store_state(n, 0, &err);
 }
 
 void job_save_close(struct node *n)

@@ -1,4 +1,4 @@
-/* signed.c - see job/signed.h. */
+/* signed.c - check the signature of a submission before the job or step is started; see job/signed.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -22,8 +22,8 @@ static __attribute__((format(printf, 2, 3))) int refuse(struct err *err, const c
 	return JOB_SIGNED_NO;
 }
 
-/* Nothing was signed. */
-static int take_unsigned(struct node *n, int64_t job, const char *what, struct err *err)
+/* The submission was not signed. */
+static int check_unsigned(struct node *n, int64_t job, const char *what, struct err *err)
 {
 	if (n->conf->require_user_credential)
 		return refuse(err,
@@ -93,7 +93,7 @@ static int check_starts(struct node *n, const struct signed_start *s, struct err
 			      "its user's signature has started %s %" PRId64
 			      " on node %s already; it is good for one",
 			      kind, was, n->conf->node);
-	/* One that runs without a record of ours is taken up, not started. */
+	/* An attempt that runs here without a record is adopted, not started. */
 	if (r != STARTS_AGAIN || is_found(n, s))
 		return r < 0 ? r : 0;
 	return refuse(err,
@@ -152,7 +152,7 @@ int job_signed_check(struct node *n, const struct sync_order *o, struct signed_s
 	if (n->is_roots_order)
 		return 0;
 	if (!o->credential)
-		return take_unsigned(n, o->job, "job", err);
+		return check_unsigned(n, o->job, "job", err);
 	return read_job(n, o, &seal, ret, err);
 }
 
@@ -211,7 +211,7 @@ int job_signed_check_step(struct node *n, const struct job *j, const struct sync
 	if (n->is_roots_order)
 		return 0;
 	if (!o->credential)
-		return take_unsigned(n, o->id.job, "step", err);
+		return check_unsigned(n, o->id.job, "step", err);
 	return read_step(n, j, o, ret, err);
 }
 

@@ -1,4 +1,4 @@
-/* view.c - jobs as the controller and people see them; see job.h. */
+/* view.c - the state of a job as the controller and people see it; see job.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "agent/job/job.h"

@@ -1,4 +1,4 @@
-/* kern.c - see kern.h. */
+/* skeleton.c - load a BPF object hook by hook, pin it, or adopt what is pinned; see kernel/skeleton.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -203,7 +203,7 @@ static void drop_links(struct skeleton *k)
 	k->n_found = 0;
 }
 
-/* Pinned maps of another shape (a site changed max_jobs) cannot be taken over: begin anew. */
+/* Pinned maps of another shape (a site changed max_jobs) cannot be adopted: make new ones. */
 static int load_or_rebuild(struct skeleton *k)
 {
 	int r = load(k);

@@ -1,7 +1,7 @@
-/* kern.h - one BPF object in the kernel: every hook optional, pinned, taken over at a restart.
+/* skeleton.h - one BPF object in the kernel: every hook is optional; it is pinned, and adopted after a restart.
  *
  * Kernels differ in what can be hooked, and BTF listing a function does not mean that it can
- * be: each hook is tried alone first, so that a refusal costs that hook and nothing else.
+ * be: each hook is tried alone first, so that a refusal affects that hook only.
  * With a pin directory, maps and links live on bpffs below PIN_DIR/NAME-vVERSION; a later
  * open takes them over and attaches only what is missing. Pins of other versions of the same
  * object are removed after the new hooks stand.
@@ -26,7 +26,7 @@ enum skeleton_kind {
 struct skeleton_hook {
 	const char *prog; /* program name in the object */
 	enum skeleton_kind kind;
-	const char *instead_of; /* only tried when that earlier hook could not be had */
+	const char *instead_of; /* only tried when that earlier hook failed */
 	const char *lost;	/* what a status says is lost without it; NULL: nothing */
 };
 

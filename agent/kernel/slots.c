@@ -1,4 +1,4 @@
-/* slots.c - see slots.h. */
+/* slots.c - slots of jobs in BPF arrays, found by cgroup id; see slots.h. */
 #include <errno.h>
 #include <linux/types.h>
 #include <stdbool.h>

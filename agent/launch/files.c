@@ -65,7 +65,7 @@ static int open_pair(const struct plan *p, struct launch_files *f, struct err *e
 	return f->err < 0 ? f->err : 0;
 }
 
-/* Nobody's output, and no file system kept busy. */
+/* Output to /dev/null, from /, so that no file system is kept busy. */
 static int open_nothing(struct launch_files *f, struct err *err)
 {
 	if (chdir("/") < 0)

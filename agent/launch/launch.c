@@ -1,4 +1,4 @@
-/* launch.c - from the unit's first instruction to the user's; see plan.h for the talk. */
+/* launch.c - from the first instruction of the unit to the user's program; see plan.h for the handshake. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -113,7 +113,7 @@ static int receive_all(int fd, void *data, size_t size, int fds[2])
 	return 0;
 }
 
-/* -EPIPE when the agent went away or speaks nonsense: then it is asked anew. */
+/* -EPIPE when the agent closed the socket or sent an invalid frame: the caller asks again. */
 static int receive_frame(int fd, uint32_t type, char **ret, size_t *ret_size, int fds[2])
 {
 	_cleanup_free_ char *data = NULL;

@@ -1,4 +1,4 @@
-/* main.c - roles of reeve-launch; see launch.h. */
+/* main.c - the roles of reeve-launch; see launch.h. */
 #include <stdio.h>
 #include <string.h>
 #include "agent/launch/launch.h"

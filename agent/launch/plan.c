@@ -1,4 +1,4 @@
-/* plan.c - see plan.h. The launcher's half; the agent's is agent/job/handshake/plan.c. */
+/* plan.c - decode the plan in the launcher; agent/job/handshake/plan.c encodes it; see plan.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

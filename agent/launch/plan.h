@@ -13,7 +13,7 @@
  *	(the socket closes by exec), or FAILED -> <- GO (the agent has noted it)
  *
  * Of a job on several nodes one part runs the command. In the others the launcher itself stays:
- * told to hold, it opens no files, closes the socket, and waits as the user in the job's cgroup
+ * with PLAN_HOLD it opens no files, closes the socket, and waits as the user in the job's cgroup
  * until it is ended. What is started there later is held to the same limits as it is.
  *
  * Both sides run on one host, so numbers are in host order. Both treat what comes as hostile:

@@ -1,4 +1,4 @@
-/* supervise.h - what a supervisor is told about its job, as lines "key value" in a file that
+/* supervise.h - what a supervisor has to know about its job, as lines "key value" in a file that
  * only root can write. Written by agent/enforce/manager/cgroup/cgroup.c.
  */
 #pragma once

@@ -1,4 +1,4 @@
-/* spool.c - see spool.h. */
+/* spool.c - reports that the controller has not yet acknowledged; see spool.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -3,8 +3,8 @@
  * Reports are cumulative, so only the latest of an attempt is kept; it replaces an older
  * unsent one. A final report (state ended) stays until it is acknowledged. At `max_bytes`
  * the oldest interim reports go first, which costs nothing: the next one says it all again.
- * When only final ones are left, spool_is_full() is true: the agent then takes no new jobs
- * and says so; a final report itself is always kept. While the store fails (a full disk),
+ * When only final ones are left, spool_is_full() is true: the node then takes no new jobs
+ * and has a note about it; a final report itself is always kept. While the store fails (a full disk),
  * reports and what was acknowledged are kept in memory and sent from there. Lives in the store:
  * put inside the caller's db_begin()/db_commit() it is one with state.
  */
@@ -28,7 +28,7 @@ void spool_rollback(struct spool *s);
 
 /* Numbers the report (r->seq becomes larger than it was, and than any of its attempt before,
  * also across restarts and the loss of the store: it is at least at_ns in milliseconds) and
- * keeps it. SPOOL_DROPPED: interim reports, perhaps this one, were let go for room. A report
+ * keeps it. SPOOL_DROPPED: interim reports, perhaps this one, were dropped for room. A report
  * after the final one of the same attempt is -EALREADY. */
 #define SPOOL_DROPPED 1
 int spool_put(struct spool *s, struct report *r, struct err *err);
@@ -57,7 +57,7 @@ struct spool_status {
 	int64_t unsaved;	/* in memory alone, as the store refuses them */
 	int64_t bytes, max_bytes;
 	int64_t oldest_ns; /* report.at_ns of the oldest; 0: none */
-	int64_t dropped;   /* interim reports let go since start */
+	int64_t dropped;   /* interim reports dropped since start */
 };
 int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err);
 /* Also true when the store cannot be read. */

@@ -1,4 +1,4 @@
-/* starts.c - see starts.h. */
+/* starts.c - which signed submissions were started here, so that none starts twice; see starts.h. */
 #include "agent/report/starts.h"
 #include "common/db/db.h"
 

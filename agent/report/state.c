@@ -1,4 +1,4 @@
-/* state.c - see state.h. */
+/* state.c - the rows of attempts in the agent's store; see state.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -55,7 +55,7 @@ struct state_attempt {
 	char *cgroup;		   /* owned; path below the cgroup mount, NULL: not known */
 	char *note;		   /* owned; NULL: none */
 	char *gpus;		   /* owned; uuids with commas, NULL: none */
-	char *gpu_use;		   /* owned; what was made of them, JSON; NULL: nothing */
+	char *gpu_use;		   /* owned; its use of them, JSON; NULL: nothing */
 	struct state_end end;	   /* latched at the first excess; by state_end_set() */
 	struct state_usage *usage; /* owned; by state_usage_set() */
 	struct state_usage *base;  /* owned; by state_base_set() */

@@ -1,4 +1,4 @@
-/* store.c - see store.h. */
+/* store.c - open the agent's database and migrate its schema; see store.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>

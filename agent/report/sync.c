@@ -1,4 +1,4 @@
-/* sync.c - see sync.h. */
+/* sync.c - encode and decode the exchange of the node with the controller; see sync.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -102,7 +102,7 @@ static json_t *encode_notes(const struct sync_node *node)
 	return TAKE_PTR(a);
 }
 
-/* Of which kind the node is, where it is told. */
+/* The node's type and features, where configured. */
 static int set_kind(json_t *doc, const struct sync_node *node)
 {
 	if (node->node_type && *node->node_type &&

@@ -1,4 +1,4 @@
-/* sync_steps.c - see sync_steps.h. */
+/* sync_steps.c - the part of a sync that is about steps; see sync_steps.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

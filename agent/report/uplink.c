@@ -1,4 +1,4 @@
-/* uplink.c - see uplink.h. */
+/* uplink.c - when to sync with the controller, and what to do with failures; see uplink.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -47,13 +47,13 @@ static void schedule(struct uplink *u, int64_t ms)
 	sd_event_source_set_enabled(u->timer, SD_EVENT_ONESHOT);
 }
 
-static void tell(struct uplink *u, bool up)
+static void report_link(struct uplink *u, bool up)
 {
-	bool news = !u->told || u->up != up;
+	bool is_change = !u->told || u->up != up;
 
 	u->up = up;
 	u->told = true;
-	if (news && u->config.on_link)
+	if (is_change && u->config.on_link)
 		u->config.on_link(u->config.ctx, up, u->why.text);
 }
 
@@ -79,7 +79,7 @@ static void fail(struct uplink *u, const struct err *err)
 	u->why = *err;
 	u->waiting = true;
 	schedule(u, backoff_ms((u->failures - 1) / http_count(u->http) + 1));
-	tell(u, false);
+	report_link(u, false);
 }
 
 /* What comes next: at once when something has changed here, or what was sent got somewhere
@@ -98,7 +98,7 @@ static void go_on(struct uplink *u, enum phase was, int n_acks)
 	u->why.text[0] = '\0';
 	u->last_ok_ns = now;
 	schedule(u, u->kicked ? 0 : pause_ms);
-	tell(u, true);
+	report_link(u, true);
 }
 
 static void on_done(void *ctx, int result, json_t *answer_owned, const struct err *why)

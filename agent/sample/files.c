@@ -1,4 +1,4 @@
-/* files.c - see files.h. */
+/* files.c - usage of a job from its cgroup's files; see files.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

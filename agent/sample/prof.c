@@ -1,4 +1,4 @@
-/* prof.c - see prof.h. The only file that includes the skeleton of bpf/prof.bpf.c. */
+/* prof.c - count context switches of jobs; includes the skeleton of bpf/prof.bpf.c; see prof.h. */
 #include <errno.h>
 #include <linux/types.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* sample.h - what every job on this node has used so far, in one pass.
  *
- * One door in front of two ways of measuring: BPF (scan.c), which reads the kernel's own
+ * One interface to two ways of measuring: BPF (scan.c), which reads the kernel's own
  * per-cgroup statistics without opening a file, and kept descriptors on cgroup files
  * (files.c). Each figure says by a bit whether it was measured; what is missing on this
  * host, and why, is in sample_status() in words. Nothing is estimated.

@@ -1,4 +1,4 @@
-/* scan.c - see scan.h. The only file that includes the skeleton of bpf/scan.bpf.c. */
+/* scan.c - usage of all jobs in one BPF pass; includes the skeleton of bpf/scan.bpf.c; see scan.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>

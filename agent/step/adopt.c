@@ -1,4 +1,4 @@
-/* adopt.c - see step/adopt.h. */
+/* adopt.c - put a session (ssh) into a job of its user; see step/adopt.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -39,7 +39,7 @@ static bool can_adopt(const struct job *j, uint32_t uid)
 	       j->s.end.kind == END_NONE;
 }
 
-/* Of several the one that started last. NULL: none, *ret_why says so. */
+/* Of several jobs the one that started last. NULL: none, *ret_why says why. */
 static struct job *choose_job(const struct node *n, uint32_t uid, const char **ret_why)
 {
 	struct job *best = NULL;

@@ -22,7 +22,7 @@ static int make_plan(struct job *j, const struct sync_step_order *o, struct fiel
 	int r = 0;
 
 	request_init(&saved);
-	if (!o->env) /* let go of once the job ran */
+	if (!o->env) /* not kept in memory once the job ran */
 		r = state_load_command(j->node->db, j->s.job, j->s.attempt, &saved, err);
 	q.script = NULL;
 	q.stream = true;

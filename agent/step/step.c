@@ -1,4 +1,4 @@
-/* step.c - see step.h. */
+/* step.c - the table of steps and the decisions about them; see step.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -95,7 +95,7 @@ int step_take_end(struct step *s, const struct step_end *end)
 	return 0;
 }
 
-/* Why whoever asks may not, whatever the table holds; NULL: they may. */
+/* Why the user may not start a step in this job, independent of the table; NULL: allowed. */
 static const char *refusal(const struct sync_step_order *o, enum step_job job)
 {
 	if (job == STEP_JOB_NONE)

@@ -1,14 +1,14 @@
-/* step.h - what `reeve exec` starts in the jobs of this node: the table, and what to do.
+/* step.h - the table of steps (`reeve exec`) on this node, and the decisions about them.
  *
- * Pure: orders and sights in, decisions out. step/steps.c looks, acts and tells.
+ * Pure: orders and observations in, decisions out. step/steps.c observes and acts.
  *
  *	ASKED     its waiter is to begin (agent/launch/step/step.h)
  *	RUNS      it has
  *	DRAINS    it has ended; the controller has not all of its output yet
- *	OVER      told as ended, until the controller has committed that
+ *	OVER      reported as ended, until the controller has committed that
  *
- * Nothing here is saved: orders come again until they are fulfilled, and what was begun is
- *found again by its files.
+ * Nothing here is saved: orders are repeated until they are fulfilled, and a step that was begun is found again by its
+ * files.
  */
 #pragma once
 #include <stdbool.h>
@@ -21,9 +21,9 @@
 
 #define STEP_OPEN_MAX 1000   /* of a job that have not ended */
 #define STEP_TABLE_MAX 20000 /* of a node, all in all, refused ones aside */
-#define STEP_REFUSED_MAX                                                                       \
-	1000		 /* of a user: refusals that the controller has not committed yet */
-#define STEP_FILE_MAX 80 /* name of a file of one, with the NUL */
+/* Of a user: refusals that the controller has not committed yet. */
+#define STEP_REFUSED_MAX 1000
+#define STEP_FILE_MAX 80 /* name of a file of a step, with the NUL */
 
 enum step_phase { STEP_IS_ASKED, STEP_RUNS, STEP_DRAINS, STEP_IS_OVER };
 
@@ -40,9 +40,9 @@ struct step {
 	enum step_phase phase;
 	int64_t asked_ns;  /* CLOCK_BOOTTIME */
 	bool is_cancelled; /* it is to end */
-	bool is_signalled; /* its waiter was told so */
+	bool is_signalled; /* its waiter got SIGTERM */
 	bool has_files;	   /* it was begun, or may have been */
-	bool is_refused;   /* here only for its end to be told */
+	bool is_refused;   /* listed only for its end to be reported */
 	uint32_t uid;	   /* of its job */
 	struct step_stream streams[2];
 	struct step_end end;
@@ -74,7 +74,7 @@ enum step_job {
 	STEP_JOB_NO_DISK, /* the same, but there is nowhere to keep output */
 	STEP_JOB_ENDS,
 };
-/* Of whom an order is. */
+/* The user and the job of an order. */
 struct step_asker {
 	enum step_job job;
 	uint32_t uid;
@@ -83,8 +83,8 @@ enum step_act { STEP_DO_NOTHING, STEP_DO_START, STEP_DO_CANCEL, STEP_DO_REFUSE }
 /* What an order asks for. Of STEP_DO_REFUSE `ret_why` says why, to be told as its end.
  *
  * The table is shared by user: a user may add while the steps of their jobs are fewer than what
- * is free of it. So one user alone gets half of the table, of two who want all each gets a
- * third, and whoever comes next finds room. Within that a job has STEP_OPEN_MAX. */
+ * is free of it. So one user alone gets half of the table, two users get a third
+ * each, and the next one finds room. Within that a job has STEP_OPEN_MAX. */
 enum step_act step_decide(const struct step_table *t, const struct sync_step_order *o,
 			  struct step_asker who, struct err *ret_why);
 
@@ -99,7 +99,7 @@ enum step_move {
 	STEP_STAYS,
 	STEP_BEGINS,	  /* now RUNS */
 	STEP_ENDS,	  /* its end is to be read */
-	STEP_IS_LOST,	  /* its waiter was killed: how it ended nobody knows */
+	STEP_IS_LOST,	  /* its waiter was killed: how it ended is not known */
 	STEP_NEVER_BEGAN, /* to be given up, unless a waiter is just about to begin */
 };
 enum step_move step_look(const struct step *s, struct step_sight sight);

@@ -1,4 +1,4 @@
-/* steps.c - see step/steps.h. */
+/* steps.c - carry out the decisions about steps: start, cancel, end and recover them; see step/steps.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -28,8 +28,8 @@ static void remove_files(const struct steps *all, struct sync_step_id id)
 		unlink(steps_path(all, id, suffixes[i], path));
 }
 
-/* To be told, with what it is waited for: the job may wait for that. */
-static void over(struct steps *all, struct step *s)
+/* The step has ended and is reported: its job may wait for that in DRAIN. */
+static void enter_over(struct steps *all, struct step *s)
 {
 	struct job *j = steps_job(all, s);
 
@@ -39,11 +39,11 @@ static void over(struct steps *all, struct step *s)
 		job_act_after(j, 0);
 }
 
-static void fail(struct steps *all, struct step *s, const char *why)
+static void fail_step(struct steps *all, struct step *s, const char *why)
 {
 	step_fail(s, why);
 	log_job(LOG_NOTICE, s->id.job, "step", "step %" PRId64 ": %s", s->id.step, why);
-	over(all, s);
+	enter_over(all, s);
 }
 
 static bool has_begun(const char *path)
@@ -53,7 +53,7 @@ static bool has_begun(const char *path)
 	return stat(path, &st) == 0 && !(st.st_mode & S_IWUSR);
 }
 
-static struct step_sight see(const struct steps *all, const struct step *s)
+static struct step_sight observe_step(const struct steps *all, const struct step *s)
 {
 	char path[STEPS_PATH_MAX], end[STEPS_PATH_MAX];
 	struct step_sight sight = { .has_waiter = false };
@@ -68,7 +68,7 @@ static struct step_sight see(const struct steps *all, const struct step *s)
 	return sight;
 }
 
-static void take_end(struct steps *all, struct step *s)
+static void read_end(struct steps *all, struct step *s)
 {
 	char path[STEPS_PATH_MAX];
 	struct step_end end = { 0 };
@@ -85,8 +85,8 @@ static void take_end(struct steps *all, struct step *s)
 	uplink_kick(all->node->uplink);
 }
 
-/* The waiter was killed; what it started goes on, and ends with the job. */
-static void take_lost(struct steps *all, struct step *s)
+/* The waiter was killed; the processes that it started continue, and end with the job. */
+static void record_lost(struct steps *all, struct step *s)
 {
 	const struct step_end end = { .version = STEP_VERSION,
 				      .exit_status = -1,
@@ -94,7 +94,7 @@ static void take_lost(struct steps *all, struct step *s)
 
 	step_take_end(s, &end);
 	steps_output_fix(all, s);
-	log_job(LOG_WARNING, s->id.job, "step", "who waited for step %" PRId64 " was killed",
+	log_job(LOG_WARNING, s->id.job, "step", "the waiter of step %" PRId64 " was killed",
 		s->id.step);
 	uplink_kick(all->node->uplink);
 }
@@ -106,9 +106,9 @@ static void give_up(struct steps *all, struct step *s)
 
 	if (supervisor_discard(steps_path(all, s->id, "", path)) != 0)
 		return; /* it is just beginning */
-	fail(all, s,
-	     s->is_cancelled ? "cancelled before it began"
-			     : "nothing came of its start within a minute");
+	fail_step(all, s,
+		  s->is_cancelled ? "cancelled before it began"
+				  : "it did not start within a minute");
 }
 
 static void signal_waiter(struct steps *all, struct step *s)
@@ -122,7 +122,7 @@ static void signal_waiter(struct steps *all, struct step *s)
 	close(fd);
 }
 
-static void move(struct steps *all, struct step *s, enum step_move m)
+static void apply_move(struct steps *all, struct step *s, enum step_move m)
 {
 	switch (m) {
 	case STEP_BEGINS:
@@ -130,10 +130,10 @@ static void move(struct steps *all, struct step *s, enum step_move m)
 		steps_output_watch(all, s);
 		break;
 	case STEP_ENDS:
-		take_end(all, s);
+		read_end(all, s);
 		break;
 	case STEP_IS_LOST:
-		take_lost(all, s);
+		record_lost(all, s);
 		break;
 	case STEP_NEVER_BEGAN:
 		give_up(all, s);
@@ -147,17 +147,17 @@ static void move(struct steps *all, struct step *s, enum step_move m)
 static void look_at_step(struct steps *all, struct step *s)
 {
 	if (step_is_open(s))
-		move(all, s, step_look(s, see(all, s)));
+		apply_move(all, s, step_look(s, observe_step(all, s)));
 	if (s->phase == STEP_RUNS && s->is_cancelled && !s->is_signalled)
 		signal_waiter(all, s);
 	if (s->phase != STEP_DRAINS)
 		return;
-	/* Without a controller nobody takes it: it is there until the job ends. */
+	/* Without a controller the output stays until the job ends. */
 	if (all->node->uplink && !steps_output_is_taken(all, s))
 		return;
 	if (all->node->uplink)
 		steps_output_remove(all, s);
-	over(all, s);
+	enter_over(all, s);
 }
 
 void steps_output_acked(struct node *n, const struct sync_chunk *ack)
@@ -207,7 +207,7 @@ static enum step_job job_of(struct node *n, struct sync_step_id id)
 	return job_file(j, "", path, sizeof(path)) ? STEP_JOB_RUNS : STEP_JOB_NO_DISK;
 }
 
-static void start(struct steps *all, const struct sync_step_order *o)
+static void start_step(struct steps *all, const struct sync_step_order *o)
 {
 	struct job *j = job_find(all->node, o->id.job, o->id.attempt);
 	struct signed_start signature;
@@ -225,7 +225,7 @@ static void start(struct steps *all, const struct sync_step_order *o)
 		return; /* no memory: asked again */
 	s->uid = j->s.request.uid;
 	if (r == JOB_SIGNED_NO) {
-		fail(all, s, err.text);
+		fail_step(all, s, err.text);
 		return;
 	}
 	s->asked_ns = node_now_ns();
@@ -236,14 +236,14 @@ static void start(struct steps *all, const struct sync_step_order *o)
 		r = steps_spawn(all, s, &err);
 	if (r < 0) {
 		remove_files(all, s->id);
-		fail(all, s, err.text);
+		fail_step(all, s, err.text);
 		return;
 	}
 	log_job(LOG_INFO, s->id.job, "step", "step %" PRId64 ": %s", s->id.step, o->argv[0]);
 	uplink_kick(all->node->uplink);
 }
 
-static void cancel(struct steps *all, struct sync_step_id id)
+static void cancel_step(struct steps *all, struct sync_step_id id)
 {
 	struct step *s = step_find(&all->table, id);
 
@@ -262,17 +262,17 @@ void steps_order(struct node *n, const struct sync_step_order *o)
 
 	switch (step_decide(&all->table, o, who, &why)) {
 	case STEP_DO_START:
-		start(all, o);
+		start_step(all, o);
 		break;
 	case STEP_DO_CANCEL:
-		cancel(all, o->id);
+		cancel_step(all, o->id);
 		break;
 	case STEP_DO_REFUSE:
 		s = step_add(&all->table, o->id);
 		if (s) {
 			s->uid = who.uid;
 			s->is_refused = true;
-			fail(all, s, why.text);
+			fail_step(all, s, why.text);
 		}
 		break;
 	case STEP_DO_NOTHING:
@@ -280,7 +280,7 @@ void steps_order(struct node *n, const struct sync_step_order *o)
 	}
 }
 
-static void forget(struct steps *all, struct step *s)
+static void forget_step(struct steps *all, struct step *s)
 {
 	remove_files(all, s->id);
 	steps_output_remove(all, s);
@@ -296,7 +296,7 @@ void steps_ack(struct node *n, struct sync_step_id id)
 	if (!s || s->phase != STEP_IS_OVER)
 		return;
 	j = steps_job(n->steps, s);
-	forget(n->steps, s);
+	forget_step(n->steps, s);
 	if (j && j->phase == PHASE_DRAIN)
 		job_act_after(j, 0);
 }
@@ -307,9 +307,9 @@ void steps_spawned(struct node *n, struct manager_id job, int result, const stru
 
 	for (struct step *s = n->steps->table.first; s && result < 0; s = s->next)
 		if (s->id.job == job.job && s->id.attempt == job.attempt &&
-		    s->phase == STEP_IS_ASKED && !see(n->steps, s).has_begun &&
+		    s->phase == STEP_IS_ASKED && !observe_step(n->steps, s).has_begun &&
 		    !supervisor_discard(steps_path(n->steps, s->id, "", path)))
-			fail(n->steps, s, err->text);
+			fail_step(n->steps, s, err->text);
 }
 
 bool steps_are_told(const struct node *n, const struct job *j)
@@ -325,7 +325,7 @@ void steps_drop(struct node *n, const struct job *j)
 	for (struct step *s = n->steps->table.first, *next; s; s = next) {
 		next = s->next;
 		if (s->id.job == j->s.job && s->id.attempt == j->s.attempt)
-			forget(n->steps, s);
+			forget_step(n->steps, s);
 	}
 }
 
@@ -346,8 +346,8 @@ size_t steps_describe(struct node *n, const struct sync_step **ret)
 	return count;
 }
 
-/* What an agent asked for and did not see begin is asked for again: begun twice it is not. */
-static void take_up(struct steps *all, struct sync_step_id id)
+/* A step whose waiter has not begun is spawned again; the lock prevents that it starts twice. */
+static void recover_step(struct steps *all, struct sync_step_id id)
 {
 	struct manager_id job = { id.job, id.attempt };
 	struct step *s =
@@ -361,13 +361,13 @@ static void take_up(struct steps *all, struct sync_step_id id)
 	}
 	s->uid = steps_job(all, s)->s.request.uid;
 	s->asked_ns = node_now_ns();
-	sight = see(all, s);
+	sight = observe_step(all, s);
 	if (!sight.has_begun && !sight.has_end && steps_spawn(all, s, &err) < 0)
 		log_job(LOG_WARNING, id.job, "step", "step %" PRId64 ": %s", id.step, err.text);
 	look_at_step(all, s);
 }
 
-static int take_up_all(struct steps *all, struct err *err)
+static int recover_all(struct steps *all, struct err *err)
 {
 	_cleanup_closedir_ DIR *d = opendir(all->dir);
 	struct sync_step_id id;
@@ -380,7 +380,7 @@ static int take_up_all(struct steps *all, struct err *err)
 	while ((e = readdir(d)))
 		if (step_parse_name(e->d_name, &id, &rest) == 0 && !*rest &&
 		    !step_find(&all->table, id))
-			take_up(all, id);
+			recover_step(all, id);
 	rewinddir(d);
 	while ((e = readdir(d)))
 		if (step_parse_name(e->d_name, &id, &rest) == 0 && *rest &&
@@ -401,12 +401,12 @@ int steps_open(struct node *n, struct err *err)
 	snprintf(all->dir, sizeof(all->dir), "%s/steps", n->conf->run_dir);
 	if (mkdir(all->dir, 0700) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "make directory %s: %m", all->dir);
-	/* Begun (its mode changes), ended (renamed), or closed by who gave it up. */
+	/* A step begins (its mode changes), ends (a rename), or its waiter gives up (a close). */
 	r = sd_event_add_inotify(n->event, &all->files, all->dir,
 				 IN_ATTRIB | IN_MOVED_TO | IN_CLOSE_WRITE, on_file, all);
 	if (r < 0)
 		return err_set(err, r, "watch %s: %s", all->dir, strerror(-r));
-	return take_up_all(all, err);
+	return recover_all(all, err);
 }
 
 void steps_close(struct node *n)

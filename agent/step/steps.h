@@ -1,12 +1,11 @@
-/* steps.h - the acts of step.h: files, waiters, output, and what is told.
+/* steps.h - steps on this node: start their waiters, watch their files, send their output. Decisions are in step.h.
  *
- * RUN/steps (root's) has of each step that was begun, named JOB-ATTEMPT-STEP:
- *	...	the spec, locked by its waiter as long as that lives, read-only once it has
- *begun
- *	....end	how it ended
- * So an agent that comes back finds what runs and what ended, and starts nothing twice. Output
- *is DISK/steps/STEP.out and .err on the job's disk, within its limit, until the controller has
- *it.
+ * RUN/steps (of root) has for each step that was begun, named JOB-ATTEMPT-STEP:
+ *	JOB-ATTEMPT-STEP	the spec; its waiter holds a lock on it as long as it lives, and makes it
+ *				read-only once it has begun
+ *	JOB-ATTEMPT-STEP.end	how the step ended
+ * So a restarted agent finds what runs and what has ended, and starts nothing twice. Output is in
+ * DISK/steps/STEP.out and .err on the job's disk, within its limit, until the controller has it.
  */
 #pragma once
 #include "agent/job/job.h"
@@ -14,11 +13,11 @@
 
 struct steps;
 
-/* Takes up what an earlier agent left, of jobs that are here. After job_phases_open(). */
+/* Recover the steps that an earlier agent left, of jobs that are here. After job_phases_open(). */
 int steps_open(struct node *n, struct err *err);
-/* Lets go; steps go on. */
+/* Free the table; steps continue. */
 void steps_close(struct node *n);
-/* Each SampleInterval: what no notification tells. */
+/* Each SampleInterval: check for events that were lost. */
 void steps_tick(struct node *n);
 
 /* From the controller's answers. */

@@ -1,4 +1,4 @@
-/* steps_impl.h - shared by job_steps*.c alone. */
+/* steps_impl.h - shared by steps.c, spawn.c, output.c and paths.c alone. */
 #pragma once
 #include "agent/step/steps.h"
 

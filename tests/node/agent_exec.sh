@@ -82,7 +82,7 @@ three_run() { [ "$(cat "/sys/fs/cgroup$(field 6 cgroup)/pids.current")" = 3 ]; }
 wait_for 20 three_run
 exec_step 6 1 true
 wait_step 6 1 ended
-has "$(step 6 1)" 'reached its bound of 3 processes' "a job at its process limit takes no step"
+has "$(step 6 1)" 'reached its limit of 3 processes' "a job at its process limit takes no step"
 want 6 cancel
 
 # Who waits for steps is the job's: charged to it, counted, outside no more.
@@ -108,7 +108,7 @@ echo "# a step takes $inside bytes of the job's memory, and $left outside"
 [ "$left" -lt 65536 ] && [ "$left" -lt $((inside / 2)) ]; ok $? "and its memory against the job's" "inside $inside, outside $left"
 for i in 61 62 63 64 65 66; do exec_step 7 "$i" sleep 1000; done
 wait_step 7 66 ended
-has "$(step 7 66)" 'reached its bound of 130 processes' "a job that is full of steps is refused more"
+has "$(step 7 66)" 'reached its limit of 130 processes' "a job that is full of steps is refused more"
 pid=$(waiter 7 1)
 [ "$MANAGER" = cgroup ] || has "$(cat /proc/$pid/oom_score_adj)" '^-1000$' "the OOM killer spares who writes down the end"
 want 7 cancel
@@ -229,7 +229,7 @@ wait_state 3 ended 60
 has "$(job 3)" '"limit":"mem"' "memory: the same"
 wait_step 3 1 ended 30
 has "$(step 3 1)" '"signal":9' "how the step ended is known"
-lost=$(journalctl -u reeve-agent | grep -c 'job 3: who waited for step 1 was killed')
+lost=$(journalctl -u reeve-agent | grep -c 'job 3: the waiter of step 1 was killed')
 [ "$lost" = 0 ]; ok $? "from its waiter, which the OOM killer has spared"
 submit 4 "$SMALL" '' sleep 1000
 wait_state 4 running

@@ -229,7 +229,7 @@ want 22 cancel
 wait_state 21 running 20
 ok $? "and goes on when they are free" "$(job 21)"
 
-# Who is cancelled while its cores are others' does not run for its TERM.
+# A suspended job that is cancelled while other jobs have its cores does not run for its SIGTERM.
 want 21 suspend
 wait_state 21 suspended 20
 submit 23 "$WIDE" '' sh -c "trap 'touch $HOME_DIR/termed' TERM; while :; do sleep 0.1; done"

@@ -34,7 +34,7 @@ ok $r "without figures of its switches" "$(job 1)"
 submit 2 "$SMALL,\"pids\":20" '' "$LOAD" bomb 3
 wait_state 2 ended 60
 has "$(job 2)" '"kind":"exited"' "PidsAction=contain: a fork bomb lives" "$(job 2)"
-has "$(job 2)" 'reached its bound of 20 processes' "and its report says what was refused"
+has "$(job 2)" 'reached its limit of 20 processes' "and its report says what was refused"
 
 restart_with 'SwitchProfile = yes' 'PidsAction = kill'
 is_attached; ok $? "SwitchProfile=yes: the program is attached" "$(reeve-agent --status)"

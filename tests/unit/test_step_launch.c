@@ -411,7 +411,7 @@ static void it_does_not_start_without_room_for_its_waiter(void **unused)
 		skip();
 	write_text(path, "2");
 	make_world(&w, "true");
-	assert_has(run(&w).text, "reached its bound of 2 processes");
+	assert_has(run(&w).text, "reached its limit of 2 processes");
 	write_text(path, "max");
 }
 

@@ -1,4 +1,4 @@
-/* create.c - see jobfs.h: making one job's directory, and reading its use. */
+/* create.c - make one job's directory with its quota, and read its use; see jobfs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* dquot.c - see dquot.h. */
+/* dquot.c - receive the kernel's messages of quota excess; see dquot.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -102,24 +102,24 @@ int dquot_open(int *ret_fd, struct err *err)
 
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
-		return err_set(err, -errno, "quota news: netlink: %m");
+		return err_set(err, -errno, "quota messages: netlink: %m");
 	if (ask_family(fd) < 0)
-		return err_set(err, -errno, "quota news: ask for VFS_DQUOT: %m");
+		return err_set(err, -errno, "quota messages: ask for VFS_DQUOT: %m");
 	n = recv(fd, buf, sizeof(buf), 0);
 	if (n < (ssize_t)(NLMSG_HDRLEN + GENL_HDRLEN) || nl->nlmsg_type == NLMSG_ERROR)
-		return err_set(err, -ENOENT, "this kernel sends no news of quota excess");
+		return err_set(err, -ENOENT, "this kernel sends no messages of quota excess");
 	group = find_group(buf + NLMSG_HDRLEN + GENL_HDRLEN, buf + n);
 	if (!group)
-		return err_set(err, -ENOENT, "this kernel sends no news of quota excess");
+		return err_set(err, -ENOENT, "this kernel sends no messages of quota excess");
 	if (setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &group, sizeof(group)) < 0)
-		return err_set(err, -errno, "quota news: join the group: %m");
+		return err_set(err, -errno, "quota messages: join the group: %m");
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }
 
 static void parse(const char *at, const char *end, dquot_fn fn, void *ctx)
 {
-	struct dquot_news news = { 0 };
+	struct dquot_excess excess = { 0 };
 	uint32_t type = 0;
 	struct attr a;
 
@@ -127,16 +127,16 @@ static void parse(const char *at, const char *end, dquot_fn fn, void *ctx)
 		if (a.type == QUOTA_NL_A_QTYPE)
 			type = u32_of(&a);
 		else if (a.type == QUOTA_NL_A_EXCESS_ID)
-			news.projid = u32_of(&a);
+			excess.projid = u32_of(&a);
 		else if (a.type == QUOTA_NL_A_WARNING)
-			news.warning = (int)u32_of(&a);
+			excess.warning = (int)u32_of(&a);
 		else if (a.type == QUOTA_NL_A_DEV_MAJOR)
-			news.dev_major = u32_of(&a);
+			excess.dev_major = u32_of(&a);
 		else if (a.type == QUOTA_NL_A_DEV_MINOR)
-			news.dev_minor = u32_of(&a);
+			excess.dev_minor = u32_of(&a);
 	}
 	if (type == PROJECT_QUOTA)
-		fn(ctx, &news);
+		fn(ctx, &excess);
 }
 
 int dquot_dispatch(int fd, dquot_fn fn, void *ctx)

@@ -1,4 +1,4 @@
-/* image.c - see jobfs/image.h. */
+/* image.c - make, attach and mount a file system image with project quota; see jobfs/image.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
@@ -13,7 +13,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-#define ATTACH_TRIES 20 /* somebody else may take the free loop device in between */
+#define ATTACH_TRIES 20 /* another process may take the free loop device in between */
 
 static int wait_child(pid_t pid, int *ret_status)
 {

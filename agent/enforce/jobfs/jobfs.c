@@ -1,4 +1,4 @@
-/* jobfs.c - see jobfs.h: opening, describing, listing. */
+/* jobfs.c - open the directory of jobs' directories, list them, compute the capacity; see jobfs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,8 +12,7 @@
 #include "agent/enforce/jobfs/quota.h"
 #include "common/err.h"
 
-/* Opens DIR, made when only its last part is absent, and sees that nobody but root can put
- * anything into it. */
+/* Opens DIR, makes it if only its last component is missing, and checks that only root can write to it. */
 static int open_top(const char *dir, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -33,7 +32,7 @@ static int open_top(const char *dir, struct err *err)
 		return err_set(err, -errno, "stat %s: %m", dir);
 	if (st.st_uid != 0 || st.st_mode & 022)
 		return err_set(err, -EACCES,
-			       "%s must belong to root and be writable by nobody else "
+			       "%s must belong to root and be writable only by root "
 			       "(chown root %s; chmod 711 %s)",
 			       dir, dir, dir);
 	return TAKE_FD(fd);

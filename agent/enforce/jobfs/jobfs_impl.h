@@ -30,7 +30,7 @@ int jobfs_open_how(int dir_fd, const char *path, uint64_t resolve);
 /* Opens DIR/NAME, never through a link or into a mount. -errno without words. */
 int jobfs_open_dir(const struct jobfs *fs, const char *name);
 /* The limit of a removed directory's project: one block and one file, since 0 would be none,
- * and whoever holds a file of it open could then write as much as they like. */
+ * and a process that has a file of it open could then write without limit. */
 int jobfs_keep_limit(const struct jobfs *fs, uint32_t projid, struct err *err);
 /* Does the project have that limit and nothing charged? Then its id is free. Only the agent's
  * own process releases or reuses such an id, so nothing can take it in between. */

@@ -1,4 +1,4 @@
-/* quota.c - see jobfs/quota.h. */
+/* quota.c - project quota of ext4 and XFS: probe, set, read; see jobfs/quota.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dqblk_xfs.h>

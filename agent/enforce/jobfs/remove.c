@@ -1,4 +1,4 @@
-/* remove.c - see jobfs.h: removal, in a child so that the event loop lives. */
+/* remove.c - remove a job's directory in a child process, so that the event loop does not block; see jobfs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -35,7 +35,7 @@ struct verdict {
 	struct err err;
 };
 
-/* The project of the directory as it is now; 0: none, or no directory. Nobody else is asked:
+/* The project of the directory as it is now; 0: none, or no directory. No other source is used:
  * once a directory is gone its id may be another job's. */
 static uint32_t find_project(struct jobfs *fs, const char *name)
 {
@@ -65,9 +65,9 @@ static int wipe_with_room(struct jobfs *fs, const char *name, uint32_t projid, s
 	return r < 0 ? r : restored;
 }
 
-/* The job's limit stands while the directory is emptied, for whoever holds a file of it open;
- * then that of a removed directory, until nothing is charged. It changes while the directory is
- * still there: wherever this is cut off, the directory leads to what is left to do. */
+/* The job's limit stands while the directory is emptied, because a process may have a file of it open;
+ * then the limit of a removed directory applies until nothing is charged. The limit changes while the directory still
+ * exists: if the removal is interrupted, the directory shows what is left to do. */
 int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
 {
 	char name[JOBFS_NAME_MAX];

@@ -1,4 +1,4 @@
-/* wipe.c - see jobfs/wipe.h. */
+/* wipe.c - remove a directory tree without following links or mounts; see jobfs/wipe.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -175,7 +175,7 @@ static int remove_chain(struct wipe *w, const char *name, struct err *err)
 		r = unlink_entry(w->top_fd, now, AT_REMOVEDIR);
 		w->n_done += r == 0;
 		if (r < 0 &&
-		    r != -ENOTEMPTY) { /* not empty: somebody still writes; next round */
+		    r != -ENOTEMPTY) { /* not empty: a process still writes; next round */
 			errno = -r;
 			return err_set(err, r, "remove '%s': %m", now);
 		}

@@ -1,4 +1,4 @@
-/* wipe - remove a directory tree that somebody unfriendly has made.
+/* wipe - remove a directory tree of a hostile user.
  *
  * Only agent/enforce/jobfs/. No recursion and three descriptors whatever the depth: a
  * directory that is not empty is moved up to the top of the tree and emptied there. Never

@@ -1,4 +1,4 @@
-/* manager.c - what both managers have in common; see manager.h. */
+/* manager.c - names and cgroup paths of units, for both managers; see manager.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -29,7 +29,7 @@ int manager_parse_name(const char *name, struct manager_id *ret)
 	char back[MANAGER_NAME_MAX];
 	struct manager_id id;
 
-	/* The name made anew must be the same: no zeros in front, no signs, no overflow. */
+	/* Formatting the id again must give the same name: no zeros in front, no signs, no overflow. */
 	if (sscanf(name, "reeve-job-%" SCNd64 "-%" SCNd32 ".service", &id.job, &id.attempt) !=
 		    2 ||
 	    id.job <= 0 || id.attempt <= 0 || strcmp(manager_name(id, back), name))

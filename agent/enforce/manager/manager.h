@@ -82,9 +82,9 @@ struct manager_ops {
 	int (*freeze)(struct manager *m, struct manager_id id, struct err *err);
 	int (*thaw)(struct manager *m, struct manager_id id, struct err *err);
 
-	/* Have `argv` (NULL-terminated, absolute path first) run as root outside every job, in
-	 * nobody's sandbox, so that it outlives the agent. `name`, of letters, digits and '-',
-	 * is its own; while it runs, to give it again is success. `id`: for whose sake. */
+	/* Have `argv` (NULL-terminated, absolute path first) run as root outside every job, without
+	 * a sandbox, so that it outlives the agent. `name`, of letters, digits and '-',
+	 * is its own; while it runs, spawning it again succeeds. `id`: the job that it is for. */
 	int (*spawn)(struct manager *m, struct manager_id id, const char *name,
 		     const char *const *argv, struct err *err);
 

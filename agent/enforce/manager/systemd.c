@@ -348,7 +348,7 @@ static int manager_open(const struct manager_config *c, struct manager **ret, st
 	r = subscribe(m, err);
 	if (!r)
 		r = start_slice(m, err);
-	if (!r) /* systemd may have been reloaded while nobody listened */
+	if (!r) /* systemd may have been reloaded while the agent was away */
 		manager_list(m->parent, kill_as_one, m, NULL);
 	if (r < 0) {
 		manager_close(m);

@@ -1,4 +1,4 @@
-/* systemd_unit.c - see manager/systemd_unit.h; the properties are those of systemd.exec(5),
+/* systemd_unit.c - the properties of a job's unit, as D-Bus messages: those of systemd.exec(5),
  * systemd.resource-control(5), systemd.kill(5) and systemd.service(5).
  */
 #include <errno.h>
@@ -135,7 +135,7 @@ static int append_devices(sd_bus_message *m, const struct manager_spec *s)
 	return r;
 }
 
-/* What is mounted anew: empty where the agent keeps its own, of the job's size at /dev/shm. */
+/* Fresh mounts: empty over the agent's own directories, limited to the job's size at /dev/shm. */
 static int append_fresh(sd_bus_message *m, const struct manager_unit *u)
 {
 	char size[64];

@@ -13,6 +13,6 @@ struct manager_unit {
 int manager_unit_append(sd_bus_message *m, const struct manager_unit *u);
 /* One "(sv)" with a set as systemd's bit string ("ay"). */
 int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cpulist *set);
-/* The properties of a unit that runs `argv` as root, as they are when nobody asks for others.
- * The OOM killer spares it: what it sees to may be being killed. */
+/* The properties of a unit that runs `argv` as root, by default. The OOM killer spares it: the
+ * job that it works for may be being killed. */
 int manager_unit_append_helper(sd_bus_message *m, const char *name, const char *const *argv);

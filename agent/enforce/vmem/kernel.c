@@ -1,4 +1,4 @@
-/* kernel.c - see vmem/kernel.h. */
+/* kernel.c - load and attach the vmem programs, choose the hooks of this kernel; see vmem/kernel.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

@@ -1,4 +1,4 @@
-/* pins.c - see vmem/pins.h. */
+/* pins.c - pin the vmem programs and maps on bpffs, and adopt them; see vmem/pins.h. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* proc.c - see vmem/proc.h. */
+/* proc.c - tier 3: add up the address spaces of a cgroup from /proc; see vmem/proc.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>

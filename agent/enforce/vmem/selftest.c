@@ -1,4 +1,4 @@
-/* selftest.c - see vmem/selftest.h. */
+/* selftest.c - a child maps, grows, forks and exceeds a limit, and the counts are compared; see vmem/selftest.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -14,7 +14,7 @@
 #include "common/cleanup.h"
 
 #define MIB (1024UL * 1024)
-#define SETTLE_TRIES 50 /* x 1 ms: somebody may hold a dead process's address space open */
+#define SETTLE_TRIES 50 /* x 1 ms: a process may keep the address space of a dead one open */
 
 /* What the child does between two comparisons. It calls the kernel only: the agent that forked
  * it may have held locks. */

@@ -1,4 +1,4 @@
-/* table.c - see vmem/table.h. */
+/* table.c - enter jobs into the table, find them, count their address spaces; see vmem/table.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>

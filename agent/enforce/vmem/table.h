@@ -1,4 +1,4 @@
-/* table.h - the job table and who is in it. Private to agent/enforce/vmem/.
+/* table.h - the table of jobs and their address spaces. Private to agent/enforce/vmem/.
  *
  * In tiers 1 and 2 `jobs` is the kernel map's own memory, in tier 3 ordinary memory: the same
  * code reads, limits and reports in all three.
@@ -51,10 +51,11 @@ int vmem_table_audit(struct vmem *v, struct vmem_known *known, struct err *err);
 bool vmem_table_latch(struct vmem *v, struct vmem_known *known, enum vmem_op op,
 		      enum vmem_cause cause);
 
-/* Address spaces that a job of so many processes may have, and that the table must have room
- *for when the jobs' processes are at most `processes` together. A job may have an eighth more
- *than processes, and one; n jobs with at least 2 each, at most VMEM_MAX_JOBS - 1, fit: sum(p +
- *p/8 + 1) <= P + P/8 + min(P/2, VMEM_MAX_JOBS - 1) The self-test's own come on top. */
+/* How many address spaces a job may have, and how many entries the table needs when all jobs together have at most P
+ * processes. A job with p processes may have p + p/8 + 1. Every job has p >= 2 and there are at most
+ * VMEM_MAX_JOBS - 1 jobs, so
+ *	sum(p + p/8 + 1) <= P + P/8 + min(P/2, VMEM_MAX_JOBS - 1)
+ * plus the address spaces of the self-test. */
 #define VMEM_SELFTEST_SPACES 8
 
 static inline uint32_t vmem_table_spaces_of_job(uint32_t processes)

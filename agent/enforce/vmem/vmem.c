@@ -167,7 +167,7 @@ static int use_proc(struct vmem *v, struct err *err)
 	v->jobs = calloc(VMEM_MAX_JOBS, sizeof(*v->jobs));
 	if (!v->jobs)
 		return err_set(err, -ENOMEM, "out of memory");
-	/* Programs of an earlier life would go on holding jobs that nobody answers for. */
+	/* Pinned programs of an earlier agent would go on limiting jobs that this agent does not read. */
 	return v->config.pin_dir ? vmem_kernel_unpin(v->config.pin_dir, err) : 0;
 }
 

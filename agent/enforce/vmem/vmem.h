@@ -4,13 +4,13 @@
  * Threads, vfork children and CLONE_VM pairs share one address space and count once; a process
  * whose main thread has exited counts in full. (/proc gets both wrong.)
  *
- * Who counts: BPF programs, event by event, into maps. User space only reads and names.
- *   tier 1  trampolines: the growth is refused inside the kernel before it happens; the
- * offender gets SIGKILL (VMEM_KILL) or ENOMEM (VMEM_DENY). Overshoot: none. tier 2 tracepoints:
- * the same exact count; the offender gets SIGKILL before it returns from the call that
- * exceeded. Nothing can be refused: VMEM_DENY is -EOPNOTSUPP. tier 3  no BPF: /proc is read
- * every poll_ms; excess is found late. VMEM_DENY is -EOPNOTSUPP. vmem_open() proves the tier by
- * a self-test before it promises it.
+ * Who counts: BPF programs, event by event, into maps. User space only reads them.
+ *   tier 1  trampolines: the kernel refuses the growth before it happens; the offender gets SIGKILL (VMEM_KILL) or
+ *           ENOMEM (VMEM_DENY). No overshoot.
+ *   tier 2  tracepoints: the same exact count; the offender gets SIGKILL before it returns from the call that
+ *           exceeded. Nothing can be refused: VMEM_DENY is -EOPNOTSUPP.
+ *   tier 3  no BPF: /proc is read every poll_ms, so an excess is found late. VMEM_DENY is -EOPNOTSUPP.
+ * vmem_open() proves a tier by a self-test before it uses it.
  *
  * With a pin directory (on bpffs) programs, links and maps outlive the process: limits hold and
  * counts stay exact while the agent is away, and the next vmem_open() takes them over.
@@ -32,18 +32,17 @@ enum vmem_tier {
 };
 
 enum vmem_action {
-	VMEM_KILL =
-		0, /* the mapping that exceeds kills: the offender at once, then on_excess */
+	VMEM_KILL = 0, /* the offender is killed at once, then on_excess is called */
 	VMEM_DENY = 1, /* the call that exceeds fails with ENOMEM; the job lives (tier 1) */
 };
 
 enum vmem_origin {
-	VMEM_FRESH = 0,	   /* nothing was pinned: this open began the guard */
-	VMEM_ADOPTED = 1,  /* the pinned programs were found whole: no unguarded interval */
-	VMEM_UPGRADED = 2, /* another version's job table was taken over; the old programs went
-			      on until the new ones stood: limits held throughout, peaks carried
-			    */
-	VMEM_REBUILT = 3,  /* pins were found but not whole (say, links removed): report it */
+	VMEM_FRESH = 0,	  /* nothing was pinned: counting starts with this open */
+	VMEM_ADOPTED = 1, /* the pinned programs were found whole: no unguarded interval */
+	VMEM_UPGRADED =
+		2, /* the job table of another version was copied; the old programs stayed attached until
+			      the new ones were: limits in force throughout, peaks kept */
+	VMEM_REBUILT = 3, /* some pins were missing (for example links removed): report it */
 };
 
 /* A limit reached, once per job (VMEM_DENY: the first refusal). */
@@ -63,7 +62,7 @@ struct vmem_excess {
 	bool is_no_room;    /* not vmem, but one address space more than the job may have or the
 			       table holds; reached_bytes and requested_bytes are 0 */
 	uint64_t reached_spaces; /* is_no_room: how many address spaces it would have had */
-	bool is_killed; /* SIGKILL was sent to the offender; the rest of the job is yours */
+	bool is_killed; /* SIGKILL was sent to the offender; the caller kills the rest of the job */
 };
 
 struct vmem_usage {
@@ -116,10 +115,10 @@ struct vmem_config {
  * Outcomes: 0, or -errno when not even tier 3 can work (no cgroup v2, no memory). */
 int vmem_open(const struct vmem_config *config, struct vmem **ret, struct err *err);
 
-/* Let go of descriptors. Pinned programs go on; unpinned ones end. Always returns NULL. */
+/* Close all descriptors. Pinned programs stay attached, others are detached. Returns NULL. */
 struct vmem *vmem_close(struct vmem *v);
 
-/* Unpin everything below pin_dir: the guard ends when the last holder closes. */
+/* Unpin everything below pin_dir: counting ends when the last process closes it. */
 int vmem_unpin(const char *pin_dir, struct err *err);
 
 enum vmem_tier vmem_tier(const struct vmem *v);
@@ -134,14 +133,14 @@ enum vmem_origin vmem_origin(const struct vmem *v);
  * space outlives its process while another process reads it). In tier 3 there is none: 0. */
 struct vmem_room {
 	uint64_t max_processes;
-	uint64_t max_spaces,
-		held_spaces; /* entries of the table; in use or promised to forks */
+	uint64_t max_spaces;  /* entries of the table */
+	uint64_t held_spaces; /* of these in use, or promised to forks */
 };
 void vmem_room(const struct vmem *v, struct vmem_room *ret);
 
 /* Count (and, limit_bytes > 0, hold) the processes of this cgroup and all below it, from now on
- * and including those already inside. `cgroup_fd`: its directory; not kept by the caller's name
- * (duplicated). A cgroup already known keeps its counters and takes job_id, limit and action.
+ * and including those already inside. `cgroup_fd`: its directory; duplicated, so the caller may
+ * close it. A cgroup that is known already keeps its counters and gets the new job_id, limit and action.
  * Outcomes: 0 new; 1 already known (after a restart); -EOPNOTSUPP VMEM_DENY without tier 1;
  * -E2BIG more than 4 cgroup depths in use; -ENOSPC more than 4095 jobs; -ESRCH not a cgroup. */
 struct vmem_request {
@@ -149,9 +148,9 @@ struct vmem_request {
 	uint64_t cgroup_id;
 	int cgroup_fd;
 	uint64_t limit_bytes; /* 0 = count only */
-	/* Its bound of processes; 0 = none. An eighth more address spaces than that are refused
-	 * at fork (EAGAIN, the job lives) in tier 1; elsewhere, and where fork is not what
-	 * makes them, the job is killed. It cannot use up the room of others. */
+	/* Limit of processes; 0 = none. The job may have an eighth more address spaces than that. In tier 1 a fork
+	 * beyond it is refused (EAGAIN, the job lives); in other tiers, and for address spaces that are not made by
+	 * fork, the job is killed. So a job cannot use up the room of others. */
 	uint32_t max_processes;
 	enum vmem_action action;
 };
@@ -164,8 +163,8 @@ int vmem_remove(struct vmem *v, uint64_t cgroup_id, struct err *err);
 /* Tiers 1 and 2: a memory read, no system call. Tier 3: one audit. -ENOENT: not known. */
 int vmem_read(struct vmem *v, uint64_t cgroup_id, struct vmem_usage *ret, struct err *err);
 
-/* The truth read anew from the kernel's task list (tiers 1, 2: iter/task; tier 3: /proc),
- * beside the count: for tests and the agent's self-check. */
+/* The sum counted again from the kernel's task list (tiers 1, 2: iter/task; tier 3: /proc), to compare with the
+ * count: for tests and the self-test. */
 int vmem_audit(struct vmem *v, uint64_t cgroup_id, uint64_t *ret_bytes, uint32_t *ret_processes,
 	       struct err *err);
 
@@ -174,7 +173,7 @@ int vmem_audit(struct vmem *v, uint64_t cgroup_id, uint64_t *ret_bytes, uint32_t
 int vmem_processes(struct vmem *v, uint64_t cgroup_id, struct vmem_process *out, size_t max,
 		   size_t *ret_n);
 
-/* Jobs in the table, for an agent that comes back: at most `max`; ret_n as above. */
+/* Jobs in the table, for a restarted agent: at most `max`; ret_n as above. */
 int vmem_jobs(struct vmem *v, struct vmem_job_info *out, size_t max, size_t *ret_n);
 
 /* Readable when vmem_dispatch() has something to do. Dispatch never blocks; 0 or -errno. */

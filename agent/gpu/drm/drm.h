@@ -3,8 +3,8 @@
  *
  * A client (one open of a device file) is counted once, however many descriptors and processes
  * share it: for the process with the lowest pid of those. Busy time is that of its busiest
- * engine. What a client did between the last look and its end is not told by the kernel and not
- * counted.
+ * engine. The kernel does not report what a client did between the last sample and its end, so that
+ * is not counted.
  */
 #pragma once
 #include "agent/gpu/book.h"

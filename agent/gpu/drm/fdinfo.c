@@ -1,4 +1,4 @@
-/* fdinfo.c - see fdinfo.h. */
+/* fdinfo.c - parse /proc/PID/fdinfo of DRM clients; see fdinfo.h. */
 #include <errno.h>
 #include <string.h>
 #include "agent/gpu/drm/fdinfo.h"

@@ -43,7 +43,7 @@ static int64_t engine_busy(struct fdinfo_engine *e, const struct fdinfo_engine *
 			 (__int128)(e->total_cycles - b->total_cycles));
 }
 
-/* -1: no engine is told. */
+/* -1: the kernel reports no engine. */
 static int64_t client_busy(struct drm_client *c, const struct drm_client *before,
 			   int64_t passed_ns)
 {

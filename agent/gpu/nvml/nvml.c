@@ -1,4 +1,4 @@
-/* nvml.c - see nvml.h. */
+/* nvml.c - load libnvidia-ml and call it, in all its releases; see nvml.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* source - NVIDIA's GPUs and MIG instances through NVML, written into a book.
  *
- * When the driver goes away, or a GPU is lost, what was told stays, the device is marked lost,
- * and the library is loaded anew after some seconds, later after minutes; devices are known
- * again by their UUID. What was not there at the first opening is never added: it is noted.
+ * When the driver goes away, or a GPU is lost, the values stay, the device is marked lost,
+ * and the library is loaded again after some seconds, later after minutes. Devices are recognized
+ * by their UUID. A device that was not there at the first opening is never added; a note names it.
  */
 #pragma once
 #include "agent/gpu/book.h"

@@ -1,4 +1,4 @@
-/* source_impl - shared by nvml_source*.c alone. */
+/* source_impl.h - shared by source*.c alone. */
 #pragma once
 #include "agent/gpu/nvml/nvml.h"
 #include "agent/gpu/nvml/source.h"
@@ -28,17 +28,17 @@ struct nvml_source {
 	int64_t retry_ns, backoff_ns;
 };
 
-/* The device answers no more: a note says so once, and the next look tries to find it again. */
+/* The device does not answer: note that once; the next sample tries to find it again. */
 void nvml_source_lose(struct nvml_source *s, struct nvml_gpu *g, const char *why);
 /* Is there no value? Takes note of what that means for the device, or for all. */
 bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc rc,
 			const char *what);
 
-/* Loads the library anew where it is down or a device is lost, when that is due: another
+/* Loads the library again where it is down or a device is lost, when that is due: another
  * release of it may have come with the driver. */
 void nvml_source_reopen(struct nvml_source *s);
 
 /* Processes that ended, by what accounting mode keeps of them. */
 void nvml_source_account(struct nvml_source *s, struct nvml_gpu *g);
-/* What ended before now is nobody's. */
+/* Processes that ended before now belong to no job: mark them as done. */
 void nvml_source_account_start(struct nvml_source *s, struct nvml_gpu *g);

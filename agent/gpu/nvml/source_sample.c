@@ -15,7 +15,7 @@
 #include "common/time_units.h"
 
 #define SLACK_US 2000000
-#define PAUSE_US 60000000 /* longer between two looks: nobody was there to be measured */
+#define PAUSE_US 60000000 /* longer between two samples: no job was measured */
 #define NS_OF(percent, us) ((int64_t)(percent) * (int64_t)(us)*10) /* percent of us, in ns */
 #define IDLE_SLACK_BYTES (64LL << 20)
 
@@ -126,7 +126,7 @@ static void sample_device(struct nvml_source *s, struct nvml_gpu *g)
 	if (!g->handle || g->is_instance)
 		return;
 	if (!nvml_source_failed(s, g, nvml_energy(s->n, g->handle, &mj), "energy")) {
-		if (g->has_energy) /* it starts at 0 when the driver is loaded anew */
+		if (g->has_energy) /* it starts at 0 when the driver is loaded again */
 			bd->total.energy_mj +=
 				(int64_t)(mj >= g->energy_mj ? mj - g->energy_mj : mj);
 		g->energy_mj = mj;
@@ -264,7 +264,7 @@ static void sample_utilization(struct nvml_source *s, struct nvml_gpu *g, int64_
 					s, g, &list[i],
 					window_start(s, g, g->util_us, list[n - 1].time_us));
 		g->util_us = list[n - 1].time_us;
-	} else { /* up to the device's own newest sample, nobody did anything */
+	} else { /* no process was busy up to the newest sample of the device */
 		g->util_us = still_last(g->util_us > g->busy_us ? g->util_us : g->busy_us);
 	}
 	settle_busy(s, g, before_ns);

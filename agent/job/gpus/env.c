@@ -1,4 +1,4 @@
-/* env.c - see gpus/env.h. */
+/* env.c - CUDA_VISIBLE_DEVICES and the like; see gpus/env.h. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* env - the variables by which the vendors' runtimes are told which GPUs to use.
+/* env.h - the variables that tell the vendors' runtimes which GPUs to use.
  *
  * Pure. See docs/gpu.md for what each vendor documents.
  */
@@ -16,7 +16,7 @@ struct gpus_env {
 /* "NAME=value", or "NAME" alone: the job must not have it; NULL-terminated, one allocation that
  * the caller frees. NULL: no memory. */
 char **gpus_env(const struct gpus_env *e);
-/* The first variable of the user's that gives way to another value; NULL: none. */
+/* The first variable of the user that is replaced by another value; NULL: none. */
 const char *gpus_env_differs(char *const *ours, char *const *users);
 /* Is `variable` (NAME=value) one of them? */
 bool gpus_env_has(char *const *ours, const char *variable);

@@ -1,4 +1,4 @@
-/* gpus.c - see job_gpus.h. */
+/* gpus.c - choose, grant, drain and report the GPUs of jobs; see gpus/gpus.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,8 +17,7 @@ static int count(const struct node *n)
 	return n->gpu ? gpu_count(n->gpu) : 0;
 }
 
-/* Whole ones of which a part may be given are not, nor is what the inventory knows no model
- * of. */
+/* Not a GPU whose partitions are granted instead, and not one of unknown model. */
 static bool is_grantable(const struct gpu_device *d)
 {
 	return !d->is_partitioned && d->model[0];
@@ -30,8 +29,8 @@ static bool is_wanted(const struct gpu_device *d, const char *model)
 	       (*model ? !strcmp(d->model, model) : !gpus_is_part(d->model) && d->parent < 0);
 }
 
-/* Held by other jobs, until their last report is made. */
-static uint64_t taken(const struct node *n, const struct job *except)
+/* Allocated to other jobs, until their final report. */
+static uint64_t find_allocated(const struct node *n, const struct job *except)
 {
 	uint64_t bits = 0;
 
@@ -51,7 +50,7 @@ static void drain_note(const struct gpu_device *d, char *text, size_t size)
 
 #define SILENCE "gpus: the driver of the GPUs has not answered since "
 
-/* While the driver hangs no GPU is given, and one note says so. */
+/* While the driver hangs no GPU is granted, and one note says why. */
 static bool is_silent(struct node *n)
 {
 	char text[GPU_TEXT_MAX];
@@ -68,8 +67,8 @@ static bool is_silent(struct node *n)
 	return true;
 }
 
-/* Is it clean? What is not is drained, with a note. -ENODATA, nobody can tell: it counts as
- * clean, and the inventory's notes say so. */
+/* Is the GPU clean? If not it is drained, with a note. -ENODATA (it cannot be measured) counts as clean, and the
+ * inventory has a note about it. */
 static bool is_clean(struct node *n, int i)
 {
 	char begin[GPU_UUID_MAX + 160], text[GPU_TEXT_MAX];
@@ -90,7 +89,7 @@ static bool is_clean(struct node *n, int i)
 
 void job_gpus_tick(struct node *n)
 {
-	uint64_t look = n->gpus_drained & ~taken(n, NULL), before = n->gpus_drained;
+	uint64_t look = n->gpus_drained & ~find_allocated(n, NULL), before = n->gpus_drained;
 
 	for (int i = 0; i < count(n) && !is_silent(n); i++)
 		if (look & BIT(i) && is_clean(n, i))
@@ -104,7 +103,7 @@ void job_gpus_tick(struct node *n)
 
 size_t job_gpus_drained(struct node *n, struct admit_allocation *ret)
 {
-	uint64_t bits = n->gpus_drained & ~taken(n, NULL);
+	uint64_t bits = n->gpus_drained & ~find_allocated(n, NULL);
 	size_t found = 0;
 
 	for (int i = 0; i < count(n); i++) {
@@ -123,7 +122,7 @@ size_t job_gpus_drained(struct node *n, struct admit_allocation *ret)
 
 size_t job_gpus_describe(const struct node *n, struct sync_gpu *ret)
 {
-	uint64_t drained = n->gpus_drained & ~taken(n, NULL);
+	uint64_t drained = n->gpus_drained & ~find_allocated(n, NULL);
 	size_t k = 0;
 
 	for (int i = 0; i < count(n); i++) {
@@ -144,17 +143,17 @@ size_t job_gpus_describe(const struct node *n, struct sync_gpu *ret)
 
 /* ---- granting ---- */
 
-/* By the vendor's word, else by where the machine's topology has its bus. */
+/* As the vendor's library reports it, else by the bus in the machine's topology. */
 static int16_t numa_node(const struct node *n, const struct gpu_device *d)
 {
 	return d->numa_node >= 0 ? d->numa_node : place_gpu_node(n->topology, d->bus_id);
 }
 
-/* One choice among the free and not drained. 0: so many there are not. */
-static uint64_t choose(struct node *n, const struct job *j, const struct cpulist *spare)
+/* Choose among the free and not drained ones. 0: there are not enough. */
+static uint64_t choose_gpus(struct node *n, const struct job *j, const struct cpulist *spare)
 {
 	const struct resources *res = &j->s.request.res;
-	uint64_t out = taken(n, j) | n->gpus_drained, bits = 0;
+	uint64_t out = find_allocated(n, j) | n->gpus_drained, bits = 0;
 	struct place_gpus p = { .ncpus = res->ncpus, .ngpus = res->ngpus };
 	int index[GPU_DEVICES_MAX];
 
@@ -199,7 +198,7 @@ static int save_uuids(const struct node *n, struct job *j)
 	return 0;
 }
 
-static void fail(struct node *n, struct job *j)
+static void fail_without_gpus(struct node *n, struct job *j)
 {
 	const struct resources *res = &j->s.request.res;
 	uint64_t drained = n->gpus_drained;
@@ -226,11 +225,11 @@ int job_gpus_grant(struct node *n, struct job *j, const struct cpulist *spare)
 
 	if (j->s.request.res.ngpus <= 0 || j->gpus)
 		return 0;
-	do /* each turn drains one, or is the last */
-		bits = choose(n, j, spare);
+	do /* each round drains one, or is the last */
+		bits = choose_gpus(n, j, spare);
 	while (bits && !all_clean(n, bits));
 	if (!bits) {
-		fail(n, j);
+		fail_without_gpus(n, j);
 		return 1;
 	}
 	j->gpus = bits;
@@ -346,7 +345,9 @@ int job_gpus_watch(struct node *n, struct job *j, struct err *err)
 	}
 	r = n->gpus_hold ? devices_check(n->devices, err) : 0;
 	if (r == 1)
-		node_note(n, "gpus: the cgroup above the jobs was made anew, and gated anew");
+		node_note(
+			n,
+			"gpus: the cgroup above the jobs was made again, and its device gate attached again");
 	if (r >= 0)
 		r = devices_add(n->devices, &dj, err);
 	return r < 0 && r != -EEXIST ? err_prefix(err, r, "gpus") : 0;
@@ -360,8 +361,8 @@ void job_gpus_unwatch(struct node *n, struct job *j)
 		gpuwork_remove(n->gpuwork, j->s.cgroup_id);
 }
 
-/* No process of the job is left, so what its GPUs hold now is nobody's. */
-static void look_after(struct node *n, struct job *j)
+/* No process of the job is left, so memory that is still allocated on its GPUs is a leftover. */
+static void check_leftovers(struct node *n, struct job *j)
 {
 	char text[GPU_TEXT_MAX];
 
@@ -383,7 +384,7 @@ void job_gpus_finish(struct node *n, struct job *j)
 	    !j->s.note)
 		job_note(j, "%llu opens of GPUs that it was not granted were refused",
 			 (unsigned long long)c.n_refused);
-	look_after(n, j);
+	check_leftovers(n, j);
 }
 
 const char *job_gpus_model(const struct node *n, const struct job *j)

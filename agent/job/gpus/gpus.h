@@ -1,10 +1,10 @@
-/* gpus - which GPUs a job holds: chosen, opened to it, checked for leftovers, taken back.
+/* gpus.h - the GPUs of a job: choose them, open their devices to it, check them for leftovers, free them.
  *
  * A job's GPUs are a set of bits, i for gpu_device(n->gpu, i), and, as what survives the agent,
  * their uuids in j->s.gpus. A suspended job keeps them: its state is on the device.
  *
- * A GPU with leftovers (processes, memory) is drained: not given to jobs, and said in the
- * node's notes, until it is clean again.
+ * A GPU with leftovers (processes, memory) is drained: it is granted to no job, and a note of the
+ * node names it, until it is clean again.
  */
 #pragma once
 #include "agent/gpu/gpu.h"
@@ -12,11 +12,10 @@
 #include "agent/job/gpus/env.h"
 #include "agent/report/sync.h"
 
-/* The inventory, what jobs may have of it, and the device gate, which holds from
- * job_gpus_hold() on: until then, what an earlier agent left does. GPUs are worth less than
- * the node: what cannot be had is a note. */
+/* Open the inventory, what jobs may have of it, and the device gate, which is in force from job_gpus_hold() on; until
+ * then the gate of an earlier agent is. A failure is a note: the node works without GPUs. */
 void job_gpus_open(struct node *n);
-/* When all jobs of before are there again. */
+/* When all jobs are recovered. */
 void job_gpus_hold(struct node *n);
 void job_gpus_close(struct node *n);
 

@@ -1,4 +1,4 @@
-/* meter.c - see gpus/meter.h. */
+/* meter.c - sum up what the processes of jobs do on their GPUs; see gpus/meter.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,7 +32,7 @@ struct metered {
 struct gpu_meter {
 	int n;
 	bool has_lost; /* a process was not counted */
-	/* Of the look under way, by processes: it is not told by GPU. */
+	/* Of the sample in progress, by process: allocations are not known by GPU. */
 	bool has_alloc;
 	int64_t alloc_bytes, alloc_peak_bytes;
 	struct metered of[];
@@ -164,8 +164,8 @@ static void add_memory(struct metered *d, const struct gpu_process *p)
 		gpu_use_set(&d->use, &d->use.mem_peak_bytes, p->mem_peak_bytes);
 }
 
-/* Is a process that was not known the job's? One that is gone had the device for so short that
- * nobody saw it; but at the first look it is one of whoever held the device before. */
+/* Is a process that was not known the job's? One that is gone lived between two samples and
+ * belongs to the job; but at the first sample it belongs to the job that had the device before. */
 static bool is_foreign(const struct node *n, const struct job *j, const struct metered *d,
 		       pid_t pid)
 {
@@ -188,7 +188,7 @@ static struct metered *find_metered(struct node *n, int device, struct job **ret
 	return NULL;
 }
 
-/* A process on several GPUs is told with each of them, its allocations all together. */
+/* A process on several GPUs is reported with each of them, its allocations as one sum: count them once. */
 static void add_allocations(struct gpu_meter *m, const struct metered *d,
 			    const struct gpu_process *p)
 {
@@ -349,7 +349,7 @@ static void look(struct node *n, const struct job *last)
 	if (n_metered == 0)
 		return;
 	if (gpu_sample(n->gpu, now, on_process, n, &unused) < 0)
-		return; /* it has not answered: job_gpus.c says so */
+		return; /* the driver has not answered: gpus.c notes it */
 	for (struct job *j = n->jobs; j; j = j->next) {
 		if (!is_metered(j, last))
 			continue;

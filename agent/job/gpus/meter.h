@@ -1,11 +1,10 @@
-/* meter - what the processes of jobs made of the GPUs that these hold.
+/* meter.h - how much the processes of jobs use the GPUs allocated to them.
  *
- * The sampler tells what each process made of each device since it first saw it; a process
- * belongs to a job by its cgroup, one that is known only after its end to whoever holds the
- * device. Counters go on where the agent before left them (state_attempt.gpu_use).
+ * The GPU sampler reports what each process did on each device since it first saw the process. A process belongs
+ * to a job by its cgroup; one that is seen only after its end belongs to the job that has the device. Counters continue where an earlier agent left them (state_attempt.gpu_use).
  *
- * Idle is the time since a GPU last worked for the job; where busy time is not told, since it
- * last held memory of the job.
+ * Idle is the time since a GPU last worked for the job; where busy time is not known, since the job
+ * last had memory on it.
  */
 #pragma once
 #include "agent/job/job.h"

@@ -1,4 +1,4 @@
-/* open.c - the node's side of job_gpus.h: what GPUs there are, and what holds them. */
+/* open.c - open the GPU inventory and the device gate of the node; see gpus/gpus.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

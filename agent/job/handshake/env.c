@@ -1,4 +1,4 @@
-/* env.c - see handshake/env.h. */
+/* env.c - build the environment of a job's program; see handshake/env.h. */
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -120,8 +120,8 @@ struct offer {
 	const char *same_as; /* value NULL: that of this one */
 	bool on_one;	     /* to jobs on one node, too */
 };
-/* Without an ssh on the node Open MPI wants to be told of another agent also where it needs
- * none: it ends with "plm_rsh_agent: ssh : rsh ... could not be found". */
+/* Without an ssh on the node Open MPI needs the name of another launch agent even where it uses none: else it ends
+ * with "plm_rsh_agent: ssh : rsh ... could not be found". */
 static const struct offer offers[] = {
 	{ "OMPI_MCA_orte_default_hostfile", NULL, "REEVE_NODEFILE", false },
 	{ "OMPI_MCA_plm_rsh_agent", "reeve exec --rsh", NULL, true },

@@ -1,4 +1,4 @@
-/* gate.c - see handshake/handshake.h and agent/launch/plan.h. */
+/* handshake.c - the agent's side of the launcher handshake; see handshake/handshake.h and agent/launch/plan.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -135,7 +135,7 @@ static int send_plan(struct node *n, struct handshake *g, struct err *err)
 	char *data;
 	int r = 0;
 
-	if (!j->s.request.script && !j->s.request.argv) /* let go of once it ran */
+	if (!j->s.request.script && !j->s.request.argv) /* not kept in memory once it ran */
 		r = state_load_command(n->db, j->s.job, j->s.attempt, &j->s.request, err);
 	if (!r && j->s.request.stream && !job_is_sister(j))
 		r = job_output_create(j, g->pass, err);

@@ -1,4 +1,4 @@
-/* hosts.c - see handshake/hosts.h. */
+/* hosts.c - parse and format the node list of a job on several nodes; see handshake/hosts.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,5 +1,4 @@
-/* hosts - the nodes of a job on several of them, as a part of it is told and as programs
- * read them.
+/* hosts.h - the nodes of a job on several nodes: parse the list that each part gets, format it for programs.
  *
  * Pure. What comes is `hosts` of struct job_part: "n1=16,n2=16", node and cores of each part.
  */

@@ -1,4 +1,4 @@
-/* gate_plan.c - see handshake/make_plan.h. */
+/* make_plan.c - collect what the plan of a job says, and encode it; see handshake/make_plan.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "agent/job/handshake/make_plan.h"
@@ -24,13 +24,14 @@ uint64_t handshake_backstop(const struct job *j)
 	return (uint64_t)j->s.request.res.vmem_bytes + (UINT64_C(16) << 20);
 }
 
-/* A word to whoever set the runtimes' variables otherwise. */
+/* Note it when the user set the GPU runtimes' variables to other values. */
 static void note_gpu_env(struct job *j, char *const *gpu_env)
 {
 	const char *differs = gpus_env_differs(gpu_env, j->s.request.env);
 
 	if (differs)
-		job_note(j, "%.*s as submitted gave way to what the job was granted",
+		job_note(j,
+			 "%.*s as submitted was replaced by the GPUs that the job was granted",
 			 (int)strcspn(differs, "="), differs);
 }
 

@@ -1,4 +1,4 @@
-/* gate_plan - what the launcher in a job is told to run, and in which limits and
+/* make_plan.h - the plan that a launcher gets: what to run, and in which limits and
  * environment. */
 #pragma once
 #include "agent/job/job.h"

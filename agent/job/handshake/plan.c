@@ -1,4 +1,4 @@
-/* plan.c - see handshake/plan.h. */
+/* plan.c - encode the plan of a job; see handshake/plan.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* guards.c - see phase/attach.h. */
+/* attach.c - attach a job to the kernel side: its work cgroup, vmem, events, guard, sampler; see phase/attach.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -25,8 +25,8 @@ static int write_at(const char *dir, const char *file, const char *text, struct 
 	return 0;
 }
 
-/* systemd hands a delegated cgroup to the unit's user; its files, by which processes are moved
- * about, and what is made in it are nobody's but root's here. */
+/* systemd gives a delegated cgroup to the unit's user. The files that move processes, and the cgroups made in it, must
+ * belong to root alone. */
 static int keep_for_root(const char *cgroup, struct err *err)
 {
 	_cleanup_closedir_ DIR *d = opendir(cgroup);
@@ -45,9 +45,9 @@ static int keep_for_root(const char *cgroup, struct err *err)
 	return 0;
 }
 
-/* Whoever makes a cgroup owns its files: of one that the user made beforehand the processes
- * could be frozen, or, being threaded, not be killed as one. Nothing can be made by the user
- * any more once the unit's cgroup is root's. */
+/* The files of a cgroup belong to its maker. In a cgroup that the user made beforehand the user could freeze processes,
+ * or make it threaded, so that its processes cannot be killed at once. Once the unit's cgroup belongs to root the user
+ * can make no more. */
 static int remove_made_before(const char *cgroup, struct err *err)
 {
 	_cleanup_closedir_ DIR *d = opendir(cgroup);
@@ -73,19 +73,18 @@ static int remove_made_before(const char *cgroup, struct err *err)
 	return 0;
 }
 
-/* Libraries that bind a program's threads (hwloc, and with it the MPIs) look for its cores in
- * its own cgroup alone, not above: without these files there they take the whole node's. The
- * set is the unit's, also when that changes. Only when the process has moved on: below a cgroup
- * that has processes of its own and hands on a controller there are no domains (cgroup-v2.rst,
- * "Threads"). */
-static void show_cpuset(struct job *j, const char *cgroup)
+/* Libraries that bind threads (hwloc, and with it the MPIs) look for the cores of a program in its own cgroup only,
+ * not above: without cpuset files in "work" they would take the whole node. "work" follows the cpuset of the unit.
+ * Enable the controller only after the process has moved: a cgroup with processes of its own that enables a
+ * controller for its children can have no domain cgroups below it (cgroup-v2.rst, "Threads"). */
+static void enable_cpuset_in_work(struct job *j, const char *cgroup)
 {
 	char text[512];
 	struct err err;
 
 	if (manager_read(cgroup, "cgroup.controllers", text, sizeof(text), NULL) < 0 ||
 	    !strstr(text, "cpuset"))
-		return; /* check_set() has a word on that */
+		return; /* check_set() notes it */
 	if (write_at(cgroup, "cgroup.subtree_control", "+cpuset", &err) < 0)
 		job_note(j, "its programs do not see which cores they have: %.150s", err.text);
 }
@@ -105,14 +104,14 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 		return r;
 	if (mkdir(work, 0755) < 0 && errno != EEXIST)
 		return err_set(err, -errno, "make %s: %m", work);
-	if (chmod(work, 0755) < 0) /* a job reads its own limits; the umask would forbid it */
+	if (chmod(work, 0755) < 0) /* jobs read their own limits; the umask would forbid that */
 		return err_set(err, -errno, "chmod %s: %m", work);
 	snprintf(text, sizeof(text), "%" PRId32, pid);
 	r = pid ? write_at(work, "cgroup.procs", text, err) : 0;
 	if (r < 0)
 		return r;
 	if (pid)
-		show_cpuset(j, cgroup);
+		enable_cpuset_in_work(j, cgroup);
 	snprintf(path, sizeof(path), "%s/cgroup.kill", work);
 	if (j->kill_fd < 0)
 		j->kill_fd = open(path, O_WRONLY | O_CLOEXEC);
@@ -142,8 +141,7 @@ int job_cpus_in_force(const struct job *j)
 {
 	int r = is_set(j, "cpuset.cpus.effective", &j->s.cpus, NULL);
 
-	/* No cpuset controller: the manager's status says so, and there is nothing to wait for.
-	 */
+	/* No cpuset controller: the manager's status tells that, and there is nothing to wait for. */
 	return r == 1 || r == -ENOENT;
 }
 
@@ -203,7 +201,7 @@ static int check_limits(struct job *j, struct err *err)
 	return r;
 }
 
-/* systemd starts a unit all the same where the kernel refuses it an IPC namespace. */
+/* Where the kernel refuses an IPC namespace, systemd starts the unit without one. */
 static void check_ipc(struct job *j, int32_t pid)
 {
 	struct stat its, ours;
@@ -289,7 +287,7 @@ int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err)
 		r = watch_vmem(n, j, err);
 	if (!r)
 		r = watch_rest(n, j, err);
-	j->is_attached = true; /* what was added in part is removed as a whole */
+	j->is_attached = true; /* job_detach() also removes a part */
 	return r;
 }
 

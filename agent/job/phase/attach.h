@@ -1,24 +1,22 @@
-/* guards.h - put a job under every guard before it runs, and take it away afterwards.
+/* attach.h - attach a job to the kernel side that limits and measures it, before it runs; detach it afterwards.
  *
- * The user's processes live in a cgroup of their own, "work", inside the unit's. So what
- * counts them (vmem) never sees what systemd runs in the unit besides, and the kill switch
- * ends the job without ending the writer of its final record.
+ * The user's processes are in a cgroup "work" below the unit's. So vmem never counts what systemd itself runs in the
+ * unit, and cgroup.kill of "work" ends the job without ending the writer of its final record.
  */
 #pragma once
 #include "agent/job/job.h"
 
 #define JOB_WORK_CGROUP "work"
 
-/* `pid` is the launcher, to be moved into "work"; 0 after a restart of the agent. Checks by
- * reading back that cores, memory and processes are bounded as wanted. 0, or < 0 with the
- * sentence why this job cannot be held here. Done twice, it changes nothing. */
+/* `pid` is the launcher, which is moved into "work"; 0 after a restart of the agent. Reads the limits of cores,
+ * memory and processes back from the kernel. 0, or < 0 with the reason why the limits of this job are not in force.
+ * Idempotent. */
 int job_attach(struct node *n, struct job *j, int32_t pid, struct err *err);
-/* After a restart, for a job whose cgroup may be gone: what the kernel's tables still hold of
- * it (that vmem was exceeded, its peak) is found by the job's number, so that it can be read
- * and taken out. */
+/* After a restart, for a job whose cgroup may be gone: find its entry in the vmem table by its job id, so that the
+ * latched excess and the peak can be read and the entry removed. */
 void job_attach_remains(struct node *n, struct job *j);
 void job_detach(struct node *n, struct job *j);
-/* Are the cores in force that j->s.cpus names? 1 yes, 0 not yet. */
+/* Has the kernel applied the cores of j->s.cpus? 1 yes, 0 not yet. */
 int job_cpus_in_force(const struct job *j);
-/* The kernel's account of frozen time into the job's clock, and whether it is frozen now. */
+/* Read the frozen time from the kernel into the job's clock, and whether the job is frozen now. */
 void job_sync_clock(struct node *n, struct job *j);

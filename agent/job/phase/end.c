@@ -1,4 +1,4 @@
-/* end.c - see phase/end.h. */
+/* end.c - phases FINAL to REPORT: final record, last figures, end message, cleanup, final report; see phase/end.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -19,9 +19,9 @@
 #include "common/log.h"
 #include "common/time_units.h"
 
-#define PATIENCE_S 5 /* for a record of a unit that is gone already */
+#define PATIENCE_S 5 /* how long to wait for the final record of a unit that is gone */
 
-/* The unit must be over before its record is final. 1: it is; 0: look again later. */
+/* The final record is complete only when the unit has ended. 1: it has; 0: check again later. */
 static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *ret_have)
 {
 	struct manager_id id = { j->s.job, j->s.attempt };
@@ -50,7 +50,8 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 	return node_now_ns() >= j->waits_until_ns;
 }
 
-/* What the agent saw is better than what the record tells; exit status and signal are its. */
+/* The reason that the agent latched is better than the one in the record; exit status and signal come from the
+ * record. */
 static void decide_end(struct node *n, struct job *j, const struct final *f)
 {
 	struct job_end seen, told, setup = { 0 };
@@ -78,12 +79,12 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 	state_end_set(&j->s, &seen);
 	if (f->pids_max > 0 && !j->s.note)
 		job_note(j,
-			 "the job reached its bound of %lld processes and threads; further "
+			 "the job reached its limit of %lld processes and threads; further "
 			 "ones were refused",
 			 (long long)j->s.request.res.pids);
 }
 
-static void no_record(struct job *j)
+static void end_without_record(struct job *j)
 {
 	if (j->s.end.kind != END_NONE)
 		return;
@@ -100,7 +101,7 @@ static void stop_clock(struct node *n, struct job *j, const struct final *f)
 	j->is_frozen = false;
 }
 
-static void say(struct node *n, struct job *j)
+static void write_end_message(struct node *n, struct job *j)
 {
 	char text[REASON_TEXT_MAX];
 	struct job_end end;
@@ -127,10 +128,10 @@ int job_finish(struct node *n, struct job *j)
 	if (have)
 		decide_end(n, j, &f);
 	else
-		no_record(j);
+		end_without_record(j);
 	j->s.clock.ended_ns = have ? f.realtime_ns : node_realtime_ns();
 	job_due_set(j, DUE_CLOCK, JOB_DUE_NEVER);
-	say(n, j);
+	write_end_message(n, j);
 	job_gpus_finish(n, j);
 	job_detach(n, j);
 	n->ops->forget(n->manager, (struct manager_id){ j->s.job, j->s.attempt }, NULL);
@@ -198,7 +199,7 @@ int job_report_final(struct node *n, struct job *j)
 
 	if (r < 0)
 		log_job(LOG_ERR, j->s.job, "report", "%s", err.text);
-	if (r) /* until it is saved, the record may be needed again */
+	if (r) /* the record may be needed again until the report is saved */
 		job_act_after(j, 1000);
 	else
 		final_remove(n->final_dir, j->s.job, j->s.attempt);
@@ -206,7 +207,7 @@ int job_report_final(struct node *n, struct job *j)
 		return 0;
 	if (n->uplink)
 		uplink_kick(n->uplink);
-	/* Cores are free: perhaps another waits for them. */
+	/* Its cores are free: a suspended job may wait for them. */
 	for (struct job *i = n->jobs; i; i = i->next)
 		if (i->phase == PHASE_RUNNING && cpulist_is_empty(&i->s.cpus))
 			job_act_after(i, 0);

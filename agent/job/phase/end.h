@@ -1,4 +1,4 @@
-/* end.h - from the last process to the acknowledged report; nothing of the job is left. */
+/* end.h - the phases after the last process has ended, up to the acknowledged final report. */
 #pragma once
 #include "agent/job/job.h"
 
@@ -8,5 +8,5 @@ int job_clean(struct node *n, struct job *j);	     /* CLEANUP */
 int job_report_final(struct node *n, struct job *j); /* REPORT */
 /* The controller has the final report: forget the job. *j is freed. */
 void job_settle(struct node *n, struct job *j);
-/* Directories of jobs that nobody knows (of a lost database): removed. */
+/* Remove the directories of jobs that are in no database (for example after its loss). */
 void job_sweep_jobfs(struct node *n);

@@ -1,4 +1,4 @@
-/* sentence.c - see phase/end_message.h. */
+/* end_message.c - append the end message to the job's error file, in a child process; see phase/end_message.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -12,7 +12,7 @@
 #include "agent/job/phase/end_message.h"
 #include "common/log.h"
 
-static bool become(const struct job *j)
+static bool become_user(const struct job *j)
 {
 	const struct request *q = &j->s.request;
 	struct passwd *pw = getpwuid(q->uid);
@@ -23,12 +23,12 @@ static bool become(const struct job *j)
 }
 
 /* In the child. */
-static void append(const struct job *j, const char *text)
+static void append_message(const struct job *j, const char *text)
 {
 	_cleanup_close_ int fd = -1;
 	struct stat st;
 
-	if (!become(j))
+	if (!become_user(j))
 		return;
 	fd = open(j->s.err_path,
 		  O_WRONLY | O_APPEND | O_NOFOLLOW | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
@@ -53,18 +53,18 @@ void end_message_write(struct node *n, struct job *j, const char *text)
 	sd_event_source *s;
 	pid_t pid;
 
-	/* Whoever watches a stream reads the sentence from the controller, once. */
+	/* A user who follows the stream gets the end message from the controller. */
 	if (!j->s.err_path || j->s.request.stream)
 		return;
 	pid = fork();
 	if (pid == 0) {
-		append(j, text);
+		append_message(j, text);
 		_exit(0);
 	}
 	if (pid < 0) {
-		log_job(LOG_WARNING, j->s.job, "say", "fork: %m");
+		log_job(LOG_WARNING, j->s.job, "end", "cannot write the end message: fork: %m");
 		return;
 	}
 	if (sd_event_add_child(n->event, &s, pid, WEXITED, on_child, NULL) < 0)
-		log_job(LOG_WARNING, j->s.job, "say", "cannot watch process %d", (int)pid);
+		log_job(LOG_WARNING, j->s.job, "end", "cannot watch process %d", (int)pid);
 }

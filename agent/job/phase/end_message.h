@@ -1,7 +1,7 @@
-/* sentence.h - the sentence about a job's end, at the end of the job's own error file. */
+/* end_message.h - the end message: one line at the end of the job's error file that says why the job ended. */
 #pragma once
 #include "agent/job/job.h"
 
-/* Appended with the user's rights by a child process (the file may be on a slow or dead
- * network file system), and only to the very file that the launcher opened. */
+/* A child process appends it with the user's rights (the file may be on a slow or dead network file system), and only
+ * to the same file that the launcher opened (device and inode). */
 void end_message_write(struct node *n, struct job *j, const char *text);

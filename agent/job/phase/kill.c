@@ -31,8 +31,8 @@ void job_kill_now(struct job *j)
 		log_job(LOG_ERR, j->s.job, "kill", "write cgroup.kill: %s", strerror(-r));
 }
 
-/* It was suspended and its cores given away: it may not run for its TERM. Killed before it is
- * thawed, it does not run at all; without cgroup.kill that cannot be had. */
+/* The cores of a suspended job belong to other jobs now, so it must not run to handle SIGTERM: kill it before it is
+ * thawed. That needs cgroup.kill. */
 static bool may_not_run(const struct job *j)
 {
 	return j->is_frozen && cpulist_is_empty(&j->s.cpus) && j->kill_fd >= 0;
@@ -47,8 +47,9 @@ void job_terminate(struct node *n, struct job *j)
 		return;
 	j->is_killing = true;
 	if (may_not_run(j)) {
-		job_note(j,
-			 "ended without SIGTERM: it was suspended, and its cores are others'");
+		job_note(
+			j,
+			"ended without SIGTERM: it was suspended, and its cores are allocated to other jobs");
 		job_kill_now(j);
 	} else if (n->ops->signal(n->manager, id, SIGTERM, &err) < 0) {
 		log_job(LOG_WARNING, j->s.job, "kill", "%s", err.text);

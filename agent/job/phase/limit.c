@@ -1,4 +1,4 @@
-/* limit.c - see phase/limit.h. */
+/* limit.c - a limit was reached: kill, latch the reason, list the processes; see phase/limit.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -15,13 +15,13 @@
 
 _Static_assert(CLOCK_NEVER == JOB_DUE_NEVER, "a clock that never ends is never due");
 
-struct hit {
+struct limit_hit {
 	enum limit_kind limit;
 	int64_t requested, reached;
 };
 
-/* The first reason stays: what follows are its consequences. */
-static bool latch(struct job *j, struct hit h)
+/* Only the first reason counts: later ones are its consequences. */
+static bool latch_limit(struct job *j, struct limit_hit h)
 {
 	struct job_end end = { .kind = END_LIMIT,
 			       .exit_status = -1,
@@ -37,8 +37,8 @@ static bool latch(struct job *j, struct hit h)
 	return true;
 }
 
-/* A process calls itself what it likes, in any bytes (prctl(2), PR_SET_NAME). */
-static void take_name(struct reason_proc *p, const char *comm)
+/* A process chooses its name, in any bytes (prctl(2), PR_SET_NAME). */
+static void copy_name(struct reason_proc *p, const char *comm)
 {
 	utf8_copy(p->comm, sizeof(p->comm), comm, sizeof(p->comm));
 }
@@ -55,12 +55,11 @@ static void add_processes(struct node *n, struct job *j)
 	for (size_t i = 0; i < count && i < REASON_PROCS_MAX; i++) {
 		why->procs[i].pid = (int32_t)list[i].pid;
 		why->procs[i].bytes = (int64_t)list[i].bytes;
-		take_name(&why->procs[i], list[i].comm);
+		copy_name(&why->procs[i], list[i].comm);
 	}
 }
 
-/* The one that exceeded may be gone before its job could be listed: it is named all the same.
- */
+/* The process that exceeded the limit may be gone before the job was listed: name it anyway. */
 static void add_offender(struct job *j, const struct vmem_excess *x)
 {
 	struct reason *why = j->s.end.reason;
@@ -69,7 +68,7 @@ static void add_offender(struct job *j, const struct vmem_excess *x)
 		return;
 	why->n_procs = 1;
 	why->procs[0] = (struct reason_proc){ .pid = (int32_t)x->tgid, .bytes = -1 };
-	take_name(&why->procs[0], x->comm);
+	copy_name(&why->procs[0], x->comm);
 }
 
 static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *comm)
@@ -81,11 +80,11 @@ static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *c
 	why->n_procs = 1;
 	why->procs[0].pid = pid;
 	why->procs[0].bytes = bytes;
-	take_name(&why->procs[0], comm);
+	copy_name(&why->procs[0], comm);
 }
 
-/* Journal now, all else with the end of the job. */
-static void tell(struct job *j)
+/* Log the reason now; the end message and the report follow in PHASE_FINAL. */
+static void log_limit(struct job *j)
 {
 	char text[REASON_TEXT_MAX];
 	struct job_end end;
@@ -111,12 +110,12 @@ static struct job *by_id(struct node *n, int64_t id)
 	return NULL;
 }
 
-/* What has no entry in the table of address spaces is not counted: it may not run. */
+/* An address space without an entry in the vmem table is not counted, so its process must not run. */
 static void latch_no_room(struct node *n, struct job *j, int64_t n_spaces)
 {
 	struct vmem_room room;
 
-	if (!latch(j, (struct hit){ LIMIT_PIDS, j->s.request.res.pids, n_spaces }))
+	if (!latch_limit(j, (struct limit_hit){ LIMIT_PIDS, j->s.request.res.pids, n_spaces }))
 		return;
 	vmem_room(n->vmem, &room);
 	job_note(
@@ -125,7 +124,7 @@ static void latch_no_room(struct node *n, struct job *j, int64_t n_spaces)
 		"the job had %" PRId64 ", all jobs %" PRIu64 " of %" PRIu64,
 		n_spaces - 1, room.held_spaces, room.max_spaces);
 	add_processes(n, j);
-	tell(j);
+	log_limit(j);
 }
 
 void limit_on_vmem(void *ctx, const struct vmem_excess *x)
@@ -146,12 +145,12 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 		return;
 	}
 	job_kill_now(j);
-	if (!latch(j, (struct hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes,
-				    (int64_t)x->reached_bytes }))
+	if (!latch_limit(j, (struct limit_hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes,
+						(int64_t)x->reached_bytes }))
 		return;
 	add_processes(n, j);
 	add_offender(j, x);
-	tell(j);
+	log_limit(j);
 }
 
 void limit_on_oom(void *ctx, const struct events_oom *oom)
@@ -170,12 +169,13 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 		job_act_after(j, 0);
 		return;
 	}
-	if (!latch(j, (struct hit){ LIMIT_MEM, j->s.mem_max_bytes,
-				    oom->usage_bytes ? (int64_t)oom->usage_bytes : -1 }))
+	if (!latch_limit(
+		    j, (struct limit_hit){ LIMIT_MEM, j->s.mem_max_bytes,
+					   oom->usage_bytes ? (int64_t)oom->usage_bytes : -1 }))
 		return;
 	add_process(j, oom->pid, oom->victim_rss_bytes ? (int64_t)oom->victim_rss_bytes : -1,
 		    oom->comm);
-	tell(j);
+	log_limit(j);
 }
 
 void limit_on_quota(void *ctx, const struct guard_quota *q)
@@ -183,7 +183,7 @@ void limit_on_quota(void *ctx, const struct guard_quota *q)
 	struct node *n = ctx;
 	struct job *j = by_id(n, q->job);
 	bool is_files = q->kind == GUARD_INODES;
-	struct hit h = { is_files ? LIMIT_JOBFS_FILES : LIMIT_JOBFS, 0, -1 };
+	struct limit_hit h = { is_files ? LIMIT_JOBFS_FILES : LIMIT_JOBFS, 0, -1 };
 	struct jobfs_usage u;
 
 	if (!j)
@@ -192,10 +192,10 @@ void limit_on_quota(void *ctx, const struct guard_quota *q)
 	h.requested = is_files ? j->s.jobfs.limit_files : j->s.request.res.jobfs_bytes;
 	if (n->jobfs && jobfs_usage(n->jobfs, &j->s.jobfs, &u, NULL) == 0)
 		h.reached = is_files ? u.files : u.bytes;
-	if (!latch(j, h))
+	if (!latch_limit(j, h))
 		return;
 	add_process(j, q->pid, -1, q->comm);
-	tell(j);
+	log_limit(j);
 }
 
 void limit_on_denied(void *ctx, const struct guard_denied *d)
@@ -216,7 +216,7 @@ void limit_on_denied(void *ctx, const struct guard_denied *d)
 			 d->pid, d->comm);
 }
 
-/* Only root can move it: not the job's doing, so the job lives; but nobody may miss it. */
+/* Only root can move a process out of a job, so the job is not killed; but a note says that it happened. */
 void limit_on_left(void *ctx, const struct guard_left *l)
 {
 	struct job *j = by_id(ctx, l->job);
@@ -239,20 +239,20 @@ static void check_pids(struct node *n, struct job *j)
 	if (n->conf->pids_action == CONFIG_PIDS_CONTAIN) {
 		if (!j->s.note)
 			job_note(j,
-				 "the job reached its bound of %" PRId64
+				 "the job reached its limit of %" PRId64
 				 " processes and threads; further ones were refused",
 				 j->s.request.res.pids);
 		return;
 	}
 	job_kill_now(j);
-	if (!latch(j, (struct hit){ LIMIT_PIDS, j->s.request.res.pids,
-				    j->s.request.res.pids + 1 }))
+	if (!latch_limit(j, (struct limit_hit){ LIMIT_PIDS, j->s.request.res.pids,
+						j->s.request.res.pids + 1 }))
 		return;
 	add_processes(n, j);
-	tell(j);
+	log_limit(j);
 }
 
-/* Where no event tells of a full disk, a look at each measurement does. */
+/* Where the kernel sends no event for a full disk, each sample checks it. */
 static void check_jobfs(struct node *n, struct job *j)
 {
 	struct guard_quota q = { .job = j->s.job };
@@ -292,9 +292,9 @@ void limit_check_clock(struct node *n, struct job *j)
 		limit_arm_clock(n, j);
 		return;
 	}
-	if (latch(j, (struct hit){ LIMIT_WALLTIME, limit_s, running_ns / S_NS })) {
+	if (latch_limit(j, (struct limit_hit){ LIMIT_WALLTIME, limit_s, running_ns / S_NS })) {
 		add_processes(n, j);
-		tell(j);
+		log_limit(j);
 	}
 }
 
@@ -306,14 +306,14 @@ void limit_arm_clock(struct node *n, struct job *j)
 			    clock_deadline_ns(&j->clock, j->s.request.res.walltime_s));
 }
 
-/* The kernel side latched the excess; it is delivered by the next dispatch, or was already
- * but the agent died before it could save it. */
+/* The kernel side latched the excess: the next dispatch delivers it, or it was delivered and the agent died before it
+ * could save the reason. */
 void limit_read_latches(struct node *n, struct job *j)
 {
 	struct vmem_usage u;
 
 	if (j->is_attached)
-		vmem_dispatch(n->vmem, NULL); /* with what the kernel knows of it */
+		vmem_dispatch(n->vmem, NULL); /* delivers what is latched */
 	if (j->s.end.kind != END_NONE || !j->is_attached ||
 	    vmem_read(n->vmem, j->work_id, &u, NULL) < 0 || !u.is_exceeded)
 		return;
@@ -323,7 +323,7 @@ void limit_read_latches(struct node *n, struct job *j)
 	}
 	if (j->s.request.vmem_policy == VMEM_POLICY_DENY)
 		return;
-	latch(j,
-	      (struct hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes, (int64_t)u.peak_bytes });
+	latch_limit(j, (struct limit_hit){ LIMIT_VMEM, j->s.request.res.vmem_bytes,
+					   (int64_t)u.peak_bytes });
 	add_processes(n, j);
 }

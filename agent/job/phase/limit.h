@@ -1,20 +1,20 @@
-/* limit.h - what happens at a limit: the kill first, the reason after, once. */
+/* limit.h - a job reached a limit: kill it first, then latch the reason, once. */
 #pragma once
 #include "agent/job/job.h"
 
-/* Callbacks of the doors; ctx is the node. */
+/* Callbacks of vmem, events and guard; ctx is the node. */
 void limit_on_vmem(void *ctx, const struct vmem_excess *x);
 void limit_on_oom(void *ctx, const struct events_oom *oom);
 void limit_on_quota(void *ctx, const struct guard_quota *q);
 void limit_on_denied(void *ctx, const struct guard_denied *d);
 void limit_on_left(void *ctx, const struct guard_left *l);
 
-/* What no event tells, once a measurement: forks refused at the bound, jobfs full where the
- * kernel side cannot say so. */
+/* Limits for which there is no event, checked with each sample: forks refused by pids.max, and a full jobfs where the
+ * kernel sends no quota event. */
 void limit_check_sampled(struct node *n, struct job *j);
-/* (Re)arm the walltime for the present state of the clock. */
+/* Arm the walltime again for the present state of the clock. */
 void limit_arm_clock(struct node *n, struct job *j);
-/* When it is due: walltime over, or the grace after TERM. */
+/* When the clock is due: the walltime has passed, or the grace after TERM. */
 void limit_check_clock(struct node *n, struct job *j);
-/* Why nobody asked: reason from latched kernel state of a job that ended without the agent. */
+/* For a job that ended while the agent was away: take the reason from the excess latched in the kernel. */
 void limit_read_latches(struct node *n, struct job *j);

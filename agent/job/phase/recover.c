@@ -1,4 +1,4 @@
-/* recover.c - see phase/recover.h. */
+/* recover.c - after a restart of the agent: load the jobs from the store and find the units that run; see phase/recover.h. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,26 +14,26 @@
 #include "common/log.h"
 #include "common/time_units.h"
 
-/* A job without readable state is given up in words; its unit, if any, is ended. */
-static void take_bad(struct job *j, const struct err *err)
+/* A job with damaged state fails with that reason; its unit, if any, is ended. */
+static void fail_damaged(struct job *j, const struct err *err)
 {
 	job_fail(j, "the agent's record of this job is damaged: %.150s", err->text);
 	manager_name((struct manager_id){ j->s.job, j->s.attempt }, j->s.unit);
 	j->phase = PHASE_FINAL;
 }
 
-static void take_order(struct job *j)
+static void restore_order(struct job *j)
 {
 	const char *w = j->s.wanted;
 
 	if (job_desired_parse(w, &j->order) < 0)
 		j->order = DESIRED_RUN;
-	/* It was to go on, and on which cores was not yet in force: choose again. */
+	/* It was being resumed and its new cores were not yet applied: choose again. */
 	if (!strcmp(w, "resume"))
 		memset(&j->s.cpus, 0, sizeof(j->s.cpus));
 }
 
-static void take_clock(struct node *n, struct job *j)
+static void restore_clock(struct node *n, struct job *j)
 {
 	const struct state_clock *c = &j->s.clock;
 
@@ -55,30 +55,30 @@ static int on_row(void *ctx, struct state_attempt *a, bool bad, const struct err
 	if (!bad)
 		state_attempt_take(&j->s, a);
 	if (bad || job_phase_parse(j->s.step, &j->phase) < 0) {
-		take_bad(j, err);
+		fail_damaged(j, err);
 		return 0;
 	}
-	take_order(j);
-	take_clock(n, j);
+	restore_order(j);
+	restore_clock(n, j);
 	job_gpus_recover(n, j);
 	return 0;
 }
 
-/* The node was booted anew under it: charged to the last figures, jobfs removed. */
-static void take_lost(struct node *n, struct job *j)
+/* The node was rebooted while the job was here: it is charged up to its last figures, and its directory is removed. */
+static void end_lost(struct node *n, struct job *j)
 {
 	char text[160];
 
-	snprintf(text, sizeof(text), "node %s was booted anew", n->conf->node);
+	snprintf(text, sizeof(text), "node %s was rebooted", n->conf->node);
 	if (j->s.end.kind == END_NONE)
 		job_latch_end(j, END_NODE_LOST, text);
 	j->s.unit[0] = '\0';
 	j->s.clock.ended_ns = node_realtime_ns();
-	log_job(LOG_WARNING, j->s.job, "lost", "node was booted anew while the job was here");
+	log_job(LOG_WARNING, j->s.job, "lost", "the node was rebooted while the job was here");
 	j->phase = PHASE_CLEANUP;
 }
 
-static void guard_again(struct node *n, struct job *j)
+static void attach_again(struct node *n, struct job *j)
 {
 	char path[MANAGER_PATH_MAX];
 	struct err err;
@@ -86,7 +86,7 @@ static void guard_again(struct node *n, struct job *j)
 	manager_path(n->ops->parent(n->manager), (struct manager_id){ j->s.job, j->s.attempt },
 		     path);
 	if (access(path, F_OK) < 0) {
-		job_attach_remains(n, j); /* over: FINAL finds its record */
+		job_attach_remains(n, j); /* it has ended: FINAL reads its record */
 		return;
 	}
 	if (job_attach(n, j, 0, &err) < 0) {
@@ -101,16 +101,16 @@ static void guard_again(struct node *n, struct job *j)
 	log_job(LOG_INFO, j->s.job, "adopt", "found again");
 }
 
-static void take_up(struct node *n, struct job *j)
+static void recover_job(struct node *n, struct job *j)
 {
 	bool is_here = !strcmp(j->s.clock.boot, n->boot) || !j->s.clock.boot[0];
 	char path[MANAGER_PATH_MAX];
 
 	if (j->phase > PHASE_PREPARE && j->phase < PHASE_CLEANUP && j->s.unit[0] && !is_here) {
-		take_lost(n, j);
+		end_lost(n, j);
 	} else if (j->phase == PHASE_RUNNING || j->phase == PHASE_UNIT) {
 		if (j->s.unit[0])
-			guard_again(n, j);
+			attach_again(n, j);
 		manager_path(n->ops->parent(n->manager),
 			     (struct manager_id){ j->s.job, j->s.attempt }, path);
 		if (j->phase == PHASE_RUNNING && access(path, F_OK) < 0)
@@ -124,7 +124,7 @@ static void take_up(struct node *n, struct job *j)
 	job_enter_phase(j, j->phase);
 }
 
-static int read_set(const char *path, const char *file, struct cpulist *ret)
+static int read_cpulist(const char *path, const char *file, struct cpulist *ret)
 {
 	char text[CPULIST_TEXT_MAX];
 
@@ -134,7 +134,7 @@ static int read_set(const char *path, const char *file, struct cpulist *ret)
 }
 
 /* Start of a process in CLOCK_BOOTTIME, proc(5) "starttime"; 0: it is gone. */
-static int64_t started_ns(int32_t pid)
+static int64_t read_start_ns(int32_t pid)
 {
 	char path[64], text[1024], *p;
 	long long ticks = 0;
@@ -142,7 +142,7 @@ static int64_t started_ns(int32_t pid)
 	snprintf(path, sizeof(path), "/proc/%d", pid);
 	if (manager_read(path, "stat", text, sizeof(text), NULL) < 0)
 		return 0;
-	p = strrchr(text, ')'); /* the command may hold blanks */
+	p = strrchr(text, ')'); /* the command may contain blanks */
 	for (int field = 3; p && field <= 22; field++)
 		p = strchr(p + 1, ' ');
 	if (p)
@@ -161,7 +161,7 @@ static void find_start(struct job *j, const char *path)
 	snprintf(procs, sizeof(procs), "%s/work/cgroup.procs", path);
 	f = fopen(procs, "re");
 	while (f && fscanf(f, "%d", &pid) == 1) {
-		int64_t at_ns = started_ns(pid);
+		int64_t at_ns = read_start_ns(pid);
 
 		if (at_ns && (!first_ns || at_ns < first_ns)) {
 			first_ns = at_ns;
@@ -196,13 +196,13 @@ int job_recover_unknown(struct node *n, struct job *j)
 	if (j->s.jobfs.projid || !manager_is_populated(work))
 		return 0;
 	manager_name(id, j->s.unit);
-	read_set(path, "cpuset.cpus.effective", &j->s.cpus);
-	read_set(path, "cpuset.mems.effective", &j->s.mem_nodes);
+	read_cpulist(path, "cpuset.cpus.effective", &j->s.cpus);
+	read_cpulist(path, "cpuset.mems.effective", &j->s.mem_nodes);
 	if (manager_read(path, "memory.max", text, sizeof(text), NULL) == 0)
 		j->s.mem_max_bytes = strtoll(text, NULL, 10);
 	find_jobfs(n, j);
 	find_start(j, path);
-	guard_again(n, j);
+	attach_again(n, j);
 	job_sync_clock(n, j);
 	job_note(j, "found again without the agent's record of it");
 	return 1;
@@ -219,7 +219,7 @@ static void note_found(struct node *n, struct manager_id id)
 		realloc(n->found, (n->n_found + 1) * sizeof(struct manager_id));
 
 	if (!more)
-		return; /* it stays as it is: nobody knows it, nobody kills it */
+		return; /* it keeps running unlisted */
 	n->found = more;
 	n->found[n->n_found++] = id;
 }
@@ -237,7 +237,7 @@ static void on_cgroup(void *ctx, struct manager_id id)
 		"the kernel's limits until the controller says what it is");
 }
 
-/* Over: its record and its disk go too, as nobody else will see to them. */
+/* It has ended: remove its record and its directory too, since no job does. */
 static bool is_over(struct node *n, struct manager_id id)
 {
 	char path[MANAGER_PATH_MAX];
@@ -305,7 +305,7 @@ int job_recover_all(struct node *n, struct err *err)
 		return r;
 	for (struct job *j = n->jobs, *next; j; j = next) {
 		next = j->next;
-		take_up(n, j);
+		recover_job(n, j);
 	}
 	if (vmem_origin(n->vmem) == VMEM_REBUILT)
 		node_note(n,

@@ -1,4 +1,4 @@
-/* start.c - see phase/start.h. */
+/* start.c - phases PREPARE and UNIT: admit, choose cores and GPUs, make the job's disk, start the unit; see phase/start.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,8 +8,8 @@
 #include "agent/job/phase/start.h"
 #include "common/log.h"
 
-/* A suspended job, and one that only waits for its output to be taken, needs no cores. */
-static bool holds_cores(const struct job *j)
+/* A suspended job has no cores, and a job in DRAIN needs none. */
+static bool has_cores(const struct job *j)
 {
 	return j->phase != PHASE_DRAIN && !cpulist_is_empty(&j->s.cpus);
 }
@@ -35,7 +35,7 @@ int job_list_allocations(struct node *n, const struct job *except,
 		allocations[count++] = (struct admit_allocation){
 			.job = j->s.job,
 			.attempt = j->s.attempt,
-			.phase = holds_cores(j) ? ADMIT_ACTIVE : ADMIT_SUSPENDED,
+			.phase = has_cores(j) ? ADMIT_ACTIVE : ADMIT_SUSPENDED,
 			.res = j->s.request.res,
 		};
 		model = job_gpus_model(n, j);
@@ -49,7 +49,7 @@ int job_list_allocations(struct node *n, const struct job *except,
 	return 0;
 }
 
-/* The controller counts no processes: a job that only lacks these for now waits here. */
+/* The controller does not count processes: a job that lacks only processes waits on the node. */
 static bool lacks_only_pids(const struct admit_node *node, const struct resources *want)
 {
 	struct resources rest = *want;
@@ -64,7 +64,7 @@ static bool lacks_only_pids(const struct admit_node *node, const struct resource
 #define PREPARE_WAITS 2
 #define PREPARE_AGAIN_MS 1000
 
-static int admit(struct node *n, struct job *j)
+static int admit_job(struct node *n, struct job *j)
 {
 	_cleanup_free_ struct admit_allocation *allocations = NULL;
 	struct admit_node node = { .capacity = n->capacity };
@@ -96,11 +96,11 @@ static int admit(struct node *n, struct job *j)
 	return 1;
 }
 
-static void spare_cpus(struct node *n, const struct job *except, struct cpulist *ret)
+static void find_free_cpus(struct node *n, const struct job *except, struct cpulist *ret)
 {
 	*ret = n->cpus;
 	for (struct job *j = n->jobs; j; j = j->next)
-		if (j != except && holds_cores(j) && j->phase < PHASE_DRAIN)
+		if (j != except && has_cores(j) && j->phase < PHASE_DRAIN)
 			cpulist_remove(ret, &j->s.cpus);
 }
 
@@ -111,7 +111,7 @@ int job_place(struct node *n, struct job *j)
 	struct place p;
 	int r;
 
-	spare_cpus(n, j, &spare);
+	find_free_cpus(n, j, &spare);
 	if (j->gpus) {
 		job_gpus_near(n, j, &near);
 		want.near = &near;
@@ -124,8 +124,8 @@ int job_place(struct node *n, struct job *j)
 	return 0;
 }
 
-/* The fences of all jobs change with each new one; see place_fences(). */
-static int fence(struct node *n, struct job *fresh)
+/* A new job changes the memory fences of all jobs; see place_fences(). */
+static int update_fences(struct node *n, struct job *fresh)
 {
 	_cleanup_free_ struct place_fence *fences = NULL;
 	int count = 0, i = 0;
@@ -185,7 +185,7 @@ static int make_jobfs(struct node *n, struct job *j, struct err *err)
 	r = jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
 	if (r != -EEXIST)
 		return r;
-	/* Half-made by an agent that died here: nothing of the user's is in it yet. */
+	/* An agent died while it made the directory: it has no data of the user yet. */
 	r = jobfs_remove_now(n->jobfs, &left, err);
 	return r < 0 ? r : jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
 }
@@ -202,7 +202,7 @@ static int check_user(struct node *n, struct job *j)
 	return -EPERM;
 }
 
-static int64_t mem_max(struct node *n, const struct resources *res)
+static int64_t compute_mem_max(struct node *n, const struct resources *res)
 {
 	struct admit_mem_rule rule = ADMIT_MEM_RULE_DEFAULT;
 
@@ -222,21 +222,21 @@ int job_prepare(struct node *n, struct job *j)
 		return 0;
 	}
 	if (!r)
-		r = admit(n, j);
+		r = admit_job(n, j);
 	if (r == PREPARE_WAITS) {
 		job_act_after(j, PREPARE_AGAIN_MS);
 		return 0;
 	}
 	if (!r && j->s.request.res.ngpus > 0) {
-		spare_cpus(n, j, &spare);
+		find_free_cpus(n, j, &spare);
 		r = job_gpus_grant(n, j, &spare);
 	}
 	if (!r && (r = job_place(n, j)) != 0)
 		job_fail(j, "node %s has no %lld whole cores free", n->conf->node,
 			 (long long)j->s.request.res.ncpus);
 	if (!r) {
-		j->s.mem_max_bytes = mem_max(n, &j->s.request.res);
-		r = fence(n, j);
+		j->s.mem_max_bytes = compute_mem_max(n, &j->s.request.res);
+		r = update_fences(n, j);
 	}
 	if (!r) {
 		r = make_jobfs(n, j, &err);
@@ -245,7 +245,7 @@ int job_prepare(struct node *n, struct job *j)
 	}
 	if (r)
 		job_fail(j, "cannot prepare: %s", strerror(r < 0 ? -r : 0));
-	else /* from here on there may be a unit, whoever lives to see it */
+	else /* from here on the unit may exist, also after the agent died */
 		manager_name((struct manager_id){ j->s.job, j->s.attempt }, j->s.unit);
 	job_enter_phase(j, r ? PHASE_FINAL : PHASE_UNIT);
 	return 0;
@@ -279,7 +279,7 @@ int job_start_unit(struct node *n, struct job *j)
 	return 0;
 }
 
-/* When something of the unit did come to be, its final record follows and leads on. */
+/* If a part of the unit was started, its final record follows and PHASE_FINAL reads it. */
 void job_on_unit_started(struct job *j, int result, const struct err *err)
 {
 	if (result >= 0 || j->phase != PHASE_UNIT)

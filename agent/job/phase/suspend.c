@@ -1,4 +1,4 @@
-/* suspend.c - see phase/suspend.h. */
+/* suspend.c - suspend and resume a job, one manager call at a time; see phase/suspend.h. */
 #include <string.h>
 #include "agent/job/phase/limit.h"
 #include "agent/job/phase/suspend.h"
@@ -12,13 +12,13 @@ static struct manager_id id_of(const struct job *j)
 	return (struct manager_id){ j->s.job, j->s.attempt };
 }
 
-/* We suspended it, when it holds no cores; frozen by others it keeps them. */
-static bool is_ours(const struct job *j)
+/* A job that the agent suspended has no cores; one that root froze keeps them. */
+static bool is_suspended_by_agent(const struct job *j)
 {
 	return cpulist_is_empty(&j->s.cpus);
 }
 
-static void failed(struct job *j, const char *what, const struct err *err)
+static void note_failure(struct job *j, const char *what, const struct err *err)
 {
 	j->pause = PAUSE_NONE;
 	job_note(j, "cannot %s: %.200s", what, err->text);
@@ -30,7 +30,7 @@ static void begin_suspend(struct node *n, struct job *j)
 
 	j->pause = PAUSE_FREEZING;
 	if (n->ops->freeze(n->manager, id_of(j), &err) < 0)
-		failed(j, "suspend", &err);
+		note_failure(j, "suspend", &err);
 }
 
 static void begin_resume(struct node *n, struct job *j)
@@ -45,17 +45,17 @@ static void begin_resume(struct node *n, struct job *j)
 		j->is_told_to_wait = true;
 		return;
 	}
-	/* Its memory stays where it is: the old nodes remain allowed. */
+	/* Its memory stays where it is, so its NUMA nodes remain allowed. */
 	cpulist_join(&j->s.mem_nodes, &nodes);
 	j->is_told_to_wait = false;
 	j->pause = PAUSE_CPUS;
 	if (n->ops->set_cpus(n->manager, id_of(j), &j->s.cpus, &j->s.mem_nodes, &err) < 0) {
 		memset(&j->s.cpus, 0, sizeof(j->s.cpus));
-		failed(j, "resume", &err);
+		note_failure(j, "resume", &err);
 	}
 }
 
-/* systemd answers before it has written the cores: not thawed until they are in force. */
+/* systemd answers before it has written the cpuset: wait until the kernel has applied it. */
 static void begin_thaw(struct node *n, struct job *j)
 {
 	struct err err;
@@ -66,7 +66,7 @@ static void begin_thaw(struct node *n, struct job *j)
 	}
 	j->pause = PAUSE_THAWING;
 	if (n->ops->thaw(n->manager, id_of(j), &err) < 0)
-		failed(j, "resume", &err);
+		note_failure(j, "resume", &err);
 }
 
 void suspend_apply(struct node *n, struct job *j)
@@ -79,21 +79,21 @@ void suspend_apply(struct node *n, struct job *j)
 	}
 	if (j->pause != PAUSE_NONE)
 		return;
-	if (j->order == DESIRED_SUSPEND && !is_ours(j))
+	if (j->order == DESIRED_SUSPEND && !is_suspended_by_agent(j))
 		begin_suspend(n, j);
-	else if (j->order == DESIRED_RUN && is_ours(j))
+	else if (j->order == DESIRED_RUN && is_suspended_by_agent(j))
 		begin_resume(n, j);
 }
 
-static void wake_others(struct node *n, const struct job *except)
+static void wake_waiting_jobs(struct node *n, const struct job *except)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
 		if (j != except && j->phase == PHASE_RUNNING && j->order == DESIRED_RUN &&
-		    is_ours(j))
+		    is_suspended_by_agent(j))
 			job_act_after(j, 0);
 }
 
-static void suspended(struct node *n, struct job *j)
+static void on_suspended(struct node *n, struct job *j)
 {
 	j->pause = PAUSE_NONE;
 	memset(&j->s.cpus, 0, sizeof(j->s.cpus));
@@ -105,11 +105,11 @@ static void suspended(struct node *n, struct job *j)
 	limit_arm_clock(n, j);
 	log_job(LOG_INFO, j->s.job, "suspend", "suspended; its cores are free for others");
 	report_change(n, j);
-	wake_others(n, j);
+	wake_waiting_jobs(n, j);
 	suspend_apply(n, j);
 }
 
-static void resumed(struct node *n, struct job *j)
+static void on_resumed(struct node *n, struct job *j)
 {
 	char cpus[CPULIST_TEXT_MAX];
 
@@ -133,21 +133,21 @@ void suspend_on_done(struct node *n, struct job *j, enum manager_order order, in
 		return;
 	if (order == MANAGER_FREEZE && j->pause == PAUSE_FREEZING) {
 		if (result < 0)
-			failed(j, "suspend", err);
+			note_failure(j, "suspend", err);
 		else
-			suspended(n, j);
+			on_suspended(n, j);
 	} else if (order == MANAGER_SET_CPUS && j->pause == PAUSE_CPUS) {
 		if (result < 0) {
 			memset(&j->s.cpus, 0, sizeof(j->s.cpus));
-			failed(j, "resume", err);
+			note_failure(j, "resume", err);
 		} else {
 			begin_thaw(n, j);
 		}
 	} else if (order == MANAGER_THAW && j->pause == PAUSE_THAWING) {
 		if (result < 0)
-			failed(j, "resume", err);
+			note_failure(j, "resume", err);
 		else
-			resumed(n, j);
+			on_resumed(n, j);
 	} else if (result < 0) {
 		log_job(LOG_WARNING, j->s.job, "manager", "%s", err->text);
 	}
@@ -169,6 +169,6 @@ void suspend_on_frozen(void *ctx, int64_t job, bool frozen, uint64_t boot_ns)
 	limit_arm_clock(n, j);
 	if (j->pause == PAUSE_NONE && j->s.end.kind == END_NONE)
 		log_job(LOG_INFO, j->s.job, frozen ? "suspend" : "resume",
-			"%s by somebody else", frozen ? "frozen" : "thawed");
+			"%s by another process of root", frozen ? "frozen" : "thawed");
 	report_change(n, j);
 }

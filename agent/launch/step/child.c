@@ -1,4 +1,4 @@
-/* step_child.c - from root outside the job to the user inside it; see step.h for the order. */
+/* child.c - the child of a step's waiter: from root outside the job to the user inside it; see step.h for the order. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -80,7 +80,7 @@ int step_check_room(const char *cgroup, int n, struct err *err)
 	if (bound < 0 || read_number(cgroup, "pids.current") + n <= bound)
 		return 0;
 	return err_set(err, -EAGAIN,
-		       "the job has reached its bound of %lld processes and "
+		       "the job has reached its limit of %lld processes and "
 		       "threads",
 		       bound);
 }

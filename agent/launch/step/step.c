@@ -132,7 +132,7 @@ static int start(struct step *s, struct err *err)
 	return r;
 }
 
-/* Everybody that comes home. 1: nobody is left who could. */
+/* Reap all children that have ended. 1: no child is left. */
 static int reap(struct step *s)
 {
 	int status;

@@ -1,14 +1,14 @@
-/* step.h - what is started inside a job that runs already (`reeve exec`), and by whom.
+/* step.h - the waiter of a step: starts a command inside a job that runs already (`reeve exec`) and records its end.
  *
- * Not the agent forks it: what the agent's unit takes from itself (system calls, capabilities,
- * address families) would be taken from the user's program too. The manager starts
- * `reeve-launch --step SPEC` as root, outside the job, in nothing's sandbox: the waiter. It
+ * The agent does not fork it: the restrictions of the agent's own unit (system calls, capabilities, address families)
+ * would apply to the user's program too. The manager starts `reeve-launch --step SPEC` as root, outside the job and
+ * without a sandbox: the waiter. It
  *
  * - claims the spec: by a lock (fcntl) that it holds as long as it lives, and by taking away
  *   the file's write permission, so that nothing is ever started twice;
- * - joins the cgroup "waiters" beside the job's "work", in which the job pays for it: its
- * memory and its process count against memory.max and pids.max of the unit. It executes itself
- *   there, so that nothing of it stays charged to where it came from;
+ * - joins the cgroup "waiters" beside the job's "work", so that the job is charged for it: its
+ *   memory and its process count against memory.max and pids.max of the unit. It executes itself
+ *   there, so that none of its memory stays charged to the cgroup it came from;
  * - opens all that root must open: output files, the job's mount and IPC namespaces, its
  *   cgroup;
  * - forks the child, waits for it, and writes how it ended by rename, as the last thing.
@@ -17,14 +17,14 @@
  * counter and limit has it before it runs a program; enters the job's IPC and mount namespaces,
  * which must be ones that the manager made (owned by the first user namespace); opens nothing
  * there as root, but becomes the user for good; and only then changes directory, takes the
- * plan's limits and executes. The waiter itself never enters anything of the user's, cannot be
- * signalled or traced by the job, and has no address space that counts as the job's vmem. What
- * kills the job's processes (cgroup.kill of "work", the OOM killer) spares it: it writes how
- * the step ended. It stands still while the job is suspended.
+ * plan's limits and executes. The waiter itself enters no namespace or cgroup of the
+ * user, cannot be signalled or traced by the job, and its address space does not count as the job's
+ * vmem. cgroup.kill of "work" and the OOM killer spare it: it writes how the step ended. It is
+ * frozen while the job is suspended.
  *
- * SIGTERM to the waiter ends the step: SIGTERM to all that descend from it, whatever session
- * they moved to (it is their subreaper), SIGKILL after `grace_s`. What a step's command leaves
- * behind when it ends by itself runs on in the job, and ends with it.
+ * SIGTERM to the waiter ends the step: SIGTERM to all that descend from it, in any
+ * session (the waiter is their subreaper), SIGKILL after `grace_s`. Processes that a step's command leaves
+ * behind when it ends by itself continue in the job and end with it.
  */
 #pragma once
 #include <stdint.h>

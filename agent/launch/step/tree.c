@@ -1,7 +1,7 @@
-/* step_tree.c - who belongs to a step: what descends from its waiter.
+/* tree.c - the processes of a step: all descendants of its waiter.
  *
- * As their subreaper the waiter inherits what daemonizes, so that setsid() and double forks
- * lead nobody out of the tree.
+ * As their subreaper the waiter inherits what daemonizes, so that no process
+ * leaves the tree by setsid() or a double fork.
  */
 #include <errno.h>
 #include <stdio.h>

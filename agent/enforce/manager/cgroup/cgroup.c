@@ -19,7 +19,7 @@ static int set_number(struct manager *m, const char *path, const char *file, int
 {
 	char text[24];
 
-	/* Absent where the host has no such controller: status says so. */
+	/* Missing where the host has no such controller; the manager's status tells that. */
 	if (!tree_has(path, file))
 		return 0;
 	snprintf(text, sizeof(text), "%" PRId64, value);
@@ -147,10 +147,10 @@ static int on_helper_over(sd_event_source *s, int fd, uint32_t revents, void *un
 
 	(void)revents, (void)unused;
 	waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
-	return sd_event_source_set_floating(s, 0); /* nobody's now: it goes */
+	return sd_event_source_set_floating(s, 0); /* drops the last reference */
 }
 
-/* Buried when it is over, or by init, if the agent is gone by then. */
+/* Reaped when it ends, or by init if the agent is gone by then. */
 static int spawn(struct manager *m, struct manager_id id, const char *name,
 		 const char *const *argv, struct err *err)
 {
@@ -197,7 +197,7 @@ static int signal_job(struct manager *m, struct manager_id id, int sig, struct e
 	return 0;
 }
 
-/* What is followed goes by itself when it is over. */
+/* A unit that is followed is dropped when it ends. */
 static int forget(struct manager *m, struct manager_id id, struct err *err)
 {
 	char path[MANAGER_PATH_MAX], file[MANAGER_PATH_MAX];

@@ -1,4 +1,4 @@
-/* cgroup_supervisor.c - see manager/cgroup_supervisor.h. */
+/* supervisor.c - start a job's supervisor and find it again by its lock; see manager/cgroup/supervisor.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>

@@ -3,8 +3,8 @@
  *
  * The spec is a file SPEC_DIR/JOB-ATTEMPT (agent/launch/supervise.h). A supervisor locks it
  * (fcntl) as long as it lives, so the kernel tells who it is, and takes away the write
- * permission when the job has begun; so a start that an agent died in is told from a supervisor
- * that died.
+ * permission when the job has begun; this distinguishes a start during which the agent
+ * died from a supervisor that died.
  */
 #pragma once
 #include <stdbool.h>

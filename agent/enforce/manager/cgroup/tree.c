@@ -1,4 +1,4 @@
-/* cgroup_tree.c - see manager/cgroup_tree.h. */
+/* tree.c - read, write, make and remove cgroups; see manager/cgroup/tree.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

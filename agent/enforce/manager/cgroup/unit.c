@@ -1,4 +1,4 @@
-/* cgroup_unit.c - see manager/cgroup_unit.h. */
+/* unit.c - the stages of a unit on a host without systemd; see manager/cgroup/unit.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -89,7 +89,7 @@ static void answer_starts(struct unit *u, int result, const char *words)
 	u->begins = sd_event_source_disable_unref(u->begins);
 }
 
-/* For whoever awaits the unit's freezing or thawing. */
+/* Answer the order that waits for the unit to be frozen or thawed. */
 static void answer_awaited(struct unit *u, int result, const char *words)
 {
 	struct unit_answer a = { .id = u->id, .order = u->awaited, .result = result };
@@ -106,8 +106,8 @@ static void answer_awaited(struct unit *u, int result, const char *words)
 
 static int on_changed(sd_event_source *s, const struct inotify_event *e, void *userdata);
 
-/* Its cgroup.events, while somebody waits for a change: a watch weighs as much as the rest of a
- * unit. What changed before is for the caller to look at. -ENOENT: the cgroup is gone. */
+/* Its cgroup.events, only while an order waits for a change: a watch needs as much memory as the
+ * rest of a unit. The caller checks what changed before. -ENOENT: the cgroup is gone. */
 static int watch_changes(struct unit *u)
 {
 	char events[MANAGER_PATH_MAX + 16];
@@ -230,7 +230,7 @@ static int on_process_over(sd_event_source *s, int fd, uint32_t revents, void *u
 
 	(void)s;
 	(void)revents;
-	/* Somebody else's child after a restart: then there is nothing to reap. */
+	/* After a restart it is not our child: then there is nothing to reap. */
 	waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
 	let_go_of_process(u);
 	if (u->stage == UNIT_RECORDING)
@@ -325,7 +325,7 @@ static void advance(struct unit *u)
 	if (u->stage == UNIT_SUPERVISED ||
 	    (u->stage == UNIT_EMPTYING && tree_event(u->path, "populated") != 1))
 		advance_alone(u);
-	if (u->stage == UNIT_EMPTYING && !u->changed) /* no watch to be had */
+	if (u->stage == UNIT_EMPTYING && !u->changed) /* the watch failed */
 		unit_look_later(u, 50 * RETRY_US);
 	if (u->stage == UNIT_REMOVING)
 		finish(u);
