@@ -23,7 +23,7 @@
 #include "controller/postgres/pg.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/standby.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 
 #define DEFAULT_CONFIG "/etc/reeve/controller.conf"
 #define STEPPED_DOWN 1
@@ -33,7 +33,7 @@ struct controller {
 	sd_event *event;
 	struct store_lead *lead;
 	struct store *store;
-	struct standing *standing;
+	struct sharetree *sharetree;
 	struct cycle *cycle;
 	struct long_poll *poll;
 	struct api *api;
@@ -53,7 +53,7 @@ static void close_rooms(struct controller *c)
 	c->maintenance = maintenance_close(c->maintenance);
 	c->api = api_close(c->api);
 	c->cycle = cycle_free(c->cycle);
-	c->standing = standing_free(c->standing);
+	c->sharetree = sharetree_free(c->sharetree);
 	c->store = store_close(c->store);
 	c->lead = store_lead_close(c->lead);
 	c->event = sd_event_unref(c->event);
@@ -153,12 +153,12 @@ static int open_lead_timer(struct controller *c, struct err *err)
 /* Who stands where is in memory alone, made from the ledger at each start. */
 static int open_standing(struct controller *c, struct err *err)
 {
-	const struct standing_config s = { .config = c->config };
+	const struct sharetree_config s = { .config = c->config };
 	int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
-	int r = standing_new(&s, &c->standing, err);
+	int r = sharetree_new(&s, &c->sharetree, err);
 
 	if (r >= 0)
-		r = standing_load(c->standing, c->store, clock_ns(CLOCK_REALTIME), err);
+		r = sharetree_load(c->sharetree, c->store, clock_ns(CLOCK_REALTIME), err);
 	if (r >= 0)
 		log_line(LOG_INFO, "usage of the ledger weighed in %.3f s",
 			 (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e9);
@@ -204,12 +204,12 @@ static int open_rooms(struct controller *c, struct err *err)
 		r = open_standing(c, err);
 	}
 	if (r >= 0)
-		r = cycle_new(c->store, c->standing, &c->cycle, err);
+		r = cycle_new(c->store, c->sharetree, &c->cycle, err);
 	if (r >= 0)
 		r = long_poll_open(c->event, &c->poll, err);
 	if (r >= 0) {
 		struct api_config a = { c->event, c->config, c->store,
-					c->cycle, c->poll,   c->standing };
+					c->cycle, c->poll,   c->sharetree };
 
 		r = api_open(&a, &c->api, err);
 	}

@@ -10,7 +10,7 @@
 #include "cli/admin/admin.h"
 #include "common/err.h"
 #include "common/wire/wire.h"
-#include "controller/accounts/accounts_rows.h"
+#include "controller/accounts/rows.h"
 
 static int change(struct accounts_source *s, const struct verb_call *call,
 		  const struct accounts *new, struct err *err)

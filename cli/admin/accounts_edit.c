@@ -3,7 +3,7 @@
 #include <string.h>
 #include "cli/admin/accounts_edit.h"
 #include "common/err.h"
-#include "controller/accounts/accounts_rows.h"
+#include "controller/accounts/rows.h"
 
 struct target {
 	const char *typed, *section;

@@ -7,7 +7,7 @@
 #include "cli/admin/accounts_import.h"
 #include "common/err.h"
 #include "common/wire/doc.h"
-#include "controller/accounts/foreign/accounts_csv.h"
+#include "controller/accounts/foreign/csv.h"
 #include "controller/accounts/foreign/sacctmgr.h"
 #include "controller/config/config.h"
 #include "controller/config/profile.h"

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "controller/config/profile.h"
-#include "controller/pricing/quote.h"
+#include "controller/pricing/price.h"
 
 static int read_nodes(const struct verb_call *call, int64_t *ret, struct err *err)
 {
@@ -20,16 +20,16 @@ static int read_nodes(const struct verb_call *call, int64_t *ret, struct err *er
 }
 
 /* Which nodes there are nobody knows here: chunks may share them unless they are scattered. */
-static int fill_request(const struct config_cluster *cl, struct request *r, struct quote *q,
-			struct err *err)
+static int fill_request(const struct config_cluster *cl, struct request *r,
+			struct price_query *q, struct err *err)
 {
-	int rc = quote_fill_chunks(cl, r, err);
+	int rc = price_fill_chunks(cl, r, err);
 
 	q->res = r->res;
 	q->is_exclusive = r->is_exclusive;
 	if (r->select.is_scattered)
 		q->spread = select_chunks(&r->select);
-	quote_fill(cl, &q->res);
+	price_fill(cl, &q->res);
 	return rc;
 }
 
@@ -42,7 +42,8 @@ static int refuse_both(const char *option, const char *value, const char *other,
 		       option, value, other, stated);
 }
 
-static int check_options(const struct config *config, const struct quote *q, struct err *err)
+static int check_options(const struct config *config, const struct price_query *q,
+			 struct err *err)
 {
 	const char *type = q->pick.node_type, *model = q->pick.gpu_model;
 	const struct config_cluster *cl = config_cluster(config, q->pick.cluster);
@@ -70,7 +71,7 @@ static int check_options(const struct config *config, const struct quote *q, str
 	return 0;
 }
 
-static int answer(const struct config *config, struct request *request, struct quote *q,
+static int answer(const struct config *config, struct request *request, struct price_query *q,
 		  json_t **ret, struct err *err)
 {
 	const struct config_cluster *cl = config_cluster(config, q->pick.cluster);
@@ -83,8 +84,8 @@ static int answer(const struct config *config, struct request *request, struct q
 	if (r >= 0)
 		r = check_options(config, q, err);
 	if (r >= 0)
-		r = quote_price(config, q, &price, err);
-	return r < 0 ? r : quote_encode(config, q, &price, ret, err);
+		r = price_find(config, q, &price, err);
+	return r < 0 ? r : price_encode(config, q, &price, ret, err);
 }
 
 /* ---- the request, in the site's units ---- */
@@ -115,10 +116,10 @@ int cost_offline(const struct cli *c, const struct verb_call *call, struct reque
 {
 	_cleanup_(config_freep) struct config *config = NULL;
 	_cleanup_free_ char *path = NULL;
-	struct quote q = { .pick = { .cluster = r->cluster,
-				     .queue = r->queue,
-				     .node_type = verb_value(call, "node-type"),
-				     .gpu_model = verb_value(call, "gpu-model") } };
+	struct price_query q = { .pick = { .cluster = r->cluster,
+					   .queue = r->queue,
+					   .node_type = verb_value(call, "node-type"),
+					   .gpu_model = verb_value(call, "gpu-model") } };
 	int rc = profile_find(verb_value(call, "profile"), &path, err);
 
 	if (rc >= 0)

@@ -20,7 +20,7 @@
 	}
 
 /* Reads the request, amounts of memory as the profile means them. *ret: the document of
- * quote_encode(). -EINVAL: options or amounts; -ENOENT: no such profile; -EBADMSG: a profile
+ * price_encode(). -EINVAL: options or amounts; -ENOENT: no such profile; -EBADMSG: a profile
  * with a fault. */
 int cost_offline(const struct cli *c, const struct verb_call *call, struct request *r,
 		 json_t **ret, struct err *err);

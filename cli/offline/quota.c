@@ -36,14 +36,14 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 
 /* Without --at: at the ledger's last charge, whenever one looks. */
 static int read_ask(const struct verb_call *call, const struct site_file *f,
-		    struct quota_ask *ask, struct err *err)
+		    struct quota_query *ask, struct err *err)
 {
 	const char *at = verb_value(call, "at"), *cluster = verb_value(call, "cluster");
 	int r;
 
-	*ask = (struct quota_ask){ .cluster = cluster ? cluster : "",
-				   .at_day = QUOTA_NOW,
-				   .parts = QUOTA_ACTIVE | QUOTA_USERS };
+	*ask = (struct quota_query){ .cluster = cluster ? cluster : "",
+				     .at_day = QUOTA_NOW,
+				     .parts = QUOTA_ACTIVE | QUOTA_USERS };
 	r = site_file_at(f, at, &ask->now_ns, err);
 	if (r < 0)
 		return r;
@@ -55,7 +55,7 @@ static int read_ask(const struct verb_call *call, const struct site_file *f,
 
 /* One account, or every one. */
 static int look_at_accounts(const struct site_file *f, const char *account,
-			    struct quota_ask *ask, struct answer *a, struct err *err)
+			    struct quota_query *ask, struct answer *a, struct err *err)
 {
 	const struct quota_site site = { f->store, f->config, f->accounts };
 	const struct quota_each each = { add_view, a };
@@ -65,11 +65,11 @@ static int look_at_accounts(const struct site_file *f, const char *account,
 		return err_set(err, -ENOENT, "no cluster '%.64s' in the profile", ask->cluster);
 	if (account) {
 		ask->account = account;
-		return quota_look_all(&site, ask, &each, err);
+		return quota_get_views(&site, ask, &each, err);
 	}
 	for (size_t i = 0; i < f->accounts->n_accounts && r >= 0; i++) {
 		ask->account = f->accounts->accounts[i].name;
-		r = quota_look_all(&site, ask, &each, err);
+		r = quota_get_views(&site, ask, &each, err);
 	}
 	return r;
 }
@@ -80,7 +80,7 @@ int quota_ledger_read(const struct verb_call *call, json_t **ret, struct err *er
 	_cleanup_json_ json_t *doc = wire_new();
 	struct answer a = { .quotas = json_array() };
 	const char *account = verb_value(call, "account");
-	struct quota_ask ask;
+	struct quota_query ask;
 	int r;
 
 	if (!doc || json_object_set_new(doc, "quotas", a.quotas) < 0)

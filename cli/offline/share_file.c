@@ -4,23 +4,23 @@
 
 void share_file_done(struct share_file *f)
 {
-	standing_free(f->standing);
+	sharetree_free(f->sharetree);
 	site_file_done(&f->site);
 }
 
 static int load_standing(const struct verb_call *call, struct share_file *f, struct err *err)
 {
-	const struct standing_config c = { f->site.config, f->site.accounts };
+	const struct sharetree_config c = { f->site.config, f->site.accounts };
 	int r = site_file_at(&f->site, verb_value(call, "at"), &f->at_ns, err);
 
 	if (r >= 0)
-		r = standing_new(&c, &f->standing, err);
-	return r < 0 ? r : standing_load(f->standing, f->site.store, f->at_ns, err);
+		r = sharetree_new(&c, &f->sharetree, err);
+	return r < 0 ? r : sharetree_load(f->sharetree, f->site.store, f->at_ns, err);
 }
 
 int share_file_open(const struct verb_call *call, struct share_file *ret, struct err *err)
 {
-	struct share_file f = { .standing = NULL };
+	struct share_file f = { .sharetree = NULL };
 	int r = site_file_open(call, SITE_FILE_POLICY, &f.site, err);
 
 	if (r >= 0)

@@ -3,7 +3,7 @@
 #pragma once
 #include "cli/cli.h"
 #include "cli/offline/site_file.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 
 /* For the table of options. */
 #define SHARE_FILE_OPTIONS                                                                     \
@@ -24,7 +24,7 @@
 
 struct share_file {
 	struct site_file site;
-	struct standing *standing;
+	struct sharetree *sharetree;
 	int64_t at_ns;
 };
 /* -EINVAL: options; -ENOENT: no such file or profile; -EBADMSG: a file with a fault. */

@@ -15,7 +15,7 @@ static int64_t day_of(const char *text, int64_t def)
 
 /* The verb has refused what is none. */
 static void read_period(const struct verb_call *call, const struct site_file *f,
-			const enum store_by by[static 2], struct outlook_ask *ask)
+			const enum store_by by[static 2], struct projection_query *ask)
 {
 	const char *start = verb_value(call, "start"), *end = verb_value(call, "end");
 	struct store_period *p = &ask->period;
@@ -31,18 +31,18 @@ static void read_period(const struct verb_call *call, const struct site_file *f,
 				    .to_day = INT32_MAX };
 	/* The end of the last charge is the first moment after it: of that year or the next. */
 	if (f->config && !start && !end)
-		outlook_year(f->config, store_day(f->store, ask->now_ns - 1), &p->from_day,
-			     &p->to_day);
+		projection_find_year(f->config, store_day(f->store, ask->now_ns - 1),
+				     &p->from_day, &p->to_day);
 	p->from_day = day_of(start, p->from_day);
 	p->to_day = day_of(end, p->to_day);
 }
 
 int usage_ledger_read(const struct verb_call *call, const enum store_by by[static 2],
-		      const struct outlook_each *each, json_t **ret_head, struct err *err)
+		      const struct projection_each *each, json_t **ret_head, struct err *err)
 {
 	_cleanup_(site_file_done) struct site_file f = { 0 };
 	struct quota_site site;
-	struct outlook_ask ask;
+	struct projection_query ask;
 	int r = site_file_open(call, SITE_FILE_LEDGER, &f, err);
 
 	if (r >= 0)
@@ -53,5 +53,5 @@ int usage_ledger_read(const struct verb_call *call, const enum store_by by[stati
 	site = (struct quota_site){ f.store, f.config, f.accounts };
 	ask.is_past = verb_value(call, "at") != NULL;
 	r = usage_names_check_period(&(struct usage_names){ &site, NULL }, &ask.period, err);
-	return r < 0 ? r : outlook_head(&site, &ask, each, ret_head, err);
+	return r < 0 ? r : projection_head(&site, &ask, each, ret_head, err);
 }

@@ -3,11 +3,11 @@
 #pragma once
 #include <jansson.h>
 #include "common/verb/verb.h"
-#include "controller/quota/outlook.h"
+#include "controller/quota/projection/projection.h"
 
 struct err;
 
 /* By the options of `reeve usage`, which were checked. With a profile and no days stated: the
  * allocation year of --at; else all there is. */
 int usage_ledger_read(const struct verb_call *call, const enum store_by by[static 2],
-		      const struct outlook_each *each, json_t **ret_head, struct err *err);
+		      const struct projection_each *each, json_t **ret_head, struct err *err);

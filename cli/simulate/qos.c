@@ -8,7 +8,7 @@
 #include "cli/simulate/qos.h"
 #include "common/err.h"
 #include "controller/policy/quota/eligible.h"
-#include "controller/quota/quota_qos.h"
+#include "controller/quota/qos.h"
 
 #define FACTOR_MOST 1000 /* of a QOS: usage is counted in millionths of a core */
 

@@ -9,9 +9,9 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "common/wire/doc.h"
-#include "controller/quota/quota_qos.h"
+#include "controller/quota/qos.h"
 #include "controller/quota/usage_names.h"
-#include "controller/pricing/quote.h"
+#include "controller/pricing/price.h"
 #include "controller/sharetree/rank.h"
 
 static const struct verb_option options[] = {
@@ -233,9 +233,9 @@ static struct quota_site site_of(const struct share_file *f)
 /* Which cluster is meant where none is named: the ledger's, if it has one. */
 static int choose_cluster(const struct share_file *f, struct request *q, struct err *err)
 {
-	struct standing_where w;
+	struct sharetree_where w;
 
-	for (size_t i = 0; standing_tree(f->standing, i, &w); i++) {
+	for (size_t i = 0; sharetree_tree(f->sharetree, i, &w); i++) {
 		if (*q->cluster && strcmp(q->cluster, w.cluster) != 0)
 			return err_set(err, -EINVAL,
 				       "the ledger has the clusters %s and %s: say which with "
@@ -270,7 +270,7 @@ static int complete(const struct config *config, struct request *q, enum charge_
 		    struct err *err)
 {
 	const struct config_cluster *cl = config_cluster(config, q->cluster);
-	struct quote quote = {
+	struct price_query query = {
 		.pick = { .cluster = q->cluster, .queue = q->queue, .qos = q->qos },
 		.is_exclusive = q->is_exclusive
 	};
@@ -283,13 +283,13 @@ static int complete(const struct config *config, struct request *q, enum charge_
 		snprintf(q->queue, sizeof(q->queue), "%.*s", (int)strcspn(cl->queues, ","),
 			 cl->queues);
 	if (q->select.n) {
-		r = quote_fill_chunks(cl, q, err);
+		r = price_fill_chunks(cl, q, err);
 		if (r < 0)
 			return r;
 	}
-	quote_fill(cl, &q->res);
-	quote.res = q->res;
-	r = quote_price(config, &quote, &price, err);
+	price_fill(cl, &q->res);
+	query.res = q->res;
+	r = price_find(config, &query, &price, err);
 	if (r >= 0)
 		*ret = price.pool;
 	return r;
@@ -325,12 +325,12 @@ static int rank_it(const struct share_file *f, const struct asked *asked, struct
 				      .is_exclusive = q->is_exclusive,
 				      .waited_s = asked->waited_s };
 	struct rank_cluster has;
-	struct standing_view v;
+	struct sharetree_view v;
 	size_t n;
 	int r = store_nodes_in_use(f->site.store, q->cluster, &nodes, &n, err);
 
 	if (r >= 0)
-		r = standing_look(f->standing, job.where, f->at_ns, &v, err);
+		r = sharetree_get_view(f->sharetree, job.where, f->at_ns, &v, err);
 	if (r < 0)
 		return r;
 	has = rank_cluster(nodes, n);
@@ -342,7 +342,7 @@ static int rank_it(const struct share_file *f, const struct asked *asked, struct
 			"reeve prio: the ledger knows no nodes of cluster %s: size "
 			"counts nothing\n",
 			q->cluster);
-	return rank_job(f->standing, &has, &job, ret, err);
+	return rank_job(f->sharetree, &has, &job, ret, err);
 }
 
 static json_t *encode_priority(const struct asked *asked, const struct priority *p)

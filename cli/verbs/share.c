@@ -108,14 +108,14 @@ static void add_row(struct show *s, const struct row *row)
 
 /* ---- from a ledger file ---- */
 
-static int add_tree(struct show *s, struct share_file *f, struct standing_where w,
+static int add_tree(struct show *s, struct share_file *f, struct sharetree_where w,
 		    struct err *err)
 {
-	struct standing_view v;
-	int r = standing_look(f->standing, w, f->at_ns, &v, err);
+	struct sharetree_view v;
+	int r = sharetree_get_view(f->sharetree, w, f->at_ns, &v, err);
 
 	for (size_t i = 0; r >= 0 && i < v.n; i++) {
-		const struct standing_row *at = &v.rows[i];
+		const struct sharetree_row *at = &v.rows[i];
 		const struct fairshare_result *res = &v.results[i];
 		const struct row row = {
 			.cluster = w.cluster,
@@ -125,7 +125,7 @@ static int add_tree(struct show *s, struct share_file *f, struct standing_where 
 			.raw_shares = at->raw_shares,
 			.depth = at->depth,
 			.norm_shares = res->norm_shares,
-			.raw_usage = standing_usage(&v, i),
+			.raw_usage = sharetree_usage(&v, i),
 			.norm_usage = res->norm_usage,
 			.effective_usage = res->effective_usage,
 			.level_fs = res->level_fs,
@@ -143,7 +143,7 @@ static int add_tree(struct show *s, struct share_file *f, struct standing_where 
 	return r;
 }
 
-static bool is_tree_wanted(const struct verb_call *call, struct standing_where w)
+static bool is_tree_wanted(const struct verb_call *call, struct sharetree_where w)
 {
 	const char *cluster = verb_value(call, "cluster"), *pool = verb_value(call, "pool");
 
@@ -156,7 +156,7 @@ static int add_unused(struct show *s, struct share_file *f, struct err *err)
 {
 	const char *cluster = verb_value(s->call, "cluster"),
 		   *pool = verb_value(s->call, "pool");
-	struct standing_where w = { .cluster = cluster };
+	struct sharetree_where w = { .cluster = cluster };
 	int r = 0;
 
 	if (pool && !strcmp(pool, charge_pool_name(CHARGE_POOL_GPU)))
@@ -173,14 +173,14 @@ static int add_unused(struct show *s, struct share_file *f, struct err *err)
 static int read_ledger(struct cli *c, struct show *s, struct err *err)
 {
 	_cleanup_(share_file_done) struct share_file f = { 0 };
-	struct standing_where w;
+	struct sharetree_where w;
 	size_t n = 0;
 	int r = cli_begin_offline(c, s->call, err);
 
 	s->indents = c->format.output == TABLE_TABLE;
 	if (r >= 0)
 		r = share_file_open(s->call, &f, err);
-	for (size_t i = 0; r >= 0 && standing_tree(f.standing, i, &w); i++) {
+	for (size_t i = 0; r >= 0 && sharetree_tree(f.sharetree, i, &w); i++) {
 		if (!is_tree_wanted(s->call, w))
 			continue;
 		r = add_tree(s, &f, w, err);

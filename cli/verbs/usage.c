@@ -145,9 +145,9 @@ static const char *format_percent(int64_t ppm, char buf[static PERCENT_MAX])
 
 static void put_years(struct table *t, const char *column, int64_t ms)
 {
-	char buf[OUTLOOK_YEARS_MAX];
+	char buf[PROJECTION_YEARS_MAX];
 
-	table_text(t, column, outlook_years(ms, buf));
+	table_text(t, column, projection_format_years(ms, buf));
 }
 
 /* People see the tree: accounts by their depth. Programs see names. */
@@ -200,17 +200,17 @@ static void put_sums(struct table *t, const struct store_usage *u)
 	table_int(t, "jobs_ended", u->jobs_ended);
 	table_int(t, "running_ms", u->running_ms);
 	table_int(t, "suspended_ms", u->suspended_ms);
-	put_measured(t, "cpu_ms", u->cpu_ms, outlook_has_cpu(u));
+	put_measured(t, "cpu_ms", u->cpu_ms, projection_has_cpu(u));
 	table_int(t, "core_ms", u->core_ms);
 	table_int(t, "gpu_ms", u->gpu_ms);
 	table_int(t, "charge_requested_ms", u->charge_requested_ms);
-	put_measured(t, "charge_used_ms", u->charge_used_ms, outlook_has_used(u));
+	put_measured(t, "charge_used_ms", u->charge_used_ms, projection_has_used(u));
 	table_int(t, "adjusted_ms", u->adjusted_ms);
 	put_years(t, "core_years", u->core_ms);
 	put_years(t, "gpu_years", u->gpu_ms);
 }
 
-static void put_outlook(struct table *t, const struct outlook_row *row)
+static void put_projection(struct table *t, const struct projection_row *row)
 {
 	char percent[PERCENT_MAX];
 
@@ -251,7 +251,7 @@ static void put_key(const struct filling *f, enum store_by by, const char *name,
 		table_text(f->t, store_by_name(by), name);
 }
 
-static int fill_row(void *ctx, const struct outlook_row *row, struct err *err)
+static int fill_row(void *ctx, const struct projection_row *row, struct err *err)
 {
 	const struct filling *f = ctx;
 	char month[CALENDAR_DAY_MAX];
@@ -269,7 +269,7 @@ static int fill_row(void *ctx, const struct outlook_row *row, struct err *err)
 		put_key(f, f->by[1], row->usage->second, -1);
 	}
 	put_sums(f->t, row->usage);
-	put_outlook(f->t, row);
+	put_projection(f->t, row);
 	return 0;
 }
 
@@ -411,7 +411,7 @@ static int read_file(struct cli *c, const struct verb_call *call, struct table *
 		r = read_by(call, f.by, err);
 	f.is_people = c->format.output == TABLE_TABLE;
 	return r < 0 ? r
-		     : usage_ledger_read(call, f.by, &(struct outlook_each){ fill_row, &f },
+		     : usage_ledger_read(call, f.by, &(struct projection_each){ fill_row, &f },
 					 ret, err);
 }
 

@@ -242,7 +242,7 @@ static int window(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = window_file_read(path, &f, err);
 	if (r == 0)
-		r = window_look(&(struct window_period){ f.months, f.n }, at, rule, &w, err);
+		r = window_compute(&(struct window_period){ f.months, f.n }, at, rule, &w, err);
 	return r < 0 ? r : print_window(ctx, &w, &f, err);
 }
 

@@ -191,7 +191,7 @@ static size_t first_of(const struct accounts *a, int32_t account)
 }
 
 const struct accounts_allocation *accounts_allocation(const struct accounts *a,
-						      const struct accounts_ask *ask)
+						      const struct accounts_query *ask)
 {
 	for (int32_t i = ask->account; i >= 0; i = a->accounts[i].parent) {
 		const struct accounts_allocation *of_all = NULL;

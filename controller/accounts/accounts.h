@@ -238,7 +238,7 @@ const struct accounts_user *accounts_user(const struct accounts *a, const char *
 const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name);
 /* The allocation that counts on a day: the account's own, else that of the nearest account
  * above; one of the cluster goes before one of all clusters. NULL: none. */
-struct accounts_ask {
+struct accounts_query {
 	int32_t account;
 	enum accounts_kind kind;
 	enum charge_pool pool;
@@ -246,4 +246,4 @@ struct accounts_ask {
 	int32_t day;
 };
 const struct accounts_allocation *accounts_allocation(const struct accounts *a,
-						      const struct accounts_ask *ask);
+						      const struct accounts_query *ask);

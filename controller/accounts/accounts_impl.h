@@ -94,7 +94,7 @@ struct typed_all {
 	int n_faults;
 };
 
-/* accounts_keys.c */
+/* keys.c */
 extern const struct conf_key accounts_keys[];
 extern const struct conf_section accounts_sections[];
 /* Among the keys of the section, from 0; a large one when there is no such key. */
@@ -107,7 +107,7 @@ int typed_add(struct typed_all *all, enum accounts_section section, const char *
 	      void **ret, struct err *err);
 void typed_done(struct typed_all *all);
 
-/* accounts_values.c: what one statement alone must hold; parses it further. */
+/* values.c: what one statement alone must hold; parses it further. */
 int accounts_check_value(const struct conf_place *place, struct err *err);
 /* "ACCOUNT/REST" of a section's name. */
 void accounts_split(const char *name, char ret_account[static REQUEST_NAME_MAX],
@@ -125,14 +125,14 @@ struct typed_child {
 /* 1: the next of the list, 0: no more, -EINVAL. */
 int accounts_next_child(const char **list, struct typed_child *ret, struct err *err);
 
-/* accounts_template.c: makes the accounts of templates; tells the faults of it. */
+/* template.c: makes the accounts of templates; tells the faults of it. */
 typedef void accounts_tell_fn(struct typed_all *all, const struct typed *t, const char *key,
 			      const char *text);
 void accounts_expand(struct typed_all *all, accounts_tell_fn *tell);
 
-/* accounts_check.c: what statements must hold together; tells the faults, and finds what they
+/* check.c: what statements must hold together; tells the faults, and finds what they
  * refer to. */
 void accounts_check_all(struct typed_all *all);
 
-/* accounts_build.c: all of it in order. Takes what `all` holds. */
+/* build.c: all of it in order. Takes what `all` holds. */
 int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err);

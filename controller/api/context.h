@@ -24,7 +24,7 @@ struct long_poll;
 struct sd_event;
 struct sd_event_source;
 struct server;
-struct standing;
+struct sharetree;
 struct submit_batches;
 struct sync_sent;
 
@@ -34,7 +34,7 @@ struct api_config {
 	struct store *store;
 	struct cycle *cycle;
 	struct long_poll *poll;
-	struct standing *standing; /* loaded from the store */
+	struct sharetree *sharetree; /* loaded from the store */
 };
 
 struct api_counts {

@@ -296,5 +296,12 @@ bool config_allows_cluster(const struct config_account *a, const char *cluster);
 bool config_has_queue(const struct config_cluster *c, const char *queue);
 /* The first queue of the list. */
 void config_default_queue(const struct config_cluster *c, char ret[static REQUEST_NAME_MAX]);
+/* The first queue of the cluster whose factor is 0: jobs in it are free of charge. False: there
+ * is none. */
+bool config_bonus_queue(const struct config *c, const char *cluster,
+			char ret[static REQUEST_NAME_MAX]);
+/* The first name of a list by commas, as keys have them (they were checked when read). Returns
+ * the rest of the list; NULL: the list is empty. */
+const char *config_next_name(const char *list, char ret[static REQUEST_NAME_MAX]);
 /* Accounts of a user as "a, b"; how many. */
 size_t config_accounts_of(const struct config *c, const char *user, char *buf, size_t size);

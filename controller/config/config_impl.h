@@ -2,16 +2,19 @@
 #pragma once
 #include "controller/config/config.h"
 
-/* config_keys.c */
+/* keys.c */
 extern const struct conf_key config_keys[];
+
+/* objects.c: a configuration with every default; config_free() frees it. -ENOMEM. */
+int config_new(struct config **ret, struct err *err);
 extern const struct conf_section config_sections[];
 int config_add_cluster(void *target, const char *name, void **ret_object, struct err *err);
 int config_set_text(char **to, const char *text, struct err *err);
 
-/* config_values.c: what one statement alone must hold; parses it further. */
+/* values.c: what one statement alone must hold; parses it further. */
 int config_check_value(const struct conf_place *place, struct err *err);
 
-/* config_units.c: memory by what the site's units mean. An amount of any fraction: "4.8GB". */
+/* units.c: memory by what the site's units mean. An amount of any fraction: "4.8GB". */
 int config_parse_memory(const char *text, enum amount_units units, struct fraction *ret,
 			struct err *err);
 /* "cpu=1,gpu=4,mem=0.25/GB" as typed onto w->per. */
@@ -22,25 +25,25 @@ int config_parse_resources(const char *value, struct resources in[static _AMOUNT
 /* Once all is read: the amounts of memory of clusters and node types as they are meant. */
 void config_resolve_units(struct config *c);
 
-/* config_profiles.c: reads the profiles that `own` names, one after the other, by `how` onto
+/* profiles.c: reads the profiles that `own` names, one after the other, by `how` onto
  * its target, whose clusters then have the names that `own` gives them. -EINVAL: no such
  * profile, two that contradict each other where the file itself does not decide, a bad name. */
 int config_read_profiles(const struct config *own, const struct conf_reader *how,
 			 struct err *err);
 int config_check_rename(void *object, const char *value, struct err *err);
 
-/* config_hooks.c: the same for keys of [Hooks]; object is the struct config. */
+/* hooks.c: the same for keys of [Hooks]; object is the struct config. */
 int config_check_events(void *object, const char *value, struct err *err);
 int config_check_hook(void *object, const char *value, struct err *err);
-/* config_token.c: of MetricsToken=. */
+/* token.c: of MetricsToken=. */
 int config_check_token(void *object, const char *value, struct err *err);
 
-/* config_places.c: where statements stood, for faults found after reading. */
+/* places.c: where statements stood, for faults found after reading. */
 int config_note(struct config *c, const struct conf_place *place, struct err *err);
 struct config_places *config_places_free(struct config_places *p);
 /* File and line of the key of an object (key NULL: of its head); line 0 when it was not stated.
  */
 struct conf_fault config_place(const struct config *c, const void *object, const char *key);
 
-/* config_cross.c: what statements must hold together. Returns the number of faults. */
+/* consistency.c: what statements must hold together. Returns the number of faults. */
 int config_check_all(const struct config *c, const struct config_faults *to);

@@ -18,7 +18,7 @@ static void on_change(void *ctx, const struct store_changes *changes)
 		store_changes_merge(&h->changes, changes);
 }
 
-int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err)
+int cycle_new(struct store *s, struct sharetree *sharetree, struct cycle **ret, struct err *err)
 {
 	struct cycle *c = calloc(1, sizeof(*c));
 	int r;
@@ -31,8 +31,8 @@ int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, st
 		return err_set(err, r, "the ledger has a queue that listens already");
 	}
 	c->store = s;
-	c->standing = standing;
-	c->is_ranked = rank_is_used(standing_policy(standing));
+	c->sharetree = sharetree;
+	c->is_ranked = rank_is_used(sharetree_policy(sharetree));
 	c->is_checked = getenv("REEVE_QUEUE_CHECK") != NULL;
 	*ret = c;
 	return 0;
@@ -52,7 +52,7 @@ struct cycle *cycle_free(struct cycle *c)
 		names_done(&h->users);
 		names_done(&h->accounts);
 		intents_done(&h->intents);
-		gate_free(h->gate);
+		eligibility_free(h->eligibility);
 		free(h);
 	}
 	free(c);
@@ -79,7 +79,7 @@ static int make_head(struct cycle *c, const char *cluster, struct head **ret, st
 	h = calloc(1, sizeof(*h));
 	if (!h)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = gate_new(&h->gate, err);
+	r = eligibility_new(&h->eligibility, err);
 	if (r < 0) {
 		free(h);
 		return r;
@@ -94,7 +94,7 @@ static int make_head(struct cycle *c, const char *cluster, struct head **ret, st
 bool cycle_is_holding(const struct cycle *c)
 {
 	bool may_suspend =
-		standing_policy(c->standing)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND;
+		sharetree_policy(c->sharetree)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND;
 
 	for (const struct head *h = c->heads; h; h = h->next)
 		if (h->n_held > 0 || (may_suspend && h->order.n > 0))
@@ -107,12 +107,12 @@ bool cycle_is_holding(const struct cycle *c)
 static int load_gate(struct cycle *c, struct head *h, const struct cycle_run *run,
 		     struct err *err)
 {
-	const struct quota_site site = { c->store, standing_policy(c->standing),
+	const struct quota_site site = { c->store, sharetree_policy(c->sharetree),
 					 run->accounts };
-	const struct gate_run now = { h->cluster, run->now_ns };
+	const struct eligibility_run now = { h->cluster, run->now_ns };
 
 	h->n_held = 0;
-	return run->accounts ? gate_load(h->gate, &site, &now, err) : 0;
+	return run->accounts ? eligibility_load(h->eligibility, &site, &now, err) : 0;
 }
 
 /* For tests: what is kept must be what the ledger has. */
@@ -156,11 +156,11 @@ static int load_order(struct cycle *c, struct head *h, struct rank_cluster has,
 		      const struct cycle_run *run, struct err *err)
 {
 	const struct order_ask ask = { .store = c->store,
-				       .standing = c->is_ranked ? c->standing : NULL,
+				       .sharetree = c->is_ranked ? c->sharetree : NULL,
 				       .cluster = run->cluster,
 				       .has = has,
 				       .now_ns = run->now_ns,
-				       .config = standing_policy(c->standing),
+				       .config = sharetree_policy(c->sharetree),
 				       .users = &h->users,
 				       .accounts = &h->accounts };
 
@@ -172,7 +172,7 @@ static bool may_start(void *ctx, int64_t job)
 	struct head *h = ctx;
 	char why[ELIGIBLE_WHY_MAX];
 
-	if (gate_ask(h->gate, job, why))
+	if (eligibility_check(h->eligibility, job, why))
 		return true;
 	h->n_held++;
 	return false;
@@ -183,9 +183,9 @@ static void starts(void *ctx, int64_t job, bool is_undone)
 	struct head *h = ctx;
 
 	if (is_undone)
-		gate_undo(h->gate, job);
+		eligibility_undo(h->eligibility, job);
 	else
-		gate_start(h->gate, job);
+		eligibility_start(h->eligibility, job);
 }
 
 static int by_name(const void *name, const void *node)
@@ -223,7 +223,7 @@ static void drop_intents(struct head *h, const struct fit_node *nodes, size_t n_
 static int load(struct cycle *c, struct head *h, const struct cycle_run *run, struct err *err)
 {
 	const struct snapshot_ask ask = { .store = c->store,
-					  .config = standing_policy(c->standing),
+					  .config = sharetree_policy(c->sharetree),
 					  .cluster = h->cluster,
 					  .order = &h->order,
 					  .intents = &h->intents,
@@ -247,7 +247,7 @@ static int load(struct cycle *c, struct head *h, const struct cycle_run *run, st
 	drop_intents(h, nodes, n_nodes, run->now_ns);
 	/* They are queued in the ledger, and count against limits all the same. */
 	for (size_t i = 0; i < h->intents.n; i++)
-		gate_start(h->gate, h->intents.of[i].job);
+		eligibility_start(h->eligibility, h->intents.of[i].job);
 	snapshot_done(&h->snapshot);
 	return snapshot_make(&ask, nodes, n_nodes, &h->snapshot, err);
 }
@@ -484,7 +484,7 @@ static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, 
 	for (size_t i = 0; i < y.n_gifts; i++)
 		parts_done(&parts[i]);
 	if (r >= 0 &&
-	    standing_policy(c->standing)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
+	    sharetree_policy(c->sharetree)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
 		r = note_late(&y, err);
 	return r;
 }
@@ -494,7 +494,7 @@ static bool is_idle(const struct cycle *c, const struct cycle_run *run, struct e
 {
 	struct fit_job one;
 
-	return standing_policy(c->standing)->policy.scheduler != CONFIG_SCHEDULER_SUSPEND &&
+	return sharetree_policy(c->sharetree)->policy.scheduler != CONFIG_SCHEDULER_SUSPEND &&
 	       store_queue(c->store, run->cluster, &one, 1, err) == 0;
 }
 

@@ -15,12 +15,13 @@
 
 struct accounts;
 struct err;
-struct standing;
+struct sharetree;
 struct store;
 struct cycle;
 
 /* Both are kept. */
-int cycle_new(struct store *s, struct standing *standing, struct cycle **ret, struct err *err);
+int cycle_new(struct store *s, struct sharetree *sharetree, struct cycle **ret,
+	      struct err *err);
 struct cycle *cycle_free(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
 

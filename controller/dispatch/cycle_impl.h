@@ -2,7 +2,7 @@
 #pragma once
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/snapshot.h"
-#include "controller/quota/quota_gate.h"
+#include "controller/quota/eligibility.h"
 
 /* A cluster as of its last cycle. */
 struct head {
@@ -12,14 +12,14 @@ struct head {
 	struct order order;
 	struct store_changes changes; /* since the order was read */
 	struct snapshot snapshot;
-	struct gate *gate;
+	struct eligibility *eligibility;
 	struct intents intents;
 	size_t n_held; /* by the gate, of those that were asked */
 };
 
 struct cycle {
 	struct store *store;
-	struct standing *standing;
+	struct sharetree *sharetree;
 	bool is_ranked;	 /* else in the order of submission */
 	bool is_checked; /* the kept order is compared with one that is read anew */
 	struct head *heads;

@@ -66,7 +66,7 @@ static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
 				      .waited_s = (a->now_ns - j->eligible_ns) / S_NS };
 	const struct priority_row *most;
 	struct priority p;
-	int r = rank_job(a->standing, &a->has, &ask, &p, err);
+	int r = rank_job(a->sharetree, &a->has, &ask, &p, err);
 
 	if (r < 0)
 		return r;
@@ -79,20 +79,20 @@ static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
 /* Both trees are brought up to date once, before the jobs are ranked. */
 static int bring_up(const struct order_ask *a, struct err *err)
 {
-	struct standing_view v;
+	struct sharetree_view v;
 	int r = 0;
 
 	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
-		r = standing_look(a->standing, (struct standing_where){ a->cluster, p },
-				  a->now_ns, &v, err);
+		r = sharetree_get_view(a->sharetree, (struct sharetree_where){ a->cluster, p },
+				       a->now_ns, &v, err);
 	return r;
 }
 
 static int rank_all(const struct order_ask *a, struct order *o, struct err *err)
 {
-	int r = a->standing ? bring_up(a, err) : 0;
+	int r = a->sharetree ? bring_up(a, err) : 0;
 
-	for (size_t i = 0; a->standing && i < o->n && r >= 0; i++)
+	for (size_t i = 0; a->sharetree && i < o->n && r >= 0; i++)
 		r = rank(a, &o->jobs[i], err);
 	return r;
 }

@@ -31,7 +31,7 @@ struct order {
 
 struct order_ask {
 	struct store *store;
-	struct standing *standing; /* NULL: nothing is weighed, all priorities are 0 */
+	struct sharetree *sharetree; /* NULL: nothing is weighed, all priorities are 0 */
 	const char *cluster;
 	struct rank_cluster has;
 	int64_t now_ns;

@@ -43,7 +43,7 @@ static bool is_possible(const struct snapshot *s, const struct order_job *o,
 
 static void say_needs(struct words *w, const struct snapshot *s, const struct order_job *o)
 {
-	const struct fit_ask ask = { &o->job.want, o->select, o->job.is_exclusive };
+	const struct fit_request ask = { &o->job.want, o->select, o->job.is_exclusive };
 	char why[FIT_WHY_MAX];
 
 	if (is_possible(s, o, why)) {
@@ -155,7 +155,7 @@ static void say_queued(struct words *w, const struct cycle *c, const struct head
 		       const struct order_job *o)
 {
 	const struct snapshot_job *j = snapshot_find(&h->snapshot, o->job.job);
-	const struct config_policy *p = &standing_policy(c->standing)->policy;
+	const struct config_policy *p = &sharetree_policy(c->sharetree)->policy;
 	const struct intent *in = intents_find(&h->intents, o->job.job);
 	char held[ELIGIBLE_WHY_MAX] = "";
 	struct schedule_why y;
@@ -167,7 +167,7 @@ static void say_queued(struct words *w, const struct cycle *c, const struct head
 		say_intent(w, in);
 		return;
 	}
-	if (!gate_ask(h->gate, o->job.job, held)) {
+	if (!eligibility_check(h->eligibility, o->job.job, held)) {
 		say(w, "%s", held);
 		return;
 	}

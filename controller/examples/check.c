@@ -8,7 +8,7 @@
 #include "common/time_units.h"
 #include "controller/examples/examples_impl.h"
 #include "controller/policy/charge/tally.h"
-#include "controller/pricing/quote.h"
+#include "controller/pricing/price.h"
 
 /* Equal fractions are written alike: 2.50 is 2.5. */
 static void report_fraction(struct examples_run *run, const struct example *e, const char *what,
@@ -49,16 +49,16 @@ static int read_price(const struct examples_run *run, const struct example *e,
 	char renamed[REQUEST_NAME_MAX];
 	const char *cluster =
 		e->cost.cluster ? config_renamed(run->config, e->cost.cluster, renamed) : "";
-	struct quote q = { .pick = { .cluster = cluster,
-				     .queue = e->cost.queue,
-				     .node_type = e->cost.node_type,
-				     .gpu_model = e->cost.gpu_model },
-			   .nodes = e->cost.nodes };
+	struct price_query q = { .pick = { .cluster = cluster,
+					   .queue = e->cost.queue,
+					   .node_type = e->cost.node_type,
+					   .gpu_model = e->cost.gpu_model },
+				 .nodes = e->cost.nodes };
 	const struct config_cluster *cl = config_cluster(run->config, cluster);
 	int r = resources_parse_in(e->cost.request, config_memory_unit(run->config, cl), &q.res,
 				   err);
 
-	return r < 0 ? r : quote_price(run->config, &q, ret, err);
+	return r < 0 ? r : price_find(run->config, &q, ret, err);
 }
 
 int examples_check_cost(struct examples_run *run, const struct example *e, struct err *err)
@@ -109,11 +109,11 @@ int examples_check_window(struct examples_run *run, const struct example *e, str
 	    run->config->policy.quota != CONFIG_QUOTA_WINDOW_3X)
 		r = err_set(&why, -EINVAL, "Quota= is no window here");
 	if (r == 0)
-		r = window_look(&period, month,
-				run->config->policy.quota == CONFIG_QUOTA_WINDOW
-					? WINDOW_SLIDING
-					: WINDOW_THREE_MONTHS,
-				&w, &why);
+		r = window_compute(&period, month,
+				   run->config->policy.quota == CONFIG_QUOTA_WINDOW
+					   ? WINDOW_SLIDING
+					   : WINDOW_THREE_MONTHS,
+				   &w, &why);
 	if (r < 0) {
 		examples_report(run, e, "window", e->window.month, why.text);
 		return 0;

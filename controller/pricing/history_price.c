@@ -3,7 +3,7 @@
 #include <string.h>
 #include "common/err.h"
 #include "controller/pricing/history_price.h"
-#include "controller/pricing/quote.h"
+#include "controller/pricing/price.h"
 
 static bool is_in_list(const char *list, const char *name)
 {
@@ -36,11 +36,11 @@ static int64_t part_of(int64_t all, int64_t n, int64_t of)
 static int price_part(const struct config *config, const struct history_job *j,
 		      const struct gpus_of *gpus, struct tariff_price *ret, struct err *err)
 {
-	struct quote q = { .pick = { .cluster = j->cluster, .node_type = j->node_type },
-			   .nodes = j->nodes,
-			   .res = { .ncpus = j->ncpus,
-				    .ngpus = j->ngpus,
-				    .mem_bytes = j->mem_bytes < 0 ? 0 : j->mem_bytes } };
+	struct price_query q = { .pick = { .cluster = j->cluster, .node_type = j->node_type },
+				 .nodes = j->nodes,
+				 .res = { .ncpus = j->ncpus,
+					  .ngpus = j->ngpus,
+					  .mem_bytes = j->mem_bytes < 0 ? 0 : j->mem_bytes } };
 	const struct config_cluster *cl = config_cluster(config, j->cluster);
 
 	if (cl && is_in_list(cl->queues, j->queue))
@@ -55,7 +55,7 @@ static int price_part(const struct config *config, const struct history_job *j,
 	}
 	if (gpus && gpus->n != j->ngpus)
 		q.nodes = 0; /* which of the nodes have which model is not told */
-	return quote_price(config, &q, ret, err);
+	return price_find(config, &q, ret, err);
 }
 
 int history_price(const struct config *config, const struct history_job *j,

@@ -11,7 +11,7 @@
 
 struct look {
 	const struct quota_site *site;
-	const struct quota_ask *ask;
+	const struct quota_query *ask;
 	const struct accounts_allocation *allocation;
 	int32_t account, from_day, to_day; /* to_day: of the period */
 	struct window_month *months;
@@ -269,7 +269,7 @@ static int32_t find_day(const struct look *l, enum window_mode mode)
 	for (size_t i = 0; i < l->n_months; i++) {
 		if (l->months[i].month <= l->v->window.month)
 			continue;
-		if (window_look(&p, l->months[i].month, l->v->window.rule, &w, NULL) == 0 &&
+		if (window_compute(&p, l->months[i].month, l->v->window.rule, &w, NULL) == 0 &&
 		    w.mode <= mode)
 			return (int32_t)calendar_month_first(l->months[i].month);
 	}
@@ -286,9 +286,10 @@ static int look_window(struct look *l, struct err *err)
 	for (size_t i = 0; i < l->n_months; i++)
 		if (l->months[i].used < 0)
 			l->months[i].used = 0;
-	r = window_look(&p, (int)calendar_month(v->day),
-			v->rule == CONFIG_QUOTA_WINDOW ? WINDOW_SLIDING : WINDOW_THREE_MONTHS,
-			&v->window, err);
+	r = window_compute(&p, (int)calendar_month(v->day),
+			   v->rule == CONFIG_QUOTA_WINDOW ? WINDOW_SLIDING
+							  : WINDOW_THREE_MONTHS,
+			   &v->window, err);
 	if (r < 0)
 		return r;
 	v->mode = v->window.mode;
@@ -338,7 +339,7 @@ static int look_target(struct look *l, struct err *err)
 
 	if (u.recent_ms > u.used_ms)
 		u.recent_ms = u.used_ms;
-	r = target_look(&t, &u, now, &v->target);
+	r = target_compute(&t, &u, now, &v->target);
 	return r < 0 ? err_set(err, r, "the target %s of account %s cannot be reckoned",
 			       v->label, v->owner)
 		     : 0;
@@ -391,11 +392,11 @@ static int look_allocation(struct look *l, struct err *err)
 
 static void look_storage(struct look *l)
 {
-	const struct accounts_ask ask = { .account = l->account,
-					  .kind = ACCOUNTS_STORAGE,
-					  .pool = CHARGE_POOL_CPU,
-					  .cluster = l->ask->cluster,
-					  .day = l->v->day };
+	const struct accounts_query ask = { .account = l->account,
+					    .kind = ACCOUNTS_STORAGE,
+					    .pool = CHARGE_POOL_CPU,
+					    .cluster = l->ask->cluster,
+					    .day = l->v->day };
 	const struct accounts_allocation *a = accounts_allocation(l->site->accounts, &ask);
 
 	l->v->storage_bytes = a ? a->amount.num / a->amount.den : -1;
@@ -404,7 +405,7 @@ static void look_storage(struct look *l)
 /* What is known before any allocation. */
 static int begin(struct look *l, struct err *err)
 {
-	const struct quota_ask *ask = l->ask;
+	const struct quota_query *ask = l->ask;
 	int64_t today = store_day(l->site->store, ask->now_ns);
 
 	l->account = accounts_find(l->site->accounts, ask->account);
@@ -424,12 +425,12 @@ static int begin(struct look *l, struct err *err)
 	return 0;
 }
 
-int quota_look(const struct quota_site *site, const struct quota_ask *ask,
-	       struct quota_view *ret, struct err *err)
+int quota_get_view(const struct quota_site *site, const struct quota_query *ask,
+		   struct quota_view *ret, struct err *err)
 {
 	struct quota_view v;
 	struct look l = { .site = site, .ask = ask, .v = &v };
-	struct accounts_ask what = { .pool = ask->pool, .cluster = ask->cluster };
+	struct accounts_query what = { .pool = ask->pool, .cluster = ask->cluster };
 	int r = begin(&l, err);
 
 	if (r < 0)
@@ -470,10 +471,10 @@ struct every {
 	size_t n;
 };
 
-static int show(struct every *e, const struct quota_ask *ask, struct err *err)
+static int show(struct every *e, const struct quota_query *ask, struct err *err)
 {
 	struct quota_view v;
-	int r = quota_look(e->site, ask, &v, err);
+	int r = quota_get_view(e->site, ask, &v, err);
 
 	if (r < 0)
 		return r;
@@ -482,12 +483,14 @@ static int show(struct every *e, const struct quota_ask *ask, struct err *err)
 	return r;
 }
 
-static int show_new(struct every *e, const struct quota_ask *ask, int32_t day, struct err *err)
+static int show_new(struct every *e, const struct quota_query *ask, int32_t day,
+		    struct err *err)
 {
-	struct accounts_ask what = { .account = accounts_find(e->site->accounts, ask->account),
-				     .pool = ask->pool,
-				     .cluster = ask->cluster,
-				     .day = day };
+	struct accounts_query what = { .account =
+					       accounts_find(e->site->accounts, ask->account),
+				       .pool = ask->pool,
+				       .cluster = ask->cluster,
+				       .day = day };
 	const struct accounts_allocation *a = NULL;
 
 	if (quota_kind((enum config_quota)e->site->config->policy.quota, &what.kind))
@@ -501,15 +504,15 @@ static int show_new(struct every *e, const struct quota_ask *ask, int32_t day, s
 	return show(e, ask, err);
 }
 
-int quota_look_all(const struct quota_site *site, const struct quota_ask *ask,
-		   const struct quota_each *each, struct err *err)
+int quota_get_views(const struct quota_site *site, const struct quota_query *ask,
+		    const struct quota_each *each, struct err *err)
 {
 	struct every e = { .site = site, .each = each };
 	int64_t today = store_day(site->store, ask->now_ns);
 	int32_t day =
 		ask->at_day != QUOTA_NOW && ask->at_day < today ? ask->at_day : (int32_t)today;
 	const struct config *c = site->config;
-	struct quota_ask one = *ask;
+	struct quota_query one = *ask;
 	int r = 0;
 
 	if (accounts_find(site->accounts, ask->account) < 0)

@@ -39,7 +39,7 @@ struct quota_site {
 #define QUOTA_ACTIVE 1u /* jobs that are queued or run; of a grant always */
 #define QUOTA_USERS 2u	/* figures by user */
 
-struct quota_ask {
+struct quota_query {
 	const char *account, *cluster;
 	enum charge_pool pool;
 	int64_t now_ns;
@@ -87,8 +87,8 @@ struct quota_view {
 };
 
 /* -ENOENT: no such account. */
-int quota_look(const struct quota_site *site, const struct quota_ask *ask,
-	       struct quota_view *ret, struct err *err);
+int quota_get_view(const struct quota_site *site, const struct quota_query *ask,
+		   struct quota_view *ret, struct err *err);
 void quota_view_done(struct quota_view *v);
 
 /* Every allocation of the policy's kind that counts for the account on that day, each once, by
@@ -99,8 +99,8 @@ struct quota_each {
 	quota_view_fn fn;
 	void *ctx;
 };
-int quota_look_all(const struct quota_site *site, const struct quota_ask *ask,
-		   const struct quota_each *each, struct err *err);
+int quota_get_views(const struct quota_site *site, const struct quota_query *ask,
+		    const struct quota_each *each, struct err *err);
 
 /* One or two sentences: what it means for who hands in a job now. */
 #define QUOTA_WORDS_MAX 400

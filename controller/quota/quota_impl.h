@@ -9,9 +9,3 @@ bool quota_is_of(const struct quota_site *site, const struct accounts_allocation
 		 const struct store_quota_job *j);
 /* What it may still be charged, were it to run to its walltime. -ERANGE, -EINVAL. */
 int quota_job_rest(const struct store_quota_job *j, int64_t *ret);
-
-/* The first queue of the cluster whose factor is 0; false: it has none. */
-bool quota_bonus(const struct config *c, const char *cluster,
-		 char ret[static REQUEST_NAME_MAX]);
-/* The next name of a list by commas; NULL: no more. */
-const char *quota_next_queue(const char *list, char ret[static REQUEST_NAME_MAX]);

@@ -85,17 +85,17 @@ static int64_t nodes_of(const struct rank_cluster *cluster, const struct rank_jo
 		       : 1;
 }
 
-int rank_job(struct standing *s, const struct rank_cluster *cluster, const struct rank_job *j,
+int rank_job(struct sharetree *s, const struct rank_cluster *cluster, const struct rank_job *j,
 	     struct priority *ret, struct err *err)
 {
-	const struct config *c = standing_policy(s);
+	const struct config *c = sharetree_policy(s);
 	const struct priority_rule rule = rank_rule(c);
 	const struct config_queue *queue = config_queue(c, j->queue);
 	const int64_t nodes = nodes_of(cluster, j);
 	const struct priority_job job = {
 		.held = j->is_held,
 		.eligible_s = j->waited_s,
-		.fairshare = standing_factor(s, j->where, j->account, j->user),
+		.fairshare = sharetree_factor(s, j->where, j->account, j->user),
 		.nodes = nodes,
 		.cores = j->is_exclusive ? larger(j->want->ncpus, nodes * cluster->largest)
 					 : j->want->ncpus,

@@ -13,7 +13,7 @@
  */
 #pragma once
 #include "controller/policy/priority/priority.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 
 /* Does the profile order jobs by priority at all? Otherwise first in is first out. */
 bool rank_is_used(const struct config *c);
@@ -25,7 +25,7 @@ struct priority_rule rank_rule(const struct config *c);
 enum priority_size rank_size(const struct config_policy *p);
 
 struct rank_job {
-	struct standing_where where;
+	struct sharetree_where where;
 	const char *account, *user, *queue, *qos; /* qos NULL or "": none */
 	const struct resources *want;
 	const struct select *select; /* its chunks; NULL: one */
@@ -41,9 +41,9 @@ struct rank_cluster {
 };
 struct rank_cluster rank_cluster(const struct fit_node *nodes, size_t n);
 
-/* Fairshare is as of the last standing_look() at the job's tree. -EINVAL, -ERANGE as
+/* Fairshare is as of the last sharetree_get_view() at the job's tree. -EINVAL, -ERANGE as
  * priority_explain(), with words. */
-int rank_job(struct standing *s, const struct rank_cluster *cluster, const struct rank_job *j,
+int rank_job(struct sharetree *s, const struct rank_cluster *cluster, const struct rank_job *j,
 	     struct priority *ret, struct err *err);
 
 /* The row whose product is largest; NULL: all are 0. */

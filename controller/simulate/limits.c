@@ -90,7 +90,7 @@ bool sim_limits_may_start(const struct sim_limits *l, uint32_t job)
 	int32_t scope = 0;
 	const struct eligible_job ask = ask_of(l, job, &scope);
 
-	return eligible_ask(&l->world, &ask, why);
+	return eligible_check(&l->world, &ask, why);
 }
 
 void sim_limits_start(struct sim_limits *l, uint32_t job)

@@ -11,7 +11,7 @@
 #include "controller/config/config.h"
 #include "controller/ledger/store.h"
 #include "controller/dispatch/cycle.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 
 static double cpu_ms(void)
 {
@@ -85,8 +85,8 @@ static void write_jobs(struct store *s, int turn, struct rows queued)
 
 int main(int argc, char **argv)
 {
-	struct standing_config sc = { 0 };
-	struct standing *standing = NULL;
+	struct sharetree_config sc = { 0 };
+	struct sharetree *sharetree = NULL;
 	struct config *config = NULL;
 	struct cycle *cycle = NULL;
 	struct store *store = NULL;
@@ -102,8 +102,8 @@ int main(int argc, char **argv)
 	check(config_load(argv[2], &config, &err), &err);
 	check(store_open(argv[1], &store, &err), &err);
 	sc.config = config;
-	check(standing_new(&sc, &standing, &err), &err);
-	check(cycle_new(store, standing, &cycle, &err), &err);
+	check(sharetree_new(&sc, &sharetree, &err), &err);
+	check(cycle_new(store, sharetree, &cycle, &err), &err);
 	for (int i = 0; i < n; i++) {
 		int acts = 0;
 		struct cycle_run run = { .cluster = config->clusters[0]->name,
@@ -122,7 +122,7 @@ int main(int argc, char **argv)
 		write_jobs(store, i, rows);
 	}
 	cycle_free(cycle);
-	standing_free(standing);
+	sharetree_free(sharetree);
 	store_close(store);
 	config_free(config);
 	return 0;

@@ -10,7 +10,7 @@ dir=$(mktemp -d /tmp/reeve-fairshare-bench-XXXXXX)
 trap 'rm -rf "$dir"' EXIT
 mkdir -p $O/tests/bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/fairshare_tree tests/bench/fairshare_tree.c \
-	$O/controller/policy/{fairshare,fairshare_level,fair_tree}.o $O/common/err.o -lm
+	$O/controller/policy/fairshare/{fairshare,level,fair_tree}.o $O/common/err.o -lm
 for shape in deep flat tied; do $O/tests/bench/fairshare_tree time "$rows" $shape; done
 $O/tests/bench/fairshare_tree csv "$rows" deep >"$dir/tree.csv"
 TIMEFORMAT='%U %S'

@@ -11,7 +11,7 @@ trap 'rm -rf "$dir"' EXIT
 mkdir -p $O/tests/bench
 # shellcheck disable=SC2046 # words without blanks
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o $O/tests/bench/share_bench tests/bench/share_bench.c \
-	$(find $O/controller/{standing,accounts,config,ledger,policy,history,pg} -name '*.o') \
+	$(find $O/controller/{sharetree,accounts,config,ledger,policy,history,postgres} -name '*.o') \
 	$(find $O/common/{db,wire,model,conf,csv} -name '*.o') $O/common/{err,nearest}.o \
 	-lsqlite3 -lpq -ljansson -lm
 $O/tests/bench/share_bench 304 1008 "$charges"

@@ -11,7 +11,7 @@
 #include <time.h>
 #include "common/time_units.h"
 #include "common/err.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 
 #define START_NS (16000 * 86400 * S_NS)
 
@@ -20,8 +20,8 @@ static const char policy[] = "[Policy]\nUsageHalfLife = 7-0:00:00\n[Cluster c]\n
 struct bench {
 	struct config *config;
 	struct accounts *accounts;
-	struct standing *standing;
-	struct standing_where where;
+	struct sharetree *sharetree;
+	struct sharetree_where where;
 	char (*who)[2][REQUEST_NAME_MAX];
 	size_t n_who;
 	int64_t now_ns;
@@ -74,10 +74,10 @@ static char *declare(size_t accounts, size_t users)
 /* Everybody who has a row. */
 static void find_who(struct bench *b)
 {
-	struct standing_view v;
+	struct sharetree_view v;
 	struct err err;
 
-	check(standing_look(b->standing, b->where, b->now_ns, &v, &err), &err);
+	check(sharetree_get_view(b->sharetree, b->where, b->now_ns, &v, &err), &err);
 	b->who = calloc(v.n, sizeof(*b->who));
 	for (size_t i = 0; i < v.n; i++) {
 		if (!*v.rows[i].user)
@@ -103,20 +103,20 @@ static void charge(struct bench *b)
 
 	b->now_ns += c.running_ns;
 	c.to_ns = b->now_ns;
-	check(standing_charge(b->standing, &c, b->now_ns, &err), &err);
+	check(sharetree_charge(b->sharetree, &c, b->now_ns, &err), &err);
 }
 
 static double time_charges(struct bench *b, int n, bool is_rebuilt)
 {
-	struct standing_view v;
+	struct sharetree_view v;
 	struct err err;
 	double start = cpu_s();
 
 	for (int i = 0; i < n; i++) {
 		charge(b);
 		if (is_rebuilt)
-			standing_set_accounts(b->standing, b->accounts);
-		check(standing_look(b->standing, b->where, b->now_ns, &v, &err), &err);
+			sharetree_set_accounts(b->sharetree, b->accounts);
+		check(sharetree_get_view(b->sharetree, b->where, b->now_ns, &v, &err), &err);
 	}
 	return (cpu_s() - start) / n * 1e6;
 }
@@ -152,17 +152,17 @@ static void open_ledger(struct bench *b, const char *path)
 	check(store_open(path, &s, &err), &err);
 	check(store_last_charge(s, &b->now_ns, &err), &err);
 	start = cpu_s();
-	check(standing_load(b->standing, s, b->now_ns, &err), &err);
+	check(sharetree_load(b->sharetree, s, b->now_ns, &err), &err);
 	printf("start: %.3f s to weigh all charges of the ledger\n", cpu_s() - start);
 	store_close(s);
-	if (!standing_tree(b->standing, 0, &b->where))
+	if (!sharetree_tree(b->sharetree, 0, &b->where))
 		exit(1);
 }
 
 int main(int argc, char **argv)
 {
 	struct bench b = { .where = { "c", CHARGE_POOL_CPU }, .now_ns = START_NS, .seed = 1 };
-	struct standing_config c;
+	struct sharetree_config c;
 	struct err err;
 	int n = atoi(argv[argc - 1]);
 	double path, rebuilt, sort;
@@ -174,8 +174,8 @@ int main(int argc, char **argv)
 		check(accounts_parse(text, strlen(text), "bench", &b.accounts, &err), &err);
 		free(text);
 	}
-	c = (struct standing_config){ b.config, b.accounts };
-	check(standing_new(&c, &b.standing, &err), &err);
+	c = (struct sharetree_config){ b.config, b.accounts };
+	check(sharetree_new(&c, &b.sharetree, &err), &err);
 	if (argc == 3)
 		open_ledger(&b, argv[1]);
 	find_who(&b);
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
 	       "qsort(3) of as many doubles as users: %.1f us, x%.1f\n",
 	       path, rebuilt, rebuilt / path, sort, path / sort);
 	free(b.who);
-	standing_free(b.standing);
+	sharetree_free(b.sharetree);
 	accounts_free(b.accounts);
 	config_free(b.config);
 	return 0;

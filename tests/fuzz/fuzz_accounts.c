@@ -3,15 +3,15 @@
  *
  * links: common/model/array common/model/after common/model/select common/model/features
  *
- * links: controller/accounts/accounts controller/accounts/accounts_keys
+ * links: controller/accounts/accounts controller/accounts/keys
  *
- * links: controller/accounts/accounts_values controller/accounts/accounts_check
+ * links: controller/accounts/values controller/accounts/check
  *
- * links: controller/accounts/accounts_template
+ * links: controller/accounts/template
  *
- * links: controller/accounts/accounts_build controller/accounts/accounts_read
+ * links: controller/accounts/build controller/accounts/read
  *
- * links: controller/accounts/accounts_rows controller/accounts/accounts_diff
+ * links: controller/accounts/rows controller/accounts/diff
  *
  * links: controller/policy/charge/charge common/conf/conf common/nearest common/err
  *

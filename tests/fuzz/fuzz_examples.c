@@ -11,17 +11,19 @@
  *
  * links: controller/examples/months controller/examples/figures controller/config/config
  *
- * links: controller/config/config_keys controller/config/config_token
+ * links: controller/config/lookup controller/config/objects
  *
- * links: controller/config/config_values controller/config/config_units
+ * links: controller/config/keys controller/config/token
  *
- * links: controller/config/config_profiles
+ * links: controller/config/values controller/config/units
  *
- * links: controller/config/config_setting controller/config/config_places
+ * links: controller/config/profiles
  *
- * links: controller/config/config_cross controller/config/config_hooks
+ * links: controller/config/setting controller/config/places
  *
- * links: controller/config/config_tariff controller/config/profile controller/pricing/quote
+ * links: controller/config/consistency controller/config/hooks
+ *
+ * links: controller/config/tariff controller/config/profile controller/pricing/price
  *
  * links: controller/policy/charge/charge controller/policy/charge/tariff controller/policy/charge/tally
  *

@@ -3,19 +3,19 @@
  *
  * links: common/model/array common/model/after common/model/select common/model/features
  *
- * links: controller/accounts/accounts controller/accounts/accounts_keys
+ * links: controller/accounts/accounts controller/accounts/keys
  *
- * links: controller/accounts/accounts_values controller/accounts/accounts_check
+ * links: controller/accounts/values controller/accounts/check
  *
- * links: controller/accounts/accounts_template
+ * links: controller/accounts/template
  *
- * links: controller/accounts/accounts_build controller/accounts/accounts_read
+ * links: controller/accounts/build controller/accounts/read
  *
- * links: controller/accounts/accounts_rows controller/accounts/accounts_diff
+ * links: controller/accounts/rows controller/accounts/diff
  *
- * links: controller/accounts/foreign/accounts_draft controller/accounts/foreign/sacctmgr
+ * links: controller/accounts/foreign/draft controller/accounts/foreign/sacctmgr
  *
- * links: controller/accounts/foreign/accounts_draft_qos
+ * links: controller/accounts/foreign/draft_qos controller/accounts/foreign/draft_finish
  *
  * links: controller/accounts/foreign/sacctmgr_write
  *

@@ -50,7 +50,7 @@ $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_inflate: LDLIBS += -lz
 $O/tests/unit/test_peers: $O/controller/http/peers.o
 $O/tests/unit/test_inflate: $O/controller/http/inflate.o $O/common/err.o
-CONFIG := $(patsubst %,$O/controller/config/%.o,config config_hooks config_token config_keys config_profiles config_setting config_units config_values config_places config_cross config_tariff profile) \
+CONFIG := $(patsubst %,$O/controller/config/%.o,config objects lookup hooks token keys profiles setting units values places consistency tariff profile) \
 	$(patsubst %,$O/controller/policy/charge/%.o,charge tariff) $(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_controller_config: $(CONFIG)
 $O/tests/unit/test_routes: LDLIBS += -ljansson
@@ -72,11 +72,11 @@ $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_r
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
-ACCOUNTS := $(patsubst %,$O/controller/accounts/accounts%.o,_keys _values _check _template _build _read _rows _diff) $O/controller/policy/charge/charge.o \
+ACCOUNTS := $(patsubst %,$O/controller/accounts/%.o,keys values check template build read rows diff) $O/controller/policy/charge/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
 $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/admin/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
-$O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/foreign/%.o,accounts_draft accounts_draft_qos sacctmgr sacctmgr_options sacctmgr_write accounts_csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
+$O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_write csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/accounts/accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/quota/eligible.o
@@ -84,29 +84,29 @@ $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libp
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/postgres/dialect.o
-QUOTA := $(patsubst %,$O/controller/quota/%.o,quota quota_words quota_encode quota_admit quota_qos quota_scopes quota_gate) $O/controller/ledger/usage/quota.o \
+QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check qos scopes eligibility) $O/controller/ledger/usage/quota.o \
 	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
-$O/tests/unit/test_quota_qos: $O/controller/quota/quota_qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
-$O/tests/unit/test_quota $O/tests/unit/test_quota_admit: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_quota $O/tests/unit/test_quota_admit: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota $O/tests/unit/test_quota_check: LDLIBS += -lpq -lsqlite3 -ljansson
+$O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cycle held intent kinds names order parts snapshot why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
-STANDING := $(patsubst %,$O/controller/sharetree/%.o,standing tree tree_rows rank) \
+SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
-$O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_order: $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(STANDING),$(QUOTA))
-$O/tests/unit/test_standing $O/tests/unit/test_standing_ledger $O/tests/unit/test_order: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(STANDING) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
+$O/tests/unit/test_order: $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(SHARETREE),$(QUOTA))
+$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order: tests/unit/sharetree_rig.c tests/unit/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/import/import.o $O/controller/ledger/import/import_batch.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/usage/adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources features) $O/common/err.o
-$O/tests/unit/test_quote $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
-$O/tests/unit/test_quote: $(sort $O/controller/pricing/quote.o $O/controller/policy/placement/fit.o $(CONFIG) $(MODEL) $(WIRE))
+$O/tests/unit/test_price $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
+$O/tests/unit/test_price: $(sort $O/controller/pricing/price.o $O/controller/policy/placement/fit.o $(CONFIG) $(MODEL) $(WIRE))
 $O/tests/unit/test_sync_gpus: $O/controller/api/sync/sync_gpus.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
@@ -158,7 +158,7 @@ $O/tests/unit/test_parts_end: tests/unit/fail_vfs.c
 $O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_plans: tests/unit/standing_rig.c tests/unit/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/lost) $(sort $(QUOTA) $(STANDING) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_plans: tests/unit/sharetree_rig.c tests/unit/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/lost) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_signature: $(patsubst %,$O/common/signature/%.o,signature digest allows) $(MODEL) $(WIRE)
 $O/tests/unit/test_starts: LDLIBS += -lpq -lsqlite3

@@ -124,15 +124,15 @@ void quota_rig_use(struct quota_rig *q, const struct quota_rig_job *j, int64_t r
 
 struct quota_view quota_rig_look(struct quota_rig *q, const char *account)
 {
-	const struct quota_ask ask = { .account = account,
-				       .cluster = "main",
-				       .now_ns = q->now_ns,
-				       .at_day = QUOTA_NOW,
-				       .parts = QUOTA_ACTIVE };
+	const struct quota_query ask = { .account = account,
+					 .cluster = "main",
+					 .now_ns = q->now_ns,
+					 .at_day = QUOTA_NOW,
+					 .parts = QUOTA_ACTIVE };
 	struct err err = { "" };
 	struct quota_view v;
 
-	if (quota_look(&q->site, &ask, &v, &err) < 0)
+	if (quota_get_view(&q->site, &ask, &v, &err) < 0)
 		fail_msg("%s", err.text);
 	return v;
 }

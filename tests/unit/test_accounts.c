@@ -139,8 +139,8 @@ static void coordinators_see_their_account_and_below(void **state)
 static const struct accounts_allocation *
 allocation(const struct accounts *a, const char *account, const char *cluster, int32_t day)
 {
-	const struct accounts_ask ask = { accounts_find(a, account), ACCOUNTS_TARGET,
-					  CHARGE_POOL_CPU, cluster, day };
+	const struct accounts_query ask = { accounts_find(a, account), ACCOUNTS_TARGET,
+					    CHARGE_POOL_CPU, cluster, day };
 
 	return accounts_allocation(a, &ask);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/accounts/foreign/accounts_csv.h"
+#include "controller/accounts/foreign/csv.h"
 #include "controller/accounts/foreign/sacctmgr.h"
 
 /* The file that a dump makes; NULL: refused, with the words in err. */

@@ -313,7 +313,7 @@ static void queue_and_qos_multiply_and_an_unstated_one_is_one(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(laws); i++) {
 		struct tariff t = tariff(c, laws[i].pick);
-		struct tariff_ask ask = { .ncpus = 4 };
+		struct tariff_request ask = { .ncpus = 4 };
 		struct tariff_price p;
 
 		assert_int_equal(tariff_price(&t, &ask, &p, NULL), 0);

@@ -37,7 +37,7 @@ static void exactly_the_limit_may_run_and_one_more_may_not(void **state)
 	int n = 0;
 
 	(void)state;
-	while (eligible_ask(&w, &j, why)) {
+	while (eligible_check(&w, &j, why)) {
 		eligible_start(&w, &j);
 		n++;
 	}
@@ -46,10 +46,10 @@ static void exactly_the_limit_may_run_and_one_more_may_not(void **state)
 	assert_string_equal(why, "limit of user alice: 600 cores at once, 600 run, this job "
 				 "needs 100");
 	eligible_remove(&w, &j);
-	assert_true(eligible_ask(&w, &j, why));
+	assert_true(eligible_check(&w, &j, why));
 	assert_string_equal(why, "");
 	j.want.cores = 101;
-	assert_false(eligible_ask(&w, &j, why));
+	assert_false(eligible_check(&w, &j, why));
 }
 
 static void each_side_is_limited_by_itself(void **state)
@@ -63,18 +63,18 @@ static void each_side_is_limited_by_itself(void **state)
 	char why[ELIGIBLE_WHY_MAX];
 
 	(void)state;
-	assert_true(eligible_ask(&w, &j, why));
+	assert_true(eligible_check(&w, &j, why));
 	j.want.gpus = 3;
-	assert_false(eligible_ask(&w, &j, why));
+	assert_false(eligible_check(&w, &j, why));
 	assert_string_equal(why, "limit of user bob in queue express: 2 GPUs at once, 0 run, "
 				 "this job needs 3");
 	j.want.gpus = 2;
 	j.want.memory_bytes = 8000000001;
-	assert_false(eligible_ask(&w, &j, why));
+	assert_false(eligible_check(&w, &j, why));
 	j.want.memory_bytes = 8000000000;
-	assert_true(eligible_ask(&w, &j, why));
+	assert_true(eligible_check(&w, &j, why));
 	s.running.jobs = 3;
-	assert_false(eligible_ask(&w, &j, why));
+	assert_false(eligible_check(&w, &j, why));
 	assert_non_null(strstr(why, "3 jobs at once, 3 run"));
 }
 
@@ -91,10 +91,10 @@ static void every_scope_has_a_say(void **state)
 
 	(void)state;
 	j.n_scopes = 2;
-	assert_false(eligible_ask(&w, &j, why));
+	assert_false(eligible_check(&w, &j, why));
 	assert_non_null(strstr(why, "account science: 10 cores at once, 8 run"));
 	j.want.cores = 2;
-	assert_true(eligible_ask(&w, &j, why));
+	assert_true(eligible_check(&w, &j, why));
 	eligible_start(&w, &j);
 	assert_int_equal(s[0].running.cores, 2);
 	assert_int_equal(s[1].running.cores, 10);
@@ -120,7 +120,7 @@ static void no_order_of_starts_and_ends_passes_a_limit(void **state)
 				continue;
 			if (runs[i])
 				eligible_remove(&w, &jobs[i]);
-			else if (!eligible_ask(&w, &jobs[i], why))
+			else if (!eligible_check(&w, &jobs[i], why))
 				continue;
 			else
 				eligible_start(&w, &jobs[i]);
@@ -156,9 +156,9 @@ static void a_limit_lowered_below_what_runs_holds_only_what_it_limits(void **sta
 	(void)state;
 	s.limit.gpus = 0;
 	s.running.gpus = 4;
-	assert_true(eligible_ask(&w, &j, why));
+	assert_true(eligible_check(&w, &j, why));
 	j.want.gpus = 1;
-	assert_false(eligible_ask(&w, &j, why));
+	assert_false(eligible_check(&w, &j, why));
 }
 
 static void without_quota_a_job_starts_only_when_nobody_with_quota_waits(void **state)
@@ -170,15 +170,15 @@ static void without_quota_a_job_starts_only_when_nobody_with_quota_waits(void **
 	(void)state;
 	rich.n_scopes = poor.n_scopes = 0;
 	poor.has_quota = false;
-	assert_false(eligible_ask(&w, &poor, why));
+	assert_false(eligible_check(&w, &poor, why));
 	assert_string_equal(why, "low priority: account physics has no quota left, and 2 jobs "
 				 "of accounts with quota left wait here");
-	assert_true(eligible_ask(&w, &rich, why));
+	assert_true(eligible_check(&w, &rich, why));
 	eligible_start(&w, &rich);
-	assert_false(eligible_ask(&w, &poor, why));
+	assert_false(eligible_check(&w, &poor, why));
 	assert_non_null(strstr(why, "1 job of accounts with quota left waits"));
 	eligible_start(&w, &rich);
-	assert_true(eligible_ask(&w, &poor, why));
+	assert_true(eligible_check(&w, &poor, why));
 	eligible_start(&w, &poor);
 	assert_int_equal(w.pending, 0);
 }

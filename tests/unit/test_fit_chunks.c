@@ -36,7 +36,7 @@ static struct select select_of(const char *text)
 
 /* On how many nodes a schedule of these nodes, with nothing else, starts it; 0: it does not. */
 static int64_t nodes_of_schedule(const struct fit_node *nodes, size_t n,
-				 const struct fit_ask *ask)
+				 const struct fit_request *ask)
 {
 	const struct schedule_config config = { .rule = SCHEDULE_PRIORITY };
 	_cleanup_(schedule_freep) struct schedule *s = NULL;
@@ -77,7 +77,7 @@ static int64_t nodes_of_schedule(const struct fit_node *nodes, size_t n,
 	return count;
 }
 
-static void assert_same(struct fit_node *nodes, size_t n, const struct fit_ask *ask)
+static void assert_same(struct fit_node *nodes, size_t n, const struct fit_request *ask)
 {
 	int64_t taken = nodes_of_schedule(nodes, n, ask), ret = -1;
 	char why[FIT_WHY_MAX];
@@ -117,7 +117,7 @@ static void what_is_refused_is_what_the_schedule_never_starts(void **state)
 		struct select s = { .n = 1 + (int32_t)random_of(&seed, 3),
 				    .is_scattered = random_of(&seed, 2) };
 		struct resources want = { 0 };
-		const struct fit_ask ask = { &want, &s, random_of(&seed, 2) };
+		const struct fit_request ask = { &want, &s, random_of(&seed, 2) };
 		size_t n = 1 + random_of(&seed, 5);
 		int64_t taken;
 
@@ -140,7 +140,7 @@ static void nobody_knows_where_no_node_is_known(void **state)
 {
 	struct select s = select_of("4:ncpus=1000");
 	struct resources want = { 0 };
-	const struct fit_ask ask = { &want, &s, false };
+	const struct fit_request ask = { &want, &s, false };
 	char why[FIT_WHY_MAX];
 	int64_t n = -1;
 
@@ -155,7 +155,7 @@ static const char *refusal(const char *text, bool is_scattered)
 	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
 	struct select s = select_of(text);
 	struct resources want = { 0 };
-	const struct fit_ask ask = { &want, &s, false };
+	const struct fit_request ask = { &want, &s, false };
 	int64_t n;
 
 	s.is_scattered = is_scattered;
@@ -269,7 +269,7 @@ static const char *missing(const char *text, bool is_exclusive, bool is_closed)
 	struct fit_node nodes[] = { node("a", 16, 64), node("b", 16, 64), node("c", 8, 64) };
 	struct select s = select_of(text);
 	struct resources want = { 0 };
-	const struct fit_ask ask = { &want, &s, is_exclusive };
+	const struct fit_request ask = { &want, &s, is_exclusive };
 
 	nodes[0].held.ncpus = 1;
 	for (int i = 0; i < 3; i++)

@@ -14,7 +14,7 @@
 #include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle.h"
 #include "controller/dispatch/order.h"
-#include "tests/unit/standing_rig.h"
+#include "tests/unit/sharetree_rig.h"
 
 struct queued {
 	const char *account, *user, *queue;
@@ -58,7 +58,7 @@ static struct order order_of(struct world *w, struct rig *r, int64_t now_ns)
 {
 	struct names users = { 0 }, accounts = { 0 };
 	const struct order_ask ask = { .store = r->store,
-				       .standing = w->standing,
+				       .sharetree = w->sharetree,
 				       .cluster = "main",
 				       .has = { 1, 8 },
 				       .now_ns = now_ns,
@@ -166,7 +166,7 @@ static void size_counts_every_node_and_core_of_a_request(void **state)
 					    .is_exclusive = jobs[i].is_exclusive };
 		struct priority p;
 
-		assert_int_equal(rank_job(w.standing, &has, &j, &p, NULL), 0);
+		assert_int_equal(rank_job(w.sharetree, &has, &j, &p, NULL), 0);
 		assert_int_equal(p.value, jobs[i].points);
 	}
 }
@@ -216,7 +216,7 @@ static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
 	submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
 	submit(r, &(struct queued){ "physics", "bob", "normal", 6, NOON });
 	submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
-	assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
 	assert_int_equal(cycle_run(c, &run, NULL), 0);
 	/* carol starts; bob is next and lacks cores; alice's small job must not pass by. */
 	assert_int_equal(n_given, 1);
@@ -251,7 +251,7 @@ static void later_jobs_start_where_they_delay_nobody(void **state)
 	submit(r, &(struct queued){ "physics", "bob", "normal", 8, NOON });
 	submit(r, &(struct queued){ "physics", "alice", "normal", 2, NOON });
 	submit(r, &(struct queued){ "physics", "alice", "normal", 1, NOON });
-	assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
 	assert_int_equal(cycle_run(c, &run, NULL), 0);
 	assert_int_equal(n_given, 2);
 	assert_int_equal(given[0], 1);
@@ -278,7 +278,7 @@ static void nothing_weighed_is_first_in_first_out(void **state)
 	hello(r, NOON);
 	submit(r, &(struct queued){ "physics", "alice", "normal", 6, NOON });
 	submit(r, &(struct queued){ "arts", "carol", "normal", 6, NOON });
-	assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
 	assert_int_equal(cycle_run(c, &run, NULL), 0);
 	assert_int_equal(n_given, 1);
 	assert_int_equal(given[0], 1);
@@ -310,7 +310,7 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 		struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, w.accounts };
 
 		n_given = 0;
-		assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+		assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
 		assert_int_equal(cycle_run(c, &run, NULL), 0);
 		assert_int_equal(n_given, i ? 0 : 3); /* as it was left the second time */
 		if (i == 0) {
@@ -402,7 +402,7 @@ static void disturb(struct rig *r, uint64_t *seed, int64_t now)
 static struct order_ask ask_of(struct world *w, struct rig *r, struct names *names)
 {
 	return (struct order_ask){ .store = r->store,
-				   .standing = w->standing,
+				   .sharetree = w->sharetree,
 				   .cluster = "main",
 				   .has = { 1, 8 },
 				   .now_ns = NOON,

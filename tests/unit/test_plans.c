@@ -24,7 +24,7 @@
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/changes.h"
 #include "controller/dispatch/cycle.h"
-#include "tests/unit/standing_rig.h"
+#include "tests/unit/sharetree_rig.h"
 
 #define ENDED "200000"
 #define LATER(s) (NOON + (s)*S_NS)
@@ -371,7 +371,7 @@ static struct cycle *open_cycle(struct rig *r, struct world *w)
 	sqlite3_auto_extension((void (*)(void))on_open);
 	rig_reopen(r);
 	sqlite3_cancel_auto_extension((void (*)(void))on_open);
-	assert_int_equal(cycle_new(r->store, w->standing, &c, NULL), 0);
+	assert_int_equal(cycle_new(r->store, w->sharetree, &c, NULL), 0);
 	return c;
 }
 
@@ -545,7 +545,7 @@ static void no_server_reads_what_only_grew(void **state)
 	w = world_of("", declared);
 	make_past(r);
 	rig_reopen(r);
-	assert_int_equal(cycle_new(r->store, w.standing, &c, NULL), 0);
+	assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
 	schedule(r, c, LATER(0));
 	assert_int_equal(db_run(r->store->db, NULL, "SELECT pg_stat_force_next_flush()", ""),
 			 0);

@@ -318,7 +318,7 @@ static void usage_below_counts_above_and_the_nearest_allocation_decides(void **s
 static void a_past_day_is_as_it_stood_at_its_end(void **state)
 {
 	struct quota_rig *q = *state;
-	struct quota_ask ask = { .account = "physics", .cluster = "main" };
+	struct quota_query ask = { .account = "physics", .cluster = "main" };
 	struct quota_view v;
 
 	quota_rig_set(q, nci, granted);
@@ -328,15 +328,15 @@ static void a_past_day_is_as_it_stood_at_its_end(void **state)
 	quota_rig_submit(q, &(struct quota_rig_job){ .rate = { 1, 1 } });
 	ask.now_ns = q->now_ns;
 	ask.at_day = 20000;
-	assert_int_equal(quota_look(&q->site, &ask, &v, NULL), 0);
+	assert_int_equal(quota_get_view(&q->site, &ask, &v, NULL), 0);
 	assert_true(v.is_past);
 	assert_int_equal(v.grant.used, 5 * HOUR_MS);
 	assert_int_equal(v.grant.reserved, 0);
 	ask.at_day = 19000;
-	assert_int_equal(quota_look(&q->site, &ask, &v, NULL), 0);
+	assert_int_equal(quota_get_view(&q->site, &ask, &v, NULL), 0);
 	assert_false(v.has_allocation);
 	ask.account = "ghost";
-	assert_int_equal(quota_look(&q->site, &ask, &v, NULL), -ENOENT);
+	assert_int_equal(quota_get_view(&q->site, &ask, &v, NULL), -ENOENT);
 }
 
 static int written(void *ctx, const struct store_adjustment *a, struct err *err)

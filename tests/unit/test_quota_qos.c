@@ -7,7 +7,7 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
-#include "controller/quota/quota_qos.h"
+#include "controller/quota/qos.h"
 
 struct world {
 	struct config *config;

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/dispatch/cycle.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 #include "tests/unit/quota_rig.h"
 
 struct given {
@@ -30,7 +30,7 @@ static void on_told(void *ctx, const struct cycle_news *news)
 
 struct queue {
 	struct quota_rig *q;
-	struct standing *standing;
+	struct sharetree *sharetree;
 	struct cycle *cycle;
 };
 
@@ -38,7 +38,7 @@ struct queue {
 static struct queue open_queue(struct quota_rig *q, const char *config, const char *accounts)
 {
 	struct queue u = { .q = q };
-	struct standing_config c = { 0 };
+	struct sharetree_config c = { 0 };
 	struct rig_say hello = { .now_ns = q->now_ns };
 	struct sync_result result;
 
@@ -47,15 +47,15 @@ static struct queue open_queue(struct quota_rig *q, const char *config, const ch
 	c.accounts = q->accounts;
 	assert_int_equal(rig_say(q->ledger, &hello, &result), 0);
 	sync_result_done(&result);
-	assert_int_equal(standing_new(&c, &u.standing, NULL), 0);
-	assert_int_equal(cycle_new(q->ledger->store, u.standing, &u.cycle, NULL), 0);
+	assert_int_equal(sharetree_new(&c, &u.sharetree, NULL), 0);
+	assert_int_equal(cycle_new(q->ledger->store, u.sharetree, &u.cycle, NULL), 0);
 	return u;
 }
 
 static void close_queue(struct queue *u)
 {
 	cycle_free(u->cycle);
-	standing_free(u->standing);
+	sharetree_free(u->sharetree);
 }
 
 static struct given run(struct queue *u)

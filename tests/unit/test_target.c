@@ -20,7 +20,8 @@ static struct target_view look(const struct target *t, int64_t used, int64_t rec
 {
 	struct target_view v;
 
-	assert_int_equal(target_look(t, &(struct target_use){ used, recent, 0 }, now, &v), 0);
+	assert_int_equal(target_compute(t, &(struct target_use){ used, recent, 0 }, now, &v),
+			 0);
 	return v;
 }
 
@@ -121,17 +122,20 @@ static void bad_figures_are_errors(void **state)
 	struct target_view v = { .total_ms = 42 };
 
 	(void)state;
-	assert_int_equal(target_look(&empty, &(struct target_use){ 0, 0, 0 }, 5, &v), -EINVAL);
-	assert_int_equal(target_look(&rateless, &(struct target_use){ 0, 0, 0 }, 5, &v),
+	assert_int_equal(target_compute(&empty, &(struct target_use){ 0, 0, 0 }, 5, &v),
 			 -EINVAL);
-	assert_int_equal(target_look(&wide, &(struct target_use){ 0, 0, 0 }, 5, &v), -ERANGE);
-	assert_int_equal(target_look(&vast, &(struct target_use){ 0, 0, 0 }, 5, &v), -ERANGE);
-	assert_int_equal(target_look(&year, &(struct target_use){ 1, 2, 0 }, APRIL, &v),
+	assert_int_equal(target_compute(&rateless, &(struct target_use){ 0, 0, 0 }, 5, &v),
 			 -EINVAL);
-	assert_int_equal(target_look(&year, &(struct target_use){ -1, -1, 0 }, APRIL, &v),
+	assert_int_equal(target_compute(&wide, &(struct target_use){ 0, 0, 0 }, 5, &v),
+			 -ERANGE);
+	assert_int_equal(target_compute(&vast, &(struct target_use){ 0, 0, 0 }, 5, &v),
+			 -ERANGE);
+	assert_int_equal(target_compute(&year, &(struct target_use){ 1, 2, 0 }, APRIL, &v),
+			 -EINVAL);
+	assert_int_equal(target_compute(&year, &(struct target_use){ -1, -1, 0 }, APRIL, &v),
 			 -EINVAL);
 	assert_int_equal(
-		target_look(&year, &(struct target_use){ INT64_MAX, 0, 0 }, APRIL + 1, &v),
+		target_compute(&year, &(struct target_use){ INT64_MAX, 0, 0 }, APRIL + 1, &v),
 		-ERANGE);
 	assert_int_equal(v.total_ms, 42);
 }

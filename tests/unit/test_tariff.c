@@ -48,7 +48,7 @@ static struct tariff equivalents(const char *gpu_cores, const char *gpu_memory)
 	return t;
 }
 
-static struct tariff_price price(const struct tariff *t, const struct tariff_ask *ask)
+static struct tariff_price price(const struct tariff *t, const struct tariff_request *ask)
 {
 	struct tariff_price p;
 	struct err err = { "" };
@@ -75,7 +75,7 @@ static void assert_charge(const struct tariff_price *p, int64_t running_ns, cons
 
 struct example {
 	const char *gpu_cores, *gpu_memory;
-	struct tariff_ask ask;
+	struct tariff_request ask;
 	const char *rate;
 	enum charge_side decided_by;
 };
@@ -109,18 +109,18 @@ static void every_published_equivalent_has_its_rate(void **state)
 static void a_job_counts_in_one_pool_and_is_measured_by_that_bundle(void **state)
 {
 	struct tariff t = equivalents("12", "127000000000");
-	struct tariff_price p = price(&t, &(struct tariff_ask){ 0, 12, 127 * GB, 0 });
+	struct tariff_price p = price(&t, &(struct tariff_request){ 0, 12, 127 * GB, 0 });
 
 	(void)state;
 	assert_int_equal(p.pool, CHARGE_POOL_CPU);
 	assert_fraction(p.rate, "31.75");
-	p = price(&t, &(struct tariff_ask){ 1, 12, 127 * GB, 0 });
+	p = price(&t, &(struct tariff_request){ 1, 12, 127 * GB, 0 });
 	assert_int_equal(p.pool, CHARGE_POOL_GPU);
 	assert_fraction(p.rate, "1");
 	assert_string_equal(tariff_unit_name(p.unit, p.pool), "gpu-equivalent");
 	assert_charge(&p, HOUR_NS, "3600");
 	t = equivalents(NULL, NULL);
-	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 1, 1, 1, 0 }, &p, NULL),
+	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 1, 1, 1, 0 }, &p, NULL),
 			 -EINVAL);
 }
 
@@ -132,23 +132,23 @@ static void a_gpu_counts_by_its_weight_and_slices_by_theirs(void **state)
 
 	(void)state;
 	t.gpu_weight = number("4");
-	p = price(&t, &(struct tariff_ask){ 2, 24, 254 * GB, 0 });
+	p = price(&t, &(struct tariff_request){ 2, 24, 254 * GB, 0 });
 	assert_fraction(p.rate, "8");
 	assert_string_equal(
 		p.rule, "the largest share of one gpu-equivalent: gpus, 2 x weight 4 / 1 = 8");
 	t.gpu_weight = number("1/7");
-	p = price(&t, &(struct tariff_ask){ 1, 1, 0, 0 });
+	p = price(&t, &(struct tariff_request){ 1, 1, 0, 0 });
 	assert_fraction(p.rate, "0.333333... (1/3)");
 	assert_int_equal(p.decided_by, CHARGE_CORES);
 	t.bundle[CHARGE_POOL_GPU].side[CHARGE_CORES] = number("0");
 	for (int i = 0; i < 7; i++) {
-		p = price(&t, &(struct tariff_ask){ 1, 1, 0, 0 });
+		p = price(&t, &(struct tariff_request){ 1, 1, 0, 0 });
 		sum.num = sum.num * p.rate.den + p.rate.num * sum.den;
 		sum.den *= p.rate.den;
 		assert_int_equal(fraction_make(sum.num, sum.den, &sum), 0);
 	}
 	assert_fraction(sum, "1");
-	p = price(&t, &(struct tariff_ask){ 7, 1, 0, 0 });
+	p = price(&t, &(struct tariff_request){ 7, 1, 0, 0 });
 	assert_fraction(p.rate, "1");
 }
 
@@ -165,7 +165,7 @@ static void service_units_are_cores_by_hours_by_the_queue(void **state)
 
 		t.factor = number(queues[i].factor);
 		/* Memory and GPUs have no part in it. */
-		p = price(&t, &(struct tariff_ask){ 1, 16, 900 * GB, 0 });
+		p = price(&t, &(struct tariff_request){ 1, 16, 900 * GB, 0 });
 		assert_fraction(p.rate, queues[i].rate);
 		assert_int_equal(p.pool, CHARGE_POOL_CPU);
 		assert_int_equal(p.decided_by, CHARGE_CORES);
@@ -176,27 +176,27 @@ static void service_units_are_cores_by_hours_by_the_queue(void **state)
 static void core_hours_of_an_exclusive_queue_are_of_all_cores(void **state)
 {
 	struct tariff t = plain(TARIFF_CORE_HOURS);
-	struct tariff_price p = price(&t, &(struct tariff_ask){ 0, 5, GB, 2 });
+	struct tariff_price p = price(&t, &(struct tariff_request){ 0, 5, GB, 2 });
 	struct err err = { "" };
 
 	(void)state;
 	assert_charge(&p, 2 * HOUR_NS, "10");
 	t.exclusive = true;
-	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 0, 5, GB, 2 }, &p, &err),
+	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 5, GB, 2 }, &p, &err),
 			 -EINVAL);
 	assert_non_null(strstr(err.text, "CoresPerNode="));
 	t.cores_per_node = 48;
-	p = price(&t, &(struct tariff_ask){ 0, 5, GB, 2 });
+	p = price(&t, &(struct tariff_request){ 0, 5, GB, 2 });
 	assert_fraction(p.rate, "96");
 	assert_charge(&p, 2 * HOUR_NS, "192");
-	p = price(&t, &(struct tariff_ask){ 0, 48, GB, 0 });
+	p = price(&t, &(struct tariff_request){ 0, 48, GB, 0 });
 	assert_fraction(p.rate, "48");
-	p = price(&t, &(struct tariff_ask){ 0, 49, GB, 0 });
+	p = price(&t, &(struct tariff_request){ 0, 49, GB, 0 });
 	assert_fraction(p.rate, "96");
-	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 0, 97, GB, 2 }, &p, &err),
+	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 97, GB, 2 }, &p, &err),
 			 -EINVAL);
 	assert_int_equal(
-		tariff_price(&t, &(struct tariff_ask){ 0, 5, GB, INT64_MAX / 2 }, &p, &err),
+		tariff_price(&t, &(struct tariff_request){ 0, 5, GB, INT64_MAX / 2 }, &p, &err),
 		-ERANGE);
 }
 
@@ -210,7 +210,7 @@ static void what_is_folded_into_terms_prices_the_same(void **state)
 	for (int64_t gpus = 1; gpus < 5; gpus++)
 		for (int64_t cores = 1; cores < 60; cores += 7) {
 			struct tariff_price p = price(
-				&t, &(struct tariff_ask){ gpus, cores, cores * 9 * GB, 0 });
+				&t, &(struct tariff_request){ gpus, cores, cores * 9 * GB, 0 });
 			struct charge_rate again;
 
 			assert_int_equal(charge_rate_of(&p.terms, &p.amounts, &again), 0);
@@ -228,7 +228,7 @@ static void slices_of_time_sum_to_the_whole(void **state)
 
 	(void)state;
 	t.factor = number("1/3");
-	p = price(&t, &(struct tariff_ask){ 0, 7, 0, 0 });
+	p = price(&t, &(struct tariff_request){ 0, 7, 0, 0 });
 	for (int64_t at_ns = 0; at_ns < 1000 * S_NS; at_ns += 777777777) {
 		assert_int_equal(charge_requested(p.rate, at_ns, &now_ms), 0);
 		sum_ms += now_ms - last_ms;
@@ -240,7 +240,7 @@ static void slices_of_time_sum_to_the_whole(void **state)
 
 static void what_has_no_price_is_refused_with_words(void **state)
 {
-	static const struct tariff_ask bad[] = {
+	static const struct tariff_request bad[] = {
 		{ 0, 0, GB, 0 }, { -1, 1, GB, 0 }, { 0, -1, GB, 0 },
 		{ 0, 1, -1, 0 }, { 0, 1, GB, -1 }, { 1, 1, GB, 0 },
 	};
@@ -254,10 +254,10 @@ static void what_has_no_price_is_refused_with_words(void **state)
 		assert_int_equal(tariff_price(&t, &bad[i], &p, &err), -EINVAL);
 		assert_true(*err.text);
 	}
-	p = price(&t, &(struct tariff_ask){ 0, 1, 0, 0 });
+	p = price(&t, &(struct tariff_request){ 0, 1, 0, 0 });
 	assert_int_equal(tariff_charge(&p, -1, &(struct fraction){ 0, 1 }), -EINVAL);
 	t.factor = number("999999999999999999");
-	assert_int_equal(tariff_price(&t, &(struct tariff_ask){ 0, 99, 0, 0 }, &p, NULL),
+	assert_int_equal(tariff_price(&t, &(struct tariff_request){ 0, 99, 0, 0 }, &p, NULL),
 			 -ERANGE);
 }
 
@@ -290,7 +290,7 @@ static void weights_replace_the_bundle_and_may_be_added_up(void **state)
 		t.weights.side[CHARGE_GPUS] = number(cases[i].gpu);
 		t.weights.side[CHARGE_CORES] = number(cases[i].cores);
 		t.weights.side[CHARGE_MEMORY] = number(cases[i].memory);
-		p = price(&t, &(struct tariff_ask){ 2, 6, 8 * GB, 0 });
+		p = price(&t, &(struct tariff_request){ 2, 6, 8 * GB, 0 });
 		assert_fraction(p.rate, cases[i].rate);
 		/* The terms that the ledger keeps give the same rate. */
 		if (t.factor.num) {
@@ -309,7 +309,7 @@ static void of_a_sum_all_used_is_all_charged(void **state)
 
 	(void)state;
 	t.is_sum = true;
-	p = price(&t, &(struct tariff_ask){ 2, 7, 40 * GB, 0 });
+	p = price(&t, &(struct tariff_request){ 2, 7, 40 * GB, 0 });
 	for (int64_t ns = 1; ns < 4000000000000; ns = ns * 7 + 3) {
 		const struct charge_use all = { ns, 7 * ns, 40 * GB, 2 };
 

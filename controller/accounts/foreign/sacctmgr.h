@@ -22,7 +22,7 @@
  *why; one that it does not know is an error.
  */
 #pragma once
-#include "controller/accounts/foreign/accounts_draft.h"
+#include "controller/accounts/foreign/draft.h"
 
 /* *d is empty but for `file`. -EINVAL: FILE:LINE and the fault. */
 int accounts_sacctmgr_parse(struct accounts_draft *d, const char *text, size_t size,

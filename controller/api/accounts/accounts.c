@@ -8,7 +8,7 @@
 #include "common/wire/doc.h"
 #include "common/log.h"
 #include "controller/api/accounts/accounts.h"
-#include "controller/accounts/accounts_rows.h"
+#include "controller/accounts/rows.h"
 #include "controller/api/accounts/active_accounts.h"
 #include "controller/api/authz.h"
 #include "controller/ledger/accounts/accounts_change.h"

@@ -7,7 +7,7 @@
 #include "common/log.h"
 #include "controller/api/accounts/active_accounts.h"
 #include "controller/ledger/accounts/accounts.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 
 /* There is one parser: the sections of controller.conf are written as accounts.conf has them. */
 static int read_config(const struct config *config, struct accounts **ret, struct err *err)
@@ -56,7 +56,7 @@ static int replace(struct api *a, struct err *err)
 		return r;
 	a->accounts = now;
 	a->accounts_revision = revision;
-	standing_set_accounts(a->c.standing, now);
+	sharetree_set_accounts(a->c.sharetree, now);
 	accounts_free(was);
 	return 0;
 }

@@ -7,7 +7,7 @@
 #include "controller/api/submit/submit.h"
 #include "controller/api/authz.h"
 #include "controller/ledger/accounts/accounts.h"
-#include "controller/quota/quota_qos.h"
+#include "controller/quota/qos.h"
 
 static struct quota_site site_of(const struct call *c)
 {

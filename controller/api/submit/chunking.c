@@ -38,7 +38,7 @@ static int find_nodes(const struct call *c, struct submit_job *s, char why[stati
 		      struct err *err)
 {
 	struct request *q = &s->request;
-	const struct fit_ask ask = { &q->res, &q->select, submit_is_exclusive(c, q) };
+	const struct fit_request ask = { &q->res, &q->select, submit_is_exclusive(c, q) };
 	_cleanup_free_ struct fit_node *at = NULL;
 	struct known_nodes nodes;
 	int r = store_nodes_in_use(c->api->c.store, q->cluster, &at, &nodes.n, err);

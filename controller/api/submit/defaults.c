@@ -4,7 +4,7 @@
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "controller/api/submit/submit.h"
-#include "controller/pricing/quote.h"
+#include "controller/pricing/price.h"
 
 static int choose_cluster(struct call *c, struct submit_job *s, struct err *err)
 {
@@ -67,10 +67,10 @@ int submit_apply_defaults(struct call *c, struct submit_job *s, struct err *err)
 	int r = choose_cluster(c, s, err);
 
 	if (r >= 0)
-		r = quote_fill_chunks(s->cluster, &s->request, err);
+		r = price_fill_chunks(s->cluster, &s->request, err);
 	if (r >= 0)
 		r = check_bounds(c, s, err);
 	if (r >= 0)
-		quote_fill(s->cluster, &s->request.res);
+		price_fill(s->cluster, &s->request.res);
 	return r;
 }

@@ -2,13 +2,13 @@
  * POST /v1/cost. */
 #include "common/err.h"
 #include "controller/api/submit/submit.h"
-#include "controller/pricing/quote.h"
+#include "controller/pricing/price.h"
 
-static struct quote quote_of(const struct submit_job *s)
+static struct price_query price_query_of(const struct submit_job *s)
 {
 	const struct request *q = &s->request;
 
-	return (struct quote){
+	return (struct price_query){
 		.pick = { .cluster = q->cluster, .queue = q->queue, .qos = q->qos },
 		.res = q->res,
 		.spread = s->n_chunk_nodes,
@@ -18,14 +18,14 @@ static struct quote quote_of(const struct submit_job *s)
 
 int submit_find_price(struct call *c, struct submit_job *s, struct err *err)
 {
-	const struct quote quote = quote_of(s);
+	const struct price_query query = price_query_of(s);
 
-	return quote_price(c->api->c.config, &quote, &s->price, err);
+	return price_find(c->api->c.config, &query, &s->price, err);
 }
 
 int submit_encode_price(struct call *c, struct submit_job *s, struct err *err)
 {
-	const struct quote quote = quote_of(s);
+	const struct price_query query = price_query_of(s);
 
-	return quote_encode(c->api->c.config, &quote, &s->price, &c->answer, err);
+	return price_encode(c->api->c.config, &query, &s->price, &c->answer, err);
 }

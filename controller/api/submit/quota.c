@@ -4,18 +4,18 @@
 #include "common/wire/doc.h"
 #include "controller/accounts/accounts.h"
 #include "controller/api/submit/submit.h"
-#include "controller/quota/quota_admit.h"
+#include "controller/quota/check.h"
 
 static int ask_quota(struct call *c, const struct submit_job *s, struct quota_answer *ret,
 		     struct err *err)
 {
 	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
-	const struct quota_want want = { .request = &s->request,
-					 .rate = s->price.rate,
-					 .pool = s->price.pool,
-					 .now_ns = api_now_ns() };
+	const struct quota_submission want = { .request = &s->request,
+					       .rate = s->price.rate,
+					       .pool = s->price.pool,
+					       .now_ns = api_now_ns() };
 
-	return quota_admit(&site, &want, ret, err);
+	return quota_check(&site, &want, ret, err);
 }
 
 /* Where no grant covers the job it moves to the queue without charge, and is priced there: the
@@ -41,7 +41,7 @@ int submit_check_quota(struct call *c, struct submit_job *s, struct err *err)
 	struct quota_answer a;
 	int r = ask_quota(c, s, &a, err);
 
-	if (r < 0 || a.verdict == QUOTA_TAKEN)
+	if (r < 0 || a.verdict == QUOTA_ACCEPTED)
 		return r;
 	if (a.verdict == QUOTA_BONUS)
 		return move_to_bonus(c, s, &a, err);

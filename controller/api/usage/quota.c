@@ -44,7 +44,7 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 }
 
 /* The account asked for; or all that the caller is in or coordinates. */
-static int look(struct views *l, struct quota_ask *ask, const char *account, struct err *err)
+static int look(struct views *l, struct quota_query *ask, const char *account, struct err *err)
 {
 	const struct quota_site site = site_of(l->c);
 	const struct quota_each each = { add_view, l };
@@ -55,27 +55,27 @@ static int look(struct views *l, struct quota_ask *ask, const char *account, str
 		return err_set(err, -ENOENT, "no account '%.64s', or none of yours", account);
 	ask->account = account;
 	if (account)
-		return quota_look_all(&site, ask, &each, err);
+		return quota_get_views(&site, ask, &each, err);
 	for (size_t i = 0; i < a->n_accounts && r >= 0; i++) {
 		if (!accounts_member(a, (int32_t)i, l->c->user) &&
 		    !accounts_is_coordinator(a, (int32_t)i, l->c->user))
 			continue;
 		ask->account = a->accounts[i].name;
-		r = quota_look_all(&site, ask, &each, err);
+		r = quota_get_views(&site, ask, &each, err);
 	}
 	return r;
 }
 
-static int read_ask(struct call *c, struct quota_ask *ask, struct err *err)
+static int read_ask(struct call *c, struct quota_query *ask, struct err *err)
 {
 	const char *at = call_query_text(c, "at"), *cluster = call_query_text(c, "cluster");
 	int64_t at_ns;
 	int r;
 
-	*ask = (struct quota_ask){ .cluster = cluster ? cluster : "",
-				   .now_ns = api_now_ns(),
-				   .at_day = QUOTA_NOW,
-				   .parts = QUOTA_ACTIVE | QUOTA_USERS };
+	*ask = (struct quota_query){ .cluster = cluster ? cluster : "",
+				     .now_ns = api_now_ns(),
+				     .at_day = QUOTA_NOW,
+				     .parts = QUOTA_ACTIVE | QUOTA_USERS };
 	if (cluster && !config_cluster(c->api->c.config, cluster))
 		return err_set(err, -ENOENT, "no cluster '%.64s'", cluster);
 	if (!at)
@@ -89,7 +89,7 @@ static int read_ask(struct call *c, struct quota_ask *ask, struct err *err)
 int route_quota(struct call *c, struct err *err)
 {
 	struct views l = { .c = c, .quotas = json_array() };
-	struct quota_ask ask;
+	struct quota_query ask;
 	int r;
 
 	c->answer = wire_new();

@@ -21,9 +21,9 @@ static void set_real(struct doc *d, const char *key, double v)
 		doc_real(d, key, v);
 }
 
-static json_t *encode_row(struct standing_where w, const struct standing_view *v, size_t i)
+static json_t *encode_row(struct sharetree_where w, const struct sharetree_view *v, size_t i)
 {
-	const struct standing_row *row = &v->rows[i];
+	const struct sharetree_row *row = &v->rows[i];
 	const struct fairshare_result *r = &v->results[i];
 	_cleanup_doc_ struct doc d = doc_object();
 
@@ -37,7 +37,7 @@ static json_t *encode_row(struct standing_where w, const struct standing_view *v
 	else
 		doc_int(&d, "RawShares", row->raw_shares);
 	set_real(&d, "NormShares", r->norm_shares);
-	set_real(&d, "RawUsage", standing_usage(v, i));
+	set_real(&d, "RawUsage", sharetree_usage(v, i));
 	set_real(&d, "NormUsage", r->norm_usage);
 	set_real(&d, "EffectvUsage", r->effective_usage);
 	set_real(&d, "LevelFS", r->level_fs);
@@ -46,7 +46,7 @@ static json_t *encode_row(struct standing_where w, const struct standing_view *v
 }
 
 /* Accounts are seen by all; users by themselves, and by those who see the account's usage. */
-static bool sees_row(const struct call *c, const struct standing_row *row, bool wants_all)
+static bool sees_row(const struct call *c, const struct sharetree_row *row, bool wants_all)
 {
 	if (!*row->user || !strcmp(row->user, c->user))
 		return true;
@@ -73,10 +73,10 @@ static bool is_of_page(struct trees *t)
 	return t->seen++ >= t->from && !is_full;
 }
 
-static int add_tree(struct trees *t, struct standing_where w, struct err *err)
+static int add_tree(struct trees *t, struct sharetree_where w, struct err *err)
 {
-	struct standing_view v;
-	int r = standing_look(t->c->api->c.standing, w, t->now_ns, &v, err);
+	struct sharetree_view v;
+	int r = sharetree_get_view(t->c->api->c.sharetree, w, t->now_ns, &v, err);
 
 	for (size_t i = 0; r >= 0 && i < v.n; i++)
 		if (sees_row(t->c, &v.rows[i], t->wants_all) && is_of_page(t) &&
@@ -95,13 +95,13 @@ static int add_tree(struct trees *t, struct standing_where w, struct err *err)
 static int add_pool(struct trees *t, const struct config_cluster *cl, enum charge_pool pool,
 		    struct err *err)
 {
-	const struct standing_where w = { cl->name, pool };
-	struct standing_view v;
+	const struct sharetree_where w = { cl->name, pool };
+	struct sharetree_view v;
 	int r = 0;
 
 	if (pool == CHARGE_POOL_GPU && (t->c->api->c.config->policy.pools == CONFIG_POOLS_ONE ||
 					cl->bundle[pool].side[CHARGE_GPUS].num == 0)) {
-		r = standing_look(t->c->api->c.standing, w, t->now_ns, &v, err);
+		r = sharetree_get_view(t->c->api->c.sharetree, w, t->now_ns, &v, err);
 		if (r < 0 || v.results[0].raw_usage == 0)
 			return r;
 	}
@@ -249,7 +249,7 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 	if (*w->chunks)
 		r = select_parse(w->chunks, &select, model, err);
 	if (r >= 0)
-		r = rank_job(q->c->api->c.standing, &q->has, &ask, &p, err);
+		r = rank_job(q->c->api->c.sharetree, &q->has, &ask, &p, err);
 	if (r < 0)
 		return r;
 	if (json_array_append_new(q->rows, encode_queued(w, &p)) < 0)
@@ -260,13 +260,14 @@ static int add_queued(void *ctx, const struct store_waiting *w, struct err *err)
 static int add_cluster(struct queued *q, const char *cluster, struct err *err)
 {
 	_cleanup_free_ struct fit_node *nodes = NULL;
-	struct standing_view v;
+	struct sharetree_view v;
 	size_t n;
 	int r = store_nodes_in_use(q->c->api->c.store, cluster, &nodes, &n, err);
 
 	for (enum charge_pool p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++)
-		r = standing_look(q->c->api->c.standing, (struct standing_where){ cluster, p },
-				  q->now_ns, &v, err);
+		r = sharetree_get_view(q->c->api->c.sharetree,
+				       (struct sharetree_where){ cluster, p }, q->now_ns, &v,
+				       err);
 	if (r < 0)
 		return r;
 	q->has = rank_cluster(nodes, n);

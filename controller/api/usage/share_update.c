@@ -2,7 +2,7 @@
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/usage/share_update.h"
-#include "controller/sharetree/standing.h"
+#include "controller/sharetree/sharetree.h"
 
 /* A usage delta that cannot be added is the fault of a tariff, not of the node: the node gets its
  * answer all the same. */
@@ -11,7 +11,8 @@ void share_update_usage(struct api *a, const struct sync_result *result)
 	struct err err;
 
 	for (size_t i = 0; i < result->n_deltas; i++)
-		if (standing_gain(a->c.standing, &result->deltas[i], api_now_ns(), &err) < 0)
+		if (sharetree_add_delta(a->c.sharetree, &result->deltas[i], api_now_ns(),
+					&err) < 0)
 			log_line(LOG_ERR, "%s", err.text);
 }
 
@@ -19,7 +20,7 @@ static int add_charge(void *ctx, const struct store_charge *c, struct err *err)
 {
 	const struct api *a = ctx;
 
-	return standing_charge(a->c.standing, c, api_now_ns(), err);
+	return sharetree_charge(a->c.sharetree, c, api_now_ns(), err);
 }
 
 void share_update_adjustment(struct api *a, const struct store_adjustment *made)

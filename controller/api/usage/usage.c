@@ -6,7 +6,7 @@
 #include "common/wire/doc.h"
 #include "controller/api/usage/usage.h"
 #include "controller/api/authz.h"
-#include "controller/quota/outlook.h"
+#include "controller/quota/projection/projection.h"
 #include "controller/quota/usage_names.h"
 #include "controller/ledger/calendar.h"
 
@@ -122,7 +122,7 @@ static int read_by(const struct call *c, struct store_period *p, struct err *err
 }
 
 /* What is charged after that moment is left out; default: now. */
-static int read_at(const struct call *c, struct outlook_ask *ask, struct err *err)
+static int read_at(const struct call *c, struct projection_query *ask, struct err *err)
 {
 	const char *at = call_query_text(c, "at");
 	int64_t at_ns;
@@ -148,7 +148,7 @@ static int read_period(const struct call *c, int64_t at_ns, struct store_period 
 	p->from_day = INT32_MIN;
 	p->to_day = INT32_MAX;
 	if (!call_query_text(c, "start") && !call_query_text(c, "end"))
-		outlook_year(c->api->c.config, today, &p->from_day, &p->to_day);
+		projection_find_year(c->api->c.config, today, &p->from_day, &p->to_day);
 	if (r >= 0)
 		r = read_day(c, "start", p->from_day, &p->from_day, err);
 	return r < 0 ? r : read_day(c, "end", p->to_day, &p->to_day, err);
@@ -157,9 +157,10 @@ static int read_period(const struct call *c, int64_t at_ns, struct store_period 
 int route_usage(struct call *c, struct err *err)
 {
 	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
-	struct outlook_ask ask = { .period = { .account = call_query_text(c, "account"),
-					       .user = call_query_text(c, "user"),
-					       .cluster = call_query_text(c, "cluster") } };
+	struct projection_query ask = { .period = { .account = call_query_text(c, "account"),
+						    .user = call_query_text(c, "user"),
+						    .cluster =
+							    call_query_text(c, "cluster") } };
 	struct store_period *p = &ask.period;
 	const struct usage_names names = { &site, c->is_operator ? NULL : c->user };
 	int r = authz_narrow_usage(c, p->account, &p->user, err);
@@ -172,7 +173,7 @@ int route_usage(struct call *c, struct err *err)
 		r = read_at(c, &ask, err);
 	if (r >= 0)
 		r = read_period(c, ask.now_ns, p, err);
-	return r < 0 ? r : outlook_document(&site, &ask, &c->answer, err);
+	return r < 0 ? r : projection_document(&site, &ask, &c->answer, err);
 }
 
 static json_t *encode_sides(const struct charge_bundle *b)

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
-#include "controller/accounts/accounts_rows.h"
+#include "controller/accounts/rows.h"
 #include "controller/ledger/accounts/accounts.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"

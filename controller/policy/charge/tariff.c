@@ -35,7 +35,7 @@ const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p)
 /* ---- what is held ---- */
 
 /* On an exclusive queue all cores of the nodes count, asked for or not. */
-static int count_cores(const struct tariff *t, const struct tariff_ask *ask, int64_t *ret,
+static int count_cores(const struct tariff *t, const struct tariff_request *ask, int64_t *ret,
 		       struct err *err)
 {
 	int64_t nodes = ask->nodes, cores;
@@ -63,8 +63,8 @@ static int count_cores(const struct tariff *t, const struct tariff_ask *ask, int
 	return 0;
 }
 
-static int hold(const struct tariff *t, const struct tariff_ask *ask, struct tariff_price *p,
-		struct err *err)
+static int hold(const struct tariff *t, const struct tariff_request *ask,
+		struct tariff_price *p, struct err *err)
 {
 	if (ask->ngpus < 0 || ask->memory_bytes < 0 || ask->nodes < 0)
 		return err_set(err, -EINVAL, "an amount below zero is asked for");
@@ -215,8 +215,8 @@ static void say_rule(const struct tariff *t, struct tariff_price *p)
 
 /* ---- the whole ---- */
 
-int tariff_price(const struct tariff *t, const struct tariff_ask *ask, struct tariff_price *ret,
-		 struct err *err)
+int tariff_price(const struct tariff *t, const struct tariff_request *ask,
+		 struct tariff_price *ret, struct err *err)
 {
 	static const struct fraction one = { 1, 1 };
 	struct tariff_price p = { .unit = t->unit,

@@ -50,7 +50,7 @@ struct tariff {
 	int64_t cores_per_node; /* 0: not known */
 };
 
-struct tariff_ask {
+struct tariff_request {
 	int64_t ngpus, ncpus, memory_bytes;
 	int64_t nodes; /* held; 0: as many as the cores fill */
 };
@@ -78,8 +78,8 @@ struct tariff_price {
 
 /* -EINVAL: no cores, a negative amount, no bundle for the pool, exclusive without cores per
  * node, more cores than the nodes have; -ERANGE: more than int64 can hold. All with words. */
-int tariff_price(const struct tariff *t, const struct tariff_ask *ask, struct tariff_price *ret,
-		 struct err *err);
+int tariff_price(const struct tariff *t, const struct tariff_request *ask,
+		 struct tariff_price *ret, struct err *err);
 /* The charge of a cumulative running time in what tariff_charge_name() says. The ledger keeps
  * the same figure as milli-unit-seconds (charge_requested() of p->rate).
  * -EINVAL: negative time; -ERANGE. */

@@ -313,7 +313,7 @@ size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, s
 	return i;
 }
 
-void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 	      char why[static FIT_WHY_MAX])
 {
 	const struct taking take = fit_taking(ask->want, ask->is_exclusive);

@@ -32,7 +32,7 @@ struct fit_node {
 
 #define FIT_WHY_MAX 384
 
-struct fit_ask {
+struct fit_request {
 	const struct resources *want; /* all in all, and of which kind its nodes are */
 	const struct select *select;  /* NULL or of no kind: one chunk */
 	bool is_exclusive;
@@ -51,7 +51,7 @@ struct fit_job {
 size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, size_t n_jobs);
 
 /* Why a job of one chunk waits, as fit_place() says it; "" where it fits. */
-void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 	      char why[static FIT_WHY_MAX]);
 
 /* Is the node of the kind that is asked for: its type, and all features? */

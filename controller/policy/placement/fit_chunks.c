@@ -6,7 +6,7 @@
 #include "controller/policy/placement/fit_chunks.h"
 #include "controller/policy/placement/fit_impl.h"
 
-static struct taking taking_of(const struct fit_ask *ask, int32_t kind)
+static struct taking taking_of(const struct fit_request *ask, int32_t kind)
 {
 	struct resources one;
 
@@ -24,7 +24,7 @@ static int64_t least(int64_t a, int64_t b)
 struct packing {
 	struct fit_node *nodes;
 	size_t n;
-	const struct fit_ask *ask;
+	const struct fit_request *ask;
 	uint32_t *order; /* of the nodes, by free cores */
 	bool *is_used;
 	int64_t last, n_used; /* last: where the last chunk went; -1: none yet */
@@ -123,7 +123,7 @@ static int pack(struct packing *p, char why[static FIT_WHY_MAX])
 	return 0;
 }
 
-int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 	     int64_t *ret_nodes, char why[static FIT_WHY_MAX])
 {
 	_cleanup_free_ uint32_t *order = calloc(n_nodes + 1, sizeof(*order));
@@ -294,8 +294,8 @@ struct room {
 	size_t n_open;
 };
 
-static struct room find_room(const struct fit_node *nodes, size_t n, const struct fit_ask *ask,
-			     const struct taking *one)
+static struct room find_room(const struct fit_node *nodes, size_t n,
+			     const struct fit_request *ask, const struct taking *one)
 {
 	int64_t most = ask->select->is_scattered ? 1 : INT32_MAX;
 	struct room room = { 0 };
@@ -314,7 +314,7 @@ static struct room find_room(const struct fit_node *nodes, size_t n, const struc
 	return room;
 }
 
-static void explain_kind(const struct fit_ask *ask, int32_t kind, const struct room *room,
+static void explain_kind(const struct fit_request *ask, int32_t kind, const struct room *room,
 			 char why[static FIT_WHY_MAX])
 {
 	const struct taking one = taking_of(ask, kind);
@@ -335,7 +335,7 @@ static void explain_kind(const struct fit_ask *ask, int32_t kind, const struct r
 		ask->is_exclusive ? " on whole nodes" : "", (long long)room->now);
 }
 
-void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 		 char why[static FIT_WHY_MAX])
 {
 	bool has_room = true;

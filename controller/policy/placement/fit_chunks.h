@@ -10,7 +10,7 @@
 /* Could the nodes, empty and open, hold it? How many of them it takes then; 0: there are no
  * nodes at all, so nobody knows. 1: never; `why` says how much could be. What the nodes hold is
  * forgotten. -ENOMEM. */
-int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 	     int64_t *ret_nodes, char why[static FIT_WHY_MAX]);
 
 /* A request without chunks that has more cores, memory or GPUs than any node: cut into equal
@@ -21,7 +21,7 @@ int fit_split(const struct fit_node *nodes, size_t n_nodes, const struct resourc
 
 /* "needs 2 nodes with 16 cores, 32GB memory each; 1 has them now": by what is held. "": there
  * is room; of chunks of several kinds it is not told whether there is for all together. */
-void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_ask *ask,
+void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 		 char why[static FIT_WHY_MAX]);
 
 /* Holds part i on nodes[i], all of them or none: false, and nothing is held. No node is there

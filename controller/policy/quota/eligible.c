@@ -81,8 +81,8 @@ bool eligible_is_possible(const struct eligible_world *w, const struct eligible_
 	return true;
 }
 
-bool eligible_ask(const struct eligible_world *w, const struct eligible_job *j,
-		  char why[static ELIGIBLE_WHY_MAX])
+bool eligible_check(const struct eligible_world *w, const struct eligible_job *j,
+		    char why[static ELIGIBLE_WHY_MAX])
 {
 	why[0] = '\0';
 	for (size_t i = 0; i < j->n_scopes; i++) {

@@ -3,7 +3,7 @@
  * Pure. The caller states once what is limited (scopes) and what runs there now, then asks for
  * one job after the other, in the order of the queue, and tells which ones start:
  *
- *	if (eligible_ask(&w, &job, why))
+ *	if (eligible_check(&w, &job, why))
  *		... place it ...; eligible_start(&w, &job);
  *
  * Limits: within every scope that a job counts against, what runs and the job together stay
@@ -63,8 +63,8 @@ const char *eligible_scope_name(const struct eligible_scope *s,
 #define ELIGIBLE_WHY_MAX 320
 
 /* False: not now; `why` says it with the numbers (else ""). */
-bool eligible_ask(const struct eligible_world *w, const struct eligible_job *j,
-		  char why[static ELIGIBLE_WHY_MAX]);
+bool eligible_check(const struct eligible_world *w, const struct eligible_job *j,
+		    char why[static ELIGIBLE_WHY_MAX]);
 /* Could it start if nothing else ran? False: never, and why. */
 bool eligible_is_possible(const struct eligible_world *w, const struct eligible_job *j,
 			  char why[static ELIGIBLE_WHY_MAX]);

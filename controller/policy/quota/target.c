@@ -54,8 +54,8 @@ static int project(const struct target_pace *p, struct target_view *v)
 	return r < 0 ? r : scale(v->by_recent_ms, PPM, v->total_ms, &v->by_recent_ppm);
 }
 
-int target_look(const struct target *t, const struct target_use *u, int64_t now_ns,
-		struct target_view *ret)
+int target_compute(const struct target *t, const struct target_use *u, int64_t now_ns,
+		   struct target_view *ret)
 {
 	struct target_view v = { 0 };
 	int64_t whole_ns, passed_ns;

@@ -54,5 +54,5 @@ struct target_view {
 /* Before the start nothing has passed; after the end all has, and both projections are what
  * was used. -EINVAL: an empty period, no rate, negative use, or more in the last 30 days than
  * in all; -ERANGE. */
-int target_look(const struct target *t, const struct target_use *u, int64_t now_ns,
-		struct target_view *ret);
+int target_compute(const struct target *t, const struct target_use *u, int64_t now_ns,
+		   struct target_view *ret);

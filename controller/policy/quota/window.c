@@ -265,8 +265,8 @@ static void set_mode(struct window *w)
 	}
 }
 
-int window_look(const struct window_period *p, int month, enum window_rule rule,
-		struct window *ret, struct err *err)
+int window_compute(const struct window_period *p, int month, enum window_rule rule,
+		   struct window *ret, struct err *err)
 {
 	struct window w = { .month = month, .rule = rule };
 	int r = check_period(p, err);

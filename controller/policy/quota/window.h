@@ -103,5 +103,5 @@ struct window {
 
 /* -ENOENT: the month is outside the period, which is named; -EINVAL: no months, a gap or
  * disorder, an amount out of bounds; -ERANGE: sums beyond int64. */
-int window_look(const struct window_period *p, int month, enum window_rule rule,
-		struct window *ret, struct err *err);
+int window_compute(const struct window_period *p, int month, enum window_rule rule,
+		   struct window *ret, struct err *err);

@@ -1,0 +1,356 @@
+/* check.c - what statements must hold together; see accounts_impl.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/nearest.h"
+#include "controller/accounts/accounts_impl.h"
+
+/* Tell a fault of the object's key (NULL: of its head). */
+__attribute__((format(printf, 4, 5))) static void
+tell(struct typed_all *all, const struct typed *t, const char *key, const char *fmt, ...)
+{
+	const char *section = accounts_section_names[t->section];
+	int rank = key ? accounts_key_rank(section, key) : SECTION_KEYS_MAX;
+	struct typed_place at =
+		rank < SECTION_KEYS_MAX && t->keys[rank].line ? t->keys[rank] : t->head;
+	struct err why = { "" };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why.text, sizeof(why.text), fmt, ap);
+	va_end(ap);
+	err_prefix(&why, 0, "%s, line %d: [%s %s]", at.file, at.line, section, t->name);
+	all->n_faults++;
+	all->tell(all->ctx, &(struct conf_fault){ at.file, at.line, why.text });
+}
+
+/* The account of that name, or the words that there is none. */
+static struct typed_account *find_account(struct typed_all *all, const struct typed *t,
+					  const char *key, const char *name)
+{
+	struct typed *found = typed_find(all, SECTION_ACCOUNT, name);
+	struct typed_list *l = &all->lists[SECTION_ACCOUNT];
+	struct nearest near;
+
+	if (found)
+		return (struct typed_account *)found;
+	nearest_init(&near, name);
+	for (size_t i = 0; i < l->n; i++)
+		nearest_offer(&near, l->of[i]->name);
+	if (nearest_word(&near))
+		tell(all, t, key, "there is no [Account %s]; did you mean '%s'?", name,
+		     nearest_word(&near));
+	else
+		tell(all, t, key, "there is no [Account %s]; declare it, or name another",
+		     name);
+	return NULL;
+}
+
+static const struct accounts_member *find_member(const struct accounts_account *a,
+						 const char *user)
+{
+	return a->n_members ? bsearch(user, a->members, a->n_members, sizeof(*a->members),
+				      (int (*)(const void *, const void *))strcmp)
+			    : NULL;
+}
+
+/* ---- the tree ---- */
+
+enum { UNSEEN, ON_PATH, FINE };
+
+static void tell_cycle(struct typed_all *all, const struct typed_account *at)
+{
+	const struct typed_account *p = at->above;
+	char path[256] = "";
+	size_t n = 0;
+
+	for (; p != at && n < sizeof(path); p = p->above)
+		n += (size_t)snprintf(path + n, sizeof(path) - n, " > %s", p->t.name);
+	tell(all, &at->t, "Parent",
+	     "it is above itself: %s%s > %s; one of them needs another "
+	     "Parent",
+	     at->t.name, path, at->t.name);
+}
+
+/* Each account is walked over once; a cycle is told once, at the account it was met at. */
+static void walk(struct typed_all *all, struct typed_account *from)
+{
+	struct typed_account *p = from;
+
+	while (p && p->walk == UNSEEN) {
+		p->walk = ON_PATH;
+		p = p->above;
+	}
+	if (p && p->walk == ON_PATH)
+		tell_cycle(all, p);
+	for (p = from; p && p->walk == ON_PATH; p = p->above)
+		p->walk = FINE;
+}
+
+/* In a canonical list: names by commas. */
+static bool has_name(const char *list, const char *name)
+{
+	size_t size = strlen(name);
+
+	for (; list; list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL)
+		if (!strncmp(list, name, size) && strchr(",", list[size]))
+			return true;
+	return false;
+}
+
+/* The list that counts is its own, else that of the nearest account above. */
+static void check_default_qos(struct typed_all *all, const struct typed_account *a)
+{
+	const struct typed_account *p = a;
+
+	while (p && !p->qos)
+		p = p->above;
+	if (!p || !*a->default_qos || has_name(p->qos, a->default_qos))
+		return;
+	tell(all, &a->t, "DefaultQos",
+	     "DefaultQos = %s is not in Qos = %.200s of %s: add it there, or choose one of "
+	     "them",
+	     a->default_qos, p->qos, p->t.name);
+}
+
+static void check_accounts(struct typed_all *all)
+{
+	struct typed_list *l = &all->lists[SECTION_ACCOUNT];
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct typed_account *a = (struct typed_account *)l->of[i];
+
+		if (strcmp(a->parent, ACCOUNTS_ROOT) != 0)
+			a->above = find_account(all, &a->t, "Parent", a->parent);
+	}
+	for (size_t i = 0; i < l->n; i++)
+		walk(all, (struct typed_account *)l->of[i]);
+	for (size_t i = 0; i < l->n && all->n_faults == 0; i++) /* no cycles: they end */
+		check_default_qos(all, (struct typed_account *)l->of[i]);
+}
+
+/* ---- allocations ---- */
+
+static void check_amount(struct typed_all *all, struct typed_allocation *a)
+{
+	struct err why = { "" };
+	int64_t bytes = 0;
+	int r;
+
+	if (!a->amount) {
+		tell(all, &a->t, "Amount", "it lacks Amount = ");
+		return;
+	}
+	if (a->a.kind == ACCOUNTS_STORAGE) {
+		r = amount_parse_bytes(a->amount, &bytes, &why);
+		a->a.amount = (struct fraction){ bytes, 1 };
+	} else {
+		r = fraction_parse_or_zero(a->amount, &a->a.amount, &why);
+	}
+	if (r < 0)
+		tell(all, &a->t, "Amount", "Amount = %.60s: %s", a->amount, why.text);
+}
+
+static bool is_first(int32_t day)
+{
+	char text[ACCOUNTS_DAY_MAX];
+
+	return !strcmp(accounts_format_day(day, text) + 8, "01");
+}
+
+static void check_period(struct typed_all *all, const struct typed_allocation *a)
+{
+	if (!a->from || !a->to) {
+		tell(all, &a->t, NULL, "it lacks %s = YYYY-MM-DD", a->from ? "To" : "From");
+		return;
+	}
+	if (a->a.from_day >= a->a.to_day)
+		tell(all, &a->t, "To",
+		     "it ends on %s, before its first day %s; To is the day after the last",
+		     a->to, a->from);
+	if (a->a.kind != ACCOUNTS_MONTHLY)
+		return;
+	if (!is_first(a->a.from_day))
+		tell(all, &a->t, "From",
+		     "a monthly quota begins on the first of a month, not on %s: within a "
+		     "month an allowance does not change",
+		     a->from);
+	if (!is_first(a->a.to_day))
+		tell(all, &a->t, "To",
+		     "a monthly quota ends with a month: To is the first of the next one, "
+		     "not %s",
+		     a->to);
+}
+
+static int by_series(const void *va, const void *vb)
+{
+	const struct typed_allocation *a = *(const struct typed_allocation *const *)va;
+	const struct typed_allocation *b = *(const struct typed_allocation *const *)vb;
+	int r = a->account == b->account ? 0 : a->account < b->account ? -1 : 1;
+
+	if (r == 0)
+		r = (int)a->a.kind - (int)b->a.kind;
+	if (r == 0)
+		r = strcmp(a->cluster, b->cluster);
+	if (r == 0)
+		r = (int)a->a.pool - (int)b->a.pool;
+	if (r == 0)
+		r = a->a.from_day < b->a.from_day ? -1 : a->a.from_day > b->a.from_day;
+	return r ? r : strcmp(a->t.name, b->t.name);
+}
+
+static bool is_series(const struct typed_allocation *a, const struct typed_allocation *b)
+{
+	return a->account == b->account && a->a.kind == b->a.kind && a->a.pool == b->a.pool &&
+	       !strcmp(a->cluster, b->cluster);
+}
+
+/* In order of the first day, each may begin only when all before it in its series ended. */
+static void check_overlaps(struct typed_all *all)
+{
+	const struct typed_list *l = &all->lists[SECTION_ALLOCATION];
+	_cleanup_free_ struct typed_allocation **sorted = calloc(l->n + 1, sizeof(*sorted));
+	const struct typed_allocation *last = NULL;
+	size_t n = 0;
+
+	for (size_t i = 0; sorted && i < l->n; i++) {
+		struct typed_allocation *a = (struct typed_allocation *)l->of[i];
+
+		if (a->account && a->from && a->to && a->a.from_day < a->a.to_day)
+			sorted[n++] = a;
+	}
+	if (n)
+		qsort(sorted, n, sizeof(*sorted), by_series);
+	for (size_t i = 0; i < n; i++) {
+		const struct typed_allocation *a = sorted[i];
+
+		if (last && is_series(last, a) && a->a.from_day < last->a.to_day)
+			tell(all, &a->t, "From",
+			     "it overlaps [Allocation %s], which lasts until %s: one of a "
+			     "kind, cluster and pool may count on a day",
+			     last->t.name, last->to);
+		if (!last || !is_series(last, a) || a->a.to_day > last->a.to_day)
+			last = a;
+	}
+}
+
+static void check_allocations(struct typed_all *all)
+{
+	const struct typed_list *l = &all->lists[SECTION_ALLOCATION];
+	char name[REQUEST_NAME_MAX];
+	const char *label;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct typed_allocation *a = (struct typed_allocation *)l->of[i];
+
+		accounts_split(a->t.name, name, &label);
+		a->account = find_account(all, &a->t, NULL, name);
+		strcpy(a->a.label, label);
+		strcpy(a->a.cluster, a->cluster);
+		a->a.kind = (enum accounts_kind)a->kind;
+		a->a.pool = (enum charge_pool)a->pool;
+		check_amount(all, a);
+		check_period(all, a);
+	}
+	check_overlaps(all);
+}
+
+/* ---- people ---- */
+
+static void check_associations(struct typed_all *all)
+{
+	const struct typed_list *l = &all->lists[SECTION_ASSOCIATION];
+	char name[REQUEST_NAME_MAX];
+	const char *user;
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct typed_account *a;
+
+		accounts_split(l->of[i]->name, name, &user);
+		a = find_account(all, l->of[i], NULL, name);
+		if (a && !find_member(&a->a, user))
+			tell(all, l->of[i], NULL,
+			     "user '%s' is not in account '%s'; add them to its Users", user,
+			     name);
+	}
+}
+
+static void check_users(struct typed_all *all)
+{
+	const struct typed_list *l = &all->lists[SECTION_USER];
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct typed_user *u = (const struct typed_user *)l->of[i];
+		const struct typed_account *a;
+
+		if (!*u->default_account)
+			continue;
+		a = find_account(all, &u->t, "DefaultAccount", u->default_account);
+		if (a && !find_member(&a->a, u->t.name))
+			tell(all, &u->t, "DefaultAccount",
+			     "user '%s' is not in account '%s'; add them to its Users, or name "
+			     "another",
+			     u->t.name, u->default_account);
+	}
+}
+
+/* ---- defaults ---- */
+
+/* With the user's name in it, it is to be a name. */
+static bool is_rule(const char *rule)
+{
+	const char *mark = strstr(rule, "%u");
+	char name[2 * REQUEST_NAME_MAX];
+
+	if (strlen(rule) >= REQUEST_NAME_MAX)
+		return false;
+	if (mark)
+		snprintf(name, sizeof(name), "%.*su%s", (int)(mark - rule), rule, mark + 2);
+	return request_is_name(mark ? name : rule);
+}
+
+static void check_defaults(struct typed_all *all)
+{
+	const struct typed_list *l = &all->lists[SECTION_DEFAULT];
+	static const char *const bounds[] = { "MaxWalltime", "MaxJobfs", "MaxMemory" };
+
+	for (size_t i = 0; i < l->n; i++) {
+		const struct typed_default *d = (const struct typed_default *)l->of[i];
+
+		for (size_t k = 0; k < ARRAY_LEN(bounds); k++)
+			if (strcmp(d->t.name, "Queue") != 0 &&
+			    d->t.keys[accounts_key_rank("Default", bounds[k])].line)
+				tell(all, &d->t, bounds[k],
+				     "%s bounds the jobs of a queue: it stands in [Default "
+				     "Queue]",
+				     bounds[k]);
+		if (!d->default_account)
+			continue;
+		if (strcmp(d->t.name, "User") != 0)
+			tell(all, &d->t, "DefaultAccount",
+			     "DefaultAccount is of users: it stands in [Default User]");
+		else if (!is_rule(d->default_account))
+			tell(all, &d->t, "DefaultAccount",
+			     "'%.64s' is not a name, or one with %%u for the user, as def-%%u",
+			     d->default_account);
+	}
+}
+
+static void tell_text(struct typed_all *all, const struct typed *t, const char *key,
+		      const char *text)
+{
+	tell(all, t, key, "%s", text);
+}
+
+void accounts_check_all(struct typed_all *all)
+{
+	accounts_expand(all, tell_text);
+	check_accounts(all);
+	check_allocations(all);
+	check_associations(all);
+	check_users(all);
+	check_defaults(all);
+}

@@ -1,0 +1,174 @@
+/* consistency.c - what statements must hold together; see config_impl.h. */
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/config/config_impl.h"
+
+struct cross {
+	const struct config *c;
+	const struct config_faults *to;
+	int n;
+};
+
+/* Tell a fault of the object's key (NULL: of its head). */
+__attribute__((format(printf, 4, 5))) static void tell(struct cross *x, const void *object,
+						       const char *key, const char *fmt, ...)
+{
+	struct conf_fault fault = config_place(x->c, object, key);
+	struct err why = { "" };
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(why.text, sizeof(why.text), fmt, ap);
+	va_end(ap);
+	if (fault.line)
+		err_prefix(&why, 0, "%s, line %d", fault.file, fault.line);
+	else if (*fault.file)
+		err_prefix(&why, 0, "%s", fault.file);
+	fault.text = why.text;
+	x->to->tell(x->to->ctx, &fault);
+	x->n++;
+}
+
+static bool has_side(const struct charge_bundle *b)
+{
+	for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
+		if (b->side[s].num)
+			return true;
+	return false;
+}
+
+static void check_clusters(struct cross *x)
+{
+	for (size_t i = 0; i < x->c->n_clusters; i++) {
+		const struct config_cluster *cl = x->c->clusters[i];
+
+		if (*cl->max.node_type || *cl->max.features)
+			tell(x, cl, "MaxResources",
+			     "[Cluster %s] nodetype and features are no amounts: they have no "
+			     "upper bound; name them in DefaultResources",
+			     cl->name);
+		if (cl->unit == TARIFF_EQUIVALENTS && !has_side(&cl->bundle[CHARGE_POOL_CPU]))
+			tell(x, cl, "BundleCores",
+			     "[Cluster %s] its core-equivalent has neither cores nor memory",
+			     cl->name);
+	}
+}
+
+static void check_nodes(struct cross *x)
+{
+	for (size_t i = 0; i < x->c->n_nodes; i++) {
+		const struct config_node *n = x->c->nodes[i];
+
+		if (!config_cluster(x->c, n->cluster))
+			tell(x, n, "Cluster", "[Node %s] Cluster=%s: no such cluster", n->name,
+			     n->cluster);
+	}
+}
+
+static void check_node_types(struct cross *x)
+{
+	char cluster[REQUEST_NAME_MAX];
+
+	for (size_t i = 0; i < x->c->n_node_types; i++) {
+		const struct config_node_type *t = x->c->node_types[i];
+
+		snprintf(cluster, sizeof(cluster), "%.*s", (int)strcspn(t->name, "/"), t->name);
+		if (!config_cluster(x->c, cluster))
+			tell(x, t, NULL, "[NodeType %s] there is no [Cluster %s]", t->name,
+			     cluster);
+		if (*t->gpu_model && !config_gpu_model(x->c, t->gpu_model))
+			tell(x, t, "GpuModel",
+			     "[NodeType %s] GpuModel=%s: there is no [GpuModel %s]", t->name,
+			     t->gpu_model, t->gpu_model);
+	}
+}
+
+static bool knows_cores(const struct config *c, const struct config_cluster *cl)
+{
+	size_t n = strlen(cl->name);
+
+	for (size_t i = 0; i < c->n_node_types; i++)
+		if (!strncmp(c->node_types[i]->name, cl->name, n) &&
+		    c->node_types[i]->name[n] == '/' && c->node_types[i]->cores_per_node)
+			return true;
+	return cl->cores_per_node > 0;
+}
+
+#define QUEUES_MAX 32 /* that a schedule tells apart */
+
+static void check_queues(struct cross *x)
+{
+	if (x->c->policy.scheduler == CONFIG_SCHEDULER_SUSPEND && x->c->n_queues > QUEUES_MAX)
+		tell(x, &x->c->policy, "Scheduler",
+		     "Scheduler=suspend knows %d queues, and there are %zu [Queue] sections",
+		     QUEUES_MAX, x->c->n_queues);
+	for (size_t i = 0; i < x->c->n_queues; i++) {
+		const struct config_queue *q = x->c->queues[i];
+		size_t n = 0;
+
+		for (size_t k = 0; k < x->c->n_clusters; k++) {
+			const struct config_cluster *cl = x->c->clusters[k];
+
+			if (!config_has_queue(cl, q->name))
+				continue;
+			n++;
+			if (q->exclusive && !knows_cores(x->c, cl))
+				tell(x, q, "Exclusive",
+				     "[Queue %s] holds whole nodes, but [Cluster %s] does not "
+				     "say CoresPerNode=",
+				     q->name, cl->name);
+		}
+		if (n == 0)
+			tell(x, q, NULL, "[Queue %s] is in no cluster's Queues=", q->name);
+	}
+}
+
+static void check_policy(struct cross *x)
+{
+	const struct config_policy *p = &x->c->policy;
+
+	if (p->rename && !p->profile)
+		tell(x, x->c, "RenameClusters",
+		     "[Policy] RenameClusters= without Profile=: rename your own [Cluster] "
+		     "sections");
+}
+
+/* A default that does not exist would refuse every job that names no QOS. */
+static void check_default_qos(struct cross *x)
+{
+	const char *name = x->c->policy.default_qos;
+	const struct config_qos *qos;
+	struct err why = { "" };
+
+	if (!*name || config_find_qos(x->c, name, &qos, &why) == 0)
+		return;
+	tell(x, x->c, "DefaultQos",
+	     "[Policy] DefaultQos = %s: %s; add a [Qos %s] section, or name one that exists",
+	     name, why.text, name);
+}
+
+static void check_hooks(struct cross *x)
+{
+	const struct config_hooks *h = &x->c->hooks;
+
+	if (h->events && !h->program)
+		tell(x, x->c, "Events",
+		     "[Hooks] Events= without Program=: nothing hears of them");
+}
+
+int config_check_all(const struct config *c, const struct config_faults *to)
+{
+	struct cross x = { c, to, 0 };
+
+	check_clusters(&x);
+	check_nodes(&x);
+	check_node_types(&x);
+	check_queues(&x);
+	check_policy(&x);
+	check_default_qos(&x);
+	check_hooks(&x);
+	return x.n;
+}

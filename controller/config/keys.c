@@ -1,0 +1,281 @@
+/* keys.c - the keys and sections of controller.conf; see config.h. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "controller/config/config_impl.h"
+
+#define WEIGHT_MAX 4294967295LL
+
+#define KEY(section, key, type, at, help, example)                                             \
+	{                                                                                      \
+		section, key, type, at, 0, 0, NULL, help, example                              \
+	}
+#define MAIN(type, key, field, help, example)                                                  \
+	KEY("Controller", key, type, offsetof(struct config, field), help, example)
+#define CLUSTER(type, key, field, help, example)                                               \
+	KEY("Cluster", key, type, offsetof(struct config_cluster, field), help, example)
+#define NODE_TYPE(type, key, field, help, example)                                             \
+	KEY("NodeType", key, type, offsetof(struct config_node_type, field), help, example)
+#define POLICY_AT(field)                                                                       \
+	(offsetof(struct config, policy) + offsetof(struct config_policy, field))
+#define POLICY(type, key, field, help, example)                                                \
+	KEY("Policy", key, type, POLICY_AT(field), help, example)
+#define WEIGHT(key, field, help)                                                               \
+	{                                                                                      \
+		"Policy", key, CONF_COUNT, POLICY_AT(field), 0, WEIGHT_MAX, NULL, help, "1000" \
+	}
+#define HOOKS_AT(field) (offsetof(struct config, hooks) + offsetof(struct config_hooks, field))
+#define HOOKS(key, field, min, max, help, example)                                             \
+	{                                                                                      \
+		"Hooks", key, CONF_COUNT, HOOKS_AT(field), min, max, NULL, help, example       \
+	}
+#define COUNT_MAX 1000000000000LL
+#define QOS(type, key, field, max, help, example)                                              \
+	{                                                                                      \
+		"Qos", key, type, offsetof(struct config_qos, field), 0, max, NULL, help,      \
+			example                                                                \
+	}
+#define BUNDLE(make)                                                                           \
+	make(CONF_TEXT, "BundleCores", typed.cores, "cores in one core-equivalent", "1"),      \
+		make(CONF_TEXT, "BundleMemory", typed.memory, "memory in one core-equivalent", \
+		     "4GB"),                                                                   \
+		make(CONF_TEXT, "GpuBundleGpus", typed.gpu_gpus,                               \
+		     "GPUs (reference units) in one GPU-equivalent", "1"),                     \
+		make(CONF_TEXT, "GpuBundleCores", typed.gpu_cores,                             \
+		     "cores in one GPU-equivalent", "3.5"),                                    \
+		make(CONF_TEXT, "GpuBundleMemory", typed.gpu_memory,                           \
+		     "memory in one GPU-equivalent", "22500MB"),                               \
+		make(CONF_COUNT, "CoresPerNode", cores_per_node,                               \
+		     "cores of a node, for queues that hold whole nodes", "48")
+
+static const char *const members_words[] = { "own", "account", NULL };
+static const char *const accept_words[] = { "listed", "any", NULL };
+static const char *const suspend_words[] = { "resume", "end", NULL };
+static const char *const metrics_words[] = { "operators", "public", NULL };
+static const char *const fairshare_words[] = { "fair-tree", "classic", NULL };
+static const char *const reset_words[] = { "never", "monthly", "yearly", NULL };
+static const char *const period_words[] = { "year", "quarter", NULL };
+static const char *const scheduler_words[] = { "backfill", "fifo", "suspend", NULL };
+static const char *const pools_words[] = { "separate", "one", NULL };
+static const char *const rule_words[] = { "max", "sum", NULL };
+static const char *const quota_words[] = { "none",  "window", "window-3x",
+					   "grant", "target", NULL };
+static const char *const cover_words[] = { "whole", "any", NULL };
+static const char *const beyond_words[] = { "bonus", "refuse", NULL };
+
+const struct conf_key config_keys[] = {
+	MAIN(CONF_TEXT, "Listen", listen, "address and port to listen on", "0.0.0.0:8640"),
+	MAIN(CONF_TEXT, "Database", database,
+	     "the ledger: a file (SQLite), or postgresql://USER@HOST/NAME",
+	     "/var/lib/reeve-controller/ledger.db"),
+	MAIN(CONF_TEXT, "MungeSocket", munge_socket, "munged's socket; not set: its default",
+	     "/run/munge/munge.socket.2"),
+	MAIN(CONF_TEXT, "Operators", operators, "users who see and may stop everything",
+	     "root,ops"),
+	{ "Controller", "AcceptNodes", CONF_ENUM, offsetof(struct config, accept_nodes), 0, 0,
+	  accept_words,
+	  "listed: only [Node NAME] sections; any: whoever has the munge key and is root",
+	  "listed" },
+	{ "Controller", "MetricsAccounts", CONF_ENUM, offsetof(struct config, metrics_accounts),
+	  0, 0, metrics_words,
+	  "figures by account of /metrics are for operators (and MetricsToken), or public",
+	  "operators" },
+	MAIN(CONF_TEXT, "MetricsToken", metrics_token,
+	     "file with a token; who sends it (Authorization: Bearer) gets those figures",
+	     "/etc/reeve/metrics.token"),
+	{ "Controller", "NodeLost", CONF_SECONDS, offsetof(struct config, node_lost_s), 5,
+	  86400, NULL, "silence after which a node counts as lost", "2:00" },
+	{ "Controller", "MaxRequeues", CONF_COUNT, offsetof(struct config, max_requeues), 0,
+	  1000, NULL,
+	  "how many lost nodes a job that asked for it (-r y) is queued again after", "3" },
+	{ "Controller", "LeadLease", CONF_SECONDS, offsetof(struct config, lead_lease_s), 3,
+	  600, NULL,
+	  "time without a sign of the leader after which a standby takes over (PostgreSQL)",
+	  "15" },
+	{ "Controller", "MaxSuspend", CONF_SECONDS, offsetof(struct config, max_suspend_s), 0,
+	  3153600000, NULL,
+	  "time for which owners may suspend a job; 0: any time; default: 1-0:00:00",
+	  "1-0:00:00" },
+	{ "Controller", "MaxSuspendAction", CONF_ENUM,
+	  offsetof(struct config, max_suspend_action), 0, 0, suspend_words,
+	  "what becomes of a job that its owner suspended for MaxSuspend", "resume" },
+	{ "Controller", "MaxConnections", CONF_COUNT, offsetof(struct config, max_connections),
+	  8, 100000, NULL, "connections at once", "4096" },
+	{ "Controller", "MaxArraySize", CONF_COUNT, offsetof(struct config, max_array_size), 1,
+	  10000000, NULL, "elements of one job array; default: 10000", "10000" },
+	{ "Controller", "MaxQueuedPerUser", CONF_COUNT,
+	  offsetof(struct config, max_queued_per_user), 0, 1000000000, NULL,
+	  "queued jobs of a user, with elements of arrays; 0: any number; default: 100000",
+	  "20000" },
+	{ "Controller", "MaxQueuedPerAccount", CONF_COUNT,
+	  offsetof(struct config, max_queued_per_account), 0, 1000000000, NULL,
+	  "the same of an account; default: 0, any number", "100000" },
+	{ "Controller", "MaxStoredPerUser", CONF_BYTES,
+	  offsetof(struct config, max_stored_per_user), 0, 1000000000000000, NULL,
+	  "scripts, environments, commands of steps and output of a user in the ledger; "
+	  "0: any amount; default: 1GB",
+	  "1GB" },
+	{ "Controller", "KeepOutput", CONF_SECONDS, offsetof(struct config, keep_output_s), 1,
+	  3153600000, NULL,
+	  "time after a job's end for which its output, steps, script and environment are "
+	  "kept; "
+	  "default: 336:00:00, two weeks",
+	  "336:00:00" },
+	{ "Controller", "KeepEvents", CONF_SECONDS, offsetof(struct config, keep_events_s), 1,
+	  3153600000, NULL,
+	  "the same for the journal of events, at least as long; default: 2160:00:00, 90 days",
+	  "2160:00:00" },
+	{ "Controller", "RequestTimeout", CONF_SECONDS,
+	  offsetof(struct config, request_timeout_s), 1, 600, NULL,
+	  "time in which a request must have arrived", "30" },
+	POLICY(CONF_TEXT, "Profile", profile,
+	       "files of these keys to read first: a path, or the name of one that ships; of "
+	       "several, "
+	       "with commas between them, the site has the clusters of all",
+	       "alliance-narval"),
+	POLICY(CONF_TEXT, "RenameClusters", rename,
+	       "what clusters of the profiles are called here", "narval=main,cedar=west"),
+	{ "Policy", "Pools", CONF_ENUM, POLICY_AT(pools), 0, 0, pools_words,
+	  "separate: jobs with GPUs count in a pool of their own; one: all jobs in one",
+	  "one" },
+	POLICY(CONF_TEXT, "TimeZone", time_zone, "zone of days, months and years",
+	       "Europe/Berlin"),
+	POLICY(CONF_TEXT, "AllocationYearStart", year_start, "month and day", "04-01"),
+	{ "Policy", "AllocationPeriod", CONF_ENUM, POLICY_AT(allocation_period), 0, 0,
+	  period_words, "what usage is shown for: the allocation year, or its quarter",
+	  "year" },
+	{ "Policy", "MembersSee", CONF_ENUM, POLICY_AT(members_see), 0, 0, members_words,
+	  "own: users see their own usage; account: also that of everyone in their accounts",
+	  "own" },
+	{ "Policy", "Fairshare", CONF_ENUM, POLICY_AT(fairshare), 0, 0, fairshare_words,
+	  "how shares and usage make an order", "fair-tree" },
+	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,
+	       "time in which usage counts half; 0: it never fades", "7-0:00:00"),
+	{ "Policy", "Scheduler", CONF_ENUM, POLICY_AT(scheduler), 0, 0, scheduler_words,
+	  "backfill: by priority, later jobs start where they delay nobody; fifo: nobody "
+	  "passes; suspend: shuffled queues, jobs may suspend others",
+	  "backfill" },
+	POLICY(CONF_SECONDS, "LateAfter", late_after_s,
+	       "with suspend: the place of a job that waits so long is kept; 0: never",
+	       "1-0:00:00"),
+	{ "Policy", "UsageReset", CONF_ENUM, POLICY_AT(usage_reset), 0, 0, reset_words,
+	  "when usage is forgotten: never, on the first of a month, or of the allocation year",
+	  "never" },
+	{ "Policy", "UsageRule", CONF_ENUM, POLICY_AT(usage_rule), 0, 0, rule_words,
+	  "a job is charged the largest of its weighted resources, or their sum", "max" },
+	POLICY(CONF_TEXT, "TresWeights", weights.typed,
+	       "what a second of one core, of one GPU and of some memory is charged; not set: "
+	       "by "
+	       "the cluster's Unit",
+	       "cpu=1,mem=0.25/GB,gpu=4"),
+	{ "Policy", "MemoryUnit", CONF_ENUM, POLICY_AT(memory_unit), 0, 0, amount_units_words,
+	  "what K, KB, M, MB, G, GB ... mean: powers of 1024 (binary), of 1000 (decimal), or "
+	  "MB "
+	  "of 1000 and M of 1024 (as-written)",
+	  "binary" },
+	WEIGHT("PriorityWeightAge", weight_age, "of the time a job waited"),
+	WEIGHT("PriorityWeightFairshare", weight_fairshare, "of the fairshare factor"),
+	WEIGHT("PriorityWeightJobSize", weight_job_size, "of the size of a job"),
+	WEIGHT("PriorityWeightPartition", weight_partition, "of the queue"),
+	WEIGHT("PriorityWeightQos", weight_qos, "of the quality of service"),
+	KEY("Policy", "DefaultQos", CONF_NAME, POLICY_AT(default_qos),
+	    "QOS of jobs that name none and whose account has no default of its own", "normal"),
+	{ "Policy", "PriorityMaxAge", CONF_SECONDS, POLICY_AT(max_age_s), 1, 315360000, NULL,
+	  "age from which on the priority of waiting rises no more", "7-0:00:00" },
+	{ "Policy", "FavorSmall", CONF_BOOL, POLICY_AT(favor_small), 0, 0, NULL,
+	  "small jobs have the larger size factor", "no" },
+	{ "Policy", "SmallRelativeToTime", CONF_BOOL, POLICY_AT(small_relative_to_time), 0, 0,
+	  NULL, "the size factor is cores for each minute of walltime, beside all cores",
+	  "no" },
+	{ "Policy", "GpuIdleMinutes", CONF_COUNT, POLICY_AT(gpu_idle_min), 0, 10080, NULL,
+	  "from so many minutes on a GPU that does nothing is a state of its job; 0: never",
+	  "10" },
+	{ "Policy", "Quota", CONF_ENUM, POLICY_AT(quota), 0, 0, quota_words,
+	  "what an allocation is", "none" },
+	{ "Policy", "GrantCover", CONF_ENUM, POLICY_AT(grant_cover), 0, 0, cover_words,
+	  "a job is covered when all it reserves is available, or when anything is", "whole" },
+	{ "Policy", "GrantOverdraft", CONF_COUNT, POLICY_AT(grant_overdraft), 0, 1000000000000,
+	  NULL, "units that may be used beyond a grant", "0" },
+	{ "Policy", "GrantBeyond", CONF_ENUM, POLICY_AT(grant_beyond), 0, 0, beyond_words,
+	  "what no grant covers runs in the cluster's queue of factor 0, or is refused",
+	  "bonus" },
+	KEY("Hooks", "Program", CONF_TEXT, HOOKS_AT(program),
+	    "a program of the site's that is run for each event", "/etc/reeve/hook"),
+	KEY("Hooks", "Events", CONF_TEXT, HOOKS_AT(events), "which events",
+	    "job-ended,gpu-idle,node-lost"),
+	HOOKS("AtOnce", at_once, 1, 64, "how many of it run at once", "4"),
+	HOOKS("QueueMax", queue_max, 1, 100000, "events that may wait; more are dropped",
+	      "1000"),
+	{ "Hooks", "TimeLimit", CONF_SECONDS, HOOKS_AT(time_limit_s), 1, 3600, NULL,
+	  "time after which it is killed", "30" },
+	{ "Cluster", "Unit", CONF_ENUM, offsetof(struct config_cluster, unit), 0, 0,
+	  tariff_unit_words, "what jobs are charged in", "core-equivalents" },
+	BUNDLE(CLUSTER),
+	CLUSTER(CONF_RESOURCES, "DefaultResources", defaults,
+		"for what a request does not state", "jobfs=100MB,walltime=1:00:00"),
+	CLUSTER(CONF_RESOURCES, "MaxResources", max, "upper bounds of one request",
+		"ncpus=512,walltime=2-0:00:00"),
+	{ "Cluster", "MemFromVmem", CONF_COUNT, offsetof(struct config_cluster, mem_from_vmem),
+	  0, 100, NULL, "mem not stated is this percent of vmem; 0: the node's own rule",
+	  "100" },
+	CLUSTER(CONF_TEXT, "TresWeights", weights.typed, "as in [Policy], for this cluster",
+		"cpu=1,mem=0.25/GB"),
+	{ "Cluster", "MemoryUnit", CONF_ENUM, offsetof(struct config_cluster, memory_unit), 0,
+	  0, amount_units_words, "as in [Policy], for this cluster", "decimal" },
+	CLUSTER(CONF_TEXT, "Queues", queues, "queues; the first is the default", "normal"),
+	BUNDLE(NODE_TYPE),
+	NODE_TYPE(CONF_NAME, "GpuModel", gpu_model, "model of the GPUs of these nodes",
+		  "v100-16"),
+	KEY("GpuModel", "Weight", CONF_TEXT, offsetof(struct config_gpu_model, typed_weight),
+	    "reference units of one; below 1 for a part of a GPU", "1/7"),
+	KEY("Queue", "Factor", CONF_TEXT, offsetof(struct config_queue, typed_factor),
+	    "charge relative to a queue of 1; 0: free", "3"),
+	{ "Queue", "Priority", CONF_COUNT, offsetof(struct config_queue, priority), 0, 1000000,
+	  NULL, "its own, beside the highest of all queues", "10" },
+	{ "Queue", "QosPriority", CONF_COUNT, offsetof(struct config_queue, qos_priority), 0,
+	  1000000, NULL, "the same, for the QOS factor, where there are no [Qos] sections",
+	  "10" },
+	{ "Queue", "RunPriority", CONF_COUNT, offsetof(struct config_queue, run_priority), 0,
+	  1000000, NULL, "with suspend: its jobs may suspend those of lower ones", "2" },
+	KEY("Queue", "TresWeights", CONF_TEXT, offsetof(struct config_queue, weights.typed),
+	    "as in [Policy], for jobs of this queue", "cpu=1,gpu=2"),
+	KEY("Queue", "Exclusive", CONF_BOOL, offsetof(struct config_queue, exclusive),
+	    "jobs hold whole nodes, and pay for all their cores", "yes"),
+	KEY("Qos", "Factor", CONF_TEXT, offsetof(struct config_qos, typed_factor),
+	    "charge relative to no QOS, beside the queue's factor; 0: free", "2"),
+	QOS(CONF_COUNT, "Priority", priority, 1000000, "its own, beside the highest of all QOS",
+	    "10"),
+	QOS(CONF_COUNT, "MaxRunningCores", running_cores, COUNT_MAX,
+	    "cores of all running jobs of one user in it", "600"),
+	QOS(CONF_COUNT, "MaxRunningGpus", running_gpus, COUNT_MAX,
+	    "GPUs of all running jobs of one user in it", "8"),
+	QOS(CONF_BYTES, "MaxRunningMemory", running_memory_bytes, INT64_MAX,
+	    "memory of all running jobs of one user in it", "2TB"),
+	QOS(CONF_COUNT, "MaxRunningJobs", running_jobs, COUNT_MAX,
+	    "jobs of one user in it that run at once", "2"),
+	QOS(CONF_COUNT, "MaxQueuedJobs", queued_jobs, COUNT_MAX,
+	    "jobs of one user in it that wait at once", "100"),
+	{ "Qos", "MaxWalltime", CONF_SECONDS, offsetof(struct config_qos, max_walltime_s), 1,
+	  315360000, NULL, "walltime of one job in it; not set: no bound", "1:00:00" },
+	KEY("Qos", "AllowAccounts", CONF_TEXT, offsetof(struct config_qos, allow_accounts),
+	    "accounts that may use it, with all below them; not set: all", "physics"),
+	KEY("Qos", "AllowUsers", CONF_TEXT, offsetof(struct config_qos, allow_users),
+	    "users who may use it; not set: all", "alice,bob"),
+	KEY("Account", "Users", CONF_TEXT, offsetof(struct config_account, users),
+	    "who may charge the account", "alice,bob"),
+	KEY("Account", "Clusters", CONF_TEXT, offsetof(struct config_account, clusters),
+	    "where; not set: on all clusters", "main"),
+	KEY("Node", "Address", CONF_TEXT, offsetof(struct config_node, address),
+	    "address that the node's munged gives; not set: not checked", "10.0.0.7"),
+	KEY("Node", "Cluster", CONF_NAME, offsetof(struct config_node, cluster),
+	    "the node's cluster; not set: the first", "main"),
+	{ 0 },
+};
+
+const struct conf_key *config_all_keys(void)
+{
+	return config_keys;
+}

@@ -1,0 +1,224 @@
+/* check.c - see check.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/model/amount.h"
+#include "common/time_units.h"
+#include "controller/policy/placement/fit.h"
+#include "controller/quota/check.h"
+#include "controller/quota/quota_impl.h"
+#include "controller/quota/scopes.h"
+
+static int refuse(struct quota_answer *a, const char *code, const char *remedy)
+{
+	a->verdict = QUOTA_REFUSED;
+	a->code = code;
+	a->remedy = remedy;
+	return 0;
+}
+
+/* ---- by the policy ---- */
+
+static int admit_window(const struct quota_site *site, const struct quota_view *v,
+			struct quota_answer *ret)
+{
+	const struct window *w = &v->window;
+	bool is_month = w->current.used > w->stop_month;
+	char used[QUOTA_AMOUNT_MAX], stop[QUOTA_AMOUNT_MAX], base[QUOTA_AMOUNT_MAX];
+
+	if (v->mode != WINDOW_STOPPED)
+		return 0;
+	snprintf(
+		ret->text, sizeof(ret->text),
+		"account '%s' used %s %s in this %s, more than %s = %d x %s", v->owner,
+		quota_format_exact(is_month ? w->current.used : w->total_used, used),
+		quota_unit(site->config, v), is_month ? "month" : "accounting period",
+		quota_format_exact(is_month ? w->stop_month : w->stop_total, stop),
+		is_month ? 6 : 2,
+		quota_format_exact(is_month ? w->current.allowance : w->total_allowance, base));
+	return refuse(ret, "quota",
+		      is_month ? "wait for the next month, use another account, or ask for a "
+				 "larger quota"
+			       : "use another account, or ask for a larger quota");
+}
+
+static int move_or_refuse(const struct quota_site *site, const struct request *q,
+			  struct quota_answer *ret)
+{
+	bool moves = site->config->policy.grant_beyond == CONFIG_BEYOND_BONUS &&
+		     config_bonus_queue(site->config, q->cluster, ret->queue);
+
+	if (!moves)
+		return refuse(ret, "quota",
+			      "ask for less walltime or fewer cores, wait until jobs that "
+			      "reserve have ended, or ask for a larger grant");
+	ret->verdict = QUOTA_BONUS;
+	return 0;
+}
+
+static int64_t elements_of(const struct request *q)
+{
+	return q->array.n ? q->array.n : 1;
+}
+
+/* What the job would be charged, were it, or each element of it, to run to its walltime. */
+static int find_need(const struct quota_submission *want, int64_t *ret)
+{
+	int64_t walltime_s = want->request->res.walltime_s, one;
+	int r;
+
+	if (walltime_s > INT64_MAX / S_NS)
+		return -ERANGE;
+	r = charge_requested(want->rate, walltime_s * S_NS, &one);
+	if (r < 0)
+		return r;
+	return __builtin_mul_overflow(one, elements_of(want->request), ret) ? -ERANGE : 0;
+}
+
+static int admit_grant(const struct quota_site *site, const struct quota_submission *want,
+		       const struct quota_view *v, struct quota_answer *ret)
+{
+	const struct config_policy *p = &site->config->policy;
+	const struct request *q = want->request;
+	struct grant_rule rule = { p->grant_cover == CONFIG_COVER_ANY ? GRANT_COVER_ANY
+								      : GRANT_COVER_WHOLE,
+				   0, p->grant_beyond == CONFIG_BEYOND_REFUSE };
+	char need_text[QUOTA_AMOUNT_MAX], left[QUOTA_AMOUNT_MAX];
+	struct grant none = { 0 };
+	enum grant_verdict verdict;
+	int64_t need;
+	int r = find_need(want, &need);
+
+	if (r >= 0)
+		r = charge_requested((struct fraction){ p->grant_overdraft, 1 }, HOUR_NS,
+				     &rule.overdraft);
+	if (r >= 0)
+		r = grant_admit(v->has_allocation ? &v->grant : &none, &rule, need, &verdict);
+	if (r < 0 || verdict == GRANT_COVERED)
+		return r;
+	snprintf(ret->text, sizeof(ret->text),
+		 "the job reserves %s %s, and account '%s' has %s of its grant available",
+		 quota_format_exact(need, need_text), quota_unit(site->config, v),
+		 v->has_allocation ? v->owner : v->account,
+		 quota_format_exact(v->has_allocation ? v->grant.available : 0, left));
+	return move_or_refuse(site, q, ret);
+}
+
+static int admit_by_policy(const struct quota_site *site, const struct quota_submission *want,
+			   struct quota_answer *ret, struct err *err)
+{
+	const struct quota_query ask = { .account = want->request->account,
+					 .cluster = want->request->cluster,
+					 .pool = want->pool,
+					 .now_ns = want->now_ns,
+					 .at_day = QUOTA_NOW };
+	int rule = site->config->policy.quota;
+	struct quota_view v;
+	int r;
+
+	if (rule == CONFIG_QUOTA_NONE || rule == CONFIG_QUOTA_TARGET)
+		return 0;
+	if (rule == CONFIG_QUOTA_GRANT && want->rate.num == 0)
+		return 0; /* free of charge: nothing to cover */
+	r = quota_get_view(site, &ask, &v, err);
+	if (r < 0)
+		return r;
+	r = rule == CONFIG_QUOTA_GRANT ? admit_grant(site, want, &v, ret)
+				       : admit_window(site, &v, ret);
+	quota_view_done(&v);
+	return r < 0 ? err_set(err, r, "the job is larger than can be counted") : r;
+}
+
+/* ---- by the queue ---- */
+
+static bool is_beyond(int64_t asked, int64_t bound)
+{
+	return bound != ACCOUNTS_NO_LIMIT && asked > bound;
+}
+
+/* What one job may ask for, by [QueueLimits] and [Default Queue]. */
+static void admit_by_queue(const struct quota_site *site, const struct request *q,
+			   struct quota_answer *ret)
+{
+	const char *queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue;
+	const struct accounts_bounds b = accounts_bounds_of(site->accounts, queue);
+	char asked[AMOUNT_TEXT_MAX], most[AMOUNT_TEXT_MAX];
+	const char *what = NULL;
+
+	if (is_beyond(q->res.walltime_s, b.walltime_s)) {
+		what = "walltime";
+		amount_format_seconds(q->res.walltime_s, asked);
+		amount_format_seconds(b.walltime_s, most);
+	} else if (is_beyond(q->res.jobfs_bytes, b.jobfs_bytes)) {
+		what = "jobfs";
+		amount_format_bytes_exact(q->res.jobfs_bytes, asked);
+		amount_format_bytes_exact(b.jobfs_bytes, most);
+	} else if (is_beyond(fit_memory(&q->res), b.memory_bytes)) {
+		what = "memory";
+		amount_format_bytes_exact(fit_memory(&q->res), asked);
+		amount_format_bytes_exact(b.memory_bytes, most);
+	}
+	if (!what)
+		return;
+	snprintf(ret->text, sizeof(ret->text),
+		 "the job asks for %s of %s, and queue %s takes at most %s a job", asked, what,
+		 queue, most);
+	refuse(ret, "too-large", "ask for less, or choose another queue with -q");
+}
+
+/* ---- by the limits ---- */
+
+static int admit_by_limits(const struct quota_site *site, const struct quota_submission *want,
+			   struct quota_answer *ret, struct err *err)
+{
+	_cleanup_(scopes_freep) struct scopes *s = NULL;
+	const struct request *q = want->request;
+	const struct scopes_job job = {
+		.account = q->account,
+		.user = q->user,
+		.n_queued = elements_of(q),
+		.queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue,
+		.qos = q->qos,
+		.want = { q->res.ncpus, q->res.ngpus, fit_memory(&q->res), 1 }
+	};
+	char why[ELIGIBLE_WHY_MAX];
+	int r = scopes_new(site, &s, err);
+
+	if (r >= 0)
+		r = scopes_find(s, &job, err);
+	if (r <= 0)
+		return r; /* nothing limits it */
+	if (!scopes_is_possible(s, &job, why)) {
+		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
+		return refuse(ret, "too-large", "ask for less, or ask the operators");
+	}
+	if (!scopes_limit_queue(s, &job))
+		return 0;
+	r = scopes_load(s, site->store, err);
+	if (r >= 0 && !scopes_may_queue(s, &job, why)) {
+		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
+		return refuse(ret, "too-many-jobs",
+			      "wait until some have started, or cancel some");
+	}
+	return r;
+}
+
+int quota_check(const struct quota_site *site, const struct quota_submission *want,
+		struct quota_answer *ret, struct err *err)
+{
+	int64_t need;
+	int r;
+
+	*ret = (struct quota_answer){ .verdict = QUOTA_ACCEPTED };
+	if (find_need(want, &need) < 0) {
+		snprintf(ret->text, sizeof(ret->text),
+			 "its charge would be more than can be counted");
+		return refuse(ret, "too-large", "ask for less walltime or fewer cores");
+	}
+	r = admit_by_policy(site, want, ret, err);
+	if (r < 0 || ret->verdict == QUOTA_REFUSED)
+		return r;
+	admit_by_queue(site, want->request, ret);
+	return ret->verdict == QUOTA_REFUSED ? 0 : admit_by_limits(site, want, ret, err);
+}

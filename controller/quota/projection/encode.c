@@ -1,0 +1,152 @@
+/* encode.c - the document of a period's usage: docs/protocol.md, GET /v1/usage. See
+ * projection.h. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include "common/err.h"
+#include "common/wire/doc.h"
+#include "controller/ledger/calendar.h"
+#include "controller/quota/projection/projection.h"
+
+#define YEAR_MS (8760 * INT64_C(3600000))
+#define PPM 1000000
+
+const char *projection_format_years(int64_t ms, char buf[static PROJECTION_YEARS_MAX])
+{
+	__int128 micro = (__int128)(ms < 0 ? -(__int128)ms : ms) * PPM;
+	int64_t n = (int64_t)((micro + YEAR_MS / 2) / YEAR_MS);
+
+	snprintf(buf, PROJECTION_YEARS_MAX, "%s%" PRId64 ".%06" PRId64, ms < 0 && n ? "-" : "",
+		 n / PPM, n % PPM);
+	return buf;
+}
+
+static void set_years(struct doc *d, const char *key, int64_t ms)
+{
+	char buf[PROJECTION_YEARS_MAX];
+
+	doc_text(d, key, projection_format_years(ms, buf));
+}
+
+static void set_measured(struct doc *d, const char *key, int64_t n, bool is_measured)
+{
+	doc_set(d, key, is_measured ? json_integer(n) : json_null());
+}
+
+static void set_figures(struct doc *d, const struct store_usage *u)
+{
+	doc_int(d, "jobs_started", u->jobs_started);
+	doc_int(d, "jobs_ended", u->jobs_ended);
+	doc_int(d, "running_ms", u->running_ms);
+	doc_int(d, "suspended_ms", u->suspended_ms);
+	set_measured(d, "cpu_ms", u->cpu_ms, projection_has_cpu(u));
+	doc_int(d, "core_ms", u->core_ms);
+	doc_int(d, "gpu_ms", u->gpu_ms);
+	doc_int(d, "charge_requested_ms", u->charge_requested_ms);
+	set_measured(d, "charge_used_ms", u->charge_used_ms, projection_has_used(u));
+	doc_int(d, "adjusted_ms", u->adjusted_ms);
+	set_years(d, "core_years", u->core_ms);
+	set_years(d, "gpu_years", u->gpu_ms);
+}
+
+static void set_projection(struct doc *d, const struct projection_row *row)
+{
+	doc_int(d, "counts_ms", row->counts_ms);
+	set_years(d, "counts_years", row->counts_ms);
+	if (row->depth >= 0) {
+		doc_int(d, "depth", row->depth);
+		doc_int(d, "with_below_ms", row->with_below_ms);
+	}
+	if (row->title)
+		doc_text(d, "title", row->title);
+	if (row->has_allocation) {
+		doc_int(d, "allocation_ms", row->allocation_ms);
+		set_years(d, "allocation_years", row->allocation_ms);
+		doc_int(d, "used_ppm", row->used_ppm);
+	}
+	if (row->has_projection) {
+		doc_int(d, "projected_by_year_ms", row->by_year_ms);
+		doc_int(d, "projected_by_recent_ms", row->by_recent_ms);
+		set_years(d, "projected_by_year_years", row->by_year_ms);
+		set_years(d, "projected_by_recent_years", row->by_recent_ms);
+	}
+}
+
+struct document {
+	const struct store_period *p;
+	json_t *rows, *totals;
+};
+
+static void set_keys(struct doc *d, const struct store_period *p, const struct store_usage *u)
+{
+	char month[CALENDAR_DAY_MAX];
+
+	doc_text(d, store_by_name(p->by), u->key);
+	if (p->second)
+		doc_text(d, store_by_name(p->second), u->second);
+	if (p->each == STORE_EACH_MONTH)
+		doc_text(d, "month", calendar_format_month(u->month, month));
+}
+
+static int encode_row(void *ctx, const struct projection_row *row, struct err *err)
+{
+	const struct document *to = ctx;
+	_cleanup_doc_ struct doc doc = doc_object();
+	struct doc *d = &doc;
+
+	doc_text(d, "pool", row->usage->pool);
+	if (row->is_total)
+		doc_int(d, "rows", row->n_summed);
+	else
+		set_keys(d, to->p, row->usage);
+	set_figures(d, row->usage);
+	set_projection(d, row);
+	if (json_array_append_new(row->is_total ? to->totals : to->rows, doc_take(d)) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	return 0;
+}
+
+static void set_day(struct doc *d, const char *key, int64_t day)
+{
+	char text[CALENDAR_DAY_MAX];
+
+	if (day != INT32_MIN && day != INT32_MAX)
+		doc_text(d, key, calendar_format_day(day, text));
+}
+
+int projection_head(const struct quota_site *site, const struct projection_query *ask,
+		    const struct projection_each *each, json_t **ret, struct err *err)
+{
+	_cleanup_doc_ struct doc d = doc_message();
+	struct projection_period period;
+	int r = projection_usage(site, ask, each, &period, err);
+
+	if (r < 0)
+		return r;
+	doc_text(&d, "time_zone", store_zone(site->store));
+	set_day(&d, "start", period.from_day);
+	set_day(&d, "end", period.to_day);
+	if (period.is_open)
+		doc_int(&d, "gone_ppm", period.gone_ppm);
+	return doc_finish(&d, ret, err);
+}
+
+int projection_document(const struct quota_site *site, const struct projection_query *ask,
+			json_t **ret, struct err *err)
+{
+	_cleanup_json_ json_t *rows = json_array(), *totals = json_array();
+	struct document d = { &ask->period, rows, totals };
+	const struct projection_each each = { encode_row, &d };
+	_cleanup_json_ json_t *doc = NULL;
+	int r = rows && totals ? projection_head(site, ask, &each, &doc, err)
+			       : err_set(err, -ENOMEM, "out of memory");
+
+	if (r < 0)
+		return r;
+	if (json_object_set(doc, "rows", rows) < 0 ||
+	    json_object_set(doc, "totals", totals) < 0)
+		return err_set(err, -ENOMEM, "out of memory");
+	*ret = TAKE_PTR(doc);
+	return 0;
+}

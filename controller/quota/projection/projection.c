@@ -1,0 +1,275 @@
+/* projection.c - see projection.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/ledger/calendar.h"
+#include "controller/quota/projection/projection_impl.h"
+
+#define RECENT_DAYS 30
+#define PPM 1000000
+
+static int64_t counts(const struct store_usage *u)
+{
+	int64_t sum;
+
+	return __builtin_add_overflow(u->charge_requested_ms, u->adjusted_ms, &sum) ? INT64_MAX
+										    : sum;
+}
+
+static int keep_row(void *ctx, const struct store_usage *u, struct err *err)
+{
+	struct projection_state *g = ctx;
+	const struct accounts *a = g->site->accounts;
+	int32_t account =
+		a && g->ask->period.by == STORE_BY_ACCOUNT ? accounts_find(a, u->key) : -1;
+	struct projection_entry *k;
+
+	if (g->within >= 0 && (account < 0 || !accounts_is_within(a, account, g->within)))
+		return 0;
+	k = projection_add_entry(g);
+	if (!k)
+		return err_set(err, -ENOMEM, "out of memory");
+	k->usage = *u;
+	k->counts_ms = k->below_counts_ms = counts(u);
+	k->account = account;
+	snprintf(k->key, sizeof(k->key), "%s", u->key);
+	snprintf(k->second, sizeof(k->second), "%s", u->second);
+	snprintf(k->pool, sizeof(k->pool), "%s", u->pool);
+	return 0;
+}
+
+static bool is_same(const struct projection_entry *k, const struct store_usage *u)
+{
+	return !strcmp(k->key, u->key) && !strcmp(k->second, u->second) &&
+	       !strcmp(k->pool, u->pool);
+}
+
+/* Both queries give their rows in the same order; a row of the recent days is in the period
+ * too. */
+static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
+{
+	struct projection_state *g = ctx;
+	size_t at = g->next;
+
+	(void)err;
+	while (at < g->n && !is_same(&g->rows[at], u))
+		at++;
+	if (at == g->n) /* of an account that was not kept */
+		return 0;
+	g->rows[at].recent_ms = g->rows[at].below_recent_ms = counts(u);
+	g->next = at + 1;
+	return 0;
+}
+
+/* What was charged on days that begin after now has not happened. */
+static int read_rows(struct projection_state *g, struct err *err)
+{
+	int64_t until = store_day(g->site->store, g->ask->now_ns - 1) + 1;
+	struct store_period p = g->ask->period;
+	int r;
+
+	if (until < p.to_day && (g->passed_ns > 0 || g->ask->is_past))
+		p.to_day = until;
+	if (g->within >= 0)
+		p.account = NULL;
+	r = store_usage(g->site->store, &p, keep_row, g, err);
+	p.from_day = g->recent_from;
+	if (r < 0 || g->passed_ns <= 0 || p.each != STORE_EACH_PERIOD)
+		return r;
+	return store_usage(g->site->store, &p, add_recent, g, err);
+}
+
+/* ---- the period ---- */
+
+static void find_time(struct projection_state *g, struct projection_period *ret)
+{
+	const struct store_period *p = &g->ask->period;
+	struct store *s = g->site->store;
+	int64_t now = g->ask->now_ns, start, end, today;
+
+	*ret = (struct projection_period){ .from_day = p->from_day, .to_day = p->to_day };
+	if (p->from_day == INT32_MIN || p->to_day == INT32_MAX || p->to_day <= p->from_day)
+		return; /* without bounds there is no part of it */
+	start = store_first_ns(s, p->from_day);
+	end = store_first_ns(s, p->to_day);
+	g->whole_ns = end - start;
+	if (now >= end)
+		ret->gone_ppm = PPM;
+	if (now <= start || now >= end)
+		return;
+	today = store_day(s, now - 1); /* midnight is the end of a whole day */
+	g->passed_ns = now - start;
+	g->recent_from =
+		today - RECENT_DAYS + 1 > p->from_day ? today - RECENT_DAYS + 1 : p->from_day;
+	g->recent_ns = now - store_first_ns(s, g->recent_from);
+	ret->gone_ppm = (int64_t)((__int128)g->passed_ns * PPM / g->whole_ns);
+	ret->is_open = true;
+}
+
+static int add_allocations(const struct projection_state *g, const struct projection_entry *k,
+			   struct projection_row *row, struct err *err)
+{
+	const struct accounts *a = g->site->accounts;
+	const char *name = a->accounts[k->account].name;
+
+	for (size_t i = 0; i < a->n_allocations; i++) {
+		const struct accounts_allocation *n = &a->allocations[i];
+		int64_t ms;
+
+		if (n->account != k->account || !projection_counts_allocation(g, n) ||
+		    strcmp(charge_pool_name(n->pool), k->pool) != 0)
+			continue;
+		if (projection_allotted_ms(g, n, &ms) < 0 ||
+		    __builtin_add_overflow(row->allocation_ms, ms, &row->allocation_ms))
+			return err_set(err, -ERANGE,
+				       "the allocations of account %s are too large", name);
+		row->has_allocation |= ms > 0;
+	}
+	return 0;
+}
+
+static const char *title_of(const struct projection_state *g, const struct projection_entry *k)
+{
+	return k->account < 0 ? NULL : g->site->accounts->accounts[k->account].description;
+}
+
+static void project(const struct projection_state *g, const struct projection_entry *k,
+		    struct projection_row *row)
+{
+	struct target_pace pace = { .use = { row->counts_ms, k->recent_ms, g->recent_ns },
+				    .whole_ns = g->whole_ns,
+				    .passed_ns = g->passed_ns };
+
+	if (g->ask->period.each != STORE_EACH_PERIOD)
+		return;
+	if (row->has_allocation) {
+		pace.use.used_ms = row->with_below_ms;
+		pace.use.recent_ms = k->below_recent_ms;
+	}
+	/* Refunds of the last days may outweigh what was used on them: then it was nothing. */
+	if (pace.use.recent_ms < 0)
+		pace.use.recent_ms = 0;
+	row->has_projection = target_project(&pace, &row->by_year_ms, &row->by_recent_ms) == 0;
+}
+
+static int tell(const struct projection_state *g, struct projection_entry *k,
+		const struct projection_each *each, struct err *err)
+{
+	struct projection_row row = { .usage = &k->usage,
+				      .depth = k->depth,
+				      .title = title_of(g, k),
+				      .counts_ms = k->counts_ms,
+				      .with_below_ms = k->below_counts_ms };
+	int r = 0;
+
+	k->usage.key = k->key;
+	k->usage.second = k->second;
+	k->usage.pool = k->pool;
+	if (g->is_tree && k->account >= 0)
+		r = add_allocations(g, k, &row, err);
+	if (r < 0)
+		return r;
+	if (row.has_allocation && row.with_below_ms > 0)
+		row.used_ppm = (int64_t)((__int128)row.with_below_ms * PPM / row.allocation_ms);
+	project(g, k, &row);
+	return each->fn(each->ctx, &row, err);
+}
+
+static void add_usage(struct store_usage *to, const struct store_usage *u)
+{
+	to->jobs_started += u->jobs_started;
+	to->jobs_ended += u->jobs_ended;
+	to->running_ms += u->running_ms;
+	to->suspended_ms += u->suspended_ms;
+	to->cpu_ms += u->cpu_ms;
+	to->charge_requested_ms += u->charge_requested_ms;
+	to->charge_used_ms += u->charge_used_ms;
+	to->core_ms += u->core_ms;
+	to->gpu_ms += u->gpu_ms;
+	to->adjusted_ms += u->adjusted_ms;
+}
+
+/* The sum of all rows of a pool. */
+static int tell_total(const struct projection_state *g, enum charge_pool pool,
+		      const struct projection_each *each, struct err *err)
+{
+	const char *name = charge_pool_name(pool);
+	struct store_usage sum = { .key = "", .second = "", .pool = name };
+	struct projection_row row = { .usage = &sum, .depth = -1, .is_total = true };
+	struct projection_entry k = { .account = -1 };
+
+	for (size_t i = 0; i < g->n; i++) {
+		if (strcmp(g->rows[i].pool, name) != 0)
+			continue;
+		add_usage(&sum, &g->rows[i].usage);
+		row.counts_ms += g->rows[i].counts_ms;
+		k.recent_ms += g->rows[i].recent_ms;
+		row.n_summed++;
+	}
+	if (row.n_summed == 0)
+		return 0;
+	project(g, &k, &row);
+	return each->fn(each->ctx, &row, err);
+}
+
+static int32_t find_within(const struct projection_state *g)
+{
+	const struct store_period *p = &g->ask->period;
+
+	return g->is_tree && p->account ? accounts_find(g->site->accounts, p->account) : -1;
+}
+
+static int gather(struct projection_state *g, struct err *err)
+{
+	int r = read_rows(g, err);
+
+	return r < 0 || !g->is_tree ? r : projection_order_rows(g, err);
+}
+
+int projection_usage(const struct quota_site *site, const struct projection_query *ask,
+		     const struct projection_each *each, struct projection_period *ret,
+		     struct err *err)
+{
+	struct projection_state g = { .site = site, .ask = ask };
+	int r;
+
+	g.is_tree = site->accounts && ask->period.by == STORE_BY_ACCOUNT &&
+		    ask->period.second == STORE_BY_NONE;
+	g.within = find_within(&g);
+	find_time(&g, ret);
+	r = gather(&g, err);
+	for (size_t i = 0; i < g.n && r >= 0; i++)
+		r = tell(&g, &g.rows[i], each, err);
+	for (int pool = 0; pool < _CHARGE_POOL_MAX && r >= 0; pool++)
+		r = tell_total(&g, (enum charge_pool)pool, each, err);
+	free(g.rows);
+	return r < 0 ? r : 0;
+}
+
+bool projection_has_cpu(const struct store_usage *u)
+{
+	return u->cpu_ms != 0 || u->running_ms == 0;
+}
+
+bool projection_has_used(const struct store_usage *u)
+{
+	return u->charge_used_ms != 0 || u->charge_requested_ms == 0;
+}
+
+void projection_find_year(const struct config *c, int64_t day, int64_t *ret_from,
+			  int64_t *ret_to)
+{
+	const struct config_policy *p = &c->policy;
+	/* Months are numbered on, so the start is one month of each twelve, or of each three.
+	 */
+	int64_t months = p->allocation_period == CONFIG_PERIOD_QUARTER ? 3 : 12;
+	int64_t month = calendar_month(day), first = p->year_start_month - 1, from;
+
+	from = month - (month + 12 - first) % months;
+	if (calendar_month_first(from) + p->year_start_day - 1 > day)
+		from -= months;
+	*ret_from = calendar_month_first(from) + p->year_start_day - 1;
+	*ret_to = calendar_month_first(from + months) + p->year_start_day - 1;
+}

@@ -1,0 +1,83 @@
+/* outlook - usage of a period with what it means: how much was allotted, how much of it and of
+ * the period is gone, and where it will end.
+ *
+ * Rows are those of store_usage(), and one for each pool at the end that sums them up.
+ * `counts` is what the site counts: the charge with its adjustments. Usage is known by days:
+ * a day counts whole up to the moment asked for.
+ *
+ * By account alone, with accounts declared, rows stand in the order of the tree, each account
+ * before those below it. An account without usage of its own has a row where it has an
+ * allocation in the period, or where an account below it has usage. A row's own figures are of
+ * that very account, so that rows sum up to the total; `with_below_ms` has those below too. An
+ * account that is asked for comes with all below it. Accounts that are not declared (any more)
+ * stand last.
+ *
+ * The allocation is what was allotted to that very account within the period, of any kind but
+ * storage, summed over its allocations: a target is rate x the time of it that falls within the
+ * period, a monthly quota its months, a grant the whole of it when it begins within the period.
+ * It is measured against what the account and all below it used. There is none where usage of
+ * one user is asked for; of one cluster, only allocations of that cluster count. Rows by user
+ * or cluster have no allocation, but projections too.
+ *
+ * The two rules of projection are target_project()'s. There is none before the period, none
+ * after it, and none of single months.
+ */
+#pragma once
+#include "controller/quota/quota.h"
+
+struct projection_query {
+	struct store_period period;
+	int64_t now_ns; /* what is after it has not happened, */
+	bool is_past;	/* nor is it shown in a period without bounds */
+};
+
+struct projection_row {
+	const struct store_usage *usage;
+	bool is_total;	  /* the sum of all rows of the pool; its keys are "" */
+	int64_t n_summed; /* of a total: so many rows */
+	int32_t depth; /* of the account in the tree, 0 below the root; -1: not of the tree */
+	const char *title; /* what accounts.conf describes the account as; or NULL */
+	int64_t counts_ms;
+	bool has_allocation;
+	int64_t allocation_ms;
+	int64_t with_below_ms; /* counts, with those of all accounts below */
+	int64_t used_ppm;      /* with_below of the allocation */
+	bool has_projection;
+	int64_t by_year_ms, by_recent_ms; /* of counts; of with_below with an allocation */
+};
+
+/* Was it measured at all? Jobs that run use some cpu time, and requests that cost something
+ * would have cost something as used: a sum of 0 is of jobs that nothing measured. */
+bool projection_has_cpu(const struct store_usage *u);
+bool projection_has_used(const struct store_usage *u);
+
+/* Of the period itself. */
+struct projection_period {
+	int64_t from_day, to_day;
+	int64_t gone_ppm;
+	bool is_open; /* has begun and is not over: there are projections */
+};
+
+typedef int (*projection_fn)(void *ctx, const struct projection_row *row, struct err *err);
+struct projection_each {
+	projection_fn fn;
+	void *ctx;
+};
+/* site->accounts NULL: no allocations. */
+int projection_usage(const struct quota_site *site, const struct projection_query *ask,
+		     const struct projection_each *each, struct projection_period *ret,
+		     struct err *err);
+
+/* [*from, *to): the allocation year ([Policy] AllocationYearStart), or its quarter
+ * (AllocationPeriod), that a day is in. */
+void projection_find_year(const struct config *c, int64_t day, int64_t *ret_from,
+			  int64_t *ret_to);
+
+/* docs/protocol.md, GET /v1/usage: the answer without its rows, which go to `each`; and all. */
+int projection_head(const struct quota_site *site, const struct projection_query *ask,
+		    const struct projection_each *each, json_t **ret, struct err *err);
+int projection_document(const struct quota_site *site, const struct projection_query *ask,
+			json_t **ret, struct err *err);
+/* Core-years or GPU-years: milli-core-seconds / 8760 hours, six places, exact half up. */
+#define PROJECTION_YEARS_MAX 32
+const char *projection_format_years(int64_t ms, char buf[static PROJECTION_YEARS_MAX]);

@@ -1,0 +1,39 @@
+/* outlook_impl - between the files of outlook. */
+#pragma once
+#include "controller/quota/projection/projection.h"
+
+/* A row of store_usage(), or one made for an account that has none of its own. */
+struct projection_entry {
+	struct store_usage usage;
+	char key[REQUEST_NAME_MAX], second[REQUEST_NAME_MAX];
+	char pool[16];
+	int64_t counts_ms, recent_ms;		  /* its own */
+	int64_t below_counts_ms, below_recent_ms; /* with all accounts below it */
+	int32_t account;			  /* index, or -1 */
+	int32_t depth;				  /* in the tree; -1: not of the tree */
+};
+
+struct projection_state {
+	const struct quota_site *site;
+	const struct projection_query *ask;
+	struct projection_entry *rows;
+	size_t n, room, next; /* next: of the rows, for those of the recent days */
+	int32_t within;	      /* only this account and those below; -1: all */
+	bool is_tree; /* rows of accounts in the order of the tree, with what is below */
+	int64_t passed_ns, whole_ns, recent_ns;
+	int64_t recent_from; /* day */
+};
+
+/* Adds a row; NULL: out of memory. */
+struct projection_entry *projection_add_entry(struct projection_state *g);
+/* Of one allocation within the period; 0 when it is outside. -ERANGE, -EINVAL. */
+int projection_allotted_ms(const struct projection_state *g,
+			   const struct accounts_allocation *a, int64_t *ret);
+/* Whether an allocation is one that rows of this view are compared with. */
+bool projection_counts_allocation(const struct projection_state *g,
+				  const struct accounts_allocation *a);
+
+/* Puts the rows into the order of the tree, by month, adds those of accounts that have no usage
+ * of their own but an allocation in the period or usage below, and sums up what is below. Rows
+ * of accounts that are not declared come last. */
+int projection_order_rows(struct projection_state *g, struct err *err);

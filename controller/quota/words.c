@@ -1,0 +1,225 @@
+/* words.c - what the figures mean for who hands in a job; see quota.h. */
+#include <stdio.h>
+#include <string.h>
+#include "common/time_units.h"
+#include "controller/ledger/calendar.h"
+#include "controller/quota/quota_impl.h"
+
+const char *quota_unit(const struct config *c, const struct quota_view *v)
+{
+	const char *name = *v->allocation_cluster ? v->allocation_cluster : v->cluster;
+	const struct config_cluster *cl = config_cluster(c, name);
+
+	if (cl && cl->unit == TARIFF_SERVICE_UNITS)
+		return "SU";
+	if (cl && cl->unit == TARIFF_CORE_HOURS)
+		return "core-h";
+	return v->pool == CHARGE_POOL_GPU ? "GPU-equivalent hours" : "core-equivalent hours";
+}
+
+/* Half away from zero, no needless zeros. */
+static const char *format_places(int64_t ms, int places, char buf[static QUOTA_AMOUNT_MAX])
+{
+	uint64_t u = ms < 0 ? -(uint64_t)ms : (uint64_t)ms, scale = 1, part;
+	int n;
+
+	for (int i = 0; i < places; i++)
+		scale *= 10;
+	part = (u % HOUR_MS * scale + HOUR_MS / 2) / HOUR_MS;
+	u = u / HOUR_MS + part / scale;
+	part %= scale;
+	n = snprintf(buf, QUOTA_AMOUNT_MAX, "%s%llu.%0*llu", ms < 0 && (u || part) ? "-" : "",
+		     (unsigned long long)u, places, (unsigned long long)part);
+	while (buf[n - 1] == '0')
+		buf[--n] = '\0';
+	if (buf[n - 1] == '.')
+		buf[--n] = '\0';
+	return buf;
+}
+
+const char *quota_format(int64_t ms, char buf[static QUOTA_AMOUNT_MAX])
+{
+	return format_places(ms, 3, buf);
+}
+
+const char *quota_format_exact(int64_t ms, char buf[static QUOTA_AMOUNT_MAX])
+{
+	return format_places(ms, 7, buf);
+}
+
+static void say_day(int32_t day, char *buf, size_t size)
+{
+	static const char *const months[] = { "January",   "February", "March",	   "April",
+					      "May",	   "June",     "July",	   "August",
+					      "September", "October",  "November", "December" };
+	int64_t month = calendar_month(day);
+
+	snprintf(buf, size, "%d %s %d", (int)(day - calendar_month_first(month)) + 1,
+		 months[month % 12], (int)(month / 12));
+}
+
+static void say_again(const struct quota_view *v, char *buf, size_t size)
+{
+	char day[48];
+
+	if (v->normal_day < 0) {
+		snprintf(buf, size,
+			 "not normal again in this accounting period unless the "
+			 "quota is raised or usage is refunded");
+		return;
+	}
+	say_day(v->normal_day, day, sizeof(day));
+	snprintf(buf, size,
+		 "normal again on %s if nothing more is used, or sooner if the quota is raised "
+		 "or usage is refunded",
+		 day);
+}
+
+/* A stop may end before the mode is normal: that of a month ends with the month. */
+static void say_submit(const struct quota_view *v, char *buf, size_t size)
+{
+	char day[48];
+
+	buf[0] = '\0';
+	if (v->submit_day < 0 || v->submit_day == v->normal_day)
+		return;
+	say_day(v->submit_day, day, sizeof(day));
+	snprintf(buf, size, "; submissions are open again on %s, at low priority", day);
+}
+
+static void say_window(const struct config *c, const struct quota_view *v, char *buf)
+{
+	char left[QUOTA_AMOUNT_MAX], used[QUOTA_AMOUNT_MAX], stop[QUOTA_AMOUNT_MAX];
+	const char *unit = quota_unit(c, v);
+	const struct window *w = &v->window;
+	bool is_month = w->current.used > w->stop_month;
+	char again[200], submit[128];
+
+	if (w->mode == WINDOW_NORMAL) {
+		snprintf(buf, QUOTA_WORDS_MAX,
+			 "Jobs run normally; %s %s may still be used this month%s.",
+			 quota_format(w->available, left), unit,
+			 v->available_after_ms < 0
+				 ? ", which active jobs will pass if they run to their walltime"
+				 : "");
+		return;
+	}
+	say_again(v, again, sizeof(again));
+	if (w->mode == WINDOW_LOW_PRIORITY) {
+		snprintf(buf, QUOTA_WORDS_MAX,
+			 "Low priority: jobs run only when no job of an account with quota "
+			 "left is pending, and still count; %s.",
+			 again);
+		return;
+	}
+	say_submit(v, submit, sizeof(submit));
+	snprintf(buf, QUOTA_WORDS_MAX,
+		 "Submissions blocked: %s %s were used in this %s, more than %s (%s)%s; %s.",
+		 quota_format(is_month ? w->current.used : w->total_used, used), unit,
+		 is_month ? "month" : "accounting period",
+		 quota_format(is_month ? w->stop_month : w->stop_total, stop),
+		 is_month ? "6 x the monthly quota" : "2 x the total quota", submit, again);
+}
+
+static const char *bonus_of(const struct config *c, const struct quota_view *v,
+			    char buf[static REQUEST_NAME_MAX])
+{
+	return c->policy.grant_beyond == CONFIG_BEYOND_BONUS &&
+			       config_bonus_queue(c,
+						  *v->allocation_cluster ? v->allocation_cluster
+									 : v->cluster,
+						  buf)
+		       ? buf
+		       : NULL;
+}
+
+static void say_beyond(const struct config *c, const struct quota_view *v, char *buf,
+		       size_t size)
+{
+	char name[REQUEST_NAME_MAX];
+	const char *bonus = bonus_of(c, v, name);
+
+	if (bonus)
+		snprintf(buf, size, "runs in queue %s, free of charge", bonus);
+	else
+		snprintf(buf, size, "is refused");
+}
+
+static void say_grant(const struct config *c, const struct quota_view *v, char *buf)
+{
+	char left[QUOTA_AMOUNT_MAX], used[QUOTA_AMOUNT_MAX], held[QUOTA_AMOUNT_MAX];
+	const char *unit = quota_unit(c, v);
+	char beyond[128], until[48];
+
+	say_beyond(c, v, beyond, sizeof(beyond));
+	say_day(v->to_day - 1, until, sizeof(until));
+	snprintf(buf, QUOTA_WORDS_MAX,
+		 "%s %s available until %s: %s used, %s reserved by %lld running and %lld "
+		 "queued jobs. A job that the grant does not cover %s.",
+		 quota_format(v->grant.available, left), unit, until,
+		 quota_format(v->grant.used, used), quota_format(v->grant.reserved, held),
+		 (long long)(v->active.running + v->active.suspended),
+		 (long long)v->active.queued, beyond);
+}
+
+/* "45.3": of parts of a million, rounded. */
+static const char *say_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX])
+{
+	int64_t tenths = ppm / 1000 + (ppm % 1000 >= 500);
+
+	snprintf(buf, QUOTA_AMOUNT_MAX, "%lld.%lld", (long long)(tenths / 10),
+		 (long long)(tenths % 10));
+	return buf;
+}
+
+static void say_target(const struct quota_view *v, char *buf)
+{
+	const struct target_view *t = &v->target;
+	const char *how = t->used_ppm > t->passed_ppm ? "more than its share so far: priority "
+							"is lower until usage has faded"
+						      : "within its share so far";
+	char used[QUOTA_AMOUNT_MAX], passed[QUOTA_AMOUNT_MAX];
+
+	snprintf(buf, QUOTA_WORDS_MAX,
+		 "%s %% of the allocation used, with %s %% of the period gone: %s. Nothing is "
+		 "refused.",
+		 say_percent(t->used_ppm, used), say_percent(t->passed_ppm, passed), how);
+}
+
+static void say_nothing_allotted(const struct config *c, const struct quota_view *v, char *buf)
+{
+	char beyond[128], day[48];
+
+	say_day(v->day, day, sizeof(day));
+	if (v->rule == CONFIG_QUOTA_NONE) {
+		snprintf(buf, QUOTA_WORDS_MAX,
+			 "This site has no quotas: nothing is refused or "
+			 "held back for what was used.");
+	} else if (v->rule == CONFIG_QUOTA_GRANT) {
+		say_beyond(c, v, beyond, sizeof(beyond));
+		snprintf(buf, QUOTA_WORDS_MAX,
+			 "No grant on %s: every job that would be charged %s.", day, beyond);
+	} else if (v->rule == CONFIG_QUOTA_TARGET) {
+		snprintf(buf, QUOTA_WORDS_MAX,
+			 "No allocation on %s. Nothing is refused; the share decides.", day);
+	} else {
+		snprintf(
+			buf, QUOTA_WORDS_MAX,
+			"No monthly quota on %s. Low priority: jobs run only when no job of an "
+			"account with quota left is pending.",
+			day);
+	}
+}
+
+void quota_words(const struct config *c, const struct quota_view *v,
+		 char buf[static QUOTA_WORDS_MAX])
+{
+	if (!v->has_allocation)
+		say_nothing_allotted(c, v, buf);
+	else if (v->rule == CONFIG_QUOTA_GRANT)
+		say_grant(c, v, buf);
+	else if (v->rule == CONFIG_QUOTA_TARGET)
+		say_target(v, buf);
+	else
+		say_window(c, v, buf);
+}

@@ -1,0 +1,69 @@
+/* entries.c - the associations of a share tree by name: a hash table; see tree.h. */
+#include <stdio.h>
+#include <string.h>
+#include "controller/sharetree/tree/tree.h"
+
+static size_t mix(size_t h, const char *text)
+{
+	for (; *text; text++)
+		h = (h ^ (unsigned char)*text) * 1099511628211ULL;
+	return (h ^ 0xff) * 1099511628211ULL;
+}
+
+/* Where it is, or would be. */
+static int32_t *slot_of(const struct tree *t, const char *account, const char *user)
+{
+	size_t h = mix(mix(14695981039346656037ULL, account), user);
+
+	for (h ^= h >> 32;; h++) {
+		int32_t *slot = &t->slots[h & (t->n_slots - 1)];
+		const struct tree_entry *e = *slot ? &t->entries[*slot - 1] : NULL;
+
+		if (!e || (!strcmp(e->user, user) && !strcmp(e->account, account)))
+			return slot;
+	}
+}
+
+static bool grow(struct tree *t)
+{
+	size_t larger = t->max_entries ? t->max_entries * 2 : 64;
+	struct tree_entry *entries = realloc(t->entries, larger * sizeof(*entries));
+	int32_t *slots;
+
+	if (!entries)
+		return false;
+	t->entries = entries;
+	slots = calloc(larger * 2, sizeof(*slots));
+	if (!slots)
+		return false;
+	free(t->slots);
+	t->slots = slots;
+	t->n_slots = larger * 2;
+	t->max_entries = larger;
+	for (size_t i = 0; i < t->n_entries; i++)
+		*slot_of(t, t->entries[i].account, t->entries[i].user) = (int32_t)i + 1;
+	return true;
+}
+
+struct tree_entry *tree_find(const struct tree *t, const char *account, const char *user)
+{
+	int32_t *slot = t->n_slots ? slot_of(t, account, user) : NULL;
+
+	return slot && *slot ? &t->entries[*slot - 1] : NULL;
+}
+
+struct tree_entry *tree_entry(struct tree *t, const char *account, const char *user)
+{
+	struct tree_entry *e = tree_find(t, account, user);
+
+	if (e)
+		return e;
+	if (t->n_entries == t->max_entries && !grow(t))
+		return NULL;
+	e = &t->entries[t->n_entries++];
+	*e = (struct tree_entry){ .row = FAIRSHARE_NO_ROW };
+	snprintf(e->account, sizeof(e->account), "%s", account);
+	snprintf(e->user, sizeof(e->user), "%s", user);
+	*slot_of(t, e->account, e->user) = (int32_t)t->n_entries;
+	return e;
+}

@@ -1,0 +1,53 @@
+/* tree - one share tree of a standing: associations with their usage, rows, sums and ranks.
+ * Private to standing. */
+#pragma once
+#include "controller/policy/fairshare/decay.h"
+#include "controller/sharetree/sharetree.h"
+
+/* Whoever was charged, and whoever has a row. */
+struct tree_entry {
+	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
+	struct decay usage;
+	fairshare_usage counted; /* in its row, as of the tree's moment */
+	int32_t row;
+	bool is_row, was_charged;
+};
+
+struct tree {
+	char cluster[REQUEST_NAME_MAX];
+	enum charge_pool pool;
+	struct tree_entry *entries;
+	int32_t *slots; /* open addressing: index + 1, or 0 */
+	size_t n_entries, max_entries, n_slots;
+	/* Made from entries and declarations when they are asked for; NULL: not made. */
+	struct fairshare_tree *sums;
+	struct sharetree_row *rows;
+	struct fairshare_row *share_rows;
+	struct fairshare_result *results;
+	size_t n_rows;
+	int64_t at_ns; /* the moment that `counted` is of */
+	bool is_ranked;
+};
+
+struct tree_rule {
+	struct decay_rule decay;
+	int fairshare; /* enum config_fairshare */
+	const struct accounts *accounts;
+};
+
+void tree_done(struct tree *t);
+/* The association, made when it is new. NULL: out of memory. */
+struct tree_entry *tree_entry(struct tree *t, const char *account, const char *user);
+/* NULL: none. */
+struct tree_entry *tree_find(const struct tree *t, const char *account, const char *user);
+/* The usage of the entry has changed. */
+int tree_changed(struct tree *t, const struct tree_rule *rule, struct tree_entry *e,
+		 int64_t now_ns);
+/* Rows, sums and ranks, where they are not up to date. */
+int tree_rank(struct tree *t, const struct tree_rule *rule, int64_t now_ns, struct err *err);
+/* Other declarations: everything but the usage is to be made anew. */
+void tree_forget_rows(struct tree *t);
+
+/* Sets rows, share_rows and n_rows, and which of the entries are rows; makes entries for rows
+ * that have none. Row 0 is the root. -ENOMEM. */
+int tree_make_rows(struct tree *t, const struct accounts *accounts, struct err *err);
