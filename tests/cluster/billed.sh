@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 live_dir billed
@@ -58,20 +59,13 @@ configure() { # POLICY
 	} >"$dir/controller.conf"
 }
 amounts='"ncpus":4,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
-sync() { # [JOBS [REPORTS]]
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\
-\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\
-\"reports\":[${2:-}],\"output\":[]}"
-}
+sync() { node_sync jobs="${1:-}" reports="${2:-}"; } # [JOBS [REPORTS]]
 began=$(($(date +%s) - 3600))
 report() { # JOB: it has run for 600 s and ended
-	echo "{\"job\":$1,\"attempt\":1,\"seq\":1,\"state\":\"ended\",\"at_ns\":$((began + 600))000000000,\
-\"started_ns\":${began}000000000,\"ended_ns\":$((began + 600))000000000,\"running_ns\":600000000000,\"suspended_ns\":0,\
-\"usage\":{\"cpu_ns\":1200000000000,\"rss_peak_bytes\":8589934592},\
-\"end\":{\"kind\":\"exited\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
-\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-3\",\"note\":\"\"}"
+	job_report "$1" 1 ended started_s="$began" at_s=$((began + 600)) running_s=600 cpus=0-3 \
+		usage='"cpu_ns":1200000000000,"rss_peak_bytes":8589934592'
 }
-is_given() { sync | grep -q '"job":1,"attempt":1'; }
+is_allocated() { sync | grep -q '"job":1,"attempt":1'; }
 for p in max sum queue; do
 	live_open configure $p
 	given_long_ago "$dir/$p-live.db"
@@ -79,7 +73,7 @@ for p in max sum queue; do
 	chmod 644 "$dir/reeve.conf"
 	sync >/dev/null
 	ask $daemon POST /v1/jobs '{"schema":"reeve/1","request":{"cluster":"main","account":"physics","queue":"normal","name":"t","resources":{"ncpus":2,"vmem_bytes":8589934592},"vmem_policy":"kill","stream":false,"join":false,"argv":["/bin/true"],"env":[],"workdir":"/"}}' >"$dir/answer"
-	for _ in $(seq 250); do is_given && break; sleep 0.02; done
+	for _ in $(seq 250); do is_allocated && break; sleep 0.02; done
 	sync '{"job":1,"attempt":1,"state":"ended"}' "$(report 1)" >/dev/null
 	verb() { as 0 "$reeve" "$@" --config "$dir/reeve.conf" 2>&1; }
 	is "$p: a live job is billed as an imported one, and used no more than that" \

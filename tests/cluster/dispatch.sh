@@ -5,8 +5,9 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
 live_dir dispatch
 live_munge
 reeve=$PWD/build/bin/reeve
@@ -35,116 +36,93 @@ sync() { # NODE BOOT NUMBER|next [JOBS [REPORTS [STATE]]]
 	local n=$3
 	[ "$n" != next ] || n=$(date +%s%N)
 	echo "$n" >"$dir/number"
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"$2\",\"number\":$n,\"version\":\"t\",\
-\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"${6:-up}\",\"tier\":1,\"notes\":[],\"jobs\":[${4:-}],\
-\"reports\":[${5:-}],\"output\":[]}"
+	node_sync node="$1" boot="$2" number="$n" jobs="${4:-}" reports="${5:-}" state="${6:-up}"
 }
-speak() { # NODE [JOBS [REPORTS]]: the next exchange of boot b1
+exchange() { # NODE [JOBS [REPORTS]]: the next exchange of boot b1
 	sync "$1" b1 next "${2:-}" "${3:-}"
 }
-hold() { echo "{\"job\":$1,\"attempt\":$2,\"state\":\"$3\"}"; } # JOB ATTEMPT STATE
 start_s=$(date +%s)
 report() { # JOB ATTEMPT SEQ STATE RUNNING_S [KIND]
-	local ended=0
-	[ "$4" != ended ] || ended=$((start_s + $5))000000000
-	echo "{\"job\":$1,\"attempt\":$2,\"seq\":$3,\"at_ns\":$((start_s + $5))000000000,\"state\":\"$4\",\
-\"started_ns\":${start_s}000000000,\"ended_ns\":$ended,\"running_ns\":${5}000000000,\"suspended_ns\":0,\"usage\":{},\
-\"end\":{\"kind\":\"${6:-none}\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
-\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
+	job_report "$1" "$3" "$4" attempt="$2" started_s="$start_s" at_s=$((start_s + $5)) running_s="$5" kind="${6:-none}"
 }
 submit() { # [MORE]: the number of the job, of 2 cores: 2 core-seconds a second
-	ask $daemon POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"physics\",\
-\"queue\":\"normal\",\"name\":\"t\",\"resources\":{\"ncpus\":2,\"vmem_bytes\":1000000},\"vmem_policy\":\"kill\",\
-\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"${1:-}}}" |
-		grep -o '"job":[0-9]*' | cut -d: -f2
+	job_number "$(ask $daemon POST /v1/jobs "$(job_request resources='"ncpus":2,"vmem_bytes":1000000' more="${1:-}")")"
 }
 job() { ask 0 GET "/v1/jobs/$1"; }
 charged() { # the account, in equivalent milliseconds
 	ask 0 GET '/v1/usage?by=account' | grep -o '"charge_requested_ms":[0-9]*' | head -n 1 | cut -d: -f2
 }
-until_has() { # NEEDLE COMMAND...
-	for _ in $(seq 200); do
-		out=$("${@:2}")
-		[[ $out == *"$1"* ]] && return
-		sleep 0.1
-	done
-	return 1
-}
 
 # ---- late, twice, out of order ----
-speak n1 >/dev/null
+exchange n1 >/dev/null
 a=$(submit)
-until_has '"argv"' speak n1
-has "a job is given" '"want":"run"' "$out"
-speak n1 "$(hold "$a" 1 running)" "$(report "$a" 1 5 running 10)" >/dev/null
+until_has '"argv"' exchange n1
+has "a node gets a job" '"want":"run"' "$out"
+exchange n1 "$(job_entry "$a" running 1)" "$(report "$a" 1 5 running 10)" >/dev/null
 has "it runs" '"state":"running"' "$(job "$a")"
 late=$(date +%s%N)
 has "the desired state changes: suspend" '"state"' "$(ask $daemon POST "/v1/jobs/$a/suspend")"
-has "the node gets it" '"want":"suspend"' "$(speak n1 "$(hold "$a" 1 running)")"
+has "the node gets it" '"want":"suspend"' "$(exchange n1 "$(job_entry "$a" running 1)")"
 ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
 has "changed before it was carried out: the node gets the last desired state" '"want":"run"' \
-	"$(speak n1 "$(hold "$a" 1 running)")"
+	"$(exchange n1 "$(job_entry "$a" running 1)")"
 ask $daemon POST "/v1/jobs/$a/suspend" >/dev/null
 ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
 ask $daemon POST "/v1/jobs/$a/suspend" >/dev/null
 for i in 1 2 3; do
-	has "said again until it is so ($i)" '"want":"suspend"' "$(speak n1 "$(hold "$a" 1 running)")"
+	has "said again until it is so ($i)" '"want":"suspend"' "$(exchange n1 "$(job_entry "$a" running 1)")"
 done
-speak n1 "$(hold "$a" 1 suspended)" "$(report "$a" 1 6 suspended 10)" >/dev/null
+exchange n1 "$(job_entry "$a" suspended 1)" "$(report "$a" 1 6 suspended 10)" >/dev/null
 has "then it is suspended" '"state":"suspended"' "$(job "$a")"
 last=$(cat "$dir/number")
-has "an exchange from before comes in late: refused" overtaken "$(sync n1 b1 "$late" "$(hold "$a" 1 running)")"
+has "an exchange from before comes in late: refused" overtaken "$(sync n1 b1 "$late" "$(job_entry "$a" running 1)")"
 has "and what it listed is not believed" '"state":"suspended"' "$(job "$a")"
-has "the same one twice: refused" overtaken "$(sync n1 b1 "$last" "$(hold "$a" 1 running)")"
+has "the same one twice: refused" overtaken "$(sync n1 b1 "$last" "$(job_entry "$a" running 1)")"
 has "a report twice is acknowledged and charged once" '"seq":6' \
-	"$(speak n1 "$(hold "$a" 1 suspended)" "$(report "$a" 1 6 suspended 10)")"
+	"$(exchange n1 "$(job_entry "$a" suspended 1)" "$(report "$a" 1 6 suspended 10)")"
 is "charged: 10 s of 2 cores" 20000 "$(charged)"
-has "an older report changes nothing" '"seq":6' "$(speak n1 "$(hold "$a" 1 suspended)" "$(report "$a" 1 4 running 99)")"
+has "an older report changes nothing" '"seq":6' "$(exchange n1 "$(job_entry "$a" suspended 1)" "$(report "$a" 1 4 running 99)")"
 is "charged as before" 20000 "$(charged)"
 ask $daemon POST "/v1/jobs/$a/resume" >/dev/null
-speak n1 "$(hold "$a" 1 running)" "$(report "$a" 1 7 running 12)" >/dev/null
+exchange n1 "$(job_entry "$a" running 1)" "$(report "$a" 1 7 running 12)" >/dev/null
 
 # ---- a reboot, and the words of the boot before it ----
 sync n1 b2 next '' >/dev/null
 has "a reboot under the job ends it" node-lost "$(job "$a")"
 b=$(submit)
 until_has '"argv"' sync n1 b2 next ''
-sync n1 b2 next "$(hold "$b" 1 running)" "$(report "$b" 1 1 running 1)" >/dev/null
-has "a word of the boot that is over comes in late: refused" overtaken "$(sync n1 b1 next '')"
+sync n1 b2 next "$(job_entry "$b" running 1)" "$(report "$b" 1 1 running 1)" >/dev/null
+has "a late exchange of an earlier boot is refused" overtaken "$(sync n1 b1 next '')"
 has "and ends no job" '"state":"running"' "$(job "$b")"
 has "the reboot is in the journal once" 1 \
 	"$(sqlite3 "$dir/ledger.db" "SELECT COUNT(*) FROM events WHERE what = 'reboot'")"
-sync n1 b2 next "$(hold "$b" 1 ended)" "$(report "$b" 1 2 ended 2 exited)" >/dev/null
+sync n1 b2 next "$(job_entry "$b" ended 1)" "$(report "$b" 1 2 ended 2 exited)" >/dev/null
 is "charged: 12 s and 2 s of 2 cores" 28000 "$(charged)"
 
 # ---- unknown jobs ----
-out=$(sync n1 b2 next "$(hold 77 1 running)")
+out=$(sync n1 b2 next "$(job_entry 77 running 1)")
 has "a job that the ledger does not know is refused: its node kills it" '"job":77,"attempt":1,"why":"this job was never given' "$out"
-out=$(sync n1 b2 next "$(hold "$b" 2 running)")
+out=$(sync n1 b2 next "$(job_entry "$b" running 2)")
 has "nor is another attempt of one that it knows" '"attempt":2,"why":"this job was never given' "$out"
 # The agent has lost its records, and found what runs there.
-find() { # JOB ATTEMPT
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b2\",\"number\":$(date +%s%N),\"version\":\"t\",\
-\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[],\
-\"found\":[{\"job\":$1,\"attempt\":$2}],\"reports\":[],\"output\":[]}"
-}
+report_found() { node_sync boot=b2 more=",\"found\":[{\"job\":$1,\"attempt\":$2}]"; } # JOB ATTEMPT
 g=$(submit)
 until_has '"argv"' sync n1 b2 next ''
-sync n1 b2 next "$(hold "$g" 1 running)" >/dev/null
+sync n1 b2 next "$(job_entry "$g" running 1)" >/dev/null
 sync n1 b2 next '' >/dev/null
-out=$(find "$g" 1)
-has "a job found without a record, open in the ledger: told with its request" "\"job\":$g,\"attempt\":1,\"want\":\"run\",\"request\"" "$out"
+out=$(report_found "$g" 1)
+has "a job found without a record, open in the ledger: the node gets its request" "\"job\":$g,\"attempt\":1,\"want\":\"run\",\"request\"" "$out"
 is "and not counted as missing" 0 "$(sqlite3 "$dir/ledger.db" "SELECT missing_ns FROM attempts WHERE job = $g")"
-has "found, and not known: refused" '"job":78,"attempt":1,"why":"this job was never given' "$(find 78 1)"
-has "found, and ended here: refused" "\"job\":$b,\"attempt\":1,\"why\":\"this attempt of the job has ended" "$(find "$b" 1)"
-sync n1 b2 next "$(hold "$g" 1 ended)" "$(report "$g" 1 1 ended 0 exited)" >/dev/null
+has "found, and not known: refused" '"job":78,"attempt":1,"why":"this job was never given' "$(report_found 78 1)"
+has "found, and ended here: refused" "\"job\":$b,\"attempt\":1,\"why\":\"this attempt of the job has ended" "$(report_found "$b" 1)"
+sync n1 b2 next "$(job_entry "$g" ended 1)" "$(report "$g" 1 1 ended 0 exited)" >/dev/null
 is "nothing is charged for any of them" 28000 "$(charged)"
 
 # ---- a node that is lost ----
 c=$(submit)
 d=$(submit ',"requeue":true')
 until_has "\"job\":$d" sync n1 b2 next ''
-sync n1 b2 next "$(hold "$c" 1 running),$(hold "$d" 1 running)" \
+sync n1 b2 next "$(job_entry "$c" running 1),$(job_entry "$d" running 1)" \
 	"$(report "$c" 1 1 running 3),$(report "$d" 1 1 running 3)" >/dev/null
 until_has '"state":"lost"' ask 0 GET /v1/nodes
 tap_result $? "a node that is silent is lost" "$out"
@@ -157,11 +135,11 @@ has "the one that asked for it is in the queue again" '"state":"queued"' "$(job 
 speak2() { sync n2 b1 next "${1:-}" "${2:-}"; }
 until_has '"argv"' speak2
 has "another node gets it as its second attempt" "\"job\":$d,\"attempt\":2" "$out"
-speak2 "$(hold "$d" 2 running)" "$(report "$d" 2 1 running 4)" >/dev/null
+speak2 "$(job_entry "$d" running 2)" "$(report "$d" 2 1 running 4)" >/dev/null
 is "which is charged beside the first" 48000 "$(charged)"
 
 # ---- and comes back ----
-out=$(sync n1 b2 next "$(hold "$c" 1 running),$(hold "$d" 1 running)" \
+out=$(sync n1 b2 next "$(job_entry "$c" running 1),$(job_entry "$d" running 1)" \
 	"$(report "$c" 1 2 running 50),$(report "$d" 1 2 running 50)")
 has "what ran on there is refused, in words" "\"job\":$c,\"attempt\":1,\"why\":\"its node was lost" "$out"
 has "the former attempt of the other too" "\"job\":$d,\"attempt\":1,\"why\":\"its node was lost" "$out"
@@ -176,11 +154,11 @@ has "the page of the job shows it, and what it was charged" 'attempt 1  on n1: l
 	"$("$reeve" job "$d" --config "$dir/client.conf" 2>&1)"
 
 # ---- a controller that could not hear ----
-speak2 "$(hold "$d" 2 running)" "$(report "$d" 2 2 running 4)" >/dev/null
+speak2 "$(job_entry "$d" running 2)" "$(report "$d" 2 2 running 4)" >/dev/null
 kill -STOP "$controller"
 sleep 9 # longer than NodeLost
 kill -CONT "$controller"
-speak2 "$(hold "$d" 2 running)" >/dev/null
+speak2 "$(job_entry "$d" running 2)" >/dev/null
 has "the controller itself was stopped for longer than NodeLost: no node is lost for that" '"state":"running"' "$(job "$d")"
 
 # ---- as often as the bound says ----
@@ -191,10 +169,10 @@ is "charged: every attempt to its last report" 48000 "$(charged)"
 # ---- ended by itself while the node was not connected ----
 e=$(submit)
 until_has '"argv"' sync n1 b2 next ''
-sync n1 b2 next "$(hold "$e" 1 running)" "$(report "$e" 1 1 running 3)" >/dev/null
+sync n1 b2 next "$(job_entry "$e" running 1)" "$(report "$e" 1 1 running 3)" >/dev/null
 until_has '"kind":"node-lost"' job "$e"
 tap_result $? "lost" "$out"
-sync n1 b2 next "$(hold "$e" 1 ended)" "$(report "$e" 1 2 ended 6 exited)" >/dev/null
+sync n1 b2 next "$(job_entry "$e" ended 1)" "$(report "$e" 1 2 ended 6 exited)" >/dev/null
 has "it had ended well: the node's final word counts" '"kind":"exited"' "$(job "$e")"
 is "and is charged: 6 s of 2 cores" 60000 "$(charged)"
 
@@ -210,7 +188,7 @@ has "it is shown, with operator, time and reason" 'n1: drained by root since' "$
 has "and with the reason" ': a disk' "$out"
 f=$(submit)
 out=$(sync n1 b2 next '')
-lacks "it is given nothing" '"argv"' "$out"
+lacks "it gets no job" '"argv"' "$out"
 live_stop
 live_start || bail "the controller does not start: $(cat "$dir/controller.log")"
 sync n1 b2 next '' >/dev/null

@@ -5,6 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 live_dir eff
@@ -182,19 +183,11 @@ submit() { # UID RESOURCES
 	grep -q '"job":' "$dir/submitted" || bail "not taken: $(cat "$dir/submitted")"
 }
 amounts='"ncpus":64,"mem_bytes":400000000000,"jobfs_bytes":100000000000,"ngpus":0'
-sync_node() { # JOBS REPORTS
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[$1],\"reports\":[$2],\"output\":[]}" >"$dir/synced"
-}
+sync_node() { node_sync jobs="$1" reports="$2" >"$dir/synced"; } # JOBS REPORTS
 now=$(date +%s)
 report() { # JOB STATE RUNNING_S USAGE [KIND LIMIT REQUESTED REACHED]
-	local ended=0
-	[ "$2" = ended ] && ended=${now}000000000
-	echo "{\"job\":$1,\"attempt\":1,\"seq\":5,\"at_ns\":${now}000000000,\"state\":\"$2\",\
-\"started_ns\":$((now - $3))000000000,\"ended_ns\":$ended,\"running_ns\":${3}000000000,\"suspended_ns\":0,\"usage\":{$4},\
-\"end\":{\"kind\":\"${5:-none}\",\"exit_status\":$([ "${5:-}" = exited ] && echo 0 || echo -1),\"signal\":0,\
-\"reason\":{\"limit\":\"${6:-none}\",\"requested\":${7:--1},\
-\"reached\":${8:--1},\"at_ns\":0,\"host\":\"n1\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
+	job_report "$1" 5 "$2" at_s="$now" started_s=$((now - $3)) running_s="$3" usage="$4" kind="${5:-none}" host=n1 \
+		exit_status="$([ "${5:-}" = exited ] && echo 0 || echo -1)" limit="${6:-none}" requested="${7:--1}" reached="${8:--1}"
 }
 gib=$((1 << 30)) h=3600000000000
 sys=3

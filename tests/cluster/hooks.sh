@@ -5,11 +5,12 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to be nodes and users"; exit 0; }
 live_dir hooks
 export HOME=$dir XDG_CONFIG_HOME=$dir/.config LC_ALL=C.UTF-8 TZ=UTC
 unset REEVE_CONTROLLER REEVE_PROFILES
-hook=$dir/hook log=$dir/told
+hook=$dir/hook log=$dir/events_seen
 live_munge
 database=$dir/live.db
 if [ -n "${REEVE_TEST_POSTGRES:-}" ]; then
@@ -61,10 +62,9 @@ submit() { # [GPUS]
 now=$(date +%s)
 sync_as() { # JOBS REPORTS [BOOT]
 	local amounts='"ncpus":64,"mem_bytes":400000000000,"jobfs_bytes":100000000000,"ngpus":4'
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"${3:-b1}\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[$1],\"reports\":[$2],\"output\":[]}" >"$dir/answer"
+	node_sync jobs="$1" reports="$2" boot="${3:-b1}" >"$dir/answer"
 }
-says() { # JOB SEQ STATE [IDLE_MIN [END]]
+report() { # JOB SEQ STATE [IDLE_MIN [END]]
 	local ended=0 end='' usage='"cpu_ns":1'
 	[ -z "${4:-}" ] || usage="\"gpu_idle_ns\":$(($4 * 60000000000))"
 	[ "$3" != ended ] || ended=${now}000000000 end=",\"end\":{${5:-\"kind\":\"exited\",\"exit_status\":0},\"signal\":0,\
@@ -82,13 +82,13 @@ until_is() { # NAME EXPECTED COMMAND...: polled
 	done
 	is "$name" "$want" "$got"
 }
-told() { paste -sd, "$log"; }
-given() { # JOB: until the node may speak of it
+events_seen() { paste -sd, "$log"; }
+await_start() { # JOB: until it is on the node
 	for _ in $(seq 200); do
 		ask 0 GET "/v1/jobs/$1" | grep -q '"state":"starting"' && return
 		sleep 0.02
 	done
-	bail "job $1 was not given: $(ask 0 GET "/v1/jobs/$1")"
+	bail "job $1 was not dispatched: $(ask 0 GET "/v1/jobs/$1")"
 }
 metric() { curl -s "$url/metrics" | sed -n "s/^reeve_hooks_$1 //p"; }
 
@@ -113,12 +113,12 @@ every=Events=job-submitted,job-started,job-suspended,job-resumed,job-killed,job-
 live_open configure "$every"
 sync_as '' ''
 id=$(submit 1)
-given "$id"
-says "$id" 1 running 0
-says "$id" 2 running 9
-says "$id" 3 running 10
-says "$id" 4 running 11
-until_is "submitted, started, idle: once, however often it is reported" "job-submitted 1,job-started 1,gpu-idle 1" told
+await_start "$id"
+report "$id" 1 running 0
+report "$id" 2 running 9
+report "$id" 3 running 10
+report "$id" 4 running 11
+until_is "submitted, started, idle: once, however often it is reported" "job-submitted 1,job-started 1,gpu-idle 1" events_seen
 is "the document: the job as the API has it, with the event" "reeve/1 gpu-idle True running True True" "$(python3 - "$dir/doc.gpu-idle.1" <<'PY'
 import json, sys, time
 d = json.load(open(sys.argv[1]))
@@ -135,33 +135,33 @@ PY
 is "the environment: what it is of, and no more" "LANG PATH REEVE_EVENT REEVE_JOB" \
 	"$(sed 's/=.*//' "$dir/env.gpu-idle" | grep -Ev '^(PWD|SHLVL|_|OLDPWD)$' | sort | paste -sd' ')"
 lacks "no descriptor of the controller's" "socket:" "$(cat "$dir/fds")"
-says "$id" 5 running 0
-says "$id" 6 suspended
-says "$id" 7 running 10
+report "$id" 5 running 0
+report "$id" 6 suspended
+report "$id" 7 running 10
 until_is "busy, suspended, resumed, idle again" \
-	"job-submitted 1,job-started 1,gpu-idle 1,gpu-busy 1,job-suspended 1,job-resumed 1,gpu-idle 1" told
+	"job-submitted 1,job-started 1,gpu-idle 1,gpu-busy 1,job-suspended 1,job-resumed 1,gpu-idle 1" events_seen
 
 # ---- restarts ----
 : >"$log"
 again "$every"
-says "$id" 8 running 12
-says "$id" 9 running 0
-until_is "over a restart the idle period goes on: it is not told again" "gpu-busy 1" told
+report "$id" 8 running 12
+report "$id" 9 running 0
+until_is "over a restart the idle period goes on: it is not reported again" "gpu-busy 1" events_seen
 live_stop
 again Events=gpu-idle
-says "$id" 10 running 30
-until_is "only what was asked for" "gpu-busy 1,gpu-idle 1" told
+report "$id" 10 running 30
+until_is "only what was asked for" "gpu-busy 1,gpu-idle 1" events_seen
 kill -9 "$controller"; wait "$controller" 2>/dev/null; controller=
 : >"$log"
 live_start || bail "the controller does not start again"
-says "$id" 11 running 31
-says "$id" 12 running 0
-says "$id" 13 running 10
+report "$id" 11 running 31
+report "$id" 12 running 0
+report "$id" 13 running 10
 until_is "after a kill of the controller the new period is reported" "gpu-idle 1" \
 	bash -c "sort -u '$log' | paste -sd,"
 : >"$log"
 again "$every"
-says "$id" 14 ended '' '"kind":"limit","exit_status":-1' vmem
+report "$id" 14 ended '' '"kind":"limit","exit_status":-1' vmem
 until_is "killed for a limit: both events are reported, in order" "job-killed 1,job-ended 1" bash -c "tail -n 2 '$log' | paste -sd,"
 is "... how, is in the document" "limit vmem" "$(python3 -c '
 import json, sys
@@ -171,23 +171,23 @@ print(d["end"]["kind"], d["end"]["reason"]["limit"])' "$dir/doc.job-killed.1")"
 # ---- a job so short that its node tells of its end alone; one that never left the queue ----
 : >"$log"
 id=$(submit)
-given "$id"
-says "$id" 1 ended
-until_is "a job reported only at its end had started" "job-submitted 2,job-started 2,job-ended 2" told
+await_start "$id"
+report "$id" 1 ended
+until_is "a job reported only at its end had started" "job-submitted 2,job-started 2,job-ended 2" events_seen
 : >"$log"
 id=$(submit 4) # all GPUs: the next one waits
-given "$id"
+await_start "$id"
 waiting=$(submit 4)
 ask 1 POST "/v1/jobs/$waiting/cancel" '{"schema":"reeve/1"}' >/dev/null
 until_is "cancelled in the queue: it ended" "job-ended $waiting" bash -c "grep ended '$log'"
 ask 1 POST "/v1/jobs/$id/cancel" '{"schema":"reeve/1"}' >/dev/null
-says "$id" 1 running
+report "$id" 1 running
 until_is "a cancellation is not yet an end" "job-ended $waiting,job-started $id" bash -c "grep -v submitted '$log' | paste -sd,"
-says "$id" 2 ended '' '"kind":"cancelled","exit_status":-1'
+report "$id" 2 ended '' '"kind":"cancelled","exit_status":-1'
 until_is "... the node's last word is" "job-ended $waiting,job-started $id,job-ended $id" bash -c "grep -v submitted '$log' | paste -sd,"
 : >"$log"
 sync_as '' '' b2
-until_is "a node that was rebooted" "node-rebooted n1" told
+until_is "a node that was rebooted" "node-rebooted n1" events_seen
 is "... is named" '{"at_ns": 0, "event": "node-rebooted", "node": "n1", "schema": "reeve/1"}' \
 	"$(python3 -c 'import json,sys; d = json.load(open(sys.argv[1])); d["at_ns"] = 0; print(json.dumps(d, sort_keys=True))' "$dir/doc.node-rebooted.n1")"
 has "metrics count the runs" 'reeve_hooks_total{result="done"}' "$(curl -s "$url/metrics")"
@@ -203,9 +203,9 @@ has "... and logged" "events dropped" "$(cat "$dir/controller.log")"
 check "a sync beside it is answered" sync_as '' '' b2
 has "... at once" '"acks"' "$(cat "$dir/answer")"
 id=$(submit)
-given "$id"
+await_start "$id"
 live_stop
-is "none was finished when the controller went" "" "$(told)"
+is "none was finished when the controller went" "" "$(events_seen)"
 rm "$dir/hang"
 : >"$log.begun"
 again Events=job-submitted TimeLimit=3600
@@ -229,13 +229,13 @@ chmod 777 "$hook"
 submit >/dev/null
 until_is "one that others can write by now is not run" 2 metric 'total{result="failed"}'
 has "... and why" "hook can be written by others" "$(tail -n 3 "$dir/controller.log")"
-is "... not at all" "" "$(told)"
+is "... not at all" "" "$(events_seen)"
 chmod 755 "$hook"
 
 # ---- a node that is not heard of ----
 node_lost=5 again Events=node-lost
 sync_as '' '' b2
-until_is "a node that is lost" "node-lost n1" told
+until_is "a node that is lost" "node-lost n1" events_seen
 
 # ---- none: and one that comes back later is not told what was ----
 live_stop
@@ -246,5 +246,5 @@ live_start || bail "the controller does not start without hooks"
 submit >/dev/null
 again Events=job-submitted
 last=$(submit)
-until_is "a changed program gets events from then on" "job-submitted $last" told
+until_is "a changed program gets events from then on" "job-submitted $last" events_seen
 tap_end

@@ -8,6 +8,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 export TZ=UTC LC_ALL=C
@@ -126,10 +127,7 @@ has "a default that an account may not use is no declaration" \
 	"$(printf '[Account physics]\nUsers = daemon\nQos = normal, low\nDefaultQos = debug\n' | apply 0)"
 has "accounts say which QOS they may use" 200 "$(apply 0 <"$dir/accounts.conf")"
 amounts='"ncpus":16,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
-node() { # [JOBS [REPORTS]]
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\"reports\":[${2:-}],\"output\":[]}" >/dev/null
-}
+node() { node_sync jobs="${1:-}" reports="${2:-}" >/dev/null; } # [JOBS [REPORTS]]
 submit() { # UID ACCOUNT [OPTION]...
 	local uid=$1 account=$2
 	shift 2

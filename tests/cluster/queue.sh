@@ -7,6 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 live_dir queue
 live_munge
@@ -40,36 +41,22 @@ configure() { # SCHEDULER [LEDGER]
 submit() { # UID QUEUE NCPUS WALLTIME_S; sets $id
 	local account=physics
 	[ "$1" = "$bin" ] && account=chemistry
-	out=$(ask "$1" POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"$account\",\
-\"queue\":\"$2\",\"name\":\"t\",\"resources\":{\"ncpus\":$3,\"vmem_bytes\":1000000000,\"walltime_s\":$4},\
-\"vmem_policy\":\"kill\",\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"}}")
-	id=$(sed -n 's/.*"job":\([0-9]*\).*/\1/p' <<<"$out" | head -n 1)
+	out=$(ask "$1" POST /v1/jobs "$(job_request account=$account queue="$2" \
+		resources="\"ncpus\":$3,\"vmem_bytes\":1000000000,\"walltime_s\":$4")")
+	id=$(job_number "$out")
 }
 began=$(date +%s)
 report() { # JOB SEQ STATE RUNNING_S SUSPENDED_S
-	local ended=0 kind=none now
-	now=$(date +%s)
-	[ "$3" = ended ] && ended=${now}000000000 kind=exited
-	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"state\":\"$3\",\"at_ns\":${now}000000000,\
-\"started_ns\":${began}000000000,\"ended_ns\":$ended,\"running_ns\":${4}000000000,\"suspended_ns\":$((${5:-0} * 1000000000)),\
-\"usage\":{},\"end\":{\"kind\":\"$kind\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
-\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-3\",\"note\":\"\"}"
+	job_report "$1" "$2" "$3" started_s="$began" running_s="$4" suspended_s="${5:-0}" cpus=0-3
 }
 amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
 declare -A state # of each job on the node
 play() { # [REPORT,...]: the node lists what it has; what is wanted of it is in $out
 	local list='' j
-	for j in "${!state[@]}"; do list+="{\"job\":$j,\"attempt\":1,\"state\":\"${state[$j]}\"},"; done
-	out=$(ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\
-\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${list%,}],\
-\"reports\":[${1:-}],\"output\":[]}")
+	for j in "${!state[@]}"; do list+="$(job_entry "$j" "${state[$j]}"),"; done
+	out=$(node_sync jobs="${list%,}" reports="${1:-}")
 }
-wanted() { # JOB: run, suspend, cancel, or nothing
-	sed -n '2,$p' <<<"$out" | python3 -c "
-import json, sys
-for j in json.load(sys.stdin).get('jobs', []):
-    if j['job'] == $1: print(j['want'])"
-}
+wanted() { desired_state "$1" "$out"; } # JOB: run, suspend, cancel, or nothing
 until_wanted() { # JOB WANT: asks again until it is; ok or not
 	local end=$((SECONDS + 20))
 	until [ "$(wanted "$1")" = "$2" ] || [ $SECONDS -ge $end ]; do sleep 0.05; play; done

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
 live_dir submit
 live_tool signed
@@ -47,25 +48,17 @@ submit() { # UID OPTIONS...
 }
 amounts='"ncpus":8,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
 now=$(date +%s)
-sync() { # JOBS REPORTS: what the node holds and says; prints the answer
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\
-\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[$1],\"reports\":[$2],\"output\":[]}"
-}
-given() { grep -o '"job":[0-9]*,"attempt":[0-9]*,"want":"run"' <<<"$1" | grep -o '"job":[0-9]*' | cut -d: -f2 | sort -nu | tr '\n' ' '; }
-ended() { # JOB STATUS: the last word of it
-	echo "{\"job\":$1,\"attempt\":1,\"seq\":9,\"at_ns\":${now}000000000,\"state\":\"ended\",\
-\"started_ns\":${now}000000000,\"ended_ns\":${now}000000000,\"running_ns\":1000000000,\"suspended_ns\":0,\"usage\":{},\
-\"end\":{\"kind\":\"exited\",\"exit_status\":$2,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
-\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0\",\"note\":\"\"}"
-}
-until_given() { # JOB: polls until the node has it
+sync() { node_sync jobs="$1" reports="$2"; } # JOBS REPORTS: what the node has and reports; prints the answer
+started_in() { grep -o '"job":[0-9]*,"attempt":[0-9]*,"want":"run"' <<<"$1" | grep -o '"job":[0-9]*' | cut -d: -f2 | sort -nu | tr '\n' ' '; }
+ended() { job_report "$1" 9 ended running_s=1 exit_status="$2" cpus=0; } # JOB STATUS: its last report
+until_started() { # JOB: polls until the node has it
 	for _ in $(seq 100); do
-		case " $(given "$(sync '' '')")" in *" $1 "*) return 0 ;; esac
+		case " $(started_in "$(sync '' '')")" in *" $1 "*) return 0 ;; esac
 		sleep 0.05
 	done
 	return 1
 }
-run_to_end() { until_given "$1" && sync '' "$(ended "$1" "$2")" >/dev/null; }
+run_to_end() { until_started "$1" && sync '' "$(ended "$1" "$2")" >/dev/null; }
 until_state() { # JOB STATE
 	for _ in $(seq 100); do
 		[ "$(field "$1" state)" = "\"$2\"" ] && return 0
@@ -81,10 +74,10 @@ field() { # JOB KEY: of its document
 is "a job is held from the start" 1 "$(submit $daemon -h)"
 has "the job shows its holder and since when" "held by daemon since 20" "$(reeve $daemon job 1)"
 has "why says it too" "why       held by daemon since 20" "$(reeve $daemon why 1)"
-is "no node gets it" "" "$(sync '' '' >/dev/null; given "$(sync '' '')")"
+is "no node gets it" "" "$(sync '' '' >/dev/null; started_in "$(sync '' '')")"
 has "another user cannot release it" "no job 1" "$(reeve $bin release 1)"
 is "release reports it" "1,released" "$(reeve $daemon release 1 --csv --noheader)"
-check "then it is given" until_given 1
+check "then it is given" until_started 1
 has "a job that runs is not held any more" "not queued any more" "$(reeve $daemon hold 1)"
 sync '' "$(ended 1 0)" >/dev/null
 is "an operator holds another's" "2,held" "$(submit $daemon -h >/dev/null; reeve 0 hold 2 --csv -n)"
@@ -112,13 +105,13 @@ has "another kind is refused with those there are" "kinds are afterok and aftera
 has "a number is missing" "a job number is missing" "$(submit $daemon -W depend=afterok:)"
 has "an element that there is not" "no job 1[5]" "$(submit $daemon --after-ok '1[5]')"
 is "who ended well is not waited for" 4 "$(submit $daemon -W depend=afterok:1,afterany:3)"
-check "... and the job is given at once" until_given 4
+check "... and the job starts at once" until_started 4
 is "chain: 5 waits for 4" 5 "$(submit $daemon --after-ok 4)"
 is "6 for 5" 6 "$(submit $daemon --after-ok 5)"
 is "7 for any end of 6, and 1" 7 "$(submit $daemon -W depend=afterany:6,afterok:1)"
 has "the job says what it waits for" "waits for job 4 to end well (afterok)" "$(reeve $daemon job 5)"
 has "... and so does why" "why       waits for job 5 to end well (afterok)" "$(reeve $daemon why 6)"
-is "no job behind it starts" "4 " "$(given "$(sync '' '')")"
+is "no job behind it starts" "4 " "$(started_in "$(sync '' '')")"
 sync '' "$(ended 4 3)" >/dev/null
 check "the end of 4 ends 5" until_state 5 ended
 check "... and 6" until_state 6 ended
@@ -131,12 +124,12 @@ check "7 asked for any end, and starts" run_to_end 7 0
 submit $daemon -J 0-2 -N step >"$dir/said" 
 is "an array has one number" 8 "$(cat "$dir/said")"
 is "its elements have the next ones" 12 "$(submit $daemon -h)"
-check "an element is given" until_given 9
+check "an element is given" until_started 9
 out=$(sync '' '')
 has "with its index in the environment" 'REEVE_ARRAY_INDEX=0' "$out"
 has "as PBS calls it, too" 'PBS_ARRAY_INDEX=2' "$out"
 has "with output of its own" '"out_path":"step.o8.1"' "$out"
-is "all three start" "9 10 11 " "$(given "$out")"
+is "all three start" "9 10 11 " "$(started_in "$out")"
 is "the list has it as one line" "8,running,0-2: 0 queued, 3 under way, 0 ended" "$(reeve $daemon jobs --csv -n -o job,state,note | grep ^8, | tr -d '"')"
 is "--of shows each" "8[2] 8[1] 8[0]" "$(reeve $daemon jobs --of 8 --csv -n -o job | xargs)"
 has "an element is a job by its name" "job 8[1]  step" "$(reeve $daemon job '8[1]')"
@@ -147,22 +140,22 @@ has "... reaches its node alone" '"job":10,"attempt":1,"want":"cancel"' "$(sync 
 is "14 waits for all of it" 13 "$(submit $daemon --after-ok '8[]')"
 sync '' "$(ended 9 0),$(ended 10 0),$(ended 11 0)" >/dev/null
 check "when the last has ended, the array has" until_state 8 ended
-has "and what waited for it starts" 13 "$(until_given 13; given "$(sync '' '')")"
+has "and what waited for it starts" 13 "$(until_started 13; started_in "$(sync '' '')")"
 sync '' "$(ended 13 0)" >/dev/null
 for job in 9 10 11; do is "element $job is charged as a job is" 1000 "$(field $job charge_requested_ms)"; done
 is "the array itself is charged nothing" 0 "$(field 8 charge_requested_ms)"
 has "what is not held is not released" "not held" "$(submit $daemon --after-ok 12 >/dev/null; reeve $daemon release 14)"
 reeve $daemon cancel 12 14 >/dev/null
 is "at most two at once" 15 "$(submit $daemon -J 10-50:10%2)"
-check "two are given" until_given 16
-is "... and no more" "16 17 " "$(given "$(sync '' '')")"
+check "two are given" until_started 16
+is "... and no more" "16 17 " "$(started_in "$(sync '' '')")"
 has "the next says that it waits for its turn" "waits for its turn: 2 of the array's elements at once" "$(reeve $daemon job '15[30]')"
 has "why, too" "job 15[30] queued" "$(reeve $daemon why '15[30]')"
 is "an element can be held before it has a row" "15[40],held" "$(reeve $daemon hold '15[40]' --csv -n)"
 has "... and the job shows it" "held by daemon" "$(reeve $daemon job '15[40]')"
 sync '' "$(ended 16 0),$(ended 17 0)" >/dev/null
-check "the held one is passed by" until_given 20
-is "by the other two" "18 20 " "$(given "$(sync '' '')")"
+check "the held one is passed by" until_started 20
+is "by the other two" "18 20 " "$(started_in "$(sync '' '')")"
 sync '' "$(ended 18 0),$(ended 20 1)" >/dev/null
 has "one bad end is counted" "1 of them not well" "$(reeve $daemon jobs -a --csv -n -o job,note | grep '^15,')"
 reeve $daemon release '15[40]' >/dev/null
@@ -238,7 +231,7 @@ fi
 live_open configure million $'MaxArraySize = 1000000\nMaxQueuedPerUser = 0'
 is "an array of a million is taken where the bound allows it" 1 "$(submit $daemon -J 0-999999)"
 is "the next job has the number behind it" 1000002 "$(submit $daemon -h)"
-has "the first elements start" "2 3 4 5 6 7 8 9 " "$(until_given 9; given "$(sync '' '')")"
+has "the first elements start" "2 3 4 5 6 7 8 9 " "$(until_started 9; started_in "$(sync '' '')")"
 has "the list counts them" "0-999999: 999992 queued, 8 under way" "$(reeve $daemon jobs --csv -n -o note)"
 has "the last one is a job by its name" "job 1[999999]" "$(reeve $daemon job '1[999999]')"
 is "all of it is cancelled" "1,running" "$(reeve $daemon cancel 1 --csv -n | sed 's/queued/running/')"

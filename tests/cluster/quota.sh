@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 export TZ=UTC LC_ALL=C
@@ -144,20 +145,14 @@ job() { # NCPUS QUEUE WALLTIME_S [ACCOUNT]
 \"vmem_policy\":\"kill\",\"stream\":true,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"}}"
 }
 amounts='"ncpus":64,"mem_bytes":64000000000,"jobfs_bytes":100000000000,"ngpus":0'
-node() { # [JOBS [REPORTS]]
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\"reports\":[${2:-}],\"output\":[]}"
-}
+node() { node_sync jobs="${1:-}" reports="${2:-}"; } # [JOBS [REPORTS]]
 seq=0
 report() { # JOB STATE RAN_S: the node reports the only job in its list
-	local now end='"kind":"none","exit_status":-1' list="{\"job\":$1,\"attempt\":1,\"state\":\"$2\"}" ended=0
-	now=$(date +%s)000000000
+	local list status=-1
+	list=$(job_entry "$1" "$2")
 	seq=$((seq + 1))
-	if [ "$2" = ended ]; then list='' ended=$now end='"kind":"exited","exit_status":0'; fi
-	node "$list${others:+${list:+,}$others}" "{\"job\":$1,\"attempt\":1,\"seq\":$seq,\"at_ns\":$now,\"state\":\"$2\",\
-\"started_ns\":$now,\"ended_ns\":$ended,\"running_ns\":${3}000000000,\"suspended_ns\":0,\"usage\":{},\
-\"end\":{$end,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
-\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
+	if [ "$2" = ended ]; then list='' status=0; fi
+	node "$list${others:+${list:+,}$others}" "$(job_report "$1" $seq "$2" running_s="$3" exit_status=$status)"
 }
 live() { # UID: what `reeve quota` shows that user; more arguments
 	local uid=$1

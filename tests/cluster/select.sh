@@ -7,6 +7,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 live_dir select
 live_munge
@@ -40,10 +41,10 @@ began=$(date +%s)
 declare -A state # "NODE JOB"
 declare -A cores=([a1]=8 [a2]=8 [b1]=4)
 request() { # QUEUE MORE: of a request, more being e.g. "select":"2:ncpus=2"
-	local more=$2
-	[[ $more == *'"resources"'* ]] || more+=',"resources":{}'
-	echo "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"physics\",\"queue\":\"$1\",\"name\":\"t\",\
-\"vmem_policy\":\"kill\",\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\",$more}}"
+	local request
+	request=$(job_request queue="$1" resources= more=",$2")
+	if [[ $2 == *'"resources"'* ]]; then request=${request/'"resources":{},'/}; fi
+	echo "$request"
 }
 submit() { # QUEUE MORE [UID]; sets $id and $said
 	said=$(ask "${3:-$daemon}" POST /v1/jobs "$(request "$1" "$2")")
@@ -51,33 +52,19 @@ submit() { # QUEUE MORE [UID]; sets $id and $said
 	id=${id:-0} # refused
 }
 report() { # JOB SEQ STATE RUNNING_S SUSPENDED_S
-	local ended=0 kind=none now
-	now=$(date +%s)
-	[ "$3" = ended ] && ended=${now}000000000 kind=exited
-	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"state\":\"$3\",\"at_ns\":${now}000000000,\
-\"started_ns\":${began}000000000,\"ended_ns\":$ended,\"running_ns\":${4}000000000,\"suspended_ns\":$((${5:-0} * 1000000000)),\
-\"usage\":{},\"end\":{\"kind\":\"$kind\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
-\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-3\",\"note\":\"\"}"
+	job_report "$1" "$2" "$3" started_s="$began" running_s="$4" suspended_s="${5:-0}" cpus=0-3
 }
 play() { # NODE [REPORT,...]: it lists what it has; what is wanted of it is in $out
 	local list='' k amounts="\"ncpus\":${cores[$1]},\"mem_bytes\":16000000000,\"jobfs_bytes\":10000000000,\"ngpus\":0"
 	for k in "${!state[@]}"; do
-		[ "${k% *}" = "$1" ] && list+="{\"job\":${k#* },\"attempt\":1,\"state\":\"${state[$k]}\"},"
+		[ "${k% *}" = "$1" ] && list+="$(job_entry "${k#* }" "${state[$k]}"),"
 	done
-	out=$(ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"b1\",\"version\":\"t\",\
-\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${list%,}],\
-\"reports\":[${2:-}],\"output\":[]}")
+	out=$(node_sync node="$1" jobs="${list%,}" reports="${2:-}")
 }
-of() { # JOB EXPRESSION: of what is wanted of the node in $out; nothing where nothing is
-	sed -n '2,$p' <<<"$out" | python3 -c "
-import json, sys
-for j in json.load(sys.stdin).get('jobs', []):
-    if j['job'] == $1:
-        r = j.get('request') or {}
-        p = r.get('part') or {}
-        print($2)"
+of() { # JOB EXPRESSION: of what is wanted of the node in $out; r: its request, p: its part
+	desired_state "$1" "$out" "(lambda r, p: $2)(j.get('request') or {}, (j.get('request') or {}).get('part') or {})"
 }
-wanted() { of "$1" "j['want']"; }
+wanted() { desired_state "$1" "$out"; }
 until_wanted() { # NODE JOB WANT: asks again until it is; ok or not
 	local end=$((SECONDS + 20))
 	play "$1"

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 quietly() { "$reeve" "$@" 2>&1 | sed '/^reeve: .* were priced by /d'; return "${PIPESTATUS[0]}"; } # that is tested in import.sh
@@ -251,15 +252,9 @@ verb() { # UID VERB...
 	as "$1" "$reeve" "${@:2}" --config "$dir/reeve.conf" 2>&1
 }
 amounts='"ncpus":4,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
-sync() { # [JOBS [REPORTS]]
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\
-\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\
-\"reports\":[${2:-}],\"output\":[]}"
-}
+sync() { node_sync jobs="${1:-}" reports="${2:-}"; } # [JOBS [REPORTS]]
 submit() { # UID ACCOUNT NCPUS
-	ask "$1" POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"$2\",\
-\"queue\":\"normal\",\"name\":\"t\",\"resources\":{\"ncpus\":$3,\"vmem_bytes\":1000000000},\"vmem_policy\":\"kill\",\
-\"stream\":false,\"join\":false,\"argv\":[\"/bin/true\"],\"env\":[],\"workdir\":\"/\"}}" >/dev/null
+	ask "$1" POST /v1/jobs "$(job_request account="$2" resources="\"ncpus\":$3,\"vmem_bytes\":1000000000")" >/dev/null
 }
 began=$(($(date +%s) - 5))
 report() { # JOB SEQ STATE RUNNING_S

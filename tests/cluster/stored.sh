@@ -6,7 +6,8 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
-[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
+. tests/cluster/play_lib.sh
+[ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to exchange as several users"; exit 0; }
 live_dir stored
 live_munge
 bounds=$'MaxStoredPerUser = 3MB\nKeepOutput = 24:00:00'
@@ -28,25 +29,8 @@ configure() {
 }
 live_open configure
 amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
-speak() { # [JOBS [OUTPUT [REPORTS]]]: an exchange of n1
-	ask 0 POST "/v1/node/sync?wait=0" "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"number\":$(date +%s%N),\
-\"version\":\"t\",\"capacity\":{$amounts},\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${1:-}],\
-\"reports\":[${3:-}],\"output\":[${2:-}]}"
-}
-report() { # JOB SEQ STATE
-	local s=0 kind=none now
-	now=$(date +%s)
-	[ "$3" != ended ] || s=${now}000000000 kind=exited
-	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"at_ns\":${now}000000000,\"state\":\"$3\",\
-\"started_ns\":${now}000000000,\"ended_ns\":$s,\"running_ns\":0,\"suspended_ns\":0,\"usage\":{},\
-\"end\":{\"kind\":\"$kind\",\"exit_status\":0,\"signal\":0,\"reason\":{\"limit\":\"none\",\"requested\":-1,\
-\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}},\"cpus\":\"0-1\",\"note\":\"\"}"
-}
-submit() { # UID MORE
-	ask "$1" POST /v1/jobs "{\"schema\":\"reeve/1\",\"request\":{\"cluster\":\"main\",\"account\":\"physics\",\
-\"queue\":\"normal\",\"name\":\"t\",\"resources\":{\"ncpus\":1,\"vmem_bytes\":1000000},\"vmem_policy\":\"kill\",\
-\"stream\":true,\"join\":false,\"argv\":[],\"env\":[],\"workdir\":\"/srv\",$2}}"
-}
+exchange() { node_sync jobs="${1:-}" output="${2:-}" reports="${3:-}"; } # [JOBS [OUTPUT [REPORTS]]]: of n1
+submit() { ask "$1" POST /v1/jobs "$(job_request stream=true argv= workdir=/srv more=",$2")"; } # UID MORE
 sql() { sqlite3 -cmd '.timeout 5000' "$dir/ledger.db" "$1"; }
 bytes() { sql 'SELECT page_count * page_size FROM pragma_page_count, pragma_page_size'; }
 grew() { # NAME MOST COMMAND...: the ledger by no more than that
@@ -62,12 +46,12 @@ grew() { # NAME MOST COMMAND...: the ledger by no more than that
 text() { head -c "$1" /dev/zero | tr '\0' "${2:-x}"; } # BYTES [LETTER]
 
 # ---- steps ----
-speak >/dev/null
+exchange >/dev/null
 submit $daemon '"script":"#!/bin/sh\n"' >/dev/null
 job=1
-soon "a job comes to its node" '"job":1,' speak
+soon "a job comes to its node" '"job":1,' exchange
 hold='{"job":1,"attempt":1,"state":"running"}'
-speak "$hold" '' "$(report 1 1 running)" >/dev/null
+exchange "$hold" '' "$(job_report 1 1 running)" >/dev/null
 command=$(text 200000)
 step() { ask $daemon POST /v1/jobs/$job/steps "{\"schema\":\"reeve/1\",\"nodes\":[$1],\"argv\":[\"$command\"]}" >"$dir/step"; }
 thousand=$(for _ in $(seq 1000); do printf '"n1",'; done)
@@ -75,7 +59,7 @@ grew "one node a thousand times fills nothing" 100000 step "${thousand%,}"
 has "... and is refused in words" "node 'n1' is named more than once" "$(cat "$dir/step")"
 twenty() { for _ in $(seq 20); do step '"n1"'; done; }
 grew "a command is stored once, not once a step" 1000000 twenty
-has "its node gets all of it" "$command" "$(speak "$hold")"
+has "its node gets all of it" "$command" "$(exchange "$hold")"
 
 # ---- scripts ----
 script=$(text 200000 s)
@@ -95,7 +79,7 @@ has "steps are refused as well" "too-much-stored" "$(command=$(text 250000 y); s
 has "another user is not held back" '"job":' "$(submit $bin '"hold":true,"script":"#!/bin/sh\n"')"
 print() { # a megabyte
 	printf '{"job":1,"attempt":1,"stream":"out","offset":0,"data":"%s"}' "$(text 1000000 o | base64 -w0)" >"$dir/output"
-	speak "$hold" "$(cat "$dir/output")" >/dev/null
+	exchange "$hold" "$(cat "$dir/output")" >/dev/null
 }
 grew "output ends there too" 1200000 print
 [ "$(sql "SELECT SUM(size) FROM chunks WHERE job = 1")" -lt 900000 ]
@@ -105,7 +89,7 @@ is "what is counted is what is there" "$(sql "SELECT bytes FROM stored WHERE use
 	"$(sql "SELECT (SELECT SUM(size) FROM chunks) + (SELECT SUM(size) FROM texts WHERE user = 'daemon') + (SELECT 256 * COUNT(*) FROM steps)")"
 
 # ---- what has ended ----
-speak '' '' "$(report 1 2 ended)" >/dev/null
+exchange '' '' "$(job_report 1 2 ended)" >/dev/null
 for j in $(sql "SELECT job FROM jobs WHERE state < 5"); do ask 0 POST "/v1/jobs/$j/cancel" '{"schema":"reeve/1"}' >/dev/null; done
 verified=$(build/bin/reeve admin verify --ledger "$dir/ledger.db" 2>&1)
 attempts=$(sql "SELECT COUNT(*) FROM attempts")

@@ -5,6 +5,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 live_dir suspended
 live_munge
 configure() { # ACTION
@@ -25,15 +26,9 @@ configure() { # ACTION
 }
 amounts='"ncpus":4,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
 sync() { # STATE of jobs 1 and 2
-	local jobs=
-	[ -z "${1:-}" ] || jobs="{\"job\":1,\"attempt\":1,\"state\":\"$1\"},{\"job\":2,\"attempt\":1,\"state\":\"$1\"}"
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[$jobs],\"reports\":[],\"output\":[]}"
+	node_sync jobs="${1:+$(job_entry 1 "$1"),$(job_entry 2 "$1")}"
 }
-wanted() { # JOB STATE: the desired state that its node gets
-	sync "$2" | python3 -c 'import json, sys
-print(*[j["want"] for j in json.loads(sys.stdin.read().split("\n", 1)[-1])["jobs"] if j["job"] == int(sys.argv[1])])' "$1"
-}
+wanted() { desired_state "$1" "$(sync "$2")"; } # JOB STATE: the desired state that its node gets
 soon() { # WANT JOB STATE
 	local end=$((SECONDS + 30))
 	while [ $SECONDS -lt $end ]; do

@@ -6,6 +6,7 @@ set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
 . tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 reeve=$PWD/build/bin/reeve
 live_dir usage
@@ -117,10 +118,7 @@ reeve_as() { # UID VERB...
 	as "$uid" "$dir/reeve" "$@"
 }
 amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
-sync_with() { # JOBS REPORTS
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts},\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[$1],\"reports\":[$2],\"output\":[]}" >"$dir/synced"
-}
+sync_with() { node_sync jobs="$1" reports="$2" >"$dir/synced"; } # JOBS REPORTS
 sync_with '' ''
 printf '#!/bin/sh\ntrue\n' >"$dir/job.sh" && chmod 755 "$dir/job.sh"
 has "a job is submitted" 1 "$(cd / && reeve_as 1 submit -l ncpus=2,vmem=4GB,walltime=1:00:00 --account physics "$dir/job.sh" 2>&1)"
