@@ -9,7 +9,7 @@
 #	job_request [KEY=VALUE]...	a submission: see there for the keys
 #	job_number ANSWER		the number of the job in it
 #	desired_state JOB ANSWER [EXPRESSION]	what the answer to an exchange wants of a job, nothing where it has
-#					none; or a Python expression of j, the job's entry
+#					none; or a Python expression of j, the job's entry, r, its request, p, its part
 #	until_has NEEDLE COMMAND...	until its output, in $out, has the needle; 1: not within 20 s
 node_document() {
 	# shellcheck disable=SC2154 # amounts: of the suite
@@ -56,6 +56,8 @@ desired_state() {
 	sed -n '2,$p' <<<"$2" | python3 -c "
 import json, sys
 for j in json.load(sys.stdin).get('jobs', []):
+    r = j.get('request') or {}
+    p = r.get('part') or {}
     if j['job'] == $1: print(${3:-j['want']})"
 }
 until_has() {

@@ -61,9 +61,7 @@ play() { # NODE [REPORT,...]: it lists what it has; what is wanted of it is in $
 	done
 	out=$(node_sync node="$1" jobs="${list%,}" reports="${2:-}")
 }
-of() { # JOB EXPRESSION: of what is wanted of the node in $out; r: its request, p: its part
-	desired_state "$1" "$out" "(lambda r, p: $2)(j.get('request') or {}, (j.get('request') or {}).get('part') or {})"
-}
+of() { desired_state "$1" "$out" "$2"; } # JOB EXPRESSION: of what is wanted of the node in $out
 wanted() { desired_state "$1" "$out"; }
 until_wanted() { # NODE JOB WANT: asks again until it is; ok or not
 	local end=$((SECONDS + 20))
