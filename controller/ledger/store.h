@@ -56,7 +56,6 @@ struct store_new {
 	int64_t now_ns;
 	const char *credential; /* what the user signed of it; NULL: nothing */
 };
-int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err);
 /* Many at once, on disk together: begin, any number of store_submit_one(), commit. What fails
  * in between is to be rolled back as a whole. */
 int store_begin(struct store *s, struct err *err);

@@ -14,89 +14,6 @@ bool pg_is_place(const char *where)
 	       strncmp(where, "postgres://", 11) == 0;
 }
 
-/* ---- errors ---- */
-
-static int errno_of(const char *sqlstate)
-{
-	static const struct {
-		const char *start;
-		int error;
-	} table[] = {
-		{ "23505", -EEXIST }, { "23", -EINVAL },    { "22", -EINVAL },
-		{ "53100", -ENOSPC }, { "53200", -ENOMEM }, { "40", -EBUSY },
-		{ "55P03", -EBUSY },  { "28", -EACCES },    { "42501", -EACCES },
-		{ "3D", -ENOENT },    { "3F", -ENOENT },    { "XX001", -EBADMSG },
-	};
-
-	for (size_t i = 0; sqlstate && i < ARRAY_LEN(table); i++)
-		if (strncmp(sqlstate, table[i].start, strlen(table[i].start)) == 0)
-			return table[i].error;
-	return -EIO;
-}
-
-/* The first line, without its end. */
-static int first_line(const char *text)
-{
-	return (int)strcspn(text, "\n");
-}
-
-int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err)
-{
-	const char *said = pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
-	const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
-	int r = errno_of(state);
-
-	if (!said)
-		said = pq.PQerrorMessage(p->conn);
-	r = err_set(err, r, "%s, database %s: %.*s%s%s", what, p->place, first_line(said), said,
-		    state ? ", SQLSTATE " : "", state ? state : "");
-	pq.PQclear(result);
-	return r;
-}
-
-int pg_exec(struct pg *p, const char *sql, struct err *err)
-{
-	ExecStatusType status;
-	PGresult *result;
-	int r = pg_settle(p, err);
-
-	if (r < 0)
-		return r;
-	result = pq.PQexec(p->conn, sql);
-	status = pq.PQresultStatus(result);
-	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-		return pg_fail(p, result, sql, err);
-	pq.PQclear(result);
-	return 0;
-}
-
-/* ---- the connection ---- */
-
-static int set_up(struct pg *p, struct err *err)
-{
-	p->generation++;
-	p->has_lock = false;
-	p->n_sent = 0;
-	return pg_exec(p,
-		       "SET synchronous_commit = on; SET lock_timeout = '5s';"
-		       "SET client_encoding = 'UTF8'; SET client_min_messages = warning",
-		       err);
-}
-
-int pg_revive(struct pg *p, struct err *err)
-{
-	if (pq.PQstatus(p->conn) == CONNECTION_OK)
-		return 0;
-	if (p->has_lock) /* in a transaction, which is lost */
-		return err_set(err, -EIO, "database %s: the connection was lost", p->place);
-	pq.PQreset(p->conn);
-	if (pq.PQstatus(p->conn) != CONNECTION_OK)
-		return err_set(err, -EIO, "database %s: %.*s", p->place,
-			       first_line(pq.PQerrorMessage(p->conn)),
-			       pq.PQerrorMessage(p->conn));
-	return set_up(p, err);
-}
-
 static void unlock(struct pg *p)
 {
 	if (p->has_lock && pq.PQstatus(p->conn) == CONNECTION_OK)
@@ -297,10 +214,10 @@ int pg_open(const char *where, const char *const *migrations, struct db **ret, s
 		return err_set(err, -ENOMEM, "out of memory");
 	if (pq.PQstatus(p->conn) != CONNECTION_OK)
 		return err_set(err, -ECONNREFUSED, "open the ledger: %.*s",
-			       first_line(pq.PQerrorMessage(p->conn)),
+			       (int)strcspn(pq.PQerrorMessage(p->conn), "\n"),
 			       pq.PQerrorMessage(p->conn));
 	note_place(p);
-	r = set_up(p, err);
+	r = pg_set_up(p, err);
 	if (r >= 0)
 		r = migrate(p, migrations, err);
 	if (r >= 0)

@@ -34,7 +34,7 @@ const char *pg_name(const struct db_row *row); /* that it is prepared by */
 /* Sent, its answer not waited for; pg_rows.c. */
 int pg_send(struct db_row *row, struct err *err);
 /* Before anything else is said to the server: reads the answers of what was sent. The first
- * error of them, after which the transaction has failed. pg_pipeline.c. */
+ * error of them, after which the transaction has failed. */
 int pg_settle(struct pg *p, struct err *err);
 #define PG_SENT_MAX 512
 /* In a pipeline; pg_pipeline.c. */
@@ -48,6 +48,11 @@ const void *pg_get_blob(const struct db_row *row, int column, size_t *ret_size);
 bool pg_is_null(const struct db_row *row, int column);
 void pg_forget(struct pg *p); /* frees all statements */
 
+/* After connecting: the settings of the session. */
+int pg_set_up(struct pg *p, struct err *err);
+/* In a pipeline: the answer of one statement; and whatever is left up to the pipeline's end. */
+int pg_take_answer(struct pg *p, int64_t *ret_changed, struct err *err);
+void pg_pass_over(struct pg *p);
 /* Errors of a result (NULL: of the connection), cleared. */
 int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err);
 /* Text without parameters, result ignored. */

@@ -47,34 +47,6 @@ static int send_rows(struct pg *p, const char *name, const struct db_int_rows *r
 	return pg_fail(p, NULL, "sending rows", err);
 }
 
-/* The answer of one statement, which ends with a NULL. */
-static int take_answer(struct pg *p, int64_t *ret_changed, struct err *err)
-{
-	PGresult *result = pq.PQgetResult(p->conn);
-
-	if (pq.PQresultStatus(result) != PGRES_COMMAND_OK)
-		return pg_fail(p, result, "adding rows", err);
-	*ret_changed = strtoll(pq.PQcmdTuples(result), NULL, 10);
-	pq.PQclear(result);
-	pq.PQclear(pq.PQgetResult(p->conn));
-	return 0;
-}
-
-/* What is left up to the end of the pipeline, or of the connection. */
-static void pass_over(struct pg *p)
-{
-	bool is_end = false, was_null = false;
-
-	while (!is_end) {
-		PGresult *result = pq.PQgetResult(p->conn);
-
-		is_end = pq.PQresultStatus(result) == PGRES_PIPELINE_SYNC ||
-			 (!result && was_null) || pq.PQstatus(p->conn) != CONNECTION_OK;
-		was_null = !result;
-		pq.PQclear(result);
-	}
-}
-
 static int run_some(struct pg *p, const char *name, const struct db_int_rows *rows,
 		    int64_t *ret_changed, struct err *err)
 {
@@ -84,29 +56,8 @@ static int run_some(struct pg *p, const char *name, const struct db_int_rows *ro
 		return pg_fail(p, NULL, "beginning a pipeline", err);
 	r = send_rows(p, name, rows, err);
 	for (size_t i = 0; i < rows->n_rows && r >= 0; i++)
-		r = take_answer(p, &ret_changed[i], err);
-	pass_over(p);
-	if (!pq.PQexitPipelineMode(p->conn) && r >= 0)
-		r = pg_fail(p, NULL, "ending a pipeline", err);
-	return r;
-}
-
-/* ---- statements sent ahead ---- */
-
-int pg_settle(struct pg *p, struct err *err)
-{
-	size_t n = p->n_sent;
-	int64_t changed;
-	int r = 0;
-
-	if (!n)
-		return 0;
-	p->n_sent = 0;
-	if (!pq.PQpipelineSync(p->conn))
-		r = pg_fail(p, NULL, "sending statements", err);
-	for (size_t i = 0; i < n && r >= 0; i++)
-		r = take_answer(p, &changed, err);
-	pass_over(p);
+		r = pg_take_answer(p, &ret_changed[i], err);
+	pg_pass_over(p);
 	if (!pq.PQexitPipelineMode(p->conn) && r >= 0)
 		r = pg_fail(p, NULL, "ending a pipeline", err);
 	return r;

@@ -112,6 +112,20 @@ static void fill_request(struct request *q)
 	q->workdir = strdup("/");
 }
 
+int rig_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
+		   struct err *err)
+{
+	int r = store_begin(s, err);
+
+	if (r < 0)
+		return r;
+	r = store_submit_one(s, n, ret_job, err);
+	if (r >= 0)
+		return store_commit(s, err);
+	store_rollback(s);
+	return r;
+}
+
 int64_t rig_job(struct rig *r, int64_t now_ns)
 {
 	_cleanup_(request_done) struct request q;
@@ -128,7 +142,7 @@ int64_t rig_job(struct rig *r, int64_t now_ns)
 	new.terms.bundle.side[CHARGE_GPUS] = (struct fraction){ 0, 1 };
 	new.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 	new.terms.bundle.side[CHARGE_MEMORY] = (struct fraction){ 4000000000, 1 };
-	assert_int_equal(store_submit(r->store, &new, &gift.job, NULL), 0);
+	assert_int_equal(rig_submit_one(r->store, &new, &gift.job, NULL), 0);
 	if (rig_number(r, "SELECT COUNT(*) FROM nodes") == 0) {
 		assert_int_equal(rig_say(r, &hello, &result), 0);
 		sync_result_done(&result);

@@ -47,3 +47,6 @@ struct rig_job {
 struct rig_job rig_see(struct rig *r, int64_t job);
 /* One number by SQL, seen through another connection: only what is committed. */
 int64_t rig_number(struct rig *r, const char *sql);
+/* One submission in a transaction of its own. */
+int rig_submit_one(struct store *s, const struct store_new *n, int64_t *ret_job,
+		   struct err *err);

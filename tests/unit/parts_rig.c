@@ -45,7 +45,7 @@ int64_t parts_submit(struct rig *r, bool requeue)
 	new.terms.bundle.side[CHARGE_GPUS] = (struct fraction){ 0, 1 };
 	new.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 	new.terms.bundle.side[CHARGE_MEMORY] = (struct fraction){ 4000000000, 1 };
-	assert_int_equal(store_submit(r->store, &new, &job, NULL), 0);
+	assert_int_equal(rig_submit_one(r->store, &new, &job, NULL), 0);
 	return job;
 }
 

@@ -71,7 +71,7 @@ int64_t quota_rig_submit(struct quota_rig *q, const struct quota_rig_job *j)
 		new.terms.bundle.side[s] = (struct fraction){ 0, 1 };
 	if (j->array)
 		assert_int_equal(array_parse(j->array, &r.array, NULL), 0);
-	assert_int_equal(store_submit(q->ledger->store, &new, &job, NULL), 0);
+	assert_int_equal(rig_submit_one(q->ledger->store, &new, &job, NULL), 0);
 	return job;
 }
 

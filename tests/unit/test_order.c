@@ -40,7 +40,7 @@ static int64_t submit(struct rig *r, const struct queued *what)
 	q.workdir = strdup("/");
 	for (int i = 0; i < _CHARGE_SIDE_MAX; i++)
 		new.terms.bundle.side[i] = (struct fraction){ i == CHARGE_CORES, 1 };
-	assert_int_equal(store_submit(r->store, &new, &job, NULL), 0);
+	assert_int_equal(rig_submit_one(r->store, &new, &job, NULL), 0);
 	return job;
 }
 

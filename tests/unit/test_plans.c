@@ -225,7 +225,7 @@ static int64_t submit(struct rig *r, int64_t after, int64_t n, int64_t now_ns)
 		q.array = (struct array){ .n = n, .last = n - 1, .step = 1 };
 	for (int i = 0; i < _CHARGE_SIDE_MAX; i++)
 		new.terms.bundle.side[i] = (struct fraction){ i == CHARGE_CORES, 1 };
-	if (store_submit(r->store, &new, &job, &err) < 0)
+	if (rig_submit_one(r->store, &new, &job, &err) < 0)
 		fail_msg("%s", err.text);
 	return job;
 }

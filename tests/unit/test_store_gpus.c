@@ -53,7 +53,7 @@ static int64_t job_of(struct rig *r, const char *resources, const char *node)
 	for (int s = 0; s < _CHARGE_SIDE_MAX; s++)
 		new.terms.bundle.side[s] = (struct fraction){ s != CHARGE_MEMORY, 1 };
 	new.terms.ngpus = q.res.ngpus;
-	assert_int_equal(store_submit(r->store, &new, &gift.job, NULL), 0);
+	assert_int_equal(rig_submit_one(r->store, &new, &gift.job, NULL), 0);
 	if (node)
 		assert_int_equal(store_allocate(r->store, &gift, 1, NOON, NULL), 0);
 	return gift.job;

@@ -49,7 +49,7 @@ static int64_t submit(struct rig *r, const char *user, char of)
 	q.script = text_of(LARGE, of);
 	for (int i = 0; i < _CHARGE_SIDE_MAX; i++)
 		new.terms.bundle.side[i] = (struct fraction){ i == CHARGE_CORES, 1 };
-	if (store_submit(r->store, &new, &job, &err) < 0)
+	if (rig_submit_one(r->store, &new, &job, &err) < 0)
 		fail_msg("%s", err.text);
 	return job;
 }

@@ -53,7 +53,7 @@ static int64_t submit_as(struct rig *r, const char *array, const char *depend)
 		assert_int_equal(p.uid, 1001);
 		targets[new.n_targets++] = p.target;
 	}
-	if (store_submit(r->store, &new, &job, &err) < 0)
+	if (rig_submit_one(r->store, &new, &job, &err) < 0)
 		fail_msg("%s", err.text);
 	return job;
 }

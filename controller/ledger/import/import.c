@@ -222,7 +222,7 @@ static int64_t find_known_kind(const struct store_import *i, const char *key)
 
 static void keep_kind(struct store_import *i, const char *key, int64_t id)
 {
-	struct known_kind *k = &i->kinds[i->n_kinds++ % KINDS_KEPT];
+	struct import_kind *k = &i->kinds[i->n_kinds++ % KINDS_KEPT];
 
 	snprintf(k->key, sizeof(k->key), "%s", key);
 	k->id = id;
@@ -261,7 +261,8 @@ static int find_kind(struct store_import *i, const struct history_job *j, int64_
 	return r;
 }
 
-static struct row row_of(const struct store_import *i, const struct taken *taken, int64_t kind)
+static struct import_row row_of(const struct store_import *i, const struct import_taken *taken,
+				int64_t kind)
 {
 	const struct store_import_job *sj = &taken->job;
 	const struct tally *t = &taken->all;
@@ -270,27 +271,28 @@ static struct row row_of(const struct store_import *i, const struct taken *taken
 	const struct fraction rate = sj->terms.rate;
 	bool is_plain = rate.num == j->ncpus && rate.den == 1;
 
-	return (struct row){ .v = {
-				     [ID] = i->origin << 40 | j->number,
-				     [ASSOCIATION] = association,
-				     [SUBMIT_S] = j->submit_s,
-				     [WAIT_S] = j->start_s - j->submit_s,
-				     [RUN_S] = j->end_s - j->start_s - j->suspended_s,
-				     [NCPUS] = j->ncpus,
-				     [NGPUS] = j->ngpus,
-				     [POOL] = (int64_t)sj->pool,
-				     [WALLTIME_S] = j->walltime_s,
-				     [MEM_BYTES] = j->mem_bytes,
-				     [MEM_PEAK_BYTES] = j->mem_peak_bytes,
-				     [CPU_MS] = j->cpu_ms,
-				     [RATE_NUM] = is_plain ? NOT_TOLD : rate.num,
-				     [RATE_DEN] = is_plain ? NOT_TOLD : rate.den,
-				     [CHARGE_REQUESTED_MS] = t->charge_requested_ms,
-				     [CHARGE_USED_MS] = t->charge_used_ms,
-				     [SUSPENDED_S] = j->suspended_s ? j->suspended_s : NOT_TOLD,
-				     [NODES] = j->nodes ? j->nodes : NOT_TOLD,
-				     [KIND] = kind ? kind : NOT_TOLD,
-			     } };
+	return (struct import_row){ .v = {
+					    [ID] = i->origin << 40 | j->number,
+					    [ASSOCIATION] = association,
+					    [SUBMIT_S] = j->submit_s,
+					    [WAIT_S] = j->start_s - j->submit_s,
+					    [RUN_S] = j->end_s - j->start_s - j->suspended_s,
+					    [NCPUS] = j->ncpus,
+					    [NGPUS] = j->ngpus,
+					    [POOL] = (int64_t)sj->pool,
+					    [WALLTIME_S] = j->walltime_s,
+					    [MEM_BYTES] = j->mem_bytes,
+					    [MEM_PEAK_BYTES] = j->mem_peak_bytes,
+					    [CPU_MS] = j->cpu_ms,
+					    [RATE_NUM] = is_plain ? NOT_TOLD : rate.num,
+					    [RATE_DEN] = is_plain ? NOT_TOLD : rate.den,
+					    [CHARGE_REQUESTED_MS] = t->charge_requested_ms,
+					    [CHARGE_USED_MS] = t->charge_used_ms,
+					    [SUSPENDED_S] =
+						    j->suspended_s ? j->suspended_s : NOT_TOLD,
+					    [NODES] = j->nodes ? j->nodes : NOT_TOLD,
+					    [KIND] = kind ? kind : NOT_TOLD,
+				    } };
 }
 
 static const char insert_sql[] =
@@ -305,7 +307,7 @@ static bool is_unknown_before(int column)
 	return column == SUSPENDED_S || column == NODES || column == KIND;
 }
 
-static bool is_apart(struct db_row *st, const struct row *row)
+static bool is_apart(struct db_row *st, const struct import_row *row)
 {
 	int64_t from = db_int(st, SUBMIT_S) + db_int(st, WAIT_S),
 		to = from + db_int(st, RUN_S) + db_int(st, SUSPENDED_S);
@@ -318,7 +320,7 @@ static bool is_apart(struct db_row *st, const struct row *row)
 
 /* An outcome; APART: one with other figures, at another time. */
 #define APART (_STORE_IMPORT_OUTCOME_MAX)
-static int compare(struct db *db, const struct row *row, struct err *err)
+static int compare(struct db *db, const struct import_row *row, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(db, err, &st, select_sql, "i", row->v[ID]), result;
@@ -419,9 +421,9 @@ static int rerun_origin(struct store_import *i, const char *cluster, int64_t run
 
 /* A job that was requeued has its number once for each run. 0: it is a new one; or an outcome.
  */
-static int settle_rerun(struct store_import *i, const struct taken *t, struct err *err)
+static int settle_rerun(struct store_import *i, const struct import_taken *t, struct err *err)
 {
-	struct row row = i->rows[t - i->taken];
+	struct import_row row = i->rows[t - i->taken];
 	const struct db_int_rows rows = { row.v, 1, _COLUMN_MAX, NOT_TOLD };
 	int64_t changed = 0, origin;
 	int r = APART;
@@ -438,7 +440,7 @@ static int settle_rerun(struct store_import *i, const struct taken *t, struct er
 }
 
 /* 0: new; or an outcome. */
-static int settle_one(struct store_import *i, const struct taken *t, bool is_new,
+static int settle_one(struct store_import *i, const struct import_taken *t, bool is_new,
 		      struct err *err)
 {
 	int r = 0;
@@ -462,7 +464,7 @@ int store_import_settle(struct store_import *i, struct err *err)
 	int r = db_run_int_rows(i->s->db, insert_sql, &rows, changed, err);
 
 	for (size_t k = 0; k < i->n_taken && r >= 0; k++) {
-		const struct taken *t = &i->taken[k];
+		const struct import_taken *t = &i->taken[k];
 
 		r = settle_one(i, t, changed[k] > 0, err);
 		if (r >= 0 && i->fn)
@@ -480,7 +482,7 @@ void store_import_listen(struct store_import *i, store_import_fn fn, void *ctx)
 
 int store_import_take(struct store_import *i, const struct store_import_job *j, struct err *err)
 {
-	struct taken *t = &i->taken[i->n_taken];
+	struct import_taken *t = &i->taken[i->n_taken];
 	int r = store_import_tally(j, &t->all);
 	int64_t kind = 0;
 

@@ -9,7 +9,7 @@
 	"id, association, submit_s, wait_s, run_s, ncpus, ngpus, pool, walltime_s, mem_bytes," \
 	" mem_peak_bytes, cpu_ms, rate_num, rate_den, charge_requested_ms, charge_used_ms,"    \
 	" suspended_s, nodes, kind"
-enum column {
+enum import_column {
 	ID,
 	ASSOCIATION,
 	SUBMIT_S,
@@ -32,7 +32,7 @@ enum column {
 	_COLUMN_MAX,
 };
 
-struct row {
+struct import_row {
 	int64_t v[_COLUMN_MAX];
 };
 
@@ -40,7 +40,7 @@ struct row {
 #define RUNS_MAX 1000 /* of one job */
 
 /* A job that was taken and is not settled yet. */
-struct taken {
+struct import_taken {
 	struct store_import_job job;
 	struct history_job history; /* that job.job points to */
 	struct tally all;
@@ -49,19 +49,19 @@ struct taken {
 
 #define KINDS_KEPT 64
 #define KIND_KEY_MAX (3 * REQUEST_NAME_MAX + GPUS_TEXT_MAX)
-struct known_kind {
+struct import_kind {
 	char key[KIND_KEY_MAX];
 	int64_t id;
 };
 
 struct store_import {
-	struct known_kind kinds[KINDS_KEPT]; /* of those of the ledger, the last found */
+	struct import_kind kinds[KINDS_KEPT]; /* of those of the ledger, the last found */
 	size_t n_kinds;
 	struct store *s;
 	store_import_fn fn;
 	void *ctx;
-	struct row rows[TOGETHER]; /* of the jobs taken */
-	struct taken taken[TOGETHER];
+	struct import_row rows[TOGETHER]; /* of the jobs taken */
+	struct import_taken taken[TOGETHER];
 	size_t n_taken;
 	struct rollup_set *sums;
 	int64_t id; /* of the file */

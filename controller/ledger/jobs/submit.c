@@ -170,19 +170,6 @@ void store_rollback(struct store *s)
 	db_rollback(s->db);
 }
 
-int store_submit(struct store *s, const struct store_new *n, int64_t *ret_job, struct err *err)
-{
-	int r = db_begin(s->db, err);
-
-	if (r < 0)
-		return r;
-	r = store_submit_one(s, n, ret_job, err);
-	if (r >= 0)
-		return db_commit(s->db, err);
-	db_rollback(s->db);
-	return r;
-}
-
 /* An array counts by its tasks: those with a row, and those without. "state < ENDED" says nothing
  * new, but the planner takes the index of active jobs only where it is spelled out. */
 #define QUEUED(column)                                                                         \

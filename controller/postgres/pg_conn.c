@@ -1,0 +1,139 @@
+/* pg_conn.c - the connection to the server: errors, statements without parameters, the answers of
+ * statements that were sent ahead, and making a lost connection again. See pg_impl.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include "common/err.h"
+#include "controller/postgres/pg_impl.h"
+
+/* ---- errors ---- */
+
+static int errno_of(const char *sqlstate)
+{
+	static const struct {
+		const char *start;
+		int error;
+	} table[] = {
+		{ "23505", -EEXIST }, { "23", -EINVAL },    { "22", -EINVAL },
+		{ "53100", -ENOSPC }, { "53200", -ENOMEM }, { "40", -EBUSY },
+		{ "55P03", -EBUSY },  { "28", -EACCES },    { "42501", -EACCES },
+		{ "3D", -ENOENT },    { "3F", -ENOENT },    { "XX001", -EBADMSG },
+	};
+
+	for (size_t i = 0; sqlstate && i < ARRAY_LEN(table); i++)
+		if (strncmp(sqlstate, table[i].start, strlen(table[i].start)) == 0)
+			return table[i].error;
+	return -EIO;
+}
+
+/* The first line, without its end. */
+static int first_line(const char *text)
+{
+	return (int)strcspn(text, "\n");
+}
+
+int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err)
+{
+	const char *said = pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+	const char *state = pq.PQresultErrorField(result, PG_DIAG_SQLSTATE);
+	int r = errno_of(state);
+
+	if (!said)
+		said = pq.PQerrorMessage(p->conn);
+	r = err_set(err, r, "%s, database %s: %.*s%s%s", what, p->place, first_line(said), said,
+		    state ? ", SQLSTATE " : "", state ? state : "");
+	pq.PQclear(result);
+	return r;
+}
+
+int pg_exec(struct pg *p, const char *sql, struct err *err)
+{
+	ExecStatusType status;
+	PGresult *result;
+	int r = pg_settle(p, err);
+
+	if (r < 0)
+		return r;
+	result = pq.PQexec(p->conn, sql);
+	status = pq.PQresultStatus(result);
+	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
+		return pg_fail(p, result, sql, err);
+	pq.PQclear(result);
+	return 0;
+}
+
+/* The answer of one statement, which ends with a NULL. */
+int pg_take_answer(struct pg *p, int64_t *ret_changed, struct err *err)
+{
+	PGresult *result = pq.PQgetResult(p->conn);
+
+	if (pq.PQresultStatus(result) != PGRES_COMMAND_OK)
+		return pg_fail(p, result, "adding rows", err);
+	*ret_changed = strtoll(pq.PQcmdTuples(result), NULL, 10);
+	pq.PQclear(result);
+	pq.PQclear(pq.PQgetResult(p->conn));
+	return 0;
+}
+
+/* What is left up to the end of the pipeline, or of the connection. */
+void pg_pass_over(struct pg *p)
+{
+	bool is_end = false, was_null = false;
+
+	while (!is_end) {
+		PGresult *result = pq.PQgetResult(p->conn);
+
+		is_end = pq.PQresultStatus(result) == PGRES_PIPELINE_SYNC ||
+			 (!result && was_null) || pq.PQstatus(p->conn) != CONNECTION_OK;
+		was_null = !result;
+		pq.PQclear(result);
+	}
+}
+
+/* ---- statements sent ahead ---- */
+
+int pg_settle(struct pg *p, struct err *err)
+{
+	size_t n = p->n_sent;
+	int64_t changed;
+	int r = 0;
+
+	if (!n)
+		return 0;
+	p->n_sent = 0;
+	if (!pq.PQpipelineSync(p->conn))
+		r = pg_fail(p, NULL, "sending statements", err);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = pg_take_answer(p, &changed, err);
+	pg_pass_over(p);
+	if (!pq.PQexitPipelineMode(p->conn) && r >= 0)
+		r = pg_fail(p, NULL, "ending a pipeline", err);
+	return r;
+}
+
+/* ---- the connection ---- */
+
+int pg_set_up(struct pg *p, struct err *err)
+{
+	p->generation++;
+	p->has_lock = false;
+	p->n_sent = 0;
+	return pg_exec(p,
+		       "SET synchronous_commit = on; SET lock_timeout = '5s';"
+		       "SET client_encoding = 'UTF8'; SET client_min_messages = warning",
+		       err);
+}
+
+int pg_revive(struct pg *p, struct err *err)
+{
+	if (pq.PQstatus(p->conn) == CONNECTION_OK)
+		return 0;
+	if (p->has_lock) /* in a transaction, which is lost */
+		return err_set(err, -EIO, "database %s: the connection was lost", p->place);
+	pq.PQreset(p->conn);
+	if (pq.PQstatus(p->conn) != CONNECTION_OK)
+		return err_set(err, -EIO, "database %s: %.*s", p->place,
+			       first_line(pq.PQerrorMessage(p->conn)),
+			       pq.PQerrorMessage(p->conn));
+	return pg_set_up(p, err);
+}
