@@ -1,4 +1,4 @@
-/* standby.c - see standby.h. */
+/* standby.c - asks for the lead on a timer, and answers requests with 503 meanwhile. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>

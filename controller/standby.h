@@ -1,5 +1,5 @@
-/* standby - a controller that waits: it says who leads, and asks again and again whether it
- * may.
+/* standby - a controller that does not lead: it answers requests with the name of the one that
+ * leads, and retries to become the leader.
  */
 #pragma once
 #include <stdbool.h>
@@ -16,5 +16,5 @@ struct standby_config {
 	int listen_fd; /* answers 503 here; -1: not listening */
 };
 
-/* 1: this controller leads from now on; 0: it is to end. Returns at once where nobody leads. */
+/* 1: this controller leads from now on; 0: it must end. Returns at once where no other leads. */
 int standby_wait(const struct standby_config *c, struct err *err);

@@ -1,4 +1,4 @@
-/* answer.c - see answer.h. */
+/* answer.c - HTTP status and document of a finished call. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -51,14 +51,15 @@ static const char *code_of(unsigned status)
 	}
 }
 
-/* A message may quote what the peer sent, and cut it within a character. */
+/* A message may quote what the peer sent, cut within a UTF-8 character: wire_string() mends it. */
 static json_t *encode_refusal(const struct call *c, const char *code, const char *message)
 {
 	return json_pack("{s:s,s:o,s:o}", "code", code, "message", wire_string(message),
 			 "remedy", wire_string(c->remedy ? c->remedy : ""));
 }
 
-/* Errors that are the caller's are told; our own are logged, and told without detail. */
+/* The caller's errors are answered in words; the controller's own are logged, and answered
+ * without detail. */
 static void answer_refusal(struct call *c, int r, const struct err *err)
 {
 	unsigned status = c->status >= 400 ? c->status : status_of(r);

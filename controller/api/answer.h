@@ -1,4 +1,4 @@
-/* answer - what became of a call, to whoever waits for it: its document, or its refusal. */
+/* answer - sends the answer of a finished call: its document, or its refusal. */
 #pragma once
 #include "controller/api/call.h"
 

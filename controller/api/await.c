@@ -1,4 +1,4 @@
-/* await.c - see await.h. */
+/* await.c - answers at once, or adds a waiter that answers on the first change. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

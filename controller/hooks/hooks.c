@@ -1,4 +1,4 @@
-/* hooks.c - see hooks.h. */
+/* hooks.c - reads the ledger's journal, queues its events, and starts the program for each. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -16,9 +16,10 @@
 
 #define LOOK_US 200000
 #define LOOK_MAX 256 /* events read at once */
-#define NEXT_MAX 256 /* of the queue, who may be the next to start */
+#define NEXT_MAX                                                                               \
+	256 /* so many from the head of the queue are looked at for the next to start */
 
-/* One event that the program has not been told of to its end. */
+/* One event that the program has not finished with. */
 struct task {
 	struct task *next;
 	struct hooks *hooks;
@@ -54,7 +55,8 @@ static void save_place(struct hooks *h)
 	if (place == h->saved)
 		return;
 	if (store_save_place(h->c.store, place, &err) < 0)
-		log_line(LOG_ERR, "the place of hooks: %s", err.text);
+		log_line(LOG_ERR, "cannot store how far hooks have read the journal: %s",
+			 err.text);
 	else
 		h->saved = place;
 }
@@ -167,7 +169,7 @@ static int start(struct task *t, struct err *err)
 	return hook_run(&with, &t->run, err);
 }
 
-/* Is the program being told of the same job or node? */
+/* Does the program run for the same job or node? */
 static bool is_busy_with(const struct hooks *h, const struct task *t)
 {
 	for (const struct task *o = h->first; o && o != t; o = o->next)

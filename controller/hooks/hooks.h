@@ -1,10 +1,10 @@
-/* hooks - a site's own program, run for what happens to jobs and nodes (docs/operation.md).
+/* hooks - a site's own program, run for events of jobs and nodes (docs/operation.md).
  *
- * What happened is read from the ledger's journal (ledger/hooks.h) a moment after it was
- * committed, so that neither a sync nor a cycle waits for anything here. Events go in their
- * order; of one job never two at once. The program is run without a shell, from a bounded
- * queue, some at once, each for a limited time. A place is kept in the ledger: what the program
- * had not finished when the controller went is told again when it is back, all else once.
+ * Events are read from the ledger's journal (ledger/hooks.h) a moment after they were committed,
+ * so that neither a sync nor a cycle waits for this module. They keep their order; of one job
+ * never two run at once. The program runs without a shell, from a bounded queue, several at once,
+ * each for a limited time. The ledger keeps the place in the journal: after a restart of the
+ * controller the program runs again for events that it had not finished, for all others once.
  */
 #pragma once
 #include <jansson.h>
@@ -20,7 +20,7 @@ struct hooks_config {
 	struct sd_event *event;
 	const struct config_hooks *config;
 	struct store *store;
-	/* A job as people see it, in a new object. */
+	/* A job as users see it, in a new object. */
 	int (*describe)(void *ctx, int64_t job, json_t **ret, struct err *err);
 	void *ctx;
 };
@@ -28,7 +28,7 @@ struct hooks_config {
 /* Blocks SIGCHLD. Without a program *ret is NULL, and the place is forgotten: a program that is
  * named later hears of what happens from then on. */
 int hooks_open(const struct hooks_config *c, struct hooks **ret, struct err *err);
-/* What runs is killed, and run again at the next start. */
+/* Running programs are killed; they run again for their events at the next start. */
 struct hooks *hooks_close(struct hooks *h);
 DEFINE_CLEANUP(struct hooks *, hooks_close)
 

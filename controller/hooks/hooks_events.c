@@ -1,9 +1,9 @@
-/* hooks_events.c - see hooks_events.h. */
+/* hooks_events.c - the table from journal entries to hooks, and the rules for ends. */
 #include <string.h>
 #include "common/cleanup.h"
 #include "controller/hooks/hooks_events.h"
 
-/* Entries that mean one thing whatever there was before. */
+/* Entries that mean the same hook whatever happened before. */
 static const struct {
 	const char *what;
 	enum config_hook hook;
@@ -39,7 +39,7 @@ size_t hooks_of(const struct store_happening *h, enum config_hook ret[static HOO
 	}
 	if (!strcmp(h->what, "ended") || !strcmp(h->what, "node-lost"))
 		return ends_of(h, ret);
-	/* Of one that is on a node it is a wish; its end is told by the node. */
+	/* A job on a node is only to be cancelled so far: the node reports its end. */
 	if (!strcmp(h->what, "cancel") && h->is_queued) {
 		ret[0] = CONFIG_HOOK_JOB_ENDED;
 		return 1;

@@ -5,6 +5,6 @@
 
 #define HOOKS_OF_MAX 3
 
-/* In the order to be told; how many. A job whose node told of its end alone did start; one that
- * exceeded a limit was killed, and ended. */
+/* In the order in which they run; returns how many. A job of which the node reported only the end
+ * did start; a job that exceeded a limit was killed, and ended. */
 size_t hooks_of(const struct store_happening *h, enum config_hook ret[static HOOKS_OF_MAX]);

@@ -1,4 +1,4 @@
-/* hooks_run.c - see hooks_run.h. */
+/* hooks_run.c - one run of the site's program: its input, its limit of time, its end. */
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,7 +19,7 @@ struct hook_run {
 	bool has_timed_out;
 };
 
-/* The document lies in memory: nobody waits for the program to read it. */
+/* The document is in memory: the controller does not wait for the program to read it. */
 static int open_document(const char *text, int *ret, struct err *err)
 {
 	_cleanup_close_ int fd = memfd_create("reeve-hook", MFD_CLOEXEC);
@@ -40,7 +40,7 @@ static int open_document(const char *text, int *ret, struct err *err)
 	return 0;
 }
 
-/* Of the controller's it keeps standard error alone: no descriptor, no signal mask. */
+/* The program inherits standard error alone: no other descriptor, no signal mask. */
 static int set_up(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, int document)
 {
 	sigset_t none, all;

@@ -108,6 +108,8 @@ $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amo
 $O/tests/unit/test_price $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
 $O/tests/unit/test_price: $(sort $O/controller/pricing/price.o $O/controller/policy/placement/fit.o $(CONFIG) $(MODEL) $(WIRE))
 $O/tests/unit/test_sync_gpus: $O/controller/api/sync/sync_gpus.o $(MODEL) $(WIRE)
+$O/tests/unit/test_sync_request: LDLIBS += -ljansson -lsystemd
+$O/tests/unit/test_sync_request: $O/controller/api/sync/request.o $O/common/log.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson

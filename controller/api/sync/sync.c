@@ -1,8 +1,8 @@
-/* sync.c - POST /v1/node/sync: take what a node says, tell it what is wanted.
+/* sync.c - POST /v1/node/sync: store what a node reports, answer with the desired states.
  *
- * The answer is sent at once when there is something to say, else when something changes or the
- * wait is over. A wish that the node was just told and has not carried out yet (a resume that
- * waits for cores) is no news: it is repeated after TOLD_AGAIN, so that neither a lost answer
+ * The answer is sent at once when it has something new for the node, else when something changes
+ * or the wait is over. A desired state that was just sent and not carried out yet (a resume that
+ * waits for cores) is nothing new: it is sent again after RESEND_NS, so that neither a lost answer
  * nor a slow node makes either side spin.
  */
 #include <errno.h>
@@ -10,15 +10,15 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
+#include "common/wire/doc.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/parts.h"
-#include "controller/api/sync/sync_part.h"
 #include "controller/api/sync/sync_steps.h"
 #include "controller/api/sync/sync_wire.h"
+#include "controller/api/sync/desired.h"
 #include "controller/api/sync/sent.h"
 #include "controller/api/usage/share_update.h"
-#include "controller/ledger/jobs/credential.h"
 
 #define RESEND_NS S_NS
 
@@ -67,87 +67,6 @@ static int admit_node(struct call *c, const struct sync *in, const char **ret_cl
 
 /* --- the answer --- */
 
-struct wants {
-	const struct talk *t;
-	json_t *jobs; /* NULL: only look */
-	uint64_t digest;
-};
-
-static const struct sync_hold *find_hold(const struct sync *in, int64_t job, int32_t attempt)
-{
-	for (size_t i = 0; i < in->n_jobs; i++)
-		if (in->jobs[i].job == job && in->jobs[i].attempt == attempt)
-			return &in->jobs[i];
-	return NULL;
-}
-
-/* Does the node still have to do something? */
-static bool is_open(const struct store_desired *g, const struct sync_hold *h)
-{
-	if (!h)
-		return true;
-	switch (g->want) {
-	case DESIRED_CANCEL:
-		return h->state != JOB_ENDING && h->state != JOB_ENDED;
-	case DESIRED_SUSPEND:
-		return h->state == JOB_RUNNING || h->state == JOB_STARTING;
-	default:
-		return h->state == JOB_SUSPENDED;
-	}
-}
-
-static uint64_t mix(uint64_t digest, uint64_t value)
-{
-	return (digest ^ value) * 1099511628211ULL;
-}
-
-/* What the node does not have yet: the request, and what its user signed of it. */
-static int set_request(struct wants *w, const struct store_desired *g, json_t *j,
-		       struct err *err)
-{
-	_cleanup_free_ char *credential = NULL;
-	int r = store_credential(w->t->api->c.store, g->array.job ? g->array.job : g->job,
-				 &credential, err);
-
-	if (r < 0)
-		return r;
-	if (json_object_set_new(j, "request", sync_part_request(g)) < 0 ||
-	    (*credential && json_object_set_new(j, "credential", json_string(credential)) < 0))
-		return err_set(err, -ENOMEM, "out of memory");
-	return 0;
-}
-
-static json_t *encode_want(const struct store_desired *g)
-{
-	_cleanup_json_ json_t *j =
-		json_pack("{s:I,s:i,s:s}", "job", (json_int_t)g->job, "attempt",
-			  (int)g->attempt, "want", job_desired_name(g->want));
-
-	if (!j)
-		return NULL;
-	if (g->want == DESIRED_CANCEL && *g->reason)
-		json_object_set_new(j, "reason", json_string(g->reason));
-	return TAKE_PTR(j);
-}
-
-static int add_want(void *ctx, const struct store_desired *g, struct err *err)
-{
-	struct wants *w = ctx;
-	json_t *j;
-	const struct sync_hold *h = find_hold(w->t->in, g->job, g->attempt);
-
-	if (is_open(g, h)) {
-		w->digest = mix(w->digest, (uint64_t)g->job);
-		w->digest = mix(w->digest, (uint64_t)g->attempt * 8 + g->want * 2 + !h);
-	}
-	if (!w->jobs)
-		return 0;
-	j = encode_want(g);
-	if (!j || json_array_append_new(w->jobs, j) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	return h ? 0 : set_request(w, g, j, err);
-}
-
 static json_t *encode_acks(const struct sync_result *r)
 {
 	_cleanup_json_ json_t *a = json_array();
@@ -191,82 +110,77 @@ static json_t *encode_refusals(const struct sync_result *r)
 	return TAKE_PTR(a);
 }
 
-static int encode_answer(struct talk *t, json_t **ret, uint64_t *ret_digest, struct err *err)
+static int encode_answer(struct talk *t, const struct sync_desired *d, json_t **ret,
+			 struct err *err)
 {
-	_cleanup_json_ json_t *doc = wire_new();
-	_cleanup_json_ json_t *jobs = json_array(), *steps = json_array();
-	struct wants w = { t, jobs, 0 };
-	int r;
+	_cleanup_doc_ struct doc doc = doc_message();
 
-	if (!doc || !jobs || !steps)
-		return err_set(err, -ENOMEM, "out of memory");
-	r = store_desired(t->api->c.store, t->in->node, add_want, &w, err);
-	if (r >= 0)
-		r = sync_steps_tell(t->api->c.store, t->in, steps, &w.digest, err);
-	if (r < 0)
-		return r;
-	if (json_object_set_new(doc, "acks", encode_acks(&t->result)) < 0 ||
-	    json_object_set_new(doc, "output_acks", encode_output_acks(&t->result)) < 0 ||
-	    json_object_set_new(doc, "refused", encode_refusals(&t->result)) < 0 ||
-	    json_object_set_new(doc, "step_acks", sync_steps_acks(&t->result)) < 0 ||
-	    json_object_set(doc, "jobs", jobs) < 0 || json_object_set(doc, "steps", steps) < 0)
-		return err_set(err, -ENOMEM, "out of memory");
-	*ret = TAKE_PTR(doc);
-	*ret_digest = w.digest;
-	return 0;
+	doc_set(&doc, "acks", encode_acks(&t->result));
+	doc_set(&doc, "output_acks", encode_output_acks(&t->result));
+	doc_set(&doc, "refused", encode_refusals(&t->result));
+	doc_set(&doc, "step_acks", sync_steps_acks(&t->result));
+	doc_set(&doc, "jobs", json_incref(d->jobs));
+	doc_set(&doc, "steps", json_incref(d->steps));
+	return doc_finish(&doc, ret, err);
 }
 
-static void answer(struct talk *t)
+static void answer_failure(struct talk *t, const struct err *err)
 {
-	_cleanup_json_ json_t *doc = NULL;
-	struct sync_sent *told = sync_sent_find(&t->api->sent, t->in->node);
-	struct err err = { "" };
-	uint64_t digest = 0;
-	int r = encode_answer(t, &doc, &digest, &err);
+	log_line(LOG_ERR, "answer to node %s: %s", t->in->node, err->text);
+	t->api->counts.failures++;
+	exchange_answer(t->x, (struct exchange_answer){ .status = 500 });
+}
 
-	if (r < 0) {
-		log_line(LOG_ERR, "answer to node %s: %s", t->in->node, err.text);
-		t->api->counts.failures++;
-		exchange_answer(t->x, (struct exchange_answer){ .status = 500 });
+static void answer(struct talk *t, const struct sync_desired *d)
+{
+	struct sync_sent *sent = sync_sent_find(&t->api->sent, t->in->node);
+	_cleanup_json_ json_t *doc = NULL;
+	struct err err = { "" };
+
+	if (encode_answer(t, d, &doc, &err) < 0) {
+		answer_failure(t, &err);
 		return;
 	}
-	if (told) {
-		told->digest = digest;
-		told->at_ns = api_monotonic_ns();
+	if (sent) {
+		sent->digest = d->digest;
+		sent->at_ns = api_monotonic_ns();
 	}
 	call_answer(t->api, t->x, doc, t->credential);
 }
 
-/* Is there something that the node does not know? Else *ret_again: when to say it again. */
-static bool has_news(struct talk *t, int64_t *ret_again_ns)
+/* Is there something that the node does not know? Else *ret_again_ns: when to send it again;
+ * INT64_MAX: never. */
+static bool has_something_new(struct talk *t, const struct sync_desired *d,
+			      int64_t *ret_again_ns)
 {
-	const struct sync_sent *told = sync_sent_find(&t->api->sent, t->in->node);
-	struct wants w = { t, NULL, 0 };
-	struct err err;
+	const struct sync_sent *sent = sync_sent_find(&t->api->sent, t->in->node);
 
 	*ret_again_ns = INT64_MAX;
 	if (t->result.n_acks || t->result.n_output_acks || t->result.n_refusals ||
-	    t->result.n_step_acks)
+	    t->result.n_step_acks || !sent)
 		return true;
-	if (store_desired(t->api->c.store, t->in->node, add_want, &w, &err) < 0 || !told)
-		return true;
-	if (sync_steps_tell(t->api->c.store, t->in, NULL, &w.digest, &err) < 0)
-		return true;
-	if (w.digest == 0)
+	if (d->digest == 0)
 		return false;
-	*ret_again_ns = told->at_ns + RESEND_NS;
-	return w.digest != told->digest || api_monotonic_ns() >= *ret_again_ns;
+	*ret_again_ns = sent->at_ns + RESEND_NS;
+	return d->digest != sent->digest || api_monotonic_ns() >= *ret_again_ns;
 }
 
 static bool on_wake(void *ctx, enum long_poll_why why)
 {
 	struct talk *t = ctx;
+	_cleanup_(sync_desired_done) struct sync_desired d = { 0 };
+	struct err err = { "" };
 	int64_t again_ns;
 
-	/* Woken: something has changed, so whatever is open is worth saying. */
-	if (why == LONG_POLL_WOKEN && !has_news(t, &again_ns) && again_ns == INT64_MAX)
-		return false;
-	answer(t);
+	if (sync_desired_read(t->api, t->in, &d, &err) < 0) {
+		answer_failure(t, &err);
+	} else {
+		/* Woken: something has changed, so whatever is open is worth an answer. */
+		if (why == LONG_POLL_WOKEN && !has_something_new(t, &d, &again_ns) &&
+		    again_ns == INT64_MAX)
+			return false;
+		answer(t, &d);
+	}
 	talk_free(t);
 	return true;
 }
@@ -303,7 +217,7 @@ static int ingest(struct call *c, struct talk *t, struct err *err)
 	return 0;
 }
 
-static int tell_others(struct api *a, const struct talk *t, struct err *err)
+static int wake_others(struct api *a, const struct talk *t, struct err *err)
 {
 	int r = 0;
 
@@ -320,7 +234,7 @@ static int tell_others(struct api *a, const struct talk *t, struct err *err)
 	return r;
 }
 
-static int hold(struct talk *t, int64_t again_ns, struct err *err)
+static int wait(struct talk *t, int64_t again_ns, struct err *err)
 {
 	struct long_poll_waiter w = { .kind = LONG_POLL_NODE, .wake = on_wake, .ctx = t };
 
@@ -332,6 +246,7 @@ static int hold(struct talk *t, int64_t again_ns, struct err *err)
 int route_sync(struct call *c, struct err *err)
 {
 	static const int64_t no_wait = 0;
+	_cleanup_(sync_desired_done) struct sync_desired d = { 0 };
 	_cleanup_(talk_freep) struct talk *t = calloc(1, sizeof(*t));
 	int64_t wait_s, again_ns;
 	int r;
@@ -350,19 +265,20 @@ int route_sync(struct call *c, struct err *err)
 		r = ingest(c, t, err);
 	if (r < 0)
 		return r;
-	/* Whoever is held is to be heard of thrice within the time after which it is lost. */
+	/* A node that waits is heard at least three times before it would be lost. */
 	if (wait_s > c->api->c.config->node_lost_s / 3)
 		wait_s = c->api->c.config->node_lost_s / 3;
 	t->deadline_ns = api_monotonic_ns() + wait_s * S_NS;
-	/* The node speaks anew: whatever poll of it is still here is abandoned. */
+	/* A node has one exchange at a time: it has abandoned an earlier one that still waits. */
 	long_poll_replace(c->api->c.poll, LONG_POLL_NODE, t->in->node);
-	r = tell_others(c->api, t, err);
+	r = wake_others(c->api, t, err);
+	if (r >= 0)
+		r = sync_desired_read(c->api, t->in, &d, err);
 	if (r < 0)
 		return r;
-	if (has_news(t, &again_ns) || wait_s == 0 || hold(t, again_ns, err) < 0) {
-		answer(t);
-		return CALL_DEFERRED;
-	}
-	TAKE_PTR(t);
+	if (has_something_new(t, &d, &again_ns) || wait_s == 0 || wait(t, again_ns, err) < 0)
+		answer(t, &d);
+	else
+		TAKE_PTR(t);
 	return CALL_DEFERRED;
 }

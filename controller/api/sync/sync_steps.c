@@ -1,4 +1,4 @@
-/* sync_steps.c - see sync_steps.h: what is told. */
+/* sync_steps.c - which steps a node should run or end, from those open in the ledger and those it reports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "common/wire/wire.h"
 #include "controller/api/sync/sync_steps.h"
 
-/* What is to be run is told for so many bytes of it in an answer; the rest in the next ones. */
-#define TOLD_MAX (4 << 20)
+/* Commands of so many bytes go into one answer; the rest into the next ones. */
+#define COMMAND_BYTES_MAX (4 << 20)
 
 struct open_step {
 	struct sync_step key;
@@ -15,19 +15,19 @@ struct open_step {
 	bool is_cancelled;
 };
 
-struct telling {
+struct answer {
 	struct store *store;
 	const struct sync *in;
-	json_t *to; /* NULL: only look */
+	json_t *to;
 	uint64_t *digest;
 	struct open_step *open;
 	size_t n_open, size_open;
-	size_t n_bytes; /* of what is to be run, told so far */
+	size_t n_bytes; /* of what is to be run, so far */
 };
 
-static int keep(void *ctx, const struct store_step *t, struct err *err)
+static int keep_open(void *ctx, const struct store_step *t, struct err *err)
 {
-	struct telling *g = ctx;
+	struct answer *g = ctx;
 
 	if (g->n_open == g->size_open) {
 		size_t larger = g->size_open ? 2 * g->size_open : 16;
@@ -46,7 +46,7 @@ static int keep(void *ctx, const struct store_step *t, struct err *err)
 	return 0;
 }
 
-static void note(struct telling *g, const struct sync_step *t, uint64_t what)
+static void mix_digest(struct answer *g, const struct sync_step *t, uint64_t what)
 {
 	static const uint64_t prime = 1099511628211ULL;
 	uint64_t d = *g->digest;
@@ -62,21 +62,21 @@ static json_t *encode(const struct sync_step *t, const char *want)
 			 (int)t->attempt, "step", (json_int_t)t->step, "want", want);
 }
 
-static int add(struct telling *g, json_t *j, struct err *err)
+static int add(struct answer *g, json_t *j, struct err *err)
 {
 	if (!j || json_array_append_new(g->to, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
 
-static int tell_spec(struct telling *g, const struct open_step *o, const char *want,
-		     struct err *err)
+static int add_command(struct answer *g, const struct open_step *o, const char *want,
+		       struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
 	_cleanup_json_ json_t *j = NULL, *spec = NULL;
 	int r;
 
-	if (g->n_bytes > TOLD_MAX)
+	if (g->n_bytes > COMMAND_BYTES_MAX)
 		return 0;
 	r = store_steps_spec(g->store, o->key.job, o->key.step, &text, err);
 	if (r < 0)
@@ -89,26 +89,24 @@ static int tell_spec(struct telling *g, const struct open_step *o, const char *w
 	return add(g, TAKE_PTR(j), err);
 }
 
-static const struct sync_step *find(const struct sync *in, const struct sync_step *key)
+static const struct sync_step *find_step(const struct sync *in, const struct sync_step *key)
 {
 	if (!in->n_steps)
 		return NULL;
 	return bsearch(key, in->steps, in->n_steps, sizeof(*key), sync_step_compare);
 }
 
-/* One that runs and is not listed is not told again: it would be started twice. */
-static int tell_one(struct telling *g, const struct open_step *o, struct err *err)
+/* A step that runs and that the node does not list is not sent again: it would start twice. */
+static int add_step(struct answer *g, const struct open_step *o, struct err *err)
 {
 	const char *want = o->is_cancelled ? "cancel" : "run";
-	bool is_shown = find(g->in, &o->key);
+	bool is_shown = find_step(g->in, &o->key);
 
 	if (!is_shown && o->state != STORE_STEP_WANTED)
 		return 0;
 	if (!is_shown || o->is_cancelled)
-		note(g, &o->key, 2 * is_shown + o->is_cancelled);
-	if (!g->to)
-		return 0;
-	return is_shown ? add(g, encode(&o->key, want), err) : tell_spec(g, o, want, err);
+		mix_digest(g, &o->key, 2 * is_shown + o->is_cancelled);
+	return is_shown ? add(g, encode(&o->key, want), err) : add_command(g, o, want, err);
 }
 
 static int compare_open(const void *a, const void *b)
@@ -118,8 +116,9 @@ static int compare_open(const void *a, const void *b)
 	return sync_step_compare(&x->key, &y->key);
 }
 
-/* What runs there and nobody wants: it was given up, or the ledger is older than it. */
-static int tell_strangers(struct telling *g, struct err *err)
+/* Steps that the node has and the ledger has not: cancelled meanwhile, or the ledger is an older
+ * copy. */
+static int cancel_unknown(struct answer *g, struct err *err)
 {
 	int r = 0;
 
@@ -131,9 +130,8 @@ static int tell_strangers(struct telling *g, struct err *err)
 		if (key.key.has_ended ||
 		    (g->n_open && bsearch(&key, g->open, g->n_open, sizeof(key), compare_open)))
 			continue;
-		note(g, &key.key, 4);
-		if (g->to)
-			r = add(g, encode(&key.key, "cancel"), err);
+		mix_digest(g, &key.key, 4);
+		r = add(g, encode(&key.key, "cancel"), err);
 	}
 	return r;
 }
@@ -141,13 +139,13 @@ static int tell_strangers(struct telling *g, struct err *err)
 int sync_steps_tell(struct store *s, const struct sync *in, json_t *to, uint64_t *digest,
 		    struct err *err)
 {
-	struct telling g = { .store = s, .in = in, .to = to, .digest = digest };
-	int r = store_steps_open(s, in->node, keep, &g, err);
+	struct answer g = { .store = s, .in = in, .to = to, .digest = digest };
+	int r = store_steps_open(s, in->node, keep_open, &g, err);
 
 	for (size_t i = 0; i < g.n_open && r >= 0; i++)
-		r = tell_one(&g, &g.open[i], err);
+		r = add_step(&g, &g.open[i], err);
 	if (r >= 0)
-		r = tell_strangers(&g, err);
+		r = cancel_unknown(&g, err);
 	free(g.open);
 	return r;
 }

@@ -1,5 +1,5 @@
-/* sync_steps - steps in the exchange with a node (docs/protocol.md, Steps): what it says of
- * them, and what it is told.
+/* sync_steps - steps in the exchange with a node (docs/protocol.md, Steps): those that it
+ * reports, and those that it should run or end.
  */
 #pragma once
 #include <jansson.h>
@@ -9,11 +9,11 @@ struct err;
 
 #define SYNC_STEPS_MAX 100000
 
-/* Into s->steps; pure but for memory. Nothing told: none. -EINVAL names the key; -ENOMEM. */
+/* Into s->steps; pure but for memory. Absent: none. -EINVAL names the key; -ENOMEM. */
 int sync_steps_decode(const json_t *doc, struct sync *s, struct err *err);
 
-/* What is wanted of the steps of the node that said `in`: into `to` (an array; NULL: only
- * look). What the node still has to do is mixed into *digest. */
+/* Appends to `to` the steps that the node which sent `in` should run or end. What it has not
+ * carried out yet is mixed into *digest. */
 int sync_steps_tell(struct store *s, const struct sync *in, json_t *to, uint64_t *digest,
 		    struct err *err);
 /* NULL: no memory. */

@@ -1,0 +1,15 @@
+/* desired - what a node should have and do: the desired states of its jobs and steps. */
+#pragma once
+#include <jansson.h>
+#include <stdint.h>
+#include "controller/api/context.h"
+
+struct sync_desired {
+	json_t *jobs, *steps; /* arrays of the answer */
+	uint64_t digest;      /* of what the node has not carried out yet; 0: nothing */
+};
+
+/* Read from the ledger, for the node that sent `in`. */
+int sync_desired_read(struct api *a, const struct sync *in, struct sync_desired *ret,
+		      struct err *err);
+void sync_desired_done(struct sync_desired *d);
