@@ -1,4 +1,4 @@
-/* cli.c - see cli.h. */
+/* cli.c - begins a verb, asks the controller, and maps errors to exit codes; see cli.h. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -122,7 +122,7 @@ int cli_result(int result)
 }
 
 /* Times are shown in the site's zone, which answers name. Where this machine does not know it,
- * in UTC: what is printed says so. */
+ * in UTC: printed times name their zone. */
 static void take_zone(const json_t *answer)
 {
 	const char *zone = cli_text(answer, "time_zone");

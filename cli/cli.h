@@ -1,4 +1,4 @@
-/* cli - what every verb of `reeve` has in hand: how to print, and how to ask the controller. */
+/* cli - what every verb of `reeve` uses: printing, and requests to the controller. */
 #pragma once
 #include <jansson.h>
 #include "cli/client/config.h"
@@ -33,7 +33,7 @@ struct cli {
 /* Read the common options and the configuration; first thing of a verb that asks the
  * controller. */
 int cli_begin(struct cli *c, const struct verb_call *call, struct err *err);
-/* The common options only: for a verb that asks nobody. */
+/* The common options only: for a verb that needs no controller. */
 int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err);
 /* A further connection, attached to c->event. */
 int cli_connect(const struct cli *c, struct http **ret, struct err *err);

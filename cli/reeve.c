@@ -16,13 +16,13 @@ static const struct verb_option common[] = {
 	  "table json csv parsable parsable2 raw" },
 	{ "columns", 'o', "LIST",
 	  "columns to print, by the names that --csv shows; help: list them", NULL },
-	{ "noheader", 'n', NULL, "leave the header line out", NULL },
+	{ "noheader", 'n', NULL, "print no header line", NULL },
 	{ "color", 0, "auto|always|never", "default: auto, on a terminal only",
 	  "auto always never" },
 	{ "config", 0, "FILE", "read this file instead of /etc/reeve/reeve.conf and the user's",
 	  NULL },
 	{ "controller", 0, "URL", "address of the controller: http://HOST:8640", NULL },
-	{ "help", 'h', NULL, "show this and leave", NULL },
+	{ "help", 'h', NULL, "show this help", NULL },
 	{ 0 },
 };
 
@@ -44,12 +44,12 @@ static const struct verb *const verbs[] = {
 
 static const struct verb_tool tool = {
 	.name = "reeve",
-	.help = "Hand in jobs, watch them, and see what they used and cost",
+	.help = "Submit jobs, watch them, and see what they used and cost",
 	.details =
 		"Controller, cluster and account come from [Client] of "
 		"/etc/reeve/reeve.conf,\n"
 		"then ~/.config/reeve.conf, then the variable REEVE_CONTROLLER, then options.\n"
-		"'reeve --version' says which Reeve this is.",
+		"'reeve --version' prints the version.",
 	.footer = "Exit status: 0 done; 1 refused or failed; 2 wrong usage; 3 controller\n"
 		  "unreachable; 4 not found, or not yours; 5 not permitted. 'reeve run' exits\n"
 		  "with the job's own status, 'reeve exec' with the command's.",

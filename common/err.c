@@ -1,4 +1,4 @@
-/* err.c - see err.h. */
+/* err.c - fills struct err; see err.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* err.h - what failed, in words, for whoever will log or reply. No allocation. */
+/* err.h - what failed, in words, for the caller that logs or replies. No allocation. */
 #pragma once
 
 struct err {

@@ -1,4 +1,4 @@
-/* log.c - see log.h. */
+/* log.c - writes log lines to the journal or to stderr; see log.h. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <time.h>

@@ -1,4 +1,4 @@
-/* log.h - one line a happening, to the journal with structured fields, or to
+/* log.h - one line for each event, to the journal with structured fields, or to
  * stderr with <N> priority prefixes where no journal listens.
  *
  * sd_journal_send() succeeds and drops the line where journald is absent, so

@@ -1,4 +1,4 @@
-/* nearest.c - see nearest.h. */
+/* nearest.c - finds the known word with the smallest edit distance; see nearest.h. */
 #include <ctype.h>
 #include <stdint.h>
 #include <string.h>

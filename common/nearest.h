@@ -1,4 +1,4 @@
-/* nearest - which known word did the user probably mean?
+/* nearest - finds the known word that a user probably meant.
  *
  * Pure. Offer every known word, then ask: used for unknown configuration keys, verbs and
  * options, so that each of those messages can name the remedy.

@@ -1,4 +1,4 @@
-/* private.c - see private.h. */
+/* private.c - creates and checks files and directories that only their daemon may read. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>

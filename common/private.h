@@ -1,5 +1,5 @@
-/* private - files that hold other people's scripts, environments and accounts belong to their
- * daemon alone.
+/* private - keeps files with users' scripts, environments and accounts readable by their daemon
+ * alone.
  *
  * Both daemons create files under umask 077. These functions mend what an earlier version, a
  * restore from a backup or an administrator's copy left readable.

@@ -1,4 +1,4 @@
-/* utf8 - text of others as valid, printable UTF-8.
+/* utf8 - makes untrusted text valid, printable UTF-8.
  *
  * Jobs name their processes, files and directories with any bytes, and a fixed buffer cuts a
  * text in the middle of a character. JSON, D-Bus and PostgreSQL refuse such text, so it is

@@ -1,4 +1,4 @@
-/* version.h - the one place that says which Reeve this is. */
+/* version.h - the version. */
 #pragma once
 
 #define REEVE_VERSION "0.1.0"

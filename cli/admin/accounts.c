@@ -22,7 +22,7 @@ static int change(struct accounts_source *s, const struct verb_call *call,
 	return r < 0 ? r
 		     : accounts_change_make(s,
 					    &(struct accounts_change_call){
-						    .wish = &w, .why_dry = "(--dry-run)" },
+						    .order = &w, .why_dry = "(--dry-run)" },
 					    err);
 }
 
@@ -55,7 +55,7 @@ static void tell_fault(void *ctx, const struct conf_fault *fault)
 	fputc('\n', teller->c->format.to);
 }
 
-/* Every fault at once. *ret NULL: there were some; they are told. */
+/* Prints every fault at once; *ret is NULL when there is one. */
 static int read_file(struct cli *c, const char *path, struct accounts **ret, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
@@ -152,8 +152,8 @@ static int pick_rows(const struct accounts *a, const char *account, struct accou
 	int r;
 
 	if (account && accounts_find(a, account) < 0)
-		return err_set(err, -ENOENT,
-			       "there is no account '%.64s', or it is none of yours", account);
+		return err_set(err, -ENOENT, "no account '%.64s', or none that you may see",
+			       account);
 	r = accounts_rows_of(a, &all, err);
 	for (size_t i = 0; i < all.n && r == 0; i++)
 		if (!account || is_of(&all.rows[i], account))
@@ -301,14 +301,14 @@ static int drop(const struct verb_call *call, void *ctx, struct err *err)
 /* ---- verbs ---- */
 
 static const struct verb_option change_options[] = {
-	{ "dry-run", 0, NULL, "say what would change, and change nothing", NULL },
-	{ "revision", 0, "N", "only if the accounts still have this revision", NULL },
+	{ "dry-run", 0, NULL, "show what would change, and change nothing", NULL },
+	{ "revision", 0, "N", "only if this is still the revision of the accounts", NULL },
 	ACCOUNTS_LEDGER_OPTION,
 	{ 0 },
 };
 static const struct verb_option show_options[] = { ACCOUNTS_LEDGER_OPTION, { 0 } };
 static const struct verb_option log_options[] = {
-	{ "limit", 0, "N", "this many changes; default: 100", NULL },
+	{ "limit", 0, "N", "at most N changes; default: 100", NULL },
 	ACCOUNTS_LEDGER_OPTION,
 	{ 0 },
 };
@@ -320,11 +320,11 @@ static const struct verb_option log_options[] = {
 static const struct verb verbs_table[] = {
 	{ .name = "apply",
 	  .args = "FILE",
-	  .help = "Make the accounts what a file says, by what differs",
+	  .help = "Change the accounts to what a file declares",
 	  .details =
-		  "What the file does not say is removed. All of it or nothing; the log has\n"
-		  "every change with author and time. Jobs of an account that goes run on\n"
-		  "to their end, and its history stays.",
+		  "Only differences are applied, all or none; what the file does not declare is\n"
+		  "removed. The log has every change with author and time. Jobs of a removed\n"
+		  "account run to their end, and its history stays.",
 	  .examples = "reeve admin accounts apply --dry-run accounts.conf\n"
 		      "reeve admin accounts apply --revision 7 accounts.conf",
 	  .options = change_options,
@@ -333,7 +333,7 @@ static const struct verb verbs_table[] = {
 	  .run = apply },
 	{ .name = "check",
 	  .args = "FILE",
-	  .help = "Find every fault of an accounts file, by file and line",
+	  .help = "Check an accounts file, and list every fault by line",
 	  .examples = "reeve admin accounts check accounts.conf",
 	  .min_args = 1,
 	  .max_args = 1,
@@ -341,8 +341,9 @@ static const struct verb verbs_table[] = {
 	{ .name = "show",
 	  .args = "[ACCOUNT]",
 	  .help = "Print the accounts as a file that can be applied again",
-	  .details = "People who are no operators see what they are in, and coordinators what\n"
-		     "stands below.",
+	  .details =
+		  "Operators see all accounts, users those that they belong to, coordinators\n"
+		  "those below theirs.",
 	  .examples = "reeve admin accounts show > accounts.conf\n"
 		      "reeve admin accounts show physics --json",
 	  .options = show_options,
@@ -350,9 +351,9 @@ static const struct verb verbs_table[] = {
 	  .run = show_accounts },
 	{ .name = "set",
 	  .args = "WHAT KEY=VALUE...",
-	  .help = "Change single keys",
+	  .help = "Change single keys of an account, user, queue or allocation",
 	  .details = TARGETS
-	  "KEY= takes a key away; lists (Users, Coordinators, Clusters) have += and -=\n"
+	  "KEY= removes a key; lists (Users, Coordinators, Clusters) have += and -=\n"
 	  "too.",
 	  .examples = "reeve admin accounts set physics Shares=30\n"
 		      "reeve admin accounts set physics Users+=dora,eve=5\n"
@@ -364,7 +365,7 @@ static const struct verb verbs_table[] = {
 	  .run = set_value },
 	{ .name = "add",
 	  .args = "WHAT [KEY=VALUE...]",
-	  .help = "Add an account, a user in one, an allocation",
+	  .help = "Add an account, a user to an account, or an allocation",
 	  .details = TARGETS,
 	  .examples = "reeve admin accounts add optics Parent=physics Shares=20\n"
 		      "reeve admin accounts add optics/alice\n"
@@ -376,9 +377,9 @@ static const struct verb verbs_table[] = {
 	  .run = add_value },
 	{ .name = "remove",
 	  .args = "WHAT",
-	  .help = "Remove an account, a user from one, an allocation",
+	  .help = "Remove an account, a user from an account, or an allocation",
 	  .details = TARGETS
-	  "With an account go its allocations and its users' limits; its jobs run on.",
+	  "With an account its allocations and limits of users are removed; its jobs run.",
 	  .examples = "reeve admin accounts remove optics/alice\n"
 		      "reeve admin accounts remove --dry-run optics",
 	  .options = change_options,
@@ -387,7 +388,7 @@ static const struct verb verbs_table[] = {
 	  .run = drop },
 	{ .name = "log",
 	  .args = "",
-	  .help = "List what was changed, when and by whom, the newest first",
+	  .help = "List the changes with time and author, newest first",
 	  .examples = "reeve admin accounts log --limit 20",
 	  .options = log_options,
 	  .run = show_log },
@@ -410,7 +411,7 @@ static int accounts(const struct verb_call *call, void *ctx, struct err *err)
 {
 	const struct verb_tool sub = {
 		.name = "reeve admin accounts",
-		.help = "Who there is, what they were promised, and what they may hold",
+		.help = "Show and change accounts, users, shares, limits and allocations",
 		.verbs = verbs,
 	};
 
@@ -420,7 +421,7 @@ static int accounts(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb admin_verb_accounts = {
 	.name = "accounts",
 	.args = "COMMAND ...",
-	.help = "Show and change who there is, and what they were promised",
+	.help = "Show and change accounts, users, shares, limits and allocations",
 	.details = "'reeve admin accounts help' lists the commands: apply, check, show, set, "
 		   "add,\n"
 		   "remove, log, import, export.",

@@ -1,4 +1,4 @@
-/* accounts_change.c - see accounts_change.h. */
+/* accounts_change.c - applies a change of accounts and prints its differences. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -67,8 +67,8 @@ static void say_more(const struct cli *c, const json_t *doc)
 		fputs("account ", to);
 		cli_put(to, cli_text(j, "account"));
 		fprintf(to,
-			" goes with %" PRId64 " running and %" PRId64
-			" queued jobs: they go on to their end and are charged\n",
+			" is removed while it has %" PRId64 " running and %" PRId64
+			" queued jobs: they run to their end and are charged\n",
 			cli_int(j, "running", 0), cli_int(j, "queued", 0));
 	}
 }
@@ -82,12 +82,12 @@ static void say_outcome(const struct cli *c, const json_t *doc,
 	FILE *to = c->format.to;
 
 	if (is_applied && n == 0)
-		fprintf(to, "no changes; kept in the ledger now, as revision %" PRId64 "\n",
+		fprintf(to, "no changes; stored in the ledger as revision %" PRId64 "\n",
 			revision);
 	else if (is_applied)
 		fprintf(to, "%zu change%s made; revision %" PRId64 "\n", n, n == 1 ? "" : "s",
 			revision);
-	else if (n && how->wish->is_dry_run)
+	else if (n && how->order->is_dry_run)
 		fprintf(to, "%zu change%s; nothing was changed %s\n", n, n == 1 ? "" : "s",
 			how->why_dry);
 	else
@@ -127,7 +127,7 @@ void accounts_change_notes(const struct cli *c, const json_t *notes)
 
 	json_array_foreach(notes, i, note)
 	{
-		fputs("not taken over as it stands: ", to);
+		fputs("not imported: ", to);
 		cli_put(to, cli_text(note, "what"));
 		fprintf(to, ", %" PRId64 " time%s, first in line %" PRId64 ": ",
 			cli_int(note, "n", 0), cli_int(note, "n", 0) == 1 ? "" : "s",
@@ -167,7 +167,7 @@ int accounts_change_make(struct accounts_source *s, const struct accounts_change
 			 struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;
-	int r = accounts_source_change(s, how->wish, &doc, err);
+	int r = accounts_source_change(s, how->order, &doc, err);
 
 	if (r == 0 && how->notes && json_object_set(doc, "not_taken", how->notes) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");

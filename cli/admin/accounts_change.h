@@ -4,7 +4,7 @@
 #include "cli/admin/accounts_source.h"
 
 struct accounts_change_call {
-	const struct accounts_source_order *wish;
+	const struct accounts_source_order *order;
 	const char *why_dry; /* "(--dry-run)": said behind a change that was not made */
 	json_t *notes;	     /* of an import, {what, why, n, line}; NULL: none */
 	json_t *warnings;    /* texts beside those of the source; NULL: none */

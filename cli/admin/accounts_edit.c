@@ -1,4 +1,4 @@
-/* accounts_edit.c - see accounts_edit.h. */
+/* accounts_edit.c - turns typed changes (set, add, remove) into the accounts after them. */
 #include <errno.h>
 #include <string.h>
 #include "cli/admin/accounts_edit.h"

@@ -1,4 +1,4 @@
-/* accounts_import.c - see accounts_import.h. */
+/* accounts_import.c - reads a Slurm dump or a table as accounts, and writes a Slurm dump. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -266,10 +266,9 @@ static int import(const struct verb_call *call, void *ctx, struct err *err)
 			       "--file writes accounts.conf and changes nothing: leave --apply "
 			       "and --ledger out");
 	if (verb_value(call, "profile") && !is_file && !verb_value(call, "ledger"))
-		return err_set(
-			err, -EINVAL,
-			"--profile goes with --ledger or --file: a controller goes by its "
-			"own configuration");
+		return err_set(err, -EINVAL,
+			       "--profile goes with --ledger or --file: a controller uses its "
+			       "own configuration");
 	if (is_file)
 		r = cli_begin_offline(c, call, err);
 	if (r == 0)
@@ -305,11 +304,11 @@ static int export(const struct verb_call *call, void *ctx, struct err *err)
 /* ---- verbs ---- */
 
 static const struct verb_option import_options[] = {
-	{ "apply", 0, NULL, "make the change; without it only say what would change", NULL },
+	{ "apply", 0, NULL, "make the change; without it only show what would change", NULL },
 	{ "file", 'f', "FILE", "write it as a new accounts.conf instead", NULL },
 	{ "profile", 0, "NAME",
-	  "with --ledger or --file: say which QOS this configuration lacks", NULL },
-	{ "revision", 0, "N", "only if the accounts still have this revision", NULL },
+	  "with --ledger or --file: list the QOS that this configuration lacks", NULL },
+	{ "revision", 0, "N", "only if this is still the revision of the accounts", NULL },
 	ACCOUNTS_LEDGER_OPTION,
 	{ 0 },
 };
@@ -317,16 +316,14 @@ static const struct verb_option import_options[] = {
 const struct verb admin_verb_accounts_import = {
 	.name = "import",
 	.args = "sacctmgr|csv FILE",
-	.help = "Take accounts over from Slurm or from a table",
+	.help = "Import accounts from Slurm or from a table",
 	.details =
-		"sacctmgr: what 'sacctmgr dump CLUSTER FILE' writes. csv: a header, then a "
-		"line "
-		"an\naccount or a user in one; columns account, parent, description, shares, "
-		"user,\nuser_shares, coordinator, default_account, running_cores, "
-		"running_gpus,\nrunning_memory, running_jobs, queued_jobs. Without --apply "
-		"nothing is changed.\nAccounts that the file lacks go; allocations and limits "
-		"of "
-		"queues stay. What\nReeve has no place for is listed with counts.",
+		"sacctmgr: what 'sacctmgr dump CLUSTER FILE' writes. csv: a header, then a line\n"
+		"for each account or user of an account; columns account, parent, description,\n"
+		"shares, user, user_shares, coordinator, default_account, running_cores,\n"
+		"running_gpus, running_memory, running_jobs, queued_jobs. Without --apply\n"
+		"nothing is changed. Accounts that the file lacks are removed; allocations and\n"
+		"limits of queues stay. What Reeve cannot represent is listed with counts.",
 	.examples = "reeve admin accounts import sacctmgr dump.cfg\n"
 		    "reeve admin accounts import sacctmgr --apply dump.cfg\n"
 		    "reeve admin accounts import csv --file accounts.conf groups.csv",

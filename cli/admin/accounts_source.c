@@ -1,4 +1,4 @@
-/* accounts_source.c - see accounts_source.h. */
+/* accounts_source.c - reads and changes accounts, by the controller or in a ledger file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>

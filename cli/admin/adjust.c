@@ -30,7 +30,7 @@ static int add_row(void *ctx, const struct store_adjustment *a, struct err *err)
 	char day[CALENDAR_DAY_MAX];
 	struct table *t = ctx;
 
-	(void)err; /* memory that runs out is told by table_print() */
+	(void)err; /* table_print() reports memory that ran out */
 	table_row(t);
 	table_int(t, "id", a->id);
 	table_int(t, "at_ns", a->at_ns);
@@ -121,9 +121,10 @@ static int read_entry(const struct verb_call *call, struct store_adjustment *ret
 					  .account = verb_value(call, "account"),
 					  .user = verb_value(call, "user") };
 	if (!charge)
-		return err_set(err, -EINVAL, "say how much: --charge -12.5 refunds 12.5");
+		return err_set(err, -EINVAL,
+			       "no amount; give --charge HOURS (-12.5 refunds 12.5)");
 	if (!ret->reason || !*ret->reason)
-		return err_set(err, -EINVAL, "say why: --reason \"...\"");
+		return err_set(err, -EINVAL, "no reason; give --reason \"...\"");
 	r = parse_charge(charge, &ret->charge_ms, err);
 	if (r >= 0)
 		r = parse_pool(verb_value(call, "pool"), &ret->pool, err);
@@ -260,7 +261,7 @@ static int list(const struct verb_call *call, void *ctx, struct err *err)
 		{ "cluster", 0, "NAME", "the cluster", NULL },                                 \
 		{ "job", 0, "N", "the job", NULL },                                            \
 	{                                                                                      \
-		"ledger", 0, "FILE", "this ledger; no controller is asked", NULL               \
+		"ledger", 0, "FILE", "use this ledger instead of asking the controller", NULL  \
 	}
 
 static const struct verb_option adjust_options[] = {
@@ -269,9 +270,9 @@ static const struct verb_option adjust_options[] = {
 	  "-12.5 refunds, 12.5 charges again: in equivalent hours (SU, "
 	  "core-hours)",
 	  NULL },
-	{ "reason", 0, "TEXT", "why; needed", NULL },
-	{ "pool", 0, "cpu|gpu", "whose equivalents; default: cpu, or the job's", "cpu gpu" },
-	{ "day", 0, "DATE", "in the sums of which day; default: today", NULL },
+	{ "reason", 0, "TEXT", "the reason; required", NULL },
+	{ "pool", 0, "cpu|gpu", "the pool; default: that of the job, or cpu", "cpu gpu" },
+	{ "day", 0, "DATE", "count it on this day; default: today", NULL },
 	{ 0 },
 };
 static const struct verb_option list_options[] = { WHOSE, { 0 } };
@@ -279,12 +280,12 @@ static const struct verb_option list_options[] = { WHOSE, { 0 } };
 const struct verb admin_verb_adjust = {
 	.name = "adjust",
 	.args = "",
-	.help = "Refund what was charged, or charge it again",
+	.help = "Refund or recharge hours by hand",
 	.details =
-		"Makes an entry with author and reason; what was charged stays as it is, and\n"
-		"usage shows both. Of a job no more can be refunded than it was charged.\n"
-		"With --job, account, user and pool are the job's; an imported job needs\n"
-		"--cluster. Operators only.",
+		"Adds an entry with author and reason; what was charged is not changed, and\n"
+		"usage shows both. A job cannot be refunded more than it was charged. With\n"
+		"--job, account, user and pool are the job's; an imported job needs --cluster.\n"
+		"Operators only.",
 	.examples = "reeve admin adjust --job 12 --charge -12.5 --reason 'node n7 was broken'\n"
 		    "reeve admin adjust -A physics -u alice --cluster main --charge 100 \\\n"
 		    "    --day 2026-10-31 --reason 'wrong bundle in October'",

@@ -11,7 +11,7 @@ static int admin(const struct verb_call *call, void *ctx, struct err *err)
 {
 	const struct verb_tool sub = {
 		.name = "reeve admin",
-		.help = "What an operator does to configuration, ledger and accounts",
+		.help = "Check and change configuration, ledger and accounts",
 		.verbs = verbs,
 	};
 
@@ -21,9 +21,9 @@ static int admin(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_admin = {
 	.name = "admin",
 	.args = "COMMAND ...",
-	.help = "Check configuration and keep the accounts",
-	.details = "'reeve admin help' lists the commands, and 'reeve admin help COMMAND' says "
-		   "more.",
+	.help = "Check configuration and manage accounts and ledgers",
+	.details =
+		"'reeve admin help' lists the commands, 'reeve admin help COMMAND' shows one.",
 	.examples = "reeve admin help\n"
 		    "reeve admin check-config /etc/reeve/controller.conf",
 	.min_args = 1,

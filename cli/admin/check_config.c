@@ -117,26 +117,25 @@ static int check_config(const struct verb_call *call, void *ctx, struct err *err
 			"may end jobs\n",
 			(long long)config->node_lost_s);
 	if (config && config->n_accounts)
-		fputs("its [Account] sections count until accounts are applied to the ledger "
-		      "('reeve admin accounts apply'), and then no longer\n",
+		fputs("its [Account] sections count until 'reeve admin accounts apply' stores "
+		      "accounts in the ledger\n",
 		      c->format.to);
 	return 0;
 }
 
 static const struct verb_option options[] = {
 	{ "examples", 0, "NAME",
-	  "compute the figures that a site has published (of a profile that ships, or a file) "
-	  "under FILE, by default under that profile, and say which do not hold",
+	  "recompute the figures that a site has published (of a shipped profile, or a "
+	  "file) under FILE or that profile, and list those that differ",
 	  NULL },
-	{ "keys", 0, NULL, "list all keys there are, with an example and what each means",
-	  NULL },
+	{ "keys", 0, NULL, "list all keys with an example and their meaning", NULL },
 	{ 0 },
 };
 
 const struct verb admin_verb_check_config = {
 	.name = "check-config",
 	.args = "[FILE|PROFILE]",
-	.help = "Find every fault of a configuration file, by file and line",
+	.help = "Check a configuration file, and list every fault by line",
 	.details =
 		"The file is read as the controller would read it, with its profile and its\n"
 		".d directory. Default: " DEFAULT_FILE ". The exit status is\n"

@@ -1,4 +1,4 @@
-/* dispatch.c - see admin.h. */
+/* dispatch.c - finds and runs the command behind a verb that is a table itself; see admin.h. */
 #include <errno.h>
 #include "cli/admin/admin.h"
 #include "common/err.h"

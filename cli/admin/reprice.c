@@ -64,7 +64,7 @@ static int reprice(const struct verb_call *call, void *ctx, struct err *err)
 	int r = cli_begin_offline(c, call, err);
 
 	if (r >= 0 && !profile)
-		r = err_set(err, -EINVAL, "say by which tariff: --profile NAME");
+		r = err_set(err, -EINVAL, "no tariff; give --profile NAME");
 	if (r >= 0)
 		r = profile_find(profile, &path, err);
 	if (r >= 0)
@@ -82,11 +82,10 @@ const struct verb admin_verb_reprice = {
 	.name = "reprice",
 	.args = "",
 	.help = "Charge the imported jobs of a ledger by another profile",
-	.details = "Each imported job is priced again, by what its history told of cores, "
-		   "memory,\n"
-		   "GPUs, partition and nodes, and all sums are rebuilt, in one transaction. "
-		   "Jobs\n"
-		   "that ran under Reeve keep the terms they were submitted under.",
+	.details =
+		"Each imported job is priced again by the cores, memory, GPUs, partition and\n"
+		"nodes of its history, and all sums are rebuilt, in one transaction. Jobs that\n"
+		"ran under Reeve keep the price of their submission.",
 	.examples = "reeve admin reprice --ledger history.db --profile nci",
 	.options = options,
 	.run = reprice,

@@ -15,7 +15,7 @@ static const struct verb_option options[] = {
 };
 static const struct verb_option rebuild_options[] = {
 	{ "ledger", 0, "FILE", "the ledger; no controller may be using it", NULL },
-	{ "time-zone", 0, "ZONE", "cut its days at this zone's midnights from now on", NULL },
+	{ "time-zone", 0, "ZONE", "count its days by this time zone from now on", NULL },
 	{ 0 },
 };
 
@@ -157,10 +157,9 @@ static int rebuild(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb admin_verb_verify = {
 	.name = "verify",
 	.args = "",
-	.help = "Recompute the sums of a ledger from its jobs, and compare",
-	.details =
-		"Names every figure that differs; exit status 1 when one does. Changes\n"
-		"nothing. On a ledger in use it holds up reports while it runs: take a copy.",
+	.help = "Recompute the sums of a ledger from its jobs and compare them",
+	.details = "Lists every figure that differs; exit status 1 when one does. Changes\n"
+		   "nothing. On a ledger in use it delays reports while it runs: take a copy.",
 	.examples = "reeve admin verify --ledger /var/backups/ledger.db",
 	.options = options,
 	.run = verify,
@@ -169,13 +168,12 @@ const struct verb admin_verb_verify = {
 const struct verb admin_verb_rebuild = {
 	.name = "rebuild",
 	.args = "",
-	.help = "Make the sums of a ledger anew from its jobs",
+	.help = "Rebuild the sums of a ledger from its jobs",
 	.details =
-		"After 'verify' named differences, or to have the days of another time zone.\n"
-		"The latter is for ledgers of imported jobs: what nodes reported of jobs that\n"
-		"ran here was cut into days as it came. Jobs and adjustments stay as they "
-		"are;\n"
-		"differences within a job are named, and the exit status is 1.",
+		"Use it after 'verify' listed differences, or to count days by another time\n"
+		"zone. The latter is for ledgers of imported jobs: reports of jobs that ran\n"
+		"here were split into days when they arrived. Jobs and adjustments are not\n"
+		"changed; differences within a job are listed, and the exit status is 1.",
 	.examples = "reeve admin rebuild --ledger copy.db\n"
 		    "reeve admin rebuild --ledger history.db --time-zone America/Toronto",
 	.options = rebuild_options,

@@ -1,4 +1,4 @@
-/* config.c - see config.h. */
+/* config.c - reads reeve.conf and the environment; see config.h. */
 #include <errno.h>
 #include <string.h>
 #include "cli/client/config.h"

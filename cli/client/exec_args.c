@@ -1,4 +1,4 @@
-/* exec_args.c - see exec_args.h. */
+/* exec_args.c - parses the words of `reeve exec`, as typed or as rsh's; see exec_args.h. */
 #include <errno.h>
 #include <pwd.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* exec_args - what `reeve exec` was asked to start where, of the words that were typed. */
+/* exec_args - the command, nodes and environment that `reeve exec` was given. */
 #pragma once
 #include "cli/cli.h"
 

@@ -1,4 +1,4 @@
-/* exec_output.c - see exec_output.h. */
+/* exec_output.c - writes the output of the steps of one `reeve exec`; see exec_output.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* follow.c - see follow.h. */
+/* follow.c - repeats long polls until the end, also while the controller is away. */
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-event.h>

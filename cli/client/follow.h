@@ -1,5 +1,5 @@
-/* follow - asks the controller for what has come since, by long polls, until it says that this
- * was all. While the controller is away it keeps asking: what is followed runs on.
+/* follow - requests new output by long polls until the controller reports the end. While the
+ * controller is away it retries: the job runs meanwhile.
  */
 #pragma once
 #include "cli/cli.h"

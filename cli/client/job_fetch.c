@@ -1,4 +1,4 @@
-/* job_fetch.c - see job_fetch.h. */
+/* job_fetch.c - requests one job by its typed number; see job_fetch.h. */
 #include <errno.h>
 #include "cli/client/job_fetch.h"
 #include "common/err.h"

@@ -1,4 +1,4 @@
-/* name_filter.c - see name_filter.h. */
+/* name_filter.c - parses a list of names and remembers which were found; see name_filter.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* name_filter - the names of a list option ("--account a,b"), and which of them were met.
+/* name_filter - the names of a list option ("--account a,b"), and which of them were found.
  *
  * A name that no row has is an error with the nearest name of those that were met: an empty
  * answer to a mistyped name looks like no usage.

@@ -1,4 +1,4 @@
-/* nodes_drain_run.c - see nodes_drain_run.h. */
+/* nodes_drain.c - drains and resumes nodes, and prints which are drained; see nodes_drain.h. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -36,9 +36,10 @@ static int parse_from(const char *text, int64_t *ret_ns, struct err *err)
 		if (at > 0)
 			return 0;
 	}
-	return err_set(err, -EINVAL,
-		       "--from '%.40s' is no time: 2026-12-01T08:00, or +2:00:00 from now",
-		       text);
+	return err_set(
+		err, -EINVAL,
+		"--from '%.40s' is not a time; write 2026-12-01T08:00, or +2:00:00 from now",
+		text);
 }
 
 static int add_from(const char *from, json_t *body, struct err *err)
@@ -79,12 +80,14 @@ static int check_words(const struct verb_call *call, struct err *err)
 	bool is_drain = strcmp(word, "drain") == 0;
 
 	if (!is_drain && strcmp(word, "resume") != 0)
-		return err_set(err, -EINVAL, "'%.40s' is neither drain nor resume", word);
+		return err_set(err, -EINVAL,
+			       "'%.40s' is not a command of 'reeve nodes': use drain or resume",
+			       word);
 	if (call->n_args < 2)
-		return err_set(err, -EINVAL, "%s which nodes? name them", word);
+		return err_set(err, -EINVAL, "no node; name them: reeve nodes %s n1 n2", word);
 	if (is_drain && !verb_value(call, "reason"))
 		return err_set(err, -EINVAL,
-			       "say why, for whoever looks at the node: --reason 'disk'");
+			       "no reason; give --reason 'disk': 'reeve nodes' shows it");
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* insist.c - see insist.h. */
+/* retry.c - repeats a request every half second until the controller answers; see retry.h. */
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-event.h>

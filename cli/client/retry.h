@@ -1,4 +1,4 @@
-/* insist - asks the controller, again and again while it is away. */
+/* retry - repeats a request while the controller cannot be reached. */
 #pragma once
 #include "cli/cli.h"
 

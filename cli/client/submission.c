@@ -1,4 +1,4 @@
-/* submission.c - see submission.h. */
+/* submission.c - makes a request of options, script and environment, and submits it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <fcntl.h>

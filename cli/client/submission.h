@@ -49,5 +49,5 @@ int submission_read(const struct cli *c, const struct verb_call *call, struct re
 /* Only what decides the price: options, and the lines of a script where one is named. */
 int submission_read_resources(const struct cli *c, const struct verb_call *call,
 			      struct request *r, struct err *err);
-/* Hand it in. */
+/* Submits the request. */
 int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, struct err *err);

@@ -1,4 +1,4 @@
-/* file.c - see import/file.h. */
+/* file.c - reads lines of plain and gzip files, and hashes their content; see file.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <nettle/sha2.h>

@@ -1,4 +1,4 @@
-/* map.c - see import/map.h. */
+/* map.c - reads the CSV file of --map and looks names up in it; see map.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>

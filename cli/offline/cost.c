@@ -1,4 +1,4 @@
-/* cost.c - see offline/cost.h. */
+/* cost.c - prices a request by a profile; see cost.h. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>
@@ -19,7 +19,7 @@ static int read_nodes(const struct verb_call *call, int64_t *ret, struct err *er
 	return r;
 }
 
-/* Which nodes there are nobody knows here: chunks may share them unless they are scattered. */
+/* No list of nodes is known here: chunks may share them unless they are scattered. */
 static int fill_request(const struct config_cluster *cl, struct request *r,
 			struct price_query *q, struct err *err)
 {

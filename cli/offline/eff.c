@@ -10,7 +10,7 @@
 #include "controller/quota/usage_names.h"
 #include "controller/pricing/history_price.h"
 
-#define NAMED_MAX 20 /* jobs without a price that are told one by one */
+#define NAMED_MAX 20 /* jobs without a price that are listed one by one */
 
 struct pricing {
 	const struct config *config;
@@ -28,7 +28,7 @@ static int note_no_price(struct pricing *p, const struct store_eff_attempt *e, c
 }
 
 /* Jobs of a history by a profile, now and as they could have been: their terms are its
- * tariff's. What has no price there keeps what the ledger charged, and is told. */
+ * tariff's. A job without a price there keeps what the ledger charged, and is listed. */
 static int price(void *ctx, struct store_eff_attempt *e, struct err *err)
 {
 	struct store_import_job priced = { .job = e->history };

@@ -1,4 +1,4 @@
-/* fairshare_file.c - see fairshare_file.h. */
+/* fairshare_file.c - reads the tree of `reeve fairshare` from CSV and checks it. */
 #include <errno.h>
 #include <string.h>
 #include "cli/offline/fairshare_decimal.h"

@@ -1,7 +1,7 @@
 /* fairshare_file - a tree of accounts and users as CSV, for `reeve fairshare`.
  *
  * Columns id,parent_id,account,user,raw_shares,order,leaf_usage. The row without parent_id is
- * the root; a row without user is an account. Every fault is told with FILE:LINE and what to
+ * the root; a row without user is an account. Every fault is reported with FILE:LINE and what to
  * do.
  *
  * Usage is held exactly, on one scale for the whole tree: as many decimals as the row with most

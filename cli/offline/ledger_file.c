@@ -1,4 +1,4 @@
-/* ledger_file.c - see ledger_file.h. */
+/* ledger_file.c - opens the file of --ledger; see ledger_file.h. */
 #include <errno.h>
 #include <unistd.h>
 #include "cli/offline/ledger_file.h"

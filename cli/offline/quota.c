@@ -1,4 +1,4 @@
-/* quota.c - see offline/quota.h. */
+/* quota.c - computes the quotas of a ledger file; see quota.h. */
 #include <errno.h>
 #include <string.h>
 #include "cli/offline/quota.h"

@@ -1,4 +1,4 @@
-/* share_file.c - see share_file.h. */
+/* share_file.c - builds the share tree of a ledger file; see share_file.h. */
 #include "cli/offline/share_file.h"
 #include "common/err.h"
 

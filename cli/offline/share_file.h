@@ -1,4 +1,4 @@
-/* share_file - a site from files (site_file.h) with a policy, and the standing built from it.
+/* share_file - a site from files (site_file.h) with a policy, and the share tree built from it.
  */
 #pragma once
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* site_file.c - see site_file.h. */
+/* site_file.c - opens a ledger file with its profile and its accounts; see site_file.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* usage.c - see offline/usage.h. */
+/* usage.c - sums up the usage of a ledger file; see usage.h. */
 #include <string.h>
 #include "cli/offline/site_file.h"
 #include "cli/offline/usage.h"

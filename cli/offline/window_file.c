@@ -1,4 +1,4 @@
-/* window_file.c - see window_file.h. */
+/* window_file.c - reads the monthly allowances of `reeve window` from CSV. */
 #include <errno.h>
 #include "cli/offline/window_file.h"
 #include "common/csv/csv.h"

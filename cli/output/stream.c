@@ -1,4 +1,4 @@
-/* stream.c - see stream.h. */
+/* stream.c - follows one output of a job by long polls, and writes it; see stream.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* table_format.c - see table_format.h. */
+/* table_format.c - reads the options that choose the form of the output; see table_format.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

@@ -225,7 +225,7 @@ int table_render_rows(const struct table *t, const struct table_choice *c,
 	const struct row_form *form = &row_forms[f->output];
 	const struct table_cell *cell;
 
-	(void)err; /* what cannot be written is told when the output is finished */
+	(void)err; /* write errors are reported when the output is finished */
 	for (int k = 0; k < c->n && !f->no_header; k++)
 		fprintf(f->to, "%s%s", k ? form->between : "", t->columns[c->column[k]].name);
 	if (!f->no_header)

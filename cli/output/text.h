@@ -1,4 +1,4 @@
-/* text - words of others made fit for a terminal, a file or the wire.
+/* text - untrusted text made safe for a terminal, a file or the wire.
  *
  * Job names, commands and messages come from users and hosts that may be hostile: what could
  * move the cursor, change colours or reorder a line is shown as an escape instead.

@@ -1,4 +1,4 @@
-/* writer.c - see writer.h. */
+/* writer.c - writes output as it comes, or line by line behind a label; see writer.h. */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* chart.c - see simulate/chart.h. */
+/* chart.c - draws the SVG of waits by profile; see chart.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-/* files.c - see simulate/files.h. */
+/* files.c - reads the trace and writes the CSV file of jobs; see files.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

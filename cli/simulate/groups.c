@@ -1,4 +1,4 @@
-/* groups.c - see simulate/groups.h. */
+/* groups.c - gives the groups of a trace their shares, and writes what they used. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

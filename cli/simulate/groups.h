@@ -1,5 +1,5 @@
-/* groups - the groups of a trace as accounts: the shares they are given, and what each
- * got of them. Group N of the trace is account gN, as `reeve import` names it. */
+/* groups - the groups of a trace as accounts: their shares, and what each used of
+ * them. Group N of the trace is account gN, as `reeve import` names it. */
 #pragma once
 #include "cli/output/table.h"
 #include "controller/simulate/replay.h"

@@ -1,4 +1,4 @@
-/* machine.c - see simulate/machine.h. */
+/* machine.c - parses --nodes and --cores; see machine.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>

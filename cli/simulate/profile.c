@@ -1,4 +1,4 @@
-/* profile.c - see simulate/profile.h. */
+/* profile.c - loads a site's profile as the policy of a replay; see profile.h. */
 #include <errno.h>
 #include <string.h>
 #include "cli/simulate/profile.h"

@@ -1,5 +1,5 @@
-/* profile - a site's profile as the policy of a replay: what of its configuration says
- * who starts when. */
+/* profile - a site's profile as the policy of a replay: the part of its configuration
+ * that decides the order of starts. */
 #pragma once
 #include "cli/simulate/machine.h"
 #include "cli/simulate/qos.h"

@@ -1,4 +1,4 @@
-/* qos.c - see qos.h. */
+/* qos.c - gives each replayed job its QOS and counts what cannot be replayed; see qos.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>

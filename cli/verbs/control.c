@@ -1,4 +1,4 @@
-/* control.c - cancel, suspend, resume, hold, release: one wish for each job named. */
+/* control.c - cancel, suspend, resume, hold, release: one request for each job named. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -12,8 +12,8 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
-static int wish(struct cli *c, const char *verb, const char *typed, struct table *t,
-		struct err *err)
+static int request_state(struct cli *c, const char *verb, const char *typed, struct table *t,
+			 struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
@@ -47,7 +47,7 @@ static int control(const struct verb_call *call, void *ctx, struct err *err)
 	if (r < 0)
 		return r;
 	for (int i = 0; i < call->n_args; i++) {
-		r = wish(c, verb, call->args[i], t, err);
+		r = request_state(c, verb, call->args[i], t, err);
 		if (r == -EHOSTUNREACH || r == -ENOMEM)
 			return r;
 		if (r == 0)
@@ -71,16 +71,17 @@ static int control(const struct verb_call *call, void *ctx, struct err *err)
 		.run = control,                                                                \
 	}
 
-CONTROL_VERB(cancel, "End jobs: a queued one at once, a running one by TERM, then KILL",
+CONTROL_VERB(cancel, "Cancel jobs: queued ones at once, running ones by TERM, then KILL",
 	     "The exit status is that of the first job that could not be cancelled.");
-CONTROL_VERB(suspend, "Stop running jobs for a while",
-	     "A suspended job gives its cores back and keeps its memory and jobfs. The time\n"
-	     "is neither charged nor counted against walltime.");
-CONTROL_VERB(resume, "Let suspended jobs run on",
-	     "A job runs on as soon as its node has as many free cores as it asked for.");
-CONTROL_VERB(hold, "Keep queued jobs from starting",
-	     "Until they are released. Of an array (12) all that has not started is held, of\n"
-	     "an element (12[7]) that one. What an operator holds of others' jobs, only\n"
-	     "operators release. 'reeve job' says who holds a job and since when.");
-CONTROL_VERB(release, "Let held jobs start",
+CONTROL_VERB(suspend, "Suspend running jobs",
+	     "A suspended job releases its cores and keeps its memory and jobfs. The time is\n"
+	     "neither charged nor counted against walltime. 'reeve resume' resumes it.");
+CONTROL_VERB(resume, "Resume suspended jobs",
+	     "A job continues as soon as its node has as many free cores as it requested.");
+CONTROL_VERB(
+	hold, "Hold queued jobs, so that they do not start",
+	"Until 'reeve release'. Of an array (12) every task that has not started is held,\n"
+	"of an array task (12[7]) that one. A job that an operator holds, only operators\n"
+	"release. 'reeve job' shows who holds a job and since when.");
+CONTROL_VERB(release, "Release held jobs, so that they may start",
 	     "The exit status is that of the first job that could not be released.");

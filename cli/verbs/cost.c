@@ -104,7 +104,7 @@ static void tell_sides(FILE *to, const json_t *sides)
 	}
 }
 
-/* What would become of it, handed in now. */
+/* What quotas would do with the job if it were submitted now. */
 static void tell_quota(FILE *to, const json_t *answer)
 {
 	const char *quota = cli_text(answer, "quota"), *note = cli_text(answer, "quota_note");
@@ -113,11 +113,11 @@ static void tell_quota(FILE *to, const json_t *answer)
 	if (!quota)
 		return;
 	snprintf(text, sizeof(text), "%s%s%.400s",
-		 !strcmp(quota, "taken")   ? "would be taken"
-		 : !strcmp(quota, "bonus") ? "would run in the queue that is free of charge"
+		 !strcmp(quota, "taken")   ? "would be accepted"
+		 : !strcmp(quota, "bonus") ? "would run in the queue without charge"
 					   : "would be refused",
 		 note ? ": " : "", note ? note : "");
-	tell_pair(to, "handed in now", text);
+	tell_pair(to, "submitted now", text);
 }
 
 /* What the site means by MB and G, and whether this command read them so. */
@@ -241,13 +241,12 @@ static int cost(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_cost = {
 	.name = "cost",
 	.args = "[SCRIPT]",
-	.help = "Say what a request would be charged, and which rule decides",
+	.help = "Show what a request would be charged, and by which rule",
 	.details =
-		"Nothing is handed in. The charge is for the whole walltime; a job that ends\n"
+		"Nothing is submitted. The charge is for the whole walltime; a job that ends\n"
 		"earlier is charged for the time it ran. With --profile no controller is\n"
-		"needed, and only what decides the price must be stated: ncpus, and where "
-		"they\n"
-		"count memory, ngpus and walltime.",
+		"needed, and only what decides the price must be stated: ncpus and, where the\n"
+		"profile counts memory, mem or vmem; ngpus and walltime.",
 	.examples = "reeve cost -l ncpus=2,vmem=10GB,jobfs=1GB,walltime=1:00:00\n"
 		    "reeve cost job.sh\n"
 		    "reeve cost --profile nci -q express -l ncpus=16,walltime=1:30:00",

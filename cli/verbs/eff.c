@@ -15,7 +15,7 @@
 
 static const struct verb_option options[] = {
 	{ "by", 0, "job|user|account|cluster",
-	  "one row for each of these; default: what the other options name, or job",
+	  "one row for each of these; default: by the other options, or job",
 	  "job user account cluster" },
 	{ "user", 'u', "NAME", "jobs of this user (operators: of any)", NULL },
 	{ "account", 'A', "NAME", "jobs of this account", NULL },
@@ -23,10 +23,11 @@ static const struct verb_option options[] = {
 	{ "start", 0, "DATE", "jobs that ended on this day or later", NULL },
 	{ "end", 0, "DATE", "jobs that ended before this day", NULL },
 	{ "sort", 0, "WORD",
-	  "waste (idle core time), gpu (idle GPU time), charge, cpu, mem or walltime first",
+	  "largest first: waste (idle core time), gpu (idle GPU time), charge, cpu, mem, "
+	  "walltime",
 	  "waste charge cpu mem walltime key" },
-	{ "limit", 0, "N", "at most so many rows; default 100", NULL },
-	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
+	{ "limit", 0, "N", "at most N rows; default 100", NULL },
+	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
 	{ "profile", 0, "NAME|FILE", "with --ledger: price imported jobs by this", NULL },
 	{ 0 },
 };
@@ -263,8 +264,11 @@ static int check_found(const struct asked *a, const json_t *rows, struct err *er
 		json_array_foreach(rows, k, row) is_there |=
 			cli_int(row, "job", 0) == a->jobs[i];
 		if (!is_there && json_array_size(rows) < (size_t)a->limit)
-			return err_set(err, -ENOENT, "job %" PRId64 ": none that has run",
-				       a->jobs[i]);
+			return err_set(
+				err, -ENOENT,
+				"job %" PRId64
+				": no attempt of it has run; 'reeve jobs -a' lists your jobs",
+				a->jobs[i]);
 	}
 	return 0;
 }
@@ -425,10 +429,11 @@ static int print_answer(struct cli *c, const struct asked *a, const json_t *answ
 	if (r == 0 && is_usual)
 		print_notes(c, a, rows);
 	if (r == 0 && cli_int(answer, "left_out", 0) > 0)
-		fprintf(stderr, "reeve eff: %zu shown, %" PRId64 " more; --limit N\n",
+		fprintf(stderr,
+			"reeve eff: %zu shown, %" PRId64 " more; --limit N shows more\n",
 			json_array_size(rows), cli_int(answer, "left_out", 0));
 	if (r == 0 && !json_array_size(rows) && c->talks)
-		fprintf(stderr, "no such job has ended\n");
+		fprintf(stderr, "no job that matches has ended\n");
 	return r;
 }
 
@@ -455,22 +460,21 @@ static int eff(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_eff = {
 	.name = "eff",
 	.args = "[JOB]...",
-	.help = "Say how much of what was requested was used, and what to request next",
+	.help = "Compare what jobs used with what they requested, and advise",
 	.details =
-		"Jobs by number, or all that ended in a period: yours, one user's, one\n"
+		"Jobs by number, or all jobs that ended in a period: yours, one user's, one\n"
 		"account's. CPU % is cpu time of cores x running time. MEM % is the peak of\n"
-		"anonymous, shared and mapped pages; page cache, which the kernel takes back,\n"
-		"is not in it. Peaks are weighed by the time they were held, TIME % by cores.\n"
-		"GPU % is the time that GPUs worked of GPUs x running time.\n"
-		"A sum takes each job by what it held, and none beyond 100 %; where one job\n"
+		"anonymous, shared and mapped pages, without page cache, which the kernel\n"
+		"reclaims. Peaks are weighted by the time of their jobs, TIME % by cores.\n"
+		"GPU % is busy time of GPUs x running time.\n"
+		"A sum counts each job by its request, and none beyond 100 %; where one job\n"
 		"used more than it requested, a line says why. What was not measured is '-'\n"
 		"and named; what was not requested has no percentage.\n"
 		"\n"
 		"Advice is given where it would have saved a tenth of the charge and at least\n"
-		"one equivalent hour. How an imported job ended is not known; its charge is "
-		"of\n"
-		"its cores unless --profile names a tariff. A controller looks at the latest\n"
-		"100,000 jobs.",
+		"one equivalent hour. How an imported job ended is not known; it is charged\n"
+		"for its cores unless --profile names a tariff. A controller looks at the\n"
+		"latest 100,000 jobs.",
 	.examples = "reeve eff 12 13\n"
 		    "reeve eff --start 2026-11-01 --sort waste --limit 10\n"
 		    "reeve eff --by user --account physics --sort waste\n"

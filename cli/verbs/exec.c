@@ -42,21 +42,22 @@ struct exec {
 };
 
 static const struct verb_option options[] = {
-	{ "job", 'j', "JOB", "the job; default: the one that this is part of ($REEVE_JOB)",
+	{ "job", 'j', "JOB", "the job; default: the job that runs this command ($REEVE_JOB)",
 	  NULL },
 	{ "node", 'n', "NODE[,NODE...]",
-	  "on these of the job's nodes; default: this one, or the job's first", NULL },
+	  "on these nodes of the job; default: this one, or the job's first", NULL },
 	{ "all", 'a', NULL, "on every node of the job", NULL },
 	{ "label", 'l', NULL,
 	  "begin each line with its node; default: with several nodes, on a terminal", NULL },
 	{ "workdir", 'd', "DIR",
 	  "directory to start in; default: this one inside the job, else the job's", NULL },
 	{ "export", 0, "none|all|NAME[,NAME...]",
-	  "of the variables of here: none (the job's own; default), all (default inside the "
-	  "job), or the job's own and these",
+	  "environment of the command: none (the job's own; default), all (that of this "
+	  "shell; default inside the job), or the job's own and these variables",
 	  "none all" },
 	{ "rsh", 0, "NODE",
-	  "what follows is as rsh takes it: its words joined by blanks, given to /bin/sh",
+	  "be called like rsh: join the words that follow with blanks and give them to "
+	  "/bin/sh",
 	  NULL },
 	{ 0 },
 };
@@ -84,7 +85,7 @@ static void cancel_next(struct exec *x)
 	struct err err = { "" };
 
 	if (x->n_cancelled == x->n_steps) {
-		x->left |= x->result < 0; /* nobody follows them any more */
+		x->left |= x->result < 0; /* their output is not followed any more */
 		return;
 	}
 	body = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "step",
@@ -227,7 +228,7 @@ static int find_job(struct exec *x, const struct verb_call *call, struct err *er
 		typed = here;
 	if (!typed)
 		return err_set(err, -EINVAL,
-			       "which job? This is not inside one: say --job JOB");
+			       "no job: this shell is not inside one; name it with --job JOB");
 	r = cli_parse_job_id(typed, &id, err);
 	if (r == 0)
 		snprintf(x->path, sizeof(x->path), "/v1/jobs/%s", job_id_format_path(id, text));
@@ -286,8 +287,10 @@ static int choose_nodes(const struct exec *x, json_t *nodes, struct err *err)
 	if (!x->words.all && is_inside(x) && getenv("REEVE_NODE"))
 		return add_node(nodes, getenv("REEVE_NODE"), err);
 	if (!cli_text(x->job, "node"))
-		return err_set(err, -EREMOTEIO, "the job is not running: it is %s",
-			       state ? state : "?");
+		return err_set(
+			err, -EREMOTEIO,
+			"cannot run a command in a job that is %s; wait until it is running",
+			state ? state : "?");
 	return x->words.all ? add_all(x, nodes, err)
 			    : add_node(nodes, cli_text(x->job, "node"), err);
 }
@@ -314,7 +317,9 @@ static int fill_workdir(const struct exec *x, const struct verb_call *call, json
 	if (!typed && (!is_inside(x) || verb_value(call, "rsh") || !here))
 		return 0;
 	if (typed && *typed != '/' && !here)
-		return err_set(err, -EINVAL, "this directory has gone: say --workdir /PATH");
+		return err_set(
+			err, -EINVAL,
+			"the current directory does not exist any more; use --workdir /PATH");
 	if (asprintf(&path, "%s%s%s", typed && *typed == '/' ? "" : here,
 		     typed && *typed != '/' ? "/" : "", typed ? typed : "") < 0)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -477,7 +482,7 @@ static void exec_done(struct exec *x)
 
 /* ---- the verb ---- */
 
-/* Whatever kept the command from being started is told apart from its own exit status. */
+/* A command that was not started must differ from one that failed: exit status 125. */
 static int not_started(struct exec *x, int r, const struct err *err)
 {
 	if (r == -EINVAL && !x->n_steps)
@@ -514,20 +519,16 @@ const struct verb cli_verb_exec = {
 	.args = "COMMAND [ARG]...",
 	.help = "Run a command inside a running job, on one or all of its nodes",
 	.details =
-		"The command runs in the job: within its cores, memory, disk and time, as its\n"
-		"owner, and it ends with it. Its standard output and error come out on these;\n"
-		"its input is /dev/null. Ctrl-C (TERM, HUP) ends it and waits at most 5 s; "
-		"exit\n"
-		"status 130 (143, 129). The exit status is the command's own, of several the\n"
-		"largest; 128+N when signal N ended it; 125 when it was not started, or its "
-		"job\n"
-		"ended under it. While the controller is away it runs on, and its output "
-		"comes\n"
-		"later. With --json its output goes to standard error, and a record of each\n"
-		"node to standard output.\n"
-		"For an MPI's start over nodes: 'reeve exec --rsh' is called as rsh is; of "
-		"its\n"
-		"options -n and -l (with one's own name) are taken.",
+		"The command runs as a step of the job: within its cores, memory, disk and\n"
+		"time, as its owner, and it ends with the job. Its standard output and error\n"
+		"are printed here; its input is /dev/null. Ctrl-C (TERM, HUP) ends it and\n"
+		"waits at most 5 s; exit status 130 (143, 129). The exit status is the\n"
+		"command's own, of several commands the largest; 128+N when signal N ended it;\n"
+		"125 when it was not started, or its job ended first. While the controller is\n"
+		"away the command continues, and its output is printed later. With --json its\n"
+		"output goes to standard error, and a record of each node to standard output.\n"
+		"To start MPI over several nodes, 'reeve exec --rsh' is called like rsh; it\n"
+		"accepts rsh's options -n and -l (with your own name).",
 	.examples = "reeve exec -j 12 -- ps x\n"
 		    "reeve exec -j 12 --all --label hostname\n"
 		    "mpirun --mca plm_rsh_agent 'reeve exec --rsh' ./a.out",

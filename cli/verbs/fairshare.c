@@ -109,7 +109,7 @@ static void put_real(struct table *t, const char *column, double v)
 	table_text(t, column, format_real(v, buf));
 }
 
-/* In json an account has an empty user, so that a row's kind is told by a value. */
+/* In json an account has an empty user, so that every row has the key. */
 static void put_user(struct table *t, const char *user, enum table_output output)
 {
 	table_text(t, "user", *user || output == TABLE_JSON ? user : NULL);
@@ -186,26 +186,22 @@ static int fairshare(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_fairshare = {
 	.name = "fairshare",
 	.args = "TREE.csv",
-	.help = "Say what shares and usage give, and in which order users come",
+	.help = "Calculate fairshare ranks from shares and usage",
 	.details =
 		"Needs no controller. TREE.csv ('-': standard input) has the columns\n"
 		"id,parent_id,account,user,raw_shares,order,leaf_usage in any order. The row\n"
-		"without parent_id is the root; a row without user is an account. raw_shares "
-		"is\n"
-		"a whole number or 'parent'; order (may be empty) is the place among "
-		"siblings,\n"
-		"which decides with --ties=slurm only.\n"
+		"without parent_id is the root; a row without user is an account. raw_shares is\n"
+		"a whole number or 'parent'; order (may be empty) is the place among siblings,\n"
+		"which matters with --ties=slurm only.\n"
 		"\n"
-		"leaf_usage is the decayed usage of that very row: 12, 0.5 or 1.5e10. It is "
-		"held\n"
-		"exactly; where a tree needs more than 32 digits before and behind the point\n"
-		"together, it is rounded to the 9th decimal.\n"
+		"leaf_usage is the decayed usage of that row alone: 12, 0.5 or 1.5e10. It is\n"
+		"held exactly; where a tree needs more than 32 digits before and behind the\n"
+		"point together, it is rounded to the 9th decimal.\n"
 		"\n"
-		"Rows stay in their order. Figures are those of sshare: six decimals, "
-		"RawUsage\n"
+		"Rows stay in their order. Figures are those of sshare: six decimals, RawUsage\n"
 		"in whole units; an account has no FairShare in Fair Tree, and only there a\n"
-		"LevelFS. With --ties=merge, order never matters and equal means equal; with\n"
-		"--ties=slurm, the figures can be compared with sshare line by line.",
+		"LevelFS. With --ties=merge the order of rows never matters and equal means\n"
+		"equal; with --ties=slurm figures can be compared with sshare line by line.",
 	.examples = "reeve fairshare --algorithm fair-tree --csv tree.csv\n"
 		    "reeve fairshare --ties=slurm tree.csv | less",
 	.options = options,

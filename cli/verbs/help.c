@@ -5,8 +5,9 @@
 #include "common/err.h"
 
 static const struct verb_option options[] = {
-	{ "words", 0, NULL, "what can be typed, one word a line (for completion)", NULL },
-	{ "scdoc", 0, NULL, "the commands as scdoc(5) text (for the manual page)", NULL },
+	{ "words", 0, NULL, "print all words of the command line, one a line (for completion)",
+	  NULL },
+	{ "scdoc", 0, NULL, "print the commands as scdoc(5) text (for the manual page)", NULL },
 	{ 0 },
 };
 
@@ -32,7 +33,7 @@ static int help(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_help = {
 	.name = "help",
 	.args = "[COMMAND]",
-	.help = "Say what there is, or how a command is used",
+	.help = "List the commands, or show how one is used",
 	.examples = "reeve help\nreeve help submit",
 	.options = options,
 	.max_args = 1,

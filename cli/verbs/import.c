@@ -32,17 +32,17 @@ _Static_assert(SWF_NO_JOB == SACCT_NO_JOB && SWF_NO_JOB == PBS_NO_JOB,
 	       "one word for lines that are no job");
 
 static const struct verb_option options[] = {
-	{ "ledger", 0, "FILE", "the ledger; made when there is none", NULL },
-	{ "cluster", 0, "NAME", "where the jobs ran; sacct, pbs: default is what the file says",
-	  NULL },
+	{ "ledger", 0, "FILE", "the ledger file; created when it does not exist", NULL },
+	{ "cluster", 0, "NAME",
+	  "where the jobs ran; sacct and pbs: default is the name in the file", NULL },
 	{ "account", 'A', "NAME", "the account of jobs that name none; default: unknown",
 	  NULL },
 	{ "map", 0, "FILE",
-	  "other names: a CSV file with the columns kind,from,to; kinds: account, user, "
-	  "cluster, "
+	  "rename: a CSV file with the columns kind,from,to; kinds: account, user, cluster, "
 	  "gpu, partition, qos",
 	  NULL },
-	{ "profile", 0, "NAME|FILE", "charge by this profile's tariff of the cluster", NULL },
+	{ "profile", 0, "NAME|FILE", "charge by the tariff of the cluster in this profile",
+	  NULL },
 	{ "time-zone", 0, "ZONE",
 	  "of the times of sacct, and of the days of a new ledger; default: the profile's, or "
 	  "UTC",
@@ -207,7 +207,7 @@ static int on_settled(void *ctx, const struct store_import_job *j,
 	return 0;
 }
 
-/* A job that tells no account or no user is charged all the same, and it is told. */
+/* A job without account or user is charged to defaults, and is counted. */
 static void name_nameless(struct import *i, struct history_job *j)
 {
 	if (!*j->account) {
@@ -577,18 +577,19 @@ static int import(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_import = {
 	.name = "import",
 	.args = "swf|sacct|pbs FILE",
-	.help = "Bring jobs that ran before, or elsewhere, into a ledger",
+	.help = "Import the job history of another system into a ledger",
 	.details =
 		"FILE, plain or gzip, is in the Standard Workload Format, or what\n"
 		"'sacct --parsable2' prints with the 26 fields of docs/import.md, or an\n"
 		"accounting log of PBS or Torque; times of sacct are local times of\n"
 		"--time-zone. Each job is charged for its cores, or with --profile by the\n"
-		"tariff of its cluster, by its GPUs' models and its partition where the\n"
-		"profile has a queue of that name, else the default queue. What the file\n"
-		"tells and the profile does not use is listed. Suspended time is free; each\n"
-		"run of a requeued job is a job. An interrupted import continues; a file that\n"
-		"was imported brings nothing new; a known job with other figures is reported\n"
-		"and left as it is. Lines that cannot be jobs are counted by reason.",
+		"tariff of its cluster, by its GPU models and by its partition where the\n"
+		"profile has a queue of that name, else by the default queue. Fields of the\n"
+		"file that the profile does not use are listed. Suspended time is free; each\n"
+		"run of a requeued job is a job. Run the command again to continue an\n"
+		"interrupted import: jobs that are in the ledger are not added twice. A known\n"
+		"job with other figures is reported and not changed. Lines that cannot be jobs\n"
+		"are counted by reason.",
 	.examples = "reeve import swf HPC2N.swf.gz --cluster hpc2n --ledger history.db\n"
 		    "reeve import sacct 2016.log.gz --ledger history.db --json\n"
 		    "reeve import pbs 20251121 --ledger history.db --profile nci",

@@ -122,7 +122,7 @@ static void put_gpus(struct table *t, const struct job_view *v)
 	table_int(t, "percent", hundredths / n);
 }
 
-/* What it made of them, beside what it held. */
+/* Used beside allocated GPUs. */
 static void put_gpu_lines(struct table *t, const struct job_view *v)
 {
 	const struct usage *u = &v->usage;
@@ -370,8 +370,8 @@ static int job(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_job = {
 	.name = "job",
 	.args = "JOB",
-	.help = "Show one job: requested and used, how it ended, what it cost",
-	.details = "With --csv and --output raw: one line for each figure, its key a path.",
+	.help = "Show one job: what it requested, used and cost, and how it ended",
+	.details = "With --csv and --output raw: one line for each figure, its key is a path.",
 	.examples = "reeve job 12\nreeve job 12[7]\nreeve job 12 --json | jq .job.usage",
 	.min_args = 1,
 	.max_args = 1,

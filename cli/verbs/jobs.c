@@ -12,15 +12,16 @@
 #define LIMIT_MAX 1000 /* what the controller gives at once */
 
 static const struct verb_option options[] = {
-	{ "all", 'a', NULL, "jobs that have ended, too", NULL },
+	{ "all", 'a', NULL, "include jobs that have ended", NULL },
 	{ "state", 0, "STATE", "only jobs in this state",
 	  "queued starting running suspended ending ended" },
 	{ "user", 'u', "NAME", "only jobs of this user (operators)", NULL },
 	{ "account", 'A', "NAME", "only jobs of this account", NULL },
 	{ "node", 0, "NAME", "only jobs on this node", NULL },
-	{ "array", 0, NULL, "each element of an array that has started, or is about to", NULL },
-	{ "of", 0, "JOB", "only elements of this array", NULL },
-	{ "limit", 0, "N", "at most so many, newest first; default " LIMIT_DEFAULT, NULL },
+	{ "array", 0, NULL, "one line for each array task that has started or is about to",
+	  NULL },
+	{ "of", 0, "JOB", "only tasks of this array", NULL },
+	{ "limit", 0, "N", "at most N jobs, newest first; default " LIMIT_DEFAULT, NULL },
 	{ "before", 0, "JOB", "only jobs with a smaller number: the next page", NULL },
 	{ 0 },
 };
@@ -241,14 +242,12 @@ static int jobs(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_jobs = {
 	.name = "jobs",
 	.args = "",
-	.help = "List your jobs (operators: everybody's)",
+	.help = "List your jobs (operators: the jobs of all users)",
 	.details =
-		"An array is one line, its NOTE how many elements are where; --array and --of\n"
-		"show each. RESULT says how a job ended, NOTE why it waits, what killed it, "
-		"or\n"
-		"that its GPUs are idle: they did nothing for GpuIdleMinutes (column flag). "
-		"An\n"
-		"amount that was not measured is shown as -.",
+		"An array is one line, its NOTE counts its array tasks by state; --array and\n"
+		"--of show each task. RESULT is how a job ended, NOTE why it waits, what killed\n"
+		"it, or that its GPUs are idle: they did nothing for GpuIdleMinutes (column\n"
+		"flag). An amount that was not measured is shown as -.",
 	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
 		    "reeve jobs --state queued --json\nreeve jobs --of 12 -a",
 	.options = options,

@@ -14,7 +14,8 @@ static const struct table_column columns[] = {
 };
 
 static const struct verb_option options[] = {
-	{ "site", 0, NULL, "operators: set the site's own part instead, which is added", NULL },
+	{ "site", 0, NULL,
+	  "operators: set the site's points instead, which are added to the priority", NULL },
 	{ 0 },
 };
 
@@ -89,13 +90,12 @@ static int nice_jobs(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_nice = {
 	.name = "nice",
 	.args = "POINTS JOB...",
-	.help = "Let queued jobs go later, by so many points of priority",
+	.help = "Lower the priority of queued jobs",
 	.details =
-		"POINTS is subtracted from the priority that the factors give, as 'reeve "
-		"prio'\n"
-		"shows; 0 takes it back. It moves nothing where the site orders jobs first "
-		"in,\n"
-		"first out. Operators may give fewer than 0 (write -- in front), and --site.",
+		"POINTS is subtracted from the priority that the factors give, as 'reeve prio'\n"
+		"shows; 0 undoes it. It has no effect where the site starts jobs in order of\n"
+		"submission. Operators may give fewer than 0 points (write -- in front), and\n"
+		"may use --site.",
 	.examples = "reeve nice 1000 12 13\nreeve nice --site 50000 14\nreeve nice 0 12",
 	.options = options,
 	.min_args = 2,

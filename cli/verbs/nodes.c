@@ -212,10 +212,10 @@ static void tell_notes(const struct cli *c, const json_t *nodes)
 }
 
 static const struct verb_option options[] = {
-	{ "reason", 0, "WORDS", "of drain: why, for whoever looks at the node", NULL },
+	{ "reason", 0, "WORDS", "drain: the reason, shown with the node", NULL },
 	{ "from", 0, "TIME",
-	  "of drain: from then on; until then jobs run there that are over by then, by their "
-	  "walltimes: 2026-12-01T08:00 in the time of this machine, or +2:00:00 from now",
+	  "drain: at this time instead of now; until then only jobs start there whose "
+	  "walltimes end before it: 2026-12-01T08:00 (local time) or +2:00:00 from now",
 	  NULL },
 	{ 0 },
 };
@@ -247,7 +247,8 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 	}
 	r = table_print(t, &c->format, err);
 	if (r == 0 && !json_array_size(list) && c->talks)
-		fprintf(stderr, "no node has spoken to the controller so far\n");
+		fprintf(stderr,
+			"no node has reported to the controller yet; is reeve-agent running on them?\n");
 	if (r == 0 && c->format.output == TABLE_TABLE) {
 		tell_kinds(c, list);
 		tell_gpus(c, list);
@@ -260,12 +261,12 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_nodes = {
 	.name = "nodes",
 	.args = "[drain|resume NODE...]",
-	.help = "List the nodes: what they have, what is free, what they cannot hold jobs to",
+	.help = "List the nodes, or take nodes out of use and back",
 	.details =
-		"TIER says how jobs are held to vmem: 1 the kernel refuses and kills before a\n"
-		"page is used; 2 kills within milliseconds; 3 watches without BPF.\n"
-		"Operators take nodes out of use with drain, and back with resume: what runs\n"
-		"there goes on, nothing new is given. It is kept until it is ended.",
+		"TIER is how a node enforces vmem: 1 the kernel refuses and kills before a page\n"
+		"is used; 2 it kills within milliseconds; 3 it watches without BPF.\n"
+		"Operators take nodes out of use with drain, and back with resume: running jobs\n"
+		"continue, no new job is allocated. A drain lasts until resume.",
 	.examples = "reeve nodes\nreeve nodes -o node,gpu_models,gpu_models_free\nreeve nodes "
 		    "-o node,ncpus_free,mem_free_bytes --csv\n"
 		    "reeve nodes drain n7 n8 --reason 'disk'\nreeve nodes drain n7 --from "

@@ -1,4 +1,4 @@
-/* prio.c - the priority of queued jobs, or of one that could be handed in, factor by
+/* prio.c - the priority of queued jobs, or of one that could be submitted, factor by
  * factor. */
 #include <errno.h>
 #include <locale.h>
@@ -15,12 +15,10 @@
 #include "controller/sharetree/rank.h"
 
 static const struct verb_option options[] = {
-	{ "user", 'u', "NAME", "jobs of this user; with --ledger: whose job it would be",
-	  NULL },
+	{ "user", 'u', "NAME", "jobs of this user; with --ledger: the user of the job", NULL },
 	SUBMISSION_RESOURCE_OPTIONS,
 	SHARE_FILE_OPTIONS,
-	{ "waited", 0, "TIME", "with --ledger: how long the job would have waited by now",
-	  NULL },
+	{ "waited", 0, "TIME", "with --ledger: how long the job has waited so far", NULL },
 	{ 0 },
 };
 
@@ -147,13 +145,13 @@ static int print_priorities(struct cli *c, const json_t *answer, const json_t *r
 		tell_words(c, rows);
 	if (r == 0 && cli_int(answer, "left_out", 0) && c->format.output == TABLE_TABLE)
 		fprintf(stderr,
-			"reeve prio: %lld more queued jobs: narrow it with -u, -A or a job's "
-			"number\n",
+			"reeve prio: %lld more queued jobs are not shown; select with -u, -A or job "
+			"numbers\n",
 			(long long)cli_int(answer, "left_out", 0));
 	if (r == 0 && order && !strcmp(order, "submission") && c->format.output == TABLE_TABLE)
-		fprintf(stderr, "reeve prio: this site weighs nothing (PriorityWeight...): "
-				"jobs start in "
-				"the order in which they were handed in\n");
+		fprintf(stderr,
+			"reeve prio: this site sets no PriorityWeight...: jobs start in "
+			"order of submission\n");
 	return r;
 }
 
@@ -238,13 +236,14 @@ static int choose_cluster(const struct share_file *f, struct request *q, struct 
 	for (size_t i = 0; sharetree_tree(f->sharetree, i, &w); i++) {
 		if (*q->cluster && strcmp(q->cluster, w.cluster) != 0)
 			return err_set(err, -EINVAL,
-				       "the ledger has the clusters %s and %s: say which with "
-				       "-C NAME",
+				       "the ledger has the clusters %s and %s: name one "
+				       "with -C NAME",
 				       q->cluster, w.cluster);
 		strcpy(q->cluster, w.cluster);
 	}
 	if (!*q->cluster)
-		return err_set(err, -EINVAL, "the ledger has no usage: say a cluster with -C");
+		return err_set(err, -EINVAL,
+			       "the ledger has no usage; name a cluster with -C NAME");
 	return 0;
 }
 
@@ -253,11 +252,11 @@ static int check_asked(const struct verb_call *call, struct request *q, struct e
 	const char *user = verb_value(call, "user");
 
 	if (call->n_args)
-		return err_set(
-			err, -EINVAL,
-			"jobs by number are asked of the controller: leave --ledger out");
+		return err_set(err, -EINVAL,
+			       "job numbers need the controller; leave out --ledger");
 	if (!user || !*q->account)
-		return err_set(err, -EINVAL, "say whose job it would be: -A ACCOUNT -u USER");
+		return err_set(err, -EINVAL,
+			       "no user or account; name them with -A ACCOUNT -u USER");
 	if (strlen(user) >= sizeof(q->user))
 		return err_set(err, -EINVAL, "--user %.32s...: too long", user);
 	strcpy(q->user, user);
@@ -304,9 +303,10 @@ static int check_known(const struct share_file *f, const struct request *q,
 	int r = usage_names_check_period(&(struct usage_names){ &site, NULL }, &whose, err);
 
 	if (r >= 0 && has->cores && q->res.ncpus > has->cores)
-		return err_set(err, -EINVAL,
-			       "%lld cores: cluster %s has %lld, so such a job never starts",
-			       (long long)q->res.ncpus, q->cluster, (long long)has->cores);
+		return err_set(
+			err, -EINVAL,
+			"such a job never starts: it needs %lld cores, cluster %s has %lld",
+			(long long)q->res.ncpus, q->cluster, (long long)has->cores);
 	return r;
 }
 
@@ -431,14 +431,14 @@ const struct verb cli_verb_prio = {
 	.args = "[JOB...]",
 	.help = "Show the priority of queued jobs, factor by factor",
 	.details =
-		"PRIORITY is the sum of the products, rounded down, and of a held job 0; each\n"
-		"product is a factor from 0 to 1 times its weight. A job ages from when\n"
-		"nothing holds it back. Of jobs named by number every factor is shown\n"
-		"with its value and weight, and what weighs most in words.\n"
+		"PRIORITY is the sum of the products, rounded down; of a held job it is 0. A\n"
+		"product is a factor from 0 to 1 times its weight. A job's age counts from when\n"
+		"nothing keeps it from starting. Jobs named by number are shown with the value\n"
+		"and weight of every factor, and with what weighs most in words.\n"
 		"\n"
 		"You see your own queued jobs and those of accounts that you coordinate;\n"
-		"operators see all. With --ledger no controller is asked: it says which\n"
-		"priority a job would have, of the user and account and resources stated.",
+		"operators see all. With --ledger no controller is asked: the command shows\n"
+		"which priority a job of that user, account and request would have.",
 	.examples = "reeve prio\nreeve prio 1204\nreeve prio -A physics --csv\n"
 		    "reeve prio --ledger history.db --profile bmrc --accounts accounts.conf "
 		    "-A physics\\\n  -u alice -l ncpus=16",

@@ -9,16 +9,16 @@
 
 static const struct verb_option options[] = {
 	{ "project", 'p', "ACCOUNT", "only this account; default: all of yours", NULL },
-	{ "account", 'A', "ACCOUNT", "the same", NULL },
+	{ "account", 'A', "ACCOUNT", "the same as --project", NULL },
 	{ "cluster", 0, "NAME", "only what counts on this cluster", NULL },
 	{ "at", 0, "TIME",
-	  "as it stood at the end of that day, or at that instant; default: now, of a ledger "
-	  "its "
-	  "last charge",
+	  "as of the end of that day, or that instant; default: now, with --ledger its last "
+	  "charge",
 	  NULL },
 	{ "by", 0, "user", "one row for each user", "user" },
-	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
-	{ "profile", 0, "NAME", "with --ledger: the policy, a file or one that ships", NULL },
+	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
+	{ "profile", 0, "NAME", "with --ledger: the policy, a file or a shipped profile",
+	  NULL },
 	{ "accounts", 0, "FILE",
 	  "with --ledger: accounts and allocations; default: the ledger's", NULL },
 	{ 0 },
@@ -149,7 +149,7 @@ static int print_quotas(const struct cli *c, const struct verb_call *call, const
 		quota_text_print(quota, c->format.to);
 	}
 	if (i == 0 && c->talks)
-		fprintf(stderr, "no account of yours has anything allotted\n");
+		fprintf(stderr, "none of your accounts has an allocation\n");
 	return 0;
 }
 
@@ -198,15 +198,13 @@ static int quota(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_quota = {
 	.name = "quota",
 	.args = "",
-	.help = "Say what accounts were allotted, what is left, and what that means",
+	.help = "Show what accounts may use, have used and have left",
 	.details =
-		"Monthly quotas in a sliding window, grants of service units, or targets, as "
-		"the\n"
-		"site has them. Used is what was charged, running jobs with what they ran so "
-		"far;\n"
-		"what running and queued jobs may still be charged is beside it, and of a "
-		"grant\n"
-		"it is reserved. With --ledger and --profile no controller is needed.",
+		"Monthly quotas in a sliding window, grants of service units, or targets, by\n"
+		"the site's configuration. USED is what was charged, including running jobs so\n"
+		"far; what running and queued jobs may still be charged is beside it, and is\n"
+		"reserved where the rule is a grant. With --ledger and --profile no controller\n"
+		"is needed.",
 	.examples = "reeve quota\nreeve quota -p physics --by user\n"
 		    "reeve quota -p physics --at 2026-02-28 --json\n"
 		    "reeve quota --ledger history.db --profile rwth --accounts accounts.conf",

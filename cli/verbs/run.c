@@ -1,4 +1,4 @@
-/* run.c - hand a job in, follow its output, exit as it did.
+/* run.c - submits a job, follows its output and exits with its status.
  *
  * One event loop: two streams, a clock that (on a terminal) says why the job waits, and the
  * signals. The first interrupt cancels the job and goes on waiting for its end; the second
@@ -114,7 +114,7 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 
 	(void)s;
 	(void)si;
-	if (!run->job) { /* not handed in so far: see start_job() */
+	if (!run->job) { /* not submitted yet: see start_job() */
 		run->interrupts++;
 	} else if (!run->interrupts++) {
 		cancel(run);
@@ -315,17 +315,15 @@ static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_run = {
 	.name = "run",
 	.args = "SCRIPT [ARG]... | -- COMMAND [ARG]...",
-	.help = "Hand in a job, show its output as it comes, and exit as it did",
+	.help = "Submit a job, show its output, and exit with its status",
 	.details =
-		"Like submit, but waits. The job's standard output and error come out on "
-		"these;\n"
-		"its input is /dev/null. Ctrl-C cancels the job and waits for its end; a "
-		"second\n"
-		"one leaves it to itself (exit status 130). The exit status is the job's own;\n"
-		"128+N when signal N ended it, 137 when it exceeded a limit, 143 for walltime\n"
-		"and cancel, 125 when it could not be started or its node was lost. With "
-		"--json\n"
-		"the job's output goes to standard error, its record to standard output.",
+		"Like submit, but waits. The job's standard output and error are printed here;\n"
+		"its input is /dev/null. Ctrl-C cancels the job and waits for its end; a second\n"
+		"one leaves without waiting (exit status 130). The exit status is the job's\n"
+		"own; 128+N when signal N ended it, 137 when it exceeded a limit, 143 for\n"
+		"walltime and cancel, 125 when it could not be started or its node was lost.\n"
+		"With --json the job's output goes to standard error, its record to standard\n"
+		"output.",
 	.examples = "reeve run -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- hostname\n"
 		    "reeve run -l ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 job.sh",
 	.options = options,

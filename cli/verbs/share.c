@@ -10,9 +10,9 @@
 #include "common/wire/wire.h"
 
 static const struct verb_option options[] = {
-	{ "all", 'a', NULL, "the users of every account, not only you", NULL },
+	{ "all", 'a', NULL, "show the users of every account, not only you", NULL },
 	{ "account", 'A', "LIST", "only these accounts and what is below them", NULL },
-	{ "user", 'u', "LIST", "of users only these", NULL },
+	{ "user", 'u', "LIST", "only these users", NULL },
 	{ "cluster", 'C', "NAME", "the tree of this cluster; default: all there are", NULL },
 	{ "pool", 0, "cpu|gpu", "the tree of this pool; default: both", "cpu gpu" },
 	SHARE_FILE_OPTIONS,
@@ -136,8 +136,8 @@ static int add_tree(struct show *s, struct share_file *f, struct sharetree_where
 	}
 	if (r >= 0 && v.n_gone && s->indents)
 		fprintf(stderr,
-			"reeve share: %s %s: %zu association%s no longer declared; their usage "
-			"of %.0f counts at the account, or at the root\n",
+			"reeve share: %s %s: %zu association%s not in the accounts any more; their "
+			"usage of %.0f counts at the account, or at the root\n",
 			w.cluster, charge_pool_name(w.pool), v.n_gone,
 			v.n_gone == 1 ? " is" : "s are", v.gone);
 	return r;
@@ -318,23 +318,23 @@ static int share(const struct verb_call *call, void *ctx, struct err *err)
 		return r;
 	r = table_print(t, &c->format, err);
 	if (r == 0 && s.n == 0 && c->talks)
-		fprintf(stderr, "nobody has shares or usage there\n");
+		fprintf(stderr, "no account or user has shares or usage there\n");
 	return r;
 }
 
 const struct verb cli_verb_share = {
 	.name = "share",
 	.args = "",
-	.help = "Show the share tree: who has which shares, and used how much of late",
+	.help = "Show shares, decayed usage and fairshare rank",
 	.details =
 		"One tree for each cluster and pool. The figures are those of sshare:\n"
 		"RawUsage is decayed usage, weight x seconds of running; NormShares and\n"
 		"EffectvUsage are parts of the level; LevelFS is their ratio, above 1 below\n"
-		"the share; FairShare is the rank, from 1 for who comes first.\n"
+		"the share; FairShare is the rank, 1 for the user whose jobs start first.\n"
 		"\n"
-		"You see every account, and of the users yourself and those of accounts that\n"
-		"you coordinate (-a); operators see all. With --ledger no controller is asked\n"
-		"and every row is shown.",
+		"You see every account, yourself, and the users of accounts that you\n"
+		"coordinate (-a); operators see all. With --ledger no controller is asked and\n"
+		"every row is shown.",
 	.examples = "reeve share\nreeve share -a -A physics\n"
 		    "reeve share --ledger history.db --profile bmrc --accounts accounts.conf\n"
 		    "reeve share --ledger history.db --profile mlcloud --at 2012-03-01 --csv",

@@ -18,15 +18,15 @@
 #define BAR_WIDTH 30
 
 static const struct verb_option options[] = {
-	{ "profile", 0, "NAME", "replay under this policy; may be given more than once",
+	{ "profile", 0, "NAME", "replay under this policy; may be given several times",
 	  "fcfs easy" },
 	{ "nodes", 0, "NxCORES", "the machine, such as 100x48 or 100x48,20x96", NULL },
 	{ "cores", 0, "N", "the machine as one pool; default: MaxProcs of the trace", NULL },
 	{ "jobs", 0, "FILE.csv", "write the times of every job", NULL },
-	{ "groups", 0, "FILE.csv", "write what each group got, beside its share", NULL },
-	{ "accounts", 0, "FILE", "shares of the groups; default: all the same", NULL },
-	{ "format", 0, "FORMAT", "of the history: swf, sacct or pbs; default: swf", NULL },
-	{ "qos", 0, "NAME", "all jobs are in this QOS; default: as the history says", NULL },
+	{ "groups", 0, "FILE.csv", "write what each group used beside its share", NULL },
+	{ "accounts", 0, "FILE", "shares of the groups; default: equal shares", NULL },
+	{ "format", 0, "FORMAT", "format of TRACE: swf, sacct or pbs; default: swf", NULL },
+	{ "qos", 0, "NAME", "QOS of all jobs; default: the QOS of each in TRACE", NULL },
 	{ "chart", 0, "FILE.svg", "draw the waits under each profile", NULL },
 	{ 0 },
 };
@@ -466,35 +466,29 @@ static int simulate(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_simulate = {
 	.name = "simulate",
 	.args = "TRACE",
-	.help = "Replay a history under other policies, and compare what they give",
+	.help = "Replay a job history under several policies and compare them",
 	.details =
-		"Needs no controller. TRACE is a file in the Standard Workload Format, or "
-		"with\n"
-		"--format what sacct prints or PBS logs, as it is or compressed by gzip. Its "
-		"jobs are handed in when they were then, and\n"
-		"run as long as they did on as many cores, on a machine of --nodes, of "
-		"--cores,\n"
-		"or of as many cores as the file says; they estimate what was asked for then.\n"
-		"What differs is who starts when:\n"
+		"Needs no controller. TRACE is a file in the Standard Workload Format, or with\n"
+		"--format what sacct prints or PBS logs, plain or compressed by gzip. Its jobs\n"
+		"are submitted at their times and run as long as they did on as many cores, on\n"
+		"a machine of --nodes, of --cores, or of as many cores as the file says; their\n"
+		"walltimes are those that were requested. Only the order of starts differs:\n"
 		"\n"
-		"  fcfs  no job passes another\n"
-		"  easy  a job may pass others when that does not delay the first one\n"
+		"  fcfs  no job starts before an earlier one\n"
+		"  easy  backfill: a later job may start first when that does not delay the\n"
+		"        job at the head of the queue\n"
 		"\n"
-		"Any other NAME is a site's profile, one that ships or a file, as 'reeve "
-		"cost'\n"
-		"takes them: its weights, shares and scheduler order and start the jobs, by "
-		"the\n"
-		"code that does so on a live cluster. Groups of the trace are its accounts.\n"
-		"A [Qos NAME] of the profile counts for jobs whose history names it: its "
-		"priority\n"
-		"and factor, what a user may run at once, who may use it. What it refuses and "
-		"what\n"
-		"cannot be simulated of it is listed with counts.\n"
+		"Any other NAME is a site's profile, a shipped one or a file, as for 'reeve\n"
+		"cost': its weights, shares and scheduler order and start the jobs, by the code\n"
+		"that schedules a live cluster. Groups of the trace are its accounts.\n"
+		"A [Qos NAME] of the profile counts for jobs whose history names it: its\n"
+		"priority and factor, what a user may run at once, which accounts may use it.\n"
+		"What it refuses and what cannot be simulated of it is listed with counts.\n"
 		"\n"
-		"Without --profile both are shown. What is no possible job is left out and\n"
-		"counted; a file out of order is sorted. The same file gives the same bytes\n"
-		"each time. With more than one profile, --jobs a.csv writes a.PROFILE.csv.\n"
-		"docs/simulate.md has the definitions of the figures.",
+		"Without --profile, fcfs and easy are shown. Lines that cannot be jobs are left\n"
+		"out and counted; a file out of order is sorted. The same file gives the same\n"
+		"bytes each time. With more than one profile, --jobs a.csv writes\n"
+		"a.PROFILE.csv. docs/simulate.md has the definitions of the figures.",
 	.examples = "reeve simulate HPC2N.swf.gz\n"
 		    "reeve simulate HPC2N.swf.gz --profile easy --nodes 120x2 --json\n"
 		    "reeve simulate CEA.swf.gz --profile easy --profile bmrc --chart cea.svg\n"

@@ -1,4 +1,4 @@
-/* submit.c - hand a job in; prints its number. */
+/* submit.c - submits a job and prints its number. */
 #include <inttypes.h>
 #include "cli/client/submission.h"
 #include "common/err.h"
@@ -10,17 +10,19 @@ static const struct verb_option options[] = {
 	  NULL },
 	{ "error", 'e', "FILE", "file for standard error; default: NAME.eJOB in the workdir",
 	  NULL },
-	{ "join", 'j', "oe", "standard error into standard output", "oe" },
+	{ "join", 'j', "oe", "write standard error into standard output", "oe" },
 	{ "array", 'J', "FIRST-LAST[:STEP][%MOST]",
-	  "one job for each index, at most MOST of them at once; REEVE_ARRAY_INDEX says which",
+	  "one array task for each index, at most MOST of them at once; the variable "
+	  "REEVE_ARRAY_INDEX has the index",
 	  NULL },
 	{ "depend", 'W', "depend=KIND:JOB[:JOB]...",
-	  "wait for others, as in PBS: afterok:1:2[7],afterany:3", NULL },
-	{ "after-ok", 0, "JOB,...", "wait until these have ended well; else it ends too",
-	  NULL },
-	{ "after-any", 0, "JOB,...", "wait until these have ended, however", NULL },
-	{ "hold", 'h', NULL, "hold it until 'reeve release'", NULL },
-	{ "requeue", 'r', "y|n", "y: queue it again when its node is lost; default: n", "y n" },
+	  "wait for other jobs, as in PBS: afterok:1:2[7],afterany:3", NULL },
+	{ "after-ok", 0, "JOB,...",
+	  "start when these jobs have succeeded; end the job when one fails", NULL },
+	{ "after-any", 0, "JOB,...", "start when these jobs have ended, in any way", NULL },
+	{ "hold", 'h', NULL, "hold the job until 'reeve release'", NULL },
+	{ "requeue", 'r', "y|n", "y: queue the job again when its node is lost; default: n",
+	  "y n" },
 	{ 0 },
 };
 
@@ -70,13 +72,11 @@ static int submit(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_submit = {
 	.name = "submit",
 	.args = "SCRIPT [ARG]... | -- COMMAND [ARG]...",
-	.help = "Hand in a job and print its number",
+	.help = "Submit a job and print its number",
 	.details =
-		"SCRIPT is a file, or - for standard input. Lines of it that begin with #REEVE "
-		"or\n"
-		"#PBS hold options (#REEVE -l ncpus=4); what is given here wins over them. "
-		"The\n"
-		"job starts in the directory of the submission, without a terminal and with\n"
+		"SCRIPT is a file, or - for standard input. Its lines that begin with #REEVE or\n"
+		"#PBS contain options (#REEVE -l ncpus=4); options given here take precedence.\n"
+		"The job starts in the directory of the submission, without a terminal and with\n"
 		"/dev/null as its input.",
 	.examples = "reeve submit -l ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 job.sh\n"
 		    "reeve submit -N test -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- ./model "

@@ -20,13 +20,13 @@ static const struct verb_option options[] = {
 	{ "end", 0, "DATE", "the day after the last one", NULL },
 	{ "monthly", 0, NULL, "one row for each month too", NULL },
 	{ "years", 0, NULL, "core-years and equivalent-years instead of hours", NULL },
-	{ "ledger", 0, "FILE", "read this ledger; no controller is asked", NULL },
+	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
 	{ "profile", 0, "NAME|FILE", "with --ledger: the policy, for its allocation year",
 	  NULL },
 	{ "accounts", 0, "FILE",
-	  "with --ledger: what was allotted; default: as applied to the ledger", NULL },
+	  "with --ledger: the allocations; default: those applied to the ledger", NULL },
 	{ "at", 0, "TIME",
-	  "as of the end of that day, or that instant; default: now, of a ledger its last "
+	  "as of the end of that day, or that instant; default: now, with --ledger its last "
 	  "charge",
 	  NULL },
 	{ 0 },
@@ -185,55 +185,32 @@ static void put_row(struct table *t, const json_t *row, bool is_people)
 		table_text(t, "used_percent", format_percent(ppm, percent));
 }
 
-static void put_measured(struct table *t, const char *column, int64_t n, bool is_measured)
+static void put_number(void *table, const char *column, int64_t n)
 {
-	if (is_measured)
-		table_int(t, column, n);
-	else
-		table_null(t, column);
+	table_int(table, column, n);
 }
 
-static void put_sums(struct table *t, const struct store_usage *u)
+static void put_text(void *table, const char *column, const char *text)
 {
-	table_text(t, "pool", u->pool);
-	table_int(t, "jobs_started", u->jobs_started);
-	table_int(t, "jobs_ended", u->jobs_ended);
-	table_int(t, "running_ms", u->running_ms);
-	table_int(t, "suspended_ms", u->suspended_ms);
-	put_measured(t, "cpu_ms", u->cpu_ms, projection_has_cpu(u));
-	table_int(t, "core_ms", u->core_ms);
-	table_int(t, "gpu_ms", u->gpu_ms);
-	table_int(t, "charge_requested_ms", u->charge_requested_ms);
-	put_measured(t, "charge_used_ms", u->charge_used_ms, projection_has_used(u));
-	table_int(t, "adjusted_ms", u->adjusted_ms);
-	put_years(t, "core_years", u->core_ms);
-	put_years(t, "gpu_years", u->gpu_ms);
+	table_text(table, column, text);
 }
 
-static void put_projection(struct table *t, const struct projection_row *row)
+static void put_unmeasured(void *table, const char *column)
 {
+	table_null(table, column);
+}
+
+static void put_figures(struct table *t, const struct projection_row *row)
+{
+	const struct projection_writer to = { t, put_number, put_text, put_unmeasured };
 	char percent[PERCENT_MAX];
 
-	table_int(t, "counts_ms", row->counts_ms);
-	put_years(t, "counts_years", row->counts_ms);
-	table_text(t, "title", row->title);
-	if (row->depth >= 0) {
-		table_int(t, "depth", row->depth);
-		table_int(t, "with_below_ms", row->with_below_ms);
+	table_text(t, "pool", row->usage->pool);
+	projection_write_figures(row, &to);
+	if (row->depth >= 0)
 		put_years(t, "with_below_years", row->with_below_ms);
-	}
-	if (row->has_allocation) {
-		table_int(t, "allocation_ms", row->allocation_ms);
-		put_years(t, "allocation_years", row->allocation_ms);
-		table_int(t, "used_ppm", row->used_ppm);
+	if (row->has_allocation)
 		table_text(t, "used_percent", format_percent(row->used_ppm, percent));
-	}
-	if (!row->has_projection)
-		return;
-	table_int(t, "projected_by_year_ms", row->by_year_ms);
-	table_int(t, "projected_by_recent_ms", row->by_recent_ms);
-	put_years(t, "projected_by_year_years", row->by_year_ms);
-	put_years(t, "projected_by_recent_years", row->by_recent_ms);
 }
 
 /* Rows of a ledger file. */
@@ -268,8 +245,7 @@ static int fill_row(void *ctx, const struct projection_row *row, struct err *err
 		put_key(f, f->by[0], row->usage->key, row->depth);
 		put_key(f, f->by[1], row->usage->second, -1);
 	}
-	put_sums(f->t, row->usage);
-	put_projection(f->t, row);
+	put_figures(f->t, row);
 	return 0;
 }
 
@@ -437,23 +413,23 @@ static int usage(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_usage = {
 	.name = "usage",
 	.args = "",
-	.help = "Sum up what was charged, and what it means for allocations",
+	.help = "Sum up what was charged, and project it to the end of the period",
 	.details =
-		"CHARGED is by the request, in equivalent hours; AS USED what the smallest\n"
-		"requests that served the jobs would have cost; CORE-H the plain cores x\n"
-		"hours, which differ from equivalents where memory or GPUs decided. ADJUSTED\n"
-		"is what was refunded (-) or charged again by hand: CHARGED + ADJUSTED\n"
-		"counts. '-' stands for what nothing measured. By account, rows stand in\n"
-		"the tree of accounts: a row's own figures are that account's alone, WITH\n"
-		"BELOW adds those below it, and an allocation without usage has a row too.\n"
+		"CHARGED is by the request, in equivalent hours; AS USED is what the smallest\n"
+		"sufficient requests would have cost; CORE-H is plain cores x hours, which\n"
+		"differs from equivalents where memory or GPUs decided. ADJUSTED is what\n"
+		"operators refunded (-) or recharged: CHARGED + ADJUSTED counts. '-' is what\n"
+		"was not measured. By account, rows are the tree of accounts: a row's own\n"
+		"figures are that account's alone, WITH BELOW adds the accounts below it, and\n"
+		"an allocation without usage has a row too.\n"
 		"\n"
-		"Without days it is the allocation year (or quarter) of --at; a ledger\n"
-		"file without --profile is summed whole, up to --at. Days count whole. In a\n"
-		"period that is under way, PROJECTED is where it ends if the period goes on\n"
-		"as to date, BY 30 DAYS if the last 30 days go on. ALLOTTED is what falls\n"
-		"within the period; % USED of it counts the accounts below too. A core-year\n"
-		"is 8,760 core-hours. Days are those of the site's time zone; csv and json\n"
-		"have exact thousandths of seconds.",
+		"Without --start and --end it is the allocation year (or quarter) of --at; a\n"
+		"ledger file without --profile is summed up as a whole, up to --at. Days count\n"
+		"whole. In a period that has not ended, PROJECTED is the total at its end if\n"
+		"usage continues as so far, BY 30 DAYS if it continues as in the last 30 days.\n"
+		"ALLOTTED is what falls within the period; % USED of it counts the accounts\n"
+		"below too. A core-year is 8,760 core-hours. Days are those of the site's time\n"
+		"zone; csv and json have exact thousandths of seconds.",
 	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
 		    "reeve usage --account physics --years\n"
 		    "reeve usage --by user,cluster --monthly --at 2026-10-31\n"

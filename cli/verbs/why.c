@@ -129,13 +129,11 @@ static int why(const struct verb_call *call, void *ctx, struct err *err)
 const struct verb cli_verb_why = {
 	.name = "why",
 	.args = "JOB",
-	.help = "Say why a job waits and for how long at most, or why it was suspended or "
-		"ended",
+	.help = "Explain why a job waits, was suspended or ended",
 	.details =
-		"What is missing, who is before it and by which numbers, and when it starts "
-		"at\n"
-		"the latest.\nWith --csv and --output raw: one line for each figure, its key a "
-		"path.",
+		"Shows what is missing, which job is next and by which numbers, and the latest\n"
+		"time at which the job starts.\n"
+		"With --csv and --output raw: one line for each figure, its key is a path.",
 	.examples = "reeve why 12\nreeve why 12 --json | jq .forecast.starts_in_s",
 	.min_args = 1,
 	.max_args = 1,

@@ -248,14 +248,14 @@ static int window(const struct verb_call *call, void *ctx, struct err *err)
 
 const struct verb cli_verb_window = {
 	.name = "window",
-	.help = "Say what a monthly allowance that slides over its neighbours leaves",
+	.help = "Calculate what a sliding monthly allowance leaves",
 	.details =
 		"Reads month,allowance,used (core-hours) of every month of the accounting\n"
 		"period and prints what is available in one month, in core-hours and in\n"
 		"percent of the month's allowance (rounded down; below -100 shown as -101),\n"
-		"and the mode: normal, low-priority (the window is consumed) or stopped (no\n"
-		"submission). Rules: sliding (previous, current and next month) or\n"
-		"three-consecutive-months. Needs neither controller nor configuration.",
+		"and the mode: normal, low-priority (the window is used up) or stopped\n"
+		"(submissions are refused). Rules: sliding (previous, current and next month)\n"
+		"or three-consecutive-months. Needs neither controller nor configuration.",
 	.examples = "reeve window --allowance months.csv --month 2024-02\n"
 		    "reeve window --allowance months.csv --month 2024-02 --json",
 	.options = options,

@@ -1,4 +1,4 @@
-/* job_attempts.c - see job_attempts.h. */
+/* job_attempts.c - prints a job's earlier attempts; see job_attempts.h. */
 #include <inttypes.h>
 #include "cli/cli.h"
 #include "cli/views/job_attempts.h"

@@ -1,4 +1,4 @@
-/* job_gpus.c - see job_gpus.h. */
+/* job_gpus.c - prints the table of a job's GPUs; see job_gpus.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* job_gpus - the GPUs of a job as a table: what it made of each, and where that is known from.
+/* job_gpus - the GPUs of a job as a table: their use, and the source of the figures.
  */
 #pragma once
 #include "cli/cli.h"
 #include "cli/views/job_view.h"
 
-/* All memory of its GPUs; -1: not told of each. */
+/* All memory of its GPUs; -1: not known of each. */
 int64_t job_gpus_memory(const struct job_view *v);
 /* Prints nothing for a job without GPUs. */
 int job_gpus_show(const struct cli *c, const struct job_view *v, struct err *err);

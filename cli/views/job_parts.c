@@ -1,4 +1,4 @@
-/* job_parts.c - see job_parts.h. */
+/* job_parts.c - prints what each node of a job allocated, used and ended with. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -44,7 +44,7 @@ static void put_busy(struct table *t, const json_t *part, const struct usage *u)
 		table_int(t, "busy", (int64_t)((__int128)u->cpu_ns * 100 / ncpus / ran_ns));
 }
 
-/* Those that were only told to end with the others say nothing. */
+/* Parts that were only ended with the others have no line. */
 static void put_end(struct table *t, const json_t *part)
 {
 	const json_t *end = json_object_get(part, "end");

@@ -1,5 +1,5 @@
-/* job_parts - a job on several nodes, a line for each: what it has there and what it made of
- * it.
+/* job_parts - a job on several nodes, a line for each node: what is allocated there and what it
+ * used.
  */
 #pragma once
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* job_view.c - see job_view.h. */
+/* job_view.c - reads a job of an answer into the fields that verbs show; see job_view.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

@@ -22,7 +22,7 @@ int job_view_read(const json_t *j, struct job_view *ret, struct err *err);
 #define JOB_VIEW_RESULT_MAX 64
 /* In a few words: "running", "exit 0", "signal 9 (KILL)", "vmem limit", "cancelled". */
 const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_RESULT_MAX]);
-/* What somebody should look at while it lasts: "GPU idle 23 min"; else NULL. */
+/* A condition that needs attention while it lasts: "GPU idle 23 min"; else NULL. */
 const char *job_view_flag(const struct job_view *v, char *buf, size_t size);
 bool job_view_is_bad(const struct job_view *v); /* it ended, and not well */
 #define JOB_VIEW_ARRAY_MAX 160

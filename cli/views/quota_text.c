@@ -1,4 +1,4 @@
-/* quota_text_print.c - see quota_text_print.h. */
+/* quota_text.c - prints one quota of GET /v1/quota as lines for people; see quota_text.h. */
 #include <inttypes.h>
 #include <string.h>
 #include "cli/cli.h"

@@ -1,4 +1,4 @@
-/* quota_text_print - one element of GET /v1/quota for people: as a project's member knows the view of
+/* quota_text - one element of GET /v1/quota for people: as a project's member knows the view of
  * each site (docs/quotas.md). */
 #pragma once
 #include <jansson.h>

@@ -1,4 +1,4 @@
-/* auth.c - see auth.h. */
+/* auth.c - signs, seals and verifies by munge; see auth.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <grp.h>
@@ -45,8 +45,8 @@ static void make_payload(struct auth_text what, char buf[static PAYLOAD_SIZE + 1
 		n += sprintf(buf + n, "%02x", digest[i]);
 }
 
-/* libmunge retries for seconds when nobody listens; an event loop cannot wait for that, so
- * look first whether somebody does. A datagram
+/* libmunge retries for seconds when munged does not listen; an event loop cannot wait for that: so
+ * check first that munged listens. A datagram
  * socket finds out without disturbing munged: the kernel answers EPROTOTYPE where a stream
  * socket is bound, ECONNREFUSED where only its file is left. */
 static int probe(const char *socket_path, struct err *err)

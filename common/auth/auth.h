@@ -1,4 +1,4 @@
-/* auth - who says this? munge over the network, bound to what is said.
+/* auth - authenticates messages by munge: a credential is bound to the message.
  *
  * A request carries the header "Authorization: Munge CREDENTIAL"; the credential's payload is
  * "reeve1 " + the lower-case hex SHA-256 of METHOD, space, path with query, newline, body.
@@ -34,7 +34,7 @@ struct auth_text {
 #define AUTH_TTL_S 60
 
 /* `socket` NULL: munged's default. The value of the header into buf. -EACCES / -ENOENT: munged
- * cannot be reached (err says so and how to start it). */
+ * cannot be reached (err says how to start it). */
 int auth_sign(const char *socket, struct auth_text what, char buf[static AUTH_HEADER_MAX],
 	      struct err *err);
 /* Checks and decodes `header` against `what`. -EACCES: forged, expired, replayed, rewound, or
@@ -73,7 +73,7 @@ struct auth_sealed {
 	char *text;	/* malloc()ed, `size` bytes and a NUL */
 	size_t size;
 };
-/* Whoever wrote it is sure; that it is new is not: an expired credential, and one that was read
+/* The author is certain, freshness is not: an expired credential, and one that was read
  * before, is good here (munge(3): EMUNGE_CRED_EXPIRED and _REPLAYED come after the signature
  * was found right). Its age and its repetition are the caller's to judge. -EACCES: forged,
  * garbled, for another reader, of another realm's key, or made in the future. */

@@ -1,4 +1,4 @@
-/* conf.c - see conf.h. */
+/* conf.c - parses INI files over a typed table of keys, and reports every fault; see conf.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>

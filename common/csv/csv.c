@@ -1,4 +1,4 @@
-/* csv.c - see csv.h. */
+/* csv.c - parses RFC 4180 strictly, row by row; see csv.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -91,7 +91,7 @@ static int fill(struct csv *c)
 	return c->n_read > 0;
 }
 
-/* The next byte, or END; a failed read is END too and is told by csv_next(). */
+/* The next byte, or END; a failed read is END too and csv_next() reports it. */
 static inline int get(struct csv *c)
 {
 	if (c->at == c->n_read && !fill(c))

@@ -46,7 +46,7 @@ bool db_is_begun(const struct db *d);
  * 0, or -EEXIST on a unique constraint, -EIO, -ENOSPC, ... */
 int db_run(struct db *d, struct err *err, const char *sql, const char *format, ...);
 /* The same in the transaction under way, where the answer can wait: a server is sent the next
- * statement before it has answered this one. What fails is told by a later call, by the commit
+ * statement before it has answered this one. A failure is reported by a later call, by the commit
  * at the latest. */
 int db_run_later(struct db *d, struct err *err, const char *sql, const char *format, ...);
 /* The same for many integers; one that equals `null` is NULL. */

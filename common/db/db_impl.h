@@ -1,4 +1,4 @@
-/* db_impl - what a database must bring to be a struct db; only implementations include it. */
+/* db_impl - what a database implementation provides; only implementations include it. */
 #pragma once
 #include <stdarg.h>
 #include "common/db/db.h"

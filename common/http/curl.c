@@ -1,4 +1,4 @@
-/* curl.c - see curl.h. */
+/* curl.c - loads libcurl when it is first needed; see curl.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>

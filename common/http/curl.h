@@ -1,5 +1,5 @@
-/* curl - libcurl, loaded when the first exchange is opened and not before: with what it brings
- * it takes 5 ms to start, which commands on a file need not wait for.
+/* curl - libcurl, loaded when the first exchange is opened: loading it with its dependencies takes
+ * 5 ms, which commands that only read a file do not need.
  *
  * curl.easy_init() is curl_easy_init(), and so on. libcurl's own checks of the types of options
  * are not made: a number is a long or a curl_off_t, never an int.

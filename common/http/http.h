@@ -40,7 +40,7 @@ struct http_call {
  *      signed by the controller), ...; err names the URL and what to check. */
 int http_exchange(struct http *h, struct http_call call, json_t **ret_answer, struct err *err);
 /* Of several addresses each is tried in turn, here and in http_start(), while there is no
- * answer or a 503 (a controller that stands by says so); the one that answered is asked first
+ * answer or a 503 (of a standby controller); the one that answered is asked first
  * from then on. What may have arrived is not said again elsewhere, but for GET. */
 
 /* For an event loop: start, then drive from fds. Only the agent needs it. */

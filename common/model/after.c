@@ -1,4 +1,4 @@
-/* after.c - see after.h. */
+/* after.c - parses and formats dependencies; see after.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* after - what a job waits for: the ends of other jobs, as typed.
+/* after - dependencies of a job on the ends of other jobs, as typed.
  *
  * Pure. PBS: "afterok:1:2[7],afterany:3"; Reeve: the same kinds by options of their own, with
  * jobs by commas. An array means all of its elements.

@@ -1,4 +1,4 @@
-/* amount.c - see amount.h. */
+/* amount.c - parses and formats sizes, counts, durations and times; see amount.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* array.c - see array.h. */
+/* array.c - parses and formats arrays, job ids, and the files and variables of array tasks. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>

@@ -40,7 +40,7 @@ const char *job_id_format(struct job_id id, char buf[static JOB_ID_TEXT_MAX]);
 /* In the path of a request: "123", "123.7". */
 const char *job_id_format_path(struct job_id id, char buf[static JOB_ID_TEXT_MAX]);
 
-/* ---- what an element is told beside its array's request ---- */
+/* ---- what an array task gets beside its array's request ---- */
 
 /* Variables at the end of its environment, as NAME=value. */
 enum array_env {

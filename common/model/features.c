@@ -1,4 +1,4 @@
-/* features.c - see features.h. */
+/* features.c - parses, compares and merges lists of features; see features.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

@@ -1,4 +1,4 @@
-/* gpu_use.c - see gpu_use.h. */
+/* gpu_use.c - the table of figures of a GPU; merging them and summing them up. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

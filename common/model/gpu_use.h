@@ -1,4 +1,4 @@
-/* gpu_use - what a job made of each GPU that it holds.
+/* gpu_use - how a job uses each of its GPUs.
  *
  * Pure but for memory. One table (`gpu_use_fields`) names every figure; wire form, merging and
  * views come from it. A figure that could not be measured is absent (no bit in `have`), never

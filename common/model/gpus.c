@@ -1,4 +1,4 @@
-/* gpus.c - see gpus.h. */
+/* gpus.c - counts GPUs by model, and matches typed models; see gpus.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

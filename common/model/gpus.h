@@ -2,7 +2,7 @@
  *
  * Pure. A model is what users type and what a price belongs to: "a100-40" (with its memory in
  * GB), "h100-80"; a part of a GPU (a MIG instance) is a model of its own, whose name has a '_':
- * "a100_1g.5gb". The model "" is whole GPUs of which nobody told the model.
+ * "a100_1g.5gb". The model "" is whole GPUs of an unknown model.
  */
 #pragma once
 #include "common/model/request.h"

@@ -1,4 +1,4 @@
-/* job.c - see job.h. */
+/* job.c - names of states and limits, the end message, and reports; see job.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* job - states of a job, how it ended, and the sentence that says so.
+/* job - states of a job, how it ended, and its end message.
  *
  * Pure. The same sentence (reason_format) goes to the job's error file, the journal, the
  * controller and `reeve job`.

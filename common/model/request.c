@@ -411,7 +411,7 @@ int request_check_given(const struct request *r, struct err *err)
 		return rc;
 	if (r->array.n && r->stream)
 		return err_set(err, -EINVAL,
-			       "the output of an array is not streamed: hand it in with "
+			       "the output of an array cannot be streamed: submit it with "
 			       "'reeve submit'");
 	if (!r->workdir || r->workdir[0] != '/')
 		return err_set(err, -EINVAL, "workdir '%.64s' is not an absolute path",

@@ -1,4 +1,4 @@
-/* request - what a job asks for: the contract that everything else holds it to.
+/* request - what a job requests: the contract that all enforcement is measured by.
  *
  * Pure, no I/O. One table (`request_resources`) says which resources exist, how they are
  * typed and bounded; parser, printer, wire form and help all come from it.
@@ -41,7 +41,7 @@ struct resources {
 	char features[FEATURES_MAX];
 };
 
-/* Of a job on several nodes, what one of them is told: which of the job's parts is its own. */
+/* The part of a job on several nodes that belongs to one node. */
 struct job_part {
 	int32_t index; /* 0: the job's command runs here; others hold what is started from there
 			*/
@@ -54,7 +54,7 @@ struct request {
 	char queue[REQUEST_NAME_MAX], name[REQUEST_NAME_MAX];
 	char qos[REQUEST_NAME_MAX]; /* "": not stated: the account's default, if it has one */
 	uint32_t uid, gid;    /* set by the controller from the credential, never by the user */
-	struct resources res; /* all in all; of what a node is told: its part */
+	struct resources res; /* of the whole job; on a node: of its part */
 	struct select select; /* in chunks; n 0: one chunk */
 	bool is_exclusive;    /* its nodes are held whole, and paid for */
 	struct job_part part;

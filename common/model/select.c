@@ -1,4 +1,4 @@
-/* select.c - see select.h. */
+/* select.c - parses and formats chunks, and sums them up; see select.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

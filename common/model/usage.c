@@ -1,4 +1,4 @@
-/* usage.c - see usage.h. */
+/* usage.c - the table of usage figures; merging and adding them; see usage.h. */
 #include <string.h>
 #include "common/model/usage.h"
 

@@ -68,5 +68,5 @@ void usage_merge(struct usage *u, const struct usage *later);
  * no node has it. The sum keeps no cores apart: each node numbers its own. */
 void usage_add(struct usage *sum, const struct usage *more);
 /* One of those that were added was `was` and is `now`, which lacks nothing that it had: *sum
- * becomes what adding all anew gives. false: that alone can tell, *sum is as it was. */
+ * becomes what a new sum of all gives. false: that alone can tell, *sum is as it was. */
 bool usage_replace(struct usage *sum, const struct usage *was, const struct usage *now);

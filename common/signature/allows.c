@@ -1,4 +1,4 @@
-/* allows.c - does the statement of a user allow what a node is told to run? See signature.h. */
+/* allows.c - does the statement of a user allow what a node shall run? See signature.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* digest.c - see digest.h. */
+/* digest.c - hashes commands and environments; see digest.h. */
 #include <nettle/sha2.h>
 #include <stdio.h>
 #include <string.h>

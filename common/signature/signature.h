@@ -1,7 +1,7 @@
 /* signature - what users sign of what they ask for, and what that allows.
  *
  * The command line seals (common/auth/auth.h) the statement of a job or a step: who runs what,
- * where, for how much. Only root of a node can read it, and nobody can change it. The
+ * where, for how much. Only root of a node can read it, and it cannot be changed. The
  * controller keeps it as an opaque text and hands it on; the node starts only what the
  * statement allows, so a controller that was taken over cannot make a node run anything that
  * its user did not ask for.
@@ -62,7 +62,7 @@ void signature_step_done(struct signature_step *s);
 
 /* ---- judged ---- */
 
-/* A job as a node is told to run it. */
+/* A job as a node shall run it. */
 struct signature_given {
 	const struct request *request;
 	int64_t job;
@@ -73,7 +73,7 @@ struct signature_given {
 int signature_allows_job(const struct signature_job *s, const struct signature_given *g,
 			 int64_t *ret_base, struct err *err);
 
-/* A step as a node is told to run it. */
+/* A step as a node shall run it. */
 struct signature_given_step {
 	int64_t job;
 	const char *node;		/* that of the agent */

@@ -1,5 +1,5 @@
-/* verb - one table says what a tool can do: options, arity, help, completion and man page
- * follow.
+/* verb - one table of a tool's verbs: options, arity, help, completion and man page come from
+ * it.
  *
  * A tool of one verb (a daemon) uses verb_parse() and verb_help() with that one; a tool of many
  * uses verb_main(). Nothing here exits or prints an error: the caller does.

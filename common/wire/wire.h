@@ -30,7 +30,7 @@ DEFINE_CLEANUP(json_t *, wire_unref)
 /* Parse a body: strict (duplicate keys, overflow, NaN refused), must be an object with the
  * right "schema". -EINVAL with line and column. */
 int wire_parse(const char *text, size_t size, json_t **ret, struct err *err);
-/* What a document may hold. A tree takes up to 140 bytes of memory for each element and 240 for
+/* What a document may hold. A tree needs up to 140 bytes of memory for each element and 240 for
  * each object or array besides, whatever is in them, so text of two bytes an element is a
  * hundredfold in memory: what others send is counted before it is parsed. */
 struct wire_bounds {

@@ -141,7 +141,7 @@ check "and goes" accounts root remove letters/daemon
 fails "once" 4 "no 'letters/daemon'" accounts root remove letters/daemon
 fails "an account that others stand below stays" 2 'there is no [Account physics]' accounts root remove physics
 out=$(accounts root remove optics)
-has "the removal of an account with jobs is reported" 'account optics goes with 0 running and 1 queued jobs' "$out"
+has "the removal of an account with jobs is reported" 'account optics is removed while it has 0 running and 1 queued jobs' "$out"
 fails "nothing more is taken under it" 1 "account 'optics' was removed on" submit bin -A optics
 has "its job is still there" '"state": "queued"' "$(reeve_as bin job 3 --json)"
 out=$(accounts root log --csv)

@@ -179,7 +179,7 @@ is "and is charged: 6 s of 2 cores" 60000 "$(charged)"
 # ---- drained by operators ----
 operate() { "$reeve" nodes "$@" --config "$dir/client.conf" 2>&1; }
 has "a user drains no node" 'only operators' "$(ask $daemon POST /v1/nodes/drain '{"schema":"reeve/1","nodes":["n1"],"reason":"x"}')"
-has "a reason is asked for" 'say why' "$(operate drain n1)"
+has "a reason is asked for" 'no reason; give --reason' "$(operate drain n1)"
 has "a node that there is not" "no node 'n9'" "$(operate drain n9 --reason disk)"
 has "an operator drains one" drain "$(operate drain n1 --reason 'a disk')"
 sync n1 b2 next '' >/dev/null

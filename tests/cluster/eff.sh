@@ -84,7 +84,7 @@ is "one user's, by account" "g3:1 g4:2" "$(eff --user u2 --by account --csv | pi
 is "a cluster" "c:6" "$(eff --by cluster --csv | pick cluster jobs)"
 fault "an unknown user" 4 "no user 'ghost' is declared" --user ghost --ledger "$db"
 fault "an unknown account, with the nearest name" 4 "did you mean 'g3'?" --account gg3 --ledger "$db"
-fault "no such job" 4 "job 77: none that has run" 77 --ledger "$db"
+fault "no such job" 4 "job 77: no attempt of it has run; 'reeve jobs -a' lists your jobs" 77 --ledger "$db"
 fault "a number that is none" 2 "'x' is not a job number" x --ledger "$db"
 fault "no such order" 2 "it is one of key, waste, charge, cpu, mem, walltime" --sort size --ledger "$db"
 fault "no such day" 2 "is not a day" --start 2001-02-30 --ledger "$db"
@@ -229,7 +229,7 @@ is "a running job is shown by its number, without advice" "5:0.0:" "$(live $daem
 lacks "... and is in no list" '5:' "$(live $daemon --csv | pick job running_ms)"
 is "others' jobs are not shown" "2" "$(live $bin --csv | pick job)"
 said=$(live $bin 1 2>&1)
-is "nor by number" "4 reeve eff: job 1: none that has run" "$? $said"
+is "nor by number" "4 reeve eff: job 1: no attempt of it has run; 'reeve jobs -a' lists your jobs" "$? $said"
 said=$(live $bin --user daemon 2>&1)
 is "nor by name" 5 $?
 has "... which is said" "only operators see the jobs and usage of others" "$said"

@@ -269,7 +269,7 @@ exits() { # NAME STATUS WORDS ARG...
 	is "$1" "$2" $?
 	has "... and why" "$3" "$out"
 }
-exits "no job" 2 'say --job' true
+exits "no job" 2 'name it with --job' true
 exits "no command" 2 'no command' -j "$job"
 exits "no such job" 125 'no job 999' -j 999 true
 exits "not its node" 125 'its nodes are n1' -j "$job" -n n7 true

@@ -191,7 +191,7 @@ has "16 cpus x 90 min in express are taken" '"queue":"express"' "$out"
 is "and reserve 72 SU" "$(hours 100),0,$(hours 72),$(hours 28)" "$(figures)"
 ask $daemon POST /v1/jobs "$(job 16 normal 5400)" >/dev/null
 is "in normal 24" "$(hours 100),0,$(hours 96),$(hours 4)" "$(figures)"
-has "the price says beforehand what would become of it" "would run in the queue that is free of charge: the job reserves 24 SU" \
+has "the price predicts the queue of the job" "would run in the queue without charge: the job reserves 24 SU" \
 	"$(as $daemon "$reeve" cost --config "$dir/client.conf" --controller "$url" -A physics -q normal -l ncpus=16,walltime=1:30:00)"
 out=$(ask $daemon POST /v1/jobs "$(job 16 normal 5400)")
 has "what the grant does not cover goes to bonus" '"queue":"bonus"' "$out"

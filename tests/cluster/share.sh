@@ -77,7 +77,7 @@ g4,,10,8000.000000,
 g4,u7,1,8000.000000,0.750000
 idle,,parent,0.000000,
 idle,u1,5,0.000000,1.000000' "$out"
-has "and the answer reports it" '1 association is no longer declared; their usage of 100 counts' \
+has "and the answer reports it" '1 association is not in the accounts any more; their usage of 100 counts' \
 	"$(share flat --accounts "$dir/accounts.conf")"
 is "accounts by name, with what is below them" $'g4,\ng4,u7' "$(share flat --csv -n -A g4 -o account,user)"
 is "users by name" $'root,\ng3,\ng3,u8\ng4,\ng5,' "$(share flat --csv -n -u u8 -o account,user)"
@@ -189,7 +189,7 @@ fault_4() { # NAME TEXT COMMAND...
 fault_4 "an unknown user" "no user 'zork' there, or none that you may see" share --ledger "$db" --profile "$dir/flat.conf" -u zork
 fault_4 "an unknown account, with the nearest name" "no account 'gg3' there; did you mean 'g3'?" \
 	share --ledger "$db" --profile "$dir/flat.conf" -A gg3
-fault "whose job would it be?" "say whose job it would be: -A ACCOUNT -u USER" \
+fault "a job without user or account is refused" "no user or account; name them with -A ACCOUNT -u USER" \
 	prio --ledger "$db" --profile "$dir/hour.conf" -l ncpus=1
 
 # ---- what a job's priority would be ----
@@ -212,7 +212,7 @@ is "without -q it is the default queue" "$(prio -A idle -u u1 -l ncpus=2 -q norm
 has "an unknown user is refused" "no user 'ghost' is declared, and nothing was ever charged to it" "$(prio -A idle -u ghost -l ncpus=2)"
 has "an unknown account too" "no account 'idel'; did you mean 'idle'?" "$(prio -A idel -u u1 -l ncpus=2)"
 has "an unknown queue too" "zzz" "$(prio -A idle -u u1 -l ncpus=2 -q zzz)"
-has "a site without weights" 'jobs start in the order in which they were handed in' \
+has "a site without weights" 'jobs start in order of submission' \
 	"$(quietly prio --ledger "$db" --profile "$dir/flat.conf" -A g3 -u u7 -l ncpus=1)"
 
 # ---- live ----
@@ -377,5 +377,5 @@ sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev
 submit $daemon physics 4
 submit $bin chemistry 4
 soon "nothing weighed: first in, first out" 'place 2 of 2; needs 4 cores' verb 0 job 3
-has "and prio states it" 'in the order in which they were handed in' "$(verb 0 prio)"
+has "and prio reports it" 'in order of submission' "$(verb 0 prio)"
 tap_end

@@ -22,55 +22,80 @@ const char *projection_format_years(int64_t ms, char buf[static PROJECTION_YEARS
 	return buf;
 }
 
-static void set_years(struct doc *d, const char *key, int64_t ms)
+/* ---- the figures of a row, once for the document and for tables ---- */
+
+static void add_years(const struct projection_writer *w, const char *key, int64_t ms)
 {
 	char buf[PROJECTION_YEARS_MAX];
 
-	doc_text(d, key, projection_format_years(ms, buf));
+	w->text(w->ctx, key, projection_format_years(ms, buf));
 }
 
-static void set_measured(struct doc *d, const char *key, int64_t n, bool is_measured)
+static void add_measured(const struct projection_writer *w, const char *key, int64_t n,
+			 bool is_measured)
 {
-	doc_set(d, key, is_measured ? json_integer(n) : json_null());
+	if (is_measured)
+		w->number(w->ctx, key, n);
+	else
+		w->unmeasured(w->ctx, key);
 }
 
-static void set_figures(struct doc *d, const struct store_usage *u)
+static void write_usage(const struct projection_writer *w, const struct store_usage *u)
 {
-	doc_int(d, "jobs_started", u->jobs_started);
-	doc_int(d, "jobs_ended", u->jobs_ended);
-	doc_int(d, "running_ms", u->running_ms);
-	doc_int(d, "suspended_ms", u->suspended_ms);
-	set_measured(d, "cpu_ms", u->cpu_ms, projection_has_cpu(u));
-	doc_int(d, "core_ms", u->core_ms);
-	doc_int(d, "gpu_ms", u->gpu_ms);
-	doc_int(d, "charge_requested_ms", u->charge_requested_ms);
-	set_measured(d, "charge_used_ms", u->charge_used_ms, projection_has_used(u));
-	doc_int(d, "adjusted_ms", u->adjusted_ms);
-	set_years(d, "core_years", u->core_ms);
-	set_years(d, "gpu_years", u->gpu_ms);
+	w->number(w->ctx, "jobs_started", u->jobs_started);
+	w->number(w->ctx, "jobs_ended", u->jobs_ended);
+	w->number(w->ctx, "running_ms", u->running_ms);
+	w->number(w->ctx, "suspended_ms", u->suspended_ms);
+	add_measured(w, "cpu_ms", u->cpu_ms, projection_has_cpu(u));
+	w->number(w->ctx, "core_ms", u->core_ms);
+	w->number(w->ctx, "gpu_ms", u->gpu_ms);
+	w->number(w->ctx, "charge_requested_ms", u->charge_requested_ms);
+	add_measured(w, "charge_used_ms", u->charge_used_ms, projection_has_used(u));
+	w->number(w->ctx, "adjusted_ms", u->adjusted_ms);
+	add_years(w, "core_years", u->core_ms);
+	add_years(w, "gpu_years", u->gpu_ms);
 }
 
-static void set_projection(struct doc *d, const struct projection_row *row)
+void projection_write_figures(const struct projection_row *row,
+			      const struct projection_writer *w)
 {
-	doc_int(d, "counts_ms", row->counts_ms);
-	set_years(d, "counts_years", row->counts_ms);
+	write_usage(w, row->usage);
+	w->number(w->ctx, "counts_ms", row->counts_ms);
+	add_years(w, "counts_years", row->counts_ms);
 	if (row->depth >= 0) {
-		doc_int(d, "depth", row->depth);
-		doc_int(d, "with_below_ms", row->with_below_ms);
+		w->number(w->ctx, "depth", row->depth);
+		w->number(w->ctx, "with_below_ms", row->with_below_ms);
 	}
 	if (row->title)
-		doc_text(d, "title", row->title);
+		w->text(w->ctx, "title", row->title);
 	if (row->has_allocation) {
-		doc_int(d, "allocation_ms", row->allocation_ms);
-		set_years(d, "allocation_years", row->allocation_ms);
-		doc_int(d, "used_ppm", row->used_ppm);
+		w->number(w->ctx, "allocation_ms", row->allocation_ms);
+		add_years(w, "allocation_years", row->allocation_ms);
+		w->number(w->ctx, "used_ppm", row->used_ppm);
 	}
 	if (row->has_projection) {
-		doc_int(d, "projected_by_year_ms", row->by_year_ms);
-		doc_int(d, "projected_by_recent_ms", row->by_recent_ms);
-		set_years(d, "projected_by_year_years", row->by_year_ms);
-		set_years(d, "projected_by_recent_years", row->by_recent_ms);
+		w->number(w->ctx, "projected_by_year_ms", row->by_year_ms);
+		w->number(w->ctx, "projected_by_recent_ms", row->by_recent_ms);
+		add_years(w, "projected_by_year_years", row->by_year_ms);
+		add_years(w, "projected_by_recent_years", row->by_recent_ms);
 	}
+}
+
+/* ---- the document ---- */
+
+static void set_number(void *ctx, const char *key, int64_t n)
+{
+	doc_int(ctx, key, n);
+}
+
+static void set_text(void *ctx, const char *key, const char *text)
+{
+	doc_text(ctx, key, text);
+}
+
+static void set_unmeasured(void *ctx, const char *key)
+{
+	doc_null(ctx, key);
 }
 
 struct document {
@@ -100,8 +125,8 @@ static int encode_row(void *ctx, const struct projection_row *row, struct err *e
 		doc_int(d, "rows", row->n_summed);
 	else
 		set_keys(d, to->p, row->usage);
-	set_figures(d, row->usage);
-	set_projection(d, row);
+	projection_write_figures(
+		row, &(struct projection_writer){ d, set_number, set_text, set_unmeasured });
 	if (json_array_append_new(row->is_total ? to->totals : to->rows, doc_take(d)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;

@@ -1,4 +1,4 @@
-/* outlook - usage of a period with what it means: how much was allotted, how much of it and of
+/* projection - usage of a period with what it means: how much was allotted, how much of it and of
  * the period is gone, and where it will end.
  *
  * Rows are those of store_usage(), and one for each pool at the end that sums them up.
@@ -63,6 +63,19 @@ struct projection_each {
 	projection_fn fn;
 	void *ctx;
 };
+
+/* Where the figures of a row go; the keys are those of GET /v1/usage (docs/protocol.md). A
+ * figure that nothing measured differs from 0 and from a figure that the row does not have. */
+struct projection_writer {
+	void *ctx;
+	void (*number)(void *ctx, const char *key, int64_t n);
+	void (*text)(void *ctx, const char *key, const char *text);
+	void (*unmeasured)(void *ctx, const char *key);
+};
+/* All figures of a row but its keys and its pool. */
+void projection_write_figures(const struct projection_row *row,
+			      const struct projection_writer *w);
+
 /* site->accounts NULL: no allocations. */
 int projection_usage(const struct quota_site *site, const struct projection_query *ask,
 		     const struct projection_each *each, struct projection_period *ret,

@@ -1,4 +1,4 @@
-/* outlook_impl - between the files of outlook. */
+/* projection_impl - between the files of projection. */
 #pragma once
 #include "controller/quota/projection/projection.h"
 
