@@ -8,7 +8,7 @@
 void quota_fill_qos(const struct quota_site *site, struct request *q)
 {
 	const struct accounts *a = site->accounts;
-	const char *of_account = accounts_default_qos(a, accounts_find(a, q->account));
+	const char *of_account = a ? accounts_default_qos(a, accounts_find(a, q->account)) : "";
 
 	if (!*q->qos)
 		snprintf(q->qos, sizeof(q->qos), "%s",
