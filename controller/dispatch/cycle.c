@@ -46,9 +46,9 @@ struct cycle *cycle_free(struct cycle *c)
 		struct head *h = c->heads;
 
 		c->heads = h->next;
+		cluster_done(&h->kept);
 		order_done(&h->order);
 		store_changes_done(&h->changes);
-		snapshot_done(&h->snapshot);
 		names_done(&h->users);
 		names_done(&h->accounts);
 		intents_done(&h->intents);
@@ -115,58 +115,6 @@ static int load_gate(struct cycle *c, struct head *h, const struct cycle_run *ru
 	return run->accounts ? eligibility_load(h->eligibility, &site, &now, err) : 0;
 }
 
-/* For tests: what is kept must be what the ledger has. */
-static int check(const struct order_ask *ask, const struct order *kept, struct err *err)
-{
-	struct order fresh = { 0 };
-	int64_t job;
-	int r = order_make(ask, &fresh, err);
-
-	if (r >= 0 && !order_is_same(kept, &fresh, &job)) {
-		fprintf(stderr, "reeve: the queue that was kept has job %lld otherwise\n",
-			(long long)job);
-		abort();
-	}
-	order_done(&fresh);
-	return r;
-}
-
-/* The order of the last cycle, with what has changed since; or all of it read again, where that
- * is not known, or a cycle failed half-way. */
-static int follow(struct cycle *c, struct head *h, const struct order_ask *ask, struct err *err)
-{
-	struct store_changes since = store_changes_take(&h->changes);
-	int r;
-
-	if (!since.is_all) {
-		r = order_update(ask, &since, &h->order, err);
-	} else {
-		order_done(&h->order);
-		r = order_make(ask, &h->order, err);
-	}
-	store_changes_done(&since);
-	if (r >= 0 && c->is_checked)
-		r = check(ask, &h->order, err);
-	if (r < 0)
-		h->changes.is_all = true;
-	return r;
-}
-
-static int load_order(struct cycle *c, struct head *h, struct rank_cluster has,
-		      const struct cycle_run *run, struct err *err)
-{
-	const struct order_ask ask = { .store = c->store,
-				       .sharetree = c->is_ranked ? c->sharetree : NULL,
-				       .cluster = run->cluster,
-				       .has = has,
-				       .now_ns = run->now_ns,
-				       .config = sharetree_policy(c->sharetree),
-				       .users = &h->users,
-				       .accounts = &h->accounts };
-
-	return follow(c, h, &ask, err);
-}
-
 static bool may_start(void *ctx, int64_t job)
 {
 	struct head *h = ctx;
@@ -220,36 +168,101 @@ static void drop_intents(struct head *h, const struct fit_node *nodes, size_t n_
 	}
 }
 
+static struct cluster_ask cluster_ask_of(struct cycle *c, struct head *h,
+					 const struct cycle_run *run)
+{
+	return (struct cluster_ask){ .store = c->store,
+				     .config = sharetree_policy(c->sharetree),
+				     .cluster = h->cluster,
+				     .order = &h->order,
+				     .intents = &h->intents,
+				     .users = &h->users,
+				     .accounts = &h->accounts,
+				     .now_ns = run->now_ns,
+				     .is_ranked = c->is_ranked,
+				     .may_start = may_start,
+				     .starts = starts,
+				     .ctx = h };
+}
+
+static struct order_ask order_ask_of(struct cycle *c, struct head *h,
+				     const struct cycle_run *run)
+{
+	return (struct order_ask){ .store = c->store,
+				   .sharetree = c->is_ranked ? c->sharetree : NULL,
+				   .cluster = h->cluster,
+				   .has = rank_cluster(h->kept.nodes, h->kept.n_nodes),
+				   .now_ns = run->now_ns,
+				   .config = sharetree_policy(c->sharetree),
+				   .users = &h->users,
+				   .accounts = &h->accounts };
+}
+
+/* For tests: what is kept must be what the ledger has. */
+static int check(struct cycle *c, struct head *h, const struct cycle_run *run, struct err *err)
+{
+	const struct order_ask order_ask = order_ask_of(c, h, run);
+	struct cluster_ask ask = cluster_ask_of(c, h, run);
+	struct order fresh = { 0 };
+	char what[160] = "";
+	int64_t job;
+	int r = order_make(&order_ask, &fresh, err);
+
+	ask.order = &fresh;
+	if (r >= 0 && !order_is_same(&h->order, &fresh, &job))
+		snprintf(what, sizeof(what), "queued job %lld", (long long)job);
+	else if (r >= 0)
+		r = cluster_check(&h->kept, &ask, what, sizeof(what), err);
+	order_done(&fresh);
+	if (*what) {
+		fprintf(stderr, "reeve: the queue in memory differs from the ledger: %s\n",
+			what);
+		abort();
+	}
+	return r < 0 ? r : 0;
+}
+
+static void forget(struct head *h)
+{
+	cluster_done(&h->kept);
+	order_done(&h->order);
+	h->changes.is_all = true;
+}
+
+/* What was kept, with what has changed since. */
+static int follow(struct cycle *c, struct head *h, const struct cycle_run *run,
+		  const struct store_changes *since, struct err *err)
+{
+	const struct cluster_ask ask = cluster_ask_of(c, h, run);
+	struct order_ask order_ask;
+	bool is_new = !h->kept.schedule;
+	int r = cluster_update_nodes(&h->kept, &ask, since, err);
+
+	if (r < 0)
+		return r;
+	if (!is_new)
+		cluster_remove_changed(&h->kept, &h->order, since);
+	order_ask = order_ask_of(c, h, run);
+	r = is_new ? order_make(&order_ask, &h->order, err)
+		   : order_update(&order_ask, since, &h->order, err);
+	if (r < 0)
+		return r;
+	drop_intents(h, h->kept.nodes, h->kept.n_nodes, run->now_ns);
+	r = cluster_update(&h->kept, &ask, since, err);
+	return r >= 0 && c->is_checked ? check(c, h, run, err) : r;
+}
+
 static int load(struct cycle *c, struct head *h, const struct cycle_run *run, struct err *err)
 {
-	const struct snapshot_ask ask = { .store = c->store,
-					  .config = sharetree_policy(c->sharetree),
-					  .cluster = h->cluster,
-					  .order = &h->order,
-					  .intents = &h->intents,
-					  .users = &h->users,
-					  .accounts = &h->accounts,
-					  .now_ns = run->now_ns,
-					  .is_checked = c->is_checked,
-					  .may_start = run->accounts ? may_start : NULL,
-					  .starts = run->accounts ? starts : NULL,
-					  .ctx = h };
-	struct fit_node *nodes = NULL;
-	size_t n_nodes = 0;
-	int r = store_nodes_in_use_by_parts(c->store, run->cluster, &nodes, &n_nodes, err);
+	struct store_changes since = store_changes_take(&h->changes);
+	int r;
 
-	if (r >= 0)
-		r = load_order(c, h, rank_cluster(nodes, n_nodes), run, err);
-	if (r < 0) {
-		free(nodes);
-		return r;
-	}
-	drop_intents(h, nodes, n_nodes, run->now_ns);
-	/* They are queued in the ledger, and count against limits all the same. */
-	for (size_t i = 0; i < h->intents.n; i++)
-		eligibility_start(h->eligibility, h->intents.of[i].job);
-	snapshot_done(&h->snapshot);
-	return snapshot_make(&ask, nodes, n_nodes, &h->snapshot, err);
+	if (since.is_all)
+		forget(h);
+	h->changes.is_all = false;
+	r = follow(c, h, run, &since, err);
+	store_changes_done(&since);
+	return r;
 }
 
 /* ---- what was decided ---- */
@@ -265,13 +278,13 @@ struct carrying {
 
 static int64_t id_of(const struct carrying *y, int32_t number)
 {
-	return number < 0 ? 0 : schedule_job(y->h->snapshot.schedule, number)->id;
+	return number < 0 ? 0 : schedule_job(y->h->kept.schedule, number)->id;
 }
 
 /* All its nodes hear of it. */
 static void tell(const struct carrying *y, const struct cycle_news *news, int32_t number)
 {
-	const struct snapshot *s = &y->h->snapshot;
+	const struct cluster *s = &y->h->kept;
 	struct cycle_news n = *news;
 	int32_t n_nodes;
 	const int32_t *nodes = schedule_nodes(s->schedule, number, &n_nodes);
@@ -305,7 +318,7 @@ static int intend(struct carrying *y, const struct place *at, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < at->n; i++)
 		snprintf(in.nodes[i], sizeof(in.nodes[i]), "%s",
-			 y->h->snapshot.nodes[at->nodes[i]].name);
+			 y->h->kept.nodes[at->nodes[i]].name);
 	if (intents_add(&y->h->intents, &in) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
@@ -315,7 +328,7 @@ static int intend(struct carrying *y, const struct place *at, struct err *err)
  * done so yet. */
 static int start(struct carrying *y, const struct place *at, struct err *err)
 {
-	const struct snapshot *s = &y->h->snapshot;
+	const struct cluster *s = &y->h->kept;
 	const struct parts_ask ask = { order_find(&y->h->order, at->job), at->nodes, at->n,
 				       s->nodes, s->n_nodes };
 	struct parts *p = &y->parts[y->n_gifts];
@@ -326,7 +339,7 @@ static int start(struct carrying *y, const struct place *at, struct err *err)
 		return err_set(err, r, "the parts of job %lld: %s", (long long)at->job,
 			       strerror(-r));
 	}
-	if (!fit_parts(p->nodes, p->want, p->n, ask.job->job.is_exclusive)) {
+	if (!fit_parts(p->nodes, p->want, p->n, ask.job->is_exclusive)) {
 		parts_done(p);
 		return intend(y, at, err);
 	}
@@ -357,7 +370,7 @@ static int suspend(struct carrying *y, int32_t number, int64_t by, struct err *e
 }
 
 /* Its cores, which it had given up. */
-static void take_back(const struct snapshot *s, int32_t number)
+static void take_back(const struct cluster *s, int32_t number)
 {
 	const struct schedule_job *j = schedule_job(s->schedule, number);
 	int32_t n, at = 0;
@@ -377,7 +390,7 @@ static int resume(struct carrying *y, int32_t number, struct err *err)
 	char node[REQUEST_NAME_MAX];
 	int r = store_set_desired(y->c->store, &w, node, err);
 
-	take_back(&y->h->snapshot, number);
+	take_back(&y->h->kept, number);
 	if (r == 0)
 		tell(y, &(struct cycle_news){ CYCLE_RESUMED, .job = w.job }, number);
 	return r < 0 ? r : 0;
@@ -390,7 +403,7 @@ static int carry_out(struct carrying *y, const struct schedule_action *a, struct
 
 	switch (a->what) {
 	case SCHEDULE_START:
-		at.nodes = schedule_nodes(y->h->snapshot.schedule, a->job, &n);
+		at.nodes = schedule_nodes(y->h->kept.schedule, a->job, &n);
 		at.n = (size_t)n;
 		return start(y, &at, err);
 	case SCHEDULE_RESUME:
@@ -413,7 +426,7 @@ static int give(struct carrying *y, struct err *err)
 
 		intents_drop(&y->h->intents, job);
 		tell(y, &(struct cycle_news){ CYCLE_GAVE, .job = job },
-		     snapshot_find(&y->h->snapshot, job)->number);
+		     order_find(&y->h->order, job)->number);
 	}
 	return r;
 }
@@ -421,38 +434,49 @@ static int give(struct carrying *y, struct err *err)
 /* Starts that wait for cores come first: these are theirs. */
 static int start_intents(struct carrying *y, struct err *err)
 {
-	const struct snapshot *s = &y->h->snapshot;
+	const struct cluster *s = &y->h->kept;
 	int r = 0;
 
 	for (size_t i = 0; i < y->h->intents.n && r >= 0; i++) {
 		struct place at = { .job = y->h->intents.of[i].job };
 		int32_t n;
 
-		at.nodes = schedule_nodes(s->schedule, snapshot_find(s, at.job)->number, &n);
+		at.nodes = schedule_nodes(s->schedule, order_find(&y->h->order, at.job)->number,
+					  &n);
 		at.n = (size_t)n;
 		r = start(y, &at, err);
 	}
 	return r;
 }
 
-/* Whose start was withdrawn in this cycle is late from now on. Both are by number. */
-static int note_late(struct carrying *y, struct err *err)
+/* A job whose start was withdrawn in this cycle is overdue from now on. */
+static int set_overdue(struct carrying *y, struct err *err)
 {
-	const struct snapshot *s = &y->h->snapshot;
-	const struct order *o = &y->h->order;
 	int64_t jobs[64];
-	size_t n = 0, k = 0;
+	size_t n = 0, n_withdrawn;
+	const int32_t *withdrawn = schedule_withdrawn(y->h->kept.schedule, &n_withdrawn);
 
-	for (size_t i = 0; i < o->n && n < ARRAY_LEN(jobs); i++) {
-		int64_t job = o->jobs[i].job.job;
+	for (size_t i = 0; i < n_withdrawn && n < ARRAY_LEN(jobs); i++) {
+		const struct order_job *o = order_find(&y->h->order, id_of(y, withdrawn[i]));
 
-		while (k < s->n_jobs && s->jobs[k].job < job)
-			k++;
-		if (!o->jobs[i].due_ns && k < s->n_jobs && s->jobs[k].job == job &&
-		    schedule_job(s->schedule, s->jobs[k].number)->due_s)
-			jobs[n++] = job;
+		if (o && !o->due_ns)
+			jobs[n++] = o->job;
 	}
 	return n ? store_set_due(y->c->store, jobs, n, y->run->now_ns, err) : 0;
+}
+
+/* What the pass has decided the schedule has as done already; the next cycle takes these jobs as
+ * the ledger has them then. */
+static void note_decided(struct head *h, const struct schedule_action *actions, size_t n)
+{
+	const struct schedule *s = h->kept.schedule;
+	size_t n_withdrawn;
+	const int32_t *withdrawn = schedule_withdrawn(s, &n_withdrawn);
+
+	for (size_t i = 0; i < n; i++)
+		store_changes_add(&h->changes, schedule_job(s, actions[i].job)->id);
+	for (size_t i = 0; i < n_withdrawn; i++)
+		store_changes_add(&h->changes, schedule_job(s, withdrawn[i])->id);
 }
 
 static int carry_all(struct carrying *y, const struct schedule_action *actions, size_t n,
@@ -472,10 +496,11 @@ static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, 
 	struct carrying y = { .c = c, .h = h, .run = run };
 	const struct schedule_action *actions;
 	size_t n;
-	int r = schedule_pass(h->snapshot.schedule, run->now_ns / S_NS, &actions, &n);
+	int r = schedule_pass(h->kept.schedule, run->now_ns / S_NS, &actions, &n);
 
 	if (r < 0)
 		return err_set(err, r, "out of memory");
+	note_decided(h, actions, n);
 	y.gifts = gifts = calloc(n + h->intents.n + 1, sizeof(*gifts));
 	y.parts = parts = calloc(n + h->intents.n + 1, sizeof(*parts));
 	if (!gifts || !parts)
@@ -485,17 +510,42 @@ static int decide(struct cycle *c, struct head *h, const struct cycle_run *run, 
 		parts_done(&parts[i]);
 	if (r >= 0 &&
 	    sharetree_policy(c->sharetree)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
-		r = note_late(&y, err);
+		r = set_overdue(&y, err);
 	return r;
 }
 
-/* Where nobody waits, and nobody can be suspended, there is nothing to decide. */
-static bool is_idle(const struct cycle *c, const struct cycle_run *run, struct err *err)
+/* Where no job waits, and none can be suspended, there is nothing to decide. */
+static bool is_idle(const struct cycle *c, const struct head *h, const struct cycle_run *run,
+		    struct err *err)
 {
 	struct fit_job one;
 
-	return sharetree_policy(c->sharetree)->policy.scheduler != CONFIG_SCHEDULER_SUSPEND &&
-	       store_queue(c->store, run->cluster, &one, 1, err) == 0;
+	if (sharetree_policy(c->sharetree)->policy.scheduler == CONFIG_SCHEDULER_SUSPEND)
+		return false;
+	if (h->kept.schedule)
+		return h->order.n == 0;
+	return store_queue(c->store, run->cluster, &one, 1, err) == 0;
+}
+
+static int run_head(struct cycle *c, struct head *h, const struct cycle_run *run,
+		    struct err *err)
+{
+	int r = 0;
+
+	h->n_held = 0;
+	if (h->kept.schedule && !h->changes.is_all)
+		r = load(c, h, run, err);
+	else
+		forget(h);
+	if (r < 0 || is_idle(c, h, run, err))
+		return r;
+	r = load_gate(c, h, run, err);
+	if (r >= 0 && !h->kept.schedule)
+		r = load(c, h, run, err);
+	/* They are queued in the ledger, and count against limits all the same. */
+	for (size_t i = 0; i < h->intents.n && r >= 0; i++)
+		eligibility_start(h->eligibility, h->intents.of[i].job);
+	return r < 0 ? r : decide(c, h, run, err);
 }
 
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
@@ -505,15 +555,8 @@ int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err)
 
 	if (r < 0)
 		return r;
-	if (is_idle(c, run, err)) {
-		h->n_held = 0;
-		order_done(&h->order);
-		h->changes.is_all = true;
-		snapshot_done(&h->snapshot);
-		return 0;
-	}
-	r = load_gate(c, h, run, err);
-	if (r >= 0)
-		r = load(c, h, run, err);
-	return r < 0 ? r : decide(c, h, run, err);
+	r = run_head(c, h, run, err);
+	if (r < 0)
+		forget(h);
+	return r;
 }

@@ -1,7 +1,7 @@
 /* cycle_impl - what a cycle keeps of each cluster, for its own files. */
 #pragma once
 #include "controller/dispatch/cycle.h"
-#include "controller/dispatch/snapshot.h"
+#include "controller/dispatch/cluster/cluster.h"
 #include "controller/quota/eligibility.h"
 
 /* A cluster as of its last cycle. */
@@ -11,7 +11,7 @@ struct head {
 	struct names users, accounts;
 	struct order order;
 	struct store_changes changes; /* since the order was read */
-	struct snapshot snapshot;
+	struct cluster kept;
 	struct eligibility *eligibility;
 	struct intents intents;
 	size_t n_held; /* by the gate, of those that were asked */

@@ -58,9 +58,9 @@ static int rank(const struct order_ask *a, struct order_job *j, struct err *err)
 				      .user = a->users->texts[j->user],
 				      .queue = queue,
 				      .qos = j->qos < 0 ? "" : a->config->qos[j->qos]->name,
-				      .want = &j->job.want,
+				      .want = &j->want,
 				      .select = j->select,
-				      .is_exclusive = j->job.is_exclusive,
+				      .is_exclusive = j->is_exclusive,
 				      .nice = j->nice,
 				      .site = j->site,
 				      .waited_s = (a->now_ns - j->eligible_ns) / S_NS };
@@ -118,19 +118,20 @@ static int read_chunks(const struct store_waiting *w, struct order_job *j, struc
 static int read_job(const struct order_ask *a, const struct store_waiting *w,
 		    struct order_job *ret, struct err *err)
 {
-	*ret = (struct order_job){
-		.job = { .job = w->job, .want = w->want, .is_exclusive = w->is_exclusive },
-		.submitted_ns = w->submitted_ns,
-		.eligible_ns = w->eligible_ns,
-		.due_ns = w->due_ns,
-		.nice = w->nice,
-		.site = w->site,
-		.pool = w->pool,
-		.user = names_number(a->users, w->user),
-		.account = names_number(a->accounts, w->account),
-		.queue = order_queue(a->config, w->queue),
-		.qos = find_qos(a->config, w->qos)
-	};
+	*ret = (struct order_job){ .job = w->job,
+				   .number = -1,
+				   .want = w->want,
+				   .is_exclusive = w->is_exclusive,
+				   .submitted_ns = w->submitted_ns,
+				   .eligible_ns = w->eligible_ns,
+				   .due_ns = w->due_ns,
+				   .nice = w->nice,
+				   .site = w->site,
+				   .pool = w->pool,
+				   .user = names_number(a->users, w->user),
+				   .account = names_number(a->accounts, w->account),
+				   .queue = order_queue(a->config, w->queue),
+				   .qos = find_qos(a->config, w->qos) };
 	if (ret->user < 0 || ret->account < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return read_chunks(w, ret, err);
@@ -173,7 +174,7 @@ static size_t lower_bound(const struct order *o, int64_t job)
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (o->jobs[mid].job.job < job)
+		if (o->jobs[mid].job < job)
 			low = mid + 1;
 		else
 			high = mid;
@@ -198,7 +199,7 @@ static void take_out(struct order *o, const struct numbers *gone)
 			memmove(&o->jobs[to], &o->jobs[from], (next - from) * sizeof(*o->jobs));
 		to += next - from;
 		from = next;
-		if (next < o->n && o->jobs[next].job.job == gone->of[k])
+		if (next < o->n && o->jobs[next].job == gone->of[k])
 			free(o->jobs[from++].select);
 	}
 	if (to != from)
@@ -214,7 +215,7 @@ static void put_in(struct order *o, const struct order *new)
 	while (k > 0) {
 		size_t at = from;
 
-		while (at > 0 && o->jobs[at - 1].job.job > new->jobs[k - 1].job.job)
+		while (at > 0 && o->jobs[at - 1].job > new->jobs[k - 1].job)
 			at--;
 		to -= from - at;
 		memmove(&o->jobs[to], &o->jobs[at], (from - at) * sizeof(*o->jobs));
@@ -239,9 +240,9 @@ static void sort_out(struct rereading *x, const struct store_changes *since)
 	for (size_t i = 0; i < since->n; i++) {
 		int64_t job = since->jobs[i];
 		size_t was = lower_bound(x->o, job);
-		bool is_known = was < x->o->n && x->o->jobs[was].job.job == job;
+		bool is_known = was < x->o->n && x->o->jobs[was].job == job;
 
-		if (at == x->new.n || new[at].job.job != job) {
+		if (at == x->new.n || new[at].job != job) {
 			x->gone.of[x->gone.n++] = job;
 		} else if (is_known) {
 			free(x->o->jobs[was].select);
@@ -296,14 +297,13 @@ static bool is_same_want(const struct resources *a, const struct resources *b)
 
 static bool is_same_job(const struct order_job *a, const struct order_job *b)
 {
-	return a->job.job == b->job.job && a->job.is_exclusive == b->job.is_exclusive &&
-	       is_same_want(&a->job.want, &b->job.want) &&
-	       is_same_select(a->select, b->select) && a->priority == b->priority &&
-	       a->main == b->main && a->submitted_ns == b->submitted_ns &&
-	       a->eligible_ns == b->eligible_ns && a->due_ns == b->due_ns &&
-	       a->nice == b->nice && a->site == b->site && a->user == b->user &&
-	       a->account == b->account && a->queue == b->queue && a->qos == b->qos &&
-	       a->pool == b->pool;
+	return a->job == b->job && a->is_exclusive == b->is_exclusive &&
+	       is_same_want(&a->want, &b->want) && is_same_select(a->select, b->select) &&
+	       a->priority == b->priority && a->main == b->main &&
+	       a->submitted_ns == b->submitted_ns && a->eligible_ns == b->eligible_ns &&
+	       a->due_ns == b->due_ns && a->nice == b->nice && a->site == b->site &&
+	       a->user == b->user && a->account == b->account && a->queue == b->queue &&
+	       a->qos == b->qos && a->pool == b->pool;
 }
 
 bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_job)
@@ -311,15 +311,15 @@ bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_jo
 	for (size_t i = 0; i < a->n || i < b->n; i++) {
 		if (i < a->n && i < b->n && is_same_job(&a->jobs[i], &b->jobs[i]))
 			continue;
-		*ret_job = (i < a->n ? a : b)->jobs[i].job.job;
+		*ret_job = (i < a->n ? a : b)->jobs[i].job;
 		return false;
 	}
 	return true;
 }
 
-const struct order_job *order_find(const struct order *o, int64_t job)
+struct order_job *order_find(const struct order *o, int64_t job)
 {
 	size_t i = lower_bound(o, job);
 
-	return i < o->n && o->jobs[i].job.job == job ? &o->jobs[i] : NULL;
+	return i < o->n && o->jobs[i].job == job ? &o->jobs[i] : NULL;
 }

@@ -10,11 +10,10 @@
 #include "controller/sharetree/rank.h"
 
 struct order_job {
-	struct order_wants {
-		int64_t job;
-		bool is_exclusive;
-		struct resources want;
-	} job;
+	int64_t job;
+	int32_t number; /* of the schedule that follows the order; -1: not in it */
+	bool is_exclusive;
+	struct resources want;
 	struct select *select; /* NULL: one chunk */
 	int64_t priority;
 	const char *main; /* its factor; NULL: none */
@@ -50,4 +49,4 @@ bool order_is_same(const struct order *a, const struct order *b, int64_t *ret_jo
 /* Index of a queue in the configuration; -1: it has none of that name. */
 int32_t order_queue(const struct config *c, const char *queue);
 /* NULL: not queued then. */
-const struct order_job *order_find(const struct order *o, int64_t job);
+struct order_job *order_find(const struct order *o, int64_t job);

@@ -38,7 +38,7 @@ struct summing {
 
 static void put(struct summing *s, const struct select_chunk *c, int32_t node)
 {
-	const struct resources *whole = &s->ask->job->job.want;
+	const struct resources *whole = &s->ask->job->want;
 	int32_t *part = &s->part_of[node];
 
 	if (*part) {
@@ -83,7 +83,7 @@ int parts_make(const struct parts_ask *a, struct parts *ret)
 	if (select) {
 		r = sum(a, ret);
 	} else {
-		ret->want[0] = a->job->job.want;
+		ret->want[0] = a->job->want;
 		ret->nodes[0] = &a->nodes[a->numbers[0]];
 		ret->n = 1;
 	}

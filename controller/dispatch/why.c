@@ -26,24 +26,24 @@ __attribute__((format(printf, 2, 3))) static void say(struct words *w, const cha
 
 /* Could it, were the nodes empty? Else says how much could be. Chunks are looked at one kind
  * at a time, as the schedule does. */
-static bool is_possible(const struct snapshot *s, const struct order_job *o,
+static bool is_possible(const struct cluster *s, const struct order_job *o,
 			char why[static FIT_WHY_MAX])
 {
 	struct resources one;
 
 	if (!o->select)
-		return fit_is_possible(s->nodes, s->n_nodes, &o->job.want, why);
+		return fit_is_possible(s->nodes, s->n_nodes, &o->want, why);
 	for (int32_t k = 0; k < o->select->n; k++) {
-		select_chunk(&o->select->of[k], &o->job.want, &one);
+		select_chunk(&o->select->of[k], &o->want, &one);
 		if (!fit_is_possible(s->nodes, s->n_nodes, &one, why))
 			return false;
 	}
 	return true;
 }
 
-static void say_needs(struct words *w, const struct snapshot *s, const struct order_job *o)
+static void say_needs(struct words *w, const struct cluster *s, const struct order_job *o)
 {
-	const struct fit_request ask = { &o->job.want, o->select, o->job.is_exclusive };
+	const struct fit_request ask = { &o->want, o->select, o->is_exclusive };
 	char why[FIT_WHY_MAX];
 
 	if (is_possible(s, o, why)) {
@@ -61,7 +61,7 @@ static void say_needs(struct words *w, const struct snapshot *s, const struct or
 		say(w, "needs what others are about to get");
 }
 
-static void say_when(struct words *w, const struct snapshot *s, const struct schedule_why *y)
+static void say_when(struct words *w, const struct cluster *s, const struct schedule_why *y)
 {
 	char text[AMOUNT_TEXT_MAX];
 	int64_t in_s = y->first_s - s->now_ns / S_NS;
@@ -76,7 +76,7 @@ static void say_when(struct words *w, const struct snapshot *s, const struct sch
 static const struct order_job *say_who(struct words *w, const struct head *h,
 				       const struct schedule_why *y, bool is_ranked)
 {
-	int64_t id = schedule_job(h->snapshot.schedule, y->first)->id;
+	int64_t id = schedule_job(h->kept.schedule, y->first)->id;
 	const struct order_job *first = order_find(&h->order, id);
 
 	say(w, "job %lld", (long long)id);
@@ -98,7 +98,7 @@ static void say_first(struct words *w, const struct head *h, const struct schedu
 		return;
 	}
 	say(w, ", the first in the queue, which ");
-	say_needs(w, &h->snapshot, first);
+	say_needs(w, &h->kept, first);
 }
 
 static void say_wait(struct words *w, const struct head *h, const struct order_job *o,
@@ -107,8 +107,8 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 	switch (y->wait) {
 	case SCHEDULE_FIRST:
 		say(w, "first in the queue; ");
-		say_needs(w, &h->snapshot, o);
-		say_when(w, &h->snapshot, y);
+		say_needs(w, &h->kept, o);
+		say_when(w, &h->kept, y);
 		return;
 	case SCHEDULE_WOULD_DELAY:
 		say(w, "place %d of %d; fits now, but would delay ", y->place + 1, y->n);
@@ -116,14 +116,14 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 		return;
 	case SCHEDULE_BEHIND:
 		say(w, "place %d of %d; ", y->place + 1, y->n);
-		say_needs(w, &h->snapshot, o);
+		say_needs(w, &h->kept, o);
 		if (y->first >= 0) {
 			say(w, "; first is ");
 			say_who(w, h, y, is_ranked);
 		}
 		return;
 	case SCHEDULE_NEVER:
-		say_needs(w, &h->snapshot, o);
+		say_needs(w, &h->kept, o);
 		return;
 	case SCHEDULE_HELD_BACK:
 	case SCHEDULE_NOT_ASKED:
@@ -154,9 +154,8 @@ static void say_intent(struct words *w, const struct intent *in)
 static void say_queued(struct words *w, const struct cycle *c, const struct head *h,
 		       const struct order_job *o)
 {
-	const struct snapshot_job *j = snapshot_find(&h->snapshot, o->job.job);
 	const struct config_policy *p = &sharetree_policy(c->sharetree)->policy;
-	const struct intent *in = intents_find(&h->intents, o->job.job);
+	const struct intent *in = intents_find(&h->intents, o->job);
 	char held[ELIGIBLE_WHY_MAX] = "";
 	struct schedule_why y;
 
@@ -167,11 +166,11 @@ static void say_queued(struct words *w, const struct cycle *c, const struct head
 		say_intent(w, in);
 		return;
 	}
-	if (!eligibility_check(h->eligibility, o->job.job, held)) {
+	if (!eligibility_check(h->eligibility, o->job, held)) {
 		say(w, "%s", held);
 		return;
 	}
-	schedule_why(h->snapshot.schedule, j->number, &y);
+	schedule_why(h->kept.schedule, o->number, &y);
 	if (p->scheduler == CONFIG_SCHEDULER_FIFO && y.first >= 0 &&
 	    (y.wait == SCHEDULE_BEHIND || y.wait == SCHEDULE_WOULD_DELAY))
 		say_in_order(w, h, &y, c->is_ranked);
@@ -183,11 +182,11 @@ void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *bu
 {
 	const struct head *h = cycle_head(c, cluster);
 	const struct order_job *o = h ? order_find(&h->order, job) : NULL;
-	const struct snapshot_job *j = o ? snapshot_find(&h->snapshot, job) : NULL;
 	struct words w = { buf, size, 0 };
 
-	if (j && (schedule_state(h->snapshot.schedule, j->number) == SCHEDULE_QUEUED ||
-		  intents_find(&h->intents, job)))
+	if (o && o->number >= 0 &&
+	    (schedule_state(h->kept.schedule, o->number) == SCHEDULE_QUEUED ||
+	     intents_find(&h->intents, job)))
 		say_queued(&w, c, h, o);
 	else
 		say(&w, "waits for the next scheduling cycle");
@@ -199,13 +198,14 @@ void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *bu
 int64_t cycle_forecast_s(const struct cycle *c, const char *cluster, int64_t job)
 {
 	const struct head *h = cycle_head(c, cluster);
-	const struct snapshot_job *j = h ? snapshot_find(&h->snapshot, job) : NULL;
+	const struct order_job *j = h ? order_find(&h->order, job) : NULL;
 	int64_t now_s, at_s;
 
-	if (!j || schedule_state(h->snapshot.schedule, j->number) != SCHEDULE_QUEUED)
+	if (!j || j->number < 0 ||
+	    schedule_state(h->kept.schedule, j->number) != SCHEDULE_QUEUED)
 		return -1;
-	now_s = h->snapshot.now_ns / S_NS;
-	if (schedule_forecast(h->snapshot.schedule, j->number, now_s, PASSES, &at_s) < 0 ||
+	now_s = h->kept.now_ns / S_NS;
+	if (schedule_forecast(h->kept.schedule, j->number, now_s, PASSES, &at_s) < 0 ||
 	    at_s == SCHEDULE_FOREVER)
 		return -1;
 	return at_s - now_s;

@@ -17,8 +17,10 @@ bool job_may_start(struct schedule *s, struct job *j)
 {
 	if (j->is_held_back)
 		return false;
-	j->is_limited = s->config.may_start && !s->config.may_start(s->config.ctx, j->pub.id);
-	return !j->is_limited;
+	if (!s->config.may_start || s->config.may_start(s->config.ctx, j->pub.id))
+		return true;
+	j->limited_in = s->n_passes;
+	return false;
 }
 
 static void tell_start(struct schedule *s, const struct job *j, bool is_undone)
@@ -52,7 +54,8 @@ int move_list_running(struct schedule *s, int32_t job)
 	if (schedule_room(&s->running, &s->max_running, s->n_running + 1, sizeof(*s->running)) <
 	    0)
 		return -ENOMEM;
-	at = find_running(s, job);
+	at = s->is_edited ? s->n_running : find_running(s, job);
+	s->is_running_unsorted |= s->is_edited;
 	memmove(&s->running[at + 1], &s->running[at],
 		(s->n_running - at) * sizeof(*s->running));
 	s->running[at] = job;
@@ -62,8 +65,10 @@ int move_list_running(struct schedule *s, int32_t job)
 
 void move_unlist_running(struct schedule *s, int32_t job)
 {
-	size_t at = find_running(s, job);
+	size_t at = s->is_running_unsorted ? 0 : find_running(s, job);
 
+	while (s->running[at] != job)
+		at++;
 	s->n_running--;
 	memmove(&s->running[at], &s->running[at + 1],
 		(s->n_running - at) * sizeof(*s->running));
@@ -169,6 +174,10 @@ int move_withdraw(struct schedule *s, int32_t job, int64_t now_s)
 			(s->n_actions - i) * sizeof(*s->actions));
 		s->n_actions--;
 	}
+	if (schedule_room(&s->withdrawn, &s->max_withdrawn, s->n_withdrawn + 1,
+			  sizeof(*s->withdrawn)) < 0)
+		return -ENOMEM;
+	s->withdrawn[s->n_withdrawn++] = job;
 	keep_forget(s);
 	move_unlist_running(s, job);
 	job_hold(s, j, HOLD_ALL, -1);

@@ -51,6 +51,7 @@ struct schedule *schedule_free(struct schedule *s)
 	free(s->kept.full);
 	free(s->kept.puts);
 	free(s->actions);
+	free(s->withdrawn);
 	free(s->parts);
 	preempt_free(s->preempt);
 	free(s);
@@ -149,7 +150,7 @@ static int take_slot(struct schedule *s, const struct schedule_job *from, int32_
 	return 0;
 }
 
-static void give_slot(struct schedule *s, int32_t job)
+void schedule_give_slot(struct schedule *s, int32_t job)
 {
 	struct job *j = job_at(s, job);
 
@@ -161,7 +162,7 @@ static void give_slot(struct schedule *s, int32_t job)
 
 /* ---- the order of those that wait ---- */
 
-static int compare(const struct schedule *s, int32_t x, int32_t y)
+int schedule_compare_queued(const struct schedule *s, int32_t x, int32_t y)
 {
 	const struct schedule_job *a = &job_at(s, x)->pub, *b = &job_at(s, y)->pub;
 
@@ -174,10 +175,11 @@ static int compare(const struct schedule *s, int32_t x, int32_t y)
 
 static int compare_entries(const void *a, const void *b, void *ctx)
 {
-	return compare(ctx, ((const struct entry *)a)->job, ((const struct entry *)b)->job);
+	return schedule_compare_queued(ctx, ((const struct entry *)a)->job,
+				       ((const struct entry *)b)->job);
 }
 
-static void sort(struct schedule *s)
+void schedule_sort(struct schedule *s)
 {
 	if (s->is_unsorted && s->n_queued)
 		qsort_r(s->queued, s->n_queued, sizeof(*s->queued), compare_entries, s);
@@ -185,16 +187,16 @@ static void sort(struct schedule *s)
 }
 
 /* Most come last. */
-static size_t find_queued(const struct schedule *s, int32_t job)
+size_t schedule_find_queued(const struct schedule *s, int32_t job)
 {
-	size_t low = 0, high = s->n_queued;
+	size_t low = 0, high = s->is_edited ? s->n_sorted : s->n_queued;
 
-	if (high && compare(s, s->queued[high - 1].job, job) < 0)
+	if (high && schedule_compare_queued(s, s->queued[high - 1].job, job) < 0)
 		return high;
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (compare(s, s->queued[mid].job, job) < 0)
+		if (schedule_compare_queued(s, s->queued[mid].job, job) < 0)
 			low = mid + 1;
 		else
 			high = mid;
@@ -205,7 +207,7 @@ static size_t find_queued(const struct schedule *s, int32_t job)
 static void list_queued(struct schedule *s, int32_t job)
 {
 	const struct job *j = job_at(s, job);
-	size_t at = s->is_unsorted ? s->n_queued : find_queued(s, job);
+	size_t at = s->is_unsorted || s->is_edited ? s->n_queued : schedule_find_queued(s, job);
 
 	memmove(&s->queued[at + 1], &s->queued[at], (s->n_queued - at) * sizeof(*s->queued));
 	s->queued[at] = (struct entry){
@@ -221,12 +223,24 @@ static void list_queued(struct schedule *s, int32_t job)
 
 static void unlist_queued(struct schedule *s, int32_t job)
 {
-	size_t at = s->is_unsorted ? 0 : find_queued(s, job);
+	size_t at = s->is_unsorted ? 0 : schedule_find_queued(s, job);
 
 	while (s->queued[at].job != job)
 		at++;
 	s->n_queued--;
 	memmove(&s->queued[at], &s->queued[at + 1], (s->n_queued - at) * sizeof(*s->queued));
+}
+
+/* In an edit. Its slot stays until the end of the edit: what is before and behind it is found by it. */
+static void mark_gone(struct schedule *s, int32_t job)
+{
+	size_t at = schedule_find_queued(s, job);
+
+	if (at >= s->n_sorted || s->queued[at].job != job)
+		for (at = s->n_sorted; s->queued[at].job != job;)
+			at++;
+	s->queued[at].most_cores = ENTRY_GONE;
+	s->n_gone++;
 }
 
 int schedule_add(struct schedule *s, const struct schedule_job *from, int32_t *ret)
@@ -282,7 +296,7 @@ int schedule_add_held(struct schedule *s, const struct schedule_job *from,
 		r = h->state == SCHEDULE_RUNNING ? move_list_running(s, *ret)
 						 : move_list_suspended(s, *ret);
 	if (r < 0) {
-		give_slot(s, *ret);
+		schedule_give_slot(s, *ret);
 		return r;
 	}
 	job_hold(s, j, h->state == SCHEDULE_RUNNING ? HOLD_ALL : HOLD_REST, 1);
@@ -297,6 +311,10 @@ void schedule_remove(struct schedule *s, int32_t job)
 	if (s->kept.job == job)
 		keep_nothing(s);
 	keep_ends(s, job);
+	if (j->state == SCHEDULE_QUEUED && s->is_edited) {
+		mark_gone(s, job);
+		return;
+	}
 	if (j->state == SCHEDULE_QUEUED) {
 		unlist_queued(s, job);
 	} else if (j->state == SCHEDULE_RUNNING) {
@@ -306,7 +324,7 @@ void schedule_remove(struct schedule *s, int32_t job)
 		move_unlist_suspended(s, job);
 		job_hold(s, j, HOLD_REST, -1);
 	}
-	give_slot(s, job);
+	schedule_give_slot(s, job);
 }
 
 void schedule_set_priority(struct schedule *s, int32_t job, int64_t priority)
@@ -346,14 +364,21 @@ int schedule_pass(struct schedule *s, int64_t now_s, const struct schedule_actio
 {
 	int r;
 
-	sort(s);
-	s->n_actions = s->n_shapes = 0;
+	schedule_sort(s);
+	s->n_actions = s->n_shapes = s->n_withdrawn = 0;
+	s->n_passes += s->n_passes == UINT32_MAX ? 2 : 1;
 	r = s->config.rule == SCHEDULE_PREEMPT ? preempt_pass(s, now_s)
 					       : backfill_pass(s, now_s);
 	close_gaps(s);
 	*ret = s->actions;
 	*ret_n = s->n_actions;
 	return r;
+}
+
+const int32_t *schedule_withdrawn(const struct schedule *s, size_t *ret_n)
+{
+	*ret_n = s->n_withdrawn;
+	return s->withdrawn;
 }
 
 /* ---- what became of a job ---- */

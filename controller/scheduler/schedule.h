@@ -106,6 +106,21 @@ int schedule_add_held(struct schedule *s, const struct schedule_job *j,
 
 /* It ended, or was withdrawn. */
 void schedule_remove(struct schedule *s, int32_t job);
+/* Between these two any number of jobs may be added and removed, and the lists are put in order
+ * once, by the latter: for a schedule that is kept and follows what has changed elsewhere. No pass
+ * in between. schedule_edit_end(): -ENOMEM, after which the schedule is of no use any more. */
+void schedule_edit_begin(struct schedule *s);
+int schedule_edit_end(struct schedule *s);
+/* What a job that runs or is suspended has done by now_s, as somebody has measured it. Only within
+ * an edit. */
+struct schedule_times {
+	int64_t ran_s, suspended_s, now_s;
+};
+void schedule_set_times(struct schedule *s, int32_t job, const struct schedule_times *t);
+/* Are both the same, job by job (by id) and node by node, but for what they remember of passes?
+ * If not, what differs, in words. For checks. */
+bool schedule_is_same(const struct schedule *a, const struct schedule *b, char *ret,
+		      size_t size);
 void schedule_set_priority(struct schedule *s, int32_t job, int64_t priority);
 /* Held back for now (by hand, a limit, a dependency): passes leave it out. */
 void schedule_set_held_back(struct schedule *s, int32_t job, bool is_held_back);
@@ -121,6 +136,8 @@ struct schedule_action {
  * actions say was decided, and no more. */
 int schedule_pass(struct schedule *s, int64_t now_s, const struct schedule_action **ret,
 		  size_t *ret_n);
+/* The jobs whose start the last pass decided and withdrew; they live until the next one. */
+const int32_t *schedule_withdrawn(const struct schedule *s, size_t *ret_n);
 
 /* What became of a job. */
 enum schedule_state schedule_state(const struct schedule *s, int32_t job);

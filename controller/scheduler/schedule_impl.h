@@ -30,10 +30,10 @@ struct job {
 	enum schedule_state state;
 	bool is_used; /* this slot */
 	bool is_held_back;
-	bool is_limited; /* may_start() said no in this pass */
-	bool is_new;	 /* PREEMPT: started in this very pass */
-	int32_t n_parts; /* sum of the chunks' n */
-	int32_t *nodes;	 /* of each part; or &one_node */
+	uint32_t limited_in; /* the pass in which may_start() said no; 0: none */
+	bool is_new;	     /* PREEMPT: started in this very pass */
+	int32_t n_parts;     /* sum of the chunks' n */
+	int32_t *nodes;	     /* of each part; or &one_node */
 	int32_t one_node;
 	int32_t next_free;
 	int64_t cores;	    /* all */
@@ -45,8 +45,9 @@ struct job {
 #define BLOCK 1024
 
 /* A queued job as a pass looks at it: jobs themselves are far apart in memory. */
+#define ENTRY_GONE (-1)
 struct entry {
-	int32_t job, most_cores; /* of one chunk */
+	int32_t job, most_cores; /* of one chunk; ENTRY_GONE: removed in an edit */
 	int32_t user, group, queue;
 	int64_t cores;
 };
@@ -110,6 +111,9 @@ struct schedule {
 	struct entry *queued; /* in order */
 	size_t n_queued, max_queued;
 	bool is_unsorted;
+	/* During an edit: behind n_sorted are the new ones, and running has no order. */
+	bool is_edited, is_running_unsorted;
+	size_t n_sorted, n_gone;
 	int32_t *running; /* by end_s, then number */
 	size_t n_running, max_running;
 	int32_t *suspended; /* in no order */
@@ -122,7 +126,10 @@ struct schedule {
 
 	struct schedule_action *actions;
 	size_t n_actions, max_actions;
-	int32_t *parts; /* a placement in the making */
+	int32_t *withdrawn;
+	size_t n_withdrawn, max_withdrawn;
+	uint32_t n_passes; /* so far; never 0 in a pass */
+	int32_t *parts;	   /* a placement in the making */
 	size_t max_parts;
 	struct preempt *preempt;
 };
@@ -144,8 +151,21 @@ static inline void keep_forget(struct schedule *s)
 	s->kept.known = -1;
 }
 
+/* Has may_start() said no to it in the last pass? */
+static inline bool job_is_limited(const struct schedule *s, const struct job *j)
+{
+	return j->limited_in && j->limited_in == s->n_passes;
+}
+
 /* *p has room for n elements of a size; -ENOMEM. */
 int schedule_room(void *p, size_t *max, size_t n, size_t size);
+
+/* --- the list of those that wait (schedule.c, edit.c) --- */
+/* Where a job stands, or would, in the sorted part of the list. */
+size_t schedule_find_queued(const struct schedule *s, int32_t job);
+int schedule_compare_queued(const struct schedule *s, int32_t x, int32_t y);
+void schedule_sort(struct schedule *s);
+void schedule_give_slot(struct schedule *s, int32_t job);
 
 /* --- nodes (nodes.c) --- */
 static inline int32_t bucket_of(int64_t cores)

@@ -54,7 +54,7 @@ void schedule_why(struct schedule *s, int32_t job, struct schedule_why *ret)
 
 	*ret = (struct schedule_why){ .first = s->kept.job, .first_s = s->kept.at_s };
 	find_place(s, job, ret);
-	if (j->is_held_back || j->is_limited)
+	if (j->is_held_back || job_is_limited(s, j))
 		ret->wait = SCHEDULE_HELD_BACK;
 	else if (!place_is_possible(s, j))
 		ret->wait = SCHEDULE_NEVER;
@@ -82,14 +82,15 @@ static int copy_node(struct schedule *to, const struct schedule *from, const str
 	return schedule_add_node(to, &new);
 }
 
-static int copy_job(struct schedule *to, const struct job *j, int32_t *ret)
+static int copy_job(struct schedule *to, const struct schedule *from, const struct job *j,
+		    int32_t *ret)
 {
 	struct schedule_held h = { j->state, j->nodes, j->since_s };
 	int r = j->state == SCHEDULE_QUEUED ? schedule_add(to, &j->pub, ret)
 					    : schedule_add_held(to, &j->pub, &h, ret);
 
 	if (r == 0)
-		schedule_set_held_back(to, *ret, j->is_held_back || j->is_limited);
+		schedule_set_held_back(to, *ret, j->is_held_back || job_is_limited(from, j));
 	return r;
 }
 
@@ -110,7 +111,7 @@ static int copy(const struct schedule *s, int32_t job, struct schedule **ret, in
 
 		if (!j->is_used)
 			continue;
-		r = copy_job(*ret, j, &new);
+		r = copy_job(*ret, s, j, &new);
 		if ((int32_t)b == job)
 			*ret_job = new;
 	}

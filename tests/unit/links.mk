@@ -92,13 +92,13 @@ $O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/ledger_rig.c
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
-SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill keep kept moves nodes place preempt schedule score shapes shuffle victims why)
-CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cycle held intent kinds names order parts snapshot why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
+SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit keep kept moves nodes place preempt same schedule score shapes shuffle victims why)
+CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed cycle intent names order parts why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
 SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
-$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_order: $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(SHARETREE),$(QUOTA))
-$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order: tests/unit/sharetree_rig.c tests/unit/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: LDLIBS += -lpq -lsqlite3 -ljansson -lm
+$O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/order_rig.c $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(SHARETREE),$(QUOTA))
+$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/sharetree_rig.c tests/unit/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
 $O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
@@ -138,7 +138,7 @@ $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
 $O/tests/unit/test_fit_chunks: LDLIBS += -lm
 $O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
 $O/tests/unit/test_queue_parts: $O/controller/dispatch/parts.o $(patsubst %,$O/common/model/%.o,select amount resources features) $O/common/err.o
-$O/tests/unit/test_kinds: $O/controller/dispatch/kinds.o $O/controller/policy/placement/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
+$O/tests/unit/test_kinds: $O/controller/dispatch/cluster/kinds.o $O/controller/policy/placement/fit.o $(patsubst %,$O/common/model/%.o,gpus amount resources features) $O/common/err.o
 $O/tests/unit/test_sim_usage: LDLIBS += -lm
 $O/tests/unit/test_sim_usage: $O/controller/simulate/usage.o $(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay charge/charge) $O/common/err.o
 $O/tests/unit/test_lead: LDLIBS += -lpq -lsqlite3 -ljansson

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/dispatch/kinds.h"
+#include "controller/dispatch/cluster/kinds.h"
 
 static struct resources kind(const char *type, const char *features)
 {
@@ -28,14 +28,14 @@ static void bits_say_what_the_texts_say(void **state)
 
 	(void)state;
 	for (int i = 0; i < 24; i++) /* each twice */
-		jobs[i].job.want = kind(types[i % 12 / 4], features[i % 4]);
+		jobs[i].want = kind(types[i % 12 / 4], features[i % 4]);
 	kinds_gather(&k, &o);
 	assert_int_equal(k.n, 11); /* none is no kind */
 	for (int x = 0; x < 12; x++) {
 		struct fit_node n = { .capacity = kind(types[x / 4], features[x % 4]) };
 
 		for (int y = 0; y < 24; y++) {
-			const struct resources *want = &jobs[y].job.want;
+			const struct resources *want = &jobs[y].want;
 			uint64_t bits = kinds_wanted(&k, want);
 
 			assert_int_equal((kinds_of_node(&k, &n) & bits) == bits,
@@ -55,14 +55,14 @@ static void more_kinds_than_bits_wait(void **state)
 	(void)state;
 	for (int i = 0; i < KINDS_MAX + 2; i++) {
 		snprintf(type, sizeof(type), "t%d", i);
-		jobs[i].job.want = kind(type, "");
+		jobs[i].want = kind(type, "");
 	}
 	kinds_gather(&k, &o);
 	assert_int_equal(k.n, KINDS_MAX);
-	n.capacity = jobs[KINDS_MAX].job.want;
+	n.capacity = jobs[KINDS_MAX].want;
 	assert_int_equal(kinds_of_node(&k, &n) & kinds_wanted(&k, &n.capacity), 0);
 	assert_true(kinds_wanted(&k, &n.capacity) != 0);
-	n.capacity = jobs[KINDS_MAX - 1].job.want;
+	n.capacity = jobs[KINDS_MAX - 1].want;
 	assert_true(kinds_of_node(&k, &n) & kinds_wanted(&k, &n.capacity));
 }
 

@@ -178,7 +178,7 @@ static int see_placed(void *ctx, const struct store_allocated *p, struct err *er
 	*to = (struct placed){ to->n + 1, p->n_parts, p->state, "" };
 	for (size_t i = 0; i < p->n_parts; i++) {
 		strcat(to->nodes, p->parts[i].node);
-		assert_int_equal(p->parts[i].ncpus, 2);
+		assert_int_equal(p->parts[i].share.ncpus, 2);
 	}
 	return 0;
 }

@@ -19,7 +19,7 @@ static int make(const struct order_job *j, const int32_t *numbers, size_t n, str
 
 static void all_of_one_chunk_is_one_part(void **state)
 {
-	const struct order_job j = { .job.want = { .ncpus = 4, .vmem_bytes = 7, .ngpus = 1 } };
+	const struct order_job j = { .want = { .ncpus = 4, .vmem_bytes = 7, .ngpus = 1 } };
 	struct parts p;
 
 	(void)state;
@@ -39,7 +39,7 @@ static void every_way_to_put_chunks_keeps_the_sums(void **state)
 		.of = { { .n = 2, .ncpus = 3, .vmem_bytes = 100, .ngpus = 1 },
 			{ .n = 2, .ncpus = 1, .vmem_bytes = 10, .jobfs_bytes = 5 } }
 	};
-	const struct order_job j = { .select = &s, .job.want = { .walltime_s = 60 } };
+	const struct order_job j = { .select = &s, .want = { .walltime_s = 60 } };
 
 	(void)state;
 	for (int way = 0; way < 81; way++) {
@@ -70,7 +70,7 @@ static void every_way_to_put_chunks_keeps_the_sums(void **state)
 static void gpus_of_a_model_stay_of_it(void **state)
 {
 	struct select s = { .n = 2, .of = { { .n = 1, .ncpus = 1 }, { .n = 1, .ngpus = 2 } } };
-	const struct order_job j = { .select = &s, .job.want = { .gpu_model = "a100-40" } };
+	const struct order_job j = { .select = &s, .want = { .gpu_model = "a100-40" } };
 	struct parts p;
 
 	(void)state;

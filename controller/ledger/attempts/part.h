@@ -4,6 +4,7 @@
  */
 #pragma once
 #include "common/time_units.h"
+#include "controller/ledger/nodes/allocated.h"
 #include "controller/ledger/store_sqlite.h"
 
 struct store_part_known {
@@ -77,21 +78,15 @@ int store_part_write_loss(struct store *s, const struct store_loss *l,
 int store_part_lose(struct store *s, const struct store_loss *l, struct err *err);
 
 /* What parts of a cluster's jobs hold; NULL: of all. By job, attempt, part. */
-struct store_part_in_use {
-	int64_t job;
-	int32_t attempt, part;
-	char node[REQUEST_NAME_MAX];
-	struct resources share; /* with gpu_model */
-	bool frees_cores;	/* it is suspended and shall stay so */
-	bool is_exclusive;
-	bool is_left; /* its attempt is over */
-};
 struct store_parts_in_use {
 	struct store_part_in_use *of;
 	size_t n;
 };
 int store_parts_in_use(struct store *s, const char *cluster, struct store_parts_in_use *ret,
 		       struct err *err);
+/* Of up to STORE_SOME jobs, as store_some() has their numbers. */
+int store_parts_in_use_these(struct store *s, const struct db_ints *jobs,
+			     struct store_parts_in_use *ret, struct err *err);
 static inline void store_parts_in_use_done(struct store_parts_in_use *p)
 {
 	free(p->of);

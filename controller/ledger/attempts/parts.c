@@ -82,11 +82,14 @@ enum { IN_USE_COLUMNS(SQL_NAME) };
 
 /* From the index of what is open, and sorted then: by the primary key it would be all parts
  * that ever were. */
-static const char held_sql[] =
-	IN_USE_SELECT " FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
-		      " JOIN jobs j ON j.job = p.job"
-		      " WHERE p.closed = " SQL_STORE_OPEN " AND (?1 IS NULL OR j.cluster = ?1)"
-		      " ORDER BY +p.job, p.attempt, p.part";
+#define OPEN_PARTS                                                                             \
+	IN_USE_SELECT                                                                          \
+	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"             \
+	" JOIN jobs j ON j.job = p.job WHERE p.closed = " SQL_STORE_OPEN
+static const char held_sql[] = OPEN_PARTS " AND (?1 IS NULL OR j.cluster = ?1)"
+					  " ORDER BY +p.job, p.attempt, p.part";
+static const char held_these_sql[] = OPEN_PARTS " AND p.job IN (" STORE_SOME_PARAMETERS ")"
+						" ORDER BY +p.job, p.attempt, p.part";
 
 static void read_held(struct db_row *st, struct store_part_in_use *p)
 {
@@ -106,15 +109,14 @@ static void read_held(struct db_row *st, struct store_part_in_use *p)
 	store_gpu_model(st, IN_USE_GPU_MODEL, &p->share);
 }
 
-int store_parts_in_use(struct store *s, const char *cluster, struct store_parts_in_use *ret,
-		       struct err *err)
+static int read_all_held(struct store *s, struct db_row *st, struct store_parts_in_use *ret,
+			 struct err *err)
 {
 	_cleanup_free_ struct store_part_in_use *of = NULL;
 	size_t n = 0, size = 0;
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, held_sql, "t", cluster);
+	int r;
 
-	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
+	while ((r = db_step(s->db, st, err)) > 0) {
 		if (n == size) {
 			struct store_part_in_use *p;
 
@@ -132,6 +134,24 @@ int store_parts_in_use(struct store *s, const char *cluster, struct store_parts_
 		return r;
 	*ret = (struct store_parts_in_use){ TAKE_PTR(of), n };
 	return 0;
+}
+
+int store_parts_in_use(struct store *s, const char *cluster, struct store_parts_in_use *ret,
+		       struct err *err)
+{
+	struct db_row *st;
+	int r = db_query(s->db, err, &st, held_sql, "t", cluster);
+
+	return r < 0 ? r : read_all_held(s, st, ret, err);
+}
+
+int store_parts_in_use_these(struct store *s, const struct db_ints *jobs,
+			     struct store_parts_in_use *ret, struct err *err)
+{
+	struct db_row *st;
+	int r = db_query_ints(s->db, held_these_sql, jobs, &st, err);
+
+	return r < 0 ? r : read_all_held(s, st, ret, err);
 }
 
 /* ---- shown ---- */

@@ -1,7 +1,8 @@
-/* placed.c - see nodes/allocated.h. */
+/* allocated.c - reads the jobs that are allocated to nodes, with their parts. See nodes/allocated.h. */
 #include "controller/ledger/nodes/allocated.h"
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
@@ -32,7 +33,8 @@
 	X(ALLOCATED_SUSPENDED_NS, ", a.suspended_ns") \
 	X(ALLOCATED_GPU_MODEL,    ", j.gpu_model") \
 	X(ALLOCATED_ATTEMPT,      ", a.attempt") \
-	X(ALLOCATED_CLOSED,       ", a.closed")
+	X(ALLOCATED_CLOSED,       ", a.closed") \
+	X(ALLOCATED_CLUSTER,      ", j.cluster")
 /* clang-format on */
 enum { ALLOCATED_COLUMNS(SQL_NAME) };
 #define ALLOCATED_SELECT "SELECT " ALLOCATED_COLUMNS(SQL_COLUMN)
@@ -52,6 +54,13 @@ static const char and_over_sql[] =
 		    " AND j.cluster = ?1"
 		    " ORDER BY 1, 23";
 
+static const char these_sql[] =
+	PLACED " FROM attempts a CROSS JOIN jobs j ON j.job = a.job"
+	       " WHERE a.job IN (" STORE_SOME_PARAMETERS ") AND (a.closed = " SQL_STORE_OPEN
+	       " OR (a.hosts <> '' AND EXISTS (SELECT 1 FROM parts p WHERE p.job = a.job"
+	       " AND p.attempt = a.attempt AND p.closed = " SQL_STORE_OPEN " AND p.part > 0)))"
+	       " ORDER BY a.job, a.attempt";
+
 static struct store_allocated read_row(struct db_row *st)
 {
 	struct store_allocated p = {
@@ -68,7 +77,7 @@ static struct store_allocated read_row(struct db_row *st)
 			  .walltime_s = db_int(st, ALLOCATED_WALLTIME_S) },
 		.is_exclusive = db_int(st, ALLOCATED_EXCLUSIVE) != 0,
 		.state = (enum job_state)(int)db_int(st, ALLOCATED_STATE),
-		.wish = (enum job_desired)(int)db_int(st, ALLOCATED_WANT),
+		.desired = (enum job_desired)(int)db_int(st, ALLOCATED_WANT),
 		.gave_way_to = db_int(st, ALLOCATED_GAVE_WAY_TO),
 		.due_ns = db_int(st, ALLOCATED_DUE_NS),
 		.submitted_ns = db_int(st, ALLOCATED_SUBMITTED_NS),
@@ -82,75 +91,93 @@ static struct store_allocated read_row(struct db_row *st)
 	return p;
 }
 
-/* What is held of several nodes: of all jobs, and of one as it is told. */
-struct shares {
-	struct store_parts_in_use held;
-	size_t next; /* of held: behind the jobs before */
-	struct store_part *of;
+/* The parts of one attempt, from *next on; both are in the order of jobs and attempts. */
+static void set_parts(struct store_allocated *p, const struct store_parts_in_use *held,
+		      size_t *next, int64_t attempt)
+{
+	while (*next < held->n &&
+	       (held->of[*next].job < p->job ||
+		(held->of[*next].job == p->job && held->of[*next].attempt < attempt)))
+		++*next;
+	p->parts = held->of + *next;
+	while (*next < held->n && held->of[*next].job == p->job &&
+	       held->of[*next].attempt == attempt) {
+		++*next;
+		p->n_parts++;
+	}
+}
+
+struct telling {
+	const char *cluster;
+	store_allocated_fn fn;
+	void *ctx;
 };
 
-static void shares_done(struct shares *s)
+static int tell_rows(struct store *s, struct db_row *st, const struct store_parts_in_use *held,
+		     const struct telling *to, struct err *err)
 {
-	store_parts_in_use_done(&s->held);
-	free(s->of);
-}
+	size_t next = 0;
+	int r;
 
-static int load_shares(struct store *s, const char *cluster, struct shares *ret,
-		       bool *ret_has_left, struct err *err)
-{
-	int r = store_parts_in_use(s, cluster, &ret->held, err);
+	while ((r = db_step(s->db, st, err)) > 0) {
+		struct store_allocated p = read_row(st);
 
-	*ret_has_left = false;
-	for (size_t i = 0; i < ret->held.n; i++)
-		*ret_has_left |= ret->held.of[i].is_left;
-	if (r < 0 || !ret->held.n)
-		return r;
-	ret->of = calloc(ret->held.n, sizeof(*ret->of));
-	return ret->of ? 0 : err_set(err, -ENOMEM, "out of memory");
-}
-
-/* Both are in the order of jobs and attempts. */
-static void set_parts(struct store_allocated *p, struct shares *s, int64_t attempt)
-{
-	p->parts = s->of;
-	for (; s->next < s->held.n; s->next++) {
-		const struct store_part_in_use *h = &s->held.of[s->next];
-
-		if (h->job != p->job || h->attempt != attempt)
-			break;
-		s->of[p->n_parts++] = (struct store_part){
-			h->node,
-			h->share.ncpus,
-			h->share.vmem_bytes,
-			h->share.mem_bytes,
-			h->share.jobfs_bytes,
-			h->share.ngpus,
-		};
+		if (strcmp(store_text(st, ALLOCATED_CLUSTER), to->cluster) != 0)
+			continue;
+		set_parts(&p, held, &next, db_int(st, ALLOCATED_ATTEMPT));
+		if (db_int(st, ALLOCATED_CLOSED)) {
+			p.state = JOB_ENDING;
+			p.desired = DESIRED_CANCEL;
+		}
+		r = to->fn(to->ctx, &p, err);
+		if (r < 0) {
+			db_done(st);
+			return r;
+		}
 	}
+	return r;
 }
 
 int store_allocated(struct store *s, const char *cluster, store_allocated_fn fn, void *ctx,
 		    struct err *err)
 {
-	_cleanup_(shares_done) struct shares shares = { 0 };
+	_cleanup_(store_parts_in_use_done) struct store_parts_in_use held = { 0 };
+	const struct telling to = { cluster, fn, ctx };
+	bool has_left = false;
 	struct db_row *st;
-	bool has_left;
-	int r = load_shares(s, cluster, &shares, &has_left, err);
+	int r = store_parts_in_use(s, cluster, &held, err);
 
+	for (size_t i = 0; i < held.n; i++)
+		has_left |= held.of[i].is_left;
 	if (r >= 0)
 		r = db_query(s->db, err, &st, has_left ? and_over_sql : placed_sql, "t",
 			     cluster);
-	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct store_allocated p = read_row(st);
+	return r < 0 ? r : tell_rows(s, st, &held, &to, err);
+}
 
-		set_parts(&p, &shares, db_int(st, 22));
-		if (db_int(st, 23)) {
-			p.state = JOB_ENDING;
-			p.wish = DESIRED_CANCEL;
-		}
-		r = fn(ctx, &p, err);
-		if (r < 0)
-			db_done(st);
+static int tell_some(struct store *s, const struct db_ints *jobs, const struct telling *to,
+		     struct err *err)
+{
+	_cleanup_(store_parts_in_use_done) struct store_parts_in_use held = { 0 };
+	struct db_row *st;
+	int r = store_parts_in_use_these(s, jobs, &held, err);
+
+	if (r >= 0)
+		r = db_query_ints(s->db, these_sql, jobs, &st, err);
+	return r < 0 ? r : tell_rows(s, st, &held, to, err);
+}
+
+int store_allocated_these(struct store *s, const struct store_these *these,
+			  store_allocated_fn fn, void *ctx, struct err *err)
+{
+	const struct telling to = { these->cluster, fn, ctx };
+	int r = 0;
+
+	for (size_t i = 0; i < these->n && r >= 0; i += STORE_SOME) {
+		int64_t some[STORE_SOME];
+		struct db_ints jobs;
+
+		r = tell_some(s, store_some(these, i, some, &jobs), &to, err);
 	}
 	return r;
 }

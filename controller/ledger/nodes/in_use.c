@@ -42,7 +42,7 @@ static const char holds_sql[] = NODE_SELECT
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
 
 /* The same with nothing held. */
-static const char vacant_sql[] =
+static const char bare_sql[] =
 	"SELECT node, draining = 0 AND lost = 0, ncpus, mem_bytes, jobfs_bytes, ngpus, 0, 0, 0,"
 	" 0, 0, gpu_models, drained_gpu_models, node_type, features FROM nodes"
 	" WHERE cluster = ?1 ORDER BY node";
@@ -159,17 +159,15 @@ int store_nodes_in_use(struct store *s, const char *cluster, struct fit_node **r
 	return 0;
 }
 
-int store_nodes_in_use_by_parts(struct store *s, const char *cluster, struct fit_node **ret,
-				size_t *ret_n, struct err *err)
+int store_bare_nodes(struct store *s, const char *cluster, struct fit_node **ret, size_t *ret_n,
+		     struct err *err)
 {
 	struct nodes nodes = { 0 };
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, vacant_sql, "t", cluster);
+	int r = db_query(s->db, err, &st, bare_sql, "t", cluster);
 
 	if (r >= 0)
 		r = read_nodes(s, st, &nodes, err);
-	if (r >= 0)
-		r = add_parts_in_use(s, cluster, nodes.of, nodes.n, err);
 	if (r < 0) {
 		free(nodes.of);
 		return r;
