@@ -45,7 +45,7 @@ struct daemon {
 };
 
 /* What was forgotten of a job is to leave the disk too. */
-static void scrub(struct node *n)
+static void scrub_store(struct node *n)
 {
 	struct err err;
 
@@ -70,7 +70,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *userdata)
 	steps_tick(&d->node);
 	state_dir_settle(&d->node);
 	if (d->n_ticks++ % GIVE_BACK_TICKS == 0) {
-		scrub(&d->node);
+		scrub_store(&d->node);
 		memory_give_back();
 	}
 	r = sd_event_source_set_time_relative(s, step);
@@ -165,7 +165,7 @@ static void describe_free(struct node *n, struct admit_capacity *ret)
 	admit_free(&node, ret);
 }
 
-static int describe(void *ctx, struct sync_node *ret)
+static int describe_node(void *ctx, struct sync_node *ret)
 {
 	struct daemon *d = ctx;
 	struct node *n = &d->node;
@@ -228,7 +228,7 @@ static int open_uplink(struct daemon *d, struct err *err)
 	struct uplink_config c = { .event = d->node.event,
 				   .spool = d->node.spool,
 				   .handlers = &job_desired_handlers,
-				   .describe = describe,
+				   .describe = describe_node,
 				   .next_output = next_output,
 				   .on_link = on_link,
 				   .ctx = d };
@@ -275,7 +275,7 @@ static void log_start(const struct node *n)
 		 room.max_spaces);
 }
 
-static int serve(struct daemon *d, const struct agent_config *conf, struct err *err)
+static int open_all(struct daemon *d, const struct agent_config *conf, struct err *err)
 {
 	int r = block_signals();
 
@@ -333,7 +333,7 @@ static int run_daemon(const struct agent_config *conf, struct err *err)
 		return err_set(err, -ENOMEM, "out of memory");
 	umask(0077); /* what others may reach is given its mode where it is made */
 	libbpf_set_print(on_libbpf);
-	r = serve(d, conf, err);
+	r = open_all(d, conf, err);
 	d->gate = handshake_server_close(d->gate);
 	d->adopter = adopt_server_close(d->adopter);
 	for (size_t i = 0; i < ARRAY_LEN(sources); i++)
@@ -372,7 +372,7 @@ static const struct verb_tool tool = {
 	.footer = "Exit status: 0 done, 1 failed, 2 wrong usage.",
 };
 
-static int run(const struct verb_call *call, struct err *err)
+static int run_agent(const struct verb_call *call, struct err *err)
 {
 	const char *path = verb_value(call, "config");
 	struct agent_config conf;
@@ -407,7 +407,7 @@ int main(int argc, char **argv)
 	else if (verb_count(&call, "version"))
 		puts("reeve-agent " REEVE_VERSION);
 	else
-		r = run(&call, &err);
+		r = run_agent(&call, &err);
 	verb_done(&call);
 	if (r < 0)
 		log_line(LOG_ERR, "%s", err.text);

@@ -122,7 +122,7 @@ static int set_text(char **to, const char *value)
 	return *to ? 0 : -ENOMEM;
 }
 
-static int defaults(struct agent_config *c, struct err *err)
+static int set_defaults(struct agent_config *c, struct err *err)
 {
 	char host[256] = "";
 
@@ -168,7 +168,7 @@ static int read_features(struct agent_config *c, struct err *err)
 	return r < 0 ? err_prefix(err, r, "Features=%.80s", typed) : 0;
 }
 
-static int check(const struct agent_config *c, struct err *err)
+static int check_config(const struct agent_config *c, struct err *err)
 {
 	size_t n = strlen(c->slice);
 	int r;
@@ -200,14 +200,14 @@ static int check(const struct agent_config *c, struct err *err)
 int agent_config_load(const char *path, struct agent_config *ret, struct err *err)
 {
 	struct agent_config c;
-	int r = defaults(&c, err);
+	int r = set_defaults(&c, err);
 
 	if (!r)
 		r = conf_load(path, agent_config_keys, NULL, &c, err);
 	if (!r)
 		r = read_features(&c, err);
 	if (!r)
-		r = check(&c, err);
+		r = check_config(&c, err);
 	if (r < 0) {
 		agent_config_done(&c);
 		return r;

@@ -244,7 +244,7 @@ static void print_status(struct node *n, uid_t caller, FILE *f)
 				cpulist_format(&j->s.cpus, cpus, sizeof(cpus)));
 }
 
-static int status(sd_bus_message *call, void *userdata, sd_bus_error *error)
+static int reply_status(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -270,7 +270,7 @@ static int check_root(sd_bus_message *call, sd_bus_error *error)
 }
 
 /* The same document as the controller's answer to a sync, see docs/protocol.md. */
-static int order(sd_bus_message *call, void *userdata, sd_bus_error *error)
+static int apply_order(sd_bus_message *call, void *userdata, sd_bus_error *error)
 {
 	_cleanup_json_ json_t *doc = NULL;
 	struct node *n = userdata;
@@ -302,10 +302,10 @@ static const sd_bus_vtable vtable[] = {
 				 SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_NAMES("GetJob", "x", SD_BUS_PARAM(job), "s", SD_BUS_PARAM(json),
 				 get_job, SD_BUS_VTABLE_UNPRIVILEGED),
-	SD_BUS_METHOD_WITH_NAMES("Status", "", , "s", SD_BUS_PARAM(text), status,
+	SD_BUS_METHOD_WITH_NAMES("Status", "", , "s", SD_BUS_PARAM(text), reply_status,
 				 SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_METHOD_WITH_NAMES("Order", "s", SD_BUS_PARAM(document), "i", SD_BUS_PARAM(count),
-				 order, SD_BUS_VTABLE_UNPRIVILEGED),
+				 apply_order, SD_BUS_VTABLE_UNPRIVILEGED),
 	SD_BUS_VTABLE_END,
 };
 

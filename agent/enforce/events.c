@@ -52,7 +52,7 @@ static const struct skeleton_hook hooks[] = {
 	  "the victim of an OOM kill is not known, only the number of kills" },
 };
 
-static struct watched *find(const struct events *e, uint64_t cgroup_id)
+static struct watched *find_watched(const struct events *e, uint64_t cgroup_id)
 {
 	for (struct watched *w = e->jobs; w; w = w->next)
 		if (w->cgroup_id == cgroup_id)
@@ -99,7 +99,7 @@ static int on_message(void *ctx, void *data, size_t size)
 
 	if (size < sizeof(*m))
 		return 0;
-	w = find(e, m->cgroup_id);
+	w = find_watched(e, m->cgroup_id);
 	if (!w)
 		return 0; /* ended, or of an earlier agent and not ours */
 	if (m->kind == EVENTS_OOM)
@@ -291,7 +291,7 @@ struct events *events_close(struct events *e)
 
 /* Make the record agree with the cgroup's state, where no hook saw how it came about: frozen
  * before it was added, or flipped while nothing was attached. Returns 1 when it had to. */
-static int reconcile(struct events_record *rec, const char *path)
+static int reconcile_record(struct events_record *rec, const char *path)
 {
 	uint32_t before;
 	uint64_t since;
@@ -324,7 +324,7 @@ static int add_to_kern(struct events *e, struct watched *w, struct err *err)
 		}
 	}
 	if (skeleton_has(e->kern, "events_frozen_flip"))
-		w->is_late = reconcile(slots_record(e->slots, slot), w->path) > 0;
+		w->is_late = reconcile_record(slots_record(e->slots, slot), w->path) > 0;
 	return 0;
 }
 
@@ -334,7 +334,7 @@ int events_add(struct events *e, const struct events_job *job, struct err *err)
 	uint64_t one = 1;
 	int r;
 
-	if (find(e, job->cgroup_id))
+	if (find_watched(e, job->cgroup_id))
 		return err_set(err, -EEXIST, "job %lld: already watched", (long long)job->job);
 	w = calloc(1, sizeof(*w));
 	if (w)
@@ -413,7 +413,7 @@ static void read_record(const struct events_record *rec, struct events_freeze *r
 int events_frozen(struct events *e, uint64_t cgroup_id, struct events_freeze *ret,
 		  struct err *err)
 {
-	const struct watched *w = find(e, cgroup_id);
+	const struct watched *w = find_watched(e, cgroup_id);
 	int slot;
 
 	if (!w)

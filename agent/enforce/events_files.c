@@ -97,7 +97,7 @@ int events_files_fd(const struct events_files *f)
 	return f->fd;
 }
 
-static int watch(const struct events_files *f, const char *path, const char *file)
+static int watch_file(const struct events_files *f, const char *path, const char *file)
 {
 	char name[PATH_MAX];
 
@@ -122,9 +122,9 @@ int events_files_add(struct events_files *f, int64_t job, const char *path, unsi
 		return err_set(err, -ENOMEM, "out of memory");
 	}
 	if (what & (EVENTS_FILES_FROZEN | EVENTS_FILES_EMPTY))
-		j->wd_state = watch(f, path, "cgroup.events");
+		j->wd_state = watch_file(f, path, "cgroup.events");
 	if (what & EVENTS_FILES_OOM) /* not there without the memory controller */
-		j->wd_memory = watch(f, path, "memory.events");
+		j->wd_memory = watch_file(f, path, "memory.events");
 	if (what & (EVENTS_FILES_FROZEN | EVENTS_FILES_EMPTY) && j->wd_state < 0) {
 		job_free(j);
 		return err_set(err, -errno, "watch %s/cgroup.events: %m", path);
@@ -154,8 +154,8 @@ void events_files_remove(struct events_files *f, int64_t job)
 	job_free(j);
 }
 
-static void tell(struct events_files_job *j, enum events_files_what what, events_files_fn fn,
-		 void *ctx)
+static void report_change(struct events_files_job *j, enum events_files_what what,
+			  events_files_fn fn, void *ctx)
 {
 	struct events_files_change change = { j->job, what, j->frozen, j->path };
 
@@ -163,7 +163,7 @@ static void tell(struct events_files_job *j, enum events_files_what what, events
 		fn(ctx, &change);
 }
 
-static void look(struct events_files_job *j, events_files_fn fn, void *ctx)
+static void check_files(struct events_files_job *j, events_files_fn fn, void *ctx)
 {
 	int frozen = events_files_ask(j->path, "frozen");
 	int populated = events_files_ask(j->path, "populated");
@@ -171,17 +171,17 @@ static void look(struct events_files_job *j, events_files_fn fn, void *ctx)
 
 	if (frozen >= 0 && j->frozen != (frozen == 1)) {
 		j->frozen = frozen == 1;
-		tell(j, EVENTS_FILES_FROZEN, fn, ctx);
+		report_change(j, EVENTS_FILES_FROZEN, fn, ctx);
 	}
 	if (read_number(j->path, "memory.events", "oom_kill", &n_oom) == 0 &&
 	    n_oom > j->n_oom) {
 		j->n_oom = n_oom;
-		tell(j, EVENTS_FILES_OOM, fn, ctx);
+		report_change(j, EVENTS_FILES_OOM, fn, ctx);
 	}
 	if (populated >= 0 && j->populated != (populated == 1)) {
 		j->populated = populated == 1;
 		if (!j->populated)
-			tell(j, EVENTS_FILES_EMPTY, fn, ctx);
+			report_change(j, EVENTS_FILES_EMPTY, fn, ctx);
 	}
 }
 
@@ -205,7 +205,7 @@ void events_files_dispatch(struct events_files *f, events_files_fn fn, void *ctx
 			ev = (const void *)p;
 			j = by_watch(f, ev->wd); /* looked up each time: `fn` may remove jobs */
 			if (j)
-				look(j, fn, ctx);
+				check_files(j, fn, ctx);
 		}
 	}
 }

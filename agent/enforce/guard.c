@@ -58,7 +58,7 @@ static const struct skeleton_hook hooks[] = {
 	  "a child started outside its job is not noticed at once" },
 };
 
-static struct kept *find(const struct guard *g, uint64_t cgroup_id)
+static struct kept *find_guarded(const struct guard *g, uint64_t cgroup_id)
 {
 	for (struct kept *k = g->jobs; k; k = k->next)
 		if (k->job.cgroup_id == cgroup_id)
@@ -119,7 +119,7 @@ static int on_message(void *ctx, void *data, size_t size)
 
 	if (size < sizeof(*m))
 		return 0;
-	k = find(g, m->cgroup_id);
+	k = find_guarded(g, m->cgroup_id);
 	if (!k)
 		return 0; /* ended */
 	if (m->kind == GUARD_MSG_QUOTA)
@@ -368,7 +368,7 @@ unsigned guard_prune(struct guard *g)
 
 void guard_rearm(struct guard *g, uint64_t cgroup_id)
 {
-	struct kept *k = find(g, cgroup_id);
+	struct kept *k = find_guarded(g, cgroup_id);
 	struct guard_record *rec;
 	int slot = g->slots ? slots_find(g->slots, cgroup_id) : -ENOENT;
 

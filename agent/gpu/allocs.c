@@ -17,8 +17,8 @@ struct allocs {
 	struct bpf_link *links[N_PROBES];
 };
 
-static int probe(struct allocs *a, int i, struct bpf_program *prog, const char *path,
-		 const char *function)
+static int attach_probe(struct allocs *a, int i, struct bpf_program *prog, const char *path,
+			const char *function)
 {
 	LIBBPF_OPTS(bpf_uprobe_opts, o, .func_name = function,
 		    .retprobe = prog == a->skel->progs.gpu_alloc_return);
@@ -27,7 +27,7 @@ static int probe(struct allocs *a, int i, struct bpf_program *prog, const char *
 	return a->links[i] ? 0 : -errno;
 }
 
-static int attach(struct allocs *a, const char *path, struct err *err)
+static int attach_probes(struct allocs *a, const char *path, struct err *err)
 {
 	const struct {
 		struct bpf_program *prog;
@@ -40,7 +40,7 @@ static int attach(struct allocs *a, const char *path, struct err *err)
 	};
 
 	for (int i = 0; i < N_PROBES; i++) {
-		int r = probe(a, i, probes[i].prog, path, probes[i].function);
+		int r = attach_probe(a, i, probes[i].prog, path, probes[i].function);
 
 		if (r < 0)
 			return err_set(err, r, "probe %s of %s: %s", probes[i].function, path,
@@ -61,7 +61,7 @@ int allocs_open(const char *libcuda, struct allocs **ret, struct err *err)
 	a->skel = gpu_bpf__open_and_load();
 	if (!a->skel)
 		return err_set(err, -errno, "load the probes of GPU memory: %m");
-	r = attach(a, libcuda, err);
+	r = attach_probes(a, libcuda, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(a);

@@ -18,7 +18,7 @@ struct asker {
 	bool is_over;
 };
 
-static void *answer(void *arg)
+static void *store_answer(void *arg)
 {
 	struct asker *a = arg;
 
@@ -49,7 +49,7 @@ static bool wait_answer(struct asker *a, int64_t wait_ns)
 	return !a->fn;
 }
 
-static int start(struct asker *a)
+static int start_thread(struct asker *a)
 {
 	sigset_t all, before;
 	int r;
@@ -58,7 +58,7 @@ static int start(struct asker *a)
 	r = -pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (r < 0)
 		return r;
-	r = -pthread_create(&a->thread, NULL, answer, a);
+	r = -pthread_create(&a->thread, NULL, store_answer, a);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
 }
@@ -76,7 +76,7 @@ int asker_open(struct asker **ret, struct err *err)
 	pthread_cond_init(&a->turn, &attr);
 	pthread_condattr_destroy(&attr);
 	pthread_mutex_init(&a->lock, NULL);
-	r = start(a);
+	r = start_thread(a);
 	if (r < 0) {
 		free(a);
 		return err_set(err, r, "start a thread: %s", strerror(-r));

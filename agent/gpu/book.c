@@ -88,7 +88,7 @@ static struct book_process *find_slot(struct book *b, int device, pid_t pid)
 	}
 }
 
-static int resize(struct book *b, unsigned n_slots)
+static int resize_table(struct book *b, unsigned n_slots)
 {
 	struct book_process *old = b->table;
 	unsigned n_old = b->n_slots;
@@ -116,7 +116,8 @@ struct book_process *book_process(struct book *b, int device, pid_t pid)
 {
 	struct book_process *s;
 
-	if (b->n_used * 2 >= b->n_slots && resize(b, b->n_slots ? b->n_slots * 2 : 64) < 0)
+	if (b->n_used * 2 >= b->n_slots &&
+	    resize_table(b, b->n_slots ? b->n_slots * 2 : 64) < 0)
 		return NULL;
 	s = find_slot(b, device, pid);
 	if (!s->is_used) {

@@ -87,7 +87,7 @@ static void take_note(struct gpu *g)
 }
 
 /* `fn` works on g->q, which the caller may write only while no call is outstanding. */
-static int ask(struct gpu *g, asker_fn fn, int64_t wait_ns)
+static int ask_driver(struct gpu *g, asker_fn fn, int64_t wait_ns)
 {
 	int r = 0;
 
@@ -112,7 +112,7 @@ static void open_sources(void *ctx)
 		open_allocs(g);
 }
 
-static void mute(struct gpu *g)
+static void note_mute(struct gpu *g)
 {
 	snprintf(g->mute, sizeof(g->mute),
 		 "the driver of the GPUs does not answer: none are offered; restart the agent "
@@ -132,9 +132,9 @@ int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
 	r = asker_open(&g->asker, err);
 	if (r < 0)
 		return r;
-	r = ask(g, open_sources, g->o.wait_ms ? g->o.wait_ms * MS_NS : WAIT_OPEN_NS);
+	r = ask_driver(g, open_sources, g->o.wait_ms ? g->o.wait_ms * MS_NS : WAIT_OPEN_NS);
 	if (r == -ETIMEDOUT) {
-		mute(g);
+		note_mute(g);
 	} else if (g->q.result < 0) {
 		return err_set(err, g->q.result, "%s", g->q.err.text);
 	} else {
@@ -213,7 +213,7 @@ static void sample_allocs(struct gpu *g)
 	allocs_prune(g->allocs, is_wanted, g);
 }
 
-static void look(void *ctx)
+static void sample_sources(void *ctx)
 {
 	struct gpu *g = ctx;
 
@@ -223,7 +223,7 @@ static void look(void *ctx)
 	sample_allocs(g);
 }
 
-static int silent(const struct gpu *g, char text[static GPU_TEXT_MAX])
+static int note_silence(const struct gpu *g, char text[static GPU_TEXT_MAX])
 {
 	if (!gpu_silence(g, text))
 		snprintf(text, GPU_TEXT_MAX, "the driver of the GPUs answered too late");
@@ -237,10 +237,10 @@ int gpu_sample(struct gpu *g, int64_t now_ns, gpu_process_fn each, void *ctx, st
 
 	if (!is_silent(g)) {
 		g->q.now_ns = now_ns;
-		r = ask(g, look, wait_of(g));
+		r = ask_driver(g, sample_sources, wait_of(g));
 	}
 	if (r < 0) {
-		r = silent(g, text);
+		r = note_silence(g, text);
 		return err_set(err, r, "%s", text);
 	}
 	book_end(&g->book, each, ctx);
@@ -273,7 +273,7 @@ const char *gpu_source(const struct gpu *g, int i, enum gpu_have figure)
 	return NULL;
 }
 
-static void check(void *ctx)
+static void check_clean(void *ctx)
 {
 	struct gpu *g = ctx;
 	struct question *q = &g->q;
@@ -288,12 +288,12 @@ int gpu_check_clean(struct gpu *g, int i, char text[static GPU_TEXT_MAX])
 {
 	if (!is_silent(g)) {
 		g->q.device = i;
-		if (ask(g, check, wait_of(g)) == 0) {
+		if (ask_driver(g, check_clean, wait_of(g)) == 0) {
 			memcpy(text, g->q.text, GPU_TEXT_MAX);
 			return g->q.result;
 		}
 	}
-	return silent(g, text);
+	return note_silence(g, text);
 }
 
 bool gpu_silence(const struct gpu *g, char text[static GPU_TEXT_MAX])

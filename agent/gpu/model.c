@@ -61,7 +61,7 @@ static int sold_gb(int64_t mem_bytes)
 	return (int)((mem_bytes - 1) / GIB + 1);
 }
 
-static int split(char *text, char *words[WORDS_MAX])
+static int split_words(char *text, char *words[WORDS_MAX])
 {
 	char *save = NULL;
 	int n = 0;
@@ -74,14 +74,14 @@ static int split(char *text, char *words[WORDS_MAX])
 
 /* Only what a name may have, beginning with a letter; two digits in a row that were two words
  * are kept apart. A '_' is of MIG instances alone. */
-static size_t append(char *to, size_t at, const char *word)
+static size_t append_word(char *to, size_t at, const char *word)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyz0123456789.+";
 
 	while (!at && *word && !isalnum((unsigned char)*word))
 		word++;
 	if (!at && isdigit((unsigned char)*word))
-		at = append(to, 0, "gpu");
+		at = append_word(to, 0, "gpu");
 	else if (at && isdigit((unsigned char)to[at - 1]) && isdigit((unsigned char)*word) &&
 		 at < REQUEST_NAME_MAX - 16)
 		to[at++] = '.';
@@ -103,7 +103,7 @@ static bool is_rtx_before_a(const char *word, const char *next)
 static size_t family(char *text, char *to, int *ret_gb, const char **ret_profile)
 {
 	char *words[WORDS_MAX];
-	int n = split(text, words);
+	int n = split_words(text, words);
 	size_t at = 0;
 
 	*ret_gb = 0;
@@ -119,7 +119,7 @@ static size_t family(char *text, char *to, int *ret_gb, const char **ret_profile
 			*ret_gb = gb;
 		else if (!is_noise(words[i]) &&
 			 !is_rtx_before_a(words[i], i + 1 < n ? words[i + 1] : NULL))
-			at = append(to, at, words[i]);
+			at = append_word(to, at, words[i]);
 	}
 	return at;
 }
@@ -137,11 +137,11 @@ void gpu_model_of(const char *product, int64_t mem_bytes, char ret[static REQUES
 	ret[0] = '\0';
 	at = family(text, ret, &gb, &profile);
 	if (!at)
-		at = append(ret, 0, "gpu");
+		at = append_word(ret, 0, "gpu");
 	if (profile) {
 		ret[at++] = '_';
 		ret[at] = '\0';
-		append(ret, at, profile);
+		append_word(ret, at, profile);
 		return;
 	}
 	/* "GH200 480GB" names the memory of its processor */

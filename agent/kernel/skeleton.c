@@ -177,7 +177,7 @@ static int set_pins(struct skeleton *k, struct bpf_object *obj)
 	return 0;
 }
 
-static int load(struct skeleton *k)
+static int load_object(struct skeleton *k)
 {
 	struct bpf_program *prog;
 	int r;
@@ -206,7 +206,7 @@ static void drop_links(struct skeleton *k)
 /* Pinned maps of another shape (a site changed max_jobs) cannot be adopted: make new ones. */
 static int load_or_rebuild(struct skeleton *k)
 {
-	int r = load(k);
+	int r = load_object(k);
 
 	if (r >= 0 || !k->dir[0] || access(k->dir, F_OK) < 0)
 		return r;
@@ -215,10 +215,10 @@ static int load_or_rebuild(struct skeleton *k)
 	drop_links(k);
 	remove_pins(k->dir);
 	choose_hooks(k);
-	return load(k);
+	return load_object(k);
 }
 
-static void attach(struct skeleton *k)
+static void attach_hook(struct skeleton *k)
 {
 	const struct skeleton_hook *h;
 	char path[PATH_MAX];
@@ -240,7 +240,7 @@ static void attach(struct skeleton *k)
 	}
 }
 
-static const char *reason(int why)
+static const char *describe_reason(int why)
 {
 	switch (why) {
 	case -EPERM:
@@ -265,7 +265,7 @@ static void write_status(struct skeleton *k)
 		if (k->why[i] >= 0 || !h->lost || n >= sizeof(k->status))
 			continue;
 		n += (size_t)snprintf(k->status + n, sizeof(k->status) - n, "%s: hook %s: %s\n",
-				      h->lost, h->prog, reason(k->why[i]));
+				      h->lost, h->prog, describe_reason(k->why[i]));
 	}
 }
 
@@ -296,7 +296,7 @@ int skeleton_open(const struct skeleton_spec *spec, struct skeleton **ret, struc
 	if (r < 0)
 		return err_set(err, r, "%s: load BPF maps and programs: %s", spec->name,
 			       strerror(-r));
-	attach(k);
+	attach_hook(k);
 	if (k->dir[0])
 		remove_versions(k->spec.pin_dir, k->spec.name, strrchr(k->dir, '/') + 1);
 	write_status(k);

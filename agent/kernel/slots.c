@@ -28,7 +28,7 @@ static struct head *head(const struct slots *s, uint32_t slot)
 
 /* A record without its key, or a key without its record, is what a killed process left in
  * the middle of adding or removing: free it. */
-static void sweep(struct slots *s)
+static void sweep_slots(struct slots *s)
 {
 	__u64 id;
 	__u32 slot;
@@ -61,7 +61,7 @@ int slots_open(const struct slots_maps *maps, struct slots **ret, struct err *er
 	if (map == MAP_FAILED)
 		return err_set(err, -errno, "map the job records: %m");
 	s->records = map;
-	sweep(s);
+	sweep_slots(s);
 	*ret = TAKE_PTR(s);
 	return 0;
 }

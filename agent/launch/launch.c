@@ -74,7 +74,7 @@ static int send_frame(int fd, uint32_t type, const void *data, uint32_t size)
 }
 
 /* Descriptors that come along land in fds[]; what is not wanted is closed by the caller. */
-static ssize_t receive(int fd, void *data, size_t size, int fds[2])
+static ssize_t receive_with_fds(int fd, void *data, size_t size, int fds[2])
 {
 	union {
 		char buf[CMSG_SPACE(2 * sizeof(int))];
@@ -103,7 +103,7 @@ static int receive_all(int fd, void *data, size_t size, int fds[2])
 	char *p = data;
 
 	while (size) {
-		ssize_t n = receive(fd, p, size, fds);
+		ssize_t n = receive_with_fds(fd, p, size, fds);
 
 		if (n <= 0)
 			return -EPIPE;
@@ -213,7 +213,7 @@ static int exec_plan(const struct plan *p, struct err *err)
 	return err_set(err, r, "cannot run %s: %m", p->argv[0]);
 }
 
-static int limit(const struct plan *p, struct err *err)
+static int set_limits(const struct plan *p, struct err *err)
 {
 	int r = limit_space(p->rlimit_as, err);
 
@@ -222,18 +222,18 @@ static int limit(const struct plan *p, struct err *err)
 
 int launch_become(const struct plan *p, struct err *err)
 {
-	int r = limit(p, err);
+	int r = set_limits(p, err);
 
 	return r < 0 ? r : exec_plan(p, err);
 }
 
 /* Everything after GO. HOLDS, or else returns only with a reason. */
-static int become(const struct plan *p, struct launch_files *f, struct err *err)
+static int become_user(const struct plan *p, struct launch_files *f, struct err *err)
 {
 	int r = launch_files_use(f, err);
 
 	if (!r)
-		r = limit(p, err);
+		r = set_limits(p, err);
 	if (r < 0)
 		return r;
 	return p->hold ? HOLDS : exec_plan(p, err);
@@ -278,7 +278,7 @@ static int one_talk(struct talk *t)
 		plan_done(&plan);
 		return -EPIPE;
 	}
-	r = become(&plan, &files, &err);
+	r = become_user(&plan, &files, &err);
 	plan_done(&plan);
 	return r == HOLDS ? r : tell_failed(t, err.text);
 }

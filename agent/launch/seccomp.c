@@ -51,7 +51,7 @@ struct program {
 	unsigned short n;
 };
 
-static void add(struct program *p, const struct sock_filter *insn, size_t n)
+static void add_instructions(struct program *p, const struct sock_filter *insn, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		p->insn[p->n++] = insn[i];
@@ -59,7 +59,7 @@ static void add(struct program *p, const struct sock_filter *insn, size_t n)
 #define ADD(p, ...)                                                                            \
 	do {                                                                                   \
 		const struct sock_filter _i[] = { __VA_ARGS__ };                               \
-		add(p, _i, ARRAY_LEN(_i));                                                     \
+		add_instructions(p, _i, ARRAY_LEN(_i));                                        \
 	} while (0)
 
 static void deny_call(struct program *p, uint32_t nr)
@@ -97,7 +97,7 @@ static void add_abi(struct program *p, const struct abi *a, uint32_t deny)
 	}
 	ADD(&body, ALLOWED);
 	ADD(p, LOAD(arch), UNLESS_SKIP(a->audit_arch, (uint8_t)(body.n + 1)), LOAD(nr));
-	add(p, body.insn, body.n);
+	add_instructions(p, body.insn, body.n);
 }
 
 int launch_seccomp(uint32_t deny, struct err *err)

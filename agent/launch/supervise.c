@@ -59,7 +59,7 @@ static int bind_over(const char *from, const char *to, struct err *err)
 	return 0;
 }
 
-static int hide(const char *path, struct err *err)
+static int hide_directory(const char *path, struct err *err)
 {
 	if (access(path, F_OK))
 		return 0;
@@ -158,7 +158,7 @@ static int make_view(const struct supervise_spec *s, struct err *err)
 	if (!r)
 		r = cgroup_read_only(err);
 	for (size_t i = 0; !r && i < ARRAY_LEN(supervise_hidden); i++)
-		r = hide(supervise_hidden[i], err);
+		r = hide_directory(supervise_hidden[i], err);
 	return r ? r : own_memory(s, err);
 }
 
@@ -320,7 +320,7 @@ static int write_final(const struct supervise_spec *s, int status, struct err *e
 	return final_write(at, c, err);
 }
 
-static int supervise(const struct supervise_spec *s, struct err *err)
+static int run_supervisor(const struct supervise_spec *s, struct err *err)
 {
 	pid_t pid;
 	int status;
@@ -339,7 +339,7 @@ static int supervise(const struct supervise_spec *s, struct err *err)
 /* An agent that comes back finds us by our lock on the spec, and by its mode that the job has
  * begun; it may have started the same job again, or given it up: then another supervisor holds
  * the lock, the spec has no name any more, or the record is there. 1: so it is. */
-static int claim(const char *spec_path, const struct supervise_spec *s, struct err *err)
+static int claim_spec(const char *spec_path, const struct supervise_spec *s, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	int fd = open(spec_path, O_RDWR | O_CLOEXEC); /* until the end */
@@ -369,9 +369,9 @@ int supervise_main(const char *spec_path)
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	r = supervise_spec_load(spec_path, &s, &err);
 	if (!r)
-		r = claim(spec_path, &s, &err);
+		r = claim_spec(spec_path, &s, &err);
 	if (!r)
-		r = supervise(&s, &err);
+		r = run_supervisor(&s, &err);
 	if (r < 0)
 		fprintf(stderr, "reeve-launch: %s: %s\n", spec_path, err.text);
 	return r ? 1 : 0;

@@ -93,8 +93,8 @@ static int open_socket(const char *path, struct err *err)
 	return TAKE_FD(fd);
 }
 
-static int ask(const char *path, struct adopt_request q, struct adopt_reply *ret,
-	       struct err *err)
+static int ask_agent(const char *path, struct adopt_request q, struct adopt_reply *ret,
+		     struct err *err)
 {
 	_cleanup_close_ int fd = open_socket(path, err);
 
@@ -152,7 +152,7 @@ static int tell_job(pam_handle_t *pam, const struct adopt_reply *a)
 }
 
 /* PAM_SUCCESS with the user and the options; PAM_IGNORE: no concern of ours. */
-static int begin(pam_handle_t *pam, const struct options *o, struct passwd **ret)
+static int begin_session(pam_handle_t *pam, const struct options *o, struct passwd **ret)
 {
 	const char *user = NULL;
 
@@ -164,7 +164,7 @@ static int begin(pam_handle_t *pam, const struct options *o, struct passwd **ret
 	return is_exempt(pam, *ret, o->exempt) ? PAM_IGNORE : PAM_SUCCESS;
 }
 
-static int refuse(pam_handle_t *pam, const struct passwd *pw, const struct err *err)
+static int refuse_session(pam_handle_t *pam, const struct passwd *pw, const struct err *err)
 {
 	pam_syslog(pam, LOG_NOTICE, "refused %s: %s", pw->pw_name, err->text);
 	pam_error(pam,
@@ -183,12 +183,13 @@ int pam_sm_acct_mgmt(pam_handle_t *pam, int flags, int argc, const char **argv)
 
 	(void)flags;
 	read_options(pam, argc, argv, &o);
-	r = begin(pam, &o, &pw);
+	r = begin_session(pam, &o, &pw);
 	if (r != PAM_SUCCESS)
 		return r;
-	r = ask(o.socket, (struct adopt_request){ ADOPT_VERSION, ADOPT_CHECK, pw->pw_uid, 0 },
-		&reply, &err);
-	return r < 0 ? refuse(pam, pw, &err) : PAM_SUCCESS;
+	r = ask_agent(o.socket,
+		      (struct adopt_request){ ADOPT_VERSION, ADOPT_CHECK, pw->pw_uid, 0 },
+		      &reply, &err);
+	return r < 0 ? refuse_session(pam, pw, &err) : PAM_SUCCESS;
 }
 
 int pam_sm_open_session(pam_handle_t *pam, int flags, int argc, const char **argv)
@@ -201,17 +202,18 @@ int pam_sm_open_session(pam_handle_t *pam, int flags, int argc, const char **arg
 
 	(void)flags;
 	read_options(pam, argc, argv, &o);
-	r = begin(pam, &o, &pw);
+	r = begin_session(pam, &o, &pw);
 	if (r != PAM_SUCCESS)
 		return r;
-	r = ask(o.socket, (struct adopt_request){ ADOPT_VERSION, ADOPT_ENTER, pw->pw_uid, 0 },
-		&reply, &err);
+	r = ask_agent(o.socket,
+		      (struct adopt_request){ ADOPT_VERSION, ADOPT_ENTER, pw->pw_uid, 0 },
+		      &reply, &err);
 	if (!r)
 		r = enter_view(reply.cgroup, &err);
 	if (!r)
 		r = take_limits(&reply, &err);
 	if (r < 0) {
-		refuse(pam, pw, &err);
+		refuse_session(pam, pw, &err);
 		return PAM_SESSION_ERR;
 	}
 	return tell_job(pam, &reply);
@@ -225,6 +227,6 @@ int pam_sm_close_session(pam_handle_t *pam, int flags, int argc, const char **ar
 
 	(void)flags;
 	read_options(pam, argc, argv, &o);
-	r = begin(pam, &o, &pw);
+	r = begin_session(pam, &o, &pw);
 	return r == PAM_IGNORE ? PAM_IGNORE : PAM_SUCCESS;
 }

@@ -134,7 +134,8 @@ struct row {
 };
 
 /* 1: *ret is what is kept of the attempt; 0: nothing. */
-static int find(struct spool *s, int64_t job, int32_t attempt, struct row *ret, struct err *err)
+static int find_report(struct spool *s, int64_t job, int32_t attempt, struct row *ret,
+		       struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
@@ -152,7 +153,7 @@ static int find(struct spool *s, int64_t job, int32_t attempt, struct row *ret, 
 	return 1;
 }
 
-static char *encode(const struct report *r, struct err *err)
+static char *encode_report(const struct report *r, struct err *err)
 {
 	_cleanup_json_ json_t *j = wire_encode_report(r);
 	char *body = j ? wire_format(j) : NULL;
@@ -166,7 +167,7 @@ static char *encode(const struct report *r, struct err *err)
 
 static int write_row(struct spool *s, const struct report *r, struct err *err)
 {
-	_cleanup_free_ char *body = encode(r, err);
+	_cleanup_free_ char *body = encode_report(r, err);
 
 	if (!body)
 		return -ENOMEM;
@@ -179,7 +180,7 @@ static int write_row(struct spool *s, const struct report *r, struct err *err)
 		(int64_t)(r->state == JOB_ENDED), body, (int64_t)strlen(body));
 }
 
-static int totals(struct spool *s, struct spool_status *ret, struct err *err)
+static int read_totals(struct spool *s, struct spool_status *ret, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, "SELECT reports, final, bytes FROM outbox_total", "");
@@ -203,7 +204,7 @@ static int make_room(struct spool *s, struct err *err)
 	int n = 0, r;
 
 	for (;;) {
-		r = totals(s, &now, err);
+		r = read_totals(s, &now, err);
 		if (r < 0)
 			return r;
 		if (now.bytes <= s->max_bytes || now.reports == now.final)
@@ -226,10 +227,10 @@ static int64_t next_seq(int64_t last, int64_t at_ns)
 	return last + 1 > at_ns / MS_NS ? last + 1 : at_ns / MS_NS;
 }
 
-static int put(struct spool *s, struct report *r, struct err *err)
+static int put_report(struct spool *s, struct report *r, struct err *err)
 {
 	struct row old;
-	int rc = find(s, r->job, r->attempt, &old, err);
+	int rc = find_report(s, r->job, r->attempt, &old, err);
 
 	if (rc < 0)
 		return rc;
@@ -248,7 +249,7 @@ int spool_put(struct spool *s, struct report *r, struct err *err)
 
 	if (rc < 0)
 		return rc;
-	n = put(s, r, err);
+	n = put_report(s, r, err);
 	if (n < 0)
 		spool_rollback(s);
 	rc = n < 0 ? n : spool_commit(s, err);
@@ -272,7 +273,7 @@ int spool_put_unsaved(struct spool *s, struct report *r, struct err *err)
 	if (u && u->seq > r->seq)
 		r->seq = u->seq;
 	r->seq = next_seq(r->seq, r->at_ns);
-	body = encode(r, err);
+	body = encode_report(r, err);
 	u = body ? add_unsaved(s, r->job, r->attempt) : NULL;
 	if (!u) {
 		free(body);
@@ -310,7 +311,7 @@ void spool_flush(struct spool *s)
 	}
 }
 
-static int append(const char *body, json_t *to)
+static int append_report(const char *body, json_t *to)
 {
 	json_t *j = body ? json_loads(body, 0, NULL) : NULL;
 
@@ -328,7 +329,7 @@ static int fill_unsaved(struct spool *s, int max, json_t *to)
 	while (last && n < max) {
 		u = s->unsaved;
 		add_unsaved(s, u->job, u->attempt);
-		if (u->body && append(u->body, to) == 0)
+		if (u->body && append_report(u->body, to) == 0)
 			n++;
 		if (u == last)
 			break;
@@ -338,7 +339,7 @@ static int fill_unsaved(struct spool *s, int max, json_t *to)
 
 /* Up to `max` reports that the prepared query yields, noting where it stopped. One that cannot
  * be read back holds up no other. */
-static int fill(struct spool *s, struct db_row *st, int max, json_t *to, struct err *err)
+static int append_rows(struct spool *s, struct db_row *st, int max, json_t *to, struct err *err)
 {
 	int n = 0, r = 0;
 
@@ -346,7 +347,7 @@ static int fill(struct spool *s, struct db_row *st, int max, json_t *to, struct 
 		s->last_job = db_int(st, 0);
 		s->last_attempt = db_int(st, 1);
 		if (!find_unsaved(s, s->last_job, (int32_t)s->last_attempt) &&
-		    append(db_text(st, 2), to) == 0)
+		    append_report(db_text(st, 2), to) == 0)
 			n++;
 	}
 	db_done(st);
@@ -365,7 +366,7 @@ static int fill_saved(struct spool *s, int max, json_t *to, struct err *err)
 		     "ii", job, attempt);
 	if (r < 0)
 		return r;
-	n = fill(s, st, max, to, err);
+	n = append_rows(s, st, max, to, err);
 	if (n < 0 || n == max)
 		return n;
 	r = db_query(s->db, err, &st,
@@ -374,7 +375,7 @@ static int fill_saved(struct spool *s, int max, json_t *to, struct err *err)
 		     "ii", job, attempt);
 	if (r < 0)
 		return r;
-	r = fill(s, st, max - n, to, err);
+	r = append_rows(s, st, max - n, to, err);
 	return r < 0 ? r : n + r;
 }
 
@@ -399,7 +400,7 @@ int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct
 {
 	struct unsaved *u = find_unsaved(s, job, attempt);
 	struct row row;
-	int r = u ? 0 : find(s, job, attempt, &row, err);
+	int r = u ? 0 : find_report(s, job, attempt, &row, err);
 
 	if (u)
 		return ack_unsaved(u, seq);
@@ -444,7 +445,7 @@ static int64_t oldest(struct spool *s)
 int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err)
 {
 	struct spool_status now = { .max_bytes = s->max_bytes, .dropped = s->dropped };
-	int r = totals(s, &now, err);
+	int r = read_totals(s, &now, err);
 
 	if (r < 0)
 		return r;
@@ -459,6 +460,6 @@ bool spool_is_full(struct spool *s)
 {
 	struct spool_status now = { 0 };
 
-	return totals(s, &now, NULL) < 0 ||
+	return read_totals(s, &now, NULL) < 0 ||
 	       (now.bytes >= s->max_bytes && now.reports == now.final);
 }

@@ -153,7 +153,7 @@ void state_end_get(const struct state_attempt *a, struct job_end *ret)
 		ret->reason = *a->end.reason;
 }
 
-static int keep(struct state_usage **at, const struct usage *u)
+static int pack_usage(struct state_usage **at, const struct usage *u)
 {
 	size_t size = offsetof(struct usage, cores) + (size_t)u->n_cores * sizeof(u->cores[0]);
 	struct state_usage *kept = *at;
@@ -168,7 +168,7 @@ static int keep(struct state_usage **at, const struct usage *u)
 	return 0;
 }
 
-static void give(const struct state_usage *kept, struct usage *ret)
+static void unpack_usage(const struct state_usage *kept, struct usage *ret)
 {
 	memset(ret, 0, sizeof(*ret));
 	if (kept)
@@ -177,22 +177,22 @@ static void give(const struct state_usage *kept, struct usage *ret)
 
 int state_usage_set(struct state_attempt *a, const struct usage *u)
 {
-	return keep(&a->usage, u);
+	return pack_usage(&a->usage, u);
 }
 
 void state_usage_get(const struct state_attempt *a, struct usage *ret)
 {
-	give(a->usage, ret);
+	unpack_usage(a->usage, ret);
 }
 
 int state_base_set(struct state_attempt *a, const struct usage *u)
 {
-	return keep(&a->base, u);
+	return pack_usage(&a->base, u);
 }
 
 void state_base_get(const struct state_attempt *a, struct usage *ret)
 {
-	give(a->base, ret);
+	unpack_usage(a->base, ret);
 }
 
 static char *encode_body(const struct state_attempt *a)
@@ -284,8 +284,8 @@ void state_attempt_done(struct state_attempt *a)
 	request_done(&a->request);
 }
 
-static int insert(struct db *db, const struct state_attempt *a, const char *body,
-		  struct err *err)
+static int insert_row(struct db *db, const struct state_attempt *a, const char *body,
+		      struct err *err)
 {
 	_cleanup_json_ json_t *j = wire_encode_request(&a->request);
 	_cleanup_free_ char *request = j ? wire_format(j) : NULL;
@@ -315,7 +315,7 @@ int state_save(struct db *db, const struct state_attempt *a, struct err *err)
 		   body, a->job, (int64_t)a->attempt);
 	if (r < 0 || db_changes(db) > 0)
 		return r;
-	return insert(db, a, body, err);
+	return insert_row(db, a, body, err);
 }
 
 int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err)

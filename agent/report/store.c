@@ -50,7 +50,7 @@ static const char *const migrations[] = {
 };
 
 /* What SQLite itself finds wrong with the file. */
-static int check(struct db *db, const char *path, struct err *err)
+static int check_schema(struct db *db, const char *path, struct err *err)
 {
 	struct db_row *st;
 	const char *verdict;
@@ -78,7 +78,7 @@ static int open_checked(const char *path, struct db **ret, struct err *err)
 	if (r >= 0) /* KiB; the rows are few, and the node's memory is the jobs' */
 		r = db_run(db, err, "PRAGMA cache_size=-256", "");
 	if (r >= 0)
-		r = check(db, path, err);
+		r = check_schema(db, path, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(db);

@@ -40,7 +40,7 @@ struct uplink {
 	struct err why;
 };
 
-static void schedule(struct uplink *u, int64_t ms)
+static void schedule_sync(struct uplink *u, int64_t ms)
 {
 	u->phase = IDLE;
 	sd_event_source_set_time_relative(u->timer, (uint64_t)ms * 1000);
@@ -73,12 +73,12 @@ static int64_t backoff_ms(int64_t failures)
 	return ms - (int64_t)(random % (uint32_t)(ms / 2 + 1));
 }
 
-static void fail(struct uplink *u, const struct err *err)
+static void fail_sync(struct uplink *u, const struct err *err)
 {
 	u->failures++;
 	u->why = *err;
 	u->waiting = true;
-	schedule(u, backoff_ms((u->failures - 1) / http_count(u->http) + 1));
+	schedule_sync(u, backoff_ms((u->failures - 1) / http_count(u->http) + 1));
 	report_link(u, false);
 }
 
@@ -97,7 +97,7 @@ static void go_on(struct uplink *u, enum phase was, int n_acks)
 	u->failures = 0;
 	u->why.text[0] = '\0';
 	u->last_ok_ns = now;
-	schedule(u, u->kicked ? 0 : pause_ms);
+	schedule_sync(u, u->kicked ? 0 : pause_ms);
 	report_link(u, true);
 }
 
@@ -115,17 +115,17 @@ static void on_done(void *ctx, int result, json_t *answer_owned, const struct er
 	if (result && http_has_next(u->http)) {
 		u->failures++;
 		u->why = err;
-		schedule(u, 0);
+		schedule_sync(u, 0);
 		return;
 	}
 	if (result) {
-		fail(u, &err);
+		fail_sync(u, &err);
 		return;
 	}
 	r = sync_apply(answer, u->config.spool, u->config.handlers, u->config.ctx, &err);
 	if (r < 0) {
 		err_prefix(&err, r, "the controller's answer");
-		fail(u, &err);
+		fail_sync(u, &err);
 		return;
 	}
 	go_on(u, was, r);
@@ -174,7 +174,7 @@ static int make_document(struct uplink *u, json_t **ret, struct err *err)
 	return 0;
 }
 
-static int start(struct uplink *u, struct err *err)
+static int start_sync(struct uplink *u, struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;
 	struct http_call call = { .method = "POST" };
@@ -204,9 +204,9 @@ static int on_timer(sd_event_source *source, uint64_t usec, void *ctx)
 	(void)source;
 	(void)usec;
 	u->waiting = false;
-	r = start(u, &err);
+	r = start_sync(u, &err);
 	if (r < 0)
-		fail(u, &err);
+		fail_sync(u, &err);
 	return 0;
 }
 
@@ -258,7 +258,7 @@ void uplink_kick(struct uplink *u)
 		return;
 	if (u->phase == POLLING)
 		http_cancel(u->http);
-	schedule(u, 0);
+	schedule_sync(u, 0);
 }
 
 void uplink_retry(struct uplink *u)

@@ -93,7 +93,7 @@ static void forget_in_flight(struct gpuwork *g)
 	}
 }
 
-static int load(struct gpuwork *g, const char *pin_dir, struct err *err)
+static int load_object(struct gpuwork *g, const char *pin_dir, struct err *err)
 {
 	struct skeleton_spec spec = { .name = NAME,
 				      .version = GPUWORK_VERSION,
@@ -114,14 +114,14 @@ static int load(struct gpuwork *g, const char *pin_dir, struct err *err)
 	return slots_open(&maps, &g->slots, err);
 }
 
-static void say(struct gpuwork *g, const char *what, int r)
+static void append_status(struct gpuwork *g, const char *what, int r)
 {
 	size_t n = strlen(g->status);
 
 	snprintf(g->status + n, sizeof(g->status) - n, "%s: %s\n", what, strerror(-r));
 }
 
-static int keep(struct gpuwork *g, struct bpf_link *link)
+static int keep_link(struct gpuwork *g, struct bpf_link *link)
 {
 	if (!link)
 		return -errno;
@@ -136,12 +136,13 @@ static void attach_launches(struct gpuwork *g, const char *path)
 	int first = 0;
 
 	if (access(path, R_OK) < 0) {
-		say(g, path, -errno);
+		append_status(g, path, -errno);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(functions); i++) {
 		LIBBPF_OPTS(bpf_uprobe_opts, o, .func_name = functions[i]);
-		int r = prog ? keep(g, bpf_program__attach_uprobe_opts(prog, -1, path, 0, &o))
+		int r = prog ? keep_link(g,
+					 bpf_program__attach_uprobe_opts(prog, -1, path, 0, &o))
 			     : -EPERM;
 
 		if (r == 0)
@@ -150,7 +151,7 @@ static void attach_launches(struct gpuwork *g, const char *path)
 			first = r;
 	}
 	if (!(g->have & GPUWORK_HAVE_LAUNCHES))
-		say(g, "launches of GPU work are not counted", first);
+		append_status(g, "launches of GPU work are not counted", first);
 }
 
 static int attach_tracepoint(struct gpuwork *g, size_t i)
@@ -159,7 +160,8 @@ static int attach_tracepoint(struct gpuwork *g, size_t i)
 	int r = prog ? -ENOENT : -EPERM;
 
 	for (size_t k = 0; prog && r < 0 && k < ARRAY_LEN(tracepoints[i].names); k++)
-		r = keep(g, bpf_program__attach_raw_tracepoint(prog, tracepoints[i].names[k]));
+		r = keep_link(
+			g, bpf_program__attach_raw_tracepoint(prog, tracepoints[i].names[k]));
 	return r;
 }
 
@@ -170,7 +172,7 @@ static void attach_sched(struct gpuwork *g)
 	for (size_t i = 0; i < ARRAY_LEN(tracepoints) && r == 0; i++)
 		r = attach_tracepoint(g, i);
 	if (r < 0)
-		say(g, "GPU jobs of the kernel's scheduler are not counted", r);
+		append_status(g, "GPU jobs of the kernel's scheduler are not counted", r);
 	else
 		g->have |= GPUWORK_HAVE_RUN;
 }
@@ -184,7 +186,7 @@ int gpuwork_open(const struct gpuwork_config *config, struct gpuwork **ret, stru
 		return err_set(err, -ENOMEM, "out of memory");
 	g->n_jobs = config->max_jobs ? config->max_jobs : GPUWORK_MAX_JOBS;
 	g->job_is_fence = config->job_is_fence;
-	r = load(g, config->pin_dir, err);
+	r = load_object(g, config->pin_dir, err);
 	if (r < 0)
 		return r;
 	if (config->libcuda)

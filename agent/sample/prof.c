@@ -56,7 +56,7 @@ static const struct skeleton_hook hooks[] = {
 	{ "prof_switch", SKELETON_TRACEPOINT, NULL, "context switches are not counted" },
 };
 
-static int load(struct prof *p, const struct prof_config *config, struct err *err)
+static int load_object(struct prof *p, const struct prof_config *config, struct err *err)
 {
 	struct skeleton_spec spec = { .name = NAME,
 				      .version = PROF_VERSION,
@@ -99,7 +99,7 @@ int prof_open(const struct prof_config *config, struct prof **ret, struct err *e
 	p->is_taken = calloc(p->n_slots, sizeof(*p->is_taken));
 	if (!p->cpus || !p->is_taken)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = load(p, config, err);
+	r = load_object(p, config, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(p);

@@ -155,7 +155,7 @@ unsigned sample_prune(struct sampler *s)
 
 /* Open the files for what BPF has just not given. A job whose run delay is measured needs no
  * pressure file beside it, and the exact peak of tasks is not worth a file a sample. */
-static void settle(struct entry *e, uint32_t have)
+static void open_missing_files(struct entry *e, uint32_t have)
 {
 	uint32_t want = FILES_CAN & ~have;
 
@@ -167,7 +167,7 @@ static void settle(struct entry *e, uint32_t have)
 		e->files = NULL;
 }
 
-static int take(struct sampler *s, struct entry *e, struct sample *ret)
+static int sample_entry(struct sampler *s, struct entry *e, struct sample *ret)
 {
 	int r;
 
@@ -181,7 +181,7 @@ static int take(struct sampler *s, struct entry *e, struct sample *ret)
 			return r;
 	}
 	if (!e->is_settled && !ret->gone)
-		settle(e, ret->have);
+		open_missing_files(e, ret->have);
 	if (e->files)
 		files_read(e->files, e->wanted & ~ret->have, ret);
 	if (!s->scan && access(e->path, F_OK) < 0)
@@ -203,7 +203,7 @@ int sample_all(struct sampler *s, sample_fn fn, void *ctx, struct err *err)
 	if (s->scan)
 		r = scan_pass(s->scan, NULL, what, err);
 	for (size_t i = 0; i < s->n_jobs && r >= 0; i++) {
-		r = take(s, s->jobs[i], &sample);
+		r = sample_entry(s, s->jobs[i], &sample);
 		if (r < 0)
 			return err_set(err, r, "job %lld: no record",
 				       (long long)s->jobs[i]->job.job);
@@ -212,8 +212,8 @@ int sample_all(struct sampler *s, sample_fn fn, void *ctx, struct err *err)
 	return r;
 }
 
-static int look(struct sampler *s, uint64_t cgroup_id, unsigned what, struct sample *ret,
-		struct err *err)
+static int find_and_sample(struct sampler *s, uint64_t cgroup_id, unsigned what,
+			   struct sample *ret, struct err *err)
 {
 	struct entry *e = find_entry(s, cgroup_id);
 	int r = 0;
@@ -226,17 +226,17 @@ static int look(struct sampler *s, uint64_t cgroup_id, unsigned what, struct sam
 	s->has_walked = true;
 	if (s->scan)
 		r = scan_pass(s->scan, e->path, what, err);
-	return r < 0 ? r : take(s, e, ret);
+	return r < 0 ? r : sample_entry(s, e, ret);
 }
 
 int sample_one(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err)
 {
-	return look(s, cgroup_id, SCAN_CGROUPS | SCAN_TASKS, ret, err);
+	return find_and_sample(s, cgroup_id, SCAN_CGROUPS | SCAN_TASKS, ret, err);
 }
 
 int sample_cgroup(struct sampler *s, uint64_t cgroup_id, struct sample *ret, struct err *err)
 {
-	return look(s, cgroup_id, SCAN_CGROUPS, ret, err);
+	return find_and_sample(s, cgroup_id, SCAN_CGROUPS, ret, err);
 }
 
 int sample_tier(const struct sampler *s)

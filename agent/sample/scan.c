@@ -72,7 +72,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 	return r < 0 ? r : set_constants(obj, s->n_cpus);
 }
 
-static int load(struct scan *s, const char *pin_dir, struct err *err)
+static int load_object(struct scan *s, const char *pin_dir, struct err *err)
 {
 	size_t size;
 	struct skeleton_spec spec = {
@@ -136,7 +136,7 @@ int scan_open(const struct sample_config *config, struct scan **ret, struct err 
 	s->memories = calloc(s->n_jobs, sizeof(*s->memories));
 	if (!s->root || !s->memories)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = load(s, config->pin_dir, err);
+	r = load_object(s, config->pin_dir, err);
 	if (r < 0)
 		return r;
 	r = map_records(s, err);
@@ -218,7 +218,7 @@ unsigned scan_prune(struct scan *s)
 }
 
 /* Run an iterator to its end; it writes into maps and nothing into the stream. */
-static int drain(const struct bpf_link *link, struct err *err)
+static int drain_records(const struct bpf_link *link, struct err *err)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(link));
 	char scrap[8];
@@ -267,7 +267,7 @@ static int pass_root(struct scan *s, struct err *err)
 			return r;
 		s->root_id = st.st_ino;
 	}
-	return drain(s->root_link, err);
+	return drain_records(s->root_link, err);
 }
 
 static int pass_below(struct scan *s, const char *dir, struct err *err)
@@ -277,7 +277,7 @@ static int pass_below(struct scan *s, const char *dir, struct err *err)
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	r = drain(link, err);
+	r = drain_records(link, err);
 	bpf_link__destroy(link);
 	return r;
 }
@@ -299,7 +299,7 @@ static int walk_tasks(struct scan *s, struct err *err)
 	link = bpf_program__attach_iter(skeleton_prog(s->kern, "scan_tasks"), NULL);
 	if (!link)
 		return err_set(err, -errno, "walk the tasks: %m");
-	r = drain(link, err);
+	r = drain_records(link, err);
 	bpf_link__destroy(link);
 	return r;
 }

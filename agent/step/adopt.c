@@ -94,7 +94,8 @@ static int move_in(const char *cgroup, int32_t pid, struct err *err)
 	return 0;
 }
 
-static int adopt(struct job *j, const struct asker *a, struct adopt_reply *ret, struct err *err)
+static int adopt_session(struct job *j, const struct asker *a, struct adopt_reply *ret,
+			 struct err *err)
 {
 	char cgroup[MANAGER_PATH_MAX], dir[4200];
 	int r = check_room(j, err), n;
@@ -120,13 +121,13 @@ static int adopt(struct job *j, const struct asker *a, struct adopt_reply *ret, 
 	return r;
 }
 
-static void answer(struct adopt_server *s, const struct asker *a)
+static void send_answer(struct adopt_server *s, const struct asker *a)
 {
 	struct adopt_reply reply = { .version = ADOPT_VERSION };
 	struct err err = { "" };
 	const char *why;
 	struct job *j = choose_job(s->node, a->request.uid, &why);
-	int r = j ? adopt(j, a, &reply, &err) : -ENOENT;
+	int r = j ? adopt_session(j, a, &reply, &err) : -ENOENT;
 
 	if (r < 0) {
 		reply.is_refused = 1;
@@ -138,7 +139,7 @@ static void answer(struct adopt_server *s, const struct asker *a)
 }
 
 /* 1: a whole request of root's. */
-static int receive(int fd, struct asker *ret)
+static int receive_request(int fd, struct asker *ret)
 {
 	union {
 		char buf[CMSG_SPACE(sizeof(struct ucred))];
@@ -171,8 +172,8 @@ static int on_ask(sd_event_source *source, int fd, uint32_t revents, void *userd
 
 	(void)source;
 	(void)revents;
-	if (receive(fd, &a) > 0)
-		answer(userdata, &a);
+	if (receive_request(fd, &a) > 0)
+		send_answer(userdata, &a);
 	return 0;
 }
 

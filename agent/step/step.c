@@ -96,7 +96,7 @@ int step_take_end(struct step *s, const struct step_end *end)
 }
 
 /* Why the user may not start a step in this job, independent of the table; NULL: allowed. */
-static const char *refusal(const struct sync_step_order *o, enum step_job job)
+static const char *find_refusal(const struct sync_step_order *o, enum step_job job)
 {
 	if (job == STEP_JOB_NONE)
 		return "the job is not on this node";
@@ -152,7 +152,7 @@ enum step_act step_decide(const struct step_table *t, const struct sync_step_ord
 			  struct step_asker who, struct err *ret_why)
 {
 	const struct step *s = step_find(t, o->id);
-	const char *words = refusal(o, who.job);
+	const char *words = find_refusal(o, who.job);
 	struct counts n;
 
 	if (s)

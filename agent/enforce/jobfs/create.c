@@ -170,8 +170,8 @@ static int64_t setup_bytes(const struct jobfs_spec *spec)
 /* Everything inside a directory that only root can enter yet; opened for the user last, when
  * the exact limit stands. The project comes first: from then on the directory itself tells
  * what is to be released, wherever this is cut off. */
-static int fill(struct jobfs *fs, int dir_fd, const struct jobfs_spec *spec,
-		struct jobfs_job *job, struct err *err)
+static int fill_directory(struct jobfs *fs, int dir_fd, const struct jobfs_spec *spec,
+			  struct jobfs_job *job, struct err *err)
 {
 	struct quota_use base;
 	int r;
@@ -197,8 +197,8 @@ static int fill(struct jobfs *fs, int dir_fd, const struct jobfs_spec *spec,
 	return fchmod(dir_fd, 0711) < 0 ? err_set(err, -errno, "chmod: %m") : 0;
 }
 
-static int plan(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_job *ret,
-		struct err *err)
+static int plan_quota(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_job *ret,
+		      struct err *err)
 {
 	int64_t block = fs->block_bytes, files = spec->limit_files;
 
@@ -228,7 +228,7 @@ int jobfs_create(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_j
 	_cleanup_close_ int fd = -1;
 	int r;
 
-	r = plan(fs, spec, &job, err);
+	r = plan_quota(fs, spec, &job, err);
 	if (r < 0)
 		return r;
 	jobfs_name(job.job, job.attempt, name);
@@ -239,7 +239,7 @@ int jobfs_create(struct jobfs *fs, const struct jobfs_spec *spec, struct jobfs_j
 		errno = -fd;
 		r = err_set(err, fd, "open: %m");
 	} else {
-		r = fill(fs, fd, spec, &job, err);
+		r = fill_directory(fs, fd, spec, &job, err);
 	}
 	if (r < 0) {
 		jobfs_wipe(fs, &job, NULL);

@@ -117,7 +117,7 @@ int dquot_open(int *ret_fd, struct err *err)
 	return 0;
 }
 
-static void parse(const char *at, const char *end, dquot_fn fn, void *ctx)
+static void parse_message(const char *at, const char *end, dquot_fn fn, void *ctx)
 {
 	struct dquot_excess excess = { 0 };
 	uint32_t type = 0;
@@ -151,8 +151,8 @@ int dquot_dispatch(int fd, dquot_fn fn, void *ctx)
 		for (nl = (const void *)buf; NLMSG_OK(nl, left); nl = NLMSG_NEXT(nl, left))
 			if (nl->nlmsg_type > GENL_ID_CTRL &&
 			    nl->nlmsg_len >= NLMSG_HDRLEN + GENL_HDRLEN)
-				parse((const char *)nl + NLMSG_HDRLEN + GENL_HDRLEN,
-				      (const char *)nl + nl->nlmsg_len, fn, ctx);
+				parse_message((const char *)nl + NLMSG_HDRLEN + GENL_HDRLEN,
+					      (const char *)nl + nl->nlmsg_len, fn, ctx);
 	}
 	return n < 0 && errno != EAGAIN ? -errno : 0;
 }

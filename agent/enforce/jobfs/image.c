@@ -74,7 +74,7 @@ static int make_image(const char *image, int64_t bytes, struct err *err)
 }
 
 /* *ret_fd: the loop device, open; it is freed at the last close unless mounted by then. */
-static int attach(int image_fd, char path[static 32], int *ret_fd, struct err *err)
+static int attach_loop(int image_fd, char path[static 32], int *ret_fd, struct err *err)
 {
 	struct loop_config config = {
 		.fd = (uint32_t)image_fd,
@@ -151,7 +151,7 @@ int image_mount(const char *image, int64_t bytes, const char *dir, struct err *e
 	fd = open(image, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return err_set(err, -errno, "open %s: %m", image);
-	r = attach(fd, device, &loop, err);
+	r = attach_loop(fd, device, &loop, err);
 	if (r < 0)
 		return r;
 	return mount_device(device, dir, err);

@@ -61,7 +61,7 @@ static int open_with_quota(const struct jobfs_config *c, struct jobfs *fs, struc
 }
 
 /* The image's path when what is mounted on DIR is a loop device of it. */
-static int describe(const struct jobfs_config *c, struct jobfs *fs, struct err *err)
+static int describe_quota(const struct jobfs_config *c, struct jobfs *fs, struct err *err)
 {
 	bool in_image = false;
 	struct stat st;
@@ -99,7 +99,7 @@ int jobfs_open(const struct jobfs_config *c, struct jobfs **ret, struct err *err
 	r = open_with_quota(c, fs, err);
 	if (r < 0)
 		return r;
-	r = describe(c, fs, err);
+	r = describe_quota(c, fs, err);
 	if (r < 0)
 		return r;
 	if (fstatfs(fs->fd, &st) < 0)
@@ -145,8 +145,8 @@ const char *jobfs_path(const struct jobfs *fs, const struct jobfs_job *job, char
 }
 
 /* Reads one directory's project and limits; half-made ones have none. */
-static int inspect(const struct jobfs *fs, const char *name, struct jobfs_job *job,
-		   struct err *err)
+static int inspect_directory(const struct jobfs *fs, const char *name, struct jobfs_job *job,
+			     struct err *err)
 {
 	_cleanup_close_ int fd = jobfs_open_dir(fs, name);
 	struct quota_use use;
@@ -190,7 +190,7 @@ static int list_one(const struct jobfs *fs, const char *name, struct jobfs_job *
 	int r;
 
 	jobfs_is_name(name, &job.job, &job.attempt);
-	r = inspect(fs, name, &job, err);
+	r = inspect_directory(fs, name, &job, err);
 	if (r == -ENOENT)
 		return 0;
 	if (r < 0)

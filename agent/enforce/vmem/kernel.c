@@ -120,7 +120,7 @@ static int map_memory(struct vmem_kernel *k, struct err *err)
 	return 0;
 }
 
-static void say(struct vmem_kernel *k, const char *fmt, ...)
+static void append_hooks(struct vmem_kernel *k, const char *fmt, ...)
 {
 	size_t n = strlen(k->hooks);
 	va_list ap;
@@ -140,7 +140,7 @@ static void say_hooks(struct vmem_kernel *k)
 	for (i = 0; i < ARRAY_LEN(hooks); i++) {
 		if (!(set & 1U << i))
 			continue;
-		say(k, "%s%s", sep, hooks[i].program);
+		append_hooks(k, "%s%s", sep, hooks[i].program);
 		sep = ", ";
 	}
 	sep = "; not offered by this kernel: ";
@@ -148,7 +148,7 @@ static void say_hooks(struct vmem_kernel *k)
 		if (set & 1U << i || (int)k->control->tier < hooks[i].first_tier ||
 		    (int)k->control->tier > hooks[i].last_tier)
 			continue;
-		say(k, "%s%s", sep, hooks[i].program);
+		append_hooks(k, "%s%s", sep, hooks[i].program);
 		sep = ", ";
 	}
 }

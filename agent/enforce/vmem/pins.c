@@ -20,7 +20,7 @@ static void set_path(struct path *p, const char *pin_dir, const char *suffix)
 	snprintf(p->text, sizeof(p->text), "%s/" PREFIX "%d%s", pin_dir, VMEM_VERSION, suffix);
 }
 
-static bool stands(const struct path *p)
+static bool is_directory(const struct path *p)
 {
 	struct stat st;
 
@@ -89,9 +89,9 @@ int vmem_pins_find(const char *pin_dir, struct err *err)
 	rc = each_set(pin_dir, NULL, count_set, &n, err);
 	if (rc < 0 || n == 0)
 		return rc < 0 ? rc : 1;
-	if (stands(&now))
+	if (is_directory(&now))
 		return 0;
-	if (n > 1 || !stands(&new))
+	if (n > 1 || !is_directory(&new))
 		return 2;
 	/* Only the new one is left: its table is complete, the last step was cut off. */
 	if (rename(new.text, now.text))

@@ -171,7 +171,7 @@ static int use_proc(struct vmem *v, struct err *err)
 	return v->config.pin_dir ? vmem_kernel_unpin(v->config.pin_dir, err) : 0;
 }
 
-static int choose(struct vmem *v, struct err *err)
+static int choose_tier(struct vmem *v, struct err *err)
 {
 	static const enum vmem_origin origins[] = { VMEM_ADOPTED, VMEM_FRESH, VMEM_UPGRADED,
 						    VMEM_REBUILT };
@@ -205,7 +205,7 @@ int vmem_open(const struct vmem_config *config, struct vmem **ret, struct err *e
 	v->epoll_fd = v->kick_fd = v->timer_fd = -1;
 	v->page_bytes = (uint64_t)sysconf(_SC_PAGESIZE);
 	v->max_processes = config->max_processes ? config->max_processes : MAX_PROCESSES;
-	rc = choose(v, err);
+	rc = choose_tier(v, err);
 	if (rc == 0)
 		rc = vmem_excess_start(v, err);
 	if (rc < 0)

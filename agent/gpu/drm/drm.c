@@ -107,7 +107,7 @@ static void find_energy(const struct card *c, struct drm_gpu *g)
 	}
 }
 
-static int keep(struct drm *d, const struct gpu_device *dev, const struct card *c)
+static int keep_device(struct drm *d, const struct gpu_device *dev, const struct card *c)
 {
 	struct drm_gpu *more = reallocarray(d->gpus, (size_t)d->n_gpus + 1, sizeof(*more));
 	int at;
@@ -157,7 +157,7 @@ static int add_card(struct drm *d, const char *bus_id)
 			  dev.product, dev.bus_id);
 		return 0;
 	}
-	return keep(d, &dev, &c);
+	return keep_device(d, &dev, &c);
 }
 
 static int by_name(const struct dirent **a, const struct dirent **b)

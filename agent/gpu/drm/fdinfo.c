@@ -46,7 +46,7 @@ static int parse_uint(const char *s, size_t n, const char *unit, uint64_t *ret)
 	return -EINVAL;
 }
 
-static int copy(char *to, size_t size, const char *s, size_t n)
+static int copy_value(char *to, size_t size, const char *s, size_t n)
 {
 	if (!n || n >= size || memchr(s, '\0', n))
 		return -EINVAL;
@@ -61,7 +61,7 @@ static struct fdinfo_engine *engine_of(struct fdinfo *f, const char *name, size_
 		if (strlen(f->engines[i].name) == n && !memcmp(f->engines[i].name, name, n))
 			return &f->engines[i];
 	if (f->n_engines == FDINFO_ENGINES_MAX ||
-	    copy(f->engines[f->n_engines].name, FDINFO_NAME_MAX, name, n) < 0)
+	    copy_value(f->engines[f->n_engines].name, FDINFO_NAME_MAX, name, n) < 0)
 		return NULL;
 	return &f->engines[f->n_engines++];
 }
@@ -102,7 +102,7 @@ struct text {
 	size_t n;
 };
 
-static bool skip(struct text *t, const char *prefix)
+static bool skip_prefix(struct text *t, const char *prefix)
 {
 	size_t n = strlen(prefix);
 
@@ -113,13 +113,13 @@ static bool skip(struct text *t, const char *prefix)
 	return true;
 }
 
-static bool is(const struct text *t, const char *s)
+static bool is_key(const struct text *t, const char *s)
 {
 	return t->n == strlen(s) && !memcmp(t->s, s, t->n);
 }
 
 /* key without "drm-" */
-static int take(struct parse *p, struct text key, const char *v, size_t n)
+static int parse_key(struct parse *p, struct text key, const char *v, size_t n)
 {
 	static const struct {
 		const char *prefix, *unit;
@@ -135,16 +135,17 @@ static int take(struct parse *p, struct text key, const char *v, size_t n)
 	};
 	uint64_t number;
 
-	if (is(&key, "driver"))
-		return p->f.driver[0] ? -EINVAL : copy(p->f.driver, sizeof(p->f.driver), v, n);
-	if (is(&key, "pdev"))
-		return p->f.pdev[0] ? -EINVAL : copy(p->f.pdev, sizeof(p->f.pdev), v, n);
-	if (is(&key, "client-id"))
+	if (is_key(&key, "driver"))
+		return p->f.driver[0] ? -EINVAL
+				      : copy_value(p->f.driver, sizeof(p->f.driver), v, n);
+	if (is_key(&key, "pdev"))
+		return p->f.pdev[0] ? -EINVAL : copy_value(p->f.pdev, sizeof(p->f.pdev), v, n);
+	if (is_key(&key, "client-id"))
 		return parse_uint(v, n, "", &number) < 0
 			       ? -EINVAL
 			       : set_once(&p->f.has_client, &p->f.client, number);
 	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
-		if (!skip(&key, keys[i].prefix))
+		if (!skip_prefix(&key, keys[i].prefix))
 			continue;
 		if (!key.n || parse_uint(v, n, keys[i].unit, &number) < 0)
 			return -EINVAL;
@@ -165,13 +166,13 @@ static int parse_line(struct parse *p, const char *line, size_t n)
 	const char *v = colon ? colon + 1 : NULL;
 	const char *end = line + n;
 
-	if (!colon || !skip(&key, "drm-"))
+	if (!colon || !skip_prefix(&key, "drm-"))
 		return 0;
 	while (v < end && is_blank(*v))
 		v++;
 	while (end > v && is_blank(end[-1]))
 		end--;
-	return take(p, key, v, (size_t)(end - v));
+	return parse_key(p, key, v, (size_t)(end - v));
 }
 
 int fdinfo_parse(const char *text, size_t size, struct fdinfo *ret)

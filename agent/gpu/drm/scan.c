@@ -31,7 +31,7 @@ static int gpu_of(const struct drm *d, dev_t rdev)
 	return -1;
 }
 
-static int add(struct scan *s, int gpu, const struct fdinfo *info)
+static int add_client(struct scan *s, int gpu, const struct fdinfo *info)
 {
 	if (s->n == CLIENTS_MAX) {
 		book_note(s->d->b, "more than %d DRM clients: the others are not measured",
@@ -78,7 +78,7 @@ static int take_fd(struct scan *s, int proc_fd, const char *fd, int gpu)
 			  info.driver);
 		return 0;
 	}
-	return add(s, gpu, &info);
+	return add_client(s, gpu, &info);
 }
 
 static int scan_process(struct scan *s, int proc_fd)

@@ -264,7 +264,7 @@ enum nvml_rc nvml_mig_ids(struct nvml *n, nvml_dev mig, unsigned *ret_gi, unsign
 
 /* ---- lists ---- */
 
-static int grow(void *array, unsigned *size, unsigned want, size_t each)
+static int grow_list(void *array, unsigned *size, unsigned want, size_t each)
 {
 	void *more;
 
@@ -303,7 +303,7 @@ static size_t entry_size(const unsigned char *raw, unsigned count, size_t declar
 	return NVML_PROCESS_LARGEST;
 }
 
-static int merge(struct nvml *n, const unsigned char *entry)
+static int merge_process(struct nvml *n, const unsigned char *entry)
 {
 	struct nvml_process_v1 p; /* the head that all forms share */
 	struct nvml_proc *to = NULL;
@@ -314,7 +314,8 @@ static int merge(struct nvml *n, const unsigned char *entry)
 			to = &n->merged[i];
 	if (!to) {
 		if (n->n_merged == n->merged_size &&
-		    grow(&n->merged, &n->merged_size, n->merged_size * 2 + 16, sizeof(*to)) < 0)
+		    grow_list(&n->merged, &n->merged_size, n->merged_size * 2 + 16,
+			      sizeof(*to)) < 0)
 			return -ENOMEM;
 		to = &n->merged[n->n_merged++];
 		*to = (struct nvml_proc){ .pid = p.pid };
@@ -333,7 +334,7 @@ static enum nvml_rc list_processes(struct nvml *n, nvml_dev d, list_fn fn, size_
 	size_t each;
 
 	for (int i = 0; i < GROWTHS_MAX && rc == NVML_INSUFFICIENT_SIZE; i++) {
-		if (grow(&n->raw, &n->raw_size, want, NVML_PROCESS_LARGEST) < 0)
+		if (grow_list(&n->raw, &n->raw_size, want, NVML_PROCESS_LARGEST) < 0)
 			return NVML_INSUFFICIENT_SIZE;
 		memset(n->raw, UNTOUCHED, (size_t)n->raw_size * NVML_PROCESS_LARGEST);
 		count = n->raw_size;
@@ -346,7 +347,7 @@ static enum nvml_rc list_processes(struct nvml *n, nvml_dev d, list_fn fn, size_
 		return NVML_UNKNOWN;
 	each = entry_size(n->raw, count, declared);
 	for (unsigned i = 0; i < count; i++)
-		if (merge(n, n->raw + i * each) < 0)
+		if (merge_process(n, n->raw + i * each) < 0)
 			return NVML_INSUFFICIENT_SIZE;
 	return NVML_OK;
 }
@@ -389,7 +390,7 @@ enum nvml_rc nvml_utilization(struct nvml *n, nvml_dev d, uint64_t last_us,
 	unsigned count = 0, want = n->util_size ? n->util_size : 64;
 
 	for (int i = 0; i < GROWTHS_MAX && rc == NVML_INSUFFICIENT_SIZE; i++) {
-		if (grow(&n->util, &n->util_size, want, sizeof(*n->util)) < 0)
+		if (grow_list(&n->util, &n->util_size, want, sizeof(*n->util)) < 0)
 			return NVML_INSUFFICIENT_SIZE;
 		count = n->util_size;
 		rc = CALL(utilization, d, n->util, &count, last_us);
@@ -422,8 +423,8 @@ enum nvml_rc nvml_busy(struct nvml *n, nvml_dev d, uint64_t last_us,
 		rc = CALL(samples, d, NVML_SAMPLES_GPU, 0, &type, &count, NULL);
 		if (rc != NVML_OK)
 			return rc;
-		if (grow(&n->busy, &n->busy_size, count + 16, sizeof(*n->busy)) < 0 ||
-		    grow(&n->ring, &n->sample_size, n->busy_size, sizeof(*n->ring)) < 0)
+		if (grow_list(&n->busy, &n->busy_size, count + 16, sizeof(*n->busy)) < 0 ||
+		    grow_list(&n->ring, &n->sample_size, n->busy_size, sizeof(*n->ring)) < 0)
 			return NVML_INSUFFICIENT_SIZE;
 	}
 	count = n->sample_size;
@@ -462,7 +463,7 @@ enum nvml_rc nvml_acct_pids(struct nvml *n, nvml_dev d, const unsigned **ret,
 	unsigned count = 0, want = n->pids_size ? n->pids_size : 256;
 
 	for (int i = 0; i < GROWTHS_MAX && rc == NVML_INSUFFICIENT_SIZE; i++) {
-		if (grow(&n->pids, &n->pids_size, want, sizeof(*n->pids)) < 0)
+		if (grow_list(&n->pids, &n->pids_size, want, sizeof(*n->pids)) < 0)
 			return NVML_INSUFFICIENT_SIZE;
 		count = n->pids_size;
 		rc = CALL(acct_pids, d, &count, n->pids);

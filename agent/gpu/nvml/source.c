@@ -63,7 +63,7 @@ static void add_capability(struct nvml_source *s, struct gpu_device *d, const ch
 		  what);
 }
 
-static int describe(struct nvml_source *s, nvml_dev h, struct gpu_device *d)
+static int describe_device(struct nvml_source *s, nvml_dev h, struct gpu_device *d)
 {
 	struct nvml_mem mem = { 0 };
 	struct nvml_pci pci = { 0 };
@@ -82,7 +82,7 @@ static int describe(struct nvml_source *s, nvml_dev h, struct gpu_device *d)
 	return 0;
 }
 
-static int keep(struct nvml_source *s, nvml_dev h, const struct gpu_device *d)
+static int keep_device(struct nvml_source *s, nvml_dev h, const struct gpu_device *d)
 {
 	struct nvml_gpu *more = reallocarray(s->gpus, (size_t)s->n_gpus + 1, sizeof(*more));
 	int at;
@@ -110,7 +110,7 @@ static int add_instance(struct nvml_source *s, nvml_dev h, int parent, unsigned 
 	char what[64];
 	size_t n;
 
-	if (describe(s, h, &d) < 0)
+	if (describe_device(s, h, &d) < 0)
 		return -EIO;
 	d.parent = parent;
 	d.index = p->index;
@@ -129,7 +129,7 @@ static int add_instance(struct nvml_source *s, nvml_dev h, int parent, unsigned 
 		snprintf(what, sizeof(what), "gpu%u/mig/gi%u/ci%u", card, gi, ci);
 		add_capability(s, &d, what);
 	}
-	return keep(s, h, &d);
+	return keep_device(s, h, &d);
 }
 
 static void start_accounting(struct nvml_source *s, struct nvml_gpu *g)
@@ -157,7 +157,7 @@ static int add_card(struct nvml_source *s, unsigned i)
 	nvml_dev h, mig;
 	int at, card;
 
-	if (nvml_by_index(s->n, i, &h) != NVML_OK || describe(s, h, &d) < 0)
+	if (nvml_by_index(s->n, i, &h) != NVML_OK || describe_device(s, h, &d) < 0)
 		return -EIO;
 	d.index = (int)i;
 	d.is_partitioned = nvml_is_mig(s->n, h);
@@ -166,7 +166,7 @@ static int add_card(struct nvml_source *s, unsigned i)
 		add_card_file(s, &d, minor);
 	else
 		book_note(s->b, "GPU %u: its device file is not told; it cannot be held", i);
-	at = keep(s, h, &d);
+	at = keep_device(s, h, &d);
 	if (at < 0 || !d.is_partitioned) {
 		if (at >= 0)
 			start_accounting(s, &s->gpus[s->n_gpus - 1]);
@@ -246,7 +246,7 @@ struct nvml_source *nvml_source_close(struct nvml_source *s)
 
 /* ---- lost and found ---- */
 
-static void found(struct nvml_source *s, nvml_dev h)
+static void on_found_device(struct nvml_source *s, nvml_dev h)
 {
 	char uuid[NVML_UUID_SIZE];
 	struct book_device *bd;
@@ -282,11 +282,11 @@ static void find_again(struct nvml_source *s)
 
 		if (nvml_by_index(s->n, i, &h) != NVML_OK)
 			continue;
-		found(s, h);
+		on_found_device(s, h);
 		max = nvml_is_mig(s->n, h) ? nvml_mig_max(s->n, h) : 0;
 		for (unsigned m = 0; m < max; m++)
 			if (nvml_mig_by_index(s->n, h, m, &mig) == NVML_OK)
-				found(s, mig);
+				on_found_device(s, mig);
 	}
 }
 

@@ -28,7 +28,7 @@ static bool is_running(struct nvml_source *s, const struct nvml_gpu *g, unsigned
 }
 
 /* busy: rounded to percents of its life by the driver, so the larger of the two is nearer. */
-static void complete(struct book_process *p, const struct nvml_accounting *a)
+static void complete_process(struct book_process *p, const struct nvml_accounting *a)
 {
 	int64_t busy_ns = (int64_t)a->gpu_percent * (int64_t)a->time_ms * 10000;
 
@@ -45,7 +45,7 @@ static void complete(struct book_process *p, const struct nvml_accounting *a)
 }
 
 /* true: done with. */
-static bool settle(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
+static bool settle_process(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
 {
 	struct book_process *p = book_known(s->b, g->device, (pid_t)pid);
 	struct nvml_accounting a;
@@ -61,12 +61,12 @@ static bool settle(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
 			return false;
 		p->is_seen = false;
 	}
-	complete(p, &a);
+	complete_process(p, &a);
 	return true;
 }
 
-static void walk(struct nvml_source *s, struct nvml_gpu *g,
-		 bool (*fn)(struct nvml_source *s, struct nvml_gpu *g, unsigned pid))
+static void walk_pids(struct nvml_source *s, struct nvml_gpu *g,
+		      bool (*fn)(struct nvml_source *s, struct nvml_gpu *g, unsigned pid))
 {
 	_cleanup_free_ unsigned *settled = NULL;
 	const unsigned *pids;
@@ -97,10 +97,10 @@ static bool is_over(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
 
 void nvml_source_account(struct nvml_source *s, struct nvml_gpu *g)
 {
-	walk(s, g, settle);
+	walk_pids(s, g, settle_process);
 }
 
 void nvml_source_account_start(struct nvml_source *s, struct nvml_gpu *g)
 {
-	walk(s, g, is_over);
+	walk_pids(s, g, is_over);
 }

@@ -81,7 +81,7 @@ char **gpus_env(const struct gpus_env *e)
 	return list;
 }
 
-static const char *find(char *const *ours, const char *variable)
+static const char *find_variable(char *const *ours, const char *variable)
 {
 	size_t len = strcspn(variable, "=");
 
@@ -93,13 +93,13 @@ static const char *find(char *const *ours, const char *variable)
 
 bool gpus_env_has(char *const *ours, const char *variable)
 {
-	return find(ours, variable) != NULL;
+	return find_variable(ours, variable) != NULL;
 }
 
 const char *gpus_env_differs(char *const *ours, char *const *users)
 {
 	for (; users && *users; users++) {
-		const char *own = find(ours, *users);
+		const char *own = find_variable(ours, *users);
 
 		if (own && strcmp(own, *users))
 			return own;

@@ -12,7 +12,7 @@
 
 #define BIT(i) (UINT64_C(1) << (i))
 
-static int count(const struct node *n)
+static int count_gpus(const struct node *n)
 {
 	return n->gpu ? gpu_count(n->gpu) : 0;
 }
@@ -62,7 +62,7 @@ static bool is_silent(struct node *n)
 	}
 	node_note(n, "gpus: %s: none is given to jobs, what was measured stays as it was",
 		  text);
-	for (int i = 0; i < count(n); i++)
+	for (int i = 0; i < count_gpus(n); i++)
 		n->gpus_drained |= BIT(i);
 	return true;
 }
@@ -91,7 +91,7 @@ void job_gpus_tick(struct node *n)
 {
 	uint64_t look = n->gpus_drained & ~find_allocated(n, NULL), before = n->gpus_drained;
 
-	for (int i = 0; i < count(n) && !is_silent(n); i++)
+	for (int i = 0; i < count_gpus(n) && !is_silent(n); i++)
 		if (look & BIT(i) && is_clean(n, i))
 			log_line(LOG_NOTICE, "GPU %s is clean again",
 				 gpu_device(n->gpu, i)->uuid);
@@ -106,7 +106,7 @@ size_t job_gpus_drained(struct node *n, struct admit_allocation *ret)
 	uint64_t bits = n->gpus_drained & ~find_allocated(n, NULL);
 	size_t found = 0;
 
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
 		if (!(bits & BIT(i)) || !is_grantable(d))
@@ -125,7 +125,7 @@ size_t job_gpus_describe(const struct node *n, struct sync_gpu *ret)
 	uint64_t drained = n->gpus_drained & ~find_allocated(n, NULL);
 	size_t k = 0;
 
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
 		ret[k++] = (struct sync_gpu){ .uuid = d->uuid,
@@ -157,7 +157,7 @@ static uint64_t choose_gpus(struct node *n, const struct job *j, const struct cp
 	struct place_gpus p = { .ncpus = res->ncpus, .ngpus = res->ngpus };
 	int index[GPU_DEVICES_MAX];
 
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
 		if (out & BIT(i) || !is_wanted(d, res->gpu_model))
@@ -177,7 +177,7 @@ static bool all_clean(struct node *n, uint64_t bits)
 {
 	bool all = true;
 
-	for (int i = 0; i < count(n); i++)
+	for (int i = 0; i < count_gpus(n); i++)
 		if (bits & BIT(i) && !is_clean(n, i))
 			all = false;
 	return all;
@@ -185,11 +185,11 @@ static bool all_clean(struct node *n, uint64_t bits)
 
 static int save_uuids(const struct node *n, struct job *j)
 {
-	char *text = calloc((size_t)count(n) + 1, GPU_UUID_MAX + 1), *at = text;
+	char *text = calloc((size_t)count_gpus(n) + 1, GPU_UUID_MAX + 1), *at = text;
 
 	if (!text)
 		return -ENOMEM;
-	for (int i = 0; i < count(n); i++)
+	for (int i = 0; i < count_gpus(n); i++)
 		if (j->gpus & BIT(i))
 			at += sprintf(at, "%s%s", at == text ? "" : ",",
 				      gpu_device(n->gpu, i)->uuid);
@@ -208,7 +208,7 @@ static void fail_without_gpus(struct node *n, struct job *j)
 		job_fail(j, "node %s: %.160s", n->conf->node, text);
 		return;
 	}
-	for (int i = 0; i < count(n); i++)
+	for (int i = 0; i < count_gpus(n); i++)
 		if (drained & BIT(i) && is_wanted(gpu_device(n->gpu, i), res->gpu_model) &&
 		    gpu_check_clean(n->gpu, i, text) == 1) {
 			job_fail(j, "node %s: GPU %s is not clean: %.120s", n->conf->node,
@@ -245,9 +245,9 @@ void job_gpus_recover(struct node *n, struct job *j)
 	while (copy && (uuid = strsep(&rest, ","))) {
 		int i = 0;
 
-		while (i < count(n) && strcmp(gpu_device(n->gpu, i)->uuid, uuid))
+		while (i < count_gpus(n) && strcmp(gpu_device(n->gpu, i)->uuid, uuid))
 			i++;
-		if (i < count(n))
+		if (i < count_gpus(n))
 			j->gpus |= BIT(i);
 		else if (*uuid)
 			job_note(j, "its GPU %.96s is not there any more", uuid);
@@ -258,7 +258,7 @@ void job_gpus_recover(struct node *n, struct job *j)
 void job_gpus_near(const struct node *n, const struct job *j, struct cpulist *ret)
 {
 	memset(ret, 0, sizeof(*ret));
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		int16_t node = j->gpus & BIT(i) ? numa_node(n, gpu_device(n->gpu, i)) : -1;
 
 		if (node >= 0)
@@ -282,7 +282,7 @@ const char **job_gpus_files(const struct node *n, const struct job *j)
 	for (size_t i = 0; i < ARRAY_LEN(shared); i++)
 		if (access(shared[i], F_OK) == 0)
 			list[k++] = shared[i];
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
 		for (int f = 0; j->gpus & BIT(i) && f < d->n_files; f++)
@@ -294,7 +294,7 @@ const char **job_gpus_files(const struct node *n, const struct job *j)
 int job_gpus_env(const struct node *n, const struct job *j, char ***ret)
 {
 	const struct gpu_device *devices[GPU_DEVICES_MAX];
-	struct gpus_env e = { devices, count(n), j->gpus, n->devices != NULL };
+	struct gpus_env e = { devices, count_gpus(n), j->gpus, n->devices != NULL };
 
 	if (e.n == 0)
 		return 0;
@@ -336,7 +336,7 @@ int job_gpus_watch(struct node *n, struct job *j, struct err *err)
 	if (!n->devices)
 		return j->gpus ? check_policy(j, err) : 0;
 	dj.granted = numbers;
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
 		for (int f = 0; j->gpus & BIT(i) && f < d->n_files; f++)
@@ -366,7 +366,7 @@ static void check_leftovers(struct node *n, struct job *j)
 {
 	char text[GPU_TEXT_MAX];
 
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		if (!(j->gpus & BIT(i)) || is_clean(n, i))
 			continue;
 		if (gpu_check_clean(n->gpu, i, text) != 1)
@@ -391,7 +391,7 @@ const char *job_gpus_model(const struct node *n, const struct job *j)
 {
 	const char *model = "";
 
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
 		if (!(j->gpus & BIT(i)))
@@ -414,7 +414,7 @@ int job_gpus_report(const struct node *n, const struct job *j, struct gpu_use **
 	list = calloc((size_t)__builtin_popcountll(j->gpus), sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	for (int i = 0; i < count(n); i++) {
+	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
 		if (!(j->gpus & BIT(i)))

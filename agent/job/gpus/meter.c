@@ -90,7 +90,7 @@ void gpu_meter_keep(struct job *j)
 
 /* ---- start ---- */
 
-static void begin(const struct node *n, struct metered *d, int device)
+static void begin_metering(const struct node *n, struct metered *d, int device)
 {
 	const struct gpu_device *g = gpu_device(n->gpu, device);
 
@@ -115,7 +115,7 @@ void gpu_meter_start(struct node *n, struct job *j)
 	}
 	for (int i = 0; i < count; i++)
 		if (j->gpus >> i & 1)
-			begin(n, &m->of[k++], i);
+			begin_metering(n, &m->of[k++], i);
 	m->n = k;
 	read_before(j, m);
 	j->meter = m;
@@ -332,7 +332,7 @@ static bool is_metered(const struct job *j, const struct job *last)
 	return j->meter && (!job_has_ended(j) || j == last);
 }
 
-static void look(struct node *n, const struct job *last)
+static void sample_all_jobs(struct node *n, const struct job *last)
 {
 	int64_t now = node_now_ns();
 	struct err unused; /* what cannot be asked is in the inventory's notes */
@@ -361,13 +361,13 @@ static void look(struct node *n, const struct job *last)
 
 void gpu_meter_tick(struct node *n)
 {
-	look(n, NULL);
+	sample_all_jobs(n, NULL);
 }
 
 void gpu_meter_last(struct node *n, struct job *j)
 {
 	if (j->meter)
-		look(n, j);
+		sample_all_jobs(n, j);
 }
 
 void gpu_meter_fill(const struct gpu_meter *m, struct gpu_use *list, int32_t n)

@@ -17,7 +17,7 @@ struct list {
 	bool failed; /* no memory: checked once at the end */
 };
 
-static void take(struct list *l, char *text)
+static void append_variable(struct list *l, char *text)
 {
 	if (l->n + 2 > l->room) {
 		size_t room = 2 * l->room + 64;
@@ -46,7 +46,7 @@ static __attribute__((format(printf, 2, 3))) void add(struct list *l, const char
 	if (vasprintf(&text, fmt, ap) < 0)
 		text = NULL;
 	va_end(ap);
-	take(l, text);
+	append_variable(l, text);
 }
 
 char **job_env_free(char **env)
@@ -132,7 +132,7 @@ static const struct offer offers[] = {
 };
 
 /* As offered in that environment; NULL: nothing is, it is not of such a job. */
-static const char *offered(const struct offer *o, char *const *env)
+static const char *value_of_offer(const struct offer *o, char *const *env)
 {
 	if (!value_of(env, o->on_one ? "REEVE_JOB" : "REEVE_NODEFILE"))
 		return NULL;
@@ -143,7 +143,7 @@ static const char *offered(const struct offer *o, char *const *env)
 static bool is_inherited(char *const *users, const char *variable)
 {
 	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
-		const char *value = offered(&offers[i], users);
+		const char *value = value_of_offer(&offers[i], users);
 		size_t n = strlen(offers[i].name);
 
 		if (value && !strncmp(variable, offers[i].name, n) && variable[n] == '=')
@@ -159,7 +159,7 @@ static void add_users(struct list *l, const struct job_plan *p, char *const *tol
 	for (char *const *e = users; e && *e; e++)
 		if (!gpus_env_has(told, *e) && !gpus_env_has(p->gpu_env, *e) &&
 		    !is_inherited(users, *e))
-			take(l, strdup(*e));
+			append_variable(l, strdup(*e));
 	if (!value_of(l->at, "PATH"))
 		add(l, "PATH=/usr/local/bin:/usr/bin:/bin");
 }
@@ -167,7 +167,7 @@ static void add_users(struct list *l, const struct job_plan *p, char *const *tol
 static void add_offers(struct list *l, char *const *told)
 {
 	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
-		const char *value = offered(&offers[i], told);
+		const char *value = value_of_offer(&offers[i], told);
 
 		if (value && !value_of(l->at, offers[i].name))
 			add(l, "%s=%s", offers[i].name, value);
@@ -178,7 +178,7 @@ static void add_all(struct list *l, char *const *list)
 {
 	for (; list && *list; list++)
 		if (strchr(*list, '='))
-			take(l, strdup(*list));
+			append_variable(l, strdup(*list));
 }
 
 char **job_env(const struct job_plan *p)

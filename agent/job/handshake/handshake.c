@@ -91,7 +91,7 @@ static ssize_t send_some(struct handshake *g)
 }
 
 /* -EAGAIN is no failure: the event loop goes on when there is room. */
-static int flush(struct handshake *g)
+static int flush_out(struct handshake *g)
 {
 	while (g->out_at < g->n_out) {
 		ssize_t n = send_some(g);
@@ -107,7 +107,7 @@ static int flush(struct handshake *g)
 }
 
 /* Takes `data`. */
-static int say(struct handshake *g, char *data, size_t size)
+static int send_frame(struct handshake *g, char *data, size_t size)
 {
 	if (!data)
 		return -ENOMEM;
@@ -115,7 +115,7 @@ static int say(struct handshake *g, char *data, size_t size)
 	g->out = data;
 	g->n_out = size;
 	g->out_at = 0;
-	return flush(g);
+	return flush_out(g);
 }
 
 static int say_go(struct handshake *g)
@@ -125,7 +125,7 @@ static int say_go(struct handshake *g)
 	if (go)
 		go->type = PLAN_GO;
 	g->is_told = true;
-	return say(g, (char *)go, sizeof(*go));
+	return send_frame(g, (char *)go, sizeof(*go));
 }
 
 static int send_plan(struct node *n, struct handshake *g, struct err *err)
@@ -141,7 +141,7 @@ static int send_plan(struct node *n, struct handshake *g, struct err *err)
 		r = job_output_create(j, g->pass, err);
 	if (!r)
 		r = handshake_make_plan(j, NULL, &data, &size, err);
-	return r < 0 ? r : say(g, data, size);
+	return r < 0 ? r : send_frame(g, data, size);
 }
 
 /* The job cannot be held here or not be started: with its unit it ends, in words. */
@@ -287,7 +287,7 @@ static int on_handshake(sd_event_source *s, int fd, uint32_t revents, void *user
 
 	(void)s;
 	if (revents & EPOLLOUT)
-		r = flush(g);
+		r = flush_out(g);
 	n = r < 0 ? 0 : recv(fd, g->in + g->n_in, sizeof(g->in) - g->n_in, MSG_DONTWAIT);
 	if (n < 0 && errno == EAGAIN)
 		return 0;

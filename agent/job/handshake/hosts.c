@@ -69,7 +69,7 @@ int64_t job_hosts_ncpus(const struct job_part *p)
 
 typedef void (*put_fn)(FILE *f, const struct job_host *h, const char *between);
 
-static char *format(const struct job_part *p, put_fn put)
+static char *join_hosts(const struct job_part *p, put_fn put)
 {
 	const char *at = p->hosts ? p->hosts : "", *between = "";
 	struct job_host h;
@@ -110,15 +110,15 @@ static void put_lines(FILE *f, const struct job_host *h, const char *between)
 
 char *job_hosts_names(const struct job_part *p)
 {
-	return format(p, put_name);
+	return join_hosts(p, put_name);
 }
 
 char *job_hosts_slots(const struct job_part *p)
 {
-	return format(p, put_slots);
+	return join_hosts(p, put_slots);
 }
 
 char *job_hosts_lines(const struct job_part *p)
 {
-	return format(p, put_lines);
+	return join_hosts(p, put_lines);
 }

@@ -1,4 +1,14 @@
-/* limit.h - a job reached a limit: kill it first, then latch the reason, once. */
+/* limit.h - a job reached a limit: kill it first, then latch the reason, once.
+ *
+ * From a limit to the end message, each file once:
+ *	bpf/vmem_core.h		the kernel side counts, refuses or kills the offender, latches the excess
+ *	enforce/vmem/excess.c	vmem_dispatch() reads the latch (guard.c, events.c: quota, OOM) and calls back here
+ *	phase/limit.c		limit_on_...(): kill the job (phase/kill.c), latch the reason, list its processes
+ *	phases.c		act_running(): SIGTERM where nothing was killed yet; the final record enters PHASE_FINAL
+ *	phase/end.c		job_finish(): merges the latched reason with the final record
+ *	model/job.c		reason_format(): the sentence
+ *	phase/end_message.c	appends it to the job's error file; the final report carries it to the controller
+ */
 #pragma once
 #include "agent/job/job.h"
 

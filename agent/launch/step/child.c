@@ -17,7 +17,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-static void drop(int *fd)
+static void close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -26,12 +26,12 @@ static void drop(int *fd)
 
 void step_entry_close(struct step_entry *e)
 {
-	drop(&e->null);
-	drop(&e->out);
-	drop(&e->err);
-	drop(&e->procs);
-	drop(&e->view);
-	drop(&e->ipc);
+	close_fd(&e->null);
+	close_fd(&e->out);
+	close_fd(&e->err);
+	close_fd(&e->procs);
+	close_fd(&e->view);
+	close_fd(&e->ipc);
 }
 
 /* The directory is root's and closed to others, so no link can lie in wait. */
@@ -137,7 +137,7 @@ static int be_plain(struct step_entry *e, struct err *err)
 }
 
 /* From here on it is counted and held, and stands still while the job is suspended. */
-static int enter(struct step_entry *e, struct err *err)
+static int enter_job(struct step_entry *e, struct err *err)
 {
 	if (write(e->procs, "0", 1) != 1)
 		return err_set(err, -errno, "enter the job's cgroup: %m");
@@ -170,7 +170,7 @@ void step_become(struct step_entry *e)
 	int tell = e->tell, r = be_plain(e, &err);
 
 	if (!r)
-		r = enter(e, &err);
+		r = enter_job(e, &err);
 	if (!r)
 		r = become_user(e, &err);
 	step_entry_close(e);

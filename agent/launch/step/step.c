@@ -86,7 +86,7 @@ static int load_spec(int fd, struct step *s, struct err *err)
 
 /* The agent may have started it twice, or given it up: then another waiter holds the lock, it
  * has begun before, or the spec has no name any more. 1: so it is. The lock stays with `fd`. */
-static int claim(int fd, struct err *err)
+static int claim_spec(int fd, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
 	struct stat st;
@@ -99,7 +99,7 @@ static int claim(int fd, struct err *err)
 	return fchmod(fd, 0400) < 0 ? err_set(err, -errno, "mark as begun: %m") : 0;
 }
 
-static int start(struct step *s, struct err *err)
+static int start_child(struct step *s, struct err *err)
 {
 	struct step_entry e = { .spec = &s->spec,
 				.plan = &s->plan,
@@ -133,7 +133,7 @@ static int start(struct step *s, struct err *err)
 }
 
 /* Reap all children that have ended. 1: no child is left. */
-static int reap(struct step *s)
+static int reap_children(struct step *s)
 {
 	int status;
 	pid_t pid;
@@ -177,7 +177,7 @@ static void wait_some(struct step *s, const sigset_t *signals)
 /* Over when the command is; after an order to end it, when all that it started is. */
 static void wait_end(struct step *s, const sigset_t *signals)
 {
-	while (!reap(s) && !(s->is_over && !s->is_ending))
+	while (!reap_children(s) && !(s->is_over && !s->is_ending))
 		wait_some(s, signals);
 }
 
@@ -209,14 +209,14 @@ static void let_go_of_plan(struct step *s)
 	malloc_trim(0);
 }
 
-static int run(struct step *s, const sigset_t *signals, struct err *err)
+static int run_step(struct step *s, const sigset_t *signals, struct err *err)
 {
 	struct err words = { "" };
 	ssize_t n = 0;
 
 	/* What is left behind comes to us: the whole step can be ended. */
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-	if (start(s, &words) == 0) {
+	if (start_child(s, &words) == 0) {
 		let_go_of_plan(s);
 		wait_end(s, signals);
 		n = read(s->told, words.text, STEP_TEXT_MAX - 1); /* all, or none */
@@ -233,7 +233,7 @@ static int write_text(const char *path, const char *text)
 }
 
 /* From here on the job pays. Where it has used up its memory, its own processes go first. */
-static int join(const struct step_spec *spec, struct err *err)
+static int join_job(const struct step_spec *spec, struct err *err)
 {
 	char dir[STEP_PATH_MAX + 32], procs[STEP_PATH_MAX + 64];
 	int r = step_check_room(spec->cgroup, 2, err); /* we, and the child */
@@ -276,13 +276,13 @@ static int fail_early(const struct step *s, const struct err *words, struct err 
 static int claim_and_join(struct step *s, struct err *err)
 {
 	struct err words = { "" };
-	int r = claim(s->spec_fd, err);
+	int r = claim_spec(s->spec_fd, err);
 
 	if (r)
 		return r;
 	r = load_spec(s->spec_fd, s, &words);
 	if (!r)
-		r = join(&s->spec, &words);
+		r = join_job(&s->spec, &words);
 	if (!r)
 		r = execute_again(s->spec_fd, &words);
 	return fail_early(s, &words, err);
@@ -294,7 +294,7 @@ static int load_and_run(struct step *s, const sigset_t *signals, struct err *err
 
 	if (load_spec(s->spec_fd, s, &words) < 0)
 		return fail_early(s, &words, err);
-	return run(s, signals, err);
+	return run_step(s, signals, err);
 }
 
 static void block_signals(sigset_t *signals)
@@ -305,7 +305,7 @@ static void block_signals(sigset_t *signals)
 	sigprocmask(SIG_SETMASK, signals, NULL);
 }
 
-static int finish(struct step *s, const char *what, int r, const struct err *err)
+static int finish_step(struct step *s, const char *what, int r, const struct err *err)
 {
 	if (r < 0)
 		fprintf(stderr, "reeve-launch: %s: %s\n", what, err->text);
@@ -324,7 +324,7 @@ int step_main(const char *spec_path)
 	block_signals(&signals);
 	if (fd < 0)
 		return errno != ENOENT;
-	return finish(&s, spec_path, claim_and_join(&s, &err), &err);
+	return finish_step(&s, spec_path, claim_and_join(&s, &err), &err);
 }
 
 int step_wait_main(const char *fd)
@@ -336,5 +336,5 @@ int step_wait_main(const char *fd)
 	block_signals(&signals);
 	if (s.spec_fd < 3 || fcntl(s.spec_fd, F_SETFD, FD_CLOEXEC) < 0)
 		return 1;
-	return finish(&s, "step", load_and_run(&s, &signals, &err), &err);
+	return finish_step(&s, "step", load_and_run(&s, &signals, &err), &err);
 }

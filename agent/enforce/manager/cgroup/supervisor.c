@@ -133,7 +133,7 @@ static void be_plain(void)
 	umask(022);
 }
 
-static void child(const char *const *argv, const char *cgroup, int report_fd)
+static void run_child(const char *const *argv, const char *cgroup, int report_fd)
 {
 	static const char *const env[] = { "PATH=/usr/local/bin:/usr/bin:/bin", NULL };
 	int r, null;
@@ -163,7 +163,7 @@ int supervisor_spawn(const char *const *argv, const char *cgroup, struct err *er
 	in = pair[0];
 	pid = fork();
 	if (pid == 0)
-		child(argv, cgroup, pair[1]);
+		run_child(argv, cgroup, pair[1]);
 	close(pair[1]);
 	if (pid < 0)
 		return err_set(err, -errno, "fork: %m");

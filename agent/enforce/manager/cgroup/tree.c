@@ -113,7 +113,8 @@ static struct cgroup *new_group(const struct tree *t, const char *path)
 	return cgroup_new_cgroup(path + strlen(t->mount) + 1);
 }
 
-static int create(const struct tree *t, const char *path, const char *parent, struct err *err)
+static int create_cgroup(const struct tree *t, const char *path, const char *parent,
+			 struct err *err)
 {
 	struct cgroup *cg = new_group(t, path);
 	bool is_named = false;
@@ -144,7 +145,7 @@ int tree_make(const struct tree *t, const char *path, struct err *err)
 	snprintf(parent, sizeof(parent), "%s", path);
 	*strrchr(parent, '/') = '\0';
 	tree_pass_on(t, parent);
-	return access(path, F_OK) == 0 ? 0 : create(t, path, parent, err);
+	return access(path, F_OK) == 0 ? 0 : create_cgroup(t, path, parent, err);
 }
 
 int tree_make_all(const struct tree *t, const char *path, struct err *err)

@@ -174,7 +174,7 @@ void unit_drop(struct unit *u)
 	unit_free(u);
 }
 
-static void advance(struct unit *u);
+static void advance_unit(struct unit *u);
 
 static int on_later(sd_event_source *s, uint64_t usec, void *userdata)
 {
@@ -183,7 +183,7 @@ static int on_later(sd_event_source *s, uint64_t usec, void *userdata)
 	(void)s;
 	(void)usec;
 	u->later = sd_event_source_disable_unref(u->later);
-	advance(u);
+	advance_unit(u);
 	return 0;
 }
 
@@ -235,7 +235,7 @@ static int on_process_over(sd_event_source *s, int fd, uint32_t revents, void *u
 	let_go_of_process(u);
 	if (u->stage == UNIT_RECORDING)
 		u->stage = UNIT_REMOVING;
-	advance(u);
+	advance_unit(u);
 	return 0;
 }
 
@@ -246,7 +246,7 @@ int unit_follow(struct unit *u, int pid_fd)
 	return sd_event_add_io(u->m->c.event, &u->over, pid_fd, EPOLLIN, on_process_over, u);
 }
 
-static void record(struct unit *u)
+static void start_final_record(struct unit *u)
 {
 	const struct manager_config *c = &u->m->c;
 	char job[24], attempt[16];
@@ -267,7 +267,7 @@ static void record(struct unit *u)
 	u->stage = UNIT_REMOVING;
 }
 
-static void finish(struct unit *u)
+static void finish_unit(struct unit *u)
 {
 	struct manager *m = u->m;
 	struct manager_id id = u->id;
@@ -312,13 +312,13 @@ static void advance_alone(struct unit *u)
 		log_job(LOG_WARNING, u->id.job, "manager",
 			"its supervisor is gone: the exit status of the job will not be known");
 	} else if (supervisor_has_begun(u->spec) || u->stage == UNIT_EMPTYING) {
-		record(u);
+		start_final_record(u);
 	} else {
 		u->stage = UNIT_REMOVING;
 	}
 }
 
-static void advance(struct unit *u)
+static void advance_unit(struct unit *u)
 {
 	if (u->pid_fd >= 0)
 		return;
@@ -328,7 +328,7 @@ static void advance(struct unit *u)
 	if (u->stage == UNIT_EMPTYING && !u->changed) /* the watch failed */
 		unit_look_later(u, 50 * RETRY_US);
 	if (u->stage == UNIT_REMOVING)
-		finish(u);
+		finish_unit(u);
 }
 
 static int on_changed(sd_event_source *s, const struct inotify_event *e, void *userdata)
@@ -341,7 +341,7 @@ static int on_changed(sd_event_source *s, const struct inotify_event *e, void *u
 	if (frozen >= 0 && frozen == (u->awaited == MANAGER_FREEZE))
 		answer_awaited(u, 0, "");
 	if (u->stage == UNIT_EMPTYING)
-		advance(u);
+		advance_unit(u);
 	return 0;
 }
 
