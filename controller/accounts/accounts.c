@@ -1,4 +1,4 @@
-/* accounts.c - what can be asked of struct accounts; see accounts.h. */
+/* accounts.c - finds accounts, users, limits and allocations; see accounts.h. */
 #include <stdio.h>
 #include <string.h>
 #include "controller/accounts/accounts.h"

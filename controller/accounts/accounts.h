@@ -1,4 +1,4 @@
-/* accounts - who there is, what each was promised, and what each may hold at once.
+/* accounts - accounts and users of accounts.conf: shares, allocations and limits.
  *
  * Declared in a file of the common/conf form, one section an account (in a file, comments stand
  * on lines of their own):
@@ -45,7 +45,7 @@
  *
  * The ledger holds what was last applied; a file is applied as a difference (accounts_diff()).
  * An account that was removed keeps its history; its jobs go on to their end and are charged,
- * but nothing more may be handed in under it.
+ * but no job can be submitted under it.
  *
  * Plain data: arrays that the struct owns. Order is that of names, so that equal contents are
  * equal whatever the order of the file.
@@ -169,8 +169,8 @@ int accounts_parse(const char *text, size_t size, const char *name, struct accou
 struct accounts *accounts_free(struct accounts *a);
 DEFINE_CLEANUP(struct accounts *, accounts_free)
 
-/* What is allowed but hardly meant, in words: users or accounts of one level whose shares sum
- * to zero (nothing is divided there: NormShares is 0), an account that nobody is in. Returns
+/* Warnings about what is allowed but hardly intended: users or accounts of one level whose shares sum
+ * to zero (nothing is divided there: NormShares is 0), an account without users. Returns
  * how many. */
 size_t accounts_warn(const struct accounts *a, void (*tell)(void *ctx, const char *text),
 		     void *ctx);

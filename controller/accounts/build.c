@@ -1,4 +1,4 @@
-/* build.c - what was read, in order, as struct accounts; see accounts_impl.h. */
+/* build.c - makes struct accounts of the statements that were read; see accounts_impl.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

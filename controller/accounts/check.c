@@ -1,4 +1,4 @@
-/* check.c - what statements must hold together; see accounts_impl.h. */
+/* check.c - checks that the statements of a file agree with each other; see accounts_impl.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -75,7 +75,7 @@ static void tell_cycle(struct typed_all *all, const struct typed_account *at)
 	     at->t.name, path, at->t.name);
 }
 
-/* Each account is walked over once; a cycle is told once, at the account it was met at. */
+/* Visits each account once; a cycle is reported once, at the account where it was found. */
 static void walk(struct typed_all *all, struct typed_account *from)
 {
 	struct typed_account *p = from;

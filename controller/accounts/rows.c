@@ -1,4 +1,4 @@
-/* rows.c - see rows.h. */
+/* rows.c - turns accounts into a sorted list of statements and writes it as a file; see rows.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

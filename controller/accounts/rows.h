@@ -1,4 +1,4 @@
-/* accounts_rows - accounts as a flat list of statements: what is written, compared and stored.
+/* rows - accounts as a flat list of statements: what is written, compared and stored.
  *
  * A statement is a section (key ""), a key with its value (item ""), or one item of a list with
  * what belongs to it: "Account" "physics" "Users" "alice" "5". In canonical order: that of

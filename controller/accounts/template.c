@@ -1,4 +1,4 @@
-/* template.c - the accounts that a template makes below one; see accounts_impl.h. */
+/* template.c - makes the accounts of a template below an account; see accounts_impl.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

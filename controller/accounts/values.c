@@ -1,4 +1,4 @@
-/* values.c - what one value must hold beside its type; see accounts_impl.h. */
+/* values.c - checks and parses the value of one key, beyond its type; see accounts_impl.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -20,14 +20,14 @@ struct reading {
 
 /* ---- reading ---- */
 
-static int take(void *target, const struct conf_place *place, struct err *err)
+static int store_statement(void *target, const struct conf_place *place, struct err *err)
 {
 	int r = config_note(target, place, err);
 
 	return r < 0 ? r : config_check_value(place, err);
 }
 
-static void count(void *ctx, const struct conf_fault *fault)
+static void count_fault(void *ctx, const struct conf_fault *fault)
 {
 	struct reading *reading = ctx;
 
@@ -35,7 +35,7 @@ static void count(void *ctx, const struct conf_fault *fault)
 	reading->to->tell(reading->to->ctx, fault);
 }
 
-static void ignore(void *ctx, const struct conf_fault *fault)
+static void ignore_fault(void *ctx, const struct conf_fault *fault)
 {
 	(void)ctx;
 	(void)fault;
@@ -60,13 +60,14 @@ static int read_profile(const struct source *from, struct reading *reading, stru
 	if (r == 0)
 		r = read_source(from,
 				&(struct conf_reader){ config_keys, config_sections, scout,
-						       take, ignore, NULL },
+						       store_statement, ignore_fault, NULL },
 				err);
 	if (r < 0 || !scout->policy.profile)
 		return r;
 	r = config_read_profiles(scout,
 				 &(struct conf_reader){ config_keys, config_sections,
-							reading->c, take, count, reading },
+							reading->c, store_statement,
+							count_fault, reading },
 				 &why);
 	if (r == 0 || r == -ENOMEM)
 		return r;
@@ -74,15 +75,15 @@ static int read_profile(const struct source *from, struct reading *reading, stru
 	err_prefix(&why, 0, "%s, line %d: Profile = %.64s", fault.file, fault.line,
 		   scout->policy.profile);
 	fault.text = why.text;
-	count(reading, &fault);
+	count_fault(reading, &fault);
 	return 0;
 }
 
 /* < 0: could not be read at all. */
 static int read_all(const struct source *from, struct reading *reading, struct err *err)
 {
-	const struct conf_reader how = { config_keys, config_sections, reading->c,
-					 take,	      count,	       reading };
+	const struct conf_reader how = { config_keys,	  config_sections, reading->c,
+					 store_statement, count_fault,	   reading };
 	void *object;
 	int r = read_profile(from, reading, err);
 
@@ -120,7 +121,7 @@ int config_check(const char *path, const struct config_faults *to, struct config
 	return check_source(&(struct source){ .path = path }, to, ret, err);
 }
 
-static void keep_first(void *ctx, const struct conf_fault *fault)
+static void keep_first_fault(void *ctx, const struct conf_fault *fault)
 {
 	struct err *first = ctx;
 
@@ -131,7 +132,8 @@ static void keep_first(void *ctx, const struct conf_fault *fault)
 static int load_source(const struct source *from, struct config **ret, struct err *err)
 {
 	struct err first = { "" };
-	int r = check_source(from, &(struct config_faults){ keep_first, &first }, ret, err);
+	int r = check_source(from, &(struct config_faults){ keep_first_fault, &first }, ret,
+			     err);
 
 	return r > 0 ? err_set(err, -EINVAL, "%s", first.text) : r;
 }

@@ -87,7 +87,7 @@ struct config_qos {
 enum config_fairshare { CONFIG_FAIR_TREE, CONFIG_FAIR_CLASSIC };
 enum config_pools { CONFIG_POOLS_SEPARATE, CONFIG_POOLS_ONE };
 enum config_usage_rule { CONFIG_USAGE_MAX, CONFIG_USAGE_SUM };
-/* When usage begins anew, on the site's days; beside a half-life or instead of one. */
+/* When usage starts again at zero, on the site's days; beside a half-life or instead of one. */
 enum config_reset {
 	CONFIG_RESET_NEVER,
 	CONFIG_RESET_MONTHLY,
@@ -158,7 +158,7 @@ enum config_accept { CONFIG_ACCEPT_LISTED, CONFIG_ACCEPT_ANY };
 /* Who gets figures by account of GET /metrics: operators and who has the token, or everyone. */
 enum config_metrics { CONFIG_METRICS_OPERATORS, CONFIG_METRICS_PUBLIC };
 
-/* What a site's own program is told of. */
+/* Events for which a site's own program is run. */
 enum config_hook {
 	CONFIG_HOOK_JOB_SUBMITTED,
 	CONFIG_HOOK_JOB_STARTED,
@@ -209,7 +209,7 @@ struct config {
 /* Reads, fills in and checks everything; errors name file, line, key and remedy. The first
  * fault is the error. */
 int config_load(const char *path, struct config **ret, struct err *err);
-/* The same, but tells every fault of the file and its profile. Returns how many there were; 0:
+/* The same, but reports every fault of the file and its profile. Returns how many there were; 0:
  * *ret is the configuration. < 0: could not be read at all. */
 struct config_faults {
 	void (*tell)(void *ctx, const struct conf_fault *fault);
@@ -223,7 +223,7 @@ struct config *config_free(struct config *c);
 DEFINE_CLEANUP(struct config *, config_free)
 
 /* May the controller run it? Absolute; it and the folders above it belong to root or to the
- * controller's user, and nobody else may write there. -EINVAL, -ENOENT ... with words. */
+ * controller's user, and no other user may write there. -EINVAL, -ENOENT ... with words. */
 int config_check_program(const char *path, struct err *err);
 /* The token in a file: 16 to CONFIG_TOKEN_MAX - 1 printable characters without blanks, alone on
  * its first line. -EINVAL: it is not, or others than its owner and group may read the file;

@@ -1,4 +1,4 @@
-/* config_impl - between the files of config: the tables, and what is checked when. */
+/* config_impl - shared by the files of config: tables of keys and sections, and the checks. */
 #pragma once
 #include "controller/config/config.h"
 

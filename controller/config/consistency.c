@@ -1,4 +1,4 @@
-/* consistency.c - what statements must hold together; see config_impl.h. */
+/* consistency.c - checks that sections and keys agree with each other; see config_impl.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,9 +12,9 @@ struct cross {
 	int n;
 };
 
-/* Tell a fault of the object's key (NULL: of its head). */
-__attribute__((format(printf, 4, 5))) static void tell(struct cross *x, const void *object,
-						       const char *key, const char *fmt, ...)
+/* Reports a fault of the object's key (NULL: of its section). */
+__attribute__((format(printf, 4, 5))) static void
+report_fault(struct cross *x, const void *object, const char *key, const char *fmt, ...)
 {
 	struct conf_fault fault = config_place(x->c, object, key);
 	struct err why = { "" };
@@ -46,14 +46,16 @@ static void check_clusters(struct cross *x)
 		const struct config_cluster *cl = x->c->clusters[i];
 
 		if (*cl->max.node_type || *cl->max.features)
-			tell(x, cl, "MaxResources",
-			     "[Cluster %s] nodetype and features are no amounts: they have no "
-			     "upper bound; name them in DefaultResources",
-			     cl->name);
+			report_fault(
+				x, cl, "MaxResources",
+				"[Cluster %s] nodetype and features are no amounts: they have no "
+				"upper bound; name them in DefaultResources",
+				cl->name);
 		if (cl->unit == TARIFF_EQUIVALENTS && !has_side(&cl->bundle[CHARGE_POOL_CPU]))
-			tell(x, cl, "BundleCores",
-			     "[Cluster %s] its core-equivalent has neither cores nor memory",
-			     cl->name);
+			report_fault(
+				x, cl, "BundleCores",
+				"[Cluster %s] its core-equivalent has neither cores nor memory",
+				cl->name);
 	}
 }
 
@@ -63,8 +65,8 @@ static void check_nodes(struct cross *x)
 		const struct config_node *n = x->c->nodes[i];
 
 		if (!config_cluster(x->c, n->cluster))
-			tell(x, n, "Cluster", "[Node %s] Cluster=%s: no such cluster", n->name,
-			     n->cluster);
+			report_fault(x, n, "Cluster", "[Node %s] Cluster=%s: no such cluster",
+				     n->name, n->cluster);
 	}
 }
 
@@ -77,12 +79,12 @@ static void check_node_types(struct cross *x)
 
 		snprintf(cluster, sizeof(cluster), "%.*s", (int)strcspn(t->name, "/"), t->name);
 		if (!config_cluster(x->c, cluster))
-			tell(x, t, NULL, "[NodeType %s] there is no [Cluster %s]", t->name,
-			     cluster);
+			report_fault(x, t, NULL, "[NodeType %s] there is no [Cluster %s]",
+				     t->name, cluster);
 		if (*t->gpu_model && !config_gpu_model(x->c, t->gpu_model))
-			tell(x, t, "GpuModel",
-			     "[NodeType %s] GpuModel=%s: there is no [GpuModel %s]", t->name,
-			     t->gpu_model, t->gpu_model);
+			report_fault(x, t, "GpuModel",
+				     "[NodeType %s] GpuModel=%s: there is no [GpuModel %s]",
+				     t->name, t->gpu_model, t->gpu_model);
 	}
 }
 
@@ -102,9 +104,10 @@ static bool knows_cores(const struct config *c, const struct config_cluster *cl)
 static void check_queues(struct cross *x)
 {
 	if (x->c->policy.scheduler == CONFIG_SCHEDULER_SUSPEND && x->c->n_queues > QUEUES_MAX)
-		tell(x, &x->c->policy, "Scheduler",
-		     "Scheduler=suspend knows %d queues, and there are %zu [Queue] sections",
-		     QUEUES_MAX, x->c->n_queues);
+		report_fault(
+			x, &x->c->policy, "Scheduler",
+			"Scheduler=suspend knows %d queues, and there are %zu [Queue] sections",
+			QUEUES_MAX, x->c->n_queues);
 	for (size_t i = 0; i < x->c->n_queues; i++) {
 		const struct config_queue *q = x->c->queues[i];
 		size_t n = 0;
@@ -116,13 +119,15 @@ static void check_queues(struct cross *x)
 				continue;
 			n++;
 			if (q->exclusive && !knows_cores(x->c, cl))
-				tell(x, q, "Exclusive",
-				     "[Queue %s] holds whole nodes, but [Cluster %s] does not "
-				     "say CoresPerNode=",
-				     q->name, cl->name);
+				report_fault(
+					x, q, "Exclusive",
+					"[Queue %s] holds whole nodes, but [Cluster %s] does not "
+					"say CoresPerNode=",
+					q->name, cl->name);
 		}
 		if (n == 0)
-			tell(x, q, NULL, "[Queue %s] is in no cluster's Queues=", q->name);
+			report_fault(x, q, NULL,
+				     "[Queue %s] is in no cluster's Queues=", q->name);
 	}
 }
 
@@ -131,9 +136,10 @@ static void check_policy(struct cross *x)
 	const struct config_policy *p = &x->c->policy;
 
 	if (p->rename && !p->profile)
-		tell(x, x->c, "RenameClusters",
-		     "[Policy] RenameClusters= without Profile=: rename your own [Cluster] "
-		     "sections");
+		report_fault(
+			x, x->c, "RenameClusters",
+			"[Policy] RenameClusters= without Profile=: rename your own [Cluster] "
+			"sections");
 }
 
 /* A default that does not exist would refuse every job that names no QOS. */
@@ -145,9 +151,10 @@ static void check_default_qos(struct cross *x)
 
 	if (!*name || config_find_qos(x->c, name, &qos, &why) == 0)
 		return;
-	tell(x, x->c, "DefaultQos",
-	     "[Policy] DefaultQos = %s: %s; add a [Qos %s] section, or name one that exists",
-	     name, why.text, name);
+	report_fault(
+		x, x->c, "DefaultQos",
+		"[Policy] DefaultQos = %s: %s; add a [Qos %s] section, or name one that exists",
+		name, why.text, name);
 }
 
 static void check_hooks(struct cross *x)
@@ -155,8 +162,8 @@ static void check_hooks(struct cross *x)
 	const struct config_hooks *h = &x->c->hooks;
 
 	if (h->events && !h->program)
-		tell(x, x->c, "Events",
-		     "[Hooks] Events= without Program=: nothing hears of them");
+		report_fault(x, x->c, "Events",
+			     "[Hooks] Events= without Program=: nothing hears of them");
 }
 
 int config_check_all(const struct config *c, const struct config_faults *to)

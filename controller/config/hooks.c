@@ -1,5 +1,5 @@
-/* hooks.c - [Hooks]: which events, and a program that nobody else could have put there.
- * See config.h. */
+/* hooks.c - checks [Hooks]: names of events, and that only root or the controller's user can
+ * replace the program. See config.h. */
 #include <errno.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -83,8 +83,8 @@ static bool is_trusted(uid_t uid)
 	return service && service->pw_uid == uid;
 }
 
-/* A file, or a folder above it: who owns it and who may write there can put another program in
- * its place. In a sticky folder (/tmp) nobody can move what is not theirs. */
+/* Checks a file, or a folder above it: its owner, and users who may write to it, can put another
+ * program in its place. In a sticky folder (/tmp) users can move only their own files. */
 static int check_place(const char *path, struct err *err)
 {
 	struct stat s;

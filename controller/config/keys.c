@@ -76,8 +76,7 @@ const struct conf_key config_keys[] = {
 	MAIN(CONF_TEXT, "Operators", operators, "users who see and may stop everything",
 	     "root,ops"),
 	{ "Controller", "AcceptNodes", CONF_ENUM, offsetof(struct config, accept_nodes), 0, 0,
-	  accept_words,
-	  "listed: only [Node NAME] sections; any: whoever has the munge key and is root",
+	  accept_words, "listed: only [Node NAME] sections; any: every root with the munge key",
 	  "listed" },
 	{ "Controller", "MetricsAccounts", CONF_ENUM, offsetof(struct config, metrics_accounts),
 	  0, 0, metrics_words,
@@ -155,8 +154,8 @@ const struct conf_key config_keys[] = {
 	POLICY(CONF_SECONDS, "UsageHalfLife", usage_half_life_s,
 	       "time in which usage counts half; 0: it never fades", "7-0:00:00"),
 	{ "Policy", "Scheduler", CONF_ENUM, POLICY_AT(scheduler), 0, 0, scheduler_words,
-	  "backfill: by priority, later jobs start where they delay nobody; fifo: nobody "
-	  "passes; suspend: shuffled queues, jobs may suspend others",
+	  "backfill: by priority, later jobs start where they delay no earlier one; "
+	  "fifo: in strict order; suspend: shuffled queues, jobs may preempt others",
 	  "backfill" },
 	POLICY(CONF_SECONDS, "LateAfter", late_after_s,
 	       "with suspend: the place of a job that waits so long is kept; 0: never",

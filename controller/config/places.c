@@ -1,4 +1,4 @@
-/* places.c - where each statement stood; see config_impl.h. */
+/* places.c - remembers file and line of each statement, for messages; see config_impl.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

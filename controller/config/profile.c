@@ -1,4 +1,4 @@
-/* profile.c - see profile.h. */
+/* profile.c - looks for profiles beside the program, or in $REEVE_PROFILES; see profile.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* profile - where the policies that ship are. */
+/* profile - finds the file of a published policy by its name. */
 #pragma once
 
 struct err;

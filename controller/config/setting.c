@@ -1,4 +1,4 @@
-/* setting.c - one setting by its name, as a text; see config.h. */
+/* setting.c - formats the value of one setting, found by section and key; see config.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* tariff.c - which tariff applies to a request; see config.h. */
+/* tariff.c - finds the tariff of a request by cluster, node type, GPU model, queue and QOS; see config.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

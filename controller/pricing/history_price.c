@@ -1,4 +1,4 @@
-/* history_price.c - see history_price.h. */
+/* history_price.c - prices a job of a history, model of GPU by model; see history_price.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -54,7 +54,7 @@ static int price_part(const struct config *config, const struct history_job *j,
 		snprintf(q.res.gpu_model, sizeof(q.res.gpu_model), "%s", gpus->model);
 	}
 	if (gpus && gpus->n != j->ngpus)
-		q.nodes = 0; /* which of the nodes have which model is not told */
+		q.nodes = 0; /* the record does not say which nodes have which model */
 	return price_find(config, &q, ret, err);
 }
 

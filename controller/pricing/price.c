@@ -1,4 +1,4 @@
-/* price.c - see price.h. */
+/* price.c - fills in defaults, finds the GPU model and node type, and prices; see price.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

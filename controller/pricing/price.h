@@ -1,7 +1,6 @@
-/* quote - what a request costs under a configuration, and the document that says so.
+/* price - what a request costs under a configuration, and the document of that price.
  *
- * The one answer for the controller, which charges by it, and for `reeve cost --profile`, which
- * asks before there is a controller.
+ * The controller charges by it; `reeve cost --profile` shows the same without a controller.
  */
 #pragma once
 #include <jansson.h>
@@ -16,8 +15,7 @@ struct price_query {
 	int64_t nodes; /* held; 0: as many as the cores fill */
 	/* That chunks take, by what the nodes have: at least so many are held. 0: not known. */
 	int64_t spread;
-	/* Whole nodes by the request's own wish (place=excl): priced as on an exclusive queue.
-	 */
+	/* The request states place=excl: priced as on an exclusive queue. */
 	bool is_exclusive;
 };
 

@@ -1,4 +1,4 @@
-/* check.c - see check.h. */
+/* check.c - checks a submission against windows, grants and limits; see check.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* quota_check - may this job be handed in, and in which queue?
+/* check - may this job be submitted, and in which queue does it run?
  *
  * By the policy: a window stops an account (month above 6 x, or period above 2 x); a grant that
  * does not cover the job sends it to the cluster's queue of factor 0, or refuses it; a target

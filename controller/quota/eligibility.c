@@ -1,4 +1,5 @@
-/* eligibility.c - see eligibility.h. */
+/* eligibility.c - reads active jobs and quotas once a cycle and answers for each job; see
+ * eligibility.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -135,7 +136,7 @@ static int add(void *ctx, const struct store_quota_job *j, struct err *err)
 	struct eligibility *g = ctx;
 	int r = scopes_count(g->scopes, j, err);
 
-	/* What is held, or waits for others, asks for nothing, and keeps nobody waiting. */
+	/* A job that is held or waits for other jobs does not compete with the others. */
 	if (r < 0 || j->state != JOB_QUEUED || j->is_withheld ||
 	    strcmp(j->cluster, g->cluster) != 0)
 		return r;
@@ -243,11 +244,6 @@ bool eligibility_check(struct eligibility *g, int64_t job, char why[static ELIGI
 		return true;
 	e = eligible_of(g, j);
 	return eligible_check(scopes_world(g->scopes), &e, why);
-}
-
-bool eligibility_is_open(const struct eligibility *g)
-{
-	return g->is_open;
 }
 
 void eligibility_undo(struct eligibility *g, int64_t job)

@@ -1,5 +1,5 @@
-/* quota_gate - for the queue of a cluster: which of its jobs may start now, by the limits and
- * quotas of accounts.h. The decision is policy/eligible.h; this reads what it needs.
+/* eligibility - which queued jobs of a cluster may start now, by the limits and quotas of
+ * accounts.h. The decision is policy/eligible.h; this reads what it needs.
  *
  * Once a cycle:		eligibility_load()
  * each queued job, in order:	eligibility_check(); if true and it is placed: eligibility_start()
@@ -32,5 +32,3 @@ bool eligibility_check(struct eligibility *g, int64_t job, char why[static ELIGI
 void eligibility_start(struct eligibility *g, int64_t job);
 /* It did not start after all: no node could take it. */
 void eligibility_undo(struct eligibility *g, int64_t job);
-/* Nothing is limited here: every answer is yes. */
-bool eligibility_is_open(const struct eligibility *g);

@@ -1,4 +1,4 @@
-/* qos.c - see qos.h. */
+/* qos.c - fills in the default QOS and refuses what a user or account may not use; see qos.h. */
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"

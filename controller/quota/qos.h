@@ -1,4 +1,4 @@
-/* quota_qos - which quality of service a job has, and whether it may have it.
+/* qos - which quality of service a job has, and whether it may have it.
  *
  * A QOS is a section of the configuration ([Qos NAME]); accounts.conf says which ones an
  * account may use, and which one its jobs have that name none; [Policy] DefaultQos is the one

@@ -1,4 +1,5 @@
-/* quota.c - see quota.h. */
+/* quota.c - sums usage and active jobs of an allocation and applies the site's rule; see
+ * quota.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -102,7 +102,7 @@ struct quota_each {
 int quota_get_views(const struct quota_site *site, const struct quota_query *ask,
 		    const struct quota_each *each, struct err *err);
 
-/* One or two sentences: what it means for who hands in a job now. */
+/* One or two sentences: what it means for a job that is submitted now. */
 #define QUOTA_WORDS_MAX 400
 void quota_words(const struct config *c, const struct quota_view *v,
 		 char buf[static QUOTA_WORDS_MAX]);

@@ -1,4 +1,4 @@
-/* quota_impl - between the files of quota. */
+/* quota_impl - shared by the files of quota. */
 #pragma once
 #include "controller/quota/quota.h"
 

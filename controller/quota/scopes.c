@@ -1,4 +1,5 @@
-/* scopes.c - see scopes.h. */
+/* scopes.c - finds the limits that apply to a job and counts active jobs in them; see
+ * scopes.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -328,7 +329,7 @@ bool scopes_may_queue(struct scopes *s, const struct scopes_job *job,
 		    k->queued + job->n_queued <= k->limits.queued_jobs)
 			continue;
 		if (job->n_queued > 1)
-			snprintf(more, sizeof(more), ", %lld more were handed in",
+			snprintf(more, sizeof(more), ", %lld more were submitted",
 				 (long long)job->n_queued);
 		snprintf(why, ELIGIBLE_WHY_MAX,
 			 "%s has %lld jobs queued%s, and the limit is %lld",

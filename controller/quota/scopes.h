@@ -1,4 +1,4 @@
-/* quota_scopes - the limits of accounts.h as scopes of policy/eligible.h, with what runs and
+/* scopes - the limits of accounts.h as scopes of policy/eligible.h, with what runs and
  * waits there now.
  *
  * A job counts against its user, its association, its account and every account above, and

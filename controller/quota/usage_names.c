@@ -1,4 +1,4 @@
-/* usage_names.c - see usage_names.h. */
+/* usage_names.c - checks names and suggests the nearest known one; see usage_names.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

@@ -1,4 +1,4 @@
-/* usage_names - is an account, a user or a cluster that was asked for one that there is?
+/* usage_names - does an account, a user or a cluster of a request exist?
  *
  * Known are those that accounts.conf or the configuration declares, and those to which anything
  * was ever charged. An unknown name is an error that names the nearest known one: an empty

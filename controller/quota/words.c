@@ -1,4 +1,4 @@
-/* words.c - what the figures mean for who hands in a job; see quota.h. */
+/* words.c - what the figures mean for a job that is submitted now, in words; see quota.h. */
 #include <stdio.h>
 #include <string.h>
 #include "common/time_units.h"

@@ -1,4 +1,4 @@
-/* rank.c - see rank.h. */
+/* rank.c - collects the factors of a job's priority; see rank.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

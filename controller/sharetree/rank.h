@@ -1,5 +1,5 @@
-/* rank - the priority of a queued job: by which figures of job, site and standing, and in
- * words.
+/* rank - the priority of a queued job: the figures of job, site and share tree that
+ * make it, and a sentence about it.
  *
  * The multifactor priority of controller/policy/priority/priority.h. Age counts from the moment from
  * which nothing held the job back: its submission, its release from a hold, the end of the last

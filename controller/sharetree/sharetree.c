@@ -1,4 +1,5 @@
-/* sharetree.c - see sharetree.h. */
+/* sharetree.c - loads charges into trees, applies new ones, and ranks on request; see
+ * sharetree.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

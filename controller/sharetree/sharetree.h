@@ -1,5 +1,5 @@
-/* standing - the share trees as they stand: who has which shares, what each has used of late,
- * and who comes first.
+/* sharetree - the share trees of the live system: shares, decayed usage and ranks of accounts
+ * and users.
  *
  * One tree for each cluster and pool: a GPU job counts in the GPU tree of its cluster alone, a
  * CPU job in the CPU tree. The rows are the accounts and users declared (accounts.h); an
@@ -20,7 +20,7 @@
  * Everything here is derived from the ledger: built from it at start (charges older than 60
  * half-lives are left out: of each less than 10^-18 is left), then kept by what store_ingest()
  * says it has committed. A charge touches its association and the path above it; nothing is
- * rewritten as time goes by. Ranks are made when they are asked for.
+ * rewritten as time passes. Ranks are made when they are asked for.
  *
  * Ranks compare usage as whole billionths of a unit-second, so that there are ties, and the
  * same ones after a restart. What has faded below that counts as none.
@@ -50,10 +50,10 @@ int sharetree_load(struct sharetree *s, struct store *store, int64_t now_ns, str
 /* One charge more, or an adjustment. -ERANGE: its weight is beyond what can be counted. */
 int sharetree_charge(struct sharetree *s, const struct store_charge *c, int64_t now_ns,
 		     struct err *err);
-/* What one report brought. */
+/* The usage delta of one report. */
 int sharetree_add_delta(struct sharetree *s, const struct sync_usage_delta *g, int64_t now_ns,
 			struct err *err);
-/* Other declarations from now on; kept in place of the ones before. Usage is placed anew. */
+/* Replaces the active accounts; the pointer is kept. Usage is counted in the new rows. */
 void sharetree_set_accounts(struct sharetree *s, const struct accounts *a);
 
 struct sharetree_row {
@@ -67,7 +67,7 @@ struct sharetree_where {
 	const char *cluster;
 	enum charge_pool pool;
 };
-/* The tree as it is at a moment; good until the next call with this standing. Rows in the order
+/* The tree as it is at a moment; good until the next call with this share tree. Rows in the order
  * in which people read a tree: an account, its users by name, its accounts by name. */
 struct sharetree_view {
 	const struct sharetree_row *rows;

@@ -1,4 +1,4 @@
-/* sharetree_rig - a standing with a policy and declared accounts, to be charged and looked at.
+/* sharetree_rig - a share tree with a policy and declared accounts, to be charged and looked at.
  */
 #pragma once
 #include "common/time_units.h"

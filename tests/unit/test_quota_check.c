@@ -71,7 +71,7 @@ static void an_array_reserves_and_counts_by_its_elements(void **state)
 	j.array = "0-2";
 	a = admit(q, &j);
 	assert_string_equal(a.text,
-			    "account physics has 98 jobs queued, 3 more were handed in, "
+			    "account physics has 98 jobs queued, 3 more were submitted, "
 			    "and the limit is 100");
 }
 

@@ -1,4 +1,4 @@
-/* test_sharetree_ledger - a standing that is built from the ledger is the one that was kept by
+/* test_sharetree_ledger - a share tree that is built from the ledger is the one that was kept by
  * what the nodes reported. */
 #include <errno.h>
 #include <math.h>

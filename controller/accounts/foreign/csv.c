@@ -1,4 +1,4 @@
-/* csv.c - see csv.h. */
+/* csv.c - reads a site's table of accounts and users into a draft; see csv.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <string.h>

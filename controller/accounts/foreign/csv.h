@@ -1,4 +1,4 @@
-/* accounts_csv - accounts as a table that a site keeps: a line an account, or a user in one.
+/* csv - accounts as a table that a site keeps: a line an account, or a user in one.
  *
  * Columns, in any order; only `account` must be there (common/csv/csv.h says what a file is):
  *	account			the account; more lines of it add users

@@ -1,4 +1,4 @@
-/* draft.c - see draft.h. */
+/* draft.c - collects accounts and users of another system's file by name; see draft.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <search.h>

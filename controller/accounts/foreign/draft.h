@@ -1,4 +1,4 @@
-/* accounts_draft - accounts as another system's file states them, statement by statement,
+/* draft - accounts as another system's file states them, statement by statement,
  * before they are accounts of Reeve's.
  *
  * A reader (foreign/sacctmgr.h, csv.h) adds accounts and users in any order, each

@@ -81,7 +81,7 @@ struct charge_rate {
 /* Ratio of one side; 0/1 when the bundle has none. -ERANGE: more than int64 can hold. */
 int charge_ratio(const struct charge_bundle *b, const struct charge_amounts *a,
 		 enum charge_side side, struct fraction *ret);
-/* The largest ratio, or where the bundle says so the sum of all. -EINVAL: a bundle without
+/* The largest ratio, or the sum of all where the bundle has is_sum. -EINVAL: a bundle without
  * sides or a negative amount; -ERANGE. */
 int charge_rate_of(const struct charge_bundle *b, const struct charge_amounts *a,
 		   struct charge_rate *ret);

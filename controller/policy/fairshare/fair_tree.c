@@ -95,8 +95,8 @@ static void push_level(struct walk *w, size_t begin, size_t end, bool tied)
 
 /* ---- ranks ---- */
 
-/* Slurm's `parent` accounts stand in the level with this as their LevelFS, and nobody below
- * them: as the first of a level, one takes the tie and loses it. */
+/* Slurm's `parent` accounts stand in the level with this as their LevelFS, and no account below
+ * them has: as the first of a level, one takes the tie and loses it. */
 #define SLURM_NO_VALUE 4294967294.0
 
 static bool tie_is_lost(const struct walk *w, const struct level *l)

@@ -256,7 +256,7 @@ static int distance(const struct fit_node *n, const struct taking *take)
 }
 
 /* The open node that lacks the fewest kinds of things: first of what it has at all, so that a
- * job is not told of nodes without GPUs of its model. */
+ * message does not name nodes without GPUs of the job's model. */
 static const struct fit_node *nearest_node(const struct fit_node *nodes, size_t n,
 					   const struct taking *take, size_t *ret_open)
 {

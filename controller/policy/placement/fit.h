@@ -1,7 +1,7 @@
 /* fit - does a job fit a node as the ledger has it, and in words what is missing.
  *
- * Pure. In which order jobs are asked for, and which gives way to which, is the schedule's
- * (controller/scheduler); this is the last word before a job is given, and what people are told.
+ * Pure. The schedule (controller/scheduler) decides the order of jobs and which job preempts
+ * which; this is the last check before a job is allocated, and the message that users see.
  * Among the nodes that can hold a job the one with the fewest free cores is taken (then the
  * first in the order given), which keeps large holes for large jobs.
  *
@@ -27,7 +27,7 @@ struct fit_node {
 	struct resources capacity;   /* ncpus, mem_bytes, jobfs_bytes, ngpus; of which kind */
 	struct resources held;	     /* the same fields: what is reserved */
 	struct gpus gpus, gpus_held; /* by model; gpus.n 0: not told, ngpus are whole ones */
-	struct gpus gpus_drained;    /* of gpus: not given for now, though nobody holds them */
+	struct gpus gpus_drained;    /* of gpus: not given for now, though they are free */
 };
 
 #define FIT_WHY_MAX 384
@@ -58,8 +58,8 @@ void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_req
 bool fit_is_kind(const struct fit_node *n, const struct resources *want);
 
 /* Could any of the nodes, empty and open, hold it? If not, `why` says the largest that could
- * be, or which types and features there are. True when there are no nodes at all: nobody knows
- * yet. */
+ * be, or which types and features there are. True when there are no nodes at all: then it is
+ * not known yet. */
 bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
 		     char why[static FIT_WHY_MAX]);
 

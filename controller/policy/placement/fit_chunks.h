@@ -2,13 +2,13 @@
  *
  * Pure. Chunks are put as the schedule puts them (controller/scheduler/place.c): kind by kind,
  * each on the node with the fewest free cores among those where it fits; scattered ones each on
- * a node of its own; those of an exclusive job on nodes that nobody else has.
+ * a node of its own; those of an exclusive job on nodes without other jobs.
  */
 #pragma once
 #include "controller/policy/placement/fit.h"
 
 /* Could the nodes, empty and open, hold it? How many of them it takes then; 0: there are no
- * nodes at all, so nobody knows. 1: never; `why` says how much could be. What the nodes hold is
+ * nodes at all, so it is not known. 1: never; `why` says how much could be. What the nodes hold is
  * forgotten. -ENOMEM. */
 int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 	     int64_t *ret_nodes, char why[static FIT_WHY_MAX]);

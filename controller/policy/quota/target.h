@@ -31,7 +31,7 @@ struct target_use {
  * the year to date goes on:	used x whole / passed
  * the last days go on:		used + recent x what is left / recent_ns (at most what passed)
  * Rounded half up. -EINVAL: nothing has passed (passed_ns <= 0), more has than the whole,
- * negative use, or more of late than in all; -ERANGE. */
+ * negative use, or more in the recent days than in all; -ERANGE. */
 struct target_pace {
 	struct target_use use;
 	int64_t whole_ns, passed_ns;

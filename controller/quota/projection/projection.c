@@ -1,4 +1,4 @@
-/* projection.c - see projection.h. */
+/* projection.c - reads usage of a period and projects each row to its end; see projection.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

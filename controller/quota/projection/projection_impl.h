@@ -1,4 +1,4 @@
-/* projection_impl - between the files of projection. */
+/* projection_impl - shared by the files of projection. */
 #pragma once
 #include "controller/quota/projection/projection.h"
 

@@ -1,5 +1,5 @@
-/* rows.c - the rows of a share tree from what is declared, or from whoever was charged.
- * See tree.h. */
+/* rows.c - makes the rows of a share tree from the active accounts, or without any from those
+ * that were charged. See tree.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -133,7 +133,7 @@ static int make_declared(struct tree *t, const struct accounts *a)
 	return add_accounts(&m);
 }
 
-/* ---- flat: whoever was charged ---- */
+/* ---- flat: all that were charged ---- */
 
 struct name {
 	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];

@@ -1,4 +1,4 @@
-/* tree.c - see tree.h. */
+/* tree.c - counts usage in rows and ranks them; see tree.h. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>

@@ -1,10 +1,10 @@
-/* tree - one share tree of a standing: associations with their usage, rows, sums and ranks.
- * Private to standing. */
+/* tree - one share tree: associations with their usage, rows, sums and ranks. Private to
+ * sharetree. */
 #pragma once
 #include "controller/policy/fairshare/decay.h"
 #include "controller/sharetree/sharetree.h"
 
-/* Whoever was charged, and whoever has a row. */
+/* An account, or a user in one, that was charged or has a row. */
 struct tree_entry {
 	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
 	struct decay usage;
@@ -45,7 +45,7 @@ int tree_changed(struct tree *t, const struct tree_rule *rule, struct tree_entry
 		 int64_t now_ns);
 /* Rows, sums and ranks, where they are not up to date. */
 int tree_rank(struct tree *t, const struct tree_rule *rule, int64_t now_ns, struct err *err);
-/* Other declarations: everything but the usage is to be made anew. */
+/* The accounts have changed: everything but the usage is made again when needed. */
 void tree_forget_rows(struct tree *t);
 
 /* Sets rows, share_rows and n_rows, and which of the entries are rows; makes entries for rows
