@@ -6,8 +6,6 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 
-static const char *const stream_names[] = { [SYNC_OUT] = "out", [SYNC_ERR] = "err" };
-
 static json_t *encode_capacity(const struct admit_capacity *c)
 {
 	return json_pack("{s:I,s:I,s:I,s:I}", "ncpus", (json_int_t)c->ncpus, "mem_bytes",
@@ -141,7 +139,7 @@ int sync_add_output(json_t *doc, const struct sync_chunk *c, struct err *err)
 
 	doc_int(&d, "job", c->job);
 	doc_int(&d, "attempt", c->attempt);
-	doc_text(&d, "stream", stream_names[c->stream]);
+	doc_text(&d, "stream", sync_stream_name(c->stream));
 	doc_int(&d, "offset", c->offset);
 	doc_bytes(&d, "data", c->data, c->size);
 	if (c->step)
@@ -157,7 +155,7 @@ struct item {
 	int64_t job, number; /* seq or offset */
 	int64_t step;	     /* 0: none */
 	int32_t attempt;
-	int stream; /* enum sync_stream */
+	enum sync_stream stream;
 	enum job_desired want;
 	char text[512];
 	const json_t *request;
@@ -175,32 +173,10 @@ struct apply {
 typedef int (*decode_fn)(const json_t *j, struct item *ret, struct err *err);
 typedef int (*act_fn)(struct apply *a, const struct item *it, struct err *err);
 
-static int find_word(const char *word, const char *const *names, int n, int *ret,
-		     struct err *err)
-{
-	for (int i = 0; i < n; i++)
-		if (strcmp(word, names[i]) == 0) {
-			*ret = i;
-			return 0;
-		}
-	return err_set(err, -EINVAL, "'%.32s' is unknown", word);
-}
-
 static int decode_ids(const json_t *j, struct item *ret, struct err *err)
 {
-	int64_t attempt;
-	int r;
-
 	*ret = (struct item){ 0 };
-	if (!json_is_object(j))
-		return err_set(err, -EINVAL, "is not an object");
-	r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &ret->job, err);
-	if (r >= 0)
-		r = wire_get_int(j, "attempt", (struct wire_int){ 0, INT32_MAX, NULL },
-				 &attempt, err);
-	if (r >= 0)
-		ret->attempt = (int32_t)attempt;
-	return r;
+	return sync_get_attempt(j, &ret->job, &ret->attempt, err);
 }
 
 static int decode_ack(const json_t *j, struct item *ret, struct err *err)
@@ -225,7 +201,7 @@ static int decode_output_ack(const json_t *j, struct item *ret, struct err *err)
 		r = wire_get_text(j, "stream", (struct wire_text){ word, sizeof(word), false },
 				  err);
 	if (r >= 0)
-		r = find_word(word, stream_names, ARRAY_LEN(stream_names), &ret->stream, err);
+		r = sync_stream_parse(word, &ret->stream, err);
 	if (r >= 0)
 		r = wire_get_int(j, "offset", (struct wire_int){ 0, INT64_MAX, NULL },
 				 &ret->number, err);
@@ -290,7 +266,7 @@ static int act_output_ack(struct apply *a, const struct item *it, struct err *er
 	struct sync_chunk ack = { .job = it->job,
 				  .step = it->step,
 				  .attempt = it->attempt,
-				  .stream = (enum sync_stream)it->stream,
+				  .stream = it->stream,
 				  .offset = it->number };
 
 	(void)err;

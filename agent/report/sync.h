@@ -12,6 +12,7 @@
 #include "agent/report/spool.h"
 #include "agent/report/sync_steps.h"
 #include "common/model/job.h"
+#include "common/wire/sync.h"
 
 struct err;
 
@@ -46,8 +47,6 @@ struct sync_node {
 	const struct sync_step *steps;
 	size_t n_steps;
 };
-
-enum sync_stream { SYNC_OUT, SYNC_ERR };
 
 struct sync_chunk {
 	int64_t job, step; /* 0: of the job's own output */

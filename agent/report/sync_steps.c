@@ -5,6 +5,7 @@
 #include "agent/report/sync_steps.h"
 #include "common/err.h"
 #include "common/model/request.h"
+#include "common/wire/sync.h"
 #include "common/wire/wire.h"
 
 #define WORDS_MAX 65536 /* arguments or variables: what the launcher takes */
@@ -42,21 +43,11 @@ int sync_steps_encode(json_t *doc, const struct sync_step *steps, size_t n)
 
 static int decode_id(const json_t *j, struct sync_step_id *ret, struct err *err)
 {
-	const struct wire_int from_1 = { 1, INT64_MAX, NULL };
-	int64_t attempt;
-	int r;
+	int r = sync_get_attempt(j, &ret->job, &ret->attempt, err);
 
-	if (!json_is_object(j))
-		return err_set(err, -EINVAL, "is not an object");
-	r = wire_get_int(j, "job", from_1, &ret->job, err);
-	if (r >= 0)
-		r = wire_get_int(j, "attempt", (struct wire_int){ 0, INT32_MAX, NULL },
-				 &attempt, err);
-	if (r >= 0)
-		r = wire_get_int(j, "step", from_1, &ret->step, err);
-	if (r >= 0)
-		ret->attempt = (int32_t)attempt;
-	return r;
+	return r < 0 ? r
+		     : wire_get_int(j, "step", (struct wire_int){ 1, INT64_MAX, NULL },
+				    &ret->step, err);
 }
 
 static int decode_want(const json_t *j, enum sync_step_want *ret, struct err *err)

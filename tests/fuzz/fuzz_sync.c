@@ -10,7 +10,7 @@
  *
  * links: common/utf8 common/wire/wire_gpu
  *
- * links: common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
+ * links: common/wire/wire common/wire/doc common/wire/sync common/wire/wire_usage common/wire/wire_request common/wire/wire_report
  *
  * links: controller/api/sync/sync_wire controller/api/sync/sync_gpus controller/http/inflate
  *

@@ -1,7 +1,7 @@
 /* fuzz_sync_steps.c - any bytes as the steps of a controller's answer: refused with words, or
  * every step and acknowledgement given to its handler, within its bounds.
  *
- * links: common/err common/utf8 common/wire/wire common/wire/doc common/wire/wire_usage agent/report/sync_steps common/model/usage
+ * links: common/err common/utf8 common/wire/wire common/wire/doc common/wire/sync common/wire/wire_usage agent/report/sync_steps common/model/usage
  *
  * libs: -ljansson -lnettle
  */

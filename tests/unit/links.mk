@@ -2,7 +2,7 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_rows pg_pipeline pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script usage job gpu_use gpus)
-WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc wire_usage wire_scan wire_request wire_report wire_gpu)
+WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc sync wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script)

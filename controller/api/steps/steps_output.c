@@ -13,7 +13,7 @@ static int add_chunk(void *ctx, const struct store_steps_chunk *c, struct err *e
 	_cleanup_doc_ struct doc d = doc_object();
 
 	doc_int(&d, "step", c->step);
-	doc_text(&d, "stream", c->stream == SYNC_ERR ? "err" : "out");
+	doc_text(&d, "stream", sync_stream_name(c->stream));
 	doc_bytes(&d, "data", c->data, c->size);
 	if (json_array_append_new(ctx, doc_take(&d)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");

@@ -86,11 +86,10 @@ static json_t *encode_output_acks(const struct sync_result *r)
 	for (size_t i = 0; a && i < r->n_output_acks; i++) {
 		const struct sync_output_ack *o = &r->output_acks[i];
 
-		json_array_append_new(a,
-				      json_pack("{s:I,s:i,s:s,s:I}", "job", (json_int_t)o->job,
-						"attempt", (int)o->attempt, "stream",
-						o->stream == SYNC_ERR ? "err" : "out", "offset",
-						(json_int_t)o->offset));
+		json_array_append_new(
+			a, json_pack("{s:I,s:i,s:s,s:I}", "job", (json_int_t)o->job, "attempt",
+				     (int)o->attempt, "stream", sync_stream_name(o->stream),
+				     "offset", (json_int_t)o->offset));
 		if (o->step)
 			json_object_set_new(json_array_get(a, i), "step",
 					    json_integer(o->step));

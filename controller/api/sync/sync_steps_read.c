@@ -1,4 +1,4 @@
-/* sync_steps_read.c - see sync_steps.h: what a node says. */
+/* sync_steps_read.c - decodes the steps that a node reports. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,18 +10,11 @@
 
 static int decode_key(const json_t *j, struct sync_step *t, struct err *err)
 {
-	int64_t attempt;
-	int r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, &t->job, err);
+	int r = sync_get_attempt(j, &t->job, &t->attempt, err);
 
-	if (r >= 0)
-		r = wire_get_int(j, "attempt", (struct wire_int){ 0, INT32_MAX, NULL },
-				 &attempt, err);
-	if (r >= 0)
-		r = wire_get_int(j, "step", (struct wire_int){ 1, STORE_STEPS_MAX, NULL },
-				 &t->step, err);
-	if (r >= 0)
-		t->attempt = (int32_t)attempt;
-	return r;
+	return r < 0 ? r
+		     : wire_get_int(j, "step", (struct wire_int){ 1, STORE_STEPS_MAX, NULL },
+				    &t->step, err);
 }
 
 static int decode_end(const json_t *j, struct sync_step *t, struct err *err)

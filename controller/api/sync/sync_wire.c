@@ -12,8 +12,6 @@
 #define NOTES_MAX 64
 #define NOTE_SIZE_MAX 1024
 
-static const char *const stream_names[] = { [SYNC_OUT] = "out", [SYNC_ERR] = "err" };
-
 static int decode_amounts(const json_t *doc, const char *key, struct resources *ret,
 			  struct err *err)
 {
@@ -131,23 +129,10 @@ static int open_array(const json_t *j, const char *key, size_t max, const json_t
 	return 0;
 }
 
-static int decode_key(const json_t *j, int64_t *ret_job, int32_t *ret_attempt, struct err *err)
-{
-	int64_t attempt;
-	int r = wire_get_int(j, "job", (struct wire_int){ 1, INT64_MAX, NULL }, ret_job, err);
-
-	if (r >= 0)
-		r = wire_get_int(j, "attempt", (struct wire_int){ 0, INT32_MAX, NULL },
-				 &attempt, err);
-	if (r >= 0)
-		*ret_attempt = (int32_t)attempt;
-	return r;
-}
-
 static int decode_hold(const json_t *j, struct sync_hold *h, struct err *err)
 {
 	char state[16];
-	int r = decode_key(j, &h->job, &h->attempt, err);
+	int r = sync_get_attempt(j, &h->job, &h->attempt, err);
 
 	if (r >= 0)
 		r = wire_get_text(j, "state", (struct wire_text){ state, sizeof(state), false },
@@ -189,7 +174,7 @@ static int decode_found(const json_t *j, struct sync *s, struct err *err)
 	for (size_t i = 0; i < json_array_size(a); i++) {
 		struct sync_hold *h = &s->found[i];
 
-		r = decode_key(json_array_get(a, i), &h->job, &h->attempt, err);
+		r = sync_get_attempt(json_array_get(a, i), &h->job, &h->attempt, err);
 		if (r < 0)
 			return err_prefix(err, r, "found[%zu]", i);
 		s->n_found++;
@@ -223,7 +208,7 @@ static int decode_output(const json_t *j, struct sync_output *o, struct err *err
 {
 	char stream[8];
 	uint8_t *data;
-	int r = decode_key(j, &o->job, &o->attempt, err);
+	int r = sync_get_attempt(j, &o->job, &o->attempt, err);
 
 	if (r >= 0)
 		r = wire_get_int(j, "step",
@@ -234,11 +219,9 @@ static int decode_output(const json_t *j, struct sync_output *o, struct err *err
 				  (struct wire_text){ stream, sizeof(stream), false }, err);
 	if (r < 0)
 		return r;
-	for (o->stream = 0; o->stream < _SYNC_STREAM_MAX; o->stream++)
-		if (!strcmp(stream, stream_names[o->stream]))
-			break;
-	if (o->stream == _SYNC_STREAM_MAX)
-		return err_set(err, -EINVAL, "stream: '%s' is neither out nor err", stream);
+	r = sync_stream_parse(stream, &o->stream, err);
+	if (r < 0)
+		return r;
 	r = wire_get_int(j, "offset", (struct wire_int){ 0, INT64_MAX / 2, NULL }, &o->offset,
 			 err);
 	if (r < 0)

@@ -5,6 +5,7 @@
 #include "common/cleanup.h"
 #include "common/model/gpus.h"
 #include "common/model/job.h"
+#include "common/wire/sync.h"
 #include "controller/policy/charge/charge.h"
 
 #define SYNC_REPORTS_MAX 500
@@ -16,8 +17,6 @@ struct sync_hold {
 	int32_t attempt;
 	enum job_state state;
 };
-
-enum sync_stream { SYNC_OUT, SYNC_ERR, _SYNC_STREAM_MAX };
 
 struct sync_output {
 	int64_t job, step; /* step 0: the job's own */
