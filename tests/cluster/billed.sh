@@ -68,7 +68,7 @@ report() { # JOB: it has run for 600 s and ended
 is_allocated() { sync | grep -q '"job":1,"attempt":1'; }
 for p in max sum queue; do
 	live_open configure $p
-	given_long_ago "$dir/$p-live.db"
+	backdate_dispatch "$dir/$p-live.db"
 	printf '[Client]\nController = %s\nMungeSocket = %s\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
 	chmod 644 "$dir/reeve.conf"
 	sync >/dev/null

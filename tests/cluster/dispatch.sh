@@ -28,7 +28,7 @@ configure() {
 	CONF
 }
 live_open configure
-given_long_ago "$dir/ledger.db" 1
+backdate_dispatch "$dir/ledger.db" 1
 printf '[Client]\nController = %s\nMungeSocket = %s/munge.sock\n' "$url" "$dir" >"$dir/client.conf"
 
 amounts='"ncpus":8,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'

@@ -169,7 +169,7 @@ configure() {
 	CONF
 }
 live_open configure
-given_long_ago "$dir/live.db"
+backdate_dispatch "$dir/live.db"
 printf '[Client]\nController = %s\nMungeSocket = %s\nCluster = main\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
 live() { # UID OPTION...
 	local uid=$1

@@ -4,51 +4,22 @@
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/cluster/tap_lib.sh
+. tests/cluster/live_lib.sh
+. tests/cluster/play_lib.sh
 . tests/cluster/past_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to be nodes and users"; exit 0; }
-binary=${REEVE_CONTROLLER_BINARY:-$PWD/build/bin/reeve-controller}
-dir=$(mktemp -d /tmp/reeve-gpu-XXXXXX) && chmod 755 "$dir"
-controller=
-stop_pid() { # PID: TERM, and wait until it is gone
-	kill "$1" 2>/dev/null
-	for _ in $(seq 200); do kill -0 "$1" 2>/dev/null || return; sleep 0.02; done
-	kill -9 "$1" 2>/dev/null
-}
-stop() {
-	[ -n "$controller" ] && stop_pid "$controller"
-	[ -s "$dir/munged.pid" ] && stop_pid "$(cat "$dir/munged.pid")"
-	wait
-	rm -rf "$dir"
-}
-trap stop EXIT
-trap 'exit 1' INT TERM
+live_dir gpu
 export HOME=$dir XDG_CONFIG_HOME=$dir/.config LC_ALL=C.UTF-8 TZ=UTC
 unset REEVE_CONTROLLER REEVE_PROFILES
 cp build/bin/reeve "$dir/reeve"
-${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O1 -I. -o "$dir/signed" tests/cluster/signed.c build/common/http/*.o \
-	build/common/auth/auth.o build/common/err.o build/common/utf8.o build/common/wire/*.o build/common/model/*.o \
-	-lcurl -ljansson -lmunge -lnettle -lz -lsystemd || bail "signed.c does not compile"
-dd if=/dev/urandom of="$dir/key" bs=128 count=1 2>/dev/null && chmod 600 "$dir/key"
-munged --force --key-file="$dir/key" --socket="$dir/munge.sock" --pid-file="$dir/munged.pid" \
-	--log-file="$dir/munged.log" --seed-file="$dir/seed" 2>"$dir/munged.err" || bail "munged does not start"
+live_munge
 database=$dir/live.db
 if [ -n "${REEVE_TEST_POSTGRES:-}" ]; then
 	psql -q "$REEVE_TEST_POSTGRES" -c "CREATE SCHEMA IF NOT EXISTS c$$_gpu" 2>/dev/null >&2
 	database="$REEVE_TEST_POSTGRES&options=-csearch_path%3Dc$$_gpu"
 fi
-run() { # until it answers
-	"$binary" --config "$dir/main.conf" 2>>"$dir/controller.log" &
-	controller=$!
-	for _ in $(seq 250); do
-		curl -s -o /dev/null "$url/metrics" && return
-		kill -0 "$controller" 2>/dev/null || { controller=; return 1; }
-		sleep 0.02
-	done
-	return 1
-}
-start() {
-	port=$((20000 + RANDOM % 20000)) url=http://127.0.0.1:$port
-	cat >"$dir/main.conf" <<-CONF
+configure() {
+	cat >"$dir/controller.conf" <<-CONF
 		[Controller]
 		Listen = 127.0.0.1:$port
 		Database = $database
@@ -81,22 +52,10 @@ start() {
 		[Account physics]
 		Users = daemon, bin
 	CONF
-	run
 }
-for _ in $(seq 20); do start && break; done
-[ -n "$controller" ] || bail "the controller does not start: $(cat "$dir/controller.log")"
-given_long_ago "$database"
+live_open configure
+backdate_dispatch "$database"
 printf '[Client]\nController = %s\nMungeSocket = %s\nCluster = main\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
-as() { # UID COMMAND...
-	local uid=$1
-	shift
-	if [ "$uid" = 0 ]; then "$@"; else setpriv --reuid "$uid" --regid "$uid" --clear-groups "$@"; fi
-}
-ask() { # UID METHOD PATH [BODY]
-	printf '%s' "${4:-}" >"$dir/body"
-	chmod 644 "$dir/body"
-	as "$1" "$dir/signed" "$url" "$dir/munge.sock" "$2" "$3" "${4:+$dir/body}" good 2>"$dir/said"
-}
 reeve() { # UID VERB OPTION...
 	local uid=$1 verb=$2
 	shift 2
@@ -113,27 +72,21 @@ mig=$({ gpus GPU-m a100-40 ',"partitioned":true'; for i in 1 2 3 4 5 6 7; do gpu
 h100=$(for i in 1 2; do gpus GPU-h$i h100-80; done | paste -sd,)
 sync_as() { # NODE GPUS FREE [JOBS [REPORTS [KIND]]]
 	local amounts='"ncpus":64,"mem_bytes":400000000000,"jobfs_bytes":100000000000,"ngpus":0'
-	ask 0 POST /v1/node/sync "{\"schema\":\"reeve/1\",\"node\":\"$1\",\"boot\":\"b1\",\"version\":\"t\",\"capacity\":{$amounts},\
-\"free\":{$amounts,\"gpu_models\":{$3}},\"gpus\":[$2],\"state\":\"up\",\"tier\":1,\"notes\":[],\"jobs\":[${4:-}],\"reports\":[${5:-}],\"output\":[]${6:+,$6}}"
+	node_sync node="$1" free="$amounts,\"gpu_models\":{$3}" jobs="${4:-}" reports="${5:-}" more=",\"gpus\":[$2]${6:+,$6}"
 }
 n1() { sync_as n1 "$a100" '"a100-40":1' "$@" >"$dir/n1"; }
 n2() { sync_as n2 "$mig" '"a100_1g.5gb":0' "$@" >"$dir/n2"; }
 n3() { sync_as n3 "$h100" '"h100-80":2' "$@" >"$dir/n3"; }
-hold() { echo "{\"job\":$1,\"attempt\":1,\"state\":\"running\"}"; }
 now=$(date +%s)
 report() { # JOB SEQ STATE RUNNING_S USAGE GPUS
-	local ended=0 end=
-	[ "$3" = ended ] && ended=${now}000000000 end=",\"end\":{\"kind\":\"exited\",\"exit_status\":0,\"signal\":0,\
-\"reason\":{\"limit\":\"none\",\"requested\":-1,\"reached\":-1,\"at_ns\":0,\"host\":\"\",\"n_procs\":0,\"procs\":[],\"text\":\"\"}}"
-	echo "{\"job\":$1,\"attempt\":1,\"seq\":$2,\"at_ns\":${now}000000000,\"state\":\"$3\",\"started_ns\":$((now - $4))000000000,\
-\"ended_ns\":$ended,\"running_ns\":${4}000000000,\"suspended_ns\":0,\"usage\":{$5},\"cpus\":\"0\",\"note\":\"\",\"gpus\":[$6]$end}"
+	job_report "$1" "$2" "$3" at_s="$now" started_s=$((now - $4)) running_s="$4" usage="$5" cpus=0 more=",\"gpus\":[$6]"
 }
 field() { # KEY...: of the job that is read
 	python3 -c 'import json,sys
 j = json.load(sys.stdin)["job"]
 print(*[j.get(k) if k not in ("resources",) else j["request"]["resources"] for k in sys.argv[1:]])' "$@"
 }
-placed() { # JOB NODE: until it is given there
+await_node() { # JOB NODE: until it is allocated there
 	for _ in $(seq 100); do
 		[ "$(reeve 0 job "$1" --json | field node)" = "$2" ] && return
 		sleep 0.05
@@ -191,9 +144,9 @@ is "of a heavier model" "5 18000000 gpu h100-80" "$(price ngpus=h100:2)"
 
 # ---- placing ----
 submit ngpus=a100:3 >/dev/null; submit ngpus=a100_1g.5gb:7 >/dev/null; submit ngpus=h100-80:1 >/dev/null
-check "whole ones go where they are" placed 1 n1
-check "parts where those are" placed 2 n2
-check "each model to its node" placed 3 n3
+check "whole ones go where they are" await_node 1 n1
+check "parts where those are" await_node 2 n2
+check "each model to its node" await_node 3 n3
 is "the model is kept in full" "{'ncpus': 1, 'vmem_bytes': 4294967296, 'jobfs_bytes': 100000000, 'walltime_s': 72000, 'ngpus': 3, 'gpu_model': 'a100-40'}" \
 	"$(reeve 0 job 1 --json | field resources)"
 n1 >/dev/null
@@ -208,10 +161,10 @@ one() { # UUID BUSY_S IDLE_MIN: an a100
 	echo "{\"uuid\":\"$1\",\"model\":\"a100-40\",\"source\":\"nvml\",\"busy_ns\":$(($2 * 1000000000)),\"mem_bytes\":0,\
 \"mem_peak_bytes\":${4:-0},\"mem_total_bytes\":42949672960,\"energy_mj\":3600000,\"idle_ns\":$(($3 * min))}"
 }
-n1 "$(hold 1)" "$(report 1 1 running 3600 "\"cpu_ns\":1,\"gpu_busy_ns\":5400000000000,\"gpu_mem_peak_bytes\":2147483648,\"gpu_idle_ns\":$((23 * min)),\"gpus_used\":2" \
+n1 "$(job_entry 1 running)" "$(report 1 1 running 3600 "\"cpu_ns\":1,\"gpu_busy_ns\":5400000000000,\"gpu_mem_peak_bytes\":2147483648,\"gpu_idle_ns\":$((23 * min)),\"gpus_used\":2" \
 	"$(one GPU-a1 3600 0 1073741824),$(one GPU-a2 1800 0 1073741824),$(one GPU-a3 0 23)")"
-n2 "$(hold 2)" "$(report 2 1 running 3600 '"cpu_ns":1' '{"uuid":"MIG-1","model":"a100_1g.5gb","source":"nvml","simulated":true,"mem_peak_bytes":5}')"
-n3 "$(hold 3)" "$(report 3 1 running 3600 '"cpu_ns":1,"gpu_busy_ns":3600000000000,"gpu_idle_ns":0,"gpus_used":1' \
+n2 "$(job_entry 2 running)" "$(report 2 1 running 3600 '"cpu_ns":1' '{"uuid":"MIG-1","model":"a100_1g.5gb","source":"nvml","simulated":true,"mem_peak_bytes":5}')"
+n3 "$(job_entry 3 running)" "$(report 3 1 running 3600 '"cpu_ns":1,"gpu_busy_ns":3600000000000,"gpu_idle_ns":0,"gpus_used":1' \
 	'{"uuid":"GPU-h1","model":"h100-80","source":"nvml","busy_ns":3600000000000,"idle_ns":0}')"
 has "reports were taken" '"acks":[{"job":1' "$(tr -d ' ' <"$dir/n1")"
 is "the charge is that of the model" "10800000 3600000 9000000" "$(for j in 1 2 3; do reeve 0 job $j --json | field charge_requested_ms; done | paste -sd' ')"
@@ -239,10 +192,10 @@ lacks "... without a job in a label" 'job="' "$metrics"
 
 # ---- from when on it is a state is the site's to say ----
 again() { # MINUTES: restarts the controller with that GpuIdleMinutes
-	stop_pid "$controller"
-	sed -i '/^\[Policy\]/d; /^GpuIdleMinutes/d' "$dir/main.conf"
-	printf '[Policy]\nGpuIdleMinutes = %s\n' "$1" >>"$dir/main.conf"
-	run || bail "the controller does not start again"
+	live_stop
+	sed -i '/^\[Policy\]/d; /^GpuIdleMinutes/d' "$dir/controller.conf"
+	printf '[Policy]\nGpuIdleMinutes = %s\n' "$1" >>"$dir/controller.conf"
+	live_start || bail "the controller does not start again"
 }
 idle_state() { reeve 0 job 1 --json | field gpu_idle gpu_idle_after_ns; curl -s "$url/metrics" | grep 'allocated_idle.*a100-40'; }
 again 24
@@ -257,12 +210,12 @@ reeve_gpus_allocated_idle{cluster=\"main\",model=\"a100-40\"} 0" "$(idle_state)"
 
 # ---- a restart of the controller, and the end ----
 again 10
-n1 "$(hold 1)"; n2 "$(hold 2)"; n3 "$(hold 3)"
+n1 "$(job_entry 1 running)"; n2 "$(job_entry 2 running)"; n3 "$(job_entry 3 running)"
 sleep 0.3
 soon "after a restart nothing is given twice" "needs 2 a100-40 (1 of 4 free) on n1" reeve 0 job 4
 n1 '' "$(report 1 2 ended 7200 "\"cpu_ns\":1,\"gpu_busy_ns\":9000000000000,\"gpu_mem_peak_bytes\":2147483648,\"gpu_idle_ns\":$((83 * min)),\"gpus_used\":2" \
 	"$(one GPU-a1 7200 0 1073741824),$(one GPU-a2 900 0 2147483648),$(one GPU-a3 0 83)")"
-check "GPUs that are free again are given" placed 4 n1
+check "GPUs that are free again are given" await_node 4 n1
 is "an ended job is not idle" None "$(reeve 0 job 1 --json | field gpu_idle)"
 is "figures of a GPU never go back" "[7200, 1800, 0] [1073741824, 2147483648, 0]" "$(reeve 0 job 1 --json | python3 -c '
 import json, sys
@@ -306,7 +259,7 @@ has "... of a submission, what the nodes have" "there is no node of type t9; thi
 has "features that no one node has" "there is no node of type t4-b with ib,nvme; this cluster's nodes have" "$(submit nodetype=t4-b,features=nvme,ib)"
 has "more than a node of that type has" "no node of this cluster of type t4-b could ever hold it; the nearest, n6, has" "$(submit nodetype=t4-b,ngpus=t4:2)"
 next=$(submit nodetype=t4-b,ngpus=t4:1 | grep -o '[0-9]*')
-check "it goes to a node of its type" placed "$next" n6
+check "it goes to a node of its type" await_node "$next" n6
 is "... at that type's price" "1 t4-b" "$(reeve 0 job "$next" --json | python3 -c '
 import json, sys
 j = json.load(sys.stdin)["job"]
@@ -316,7 +269,7 @@ wait_b=$(submit nodetype=t4-b,ngpus=t4:1 | grep -o '[0-9]*')
 soon "the next one waits, though another type has some" "needs 1 t4-16 (0 of 1 free) on n6" reeve 0 job "$wait_b"
 reeve 1 cancel "$wait_b" >/dev/null
 next=$(submit features=NVMe | grep -o '[0-9]*')
-check "one with a feature to a node that has it" placed "$next" n5
+check "one with a feature to a node that has it" await_node "$next" n5
 reeve 1 cancel "$next" >/dev/null
 
 # ---- a GPU that is not clean ----
@@ -327,5 +280,5 @@ dirty=$(submit ngpus=l40-48:2 | grep -o '[0-9]*')
 sleep 0.3
 soon "... and not given, but waited for" "needs 2 l40-48 (1 of 2 free) on n4, the node that lacks least" reeve 0 job $dirty
 sync_as n4 "$(gpus GPU-d1 l40-48),$(gpus GPU-d2 l40-48)" '"l40-48":2' >"$dir/n4"
-check "once it is clean it is given" placed "$dirty" n4
+check "once it is clean it is given" await_node "$dirty" n4
 tap_end

@@ -201,7 +201,7 @@ suite() { # WHAT DATABASE
 }
 
 live_open configure "$dir/ledger.db" 60
-given_long_ago "$dir/ledger.db" 1
+backdate_dispatch "$dir/ledger.db" 1
 suite file "$dir/ledger.db"
 live_stop
 
@@ -215,7 +215,7 @@ if [ -x "$bin_dir/initdb" ]; then
 	runuser -u postgres -- "$bin_dir/initdb" -D "$dir/pg/data" -A trust -E UTF8 >"$dir/pg.said" 2>&1 && server start ||
 		bail "no PostgreSQL server: $(cat "$dir/pg.said")"
 	live_open configure "postgresql:///postgres?host=$dir/pg&user=postgres" 60
-	given_long_ago "postgresql:///postgres?host=$dir/pg&user=postgres" 1
+	backdate_dispatch "postgresql:///postgres?host=$dir/pg&user=postgres" 1
 	suite postgres "postgresql:///postgres?host=$dir/pg&user=postgres"
 	live_stop
 else

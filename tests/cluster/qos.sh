@@ -97,7 +97,7 @@ configure() {
 	policy >>"$dir/controller.conf"
 }
 live_open configure
-given_long_ago "$dir/ledger.db"
+backdate_dispatch "$dir/ledger.db"
 printf '[Client]\nMungeSocket = %s\n' "$dir/munge.sock" >"$dir/client.conf"
 cli() { # UID VERB...
 	local uid=$1 verb=$2

@@ -76,7 +76,7 @@ run() { # JOB: it is wanted, and runs
 fresh() { # SCHEDULER [LEDGER]
 	state=()
 	live_open configure "$@"
-	given_long_ago "$dir/${2:-$1}.db" 1
+	backdate_dispatch "$dir/${2:-$1}.db" 1
 	play
 }
 

@@ -132,7 +132,7 @@ configure() { # POLICY LINES
 open_site() { # NAME POLICY
 	database=$1.db
 	live_open configure "$2"
-	given_long_ago "$dir/$database"
+	backdate_dispatch "$dir/$database"
 }
 apply() { # accounts from standard input
 	local text

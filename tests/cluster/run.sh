@@ -64,7 +64,7 @@ configure() { # NAME AcceptNodes [more lines of [Controller]]
 start() { live_start "$dir/$1.conf"; } # NAME
 open_main() { configure main any && cp "$dir/main.conf" "$dir/controller.conf"; }
 live_open open_main
-given_long_ago "$(database main)" 1
+backdate_dispatch "$(database main)" 1
 ask() { # UID METHOD PATH [BODY [HOW [SOCKET]]]
 	live_ask "$1" "$2" "$3" "${4:-}" "${5:-good}" "${6:-ours}"
 }

@@ -102,7 +102,7 @@ ends() { # JOB NODE...: it is cancelled, and is gone from each node, the first o
 fresh() { # SCHEDULER [CLUSTER_LINE]
 	state=()
 	live_open configure "$@"
-	given_long_ago "$dir/$1.db" 1
+	backdate_dispatch "$dir/$1.db" 1
 	for node in a1 a2 b1; do play $node; done
 }
 

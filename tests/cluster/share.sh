@@ -245,7 +245,7 @@ PriorityWeightFairshare = 100000'
 start() { live_start "$dir/$1.conf"; } # NAME
 open_main() { configure main "$weights" && cp "$dir/main.conf" "$dir/controller.conf"; }
 live_open open_main
-given_long_ago "$dir/main.db"
+backdate_dispatch "$dir/main.db"
 printf '[Client]\nController = http://127.0.0.1:%s\nMungeSocket = %s\n' "$port" "$dir/munge.sock" >"$dir/reeve.conf"
 chmod 644 "$dir/reeve.conf"
 verb() { # UID VERB...
@@ -370,7 +370,7 @@ live_stop
 controller=
 configure plain
 start plain || bail "the controller does not start: $(cat "$dir/controller.log")"
-given_long_ago "$dir/plain.db"
+backdate_dispatch "$dir/plain.db"
 sync >/dev/null
 submit $daemon physics 4
 sync '{"job":1,"attempt":1,"state":"running"}' "$(report 1 1 running 600)" >/dev/null

@@ -176,14 +176,14 @@ verdict() { # NAME WANT...
 }
 
 live_open configure equal
-given_long_ago "$dir/equal.db" 48
+backdate_dispatch "$dir/equal.db" 48
 declare_accounts physics=daemon=1 chemistry=bin=1 biology=sys=1 geology=sync=1
 out=$(play "physics 1 1 97 310" "chemistry 2 4 83 91" "biology 3 8 59 64" "geology 4 3 89 338" 2>&1) || bail "$out"
 verdict "equal shares, jobs of four sizes, one asks for three times as much: all are charged the same, within 5 %" \
 	physics=1 chemistry=1 biology=1 geology=1
 check "the sums of the ledger are those of its jobs" build/bin/reeve admin verify --ledger "$dir/equal.db"
 live_open configure parts
-given_long_ago "$dir/parts.db" 48
+backdate_dispatch "$dir/parts.db" 48
 declare_accounts physics=daemon=50 chemistry=bin=30 biology=sys=20
 out=$(play "physics 1 1 109 230" "chemistry 2 4 89 43" "biology 3 8 59 22" 2>&1) || bail "$out"
 verdict "shares of 50, 30 and 20: within 5 %" physics=50 chemistry=30 biology=20

@@ -107,7 +107,7 @@ configure() { # ZONE
 	CONF
 }
 live_open configure Asia/Tokyo
-given_long_ago "$dir/live.db"
+backdate_dispatch "$dir/live.db"
 printf '[Client]\nController = %s\nMungeSocket = %s\n' "$url" "$dir/munge.sock" >"$dir/reeve.conf"
 chmod 644 "$dir/reeve.conf"
 export XDG_CONFIG_HOME=$dir

@@ -49,7 +49,7 @@ submit() { # [MORE]: prints the number
 "workdir":"/","script":"#!/bin/sh\n# open-sesame\n","env":["TOKEN=swordfish"],"argv":["x"],"resources":{"ncpus":1}'"${1:-}"'}}')" job
 }
 live_open configure
-given_long_ago "$ledger" 1
+backdate_dispatch "$ledger" 1
 
 # ---- the ledger's files ----
 modes() { find "$dir/state" -type f -printf '%f %m\n' | sort; }

@@ -68,7 +68,7 @@ held job_latch_end return
 held job_terminate return
 held job_finish return'
 
-give() { # KIND ID: as the controller gives it, and gives it again until the node has it
+dispatch() { # KIND ID: sends the job as the controller does, until the node has it
 	case $1 in
 	exit) submit "$2" "$TINY" '' sh -c 'echo ran; exit 7' ;;
 	limit) submit "$2" "$TINY" '' sh -c "echo ran; exec $LOAD map 200" ;;
@@ -93,7 +93,7 @@ crash() { # KIND FUNCTION WHERE
 	crash_at "$(agent_pid)" "$2" "$3" 60 >"$armed" 2>&1 &
 	probe=$!
 	wait_for 10 test -s "$armed"
-	give "$1" $id
+	dispatch "$1" $id
 	if [ "$1" = cancel ]; then
 		wait_for 20 grep -qs ran "$HOME_DIR/t.o$id"
 		want $id cancel >/dev/null
@@ -109,7 +109,7 @@ crash() { # KIND FUNCTION WHERE
 	ok $? "killed at $2, $3 ($1)" "$(cat "$armed")"
 	wait_for 30 agent_up
 	[ -z "${settled[$id]:-}" ] || return
-	give "$1" $id
+	dispatch "$1" $id
 	[ "$1" != part ] || wait_state $id running 20
 	[[ $1 = exit || $1 = limit ]] || want $id cancel >/dev/null
 }

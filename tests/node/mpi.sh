@@ -50,7 +50,7 @@ two='select=2:ncpus=1:vmem=900MB:jobfs=50MB,place=scatter'
 submit() { # WALLTIME COMMAND...; sets $id
 	id=$(reeve 2 submit -q normal -l "$two,walltime=$1" -d /tmp -o "$out" -j oe -- "${@:2}" | tail -n 1)
 	[[ $id =~ ^[0-9]+$ ]] || bail "not submitted: $id"
-	said "job $id: ${*:2}"
+	log_progress "job $id: ${*:2}"
 }
 newest() {
 	reeve 2 jobs -a --json | python3 -c 'import json, sys; print(([j["job"] for j in json.load(sys.stdin)["jobs"]] + [0])[0])'
@@ -59,7 +59,7 @@ run() { # COMMAND...: sets $text and $status, and $id to the job that it was
 	text=$(reeve 2 run -q normal -l "$two,walltime=0:05:00" -d /tmp -- "$@")
 	status=$?
 	id=$(newest)
-	said "job $id: $*: $status"
+	log_progress "job $id: $*: $status"
 }
 on() { # JOB WORDS...: `reeve exec` from here, not from within; sets $text and $status
 	text=$(reeve 2 exec -j "$@")
@@ -79,8 +79,8 @@ counts_on() { # NAME JOB: both ranks, beyond what they have counted
 	done
 }
 both() { # NAME STATE JOB: on each node by its kernel
-	becomes "$1 on n1" "n1 $2" seen "$3" n1
-	becomes "$1 on n2" "n2 $2" seen "$3" n2
+	becomes "$1 on n1" "n1 $2" kernel_state "$3" n1
+	becomes "$1 on n2" "n2 $2" kernel_state "$3" n2
 }
 all_ended() { of "$1" '{j["state"], *(p["state"] for p in j.get("parts", []))}'; } # JOB
 gone() { # NAME JOB: when nothing is held for it any more the next one's first node is n1 again
@@ -113,7 +113,7 @@ node_on n1 n2
 node_on n2 n1
 registers n1
 registers n2
-said "two nodes are up"
+log_progress "two nodes are up"
 for node in n1 n2; do
 	becomes "$node has an mpirun and nothing else that starts programs elsewhere" "$node has /usr/bin/mpirun" \
 		grep "^$node has" "$dir/$node.log"
@@ -244,11 +244,11 @@ is_charged "$id"
 submit 0:10:00 mpirun mpi_ring 100000
 counts_on "a ring" "$id"
 power_off n2
-said "n2 has no power"
+log_progress "n2 has no power"
 becomes "the job ends" ended state "$id"
 is "as a lost node" node-lost "$(of "$id" 'j["end"]["kind"]')"
 has "which one" "n2" "$(reeve 2 job "$id")"
-becomes "nothing is left on n1" "n1 gone" seen "$id" n1
+becomes "nothing is left on n1" "n1 gone" kernel_state "$id" n1
 becomes "n1 is up" up node_state n1
 is_charged "$id"
 

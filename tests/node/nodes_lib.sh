@@ -6,7 +6,7 @@
 #	power_off NODE			cut
 #	reeve UID WORDS...		as one of the users of this machine
 #	of JOB EXPRESSION		python's, over j, the job's document
-#	seen JOB [NODE]			what a node's kernel says of it, last: "n1 frozen"
+#	kernel_state JOB [NODE]			what a node's kernel says of it, last: "n1 frozen"
 #	await, becomes			see there
 deadline_s=${REEVE_DEADLINE:-300} # of each thing that is awaited; what comes early costs nothing
 nodes_tree() {
@@ -50,7 +50,7 @@ reeve() {
 	(cd / && as "$1" env HOME="$dir/home" USER="${name[$1]}" LC_ALL=C.UTF-8 \
 		REEVE_CONTROLLER="$url" "$dir/reeve" "${@:2}" 2>&1)
 }
-said() { # seconds since the suite began, and words
+log_progress() { # seconds since the suite began, and words
 	echo "# $SECONDS s: $*"
 }
 of() {
@@ -67,7 +67,7 @@ for n in json.load(sys.stdin)['nodes']:
     if n['node'] == '$1': print('drain' if n.get('drain') else n['state'])"
 }
 # shellcheck disable=SC2086
-seen() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; }
+kernel_state() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; }
 await() { # PATTERN COMMAND...: until its output matches; prints the last output
 	local end=$((SECONDS + deadline_s)) out
 	# shellcheck disable=SC2053

@@ -89,14 +89,14 @@ reeve() { # UID WORDS...
 	(cd / && as "$1" env HOME="$dir/home" USER="${name[$1]}" LC_ALL=C.UTF-8 \
 		REEVE_CONTROLLER="$url" "$dir/reeve" "${@:2}" 2>&1)
 }
-said() { # seconds since the suite began, and words
+log_progress() { # seconds since the suite began, and words
 	echo "# $SECONDS s: $*"
 }
 submit() { # UID QUEUE NCPUS WALLTIME N [OPTION...]: a job that counts to N; sets $id
 	id=$(reeve "$1" submit -q "$2" -l "ncpus=$3,vmem=100MB,jobfs=1MB,walltime=$4" -d /tmp \
 		-N "$2" "${@:6}" -- /usr/local/bin/counter "$5" | tail -n 1)
 	[[ $id =~ ^[0-9]+$ ]] || bail "not submitted: $id"
-	said "job $id: ${name[$1]}, $2, cores $3, walltime $4"
+	log_progress "job $id: ${name[$1]}, $2, cores $3, walltime $4"
 }
 of() { # JOB EXPRESSION over j, its document
 	reeve 0 job "$1" --json | python3 -c "
@@ -113,7 +113,7 @@ for n in json.load(sys.stdin)['nodes']:
 }
 # What the kernel of a node says of a job, last: "n1 frozen". With NODE, of that one.
 # shellcheck disable=SC2086
-seen() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; } # JOB [NODE]
+kernel_state() { cat "$dir"/${2:-n?}.log | sed -n "s/^\(n[0-9]\) $1 \(running\|frozen\|gone\).*/\1 \2/p" | tail -n 1; } # JOB [NODE]
 # shellcheck disable=SC2086
 counted() { cat "$dir"/${2:-n?}.log | sed -n "s/^n[0-9] $1 counted //p" | tail -n 1; } # JOB
 await() { # PATTERN COMMAND...: until its output matches; prints the last output
@@ -148,7 +148,7 @@ for node in n1 n2 n3; do
 	deadline_s=1200 becomes "$node registers" up node_state $node
 	[ "$(node_state $node)" = up ] || { tail -n 20 "$dir/$node.log" "$dir/$node.err"; bail "no node"; }
 done
-said "three nodes are up"
+log_progress "three nodes are up"
 
 # What the kernel of its node did with a job: all of it, in order; cores where it ran last.
 history_of() { cat "$dir"/n?.log | sed -n "s/^n[0-9] $1 \(running\|frozen\|gone\).*/\1/p" | tr '\n' ' '; }
@@ -168,12 +168,12 @@ cancel() { # JOB...: and away
 	for id; do await ended state "$id" >/dev/null; done
 }
 runs() { # NAME JOB [NODE]: on a node, and counts
-	becomes "$1" "${3:-n?} running" seen "${@:2}"
+	becomes "$1" "${3:-n?} running" kernel_state "${@:2}"
 	counts_on "and works" "${@:2}"
 }
 attempt() { of "$1" 'j["attempt"], j["state"], j["node"]' | tr -d "(),'"; } # JOB
 given_up() { grep "^# n[0-9]: job $1: refused" "$dir"/n?.log; } # JOB
-n_frozen() { for id in "${@:2}"; do seen "$id"; done | grep -c "$1 frozen"; } # NODE JOB...
+n_frozen() { for id in "${@:2}"; do kernel_state "$id"; done | grep -c "$1 frozen"; } # NODE JOB...
 only() { # NODE: the others take no jobs
 	for node in n1 n2 n3; do
 		reeve 0 nodes resume $node >/dev/null
@@ -187,8 +187,8 @@ submit 1 normal 2 0:01:00 100000 && normal=$id
 runs "a normal job runs" "$normal" n1
 submit 2 express 2 0:10:00 100000 && express=$id
 runs "an express one gets the same node" "$express" n1
-said "job $express runs"
-becomes "the normal one is frozen" "n1 frozen" seen "$normal"
+log_progress "job $express runs"
+becomes "the normal one is frozen" "n1 frozen" kernel_state "$normal"
 is "and was before" "running frozen " "$(history_of "$normal")"
 is "its cores are those of the express one" "$(cores_of "$normal")" "$(cores_of "$express")"
 becomes "the ledger says suspended" suspended state "$normal"
@@ -197,7 +197,7 @@ at=$(counted "$normal")
 counts_on "while the express one goes on" "$express"
 is "the normal one does not" "$at" "$(counted "$normal")"
 cancel "$express"
-said "job $express is away"
+log_progress "job $express is away"
 runs "the normal one goes on" "$normal" n1
 becomes "until its walltime" ended state "$normal"
 is "which is over" walltime "$(of "$normal" 'j["end"]["reason"]["limit"]')"
@@ -206,21 +206,21 @@ is_law "after so much of running, whatever it was suspended" "$normal" \
 is_law "running and suspended make up the time it took" "$normal" "$add_up"
 is_law "the running time alone is charged" "$normal" "$(charged 1)"
 is_law "three times of express" "$express" "$(charged 3)"
-said "ran $(of "$normal" 'j["running_ns"]/1e9') s, suspended $(of "$normal" 'j["suspended_ns"]/1e9') s," \
+log_progress "ran $(of "$normal" 'j["running_ns"]/1e9') s, suspended $(of "$normal" 'j["suspended_ns"]/1e9') s," \
 	"took $(of "$normal" '(j["ended_ns"]-j["started_ns"])/1e9') s"
 
 # ---- a large job, and small ones of the same queue ----
 only all
 small=()
 for _ in 1 2 3 4 5 6; do submit 1 normal 1 100:00:00 100000 && small+=("$id"); done
-for id in "${small[@]}"; do becomes "small job $id runs" "n? running" seen "$id"; done
+for id in "${small[@]}"; do becomes "small job $id runs" "n? running" kernel_state "$id"; done
 submit 2 normal 2 0:01:00 100000 && large=$id
 runs "a large one starts" "$large"
 on=$(cores_of "$large") && on=${on%% *}
 becomes "two small ones of its node are frozen for it" 2 n_frozen "$on" "${small[@]}"
-is "and no others" "" "$(for id in "${small[@]}"; do seen "$id"; done | grep frozen | grep -v "^$on")"
+is "and no others" "" "$(for id in "${small[@]}"; do kernel_state "$id"; done | grep frozen | grep -v "^$on")"
 frozen=()
-for id in "${small[@]}"; do [ "$(seen "$id")" != "$on frozen" ] || frozen+=("$id"); done
+for id in "${small[@]}"; do [ "$(kernel_state "$id")" != "$on frozen" ] || frozen+=("$id"); done
 for id in "${frozen[@]}"; do
 	becomes "job $id shows it" "*job $large*" of "$id" 'j["why"]'
 done
@@ -233,7 +233,7 @@ for _ in 1 2 3 4; do submit 1 normal 1 100:00:00 100000 && many+=("$id"); done
 submit 2 normal 1 100:00:00 100000 && few=$id
 submit 2 bonus 1 100:00:00 100000 && bonus=$id
 cancel "${small[0]}"
-becomes "the project with nothing running is first, though it came last" "n? running" seen "$few"
+becomes "the project with nothing running is first, though it came last" "n? running" kernel_state "$few"
 is "those of the other wait" "queued queued queued queued" "$(for id in "${many[@]}"; do state "$id"; done | paste -sd' ')"
 is "and so does bonus" queued "$(state "$bonus")"
 
@@ -242,7 +242,7 @@ cancel "${small[@]}" "${many[@]}" "$few"
 runs "on idle cores bonus runs" "$bonus"
 bonuses=("$bonus")
 for _ in 1 2 3 4 5; do submit 2 bonus 1 100:00:00 100000 && bonuses+=("$id"); done
-for id in "${bonuses[@]}"; do becomes "bonus job $id runs" "n? running" seen "$id"; done
+for id in "${bonuses[@]}"; do becomes "bonus job $id runs" "n? running" kernel_state "$id"; done
 submit 1 normal 2 1:00:00 100000 && normal=$id
 runs "a normal one gets cores at once" "$normal"
 on=$(cores_of "$normal") && on=${on%% *}
@@ -255,15 +255,15 @@ cancel "${bonuses[@]}"
 restart() {
 	kill -9 "$controller" && wait "$controller" 2>/dev/null
 	live_start || bail "the controller does not start again: $(tail -n 5 "$dir/controller.log")"
-	said "the controller was killed and is back"
+	log_progress "the controller was killed and is back"
 }
 only n1
 submit 1 normal 2 10:00:00 100000 && normal=$id
 runs "a normal job" "$normal" n1
 submit 2 express 2 0:10:00 20 && express=$id
 restart
-becomes "the express one runs all the same" "n1 running" seen "$express"
-becomes "the normal one is frozen" "n1 frozen" seen "$normal"
+becomes "the express one runs all the same" "n1 running" kernel_state "$express"
+becomes "the normal one is frozen" "n1 frozen" kernel_state "$normal"
 restart
 becomes "the express one ends" ended state "$express"
 is "well" 'exited 0' "$(of "$express" 'j["end"]["kind"], j["end"]["exit_status"]' | tr -d "(),'")"
@@ -286,24 +286,24 @@ runs "one on n3" "$lost" n3
 runs "and one that may be queued again" "$again" n3
 kill -STOP "$(machine n2)"
 power_off n3
-said "n3 has no power, n2 stands still"
+log_progress "n3 has no power, n2 stands still"
 only all
 becomes "n3 is lost" lost node_state n3
-said "n3 is lost"
+log_progress "n3 is lost"
 becomes "its job ends" ended state "$lost"
 is "as that" node-lost "$(of "$lost" 'j["end"]["kind"]')"
 is_law "charged to the last report" "$lost" "$(charged 1)"
 is_law "of what it ran there" "$lost" '0 < j["running_ns"] < j["ended_ns"] - j["started_ns"] + 1e9'
-becomes "the other one runs on n1" "n1 running" seen "$again" n1
+becomes "the other one runs on n1" "n1 running" kernel_state "$again" n1
 becomes "as its second attempt" "2 running n1" attempt "$again"
 becomes "n2 is lost" lost node_state n2
 becomes "its job runs again on n1 too" "2 running n1" attempt "$away"
 charge=$(of "$away" 'j["attempts"][0]["charge_requested_ms"]')
 kill -CONT "$(machine n2)"
-said "n2 goes on"
+log_progress "n2 goes on"
 becomes "n2 is back" up node_state n2
 becomes "what it ran was given up, and is refused there" "*refused*" given_up "$away"
-becomes "and gone" "n2 gone" seen "$away" n2
+becomes "and gone" "n2 gone" kernel_state "$away" n2
 is "the second attempt runs on" "2 running n1" "$(attempt "$away")"
 counts_on "and works" "$away" n1
 is_law "the first was charged" "$away" 'j["attempts"][0]["charge_requested_ms"] > 0'
