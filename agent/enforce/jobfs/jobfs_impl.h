@@ -1,4 +1,4 @@
-/* jobfs_impl - what the parts of jobfs share. Only agent/enforce/jobfs/. */
+/* jobfs_impl.h - what the parts of jobfs share. Only agent/enforce/jobfs/. */
 #pragma once
 #include "agent/enforce/jobfs/jobfs.h"
 
