@@ -1,11 +1,11 @@
 /* changes - what the ledger's write functions changed, told after the commit, so that the queue
  * can be kept in memory instead of being read in each cycle; part of the contract of store.h.
  *
- * Every function of the ledger that writes what the queue goes by announces it: the number of a
+ * Every function of the ledger that writes what the queue depends on announces it: the number of a
  * job whose row, attempts or parts it writes, or that nodes have changed (store_announce_...).
  * The store collects these in the transaction under way, hands them to its listener when that is
  * committed, and drops them when it is rolled back. Where a commit fails nothing is known: then
- * all may have changed. This is the same for every database; whoever begins to listen (a
+ * all may have changed. This is the same for every database; a listener that begins (a
  * controller that starts, a standby that takes over) knows nothing yet and reads all.
  *
  * Only the controller that leads writes what is announced: other programs that open the ledger
@@ -36,5 +36,5 @@ void store_changes_done(struct store_changes *c);
 
 typedef void (*store_changes_fn)(void *ctx, const struct store_changes *c);
 /* Calls fn after each commit that changed anything of the queue; fn must not call the ledger.
- * fn NULL: nobody listens any more. -EBUSY: there is a listener already. */
+ * fn NULL: the listener is removed. -EBUSY: there is a listener already. */
 int store_listen(struct store *s, store_changes_fn fn, void *ctx);

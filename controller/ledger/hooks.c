@@ -1,4 +1,4 @@
-/* hooks.c - see ledger/hooks.h. */
+/* hooks.c - reads the journal for the hooks, and keeps their position in it. See ledger/hooks.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
-/* hooks - the journal of events, read in its order by who must hear of each.
+/* hooks - reads the journal of events in order, for the hooks that report each of them.
  *
  * Events are written in the transaction of what they tell. A reader keeps its place in the
  * ledger, so that nothing that happened is missed over a restart; what had not been finished by
- * then is told again.
+ * then is reported once more.
  */
 #pragma once
 #include "controller/ledger/store.h"

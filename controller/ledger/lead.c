@@ -1,4 +1,4 @@
-/* lead.c - see ledger/lead.h. */
+/* lead.c - which controller leads: a lock of a file, or PostgreSQL. See ledger/lead.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -56,7 +56,8 @@ static void read_who(struct store_lead *l)
 	l->who[strcspn(l->who, "\n")] = '\0';
 }
 
-/* A lock on a file that is no longer there under its name keeps nobody out. 1: it is. */
+/* A lock on a file that is no longer there under its name excludes no other process. 1: it is
+ * there. */
 static int keep_file(struct store_lead *l, struct err *err)
 {
 	struct stat held, there;
@@ -172,7 +173,7 @@ static int check_epoch(struct store_lead *l, struct err *err)
 	return r;
 }
 
-/* Somebody took the lock's file away; whoever leads by a new one writes after us or before. */
+/* Where the lock's file was removed another process may lead by a new one: this one must not write. */
 static int check_file(struct store_lead *l, struct err *err)
 {
 	int r = keep_file(l, err);

@@ -223,7 +223,7 @@ static const char schema_weights[] =
 	"ALTER TABLE jobs ADD COLUMN nice INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN site INTEGER NOT NULL DEFAULT 0;";
 
-/* GPUs by model: asked for, there (gpus.h has the form of the texts), and what was made of each
+/* GPUs by model: asked for, there (gpus.h has the form of the texts), and how each was used
  * (JSON). */
 static const char schema_gpus[] =
 	"ALTER TABLE jobs ADD COLUMN gpu_model TEXT NOT NULL DEFAULT '';"
@@ -240,7 +240,7 @@ static const char schema_active[] =
 static const char schema_drained[] =
 	"ALTER TABLE nodes ADD COLUMN drained_gpu_models TEXT NOT NULL DEFAULT '';";
 
-/* Of a job that is suspended: for whom; 0: somebody wished it. And since when it is late. */
+/* Of a job that is suspended: the job that preempted it; 0: a user or operator suspended it. And since when it is overdue. */
 static const char schema_preempt[] =
 	"ALTER TABLE jobs ADD COLUMN gave_way_to INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE jobs ADD COLUMN due_ns INTEGER NOT NULL DEFAULT 0;";
@@ -296,7 +296,7 @@ static const char schema_maintenance[] =
 	"ALTER TABLE drains ADD COLUMN from_ns INTEGER NOT NULL DEFAULT 0;";
 
 /* Jobs on several nodes. jobs.chunks: what was asked for (select.h), "" for one chunk;
- * attempts.hosts: what each part's node is told, "" where there is one; attempts.verdict: the
+ * attempts.hosts: what each part's node gets, "" where there is one; attempts.verdict: the
  * end (JSON) of the part that brought the job down, verdict_kind: of which kind;
  * attempts.held_ns: since when the end of part 0 waits for those of the others. parts: what an
  * attempt has of each node, and what that node said of it. Part 0 is the attempt's own node:

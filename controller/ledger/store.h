@@ -1,4 +1,4 @@
-/* store - the ledger: what was asked, given, reported and charged. Charges and all that they
+/* store - the ledger: what was requested, allocated, reported and charged. Charges and all that they
  * are computed from are kept for ever; output, steps, scripts and events for a time
  * (jobs/stored.h).
  *
@@ -85,13 +85,13 @@ struct store_desired_change {
 	const char *reason; /* for cancel: "cancelled by alice" */
 	int64_t now_ns;
 	int64_t gave_way_to; /* of a suspension by the queue: the job that gets the cores */
-	bool by_queue;	     /* else somebody's */
+	bool by_queue;	     /* else by a user or operator */
 	bool by_owner;	     /* a suspension of it is bounded: attempts/suspended.h */
 };
 #define STORE_TOO_LATE 1    /* it has ended, or is being cancelled */
 #define STORE_GAVE_WAY 3    /* resume of one that the queue suspended: it will by itself */
 #define STORE_NOT_RUNNING 2 /* suspend or resume of a job that has not been given to a node */
-/* A queued job is cancelled at once; else the wish goes to its node, which is written to
+/* A queued job is cancelled at once; else its node gets the desired state; the node is written to
  * ret_node ("" when queued). -ENOENT: no such job. */
 int store_set_desired(struct store *s, const struct store_desired_change *w,
 		      char ret_node[REQUEST_NAME_MAX], struct err *err);
@@ -121,7 +121,7 @@ struct store_desired {
 	struct store_part share;
 };
 typedef int (*store_desired_fn)(void *ctx, const struct store_desired *g, struct err *err);
-/* Every attempt that this node has been given and not finished. */
+/* Every attempt that was allocated to this node and is not finished, with its desired state. */
 int store_desired(struct store *s, const char *node, store_desired_fn fn, void *ctx,
 		  struct err *err);
 
@@ -129,10 +129,10 @@ int store_desired(struct store *s, const char *node, store_desired_fn fn, void *
 /* The first `max` queued jobs of a cluster, in order. Returns how many. */
 int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size_t max,
 		struct err *err);
-/* Nodes of a cluster with what their jobs hold. *ret is malloc()ed. */
+/* Nodes of a cluster with what their jobs have in use. *ret is malloc()ed. */
 int store_nodes_in_use(struct store *s, const char *cluster, struct fit_node **ret,
 		       size_t *ret_n, struct err *err);
-/* Gives queued jobs to nodes, all or none. */
+/* Allocates queued jobs to nodes, all or none. */
 struct store_allocation {
 	int64_t job;
 	const char *node;		/* the first one's */
@@ -252,7 +252,7 @@ typedef int (*store_count_fn)(void *ctx, const struct store_count *c, struct err
 int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err);
 
 /* Output of a streamed job kept so far, at most this much a stream; what is beyond it is
- * dropped, and the kept text ends with a line that says so. */
+ * dropped, and the kept text ends with a line about that. */
 #define STORE_OUTPUT_MAX (8 << 20)
 struct store_read {
 	int64_t job, step; /* step 0: the job's own */

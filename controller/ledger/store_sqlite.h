@@ -1,4 +1,4 @@
-/* store_sqlite - what the files of the SQLite store share; nobody else includes it. */
+/* store_sqlite - what the files of the ledger share; no other room includes it. */
 #pragma once
 #include "common/db/db.h"
 #include "controller/ledger/calendar.h"
@@ -7,7 +7,7 @@
 #include "controller/ledger/store.h"
 #include "controller/ledger/jobs/hold.h"
 
-/* What the transaction under way has changed, and who is told when it is committed (changes.h). */
+/* What the transaction under way has changed, for the listener that hears of it after the commit (changes.h). */
 struct store_announced {
 	struct store_changes changes;
 	store_changes_fn fn;
@@ -76,7 +76,7 @@ int store_array_add(struct store *s, int64_t job, const struct array *a, struct 
 /* What a new job waits for. */
 int store_depends_add(struct store *s, int64_t job, const struct store_new *n, struct err *err);
 int store_hold_add(struct store *s, const struct store_hold *h, struct err *err);
-/* The wish is for an array: for all its elements. */
+/* Sets the desired state of all tasks of an array. */
 int store_array_set_desired(struct store *s, const struct store_desired_change *w,
 			    struct err *err);
 /* Those without a row will never have one. */

@@ -1,4 +1,4 @@
-/* dialect.c - see dialect.h. */
+/* dialect.c - translates SQL of SQLite for PostgreSQL. See dialect.h. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>

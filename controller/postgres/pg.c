@@ -1,4 +1,4 @@
-/* pg.c - see pg.h. */
+/* pg.c - a ledger in PostgreSQL: open, transactions, schema. See pg.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* pg_lead.c - see pg_lead.h. */
+/* pg_lead.c - lock, lease and epoch of the leading controller. See pg_lead.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -107,8 +107,8 @@ static int take_name(struct pg_lead *l, struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-/* The table is made once, by whoever is first; it is no part of the ledger's schema, because it
- * is there before anybody may bring that up to date. */
+/* The table is made once, by the first controller; it is no part of the ledger's schema, because it
+ * is there before any controller may bring that up to date. */
 static int make_table(struct pg_lead *l, struct err *err)
 {
 	PGresult *result;
@@ -259,7 +259,7 @@ static int evict(struct pg_lead *l, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/* A new epoch, under the writers' lock: whoever wrote before has finished or never will. */
+/* A new epoch, under the writers' lock: a controller that wrote before has finished or never will. */
 static int begin_epoch(struct pg_lead *l, struct err *err)
 {
 	const char *values[] = { l->me };

@@ -31,8 +31,8 @@ DEFINE_CLEANUP(struct pg_lead *, pg_lead_close)
 
 /* 1: this one leads from now on; 0: another does. */
 int pg_lead_try(struct pg_lead *l, struct err *err);
-/* Of the leader, a few times in a lease. 1: it leads; 0: another has taken over. < 0: nobody
- * can know: the server does not answer. */
+/* Of the leader, a few times in a lease. 1: it leads; 0: another has taken over. < 0: not
+ * known: the server does not answer. */
 int pg_lead_keep(struct pg_lead *l, struct err *err);
 
 int64_t pg_lead_epoch(const struct pg_lead *l);

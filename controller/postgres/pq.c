@@ -1,4 +1,4 @@
-/* pq.c - see pq.h. */
+/* pq.c - loads libpq. See pq.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
-/* pq - libpq, loaded when a ledger in PostgreSQL is opened and not before: nobody else pays for
- * it, or has to have it. */
+/* pq - libpq, loaded when a ledger in PostgreSQL is opened and not before: programs without one
+ * do not need the library. */
 #pragma once
 #include <libpq-fe.h>
 

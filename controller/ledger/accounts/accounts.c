@@ -1,4 +1,4 @@
-/* accounts.c - see accounts/accounts.h. */
+/* accounts.c - loads, changes and logs the accounts. See accounts/accounts.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

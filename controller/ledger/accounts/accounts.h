@@ -21,7 +21,7 @@ struct store_accounts_change {
 	int64_t now_ns;
 };
 /* All of it or nothing; one revision more, unless the difference is empty. -EBUSY: the accounts
- * have another revision by now; err says by whom. */
+ * have another revision by now; err names the author of that change. */
 int store_accounts_apply(struct store *s, const struct store_accounts_change *c,
 			 int64_t *ret_revision, struct err *err);
 

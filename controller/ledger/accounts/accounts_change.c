@@ -1,4 +1,4 @@
-/* accounts_desk.c - see accounts_desk.h. */
+/* accounts_change.c - applies a change of the accounts and describes it. See accounts_change.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

@@ -1,5 +1,5 @@
-/* accounts_desk - the one place where the accounts are changed, for the running controller and
- * for a ledger file alike: what differs, who is concerned, and then all of it or nothing.
+/* accounts_change - the one place where the accounts are changed, for the running controller and
+ * for a ledger file alike: what differs, which jobs are concerned, and then all of it or nothing.
  *
  * The answer is a document, so that both are shown by the same code:
  *	revision    of the accounts after it

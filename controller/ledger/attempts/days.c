@@ -1,4 +1,4 @@
-/* slices.c - on which days the figures of an attempt fall, so that the rollups can be
+/* days.c - on which days the figures of an attempt fall, so that the rollups can be
  * recomputed from the attempts. See store_sqlite.h.
  *
  * Most attempts begin and end on one day: for them the day is kept, and nothing else. From the

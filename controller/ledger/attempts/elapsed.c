@@ -1,4 +1,4 @@
-/* elapsed.c - see attempts/elapsed.h. */
+/* elapsed.c - bounds reported time by elapsed time. See attempts/elapsed.h. */
 #include <stdio.h>
 #include "common/err.h"
 #include "common/time_units.h"

@@ -13,7 +13,7 @@
 
 /* Makes c->report a copy (c->believed) whose running and suspended time (cumulative, ns) are
  * together at most the time since given_ns: running time counts first. Within the slack the
- * report stays as it is. Where it lowers one, the report's note says so, and the journal of the
- * job at the first such report of the attempt and at its last ("clamp"). */
+ * report stays as it is. Where it lowers one, the report's note and the journal of the
+ * job say it: at the first such report of the attempt and at its last ("clamp"). */
 int store_elapsed_clamp(struct store *s, struct store_report_case *c, int64_t given_ns,
 			struct err *err);

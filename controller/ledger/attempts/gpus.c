@@ -1,4 +1,4 @@
-/* gpus.c - see attempts/gpus.h. */
+/* gpus.c - GPUs of attempts: in use by model, used, idle. See attempts/gpus.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -68,7 +68,7 @@ int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes
 	return r;
 }
 
-/* ---- what was made of each ---- */
+/* ---- use of each GPU ---- */
 
 struct list {
 	struct gpu_use *of;

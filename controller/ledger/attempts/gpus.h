@@ -1,4 +1,4 @@
-/* gpus - GPUs in the ledger: by model, and what attempts made of each. */
+/* gpus - GPUs in the ledger: by model, and how attempts used each of them. */
 #pragma once
 #include "common/model/gpus.h"
 #include "controller/ledger/store.h"
@@ -19,14 +19,15 @@ int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes
 /* From which idle time on allocated but idle is a state; 0, as at first: never. */
 void store_set_gpu_idle(struct store *s, int64_t after_ns);
 /* The GPUs of a report that brought something new, merged into its attempt's, and the event
- * "gpu-idle" or "gpu-busy" where that state changed: once for each idle period, whoever has the
- * ledger open meanwhile. In the transaction under way. */
+ * "gpu-idle" or "gpu-busy" where that state changed: once for each idle period, also over
+ * restarts of the controller. In the transaction under way. */
 int store_gpus_report(struct store *s, const struct store_report_case *c, struct err *err);
 
 /* GPUs of jobs that run: held, and of these idle for `idle_after_ns` or more (0: none count as
  * idle). One call for each attempt that holds some. */
 struct store_gpus_running {
-	const char *cluster, *model; /* model "": any was asked for and none is told */
+	const char *cluster,
+		*model; /* model "": the job asked for any model, and the node named none */
 	int64_t held, idle;
 };
 typedef int (*store_gpus_fn)(void *ctx, const struct store_gpus_running *g, struct err *err);

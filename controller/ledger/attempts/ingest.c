@@ -293,8 +293,9 @@ static int take_listed_job(struct ingest *g, const struct sync_hold *h, struct e
 	return show(g, &at, &p, h->state, err);
 }
 
-/* Runs there, and its agent has lost its record. Where the attempt is open it is told again
- * with its request, so that the agent takes it up; else it is refused, so that it is killed. */
+/* The job runs there, and its agent has lost the record. Where the attempt is open the node gets it
+ * with its request once more, so that the agent recovers it; else it is refused, so that it is
+ * killed. */
 static int take_found(struct ingest *g, const struct sync_hold *h, struct err *err)
 {
 	const struct store_at at = { h->job, h->attempt, g->in->node };

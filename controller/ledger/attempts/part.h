@@ -62,7 +62,7 @@ struct store_part_end {
 int store_part_ended(struct store *s, const struct store_part_end *f, struct err *err);
 /* Part 0 has ended by itself, and not well: perhaps because another part has just fallen (an
  * MPI ends when it misses a rank), of which the word is still under way. Then the others are
- * told to end, and the end of part 0 is asked for again when they have, or after
+ * cancelled, and the controller asks for the end of part 0 again when they have ended, or after
  * STORE_FIRST_WAIT_NS. 0: it is to be taken now; STORE_WAITS; STORE_WAITS_FROM_NOW: from now on. */
 #define STORE_FIRST_WAIT_NS (10 * S_NS)
 enum { STORE_WAITS = 1, STORE_WAITS_FROM_NOW = 2 };

@@ -1,4 +1,4 @@
-/* suspended.c - see attempts/suspended.h. */
+/* suspended.c - finds jobs that their owners suspended. See attempts/suspended.h. */
 #include "controller/ledger/attempts/suspended.h"
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"

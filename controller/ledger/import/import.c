@@ -1,4 +1,4 @@
-/* import.c - see import/import.h. */
+/* import.c - writes jobs of other systems to the ledger, in batches. See import/import.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -228,7 +228,7 @@ static void keep_kind(struct store_import *i, const char *key, int64_t id)
 	k->id = id;
 }
 
-/* 0: nothing of it is told. */
+/* *ret 0: the history tells nothing of it. */
 static int find_kind(struct store_import *i, const struct history_job *j, int64_t *ret,
 		     struct err *err)
 {

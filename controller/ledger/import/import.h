@@ -56,7 +56,7 @@ struct store_import_job {
 	int64_t line; /* the caller's */
 };
 /* What it is charged by its terms: the one sum for an import, for pricing it again and for
- * whoever only asks. -EINVAL, -ERANGE as tally_make(). */
+ * callers that only ask. -EINVAL, -ERANGE as tally_make(). */
 int store_import_tally(const struct store_import_job *j, struct tally *ret);
 enum store_import_outcome {
 	STORE_IMPORT_NEW,
@@ -66,12 +66,12 @@ enum store_import_outcome {
 	_STORE_IMPORT_OUTCOME_MAX,
 };
 /* Jobs are written together, since a server takes its time for each alone: what became of each
- * is told later, in the order in which they were taken, by the commit at the latest. The job is
+ * is reported later, in the order in which they were taken, by the commit at the latest. The job is
  * a copy, good until fn returns. */
 typedef int (*store_import_fn)(void *ctx, const struct store_import_job *j,
 			       enum store_import_outcome outcome, struct err *err);
 void store_import_listen(struct store_import *i, store_import_fn fn, void *ctx);
-/* 0: taken; STORE_IMPORT_REFUSED: nothing more will be told of it. */
+/* 0: taken; STORE_IMPORT_REFUSED: no outcome of it is reported later. */
 int store_import_take(struct store_import *i, const struct store_import_job *j,
 		      struct err *err);
 /* Writes and tells of what was taken so far. */
@@ -97,6 +97,6 @@ struct store_repriced {
 int store_reprice(struct store *s, const struct store_reprice *how, struct store_repriced *ret,
 		  struct err *err);
 
-/* Writes the batch with the count as it is when all jobs were told of. */
+/* Writes the batch with the count as it is when the outcome of every job was reported. */
 int store_import_commit(struct store_import *i, const struct store_import_count *count,
 			struct err *err);

@@ -92,7 +92,7 @@ static int write_count(struct store_import *i, const struct store_import_count *
 	return r;
 }
 
-/* So that nobody has to look for it among all jobs: store_last_charge(). */
+/* So that store_last_charge() does not search all jobs. */
 static int write_until(struct store_import *i, struct err *err)
 {
 	struct db *db = i->s->db;

@@ -1,4 +1,4 @@
-/* store_imported.c - see store_imported.h. */
+/* imported.c - reads an imported job back. See imported.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"

@@ -1,4 +1,4 @@
-/* store_imported - an imported job as its history told it, read back from the ledger: for
+/* imported - an imported job as its history told it, read back from the ledger: for
  * whatever prices it again, or asks what it made of its request.
  *
  * Internal to the ledger. A statement selects STORE_IMPORTED_COLUMNS first and its own columns

@@ -1,4 +1,4 @@
-/* array.c - see jobs/array.h. */
+/* array.c - numbers of array tasks, and expanding arrays to rows. See jobs/array.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"

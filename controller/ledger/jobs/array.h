@@ -34,7 +34,7 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err);
 /* Gives rows to those whose turn it is, of all arrays that nothing keeps back. 1: there are
  * such arrays with elements that still wait; 0: there were none to begin with. */
 int store_arrays_expand(struct store *s, struct err *err);
-/* The nodes that have elements of the array; for whoever wakes them. */
+/* The nodes that have tasks of the array, so that the caller can wake them. */
 typedef void (*store_node_name_fn)(void *ctx, const char *node);
 int store_array_nodes(struct store *s, int64_t job, store_node_name_fn fn, void *ctx,
 		      struct err *err);

@@ -144,7 +144,7 @@ int store_array_count(struct store *s, const struct store_element *e, struct err
 	return r < 0 ? r : store_array_close(s, e->array, e->now_ns, err);
 }
 
-/* ---- wishes ---- */
+/* ---- desired states ---- */
 
 /* Elements that are queued end now, each with a word in the journal. */
 static int cancel_elements(struct store *s, const struct store_desired_change *w,

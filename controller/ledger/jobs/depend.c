@@ -1,4 +1,4 @@
-/* depend.c - see jobs/depend.h. */
+/* depend.c - resolves dependencies when jobs have ended. See jobs/depend.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"
 
-/* ---- handing in ---- */
+/* ---- submission ---- */
 
 static int decode_end(const char *text, struct job_end *ret, struct err *err)
 {
@@ -136,7 +136,7 @@ static int newest_event(struct store *s, int64_t *ret, struct err *err)
 static const char since_sql[] =
 	"SELECT DISTINCT +e.job FROM events e CROSS JOIN jobs j"
 	" ON j.job = e.job WHERE e.id > ?1 AND j.state = " SQL_JOB_ENDED " ORDER BY 1";
-/* After a start: those that somebody waits for, and elements that were not counted. */
+/* After a start: ended jobs that others wait for, and array tasks that were not counted. */
 static const char open_sql[] =
 	"SELECT d.target FROM depends d CROSS JOIN jobs j ON j.job = d.target"
 	" WHERE d.met = " SQL_STORE_DEPEND_OPEN " AND j.state = " SQL_JOB_ENDED
@@ -155,7 +155,7 @@ static int find_ended(struct work *w, struct err *err)
 	return r < 0 ? r : add_rows(w, st, err);
 }
 
-/* How one that somebody waits for ended. */
+/* How a job that others wait for has ended. */
 struct ended {
 	struct after after; /* its name; kind: as it was asked for */
 	int64_t job;
@@ -234,7 +234,7 @@ static int end_rows(struct work *w, int64_t job, const char *end, struct err *er
 			      "i", job);
 }
 
-/* Elements of an ended array have ended like it; somebody may wait for one of them. */
+/* Tasks of an ended array have ended like it; another job may wait for one of them. */
 static int fail(struct work *w, int64_t job, const struct ended *e, struct err *err)
 {
 	char words[DEPEND_WORDS_MAX];

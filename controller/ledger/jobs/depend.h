@@ -1,8 +1,8 @@
-/* depend - jobs that wait for the ends of others, and what becomes of them then. Part of
- * the contract of store.h.
+/* depend - dependencies: jobs that wait until others have ended. Part of the contract of
+ * store.h.
  *
- * A job may wait only for jobs that are there when it is handed in, so there are no circles. It
- * is let go when all it waits for has been met; what can never be met ends it, and then those
+ * A job may wait only for jobs that are there when it is submitted, so there are no circles. It
+ * may start when all its dependencies are met; one that can never be met ends it, and then those
  * that wait for it, and so on, in one transaction (controller/policy/priority/depend.h judges).
  *
  * Ends are found in the journal, wherever they come from: every change of a job that is written
@@ -23,10 +23,10 @@ struct store_prospect {
 int store_depend_look(struct store *s, struct after a, struct store_prospect *ret,
 		      struct err *err);
 
-/* What was done to a job: it was let go, or ended (`text`: the sentence). */
+/* What was done to a job: it may start, or it was ended (`text`: the reason). */
 struct store_resolved {
 	int64_t job;
-	const char *text; /* NULL: let go */
+	const char *text; /* NULL: it may start */
 };
 typedef void (*store_resolved_fn)(void *ctx, const struct store_resolved *what);
 /* Looks at all ends since the last time; counts elements of arrays, ends arrays. */

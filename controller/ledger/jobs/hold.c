@@ -1,4 +1,4 @@
-/* hold.c - see jobs/hold.h. */
+/* hold.c - holds and releases queued jobs. See jobs/hold.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"

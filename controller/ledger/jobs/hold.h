@@ -27,5 +27,5 @@ struct store_held {
 	char author[REQUEST_NAME_MAX];
 	int64_t at_ns;
 };
-/* Who holds it, or its array; an operator first. 1: somebody does. */
+/* Who holds the job, or its array; an operator first. 1: it is held. */
 int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err);

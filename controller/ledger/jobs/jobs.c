@@ -1,4 +1,4 @@
-/* jobs.c - wishes, gifts to nodes, the queue. See store.h. */
+/* jobs.c - desired states, priorities, allocations to nodes, the queue. See store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +99,7 @@ static int wish_in_transaction(struct store *s, const struct store_desired_chang
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
-/* Whom the queue suspended the queue resumes, and whom somebody did, they do. */
+/* The queue resumes the jobs that it suspended; users and operators resume those that they did. */
 static int check_suspender(const struct store_desired_change *w, const struct job_now *now)
 {
 	bool is_suspended = now->want == DESIRED_SUSPEND;
@@ -120,7 +120,7 @@ int store_set_desired(struct store *s, const struct store_desired_change *w,
 
 	if (r < 0)
 		return r;
-	/* Cancelled by somebody it is not queued again. */
+	/* A job that a user or operator cancels is not queued again. */
 	now.is_falling &= now.want == DESIRED_CANCEL && w->want == DESIRED_CANCEL;
 	if (now.state == JOB_ENDED || (now.want == DESIRED_CANCEL && !now.is_falling))
 		return STORE_TOO_LATE;

@@ -15,7 +15,7 @@ static const char cut_line[] =
 struct stream {
 	int64_t number; /* in the tables */
 	int64_t seen, kept;
-	bool is_cut; /* and says so at its end */
+	bool is_cut; /* and ends with cut_line */
 };
 
 /* In the tables a job's own streams are 0 and 1, those of its step N are 2 N and 2 N + 1. */
@@ -101,7 +101,7 @@ static int keep(struct store *s, const struct sync_output *o, struct piece p, st
 	return r < 0 ? r : store_stored_add(s, o->job, (int64_t)p.size, err);
 }
 
-/* Keeps what there is room for; where that ends, says so once. */
+/* Keeps what there is room for; where the room ends, adds cut_line once. */
 static int keep_bounded(struct store *s, const struct sync_output *o, struct stream *t,
 			struct piece p, struct err *err)
 {
@@ -160,7 +160,7 @@ int store_output_add(struct store *s, const char *node, const struct sync_output
 		return r;
 	*ret_have = t.seen;
 	known = t.seen - o->offset;
-	/* A gap: the node sends again from where we are. Old news: nothing to do. */
+	/* A gap: the node sends again from `seen` on. Known already: nothing to do. */
 	if (known < 0 || known >= (int64_t)o->size)
 		return 0;
 	r = keep_counted(s, o, &t,

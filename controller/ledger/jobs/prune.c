@@ -186,8 +186,8 @@ static int prune_job(struct batch *b, int64_t job, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-/* The newest event of all stays: who reads the journal goes by its number. So does what hooks
- * have not been told of. */
+/* The newest event of all stays: readers of the journal compare its number. So do events
+ * that the hooks have not read. */
 #define MAY_GO                                                                                 \
 	" AND id < (SELECT MAX(id) FROM events) AND NOT EXISTS(SELECT 1 FROM meta WHERE"       \
 	" key = 'hooks_place' AND CAST(value AS BIGINT) < events.id)"

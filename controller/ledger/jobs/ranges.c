@@ -1,4 +1,4 @@
-/* ranges.c - see ranges.h. */
+/* ranges.c - sets of whole numbers as text. See ranges.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* texts.c - see jobs/texts.h. */
+/* texts.c - stores large texts once for a user, and counts bytes. See jobs/texts.h. */
 #include <errno.h>
 #include <nettle/sha2.h>
 #include <stdio.h>

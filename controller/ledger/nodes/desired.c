@@ -1,8 +1,8 @@
-/* given.c - what a node is to do: all that it has been given and not finished. See
+/* desired.c - the desired state of every attempt that a node has and has not finished. See
  * store.h.
  *
- * Of a job on several nodes (attempts/parts.h) the parts other than the first are told at once,
- * the first when all of them have been shown running, or when the job is to be cancelled. When
+ * Of a job on several nodes (attempts/parts.h) the nodes of the parts other than the first get them at
+ * once, the first node when all of them have been shown running, or when the job is to be cancelled. When
  * the attempt is over, or the end of part 0 waits for them, the others are to be cancelled.
  */
 #include <string.h>

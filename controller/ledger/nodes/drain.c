@@ -1,4 +1,4 @@
-/* drain.c - see nodes/drain.h. */
+/* drain.c - drains nodes and ends drains. See nodes/drain.h. */
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/nodes/drain.h"

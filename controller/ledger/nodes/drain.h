@@ -1,5 +1,5 @@
-/* drain - nodes that operators take out of use: what runs there ends as it would, nothing
- * new is given. It is kept until somebody ends it, over restarts of controller and node. */
+/* drain - nodes that operators take out of use: jobs that run there end as they would, no new ones
+ * are allocated. A drain lasts until an operator ends it, over restarts of controller and node. */
 #pragma once
 #include "controller/ledger/store.h"
 
@@ -11,7 +11,7 @@ struct store_drain {
 /* Once more: with the new reason and moment. -ENOENT: no such node. */
 int store_drain(struct store *s, const struct store_drain *d, struct err *err);
 /* The node takes jobs again from its next word on, unless it says itself that it does not.
- * d->reason is not looked at. -ENOENT: no such node; 1 (STORE_NOT_DRAINED): nobody drained it.
+ * d->reason is not looked at. -ENOENT: no such node; 1 (STORE_NOT_DRAINED): it is not drained.
  */
 #define STORE_NOT_DRAINED 1
 int store_resume(struct store *s, const struct store_drain *d, struct err *err);

@@ -1,5 +1,5 @@
-/* holds.c - nodes of a cluster with what jobs hold of them, for placing others. See
- * store.h. What jobs on several nodes hold is added from their parts. */
+/* in_use.c - nodes of a cluster with what jobs have in use there, for placing others. See store.h.
+ * What jobs on several nodes use is added from their parts. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

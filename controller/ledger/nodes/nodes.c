@@ -1,4 +1,4 @@
-/* sums.c - nodes with what their jobs hold. See store.h. */
+/* nodes.c - lists nodes with what their jobs have in use. See store.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

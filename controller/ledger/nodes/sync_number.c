@@ -1,4 +1,4 @@
-/* boots.c - which exchange of a node is the latest: see store_sqlite.h.
+/* sync_number.c - refuses an exchange of a node that a later one has overtaken.
  *
  * A request may be held up in the network and come in after later ones: what it lists is no
  * longer so. Within a boot of the node its exchanges are numbered; and a boot that was followed
@@ -46,12 +46,12 @@ int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_
 	is_over = db_int(st, 1);
 	db_done(st);
 	if (is_over)
-		return err_set(err, -ESTALE, "node %s was booted anew since it said this",
+		return err_set(err, -ESTALE, "node %s was booted again after it sent this",
 			       in->node);
 	if (!in->number)
 		return 0;
 	if (in->number <= last)
-		return err_set(err, -ESTALE, "node %s has said something later already",
+		return err_set(err, -ESTALE, "node %s has sent a later exchange already",
 			       in->node);
 	return db_run(s->db, err, "UPDATE boots SET number = ?3 WHERE node = ?1 AND boot = ?2",
 		      "tti", in->node, in->boot, in->number);

@@ -1,4 +1,4 @@
-/* steps.c - see steps/steps.h. */
+/* steps.c - adds, lists, cancels and ends steps of running jobs. See steps/steps.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,7 +237,7 @@ int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, str
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* --- wishes --- */
+/* --- cancelling --- */
 
 struct found {
 	char *node;

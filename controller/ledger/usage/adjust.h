@@ -19,7 +19,7 @@ struct store_adjustment {
 };
 #define STORE_DAY_OF_ENTRY INT64_MIN
 
-/* 0, and fn was told what was written.
+/* 0, and fn has got what was written.
  * -EINVAL: no author or reason, a charge of 0, no names, names that are not the job's, a day
  *   that has not come, or a number that a live and an imported job of the cluster share;
  * -ENOENT: no such job, or no such user of that account has any sums;

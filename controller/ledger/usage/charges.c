@@ -1,4 +1,4 @@
-/* charges.c - see usage/charges.h. */
+/* charges.c - reads and writes run intervals, and lists queued jobs. See usage/charges.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -357,8 +357,8 @@ int store_run_interval(struct store *s, struct store_run_interval *x,
 enum { WAITING_COLUMNS(SQL_NAME) };
 #define WAITING_SELECT "SELECT " WAITING_COLUMNS(SQL_COLUMN)
 
-/* What is told of one that waits. That below 0 is below 5 has to be said, for the index of
- * active jobs. */
+/* What is read of a queued job. "state < ENDED" says nothing new, but the planner takes the index
+ * of active jobs only where it is spelled out. */
 #define WAITING_SQL                                                                            \
 	WAITING_SELECT " FROM jobs WHERE state = " SQL_JOB_QUEUED " AND state < " SQL_JOB_ENDED
 #define ELIGIBLE_SQL WAITING_SQL " AND withheld = 0"

@@ -1,5 +1,5 @@
-/* charges - when what ran: every charge of the ledger as a stretch of time, for whoever
- * weighs usage by its age. Part of the contract of store.h.
+/* charges - when attempts ran: every charge of the ledger as a run interval, for the share tree,
+ * which lets usage decay with its age. Part of the contract of store.h.
  *
  * A *stretch* is a time in which an attempt ran evenly. While an attempt runs without a pause,
  * its reports only move the end of its one stretch; after a suspension a new one begins. A

@@ -212,13 +212,13 @@ struct source {
 	bool has_latest;
 };
 
-struct told {
+struct receiver {
 	store_eff_fn fn;
 	void *ctx;
 };
 
 static int each(struct store *s, const struct store_eff_filter *f, const struct source *src,
-		const struct told *to, struct err *err)
+		const struct receiver *to, struct err *err)
 {
 	struct read_row row = { 0 };
 	struct db_row *st;
@@ -259,7 +259,7 @@ static bool is_repeated(const struct store_eff_filter *f, size_t i)
 }
 
 static int each_by_number(struct store *s, const struct store_eff_filter *f,
-			  const struct told *to, struct err *err)
+			  const struct receiver *to, struct err *err)
 {
 	int r = 0;
 
@@ -291,7 +291,7 @@ static int64_t first_ns(struct store *s, int64_t day)
 }
 
 static int each_of_period(struct store *s, const struct store_eff_filter *f,
-			  const struct told *to, struct err *err)
+			  const struct receiver *to, struct err *err)
 {
 	int64_t from = first_ns(s, f->from_day), until = first_ns(s, f->to_day);
 	const char *sql = f->user ? live_user_sql : f->account ? live_account_sql : live_sql;
@@ -306,7 +306,7 @@ static int each_of_period(struct store *s, const struct store_eff_filter *f,
 int store_eff(struct store *s, const struct store_eff_filter *f, store_eff_fn fn, void *ctx,
 	      struct err *err)
 {
-	const struct told to = { fn, ctx };
+	const struct receiver to = { fn, ctx };
 
 	return f->jobs ? each_by_number(s, f, &to, err) : each_of_period(s, f, &to, err);
 }

@@ -17,13 +17,14 @@ struct store_eff_filter {
 	size_t n_jobs;
 	const char *cluster, *account, *user; /* NULL: any */
 	int64_t from_day, to_day; /* of calendar.h, half open; not of jobs by number */
-	int64_t latest; /* only among so many jobs handed in last, and no history; 0: all */
+	int64_t latest; /* only among so many jobs submitted last, and no history; 0: all */
 };
 
 struct store_eff_attempt {
 	const char *cluster, *account, *user;
 	struct eff_attempt a;
-	const struct history_job *history; /* an imported job as it was told; else NULL */
+	const struct history_job
+		*history; /* an imported job as its history has it; else NULL */
 };
 /* Each attempt that ran; those of one job beside each other. fn may price *e again; names and
  * history are good until it returns. */

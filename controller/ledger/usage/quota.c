@@ -1,4 +1,4 @@
-/* quota.c - see usage/quota.h. */
+/* quota.c - reads the sums and the active jobs that quotas count. See usage/quota.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
@@ -7,7 +7,7 @@
 #include "controller/ledger/store_sqlite.h"
 #include "controller/ledger/sql.h"
 
-/* What counts: the one place that says so. */
+/* What counts against a quota, and the only place where it is written. */
 #define SUMS                                                                                   \
 	" SUM(charge_requested_ms + adjusted_ms), SUM(core_ms), SUM(gpu_ms) FROM rollups"      \
 	" WHERE account = ?1 AND (?2 = '' OR cluster = ?2) AND pool = ?3"                      \

@@ -43,7 +43,7 @@ typedef int (*store_quota_job_fn)(void *ctx, const struct store_quota_job *j, st
 /* All of them, in order of their numbers. */
 int store_quota_active(struct store *s, store_quota_job_fn fn, void *ctx, struct err *err);
 
-/* Keeps in the journal, and tells again, what a quota did to a job when it was handed in.
+/* Keeps in the journal, and reads, what a quota did to a job at its submission.
  * store_quota_noted(): "" when nothing was. */
 struct store_quota_note {
 	int64_t job, now_ns;

@@ -1,4 +1,4 @@
-/* rollup.c - see rollup.h. */
+/* rollup.c - adds usage to the sums of a day and of its month. See rollup.h. */
 #include "common/err.h"
 #include "common/time_units.h"
 #include "controller/ledger/calendar.h"

@@ -1,4 +1,4 @@
-/* sums.c - see sums.h. Two tables of the same kind: items in an array, and slots that hold
+/* rollup_set.c - rollups in memory. See rollup_set.h. Two tables of the same kind: items in an array, and slots that hold
  * their index + 1, probed one after the other, at most half full. */
 #include <errno.h>
 #include <string.h>

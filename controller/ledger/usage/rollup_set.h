@@ -1,4 +1,4 @@
-/* sums - rollups gathered in memory: a batch of an import before it is written once, or all of
+/* rollup_set - rollups gathered in memory: a batch of an import before it is written once, or all of
  * a ledger recomputed.
  *
  * An association is a cluster, an account and a user; it is known by its index, in the order

@@ -1,5 +1,4 @@
-/* stretch - how stretches of running time (usage/charges.h) are written: for
- * attempts/report.c alone. */
+/* run_interval - how run intervals (usage/charges.h) are written: for attempts/charge.c alone. */
 #pragma once
 #include "controller/ledger/store.h"
 

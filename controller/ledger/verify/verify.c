@@ -1,4 +1,4 @@
-/* verify.c - see verify/verify.h. */
+/* verify.c - recomputes rollups from jobs and compares, or replaces them. See verify/verify.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

@@ -37,7 +37,7 @@ int store_verify_parts(struct store *s, store_difference_fn fn, void *ctx, int64
  * no such zone. */
 struct store_rebuild {
 	const char *zone;
-	store_difference_fn fn; /* NULL: none is told */
+	store_difference_fn fn; /* NULL: differences are not reported */
 	void *ctx;
 	/* Run in the transaction, before anything is summed up; NULL: nothing. */
 	int (*before)(void *before_ctx, struct err *err);

@@ -92,7 +92,7 @@ static const char parts_sql[] =
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
 	" JOIN jobs j ON j.job = p.job WHERE a.closed <> " SQL_STORE_VOID
 	" ORDER BY p.job, p.attempt, p.part";
-/* An hour: longer than any node that is heard of takes to end what it was told to. */
+/* An hour: longer than any node that is not lost takes to end a part. */
 static const char left_sql[] =
 	"SELECT p.job, p.attempt, j.cluster, j.account, j.user"
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
