@@ -172,7 +172,7 @@ done
 has "an array of a million is refused by the bound's name" \
 	"has 1000000 tasks, and MaxArraySize allows 10000" "$(submit $daemon -J 0-999999)"
 has "... which says what to do" "raise MaxArraySize" "$(submit $daemon -J 0-999999)"
-has "an array is not streamed" "is not streamed" "$(ask $daemon POST /v1/jobs '{"schema":"reeve/1","request":{"resources":{},"stream":true,"argv":["x"],"workdir":"/","array":{"first":0,"last":3}}}')"
+has "an array is not streamed" "cannot be streamed" "$(ask $daemon POST /v1/jobs '{"schema":"reeve/1","request":{"resources":{},"stream":true,"argv":["x"],"workdir":"/","array":{"first":0,"last":3}}}')"
 live_stop
 
 # ---- bounds ----
