@@ -53,7 +53,8 @@ build() { make -s --no-print-directory -j"$lanes" "$@" || { echo "check: make $*
 build all
 [[ " ${names[*]}" != *' unit-'* ]] || build unit-tests
 [[ " ${names[*]}" != *' sanitize-'* ]] || build sanitized-tests
-[[ " ${names[*]}" != *' bpf-'* && " ${names[*]}" != *' node-'* ]] || build -s bpf-tests
+[[ " ${names[*]}" != *' bpf-'* && " ${names[*]}" != *' node-'* ]] || build bpf-tests
+[[ " ${names[*]}" != *' node-'* ]] || tests/node/vm.sh prepare # or the first suite would pay for it
 
 # count LOG STATUS: read TAP out of a log. A suite that fails, or says nothing, is one failure.
 count() {
@@ -74,7 +75,7 @@ count() {
 
 # start NAME: in the background, ended with all that it started when it hangs.
 start() {
-	local name=$1 limit=$((seconds_of[$1] * 8 > 240 ? seconds_of[$1] * 8 : 240))
+	local name=$1 limit=$((seconds_of[$1] * 8 > 400 ? seconds_of[$1] * 8 : 400))
 	[ ! -t 2 ] || printf '  %-28s ...\r' "$name" >&2
 	log_of[$name]=$O/check/$name.log
 	# shellcheck disable=SC2086
