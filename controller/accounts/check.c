@@ -76,7 +76,7 @@ static void tell_cycle(struct typed_all *all, const struct typed_account *at)
 }
 
 /* Visits each account once; a cycle is reported once, at the account where it was found. */
-static void walk(struct typed_all *all, struct typed_account *from)
+static void visit_account(struct typed_all *all, struct typed_account *from)
 {
 	struct typed_account *p = from;
 
@@ -127,7 +127,7 @@ static void check_accounts(struct typed_all *all)
 			a->above = find_account(all, &a->t, "Parent", a->parent);
 	}
 	for (size_t i = 0; i < l->n; i++)
-		walk(all, (struct typed_account *)l->of[i]);
+		visit_account(all, (struct typed_account *)l->of[i]);
 	for (size_t i = 0; i < l->n && all->n_faults == 0; i++) /* no cycles: they end */
 		check_default_qos(all, (struct typed_account *)l->of[i]);
 }

@@ -24,7 +24,7 @@ static const char *keep_file(struct typed_all *all, const char *file)
 	return more[all->n_files] ? more[all->n_files++] : NULL;
 }
 
-static int take(void *target, const struct conf_place *place, struct err *err)
+static int store_statement(void *target, const struct conf_place *place, struct err *err)
 {
 	struct typed_all *all = target;
 	struct typed *t = place->object;
@@ -52,9 +52,9 @@ static void count(void *ctx, const struct conf_fault *fault)
 static int read_source(const struct source *from, struct typed_all *all, struct accounts **ret,
 		       struct err *err)
 {
-	const struct conf_reader how = {
-		accounts_keys, accounts_sections, all, take, count, all
-	};
+	const struct conf_reader how = { accounts_keys, accounts_sections,
+					 all,		store_statement,
+					 count,		all };
 	int r = from->path ? conf_read(from->path, &how, err)
 			   : conf_read_text(from->text, from->size, from->name, &how, err);
 

@@ -131,7 +131,7 @@ static int add_queued(struct eligibility *g, const struct store_quota_job *j, st
 	return 0;
 }
 
-static int add(void *ctx, const struct store_quota_job *j, struct err *err)
+static int add_active(void *ctx, const struct store_quota_job *j, struct err *err)
 {
 	struct eligibility *g = ctx;
 	int r = scopes_count(g->scopes, j, err);
@@ -203,7 +203,7 @@ int eligibility_load(struct eligibility *g, const struct quota_site *site,
 	g->cluster = run->cluster;
 	r = scopes_new(site, &g->scopes, err);
 	if (r >= 0)
-		r = store_quota_active(site->store, add, g, err);
+		r = store_quota_active(site->store, add_active, g, err);
 	return r < 0 ? r : count_pending(g, site, run->now_ns, err);
 }
 

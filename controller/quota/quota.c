@@ -404,7 +404,7 @@ static void look_storage(struct look *l)
 }
 
 /* What is known before any allocation. */
-static int begin(struct look *l, struct err *err)
+static int begin_view(struct look *l, struct err *err)
 {
 	const struct quota_query *ask = l->ask;
 	int64_t today = store_day(l->site->store, ask->now_ns);
@@ -432,7 +432,7 @@ int quota_get_view(const struct quota_site *site, const struct quota_query *ask,
 	struct quota_view v;
 	struct look l = { .site = site, .ask = ask, .v = &v };
 	struct accounts_query what = { .pool = ask->pool, .cluster = ask->cluster };
-	int r = begin(&l, err);
+	int r = begin_view(&l, err);
 
 	if (r < 0)
 		return r;
@@ -472,7 +472,7 @@ struct every {
 	size_t n;
 };
 
-static int show(struct every *e, const struct quota_query *ask, struct err *err)
+static int send_view(struct every *e, const struct quota_query *ask, struct err *err)
 {
 	struct quota_view v;
 	int r = quota_get_view(e->site, ask, &v, err);
@@ -484,8 +484,8 @@ static int show(struct every *e, const struct quota_query *ask, struct err *err)
 	return r;
 }
 
-static int show_new(struct every *e, const struct quota_query *ask, int32_t day,
-		    struct err *err)
+static int send_new_view(struct every *e, const struct quota_query *ask, int32_t day,
+			 struct err *err)
 {
 	struct accounts_query what = { .account =
 					       accounts_find(e->site->accounts, ask->account),
@@ -502,7 +502,7 @@ static int show_new(struct every *e, const struct quota_query *ask, int32_t day,
 	if (!a || e->n == SEEN_MAX)
 		return 0;
 	e->seen[e->n++] = a;
-	return show(e, ask, err);
+	return send_view(e, ask, err);
 }
 
 int quota_get_views(const struct quota_site *site, const struct quota_query *ask,
@@ -524,12 +524,12 @@ int quota_get_views(const struct quota_site *site, const struct quota_query *ask
 			continue;
 		for (int p = 0; p < _CHARGE_POOL_MAX && r >= 0; p++) {
 			one.pool = (enum charge_pool)p;
-			r = show_new(&e, &one, day, err);
+			r = send_new_view(&e, &one, day, err);
 		}
 	}
 	if (r < 0 || e.n > 0)
 		return r;
 	one.pool = CHARGE_POOL_CPU;
 	one.cluster = *ask->cluster ? ask->cluster : config_cluster(c, "")->name;
-	return show(&e, &one, err);
+	return send_view(&e, &one, err);
 }

@@ -165,8 +165,8 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 }
 
 /* `stated` NULL: nothing is, and the defaults hold. */
-static int note(struct scopes *s, const struct accounts_limits *stated,
-		const struct accounts_limits *fallback, const struct eligible_scope *like)
+static int add_scope(struct scopes *s, const struct accounts_limits *stated,
+		     const struct accounts_limits *fallback, const struct eligible_scope *like)
 {
 	const struct accounts_limits limits =
 		stated ? accounts_limits_or(stated, fallback) : *fallback;
@@ -198,14 +198,14 @@ static int note_accounts(struct scopes *s, const struct scopes_job *job)
 	int r = 0;
 
 	if (m)
-		r = note(s, &m->limits, &a->defaults.association,
-			 &(struct eligible_scope){ .kind = ELIGIBLE_ASSOCIATION,
-						   .name = m->user,
-						   .of = a->accounts[i].name });
+		r = add_scope(s, &m->limits, &a->defaults.association,
+			      &(struct eligible_scope){ .kind = ELIGIBLE_ASSOCIATION,
+							.name = m->user,
+							.of = a->accounts[i].name });
 	for (; i >= 0 && r >= 0; i = a->accounts[i].parent)
-		r = note(s, &a->accounts[i].limits, &a->defaults.account,
-			 &(struct eligible_scope){ .kind = ELIGIBLE_ACCOUNT,
-						   .name = a->accounts[i].name });
+		r = add_scope(s, &a->accounts[i].limits, &a->defaults.account,
+			      &(struct eligible_scope){ .kind = ELIGIBLE_ACCOUNT,
+							.name = a->accounts[i].name });
 	return r;
 }
 
@@ -217,9 +217,9 @@ static int note_qos(struct scopes *s, const struct scopes_job *job)
 	if (!q)
 		return 0;
 	limits = limits_of(q);
-	return note(s, NULL, &limits,
-		    &(struct eligible_scope){
-			    .kind = ELIGIBLE_QOS, .name = job->user, .of = q->name });
+	return add_scope(s, NULL, &limits,
+			 &(struct eligible_scope){
+				 .kind = ELIGIBLE_QOS, .name = job->user, .of = q->name });
 }
 
 int scopes_find(struct scopes *s, const struct scopes_job *job, struct err *err)
@@ -229,14 +229,15 @@ int scopes_find(struct scopes *s, const struct scopes_job *job, struct err *err)
 	int r = 0;
 
 	s->n_found = 0;
-	r = note(s, u ? &u->limits : NULL, &s->accounts->defaults.user,
-		 &(struct eligible_scope){ .kind = ELIGIBLE_USER, .name = job->user });
+	r = add_scope(s, u ? &u->limits : NULL, &s->accounts->defaults.user,
+		      &(struct eligible_scope){ .kind = ELIGIBLE_USER, .name = job->user });
 	if (r >= 0)
 		r = note_accounts(s, job);
 	if (r >= 0)
-		r = note(s, q ? &q->user_limits : NULL, &s->accounts->defaults.queue,
-			 &(struct eligible_scope){
-				 .kind = ELIGIBLE_QUEUE, .name = job->user, .of = job->queue });
+		r = add_scope(s, q ? &q->user_limits : NULL, &s->accounts->defaults.queue,
+			      &(struct eligible_scope){ .kind = ELIGIBLE_QUEUE,
+							.name = job->user,
+							.of = job->queue });
 	if (r >= 0)
 		r = note_qos(s, job);
 	return r < 0 ? err_set(err, r, "out of memory") : (int)s->n_found;
@@ -280,14 +281,14 @@ int scopes_count(struct scopes *s, const struct store_quota_job *j, struct err *
 	return 0;
 }
 
-static int count(void *ctx, const struct store_quota_job *j, struct err *err)
+static int count_job(void *ctx, const struct store_quota_job *j, struct err *err)
 {
 	return scopes_count(ctx, j, err);
 }
 
 int scopes_load(struct scopes *s, struct store *store, struct err *err)
 {
-	return store_quota_active(store, count, s, err);
+	return store_quota_active(store, count_job, s, err);
 }
 
 /* Counting others has found others: find it again; nothing new is made. */

@@ -71,7 +71,7 @@ static void take_out(char *list, char *at, size_t size)
 	memmove(at, end, strlen(end) + 1);
 }
 
-static void apply(char *list, const char *item, size_t size)
+static void apply_item(char *list, const char *item, size_t size)
 {
 	char sign = *item == '+' || *item == '-' ? *item : '\0';
 	const char *name = item + (sign != '\0');
@@ -98,7 +98,7 @@ static int resolve(struct draft_qos *q, const char *above)
 		return -ENOMEM;
 	strcpy(q->all, above && (is_change || !list) ? above : "");
 	while ((item = next_name(&list, &n)))
-		apply(q->all, item, n);
+		apply_item(q->all, item, n);
 	return 0;
 }
 

@@ -1,4 +1,4 @@
-/* standing.c - GET /v1/share, the share trees, and GET /v1/prio, the priorities of queued jobs.
+/* share.c - GET /v1/share, the share trees, and GET /v1/prio, the priorities of queued jobs.
  */
 #include <errno.h>
 #include <math.h>

@@ -63,8 +63,8 @@ static int count_cores(const struct tariff *t, const struct tariff_request *ask,
 	return 0;
 }
 
-static int hold(const struct tariff *t, const struct tariff_request *ask,
-		struct tariff_price *p, struct err *err)
+static int hold_amounts(const struct tariff *t, const struct tariff_request *ask,
+			struct tariff_price *p, struct err *err)
 {
 	if (ask->ngpus < 0 || ask->memory_bytes < 0 || ask->nodes < 0)
 		return err_set(err, -EINVAL, "an amount below zero is asked for");
@@ -224,7 +224,7 @@ int tariff_price(const struct tariff *t, const struct tariff_request *ask,
 				  .queue_factor = t->factor,
 				  .qos_factor = t->qos_factor.den ? t->qos_factor : one };
 	struct charge_bundle weighed;
-	int r = hold(t, ask, &p, err);
+	int r = hold_amounts(t, ask, &p, err);
 
 	if (r < 0)
 		return r;

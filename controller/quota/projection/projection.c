@@ -154,8 +154,8 @@ static void project(const struct projection_state *g, const struct projection_en
 	row->has_projection = target_project(&pace, &row->by_year_ms, &row->by_recent_ms) == 0;
 }
 
-static int tell(const struct projection_state *g, struct projection_entry *k,
-		const struct projection_each *each, struct err *err)
+static int send_row(const struct projection_state *g, struct projection_entry *k,
+		    const struct projection_each *each, struct err *err)
 {
 	struct projection_row row = { .usage = &k->usage,
 				      .depth = k->depth,
@@ -192,7 +192,7 @@ static void add_usage(struct store_usage *to, const struct store_usage *u)
 }
 
 /* The sum of all rows of a pool. */
-static int tell_total(const struct projection_state *g, enum charge_pool pool,
+static int send_total(const struct projection_state *g, enum charge_pool pool,
 		      const struct projection_each *each, struct err *err)
 {
 	const char *name = charge_pool_name(pool);
@@ -241,9 +241,9 @@ int projection_usage(const struct quota_site *site, const struct projection_quer
 	find_time(&g, ret);
 	r = gather(&g, err);
 	for (size_t i = 0; i < g.n && r >= 0; i++)
-		r = tell(&g, &g.rows[i], each, err);
+		r = send_row(&g, &g.rows[i], each, err);
 	for (int pool = 0; pool < _CHARGE_POOL_MAX && r >= 0; pool++)
-		r = tell_total(&g, (enum charge_pool)pool, each, err);
+		r = send_total(&g, (enum charge_pool)pool, each, err);
 	free(g.rows);
 	return r < 0 ? r : 0;
 }
