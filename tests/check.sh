@@ -7,6 +7,7 @@
 # compare speeds run alone at the end. A suite that hangs is ended and counts as failed.
 # The last line is "N passed, N failed, N skipped in TIME". Exit: 0 when none failed.
 set -uo pipefail
+unset MAKEFLAGS MFLAGS MAKELEVEL # of the make that called: its jobs are not ours
 cd "$(dirname "$0")/.." || exit 1
 O=build
 level=check

@@ -1,9 +1,16 @@
 #!/bin/sh
-# generate_controller.sh - reeve-controller(8) on standard output: its frame, and the keys as their table
-# says them (`reeve admin check-config --keys`). docs/man/reeve-controller.8.scd is the result; the
-# tests compare the two.
+# generate_controller.sh [--write] - reeve-controller(8): its frame from docs/man/reeve-controller.8.scd, and the keys
+# from their table (`reeve admin check-config --keys`); on standard output, or with --write into that file, which is
+# read here: never redirect the output to it. The tests compare the two.
 set -eu
 cd "$(dirname "$0")/../.."
+page=docs/man/reeve-controller.8.scd
+grep -q '^# EXIT STATUS' $page || { echo "$0: $page has no frame any more: git checkout $page" >&2; exit 1; }
+if [ "${1:-}" = --write ]; then
+	"$0" >$page.tmp
+	mv $page.tmp $page
+	exit
+fi
 sed -n '1,/^# \[CONTROLLER\]/p' docs/man/reeve-controller.8.scd | sed '$d'
 build/bin/reeve admin check-config --keys --output raw -n | awk -F '\t' '
 	BEGIN { n = split("Cluster NodeType GpuModel Queue Qos Account Node", w, " "); while (n) named[w[n--]] = 1 }

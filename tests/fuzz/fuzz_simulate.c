@@ -2,7 +2,7 @@
  * runs once, after its submission, and under fcfs none overtakes.
  *
  * links: common/model/gpus common/model/resources common/model/amount common/model/features
- * links: controller/simulate/trace controller/simulate/replay controller/simulate/ends
+ * links: controller/simulate/names controller/simulate/trace controller/simulate/replay controller/simulate/ends
  * links: controller/simulate/fairness controller/simulate/summary controller/simulate/baseline
  * links: controller/simulate/pool/easy controller/simulate/pool/fcfs controller/simulate/pool/queue_tree
  * links: controller/simulate/pool/running_set controller/history/swf controller/history/history
