@@ -43,7 +43,7 @@ amounts='"ncpus":64,"mem_bytes":16000000000,"jobfs_bytes":10000000000,"ngpus":0'
 exchange() { node_sync jobs="${1:-}" reports="${3:-}" more=",\"steps\":[${2:-}]"; } # [JOBS [STEPS [REPORTS]]]: of node n1
 believe() { "$dir/believe" "$dir/munge.sock" "${1:-n1}"; }
 check_orders() { exchange "${list:-}" | believe; } # what a node would say of the orders it gets
-report() { job_report "$1" "$(date +%s)" "$2"; } # JOB STATE
+report() { job_report "$1" "$(date +%s%N)" "$2"; } # JOB STATE; each with a sequence number of its own
 kept() { sqlite3 "$dir/ledger.db" "SELECT COUNT(*) FROM credentials"; }
 size='ncpus=1,vmem=100MB'
 exchange >/dev/null
