@@ -87,7 +87,7 @@ static size_t body_bytes(struct call *c, const struct route *route,
 	if (auth_user_name(said->who.uid, c->user, sizeof(c->user), &err) >= 0 &&
 	    config_is_operator(c->api->c.config, c->user))
 		return route_bodies[BODY_ACCOUNTS].bytes;
-	return route_bodies[BODY_WISH].bytes;
+	return route_bodies[BODY_SMALL].bytes;
 }
 
 void api_admit(void *ctx, struct exchange *x)
@@ -161,7 +161,7 @@ static int read_body(struct call *c, const struct route *route, struct err *err)
 
 	if (strcmp(route->method, "POST") != 0)
 		return 0;
-	/* A wish such as cancel needs no body. */
+	/* A request such as cancel needs no body. */
 	if (size == 0 && strchr(route->pattern, '#'))
 		return 0;
 	r = wire_scan(text, size, &route_bodies[route->body].json, err);

@@ -1,17 +1,17 @@
-/* routes - the table of what can be asked. */
+/* routes - the table of the HTTP requests that the controller answers. */
 #pragma once
 #include "controller/api/call.h"
 
 enum role {
 	ROLE_ANYONE, /* no credential needed */
-	ROLE_USER,   /* whoever has one; the route looks at whose things they are */
-	ROLE_NODE,   /* uid 0; the route checks which node */
+	ROLE_USER, /* any user with a credential; the route checks whose job or account it is */
+	ROLE_NODE, /* uid 0; the route checks which node */
 };
 
 /* What a body may be, before anything of it is read and before it is parsed. */
 enum route_body_kind {
 	BODY_NONE,
-	BODY_WISH,     /* a few keys, or a list of names */
+	BODY_SMALL,    /* a few keys, or a list of names */
 	BODY_REQUEST,  /* a job or a step: script and environment */
 	BODY_ACCOUNTS, /* a file as one string */
 	BODY_SYNC,

@@ -137,8 +137,8 @@ static int64_t at_least(int64_t n, int64_t least)
 	return n < least ? least : n;
 }
 
-/* A quarter for those that nobody knows, a quarter of that for addresses of nodes alone; half
- * of all for people. What these leave, and the rest, is the nodes'. */
+/* Unknown clients get a quarter, and a quarter of that is for addresses of nodes alone; users
+ * get half of all. The nodes get the rest, and what these leave. */
 static int set_limits(struct server *s)
 {
 	int64_t max = s->config.max_connections;
@@ -205,7 +205,7 @@ static int attach(struct server *s, struct err *err)
 		/* Accuracy 0 would be sd-event's default: a quarter of a second late. */
 		r = sd_event_add_time_relative(s->config.event, &s->timer, CLOCK_MONOTONIC, 0,
 					       1, on_timer, s);
-	/* A socket from systemd waits, unless it is told not to. */
+	/* A socket from systemd blocks until O_NONBLOCK is set. */
 	if (r >= 0 && fcntl(s->config.listen_fd, F_SETFL, O_NONBLOCK) < 0)
 		r = -errno;
 	if (r >= 0)

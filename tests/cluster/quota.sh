@@ -217,7 +217,7 @@ has "the coordinator sees every user" "daemon" "$(live $bin --by user -p physics
 ask $bin POST /v1/jobs "$(job 1 bonus 60)" >/dev/null
 out=$(live $daemon --by user -p physics --csv --noheader --columns user,used_ms)
 is "another member sees what is theirs" "daemon,$(hours 48)" "$out"
-has "a stranger does not see the account" "no account 'physics', or none of yours" "$(live $stranger -p physics)"
+has "a stranger does not see the account" "no account 'physics', or you are not a member of it" "$(live $stranger -p physics)"
 has "no -p: all of mine" "physics" "$(live $daemon)"
 has "the zone is said" '"time_zone":"UTC"' "$(ask $daemon GET /v1/quota)"
 has "limits on queued jobs are refused with numbers" 200 "$(apply 1 <<-CONF

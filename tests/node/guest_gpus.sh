@@ -121,7 +121,7 @@ has "$(note_of $none)" "[0-9]+ opens of GPUs that it was not granted were refuse
 id=$(as alice reeve submit --env CUDA_VISIBLE_DEVICES=7 -o $H/v.out -j oe -l $A100 -- sh -c 'echo $CUDA_VISIBLE_DEVICES' | grep -oE '[0-9]+' | tail -n 1)
 wait_for 30 in_state $id ended
 has "$(cat $H/v.out)" "^GPU-22222222-aaaa$" "what the user set is replaced"
-has "$(note_of $id)" "CUDA_VISIBLE_DEVICES as submitted gave way" "and the note reports it"
+has "$(note_of $id)" "CUDA_VISIBLE_DEVICES as submitted was replaced by the GPUs" "and the note reports it"
 drop $a; drop $b; drop $h
 
 # Without the gate: systemd's own policy, which closes nvidia3 alone of these numbers.

@@ -17,8 +17,8 @@
 
 /* ---- what a caller may read ---- */
 
-/* What somebody sees of an account. ABOVE: only that it is there, since one of theirs is below
- * it. */
+/* What the caller may see of an account. ABOVE: only that it exists, since an account of the
+ * caller is below it. */
 enum sight { SIGHT_NONE, SIGHT_ABOVE, SIGHT_MEMBER, SIGHT_ALL };
 
 static enum sight *sights_of(const struct call *c)
@@ -219,7 +219,7 @@ static int change(struct call *c, const struct accounts_order *o, struct err *er
 	int r = accounts_change_apply(c->api->c.store, o, &c->answer, err);
 	size_t n;
 
-	/* Somebody changed the ledger's file itself: from now on that counts. */
+	/* The ledger's file was changed directly: from now on that counts. */
 	if (r == -EBUSY && (r = active_accounts_reload(c->api, err)) >= 0)
 		return refuse_stale(c, o->revision, err);
 	if (r >= 0) {

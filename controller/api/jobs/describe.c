@@ -75,7 +75,7 @@ static void set_why(struct doc *d, const struct api *a, const struct store_job *
 	doc_text(d, "why", why);
 }
 
-/* Allocated but idle is a state that people are told of while it lasts. */
+/* Shows that the job's GPUs are allocated but idle, for as long as they are. */
 static void set_gpu_idle(struct doc *d, const struct api *a, const struct store_job *row)
 {
 	const json_t *idle = json_object_get(json_object_get(d->j, "usage"), "gpu_idle_ns");

@@ -1,4 +1,4 @@
-/* jobs.c - jobs as people see them, and what people wish of them. */
+/* jobs.c - shows jobs to users, and cancels, suspends and resumes them for users. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -153,7 +153,7 @@ int route_job(struct call *c, struct err *err)
 }
 
 /* What store_set_desired() answers above 0. */
-static int refuse_wish(struct call *c, int why, const struct owned_job *job, struct err *err)
+static int refuse_desired(struct call *c, int why, const struct owned_job *job, struct err *err)
 {
 	if (why == STORE_GAVE_WAY) {
 		err_set(err, 0, "job %lld gave its cores to job %lld, and goes on by itself",
@@ -186,7 +186,7 @@ static int wake_nodes(struct call *c, const struct owned_job *job, const char *n
 	return store_array_nodes(c->api->c.store, c->id, wake_node, c->api, err);
 }
 
-static int wish(struct call *c, enum job_desired want, struct err *err)
+static int set_desired(struct call *c, enum job_desired want, struct err *err)
 {
 	char reason[128], node[REQUEST_NAME_MAX];
 	struct store_desired_change w = {
@@ -203,10 +203,10 @@ static int wish(struct call *c, enum job_desired want, struct err *err)
 		w.reason = NULL;
 	r = store_set_desired(c->api->c.store, &w, node, err);
 	if (r > 0)
-		return refuse_wish(c, r, &job, err);
+		return refuse_desired(c, r, &job, err);
 	if (r < 0)
 		return r;
-	log_job(LOG_INFO, c->id, "wish", "%s wishes: %s", c->user,
+	log_job(LOG_INFO, c->id, "desired", "%s requests: %s", c->user,
 		want == DESIRED_CANCEL	  ? "cancel"
 		: want == DESIRED_SUSPEND ? "suspend"
 					  : "resume");
@@ -277,15 +277,15 @@ int route_priority(struct call *c, struct err *err)
 
 int route_cancel(struct call *c, struct err *err)
 {
-	return wish(c, DESIRED_CANCEL, err);
+	return set_desired(c, DESIRED_CANCEL, err);
 }
 
 int route_suspend(struct call *c, struct err *err)
 {
-	return wish(c, DESIRED_SUSPEND, err);
+	return set_desired(c, DESIRED_SUSPEND, err);
 }
 
 int route_resume(struct call *c, struct err *err)
 {
-	return wish(c, DESIRED_RUN, err);
+	return set_desired(c, DESIRED_RUN, err);
 }

@@ -6,5 +6,5 @@
 int suspended_check(struct api *a, int64_t now_ns, struct err *err);
 /* When the suspension that began then is over at the latest; 0: no bound. */
 int64_t suspended_until_ns(const struct api *a, int64_t since_ns);
-/* What people are told of it, with the moments in UTC. */
+/* Why the job is suspended, for users, with times in UTC. */
 void suspended_why(const struct api *a, int64_t since_ns, char *buf, size_t size);

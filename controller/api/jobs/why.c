@@ -9,9 +9,9 @@
 #include "controller/api/authz.h"
 #include "controller/dispatch/cycle.h"
 
-/* On what the forecast rests, for people. */
+/* The conditions of the forecast, for users. */
 #define SURE                                                                                   \
-	"at the latest, if all that runs and waits runs to its walltime, nobody comes before " \
+	"at the latest, if all that runs and waits runs to its walltime, no job comes before " \
 	"it and no node is lost; what ends early makes it earlier"
 
 static int add_forecast(const struct call *c, const struct store_job *row, json_t *answer)

@@ -98,7 +98,8 @@ int route_drain(struct call *c, struct err *err)
 	int r = read_order(c, &o, err);
 
 	if (r >= 0 && !*o.reason)
-		return err_set(err, -EINVAL, "reason: say why, for whoever looks at the node");
+		return err_set(err, -EINVAL,
+			       "reason: say why the node is drained, for users who look at it");
 	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
 		const char *node = json_string_value(json_array_get(o.nodes, i));
 		const struct store_drain d = { node, c->user, o.reason, o.at_ns, o.from_ns };
@@ -111,8 +112,8 @@ int route_drain(struct call *c, struct err *err)
 	return r < 0 ? r : answer_nodes(c, "drain", o.nodes, err);
 }
 
-/* A node that nobody drained is as it shall be; only where none was drained is that told as a
- * fault. */
+/* A node that is not drained needs no change; an error only where none of the nodes was
+ * drained. */
 int route_resume_node(struct call *c, struct err *err)
 {
 	struct order o = { 0 };
@@ -130,7 +131,7 @@ int route_resume_node(struct call *c, struct err *err)
 			break;
 		n_resumed++;
 		log_line(LOG_NOTICE, "node %s resumed by %s", node, c->user);
-		/* It speaks anew at once, and takes jobs from then on. */
+		/* Its next sync is answered at once, and it gets jobs from then on. */
 		long_poll_replace(c->api->c.poll, LONG_POLL_NODE, node);
 		api_request_cycle(c->api);
 	}

@@ -1,4 +1,4 @@
-/* step_spec - what somebody wants to be run in a job, strictly read. Pure but for memory. */
+/* step_spec - reads strictly which command a user starts in a job. Pure but for memory. */
 #pragma once
 #include <jansson.h>
 #include "common/model/request.h"
@@ -10,7 +10,7 @@ struct err;
 #define STEP_WORKDIR_MAX 4096
 
 /* argv, env (may be absent: the job's) and workdir (absent: `workdir`) of a POST as the text
- * that is kept and told to the node. *ret is malloc()ed. -EINVAL names the key. */
+ * that is stored and sent to the node. *ret is malloc()ed. -EINVAL names the key. */
 int step_spec_read(const json_t *body, const char *workdir, char **ret, struct err *err);
 
 struct step_nodes {

@@ -1,5 +1,5 @@
-/* steps_output.c - GET /v1/jobs/ID/steps/output: what several steps print, as it comes, to
- * whoever started them together. */
+/* steps_output.c - GET /v1/jobs/ID/steps/output: sends what several steps print, as it
+ * comes, to the user who started them together. */
 #include <errno.h>
 #include "common/err.h"
 #include "common/wire/doc.h"

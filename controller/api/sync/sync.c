@@ -43,7 +43,7 @@ static struct talk *talk_free(struct talk *t)
 }
 DEFINE_CLEANUP(struct talk *, talk_free)
 
-/* Which cluster the node is of, or why it is none of ours. */
+/* Which cluster the node belongs to; refuses a node that no cluster has. */
 static int admit_node(struct call *c, const struct sync *in, const char **ret_cluster,
 		      struct err *err)
 {

@@ -12,7 +12,7 @@
 
 #define JOBS_MAX 100   /* by number, in one question */
 #define LIMIT_MAX 1000 /* rows of an answer */
-#define LATEST 100000  /* jobs that are looked at, so that nobody waits for it */
+#define LATEST 100000  /* jobs that are read at most, so that other requests do not wait */
 
 /* A word of the list by its place; 0 when absent. */
 static int read_word(const struct call *c, const char *name, const char *const *words,

@@ -212,7 +212,7 @@ static void put_hooks(FILE *f, const struct hooks *h)
 	fprintf(f, "reeve_hooks_total{result=\"failed\"} %lld\n", (long long)n.failed);
 	fprintf(f, "reeve_hooks_total{result=\"timed-out\"} %lld\n", (long long)n.timed_out);
 	metrics_head(f, "reeve_hooks_dropped_total", "counter",
-		     "Events the program was not told of, for too many waited.");
+		     "Events dropped before the program saw them, since too many waited.");
 	fprintf(f, "reeve_hooks_dropped_total %lld\n", (long long)n.dropped);
 	metrics_head(f, "reeve_hooks_waiting", "gauge", "Events that wait for the program.");
 	fprintf(f, "reeve_hooks_waiting %lld\n", (long long)n.waiting);

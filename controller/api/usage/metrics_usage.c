@@ -134,8 +134,8 @@ static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
 }
 
 /* The ledger's whole past is summed up, and anyone may ask: so the sums are kept a hundred
- * times as long as they took, and whoever asks without pause costs one per cent of the
- * controller. */
+ * times as long as they took, and a client that asks without pause costs one per cent
+ * of the controller. */
 #define KEEP_TIMES 100
 #define KEEP_MAX_NS (60 * S_NS)
 

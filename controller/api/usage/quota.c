@@ -52,7 +52,8 @@ static int look(struct views *l, struct quota_query *ask, const char *account, s
 	int r = 0;
 
 	if (account && authz_role_of(l->c, account) == AUTHZ_STRANGER)
-		return err_set(err, -ENOENT, "no account '%.64s', or none of yours", account);
+		return err_set(err, -ENOENT,
+			       "no account '%.64s', or you are not a member of it", account);
 	ask->account = account;
 	if (account)
 		return quota_get_views(&site, ask, &each, err);
