@@ -18,75 +18,75 @@ enum accounts_section {
 };
 extern const char *const accounts_section_names[_SECTION_MAX];
 
-struct typed_place {
-	const char *file; /* of typed_all.files */
+struct accounts_typed_place {
+	const char *file; /* of accounts_typed_all.files */
 	int line;	  /* 0: not stated */
 };
 
 /* Every object while it is read begins with this. */
-struct typed {
+struct accounts_typed {
 	char name[2 * REQUEST_NAME_MAX];
 	enum accounts_section section;
-	struct typed_place head, keys[SECTION_KEYS_MAX];
+	struct accounts_typed_place head, keys[SECTION_KEYS_MAX];
 };
 
-struct typed_account {
-	struct typed t;
+struct accounts_typed_account {
+	struct accounts_typed t;
 	char parent[REQUEST_NAME_MAX], template[REQUEST_NAME_MAX];
 	char *shares, *users, *description, *coordinators, *clusters, *qos;
 	char default_qos[REQUEST_NAME_MAX];
 	struct accounts_account a; /* its texts are set when all is right */
-	struct typed_account *above;
+	struct accounts_typed_account *above;
 	int walk; /* while cycles are looked for */
 };
 
-struct typed_allocation {
-	struct typed t;
+struct accounts_typed_allocation {
+	struct accounts_typed t;
 	int kind, pool;
 	char cluster[REQUEST_NAME_MAX];
 	char *amount, *from, *to;
 	struct accounts_allocation a;
-	const struct typed_account *account;
+	const struct accounts_typed_account *account;
 };
 
-struct typed_association {
-	struct typed t;
+struct accounts_typed_association {
+	struct accounts_typed t;
 	struct accounts_limits limits;
 };
 
-struct typed_user {
-	struct typed t;
+struct accounts_typed_user {
+	struct accounts_typed t;
 	char default_account[REQUEST_NAME_MAX];
 	struct accounts_limits limits;
 };
 
-struct typed_queue {
-	struct typed t;
+struct accounts_typed_queue {
+	struct accounts_typed t;
 	struct accounts_limits limits;
 	struct accounts_bounds job;
 };
 
-struct typed_default { /* named "User", "Association", "Account", "Queue" */
-	struct typed t;
+struct accounts_typed_default { /* named "User", "Association", "Account", "Queue" */
+	struct accounts_typed t;
 	struct accounts_limits limits;
 	struct accounts_bounds job; /* of Queue */
 	char *default_account;	    /* of User */
 };
 
-struct typed_template {
-	struct typed t;
+struct accounts_typed_template {
+	struct accounts_typed t;
 	char *accounts;
 };
 
-struct typed_list {
-	struct typed **of;
+struct accounts_typed_list {
+	struct accounts_typed **of;
 	size_t n, room;
 };
 
 /* One reading, whatever the number of files. */
-struct typed_all {
-	struct typed_list lists[_SECTION_MAX];
-	void *by_name; /* tree of struct typed */
+struct accounts_typed_all {
+	struct accounts_typed_list lists[_SECTION_MAX];
+	void *by_name; /* tree of struct accounts_typed */
 	char **files;
 	size_t n_files;
 	void (*tell)(void *ctx, const struct conf_fault *fault);
@@ -100,12 +100,12 @@ extern const struct conf_section accounts_sections[];
 /* Among the keys of the section, from 0; a large one when there is no such key. */
 int accounts_key_rank(const char *section, const char *key);
 int accounts_section_rank(const char *section);
-struct typed *typed_find(const struct typed_all *all, enum accounts_section section,
-			 const char *name);
+struct accounts_typed *accounts_typed_find(const struct accounts_typed_all *all,
+					   enum accounts_section section, const char *name);
 /* The object of that name, made where there is none. */
-int typed_add(struct typed_all *all, enum accounts_section section, const char *name,
-	      void **ret, struct err *err);
-void typed_done(struct typed_all *all);
+int accounts_typed_add(struct accounts_typed_all *all, enum accounts_section section,
+		       const char *name, void **ret, struct err *err);
+void accounts_typed_done(struct accounts_typed_all *all);
 
 /* values.c: what one statement alone must hold; parses it further. */
 int accounts_check_value(const struct conf_place *place, struct err *err);
@@ -118,21 +118,21 @@ int accounts_parse_day(const char *text, int32_t *ret, struct err *err);
 const char *accounts_format_day(int32_t day, char buf[static ACCOUNTS_DAY_MAX]);
 
 /* One of a template's Accounts. */
-struct typed_child {
+struct accounts_typed_child {
 	char suffix[REQUEST_NAME_MAX];
 	int64_t shares, user_shares;
 };
 /* 1: the next of the list, 0: no more, -EINVAL. */
-int accounts_next_child(const char **list, struct typed_child *ret, struct err *err);
+int accounts_next_child(const char **list, struct accounts_typed_child *ret, struct err *err);
 
 /* template.c: makes the accounts of templates; tells the faults of it. */
-typedef void accounts_tell_fn(struct typed_all *all, const struct typed *t, const char *key,
-			      const char *text);
-void accounts_expand(struct typed_all *all, accounts_tell_fn *tell);
+typedef void accounts_tell_fn(struct accounts_typed_all *all, const struct accounts_typed *t,
+			      const char *key, const char *text);
+void accounts_expand(struct accounts_typed_all *all, accounts_tell_fn *tell);
 
 /* check.c: what statements must hold together; tells the faults, and finds what they
  * refer to. */
-void accounts_check_all(struct typed_all *all);
+void accounts_check_all(struct accounts_typed_all *all);
 
 /* build.c: all of it in order. Takes what `all` holds. */
-int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err);
+int accounts_build(struct accounts_typed_all *all, struct accounts **ret, struct err *err);

@@ -6,8 +6,8 @@
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp((*(const struct typed *const *)a)->name,
-		      (*(const struct typed *const *)b)->name);
+	return strcmp((*(const struct accounts_typed *const *)a)->name,
+		      (*(const struct accounts_typed *const *)b)->name);
 }
 
 static void *array(size_t n, size_t size)
@@ -16,7 +16,7 @@ static void *array(size_t n, size_t size)
 }
 
 /* The typed account's texts and members go over. */
-static void take_account(struct typed_account *from, struct accounts_account *to)
+static void take_account(struct accounts_typed_account *from, struct accounts_account *to)
 {
 	*to = from->a;
 	from->a.members = NULL;
@@ -31,15 +31,16 @@ static void take_account(struct typed_account *from, struct accounts_account *to
 	strcpy(to->default_qos, from->default_qos);
 }
 
-static void build_accounts(struct typed_all *all, struct accounts *a)
+static void build_accounts(struct accounts_typed_all *all, struct accounts *a)
 {
-	const struct typed_list *l = &all->lists[SECTION_ACCOUNT];
+	const struct accounts_typed_list *l = &all->lists[SECTION_ACCOUNT];
 
 	for (size_t i = 0; i < l->n; i++)
-		take_account((struct typed_account *)l->of[i], &a->accounts[i]);
+		take_account((struct accounts_typed_account *)l->of[i], &a->accounts[i]);
 	a->n_accounts = l->n;
 	for (size_t i = 0; i < l->n; i++) {
-		const struct typed_account *above = ((struct typed_account *)l->of[i])->above;
+		const struct accounts_typed_account *above =
+			((struct accounts_typed_account *)l->of[i])->above;
 
 		a->accounts[i].parent = above ? accounts_find(a, above->t.name) : -1;
 	}
@@ -59,12 +60,13 @@ static int by_account(const void *va, const void *vb)
 	return r ? r : strcmp(a->label, b->label);
 }
 
-static void build_allocations(struct typed_all *all, struct accounts *a)
+static void build_allocations(struct accounts_typed_all *all, struct accounts *a)
 {
-	const struct typed_list *l = &all->lists[SECTION_ALLOCATION];
+	const struct accounts_typed_list *l = &all->lists[SECTION_ALLOCATION];
 
 	for (size_t i = 0; i < l->n; i++) {
-		const struct typed_allocation *from = (struct typed_allocation *)l->of[i];
+		const struct accounts_typed_allocation *from =
+			(struct accounts_typed_allocation *)l->of[i];
 
 		a->allocations[i] = from->a;
 		a->allocations[i].account = accounts_find(a, from->account->t.name);
@@ -73,9 +75,9 @@ static void build_allocations(struct typed_all *all, struct accounts *a)
 	qsort(a->allocations, a->n_allocations, sizeof(*a->allocations), by_account);
 }
 
-static void build_people(struct typed_all *all, struct accounts *a)
+static void build_people(struct accounts_typed_all *all, struct accounts *a)
 {
-	const struct typed_list *l = &all->lists[SECTION_ASSOCIATION];
+	const struct accounts_typed_list *l = &all->lists[SECTION_ASSOCIATION];
 	char account[REQUEST_NAME_MAX];
 	const char *user;
 
@@ -83,11 +85,11 @@ static void build_people(struct typed_all *all, struct accounts *a)
 		accounts_split(l->of[i]->name, account, &user);
 		/* The account's members are this struct's own. */
 		((struct accounts_member *)accounts_member(a, accounts_find(a, account), user))
-			->limits = ((struct typed_association *)l->of[i])->limits;
+			->limits = ((struct accounts_typed_association *)l->of[i])->limits;
 	}
 	l = &all->lists[SECTION_USER];
 	for (size_t i = 0; i < l->n; i++) {
-		const struct typed_user *from = (struct typed_user *)l->of[i];
+		const struct accounts_typed_user *from = (struct accounts_typed_user *)l->of[i];
 
 		strcpy(a->users[i].name, from->t.name);
 		strcpy(a->users[i].default_account, from->default_account);
@@ -97,18 +99,19 @@ static void build_people(struct typed_all *all, struct accounts *a)
 	l = &all->lists[SECTION_QUEUE];
 	for (size_t i = 0; i < l->n; i++) {
 		strcpy(a->queues[i].name, l->of[i]->name);
-		a->queues[i].user_limits = ((struct typed_queue *)l->of[i])->limits;
-		a->queues[i].job = ((struct typed_queue *)l->of[i])->job;
+		a->queues[i].user_limits = ((struct accounts_typed_queue *)l->of[i])->limits;
+		a->queues[i].job = ((struct accounts_typed_queue *)l->of[i])->job;
 	}
 	a->n_queues = l->n;
 }
 
-static void build_templates(struct typed_all *all, struct accounts *a)
+static void build_templates(struct accounts_typed_all *all, struct accounts *a)
 {
-	const struct typed_list *l = &all->lists[SECTION_TEMPLATE];
+	const struct accounts_typed_list *l = &all->lists[SECTION_TEMPLATE];
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct typed_template *from = (struct typed_template *)l->of[i];
+		struct accounts_typed_template *from =
+			(struct accounts_typed_template *)l->of[i];
 
 		strcpy(a->templates[i].name, from->t.name);
 		a->templates[i].accounts = TAKE_PTR(from->accounts);
@@ -116,7 +119,7 @@ static void build_templates(struct typed_all *all, struct accounts *a)
 	a->n_templates = l->n;
 }
 
-static void build_defaults(struct typed_all *all, struct accounts *a)
+static void build_defaults(struct accounts_typed_all *all, struct accounts *a)
 {
 	const struct accounts_limits none = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 					      ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
@@ -132,8 +135,9 @@ static void build_defaults(struct typed_all *all, struct accounts *a)
 	a->defaults.queue_job = (struct accounts_bounds){ ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 							  ACCOUNTS_NO_LIMIT };
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
-		struct typed_default *d =
-			(struct typed_default *)typed_find(all, SECTION_DEFAULT, kinds[i].name);
+		struct accounts_typed_default *d =
+			(struct accounts_typed_default *)accounts_typed_find(
+				all, SECTION_DEFAULT, kinds[i].name);
 
 		*kinds[i].to = d ? d->limits : none;
 		if (d && kinds[i].to == &a->defaults.queue)
@@ -143,7 +147,7 @@ static void build_defaults(struct typed_all *all, struct accounts *a)
 	}
 }
 
-int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err)
+int accounts_build(struct accounts_typed_all *all, struct accounts **ret, struct err *err)
 {
 	_cleanup_(accounts_freep) struct accounts *a = calloc(1, sizeof(*a));
 
@@ -158,8 +162,8 @@ int accounts_build(struct typed_all *all, struct accounts **ret, struct err *err
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int s = 0; s < _SECTION_MAX; s++)
 		if (all->lists[s].n)
-			qsort(all->lists[s].of, all->lists[s].n, sizeof(struct typed *),
-			      by_name);
+			qsort(all->lists[s].of, all->lists[s].n,
+			      sizeof(struct accounts_typed *), by_name);
 	build_accounts(all, a);
 	build_allocations(all, a);
 	build_people(all, a);

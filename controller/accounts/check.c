@@ -9,12 +9,13 @@
 #include "controller/accounts/accounts_impl.h"
 
 /* Tell a fault of the object's key (NULL: of its head). */
-__attribute__((format(printf, 4, 5))) static void
-tell(struct typed_all *all, const struct typed *t, const char *key, const char *fmt, ...)
+__attribute__((format(printf, 4, 5))) static void tell(struct accounts_typed_all *all,
+						       const struct accounts_typed *t,
+						       const char *key, const char *fmt, ...)
 {
 	const char *section = accounts_section_names[t->section];
 	int rank = key ? accounts_key_rank(section, key) : SECTION_KEYS_MAX;
-	struct typed_place at =
+	struct accounts_typed_place at =
 		rank < SECTION_KEYS_MAX && t->keys[rank].line ? t->keys[rank] : t->head;
 	struct err why = { "" };
 	va_list ap;
@@ -28,15 +29,16 @@ tell(struct typed_all *all, const struct typed *t, const char *key, const char *
 }
 
 /* The account of that name, or the words that there is none. */
-static struct typed_account *find_account(struct typed_all *all, const struct typed *t,
-					  const char *key, const char *name)
+static struct accounts_typed_account *find_account(struct accounts_typed_all *all,
+						   const struct accounts_typed *t,
+						   const char *key, const char *name)
 {
-	struct typed *found = typed_find(all, SECTION_ACCOUNT, name);
-	struct typed_list *l = &all->lists[SECTION_ACCOUNT];
+	struct accounts_typed *found = accounts_typed_find(all, SECTION_ACCOUNT, name);
+	struct accounts_typed_list *l = &all->lists[SECTION_ACCOUNT];
 	struct nearest near;
 
 	if (found)
-		return (struct typed_account *)found;
+		return (struct accounts_typed_account *)found;
 	nearest_init(&near, name);
 	for (size_t i = 0; i < l->n; i++)
 		nearest_offer(&near, l->of[i]->name);
@@ -61,9 +63,9 @@ static const struct accounts_member *find_member(const struct accounts_account *
 
 enum { UNSEEN, ON_PATH, FINE };
 
-static void tell_cycle(struct typed_all *all, const struct typed_account *at)
+static void tell_cycle(struct accounts_typed_all *all, const struct accounts_typed_account *at)
 {
-	const struct typed_account *p = at->above;
+	const struct accounts_typed_account *p = at->above;
 	char path[256] = "";
 	size_t n = 0;
 
@@ -76,9 +78,9 @@ static void tell_cycle(struct typed_all *all, const struct typed_account *at)
 }
 
 /* Visits each account once; a cycle is reported once, at the account where it was found. */
-static void visit_account(struct typed_all *all, struct typed_account *from)
+static void visit_account(struct accounts_typed_all *all, struct accounts_typed_account *from)
 {
-	struct typed_account *p = from;
+	struct accounts_typed_account *p = from;
 
 	while (p && p->walk == UNSEEN) {
 		p->walk = ON_PATH;
@@ -102,9 +104,10 @@ static bool has_name(const char *list, const char *name)
 }
 
 /* The list that counts is its own, else that of the nearest account above. */
-static void check_default_qos(struct typed_all *all, const struct typed_account *a)
+static void check_default_qos(struct accounts_typed_all *all,
+			      const struct accounts_typed_account *a)
 {
-	const struct typed_account *p = a;
+	const struct accounts_typed_account *p = a;
 
 	while (p && !p->qos)
 		p = p->above;
@@ -116,25 +119,25 @@ static void check_default_qos(struct typed_all *all, const struct typed_account 
 	     a->default_qos, p->qos, p->t.name);
 }
 
-static void check_accounts(struct typed_all *all)
+static void check_accounts(struct accounts_typed_all *all)
 {
-	struct typed_list *l = &all->lists[SECTION_ACCOUNT];
+	struct accounts_typed_list *l = &all->lists[SECTION_ACCOUNT];
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct typed_account *a = (struct typed_account *)l->of[i];
+		struct accounts_typed_account *a = (struct accounts_typed_account *)l->of[i];
 
 		if (strcmp(a->parent, ACCOUNTS_ROOT) != 0)
 			a->above = find_account(all, &a->t, "Parent", a->parent);
 	}
 	for (size_t i = 0; i < l->n; i++)
-		visit_account(all, (struct typed_account *)l->of[i]);
+		visit_account(all, (struct accounts_typed_account *)l->of[i]);
 	for (size_t i = 0; i < l->n && all->n_faults == 0; i++) /* no cycles: they end */
-		check_default_qos(all, (struct typed_account *)l->of[i]);
+		check_default_qos(all, (struct accounts_typed_account *)l->of[i]);
 }
 
 /* ---- allocations ---- */
 
-static void check_amount(struct typed_all *all, struct typed_allocation *a)
+static void check_amount(struct accounts_typed_all *all, struct accounts_typed_allocation *a)
 {
 	struct err why = { "" };
 	int64_t bytes = 0;
@@ -161,7 +164,8 @@ static bool is_first(int32_t day)
 	return !strcmp(accounts_format_day(day, text) + 8, "01");
 }
 
-static void check_period(struct typed_all *all, const struct typed_allocation *a)
+static void check_period(struct accounts_typed_all *all,
+			 const struct accounts_typed_allocation *a)
 {
 	if (!a->from || !a->to) {
 		tell(all, &a->t, NULL, "it lacks %s = YYYY-MM-DD", a->from ? "To" : "From");
@@ -187,8 +191,10 @@ static void check_period(struct typed_all *all, const struct typed_allocation *a
 
 static int by_series(const void *va, const void *vb)
 {
-	const struct typed_allocation *a = *(const struct typed_allocation *const *)va;
-	const struct typed_allocation *b = *(const struct typed_allocation *const *)vb;
+	const struct accounts_typed_allocation *a =
+		*(const struct accounts_typed_allocation *const *)va;
+	const struct accounts_typed_allocation *b =
+		*(const struct accounts_typed_allocation *const *)vb;
 	int r = a->account == b->account ? 0 : a->account < b->account ? -1 : 1;
 
 	if (r == 0)
@@ -202,22 +208,25 @@ static int by_series(const void *va, const void *vb)
 	return r ? r : strcmp(a->t.name, b->t.name);
 }
 
-static bool is_series(const struct typed_allocation *a, const struct typed_allocation *b)
+static bool is_series(const struct accounts_typed_allocation *a,
+		      const struct accounts_typed_allocation *b)
 {
 	return a->account == b->account && a->a.kind == b->a.kind && a->a.pool == b->a.pool &&
 	       !strcmp(a->cluster, b->cluster);
 }
 
 /* In order of the first day, each may begin only when all before it in its series ended. */
-static void check_overlaps(struct typed_all *all)
+static void check_overlaps(struct accounts_typed_all *all)
 {
-	const struct typed_list *l = &all->lists[SECTION_ALLOCATION];
-	_cleanup_free_ struct typed_allocation **sorted = calloc(l->n + 1, sizeof(*sorted));
-	const struct typed_allocation *last = NULL;
+	const struct accounts_typed_list *l = &all->lists[SECTION_ALLOCATION];
+	_cleanup_free_ struct accounts_typed_allocation **sorted =
+		calloc(l->n + 1, sizeof(*sorted));
+	const struct accounts_typed_allocation *last = NULL;
 	size_t n = 0;
 
 	for (size_t i = 0; sorted && i < l->n; i++) {
-		struct typed_allocation *a = (struct typed_allocation *)l->of[i];
+		struct accounts_typed_allocation *a =
+			(struct accounts_typed_allocation *)l->of[i];
 
 		if (a->account && a->from && a->to && a->a.from_day < a->a.to_day)
 			sorted[n++] = a;
@@ -225,7 +234,7 @@ static void check_overlaps(struct typed_all *all)
 	if (n)
 		qsort(sorted, n, sizeof(*sorted), by_series);
 	for (size_t i = 0; i < n; i++) {
-		const struct typed_allocation *a = sorted[i];
+		const struct accounts_typed_allocation *a = sorted[i];
 
 		if (last && is_series(last, a) && a->a.from_day < last->a.to_day)
 			tell(all, &a->t, "From",
@@ -237,14 +246,15 @@ static void check_overlaps(struct typed_all *all)
 	}
 }
 
-static void check_allocations(struct typed_all *all)
+static void check_allocations(struct accounts_typed_all *all)
 {
-	const struct typed_list *l = &all->lists[SECTION_ALLOCATION];
+	const struct accounts_typed_list *l = &all->lists[SECTION_ALLOCATION];
 	char name[REQUEST_NAME_MAX];
 	const char *label;
 
 	for (size_t i = 0; i < l->n; i++) {
-		struct typed_allocation *a = (struct typed_allocation *)l->of[i];
+		struct accounts_typed_allocation *a =
+			(struct accounts_typed_allocation *)l->of[i];
 
 		accounts_split(a->t.name, name, &label);
 		a->account = find_account(all, &a->t, NULL, name);
@@ -260,14 +270,14 @@ static void check_allocations(struct typed_all *all)
 
 /* ---- people ---- */
 
-static void check_associations(struct typed_all *all)
+static void check_associations(struct accounts_typed_all *all)
 {
-	const struct typed_list *l = &all->lists[SECTION_ASSOCIATION];
+	const struct accounts_typed_list *l = &all->lists[SECTION_ASSOCIATION];
 	char name[REQUEST_NAME_MAX];
 	const char *user;
 
 	for (size_t i = 0; i < l->n; i++) {
-		const struct typed_account *a;
+		const struct accounts_typed_account *a;
 
 		accounts_split(l->of[i]->name, name, &user);
 		a = find_account(all, l->of[i], NULL, name);
@@ -278,13 +288,14 @@ static void check_associations(struct typed_all *all)
 	}
 }
 
-static void check_users(struct typed_all *all)
+static void check_users(struct accounts_typed_all *all)
 {
-	const struct typed_list *l = &all->lists[SECTION_USER];
+	const struct accounts_typed_list *l = &all->lists[SECTION_USER];
 
 	for (size_t i = 0; i < l->n; i++) {
-		const struct typed_user *u = (const struct typed_user *)l->of[i];
-		const struct typed_account *a;
+		const struct accounts_typed_user *u =
+			(const struct accounts_typed_user *)l->of[i];
+		const struct accounts_typed_account *a;
 
 		if (!*u->default_account)
 			continue;
@@ -312,13 +323,14 @@ static bool is_rule(const char *rule)
 	return request_is_name(mark ? name : rule);
 }
 
-static void check_defaults(struct typed_all *all)
+static void check_defaults(struct accounts_typed_all *all)
 {
-	const struct typed_list *l = &all->lists[SECTION_DEFAULT];
+	const struct accounts_typed_list *l = &all->lists[SECTION_DEFAULT];
 	static const char *const bounds[] = { "MaxWalltime", "MaxJobfs", "MaxMemory" };
 
 	for (size_t i = 0; i < l->n; i++) {
-		const struct typed_default *d = (const struct typed_default *)l->of[i];
+		const struct accounts_typed_default *d =
+			(const struct accounts_typed_default *)l->of[i];
 
 		for (size_t k = 0; k < ARRAY_LEN(bounds); k++)
 			if (strcmp(d->t.name, "Queue") != 0 &&
@@ -339,13 +351,13 @@ static void check_defaults(struct typed_all *all)
 	}
 }
 
-static void tell_text(struct typed_all *all, const struct typed *t, const char *key,
-		      const char *text)
+static void tell_text(struct accounts_typed_all *all, const struct accounts_typed *t,
+		      const char *key, const char *text)
 {
 	tell(all, t, key, "%s", text);
 }
 
-void accounts_check_all(struct typed_all *all)
+void accounts_check_all(struct accounts_typed_all *all)
 {
 	accounts_expand(all, tell_text);
 	check_accounts(all);

@@ -51,9 +51,9 @@
 		section, key, type, offsetof(struct s, field), 0, 0, NULL, help, example       \
 	}
 #define ACCOUNT(key, type, field, help, example)                                               \
-	KEY("Account", key, type, typed_account, field, help, example)
+	KEY("Account", key, type, accounts_typed_account, field, help, example)
 #define ALLOCATION(key, type, field, help, example)                                            \
-	KEY("Allocation", key, type, typed_allocation, field, help, example)
+	KEY("Allocation", key, type, accounts_typed_allocation, field, help, example)
 
 const char *const accounts_section_names[] = {
 	[SECTION_ACCOUNT] = "Account",	       [SECTION_ALLOCATION] = "Allocation",
@@ -88,28 +88,28 @@ const struct conf_key accounts_keys[] = {
 		"normal, high"),
 	ACCOUNT("DefaultQos", CONF_NAME, default_qos,
 		"for jobs that name none; not set: that of the account above", "normal"),
-	LIMITS("Account", offsetof(struct typed_account, a.limits)),
-	{ "Allocation", "Kind", CONF_ENUM, offsetof(struct typed_allocation, kind), 0, 0,
-	  kind_words, "what the amount means", "target" },
+	LIMITS("Account", offsetof(struct accounts_typed_account, a.limits)),
+	{ "Allocation", "Kind", CONF_ENUM, offsetof(struct accounts_typed_allocation, kind), 0,
+	  0, kind_words, "what the amount means", "target" },
 	ALLOCATION("Cluster", CONF_NAME, cluster, "where; not set: all clusters together",
 		   "main"),
-	{ "Allocation", "Pool", CONF_ENUM, offsetof(struct typed_allocation, pool), 0, 0,
-	  pool_words, "cpu or gpu", "cpu" },
+	{ "Allocation", "Pool", CONF_ENUM, offsetof(struct accounts_typed_allocation, pool), 0,
+	  0, pool_words, "cpu or gpu", "cpu" },
 	ALLOCATION("Amount", CONF_TEXT, amount,
 		   "core-years a year, service units, core-hours a month, or bytes", "100"),
 	ALLOCATION("From", CONF_TEXT, from, "first day", "2026-04-01"),
 	ALLOCATION("To", CONF_TEXT, to, "the day after the last", "2027-04-01"),
-	LIMITS("Association", offsetof(struct typed_association, limits)),
-	KEY("User", "DefaultAccount", CONF_NAME, typed_user, default_account,
+	LIMITS("Association", offsetof(struct accounts_typed_association, limits)),
+	KEY("User", "DefaultAccount", CONF_NAME, accounts_typed_user, default_account,
 	    "for jobs that name none", "physics"),
-	LIMITS("User", offsetof(struct typed_user, limits)),
-	LIMITS("QueueLimits", offsetof(struct typed_queue, limits)),
-	BOUNDS("QueueLimits", offsetof(struct typed_queue, job)),
-	KEY("Default", "DefaultAccount", CONF_TEXT, typed_default, default_account,
+	LIMITS("User", offsetof(struct accounts_typed_user, limits)),
+	LIMITS("QueueLimits", offsetof(struct accounts_typed_queue, limits)),
+	BOUNDS("QueueLimits", offsetof(struct accounts_typed_queue, job)),
+	KEY("Default", "DefaultAccount", CONF_TEXT, accounts_typed_default, default_account,
 	    "of [Default User]: for jobs that name none; %u is the user", "def-%u"),
-	LIMITS("Default", offsetof(struct typed_default, limits)),
-	BOUNDS("Default", offsetof(struct typed_default, job)),
-	KEY("Template", "Accounts", CONF_TEXT, typed_template, accounts,
+	LIMITS("Default", offsetof(struct accounts_typed_default, limits)),
+	BOUNDS("Default", offsetof(struct accounts_typed_default, job)),
+	KEY("Template", "Accounts", CONF_TEXT, accounts_typed_template, accounts,
 	    "NAME=SHARES/SHARES_OF_A_USER of each account below",
 	    "prj=10/10, prj.high=100/parent"),
 	{ 0 },
@@ -141,41 +141,41 @@ int accounts_section_rank(const char *section)
 /* ---- objects ---- */
 
 static const size_t sizes[_SECTION_MAX] = {
-	[SECTION_ACCOUNT] = sizeof(struct typed_account),
-	[SECTION_ALLOCATION] = sizeof(struct typed_allocation),
-	[SECTION_ASSOCIATION] = sizeof(struct typed_association),
-	[SECTION_USER] = sizeof(struct typed_user),
-	[SECTION_QUEUE] = sizeof(struct typed_queue),
-	[SECTION_DEFAULT] = sizeof(struct typed_default),
-	[SECTION_TEMPLATE] = sizeof(struct typed_template),
+	[SECTION_ACCOUNT] = sizeof(struct accounts_typed_account),
+	[SECTION_ALLOCATION] = sizeof(struct accounts_typed_allocation),
+	[SECTION_ASSOCIATION] = sizeof(struct accounts_typed_association),
+	[SECTION_USER] = sizeof(struct accounts_typed_user),
+	[SECTION_QUEUE] = sizeof(struct accounts_typed_queue),
+	[SECTION_DEFAULT] = sizeof(struct accounts_typed_default),
+	[SECTION_TEMPLATE] = sizeof(struct accounts_typed_template),
 };
 
 static int compare(const void *va, const void *vb)
 {
-	const struct typed *a = va, *b = vb;
+	const struct accounts_typed *a = va, *b = vb;
 
 	return a->section != b->section ? (int)a->section - (int)b->section
 					: strcmp(a->name, b->name);
 }
 
-struct typed *typed_find(const struct typed_all *all, enum accounts_section section,
-			 const char *name)
+struct accounts_typed *accounts_typed_find(const struct accounts_typed_all *all,
+					   enum accounts_section section, const char *name)
 {
-	struct typed wanted = { .section = section }, **slot;
+	struct accounts_typed wanted = { .section = section }, **slot;
 
 	strncpy(wanted.name, name, sizeof(wanted.name) - 1);
 	slot = tfind(&wanted, &all->by_name, compare);
 	return slot ? *slot : NULL;
 }
 
-static int grow(struct typed_list *l)
+static int grow(struct accounts_typed_list *l)
 {
 	size_t room = l->room ? l->room * 2 : 16;
-	struct typed **more;
+	struct accounts_typed **more;
 
 	if (l->n < l->room)
 		return 0;
-	more = realloc(l->of, room * sizeof(struct typed *));
+	more = realloc(l->of, room * sizeof(struct accounts_typed *));
 	if (!more)
 		return -ENOMEM;
 	l->of = more;
@@ -183,7 +183,7 @@ static int grow(struct typed_list *l)
 	return 0;
 }
 
-static void set_defaults(struct typed *t)
+static void set_defaults(struct accounts_typed *t)
 {
 	const struct accounts_bounds no_bounds = { ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 						   ACCOUNTS_NO_LIMIT };
@@ -193,33 +193,33 @@ static void set_defaults(struct typed *t)
 
 	switch (t->section) {
 	case SECTION_ACCOUNT:
-		((struct typed_account *)t)->a.limits = none;
-		((struct typed_account *)t)->a.shares = 1;
-		strcpy(((struct typed_account *)t)->parent, ACCOUNTS_ROOT);
+		((struct accounts_typed_account *)t)->a.limits = none;
+		((struct accounts_typed_account *)t)->a.shares = 1;
+		strcpy(((struct accounts_typed_account *)t)->parent, ACCOUNTS_ROOT);
 		break;
 	case SECTION_ASSOCIATION:
-		((struct typed_association *)t)->limits = none;
+		((struct accounts_typed_association *)t)->limits = none;
 		break;
 	case SECTION_USER:
-		((struct typed_user *)t)->limits = none;
+		((struct accounts_typed_user *)t)->limits = none;
 		break;
 	case SECTION_QUEUE:
-		((struct typed_queue *)t)->limits = none;
-		((struct typed_queue *)t)->job = no_bounds;
+		((struct accounts_typed_queue *)t)->limits = none;
+		((struct accounts_typed_queue *)t)->job = no_bounds;
 		break;
 	case SECTION_DEFAULT:
-		((struct typed_default *)t)->limits = none;
-		((struct typed_default *)t)->job = no_bounds;
+		((struct accounts_typed_default *)t)->limits = none;
+		((struct accounts_typed_default *)t)->job = no_bounds;
 		break;
 	default:
 		break;
 	}
 }
 
-int typed_add(struct typed_all *all, enum accounts_section section, const char *name,
-	      void **ret, struct err *err)
+int accounts_typed_add(struct accounts_typed_all *all, enum accounts_section section,
+		       const char *name, void **ret, struct err *err)
 {
-	struct typed *t = typed_find(all, section, name);
+	struct accounts_typed *t = accounts_typed_find(all, section, name);
 
 	if (t) {
 		*ret = t;
@@ -258,11 +258,11 @@ static int add_account(void *target, const char *name, void **ret, struct err *e
 		r = err_set(err, -EINVAL,
 			    "the root of the tree is there by itself and has no keys; "
 			    "choose another name");
-	return r < 0 ? r : typed_add(target, SECTION_ACCOUNT, name, ret, err);
+	return r < 0 ? r : accounts_typed_add(target, SECTION_ACCOUNT, name, ret, err);
 }
 
-static int add_pair(struct typed_all *all, enum accounts_section section, const char *name,
-		    void **ret, struct err *err)
+static int add_pair(struct accounts_typed_all *all, enum accounts_section section,
+		    const char *name, void **ret, struct err *err)
 {
 	char account[REQUEST_NAME_MAX];
 	const char *rest;
@@ -272,7 +272,7 @@ static int add_pair(struct typed_all *all, enum accounts_section section, const 
 		return err_set(err, -EINVAL, "write [%s ACCOUNT/%s]",
 			       accounts_section_names[section],
 			       section == SECTION_ALLOCATION ? "LABEL" : "USER");
-	return typed_add(all, section, name, ret, err);
+	return accounts_typed_add(all, section, name, ret, err);
 }
 
 static int add_allocation(void *target, const char *name, void **ret, struct err *err)
@@ -289,21 +289,21 @@ static int add_user(void *target, const char *name, void **ret, struct err *err)
 {
 	int r = check_name(name, err);
 
-	return r < 0 ? r : typed_add(target, SECTION_USER, name, ret, err);
+	return r < 0 ? r : accounts_typed_add(target, SECTION_USER, name, ret, err);
 }
 
 static int add_queue(void *target, const char *name, void **ret, struct err *err)
 {
 	int r = check_name(name, err);
 
-	return r < 0 ? r : typed_add(target, SECTION_QUEUE, name, ret, err);
+	return r < 0 ? r : accounts_typed_add(target, SECTION_QUEUE, name, ret, err);
 }
 
 static int add_template(void *target, const char *name, void **ret, struct err *err)
 {
 	int r = check_name(name, err);
 
-	return r < 0 ? r : typed_add(target, SECTION_TEMPLATE, name, ret, err);
+	return r < 0 ? r : accounts_typed_add(target, SECTION_TEMPLATE, name, ret, err);
 }
 
 static int add_default(void *target, const char *name, void **ret, struct err *err)
@@ -312,7 +312,7 @@ static int add_default(void *target, const char *name, void **ret, struct err *e
 
 	for (size_t i = 0; i < ARRAY_LEN(names); i++)
 		if (!strcmp(names[i], name))
-			return typed_add(target, SECTION_DEFAULT, name, ret, err);
+			return accounts_typed_add(target, SECTION_DEFAULT, name, ret, err);
 	return err_set(err, -EINVAL,
 		       "[Default %.40s]: it is [Default User], [Default Association], [Default "
 		       "Account] or [Default Queue]",
@@ -331,17 +331,17 @@ static void keep(void *p)
 	(void)p;
 }
 
-void typed_done(struct typed_all *all)
+void accounts_typed_done(struct accounts_typed_all *all)
 {
 	tdestroy(all->by_name, keep);
 	for (int s = 0; s < _SECTION_MAX; s++) {
 		for (size_t i = 0; i < all->lists[s].n; i++) {
-			struct typed *t = all->lists[s].of[i];
+			struct accounts_typed *t = all->lists[s].of[i];
 
 			conf_done(accounts_keys, accounts_section_names[s], t);
 			if (s == SECTION_ACCOUNT) {
-				free(((struct typed_account *)t)->a.members);
-				free(((struct typed_account *)t)->a.listed);
+				free(((struct accounts_typed_account *)t)->a.members);
+				free(((struct accounts_typed_account *)t)->a.listed);
 			}
 			free(t);
 		}
@@ -350,5 +350,5 @@ void typed_done(struct typed_all *all)
 	for (size_t i = 0; i < all->n_files; i++)
 		free(all->files[i]);
 	free(all->files);
-	*all = (struct typed_all){ 0 };
+	*all = (struct accounts_typed_all){ 0 };
 }

@@ -10,7 +10,7 @@ struct source {
 	size_t size;
 };
 
-static const char *keep_file(struct typed_all *all, const char *file)
+static const char *keep_file(struct accounts_typed_all *all, const char *file)
 {
 	char **more;
 
@@ -26,10 +26,10 @@ static const char *keep_file(struct typed_all *all, const char *file)
 
 static int store_statement(void *target, const struct conf_place *place, struct err *err)
 {
-	struct typed_all *all = target;
-	struct typed *t = place->object;
+	struct accounts_typed_all *all = target;
+	struct accounts_typed *t = place->object;
 	const char *file = keep_file(all, place->file);
-	struct typed_place at = { file, place->line };
+	struct accounts_typed_place at = { file, place->line };
 
 	if (!file)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -43,14 +43,14 @@ static int store_statement(void *target, const struct conf_place *place, struct 
 
 static void count(void *ctx, const struct conf_fault *fault)
 {
-	struct typed_all *all = ctx;
+	struct accounts_typed_all *all = ctx;
 
 	all->n_faults++;
 	all->tell(all->ctx, fault);
 }
 
-static int read_source(const struct source *from, struct typed_all *all, struct accounts **ret,
-		       struct err *err)
+static int read_source(const struct source *from, struct accounts_typed_all *all,
+		       struct accounts **ret, struct err *err)
 {
 	const struct conf_reader how = { accounts_keys, accounts_sections,
 					 all,		store_statement,
@@ -67,10 +67,10 @@ static int read_source(const struct source *from, struct typed_all *all, struct 
 int accounts_check(const char *path, void (*tell)(void *ctx, const struct conf_fault *fault),
 		   void *ctx, struct accounts **ret, struct err *err)
 {
-	struct typed_all all = { .tell = tell, .ctx = ctx };
+	struct accounts_typed_all all = { .tell = tell, .ctx = ctx };
 	int r = read_source(&(struct source){ .path = path }, &all, ret, err);
 
-	typed_done(&all);
+	accounts_typed_done(&all);
 	return r;
 }
 
@@ -85,10 +85,10 @@ static void keep_first(void *ctx, const struct conf_fault *fault)
 static int read_first(const struct source *from, struct accounts **ret, struct err *err)
 {
 	struct err first = { "" };
-	struct typed_all all = { .tell = keep_first, .ctx = &first };
+	struct accounts_typed_all all = { .tell = keep_first, .ctx = &first };
 	int r = read_source(from, &all, ret, err);
 
-	typed_done(&all);
+	accounts_typed_done(&all);
 	return r > 0 ? err_set(err, -EINVAL, "%s", first.text) : r;
 }
 

@@ -6,7 +6,7 @@
 #include "controller/accounts/accounts_impl.h"
 
 /* The group's Users, with the shares that the template gives them. */
-static int copy_members(const struct typed_account *group, int64_t shares,
+static int copy_members(const struct accounts_typed_account *group, int64_t shares,
 			struct accounts_account *to)
 {
 	size_t n = group->a.n_listed;
@@ -22,22 +22,22 @@ static int copy_members(const struct typed_account *group, int64_t shares,
 	return 0;
 }
 
-static int add_child(struct typed_all *all, struct typed_account *group,
-		     const struct typed_child *child, struct err *err)
+static int add_child(struct accounts_typed_all *all, struct accounts_typed_account *group,
+		     const struct accounts_typed_child *child, struct err *err)
 {
 	char name[3 * REQUEST_NAME_MAX + 1];
-	struct typed_account *a;
+	struct accounts_typed_account *a;
 	void *made;
 	int r;
 
 	snprintf(name, sizeof(name), "%s.%s", group->t.name, child->suffix);
 	if (!request_is_name(name))
 		return err_set(err, -EINVAL, "its account '%.190s' has too long a name", name);
-	if (typed_find(all, SECTION_ACCOUNT, name))
+	if (accounts_typed_find(all, SECTION_ACCOUNT, name))
 		return err_set(err, -EINVAL,
 			       "the template makes '%s', which is there already; remove one",
 			       name);
-	r = typed_add(all, SECTION_ACCOUNT, name, &made, err);
+	r = accounts_typed_add(all, SECTION_ACCOUNT, name, &made, err);
 	if (r < 0)
 		return r;
 	a = made;
@@ -52,11 +52,13 @@ static int add_child(struct typed_all *all, struct typed_account *group,
 	return 0;
 }
 
-static int expand(struct typed_all *all, struct typed_account *group, struct err *err)
+static int expand(struct accounts_typed_all *all, struct accounts_typed_account *group,
+		  struct err *err)
 {
-	const struct typed_template *t = (const struct typed_template *)typed_find(
-		all, SECTION_TEMPLATE, group->template);
-	struct typed_child child;
+	const struct accounts_typed_template *t =
+		(const struct accounts_typed_template *)accounts_typed_find(
+			all, SECTION_TEMPLATE, group->template);
+	struct accounts_typed_child child;
 	const char *list = t ? t->accounts : NULL;
 	int r = 0;
 
@@ -73,13 +75,14 @@ static int expand(struct typed_all *all, struct typed_account *group, struct err
 	return r;
 }
 
-void accounts_expand(struct typed_all *all, accounts_tell_fn *tell)
+void accounts_expand(struct accounts_typed_all *all, accounts_tell_fn *tell)
 {
-	struct typed_list *l = &all->lists[SECTION_ACCOUNT];
+	struct accounts_typed_list *l = &all->lists[SECTION_ACCOUNT];
 	struct err err;
 
 	for (size_t i = 0, n = l->n; i < n; i++) {
-		struct typed_account *group = (struct typed_account *)l->of[i];
+		struct accounts_typed_account *group =
+			(struct accounts_typed_account *)l->of[i];
 
 		if (*group->template && expand(all, group, &err) < 0)
 			tell(all, &group->t, "Template", err.text);

@@ -115,7 +115,7 @@ static int by_name(const void *a, const void *b)
 
 static int set_users(void *object, const char *list, struct err *err)
 {
-	struct accounts_account *a = &((struct typed_account *)object)->a;
+	struct accounts_account *a = &((struct accounts_typed_account *)object)->a;
 	_cleanup_free_ struct accounts_member *m = calloc(count_items(list), sizeof(*m));
 	char item[ITEM_MAX];
 	size_t n = 0;
@@ -173,24 +173,24 @@ static int set_names(char *list, struct err *err)
 static int set_coordinators(void *object, const char *value, struct err *err)
 {
 	(void)value;
-	return set_names(((struct typed_account *)object)->coordinators, err);
+	return set_names(((struct accounts_typed_account *)object)->coordinators, err);
 }
 
 static int set_clusters(void *object, const char *value, struct err *err)
 {
 	(void)value;
-	return set_names(((struct typed_account *)object)->clusters, err);
+	return set_names(((struct accounts_typed_account *)object)->clusters, err);
 }
 
 static int set_qos(void *object, const char *value, struct err *err)
 {
 	(void)value;
-	return set_names(((struct typed_account *)object)->qos, err);
+	return set_names(((struct accounts_typed_account *)object)->qos, err);
 }
 
 static int set_shares(void *object, const char *value, struct err *err)
 {
-	return parse_shares(value, &((struct typed_account *)object)->a.shares, err);
+	return parse_shares(value, &((struct accounts_typed_account *)object)->a.shares, err);
 }
 
 static int check_description(void *object, const char *value, struct err *err)
@@ -205,14 +205,14 @@ static int check_description(void *object, const char *value, struct err *err)
 /* ---- templates ---- */
 
 /* SUFFIX=SHARES/SHARES_OF_A_USER; the latter 1 where they are not stated. */
-int accounts_next_child(const char **list, struct typed_child *ret, struct err *err)
+int accounts_next_child(const char **list, struct accounts_typed_child *ret, struct err *err)
 {
 	char item[ITEM_MAX], *equals, *slash;
 	int r = next_item(list, item, err);
 
 	if (r <= 0)
 		return r;
-	*ret = (struct typed_child){ .shares = 1, .user_shares = 1 };
+	*ret = (struct accounts_typed_child){ .shares = 1, .user_shares = 1 };
 	equals = strchr(item, '=');
 	slash = equals ? strchr(equals, '/') : NULL;
 	if (slash)
@@ -232,7 +232,7 @@ int accounts_next_child(const char **list, struct typed_child *ret, struct err *
 
 static int check_children(void *object, const char *value, struct err *err)
 {
-	struct typed_child child;
+	struct accounts_typed_child child;
 	int r;
 
 	(void)object;
@@ -274,12 +274,14 @@ int accounts_parse_day(const char *text, int32_t *ret, struct err *err)
 
 static int set_from(void *object, const char *value, struct err *err)
 {
-	return accounts_parse_day(value, &((struct typed_allocation *)object)->a.from_day, err);
+	return accounts_parse_day(
+		value, &((struct accounts_typed_allocation *)object)->a.from_day, err);
 }
 
 static int set_to(void *object, const char *value, struct err *err)
 {
-	return accounts_parse_day(value, &((struct typed_allocation *)object)->a.to_day, err);
+	return accounts_parse_day(value,
+				  &((struct accounts_typed_allocation *)object)->a.to_day, err);
 }
 
 /* ---- all ---- */

@@ -2,7 +2,7 @@
 #pragma once
 #include "controller/api/call.h"
 
-enum role {
+enum route_role {
 	ROLE_ANYONE, /* no credential needed */
 	ROLE_USER, /* any user with a credential; the route checks whose job or account it is */
 	ROLE_NODE, /* uid 0; the route checks which node */
@@ -26,7 +26,7 @@ extern const struct route_body route_bodies[_BODY_MAX];
 struct route {
 	const char *method;
 	const char *pattern; /* "#" stands for a job: "12", or "12.7" for an element */
-	enum role role;
+	enum route_role role;
 	enum route_body_kind body;
 	route_fn fn;
 	const char *help;

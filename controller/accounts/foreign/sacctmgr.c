@@ -27,7 +27,7 @@ static void unescape(char *text)
 enum value_kind { VALUE_PLAIN, VALUE_TRES };
 
 /* The value at *p, which ends at a colon or the end; *p goes behind it. */
-static int take_value(struct dump_reader *r, char **p, enum value_kind kind, char **ret)
+static int take_value(struct sacctmgr_reader *r, char **p, enum value_kind kind, char **ret)
 {
 	char quote = **p == '\'' || **p == '"' ? **p : '\0', *start = *p + (quote != '\0'), *q;
 
@@ -36,7 +36,7 @@ static int take_value(struct dump_reader *r, char **p, enum value_kind kind, cha
 			q++;
 		else if (quote ? *q == quote && (!q[1] || q[1] == ':')
 			       : *q == ':' && (kind == VALUE_PLAIN || !q[1] ||
-					       dump_is_option(q + 1)))
+					       sacctmgr_is_option(q + 1)))
 			break;
 	}
 	if (quote && !*q)
@@ -52,7 +52,7 @@ static int take_value(struct dump_reader *r, char **p, enum value_kind kind, cha
 	return 0;
 }
 
-static int read_options(struct dump_reader *r)
+static int read_options(struct sacctmgr_reader *r)
 {
 	char *p = r->now.rest, *key, *value;
 	int result = 0;
@@ -71,12 +71,12 @@ static int read_options(struct dump_reader *r)
 		result = take_value(r, &p, strcasestr(key, "TRES") ? VALUE_TRES : VALUE_PLAIN,
 				    &value);
 		if (result == 0)
-			result = dump_set_option(r, key, value);
+			result = sacctmgr_set_option(r, key, value);
 	}
 	return result;
 }
 
-static int open_parent(struct dump_reader *r)
+static int open_parent(struct sacctmgr_reader *r)
 {
 	if (strcmp(r->now.name, ACCOUNTS_ROOT) != 0 &&
 	    !accounts_draft_account(r->d, r->now.name))
@@ -88,13 +88,13 @@ static int open_parent(struct dump_reader *r)
 	return 0;
 }
 
-static int open_account(struct dump_reader *r)
+static int open_account(struct sacctmgr_reader *r)
 {
 	int result;
 
 	if (!strcmp(r->now.name, ACCOUNTS_ROOT)) {
 		r->limits = r->of_each = NULL;
-		return dump_note(r, "root", dump_why_root);
+		return sacctmgr_note(r, "root", sacctmgr_why_root);
 	}
 	if (accounts_draft_account(r->d, r->now.name))
 		return accounts_draft_error(
@@ -112,7 +112,7 @@ static int open_account(struct dump_reader *r)
 }
 
 /* A user may be in an account once more for each partition. */
-static bool is_of_partition(const struct dump_record *record)
+static bool is_of_partition(const struct sacctmgr_record *record)
 {
 	const char *p = record->rest;
 
@@ -123,7 +123,7 @@ static bool is_of_partition(const struct dump_record *record)
 	return p;
 }
 
-static int open_user(struct dump_reader *r)
+static int open_user(struct sacctmgr_reader *r)
 {
 	int result;
 
@@ -134,8 +134,8 @@ static int open_user(struct dump_reader *r)
 			"letters, digits and . _ + -; rename it in the file",
 			r->now.name);
 	if (!strcmp(r->parent, ACCOUNTS_ROOT))
-		return dump_note(r, r->now.name, dump_why_root);
-	result = dump_find_role(r, r->parent, &r->member);
+		return sacctmgr_note(r, r->now.name, sacctmgr_why_root);
+	result = sacctmgr_find_role(r, r->parent, &r->member);
 	if (result < 0)
 		return result;
 	if (r->member->is_user && !is_of_partition(&r->now))
@@ -148,7 +148,7 @@ static int open_user(struct dump_reader *r)
 	return 0;
 }
 
-static int open_record(struct dump_reader *r)
+static int open_record(struct sacctmgr_reader *r)
 {
 	r->account = NULL;
 	r->member = NULL;
@@ -161,7 +161,7 @@ static int open_record(struct dump_reader *r)
 						    "cluster; import each by itself");
 		r->has_cluster = true;
 		r->of_each = &r->d->each;
-		return dump_note(r, "line", dump_why_cluster_name);
+		return sacctmgr_note(r, "line", sacctmgr_why_cluster_name);
 	case KIND_PARENT:
 		return open_parent(r);
 	case KIND_ACCOUNT:
@@ -169,19 +169,19 @@ static int open_record(struct dump_reader *r)
 	case KIND_USER:
 		return open_user(r);
 	default:
-		return dump_note(r, "line", dump_why_qos);
+		return sacctmgr_note(r, "line", sacctmgr_why_qos);
 	}
 }
 
 /* "Kind - 'name'"; the rest stands behind. */
-static int read_head(struct dump_reader *r, char *text)
+static int read_head(struct sacctmgr_reader *r, char *text)
 {
 	size_t n = strcspn(text, " \t-");
 	char *p = text + n, *name;
 	int k = 0, result;
 
-	while (k < _KIND_MAX && (strlen(dump_kind_names[k]) != n ||
-				 strncasecmp(dump_kind_names[k], text, n) != 0))
+	while (k < _KIND_MAX && (strlen(sacctmgr_kind_names[k]) != n ||
+				 strncasecmp(sacctmgr_kind_names[k], text, n) != 0))
 		k++;
 	p += strspn(p, " \t");
 	if (k == _KIND_MAX || *p != '-')
@@ -191,17 +191,17 @@ static int read_head(struct dump_reader *r, char *text)
 			"-: is it what 'sacctmgr dump' writes?",
 			text);
 	p += 1 + strspn(p + 1, " \t");
-	r->now.kind = (enum dump_kind)k;
+	r->now.kind = (enum sacctmgr_kind)k;
 	result = take_value(r, &p, VALUE_PLAIN, &name);
 	r->now.name = name;
 	r->now.rest = p;
 	if (result == 0 && !*name)
 		result = accounts_draft_error(r->d, r->now.line, r->err, "%s without a name",
-					      dump_kind_names[k]);
+					      sacctmgr_kind_names[k]);
 	return result;
 }
 
-static int read_record(struct dump_reader *r, char *text)
+static int read_record(struct sacctmgr_reader *r, char *text)
 {
 	size_t n = strlen(text);
 	int result;
@@ -249,7 +249,8 @@ static bool append_line(const char *line, size_t n, char **at)
 	return false;
 }
 
-static int check_bytes(const struct dump_reader *r, const char *line, size_t n, size_t number)
+static int check_bytes(const struct sacctmgr_reader *r, const char *line, size_t n,
+		       size_t number)
 {
 	for (size_t i = 0; i < n; i++)
 		if (line[i] == '\0' || (iscntrl((unsigned char)line[i]) && line[i] != '\t'))
@@ -261,7 +262,7 @@ static int check_bytes(const struct dump_reader *r, const char *line, size_t n, 
 							 RECORD_MAX / 2);
 }
 
-static int read_lines(struct dump_reader *r, const char *text, size_t size, char *record)
+static int read_lines(struct sacctmgr_reader *r, const char *text, size_t size, char *record)
 {
 	const char *end = text + size, *p = text;
 	char *at = record;
@@ -327,7 +328,7 @@ int accounts_sacctmgr_parse(struct accounts_draft *d, const char *text, size_t s
 			    struct err *err)
 {
 	_cleanup_free_ char *record = malloc(RECORD_MAX + 1);
-	struct dump_reader r = { .d = d, .err = err, .parent = ACCOUNTS_ROOT };
+	struct sacctmgr_reader r = { .d = d, .err = err, .parent = ACCOUNTS_ROOT };
 	int result;
 
 	if (!record)

@@ -3,20 +3,20 @@
 #pragma once
 #include "controller/accounts/foreign/sacctmgr.h"
 
-enum dump_kind { KIND_CLUSTER, KIND_PARENT, KIND_ACCOUNT, KIND_USER, KIND_QOS, _KIND_MAX };
-extern const char *const dump_kind_names[_KIND_MAX];
+enum sacctmgr_kind { KIND_CLUSTER, KIND_PARENT, KIND_ACCOUNT, KIND_USER, KIND_QOS, _KIND_MAX };
+extern const char *const sacctmgr_kind_names[_KIND_MAX];
 
-struct dump_record {
-	enum dump_kind kind;
+struct sacctmgr_record {
+	enum sacctmgr_kind kind;
 	size_t line;
 	char *rest; /* behind the name; cut up as it is read */
 	const char *name;
 };
 
-struct dump_reader {
+struct sacctmgr_reader {
 	struct accounts_draft *d;
 	struct err *err;
-	struct dump_record now;
+	struct sacctmgr_record now;
 	bool has_cluster;
 	char sign;			 /* of the option: '+' of Option+=value; '\0' */
 	char parent[REQUEST_NAME_MAX];	 /* the last Parent line's; "root" */
@@ -27,11 +27,12 @@ struct dump_reader {
 };
 
 /* Counts what has no place; `why` is a literal. */
-int dump_note(struct dump_reader *r, const char *what, const char *why);
-extern const char dump_why_root[], dump_why_cluster_name[], dump_why_qos[];
+int sacctmgr_note(struct sacctmgr_reader *r, const char *what, const char *why);
+extern const char sacctmgr_why_root[], sacctmgr_why_cluster_name[], sacctmgr_why_qos[];
 /* The record's user in an account; made without being a user of it. */
-int dump_find_role(struct dump_reader *r, const char *account, struct draft_member **ret);
+int sacctmgr_find_role(struct sacctmgr_reader *r, const char *account,
+		       struct draft_member **ret);
 /* Both are cut up. */
-int dump_set_option(struct dump_reader *r, char *key, char *value);
+int sacctmgr_set_option(struct sacctmgr_reader *r, char *key, char *value);
 /* Does an option begin here? */
-bool dump_is_option(const char *text);
+bool sacctmgr_is_option(const char *text);

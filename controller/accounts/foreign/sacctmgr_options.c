@@ -8,12 +8,13 @@
 #include "common/nearest.h"
 #include "controller/accounts/foreign/sacctmgr_impl.h"
 
-const char *const dump_kind_names[] = { "Cluster", "Parent", "Account", "User", "QOS" };
+const char *const sacctmgr_kind_names[] = { "Cluster", "Parent", "Account", "User", "QOS" };
 
 /* ---- notes ---- */
 
 static const char why_organization[] = "Reeve keeps no organizations";
-const char dump_why_qos[] = "a QOS is a [Qos NAME] section of controller.conf: write it there";
+const char sacctmgr_why_qos[] =
+	"a QOS is a [Qos NAME] section of controller.conf: write it there";
 static const char why_qos_name[] = "it is not a name for Reeve: 1 to 63 of letters, digits and "
 				   ". _ + -, and no sign at its head";
 static const char why_job[] = "Reeve bounds single jobs by queue, not by account";
@@ -27,17 +28,17 @@ static const char why_wckey[] = "Reeve has no WCKeys";
 static const char why_cluster[] = "Reeve's root has no shares or limits of all jobs together";
 static const char why_submit[] = "taken as MaxQueuedJobs, which does not count running jobs";
 static const char why_admin[] = "name operators in controller.conf (Operators =)";
-const char dump_why_root[] = "Reeve's root has no users and no keys";
+const char sacctmgr_why_root[] = "Reeve's root has no users and no keys";
 static const char why_partition[] = "taken as the user in the account, for all queues";
-const char dump_why_cluster_name[] =
+const char sacctmgr_why_cluster_name[] =
 	"accounts count on all clusters unless Clusters = says where";
 static const char why_other[] = "it has no meaning in Reeve";
 
-int dump_note(struct dump_reader *r, const char *what, const char *why)
+int sacctmgr_note(struct sacctmgr_reader *r, const char *what, const char *why)
 {
 	char text[96];
 
-	snprintf(text, sizeof(text), "%s %s", dump_kind_names[r->now.kind], what);
+	snprintf(text, sizeof(text), "%s %s", sacctmgr_kind_names[r->now.kind], what);
 	return accounts_draft_note(r->d, r->now.line, text, why) < 0
 		       ? err_set(r->err, -ENOMEM, "out of memory")
 		       : 0;
@@ -45,7 +46,7 @@ int dump_note(struct dump_reader *r, const char *what, const char *why)
 
 /* ---- options ---- */
 
-static int bad_value(struct dump_reader *r, const char *key, const char *value,
+static int bad_value(struct sacctmgr_reader *r, const char *key, const char *value,
 		     const char *wanted)
 {
 	return accounts_draft_error(r->d, r->now.line, r->err, "%s=%.60s: it is %s", key, value,
@@ -53,7 +54,8 @@ static int bad_value(struct dump_reader *r, const char *key, const char *value,
 }
 
 /* -1 says none, as in sacctmgr. */
-static int read_count(struct dump_reader *r, const char *key, const char *value, int64_t *ret)
+static int read_count(struct sacctmgr_reader *r, const char *key, const char *value,
+		      int64_t *ret)
 {
 	int64_t n = 0;
 
@@ -69,7 +71,7 @@ static int read_count(struct dump_reader *r, const char *key, const char *value,
 }
 
 /* MiB, or with one of K, M, G, T, P. */
-static int read_memory(struct dump_reader *r, const char *value, int64_t *ret)
+static int read_memory(struct sacctmgr_reader *r, const char *value, int64_t *ret)
 {
 	static const char letters[] = "KMGTP";
 	size_t n = strlen(value);
@@ -90,7 +92,8 @@ static int read_memory(struct dump_reader *r, const char *value, int64_t *ret)
 	return 0;
 }
 
-static int set_tres(struct dump_reader *r, const char *key, const char *tres, const char *value)
+static int set_tres(struct sacctmgr_reader *r, const char *key, const char *tres,
+		    const char *value)
 {
 	char what[96];
 
@@ -105,16 +108,16 @@ static int set_tres(struct dump_reader *r, const char *key, const char *tres, co
 	if (!strcasecmp(tres, "mem"))
 		return read_memory(r, value, &r->limits->running_memory_bytes);
 	snprintf(what, sizeof(what), "%s=%.40s", key, tres);
-	return dump_note(r, what, why_nodes);
+	return sacctmgr_note(r, what, why_nodes);
 }
 
-static int set_grp_tres(struct dump_reader *r, const char *key, char *value)
+static int set_grp_tres(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	char *item, *equals;
 	int result = 0;
 
 	if (!r->limits)
-		return dump_note(r, key, why_cluster);
+		return sacctmgr_note(r, key, why_cluster);
 	while (result == 0 && (item = strsep(&value, ","))) {
 		equals = strchr(item, '=');
 		if (!equals || equals == item)
@@ -125,13 +128,13 @@ static int set_grp_tres(struct dump_reader *r, const char *key, char *value)
 	return result;
 }
 
-static int set_grp_jobs(struct dump_reader *r, const char *key, char *value)
+static int set_grp_jobs(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	int64_t n;
 	int result;
 
 	if (!r->limits)
-		return dump_note(r, key, why_cluster);
+		return sacctmgr_note(r, key, why_cluster);
 	result = read_count(r, key, value, &n);
 	/* Of one user's association GrpJobs and MaxJobs are the same bound: the lower holds. */
 	if (result == 0 && n != ACCOUNTS_NO_LIMIT &&
@@ -140,22 +143,22 @@ static int set_grp_jobs(struct dump_reader *r, const char *key, char *value)
 	return result;
 }
 
-static int set_grp_submit(struct dump_reader *r, const char *key, char *value)
+static int set_grp_submit(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	int64_t n;
 	int result;
 
 	if (!r->limits)
-		return dump_note(r, key, why_cluster);
+		return sacctmgr_note(r, key, why_cluster);
 	result = read_count(r, key, value, &n);
 	if (result < 0 || n == ACCOUNTS_NO_LIMIT)
 		return result;
 	if (r->limits->queued_jobs == ACCOUNTS_NO_LIMIT || n < r->limits->queued_jobs)
 		r->limits->queued_jobs = n;
-	return dump_note(r, key, why_submit);
+	return sacctmgr_note(r, key, why_submit);
 }
 
-static int set_max_jobs(struct dump_reader *r, const char *key, char *value)
+static int set_max_jobs(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	struct accounts_limits *own = r->limits;
 	int result;
@@ -166,7 +169,7 @@ static int set_max_jobs(struct dump_reader *r, const char *key, char *value)
 	return result;
 }
 
-static int set_max_submit(struct dump_reader *r, const char *key, char *value)
+static int set_max_submit(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	struct accounts_limits *own = r->limits;
 	int result;
@@ -177,7 +180,7 @@ static int set_max_submit(struct dump_reader *r, const char *key, char *value)
 	return result;
 }
 
-static int set_shares(struct dump_reader *r, const char *key, char *value)
+static int set_shares(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	struct err why = { "" };
 	int64_t n;
@@ -190,16 +193,16 @@ static int set_shares(struct dump_reader *r, const char *key, char *value)
 	else if (r->member)
 		r->member->shares = n;
 	else
-		return dump_note(r, key, why_cluster);
+		return sacctmgr_note(r, key, why_cluster);
 	return 0;
 }
 
-static int set_description(struct dump_reader *r, const char *key, char *value)
+static int set_description(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	size_t n = strlen(value);
 
 	if (!r->account)
-		return dump_note(r, key, why_other);
+		return sacctmgr_note(r, key, why_other);
 	for (size_t i = 0; i < n; i++)
 		if (iscntrl((unsigned char)value[i]))
 			return bad_value(r, key, value, "a text without control characters");
@@ -212,7 +215,8 @@ static int set_description(struct dump_reader *r, const char *key, char *value)
 }
 
 /* A member with this role in the account; made without being a user of it. */
-int dump_find_role(struct dump_reader *r, const char *account, struct draft_member **ret)
+int sacctmgr_find_role(struct sacctmgr_reader *r, const char *account,
+		       struct draft_member **ret)
 {
 	struct draft_member like = { .line = r->now.line };
 
@@ -221,40 +225,40 @@ int dump_find_role(struct dump_reader *r, const char *account, struct draft_memb
 	return accounts_draft_add_member(r->d, &like, ret, r->err);
 }
 
-static int set_default(struct dump_reader *r, const char *key, char *value)
+static int set_default(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	struct draft_member *m;
 	int result;
 
 	if (!r->member || !strcmp(value, ACCOUNTS_ROOT))
-		return dump_note(r, key, dump_why_root);
+		return sacctmgr_note(r, key, sacctmgr_why_root);
 	if (!request_is_name(value))
 		return bad_value(r, key, value, "the name of an account");
-	result = dump_find_role(r, value, &m);
+	result = sacctmgr_find_role(r, value, &m);
 	if (result == 0)
 		m->is_default = true;
 	return result;
 }
 
-static int set_coordinator(struct dump_reader *r, const char *key, char *value)
+static int set_coordinator(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	struct draft_member *m;
 	char *account;
 	int result = 0;
 
 	if (!r->member)
-		return dump_note(r, key, dump_why_root);
+		return sacctmgr_note(r, key, sacctmgr_why_root);
 	while (result == 0 && (account = strsep(&value, ","))) {
 		if (!request_is_name(account))
 			return bad_value(r, key, account, "a list of names of accounts");
-		result = dump_find_role(r, account, &m);
+		result = sacctmgr_find_role(r, account, &m);
 		if (result == 0)
 			m->is_coordinator = true;
 	}
 	return result;
 }
 
-static struct draft_qos *qos_of(struct dump_reader *r)
+static struct draft_qos *qos_of(struct sacctmgr_reader *r)
 {
 	if (r->account)
 		return &r->account->qos;
@@ -269,54 +273,54 @@ static bool is_qos_name(const char *name)
 }
 
 /* "a,b" or, of what stands above, "+a,-b"; the whole option may be of one sign: QOS+=a,b. */
-static int set_qos(struct dump_reader *r, const char *key, char *value)
+static int set_qos(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	struct draft_qos *q = qos_of(r);
 	char *item, what[96];
 	int result = 0;
 
 	if (!q)
-		return dump_note(r, key, dump_why_root);
+		return sacctmgr_note(r, key, sacctmgr_why_root);
 	while (result == 0 && (item = strsep(&value, ","))) {
 		char sign = *item == '+' || *item == '-' ? *item++ : r->sign;
 
 		snprintf(what, sizeof(what), "%s=%.60s", key, item);
 		if (*item && !is_qos_name(item))
-			result = dump_note(r, what, why_qos_name);
+			result = sacctmgr_note(r, what, why_qos_name);
 		else if (*item && accounts_draft_state_qos(r->d, q, sign, item) < 0)
 			result = err_set(r->err, -ENOMEM, "out of memory");
 	}
 	return result;
 }
 
-static int set_default_qos(struct dump_reader *r, const char *key, char *value)
+static int set_default_qos(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	struct draft_qos *q = qos_of(r);
 	char what[96];
 
 	if (!q)
-		return dump_note(r, key, dump_why_root);
+		return sacctmgr_note(r, key, sacctmgr_why_root);
 	snprintf(what, sizeof(what), "%s=%.60s", key, value);
 	if (!is_qos_name(value))
-		return dump_note(r, what, why_qos_name);
+		return sacctmgr_note(r, what, why_qos_name);
 	snprintf(q->by_default, sizeof(q->by_default), "%s", value);
 	r->d->states_qos = true;
 	return 0;
 }
 
-static int set_admin(struct dump_reader *r, const char *key, char *value)
+static int set_admin(struct sacctmgr_reader *r, const char *key, char *value)
 {
 	char what[96];
 
 	if (!strcasecmp(value, "None") || !strcasecmp(value, "Not Set"))
 		return 0;
 	snprintf(what, sizeof(what), "%s=%.40s", key, value);
-	return dump_note(r, what, why_admin);
+	return sacctmgr_note(r, what, why_admin);
 }
 
 static const struct option {
 	const char *name;
-	int (*set)(struct dump_reader *r, const char *key, char *value);
+	int (*set)(struct sacctmgr_reader *r, const char *key, char *value);
 	const char *why; /* without `set`: has no place */
 } options[] = {
 	{ "Fairshare", set_shares, NULL },
@@ -373,7 +377,7 @@ static const struct {
 	const char *name, *tres;
 } old_options[] = { { "GrpCPUs", "cpu" }, { "GrpMem", "mem" } };
 
-static int unknown_option(struct dump_reader *r, const char *key)
+static int unknown_option(struct sacctmgr_reader *r, const char *key)
 {
 	struct nearest near;
 
@@ -389,7 +393,7 @@ static int unknown_option(struct dump_reader *r, const char *key)
 					      "sacctmgr has no option '%.60s'", key);
 }
 
-int dump_set_option(struct dump_reader *r, char *key, char *value)
+int sacctmgr_set_option(struct sacctmgr_reader *r, char *key, char *value)
 {
 	size_t n = strlen(key);
 
@@ -406,17 +410,17 @@ int dump_set_option(struct dump_reader *r, char *key, char *value)
 		if (!*value) /* sacctmgr passes over it too */
 			return 0;
 		return options[i].set ? options[i].set(r, options[i].name, value)
-				      : dump_note(r, options[i].name, options[i].why);
+				      : sacctmgr_note(r, options[i].name, options[i].why);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(old_options); i++)
 		if (!strcasecmp(old_options[i].name, key))
 			return r->limits ? set_tres(r, old_options[i].name, old_options[i].tres,
 						    value)
-					 : dump_note(r, old_options[i].name, why_cluster);
+					 : sacctmgr_note(r, old_options[i].name, why_cluster);
 	return unknown_option(r, key);
 }
 
-bool dump_is_option(const char *text)
+bool sacctmgr_is_option(const char *text)
 {
 	size_t n = strcspn(text, "=:+-'\"");
 

@@ -106,7 +106,7 @@ int describe_queue(const struct api *a, const struct store_job *row, struct doc 
 	return r;
 }
 
-int describe_folded(const struct api *a, struct job_id id, json_t *job, struct err *err)
+int describe_queue_folded(const struct api *a, struct job_id id, json_t *job, struct err *err)
 {
 	const char *was = json_string_value(json_object_get(job, "why"));
 	_cleanup_doc_ struct doc d = doc_edit(job);

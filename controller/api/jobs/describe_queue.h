@@ -12,4 +12,4 @@
 int describe_queue(const struct api *a, const struct store_job *row, struct doc *d,
 		   char why[static DESCRIBE_WHY_MAX], struct err *err);
 /* Makes of an array's document that of its element, which has no row yet. */
-int describe_folded(const struct api *a, struct job_id id, json_t *job, struct err *err);
+int describe_queue_folded(const struct api *a, struct job_id id, json_t *job, struct err *err);

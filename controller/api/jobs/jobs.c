@@ -123,7 +123,7 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 	if (parts_describe(c->api, row, j, err) < 0)
 		return -EIO;
 	if (row->is_array && c->named.index != JOB_ID_NO_INDEX)
-		return describe_folded(c->api, c->named, j, err);
+		return describe_queue_folded(c->api, c->named, j, err);
 	return 0;
 }
 

@@ -37,8 +37,8 @@ static int tell(void *ctx, const struct store_job *row, struct err *err)
 	if (!c->answer || json_object_set_new(c->answer, "job", describe_job(c->api, row)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (row->is_array && c->named.index != JOB_ID_NO_INDEX)
-		return describe_folded(c->api, c->named, json_object_get(c->answer, "job"),
-				       err);
+		return describe_queue_folded(c->api, c->named,
+					     json_object_get(c->answer, "job"), err);
 	if (row->state == JOB_QUEUED && !row->is_withheld)
 		r = add_forecast(c, row, c->answer);
 	return r < 0 ? err_set(err, -ENOMEM, "out of memory") : 0;

@@ -30,23 +30,23 @@ int64_t fit_memory(const struct resources *want)
 	return want->vmem_bytes ? want->vmem_bytes : want->mem_bytes;
 }
 
-struct taking fit_taking(const struct resources *want, bool is_whole)
+struct fit_taking fit_taking(const struct resources *want, bool is_whole)
 {
-	struct taking t = { *want, is_whole };
+	struct fit_taking t = { *want, is_whole };
 
 	t.res.mem_bytes = fit_memory(want);
 	return t;
 }
 
 /* What the node has of a side, and what of it is free: of GPUs those of the model. */
-static int64_t all_of(const struct fit_node *n, const struct taking *t, int side)
+static int64_t all_of(const struct fit_node *n, const struct fit_taking *t, int side)
 {
 	if (side != SIDE_GPUS || (!n->gpus.n && !*t->res.gpu_model))
 		return amount_of(&n->capacity, &sides[side]);
 	return gpus_count(&n->gpus, t->res.gpu_model);
 }
 
-static int64_t free_of(const struct fit_node *n, const struct taking *t, int side)
+static int64_t free_of(const struct fit_node *n, const struct fit_taking *t, int side)
 {
 	int64_t left;
 
@@ -67,12 +67,12 @@ bool fit_is_empty(const struct fit_node *n)
 	return n->gpus_held.n == 0;
 }
 
-static bool lacks(const struct fit_node *n, const struct taking *take, int side)
+static bool lacks(const struct fit_node *n, const struct fit_taking *take, int side)
 {
 	return amount_of(&take->res, &sides[side]) > free_of(n, take, side);
 }
 
-static int count_missing(const struct fit_node *n, const struct taking *take)
+static int count_missing(const struct fit_node *n, const struct fit_taking *take)
 {
 	int missing = take->is_whole && !fit_is_empty(n);
 
@@ -81,7 +81,7 @@ static int count_missing(const struct fit_node *n, const struct taking *take)
 	return missing;
 }
 
-void fit_hold(struct fit_node *n, const struct taking *take)
+void fit_hold(struct fit_node *n, const struct fit_taking *take)
 {
 	if (take->is_whole) {
 		n->held = n->capacity;
@@ -95,12 +95,12 @@ void fit_hold(struct fit_node *n, const struct taking *take)
 	gpus_add(&n->gpus_held, take->res.gpu_model, take->res.ngpus);
 }
 
-bool fit_takes(const struct fit_node *n, const struct taking *take)
+bool fit_takes(const struct fit_node *n, const struct fit_taking *take)
 {
 	return count_missing(n, take) == 0;
 }
 
-int64_t fit_count(const struct fit_node *n, const struct taking *take, bool is_ever)
+int64_t fit_count(const struct fit_node *n, const struct fit_taking *take, bool is_ever)
 {
 	int64_t least = INT32_MAX;
 
@@ -122,7 +122,7 @@ bool fit_is_kind(const struct fit_node *n, const struct resources *want)
 	       features_have(n->capacity.features, want->features);
 }
 
-static int find_node(const struct fit_node *nodes, size_t n, const struct taking *take)
+static int find_node(const struct fit_node *nodes, size_t n, const struct fit_taking *take)
 {
 	int best = -1;
 	int64_t best_free = 0;
@@ -160,14 +160,14 @@ static const char *amount_text(const struct side *s, int64_t amount,
 	return buf;
 }
 
-static const char *side_name(const struct taking *take, int side)
+static const char *side_name(const struct fit_taking *take, int side)
 {
 	if (side == SIDE_GPUS && *take->res.gpu_model)
 		return take->res.gpu_model;
 	return amount_of(&take->res, &sides[side]) == 1 ? sides[side].one : sides[side].many;
 }
 
-void fit_say_amounts(char why[static FIT_WHY_MAX], const struct taking *take)
+void fit_say_amounts(char why[static FIT_WHY_MAX], const struct fit_taking *take)
 {
 	const char *between = "";
 
@@ -185,7 +185,7 @@ void fit_say_amounts(char why[static FIT_WHY_MAX], const struct taking *take)
 
 /* "8 cores (3 of 4 free)", "2 a100-40 (1 of 4 free)" for each side that does not fit. */
 static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
-			const struct taking *take)
+			const struct fit_taking *take)
 {
 	const char *between = "";
 
@@ -212,7 +212,7 @@ static void add_missing(char why[static FIT_WHY_MAX], const struct fit_node *n,
 }
 
 /* Of the node as it would be when nothing was held. */
-static int count_never(const struct fit_node *n, const struct taking *take)
+static int count_never(const struct fit_node *n, const struct fit_taking *take)
 {
 	int missing = 0;
 
@@ -250,7 +250,7 @@ static void add_kinds(char why[static FIT_WHY_MAX], const struct fit_node *nodes
 		*features ? features : "none told");
 }
 
-static int distance(const struct fit_node *n, const struct taking *take)
+static int distance(const struct fit_node *n, const struct fit_taking *take)
 {
 	return count_never(n, take) * 2 * SIDE_MAX + count_missing(n, take);
 }
@@ -258,7 +258,7 @@ static int distance(const struct fit_node *n, const struct taking *take)
 /* The open node that lacks the fewest kinds of things: first of what it has at all, so that a
  * message does not name nodes without GPUs of the job's model. */
 static const struct fit_node *nearest_node(const struct fit_node *nodes, size_t n,
-					   const struct taking *take, size_t *ret_open)
+					   const struct fit_taking *take, size_t *ret_open)
 {
 	const struct fit_node *best = NULL;
 	size_t n_open = 0;
@@ -274,7 +274,7 @@ static const struct fit_node *nearest_node(const struct fit_node *nodes, size_t 
 	return best;
 }
 
-static void explain(const struct fit_node *nodes, size_t n, const struct taking *take,
+static void explain(const struct fit_node *nodes, size_t n, const struct fit_taking *take,
 		    char why[static FIT_WHY_MAX])
 {
 	size_t n_open;
@@ -300,7 +300,7 @@ size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, s
 	size_t i;
 
 	for (i = 0; i < n_jobs; i++) {
-		struct taking take = fit_taking(&jobs[i].want, jobs[i].is_exclusive);
+		struct fit_taking take = fit_taking(&jobs[i].want, jobs[i].is_exclusive);
 
 		jobs[i].why[0] = '\0';
 		jobs[i].node = find_node(nodes, n_nodes, &take);
@@ -316,7 +316,7 @@ size_t fit_place(struct fit_node *nodes, size_t n_nodes, struct fit_job *jobs, s
 void fit_look(const struct fit_node *nodes, size_t n_nodes, const struct fit_request *ask,
 	      char why[static FIT_WHY_MAX])
 {
-	const struct taking take = fit_taking(ask->want, ask->is_exclusive);
+	const struct fit_taking take = fit_taking(ask->want, ask->is_exclusive);
 
 	why[0] = '\0';
 	if (find_node(nodes, n_nodes, &take) < 0)
@@ -347,7 +347,7 @@ static void add_capacity(char why[static FIT_WHY_MAX], const struct fit_node *n)
 bool fit_is_possible(const struct fit_node *nodes, size_t n_nodes, const struct resources *want,
 		     char why[static FIT_WHY_MAX])
 {
-	struct taking take = fit_taking(want, false);
+	struct fit_taking take = fit_taking(want, false);
 	const struct fit_node *best = NULL;
 	int fewest = 0;
 

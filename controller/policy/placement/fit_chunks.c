@@ -6,7 +6,7 @@
 #include "controller/policy/placement/fit_chunks.h"
 #include "controller/policy/placement/fit_impl.h"
 
-static struct taking taking_of(const struct fit_request *ask, int32_t kind)
+static struct fit_taking taking_of(const struct fit_request *ask, int32_t kind)
 {
 	struct resources one;
 
@@ -43,11 +43,11 @@ static int by_free_cores(const void *a, const void *b, void *ctx)
 }
 
 /* As many as fit there, `left` at most. Returns how many. */
-static int64_t put(struct packing *p, const struct taking *one, size_t node, int64_t left)
+static int64_t put(struct packing *p, const struct fit_taking *one, size_t node, int64_t left)
 {
 	struct fit_node *n = &p->nodes[node];
 	bool is_scattered = p->ask->select->is_scattered;
-	struct taking all = *one;
+	struct fit_taking all = *one;
 	int64_t k;
 
 	if (p->is_used[node] &&
@@ -73,7 +73,7 @@ static int64_t put(struct packing *p, const struct taking *one, size_t node, int
 /* Returns how many could not be put. */
 static int64_t pack_kind(struct packing *p, int32_t kind)
 {
-	const struct taking one = taking_of(p->ask, kind);
+	const struct fit_taking one = taking_of(p->ask, kind);
 	int64_t left = p->ask->select->of[kind].n;
 
 	if (p->ask->is_exclusive && p->last >= 0)
@@ -88,7 +88,7 @@ static int64_t pack_kind(struct packing *p, int32_t kind)
 static void say_most(const struct packing *p, int32_t kind, int64_t could,
 		     char why[static FIT_WHY_MAX])
 {
-	const struct taking one = taking_of(p->ask, kind);
+	const struct fit_taking one = taking_of(p->ask, kind);
 	const struct select_chunk *c = &p->ask->select->of[kind];
 
 	if (could == 0 && !fit_is_possible(p->nodes, p->n, &one.res, why))
@@ -144,7 +144,8 @@ int fit_pack(struct fit_node *nodes, size_t n_nodes, const struct fit_request *a
 /* ---- cut into equal chunks ---- */
 
 /* How many nodes, empty, could hold a chunk. */
-static int64_t count_holders(const struct fit_node *nodes, size_t n, const struct taking *chunk)
+static int64_t count_holders(const struct fit_node *nodes, size_t n,
+			     const struct fit_taking *chunk)
 {
 	int64_t count = 0;
 
@@ -165,7 +166,7 @@ static bool can_split(const struct splitting *s, const struct resources *want, i
 		      struct select *ret)
 {
 	struct resources one;
-	struct taking take;
+	struct fit_taking take;
 
 	if (!select_split(want, by, ret))
 		return false;
@@ -182,7 +183,7 @@ static int64_t share(int64_t all, int64_t most)
 /* At least so many nodes; 0: no number of them. */
 static int64_t find_fewest(const struct splitting *s)
 {
-	struct taking no_disk = fit_taking(s->want, false);
+	struct fit_taking no_disk = fit_taking(s->want, false);
 	int64_t cores = 0, memory = 0, gpus = 0, n;
 
 	no_disk.res.jobfs_bytes = 0;
@@ -190,7 +191,7 @@ static int64_t find_fewest(const struct splitting *s)
 		return 0; /* only for its disk: that is a node's own */
 	for (size_t i = 0; i < s->n; i++) {
 		const struct fit_node *node = &s->nodes[i];
-		struct taking one_gpu = { .res = { .ngpus = 1 } };
+		struct fit_taking one_gpu = { .res = { .ngpus = 1 } };
 
 		if (!fit_is_kind(node, s->want))
 			continue;
@@ -295,7 +296,7 @@ struct room {
 };
 
 static struct room find_room(const struct fit_node *nodes, size_t n,
-			     const struct fit_request *ask, const struct taking *one)
+			     const struct fit_request *ask, const struct fit_taking *one)
 {
 	int64_t most = ask->select->is_scattered ? 1 : INT32_MAX;
 	struct room room = { 0 };
@@ -317,7 +318,7 @@ static struct room find_room(const struct fit_node *nodes, size_t n,
 static void explain_kind(const struct fit_request *ask, int32_t kind, const struct room *room,
 			 char why[static FIT_WHY_MAX])
 {
-	const struct taking one = taking_of(ask, kind);
+	const struct fit_taking one = taking_of(ask, kind);
 	int64_t n = ask->select->of[kind].n;
 	const char *s = n == 1 ? "" : "s", *each = n == 1 ? "" : " each";
 
@@ -342,7 +343,7 @@ void fit_explain(const struct fit_node *nodes, size_t n_nodes, const struct fit_
 
 	why[0] = '\0';
 	for (int32_t k = 0; k < ask->select->n; k++) {
-		const struct taking one = taking_of(ask, k);
+		const struct fit_taking one = taking_of(ask, k);
 		const struct room room = find_room(nodes, n_nodes, ask, &one);
 
 		if (room.n_open == 0) {
@@ -366,14 +367,14 @@ bool fit_parts(struct fit_node *const *nodes, const struct resources *parts, siz
 	       bool is_exclusive)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct taking part = fit_taking(&parts[i], is_exclusive);
+		const struct fit_taking part = fit_taking(&parts[i], is_exclusive);
 
 		if (!nodes[i]->open || !fit_is_kind(nodes[i], &parts[i]) ||
 		    !fit_takes(nodes[i], &part))
 			return false;
 	}
 	for (size_t i = 0; i < n; i++) {
-		const struct taking part = fit_taking(&parts[i], is_exclusive);
+		const struct fit_taking part = fit_taking(&parts[i], is_exclusive);
 
 		fit_hold(nodes[i], &part);
 	}
