@@ -257,7 +257,7 @@ static int stand_by(struct controller *c, struct err *err)
 }
 
 /* 0: it is to end; STEPPED_DOWN: another controller has taken over. */
-static int lead(struct controller *c, struct err *err)
+static int lead_cluster(struct controller *c, struct err *err)
 {
 	int r = open_event(c, err);
 
@@ -283,7 +283,7 @@ static int lead(struct controller *c, struct err *err)
  * keep it. */
 #define LARGE_BYTES (128 << 10)
 
-static int serve(struct controller *c, struct err *err)
+static int serve_requests(struct controller *c, struct err *err)
 {
 	int r;
 
@@ -292,7 +292,7 @@ static int serve(struct controller *c, struct err *err)
 	do {
 		r = stand_by(c, err);
 		if (r > 0)
-			r = lead(c, err);
+			r = lead_cluster(c, err);
 		if (r == STEPPED_DOWN)
 			log_line(LOG_WARNING, "another controller leads now; standing by");
 		if (r != STEPPED_DOWN)
@@ -330,7 +330,7 @@ static const struct verb_tool tool = {
 	.common = no_options,
 };
 
-static int run(const struct verb_call *call, struct err *err)
+static int run_controller(const struct verb_call *call, struct err *err)
 {
 	_cleanup_(controller_done) struct controller c = { .listen_fd = -1 };
 	const char *path = verb_value(call, "config");
@@ -348,7 +348,7 @@ static int run(const struct verb_call *call, struct err *err)
 		       c.config->n_nodes, c.config->n_nodes == 1 ? "" : "s");
 		return 0;
 	}
-	return serve(&c, err);
+	return serve_requests(&c, err);
 }
 
 int main(int argc, char **argv)
@@ -368,7 +368,7 @@ int main(int argc, char **argv)
 	else if (verb_count(&call, "version"))
 		printf("reeve-controller %s\n", REEVE_VERSION);
 	else
-		r = run(&call, &err);
+		r = run_controller(&call, &err);
 	verb_done(&call);
 	if (r < 0)
 		log_line(LOG_ERR, "%s", err.text);

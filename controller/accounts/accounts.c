@@ -33,7 +33,7 @@ static int by_name(const void *name, const void *element)
 	return strcmp(name, element);
 }
 
-static const void *find(const char *name, const void *array, size_t n, size_t size)
+static const void *find_name(const char *name, const void *array, size_t n, size_t size)
 {
 	return n ? bsearch(name, array, n, size, by_name) : NULL;
 }
@@ -41,7 +41,7 @@ static const void *find(const char *name, const void *array, size_t n, size_t si
 int32_t accounts_find(const struct accounts *a, const char *name)
 {
 	const struct accounts_account *found =
-		a ? find(name, a->accounts, a->n_accounts, sizeof(*a->accounts)) : NULL;
+		a ? find_name(name, a->accounts, a->n_accounts, sizeof(*a->accounts)) : NULL;
 
 	return found ? (int32_t)(found - a->accounts) : -1;
 }
@@ -51,8 +51,8 @@ const struct accounts_member *accounts_member(const struct accounts *a, int32_t 
 {
 	if (account < 0)
 		return NULL;
-	return find(user, a->accounts[account].members, a->accounts[account].n_members,
-		    sizeof(struct accounts_member));
+	return find_name(user, a->accounts[account].members, a->accounts[account].n_members,
+			 sizeof(struct accounts_member));
 }
 
 /* In a canonical list: names by commas, nothing else. */
@@ -115,7 +115,7 @@ bool accounts_is_within(const struct accounts *a, int32_t account, int32_t above
 
 const struct accounts_user *accounts_user(const struct accounts *a, const char *name)
 {
-	return find(name, a->users, a->n_users, sizeof(*a->users));
+	return find_name(name, a->users, a->n_users, sizeof(*a->users));
 }
 
 bool accounts_default_account(const struct accounts *a, const char *user,
@@ -171,7 +171,7 @@ struct accounts_bounds accounts_bounds_of(const struct accounts *a, const char *
 
 const struct accounts_queue *accounts_queue(const struct accounts *a, const char *name)
 {
-	return find(name, a->queues, a->n_queues, sizeof(*a->queues));
+	return find_name(name, a->queues, a->n_queues, sizeof(*a->queues));
 }
 
 /* The first allocation of an account; n_allocations when it has none. */

@@ -10,7 +10,7 @@ static int by_name(const void *a, const void *b)
 		      (*(const struct accounts_typed *const *)b)->name);
 }
 
-static void *array(size_t n, size_t size)
+static void *make_array(size_t n, size_t size)
 {
 	return calloc(n ? n : 1, size);
 }
@@ -153,11 +153,11 @@ int accounts_build(struct accounts_typed_all *all, struct accounts **ret, struct
 
 	if (!a)
 		return err_set(err, -ENOMEM, "out of memory");
-	a->accounts = array(all->lists[SECTION_ACCOUNT].n, sizeof(*a->accounts));
-	a->allocations = array(all->lists[SECTION_ALLOCATION].n, sizeof(*a->allocations));
-	a->users = array(all->lists[SECTION_USER].n, sizeof(*a->users));
-	a->queues = array(all->lists[SECTION_QUEUE].n, sizeof(*a->queues));
-	a->templates = array(all->lists[SECTION_TEMPLATE].n, sizeof(*a->templates));
+	a->accounts = make_array(all->lists[SECTION_ACCOUNT].n, sizeof(*a->accounts));
+	a->allocations = make_array(all->lists[SECTION_ALLOCATION].n, sizeof(*a->allocations));
+	a->users = make_array(all->lists[SECTION_USER].n, sizeof(*a->users));
+	a->queues = make_array(all->lists[SECTION_QUEUE].n, sizeof(*a->queues));
+	a->templates = make_array(all->lists[SECTION_TEMPLATE].n, sizeof(*a->templates));
 	if (!a->accounts || !a->allocations || !a->users || !a->queues || !a->templates)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int s = 0; s < _SECTION_MAX; s++)

@@ -56,7 +56,7 @@ static struct accounts_change change_of(const struct accounts_row *old,
 	};
 }
 
-static void merge(struct made *m)
+static void merge_rows(struct made *m)
 {
 	size_t i = 0, k = 0;
 
@@ -92,7 +92,7 @@ int accounts_diff(const struct accounts *old, const struct accounts *new,
 	d->changes = calloc(m->old.n + m->new.n + 1, sizeof(*d->changes));
 	if (!d->changes)
 		return err_set(err, -ENOMEM, "out of memory");
-	merge(m);
+	merge_rows(m);
 	*ret = TAKE_PTR(d);
 	return 0;
 }
@@ -130,8 +130,8 @@ static int put_change(const struct accounts_change *c, struct accounts_rows *to)
 	return accounts_rows_add(to, &row);
 }
 
-static int apply(const struct accounts_rows *from, const struct accounts_diff *d,
-		 struct accounts_rows *to)
+static int apply_changes(const struct accounts_rows *from, const struct accounts_diff *d,
+			 struct accounts_rows *to)
 {
 	int r = 0;
 
@@ -184,7 +184,7 @@ int accounts_apply(const struct accounts *a, const struct accounts_diff *d, cons
 
 	if (r == 0 && a)
 		r = accounts_rows_of(a, &from, err);
-	if (r == 0 && apply(&from, d, &to) < 0)
+	if (r == 0 && apply_changes(&from, d, &to) < 0)
 		r = err_set(err, -ENOMEM, "out of memory");
 	if (r == 0)
 		r = accounts_rows_write(&to, &text, err);

@@ -150,7 +150,7 @@ static const size_t sizes[_SECTION_MAX] = {
 	[SECTION_TEMPLATE] = sizeof(struct accounts_typed_template),
 };
 
-static int compare(const void *va, const void *vb)
+static int compare_objects(const void *va, const void *vb)
 {
 	const struct accounts_typed *a = va, *b = vb;
 
@@ -164,11 +164,11 @@ struct accounts_typed *accounts_typed_find(const struct accounts_typed_all *all,
 	struct accounts_typed wanted = { .section = section }, **slot;
 
 	strncpy(wanted.name, name, sizeof(wanted.name) - 1);
-	slot = tfind(&wanted, &all->by_name, compare);
+	slot = tfind(&wanted, &all->by_name, compare_objects);
 	return slot ? *slot : NULL;
 }
 
-static int grow(struct accounts_typed_list *l)
+static int grow_list(struct accounts_typed_list *l)
 {
 	size_t room = l->room ? l->room * 2 : 16;
 	struct accounts_typed **more;
@@ -225,7 +225,7 @@ int accounts_typed_add(struct accounts_typed_all *all, enum accounts_section sec
 		*ret = t;
 		return 0;
 	}
-	if (grow(&all->lists[section]) < 0)
+	if (grow_list(&all->lists[section]) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	t = calloc(1, sizes[section]);
 	if (!t)
@@ -233,7 +233,7 @@ int accounts_typed_add(struct accounts_typed_all *all, enum accounts_section sec
 	t->section = section;
 	strncpy(t->name, name, sizeof(t->name) - 1);
 	set_defaults(t);
-	if (!tsearch(t, &all->by_name, compare)) {
+	if (!tsearch(t, &all->by_name, compare_objects)) {
 		free(t);
 		return err_set(err, -ENOMEM, "out of memory");
 	}
@@ -326,14 +326,14 @@ const struct conf_section accounts_sections[] = {
 	{ "Default", add_default },	    { 0 },
 };
 
-static void keep(void *p)
+static void keep_node(void *p)
 {
 	(void)p;
 }
 
 void accounts_typed_done(struct accounts_typed_all *all)
 {
-	tdestroy(all->by_name, keep);
+	tdestroy(all->by_name, keep_node);
 	for (int s = 0; s < _SECTION_MAX; s++) {
 		for (size_t i = 0; i < all->lists[s].n; i++) {
 			struct accounts_typed *t = all->lists[s].of[i];

@@ -41,7 +41,7 @@ static int store_statement(void *target, const struct conf_place *place, struct 
 	return accounts_check_value(place, err);
 }
 
-static void count(void *ctx, const struct conf_fault *fault)
+static void count_fault(void *ctx, const struct conf_fault *fault)
 {
 	struct accounts_typed_all *all = ctx;
 
@@ -52,9 +52,8 @@ static void count(void *ctx, const struct conf_fault *fault)
 static int read_source(const struct source *from, struct accounts_typed_all *all,
 		       struct accounts **ret, struct err *err)
 {
-	const struct conf_reader how = { accounts_keys, accounts_sections,
-					 all,		store_statement,
-					 count,		all };
+	const struct conf_reader how = { accounts_keys,	  accounts_sections, all,
+					 store_statement, count_fault,	     all };
 	int r = from->path ? conf_read(from->path, &how, err)
 			   : conf_read_text(from->text, from->size, from->name, &how, err);
 

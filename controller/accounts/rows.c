@@ -12,7 +12,7 @@
 
 /* ---- the list ---- */
 
-static char *append(char *to, const char *from, const char **ret)
+static char *append_text(char *to, const char *from, const char **ret)
 {
 	*ret = to;
 	return stpcpy(to, from) + 1;
@@ -27,11 +27,11 @@ static int copy_row(const struct accounts_row *from, struct accounts_row *ret)
 
 	if (!p)
 		return -ENOMEM;
-	p = append(p, from->section, &ret->section);
-	p = append(p, from->name, &ret->name);
-	p = append(p, from->key, &ret->key);
-	p = append(p, from->item, &ret->item);
-	append(p, from->value, &ret->value);
+	p = append_text(p, from->section, &ret->section);
+	p = append_text(p, from->name, &ret->name);
+	p = append_text(p, from->key, &ret->key);
+	p = append_text(p, from->item, &ret->item);
+	append_text(p, from->value, &ret->value);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ int accounts_row_compare(const struct accounts_row *a, const struct accounts_row
 	return r ? r : strcmp(a->item, b->item);
 }
 
-static int compare(const void *a, const void *b)
+static int compare_rows(const void *a, const void *b)
 {
 	return accounts_row_compare(a, b);
 }
@@ -82,7 +82,7 @@ static int compare(const void *a, const void *b)
 void accounts_rows_sort(struct accounts_rows *r)
 {
 	if (r->n)
-		qsort(r->rows, r->n, sizeof(*r->rows), compare);
+		qsort(r->rows, r->n, sizeof(*r->rows), compare_rows);
 }
 
 /* ---- of accounts ---- */
@@ -102,7 +102,7 @@ static void put_item(struct scribe *s, const char *key, const char *item, const 
 		s->result = accounts_rows_add(s->rows, &row);
 }
 
-static void put(struct scribe *s, const char *key, const char *value)
+static void put_text(struct scribe *s, const char *key, const char *value)
 {
 	if (value)
 		put_item(s, key, "", value);
@@ -112,7 +112,7 @@ static void open_section(struct scribe *s, enum accounts_section section, const 
 {
 	s->section = accounts_section_names[section];
 	s->name = name;
-	put(s, "", "");
+	put_text(s, "", "");
 }
 
 static void put_count(struct scribe *s, const char *key, int64_t n)
@@ -121,7 +121,7 @@ static void put_count(struct scribe *s, const char *key, int64_t n)
 
 	snprintf(text, sizeof(text), "%" PRId64, n);
 	if (n != ACCOUNTS_NO_LIMIT)
-		put(s, key, text);
+		put_text(s, key, text);
 }
 
 static void put_limits(struct scribe *s, const struct accounts_limits *l)
@@ -131,8 +131,8 @@ static void put_limits(struct scribe *s, const struct accounts_limits *l)
 	put_count(s, "MaxRunningCores", l->running_cores);
 	put_count(s, "MaxRunningGpus", l->running_gpus);
 	if (l->running_memory_bytes != ACCOUNTS_NO_LIMIT)
-		put(s, "MaxRunningMemory",
-		    amount_format_bytes_exact(l->running_memory_bytes, text));
+		put_text(s, "MaxRunningMemory",
+			 amount_format_bytes_exact(l->running_memory_bytes, text));
 	put_count(s, "MaxRunningJobs", l->running_jobs);
 	put_count(s, "MaxQueuedJobs", l->queued_jobs);
 }
@@ -166,16 +166,16 @@ static void put_account(struct scribe *s, const struct accounts *a,
 	char shares[AMOUNT_TEXT_MAX];
 
 	open_section(s, SECTION_ACCOUNT, p->name);
-	put(s, "Description", p->description);
-	put(s, "Parent", p->parent < 0 ? ACCOUNTS_ROOT : a->accounts[p->parent].name);
-	put(s, "Template", *p->template ? p->template : NULL);
-	put(s, "Shares", format_shares(p->shares, shares));
+	put_text(s, "Description", p->description);
+	put_text(s, "Parent", p->parent < 0 ? ACCOUNTS_ROOT : a->accounts[p->parent].name);
+	put_text(s, "Template", *p->template ? p->template : NULL);
+	put_text(s, "Shares", format_shares(p->shares, shares));
 	for (size_t i = 0; i < n; i++)
 		put_item(s, "Users", m[i].user, format_shares(m[i].shares, shares));
 	put_names(s, "Coordinators", p->coordinators);
 	put_names(s, "Clusters", p->clusters);
 	put_names(s, "Qos", p->qos);
-	put(s, "DefaultQos", *p->default_qos ? p->default_qos : NULL);
+	put_text(s, "DefaultQos", *p->default_qos ? p->default_qos : NULL);
 	put_limits(s, &p->limits);
 }
 
@@ -202,13 +202,13 @@ static void put_allocation(struct scribe *s, const struct accounts *a,
 
 	snprintf(name, sizeof(name), "%s/%s", a->accounts[p->account].name, p->label);
 	open_section(s, SECTION_ALLOCATION, name);
-	put(s, "Kind", accounts_kind_name(p->kind));
-	put(s, "Cluster", *p->cluster ? p->cluster : NULL);
-	put(s, "Pool", charge_pool_name(p->pool));
+	put_text(s, "Kind", accounts_kind_name(p->kind));
+	put_text(s, "Cluster", *p->cluster ? p->cluster : NULL);
+	put_text(s, "Pool", charge_pool_name(p->pool));
 	format_amount(p, amount, sizeof(amount));
-	put(s, "Amount", amount);
-	put(s, "From", accounts_format_day(p->from_day, day));
-	put(s, "To", accounts_format_day(p->to_day, day));
+	put_text(s, "Amount", amount);
+	put_text(s, "From", accounts_format_day(p->from_day, day));
+	put_text(s, "To", accounts_format_day(p->to_day, day));
 }
 
 static void put_bounds(struct scribe *s, const struct accounts_bounds *b)
@@ -216,11 +216,11 @@ static void put_bounds(struct scribe *s, const struct accounts_bounds *b)
 	char text[AMOUNT_TEXT_MAX];
 
 	if (b->walltime_s != ACCOUNTS_NO_LIMIT)
-		put(s, "MaxWalltime", amount_format_seconds(b->walltime_s, text));
+		put_text(s, "MaxWalltime", amount_format_seconds(b->walltime_s, text));
 	if (b->jobfs_bytes != ACCOUNTS_NO_LIMIT)
-		put(s, "MaxJobfs", amount_format_bytes_exact(b->jobfs_bytes, text));
+		put_text(s, "MaxJobfs", amount_format_bytes_exact(b->jobfs_bytes, text));
 	if (b->memory_bytes != ACCOUNTS_NO_LIMIT)
-		put(s, "MaxMemory", amount_format_bytes_exact(b->memory_bytes, text));
+		put_text(s, "MaxMemory", amount_format_bytes_exact(b->memory_bytes, text));
 }
 
 static bool has_limits(const struct accounts_limits *l)
@@ -269,7 +269,7 @@ static void put_defaults(struct scribe *s, const struct accounts_defaults *d)
 			continue;
 		open_section(s, SECTION_DEFAULT, kinds[i].name);
 		if (is_user)
-			put(s, "DefaultAccount", d->default_account);
+			put_text(s, "DefaultAccount", d->default_account);
 		put_limits(s, kinds[i].limits);
 		if (is_queue)
 			put_bounds(s, &d->queue_job);
@@ -289,8 +289,8 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 		put_allocation(&s, a, &a->allocations[i]);
 	for (size_t i = 0; i < a->n_users; i++) {
 		open_section(&s, SECTION_USER, a->users[i].name);
-		put(&s, "DefaultAccount",
-		    *a->users[i].default_account ? a->users[i].default_account : NULL);
+		put_text(&s, "DefaultAccount",
+			 *a->users[i].default_account ? a->users[i].default_account : NULL);
 		put_limits(&s, &a->users[i].limits);
 	}
 	for (size_t i = 0; i < a->n_queues; i++) {
@@ -301,7 +301,7 @@ int accounts_rows_of(const struct accounts *a, struct accounts_rows *ret, struct
 	put_defaults(&s, &a->defaults);
 	for (size_t i = 0; i < a->n_templates; i++) {
 		open_section(&s, SECTION_TEMPLATE, a->templates[i].name);
-		put(&s, "Accounts", a->templates[i].accounts);
+		put_text(&s, "Accounts", a->templates[i].accounts);
 	}
 	accounts_rows_sort(ret);
 	return s.result < 0 ? err_set(err, s.result, "out of memory") : 0;

@@ -52,8 +52,8 @@ static int add_child(struct accounts_typed_all *all, struct accounts_typed_accou
 	return 0;
 }
 
-static int expand(struct accounts_typed_all *all, struct accounts_typed_account *group,
-		  struct err *err)
+static int expand_group(struct accounts_typed_all *all, struct accounts_typed_account *group,
+			struct err *err)
 {
 	const struct accounts_typed_template *t =
 		(const struct accounts_typed_template *)accounts_typed_find(
@@ -84,7 +84,7 @@ void accounts_expand(struct accounts_typed_all *all, accounts_tell_fn *tell)
 		struct accounts_typed_account *group =
 			(struct accounts_typed_account *)l->of[i];
 
-		if (*group->template && expand(all, group, &err) < 0)
+		if (*group->template && expand_group(all, group, &err) < 0)
 			tell(all, &group->t, "Template", err.text);
 	}
 }

@@ -29,7 +29,7 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 	return true;
 }
 
-static int hold(struct call *c, const struct await *w, struct err *err)
+static int add_waiter(struct call *c, const struct await *w, struct err *err)
 {
 	_cleanup_free_ struct held *h = malloc(sizeof(*h) + w->size);
 	struct long_poll_waiter p = { .kind = LONG_POLL_JOB, .wake = on_wake, .ctx = h };
@@ -57,7 +57,7 @@ int await_answer(struct call *c, const struct await *w, struct err *err)
 	if (r != 0 || w->wait_s == 0)
 		return r < 0 ? r : 0;
 	json_decref(TAKE_PTR(c->answer));
-	return hold(c, w, err);
+	return add_waiter(c, w, err);
 }
 
 int await_query(const struct call *c, int64_t *ret_s, struct err *err)

@@ -55,8 +55,8 @@ static int refuse_haste(struct call *c, const char *what, struct err *err)
 	return call_refuse(c, 429, NULL, "wait some seconds");
 }
 
-static int identify(struct call *c, const struct route *route, struct auth_said *ret,
-		    struct err *err)
+static int identify_sender(struct call *c, const struct route *route, struct auth_said *ret,
+			   struct err *err)
 {
 	const char *header = exchange_header(c->x, AUTH_REQUEST_HEADER);
 	int r;
@@ -100,7 +100,7 @@ void api_admit(void *ctx, struct exchange *x)
 	int r = find_route(&c, &route, &err);
 
 	if (r >= 0 && is_signed(&c, route)) {
-		r = identify(&c, route, &said, &err);
+		r = identify_sender(&c, route, &said, &err);
 		leave.said = &said;
 	} else if (r >= 0 && !exchange_may_ask(x)) {
 		r = refuse_haste(&c, "requests without a credential", &err);
@@ -130,7 +130,7 @@ static int check_signature(struct call *c, const struct auth_said *said, struct 
 	return r < 0 ? refuse_credential(c, r, err) : 0;
 }
 
-static int recognize(struct call *c, const struct route *route, struct err *err)
+static int recognize_sender(struct call *c, const struct route *route, struct err *err)
 {
 	const struct auth_said *said = exchange_said(c->x);
 	int r;
@@ -172,13 +172,13 @@ static int read_body(struct call *c, const struct route *route, struct err *err)
 	return r < 0 ? r : wire_parse(text, size, &c->body, err);
 }
 
-static int take(struct call *c, struct err *err)
+static int handle_request(struct call *c, struct err *err)
 {
 	const struct route *route;
 	int r = find_route(c, &route, err);
 
 	if (r >= 0)
-		r = recognize(c, route, err);
+		r = recognize_sender(c, route, err);
 	if (r >= 0)
 		r = read_body(c, route, err);
 	if (r >= 0 && c->named.index != JOB_ID_NO_INDEX)
@@ -190,7 +190,7 @@ void api_handle(void *ctx, struct exchange *x)
 {
 	struct call c = { .api = ctx, .x = x, .named = { 0, JOB_ID_NO_INDEX } };
 	struct err err = { "" };
-	int r = take(&c, &err);
+	int r = handle_request(&c, &err);
 
 	answer_finish(&c, r, &err);
 }

@@ -112,7 +112,7 @@ static const char *read_id(const char *p, struct job_id *ret)
 	return p && ret->index <= ARRAY_INDEX_MAX ? p : NULL;
 }
 
-static bool matches(const char *pattern, const char *path, struct job_id *ret_id)
+static bool matches_pattern(const char *pattern, const char *path, struct job_id *ret_id)
 {
 	*ret_id = (struct job_id){ 0, JOB_ID_NO_INDEX };
 	for (; *pattern; pattern++) {
@@ -131,7 +131,7 @@ const struct route *routes_find(const char *method, const char *path, struct job
 {
 	*ret_is_known = false;
 	for (const struct route *r = routes; r->method; r++) {
-		if (!matches(r->pattern, path, ret_id))
+		if (!matches_pattern(r->pattern, path, ret_id))
 			continue;
 		*ret_is_known = true;
 		if (!strcmp(r->method, method))

@@ -85,7 +85,7 @@ static bool is_empty(const struct store_changes *c)
 }
 
 /* What is collected becomes known to the listener, and the collection begins again. */
-static void deliver(struct store_announced *a)
+static void deliver_changes(struct store_announced *a)
 {
 	if (a->fn && !is_empty(&a->changes))
 		a->fn(a->ctx, &a->changes);
@@ -102,7 +102,7 @@ static void on_end(void *ctx, enum db_end how)
 		a->changes = (struct store_changes){ .jobs = a->changes.jobs,
 						     .max = a->changes.max };
 	a->changes.is_all |= how == DB_UNKNOWN;
-	deliver(a);
+	deliver_changes(a);
 }
 
 void store_announced_start(struct store *s)
@@ -128,7 +128,7 @@ int store_listen(struct store *s, store_changes_fn fn, void *ctx)
 static void deliver_alone(struct store *s)
 {
 	if (!db_is_begun(s->db))
-		deliver(&s->announced);
+		deliver_changes(&s->announced);
 }
 
 void store_announce_job(struct store *s, int64_t job)

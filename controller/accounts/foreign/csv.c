@@ -40,34 +40,34 @@ struct table_reader {
 	size_t line;
 };
 
-static const char *get(const struct table_reader *t, enum column c)
+static const char *get_field(const struct table_reader *t, enum column c)
 {
 	return t->columns[c] < 0 ? "" : t->fields[t->columns[c]];
 }
 
-static int fault(const struct table_reader *t, enum column c, const char *wanted)
+static int refuse_field(const struct table_reader *t, enum column c, const char *wanted)
 {
 	return accounts_draft_error(t->d, t->line, t->err, "%s '%.60s': it is %s", names[c],
-				    get(t, c), wanted);
+				    get_field(t, c), wanted);
 }
 
 static int read_shares(const struct table_reader *t, enum column c, int64_t *ret)
 {
 	struct err why = { "" };
 
-	if (*get(t, c) && accounts_draft_shares(get(t, c), ret, &why) < 0)
-		return fault(t, c, "a whole number, or parent");
+	if (*get_field(t, c) && accounts_draft_shares(get_field(t, c), ret, &why) < 0)
+		return refuse_field(t, c, "a whole number, or parent");
 	return 0;
 }
 
 static int read_bool(const struct table_reader *t, enum column c, bool *ret)
 {
-	const char *text = get(t, c);
+	const char *text = get_field(t, c);
 
 	if (!strcmp(text, "yes"))
 		*ret = true;
 	else if (*text && strcmp(text, "no") != 0)
-		return fault(t, c, "yes or no");
+		return refuse_field(t, c, "yes or no");
 	return 0;
 }
 
@@ -82,37 +82,38 @@ static int read_limits(const struct table_reader *t, struct accounts_limits *l)
 		       { QUEUED_JOBS, &l->queued_jobs } };
 
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
-		const char *text = get(t, counts[i].c);
+		const char *text = get_field(t, counts[i].c);
 
 		if (*text && (amount_parse_count(text, counts[i].to, NULL) < 0 ||
 			      *counts[i].to > 1000000000000LL))
-			return fault(t, counts[i].c, "a number, or empty for none");
+			return refuse_field(t, counts[i].c, "a number, or empty for none");
 	}
-	if (*get(t, RUNNING_MEMORY) &&
-	    amount_parse_bytes(get(t, RUNNING_MEMORY), &l->running_memory_bytes, NULL) < 0)
-		return fault(t, RUNNING_MEMORY, "an amount like 2TB, or empty for none");
+	if (*get_field(t, RUNNING_MEMORY) &&
+	    amount_parse_bytes(get_field(t, RUNNING_MEMORY), &l->running_memory_bytes, NULL) <
+		    0)
+		return refuse_field(t, RUNNING_MEMORY, "an amount like 2TB, or empty for none");
 	return 0;
 }
 
 /* What a line states of the account must be what those before stated. */
-static int differs(const struct table_reader *t, enum column c, const char *before)
+static int refuse_difference(const struct table_reader *t, enum column c, const char *before)
 {
 	return accounts_draft_error(t->d, t->line, t->err,
 				    "%s '%.60s': a line before says '%.60s' of account '%s'; "
 				    "state one",
-				    names[c], get(t, c), before, get(t, ACCOUNT));
+				    names[c], get_field(t, c), before, get_field(t, ACCOUNT));
 }
 
 static int set_parent(const struct table_reader *t, struct draft_account *a)
 {
-	const char *parent = get(t, PARENT);
+	const char *parent = get_field(t, PARENT);
 
 	if (!*parent || !strcmp(a->parent, parent))
 		return 0;
 	if (!request_is_name(parent))
-		return fault(t, PARENT, "the name of an account, or root");
+		return refuse_field(t, PARENT, "the name of an account, or root");
 	if (strcmp(a->parent, ACCOUNTS_ROOT) != 0)
-		return differs(t, PARENT, a->parent);
+		return refuse_difference(t, PARENT, a->parent);
 	strcpy(a->parent, parent);
 	a->line = t->line;
 	return 0;
@@ -120,7 +121,7 @@ static int set_parent(const struct table_reader *t, struct draft_account *a)
 
 static int set_description(const struct table_reader *t, struct draft_account *a)
 {
-	const char *text = get(t, DESCRIPTION);
+	const char *text = get_field(t, DESCRIPTION);
 	size_t n;
 
 	text += strspn(text, " ");
@@ -131,9 +132,10 @@ static int set_description(const struct table_reader *t, struct draft_account *a
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (iscntrl((unsigned char)text[i]))
-			return fault(t, DESCRIPTION, "one line without control characters");
+			return refuse_field(t, DESCRIPTION,
+					    "one line without control characters");
 	if (a->description && (strlen(a->description) != n || memcmp(a->description, text, n)))
-		return differs(t, DESCRIPTION, a->description);
+		return refuse_difference(t, DESCRIPTION, a->description);
 	free(a->description);
 	a->description = strndup(text, n);
 	return a->description ? 0 : err_set(t->err, -ENOMEM, "out of memory");
@@ -151,11 +153,11 @@ static int set_account(const struct table_reader *t, struct draft_account *a)
 		r = read_shares(t, SHARES, &shares);
 	if (r == 0 && shares != a->shares && a->has_shares) {
 		snprintf(before, sizeof(before), "%lld", (long long)a->shares);
-		return differs(t, SHARES, a->shares < 0 ? "parent" : before);
+		return refuse_difference(t, SHARES, a->shares < 0 ? "parent" : before);
 	}
-	a->has_shares |= *get(t, SHARES) != '\0';
+	a->has_shares |= *get_field(t, SHARES) != '\0';
 	a->shares = shares;
-	return r < 0 || *get(t, USER) ? r : read_limits(t, &a->limits);
+	return r < 0 || *get_field(t, USER) ? r : read_limits(t, &a->limits);
 }
 
 static int set_member(const struct table_reader *t)
@@ -163,16 +165,16 @@ static int set_member(const struct table_reader *t)
 	struct draft_member like = { .line = t->line }, *m;
 	int r;
 
-	if (!*get(t, USER)) {
+	if (!*get_field(t, USER)) {
 		for (enum column c = USER_SHARES; c <= DEFAULT_ACCOUNT; c++)
-			if (*get(t, c) && strcmp(get(t, c), "no") != 0)
-				return fault(t, c, "of a user, and the line has none");
+			if (*get_field(t, c) && strcmp(get_field(t, c), "no") != 0)
+				return refuse_field(t, c, "of a user, and the line has none");
 		return 0;
 	}
-	snprintf(like.account, sizeof(like.account), "%s", get(t, ACCOUNT));
-	snprintf(like.user, sizeof(like.user), "%s", get(t, USER));
-	if (!request_is_name(get(t, USER)))
-		return fault(t, USER, "no name: 1 to 63 of letters, digits and . _ + -");
+	snprintf(like.account, sizeof(like.account), "%s", get_field(t, ACCOUNT));
+	snprintf(like.user, sizeof(like.user), "%s", get_field(t, USER));
+	if (!request_is_name(get_field(t, USER)))
+		return refuse_field(t, USER, "no name: 1 to 63 of letters, digits and . _ + -");
 	m = accounts_draft_member(t->d, like.account, like.user);
 	if (m)
 		return accounts_draft_error(t->d, t->line, t->err,
@@ -197,9 +199,10 @@ static int read_line(struct table_reader *t)
 	int r;
 
 	t->line = csv_line(t->csv);
-	if (!strcmp(get(t, ACCOUNT), ACCOUNTS_ROOT))
-		return fault(t, ACCOUNT, "there by itself, and has no users and no keys");
-	r = accounts_draft_add_account(t->d, get(t, ACCOUNT), t->line, &a, t->err);
+	if (!strcmp(get_field(t, ACCOUNT), ACCOUNTS_ROOT))
+		return refuse_field(t, ACCOUNT,
+				    "there by itself, and has no users and no keys");
+	r = accounts_draft_add_account(t->d, get_field(t, ACCOUNT), t->line, &a, t->err);
 	if (r == 0)
 		r = set_account(t, a);
 	return r < 0 ? r : set_member(t);

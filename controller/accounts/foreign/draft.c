@@ -16,7 +16,7 @@ const struct accounts_limits accounts_no_limits = { ACCOUNTS_NO_LIMIT, ACCOUNTS_
 						    ACCOUNTS_NO_LIMIT, ACCOUNTS_NO_LIMIT,
 						    ACCOUNTS_NO_LIMIT };
 
-static void keep(void *p)
+static void keep_node(void *p)
 {
 	(void)p;
 }
@@ -34,8 +34,8 @@ static void qos_done(struct draft_qos *q)
 
 void accounts_draft_done(struct accounts_draft *d)
 {
-	tdestroy(d->by_account, keep);
-	tdestroy(d->by_member, keep);
+	tdestroy(d->by_account, keep_node);
+	tdestroy(d->by_member, keep_node);
 	for (size_t i = 0; i < d->n_accounts; i++) {
 		free(d->accounts[i]->description);
 		qos_done(&d->accounts[i]->qos);
@@ -123,7 +123,7 @@ struct draft_member *accounts_draft_member(const struct accounts_draft *d, const
 }
 
 /* Room for one more pointer behind n of them. */
-static void *grow(void *list, size_t n)
+static void *grow_list(void *list, size_t n)
 {
 	if (n && (n & (n - 1)))
 		return list;
@@ -153,7 +153,7 @@ int accounts_draft_add_account(struct accounts_draft *d, const char *name, size_
 	*ret = accounts_draft_account(d, name);
 	if (*ret)
 		return 0;
-	more = grow(d->accounts, d->n_accounts);
+	more = grow_list(d->accounts, d->n_accounts);
 	if (!more)
 		return err_set(err, -ENOMEM, "out of memory");
 	d->accounts = more;
@@ -185,7 +185,7 @@ int accounts_draft_add_member(struct accounts_draft *d, const struct draft_membe
 	*ret = accounts_draft_member(d, like->account, like->user);
 	if (*ret)
 		return 0;
-	more = grow(d->members, d->n_members);
+	more = grow_list(d->members, d->n_members);
 	if (!more)
 		return err_set(err, -ENOMEM, "out of memory");
 	d->members = more;

@@ -165,7 +165,7 @@ static void fall_back(int64_t *to, int64_t from)
 		*to = from;
 }
 
-static void inherit(struct accounts_limits *to, const struct accounts_limits *from)
+static void inherit_limits(struct accounts_limits *to, const struct accounts_limits *from)
 {
 	fall_back(&to->running_cores, from->running_cores);
 	fall_back(&to->running_gpus, from->running_gpus);
@@ -189,8 +189,8 @@ static void put_member(struct writer *w, const struct accounts_draft *d,
 		return;
 	put_item(w, "Users", m->user, format_shares(m->shares, shares));
 	for (; a; a = accounts_draft_account(d, a->parent))
-		inherit(&limits, &a->each);
-	inherit(&limits, &d->each);
+		inherit_limits(&limits, &a->each);
+	inherit_limits(&limits, &d->each);
 	if (memcmp(&limits, &accounts_no_limits, sizeof(limits)) == 0)
 		return;
 	snprintf(name, sizeof(name), "%s/%s", m->account, m->user);

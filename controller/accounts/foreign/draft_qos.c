@@ -85,7 +85,7 @@ static void apply_item(char *list, const char *item, size_t size)
 }
 
 /* A list replaces that of above; one of signed names changes it. */
-static int resolve(struct draft_qos *q, const char *above)
+static int resolve_list(struct draft_qos *q, const char *above)
 {
 	const char *list = q->stated, *item;
 	bool is_change = list && (*list == '+' || *list == '-');
@@ -113,7 +113,7 @@ static const char why_user[] = "QOS are allowed by account: name users in AllowU
 static int resolve_account(struct accounts_draft *d, struct draft_account *a)
 {
 	const struct draft_account *above = accounts_draft_account(d, a->parent);
-	int r = resolve(&a->qos, above ? above->qos.all : d->qos.all);
+	int r = resolve_list(&a->qos, above ? above->qos.all : d->qos.all);
 
 	if (r == 0 && !above && !*a->qos.by_default)
 		strcpy(a->qos.by_default, d->qos.by_default);
@@ -143,7 +143,7 @@ static int compare_member(struct accounts_draft *d, struct draft_member *m)
 
 	if (!m->qos.stated && !*m->qos.by_default)
 		return 0;
-	r = resolve(&m->qos, a ? a->qos.all : NULL);
+	r = resolve_list(&m->qos, a ? a->qos.all : NULL);
 	if (r == 0 && m->qos.stated && !is_same(m->qos.all, a ? a->qos.all : NULL))
 		r = accounts_draft_note(d, m->line, "User QOS", why_user);
 	if (r == 0 && *m->qos.by_default && strcmp(m->qos.by_default, default_of(d, a)) != 0)
@@ -157,7 +157,7 @@ int accounts_draft_resolve_qos(struct accounts_draft *d, struct err *err)
 
 	if (!d->states_qos)
 		return 0;
-	r = resolve(&d->qos, NULL);
+	r = resolve_list(&d->qos, NULL);
 	for (size_t i = 0; i < d->n_accounts && r == 0; i++)
 		r = resolve_account(d, d->accounts[i]);
 	for (size_t i = 0; i < d->n_members && r == 0; i++)

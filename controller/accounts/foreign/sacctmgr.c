@@ -11,7 +11,7 @@
 /* ---- a record ---- */
 
 /* Drops the backslashes, in place. */
-static void unescape(char *text)
+static void unescape_text(char *text)
 {
 	char *to = text;
 
@@ -47,7 +47,7 @@ static int take_value(struct sacctmgr_reader *r, char **p, enum value_kind kind,
 	if (**p == ':')
 		*(*p)++ = '\0';
 	*q = '\0';
-	unescape(start);
+	unescape_text(start);
 	*ret = start;
 	return 0;
 }

@@ -213,7 +213,7 @@ static int refuse_stale(struct call *c, int64_t revision, struct err *err)
 	return call_refuse(c, 409, "stale", "see 'reeve admin accounts log', and apply again");
 }
 
-static int change(struct call *c, const struct accounts_order *o, struct err *err)
+static int change_accounts(struct call *c, const struct accounts_order *o, struct err *err)
 {
 	_cleanup_doc_ struct doc warnings = { 0 };
 	int r = accounts_change_apply(c->api->c.store, o, &c->answer, err);
@@ -258,7 +258,7 @@ int route_change_accounts(struct call *c, struct err *err)
 	r = accounts_parse(json_string_value(text), json_string_length(text), "the accounts",
 			   &new, err);
 	o.new = new;
-	return r < 0 ? r : change(c, &o, err);
+	return r < 0 ? r : change_accounts(c, &o, err);
 }
 
 int route_accounts_log(struct call *c, struct err *err)

@@ -33,7 +33,8 @@ static int read_config(const struct config *config, struct accounts **ret, struc
 			      err);
 }
 
-static int load(struct api *a, struct accounts **ret, int64_t *ret_revision, struct err *err)
+static int load_accounts(struct api *a, struct accounts **ret, int64_t *ret_revision,
+			 struct err *err)
 {
 	_cleanup_(accounts_freep) struct accounts *now = NULL;
 	int r = store_accounts_load(a->c.store, &now, ret_revision, err);
@@ -46,11 +47,11 @@ static int load(struct api *a, struct accounts **ret, int64_t *ret_revision, str
 }
 
 /* The share tree keeps a pointer to the accounts: it gets the new ones before the old are freed. */
-static int replace(struct api *a, struct err *err)
+static int replace_accounts(struct api *a, struct err *err)
 {
 	struct accounts *now, *was = (struct accounts *)a->accounts;
 	int64_t revision;
-	int r = load(a, &now, &revision, err);
+	int r = load_accounts(a, &now, &revision, err);
 
 	if (r < 0)
 		return r;
@@ -63,7 +64,7 @@ static int replace(struct api *a, struct err *err)
 
 int active_accounts_open(struct api *a, struct err *err)
 {
-	int r = replace(a, err);
+	int r = replace_accounts(a, err);
 
 	if (r < 0 || !a->accounts_revision)
 		return r;
@@ -80,7 +81,7 @@ int active_accounts_open(struct api *a, struct err *err)
 
 int active_accounts_reload(struct api *a, struct err *err)
 {
-	return replace(a, err);
+	return replace_accounts(a, err);
 }
 
 void active_accounts_close(struct api *a)

@@ -160,7 +160,7 @@ struct found {
 	json_t *job;
 };
 
-static int take(void *ctx, const struct store_job *row, struct err *err)
+static int take_job(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct found *f = ctx;
 
@@ -171,7 +171,7 @@ static int take(void *ctx, const struct store_job *row, struct err *err)
 int describe_job_number(void *api, int64_t job, json_t **ret, struct err *err)
 {
 	struct found f = { api, NULL };
-	int r = store_job(f.api->c.store, job, take, &f, err);
+	int r = store_job(f.api->c.store, job, take_job, &f, err);
 
 	if (r >= 0)
 		*ret = f.job;

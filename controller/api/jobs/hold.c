@@ -7,7 +7,7 @@
 #include "controller/api/call.h"
 #include "controller/ledger/jobs/hold.h"
 
-static int refuse(struct call *c, int outcome, struct err *err)
+static int refuse_hold(struct call *c, int outcome, struct err *err)
 {
 	char id[JOB_ID_TEXT_MAX];
 	struct store_held held = { 0 };
@@ -28,7 +28,7 @@ static int refuse(struct call *c, int outcome, struct err *err)
 	}
 }
 
-static int answer(struct call *c, const char *word, struct err *err)
+static int answer_hold(struct call *c, const char *word, struct err *err)
 {
 	char id[JOB_ID_TEXT_MAX];
 
@@ -61,8 +61,8 @@ int route_hold(struct call *c, struct err *err)
 	h = hold_of(c, &job);
 	r = store_hold(c->api->c.store, &h, err);
 	if (r != 0)
-		return r < 0 ? r : refuse(c, r, err);
-	return answer(c, "held", err);
+		return r < 0 ? r : refuse_hold(c, r, err);
+	return answer_hold(c, "held", err);
 }
 
 int route_release(struct call *c, struct err *err)
@@ -78,6 +78,6 @@ int route_release(struct call *c, struct err *err)
 		h.kind = STORE_HOLD_OPERATOR;
 	r = store_release(c->api->c.store, &h, err);
 	if (r != 0)
-		return r < 0 ? r : refuse(c, r, err);
-	return answer(c, "released", err);
+		return r < 0 ? r : refuse_hold(c, r, err);
+	return answer_hold(c, "released", err);
 }

@@ -73,12 +73,12 @@ char *parts_nodes(const char *hosts)
 
 /* ---- waking ---- */
 
-static void wake(void *ctx, const char *node)
+static void wake_node(void *ctx, const char *node)
 {
 	api_wake_node(ctx, node);
 }
 
 int parts_wake(struct api *a, int64_t job, struct err *err)
 {
-	return store_job_nodes(a->c.store, job, wake, a, err);
+	return store_job_nodes(a->c.store, job, wake_node, a, err);
 }

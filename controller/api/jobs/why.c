@@ -26,7 +26,7 @@ static int add_forecast(const struct call *c, const struct store_job *row, json_
 	return json_object_set_new(answer, "forecast", forecast);
 }
 
-static int tell(void *ctx, const struct store_job *row, struct err *err)
+static int answer_why(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct call *c = ctx;
 	int r = 0;
@@ -46,5 +46,5 @@ static int tell(void *ctx, const struct store_job *row, struct err *err)
 
 int route_why(struct call *c, struct err *err)
 {
-	return store_job(c->api->c.store, c->id, tell, c, err);
+	return store_job(c->api->c.store, c->id, answer_why, c, err);
 }

@@ -48,7 +48,7 @@ static int refuse_node(struct call *c, const char *node, struct err *err)
 	return call_refuse(c, 400, "not-its-node", "reeve job shows where a job is");
 }
 
-static int refuse(struct call *c, int why, struct err *err)
+static int refuse_step(struct call *c, int why, struct err *err)
 {
 	switch (why) {
 	case STORE_STEPS_TOO_MANY:
@@ -90,8 +90,8 @@ static int answer_started(struct call *c, const struct step_nodes *nodes, int64_
 	return 0;
 }
 
-static int start(struct call *c, const char *spec, const struct step_nodes *nodes,
-		 struct err *err)
+static int start_step(struct call *c, const char *spec, const struct step_nodes *nodes,
+		      struct err *err)
 {
 	const struct store_steps_new n = { .job = c->id,
 					   .now_ns = api_now_ns(),
@@ -104,7 +104,7 @@ static int start(struct call *c, const char *spec, const struct step_nodes *node
 	if (r == STORE_STEPS_NOT_ITS_NODE)
 		return refuse_node(c, nodes->names[first], err);
 	if (r > 0)
-		return refuse(c, r, err);
+		return refuse_step(c, r, err);
 	if (r < 0)
 		return r;
 	log_job(LOG_INFO, c->id, "exec", "%s starts step %lld%s", c->user, (long long)first,
@@ -128,7 +128,7 @@ int route_start_steps(struct call *c, struct err *err)
 		r = step_spec_nodes(c->body, &nodes, err);
 	if (r >= 0)
 		r = step_spec_read(c->body, workdir, &spec, err);
-	return r < 0 ? r : start(c, spec, &nodes, err);
+	return r < 0 ? r : start_step(c, spec, &nodes, err);
 }
 
 /* --- POST: cancel --- */

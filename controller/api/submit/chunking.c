@@ -20,8 +20,8 @@ struct known_nodes {
 	size_t n;
 };
 
-static int split(const struct known_nodes *nodes, struct request *q,
-		 char why[static FIT_WHY_MAX], struct err *err)
+static int split_request(const struct known_nodes *nodes, struct request *q,
+			 char why[static FIT_WHY_MAX], struct err *err)
 {
 	struct select chunks = { .n = 0 };
 	int r = fit_split(nodes->at, nodes->n, &q->res, &chunks, why);
@@ -47,7 +47,7 @@ static int find_nodes(const struct call *c, struct submit_job *s, char why[stati
 		return r;
 	nodes.at = at;
 	if (!q->select.n)
-		r = split(&nodes, q, why, err);
+		r = split_request(&nodes, q, why, err);
 	if (r != 0 || !q->select.n)
 		return r;
 	r = fit_pack(nodes.at, nodes.n, &ask, &s->n_chunk_nodes, why);

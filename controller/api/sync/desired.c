@@ -40,7 +40,7 @@ static bool is_open(const struct store_desired *g, const struct sync_hold *repor
 	}
 }
 
-static uint64_t mix(uint64_t digest, uint64_t value)
+static uint64_t mix_digest(uint64_t digest, uint64_t value)
 {
 	return (digest ^ value) * 1099511628211ULL;
 }
@@ -71,9 +71,9 @@ static int add_job(void *ctx, const struct store_desired *g, struct err *err)
 	int r;
 
 	if (is_open(g, reported)) {
-		l->ret->digest = mix(l->ret->digest, (uint64_t)g->job);
-		l->ret->digest =
-			mix(l->ret->digest, (uint64_t)g->attempt * 8 + g->want * 2 + !reported);
+		l->ret->digest = mix_digest(l->ret->digest, (uint64_t)g->job);
+		l->ret->digest = mix_digest(l->ret->digest,
+					    (uint64_t)g->attempt * 8 + g->want * 2 + !reported);
 	}
 	doc_int(&d, "job", g->job);
 	doc_int(&d, "attempt", g->attempt);

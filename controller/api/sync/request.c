@@ -104,7 +104,7 @@ static int narrow_to_part(struct request *q, const struct store_desired *g, stru
 
 /* ---- both ---- */
 
-static int narrow(struct request *q, const struct store_desired *g, struct err *err)
+static int narrow_request(struct request *q, const struct store_desired *g, struct err *err)
 {
 	int r = g->array.job ? narrow_to_task(q, g->array, err) : 0;
 
@@ -125,7 +125,7 @@ int sync_request_encode(const struct store_desired *g, json_t **ret, struct err 
 		return out_of_memory(err);
 	r = wire_decode_request(stored, "request", &q, err);
 	if (r >= 0)
-		r = narrow(&q, g, err);
+		r = narrow_request(&q, g, err);
 	if (r == -ENOMEM)
 		return r;
 	/* A damaged request must not block the node's other jobs: the node gets these words, refuses

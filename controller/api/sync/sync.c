@@ -130,7 +130,7 @@ static void answer_failure(struct talk *t, const struct err *err)
 	exchange_answer(t->x, (struct exchange_answer){ .status = 500 });
 }
 
-static void answer(struct talk *t, const struct sync_desired *d)
+static void answer_node(struct talk *t, const struct sync_desired *d)
 {
 	struct sync_sent *sent = sync_sent_find(&t->api->sent, t->in->node);
 	_cleanup_json_ json_t *doc = NULL;
@@ -178,7 +178,7 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 		if (why == LONG_POLL_WOKEN && !has_something_new(t, &d, &again_ns) &&
 		    again_ns == INT64_MAX)
 			return false;
-		answer(t, &d);
+		answer_node(t, &d);
 	}
 	talk_free(t);
 	return true;
@@ -186,7 +186,7 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 
 /* --- the request --- */
 
-static int ingest(struct call *c, struct talk *t, struct err *err)
+static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 {
 	struct sync_from from = { .now_ns = api_now_ns(),
 				  .lost_ns = c->api->c.config->node_lost_s * S_NS };
@@ -233,7 +233,7 @@ static int wake_others(struct api *a, const struct talk *t, struct err *err)
 	return r;
 }
 
-static int wait(struct talk *t, int64_t again_ns, struct err *err)
+static int add_waiter(struct talk *t, int64_t again_ns, struct err *err)
 {
 	struct long_poll_waiter w = { .kind = LONG_POLL_NODE, .wake = on_wake, .ctx = t };
 
@@ -261,7 +261,7 @@ int route_sync(struct call *c, struct err *err)
 	if (r >= 0)
 		r = sync_decode(c->body, &t->in, err);
 	if (r >= 0)
-		r = ingest(c, t, err);
+		r = ingest_sync(c, t, err);
 	if (r < 0)
 		return r;
 	/* A node that waits is heard at least three times before it would be lost. */
@@ -275,8 +275,9 @@ int route_sync(struct call *c, struct err *err)
 		r = sync_desired_read(c->api, t->in, &d, err);
 	if (r < 0)
 		return r;
-	if (has_something_new(t, &d, &again_ns) || wait_s == 0 || wait(t, again_ns, err) < 0)
-		answer(t, &d);
+	if (has_something_new(t, &d, &again_ns) || wait_s == 0 ||
+	    add_waiter(t, again_ns, err) < 0)
+		answer_node(t, &d);
 	else
 		TAKE_PTR(t);
 	return CALL_DEFERRED;

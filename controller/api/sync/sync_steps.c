@@ -56,13 +56,13 @@ static void mix_digest(struct answer *g, const struct sync_step *t, uint64_t wha
 	*g->digest = (d ^ ((uint64_t)t->attempt * 8 + what)) * prime;
 }
 
-static json_t *encode(const struct sync_step *t, const char *want)
+static json_t *encode_step(const struct sync_step *t, const char *want)
 {
 	return json_pack("{s:I,s:i,s:I,s:s}", "job", (json_int_t)t->job, "attempt",
 			 (int)t->attempt, "step", (json_int_t)t->step, "want", want);
 }
 
-static int add(struct answer *g, json_t *j, struct err *err)
+static int append_item(struct answer *g, json_t *j, struct err *err)
 {
 	if (!j || json_array_append_new(g->to, j) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
@@ -83,10 +83,10 @@ static int add_command(struct answer *g, const struct open_step *o, const char *
 		return r;
 	g->n_bytes += strlen(text);
 	spec = json_loads(text, 0, NULL);
-	j = encode(&o->key, want);
+	j = encode_step(&o->key, want);
 	if (!spec || !j || json_object_update(j, spec) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return add(g, TAKE_PTR(j), err);
+	return append_item(g, TAKE_PTR(j), err);
 }
 
 static const struct sync_step *find_step(const struct sync *in, const struct sync_step *key)
@@ -106,7 +106,8 @@ static int add_step(struct answer *g, const struct open_step *o, struct err *err
 		return 0;
 	if (!is_shown || o->is_cancelled)
 		mix_digest(g, &o->key, 2 * is_shown + o->is_cancelled);
-	return is_shown ? add(g, encode(&o->key, want), err) : add_command(g, o, want, err);
+	return is_shown ? append_item(g, encode_step(&o->key, want), err)
+			: add_command(g, o, want, err);
 }
 
 static int compare_open(const void *a, const void *b)
@@ -131,7 +132,7 @@ static int cancel_unknown(struct answer *g, struct err *err)
 		    (g->n_open && bsearch(&key, g->open, g->n_open, sizeof(key), compare_open)))
 			continue;
 		mix_digest(g, &key.key, 4);
-		r = add(g, encode(&key.key, "cancel"), err);
+		r = append_item(g, encode_step(&key.key, "cancel"), err);
 	}
 	return r;
 }

@@ -139,7 +139,7 @@ static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
 #define KEEP_TIMES 100
 #define KEEP_MAX_NS (60 * S_NS)
 
-static int look(struct api *a, struct err *err)
+static int refresh_sums(struct api *a, struct err *err)
 {
 	const struct store_period all = { .from_day = INT32_MIN, .to_day = INT32_MAX };
 	_cleanup_(usage_sums_done) struct usage_sums fresh = { NULL, 0 };
@@ -227,7 +227,7 @@ static void put_sums(FILE *f, const struct usage_sums *s)
 int metrics_put_usage(FILE *f, struct api *a, bool by_account, struct err *err)
 {
 	_cleanup_(usage_sums_done) struct usage_sums together = { NULL, 0 };
-	int r = look(a, err);
+	int r = refresh_sums(a, err);
 
 	if (r >= 0 && !by_account)
 		r = add_up(&a->metrics_usage->sums, &together, err);

@@ -44,7 +44,8 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 }
 
 /* The account asked for; or all that the caller is in or coordinates. */
-static int look(struct views *l, struct quota_query *ask, const char *account, struct err *err)
+static int find_views(struct views *l, struct quota_query *ask, const char *account,
+		      struct err *err)
 {
 	const struct quota_site site = site_of(l->c);
 	const struct quota_each each = { add_view, l };
@@ -97,5 +98,5 @@ int route_quota(struct call *c, struct err *err)
 	if (!c->answer || json_object_set_new(c->answer, "quotas", l.quotas) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	r = read_ask(c, &ask, err);
-	return r < 0 ? r : look(&l, &ask, call_query_text(c, "account"), err);
+	return r < 0 ? r : find_views(&l, &ask, call_query_text(c, "account"), err);
 }

@@ -92,8 +92,8 @@ static int describe(struct store *s, const struct accounts_order *o, json_t *doc
 }
 
 /* What the ledger has yet to learn: everything, when nothing was ever applied. */
-static int change(struct store *s, const struct accounts_order *o, int64_t *ret_revision,
-		  struct err *err)
+static int change_accounts(struct store *s, const struct accounts_order *o,
+			   int64_t *ret_revision, struct err *err)
 {
 	_cleanup_(accounts_diff_freep) struct accounts_diff *d = NULL;
 	struct store_accounts_change c = { .revision = o->revision,
@@ -124,7 +124,7 @@ int accounts_change_apply(struct store *s, const struct accounts_order *o, json_
 		return no_memory(err);
 	r = describe(s, o, doc, err);
 	if (r == 0)
-		r = change(s, o, &revision, err);
+		r = change_accounts(s, o, &revision, err);
 	if (r < 0)
 		return r;
 	if (json_object_set_new(doc, "revision", json_integer(revision)) < 0 ||

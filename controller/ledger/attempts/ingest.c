@@ -149,7 +149,7 @@ static int take_node(struct ingest *g, struct err *err)
 }
 
 /* The job's other nodes have something else to do from now on. */
-static int stir(struct ingest *g, int64_t job, struct err *err)
+static int wake_other_nodes(struct ingest *g, int64_t job, struct err *err)
 {
 	struct sync_result *out = g->out;
 	int64_t *p;
@@ -183,7 +183,7 @@ static int take_reports(struct ingest *g, struct err *err)
 		if (c.is_new)
 			r = store_gpus_report(g->s, &c, err);
 		if (r >= 0 && c.stirs)
-			r = stir(g, c.report->job, err);
+			r = wake_other_nodes(g, c.report->job, err);
 		if (r >= 0 && c.is_new && c.part <= 0 && c.report->state == JOB_ENDED)
 			r = store_steps_close(g->s, c.report->job, c.now_ns, err);
 		if (r >= 0 && c.is_new && c.report->state == JOB_ENDED)
@@ -260,8 +260,8 @@ static int refuse_lost(struct ingest *g, const struct sync_hold *h, const struct
 		      "ii", h->job, (int64_t)h->attempt);
 }
 
-static int show(struct ingest *g, const struct store_at *at, const struct store_place *p,
-		enum job_state state, struct err *err)
+static int show_place(struct ingest *g, const struct store_at *at, const struct store_place *p,
+		      enum job_state state, struct err *err)
 {
 	int r = store_place_show(g->s, at, p, state, err);
 
@@ -271,7 +271,7 @@ static int show(struct ingest *g, const struct store_at *at, const struct store_
 	if (p->part > 0 && state == JOB_RUNNING)
 		r = store_parts_run(g->s, at, err);
 	if (p->part > 0 && r > 0)
-		r = stir(g, at->job, err);
+		r = wake_other_nodes(g, at->job, err);
 	return r < 0 ? r : 0;
 }
 
@@ -290,7 +290,7 @@ static int take_listed_job(struct ingest *g, const struct sync_hold *h, struct e
 	/* That it ended is said by its final report alone. */
 	if (p.closed != STORE_OPEN || h->state < JOB_STARTING || h->state > JOB_ENDING)
 		return 0;
-	return show(g, &at, &p, h->state, err);
+	return show_place(g, &at, &p, h->state, err);
 }
 
 /* The job runs there, and its agent has lost the record. Where the attempt is open the node gets it
@@ -406,7 +406,7 @@ static int judge_missing(struct ingest *g, const struct missing *m, struct err *
 	r = m->part ? store_part_lose(g->s, &loss, err) : store_end_lost(g->s, &loss, err);
 	if (r >= 0)
 		r = store_credential_drop(g->s, m->job, err);
-	return r < 0 ? r : stir(g, m->job, err);
+	return r < 0 ? r : wake_other_nodes(g, m->job, err);
 }
 
 static int take_list(struct ingest *g, struct err *err)

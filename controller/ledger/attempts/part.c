@@ -184,7 +184,7 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void take(struct store_part_known *p, const struct report *rep)
+static void take_report(struct store_part_known *p, const struct report *rep)
 {
 	if (p->closed == STORE_OPEN || rep->state == JOB_ENDED)
 		p->state = rep->state;
@@ -215,7 +215,7 @@ int store_part_take(struct store *s, struct store_part_known *p, const struct re
 	_cleanup_free_ char *usage = doc ? wire_format(doc) : NULL, *end = NULL;
 	int r = usage ? 0 : err_set(err, -ENOMEM, "out of memory");
 
-	take(p, rep);
+	take_report(p, rep);
 	store_announce_job(s, p->job);
 	if (r >= 0 && rep->state == JOB_ENDED)
 		r = encode_end(&rep->end, &end, err);
@@ -238,7 +238,7 @@ int store_part_take(struct store *s, struct store_part_known *p, const struct re
 /* ---- ends ---- */
 
 /* 1: the attempt is the job's, is open, and nothing has brought it down yet. */
-static int stands(struct store *s, const struct store_at *at, struct err *err)
+static int is_attempt_open(struct store *s, const struct store_at *at, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st,
@@ -286,7 +286,7 @@ int store_part_ended(struct store *s, const struct store_part_end *f, struct err
 	reason_format_line(&end, line, sizeof(line));
 	r = store_event(s, &e, err);
 	if (r >= 0 && end.kind != END_CANCELLED)
-		r = stands(s, &f->at, err);
+		r = is_attempt_open(s, &f->at, err);
 	else if (r >= 0)
 		return 0;
 	if (r <= 0)

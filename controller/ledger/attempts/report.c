@@ -72,7 +72,7 @@ static int note_change(struct store *s, const struct store_report_case *c,
 	return store_event(s, &e, err);
 }
 
-static int refuse(struct store_report_case *c, const char *why)
+static int refuse_report(struct store_report_case *c, const char *why)
 {
 	c->refusal =
 		(struct sync_refusal){ .job = c->report->job, .attempt = c->report->attempt };
@@ -96,7 +96,7 @@ static int requeue_told(struct store *s, const struct store_report_case *c,
 	return r > 0 ? store_requeue(s, &l, err) : r;
 }
 
-static void say(struct store_report_case *c, const struct store_known *k)
+static void set_changed(struct store_report_case *c, const struct store_known *k)
 {
 	c->is_new = true;
 	c->part = k->is_several ? k->part.part : -1;
@@ -105,8 +105,8 @@ static void say(struct store_report_case *c, const struct store_known *k)
 		usage_has(&k->usage, &k->usage.gpu_idle_ns) ? k->usage.gpu_idle_ns : -1;
 }
 
-static int accept(struct store *s, struct store_report_case *c, struct store_known *k,
-		  const struct tally_span *span, struct err *err)
+static int accept_report(struct store *s, struct store_report_case *c, struct store_known *k,
+			 const struct tally_span *span, struct err *err)
 {
 	const struct report *rep = c->report;
 	enum job_state was = k->state;
@@ -135,7 +135,7 @@ static int accept(struct store *s, struct store_report_case *c, struct store_kno
 	if (r < 0)
 		return r;
 	c->stirs = k->is_several && rep->state == JOB_ENDED;
-	say(c, k);
+	set_changed(c, k);
 	c->has_freed = k->state != was && k->state != JOB_STARTING;
 	return STORE_REPORT_ACK;
 }
@@ -178,7 +178,7 @@ static int accept_part(struct store *s, struct store_report_case *c, struct stor
 	if (r < 0)
 		return r;
 	c->stirs = r > 0;
-	say(c, k);
+	set_changed(c, k);
 	c->has_freed = k->part.state != was && k->part.state != JOB_STARTING;
 	return STORE_REPORT_ACK;
 }
@@ -240,9 +240,10 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	if (r < 0)
 		return r;
 	if (r == 0)
-		return refuse(c, "this job was never given to this node");
+		return refuse_report(c, "this job was never given to this node");
 	if (rep->state == JOB_QUEUED)
-		return refuse(c, "a job that was given to a node cannot be queued there");
+		return refuse_report(c,
+				     "a job that was given to a node cannot be queued there");
 	c->ack = (struct sync_ack){ rep->job, newest_seq(&k, rep), rep->attempt };
 	if (is_over(&k, rep))
 		return STORE_REPORT_ACK;
@@ -255,8 +256,8 @@ int store_report(struct store *s, struct store_report_case *c, struct err *err)
 	span = store_charge_span(&k, c);
 	r = store_charge_delta(s, &k, c->report, &span, &why);
 	if (r == -ERANGE || r == -EINVAL)
-		return refuse(c, "its figures are beyond what can be charged");
+		return refuse_report(c, "its figures are beyond what can be charged");
 	if (r < 0)
 		return err_set(err, r, "job %lld: charge: %s", (long long)rep->job, why.text);
-	return (k.part.part ? accept_part : accept)(s, c, &k, &span, err);
+	return (k.part.part ? accept_part : accept_report)(s, c, &k, &span, err);
 }

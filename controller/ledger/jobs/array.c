@@ -183,8 +183,8 @@ static const char unfold_sql[] =
 	" FROM jobs WHERE job = ?1";
 
 /* 1. */
-static int unfold(struct store *s, int64_t job, const struct array *a, int64_t ordinal,
-		  struct err *err)
+static int expand_task(struct store *s, int64_t job, const struct array *a, int64_t ordinal,
+		       struct err *err)
 {
 	int r = db_run(s->db, err, unfold_sql, "iii", job, job + 1 + ordinal,
 		       array_index(a, ordinal));
@@ -313,14 +313,14 @@ static int unfold_some(struct store *s, const struct candidate *c, struct err *e
 	r = load_waiting(s, c->job, &w, err);
 	n = r > 0 ? ranges_take(&w, room, ordinals) : 0;
 	for (size_t i = 0; i < n && r >= 0; i++)
-		r = unfold(s, c->job, &c->array, ordinals[i], err);
+		r = expand_task(s, c->job, &c->array, ordinals[i], err);
 	if (r >= 0 && n > 0)
 		r = save_waiting(s, c->job, &w, err);
 	ranges_done(&w);
 	return r < 0 ? r : (int)n + let;
 }
 
-static int finish(struct store *s, int r, struct err *err)
+static int finish_transaction(struct store *s, int r, struct err *err)
 {
 	int committed;
 
@@ -340,7 +340,7 @@ static int unfold_all(struct store *s, const struct candidates *c, struct err *e
 		return r;
 	for (size_t i = 0; i < c->n && r >= 0; i++)
 		r = unfold_some(s, &c->at[i], err);
-	return finish(s, r, err);
+	return finish_transaction(s, r, err);
 }
 
 int store_arrays_expand(struct store *s, struct err *err)
@@ -379,7 +379,7 @@ static int unfold_one(struct store *s, struct job_id id, struct err *err)
 	if (r > 0)
 		r = ranges_remove(&w, ordinal);
 	if (r > 0)
-		r = unfold(s, id.job, &a.array, ordinal, err);
+		r = expand_task(s, id.job, &a.array, ordinal, err);
 	if (r > 0)
 		r = db_run(s->db, err,
 			   "UPDATE jobs SET withheld = withheld | ?2 WHERE job = ?1", "ii",
@@ -394,5 +394,5 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err)
 {
 	int r = db_begin(s->db, err);
 
-	return r < 0 ? r : finish(s, unfold_one(s, id, err), err);
+	return r < 0 ? r : finish_transaction(s, unfold_one(s, id, err), err);
 }

@@ -162,7 +162,7 @@ struct ended {
 	struct job_end end;
 };
 
-static void tell(const struct work *w, int64_t job, const char *text)
+static void announce_resolved(const struct work *w, int64_t job, const char *text)
 {
 	const struct store_resolved what = { job, text };
 
@@ -170,7 +170,7 @@ static void tell(const struct work *w, int64_t job, const char *text)
 		w->how->fn(w->how->ctx, &what);
 }
 
-static int meet(struct work *w, int64_t job, const struct ended *e, struct err *err)
+static int meet_dependency(struct work *w, int64_t job, const struct ended *e, struct err *err)
 {
 	struct db *d = w->s->db;
 	int r = db_run(d, err,
@@ -194,7 +194,7 @@ static int meet(struct work *w, int64_t job, const struct ended *e, struct err *
 	r = store_announce_tasks(w->s, job, err);
 	if (r < 0)
 		return r;
-	tell(w, job, NULL);
+	announce_resolved(w, job, NULL);
 	return db_run(
 		d, err,
 		"UPDATE jobs SET withheld = withheld - " SQL_STORE_DEPENDS ", eligible_ns = ?2"
@@ -235,7 +235,7 @@ static int end_rows(struct work *w, int64_t job, const char *end, struct err *er
 }
 
 /* Tasks of an ended array have ended like it; another job may wait for one of them. */
-static int fail(struct work *w, int64_t job, const struct ended *e, struct err *err)
+static int fail_dependents(struct work *w, int64_t job, const struct ended *e, struct err *err)
 {
 	char words[DEPEND_WORDS_MAX];
 	const struct store_end how = { END_DEPENDENCY, depend_words(e->after, &e->end, words),
@@ -258,7 +258,7 @@ static int fail(struct work *w, int64_t job, const struct ended *e, struct err *
 	if (r >= 0)
 		r = add_rows(w, st, err);
 	if (r >= 0)
-		tell(w, job, words);
+		announce_resolved(w, job, words);
 	return r;
 }
 
@@ -316,9 +316,9 @@ static int tell_dependents(struct work *w, struct telling t, const struct ended 
 		one.job = t.target;
 		v = depend_judge(one.after.kind, &one.end);
 		if (v == DEPEND_FAILED)
-			r = fail(w, d.at[i].job, &one, err);
+			r = fail_dependents(w, d.at[i].job, &one, err);
 		else if (v == DEPEND_MET && !t.is_part)
-			r = meet(w, d.at[i].job, &one, err);
+			r = meet_dependency(w, d.at[i].job, &one, err);
 	}
 	free(d.at);
 	return r;

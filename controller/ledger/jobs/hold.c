@@ -35,8 +35,8 @@ int store_hold_add(struct store *s, const struct store_hold *h, struct err *err)
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
-static int load(struct store *s, int64_t job, enum job_state *ret_state, int64_t *ret_withheld,
-		struct err *err)
+static int load_hold(struct store *s, int64_t job, enum job_state *ret_state,
+		     int64_t *ret_withheld, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, "SELECT state, withheld FROM jobs WHERE job = ?1",
@@ -54,7 +54,7 @@ static int load(struct store *s, int64_t job, enum job_state *ret_state, int64_t
 	return 0;
 }
 
-static int finish(struct store *s, int r, struct err *err)
+static int finish_transaction(struct store *s, int r, struct err *err)
 {
 	if (r == 0)
 		return db_commit(s->db, err);
@@ -70,16 +70,16 @@ int store_hold(struct store *s, const struct store_hold *h, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = load(s, h->job, &state, &withheld, err);
+	r = load_hold(s, h->job, &state, &withheld, err);
 	if (r >= 0 && state != JOB_QUEUED)
 		r = STORE_TOO_LATE;
 	if (r == 0)
 		r = store_hold_add(s, h, err);
-	return finish(s, r, err);
+	return finish_transaction(s, r, err);
 }
 
 /* An element takes its turn again: while it was held, another had its place. */
-static int release(struct store *s, const struct store_hold *h, struct err *err)
+static int release_hold(struct store *s, const struct store_hold *h, struct err *err)
 {
 	struct store_event e = { h->now_ns, h->job, NULL, "release", h->author };
 	int64_t others = ~(int64_t)HELD;
@@ -116,7 +116,7 @@ int store_release(struct store *s, const struct store_hold *h, struct err *err)
 
 	if (r < 0)
 		return r;
-	r = load(s, h->job, &state, &withheld, err);
+	r = load_hold(s, h->job, &state, &withheld, err);
 	if (r >= 0 && state != JOB_QUEUED)
 		r = STORE_TOO_LATE;
 	else if (r >= 0 && !(withheld & HELD))
@@ -124,8 +124,8 @@ int store_release(struct store *s, const struct store_hold *h, struct err *err)
 	else if (r >= 0 && (withheld & STORE_HELD_OPERATOR) && h->kind != STORE_HOLD_OPERATOR)
 		r = STORE_HELD_ABOVE;
 	if (r == 0)
-		r = release(s, h, err);
-	return finish(s, r, err);
+		r = release_hold(s, h, err);
+	return finish_transaction(s, r, err);
 }
 
 int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err)

@@ -87,7 +87,8 @@ struct piece {
 	int64_t room; /* for it */
 };
 
-static int keep(struct store *s, const struct sync_output *o, struct piece p, struct err *err)
+static int keep_piece(struct store *s, const struct sync_output *o, struct piece p,
+		      struct err *err)
 {
 	int r;
 
@@ -111,16 +112,16 @@ static int keep_bounded(struct store *s, const struct sync_output *o, struct str
 		return 0;
 	if ((int64_t)p.size <= p.room) {
 		t->kept += (int64_t)p.size;
-		return keep(s, o, p, err);
+		return keep_piece(s, o, p, err);
 	}
 	p.size = p.room > 0 ? (size_t)p.room : 0;
-	r = keep(s, o, p, err);
+	r = keep_piece(s, o, p, err);
 	if (r < 0)
 		return r;
 	p = (struct piece){ cut_line, sizeof(cut_line) - 1, p.offset + (int64_t)p.size, 0 };
 	t->kept = p.offset + (int64_t)p.size;
 	t->is_cut = true;
-	return keep(s, o, p, err);
+	return keep_piece(s, o, p, err);
 }
 
 /* A step's output also counts in that of all steps. */

@@ -51,7 +51,8 @@ static int delete_drain(struct store *s, const struct store_drain *d, struct err
 
 typedef int (*change_fn)(struct store *s, const struct store_drain *d, struct err *err);
 
-static int change(struct store *s, const struct store_drain *d, change_fn fn, struct err *err)
+static int change_drain(struct store *s, const struct store_drain *d, change_fn fn,
+			struct err *err)
 {
 	int r = db_begin(s->db, err);
 
@@ -68,12 +69,12 @@ static int change(struct store *s, const struct store_drain *d, change_fn fn, st
 
 int store_drain(struct store *s, const struct store_drain *d, struct err *err)
 {
-	return change(s, d, write_drain, err);
+	return change_drain(s, d, write_drain, err);
 }
 
 int store_resume(struct store *s, const struct store_drain *d, struct err *err)
 {
-	return change(s, d, delete_drain, err);
+	return change_drain(s, d, delete_drain, err);
 }
 
 int store_drains(struct store *s, store_drain_fn fn, void *ctx, struct err *err)

@@ -278,7 +278,7 @@ int store_steps_cancel(struct store *s, int64_t job, int64_t step,
 
 /* --- what the node says --- */
 
-static int acknowledge(struct sync_result *out, struct sync_step_ack ack, struct err *err)
+static int acknowledge_step(struct sync_result *out, struct sync_step_ack ack, struct err *err)
 {
 	struct sync_step_ack *more =
 		realloc(out->step_acks, (out->n_step_acks + 1) * sizeof(*more));
@@ -401,8 +401,8 @@ static int judge_missing(struct store *s, const struct missing *m, int64_t now_n
 		   " WHERE job = ?1 AND step = ?2",
 		   "iii", m->job, m->step, now_ns);
 	return r < 0 ? r
-		     : acknowledge(out, (struct sync_step_ack){ m->job, m->step, m->attempt },
-				   err);
+		     : acknowledge_step(
+			       out, (struct sync_step_ack){ m->job, m->step, m->attempt }, err);
 }
 
 int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
@@ -417,9 +417,9 @@ int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
 
 		r = take_one(s, in, t, now_ns, err);
 		if (r >= 0 && t->has_ended)
-			r = acknowledge(out,
-					(struct sync_step_ack){ t->job, t->step, t->attempt },
-					err);
+			r = acknowledge_step(
+				out, (struct sync_step_ack){ t->job, t->step, t->attempt },
+				err);
 	}
 	if (r >= 0)
 		r = find_missing(s, in, &missing, &n_missing, err);

@@ -64,7 +64,8 @@ static int add_earlier(struct store *s, int64_t job, struct target *t, struct er
 	return 0;
 }
 
-static int differs(const char *what, const char *given, const char *is, struct err *err)
+static int refuse_difference(const char *what, const char *given, const char *is,
+			     struct err *err)
 {
 	if (!given || !strcmp(given, is))
 		return 0;
@@ -91,9 +92,9 @@ static int load_job(struct store *s, const struct store_adjustment *a, struct ta
 			       a->cluster ? a->cluster : "");
 	if (r)
 		*ret = imported;
-	r = differs("account", a->account, ret->account, err);
+	r = refuse_difference("account", a->account, ret->account, err);
 	if (r >= 0)
-		r = differs("user", a->user, ret->user, err);
+		r = refuse_difference("user", a->user, ret->user, err);
 	return r < 0 ? r : add_earlier(s, a->job, ret, err);
 }
 
@@ -188,8 +189,8 @@ static int write_entry(struct store *s, struct store_adjustment *a, struct err *
 	return rollup_write(s->db, &key, &gained, err);
 }
 
-static int adjust(struct store *s, const struct store_adjustment *a, struct target *t,
-		  struct store_adjustment *ret, struct err *err)
+static int adjust_target(struct store *s, const struct store_adjustment *a, struct target *t,
+			 struct store_adjustment *ret, struct err *err)
 {
 	int r = check_words(s, a, &ret->day, err);
 
@@ -215,7 +216,7 @@ int store_adjust(struct store *s, const struct store_adjustment *a, store_adjust
 
 	if (r < 0)
 		return r;
-	r = adjust(s, a, &t, &made, err);
+	r = adjust_target(s, a, &t, &made, err);
 	if (r >= 0)
 		r = db_commit(s->db, err);
 	else

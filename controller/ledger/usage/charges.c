@@ -18,7 +18,7 @@ struct charges {
 };
 
 /* The part of it that is within the span. */
-static int tell(const struct charges *c, struct store_charge *charge, struct err *err)
+static int report_charge(const struct charges *c, struct store_charge *charge, struct err *err)
 {
 	int64_t until = c->span->until_ns;
 
@@ -69,7 +69,7 @@ static int tell_row(const struct charges *c, struct db_row *st, int64_t unit, st
 		.mem_bytes = vmem_bytes ? vmem_bytes : db_int(st, RAN_MEM_BYTES),
 	};
 
-	return tell(c, &charge, err);
+	return report_charge(c, &charge, err);
 }
 
 static int tell_rows(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
@@ -86,7 +86,7 @@ static int tell_rows(const struct charges *c, struct db_row *st, int64_t unit, s
 	return r;
 }
 
-static int each(const struct charges *c, const char *sql, int64_t unit, struct err *err)
+static int read_charges(const struct charges *c, const char *sql, int64_t unit, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(c->s->db, err, &st, sql, "ii", c->span->since_ns / unit,
@@ -144,7 +144,7 @@ static int tell_part(void *ctx, const struct store_charge *c, struct err *err)
 	struct store_charge part = *c;
 
 	part.running_ns = (int64_t)((double)c->running_ns * o->part);
-	return tell(o->c, &part, err);
+	return report_charge(o->c, &part, err);
 }
 
 static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
@@ -200,10 +200,11 @@ static int adjust_day(const struct charges *c, const struct store_adjustment *a,
 
 	if (charge.to_ns > a->at_ns)
 		charge.to_ns = a->at_ns;
-	return tell(c, &charge, err);
+	return report_charge(c, &charge, err);
 }
 
-static int adjust(const struct charges *c, const struct store_adjustment *a, struct err *err)
+static int adjust_charges(const struct charges *c, const struct store_adjustment *a,
+			  struct err *err)
 {
 	if (a->at_ns > c->span->until_ns)
 		return 0;
@@ -216,12 +217,12 @@ int store_adjustment_charges(struct store *s, const struct store_adjustment *a,
 	const struct store_charge_span span = { INT64_MIN, a->at_ns };
 	const struct charges c = { s, &span, fn, ctx };
 
-	return adjust(&c, a, err);
+	return adjust_charges(&c, a, err);
 }
 
 static int adjust_one(void *ctx, const struct store_adjustment *a, struct err *err)
 {
-	return adjust(ctx, a, err);
+	return adjust_charges(ctx, a, err);
 }
 
 int store_charges(struct store *s, const struct store_charge_span *span, store_charge_fn fn,
@@ -229,10 +230,10 @@ int store_charges(struct store *s, const struct store_charge_span *span, store_c
 {
 	static const struct store_adjustments all = { 0 };
 	struct charges c = { s, span, fn, ctx };
-	int r = each(&c, stretches_sql, 1, err);
+	int r = read_charges(&c, stretches_sql, 1, err);
 
 	if (r >= 0)
-		r = each(&c, imported_sql, S_NS, err);
+		r = read_charges(&c, imported_sql, S_NS, err);
 	return r < 0 ? r : store_adjustments(s, &all, adjust_one, &c, err);
 }
 

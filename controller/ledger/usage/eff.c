@@ -217,8 +217,8 @@ struct receiver {
 	void *ctx;
 };
 
-static int each(struct store *s, const struct store_eff_filter *f, const struct source *src,
-		const struct receiver *to, struct err *err)
+static int read_attempts(struct store *s, const struct store_eff_filter *f,
+			 const struct source *src, const struct receiver *to, struct err *err)
 {
 	struct read_row row = { 0 };
 	struct db_row *st;
@@ -270,9 +270,9 @@ static int each_by_number(struct store *s, const struct store_eff_filter *f,
 
 		if (is_repeated(f, i))
 			continue;
-		r = each(s, f, &live, to, err);
+		r = read_attempts(s, f, &live, to, err);
 		if (r >= 0)
-			r = each(s, f, &history, to, err);
+			r = read_attempts(s, f, &history, to, err);
 	}
 	return r;
 }
@@ -298,9 +298,9 @@ static int each_of_period(struct store *s, const struct store_eff_filter *f,
 	const struct source live = { sql, read_live, from, until, true };
 	const struct source history = { history_sql, read_history, seconds_up(from),
 					seconds_up(until), false };
-	int r = each(s, f, &live, to, err);
+	int r = read_attempts(s, f, &live, to, err);
 
-	return r < 0 || f->latest ? r : each(s, f, &history, to, err);
+	return r < 0 || f->latest ? r : read_attempts(s, f, &history, to, err);
 }
 
 int store_eff(struct store *s, const struct store_eff_filter *f, store_eff_fn fn, void *ctx,

@@ -46,7 +46,7 @@ static bool is_one(const struct store_eff_row *n)
 }
 
 /* What to ask for next time, and what it would have cost. */
-static void advise(const struct store_eff_row *n, char words[static WORDS_MAX])
+static void write_advice(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
 	const struct eff_sum *s = &n->sum;
 	const struct job_end end = { .kind = s->end_kind,
@@ -104,7 +104,7 @@ static const char *why_over(const struct eff_sum *s, enum eff_side side)
 	return s->n_history ? history[side] : here[side];
 }
 
-static void note(const struct store_eff_row *n, char words[static WORDS_MAX])
+static void write_note(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
 	const struct eff_sum *s = &n->sum;
 
@@ -123,7 +123,7 @@ static void note(const struct store_eff_row *n, char words[static WORDS_MAX])
 		add_words(words, "; ", "figures of simulated GPUs");
 }
 
-static void unmeasured(const struct store_eff_row *n, char words[static WORDS_MAX])
+static void write_unmeasured(const struct store_eff_row *n, char words[static WORDS_MAX])
 {
 	words[0] = '\0';
 	for (enum eff_side side = 0; side < _EFF_SIDE_MAX; side++) {
@@ -206,7 +206,9 @@ static json_t *encode_row(const struct store_eff_row *n)
 	static const struct {
 		const char *key;
 		void (*say)(const struct store_eff_row *n, char words[static WORDS_MAX]);
-	} texts[] = { { "advice", advise }, { "note", note }, { "not_measured", unmeasured } };
+	} texts[] = { { "advice", write_advice },
+		      { "note", write_note },
+		      { "not_measured", write_unmeasured } };
 	const struct eff_sum *s = &n->sum;
 	_cleanup_doc_ struct doc doc = doc_object();
 	struct doc *d = &doc;

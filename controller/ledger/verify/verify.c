@@ -19,7 +19,7 @@ struct verify {
 
 typedef int (*row_fn)(struct verify *v, struct db_row *st, struct err *err);
 
-static int each(struct verify *v, const char *sql, row_fn fn, struct err *err)
+static int read_rows(struct verify *v, const char *sql, row_fn fn, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(v->s->db, err, &st, sql, "");
@@ -47,7 +47,8 @@ static int sums_of(struct verify *v, struct db_row *st, int64_t day, struct roll
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int tell(struct verify *v, const struct store_difference *d, struct err *err)
+static int report_difference(struct verify *v, const struct store_difference *d,
+			     struct err *err)
 {
 	v->n.differences++;
 	return v->fn ? v->fn(v->ctx, d, err) : 0;
@@ -73,8 +74,8 @@ static int add_day(void *ctx, int64_t day, const struct tally *gained)
 	return r;
 }
 
-static int count(struct verify *v, struct db_row *st, enum rollup_figure f, int64_t day,
-		 struct err *err)
+static int count_figure(struct verify *v, struct db_row *st, enum rollup_figure f, int64_t day,
+			struct err *err)
 {
 	struct rollup *at;
 	int r = sums_of(v, st, day, &at, err);
@@ -119,7 +120,7 @@ static int check_charge(struct verify *v, struct db_row *st, const struct tally 
 				      .stored = db_int(st, IMPORTED_CHARGE_REQUESTED_MS),
 				      .recomputed = t->charge_requested_ms };
 
-	return d.stored == d.recomputed ? 0 : tell(v, &d, err);
+	return d.stored == d.recomputed ? 0 : report_difference(v, &d, err);
 }
 
 static int take_imported(struct verify *v, struct db_row *st, struct err *err)
@@ -150,11 +151,12 @@ static int take_imported(struct verify *v, struct db_row *st, struct err *err)
 	if (r >= 0)
 		r = tally_split(&terms, &span, calendar_days(v->s->calendar), add_day, &c);
 	if (r >= 0)
-		r = count(v, st, ROLLUP_JOBS_STARTED,
-			  calendar_day(v->s->calendar, span.from_ns), err);
+		r = count_figure(v, st, ROLLUP_JOBS_STARTED,
+				 calendar_day(v->s->calendar, span.from_ns), err);
 	return r < 0 ? r
-		     : count(v, st, ROLLUP_JOBS_ENDED,
-			     calendar_last_day(v->s->calendar, span.from_ns, span.to_ns), err);
+		     : count_figure(v, st, ROLLUP_JOBS_ENDED,
+				    calendar_last_day(v->s->calendar, span.from_ns, span.to_ns),
+				    err);
 }
 
 static const char imported_sql[] =
@@ -187,12 +189,12 @@ static int take_base(struct verify *v, struct db_row *st, struct err *err)
 
 static int take_started(struct verify *v, struct db_row *st, struct err *err)
 {
-	return count(v, st, ROLLUP_JOBS_STARTED, db_int(st, 4), err);
+	return count_figure(v, st, ROLLUP_JOBS_STARTED, db_int(st, 4), err);
 }
 
 static int take_ended(struct verify *v, struct db_row *st, struct err *err)
 {
-	return count(v, st, ROLLUP_JOBS_ENDED, db_int(st, 4), err);
+	return count_figure(v, st, ROLLUP_JOBS_ENDED, db_int(st, 4), err);
 }
 
 static int take_adjustment(struct verify *v, struct db_row *st, struct err *err)
@@ -264,7 +266,7 @@ static int check_stretches(struct verify *v, struct db_row *st, struct err *err)
 					    .stored = db_int(st, 6),
 					    .recomputed = db_int(st, 5) };
 
-	return tell(v, &d, err);
+	return report_difference(v, &d, err);
 }
 
 static int check_slices(struct verify *v, struct db_row *st, struct err *err)
@@ -284,15 +286,16 @@ static int check_slices(struct verify *v, struct db_row *st, struct err *err)
 		};
 
 		if (d.stored != d.recomputed)
-			r = tell(v, &d, err);
+			r = report_difference(v, &d, err);
 	}
 	return r;
 }
 
 /* ---- comparing ---- */
 
-static int compare(struct verify *v, struct store_difference *d, const struct rollup *stored,
-		   const struct rollup *recomputed, struct err *err)
+static int compare_sums(struct verify *v, struct store_difference *d,
+			const struct rollup *stored, const struct rollup *recomputed,
+			struct err *err)
 {
 	int r = 0;
 
@@ -302,7 +305,7 @@ static int compare(struct verify *v, struct store_difference *d, const struct ro
 		d->figure = rollup_figure_name((enum rollup_figure)f);
 		d->stored = stored->figure[f];
 		d->recomputed = recomputed->figure[f];
-		r = tell(v, d, err);
+		r = report_difference(v, d, err);
 	}
 	return r;
 }
@@ -330,7 +333,7 @@ static int check_row(struct verify *v, struct db_row *st, struct rollup_set *sum
 		return err_set(err, -ENOMEM, "out of memory");
 	for (int f = 0; f < _ROLLUP_MAX; f++)
 		stored.figure[f] = db_int(st, 5 + f);
-	r = compare(v, &d, &stored, at, err);
+	r = compare_sums(v, &d, &stored, at, err);
 	if (r >= 0)
 		*at = (struct rollup){ 0 };
 	return r;
@@ -366,7 +369,7 @@ static int check_rest(struct verify *v, struct rollup_set *sums, struct err *err
 			.is_month = sums == v->months,
 		};
 
-		r = compare(v, &d, &none, &e->rollup, err);
+		r = compare_sums(v, &d, &none, &e->rollup, err);
 	}
 	return r;
 }
@@ -401,7 +404,7 @@ struct step {
 	row_fn fn;
 };
 
-static int recompute(struct verify *v, struct err *err)
+static int recompute_sums(struct verify *v, struct err *err)
 {
 	static const struct step steps[] = {
 		{ attempts_sql, take_attempt },
@@ -418,7 +421,7 @@ static int recompute(struct verify *v, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(steps) && r >= 0; i++)
-		r = each(v, steps[i].sql, steps[i].fn, err);
+		r = read_rows(v, steps[i].sql, steps[i].fn, err);
 	return r < 0 ? r : add_up_months(v, err);
 }
 
@@ -433,14 +436,14 @@ static int verify_parts(struct verify *v, struct err *err)
 
 static int verify_all(struct verify *v, struct err *err)
 {
-	int r = recompute(v, err);
+	int r = recompute_sums(v, err);
 
 	if (r >= 0)
 		r = verify_parts(v, err);
 	if (r >= 0)
-		r = each(v, DAYS "rollups", check_rollup, err);
+		r = read_rows(v, DAYS "rollups", check_rollup, err);
 	if (r >= 0)
-		r = each(v, months_sql, check_month, err);
+		r = read_rows(v, months_sql, check_month, err);
 	if (r >= 0)
 		r = check_rest(v, v->sums, err);
 	return r < 0 ? r : check_rest(v, v->months, err);
@@ -539,8 +542,8 @@ static int move_zone(struct store *s, const char *was, struct err *err)
 		      store_zone(s));
 }
 
-static int rebuild(struct verify *v, const struct store_rebuild *how, const char *was,
-		   struct err *err)
+static int rebuild_sums(struct verify *v, const struct store_rebuild *how, const char *was,
+			struct err *err)
 {
 	int r = db_begin(v->s->db, err);
 
@@ -551,7 +554,7 @@ static int rebuild(struct verify *v, const struct store_rebuild *how, const char
 	if (r >= 0 && how->before)
 		r = how->before(how->before_ctx, err);
 	if (r >= 0)
-		r = recompute(v, err);
+		r = recompute_sums(v, err);
 	if (r >= 0)
 		r = write_days(v, err);
 	if (r >= 0)
@@ -579,7 +582,7 @@ int store_rebuild(struct store *s, const struct store_rebuild *how, struct store
 	if (r < 0)
 		return r;
 	s->calendar = TAKE_PTR(other);
-	r = rebuild(&v, how, calendar_zone(was), err);
+	r = rebuild_sums(&v, how, calendar_zone(was), err);
 	other = r < 0 ? s->calendar : was;
 	if (r < 0)
 		s->calendar = was;

@@ -17,8 +17,8 @@ struct checking {
 	struct usage stored, sum;
 };
 
-static int tell(struct checking *c, const char *figure, int64_t stored, int64_t recomputed,
-		struct err *err)
+static int report_difference(struct checking *c, const char *figure, int64_t stored,
+			     int64_t recomputed, struct err *err)
 {
 	struct store_difference d = c->whose;
 
@@ -49,7 +49,7 @@ static int64_t figure_of(const struct usage *u, size_t i)
 }
 
 /* All parts of the attempt have been read. */
-static int compare(struct checking *c, struct err *err)
+static int compare_figures(struct checking *c, struct err *err)
 {
 	int r = 0;
 
@@ -57,12 +57,12 @@ static int compare(struct checking *c, struct err *err)
 		int64_t stored = figure_of(&c->stored, i), sum = figure_of(&c->sum, i);
 
 		if (stored != sum)
-			r = tell(c, usage_fields[i].name, stored, sum, err);
+			r = report_difference(c, usage_fields[i].name, stored, sum, err);
 	}
 	return r;
 }
 
-static int begin(struct checking *c, struct db_row *st, struct err *err)
+static int begin_part(struct checking *c, struct db_row *st, struct err *err)
 {
 	set_whose(c, st);
 	c->stored = c->sum = (struct usage){ 0 };
@@ -75,9 +75,9 @@ static int take_part(struct checking *c, struct db_row *st, struct err *err)
 	int r = 0;
 
 	if (c->whose.job != db_int(st, 0) || c->attempt != db_int(st, 1)) {
-		r = compare(c, err);
+		r = compare_figures(c, err);
 		if (r >= 0)
-			r = begin(c, st, err);
+			r = begin_part(c, st, err);
 	}
 	if (r >= 0)
 		r = store_usage_decode(store_text(st, 6), &one, err);
@@ -103,12 +103,12 @@ static const char left_sql[] =
 static int check_left(struct checking *c, struct db_row *st, struct err *err)
 {
 	set_whose(c, st);
-	return tell(c, "open_part", 1, 0, err);
+	return report_difference(c, "open_part", 1, 0, err);
 }
 
-static int each(struct store *s, struct checking *c, const char *sql,
-		int (*take)(struct checking *c, struct db_row *st, struct err *err),
-		struct err *err)
+static int read_rows(struct store *s, struct checking *c, const char *sql,
+		     int (*take)(struct checking *c, struct db_row *st, struct err *err),
+		     struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, sql, "");
@@ -127,12 +127,12 @@ int store_verify_parts(struct store *s, store_difference_fn fn, void *ctx, int64
 		       struct err *err)
 {
 	struct checking c = { .fn = fn, .ctx = ctx };
-	int r = each(s, &c, parts_sql, take_part, err);
+	int r = read_rows(s, &c, parts_sql, take_part, err);
 
 	if (r >= 0)
-		r = compare(&c, err);
+		r = compare_figures(&c, err);
 	if (r >= 0)
-		r = each(s, &c, left_sql, check_left, err);
+		r = read_rows(s, &c, left_sql, check_left, err);
 	if (r >= 0)
 		*ret = c.differences;
 	return r < 0 ? r : 0;
