@@ -1,4 +1,6 @@
-/* charge.c - see charge.h. */
+/* charge.c - exact fractions, the rate of a request and its charge over a running time; see
+ * charge.h. Every product is formed in 128 bits and reduced before it is stored, so that
+ * nothing is rounded but the final charge. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -36,7 +38,7 @@ const char *charge_pool_unit(enum charge_pool p)
 	return p < _CHARGE_POOL_MAX ? pool_units[p] : "none";
 }
 
-static __int128 gcd(__int128 a, __int128 b)
+static __int128 greatest_divisor(__int128 a, __int128 b)
 {
 	while (b) {
 		__int128 rest = a % b;
@@ -47,10 +49,10 @@ static __int128 gcd(__int128 a, __int128 b)
 	return a;
 }
 
-/* num/den, both up to 2^126, in lowest terms. */
-static int reduce(__int128 num, __int128 den, struct fraction *ret)
+/* num/den, both up to 2^126, in lowest terms. -ERANGE: either is still more than int64. */
+static int make_lowest(__int128 num, __int128 den, struct fraction *ret)
 {
-	__int128 g = gcd(num, den);
+	__int128 g = greatest_divisor(num, den);
 
 	num /= g;
 	den /= g;
@@ -64,19 +66,19 @@ int fraction_make(int64_t num, int64_t den, struct fraction *ret)
 {
 	if (num < 0 || den <= 0)
 		return -EINVAL;
-	return reduce(num, den, ret);
+	return make_lowest(num, den, ret);
 }
 
 int fraction_multiply(struct fraction a, struct fraction b, struct fraction *ret)
 {
-	return reduce((__int128)a.num * b.num, (__int128)a.den * b.den, ret);
+	return make_lowest((__int128)a.num * b.num, (__int128)a.den * b.den, ret);
 }
 
 int fraction_divide(struct fraction a, struct fraction b, struct fraction *ret)
 {
 	if (b.num == 0)
 		return -EINVAL;
-	return reduce((__int128)a.num * b.den, (__int128)a.den * b.num, ret);
+	return make_lowest((__int128)a.num * b.den, (__int128)a.den * b.num, ret);
 }
 
 int fraction_add(struct fraction a, struct fraction b, struct fraction *ret)
@@ -85,7 +87,7 @@ int fraction_add(struct fraction a, struct fraction b, struct fraction *ret)
 
 	if (__builtin_add_overflow(left, right, &sum))
 		return -ERANGE;
-	return reduce(sum, (__int128)a.den * b.den, ret);
+	return make_lowest(sum, (__int128)a.den * b.den, ret);
 }
 
 /* A decimal of `size` bytes; zero is one. */
@@ -136,7 +138,7 @@ int fraction_parse(const char *text, struct fraction *ret, struct err *err)
 }
 
 /* The digits of rest/den after the point; true when they end within `max` places. */
-static bool decimals(int64_t rest, int64_t den, int max, char *buf)
+static bool format_digits(int64_t rest, int64_t den, int max, char *buf)
 {
 	int n;
 
@@ -155,11 +157,11 @@ const char *fraction_format(struct fraction f, char buf[static FRACTION_TEXT_MAX
 	char digits[DECIMALS_MAX + 1];
 	long long whole = f.num / f.den;
 
-	if (decimals(f.num % f.den, f.den, DECIMALS_MAX, digits)) {
+	if (format_digits(f.num % f.den, f.den, DECIMALS_MAX, digits)) {
 		snprintf(buf, FRACTION_TEXT_MAX, "%lld%s%s", whole, *digits ? "." : "", digits);
 		return buf;
 	}
-	decimals(f.num % f.den, f.den, 6, digits);
+	format_digits(f.num % f.den, f.den, 6, digits);
 	snprintf(buf, FRACTION_TEXT_MAX, "%lld.%s... (%lld/%lld)", whole, digits,
 		 (long long)f.num, (long long)f.den);
 	return buf;
@@ -169,7 +171,7 @@ const char *fraction_format_decimal(struct fraction f, char buf[static FRACTION_
 {
 	char digits[DECIMALS_MAX + 1];
 
-	decimals(f.num % f.den, f.den, DECIMALS_MAX, digits);
+	format_digits(f.num % f.den, f.den, DECIMALS_MAX, digits);
 	snprintf(buf, FRACTION_TEXT_MAX, "%lld%s%s", (long long)(f.num / f.den),
 		 *digits ? "." : "", digits);
 	return buf;
@@ -186,14 +188,16 @@ int charge_ratio(const struct charge_bundle *b, const struct charge_amounts *a,
 		*ret = (struct fraction){ 0, 1 };
 		return 0;
 	}
-	return reduce((__int128)a->side[side] * per.den, per.num, ret);
+	return make_lowest((__int128)a->side[side] * per.den, per.num, ret);
 }
 
+/* Both are within int64, so that the cross products fit in 128 bits. */
 static bool is_larger(struct fraction a, struct fraction b)
 {
 	return (__int128)a.num * b.den > (__int128)b.num * a.den;
 }
 
+/* A tie goes to the side that comes first in enum charge_side: the comparison is strict. */
 int charge_rate_of(const struct charge_bundle *b, const struct charge_amounts *a,
 		   struct charge_rate *ret)
 {
@@ -222,8 +226,8 @@ int charge_rate_of(const struct charge_bundle *b, const struct charge_amounts *a
 	return 0;
 }
 
-/* n/d rounded half up. */
-static int divide(__int128 n, __int128 d, int64_t *ret)
+/* n/d rounded half up; n >= 0, d > 0. Written so that 2 x rest cannot overflow. -ERANGE. */
+static int divide_half_up(__int128 n, __int128 d, int64_t *ret)
 {
 	__int128 q = n / d, rest = n % d;
 
@@ -239,7 +243,8 @@ int charge_requested(struct fraction rate, int64_t running_ns, int64_t *ret_ms)
 {
 	if (running_ns < 0)
 		return -EINVAL;
-	return divide((__int128)rate.num * running_ns, (__int128)rate.den * MS_NS, ret_ms);
+	return divide_half_up((__int128)rate.num * running_ns, (__int128)rate.den * MS_NS,
+			      ret_ms);
 }
 
 /* amount_ns (an amount times nanoseconds) per `per`, in milli-equivalent-seconds. */
@@ -249,9 +254,11 @@ static int side_used(__int128 amount_ns, struct fraction per, bool is_sum, int64
 
 	if (__builtin_mul_overflow(amount_ns, (__int128)per.den, &n))
 		return -ERANGE;
-	return divide(is_sum ? n - n % d : n, d, ret_ms);
+	return divide_half_up(is_sum ? n - n % d : n, d, ret_ms);
 }
 
+/* Amounts are multiplied with the running time before they are divided by the bundle: one
+ * rounding a side. */
 int charge_used(const struct charge_bundle *b, const struct charge_use *u, int64_t *ret_ms)
 {
 	const __int128 amounts[] = {

@@ -1,9 +1,11 @@
 /* charge - what a job costs: the core-equivalent and GPU-equivalent of its request.
  *
+ * Source: Alliance, "Allocations and compute scheduling" (core equivalent, GPU equivalent).
+ *
  * Pure: no clock, file, allocation or floating point. A cluster's *bundle* says how much of
  * each thing one equivalent is ("1 core and 4 GB"). A job is charged for what others were
- * prevented from using, so its rate is the largest of the ratios request / bundle
- * (the Alliance's rule). A GPU job is measured by the GPU bundle, a CPU job by the core bundle.
+ * prevented from using, so its rate is the largest of the ratios request / bundle.
+ * The GPU bundle measures a GPU job, the core bundle a CPU job.
  *
  * Units: charges are milli-equivalent-seconds in int64 (292 million equivalent-years); time is
  * nanoseconds in the running state; memory is bytes. Rates are exact fractions.
@@ -68,7 +70,7 @@ struct charge_bundle {
 	bool is_sum; /* the rate is the sum of the ratios, not the largest */
 };
 
-/* What is held: whole cores, bytes, whole GPUs. */
+/* What the job occupies: whole cores, bytes, whole GPUs. */
 struct charge_amounts {
 	int64_t side[_CHARGE_SIDE_MAX];
 };

@@ -1,8 +1,10 @@
-/* tally.c - see tally.h. */
+/* tally.c - makes the cumulative tally of an attempt and splits its growth at the days; see
+ * tally.h. */
 #include "controller/policy/charge/tally.h"
 
-/* The kernel's cpu time of a job includes what starting and ending its unit took, outside its
- * running time; a job cannot have used more of its cores than it held. */
+/* Cpu time, at most cores x running time. The kernel's figure includes the start and the end of
+ * the unit, which lie outside the running time: without the bound, a short job would appear to
+ * have used more cores than it had. -1 (not measured) stays -1. */
 static int64_t cpu_within(const struct tally_terms *t, const struct tally_use *u)
 {
 	int64_t held_ns;
@@ -48,7 +50,9 @@ struct tally tally_minus(const struct tally *b, const struct tally *a)
 	};
 }
 
-/* The cumulative tally at a moment inside the span. */
+/* The cumulative tally at a moment inside the span. Times are interpolated; charges are
+ * computed from the interpolated running time, never interpolated themselves: rounded once, as
+ * charge.h says. The charge as used has no such formula and is interpolated. */
 static int tally_at(const struct tally_terms *t, const struct tally_span *s, int64_t at_ns,
 		    struct tally *ret)
 {

@@ -1,10 +1,10 @@
-/* tally - cumulative figures of one attempt, and how they fall on days.
+/* tally - cumulative figures of one attempt, and how they are spread over days.
  *
  * Pure. A report brings an attempt from one cumulative tally to the next. Between the two the
- * node tells only sums, so the rule is: what was gained is spread evenly over the interval
+ * node reports only sums, so the rule is: the difference is spread evenly over the interval
  * [from, to) of real time between the two reports, and cut where a day of the site begins.
- * Charges at a cut are computed from the cumulative running time there, so the days sum to the
- * whole.
+ * Charges at such a cut are computed from the cumulative running time there, so the days sum to
+ * the whole.
  */
 #pragma once
 #include <stdint.h>
@@ -28,7 +28,7 @@ struct tally_terms {
 struct tally_use {
 	int64_t running_ns, suspended_ns;
 	int64_t cpu_ns, mem_peak_bytes; /* -1: not measured */
-	int64_t gpus_idle;		/* of its GPUs, known to have done nothing so far */
+	int64_t gpus_idle; /* GPUs of the job that are known to have done nothing */
 };
 
 /* The tally at cumulative figures. Cpu time counts towards the charge as used up to cores x
@@ -43,15 +43,15 @@ struct tally_span {
 	int64_t from_ns, to_ns; /* real time, since the epoch */
 };
 
-/* The days of a calendar: which one a moment is on, and its first instant. A day that begins
- * where the next one does has no time at all. */
+/* The site's calendar: the day that a moment is on, and a day's first instant. A day that
+ * begins where the next one begins has no time at all (a time zone that skipped a day). */
 struct tally_days {
 	int64_t (*day_of)(void *ctx, int64_t at_ns);
 	int64_t (*first_ns)(void *ctx, int64_t day);
 	void *ctx;
 };
 
-/* Calls fn for each day of the span in order with what was gained on it. from >= to: all on
+/* Calls fn for each day of the span, in order, with the usage of that day. from >= to: all on
  * the day of `to`. Stops at the first error of fn and returns it. */
 typedef int (*tally_day_fn)(void *ctx, int64_t day, const struct tally *gained);
 int tally_split(const struct tally_terms *t, const struct tally_span *span,

@@ -1,4 +1,5 @@
-/* tariff.c - see tariff.h. */
+/* tariff.c - the rate of a request under a tariff, and the sentence that explains it; see
+ * tariff.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,30 +12,30 @@
 
 const char *const tariff_unit_words[] = { "core-equivalents", "service-units", "core-hours",
 					  NULL };
-static const char *const names[_TARIFF_UNIT_MAX][_CHARGE_POOL_MAX] = {
+static const char *const unit_names[_TARIFF_UNIT_MAX][_CHARGE_POOL_MAX] = {
 	[TARIFF_EQUIVALENTS] = { "core-equivalent", "gpu-equivalent" },
 	[TARIFF_SERVICE_UNITS] = { "service-unit", "service-unit" },
 	[TARIFF_CORE_HOURS] = { "core-hour", "core-hour" },
 };
-static const char *const charge_names[_CHARGE_POOL_MAX] = { "core-equivalent-second",
-							    "gpu-equivalent-second" };
+static const char *const charge_unit_names[_CHARGE_POOL_MAX] = { "core-equivalent-second",
+								 "gpu-equivalent-second" };
 
 _Static_assert(ARRAY_LEN(tariff_unit_words) == _TARIFF_UNIT_MAX + 1, "a word a unit");
 
 const char *tariff_unit_name(enum tariff_unit u, enum charge_pool p)
 {
-	return u < _TARIFF_UNIT_MAX && p < _CHARGE_POOL_MAX ? names[u][p] : "none";
+	return u < _TARIFF_UNIT_MAX && p < _CHARGE_POOL_MAX ? unit_names[u][p] : "none";
 }
 
 const char *tariff_charge_name(enum tariff_unit u, enum charge_pool p)
 {
-	return u == TARIFF_EQUIVALENTS && p < _CHARGE_POOL_MAX ? charge_names[p]
+	return u == TARIFF_EQUIVALENTS && p < _CHARGE_POOL_MAX ? charge_unit_names[p]
 							       : tariff_unit_name(u, p);
 }
 
-/* ---- what is held ---- */
+/* ---- what the job occupies ---- */
 
-/* On an exclusive queue all cores of the nodes count, asked for or not. */
+/* On an exclusive queue all cores of the nodes count, requested or not. */
 static int count_cores(const struct tariff *t, const struct tariff_request *ask, int64_t *ret,
 		       struct err *err)
 {
@@ -63,7 +64,7 @@ static int count_cores(const struct tariff *t, const struct tariff_request *ask,
 	return 0;
 }
 
-static int hold_amounts(const struct tariff *t, const struct tariff_request *ask,
+static int fill_amounts(const struct tariff *t, const struct tariff_request *ask,
 			struct tariff_price *p, struct err *err)
 {
 	if (ask->ngpus < 0 || ask->memory_bytes < 0 || ask->nodes < 0)
@@ -94,15 +95,16 @@ static void choose_bundle(const struct tariff *t, struct tariff_price *p)
 	p->bundle.is_sum = t->is_sum;
 }
 
-/* One GPU of weight w fills a bundle's side of g as one of weight 1 fills a side of g / w. */
-static int weigh(const struct tariff_price *p, struct charge_bundle *ret)
+/* Folds the GPU weight into the bundle: w / g = 1 / (g / w). */
+static int weigh_gpus(const struct tariff_price *p, struct charge_bundle *ret)
 {
 	*ret = p->bundle;
 	return fraction_divide(p->bundle.side[CHARGE_GPUS], p->gpu_weight,
 			       &ret->side[CHARGE_GPUS]);
 }
 
-/* The same again for the factor, on every side; a factor of 0 leaves none. */
+/* Folds the factor into every side in the same way. A factor of 0 leaves a bundle without
+ * sides: the job is free of charge. */
 static int fold_factor(const struct charge_bundle *weighed, struct fraction factor,
 		       struct charge_bundle *ret)
 {
@@ -117,7 +119,7 @@ static int fold_factor(const struct charge_bundle *weighed, struct fraction fact
 	return r;
 }
 
-static int rate(const struct charge_bundle *weighed, struct tariff_price *p)
+static int find_rate(const struct charge_bundle *weighed, struct tariff_price *p)
 {
 	struct charge_rate largest;
 	int r = charge_rate_of(weighed, &p->amounts, &largest);
@@ -215,6 +217,8 @@ static void say_rule(const struct tariff *t, struct tariff_price *p)
 
 /* ---- the whole ---- */
 
+/* decided_by and ratio[] come before the factors, so that the sentence shows the request
+ * against the bundle that the site publishes. */
 int tariff_price(const struct tariff *t, const struct tariff_request *ask,
 		 struct tariff_price *ret, struct err *err)
 {
@@ -224,16 +228,16 @@ int tariff_price(const struct tariff *t, const struct tariff_request *ask,
 				  .queue_factor = t->factor,
 				  .qos_factor = t->qos_factor.den ? t->qos_factor : one };
 	struct charge_bundle weighed;
-	int r = hold_amounts(t, ask, &p, err);
+	int r = fill_amounts(t, ask, &p, err);
 
 	if (r < 0)
 		return r;
 	choose_bundle(t, &p);
 	r = fraction_multiply(p.queue_factor, p.qos_factor, &p.factor);
 	if (r == 0)
-		r = weigh(&p, &weighed);
+		r = weigh_gpus(&p, &weighed);
 	if (r == 0)
-		r = rate(&weighed, &p);
+		r = find_rate(&weighed, &p);
 	if (r == 0)
 		r = fold_factor(&weighed, p.factor, &p.terms);
 	if (r == -EINVAL)

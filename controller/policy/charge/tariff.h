@@ -1,17 +1,19 @@
 /* tariff - the price of a request under a published policy: core and GPU equivalents, service
  * units, or core-hours.
  *
- * Pure. Which bundle, GPU weight and queue factor apply is chosen by the caller from
- * configuration; here is only the sum, exact, with everything that explains it.
+ * Pure. The caller chooses bundle, GPU weight and queue factor from the configuration; here is
+ * only the sum, exact, with everything that explains it.
  *
- * - *Equivalents* (the Alliance): the largest of request / bundle over GPUs, cores and memory.
+ * - *Equivalents* (Alliance, "Allocations and compute scheduling"): the largest of
+ *   request / bundle over GPUs, cores and memory.
  *   A GPU job is measured by the GPU bundle and counts in the GPU pool, a CPU job by the core
  *   bundle in the CPU pool. GPUs of a model count by its weight in reference units; a fraction
  *   of a GPU is a model of its own with a weight below one.
- * - *Service units* (NCI): cores requested x queue factor, an hour of running. One pool.
- * - *Core-hours* (RWTH): cores, an hour from start to end. One pool.
+ * - *Service units* (NCI National Facility, "Charging"): cores requested x queue factor for
+ *   each hour of running. One pool.
+ * - *Core-hours* (RWTH, "Resource Quotas"): cores for each hour from start to end. One pool.
  * Where weights are stated they decide the rate instead of the unit's own rule.
- * On an exclusive queue the cores are all cores of all nodes held.
+ * On an exclusive queue the cores are all cores of all nodes that the job occupies.
  *
  * A price is a rate: units at every moment of running. Its product with the cumulative running
  * time is the charge, rounded once as charge.h says (half up, to milli-unit-seconds).
@@ -26,7 +28,8 @@ enum tariff_unit {
 	TARIFF_CORE_HOURS,
 	_TARIFF_UNIT_MAX,
 };
-/* As configuration says them: "core-equivalents", "service-units", "core-hours"; then NULL. */
+/* The words of the configuration: "core-equivalents", "service-units", "core-hours"; then NULL.
+ */
 extern const char *const tariff_unit_words[];
 /* One of the unit: "core-equivalent" "gpu-equivalent" "service-unit" "core-hour". */
 const char *tariff_unit_name(enum tariff_unit u, enum charge_pool p);
@@ -52,18 +55,18 @@ struct tariff {
 
 struct tariff_request {
 	int64_t ngpus, ncpus, memory_bytes;
-	int64_t nodes; /* held; 0: as many as the cores fill */
+	int64_t nodes; /* that the job occupies; 0: as many as the cores fill */
 };
 
 #define TARIFF_RULE_MAX 256
 
 struct tariff_price {
 	enum tariff_unit unit;
-	enum charge_pool pool; /* in which it counts */
-	enum charge_pool kind; /* by which bundle it is measured */
+	enum charge_pool pool; /* whose usage it adds to */
+	enum charge_pool kind; /* whose bundle measures it */
 	struct fraction rate;
 	enum charge_side decided_by;
-	struct charge_amounts amounts;		 /* what is held */
+	struct charge_amounts amounts;		 /* what the job occupies */
 	struct charge_bundle bundle;		 /* what one unit has of each side */
 	struct fraction ratio[_CHARGE_SIDE_MAX]; /* amount (x weight) / bundle; the largest (or
 						    their sum) x factor is the rate */
@@ -77,10 +80,10 @@ struct tariff_price {
 };
 
 /* -EINVAL: no cores, a negative amount, no bundle for the pool, exclusive without cores per
- * node, more cores than the nodes have; -ERANGE: more than int64 can hold. All with words. */
+ * node, more cores than the nodes have; -ERANGE: more than int64 can hold. All set err. */
 int tariff_price(const struct tariff *t, const struct tariff_request *ask,
 		 struct tariff_price *ret, struct err *err);
-/* The charge of a cumulative running time in what tariff_charge_name() says. The ledger keeps
- * the same figure as milli-unit-seconds (charge_requested() of p->rate).
- * -EINVAL: negative time; -ERANGE. */
+/* The charge of a cumulative running time, in the unit of tariff_charge_name(). The ledger
+ * keeps the same figure as milli-unit-seconds (charge_requested() of p->rate). -EINVAL:
+ * negative time; -ERANGE. */
 int tariff_charge(const struct tariff_price *p, int64_t running_ns, struct fraction *ret);

@@ -1,4 +1,6 @@
-/* advice.c - see advice.h. */
+/* advice.c - proposes a request from what a finished job used; see advice.h. The thresholds are
+ * those of advice.h; usage_has() is false for a figure that the node could not measure, and
+ * such a figure never leads to advice. */
 #include <stdio.h>
 #include <string.h>
 #include "common/model/amount.h"
@@ -48,8 +50,8 @@ const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX]
 	return resources_format(fit, buf, ADVICE_MAX);
 }
 
-/* A limit was reached: how much more to ask for. The excess that was seen is a lower bound of
- * the need, hence "at least". */
+/* A limit was reached: how much more to request. The measured excess is a lower bound of the
+ * need (the job was killed there), hence "at least". */
 const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX])
 {
 	const struct reason *r = &f->end->reason;
@@ -75,6 +77,7 @@ const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX
 	return buf;
 }
 
+/* 0: no advice. */
 static int64_t less_cores(const struct advice_facts *f)
 {
 	int64_t ncpus = f->requested->ncpus, cores;
@@ -88,7 +91,8 @@ static int64_t less_cores(const struct advice_facts *f)
 	return ncpus - cores < 1 || cores * 2 > ncpus ? 0 : cores;
 }
 
-/* 0: nothing to say, among others where no such peak was measured. */
+/* A request that fits the peak; 0: no advice: the peak was not measured, more than half was
+ * used, or the excess is below `worth` bytes. */
 static int64_t less_bytes(const struct usage *u, const int64_t *peak, int64_t requested,
 			  int64_t worth)
 {
@@ -97,29 +101,30 @@ static int64_t less_bytes(const struct usage *u, const int64_t *peak, int64_t re
 	return fit_bytes(*peak > MIB ? *peak : MIB);
 }
 
-/* Has it run to a good end, long enough to say something? */
-static bool is_telling(const struct advice_facts *f)
+/* Did it end with status 0, after at least a minute? A failed job says nothing about its need.
+ */
+static bool is_meaningful(const struct advice_facts *f)
 {
 	return f->end->kind == END_EXITED && f->end->exit_status == 0 &&
 	       f->running_ns >= 60 * S_NS;
 }
 
-static bool knows_gpus(const struct advice_facts *f)
+static bool has_gpu_figures(const struct advice_facts *f)
 {
 	return f->requested->ngpus > 0 && usage_has(f->usage, &f->usage->gpus_used);
 }
 
 bool advice_gpus_idle(const struct advice_facts *f)
 {
-	return is_telling(f) && knows_gpus(f) && f->usage->gpus_used == 0;
+	return is_meaningful(f) && has_gpu_figures(f) && f->usage->gpus_used == 0;
 }
 
-/* Those that did something, of the same model. */
+/* Proposes as many GPUs as did something, of the same model. */
 static void less_gpus(const struct advice_facts *f, struct resources *fit)
 {
 	int64_t used = f->usage->gpus_used;
 
-	if (!knows_gpus(f) || used == 0 || used >= f->requested->ngpus)
+	if (!has_gpu_figures(f) || used == 0 || used >= f->requested->ngpus)
 		return;
 	fit->ngpus = used;
 	memcpy(fit->gpu_model, f->requested->gpu_model, sizeof(fit->gpu_model));
@@ -132,7 +137,7 @@ bool advice_less(const struct advice_facts *f, struct resources *ret)
 	int64_t s = f->running_ns / S_NS;
 
 	*ret = (struct resources){ 0 };
-	if (!is_telling(f))
+	if (!is_meaningful(f))
 		return false;
 	ret->ncpus = less_cores(f);
 	if (r->vmem_bytes)

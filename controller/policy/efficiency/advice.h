@@ -1,13 +1,13 @@
 /* advice - what to request next time, in one line, and only where it matters.
  *
- * Pure. A user who asked for much more than was used keeps others from it and is charged for
- * it; one whose job was killed wants to know what would have been enough. Small things are not
- * worth a line: an excess counts when less than half was used and what was idle is at least a
- * core, 1 GiB of vmem (of mem, where no vmem was asked for), 10 GiB of jobfs, or an hour of
- * walltime (a quarter used), or a GPU that never did anything at all (a busy share says little
- * of how many are needed: each may hold its part of the data); a job that ran for less than a
- * minute says nothing. What is proposed has a fifth added and is rounded up to a number that
- * people type.
+ * Pure. A request that is much larger than the use keeps others from the resources and is
+ * charged; the owner of a killed job wants to know what would have been enough. Small things
+ * are not worth a line: an excess counts when less than half was used and what was idle is at
+ * least a core, 1 GiB of vmem (of mem, where no vmem was requested), 10 GiB of jobfs, or an
+ * hour of walltime (a quarter used), or a GPU that never did anything at all (a busy share says
+ * little about how many are needed: each may hold its part of the data); a job that ran for
+ * less than a minute gets no advice. What is proposed has a fifth added and is rounded up to a
+ * number that people type.
  */
 #pragma once
 #include <stdbool.h>
@@ -21,19 +21,19 @@ struct advice_facts {
 	int64_t running_ns;
 };
 
-/* The resources that could have been smaller, as they could have been; 0 in all others. False:
+/* The resources that could have been smaller, with the smaller amount; 0 in all others. False:
  * there are none. */
 bool advice_less(const struct advice_facts *f, struct resources *ret);
 
-/* Did it hold GPUs that did nothing, all of them? There is no smaller request of GPUs then, but
- * one without. False where it is not measured, or was too short to say. */
+/* Did all GPUs of the job do nothing? Then the only smaller request is one without GPUs. False
+ * where that was not measured, or the job was too short to judge. */
 bool advice_gpus_idle(const struct advice_facts *f);
 
 #define ADVICE_MAX 256
 
 /* "ncpus=2,vmem=3GiB": what is not 0, as -l takes it. */
 const char *advice_list(const struct resources *fit, char buf[static ADVICE_MAX]);
-/* Of a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; else "".
+/* For a job that a limit killed: "next time request more vmem: at least -l vmem=5GiB"; else "".
  */
 const char *advice_more(const struct advice_facts *f, char buf[static ADVICE_MAX]);
 /* "its GPUs did nothing: leave ngpus out" and "next time -l ncpus=2,vmem=3GiB would do", or

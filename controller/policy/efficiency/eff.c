@@ -1,4 +1,5 @@
-/* eff.c - see eff.h. */
+/* eff.c - sums the use and the request of attempts, and what smaller requests would have saved;
+ * see eff.h. Sums are in 128 bits: amount x milliseconds of many jobs passes 64. */
 #include <errno.h>
 #include <string.h>
 #include "common/time_units.h"
@@ -26,7 +27,8 @@ struct measure {
 	__int128 used, requested; /* amount x ms; -1: not measured, 0: not requested */
 };
 
-static __int128 held(const struct usage *u, const int64_t *peak, int64_t ms)
+/* A peak as if it had lasted for the whole running time; -1: not measured. */
+static __int128 peak_times_ms(const struct usage *u, const int64_t *peak, int64_t ms)
 {
 	return usage_has(u, peak) ? (__int128)*peak * ms : -1;
 }
@@ -53,23 +55,25 @@ static void measure_gpu(const struct eff_attempt *a, int64_t ms, struct measure 
 	m->used = is_known ? a->usage.gpu_busy_ns / MS_NS : -1;
 }
 
-static void measure(const struct eff_attempt *a, int64_t ms, struct measure m[_EFF_SIDE_MAX])
+static void measure_attempt(const struct eff_attempt *a, int64_t ms,
+			    struct measure m[_EFF_SIDE_MAX])
 {
 	const struct resources *r = &a->requested;
 	const struct usage *u = &a->usage;
 
 	measure_cpu(a, ms, &m[EFF_CPU]);
 	measure_gpu(a, ms, &m[EFF_GPU]);
-	m[EFF_MEM] = (struct measure){ held(u, &u->rss_peak_bytes, ms),
+	m[EFF_MEM] = (struct measure){ peak_times_ms(u, &u->rss_peak_bytes, ms),
 				       (__int128)r->mem_bytes * ms };
-	m[EFF_VMEM] = (struct measure){ held(u, &u->vmem_peak_bytes, ms),
+	m[EFF_VMEM] = (struct measure){ peak_times_ms(u, &u->vmem_peak_bytes, ms),
 					(__int128)r->vmem_bytes * ms };
-	m[EFF_JOBFS] = (struct measure){ held(u, &u->jobfs_peak_bytes, ms),
+	m[EFF_JOBFS] = (struct measure){ peak_times_ms(u, &u->jobfs_peak_bytes, ms),
 					 (__int128)r->jobfs_bytes * ms };
 	m[EFF_WALLTIME] = (struct measure){ (__int128)r->ncpus * ms,
 					    (__int128)r->ncpus * r->walltime_s * S_MS };
 }
 
+/* A resource that was not measured or not requested is in neither side of the fraction. */
 static void add_part(struct eff_part *p, const struct measure *m)
 {
 	p->n_unmeasured += m->used < 0;
@@ -86,7 +90,8 @@ static void add_part(struct eff_part *p, const struct measure *m)
 
 /* ---- what a smaller request would have cost ---- */
 
-static int price(const struct eff_attempt *a, const struct resources *r, int64_t *ret_ms)
+static int price_request(const struct eff_attempt *a, const struct resources *r,
+			 int64_t *ret_ms)
 {
 	const struct charge_amounts amounts = { .side = { [CHARGE_GPUS] = r->ngpus,
 							  [CHARGE_CORES] = r->ncpus,
@@ -97,7 +102,7 @@ static int price(const struct eff_attempt *a, const struct resources *r, int64_t
 	return e < 0 ? e : charge_requested(rate.rate, a->running_ns, ret_ms);
 }
 
-static struct resources smaller(const struct resources *r, const struct resources *fit)
+static struct resources apply_advice(const struct resources *r, const struct resources *fit)
 {
 	struct resources s = *r;
 
@@ -112,14 +117,15 @@ static struct resources smaller(const struct resources *r, const struct resource
 	return s;
 }
 
-/* Terms that do not give the charge it had (whole nodes, say) say nothing about another. */
-static int64_t saving(const struct eff_attempt *a, const struct resources *fit)
+/* Where the terms do not reproduce the charge it had (whole nodes, say), they cannot price a
+ * smaller request either: 0. */
+static int64_t find_saving(const struct eff_attempt *a, const struct resources *fit)
 {
-	struct resources less = smaller(&a->requested, fit);
+	struct resources less = apply_advice(&a->requested, fit);
 	int64_t now, then;
 
-	if (!a->has_terms || price(a, &a->requested, &now) < 0 || now != a->charge_ms ||
-	    price(a, &less, &then) < 0 || then >= now)
+	if (!a->has_terms || price_request(a, &a->requested, &now) < 0 || now != a->charge_ms ||
+	    price_request(a, &less, &then) < 0 || then >= now)
 		return 0;
 	return now - then;
 }
@@ -128,7 +134,7 @@ static int add_saving(struct eff_sum *sum, const struct eff_attempt *a)
 {
 	const struct advice_facts facts = { &a->requested, &a->usage, &a->end, a->running_ns };
 	struct resources fit;
-	int64_t saved = advice_less(&facts, &fit) ? saving(a, &fit) : 0;
+	int64_t saved = advice_less(&facts, &fit) ? find_saving(a, &fit) : 0;
 
 	if (!saved)
 		return 0;
@@ -159,10 +165,10 @@ static void add_gpus(struct eff_sum *sum, const struct eff_attempt *a, int64_t m
 	if (!usage_has(&a->usage, &a->usage.gpu_mem_peak_bytes))
 		return;
 	sum->n_gpu_mem++;
-	sum->gpu_mem += held(&a->usage, &a->usage.gpu_mem_peak_bytes, ms);
+	sum->gpu_mem += peak_times_ms(&a->usage, &a->usage.gpu_mem_peak_bytes, ms);
 }
 
-/* *sum += a x b */
+/* *sum += a x b; false: overflow. */
 static bool add_product(int64_t *sum, int64_t a, int64_t b)
 {
 	int64_t product;
@@ -176,15 +182,15 @@ int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
 	struct measure m[_EFF_SIDE_MAX];
 	int64_t ms = a->running_ns / MS_NS, weight = ms ? ms : 1;
 
-	measure(a, weight, m);
+	measure_attempt(a, weight, m);
 	for (enum eff_side s = 0; s < _EFF_SIDE_MAX; s++)
 		add_part(&sum->part[s], &m[s]);
 	if (usage_has(&a->usage, &a->usage.mem_peak_bytes)) {
-		sum->with_cache += held(&a->usage, &a->usage.mem_peak_bytes, weight);
+		sum->with_cache += peak_times_ms(&a->usage, &a->usage.mem_peak_bytes, weight);
 		sum->n_with_cache++;
 	}
 	add_gpus(sum, a, weight);
-	/* Numbers of a history may be those of other jobs; it tells one attempt of a job. */
+	/* Job numbers of a history may repeat; it has one attempt for each job. */
 	sum->jobs += sum->attempts == 0 || sum->last_job != a->job || a->is_history;
 	sum->last_job = a->job;
 	sum->attempts++;
@@ -201,7 +207,7 @@ int eff_add(struct eff_sum *sum, const struct eff_attempt *a)
 	return add_saving(sum, a);
 }
 
-/* Of one job what it used, of many what was used within the requests. */
+/* For one job all that it used, for several what was used within the requests. */
 static __int128 used_of(const struct eff_sum *sum, enum eff_side side)
 {
 	const struct eff_part *p = &sum->part[side];
@@ -216,7 +222,8 @@ int64_t eff_permille(const struct eff_sum *sum, enum eff_side side)
 	return p->n ? (int64_t)(used_of(sum, side) * 1000 / p->requested) : -1;
 }
 
-static int64_t average(const struct eff_sum *sum, enum eff_side side, __int128 amount_ms)
+/* -1 unless every attempt was measured: an average of some would look like one of all. */
+static int64_t average_held(const struct eff_sum *sum, enum eff_side side, __int128 amount_ms)
 {
 	bool is_whole = sum->attempts && sum->part[side].n == sum->attempts;
 
@@ -225,12 +232,12 @@ static int64_t average(const struct eff_sum *sum, enum eff_side side, __int128 a
 
 int64_t eff_requested(const struct eff_sum *sum, enum eff_side side)
 {
-	return average(sum, side, sum->part[side].requested);
+	return average_held(sum, side, sum->part[side].requested);
 }
 
 int64_t eff_used(const struct eff_sum *sum, enum eff_side side)
 {
-	return average(sum, side, used_of(sum, side));
+	return average_held(sum, side, used_of(sum, side));
 }
 
 int64_t eff_with_cache(const struct eff_sum *sum)

@@ -1,12 +1,15 @@
-/* classic.c - fairshare by the classic formula; see fairshare.h. */
+/* classic.c - fairshare by the classic formula of Slurm's priority/multifactor plugin; see
+ * fairshare.h. Computed from the root down, so that a row finds the values of its share parent.
+ */
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
 #include "controller/policy/fairshare/fairshare_tree.h"
 
-/* One row, its share parent being done. */
-static void measure(const struct fairshare_tree *t, int32_t row, long double *effective,
-		    struct fairshare_result *results)
+/* Fills one row; the values of its share parent are there already. long double, as in Slurm:
+ * the sixth decimal must agree with sshare. */
+static void compute_row(const struct fairshare_tree *t, int32_t row, long double *effective,
+			struct fairshare_result *results)
 {
 	bool parent = fairshare_is_parent(&t->rows[row]);
 	struct fairshare_result *r = &results[row];
@@ -44,7 +47,7 @@ int fairshare_classic(const struct fairshare_tree *t, double dampening,
 		row = t->down[i];
 		r = &results[row];
 		*r = (struct fairshare_result){ .raw_usage = t->usage[row], .level_fs = NAN };
-		measure(t, row, effective, results);
+		compute_row(t, row, effective, results);
 		r->effective_usage = (double)effective[row];
 		r->fairshare =
 			r->norm_shares > 0

@@ -1,4 +1,4 @@
-/* decay.c - see decay.h. */
+/* decay.c - exponential decay of charges, evaluated when it is read; see decay.h. */
 #include <errno.h>
 #include <math.h>
 #include "controller/policy/fairshare/decay.h"
@@ -25,8 +25,8 @@ static double mean_factor(double x)
 	return sum;
 }
 
-/* Beyond 292 years it stays there: nothing is left by then. */
-static int64_t elapsed(int64_t from_ns, int64_t to_ns)
+/* to - from, at least 0, at most INT64_MAX (292 years): nothing is left by then. */
+static int64_t elapsed_ns(int64_t from_ns, int64_t to_ns)
 {
 	int64_t ns;
 
@@ -62,14 +62,17 @@ int decay_seen(const struct decay_rule *rule, const struct decay_charge *c, int6
 		*ret = 0;
 		return 0;
 	}
+	/* Only the part after the reset counts: its share of the interval is its share of the
+	 * amount. */
 	if (from < reset && from < c->to_ns) {
-		amount *= (double)elapsed(reset, c->to_ns) / (double)elapsed(from, c->to_ns);
+		amount *= (double)elapsed_ns(reset, c->to_ns) /
+			  (double)elapsed_ns(from, c->to_ns);
 		from = reset;
 	}
 	if (from < c->to_ns && rule->half_life_ns)
-		mean = mean_factor((double)elapsed(from, c->to_ns) /
+		mean = mean_factor((double)elapsed_ns(from, c->to_ns) /
 				   (double)rule->half_life_ns);
-	*ret = amount * mean * decay_factor(elapsed(c->to_ns, now_ns), rule->half_life_ns);
+	*ret = amount * mean * decay_factor(elapsed_ns(c->to_ns, now_ns), rule->half_life_ns);
 	return 0;
 }
 
@@ -77,12 +80,13 @@ double decay_read(const struct decay *d, const struct decay_rule *rule, int64_t 
 {
 	if (decay_last_reset(rule, now_ns) > d->at_ns)
 		return 0;
-	return d->value * decay_factor(elapsed(d->at_ns, now_ns), rule->half_life_ns);
+	return d->value * decay_factor(elapsed_ns(d->at_ns, now_ns), rule->half_life_ns);
 }
 
-/* sign +1 or -1. */
-static int bring_in(struct decay *d, const struct decay_rule *rule,
-		    const struct decay_charge *c, int64_t now_ns, double sign)
+/* Decays the sum to now and adds the charge (sign 1) or takes it away (sign -1). A refund
+ * larger than the rest, by rounding or by hand, leaves 0. */
+static int add_signed(struct decay *d, const struct decay_rule *rule,
+		      const struct decay_charge *c, int64_t now_ns, double sign)
 {
 	struct decay next = { .at_ns = now_ns > d->at_ns ? now_ns : d->at_ns };
 	double seen;
@@ -102,11 +106,11 @@ static int bring_in(struct decay *d, const struct decay_rule *rule,
 int decay_add(struct decay *d, const struct decay_rule *rule, const struct decay_charge *c,
 	      int64_t now_ns)
 {
-	return bring_in(d, rule, c, now_ns, 1);
+	return add_signed(d, rule, c, now_ns, 1);
 }
 
 int decay_refund(struct decay *d, const struct decay_rule *rule, const struct decay_charge *c,
 		 int64_t now_ns)
 {
-	return bring_in(d, rule, c, now_ns, -1);
+	return add_signed(d, rule, c, now_ns, -1);
 }

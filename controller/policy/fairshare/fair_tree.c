@@ -1,19 +1,17 @@
-/* fair_tree.c - fairshare by the Fair Tree algorithm; see fairshare.h.
- *
- * The walk descends into accounts; a stack of our own holds the levels that are under way, as
- * deep as the tree is. Every row stands in one level only, so all levels ever made fit in one
- * array of n entries.
- */
+/* fair_tree.c - fairshare by the Fair Tree algorithm (slurm.schedmd.com/fair_tree.html); see
+ * fairshare.h. */
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
 #include "controller/policy/fairshare/level.h"
 
-/* A level under way. */
+/* The walk descends into accounts. Its stack holds the levels that are not finished, as deep as
+ * the tree is: trees of thousands of levels must not overflow the C stack. Every row is in one
+ * level only, so all levels ever made fit in one array of n entries. */
 struct level {
 	size_t begin, at, end; /* in walk.entries */
-	bool tied;	       /* its account ties with the row before */
-	uint32_t given;	       /* ranks given when it began */
+	bool tied;	       /* the account above it ties with the row before that account */
+	uint32_t given;	       /* number of ranks assigned when it began */
 };
 
 struct walk {
@@ -24,12 +22,12 @@ struct walk {
 	struct fairshare_entry *entries, *spare;
 	struct level *levels;
 	size_t n_entries, n_levels;
-	uint32_t rank, given; /* rank given last; how many were given */
+	uint32_t rank, given; /* the last rank assigned; how many users have one */
 };
 
 /* ---- figures ---- */
 
-static void measure(const struct fairshare_tree *t, int32_t row, struct fairshare_result *r)
+static void compute_row(const struct fairshare_tree *t, int32_t row, struct fairshare_result *r)
 {
 	int32_t up = t->share_parent[row];
 
@@ -66,8 +64,8 @@ static void add_children(struct walk *w, int32_t account)
 	}
 }
 
-/* The level of an account as it was found: the next time it is nearly sorted, and sorting takes
- * one comparison a row. Beyond what a cache holds, rows in their own order are faster. */
+/* Stores the sorted order of an account's level: the next time it is nearly sorted, and sorting
+ * takes one comparison a row. Beyond what a cache holds, rows in their own order are faster. */
 #define KEEP_MAX 4096
 
 static void keep_order(const struct walk *w, int32_t account, const struct level *l)
@@ -95,8 +93,9 @@ static void push_level(struct walk *w, size_t begin, size_t end, bool tied)
 
 /* ---- ranks ---- */
 
-/* Slurm's `parent` accounts stand in the level with this as their LevelFS, and no account below
- * them has: as the first of a level, one takes the tie and loses it. */
+/* In Slurm a `parent` account stays in its level with NO_VAL as its LevelFS, and no real
+ * LevelFS is as high: where it is the first of the level, it takes the tie with the account
+ * above, and the first user loses it. */
 #define SLURM_NO_VALUE 4294967294.0
 
 static bool tie_is_lost(const struct walk *w, const struct level *l)
@@ -108,6 +107,9 @@ static bool tie_is_lost(const struct walk *w, const struct level *l)
 	       t->has_parent_account[t->share_parent[first]];
 }
 
+/* Does the row at hand get the rank of the row before it? Merged ties: an equal neighbour, or
+ * the first user below an account that ties (no rank was assigned since). Slurm: the first row
+ * only. */
 static bool is_tied(const struct walk *w, const struct level *l)
 {
 	const struct fairshare_entry *e = &w->entries[l->at];
@@ -119,7 +121,7 @@ static bool is_tied(const struct walk *w, const struct level *l)
 	return w->slurm ? l->at == l->begin && !tie_is_lost(w, l) : l->given == w->given;
 }
 
-static void give_rank(struct walk *w, int32_t user, bool tied)
+static void assign_rank(struct walk *w, int32_t user, bool tied)
 {
 	uint32_t n = w->tree->n_users;
 
@@ -130,7 +132,8 @@ static void give_rank(struct walk *w, int32_t user, bool tied)
 	w->results[user].fairshare = (double)w->rank / n;
 }
 
-/* How many entries, from this account on, are one with it. */
+/* How many entries, from this account on, have its LevelFS and are merged with it (never in
+ * Slurm's way). */
 static size_t count_merged(const struct walk *w, const struct level *l)
 {
 	size_t i = l->at + 1;
@@ -141,7 +144,9 @@ static size_t count_merged(const struct walk *w, const struct level *l)
 	return i - l->at;
 }
 
-static void step(struct walk *w)
+/* One step: ranks a user, or opens the level of an account (and of those merged with it), or
+ * closes a finished level. */
+static void step_walk(struct walk *w)
 {
 	struct level *l = &w->levels[w->n_levels - 1];
 	size_t begin = l->at, n;
@@ -153,7 +158,7 @@ static void step(struct walk *w)
 	}
 	tied = is_tied(w, l);
 	if (w->entries[begin].user) {
-		give_rank(w, w->entries[begin].row, tied);
+		assign_rank(w, w->entries[begin].row, tied);
 		l->at++;
 		return;
 	}
@@ -183,10 +188,10 @@ int fairshare_fair_tree(const struct fairshare_tree *t, enum fairshare_ties ties
 	if (!entries || !spare || !levels)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < t->n; i++)
-		measure(t, (int32_t)i, &results[i]);
+		compute_row(t, (int32_t)i, &results[i]);
 	entries[w.n_entries++] = (struct fairshare_entry){ .row = t->root };
 	push_level(&w, 0, 1, false);
 	while (w.n_levels)
-		step(&w);
+		step_walk(&w);
 	return 0;
 }

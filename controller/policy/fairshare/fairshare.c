@@ -1,4 +1,5 @@
-/* fairshare.c - see fairshare.h: what is checked and summed before either algorithm. */
+/* fairshare.c - checks the rows of a tree, finds share parents and levels, and sums usage,
+ * before either algorithm runs; see fairshare.h. */
 #include <errno.h>
 #include "common/err.h"
 #include "controller/policy/fairshare/fairshare_tree.h"
@@ -27,6 +28,7 @@ static int check_row(const struct fairshare_row *rows, size_t n, int32_t row, st
 	return 0;
 }
 
+/* *ret_fault: the row at fault. */
 static int check_rows(struct fairshare_tree *t, int32_t *ret_fault, struct err *err)
 {
 	int r = 0;
@@ -55,8 +57,8 @@ static int check_rows(struct fairshare_tree *t, int32_t *ret_fault, struct err *
 
 /* Counting sort of rows by above[]: below[at[a]] up to below[at[a + 1]] are those of a, in
  * their own order. `at` has n + 2 places. */
-static void group(const struct fairshare_tree *t, const int32_t *above, int32_t *at,
-		  int32_t *below)
+static void group_children(const struct fairshare_tree *t, const int32_t *above, int32_t *at,
+			   int32_t *below)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (above[i] != FAIRSHARE_NO_ROW)
@@ -68,8 +70,9 @@ static void group(const struct fairshare_tree *t, const int32_t *above, int32_t 
 			below[at[above[i] + 1]++] = (int32_t)i;
 }
 
-/* A row of the cycle above a row that the root does not reach. */
-static int32_t on_cycle(const struct fairshare_tree *t, int32_t row)
+/* A row of the cycle above a row that the root does not reach: after n steps up, any path
+ * without a root is inside its cycle. */
+static int32_t find_cycle_row(const struct fairshare_tree *t, int32_t row)
 {
 	for (size_t i = 0; i < t->n; i++)
 		row = t->rows[row].parent;
@@ -87,7 +90,7 @@ static int walk_down(struct fairshare_tree *t, int32_t *work, int32_t *ret_fault
 		above[i] = t->rows[i].parent;
 		t->share_parent[i] = FAIRSHARE_NO_ROW;
 	}
-	group(t, above, at, below);
+	group_children(t, above, at, below);
 	t->down[n++] = t->root;
 	for (size_t done = 0; done < n; done++) {
 		row = t->down[done];
@@ -102,7 +105,7 @@ static int walk_down(struct fairshare_tree *t, int32_t *work, int32_t *ret_fault
 	for (size_t i = 0; n < t->n && i < t->n; i++) {
 		if (t->share_parent[i] != FAIRSHARE_NO_ROW || (int32_t)i == t->root)
 			continue;
-		*ret_fault = on_cycle(t, (int32_t)i);
+		*ret_fault = find_cycle_row(t, (int32_t)i);
 		return err_set(err, -EINVAL,
 			       "the row is its own ancestor: following the "
 			       "parents from it comes back to it");
@@ -110,6 +113,8 @@ static int walk_down(struct fairshare_tree *t, int32_t *work, int32_t *ret_fault
 	return 0;
 }
 
+/* Adds each row's usage to its parent, and its shares to its level, from the leaves up: t->down
+ * backwards. */
 static int sum_up(struct fairshare_tree *t, int32_t *ret_fault, struct err *err)
 {
 	int32_t row, up;
@@ -131,7 +136,8 @@ static int sum_up(struct fairshare_tree *t, int32_t *ret_fault, struct err *err)
 	return 0;
 }
 
-/* `above`: n places. */
+/* Lists the rows of each level. A `parent` account is in none: its children are in the level
+ * above. `above`: scratch, n places. */
 static void make_levels(struct fairshare_tree *t, int32_t *above)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -141,10 +147,10 @@ static void make_levels(struct fairshare_tree *t, int32_t *above)
 		t->has_parent_account[above[i]] = true;
 		above[i] = FAIRSHARE_NO_ROW;
 	}
-	group(t, above, t->level_at, t->level);
+	group_children(t, above, t->level_at, t->level);
 }
 
-static int fill(struct fairshare_tree *t, int32_t *ret_fault, struct err *err)
+static int build_tree(struct fairshare_tree *t, int32_t *ret_fault, struct err *err)
 {
 	_cleanup_free_ int32_t *work = calloc(3 * t->n + 2, sizeof(*work));
 	int r;
@@ -181,7 +187,7 @@ int fairshare_tree_new(const struct fairshare_row *rows, size_t n, struct fairsh
 	r = n > INT32_MAX ? err_set(err, -EINVAL, "more than %d rows", INT32_MAX)
 			  : check_rows(t, ret_fault, err);
 	if (r == 0)
-		r = fill(t, ret_fault, err);
+		r = build_tree(t, ret_fault, err);
 	if (r < 0) {
 		fairshare_tree_free(t);
 		return r;
@@ -190,7 +196,8 @@ int fairshare_tree_new(const struct fairshare_row *rows, size_t n, struct fairsh
 	return 0;
 }
 
-/* The root's sum is the largest: where it fits, all do. */
+/* The root's sum is the largest: where it does not overflow, none does, so one check before any
+ * change is enough. */
 int fairshare_tree_change(struct fairshare_tree *t, int32_t row, fairshare_usage was,
 			  fairshare_usage now)
 {

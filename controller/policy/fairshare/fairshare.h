@@ -1,17 +1,18 @@
-/* fairshare - who comes first, from shares and decayed usage: Fair Tree and the classic
- * formula.
+/* fairshare - fairshare factors and ranks from shares and decayed usage: Fair Tree and the
+ * classic formula. Source: slurm.schedmd.com/fair_tree.html and classic_fair_share.html; the
+ * numbers are those of sshare in all six decimals.
  *
  * Pure. A tree is a flat array of rows in any order; the results are an array of the same
  * order.
  *
  * The *share parent* of a row is the first account above it whose shares are not `parent` (or
  * the root). The *level* of an account is the rows whose share parent it is; its *level sum*
- * the sum of their raw shares, where `parent` rows count nothing: what stands below a `parent`
- * account stands in the level above in its place. The root's own shares count nothing.
+ * the sum of their raw shares, where `parent` rows count nothing: the children of a `parent`
+ * account are in the level above, in its place. The root's own shares count nothing.
  *
- * Usage is an integer of one scale for the whole tree; which scale changes nothing. Order and
+ * Usage is an integer, in any unit that is the same for the whole tree. Order and
  * ties come from integers and fractions, never from rounded numbers; the doubles are for
- * people.
+ * display.
  *
  * Where there is nothing to divide: NormShares is 0 when the level sum is 0, NormUsage is 0
  * when the root has no usage, EffectvUsage (Fair Tree) 0 when the share parent has none.
@@ -47,17 +48,17 @@ struct fairshare_result {
 	uint32_t rank;	  /* Fair Tree, users: from the number of users down; else 0 */
 };
 
-/* Checks the rows and sums usage. Keeps `rows`, which must stay. n at most INT32_MAX.
- * -EINVAL: no root, two roots, a parent outside of the array, a user as a parent or as the
- * root, shares below 0 (but FAIRSHARE_PARENT) or above the maximum, a row that is its own
- * ancestor; -ERANGE: usage that does not add up within 128 bits; *ret_fault is then the row at
- * fault, or FAIRSHARE_NO_ROW. */
+/* Checks the rows and sums usage. Keeps a pointer to `rows`: the caller frees them after the
+ * tree. n at most INT32_MAX. -EINVAL: no root, two roots, a parent outside of the array, a user
+ * as a parent or as the root, shares below 0 (but FAIRSHARE_PARENT) or above the maximum, a row
+ * that is its own ancestor; -ERANGE: usage that does not add up within 128 bits; *ret_fault is
+ * then the row at fault, or FAIRSHARE_NO_ROW. */
 int fairshare_tree_new(const struct fairshare_row *rows, size_t n, struct fairshare_tree **ret,
 		       int32_t *ret_fault, struct err *err);
 struct fairshare_tree *fairshare_tree_free(struct fairshare_tree *t);
-/* The leaf usage of a row is now another: brings the sums of its path up to date, nothing else;
- * as many steps as the row is deep. The caller writes it to its rows too. -ERANGE: the sums do
- * not fit in 128 bits, and nothing was changed. */
+/* The leaf usage of a row changed: updates the sums of the rows above it, nothing else;
+ * as many steps as the row is deep. The caller updates leaf_usage in its rows. -ERANGE: the
+ * sums do not fit in 128 bits, and nothing was changed. */
 int fairshare_tree_change(struct fairshare_tree *t, int32_t row, fairshare_usage was,
 			  fairshare_usage now);
 DEFINE_CLEANUP(struct fairshare_tree *, fairshare_tree_free)
@@ -68,7 +69,7 @@ enum fairshare_ties {
 	 * the order of rows and siblings. */
 	FAIRSHARE_TIES_MERGE,
 	/* As Slurm to 22.05 behaves: accounts of equal LevelFS follow one another by `order`,
-	 * and the first user of the next one takes the rank given out last; equality is that
+	 * and the first user of the next one takes the last rank assigned; equality is that
 	 * of long double. */
 	FAIRSHARE_TIES_SLURM,
 };
@@ -78,10 +79,10 @@ enum fairshare_ties {
  *   EffectvUsage = usage / usage of the share parent;
  *   infinite without usage, 0 without shares (with or without usage), infinite for a `parent`
  *   user; a `parent` account and the root have none.
- * At each level highest LevelFS first, users before accounts. Users of equal LevelFS share the
- * first one's rank and use up as many as they are. The first user below an account that ties
- * with a user shares that user's rank. The root row shows NormShares 0 and EffectvUsage 1, as
- * sshare does. results[] has the tree's size. -ENOMEM. */
+ * At each level the highest LevelFS comes first, users before accounts. Users of equal LevelFS
+ * share the first one's rank and use up as many ranks as there are such users. The first user
+ * below an account that ties with a user shares that user's rank. The root row shows NormShares
+ * 0 and EffectvUsage 1, as sshare does. results[] has the tree's size. -ENOMEM. */
 int fairshare_fair_tree(const struct fairshare_tree *t, enum fairshare_ties ties,
 			struct fairshare_result *results, struct err *err);
 

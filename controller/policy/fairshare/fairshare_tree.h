@@ -12,8 +12,9 @@ struct fairshare_tree {
 	uint64_t *level_sum;   /* of the level of this account */
 	fairshare_usage *usage;
 	bool *has_parent_account; /* a `parent` account has this one as its share parent */
-	/* The level of account a is level[level_at[a]] up to level[level_at[a + 1]]; without
-	 * `parent` accounts. In whatever order was found last: it decides nothing. */
+	/* The level of account a is level[level_at[a]] up to level[level_at[a + 1]], without
+	 * `parent` accounts. Its order is that of the last sort and changes no result: it only
+	 * makes the next sort quick. */
 	int32_t *level, *level_at;
 };
 

@@ -1,4 +1,4 @@
-/* level.c - see fairshare/level.h. */
+/* level.c - compares LevelFS exactly and sorts the rows of a level; see fairshare/level.h. */
 #include <math.h>
 #include <string.h>
 #include "controller/policy/fairshare/level.h"
@@ -50,8 +50,8 @@ static int wide_compare(const struct wide *a, const struct wide *b)
 	return 0;
 }
 
-/* a's numerator times b's denominator. */
-static struct wide cross(const struct fairshare_tree *t, int32_t a, int32_t b)
+/* a's numerator times b's denominator: 31 + 48 + 128 + 128 bits, which six limbs hold. */
+static struct wide cross_product(const struct fairshare_tree *t, int32_t a, int32_t b)
 {
 	struct wide w = { { (uint64_t)t->rows[a].raw_shares } };
 
@@ -60,7 +60,7 @@ static struct wide cross(const struct fairshare_tree *t, int32_t a, int32_t b)
 	return wide_times_usage(w, t->usage[b]);
 }
 
-/* Most ties need no products. */
+/* Equal terms make equal fractions: most ties need no products. */
 static bool is_same_fraction(const struct fairshare_tree *t, int32_t a, int32_t b)
 {
 	int32_t x = t->share_parent[a], y = t->share_parent[b];
@@ -85,7 +85,8 @@ long double fairshare_level_fs(const struct fairshare_tree *t, int32_t row)
 	       fairshare_ratio(t->usage[row], t->usage[t->share_parent[row]]);
 }
 
-/* What the double may be off by, relatively, is a few 2^-53. */
+/* Doubles that differ by more are different fractions: the relative error of one is a few
+ * 2^-53. */
 #define SURE 1e-14
 
 int fairshare_compare_exact(const struct fairshare_tree *t, const struct fairshare_entry *a,
@@ -98,8 +99,8 @@ int fairshare_compare_exact(const struct fairshare_tree *t, const struct fairsha
 		return (a->level_fs < b->level_fs) - (a->level_fs > b->level_fs);
 	if (is_same_fraction(t, a->row, b->row))
 		return 0;
-	ab = cross(t, a->row, b->row);
-	ba = cross(t, b->row, a->row);
+	ab = cross_product(t, a->row, b->row);
+	ba = cross_product(t, b->row, a->row);
 	return wide_compare(&ba, &ab);
 }
 
@@ -117,6 +118,7 @@ int fairshare_compare_long(const struct fairshare_tree *t, const struct fairshar
 
 /* ---- sorting ---- */
 
+/* Does a belong behind b? Equal rows keep their place: the sort is stable. */
 static inline bool goes_after(const struct fairshare_tree *t, const struct fairshare_entry *a,
 			      const struct fairshare_entry *b, fairshare_compare_fn compare)
 {
@@ -127,10 +129,11 @@ static inline bool goes_after(const struct fairshare_tree *t, const struct fairs
 	return r > 0 || (r == 0 && b->user);
 }
 
-/* from[0 ... bounds[0]) and from[bounds[0] ... bounds[1]), each sorted, into `to`. */
-static void merge(const struct fairshare_tree *t, const struct fairshare_entry *from,
-		  const size_t bounds[2], struct fairshare_entry *to,
-		  fairshare_compare_fn compare)
+/* Merges from[0 ... bounds[0]) and from[bounds[0] ... bounds[1]), each sorted, into `to`. Two
+ * runs that are in order already cost one comparison. */
+static void merge_runs(const struct fairshare_tree *t, const struct fairshare_entry *from,
+		       const size_t bounds[2], struct fairshare_entry *to,
+		       fairshare_compare_fn compare)
 {
 	size_t a = 0, b = bounds[0];
 
@@ -146,13 +149,13 @@ static void merge(const struct fairshare_tree *t, const struct fairshare_entry *
 	}
 }
 
-/* Where comparing costs more than moving: rows are first put in the order of their doubles, by
- * digits; what is left for comparisons is to see that it is so, and near-ties. */
+/* From this size on comparing costs more than moving: a radix sort first puts the rows in the
+ * order of their doubles; the merge sort then has one comparison a run, and the near-ties. */
 #define DIGITS_FROM 2048
 #define DIGIT_BITS 11
 #define N_DIGITS 6 /* of 64 bits */
 
-/* A double that is not negative is ordered as its bits are; highest first. */
+/* Non-negative IEEE doubles order as their bits do; inverted, the highest comes first. */
 static inline uint64_t key_of(const struct fairshare_entry *e)
 {
 	uint64_t bits;
@@ -232,7 +235,7 @@ void fairshare_sort(const struct fairshare_tree *t, struct fairshare_entry *entr
 		for (size_t i = 0; i < n; i += 2 * width) {
 			bounds[0] = n - i < width ? n - i : width;
 			bounds[1] = n - i < 2 * width ? n - i : 2 * width;
-			merge(t, from + i, bounds, to + i, compare);
+			merge_runs(t, from + i, bounds, to + i, compare);
 		}
 		was = from;
 		from = to;

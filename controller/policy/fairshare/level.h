@@ -2,7 +2,7 @@
  *
  * LevelFS is the fraction  shares * usage of the share parent / (level sum * usage).  Rows of
  * merged accounts have different share parents, so that comparing two of them takes products of
- * 31 + 128 + 48 + 128 bits. The double decides where two differ clearly; where they do not, the
+ * 31 + 128 + 48 + 128 bits. The double decides where two differ clearly; otherwise the
  * products do.
  */
 #pragma once
@@ -14,7 +14,7 @@ struct fairshare_entry {
 	bool user;
 };
 
-/* How two entries stand: < 0 when a comes first, 0 when LevelFS is equal. */
+/* Compares two entries: < 0 when a comes first, 0 when LevelFS is equal. */
 typedef int (*fairshare_compare_fn)(const struct fairshare_tree *t,
 				    const struct fairshare_entry *a,
 				    const struct fairshare_entry *b);
@@ -26,10 +26,10 @@ int fairshare_compare_exact(const struct fairshare_tree *t, const struct fairsha
 int fairshare_compare_long(const struct fairshare_tree *t, const struct fairshare_entry *a,
 			   const struct fairshare_entry *b);
 
-/* As Slurm computes it. INFINITY for a `parent` user. */
+/* LevelFS in long double, in the order of operations of Slurm. INFINITY for a `parent` user. */
 long double fairshare_level_fs(const struct fairshare_tree *t, int32_t row);
 
-/* Stable. `spare` is of the same size. LevelFS by `compare`, then users before accounts,
- * then by `order`. */
+/* Sorts, stable: by LevelFS with `compare`, then users before accounts, then by `order`.
+ * `spare` is scratch of the same size. */
 void fairshare_sort(const struct fairshare_tree *t, struct fairshare_entry *entries, size_t n,
 		    struct fairshare_entry *spare, fairshare_compare_fn compare);

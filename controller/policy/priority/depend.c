@@ -1,4 +1,4 @@
-/* depend.c - see depend.h. */
+/* depend.c - judges one dependency and words the verdict; see depend.h. */
 #include <stdio.h>
 #include "controller/policy/priority/depend.h"
 
@@ -14,7 +14,8 @@ enum depend_verdict depend_judge(enum after_kind kind, const struct job_end *end
 	return kind == AFTER_ANY || depend_is_well(end) ? DEPEND_MET : DEPEND_FAILED;
 }
 
-/* One job ended by itself, another was cancelled: as a part of a sentence. */
+/* The auxiliary that reason_format_line() needs before it: "was cancelled ..." but "exited
+ * ...". */
 static const char *verb_of(const struct job_end *end)
 {
 	switch (end->kind) {

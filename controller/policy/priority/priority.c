@@ -1,4 +1,5 @@
-/* priority.c - see priority.h. */
+/* priority.c - the factors of the multifactor priority and their sum in micro-points; see
+ * priority.h. Factors are doubles in 0 ... 1; only products are stored, as integers. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/cleanup.h"
@@ -27,29 +28,32 @@ const char *priority_format_micro(int64_t micro, char buf[static PRIORITY_TEXT_M
 }
 
 /* part / whole within 0 ... 1; 0 where there is no whole. */
-static double share(double part, double whole)
+static double clamped_ratio(double part, double whole)
 {
 	if (whole <= 0 || part <= 0)
 		return 0;
 	return part < whole ? part / whole : 1;
 }
 
+/* See enum priority_size. A limit below a minute counts as one, so that nothing is divided by
+ * 0. */
 static double size_factor(enum priority_size how, const struct priority_job *j)
 {
 	double minutes = j->limit_s > 60 ? (double)j->limit_s / 60 : 1;
-	double large = (share((double)j->nodes, (double)j->all_nodes) +
-			share((double)j->cores, (double)j->all_cores)) /
+	double large = (clamped_ratio((double)j->nodes, (double)j->all_nodes) +
+			clamped_ratio((double)j->cores, (double)j->all_cores)) /
 		       2;
 
 	switch (how) {
 	case PRIORITY_LARGE:
 		return large;
 	case PRIORITY_SMALL:
-		return (share((double)(j->all_nodes - j->nodes), (double)j->all_nodes) +
-			share((double)(j->all_cores - j->cores), (double)j->all_cores)) /
+		return (clamped_ratio((double)(j->all_nodes - j->nodes), (double)j->all_nodes) +
+			clamped_ratio((double)(j->all_cores - j->cores),
+				      (double)j->all_cores)) /
 		       2;
 	default:
-		return share((double)j->cores / minutes, (double)j->all_cores);
+		return clamped_ratio((double)j->cores / minutes, (double)j->all_cores);
 	}
 }
 
@@ -58,18 +62,19 @@ static double factor_of(const struct priority_rule *rule, const struct priority_
 {
 	switch (f) {
 	case PRIORITY_AGE:
-		return share((double)j->eligible_s, (double)rule->max_age_s);
+		return clamped_ratio((double)j->eligible_s, (double)rule->max_age_s);
 	case PRIORITY_FAIRSHARE:
 		return j->fairshare;
 	case PRIORITY_SIZE:
 		return size_factor(rule->size, j);
 	default:
-		return rule->highest[f] ? share((double)j->own[f], (double)rule->highest[f])
-					: (double)j->own[f];
+		return rule->highest[f]
+			       ? clamped_ratio((double)j->own[f], (double)rule->highest[f])
+			       : (double)j->own[f];
 	}
 }
 
-static int check(const struct priority_rule *rule, const struct priority_job *j)
+static int check_inputs(const struct priority_rule *rule, const struct priority_job *j)
 {
 	if (!(j->fairshare >= 0 && j->fairshare <= 1) || rule->size >= _PRIORITY_SIZE_MAX ||
 	    j->nodes < 0 || j->cores < 0 || j->all_nodes < 0 || j->all_cores < 0 ||
@@ -104,7 +109,7 @@ static int add_row(struct priority *p, const char *name, double factor, int64_t 
 
 static void set_value(struct priority *p)
 {
-	int64_t points = p->sum_micro / PRIORITY_UNIT; /* below 1 all are one */
+	int64_t points = p->sum_micro / PRIORITY_UNIT;
 
 	p->clamped = points < 1 || points > PRIORITY_MAX;
 	if (p->held)
@@ -119,14 +124,14 @@ int priority_explain(const struct priority_rule *rule, const struct priority_job
 		     struct priority *ret)
 {
 	struct priority p = { .held = job->held };
-	int r = check(rule, job);
+	int r = check_inputs(rule, job);
 
 	for (enum priority_factor f = 0; f < _PRIORITY_FACTOR_MAX && r == 0; f++)
 		r = add_row(&p, factor_names[f], factor_of(rule, job, f), rule->weight[f]);
 	for (size_t i = 0; i < job->n_tres && r == 0; i++)
 		r = add_row(&p, job->tres[i].name,
-			    share((double)job->tres[i].requested,
-				  (double)job->tres[i].partition_has),
+			    clamped_ratio((double)job->tres[i].requested,
+					  (double)job->tres[i].partition_has),
 			    job->tres[i].weight);
 	if (r == 0)
 		r = add_row(&p, "site", (double)job->site, 1);

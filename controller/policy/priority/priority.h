@@ -1,6 +1,6 @@
-/* priority - which queued job goes first, as one number that adds up from what is shown.
+/* priority - the priority of a queued job: one number, the exact sum of the products shown.
  *
- * Pure. The multifactor priority of FAIRSHARE.md (the algorithm of Slurm's
+ * Pure. The multifactor priority of docs/fairshare.md (the algorithm of Slurm's
  * priority/multifactor): sum of weight x factor, plus site, minus nice; cut to an integer at
  * the end only, then clamped to 1 ... 4294967295. 0 = held.
  *
@@ -56,7 +56,7 @@ struct priority_tres {
 
 struct priority_job {
 	bool held;
-	int64_t eligible_s; /* how long it could have run; below 0 counts as 0 */
+	int64_t eligible_s; /* time in which it could have started; below 0 counts as 0 */
 	double fairshare;   /* 0 ... 1 */
 	int64_t nodes, cores, all_nodes, all_cores;
 	int64_t limit_s; /* walltime requested; below a minute counts as one */

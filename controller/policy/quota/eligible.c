@@ -1,9 +1,10 @@
-/* eligible.c - see eligible.h. */
+/* eligible.c - checks running limits and the low-priority rule of windows; see eligible.h. */
 #include <stdio.h>
 #include "common/cleanup.h"
 #include "controller/policy/quota/eligible.h"
 
-/* What is counted: its place, its name, and units of which people read it. */
+/* What limits count: where it is in the struct, its name, and the unit in which messages show
+ * it. */
 static const struct side {
 	size_t offset;
 	const char *name;
@@ -15,12 +16,13 @@ static const struct side {
 	{ offsetof(struct eligible_amounts, jobs), "jobs", 1 },
 };
 
-static int64_t amount(const struct eligible_amounts *a, const struct side *s)
+static int64_t amount_of(const struct eligible_amounts *a, const struct side *s)
 {
 	return *(const int64_t *)(const void *)((const char *)a + s->offset);
 }
 
-static void add(struct eligible_amounts *to, const struct eligible_amounts *more, int sign)
+static void add_amounts(struct eligible_amounts *to, const struct eligible_amounts *more,
+			int sign)
 {
 	to->cores += sign * more->cores;
 	to->gpus += sign * more->gpus;
@@ -43,17 +45,18 @@ const char *eligible_scope_name(const struct eligible_scope *s,
 	return buf;
 }
 
-/* The side that would be passed; NULL: none. Nothing wanted passes no limit: a CPU job may run
- * beside GPU jobs that hold more than a limit that was lowered since. */
+/* The limit that the job would exceed; NULL: none. An amount of 0 exceeds none: a CPU job may
+ * run beside GPU jobs that exceed a limit which was lowered since. `limit - running` cannot
+ * overflow: both are >= 0. */
 static const struct side *find_passed(const struct eligible_scope *s,
 				      const struct eligible_amounts *running,
 				      const struct eligible_amounts *want)
 {
 	for (size_t i = 0; i < ARRAY_LEN(sides); i++) {
-		int64_t limit = amount(&s->limit, &sides[i]), w = amount(want, &sides[i]);
+		int64_t limit = amount_of(&s->limit, &sides[i]), w = amount_of(want, &sides[i]);
 
 		if (limit != ELIGIBLE_NO_LIMIT && w > 0 &&
-		    w > limit - amount(running, &sides[i]))
+		    w > limit - amount_of(running, &sides[i]))
 			return &sides[i];
 	}
 	return NULL;
@@ -73,14 +76,15 @@ bool eligible_is_possible(const struct eligible_world *w, const struct eligible_
 		if (!side)
 			continue;
 		snprintf(why, ELIGIBLE_WHY_MAX, "it needs %lld %s, and %s may run %lld at once",
-			 (long long)(amount(&j->want, side) / side->unit), side->name,
+			 (long long)(amount_of(&j->want, side) / side->unit), side->name,
 			 eligible_scope_name(s, who),
-			 (long long)(amount(&s->limit, side) / side->unit));
+			 (long long)(amount_of(&s->limit, side) / side->unit));
 		return false;
 	}
 	return true;
 }
 
+/* Limits first: their reason names a number that a user can act on. */
 bool eligible_check(const struct eligible_world *w, const struct eligible_job *j,
 		    char why[static ELIGIBLE_WHY_MAX])
 {
@@ -95,9 +99,9 @@ bool eligible_check(const struct eligible_world *w, const struct eligible_job *j
 		snprintf(why, ELIGIBLE_WHY_MAX,
 			 "limit of %s: %lld %s at once, %lld run, this job needs %lld",
 			 eligible_scope_name(s, who),
-			 (long long)(amount(&s->limit, side) / side->unit), side->name,
-			 (long long)(amount(&s->running, side) / side->unit),
-			 (long long)(amount(&j->want, side) / side->unit));
+			 (long long)(amount_of(&s->limit, side) / side->unit), side->name,
+			 (long long)(amount_of(&s->running, side) / side->unit),
+			 (long long)(amount_of(&j->want, side) / side->unit));
 		return false;
 	}
 	if (j->has_quota || w->pending == 0)
@@ -126,11 +130,11 @@ void eligible_undo(struct eligible_world *w, const struct eligible_job *j)
 void eligible_add(struct eligible_world *w, const struct eligible_job *j)
 {
 	for (size_t i = 0; i < j->n_scopes; i++)
-		add(&w->scopes[j->scopes[i]].running, &j->want, 1);
+		add_amounts(&w->scopes[j->scopes[i]].running, &j->want, 1);
 }
 
 void eligible_remove(struct eligible_world *w, const struct eligible_job *j)
 {
 	for (size_t i = 0; i < j->n_scopes; i++)
-		add(&w->scopes[j->scopes[i]].running, &j->want, -1);
+		add_amounts(&w->scopes[j->scopes[i]].running, &j->want, -1);
 }

@@ -1,7 +1,7 @@
-/* eligible - may this job start now, by the limits it counts against and by its quota?
+/* eligible - may this job start now, by the limits that it counts against and by its quota?
  *
- * Pure. The caller states once what is limited (scopes) and what runs there now, then asks for
- * one job after the other, in the order of the queue, and tells which ones start:
+ * Pure. The caller passes once what is limited (scopes) and what runs there now, then checks
+ * one job after the other, in the order of the queue, and reports which ones start:
  *
  *	if (eligible_check(&w, &job, why))
  *		... place it ...; eligible_start(&w, &job);
@@ -42,7 +42,7 @@ struct eligible_scope {
 };
 
 struct eligible_job {
-	struct eligible_amounts want; /* jobs: 1 */
+	struct eligible_amounts want; /* want.jobs is 1 */
 	const int32_t *scopes;	      /* indices into eligible_world.scopes, each once */
 	size_t n_scopes;
 	bool has_quota;
@@ -62,16 +62,16 @@ const char *eligible_scope_name(const struct eligible_scope *s,
 
 #define ELIGIBLE_WHY_MAX 320
 
-/* False: not now; `why` says it with the numbers (else ""). */
+/* False: not now; `why` is the reason with its numbers (else ""). */
 bool eligible_check(const struct eligible_world *w, const struct eligible_job *j,
 		    char why[static ELIGIBLE_WHY_MAX]);
 /* Could it start if nothing else ran? False: never, and why. */
 bool eligible_is_possible(const struct eligible_world *w, const struct eligible_job *j,
 			  char why[static ELIGIBLE_WHY_MAX]);
-/* It starts: counts from now on, and is pending no more. */
+/* The job starts: it counts as running, and no longer as pending. */
 void eligible_start(struct eligible_world *w, const struct eligible_job *j);
-/* It was said to start, and did not after all. */
+/* Undoes eligible_start(): the job did not start. */
 void eligible_undo(struct eligible_world *w, const struct eligible_job *j);
-/* What runs already, before the first question; and what ends again. */
+/* Adds a job that runs already, before the first check; removes one that ended. */
 void eligible_add(struct eligible_world *w, const struct eligible_job *j);
 void eligible_remove(struct eligible_world *w, const struct eligible_job *j);

@@ -1,4 +1,5 @@
-/* grant.c - see grant.h. */
+/* grant.c - what jobs use and reserve of a grant, and whether it covers one more; see grant.h.
+ */
 #include <errno.h>
 #include "common/cleanup.h"
 #include "controller/policy/quota/grant.h"
@@ -11,6 +12,8 @@ const char *grant_verdict_name(enum grant_verdict v)
 	return v < _GRANT_VERDICT_MAX ? verdict_names[v] : "none";
 }
 
+/* reserved = charge(whole walltime) - charge(so far), not charge(rest): each is rounded once,
+ * so that used + reserved is the same number at every moment. */
 int grant_job_part(const struct grant_job *job, struct grant_part *ret)
 {
 	int64_t whole_ns = job->walltime_ns > job->ran_ns ? job->walltime_ns : job->ran_ns;

@@ -3,11 +3,11 @@
  * Pure, exact integers. Source: NCI National Facility, "Charging" and "Queue structure".
  * At every moment   granted = used + reserved + available.
  *
- * Units: milli-SU-seconds (1 SU = one cpu for an hour = 3600000), as charges everywhere. A
- * job's rate is cpus requested x the factor of its queue.
+ * Units: milli-SU-seconds (1 SU = one cpu for an hour = 3600000), like all charges. A
+ * job's rate is cpus requested x the factor of its queue (express 3, normal 1, bonus 0).
  *
  * A job that is queued or running reserves its requested walltime x rate. As it runs, what it
- * has run moves from reserved to used, so that the two together stay the charge of the whole
+ * has run moves from reserved to used: their sum stays the charge of the whole
  * walltime; when it ends, what it has not run becomes available. Suspended time is neither
  * used nor reserved. A queue of factor 0 (bonus) reserves and uses nothing.
  */
@@ -20,7 +20,7 @@
 struct grant_job {
 	struct fraction rate; /* SU per hour of running; 0/1 in bonus */
 	int64_t walltime_ns;  /* requested */
-	int64_t ran_ns;	      /* in the running state so far; may pass the walltime */
+	int64_t ran_ns;	      /* in the running state so far; may exceed the walltime */
 	bool ended;
 };
 
@@ -41,12 +41,12 @@ struct grant_jobs {
 	size_t n;
 };
 
-/* `settled`: what earlier jobs of the period used, which `jobs` does not hold. -EINVAL: a
+/* `settled`: what earlier jobs of the period used, those that `jobs` does not list. -EINVAL: a
  * negative grant or settled sum; -ERANGE. */
 int grant_sum(int64_t granted, int64_t settled, const struct grant_jobs *jobs,
 	      struct grant *ret);
 
-/* When a further job is covered. */
+/* When the grant covers one more job. */
 enum grant_cover {
 	GRANT_COVER_WHOLE, /* its whole reservation is available: never overdrawn */
 	GRANT_COVER_ANY,   /* something is available: overdrawn by at most one job's rest */
@@ -55,8 +55,8 @@ enum grant_cover {
 
 struct grant_rule {
 	enum grant_cover cover;
-	int64_t overdraft;  /* may be used beyond the grant; 0: none */
-	bool refuse_beyond; /* what is not covered is refused, instead of run in bonus */
+	int64_t overdraft;  /* how much may be used beyond the grant; 0: nothing */
+	bool refuse_beyond; /* refuse a job that is not covered; else it runs in bonus */
 };
 
 enum grant_verdict {
@@ -67,7 +67,7 @@ enum grant_verdict {
 };
 const char *grant_verdict_name(enum grant_verdict v); /* "covered" "bonus" "refused" */
 
-/* May a further job that would reserve `need` be taken? A need of 0 is always covered.
+/* The verdict on one more job, which would reserve `need`. A need of 0 is always covered.
  * -EINVAL: a negative need or overdraft; -ERANGE. */
 int grant_admit(const struct grant *g, const struct grant_rule *rule, int64_t need,
 		enum grant_verdict *ret);

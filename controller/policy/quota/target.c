@@ -1,11 +1,11 @@
-/* target.c - see target.h. */
+/* target.c - the state of a target at a moment and its projections; see target.h. */
 #include <errno.h>
 #include "controller/policy/quota/target.h"
 
 #define PPM 1000000
 
 /* v x num / den, rounded half up; all >= 0, den > 0. */
-static int scale(int64_t v, int64_t num, int64_t den, int64_t *ret)
+static int scale_half_up(int64_t v, int64_t num, int64_t den, int64_t *ret)
 {
 	__int128 n = (__int128)v * num, q = n / den, rest = n % den;
 
@@ -29,9 +29,9 @@ int target_project(const struct target_pace *p, int64_t *ret_by_year_ms,
 		return -EINVAL;
 	if (recent_ns > p->passed_ns)
 		recent_ns = p->passed_ns;
-	r = scale(u->used_ms, p->whole_ns, p->passed_ns, &by_year);
+	r = scale_half_up(u->used_ms, p->whole_ns, p->passed_ns, &by_year);
 	if (r == 0)
-		r = scale(u->recent_ms, p->whole_ns - p->passed_ns, recent_ns, &more);
+		r = scale_half_up(u->recent_ms, p->whole_ns - p->passed_ns, recent_ns, &more);
 	if (r < 0)
 		return r;
 	if (__builtin_add_overflow(u->used_ms, more, &more))
@@ -41,7 +41,8 @@ int target_project(const struct target_pace *p, int64_t *ret_by_year_ms,
 	return 0;
 }
 
-static int project(const struct target_pace *p, struct target_view *v)
+/* None before the period begins: nothing has passed to extrapolate from. */
+static int add_projection(const struct target_pace *p, struct target_view *v)
 {
 	int r;
 
@@ -50,8 +51,8 @@ static int project(const struct target_pace *p, struct target_view *v)
 		return 0;
 	r = target_project(p, &v->by_year_ms, &v->by_recent_ms);
 	if (r == 0)
-		r = scale(v->by_year_ms, PPM, v->total_ms, &v->by_year_ppm);
-	return r < 0 ? r : scale(v->by_recent_ms, PPM, v->total_ms, &v->by_recent_ppm);
+		r = scale_half_up(v->by_year_ms, PPM, v->total_ms, &v->by_year_ppm);
+	return r < 0 ? r : scale_half_up(v->by_recent_ms, PPM, v->total_ms, &v->by_recent_ppm);
 }
 
 int target_compute(const struct target *t, const struct target_use *u, int64_t now_ns,
@@ -76,11 +77,11 @@ int target_compute(const struct target *t, const struct target_use *u, int64_t n
 	if (r == 0)
 		r = charge_requested(t->rate, passed_ns, &v.due_ms);
 	if (r == 0)
-		r = scale(u->used_ms, PPM, v.total_ms, &v.used_ppm);
+		r = scale_half_up(u->used_ms, PPM, v.total_ms, &v.used_ppm);
 	if (r == 0)
-		r = scale(passed_ns, PPM, whole_ns, &v.passed_ppm);
+		r = scale_half_up(passed_ns, PPM, whole_ns, &v.passed_ppm);
 	if (r == 0)
-		r = project(&(struct target_pace){ *u, whole_ns, passed_ns }, &v);
+		r = add_projection(&(struct target_pace){ *u, whole_ns, passed_ns }, &v);
 	if (r < 0)
 		return r;
 	*ret = v;

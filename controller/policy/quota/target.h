@@ -1,4 +1,4 @@
-/* target - an allocation as a rate to average over a period; nothing is ever refused by it.
+/* target - an allocation as a rate to average over a period; a job is never refused for it.
  *
  * Pure, exact integers. Source: Alliance, "What is an allocation?" and "What happens if my
  * group overuses my CPU or GPU allocation?". A target of 100 core-years a year is a rate of
@@ -27,7 +27,7 @@ struct target_use {
 			      the day 29 days ago until now */
 };
 
-/* How much it will be at the end of the period, by two rules:
+/* Projects the usage at the end of the period, by two rules:
  * the year to date goes on:	used x whole / passed
  * the last days go on:		used + recent x what is left / recent_ns (at most what passed)
  * Rounded half up. -EINVAL: nothing has passed (passed_ns <= 0), more has than the whole,
@@ -43,7 +43,7 @@ struct target_view {
 	int64_t total_ms;     /* rate x the whole period */
 	int64_t due_ms;	      /* rate x what has passed of it */
 	int64_t used_ppm;     /* used of the total */
-	int64_t passed_ppm;   /* of the period */
+	int64_t passed_ppm;   /* part of the period that has passed */
 	bool has_projection;  /* some of the period has passed */
 	int64_t by_year_ms;   /* the year to date goes on: used x period / passed */
 	int64_t by_recent_ms; /* the last 30 days (or what has passed, if less) go on:

@@ -1,4 +1,5 @@
-/* window.c - see window.h. */
+/* window.c - the monthly allowance over its window: parsing, sums, percentage and mode; see
+ * window.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -84,7 +85,7 @@ int window_amount_parse(const char *text, int64_t *ret, struct err *err)
 {
 	const char *p = text;
 	int64_t v = 0;
-	int places = -1; /* of which we are past: -1 before the point */
+	int places = -1; /* decimal places read so far; -1: the point was not read yet */
 
 	if (*p == '-')
 		return bad_amount(text, "it is negative", err);
@@ -149,7 +150,7 @@ static int check_period(const struct window_period *p, struct err *err)
 	return 0;
 }
 
-static int outside(const struct window_period *p, int month, struct err *err)
+static int refuse_month(const struct window_period *p, int month, struct err *err)
 {
 	char asked[WINDOW_MONTH_TEXT_MAX], from[WINDOW_MONTH_TEXT_MAX],
 		to[WINDOW_MONTH_TEXT_MAX];
@@ -160,7 +161,7 @@ static int outside(const struct window_period *p, int month, struct err *err)
 		       window_month_format(p->months[p->n - 1].month, to));
 }
 
-/* Outside the period: the month with nothing in it. */
+/* The month; outside the period one without allowance or usage. */
 static struct window_month month_at(const struct window_period *p, int month)
 {
 	int first = p->months[0].month;
@@ -170,9 +171,10 @@ static struct window_month month_at(const struct window_period *p, int month)
 	return p->months[month - first];
 }
 
-/* Adds the months [first, last], with what was used up to w->month; at most three, so that
- * nothing can overflow. Keeps them when they leave less than what is kept already. */
-static void tighten(const struct window_period *p, int first, int last, struct window *w)
+/* Sums the months [first, last], with what was used up to w->month; at most three, so that
+ * nothing can overflow (WINDOW_AMOUNT_MAX). Stores the sums if they leave less available than
+ * the stored ones; w->first > w->last: none are stored yet. */
+static void keep_tightest(const struct window_period *p, int first, int last, struct window *w)
 {
 	int begin = p->months[0].month, end = p->months[p->n - 1].month;
 	int64_t allowance = 0, used = 0;
@@ -192,6 +194,7 @@ static void tighten(const struct window_period *p, int first, int last, struct w
 	w->available = allowance - used;
 }
 
+/* w->share: the numerator of the percentage of the rule. */
 static void apply_rule(const struct window_period *p, struct window *w)
 {
 	int begin = p->months[0].month, end = p->months[p->n - 1].month;
@@ -199,15 +202,15 @@ static void apply_rule(const struct window_period *p, struct window *w)
 	w->first = 0;
 	w->last = -1;
 	if (w->rule == WINDOW_SLIDING) {
-		tighten(p, w->month - 1, w->month + 1, w);
+		keep_tightest(p, w->month - 1, w->month + 1, w);
 		w->share = w->available - w->next.allowance;
 		return;
 	}
 	if (p->n < 3)
-		tighten(p, begin, end, w);
+		keep_tightest(p, begin, end, w);
 	for (int first = w->month - 2; first <= w->month; first++)
 		if (first >= begin && first + 2 <= end)
-			tighten(p, first, first + 2, w);
+			keep_tightest(p, first, first + 2, w);
 	w->share = w->available;
 }
 
@@ -232,6 +235,7 @@ static bool is_below_minus_100(const struct window *w)
 	return w->has_percentage && w->share < -w->current.allowance;
 }
 
+/* C division truncates towards 0; the subtraction makes it round down for negative shares. */
 static void set_percentage(struct window *w)
 {
 	int64_t m = w->current.allowance, hundredfold = w->share * 100;
@@ -244,6 +248,8 @@ static void set_percentage(struct window *w)
 		w->percentage = -101;
 }
 
+/* The stops first, then low priority: the order of window.h. Comparisons are exact; the rounded
+ * percentage decides nothing. */
 static void set_mode(struct window *w)
 {
 	if (w->current.used > w->stop_month) {
@@ -276,7 +282,7 @@ int window_compute(const struct window_period *p, int month, enum window_rule ru
 	if (rule >= _WINDOW_RULE_MAX)
 		return err_set(err, -EINVAL, "unknown rule");
 	if (month < p->months[0].month || month > p->months[p->n - 1].month)
-		return outside(p, month, err);
+		return refuse_month(p, month, err);
 	w.previous = month_at(p, month - 1);
 	w.current = month_at(p, month);
 	w.next = month_at(p, month + 1);

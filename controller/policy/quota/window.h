@@ -8,9 +8,9 @@
  * milli-core-seconds) and gets its answers in that unit.
  *
  * Months are a sequence: year * 12 + month - 1. The accounting period is what the array spans,
- * first to last; a month outside contributes neither allowance nor usage (no transfer into the
+ * first to last; a month outside has neither allowance nor usage (no transfer into the
  * first month, no borrowing in the last). An allowance may differ from month to month; one that
- * is changed within a month counts from that month's first day: the row's value is the month's.
+ * is changed within a month counts from that month's first day.
  * Usage of later months than the one asked for has not happened yet and is not looked at.
  *
  * Rules, by name:
