@@ -90,10 +90,12 @@ $O/bpf-skel/%.skel.h: $O/bpf/%.bpf.o
 		|| { cat $@.log >&2; exit 1; }
 
 # Tests. A unit test links its module and what tests/unit/links.mk names: its honest list of
-# dependencies.
-UNIT := $(patsubst tests/unit/%.c,$O/tests/unit/%,$(wildcard tests/unit/test_*.c))
+# dependencies. tests/unit has a folder for each room; the programs stand side by side in $O/tests/unit.
+UNIT_SOURCES := $(shell find tests/unit -name 'test_*.c')
+UNIT := $(patsubst %.c,$O/tests/unit/%,$(notdir $(UNIT_SOURCES)))
 -include tests/unit/links.mk
-$O/tests/unit/%: tests/unit/%.c
+vpath test_%.c $(sort $(dir $(UNIT_SOURCES)))
+$O/tests/unit/%: %.c
 	$(call say,TEST,$<)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $(filter %.c %.o,$^) -lcmocka $(LDLIBS)
 

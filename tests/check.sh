@@ -41,8 +41,8 @@ while read -r l how seconds name command; do
 	case $l in '' | '#'*) continue ;; esac
 	add "$l" "$how" "$seconds" "$name" "$command"
 done <tests/suites.txt
-for t in tests/unit/test_*.c; do
-	t=$(basename "$t" .c)
+for t in $(find tests/unit -name 'test_*.c' -printf '%f\n' | sort); do
+	t=${t%.c}
 	add quick any 1 "unit-$t" "$O/tests/unit/$t"
 	add check any 2 "sanitize-$t" "$O/sanitize/tests/unit/$t"
 done

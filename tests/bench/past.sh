@@ -7,8 +7,8 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 ended=${1:-60000} jobs=${2:-300}
 O=build
-. tests/cluster/tap_lib.sh
-. tests/cluster/live_lib.sh
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
 live_dir past-bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/past_bench" tests/bench/past_bench.c $O/common/http/*.o \
 	$O/common/auth/auth.o $O/common/err.o $O/common/wire/*.o $O/common/model/*.o \

@@ -75,7 +75,7 @@ bench_submit() {
 }
 # Ten minutes; ATTACK_SECONDS for less.
 bench_attack() {
-	$MAKE all && tests/cluster/attack.sh "${ATTACK_SECONDS:-600}"
+	$MAKE all && tests/cluster/protocol/attack.sh "${ATTACK_SECONDS:-600}"
 }
 # Needs the traces: REEVE_TRACES.
 bench_import() {

@@ -4,8 +4,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 O=build
-. tests/cluster/tap_lib.sh
-. tests/cluster/live_lib.sh
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
 live_dir start-bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/start_bench" tests/bench/start_bench.c $O/common/http/*.o \
 	$O/common/auth/auth.o $O/common/err.o $O/common/utf8.o $O/common/wire/*.o $O/common/model/*.o \

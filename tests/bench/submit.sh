@@ -7,8 +7,8 @@ set -uo pipefail
 cd "$(dirname "$0")/../.." || exit 1
 seconds=${1:-8}
 O=build
-. tests/cluster/tap_lib.sh
-. tests/cluster/live_lib.sh
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
 live_dir submit-bench
 mkdir -p $O/tests/bench
 ${CC:-cc} -std=gnu17 -D_GNU_SOURCE -O2 -I. -o "$dir/submit_bench" tests/bench/submit_bench.c $O/common/http/*.o \

@@ -5,8 +5,8 @@
 # (guest_mpi.sh) is held against what the ledger says. TAP; needs root.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-. tests/cluster/tap_lib.sh
-. tests/cluster/live_lib.sh
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
 . tests/node/nodes_lib.sh
 [ "$(id -u)" = 0 ] || { skip "a job on two nodes" "needs root to speak as several users"; tap_end; }
 live_dir mpi

@@ -5,8 +5,8 @@
 # kernels say of the jobs (guest_queue.sh) is held against what the ledger says. TAP; needs root.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-. tests/cluster/tap_lib.sh
-. tests/cluster/live_lib.sh
+. tests/cluster/lib/tap_lib.sh
+. tests/cluster/lib/live_lib.sh
 [ "$(id -u)" = 0 ] || { echo "1..0 # SKIP needs root to speak as several users"; exit 0; }
 deadline_s=${REEVE_DEADLINE:-300} # of each thing that is awaited; what comes early costs nothing
 live_dir nodes

@@ -26,7 +26,7 @@ $O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
 $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_spool: tests/unit/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps)
+$O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps)
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
 $O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps uplink)
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
@@ -35,7 +35,7 @@ $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests
 LEDGER := $(PG) $(patsubst %,$O/controller/ledger/%.o,schema jobs/jobs nodes/desired nodes/in_use attempts/part attempts/parts attempts/ingest attempts/report attempts/known attempts/charge attempts/elapsed attempts/suspended attempts/loss nodes/sync_number attempts/days jobs/output jobs/views nodes/nodes usage/usage usage/rollup_set usage/rollup calendar usage/charges changes usage/adjust attempts/gpus jobs/submit jobs/credential jobs/array jobs/array_end jobs/depend jobs/hold steps/steps steps/steps_output jobs/texts) \
 	$(patsubst %,$O/controller/%.o,policy/charge/charge policy/charge/tally policy/placement/fit ledger/jobs/ranges policy/priority/depend) $(DB) $(MODEL) $(WIRE)
 $O/tests/unit/test_ledger: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_ledger: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $(LEDGER)
+$O/tests/unit/test_ledger: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $(LEDGER)
 $O/tests/unit/test_clock: $O/agent/enforce/clock.o
 $O/tests/unit/test_final: $O/agent/enforce/final.o $O/common/model/usage.o $O/common/err.o
 $O/tests/unit/test_job_gpus_env: $O/agent/job/gpus/env.o
@@ -43,7 +43,7 @@ $O/tests/unit/test_plan: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handsh
 $O/tests/unit/test_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan launch/launch launch/files launch/seccomp) $(MODEL)
 $O/tests/unit/test_job_env: $(patsubst %,$O/agent/job/%.o,handshake/env handshake/hosts gpus/env) $(MODEL)
 $O/tests/unit/test_db: LDLIBS += -lpq -lsqlite3
-$O/tests/unit/test_db: tests/unit/fail_vfs.c $(DB) $O/common/err.o
+$O/tests/unit/test_db: tests/unit/rig/fail_vfs.c $(DB) $O/common/err.o
 $O/tests/unit/test_private: $O/common/private.o $O/common/err.o
 $O/tests/unit/test_auth: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_auth: $O/common/auth/auth.o $O/common/err.o
@@ -70,7 +70,7 @@ $O/tests/unit/test_swf: $(patsubst %,$O/controller/history/%.o,history swf) $(MO
 $O/tests/unit/test_sacct: $(patsubst %,$O/controller/history/%.o,history sacct) $(MODEL)
 $O/tests/unit/test_pbs: $(patsubst %,$O/controller/history/%.o,history pbs pbs_resources) $(MODEL)
 $O/tests/unit/test_import: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_import: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_import: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_calendar: $O/controller/ledger/calendar.o $O/common/err.o
 ACCOUNTS := $(patsubst %,$O/controller/accounts/%.o,keys values check template build read rows diff) $O/controller/policy/charge/charge.o \
 	$(patsubst %,$O/common/%.o,conf/conf nearest err model/amount model/resources model/features model/request model/array model/after model/select)
@@ -78,31 +78,31 @@ $O/tests/unit/test_accounts: $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_edit: $O/cli/admin/accounts_edit.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_accounts_import: $(patsubst %,$O/controller/accounts/foreign/%.o,draft draft_finish draft_qos sacctmgr sacctmgr_options sacctmgr_write csv) $O/common/csv/csv.o $O/controller/accounts/accounts.o $(ACCOUNTS)
 $O/tests/unit/test_store_accounts: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_accounts: tests/unit/ledger_rig.c tests/unit/fail_vfs.c $O/controller/ledger/accounts/accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
+$O/tests/unit/test_store_accounts: tests/unit/rig/ledger_rig.c tests/unit/rig/fail_vfs.c $O/controller/ledger/accounts/accounts.o $O/controller/accounts/accounts.o $(sort $(ACCOUNTS) $(LEDGER))
 $O/tests/unit/test_eligible: $O/controller/policy/quota/eligible.o
 $O/tests/unit/ledger_rig.o $(UNIT): ALLFLAGS += $(shell pkg-config --cflags libpq)
 $O/tests/unit/test_adjust: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_adjust: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
+$O/tests/unit/test_adjust: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,usage/adjust import/import import/import_batch verify/verify verify/verify_parts) $O/controller/history/history.o
 $O/tests/unit/test_dialect: $O/controller/postgres/dialect.o
 QUOTA := $(patsubst %,$O/controller/quota/%.o,quota words encode check qos scopes eligibility) $O/controller/ledger/usage/quota.o \
 	$(patsubst %,$O/controller/policy/quota/%.o,window grant target eligible) $O/controller/accounts/accounts.o
 $O/tests/unit/test_quota_qos: $O/controller/quota/qos.o $O/controller/accounts/accounts.o $(sort $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota $O/tests/unit/test_quota_check: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota $O/tests/unit/test_quota_check: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(QUOTA) $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_days: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_days: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_parts.o
+$O/tests/unit/test_days: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/verify/verify.o $O/controller/ledger/verify/verify_parts.o
 $O/tests/unit/test_eff: $(patsubst %,$O/controller/policy/%.o,efficiency/eff efficiency/advice charge/charge placement/fit) $(MODEL)
 SCHEDULE := $(patsubst %,$O/controller/scheduler/%.o,backfill edit keep kept moves nodes place preempt same schedule score shapes shuffle victims why)
 CYCLE := $(SCHEDULE) $(patsubst %,$O/controller/dispatch/%.o,cluster/cluster cluster/check cluster/jobs cluster/kinds cluster/placed cycle intent names order parts why) $O/controller/policy/placement/fit_chunks.o $O/controller/ledger/nodes/allocated.o $O/controller/ledger/nodes/drain.o
 SHARETREE := $(patsubst %,$O/controller/sharetree/%.o,sharetree tree/tree tree/entries tree/rows rank) \
 	$(patsubst %,$O/controller/policy/%.o,fairshare/fairshare fairshare/level fairshare/fair_tree fairshare/classic fairshare/decay priority/priority)
 $O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/order_rig.c $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(SHARETREE),$(QUOTA))
-$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/sharetree_rig.c tests/unit/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/order_rig.c $(CYCLE) $(filter-out $(LEDGER) $(CONFIG) $(ACCOUNTS) $(SHARETREE),$(QUOTA))
+$O/tests/unit/test_sharetree $O/tests/unit/test_sharetree_ledger $O/tests/unit/test_order $O/tests/unit/test_kept: tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(SHARETREE) $O/controller/accounts/accounts.o $(sort $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_quota_queue: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_quota_queue: tests/unit/ledger_rig.c tests/unit/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_quota_queue: tests/unit/rig/ledger_rig.c tests/unit/rig/quota_rig.c $(CYCLE) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_usage: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_usage: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/import/import.o $O/controller/ledger/import/import_batch.o $O/controller/history/history.o
+$O/tests/unit/test_usage: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/import/import.o $O/controller/ledger/import/import_batch.o $O/controller/history/history.o
 $O/tests/unit/test_quota: $O/controller/ledger/usage/adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources features) $O/common/err.o
 $O/tests/unit/test_price $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
@@ -111,9 +111,9 @@ $O/tests/unit/test_sync_gpus: $O/controller/api/sync/sync_gpus.o $(MODEL) $(WIRE
 $O/tests/unit/test_sync_request: LDLIBS += -ljansson -lsystemd
 $O/tests/unit/test_sync_request: $O/controller/api/sync/request.o $O/common/log.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_gpus: tests/unit/ledger_rig.c $(LEDGER)
+$O/tests/unit/test_store_gpus: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_store_hooks: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_hooks: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/hooks.o
+$O/tests/unit/test_store_hooks: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/hooks.o
 $O/tests/unit/test_array: $(patsubst %,$O/common/model/%.o,array after) $O/common/err.o
 $O/tests/unit/test_schedule: LDLIBS += -lm
 $O/tests/unit/test_schedule: $(SCHEDULE)
@@ -130,10 +130,10 @@ $O/tests/unit/test_sim_qos: $(patsubst %,$O/controller/simulate/%.o,ends fairnes
 $O/tests/unit/test_ranges: $O/controller/ledger/jobs/ranges.o
 $O/tests/unit/test_depend: $O/controller/policy/priority/depend.o $(MODEL)
 $O/tests/unit/test_submission: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_submission: tests/unit/ledger_rig.c $(LEDGER)
+$O/tests/unit/test_submission: tests/unit/rig/ledger_rig.c $(LEDGER)
 $O/tests/unit/test_features: $(patsubst %,$O/common/model/%.o,amount resources features) $O/common/err.o
 $O/tests/unit/test_lost: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_lost: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
+$O/tests/unit/test_lost: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
 $O/tests/unit/test_hooks_events: $O/controller/hooks/hooks_events.o
 $O/tests/unit/test_fit_chunks: LDLIBS += -lm
 $O/tests/unit/test_fit_chunks: $(SCHEDULE) $(patsubst %,$O/controller/policy/placement/%.o,fit fit_chunks) $(patsubst %,$O/common/model/%.o,gpus amount resources features select) $O/common/err.o
@@ -155,12 +155,12 @@ $O/tests/unit/test_step: $O/agent/step/step.o $O/common/utf8.o $O/common/err.o
 $O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan) $(MODEL)
 $O/tests/unit/test_step_launch: | $O/bin/reeve-launch
 $O/tests/unit/test_store_steps: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_store_steps: tests/unit/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
-$O/tests/unit/test_parts_end: tests/unit/fail_vfs.c
+$O/tests/unit/test_store_steps: tests/unit/rig/ledger_rig.c $(LEDGER) $O/controller/ledger/nodes/lost.o
+$O/tests/unit/test_parts_end: tests/unit/rig/fail_vfs.c
 $O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/ledger_rig.c tests/unit/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
+$O/tests/unit/test_suspended $O/tests/unit/test_elapsed $O/tests/unit/test_parts $O/tests/unit/test_parts_end: tests/unit/rig/ledger_rig.c tests/unit/rig/parts_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,nodes/allocated nodes/lost verify/verify verify/verify_parts)
 $O/tests/unit/test_plans: LDLIBS += -lpq -lsqlite3 -ljansson -lm
-$O/tests/unit/test_plans: tests/unit/sharetree_rig.c tests/unit/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/lost) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
+$O/tests/unit/test_plans: tests/unit/rig/sharetree_rig.c tests/unit/rig/ledger_rig.c $(CYCLE) $(patsubst %,$O/controller/ledger/%.o,hooks nodes/lost) $(sort $(QUOTA) $(SHARETREE) $(LEDGER) $(CONFIG) $(ACCOUNTS))
 $O/tests/unit/test_signature: LDLIBS += -ljansson -lnettle
 $O/tests/unit/test_signature: $(patsubst %,$O/common/signature/%.o,signature digest allows) $(MODEL) $(WIRE)
 $O/tests/unit/test_starts: LDLIBS += -lpq -lsqlite3
@@ -168,6 +168,6 @@ $O/tests/unit/test_starts: $(patsubst %,$O/agent/report/%.o,starts store) $(DB) 
 $O/tests/unit/test_users: LDLIBS += -lmunge -lnettle
 $O/tests/unit/test_users: $O/agent/users.o $O/common/auth/auth.o $O/common/err.o
 $O/tests/unit/test_stored: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_stored: tests/unit/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,jobs/prune verify/verify verify/verify_parts)
+$O/tests/unit/test_stored: tests/unit/rig/ledger_rig.c $(LEDGER) $(patsubst %,$O/controller/ledger/%.o,jobs/prune verify/verify verify/verify_parts)
 # Texts of the ledger are known by their digests; who does not need it does not get it (--as-needed).
 $(UNIT): LDLIBS += -lnettle

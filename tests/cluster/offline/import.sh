@@ -1,0 +1,281 @@
+#!/bin/bash
+# import.sh - histories into a ledger: exact totals, no double count, no silent loss. TAP.
+# Real traces are looked for in $REEVE_TRACES; without it those tests are skipped, visibly.
+set -u
+cd "$(dirname "$0")/../../.." || exit 1
+reeve=$PWD/build/bin/reeve
+dir=$(mktemp -d /tmp/reeve-import-XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+n=0 failed=0
+check() { # NAME COMMAND...
+	local name=$1
+	shift
+	n=$((n + 1))
+	if "$@" >"$dir/said" 2>&1; then echo "ok $n - $name"; else
+		sed 's/^/# /' "$dir/said"; echo "not ok $n - $name"; failed=1
+	fi
+}
+skip() { n=$((n + 1)); echo "ok $n - $1 # SKIP REEVE_TRACES is not set, or lacks the file"; }
+field() { python3 -c 'import json,sys; print(json.dumps(json.load(open(sys.argv[1]))[sys.argv[2]], sort_keys=True))' "$1" "$2"; }
+is() { [ "$(field "$1" "$2")" = "$3" ] || { echo "$2 is $(field "$1" "$2"), not $3"; return 1; }; }
+import() { "$reeve" import "$@" --json; }
+sums() { "$reeve" usage --ledger "$1" --by user --monthly --csv; }
+same() { [ "$1" = "$2" ] || { echo "$1, not $2"; return 1; }; }
+verify() { "$reeve" admin verify --ledger "$1"; }
+
+cat >"$dir/small.swf" <<'SWF'
+; UnixStartTime: 1000000000
+1 0 10 3600 4 100 -1 4 7200 -1 1 7 3 -1 -1 -1 -1 -1
+2 5 0 0 4 -1 -1 4 7200 -1 5 7 3 -1 -1 -1 -1 -1
+3 5 0 100 0 -1 -1 4 7200 -1 5 7 3 -1 -1 -1 -1 -1
+4 5 0 100 2 -1 -1 4
+5 5 0 x 2 -1 -1 4 7200 -1 5 7 3 -1 -1 -1 -1 -1
+6 5 0 200000 2 -1 -1 4 7200 -1 1 8 3 -1 -1 -1 -1 -1
+7 5 0 100 2 -1 -1 4 7200 -1 1 -1 3 -1 -1 -1 -1 -1
+SWF
+db=$dir/small.db
+import swf "$dir/small.swf" --cluster c --ledger "$db" >"$dir/1.json" 2>"$dir/err"
+check "every row is a job or rejected by name" is "$dir/1.json" rejected \
+	'{"garbage": 1, "missing-fields": 1, "no-cores": 1, "no-run-time": 1}'
+check "rows are counted" is "$dir/1.json" rows 7
+check "the total of the rejected" is "$dir/1.json" rejected_total 4
+check "run time x cores" is "$dir/1.json" core_seconds 414600
+gzip -k "$dir/small.swf"
+import swf "$dir/small.swf" --cluster c --ledger "$db" >"$dir/2.json"
+check "the same file again brings nothing new" is "$dir/2.json" new 0
+check "and tells the same totals" is "$dir/2.json" core_seconds 414600
+import swf "$dir/small.swf.gz" --cluster c --ledger "$db" >"$dir/3.json"
+check "nor does the same file compressed" is "$dir/3.json" new 0
+check "whose jobs are known" is "$dir/3.json" known 3
+sums "$db" >"$dir/before"
+sed 's/^1 0 10 3600 4/1 0 10 3600 5/' "$dir/small.swf" >"$dir/other.swf"
+import swf "$dir/other.swf" --cluster c --ledger "$db" >"$dir/4.json" 2>"$dir/err"
+check "other figures of a known job are a conflict" is "$dir/4.json" conflict 1
+check "which is named" grep -q 'job 1 of c' "$dir/err"
+sums "$db" >"$dir/after"
+check "and changes nothing" cmp "$dir/before" "$dir/after"
+check "sums are what the jobs say" verify "$db"
+
+printf '[Cluster c]\nUnit=service-units\nQueues=fast\n[Queue fast]\nFactor=3\n' >"$dir/fast.conf"
+import swf "$dir/small.swf" --cluster c --profile "$dir/fast.conf" --ledger "$dir/su.db" >/dev/null
+check "--profile charges by the whole tariff, the queue's factor too" \
+	grep -q ',43200000,' <("$reeve" usage --ledger "$dir/su.db" --by user --monthly --csv)
+import swf "$dir/small.swf" --cluster elsewhere --profile nci --ledger "$dir/no.db" 2>"$dir/err"
+check "a cluster that the profile lacks is an error" [ $? -ne 0 ]
+check "which names the section" grep -q 'has no .Cluster elsewhere' "$dir/err"
+check "and makes no ledger" [ ! -e "$dir/no.db" ]
+
+printf 'kind,from,to\nuser,u7,alice\naccount,g3,physics\n' >"$dir/map.csv"
+import swf "$dir/small.swf" --cluster c --ledger "$dir/map.db" --map "$dir/map.csv" >/dev/null
+check "--map gives other names" grep -q '2001-09,alice,' <(sums "$dir/map.db" | sed 's/,,*/,/g')
+
+cp "$db" "$dir/bad.db"
+python3 - "$dir/bad.db" <<'PY'
+import sqlite3, sys
+d = sqlite3.connect(sys.argv[1])
+d.execute("UPDATE rollups SET core_ms = core_ms + 1 WHERE day = (SELECT MIN(day) FROM rollups)"
+          " AND user = 'u8'")
+d.commit()
+PY
+verify "$dir/bad.db" >"$dir/found" 2>&1
+check "one wrong sum makes verify fail" [ $? -eq 1 ]
+check "and is named" grep -q 'c, g3, u8, pool cpu, 2001-09-09: core_ms is' "$dir/found"
+check "no other is" [ "$(grep -c 'in the ledger' "$dir/found")" -eq 1 ]
+
+head -c -20 "$dir/small.swf.gz" >"$dir/cut.swf.gz"
+check "a file cut short is an error" bash -c "! '$reeve' import swf '$dir/cut.swf.gz' --cluster c --ledger '$dir/cut.db'"
+
+# ---- the fields of the file are used, and unused ones are reported ----
+prices() { sqlite3 "$1" "SELECT (id & 1099511627775) || ':' || COALESCE(rate_num, ncpus) || '/' || COALESCE(rate_den, 1) FROM imported ORDER BY id & 1099511627775, id" | xargs; }
+job() { # ID PARTITION QOS NODES CPUS TRES [START END ELAPSED]
+	echo "$1|$1|graham|$2|$3|phys|g|1|ann|2|2025-07-01T09:00:00|x|${7:-2025-07-01T10:00:00}|${8:-2025-07-01T11:00:00}|${9:-01:00:00}|0:0|COMPLETED|$4|$5|$5|1Gn|t|$6|1:00:00|n1|name"
+}
+{
+	job 1 gpu normal 1 1 'billing=1,cpu=1,mem=1G,gres/gpu:v100-16=1'
+	job 2 gpu normal 1 1 'cpu=1,mem=1G,gres/gpu=2,gres/gpu:v100-16=2'
+	job 3 gpu normal 1 2 'cpu=2,mem=2G,gres/gpu:p100-12=1,gres/gpu:v100-16=1'
+	job 4 gpu normal 1 1 'cpu=1,mem=1G,gres/gpu:tesla=1'
+	job 5 batch high 1 4 'cpu=4,mem=1G'
+} >"$dir/graham.sacct"
+import sacct "$dir/graham.sacct" --profile alliance-graham --ledger "$dir/graham.db" >"$dir/8.json" 2>/dev/null
+check "a model told alone, in both forms, and several models have their prices" \
+	same "$(prices "$dir/graham.db")" "1:1/1 2:2/1 3:2/1 5:4/1"
+check "an unknown model is reported, with its jobs" is "$dir/8.json" rejected '{"no-price": 1}'
+unused() { python3 -c 'import json,sys; print(*("%s:%s:%d" % (u["kind"], u["name"], u["jobs"]) for u in json.load(open(sys.argv[1]))["unused"]))' "$1"; }
+check "and so is a partition that is no queue there" same "$(unused "$dir/8.json")" "partition:gpu:3 gpu:tesla:1 partition:batch:1"
+printf 'kind,from,to\ngpu,tesla,v100-32\n' >"$dir/gpus.csv"
+import sacct "$dir/graham.sacct" --profile alliance-graham --map "$dir/gpus.csv" --ledger "$dir/graham2.db" >"$dir/9.json" 2>/dev/null
+check "--map names a model, and the V100 job has its price" same "$(prices "$dir/graham2.db")" "1:1/1 2:2/1 3:2/1 4:1/1 5:4/1"
+sed 's/|graham|/|narval|/; s/v100-16/a100_1g.5gb/g; /p100\|tesla/d' "$dir/graham.sacct" >"$dir/mig.sacct"
+printf '[Policy]\nProfile=alliance-narval\n[GpuModel a100_1g.5gb]\nWeight=1/7\n' >"$dir/mig.conf"
+import sacct "$dir/mig.sacct" --profile "$dir/mig.conf" --ledger "$dir/mig.db" >/dev/null 2>&1
+check "a slice has its fraction" same "$(prices "$dir/mig.db")" "1:1/7 2:2/7 5:4/1"
+printf '[Cluster graham]\nUnit=core-hours\nQueues=normal,batch\nCoresPerNode=32\n[Queue batch]\nFactor=3\nExclusive=yes\n' >"$dir/queues.conf"
+import sacct "$dir/graham.sacct" --profile "$dir/queues.conf" --ledger "$dir/queues.db" >/dev/null 2>&1
+check "a partition that is a queue has its factor, and an exclusive one whole nodes" \
+	same "$(prices "$dir/queues.db" | tr ' ' '\n' | tail -n 1)" "5:96/1"
+
+# ---- names that are missing, time suspended, runs of a requeued job, cpu time ----
+sed 's/^\(; .*\)$/\1/; s/ 7 3 / 7 -1 /; s/ 8 3 / -1 -1 /' "$dir/small.swf" >"$dir/blue.swf"
+import swf "$dir/blue.swf" --cluster c --ledger "$dir/blue.db" --account blue >"$dir/10.json"
+check "jobs without a group are charged to the account that is named" is "$dir/10.json" without_account 2
+check "and are all there" is "$dir/10.json" jobs 3
+check "by that name" same "$("$reeve" usage --ledger "$dir/blue.db" --csv -n -o account | sort -u | xargs)" "blue g3"
+check "whose users may be missing" same "$("$reeve" usage --ledger "$dir/blue.db" --by user --csv -n -o user | sort -u | xargs)" "u7 unknown"
+{
+	job 1 p q 1 2 cpu=2 2025-07-01T10:00:00 2025-07-01T12:00:00 01:00:00
+	job 2 p q 1 2 cpu=2 2025-07-01T10:00:00 2025-07-01T10:30:00 00:30:00
+	job 2 p q 1 2 cpu=2 2025-07-01T11:00:00 2025-07-01T12:00:00 01:00:00
+	job 2 p q 1 2 cpu=2 2025-07-02T11:00:00 2025-07-02T12:00:00 01:00:00
+} >"$dir/runs.sacct"
+import sacct "$dir/runs.sacct" --ledger "$dir/runs.db" >"$dir/11.json"
+check "time in which a job was suspended is free, and each run of a requeued job is charged" \
+	is "$dir/11.json" core_seconds $((7200 + 3600 + 7200 + 7200))
+check "none is a conflict" is "$dir/11.json" conflict 0
+check "and the sums are what they say" verify "$dir/runs.db"
+check "with the suspended time" same "$("$reeve" usage --ledger "$dir/runs.db" --csv -n -o running_ms,suspended_ms)" "12600000,3600000"
+cat "$dir/runs.sacct" <(echo) >"$dir/again.sacct"
+import sacct "$dir/again.sacct" --ledger "$dir/runs.db" >"$dir/12.json"
+check "read again they are the same four" is "$dir/12.json" known 4
+printf '; UnixStartTime: 1000000000\n1 0 10 3600 4 100.25 -1 4 7200 -1 1 7 3 -1 -1 -1 -1 -1\n' >"$dir/cpu.swf"
+import swf "$dir/cpu.swf" --cluster c --ledger "$dir/cpu.db" >/dev/null
+check "cpu time is not cut to seconds" same "$("$reeve" usage --ledger "$dir/cpu.db" --csv -n -o cpu_ms)" 401000
+printf '; UnixStartTime: 1000000000\n1 0 10 0 4 -1 -1 4 7200 -1 1 7 3 -1 -1 -1 -1 -1\n' >"$dir/none.swf"
+import swf "$dir/none.swf" --cluster c --ledger "$dir/none.db" >/dev/null 2>"$dir/err"
+check "an import that takes no row fails" [ $? -eq 1 ]
+check "and says what to look at" grep -q 'no job was taken of 1 rows' "$dir/err"
+import sacct "$dir/local.sacct" --ledger "$dir/local.db" >/dev/null 2>"$dir/err"
+
+# ---- by which profile it was priced ----
+"$reeve" usage --ledger "$dir/graham.db" --profile nci >/dev/null 2>"$dir/err"
+check "a view under another profile says that the ledger was priced otherwise" grep -q '4 imported jobs of this ledger were priced by profile alliance-graham' "$dir/err"
+"$reeve" usage --ledger "$dir/graham.db" --profile alliance-graham >/dev/null 2>"$dir/err"
+check "under the same one it says nothing" [ ! -s "$dir/err" ]
+cp "$dir/graham2.db" "$dir/plain.db"
+import sacct "$dir/graham.sacct" --map "$dir/gpus.csv" --ledger "$dir/priced.db" >/dev/null 2>&1
+"$reeve" usage --ledger "$dir/priced.db" --profile alliance-graham >/dev/null 2>"$dir/err"
+check "of an import without a profile too" grep -q 'priced by no profile' "$dir/err"
+check "prices can be made again" "$reeve" admin reprice --ledger "$dir/priced.db" --profile alliance-graham
+check "as if they had been from the start" same "$(prices "$dir/priced.db")" "$(prices "$dir/plain.db")"
+sums "$dir/priced.db" >"$dir/a" && sums "$dir/plain.db" >"$dir/b"
+check "to the last sum" cmp "$dir/a" "$dir/b"
+check "which verify" verify "$dir/priced.db"
+sed '$a\\' "$dir/graham.sacct" | cat - <(echo) >"$dir/graham3.sacct"
+import sacct "$dir/graham3.sacct" --profile alliance-graham --map "$dir/gpus.csv" --ledger "$dir/priced.db" >"$dir/13.json" 2>/dev/null
+check "and are what an import under that profile knows" is "$dir/13.json" conflict 0
+sed 's/|ann|/|a\xff|/' "$dir/graham.sacct" | head -n 1 >"$dir/latin.sacct"
+import sacct "$dir/latin.sacct" --ledger "$dir/latin.db" >"$dir/14.json" 2>/dev/null
+check "a name that is no UTF-8 is none" is "$dir/14.json" rejected '{"no-name": 1}'
+check "by the same profile no price is another" same "$("$reeve" admin reprice --ledger "$dir/plain.db" --profile alliance-graham)" \
+	"5 imported jobs, 0 with another price by alliance-graham"
+
+# ---- accounting logs of PBS ----
+ran() { # TYPE ID START END MORE...
+	echo "11/21/2025 10:00:00;$1;$2;user=ann group=ab12 project=ab12 jobname=j queue=normal ctime=1763700000 qtime=1763700000 etime=1763700000 start=$3 session=1 end=$4 Exit_status=0 ${*:5}"
+}
+asks() { echo "exec_host=n1/0*$1 Resource_List.ncpus=$1 Resource_List.mem=16gb"; }
+{
+	echo "11/21/2025 10:00:00;Q;1.gadi-pbs;queue=normal"
+	echo "11/21/2025 10:00:00;S;1.gadi-pbs;user=ann group=ab12 start=1763700100"
+	ran E 1.gadi-pbs 1763700100 1763703700 "$(asks 8)" resources_used.cput=01:00:00 resources_used.walltime=01:00:00 run_count=1
+	ran E 2.gadi-pbs 1763700100 1763707300 "$(asks 4)" resources_used.walltime=00:30:00 run_count=1
+	ran R 3.gadi-pbs 1763700100 1763701100 "$(asks 2)" resources_used.walltime=00:16:40 run_count=1
+	echo "11/21/2025 10:00:00;R;3.gadi-pbs;"
+	ran E 3.gadi-pbs 1763702000 1763703000 "$(asks 2)" resources_used.walltime=00:16:40 run_count=2
+	ran E '4[1].gadi-pbs' 1763700100 1763700200 "$(asks 1)" resources_used.walltime=00:01:40
+	ran E '4[2].gadi-pbs' 1763700100 1763700300 "$(asks 1)" resources_used.walltime=00:03:20
+	ran E '4[].gadi-pbs' 1763700100 1763700300 "$(asks 2)"
+	echo "11/21/2025 10:00:00;A;5.gadi-pbs;Job aborted"
+	echo "no record at all"
+	ran E 6.gadi-pbs 1763700100 1763700200 "$(asks 1)" user=root
+	ran E 7.gadi-pbs 1763700100 1763700200 "$(asks 1)" resources_used.walltime=soon
+	ran E 8.gadi-pbs 1763700100 1763700200
+	ran E 9.gadi-pbs 0 1763700200 "$(asks 1)"
+} >"$dir/20251121"
+import pbs "$dir/20251121" --ledger "$dir/pbs.db" >"$dir/13.json"
+check "runs of a PBS log are charged for cores x walltime, suspended time not" \
+	is "$dir/13.json" core_seconds $((8 * 3600 + 4 * 1800 + 2 * 1000 + 2 * 1000 + 100 + 200))
+check "runs of a requeued job and tasks of an array are jobs" is "$dir/13.json" jobs 6
+check "none is a conflict" is "$dir/13.json" conflict 0
+check "every record that ends no possible job has its reason" is "$dir/13.json" rejected \
+	'{"garbage": 2, "missing-fields": 2, "no-cores": 1, "not-started": 1}'
+check "the sums are what they say" verify "$dir/pbs.db"
+check "with cluster, account, user and cpu time" \
+	same "$("$reeve" usage --ledger "$dir/pbs.db" --csv -n -o account,cpu_ms,suspended_ms) $(sqlite3 "$dir/pbs.db" 'SELECT cluster FROM origins')" \
+	"ab12,3600000,5400000 gadi-pbs"
+cat "$dir/20251121" <(echo) >"$dir/again.pbs"
+import pbs "$dir/again.pbs" --ledger "$dir/pbs.db" >"$dir/14.json"
+check "read again they are the same six" is "$dir/14.json" known 6
+{
+	ran E 1.graham 1763700100 1763703700 exec_host=g1/0*4 'exec_vnode=(g1:ncpus=4:mem=8gb:ngpus=2)' Resource_List.select=1:ncpus=4:mem=8gb:ngpus=2:gpu_model=V100-16
+	ran E 2.graham 1763700100 1763703700 Resource_List.ncpus=1 Resource_List.ngpus=1 Resource_List.gpu_type=tesla
+	ran E 3.graham 1763700100 1763703700 "$(asks 4)"
+} >"$dir/gpus.pbs"
+import pbs "$dir/gpus.pbs" --profile alliance-graham --ledger "$dir/gpus.db" >"$dir/15.json" 2>/dev/null
+check "a GPU of a chunk has its model's price" same "$(prices "$dir/gpus.db")" "1:2/1 3:4/1"
+check "one without a price is rejected" is "$dir/15.json" rejected '{"no-price": 1}'
+sed 's/Resource_List.gpu_type=tesla//; s/^\(.*\);2.graham;\(.*\)$/&\n\1;4.graham;\2/' "$dir/gpus.pbs" >"$dir/untyped.pbs"
+import pbs "$dir/untyped.pbs" --profile alliance-graham --ledger "$dir/untyped.db" >"$dir/16.json" 2>/dev/null
+check "GPUs whose model is not told are listed once, with all their jobs" same "$(unused "$dir/16.json")" "gpu:(model not told):2"
+
+# A history of 200,000 jobs, killed again and again.
+python3 - >"$dir/large.swf" <<'PY'
+print("; UnixStartTime: 1000000000")
+for i in range(200000):
+    print(i + 1, i * 60, 5, 1 + i * 7919 % 100000, 1 + i % 64, 50, 1000, 1 + i % 64, 100000,
+          -1, 1, i % 300, i % 40, -1, -1, -1, -1, -1)
+PY
+want=$(awk '!/^;/ { s += $4 * $5 } END { printf "%.0f", s }' "$dir/large.swf")
+kills=0
+for wait in 0.1 0.15 0.2 0.25 0.3; do
+	"$reeve" import swf "$dir/large.swf" --cluster c --ledger "$dir/large.db" >/dev/null 2>&1 &
+	pid=$!
+	sleep $wait # lint: the moment of the kill is meant to be any
+	kill -9 $pid 2>/dev/null && kills=$((kills + 1))
+	wait $pid 2>/dev/null
+done
+import swf "$dir/large.swf" --cluster c --ledger "$dir/large.db" >"$dir/5.json"
+check "an import was killed ($kills times)" [ $kills -gt 0 ]
+check "and ends with all jobs" is "$dir/5.json" jobs 200000
+check "and the exact total" is "$dir/5.json" core_seconds "$want"
+check "counted once" verify "$dir/large.db"
+import swf "$dir/large.swf" --cluster c --ledger "$dir/whole.db" >/dev/null
+sums "$dir/large.db" >"$dir/a" && sums "$dir/whole.db" >"$dir/b"
+check "as if it had never been killed" cmp "$dir/a" "$dir/b"
+
+# Local times: 01:30 comes twice in the night of 2 November 2025, and elapsed says which it was.
+job() { echo "$1|$1|c|p|q|phys|g|1|ann|2|$2|x|$2|$3|$4|0:0|COMPLETED|1|2|2|1Gn|t|cpu=2|1:00:00|n1|name"; }
+{
+	job 1 2025-07-01T10:00:00 2025-07-01T12:00:00 02:00:00
+	job 2 2025-11-02T00:30:00 2025-11-02T01:30:00 02:00:00
+	job 3 2025-11-30T20:00:00 2025-12-01T00:00:00 04:00:00
+} >"$dir/local.sacct"
+moments() { sqlite3 "$1" 'SELECT submit_s + wait_s, run_s FROM imported ORDER BY id' | xargs; }
+import sacct "$dir/local.sacct" --ledger "$dir/utc.db" >/dev/null
+check "times of sacct are UTC where no zone is named" \
+	same "$(moments "$dir/utc.db")" "1751364000|7200 1762043400|3600 1764532800|14400"
+import sacct "$dir/local.sacct" --ledger "$dir/local.db" --time-zone America/Toronto >"$dir/6.json"
+check "and local ones of --time-zone" \
+	same "$(moments "$dir/local.db")" "1751378400|7200 1762057800|7200 1764550800|14400"
+printf '[Policy]\nTimeZone=America/Toronto\n[Cluster c]\n' >"$dir/zone.conf"
+import sacct "$dir/local.sacct" --ledger "$dir/profile.db" --profile "$dir/zone.conf" >/dev/null
+check "or of the profile" same "$(moments "$dir/local.db")" "$(moments "$dir/profile.db")"
+ended() { "$reeve" usage --ledger "$dir/local.db" --monthly -o month,jobs_ended --csv -n | xargs; }
+check "a job that ends at midnight ends in the month that ends there" \
+	same "$(ended)" "2025-07,1 2025-11,2"
+check "and admin verify agrees" verify "$dir/local.db"
+import sacct "$dir/local.sacct" --ledger "$dir/local.db" >"$dir/7.json" 2>/dev/null
+check "the same file by other clocks is not the same file" is "$dir/7.json" conflict 3
+
+trace() { # FORMAT FILE CLUSTER CORE_SECONDS
+	local file=${REEVE_TRACES:-/nonexistent}/$2 out=$dir/$3.json
+	[ -r "$file" ] || { skip "$2"; return; }
+	import "$1" "$file" --cluster "$3" --ledger "$dir/traces.db" >"$out"
+	check "$2 to the core second" is "$out" core_seconds "$4"
+	check "$2: sums are what the jobs say" verify "$dir/traces.db"
+}
+trace swf HPC2N-2002-2.2-cln.swf.gz hpc2n 15772140964
+trace swf CEA-Curie-2011-2.1-cln.swf.gz curie 1283962819886
+trace sacct xdmod-sacct-phillips.log.gz phillips 42364758
+echo "1..$n"
+exit $failed

@@ -1,0 +1,578 @@
+/* The outbox, and the documents that go out of it and come back. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "agent/report/store.h"
+#include "agent/report/sync.h"
+#include "common/err.h"
+#include "common/wire/wire.h"
+#include "tests/unit/rig/db_fault.h"
+#include "tests/unit/rig/fail_vfs.h"
+
+static char dir[] = "/tmp/reeve-test-spool-XXXXXX";
+static char path[128];
+static struct db *db;
+static struct spool *spool;
+
+static int reopen(int64_t max_bytes)
+{
+	spool = spool ? spool_close(spool) : NULL;
+	db = db ? db_close(db) : NULL;
+	if (store_open(path, &db, NULL) != 0)
+		return -1;
+	return spool_open(db, max_bytes, &spool, NULL);
+}
+
+static int set_up(void **unused)
+{
+	char command[256];
+
+	(void)unused;
+	db_fault_left = 0;
+	fail_vfs_off();
+	snprintf(command, sizeof(command), "rm -rf '%s' && mkdir '%s'", dir, dir);
+	return system(command) ? -1 : reopen(1 << 20);
+}
+
+static int tear_down(void **unused)
+{
+	(void)unused;
+	spool = spool_close(spool);
+	db = db_close(db);
+	return 0;
+}
+
+static int make_dir(void **unused)
+{
+	(void)unused;
+	if (db_fault_install() < 0 || !mkdtemp(dir))
+		return -1;
+	fail_vfs_install();
+	snprintf(path, sizeof(path), "%s/agent.db", dir);
+	return 0;
+}
+
+static int drop_dir(void **unused)
+{
+	char command[256];
+
+	(void)unused;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+static struct report report(int64_t job, int64_t at_ms, enum job_state state)
+{
+	struct report r = { .job = job,
+			    .attempt = 1,
+			    .at_ns = at_ms * 1000000,
+			    .state = state,
+			    .running_ns = at_ms };
+
+	r.end.kind = state == JOB_ENDED ? END_EXITED : END_NONE;
+	return r;
+}
+
+static int put(int64_t job, int64_t at_ms, enum job_state state, int64_t *ret_seq)
+{
+	struct report r = report(job, at_ms, state);
+	int rc = spool_put(spool, &r, NULL);
+
+	if (ret_seq)
+		*ret_seq = r.seq;
+	return rc;
+}
+
+static struct spool_status status(void)
+{
+	struct spool_status s;
+
+	assert_int_equal(spool_get_status(spool, &s, NULL), 0);
+	return s;
+}
+
+static void only_the_latest_of_an_attempt_is_kept_and_seq_grows(void **unused)
+{
+	_cleanup_json_ json_t *out = json_array();
+	int64_t seq, last = 0;
+
+	(void)unused;
+	for (int i = 1; i <= 10; i++) {
+		assert_int_equal(put(5, 100, JOB_RUNNING, &seq), 0);
+		assert_true(seq > last);
+		last = seq;
+		if (i == 5)
+			reopen(1 << 20);
+	}
+	assert_int_equal(status().reports, 1);
+	assert_int_equal(spool_fill(spool, 500, out, NULL), 1);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(out, 0), "seq")),
+			 last);
+}
+
+static void seq_goes_on_after_acks_and_after_the_store_was_lost(void **unused)
+{
+	int64_t before, after;
+
+	(void)unused;
+	put(5, 1000, JOB_RUNNING, &before);
+	assert_int_equal(spool_ack(spool, 5, 1, before, NULL), 0);
+	assert_int_equal(status().reports, 0);
+	put(5, 1000, JOB_RUNNING, &after);
+	assert_true(after > before);
+	tear_down(NULL);
+	set_up(NULL);
+	put(5, 2000, JOB_RUNNING, &before);
+	assert_true(before > after);
+}
+
+static void an_ack_forgets_only_what_it_covers(void **unused)
+{
+	int64_t first, second;
+
+	(void)unused;
+	put(5, 1, JOB_RUNNING, &first);
+	put(5, 2, JOB_RUNNING, &second);
+	assert_int_equal(spool_ack(spool, 5, 1, first, NULL), 0);
+	assert_int_equal(status().reports, 1);
+	assert_int_equal(spool_ack(spool, 5, 1, second, NULL), 0);
+	assert_int_equal(spool_ack(spool, 5, 1, second, NULL), 0);
+	assert_int_equal(spool_ack(spool, 99, 1, 7, NULL), 0);
+	assert_int_equal(status().reports, 0);
+	assert_int_equal(status().bytes, 0);
+}
+
+static void a_final_report_stays_until_it_is_acknowledged(void **unused)
+{
+	int64_t interim, final;
+
+	(void)unused;
+	put(5, 1, JOB_RUNNING, &interim);
+	put(5, 2, JOB_ENDED, &final);
+	assert_int_equal(put(5, 3, JOB_RUNNING, NULL), -EALREADY);
+	assert_int_equal(put(5, 3, JOB_ENDED, NULL), -EALREADY);
+	assert_int_equal(spool_ack(spool, 5, 1, interim, NULL), 0);
+	reopen(1 << 20);
+	assert_int_equal(spool_ack(spool, 5, 1, final, NULL), SPOOL_FINAL);
+	assert_int_equal(spool_ack(spool, 5, 1, final, NULL), 0);
+	assert_int_equal(status().final, 0);
+}
+
+static void at_the_bound_the_oldest_interim_go_first_and_final_never(void **unused)
+{
+	_cleanup_json_ json_t *out = json_array();
+	int64_t one, seq;
+
+	(void)unused;
+	put(1, 1, JOB_RUNNING, NULL);
+	one = status().bytes;
+	reopen(7 * one);
+	put(2, 2, JOB_ENDED, NULL);
+	for (int i = 3; i <= 4; i++)
+		assert_int_equal(put(i, i, JOB_RUNNING, NULL), 0);
+	for (int i = 5; i <= 12; i++)
+		put(i, i, JOB_RUNNING, NULL);
+	assert_true(status().bytes <= 7 * one);
+	assert_true(status().dropped > 0);
+	assert_int_equal(status().final, 1);
+	assert_false(spool_is_full(spool));
+	assert_true(spool_fill(spool, 500, out, NULL) >= 2);
+	assert_int_equal(json_integer_value(json_object_get(json_array_get(out, 0), "job")), 2);
+	assert_int_equal(json_integer_value(json_object_get(
+				 json_array_get(out, json_array_size(out) - 1), "job")),
+			 12);
+	/* The next report repeats what was dropped, and its seq goes on. */
+	put(1, 9, JOB_RUNNING, &seq);
+	assert_true(seq > 1);
+}
+
+static void full_of_final_ones_it_keeps_more_of_them_and_says_so(void **unused)
+{
+	(void)unused;
+	reopen(2000);
+	for (int i = 1; i <= 20; i++)
+		assert_true(put(i, i, JOB_ENDED, NULL) >= 0);
+	assert_int_equal(status().final, 20);
+	assert_true(spool_is_full(spool));
+	assert_int_equal(put(50, 50, JOB_RUNNING, NULL), SPOOL_DROPPED);
+	assert_int_equal(status().final, 20);
+	for (int i = 1; i <= 20; i++)
+		spool_ack(spool, i, 1, INT64_MAX, NULL);
+	assert_false(spool_is_full(spool));
+}
+
+static void filling_goes_round_so_that_nothing_is_blocked(void **unused)
+{
+	int seen[30] = { 0 };
+
+	(void)unused;
+	for (int i = 0; i < 30; i++)
+		put(i + 1, i + 1, JOB_RUNNING, NULL);
+	for (int round = 0; round < 5; round++) {
+		_cleanup_json_ json_t *out = json_array();
+
+		assert_int_equal(spool_fill(spool, 6, out, NULL), 6);
+		for (size_t i = 0; i < 6; i++)
+			seen[json_integer_value(
+				     json_object_get(json_array_get(out, i), "job")) -
+			     1]++;
+	}
+	for (int i = 0; i < 30; i++)
+		assert_int_equal(seen[i], 1);
+}
+
+/* For every n: the n-th write fails. The totals stay what the rows say, the report is either
+ * there with its new seq or the old one is, and the next put works. */
+static void a_failed_write_keeps_rows_and_totals_together(void **unused)
+{
+	int failures = 0;
+
+	(void)unused;
+	for (int n = 1; n < 200; n++) {
+		int64_t old, seq = 0;
+		int r;
+
+		tear_down(NULL);
+		set_up(NULL);
+		put(1, 1, JOB_RUNNING, &old);
+		db_fault_left = n;
+		r = put(1, 2, JOB_ENDED, &seq);
+		if (db_fault_left)
+			break;
+		failures += r < 0;
+		assert_int_equal(status().reports, 1);
+		assert_int_equal(status().final, r < 0 ? 0 : 1);
+		if (r < 0) {
+			assert_int_equal(seq, 0);
+			assert_int_equal(put(1, 3, JOB_ENDED, &seq), 0);
+		}
+		assert_true(seq > old);
+	}
+	assert_true(failures > 0);
+}
+
+static void a_put_inside_a_transaction_is_undone_with_it(void **unused)
+{
+	(void)unused;
+	put(1, 1, JOB_RUNNING, NULL);
+	assert_int_equal(db_begin(db, NULL), 0);
+	put(1, 2, JOB_ENDED, NULL);
+	put(2, 2, JOB_RUNNING, NULL);
+	db_rollback(db);
+	assert_int_equal(status().reports, 1);
+	assert_int_equal(status().final, 0);
+}
+
+/* What the handlers heard, as text. */
+static char heard[2048];
+
+static void hear(const char *format, ...) __attribute__((format(printf, 1, 2)));
+static void hear(const char *format, ...)
+{
+	size_t n = strlen(heard);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(heard + n, sizeof(heard) - n, format, ap);
+	va_end(ap);
+}
+
+static void hear_want(void *ctx, const struct sync_order *o)
+{
+	(void)ctx;
+	hear("want %d-%d %d %s '%s' %s;", (int)o->job, o->attempt, o->want,
+	     o->request ? o->request->name : "-", o->reason, o->bad ? "bad" : "");
+}
+
+static void hear_settled(void *ctx, int64_t job, int32_t attempt)
+{
+	(void)ctx;
+	hear("settled %d-%d;", (int)job, attempt);
+}
+
+static void hear_refused(void *ctx, int64_t job, int32_t attempt, const char *why)
+{
+	(void)ctx;
+	hear("refused %d-%d %s;", (int)job, attempt, why);
+}
+
+static void hear_output(void *ctx, const struct sync_chunk *c)
+{
+	(void)ctx;
+	hear("output %d-%d %d %d;", (int)c->job, c->attempt, c->stream, (int)c->offset);
+}
+
+static const struct sync_handlers handlers = { .on_want = hear_want,
+					       .on_settled = hear_settled,
+					       .on_refused = hear_refused,
+					       .on_output_ack = hear_output };
+
+static int apply(const char *text, struct err *err)
+{
+	_cleanup_json_ json_t *j = json_loads(text, 0, NULL);
+
+	assert_non_null(j);
+	heard[0] = '\0';
+	return sync_apply(j, spool, &handlers, NULL, err);
+}
+
+static void an_answer_acts_on_the_spool_and_calls_what_it_says(void **unused)
+{
+	(void)unused;
+	put(1, 1, JOB_ENDED, NULL);
+	put(2, 1, JOB_RUNNING, NULL);
+	put(3, 1, JOB_RUNNING, NULL);
+	assert_int_equal(
+		apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":99},"
+		      "{\"job\":2,\"attempt\":1,\"seq\":99}],\"refused\":[{\"job\":3,"
+		      "\"attempt\":1,"
+		      "\"why\":\"not "
+		      "ours\"}],\"output_acks\":[{\"job\":2,\"attempt\":1,\"stream\":"
+		      "\"err\",\"offset\":77}],\"jobs\":[{\"job\":2,\"attempt\":1,\"want\":"
+		      "\"suspend\"},{\"job\":4,\"attempt\":1,\"want\":\"cancel\",\"reason\":"
+		      "\"by "
+		      "ann\"}]}",
+		      NULL),
+		3);
+	assert_string_equal(heard, "settled 1-1;output 2-1 1 77;refused 3-1 not ours;"
+				   "want 2-1 1 - '' ;want 4-1 2 - 'by ann' ;");
+	assert_int_equal(status().reports, 0);
+}
+
+static void an_answer_that_is_wrong_anywhere_does_nothing_at_all(void **unused)
+{
+	static const char *const wrong[][2] = {
+		{ "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":9}],\"jobs\":[{\"job\":1,"
+		  "\"attempt\":1,\"want\":\"explode\"}]}",
+		  "jobs[0]" },
+		{ "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":9},{\"job\":\"1\"}]}",
+		  "acks[1]" },
+		{ "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":9}],\"refused\":7}", "refused" },
+		{ "{\"acks\":[{\"job\":1,\"attempt\":1,\"seq\":9}],\"output_acks\":[{\"job\":1,"
+		  "\"attempt\":1,\"stream\":\"log\",\"offset\":0}]}",
+		  "output_acks[0]" },
+		{ "{\"acks\":[{\"job\":-1,\"attempt\":1,\"seq\":9}]}", "acks[0]" },
+		{ "{\"acks\":[{\"job\":1,\"attempt\":4294967297,\"seq\":9}]}", "acks[0]" },
+		{ "{\"acks\":[3]}", "acks[0]" },
+	};
+
+	(void)unused;
+	put(1, 1, JOB_ENDED, NULL);
+	for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
+		struct err err = { "" };
+
+		assert_int_equal(apply(wrong[i][0], &err), -EINVAL);
+		assert_non_null(strstr(err.text, wrong[i][1]));
+		assert_string_equal(heard, "");
+		assert_int_equal(status().final, 1);
+	}
+	assert_int_equal(apply("{}", NULL), 0);
+}
+
+static void a_request_that_cannot_be_read_is_handed_over_as_bad(void **unused)
+{
+	(void)unused;
+	assert_int_equal(
+		apply("{\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\",\"request\":"
+		      "{\"name\":7}},{\"job\":2,\"attempt\":1,\"want\":\"run\"}]}",
+		      NULL),
+		0);
+	assert_string_equal(heard, "want 1-1 0 - '' bad;want 2-1 0 - '' ;");
+}
+
+static void the_document_says_what_the_node_is(void **unused)
+{
+	static const char *const notes[] = { "no project quota", NULL };
+	struct sync_job jobs[] = { { 7, 2, JOB_RUNNING } };
+	struct sync_node node = {
+		.node = "n1",
+		.boot = "b",
+		.version = "0.1",
+		.capacity = { .ncpus = 8, .mem_bytes = 1 << 30, .jobfs_bytes = 1 << 20 },
+		.free = { .ncpus = 4, .mem_bytes = 1 << 29, .jobfs_bytes = 1 << 19 },
+		.topology = "1 socket",
+		.draining = true,
+		.tier = 2,
+		.notes = notes,
+		.jobs = jobs,
+		.n_jobs = 1,
+		.found = (const struct sync_job[]){ { .job = 9, .attempt = 3 } },
+		.n_found = 1
+	};
+	struct sync_chunk chunk = { .job = 7,
+				    .attempt = 2,
+				    .stream = SYNC_ERR,
+				    .offset = 100,
+				    .data = "hello",
+				    .size = 5,
+				    .end = true };
+	_cleanup_json_ json_t *doc = sync_encode(&node);
+	_cleanup_json_ json_t *want = json_loads(
+		"{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b\",\"version\":\"0.1\","
+		"\"capacity\":{\"ncpus\":8,\"mem_bytes\":1073741824,\"jobfs_bytes\":1048576,"
+		"\"ngpus\":0,\"topology\":\"1 socket\"},\"free\":{\"ncpus\":4,\"mem_bytes\":"
+		"536870912,\"jobfs_bytes\":524288,\"ngpus\":0},\"state\":\"drain\",\"tier\":2,"
+		"\"notes\":[\"no project quota\"],\"jobs\":[{\"job\":7,\"attempt\":2,\"state\":"
+		"\"running\"}],\"found\":[{\"job\":9,\"attempt\":3}],\"reports\":[],\"output\":"
+		"[{\"job\":7,\"attempt\":2,\"stream\":"
+		"\"err\",\"offset\":100,\"data\":\"aGVsbG8=\",\"end\":true}]}",
+		0, NULL);
+
+	(void)unused;
+	assert_non_null(doc);
+	assert_non_null(want);
+	assert_int_equal(sync_add_output(doc, &chunk, NULL), 0);
+	assert_true(json_equal(doc, want));
+}
+
+static void the_document_says_which_gpus_there_are(void **unused)
+{
+	const struct sync_gpu gpus[] = {
+		{ "GPU-1", "a100-40", "NVIDIA A100-SXM4-40GB", "nvidia", 40, 1, false, true,
+		  false },
+		{ "MIG-1", "a100_1g.5gb", NULL, "nvidia", 5, -1, true, false, true },
+	};
+	struct sync_node node = { .node = "n1",
+				  .boot = "b",
+				  .version = "0",
+				  .topology = "",
+				  .gpus = gpus,
+				  .n_gpus = 2 };
+	_cleanup_json_ json_t *doc = NULL;
+	_cleanup_json_ json_t *want = json_loads(
+		"[{\"uuid\":\"GPU-1\",\"model\":\"a100-40\",\"product\":\"NVIDIA "
+		"A100-SXM4-40GB\",\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,"
+		"\"partitioned\":true},{\"uuid\":\"MIG-1\",\"model\":\"a100_1g.5gb\","
+		"\"vendor\":\"nvidia\",\"mem_bytes\":5,\"simulated\":true,\"drained\":true}]",
+		0, NULL);
+
+	(void)unused;
+	gpus_add(&node.free.gpus, "a100_1g.5gb", 1);
+	doc = sync_encode(&node);
+	assert_true(json_equal(json_object_get(doc, "gpus"), want));
+	want = wire_unref(want);
+	want = json_loads("{\"a100_1g.5gb\":1}", 0, NULL);
+	assert_true(
+		json_equal(json_object_get(json_object_get(doc, "free"), "gpu_models"), want));
+}
+
+#define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+
+static int64_t make_report(int64_t job, enum job_state state, int64_t last_seq)
+{
+	struct report r = report(job, 5, state);
+
+	r.seq = last_seq;
+	if (spool_put(spool, &r, NULL) < 0)
+		assert_int_equal(spool_put_unsaved(spool, &r, NULL), 0);
+	assert_true(r.seq > last_seq);
+	return r.seq;
+}
+
+/* Its seq; 0: nothing of the job; -1: it is there twice. */
+static int64_t sent_of(int64_t job)
+{
+	_cleanup_json_ json_t *out = json_array();
+	int64_t seq = 0;
+	const json_t *one;
+	size_t i;
+
+	assert_true(spool_fill(spool, 500, out, NULL) >= 0);
+	json_array_foreach(out, i, one)
+	{
+		if (json_integer_value(json_object_get(one, "job")) != job)
+			continue;
+		seq = seq ? -1 : json_integer_value(json_object_get(one, "seq"));
+	}
+	return seq;
+}
+
+/* For every n: the n-th change of the store fails, and all after it until the job is settled.
+ * Only the newest report is sent, nothing once it is acknowledged, and nothing stays. */
+static void a_store_that_fails_from_any_change_on_loses_no_report_and_no_order(void **unused)
+{
+	int n = 0;
+
+	(void)unused;
+	do {
+		struct err err = { "" };
+		int64_t seq;
+
+		tear_down(NULL);
+		set_up(NULL);
+		put(2, 1, JOB_RUNNING, NULL);
+		fail_vfs_at(++n);
+		seq = make_report(1, JOB_RUNNING, 0);
+		assert_int_equal(sent_of(1), seq);
+		seq = make_report(1, JOB_RUNNING, seq);
+		assert_int_equal(sent_of(1), seq);
+		assert_true(apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
+				  "\"seq\":9000000000000000000}],\"jobs\":[{\"job\":1,"
+				  "\"attempt\":1,\"want\":\"cancel\"}]}",
+				  &err) >= 0);
+		assert_string_equal(heard, "want 1-1 2 - '' ;");
+		assert_int_equal(sent_of(1), 0);
+		seq = make_report(1, JOB_ENDED, seq);
+		assert_int_equal(sent_of(1), seq);
+		assert_true(apply("{\"schema\":\"reeve/1\",\"acks\":[{\"job\":1,\"attempt\":1,"
+				  "\"seq\":9000000000000000000}],\"refused\":[{\"job\":2,"
+				  "\"attempt\":1,\"why\":\"no\"}]}",
+				  &err) >= 0);
+		assert_string_equal(heard, "settled 1-1;refused 2-1 no;");
+		assert_int_equal(sent_of(1), 0);
+		assert_int_equal(sent_of(2), 0);
+		if (!fail_vfs_off())
+			break;
+		spool_flush(spool);
+		assert_int_equal(status().reports, 0);
+	} while (n < 500);
+	assert_in_range(n, 20, 499);
+}
+
+static void a_report_that_waits_in_memory_holds_up_none_of_the_store(void **unused)
+{
+	_cleanup_json_ json_t *out = json_array();
+	const json_t *one;
+	unsigned seen = 0;
+	size_t i;
+
+	(void)unused;
+	for (int64_t job = 1; job <= 10; job++)
+		put(job, 1, JOB_RUNNING, NULL);
+	fail_vfs_at(1);
+	for (int64_t job = 11; job <= 30; job++)
+		make_report(job, JOB_ENDED, 0);
+	for (int k = 0; k < 5; k++)
+		assert_int_equal(spool_fill(spool, 8, out, NULL), 8);
+	json_array_foreach(out, i, one) seen |=
+		1u << json_integer_value(json_object_get(one, "job"));
+	assert_int_equal(seen, 0x7ffffffe);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(only_the_latest_of_an_attempt_is_kept_and_seq_grows),
+		TEST(seq_goes_on_after_acks_and_after_the_store_was_lost),
+		TEST(an_ack_forgets_only_what_it_covers),
+		TEST(a_final_report_stays_until_it_is_acknowledged),
+		TEST(at_the_bound_the_oldest_interim_go_first_and_final_never),
+		TEST(full_of_final_ones_it_keeps_more_of_them_and_says_so),
+		TEST(filling_goes_round_so_that_nothing_is_blocked),
+		TEST(a_failed_write_keeps_rows_and_totals_together),
+		TEST(a_put_inside_a_transaction_is_undone_with_it),
+		TEST(an_answer_acts_on_the_spool_and_calls_what_it_says),
+		TEST(an_answer_that_is_wrong_anywhere_does_nothing_at_all),
+		TEST(a_request_that_cannot_be_read_is_handed_over_as_bad),
+		TEST(the_document_says_what_the_node_is),
+		TEST(the_document_says_which_gpus_there_are),
+		TEST(a_store_that_fails_from_any_change_on_loses_no_report_and_no_order),
+		TEST(a_report_that_waits_in_memory_holds_up_none_of_the_store),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, drop_dir);
+}

@@ -1,0 +1,192 @@
+/* What a node may say of the time that a job ran: no more than has passed since the job was
+ * given to it. Times and figures as in ledger_rig.h: rate 2.5. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/ledger/nodes/lost.h"
+#include "controller/ledger/store_sqlite.h"
+#include "tests/unit/rig/ledger_rig.h"
+#include "tests/unit/rig/parts_rig.h"
+
+#define SUM "SELECT SUM(charge_requested_ms) FROM rollups"
+#define CLAMPS "SELECT COUNT(*) FROM events WHERE what = 'clamp'"
+#define RATE_MS 2500
+
+static void running_time_is_at_most_the_time_since_the_job_was_given(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON);
+
+	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 3600), NOON + 12 * S_NS);
+	assert_int_equal(rig_see(r, job).running_ns, 12 * S_NS);
+	assert_int_equal(rig_see(r, job).charge_requested_ms, 12 * RATE_MS);
+	assert_int_equal(rig_number(r, SUM), 12 * RATE_MS);
+	assert_int_equal(rig_number(r, "SELECT running_ms FROM rollups"), 12000);
+	assert_int_equal(
+		rig_number(r, "SELECT SUM(text = 'node n1 reported 3600 s of running 12 s after"
+			      " the job was given to it: 12 s are charged') FROM events"
+			      " WHERE what = 'clamp'"),
+		1);
+	assert_int_equal(rig_number(r, "SELECT COUNT(*) FROM attempts WHERE note LIKE"
+				       " 'node n1 reported 3600 s of running 12 s after %'"),
+			 1);
+	/* As it is true later, it counts. */
+	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 3600), NOON + 3600 * S_NS);
+	assert_int_equal(rig_number(r, SUM), 3600 * RATE_MS);
+}
+
+static void the_last_report_is_bounded_too_and_the_job_ends(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON);
+
+	rig_tell(r, rig_report(job, 1, JOB_ENDED, 1000000), NOON + 30 * S_NS);
+	assert_int_equal(rig_see(r, job).state, JOB_ENDED);
+	assert_int_equal(rig_see(r, job).charge_requested_ms, 30 * RATE_MS);
+	assert_int_equal(rig_number(r, SUM), 30 * RATE_MS);
+}
+
+static void suspended_time_is_bounded_by_what_running_leaves(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON);
+	struct report rep = rig_report(job, 1, JOB_SUSPENDED, 4);
+
+	rep.suspended_ns = 5000 * S_NS;
+	rig_tell(r, rep, NOON + 10 * S_NS);
+	assert_int_equal(rig_see(r, job).running_ns, 4 * S_NS);
+	assert_int_equal(rig_see(r, job).suspended_ns, 6 * S_NS);
+	rep.seq = 2;
+	rep.running_ns = rep.suspended_ns = INT64_MAX;
+	rig_tell(r, rep, NOON + 20 * S_NS);
+	assert_int_equal(rig_see(r, job).running_ns, 20 * S_NS);
+	assert_int_equal(rig_see(r, job).suspended_ns, 6 * S_NS); /* never taken back */
+	assert_int_equal(rig_number(r, SUM), 20 * RATE_MS);
+}
+
+/* 2 s and a thousandth of the time that has passed. */
+static void clocks_that_differ_a_little_bound_nothing(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON);
+	struct report rep = rig_report(job, 1, JOB_RUNNING, 12);
+
+	rig_tell(r, rep, NOON + 10 * S_NS);
+	assert_int_equal(rig_see(r, job).running_ns, 12 * S_NS);
+	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 100102), NOON + 100000 * S_NS);
+	assert_int_equal(rig_see(r, job).running_ns, 100102 * S_NS);
+	assert_int_equal(rig_number(r, CLAMPS), 0);
+	rig_tell(r, rig_report(job, 3, JOB_RUNNING, 200203), NOON + 200000 * S_NS);
+	assert_int_equal(rig_see(r, job).running_ns, 200000 * S_NS);
+	assert_int_equal(rig_number(r, CLAMPS), 1);
+}
+
+static void a_node_that_says_it_each_second_fills_no_journal(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON);
+
+	for (int64_t s = 1; s <= 50; s++)
+		rig_tell(r, rig_report(job, s, JOB_RUNNING, 100 * s), NOON + s * S_NS);
+	assert_int_equal(rig_number(r, SUM), 50 * RATE_MS);
+	assert_int_equal(rig_number(r, CLAMPS), 1);
+	rig_tell(r, rig_report(job, 51, JOB_ENDED, 9000), NOON + 51 * S_NS);
+	assert_int_equal(rig_number(r, CLAMPS), 2); /* and of what was charged in the end */
+}
+
+/* The node's own clock, in started_ns, ended_ns and at_ns, is not believed for it. */
+static void a_start_before_the_job_was_given_makes_no_time(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON);
+	struct report rep = rig_report(job, 1, JOB_ENDED, 86400);
+
+	rep.started_ns = NOON - DAY_NS;
+	rep.ended_ns = rep.at_ns = NOON + DAY_NS;
+	rig_tell(r, rep, NOON + 5 * S_NS);
+	assert_int_equal(rig_number(r, SUM), 5 * RATE_MS);
+}
+
+/* The job is lost with n1 after 40 s, and given to it again at 300 s. */
+static int64_t given_twice(struct rig *r, const char *request)
+{
+	struct store_lost_result lost = { 0 };
+	const struct rig_say hello = { .now_ns = NOON + 300 * S_NS };
+	struct sync_result result;
+	struct store_allocation gift = { .job = rig_job(r, NOON), .node = "n1" };
+
+	store_set_max_requeues(r->store, 3);
+	assert_int_equal(
+		db_run(r->store->db, NULL, "UPDATE jobs SET request = ?1", "t", request), 0);
+	rig_tell(r, rig_report(gift.job, 1, JOB_RUNNING, 40), NOON + 40 * S_NS);
+	assert_true(store_mark_lost_nodes(r->store, NOON + 80 * S_NS, NOON + 200 * S_NS,
+					  NULL) >= 0);
+	assert_int_equal(store_end_lost_jobs(r->store, NOON + 200 * S_NS, &lost, NULL), 0);
+	assert_int_equal(lost.n_lost, 1);
+	assert_int_equal(rig_say(r, &hello, &result), 0);
+	sync_result_done(&result);
+	if (lost.n_requeued)
+		assert_int_equal(store_allocate(r->store, &gift, 1, hello.now_ns, NULL), 0);
+	return gift.job;
+}
+
+static void each_attempt_is_bounded_by_when_it_was_given(void **state)
+{
+	struct rig *r = *state;
+	struct report rep =
+		rig_report(given_twice(r, "{\"requeue\": true}"), 1, JOB_RUNNING, 290);
+
+	rep.attempt = 2;
+	rig_tell(r, rep, NOON + 310 * S_NS);
+	assert_int_equal(rig_number(r, SUM), (40 + 10) * RATE_MS);
+	assert_int_equal(rig_number(r, "SELECT running_ns FROM attempts WHERE attempt = 2"),
+			 10 * S_NS);
+}
+
+/* A node that comes back may have run the job all the time, and not longer. */
+static void a_late_report_of_a_lost_attempt_is_bounded(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = given_twice(r, "{}");
+
+	rig_tell(r, rig_report(job, 2, JOB_ENDED, 100000), NOON + 400 * S_NS);
+	assert_int_equal(rig_number(r, SUM), 400 * RATE_MS);
+}
+
+static void every_node_of_a_job_on_several_is_bounded(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = parts_running(r, false);
+	struct report rep = parts_report(job, 2, JOB_RUNNING, 10);
+
+	rep.running_ns = 7200 * S_NS;
+	parts_tell(r, 1, rep, NOON + 10 * S_NS);
+	assert_int_equal(rig_number(r, "SELECT MAX(running_ns) FROM parts"), 10 * S_NS);
+	parts_tell(r, 0, rep, NOON + 10 * S_NS);
+	assert_int_equal(parts_of_attempt(r, "running_ns"), 10 * S_NS);
+	assert_int_equal(parts_of_attempt(r, "charge_requested_ms"), 60000);
+	assert_int_equal(rig_number(r, CLAMPS), 2); /* of two nodes */
+	parts_verify(r);
+}
+
+int main(void)
+{
+#define RIG(test) cmocka_unit_test_setup_teardown(test, rig_open, rig_close)
+	const struct CMUnitTest tests[] = {
+		RIG(running_time_is_at_most_the_time_since_the_job_was_given),
+		RIG(the_last_report_is_bounded_too_and_the_job_ends),
+		RIG(suspended_time_is_bounded_by_what_running_leaves),
+		RIG(clocks_that_differ_a_little_bound_nothing),
+		RIG(a_node_that_says_it_each_second_fills_no_journal),
+		RIG(a_start_before_the_job_was_given_makes_no_time),
+		RIG(each_attempt_is_bounded_by_when_it_was_given),
+		RIG(a_late_report_of_a_lost_attempt_is_bounded),
+		RIG(every_node_of_a_job_on_several_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,128 @@
+/* One leads a ledger in a file: by a lock that goes with its holder. (PostgreSQL:
+ * tests/cluster/lib/pg_lead.c.) Locks are of open files, so that one process can be two
+ * controllers. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/ledger/lead.h"
+#include "controller/ledger/store_sqlite.h"
+
+static char dir[] = "/tmp/reeve-test-lead-XXXXXX", path[64], lock[80];
+
+static int make_dir(void **unused)
+{
+	(void)unused;
+	if (!mkdtemp(dir))
+		return -1;
+	snprintf(path, sizeof(path), "%s/ledger.db", dir);
+	snprintf(lock, sizeof(lock), "%s.lead", path);
+	return 0;
+}
+
+static int drop_dir(void **unused)
+{
+	char command[128];
+
+	(void)unused;
+	snprintf(command, sizeof(command), "rm -rf '%s'", dir);
+	return system(command);
+}
+
+static struct store_lead *enter(void)
+{
+	const struct store_lead_config c = { path, "here:8640", 15 };
+	struct store_lead *l;
+	struct err err = { "" };
+
+	if (store_lead_open(&c, &l, &err) < 0)
+		fail_msg("%s", err.text);
+	return l;
+}
+
+static void one_leads_until_it_goes(void **unused)
+{
+	struct store_lead *a = enter(), *b = enter();
+	char mine[64];
+
+	(void)unused;
+	assert_int_equal(store_lead_try(a, NULL), 1);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(store_lead_try(b, NULL), 0);
+	snprintf(mine, sizeof(mine), " at here:8640, process %d, up since ", (int)getpid());
+	assert_non_null(strstr(store_lead_who(b), mine));
+	assert_int_equal(store_lead_keep(a, NULL), 1);
+	store_lead_close(a);
+	assert_int_equal(store_lead_try(b, NULL), 1);
+	store_lead_close(b);
+}
+
+static int write_one(struct store *s, const char *key)
+{
+	struct err err = { "" };
+	int r = db_begin(s->db, &err);
+
+	if (r < 0)
+		return r;
+	r = db_run(s->db, &err, "INSERT INTO meta VALUES(?1, 'x')", "t", key);
+	assert_int_equal(r, 0);
+	return db_commit(s->db, &err);
+}
+
+static void count(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+static void whose_lock_was_taken_away_writes_no_more(void **unused)
+{
+	struct store_lead *a = enter(), *b = enter();
+	struct store *s;
+	int n_lost = 0;
+
+	(void)unused;
+	assert_int_equal(store_lead_try(a, NULL), 1);
+	assert_int_equal(store_open(store_lead_place(a), &s, NULL), 0);
+	store_lead_guard(a, s, count, &n_lost);
+	assert_int_equal(write_one(s, "k1"), 0);
+	assert_int_equal(unlink(lock), 0);
+	assert_int_equal(write_one(s, "k2"), -EOWNERDEAD);
+	assert_int_equal(n_lost, 1);
+	assert_int_equal(store_lead_keep(a, NULL), 0);
+	assert_int_equal(store_lead_try(b, NULL), 1);
+	assert_int_equal(store_lead_keep(b, NULL), 1);
+	assert_int_equal(write_one(s, "k3"), -EOWNERDEAD); /* nor by the other's lock */
+	assert_int_equal(store_lead_try(a, NULL), 0);
+	store_close(s);
+	store_lead_close(a);
+	store_lead_close(b);
+}
+
+static void a_ledger_that_cannot_be_is_told(void **unused)
+{
+	const struct store_lead_config c = { "/nonexistent/ledger.db", "here", 15 };
+	struct store_lead *l;
+	struct err err = { "" };
+
+	(void)unused;
+	assert_int_equal(store_lead_open(&c, &l, &err), -ENOENT);
+	assert_non_null(strstr(err.text, "/nonexistent/ledger.db.lead"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(one_leads_until_it_goes),
+		cmocka_unit_test(whose_lock_was_taken_away_writes_no_more),
+		cmocka_unit_test(a_ledger_that_cannot_be_is_told),
+	};
+
+	return cmocka_run_group_tests(tests, make_dir, drop_dir);
+}

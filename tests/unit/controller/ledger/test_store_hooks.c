@@ -1,0 +1,187 @@
+/* test_store_hooks - what happened is read in its order with what must be known to tell it, and
+ * an idle period of a GPU is one event, whatever process has the ledger open meanwhile. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+#include "controller/ledger/attempts/gpus.h"
+#include "controller/ledger/hooks.h"
+#include "tests/unit/rig/ledger_rig.h"
+
+#define IDLE_NS (600 * S_NS)
+
+/* "give/queued running/started ...": each event with its flags. */
+struct told {
+	char text[1024];
+	int64_t last;
+};
+
+static int tell(void *ctx, const struct store_happening *h, struct err *err)
+{
+	struct told *t = ctx;
+	size_t n = strlen(t->text);
+
+	(void)err;
+	assert_true(h->id > t->last);
+	t->last = h->id;
+	snprintf(t->text + n, sizeof(t->text) - n, "%s%s%s%s%s%s", n ? " " : "", h->what,
+		 h->job && h->is_queued ? "/queued" : "", h->has_run ? "/run" : "",
+		 h->has_started ? "/started" : "", h->was_killed ? "/killed" : "");
+	return 0;
+}
+
+static const char *told_since(struct rig *r, int64_t place)
+{
+	static struct told t;
+
+	t = (struct told){ .last = place };
+	assert_true(store_happenings(r->store, (struct store_happenings){ place, 100 }, tell,
+				     &t, NULL) >= 0);
+	return t.text;
+}
+
+static int64_t place_now(struct rig *r)
+{
+	int64_t place = -1;
+
+	assert_int_equal(store_last_place(r->store, &place, NULL), 0);
+	return place;
+}
+
+static void a_life_is_told_in_its_order(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON), before = place_now(r);
+
+	assert_string_equal(told_since(r, 0), "submit/queued register give/queued");
+	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), NOON + S_NS);
+	rig_tell(r, rig_report(job, 2, JOB_RUNNING, 2), NOON + 2 * S_NS);
+	rig_tell(r, rig_report(job, 3, JOB_SUSPENDED, 2), NOON + 3 * S_NS);
+	rig_tell(r, rig_report(job, 4, JOB_RUNNING, 3), NOON + 4 * S_NS);
+	rig_tell(r, rig_report(job, 5, JOB_ENDED, 4), NOON + 5 * S_NS);
+	assert_string_equal(told_since(r, before), "running/started suspended/run/started "
+						   "running/run/started ended/run/started");
+}
+
+static void one_that_is_heard_of_at_its_end_alone_had_started(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON), before = place_now(r);
+	struct report rep = rig_report(job, 1, JOB_ENDED, 1);
+
+	rep.end.kind = END_LIMIT;
+	rep.end.reason.limit = LIMIT_VMEM;
+	rig_tell(r, rep, NOON + S_NS);
+	assert_string_equal(told_since(r, before), "ended/started/killed");
+}
+
+static void a_cancel_says_whether_the_job_was_queued(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON), before = place_now(r);
+	struct store_desired_change w = { .job = job,
+					  .want = DESIRED_CANCEL,
+					  .reason = "cancelled by alice",
+					  .now_ns = NOON };
+	char node[REQUEST_NAME_MAX];
+
+	assert_int_equal(store_set_desired(r->store, &w, node, NULL), 0);
+	assert_string_equal(told_since(r, before), "cancel");
+}
+
+static void events_are_read_in_parts_and_none_twice(void **state)
+{
+	struct rig *r = *state;
+	struct told t = { .last = 0 };
+	int n;
+
+	rig_job(r, NOON);
+	rig_job(r, NOON);
+	do
+		n = store_happenings(r->store, (struct store_happenings){ t.last, 2 }, tell, &t,
+				     NULL);
+	while (n == 2);
+	assert_string_equal(t.text, told_since(r, 0));
+}
+
+static void a_place_is_kept_until_it_is_forgotten(void **state)
+{
+	struct rig *r = *state;
+	int64_t place = 0;
+
+	assert_int_equal(store_load_place(r->store, &place, NULL), -ENOENT);
+	assert_int_equal(store_save_place(r->store, 41, NULL), 0);
+	assert_int_equal(store_save_place(r->store, 42, NULL), 0);
+	rig_reopen(r);
+	assert_int_equal(store_load_place(r->store, &place, NULL), 0);
+	assert_int_equal(place, 42);
+	assert_int_equal(store_forget_place(r->store, NULL), 0);
+	assert_int_equal(store_load_place(r->store, &place, NULL), -ENOENT);
+}
+
+/* ---- allocated but idle ---- */
+
+static void idle_for(struct rig *r, int64_t job, int64_t seq, int64_t idle_ns)
+{
+	struct report rep = rig_report(job, seq, JOB_RUNNING, seq);
+
+	usage_set(&rep.usage, &rep.usage.gpu_idle_ns, idle_ns);
+	rig_tell(r, rep, NOON + seq * S_NS);
+}
+
+static void an_idle_period_is_one_event_also_over_a_restart(void **state)
+{
+	struct rig *r = *state;
+	int64_t job, before;
+
+	store_set_gpu_idle(r->store, IDLE_NS);
+	job = rig_job(r, NOON);
+	idle_for(r, job, 1, IDLE_NS - 1);
+	before = place_now(r);
+	idle_for(r, job, 2, IDLE_NS);
+	idle_for(r, job, 3, IDLE_NS + 1);
+	assert_string_equal(told_since(r, before), "gpu-idle/run/started");
+	rig_reopen(r);
+	store_set_gpu_idle(r->store, IDLE_NS);
+	before = place_now(r);
+	idle_for(r, job, 4, IDLE_NS + 2);
+	assert_string_equal(told_since(r, before), "");
+	rig_tell(r, rig_report(job, 5, JOB_RUNNING, 5), NOON + 5 * S_NS); /* not measured */
+	assert_string_equal(told_since(r, before), "");
+	idle_for(r, job, 6, 0);
+	idle_for(r, job, 7, 1);
+	idle_for(r, job, 8, IDLE_NS);
+	assert_string_equal(told_since(r, before), "gpu-busy/run/started gpu-idle/run/started");
+}
+
+static void without_that_state_there_is_no_event(void **state)
+{
+	struct rig *r = *state;
+	int64_t job = rig_job(r, NOON), before;
+
+	idle_for(r, job, 1, 0);
+	before = place_now(r);
+	idle_for(r, job, 2, 1000 * IDLE_NS);
+	assert_string_equal(told_since(r, before), "");
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		TEST(a_life_is_told_in_its_order),
+		TEST(one_that_is_heard_of_at_its_end_alone_had_started),
+		TEST(a_cancel_says_whether_the_job_was_queued),
+		TEST(events_are_read_in_parts_and_none_twice),
+		TEST(a_place_is_kept_until_it_is_forgotten),
+		TEST(an_idle_period_is_one_event_also_over_a_restart),
+		TEST(without_that_state_there_is_no_event),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

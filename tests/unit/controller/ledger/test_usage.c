@@ -1,0 +1,223 @@
+/* test_usage - a view of any period, by any key and filter, is the sum of its days; by month
+ * too. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <cmocka.h>
+#include "common/err.h"
+#include "controller/ledger/calendar.h"
+#include "controller/ledger/import/import.h"
+#include "controller/ledger/store_sqlite.h"
+#include "tests/unit/rig/ledger_rig.h"
+
+#define FIRST_DAY 20075 /* 2024-12-18 */
+#define DAYS 120
+#define JOBS 400
+
+static uint64_t seed = 88172645463325252ULL;
+
+static int64_t draw(int64_t below)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (int64_t)(seed % (uint64_t)below);
+}
+
+static struct history_job a_job(int64_t number)
+{
+	int64_t start_s = FIRST_DAY * 86400LL + draw(DAYS * 86400LL);
+	struct history_job j = { .number = number,
+				 .submit_s = start_s - draw(5000),
+				 .start_s = start_s,
+				 .end_s = start_s + 1 + draw(3 * 86400),
+				 .ncpus = 1 + draw(64),
+				 .ngpus = draw(3),
+				 .walltime_s = -1,
+				 .mem_bytes = -1,
+				 .mem_peak_bytes = -1,
+				 .cpu_ms = draw(1000000) };
+
+	snprintf(j.cluster, sizeof(j.cluster), "c%d", (int)draw(2));
+	snprintf(j.account, sizeof(j.account), "a%d", (int)draw(4));
+	snprintf(j.user, sizeof(j.user), "u%d", (int)draw(6));
+	return j;
+}
+
+static void fill(struct rig *r)
+{
+	const struct store_import_file f = { "digest", "f", "swf", "content", "", "" };
+	struct store_import_count n;
+	struct store_import *i;
+
+	assert_int_equal(store_import_open(r->store, &f, &i, &n, NULL), 0);
+	for (int64_t k = 1; k <= JOBS; k++) {
+		struct history_job j = a_job(k);
+		struct store_import_job sj = {
+			.job = &j,
+			.pool = j.ngpus ? CHARGE_POOL_GPU : CHARGE_POOL_CPU,
+			.terms = { .rate = { 5, 2 }, .ncpus = j.ncpus, .ngpus = j.ngpus }
+		};
+
+		sj.terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
+		assert_int_equal(store_import_take(i, &sj, NULL), 0);
+		if (k % 77 == 0)
+			assert_int_equal(store_import_commit(i, &n, NULL), 0);
+	}
+	assert_int_equal(store_import_commit(i, &n, NULL), 0);
+	store_import_close(i);
+}
+
+/* One figure made of all, so that none can be mistaken for another. */
+static int64_t weigh(const struct store_usage *u)
+{
+	return u->jobs_started + 3 * u->jobs_ended + 5 * u->running_ms + 7 * u->suspended_ms +
+	       11 * u->cpu_ms + 13 * u->charge_requested_ms + 17 * u->charge_used_ms +
+	       19 * u->core_ms + 23 * u->gpu_ms + 29 * u->adjusted_ms;
+}
+#define WEIGHED                                                                                \
+	"SUM(jobs_started + 3 * jobs_ended + 5 * running_ms + 7 * suspended_ms + 11 * cpu_ms"  \
+	" + 13 * charge_requested_ms + 17 * charge_used_ms + 19 * core_ms + 23 * gpu_ms"       \
+	" + 29 * adjusted_ms)"
+#define DAYS_OF                                                                                \
+	" FROM rollups WHERE day >= ?1 AND day < ?2 AND (?3 IS NULL OR account = ?3)"          \
+	" AND (?4 IS NULL OR user = ?4) AND (?5 IS NULL OR cluster = ?5)"
+
+struct seen {
+	char key[64], second[64], pool[8];
+	int64_t month, rows, sum;
+	uint64_t weight; /* a hash: wraps */
+};
+
+static int see(void *ctx, const struct store_usage *u, struct err *err)
+{
+	struct seen *s = ctx;
+	int names = strcmp(u->key, s->key);
+	bool is_later;
+
+	names = names ? names : strcmp(u->second, s->second);
+	names = names ? names : strcmp(u->pool, s->pool);
+	is_later = u->month > s->month || (u->month == s->month && names > 0);
+
+	(void)err;
+	assert_true(s->rows == 0 || is_later);
+	snprintf(s->key, sizeof(s->key), "%s", u->key);
+	snprintf(s->second, sizeof(s->second), "%s", u->second);
+	snprintf(s->pool, sizeof(s->pool), "%s", u->pool);
+	s->month = u->month;
+	s->weight = s->weight * 31 + (uint64_t)weigh(u);
+	s->sum += weigh(u);
+	s->rows++;
+	return 0;
+}
+
+/* The same from the days alone; pools in the order of their numbers, as names are too. */
+static struct seen from_days(struct rig *r, const struct store_period *p)
+{
+	static char texts[_STORE_BY_MAX][_STORE_BY_MAX]
+			 [1024]; /* statements are known by address */
+	char *sql = texts[p->by][p->second], keys[64];
+	struct seen s = { .rows = 0 };
+	struct db_row *row;
+
+	snprintf(keys, sizeof(keys), "%s%s%s, pool", store_by_name(p->by),
+		 p->second ? ", " : "", store_by_name(p->second));
+	snprintf(sql, sizeof(texts[0][0]), "SELECT " WEIGHED DAYS_OF " GROUP BY %s ORDER BY %s",
+		 keys, keys);
+	assert_int_equal(db_query(r->store->db, NULL, &row, sql, "iittt", p->from_day,
+				  p->to_day, p->account, p->user, p->cluster),
+			 0);
+	while (db_step(r->store->db, row, NULL) > 0) {
+		s.weight = s.weight * 31 + (uint64_t)db_int(row, 0);
+		s.sum += db_int(row, 0);
+		s.rows++;
+	}
+	return s;
+}
+
+static void check_months(struct rig *r, struct store_period p, int64_t sum)
+{
+	struct seen months = { .rows = 0 };
+
+	p.each = STORE_EACH_MONTH;
+	assert_int_equal(store_usage(r->store, &p, see, &months, NULL), 0);
+	assert_int_equal(months.sum, sum);
+}
+
+static void any_period_is_the_sum_of_its_days(void **state)
+{
+	static const char *const accounts[] = { NULL, "a0", "a3", "none" };
+	static const char *const users[] = { NULL, "u0", "u5", "ghost" };
+	static const char *const clusters[] = { NULL, NULL, "c0", "none" };
+	struct rig *r = *state;
+
+	fill(r);
+	for (int k = 0; k < 600; k++) {
+		struct store_period p = { .by = (enum store_by)(1 + draw(_STORE_BY_MAX - 1)),
+					  .second = (enum store_by)draw(_STORE_BY_MAX),
+					  .cluster = clusters[draw(4)],
+					  .account = accounts[draw(4)],
+					  .user = users[draw(4)],
+					  .from_day = FIRST_DAY - 5 + draw(DAYS) };
+		struct seen got = { .rows = 0 }, want;
+
+		p.second = p.second == p.by ? STORE_BY_NONE : p.second;
+		p.to_day = p.from_day + draw(DAYS);
+		assert_int_equal(store_usage(r->store, &p, see, &got, NULL), 0);
+		want = from_days(r, &p);
+		assert_int_equal(got.rows, want.rows);
+		assert_true(got.weight == want.weight);
+		check_months(r, p, want.sum);
+	}
+}
+
+static void each_month_is_the_period_of_its_days(void **state)
+{
+	struct rig *r = *state;
+
+	fill(r);
+	for (int64_t m = calendar_month(FIRST_DAY); m < calendar_month(FIRST_DAY + DAYS); m++) {
+		struct store_period p = { .by = STORE_BY_USER,
+					  .from_day = calendar_month_first(m),
+					  .to_day = calendar_month_first(m + 1) };
+		struct seen whole = { .rows = 0 }, month = { .rows = 0 };
+
+		assert_int_equal(store_usage(r->store, &p, see, &whole, NULL), 0);
+		p.each = STORE_EACH_MONTH;
+		assert_int_equal(store_usage(r->store, &p, see, &month, NULL), 0);
+		assert_int_equal(month.month, m);
+		assert_true(whole.rows > 0 && whole.rows == month.rows);
+		assert_true(whole.weight == month.weight);
+	}
+}
+
+static void an_empty_or_backward_period_has_no_rows(void **state)
+{
+	struct rig *r = *state;
+	struct seen s = { .rows = 0 };
+	struct store_period p = { .by = STORE_BY_ACCOUNT,
+				  .from_day = FIRST_DAY + 20,
+				  .to_day = FIRST_DAY + 20 };
+
+	fill(r);
+	assert_int_equal(store_usage(r->store, &p, see, &s, NULL), 0);
+	p.to_day = FIRST_DAY - 90;
+	assert_int_equal(store_usage(r->store, &p, see, &s, NULL), 0);
+	assert_int_equal(s.rows, 0);
+}
+
+#define TEST(t) cmocka_unit_test_setup_teardown(t, rig_open, rig_close)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(any_period_is_the_sum_of_its_days),
+		TEST(each_month_is_the_period_of_its_days),
+		TEST(an_empty_or_backward_period_has_no_rows),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
