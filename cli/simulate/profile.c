@@ -23,7 +23,7 @@ static void read_policy(const struct config *c, struct sim_profile *ret)
 	if (c->n_qos == 0)
 		ret->priority.weight[PRIORITY_QOS] = 0;
 	ret->rule = rules[p->scheduler];
-	ret->late_s = p->late_after_s;
+	ret->reserve_after_s = p->late_after_s;
 	ret->has_fairshare = p->weight_fairshare > 0;
 	ret->usage = (struct sim_usage_rule){
 		.half_life_s = p->usage_half_life_s,

@@ -111,11 +111,11 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 		say_when(w, &h->kept, y);
 		return;
 	case SCHEDULE_WOULD_DELAY:
-		say(w, "place %d of %d; fits now, but would delay ", y->place + 1, y->n);
+		say(w, "place %d of %d; fits now, but would delay ", y->position + 1, y->n);
 		say_first(w, h, y, is_ranked);
 		return;
 	case SCHEDULE_BEHIND:
-		say(w, "place %d of %d; ", y->place + 1, y->n);
+		say(w, "place %d of %d; ", y->position + 1, y->n);
 		say_needs(w, &h->kept, o);
 		if (y->first >= 0) {
 			say(w, "; first is ");
@@ -125,8 +125,8 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 	case SCHEDULE_NEVER:
 		say_needs(w, &h->kept, o);
 		return;
-	case SCHEDULE_HELD_BACK:
-	case SCHEDULE_NOT_ASKED:
+	case SCHEDULE_BLOCKED:
+	case SCHEDULE_NOT_CONSIDERED:
 		say(w, "waits for the next scheduling cycle");
 		return;
 	}
@@ -135,7 +135,7 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 static void say_in_order(struct words *w, const struct head *h, const struct schedule_why *y,
 			 bool is_ranked)
 {
-	say(w, "place %d of %d; waits behind ", y->place + 1, y->n);
+	say(w, "place %d of %d; waits behind ", y->position + 1, y->n);
 	say_first(w, h, y, is_ranked);
 }
 

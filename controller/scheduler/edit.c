@@ -1,5 +1,5 @@
-/* edit.c - many jobs added and removed at once: the lists are put in order at the end. See
- * schedule.h. */
+/* edit.c - adds and removes many jobs at once: the lists are put in order at the end, once, instead
+ * of for each job. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,50 +8,28 @@
 void schedule_edit_begin(struct schedule *s)
 {
 	schedule_sort(s);
-	keep_forget(s);
+	reservation_invalidate(s);
 	s->is_edited = true;
 	s->n_sorted = s->n_queued;
 	s->n_gone = 0;
 }
 
-/* Closes the gaps of what was removed, in [from, to). Returns the new end. */
+/* Moves the entries in [from, to) to `into`, without those that were removed. Returns their end. */
 static size_t close_gaps(struct schedule *s, size_t from, size_t to, size_t into)
 {
 	for (; from < to; from++)
 		if (s->queued[from].most_cores == ENTRY_GONE)
-			schedule_give_slot(s, s->queued[from].job);
+			schedule_free_slot(s, s->queued[from].job);
 		else
 			s->queued[into++] = s->queued[from];
 	return into;
 }
 
-static int compare_entries(const void *a, const void *b, void *ctx)
-{
-	return schedule_compare_queued(ctx, ((const struct entry *)a)->job,
-				       ((const struct entry *)b)->job);
-}
-
-/* Where an entry belongs among the first n. */
-static size_t find_place(const struct schedule *s, size_t n, int32_t job)
-{
-	size_t low = 0;
-
-	while (low < n) {
-		size_t mid = low + (n - low) / 2;
-
-		if (schedule_compare_queued(s, s->queued[mid].job, job) < 0)
-			low = mid + 1;
-		else
-			n = mid;
-	}
-	return low;
-}
-
-/* Merges what is sorted up to `n` with what is behind it, from the end on. */
-static int merge(struct schedule *s, size_t n)
+/* Sorts the new entries from n on, and merges them into the sorted ones before, from the end on. */
+static int merge_new(struct schedule *s, size_t n)
 {
 	size_t n_new = s->n_queued - n, to = s->n_queued;
-	struct entry *new;
+	struct schedule_entry *new;
 
 	if (n_new == 0)
 		return 0;
@@ -59,9 +37,9 @@ static int merge(struct schedule *s, size_t n)
 	if (!new)
 		return -ENOMEM;
 	memcpy(new, &s->queued[n], n_new * sizeof(*new));
-	qsort_r(new, n_new, sizeof(*new), compare_entries, s);
+	qsort_r(new, n_new, sizeof(*new), schedule_compare_entries, s);
 	while (n_new > 0) {
-		size_t at = find_place(s, n, new[n_new - 1].job);
+		size_t at = schedule_bisect_queued(s, n, new[n_new - 1].job);
 
 		to -= n - at;
 		memmove(&s->queued[to], &s->queued[at], (n - at) * sizeof(*s->queued));
@@ -72,28 +50,29 @@ static int merge(struct schedule *s, size_t n)
 	return 0;
 }
 
-struct end {
+struct job_end {
 	int64_t end_s;
 	int32_t job;
 };
 
 static int compare_ends(const void *a, const void *b)
 {
-	const struct end *x = a, *y = b;
+	const struct job_end *x = a, *y = b;
 
 	if (x->end_s != y->end_s)
 		return x->end_s < y->end_s ? -1 : 1;
 	return (x->job > y->job) - (x->job < y->job);
 }
 
+/* Sorts pairs of end and number: the comparison does not visit the jobs. */
 static int sort_running(struct schedule *s)
 {
-	struct end *ends = malloc((s->n_running + 1) * sizeof(*ends));
+	struct job_end *ends = malloc((s->n_running + 1) * sizeof(*ends));
 
 	if (!ends)
 		return -ENOMEM;
 	for (size_t i = 0; i < s->n_running; i++)
-		ends[i] = (struct end){ job_at(s, s->running[i])->end_s, s->running[i] };
+		ends[i] = (struct job_end){ job_at(s, s->running[i])->end_s, s->running[i] };
 	if (s->n_running)
 		qsort(ends, s->n_running, sizeof(*ends), compare_ends);
 	for (size_t i = 0; i < s->n_running; i++)
@@ -112,7 +91,7 @@ int schedule_edit_end(struct schedule *s)
 		n = close_gaps(s, 0, s->n_sorted, 0);
 		s->n_queued = close_gaps(s, s->n_sorted, s->n_queued, n);
 	}
-	if (merge(s, n) < 0)
+	if (merge_new(s, n) < 0)
 		return -ENOMEM;
 	return s->is_running_unsorted ? sort_running(s) : 0;
 }

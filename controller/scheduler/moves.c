@@ -1,21 +1,22 @@
-/* moves.c - a job's way through its states, and the lists of jobs by state. See schedule.h. */
+/* moves.c - starts, suspends, resumes and withdraws jobs in a schedule, and keeps the lists of jobs
+ * by state. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "controller/scheduler/schedule_impl.h"
 
-static int act(struct schedule *s, enum schedule_what what, int32_t job, int32_t by)
+static int add_action(struct schedule *s, enum schedule_what what, int32_t job, int32_t by)
 {
-	if (schedule_room(&s->actions, &s->max_actions, s->n_actions + 1, sizeof(*s->actions)) <
-	    0)
+	if (schedule_reserve(&s->actions, &s->max_actions, s->n_actions + 1,
+			     sizeof(*s->actions)) < 0)
 		return -ENOMEM;
 	s->actions[s->n_actions++] = (struct schedule_action){ what, job, by };
 	return 0;
 }
 
-bool job_may_start(struct schedule *s, struct job *j)
+bool move_may_start(struct schedule *s, struct job *j)
 {
-	if (j->is_held_back)
+	if (j->is_blocked)
 		return false;
 	if (!s->config.may_start || s->config.may_start(s->config.ctx, j->pub.id))
 		return true;
@@ -23,13 +24,13 @@ bool job_may_start(struct schedule *s, struct job *j)
 	return false;
 }
 
-static void tell_start(struct schedule *s, const struct job *j, bool is_undone)
+static void report_start(struct schedule *s, const struct job *j, bool is_withdrawn)
 {
-	if (s->config.starts)
-		s->config.starts(s->config.ctx, j->pub.id, is_undone);
+	if (s->config.on_start)
+		s->config.on_start(s->config.ctx, j->pub.id, is_withdrawn);
 }
 
-/* Where a job stands, or would, among those that run. */
+/* Where a job is, or would be, in the list of running jobs. */
 static size_t find_running(const struct schedule *s, int32_t job)
 {
 	int64_t end_s = job_at(s, job)->end_s;
@@ -51,8 +52,8 @@ int move_list_running(struct schedule *s, int32_t job)
 {
 	size_t at;
 
-	if (schedule_room(&s->running, &s->max_running, s->n_running + 1, sizeof(*s->running)) <
-	    0)
+	if (schedule_reserve(&s->running, &s->max_running, s->n_running + 1,
+			     sizeof(*s->running)) < 0)
 		return -ENOMEM;
 	at = s->is_edited ? s->n_running : find_running(s, job);
 	s->is_running_unsorted |= s->is_edited;
@@ -76,8 +77,8 @@ void move_unlist_running(struct schedule *s, int32_t job)
 
 int move_list_suspended(struct schedule *s, int32_t job)
 {
-	if (schedule_room(&s->suspended, &s->max_suspended, s->n_suspended + 1,
-			  sizeof(*s->suspended)) < 0)
+	if (schedule_reserve(&s->suspended, &s->max_suspended, s->n_suspended + 1,
+			     sizeof(*s->suspended)) < 0)
 		return -ENOMEM;
 	s->suspended[s->n_suspended++] = job;
 	return 0;
@@ -111,47 +112,47 @@ int move_start(struct schedule *s, int32_t job, int64_t now_s)
 	j->since_s = now_s;
 	j->end_s = now_s + j->pub.limit_s - j->pub.ran_s;
 	j->is_new = true;
-	if (s->kept.job == job)
-		keep_nothing(s);
-	keep_started(s, job);
-	tell_start(s, j, false);
+	if (s->reservation.job == job)
+		reservation_cancel(s);
+	reservation_job_started(s, job);
+	report_start(s, j, false);
 	if (move_list_running(s, job) < 0)
 		return -ENOMEM;
-	return act(s, SCHEDULE_START, job, -1);
+	return add_action(s, SCHEDULE_START, job, -1);
 }
 
 int move_suspend(struct schedule *s, int32_t job, int32_t by, int64_t now_s)
 {
 	struct job *j = job_at(s, job);
 
-	keep_forget(s);
+	reservation_invalidate(s);
 	move_unlist_running(s, job);
 	j->pub.ran_s += now_s - j->since_s;
 	j->since_s = now_s;
 	j->state = SCHEDULE_SUSPENDED;
-	job_hold(s, j, HOLD_CORES, -1);
+	node_allocate_job(s, j, NODE_CORES, -1);
 	s->n_shapes = 0;
 	if (move_list_suspended(s, job) < 0)
 		return -ENOMEM;
-	return act(s, SCHEDULE_SUSPEND, job, by);
+	return add_action(s, SCHEDULE_SUSPEND, job, by);
 }
 
 int move_resume(struct schedule *s, int32_t job, int64_t now_s)
 {
 	struct job *j = job_at(s, job);
 
-	keep_forget(s);
+	reservation_invalidate(s);
 	move_unlist_suspended(s, job);
 	j->pub.suspended_s += now_s - j->since_s;
 	j->since_s = now_s;
 	j->state = SCHEDULE_RUNNING;
 	j->end_s = now_s + j->pub.limit_s - j->pub.ran_s;
-	job_hold(s, j, HOLD_CORES, 1);
-	if (s->kept.job == job)
-		keep_nothing(s);
+	node_allocate_job(s, j, NODE_CORES, 1);
+	if (s->reservation.job == job)
+		reservation_cancel(s);
 	if (move_list_running(s, job) < 0)
 		return -ENOMEM;
-	return act(s, SCHEDULE_RESUME, job, -1);
+	return add_action(s, SCHEDULE_RESUME, job, -1);
 }
 
 static void drop_nodes(struct job *j)
@@ -174,19 +175,19 @@ int move_withdraw(struct schedule *s, int32_t job, int64_t now_s)
 			(s->n_actions - i) * sizeof(*s->actions));
 		s->n_actions--;
 	}
-	if (schedule_room(&s->withdrawn, &s->max_withdrawn, s->n_withdrawn + 1,
-			  sizeof(*s->withdrawn)) < 0)
+	if (schedule_reserve(&s->withdrawn, &s->max_withdrawn, s->n_withdrawn + 1,
+			     sizeof(*s->withdrawn)) < 0)
 		return -ENOMEM;
 	s->withdrawn[s->n_withdrawn++] = job;
-	keep_forget(s);
+	reservation_invalidate(s);
 	move_unlist_running(s, job);
-	job_hold(s, j, HOLD_ALL, -1);
+	node_allocate_job(s, j, NODE_ALL, -1);
 	drop_nodes(j);
 	s->n_shapes = 0;
-	tell_start(s, j, true);
+	report_start(s, j, true);
 	j->state = SCHEDULE_QUEUED;
 	j->is_new = false;
-	if (!j->pub.due_s)
-		j->pub.due_s = now_s;
+	if (!j->pub.overdue_since_s)
+		j->pub.overdue_since_s = now_s;
 	return 0;
 }

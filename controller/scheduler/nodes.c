@@ -1,10 +1,10 @@
-/* nodes.c - what nodes have and what is held of it; nodes by free cores. See schedule.h. */
+/* nodes.c - adds nodes, counts what of them is in use, and keeps the index of nodes by free cores. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "controller/scheduler/schedule_impl.h"
 
-int schedule_room(void *p, size_t *max, size_t n, size_t size)
+int schedule_reserve(void *p, size_t *max, size_t n, size_t size)
 {
 	size_t larger = *max ? *max : 16;
 	void **at = p, *q;
@@ -21,6 +21,7 @@ int schedule_room(void *p, size_t *max, size_t n, size_t size)
 	return 0;
 }
 
+/* Puts a node into a bucket or takes it out; the reservation counts its full nodes by bucket too. */
 static void set_bit(struct schedule *s, int32_t bucket, size_t node, bool is_set)
 {
 	uint64_t *word = &s->bits[(size_t)bucket * s->words + node / WORD_BITS];
@@ -28,13 +29,13 @@ static void set_bit(struct schedule *s, int32_t bucket, size_t node, bool is_set
 
 	*word = is_set ? *word | bit : *word & ~bit;
 	s->in_bucket[bucket] += is_set ? 1 : -1;
-	if (keep_is_full(s, node))
-		s->kept.n_full[bucket] += is_set ? 1 : -1;
+	if (reservation_is_full(s, node))
+		s->reservation.n_full[bucket] += is_set ? 1 : -1;
 }
 
 void node_index(struct schedule *s, struct node *n)
 {
-	int32_t bucket = bucket_of(n->free_cores);
+	int32_t bucket = node_bucket(n->free_cores);
 	size_t i = (size_t)(n - s->nodes);
 
 	if (!n->is_open || n->n_whole > 0)
@@ -48,15 +49,15 @@ void node_index(struct schedule *s, struct node *n)
 	n->bucket = bucket;
 }
 
-/* The bits of all nodes, for one word more of them. */
-static int widen(struct schedule *s)
+/* Doubles the words of each bucket: room for more nodes. */
+static int widen_buckets(struct schedule *s)
 {
 	size_t words = s->words ? s->words * 2 : 1;
-	uint64_t *bits = calloc(BUCKETS * words, sizeof(*bits));
+	uint64_t *bits = calloc(NODE_BUCKETS * words, sizeof(*bits));
 
 	if (!bits)
 		return -ENOMEM;
-	for (size_t b = 0; b < BUCKETS && s->words; b++)
+	for (size_t b = 0; b < NODE_BUCKETS && s->words; b++)
 		memcpy(&bits[b * words], &s->bits[b * s->words], s->words * sizeof(*bits));
 	free(s->bits);
 	s->bits = bits;
@@ -66,7 +67,7 @@ static int widen(struct schedule *s)
 
 static bool has_gpus(const struct schedule_node *n)
 {
-	for (int m = 1; m < MODELS; m++)
+	for (int m = 1; m < NODE_MODELS; m++)
 		if (n->gpus[m])
 			return true;
 	return false;
@@ -74,24 +75,24 @@ static bool has_gpus(const struct schedule_node *n)
 
 static int add_gpus(struct schedule *s, const struct schedule_node *n, int32_t *ret)
 {
-	struct gpu_state *g;
+	struct node_gpus *g;
 
 	*ret = -1;
 	if (!has_gpus(n))
 		return 0;
-	if (schedule_room(&s->gpus, &s->max_gpus, s->n_gpus + 1, sizeof(*s->gpus)) < 0)
+	if (schedule_reserve(&s->gpus, &s->max_gpus, s->n_gpus + 1, sizeof(*s->gpus)) < 0)
 		return -ENOMEM;
 	*ret = (int32_t)s->n_gpus;
 	g = &s->gpus[s->n_gpus++];
-	*g = (struct gpu_state){ 0 };
-	for (int m = 1; m < MODELS; m++)
+	*g = (struct node_gpus){ 0 };
+	for (int m = 1; m < NODE_MODELS; m++)
 		g->has[m] = n->gpus[m];
 	return 0;
 }
 
-static bool is_sane(const struct schedule_node *n)
+static bool has_valid_amounts(const struct schedule_node *n)
 {
-	for (int m = 0; m < MODELS; m++)
+	for (int m = 0; m < NODE_MODELS; m++)
 		if (n->gpus[m] < 0)
 			return false;
 	return n->cores >= 0 && n->mem_bytes >= 0 && n->jobfs_bytes >= 0;
@@ -111,21 +112,21 @@ int schedule_add_node(struct schedule *s, const struct schedule_node *n)
 			    .is_open = n->is_open };
 	size_t room = s->max_nodes;
 
-	if (!is_sane(n))
+	if (!has_valid_amounts(n))
 		return -EINVAL;
-	if (schedule_room(&s->nodes, &room, s->n_nodes + 1, sizeof(*s->nodes)) < 0)
+	if (schedule_reserve(&s->nodes, &room, s->n_nodes + 1, sizeof(*s->nodes)) < 0)
 		return -ENOMEM;
 	s->max_nodes = room;
-	if (s->n_nodes / WORD_BITS >= s->words && widen(s) < 0)
+	if (s->n_nodes / WORD_BITS >= s->words && widen_buckets(s) < 0)
 		return -ENOMEM;
 	if (add_gpus(s, n, &new.gpus) < 0)
 		return -ENOMEM;
 	s->nodes[s->n_nodes] = new;
 	node_index(s, &s->nodes[s->n_nodes++]);
-	while (s->end_bucket <= bucket_of(n->cores) && s->end_bucket < BUCKETS - 1)
+	while (s->end_bucket <= node_bucket(n->cores) && s->end_bucket < NODE_BUCKETS - 1)
 		s->end_bucket++;
 	s->has_closings |= n->closed_from_s != 0;
-	keep_forget(s);
+	reservation_invalidate(s);
 	return 0;
 }
 
@@ -133,48 +134,49 @@ void schedule_set_closed(struct schedule *s, int32_t node, int64_t from_s)
 {
 	s->nodes[node].closed_from_s = from_s;
 	s->has_closings |= from_s != 0;
-	keep_forget(s);
+	reservation_invalidate(s);
 }
 
-int32_t gpus_left(const struct schedule *s, const struct gpu_state *g, int32_t model)
+int32_t node_gpus_free(const struct schedule *s, const struct node_gpus *g, int32_t model)
 {
 	int32_t left = 0;
 
 	if (model > 0) {
-		left = g->has[model] - g->held[model];
-		if (!(s->config.parts >> model & 1))
-			left -= g->held[0];
+		left = g->has[model] - g->in_use[model];
+		if (!(s->config.slices >> model & 1))
+			left -= g->in_use[0];
 	} else {
-		for (int m = 1; m < MODELS; m++)
-			if (!(s->config.parts >> m & 1))
-				left += g->has[m] - g->held[m];
-		left -= g->held[0];
+		for (int m = 1; m < NODE_MODELS; m++)
+			if (!(s->config.slices >> m & 1))
+				left += g->has[m] - g->in_use[m];
+		left -= g->in_use[0];
 	}
 	return left > 0 ? left : 0;
 }
 
-void node_count(struct gpu_state *gpus, struct node *n, const struct schedule_chunk *c,
-		enum hold what, int sign)
+void node_add_use(struct node_gpus *gpus, struct node *n, const struct schedule_chunk *c,
+		  enum node_amounts what, int sign)
 {
-	if (what & HOLD_CORES)
+	if (what & NODE_CORES)
 		n->free_cores -= sign * c->cores;
-	if (!(what & HOLD_REST))
+	if (!(what & NODE_REST))
 		return;
 	n->free_mem -= sign * c->mem_bytes;
 	n->free_jobfs -= sign * c->jobfs_bytes;
 	n->n_parts += sign;
 	if (n->gpus >= 0)
-		gpus[n->gpus].held[c->model] += sign * c->gpus;
+		gpus[n->gpus].in_use[c->model] += sign * c->gpus;
 }
 
-void node_hold(struct schedule *s, struct node *n, const struct schedule_chunk *c,
-	       enum hold what, int sign)
+void node_allocate(struct schedule *s, struct node *n, const struct schedule_chunk *c,
+		   enum node_amounts what, int sign)
 {
-	node_count(s->gpus, n, c, what, sign);
+	node_add_use(s->gpus, n, c, what, sign);
 	node_index(s, n);
 }
 
-void job_hold(struct schedule *s, const struct job *j, enum hold what, int sign)
+void node_allocate_job(struct schedule *s, const struct job *j, enum node_amounts what,
+		       int sign)
 {
 	int32_t part = 0;
 
@@ -183,10 +185,53 @@ void job_hold(struct schedule *s, const struct job *j, enum hold what, int sign)
 		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++) {
 			struct node *n = &s->nodes[j->nodes[part]];
 
-			if (j->pub.is_exclusive && (what & HOLD_REST) && n->stamp != s->stamp)
+			if (j->pub.is_exclusive && (what & NODE_REST) && n->stamp != s->stamp)
 				n->n_whole += sign;
 			n->stamp = s->stamp;
-			node_hold(s, n, &j->pub.chunks[c], what, sign);
+			node_allocate(s, n, &j->pub.chunks[c], what, sign);
 		}
 	}
+}
+
+bool node_fits(const struct schedule *s, const struct node *n, const struct schedule_chunk *c,
+	       const struct job *j)
+{
+	if (c->cores > n->free_cores || c->mem_bytes > n->free_mem ||
+	    c->jobfs_bytes > n->free_jobfs || (j->pub.features & ~n->features))
+		return false;
+	if (c->gpus &&
+	    (n->gpus < 0 || node_gpus_free(s, &s->gpus[n->gpus], c->model) < c->gpus))
+		return false;
+	return true;
+}
+
+/* How often `want` fits into `has`; INT32_MAX: any number. */
+static int64_t divide(int64_t has, int64_t want)
+{
+	if (want <= 0)
+		return INT32_MAX;
+	if (has < want)
+		return 0;
+	return has - want < want ? 1 : has / want; /* this loop is hot, and a division slow */
+}
+
+static int64_t least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t node_count_fitting(const struct schedule *s, const struct node *n, const struct job *j,
+			   const struct schedule_chunk *c)
+{
+	int64_t k;
+
+	if (!node_fits(s, n, c, j) || n->n_whole > 0 || (j->pub.is_exclusive && n->n_parts > 0))
+		return 0;
+	if (j->pub.is_scattered)
+		return 1;
+	k = least(divide(n->free_cores, c->cores), divide(n->free_mem, c->mem_bytes));
+	k = least(k, divide(n->free_jobfs, c->jobfs_bytes));
+	if (c->gpus)
+		k = least(k, divide(node_gpus_free(s, &s->gpus[n->gpus], c->model), c->gpus));
+	return k;
 }

@@ -1,36 +1,23 @@
-/* place.c - nodes for the parts of a job. See schedule.h.
- *
- * Among the nodes on which a part fits the one with the fewest free cores is taken (then the
- * first), which keeps large holes for large jobs.
- */
+/* place.c - finds nodes for the parts of a job. Among the nodes on which a part fits it takes the
+ * one with the fewest free cores (then the first), which keeps large holes for large jobs. */
 #include <errno.h>
 #include "controller/scheduler/schedule_impl.h"
 
-bool place_fits(const struct schedule *s, const struct node *n, const struct schedule_chunk *c,
-		const struct job *j)
-{
-	if (c->cores > n->free_cores || c->mem_bytes > n->free_mem ||
-	    c->jobfs_bytes > n->free_jobfs || (j->pub.features & ~n->features))
-		return false;
-	if (c->gpus && (n->gpus < 0 || gpus_left(s, &s->gpus[n->gpus], c->model) < c->gpus))
-		return false;
-	return true;
-}
-
 struct search {
 	struct schedule *s;
-	const struct placing *p;
+	const struct place_ask *p;
 	const struct schedule_chunk *c;
-	int32_t bucket, node;	 /* none before is good for this chunk; -1: any of the bucket */
-	const uint64_t *without; /* bits of nodes that are none; or NULL */
+	int32_t bucket,
+		node; /* none before these suits the chunk; node -1: any of the bucket */
+	const uint64_t *without; /* bits of nodes to leave out; NULL: none */
 };
 
-static bool is_good(const struct search *f, int32_t i)
+static bool is_suitable(const struct search *f, int32_t i)
 {
 	const struct node *n = &f->s->nodes[i];
 	const struct job *j = f->p->job;
 
-	if (!place_fits(f->s, n, f->c, j))
+	if (!node_fits(f->s, n, f->c, j))
 		return false;
 	if (j->pub.is_exclusive && n->n_parts > 0)
 		return false;
@@ -38,68 +25,68 @@ static bool is_good(const struct search *f, int32_t i)
 		return false;
 	if (n->closed_from_s && f->p->until_s > n->closed_from_s)
 		return false;
-	return !f->p->kept || keep_allows(f->s, f->p->kept, i, f->c, j);
+	return !f->p->reservation || reservation_allows(f->s, f->p->reservation, i, f->c, j);
 }
 
-/* The last bucket has nodes with different numbers of free cores. */
+/* The nodes of the last bucket have different numbers of free cores: all of them are compared. */
 static int32_t search_last(const struct search *f)
 {
 	const struct schedule *s = f->s;
 	int32_t best = -1;
 
-	for (int32_t i = bucket_next(s, BUCKETS - 1, -1, f->without); i >= 0;
-	     i = bucket_next(s, BUCKETS - 1, i, f->without)) {
+	for (int32_t i = node_next(s, NODE_BUCKETS - 1, -1, f->without); i >= 0;
+	     i = node_next(s, NODE_BUCKETS - 1, i, f->without)) {
 		if (best >= 0 && s->nodes[i].free_cores >= s->nodes[best].free_cores)
 			continue;
-		if (is_good(f, i))
+		if (is_suitable(f, i))
 			best = i;
 	}
 	return best;
 }
 
-static void search_from(struct search *f, const struct schedule_chunk *c)
+static void begin_search(struct search *f, const struct schedule_chunk *c)
 {
 	f->c = c;
-	f->bucket = bucket_of(c->cores);
+	f->bucket = node_bucket(c->cores);
 	f->node = -1;
-	f->without = f->p->kept && c->cores > 0 ? f->p->kept->full : NULL;
+	f->without = f->p->reservation && c->cores > 0 ? f->p->reservation->full : NULL;
 }
 
-/* A node on which one part was put has the fewest free cores of all that are still to be looked
- * at; and as parts only take, who was no good is none for the next. */
+/* The next part goes to the same node as long as it fits: of all nodes that are left it has the fewest
+ * free cores now. A node that did not suit one part cannot suit the next: the search never goes back. */
 static int32_t search_node(struct search *f)
 {
-	if (f->node >= 0 && is_good(f, f->node))
+	if (f->node >= 0 && is_suitable(f, f->node))
 		return f->node;
 	for (; f->bucket < f->s->end_bucket; f->bucket++, f->node = -1)
-		while ((f->node = bucket_next(f->s, f->bucket, f->node, f->without)) >= 0)
-			if (is_good(f, f->node))
+		while ((f->node = node_next(f->s, f->bucket, f->node, f->without)) >= 0)
+			if (is_suitable(f, f->node))
 				return f->node;
 	f->node = search_last(f);
 	return f->node;
 }
 
-/* Another part on the node of the one before, where all of it is the job's. */
+/* An exclusive job fills the node that it has before it takes another. */
 static bool fits_beside(const struct search *f, int32_t last)
 {
 	const struct job *j = f->p->job;
 
 	return j->pub.is_exclusive && !j->pub.is_scattered && last >= 0 &&
-	       place_fits(f->s, &f->s->nodes[last], f->c, j);
+	       node_fits(f->s, &f->s->nodes[last], f->c, j);
 }
 
-static void take(const struct search *f, int32_t i, int sign)
+static void allocate_part(const struct search *f, int32_t i, int sign)
 {
 	struct node *n = &f->s->nodes[i];
 
-	node_hold(f->s, n, f->c, HOLD_ALL, sign);
+	node_allocate(f->s, n, f->c, NODE_ALL, sign);
 	n->stamp = f->s->stamp;
-	if (f->p->kept)
-		keep_take(f->s, i, f->c, sign);
+	if (f->p->reservation)
+		reservation_use_spare(f->s, i, f->c, sign);
 }
 
-/* Gives back the first `n` parts, and the whole of their nodes. */
-static void undo(const struct search *f, int32_t n)
+/* Takes back the first `n` parts, and the whole of their nodes. */
+static void undo_parts(const struct search *f, int32_t n)
 {
 	struct search back = *f;
 	const struct job *j = f->p->job;
@@ -110,7 +97,7 @@ static void undo(const struct search *f, int32_t n)
 		for (int32_t i = 0; i < j->pub.chunks[c].n && part < n; i++, part++) {
 			struct node *node = &f->s->nodes[f->s->parts[part]];
 
-			take(&back, f->s->parts[part], -1);
+			allocate_part(&back, f->s->parts[part], -1);
 			if (j->pub.is_exclusive && node->n_parts == 0)
 				node->n_whole = 0;
 			node_index(f->s, node);
@@ -118,17 +105,18 @@ static void undo(const struct search *f, int32_t n)
 	}
 }
 
-/* Cheaper than to try: are there so many cores on nodes that take any? */
+/* A quick check before the search: do the buckets hold enough nodes for all parts of the chunk, by
+ * their cores alone? */
 static bool may_fit(const struct search *f)
 {
 	const struct schedule *s = f->s;
 	const struct job *j = f->p->job;
 	int64_t room = 0, cores = f->c->cores;
 
-	if (cores <= 0 || j->pub.is_exclusive || s->in_bucket[BUCKETS - 1])
+	if (cores <= 0 || j->pub.is_exclusive || s->in_bucket[NODE_BUCKETS - 1])
 		return true;
-	for (int32_t b = bucket_of(cores); b < s->end_bucket && room < f->c->n; b++) {
-		int64_t n = s->in_bucket[b] - (f->without ? s->kept.n_full[b] : 0);
+	for (int32_t b = node_bucket(cores); b < s->end_bucket && room < f->c->n; b++) {
+		int64_t n = s->in_bucket[b] - (f->without ? s->reservation.n_full[b] : 0);
 
 		room += n * (j->pub.is_scattered ? 1 : b / cores);
 	}
@@ -147,13 +135,13 @@ static bool place_part(struct search *f, int32_t part)
 	n = &f->s->nodes[i];
 	if (f->p->job->pub.is_exclusive && n->n_parts == 0)
 		n->n_whole = 1;
-	take(f, i, 1);
+	allocate_part(f, i, 1);
 	node_index(f->s, n);
 	parts[part] = i;
 	return true;
 }
 
-bool place_job(struct schedule *s, const struct placing *p)
+bool place_job(struct schedule *s, const struct place_ask *p)
 {
 	struct search f = { .s = s, .p = p };
 	const struct job *j = p->job;
@@ -161,11 +149,11 @@ bool place_job(struct schedule *s, const struct placing *p)
 
 	s->stamp++;
 	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
-		search_from(&f, &j->pub.chunks[c]);
+		begin_search(&f, &j->pub.chunks[c]);
 		for (int32_t i = 0; i < f.c->n; i++, part++) {
 			if ((i == 0 && !may_fit(&f)) || !place_part(&f, part)) {
 				s->lacking = c;
-				undo(&f, part);
+				undo_parts(&f, part);
 				return false;
 			}
 		}
@@ -173,42 +161,10 @@ bool place_job(struct schedule *s, const struct placing *p)
 	return true;
 }
 
-static int64_t times(int64_t has, int64_t want)
-{
-	if (want <= 0)
-		return INT32_MAX;
-	if (has < want)
-		return 0;
-	return has - want < want ? 1 : has / want; /* a division takes its time */
-}
-
-static int64_t least(int64_t a, int64_t b)
-{
-	return a < b ? a : b;
-}
-
-int64_t place_count(const struct schedule *s, const struct node *n, const struct job *j,
-		    const struct schedule_chunk *c)
-{
-	int64_t k;
-
-	if (!place_fits(s, n, c, j) || n->n_whole > 0 ||
-	    (j->pub.is_exclusive && n->n_parts > 0))
-		return 0;
-	if (j->pub.is_scattered)
-		return 1;
-	k = least(times(n->free_cores, c->cores), times(n->free_mem, c->mem_bytes));
-	k = least(k, times(n->free_jobfs, c->jobfs_bytes));
-	if (c->gpus)
-		k = least(k, times(gpus_left(s, &s->gpus[n->gpus], c->model), c->gpus));
-	return k;
-}
-
-/* Necessary, and for jobs of equal chunks sufficient. */
 bool place_is_possible(const struct schedule *s, const struct job *j)
 {
 	struct node empty;
-	struct gpu_state none;
+	struct node_gpus none;
 
 	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
 		int64_t n = 0;
@@ -223,11 +179,11 @@ bool place_is_possible(const struct schedule *s, const struct job *j)
 			empty.n_parts = empty.n_whole = 0;
 			if (empty.gpus >= 0) {
 				none = s->gpus[empty.gpus];
-				for (int m = 0; m < MODELS; m++)
-					none.held[m] = 0;
+				for (int m = 0; m < NODE_MODELS; m++)
+					none.in_use[m] = 0;
 				empty.gpus = 0;
 			}
-			n += place_count(&one, &empty, j, &j->pub.chunks[c]);
+			n += node_count_fitting(&one, &empty, j, &j->pub.chunks[c]);
 		}
 		if (n < j->pub.chunks[c].n)
 			return false;

@@ -1,5 +1,5 @@
-/* same.c - whether two schedules hold the same jobs and nodes: a schedule that was kept is checked by
- * one that was just made. See schedule.h. */
+/* same.c - compares two schedules: a check that the schedule which follows the ledger is the one that
+ * a fresh reading gives. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,14 +26,14 @@ static bool is_same_chunk(const struct schedule_chunk *a, const struct schedule_
 	       a->n == b->n;
 }
 
-static bool is_same_ask(const struct schedule_job *a, const struct schedule_job *b)
+static bool is_same_request(const struct schedule_job *a, const struct schedule_job *b)
 {
 	if (a->id != b->id || a->queue != b->queue || a->user != b->user ||
 	    a->group != b->group || a->features != b->features ||
 	    a->is_exclusive != b->is_exclusive || a->is_scattered != b->is_scattered ||
-	    a->is_kept != b->is_kept || a->priority != b->priority ||
+	    a->is_protected != b->is_protected || a->priority != b->priority ||
 	    a->submit_s != b->submit_s || a->limit_s != b->limit_s || a->ran_s != b->ran_s ||
-	    a->suspended_s != b->suspended_s || a->due_s != b->due_s ||
+	    a->suspended_s != b->suspended_s || a->overdue_since_s != b->overdue_since_s ||
 	    a->n_chunks != b->n_chunks)
 		return false;
 	for (int32_t i = 0; i < a->n_chunks; i++)
@@ -44,8 +44,8 @@ static bool is_same_ask(const struct schedule_job *a, const struct schedule_job 
 
 static bool is_same_job(const struct job *a, const struct job *b)
 {
-	return is_same_ask(&a->pub, &b->pub) && a->state == b->state &&
-	       a->is_held_back == b->is_held_back && a->n_parts == b->n_parts &&
+	return is_same_request(&a->pub, &b->pub) && a->state == b->state &&
+	       a->is_blocked == b->is_blocked && a->n_parts == b->n_parts &&
 	       !a->nodes == !b->nodes &&
 	       (!a->nodes ||
 		memcmp(a->nodes, b->nodes, (size_t)a->n_parts * sizeof(*a->nodes)) == 0) &&
@@ -63,7 +63,7 @@ static int compare_ids(const void *a, const void *b)
 	return memcmp(&x->n_parts, &y->n_parts, sizeof(x->n_parts));
 }
 
-/* Those of a list by id; malloc()ed. NULL: out of memory. */
+/* The jobs of a list, sorted by id; malloc()ed. NULL: out of memory. */
 static const struct job **list_by_id(const struct schedule *s, const int32_t *list, size_t n)
 {
 	const struct job **jobs = calloc(n + 1, sizeof(*jobs));
@@ -80,7 +80,7 @@ struct difference {
 	size_t size;
 };
 
-static bool tell_difference(const struct difference *d, const char *what, int64_t id)
+static bool describe_difference(const struct difference *d, const char *what, int64_t id)
 {
 	snprintf(d->text, d->size, "%s %lld", what, (long long)id);
 	return false;
@@ -91,7 +91,7 @@ static bool are_same_lists(const struct job **a, const struct job **b, size_t n,
 {
 	for (size_t i = 0; a && b && i < n; i++)
 		if (!is_same_job(a[i], b[i]))
-			return tell_difference(d, "job", a[i]->pub.id);
+			return describe_difference(d, "job", a[i]->pub.id);
 	return true;
 }
 
@@ -108,8 +108,8 @@ static bool is_same_list(const struct schedule *a, const struct list *la,
 	bool is_same;
 
 	if (la->n != lb->n)
-		return tell_difference(d, "jobs that have nodes: one more or less than",
-				       (int64_t)lb->n);
+		return describe_difference(d, "jobs that have not so many nodes as",
+					   (int64_t)lb->n);
 	x = list_by_id(a, la->jobs, la->n);
 	y = list_by_id(b, lb->jobs, lb->n);
 	is_same = are_same_lists(x, y, la->n, d);
@@ -122,14 +122,14 @@ static bool is_same_queue(const struct schedule *a, const struct schedule *b,
 			  const struct difference *d)
 {
 	if (a->n_queued != b->n_queued)
-		return tell_difference(d, "queued jobs: one more or less than",
-				       (int64_t)b->n_queued);
+		return describe_difference(d, "not so many queued jobs as",
+					   (int64_t)b->n_queued);
 	for (size_t i = 0; i < a->n_queued; i++) {
-		const struct entry *x = &a->queued[i], *y = &b->queued[i];
+		const struct schedule_entry *x = &a->queued[i], *y = &b->queued[i];
 
 		if (!is_same_job(job_at(a, x->job), job_at(b, y->job)) ||
 		    x->most_cores != y->most_cores || x->cores != y->cores)
-			return tell_difference(d, "queued job", job_at(b, y->job)->pub.id);
+			return describe_difference(d, "queued job", job_at(b, y->job)->pub.id);
 	}
 	return true;
 }
@@ -140,10 +140,10 @@ bool schedule_is_same(const struct schedule *a, const struct schedule *b, char *
 	const struct difference d = { ret, size };
 
 	if (a->n_nodes != b->n_nodes)
-		return tell_difference(&d, "nodes: one more or less than", (int64_t)b->n_nodes);
+		return describe_difference(&d, "not so many nodes as", (int64_t)b->n_nodes);
 	for (size_t i = 0; i < a->n_nodes; i++)
 		if (!is_same_node(a, b, i))
-			return tell_difference(&d, "node number", (int64_t)i);
+			return describe_difference(&d, "node number", (int64_t)i);
 	return is_same_queue(a, b, &d) &&
 	       is_same_list(a, &(struct list){ a->running, a->n_running }, b,
 			    &(struct list){ b->running, b->n_running }, &d) &&

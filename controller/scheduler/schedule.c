@@ -1,4 +1,5 @@
-/* schedule.c - the jobs of a schedule and its passes. See schedule.h. */
+/* schedule.c - a schedule and its jobs: adds and removes them, keeps the queued ones in order, and
+ * runs a pass by the rule of the schedule. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +9,20 @@ int schedule_new(const struct schedule_config *c, struct schedule **ret)
 {
 	struct schedule *s;
 
-	if (c->rule < 0 || c->rule >= _SCHEDULE_RULE_MAX || c->late_s < 0)
+	if (c->rule < 0 || c->rule >= _SCHEDULE_RULE_MAX || c->reserve_after_s < 0)
 		return -EINVAL;
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return -ENOMEM;
 	s->config = *c;
 	s->free_slot = -1;
-	s->kept.job = s->kept.known = -1;
-	s->kept.at_s = SCHEDULE_FOREVER;
+	s->reservation.job = s->reservation.cached_job = -1;
+	s->reservation.at_s = SCHEDULE_FOREVER;
 	*ret = s;
 	return 0;
 }
 
-static void drop(struct job *j)
+static void clear_slot(struct job *j)
 {
 	if (j->nodes != &j->one_node)
 		free(j->nodes);
@@ -36,7 +37,7 @@ struct schedule *schedule_free(struct schedule *s)
 		return NULL;
 	for (size_t b = 0; b < s->n_blocks; b++) {
 		for (int i = 0; i < BLOCK; i++)
-			drop(&s->blocks[b][i]);
+			clear_slot(&s->blocks[b][i]);
 		free(s->blocks[b]);
 	}
 	free(s->blocks);
@@ -46,10 +47,10 @@ struct schedule *schedule_free(struct schedule *s)
 	free(s->queued);
 	free(s->running);
 	free(s->suspended);
-	free(s->kept.extras);
-	free(s->kept.of_node);
-	free(s->kept.full);
-	free(s->kept.puts);
+	free(s->reservation.spare);
+	free(s->reservation.spare_of);
+	free(s->reservation.full);
+	free(s->reservation.trials);
 	free(s->actions);
 	free(s->withdrawn);
 	free(s->parts);
@@ -60,7 +61,8 @@ struct schedule *schedule_free(struct schedule *s)
 
 /* ---- jobs ---- */
 
-static int more_slots(struct schedule *s)
+/* Adds a block of free slots. */
+static int add_slots(struct schedule *s)
 {
 	struct job **blocks = realloc(s->blocks, (s->n_blocks + 1) * sizeof(*blocks));
 	struct job *block;
@@ -79,14 +81,14 @@ static int more_slots(struct schedule *s)
 	return 0;
 }
 
-static bool is_chunk(const struct schedule_chunk *c)
+static bool is_valid_chunk(const struct schedule_chunk *c)
 {
 	return c->n > 0 && c->cores >= 0 && c->mem_bytes >= 0 && c->jobfs_bytes >= 0 &&
-	       c->gpus >= 0 && c->model >= 0 && c->model < MODELS;
+	       c->gpus >= 0 && c->model >= 0 && c->model < NODE_MODELS;
 }
 
-/* Sums, and whether they can be had. */
-static int measure(struct job *j)
+/* Sums up the chunks. -EINVAL: one is not valid, there is none, or a sum overflows. */
+static int sum_chunks(struct job *j)
 {
 	int64_t parts = 0;
 
@@ -94,7 +96,8 @@ static int measure(struct job *j)
 		const struct schedule_chunk *c = &j->pub.chunks[i];
 		int64_t cores;
 
-		if (!is_chunk(c) || __builtin_mul_overflow(c->cores, (int64_t)c->n, &cores) ||
+		if (!is_valid_chunk(c) ||
+		    __builtin_mul_overflow(c->cores, (int64_t)c->n, &cores) ||
 		    __builtin_add_overflow(j->cores, cores, &j->cores))
 			return -EINVAL;
 		parts += c->n;
@@ -105,7 +108,8 @@ static int measure(struct job *j)
 	return parts > 0 && parts <= INT32_MAX ? 0 : -EINVAL;
 }
 
-static int fill(struct job *j, const struct schedule_job *from)
+/* -EINVAL, -ENOMEM: the caller clears the slot. */
+static int fill_slot(struct job *j, const struct schedule_job *from)
 {
 	struct schedule_chunk *own = &j->one;
 	size_t size = (size_t)from->n_chunks * sizeof(*own);
@@ -121,26 +125,27 @@ static int fill(struct job *j, const struct schedule_job *from)
 	j->pub = *from;
 	j->pub.chunks = own;
 	j->is_used = true;
-	return measure(j);
+	return sum_chunks(j);
 }
 
-static int take_slot(struct schedule *s, const struct schedule_job *from, int32_t *ret)
+/* Takes a free slot for a job, and makes room in s->parts for its placement. */
+static int allocate_slot(struct schedule *s, const struct schedule_job *from, int32_t *ret)
 {
 	struct job *j;
 	int32_t next;
 	int r;
 
-	if (s->free_slot < 0 && more_slots(s) < 0)
+	if (s->free_slot < 0 && add_slots(s) < 0)
 		return -ENOMEM;
 	j = job_at(s, s->free_slot);
 	next = j->next_free;
 	*j = (struct job){ 0 };
-	r = fill(j, from);
+	r = fill_slot(j, from);
 	if (r == 0)
-		r = schedule_room(&s->parts, &s->max_parts, (size_t)j->n_parts,
-				  sizeof(*s->parts));
+		r = schedule_reserve(&s->parts, &s->max_parts, (size_t)j->n_parts,
+				     sizeof(*s->parts));
 	if (r < 0) {
-		drop(j);
+		clear_slot(j);
 		j->next_free = next;
 		return r;
 	}
@@ -150,18 +155,19 @@ static int take_slot(struct schedule *s, const struct schedule_job *from, int32_
 	return 0;
 }
 
-void schedule_give_slot(struct schedule *s, int32_t job)
+void schedule_free_slot(struct schedule *s, int32_t job)
 {
 	struct job *j = job_at(s, job);
 
-	drop(j);
+	clear_slot(j);
 	j->next_free = s->free_slot;
 	s->free_slot = job;
 	s->n_jobs--;
 }
 
-/* ---- the order of those that wait ---- */
+/* ---- the order of queued jobs ---- */
 
+/* SCHEDULE_PREEMPT shuffles its queues: priorities do not count there. */
 int schedule_compare_queued(const struct schedule *s, int32_t x, int32_t y)
 {
 	const struct schedule_job *a = &job_at(s, x)->pub, *b = &job_at(s, y)->pub;
@@ -173,44 +179,50 @@ int schedule_compare_queued(const struct schedule *s, int32_t x, int32_t y)
 	return (a->id > b->id) - (a->id < b->id);
 }
 
-static int compare_entries(const void *a, const void *b, void *ctx)
+int schedule_compare_entries(const void *a, const void *b, void *ctx)
 {
-	return schedule_compare_queued(ctx, ((const struct entry *)a)->job,
-				       ((const struct entry *)b)->job);
+	return schedule_compare_queued(ctx, ((const struct schedule_entry *)a)->job,
+				       ((const struct schedule_entry *)b)->job);
 }
 
 void schedule_sort(struct schedule *s)
 {
 	if (s->is_unsorted && s->n_queued)
-		qsort_r(s->queued, s->n_queued, sizeof(*s->queued), compare_entries, s);
+		qsort_r(s->queued, s->n_queued, sizeof(*s->queued), schedule_compare_entries,
+			s);
 	s->is_unsorted = false;
 }
 
-/* Most come last. */
-size_t schedule_find_queued(const struct schedule *s, int32_t job)
+size_t schedule_bisect_queued(const struct schedule *s, size_t n, int32_t job)
 {
-	size_t low = 0, high = s->is_edited ? s->n_sorted : s->n_queued;
+	size_t low = 0;
 
-	if (high && schedule_compare_queued(s, s->queued[high - 1].job, job) < 0)
-		return high;
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
+	/* Most jobs are added behind all others. */
+	if (n && schedule_compare_queued(s, s->queued[n - 1].job, job) < 0)
+		return n;
+	while (low < n) {
+		size_t mid = low + (n - low) / 2;
 
 		if (schedule_compare_queued(s, s->queued[mid].job, job) < 0)
 			low = mid + 1;
 		else
-			high = mid;
+			n = mid;
 	}
 	return low;
+}
+
+static size_t find_queued(const struct schedule *s, int32_t job)
+{
+	return schedule_bisect_queued(s, s->is_edited ? s->n_sorted : s->n_queued, job);
 }
 
 static void list_queued(struct schedule *s, int32_t job)
 {
 	const struct job *j = job_at(s, job);
-	size_t at = s->is_unsorted || s->is_edited ? s->n_queued : schedule_find_queued(s, job);
+	size_t at = s->is_unsorted || s->is_edited ? s->n_queued : find_queued(s, job);
 
 	memmove(&s->queued[at + 1], &s->queued[at], (s->n_queued - at) * sizeof(*s->queued));
-	s->queued[at] = (struct entry){
+	s->queued[at] = (struct schedule_entry){
 		.job = job,
 		.most_cores = j->most_cores < INT32_MAX ? (int32_t)j->most_cores : INT32_MAX,
 		.user = j->pub.user,
@@ -223,7 +235,7 @@ static void list_queued(struct schedule *s, int32_t job)
 
 static void unlist_queued(struct schedule *s, int32_t job)
 {
-	size_t at = s->is_unsorted ? 0 : schedule_find_queued(s, job);
+	size_t at = s->is_unsorted ? 0 : find_queued(s, job);
 
 	while (s->queued[at].job != job)
 		at++;
@@ -231,10 +243,10 @@ static void unlist_queued(struct schedule *s, int32_t job)
 	memmove(&s->queued[at], &s->queued[at + 1], (s->n_queued - at) * sizeof(*s->queued));
 }
 
-/* In an edit. Its slot stays until the end of the edit: what is before and behind it is found by it. */
+/* In an edit. The slot stays until the end of the edit: the bisection compares other jobs with it. */
 static void mark_gone(struct schedule *s, int32_t job)
 {
-	size_t at = schedule_find_queued(s, job);
+	size_t at = find_queued(s, job);
 
 	if (at >= s->n_sorted || s->queued[at].job != job)
 		for (at = s->n_sorted; s->queued[at].job != job;)
@@ -247,15 +259,16 @@ int schedule_add(struct schedule *s, const struct schedule_job *from, int32_t *r
 {
 	int r = 0;
 
-	if (schedule_room(&s->queued, &s->max_queued, s->n_queued + 1, sizeof(*s->queued)) < 0)
+	if (schedule_reserve(&s->queued, &s->max_queued, s->n_queued + 1, sizeof(*s->queued)) <
+	    0)
 		return -ENOMEM;
-	r = take_slot(s, from, ret);
+	r = allocate_slot(s, from, ret);
 	if (r == 0)
 		list_queued(s, *ret);
 	return r;
 }
 
-static bool are_nodes(const struct schedule *s, const int32_t *nodes, int32_t n)
+static bool are_known_nodes(const struct schedule *s, const int32_t *nodes, int32_t n)
 {
 	for (int32_t i = 0; i < n; i++)
 		if (nodes[i] < 0 || (size_t)nodes[i] >= s->n_nodes)
@@ -263,9 +276,9 @@ static bool are_nodes(const struct schedule *s, const int32_t *nodes, int32_t n)
 	return true;
 }
 
-static int take_nodes(struct schedule *s, struct job *j, const struct schedule_held *h)
+static int copy_nodes(struct schedule *s, struct job *j, const struct schedule_allocation *h)
 {
-	if (!are_nodes(s, h->nodes, j->n_parts))
+	if (!are_known_nodes(s, h->nodes, j->n_parts))
 		return -EINVAL;
 	j->nodes = &j->one_node;
 	if (j->n_parts > 1)
@@ -279,28 +292,28 @@ static int take_nodes(struct schedule *s, struct job *j, const struct schedule_h
 	return 0;
 }
 
-int schedule_add_held(struct schedule *s, const struct schedule_job *from,
-		      const struct schedule_held *h, int32_t *ret)
+int schedule_add_allocated(struct schedule *s, const struct schedule_job *from,
+			   const struct schedule_allocation *h, int32_t *ret)
 {
 	struct job *j;
 	int r;
 
 	if (h->state != SCHEDULE_RUNNING && h->state != SCHEDULE_SUSPENDED)
 		return -EINVAL;
-	r = take_slot(s, from, ret);
+	r = allocate_slot(s, from, ret);
 	if (r < 0)
 		return r;
 	j = job_at(s, *ret);
-	r = take_nodes(s, j, h);
+	r = copy_nodes(s, j, h);
 	if (r == 0)
 		r = h->state == SCHEDULE_RUNNING ? move_list_running(s, *ret)
 						 : move_list_suspended(s, *ret);
 	if (r < 0) {
-		schedule_give_slot(s, *ret);
+		schedule_free_slot(s, *ret);
 		return r;
 	}
-	job_hold(s, j, h->state == SCHEDULE_RUNNING ? HOLD_ALL : HOLD_REST, 1);
-	keep_forget(s);
+	node_allocate_job(s, j, h->state == SCHEDULE_RUNNING ? NODE_ALL : NODE_REST, 1);
+	reservation_invalidate(s);
 	return 0;
 }
 
@@ -308,9 +321,9 @@ void schedule_remove(struct schedule *s, int32_t job)
 {
 	struct job *j = job_at(s, job);
 
-	if (s->kept.job == job)
-		keep_nothing(s);
-	keep_ends(s, job);
+	if (s->reservation.job == job)
+		reservation_cancel(s);
+	reservation_job_ended(s, job);
 	if (j->state == SCHEDULE_QUEUED && s->is_edited) {
 		mark_gone(s, job);
 		return;
@@ -319,12 +332,12 @@ void schedule_remove(struct schedule *s, int32_t job)
 		unlist_queued(s, job);
 	} else if (j->state == SCHEDULE_RUNNING) {
 		move_unlist_running(s, job);
-		job_hold(s, j, HOLD_ALL, -1);
+		node_allocate_job(s, j, NODE_ALL, -1);
 	} else {
 		move_unlist_suspended(s, job);
-		job_hold(s, j, HOLD_REST, -1);
+		node_allocate_job(s, j, NODE_REST, -1);
 	}
-	schedule_give_slot(s, job);
+	schedule_free_slot(s, job);
 }
 
 void schedule_set_priority(struct schedule *s, int32_t job, int64_t priority)
@@ -337,15 +350,15 @@ void schedule_set_priority(struct schedule *s, int32_t job, int64_t priority)
 	s->is_unsorted |= j->state == SCHEDULE_QUEUED;
 }
 
-void schedule_set_held_back(struct schedule *s, int32_t job, bool is_held_back)
+void schedule_set_blocked(struct schedule *s, int32_t job, bool is_blocked)
 {
-	job_at(s, job)->is_held_back = is_held_back;
+	job_at(s, job)->is_blocked = is_blocked;
 }
 
 /* ---- passes ---- */
 
-/* Those that started wait no more. */
-static void close_gaps(struct schedule *s)
+/* Removes the jobs that have started from the list of queued ones. */
+static void remove_started(struct schedule *s)
 {
 	size_t n = 0;
 
@@ -369,7 +382,7 @@ int schedule_pass(struct schedule *s, int64_t now_s, const struct schedule_actio
 	s->n_passes += s->n_passes == UINT32_MAX ? 2 : 1;
 	r = s->config.rule == SCHEDULE_PREEMPT ? preempt_pass(s, now_s)
 					       : backfill_pass(s, now_s);
-	close_gaps(s);
+	remove_started(s);
 	*ret = s->actions;
 	*ret_n = s->n_actions;
 	return r;
@@ -381,7 +394,7 @@ const int32_t *schedule_withdrawn(const struct schedule *s, size_t *ret_n)
 	return s->withdrawn;
 }
 
-/* ---- what became of a job ---- */
+/* ---- the present state of a job ---- */
 
 enum schedule_state schedule_state(const struct schedule *s, int32_t job)
 {

@@ -1,10 +1,6 @@
-/* shapes.c - what is known not to fit in this pass. See schedule_impl.h.
- *
- * While a pass only takes, what could not be placed once cannot be placed later, nor can
- * anything that asks for as much or more. It is forgotten when something is given back. A job
- * of several kinds of chunks asks for each of them, and the first is placed as if it were
- * alone.
- */
+/* shapes.c - remembers what did not fit in this pass. A job with several kinds of chunks is hopeless
+ * if any of them is; of one that failed only the first kind is noted, and only if that one was
+ * lacking: it alone was placed as if there were no others. */
 #include "controller/scheduler/schedule_impl.h"
 
 static bool asks_as_much(const struct shape *a, const struct shape *b)
@@ -37,7 +33,7 @@ bool shape_is_hopeless(const struct schedule *s, const struct job *j, int64_t li
 	return false;
 }
 
-void shape_failed(struct schedule *s, const struct job *j, int64_t limit_s)
+void shape_add_failed(struct schedule *s, const struct job *j, int64_t limit_s)
 {
 	struct shape new = shape_of(j, 0, limit_s);
 	size_t n = 0;
@@ -48,8 +44,8 @@ void shape_failed(struct schedule *s, const struct job *j, int64_t limit_s)
 		if (!asks_as_much(&s->shapes[i], &new))
 			s->shapes[n++] = s->shapes[i];
 	s->n_shapes = n;
-	if (n < SHAPES)
+	if (n < SHAPES_MAX)
 		s->shapes[s->n_shapes++] = new;
 	else
-		s->shapes[s->next_shape++ % SHAPES] = new;
+		s->shapes[s->next_shape++ % SHAPES_MAX] = new;
 }

@@ -1,20 +1,20 @@
-/* why.c - why a job waits, and for how long at most. See schedule.h. */
+/* why.c - why a queued job waits, as of the last pass, and a forecast of its start. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include "controller/scheduler/preempt_impl.h"
+#include "controller/scheduler/preempt/preempt_impl.h"
 
-static void find_place(const struct schedule *s, int32_t job, struct schedule_why *ret)
+static void find_position(const struct schedule *s, int32_t job, struct schedule_why *ret)
 {
 	const struct preempt *p = s->preempt;
 	int32_t queue = job_at(s, job)->pub.queue;
 
-	ret->place = -1;
+	ret->position = -1;
 	if (s->config.rule != SCHEDULE_PREEMPT) {
 		ret->n = (int32_t)s->n_queued;
 		for (size_t i = 0; i < s->n_queued; i++)
 			if (s->queued[i].job == job)
-				ret->place = (int32_t)i;
+				ret->position = (int32_t)i;
 		return;
 	}
 	for (size_t i = 0; p && i < p->n_order; i++) {
@@ -23,14 +23,15 @@ static void find_place(const struct schedule *s, int32_t job, struct schedule_wh
 		if (!j->is_used || j->state != SCHEDULE_QUEUED || j->pub.queue != queue)
 			continue;
 		if (p->order[i].job == job)
-			ret->place = ret->n;
+			ret->position = ret->n;
 		ret->n++;
 	}
 }
 
+/* Places the job without regard to the reservation, and takes that back. */
 static bool fits_now(struct schedule *s, const struct job *j)
 {
-	struct placing p = { .job = j };
+	struct place_ask p = { .job = j };
 	int32_t part = 0;
 
 	if (!place_job(s, &p))
@@ -39,7 +40,7 @@ static bool fits_now(struct schedule *s, const struct job *j)
 		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++) {
 			struct node *n = &s->nodes[s->parts[part]];
 
-			node_hold(s, n, &j->pub.chunks[c], HOLD_ALL, -1);
+			node_allocate(s, n, &j->pub.chunks[c], NODE_ALL, -1);
 			if (j->pub.is_exclusive && n->n_parts == 0)
 				n->n_whole = 0;
 			node_index(s, n);
@@ -52,15 +53,16 @@ void schedule_why(struct schedule *s, int32_t job, struct schedule_why *ret)
 {
 	const struct job *j = job_at(s, job);
 
-	*ret = (struct schedule_why){ .first = s->kept.job, .first_s = s->kept.at_s };
-	find_place(s, job, ret);
-	if (j->is_held_back || job_is_limited(s, j))
-		ret->wait = SCHEDULE_HELD_BACK;
+	*ret = (struct schedule_why){ .first = s->reservation.job,
+				      .first_s = s->reservation.at_s };
+	find_position(s, job, ret);
+	if (j->is_blocked || job_is_limited(s, j))
+		ret->wait = SCHEDULE_BLOCKED;
 	else if (!place_is_possible(s, j))
 		ret->wait = SCHEDULE_NEVER;
-	else if (ret->place < 0)
-		ret->wait = SCHEDULE_NOT_ASKED;
-	else if (s->kept.job == job || ret->place == 0)
+	else if (ret->position < 0)
+		ret->wait = SCHEDULE_NOT_CONSIDERED;
+	else if (s->reservation.job == job || ret->position == 0)
 		ret->wait = SCHEDULE_FIRST;
 	else
 		ret->wait = fits_now(s, j) ? SCHEDULE_WOULD_DELAY : SCHEDULE_BEHIND;
@@ -77,7 +79,7 @@ static int copy_node(struct schedule *to, const struct schedule *from, const str
 				     .is_open = n->is_open,
 				     .closed_from_s = n->closed_from_s };
 
-	for (int m = 1; n->gpus >= 0 && m < MODELS; m++)
+	for (int m = 1; n->gpus >= 0 && m < NODE_MODELS; m++)
 		new.gpus[m] = (int16_t)from->gpus[n->gpus].has[m];
 	return schedule_add_node(to, &new);
 }
@@ -85,24 +87,25 @@ static int copy_node(struct schedule *to, const struct schedule *from, const str
 static int copy_job(struct schedule *to, const struct schedule *from, const struct job *j,
 		    int32_t *ret)
 {
-	struct schedule_held h = { j->state, j->nodes, j->since_s };
+	struct schedule_allocation h = { j->state, j->nodes, j->since_s };
 	int r = j->state == SCHEDULE_QUEUED ? schedule_add(to, &j->pub, ret)
-					    : schedule_add_held(to, &j->pub, &h, ret);
+					    : schedule_add_allocated(to, &j->pub, &h, ret);
 
 	if (r == 0)
-		schedule_set_held_back(to, *ret, j->is_held_back || job_is_limited(from, j));
+		schedule_set_blocked(to, *ret, j->is_blocked || job_is_limited(from, j));
 	return r;
 }
 
-static int copy(const struct schedule *s, int32_t job, struct schedule **ret, int32_t *ret_job)
+/* *ret_job is the job's number in the copy. On failure *ret, which may be NULL, needs schedule_free(). */
+static int copy_schedule(const struct schedule *s, int32_t job, struct schedule **ret,
+			 int32_t *ret_job)
 {
 	struct schedule_config config = s->config;
 	int r;
 
-	config.may_start = NULL; /* who is limited now is taken to stay so */
-	config.starts = NULL;
+	config.may_start = NULL; /* jobs that limits refuse now are blocked in the copy */
+	config.on_start = NULL;
 	r = schedule_new(&config, ret);
-
 	for (size_t i = 0; i < s->n_nodes && r == 0; i++)
 		r = copy_node(*ret, s, &s->nodes[i]);
 	for (size_t b = 0; b < s->n_blocks * BLOCK && r == 0; b++) {
@@ -118,8 +121,8 @@ static int copy(const struct schedule *s, int32_t job, struct schedule **ret, in
 	return r;
 }
 
-/* All that end next. Returns when. */
-static int64_t end_next(struct schedule *s, int64_t now_s)
+/* Removes the running jobs that end next. Returns when they end. */
+static int64_t end_next_jobs(struct schedule *s, int64_t now_s)
 {
 	int64_t end_s = job_at(s, s->running[0])->end_s;
 
@@ -134,7 +137,7 @@ int schedule_forecast(const struct schedule *from, int32_t job, int64_t now_s,
 	_cleanup_(schedule_freep) struct schedule *s = NULL;
 	const struct schedule_action *actions;
 	size_t n;
-	int r = copy(from, job, &s, &job);
+	int r = copy_schedule(from, job, &s, &job);
 
 	*ret_s = SCHEDULE_FOREVER;
 	for (int32_t i = 0; i < max_passes && r == 0; i++) {
@@ -143,7 +146,7 @@ int schedule_forecast(const struct schedule *from, int32_t job, int64_t now_s,
 			break;
 		if (!s->n_running)
 			return 0;
-		now_s = end_next(s, now_s);
+		now_s = end_next_jobs(s, now_s);
 	}
 	if (r == 0 && schedule_state(s, job) != SCHEDULE_QUEUED)
 		*ret_s = now_s;

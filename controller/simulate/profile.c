@@ -221,11 +221,11 @@ static bool may_start(void *ctx, int64_t id)
 	return sim_limits_may_start(e->limits, (uint32_t)id);
 }
 
-static void on_start(void *ctx, int64_t id, bool is_undone)
+static void on_start(void *ctx, int64_t id, bool is_withdrawn)
 {
 	struct engine *e = ctx;
 
-	(is_undone ? sim_limits_end : sim_limits_start)(e->limits, (uint32_t)id);
+	(is_withdrawn ? sim_limits_end : sim_limits_start)(e->limits, (uint32_t)id);
 }
 
 /* ---- the machine ---- */
@@ -253,9 +253,9 @@ static int open_parts(struct engine *e, struct err *err)
 	size_t n = e->trace->n ? e->trace->n : 1;
 	int r = sim_limits_new(e->trace, &e->p.qos, &e->limits);
 	const struct schedule_config config = { .rule = e->p.rule,
-						.late_s = e->p.late_s,
+						.reserve_after_s = e->p.reserve_after_s,
 						.may_start = e->limits ? may_start : NULL,
-						.starts = e->limits ? on_start : NULL,
+						.on_start = e->limits ? on_start : NULL,
 						.ctx = e };
 
 	if (r == 0)

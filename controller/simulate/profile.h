@@ -25,7 +25,7 @@ struct sim_nodes {
 
 struct sim_profile {
 	enum schedule_rule rule;
-	int64_t late_s; /* of struct schedule_config */
+	int64_t reserve_after_s; /* of struct schedule_config */
 	struct priority_rule priority;
 	bool has_fairshare;
 	struct sim_usage_rule usage; /* its qos is that of below */

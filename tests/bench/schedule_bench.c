@@ -83,13 +83,13 @@ static void fill(struct schedule *s, struct size n)
 	for (int i = 0; i < n.running; i++) {
 		struct schedule_chunk c = chunk_of(1);
 		int32_t at = i % n.nodes;
-		struct schedule_held h = { SCHEDULE_RUNNING, &at, 0 };
+		struct schedule_allocation h = { SCHEDULE_RUNNING, &at, 0 };
 		struct schedule_job j;
 
 		c.cores = i / n.nodes < each - 1 ? CORES / each
 						 : CORES - (each - 1) * (CORES / each);
 		j = job_of(&c);
-		must(schedule_add_held(s, &j, &h, &job), "a running job");
+		must(schedule_add_allocated(s, &j, &h, &job), "a running job");
 	}
 	for (int i = 0; i < n.queued; i++) {
 		struct schedule_chunk c = chunk_of(CORES);
@@ -135,7 +135,7 @@ static double sorting(int n)
 
 static void bench(const char *name, enum schedule_rule rule, struct size n)
 {
-	struct schedule_config c = { .rule = rule, .late_s = 7 * 86400 };
+	struct schedule_config c = { .rule = rule, .reserve_after_s = 7 * 86400 };
 	double first, full = 0, end = 0, tenth, rival = sorting(n.queued);
 	struct schedule *s;
 	size_t acts, started;

@@ -116,7 +116,7 @@ static int add_nodes(struct cluster *k, struct err *err)
 	return 0;
 }
 
-static uint32_t part_models(const struct cluster *k)
+static uint32_t find_slices(const struct cluster *k)
 {
 	uint32_t parts = 0;
 
@@ -150,9 +150,9 @@ static int new_schedule(struct cluster *k, const struct cluster_ask *a)
 		[CONFIG_SCHEDULER_SUSPEND] = SCHEDULE_PREEMPT,
 	};
 	struct schedule_config c = { .rule = rules[a->config->policy.scheduler],
-				     .late_s = a->config->policy.late_after_s,
+				     .reserve_after_s = a->config->policy.late_after_s,
 				     .may_start = a->may_start,
-				     .starts = a->starts,
+				     .on_start = a->starts,
 				     .ctx = a->ctx };
 
 	k->n_models = 0;
@@ -162,7 +162,7 @@ static int new_schedule(struct cluster *k, const struct cluster_ask *a)
 		for (int32_t g = 0; g < k->nodes[i].gpus.n; g++)
 			if (number_model(k, k->nodes[i].gpus.of[g].model) < 0)
 				return -ENOSPC;
-	c.parts = part_models(k);
+	c.slices = find_slices(k);
 	k->schedule = schedule_free(k->schedule);
 	return schedule_new(&c, &k->schedule);
 }

@@ -80,13 +80,13 @@ static int add_pending(struct cluster *k, const struct schedule_job *j, const st
 		       int32_t *ret)
 {
 	_cleanup_free_ int32_t *nodes = calloc(in->n, sizeof(*nodes));
-	const struct schedule_held h = { SCHEDULE_RUNNING, nodes, seconds(in->since_ns) };
+	const struct schedule_allocation h = { SCHEDULE_RUNNING, nodes, seconds(in->since_ns) };
 
 	if (!nodes || note_pending(k, j->id) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < in->n; i++)
 		nodes[i] = cluster_find_node(k, in->nodes[i]);
-	return schedule_add_held(k->schedule, j, &h, ret);
+	return schedule_add_allocated(k->schedule, j, &h, ret);
 }
 
 int cluster_jobs_add(struct cluster *k, const struct cluster_ask *a, struct order_job *o)
@@ -102,12 +102,12 @@ int cluster_jobs_add(struct cluster *k, const struct cluster_ask *a, struct orde
 				  .features = kinds_wanted(&k->kinds, &o->want),
 				  .is_exclusive = o->is_exclusive,
 				  .is_scattered = o->select && o->select->is_scattered,
-				  .is_kept = intent != NULL,
+				  .is_protected = intent != NULL,
 				  .priority = o->priority,
 				  .submit_s = seconds(o->submitted_ns),
 				  .limit_s = o->want.walltime_s ? o->want.walltime_s
 								: PLACED_NO_LIMIT_S,
-				  .due_s = seconds(o->due_ns) };
+				  .overdue_since_s = seconds(o->due_ns) };
 
 	return intent ? add_pending(k, &j, intent, &o->number)
 		      : schedule_add(k->schedule, &j, &o->number);
@@ -162,7 +162,7 @@ static int add_at(struct cluster *k, const struct cluster_ask *a, struct placed_
 		  const struct places *at)
 {
 	const struct schedule_times t = times_of(p, k->now_ns);
-	struct schedule_held h = { state_of(a, p), at->nodes, t.now_s };
+	struct schedule_allocation h = { state_of(a, p), at->nodes, t.now_s };
 	struct schedule_job j = { .id = p->job,
 				  .queue = queue_of(a, p->queue),
 				  .user = p->user,
@@ -174,18 +174,18 @@ static int add_at(struct cluster *k, const struct cluster_ask *a, struct placed_
 				  .limit_s = p->limit_s,
 				  .ran_s = t.ran_s,
 				  .suspended_s = t.suspended_s,
-				  .due_s = seconds(p->due_ns) };
+				  .overdue_since_s = seconds(p->due_ns) };
 	int r;
 
 	/* A job on the way from one state to another, or not on its node yet, is not suspended. */
-	j.is_kept = p->state != JOB_RUNNING || p->desired != DESIRED_RUN;
-	r = schedule_add_held(k->schedule, &j, &h, &p->number);
+	j.is_protected = p->state != JOB_RUNNING || p->desired != DESIRED_RUN;
+	r = schedule_add_allocated(k->schedule, &j, &h, &p->number);
 	if (r < 0)
 		return r;
 	p->held_as = h.state;
 	/* People suspended it: people resume it. */
 	if (h.state == SCHEDULE_SUSPENDED && !p->gave_way_to)
-		schedule_set_held_back(k->schedule, p->number, true);
+		schedule_set_blocked(k->schedule, p->number, true);
 	return 0;
 }
 

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/scheduler/preempt.h"
+#include "controller/scheduler/preempt/preempt.h"
 #include "controller/scheduler/schedule.h"
 
 #define GIB (INT64_C(1) << 30)
@@ -17,7 +17,7 @@
 
 static struct schedule *new (enum schedule_rule rule)
 {
-	struct schedule_config c = { .rule = rule, .late_s = 24 * HOUR };
+	struct schedule_config c = { .rule = rule, .reserve_after_s = 24 * HOUR };
 	struct schedule *s = NULL;
 
 	c.run_priority[1] = 10;	 /* queue 1: express */
@@ -102,7 +102,7 @@ static void later_jobs_start_beside_the_place_that_is_kept(void **state)
 	assert_int_equal(why.first_s, 100);
 	schedule_why(s, long_one, &why);
 	assert_int_equal(why.wait, SCHEDULE_BEHIND);
-	assert_int_equal(why.place, 1);
+	assert_int_equal(why.position, 1);
 	assert_int_equal(why.first, head);
 	schedule_remove(s, runs);
 	schedule_remove(s, short_one);
@@ -285,7 +285,7 @@ static void a_start_is_withdrawn_for_a_larger_job(void **state)
 	assert_int_equal(n, 1);
 	assert_int_equal(actions[0].job, large);
 	assert_state(s, small, SCHEDULE_QUEUED);
-	assert_int_equal(schedule_job(s, small)->due_s, 10);
+	assert_int_equal(schedule_job(s, small)->overdue_since_s, 10);
 }
 
 static void bonus_gives_way_to_all(void **state)
@@ -305,8 +305,8 @@ static void bonus_gives_way_to_all(void **state)
 
 static void the_score_is_flat_in_the_ordinary_and_steep_in_the_extreme(void **state)
 {
-	struct preempt_side a = { .cores = 16, .limit_s = HOUR, .n_running = 1 };
-	struct preempt_side b = { .cores = 8, .limit_s = 50 * HOUR, .n_running = 1 };
+	struct preempt_job a = { .cores = 16, .limit_s = HOUR, .n_running = 1 };
+	struct preempt_job b = { .cores = 8, .limit_s = 50 * HOUR, .n_running = 1 };
 	struct preempt_score s = preempt_score(&a, &b);
 
 	(void)state;

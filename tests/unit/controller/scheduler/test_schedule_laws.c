@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "controller/scheduler/preempt.h"
+#include "controller/scheduler/preempt/preempt.h"
 #include "controller/scheduler/schedule.h"
 
 #define N_JOBS 120
@@ -194,7 +194,7 @@ static void make_twin(const struct world *w, struct twin *t)
 		assert_int_equal(schedule_add_node(t->s, &w->nodes[i]), 0);
 	for (int i = 0; i < N_JOBS; i++) {
 		const struct life *l = &w->jobs[i];
-		struct schedule_held h = { SCHEDULE_RUNNING, NULL, l->start_s };
+		struct schedule_allocation h = { SCHEDULE_RUNNING, NULL, l->start_s };
 		int32_t n;
 
 		if (l->number < 0)
@@ -203,7 +203,7 @@ static void make_twin(const struct world *w, struct twin *t)
 		if (n == 0)
 			n = schedule_add(t->s, &l->ask, &t->number[i]);
 		else
-			n = schedule_add_held(t->s, &l->ask, &h, &t->number[i]);
+			n = schedule_add_allocated(t->s, &l->ask, &h, &t->number[i]);
 		assert_int_equal(n, 0);
 	}
 }
@@ -233,7 +233,7 @@ static void check_same(const struct world *w, struct twin *t)
 		schedule_why(w->s, w->jobs[i].number, &x);
 		schedule_why(t->s, t->number[i], &y);
 		assert_int_equal(x.wait, y.wait);
-		assert_int_equal(x.place, y.place);
+		assert_int_equal(x.position, y.position);
 		assert_int_equal(x.first_s, y.first_s);
 	}
 	schedule_free(t->s);
@@ -317,7 +317,7 @@ static void live(uint64_t seed, enum schedule_rule rule, bool is_open)
 	int moments = 0;
 
 	w->random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
-	w->config = (struct schedule_config){ .rule = rule, .late_s = 4000 };
+	w->config = (struct schedule_config){ .rule = rule, .reserve_after_s = 4000 };
 	w->config.run_priority[1] = 1;
 	w->config.run_priority[2] = -1;
 	assert_int_equal(schedule_new(&w->config, &w->s), 0);

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <cmocka.h>
-#include "controller/scheduler/preempt.h"
+#include "controller/scheduler/preempt/preempt.h"
 #include "controller/scheduler/schedule.h"
 
 #define N_JOBS 4000
@@ -135,7 +135,7 @@ static void live(struct load *w)
 
 static void open_load(struct load *w, enum schedule_rule rule, double load)
 {
-	struct schedule_config c = { .rule = rule, .late_s = 86400 };
+	struct schedule_config c = { .rule = rule, .reserve_after_s = 86400 };
 	struct schedule_node n = { .cores = CORES, .mem_bytes = 1000, .is_open = true };
 
 	*w = (struct load){ .random = 88172645463325252 };
@@ -171,8 +171,8 @@ static void few_walltimes_are_stretched_beyond_a_quarter(void **state)
 	(void)state;
 	open_load(&w, SCHEDULE_PREEMPT, 0.9);
 	for (int i = 0; i < N_JOBS; i++) {
-		struct preempt_side side = { .limit_s = w.jobs[i].ask.limit_s,
-					     .suspended_s = w.jobs[i].suspended_s };
+		struct preempt_job side = { .limit_s = w.jobs[i].ask.limit_s,
+					    .suspended_s = w.jobs[i].suspended_s };
 
 		n += preempt_xfactor(&side) > 1.25;
 		n_suspended += w.jobs[i].suspended_s > 0;
@@ -185,7 +185,7 @@ static void few_walltimes_are_stretched_beyond_a_quarter(void **state)
 	close_load(&w);
 }
 
-/* A stated bound: no job waits for longer than late_s and the longest walltime for each of
+/* A stated bound: no job waits for longer than reserve_after_s and the longest walltime for each of
  * those late before it; here, that is generous. */
 static void nobody_starves(void **state)
 {

@@ -1,0 +1,272 @@
+/* preempt.c - one pass of the rule that suspends jobs: resumes and starts jobs, queue by queue.
+ * The rule is in preempt.h. */
+#include <errno.h>
+#include <stdlib.h>
+#include "controller/scheduler/preempt/preempt_impl.h"
+
+/* Attempts at preempting in a pass: each scores all running jobs. */
+#define ATTEMPTS_MAX 8
+
+struct preempt *preempt_free(struct preempt *p)
+{
+	if (!p)
+		return NULL;
+	free(p->cores.slots);
+	free(p->running.slots);
+	free(p->order);
+	free(p->victims);
+	free(p->sorted);
+	free(p);
+	return NULL;
+}
+
+/* ---- resuming ---- */
+
+/* Are the cores of each part free, and not reserved for another job? Parts on one node are looked
+ * at one by one: resume_job() looks at them together. */
+static bool may_resume(const struct schedule *s, const struct job *j, int64_t now_s)
+{
+	const struct reservation *k = &s->reservation;
+	bool is_reserved = k->job >= 0 && job_at(s, k->job) != j &&
+			   now_s + j->pub.limit_s - j->pub.ran_s > k->at_s;
+	int32_t part = 0;
+
+	for (int32_t c = 0; c < j->pub.n_chunks; c++) {
+		struct schedule_chunk cores = { .cores = j->pub.chunks[c].cores };
+
+		for (int32_t i = 0; i < j->pub.chunks[c].n; i++, part++) {
+			int32_t node = j->nodes[part];
+
+			if (s->nodes[node].free_cores < cores.cores)
+				return false;
+			if (is_reserved && !reservation_allows(s, k, node, &cores, j))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* 0 also where it stays suspended; -ENOMEM. */
+static int resume_job(struct schedule *s, int32_t job, int64_t now_s)
+{
+	struct job *j = job_at(s, job);
+
+	if (j->is_blocked || !may_resume(s, j, now_s))
+		return 0;
+	node_allocate_job(s, j, NODE_CORES, 1);
+	for (int32_t i = 0; i < j->n_parts; i++) {
+		if (s->nodes[j->nodes[i]].free_cores >= 0)
+			continue;
+		node_allocate_job(s, j, NODE_CORES, -1);
+		return 0;
+	}
+	node_allocate_job(s, j, NODE_CORES, -1);
+	return move_resume(s, job, now_s);
+}
+
+static double xfactor_of(const struct schedule *s, int32_t job, int64_t now_s)
+{
+	struct preempt_job j = preempt_job_of(job_at(s, job), now_s);
+
+	return preempt_xfactor(&j);
+}
+
+struct xfactor_order {
+	const struct schedule *s;
+	int64_t now_s;
+};
+
+static int compare_xfactors(const void *a, const void *b, void *ctx)
+{
+	const struct xfactor_order *q = ctx;
+	int32_t x = *(const int32_t *)a, y = *(const int32_t *)b;
+	double px = xfactor_of(q->s, x, q->now_s), py = xfactor_of(q->s, y, q->now_s);
+
+	if (px != py)
+		return px > py ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+static int resume_queue(struct schedule *s, int32_t queue, int64_t now_s)
+{
+	struct preempt *p = s->preempt;
+	struct xfactor_order q = { s, now_s };
+	size_t n = 0;
+	int r = 0;
+
+	if (schedule_reserve(&p->sorted, &p->max_sorted, s->n_suspended, sizeof(*p->sorted)) <
+	    0)
+		return -ENOMEM;
+	for (size_t i = 0; i < s->n_suspended; i++)
+		if (job_at(s, s->suspended[i])->pub.queue == queue)
+			p->sorted[n++] = s->suspended[i];
+	if (n > 1)
+		qsort_r(p->sorted, n, sizeof(*p->sorted), compare_xfactors, &q);
+	for (size_t i = 0; i < n && r >= 0; i++)
+		r = resume_job(s, p->sorted[i], now_s);
+	return r;
+}
+
+/* ---- starting ---- */
+
+/* The most cores that any node has free; NODE_BUCKETS - 1: so many or more; -1: there is no node. */
+static int64_t find_most_free(const struct schedule *s)
+{
+	int64_t b = NODE_BUCKETS - 1;
+
+	while (b >= 0 && !s->in_bucket[b])
+		b--;
+	return b;
+}
+
+/* Starts a queued job where it fits beside the reservation. 1: it started; 0: it does not fit. */
+static int start_job(struct schedule *s, int32_t job, int64_t now_s)
+{
+	struct job *j = job_at(s, job);
+	struct place_ask p = { .job = j, .until_s = now_s + j->pub.limit_s };
+	const struct reservation *k = &s->reservation;
+	int r;
+
+	/* Its own reservation leaves the job more room than other jobs have: shapes that failed
+	 * beside the reservation say nothing about it. */
+	if (k->job != job && shape_is_hopeless(s, j, j->pub.limit_s))
+		return 0;
+	if (k->job >= 0 && k->job != job && p.until_s > k->at_s)
+		p.reservation = &s->reservation;
+	if (!place_job(s, &p)) {
+		if (k->job != job)
+			shape_add_failed(s, j, j->pub.limit_s);
+		return 0;
+	}
+	r = move_start(s, job, now_s);
+	return r < 0 ? r : 1;
+}
+
+/* Starts the jobs of p->order from `first` on, where they fit or by preempting others. */
+static int start_queue(struct schedule *s, size_t first, int64_t now_s)
+{
+	struct preempt *p = s->preempt;
+	int64_t most = find_most_free(s);
+	int r = 0;
+
+	for (size_t i = first; i < p->n_order && r >= 0; i++) {
+		int32_t job = p->order[i].job;
+		bool is_free = most == NODE_BUCKETS - 1 || p->order[i].most_cores <= most;
+		struct job *j;
+
+		if (!is_free && p->attempts >= ATTEMPTS_MAX)
+			continue;
+		j = job_at(s, job);
+		if (j->state != SCHEDULE_QUEUED || !move_may_start(s, j))
+			continue;
+		r = is_free ? start_job(s, job, now_s) : 0;
+		if (r == 0 && p->attempts < ATTEMPTS_MAX) {
+			p->attempts++;
+			r = preempt_start(s, job, now_s);
+		}
+		if (r > 0)
+			most = find_most_free(s);
+	}
+	return r;
+}
+
+/* ---- the reservation ---- */
+
+/* The suspended job with the largest XFactor beyond PREEMPT_PRESSING; -1: none. */
+static int32_t find_most_pressing(const struct schedule *s, int64_t now_s)
+{
+	double most = PREEMPT_PRESSING;
+	int32_t job = -1;
+
+	for (size_t i = 0; i < s->n_suspended; i++) {
+		double x = xfactor_of(s, s->suspended[i], now_s);
+
+		if (x > most && !job_at(s, s->suspended[i])->is_blocked) {
+			most = x;
+			job = s->suspended[i];
+		}
+	}
+	return job;
+}
+
+/* The first submitted job that has waited for longer than reserve_after_s and may start; -1: none. */
+static int32_t find_starving(struct schedule *s, int64_t now_s)
+{
+	for (size_t i = 0; s->config.reserve_after_s && i < s->n_queued; i++) {
+		struct job *j = job_at(s, s->queued[i].job);
+
+		if (now_s - j->pub.submit_s <= s->config.reserve_after_s)
+			return -1;
+		if (move_may_start(s, j))
+			return s->queued[i].job;
+	}
+	return -1;
+}
+
+static int reserve_for_most_pressing(struct schedule *s, int64_t now_s)
+{
+	int32_t job = find_most_pressing(s, now_s);
+
+	reservation_cancel(s);
+	if (job < 0)
+		job = find_starving(s, now_s);
+	return job < 0 ? 0 : reservation_make(s, job, now_s);
+}
+
+/* The next lower run priority than `below` that a queue has; INT64_MIN: none. */
+static int64_t next_priority(const struct schedule *s, int64_t below, bool is_first)
+{
+	int64_t next = INT64_MIN;
+
+	for (int q = 0; q < SCHEDULE_QUEUES_MAX; q++) {
+		int64_t p = s->config.run_priority[q];
+
+		if ((is_first || p < below) && p > next)
+			next = p;
+	}
+	return next;
+}
+
+static int run_queue(struct schedule *s, int32_t queue, int64_t now_s)
+{
+	struct preempt *p = s->preempt;
+	size_t first = p->n_order;
+	int r = resume_queue(s, queue, now_s);
+
+	if (r >= 0)
+		r = preempt_shuffle_queue(s, queue);
+	return r < 0 ? r : start_queue(s, first, now_s);
+}
+
+/* Bits of the queues that have queued or suspended jobs. */
+static uint32_t find_used_queues(const struct schedule *s)
+{
+	uint32_t used = 0;
+
+	for (size_t i = 0; i < s->n_suspended; i++)
+		used |= UINT32_C(1) << job_at(s, s->suspended[i])->pub.queue;
+	for (size_t i = 0; i < s->n_queued; i++)
+		used |= UINT32_C(1) << s->queued[i].queue;
+	return used;
+}
+
+int preempt_pass(struct schedule *s, int64_t now_s)
+{
+	int64_t at = next_priority(s, 0, true);
+	uint32_t used = find_used_queues(s);
+	int r;
+
+	if (!s->preempt)
+		s->preempt = calloc(1, sizeof(*s->preempt));
+	if (!s->preempt)
+		return -ENOMEM;
+	s->preempt->n_order = 0;
+	s->preempt->attempts = 0;
+	s->preempt->is_counted = false;
+	r = reserve_for_most_pressing(s, now_s);
+	for (; at > INT64_MIN && r >= 0; at = next_priority(s, at, false))
+		for (int32_t q = 0; q < SCHEDULE_QUEUES_MAX && r >= 0; q++)
+			if (s->config.run_priority[q] == at && used >> q & 1)
+				r = run_queue(s, q, now_s);
+	return r < 0 ? r : 0;
+}
