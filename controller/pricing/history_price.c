@@ -1,10 +1,11 @@
-/* history_price.c - prices a job of a history, model of GPU by model; see history_price.h. */
+/* history_price.c - prices a job of a history, GPU model by GPU model; see history_price.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/pricing/history_price.h"
 #include "controller/pricing/price.h"
 
+/* `list`: names with commas and spaces between them, as Queues= has them. */
 static bool is_in_list(const char *list, const char *name)
 {
 	size_t n = strlen(name), size;
@@ -18,7 +19,7 @@ static bool is_in_list(const char *list, const char *name)
 	return false;
 }
 
-static void price_plainly(const struct history_job *j, struct history_price *ret)
+static void price_by_cores(const struct history_job *j, struct history_price *ret)
 {
 	*ret = (struct history_price){ .pool = CHARGE_POOL_CPU };
 	ret->terms.ncpus = j->ncpus;
@@ -27,12 +28,13 @@ static void price_plainly(const struct history_job *j, struct history_price *ret
 	ret->terms.bundle.side[CHARGE_CORES] = (struct fraction){ 1, 1 };
 }
 
+/* `all` x n / of, rounded up. */
 static int64_t part_of(int64_t all, int64_t n, int64_t of)
 {
 	return (int64_t)(((__int128)all * n + of - 1) / of);
 }
 
-/* `gpus` of the job's, of one model; all of it where it has none. */
+/* Prices the part of the job that goes with its GPUs of one model; gpus NULL: the whole job. */
 static int price_part(const struct config *config, const struct history_job *j,
 		      const struct gpus_of *gpus, struct tariff_price *ret, struct err *err)
 {
@@ -67,7 +69,7 @@ int history_price(const struct config *config, const struct history_job *j,
 	struct tariff_price p;
 	int r = 0;
 
-	price_plainly(j, ret);
+	price_by_cores(j, ret);
 	if (!config)
 		return 0;
 	if (!cl)

@@ -1,4 +1,5 @@
-/* price.c - fills in defaults, finds the GPU model and node type, and prices; see price.h. */
+/* price.c - fills in defaults, chooses GPU model and node type, and prices a request; see
+ * price.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 #include "controller/policy/placement/fit.h"
 #include "controller/pricing/price.h"
 
-/* 0: the node's rule. */
+/* MemFromVmem percent of vmem; 0: not stated, and the node's own rule applies. */
 static int64_t mem_of(const struct config_cluster *cl, int64_t vmem_bytes)
 {
 	return (int64_t)((__int128)vmem_bytes * cl->mem_from_vmem / 100);
@@ -56,7 +57,7 @@ int price_fill_chunks(const struct config_cluster *cl, struct request *q, struct
 
 /* ---- GPUs ---- */
 
-/* "a100_1g.5gb" is of "a100-40". */
+/* Is `part` (a MIG slice, "a100_1g.5gb") a part of GPUs of model `whole` ("a100-40")? */
 static bool is_part_of(const char *part, const char *whole)
 {
 	size_t n = strcspn(part, "_");
@@ -64,14 +65,16 @@ static bool is_part_of(const char *part, const char *whole)
 	return !strncasecmp(part, whole, n) && (whole[n] == '-' || whole[n] == '\0');
 }
 
-static bool is_of(const struct config_node_type *t, const char *cluster)
+/* Node types are named "CLUSTER/TYPE". */
+static bool is_of_cluster(const struct config_node_type *t, const char *cluster)
 {
 	size_t n = strlen(cluster);
 
 	return !strncmp(t->name, cluster, n) && t->name[n] == '/';
 }
 
-/* May nodes of the cluster have it? Where no node type of any cluster does, it may be anywhere.
+/* May nodes of the cluster have GPUs of the model? A model that no node type of any cluster has
+ * may be anywhere.
  */
 static bool is_model_here(const struct config *c, const struct config_cluster *cl,
 			  const char *model)
@@ -83,14 +86,14 @@ static bool is_model_here(const struct config *c, const struct config_cluster *c
 		bool has = !strcasecmp(t->gpu_model, model) ||
 			   (gpus_is_part(model) && is_part_of(model, t->gpu_model));
 
-		if (has && is_of(t, cl->name))
+		if (has && is_of_cluster(t, cl->name))
 			return true;
 		is_elsewhere |= has;
 	}
 	return !is_elsewhere;
 }
 
-/* The model that is asked for, in full; "": any, or one that makes no difference to the price.
+/* The full name of the requested model; "": any, or the price does not depend on it.
  */
 static int find_model(const struct config *c, const struct price_query *q,
 		      char ret[static REQUEST_NAME_MAX], struct err *err)
@@ -120,8 +123,8 @@ static int find_model(const struct config *c, const struct price_query *q,
 	return r < 0 ? r : 0;
 }
 
-/* The type of node that has the GPUs a part is of, where there is one and the part is of no
- * type by itself; else NULL. */
+/* The type of node whose GPUs the part is cut from, where there is just one and no type has the
+ * part itself as its model; else NULL. */
 static const char *type_of_part(const struct config *c, const char *cluster, const char *model)
 {
 	const char *found = NULL;
@@ -130,7 +133,7 @@ static const char *type_of_part(const struct config *c, const char *cluster, con
 	for (size_t i = 0; i < c->n_node_types; i++) {
 		const struct config_node_type *t = c->node_types[i];
 
-		if (!is_of(t, cluster))
+		if (!is_of_cluster(t, cluster))
 			continue;
 		if (!strcasecmp(t->gpu_model, model))
 			return NULL;
@@ -151,8 +154,8 @@ static void choose_type_of_part(const struct config *c, struct config_pick *pick
 		pick->node_type = type_of_part(c, cl->name, pick->gpu_model);
 }
 
-/* The type that is asked for decides where this cluster's prices depend on types: it must then
- * be one of them. Where they do not, it only says where the job runs. */
+/* The requested type decides the price where the cluster has node types: it must then
+ * be one of them (config_tariff() checks). Otherwise it only selects nodes. */
 static void choose_type(const struct config *c, const struct price_query *q,
 			struct config_pick *pick)
 {
@@ -161,11 +164,11 @@ static void choose_type(const struct config *c, const struct price_query *q,
 	if (!cl || !*q->res.node_type || (pick->node_type && *pick->node_type))
 		return;
 	for (size_t i = 0; i < c->n_node_types; i++)
-		if (is_of(c->node_types[i], cl->name))
+		if (is_of_cluster(c->node_types[i], cl->name))
 			pick->node_type = q->res.node_type;
 }
 
-/* A type that is stated has its GPUs or parts of them, no others. */
+/* Refuses a GPU model that nodes of the stated type do not have. */
 static int check_type(const struct config *c, const struct config_pick *pick, struct err *err)
 {
 	const struct config_cluster *cl = config_cluster(c, pick->cluster ? pick->cluster : "");
@@ -194,7 +197,7 @@ static bool is_same(struct fraction a, struct fraction b)
 	return a.num == b.num && a.den == b.den;
 }
 
-/* The weight of any whole GPU. */
+/* The weight of a GPU of any model. -EINVAL: the models have different weights. */
 static int weigh_any(const struct config *c, struct fraction *ret, struct err *err)
 {
 	const struct config_gpu_model *first = NULL;
@@ -221,7 +224,7 @@ static int weigh_any(const struct config *c, struct fraction *ret, struct err *e
 	return 0;
 }
 
-/* Does one GPU bundle of the cluster, or one weight, stand for whatever is given? */
+/* Does the request leave model and node type open, and one GPU bundle or weight price it? */
 static bool is_any(const struct config *c, const struct config_pick *pick,
 		   const struct tariff *t)
 {
@@ -235,7 +238,7 @@ static bool is_any(const struct config *c, const struct config_pick *pick,
 	       b->side[CHARGE_GPUS].num > 0;
 }
 
-/* As on an exclusive queue. */
+/* place=excl: priced as on an exclusive queue. */
 static int use_whole_node(struct tariff *t, struct err *err)
 {
 	if (!t->exclusive && t->cores_per_node < 1)
@@ -247,7 +250,7 @@ static int use_whole_node(struct tariff *t, struct err *err)
 	return 0;
 }
 
-/* As many as the cores fill, if these are more. */
+/* The nodes to price: those of the chunks, where they are more than the cores fill. */
 static int64_t nodes_of(const struct price_query *q, const struct tariff *t)
 {
 	if (q->nodes || t->cores_per_node < 1 ||
@@ -315,8 +318,8 @@ static void set_fraction(struct doc *d, const char *key, struct fraction f)
 	doc_text(d, key, fraction_format_decimal(f, text));
 }
 
-/* KEY in what the tariff counts and, of equivalents, KEY_ms as the ledger keeps it. -ERANGE:
- * more than can be charged. */
+/* Sets KEY in the unit of the tariff and, for equivalents, KEY_ms as the ledger keeps it.
+ * -ERANGE: more than can be charged. */
 static int set_charge(struct doc *d, const char *key, const struct tariff_price *p,
 		      int64_t running_s)
 {

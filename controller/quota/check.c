@@ -10,7 +10,9 @@
 #include "controller/quota/quota_impl.h"
 #include "controller/quota/scopes.h"
 
-static int refuse(struct quota_answer *a, const char *code, const char *remedy)
+/* Fills in the verdict; ret->text is set by the caller. Returns 0, for `return
+ * refuse_with(...)`. */
+static int refuse_with(struct quota_answer *a, const char *code, const char *remedy)
 {
 	a->verdict = QUOTA_REFUSED;
 	a->code = code;
@@ -37,12 +39,15 @@ static int admit_window(const struct quota_site *site, const struct quota_view *
 		quota_format_exact(is_month ? w->stop_month : w->stop_total, stop),
 		is_month ? 6 : 2,
 		quota_format_exact(is_month ? w->current.allowance : w->total_allowance, base));
-	return refuse(ret, "quota",
-		      is_month ? "wait for the next month, use another account, or ask for a "
-				 "larger quota"
-			       : "use another account, or ask for a larger quota");
+	return refuse_with(
+		ret, "quota",
+		is_month ? "wait for the next month, use another account, or ask for a "
+			   "larger quota"
+			 : "use another account, or ask for a larger quota");
 }
 
+/* A job that the grant does not cover: QUOTA_BONUS with the free queue in ret->queue, or a
+ * refusal. */
 static int move_or_refuse(const struct quota_site *site, const struct request *q,
 			  struct quota_answer *ret)
 {
@@ -50,19 +55,19 @@ static int move_or_refuse(const struct quota_site *site, const struct request *q
 		     config_bonus_queue(site->config, q->cluster, ret->queue);
 
 	if (!moves)
-		return refuse(ret, "quota",
-			      "ask for less walltime or fewer cores, wait until jobs that "
-			      "reserve have ended, or ask for a larger grant");
+		return refuse_with(ret, "quota",
+				   "ask for less walltime or fewer cores, wait until jobs that "
+				   "reserve have ended, or ask for a larger grant");
 	ret->verdict = QUOTA_BONUS;
 	return 0;
 }
 
-static int64_t elements_of(const struct request *q)
+static int64_t tasks_of(const struct request *q)
 {
 	return q->array.n ? q->array.n : 1;
 }
 
-/* What the job would be charged, were it, or each element of it, to run to its walltime. */
+/* What the job, or all tasks of the array, would be charged if they ran to their walltime. */
 static int find_need(const struct quota_submission *want, int64_t *ret)
 {
 	int64_t walltime_s = want->request->res.walltime_s, one;
@@ -73,9 +78,10 @@ static int find_need(const struct quota_submission *want, int64_t *ret)
 	r = charge_requested(want->rate, walltime_s * S_NS, &one);
 	if (r < 0)
 		return r;
-	return __builtin_mul_overflow(one, elements_of(want->request), ret) ? -ERANGE : 0;
+	return __builtin_mul_overflow(one, tasks_of(want->request), ret) ? -ERANGE : 0;
 }
 
+/* Without an allocation the grant is 0: only a job that is free of charge is covered. */
 static int admit_grant(const struct quota_site *site, const struct quota_submission *want,
 		       const struct quota_view *v, struct quota_answer *ret)
 {
@@ -105,6 +111,7 @@ static int admit_grant(const struct quota_site *site, const struct quota_submiss
 	return move_or_refuse(site, q, ret);
 }
 
+/* 0 with ret->verdict; the ledger is read only for the policies that can refuse. */
 static int admit_by_policy(const struct quota_site *site, const struct quota_submission *want,
 			   struct quota_answer *ret, struct err *err)
 {
@@ -137,7 +144,7 @@ static bool is_beyond(int64_t asked, int64_t bound)
 	return bound != ACCOUNTS_NO_LIMIT && asked > bound;
 }
 
-/* What one job may ask for, by [QueueLimits] and [Default Queue]. */
+/* The bounds of one job in its queue, by [QueueLimits] and [Default Queue]. */
 static void admit_by_queue(const struct quota_site *site, const struct request *q,
 			   struct quota_answer *ret)
 {
@@ -164,11 +171,13 @@ static void admit_by_queue(const struct quota_site *site, const struct request *
 	snprintf(ret->text, sizeof(ret->text),
 		 "the job asks for %s of %s, and queue %s takes at most %s a job", asked, what,
 		 queue, most);
-	refuse(ret, "too-large", "ask for less, or choose another queue with -q");
+	refuse_with(ret, "too-large", "ask for less, or choose another queue with -q");
 }
 
 /* ---- by the limits ---- */
 
+/* Counts queued jobs only where a limit on them applies: that reads all active jobs of the
+ * ledger. */
 static int admit_by_limits(const struct quota_site *site, const struct quota_submission *want,
 			   struct quota_answer *ret, struct err *err)
 {
@@ -177,7 +186,7 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_sub
 	const struct scopes_job job = {
 		.account = q->account,
 		.user = q->user,
-		.n_queued = elements_of(q),
+		.n_queued = tasks_of(q),
 		.queue = ret->verdict == QUOTA_BONUS ? ret->queue : q->queue,
 		.qos = q->qos,
 		.want = { q->res.ncpus, q->res.ngpus, fit_memory(&q->res), 1 }
@@ -191,19 +200,20 @@ static int admit_by_limits(const struct quota_site *site, const struct quota_sub
 		return r; /* nothing limits it */
 	if (!scopes_is_possible(s, &job, why)) {
 		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
-		return refuse(ret, "too-large", "ask for less, or ask the operators");
+		return refuse_with(ret, "too-large", "ask for less, or ask the operators");
 	}
 	if (!scopes_limit_queue(s, &job))
 		return 0;
 	r = scopes_load(s, site->store, err);
 	if (r >= 0 && !scopes_may_queue(s, &job, why)) {
 		snprintf(ret->text, sizeof(ret->text), "%.250s", why);
-		return refuse(ret, "too-many-jobs",
-			      "wait until some have started, or cancel some");
+		return refuse_with(ret, "too-many-jobs",
+				   "wait until some have started, or cancel some");
 	}
 	return r;
 }
 
+/* In this order, since a job moved to the free queue has that queue's bounds and limits. */
 int quota_check(const struct quota_site *site, const struct quota_submission *want,
 		struct quota_answer *ret, struct err *err)
 {
@@ -214,7 +224,7 @@ int quota_check(const struct quota_site *site, const struct quota_submission *wa
 	if (find_need(want, &need) < 0) {
 		snprintf(ret->text, sizeof(ret->text),
 			 "its charge would be more than can be counted");
-		return refuse(ret, "too-large", "ask for less walltime or fewer cores");
+		return refuse_with(ret, "too-large", "ask for less walltime or fewer cores");
 	}
 	r = admit_by_policy(site, want, ret, err);
 	if (r < 0 || ret->verdict == QUOTA_REFUSED)

@@ -1,9 +1,11 @@
-/* check - may this job be submitted, and in which queue does it run?
+/* check - decides whether an account's quota and limits allow a submission, and in which queue
+ * the job runs.
  *
  * By the policy: a window stops an account (month above 6 x, or period above 2 x); a grant that
- * does not cover the job sends it to the cluster's queue of factor 0, or refuses it; a target
- * never says no. Besides: how many jobs may be queued by user, association, account (and those
- * above) and user in a queue; and a job that no limit on running would ever let start.
+ * does not cover the job moves it to the cluster's queue of factor 0, or refuses it; a target
+ * never refuses. Then the queue limits: how many jobs may be queued by user, association,
+ * account (and those above) and user in a queue. A job that exceeds a running limit by itself
+ * could never start and is refused too.
  */
 #pragma once
 #include "controller/quota/quota.h"
@@ -28,9 +30,10 @@ struct quota_answer {
 	enum quota_verdict verdict;
 	char queue[REQUEST_NAME_MAX];
 	const char *code;	   /* "quota", "too-many-jobs", "too-large" */
-	char text[QUOTA_TEXT_MAX]; /* with the numbers; "" when taken as it is */
+	char text[QUOTA_TEXT_MAX]; /* with the numbers; "" when accepted unchanged */
 	const char *remedy;
 };
 
+/* A refusal is an answer, not an error: < 0 is a failure of the ledger or of memory. */
 int quota_check(const struct quota_site *site, const struct quota_submission *want,
 		struct quota_answer *ret, struct err *err);

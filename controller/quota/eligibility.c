@@ -8,7 +8,7 @@
 #include "controller/quota/eligibility.h"
 #include "controller/quota/scopes.h"
 
-/* Whether an account has quota left, as it was looked up. */
+/* Whether an account has quota left, and when that was read. */
 struct account_state {
 	struct account_state *next;
 	char account[REQUEST_NAME_MAX], cluster[REQUEST_NAME_MAX];
@@ -20,12 +20,12 @@ struct account_state {
 struct eligibility_job {
 	int64_t job;
 	struct eligible_amounts want;
-	size_t first, n; /* of gate.indices */
+	size_t first, n; /* its scopes: eligibility.indices */
 	struct account_state *state;
 };
 
 struct eligibility {
-	bool is_open; /* nothing to ask */
+	bool is_open; /* no limits and no windows: every job may start */
 	struct scopes *scopes;
 	struct account_state *accounts;
 	struct eligibility_job *jobs; /* queued ones of the cluster, by number */
@@ -63,8 +63,8 @@ struct eligibility *eligibility_free(struct eligibility *g)
 	return NULL;
 }
 
-/* Makes room for `more` elements of `size` behind `n`. */
-static int reserve(void **array, size_t *room, size_t want, size_t size)
+/* Makes room for `want` elements of `size` in all. On -ENOMEM *array is as it was. */
+static int reserve_room(void **array, size_t *room, size_t want, size_t size)
 {
 	size_t larger = *room ? *room : 64;
 	void *p;
@@ -81,6 +81,8 @@ static int reserve(void **array, size_t *room, size_t want, size_t size)
 	return 0;
 }
 
+/* The list lives as long as the process: a site has hundreds of accounts, not millions. NULL:
+ * out of memory. */
 static struct account_state *find_account(struct eligibility *g,
 					  const struct store_quota_job *j)
 {
@@ -111,9 +113,9 @@ static int add_queued(struct eligibility *g, const struct store_quota_job *j, st
 
 	if (n < 0)
 		return n;
-	if (reserve((void **)&g->jobs, &g->room, g->n + 1, sizeof(*g->jobs)) < 0 ||
-	    reserve((void **)&g->indices, &g->indices_room, g->n_indices + (size_t)n,
-		    sizeof(*g->indices)) < 0)
+	if (reserve_room((void **)&g->jobs, &g->room, g->n + 1, sizeof(*g->jobs)) < 0 ||
+	    reserve_room((void **)&g->indices, &g->indices_room, g->n_indices + (size_t)n,
+			 sizeof(*g->indices)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	new = &g->jobs[g->n];
 	*new = (struct eligibility_job){ .job = j->job,
@@ -143,9 +145,10 @@ static int add_active(void *ctx, const struct store_quota_job *j, struct err *er
 	return add_queued(g, j, err);
 }
 
-/* An account that was removed has no quota left. */
-static int look_up(struct account_state *s, const struct quota_site *site, int64_t now_ns,
-		   struct err *err)
+/* Reads the state of an account unless it is newer than ELIGIBILITY_KEEP_NS. An account that
+ * was removed has no quota left. */
+static int refresh_account(struct account_state *s, const struct quota_site *site,
+			   int64_t now_ns, struct err *err)
 {
 	const struct quota_query ask = { .account = s->account,
 					 .cluster = s->cluster,
@@ -172,6 +175,7 @@ static bool is_window(const struct config *c)
 	       c->policy.quota == CONFIG_QUOTA_WINDOW_3X;
 }
 
+/* Without windows every account has quota left: low priority exists for windows only. */
 static int count_pending(struct eligibility *g, const struct quota_site *site, int64_t now_ns,
 			 struct err *err)
 {
@@ -182,7 +186,7 @@ static int count_pending(struct eligibility *g, const struct quota_site *site, i
 		struct account_state *s = g->jobs[i].state;
 
 		if (is_window(site->config))
-			r = look_up(s, site, now_ns, err);
+			r = refresh_account(s, site, now_ns, err);
 		else
 			s->has_quota = true;
 		w->pending += s->has_quota;
@@ -207,6 +211,7 @@ int eligibility_load(struct eligibility *g, const struct quota_site *site,
 	return r < 0 ? r : count_pending(g, site, run->now_ns, err);
 }
 
+/* The jobs are in the order of their numbers, as store_quota_active() returns them. */
 static struct eligibility_job *find_job(struct eligibility *g, int64_t job)
 {
 	size_t low = 0, high = g->is_open ? 0 : g->n;

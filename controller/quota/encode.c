@@ -1,4 +1,4 @@
-/* encode.c - the document of one view; see quota.h and docs/protocol.md. */
+/* encode.c - encodes one quota view as JSON; see quota.h and docs/protocol.md. */
 #include <stdio.h>
 #include <string.h>
 #include "common/wire/doc.h"

@@ -1,4 +1,5 @@
-/* qos.c - fills in the default QOS and refuses what a user or account may not use; see qos.h. */
+/* qos.c - fills in the default QOS and refuses what a user or account may not use; see qos.h.
+ */
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
@@ -15,7 +16,8 @@ void quota_fill_qos(const struct quota_site *site, struct request *q)
 			 config_qos_or_default(site->config, of_account));
 }
 
-/* The account itself, or one above it. */
+/* AllowAccounts= names the account itself or one above it. An unknown account (-1) is not
+ * allowed. */
 static bool allows_account(const struct config_qos *qos, const struct accounts *a,
 			   int32_t account)
 {
@@ -27,13 +29,14 @@ static bool allows_account(const struct config_qos *qos, const struct accounts *
 	return false;
 }
 
-struct whose {
+/* The user and account of a request; account -1: not known. */
+struct caller {
 	const struct quota_site *site;
 	const char *user;
 	int32_t account;
 };
 
-static bool may_use(const struct whose *w, const struct config_qos *qos)
+static bool may_use(const struct caller *w, const struct config_qos *qos)
 {
 	return config_qos_allows_user(qos, w->user) &&
 	       allows_account(qos, w->site->accounts, w->account) &&
@@ -41,8 +44,8 @@ static bool may_use(const struct whose *w, const struct config_qos *qos)
 		accounts_allows_qos(w->site->accounts, w->account, qos->name));
 }
 
-/* Those that may be used, as "a, b"; "none". */
-static const char *list_usable(const struct whose *w, char *buf, size_t size)
+/* The QOS that the caller may use, as "a, b"; "none". */
+static const char *list_usable(const struct caller *w, char *buf, size_t size)
 {
 	const struct config *c = w->site->config;
 	size_t n = 0;
@@ -55,7 +58,7 @@ static const char *list_usable(const struct whose *w, char *buf, size_t size)
 	return buf;
 }
 
-static bool refuse_use(const struct whose *w, const struct request *q,
+static bool refuse_use(const struct caller *w, const struct request *q,
 		       const struct config_qos *qos, struct quota_qos_refusal *ret)
 {
 	char list[160];
@@ -91,7 +94,7 @@ static bool refuse_walltime(const struct request *q, const struct config_qos *qo
 bool quota_allows_qos(const struct quota_site *site, const struct request *q,
 		      struct quota_qos_refusal *ret)
 {
-	const struct whose w = { site, q->user, accounts_find(site->accounts, q->account) };
+	const struct caller w = { site, q->user, accounts_find(site->accounts, q->account) };
 	const struct config_qos *qos;
 	struct err why;
 

@@ -10,7 +10,8 @@
 
 #define RECENT_DAYS (TARGET_RECENT_NS / (24 * HOUR_NS))
 
-struct look {
+/* One view being made. */
+struct view_work {
 	const struct quota_site *site;
 	const struct quota_query *ask;
 	const struct accounts_allocation *allocation;
@@ -21,6 +22,7 @@ struct look {
 	struct quota_view *v;
 };
 
+/* The kind of allocation that a policy counts; CONFIG_QUOTA_NONE has none. */
 bool quota_kind(enum config_quota rule, enum accounts_kind *ret)
 {
 	static const enum accounts_kind kinds[] = {
@@ -43,6 +45,8 @@ static bool is_window(const struct quota_view *v)
 
 /* ---- the period ---- */
 
+/* Are both parts of one accounting period: same owner, kind, pool, cluster, and label up to the
+ * '.'? */
 static bool is_alike(const struct accounts_allocation *a, const struct accounts_allocation *b)
 {
 	size_t n = strcspn(a->label, ".");
@@ -52,8 +56,9 @@ static bool is_alike(const struct accounts_allocation *a, const struct accounts_
 	       !strncmp(a->label, b->label, n);
 }
 
-/* Grows [from, to) by what adjoins it. */
-static void find_period(struct look *l)
+/* Extends [from, to) by every allocation that adjoins it, until none does; O(n^2) of the few
+ * parts of one period. */
+static void find_period(struct view_work *l)
 {
 	const struct accounts *a = l->site->accounts;
 	bool grew = true;
@@ -78,7 +83,7 @@ static void find_period(struct look *l)
 	}
 }
 
-static int add_months(struct look *l, const struct accounts_allocation *a, struct err *err)
+static int add_months(struct view_work *l, const struct accounts_allocation *a, struct err *err)
 {
 	int64_t first = calendar_month(l->from_day), allowance;
 	int r = charge_requested(a->amount, HOUR_NS, &allowance);
@@ -91,7 +96,8 @@ static int add_months(struct look *l, const struct accounts_allocation *a, struc
 	return 0;
 }
 
-static int make_months(struct look *l, struct err *err)
+/* One entry a month of the period; months without an allocation keep an allowance of 0. */
+static int make_months(struct view_work *l, struct err *err)
 {
 	const struct accounts *a = l->site->accounts;
 	int64_t first = calendar_month(l->from_day);
@@ -117,9 +123,11 @@ static int make_months(struct look *l, struct err *err)
 
 /* ---- what was used ---- */
 
+/* A day of usage, or a month of it (see is_by_month): both carry the day that they begin with.
+ */
 static int add_day(void *ctx, const struct store_quota_sum *s, struct err *err)
 {
-	struct look *l = ctx;
+	struct view_work *l = ctx;
 
 	if (__builtin_add_overflow(l->v->used_ms, s->charge_ms, &l->v->used_ms) ||
 	    __builtin_add_overflow(l->v->core_ms, s->core_ms, &l->v->core_ms) ||
@@ -134,6 +142,8 @@ static int add_day(void *ctx, const struct store_quota_sum *s, struct err *err)
 	return 0;
 }
 
+/* By name, added when new; a linear search: an account has tens of users. NULL: out of memory.
+ */
 static struct quota_user *find_user(struct quota_view *v, const char *name)
 {
 	struct quota_user *more;
@@ -153,7 +163,7 @@ static struct quota_user *find_user(struct quota_view *v, const char *name)
 
 static int add_user(void *ctx, const struct store_quota_sum *s, struct err *err)
 {
-	struct look *l = ctx;
+	struct view_work *l = ctx;
 	struct quota_user *u = find_user(l->v, s->user);
 
 	if (!u)
@@ -162,15 +172,16 @@ static int add_user(void *ctx, const struct store_quota_sum *s, struct err *err)
 	return 0;
 }
 
-/* Whole months up to now are the sum of the days up to now. A target asks for the last days. */
-static bool is_by_month(const struct look *l)
+/* May usage be read by month instead of by day? Whole months up to now are the sum of the days
+ * up to now. A target needs the last 30 days, and a past day cuts a month. */
+static bool is_by_month(const struct view_work *l)
 {
 	return !l->v->is_past && l->v->rule != CONFIG_QUOTA_TARGET &&
 	       calendar_month_first(calendar_month(l->from_day)) == l->from_day;
 }
 
-/* Days of the period up to the one looked at, of the owner and all below. */
-static int add_usage(struct look *l, struct err *err)
+/* Adds the usage of the period up to the view's day, of the owner and all accounts below it. */
+static int add_usage(struct view_work *l, struct err *err)
 {
 	const struct accounts *a = l->site->accounts;
 	struct store_quota_span span = { .cluster = l->allocation->cluster,
@@ -203,6 +214,7 @@ bool quota_is_of(const struct quota_site *site, const struct accounts_allocation
 	       j->pool == a->pool && (!*a->cluster || !strcmp(a->cluster, j->cluster));
 }
 
+/* What the job may still be charged, as grant_job_part() reserves it. */
 int quota_job_rest(const struct store_quota_job *j, int64_t *ret)
 {
 	const struct grant_job job = { .rate = j->rate,
@@ -219,6 +231,7 @@ int quota_job_rest(const struct store_quota_job *j, int64_t *ret)
 	return r;
 }
 
+/* An array's queued tasks are one row with n of them. */
 static int count_job(struct quota_active *a, const struct store_quota_job *j, int64_t rest)
 {
 	if (j->state == JOB_QUEUED) {
@@ -238,7 +251,7 @@ static int count_job(struct quota_active *a, const struct store_quota_job *j, in
 
 static int add_job(void *ctx, const struct store_quota_job *j, struct err *err)
 {
-	struct look *l = ctx;
+	struct view_work *l = ctx;
 	struct quota_user *u;
 	int64_t rest;
 
@@ -252,14 +265,14 @@ static int add_job(void *ctx, const struct store_quota_job *j, struct err *err)
 	u = find_user(l->v, j->user);
 	if (!u)
 		return err_set(err, -ENOMEM, "out of memory");
-	return count_job(&u->active, j, rest); /* a part of what could be counted */
+	return count_job(&u->active, j, rest); /* no overflow: the sum of all did not */
 }
 
 /* ---- the rules ---- */
 
 /* The first day on which the mode is no worse than `mode`, with no more usage; -1: none left.
  */
-static int32_t find_day(const struct look *l, enum window_mode mode)
+static int32_t find_day(const struct view_work *l, enum window_mode mode)
 {
 	const struct window_period p = { l->months, l->n_months };
 	struct window w;
@@ -277,13 +290,14 @@ static int32_t find_day(const struct look *l, enum window_mode mode)
 	return -1;
 }
 
-static int look_window(struct look *l, struct err *err)
+static int apply_window(struct view_work *l, struct err *err)
 {
 	const struct window_period p = { l->months, l->n_months };
 	struct quota_view *v = l->v;
 	int r;
 
-	/* A refund of more than a month has leaves nothing used, not less than nothing. */
+	/* A refund larger than the usage of its month leaves a usage of 0, not a negative one.
+	 */
 	for (size_t i = 0; i < l->n_months; i++)
 		if (l->months[i].used < 0)
 			l->months[i].used = 0;
@@ -307,7 +321,7 @@ static int look_window(struct look *l, struct err *err)
 	return 0;
 }
 
-static int look_grant(struct look *l, struct err *err)
+static int apply_grant(struct view_work *l, struct err *err)
 {
 	const struct grant_jobs none = { NULL, 0 };
 	struct quota_view *v = l->v;
@@ -325,7 +339,7 @@ static int look_grant(struct look *l, struct err *err)
 	return 0;
 }
 
-static int look_target(struct look *l, struct err *err)
+static int apply_target(struct view_work *l, struct err *err)
 {
 	struct quota_view *v = l->v;
 	struct store *s = l->site->store;
@@ -341,34 +355,34 @@ static int look_target(struct look *l, struct err *err)
 	if (u.recent_ms > u.used_ms)
 		u.recent_ms = u.used_ms;
 	r = target_compute(&t, &u, now, &v->target);
-	return r < 0 ? err_set(err, r, "the target %s of account %s cannot be reckoned",
+	return r < 0 ? err_set(err, r, "the target %s of account %s cannot be computed",
 			       v->label, v->owner)
 		     : 0;
 }
 
-static int apply_rule(struct look *l, struct err *err)
+static int apply_rule(struct view_work *l, struct err *err)
 {
 	switch (l->v->rule) {
 	case CONFIG_QUOTA_WINDOW:
 	case CONFIG_QUOTA_WINDOW_3X:
-		return look_window(l, err);
+		return apply_window(l, err);
 	case CONFIG_QUOTA_GRANT:
-		return look_grant(l, err);
+		return apply_grant(l, err);
 	case CONFIG_QUOTA_TARGET:
-		return look_target(l, err);
+		return apply_target(l, err);
 	case CONFIG_QUOTA_NONE:
 		break;
 	}
 	return 0;
 }
 
-static bool wants_active(const struct look *l)
+static bool wants_active(const struct view_work *l)
 {
 	return !l->v->is_past &&
 	       ((l->ask->parts & QUOTA_ACTIVE) || l->v->rule == CONFIG_QUOTA_GRANT);
 }
 
-static int look_allocation(struct look *l, struct err *err)
+static int read_allocation(struct view_work *l, struct err *err)
 {
 	const struct accounts_allocation *a = l->allocation;
 	struct quota_view *v = l->v;
@@ -391,7 +405,7 @@ static int look_allocation(struct look *l, struct err *err)
 	return r < 0 ? r : apply_rule(l, err);
 }
 
-static void look_storage(struct look *l)
+static void read_storage(struct view_work *l)
 {
 	const struct accounts_query ask = { .account = l->account,
 					    .kind = ACCOUNTS_STORAGE,
@@ -403,8 +417,8 @@ static void look_storage(struct look *l)
 	l->v->storage_bytes = a ? a->amount.num / a->amount.den : -1;
 }
 
-/* What is known before any allocation. */
-static int begin_view(struct look *l, struct err *err)
+/* Fills in what does not depend on an allocation. A future day is today. */
+static int begin_view(struct view_work *l, struct err *err)
 {
 	const struct quota_query *ask = l->ask;
 	int64_t today = store_day(l->site->store, ask->now_ns);
@@ -430,19 +444,19 @@ int quota_get_view(const struct quota_site *site, const struct quota_query *ask,
 		   struct quota_view *ret, struct err *err)
 {
 	struct quota_view v;
-	struct look l = { .site = site, .ask = ask, .v = &v };
+	struct view_work l = { .site = site, .ask = ask, .v = &v };
 	struct accounts_query what = { .pool = ask->pool, .cluster = ask->cluster };
 	int r = begin_view(&l, err);
 
 	if (r < 0)
 		return r;
-	look_storage(&l);
+	read_storage(&l);
 	what.account = l.account;
 	what.day = v.day;
 	if (quota_kind(v.rule, &what.kind))
 		l.allocation = accounts_allocation(site->accounts, &what);
 	if (l.allocation)
-		r = look_allocation(&l, err);
+		r = read_allocation(&l, err);
 	else if (is_window(&v))
 		v.mode = WINDOW_LOW_PRIORITY;
 	free(l.months);
@@ -463,8 +477,10 @@ void quota_view_done(struct quota_view *v)
 
 /* ---- every allocation of an account ---- */
 
-#define SEEN_MAX 64
+#define SEEN_MAX 64 /* allocations of one account on one day: clusters x pools */
 
+/* A walk over the allocations of an account: each is sent once, though several clusters share
+ * it. */
 struct every {
 	const struct quota_site *site;
 	const struct quota_each *each;
@@ -484,6 +500,8 @@ static int send_view(struct every *e, const struct quota_query *ask, struct err 
 	return r;
 }
 
+/* Sends the allocation of ask's cluster and pool, unless it was sent for another cluster
+ * already. */
 static int send_new_view(struct every *e, const struct quota_query *ask, int32_t day,
 			 struct err *err)
 {

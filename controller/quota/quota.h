@@ -1,4 +1,5 @@
-/* quota - how an account stands against what it was allotted, now or at the end of a past day.
+/* quota - what an account has used of its allocation and what is left, now or at the end of a
+ * past day.
  *
  * The policy says what an allocation is ([Policy] Quota): a monthly allowance in a window that
  * slides (policy/window.h), a grant (policy/grant.h), or a target (policy/target.h). The
@@ -8,8 +9,8 @@
  * Used is what was charged on the days of the period, adjustments included, running jobs with
  * what they were charged so far. A day's usage is the ledger's, so a job that runs over the
  * end of a month counts in both with what it ran there. Jobs that are queued or run may still
- * be charged for the rest of their walltime: `active` says how much; of a grant it is reserved.
- * Suspended time is neither. What was active on a past day is not known any more.
+ * be charged for the rest of their walltime: that is `active`, and of a grant it is reserved.
+ * Suspended time is neither. What was active on a past day is not in the ledger any more.
  *
  * The accounting period of a window is one allocation, or several of the account that adjoin
  * and whose labels are alike up to the first '.' ("2026.1", "2026.2"): that is how an allowance
@@ -44,13 +45,13 @@ struct quota_query {
 	enum charge_pool pool;
 	int64_t now_ns;
 	int32_t at_day; /* QUOTA_NOW, or a past day: as it stood at its end */
-	unsigned parts; /* beside the figures: */
+	unsigned parts; /* QUOTA_ACTIVE, QUOTA_USERS: read these as well */
 };
 
 struct quota_active {
 	int64_t queued, running, suspended; /* jobs */
 	int64_t running_ms; /* charged so far to those that run or are suspended */
-	int64_t rest_ms;    /* of these, were they to run to their walltimes */
+	int64_t rest_ms;    /* what they would still be charged up to their walltimes */
 	int64_t queued_ms;  /* the same of queued jobs */
 };
 
@@ -91,9 +92,9 @@ int quota_get_view(const struct quota_site *site, const struct quota_query *ask,
 		   struct quota_view *ret, struct err *err);
 void quota_view_done(struct quota_view *v);
 
-/* Every allocation of the policy's kind that counts for the account on that day, each once, by
- * cluster and pool; at least one view, without one where there is none. `ask->cluster` "" asks
- * all clusters. fn gets the view for its call alone. */
+/* Calls fn for every allocation of the policy's kind that counts for the account on that day,
+ * each once, by cluster and pool; at least one view, without one where there is none.
+ * `ask->cluster` "" asks all clusters. The view is freed when fn returns. */
 typedef int (*quota_view_fn)(void *ctx, const struct quota_view *v, struct err *err);
 struct quota_each {
 	quota_view_fn fn;
@@ -102,11 +103,11 @@ struct quota_each {
 int quota_get_views(const struct quota_site *site, const struct quota_query *ask,
 		    const struct quota_each *each, struct err *err);
 
-/* One or two sentences: what it means for a job that is submitted now. */
+/* One or two sentences: what the view means for a job that is submitted now. */
 #define QUOTA_WORDS_MAX 400
 void quota_words(const struct config *c, const struct quota_view *v,
 		 char buf[static QUOTA_WORDS_MAX]);
-/* docs/protocol.md, GET /v1/quota: one element. NULL: out of memory. */
+/* One element of the answer of GET /v1/quota (docs/protocol.md). NULL: out of memory. */
 json_t *quota_encode(const struct config *c, const struct quota_view *v);
 /* "core-hours", "service units", "core-equivalent hours": what the amounts count. */
 const char *quota_unit(const struct config *c, const struct quota_view *v);

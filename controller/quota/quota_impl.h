@@ -7,5 +7,5 @@ bool quota_kind(enum config_quota rule, enum accounts_kind *ret);
 /* Does the job count against the allocation? */
 bool quota_is_of(const struct quota_site *site, const struct accounts_allocation *a,
 		 const struct store_quota_job *j);
-/* What it may still be charged, were it to run to its walltime. -ERANGE, -EINVAL. */
+/* What it may still be charged until its walltime, milli-unit-seconds. -ERANGE, -EINVAL. */
 int quota_job_rest(const struct store_quota_job *j, int64_t *ret);

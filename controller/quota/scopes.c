@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "controller/quota/scopes.h"
 
-/* What a scope is known by: its kind, whose it is, and of which account or queue. */
+/* The identity of a scope: its kind, whose it is, and of which account or queue. */
 struct key {
 	enum eligible_kind kind;
 	struct accounts_limits limits;
@@ -20,7 +20,7 @@ struct scopes {
 	const struct accounts *accounts;
 	const struct config *config;
 	struct eligible_world world;
-	struct key **keys; /* one a scope; never move */
+	struct key **keys; /* one a scope; allocated one by one: scopes point to their names */
 	size_t room;
 	int32_t *found;
 	size_t n_found, found_room;
@@ -105,7 +105,7 @@ bool scopes_has_limits(const struct quota_site *site)
 
 _Static_assert(ACCOUNTS_NO_LIMIT == ELIGIBLE_NO_LIMIT, "limits are taken over as they are");
 
-static int grow(struct scopes *s)
+static int grow_scopes(struct scopes *s)
 {
 	size_t room = s->room ? s->room * 2 : 16;
 	struct eligible_scope *scopes = realloc(s->world.scopes, room * sizeof(*scopes));
@@ -131,7 +131,7 @@ static uint32_t hash_of(const char *text) /* FNV-1a */
 	return h;
 }
 
-/* The index of a scope, made when new. */
+/* The index of the scope like `like`, which is added when it is new. -ENOMEM. */
 static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 		      const struct eligible_scope *like)
 {
@@ -143,7 +143,7 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 		if (s->keys[i]->hash == hash && s->keys[i]->kind == like->kind &&
 		    !strcmp(s->keys[i]->name, like->name) && !strcmp(s->keys[i]->of, of))
 			return (int)i;
-	if (s->world.n_scopes == s->room && grow(s) < 0)
+	if (s->world.n_scopes == s->room && grow_scopes(s) < 0)
 		return -ENOMEM;
 	k = calloc(1, sizeof(*k));
 	if (!k)
@@ -164,7 +164,8 @@ static int find_scope(struct scopes *s, const struct accounts_limits *limits,
 	return (int)s->world.n_scopes++;
 }
 
-/* `stated` NULL: nothing is, and the defaults hold. */
+/* Adds a scope to those found, if its limits limit anything. What `stated` leaves open, or all
+ * where it is NULL, comes from `fallback`. */
 static int add_scope(struct scopes *s, const struct accounts_limits *stated,
 		     const struct accounts_limits *fallback, const struct eligible_scope *like)
 {
@@ -190,7 +191,7 @@ static int add_scope(struct scopes *s, const struct accounts_limits *stated,
 	return 0;
 }
 
-static int note_accounts(struct scopes *s, const struct scopes_job *job)
+static int add_account_scopes(struct scopes *s, const struct scopes_job *job)
 {
 	const struct accounts *a = s->accounts;
 	int32_t i = accounts_find(a, job->account);
@@ -209,7 +210,7 @@ static int note_accounts(struct scopes *s, const struct scopes_job *job)
 	return r;
 }
 
-static int note_qos(struct scopes *s, const struct scopes_job *job)
+static int add_qos_scope(struct scopes *s, const struct scopes_job *job)
 {
 	const struct config_qos *q = job->qos ? config_qos(s->config, job->qos) : NULL;
 	struct accounts_limits limits;
@@ -232,20 +233,21 @@ int scopes_find(struct scopes *s, const struct scopes_job *job, struct err *err)
 	r = add_scope(s, u ? &u->limits : NULL, &s->accounts->defaults.user,
 		      &(struct eligible_scope){ .kind = ELIGIBLE_USER, .name = job->user });
 	if (r >= 0)
-		r = note_accounts(s, job);
+		r = add_account_scopes(s, job);
 	if (r >= 0)
 		r = add_scope(s, q ? &q->user_limits : NULL, &s->accounts->defaults.queue,
 			      &(struct eligible_scope){ .kind = ELIGIBLE_QUEUE,
 							.name = job->user,
 							.of = job->queue });
 	if (r >= 0)
-		r = note_qos(s, job);
+		r = add_qos_scope(s, job);
 	return r < 0 ? err_set(err, r, "out of memory") : (int)s->n_found;
 }
 
 struct scopes_job scopes_job_of(const struct store_quota_job *j)
 {
-	/* As store_nodes_in_use(): cores of a job that shall stay suspended are free for others. */
+	/* As store_nodes_in_use(): the cores of a job whose desired state is suspended are
+	 * free. */
 	bool is_away = j->state == JOB_SUSPENDED && j->want == DESIRED_SUSPEND;
 
 	return (struct scopes_job){ .account = j->account,
@@ -291,8 +293,9 @@ int scopes_load(struct scopes *s, struct store *store, struct err *err)
 	return store_quota_active(store, count_job, s, err);
 }
 
-/* Counting others has found others: find it again; nothing new is made. */
-static struct eligible_job again(struct scopes *s, const struct scopes_job *job)
+/* s->found has the scopes of the job that was counted last: finds those of this job again. They
+ * exist already, so this cannot fail. */
+static struct eligible_job find_again(struct scopes *s, const struct scopes_job *job)
 {
 	scopes_find(s, job, NULL);
 	return found_job(s, job);
@@ -301,14 +304,14 @@ static struct eligible_job again(struct scopes *s, const struct scopes_job *job)
 bool scopes_is_possible(struct scopes *s, const struct scopes_job *job,
 			char why[static ELIGIBLE_WHY_MAX])
 {
-	const struct eligible_job e = again(s, job);
+	const struct eligible_job e = find_again(s, job);
 
 	return eligible_is_possible(&s->world, &e, why);
 }
 
 bool scopes_limit_queue(struct scopes *s, const struct scopes_job *job)
 {
-	const struct eligible_job e = again(s, job);
+	const struct eligible_job e = find_again(s, job);
 
 	for (size_t i = 0; i < e.n_scopes; i++)
 		if (s->keys[e.scopes[i]]->limits.queued_jobs != ACCOUNTS_NO_LIMIT)
@@ -319,7 +322,7 @@ bool scopes_limit_queue(struct scopes *s, const struct scopes_job *job)
 bool scopes_may_queue(struct scopes *s, const struct scopes_job *job,
 		      char why[static ELIGIBLE_WHY_MAX])
 {
-	const struct eligible_job e = again(s, job);
+	const struct eligible_job e = find_again(s, job);
 
 	why[0] = '\0';
 	for (size_t i = 0; i < e.n_scopes; i++) {

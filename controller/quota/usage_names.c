@@ -29,13 +29,14 @@ static bool is_declared(const struct quota_site *s, enum store_by by, const char
 	}
 }
 
-/* The nearest of many names that do not stay: its text is kept here. */
+/* The nearest name so far. The rows that names come from are gone after each call, so the text
+ * is copied. */
 struct search {
 	const char *typed;
 	char best[REQUEST_NAME_MAX];
 };
 
-static void offer(struct search *s, const char *name)
+static void offer_candidate(struct search *s, const char *name)
 {
 	struct nearest n;
 	const char *best;
@@ -52,7 +53,7 @@ static void offer(struct search *s, const char *name)
 static int offer_name(void *ctx, const char *name, struct err *err)
 {
 	(void)err;
-	offer(ctx, name);
+	offer_candidate(ctx, name);
 	return 0;
 }
 
@@ -60,7 +61,7 @@ static void offer_users(struct search *s, const struct accounts *a)
 {
 	for (size_t i = 0; i < a->n_accounts; i++)
 		for (size_t k = 0; k < a->accounts[i].n_members; k++)
-			offer(s, a->accounts[i].members[k].user);
+			offer_candidate(s, a->accounts[i].members[k].user);
 }
 
 static void offer_declared(struct search *s, const struct usage_names *n, enum store_by by)
@@ -70,15 +71,17 @@ static void offer_declared(struct search *s, const struct usage_names *n, enum s
 
 	for (size_t i = 0; by == STORE_BY_ACCOUNT && a && i < a->n_accounts; i++)
 		if (!n->caller || accounts_member(a, (int32_t)i, n->caller))
-			offer(s, a->accounts[i].name);
+			offer_candidate(s, a->accounts[i].name);
 	if (by == STORE_BY_USER && a && !n->caller)
 		offer_users(s, a);
 	for (size_t i = 0; by == STORE_BY_CLUSTER && c && i < c->n_clusters; i++)
-		offer(s, c->clusters[i]->name);
+		offer_candidate(s, c->clusters[i]->name);
 }
 
-static int unknown(const struct usage_names *n, enum store_by by, const char *name,
-		   struct err *err)
+/* A caller with a restricted view gets no names from the ledger: a suggestion would reveal
+ * them. */
+static int report_unknown(const struct usage_names *n, enum store_by by, const char *name,
+			  struct err *err)
 {
 	struct search s = { .typed = name };
 	int r = n->caller ? 0 : store_usage_names(n->site->store, by, offer_name, &s, err);
@@ -102,9 +105,9 @@ int usage_names_check(const struct usage_names *n, enum store_by by, const char 
 	if (!name || is_declared(n->site, by, name))
 		return 0;
 	if (n->caller && by == STORE_BY_USER && !strcmp(n->caller, name))
-		return 0; /* who asks exists, whatever was charged */
+		return 0; /* the caller exists, even if nothing was ever charged */
 	r = store_usage_has(n->site->store, by, name, err);
-	return r ? (r < 0 ? r : 0) : unknown(n, by, name, err);
+	return r ? (r < 0 ? r : 0) : report_unknown(n, by, name, err);
 }
 
 int usage_names_check_period(const struct usage_names *n, const struct store_period *p,

@@ -1,6 +1,6 @@
-/* usage_names - does an account, a user or a cluster of a request exist?
+/* usage_names - checks that the account, user or cluster of a usage request exists.
  *
- * Known are those that accounts.conf or the configuration declares, and those to which anything
+ * A name is known if accounts.conf or the configuration declares it, or if anything
  * was ever charged. An unknown name is an error that names the nearest known one: an empty
  * answer to a mistyped name looks like no usage.
  */
@@ -13,7 +13,7 @@ struct usage_names {
 };
 
 /* 0: known, or `name` is NULL. -ENOENT: unknown; the message has the nearest name, if any is
- * near. */
+ * similar enough. */
 int usage_names_check(const struct usage_names *n, enum store_by by, const char *name,
 		      struct err *err);
 /* The same of account, user and cluster of a period. */

@@ -1,4 +1,5 @@
-/* words.c - what the figures mean for a job that is submitted now, in words; see quota.h. */
+/* words.c - the sentence of a quota view: what it means for a job submitted now; see quota.h.
+ * Amounts are in hours of the cluster's unit. */
 #include <stdio.h>
 #include <string.h>
 #include "common/time_units.h"
@@ -17,7 +18,7 @@ const char *quota_unit(const struct config *c, const struct quota_view *v)
 	return v->pool == CHARGE_POOL_GPU ? "GPU-equivalent hours" : "core-equivalent hours";
 }
 
-/* Half away from zero, no needless zeros. */
+/* ms in hours, `places` decimals, rounded half away from zero, without trailing zeros. */
 static const char *format_places(int64_t ms, int places, char buf[static QUOTA_AMOUNT_MAX])
 {
 	uint64_t u = ms < 0 ? -(uint64_t)ms : (uint64_t)ms, scale = 1, part;
@@ -47,7 +48,7 @@ const char *quota_format_exact(int64_t ms, char buf[static QUOTA_AMOUNT_MAX])
 	return format_places(ms, 7, buf);
 }
 
-static void say_day(int32_t day, char *buf, size_t size)
+static void format_date(int32_t day, char *buf, size_t size)
 {
 	static const char *const months[] = { "January",   "February", "March",	   "April",
 					      "May",	   "June",     "July",	   "August",
@@ -58,7 +59,7 @@ static void say_day(int32_t day, char *buf, size_t size)
 		 months[month % 12], (int)(month / 12));
 }
 
-static void say_again(const struct quota_view *v, char *buf, size_t size)
+static void format_normal_again(const struct quota_view *v, char *buf, size_t size)
 {
 	char day[48];
 
@@ -68,26 +69,27 @@ static void say_again(const struct quota_view *v, char *buf, size_t size)
 			 "quota is raised or usage is refunded");
 		return;
 	}
-	say_day(v->normal_day, day, sizeof(day));
+	format_date(v->normal_day, day, sizeof(day));
 	snprintf(buf, size,
 		 "normal again on %s if nothing more is used, or sooner if the quota is raised "
 		 "or usage is refunded",
 		 day);
 }
 
-/* A stop may end before the mode is normal: that of a month ends with the month. */
-static void say_submit(const struct quota_view *v, char *buf, size_t size)
+/* Submissions may be open again before the mode is normal: the stop by a month ends with the
+ * month. */
+static void format_submit_again(const struct quota_view *v, char *buf, size_t size)
 {
 	char day[48];
 
 	buf[0] = '\0';
 	if (v->submit_day < 0 || v->submit_day == v->normal_day)
 		return;
-	say_day(v->submit_day, day, sizeof(day));
+	format_date(v->submit_day, day, sizeof(day));
 	snprintf(buf, size, "; submissions are open again on %s, at low priority", day);
 }
 
-static void say_window(const struct config *c, const struct quota_view *v, char *buf)
+static void word_window(const struct config *c, const struct quota_view *v, char *buf)
 {
 	char left[QUOTA_AMOUNT_MAX], used[QUOTA_AMOUNT_MAX], stop[QUOTA_AMOUNT_MAX];
 	const char *unit = quota_unit(c, v);
@@ -104,7 +106,7 @@ static void say_window(const struct config *c, const struct quota_view *v, char 
 				 : "");
 		return;
 	}
-	say_again(v, again, sizeof(again));
+	format_normal_again(v, again, sizeof(again));
 	if (w->mode == WINDOW_LOW_PRIORITY) {
 		snprintf(buf, QUOTA_WORDS_MAX,
 			 "Low priority: jobs run only when no job of an account with quota "
@@ -112,7 +114,7 @@ static void say_window(const struct config *c, const struct quota_view *v, char 
 			 again);
 		return;
 	}
-	say_submit(v, submit, sizeof(submit));
+	format_submit_again(v, submit, sizeof(submit));
 	snprintf(buf, QUOTA_WORDS_MAX,
 		 "Submissions blocked: %s %s were used in this %s, more than %s (%s)%s; %s.",
 		 quota_format(is_month ? w->current.used : w->total_used, used), unit,
@@ -121,6 +123,7 @@ static void say_window(const struct config *c, const struct quota_view *v, char 
 		 is_month ? "6 x the monthly quota" : "2 x the total quota", submit, again);
 }
 
+/* The queue of jobs that the grant does not cover; NULL: they are refused. */
 static const char *bonus_of(const struct config *c, const struct quota_view *v,
 			    char buf[static REQUEST_NAME_MAX])
 {
@@ -133,8 +136,8 @@ static const char *bonus_of(const struct config *c, const struct quota_view *v,
 		       : NULL;
 }
 
-static void say_beyond(const struct config *c, const struct quota_view *v, char *buf,
-		       size_t size)
+static void word_beyond(const struct config *c, const struct quota_view *v, char *buf,
+			size_t size)
 {
 	char name[REQUEST_NAME_MAX];
 	const char *bonus = bonus_of(c, v, name);
@@ -145,14 +148,14 @@ static void say_beyond(const struct config *c, const struct quota_view *v, char 
 		snprintf(buf, size, "is refused");
 }
 
-static void say_grant(const struct config *c, const struct quota_view *v, char *buf)
+static void word_grant(const struct config *c, const struct quota_view *v, char *buf)
 {
 	char left[QUOTA_AMOUNT_MAX], used[QUOTA_AMOUNT_MAX], held[QUOTA_AMOUNT_MAX];
 	const char *unit = quota_unit(c, v);
 	char beyond[128], until[48];
 
-	say_beyond(c, v, beyond, sizeof(beyond));
-	say_day(v->to_day - 1, until, sizeof(until));
+	word_beyond(c, v, beyond, sizeof(beyond));
+	format_date(v->to_day - 1, until, sizeof(until));
 	snprintf(buf, QUOTA_WORDS_MAX,
 		 "%s %s available until %s: %s used, %s reserved by %lld running and %lld "
 		 "queued jobs. A job that the grant does not cover %s.",
@@ -162,8 +165,8 @@ static void say_grant(const struct config *c, const struct quota_view *v, char *
 		 (long long)v->active.queued, beyond);
 }
 
-/* "45.3": of parts of a million, rounded. */
-static const char *say_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX])
+/* Parts per million as percent with one decimal, rounded: "45.3". */
+static const char *format_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX])
 {
 	int64_t tenths = ppm / 1000 + (ppm % 1000 >= 500);
 
@@ -172,7 +175,7 @@ static const char *say_percent(int64_t ppm, char buf[static QUOTA_AMOUNT_MAX])
 	return buf;
 }
 
-static void say_target(const struct quota_view *v, char *buf)
+static void word_target(const struct quota_view *v, char *buf)
 {
 	const struct target_view *t = &v->target;
 	const char *how = t->used_ppm > t->passed_ppm ? "more than its share so far: priority "
@@ -183,20 +186,21 @@ static void say_target(const struct quota_view *v, char *buf)
 	snprintf(buf, QUOTA_WORDS_MAX,
 		 "%s %% of the allocation used, with %s %% of the period gone: %s. Nothing is "
 		 "refused.",
-		 say_percent(t->used_ppm, used), say_percent(t->passed_ppm, passed), how);
+		 format_percent(t->used_ppm, used), format_percent(t->passed_ppm, passed), how);
 }
 
-static void say_nothing_allotted(const struct config *c, const struct quota_view *v, char *buf)
+static void word_without_allocation(const struct config *c, const struct quota_view *v,
+				    char *buf)
 {
 	char beyond[128], day[48];
 
-	say_day(v->day, day, sizeof(day));
+	format_date(v->day, day, sizeof(day));
 	if (v->rule == CONFIG_QUOTA_NONE) {
 		snprintf(buf, QUOTA_WORDS_MAX,
 			 "This site has no quotas: nothing is refused or "
 			 "held back for what was used.");
 	} else if (v->rule == CONFIG_QUOTA_GRANT) {
-		say_beyond(c, v, beyond, sizeof(beyond));
+		word_beyond(c, v, beyond, sizeof(beyond));
 		snprintf(buf, QUOTA_WORDS_MAX,
 			 "No grant on %s: every job that would be charged %s.", day, beyond);
 	} else if (v->rule == CONFIG_QUOTA_TARGET) {
@@ -215,11 +219,11 @@ void quota_words(const struct config *c, const struct quota_view *v,
 		 char buf[static QUOTA_WORDS_MAX])
 {
 	if (!v->has_allocation)
-		say_nothing_allotted(c, v, buf);
+		word_without_allocation(c, v, buf);
 	else if (v->rule == CONFIG_QUOTA_GRANT)
-		say_grant(c, v, buf);
+		word_grant(c, v, buf);
 	else if (v->rule == CONFIG_QUOTA_TARGET)
-		say_target(v, buf);
+		word_target(v, buf);
 	else
-		say_window(c, v, buf);
+		word_window(c, v, buf);
 }

@@ -13,7 +13,7 @@ bool rank_is_used(const struct config *c)
 	       p->weight_partition || p->weight_qos;
 }
 
-static int64_t larger(int64_t a, int64_t b)
+static int64_t max_of(int64_t a, int64_t b)
 {
 	return a > b ? a : b;
 }
@@ -25,7 +25,7 @@ struct rank_cluster rank_cluster(const struct fit_node *nodes, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		all.nodes++;
 		all.cores += nodes[i].capacity.ncpus;
-		all.largest = larger(all.largest, nodes[i].capacity.ncpus);
+		all.largest = max_of(all.largest, nodes[i].capacity.ncpus);
 	}
 	return all;
 }
@@ -40,15 +40,15 @@ enum priority_size rank_size(const struct config_policy *p)
 struct priority_rule rank_rule(const struct config *c)
 {
 	const struct config_policy *p = &c->policy;
-	int64_t partition = 1, qos = 1; /* so that there is something to divide by */
+	int64_t partition = 1, qos = 1; /* at least 1: they divide */
 
 	for (size_t i = 0; i < c->n_queues; i++) {
-		partition = larger(partition, c->queues[i]->priority);
+		partition = max_of(partition, c->queues[i]->priority);
 		if (c->n_qos == 0)
-			qos = larger(qos, c->queues[i]->qos_priority);
+			qos = max_of(qos, c->queues[i]->qos_priority);
 	}
 	for (size_t i = 0; i < c->n_qos; i++)
-		qos = larger(qos, c->qos[i]->priority);
+		qos = max_of(qos, c->qos[i]->priority);
 
 	return (struct priority_rule){
 		.weight = { [PRIORITY_AGE] = p->weight_age,
@@ -64,7 +64,7 @@ struct priority_rule rank_rule(const struct config *c)
 	};
 }
 
-/* A site without QOS of its own has queues for that. */
+/* Where the site has no [Qos] sections, the queue's QosPriority= stands for it. */
 static int64_t qos_priority(const struct config *c, const struct config_queue *queue,
 			    const char *name)
 {
@@ -75,13 +75,13 @@ static int64_t qos_priority(const struct config *c, const struct config_queue *q
 	return qos ? qos->priority : 0;
 }
 
-/* Nodes that it takes: known before it is placed only of scattered chunks. */
+/* The nodes of a job, estimated before it is placed: exact only for scattered chunks. */
 static int64_t nodes_of(const struct rank_cluster *cluster, const struct rank_job *j)
 {
 	if (j->select && j->select->n && j->select->is_scattered)
 		return select_chunks(j->select);
 	return cluster->largest
-		       ? larger(1, (j->want->ncpus + cluster->largest - 1) / cluster->largest)
+		       ? max_of(1, (j->want->ncpus + cluster->largest - 1) / cluster->largest)
 		       : 1;
 }
 
@@ -97,7 +97,7 @@ int rank_job(struct sharetree *s, const struct rank_cluster *cluster, const stru
 		.eligible_s = j->waited_s,
 		.fairshare = sharetree_factor(s, j->where, j->account, j->user),
 		.nodes = nodes,
-		.cores = j->is_exclusive ? larger(j->want->ncpus, nodes * cluster->largest)
+		.cores = j->is_exclusive ? max_of(j->want->ncpus, nodes * cluster->largest)
 					 : j->want->ncpus,
 		.all_nodes = cluster->nodes,
 		.all_cores = cluster->cores,
@@ -124,7 +124,7 @@ const struct priority_row *rank_main(const struct priority *p)
 	return most;
 }
 
-/* What would change it. */
+/* What would change the factor. */
 static const char *remedy_of(const char *factor)
 {
 	if (!strcmp(factor, "fairshare"))

@@ -1,4 +1,4 @@
-/* sharetree.c - loads charges into trees, applies new ones, and ranks on request; see
+/* sharetree.c - loads charges into the trees, applies new ones, and ranks on request; see
  * sharetree.h. */
 #include <errno.h>
 #include <math.h>
@@ -10,7 +10,7 @@
 #include "controller/sharetree/sharetree.h"
 #include "controller/sharetree/tree/tree.h"
 
-#define HALF_LIVES_READ 60
+#define HALF_LIVES_READ 60 /* charges older than this are not read: 2^-60 of each is left */
 
 struct sharetree {
 	const struct config *config;
@@ -62,7 +62,7 @@ static int compare_tree(const struct tree *t, struct sharetree_where w)
 	return r ? r : (int)t->pool - (int)w.pool;
 }
 
-/* NULL: out of memory. */
+/* Finds or makes the tree. NULL: out of memory. */
 static struct tree *find_tree(struct sharetree *s, struct sharetree_where w)
 {
 	struct tree **larger, *new;
@@ -96,8 +96,8 @@ bool sharetree_tree(const struct sharetree *s, size_t i, struct sharetree_where 
 
 /* ---- what counts ---- */
 
-/* Of one second of running: what it is charged, whatever made that rate and whenever. */
-static int weigh(const struct store_charge *c, double *ret)
+/* The weight of one second of running: the rate that the job is charged. */
+static int find_weight(const struct store_charge *c, double *ret)
 {
 	if (c->rate.num < 0 || c->rate.den <= 0)
 		return -EINVAL;
@@ -105,14 +105,16 @@ static int weigh(const struct store_charge *c, double *ret)
 	return 0;
 }
 
-static int complain(const struct store_charge *c, int r, struct err *err)
+static int fail_charge(const struct store_charge *c, int r, struct err *err)
 {
 	return err_set(err, r, "usage of %s in account %s on %s cannot be weighed: %s", c->user,
 		       c->account, c->cluster, strerror(-r));
 }
 
-static int change(struct sharetree *s, const struct store_charge *c, struct decay *usage,
-		  int64_t now_ns)
+/* An adjustment has an amount of its own; any other charge is weight x running time. Negative
+ * ones take usage away. */
+static int apply_charge(struct sharetree *s, const struct store_charge *c, struct decay *usage,
+			int64_t now_ns)
 {
 	struct decay_charge d = { .from_ns = c->from_ns, .to_ns = c->to_ns };
 	double weight = 0;
@@ -123,7 +125,7 @@ static int change(struct sharetree *s, const struct store_charge *c, struct deca
 		return c->adjusted_ms < 0 ? decay_refund(usage, &s->rule.decay, &d, now_ns)
 					  : decay_add(usage, &s->rule.decay, &d, now_ns);
 	}
-	r = weigh(c, &weight);
+	r = find_weight(c, &weight);
 	d.amount = weight * fabs((double)c->running_ns / (double)S_NS);
 	if (r < 0)
 		return r;
@@ -148,10 +150,10 @@ int sharetree_charge(struct sharetree *s, const struct store_charge *c, int64_t 
 	int r = find_entry(s, c, &t, &e);
 
 	if (r == 0)
-		r = change(s, c, &e->usage, now_ns);
+		r = apply_charge(s, c, &e->usage, now_ns);
 	if (r == 0)
 		r = tree_changed(t, &s->rule, e, now_ns);
-	return r < 0 ? complain(c, r, err) : 0;
+	return r < 0 ? fail_charge(c, r, err) : 0;
 }
 
 int sharetree_add_delta(struct sharetree *s, const struct sync_usage_delta *g, int64_t now_ns,
@@ -178,16 +180,17 @@ int sharetree_add_delta(struct sharetree *s, const struct sync_usage_delta *g, i
 	int r = find_entry(s, &now, &t, &e);
 
 	if (r == 0)
-		r = weigh(&now, &weight);
+		r = find_weight(&now, &weight);
 	was.amount = weight * ((double)g->was_running_ns / (double)S_NS);
-	/* In this order: what was refunded by hand must not meet the bottom on the way. */
+	/* Add first, then take away: a sum is cut at 0, and where an operator refunded some of
+	 * it, the other order would cut on the way. */
 	if (r == 0)
-		r = change(s, &now, &e->usage, now_ns);
+		r = apply_charge(s, &now, &e->usage, now_ns);
 	if (r == 0 && g->was_running_ns)
 		r = decay_refund(&e->usage, &s->rule.decay, &was, now_ns);
 	if (r == 0)
 		r = tree_changed(t, &s->rule, e, now_ns);
-	return r < 0 ? complain(&now, r, err) : 0;
+	return r < 0 ? fail_charge(&now, r, err) : 0;
 }
 
 struct loading {
@@ -202,7 +205,7 @@ static int load_one(void *ctx, const struct store_charge *c, struct err *err)
 	return sharetree_charge(l->s, c, l->now_ns, err);
 }
 
-/* The days are the ledger's. */
+/* The instants of [Policy] UsageReset, in the ledger's time zone. */
 #define RESET_YEARS 230 /* from 1970 on */
 
 static int make_resets(struct sharetree *s, struct store *store, struct err *err)
@@ -255,9 +258,10 @@ void sharetree_set_accounts(struct sharetree *s, const struct accounts *a)
 		tree_forget_rows(s->trees[i]);
 }
 
-/* ---- how it stands ---- */
+/* ---- views ---- */
 
-/* Usage that is counted in a row that is not its own. */
+/* Sums the usage of associations without a row of their own, which counts higher in the tree.
+ */
 static void add_gone(const struct tree *t, const struct decay_rule *rule, int64_t now_ns,
 		     struct sharetree_view *v)
 {

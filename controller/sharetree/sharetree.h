@@ -7,23 +7,24 @@
  * declarations the tree is flat: every account of the ledger with one share below the root,
  * every user with one share below the account.
  *
- * Usage is weight x seconds of running, decayed in closed form (controller/policy/fairshare/decay.h).
- * Weight: the rate that the job is charged, exact, as it was fixed when the job was submitted
- * or imported; so what is shown as billed is what fairshare counts. Suspended time is no
- * running time. A refund of a job takes its part of what is left of that job's usage; an
- * adjustment of no job counts its charge in unit-seconds, over its day (usage/charges.h).
+ * Usage is weight x seconds of running, decayed in closed form
+ * (controller/policy/fairshare/decay.h). Weight: the rate that the job is charged, exact, as it
+ * was fixed when the job was submitted or imported; so the billed charge is what fairshare
+ * counts. Suspended time is no running time. A refund of a job takes its part of the decayed
+ * usage of that job; an adjustment without a job counts its charge in unit-seconds, over its
+ * day (usage/charges.h).
  *
  * Usage of a user who is no longer declared counts at the account; of an account that is no
- * longer declared, at the root: it belongs to no one's share, but is not forgotten, and it is
+ * longer declared, at the root: it belongs to no share, but is not forgotten, and it is
  * shown as `gone`.
  *
  * Everything here is derived from the ledger: built from it at start (charges older than 60
- * half-lives are left out: of each less than 10^-18 is left), then kept by what store_ingest()
- * says it has committed. A charge touches its association and the path above it; nothing is
- * rewritten as time passes. Ranks are made when they are asked for.
+ * half-lives are left out: less than 10^-18 of each is left), then updated by what
+ * store_ingest() committed. A charge touches its association and the path above it; nothing is
+ * rewritten as time passes. Ranks are computed on request.
  *
  * Ranks compare usage as whole billionths of a unit-second, so that there are ties, and the
- * same ones after a restart. What has faded below that counts as none.
+ * same ones after a restart. Usage that has decayed below that counts as none.
  */
 #pragma once
 #include "common/cleanup.h"
@@ -36,7 +37,7 @@ struct err;
 struct sharetree;
 
 struct sharetree_config {
-	const struct config *config;	 /* kept */
+	const struct config *config;	 /* must outlive the share tree */
 	const struct accounts *accounts; /* NULL: a flat tree */
 };
 int sharetree_new(const struct sharetree_config *c, struct sharetree **ret, struct err *err);
@@ -45,12 +46,12 @@ DEFINE_CLEANUP(struct sharetree *, sharetree_free)
 
 const struct config *sharetree_policy(const struct sharetree *s);
 
-/* All charges of the ledger up to a moment. Once, first thing. */
+/* Reads all charges of the ledger up to a moment. Once, before any other call. */
 int sharetree_load(struct sharetree *s, struct store *store, int64_t now_ns, struct err *err);
-/* One charge more, or an adjustment. -ERANGE: its weight is beyond what can be counted. */
+/* Adds one charge or adjustment. -ERANGE: its weight is beyond what can be counted. */
 int sharetree_charge(struct sharetree *s, const struct store_charge *c, int64_t now_ns,
 		     struct err *err);
-/* The usage delta of one report. */
+/* Adds the usage delta of one report. */
 int sharetree_add_delta(struct sharetree *s, const struct sync_usage_delta *g, int64_t now_ns,
 			struct err *err);
 /* Replaces the active accounts; the pointer is kept. Usage is counted in the new rows. */
@@ -67,8 +68,8 @@ struct sharetree_where {
 	const char *cluster;
 	enum charge_pool pool;
 };
-/* The tree as it is at a moment; good until the next call with this share tree. Rows in the order
- * in which people read a tree: an account, its users by name, its accounts by name. */
+/* The tree at a moment; valid until the next call with this share tree. Rows are in the order
+ * of a printed tree: an account, its users by name, its accounts by name. */
 struct sharetree_view {
 	const struct sharetree_row *rows;
 	const struct fairshare_result *results;
@@ -81,9 +82,9 @@ int sharetree_get_view(struct sharetree *s, struct sharetree_where w, int64_t no
 		       struct sharetree_view *ret, struct err *err);
 /* RawUsage of a row, unit-seconds. */
 double sharetree_usage(const struct sharetree_view *v, size_t row);
-/* The fairshare factor, 0 ... 1, of a user in an account, as of the last sharetree_get_view() at
- * that tree; 0 where there is no such row. */
+/* The fairshare factor, 0 ... 1, of a user in an account, as of the last sharetree_get_view()
+ * at that tree; 0 where there is no such row. */
 double sharetree_factor(struct sharetree *s, struct sharetree_where w, const char *account,
 			const char *user);
-/* The clusters and pools that have usage: the i-th, by name. False: there are no more. */
+/* The i-th of the trees that exist, by cluster and pool. False: there are no more. */
 bool sharetree_tree(const struct sharetree *s, size_t i, struct sharetree_where *ret);

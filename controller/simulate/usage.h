@@ -1,7 +1,7 @@
 /* usage - decayed usage of users on a replay's clock, and the fairshare that follows.
  *
- * Pure. The accounts of the tree are the trace's groups, below the root; the users of a group
- * are below it, with one share each. Usage is core-seconds of running, times the factor of the
+ * Pure. The tree has one level of accounts: the trace's groups, below the root; the users of a
+ * group are below it, with one share each. Usage is core-seconds of running, times the factor of the
  * job's QOS, decaying by a half-life in closed form as in controller/policy/fairshare/decay.h,
  * while a job runs too. Ranks are made when asked for, by
  * controller/policy/fairshare/fairshare.h.

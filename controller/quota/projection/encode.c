@@ -1,5 +1,5 @@
-/* encode.c - the document of a period's usage: docs/protocol.md, GET /v1/usage. See
- * projection.h. */
+/* encode.c - writes the figures of projection rows, and the document of GET /v1/usage
+ * (docs/protocol.md); see projection.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,6 +31,7 @@ static void add_years(const struct projection_writer *w, const char *key, int64_
 	w->text(w->ctx, key, projection_format_years(ms, buf));
 }
 
+/* A figure that was not measured is null in JSON and "-" in tables; 0 is a measured zero. */
 static void add_measured(const struct projection_writer *w, const char *key, int64_t n,
 			 bool is_measured)
 {
@@ -140,6 +141,7 @@ static void set_day(struct doc *d, const char *key, int64_t day)
 		doc_text(d, key, calendar_format_day(day, text));
 }
 
+/* The rows go to `each` while the ledger is read; *ret has the rest of the document. */
 int projection_head(const struct quota_site *site, const struct projection_query *ask,
 		    const struct projection_each *each, json_t **ret, struct err *err)
 {

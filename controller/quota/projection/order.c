@@ -1,4 +1,4 @@
-/* order.c - rows of accounts in the order of the tree, with what is below; see
+/* order.c - puts rows of accounts into the order of the tree and sums what is below each; see
  * projection_impl.h. */
 #include <errno.h>
 #include <stdlib.h>
@@ -6,12 +6,13 @@
 #include "common/err.h"
 #include "controller/quota/projection/projection_impl.h"
 
-/* The tree as it is walked, each account before those below it, children in the order of names.
+/* The tree of accounts: each account before those below it, children in the order of their
+ * names.
  */
 struct walk {
 	int32_t *child, *sibling; /* first below it; the next beside it; -1: none */
 	int32_t *order, *depth;	  /* accounts as they are met; depth by account */
-	int32_t *row;		  /* of the month and pool at hand, by account; -1: none */
+	int32_t *row; /* by account: its row of the current month and pool; -1: none */
 	size_t n;
 };
 
@@ -35,7 +36,8 @@ static int32_t first_of_root(const struct accounts *a, struct walk *w)
 	return first;
 }
 
-/* accounts_parse() has refused circles. */
+/* One allocation for all five arrays; walk_done() frees it. Terminates: accounts_parse()
+ * refuses circles. */
 static int walk_make(const struct accounts *a, struct walk *w, struct err *err)
 {
 	size_t n = a->n_accounts;
@@ -64,7 +66,7 @@ static int walk_make(const struct accounts *a, struct walk *w, struct err *err)
 	return 0;
 }
 
-struct part { /* of the rows: a month and a pool */
+struct part { /* the rows of one month and one pool */
 	struct projection_state *g;
 	struct walk *w;
 	int64_t month;
@@ -85,7 +87,7 @@ static int add_row(const struct part *p, int32_t account, struct err *err)
 	return 0;
 }
 
-/* Rows of accounts to which something is allotted in the period, whether they used it or not.
+/* Adds rows for accounts that have an allocation in the period but no usage.
  */
 static int add_allotted(const struct part *p, struct err *err)
 {
@@ -108,7 +110,7 @@ static int add_allotted(const struct part *p, struct err *err)
 	return r;
 }
 
-/* From the leaves up: an account's sums are whole when it is added to its parent's. */
+/* From the leaves up: an account's sum is complete when it is added to its parent's. */
 static int sum_up(const struct part *p, struct err *err)
 {
 	struct projection_state *g = p->g;
@@ -132,6 +134,7 @@ static int sum_up(const struct part *p, struct err *err)
 	return r;
 }
 
+/* `n`: rows from the ledger, before any was added. */
 static int order_part(const struct part *p, size_t n, struct err *err)
 {
 	struct projection_state *g = p->g;
@@ -150,7 +153,7 @@ static int order_part(const struct part *p, size_t n, struct err *err)
 	return r < 0 ? r : sum_up(p, err);
 }
 
-/* Month, place in the tree, name where there is none, pool. */
+/* By month, place in the tree (accounts not in it last, by name), pool. */
 static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct projection_entry *x = a, *y = b;
@@ -170,14 +173,15 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 static void sort_rows(struct projection_state *g, struct walk *w)
 {
 	for (size_t i = 0; i < w->n; i++)
-		w->row[w->order[i]] = (int32_t)i; /* now: the place of each account */
+		w->row[w->order[i]] = (int32_t)i; /* reused: the account's place in the tree */
 	for (size_t i = 0; i < g->n; i++)
 		g->rows[i].depth = g->rows[i].account < 0 ? -1 : w->depth[g->rows[i].account];
 	if (g->n)
 		qsort_r(g->rows, g->n, sizeof(*g->rows), compare_rows, w->row);
 }
 
-/* Rows are by month, as store_usage() gave them; those that are added come after them. */
+/* The first n rows are by month, as store_usage() returned them; rows are added behind those.
+ * Without any row, the period is one month with number 0. */
 static int order_months(struct projection_state *g, struct walk *w, struct err *err)
 {
 	size_t n = g->n;

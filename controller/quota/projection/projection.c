@@ -1,4 +1,5 @@
-/* projection.c - reads usage of a period and projects each row to its end; see projection.h. */
+/* projection.c - reads the usage of a period and projects each row to the period's end; see
+ * projection.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,8 @@
 #define RECENT_DAYS 30
 #define PPM 1000000
 
-static int64_t counts(const struct store_usage *u)
+/* The charge with its adjustments; saturates, since one row must not make the view fail. */
+static int64_t counted_ms(const struct store_usage *u)
 {
 	int64_t sum;
 
@@ -32,7 +34,7 @@ static int keep_row(void *ctx, const struct store_usage *u, struct err *err)
 	if (!k)
 		return err_set(err, -ENOMEM, "out of memory");
 	k->usage = *u;
-	k->counts_ms = k->below_counts_ms = counts(u);
+	k->counts_ms = k->below_counts_ms = counted_ms(u);
 	k->account = account;
 	snprintf(k->key, sizeof(k->key), "%s", u->key);
 	snprintf(k->second, sizeof(k->second), "%s", u->second);
@@ -56,14 +58,15 @@ static int add_recent(void *ctx, const struct store_usage *u, struct err *err)
 	(void)err;
 	while (at < g->n && !is_same(&g->rows[at], u))
 		at++;
-	if (at == g->n) /* of an account that was not kept */
+	if (at == g->n) /* an account outside `within`, which keep_row() left out */
 		return 0;
-	g->rows[at].recent_ms = g->rows[at].below_recent_ms = counts(u);
+	g->rows[at].recent_ms = g->rows[at].below_recent_ms = counted_ms(u);
 	g->next = at + 1;
 	return 0;
 }
 
-/* What was charged on days that begin after now has not happened. */
+/* Reads the rows of the period up to now, then the usage of its last 30 days for the
+ * projection. */
 static int read_rows(struct projection_state *g, struct err *err)
 {
 	int64_t until = store_day(g->site->store, g->ask->now_ns - 1) + 1;
@@ -83,6 +86,7 @@ static int read_rows(struct projection_state *g, struct err *err)
 
 /* ---- the period ---- */
 
+/* A period without bounds has no part that is gone, and no projection. */
 static void find_time(struct projection_state *g, struct projection_period *ret)
 {
 	const struct store_period *p = &g->ask->period;
@@ -135,8 +139,8 @@ static const char *title_of(const struct projection_state *g, const struct proje
 	return k->account < 0 ? NULL : g->site->accounts->accounts[k->account].description;
 }
 
-static void project(const struct projection_state *g, const struct projection_entry *k,
-		    struct projection_row *row)
+static void add_projection(const struct projection_state *g, const struct projection_entry *k,
+			   struct projection_row *row)
 {
 	struct target_pace pace = { .use = { row->counts_ms, k->recent_ms, g->recent_ns },
 				    .whole_ns = g->whole_ns,
@@ -173,7 +177,7 @@ static int send_row(const struct projection_state *g, struct projection_entry *k
 		return r;
 	if (row.has_allocation && row.with_below_ms > 0)
 		row.used_ppm = (int64_t)((__int128)row.with_below_ms * PPM / row.allocation_ms);
-	project(g, k, &row);
+	add_projection(g, k, &row);
 	return each->fn(each->ctx, &row, err);
 }
 
@@ -191,7 +195,7 @@ static void add_usage(struct store_usage *to, const struct store_usage *u)
 	to->adjusted_ms += u->adjusted_ms;
 }
 
-/* The sum of all rows of a pool. */
+/* The total of all rows of a pool; none where the pool has no rows. */
 static int send_total(const struct projection_state *g, enum charge_pool pool,
 		      const struct projection_each *each, struct err *err)
 {
@@ -210,10 +214,12 @@ static int send_total(const struct projection_state *g, enum charge_pool pool,
 	}
 	if (row.n_summed == 0)
 		return 0;
-	project(g, &k, &row);
+	add_projection(g, &k, &row);
 	return each->fn(each->ctx, &row, err);
 }
 
+/* The account that the query names, to include all below it; -1: all accounts, or none of that
+ * name. */
 static int32_t find_within(const struct projection_state *g)
 {
 	const struct store_period *p = &g->ask->period;
@@ -221,7 +227,7 @@ static int32_t find_within(const struct projection_state *g)
 	return g->is_tree && p->account ? accounts_find(g->site->accounts, p->account) : -1;
 }
 
-static int gather(struct projection_state *g, struct err *err)
+static int gather_rows(struct projection_state *g, struct err *err)
 {
 	int r = read_rows(g, err);
 
@@ -239,7 +245,7 @@ int projection_usage(const struct quota_site *site, const struct projection_quer
 		    ask->period.second == STORE_BY_NONE;
 	g.within = find_within(&g);
 	find_time(&g, ret);
-	r = gather(&g, err);
+	r = gather_rows(&g, err);
 	for (size_t i = 0; i < g.n && r >= 0; i++)
 		r = send_row(&g, &g.rows[i], each, err);
 	for (int pool = 0; pool < _CHARGE_POOL_MAX && r >= 0; pool++)
@@ -262,7 +268,8 @@ void projection_find_year(const struct config *c, int64_t day, int64_t *ret_from
 			  int64_t *ret_to)
 {
 	const struct config_policy *p = &c->policy;
-	/* Months are numbered on, so the start is one month of each twelve, or of each three.
+	/* Months are counted from year 0: the period begins in one month of each 12, or of each
+	 * 3.
 	 */
 	int64_t months = p->allocation_period == CONFIG_PERIOD_QUARTER ? 3 : 12;
 	int64_t month = calendar_month(day), first = p->year_start_month - 1, from;

@@ -1,23 +1,23 @@
-/* projection - usage of a period with what it means: how much was allotted, how much of it and of
- * the period is gone, and where it will end.
+/* projection - usage of a period beside its allocation: how much was allotted, how much of it
+ * and of the period is gone, and the projected usage at the end.
  *
- * Rows are those of store_usage(), and one for each pool at the end that sums them up.
- * `counts` is what the site counts: the charge with its adjustments. Usage is known by days:
- * a day counts whole up to the moment asked for.
+ * Rows are those of store_usage(), and at the end one total for each pool.
+ * `counts` is what the site counts: the charge with its adjustments. The ledger has usage by
+ * days: a day counts whole up to the moment asked for.
  *
  * By account alone, with accounts declared, rows stand in the order of the tree, each account
  * before those below it. An account without usage of its own has a row where it has an
  * allocation in the period, or where an account below it has usage. A row's own figures are of
- * that very account, so that rows sum up to the total; `with_below_ms` has those below too. An
- * account that is asked for comes with all below it. Accounts that are not declared (any more)
- * stand last.
+ * that very account, so that rows sum up to the total; `with_below_ms` includes those below. An
+ * account that is requested comes with all below it. Accounts that are not declared (any more)
+ * come last.
  *
  * The allocation is what was allotted to that very account within the period, of any kind but
  * storage, summed over its allocations: a target is rate x the time of it that falls within the
  * period, a monthly quota its months, a grant the whole of it when it begins within the period.
- * It is measured against what the account and all below it used. There is none where usage of
- * one user is asked for; of one cluster, only allocations of that cluster count. Rows by user
- * or cluster have no allocation, but projections too.
+ * It is compared with what the account and all below it used. There is none where usage of
+ * one user is requested; of one cluster, only allocations of that cluster count. Rows by user
+ * or cluster have projections but no allocation.
  *
  * The two rules of projection are target_project()'s. There is none before the period, none
  * after it, and none of single months.
@@ -27,8 +27,8 @@
 
 struct projection_query {
 	struct store_period period;
-	int64_t now_ns; /* what is after it has not happened, */
-	bool is_past;	/* nor is it shown in a period without bounds */
+	int64_t now_ns; /* later usage is left out */
+	bool is_past;	/* left out also of a period without bounds */
 };
 
 struct projection_row {
@@ -46,8 +46,9 @@ struct projection_row {
 	int64_t by_year_ms, by_recent_ms; /* of counts; of with_below with an allocation */
 };
 
-/* Was it measured at all? Jobs that run use some cpu time, and requests that cost something
- * would have cost something as used: a sum of 0 is of jobs that nothing measured. */
+/* Was the figure measured at all? Jobs that run use some cpu time, and requests that cost
+ * something would have cost something as used: a sum of 0 comes from jobs that were not
+ * measured. */
 bool projection_has_cpu(const struct store_usage *u);
 bool projection_has_used(const struct store_usage *u);
 
@@ -64,8 +65,8 @@ struct projection_each {
 	void *ctx;
 };
 
-/* Where the figures of a row go; the keys are those of GET /v1/usage (docs/protocol.md). A
- * figure that nothing measured differs from 0 and from a figure that the row does not have. */
+/* Receives the figures of a row; the keys are those of GET /v1/usage (docs/protocol.md). A
+ * figure that was not measured differs from 0 and from a figure that the row does not have. */
 struct projection_writer {
 	void *ctx;
 	void (*number)(void *ctx, const char *key, int64_t n);
@@ -81,8 +82,8 @@ int projection_usage(const struct quota_site *site, const struct projection_quer
 		     const struct projection_each *each, struct projection_period *ret,
 		     struct err *err);
 
-/* [*from, *to): the allocation year ([Policy] AllocationYearStart), or its quarter
- * (AllocationPeriod), that a day is in. */
+/* Finds [*ret_from, *ret_to): the allocation year ([Policy] AllocationYearStart), or its
+ * quarter (AllocationPeriod), that a day is in. */
 void projection_find_year(const struct config *c, int64_t day, int64_t *ret_from,
 			  int64_t *ret_to);
 

@@ -17,7 +17,7 @@ struct projection_state {
 	const struct quota_site *site;
 	const struct projection_query *ask;
 	struct projection_entry *rows;
-	size_t n, room, next; /* next: of the rows, for those of the recent days */
+	size_t n, room, next; /* next: where add_recent() continues its search */
 	int32_t within;	      /* only this account and those below; -1: all */
 	bool is_tree; /* rows of accounts in the order of the tree, with what is below */
 	int64_t passed_ns, whole_ns, recent_ns;
@@ -26,10 +26,10 @@ struct projection_state {
 
 /* Adds a row; NULL: out of memory. */
 struct projection_entry *projection_add_entry(struct projection_state *g);
-/* Of one allocation within the period; 0 when it is outside. -ERANGE, -EINVAL. */
+/* How much of one allocation lies within the period; 0: none of it. -ERANGE, -EINVAL. */
 int projection_allotted_ms(const struct projection_state *g,
 			   const struct accounts_allocation *a, int64_t *ret);
-/* Whether an allocation is one that rows of this view are compared with. */
+/* Does this view compare rows with the allocation at all? */
 bool projection_counts_allocation(const struct projection_state *g,
 				  const struct accounts_allocation *a);
 

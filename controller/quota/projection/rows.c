@@ -1,5 +1,5 @@
-/* rows.c - the rows that are gathered, and what is allotted to their accounts; see
- * projection_impl.h. */
+/* rows.c - the rows of a projection, and the part of an allocation that is within its period;
+ * see projection_impl.h. */
 #include <stdlib.h>
 #include <string.h>
 #include "common/time_units.h"

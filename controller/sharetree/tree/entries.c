@@ -1,19 +1,22 @@
-/* entries.c - the associations of a share tree by name: a hash table; see tree.h. */
+/* entries.c - the associations of a share tree, in a hash table by account and user; see
+ * tree.h. */
 #include <stdio.h>
 #include <string.h>
 #include "controller/sharetree/tree/tree.h"
 
-static size_t mix(size_t h, const char *text)
+/* FNV-1a; 0xff between two texts, so that "ab", "c" is not "a", "bc". */
+static size_t hash_text(size_t h, const char *text)
 {
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * 1099511628211ULL;
 	return (h ^ 0xff) * 1099511628211ULL;
 }
 
-/* Where it is, or would be. */
+/* The slot of the association, or the free one where it belongs. At most half of the slots are
+ * in use, so the search ends. */
 static int32_t *slot_of(const struct tree *t, const char *account, const char *user)
 {
-	size_t h = mix(mix(14695981039346656037ULL, account), user);
+	size_t h = hash_text(hash_text(14695981039346656037ULL, account), user);
 
 	for (h ^= h >> 32;; h++) {
 		int32_t *slot = &t->slots[h & (t->n_slots - 1)];
@@ -24,7 +27,7 @@ static int32_t *slot_of(const struct tree *t, const char *account, const char *u
 	}
 }
 
-static bool grow(struct tree *t)
+static bool grow_entries(struct tree *t)
 {
 	size_t larger = t->max_entries ? t->max_entries * 2 : 64;
 	struct tree_entry *entries = realloc(t->entries, larger * sizeof(*entries));
@@ -52,13 +55,14 @@ struct tree_entry *tree_find(const struct tree *t, const char *account, const ch
 	return slot && *slot ? &t->entries[*slot - 1] : NULL;
 }
 
+/* Pointers to entries are valid until the next call: the array may move. */
 struct tree_entry *tree_entry(struct tree *t, const char *account, const char *user)
 {
 	struct tree_entry *e = tree_find(t, account, user);
 
 	if (e)
 		return e;
-	if (t->n_entries == t->max_entries && !grow(t))
+	if (t->n_entries == t->max_entries && !grow_entries(t))
 		return NULL;
 	e = &t->entries[t->n_entries++];
 	*e = (struct tree_entry){ .row = FAIRSHARE_NO_ROW };

@@ -1,5 +1,5 @@
-/* rows.c - makes the rows of a share tree from the active accounts, or without any from those
- * that were charged. See tree.h. */
+/* rows.c - makes the rows of a share tree from the active accounts or, without any, from the
+ * associations that were charged; see tree.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,11 +9,13 @@
 struct made {
 	struct tree *t;
 	const struct accounts *accounts;
-	int32_t *first, *next; /* accounts below one: by name; [n] is the root's */
-	bool *is_here;	       /* it, or one below it, may run on the cluster */
+	/* By account: the first one below it, and its next sibling, in the order of names. The
+	 * first one below the root is first[n]. */
+	int32_t *first, *next;
+	bool *is_here; /* by account: it, or one below it, may run on the cluster */
 };
 
-/* Room was made before. */
+/* Appends a row; make_room() has made space for it. Returns its index; -ENOMEM. */
 static int32_t add_row(struct tree *t, int32_t parent, const char *account, const char *user,
 		       int64_t shares)
 {
@@ -62,7 +64,8 @@ static int add_members(struct made *m, int32_t account, int32_t row)
 	return r;
 }
 
-/* The accounts below one, depth first: the way back up is the parent's `next`. */
+/* Adds the accounts, depth first without a stack: from the last sibling the walk returns to the
+ * parent and goes on with the parent's `next`. */
 static int add_accounts(struct made *m)
 {
 	const struct accounts *a = m->accounts;
@@ -97,7 +100,7 @@ static void link_accounts(struct made *m)
 
 	for (size_t i = 0; i <= a->n_accounts; i++)
 		m->first[i] = m->next[i] = -1;
-	/* From the last one: each goes before the siblings that are there. */
+	/* From the last to the first, each at the head of its list: the lists are in order. */
 	for (size_t i = a->n_accounts; i-- > 0;) {
 		up = a->accounts[i].parent;
 		up = up < 0 ? (int32_t)a->n_accounts : up;
@@ -133,7 +136,7 @@ static int make_declared(struct tree *t, const struct accounts *a)
 	return add_accounts(&m);
 }
 
-/* ---- flat: all that were charged ---- */
+/* ---- without accounts: all associations that were charged ---- */
 
 struct name {
 	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];

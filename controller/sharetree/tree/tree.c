@@ -1,4 +1,6 @@
-/* tree.c - counts usage in rows and ranks them; see tree.h. */
+/* tree.c - counts decayed usage in the rows of a share tree and ranks them; see tree.h. Usage
+ * is counted as of one moment (at_ns): decay multiplies all rows by the same factor, which
+ * changes neither ratios nor ranks, so that a charge touches its own path only. */
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -6,8 +8,9 @@
 #include "common/err.h"
 #include "controller/sharetree/tree/tree.h"
 
-/* Usage is counted in billionths as of one moment; from then on what comes counts for more and
- * more of them. After this many half-lives the moment is moved. */
+/* Usage is counted in billionths as of at_ns. The longer ago that is, the more of them a new
+ * charge has (2^(age / half-life)). After this many half-lives at_ns is moved and all is
+ * counted again. */
 #define HALF_LIVES_KEPT 20
 #define COUNTED_MAX 0x1p120
 
@@ -33,9 +36,9 @@ void tree_done(struct tree *t)
 
 /* ---- usage in rows ---- */
 
-/* Whole billionths, as of the tree's moment; < 0: too many. */
-static double count(const struct tree *t, const struct decay_rule *rule,
-		    const struct tree_entry *e)
+/* The entry's usage in whole billionths as of at_ns; < 0: too many. */
+static double count_usage(const struct tree *t, const struct decay_rule *rule,
+			  const struct tree_entry *e)
 {
 	bool is_reset = decay_last_reset(rule, t->at_ns) > e->usage.at_ns;
 	double v = is_reset ? 0 : e->usage.value * 1e9;
@@ -46,7 +49,7 @@ static double count(const struct tree *t, const struct decay_rule *rule,
 	return v < COUNTED_MAX ? v : -1;
 }
 
-/* Its own row, that of its account, or the root. */
+/* The row that an association counts in: its own, that of its account, or the root. */
 static int32_t row_for(const struct tree *t, const struct tree_entry *e)
 {
 	const struct tree_entry *account;
@@ -57,14 +60,15 @@ static int32_t row_for(const struct tree *t, const struct tree_entry *e)
 	return account && account->is_row ? account->row : 0;
 }
 
-static int place_usage(struct tree *t, const struct tree_rule *rule, struct err *err)
+static int count_in_rows(struct tree *t, const struct tree_rule *rule, struct err *err)
 {
 	for (size_t i = 0; i < t->n_entries; i++) {
 		struct tree_entry *e = &t->entries[i];
-		double v = count(t, &rule->decay, e);
+		double v = count_usage(t, &rule->decay, e);
 
 		if (v < 0)
-			return err_set(err, -ERANGE, "usage of %s in %s is beyond counting",
+			return err_set(err, -ERANGE,
+				       "usage of %s in %s is larger than can be counted",
 				       e->user, e->account);
 		e->row = row_for(t, e);
 		e->counted = (fairshare_usage)v;
@@ -87,7 +91,7 @@ static int make_rows(struct tree *t, const struct tree_rule *rule, int64_t now_n
 	t->results = calloc(t->n_rows, sizeof(*t->results));
 	if (!t->results)
 		return err_set(err, -ENOMEM, "out of memory");
-	r = place_usage(t, rule, err);
+	r = count_in_rows(t, rule, err);
 	if (r < 0)
 		return r;
 	r = fairshare_tree_new(t->share_rows, t->n_rows, &t->sums, &fault, err);
@@ -96,6 +100,7 @@ static int make_rows(struct tree *t, const struct tree_rule *rule, int64_t now_n
 	return r;
 }
 
+/* Must the rows be made again: a reset has passed, or at_ns is too long ago? */
 static bool is_old(const struct tree *t, const struct decay_rule *rule, int64_t now_ns)
 {
 	if (decay_last_reset(rule, now_ns) > t->at_ns)
@@ -113,8 +118,9 @@ int tree_changed(struct tree *t, const struct tree_rule *rule, struct tree_entry
 	e->was_charged = true;
 	if (!t->sums)
 		return 0;
-	/* Without declarations a new association is a new row. */
-	v = count(t, &rule->decay, e);
+	/* Without accounts a new association needs a new row; and what cannot be updated in
+	 * place is made again on the next request. */
+	v = count_usage(t, &rule->decay, e);
 	if ((!rule->accounts && !e->is_row) || is_old(t, &rule->decay, now_ns) || v < 0) {
 		tree_forget_rows(t);
 		return 0;

@@ -8,7 +8,7 @@
 struct tree_entry {
 	char account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
 	struct decay usage;
-	fairshare_usage counted; /* in its row, as of the tree's moment */
+	fairshare_usage counted; /* its part of the row's leaf usage, as of tree.at_ns */
 	int32_t row;
 	bool is_row, was_charged;
 };
@@ -19,13 +19,13 @@ struct tree {
 	struct tree_entry *entries;
 	int32_t *slots; /* open addressing: index + 1, or 0 */
 	size_t n_entries, max_entries, n_slots;
-	/* Made from entries and declarations when they are asked for; NULL: not made. */
+	/* Made from entries and accounts on request; NULL: not made yet. */
 	struct fairshare_tree *sums;
 	struct sharetree_row *rows;
 	struct fairshare_row *share_rows;
 	struct fairshare_result *results;
 	size_t n_rows;
-	int64_t at_ns; /* the moment that `counted` is of */
+	int64_t at_ns; /* the moment of which `counted` is */
 	bool is_ranked;
 };
 
@@ -36,16 +36,16 @@ struct tree_rule {
 };
 
 void tree_done(struct tree *t);
-/* The association, made when it is new. NULL: out of memory. */
+/* Finds the association, or adds it. NULL: out of memory. */
 struct tree_entry *tree_entry(struct tree *t, const char *account, const char *user);
 /* NULL: none. */
 struct tree_entry *tree_find(const struct tree *t, const char *account, const char *user);
-/* The usage of the entry has changed. */
+/* After a change of the entry's usage: updates its row's sums. -ERANGE: they overflow. */
 int tree_changed(struct tree *t, const struct tree_rule *rule, struct tree_entry *e,
 		 int64_t now_ns);
-/* Rows, sums and ranks, where they are not up to date. */
+/* Brings rows, sums and ranks up to date. */
 int tree_rank(struct tree *t, const struct tree_rule *rule, int64_t now_ns, struct err *err);
-/* The accounts have changed: everything but the usage is made again when needed. */
+/* After a change of accounts: drops everything but the usage; made again when needed. */
 void tree_forget_rows(struct tree *t);
 
 /* Sets rows, share_rows and n_rows, and which of the entries are rows; makes entries for rows
