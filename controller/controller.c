@@ -41,11 +41,11 @@ struct controller {
 	struct server *server;
 	int listen_fd;
 	bool is_deposed; /* another controller leads */
-	bool is_unsure;	 /* whether it still leads could not be found out; said once */
+	bool is_unsure;	 /* the last check of the lead failed; logged once */
 };
 
-/* In this order: pollers answer their exchanges, the server sends them off; nothing is written
- * any more when the lead is given up. */
+/* In this order: waiters answer their exchanges, the server sends the answers; nothing is
+ * written to the ledger any more when the lead is released. */
 static void close_rooms(struct controller *c)
 {
 	c->poll = long_poll_close(c->poll);
@@ -67,6 +67,7 @@ static void controller_done(struct controller *c)
 	c->config = config_free(c->config);
 }
 
+/* The ledger refused a write, or the lease ended: another controller leads. */
 static void on_lost(void *ctx)
 {
 	struct controller *c = ctx;
@@ -75,6 +76,8 @@ static void on_lost(void *ctx)
 	sd_event_exit(c->event, 0);
 }
 
+/* Four times in each lease. A failure is not the loss of the lead: the ledger refuses writes
+ * anyway once another controller leads. */
 static int on_lead_check(sd_event_source *source, uint64_t us, void *ctx)
 {
 	struct controller *c = ctx;
@@ -94,7 +97,7 @@ static int on_lead_check(sd_event_source *source, uint64_t us, void *ctx)
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
-/* One socket from systemd, or our own; kept until the end. */
+/* One socket from systemd, or one that is opened here; kept until the end of the program. */
 static int open_socket(struct controller *c, struct err *err)
 {
 	int n = c->listen_fd < 0 ? sd_listen_fds(1) : 0;
@@ -150,8 +153,8 @@ static int open_lead_timer(struct controller *c, struct err *err)
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
-/* Who stands where is in memory alone, made from the ledger at each start. */
-static int open_standing(struct controller *c, struct err *err)
+/* The share tree is in memory alone, made from the ledger at each start. */
+static int open_sharetree(struct controller *c, struct err *err)
 {
 	const struct sharetree_config s = { .config = c->config };
 	int64_t start_ns = clock_ns(CLOCK_MONOTONIC);
@@ -160,13 +163,14 @@ static int open_standing(struct controller *c, struct err *err)
 	if (r >= 0)
 		r = sharetree_load(c->sharetree, c->store, clock_ns(CLOCK_REALTIME), err);
 	if (r >= 0)
-		log_line(LOG_INFO, "usage of the ledger weighed in %.3f s",
+		log_line(LOG_INFO, "usage of the ledger read into the share tree in %.3f s",
 			 (double)(clock_ns(CLOCK_MONOTONIC) - start_ns) / 1e9);
 	return r;
 }
 
-/* The ledger has every user's scripts and environments. In a directory in which everyone may
- * make files it cannot be kept: they would make the log that SQLite reads beside it. */
+/* Makes the ledger private: it has every user's scripts and environments. In a directory in
+ * which everyone may create files it is not safe: another user could create the journal that
+ * SQLite reads beside it. */
 static int close_ledger_to_others(const char *path, struct err *err)
 {
 	_cleanup_free_ char *copy = strdup(path);
@@ -201,7 +205,7 @@ static int open_rooms(struct controller *c, struct err *err)
 
 	if (r >= 0) {
 		store_lead_guard(c->lead, c->store, on_lost, c);
-		r = open_standing(c, err);
+		r = open_sharetree(c, err);
 	}
 	if (r >= 0)
 		r = cycle_new(c->store, c->sharetree, &c->cycle, err);
@@ -235,8 +239,8 @@ static int open_server(struct controller *c, struct err *err)
 	return r < 0 ? r : api_set_server(c->api, c->server, err);
 }
 
-/* 1: it leads; 0: it is to end. Another controller on this machine may have the same address
- * until it ends; then this one cannot say who leads. */
+/* Waits until this controller leads (1) or must end (0). Another controller on this machine may
+ * have the same address until it ends (-EADDRINUSE); this one then waits without answering. */
 static int stand_by(struct controller *c, struct err *err)
 {
 	const struct store_lead_config l = { c->config->database, c->config->listen,
@@ -256,7 +260,7 @@ static int stand_by(struct controller *c, struct err *err)
 	return standby_wait(&s, err);
 }
 
-/* 0: it is to end; STEPPED_DOWN: another controller has taken over. */
+/* Serves until it must end (0) or another controller leads (STEPPED_DOWN). */
 static int lead_cluster(struct controller *c, struct err *err)
 {
 	int r = open_event(c, err);
@@ -279,8 +283,9 @@ static int lead_cluster(struct controller *c, struct err *err)
 	return c->is_deposed ? STEPPED_DOWN : 0;
 }
 
-/* What is large goes straight back to the kernel when it is freed; by itself malloc() learns to
- * keep it. */
+/* malloc() raises its mmap threshold when a large block is freed, and then keeps such blocks. A
+ * fixed threshold returns every large block to the kernel.
+ */
 #define LARGE_BYTES (128 << 10)
 
 static int serve_requests(struct controller *c, struct err *err)
@@ -304,8 +309,7 @@ static int serve_requests(struct controller *c, struct err *err)
 
 static const struct verb_option options[] = {
 	{ "config", 'c', "FILE", "configuration; default: " DEFAULT_CONFIG, NULL },
-	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
-	  NULL },
+	{ "check", 0, NULL, "check the configuration, print its errors and exit", NULL },
 	{ "help", 'h', NULL, "show this", NULL },
 	{ "version", 'V', NULL, "show the version", NULL },
 	{ 0 },
@@ -315,7 +319,7 @@ static const struct verb verb = {
 	.args = "",
 	.help = "queue and accounts of Reeve",
 	.details =
-		"Takes jobs from users, gives them to nodes that ask for work, and keeps the\n"
+		"Queues the jobs that users submit, dispatches them to nodes, and keeps the\n"
 		"ledger of what each requested, used and is charged.",
 	.examples = "reeve-controller --config /etc/reeve/controller.conf --check",
 	.options = options,

@@ -1,4 +1,5 @@
-/* standby.c - asks for the lead on a timer, and answers requests with 503 meanwhile. */
+/* standby.c - tries to become the leader on a timer, and answers requests with 503 meanwhile;
+ * see standby.h. */
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -22,11 +23,11 @@ struct standby {
 	const struct standby_config *c;
 	struct server *server;
 	sd_event_source *timer;
-	char who[256];	 /* as it was last said */
-	bool has_failed; /* at the last try; said once */
+	char who[256];	 /* the leader, as last logged */
+	bool has_failed; /* the last try failed; logged once */
 };
 
-static void answer(void *ctx, struct exchange *x)
+static void answer_standby(void *ctx, struct exchange *x)
 {
 	struct standby *s = ctx;
 	_cleanup_doc_ struct doc d = doc_message();
@@ -46,7 +47,7 @@ static void answer(void *ctx, struct exchange *x)
 	exchange_answer(x, a);
 }
 
-static void say_who(struct standby *s)
+static void log_leader(struct standby *s)
 {
 	const char *who = store_lead_who(s->c->lead);
 
@@ -57,17 +58,18 @@ static void say_who(struct standby *s)
 	sd_notifyf(0, "READY=1\nSTATUS=Standing by: %s leads", who);
 }
 
-/* A try that failed is no reason to end: the leader has the same trouble. */
+/* As store_lead_try(). A failure is no reason to exit: the leader has the same database
+ * trouble. */
 static int try_once(struct standby *s)
 {
 	struct err err = { "" };
 	int r = store_lead_try(s->c->lead, &err);
 
 	if (r < 0 && !s->has_failed)
-		log_line(LOG_WARNING, "asking for the lead: %s", err.text);
+		log_line(LOG_WARNING, "cannot ask for the lead: %s", err.text);
 	s->has_failed = r < 0;
 	if (r == 0)
-		say_who(s);
+		log_leader(s);
 	return r;
 }
 
@@ -90,7 +92,7 @@ static int open_server(struct standby *s, struct err *err)
 		.listen_fd = c->listen_fd,
 		.max_connections = (unsigned)c->config->max_connections,
 		.request_timeout_s = c->config->request_timeout_s,
-		.on_headers = answer, /* whatever it is: bodies are not read */
+		.on_headers = answer_standby, /* whatever it is: bodies are not read */
 		.ctx = s,
 	};
 
@@ -113,7 +115,7 @@ int standby_wait(const struct standby_config *c, struct err *err)
 	r = open_server(&s, err);
 	if (r < 0)
 		return r;
-	say_who(&s);
+	log_leader(&s);
 	r = sd_event_add_time_relative(c->event, &s.timer, CLOCK_MONOTONIC, TRY_US, 0, on_timer,
 				       &s);
 	if (r >= 0)

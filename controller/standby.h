@@ -1,4 +1,4 @@
-/* standby - a controller that does not lead: it answers requests with the name of the one that
+/* standby - a controller that does not lead: answers requests with the name of the one that
  * leads, and retries to become the leader.
  */
 #pragma once
@@ -16,5 +16,6 @@ struct standby_config {
 	int listen_fd; /* answers 503 here; -1: not listening */
 };
 
-/* 1: this controller leads from now on; 0: it must end. Returns at once where no other leads. */
+/* Waits for the lead. 1: this controller leads; 0: a signal ended the wait. Returns at once
+ * where no other leads. */
 int standby_wait(const struct standby_config *c, struct err *err);

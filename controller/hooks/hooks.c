@@ -1,4 +1,5 @@
-/* hooks.c - reads the ledger's journal, queues its events, and starts the program for each. */
+/* hooks.c - reads the ledger's journal, queues its events, and starts the program for each; see
+ * hooks.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
@@ -14,10 +15,11 @@
 #include "controller/hooks/hooks_events.h"
 #include "controller/hooks/hooks_run.h"
 
-#define LOOK_US 200000
-#define LOOK_MAX 256 /* events read at once */
-#define NEXT_MAX                                                                               \
-	256 /* so many from the head of the queue are looked at for the next to start */
+#define POLL_US 200000
+#define READ_MAX 256 /* events read at once */
+/* How far behind the head of the queue the next event to start is looked for: events of one
+ * busy job must not make each search long. */
+#define NEXT_MAX 256
 
 /* One event that the program has not finished with. */
 struct task {
@@ -41,11 +43,13 @@ struct hooks {
 
 /* ---- the place ---- */
 
+/* The last event that needs no run any more: the one before the oldest unfinished one. */
 static int64_t place_of(const struct hooks *h)
 {
 	return h->first ? h->first->id - 1 : h->read;
 }
 
+/* A place that could not be stored is only logged: after a restart some events run again. */
 static void save_place(struct hooks *h)
 {
 	int64_t place = place_of(h);
@@ -75,7 +79,7 @@ static void remove_task(struct hooks *h, const struct task *t)
 
 /* ---- running ---- */
 
-static void say(const struct task *t, int priority, const char *text)
+static void log_task(const struct task *t, int priority, const char *text)
 {
 	const char *event = config_hook_words[t->hook];
 
@@ -101,7 +105,7 @@ static void on_ended(void *ctx, enum hook_end how, int status)
 	else
 		snprintf(text, sizeof(text), "%s %d after %.3f s",
 			 how == HOOK_EXITED ? "exit status" : "signal", status, took_s);
-	say(t, is_good ? LOG_INFO : LOG_WARNING, text);
+	log_task(t, is_good ? LOG_INFO : LOG_WARNING, text);
 	h->counts.done += is_good;
 	h->counts.timed_out += how == HOOK_TIMED_OUT;
 	h->counts.failed += !is_good && how != HOOK_TIMED_OUT;
@@ -111,7 +115,8 @@ static void on_ended(void *ctx, enum hook_end how, int status)
 	start_waiting(h);
 }
 
-/* The job as it is now, with what happened and when. */
+/* The document on the program's standard input: the job as it is now, what happened and when.
+ */
 static int make_document(const struct task *t, char **ret, struct err *err)
 {
 	const struct hooks_config *c = &t->hooks->c;
@@ -136,7 +141,8 @@ static int make_document(const struct task *t, char **ret, struct err *err)
 	return *ret ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int start(struct task *t, struct err *err)
+/* A program that cannot be started counts as failed: the event is not tried again. */
+static int start_task(struct task *t, struct err *err)
 {
 	const struct hooks_config *c = &t->hooks->c;
 	_cleanup_free_ char *document = NULL;
@@ -178,6 +184,7 @@ static bool is_busy_with(const struct hooks *h, const struct task *t)
 	return false;
 }
 
+/* In the order of events, but no second one for a job or node that an earlier one is about. */
 static struct task *next_to_start(struct hooks *h)
 {
 	struct task *t = h->first;
@@ -196,11 +203,11 @@ static void start_waiting(struct hooks *h)
 		struct err err = { "" };
 
 		h->counts.waiting--;
-		if (start(t, &err) >= 0) {
+		if (start_task(t, &err) >= 0) {
 			h->counts.running++;
 			continue;
 		}
-		say(t, LOG_WARNING, err.text);
+		log_task(t, LOG_WARNING, err.text);
 		h->counts.failed++;
 		remove_task(h, t);
 		free(t);
@@ -209,6 +216,8 @@ static void start_waiting(struct hooks *h)
 
 /* ---- what happened ---- */
 
+/* Beyond QueueMax= events are dropped and counted: the queue must not grow with a program that
+ * hangs. */
 static int add_task(struct hooks *h, const struct store_happening *e, enum config_hook hook,
 		    struct err *err)
 {
@@ -233,7 +242,8 @@ static int add_task(struct hooks *h, const struct store_happening *e, enum confi
 	return 0;
 }
 
-static int take(void *ctx, const struct store_happening *e, struct err *err)
+/* One entry of the journal may be for several hooks (a kill is also an end). */
+static int take_event(void *ctx, const struct store_happening *e, struct err *err)
 {
 	enum config_hook of[HOOKS_OF_MAX];
 	struct hooks *h = ctx;
@@ -250,15 +260,15 @@ static int take(void *ctx, const struct store_happening *e, struct err *err)
 	return 0;
 }
 
-static int look(struct hooks *h, struct err *err)
+static int read_journal(struct hooks *h, struct err *err)
 {
 	int64_t dropped = h->counts.dropped;
 	int n;
 
 	do
-		n = store_happenings(h->c.store, (struct store_happenings){ h->read, LOOK_MAX },
-				     take, h, err);
-	while (n == LOOK_MAX && h->counts.waiting < h->c.config->queue_max);
+		n = store_happenings(h->c.store, (struct store_happenings){ h->read, READ_MAX },
+				     take_event, h, err);
+	while (n == READ_MAX && h->counts.waiting < h->c.config->queue_max);
 	if (h->counts.dropped > dropped)
 		log_line(
 			LOG_WARNING,
@@ -274,17 +284,18 @@ static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 	struct err err = { "" };
 
 	(void)us;
-	if (look(h, &err) < 0)
+	if (read_journal(h, &err) < 0)
 		log_line(LOG_ERR, "events for hooks: %s", err.text);
 	start_waiting(h);
 	if (h->has_moved)
 		save_place(h);
-	sd_event_source_set_time_relative(source, LOOK_US);
+	sd_event_source_set_time_relative(source, POLL_US);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);
 }
 
 /* ---- life ---- */
 
+/* At the first start with a program: the end of the journal, not its beginning. */
 static int find_place(struct hooks *h, struct err *err)
 {
 	int r = store_load_place(h->c.store, &h->read, err);
@@ -307,7 +318,7 @@ static int open_timer(struct hooks *h, struct err *err)
 	sigaddset(&set, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &set, NULL) < 0)
 		return err_set(err, -errno, "signals: %m");
-	r = sd_event_add_time_relative(h->c.event, &h->timer, CLOCK_MONOTONIC, LOOK_US, 0,
+	r = sd_event_add_time_relative(h->c.event, &h->timer, CLOCK_MONOTONIC, POLL_US, 0,
 				       on_timer, h);
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }

@@ -1,10 +1,11 @@
-/* hooks - a site's own program, run for events of jobs and nodes (docs/operation.md).
+/* hooks - runs a site's own program for events of jobs and nodes (docs/operation.md).
  *
- * Events are read from the ledger's journal (ledger/hooks.h) a moment after they were committed,
- * so that neither a sync nor a cycle waits for this module. They keep their order; of one job
- * never two run at once. The program runs without a shell, from a bounded queue, several at once,
- * each for a limited time. The ledger keeps the place in the journal: after a restart of the
- * controller the program runs again for events that it had not finished, for all others once.
+ * Events are read from the ledger's journal (ledger/hooks.h) a moment after they were
+ * committed, so that neither a sync nor a cycle waits for this module. They run in order, and
+ * for one job never two at once. The program runs without a shell, from a bounded queue,
+ * several at once, each for a limited time. The ledger keeps the place in the journal: after a
+ * restart of the controller the program runs again for events that it had not finished, for all
+ * others once.
  */
 #pragma once
 #include <jansson.h>
@@ -25,15 +26,15 @@ struct hooks_config {
 	void *ctx;
 };
 
-/* Blocks SIGCHLD. Without a program *ret is NULL, and the place is forgotten: a program that is
- * named later hears of what happens from then on. */
+/* Blocks SIGCHLD, as sd-event requires. Without a program *ret is NULL, and the place in the
+ * journal is forgotten: a program that is configured later runs for events from then on. */
 int hooks_open(const struct hooks_config *c, struct hooks **ret, struct err *err);
 /* Running programs are killed; they run again for their events at the next start. */
 struct hooks *hooks_close(struct hooks *h);
 DEFINE_CLEANUP(struct hooks *, hooks_close)
 
 struct hooks_counts {
-	int64_t done, failed, timed_out; /* exited with 0; otherwise or not at all; killed */
+	int64_t done, failed, timed_out; /* exit 0; other ends, or not started; killed */
 	int64_t dropped;		 /* the queue was full */
 	int64_t waiting, running;	 /* now */
 };

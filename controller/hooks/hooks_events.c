@@ -3,7 +3,7 @@
 #include "common/cleanup.h"
 #include "controller/hooks/hooks_events.h"
 
-/* Entries that mean the same hook whatever happened before. */
+/* Entries that map to one hook, whatever happened before. */
 static const struct {
 	const char *what;
 	enum config_hook hook;
@@ -14,6 +14,7 @@ static const struct {
 	{ "reboot", CONFIG_HOOK_NODE_REBOOTED },
 };
 
+/* Up to three hooks, in order: the start that was never reported, the kill, the end. */
 static size_t ends_of(const struct store_happening *h, enum config_hook *ret)
 {
 	size_t n = 0;

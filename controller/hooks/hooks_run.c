@@ -1,4 +1,5 @@
-/* hooks_run.c - one run of the site's program: its input, its limit of time, its end. */
+/* hooks_run.c - one run of the site's program: its input, its time limit, its end; see
+ * hooks_run.h. */
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,7 +20,7 @@ struct hook_run {
 	bool has_timed_out;
 };
 
-/* The document is in memory: the controller does not wait for the program to read it. */
+/* A memfd instead of a pipe: the controller never blocks on a program that does not read. */
 static int open_document(const char *text, int *ret, struct err *err)
 {
 	_cleanup_close_ int fd = memfd_create("reeve-hook", MFD_CLOEXEC);
@@ -40,8 +41,11 @@ static int open_document(const char *text, int *ret, struct err *err)
 	return 0;
 }
 
-/* The program inherits standard error alone: no other descriptor, no signal mask. */
-static int set_up(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, int document)
+/* The program inherits standard error alone (the journal): no other descriptor, no signal mask,
+ * default signal handlers, directory /. posix_spawn functions return errors as positive
+ * numbers. */
+static int set_attributes(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr,
+			  int document)
 {
 	sigset_t none, all;
 	int r = posix_spawn_file_actions_adddup2(files, document, STDIN_FILENO);
@@ -67,7 +71,7 @@ static int set_up(posix_spawn_file_actions_t *files, posix_spawnattr_t *attr, in
 	return r;
 }
 
-static int spawn(const struct hook_ask *ask, int document, pid_t *ret, struct err *err)
+static int spawn_program(const struct hook_ask *ask, int document, pid_t *ret, struct err *err)
 {
 	char *const argv[] = { (char *)ask->program, NULL };
 	posix_spawn_file_actions_t files;
@@ -78,7 +82,7 @@ static int spawn(const struct hook_ask *ask, int document, pid_t *ret, struct er
 		return err_set(err, -r, "out of memory");
 	r = posix_spawnattr_init(&attr);
 	if (r == 0) {
-		r = set_up(&files, &attr, document);
+		r = set_attributes(&files, &attr, document);
 		if (r == 0)
 			r = posix_spawn(ret, ask->program, &files, &attr, argv,
 					ask->environment);
@@ -88,7 +92,7 @@ static int spawn(const struct hook_ask *ask, int document, pid_t *ret, struct er
 	return r ? err_set(err, -r, "%s: %s", ask->program, strerror(r)) : 0;
 }
 
-static struct hook_run *forget(struct hook_run *r)
+static struct hook_run *free_run(struct hook_run *r)
 {
 	sd_event_source_disable_unref(r->child);
 	sd_event_source_disable_unref(r->timer);
@@ -96,7 +100,8 @@ static struct hook_run *forget(struct hook_run *r)
 	return NULL;
 }
 
-/* It is still there as a zombie, so its group is still its own. */
+/* sd-event reaps the child after this returns: it is still a zombie, so its process group
+ * cannot have been reused, and what it left running is killed. */
 static int on_child(sd_event_source *source, const siginfo_t *si, void *ctx)
 {
 	struct hook_run *r = ctx;
@@ -108,11 +113,12 @@ static int on_child(sd_event_source *source, const siginfo_t *si, void *ctx)
 
 	(void)source;
 	kill(-r->pid, SIGKILL);
-	forget(r);
+	free_run(r);
 	ask.ended(ask.ctx, how, status);
 	return 0;
 }
 
+/* on_child() follows, and reports HOOK_TIMED_OUT. */
 static int on_time(sd_event_source *source, uint64_t us, void *ctx)
 {
 	struct hook_run *r = ctx;
@@ -124,7 +130,7 @@ static int on_time(sd_event_source *source, uint64_t us, void *ctx)
 	return 0;
 }
 
-static int watch(struct hook_run *r, struct err *err)
+static int watch_child(struct hook_run *r, struct err *err)
 {
 	int e = sd_event_add_child(r->ask.event, &r->child, r->pid, WEXITED, on_child, r);
 
@@ -146,12 +152,12 @@ int hook_run(const struct hook_ask *ask, struct hook_run **ret, struct err *err)
 	r->ask = *ask;
 	e = open_document(ask->document, &document, err);
 	if (e >= 0)
-		e = spawn(ask, document, &r->pid, err);
+		e = spawn_program(ask, document, &r->pid, err);
 	if (e < 0) {
 		free(r);
 		return e;
 	}
-	e = watch(r, err);
+	e = watch_child(r, err);
 	if (e < 0) {
 		hook_run_kill(r);
 		return e;
@@ -160,6 +166,7 @@ int hook_run(const struct hook_ask *ask, struct hook_run **ret, struct err *err)
 	return 0;
 }
 
+/* The event source is removed first: sd-event must not reap the child as well. */
 struct hook_run *hook_run_kill(struct hook_run *r)
 {
 	if (!r)
@@ -168,5 +175,5 @@ struct hook_run *hook_run_kill(struct hook_run *r)
 	sd_event_source_disable_unref(TAKE_PTR(r->child));
 	while (waitpid(r->pid, NULL, 0) < 0 && errno == EINTR)
 		;
-	return forget(r);
+	return free_run(r);
 }

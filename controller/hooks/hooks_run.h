@@ -1,4 +1,4 @@
-/* hooks_run - one run of the program: a document on its standard input, and its end. */
+/* hooks_run - one run of the program, with a document on its standard input. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -15,13 +15,14 @@ struct hook_ask {
 	int64_t time_limit_s;
 	const char *document;	  /* copied */
 	char *const *environment; /* all of it */
-	/* Called once; the run is gone then. `status` is the exit status or the signal. */
+	/* Called once, when the run has ended and was freed. `status`: exit status or signal.
+	 */
 	void (*ended)(void *ctx, enum hook_end how, int status);
 	void *ctx;
 };
 
-/* In a process group of its own, without a shell; what it says goes to the journal. -ENOENT,
- * -EACCES ... when it cannot be run. */
+/* Starts it in a process group of its own, without a shell; its output goes to the journal.
+ * -ENOENT, -EACCES ... when it cannot be run. */
 int hook_run(const struct hook_ask *ask, struct hook_run **ret, struct err *err);
-/* Kills it and all it started; `ended` is not called. */
+/* Kills the program and its process group; `ended` is not called. */
 struct hook_run *hook_run_kill(struct hook_run *r);

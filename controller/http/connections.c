@@ -1,11 +1,12 @@
-/* connections.c - which connections are accepted, which are closed for them, and which user each
- * belongs to.
+/* connections.c - which connections are accepted, which are closed for them, and which user
+ * each belongs to.
  *
- * At first it is unknown who is at a connection. A quarter of all connections is for these, a
- * part of it reserved for addresses of nodes, and a few for any one address. A connection that
- * arrives when there is no room replaces one that is drawn at random: a client that sends its
- * headers at once gets through, however many others keep theirs open without a word. After a
- * good credential the connection counts as its user's, and no other can replace it.
+ * A new connection is anonymous until a good credential arrives over it. A quarter of all
+ * connections may be anonymous; a part of that is reserved for addresses of nodes, and one
+ * address may have only a few. An anonymous connection that arrives when there is no room
+ * replaces another one, drawn at random: a client that sends its headers at once gets through,
+ * however many others keep theirs open without sending anything. After a good credential the
+ * connection counts as its user's, and no other can replace it.
  */
 #include <errno.h>
 #include <linux/sock_diag.h>
@@ -16,11 +17,13 @@
 #include "common/log.h"
 #include "controller/http/server_impl.h"
 
-#define ACCEPT_BATCH 32 /* given to libmicrohttpd before what they say is read */
-#define ACCEPT_CHEAP 16 /* those that are closed at once count as so much less */
-#define SAMPLE 8	/* connections looked at for the one whose address has the most */
+#define ACCEPT_BATCH 32 /* connections passed to libmicrohttpd before any of them is read */
+#define ACCEPT_CHEAP 16 /* a connection that is closed at once costs a 16th of the batch */
+#define SAMPLE 8	/* connections compared to find one of an address that has many */
 
-static uint64_t draw(struct server *s, uint64_t n)
+/* xorshift64, below n; seeded from getrandom(). Peers must not be able to predict which
+ * connection is closed. */
+static uint64_t draw_number(struct server *s, uint64_t n)
 {
 	s->random ^= s->random << 13;
 	s->random ^= s->random >> 7;
@@ -50,7 +53,7 @@ void server_note_shed(struct server *s, const struct peer *from, const char *why
 		strcpy(s->shed_from, text);
 	}
 	log_limited(&s->shed_log, LOG_WARNING, "a connection of %s was refused: %s",
-		    from ? text : "someone", why);
+		    from ? text : "an unknown address", why);
 }
 
 void server_note_refusal(struct server *s, const char *why)
@@ -60,6 +63,8 @@ void server_note_refusal(struct server *s, const char *why)
 
 /* ---- counting ---- */
 
+/* The pool is an array without order, so that a random one can be drawn: the last one fills the
+ * gap. */
 static void leave_pool(struct server *s, struct connection *c)
 {
 	struct server_pool *p = &s->pools[c->pool];
@@ -90,8 +95,9 @@ static void enter_pool(struct server *s, struct connection *c)
 	c->address->n_open++;
 }
 
-/* It is counted no more: neither in its pool nor for its user. */
-static void release(struct server *s, struct connection *c)
+/* Stops counting the connection, in its pool or for its user. Idempotent: a connection that was
+ * cut is closed by libmicrohttpd later. */
+static void release_count(struct server *s, struct connection *c)
 {
 	if (c->is_released)
 		return;
@@ -105,29 +111,32 @@ static void release(struct server *s, struct connection *c)
 	s->n_people -= c->is_person;
 }
 
+/* libmicrohttpd sees the shutdown as the end of input and closes the descriptor itself. */
 void connection_cut(struct server *s, struct connection *c)
 {
-	release(s, c);
+	release_count(s, c);
 	shutdown(c->fd, SHUT_RDWR);
 }
 
 /* ---- which is closed ---- */
 
-static struct connection *draw_of_peer(struct server *s, const struct peer *a)
+static struct connection *draw_from_peer(struct server *s, const struct peer *a)
 {
 	struct connection *c = a->first;
 
-	for (uint64_t k = draw(s, (uint64_t)a->n_open); k > 0 && c->peer_next; k--)
+	for (uint64_t k = draw_number(s, (uint64_t)a->n_open); k > 0 && c->peer_next; k--)
 		c = c->peer_next;
 	return c;
 }
 
-static struct connection *draw_of_pool(struct server *s, const struct server_pool *p)
+/* Of SAMPLE random ones, the one whose address has most open: a flood from one address mostly
+ * hits itself. */
+static struct connection *draw_from_pool(struct server *s, const struct server_pool *p)
 {
-	struct connection *most = p->at[draw(s, p->n)];
+	struct connection *most = p->at[draw_number(s, p->n)];
 
 	for (int i = 1; i < SAMPLE; i++) {
-		struct connection *c = p->at[draw(s, p->n)];
+		struct connection *c = p->at[draw_number(s, p->n)];
 
 		if (c->address->n_open > most->address->n_open)
 			most = c;
@@ -135,23 +144,24 @@ static struct connection *draw_of_pool(struct server *s, const struct server_poo
 	return most;
 }
 
-/* Makes room for one more connection of this address. */
+/* Cuts connections until one more of this address may be open. */
 static void make_place(struct server *s, struct peer *address, const struct server_pool *p)
 {
 	if (address->n_open >= s->limits.per_address) {
-		connection_cut(s, draw_of_peer(s, address));
+		connection_cut(s, draw_from_peer(s, address));
 		server_note_shed(s, address, "too many of it show no credential");
 	}
 	if (p->n >= p->max) {
-		struct connection *c = draw_of_pool(s, p);
+		struct connection *c = draw_from_pool(s, p);
 
 		connection_cut(s, c);
 		server_note_shed(s, NULL, "too many of all addresses show no credential");
 	}
 }
 
-/* A client that waited while the server was busy has sent something by now. Where there is no
- * room, one that has not does not replace another. */
+/* While the server is busy, connections wait in the listen queue, and an honest client has sent
+ * its request by the time they are accepted. Where there is no room, a connection without any
+ * data does not replace another. */
 static bool is_idler(const struct server *s, int fd, const struct peer *address,
 		     const struct server_pool *p)
 {
@@ -186,7 +196,7 @@ static void unlink_connection(struct server *s, struct connection *c)
 
 static void remove_connection(struct server *s, struct connection *c)
 {
-	release(s, c);
+	release_count(s, c);
 	c->address->n_refs--;
 	if (c->user)
 		c->user->n_refs--;
@@ -194,6 +204,8 @@ static void remove_connection(struct server *s, struct connection *c)
 	free(c);
 }
 
+/* MHD_add_connection() calls this back before it returns: s->accepted is the connection being
+ * added. */
 void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_ctx,
 			  enum MHD_ConnectionNotificationCode what)
 {
@@ -209,7 +221,8 @@ void server_on_connection(void *ctx, struct MHD_Connection *mhd, void **socket_c
 	}
 }
 
-/* libmicrohttpd closes the descriptor in any case. 1: it was refused and closed at once. */
+/* Passes an accepted descriptor to libmicrohttpd, which owns and closes it from then on, also
+ * when it refuses it. 1: the connection was refused and closed here. */
 static int add_connection(struct server *s, int fd, const struct sockaddr_storage *from,
 			  socklen_t size)
 {
@@ -228,7 +241,7 @@ static int add_connection(struct server *s, int fd, const struct sockaddr_storag
 	c->fd = fd;
 	c->pool = c->address->is_node ? POOL_NODES : POOL_ANY;
 	if (is_idler(s, fd, c->address, &s->pools[c->pool])) {
-		server_note_shed(s, c->address, "it says nothing, and there is no room");
+		server_note_shed(s, c->address, "it sends nothing, and there is no room");
 		free(c);
 		close(fd);
 		return 1;
@@ -240,22 +253,25 @@ static int add_connection(struct server *s, int fd, const struct sockaddr_storag
 	link_connection(s, c);
 	s->accepted = c;
 	if (MHD_add_connection(s->daemon, fd, (const struct sockaddr *)from, size) != MHD_YES)
-		server_note_shed(s, NULL, "libmicrohttpd did not take it");
+		server_note_shed(s, NULL, "libmicrohttpd refused it");
 	if (s->accepted)
 		remove_connection(s, TAKE_PTR(s->accepted));
 	return 0;
 }
 
-/* Without descriptors or memory nothing can be accepted until something is closed. */
+/* Out of descriptors or memory: the listening socket stays readable, so accepting stops until
+ * the next sweep, and one connection of each pool is cut to free some. */
 static void pause_accept(struct server *s)
 {
 	server_note_shed(s, NULL, strerror(errno));
 	sd_event_source_set_enabled(s->accept, SD_EVENT_OFF);
 	for (int i = 0; i < _POOL_MAX; i++)
 		if (s->pools[i].n)
-			connection_cut(s, draw_of_pool(s, &s->pools[i]));
+			connection_cut(s, draw_from_pool(s, &s->pools[i]));
 }
 
+/* Called by the event loop while connections wait. Stops after a batch, so that those accepted
+ * are served before more are. */
 int server_accept(struct server *s)
 {
 	int done = 0;
@@ -279,7 +295,8 @@ int server_accept(struct server *s)
 	return 0;
 }
 
-/* What the kernel dropped because nothing was accepted in time. */
+/* Counts connections that the kernel dropped since the listen queue was full (SO_MEMINFO,
+ * sk_drops), and accepts again after pause_accept(). */
 void server_check_drops(struct server *s)
 {
 	uint32_t info[SK_MEMINFO_VARS] = { 0 };
@@ -290,7 +307,7 @@ void server_check_drops(struct server *s)
 	    size < sizeof(info))
 		return;
 	if (s->has_drops && info[SK_MEMINFO_DROPS] != s->drops)
-		server_note_shed(s, NULL, "more came at once than the kernel keeps waiting");
+		server_note_shed(s, NULL, "more arrived at once than the listen queue holds");
 	s->drops = info[SK_MEMINFO_DROPS];
 	s->has_drops = true;
 }
@@ -309,6 +326,8 @@ static const char *find_no_room(const struct server *s, const struct peer *user,
 	return s->n_people >= s->limits.people ? "too many connections at once" : NULL;
 }
 
+/* Moves the connection from its pool to its user; nothing changes where the user is the same.
+ */
 const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32_t uid)
 {
 	struct connection *c = connection_of(mhd);
@@ -327,7 +346,7 @@ const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32
 		server_note_shed(s, uid == 0 ? NULL : user, why);
 		return why;
 	}
-	release(s, c);
+	release_count(s, c);
 	if (c->user)
 		c->user->n_refs--;
 	c->is_released = false;

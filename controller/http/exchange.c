@@ -1,4 +1,7 @@
-/* exchange.c - the life of one request: line, headers, body, handler, answer. */
+/* exchange.c - the life of one request: request line, headers, body, handler, answer.
+ * libmicrohttpd calls exchange_access() again and again as data arrives; enum exchange_state
+ * says where a request is. A request that waits for its answer (a long poll) is suspended,
+ * which takes it out of the epoll set. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,28 +14,28 @@
 #include "controller/http/inflate.h"
 #include "controller/http/server_impl.h"
 
-#define LARGE_BODY (128 << 10) /* after which memory is given back */
+#define LARGE_BODY (128 << 10) /* bytes; freeing more is followed by malloc_trim() */
 #define REFUSED_BODY_MAX (64 << 10)
 
 enum exchange_state {
 	EXCHANGE_HEADERS, /* the request line is known */
 	EXCHANGE_BODY,
-	EXCHANGE_REFUSED, /* answered; what is left of a small body is read and thrown away */
-	EXCHANGE_HANDLED, /* with the handler, inside its call */
-	EXCHANGE_HELD,	  /* suspended */
-	EXCHANGE_READY,	  /* answered, the answer not yet queued */
+	EXCHANGE_REFUSED,   /* answered; the rest of a small body is read and discarded */
+	EXCHANGE_HANDLED,   /* inside the handler's call */
+	EXCHANGE_SUSPENDED, /* waits for exchange_answer() */
+	EXCHANGE_READY,	    /* answered, the answer not yet queued */
 	EXCHANGE_QUEUED,
 };
 
 struct exchange {
-	struct exchange *next, *previous; /* in server.held */
+	struct exchange *next, *previous; /* in server.suspended */
 	struct server *server;
 	struct MHD_Connection *mhd;
 	enum exchange_state state;
 	char *target, *path, *body;
 	const char *method;
 	size_t size, room;
-	size_t body_max, thrown;
+	size_t body_max, discarded;
 	bool is_gzip, is_known, is_person, keeps_body;
 	struct peer *user;     /* the connection's, with is_known */
 	struct auth_said said; /* with is_known */
@@ -40,6 +43,8 @@ struct exchange {
 	char credential[AUTH_HEADER_MAX];
 };
 
+/* Called with the raw URI before libmicrohttpd decodes it: the signature is over the URI as
+ * sent. NULL: out of memory, and exchange_access() drops the request. */
 void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd)
 {
 	struct exchange *x = calloc(1, sizeof(*x));
@@ -53,6 +58,7 @@ void *exchange_begin(void *cls, const char *uri, struct MHD_Connection *mhd)
 	return x;
 }
 
+/* Adds to the memory of all bodies, of users' bodies and of this user's; negative: freed. */
 static void count_body(struct exchange *x, int64_t bytes)
 {
 	x->server->body_bytes += bytes;
@@ -129,8 +135,8 @@ static enum MHD_Result queue_answer(struct exchange *x)
 }
 
 /* A refusal by the server itself, not by its handler. */
-static enum MHD_Result refuse(struct exchange *x, unsigned status, const char *code,
-			      const char *message)
+static enum MHD_Result refuse_exchange(struct exchange *x, unsigned status, const char *code,
+				       const char *message)
 {
 	struct exchange_answer a = { .status = status };
 	int n = asprintf(
@@ -147,6 +153,7 @@ static enum MHD_Result refuse(struct exchange *x, unsigned status, const char *c
 	return MHD_YES;
 }
 
+/* Content-Length; more than 18 digits are "too large" without being parsed. */
 static int64_t declared_length(struct exchange *x)
 {
 	const char *length = exchange_header(x, "Content-Length");
@@ -160,7 +167,7 @@ static enum MHD_Result check_headers(struct exchange *x)
 	char text[80];
 
 	if (encoding && strcmp(encoding, "gzip") != 0 && strcmp(encoding, "identity") != 0)
-		return refuse(x, 415, "encoding", "the only Content-Encoding is gzip");
+		return refuse_exchange(x, 415, "encoding", "the only Content-Encoding is gzip");
 	x->is_gzip = encoding && strcmp(encoding, "gzip") == 0;
 	if (x->server->is_closing)
 		exchange_answer(x, (struct exchange_answer){ .status = 503 });
@@ -169,10 +176,10 @@ static enum MHD_Result check_headers(struct exchange *x)
 	if (x->state == EXCHANGE_READY || declared_length(x) <= (int64_t)x->body_max)
 		return MHD_YES;
 	snprintf(text, sizeof(text), "the body is larger than %zu bytes", x->body_max);
-	return refuse(x, 413, "too-large", text);
+	return refuse_exchange(x, 413, "too-large", text);
 }
 
-static enum MHD_Result take_headers(struct exchange *x, const char *method, const char *url)
+static enum MHD_Result read_headers(struct exchange *x, const char *method, const char *url)
 {
 	enum MHD_Result r = MHD_YES;
 
@@ -182,28 +189,30 @@ static enum MHD_Result take_headers(struct exchange *x, const char *method, cons
 	if (!x->path || !x->target)
 		return MHD_NO;
 	if (strcmp(method, x->method) != 0)
-		r = refuse(x, 405, "method", "only GET and POST are understood");
+		r = refuse_exchange(x, 405, "method", "only GET and POST are understood");
 	else
 		r = check_headers(x);
 	if (r != MHD_YES || x->state != EXCHANGE_READY)
 		return r;
-	/* A client that still sends would see its connection reset instead of the answer: a small
-	 * body is read and thrown away. */
+	/* Closing while the client still sends would reset the connection, and the answer would
+	 * be lost: a small body is read and discarded first. */
 	if (declared_length(x) > REFUSED_BODY_MAX)
 		return queue_answer(x);
 	x->state = EXCHANGE_REFUSED;
 	return MHD_YES;
 }
 
-static enum MHD_Result throw_away(struct exchange *x, size_t *size)
+static enum MHD_Result discard_data(struct exchange *x, size_t *size)
 {
 	if (*size == 0)
 		return queue_answer(x);
-	x->thrown += *size;
+	x->discarded += *size;
 	*size = 0;
-	return x->thrown > REFUSED_BODY_MAX ? MHD_NO : MHD_YES;
+	return x->discarded > REFUSED_BODY_MAX ? MHD_NO : MHD_YES;
 }
 
+/* Room for `size` more bytes and a NUL. -EMSGSIZE: more than this route accepts; -ENOBUFS: the
+ * server or the user has too much in memory already. */
 static int make_room(struct exchange *x, size_t size)
 {
 	size_t larger = x->room ? x->room * 2 : 8192;
@@ -226,8 +235,9 @@ static int make_room(struct exchange *x, size_t size)
 	return 0;
 }
 
-/* Where there is no room the connection is closed: the client does not read an answer yet. */
-static enum MHD_Result take_data(struct exchange *x, const char *data, size_t *size)
+/* Appends received data to the body. Without room the connection is closed: in the middle of
+ * the body libmicrohttpd cannot queue an answer. */
+static enum MHD_Result append_data(struct exchange *x, const char *data, size_t *size)
 {
 	int r = make_room(x, *size);
 
@@ -260,20 +270,21 @@ static int inflate_whole(struct exchange *x, struct err *err)
 	return 0;
 }
 
-static void hold(struct exchange *x)
+static void suspend_exchange(struct exchange *x)
 {
 	struct server *s = x->server;
 
-	x->state = EXCHANGE_HELD;
+	x->state = EXCHANGE_SUSPENDED;
 	x->previous = NULL;
-	x->next = s->held;
+	x->next = s->suspended;
 	if (x->next)
 		x->next->previous = x;
-	s->held = x;
+	s->suspended = x;
 	MHD_suspend_connection(x->mhd);
 }
 
-/* libmicrohttpd has no thread here that would notice a resume: it is run again at once. */
+/* libmicrohttpd has no thread of its own here that would notice a resumed connection: the timer
+ * runs it again at once. */
 static void note_resume(struct server *s)
 {
 	s->has_resumed = true;
@@ -281,12 +292,12 @@ static void note_resume(struct server *s)
 	sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
 }
 
-static void unhold(struct exchange *x)
+static void resume_exchange(struct exchange *x)
 {
 	if (x->previous)
 		x->previous->next = x->next;
 	else
-		x->server->held = x->next;
+		x->server->suspended = x->next;
 	if (x->next)
 		x->next->previous = x->previous;
 	x->state = EXCHANGE_READY;
@@ -294,14 +305,15 @@ static void unhold(struct exchange *x)
 	note_resume(x->server);
 }
 
+/* The body is complete. A handler that has not answered when it returns answers later. */
 static enum MHD_Result call_handler(struct exchange *x)
 {
 	struct err err = { "" };
 	int r = x->is_gzip ? inflate_whole(x, &err) : 0;
 
 	if (r < 0) {
-		refuse(x, r == -EMSGSIZE ? 413 : 400, r == -EMSGSIZE ? "too-large" : "gzip",
-		       err.text);
+		refuse_exchange(x, r == -EMSGSIZE ? 413 : 400,
+				r == -EMSGSIZE ? "too-large" : "gzip", err.text);
 		return queue_answer(x);
 	}
 	x->server->counts.requests++;
@@ -315,7 +327,7 @@ static enum MHD_Result call_handler(struct exchange *x)
 		return queue_answer(x);
 	if (!x->keeps_body)
 		forget_body(x);
-	hold(x);
+	suspend_exchange(x);
 	return MHD_YES;
 }
 
@@ -332,11 +344,11 @@ enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const cha
 		return MHD_NO;
 	switch (x->state) {
 	case EXCHANGE_HEADERS:
-		return take_headers(x, method, url);
+		return read_headers(x, method, url);
 	case EXCHANGE_BODY:
-		return *size ? take_data(x, data, size) : call_handler(x);
+		return *size ? append_data(x, data, size) : call_handler(x);
 	case EXCHANGE_REFUSED:
-		return throw_away(x, size);
+		return discard_data(x, size);
 	case EXCHANGE_READY:
 		return queue_answer(x);
 	case EXCHANGE_QUEUED:
@@ -353,16 +365,16 @@ void exchange_answer(struct exchange *x, struct exchange_answer a)
 		snprintf(x->credential, sizeof(x->credential), "%s", a.credential);
 	a.credential = NULL;
 	x->answer = a;
-	if (x->state == EXCHANGE_HELD)
-		unhold(x);
+	if (x->state == EXCHANGE_SUSPENDED)
+		resume_exchange(x);
 	else
 		x->state = EXCHANGE_READY;
 }
 
-void exchange_drop_held(struct server *s)
+void exchange_drop_suspended(struct server *s)
 {
-	while (s->held)
-		exchange_answer(s->held, (struct exchange_answer){ .status = 503 });
+	while (s->suspended)
+		exchange_answer(s->suspended, (struct exchange_answer){ .status = 503 });
 }
 
 void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
@@ -372,7 +384,7 @@ void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
 	if (leave->said)
 		why = connection_know(x->server, x->mhd, leave->said->who.uid);
 	if (why) {
-		refuse(x, leave->said->who.uid ? 429 : 503, "too-many", why);
+		refuse_exchange(x, leave->said->who.uid ? 429 : 503, "too-many", why);
 		return;
 	}
 	x->body_max = leave->body_max < SERVER_BODY_MAX ? leave->body_max : SERVER_BODY_MAX;
@@ -384,8 +396,9 @@ void exchange_admit(struct exchange *x, const struct exchange_leave *leave)
 	x->is_person = x->user && x->said.who.uid != 0;
 }
 
-/* Wrong credentials, of one address and of all: each costs munged and the controller some 0.2 ms.
- * Requests without a credential (ask) read the ledger. */
+/* Decoding a wrong credential costs munged and the controller some 0.2 ms: 200 a second from
+ * one address, 800 from all, with bursts of 400 and 1600. Requests without a credential (ask)
+ * read the ledger: 10 a second from one address, 40 from all. */
 static const struct peer_rate wrong_rate = { S_NS / 200, 400 },
 			      all_wrong_rate = { S_NS / 800, 1600 },
 			      ask_rate = { S_NS / 10, 200 }, all_ask_rate = { S_NS / 40, 400 };

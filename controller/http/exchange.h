@@ -1,4 +1,4 @@
-/* exchange - one request and its answer, as the handlers of the server see it. */
+/* exchange - one HTTP request and its answer, as the handlers of the server see it. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,24 +19,26 @@ struct exchange_leave {
 	size_t body_max; /* bytes, as sent and as inflated; at most SERVER_BODY_MAX */
 	const struct auth_said *said; /* the decoded credential; copied. NULL: none */
 };
-/* Refuses all the same where there is no room for another request of that user. */
+/* Admits a request: its body is read. Answers with a refusal instead where there is no room for
+ * another request of that user. */
 void exchange_admit(struct exchange *x, const struct exchange_leave *leave);
-/* Before the credential is decoded. False: too many wrong ones came from that address; for
- * requests that need none: too many requests, from there or in all. */
+/* Rate limits, before the credential is decoded. exchange_may_try() is false after too many
+ * wrong credentials from that address; exchange_may_ask(), for requests that need none, after
+ * too many of those, from that address or in all. */
 bool exchange_may_try(const struct exchange *x);
 void exchange_note_wrong(struct exchange *x);
 bool exchange_may_ask(struct exchange *x);
-/* Its address is a node's from now on: some connections are reserved for nodes. */
+/* Marks its address as a node's: some connections are reserved for nodes. */
 void exchange_mark_node(struct exchange *x);
-/* It could not be served: counted for its user, else for its address. */
+/* Counts a request that could not be served, for its user or else its address. */
 void exchange_note_shed(struct exchange *x, const char *why);
-/* What exchange_admit() was given, or NULL. */
+/* The credential passed to exchange_admit(), or NULL. */
 const struct auth_said *exchange_said(const struct exchange *x);
 
 struct exchange_answer {
 	unsigned status;
 	const char *type; /* content type; NULL: application/json */
-	char *text;	  /* malloc()ed; the exchange takes it */
+	char *text;	  /* malloc()ed; the exchange frees it */
 	size_t size;
 	const char *credential; /* X-Reeve-Credential, or NULL; copied */
 };

@@ -1,4 +1,5 @@
-/* inflate.c - see inflate.h. */
+/* inflate.c - inflates in growing steps, so that a small input that expands to gigabytes ("zip
+ * bomb") is refused before it costs memory; see inflate.h. */
 #include <errno.h>
 #include <limits.h>
 #include <stdint.h>
@@ -7,7 +8,7 @@
 #include "common/err.h"
 #include "controller/http/inflate.h"
 
-#define GZIP_ONLY (15 + 16)
+#define GZIP_ONLY (15 + 16) /* zlib: largest window, gzip header expected */
 #define FIRST_SIZE 16384
 
 static void end_stream(z_stream *z)
@@ -20,7 +21,7 @@ static void end_stream(z_stream *z)
 #define RATIO_MAX 100
 #define RATIO_FROM (1 << 20)
 
-static size_t most_of(size_t size, size_t max)
+static size_t max_output(size_t size, size_t max)
 {
 	size_t most = size * RATIO_MAX;
 
@@ -30,7 +31,7 @@ static size_t most_of(size_t size, size_t max)
 }
 
 /* Room for twice as much, but never more than max + 1 (the byte that proves an excess). */
-static int grow(char **buf, size_t *size, size_t max, struct err *err)
+static int grow_buffer(char **buf, size_t *size, size_t max, struct err *err)
 {
 	size_t larger = *size ? *size * 2 : FIRST_SIZE;
 	char *p;
@@ -57,12 +58,12 @@ int inflate_body(const void *data, size_t size, size_t max, struct inflate_text 
 
 	if (size > UINT_MAX || max > UINT_MAX / 2)
 		return err_set(err, -EMSGSIZE, "the body is too large");
-	max = most_of(size, max);
+	max = max_output(size, max);
 	if (inflateInit2(&z, GZIP_ONLY) != Z_OK)
 		return err_set(err, -ENOMEM, "out of memory");
 	z.avail_in = (unsigned)size;
 	while (rc == Z_OK) {
-		int r = made == room ? grow(&buf, &room, max, err) : 0;
+		int r = made == room ? grow_buffer(&buf, &room, max, err) : 0;
 
 		if (r < 0)
 			return r;
@@ -70,6 +71,7 @@ int inflate_body(const void *data, size_t size, size_t max, struct inflate_text 
 		z.avail_out = (unsigned)(room - made);
 		rc = inflate(&z, Z_NO_FLUSH);
 		made = room - z.avail_out;
+		/* No progress for want of room only: goes on with a larger buffer. */
 		if (rc == Z_BUF_ERROR && z.avail_out == 0)
 			rc = Z_OK;
 	}

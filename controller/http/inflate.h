@@ -1,4 +1,4 @@
-/* inflate - gzip bodies from anybody, in bounds. Pure but for memory. */
+/* inflate - decompresses hostile gzip bodies within bounds. Pure but for memory. */
 #pragma once
 #include <stddef.h>
 
@@ -9,8 +9,8 @@ struct inflate_text {
 	size_t size;
 };
 
-/* One gzip member of `size` bytes. Never more than `max` bytes are made, nor beyond 1 MiB more
- * than a hundred times `size`, whatever the input says: -EMSGSIZE. -EINVAL: not gzip, cut
- * short, damaged, or something behind its end. */
+/* Decompresses one gzip member of `size` bytes. Never makes more than `max` bytes, nor beyond 1
+ * MiB more than a hundred times `size`: -EMSGSIZE. -EINVAL: not gzip, truncated, damaged, or
+ * with data behind its end. */
 int inflate_body(const void *data, size_t size, size_t max, struct inflate_text *ret,
 		 struct err *err);

@@ -1,4 +1,5 @@
-/* long_poll.c - the list of waiters, woken by key or at their deadlines. */
+/* long_poll.c - the list of waiters, woken by key or at their deadlines; see long_poll.h. One
+ * timer serves all of them. */
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-event.h>
@@ -34,6 +35,8 @@ static void arm_timer(struct long_poll *p)
 
 typedef bool (*match_fn)(const struct long_poll_waiter *w, const void *arg);
 
+/* Calls wake() of each match, and removes those that are done. wake() must not add a waiter:
+ * the list is being walked. */
 static void wake_matching(struct long_poll *p, match_fn match, const void *arg,
 			  enum long_poll_why why)
 {

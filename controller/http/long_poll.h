@@ -1,7 +1,7 @@
-/* long_poll - requests that wait for something to happen before they are answered.
+/* long_poll - requests that are answered when something happens (waiters).
  *
- * A waiter waits for a key ("n1" of LONG_POLL_NODE, "17" of LONG_POLL_JOB); code that changes the
- * thing wakes the key.
+ * A waiter has a key ("n1" of LONG_POLL_NODE, "17" of LONG_POLL_JOB); code that changes the
+ * node or job wakes that key.
  */
 #pragma once
 #include <stdbool.h>
@@ -26,7 +26,8 @@ struct long_poll_waiter {
 	enum long_poll_kind kind;
 	char key[LONG_POLL_KEY_MAX];
 	int64_t deadline_ns; /* CLOCK_MONOTONIC */
-	/* True: done, and what ctx pointed to is given up. Always true but for LONG_POLL_WOKEN. */
+	/* True: answered, and ctx was freed. False, for LONG_POLL_WOKEN alone: it goes on
+	 * waiting. */
 	bool (*wake)(void *ctx, enum long_poll_why why);
 	void *ctx;
 };
@@ -39,7 +40,7 @@ DEFINE_CLEANUP(struct long_poll *, long_poll_close)
 /* *w is copied. -ENOMEM: it was not added. */
 int long_poll_add(struct long_poll *p, const struct long_poll_waiter *w, struct err *err);
 void long_poll_wake(struct long_poll *p, enum long_poll_kind kind, const char *key);
-/* The same for the key and all keys below it: for "12", "12.1" too. */
+/* Wakes the key and all keys below it: for "12", "12.1" too. */
 void long_poll_wake_all(struct long_poll *p, enum long_poll_kind kind, const char *key);
 /* Ends the waiters of the key with LONG_POLL_REPLACED. */
 void long_poll_replace(struct long_poll *p, enum long_poll_kind kind, const char *key);

@@ -1,4 +1,4 @@
-/* peers.c - see peers.h. */
+/* peers.c - a hash table of addresses and users, and token buckets; see peers.h. */
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -13,11 +13,12 @@ enum kind { KIND_NONE, KIND_V4, KIND_V6, KIND_UID, KIND_REST };
 
 struct peers {
 	struct peer *at[BUCKETS];
-	struct peer rest; /* all that the table does not take */
+	struct peer rest; /* all peers together for which the table has no room */
 	int64_t n;
 	uint64_t seed;
 };
 
+/* An IPv4 address on a v6 socket (::ffff:a.b.c.d) is the IPv4 peer. */
 static void set_v6(const struct in6_addr *a, struct peer_key *ret)
 {
 	if (IN6_IS_ADDR_V4MAPPED(a)) {
@@ -166,7 +167,9 @@ int64_t peers_count(const struct peers *p)
 	return p->n;
 }
 
-/* credit_ns: when the bucket will be full (GCRA, ITU-T I.371). */
+/* A token bucket in one number: credit_ns is the time at which it will be full again (GCRA,
+ * ITU-T I.371). Each token taken moves it by every_ns; a bucket of `burst` is empty when it
+ * lies more than burst - 1 of them ahead. */
 bool peer_has_credit(int64_t credit_ns, struct peer_rate rate, int64_t now_ns)
 {
 	return credit_ns - now_ns <= rate.every_ns * (rate.burst - 1);

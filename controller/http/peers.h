@@ -1,7 +1,9 @@
-/* peers - how much of the server each address, and each user with a good credential, has in use.
+/* peers - counts what each address, and each user with a good credential, has in use of the
+ * server.
  *
- * An IPv6 peer is its /64: a machine has a whole one. When the table is full, all further peers
- * are one peer and share its quota. Pure but for memory; times come from the caller.
+ * An IPv6 peer is its /64: one machine usually has a whole /64. When the table is full, all
+ * further peers are one peer and share its quota. Pure but for memory; times come from the
+ * caller.
  */
 #pragma once
 #include <stdbool.h>
@@ -16,7 +18,7 @@ struct sockaddr;
 struct peer_key {
 	uint8_t bytes[17]; /* the kind, then what tells it from others of its kind */
 };
-/* Anything but an IP address is one peer. */
+/* All that are not IP addresses are one peer. */
 void peer_key_address(const struct sockaddr *a, struct peer_key *ret);
 /* A numeric address. -EINVAL. */
 int peer_key_parse(const char *text, struct peer_key *ret);
@@ -28,17 +30,18 @@ struct peer {
 	int64_t credit_ns;  /* peer_charge(): of wrong credentials */
 	int64_t ask_ns;	    /* the same, of requests without one */
 	int64_t n_open;	    /* connections; of an address: those without a good credential */
-	int64_t n_refs;	    /* pointers to it elsewhere */
+	int64_t n_refs;	    /* pointers to it in connections: not freed while there are any */
 	int64_t body_bytes; /* of requests that are under way */
 	bool is_node;	    /* an address that nodes connect from: never forgotten */
 	struct connection *first; /* the server's: those of n_open */
 };
 
-/* NULL: out of memory. `seed`: not to be guessed by peers. */
+/* NULL: out of memory. `seed` of the hash must be secret, or peers could choose colliding
+ * addresses. */
 struct peers *peers_new(uint64_t seed);
 struct peers *peers_free(struct peers *p);
 DEFINE_CLEANUP(struct peers *, peers_free)
-/* Finds or makes it. NULL: out of memory. It stays while it has anything open, and until
+/* Finds or adds a peer. NULL: out of memory. It stays while it has anything open, and until
  * peers_prune() otherwise. */
 struct peer *peers_get(struct peers *p, const struct peer_key *key);
 /* Forgets peers that have nothing in use and whose buckets are full. */
@@ -51,9 +54,9 @@ int64_t peers_count(const struct peers *p);
 struct peer_rate {
 	int64_t every_ns, burst;
 };
-/* Is there anything left in it? */
+/* Is there a token left in the bucket? */
 bool peer_has_credit(int64_t credit_ns, struct peer_rate rate, int64_t now_ns);
-/* Takes one; below 0 it does not go. */
+/* Takes a token; nothing where there is none. */
 void peer_charge(int64_t *credit_ns, struct peer_rate rate, int64_t now_ns);
 /* "192.0.2.7", "2001:db8::/64", "uid 12" */
 #define PEER_TEXT_MAX 64

@@ -1,4 +1,5 @@
-/* server.c - the listening socket, libmicrohttpd in sd-event, and the closing of slow clients. */
+/* server.c - the listening socket, libmicrohttpd in sd-event, and the closing of slow clients.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -15,14 +16,14 @@
 #include "common/time_units.h"
 #include "controller/http/server_impl.h"
 
-#define SWEEP_US 500000
-#define IDLE_S 75
-#define WRITE_S 120
-#define RATE_FROM_S 5 /* then a request comes with so many bytes a second at least */
+#define SWEEP_US 500000 /* between looks for late connections */
+#define IDLE_S 75	/* a user's connection between two requests */
+#define WRITE_S 120	/* until a user's client has read its answer */
+#define RATE_FROM_S 5	/* after this time a body must arrive at RATE_BYTES a second at least */
 #define RATE_BYTES 8192
 #define PER_ADDRESS_MAX 64
 
-/* libmicrohttpd says when it wants to run again without an event. */
+/* Sets the timer for when libmicrohttpd wants to run again without an event. */
 static int arm_timer(struct server *s)
 {
 	MHD_UNSIGNED_LONG_LONG ms;
@@ -35,7 +36,9 @@ static int arm_timer(struct server *s)
 	return sd_event_source_set_enabled(s->timer, SD_EVENT_ONESHOT);
 }
 
-static int run(struct server *s)
+/* MHD_run() does not process connections that a handler resumed meanwhile: it is run until none
+ * was. */
+static int run_daemon(struct server *s)
 {
 	do {
 		s->has_resumed = false;
@@ -49,14 +52,14 @@ static int on_io(sd_event_source *source, int fd, uint32_t events, void *ctx)
 	(void)source;
 	(void)fd;
 	(void)events;
-	return run(ctx);
+	return run_daemon(ctx);
 }
 
 static int on_timer(sd_event_source *source, uint64_t us, void *ctx)
 {
 	(void)source;
 	(void)us;
-	return run(ctx);
+	return run_daemon(ctx);
 }
 
 static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx)
@@ -66,9 +69,10 @@ static int on_accept(sd_event_source *source, int fd, uint32_t events, void *ctx
 	(void)source;
 	(void)fd;
 	(void)events;
-	return r < 0 ? r : run(ctx);
+	return r < 0 ? r : run_daemon(ctx);
 }
 
+/* Seconds that a connection may stay in its phase; without a good credential much less. */
 static int64_t allowed_s(const struct server *s, const struct connection *c)
 {
 	static const int64_t unknown[] = {
@@ -89,7 +93,8 @@ static int64_t allowed_s(const struct server *s, const struct connection *c)
 	}
 }
 
-/* Inactivity is libmicrohttpd's to see; a client that trickles is ours. */
+/* libmicrohttpd closes connections that are silent; this finds those that send or read too
+ * slowly. */
 static bool is_late(const struct server *s, const struct connection *c, int64_t now)
 {
 	int64_t age_ns = now - c->since_ns;
@@ -100,6 +105,8 @@ static bool is_late(const struct server *s, const struct connection *c, int64_t 
 	       c->body_bytes < (age_ns / S_NS - RATE_FROM_S) * RATE_BYTES;
 }
 
+/* A sweep that comes late means that this program did not run: that time counts for no client.
+ */
 static void note_stall(struct server *s)
 {
 	int64_t now = clock_ns(CLOCK_MONOTONIC),
@@ -137,8 +144,8 @@ static int64_t at_least(int64_t n, int64_t least)
 	return n < least ? least : n;
 }
 
-/* Unknown clients get a quarter, and a quarter of that is for addresses of nodes alone; users
- * get half of all. The nodes get the rest, and what these leave. */
+/* Anonymous connections get a quarter, and a quarter of that is for addresses of nodes alone;
+ * users get half of all. Nodes get the rest, and what the others leave. */
 static int set_limits(struct server *s)
 {
 	int64_t max = s->config.max_connections;
@@ -159,8 +166,8 @@ static int set_limits(struct server *s)
 	return 0;
 }
 
-/* libmicrohttpd takes what we accept; its own bound is above ours, for those that were cut and
- * are not closed yet. */
+/* We accept connections and pass them in. libmicrohttpd's own limit is above ours, for
+ * connections that were cut and that it has not closed yet. */
 static int start_daemon(struct server *s, struct err *err)
 {
 	const struct server_config *c = &s->config;
@@ -192,7 +199,7 @@ static int open_peers(struct server *s, struct err *err)
 	return 0;
 }
 
-static int attach(struct server *s, struct err *err)
+static int attach_events(struct server *s, struct err *err)
 {
 	const union MHD_DaemonInfo *info =
 		MHD_get_daemon_info(s->daemon, MHD_DAEMON_INFO_EPOLL_FD);
@@ -202,7 +209,7 @@ static int attach(struct server *s, struct err *err)
 		return err_set(err, -EIO, "libmicrohttpd has no epoll descriptor");
 	r = sd_event_add_io(s->config.event, &s->io, info->epoll_fd, EPOLLIN, on_io, s);
 	if (r >= 0)
-		/* Accuracy 0 would be sd-event's default: a quarter of a second late. */
+		/* 1 us: an accuracy of 0 means sd-event's default, 250 ms. */
 		r = sd_event_add_time_relative(s->config.event, &s->timer, CLOCK_MONOTONIC, 0,
 					       1, on_timer, s);
 	/* A socket from systemd blocks until O_NONBLOCK is set. */
@@ -229,7 +236,7 @@ int server_open(const struct server_config *c, struct server **ret, struct err *
 	if (r >= 0)
 		r = start_daemon(s, err);
 	if (r >= 0)
-		r = attach(s, err);
+		r = attach_events(s, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(s);
@@ -243,8 +250,8 @@ struct server *server_close(struct server *s)
 	sd_event_source_disable_unref(s->accept);
 	if (s->daemon) {
 		s->is_closing = true;
-		exchange_drop_held(s);
-		/* It may not be stopped while it has one that was not resumed. */
+		exchange_drop_suspended(s);
+		/* MHD_stop_daemon() must not be called while connections are suspended. */
 		do {
 			s->has_resumed = false;
 			MHD_run(s->daemon);

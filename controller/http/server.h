@@ -1,10 +1,10 @@
-/* server - HTTP in an sd-event loop (libmicrohttpd without threads of its own).
+/* server - HTTP server in an sd-event loop (libmicrohttpd without threads of its own).
  *
- * The handler sees a request twice: when its line and headers have arrived, to refuse or admit
- * it, and when it is whole (body inflated). The body of a request that is not admitted is neither
- * kept nor inflated. Everything is bounded: the number of connections, the size of a body before
- * and after inflating, the memory of all bodies together, the time until a request is whole, and
- * the time until the client has read its answer.
+ * The handler gets a request twice: when its line and headers have arrived, to refuse or admit
+ * it, and when it is complete (body inflated). The body of a request that is not admitted is
+ * neither stored nor inflated. Everything is bounded: the number of connections, the size of a
+ * body before and after inflating, the memory of all bodies together, the time until a request
+ * is complete, and the time until the client has read its answer.
  */
 #pragma once
 #include <stdbool.h>
@@ -48,10 +48,10 @@ int server_add_node(struct server *s, const char *address);
 struct server_counts {
 	int64_t connections, requests, refused; /* now; since start; refused before a handler */
 	int64_t shed;	    /* connections and requests refused or dropped for want of room */
-	int64_t shed_nodes; /* of these: a node may have been meant */
+	int64_t shed_nodes; /* of these: may have been a node's */
 	int64_t late;	    /* connections closed because too little came in time */
 	char shed_from[64]; /* the latest of shed_nodes: an address, or "all" */
 };
 void server_get_counts(const struct server *s, struct server_counts *ret);
-/* A request of no known address could not be served. */
+/* Counts a request that could not be served, without an address. */
 void server_note_refusal(struct server *s, const char *why);

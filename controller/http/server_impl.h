@@ -5,7 +5,6 @@
 #include "common/log.h"
 #include "controller/http/exchange.h"
 #include "controller/http/peers.h"
-#include "controller/http/exchange.h"
 #include "controller/http/server.h"
 
 /* Bytes of the bodies that are being read: of all, of all users but root, of one user. */
@@ -16,7 +15,7 @@
 enum connection_phase {
 	PHASE_IDLE,   /* nothing of a request seen */
 	PHASE_READ,   /* the request line is there */
-	PHASE_HANDLE, /* with the handler, or held: takes what it takes */
+	PHASE_HANDLE, /* with the handler, or suspended: no time limit */
 	PHASE_WRITE,  /* the answer is on its way */
 };
 
@@ -38,8 +37,8 @@ struct connection {
 	enum server_pool_kind pool;
 	int64_t pool_at;
 	int fd;
-	bool is_person;	  /* and no node */
-	bool is_released; /* cut: it counts no more */
+	bool is_person;	  /* its user is not root: not a node */
+	bool is_released; /* cut: no longer counted */
 	int64_t since_ns; /* server_clock_ns(): of the phase */
 	int64_t body_bytes;
 };
@@ -59,13 +58,13 @@ struct server {
 	int64_t n_known, n_people;
 	uint64_t random;
 	int64_t swept_ns, stalled_ns; /* server_clock_ns() */
-	struct exchange *held;	      /* all exchanges between suspend and resume */
+	struct exchange *suspended;   /* all exchanges between suspend and resume */
 	bool has_resumed;	      /* libmicrohttpd is to be run again */
 	bool is_closing;	      /* new requests are answered with 503 */
 	bool has_freed;		      /* memory that may go back to the kernel */
 	bool has_drops;
-	bool is_busy;	/* more wait to be accepted than were */
-	uint32_t drops; /* of the listening socket, as last seen */
+	bool is_busy;	/* the last batch was full: more may wait to be accepted */
+	uint32_t drops; /* the kernel's count of dropped connections, as last read */
 	int64_t body_bytes, people_bytes;
 	int64_t wrong_ns, open_ns; /* peer_charge(): of all addresses together */
 	struct server_counts counts;
@@ -73,7 +72,7 @@ struct server {
 	struct log_limit shed_log;
 };
 
-/* CLOCK_MONOTONIC without the time in which this program did not run: no client is late because
+/* CLOCK_MONOTONIC without the time in which this program was stalled: no client is late because
  * the controller did not read. */
 static inline int64_t server_clock_ns(const struct server *s)
 {
@@ -91,7 +90,8 @@ void connection_cut(struct server *s, struct connection *c);
 void connection_set_phase(struct server *s, struct MHD_Connection *mhd,
 			  enum connection_phase phase);
 void connection_note_body(struct MHD_Connection *mhd, size_t size);
-/* A good credential of this user came over it. Returns why there is no room for it, or NULL. */
+/* A good credential of this user arrived over the connection. Returns why there is no room for
+ * the user's connection, or NULL. */
 const char *connection_know(struct server *s, struct MHD_Connection *mhd, uint32_t uid);
 struct peer *connection_user(struct MHD_Connection *mhd); /* NULL: no good credential so far */
 struct peer *connection_address(struct MHD_Connection *mhd);
@@ -103,5 +103,5 @@ enum MHD_Result exchange_access(void *cls, struct MHD_Connection *mhd, const cha
 				size_t *size, void **ctx);
 void exchange_end(void *cls, struct MHD_Connection *mhd, void **ctx,
 		  enum MHD_RequestTerminationCode why);
-/* Resume every held exchange with 503, for closing. */
-void exchange_drop_held(struct server *s);
+/* Answers every suspended exchange with 503, for closing. */
+void exchange_drop_suspended(struct server *s);

@@ -1,4 +1,5 @@
-/* cycles.c - one scheduling cycle over all clusters, and who is woken by what it decided. */
+/* cycles.c - runs one scheduling cycle over all clusters and wakes the nodes that it decided
+ * about; see cycles.h. */
 #include <systemd/sd-event.h>
 #include "common/err.h"
 #include "common/log.h"
@@ -7,6 +8,8 @@
 #include "controller/dispatch/cycle.h"
 #include "controller/maintenance/cycles.h"
 
+/* A job on several nodes is announced once for each of them; is_more: not the last one, or the
+ * log would have it several times. */
 static void on_decision(void *ctx, const struct cycle_news *n)
 {
 	struct api *a = ctx;
@@ -15,12 +18,12 @@ static void on_decision(void *ctx, const struct cycle_news *n)
 	if (n->is_more && n->did != CYCLE_GAVE)
 		return;
 	if (n->did == CYCLE_GAVE)
-		log_job(LOG_INFO, n->job, "give", "given to node %s", n->node);
+		log_job(LOG_INFO, n->job, "give", "dispatched to node %s", n->node);
 	else if (n->did == CYCLE_SUSPENDED)
-		log_job(LOG_INFO, n->job, "suspend", "gives its cores on %s to job %lld",
+		log_job(LOG_INFO, n->job, "suspend", "suspended on %s: preempted by job %lld",
 			n->node, (long long)n->by);
 	else
-		log_job(LOG_INFO, n->job, "resume", "goes on, on %s", n->node);
+		log_job(LOG_INFO, n->job, "resume", "resumes on %s", n->node);
 	a->counts.given += n->did == CYCLE_GAVE && !n->is_more;
 }
 

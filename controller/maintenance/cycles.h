@@ -1,4 +1,4 @@
-/* cycles - runs the scheduling cycles that api_request_cycle() asks for. */
+/* cycles - runs the scheduling cycles that api_request_cycle() requests. */
 #pragma once
 
 struct api;

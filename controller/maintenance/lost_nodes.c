@@ -1,5 +1,5 @@
-/* lost_nodes.c - how long the controller has been listening, which nodes are lost, and what
- * becomes of their jobs. */
+/* lost_nodes.c - finds out for how long silence counts, marks lost nodes, and ends their jobs;
+ * see lost_nodes.h. */
 #include "common/err.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/parts.h"
@@ -12,7 +12,7 @@ void lost_nodes_init(struct lost_nodes *l, int64_t now_ns)
 	*l = (struct lost_nodes){ .listening_ns = now_ns, .checked_ns = now_ns };
 }
 
-/* Listening begins again at each refusal of a connection that may have been a node's. */
+/* A refused connection may have been a node's: its silence counts from then on only. */
 static void note_refusals(struct lost_nodes *l, struct api *a, int64_t now_ns)
 {
 	int64_t silence_s = a->c.config->node_lost_s;
@@ -38,7 +38,9 @@ static void note_refusals(struct lost_nodes *l, struct api *a, int64_t now_ns)
 		 (long long)silence_s);
 }
 
-/* For how long nodes can have been silent, as far as the controller knows. */
+/* For how long a node's silence counts. A check that is late, or before the last one, means
+ * that the machine slept, the controller was stopped or the clock was set: the time starts
+ * again. */
 static int64_t find_listened_ns(struct lost_nodes *l, struct api *a, int64_t now_ns)
 {
 	int64_t gap_ns = now_ns - l->checked_ns;

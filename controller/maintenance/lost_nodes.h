@@ -1,9 +1,9 @@
-/* lost_nodes - nodes that were silent for NodeLost= are lost, and their jobs end or are queued
- * again.
+/* lost_nodes - declares nodes lost that were silent for NodeLost=, and ends or requeues their
+ * jobs.
  *
- * A node's silence counts only for as long as the controller could hear: not before it led, nor
- * while it or its machine was stopped, its clock was set, or it refused connections that may have
- * been nodes'.
+ * A node's silence counts only while the controller was able to receive: not before it led, nor
+ * while it or its machine was stopped, its clock was set, or it refused connections that may
+ * have been nodes'.
  */
 #pragma once
 #include <stdbool.h>
@@ -17,7 +17,7 @@ struct err;
 #define LOST_NODES_CHECK_NS (5 * S_NS) /* between checks, about */
 
 struct lost_nodes {
-	int64_t listening_ns, checked_ns; /* real time: hears nodes since; last check */
+	int64_t listening_ns, checked_ns; /* real time: able to receive since; last check */
 	int64_t shed; /* connections refused that may have been nodes', at the last check */
 	struct log_limit log;
 };

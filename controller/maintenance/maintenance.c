@@ -1,5 +1,5 @@
-/* maintenance.c - the timers: every few seconds look at nodes and suspended jobs, and remove from
- * the ledger what ended long ago. */
+/* maintenance.c - every few seconds checks nodes and suspended jobs, and removes from the
+ * ledger what ended long ago; see maintenance.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 #include "controller/maintenance/maintenance.h"
 
 #define PRUNE_AGAIN_US 100000	/* while there is more to remove: other work comes first */
-#define PRUNE_USUAL_US 30000000 /* between looks */
+#define PRUNE_USUAL_US 30000000 /* when there is nothing more to remove */
 
 struct maintenance {
 	struct api *api;
@@ -48,7 +48,9 @@ static int on_prune(sd_event_source *source, uint64_t us, void *ctx)
 
 /* ---- nodes and suspended jobs ---- */
 
-static int check(struct maintenance *m, struct err *err)
+/* A cycle that holds back starts until preempted jobs have stopped is run again here, in case a
+ * node never reports the stop. */
+static int run_checks(struct maintenance *m, struct err *err)
 {
 	struct api *a = m->api;
 	int64_t now_ns = api_now_ns();
@@ -65,7 +67,7 @@ static int on_check(sd_event_source *source, uint64_t us, void *ctx)
 	struct err err;
 
 	(void)us;
-	if (check(ctx, &err) < 0)
+	if (run_checks(ctx, &err) < 0)
 		log_line(LOG_ERR, "cannot look for lost nodes: %s", err.text);
 	sd_event_source_set_time_relative(source, LOST_NODES_CHECK_NS / 1000);
 	return sd_event_source_set_enabled(source, SD_EVENT_ONESHOT);

@@ -1,4 +1,4 @@
-/* maintenance - what the controller does on timers: scheduling cycles, lost nodes, jobs that were
+/* maintenance - the controller's timers: scheduling cycles, lost nodes, jobs that were
  * suspended for too long, and the removal of what ended long ago.
  */
 #pragma once

@@ -1,4 +1,4 @@
-/* baseline.c - fits fcfs and easy to the interface of a replay's policies. */
+/* baseline.c - adapts the policies fcfs and easy to the interface of a replay (policy.h). */
 #include <errno.h>
 #include <string.h>
 #include "controller/simulate/pool/easy.h"

@@ -1,4 +1,5 @@
-/* ends.c - a heap of ends. Each node has four children: fewer levels, and siblings share a cache line. */
+/* ends.c - a heap of ends, see ends.h. Each node has four children: fewer levels than with two,
+ * and siblings share a cache line. */
 #include <errno.h>
 #include <stdlib.h>
 #include "controller/simulate/ends.h"
@@ -40,8 +41,8 @@ int sim_ends_push(struct sim_ends *e, int64_t at_s, uint32_t job)
 	return 0;
 }
 
-/* The first of a node's children; the node itself when it has none. */
-static size_t first_child(const struct sim_ends *e, size_t i)
+/* The smallest of a node's children; the node itself when it has none. */
+static size_t smallest_child(const struct sim_ends *e, size_t i)
 {
 	size_t from = CHILDREN * i + 1, to = from + CHILDREN, best = from;
 
@@ -60,7 +61,7 @@ struct sim_end sim_ends_pop(struct sim_ends *e)
 
 	if (e->n == 0)
 		return top;
-	while ((child = first_child(e, i)) != i && is_before(&e->heap[child], &last)) {
+	while ((child = smallest_child(e, i)) != i && is_before(&e->heap[child], &last)) {
 		e->heap[i] = e->heap[child];
 		i = child;
 	}

@@ -1,4 +1,4 @@
-/* ends - when running jobs will have ended: a heap by time, then by job. */
+/* ends - the ends of running jobs: a priority queue by time, then by job. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>

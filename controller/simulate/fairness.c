@@ -1,4 +1,5 @@
-/* fairness.c - integrates what each group held and was entitled to, in constant time an event. */
+/* fairness.c - integrates what each group had and was entitled to, in constant time an event;
+ * see fairness.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include "controller/simulate/fairness.h"
@@ -38,6 +39,8 @@ struct sim_fairness *sim_fairness_free(struct sim_fairness *f)
 	return NULL;
 }
 
+/* `level` is the entitlement of one share so far. While no backlogged group has shares it
+ * stands. */
 static void advance_clock(struct sim_fairness *f, int64_t now_s)
 {
 	double held_s = (double)f->held * (double)(now_s - f->now_s);
@@ -48,6 +51,7 @@ static void advance_clock(struct sim_fairness *f, int64_t now_s)
 		f->level += held_s / (double)f->shares;
 }
 
+/* Brings a group's integrals up to the clock: must run before any of its numbers change. */
 static void settle_group(const struct sim_fairness *f, struct group *g)
 {
 	double held_s = (double)g->held * (double)(f->now_s - g->since_s);

@@ -1,8 +1,8 @@
 /* fairness - how far each group's cores were from its share while it had work waiting.
  *
  * Pure. At any moment the groups with a job waiting (or suspended) are *backlogged*: they could
- * use more. What these groups hold together is theirs to divide by their shares, as in fluid
- * fair queueing (Parekh and Gallager, "A generalized processor sharing approach to flow
+ * use more. The cores that these groups have together are to be divided by their shares, as in
+ * fluid fair queueing (Parekh and Gallager, "A generalized processor sharing approach to flow
  * control", 1993). Over the time that a group is backlogged, `got` is what it held and
  * `entitled` what its share of that was. A group that has nothing waiting is owed nothing.
  *
@@ -23,7 +23,7 @@ int sim_fairness_new(size_t n, const int64_t *shares, struct sim_fairness **ret)
 struct sim_fairness *sim_fairness_free(struct sim_fairness *f);
 DEFINE_CLEANUP(struct sim_fairness *, sim_fairness_free)
 
-/* A job of the group waits from now on / no longer; it holds so many cores more (or less).
+/* So many more (or fewer) jobs of the group wait; the group has so many cores more (or fewer).
  * Times never go back. */
 void sim_fairness_wait(struct sim_fairness *f, uint32_t group, int64_t now_s, int jobs);
 void sim_fairness_hold(struct sim_fairness *f, uint32_t group, int64_t now_s, int64_t cores);

@@ -1,4 +1,5 @@
-/* limits.c - checks the limits of users in a QOS by the rule of policy/quota/eligible. */
+/* limits.c - checks the limits of users in a QOS by the rule of policy/quota/eligible; see
+ * limits.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/cleanup.h"
@@ -69,8 +70,8 @@ int sim_limits_new(const struct sim_trace *t, const struct sim_qos_use *use,
 	return 0;
 }
 
-/* The one scope that a job counts against is in *scope. */
-static struct eligible_job ask_of(const struct sim_limits *l, uint32_t job, int32_t *scope)
+/* The job as eligible_check() wants it; its only scope is stored in *scope, which must stay. */
+static struct eligible_job eligible_of(const struct sim_limits *l, uint32_t job, int32_t *scope)
 {
 	const struct sim_job *j = &l->trace->jobs[job];
 	const struct sim_qos *q = sim_qos_of(&l->use, job);
@@ -88,7 +89,7 @@ bool sim_limits_may_start(const struct sim_limits *l, uint32_t job)
 {
 	char why[ELIGIBLE_WHY_MAX];
 	int32_t scope = 0;
-	const struct eligible_job ask = ask_of(l, job, &scope);
+	const struct eligible_job ask = eligible_of(l, job, &scope);
 
 	return eligible_check(&l->world, &ask, why);
 }
@@ -96,7 +97,7 @@ bool sim_limits_may_start(const struct sim_limits *l, uint32_t job)
 void sim_limits_start(struct sim_limits *l, uint32_t job)
 {
 	int32_t scope = 0;
-	const struct eligible_job ask = ask_of(l, job, &scope);
+	const struct eligible_job ask = eligible_of(l, job, &scope);
 
 	eligible_add(&l->world, &ask);
 }
@@ -104,7 +105,7 @@ void sim_limits_start(struct sim_limits *l, uint32_t job)
 void sim_limits_end(struct sim_limits *l, uint32_t job)
 {
 	int32_t scope = 0;
-	const struct eligible_job ask = ask_of(l, job, &scope);
+	const struct eligible_job ask = eligible_of(l, job, &scope);
 
 	eligible_remove(&l->world, &ask);
 }
@@ -112,7 +113,7 @@ void sim_limits_end(struct sim_limits *l, uint32_t job)
 static void hold_cores(struct sim_limits *l, uint32_t job, int sign)
 {
 	int32_t scope = 0;
-	const struct eligible_job ask = ask_of(l, job, &scope);
+	const struct eligible_job ask = eligible_of(l, job, &scope);
 
 	if (ask.n_scopes)
 		l->world.scopes[scope].running.cores += sign * ask.want.cores;

@@ -1,8 +1,8 @@
-/* limits - what each user may run at once in a QOS, on a replay's clock.
+/* limits - how much each user may run at once in a QOS, in a replay.
  *
- * Pure. The rule is that of controller/policy/quota/eligible.h with the scopes of a live cluster: one
- * for each user in each QOS that states a limit. A suspended job counts as a job, and holds no
- * cores.
+ * Pure. The rule is that of controller/policy/quota/eligible.h with the scopes of a live
+ * cluster: one for each user in each QOS that states a limit. A suspended job counts as a job,
+ * and holds no cores.
  */
 #pragma once
 #include <stdbool.h>
@@ -22,6 +22,6 @@ bool sim_limits_may_start(const struct sim_limits *l, uint32_t job);
 void sim_limits_start(struct sim_limits *l, uint32_t job);
 /* It ended; or sim_limits_start() was called and it did not start. */
 void sim_limits_end(struct sim_limits *l, uint32_t job);
-/* A running job gives its cores back, or takes them again. */
+/* A suspended job frees its cores; a resumed one takes them again. */
 void sim_limits_suspend(struct sim_limits *l, uint32_t job);
 void sim_limits_resume(struct sim_limits *l, uint32_t job);

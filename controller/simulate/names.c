@@ -1,4 +1,4 @@
-/* names.c - a hash table from names to numbers. */
+/* names.c - a hash table from names to numbers, with open addressing; see names.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

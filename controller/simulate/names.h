@@ -1,4 +1,4 @@
-/* names - the names of users, accounts or QOS of a history, each with a number from 0 in the
+/* names - numbers the names of users, accounts or QOS of a history, from 0 in the
  * order of first use. Pure. */
 #pragma once
 #include <stddef.h>

@@ -1,8 +1,9 @@
-/* policy - what a replay asks of a scheduling policy, whichever it is.
+/* policy - the interface of a replay to scheduling policies.
  *
  * A policy receives events in the order of the replay's clock: at each instant first all ends,
- * then all arrivals; then it is asked for actions until it has none. Jobs are named by their index in the trace. The replay checks each action: a policy
- * that starts a job that does not fit, or forgets a job, is an error, never a result.
+ * then all arrivals; then next() is called until it has no more actions. Jobs are named by
+ * their index in the trace. The replay checks each action: a policy that starts a job that does
+ * not fit, or forgets a job, is an error, never a result.
  */
 #pragma once
 #include <stdint.h>
@@ -24,7 +25,7 @@ struct sim_policy_ops {
 	int (*end)(void *self, uint32_t job, int64_t now_s);
 	/* 1: *ret is to be done now, and the policy counts it as done; 0: nothing more; < 0. */
 	int (*next)(void *self, int64_t now_s, struct sim_action *ret);
-	/* When it wants to be asked again though nothing has happened; NULL: never. */
+	/* When next() is to be called though nothing has happened; NULL: never. */
 	int64_t (*wake_s)(void *self, int64_t now_s);
 	void (*free)(void *self);
 };

@@ -1,4 +1,4 @@
-/* profile.c - drives the live system's scheduler as a policy of a replay. */
+/* profile.c - runs the live system's scheduler as a policy of a replay; see profile.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include "common/err.h"
@@ -9,7 +9,7 @@ struct engine {
 	struct sim_profile p;
 	const struct sim_trace *trace;
 	struct schedule *schedule;
-	struct sim_usage *usage;   /* NULL: nothing is weighed by it */
+	struct sim_usage *usage;   /* NULL: fairshare does not count */
 	struct sim_limits *limits; /* NULL: there are none */
 	int64_t whole, all_nodes, all_cores;
 	int32_t *number;   /* of each job of the trace, in the schedule */
@@ -17,7 +17,7 @@ struct engine {
 	uint32_t *place;   /* of each job, in waiting */
 	size_t n_waiting, n_suspended;
 	int64_t ranked_s;
-	const struct schedule_action *actions; /* of a pass; NULL: it is to be made */
+	const struct schedule_action *actions; /* of the last pass; NULL: all were returned */
 	size_t n_actions, done;
 };
 
@@ -59,7 +59,7 @@ static int compute_priority(const struct engine *e, uint32_t job, int64_t now_s,
 	return r;
 }
 
-static bool is_weighed(const struct engine *e)
+static bool uses_priority(const struct engine *e)
 {
 	for (int i = 0; i < _PRIORITY_FACTOR_MAX; i++)
 		if (e->p.priority.weight[i])
@@ -67,12 +67,12 @@ static bool is_weighed(const struct engine *e)
 	return false;
 }
 
-/* Ranks and priorities of all that wait, when it is time. */
+/* Computes ranks and priorities of all waiting jobs again, every SIM_RANK_EVERY_S. */
 static int update_ranks(struct engine *e, int64_t now_s)
 {
 	int r = 0;
 
-	if (!is_weighed(e) || now_s - e->ranked_s < SIM_RANK_EVERY_S)
+	if (!uses_priority(e) || now_s - e->ranked_s < SIM_RANK_EVERY_S)
 		return 0;
 	e->ranked_s = now_s;
 	if (e->usage)
@@ -88,9 +88,10 @@ static int update_ranks(struct engine *e, int64_t now_s)
 	return r;
 }
 
-/* ---- what happens ---- */
+/* ---- events ---- */
 
-/* Whole nodes, and one chunk of what is left. Returns how many chunks. */
+/* Splits the cores into whole nodes and one chunk of the rest. Returns the number of kinds of
+ * chunks. */
 static int32_t split_chunks(const struct engine *e, int64_t cores,
 			    struct schedule_chunk ret[static 2])
 {
@@ -118,7 +119,7 @@ static int on_arrive(void *self, uint32_t job, int64_t now_s)
 				    .limit_s = j->estimate_s };
 	int r = 0;
 
-	if (is_weighed(e))
+	if (uses_priority(e))
 		r = compute_priority(e, job, now_s, &ask.priority);
 	if (r == 0)
 		r = schedule_add(e->schedule, &ask, &e->number[job]);
@@ -161,7 +162,8 @@ static struct sim_action apply_action(struct engine *e, const struct schedule_ac
 	if (a->what == SCHEDULE_START)
 		remove_waiting(e, job);
 	else
-		e->n_suspended += a->what == SCHEDULE_SUSPEND ? 1 : (size_t)-1;
+		e->n_suspended +=
+			a->what == SCHEDULE_SUSPEND ? 1 : (size_t)-1; /* else resumed */
 	if (e->limits && a->what == SCHEDULE_SUSPEND)
 		sim_limits_suspend(e->limits, job);
 	else if (e->limits && a->what == SCHEDULE_RESUME)
@@ -172,6 +174,8 @@ static struct sim_action apply_action(struct engine *e, const struct schedule_ac
 	return (struct sim_action){ acts[a->what], job };
 }
 
+/* A pass returns a list of actions; the replay takes them one by one. A pass is made again
+ * until it returns none: what one pass starts may let the next one decide more. */
 static int on_next(void *self, int64_t now_s, struct sim_action *ret)
 {
 	struct engine *e = self;
@@ -271,7 +275,7 @@ static int open_parts(struct engine *e, struct err *err)
 	if (r < 0)
 		return err_set(err, r,
 			       r == -ENOMEM ? "out of memory" : "the machine has no nodes");
-	if (!e->p.has_fairshare || !is_weighed(e))
+	if (!e->p.has_fairshare || !uses_priority(e))
 		return 0;
 	r = sim_usage_new(e->trace, &e->p.usage, &e->usage, err);
 	return r < 0 ? r : sim_usage_rank(e->usage, 0, err);

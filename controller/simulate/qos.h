@@ -1,4 +1,4 @@
-/* qos - the QOS of a profile as a replay needs them, and which job has which. */
+/* qos - the QOS of a profile for a replay, and the QOS of each job. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,7 +9,7 @@
 struct sim_qos {
 	const char *name;
 	int64_t priority;     /* its own */
-	int64_t factor_micro; /* what a core-second in it counts as usage, in millionths */
+	int64_t factor_micro; /* usage of a core-second in it, in millionths of a core-second */
 	int64_t running_cores, running_jobs; /* of each user in it; ELIGIBLE_NO_LIMIT */
 };
 

@@ -1,4 +1,5 @@
-/* replay.c - replays a trace: events in the order of time, and the policy's actions, each checked. */
+/* replay.c - replays a trace: processes events in the order of time, and checks and applies the
+ * policy's actions; see replay.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include "common/err.h"
@@ -6,23 +7,24 @@
 #include "controller/simulate/replay.h"
 
 #define PROGRESS_EVERY 4096 /* instants */
-#define IDLE_MAX 100000 /* instants at which a policy is asked again when no event is left */
+#define IDLE_MAX 100000	    /* wake-ups of a policy without any event left: it will never end */
 
-enum state { ABSENT, WAITING, RUNNING, SUSPENDED, ENDED };
+enum state { STATE_ABSENT, STATE_WAITING, STATE_RUNNING, STATE_SUSPENDED, STATE_ENDED };
 
 struct job {
 	enum state state;
-	int64_t since_s; /* it runs, or is suspended */
-	int64_t left_s;	 /* to run, as of then */
+	int64_t since_s; /* when it started to run, or was suspended, last */
+	int64_t left_s;	 /* run time left at since_s */
 };
 
 struct run {
 	const struct sim_replay *r;
 	struct job *jobs;
-	struct sim_ends ends; /* also of jobs that were suspended since: their end is another */
+	struct sim_ends
+		ends; /* also stale ones, of jobs that were suspended since: end_jobs() */
 	int64_t now_s, free;
 	uint32_t arrived, started, ended;
-	uint32_t idle; /* instants since nothing was to come */
+	uint32_t idle; /* instants since the last event */
 };
 
 static void run_done(struct run *run)
@@ -57,14 +59,14 @@ static void update_fairness(const struct run *run, uint32_t i, int waits, int64_
 		sim_fairness_wait(f, group, run->now_s, waits);
 }
 
-/* Runs from now on, for the first time or again. */
+/* The job runs from now on, for the first time or again. */
 static int run_job(struct run *run, uint32_t i)
 {
 	struct job *j = &run->jobs[i];
 	int64_t cores = job_of(run, i)->cores;
 
 	run->free -= cores;
-	j->state = RUNNING;
+	j->state = STATE_RUNNING;
 	j->since_s = run->now_s;
 	run->r->times[i].end_s = run->now_s + j->left_s;
 	update_fairness(run, i, -1, cores);
@@ -75,7 +77,7 @@ static int start_job(struct run *run, uint32_t i, struct err *err)
 {
 	struct job *j = &run->jobs[i];
 
-	if (j->state != WAITING)
+	if (j->state != STATE_WAITING)
 		return policy_fault(run, i, "starts a job that does not wait", err);
 	if (job_of(run, i)->cores > run->free)
 		return policy_fault(run, i, "starts a job that does not fit", err);
@@ -89,10 +91,10 @@ static int suspend_job(struct run *run, uint32_t i, struct err *err)
 {
 	struct job *j = &run->jobs[i];
 
-	if (j->state != RUNNING)
+	if (j->state != STATE_RUNNING)
 		return policy_fault(run, i, "suspends a job that does not run", err);
 	run->free += job_of(run, i)->cores;
-	j->state = SUSPENDED;
+	j->state = STATE_SUSPENDED;
 	j->left_s -= run->now_s - j->since_s;
 	j->since_s = run->now_s;
 	run->r->times[i].suspensions++;
@@ -104,7 +106,7 @@ static int resume_job(struct run *run, uint32_t i, struct err *err)
 {
 	struct job *j = &run->jobs[i];
 
-	if (j->state != SUSPENDED)
+	if (j->state != STATE_SUSPENDED)
 		return policy_fault(run, i, "resumes a job that is not suspended", err);
 	if (job_of(run, i)->cores > run->free)
 		return policy_fault(run, i, "resumes a job that does not fit", err);
@@ -127,6 +129,8 @@ static int apply_action(struct run *run, const struct sim_action *a, struct err 
 
 /* ---- an instant ---- */
 
+/* A job that was suspended has a later end than the one pushed first: an entry that does not
+ * match is skipped. */
 static int end_jobs(struct run *run)
 {
 	struct sim_policy *p = run->r->policy;
@@ -136,9 +140,9 @@ static int end_jobs(struct run *run)
 		struct sim_end e = sim_ends_pop(&run->ends);
 		struct job *j = &run->jobs[e.job];
 
-		if (j->state != RUNNING || run->r->times[e.job].end_s != e.at_s)
+		if (j->state != STATE_RUNNING || run->r->times[e.job].end_s != e.at_s)
 			continue;
-		j->state = ENDED;
+		j->state = STATE_ENDED;
 		run->ended++;
 		run->free += job_of(run, e.job)->cores;
 		update_fairness(run, e.job, 0, -job_of(run, e.job)->cores);
@@ -154,7 +158,7 @@ static int add_arrivals(struct run *run)
 
 	while (r >= 0 && run->arrived < run->r->trace->n &&
 	       job_of(run, run->arrived)->submit_s == run->now_s) {
-		run->jobs[run->arrived].state = WAITING;
+		run->jobs[run->arrived].state = STATE_WAITING;
 		update_fairness(run, run->arrived, 1, 0);
 		r = p->ops->arrive(p->self, run->arrived++, run->now_s);
 	}
@@ -220,7 +224,7 @@ static int run_all(struct run *run, struct err *err)
 	if (run->ended == run->r->trace->n)
 		return 0;
 	for (uint32_t i = 0; i < run->r->trace->n; i++)
-		if (run->jobs[i].state != ENDED)
+		if (run->jobs[i].state != STATE_ENDED)
 			return policy_fault(run, i, "never ends a job", err);
 	return 0;
 }

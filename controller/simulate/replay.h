@@ -1,6 +1,6 @@
 /* replay - a trace on a virtual clock under a policy.
  *
- * Pure: trace and policy in, times of each job out. At each instant first all endings, then all
+ * Pure: trace and policy in, times of each job out. At each instant first all ends, then all
  * arrivals, then one scheduling pass. A suspended job keeps what it has run; its end moves by
  * as long as it was suspended.
  */
@@ -19,10 +19,11 @@ struct sim_replay {
 	const struct sim_trace *trace;
 	int64_t cores;
 	struct sim_policy *policy;
-	struct sim_times *times;   /* of each job of the trace; to be filled */
-	uint32_t *order;	   /* the jobs in the order in which they started; likewise */
+	struct sim_times *times;   /* output: of each job of the trace */
+	uint32_t *order;	   /* output: the jobs in the order in which they started */
 	struct sim_fairness *fair; /* NULL: not wanted */
-	/* Called now and then with how many of 2n steps (arrivals and ends) are done; or NULL. */
+	/* Called now and then with how many of the 2n events (arrivals and ends) are done; or
+	 * NULL. */
 	void (*on_progress)(void *ctx, size_t done);
 	void *ctx;
 };

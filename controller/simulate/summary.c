@@ -1,11 +1,12 @@
-/* summary.c - computes waits, slowdowns, quantiles and overtaking from the times of a replay. */
+/* summary.c - computes waits, slowdowns, quantiles and overtaking from the times of a replay;
+ * see summary.h. */
 #include <errno.h>
 #include <string.h>
 #include "controller/simulate/summary.h"
 
 /* ---- quantiles ---- */
 
-static void swap(int64_t *a, int64_t *b)
+static void swap_values(int64_t *a, int64_t *b)
 {
 	int64_t c = *a;
 
@@ -13,28 +14,29 @@ static void swap(int64_t *a, int64_t *b)
 	*b = c;
 }
 
-static int64_t median(int64_t a, int64_t b, int64_t c)
+static int64_t median_of(int64_t a, int64_t b, int64_t c)
 {
 	if (a > b)
-		swap(&a, &b);
+		swap_values(&a, &b);
 	if (b > c)
-		swap(&b, &c);
+		swap_values(&b, &c);
 	return a > b ? a : b;
 }
 
-/* The value at place k of v[from] to v[to - 1], were they sorted; the smaller ones are then
- * before it and the larger behind. Parted in three, as most waits are equal: 0. */
+/* Quickselect: the value at place k of v[from] to v[to - 1] if they were sorted; the smaller
+ * ones are then before it and the larger behind. Partitions into smaller, equal and larger:
+ * most waits are 0, and two parts would take quadratic time. */
 static int64_t select_nth(int64_t *v, size_t from, size_t to, size_t k)
 {
 	while (to - from > 1) {
-		int64_t pivot = median(v[from], v[from + (to - from) / 2], v[to - 1]);
+		int64_t pivot = median_of(v[from], v[from + (to - from) / 2], v[to - 1]);
 		size_t low = from, high = to, i = from;
 
 		while (i < high) {
 			if (v[i] < pivot)
-				swap(&v[i++], &v[low++]);
+				swap_values(&v[i++], &v[low++]);
 			else if (v[i] > pivot)
-				swap(&v[i], &v[--high]);
+				swap_values(&v[i], &v[--high]);
 			else
 				i++;
 		}

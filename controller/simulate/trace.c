@@ -1,4 +1,5 @@
-/* trace.c - collects the jobs of a history, sorts them, and counts by reason those it rejects. */
+/* trace.c - collects the jobs of a history, sorts them, and counts by reason those it rejects;
+ * see trace.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -132,7 +133,7 @@ static bool is_sane(const int64_t v[static _SWF_FIELD_MAX])
 	       v[SWF_TIME_ASKED] <= HISTORY_RUN_MAX && v[SWF_CORES] <= HISTORY_CORES_MAX;
 }
 
-static int take_job(struct sim_trace *t, const int64_t v[static _SWF_FIELD_MAX])
+static int add_swf_job(struct sim_trace *t, const int64_t v[static _SWF_FIELD_MAX])
 {
 	struct sim_job j = { .number = v[SWF_NUMBER],
 			     .submit_s = v[SWF_SUBMIT],
@@ -173,7 +174,7 @@ int sim_trace_line(struct sim_trace *t, const char *line, size_t size)
 		return count_rejected(t, SIM_NO_SUBMIT);
 	if (!is_sane(v))
 		return count_rejected(t, SIM_OUT_OF_RANGE);
-	return take_job(t, v);
+	return add_swf_job(t, v);
 }
 
 /* ---- histories with names ---- */
@@ -196,7 +197,8 @@ static const enum sim_why why_of[_HISTORY_WHY_MAX] = {
 	[HISTORY_NO_PRICE] = SIM_GARBAGE,
 };
 
-/* Its number, in `names` and in `ids` alike. */
+/* Numbers a name; `ids` gets the number as its id, so that both kinds of traces have the same
+ * tables. */
 static int number_name(struct sim_names *names, struct sim_ids *ids, const char *name,
 		       uint32_t *ret)
 {

@@ -1,9 +1,9 @@
-/* trace - the jobs of a history as a replay needs them: sorted by submission, then by number.
+/* trace - the jobs of a history, prepared for a replay: sorted by submission, then by number.
  *
  * Pure. Conventions of a replay: run time and cores are those recorded (cores: allocated); the
- * estimate is the larger of requested time and run time; what has no run time, no cores or more
- * cores than the machine is rejected and counted by reason. A line out of order is no fault:
- * the jobs are sorted, and how many lines came too late is counted.
+ * estimate is the larger of requested time and run time; a job without run time, without cores
+ * or with more cores than the machine is rejected and counted by reason. A line out of order is
+ * no fault: the jobs are sorted, and such lines are counted.
  */
 #pragma once
 #include <stdbool.h>
@@ -60,8 +60,8 @@ void sim_trace_done(struct sim_trace *t);
 
 /* One line of a file in the Standard Workload Format, without its newline. -ENOMEM. */
 int sim_trace_line(struct sim_trace *t, const char *line, size_t size);
-/* A job of a history with names, as sacct and PBS record it; `why` other than HISTORY_OK: what
- * the line was instead. -ENOMEM, -E2BIG: more jobs than can be replayed. */
+/* Adds a job of a history with names, as sacct and PBS record it; `why` other than HISTORY_OK:
+ * why the line is no such job. -ENOMEM; -E2BIG: more jobs than can be replayed. */
 int sim_trace_history(struct sim_trace *t, const struct history_job *j, enum history_why why);
 
 #define SIM_NAME_MAX REQUEST_NAME_MAX

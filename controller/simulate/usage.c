@@ -1,4 +1,5 @@
-/* usage.c - decays usage in closed form and ranks users by it. Rows of the tree: 0 the root, then the groups, then the users. */
+/* usage.c - decays usage in closed form and ranks users by it; see usage.h. Rows of the tree: 0
+ * the root, then the groups, then the users. */
 #include <errno.h>
 #include <math.h>
 #include "common/err.h"
@@ -9,7 +10,7 @@
 
 struct member {
 	double used;	    /* core-seconds, as of then */
-	int64_t at_s, held; /* held: in millionths of a core */
+	int64_t at_s, held; /* held: cores x QOS factor, in millionths of a core */
 };
 
 struct sim_usage {
@@ -20,9 +21,10 @@ struct sim_usage {
 	struct fairshare_row *rows;
 	struct fairshare_result *results;
 	struct fairshare_tree *tree;
-	size_t n, n_rows;   /* members; rows */
-	int64_t elapsed_s;  /* that `left` and `fresh` are of */
-	double left, fresh; /* of what was used; of a core that ran since */
+	size_t n, n_rows;  /* members; rows */
+	int64_t elapsed_s; /* for which `left` and `fresh` were computed */
+	double left,
+		fresh; /* what is left of a core-second; what a core running since then adds */
 };
 
 struct sim_usage *sim_usage_free(struct sim_usage *u)
@@ -40,7 +42,8 @@ struct sim_usage *sim_usage_free(struct sim_usage *u)
 
 /* ---- users and groups ---- */
 
-/* A number for each pair of group and user: jobs by pair, in the order of first use. */
+/* Numbers the pairs of group and user in the order of first use, and notes each job's. A hash
+ * table of the first job of each pair. */
 static int number_members(struct sim_usage *u)
 {
 	const struct sim_trace *t = u->trace;
@@ -121,7 +124,7 @@ int sim_usage_new(const struct sim_trace *t, const struct sim_usage_rule *rule,
 /* ---- what is used ---- */
 
 /* What t seconds leave of a core-second, and what a core that ran for them counts: the integral
- * of the fading, h / ln 2 x (1 - 2^(-t/h)). */
+ * of the decay, h / ln 2 x (1 - 2^(-t/h)). */
 static void set_elapsed(struct sim_usage *u, int64_t elapsed_s)
 {
 	double h = (double)u->rule.half_life_s, t = (double)elapsed_s;

@@ -1,9 +1,9 @@
 /* usage - decayed usage of users on a replay's clock, and the fairshare that follows.
  *
  * Pure. The tree has one level of accounts: the trace's groups, below the root; the users of a
- * group are below it, with one share each. Usage is core-seconds of running, times the factor of the
- * job's QOS, decaying by a half-life in closed form as in controller/policy/fairshare/decay.h,
- * while a job runs too. Ranks are made when asked for, by
+ * group are below it, with one share each. Usage is core-seconds of running, times the factor
+ * of the job's QOS, decaying by a half-life in closed form as in
+ * controller/policy/fairshare/decay.h, while a job runs too. Ranks are computed on request, by
  * controller/policy/fairshare/fairshare.h.
  */
 #pragma once
@@ -25,7 +25,7 @@ int sim_usage_new(const struct sim_trace *t, const struct sim_usage_rule *rule,
 struct sim_usage *sim_usage_free(struct sim_usage *u);
 DEFINE_CLEANUP(struct sim_usage *, sim_usage_free)
 
-/* The job's user in its group holds so many cores more from now on. Times never go back. */
+/* The job's user in its group has so many cores more from now on. Times never go back. */
 void sim_usage_hold(struct sim_usage *u, uint32_t job, int64_t now_s, int64_t cores);
 /* Ranks as of now. -ENOMEM, -ERANGE. */
 int sim_usage_rank(struct sim_usage *u, int64_t now_s, struct err *err);

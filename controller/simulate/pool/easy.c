@@ -1,4 +1,4 @@
-/* easy.c - EASY backfill on a pool of cores. */
+/* easy.c - EASY backfill on a pool of cores; see easy.h for the rule. */
 #include <errno.h>
 #include "controller/simulate/pool/easy.h"
 #include "controller/simulate/pool/queue_tree.h"
@@ -60,7 +60,8 @@ void easy_end(struct easy *e, uint32_t job)
 
 	running_set_remove(e->running, &j);
 	e->free += j.cores;
-	/* Cores are free that were not: a new head or shadow, and all are looked at again. */
+	/* More cores are free: the head or its shadow time changes, and all jobs are
+	 * candidates. */
 	e->has_head = false;
 	e->next = e->first;
 }
@@ -79,7 +80,8 @@ static int start_job(struct easy *e, uint32_t job, int64_t now_s)
 	return 1;
 }
 
-/* 1: a job that needs not wait has started; 0: there is a head that waits, or nothing. */
+/* Starts the first waiting job if it fits (1). Otherwise it becomes the head, with shadow time
+ * and extra cores (0, has_head); or nothing waits (0). */
 static int start_head(struct easy *e, int64_t now_s, uint32_t *ret)
 {
 	uint32_t first = queue_tree_next(e->queue, e->next, &QUEUE_TREE_ALL);
@@ -95,7 +97,7 @@ static int start_head(struct easy *e, int64_t now_s, uint32_t *ret)
 	if (e->jobs[first].cores <= e->free)
 		return start_job(e, first, now_s);
 	e->head = first;
-	/* What is free and what runs is the whole pool, and no job is larger than that. */
+	/* Free and running cores are the whole pool, and no job is larger: this cannot fail. */
 	if (running_set_when(e->running, e->jobs[first].cores - e->free, &e->shadow_s, &freed) <
 	    0)
 		return -EINVAL;
@@ -104,6 +106,7 @@ static int start_head(struct easy *e, int64_t now_s, uint32_t *ret)
 	return 0;
 }
 
+/* A job that runs beyond the shadow time uses extra cores; one that ends before it does not. */
 static int start_backfill(struct easy *e, int64_t now_s, uint32_t *ret)
 {
 	const struct queue_tree_limit limit = {

@@ -11,10 +11,10 @@
  * the head takes. A later job, in queue order, starts when it fits now and
  *   - ends by its estimate no later than the shadow time (ends come before starts, so one
  *     that ends at that very instant is gone when the head starts), or
- *   - takes no more than the extra cores, which are then fewer by it.
+ *   - takes no more than the extra cores, of which it uses up its own.
  * As no job runs longer than its estimate, the head never waits beyond its shadow time.
  *
- * What makes it fast: nothing that was passed by can start before a job has ended, since free
+ * What makes it fast: a job that was skipped cannot start before a job has ended, since free
  * and extra cores and the time to the shadow only shrink until then. So an instant of arrivals
  * looks at the arrivals, and only one of endings looks for a new shadow time and, in
  * queue_tree, for older jobs.
@@ -27,7 +27,7 @@
 
 struct easy;
 
-/* For n jobs, which are kept. -ENOMEM. */
+/* For n jobs; keeps the pointer. -ENOMEM. */
 int easy_new(const struct pool_job *jobs, size_t n, int64_t cores, struct easy **ret);
 struct easy *easy_free(struct easy *e);
 DEFINE_CLEANUP(struct easy *, easy_free)
@@ -36,5 +36,5 @@ void easy_arrive(struct easy *e); /* the next job */
 void easy_end(struct easy *e, uint32_t job);
 /* 1: *ret is the next job to start now, which then counts as started; 0: none; -ENOMEM. */
 int easy_next(struct easy *e, int64_t now_s, uint32_t *ret);
-/* When the head starts at the latest; false: nothing waits. */
+/* The latest start of the head; false: nothing waits. */
 bool easy_promise(const struct easy *e, int64_t *ret_at_s);

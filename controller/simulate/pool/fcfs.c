@@ -1,4 +1,4 @@
-/* fcfs.c - first come, first served on a pool of cores. */
+/* fcfs.c - first come, first served on a pool of cores; see fcfs.h. */
 #include "controller/simulate/pool/fcfs.h"
 
 struct fcfs fcfs_init(const struct pool_job *jobs, int64_t cores)

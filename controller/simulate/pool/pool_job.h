@@ -1,9 +1,9 @@
-/* pool_job - what the plain policies on one pool of cores need to know of a job. A job is named
- * by its index, which is its place in the queue too: the first to arrive has the lowest. */
+/* pool_job - a job for the simple policies on one pool of cores. A job is named
+ * by its index, which is also its place in the queue: the first to arrive has the lowest. */
 #pragma once
 #include <stdint.h>
 
 struct pool_job {
 	int64_t cores;	    /* 1 to the pool's */
-	int64_t estimate_s; /* how long it says it runs; never less than it does */
+	int64_t estimate_s; /* requested time; never less than the run time */
 };

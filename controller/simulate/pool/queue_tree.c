@@ -1,5 +1,5 @@
-/* queue_tree.c - a binary tree of minima in an array. Node i has the children 2i and 2i+1;
- * leaves begin at `size`. */
+/* queue_tree.c - a binary tree of minima in an array; see queue_tree.h. Node i has the children
+ * 2i and 2i+1; leaves begin at `size`. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -40,12 +40,12 @@ struct queue_tree *queue_tree_free(struct queue_tree *t)
 	return NULL;
 }
 
-static int64_t smaller(int64_t a, int64_t b)
+static int64_t min_of(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* Sets a leaf and what follows above it, as far as anything changes. */
+/* Sets a leaf and updates the nodes above it, as far as anything changes. */
 static void set_leaf(struct queue_tree *t, uint32_t place, struct least v)
 {
 	size_t i = t->size + place;
@@ -54,8 +54,8 @@ static void set_leaf(struct queue_tree *t, uint32_t place, struct least v)
 	while (i > 1) {
 		const struct least *a = &t->node[i & ~(size_t)1], *b = a + 1;
 		struct least *up = &t->node[i /= 2];
-		struct least both = { smaller(a->cores, b->cores),
-				      smaller(a->estimate_s, b->estimate_s) };
+		struct least both = { min_of(a->cores, b->cores),
+				      min_of(a->estimate_s, b->estimate_s) };
 
 		if (up->cores == both.cores && up->estimate_s == both.estimate_s)
 			return;
@@ -73,13 +73,15 @@ void queue_tree_remove(struct queue_tree *t, uint32_t place)
 	set_leaf(t, place, (struct least){ INT64_MAX, INT64_MAX });
 }
 
-/* Of a leaf: its job is within the limit. Above: a job below may be. */
+/* For a leaf: is its job within the limit? For an inner node: may one below be? The two minima
+ * may be of different jobs, so a yes above may lead to none below. */
 static bool is_within(const struct least *v, const struct queue_tree_limit *l)
 {
 	return v->cores <= l->any_cores ||
 	       (v->cores <= l->cores && v->estimate_s <= l->estimate_s);
 }
 
+/* Walks up and to the right from `from`, and down into every node that may have a match. */
 uint32_t queue_tree_next(const struct queue_tree *t, uint32_t from,
 			 const struct queue_tree_limit *limit)
 {

@@ -1,6 +1,6 @@
-/* queue_tree - a queue of jobs by place in which the next one that could start is found without
- * looking at all of them: a tree over the places with the least cores and the least estimate
- * below each node.
+/* queue_tree - a queue of jobs by place, in which the next job that could start is found
+ * without looking at all of them: a tree over the places with the least cores and the least
+ * estimate below each node.
  *
  * Pure. Adding, removing and each step of a search take time in the logarithm of the places.
  */

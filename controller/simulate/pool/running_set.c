@@ -1,4 +1,5 @@
-/* running_set.c - running jobs by end, in short sorted blocks with sums. */
+/* running_set.c - running jobs by end, in short sorted blocks with their sums; see
+ * running_set.h. */
 #include <errno.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -145,8 +146,8 @@ int running_set_remove(struct running_set *s, const struct running_set_job *j)
 	return 0;
 }
 
-/* What is given back at that very time by jobs behind place `i` of block `at`. */
-static int64_t same_time(const struct running_set *s, size_t at, size_t i)
+/* Cores freed at the same time as job `i` of block `at`, by the jobs behind it. */
+static int64_t freed_at_same_time(const struct running_set *s, size_t at, size_t i)
 {
 	int64_t end_s = s->blocks[at]->jobs[i].end_s, freed = 0;
 
@@ -173,6 +174,6 @@ int running_set_when(const struct running_set *s, int64_t cores, int64_t *ret_at
 		freed += s->blocks[at]->jobs[i++].cores;
 	freed += s->blocks[at]->jobs[i].cores;
 	*ret_at_s = s->blocks[at]->jobs[i].end_s;
-	*ret_freed = freed + same_time(s, at, i);
+	*ret_freed = freed + freed_at_same_time(s, at, i);
 	return 0;
 }

@@ -1,5 +1,5 @@
-/* running_set - the running jobs in the order in which they end by their estimates, with the
- * cores that each gives back: when will a number of cores be free, and how many are free then?
+/* running_set - the running jobs in the order of their estimated ends, with the
+ * cores that each frees: when will a number of cores be free, and how many are free then?
  *
  * Pure. Kept in short sorted blocks with their sums: with r running jobs a change or a question
  * takes about the square root of r steps.
@@ -24,8 +24,8 @@ DEFINE_CLEANUP(struct running_set *, running_set_free)
 int running_set_add(struct running_set *s, const struct running_set_job *j);	/* -ENOMEM */
 int running_set_remove(struct running_set *s, const struct running_set_job *j); /* -ENOENT */
 
-/* The earliest time at which all jobs that end until then give back `cores` (at least 1).
- * *ret_freed: the cores given back until then, by all that end at that time too. -ENOENT: all
- * together they hold less. */
+/* Finds the earliest time by which the jobs that end until then free `cores` (at least 1).
+ * *ret_freed: the cores freed until then, also by all that end at that very time. -ENOENT: all
+ * together have fewer. */
 int running_set_when(const struct running_set *s, int64_t cores, int64_t *ret_at_s,
 		     int64_t *ret_freed);
