@@ -33,6 +33,8 @@ pure=$(find "$obj/common/model" "$obj/agent/admit" "$obj/controller/policy" "$ob
 libc='^(mem(cpy|move|set|cmp|chr)|str(len|n?cmp|n?dup|chr|rchr|nlen|spn|cspn|str|to[u]?ll)|sigabbrev_np|v?snprintf|qsort(_r)?|bsearch|malloc|calloc|realloc|free|exp2?l?|log2?l?|powl?|fabsl?|__v?snprintf_chk|__mem(cpy|set|move)_chk|__str(n?cpy|n?cat)_chk|__(stack_chk|chk)_fail|__errno_location|__ctype_[a-z]*_loc|_GLOBAL_OFFSET_TABLE_|__(u?div|u?mod|u?divmod)ti[34]|__popcountdi2)$'
 ours=$(nm -g --defined-only $pure $obj/common/err.o | awk 'NF == 3 { print $3 }' | sort -u)
 for o in $pure; do
+	src=${o#"$obj"/}
+	[ -e "${src%.o}.c" ] || continue # of a file that is gone
 	impure=$(nm -u "$o" | awk '{ print $NF }' | grep -Ev "$libc" | grep -Fvx "$ours" || true)
 	state=$(objdump -t "$o" | awk '/ O / && $4 ~ /^\.(data|bss)/ && $4 !~ /^\.data\.rel\.ro/ || / O .*\*COM\*/ { print $NF }')
 	[ -z "$impure" ] || say "$o is in a pure room but needs:" $impure
