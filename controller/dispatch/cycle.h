@@ -1,11 +1,12 @@
-/* cycle - gives queued jobs to nodes, and has others give way: reads the ledger, asks a
- * schedule (controller/scheduler), writes what it decides.
+/* cycle - one scheduling cycle of a cluster: brings the schedule in memory up to date with the
+ * ledger, runs a pass (controller/scheduler), and carries out what it decides.
  *
- * Which rule goes is the profile's Scheduler=. Jobs stand in the order of their priorities
- * where the profile weighs anything (PriorityWeight...), else in that in which they were handed
- * in. Who may not start, by limits or quotas, is passed by.
+ * The profile's Scheduler= names the rule. Jobs are in the order of their priorities where the
+ * profile weighs anything (PriorityWeight...), else in the order of submission. Jobs that limits or
+ * quotas hold back are passed over.
  *
- * A start that needs cores of others is an intent (intent.h) until these are suspended.
+ * A start that needs the cores of other jobs is a pending start (pending_start.h) until these are
+ * suspended.
  */
 #pragma once
 #include <stdbool.h>
@@ -19,41 +20,35 @@ struct sharetree;
 struct store;
 struct cycle;
 
-/* Both are kept. */
+/* The store and the share tree are used until cycle_free(). */
 int cycle_new(struct store *s, struct sharetree *sharetree, struct cycle **ret,
 	      struct err *err);
 struct cycle *cycle_free(struct cycle *c);
 DEFINE_CLEANUP(struct cycle *, cycle_free)
 
-enum cycle_did { CYCLE_GAVE, CYCLE_SUSPENDED, CYCLE_RESUMED };
-/* Told once for each node of the job, the first one first. */
-struct cycle_news {
-	enum cycle_did did;
+enum cycle_action { CYCLE_ALLOCATED, CYCLE_SUSPENDED, CYCLE_RESUMED };
+/* One event for each node of the job, its first node first. */
+struct cycle_event {
+	enum cycle_action action;
 	int64_t job;
 	const char *node;
-	bool is_more; /* told before, of another node */
-	int64_t by;   /* of a suspension, the job that gets the cores; else 0 */
+	bool is_further_node; /* not the job's first node */
+	int64_t by;	      /* of a suspension: the preemptor; else 0 */
 };
-typedef void (*cycle_told_fn)(void *ctx, const struct cycle_news *news);
+typedef void (*cycle_event_fn)(void *ctx, const struct cycle_event *e);
 
-/* One cycle over a cluster; tells of each job after it is on disk. */
+/* One cycle over a cluster. on_event is called after the ledger has what was decided. An error
+ * drops what is in memory: the next cycle reads everything again. */
 struct cycle_run {
 	const char *cluster;
 	int64_t now_ns;
-	cycle_told_fn told;
+	cycle_event_fn on_event; /* NULL: none */
 	void *ctx;
-	const struct accounts *accounts; /* limits and allotments; not kept. NULL: none */
+	const struct accounts
+		*accounts; /* limits and quotas; NULL: none. For this cycle alone */
 };
 int cycle_run(struct cycle *c, const struct cycle_run *run, struct err *err);
-/* May time alone let a job start? Limits or a quota held one back in the last cycles: a month
- * begins, a quota is raised or usage refunded, with nothing that ends. Or some wait where
- * others may give way: the longer they wait, the more. */
-bool cycle_is_holding(const struct cycle *c);
-
-/* Why a queued job waits, as of the last cycle, with its priority where there are any. */
-#define CYCLE_WHY_MAX 1024
-void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size);
-
-/* When a queued job starts at the latest, if all that runs runs to its walltime and nobody
- * comes: in seconds from its last cycle. < 0: not known, or not foreseeable. */
-int64_t cycle_forecast_s(const struct cycle *c, const char *cluster, int64_t job);
+/* May time alone let a job start? Either limits or a quota held one back in the last cycles, which
+ * a new month, a raised quota or a refund ends although no job ends. Or jobs wait under the rule
+ * that suspends: their right to preempt others grows with time. */
+bool cycle_may_start_by_time(const struct cycle *c);

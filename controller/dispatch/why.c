@@ -6,6 +6,7 @@
 #include "common/time_units.h"
 #include "controller/policy/placement/fit_chunks.h"
 #include "controller/dispatch/cycle_impl.h"
+#include "controller/dispatch/why.h"
 
 struct words {
 	char *buf;
@@ -73,10 +74,10 @@ static void say_when(struct words *w, const struct cluster *s, const struct sche
 }
 
 /* "job 3 (priority 750)". NULL: nobody is first, or it is not queued. */
-static const struct order_job *say_who(struct words *w, const struct head *h,
+static const struct order_job *say_who(struct words *w, const struct cycle_cluster *h,
 				       const struct schedule_why *y, bool is_ranked)
 {
-	int64_t id = schedule_job(h->kept.schedule, y->first)->id;
+	int64_t id = schedule_job(h->cluster.schedule, y->first)->id;
 	const struct order_job *first = order_find(&h->order, id);
 
 	say(w, "job %lld", (long long)id);
@@ -85,8 +86,8 @@ static const struct order_job *say_who(struct words *w, const struct head *h,
 	return first;
 }
 
-static void say_first(struct words *w, const struct head *h, const struct schedule_why *y,
-		      bool is_ranked)
+static void say_first(struct words *w, const struct cycle_cluster *h,
+		      const struct schedule_why *y, bool is_ranked)
 {
 	const struct order_job *first;
 
@@ -98,17 +99,17 @@ static void say_first(struct words *w, const struct head *h, const struct schedu
 		return;
 	}
 	say(w, ", the first in the queue, which ");
-	say_needs(w, &h->kept, first);
+	say_needs(w, &h->cluster, first);
 }
 
-static void say_wait(struct words *w, const struct head *h, const struct order_job *o,
+static void say_wait(struct words *w, const struct cycle_cluster *h, const struct order_job *o,
 		     const struct schedule_why *y, bool is_ranked)
 {
 	switch (y->wait) {
 	case SCHEDULE_FIRST:
 		say(w, "first in the queue; ");
-		say_needs(w, &h->kept, o);
-		say_when(w, &h->kept, y);
+		say_needs(w, &h->cluster, o);
+		say_when(w, &h->cluster, y);
 		return;
 	case SCHEDULE_WOULD_DELAY:
 		say(w, "place %d of %d; fits now, but would delay ", y->position + 1, y->n);
@@ -116,14 +117,14 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 		return;
 	case SCHEDULE_BEHIND:
 		say(w, "place %d of %d; ", y->position + 1, y->n);
-		say_needs(w, &h->kept, o);
+		say_needs(w, &h->cluster, o);
 		if (y->first >= 0) {
 			say(w, "; first is ");
 			say_who(w, h, y, is_ranked);
 		}
 		return;
 	case SCHEDULE_NEVER:
-		say_needs(w, &h->kept, o);
+		say_needs(w, &h->cluster, o);
 		return;
 	case SCHEDULE_BLOCKED:
 	case SCHEDULE_NOT_CONSIDERED:
@@ -132,14 +133,14 @@ static void say_wait(struct words *w, const struct head *h, const struct order_j
 	}
 }
 
-static void say_in_order(struct words *w, const struct head *h, const struct schedule_why *y,
-			 bool is_ranked)
+static void say_in_order(struct words *w, const struct cycle_cluster *h,
+			 const struct schedule_why *y, bool is_ranked)
 {
 	say(w, "place %d of %d; waits behind ", y->position + 1, y->n);
 	say_first(w, h, y, is_ranked);
 }
 
-static void say_intent(struct words *w, const struct intent *in)
+static void say_intent(struct words *w, const struct pending_start *in)
 {
 	size_t others = 0;
 
@@ -151,11 +152,11 @@ static void say_intent(struct words *w, const struct intent *in)
 	say(w, " as soon as those who give way to it are suspended");
 }
 
-static void say_queued(struct words *w, const struct cycle *c, const struct head *h,
+static void say_queued(struct words *w, const struct cycle *c, const struct cycle_cluster *h,
 		       const struct order_job *o)
 {
 	const struct config_policy *p = &sharetree_policy(c->sharetree)->policy;
-	const struct intent *in = intents_find(&h->intents, o->job);
+	const struct pending_start *in = pending_start_find(&h->pending, o->job);
 	char held[ELIGIBLE_WHY_MAX] = "";
 	struct schedule_why y;
 
@@ -170,7 +171,7 @@ static void say_queued(struct words *w, const struct cycle *c, const struct head
 		say(w, "%s", held);
 		return;
 	}
-	schedule_why(h->kept.schedule, o->number, &y);
+	schedule_why(h->cluster.schedule, o->number, &y);
 	if (p->scheduler == CONFIG_SCHEDULER_FIFO && y.first >= 0 &&
 	    (y.wait == SCHEDULE_BEHIND || y.wait == SCHEDULE_WOULD_DELAY))
 		say_in_order(w, h, &y, c->is_ranked);
@@ -178,15 +179,16 @@ static void say_queued(struct words *w, const struct cycle *c, const struct head
 		say_wait(w, h, o, &y, c->is_ranked);
 }
 
-void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *buf, size_t size)
+void dispatch_why(const struct cycle *c, const char *cluster, int64_t job, char *buf,
+		  size_t size)
 {
-	const struct head *h = cycle_head(c, cluster);
+	const struct cycle_cluster *h = cycle_find_cluster(c, cluster);
 	const struct order_job *o = h ? order_find(&h->order, job) : NULL;
 	struct words w = { buf, size, 0 };
 
 	if (o && o->number >= 0 &&
-	    (schedule_state(h->kept.schedule, o->number) == SCHEDULE_QUEUED ||
-	     intents_find(&h->intents, job)))
+	    (schedule_state(h->cluster.schedule, o->number) == SCHEDULE_QUEUED ||
+	     pending_start_find(&h->pending, job)))
 		say_queued(&w, c, h, o);
 	else
 		say(&w, "waits for the next scheduling cycle");
@@ -195,17 +197,17 @@ void cycle_why(const struct cycle *c, const char *cluster, int64_t job, char *bu
 /* So many ends are looked at. */
 #define PASSES 20000
 
-int64_t cycle_forecast_s(const struct cycle *c, const char *cluster, int64_t job)
+int64_t dispatch_forecast_s(const struct cycle *c, const char *cluster, int64_t job)
 {
-	const struct head *h = cycle_head(c, cluster);
+	const struct cycle_cluster *h = cycle_find_cluster(c, cluster);
 	const struct order_job *j = h ? order_find(&h->order, job) : NULL;
 	int64_t now_s, at_s;
 
 	if (!j || j->number < 0 ||
-	    schedule_state(h->kept.schedule, j->number) != SCHEDULE_QUEUED)
+	    schedule_state(h->cluster.schedule, j->number) != SCHEDULE_QUEUED)
 		return -1;
-	now_s = h->kept.now_ns / S_NS;
-	if (schedule_forecast(h->kept.schedule, j->number, now_s, PASSES, &at_s) < 0 ||
+	now_s = h->cluster.now_ns / S_NS;
+	if (schedule_forecast(h->cluster.schedule, j->number, now_s, PASSES, &at_s) < 0 ||
 	    at_s == SCHEDULE_FOREVER)
 		return -1;
 	return at_s - now_s;

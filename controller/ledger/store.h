@@ -84,12 +84,12 @@ struct store_desired_change {
 	enum job_desired want;
 	const char *reason; /* for cancel: "cancelled by alice" */
 	int64_t now_ns;
-	int64_t gave_way_to; /* of a suspension by the queue: the job that gets the cores */
-	bool by_queue;	     /* else by a user or operator */
-	bool by_owner;	     /* a suspension of it is bounded: attempts/suspended.h */
+	int64_t preempted_by; /* of a suspension by the queue: the job that gets the cores */
+	bool by_queue;	      /* else by a user or operator */
+	bool by_owner;	      /* a suspension of it is bounded: attempts/suspended.h */
 };
 #define STORE_TOO_LATE 1    /* it has ended, or is being cancelled */
-#define STORE_GAVE_WAY 3    /* resume of one that the queue suspended: it will by itself */
+#define STORE_PREEMPTED 3   /* resume of one that the queue suspended: it will by itself */
 #define STORE_NOT_RUNNING 2 /* suspend or resume of a job that has not been given to a node */
 /* A queued job is cancelled at once; else its node gets the desired state; the node is written to
  * ret_node ("" when queued). -ENOENT: no such job. */
@@ -167,9 +167,9 @@ struct store_job {
 	bool is_withheld;		/* queued, and not to be offered: jobs/hold.h */
 	bool is_array;			/* jobs/array.h has the rest */
 	int64_t array_job, array_index; /* of an element; else 0 and -1 */
-	int64_t gave_way_to; /* of one that is suspended: the job that got its cores; or 0 */
-	const char *qos;     /* "": none */
-	const char *hosts;   /* "n1=16,n2=16" of one on several nodes (parts.h); else "" */
+	int64_t preempted_by; /* of one that is suspended: the job that got its cores; or 0 */
+	const char *qos;      /* "": none */
+	const char *hosts;    /* "n1=16,n2=16" of one on several nodes (parts.h); else "" */
 	int64_t owner_suspended_ns; /* since then its owner has had it suspended; or 0 */
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);

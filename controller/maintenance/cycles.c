@@ -8,23 +8,23 @@
 #include "controller/dispatch/cycle.h"
 #include "controller/maintenance/cycles.h"
 
-/* A job on several nodes is announced once for each of them; is_more: not the last one, or the
- * log would have it several times. */
-static void on_decision(void *ctx, const struct cycle_news *n)
+/* A job on several nodes is announced once for each of them; only the first is logged, except that a
+ * start is logged on each. */
+static void on_decision(void *ctx, const struct cycle_event *n)
 {
 	struct api *a = ctx;
 
 	api_wake_node(a, n->node);
-	if (n->is_more && n->did != CYCLE_GAVE)
+	if (n->is_further_node && n->action != CYCLE_ALLOCATED)
 		return;
-	if (n->did == CYCLE_GAVE)
+	if (n->action == CYCLE_ALLOCATED)
 		log_job(LOG_INFO, n->job, "give", "dispatched to node %s", n->node);
-	else if (n->did == CYCLE_SUSPENDED)
+	else if (n->action == CYCLE_SUSPENDED)
 		log_job(LOG_INFO, n->job, "suspend", "suspended on %s: preempted by job %lld",
 			n->node, (long long)n->by);
 	else
 		log_job(LOG_INFO, n->job, "resume", "resumes on %s", n->node);
-	a->counts.given += n->did == CYCLE_GAVE && !n->is_more;
+	a->counts.given += n->action == CYCLE_ALLOCATED && !n->is_further_node;
 }
 
 static void run_clusters(struct api *a)

@@ -56,7 +56,7 @@ static int run_checks(struct maintenance *m, struct err *err)
 	int64_t now_ns = api_now_ns();
 	int r;
 
-	if (cycle_is_holding(a->c.cycle))
+	if (cycle_may_start_by_time(a->c.cycle))
 		api_request_cycle(a);
 	r = suspended_check(a, now_ns, err);
 	return r < 0 ? r : lost_nodes_check(&m->lost, a, now_ns, err);

@@ -91,9 +91,9 @@ static double read_rows(const char *path, struct rows *ret)
 	return cpu_ms() - start;
 }
 
-static void count(void *ctx, const struct cycle_news *news)
+static void count(void *ctx, const struct cycle_event *e)
 {
-	*(int *)ctx += !news->is_more;
+	*(int *)ctx += !e->is_further_node;
 }
 
 #define WRITTEN 200 /* jobs between two cycles */
@@ -139,7 +139,7 @@ int main(int argc, char **argv)
 		int acts = 0;
 		struct cycle_run run = { .cluster = config->clusters[0]->name,
 					 .now_ns = (int64_t)time(NULL) * 1000000000,
-					 .told = count,
+					 .on_event = count,
 					 .ctx = &acts };
 		double start = cpu_ms(), began = clock_ms(), ms, by_clock;
 

@@ -9,6 +9,7 @@
 #include "controller/api/jobs/parts.h"
 #include "controller/api/jobs/suspended.h"
 #include "controller/dispatch/cycle.h"
+#include "controller/dispatch/why.h"
 
 static void set_charges(struct doc *d, const struct store_job *row)
 {
@@ -53,21 +54,21 @@ static void set_attempt(struct doc *d, const struct store_job *row)
 
 static void set_why(struct doc *d, const struct api *a, const struct store_job *row)
 {
-	char why[CYCLE_WHY_MAX] = "";
+	char why[DISPATCH_WHY_MAX] = "";
 
 	if (row->state == JOB_QUEUED && !row->is_array)
-		cycle_why(a->c.cycle, row->cluster, row->job, why, sizeof(why));
+		dispatch_why(a->c.cycle, row->cluster, row->job, why, sizeof(why));
 	else if (row->state != JOB_ENDED && row->node_is_lost)
 		snprintf(why, sizeof(why),
 			 "node %s is not heard of; the job runs on there if the node does",
 			 row->node);
 	else if (row->state != JOB_ENDED && row->want == DESIRED_CANCEL)
 		snprintf(why, sizeof(why), "it is being cancelled");
-	else if (row->state != JOB_ENDED && row->want == DESIRED_SUSPEND && row->gave_way_to)
+	else if (row->state != JOB_ENDED && row->want == DESIRED_SUSPEND && row->preempted_by)
 		snprintf(why, sizeof(why),
 			 "gave its cores to job %lld, and goes on when they are free; time "
 			 "suspended counts for neither walltime nor charge",
-			 (long long)row->gave_way_to);
+			 (long long)row->preempted_by);
 	else if (row->state != JOB_ENDED && row->owner_suspended_ns)
 		suspended_why(a, row->owner_suspended_ns, why, sizeof(why));
 	else if (row->state == JOB_SUSPENDED && row->want == DESIRED_RUN)

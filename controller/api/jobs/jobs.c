@@ -155,7 +155,7 @@ int route_job(struct call *c, struct err *err)
 /* What store_set_desired() answers above 0. */
 static int refuse_desired(struct call *c, int why, const struct owned_job *job, struct err *err)
 {
-	if (why == STORE_GAVE_WAY) {
+	if (why == STORE_PREEMPTED) {
 		err_set(err, 0, "job %lld gave its cores to job %lld, and goes on by itself",
 			(long long)c->id, (long long)job->preemptor);
 		return call_refuse(c, 409, "gave-way", "wait until they are free");

@@ -16,7 +16,7 @@ static int check_owner(void *ctx, const struct store_job *row, struct err *err)
 	if (!s->c->is_operator && row->uid != s->c->who.uid)
 		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
 	s->ret->state = row->state;
-	s->ret->preemptor = row->gave_way_to;
+	s->ret->preemptor = row->preempted_by;
 	s->ret->uid = row->uid;
 	s->ret->is_array = row->is_array;
 	snprintf(s->ret->node, sizeof(s->ret->node), "%s", row->node ? row->node : "");

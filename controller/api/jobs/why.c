@@ -7,7 +7,7 @@
 #include "controller/api/jobs/describe.h"
 #include "controller/api/jobs/describe_queue.h"
 #include "controller/api/authz.h"
-#include "controller/dispatch/cycle.h"
+#include "controller/dispatch/why.h"
 
 /* The conditions of the forecast, for users. */
 #define SURE                                                                                   \
@@ -16,7 +16,7 @@
 
 static int add_forecast(const struct call *c, const struct store_job *row, json_t *answer)
 {
-	int64_t in_s = cycle_forecast_s(c->api->c.cycle, row->cluster, row->job);
+	int64_t in_s = dispatch_forecast_s(c->api->c.cycle, row->cluster, row->job);
 	json_t *forecast;
 
 	if (in_s < 0)

@@ -152,7 +152,7 @@ static int new_schedule(struct cluster *k, const struct cluster_ask *a)
 	struct schedule_config c = { .rule = rules[a->config->policy.scheduler],
 				     .reserve_after_s = a->config->policy.late_after_s,
 				     .may_start = a->may_start,
-				     .on_start = a->starts,
+				     .on_start = a->on_start,
 				     .ctx = a->ctx };
 
 	k->n_models = 0;
@@ -264,7 +264,7 @@ static int follow_pending(struct cluster *k, const struct cluster_ask *a)
 
 	for (size_t i = 0; i < was && r >= 0; i++) {
 		struct order_job *o = order_find(a->order, k->pending[i]);
-		bool is_pending = intents_find(a->intents, k->pending[i]) != NULL;
+		bool is_pending = pending_start_find(a->pending, k->pending[i]) != NULL;
 
 		if (o && is_pending) {
 			k->pending[n++] = k->pending[i];

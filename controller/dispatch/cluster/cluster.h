@@ -6,7 +6,7 @@
  * job asks for a kind of node that none asked for before, the schedule is made again from memory.
  */
 #pragma once
-#include "controller/dispatch/intent.h"
+#include "controller/dispatch/pending_start.h"
 #include "controller/dispatch/cluster/kinds.h"
 #include "controller/dispatch/order.h"
 #include "controller/dispatch/cluster/placed.h"
@@ -34,13 +34,13 @@ struct cluster_ask {
 	const struct config *config;
 	const char *cluster;
 	struct order *order;
-	const struct intents *intents;
+	const struct pending_start_list *pending;
 	struct names *users, *accounts;
 	int64_t now_ns;
 	bool is_ranked;		   /* priorities change by time alone */
 	const struct kinds *kinds; /* NULL: those of the order's jobs */
 	bool (*may_start)(void *ctx, int64_t job);
-	void (*starts)(void *ctx, int64_t job, bool is_undone);
+	void (*on_start)(void *ctx, int64_t job, bool is_withdrawn);
 	void *ctx;
 };
 /* The nodes, where they have changed (or nothing was read yet): before the rest, since the order is

@@ -76,8 +76,8 @@ static int note_pending(struct cluster *k, int64_t job)
 }
 
 /* One whose start is decided occupies its nodes already. */
-static int add_pending(struct cluster *k, const struct schedule_job *j, const struct intent *in,
-		       int32_t *ret)
+static int add_pending(struct cluster *k, const struct schedule_job *j,
+		       const struct pending_start *in, int32_t *ret)
 {
 	_cleanup_free_ int32_t *nodes = calloc(in->n, sizeof(*nodes));
 	const struct schedule_allocation h = { SCHEDULE_RUNNING, nodes, seconds(in->since_ns) };
@@ -91,7 +91,7 @@ static int add_pending(struct cluster *k, const struct schedule_job *j, const st
 
 int cluster_jobs_add(struct cluster *k, const struct cluster_ask *a, struct order_job *o)
 {
-	const struct intent *intent = intents_find(a->intents, o->job);
+	const struct pending_start *pending = pending_start_find(a->pending, o->job);
 	struct schedule_chunk chunks[SELECT_MAX];
 	struct schedule_job j = { .id = o->job,
 				  .queue = queue_of(a, o->queue),
@@ -102,15 +102,15 @@ int cluster_jobs_add(struct cluster *k, const struct cluster_ask *a, struct orde
 				  .features = kinds_wanted(&k->kinds, &o->want),
 				  .is_exclusive = o->is_exclusive,
 				  .is_scattered = o->select && o->select->is_scattered,
-				  .is_protected = intent != NULL,
+				  .is_protected = pending != NULL,
 				  .priority = o->priority,
 				  .submit_s = seconds(o->submitted_ns),
 				  .limit_s = o->want.walltime_s ? o->want.walltime_s
 								: PLACED_NO_LIMIT_S,
 				  .overdue_since_s = seconds(o->due_ns) };
 
-	return intent ? add_pending(k, &j, intent, &o->number)
-		      : schedule_add(k->schedule, &j, &o->number);
+	return pending ? add_pending(k, &j, pending, &o->number)
+		       : schedule_add(k->schedule, &j, &o->number);
 }
 
 /* ---- placed jobs ---- */
@@ -123,8 +123,9 @@ static enum schedule_state state_of(const struct cluster_ask *a, const struct pl
 		return SCHEDULE_RUNNING;
 	if (p->state == JOB_SUSPENDED)
 		return SCHEDULE_SUSPENDED;
-	return p->gave_way_to && intents_find(a->intents, p->gave_way_to) ? SCHEDULE_SUSPENDED
-									  : SCHEDULE_RUNNING;
+	return p->preempted_by && pending_start_find(a->pending, p->preempted_by)
+		       ? SCHEDULE_SUSPENDED
+		       : SCHEDULE_RUNNING;
 }
 
 static struct schedule_times times_of(const struct placed_job *p, int64_t now_ns)
@@ -184,7 +185,7 @@ static int add_at(struct cluster *k, const struct cluster_ask *a, struct placed_
 		return r;
 	p->held_as = h.state;
 	/* People suspended it: people resume it. */
-	if (h.state == SCHEDULE_SUSPENDED && !p->gave_way_to)
+	if (h.state == SCHEDULE_SUSPENDED && !p->preempted_by)
 		schedule_set_blocked(k->schedule, p->number, true);
 	return 0;
 }

@@ -25,7 +25,7 @@ struct placed_job {
 	enum job_state state;
 	enum job_desired desired;
 	bool is_exclusive, is_several;
-	int64_t gave_way_to, submitted_ns, due_ns;
+	int64_t preempted_by, submitted_ns, due_ns;
 	int64_t at_ns; /* of its last report; 0: none */
 	int64_t running_ns, suspended_ns;
 	int64_t limit_s;

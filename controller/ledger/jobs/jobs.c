@@ -17,7 +17,7 @@ struct job_now {
 	enum job_desired want;
 	bool is_array;
 	char node[REQUEST_NAME_MAX];
-	int64_t gave_way_to;
+	int64_t preempted_by;
 	bool is_falling; /* with a lost node of several: it may be queued again */
 };
 
@@ -27,7 +27,7 @@ struct job_now {
 	X(NOW_WANT,         ", want") \
 	X(NOW_NODE,         ", node") \
 	X(NOW_WITHHELD,     ", withheld") \
-	X(NOW_GAVE_WAY_TO,  ", gave_way_to") \
+	X(NOW_PREEMPTED_BY,  ", gave_way_to") \
 	X(NOW_VERDICT_KIND, ", (SELECT verdict_kind FROM attempts a WHERE a.job = jobs.job AND" \
 		" a.attempt = jobs.attempt)")
 /* clang-format on */
@@ -49,7 +49,7 @@ static int load_now(struct store *s, int64_t job, struct job_now *ret, struct er
 	ret->want = (enum job_desired)(int)db_int(st, NOW_WANT);
 	snprintf(ret->node, sizeof(ret->node), "%s", store_text(st, NOW_NODE));
 	ret->is_array = (db_int(st, NOW_WITHHELD) & STORE_IS_ARRAY) != 0;
-	ret->gave_way_to = db_int(st, NOW_GAVE_WAY_TO);
+	ret->preempted_by = db_int(st, NOW_PREEMPTED_BY);
 	ret->is_falling = db_int(st, NOW_VERDICT_KIND) == END_NODE_LOST;
 	db_done(st);
 	return 0;
@@ -88,7 +88,7 @@ static int wish_in_transaction(struct store *s, const struct store_desired_chang
 			   "UPDATE jobs SET owner_suspended_ns = " STORE_OWNER_SUSPENDED ","
 			   " want = ?2, want_reason = ?3, gave_way_to = ?4"
 			   " WHERE job = ?1",
-			   "iitiii", w->job, (int64_t)w->want, w->reason, w->gave_way_to,
+			   "iitiii", w->job, (int64_t)w->want, w->reason, w->preempted_by,
 			   (int64_t)w->by_owner, w->now_ns);
 	if (r >= 0 && now->is_falling)
 		r = db_run(s->db, err,
@@ -106,10 +106,11 @@ static int check_suspender(const struct store_desired_change *w, const struct jo
 
 	if (w->by_queue)
 		return is_suspended == (w->want == DESIRED_RUN) &&
-				       (!is_suspended || now->gave_way_to)
+				       (!is_suspended || now->preempted_by)
 			       ? 0
 			       : STORE_TOO_LATE;
-	return w->want == DESIRED_RUN && is_suspended && now->gave_way_to ? STORE_GAVE_WAY : 0;
+	return w->want == DESIRED_RUN && is_suspended && now->preempted_by ? STORE_PREEMPTED
+									   : 0;
 }
 
 int store_set_desired(struct store *s, const struct store_desired_change *w,

@@ -164,7 +164,7 @@ static void read_job(struct db_row *st, struct store_job *j)
 		.is_array = (db_int(st, VIEW_WITHHELD) & STORE_IS_ARRAY) != 0,
 		.array_job = db_int(st, VIEW_ARRAY_JOB),
 		.array_index = db_int(st, VIEW_ARRAY_INDEX),
-		.gave_way_to = db_int(st, VIEW_PREEMPTOR),
+		.preempted_by = db_int(st, VIEW_PREEMPTOR),
 		.hosts = store_text(st, VIEW_HOSTS),
 		.qos = store_text(st, VIEW_QOS),
 		.owner_suspended_ns = db_int(st, VIEW_OWNER_SUSPENDED_NS),

@@ -24,7 +24,7 @@
 	X(ALLOCATED_EXCLUSIVE,    ", j.exclusive") \
 	X(ALLOCATED_STATE,        ", a.state") \
 	X(ALLOCATED_WANT,         ", j.want") \
-	X(ALLOCATED_GAVE_WAY_TO,  ", j.gave_way_to") \
+	X(ALLOCATED_PREEMPTED_BY,  ", j.gave_way_to") \
 	X(ALLOCATED_DUE_NS,       ", j.due_ns") \
 	X(ALLOCATED_SUBMITTED_NS, ", j.submitted_ns") \
 	X(ALLOCATED_GIVEN_NS,     ", a.given_ns") \
@@ -78,7 +78,7 @@ static struct store_allocated read_row(struct db_row *st)
 		.is_exclusive = db_int(st, ALLOCATED_EXCLUSIVE) != 0,
 		.state = (enum job_state)(int)db_int(st, ALLOCATED_STATE),
 		.desired = (enum job_desired)(int)db_int(st, ALLOCATED_WANT),
-		.gave_way_to = db_int(st, ALLOCATED_GAVE_WAY_TO),
+		.preempted_by = db_int(st, ALLOCATED_PREEMPTED_BY),
 		.due_ns = db_int(st, ALLOCATED_DUE_NS),
 		.submitted_ns = db_int(st, ALLOCATED_SUBMITTED_NS),
 		.given_ns = db_int(st, ALLOCATED_GIVEN_NS),

@@ -21,8 +21,8 @@ struct store_allocated {
 	bool is_exclusive;
 	enum job_state state;
 	enum job_desired desired;
-	int64_t gave_way_to; /* of one that is suspended: the preemptor; 0: people suspended it */
-	int64_t due_ns;	     /* since when it is overdue; 0: it is not */
+	int64_t preempted_by; /* of one that is suspended: the preemptor; 0: people suspended it */
+	int64_t due_ns;	      /* since when it is overdue; 0: it is not */
 	int64_t submitted_ns, given_ns;
 	int64_t at_ns;			  /* of its last report; 0: none */
 	int64_t running_ns, suspended_ns; /* by then */

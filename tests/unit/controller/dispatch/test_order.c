@@ -11,6 +11,7 @@
 #include "controller/ledger/jobs/hold.h"
 #include "controller/ledger/nodes/allocated.h"
 #include "controller/dispatch/cycle.h"
+#include "controller/dispatch/why.h"
 #include "controller/dispatch/order.h"
 #include "tests/unit/rig/order_rig.h"
 
@@ -153,11 +154,11 @@ static void a_job_ages_from_when_nothing_holds_it_back(void **state)
 
 static int n_given;
 static int64_t given[8];
-static void on_told(void *ctx, const struct cycle_news *news)
+static void on_event(void *ctx, const struct cycle_event *e)
 {
 	(void)ctx;
-	assert_int_equal(news->did, CYCLE_GAVE);
-	given[n_given++] = news->job;
+	assert_int_equal(e->action, CYCLE_ALLOCATED);
+	given[n_given++] = e->job;
 }
 
 static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
@@ -166,7 +167,7 @@ static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
 		world_of("PriorityWeightFairshare = 1000\nScheduler = fifo", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
-	struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, NULL };
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, NULL };
 	char why[512];
 
 	n_given = 0;
@@ -181,17 +182,17 @@ static void in_strict_order_nobody_passes_and_all_are_told_why(void **state)
 	/* carol starts; bob is next and lacks cores; alice's small job must not pass by. */
 	assert_int_equal(n_given, 1);
 	assert_int_equal(given[0], 2);
-	cycle_why(c, "main", 3, why, sizeof(why));
+	dispatch_why(c, "main", 3, why, sizeof(why));
 	assert_string_equal(why,
 			    "priority 750, mostly fairshare; first in the queue; needs 6 "
 			    "cores (2 of 8 free) on n1; starts in 0:01:00 at the latest, if "
 			    "nobody comes before it");
-	cycle_why(c, "main", 4, why, sizeof(why));
+	dispatch_why(c, "main", 4, why, sizeof(why));
 	assert_string_equal(why,
 			    "priority 250, mostly fairshare; place 3 of 3; waits behind job 3 "
 			    "(priority 750), the first in the queue, which needs 6 cores (2 of "
 			    "8 free) on n1");
-	cycle_why(c, "main", 99, why, sizeof(why));
+	dispatch_why(c, "main", 99, why, sizeof(why));
 	assert_string_equal(why, "waits for the next scheduling cycle");
 }
 
@@ -201,7 +202,7 @@ static void later_jobs_start_where_they_delay_nobody(void **state)
 		world_of("PriorityWeightFairshare = 1000", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
-	struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, NULL };
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, NULL };
 	char why[512];
 
 	n_given = 0;
@@ -216,13 +217,13 @@ static void later_jobs_start_where_they_delay_nobody(void **state)
 	assert_int_equal(n_given, 2);
 	assert_int_equal(given[0], 1);
 	assert_int_equal(given[1], 3); /* over when bob's may start */
-	assert_int_equal(cycle_forecast_s(c, "main", 2), 60);
-	assert_int_equal(cycle_forecast_s(c, "main", 4), 120);
-	assert_int_equal(cycle_forecast_s(c, "main", 1), -1);
+	assert_int_equal(dispatch_forecast_s(c, "main", 2), 60);
+	assert_int_equal(dispatch_forecast_s(c, "main", 4), 120);
+	assert_int_equal(dispatch_forecast_s(c, "main", 1), -1);
 	run.now_ns += 30 * S_NS;
 	assert_int_equal(cycle_run(c, &run, NULL), 0);
 	assert_int_equal(n_given, 2);
-	cycle_why(c, "main", 4, why, sizeof(why));
+	dispatch_why(c, "main", 4, why, sizeof(why));
 	assert_non_null(strstr(why, "place 2 of 2; needs 1 core (0 of 8 free) on n1"));
 }
 
@@ -231,7 +232,7 @@ static void nothing_weighed_is_first_in_first_out(void **state)
 	_cleanup_(world_done) struct world w = world_of("", declared);
 	_cleanup_(cycle_freep) struct cycle *c = NULL;
 	struct rig *r = *state;
-	struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, NULL };
+	struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, NULL };
 
 	n_given = 0;
 	put(&w, charge_of("physics", "alice", NOON, 10), NOON + 10 * S_NS);
@@ -267,7 +268,7 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(policies); i++) {
 		_cleanup_(world_done) struct world w = world_of(policies[i], limited);
 		_cleanup_(cycle_freep) struct cycle *c = NULL;
-		struct cycle_run run = { "main", NOON + 10 * S_NS, on_told, NULL, w.accounts };
+		struct cycle_run run = { "main", NOON + 10 * S_NS, on_event, NULL, w.accounts };
 
 		n_given = 0;
 		assert_int_equal(cycle_new(r->store, w.sharetree, &c, NULL), 0);
@@ -278,11 +279,11 @@ static void limits_hold_back_their_own_jobs_alone(void **state)
 			assert_int_equal(given[1], 2);
 			assert_int_equal(given[2], 74);
 		}
-		cycle_why(c, "main", 3, why, sizeof(why));
+		dispatch_why(c, "main", 3, why, sizeof(why));
 		assert_non_null(strstr(why, "user alice"));
-		cycle_why(c, "main", 75, why, sizeof(why));
+		dispatch_why(c, "main", 75, why, sizeof(why));
 		assert_non_null(strstr(why, "needs 4 cores (2 of 8 free) on n1"));
-		cycle_why(c, "main", 76, why, sizeof(why));
+		dispatch_why(c, "main", 76, why, sizeof(why));
 		assert_non_null(strstr(why, "waits behind job 75"));
 	}
 }

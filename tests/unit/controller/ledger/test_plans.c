@@ -138,7 +138,7 @@ static int no_waiting(void *ctx, const struct store_waiting *w, struct err *err)
 	(void)ctx, (void)w, (void)err;
 	return 0;
 }
-static void no_news(void *ctx, const struct cycle_news *n)
+static void ignore_event(void *ctx, const struct cycle_event *n)
 {
 	(void)ctx, (void)n;
 }
@@ -233,7 +233,7 @@ static int64_t submit(struct rig *r, int64_t after, int64_t n, int64_t now_ns)
 static void schedule(struct rig *r, struct cycle *c, int64_t now_ns)
 {
 	const struct store_resolve settle = { .now_ns = now_ns };
-	const struct cycle_run run = { "main", now_ns, no_news, NULL, NULL };
+	const struct cycle_run run = { "main", now_ns, ignore_event, NULL, NULL };
 	struct err err = { "" };
 
 	if (store_resolve(r->store, &settle, &err) < 0 ||

@@ -12,7 +12,7 @@ static const struct store_desired_change by_owner = { .want = DESIRED_SUSPEND,
 static const struct store_desired_change by_operator = { .want = DESIRED_SUSPEND };
 static const struct store_desired_change by_queue = { .want = DESIRED_SUSPEND,
 						      .by_queue = true,
-						      .gave_way_to = 77 };
+						      .preempted_by = 77 };
 static const struct store_desired_change to_run = { .want = DESIRED_RUN, .by_owner = true };
 
 static void set_desired(struct rig *r, struct store_desired_change w, int64_t job, int64_t at_s)

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include "common/err.h"
 #include "controller/dispatch/cycle.h"
+#include "controller/dispatch/why.h"
 #include "controller/sharetree/sharetree.h"
 #include "tests/unit/rig/quota_rig.h"
 
@@ -17,15 +18,15 @@ struct given {
 	size_t n, n_suspended;
 };
 
-static void on_told(void *ctx, const struct cycle_news *news)
+static void on_event(void *ctx, const struct cycle_event *e)
 {
 	struct given *g = ctx;
 
-	if (news->did == CYCLE_SUSPENDED)
+	if (e->action == CYCLE_SUSPENDED)
 		g->n_suspended++;
-	if (news->did != CYCLE_GAVE)
+	if (e->action != CYCLE_ALLOCATED)
 		return;
-	g->jobs[g->n++] = news->job;
+	g->jobs[g->n++] = e->job;
 }
 
 struct queue {
@@ -63,7 +64,7 @@ static struct given run(struct queue *u)
 	struct given g = { .n = 0 };
 	const struct cycle_run run = { .cluster = "main",
 				       .now_ns = u->q->now_ns,
-				       .told = on_told,
+				       .on_event = on_event,
 				       .ctx = &g,
 				       .accounts = u->q->accounts };
 	struct err err = { "" };
@@ -77,7 +78,7 @@ static const char *why(const struct queue *u, int64_t job)
 {
 	static char buf[512];
 
-	cycle_why(u->cycle, "main", job, buf, sizeof(buf));
+	dispatch_why(u->cycle, "main", job, buf, sizeof(buf));
 	return buf;
 }
 
@@ -97,7 +98,7 @@ static void many_held_jobs_in_front_hold_nobody_else(void **state)
 	assert_int_equal(g.n, 2);
 	assert_int_equal(g.jobs[0], 1);
 	assert_int_equal(g.jobs[1], 101);
-	assert_true(cycle_is_holding(u.cycle));
+	assert_true(cycle_may_start_by_time(u.cycle));
 	assert_string_equal(why(&u, 2),
 			    "limit of user alice: 3 cores at once, 2 run, this job needs 2");
 	assert_int_equal(run(&u).n, 0);
@@ -121,7 +122,7 @@ static void a_job_that_fits_no_node_counts_against_no_limit(void **state)
 	assert_non_null(strstr(why(&u, 3), "place 2 of 2; needs 6 cores"));
 	quota_rig_report(q, 1, JOB_ENDED, 10);
 	assert_int_equal(run(&u).n, 1);
-	assert_false(cycle_is_holding(u.cycle));
+	assert_false(cycle_may_start_by_time(u.cycle));
 }
 
 static void low_priority_starts_when_nobody_with_quota_waits_any_more(void **state)
