@@ -26,6 +26,7 @@
 #include "agent/state_dir.h"
 #include "common/auth/auth.h"
 #include "common/log.h"
+#include "common/utf8.h"
 #include "common/verb/verb.h"
 #include "common/version.h"
 
@@ -41,7 +42,7 @@ struct daemon {
 	unsigned n_ticks;
 	int n_pieces;		       /* of jobs' own output, in the document that is made */
 	struct sync_job *jobs, *found; /* owned; what the last document lists */
-	struct sync_gpu gpus[GPU_DEVICES_MAX];
+	struct sync_gpu gpus[SYNC_GPUS_MAX];
 };
 
 /* What was forgotten of a job is to leave the disk too. */
@@ -153,19 +154,37 @@ static int watch_all(struct daemon *d, struct err *err)
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
-static void describe_free(struct node *n, struct admit_capacity *ret)
+static struct sync_amounts amounts_of(const struct admit_capacity *c)
 {
+	return (struct sync_amounts){ c->ncpus, c->mem_bytes, c->jobfs_bytes, c->ngpus };
+}
+
+/* What running jobs leave; on lack of memory, all of the node. */
+static void describe_free(struct node *n, struct sync *ret)
+{
+	struct admit_capacity left = n->capacity;
 	_cleanup_free_ struct admit_allocation *holds = NULL;
 	struct admit_node node = { .capacity = n->capacity };
 
-	*ret = n->capacity;
-	if (job_list_allocations(n, NULL, &holds, &node.n_allocations) < 0)
-		return;
-	node.allocations = holds;
-	admit_free(&node, ret);
+	if (job_list_allocations(n, NULL, &holds, &node.n_allocations) >= 0) {
+		node.allocations = holds;
+		admit_free(&node, &left);
+	}
+	ret->free = amounts_of(&left);
+	ret->free_gpu_models = left.gpus;
 }
 
-static int describe_node(void *ctx, struct sync_node *ret)
+static void name_node(const struct node *n, struct sync *ret)
+{
+	snprintf(ret->node, sizeof(ret->node), "%s", n->conf->node);
+	snprintf(ret->boot, sizeof(ret->boot), "%s", n->boot);
+	snprintf(ret->version, sizeof(ret->version), "%s", REEVE_VERSION);
+	utf8_format(ret->topology, sizeof(ret->topology), "%s", n->topology_text);
+	snprintf(ret->node_type, sizeof(ret->node_type), "%s", n->conf->node_type);
+	snprintf(ret->features, sizeof(ret->features), "%s", n->conf->features);
+}
+
+static int describe_node(void *ctx, struct sync *ret)
 {
 	struct daemon *d = ctx;
 	struct node *n = &d->node;
@@ -174,28 +193,23 @@ static int describe_node(void *ctx, struct sync_node *ret)
 	if (job_list(n, &d->jobs, &n_jobs) < 0 ||
 	    job_recover_list_found(n, &d->found, &n_found) < 0)
 		return -ENOMEM;
-	*ret = (struct sync_node){ .node = n->conf->node,
-				   .boot = n->boot,
-				   .version = REEVE_VERSION,
-				   .capacity = n->capacity,
-				   .topology = n->topology_text,
-				   .node_type = n->conf->node_type,
-				   .features = n->conf->features,
-				   .draining = n->is_store_failing,
-				   .tier = node_tier(n),
-				   .notes = n->note_list,
-				   .jobs = d->jobs,
-				   .n_jobs = n_jobs,
-				   .found = d->found,
-				   .n_found = n_found,
-				   .gpus = d->gpus,
-				   .n_gpus = job_gpus_describe(n, d->gpus) };
+	*ret = (struct sync){ .capacity = amounts_of(&n->capacity),
+			      .draining = n->is_store_failing,
+			      .tier = node_tier(n),
+			      .notes = n->note_list,
+			      .jobs = d->jobs,
+			      .n_jobs = n_jobs,
+			      .found = d->found,
+			      .n_found = n_found,
+			      .gpus = d->gpus,
+			      .n_gpus = job_gpus_describe(n, d->gpus) };
+	name_node(n, ret);
 	ret->n_steps = steps_describe(n, &ret->steps);
-	describe_free(n, &ret->free);
+	describe_free(n, ret);
 	return ret->steps ? 0 : -ENOMEM;
 }
 
-static int next_output(void *ctx, int index, struct sync_chunk *ret)
+static int next_output(void *ctx, int index, struct sync_output *ret)
 {
 	struct daemon *d = ctx;
 

@@ -148,7 +148,7 @@ static json_t *describe_job(struct job *j)
 
 static int add_steps(json_t *doc, struct job *j)
 {
-	const struct sync_step *all, *first;
+	struct sync_step *all, *first;
 	size_t n = steps_describe(j->node, &all), count = 0;
 
 	/* Sorted by job and attempt. */
@@ -157,7 +157,7 @@ static int add_steps(json_t *doc, struct job *j)
 	first = all;
 	while (n && all->id.job == j->s.job && all->id.attempt == j->s.attempt)
 		all++, n--, count++;
-	return sync_steps_encode(doc, first, count);
+	return sync_add_steps(doc, first, count, NULL);
 }
 
 static int get_job(sd_bus_message *call, void *userdata, sd_bus_error *error)

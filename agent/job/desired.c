@@ -149,7 +149,7 @@ static void on_refused(void *ctx, int64_t id, int32_t attempt, const char *why)
 	}
 }
 
-static void on_output_ack(void *ctx, const struct sync_chunk *ack)
+static void on_output_ack(void *ctx, const struct sync_output_ack *ack)
 {
 	struct job *j = job_find(ctx, ack->job, ack->attempt);
 
@@ -174,5 +174,6 @@ const struct sync_handlers job_desired_handlers = {
 	.on_settled = on_settled,
 	.on_refused = on_refused,
 	.on_output_ack = on_output_ack,
-	.steps = { .on_step = on_step, .on_step_ack = on_step_ack },
+	.on_step = on_step,
+	.on_step_ack = on_step_ack,
 };

@@ -82,7 +82,7 @@ static int64_t stream_size(const struct job *j, int i)
 										 : 0;
 }
 
-static int read_chunk(struct job *j, int i, struct sync_chunk *ret)
+static int read_chunk(struct job *j, int i, struct sync_output *ret)
 {
 	static char buf[CHUNK_MAX]; /* valid until the next call, as the contract says */
 	_cleanup_close_ int fd = -1;
@@ -96,18 +96,18 @@ static int read_chunk(struct job *j, int i, struct sync_chunk *ret)
 		n = pread(fd, buf, sizeof(buf), s->acked);
 	if (n < 0)
 		n = 0;
-	*ret = (struct sync_chunk){ .job = j->s.job,
-				    .attempt = j->s.attempt,
-				    .stream = (enum sync_stream)i,
-				    .offset = s->acked,
-				    .data = buf,
-				    .size = (size_t)n,
-				    .end = j->phase == PHASE_DRAIN &&
-					   s->acked + n >= stream_size(j, i) };
-	return n > 0 || (ret->end && !s->ended);
+	*ret = (struct sync_output){ .job = j->s.job,
+				     .attempt = j->s.attempt,
+				     .stream = (enum sync_stream)i,
+				     .offset = s->acked,
+				     .data = buf,
+				     .size = (size_t)n,
+				     .is_end = j->phase == PHASE_DRAIN &&
+					       s->acked + n >= stream_size(j, i) };
+	return n > 0 || (ret->is_end && !s->ended);
 }
 
-int job_output_next(void *ctx, int index, struct sync_chunk *ret)
+int job_output_next(void *ctx, int index, struct sync_output *ret)
 {
 	struct node *n = ctx;
 

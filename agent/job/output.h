@@ -10,7 +10,7 @@ int job_output_create(struct job *j, int ret_fds[2], struct err *err);
 /* Tell the uplink whenever they grow. After a restart too. */
 void job_output_watch(struct job *j);
 /* uplink_config.next_output */
-int job_output_next(void *ctx, int index, struct sync_chunk *ret);
+int job_output_next(void *ctx, int index, struct sync_output *ret);
 /* The controller has all before `offset`. */
 void job_output_acked(struct job *j, enum sync_stream stream, int64_t offset);
 /* Has the controller all of it? True for jobs that do not stream. */

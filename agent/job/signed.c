@@ -164,9 +164,9 @@ static int check_step(struct node *n, const struct job *j, const struct signatur
 	const struct signature_given_step given = { .job = o->id.job,
 						    .node = n->conf->node,
 						    .job_workdir = j->s.request.workdir,
-						    .argv = o->argv,
-						    .env = o->env,
-						    .workdir = o->workdir };
+						    .argv = o->command.argv,
+						    .env = o->command.env,
+						    .workdir = o->command.workdir };
 	int r = signature_allows_step(s, &given, err);
 
 	return r == -EPERM ? JOB_SIGNED_NO : r;
@@ -177,7 +177,7 @@ static int read_step(struct node *n, const struct job *j, const struct sync_step
 {
 	_cleanup_(signature_step_done) struct signature_step s = { .nonce = "" };
 	_cleanup_(auth_sealed_done) struct auth_sealed seal = { .text = NULL };
-	int r = open_seal(n, o->credential, j->s.request.uid, &seal, err);
+	int r = open_seal(n, o->command.credential, j->s.request.uid, &seal, err);
 
 	if (r)
 		return r;
@@ -210,7 +210,7 @@ int job_signed_check_step(struct node *n, const struct job *j, const struct sync
 		return refuse(err, "%s", why);
 	if (n->is_roots_order)
 		return 0;
-	if (!o->credential)
+	if (!o->command.credential)
 		return check_unsigned(n, o->id.job, "step", err);
 	return read_step(n, j, o, ret, err);
 }

@@ -133,7 +133,7 @@ static void on_done(void *ctx, int result, json_t *answer_owned, const struct er
 
 static int add_output(struct uplink *u, json_t *doc, struct err *err)
 {
-	struct sync_chunk chunk;
+	struct sync_output chunk;
 	size_t bytes = 0;
 	int i = 0, r;
 
@@ -151,19 +151,18 @@ static int add_output(struct uplink *u, json_t *doc, struct err *err)
 
 static int make_document(struct uplink *u, json_t **ret, struct err *err)
 {
-	struct sync_node node = { 0 };
+	struct sync node = { 0 };
 	_cleanup_json_ json_t *doc = NULL;
-	int reports, output;
+	int reports, output, r;
 
 	if (u->config.describe(u->config.ctx, &node) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	doc = sync_encode(&node);
-	/* What was held up on its way must not pass for what is so now. */
-	if (!doc ||
-	    json_object_set_new(doc, "number", json_integer(clock_ns(CLOCK_BOOTTIME))) < 0)
-		return err_set(err, -EINVAL, "the node's description cannot be written down");
-	reports =
-		spool_fill(u->config.spool, REPORTS_MAX, json_object_get(doc, "reports"), err);
+	/* The controller refuses an exchange that was delayed on its way and overtaken. */
+	node.number = clock_ns(CLOCK_BOOTTIME);
+	r = sync_encode(&node, &doc, err);
+	if (r < 0)
+		return r;
+	reports = spool_fill(u->config.spool, REPORTS_MAX, sync_reports(doc), err);
 	if (reports < 0) /* orders are needed all the same, and those sit in the answer */
 		reports = 0;
 	output = add_output(u, doc, err);

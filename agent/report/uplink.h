@@ -21,11 +21,11 @@ struct uplink_config {
 	const struct sync_handlers *handlers;
 	/* Asked each time a document is made; what it points to must live until the next call.
 	 * < 0: it cannot be told whole now; nothing is sent then. */
-	int (*describe)(void *ctx, struct sync_node *ret);
+	int (*describe)(void *ctx, struct sync *ret);
 	/* The index-th piece of output not yet acknowledged (index 0, 1, ... for one document):
 	 * 1: it is in *ret; 0: no more. Not asked further once the document has 1 MiB of
 	 * output. NULL: never any. */
-	int (*next_output)(void *ctx, int index, struct sync_chunk *ret);
+	int (*next_output)(void *ctx, int index, struct sync_output *ret);
 	/* Whenever the controller comes or goes (not for every failed try); NULL: not wanted.
 	 */
 	void (*on_link)(void *ctx, bool up, const char *why);

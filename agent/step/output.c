@@ -64,7 +64,7 @@ static bool has_more(const struct steps *all, const struct step *s, int stream)
 	return s->phase == STEP_RUNS && size_of(all, s, stream) > st->acked;
 }
 
-static void read_chunk(struct steps *all, struct step *s, int i, struct sync_chunk *ret)
+static void read_chunk(struct steps *all, struct step *s, int i, struct sync_output *ret)
 {
 	static char buf[CHUNK_MAX]; /* valid until the next call, as the contract says */
 	_cleanup_close_ int fd = -1;
@@ -80,19 +80,19 @@ static void read_chunk(struct steps *all, struct step *s, int i, struct sync_chu
 		n = 0;
 	if (s->phase == STEP_DRAINS && n > st->size - st->acked)
 		n = st->size - st->acked;
-	*ret = (struct sync_chunk){ .job = s->id.job,
-				    .attempt = s->id.attempt,
-				    .step = s->id.step,
-				    .stream = (enum sync_stream)i,
-				    .offset = st->acked,
-				    .data = buf,
-				    .size = (size_t)n,
-				    .end = s->phase == STEP_DRAINS &&
-					   (st->acked + n >= st->size || fd < 0) };
+	*ret = (struct sync_output){ .job = s->id.job,
+				     .attempt = s->id.attempt,
+				     .step = s->id.step,
+				     .stream = (enum sync_stream)i,
+				     .offset = st->acked,
+				     .data = buf,
+				     .size = (size_t)n,
+				     .is_end = s->phase == STEP_DRAINS &&
+					       (st->acked + n >= st->size || fd < 0) };
 }
 
 /* Asked for one after the other: it goes on where it was. */
-int steps_output_next(struct node *n, int index, struct sync_chunk *ret)
+int steps_output_next(struct node *n, int index, struct sync_output *ret)
 {
 	struct steps *all = n->steps;
 	struct steps_cursor *c = &all->cursor;
@@ -111,7 +111,7 @@ int steps_output_next(struct node *n, int index, struct sync_chunk *ret)
 	return 0;
 }
 
-struct step *steps_output_set_acked(struct steps *all, const struct sync_chunk *ack)
+struct step *steps_output_set_acked(struct steps *all, const struct sync_output_ack *ack)
 {
 	struct step *s = step_find(&all->table,
 				   (struct sync_step_id){ ack->job, ack->step, ack->attempt });

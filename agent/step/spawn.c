@@ -22,15 +22,15 @@ static int make_plan(struct job *j, const struct sync_step_order *o, struct fiel
 	int r = 0;
 
 	request_init(&saved);
-	if (!o->env) /* not kept in memory once the job ran */
+	if (!o->command.env) /* not kept in memory once the job ran */
 		r = state_load_command(j->node->db, j->s.job, j->s.attempt, &saved, err);
 	q.script = NULL;
 	q.stream = true;
 	q.join = false;
-	q.argv = o->argv;
-	q.env = o->env ? o->env : saved.env;
-	if (o->workdir)
-		q.workdir = (char *)o->workdir;
+	q.argv = o->command.argv;
+	q.env = o->command.env ? o->command.env : saved.env;
+	if (o->command.workdir)
+		q.workdir = o->command.workdir;
 	if (r >= 0)
 		r = handshake_make_plan(j, &q, &ret->frame, &ret->size, err);
 	request_done(&saved);

@@ -160,7 +160,7 @@ enum step_act step_decide(const struct step_table *t, const struct sync_step_ord
 			       ? STEP_DO_CANCEL
 			       : STEP_DO_NOTHING;
 	/* The next answer brings the command: our list does not show the step. */
-	if (!words && (who.job == STEP_JOB_STARTS || !o->argv))
+	if (!words && (who.job == STEP_JOB_STARTS || !o->command.argv))
 		return STEP_DO_NOTHING;
 	n = count_for(t, who.uid);
 	if (words)

@@ -16,7 +16,7 @@
 #include <stdint.h>
 #include <systemd/sd-event.h>
 #include "agent/launch/step/step.h"
-#include "agent/report/sync_steps.h"
+#include "agent/report/sync.h"
 #include "common/err.h"
 
 #define STEP_OPEN_MAX 1000   /* of a job that have not ended */

@@ -160,7 +160,7 @@ static void look_at_step(struct steps *all, struct step *s)
 	enter_over(all, s);
 }
 
-void steps_output_acked(struct node *n, const struct sync_chunk *ack)
+void steps_output_acked(struct node *n, const struct sync_output_ack *ack)
 {
 	struct step *s = steps_output_set_acked(n->steps, ack);
 
@@ -239,7 +239,8 @@ static void start_step(struct steps *all, const struct sync_step_order *o)
 		fail_step(all, s, err.text);
 		return;
 	}
-	log_job(LOG_INFO, s->id.job, "step", "step %" PRId64 ": %s", s->id.step, o->argv[0]);
+	log_job(LOG_INFO, s->id.job, "step", "step %" PRId64 ": %s", s->id.step,
+		o->command.argv[0]);
 	uplink_kick(all->node->uplink);
 }
 
@@ -329,7 +330,7 @@ void steps_drop(struct node *n, const struct job *j)
 	}
 }
 
-size_t steps_describe(struct node *n, const struct sync_step **ret)
+size_t steps_describe(struct node *n, struct sync_step **ret)
 {
 	struct steps *all = n->steps;
 	size_t count = 0;

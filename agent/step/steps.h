@@ -23,11 +23,11 @@ void steps_tick(struct node *n);
 /* From the controller's answers. */
 void steps_order(struct node *n, const struct sync_step_order *o);
 void steps_ack(struct node *n, struct sync_step_id id);
-void steps_output_acked(struct node *n, const struct sync_chunk *ack);
+void steps_output_acked(struct node *n, const struct sync_output_ack *ack);
 /* For its next request: pieces of output as uplink_config.next_output has them, and the list,
  * valid until the next call. */
-int steps_output_next(struct node *n, int index, struct sync_chunk *ret);
-size_t steps_describe(struct node *n, const struct sync_step **ret);
+int steps_output_next(struct node *n, int index, struct sync_output *ret);
+size_t steps_describe(struct node *n, struct sync_step **ret);
 
 /* The manager's answer to a start for this job. */
 void steps_spawned(struct node *n, struct manager_id job, int result, const struct err *err);

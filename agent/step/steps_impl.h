@@ -33,7 +33,7 @@ const char *steps_output_path(const struct job *j, const struct step *s, int str
 			      size_t size);
 void steps_output_watch(struct steps *all, struct step *s);
 /* The controller has all before ack->offset. The step, NULL: none here. */
-struct step *steps_output_set_acked(struct steps *all, const struct sync_chunk *ack);
+struct step *steps_output_set_acked(struct steps *all, const struct sync_output_ack *ack);
 /* It ended: what is there now is its output. */
 void steps_output_fix(struct steps *all, struct step *s);
 /* Is all of it taken, or gone? */

@@ -10,11 +10,9 @@
  *
  * links: common/utf8 common/wire/wire_gpu
  *
- * links: common/wire/wire common/wire/doc common/wire/sync common/wire/wire_usage common/wire/wire_request common/wire/wire_report
+ * links: common/wire/wire common/wire/doc common/wire/fields common/wire/sync common/wire/wire_usage common/wire/wire_request common/wire/wire_report
  *
- * links: controller/api/sync/sync_wire controller/api/sync/sync_gpus controller/http/inflate
- *
- * links: controller/api/sync/sync_steps_read
+ * links: controller/http/inflate
  *
  * libs: -ljansson -lnettle -lz
  */
@@ -22,10 +20,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include "common/err.h"
+#include "common/wire/sync.h"
 #include "common/wire/wire.h"
 #include "controller/http/inflate.h"
-#include "controller/api/sync/sync_steps.h"
-#include "controller/api/sync/sync_wire.h"
 
 #define INFLATE_MAX 65536
 
@@ -43,7 +40,7 @@ static void check(const struct sync *s)
 			abort();
 	for (size_t i = 0; i < s->n_outputs; i++)
 		if (s->outputs[i].offset < 0 || s->outputs[i].stream >= _SYNC_STREAM_MAX ||
-		    s->outputs[i].step < 0 || s->outputs[i].step > STORE_STEPS_MAX ||
+		    s->outputs[i].step < 0 || s->outputs[i].step > SYNC_STEP_MAX ||
 		    (s->outputs[i].size && !s->outputs[i].data))
 			abort();
 }
@@ -53,9 +50,9 @@ static void check_steps(const struct sync *s)
 	for (size_t i = 0; i < s->n_steps; i++) {
 		const struct sync_step *t = &s->steps[i];
 
-		if (t->job < 1 || t->step < 1 || t->step > STORE_STEPS_MAX || t->attempt < 0 ||
-		    t->exit_status < -1 || t->exit_status > 255 || t->signal < 0 ||
-		    (i && sync_step_compare(t - 1, t) >= 0))
+		if (t->id.job < 1 || t->id.step < 1 || t->id.step > SYNC_STEP_MAX ||
+		    t->id.attempt < 0 || t->exit_status < -1 || t->exit_status > 255 ||
+		    t->signal < 0 || (i && sync_step_compare(t - 1, t) >= 0))
 			abort();
 	}
 }

@@ -1,61 +1,73 @@
-/* fuzz_sync_steps.c - any bytes as the steps of a controller's answer: refused with words, or
- * every step and acknowledgement given to its handler, within its bounds.
+/* fuzz_sync_steps.c - any bytes as a controller's answer: refused with words, or every element
+ * decoded, within its bounds.
  *
- * links: common/err common/utf8 common/wire/wire common/wire/doc common/wire/sync common/wire/wire_usage agent/report/sync_steps common/model/usage
+ * links: common/model/array common/model/after common/model/features
+ *
+ * links: common/err common/model/amount common/model/resources common/model/select
+ *
+ * links: common/model/request common/model/usage common/model/job
+ *
+ * links: common/model/gpu_use common/model/gpus
+ *
+ * links: common/utf8 common/wire/wire_gpu common/wire/fields common/wire/sync common/wire/sync_answer
+ *
+ * links: common/wire/wire common/wire/doc common/wire/wire_usage common/wire/wire_request common/wire/wire_report
  *
  * libs: -ljansson -lnettle
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include "agent/report/sync_steps.h"
 #include "common/err.h"
+#include "common/wire/sync_answer.h"
 #include "common/wire/wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static size_t n_seen;
-
-static void on_step(void *ctx, const struct sync_step_order *o)
+static void check_step(const struct sync_desired_step *s)
 {
-	(void)ctx;
-	n_seen++;
-	if (o->id.job < 1 || o->id.step < 1 || o->id.attempt < 0 || (o->bad && !*o->bad))
+	struct sync_command c;
+	struct err why = { "" };
+	int r = sync_command_decode(s->command, &c, &why);
+
+	if (s->id.job < 1 || s->id.step < 1 || s->id.attempt < 0 || (r < 0) != (*why.text != 0))
 		abort();
-	if (o->bad)
-		return;
-	if ((o->argv && (!o->argv[0] || !*o->argv[0])) || (o->workdir && *o->workdir != '/'))
-		abort();
-	for (char **e = o->env; e && *e; e++)
-		if (!strchr(*e, '='))
+	if (r == 0 && c.argv) {
+		if (!c.argv[0] || !*c.argv[0] || (c.workdir && *c.workdir != '/'))
 			abort();
-}
-
-static void on_ack(void *ctx, struct sync_step_id id)
-{
-	(void)ctx;
-	n_seen++;
-	if (id.job < 1 || id.step < 1 || id.attempt < 0)
-		abort();
+		for (char **e = c.env; e && *e; e++)
+			if (!strchr(*e, '='))
+				abort();
+	}
+	sync_command_done(&c);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const struct sync_step_handlers handlers = { on_step, on_ack };
 	_cleanup_json_ json_t *j = json_loadb((const char *)data, size, 0, NULL);
+	struct sync_answer a;
 	struct err err = { "" };
 
-	n_seen = 0;
-	if (!j)
+	if (!json_is_object(j))
 		return 0;
-	if (sync_steps_check(j, &err) < 0) {
+	if (sync_answer_decode(j, &a, &err) < 0) {
 		if (!*err.text)
 			abort();
 		return 0;
 	}
-	sync_steps_act(j, &handlers, NULL);
-	if (n_seen != json_array_size(json_object_get(j, "steps")) +
-			      json_array_size(json_object_get(j, "step_acks")))
+	for (size_t i = 0; i < a.n_step_acks; i++)
+		if (a.step_acks[i].job < 1 || a.step_acks[i].step < 1 ||
+		    a.step_acks[i].attempt < 0)
+			abort();
+	for (size_t i = 0; i < a.n_steps; i++)
+		check_step(&a.steps[i]);
+	for (size_t i = 0; i < a.n_jobs; i++)
+		if (a.jobs[i].job < 1 || a.jobs[i].attempt < 0 ||
+		    a.jobs[i].want >= _DESIRED_MAX)
+			abort();
+	if (a.n_steps != json_array_size(json_object_get(j, "steps")) ||
+	    a.n_step_acks != json_array_size(json_object_get(j, "step_acks")))
 		abort();
+	sync_answer_done(&a);
 	return 0;
 }

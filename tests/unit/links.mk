@@ -2,7 +2,7 @@
 DB := $O/common/db/db.o $O/common/db/db_sqlite.o
 PG := $(patsubst %,$O/controller/postgres/%.o,dialect pg pg_conn pg_rows pg_pipeline pq)
 MODEL := $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script usage job gpu_use gpus)
-WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc sync wire_usage wire_scan wire_request wire_report wire_gpu)
+WIRE  := $O/common/utf8.o $(patsubst %,$O/common/wire/%.o,wire doc fields sync sync_answer wire_usage wire_scan wire_request wire_report wire_gpu)
 $O/tests/unit/test_utf8: $O/common/utf8.o
 $O/tests/unit/test_amount: $O/common/model/amount.o $O/common/err.o
 $O/tests/unit/test_request: $O/common/err.o $(patsubst %,$O/common/model/%.o,amount resources features request array after select script)
@@ -26,9 +26,9 @@ $O/tests/unit/test_advice: $O/controller/policy/efficiency/advice.o $(MODEL)
 $O/tests/unit/test_state: LDLIBS += -lpq -lsqlite3 -ljansson
 $O/tests/unit/test_state: $(MODEL) $(WIRE) $(DB) $O/agent/admit/cpulist.o $(patsubst %,$O/agent/report/%.o,store state)
 $O/tests/unit/test_spool: LDLIBS += -lpq -lsqlite3 -ljansson
-$O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps)
+$O/tests/unit/test_spool: tests/unit/rig/fail_vfs.c $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync)
 $O/tests/unit/test_uplink: LDLIBS += -lpq -lsqlite3 -ljansson -lsystemd
-$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync sync_steps uplink)
+$O/tests/unit/test_uplink: $(MODEL) $(WIRE) $(DB) $(patsubst %,$O/agent/report/%.o,store spool sync uplink)
 JOBFS := $(patsubst %,$O/agent/enforce/jobfs/%.o,jobfs create dir held image quota remove wipe) $O/common/err.o
 $O/tests/node/jobfs_holds $O/tests/node/jobfs_goes: $O/tests/node/jobfs_%: tests/node/jobfs_%.c tests/node/jobfs_rig.c $(JOBFS)
 	$(Q)mkdir -p $(@D) && $(CC) $(ALLFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka -lsystemd
@@ -107,7 +107,9 @@ $O/tests/unit/test_quota: $O/controller/ledger/usage/adjust.o
 $O/tests/unit/test_gpus: $(patsubst %,$O/common/model/%.o,gpus gpu_use usage amount resources features) $O/common/err.o
 $O/tests/unit/test_price $O/tests/unit/test_sync_gpus: LDLIBS += -ljansson
 $O/tests/unit/test_price: $(sort $O/controller/pricing/price.o $O/controller/policy/placement/fit.o $(CONFIG) $(MODEL) $(WIRE))
-$O/tests/unit/test_sync_gpus: $O/controller/api/sync/sync_gpus.o $(MODEL) $(WIRE)
+$O/tests/unit/test_sync_gpus: $(MODEL) $(WIRE)
+$O/tests/unit/test_sync: LDLIBS += -ljansson
+$O/tests/unit/test_sync: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_request: LDLIBS += -ljansson -lsystemd
 $O/tests/unit/test_sync_request: $O/controller/api/sync/request.o $O/common/log.o $(MODEL) $(WIRE)
 $O/tests/unit/test_store_gpus: LDLIBS += -lpq -lsqlite3 -ljansson
@@ -149,7 +151,7 @@ $O/tests/unit/test_round_robin: $O/controller/api/submit/round_robin.o
 $O/tests/unit/test_select: LDLIBS += -ljansson
 $O/tests/unit/test_select: $(MODEL) $(WIRE)
 $O/tests/unit/test_sync_steps: LDLIBS += -ljansson
-$O/tests/unit/test_sync_steps: $O/agent/report/sync_steps.o $(MODEL) $(WIRE)
+$O/tests/unit/test_sync_steps: $(MODEL) $(WIRE)
 $O/tests/unit/test_step: LDLIBS += -lsystemd
 $O/tests/unit/test_step: $O/agent/step/step.o $O/common/utf8.o $O/common/err.o
 $O/tests/unit/test_step_launch: $(patsubst %,$O/agent/%.o,job/handshake/plan job/handshake/env job/handshake/hosts job/gpus/env launch/plan) $(MODEL)

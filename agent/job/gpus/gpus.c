@@ -9,6 +9,7 @@
 #include "agent/sample/gpuwork.h"
 #include "common/log.h"
 #include "common/model/gpus.h"
+#include "common/utf8.h"
 
 #define BIT(i) (UINT64_C(1) << (i))
 
@@ -128,15 +129,17 @@ size_t job_gpus_describe(const struct node *n, struct sync_gpu *ret)
 	for (int i = 0; i < count_gpus(n); i++) {
 		const struct gpu_device *d = gpu_device(n->gpu, i);
 
-		ret[k++] = (struct sync_gpu){ .uuid = d->uuid,
-					      .model = d->model,
-					      .product = d->product,
-					      .vendor = gpu_vendor_name(d->vendor),
-					      .mem_bytes = d->mem_bytes,
-					      .numa_node = d->numa_node,
-					      .is_simulated = d->is_simulated,
-					      .is_partitioned = d->is_partitioned,
-					      .is_drained = drained >> i & 1 };
+		struct sync_gpu *to = &ret[k++];
+
+		*to = (struct sync_gpu){ .mem_bytes = d->mem_bytes,
+					 .numa_node = d->numa_node,
+					 .is_simulated = d->is_simulated,
+					 .is_partitioned = d->is_partitioned,
+					 .is_drained = drained >> i & 1 };
+		utf8_format(to->uuid, sizeof(to->uuid), "%s", d->uuid);
+		utf8_format(to->model, sizeof(to->model), "%s", d->model);
+		utf8_format(to->product, sizeof(to->product), "%s", d->product);
+		utf8_format(to->vendor, sizeof(to->vendor), "%s", gpu_vendor_name(d->vendor));
 	}
 	return k;
 }

@@ -2,8 +2,8 @@
  * it reports. */
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 #include "common/err.h"
-#include "common/wire/doc.h"
 #include "controller/api/sync/desired.h"
 #include "controller/api/sync/request.h"
 #include "controller/api/sync/sync_steps.h"
@@ -16,8 +16,7 @@ struct reading {
 };
 
 /* NULL: the node does not have the attempt. */
-static const struct sync_hold *find_reported(const struct sync *in, int64_t job,
-					     int32_t attempt)
+static const struct sync_job *find_reported(const struct sync *in, int64_t job, int32_t attempt)
 {
 	for (size_t i = 0; i < in->n_jobs; i++)
 		if (in->jobs[i].job == job && in->jobs[i].attempt == attempt)
@@ -26,7 +25,7 @@ static const struct sync_hold *find_reported(const struct sync *in, int64_t job,
 }
 
 /* Has the node still to do something? */
-static bool is_open(const struct store_desired *g, const struct sync_hold *reported)
+static bool is_open(const struct store_desired *g, const struct sync_job *reported)
 {
 	if (!reported)
 		return true;
@@ -46,54 +45,61 @@ static uint64_t mix_digest(uint64_t digest, uint64_t value)
 }
 
 /* What the node does not have yet: the request, and what its user signed of it. */
-static int set_request(struct store *s, const struct store_desired *g, struct doc *d,
-		       struct err *err)
+static int set_request(struct store *s, const struct store_desired *g,
+		       struct sync_desired_job *to, struct err *err)
 {
-	_cleanup_free_ char *credential = NULL;
-	json_t *request = NULL;
-	int r = store_credential(s, g->array.job ? g->array.job : g->job, &credential, err);
+	int r = store_credential(s, g->array.job ? g->array.job : g->job, &to->credential, err);
 
-	if (r >= 0)
-		r = sync_request_encode(g, &request, err);
-	if (r < 0)
-		return r;
-	doc_set(d, "request", request);
-	doc_text_if(d, "credential", credential);
+	return r < 0 ? r : sync_request_encode(g, &to->request, err);
+}
+
+static int make_room(struct sync_desired *d, struct err *err)
+{
+	size_t larger = d->size_jobs ? 2 * d->size_jobs : 16;
+	struct sync_desired_job *more;
+
+	if (d->n_jobs < d->size_jobs)
+		return 0;
+	more = realloc(d->jobs, larger * sizeof(*more));
+	if (!more)
+		return err_set(err, -ENOMEM, "out of memory");
+	d->jobs = more;
+	d->size_jobs = larger;
 	return 0;
 }
 
 static int add_job(void *ctx, const struct store_desired *g, struct err *err)
 {
 	struct reading *l = ctx;
-	const struct sync_hold *reported = find_reported(l->in, g->job, g->attempt);
-	_cleanup_doc_ struct doc d = doc_object();
-	json_t *j;
-	int r;
+	const struct sync_job *reported = find_reported(l->in, g->job, g->attempt);
+	struct sync_desired_job *to;
+	int r = make_room(l->ret, err);
 
+	if (r < 0)
+		return r;
 	if (is_open(g, reported)) {
 		l->ret->digest = mix_digest(l->ret->digest, (uint64_t)g->job);
 		l->ret->digest = mix_digest(l->ret->digest,
 					    (uint64_t)g->attempt * 8 + g->want * 2 + !reported);
 	}
-	doc_int(&d, "job", g->job);
-	doc_int(&d, "attempt", g->attempt);
-	doc_text(&d, "want", job_desired_name(g->want));
-	if (g->want == DESIRED_CANCEL)
-		doc_text_if(&d, "reason", g->reason);
-	r = reported ? 0 : set_request(l->store, g, &d, err);
-	if (r >= 0)
-		r = doc_finish(&d, &j, err);
-	if (r < 0)
-		return r;
-	return json_array_append_new(l->ret->jobs, j) < 0
-		       ? err_set(err, -ENOMEM, "out of memory")
-		       : 0;
+	to = &l->ret->jobs[l->ret->n_jobs++];
+	*to = (struct sync_desired_job){ .job = g->job,
+					 .attempt = g->attempt,
+					 .want = g->want };
+	if (g->want == DESIRED_CANCEL && g->reason && *g->reason) {
+		to->reason = strdup(g->reason);
+		if (!to->reason)
+			return err_set(err, -ENOMEM, "out of memory");
+	}
+	return reported ? 0 : set_request(l->store, g, to, err);
 }
 
 void sync_desired_done(struct sync_desired *d)
 {
-	json_decref(d->jobs);
-	json_decref(d->steps);
+	sync_answer_done(&(struct sync_answer){ .jobs = d->jobs,
+						.n_jobs = d->n_jobs,
+						.steps = d->steps,
+						.n_steps = d->n_steps });
 	*d = (struct sync_desired){ 0 };
 }
 
@@ -103,13 +109,10 @@ int sync_desired_read(struct api *a, const struct sync *in, struct sync_desired 
 	struct reading l = { a->c.store, in, ret };
 	int r;
 
-	*ret = (struct sync_desired){ .jobs = json_array(), .steps = json_array() };
-	if (!ret->jobs || !ret->steps)
-		r = err_set(err, -ENOMEM, "out of memory");
-	else
-		r = store_desired(a->c.store, in->node, add_job, &l, err);
+	*ret = (struct sync_desired){ 0 };
+	r = store_desired(a->c.store, in->node, add_job, &l, err);
 	if (r >= 0)
-		r = sync_steps_tell(a->c.store, in, ret->steps, &ret->digest, err);
+		r = sync_steps_read(a->c.store, in, ret, err);
 	if (r < 0)
 		sync_desired_done(ret);
 	return r;

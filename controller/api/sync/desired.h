@@ -1,12 +1,14 @@
 /* desired - what a node should have and do: the desired states of its jobs and steps. */
 #pragma once
-#include <jansson.h>
 #include <stdint.h>
+#include "common/wire/sync_answer.h"
 #include "controller/api/context.h"
 
 struct sync_desired {
-	json_t *jobs, *steps; /* arrays of the answer */
-	uint64_t digest;      /* of what the node has not carried out yet; 0: nothing */
+	struct sync_desired_job *jobs;
+	struct sync_desired_step *steps;
+	size_t n_jobs, n_steps, size_jobs, size_steps;
+	uint64_t digest; /* of what the node has not carried out yet; 0: nothing */
 };
 
 /* Read from the ledger, for the node that sent `in`. */

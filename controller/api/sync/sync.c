@@ -10,12 +10,9 @@
 #include <string.h>
 #include "common/err.h"
 #include "common/log.h"
-#include "common/wire/doc.h"
 #include "controller/api/sync/sync.h"
 #include "controller/api/call.h"
 #include "controller/api/jobs/parts.h"
-#include "controller/api/sync/sync_steps.h"
-#include "controller/api/sync/sync_wire.h"
 #include "controller/api/sync/desired.h"
 #include "controller/api/sync/sent.h"
 #include "controller/api/usage/share_update.h"
@@ -67,60 +64,25 @@ static int admit_node(struct call *c, const struct sync *in, const char **ret_cl
 
 /* --- the answer --- */
 
-static json_t *encode_acks(const struct sync_result *r)
-{
-	_cleanup_json_ json_t *a = json_array();
-
-	for (size_t i = 0; a && i < r->n_acks; i++)
-		json_array_append_new(a, json_pack("{s:I,s:i,s:I}", "job",
-						   (json_int_t)r->acks[i].job, "attempt",
-						   (int)r->acks[i].attempt, "seq",
-						   (json_int_t)r->acks[i].seq));
-	return TAKE_PTR(a);
-}
-
-static json_t *encode_output_acks(const struct sync_result *r)
-{
-	_cleanup_json_ json_t *a = json_array();
-
-	for (size_t i = 0; a && i < r->n_output_acks; i++) {
-		const struct sync_output_ack *o = &r->output_acks[i];
-
-		json_array_append_new(
-			a, json_pack("{s:I,s:i,s:s,s:I}", "job", (json_int_t)o->job, "attempt",
-				     (int)o->attempt, "stream", sync_stream_name(o->stream),
-				     "offset", (json_int_t)o->offset));
-		if (o->step)
-			json_object_set_new(json_array_get(a, i), "step",
-					    json_integer(o->step));
-	}
-	return TAKE_PTR(a);
-}
-
-static json_t *encode_refusals(const struct sync_result *r)
-{
-	_cleanup_json_ json_t *a = json_array();
-
-	for (size_t i = 0; a && i < r->n_refusals; i++)
-		json_array_append_new(a, json_pack("{s:I,s:i,s:s}", "job",
-						   (json_int_t)r->refusals[i].job, "attempt",
-						   (int)r->refusals[i].attempt, "why",
-						   r->refusals[i].why));
-	return TAKE_PTR(a);
-}
-
+/* Its lists stay those of the result and of `d`. */
 static int encode_answer(struct talk *t, const struct sync_desired *d, json_t **ret,
 			 struct err *err)
 {
-	_cleanup_doc_ struct doc doc = doc_message();
+	const struct sync_result *r = &t->result;
+	const struct sync_answer answer = { .acks = r->acks,
+					    .n_acks = r->n_acks,
+					    .output_acks = r->output_acks,
+					    .n_output_acks = r->n_output_acks,
+					    .refusals = r->refusals,
+					    .n_refusals = r->n_refusals,
+					    .step_acks = r->step_acks,
+					    .n_step_acks = r->n_step_acks,
+					    .jobs = d->jobs,
+					    .n_jobs = d->n_jobs,
+					    .steps = d->steps,
+					    .n_steps = d->n_steps };
 
-	doc_set(&doc, "acks", encode_acks(&t->result));
-	doc_set(&doc, "output_acks", encode_output_acks(&t->result));
-	doc_set(&doc, "refused", encode_refusals(&t->result));
-	doc_set(&doc, "step_acks", sync_steps_acks(&t->result));
-	doc_set(&doc, "jobs", json_incref(d->jobs));
-	doc_set(&doc, "steps", json_incref(d->steps));
-	return doc_finish(&doc, ret, err);
+	return sync_answer_encode(&answer, ret, err);
 }
 
 static void answer_failure(struct talk *t, const struct err *err)

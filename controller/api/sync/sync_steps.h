@@ -1,20 +1,8 @@
-/* sync_steps - steps in the exchange with a node (docs/protocol.md, Steps): those that it
- * reports, and those that it should run or end.
- */
+/* sync_steps - which steps a node should run or end (docs/protocol.md, Steps). */
 #pragma once
-#include <jansson.h>
-#include "controller/ledger/steps/steps.h"
+#include "controller/api/sync/desired.h"
 
-struct err;
-
-#define SYNC_STEPS_MAX 100000
-
-/* Into s->steps; pure but for memory. Absent: none. -EINVAL names the key; -ENOMEM. */
-int sync_steps_decode(const json_t *doc, struct sync *s, struct err *err);
-
-/* Appends to `to` the steps that the node which sent `in` should run or end. What it has not
- * carried out yet is mixed into *digest. */
-int sync_steps_tell(struct store *s, const struct sync *in, json_t *to, uint64_t *digest,
+/* Appends to ret->steps those that the node which sent `in` should run or end. What it has not
+ * carried out yet is mixed into ret->digest. *ret is the caller's to free, also after an error. */
+int sync_steps_read(struct store *s, const struct sync *in, struct sync_desired *ret,
 		    struct err *err);
-/* NULL: no memory. */
-json_t *sync_steps_acks(const struct sync_result *r);

@@ -30,7 +30,7 @@ struct ingest {
 static bool is_changed(const struct ingest *g, struct db_row *st)
 {
 	const struct sync *in = g->in;
-	const struct resources *c = &in->capacity;
+	const struct sync_amounts *c = &in->capacity;
 	bool is_draining = db_int(st, 5) > 0 || in->draining;
 	char models[GPUS_TEXT_MAX], drained[GPUS_TEXT_MAX];
 
@@ -86,9 +86,12 @@ static int check_node(struct ingest *g, struct err *err)
 static int write_node(struct ingest *g, struct err *err)
 {
 	const struct sync *in = g->in;
-	const struct resources *c = &in->capacity, *f = &in->free;
+	const struct sync_amounts *c = &in->capacity, *f = &in->free;
+	_cleanup_free_ char *notes = sync_format_notes(in), *gpus = sync_format_gpus(in);
 	char models[GPUS_TEXT_MAX], free_models[GPUS_TEXT_MAX], drained[GPUS_TEXT_MAX];
 
+	if (!notes || !gpus)
+		return err_set(err, -ENOMEM, "out of memory");
 	return db_run(
 		g->s->db, err,
 		"INSERT INTO nodes(node, cluster, boot, version, address, topology, notes,"
@@ -122,10 +125,9 @@ static int write_node(struct ingest *g, struct err *err)
 		"i"
 		"tttttt",
 		in->node, g->from->cluster, in->boot, in->version, g->from->address,
-		in->topology, in->notes ? in->notes : "[]", (int64_t)in->tier,
-		(int64_t)in->draining, c->ncpus, c->mem_bytes, c->jobfs_bytes, c->ngpus,
-		f->ncpus, f->mem_bytes, f->jobfs_bytes, f->ngpus, g->from->now_ns,
-		in->gpus ? in->gpus : "[]", gpus_format(&in->gpu_models, models),
+		in->topology, notes, (int64_t)in->tier, (int64_t)in->draining, c->ncpus,
+		c->mem_bytes, c->jobfs_bytes, c->ngpus, f->ncpus, f->mem_bytes, f->jobfs_bytes,
+		f->ngpus, g->from->now_ns, gpus, gpus_format(&in->gpu_models, models),
 		gpus_format(&in->free_gpu_models, free_models),
 		gpus_format(&in->drained_gpu_models, drained), in->node_type, in->features);
 }
@@ -214,7 +216,7 @@ static int take_outputs(struct ingest *g, struct err *err)
 	return 0;
 }
 
-static bool is_refused(const struct ingest *g, const struct sync_hold *h)
+static bool is_refused(const struct ingest *g, const struct sync_job *h)
 {
 	for (size_t i = 0; i < g->out->n_refusals; i++)
 		if (g->out->refusals[i].job == h->job &&
@@ -223,7 +225,7 @@ static bool is_refused(const struct ingest *g, const struct sync_hold *h)
 	return false;
 }
 
-static int refuse_job(struct ingest *g, const struct sync_hold *h, const char *why)
+static int refuse_job(struct ingest *g, const struct sync_job *h, const char *why)
 {
 	struct sync_refusal *f;
 
@@ -239,7 +241,7 @@ static const char lost_words[] = "its node was lost for too long; the job was gi
 
 /* It was given up while its node was silent. Where it runs still it is killed, and nothing of
  * it counts any more; where it has ended by itself its final report is waited for. */
-static int refuse_lost(struct ingest *g, const struct sync_hold *h, const struct store_place *p,
+static int refuse_lost(struct ingest *g, const struct sync_job *h, const struct store_place *p,
 		       struct err *err)
 {
 	if (h->state == JOB_ENDING || h->state == JOB_ENDED)
@@ -275,7 +277,7 @@ static int show_place(struct ingest *g, const struct store_at *at, const struct 
 	return r < 0 ? r : 0;
 }
 
-static int take_listed_job(struct ingest *g, const struct sync_hold *h, struct err *err)
+static int take_listed_job(struct ingest *g, const struct sync_job *h, struct err *err)
 {
 	const struct store_at at = { h->job, h->attempt, g->in->node };
 	struct store_place p;
@@ -296,7 +298,7 @@ static int take_listed_job(struct ingest *g, const struct sync_hold *h, struct e
 /* The job runs there, and its agent has lost the record. Where the attempt is open the node gets it
  * with its request once more, so that the agent recovers it; else it is refused, so that it is
  * killed. */
-static int take_found(struct ingest *g, const struct sync_hold *h, struct err *err)
+static int take_found(struct ingest *g, const struct sync_job *h, struct err *err)
 {
 	const struct store_at at = { h->job, h->attempt, g->in->node };
 	struct store_place p;
@@ -315,7 +317,7 @@ static int take_found(struct ingest *g, const struct sync_hold *h, struct err *e
 
 static int compare_holds(const void *a, const void *b)
 {
-	const struct sync_hold *x = a, *y = b;
+	const struct sync_job *x = a, *y = b;
 
 	if (x->job != y->job)
 		return x->job < y->job ? -1 : 1;
@@ -328,10 +330,10 @@ struct missing {
 };
 
 /* All that the node listed or found, by number. malloc()ed. */
-static struct sync_hold *sort_holds(const struct sync *in)
+static struct sync_job *sort_holds(const struct sync *in)
 {
 	size_t n = in->n_jobs + in->n_found;
-	struct sync_hold *sorted = malloc(n * sizeof(*sorted) + 1);
+	struct sync_job *sorted = malloc(n * sizeof(*sorted) + 1);
 
 	if (!sorted)
 		return NULL;
@@ -344,7 +346,7 @@ static struct sync_hold *sort_holds(const struct sync *in)
 }
 
 /* Attempts that the node once showed, has not finished, and does not list. *ret malloc()ed. */
-static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct missing **ret,
+static int find_missing(struct ingest *g, const struct sync_job *sorted, struct missing **ret,
 			size_t *ret_n, struct err *err)
 {
 	_cleanup_free_ struct missing *found = NULL;
@@ -361,7 +363,7 @@ static int find_missing(struct ingest *g, const struct sync_hold *sorted, struct
 	if (r < 0)
 		return r;
 	while ((r = db_step(g->s->db, st, err)) > 0) {
-		struct sync_hold key = { .job = db_int(st, 0), .attempt = (int)db_int(st, 1) };
+		struct sync_job key = { .job = db_int(st, 0), .attempt = (int)db_int(st, 1) };
 		struct missing *p;
 
 		if (bsearch(&key, sorted, g->in->n_jobs + g->in->n_found, sizeof(key),
@@ -411,7 +413,7 @@ static int judge_missing(struct ingest *g, const struct missing *m, struct err *
 
 static int take_list(struct ingest *g, struct err *err)
 {
-	_cleanup_free_ struct sync_hold *sorted = sort_holds(g->in);
+	_cleanup_free_ struct sync_job *sorted = sort_holds(g->in);
 	_cleanup_free_ struct missing *missing = NULL;
 	size_t n = 0;
 	int r = 0;

@@ -278,9 +278,9 @@ int store_steps_cancel(struct store *s, int64_t job, int64_t step,
 
 /* --- what the node says --- */
 
-static int acknowledge_step(struct sync_result *out, struct sync_step_ack ack, struct err *err)
+static int acknowledge_step(struct sync_result *out, struct sync_step_id ack, struct err *err)
 {
-	struct sync_step_ack *more =
+	struct sync_step_id *more =
 		realloc(out->step_acks, (out->n_step_acks + 1) * sizeof(*more));
 
 	if (!more)
@@ -296,7 +296,7 @@ static int end_one(struct store *s, const struct sync_step *t, int64_t now_ns, s
 			   "UPDATE steps SET state = " SQL_STORE_STEP_ENDED
 			   ", ended_ns = ?3, exit_status = ?4,"
 			   " signal = ?5 WHERE job = ?1 AND step = ?2",
-			   &(struct db_ints){ (int64_t[]){ t->job, t->step, now_ns,
+			   &(struct db_ints){ (int64_t[]){ t->id.job, t->id.step, now_ns,
 							   t->exit_status, t->signal },
 					      5, -1 },
 			   err);
@@ -307,7 +307,7 @@ static int write_text(struct store *s, const struct sync_step *t, struct err *er
 	if (!t->text)
 		return 0;
 	return db_run(s->db, err, "UPDATE steps SET text = ?3 WHERE job = ?1 AND step = ?2",
-		      "iit", t->job, t->step, t->text);
+		      "iit", t->id.job, t->id.step, t->text);
 }
 
 /* One that is not known here, or of another node, or has ended: nothing to be written. */
@@ -320,7 +320,7 @@ static int take_one(struct store *s, const struct sync *in, const struct sync_st
 	int r = db_query(s->db, err, &st,
 			 "SELECT state, missing_ns FROM steps"
 			 " WHERE job = ?1 AND step = ?2 AND attempt = ?3 AND node = ?4",
-			 "iiit", t->job, t->step, (int64_t)t->attempt, in->node);
+			 "iiit", t->id.job, t->id.step, (int64_t)t->id.attempt, in->node);
 
 	if (r >= 0)
 		r = db_step(s->db, st, err);
@@ -337,20 +337,20 @@ static int take_one(struct store *s, const struct sync *in, const struct sync_st
 		return db_run(s->db, err,
 			      "UPDATE steps SET state = " SQL_STORE_STEP_RUNS ", missing_ns = 0"
 			      " WHERE job = ?1 AND step = ?2",
-			      "ii", t->job, t->step);
+			      "ii", t->id.job, t->id.step);
 	r = end_one(s, t, now_ns, err);
 	return r < 0 ? r : write_text(s, t, err);
 }
 
-static bool is_listed(const struct sync *in, const struct sync_step *key)
+static bool is_listed(const struct sync *in, const struct sync_step_id *key)
 {
 	return in->n_steps &&
-	       bsearch(key, in->steps, in->n_steps, sizeof(*key), sync_step_compare);
+	       bsearch(key, in->steps, in->n_steps, sizeof(*in->steps), sync_step_compare);
 }
 
 struct missing {
-	int64_t job, step, since_ns;
-	int32_t attempt;
+	struct sync_step_id id;
+	int64_t since_ns;
 };
 
 /* Steps that run on the node and that it does not list. *ret malloc()ed. */
@@ -365,9 +365,9 @@ static int find_missing(struct store *s, const struct sync *in, struct missing *
 			 "t", in->node);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		struct sync_step key = { .job = db_int(st, 0),
-					 .step = db_int(st, 1),
-					 .attempt = (int32_t)db_int(st, 2) };
+		struct sync_step_id key = { .job = db_int(st, 0),
+					    .step = db_int(st, 1),
+					    .attempt = (int32_t)db_int(st, 2) };
 		struct missing *more;
 
 		if (is_listed(in, &key))
@@ -378,8 +378,7 @@ static int find_missing(struct store *s, const struct sync *in, struct missing *
 			return err_set(err, -ENOMEM, "out of memory");
 		}
 		*ret = more;
-		more[(*ret_n)++] =
-			(struct missing){ key.job, key.step, db_int(st, 3), key.attempt };
+		more[(*ret_n)++] = (struct missing){ key, db_int(st, 3) };
 	}
 	return r;
 }
@@ -394,15 +393,13 @@ static int judge_missing(struct store *s, const struct missing *m, int64_t now_n
 	if (!m->since_ns)
 		return db_run(s->db, err,
 			      "UPDATE steps SET missing_ns = ?3 WHERE job = ?1 AND step = ?2",
-			      "iii", m->job, m->step, now_ns);
+			      "iii", m->id.job, m->id.step, now_ns);
 	r = db_run(s->db, err,
 		   "UPDATE steps SET state = " SQL_STORE_STEP_ENDED ", ended_ns = ?3,"
 		   " text = 'its node no longer knows it'"
 		   " WHERE job = ?1 AND step = ?2",
-		   "iii", m->job, m->step, now_ns);
-	return r < 0 ? r
-		     : acknowledge_step(
-			       out, (struct sync_step_ack){ m->job, m->step, m->attempt }, err);
+		   "iii", m->id.job, m->id.step, now_ns);
+	return r < 0 ? r : acknowledge_step(out, m->id, err);
 }
 
 int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
@@ -417,9 +414,7 @@ int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
 
 		r = take_one(s, in, t, now_ns, err);
 		if (r >= 0 && t->has_ended)
-			r = acknowledge_step(
-				out, (struct sync_step_ack){ t->job, t->step, t->attempt },
-				err);
+			r = acknowledge_step(out, t->id, err);
 	}
 	if (r >= 0)
 		r = find_missing(s, in, &missing, &n_missing, err);

@@ -7,8 +7,8 @@
 #pragma once
 #include "controller/ledger/store.h"
 
-#define STORE_STEPS_MAX 100000	  /* of a job, all in all */
-#define STORE_STEPS_OPEN_MAX 1000 /* of a job, that have not ended */
+#define STORE_STEPS_MAX SYNC_STEP_MAX /* of a job, all in all */
+#define STORE_STEPS_OPEN_MAX 1000     /* of a job, that have not ended */
 /* Output of all steps of an attempt, of which no more than STORE_OUTPUT_MAX of one stream. */
 #define STORE_STEPS_OUTPUT_MAX (256LL << 20)
 

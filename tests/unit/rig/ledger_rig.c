@@ -77,7 +77,7 @@ int rig_say(struct rig *r, const struct rig_say *say, struct sync_result *ret)
 {
 	struct sync in = {
 		.capacity = { .ncpus = 8, .mem_bytes = 64LL << 30, .jobfs_bytes = 64LL << 30 },
-		.jobs = (struct sync_hold *)say->jobs,
+		.jobs = (struct sync_job *)say->jobs,
 		.reports = (struct report *)say->reports,
 		.outputs = (struct sync_output *)say->outputs,
 		.n_jobs = say->n_jobs,
@@ -169,7 +169,7 @@ struct report rig_report(int64_t job, int64_t seq, enum job_state state, int64_t
 
 void rig_tell(struct rig *r, struct report rep, int64_t now_ns)
 {
-	struct sync_hold hold = { rep.job, rep.attempt, rep.state };
+	struct sync_job hold = { rep.job, rep.attempt, rep.state };
 	struct rig_say say = {
 		.reports = &rep, .n_reports = 1, .jobs = &hold, .n_jobs = 1, .now_ns = now_ns
 	};

@@ -27,7 +27,7 @@ struct report rig_report(int64_t job, int64_t seq, enum job_state state, int64_t
 struct rig_say {
 	const struct report *reports;
 	size_t n_reports;
-	const struct sync_hold *jobs;
+	const struct sync_job *jobs;
 	size_t n_jobs;
 	const struct sync_output *outputs;
 	size_t n_outputs;

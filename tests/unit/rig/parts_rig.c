@@ -53,7 +53,7 @@ void parts_say(struct rig *r, const struct parts_says *what, struct sync_result 
 {
 	struct sync in = {
 		.capacity = { .ncpus = 8, .mem_bytes = 64LL << 30, .jobfs_bytes = 64LL << 30 },
-		.jobs = (struct sync_hold *)what->hold,
+		.jobs = (struct sync_job *)what->hold,
 		.n_jobs = what->hold ? 1 : 0,
 		.reports = (struct report *)what->report,
 		.n_reports = what->report ? 1 : 0
@@ -97,7 +97,7 @@ void parts_give(struct rig *r, int64_t job, int64_t now_ns)
 
 bool parts_show(struct rig *r, int node, int64_t job, enum job_state state, int64_t now_ns)
 {
-	const struct sync_hold hold = { job, 1, state };
+	const struct sync_job hold = { job, 1, state };
 	const struct parts_says what = { .node = node, .hold = &hold, .now_ns = now_ns };
 	struct sync_result out;
 	bool stirs;
@@ -119,7 +119,7 @@ struct report parts_report(int64_t job, int64_t seq, enum job_state state, int64
 
 bool parts_tell(struct rig *r, int node, struct report rep, int64_t now_ns)
 {
-	const struct sync_hold hold = { rep.job, rep.attempt, rep.state };
+	const struct sync_job hold = { rep.job, rep.attempt, rep.state };
 	const struct parts_says what = {
 		.node = node, .hold = &hold, .report = &rep, .now_ns = now_ns
 	};

@@ -15,7 +15,7 @@ int64_t parts_running(struct rig *r, bool requeue);
 struct parts_says {
 	int node; /* 0: n1 */
 	const struct report *report;
-	const struct sync_hold *hold; /* NULL: it lists nothing */
+	const struct sync_job *hold; /* NULL: it lists nothing */
 	const char *boot;
 	int64_t now_ns;
 };

@@ -19,7 +19,9 @@ static struct sync_step_id id(int64_t job, int32_t attempt, int64_t step)
 
 static struct sync_step_order an_order(int64_t step, enum sync_step_want want, char **argv)
 {
-	return (struct sync_step_order){ .id = id(7, 1, step), .want = want, .argv = argv };
+	return (struct sync_step_order){ .id = id(7, 1, step),
+					 .want = want,
+					 .command = { .argv = argv } };
 }
 
 static struct step_asker runs_of(uint32_t uid)

@@ -300,13 +300,28 @@ static void hear_refused(void *ctx, int64_t job, int32_t attempt, const char *wh
 	hear("refused %d-%d %s;", (int)job, attempt, why);
 }
 
-static void hear_output(void *ctx, const struct sync_chunk *c)
+static void hear_output(void *ctx, const struct sync_output_ack *c)
 {
 	(void)ctx;
 	hear("output %d-%d %d %d;", (int)c->job, c->attempt, c->stream, (int)c->offset);
 }
 
+static void hear_step(void *ctx, const struct sync_step_order *o)
+{
+	(void)ctx;
+	hear("step %d-%d %d %d %s %s;", (int)o->id.job, o->id.attempt, (int)o->id.step, o->want,
+	     o->command.argv ? o->command.argv[0] : "-", o->bad ? "bad" : "");
+}
+
+static void hear_step_ack(void *ctx, struct sync_step_id id)
+{
+	(void)ctx;
+	hear("step ack %d-%d %d;", (int)id.job, id.attempt, (int)id.step);
+}
+
 static const struct sync_handlers handlers = { .on_want = hear_want,
+					       .on_step = hear_step,
+					       .on_step_ack = hear_step_ack,
 					       .on_settled = hear_settled,
 					       .on_refused = hear_refused,
 					       .on_output_ack = hear_output };
@@ -384,80 +399,19 @@ static void a_request_that_cannot_be_read_is_handed_over_as_bad(void **unused)
 	assert_string_equal(heard, "want 1-1 0 - '' bad;want 2-1 0 - '' ;");
 }
 
-static void the_document_says_what_the_node_is(void **unused)
+static void steps_come_last_and_a_bad_command_stops_no_other(void **unused)
 {
-	static const char *const notes[] = { "no project quota", NULL };
-	struct sync_job jobs[] = { { 7, 2, JOB_RUNNING } };
-	struct sync_node node = {
-		.node = "n1",
-		.boot = "b",
-		.version = "0.1",
-		.capacity = { .ncpus = 8, .mem_bytes = 1 << 30, .jobfs_bytes = 1 << 20 },
-		.free = { .ncpus = 4, .mem_bytes = 1 << 29, .jobfs_bytes = 1 << 19 },
-		.topology = "1 socket",
-		.draining = true,
-		.tier = 2,
-		.notes = notes,
-		.jobs = jobs,
-		.n_jobs = 1,
-		.found = (const struct sync_job[]){ { .job = 9, .attempt = 3 } },
-		.n_found = 1
-	};
-	struct sync_chunk chunk = { .job = 7,
-				    .attempt = 2,
-				    .stream = SYNC_ERR,
-				    .offset = 100,
-				    .data = "hello",
-				    .size = 5,
-				    .end = true };
-	_cleanup_json_ json_t *doc = sync_encode(&node);
-	_cleanup_json_ json_t *want = json_loads(
-		"{\"schema\":\"reeve/1\",\"node\":\"n1\",\"boot\":\"b\",\"version\":\"0.1\","
-		"\"capacity\":{\"ncpus\":8,\"mem_bytes\":1073741824,\"jobfs_bytes\":1048576,"
-		"\"ngpus\":0,\"topology\":\"1 socket\"},\"free\":{\"ncpus\":4,\"mem_bytes\":"
-		"536870912,\"jobfs_bytes\":524288,\"ngpus\":0},\"state\":\"drain\",\"tier\":2,"
-		"\"notes\":[\"no project quota\"],\"jobs\":[{\"job\":7,\"attempt\":2,\"state\":"
-		"\"running\"}],\"found\":[{\"job\":9,\"attempt\":3}],\"reports\":[],\"output\":"
-		"[{\"job\":7,\"attempt\":2,\"stream\":"
-		"\"err\",\"offset\":100,\"data\":\"aGVsbG8=\",\"end\":true}]}",
-		0, NULL);
-
 	(void)unused;
-	assert_non_null(doc);
-	assert_non_null(want);
-	assert_int_equal(sync_add_output(doc, &chunk, NULL), 0);
-	assert_true(json_equal(doc, want));
-}
-
-static void the_document_says_which_gpus_there_are(void **unused)
-{
-	const struct sync_gpu gpus[] = {
-		{ "GPU-1", "a100-40", "NVIDIA A100-SXM4-40GB", "nvidia", 40, 1, false, true,
-		  false },
-		{ "MIG-1", "a100_1g.5gb", NULL, "nvidia", 5, -1, true, false, true },
-	};
-	struct sync_node node = { .node = "n1",
-				  .boot = "b",
-				  .version = "0",
-				  .topology = "",
-				  .gpus = gpus,
-				  .n_gpus = 2 };
-	_cleanup_json_ json_t *doc = NULL;
-	_cleanup_json_ json_t *want = json_loads(
-		"[{\"uuid\":\"GPU-1\",\"model\":\"a100-40\",\"product\":\"NVIDIA "
-		"A100-SXM4-40GB\",\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1,"
-		"\"partitioned\":true},{\"uuid\":\"MIG-1\",\"model\":\"a100_1g.5gb\","
-		"\"vendor\":\"nvidia\",\"mem_bytes\":5,\"simulated\":true,\"drained\":true}]",
-		0, NULL);
-
-	(void)unused;
-	gpus_add(&node.free.gpus, "a100_1g.5gb", 1);
-	doc = sync_encode(&node);
-	assert_true(json_equal(json_object_get(doc, "gpus"), want));
-	want = wire_unref(want);
-	want = json_loads("{\"a100_1g.5gb\":1}", 0, NULL);
-	assert_true(
-		json_equal(json_object_get(json_object_get(doc, "free"), "gpu_models"), want));
+	assert_int_equal(
+		apply("{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":4,\"want\":\"run\",\"argv\":7},"
+		      "{\"job\":1,\"attempt\":1,\"step\":5,\"want\":\"run\",\"argv\":[\"ls\"]},"
+		      "{\"job\":1,\"attempt\":1,\"step\":2,\"want\":\"cancel\"}],"
+		      "\"step_acks\":[{\"job\":1,\"attempt\":1,\"step\":1}],"
+		      "\"jobs\":[{\"job\":1,\"attempt\":1,\"want\":\"run\"}]}",
+		      NULL),
+		1);
+	assert_string_equal(heard, "want 1-1 0 - '' ;step ack 1-1 1;step 1-1 4 0 - bad;"
+				   "step 1-1 5 0 ls ;step 1-1 2 1 - ;");
 }
 
 #define TEST(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
@@ -568,8 +522,7 @@ int main(void)
 		TEST(an_answer_acts_on_the_spool_and_calls_what_it_says),
 		TEST(an_answer_that_is_wrong_anywhere_does_nothing_at_all),
 		TEST(a_request_that_cannot_be_read_is_handed_over_as_bad),
-		TEST(the_document_says_what_the_node_is),
-		TEST(the_document_says_which_gpus_there_are),
+		TEST(steps_come_last_and_a_bad_command_stops_no_other),
 		TEST(a_store_that_fails_from_any_change_on_loses_no_report_and_no_order),
 		TEST(a_report_that_waits_in_memory_holds_up_none_of_the_store),
 	};

@@ -109,23 +109,23 @@ static struct uplink *uplink;
 static int n_up, n_down, n_wants, n_chunks;
 static bool kick_on_want;
 
-static int describe(void *ctx, struct sync_node *ret)
+static int describe(void *ctx, struct sync *ret)
 {
 	(void)ctx;
-	*ret = (struct sync_node){
+	*ret = (struct sync){
 		.node = "n1", .boot = "b", .version = "0", .topology = "t", .tier = 1
 	};
 	return 0;
 }
 
-static int next_output(void *ctx, int index, struct sync_chunk *ret)
+static int next_output(void *ctx, int index, struct sync_output *ret)
 {
 	static const char data[300 << 10];
 
 	(void)ctx;
 	if (index >= n_chunks)
 		return 0;
-	*ret = (struct sync_chunk){
+	*ret = (struct sync_output){
 		.job = 1, .attempt = 1, .data = data, .size = sizeof(data)
 	};
 	return 1;

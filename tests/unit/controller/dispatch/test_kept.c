@@ -131,7 +131,7 @@ static void disturb_node(struct rig *r, uint64_t *seed, int64_t now)
 	struct report rep =
 		rig_report(job, 1 + (int64_t)random_of(seed, 40),
 			   random_of(seed, 4) ? JOB_RUNNING : JOB_ENDED, random_of(seed, 50));
-	struct sync_hold shown = { job, 1, JOB_RUNNING };
+	struct sync_job shown = { job, 1, JOB_RUNNING };
 	struct rig_say say = {
 		.reports = &rep, .n_reports = 1, .jobs = &shown, .n_jobs = 1, .now_ns = now
 	};

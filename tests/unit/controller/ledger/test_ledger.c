@@ -309,7 +309,7 @@ static int disturbed(struct rig *r, int64_t a, int64_t b)
 	static char text[5000];
 	struct report reps[] = { rig_report(a, 9, JOB_RUNNING, 90),
 				 rig_report(b, 4, JOB_ENDED, 30) };
-	struct sync_hold holds[] = { { a, 1, JOB_RUNNING } };
+	struct sync_job holds[] = { { a, 1, JOB_RUNNING } };
 	struct sync_output out = { .job = a, .attempt = 1, .size = sizeof(text), .data = text };
 	struct rig_say say = { .reports = reps,
 			       .n_reports = 2,

@@ -57,7 +57,7 @@ static void give_again(struct rig *r, int64_t job, int64_t now_ns)
 /* One report, in a list that shows the attempt so. How many refusals came. */
 static size_t tell_back(struct rig *r, struct report rep, int64_t now_ns)
 {
-	const struct sync_hold hold = { rep.job, rep.attempt, rep.state };
+	const struct sync_job hold = { rep.job, rep.attempt, rep.state };
 	const struct rig_say say = {
 		.reports = &rep, .n_reports = 1, .jobs = &hold, .n_jobs = 1, .now_ns = now_ns
 	};
@@ -128,7 +128,7 @@ static void one_that_is_ending_is_waited_for(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = running(r, NULL);
-	const struct sync_hold hold = { job, 1, JOB_ENDING };
+	const struct sync_job hold = { job, 1, JOB_ENDING };
 	const struct rig_say say = { .jobs = &hold, .n_jobs = 1, .now_ns = NOON + 250 * S_NS };
 	struct sync_result result;
 

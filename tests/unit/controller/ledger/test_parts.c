@@ -248,7 +248,7 @@ static void a_node_that_has_no_part_is_refused(void **state)
 					  { "n2", 3, 1000, 0, 1000, 0 } };
 	const struct store_allocation gift = { job, "n1", two, 2 };
 	struct report rep = parts_report(job, 1, JOB_RUNNING, 9);
-	const struct sync_hold hold = { job, 1, JOB_RUNNING };
+	const struct sync_job hold = { job, 1, JOB_RUNNING };
 	const struct parts_says what = {
 		.node = 2, .report = &rep, .hold = &hold, .now_ns = NOON + 9 * S_NS
 	};

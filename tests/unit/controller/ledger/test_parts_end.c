@@ -96,7 +96,7 @@ static struct report exited(int64_t job, int64_t seq, int32_t status)
 /* Node n1 says it: is it acknowledged? */
 static bool is_taken(struct rig *r, struct report rep, int64_t now_ns)
 {
-	const struct sync_hold hold = { rep.job, rep.attempt, rep.state };
+	const struct sync_job hold = { rep.job, rep.attempt, rep.state };
 	const struct parts_says what = { .hold = &hold, .report = &rep, .now_ns = now_ns };
 	struct sync_result out;
 	size_t n;
@@ -271,7 +271,7 @@ static void a_lost_node_ends_the_job_of_all(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = with_n2_lost(r, false);
-	const struct sync_hold hold = { job, 1, JOB_RUNNING };
+	const struct sync_job hold = { job, 1, JOB_RUNNING };
 	const struct parts_says back = { .node = 1,
 					 .hold = &hold,
 					 .now_ns = NOON + 250 * S_NS };
@@ -378,7 +378,7 @@ static void a_part_that_was_found_goes_on(void **state)
 {
 	struct rig *r = *state;
 	int64_t job = parts_running(r, false);
-	struct sync_hold found = { .job = job, .attempt = 1 };
+	struct sync_job found = { .job = job, .attempt = 1 };
 	struct sync in = { .node = "n2", .boot = "b1", .found = &found, .n_found = 1 };
 	const struct sync_from from = { .cluster = "main",
 					.address = "10.0.0.1",

@@ -276,7 +276,7 @@ static void set_desired(struct rig *r, int64_t job, enum job_desired want, int64
 /* The life of a job that the cycle has given to n1, over signed exchanges. */
 static void live(struct rig *r, int64_t job, int64_t now_ns)
 {
-	struct sync_hold hold = { job, 1, JOB_RUNNING };
+	struct sync_job hold = { job, 1, JOB_RUNNING };
 	struct report rep = rig_report(job, 1, JOB_RUNNING, 1);
 	const struct sync_output out = {
 		.job = job, .attempt = 1, .stream = SYNC_OUT, .data = (void *)"abc", .size = 3

@@ -18,6 +18,7 @@
 /* A node with GPUs: "a100-40=4". */
 static void node_says(struct rig *r, const char *node, const char *gpus)
 {
+	struct sync_gpu one = { .uuid = "G", .model = "a100-40", .numa_node = -1 };
 	struct sync in = { .capacity = { .ncpus = 8, .mem_bytes = 1LL << 40 } };
 	struct sync_from from = { .cluster = "main", .now_ns = NOON, .lost_ns = S_NS };
 	struct sync_result result;
@@ -25,7 +26,8 @@ static void node_says(struct rig *r, const char *node, const char *gpus)
 	strcpy(in.node, node);
 	strcpy(in.boot, "b1");
 	strcpy(from.address, "10.0.0.1");
-	in.gpus = (char *)"[{\"uuid\":\"G\"}]";
+	in.gpus = &one;
+	in.n_gpus = 1;
 	assert_int_equal(gpus_parse(gpus, &in.gpu_models), 0);
 	assert_int_equal(gpus_parse(gpus, &in.free_gpu_models), 0);
 	in.capacity.ngpus = gpus_count(&in.gpu_models, "");

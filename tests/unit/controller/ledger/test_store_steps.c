@@ -20,10 +20,10 @@
 static size_t say(struct rig *r, const char *node, struct sync_step *steps, size_t n,
 		  int64_t now_ns)
 {
-	const struct sync_hold hold = { 1, 1, JOB_RUNNING };
+	const struct sync_job hold = { 1, 1, JOB_RUNNING };
 	struct sync in = {
 		.capacity = { .ncpus = 8, .mem_bytes = 64LL << 30, .jobfs_bytes = 64LL << 30 },
-		.jobs = (struct sync_hold *)&hold,
+		.jobs = (struct sync_job *)&hold,
 		.n_jobs = !strcmp(node, "n1") && rig_see(r, 1).state == JOB_RUNNING,
 		.steps = steps,
 		.n_steps = n
@@ -43,7 +43,7 @@ static size_t say(struct rig *r, const char *node, struct sync_step *steps, size
 
 static struct sync_step runs(int64_t step)
 {
-	return (struct sync_step){ .job = 1, .step = step, .attempt = 1 };
+	return (struct sync_step){ .id = { 1, step, 1 } };
 }
 
 static struct sync_step ended(int64_t step, int exit_status)
@@ -168,7 +168,7 @@ static void a_job_has_so_many_at_a_time_and_so_many_in_all(void **state)
 	assert_int_equal(start(r, job, STORE_STEPS_OPEN_MAX + 1), -STORE_STEPS_TOO_OPEN);
 	assert_int_equal(start(r, job, STORE_STEPS_OPEN_MAX), 1);
 	assert_int_equal(start(r, job, 1), -STORE_STEPS_TOO_OPEN);
-	say(r, "n1", &(struct sync_step){ 1, 7, 1, true, 0, 0, NULL }, 1, LATER(3));
+	say(r, "n1", &(struct sync_step){ { 1, 7, 1 }, true, 0, 0, NULL }, 1, LATER(3));
 	assert_int_equal(start(r, job, 1), STORE_STEPS_OPEN_MAX + 1);
 	assert_int_equal(db_run(r->store->db, NULL,
 				"UPDATE steps SET step = ?1, state = 2 WHERE step = ?2", "ii",
@@ -188,7 +188,7 @@ static void another_nodes_word_changes_nothing(void **state)
 	/* It may forget what it says, which is none of its steps. */
 	assert_int_equal(say(r, "n2", &t, 1, LATER(3)), 1);
 	assert_int_equal(see(r, 1).state, STORE_STEP_WANTED);
-	other.attempt = 2;
+	other.id.attempt = 2;
 	assert_int_equal(say(r, "n1", &other, 1, LATER(4)), 1);
 	assert_int_equal(see(r, 1).state, STORE_STEP_WANTED);
 }
@@ -325,9 +325,12 @@ static void steps_end_with_their_attempt(void **state)
 
 static void print(struct rig *r, int64_t step, enum sync_stream stream, const char *text)
 {
-	const struct sync_output o = {
-		1, step, 1, stream, 0, strlen(text), (void *)(intptr_t)text
-	};
+	const struct sync_output o = { .job = 1,
+				       .step = step,
+				       .attempt = 1,
+				       .stream = stream,
+				       .size = strlen(text),
+				       .data = text };
 	const struct rig_say what = { .outputs = &o, .n_outputs = 1, .now_ns = LATER(3) };
 	struct sync_result result;
 

@@ -184,7 +184,7 @@ static int64_t live(struct rig *r, int n)
 
 	rig_tell(r, rig_report(job, 1, JOB_RUNNING, 1), LATER(1));
 	for (int i = 0; i < n; i++) {
-		const struct sync_hold hold = { job, 1, JOB_RUNNING };
+		const struct sync_job hold = { job, 1, JOB_RUNNING };
 		const struct sync_output out = { .job = job,
 						 .attempt = 1,
 						 .offset = 3 * i,
@@ -258,7 +258,7 @@ static void beyond_the_bound_steps_are_refused_and_output_is_cut(void **state)
 	const char *const nodes[] = { "n1" };
 	const struct store_steps_new new = { job, LATER(2), nodes, 1, "{}" };
 	char *large = text_of(LARGE, 'o');
-	struct sync_hold hold = { 0, 1, JOB_RUNNING };
+	struct sync_job hold = { 0, 1, JOB_RUNNING };
 	struct sync_output out = { .attempt = 1, .data = large, .size = LARGE };
 	const struct rig_say say = {
 		.jobs = &hold, .n_jobs = 1, .outputs = &out, .n_outputs = 1, .now_ns = LATER(30)

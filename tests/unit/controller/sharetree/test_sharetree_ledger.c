@@ -14,7 +14,7 @@
 
 static void feed(struct world *w, struct rig *r, struct report rep, int64_t now_ns)
 {
-	struct sync_hold hold = { rep.job, rep.attempt, rep.state };
+	struct sync_job hold = { rep.job, rep.attempt, rep.state };
 	struct rig_say say = {
 		.reports = &rep, .n_reports = 1, .jobs = &hold, .n_jobs = 1, .now_ns = now_ns
 	};

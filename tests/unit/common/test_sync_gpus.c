@@ -8,22 +8,38 @@
 #include <string.h>
 #include <cmocka.h>
 #include "common/err.h"
+#include "common/wire/sync.h"
 #include "common/wire/wire.h"
-#include "controller/api/sync/sync_gpus.h"
 
 #define ONE "{\"uuid\":\"G1\",\"model\":\"a100-40\"}"
 
-static int decode(const char *text, struct sync *s, struct err *err)
+#define NODE                                                                                   \
+	"{\"node\":\"n1\",\"boot\":\"b\",\"state\":\"up\","                                    \
+	"\"capacity\":{\"ncpus\":1,\"mem_bytes\":1,\"jobfs_bytes\":0,\"ngpus\":9},"            \
+	"\"free\":{\"ncpus\":1,\"mem_bytes\":1,\"jobfs_bytes\":0,\"ngpus\":9}}"
+
+/* The document of a node that says `text` of its GPUs. */
+static int decode(const char *text, struct sync **ret, struct err *err)
 {
-	_cleanup_json_ json_t *doc = json_loads(text, 0, NULL);
+	_cleanup_json_ json_t *doc = json_loads(NODE, 0, NULL),
+			      *gpus = json_loads(text, 0, NULL);
 
 	assert_non_null(doc);
-	return sync_gpus_decode(doc, s, err);
+	assert_non_null(gpus);
+	assert_int_equal(json_object_get(gpus, "free")
+				 ? json_object_update(json_object_get(doc, "free"),
+						      json_object_get(gpus, "free"))
+				 : 0,
+			 0);
+	json_object_del(gpus, "free");
+	assert_int_equal(json_object_update(doc, gpus), 0);
+	return sync_decode(doc, ret, err);
 }
 
 static void devices_count_by_model_and_what_is_cut_is_not_given(void **state)
 {
-	struct sync s = { .capacity = { .ngpus = 9 } };
+	_cleanup_(sync_freep) struct sync *s = NULL;
+	_cleanup_free_ char *text = NULL;
 
 	(void)state;
 	assert_int_equal(
@@ -36,30 +52,36 @@ static void devices_count_by_model_and_what_is_cut_is_not_given(void **state)
 		       "\"free\":{\"gpu_models\":{\"a100-40\":1,\"a100_1g.5gb\":0}}}",
 		       &s, NULL),
 		0);
-	assert_int_equal(s.capacity.ngpus, 2);
-	assert_int_equal(gpus_count(&s.drained_gpu_models, "a100-40"), 1);
-	assert_int_equal(s.free.ngpus, 1);
-	assert_int_equal(gpus_count(&s.gpu_models, "a100_1g.5gb"), 2);
-	assert_string_equal(s.gpus,
+	assert_int_equal(s->capacity.ngpus, 2);
+	assert_int_equal(gpus_count(&s->drained_gpu_models, "a100-40"), 1);
+	assert_int_equal(s->free.ngpus, 1);
+	assert_int_equal(gpus_count(&s->gpu_models, "a100_1g.5gb"), 2);
+	text = sync_format_gpus(s);
+	assert_string_equal(text,
 			    "[{\"uuid\":\"G1\",\"model\":\"a100-40\",\"product\":\"A100\","
 			    "\"vendor\":\"nvidia\",\"mem_bytes\":40,\"numa_node\":1},"
 			    "{\"uuid\":\"G2\",\"model\":\"a100-40\",\"partitioned\":true},"
 			    "{\"uuid\":\"G3\",\"model\":\"a100-40\",\"drained\":true},"
 			    "{\"uuid\":\"M1\",\"model\":\"a100_1g.5gb\",\"simulated\":true},"
 			    "{\"uuid\":\"M2\",\"model\":\"a100_1g.5gb\"}]");
-	free(s.gpus);
 }
 
 static void without_devices_the_number_stands(void **state)
 {
-	struct sync s = { .capacity = { .ngpus = 2 } };
+	static const char *const none[] = { "{\"free\":{}}", "{\"gpus\":[],\"free\":{}}" };
 
 	(void)state;
-	assert_int_equal(decode("{}", &s, NULL), 0);
-	assert_int_equal(decode("{\"gpus\":[]}", &s, NULL), 0);
-	assert_int_equal(s.capacity.ngpus, 2);
-	assert_null(s.gpus);
-	assert_int_equal(s.gpu_models.n, 0);
+	for (size_t i = 0; i < ARRAY_LEN(none); i++) {
+		_cleanup_(sync_freep) struct sync *s = NULL;
+		_cleanup_free_ char *text = NULL;
+
+		assert_int_equal(decode(none[i], &s, NULL), 0);
+		assert_int_equal(s->capacity.ngpus, 9);
+		assert_int_equal(s->free.ngpus, 9);
+		text = sync_format_gpus(s);
+		assert_string_equal(text, "[]");
+		assert_int_equal(s->gpu_models.n, 0);
+	}
 }
 
 static void what_makes_no_sense_is_named(void **state)
@@ -94,13 +116,13 @@ static void what_makes_no_sense_is_named(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		struct sync s = { .n_jobs = 0 };
+		struct sync *s = NULL;
 		struct err err = { "" };
 
 		assert_int_equal(decode(bad[i].text, &s, &err), -EINVAL);
 		if (!strstr(err.text, bad[i].words))
 			fail_msg("'%s' lacks '%s'", err.text, bad[i].words);
-		assert_null(s.gpus);
+		assert_null(s);
 	}
 }
 

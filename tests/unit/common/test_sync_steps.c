@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
-#include "agent/report/sync_steps.h"
 #include "common/err.h"
+#include "common/wire/sync_answer.h"
 #include "common/wire/wire.h"
 
 static char seen[4096];
@@ -25,37 +25,49 @@ static void note(const char *fmt, ...)
 	va_end(ap);
 }
 
-static void on_step(void *ctx, const struct sync_step_order *o)
+static void note_step(const struct sync_desired_step *s)
 {
-	(void)ctx;
-	note("%s %lld.%d.%lld", o->want == SYNC_STEP_RUN ? "run" : "cancel",
-	     (long long)o->id.job, o->id.attempt, (long long)o->id.step);
-	for (char **a = o->argv; a && *a; a++)
-		note(" [%s]", *a);
-	for (char **e = o->env; e && *e; e++)
+	struct sync_command c;
+	struct err why = { "" };
+
+	note("%s %lld.%d.%lld", s->want == SYNC_STEP_RUN ? "run" : "cancel",
+	     (long long)s->id.job, s->id.attempt, (long long)s->id.step);
+	if (sync_command_decode(s->command, &c, &why) < 0)
+		note(" bad: %s", why.text);
+	else
+		for (char **a = c.argv; a && *a; a++)
+			note(" [%s]", *a);
+	for (char **e = c.env; !*why.text && e && *e; e++)
 		note(" {%s}", *e);
-	note("%s%s%s%s;", o->workdir ? " in " : "", o->workdir ? o->workdir : "",
-	     o->bad ? " bad: " : "", o->bad ? o->bad : "");
+	if (!*why.text && c.workdir)
+		note(" in %s", c.workdir);
+	note(";");
+	sync_command_done(&c);
 }
 
-static void on_ack(void *ctx, struct sync_step_id id)
+/* What an answer says of steps; "" when it is refused, with the words in `err`. */
+static const char *read_json(const json_t *doc, struct err *err)
 {
-	(void)ctx;
-	note("ack %lld.%d.%lld;", (long long)id.job, id.attempt, (long long)id.step);
+	struct sync_answer a;
+
+	seen[0] = err->text[0] = '\0';
+	if (sync_answer_decode(doc, &a, err) < 0)
+		return seen;
+	for (size_t i = 0; i < a.n_step_acks; i++)
+		note("ack %lld.%d.%lld;", (long long)a.step_acks[i].job, a.step_acks[i].attempt,
+		     (long long)a.step_acks[i].step);
+	for (size_t i = 0; i < a.n_steps; i++)
+		note_step(&a.steps[i]);
+	sync_answer_done(&a);
+	return seen;
 }
 
-static const struct sync_step_handlers handlers = { on_step, on_ack };
-
-/* What an answer causes; "" when it is refused, with the words in `err`. */
-static const char *act(const char *text, struct err *err)
+static const char *read_answer(const char *text, struct err *err)
 {
 	_cleanup_json_ json_t *answer = json_loads(text, 0, NULL);
 
 	assert_non_null(answer);
-	seen[0] = err->text[0] = '\0';
-	if (sync_steps_check(answer, err) == 0)
-		sync_steps_act(answer, &handlers, NULL);
-	return seen;
+	return read_json(answer, err);
 }
 
 static void orders_are_read(void **unused)
@@ -64,14 +76,15 @@ static void orders_are_read(void **unused)
 
 	(void)unused;
 	assert_string_equal(
-		act("{\"steps\":[{\"job\":7,\"attempt\":1,\"step\":2,\"want\":\"run\","
-		    "\"argv\":[\"a\",\"\",\"b c\"],\"env\":[\"X=1\"],\"workdir\":\"/w\"},"
-		    "{\"job\":7,\"attempt\":1,\"step\":1,\"want\":\"cancel\"}],"
-		    "\"step_acks\":[{\"job\":6,\"attempt\":0,\"step\":9}]}",
-		    &err),
+		read_answer(
+			"{\"steps\":[{\"job\":7,\"attempt\":1,\"step\":2,\"want\":\"run\","
+			"\"argv\":[\"a\",\"\",\"b c\"],\"env\":[\"X=1\"],\"workdir\":\"/w\"},"
+			"{\"job\":7,\"attempt\":1,\"step\":1,\"want\":\"cancel\"}],"
+			"\"step_acks\":[{\"job\":6,\"attempt\":0,\"step\":9}]}",
+			&err),
 		"ack 6.0.9;run 7.1.2 [a] [] [b c] {X=1} in /w;cancel 7.1.1;");
-	assert_string_equal(act("{}", &err), "");
-	assert_string_equal(act("{\"steps\":null,\"step_acks\":[]}", &err), "");
+	assert_string_equal(read_answer("{}", &err), "");
+	assert_string_equal(read_answer("{\"steps\":null,\"step_acks\":[]}", &err), "");
 	assert_string_equal(err.text, "");
 }
 
@@ -93,17 +106,17 @@ static void an_order_without_identity_stops_the_answer(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		assert_string_equal(act(bad[i], &err), "");
+		assert_string_equal(read_answer(bad[i], &err), "");
 		assert_true(err.text[0] != '\0');
 	}
-	act(bad[2], &err);
+	read_answer(bad[2], &err);
 	assert_string_equal(err.text, "steps[0]: is not an object");
 }
 
 #define STEP(rest)                                                                             \
 	"{\"steps\":[{\"job\":1,\"attempt\":1,\"step\":1,\"want\":\"run\"," rest "}]}"
 
-static void a_command_that_cannot_be_read_is_told_of_as_such(void **unused)
+static void a_command_that_cannot_be_read_stops_no_other(void **unused)
 {
 	static const char *const bad[] = {
 		STEP("\"argv\":7"),
@@ -120,7 +133,7 @@ static void a_command_that_cannot_be_read_is_told_of_as_such(void **unused)
 
 	(void)unused;
 	for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
-		assert_non_null(strstr(act(bad[i], &err), " bad: "));
+		assert_non_null(strstr(read_answer(bad[i], &err), " bad: "));
 		assert_string_equal(err.text, "");
 	}
 }
@@ -130,6 +143,7 @@ static void a_command_is_bounded(void **unused)
 	_cleanup_json_ json_t *answer = NULL;
 	json_t *step = json_pack("{s:i,s:i,s:i,s:s,s:[]}", "job", 1, "attempt", 1, "step", 1,
 				 "want", "run", "argv");
+	struct err err;
 	char word[1025];
 
 	(void)unused;
@@ -138,27 +152,32 @@ static void a_command_is_bounded(void **unused)
 	for (int i = 0; i < 1025; i++)
 		json_array_append_new(json_object_get(step, "argv"), json_string(word));
 	answer = json_pack("{s:[o]}", "steps", step);
-	seen[0] = '\0';
-	assert_int_equal(sync_steps_check(answer, NULL), 0);
-	assert_int_equal(sync_steps_act(answer, &handlers, NULL), 0);
-	assert_non_null(strstr(seen, "is larger than"));
+	assert_non_null(strstr(read_json(answer, &err), "is larger than"));
 }
 
 static void what_is_had_is_told(void **unused)
 {
-	static const struct sync_step list[] = {
-		{ .id = { 7, 1, 2 } },
-		{ .id = { 7, 2, 2 }, .has_ended = true, .exit_status = 3 },
-		{ .id = { 7, 3, 2 }, .has_ended = true, .exit_status = -1, .signal = 9 },
-		{ .id = { 8, 1, 2 }, .has_ended = true, .exit_status = -1, .text = "no \xc3" },
+	struct sync_step list[] = {
+		{ .id = { .job = 7, .step = 1, .attempt = 2 } },
+		{ .id = { .job = 7, .step = 2, .attempt = 2 },
+		  .has_ended = true,
+		  .exit_status = 3 },
+		{ .id = { .job = 7, .step = 3, .attempt = 2 },
+		  .has_ended = true,
+		  .exit_status = -1,
+		  .signal = 9 },
+		{ .id = { .job = 8, .step = 1, .attempt = 2 },
+		  .has_ended = true,
+		  .exit_status = -1,
+		  .text = "no \xc3" },
 	};
 	_cleanup_json_ json_t *doc = json_object();
 	_cleanup_free_ char *text = NULL;
 
 	(void)unused;
-	assert_int_equal(sync_steps_encode(doc, list, 0), 0);
+	assert_int_equal(sync_add_steps(doc, list, 0, NULL), 0);
 	assert_null(json_object_get(doc, "steps"));
-	assert_int_equal(sync_steps_encode(doc, list, ARRAY_LEN(list)), 0);
+	assert_int_equal(sync_add_steps(doc, list, ARRAY_LEN(list), NULL), 0);
 	text = json_dumps(json_object_get(doc, "steps"), JSON_COMPACT | JSON_SORT_KEYS);
 	assert_string_equal(
 		text,
@@ -176,7 +195,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(orders_are_read),
 		cmocka_unit_test(an_order_without_identity_stops_the_answer),
-		cmocka_unit_test(a_command_that_cannot_be_read_is_told_of_as_such),
+		cmocka_unit_test(a_command_that_cannot_be_read_stops_no_other),
 		cmocka_unit_test(a_command_is_bounded),
 		cmocka_unit_test(what_is_had_is_told),
 	};
