@@ -1,10 +1,9 @@
 /* devices.bpf.c - which device files a job may open: of those that are gated, only the ones it
- * was granted. Deny-only: what it lets through, others may still refuse.
+ * was granted. What it lets through, another program (systemd's DeviceAllow=) may still refuse.
  *
  * Attached once, to the cgroup above all jobs. A process below it that belongs to no known job
- * opens no gated device at all, so that there is no moment between a job's start and its entry
- * here. A file of a major without gated
- * devices costs one look-up in an array.
+ * opens no gated device at all: a job is not unguarded between its start and its entry here. A
+ * file of a major without gated devices costs one look-up in an array.
  */
 #include "bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -65,12 +64,10 @@ int devices_gate(struct bpf_cgroup_dev_ctx *ctx)
 {
 	struct devices_grant grant = { 0, (__u64)ctx->major << 32 | ctx->minor };
 	struct devices_record *job;
-	__u32 slot;
 
 	if ((ctx->access_type & TYPE_MASK) != TYPE_CHAR || !is_gated(grant.number))
 		return PASS;
-	slot = find_job(find_cgroup((struct task_struct *)bpf_get_current_task()), 0);
-	job = slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
+	job = find_record(find_current_job());
 	if (!job)
 		return REFUSE;
 	grant.cgroup_id = job->cgroup_id;

@@ -1,9 +1,9 @@
-/* events.bpf.c - tells of a job's OOM kills, freezing and emptiness, and adds up frozen time.
+/* events.bpf.c - reports OOM kills, freezing and emptiness of jobs, and adds up frozen time.
  *
  * The kernel fires cgroup_notify_frozen for each cgroup whose state flips: for the one that
  * was written to, for every cgroup below it and for those above that follow. A job frozen
- * through an ancestor is thus seen by its own id. These hooks run under css_set_lock: one at
- * a time, so that plain stores suffice against each other; `seq` is for the reader.
+ * through an ancestor is thus seen by its own id. These hooks run under css_set_lock, one at
+ * a time: they need no lock against each other. `seq` is for the reader.
  */
 #include "bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -12,49 +12,28 @@
 #include "bpf/events_abi.h"
 #include "bpf/jobs.h"
 
+#define RING_BYTES EVENTS_RING_BYTES
 JOBS_MAPS(struct events_record);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, EVENTS_RING_BYTES);
-} ring SEC(".maps");
-
-struct { /* messages that found no room */
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
-
 #include "bpf/find.h"
-
-static __always_inline struct events_record *job_at(__u32 slot)
-{
-	return slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
-}
+#include "bpf/ring.h"
+#include "bpf/rss.h"
 
 static __always_inline struct events_record *job_of_cgroup(struct cgroup *cgrp)
 {
 	__u64 id = cgrp->kn->id;
 	__u32 *slot = bpf_map_lookup_elem(&job_ids, &id);
 
-	return slot ? job_at(*slot) : 0;
+	return slot ? find_record(*slot) : 0;
 }
 
-static __always_inline struct events_message *message(const struct events_record *job,
-						      __u32 kind)
+static __always_inline struct events_message *reserve_message(const struct events_record *job,
+							      __u32 kind)
 {
-	struct events_message *m = bpf_ringbuf_reserve(&ring, sizeof(*m), 0);
-	__u32 zero = 0;
-	__u64 *n;
+	struct events_message *m = ring_reserve(sizeof(*m));
 
-	if (!m) {
-		n = bpf_map_lookup_elem(&lost, &zero);
-		if (n)
-			__sync_fetch_and_add(n, 1);
+	if (!m)
 		return 0;
-	}
-	__builtin_memset(m, 0, sizeof(*m));
 	m->cgroup_id = job->cgroup_id;
 	m->boot_ns = bpf_ktime_get_boot_ns();
 	m->kind = kind;
@@ -72,7 +51,7 @@ int BPF_PROG(events_frozen_flip, struct cgroup *cgrp, const char *path, int froz
 		return 0;
 	now = bpf_ktime_get_boot_ns();
 	__sync_fetch_and_add(&job->seq, 1);
-	if (frozen) {
+	if (frozen) { /* the agent may have set since_ns: it found the cgroup frozen */
 		if (__sync_val_compare_and_swap(&job->since_ns, 0, now) == 0)
 			job->n_frozen++;
 	} else {
@@ -81,7 +60,7 @@ int BPF_PROG(events_frozen_flip, struct cgroup *cgrp, const char *path, int froz
 			job->total_ns += now - since;
 	}
 	__sync_fetch_and_add(&job->seq, 1);
-	m = message(job, frozen ? EVENTS_FROZEN : EVENTS_THAWED);
+	m = reserve_message(job, frozen ? EVENTS_FROZEN : EVENTS_THAWED);
 	if (m)
 		bpf_ringbuf_submit(m, 0);
 	return 0;
@@ -96,48 +75,29 @@ int BPF_PROG(events_populated_flip, struct cgroup *cgrp, const char *path, int p
 	if (!job || populated)
 		return 0;
 	__sync_fetch_and_add(&job->n_empty, 1);
-	m = message(job, EVENTS_EMPTY);
+	m = reserve_message(job, EVENTS_EMPTY);
 	if (m)
 		bpf_ringbuf_submit(m, 0);
 	return 0;
 }
 
-static __always_inline __u64 rss_pages(struct task_struct *victim)
-{
-	struct mm_struct *mm = BPF_CORE_READ(victim, mm);
-	struct mm_struct___62 *later = (void *)mm;
-	struct mm_struct___510 *earlier = (void *)mm;
-	long n;
-
-	if (!mm)
-		return 0;
-	if (bpf_core_type_exists(struct mm_rss_stat))
-		n = BPF_CORE_READ(earlier, rss_stat.count[0].counter) +
-		    BPF_CORE_READ(earlier, rss_stat.count[1].counter) +
-		    BPF_CORE_READ(earlier, rss_stat.count[3].counter);
-	else
-		n = BPF_CORE_READ(later, rss_stat[0].count) +
-		    BPF_CORE_READ(later, rss_stat[1].count) +
-		    BPF_CORE_READ(later, rss_stat[3].count);
-	return n > 0 ? n : 0;
-}
-
-static __always_inline void tell_oom(struct task_struct *victim, struct mem_cgroup *mem)
+/* `mem` is the cgroup whose limit was hit; NULL: the node's memory, or not known. */
+static __always_inline void send_oom(struct task_struct *victim, struct mem_cgroup *mem)
 {
 	__u32 slot = find_job(find_cgroup(victim), 0);
-	struct events_record *job = job_at(slot);
+	struct events_record *job = find_record(slot);
 	struct events_message *m;
 	struct cgroup *limited;
 
 	if (!job)
 		return;
 	__sync_fetch_and_add(&job->n_oom, 1);
-	m = message(job, EVENTS_OOM);
+	m = reserve_message(job, EVENTS_OOM);
 	if (!m)
 		return;
 	m->pid = BPF_CORE_READ(victim, tgid);
 	BPF_CORE_READ_STR_INTO(&m->comm, victim, comm);
-	m->rss_pages = rss_pages(victim);
+	m->rss_pages = rss_pages(BPF_CORE_READ(victim, mm));
 	if (mem) {
 		limited = BPF_CORE_READ(mem, css.cgroup);
 		m->limit_cgroup_id = BPF_CORE_READ(limited, kn, id);
@@ -151,16 +111,17 @@ static __always_inline void tell_oom(struct task_struct *victim, struct mem_cgro
 SEC("?fentry/oom_kill_process")
 int BPF_PROG(events_oom_kill, struct oom_control *oc, const char *words)
 {
-	tell_oom(BPF_CORE_READ(oc, chosen), BPF_CORE_READ(oc, memcg));
+	send_oom(BPF_CORE_READ(oc, chosen), BPF_CORE_READ(oc, memcg));
 	return 0;
 }
 
-/* Without trampolines: the victim is known, the limit is not. Fires once per killed process,
- * so for each member of a group kill. Older kernels pass a number here, and refuse this. */
+/* Without trampolines: the victim is known, the limit is not. Fires once per killed process, so
+ * for each member of a group kill. Older kernels pass the pid instead of the task, and refuse to
+ * load this program. */
 SEC("?tp_btf/mark_victim")
 int BPF_PROG(events_mark_victim, struct task_struct *victim)
 {
-	tell_oom(victim, (struct mem_cgroup *)0);
+	send_oom(victim, (struct mem_cgroup *)0);
 	return 0;
 }
 

@@ -1,9 +1,10 @@
-/* gpu.bpf.c - GPU memory as processes allocate it: uprobes on the CUDA driver library's own
- * functions, which every framework calls in the end. Attached only where the site asks for it.
+/* gpu.bpf.c - counts GPU memory as processes allocate it: uprobes on the CUDA driver library's
+ * own functions, which every framework calls in the end. Attached only where the site asks for
+ * it.
  *
- * An allocation is known by its address and process; what it was is taken back when that
- * address is freed. What a process had allocated before the probes stood is not known, and its
- * free is nothing.
+ * An allocation is known by process and address; its bytes are subtracted when that address is
+ * freed. What a process had allocated before the probes were attached is not known, and its
+ * free changes nothing.
  */
 #include "bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -38,8 +39,8 @@ struct { /* by process */
 	__type(value, struct gpu_allocs);
 } processes SEC(".maps");
 
-/* Parameters and result of a function, by the two calling conventions we know. */
-static __always_inline __u64 first(void *ctx)
+/* Arguments and result of a probed function, by the calling conventions of x86-64 and arm64. */
+static __always_inline __u64 first_argument(void *ctx)
 {
 	struct pt_regs___x86 *x = ctx;
 	struct pt_regs___arm *a = ctx;
@@ -47,7 +48,7 @@ static __always_inline __u64 first(void *ctx)
 	return bpf_core_field_exists(x->di) ? BPF_CORE_READ(x, di) : BPF_CORE_READ(a, regs[0]);
 }
 
-static __always_inline __u64 second(void *ctx)
+static __always_inline __u64 second_argument(void *ctx)
 {
 	struct pt_regs___x86 *x = ctx;
 	struct pt_regs___arm *a = ctx;
@@ -55,7 +56,7 @@ static __always_inline __u64 second(void *ctx)
 	return bpf_core_field_exists(x->si) ? BPF_CORE_READ(x, si) : BPF_CORE_READ(a, regs[1]);
 }
 
-static __always_inline __u64 result(void *ctx)
+static __always_inline __u64 return_value(void *ctx)
 {
 	struct pt_regs___x86 *x = ctx;
 	struct pt_regs___arm *a = ctx;
@@ -77,7 +78,7 @@ SEC("uprobe")
 int gpu_alloc_call(void *ctx)
 {
 	__u64 thread = bpf_get_current_pid_tgid();
-	struct asked a = { first(ctx), second(ctx) };
+	struct asked a = { first_argument(ctx), second_argument(ctx) };
 
 	bpf_map_update_elem(&calls, &thread, &a, BPF_ANY);
 	return 0;
@@ -94,7 +95,7 @@ int gpu_alloc_return(void *ctx)
 	if (!a)
 		return 0;
 	bytes = a->bytes;
-	if ((__u32)result(ctx) != 0 ||
+	if ((__u32)return_value(ctx) != 0 ||
 	    bpf_probe_read_user(&key.address, sizeof(key.address), (void *)a->to) < 0) {
 		bpf_map_delete_elem(&calls, &thread);
 		return 0;
@@ -117,7 +118,7 @@ int gpu_alloc_return(void *ctx)
 SEC("uprobe")
 int gpu_free_call(void *ctx)
 {
-	struct gpu_alloc key = { .address = first(ctx),
+	struct gpu_alloc key = { .address = first_argument(ctx),
 				 .tgid = bpf_get_current_pid_tgid() >> 32 };
 	__u64 *bytes = bpf_map_lookup_elem(&allocs, &key), was;
 	struct gpu_allocs *p = process_of(key.tgid);

@@ -3,8 +3,8 @@
  * only where the configuration asks for it or such a card is there.
  *
  * The owner of a GPU job is known only when it is queued, because the user's process does that;
- * kernel threads pass it to the hardware and complete it. The
- * tracepoints have had two sets of names (the newer from 6.17 on) and one set of arguments.
+ * kernel threads pass it to the hardware and complete it. The tracepoints have had two sets of
+ * names (the newer from 6.17 on) and one set of arguments.
  */
 #include "bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -33,13 +33,6 @@ struct { /* its fence -> the same */
 	__type(value, __u64);
 } running SEC(".maps");
 
-static __always_inline struct gpuwork_record *current_job(void)
-{
-	__u32 slot = find_job(find_cgroup((struct task_struct *)bpf_get_current_task()), 0);
-
-	return slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
-}
-
 static __always_inline struct gpuwork_record *job_by_id(__u64 cgroup_id)
 {
 	__u32 *slot = bpf_map_lookup_elem(&job_ids, &cgroup_id);
@@ -50,13 +43,15 @@ static __always_inline struct gpuwork_record *job_by_id(__u64 cgroup_id)
 SEC("uprobe")
 int gpuwork_launch(void *ctx)
 {
-	struct gpuwork_record *job = current_job();
+	struct gpuwork_record *job = find_record(find_current_job());
 
 	if (job)
 		__sync_fetch_and_add(&job->launches, 1);
 	return 0;
 }
 
+/* The completion tracepoint passes the fence, not the GPU job. 0: the kernel has no type
+ * information of the scheduler; the GPU job is then counted but not timed. */
 static __always_inline __u64 fence_of(__u64 gpu_job)
 {
 	struct drm_sched_job *j = (struct drm_sched_job *)gpu_job;
@@ -72,7 +67,7 @@ static __always_inline __u64 fence_of(__u64 gpu_job)
 SEC("raw_tp")
 int gpuwork_queue(struct bpf_raw_tracepoint_args *ctx)
 {
-	struct gpuwork_record *job = current_job();
+	struct gpuwork_record *job = find_record(find_current_job());
 	__u64 gpu_job = ctx->args[0], id;
 
 	if (!job)
@@ -123,7 +118,7 @@ int gpuwork_done(struct bpf_raw_tracepoint_args *ctx)
 	job = job_by_id(id);
 	if (!job)
 		return 0;
-	since = job->since_ns;
+	since = job->since_ns; /* read before the count: the next GPU job may set it */
 	now = bpf_ktime_get_ns();
 	if (__sync_fetch_and_add(&job->in_flight, -1) == 1 && now > since)
 		__sync_fetch_and_add(&job->busy_ns, now - since);

@@ -12,13 +12,14 @@
 #include "bpf/guard_abi.h"
 #include "bpf/jobs.h"
 
+#define RING_BYTES GUARD_RING_BYTES
 #define EPERM 1
 #define SIGKILL 9
 #define SECOND_NS 1000000000ull
 #define IOC_FSSETXATTR 0x401c5820u /* FS_IOC_FSSETXATTR */
 #define IOC_SETFLAGS 0x40086602u   /* FS_IOC_SETFLAGS: could clear FS_PROJINHERIT_FL */
 #define IOC_SETFLAGS32 0x40046602u
-#define MODE_ATTACH 2u /* PTRACE_MODE_ATTACH: control; else a look, mostly through /proc */
+#define MODE_ATTACH 2u /* PTRACE_MODE_ATTACH: control; else read access, mostly /proc */
 #define QUOTA_PROJECT 2u
 #define QUOTA_INODES_HARD 1
 #define QUOTA_BLOCKS_HARD 4
@@ -32,45 +33,17 @@ struct { /* project id -> slot */
 	__type(value, __u32);
 } projects SEC(".maps");
 
-struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, GUARD_RING_BYTES);
-} ring SEC(".maps");
-
-struct { /* messages that found no room */
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, __u64);
-} lost SEC(".maps");
-
 #include "bpf/find.h"
+#include "bpf/ring.h"
 
-static __always_inline __u32 current_slot(void)
+/* Names the current process as the one that did it. */
+static __always_inline struct guard_message *reserve_message(const struct guard_record *job,
+							     __u32 kind)
 {
-	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	struct guard_message *m = ring_reserve(sizeof(*m));
 
-	return find_job(find_cgroup(task), 0);
-}
-
-static __always_inline struct guard_record *job_at(__u32 slot)
-{
-	return slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
-}
-
-static __always_inline struct guard_message *message(const struct guard_record *job, __u32 kind)
-{
-	struct guard_message *m = bpf_ringbuf_reserve(&ring, sizeof(*m), 0);
-	__u32 zero = 0;
-	__u64 *n;
-
-	if (!m) {
-		n = bpf_map_lookup_elem(&lost, &zero);
-		if (n)
-			__sync_fetch_and_add(n, 1);
+	if (!m)
 		return 0;
-	}
-	__builtin_memset(m, 0, sizeof(*m));
 	m->cgroup_id = job->cgroup_id;
 	m->boot_ns = bpf_ktime_get_boot_ns();
 	m->kind = kind;
@@ -89,8 +62,8 @@ static __always_inline bool is_due(__u64 *last_ns)
 	return __sync_val_compare_and_swap(last_ns, last, now) == last;
 }
 
-/* struct kqid travels in one register: project id low, type high. One write call can come
- * here thousands of times: tell once, kill each time. */
+/* struct kqid arrives in one register: project id low, type high. One write call can come here
+ * thousands of times: the first is reported, each one kills. */
 SEC("?fentry/quota_send_warning")
 int BPF_PROG(guard_quota, __u64 qid, __u32 dev, char warning)
 {
@@ -111,12 +84,12 @@ int BPF_PROG(guard_quota, __u64 qid, __u32 dev, char warning)
 	if (!job || (job->dev && job->dev != dev))
 		return 0;
 	__sync_fetch_and_add(&job->n_quota, 1);
-	/* Only who belongs to the job: the agent may hit the limit while it cleans up. */
-	if (job->is_kill && current_slot() == *slot)
+	/* Not the agent, which may hit the limit while it cleans up. */
+	if (job->is_kill && find_current_job() == *slot)
 		killed = bpf_send_signal(SIGKILL) == 0;
-	if (__sync_fetch_and_or(&job->told, kind) & kind)
+	if (__sync_fetch_and_or(&job->reported, kind) & kind)
 		return 0;
-	m = message(job, GUARD_MSG_QUOTA);
+	m = reserve_message(job, GUARD_MSG_QUOTA);
 	if (!m)
 		return 0;
 	m->detail = kind;
@@ -130,23 +103,23 @@ static __always_inline int refuse_setproject(struct guard_record *job)
 	struct guard_message *m;
 
 	__sync_fetch_and_add(&job->n_denied, 1);
-	if (is_due(&job->told_setproject_ns)) {
-		m = message(job, GUARD_MSG_SETPROJECT);
+	if (is_due(&job->reported_setproject_ns)) {
+		m = reserve_message(job, GUARD_MSG_SETPROJECT);
 		if (m)
 			bpf_ringbuf_submit(m, 0);
 	}
 	return -EPERM;
 }
 
-/* The project id: nowhere. Flags: on the file system that holds jobfs, where dropping the
- * inherit flag of a directory would set new files free. */
+/* The project id may not be set on any file system, flags not on the one that holds jobfs:
+ * files that are created in a directory without the inherit flag are outside the quota. */
 static __always_inline int check_ioctl(struct file *file, unsigned int cmd)
 {
 	struct guard_record *job;
 
 	if (cmd != IOC_FSSETXATTR && cmd != IOC_SETFLAGS && cmd != IOC_SETFLAGS32)
 		return 0;
-	job = job_at(current_slot());
+	job = find_record(find_current_job());
 	if (!job)
 		return 0;
 	if (cmd != IOC_FSSETXATTR && job->dev &&
@@ -168,7 +141,7 @@ int BPF_PROG(guard_ioctl_compat, struct file *file, unsigned int cmd, unsigned l
 	return ret ? ret : check_ioctl(file, cmd);
 }
 
-/* Behind the system call file_setattr (6.17) and both ioctls there. */
+/* From 6.17 on: the system call file_setattr and both ioctls end here. */
 SEC("?fmod_ret/security_inode_file_setattr")
 int BPF_PROG(guard_setattr, struct dentry *dentry, void *attr, int ret)
 {
@@ -176,7 +149,7 @@ int BPF_PROG(guard_setattr, struct dentry *dentry, void *attr, int ret)
 
 	if (ret)
 		return ret;
-	job = job_at(current_slot());
+	job = find_record(find_current_job());
 	if (!job || (job->dev && job->dev != BPF_CORE_READ(dentry, d_inode, i_sb, s_dev)))
 		return 0;
 	return refuse_setproject(job);
@@ -184,15 +157,15 @@ int BPF_PROG(guard_setattr, struct dentry *dentry, void *attr, int ret)
 
 static __always_inline int refuse_ptrace(__u32 slot, __s32 target)
 {
-	struct guard_record *job = job_at(slot);
+	struct guard_record *job = find_record(slot);
 	struct guard_message *m;
 
 	if (!job)
 		return -EPERM;
 	__sync_fetch_and_add(&job->n_denied, 1);
-	if (!is_due(&job->told_ptrace_ns))
+	if (!is_due(&job->reported_ptrace_ns))
 		return -EPERM;
-	m = message(job, GUARD_MSG_PTRACE);
+	m = reserve_message(job, GUARD_MSG_PTRACE);
 	if (!m)
 		return -EPERM;
 	m->other = target;
@@ -200,9 +173,9 @@ static __always_inline int refuse_ptrace(__u32 slot, __s32 target)
 	return -EPERM;
 }
 
-/* A look is refused without a word, since every ps(1) looks at all processes: /proc/PID/root
- * and /proc/PID/cwd of a process outside lead to files that the job has out of its sight,
- * /proc/PID/ns to namespaces that would outlive their job. */
+/* A read access (no MODE_ATTACH) is refused without a message, since every ps(1) makes one to
+ * each process. /proc/PID/root and /proc/PID/cwd of a process outside lead to files that are
+ * hidden from the job, /proc/PID/ns to namespaces that would outlive their job. */
 SEC("?fmod_ret/security_ptrace_access_check")
 int BPF_PROG(guard_ptrace, struct task_struct *child, unsigned int mode, int ret)
 {
@@ -210,13 +183,14 @@ int BPF_PROG(guard_ptrace, struct task_struct *child, unsigned int mode, int ret
 
 	if (ret)
 		return ret;
-	slot = current_slot();
+	slot = find_current_job();
 	if (slot == FIND_NONE || find_job(find_cgroup(child), 0) == slot)
 		return 0;
 	return mode & MODE_ATTACH ? refuse_ptrace(slot, BPF_CORE_READ(child, tgid)) : -EPERM;
 }
 
-/* PTRACE_TRACEME hands control to the parent: refused when that is in another place. */
+/* PTRACE_TRACEME gives control to the parent: refused when that is in another job, or one of the
+ * two is in none. */
 SEC("?fmod_ret/security_ptrace_traceme")
 int BPF_PROG(guard_traceme, struct task_struct *parent, int ret)
 {
@@ -224,17 +198,17 @@ int BPF_PROG(guard_traceme, struct task_struct *parent, int ret)
 
 	if (ret)
 		return ret;
-	own = current_slot();
+	own = find_current_job();
 	other = find_job(find_cgroup(parent), 0);
 	if (own == other)
 		return 0;
 	return refuse_ptrace(own == FIND_NONE ? other : own, BPF_CORE_READ(parent, tgid));
 }
 
-static __always_inline void tell_left(__u32 slot, struct task_struct *task, struct cgroup *to)
+static __always_inline void send_left(__u32 slot, struct task_struct *task, struct cgroup *to)
 {
-	struct guard_record *job = job_at(slot);
-	struct guard_message *m = job ? message(job, GUARD_MSG_LEFT) : 0;
+	struct guard_record *job = find_record(slot);
+	struct guard_message *m = job ? reserve_message(job, GUARD_MSG_LEFT) : 0;
 
 	if (!m)
 		return;
@@ -252,11 +226,11 @@ int BPF_PROG(guard_attach, struct cgroup *to, struct task_struct *leader, bool t
 	__u32 from = find_job(find_cgroup(leader), 0);
 
 	if (from != FIND_NONE && find_job(to, 0) != from)
-		tell_left(from, leader, to);
+		send_left(from, leader, to);
 	return 0;
 }
 
-/* clone3() can put a child elsewhere at once. */
+/* clone3() with CLONE_INTO_CGROUP starts a child in another cgroup; no attach follows. */
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(guard_fork, struct task_struct *parent, struct task_struct *child)
 {
@@ -267,7 +241,7 @@ int BPF_PROG(guard_fork, struct task_struct *parent, struct task_struct *child)
 		return 0;
 	from = find_job(before->dfl_cgrp, 0);
 	if (from != FIND_NONE && find_job(after->dfl_cgrp, 0) != from)
-		tell_left(from, child, after->dfl_cgrp);
+		send_left(from, child, after->dfl_cgrp);
 	return 0;
 }
 

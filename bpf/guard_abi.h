@@ -19,10 +19,10 @@ struct guard_record { /* a job */
 	__u32 projid;
 	__u32 dev; /* as the kernel writes it: major << 20 | minor; 0: any */
 	__u32 is_kill;
-	__u32 told;    /* bit 1: blocks, bit 2: inodes */
-	__u64 n_quota; /* hard limit hit, each time */
+	__u32 reported; /* bit 1: blocks, bit 2: inodes */
+	__u64 n_quota;	/* hard limit hit, each time */
 	__u64 n_denied;
-	__u64 told_setproject_ns, told_ptrace_ns; /* boot time of the last message */
+	__u64 reported_setproject_ns, reported_ptrace_ns; /* boot time of the last message */
 };
 _Static_assert(sizeof(struct guard_record) == 64, "kernel/user ABI");
 
@@ -31,8 +31,8 @@ struct guard_message {	 /* ring buffer */
 	__u64 boot_ns;
 	__u32 kind;
 	__u32 detail; /* QUOTA: 1 blocks, 2 inodes; else 0 */
-	__s32 pid;    /* who did it; LEFT: who is outside now */
-	__s32 other;  /* PTRACE: the target; LEFT: who moved it */
+	__s32 pid;    /* the process that did it; LEFT: the one that is outside now */
+	__s32 other;  /* PTRACE: the target; LEFT: the process that moved it */
 	char comm[16];
 	__u64 now_in; /* LEFT: cgroup id */
 	__u32 killed;

@@ -1,6 +1,6 @@
-/* jobs.h - the pair of maps by which programs know the jobs of this node: cgroup id -> slot,
- * and one record a slot, which agent/kernel/slots.h writes and reads. Kernel side only; how
- * many jobs there is room for is set before loading. */
+/* jobs.h - the two maps that list the jobs of this node: cgroup id -> slot, and one record a
+ * slot, which agent/kernel/slots.h writes and reads. Kernel side only; user space sets the
+ * number of entries before loading. */
 #ifndef REEVE_BPF_JOBS_H
 #define REEVE_BPF_JOBS_H
 

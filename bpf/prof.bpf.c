@@ -1,11 +1,12 @@
-/* prof.bpf.c - how jobs are scheduled. Attached only where the site asks for it.
+/* prof.bpf.c - counts context switches, preemptions, migrations and waits of jobs. Attached only
+ * where the site asks for it.
  *
- * Everything is learnt when a task is switched out: the scheduler has by then brought its own
- * sums up to date (sched_info.run_delay: all waiting so far; se.sum_exec_runtime: all
- * running), so the difference to the last time is exact and no clock need be read.
+ * All is read when a task is switched out: the scheduler has by then brought its own sums up to
+ * date (sched_info.run_delay: all waiting so far; se.sum_exec_runtime: all running), so the
+ * difference to the last time is exact and no clock need be read.
  *
- * A job's counts are an element of an array, its slot. Which one is looked up by cgroup once
- * for each task and then kept with the task: a task never leaves its job.
+ * A job's counts are one element of a per-CPU array, its slot. The slot is looked up by cgroup
+ * once for each task and then kept with the task: a task never leaves its job.
  */
 #include "bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -51,6 +52,7 @@ struct {
 	__type(value, struct prof_cpu);
 } counts SEC(".maps");
 
+/* Rounded down; 0 for 0. */
 static __always_inline __u32 log2_of(__u64 v)
 {
 	__u32 r = 0;
@@ -79,7 +81,7 @@ static __always_inline __u32 log2_of(__u64 v)
 }
 
 /* The first time that a task of a profiled job is switched out: from here on it is counted. */
-static __noinline int begin(struct task_struct *prev)
+static __noinline int start_counting(struct task_struct *prev)
 {
 	__u32 zero = 0, *level = bpf_map_lookup_elem(&depth, &zero), *slot;
 	struct last *last;
@@ -111,7 +113,7 @@ int BPF_PROG(prof_switch, bool preempt, struct task_struct *prev, struct task_st
 	__u64 run, delay;
 
 	if (!last)
-		return begin(prev);
+		return start_counting(prev);
 	c = bpf_map_lookup_elem(&counts, &last->slot);
 	if (!c)
 		return 0;

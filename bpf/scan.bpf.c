@@ -3,8 +3,8 @@
  * tasks, and two hooks catch what would vanish between passes: tasks that exit and cgroups
  * that are removed.
  *
- * CPU time: each cgroup has an exact per-CPU nanosecond counter of its own tasks. A job's is
- * the sum over its cgroup and those below it, and over those below it that were removed.
+ * CPU time: each cgroup has an exact per-CPU nanosecond counter of its own tasks. A job's CPU
+ * time is the sum over its cgroup, those below it, and those below it that were removed.
  */
 #include "bpf/kernel.h"
 #include <bpf/bpf_helpers.h>
@@ -63,6 +63,7 @@ static struct cgroup *walk_cgroup; /* of the last task, and its job: neighbours 
 static volatile __u64 map_address; /* see measure_offset() */
 
 #include "bpf/find.h"
+#include "bpf/rss.h"
 
 /* Where CPU `cpu`'s copies of per-CPU objects lie against their common base. The kernel
  * exports no table of these offsets where data symbols are left out of kallsyms, but the
@@ -145,7 +146,7 @@ static __always_inline int read_cpu(void *stats, __u32 cpu, struct cpu_times *t)
 	return 0;
 }
 
-/* Begin a job's CPU figures with what its removed sub-cgroups had. */
+/* Sets a job's CPU figures to what its removed sub-cgroups had, for add_cpu() to add to. */
 static __always_inline void start_cpu(struct scan_job *job, __u32 slot)
 {
 	__u64 *to, *from;
@@ -167,6 +168,7 @@ static __always_inline void start_cpu(struct scan_job *job, __u32 slot)
 	}
 }
 
+/* Adds one cgroup's own CPU time. SCAN_HAS_CORES only when every CPU could be read. */
 static __always_inline void add_cpu(struct cgroup *cgrp, struct scan_job *job, __u32 slot)
 {
 	void *stats = cpu_stats(cgrp);
@@ -191,6 +193,7 @@ static __always_inline void add_cpu(struct cgroup *cgrp, struct scan_job *job, _
 	job->have |= SCAN_HAS_CORES;
 }
 
+/* The state of one controller for the cgroup; NULL when it is not enabled there. */
 static __always_inline void *css_of(struct cgroup *cgrp, __u32 subsys)
 {
 	void *css = 0;
@@ -201,7 +204,7 @@ static __always_inline void *css_of(struct cgroup *cgrp, __u32 subsys)
 	return css;
 }
 
-static __always_inline long vmstat(struct memcg_vmstats *stats, __u32 item)
+static __always_inline long read_vmstat(struct memcg_vmstats *stats, __u32 item)
 {
 	long value = 0;
 
@@ -231,15 +234,16 @@ static __always_inline void read_memory(struct cgroup *cgrp, struct scan_job *jo
 		return;
 	job->anon_bytes =
 		(__u64)page_bytes *
-		vmstat(stats, bpf_core_enum_value(enum node_stat_item, NR_ANON_MAPPED));
+		read_vmstat(stats, bpf_core_enum_value(enum node_stat_item, NR_ANON_MAPPED));
 	job->file_bytes =
 		(__u64)page_bytes *
-		vmstat(stats, bpf_core_enum_value(enum node_stat_item, NR_FILE_PAGES));
-	job->shmem_bytes = (__u64)page_bytes *
-			   vmstat(stats, bpf_core_enum_value(enum node_stat_item, NR_SHMEM));
+		read_vmstat(stats, bpf_core_enum_value(enum node_stat_item, NR_FILE_PAGES));
+	job->shmem_bytes =
+		(__u64)page_bytes *
+		read_vmstat(stats, bpf_core_enum_value(enum node_stat_item, NR_SHMEM));
 	job->kernel_bytes =
 		(__u64)page_bytes *
-		vmstat(stats, bpf_core_enum_value(enum memcg_stat_item, MEMCG_KMEM));
+		read_vmstat(stats, bpf_core_enum_value(enum memcg_stat_item, MEMCG_KMEM));
 	job->have |= SCAN_HAS_PARTS;
 }
 
@@ -277,7 +281,7 @@ static __always_inline void read_io(struct cgroup *cgrp, struct scan_job *job)
 		sum[1] += bytes[1];
 		node = BPF_CORE_READ(node, next);
 	}
-	/* A device that was taken away takes its figures along: never go back. */
+	/* The figures of a removed device vanish with it: a job's must not fall. */
 	if (sum[0] > job->read_bytes)
 		job->read_bytes = sum[0];
 	if (sum[1] > job->written_bytes)
@@ -315,7 +319,7 @@ int scan_cgroups(struct bpf_iter__cgroup *ctx)
 		else
 			cgroup_rstat_flush(cgrp);
 	}
-	/* Parents come before children: what is deeper than the last job belongs to it. */
+	/* Parents come before children: a cgroup deeper than the last job is part of it. */
 	if (walk_slot != FIND_NONE && cgrp->level > walk_level) {
 		job = bpf_map_lookup_elem(&jobs, &walk_slot);
 		if (job)
@@ -334,26 +338,8 @@ int scan_cgroups(struct bpf_iter__cgroup *ctx)
 	return 0;
 }
 
-static __always_inline __u64 at_least_zero(long n)
-{
-	return n > 0 ? n : 0;
-}
-
-/* MM_FILEPAGES 0, MM_ANONPAGES 1, MM_SWAPENTS 2, MM_SHMEMPAGES 3 */
-static __always_inline __u64 rss_of(struct mm_struct *mm)
-{
-	struct mm_struct___62 *later = (void *)mm;
-	struct mm_struct___510 *earlier = (void *)mm;
-
-	if (bpf_core_type_exists(struct mm_rss_stat))
-		return at_least_zero(BPF_CORE_READ(earlier, rss_stat.count[0].counter)) +
-		       at_least_zero(BPF_CORE_READ(earlier, rss_stat.count[1].counter)) +
-		       at_least_zero(BPF_CORE_READ(earlier, rss_stat.count[3].counter));
-	return at_least_zero(BPF_CORE_READ(later, rss_stat[0].count)) +
-	       at_least_zero(BPF_CORE_READ(later, rss_stat[1].count)) +
-	       at_least_zero(BPF_CORE_READ(later, rss_stat[3].count));
-}
-
+/* The first task of a job in a walk sets its live figures to 0. A job whose `walk` is an older
+ * number had no task in the last walk. */
 SEC("?iter/task")
 int scan_tasks(struct bpf_iter__task *ctx)
 {
@@ -379,7 +365,7 @@ int scan_tasks(struct bpf_iter__task *ctx)
 		walk_slot = find_job(cgrp, 0);
 	}
 	slot = walk_slot;
-	job = slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
+	job = find_record(slot);
 	if (!job)
 		return 0;
 	if (job->walk != number) {
@@ -392,9 +378,9 @@ int scan_tasks(struct bpf_iter__task *ctx)
 	job->live_major += task->maj_flt;
 	if (task->pid == task->tgid)
 		job->procs++;
-	/* Threads of a process come one after another; the first with a memory counts it. */
+	/* Threads of a process come one after another; the first one with an mm counts it. */
 	if (mm && mm != walk_mm) {
-		job->rss_pages += rss_of(mm);
+		job->rss_pages += rss_pages(mm);
 		walk_mm = mm;
 	}
 	return 0;
@@ -404,7 +390,7 @@ SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(scan_exit, struct task_struct *task)
 {
 	__u32 slot = find_job(task->cgroups->dfl_cgrp, 0);
-	struct scan_job *job = slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
+	struct scan_job *job = find_record(slot);
 
 	if (!job)
 		return 0;
@@ -414,6 +400,7 @@ int BPF_PROG(scan_exit, struct task_struct *task)
 	return 0;
 }
 
+/* Adds the CPU time of a sub-cgroup that is being removed to the job's. */
 static __always_inline void keep_removed(struct cgroup *cgrp, struct scan_job *job, __u32 slot)
 {
 	void *stats = cpu_stats(cgrp);
@@ -434,14 +421,14 @@ static __always_inline void keep_removed(struct cgroup *cgrp, struct scan_job *j
 	}
 }
 
-/* The last figures of a job whose cgroup goes away, and of sub-cgroups that go before it. */
+/* Reads the last figures of a job whose cgroup is removed, or of a sub-cgroup. */
 SEC("?tp_btf/cgroup_rmdir")
 int BPF_PROG(scan_rmdir, struct cgroup *cgrp, const char *path)
 {
 	__u64 id = cgrp->kn->id;
 	__u32 *own = bpf_map_lookup_elem(&job_ids, &id);
 	__u32 slot = own ? *own : find_job(cgrp, 1);
-	struct scan_job *job = slot == FIND_NONE ? 0 : bpf_map_lookup_elem(&jobs, &slot);
+	struct scan_job *job = find_record(slot);
 
 	if (!job)
 		return 0;

@@ -1,4 +1,5 @@
-/* vmem.bpf.c - see the growth of every job's address spaces, and refuse what exceeds.
+/* vmem.bpf.c - the hooks that see the address spaces of jobs grow, and refuse or kill what
+ * exceeds the limit of vmem.
  *
  * Tier 1 (trampolines) promises pages at the security_* calls that precede a growth, where a
  * refusal can still be returned, and enters the charge where the growth is done. Tier 2
@@ -26,14 +27,16 @@ INLINE struct op *op_of(struct task_struct *task)
 	return bpf_task_storage_get(&ops, task, 0, 0);
 }
 
-/* Begin a call of the current task if it is in a job. */
+/* Begins a call of the current task, and ends what an earlier call that failed on the way left
+ * promised. Returns NULL when the task is in no job, or its storage cannot be allocated: the
+ * growth is then seen when it is done. */
 INLINE struct op *op_begin(struct task_struct *task, __u32 kind, __s64 pages)
 {
 	struct vmem_space *space;
 	struct op *op;
 	__u32 slot;
 
-	if (!task->mm || is_outside(state(), task))
+	if (!task->mm || is_outside(control_entry(), task))
 		return (void *)0;
 	space = space_of(task->mm);
 	slot = space ? slot_of_word(READ(space->used)) : slot_of_current();
@@ -64,52 +67,56 @@ INLINE void op_end(void)
 	op_drop(op_of(bpf_get_current_task_btf()));
 }
 
-/* 0, or -ENOMEM after blaming the caller. */
+/* Returns 0 when `pages` are promised to the call, -ENOMEM when they would exceed the limit or
+ * the job is being killed. */
 INLINE int op_promise(struct op *op, __s64 pages)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct vmem_job *job = job_at(op->slot);
-	struct blame b = { .op = op->kind, .is_refused = 1, .is_own = 1, .who = task };
+	struct excess x = { .op = op->kind, .is_refused = 1, .is_own = 1, .task = task };
 
 	if (!job)
 		return 0;
 	if (READ(job->latch.state) == VMEM_X_KILLED)
-		b.reached = READ(job->held_pages) + pages;
+		x.reached = READ(job->held_pages) + pages;
 	else
-		b.reached = promise(op, job, pages);
-	if (!b.reached)
+		x.reached = promise_pages(op, job, pages);
+	if (!x.reached)
 		return 0;
-	b.slot = op->slot;
-	b.asked = pages;
-	excess(job, &b);
+	x.slot = op->slot;
+	x.asked = pages;
+	latch_excess(job, &x);
 	return -ENOMEM;
 }
 
-/* True: it is new, and entered. Where there is no room for it the job ends. */
-INLINE bool enter_or_judge(struct mm_struct *mm, __u32 slot, struct op *op, struct blame *b)
+/* True: the address space is new, and entered. Without room for it the job is killed. */
+INLINE bool enter_or_kill(struct mm_struct *mm, __u32 slot, struct op *op, struct excess *x)
 {
-	enum entry e = space_enter(mm, slot, b->who, op);
+	enum entry e = space_enter(mm, slot, x->task, op);
 
 	if (e == ENTRY_NO_ROOM)
-		judge_no_room(slot, b);
+		kill_for_no_room(slot, x);
 	return e == ENTRY_NEW;
 }
 
-/* Enter the charge of an address space the current task has changed. */
+/* Sets the charge of an address space that the current task has changed, and kills the job if
+ * that has brought it over its limit. `op` (NULL: none) is the call whose promise the growth
+ * uses up. may_kill is false where total_vm may be larger for a moment than it will be. An
+ * address space without an entry is entered if it is the current task's own. */
 INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op *op, __u32 kind,
-		      bool may_judge)
+		      bool may_kill)
 {
-	struct blame b = { .op = kind, .who = task };
+	struct excess x = { .op = kind, .task = task };
 	struct vmem_space *space = space_of(mm);
 	__s64 promised = op ? op->promised : 0, grown;
 	__u32 slot;
 
-	b.is_own = task->mm == mm;
+	x.is_own = task->mm == mm;
 	if (!space) {
-		slot = b.is_own ? slot_of_current() : 0;
+		slot = x.is_own ? slot_of_current() : 0;
 		if (!slot)
 			return;
-		if (!enter_or_judge(mm, slot, op, &b))
+		if (!enter_or_kill(mm, slot, op, &x))
 			return;
 		grown = mm->total_vm;
 		promised = op ? op->promised : 0;
@@ -122,25 +129,28 @@ INLINE void sync_with(struct mm_struct *mm, struct task_struct *task, struct op 
 	if (op)
 		op->promised = promised;
 	slot = slot_of_word(READ(space->used));
-	if (grown <= 0 || !may_judge || !is_guilty(slot))
+	if (grown <= 0 || !may_kill || !is_over_limit(slot))
 		return;
-	b.asked = grown;
-	if (kind == VMEM_OP_OTHER && b.is_own)
-		b.op = op_by_call(task);
-	judge(slot, &b);
+	x.asked = grown;
+	if (kind == VMEM_OP_OTHER && x.is_own)
+		x.op = op_by_call(task);
+	kill_if_over(slot, &x);
 }
 
-INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_judge)
+/* sync_with() for `mm`, which is not always the current task's: exec builds the stack of the new
+ * program, and a tracer's access may grow the stack of another process. */
+INLINE void sync_own(struct mm_struct *mm, __u32 kind, bool may_kill)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 
 	if (task->mm != mm)
-		sync_with(mm, task, (void *)0, kind, may_judge);
-	else if (!is_outside(state(), task))
-		sync_with(mm, task, op_of(task), kind, may_judge);
+		sync_with(mm, task, (void *)0, kind, may_kill);
+	else if (!is_outside(control_entry(), task))
+		sync_with(mm, task, op_of(task), kind, may_kill);
 }
 
-/* Is a thread in the middle of changing the mappings? Then total_vm may be a transient value. */
+/* Is a thread changing the mappings now? Then total_vm may be a transient value. Bit 0 of the
+ * semaphore's count means that a writer holds it. */
 INLINE bool is_changing(struct mm_struct *mm)
 {
 	struct mm_struct___lock *m = (void *)mm;
@@ -159,17 +169,18 @@ int BPF_PROG(mmap_check, void *file, unsigned long prot, unsigned long flags, in
 	struct call call = {};
 	struct op *op;
 
-	if (ret || is_outside(state(), task))
+	if (ret || is_outside(control_entry(), task))
 		return ret;
 	call_of(task, &call);
 	if (op_of_call(&call) != VMEM_OP_MMAP)
 		return 0;
 	op = op_begin(task, flags & MAP_FIXED ? VMEM_OP_MMAP_FIXED : VMEM_OP_MMAP,
 		      pages_of_mmap(call.second, flags));
-	/* MAP_FIXED may replace as much as it adds: it is judged when it is done. */
+	/* MAP_FIXED may replace as much as it adds: it is compared when it is done. */
 	return op && !(flags & MAP_FIXED) ? op_promise(op, op->pages) : 0;
 }
 
+/* These two name the call for growth_check, which learns the pages. */
 SEC("?fentry/do_brk_flags")
 int BPF_PROG(brk_begin)
 {
@@ -195,12 +206,11 @@ int BPF_PROG(growth_check, struct mm_struct *mm, long pages, int ret)
 	if (ret)
 		return ret;
 	task = bpf_get_current_task_btf();
-	if (is_outside(state(), task))
+	if (is_outside(control_entry(), task))
 		return 0;
 	op = op_of(task);
-	if ((!op || op->kind == VMEM_OP_NONE) && op_by_call(task) == VMEM_OP_MREMAP) {
+	if ((!op || op->kind == VMEM_OP_NONE) && op_by_call(task) == VMEM_OP_MREMAP)
 		op = op_begin(task, VMEM_OP_MREMAP, pages);
-	}
 	if (!op || mm != task->mm || op->promised)
 		return 0;
 	if (op->kind == VMEM_OP_MMAP_FIXED)
@@ -212,6 +222,8 @@ int BPF_PROG(growth_check, struct mm_struct *mm, long pages, int ret)
 	return op_promise(op, pages);
 }
 
+/* fork() copies the whole address space: its pages and one entry of the table are promised.
+ * EAGAIN is what fork(2) documents for a limit on processes. */
 SEC("?fmod_ret/security_task_alloc")
 int BPF_PROG(fork_check, void *child, unsigned long flags, int ret)
 {
@@ -265,10 +277,12 @@ int BPF_PROG(stack_done, struct vm_area_struct *vma)
 	return 0;
 }
 
+/* The child's address space, before its first instruction. The parent is the one to signal if
+ * it is in the same job: with CLONE_INTO_CGROUP it may not be. */
 INLINE void fork_enter(struct task_struct *child, struct op *op)
 {
 	struct task_struct *parent = bpf_get_current_task_btf();
-	struct blame b = { .op = VMEM_OP_FORK, .who = parent };
+	struct excess x = { .op = VMEM_OP_FORK, .task = parent };
 	struct mm_struct *mm = child->mm;
 	__u32 slot = slot_of_cgroup(child->cgroups->dfl_cgrp);
 	enum entry e;
@@ -276,18 +290,19 @@ INLINE void fork_enter(struct task_struct *child, struct op *op)
 	if (!slot || !mm || space_of(mm))
 		return;
 	e = space_enter(mm, slot, child, op);
-	b.asked = mm->total_vm;
-	b.is_own = slot_of_current() == slot;
+	x.asked = mm->total_vm;
+	x.is_own = slot_of_current() == slot;
 	if (e == ENTRY_NO_ROOM)
-		judge_no_room(slot, &b);
+		kill_for_no_room(slot, &x);
 	if (e == ENTRY_NEW)
-		judge(slot, &b);
+		kill_if_over(slot, &x);
 }
 
+/* `child` is what copy_process() returned: a task, or an error as a pointer. */
 SEC("?fexit/copy_process")
 int BPF_PROG(fork_done, void *pid, int trace, int node, void *args, struct task_struct *child)
 {
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 	struct op *op;
 
 	if (!c || !c->n_jobs)
@@ -301,29 +316,30 @@ int BPF_PROG(fork_done, void *pid, int trace, int node, void *args, struct task_
 
 /* ---- tier 1: shrinking, and what grew unseen ---- */
 
-/* What the kernel does not account (PROT_NONE, shared, files) had no check before. */
+/* mremap() of what the kernel does not account (PROT_NONE, shared, files) has not passed
+ * growth_check. Nothing can be refused here: an excess kills. */
 INLINE struct op *remap_promise(struct task_struct *task, __s64 pages)
 {
-	struct blame b = { .op = VMEM_OP_MREMAP, .is_own = 1, .who = task, .asked = pages };
+	struct excess x = { .op = VMEM_OP_MREMAP, .is_own = 1, .task = task, .asked = pages };
 	struct op *op = op_of(task);
 	struct vmem_job *job;
 
 	if (op && op->kind == VMEM_OP_MREMAP && op->promised)
-		return op; /* growth_check has looked */
+		return op; /* growth_check has promised it */
 	op = op_begin(task, VMEM_OP_MREMAP, pages);
 	job = op ? job_at(op->slot) : (void *)0;
 	if (!job)
 		return op;
-	b.slot = op->slot;
-	b.reached = promise(op, job, pages);
-	if (b.reached)
-		excess(job, &b);
+	x.slot = op->slot;
+	x.reached = promise_pages(op, job, pages);
+	if (x.reached)
+		latch_excess(job, &x);
 	return op;
 }
 
 /* mremap() holds the mmap lock here and has just counted what it maps. Not later, at unmap_end:
- * the lock is released by then, another thread may be in the middle of a change, and a sum that
- * is too large could be a transient one. */
+ * the lock is released by then, another thread may be changing mappings, and a sum that is too
+ * large could be a transient one. */
 SEC("?fexit/vm_stat_account")
 int BPF_PROG(remap_grown, struct mm_struct *mm, unsigned long flags, long counted)
 {
@@ -333,7 +349,7 @@ int BPF_PROG(remap_grown, struct mm_struct *mm, unsigned long flags, long counte
 	__s64 pages, promised;
 	struct op *op;
 
-	if (counted <= 0 || task->mm != mm || is_outside(state(), task))
+	if (counted <= 0 || task->mm != mm || is_outside(control_entry(), task))
 		return 0;
 	call_of(task, &call);
 	if (op_of_call(&call) != VMEM_OP_MREMAP)
@@ -349,28 +365,25 @@ int BPF_PROG(remap_grown, struct mm_struct *mm, unsigned long flags, long counte
 	return 0;
 }
 
-/* The end of mmap, munmap, brk and mremap, the mmap lock already released. What mmap did has been
- * entered under the lock. */
+/* The kernel calls this function at the end of mmap, munmap, brk and mremap, with the mmap lock
+ * released, whether userfaultfd is used or not. What mmap did has been entered under the lock. */
 SEC("?fentry/userfaultfd_unmap_complete")
 int BPF_PROG(unmap_end, struct mm_struct *mm)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct op *op;
-	bool may_judge;
 
-	if (task->mm == mm && is_outside(state(), task))
+	if (task->mm == mm && is_outside(control_entry(), task))
 		return 0;
 	op = op_of(task);
-	if (op_by_call(task) != VMEM_OP_MMAP) {
-		may_judge = !is_changing(mm);
+	if (op_by_call(task) != VMEM_OP_MMAP)
 		sync_with(mm, task, task->mm == mm ? op : (void *)0, VMEM_OP_OTHER,
-			  may_judge && !is_changing(mm));
-	}
+			  !is_changing(mm));
 	op_drop(op);
 	return 0;
 }
 
-/* The one way to unmap that does not end there. */
+/* The one way to unmap that does not end in userfaultfd_unmap_complete(). */
 SEC("?fexit/ksys_shmdt")
 int BPF_PROG(shmdt_done)
 {
@@ -381,8 +394,8 @@ int BPF_PROG(shmdt_done)
 	return 0;
 }
 
-/* A promise made to a call that another security module then refused ends with the next call of the task,
- * here at the latest. */
+/* A promise made to a call that another security module then refused ends with the task's next
+ * call, here at the latest. */
 SEC("?tp_btf/sched_process_exit")
 int BPF_PROG(task_gone, struct task_struct *task)
 {
@@ -390,6 +403,7 @@ int BPF_PROG(task_gone, struct task_struct *task)
 	return 0;
 }
 
+/* The last user of the address space is gone; it still counts all that it mapped. */
 SEC("?fentry/exit_mmap")
 int BPF_PROG(exit_done, struct mm_struct *mm)
 {
@@ -399,10 +413,11 @@ int BPF_PROG(exit_done, struct mm_struct *mm)
 
 /* ---- tier 2 ---- */
 
+/* Most frequent of all hooks: it fires for every process of the node. */
 SEC("?tp_btf/mmap_lock_released")
 int BPF_PROG(lock_released, struct mm_struct *mm)
 {
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 	struct task_struct *task;
 
 	if (!c || !c->n_jobs)
@@ -417,15 +432,15 @@ int BPF_PROG(lock_released, struct mm_struct *mm)
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(fork_seen, struct task_struct *parent, struct task_struct *child)
 {
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 
 	if (c && c->n_jobs)
 		fork_enter(child, (void *)0);
 	return 0;
 }
 
-/* Kernels from 6.13 on let the newborn be killed before its first instruction, too. Attached
- * after fork_seen, which has judged. */
+/* Kernels from 6.13 on have a function that signals another task: the child is killed before its
+ * first instruction, too. Attached after fork_seen, which may have latched the excess. */
 enum pid_type { PIDTYPE_PID, PIDTYPE_TGID };
 extern int bpf_send_signal_task(struct task_struct *task, int sig, enum pid_type type,
 				__u64 value) __ksym __weak;
@@ -433,7 +448,7 @@ extern int bpf_send_signal_task(struct task_struct *task, int sig, enum pid_type
 SEC("?tp_btf/sched_process_fork")
 int BPF_PROG(fork_kill, struct task_struct *parent, struct task_struct *child)
 {
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 	struct vmem_job *job;
 
 	if (!c || !c->n_jobs)
@@ -453,6 +468,7 @@ int BPF_PROG(exit_seen, struct mm_struct *mm)
 
 /* ---- both tiers ---- */
 
+/* A new program: a new address space (vfork's child gets its first here) and a new name. */
 SEC("?tp_btf/sched_process_exec")
 int BPF_PROG(exec_seen, struct task_struct *task)
 {
@@ -468,14 +484,16 @@ int BPF_PROG(exec_seen, struct task_struct *task)
 	return 0;
 }
 
+/* Charges the address space of `task` to the job of `slot`; 0: to none. Whichever job it was in
+ * before. */
 INLINE void move_to(struct mm_struct *mm, struct task_struct *task, __u32 slot)
 {
 	struct vmem_space *space = space_of(mm);
-	struct blame b = { .op = VMEM_OP_ATTACH, .who = task };
+	struct excess x = { .op = VMEM_OP_ATTACH, .task = task };
 	__s64 none = 0;
 
 	if (!space) {
-		if (!slot || !enter_or_judge(mm, slot, (void *)0, &b))
+		if (!slot || !enter_or_kill(mm, slot, (void *)0, &x))
 			return;
 		space = space_of(mm);
 		if (!space)
@@ -483,15 +501,17 @@ INLINE void move_to(struct mm_struct *mm, struct task_struct *task, __u32 slot)
 	}
 	space_move(space, slot);
 	space_sync(space, mm, &none);
-	b.asked = mm->total_vm;
-	judge(slot, &b);
+	x.asked = mm->total_vm;
+	kill_if_over(slot, &x);
 }
 
-/* The moving process runs here, not the moved one: no signal is sent, the agent gets an event. */
+/* The current task is the process that moves `task`, not `task`: no signal is sent, the agent
+ * gets an event. A task without a memory may be a main thread that has exited: the others have
+ * one, and only the audit finds them. */
 SEC("?tp_btf/cgroup_attach_task")
 int BPF_PROG(attach_seen, struct cgroup *to, const char *path, struct task_struct *task)
 {
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 	struct mm_struct *mm;
 	__u32 slot;
 
@@ -502,28 +522,29 @@ int BPF_PROG(attach_seen, struct cgroup *to, const char *path, struct task_struc
 	if (mm)
 		move_to(mm, task, slot);
 	else if (slot)
-		tell(VMEM_EVENT_AUDIT, slot);
+		send_event(VMEM_EVENT_AUDIT, slot);
 	return 0;
 }
 
-/* The truth, from the task list: every address space once, through any thread that has it. */
+/* Counts one cgroup from the task list, without the hooks: every address space once, through any
+ * thread that has it. With audit_slot it enters what is missing. */
 SEC("?iter/task")
 int audit(struct bpf_iter__task *ctx)
 {
 	struct task_struct *task = ctx->task;
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 	struct mm_struct *mm;
 	struct cgroup *cg;
 	__u8 one = 1;
 	__u64 key;
-	int rc; /* see space_enter() */
+	int rc; /* not long: see space_enter() */
 
 	if (!task || !c)
 		return 0;
 	mm = task->mm;
 	cg = task->cgroups->dfl_cgrp;
 	if (!mm || (__u32)cg->level < c->audit_level ||
-	    ancestor_id(cg, c->audit_level) != c->audit_cgroup_id)
+	    find_ancestor_id(cg, c->audit_level) != c->audit_cgroup_id)
 		return 0;
 	key = (__u64)mm;
 	rc = bpf_map_update_elem(&seen, &key, &one, BPF_NOEXIST);
@@ -536,8 +557,8 @@ int audit(struct bpf_iter__task *ctx)
 	if (!c->audit_slot)
 		return 0;
 	move_to(mm, task, c->audit_slot);
-	if (task->mm !=
-	    mm) /* it exited while we entered it: no other event would take it out */
+	/* The task exited while the entry was made: no other event would remove it. */
+	if (task->mm != mm)
 		space_leave(mm);
 	return 0;
 }

@@ -7,10 +7,9 @@
 
 const volatile __u32 page_shift = 12; /* set by user space */
 
-/* The system call a task is in; -1 is a page fault. */
 struct call {
-	int is_x86; /* else arm64 */
-	int nr;
+	int is_x86;		     /* else arm64 */
+	int nr;			     /* -1: a page fault or another exception */
 	__u64 second, third, fourth; /* arguments */
 };
 
@@ -23,13 +22,13 @@ INLINE void call_of(struct task_struct *task, struct call *call)
 	call->is_x86 = bpf_core_field_exists(x86->orig_ax);
 	call->nr = 0;
 	if (call->is_x86) {
-		STAY(x86);
+		STAY_IN_BRANCH(x86);
 		call->nr = x86->orig_ax;
 		call->second = x86->si;
 		call->third = x86->dx;
 		call->fourth = x86->r10;
 	} else if (bpf_core_field_exists(arm->syscallno)) {
-		STAY(arm);
+		STAY_IN_BRANCH(arm);
 		call->nr = arm->syscallno;
 		call->second = arm->regs[1];
 		call->third = arm->regs[2];
@@ -37,6 +36,8 @@ INLINE void call_of(struct task_struct *task, struct call *call)
 	}
 }
 
+/* The numbers are those of x86-64 and arm64. A 32-bit program has others: its growth is not
+ * refused beforehand but counted when it is done. */
 INLINE __u32 op_of_call(const struct call *call)
 {
 	int nr = call->nr;

@@ -1,16 +1,20 @@
-/* vmem_core.h - the arithmetic under bpf/vmem.bpf.c: maps, charges, promises, verdicts.
+/* vmem_core.h - how bpf/vmem.bpf.c counts: charges, promises, and what an excess leads to.
  *
  * Every address space has one charge word: job slot and pages in 64 bits, replaced only as a
- * whole. The program that replaces it moves exactly the difference between the two jobs' sums. An event
- * therefore never adds "what happened" but sets "what is" (mm->total_vm), so that an event seen
- * twice, late, or by two versions of these programs at once changes nothing, and at a quiet
- * point the sum is exact.
+ * whole. The program that replaces it moves exactly the difference between the sums of the two
+ * jobs. An event therefore never adds "what happened" but sets "what is" (mm->total_vm): an
+ * event seen twice, late, or by two versions of these programs at once changes nothing, and
+ * while no call is in flight the sum is exact.
  *
- * A limit is held to `held` = charges + promises. A call that wants to grow first promises its
- * pages by compare-and-swap, which two racing calls cannot both win; the promise ends in the
- * same addition that enters the charge.
+ * The limit applies to held_pages = charges + promises. A call that is about to grow first
+ * promises its pages by compare-and-swap, which two racing calls cannot both win; the promise
+ * ends in the same addition that enters the charge.
+ *
+ * Every loop is bounded (TRIES), for the verifier. A compare-and-swap that fails so often
+ * leaves the old value; the next event of the address space sets the right one.
  */
 #pragma once
+#include "bpf/ancestor.h"
 #include "bpf/vmem_room.h"
 
 #define PAGES_MASK ((1ULL << VMEM_PAGE_BITS) - 1)
@@ -33,7 +37,7 @@ INLINE __u64 private_pages(struct mm_struct *mm)
 	return mm->data_vm + mm->stack_vm;
 }
 
-/* Whose job: slots by cgroup id, at the few depths where jobs live. */
+/* Which job: slots by cgroup id, at the few depths where job cgroups are. */
 
 INLINE __u32 slot_of_id(__u64 id)
 {
@@ -42,8 +46,8 @@ INLINE __u32 slot_of_id(__u64 id)
 	return slot ? *slot : 0;
 }
 
-/* The quick answer for most of the node: no job, or none as deep in the tree as this task. A
- * few loads, no helper call. */
+/* True: the task is in no job, since the node has none, or none as deep in the tree as this
+ * task. The quick answer for most tasks of a node: a few loads, no helper call. */
 INLINE bool is_outside(struct vmem_control *c, struct task_struct *task)
 {
 	__u32 level = task->cgroups->dfl_cgrp->level, at;
@@ -63,7 +67,7 @@ INLINE bool is_outside(struct vmem_control *c, struct task_struct *task)
 
 INLINE __u32 slot_of_current(void)
 {
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 	__u32 slot, level;
 	int i;
 
@@ -80,31 +84,9 @@ INLINE __u32 slot_of_current(void)
 	return 0;
 }
 
-/* Keeps the compiler from moving the look at one kernel's field to where another kernel runs.
- */
-#define STAY(p) asm volatile("" : "+r"(p)::"memory")
-
-INLINE __u64 ancestor_id(struct cgroup *cg, __u32 level)
-{
-	struct cgroup___510 *old = (void *)cg;
-	struct cgroup *up = (void *)0;
-	__u64 id = 0;
-
-	if (bpf_core_field_exists(cg->ancestors)) {
-		STAY(cg);
-		bpf_core_read(&up, sizeof(up), &cg->ancestors[level & 255]);
-		return up ? BPF_CORE_READ(up, kn, id) : 0;
-	}
-	if (bpf_core_field_exists(old->ancestor_ids)) {
-		STAY(old);
-		bpf_core_read(&id, sizeof(id), &old->ancestor_ids[level & 255]);
-	}
-	return id;
-}
-
 INLINE __u32 slot_of_cgroup(struct cgroup *cg)
 {
-	struct vmem_control *c = state();
+	struct vmem_control *c = control_entry();
 	__u32 slot, level;
 	int i;
 
@@ -116,14 +98,14 @@ INLINE __u32 slot_of_cgroup(struct cgroup *cg)
 			return 0;
 		if (level > (__u32)cg->level)
 			continue;
-		slot = slot_of_id(ancestor_id(cg, level));
+		slot = slot_of_id(find_ancestor_id(cg, level));
 		if (slot)
 			return slot;
 	}
 	return 0;
 }
 
-/* Sums. */
+/* Sums of a job. */
 
 INLINE void raise_peak(struct vmem_job *job, __s64 used)
 {
@@ -138,8 +120,9 @@ INLINE void raise_peak(struct vmem_job *job, __s64 used)
 	}
 }
 
-/* `promised` pages of the change were promised before and stop being so. */
-INLINE void job_grow(struct vmem_job *job, __s64 pages, __s64 promised)
+/* Adds `pages` (below 0: removes) to the charges of a job. `promised` pages held for this
+ * change stop being promised in the same addition. */
+INLINE void add_pages(struct vmem_job *job, __s64 pages, __s64 promised)
 {
 	__s64 used;
 
@@ -152,38 +135,32 @@ INLINE void job_grow(struct vmem_job *job, __s64 pages, __s64 promised)
 		__sync_fetch_and_add(&job->held_pages, pages - promised);
 }
 
-INLINE void settle(__u64 was, __u64 is, __s64 promised)
-{
-	__u32 from = slot_of_word(was), to = slot_of_word(is);
-	__s64 less = was & PAGES_MASK, more = is & PAGES_MASK;
-	struct vmem_job *job;
+enum sum { SUM_ALL, SUM_PRIVATE };
 
-	if (from != to) {
-		job = job_at(from);
-		if (job)
-			job_grow(job, -less, 0);
-		less = 0;
-	}
-	job = job_at(to);
-	if (job)
-		job_grow(job, more - less, promised);
+INLINE void add_to_sum(enum sum sum, __u32 slot, __s64 pages, __s64 promised)
+{
+	struct vmem_job *job = job_at(slot);
+
+	if (!job)
+		return;
+	if (sum == SUM_PRIVATE)
+		__sync_fetch_and_add(&job->private_pages, pages);
+	else
+		add_pages(job, pages, promised);
 }
 
-INLINE void settle_private(__u64 was, __u64 is)
+/* Enters into the sums of one or two jobs that a charge word was replaced. Only the program
+ * whose replacement succeeded may call it, and once. */
+INLINE void move_charge(enum sum sum, __u64 was, __u64 is, __s64 promised)
 {
 	__u32 from = slot_of_word(was), to = slot_of_word(is);
 	__s64 less = was & PAGES_MASK, more = is & PAGES_MASK;
-	struct vmem_job *job;
 
 	if (from != to) {
-		job = job_at(from);
-		if (job)
-			__sync_fetch_and_add(&job->private_pages, -less);
+		add_to_sum(sum, from, -less, 0);
 		less = 0;
 	}
-	job = job_at(to);
-	if (job)
-		__sync_fetch_and_add(&job->private_pages, more - less);
+	add_to_sum(sum, to, more - less, promised);
 }
 
 INLINE void count_space(__u32 slot, __s64 n)
@@ -205,8 +182,9 @@ INLINE void promise_end(struct op *op)
 	op->promised = 0;
 }
 
-/* 0: `pages` more are held for the task. Else they would exceed: what would be reached. */
-INLINE __s64 promise(struct op *op, struct vmem_job *job, __s64 pages)
+/* Returns 0 when `pages` more are held for the call, else the sum that would exceed the limit.
+ * A promise that an earlier call of the task left ends first. */
+INLINE __s64 promise_pages(struct op *op, struct vmem_job *job, __s64 pages)
 {
 	__s64 held, limit = READ(job->limit_pages);
 	int i;
@@ -221,7 +199,8 @@ INLINE __s64 promise(struct op *op, struct vmem_job *job, __s64 pages)
 			return 0;
 		}
 	}
-	/* Crowded: add first, look after. May refuse a neighbour at the very edge. */
+	/* Too many racing calls: add first, compare afterwards. A call that would just fit may
+	 * be refused while the sum is too large for a moment; none is let through. */
 	held = __sync_fetch_and_add(&job->held_pages, pages) + pages;
 	op->promised = pages;
 	if (!limit || held <= limit)
@@ -230,66 +209,72 @@ INLINE __s64 promise(struct op *op, struct vmem_job *job, __s64 pages)
 	return held;
 }
 
-/* Verdicts. */
+/* A job over its limit. */
 
-struct blame {
-	__u32 op;
-	__u32 is_refused;
-	__u32 is_own; /* the calling task is the one to signal */
+struct excess {
+	__u32 op;	  /* enum vmem_op */
+	__u32 is_refused; /* the call fails: nothing has grown */
+	__u32 is_own; /* the calling task is the one that grows: bpf_send_signal() reaches it */
 	__u32 slot;
-	__u32 cause;
+	__u32 cause; /* enum vmem_cause */
 	__s64 asked;
 	__s64 reached;
-	struct task_struct *who;
+	struct task_struct *task; /* that is named as the offender */
 };
 
-INLINE void latch_fill(struct vmem_latch *x, struct blame *b)
+INLINE void latch_fill(struct vmem_latch *latch, struct excess *x)
 {
-	x->at_ns = bpf_ktime_get_boot_ns();
-	x->reached_pages = b->reached;
-	x->asked_pages = b->asked;
-	x->op = b->op;
-	x->is_refused = b->is_refused;
-	x->cause = b->cause;
-	x->pid = b->who->pid;
-	x->tgid = b->who->tgid;
-	bpf_probe_read_kernel(x->comm, sizeof(x->comm), b->who->comm);
+	latch->at_ns = bpf_ktime_get_boot_ns();
+	latch->reached_pages = x->reached;
+	latch->asked_pages = x->asked;
+	latch->op = x->op;
+	latch->is_refused = x->is_refused;
+	latch->cause = x->cause;
+	latch->pid = x->task->pid;
+	latch->tgid = x->task->tgid;
+	bpf_probe_read_kernel(latch->comm, sizeof(latch->comm), x->task->comm);
 }
 
-INLINE void tell(__u32 kind, __u32 slot)
+/* A full ring buffer loses the event, not the excess: the latch keeps it. */
+INLINE void send_event(__u32 kind, __u32 slot)
 {
 	struct vmem_event e = { .kind = kind, .slot = slot };
 
 	bpf_ringbuf_output(&events, &e, sizeof(e), 0);
 }
 
-static __noinline int excess(struct vmem_job *job, struct blame *b)
+/* Sends SIGKILL to the offender, unless the job's action is to refuse and the call is refused;
+ * latches the first excess of each state and sends one event for it. Safe against other CPUs:
+ * only the one that moves the state to FILLING writes the latch. An agent that was away reads
+ * the latch when it is back. */
+static __noinline int latch_excess(struct vmem_job *job, struct excess *x)
 {
 	__u32 want = VMEM_X_KILLED, was;
 
-	if (!job || !b)
+	if (!job || !x)
 		return 0;
-	if (b->is_refused) {
+	if (x->is_refused) {
 		__sync_fetch_and_add(&job->n_refused, 1);
 		if (job->action)
 			want = VMEM_X_REFUSED;
 	}
-	if (want == VMEM_X_KILLED && b->is_own)
+	if (want == VMEM_X_KILLED && x->is_own)
 		bpf_send_signal(SIGKILL);
 	was = READ(job->latch.state);
 	if (was == VMEM_X_FILLING || was >= want)
 		return 0;
 	if (__sync_val_compare_and_swap(&job->latch.state, was, VMEM_X_FILLING) != was)
 		return 0;
-	latch_fill(&job->latch, b);
-	job->latch.is_signalled = want == VMEM_X_KILLED && b->is_own;
+	latch_fill(&job->latch, x);
+	job->latch.is_signalled = want == VMEM_X_KILLED && x->is_own;
 	__sync_lock_test_and_set(&job->latch.state, want);
-	tell(VMEM_EVENT_EXCESS, b->slot);
+	send_event(VMEM_EVENT_EXCESS, x->slot);
 	return 0;
 }
 
-/* After a growth that could not be refused: is the job over its limit, or to be killed anyway? */
-INLINE bool is_guilty(__u32 slot)
+/* Is the job over its limit, or being killed for that? In the second case what still grows is
+ * killed too, although the sum may have fallen. */
+INLINE bool is_over_limit(__u32 slot)
 {
 	struct vmem_job *job = job_at(slot);
 	__s64 limit = job ? READ(job->limit_pages) : 0;
@@ -298,28 +283,30 @@ INLINE bool is_guilty(__u32 slot)
 	       (READ(job->used_pages) > limit || READ(job->latch.state) == VMEM_X_KILLED);
 }
 
-INLINE void judge(__u32 slot, struct blame *b)
+/* Call it after a growth that could not be refused. */
+INLINE void kill_if_over(__u32 slot, struct excess *x)
 {
 	struct vmem_job *job = job_at(slot);
 
-	if (!job || !is_guilty(slot))
+	if (!job || !is_over_limit(slot))
 		return;
-	b->slot = slot;
-	b->reached = READ(job->used_pages);
-	excess(job, b);
+	x->slot = slot;
+	x->reached = READ(job->used_pages);
+	latch_excess(job, x);
 }
 
-/* An address space that could not be refused has no entry: the job ends before it is used. */
-INLINE void judge_no_room(__u32 slot, struct blame *b)
+/* An address space that could not be refused has found no entry in the table: the job is
+ * killed, since what is not counted may not run. */
+INLINE void kill_for_no_room(__u32 slot, struct excess *x)
 {
 	struct vmem_job *job = job_at(slot);
 
 	if (!job)
 		return;
-	b->slot = slot;
-	b->cause = VMEM_CAUSE_SPACES;
-	b->reached = READ(job->n_spaces) + 1;
-	excess(job, b);
+	x->slot = slot;
+	x->cause = VMEM_CAUSE_SPACES;
+	x->reached = READ(job->n_spaces) + 1;
+	latch_excess(job, x);
 }
 
 /* Address spaces. */
@@ -331,17 +318,18 @@ INLINE struct vmem_space *space_of(struct mm_struct *mm)
 	return bpf_map_lookup_elem(&spaces, &key);
 }
 
-INLINE void space_name(struct vmem_space *space, struct task_struct *who)
+INLINE void space_name(struct vmem_space *space, struct task_struct *task)
 {
-	space->tgid = who->tgid;
-	bpf_probe_read_kernel(space->comm, sizeof(space->comm), who->comm);
+	space->tgid = task->tgid;
+	bpf_probe_read_kernel(space->comm, sizeof(space->comm), task->comm);
 }
 
 enum entry { ENTRY_NEW, ENTRY_KNOWN, ENTRY_NO_ROOM };
 
-/* A new address space of the job, with what it maps now. What `op` (NULL: nothing) was promised
- * for this job is used up by it. */
-INLINE enum entry space_enter(struct mm_struct *mm, __u32 slot, struct task_struct *who,
+/* Enters a new address space of the job with what it maps now, under the name of `task`. The
+ * pages and the room that were promised to `op` (NULL: none) for this job are used up by it.
+ * Of two CPUs that enter the same one, one gets ENTRY_KNOWN and changes nothing. */
+INLINE enum entry space_enter(struct mm_struct *mm, __u32 slot, struct task_struct *task,
 			      struct op *op)
 {
 	__u64 key = (__u64)mm;
@@ -359,7 +347,7 @@ INLINE enum entry space_enter(struct mm_struct *mm, __u32 slot, struct task_stru
 	}
 	space.used = charge_word(slot, mm->total_vm);
 	space.private_used = charge_word(slot, private_pages(mm));
-	space_name(&space, who);
+	space_name(&space, task);
 	rc = bpf_map_update_elem(&spaces, &key, &space, BPF_NOEXIST);
 	if (rc) {
 		room_leave(slot);
@@ -370,14 +358,15 @@ INLINE enum entry space_enter(struct mm_struct *mm, __u32 slot, struct task_stru
 	}
 	if (op)
 		op->promised = 0;
-	settle(0, space.used, promised);
-	settle_private(0, space.private_used);
+	move_charge(SUM_ALL, 0, space.used, promised);
+	move_charge(SUM_PRIVATE, 0, space.private_used, 0);
 	count_space(slot, 1);
 	return ENTRY_NEW;
 }
 
-/* Set the charge to what is mapped, less `passing` pages. Returns the pages by which it grew;
- * with the first growth `*promised` ends, in the same step, and is then 0. */
+/* Sets the charge to what is mapped less `passing` pages (a mapping counted twice while it
+ * moves). Returns the pages by which it grew; the first growth uses up the promise: *promised
+ * becomes 0 in the same step. */
 INLINE __s64 space_charge(struct vmem_space *space, struct mm_struct *mm, __s64 passing,
 			  __s64 *promised)
 {
@@ -392,7 +381,7 @@ INLINE __s64 space_charge(struct vmem_space *space, struct mm_struct *mm, __s64 
 			break;
 		if (__sync_val_compare_and_swap(&space->used, was, is) != was)
 			continue;
-		settle(was, is, is > was ? *promised : 0);
+		move_charge(SUM_ALL, was, is, is > was ? *promised : 0);
 		if (is > was)
 			*promised = 0;
 		grown += (__s64)(is & PAGES_MASK) - (__s64)(was & PAGES_MASK);
@@ -400,6 +389,8 @@ INLINE __s64 space_charge(struct vmem_space *space, struct mm_struct *mm, __s64 
 	return grown;
 }
 
+/* Sets both charges of an address space, all pages and the private ones. Returns the pages by
+ * which the first grew. */
 INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *promised)
 {
 	__s64 grown = space_charge(space, mm, 0, promised);
@@ -407,10 +398,11 @@ INLINE __s64 space_sync(struct vmem_space *space, struct mm_struct *mm, __s64 *p
 
 	is = (was & ~PAGES_MASK) | (private_pages(mm) & PAGES_MASK);
 	if (is != was && __sync_val_compare_and_swap(&space->private_used, was, is) == was)
-		settle_private(was, is);
+		move_charge(SUM_PRIVATE, was, is, 0);
 	return grown;
 }
 
+/* Charges the address space to another job; slot 0: to none, the entry stays. */
 INLINE void space_move(struct vmem_space *space, __u32 slot)
 {
 	__u64 was, is;
@@ -423,7 +415,7 @@ INLINE void space_move(struct vmem_space *space, __u32 slot)
 		is = charge_word(slot, was & PAGES_MASK);
 		if (__sync_val_compare_and_swap(&space->used, was, is) != was)
 			continue;
-		settle(was, is, 0);
+		move_charge(SUM_ALL, was, is, 0);
 		count_space(slot_of_word(was), -1);
 		count_space(slot, 1);
 		room_move(slot_of_word(was), slot);
@@ -432,9 +424,11 @@ INLINE void space_move(struct vmem_space *space, __u32 slot)
 	was = READ(space->private_used);
 	is = charge_word(slot, was & PAGES_MASK);
 	if (__sync_val_compare_and_swap(&space->private_used, was, is) == was)
-		settle_private(was, is);
+		move_charge(SUM_PRIVATE, was, is, 0);
 }
 
+/* Keeps the last size of an address space of a job that is being killed, for the table of
+ * processes in the end message: the processes may be gone before the agent reads them. */
 INLINE void gone_keep(struct vmem_space *space, __u32 slot, __u64 pages)
 {
 	struct vmem_job *job = job_at(slot);
@@ -450,6 +444,8 @@ INLINE void gone_keep(struct vmem_space *space, __u32 slot, __u64 pages)
 	bpf_map_update_elem(&gone, &key, &last, BPF_ANY);
 }
 
+/* The address space ends: its charge, its entry and its room are given back. A second call
+ * finds no entry. */
 INLINE void space_leave(struct mm_struct *mm)
 {
 	struct vmem_space *space = space_of(mm);
@@ -460,13 +456,13 @@ INLINE void space_leave(struct mm_struct *mm)
 		return;
 	was = __sync_lock_test_and_set(&space->used, 0);
 	gone_keep(space, slot_of_word(was), was & PAGES_MASK);
-	settle(was, 0, 0);
+	move_charge(SUM_ALL, was, 0, 0);
 	slot = slot_of_word(was);
 	if (slot)
 		count_space(slot, -1);
 	was = __sync_lock_test_and_set(&space->private_used, 0);
-	settle_private(was, 0);
-	/* Its entry is free before its room is. */
+	move_charge(SUM_PRIVATE, was, 0, 0);
+	/* The entry first, then its room: promised room is always there. */
 	if (bpf_map_delete_elem(&spaces, &key) == 0)
 		room_give(whole_table());
 	room_give(job_at(slot));

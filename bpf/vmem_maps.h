@@ -1,7 +1,8 @@
-/* vmem_maps.h - what the vmem programs keep; see bpf/vmem_abi.h for what user space reads of
- * it. */
+/* vmem_maps.h - the maps of the vmem programs; bpf/vmem_abi.h has the types of those that user
+ * space reads. User space sets the sizes of `spaces` and `seen` before loading. */
 #pragma once
 
+/* One load from memory that other CPUs write. */
 #define READ(x) (*(volatile typeof(x) *)&(x))
 
 struct {
@@ -20,10 +21,10 @@ struct {
 	__type(value, struct vmem_control);
 } control SEC(".maps");
 
-struct {
+struct { /* cgroup id of a job -> its slot in `jobs` */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, VMEM_MAX_JOBS);
-	__type(key, __u64); /* cgroup id */
+	__type(key, __u64);
 	__type(value, __u32);
 } slots SEC(".maps");
 
@@ -41,7 +42,7 @@ struct {
 	__type(value, struct vmem_gone);
 } gone SEC(".maps");
 
-struct {
+struct { /* address spaces that the audit under way has counted */
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__uint(max_entries, 65536);
@@ -54,7 +55,7 @@ struct {
 	__uint(max_entries, 65536);
 } events SEC(".maps");
 
-/* What the calling task has in hand: the kind of call and the pages promised to it. */
+/* The call that a task is in, and what is promised to it. */
 struct op {
 	__u32 kind;
 	__u32 slot;
@@ -72,7 +73,7 @@ struct {
 
 #define INLINE static __always_inline
 
-INLINE struct vmem_control *state(void)
+INLINE struct vmem_control *control_entry(void)
 {
 	__u32 zero = 0;
 

@@ -1,8 +1,8 @@
 /* vmem_room.h - room in the table of address spaces.
  *
- * The table has a size. Room in it is counted before it is taken, for each job and for the
- * node, and promised to a fork as pages are: so that an address space without an entry is a
- * refused fork or a job that is killed, and never one that is not counted.
+ * The table has a fixed size. Room in it is counted before an entry is made, for each job and
+ * for the node, and promised to a fork as pages are. So what finds no room is a refused fork or
+ * a killed job, never an address space that is not counted.
  */
 #pragma once
 #include "bpf/vmem_maps.h"
@@ -60,7 +60,8 @@ INLINE bool room_enter(__u32 slot)
 	return false;
 }
 
-/* Of an entry that stays where it is. */
+/* The room of an entry that changes from one job to another; the table keeps it. The new job may
+ * thereby exceed its max_spaces: the process is in it already. */
 INLINE void room_move(__u32 from, __u32 to)
 {
 	struct vmem_job *job = job_at(to);

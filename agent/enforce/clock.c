@@ -1,4 +1,4 @@
-/* clock.c - running and suspended time of a job; see clock.h. */
+/* clock.c - computes the running and the suspended time of a job; see clock.h. */
 #include "agent/enforce/clock.h"
 #include "common/time_units.h"
 

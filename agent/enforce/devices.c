@@ -1,8 +1,8 @@
-/* devices.c - the gate in front of device files: which jobs may open which; includes the skeleton of
+/* devices.c - the device gate: which jobs may open which device files; includes the skeleton of
  * bpf/devices.bpf.c; see devices.h.
  *
- * The link is pinned beside the directory of maps and not in it: when a new version of the
- * program comes, it takes the place of the old one in the same link, in one step.
+ * The link is pinned beside the directory of maps and not in it: a new version of the program
+ * replaces the old one in the same link, in one step.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -23,57 +23,45 @@
 struct devices {
 	struct skeleton *kern;
 	struct slots *slots;
-	struct bpf_link *link; /* NULL: does not hold yet */
+	struct bpf_link *link; /* NULL: not in force yet */
 	char *cgroup;
 	char link_path[PATH_MAX]; /* "": not pinned */
 	uint32_t n_jobs;
 	uint32_t generation; /* of the list of gated devices */
 };
 
-/* Attached here and not by kern: it needs to know where. */
+/* Marked as an iterator so that skeleton.c does not attach it: that is done here, to a cgroup. */
 static const struct skeleton_hook hooks[] = {
 	{ PROG, SKELETON_ITERATOR, NULL, "a job can open every device file" },
 };
 
 static int configure(struct bpf_object *obj, void *ctx)
 {
-	static const char *const by_job[] = { "job_ids", "jobs" };
 	const struct devices *d = ctx;
-	int r = 0;
 
-	for (size_t i = 0; i < ARRAY_LEN(by_job) && r == 0; i++) {
-		struct bpf_map *map = bpf_object__find_map_by_name(obj, by_job[i]);
-
-		r = map ? bpf_map__set_max_entries(map, d->n_jobs) : -EINVAL;
-	}
-	return r;
+	return slots_configure(obj, d->n_jobs);
 }
 
 static int open_kern(struct devices *d, const char *pin_dir, struct err *err)
 {
-	size_t size;
 	struct skeleton_spec spec = {
 		.name = "devices",
 		.version = DEVICES_VERSION,
-		.elf = devices_bpf__elf_bytes(&size),
 		.hooks = hooks,
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = pin_dir,
 		.configure = configure,
 		.ctx = d,
 	};
-	struct slots_maps maps = { .size = sizeof(struct devices_record), .n = d->n_jobs };
 	int r;
 
-	spec.elf_size = size;
+	spec.elf = devices_bpf__elf_bytes(&spec.elf_size);
 	r = skeleton_open(&spec, &d->kern, err);
 	if (r < 0)
 		return r;
 	if (!skeleton_prog(d->kern, PROG))
 		return err_set(err, -EPERM, "%.200s", skeleton_status(d->kern));
-	maps.ids_fd = skeleton_map(d->kern, "job_ids");
-	maps.records_fd = skeleton_map(d->kern, "jobs");
-	return slots_open(&maps, &d->slots, err);
+	return slots_open(d->kern, sizeof(struct devices_record), d->n_jobs, &d->slots, err);
 }
 
 int devices_open(const struct devices_config *config, struct devices **ret, struct err *err)
@@ -101,7 +89,7 @@ struct devices *devices_close(struct devices *d)
 {
 	if (!d)
 		return NULL;
-	bpf_link__destroy(d->link); /* a pinned one stands */
+	bpf_link__destroy(d->link); /* a pinned one stays attached */
 	slots_close(d->slots);
 	skeleton_close(d->kern);
 	free(d->cgroup);
@@ -116,14 +104,14 @@ static __u64 number_of(const struct devices_number *n)
 	return (__u64)n->major << 32 | n->minor;
 }
 
-/* What an earlier list had and this one has not. */
+/* Those of an earlier list that this one has not. */
 static void drop_other_numbers(int fd, uint32_t generation)
 {
 	__u64 key, next;
 	__u32 value;
 	int r;
 
-	/* Get the next key before deleting this one: after a deleted key the walk starts from the beginning. */
+	/* The next key before this one is deleted: a walk from a deleted key starts again. */
 	for (r = bpf_map_get_next_key(fd, NULL, &next); r == 0;) {
 		key = next;
 		r = bpf_map_get_next_key(fd, &key, &next);
@@ -145,7 +133,7 @@ static struct devices_major major_of(const struct devices_list *list, __u32 majo
 	return m;
 }
 
-/* `gated_only`: those with gated devices; else the others, where they were gated. */
+/* `gated_only` 1: the majors with gated devices; 0: the others. */
 static int write_majors(int fd, const struct devices_list *list, int gated_only)
 {
 	for (__u32 major = 0; major < DEVICES_MAJORS; major++) {
@@ -161,18 +149,24 @@ static int write_majors(int fd, const struct devices_list *list, int gated_only)
 	return 0;
 }
 
-/* One that differs from those in the map. */
+/* One that no entry of the map has. Entries of two generations are there when an earlier agent
+ * was killed while it wrote a list. */
 static uint32_t next_generation(int fd)
 {
-	__u32 value = 0;
-	__u64 key;
+	__u32 value, highest = 0;
+	__u64 key, next;
 
-	if (bpf_map_get_next_key(fd, NULL, &key) == 0)
-		bpf_map_lookup_elem(fd, &key, &value);
-	return value + 1;
+	for (int r = bpf_map_get_next_key(fd, NULL, &next); r == 0;
+	     r = bpf_map_get_next_key(fd, &key, &next)) {
+		key = next;
+		if (bpf_map_lookup_elem(fd, &key, &value) == 0 && value > highest)
+			highest = value;
+	}
+	return highest + 1;
 }
 
-/* First what is new, then away with the rest: what is on both lists is held all the time. */
+/* First the new entries, then the old ones are removed: a device on both lists is gated all the
+ * time. */
 int devices_gate(struct devices *d, const struct devices_list *list, struct err *err)
 {
 	int gated = skeleton_map(d->kern, "gated"), majors = skeleton_map(d->kern, "majors"),
@@ -203,7 +197,7 @@ static uint64_t cgroup_of(const char *path)
 	return stat(path, &st) < 0 ? 0 : st.st_ino;
 }
 
-/* The cgroup that a link stands on; 0: that is gone. */
+/* The id of the cgroup that a link is attached to; 0: that cgroup is gone. */
 static uint64_t link_cgroup(const struct bpf_link *link)
 {
 	struct bpf_link_info info = { 0 };
@@ -214,7 +208,7 @@ static uint64_t link_cgroup(const struct bpf_link *link)
 	return info.type == BPF_LINK_TYPE_CGROUP ? info.cgroup.cgroup_id : 0;
 }
 
-static int attach(struct devices *d, struct err *err)
+static int attach_gate(struct devices *d, struct err *err)
 {
 	_cleanup_close_ int fd = open(d->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct bpf_link *link;
@@ -239,8 +233,8 @@ static int attach(struct devices *d, struct err *err)
 	return 0;
 }
 
-/* The link of an earlier agent, with this agent's program in it. 0: there is none. */
-static int take_over(struct devices *d, struct err *err)
+/* Puts this agent's program into the link of an earlier agent. 1; 0: there is none. */
+static int adopt_link(struct devices *d, struct err *err)
 {
 	struct bpf_link *link = d->link_path[0] ? bpf_link__open(d->link_path) : NULL;
 
@@ -262,9 +256,9 @@ static int take_over(struct devices *d, struct err *err)
 
 int devices_hold(struct devices *d, struct err *err)
 {
-	int r = d->link ? 1 : take_over(d, err);
+	int r = d->link ? 1 : adopt_link(d, err);
 
-	return r ? r : attach(d, err);
+	return r ? r : attach_gate(d, err);
 }
 
 int devices_check(struct devices *d, struct err *err)
@@ -273,7 +267,7 @@ int devices_check(struct devices *d, struct err *err)
 
 	if (d->link && link_cgroup(d->link) == cgroup_of(d->cgroup))
 		return 0;
-	r = attach(d, err);
+	r = attach_gate(d, err);
 	return r < 0 ? r : 1;
 }
 
@@ -287,8 +281,8 @@ static bool is_granted(const struct devices_job *job, __u64 number)
 	return false;
 }
 
-/* Those of the job's cgroup that are not among its grants (`job` NULL: of cgroups that no
- * slot has). */
+/* Removes what the job's cgroup could open and is not among its grants. `job` NULL: all grants of
+ * cgroups that are no job's. */
 static void drop_grants(const struct devices *d, const struct devices_job *job)
 {
 	int fd = skeleton_map(d->kern, "grants"), ids = skeleton_map(d->kern, "job_ids"), r;
@@ -296,13 +290,13 @@ static void drop_grants(const struct devices *d, const struct devices_job *job)
 	__u32 slot;
 
 	for (r = bpf_map_get_next_key(fd, NULL, &next); r == 0;) {
-		bool is_over;
+		bool is_old;
 
 		key = next;
 		r = bpf_map_get_next_key(fd, &key, &next);
-		is_over = job ? key.cgroup_id == job->cgroup_id && !is_granted(job, key.number)
-			      : bpf_map_lookup_elem(ids, &key.cgroup_id, &slot) < 0;
-		if (is_over)
+		is_old = job ? key.cgroup_id == job->cgroup_id && !is_granted(job, key.number)
+			     : bpf_map_lookup_elem(ids, &key.cgroup_id, &slot) < 0;
+		if (is_old)
 			bpf_map_delete_elem(fd, &key);
 	}
 }
@@ -321,6 +315,7 @@ static int write_grants(const struct devices *d, const struct devices_job *job)
 	return r;
 }
 
+/* Grants come before the job is published: until then its processes open no gated device. */
 int devices_add(struct devices *d, const struct devices_job *job, struct err *err)
 {
 	uint32_t slot;

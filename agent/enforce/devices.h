@@ -1,13 +1,12 @@
 /* devices.h - the device gate: a job can open only the GPUs that it was granted.
  *
- * One BPF program on the cgroup above all jobs, by a link of our own: what systemd attaches,
- * detaches and replaces as device policy does not touch it, and it can only refuse what others
- * let through. Pinned like the other rooms' hooks; an agent that comes back takes it over, with
- * all grants. Below that cgroup a process of no known job opens no gated device, so that there
- * is no moment in which a job runs ungated.
+ * One BPF program on the cgroup above all jobs, by a link of its own: it is independent of the
+ * device policy that systemd attaches and replaces, and can only refuse what that allows. Pinned
+ * like the other hooks; a restarted agent takes it over, with all grants. Below that cgroup a
+ * process of no known job opens no gated device, so a job never runs ungated.
  *
- * It is the *opening* that is held (open(2), and access(2), of whichever file has the device's
- * number): a file that another process has opened and hands over stays open.
+ * The gate applies to opening (open(2), and access(2), of any file that has the device's
+ * number): a descriptor that another process has opened and passes on stays usable.
  */
 #pragma once
 #include <stdbool.h>
@@ -39,18 +38,18 @@ struct devices_list {
 	size_t n_minors;
 };
 
-/* Loads program and maps; what an earlier agent left goes on holding until devices_hold().
- * -EPERM, -ENOENT (no bpffs) ...: nothing can be held here, and err says why. */
+/* Loads program and maps; the gate of an earlier agent stays in force until devices_hold().
+ * -EPERM, -ENOENT (no bpffs) ...: devices cannot be gated here, and err says why. */
 int devices_open(const struct devices_config *config, struct devices **ret, struct err *err);
-struct devices *devices_close(struct devices *d); /* the pinned gate stands */
+struct devices *devices_close(struct devices *d); /* the pinned gate stays in force */
 DEFINE_CLEANUP(struct devices *, devices_close)
 
 /* Which devices are gated, in place of what was before. -ENOSPC: too many. */
 int devices_gate(struct devices *d, const struct devices_list *list, struct err *err);
-/* From here on the gate holds. 1: an earlier agent's link was taken over, without a moment
- * in which nothing held. */
+/* Puts the gate in force. 1: an earlier agent's link was taken over, so it was in force all the
+ * time. */
 int devices_hold(struct devices *d, struct err *err);
-/* Does the link still stand on the cgroup above the jobs? If that cgroup was removed and made
+/* Is the link still attached to the cgroup above the jobs? If that cgroup was removed and made
  * again, the link is attached again, and the result is 1. */
 int devices_check(struct devices *d, struct err *err);
 
@@ -75,5 +74,5 @@ int devices_read(const struct devices *d, uint64_t cgroup_id, struct devices_cou
 /* Is any device policy in force on this cgroup, ours or a manager's? 1 yes, 0 no, -errno. */
 int devices_is_held(const char *cgroup);
 
-/* Takes the pinned gate away: from then on nothing is held. */
+/* Removes the pinned gate: from then on no device is gated. */
 void devices_forget(const char *pin_dir);

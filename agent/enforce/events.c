@@ -1,4 +1,5 @@
-/* events.c - OOM kills, freezes and empty cgroups of jobs; includes the skeleton of bpf/events.bpf.c; see events.h. */
+/* events.c - reports OOM kills, freezing and empty cgroups of jobs, from BPF and from the
+ * cgroups' files where BPF has no hook; includes the skeleton of bpf/events.bpf.c; see events.h. */
 #include <errno.h>
 #include <linux/types.h>
 #include <string.h>
@@ -20,10 +21,10 @@ struct watched {
 	int64_t job;
 	uint64_t cgroup_id;
 	char *path;
-	bool is_late;	   /* was frozen before anybody watched: that time is not known */
-	bool owes_empty;   /* was empty when added: tell at the next dispatch */
-	uint64_t since_ns; /* without the frozen hook: what the files told */
-	uint64_t total_ns, count;
+	bool is_late;	/* was frozen before it was watched: that time is not known */
+	bool was_empty; /* when added: to be reported at the next dispatch */
+	/* Without the frozen hook: as read from cgroup.events. 0: not frozen. */
+	uint64_t since_ns, total_ns, count;
 };
 
 struct events {
@@ -68,8 +69,8 @@ static struct watched *find_job(const struct events *e, int64_t job)
 	return NULL;
 }
 
-static void tell_oom(const struct events *e, const struct watched *w,
-		     const struct events_message *m)
+static void report_oom(const struct events *e, const struct watched *w,
+		       const struct events_message *m)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct events_oom oom = {
@@ -101,9 +102,9 @@ static int on_message(void *ctx, void *data, size_t size)
 		return 0;
 	w = find_watched(e, m->cgroup_id);
 	if (!w)
-		return 0; /* ended, or of an earlier agent and not ours */
+		return 0; /* removed meanwhile, or not added again by this agent */
 	if (m->kind == EVENTS_OOM)
-		tell_oom(e, w, m);
+		report_oom(e, w, m);
 	else if (m->kind == EVENTS_EMPTY && e->config.on_empty)
 		e->config.on_empty(e->config.ctx, w->job, m->boot_ns);
 	else if (m->kind != EVENTS_EMPTY && e->config.on_frozen)
@@ -112,6 +113,8 @@ static int on_message(void *ctx, void *data, size_t size)
 	return 0;
 }
 
+/* Tier 3: the files have changed. Times are those of the reading: the kernel's notice comes up
+ * to 10 ms late. */
 static void on_change(void *ctx, const struct events_files_change *change)
 {
 	struct events *e = ctx;
@@ -144,23 +147,15 @@ static void on_change(void *ctx, const struct events_files_change *change)
 static int configure(struct bpf_object *obj, void *ctx)
 {
 	const struct events *e = ctx;
-	struct bpf_map *ids = bpf_object__find_map_by_name(obj, "job_ids");
-	struct bpf_map *jobs = bpf_object__find_map_by_name(obj, "jobs");
-	int r;
 
-	if (!ids || !jobs)
-		return -EINVAL;
-	r = bpf_map__set_max_entries(ids, e->n_jobs);
-	return r < 0 ? r : bpf_map__set_max_entries(jobs, e->n_jobs);
+	return slots_configure(obj, e->n_jobs);
 }
 
 static int open_kern(struct events *e, struct err *err)
 {
-	size_t size;
 	struct skeleton_spec spec = {
 		.name = "events",
 		.version = EVENTS_VERSION,
-		.elf = events_bpf__elf_bytes(&size),
 		.hooks = hooks,
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = e->config.pin_dir,
@@ -168,16 +163,13 @@ static int open_kern(struct events *e, struct err *err)
 		.configure = configure,
 		.ctx = e,
 	};
-	struct slots_maps maps = { .size = sizeof(struct events_record), .n = e->n_jobs };
 	int r;
 
-	spec.elf_size = size;
+	spec.elf = events_bpf__elf_bytes(&spec.elf_size);
 	r = skeleton_open(&spec, &e->kern, err);
 	if (r < 0)
 		return r;
-	maps.ids_fd = skeleton_map(e->kern, "job_ids");
-	maps.records_fd = skeleton_map(e->kern, "jobs");
-	r = slots_open(&maps, &e->slots, err);
+	r = slots_open(e->kern, sizeof(struct events_record), e->n_jobs, &e->slots, err);
 	if (r < 0)
 		return r;
 	e->ring = ring_buffer__new(skeleton_map(e->kern, "ring"), on_message, e, NULL);
@@ -194,7 +186,8 @@ static void close_kern(struct events *e)
 	e->kern = NULL;
 }
 
-static unsigned left_to_files(const struct events *e)
+/* What no hook reports: enum events_files_what. */
+static unsigned find_missing_hooks(const struct events *e)
 {
 	unsigned what = 0;
 
@@ -210,7 +203,7 @@ static unsigned left_to_files(const struct events *e)
 	return what;
 }
 
-static int listen_to(struct events *e, int fd, struct err *err)
+static int add_to_epoll(struct events *e, int fd, struct err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
@@ -227,13 +220,13 @@ static int open_fds(struct events *e, struct err *err)
 	e->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	if (e->epoll_fd < 0 || e->wake_fd < 0)
 		return err_set(err, -errno, "epoll: %m");
-	r = listen_to(e, e->wake_fd, err);
+	r = add_to_epoll(e, e->wake_fd, err);
 	if (r == 0 && e->ring)
-		r = listen_to(e, ring_buffer__epoll_fd(e->ring), err);
+		r = add_to_epoll(e, ring_buffer__epoll_fd(e->ring), err);
 	if (r == 0 && e->by_files)
 		r = events_files_open(&e->files, err);
 	if (r == 0 && e->files)
-		r = listen_to(e, events_files_fd(e->files), err);
+		r = add_to_epoll(e, events_files_fd(e->files), err);
 	return r;
 }
 
@@ -252,7 +245,7 @@ int events_open(const struct events_config *config, struct events **ret, struct 
 		close_kern(e);
 	if (!e->kern)
 		snprintf(e->why, sizeof(e->why), "%s", why.text);
-	e->by_files = left_to_files(e);
+	e->by_files = find_missing_hooks(e);
 	r = open_fds(e, err);
 	if (r < 0)
 		return r;
@@ -289,8 +282,10 @@ struct events *events_close(struct events *e)
 	return NULL;
 }
 
-/* Make the record agree with the cgroup's state, where no hook saw how it came about: frozen
- * before it was added, or flipped while nothing was attached. Returns 1 when it had to. */
+/* Makes the record agree with the cgroup's state where no hook saw the change: frozen before it
+ * was added, or frozen or thawed while nothing was attached. Returns 1 when it did, 0 when they
+ * agreed. The file is read between two readings of an even `seq`, so that a hook that runs
+ * meanwhile is noticed; it may still run before the exchange, which then fails. */
 static int reconcile_record(struct events_record *rec, const char *path)
 {
 	uint32_t before;
@@ -299,7 +294,7 @@ static int reconcile_record(struct events_record *rec, const char *path)
 
 	do {
 		before = __atomic_load_n(&rec->seq, __ATOMIC_SEQ_CST);
-		frozen = events_files_ask(path, "frozen");
+		frozen = events_files_read(path, "frozen");
 		since = __atomic_load_n(&rec->since_ns, __ATOMIC_SEQ_CST);
 	} while (before & 1 || before != __atomic_load_n(&rec->seq, __ATOMIC_SEQ_CST));
 	if (frozen < 0 || (frozen == 1) == (since != 0))
@@ -357,13 +352,13 @@ int events_add(struct events *e, const struct events_job *job, struct err *err)
 			events_files_remove(e->files, w->job);
 		return r;
 	}
-	if (e->by_files & EVENTS_FILES_FROZEN && events_files_ask(w->path, "frozen") == 1) {
+	if (e->by_files & EVENTS_FILES_FROZEN && events_files_read(w->path, "frozen") == 1) {
 		w->since_ns = (uint64_t)clock_ns(CLOCK_BOOTTIME);
 		w->is_late = true;
 	}
-	w->owes_empty = events_files_ask(w->path, "populated") == 0;
-	if (w->owes_empty && write(e->wake_fd, &one, sizeof(one)) < 0)
-		w->owes_empty = false; /* only if the counter were full: it is read out below */
+	w->was_empty = events_files_read(w->path, "populated") == 0;
+	if (w->was_empty && write(e->wake_fd, &one, sizeof(one)) < 0)
+		w->was_empty = false; /* cannot be: events_dispatch() resets the counter */
 	w->next = e->jobs;
 	e->jobs = TAKE_PTR(w);
 	return 0;
@@ -393,6 +388,7 @@ unsigned events_prune(struct events *e)
 	return e->slots ? slots_prune(e->slots) : 0;
 }
 
+/* Reads since_ns and total_ns as of one moment: a hook changes both under an odd `seq`. */
 static void read_record(const struct events_record *rec, struct events_freeze *ret)
 {
 	uint64_t now, since, total;
@@ -442,10 +438,10 @@ int events_fd(const struct events *e)
 	return e->epoll_fd;
 }
 
-static struct watched *next_owed(const struct events *e)
+static struct watched *find_was_empty(const struct events *e)
 {
 	for (struct watched *w = e->jobs; w; w = w->next)
-		if (w->owes_empty)
+		if (w->was_empty)
 			return w;
 	return NULL;
 }
@@ -458,9 +454,9 @@ int events_dispatch(struct events *e, struct err *err)
 
 	if (read(e->wake_fd, &n, sizeof(n)) == (ssize_t)sizeof(n)) {
 		/* from the start each time: the callback may remove jobs */
-		while ((w = next_owed(e))) {
-			w->owes_empty = false;
-			if (events_files_ask(w->path, "populated") == 0 && e->config.on_empty)
+		while ((w = find_was_empty(e))) {
+			w->was_empty = false;
+			if (events_files_read(w->path, "populated") == 0 && e->config.on_empty)
 				e->config.on_empty(e->config.ctx, w->job,
 						   (uint64_t)clock_ns(CLOCK_BOOTTIME));
 		}
@@ -480,8 +476,7 @@ int events_tier(const struct events *e)
 
 const char *events_status(struct events *e)
 {
-	uint64_t lost = 0;
-	uint32_t zero = 0;
+	uint64_t lost;
 	size_t n;
 
 	if (!e->kern) {
@@ -491,7 +486,7 @@ const char *events_status(struct events *e)
 		return e->status;
 	}
 	n = (size_t)snprintf(e->status, sizeof(e->status), "%s", skeleton_status(e->kern));
-	bpf_map_lookup_elem(skeleton_map(e->kern, "lost"), &zero, &lost);
+	lost = skeleton_n_lost(e->kern);
 	if (lost && n < sizeof(e->status))
 		snprintf(e->status + n, sizeof(e->status) - n,
 			 "%llu messages found the ring buffer full\n",

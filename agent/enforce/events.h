@@ -1,9 +1,9 @@
-/* events.h - what the kernel tells about a job the moment it happens: an OOM kill, frozen and
+/* events.h - reports of the kernel about a job at the moment they happen: an OOM kill, frozen,
  * thawed, empty.
  *
- * Three sources behind one interface: fentry on the OOM killer (tier 1), tracepoints (tier 2), or inotify on
- * the cgroup's own files (tier 3). Frozen time is added up in the kernel, in a pinned map:
- * exact also while the agent is away, and for a freeze by root or of an ancestor.
+ * Three sources behind one interface: fentry on the OOM killer (tier 1), tracepoints (tier 2), or
+ * inotify on the cgroup's own files (tier 3). Frozen time is added up in the kernel, in a pinned
+ * map: exact also while the agent is away, and for a freeze by root or of an ancestor.
  */
 #pragma once
 #include <stdbool.h>
@@ -18,8 +18,7 @@ struct events_oom {
 	int32_t pid;   /* victim's process id; 0: not known (tier 3) */
 	char comm[16]; /* its command; "" not known */
 	uint64_t victim_rss_bytes;
-	/* Of the cgroup whose limit was hit; 0 when not known or when the node itself ran out.
-	 */
+	/* Of the cgroup whose limit was hit; 0: not known, or the node itself ran out. */
 	uint64_t usage_bytes, limit_bytes;
 	bool own_limit; /* it was the job's own limit, not that of a parent or the node */
 	bool node_wide; /* no cgroup limit: the node ran out of memory */
@@ -51,7 +50,7 @@ struct events_job {
 };
 
 int events_open(const struct events_config *config, struct events **ret, struct err *err);
-struct events *events_close(struct events *e); /* pinned parts go on */
+struct events *events_close(struct events *e); /* what is pinned goes on counting */
 
 /* Watch a job, or go on after a restart (frozen time then continues). A job that is already
  * frozen counts as frozen from now on; one that is already empty is reported empty at the
@@ -64,8 +63,8 @@ unsigned events_prune(struct events *e); /* as sample_prune() */
 int events_frozen(struct events *e, uint64_t cgroup_id, struct events_freeze *ret,
 		  struct err *err);
 
-int events_fd(const struct events *e); /* epoll-able, readable when something waits */
-/* Deliver all that waits through the callbacks. Returns 0 or -errno. */
+int events_fd(const struct events *e); /* readable when there is something to dispatch */
+/* Calls the callbacks for all that has happened. They may add and remove jobs. 0 or -errno. */
 int events_dispatch(struct events *e, struct err *err);
 
 /* The best tier in use (1 to 3), and what is lost against tier 1, one line each. */

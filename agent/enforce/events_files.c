@@ -1,4 +1,5 @@
-/* events_files.c - tier 3: the same events from the cgroup's own files, by inotify; see events_files.h. */
+/* events_files.c - tier 3: reads the same events from the cgroup's own files, when inotify
+ * reports that they changed; see events_files.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -22,6 +23,8 @@ struct events_files {
 	struct events_files_job *jobs;
 };
 
+/* The number in the line "KEY NUMBER" of a cgroup file. -ENODATA: no such line; -ENODEV: the
+ * cgroup was removed between open and read. */
 static int read_number(const char *path, const char *file, const char *key, uint64_t *ret)
 {
 	_cleanup_close_ int fd = -1;
@@ -48,7 +51,7 @@ static int read_number(const char *path, const char *file, const char *key, uint
 	return -ENODATA;
 }
 
-int events_files_ask(const char *path, const char *key)
+int events_files_read(const char *path, const char *key)
 {
 	uint64_t value;
 	int r = read_number(path, "cgroup.events", key, &value);
@@ -129,8 +132,8 @@ int events_files_add(struct events_files *f, int64_t job, const char *path, unsi
 		job_free(j);
 		return err_set(err, -errno, "watch %s/cgroup.events: %m", path);
 	}
-	j->frozen = events_files_ask(path, "frozen") == 1;
-	j->populated = events_files_ask(path, "populated") == 1;
+	j->frozen = events_files_read(path, "frozen") == 1;
+	j->populated = events_files_read(path, "populated") == 1;
 	read_number(path, "memory.events", "oom_kill", &j->n_oom);
 	j->next = f->jobs;
 	f->jobs = j;
@@ -163,10 +166,12 @@ static void report_change(struct events_files_job *j, enum events_files_what wha
 		fn(ctx, &change);
 }
 
+/* Compares with the state last seen. The order matters when a job that ran out of memory is
+ * empty at once: the OOM kill is reported before the end. */
 static void check_files(struct events_files_job *j, events_files_fn fn, void *ctx)
 {
-	int frozen = events_files_ask(j->path, "frozen");
-	int populated = events_files_ask(j->path, "populated");
+	int frozen = events_files_read(j->path, "frozen");
+	int populated = events_files_read(j->path, "populated");
 	uint64_t n_oom;
 
 	if (frozen >= 0 && j->frozen != (frozen == 1)) {
@@ -185,7 +190,7 @@ static void check_files(struct events_files_job *j, events_files_fn fn, void *ct
 	}
 }
 
-static struct events_files_job *by_watch(const struct events_files *f, int wd)
+static struct events_files_job *find_by_watch(const struct events_files *f, int wd)
 {
 	for (struct events_files_job *j = f->jobs; j; j = j->next)
 		if (j->wd_state == wd || j->wd_memory == wd)
@@ -203,7 +208,7 @@ void events_files_dispatch(struct events_files *f, events_files_fn fn, void *ctx
 	while ((n = read(f->fd, buf, sizeof(buf))) > 0) {
 		for (char *p = buf; p < buf + n; p += sizeof(*ev) + ev->len) {
 			ev = (const void *)p;
-			j = by_watch(f, ev->wd); /* looked up each time: `fn` may remove jobs */
+			j = find_by_watch(f, ev->wd); /* each time: `fn` may remove jobs */
 			if (j)
 				check_files(j, fn, ctx);
 		}

@@ -1,6 +1,6 @@
 /* events_files.h - events without BPF: inotify on a job's cgroup.events and memory.events. The
- * kernel notifies of the files at most every 10 ms each, so a flip and its opposite between
- * two reads go unseen. Used by events.c alone, for what BPF does not tell here. */
+ * kernel notifies of each file at most every 10 ms, so a change and its opposite between two
+ * reads go unseen. Used by events.c alone, for the events that no BPF hook reports here. */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,8 +33,8 @@ int events_files_add(struct events_files *f, int64_t job, const char *path, unsi
 void events_files_remove(struct events_files *f, int64_t job);
 void events_files_dispatch(struct events_files *f, events_files_fn fn, void *ctx);
 
-/* What cgroup.events says now: 1 or 0; -errno. */
-int events_files_ask(const char *path, const char *key);
+/* The value of `key` in cgroup.events now: 1 or 0; -errno. */
+int events_files_read(const char *path, const char *key);
 
 static inline void events_files_closep(struct events_files **f)
 {

@@ -1,4 +1,8 @@
-/* final.c - read final records, which agent/launch/final_write.c writes; see final.h. */
+/* final.c - reads final records, which agent/launch/final_write.c writes; see final.h.
+ *
+ * A record is the line "reeve-final 1", lines "key value", then the cgroup's files as they were,
+ * each below its name in brackets, and "[end]" last: without it the record is not complete.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +16,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-/* "key number" lines of cgroup files and where they go. */
+/* A line "key number" of a cgroup file (key "": the file has the number alone), and the field
+ * that it is stored in. */
 struct counter {
 	const char *file, *key;
 	int64_t scale;
@@ -61,7 +66,7 @@ static int parse_number(const char *text, int64_t *ret)
 	return 0;
 }
 
-static int take_head(struct final *f, const char *key, const char *value)
+static int set_head(struct final *f, const char *key, const char *value)
 {
 	int64_t n;
 
@@ -85,7 +90,7 @@ static int take_head(struct final *f, const char *key, const char *value)
 	return 0;
 }
 
-static void take_counter(struct final *f, const char *file, const char *key, const char *value)
+static void set_counter(struct final *f, const char *file, const char *key, const char *value)
 {
 	int64_t n, *to;
 
@@ -104,9 +109,9 @@ static void take_counter(struct final *f, const char *file, const char *key, con
 	}
 }
 
-/* io.stat: "8:0 rbytes=1 wbytes=2 rios=...": a line a device, added up. Devices that stack
- * (dm, md, loop) would count the same bytes twice: they are left out as the sampler does. */
-static void take_io(struct final *f, char *line)
+/* A line of io.stat, "8:0 rbytes=1 wbytes=2 rios=...", one a device: added up. Devices on top of
+ * others (7 loop, 9 md, 253 device mapper) would count the same bytes twice: left out. */
+static void add_io(struct final *f, char *line)
 {
 	char *word, *device = strsep(&line, " ");
 	int64_t read_bytes = 0, write_bytes = 0;
@@ -127,22 +132,23 @@ static void take_io(struct final *f, char *line)
 	usage_set(&f->usage, &f->usage.write_bytes, f->usage.write_bytes + write_bytes);
 }
 
-static int take_line(struct final *f, const char *section, char *line)
+/* -EINVAL only for a head that does not fit; unknown lines are skipped. */
+static int parse_line(struct final *f, const char *section, char *line)
 {
 	char *value = line, *key;
 
 	if (!strcmp(section, "io.stat")) {
-		take_io(f, line);
+		add_io(f, line);
 		return 0;
 	}
 	if (!strchr(line, ' ')) {
-		take_counter(f, section, "", line);
+		set_counter(f, section, "", line);
 		return 0;
 	}
 	key = strsep(&value, " ");
 	if (!section[0])
-		return take_head(f, key, value);
-	take_counter(f, section, key, value);
+		return set_head(f, key, value);
+	set_counter(f, section, key, value);
 	return 0;
 }
 
@@ -161,7 +167,7 @@ static int parse_lines(char *text, struct final *f)
 			line[n - 1] = '\0';
 			strcpy(section, line + 1);
 			is_whole = !strcmp(section, "end");
-		} else if (take_line(f, section, line) < 0) {
+		} else if (parse_line(f, section, line) < 0) {
 			return -EINVAL;
 		}
 	}
@@ -179,7 +185,7 @@ int final_parse(const char *text, size_t size, struct final *ret, struct err *er
 	if (!copy)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (parse_lines(copy, &f) < 0)
-		return err_set(err, -EINVAL, "not a whole final record of version 1");
+		return err_set(err, -EINVAL, "not a complete final record of version 1");
 	*ret = f;
 	return 0;
 }
@@ -220,6 +226,7 @@ void final_remove(const char *dir, int64_t job, int32_t attempt)
 	unlink(path);
 }
 
+/* As systemd names signals in $EXIT_STATUS: "KILL", "RTMIN+3", or a number. 0: not known. */
 static int32_t signal_number(const char *name)
 {
 	int64_t n;
@@ -237,7 +244,7 @@ static int32_t signal_number(const char *name)
 	return 0;
 }
 
-/* systemd.exec(5), "Process exit codes": what it uses when it cannot set a unit up. */
+/* systemd.exec(5), "Process exit codes": the statuses of a unit that systemd could not set up. */
 static const struct {
 	int32_t status;
 	const char *words;
@@ -245,13 +252,14 @@ static const struct {
 	{ 200, "the working directory could not be entered" },
 	{ 203, "the launcher could not be executed" },
 	{ 209, "standard output could not be set up" },
-	{ 216, "the user's groups could not be taken" },
+	{ 216, "the user's groups could not be set" },
 	{ 217, "the user is not known on this node" },
 	{ 219, "the cgroup could not be entered" },
 	{ 226, "the job's view of the file system could not be made" },
 	{ 228, "a system call filter could not be set up" },
 };
 
+/* SIGKILL and an OOM kill in the cgroup: the memory limit, since memory.oom.group is set. */
 void final_end(const struct final *f, struct job_end *ret)
 {
 	int64_t n;

@@ -1,7 +1,7 @@
-/* final.h - the record of how a job ended, as reeve-launch --final left it.
+/* final.h - the final record: how a job ended, as reeve-launch --final wrote it.
  *
- * It is written at every end of a job's unit, also while the agent is away, and holds the last
- * counters of the job's cgroup, which is gone when the agent reads them.
+ * It is written at every end of a job's unit, also while the agent is away, and has the last
+ * counters of the job's cgroup, which no longer exists when the agent reads the record.
  */
 #pragma once
 #include <stdbool.h>
@@ -24,17 +24,16 @@ struct final {
 	struct usage usage;
 };
 
-/* Pure. -EINVAL: not a whole record of this version. Unknown lines are passed over. */
+/* Pure. -EINVAL: not a complete record of this version. Unknown lines are skipped. */
 int final_parse(const char *text, size_t size, struct final *ret, struct err *err);
 /* DIR/JOB-ATTEMPT. -ENOENT: none yet. */
 int final_load(const char *dir, int64_t job, int32_t attempt, struct final *ret,
 	       struct err *err);
 void final_remove(const char *dir, int64_t job, int32_t attempt);
 
-/* The end as the record alone tells it: exited, signaled, or the memory limit when the kernel
- * killed for it. What the agent saw itself is better: the caller keeps that. */
+/* The end according to the record alone: exited, signaled, or the memory limit when the kernel
+ * killed for it. A reason that the agent has latched itself is more exact: the caller keeps it. */
 void final_end(const struct final *f, struct job_end *ret);
-/* For a job whose program was never reached: was it the unit that could not be set up?
- * Then *ret gets END_FAILED with the words. (A user's program may exit with the same number.)
- */
+/* For a job whose program did not start: is that because systemd could not set the unit up? Then
+ * *ret gets END_FAILED with the words. (A user's program may exit with the same status.) */
 bool final_is_setup_failure(const struct final *f, struct job_end *ret);

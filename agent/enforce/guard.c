@@ -1,4 +1,5 @@
-/* guard.c - keep jobs from escaping their limits; includes the skeleton of bpf/guard.bpf.c; see guard.h. */
+/* guard.c - keeps jobs from escaping their limits, and reports what they tried; includes the
+ * skeleton of bpf/guard.bpf.c; see guard.h. */
 #include <errno.h>
 #include <linux/quota.h>
 #include <linux/types.h>
@@ -20,10 +21,10 @@
 
 #define NR_FILE_SETATTR 469 /* the same on every architecture */
 
-struct kept { /* what is needed when there is no BPF record */
+struct kept { /* a guarded job */
 	struct kept *next;
 	struct guard_job job;
-	unsigned told; /* 1 << enum guard_quota_kind */
+	unsigned reported; /* 1 << enum guard_quota_kind; where there is no BPF record */
 };
 
 struct guard {
@@ -66,7 +67,7 @@ static struct kept *find_guarded(const struct guard *g, uint64_t cgroup_id)
 	return NULL;
 }
 
-static void tell_quota(const struct guard *g, const struct guard_message *m, int64_t job)
+static void report_quota(const struct guard *g, const struct guard_message *m, int64_t job)
 {
 	struct guard_quota q = {
 		.job = job,
@@ -81,7 +82,7 @@ static void tell_quota(const struct guard *g, const struct guard_message *m, int
 		g->config.on_quota(g->config.ctx, &q);
 }
 
-static void tell_denied(const struct guard *g, const struct guard_message *m, int64_t job)
+static void report_denied(const struct guard *g, const struct guard_message *m, int64_t job)
 {
 	struct guard_denied d = {
 		.job = job,
@@ -96,7 +97,7 @@ static void tell_denied(const struct guard *g, const struct guard_message *m, in
 		g->config.on_denied(g->config.ctx, &d);
 }
 
-static void tell_left(const struct guard *g, const struct guard_message *m, int64_t job)
+static void report_left(const struct guard *g, const struct guard_message *m, int64_t job)
 {
 	struct guard_left l = {
 		.job = job,
@@ -121,16 +122,18 @@ static int on_message(void *ctx, void *data, size_t size)
 		return 0;
 	k = find_guarded(g, m->cgroup_id);
 	if (!k)
-		return 0; /* ended */
+		return 0; /* removed meanwhile */
 	if (m->kind == GUARD_MSG_QUOTA)
-		tell_quota(g, m, k->job.job);
+		report_quota(g, m, k->job.job);
 	else if (m->kind == GUARD_MSG_LEFT)
-		tell_left(g, m, k->job.job);
+		report_left(g, m, k->job.job);
 	else
-		tell_denied(g, m, k->job.job);
+		report_denied(g, m, k->job.job);
 	return 0;
 }
 
+/* Without the BPF hook: the kernel's netlink message names no process, and comes again at each
+ * failed write. */
 static void on_dquot(void *ctx, const struct dquot_excess *excess)
 {
 	struct guard *g = ctx;
@@ -143,37 +146,32 @@ static void on_dquot(void *ctx, const struct dquot_excess *excess)
 	else
 		return;
 	for (struct kept *k = g->jobs; k; k = k->next) {
-		if (k->job.projid != excess->projid || k->told & 1u << m.detail)
+		if (k->job.projid != excess->projid || k->reported & 1u << m.detail)
 			continue;
 		if (k->job.dev && k->job.dev != makedev(excess->dev_major, excess->dev_minor))
 			continue;
-		k->told |= 1u << m.detail;
-		tell_quota(g, &m, k->job.job);
+		k->reported |= 1u << m.detail;
+		report_quota(g, &m, k->job.job);
 		return; /* the callback may have removed the job */
 	}
 }
 
 static int configure(struct bpf_object *obj, void *ctx)
 {
-	static const char *const by_job[] = { "job_ids", "jobs", "projects" };
 	const struct guard *g = ctx;
-	struct bpf_map *map;
-	int r = 0;
+	struct bpf_map *projects = bpf_object__find_map_by_name(obj, "projects");
+	int r = slots_configure(obj, g->n_jobs);
 
-	for (size_t i = 0; i < ARRAY_LEN(by_job) && r == 0; i++) {
-		map = bpf_object__find_map_by_name(obj, by_job[i]);
-		r = map ? bpf_map__set_max_entries(map, g->n_jobs) : -EINVAL;
-	}
-	return r;
+	if (r < 0 || !projects)
+		return r < 0 ? r : -EINVAL;
+	return bpf_map__set_max_entries(projects, g->n_jobs);
 }
 
 static int open_kern(struct guard *g, struct err *err)
 {
-	size_t size;
 	struct skeleton_spec spec = {
 		.name = "guard",
 		.version = GUARD_VERSION,
-		.elf = guard_bpf__elf_bytes(&size),
 		.hooks = hooks,
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = g->config.pin_dir,
@@ -181,16 +179,13 @@ static int open_kern(struct guard *g, struct err *err)
 		.configure = configure,
 		.ctx = g,
 	};
-	struct slots_maps maps = { .size = sizeof(struct guard_record), .n = g->n_jobs };
 	int r;
 
-	spec.elf_size = size;
+	spec.elf = guard_bpf__elf_bytes(&spec.elf_size);
 	r = skeleton_open(&spec, &g->kern, err);
 	if (r < 0)
 		return r;
-	maps.ids_fd = skeleton_map(g->kern, "job_ids");
-	maps.records_fd = skeleton_map(g->kern, "jobs");
-	r = slots_open(&maps, &g->slots, err);
+	r = slots_open(g->kern, sizeof(struct guard_record), g->n_jobs, &g->slots, err);
 	if (r < 0)
 		return r;
 	g->ring = ring_buffer__new(skeleton_map(g->kern, "ring"), on_message, g, NULL);
@@ -207,7 +202,8 @@ static void close_kern(struct guard *g)
 	g->kern = NULL;
 }
 
-static int listen_to(struct guard *g, int fd, struct err *err)
+/* fd < 0: there is none. */
+static int add_to_epoll(struct guard *g, int fd, struct err *err)
 {
 	struct epoll_event ev = { .events = EPOLLIN, .data.fd = fd };
 
@@ -235,9 +231,9 @@ int guard_open(const struct guard_config *config, struct guard **ret, struct err
 	g->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	if (g->epoll_fd < 0)
 		return err_set(err, -errno, "epoll: %m");
-	r = listen_to(g, g->ring ? ring_buffer__epoll_fd(g->ring) : -1, err);
+	r = add_to_epoll(g, g->ring ? ring_buffer__epoll_fd(g->ring) : -1, err);
 	if (r == 0)
-		r = listen_to(g, g->dquot_fd, err);
+		r = add_to_epoll(g, g->dquot_fd, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(g);
@@ -272,6 +268,8 @@ static int add_project(const struct guard *g, uint32_t projid, uint32_t slot)
 	return bpf_map_update_elem(fd, &projid, &slot, BPF_ANY) < 0 ? -errno : 0;
 }
 
+/* A job that an earlier agent had added keeps its record and what was reported. The record is
+ * complete before slots_publish() and add_project() make it visible to the hooks. */
 static int add_to_kern(const struct guard *g, const struct guard_job *job, struct err *err)
 {
 	struct guard_record *rec;
@@ -353,7 +351,7 @@ unsigned guard_prune(struct guard *g)
 		return 0;
 	n = slots_prune(g->slots);
 	fd = skeleton_map(g->kern, "projects");
-	/* Get the next key before deleting this one: after a deleted key the walk starts from the beginning. */
+	/* The next key before this one is deleted: a walk from a deleted key starts again. */
 	for (r = bpf_map_get_next_key(fd, NULL, &next); r == 0;) {
 		key = next;
 		r = bpf_map_get_next_key(fd, &key, &next);
@@ -373,10 +371,10 @@ void guard_rearm(struct guard *g, uint64_t cgroup_id)
 	int slot = g->slots ? slots_find(g->slots, cgroup_id) : -ENOENT;
 
 	if (k)
-		k->told = 0;
+		k->reported = 0;
 	if (slot >= 0) {
 		rec = slots_record(g->slots, (uint32_t)slot);
-		__atomic_store_n(&rec->told, 0, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&rec->reported, 0, __ATOMIC_SEQ_CST);
 	}
 }
 
@@ -422,23 +420,22 @@ uint32_t guard_holds(const struct guard *g)
 
 const char *guard_status(struct guard *g)
 {
-	uint64_t lost = 0;
-	uint32_t zero = 0, holds = guard_holds(g);
+	uint64_t lost = g->kern ? skeleton_n_lost(g->kern) : 0;
+	uint32_t holds = guard_holds(g);
 	size_t n;
 
-	if (g->kern) {
+	if (g->kern)
 		n = (size_t)snprintf(g->status, sizeof(g->status), "%s",
 				     skeleton_status(g->kern));
-		bpf_map_lookup_elem(skeleton_map(g->kern, "lost"), &zero, &lost);
-	} else {
+	else
 		n = (size_t)snprintf(g->status, sizeof(g->status), "no guard through BPF: %s\n",
 				     g->why);
-	}
 	if (n >= sizeof(g->status))
 		return g->status; /* cut short */
 	if (!(holds & GUARD_QUOTA_EVENT))
 		n += (size_t)snprintf(g->status + n, sizeof(g->status) - n,
-				      "quota excess is not told: no hook and no VFS_DQUOT\n");
+				      "an excess of jobfs is not reported: no BPF hook and no "
+				      "VFS_DQUOT messages\n");
 	if (lost && n < sizeof(g->status))
 		snprintf(g->status + n, sizeof(g->status) - n,
 			 "%llu messages found the ring buffer full\n",

@@ -1,9 +1,9 @@
-/* guard.h - what a job may not do although it owns the files and processes concerned: grow
- * past its disk quota and go on, change the project id that the quota hangs on, take control
- * of a process outside itself, leave its cgroup unseen.
+/* guard.h - what a job may not do although it owns the files and processes concerned: exceed its
+ * disk quota and go on, change the project id that the quota is counted by, control a process
+ * outside itself, leave its cgroup unnoticed.
  *
- * Needs BPF trampolines (tier 1). guard_holds() says which protections stand, so that the
- * launcher's seccomp filter can stand in for the others; quota excess is then still reported,
+ * Needs BPF trampolines (tier 1). guard_holds() returns which protections are in force, so that
+ * the launcher's seccomp filter can replace the others; a quota excess is then still reported,
  * through the kernel's quota netlink messages, but the kernel side kills no job.
  */
 #pragma once
@@ -57,7 +57,7 @@ struct guard_left {
 	int32_t pid; /* the process that is now outside */
 	char comm[16];
 	uint64_t now_in;      /* id of the cgroup it is in now */
-	int32_t moved_by_pid; /* who moved it */
+	int32_t moved_by_pid; /* the process that moved it */
 };
 
 struct guard_config {
@@ -79,21 +79,23 @@ struct guard_job {
 };
 
 int guard_open(const struct guard_config *config, struct guard **ret, struct err *err);
-struct guard *guard_close(struct guard *g); /* pinned protections stand */
+struct guard *guard_close(struct guard *g); /* pinned protections stay in force */
 
-/* -EEXIST (cgroup or project id already guarded), -ENOSPC. After a restart: goes on. */
+/* -EEXIST (cgroup or project id already guarded), -ENOSPC. After a restart the job's record, with
+ * what was reported of it, is kept. */
 int guard_add(struct guard *g, const struct guard_job *job, struct err *err);
 void guard_remove(struct guard *g, uint64_t cgroup_id);
 unsigned guard_prune(struct guard *g); /* as sample_prune() */
 /* Report the next quota excess of this job again. */
 void guard_rearm(struct guard *g, uint64_t cgroup_id);
 
-int guard_fd(const struct guard *g);
+int guard_fd(const struct guard *g); /* readable when there is something to dispatch */
+/* Calls the callbacks, which may add and remove jobs. 0 or -errno. */
 int guard_dispatch(struct guard *g, struct err *err);
 
-uint32_t guard_holds(const struct guard *g); /* enum guard_protection bits that stand */
-const char *guard_status(struct guard *g);   /* what does not stand and why, a line each */
-bool guard_adopted(const struct guard *g);
+uint32_t guard_holds(const struct guard *g); /* enum guard_protection bits in force */
+const char *guard_status(struct guard *g);   /* what is not in force and why, a line each */
+bool guard_adopted(const struct guard *g);   /* an earlier agent's hooks were all there */
 
 static inline void guard_closep(struct guard **g)
 {

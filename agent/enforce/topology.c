@@ -1,4 +1,5 @@
-/* topology.c - read cores, caches and NUMA nodes from sysfs; see topology.h. */
+/* topology.c - reads cores, caches, NUMA nodes and GPUs of the machine through hwloc; see
+ * topology.h. */
 #include <errno.h>
 #include <hwloc.h>
 #include <stdio.h>
@@ -14,14 +15,14 @@ static void *topology_destroy(hwloc_topology_t t)
 DEFINE_CLEANUP(hwloc_topology_t, topology_destroy)
 #define _cleanup_topology_ _cleanup_(topology_destroyp)
 
-/* Everything that one load carries from core to core. */
+/* One topology_load(). */
 struct load {
 	hwloc_topology_t hw;
 	const struct topology_config *config;
 	struct cpulist allowed, reserved;
 	struct place_topology *out;
 	struct topology_counts counts;
-	int16_t l3_key[PLACE_CORES_MAX][2]; /* (hwloc L3, node entry) of each out L3 */
+	int16_t l3_key[PLACE_CORES_MAX][2]; /* by L3 of `out`: hwloc's L3 index, node entry */
 };
 
 static int open_machine(const struct topology_config *c, hwloc_topology_t *ret, struct err *err)
@@ -41,7 +42,7 @@ static int open_machine(const struct topology_config *c, hwloc_topology_t *ret, 
 	return 0;
 }
 
-static int to_cpulist(hwloc_const_bitmap_t set, struct cpulist *ret, struct err *err)
+static int bitmap_to_cpulist(hwloc_const_bitmap_t set, struct cpulist *ret, struct err *err)
 {
 	memset(ret, 0, sizeof(*ret));
 	for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) {
@@ -54,14 +55,15 @@ static int to_cpulist(hwloc_const_bitmap_t set, struct cpulist *ret, struct err 
 }
 
 /* The logical index of the ancestor of `type`, or `none`. */
-static int ancestor(struct load *l, hwloc_obj_t obj, hwloc_obj_type_t type, int none)
+static int ancestor_index(struct load *l, hwloc_obj_t obj, hwloc_obj_type_t type, int none)
 {
 	hwloc_obj_t up = hwloc_get_ancestor_obj_by_type(l->hw, type, obj);
 
 	return up ? (int)up->logical_index : none;
 }
 
-/* The out node for this core's NUMA node within this socket, made when new. */
+/* The entry for the part of this core's NUMA node in this socket; a new one if there is none yet.
+ * -E2BIG: the table is full. */
 static int node_entry(struct load *l, hwloc_obj_t core, int socket, int *ret)
 {
 	struct place_topology *t = l->out;
@@ -84,7 +86,7 @@ static int node_entry(struct load *l, hwloc_obj_t core, int socket, int *ret)
 
 static int l3_entry(struct load *l, hwloc_obj_t core, int node)
 {
-	int hw = ancestor(l, core, HWLOC_OBJ_L3CACHE, -1);
+	int hw = ancestor_index(l, core, HWLOC_OBJ_L3CACHE, -1);
 	int n = l->out->n_l3;
 
 	for (int i = 0; i < n; i++)
@@ -95,8 +97,9 @@ static int l3_entry(struct load *l, hwloc_obj_t core, int node)
 	return l->out->n_l3++;
 }
 
-/* May this core be given to a job? Counts why not. */
-static bool is_ours(struct load *l, const struct cpulist *threads)
+/* May this core be allocated to jobs? If not, counts the reason. The first reserved_cores cores
+ * are reserved besides those with reserved threads. */
+static bool is_for_jobs(struct load *l, const struct cpulist *threads)
 {
 	if (cpulist_overlaps(threads, &l->reserved)) {
 		l->counts.reserved++;
@@ -115,16 +118,16 @@ static bool is_ours(struct load *l, const struct cpulist *threads)
 
 static int add_core(struct load *l, hwloc_obj_t core, struct err *err)
 {
-	int socket = ancestor(l, core, HWLOC_OBJ_PACKAGE, 0), node, r;
+	int socket = ancestor_index(l, core, HWLOC_OBJ_PACKAGE, 0), node, r;
 	struct place_core *c = &l->out->cores[l->out->n_cores];
 	struct cpulist threads;
 
-	r = to_cpulist(core->cpuset, &threads, err);
+	r = bitmap_to_cpulist(core->cpuset, &threads, err);
 	if (r < 0)
 		return r;
 	l->counts.cores++;
 	l->counts.threads += cpulist_count(&threads);
-	if (!is_ours(l, &threads))
+	if (!is_for_jobs(l, &threads))
 		return 0;
 	if (l->out->n_cores == PLACE_CORES_MAX || cpulist_count(&threads) > PLACE_THREADS_MAX ||
 	    node_entry(l, core, socket, &node) < 0)
@@ -160,7 +163,7 @@ static int add_cores(struct load *l, struct err *err)
 	return 0;
 }
 
-/* How many of the entries of this NUMA node there are (one a socket), and how many in all. */
+/* How many entries this NUMA node has: one for each socket that it spans. */
 static int count_entries(const struct place_topology *t, int os_index)
 {
 	int n = 0;
@@ -170,7 +173,8 @@ static int count_entries(const struct place_topology *t, int os_index)
 	return n;
 }
 
-/* Sizes of the nodes that have cores; nodes without are entered too, as memory only. */
+/* Memory of the nodes, less their share of the reserve. Nodes without cores get entries too, with
+ * memory only; a node with several entries is split evenly. */
 static int add_memory(struct load *l, struct err *err)
 {
 	struct place_topology *t = l->out;
@@ -202,7 +206,8 @@ static int add_memory(struct load *l, struct err *err)
 	return 0;
 }
 
-/* Display controllers of the makers whose devices compute; the on-board console is none. */
+/* By PCI vendor and class: NVIDIA (10de) with any display class; AMD (1002) and Intel (8086) with
+ * the classes of accelerators, not of the on-board console. */
 static bool is_gpu(hwloc_obj_t dev)
 {
 	const struct hwloc_pcidev_attr_s *pci = &dev->attr->pcidev;
@@ -214,6 +219,7 @@ static bool is_gpu(hwloc_obj_t dev)
 		(pci->vendor_id == 0x1002 || pci->vendor_id == 0x8086));
 }
 
+/* The first node entry near the device; -1: near none in particular. */
 static int node_of_device(struct load *l, hwloc_obj_t dev)
 {
 	hwloc_obj_t up = hwloc_get_non_io_ancestor_obj(l->hw, dev);
@@ -243,7 +249,7 @@ static void add_gpus(struct load *l)
 	}
 }
 
-/* The cpus jobs may use: those asked for, or those this process may use; and the reserved. */
+/* Which cpus jobs may use: the configured ones, else those that this process may use. */
 static int find_allowed(struct load *l, struct err *err)
 {
 	if (l->config->reserved)
@@ -252,7 +258,7 @@ static int find_allowed(struct load *l, struct err *err)
 		l->allowed = *l->config->allowed;
 		return 0;
 	}
-	return to_cpulist(hwloc_topology_get_allowed_cpuset(l->hw), &l->allowed, err);
+	return bitmap_to_cpulist(hwloc_topology_get_allowed_cpuset(l->hw), &l->allowed, err);
 }
 
 int topology_load(const struct topology_config *c, struct place_topology *ret,
@@ -286,7 +292,7 @@ int topology_load(const struct topology_config *c, struct place_topology *ret,
 	return 0;
 }
 
-static const char *plural(int n)
+static const char *plural_ending(int n)
 {
 	return n == 1 ? "" : "s";
 }
@@ -294,7 +300,7 @@ static const char *plural(int n)
 const char *topology_format(const struct topology_counts *c, char *buf, size_t size)
 {
 	snprintf(buf, size, "%d socket%s, %d NUMA node%s, %d core%s, %d thread%s", c->sockets,
-		 plural(c->sockets), c->nodes, plural(c->nodes), c->cores, plural(c->cores),
-		 c->threads, plural(c->threads));
+		 plural_ending(c->sockets), c->nodes, plural_ending(c->nodes), c->cores,
+		 plural_ending(c->cores), c->threads, plural_ending(c->threads));
 	return buf;
 }

@@ -1,7 +1,7 @@
-/* topology - the machine as the flat tables of agent/admit/place.h (hwloc).
+/* topology.h - the machine as the flat tables of agent/admit/place.h (hwloc).
  *
- * Only cores whose online threads are all ours are counted: a core that shares a thread with
- * cpus outside `allowed` is left out, because it could not be given to one job alone.
+ * Only cores whose online threads are all within `allowed` are counted: another core could not be
+ * allocated to one job alone.
  */
 #pragma once
 #include "agent/admit/place.h"
@@ -22,7 +22,7 @@ struct topology_config {
  * that in the tables every L3 is in one node and every node in one socket. */
 struct topology_counts {
 	int cores, threads, sockets, nodes; /* the machine's, online */
-	int left_out;			    /* cores not wholly ours, not reserved */
+	int left_out; /* cores not wholly within `allowed`, not reserved */
 	int reserved;
 };
 

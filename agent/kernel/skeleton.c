@@ -1,4 +1,5 @@
-/* skeleton.c - load a BPF object hook by hook, pin it, or adopt what is pinned; see kernel/skeleton.h. */
+/* skeleton.c - loads a BPF object hook by hook, pins it, or adopts what is pinned; see
+ * kernel/skeleton.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -14,12 +15,13 @@ struct skeleton {
 	struct skeleton_spec spec;
 	struct bpf_object *obj;
 	struct bpf_link *links[SKELETON_MAX_HOOKS];
-	int why[SKELETON_MAX_HOOKS]; /* 0: the hook stands; 1: not needed; else -errno */
+	int why[SKELETON_MAX_HOOKS]; /* 0: attached, or to be; 1: not needed; else -errno */
 	char dir[PATH_MAX];	     /* "" when nothing is pinned */
 	char status[4096];
 	unsigned n_pinned, n_found;
 };
 
+/* No program is set to load yet. NULL: no memory, or configure() failed. */
 static struct bpf_object *open_object(const struct skeleton_spec *spec)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts, .object_name = spec->name);
@@ -37,7 +39,8 @@ static struct bpf_object *open_object(const struct skeleton_spec *spec)
 	return obj;
 }
 
-/* Would the kernel take this program? Loaded alone, with maps of its own, then dropped. */
+/* Does the kernel accept this program? Loaded alone, with maps of its own, then closed. 0 or
+ * -errno. */
 static int try_hook(const struct skeleton_spec *spec, const struct skeleton_hook *hook)
 {
 	struct bpf_object *obj = open_object(spec);
@@ -72,7 +75,7 @@ static int pin_path(const struct skeleton *k, const char *kind, const char *name
 	return n >= PATH_MAX ? -ENAMETOOLONG : 0;
 }
 
-/* Take over links that an earlier process pinned. */
+/* Opens the links that an earlier process pinned; their programs need not be loaded again. */
 static void find_pinned(struct skeleton *k)
 {
 	char path[PATH_MAX];
@@ -88,6 +91,7 @@ static void find_pinned(struct skeleton *k)
 	}
 }
 
+/* In the order of the table: a hook that replaces another must come after it. */
 static void choose_hooks(struct skeleton *k)
 {
 	const struct skeleton_hook *h;
@@ -134,6 +138,7 @@ static void remove_pins(const char *dir)
 	rmdir(dir);
 }
 
+/* Every PIN_DIR/NAME-v*, but `except` ("": none). */
 static void remove_versions(const char *pin_dir, const char *name, const char *except)
 {
 	_cleanup_closedir_ DIR *d = opendir(pin_dir);
@@ -156,6 +161,8 @@ void skeleton_forget(const char *pin_dir, const char *name)
 	remove_versions(pin_dir, name, "");
 }
 
+/* libbpf reuses a map that is pinned at the path, if it has the same shape, and pins a new one
+ * there otherwise. Internal maps (.rodata, .bss) are each process's own. */
 static int set_pins(struct skeleton *k, struct bpf_object *obj)
 {
 	char path[PATH_MAX];
@@ -203,7 +210,8 @@ static void drop_links(struct skeleton *k)
 	k->n_found = 0;
 }
 
-/* Pinned maps of another shape (a site changed max_jobs) cannot be adopted: make new ones. */
+/* Pinned maps of another shape (max_jobs was changed) cannot be reused: they and their links are
+ * removed, and new ones made. */
 static int load_or_rebuild(struct skeleton *k)
 {
 	int r = load_object(k);
@@ -218,7 +226,9 @@ static int load_or_rebuild(struct skeleton *k)
 	return load_object(k);
 }
 
-static void attach_hook(struct skeleton *k)
+/* A hook that loads but cannot be attached gets its errno, the others go on. A link that cannot
+ * be pinned holds as long as this process. */
+static void attach_hooks(struct skeleton *k)
 {
 	const struct skeleton_hook *h;
 	char path[PATH_MAX];
@@ -247,7 +257,7 @@ static const char *describe_reason(int why)
 		return "the kernel does not permit it (BPF trampolines or privilege)";
 	case -ESRCH:
 	case -ENOENT:
-		return "this kernel has no such place to hook";
+		return "this kernel has no such function or tracepoint";
 	case -ECANCELED:
 		return "switched off by configuration";
 	default:
@@ -283,7 +293,7 @@ int skeleton_open(const struct skeleton_spec *spec, struct skeleton **ret, struc
 	if (spec->pin_dir) {
 		r = snprintf(k->dir, sizeof(k->dir), "%s/%s-v%d", spec->pin_dir, spec->name,
 			     spec->version);
-		if (r >= PATH_MAX - 64)
+		if (r >= PATH_MAX - 64) /* the pins' own names come behind it */
 			return err_set(err, -ENAMETOOLONG, "pin directory name too long");
 		r = make_dirs(k->dir);
 		if (r < 0)
@@ -296,7 +306,7 @@ int skeleton_open(const struct skeleton_spec *spec, struct skeleton **ret, struc
 	if (r < 0)
 		return err_set(err, r, "%s: load BPF maps and programs: %s", spec->name,
 			       strerror(-r));
-	attach_hook(k);
+	attach_hooks(k);
 	if (k->dir[0])
 		remove_versions(k->spec.pin_dir, k->spec.name, strrchr(k->dir, '/') + 1);
 	write_status(k);
@@ -324,6 +334,15 @@ bool skeleton_has(const struct skeleton *k, const char *prog)
 int skeleton_map(const struct skeleton *k, const char *map)
 {
 	return bpf_object__find_map_fd_by_name(k->obj, map);
+}
+
+uint64_t skeleton_n_lost(const struct skeleton *k)
+{
+	uint64_t n = 0;
+	uint32_t zero = 0;
+
+	bpf_map_lookup_elem(skeleton_map(k, "lost"), &zero, &n);
+	return n;
 }
 
 struct bpf_program *skeleton_prog(const struct skeleton *k, const char *prog)

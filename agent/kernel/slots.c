@@ -1,10 +1,15 @@
-/* slots.c - slots of jobs in BPF arrays, found by cgroup id; see slots.h. */
+/* slots.c - slots of jobs in BPF arrays, found by cgroup id; see slots.h.
+ *
+ * An agent may be killed between any two steps: the key goes in after the record and out before
+ * it, so that the kernel side never finds a slot without a record; sweep_slots() frees the rest.
+ */
 #include <errno.h>
 #include <linux/types.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <bpf/bpf.h>
+#include "agent/kernel/skeleton.h"
 #include "agent/kernel/slots.h"
 #include "common/cleanup.h"
 
@@ -21,7 +26,7 @@ struct slots {
 	bool *is_ours; /* added by this process */
 };
 
-static struct head *head(const struct slots *s, uint32_t slot)
+static struct head *head_of(const struct slots *s, uint32_t slot)
 {
 	return (struct head *)(void *)(s->records + (size_t)slot * s->size);
 }
@@ -34,15 +39,28 @@ static void sweep_slots(struct slots *s)
 	__u32 slot;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		id = head(s, i)->cgroup_id;
+		id = head_of(s, i)->cgroup_id;
 		if (!id)
 			continue;
 		if (bpf_map_lookup_elem(s->ids_fd, &id, &slot) < 0 || slot != i)
-			memset(head(s, i), 0, s->size);
+			memset(head_of(s, i), 0, s->size);
 	}
 }
 
-int slots_open(const struct slots_maps *maps, struct slots **ret, struct err *err)
+int slots_configure(struct bpf_object *obj, uint32_t n)
+{
+	struct bpf_map *ids = bpf_object__find_map_by_name(obj, "job_ids");
+	struct bpf_map *jobs = bpf_object__find_map_by_name(obj, "jobs");
+	int r;
+
+	if (!ids || !jobs)
+		return -EINVAL;
+	r = bpf_map__set_max_entries(ids, n);
+	return r < 0 ? r : bpf_map__set_max_entries(jobs, n);
+}
+
+int slots_open(const struct skeleton *kern, size_t size, uint32_t n, struct slots **ret,
+	       struct err *err)
 {
 	_cleanup_(slots_closep) struct slots *s = calloc(1, sizeof(*s));
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -50,14 +68,15 @@ int slots_open(const struct slots_maps *maps, struct slots **ret, struct err *er
 
 	if (!s)
 		return err_set(err, -ENOMEM, "out of memory");
-	s->ids_fd = maps->ids_fd;
-	s->size = (maps->size + 7) & ~(size_t)7;
-	s->n = maps->n;
+	s->ids_fd = skeleton_map(kern, "job_ids");
+	s->size = (size + 7) & ~(size_t)7; /* as the kernel lays the array out */
+	s->n = n;
 	s->length = (s->size * s->n + page - 1) / page * page;
 	s->is_ours = calloc(s->n, sizeof(*s->is_ours));
 	if (!s->is_ours)
 		return err_set(err, -ENOMEM, "out of memory");
-	map = mmap(NULL, s->length, PROT_READ | PROT_WRITE, MAP_SHARED, maps->records_fd, 0);
+	map = mmap(NULL, s->length, PROT_READ | PROT_WRITE, MAP_SHARED,
+		   skeleton_map(kern, "jobs"), 0);
 	if (map == MAP_FAILED)
 		return err_set(err, -errno, "map the job records: %m");
 	s->records = map;
@@ -90,13 +109,13 @@ int slots_add(struct slots *s, uint64_t cgroup_id, int64_t job, uint32_t *ret)
 		return 1;
 	}
 	for (slot = 0; slot < s->n; slot++)
-		if (!head(s, slot)->cgroup_id)
+		if (!head_of(s, slot)->cgroup_id)
 			break;
 	if (slot == s->n)
 		return -ENOSPC;
-	memset(head(s, slot), 0, s->size);
-	head(s, slot)->job = job;
-	head(s, slot)->cgroup_id = id;
+	memset(head_of(s, slot), 0, s->size);
+	head_of(s, slot)->job = job;
+	head_of(s, slot)->cgroup_id = id;
 	s->is_ours[slot] = true;
 	*ret = slot;
 	return 0;
@@ -104,7 +123,7 @@ int slots_add(struct slots *s, uint64_t cgroup_id, int64_t job, uint32_t *ret)
 
 int slots_publish(struct slots *s, uint32_t slot)
 {
-	__u64 id = head(s, slot)->cgroup_id;
+	__u64 id = head_of(s, slot)->cgroup_id;
 	__u32 value = slot;
 
 	return bpf_map_update_elem(s->ids_fd, &id, &value, BPF_ANY) < 0 ? -errno : 0;
@@ -122,15 +141,15 @@ int slots_find(const struct slots *s, uint64_t cgroup_id)
 
 void *slots_record(const struct slots *s, uint32_t slot)
 {
-	return head(s, slot);
+	return head_of(s, slot);
 }
 
 void slots_remove(struct slots *s, uint32_t slot)
 {
-	__u64 id = head(s, slot)->cgroup_id;
+	__u64 id = head_of(s, slot)->cgroup_id;
 
 	bpf_map_delete_elem(s->ids_fd, &id);
-	memset(head(s, slot), 0, s->size);
+	memset(head_of(s, slot), 0, s->size);
 	s->is_ours[slot] = false;
 }
 
@@ -139,7 +158,7 @@ unsigned slots_prune(struct slots *s)
 	unsigned n = 0;
 
 	for (uint32_t i = 0; i < s->n; i++) {
-		if (!head(s, i)->cgroup_id || s->is_ours[i])
+		if (!head_of(s, i)->cgroup_id || s->is_ours[i])
 			continue;
 		slots_remove(s, i);
 		n++;

@@ -1,5 +1,5 @@
-/* slots.h - the jobs that a BPF object knows: a hash of cgroup id to slot, and an array of one
- * record a slot, mapped into this process, so that reading a figure costs no system call.
+/* slots.h - the list of jobs in a BPF object (bpf/jobs.h): a hash of cgroup id to slot, and an
+ * array of one record a slot, mapped into this process: reading a figure costs no system call.
  *
  * A record begins with a __u64 cgroup id and a __s64 job number. The slots of a pinned pair
  * outlive the process: slots_add() of a job that is already there takes its record over.
@@ -9,16 +9,16 @@
 #include <stdint.h>
 #include "common/err.h"
 
+struct bpf_object;
+struct skeleton;
 struct slots;
 
-struct slots_maps {
-	int ids_fd;	/* hash __u64 -> __u32; stays the caller's */
-	int records_fd; /* mappable array of `n` records of `size` bytes; also the caller's */
-	size_t size;
-	uint32_t n;
-};
-
-int slots_open(const struct slots_maps *maps, struct slots **ret, struct err *err);
+/* Before loading: room for `n` jobs in the maps of bpf/jobs.h. 0 or -errno. */
+int slots_configure(struct bpf_object *obj, uint32_t n);
+/* The maps of a loaded object, which must outlive the slots; `size`: bytes of a record, `n` as
+ * configured. */
+int slots_open(const struct skeleton *kern, size_t size, uint32_t n, struct slots **ret,
+	       struct err *err);
 struct slots *slots_close(struct slots *s);
 
 /* Find or make a slot: 0 a new, zeroed record; 1 the record of an earlier process, as it was.

@@ -1,4 +1,4 @@
-/* files.c - usage of a job from its cgroup's files; see files.h. */
+/* files.c - reads the usage of a job from its cgroup's files and /proc; see files.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,7 @@
 #include "agent/sample/files.h"
 #include "common/cleanup.h"
 
-#define PROCESS_LEVELS 8 /* how deep below the job processes are looked for */
+#define PROCESS_LEVELS 8 /* of sub-cgroups of a job whose processes are counted */
 
 enum file {
 	FILE_CPU,
@@ -123,7 +123,7 @@ static uint32_t parse_tasks_peak(const char *text, struct sample *s)
 	return SAMPLE_TASKS_PEAK_EXACT;
 }
 
-/* One line a device; a device that was taken away takes its line along: never go back. */
+/* One line a device. The line of a removed device vanishes: the sums must not fall. */
 static uint32_t parse_io(const char *text, struct sample *s)
 {
 	uint64_t n, read = 0, written = 0;
@@ -144,7 +144,7 @@ static uint32_t parse_io(const char *text, struct sample *s)
 
 static const struct {
 	const char *name;
-	uint32_t bits; /* wanted for */
+	uint32_t bits; /* enum sample_have that it gives */
 	parse_fn parse;
 } table[N_FILES] = {
 	[FILE_CPU] = { "cpu.stat", SAMPLE_CPU | SAMPLE_CPU_SPLIT, parse_cpu },
@@ -202,7 +202,7 @@ struct tally { /* over the processes of a job */
 	uint64_t procs, rss_pages;
 };
 
-static void tally_process(const char *pid, struct tally *t)
+static void count_process(const char *pid, struct tally *t)
 {
 	_cleanup_close_ int fd = -1;
 	char path[64], text[128];
@@ -220,7 +220,7 @@ static void tally_process(const char *pid, struct tally *t)
 		t->rss_pages += resident;
 }
 
-static void tally_cgroup(const char *path, int levels, struct tally *t)
+static void count_cgroup(const char *path, int levels, struct tally *t)
 {
 	_cleanup_fclose_ FILE *procs = NULL;
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -232,7 +232,7 @@ static void tally_cgroup(const char *path, int levels, struct tally *t)
 	procs = fopen(below, "re");
 	while (procs && fgets(line, sizeof(line), procs)) {
 		line[strcspn(line, "\n")] = '\0';
-		tally_process(line, t);
+		count_process(line, t);
 	}
 	dir = levels > 0 ? opendir(path) : NULL;
 	while (dir && (e = readdir(dir))) {
@@ -240,7 +240,7 @@ static void tally_cgroup(const char *path, int levels, struct tally *t)
 			continue;
 		if (snprintf(below, sizeof(below), "%s/%s", path, e->d_name) <
 		    (int)sizeof(below))
-			tally_cgroup(below, levels - 1, t);
+			count_cgroup(below, levels - 1, t);
 	}
 }
 
@@ -248,7 +248,7 @@ static void read_processes(struct files *f, struct sample *last)
 {
 	struct tally t = { 0, 0 };
 
-	tally_cgroup(f->path, PROCESS_LEVELS, &t);
+	count_cgroup(f->path, PROCESS_LEVELS, &t);
 	last->procs = t.procs;
 	last->rss_bytes = t.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	if (last->procs > last->procs_peak)
@@ -258,7 +258,7 @@ static void read_processes(struct files *f, struct sample *last)
 	last->have |= SAMPLE_PROCS | SAMPLE_RSS;
 }
 
-/* Copy the figures behind `bits` from one sample to another. */
+/* Copies the figures that `bits` stand for. */
 static void copy_bits(uint32_t bits, const struct sample *from, struct sample *to)
 {
 #define COPY(bit, field)                                                                       \
@@ -291,6 +291,7 @@ static void copy_bits(uint32_t bits, const struct sample *from, struct sample *t
 	to->have |= bits;
 }
 
+/* ENODEV: the cgroup of an open file was removed. */
 void files_read(struct files *f, uint32_t want, struct sample *ret)
 {
 	char text[8192];

@@ -1,5 +1,5 @@
 /* files.h - sampling without BPF: descriptors kept open on a job's cgroup files, and /proc for
- * what no cgroup file says. Used by sample.c alone, for whatever BPF does not give. */
+ * what no cgroup file has. Used by sample.c alone, for the figures that BPF does not give. */
 #pragma once
 #include "agent/sample/sample.h"
 
@@ -12,7 +12,7 @@ struct files; /* one job's */
 	 SAMPLE_TASKS | SAMPLE_TASKS_PEAK_EXACT | SAMPLE_PROCS | SAMPLE_IO)
 
 /* Open what `want` (enum sample_have bits) needs below the cgroup directory; a file that does
- * not exist (controller off, older kernel) is simply not had. -ENOENT: no such cgroup. */
+ * not exist (controller off, older kernel) is left out. -ENOENT: no such cgroup. */
 int files_open(const char *path, uint32_t want, struct files **ret, struct err *err);
 struct files *files_close(struct files *f);
 

@@ -1,7 +1,9 @@
-/* gpuwork.c - see gpuwork.h. The only file that includes the skeleton of bpf/gpuwork.bpf.c.
+/* gpuwork.c - counts launches and GPU jobs of each job; includes the skeleton of
+ * bpf/gpuwork.bpf.c; see gpuwork.h.
  *
- * Maps are pinned, links are not: they belong to this process. So what was in flight when an
- * earlier one ended may be over without a word, and is forgotten before anything is attached.
+ * Maps are pinned, links are not: they end with the agent. The end of a GPU job that was in
+ * flight when an earlier agent ended may have gone unseen, so all in flight are forgotten before
+ * the tracepoints are attached.
  */
 #include <errno.h>
 #include <linux/types.h>
@@ -19,15 +21,15 @@
 #define NAME "gpuwork"
 #define LAUNCH "gpuwork_launch"
 
-/* Each also as programs built for streams of their own threads call it. */
+/* _ptsz: what programs call that are compiled for per-thread default streams. */
 static const char *const functions[] = {
 	"cuLaunchKernel",	 "cuLaunchKernel_ptsz",	      "cuLaunchKernelEx",
 	"cuLaunchKernelEx_ptsz", "cuLaunchCooperativeKernel", "cuLaunchCooperativeKernel_ptsz",
 	"cuGraphLaunch",	 "cuGraphLaunch_ptsz",
 };
 
-/* Newer names first: the kernel has the one or the other. The end first, so that nothing begins
- * of which the end would not be seen. */
+/* The kernel has one of the two names; the newer one first. The tracepoint of the end is attached
+ * first: no GPU job is counted as begun whose end would go unseen. */
 static const struct {
 	const char *prog, *names[2];
 } tracepoints[] = {
@@ -48,7 +50,7 @@ struct gpuwork {
 	char status[1024];
 };
 
-/* Attached here and not by kern: it needs to know where. */
+/* Marked as iterators so that skeleton.c does not attach them: that is done here. */
 static const struct skeleton_hook hooks[] = {
 	{ LAUNCH, SKELETON_ITERATOR, NULL, NULL },
 	{ "gpuwork_queue", SKELETON_ITERATOR, NULL, NULL },
@@ -58,15 +60,11 @@ static const struct skeleton_hook hooks[] = {
 
 static int configure(struct bpf_object *obj, void *ctx)
 {
-	static const char *const by_job[] = { "job_ids", "jobs" };
 	const struct gpuwork *g = ctx;
 	int r = bpf_map__set_initial_value(bpf_object__find_map_by_name(obj, ".rodata"),
 					   &g->job_is_fence, sizeof(g->job_is_fence));
 
-	for (size_t i = 0; i < ARRAY_LEN(by_job) && r == 0; i++)
-		r = bpf_map__set_max_entries(bpf_object__find_map_by_name(obj, by_job[i]),
-					     g->n_jobs);
-	return r;
+	return r < 0 ? r : slots_configure(obj, g->n_jobs);
 }
 
 static void forget_keys(int fd)
@@ -97,21 +95,19 @@ static int load_object(struct gpuwork *g, const char *pin_dir, struct err *err)
 {
 	struct skeleton_spec spec = { .name = NAME,
 				      .version = GPUWORK_VERSION,
-				      .elf = gpuwork_bpf__elf_bytes(&spec.elf_size),
 				      .hooks = hooks,
 				      .n_hooks = ARRAY_LEN(hooks),
 				      .pin_dir = pin_dir,
 				      .configure = configure,
 				      .ctx = g };
-	struct slots_maps maps = { .size = sizeof(struct gpuwork_record), .n = g->n_jobs };
-	int r = skeleton_open(&spec, &g->kern, err);
+	int r;
 
+	spec.elf = gpuwork_bpf__elf_bytes(&spec.elf_size);
+	r = skeleton_open(&spec, &g->kern, err);
 	if (r < 0)
 		return r;
-	maps.ids_fd = skeleton_map(g->kern, "job_ids");
-	maps.records_fd = skeleton_map(g->kern, "jobs");
 	forget_in_flight(g);
-	return slots_open(&maps, &g->slots, err);
+	return slots_open(g->kern, sizeof(struct gpuwork_record), g->n_jobs, &g->slots, err);
 }
 
 static void append_status(struct gpuwork *g, const char *what, int r)
@@ -129,7 +125,7 @@ static int keep_link(struct gpuwork *g, struct bpf_link *link)
 	return 0;
 }
 
-/* A release of the library may lack some of them: what it has is all that can be called. */
+/* A release of the library may lack some of the functions; a program cannot call those. */
 static void attach_launches(struct gpuwork *g, const char *path)
 {
 	struct bpf_program *prog = skeleton_prog(g->kern, LAUNCH);
@@ -264,7 +260,8 @@ int gpuwork_read(const struct gpuwork *g, uint64_t cgroup_id, struct gpuwork_cou
 		.n_run = __atomic_load_n(&rec->n_run, __ATOMIC_RELAXED),
 		.busy_ns = __atomic_load_n(&rec->busy_ns, __ATOMIC_RELAXED),
 	};
-	/* Their fences show where the kernel tells the types of its scheduler. */
+	/* GPU jobs can be timed where the kernel has type information of their fences; that shows
+	 * with the first one. */
 	if ((g->have & GPUWORK_HAVE_RUN) && (!ret->n_run || rec->n_paired))
 		ret->have |= GPUWORK_HAVE_BUSY;
 	return 0;

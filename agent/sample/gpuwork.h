@@ -2,7 +2,7 @@
  * kernels and graphs (opt-in: uprobes on the driver library), and GPU jobs of the kernel's DRM
  * scheduler, through which amdgpu and xe drive their cards (i915 has one of its own).
  *
- * What was counted outlives the agent; what happens while none is there is not counted.
+ * Counts survive a restart of the agent; what happens while no agent runs is not counted.
  */
 #pragma once
 #include <stdbool.h>
@@ -30,11 +30,11 @@ struct gpuwork_counts {
 	/* Calls of cuLaunchKernel, cuLaunchKernelEx, cuLaunchCooperativeKernel, cuGraphLaunch:
 	 * a graph is one launch. */
 	uint64_t launches;
-	uint64_t n_run;	  /* GPU jobs handed to the hardware */
-	uint64_t busy_ns; /* with one of them or more there: of all GPUs together */
+	uint64_t n_run;	  /* GPU jobs that the scheduler passed to the hardware */
+	uint64_t busy_ns; /* with one of them or more in the hardware: of all GPUs together */
 };
 
-/* A negative errno where nothing of it can be had; else gpuwork_status() says what cannot. */
+/* A negative errno where none of it can be counted; else gpuwork_status() says what cannot. */
 int gpuwork_open(const struct gpuwork_config *config, struct gpuwork **ret, struct err *err);
 struct gpuwork *gpuwork_close(struct gpuwork *g);
 /* Forget what is kept in `pin_dir`; nothing there is fine. */

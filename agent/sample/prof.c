@@ -1,4 +1,5 @@
-/* prof.c - count context switches of jobs; includes the skeleton of bpf/prof.bpf.c; see prof.h. */
+/* prof.c - counts context switches of jobs; includes the skeleton of bpf/prof.bpf.c; see
+ * prof.h. */
 #include <errno.h>
 #include <linux/types.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ struct prof {
 	struct prof_cpu *cpus; /* n_cpus: room for one job */
 };
 
-/* A job has a core at least, but where it is suspended; a slot is 360 bytes a CPU. */
+/* Every running job has a core, suspended ones come on top; a slot takes 360 bytes a CPU. */
 static uint32_t count_slots(int n_cpus)
 {
 	uint32_t n = 64 + 2 * (uint32_t)n_cpus;
@@ -38,7 +39,7 @@ static int configure(struct bpf_object *obj, void *ctx)
 					p->n_slots);
 }
 
-/* What an earlier agent gave away is taken. */
+/* The slots that an earlier agent assigned. */
 static void find_taken(struct prof *p)
 {
 	uint64_t key, next;
@@ -60,15 +61,16 @@ static int load_object(struct prof *p, const struct prof_config *config, struct 
 {
 	struct skeleton_spec spec = { .name = NAME,
 				      .version = PROF_VERSION,
-				      .elf = prof_bpf__elf_bytes(&spec.elf_size),
 				      .hooks = hooks,
 				      .n_hooks = ARRAY_LEN(hooks),
 				      .pin_dir = config->pin_dir,
 				      .configure = configure,
 				      .ctx = p };
 	uint32_t zero = 0;
-	int r = skeleton_open(&spec, &p->kern, err);
+	int r;
 
+	spec.elf = prof_bpf__elf_bytes(&spec.elf_size);
+	r = skeleton_open(&spec, &p->kern, err);
 	if (r < 0)
 		return r;
 	if (!skeleton_has(p->kern, "prof_switch"))
@@ -122,6 +124,7 @@ void prof_forget(const char *pin_dir)
 	skeleton_forget(pin_dir, NAME);
 }
 
+/* The counts of a slot are cleared before its key is entered: the last job's are in it. */
 int prof_add(struct prof *p, uint64_t cgroup_id, struct err *err)
 {
 	uint32_t slot = 0;

@@ -1,8 +1,8 @@
-/* prof.h - an opt-in look at how jobs are scheduled: one program on sched_switch for all jobs
- * of the node. Off by default: nothing is attached and nothing is paid.
+/* prof.h - the switch profile: how jobs are scheduled, counted by one program on sched_switch for
+ * all jobs of the node. Off by default: nothing is attached and it costs nothing.
  *
- * Its links and maps are pinned like those of the other rooms, so that an agent that comes back
- * goes on with the same counts. An agent that is not to profile removes what another left.
+ * Its links and maps are pinned, so that a restarted agent goes on with the same counts. An agent
+ * that is configured without it removes what another left.
  */
 #pragma once
 #include <stdbool.h>
@@ -24,8 +24,7 @@ struct prof_counts {
 	uint64_t switches;    /* times a task of the job was switched out */
 	uint64_t preemptions; /* of these, not by its own will */
 	uint64_t migrations;  /* ran on another CPU than the time before */
-	/* wait[i]: times a task waited at least 2^i ns and less than 2^(i+1); [0] holds 0 too.
-	 */
+	/* wait[i]: times a task waited at least 2^i ns and less than 2^(i+1); [0]: 0 as well. */
 	uint64_t wait[PROF_N_BUCKETS];
 };
 

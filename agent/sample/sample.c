@@ -1,5 +1,5 @@
-/* sample.c - see sample.h: BPF first, files for what BPF does not give here, words for what
- * neither does. */
+/* sample.c - measures jobs: by BPF first, from files what BPF does not give here; the status
+ * lists what neither gives. See sample.h. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,9 +13,9 @@
 struct entry {
 	struct sample_job job;
 	char *path;
-	struct files *files; /* NULL until something is wanted of them */
-	uint32_t wanted;     /* of the files */
-	bool is_settled;     /* `wanted` is known */
+	struct files *files; /* NULL: none is needed, or not yet opened */
+	uint32_t wanted;     /* enum sample_have bits from the files */
+	bool is_settled;     /* `wanted` is decided */
 };
 
 struct sampler {
@@ -31,13 +31,13 @@ struct sampler {
 
 static const struct {
 	const char *name;
-	const char *lost; /* what a status says when it is missing */
+	const char *lost; /* its words in the status when it is missing; NULL: left out there */
 } bits[SAMPLE_N_HAVE] = {
 	{ "cpu", "on-cpu time" },
 	{ "cpu-split", "user and system time" },
 	{ "cores", "on-cpu time per core" },
 	{ "run-delay", "run-queue delay" },
-	{ "cpu-pressure", NULL }, /* stands in for the run delay */
+	{ "cpu-pressure", NULL }, /* measured only in place of the run delay */
 	{ "mem", "memory in use" },
 	{ "mem-peak", "peak of memory in use" },
 	{ "mem-parts", "anonymous, file and shared memory" },
@@ -153,8 +153,8 @@ unsigned sample_prune(struct sampler *s)
 	return s->scan ? scan_prune(s->scan) : 0;
 }
 
-/* Open the files for what BPF has just not given. A job whose run delay is measured needs no
- * pressure file beside it, and the exact peak of tasks is not worth a file a sample. */
+/* Opens the files for what the first BPF pass over this job has not given. A job whose run delay
+ * is measured needs no pressure file. */
 static void open_missing_files(struct entry *e, uint32_t have)
 {
 	uint32_t want = FILES_CAN & ~have;
@@ -221,7 +221,7 @@ static int find_and_sample(struct sampler *s, uint64_t cgroup_id, unsigned what,
 	if (!e)
 		return err_set(err, -ENOENT, "no job in cgroup %llu",
 			       (unsigned long long)cgroup_id);
-	if (!s->has_walked) /* else it would seem that tasks cannot be walked here */
+	if (!s->has_walked) /* else open_missing_files() would open files for what BPF gives */
 		what |= SCAN_TASKS;
 	s->has_walked = true;
 	if (s->scan)
@@ -244,7 +244,8 @@ int sample_tier(const struct sampler *s)
 	return s->scan ? 1 : 3;
 }
 
-/* A controller shows itself by its file in a cgroup below the root: any job's will do. */
+/* Is the figure not measured here? A controller is on if its file is there in a cgroup below the
+ * root; the first job's is looked at. */
 static bool is_lost(const struct sampler *s, uint32_t bit)
 {
 	uint32_t through_cgroup = SAMPLE_MEM | SAMPLE_MEM_PEAK | SAMPLE_SWAP | SAMPLE_MEM_PARTS;

@@ -1,9 +1,9 @@
-/* sample.h - what every job on this node has used so far, in one pass.
+/* sample.h - measures what every job on this node has used so far, in one pass.
  *
- * One interface to two ways of measuring: BPF (scan.c), which reads the kernel's own
- * per-cgroup statistics without opening a file, and kept descriptors on cgroup files
- * (files.c). Each figure says by a bit whether it was measured; what is missing on this
- * host, and why, is in sample_status() in words. Nothing is estimated.
+ * One interface to two ways of measuring: BPF (scan.c), which reads the kernel's own per-cgroup
+ * statistics without opening a file, and descriptors kept open on cgroup files (files.c). Each
+ * figure has a bit that says whether it was measured; sample_status() lists in words what is
+ * missing on this host, and why. Nothing is estimated.
  *
  * Counters (*_ns, *_bytes read or written, faults) are cumulative over the life of the
  * job's cgroup, include exited processes and removed sub-cgroups, and never go down.

@@ -1,4 +1,5 @@
-/* scan.c - usage of all jobs in one BPF pass; includes the skeleton of bpf/scan.bpf.c; see scan.h. */
+/* scan.c - reads the usage of all jobs in one BPF pass; includes the skeleton of
+ * bpf/scan.bpf.c; see scan.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/types.h>
@@ -13,9 +14,9 @@
 #include "common/cleanup.h"
 #include "scan.skel.h"
 
-struct memory { /* what a slot's record does not hold: user-space memory of it */
-	uint64_t delay_ns, minor, major; /* of exited tasks, taken before the task walk */
-	struct sample last;		 /* floors of what must not go down */
+struct memory { /* what this process keeps of a job beside its record */
+	uint64_t delay_ns, minor, major; /* of exited tasks, as of just before the task walk */
+	struct sample last;		 /* the highest values yet of what must not go down */
 };
 
 struct scan {
@@ -58,27 +59,23 @@ static int set_constants(struct bpf_object *obj, uint32_t n_cpus)
 
 static int configure(struct bpf_object *obj, void *ctx)
 {
-	static const char *const by_job[] = { "job_ids", "jobs", "core_ns", "removed_ns" };
+	static const char *const by_core[] = { "core_ns", "removed_ns" };
 	struct scan *s = ctx;
-	struct bpf_map *map;
-	int r = 0;
+	int r = slots_configure(obj, s->n_jobs);
 
-	for (size_t i = 0; i < ARRAY_LEN(by_job) && r == 0; i++) {
-		map = bpf_object__find_map_by_name(obj, by_job[i]);
-		if (!map)
-			return -EINVAL;
-		r = bpf_map__set_max_entries(map, s->n_jobs * (i < 2 ? 1 : s->n_cpus));
+	for (size_t i = 0; i < ARRAY_LEN(by_core) && r == 0; i++) {
+		struct bpf_map *map = bpf_object__find_map_by_name(obj, by_core[i]);
+
+		r = map ? bpf_map__set_max_entries(map, s->n_jobs * s->n_cpus) : -EINVAL;
 	}
 	return r < 0 ? r : set_constants(obj, s->n_cpus);
 }
 
 static int load_object(struct scan *s, const char *pin_dir, struct err *err)
 {
-	size_t size;
 	struct skeleton_spec spec = {
 		.name = "scan",
 		.version = SCAN_VERSION,
-		.elf = scan_bpf__elf_bytes(&size),
 		.hooks = hooks,
 		.n_hooks = ARRAY_LEN(hooks),
 		.pin_dir = pin_dir,
@@ -87,7 +84,7 @@ static int load_object(struct scan *s, const char *pin_dir, struct err *err)
 	};
 	int r;
 
-	spec.elf_size = size;
+	spec.elf = scan_bpf__elf_bytes(&spec.elf_size);
 	r = skeleton_open(&spec, &s->kern, err);
 	if (r < 0)
 		return r;
@@ -98,14 +95,11 @@ static int load_object(struct scan *s, const char *pin_dir, struct err *err)
 
 static int map_records(struct scan *s, struct err *err)
 {
-	const struct slots_maps maps = { skeleton_map(s->kern, "job_ids"),
-					 skeleton_map(s->kern, "jobs"), sizeof(struct scan_job),
-					 s->n_jobs };
 	uint32_t zero = 0;
 	void *map;
 	int r;
 
-	r = slots_open(&maps, &s->slots, err);
+	r = slots_open(s->kern, sizeof(struct scan_job), s->n_jobs, &s->slots, err);
 	if (r < 0)
 		return r;
 	s->cores_length = (size_t)s->n_jobs * s->n_cpus * sizeof(uint64_t);
@@ -180,8 +174,8 @@ int scan_add(struct scan *s, const struct sample_job *job, struct err *err)
 	return 0;
 }
 
-/* The per-core figures of removed sub-cgroups stay behind in the map: the next job of the
- * slot must not inherit them. */
+/* The per-core figures of removed sub-cgroups are not part of the record: without this the next
+ * job of the slot would begin with them. */
 static void clear_removed(struct scan *s, uint32_t slot)
 {
 	int fd = skeleton_map(s->kern, "removed_ns");
@@ -217,8 +211,9 @@ unsigned scan_prune(struct scan *s)
 	return n;
 }
 
-/* Run an iterator to its end; it writes into maps and nothing into the stream. */
-static int drain_records(const struct bpf_link *link, struct err *err)
+/* Runs an iterator to its end; it writes into maps and nothing into the stream. EAGAIN: the
+ * kernel has paused a long walk; the next read goes on. */
+static int run_iterator(const struct bpf_link *link, struct err *err)
 {
 	_cleanup_close_ int fd = bpf_iter_create(bpf_link__fd(link));
 	char scrap[8];
@@ -232,6 +227,7 @@ static int drain_records(const struct bpf_link *link, struct err *err)
 	return n < 0 ? err_set(err, -errno, "read a pass: %m") : 0;
 }
 
+/* An iterator over `dir` and all below it, parents first. */
 static int link_cgroup(const struct scan *s, const char *dir, struct bpf_link **ret,
 		       struct err *err)
 {
@@ -267,7 +263,7 @@ static int pass_root(struct scan *s, struct err *err)
 			return r;
 		s->root_id = st.st_ino;
 	}
-	return drain_records(s->root_link, err);
+	return run_iterator(s->root_link, err);
 }
 
 static int pass_below(struct scan *s, const char *dir, struct err *err)
@@ -277,13 +273,14 @@ static int pass_below(struct scan *s, const char *dir, struct err *err)
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	r = drain_records(link, err);
+	r = run_iterator(link, err);
 	bpf_link__destroy(link);
 	return r;
 }
 
-/* A task that exits during the walk must not count twice: what exited is taken before. Then
- * it may count not at all for once, which the floors in scan_read() hide. */
+/* A task that exits during the walk must not count twice: what exited tasks used is read before.
+ * Then such a task may not count at all this time; scan_read() returns the last value instead of
+ * a lower one. */
 static int walk_tasks(struct scan *s, struct err *err)
 {
 	struct bpf_link *link;
@@ -299,7 +296,7 @@ static int walk_tasks(struct scan *s, struct err *err)
 	link = bpf_program__attach_iter(skeleton_prog(s->kern, "scan_tasks"), NULL);
 	if (!link)
 		return err_set(err, -errno, "walk the tasks: %m");
-	r = drain_records(link, err);
+	r = run_iterator(link, err);
 	bpf_link__destroy(link);
 	return r;
 }
@@ -321,15 +318,16 @@ int scan_pass(struct scan *s, const char *dir, unsigned what, struct err *err)
 	return walk_tasks(s, err);
 }
 
-static uint64_t at_least(uint64_t *floor, uint64_t value)
+/* The highest value yet. */
+static uint64_t raise_floor(uint64_t *floor, uint64_t value)
 {
 	if (value > *floor)
 		*floor = value;
 	return *floor;
 }
 
-/* The scheduler's ticks say in what proportion, the exact counter how much, and neither part
- * ever shrinks: the rule of cpu.stat (kernel/sched/cputime.c, cputime_adjust). */
+/* Splits the exact counter in the proportion of the scheduler's ticks; neither part ever shrinks:
+ * the rule of cpu.stat (kernel/sched/cputime.c, cputime_adjust). */
 static void split_cpu(const struct scan_job *job, struct sample *last)
 {
 	uint64_t ticks = job->user_ns + job->system_ns, total = last->cpu_ns, system = 0;
@@ -350,7 +348,7 @@ static void read_cgroup(const struct scan_job *job, struct sample *last, struct 
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 
 	if (job->have & SCAN_HAS_CORES) {
-		ret->cpu_ns = at_least(&last->cpu_ns, job->cpu_ns);
+		ret->cpu_ns = raise_floor(&last->cpu_ns, job->cpu_ns);
 		split_cpu(job, last);
 		ret->cpu_user_ns = last->cpu_user_ns;
 		ret->cpu_system_ns = last->cpu_system_ns;
@@ -371,16 +369,16 @@ static void read_cgroup(const struct scan_job *job, struct sample *last, struct 
 	}
 	if (job->have & SCAN_HAS_TASKS) {
 		ret->tasks = job->tasks;
-		ret->tasks_peak = at_least(&last->tasks_peak, job->tasks);
+		ret->tasks_peak = raise_floor(&last->tasks_peak, job->tasks);
 		ret->have |= SAMPLE_TASKS;
 	}
 	if (job->have & SCAN_HAS_TASKS_PEAK) {
-		ret->tasks_peak = at_least(&last->tasks_peak, job->tasks_peak);
+		ret->tasks_peak = raise_floor(&last->tasks_peak, job->tasks_peak);
 		ret->have |= SAMPLE_TASKS_PEAK_EXACT;
 	}
 	if (job->have & SCAN_HAS_IO) {
-		ret->read_bytes = at_least(&last->read_bytes, job->read_bytes);
-		ret->written_bytes = at_least(&last->written_bytes, job->written_bytes);
+		ret->read_bytes = raise_floor(&last->read_bytes, job->read_bytes);
+		ret->written_bytes = raise_floor(&last->written_bytes, job->written_bytes);
 		ret->have |= SAMPLE_IO;
 	}
 }
@@ -398,15 +396,15 @@ static void read_walk(struct scan *s, const struct scan_job *job, struct memory 
 		m->major = job->exited_major;
 	}
 	ret->rss_bytes = lives ? job->rss_pages * page : 0;
-	ret->rss_peak_bytes = at_least(&last->rss_peak_bytes, ret->rss_bytes);
+	ret->rss_peak_bytes = raise_floor(&last->rss_peak_bytes, ret->rss_bytes);
 	ret->procs = lives ? job->procs : 0;
-	ret->procs_peak = at_least(&last->procs_peak, ret->procs);
-	ret->run_delay_ns =
-		at_least(&last->run_delay_ns, m->delay_ns + (lives ? job->live_delay_ns : 0));
+	ret->procs_peak = raise_floor(&last->procs_peak, ret->procs);
+	ret->run_delay_ns = raise_floor(&last->run_delay_ns,
+					m->delay_ns + (lives ? job->live_delay_ns : 0));
 	ret->minor_faults =
-		at_least(&last->minor_faults, m->minor + (lives ? job->live_minor : 0));
+		raise_floor(&last->minor_faults, m->minor + (lives ? job->live_minor : 0));
 	ret->major_faults =
-		at_least(&last->major_faults, m->major + (lives ? job->live_major : 0));
+		raise_floor(&last->major_faults, m->major + (lives ? job->live_major : 0));
 	ret->have |= SAMPLE_RSS | SAMPLE_PROCS;
 	if (skeleton_has(s->kern, "scan_exit"))
 		ret->have |= SAMPLE_RUN_DELAY | SAMPLE_FAULTS;

@@ -1,5 +1,5 @@
-/* scan.h - the BPF way of sampling: two passes of the kernel over its own structures, then
- * plain memory reads. Used by sample.c alone. */
+/* scan.h - sampling by BPF: two passes of the kernel over its own structures, then plain memory
+ * reads. Used by sample.c alone. */
 #pragma once
 #include "agent/sample/sample.h"
 
@@ -19,7 +19,7 @@ int scan_pass(struct scan *s, const char *dir, unsigned what, struct err *err);
 /* The record of one job as of the last pass: sets what BPF measured and its `have` bits, and
  * `gone` when the last pass did not meet it. -ENOENT: not added. */
 int scan_read(struct scan *s, uint64_t cgroup_id, struct sample *ret);
-/* The `have` bits that this kernel gives through BPF, a controller being enabled. */
+/* The `have` bits that this kernel gives through BPF, where the controllers are enabled. */
 uint32_t scan_can(const struct scan *s);
 const char *scan_status(const struct scan *s);
 

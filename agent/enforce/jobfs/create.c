@@ -1,4 +1,4 @@
-/* create.c - make one job's directory with its quota, and read its use; see jobfs.h. */
+/* create.c - makes one job's directory with its quota, and reads its use; see jobfs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -15,8 +15,8 @@
 #define SETUP_BYTES ((int64_t)4 << 20)
 #define SETUP_FILES 64
 
-/* Spreads neighbouring jobs over the range (a step of splitmix64), so that ids still busy
- * with deleted but open files are not met at the next job. */
+/* Spreads neighbouring jobs over the range (a step of splitmix64): an id that deleted but open
+ * files keep in use is not the first choice of the next job. */
 static uint32_t first_projid(int64_t job, int32_t attempt)
 {
 	uint64_t x = (uint64_t)job * 0x9e3779b97f4a7c15u + (uint32_t)attempt;
@@ -76,7 +76,7 @@ static int make_subdir(int dir_fd, const char *name, mode_t mode, const struct j
 	if (fd < 0)
 		return err_set(err, -errno, "open %s: %m", name);
 	if (fchown(fd, spec->uid, spec->gid) < 0 || fchmod(fd, mode) < 0)
-		return err_set(err, -errno, "hand %s to uid %u: %m", name, spec->uid);
+		return err_set(err, -errno, "give %s to uid %u: %m", name, spec->uid);
 	return 0;
 }
 
@@ -95,7 +95,7 @@ static int write_all(int fd, const char *data, size_t size)
 	return 0;
 }
 
-/* Gives the file, which is root's and of no mode yet. */
+/* Returns the open file, which is root's with mode 0: the caller sets owner and mode last. */
 static int write_file(int dir_fd, const char *name, const char *data, size_t size,
 		      struct err *err)
 {
@@ -126,7 +126,7 @@ static int write_script(int dir_fd, const struct jobfs_spec *spec, struct err *e
 	if (fd < 0)
 		return fd;
 	if (fchmod(fd, 0500) < 0 || fchown(fd, spec->uid, spec->gid) < 0)
-		return err_set(err, -errno, "hand script to uid %u: %m", spec->uid);
+		return err_set(err, -errno, "give script to uid %u: %m", spec->uid);
 	return 0;
 }
 
@@ -167,9 +167,10 @@ static int64_t setup_bytes(const struct jobfs_spec *spec)
 	return sum;
 }
 
-/* Everything inside a directory that only root can enter yet; opened for the user last, when
- * the exact limit stands. The project comes first: from then on the directory itself tells
- * what is to be released, wherever this is cut off. */
+/* Fills a directory that only root can enter; it is opened to the user last, when the exact limit
+ * is in force. The project is set first: if the agent dies at any later point, the directory
+ * itself shows which project is to be released. What root writes here is measured and added to
+ * the limit. */
 static int fill_directory(struct jobfs *fs, int dir_fd, const struct jobfs_spec *spec,
 			  struct jobfs_job *job, struct err *err)
 {
@@ -187,7 +188,10 @@ static int fill_directory(struct jobfs *fs, int dir_fd, const struct jobfs_spec 
 	if (r < 0)
 		return r;
 	if (!base.files)
-		return err_set(err, -EIO, "project %u is not being counted", job->projid);
+		return err_set(err, -EIO,
+			       "the kernel counts no files for project %u: is project quota "
+			       "still on?",
+			       job->projid);
 	job->base_bytes = base.bytes;
 	job->base_files = base.files;
 	r = quota_limit(fs->fd, job->projid, job->limit_bytes + base.bytes,
@@ -206,7 +210,8 @@ static int plan_quota(struct jobfs *fs, const struct jobfs_spec *spec, struct jo
 		return err_set(err, -EINVAL,
 			       "a job directory needs a job, an attempt and a limit");
 	if (spec->limit_bytes > INT64_MAX / 4)
-		return err_set(err, -EINVAL, "jobfs limit is too large");
+		return err_set(err, -EINVAL, "a jobfs limit of %lld bytes is too large",
+			       (long long)spec->limit_bytes);
 	if (!files)
 		files = spec->limit_bytes / BYTES_PER_FILE;
 	if (!spec->limit_files && files < FILES_MIN)

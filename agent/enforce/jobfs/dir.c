@@ -1,4 +1,5 @@
-/* dir.c - names of the directories of jobs, and how they are opened: never through a link. */
+/* dir.c - the names of jobs' directories, and how they are opened: never through a symbolic
+ * link. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* dquot.c - receive the kernel's messages of quota excess; see dquot.h. */
+/* dquot.c - receives the kernel's messages of quota excess by generic netlink; see dquot.h. The
+ * kernel sends them, but every length is checked: nothing here trusts a message. */
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
@@ -17,7 +18,7 @@ struct attr {
 	size_t size;
 };
 
-/* Step through attributes; false at the end. */
+/* Reads the attribute at *at and moves *at past it; false at the end or for a bad length. */
 static bool next_attr(const char **at, const char *end, struct attr *ret)
 {
 	struct nlattr a;
@@ -34,6 +35,7 @@ static bool next_attr(const char **at, const char *end, struct attr *ret)
 	return true;
 }
 
+/* QUOTA_NL_A_EXCESS_ID has 64 bits, most others 32. */
 static uint32_t u32_of(const struct attr *a)
 {
 	uint64_t wide = 0;
@@ -47,7 +49,7 @@ static uint32_t u32_of(const struct attr *a)
 	return v;
 }
 
-/* The number of the multicast group "events" out of the family's description. */
+/* The number of the family's first multicast group (VFS_DQUOT has one, "events"); 0: none. */
 static uint32_t find_group(const char *at, const char *end)
 {
 	struct attr family, group, field;
@@ -72,7 +74,7 @@ static uint32_t find_group(const char *at, const char *end)
 	return 0;
 }
 
-static int ask_family(int fd)
+static int send_family_request(int fd)
 {
 	struct {
 		struct nlmsghdr nl;
@@ -103,8 +105,8 @@ int dquot_open(int *ret_fd, struct err *err)
 	fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
 	if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0)
 		return err_set(err, -errno, "quota messages: netlink: %m");
-	if (ask_family(fd) < 0)
-		return err_set(err, -errno, "quota messages: ask for VFS_DQUOT: %m");
+	if (send_family_request(fd) < 0)
+		return err_set(err, -errno, "quota messages: look up VFS_DQUOT: %m");
 	n = recv(fd, buf, sizeof(buf), 0);
 	if (n < (ssize_t)(NLMSG_HDRLEN + GENL_HDRLEN) || nl->nlmsg_type == NLMSG_ERROR)
 		return err_set(err, -ENOENT, "this kernel sends no messages of quota excess");

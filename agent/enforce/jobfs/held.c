@@ -1,5 +1,6 @@
-/* held.c - see jobfs.h: the limits of removed directories, and when their ids are free.
- */
+/* held.c - project ids of removed directories. A process outside the job may still have a file
+ * open: the id keeps a limit of one block and one file, and is free when nothing is charged to it
+ * any more. See jobfs.h. */
 #include <errno.h>
 #include "agent/enforce/jobfs/jobfs_impl.h"
 #include "agent/enforce/jobfs/quota.h"
@@ -23,6 +24,7 @@ bool jobfs_is_released(const struct jobfs *fs, const struct quota_use *use)
 	return is_kept(fs, use) && !use->bytes && !use->files;
 }
 
+/* Clears the limits of released ids; *n_held: how many still have something charged. */
 static int reclaim_all(struct jobfs *fs, size_t *n_held, struct err *err)
 {
 	uint32_t at = PROJID_BASE + 1;

@@ -1,4 +1,5 @@
-/* image.c - make, attach and mount a file system image with project quota; see jobfs/image.h. */
+/* image.c - makes a file system image with project quota, attaches it to a loop device and mounts
+ * it; see jobfs/image.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/loop.h>
@@ -46,7 +47,7 @@ static int run_mkfs(const char *path, struct err *err)
 	return 0;
 }
 
-/* Made under another name first: a half-made image is never mounted. */
+/* Made under another name, renamed when complete: an unfinished image is never mounted. */
 static int make_image(const char *image, int64_t bytes, struct err *err)
 {
 	_cleanup_free_ char *fresh = NULL;
@@ -73,7 +74,9 @@ static int make_image(const char *image, int64_t bytes, struct err *err)
 	return r;
 }
 
-/* *ret_fd: the loop device, open; it is freed at the last close unless mounted by then. */
+/* *ret_fd: the loop device, open; the kernel frees it at the last close unless it is mounted by
+ * then. Direct I/O, so that the image is not cached twice; without it where the disk beneath has
+ * larger blocks (EINVAL). */
 static int attach_loop(int image_fd, char path[static 32], int *ret_fd, struct err *err)
 {
 	struct loop_config config = {
@@ -103,7 +106,7 @@ static int attach_loop(int image_fd, char path[static 32], int *ret_fd, struct e
 		else if (errno != EBUSY)
 			return err_set(err, -errno, "attach the image to %s: %m", path);
 	}
-	return err_set(err, -EBUSY, "no loop device could be had");
+	return err_set(err, -EBUSY, "no loop device is free after %d tries", ATTACH_TRIES);
 }
 
 /* The agent may live in a mount namespace of its own (its unit's sandbox), whose mounts the

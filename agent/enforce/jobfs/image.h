@@ -1,7 +1,5 @@
-/* image - a file system of our own in a preallocated file, mounted on a directory.
- *
- * Only agent/enforce/jobfs/. For nodes whose local disk has no project quota.
- */
+/* image.h - a file system of the agent's own in a preallocated file, mounted on a directory.
+ * Private to agent/enforce/jobfs/. For nodes whose local disk has no project quota. */
 #pragma once
 #include <stdint.h>
 

@@ -1,4 +1,5 @@
-/* jobfs.c - open the directory of jobs' directories, list them, compute the capacity; see jobfs.h. */
+/* jobfs.c - opens the directory that holds the jobs' directories, lists them, computes the
+ * capacity; see jobfs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -12,7 +13,8 @@
 #include "agent/enforce/jobfs/quota.h"
 #include "common/err.h"
 
-/* Opens DIR, makes it if only its last component is missing, and checks that only root can write to it. */
+/* Opens DIR, makes it if only its last component is missing, and checks that only root can write
+ * to it: a user who can rename in it could put another directory in place of a job's. */
 static int open_top(const char *dir, struct err *err)
 {
 	_cleanup_close_ int fd = -1;
@@ -38,7 +40,7 @@ static int open_top(const char *dir, struct err *err)
 	return TAKE_FD(fd);
 }
 
-/* Opens DIR with project quota, through the image if need be. */
+/* Opens DIR with project quota; where its file system has none, mounts the image on it. */
 static int open_with_quota(const struct jobfs_config *c, struct jobfs *fs, struct err *err)
 {
 	bool use_image = c->image && *c->image;
@@ -60,7 +62,7 @@ static int open_with_quota(const struct jobfs_config *c, struct jobfs *fs, struc
 	return quota_probe(fs->fd, c->dir, &fs->type, err);
 }
 
-/* The image's path when what is mounted on DIR is a loop device of it. */
+/* Sets the description. DIR is taken to be the image if it is on a loop device. */
 static int describe_quota(const struct jobfs_config *c, struct jobfs *fs, struct err *err)
 {
 	bool in_image = false;
@@ -144,7 +146,8 @@ const char *jobfs_path(const struct jobfs *fs, const struct jobfs_job *job, char
 	return buf;
 }
 
-/* Reads one directory's project and limits; half-made ones have none. */
+/* Reads one directory's project and limits. One that jobfs_create() did not get far with has no
+ * project: projid stays 0. */
 static int inspect_directory(const struct jobfs *fs, const char *name, struct jobfs_job *job,
 			     struct err *err)
 {
@@ -209,7 +212,7 @@ int jobfs_list(struct jobfs *fs, struct jobfs_job **ret, size_t *ret_n, int *ret
 	size_t n = 0;
 
 	if (!d)
-		return err_set(err, fd < 0 ? fd : -errno, "list %s", fs->dir);
+		return err_set(err, fd < 0 ? fd : -errno, "list %s: %m", fs->dir);
 	TAKE_FD(fd);
 	while ((errno = 0, e = readdir(d))) {
 		int64_t job;
@@ -255,6 +258,7 @@ int jobfs_capacity(struct jobfs *fs, int64_t *ret_bytes, struct err *err)
 		return r;
 	if (fstatfs(fs->fd, &st) < 0)
 		return err_set(err, -errno, "statfs %s: %m", fs->dir);
+	/* what jobs use now counts as room: it is within what they have reserved */
 	room = (int64_t)st.f_bavail * st.f_bsize - fs->reserve_bytes -
 	       overhead_bytes(fs, (int64_t)st.f_blocks * st.f_bsize);
 	for (size_t i = 0; i < n; i++) {

@@ -1,4 +1,4 @@
-/* jobfs - a directory of its own for every job, with a limit that the kernel holds.
+/* jobfs.h - a directory of its own for every job, with a limit that the kernel holds.
  *
  * DIR/JOB-ATTEMPT/	root, 0711
  *   work/		the user's, 0700: $REEVE_JOBFS
@@ -9,7 +9,8 @@
  * The limit is a project quota (ext4 "prjquota", XFS "pquota"): hard, exact, counted by the
  * kernel at allocation. Where DIR's file system has none, a preallocated image file with an
  * ext4 of our own is mounted on DIR and used in the same way, if the site allows it; else
- * jobfs_open() says what is missing and how to mend it, and nothing is ever left unlimited.
+ * jobfs_open() fails with what is missing and which commands put it right: no job is ever left
+ * without a limit.
  * Project ids are above 2^24 and are found again from the directories themselves, so that a
  * crash at any moment leaves nothing that jobfs_list() does not show.
  *
@@ -34,9 +35,9 @@ struct jobfs_config {
 	int64_t image_bytes;   /* size of the image when it has to be made */
 };
 
-/* -ENOENT, -EACCES, -ELOOP (a symbolic link in the way)...; -EOPNOTSUPP: no project quota
- * enforced here: err says what is missing and the commands that mend it. Jobs that ask for
- * jobfs must then be refused with these words. */
+/* -ENOENT, -EACCES, -ELOOP (a symbolic link in the way)...; -EOPNOTSUPP: no project quota is
+ * enforced here: err has what is missing and the commands that put it right. Jobs that request
+ * jobfs must then be refused with this text. */
 int jobfs_open(const struct jobfs_config *c, struct jobfs **ret, struct err *err);
 /* Leaves directories, limits and the mounted image as they are. A removal under way goes on
  * without its callback. */
@@ -105,7 +106,8 @@ struct jobfs_removal {
 	void *ctx;
 };
 /* Removes the directory whatever is in it (deep, unreadable, immutable, hard-linked, open),
- * in a child process so that the loop lives; never follows a link or leaves the file system.
+ * in a child process so that the event loop goes on; never follows a link or leaves the file
+ * system.
  * What a process outside the job still holds open is freed when that closes it: until then a
  * limit of one block keeps it from growing. A directory already gone is success. -EALREADY:
  * this removal is under way. */

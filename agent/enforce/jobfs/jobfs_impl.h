@@ -1,8 +1,8 @@
-/* jobfs_impl.h - what the parts of jobfs share. Only agent/enforce/jobfs/. */
+/* jobfs_impl.h - what the files of jobfs share. Private to agent/enforce/jobfs/. */
 #pragma once
 #include "agent/enforce/jobfs/jobfs.h"
 
-/* Project ids: above what people and their tools give out by hand, below 2^31. */
+/* Project ids: above those that administrators and their tools choose, below 2^31. */
 #define PROJID_BASE ((uint32_t)1 << 24)
 #define PROJID_COUNT ((uint32_t)1 << 30)
 
@@ -37,5 +37,5 @@ int jobfs_keep_limit(const struct jobfs *fs, uint32_t projid, struct err *err);
 bool jobfs_is_released(const struct jobfs *fs, const struct quota_use *use);
 /* Removes the directory here and now; its limit stays as above. */
 int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err);
-/* Let the removals go on by themselves. */
+/* The removals go on without a callback. */
 void jobfs_abandon_removals(struct jobfs *fs);

@@ -1,4 +1,5 @@
-/* quota.c - project quota of ext4 and XFS: probe, set, read; see jobfs/quota.h. */
+/* quota.c - project quota of ext4 and XFS: whether it is on, limits, use, the project of a
+ * directory; see jobfs/quota.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/dqblk_xfs.h>
@@ -21,7 +22,7 @@
 #define PRJQUOTA 2
 #endif
 #define XFS_MAGIC 0x58465342
-#define BASIC_BLOCK 512
+#define BASIC_BLOCK 512 /* the unit of struct fs_disk_quota */
 
 /* /dev/NAME of the block device that the file lies on, for kernels without quotactl_fd. */
 static int device_path(int fd, char *buf, size_t size)
@@ -46,6 +47,7 @@ static int device_path(int fd, char *buf, size_t size)
 	return -ENODEV;
 }
 
+/* quotactl_fd(2) is there from 5.14 on. -ENOENT: no quota record for this id. */
 static int project_quotactl(int fd, int cmd, uint32_t projid, void *data)
 {
 	char device[256];
@@ -61,8 +63,9 @@ static int project_quotactl(int fd, int cmd, uint32_t projid, void *data)
 	return quotactl(QCMD(cmd, PRJQUOTA), device, (int)projid, data) < 0 ? -errno : 0;
 }
 
-/* What to type so that project quota is enforced on this file system. */
-static int say_missing(int fd, const char *path, const char *type, struct err *err)
+/* The error text: what is missing, and which commands put it right. type NULL: the file system
+ * cannot have project quota. */
+static int explain_missing(int fd, const char *path, const char *type, struct err *err)
 {
 	char device[256] = "DEVICE";
 
@@ -98,17 +101,17 @@ int quota_probe(int fd, const char *path, const char **ret_type, struct err *err
 		return err_set(err, -errno, "statfs %s: %m", path);
 	type = fs.f_type == EXT4_SUPER_MAGIC ? "ext4" : fs.f_type == XFS_MAGIC ? "xfs" : NULL;
 	if (!type)
-		return say_missing(fd, path, NULL, err);
+		return explain_missing(fd, path, NULL, err);
 	r = project_quotactl(fd, Q_XGETQSTATV, 0, &state);
 	if (r == -EPERM || r == -EACCES)
 		return err_set(err, r, "%s: not allowed to use quotactl (CAP_SYS_ADMIN)", path);
 	if (r < 0 || !(state.qs_flags & FS_QUOTA_PDQ_ENFD))
-		return say_missing(fd, path, type, err);
+		return explain_missing(fd, path, type, err);
 	*ret_type = type;
 	return 0;
 }
 
-static struct quota_use use_of(const struct fs_disk_quota *q)
+static struct quota_use quota_use_of(const struct fs_disk_quota *q)
 {
 	return (struct quota_use){
 		.bytes = (int64_t)q->d_bcount * BASIC_BLOCK,
@@ -131,7 +134,7 @@ int quota_next(int fd, uint32_t from, uint32_t *ret_projid, struct quota_use *re
 		return err_set(err, r, "quota of the project after %u: %m", from);
 	}
 	*ret_projid = q.d_id;
-	*ret = use_of(&q);
+	*ret = quota_use_of(&q);
 	return 0;
 }
 
@@ -148,7 +151,7 @@ int quota_get(int fd, uint32_t projid, struct quota_use *ret, struct err *err)
 		errno = -r;
 		return err_set(err, r, "quota of project %u: %m", projid);
 	}
-	*ret = use_of(&q);
+	*ret = quota_use_of(&q);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
-/* quota - project quota of one file system, through any open file on it.
+/* quota.h - project quota of one file system, through any open file on it.
  *
- * Only agent/enforce/jobfs/. The XFS calls are used on ext4 too: they count in 512 bytes
- * and tell accounting from enforcement on both.
+ * Private to agent/enforce/jobfs/. The XFS calls of quotactl(2) are used on ext4 too: on both
+ * they count in 512 bytes, and report accounting and enforcement apart.
  */
 #pragma once
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct quota_use {
 };
 
 /* 0: project quota is enforced here. -EOPNOTSUPP: not; err says what is missing and the
- * commands that mend it. `path` is for the words. *ret_type: "ext4" or "xfs". */
+ * commands that put it right. `path` is for the error text. *ret_type: "ext4" or "xfs". */
 int quota_probe(int fd, const char *path, const char **ret_type, struct err *err);
 /* A project that was never used has 0 everywhere. */
 int quota_get(int fd, uint32_t projid, struct quota_use *ret, struct err *err);
@@ -28,5 +28,6 @@ int quota_limit(int fd, uint32_t projid, int64_t bytes, int64_t files, struct er
  * file systems without projects. */
 int quota_set_project(int dir_fd, uint32_t projid, struct err *err);
 int quota_get_project(int dir_fd, uint32_t *ret, struct err *err);
-/* What is moved into the directory may belong to any project. */
+/* Afterwards files of any project may be moved into the directory: rename(2) into a directory
+ * with the inherit flag fails with EXDEV unless the projects are the same. */
 int quota_stop_inherit(int dir_fd, struct err *err);

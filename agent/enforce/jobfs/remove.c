@@ -1,4 +1,5 @@
-/* remove.c - remove a job's directory in a child process, so that the event loop does not block; see jobfs.h. */
+/* remove.c - removes a job's directory in a child process, so that the event loop does not block;
+ * see jobfs.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -24,7 +25,7 @@ struct jobfs_removing {
 	struct jobfs_job job;
 	struct jobfs_removal how;
 	sd_event_source *source;
-	int fd; /* the child's verdict comes here */
+	int fd; /* pipe from the child: struct verdict, or the end if it died */
 	pid_t pid;
 	struct jobfs_removing *next;
 };
@@ -65,9 +66,9 @@ static int wipe_with_room(struct jobfs *fs, const char *name, uint32_t projid, s
 	return r < 0 ? r : restored;
 }
 
-/* The job's limit stands while the directory is emptied, because a process may have a file of it open;
- * then the limit of a removed directory applies until nothing is charged. The limit changes while the directory still
- * exists: if the removal is interrupted, the directory shows what is left to do. */
+/* The job's limit holds while the directory is emptied, because a process may have a file of it
+ * open; then the limit of a removed directory holds until nothing is charged. It is set while the
+ * directory still exists: if the removal is interrupted, the directory shows what is left to do. */
 int jobfs_wipe(struct jobfs *fs, const struct jobfs_job *job, struct err *err)
 {
 	char name[JOBFS_NAME_MAX];
@@ -91,12 +92,12 @@ int jobfs_remove_now(struct jobfs *fs, const struct jobfs_job *job, struct err *
 	int r = jobfs_wipe(fs, job, err);
 
 	fs->may_hold = true;
-	jobfs_reclaim(fs, NULL, NULL); /* or the next time */
+	jobfs_reclaim(fs, NULL, NULL); /* on failure: the next call does it */
 	return r;
 }
 
-/* Does not return. Dies with the agent, which finds what is left when it is back. */
-static void be_child(struct jobfs *fs, const struct jobfs_job *job, int out_fd, pid_t parent)
+/* Does not return. Ends with the agent, which lists what is left when it starts again. */
+static void run_child(struct jobfs *fs, const struct jobfs_job *job, int out_fd, pid_t parent)
 {
 	struct verdict v = { 0 };
 	struct sigaction plain = { .sa_handler = SIG_DFL };
@@ -160,7 +161,7 @@ static int on_verdict(sd_event_source *source, int fd, uint32_t events, void *ar
 	unlink_removing(rm);
 	if (rm->fs) {
 		rm->fs->may_hold = true;
-		jobfs_reclaim(rm->fs, NULL, NULL); /* or the next time */
+		jobfs_reclaim(rm->fs, NULL, NULL); /* on failure: the next call does it */
 	}
 	if (rm->fs && rm->how.done)
 		rm->how.done(rm->how.ctx, &rm->job, v.result, &v.err);
@@ -186,7 +187,7 @@ static int start_child(struct jobfs *fs, struct jobfs_removing *rm, struct err *
 	rm->fd = fds[0];
 	rm->pid = fork();
 	if (rm->pid == 0)
-		be_child(fs, &rm->job, fds[1], parent);
+		run_child(fs, &rm->job, fds[1], parent);
 	close(fds[1]);
 	return rm->pid < 0 ? err_set(err, -errno, "fork: %m") : 0;
 }

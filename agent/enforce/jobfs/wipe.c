@@ -1,4 +1,8 @@
-/* wipe.c - remove a directory tree without following links or mounts; see jobfs/wipe.h. */
+/* wipe.c - removes a directory tree without following links or mounts; see jobfs/wipe.h.
+ *
+ * A process outside the job may still write in the tree meanwhile (a directory it has open): every
+ * entry may vanish, come back or change its type between two calls.
+ */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +23,7 @@
 
 struct wipe {
 	int top_fd;
-	uint64_t n_moved, n_done; /* names given out; things removed or moved */
+	uint64_t n_moved, n_done; /* names used; entries removed or moved */
 	char next[MOVED_MAX];	  /* the directory moved last; "" none */
 };
 
@@ -60,7 +64,8 @@ static int open_dir(int dir_fd, const char *name, struct err *err)
 	return fd;
 }
 
-/* 0: gone. -ENOTEMPTY, -EISDIR: a directory to be emptied first. */
+/* 0: gone. -ENOTEMPTY, -EISDIR: a directory to be emptied first. EPERM has two causes here, an
+ * immutable or append-only flag, which is cleared, and others, which stay. */
 static int unlink_entry(int dir_fd, const char *name, int flags)
 {
 	_cleanup_close_ int fd = -1;
@@ -76,8 +81,8 @@ static int unlink_entry(int dir_fd, const char *name, int flags)
 	return unlinkat(dir_fd, name, flags) == 0 || errno == ENOENT ? 0 : -errno;
 }
 
-/* A directory that is not empty goes to the top, where its depth no longer counts. A
- * directory can only be moved when it is itself not immutable. */
+/* Moves a directory that is not empty to the top of the tree: no path gets longer, whatever the
+ * depth. open_dir() clears its flags, since an immutable directory cannot be moved. */
 static int move_up(struct wipe *w, int dir_fd, const char *name, struct err *err)
 {
 	char moved[MOVED_MAX];
@@ -129,8 +134,8 @@ static int remove_entry(struct wipe *w, int dir_fd, const struct dirent *e, stru
 typedef int (*entry_fn)(struct wipe *w, int dir_fd, const struct dirent *e, struct err *err);
 
 /* Calls `each` for every entry; *ret_n counts them. */
-static int for_entries(struct wipe *w, int dir_fd, entry_fn each, int64_t *ret_n,
-		       struct err *err)
+static int call_for_entries(struct wipe *w, int dir_fd, entry_fn each, int64_t *ret_n,
+			    struct err *err)
 {
 	_cleanup_close_ int fd = open_beneath(dir_fd, ".", O_RDONLY | O_DIRECTORY);
 	_cleanup_closedir_ DIR *d = fd < 0 ? NULL : fdopendir(fd);
@@ -152,8 +157,8 @@ static int for_entries(struct wipe *w, int dir_fd, entry_fn each, int64_t *ret_n
 	return errno ? err_set(err, -errno, "list a directory: %m") : 0;
 }
 
-/* Empties and removes the top's entry `name`, then whatever was moved up last out of it, and
- * so on: a chain of any depth is followed down without looking through the top again. */
+/* Empties and removes the top's entry `name`, then the directory that was moved up last out of
+ * it, and so on: a chain of any depth is followed without listing the top again. */
 static int remove_chain(struct wipe *w, const char *name, struct err *err)
 {
 	char now[NAME_MAX + 1];
@@ -169,13 +174,12 @@ static int remove_chain(struct wipe *w, const char *name, struct err *err)
 			return 0;
 		if (fd < 0)
 			return fd;
-		r = for_entries(w, fd, remove_entry, &n, err);
+		r = call_for_entries(w, fd, remove_entry, &n, err);
 		if (r < 0)
 			return r;
 		r = unlink_entry(w->top_fd, now, AT_REMOVEDIR);
 		w->n_done += r == 0;
-		if (r < 0 &&
-		    r != -ENOTEMPTY) { /* not empty: a process still writes; next round */
+		if (r < 0 && r != -ENOTEMPTY) { /* ENOTEMPTY: for the next round */
 			errno = -r;
 			return err_set(err, r, "remove '%s': %m", now);
 		}
@@ -198,20 +202,21 @@ static int remove_top_entry(struct wipe *w, int top_fd, const struct dirent *e, 
 	return err_set(err, r, "remove '%s': %m", e->d_name);
 }
 
-/* Rounds through the top until it is empty: what was moved up is found by the next one. */
+/* Lists the top again and again until it is empty: what was moved up is found by the next round.
+ * A round that removes nothing ends it. */
 static int empty_top(struct wipe *w, struct err *err)
 {
 	int64_t n;
 
 	do {
 		uint64_t before = w->n_done;
-		int r = for_entries(w, w->top_fd, remove_top_entry, &n, err);
+		int r = call_for_entries(w, w->top_fd, remove_top_entry, &n, err);
 
 		if (r < 0)
 			return r;
 		if (n && w->n_done == before)
 			return err_set(err, -EBUSY,
-				       "its content comes back: is it still in use?");
+				       "nothing in it can be removed: is it still in use?");
 	} while (n);
 	return 0;
 }

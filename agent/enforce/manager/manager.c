@@ -47,7 +47,8 @@ const char *manager_path(const char *parent, struct manager_id id,
 	return buf;
 }
 
-static int cgroup_of(int32_t pid, char *buf, size_t size, struct err *err)
+/* Absolute path of the process's v2 cgroup. -ESRCH: it is gone, or in none. */
+static int read_cgroup_of(int32_t pid, char *buf, size_t size, struct err *err)
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[64], line[4200];
@@ -71,7 +72,7 @@ int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct
 	size_t n = strlen(parent);
 	int r;
 
-	r = cgroup_of(pid, path, sizeof(path), err);
+	r = read_cgroup_of(pid, path, sizeof(path), err);
 	if (r < 0)
 		return r;
 	if (strncmp(path, parent, n) || path[n] != '/')
@@ -115,7 +116,8 @@ int manager_read(const char *path, const char *file, char *buf, size_t size, str
 	return 0;
 }
 
-/* A pidfd stays with the process: what is found through it is what gets the signal. */
+/* The pidfd is opened first: if the id then still belongs to the job, so does the process behind
+ * the descriptor, and it alone gets the signal. */
 static void signal_one(const char *parent, struct manager_id id, int32_t pid, int sig)
 {
 	_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
@@ -143,21 +145,11 @@ void manager_signal(const char *parent, struct manager_id id, int sig)
 	}
 }
 
-/* Is `pid`, now that a descriptor holds on to it, in the cgroup `path`? */
-static bool is_in(const char *path, int32_t pid)
+static bool is_in_cgroup(const char *path, int32_t pid)
 {
-	_cleanup_fclose_ FILE *f = NULL;
-	char name[32], line[4200];
-	const char *below = path + strlen(manager_mount());
+	char its[4300];
 
-	snprintf(name, sizeof(name), "/proc/%" PRId32 "/cgroup", pid);
-	f = fopen(name, "re");
-	while (f && fgets(line, sizeof(line), f)) {
-		line[strcspn(line, "\n")] = '\0';
-		if (!strncmp(line, "0::", 3))
-			return !strcmp(line + 3, below);
-	}
-	return false;
+	return read_cgroup_of(pid, its, sizeof(its), NULL) == 0 && !strcmp(its, path);
 }
 
 int manager_kill_all(const char *path, int kill_fd)
@@ -166,6 +158,7 @@ int manager_kill_all(const char *path, int kill_fd)
 	int r = write(kill_fd, "1", 1) < 0 && errno != ENODEV ? -errno : 0;
 
 	snprintf(procs, sizeof(procs), "%s/cgroup.procs", path);
+	/* Again until the list is empty: a process may fork between two reads of it. */
 	for (int round = 0; round < 8; round++) {
 		_cleanup_fclose_ FILE *f = fopen(procs, "re");
 		int32_t pid;
@@ -175,7 +168,7 @@ int manager_kill_all(const char *path, int kill_fd)
 			_cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0);
 
 			left++;
-			if (fd >= 0 && is_in(path, pid))
+			if (fd >= 0 && is_in_cgroup(path, pid))
 				syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0);
 		}
 		if (!left)

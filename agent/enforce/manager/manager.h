@@ -1,4 +1,4 @@
-/* manager.h - who owns the processes of a job: systemd, or on hosts without it, we ourselves
+/* manager.h - the processes of jobs are managed by systemd or, on hosts without it, by the agent
  * through libcgroup. One table of operations, two implementations, one conformance test.
  *
  * A job attempt is one cgroup below a common parent, and in it first the launcher
@@ -6,7 +6,7 @@
  * final record written (agent/enforce/final.h). All this goes on while the agent is away.
  *
  * Orders are idempotent: starting what exists, thawing what is not frozen, killing what is gone
- * are all successes, so that an agent that comes back may give them again.
+ * are all successes, so that a restarted agent may repeat them.
  */
 #pragma once
 #include <stdbool.h>
@@ -35,7 +35,7 @@ struct manager_spec {
 	int64_t shm_bytes;	    /* size of the job's own /dev/shm */
 	const char *jobfs_dir;	    /* tmp/ and vartmp/ in it go over /tmp and /var/tmp */
 	const char *const *devices; /* files it may open beside the ordinary ones, where the
-				       manager holds that; NULL-terminated; NULL: none */
+				       manager restricts that; NULL-terminated; NULL: none */
 	int64_t grace_s; /* for processes that the main one leaves behind: TERM, then KILL */
 };
 
@@ -55,15 +55,15 @@ struct manager_config {
 	const char *final_dir;
 	const char *parent;   /* systemd: slice; cgroup: directory below the cgroup mount */
 	const char *spec_dir; /* cgroup: where supervisors read their job's spec */
-	/* Directories of the agent's that jobs do not see, not one below another; NULL: no
-	 * more. Of what is in them a job has its own jobfs directory, under the same path. */
+	/* The agent's directories that are hidden from jobs, none below another; NULL: no more. A
+	 * job's own jobfs directory in one of them is bound there again, under the same path. */
 	const char *hidden[MANAGER_HIDDEN_MAX];
 	void *ctx;
-	/* An order was carried out (result 0) or not (-errno, err in words). Never called from
+	/* An order was carried out (result 0) or failed (-errno, err in words). Never called from
 	 * inside the call that gave the order. */
 	void (*on_done)(void *ctx, struct manager_id id, enum manager_order order, int result,
 			const struct err *err);
-	/* Nothing of it is left; the final record is there if it ever will be. */
+	/* The job's unit is gone; its final record is written, if there will ever be one. */
 	void (*on_gone)(void *ctx, struct manager_id id);
 };
 
@@ -72,10 +72,10 @@ typedef void (*manager_each_fn)(void *ctx, struct manager_id id);
 struct manager_ops {
 	const char *name; /* "systemd", "cgroup" */
 	int (*open)(const struct manager_config *c, struct manager **ret, struct err *err);
-	/* Lets go; jobs stay as they are. Returns NULL. */
+	/* Frees the manager; jobs stay as they are. Returns NULL. */
 	struct manager *(*close)(struct manager *m);
 
-	/* Answered later by on_done(). */
+	/* These four are answered later by on_done(). */
 	int (*start)(struct manager *m, const struct manager_spec *spec, struct err *err);
 	int (*set_cpus)(struct manager *m, struct manager_id id, const struct cpulist *cpus,
 			const struct cpulist *nodes, struct err *err);
@@ -88,9 +88,9 @@ struct manager_ops {
 	int (*spawn)(struct manager *m, struct manager_id id, const char *name,
 		     const char *const *argv, struct err *err);
 
-	/* At once; not to the processes by which the unit itself is ended. */
+	/* At once, to the job's processes; not to those that end the unit itself. */
 	int (*signal)(struct manager *m, struct manager_id id, int sig, struct err *err);
-	/* After the end: what the manager itself still keeps of it. */
+	/* After the end: removes what the manager itself still keeps of the job. */
 	int (*forget)(struct manager *m, struct manager_id id, struct err *err);
 	/* Bound all jobs together. An empty set of cpus, 0 bytes: no bound. */
 	int (*bound)(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
@@ -114,10 +114,10 @@ const char *manager_path(const char *parent, struct manager_id id,
 			 char buf[static MANAGER_PATH_MAX]);
 /* Is `path` `dir`, or below it, by their names? */
 bool manager_is_below(const char *path, const char *dir);
-/* Is the job's disk below one of the hidden directories, and so to be put there again? */
+/* Is the job's jobfs directory below one of the hidden ones, and so to be bound there again? */
 bool manager_is_hidden(const struct manager_config *c, const struct manager_spec *s);
-/* To which job does process `pid` belong, by its cgroup? -ESRCH: it is gone; -ENOENT: to
- * none. `parent` as ops->parent() gives it. */
+/* The job that process `pid` belongs to, by its cgroup. -ESRCH: the process is gone; -ENOENT: it
+ * is no job's. `parent` as ops->parent() returns it. */
 int manager_find(const char *parent, int32_t pid, struct manager_id *ret, struct err *err);
 /* Every job cgroup that exists. */
 int manager_list(const char *parent, manager_each_fn each, void *ctx, struct err *err);
@@ -128,8 +128,8 @@ int manager_read(const char *path, const char *file, char *buf, size_t size, str
  * signalled. Jobs that are gone are fine. */
 void manager_signal(const char *parent, struct manager_id id, int sig);
 /* Kill every process of the cgroup `path`, whose cgroup.kill is open as `kill_fd`. That file
- * alone is not enough: the kernel sends its SIGKILL to the main thread, and a process whose
- * main thread has exited never takes it; such are killed one by one. -errno of the write. */
+ * alone is not enough: the kernel sends its SIGKILL to the main thread, and a process whose main
+ * thread has exited never receives it; those are killed one by one. -errno of the write. */
 int manager_kill_all(const char *path, int kill_fd);
 /* Is there any process in it? 1 yes, 0 no or no such cgroup. */
 int manager_is_populated(const char *path);

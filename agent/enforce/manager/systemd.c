@@ -1,7 +1,8 @@
-/* systemd.c - jobs as transient services; see manager.h.
+/* systemd.c - runs jobs as transient services of systemd; see manager.h.
  *
- * systemd owns the tree: everything that it has a property for goes through it. The one file
- * written beside it is memory.oom.group, for which it has none of its own.
+ * systemd owns the cgroups: everything that it has a property for is set through it. The one
+ * cgroup file written beside it is memory.oom.group, for which it has no property of its own.
+ * Calls are asynchronous; only opening and bounding wait for the answer.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -34,8 +35,8 @@ struct order {
 	enum manager_order what;
 };
 
-/* An agent that comes back gives orders again: what is so already is success. */
-static int outcome(const struct order *o, const sd_bus_error *e, struct err *err)
+/* A restarted agent repeats its orders: a unit that exists already is success. */
+static int read_outcome(const struct order *o, const sd_bus_error *e, struct err *err)
 {
 	if (!sd_bus_error_is_set(e))
 		return 0;
@@ -45,8 +46,9 @@ static int outcome(const struct order *o, const sd_bus_error *e, struct err *err
 	return err_set(err, -sd_bus_error_get_errno(e), "%s", e->message);
 }
 
-/* systemd cleared it together with what it set; see manager/systemd_unit.c. */
-static void kill_as_one(void *ctx, struct manager_id id)
+/* Writes memory.oom.group of the job, which systemd clears when it sets properties and at
+ * daemon-reload; see OOMPolicy in manager/systemd_unit.c. */
+static void set_oom_group(void *ctx, struct manager_id id)
 {
 	const struct manager *m = ctx;
 	char path[MANAGER_PATH_MAX + 32];
@@ -63,15 +65,17 @@ static int on_reply(sd_bus_message *reply, void *userdata, sd_bus_error *unused)
 {
 	struct order *o = userdata;
 	struct err err = { "" };
-	int r = outcome(o, sd_bus_message_get_error(reply), &err);
+	int r = read_outcome(o, sd_bus_message_get_error(reply), &err);
 
 	(void)unused;
 	if (o->what == MANAGER_SET_CPUS && r == 0)
-		kill_as_one(o->m, o->id);
+		set_oom_group(o->m, o->id);
 	o->m->c.on_done(o->m->c.ctx, o->id, o->what, r, &err);
 	return 0;
 }
 
+/* Returns once the call is sent; on_done() gets the answer, -ETIMEDOUT after a minute. The
+ * floating slot belongs to the bus and frees `o`. */
 static int send_order(struct manager *m, sd_bus_message *msg, struct order order,
 		      struct err *err)
 {
@@ -103,7 +107,7 @@ static int new_call(struct manager *m, const char *method, sd_bus_message **ret,
 	return r < 0 ? err_set(err, r, "call systemd: %s", strerror(-r)) : 0;
 }
 
-static int start(struct manager *m, const struct manager_spec *spec, struct err *err)
+static int start_job(struct manager *m, const struct manager_spec *spec, struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	char name[MANAGER_NAME_MAX];
@@ -147,8 +151,8 @@ static int set_cpus(struct manager *m, struct manager_id id, const struct cpulis
 	return send_order(m, msg, (struct order){ m, id, MANAGER_SET_CPUS }, err);
 }
 
-static int order_by_name(struct manager *m, struct manager_id id, enum manager_order what,
-			 const char *method, struct err *err)
+static int send_unit_order(struct manager *m, struct manager_id id, enum manager_order what,
+			   const char *method, struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	char name[MANAGER_NAME_MAX];
@@ -163,18 +167,18 @@ static int order_by_name(struct manager *m, struct manager_id id, enum manager_o
 	return send_order(m, msg, (struct order){ m, id, what }, err);
 }
 
-static int freeze(struct manager *m, struct manager_id id, struct err *err)
+static int freeze_job(struct manager *m, struct manager_id id, struct err *err)
 {
-	return order_by_name(m, id, MANAGER_FREEZE, "FreezeUnit", err);
+	return send_unit_order(m, id, MANAGER_FREEZE, "FreezeUnit", err);
 }
 
-static int thaw(struct manager *m, struct manager_id id, struct err *err)
+static int thaw_job(struct manager *m, struct manager_id id, struct err *err)
 {
-	return order_by_name(m, id, MANAGER_THAW, "ThawUnit", err);
+	return send_unit_order(m, id, MANAGER_THAW, "ThawUnit", err);
 }
 
-static int spawn(struct manager *m, struct manager_id id, const char *name,
-		 const char *const *argv, struct err *err)
+static int spawn_unit(struct manager *m, struct manager_id id, const char *name,
+		      const char *const *argv, struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	char unit[256];
@@ -194,7 +198,7 @@ static int spawn(struct manager *m, struct manager_id id, const char *name,
 	return send_order(m, msg, (struct order){ m, id, MANAGER_SPAWN }, err);
 }
 
-/* Not KillUnit, which would also end the writer of the final record. */
+/* Not KillUnit, which would also signal the writer of the final record. */
 static int signal_job(struct manager *m, struct manager_id id, int sig, struct err *err)
 {
 	(void)err;
@@ -202,8 +206,8 @@ static int signal_job(struct manager *m, struct manager_id id, int sig, struct e
 	return 0;
 }
 
-/* CollectMode=inactive-or-failed lets systemd forget by itself. */
-static int forget(struct manager *m, struct manager_id id, struct err *err)
+/* With CollectMode=inactive-or-failed systemd drops an ended unit by itself. */
+static int forget_job(struct manager *m, struct manager_id id, struct err *err)
 {
 	(void)m;
 	(void)id;
@@ -211,7 +215,8 @@ static int forget(struct manager *m, struct manager_id id, struct err *err)
 	return 0;
 }
 
-/* At daemon-reload systemd says of every unit that it is removed, and loads it again. */
+/* At daemon-reload systemd sends UnitRemoved for every unit and loads it again: those are ignored.
+ * A unit whose cgroup still has processes is not gone either. */
 static int on_unit_removed(sd_bus_message *msg, void *userdata, sd_bus_error *unused)
 {
 	char path[MANAGER_PATH_MAX];
@@ -238,11 +243,12 @@ static int on_reloading(sd_bus_message *msg, void *userdata, sd_bus_error *unuse
 		return 0;
 	m->is_reloading = active;
 	if (!active)
-		manager_list(m->parent, kill_as_one, m, NULL);
+		manager_list(m->parent, set_oom_group, m, NULL);
 	return 0;
 }
 
-static int call_now(struct manager *m, sd_bus_message *msg, struct err *err)
+/* Waits for the answer: for the few calls at the agent's start. */
+static int call_and_wait(struct manager *m, sd_bus_message *msg, struct err *err)
 {
 	sd_bus_error e = SD_BUS_ERROR_NULL;
 	int r = sd_bus_call(m->c.bus, msg, 0, &e, NULL);
@@ -254,8 +260,8 @@ static int call_now(struct manager *m, sd_bus_message *msg, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-static int bound(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
-		 struct err *err)
+static int bound_jobs(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
+		      struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
 	int r;
@@ -275,10 +281,11 @@ static int bound(struct manager *m, const struct cpulist *cpus, int64_t mem_byte
 		r = sd_bus_message_close_container(msg);
 	if (r < 0)
 		return err_set(err, r, "describe %s: %s", m->slice, strerror(-r));
-	return call_now(m, msg, err);
+	return call_and_wait(m, msg, err);
 }
 
-/* The slice's own cgroup: systemd knows where it is, on every host and inside containers. */
+/* Starts the slice and reads its cgroup from systemd, since it is not the same on every host
+ * (containers, hybrid hierarchies). */
 static int start_slice(struct manager *m, struct err *err)
 {
 	__attribute__((cleanup(sd_bus_message_unrefp))) sd_bus_message *msg = NULL;
@@ -291,7 +298,7 @@ static int start_slice(struct manager *m, struct err *err)
 		return r;
 	r = sd_bus_message_append(msg, "ss", m->slice, "fail");
 	if (r >= 0)
-		r = call_now(m, msg, err);
+		r = call_and_wait(m, msg, err);
 	if (r < 0)
 		return r;
 	r = sd_bus_path_encode(SYSTEMD_PATH "/unit", m->slice, &object);
@@ -299,12 +306,12 @@ static int start_slice(struct manager *m, struct err *err)
 		r = sd_bus_get_property_string(m->c.bus, SYSTEMD, object, SYSTEMD ".Slice",
 					       "ControlGroup", &e, &group);
 	if (r < 0)
-		err_set(err, r, "ask for the cgroup of %s: %s", m->slice,
+		err_set(err, r, "read the cgroup of %s: %s", m->slice,
 			e.message ? e.message : strerror(-r));
 	sd_bus_error_free(&e);
 	if (r < 0)
 		return r;
-	/* An inactive slice has no cgroup yet: its name alone tells where it will be. */
+	/* An inactive slice has no cgroup yet; it will be the one of its name. */
 	snprintf(m->parent, sizeof(m->parent), "%s%s%s", manager_mount(),
 		 group && *group ? group : "/", group && *group ? "" : m->slice);
 	return 0;
@@ -323,7 +330,7 @@ static int subscribe(struct manager *m, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "listen to systemd: %s", strerror(-r));
 	r = new_call(m, "Subscribe", &msg, err);
-	return r < 0 ? r : call_now(m, msg, err);
+	return r < 0 ? r : call_and_wait(m, msg, err);
 }
 
 static struct manager *manager_close(struct manager *m)
@@ -349,7 +356,7 @@ static int manager_open(const struct manager_config *c, struct manager **ret, st
 	if (!r)
 		r = start_slice(m, err);
 	if (!r) /* systemd may have been reloaded while the agent was away */
-		manager_list(m->parent, kill_as_one, m, NULL);
+		manager_list(m->parent, set_oom_group, m, NULL);
 	if (r < 0) {
 		manager_close(m);
 		return err_prefix(err, r, "systemd");
@@ -358,12 +365,12 @@ static int manager_open(const struct manager_config *c, struct manager **ret, st
 	return 0;
 }
 
-static const char *parent(const struct manager *m)
+static const char *get_parent(const struct manager *m)
 {
 	return m->parent;
 }
 
-static const char *status(const struct manager *m)
+static const char *get_status(const struct manager *m)
 {
 	(void)m;
 	return "";
@@ -373,14 +380,14 @@ const struct manager_ops manager_systemd = {
 	.name = "systemd",
 	.open = manager_open,
 	.close = manager_close,
-	.start = start,
+	.start = start_job,
 	.set_cpus = set_cpus,
-	.freeze = freeze,
-	.thaw = thaw,
-	.spawn = spawn,
+	.freeze = freeze_job,
+	.thaw = thaw_job,
+	.spawn = spawn_unit,
 	.signal = signal_job,
-	.forget = forget,
-	.bound = bound,
-	.parent = parent,
-	.status = status,
+	.forget = forget_job,
+	.bound = bound_jobs,
+	.parent = get_parent,
+	.status = get_status,
 };

@@ -1,5 +1,6 @@
-/* systemd_unit.c - the properties of a job's unit, as D-Bus messages: those of systemd.exec(5),
- * systemd.resource-control(5), systemd.kill(5) and systemd.service(5).
+/* systemd_unit.c - writes the properties of a job's unit into a D-Bus message: those of
+ * systemd.exec(5), systemd.resource-control(5), systemd.kill(5) and systemd.service(5). Each
+ * returns >= 0, or -errno of sd-bus.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -11,8 +12,9 @@ struct flag {
 	const char *name;
 	int value;
 };
-/* Nothing here that costs the job a system call filter: without privileges and without new
- * ones there is nothing for it to hold back. */
+/* No property here that systemd implements as a system call filter, which every system call of
+ * the job would pass through: without privileges, and without a way to gain any, a job needs
+ * none. */
 static const struct flag flags[] = {
 	{ "NoNewPrivileges", 1 },
 	{ "ProtectControlGroups", 1 },
@@ -43,19 +45,20 @@ static const struct word words[] = {
 	{ "Type", "exec" },
 	{ "CollectMode", "inactive-or-failed" },
 	{ "KillMode", "control-group" },
-	/* systemd hears of an OOM up to 10 ms late, and with any other policy would then kill
-	 * the writer of the final record. The group kill is set by ExecStartPre, and again by
-	 * manager/systemd.c after each change of properties, at which systemd clears it. */
+	/* systemd learns of an OOM kill up to 10 ms late, and with any other policy would then
+	 * kill the writer of the final record. memory.oom.group is set by ExecStartPre, and again
+	 * by manager/systemd.c after each change of properties, at which systemd clears it. */
 	{ "OOMPolicy", "continue" },
 	{ "DevicePolicy", "closed" },
 	{ "StandardInput", "null" },
 	{ "StandardOutput", "null" },
 	{ "StandardError", "null" },
-	/* Other users' processes are not a job's business. */
+	/* A job does not see the processes of other users. */
 	{ "ProtectProc", "invisible" },
 };
 
-/* Ways to have something started outside the job, and what only root should reach. */
+/* Ways to have something started outside the job (user manager, cron, at), and systemd's private
+ * socket. */
 static const char *const hidden[] = { "-/run/user", "-/var/spool/cron", "-/var/spool/at",
 				      "-/run/systemd/private" };
 
@@ -70,7 +73,7 @@ static int append_flags(sd_bus_message *m)
 	return r;
 }
 
-/* Little-endian bit string, as short as it can be. */
+/* The set is a little-endian bit string without zero bytes at its end. */
 int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cpulist *set)
 {
 	unsigned char bits[CPULIST_MAX / 8] = { 0 };
@@ -93,8 +96,8 @@ int manager_unit_append_set(sd_bus_message *m, const char *name, const struct cp
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 
-/* systemd has one time for what is left behind and for the writer of the final record, which a
- * busy node needs some seconds for; a short KillGrace must not cost the record. */
+/* Seconds for the writer of the final record on a busy node. systemd has one timeout for it and
+ * for processes that the main one leaves: a short KillGrace must not cut the record off. */
 #define FINAL_S 10
 
 static int append_limits(sd_bus_message *m, const struct manager_spec *s)
@@ -135,8 +138,9 @@ static int append_devices(sd_bus_message *m, const struct manager_spec *s)
 	return r;
 }
 
-/* Fresh mounts: empty over the agent's own directories, limited to the job's size at /dev/shm. */
-static int append_fresh(sd_bus_message *m, const struct manager_unit *u)
+/* New tmpfs mounts: empty ones over the agent's own directories, one of the job's size at
+ * /dev/shm. */
+static int append_mounts(sd_bus_message *m, const struct manager_unit *u)
 {
 	char size[64];
 	int r = sd_bus_message_open_container(m, 'r', "sv");
@@ -166,7 +170,7 @@ static int append_view(sd_bus_message *m, const struct manager_unit *u)
 	r = sd_bus_message_append(m, "(sv)", "InaccessiblePaths", "as", ARRAY_LEN(hidden),
 				  hidden[0], hidden[1], hidden[2], hidden[3]);
 	if (r >= 0)
-		r = append_fresh(m, u);
+		r = append_mounts(m, u);
 	if (r < 0 || !disk)
 		return r;
 	snprintf(tmp, sizeof(tmp), "%s/tmp", disk);
@@ -179,8 +183,9 @@ static int append_view(sd_bus_message *m, const struct manager_unit *u)
 	return r;
 }
 
-/* As root and outside the job's view: it must write where no job may. */
-static int append_final(sd_bus_message *m, const struct manager_unit *u)
+/* The writer of the final record. Root's, in the host's mount namespace (PermissionsStartOnly): it
+ * writes where no job may. */
+static int append_stop_post(sd_bus_message *m, const struct manager_unit *u)
 {
 	char job[24], attempt[16];
 
@@ -191,14 +196,15 @@ static int append_final(sd_bus_message *m, const struct manager_unit *u)
 				     u->config->final_dir, job, attempt, 0);
 }
 
-static int append_first(sd_bus_message *m, const struct manager_unit *u)
+/* Sets memory.oom.group before the user's program starts. */
+static int append_start_pre(sd_bus_message *m, const struct manager_unit *u)
 {
 	return sd_bus_message_append(m, "(sv)", "ExecStartPre", "a(sasb)", 1,
 				     u->config->launcher, 2, u->config->launcher,
 				     "--kill-as-one", 0);
 }
 
-static int append_who(sd_bus_message *m, const struct manager_unit *u)
+static int append_identity(sd_bus_message *m, const struct manager_unit *u)
 {
 	char user[16], group[16], text[96];
 
@@ -217,7 +223,7 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 	int r = sd_bus_message_open_container(m, 'a', "(sv)");
 
 	if (r >= 0)
-		r = append_who(m, u);
+		r = append_identity(m, u);
 	if (r >= 0)
 		r = append_flags(m);
 	if (r >= 0)
@@ -227,9 +233,9 @@ int manager_unit_append(sd_bus_message *m, const struct manager_unit *u)
 	if (r >= 0)
 		r = append_view(m, u);
 	if (r >= 0)
-		r = append_first(m, u);
+		r = append_start_pre(m, u);
 	if (r >= 0)
-		r = append_final(m, u);
+		r = append_stop_post(m, u);
 	return r < 0 ? r : sd_bus_message_close_container(m);
 }
 

@@ -1,5 +1,6 @@
-/* excess.c - excesses on their way out: the kernel side latches one in the table of jobs and sends an event; the
- * latch is read here and given to on_excess(). In tier 3 a timer reads /proc instead. */
+/* excess.c - reports that a job has exceeded its vmem. The kernel side latches the excess in the
+ * table of jobs and sends an event; here the event is received, the latch is read and passed to
+ * on_excess(). In tier 3 a timer reads /proc instead. */
 #include <errno.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -27,6 +28,8 @@ void vmem_excess_wake(const struct vmem *v)
 	(void)n; /* full: it is readable anyway */
 }
 
+/* Reports a latch state once: `reported` is in the table, so that the next agent does not report
+ * it again. Jobs without an id are the self-test's. */
 static void report_excess(struct vmem *v, uint32_t slot)
 {
 	struct vmem_job *job = &v->jobs[slot];
@@ -61,7 +64,7 @@ static void report_excess(struct vmem *v, uint32_t slot)
 		__atomic_store_n(&job->latch.reported, state, __ATOMIC_RELEASE);
 }
 
-/* The callback may add and remove jobs: walk slots, not the list. */
+/* Walks slots, not the list of known jobs: the callback may add and remove jobs. */
 static void report_all(struct vmem *v)
 {
 	uint32_t slot;
@@ -83,6 +86,7 @@ static int on_event(void *ctx, void *data, size_t size)
 		report_excess(v, e->slot);
 		return 0;
 	}
+	/* VMEM_EVENT_AUDIT: a process without a main thread moved into the job */
 	known = vmem_table_find(v, v->jobs[e->slot].cgroup_id);
 	return known ? vmem_table_audit(v, known, NULL) : 0;
 }
@@ -139,7 +143,7 @@ static int audit_all(struct vmem *v, struct err *err)
 	for (i = 0; i < v->n_known; i++) {
 		rc = vmem_table_audit(v, &v->known[i], first ? NULL : err);
 		if (rc < 0 && !first)
-			first = rc; /* the others are looked at all the same */
+			first = rc; /* the other jobs are still audited */
 	}
 	return first;
 }

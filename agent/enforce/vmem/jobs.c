@@ -1,12 +1,12 @@
-/* jobs.c - the jobs in the table: add one, change its limit, read its counts, compare them with the task list. */
+/* jobs.c - the jobs in the table: adds one, changes its limit, reads its counts, counts it again
+ * from the task list. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include "agent/enforce/vmem/table.h"
 #include "common/cleanup.h"
 
-/* Pages that `bytes` allow: rounded down, for a limit must not be passed by a part of a page.
- */
+/* The pages that `bytes` allow, rounded down. At least 1: a limit below a page is not "none". */
 static int64_t limit_pages(const struct vmem *v, uint64_t bytes)
 {
 	uint64_t pages = bytes / v->page_bytes;
@@ -16,7 +16,7 @@ static int64_t limit_pages(const struct vmem *v, uint64_t bytes)
 	return pages < 1 ? 1 : pages > INT64_MAX ? INT64_MAX : (int64_t)pages;
 }
 
-static bool is_over(const struct vmem_job *job)
+static bool is_over_limit(const struct vmem_job *job)
 {
 	return job->limit_pages && job->used_pages > job->limit_pages;
 }
@@ -36,6 +36,7 @@ static int64_t max_spaces(const struct vmem_request *r)
 	return r->max_processes ? (int64_t)vmem_table_spaces_of_job(r->max_processes) : 0;
 }
 
+/* A job that is in the table already, after a restart: returns 1 or -errno. */
 static int update_known(struct vmem *v, struct vmem_known *known, const struct vmem_request *r,
 			struct err *err)
 {
@@ -61,7 +62,8 @@ static bool is_populated(int cgroup_fd)
 	return n <= 0 || !strstr(text, "populated 0");
 }
 
-/* The processes already inside. Twice, for one that was between two threads the first time. */
+/* Counts the processes that are in the cgroup already. Twice: the walk of the task list may miss
+ * a process whose threads change meanwhile. */
 static int count_insiders(struct vmem *v, struct vmem_known *known, struct err *err)
 {
 	int rc = 0, i;
@@ -126,7 +128,7 @@ int vmem_set_limit(struct vmem *v, uint64_t cgroup_id, uint64_t limit_bytes, str
 		return -ENOENT;
 	job = &v->jobs[known->slot];
 	__atomic_store_n(&job->limit_pages, limit_pages(v, limit_bytes), __ATOMIC_SEQ_CST);
-	if (is_over(job) && vmem_table_latch(v, known, VMEM_OP_LIMIT, VMEM_CAUSE_PAGES))
+	if (is_over_limit(job) && vmem_table_latch(v, known, VMEM_OP_LIMIT, VMEM_CAUSE_PAGES))
 		vmem_excess_wake(v);
 	return 0;
 }

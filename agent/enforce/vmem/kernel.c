@@ -1,4 +1,5 @@
-/* kernel.c - load and attach the vmem programs, choose the hooks of this kernel; see vmem/kernel.h. */
+/* kernel.c - loads and attaches the vmem programs, chooses the hooks that this kernel has, pins
+ * them and takes a pinned set over; see vmem/kernel.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -15,7 +16,9 @@
 
 enum need { OPTIONAL, REQUIRED };
 
-/* A program, what it hangs on, and in which tiers. The order is the bit in control.hooks. */
+/* A program, the kernel function or tracepoint that it is attached to, and its tiers. Its index
+ * is its bit in control.hooks, which a pinned set keeps: a change of order or meaning needs a
+ * new VMEM_VERSION. Attached from the last to the first, see attach_set(). */
 struct hook {
 	const char *program;
 	const char *target;
@@ -54,7 +57,8 @@ static const char *const map_names[VMEM_MAP_COUNT] = {
 	[VMEM_MAP_EVENTS] = "events", [VMEM_MAP_OPS] = "ops",
 };
 
-/* libbpf says why in its log only: keep its first complaint while a call runs. */
+/* libbpf gives the reason of a failure in its log only: the first warning is kept while a call
+ * runs. */
 static char complaint[256];
 
 static int keep_complaint(enum libbpf_print_level level, const char *fmt, va_list ap)
@@ -120,7 +124,7 @@ static int map_memory(struct vmem_kernel *k, struct err *err)
 	return 0;
 }
 
-static void append_hooks(struct vmem_kernel *k, const char *fmt, ...)
+static void append_to_hooks(struct vmem_kernel *k, const char *fmt, ...)
 {
 	size_t n = strlen(k->hooks);
 	va_list ap;
@@ -130,7 +134,7 @@ static void append_hooks(struct vmem_kernel *k, const char *fmt, ...)
 	va_end(ap);
 }
 
-static void say_hooks(struct vmem_kernel *k)
+static void format_hooks(struct vmem_kernel *k)
 {
 	const char *sep = "attached: ";
 	uint32_t set = k->control->hooks;
@@ -140,7 +144,7 @@ static void say_hooks(struct vmem_kernel *k)
 	for (i = 0; i < ARRAY_LEN(hooks); i++) {
 		if (!(set & 1U << i))
 			continue;
-		append_hooks(k, "%s%s", sep, hooks[i].program);
+		append_to_hooks(k, "%s%s", sep, hooks[i].program);
 		sep = ", ";
 	}
 	sep = "; not offered by this kernel: ";
@@ -148,14 +152,14 @@ static void say_hooks(struct vmem_kernel *k)
 		if (set & 1U << i || (int)k->control->tier < hooks[i].first_tier ||
 		    (int)k->control->tier > hooks[i].last_tier)
 			continue;
-		append_hooks(k, "%s%s", sep, hooks[i].program);
+		append_to_hooks(k, "%s%s", sep, hooks[i].program);
 		sep = ", ";
 	}
 }
 
 /* Loading. */
 
-static bool kernel_has(const struct btf *btf, const char *target)
+static bool is_offered(const struct btf *btf, const char *target)
 {
 	__u32 kind = BTF_KIND_FUNC;
 
@@ -166,8 +170,9 @@ static bool kernel_has(const struct btf *btf, const char *target)
 	return btf__find_by_name_kind(btf, target, kind) > 0;
 }
 
-/* The hooks of a tier that the kernel's type information names. */
-static int hooks_offered(int tier, uint32_t *ret, struct err *err)
+/* The hooks of a tier that the kernel's type information names, as a bit set. That a function is
+ * named does not mean that it can be hooked: see load_offered(). */
+static int find_offered(int tier, uint32_t *ret, struct err *err)
 {
 	_cleanup_(btf__freep) struct btf *btf = btf__load_vmlinux_btf();
 	uint32_t set = 0;
@@ -178,7 +183,7 @@ static int hooks_offered(int tier, uint32_t *ret, struct err *err)
 	for (i = 0; i < ARRAY_LEN(hooks); i++) {
 		if (tier < hooks[i].first_tier || tier > hooks[i].last_tier)
 			continue;
-		if (kernel_has(btf, hooks[i].target))
+		if (is_offered(btf, hooks[i].target))
 			set |= 1U << i;
 		else if (hooks[i].need == REQUIRED)
 			return err_set(err, -EOPNOTSUPP, "the kernel has no hook %s",
@@ -218,9 +223,10 @@ static int load_set(uint32_t set, uint32_t max_spaces, struct vmem_bpf **ret)
 	return 0;
 }
 
-/* A kernel may name a function in its BTF and yet refuse the hook: leave out the optional ones
- * that do not load alone. */
-static int load_what_loads(uint32_t *set, uint32_t max_spaces, struct vmem_bpf **ret)
+/* A kernel may name a function in its BTF and yet refuse the hook (inlined, too many arguments).
+ * When the whole set does not load, the optional programs that do not load alone are left out
+ * of *set, and the rest is tried again. */
+static int load_offered(uint32_t *set, uint32_t max_spaces, struct vmem_bpf **ret)
 {
 	struct vmem_bpf *one = NULL;
 	size_t i;
@@ -240,6 +246,7 @@ static int load_what_loads(uint32_t *set, uint32_t max_spaces, struct vmem_bpf *
 	return load_set(*set, max_spaces, ret);
 }
 
+/* Where the skeleton keeps the link of a program, so that destroying it detaches the program. */
 static struct bpf_link **link_slot(struct vmem_bpf *skel, const char *program)
 {
 	int i;
@@ -256,8 +263,8 @@ static int attach_set(struct vmem_bpf *skel, uint32_t *set, struct err *err)
 	struct bpf_link *link;
 	size_t i;
 
-	/* From the last, "leave" and "shrink", to the first: nothing enters that cannot leave.
-	 */
+	/* From the last, which see address spaces end, to the first, which see them begin:
+	 * nothing is entered whose end would go unseen. */
 	for (i = ARRAY_LEN(hooks); i-- > 0;) {
 		if (!(*set & 1U << i))
 			continue;
@@ -274,7 +281,7 @@ static int attach_set(struct vmem_bpf *skel, uint32_t *set, struct err *err)
 	return 0;
 }
 
-static int take_maps(struct vmem_kernel *k, struct vmem_bpf *skel, struct err *err)
+static int keep_maps(struct vmem_kernel *k, struct vmem_bpf *skel, struct err *err)
 {
 	struct bpf_map *map;
 	int i;
@@ -297,30 +304,30 @@ int vmem_kernel_load(int tier, uint32_t max_spaces, struct vmem_kernel **ret, st
 	int rc;
 
 	complaint[0] = '\0';
-	rc = k ? hooks_offered(tier, &set, err) : err_set(err, -ENOMEM, "out of memory");
+	rc = k ? find_offered(tier, &set, err) : err_set(err, -ENOMEM, "out of memory");
 	if (rc == 0) {
-		rc = load_what_loads(&set, max_spaces, &skel);
+		rc = load_offered(&set, max_spaces, &skel);
 		if (rc < 0)
 			err_set(err, rc, "%s",
 				complaint[0] ? complaint : "the kernel refused the programs");
 	}
 	if (rc == 0) {
 		k->skeleton = skel;
-		rc = take_maps(k, skel, err);
+		rc = keep_maps(k, skel, err);
 	}
 	if (rc == 0)
 		k->jobs[0].max_spaces = max_spaces;
 	if (rc == 0)
 		rc = attach_set(skel, &set, err);
 	libbpf_set_print(print);
-	malloc_trim(0); /* the kernel's BTF was tens of MB for a moment */
+	malloc_trim(0); /* the kernel's BTF took tens of MB */
 	if (rc < 0)
 		return rc;
 	k->audit_fd = fcntl(bpf_link__fd(skel->links.audit), F_DUPFD_CLOEXEC, 3);
 	k->control->version = VMEM_VERSION;
 	k->control->tier = (uint32_t)tier;
 	k->control->hooks = set;
-	say_hooks(k);
+	format_hooks(k);
 	*ret = TAKE_PTR(k);
 	return 0;
 }
@@ -357,7 +364,7 @@ int vmem_kernel_unpin(const char *pin_dir, struct err *err)
 }
 
 /* Is every hook that the control page names still pinned? */
-static bool links_whole(const char *pin_dir, uint32_t set, int *audit_fd)
+static bool has_all_links(const char *pin_dir, uint32_t set, int *audit_fd)
 {
 	size_t i;
 	int fd;
@@ -398,25 +405,26 @@ int vmem_kernel_adopt(const char *pin_dir, uint32_t max_spaces, struct vmem_kern
 	if (rc < 0)
 		return rc;
 	if (k->control->version != VMEM_VERSION ||
-	    !links_whole(pin_dir, k->control->hooks, &k->audit_fd))
+	    !has_all_links(pin_dir, k->control->hooks, &k->audit_fd))
 		return 3;
 	if (k->jobs[0].max_spaces != max_spaces)
 		return 2;
 	rc = vmem_pins_tidy(pin_dir, err);
 	if (rc < 0)
 		return rc;
-	say_hooks(k);
+	format_hooks(k);
 	*ret = TAKE_PTR(k);
 	return 0;
 }
 
-/* Reading another version's table: the head of each entry, by the map's own entry size. */
+/* Reads another version's job table: the first part of each entry, which no version changes. The
+ * map's own entry size may be larger or smaller than ours. */
 struct old_walk {
 	vmem_kernel_job_fn fn;
 	void *ctx;
 };
 
-static int old_table(void *ctx, int fd, struct err *err)
+static int walk_old_table(void *ctx, int fd, struct err *err)
 {
 	struct old_walk *walk = ctx;
 	struct bpf_map_info info = { 0 };
@@ -426,7 +434,7 @@ static int old_table(void *ctx, int fd, struct err *err)
 	int rc = 0;
 
 	if (bpf_obj_get_info_by_fd(fd, &info, &len))
-		return err_set(err, -errno, "look at an old job table: %m");
+		return err_set(err, -errno, "read the job table of an earlier agent: %m");
 	room = info.value_size > sizeof(*job) ? info.value_size : sizeof(*job);
 	job = malloc(room);
 	if (!job)
@@ -444,11 +452,13 @@ int vmem_kernel_old_jobs(const char *pin_dir, vmem_kernel_job_fn fn, void *ctx, 
 {
 	struct old_walk walk = { fn, ctx };
 
-	return vmem_pins_each_old(pin_dir, map_names[VMEM_MAP_JOBS], old_table, &walk, err);
+	return vmem_pins_each_old(pin_dir, map_names[VMEM_MAP_JOBS], walk_old_table, &walk,
+				  err);
 }
 
 /* Audit. */
 
+/* Deleting while walking: always the first key, until there is none. */
 static int seen_clear(int fd, struct err *err)
 {
 	__u64 key;

@@ -1,9 +1,8 @@
-/* kernel.h - load, pin and take over the BPF side of vmem. Private to
- * agent/enforce/vmem/.
+/* kernel.h - load, pin and take over the BPF side of vmem. Private to agent/enforce/vmem/.
  *
- * Pins live in PIN_DIR/vmem-vN (N = VMEM_VERSION), complete or not there: a new set is made in
- * vmem-vN-new, runs beside the old one until the job table has been carried over, then takes
- * its name. Both sets may run at once because charges are absolute (bpf/vmem_core.h).
+ * The pinned set is PIN_DIR/vmem-vN (N = VMEM_VERSION), complete or absent: a new set is pinned
+ * in vmem-vN-new, runs beside the old one until the job table has been copied, then takes its
+ * name. Both sets may run at once because charges are absolute (bpf/vmem_core.h).
  */
 #pragma once
 #include <stdbool.h>
@@ -44,7 +43,7 @@ int vmem_kernel_adopt(const char *pin_dir, uint32_t max_spaces, struct vmem_kern
 		      struct err *err);
 
 /* Pin a loaded set beside whatever is pinned; _commit then removes the other sets and gives
- * this one its name. Between the two calls carry the old tables over. */
+ * this one its name. The caller copies the old tables between the two calls. */
 int vmem_kernel_pin(struct vmem_kernel *k, const char *pin_dir, struct err *err);
 int vmem_kernel_commit(const char *pin_dir, struct err *err);
 int vmem_kernel_unpin(const char *pin_dir, struct err *err);
@@ -54,7 +53,8 @@ typedef int (*vmem_kernel_job_fn)(void *ctx, const struct vmem_job *head, struct
 int vmem_kernel_old_jobs(const char *pin_dir, vmem_kernel_job_fn fn, void *ctx,
 			 struct err *err);
 
-/* Walk the task list for one cgroup. slot != 0: also enter what is not counted yet. */
+/* Count one cgroup from the task list, into control->audit_*. slot != 0: also enter what is not
+ * counted yet. -ENOSPC: more address spaces than the table holds. */
 int vmem_kernel_audit(struct vmem_kernel *k, const struct vmem_job *job, uint32_t slot,
 		      struct err *err);
 

@@ -1,4 +1,4 @@
-/* list.c - what the tables hold: jobs, and room for address spaces. See vmem.h. */
+/* list.c - lists what the tables have: jobs, and room for address spaces. See vmem.h. */
 #include "agent/enforce/vmem/table.h"
 
 void vmem_room(const struct vmem *v, struct vmem_room *ret)

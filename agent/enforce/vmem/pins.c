@@ -1,4 +1,5 @@
-/* pins.c - pin the vmem programs and maps on bpffs, and adopt them; see vmem/pins.h. */
+/* pins.c - directories of pinned vmem programs and maps on bpffs: made, found, replaced by
+ * rename; see vmem/pins.h. */
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -42,7 +43,7 @@ static int remove_set(const char *path, struct err *err)
 	return 0;
 }
 
-/* Call fn for the directory of every set except `keep`. */
+/* Calls fn for the directory of every set but `keep` (NULL: of every set). */
 typedef int (*set_fn)(void *ctx, const char *path, struct err *err);
 
 static int each_set(const char *pin_dir, const char *keep, set_fn fn, void *ctx,
@@ -93,7 +94,8 @@ int vmem_pins_find(const char *pin_dir, struct err *err)
 		return 0;
 	if (n > 1 || !is_directory(&new))
 		return 2;
-	/* Only the new one is left: its table is complete, the last step was cut off. */
+	/* Only the new one is left: vmem_pins_commit() was cut off between its renames, after
+	 * the job table was copied. */
 	if (rename(new.text, now.text))
 		return err_set(err, -errno, "rename %s: %m", new.text);
 	return 0;
@@ -144,7 +146,8 @@ int vmem_pins_commit(const char *pin_dir, struct err *err)
 	set_path(&now, pin_dir, "");
 	set_path(&new, pin_dir, "-new");
 	set_path(&old, pin_dir, "-old");
-	/* A set loses its name whole before it is taken apart. */
+	/* bpffs cannot rename over a directory that is not empty. The old set is renamed as a
+	 * whole before it is removed, so that a set with the name in force is always complete. */
 	if (rename(now.text, old.text) && errno != ENOENT)
 		return err_set(err, -errno, "rename %s: %m", now.text);
 	if (rename(new.text, now.text))

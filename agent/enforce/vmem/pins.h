@@ -1,12 +1,13 @@
-/* pins.h - the directories in which the vmem programs outlive the agent. Private.
+/* pins.h - the directories on bpffs that keep the vmem programs attached without the agent.
+ * Private to agent/enforce/vmem/.
  *
- * PIN_DIR/vmem-vN is the set in force, PIN_DIR/vmem-vN-new one in the making. A set in force is
- * whole; one in the making counts only when no set is in force any more (a crash in between).
+ * PIN_DIR/vmem-vN is the set in force and always complete. PIN_DIR/vmem-vN-new is being made; it
+ * is used only where no set is in force any more (the agent died between two renames).
  */
 #pragma once
 #include "common/err.h"
 
-/* 0: a set of this version stands; 1: nothing is pinned; 2: only others are. */
+/* 0: a set of this version is in force; 1: nothing is pinned; 2: only other sets are. */
 int vmem_pins_find(const char *pin_dir, struct err *err);
 /* Descriptor of an object in the set in force, or -errno. */
 int vmem_pins_get(const char *pin_dir, const char *name);
@@ -18,7 +19,7 @@ int vmem_pins_commit(const char *pin_dir, struct err *err);
 /* Remove every set but the one in force. */
 int vmem_pins_tidy(const char *pin_dir, struct err *err);
 
-/* Call fn with the object `name` of every set but the one in the making. */
+/* Call fn with the object `name` of every set but the new one; fd is closed after the call. */
 typedef int (*vmem_pins_fn)(void *ctx, int fd, struct err *err);
 int vmem_pins_each_old(const char *pin_dir, const char *name, vmem_pins_fn fn, void *ctx,
 		       struct err *err);

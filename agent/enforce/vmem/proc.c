@@ -1,4 +1,4 @@
-/* proc.c - tier 3: add up the address spaces of a cgroup from /proc; see vmem/proc.h. */
+/* proc.c - tier 3: adds up the address spaces of a cgroup from /proc; see vmem/proc.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -9,6 +9,7 @@
 
 #define KCMP_VM 1 /* <linux/kcmp.h> */
 
+/* At most size - 1 bytes, always ended by NUL; < 0 on failure, and buf is "". */
 static ssize_t read_at(int dir_fd, const char *path, char *buf, size_t size)
 {
 	_cleanup_close_ int fd = openat(dir_fd, path, O_RDONLY | O_CLOEXEC);
@@ -34,7 +35,8 @@ static struct size size_of(const char *statm_path)
 	return s;
 }
 
-/* The leader is gone (or is a kernel thread): any thread that still has the address space. */
+/* The main thread has exited, or is a kernel thread: the size that another thread shows, whose
+ * id is left in *tid. */
 static struct size size_by_thread(unsigned int pid, unsigned int *tid)
 {
 	_cleanup_closedir_ DIR *dir = NULL;
@@ -54,7 +56,7 @@ static struct size size_by_thread(unsigned int pid, unsigned int *tid)
 	return s;
 }
 
-static struct vmem_process *list_room(struct vmem_proc_list *list)
+struct vmem_process *vmem_proc_room(struct vmem_proc_list *list)
 {
 	size_t room = list->room ? 2 * list->room : 64;
 	struct vmem_process *at;
@@ -69,10 +71,10 @@ static struct vmem_process *list_room(struct vmem_proc_list *list)
 	return &list->at[list->n];
 }
 
-static int take_process(struct vmem_proc_list *list, unsigned int pid)
+static int add_process(struct vmem_proc_list *list, unsigned int pid)
 {
 	unsigned long page = (unsigned long)sysconf(_SC_PAGESIZE);
-	struct vmem_process *p = list_room(list);
+	struct vmem_process *p = vmem_proc_room(list);
 	unsigned int tid = pid;
 	struct size s;
 	char path[64];
@@ -96,7 +98,7 @@ static int take_process(struct vmem_proc_list *list, unsigned int pid)
 	return 0;
 }
 
-static int take_cgroup(int dir_fd, struct vmem_proc_list *list)
+static int add_cgroup(int dir_fd, struct vmem_proc_list *list)
 {
 	int fd = openat(dir_fd, "cgroup.procs", O_RDONLY | O_CLOEXEC);
 	_cleanup_fclose_ FILE *f = fd < 0 ? NULL : fdopen(fd, "re");
@@ -107,13 +109,15 @@ static int take_cgroup(int dir_fd, struct vmem_proc_list *list)
 		return fd < 0 ? -errno : -ENOMEM;
 	while (rc == 0 && fscanf(f, "%u", &pid) == 1)
 		if (pid)
-			rc = take_process(list, pid);
+			rc = add_process(list, pid);
 	return rc;
 }
 
-static int take_tree(int dir_fd, struct vmem_proc_list *list, int depth)
+/* The cgroup and all below it, at most 64 levels deep. A cgroup that is removed meanwhile has no
+ * processes: ENOENT on opening its files, ENODEV on reading them. */
+static int add_tree(int dir_fd, struct vmem_proc_list *list, int depth)
 {
-	int rc = take_cgroup(dir_fd, list), fd;
+	int rc = add_cgroup(dir_fd, list), fd;
 	_cleanup_closedir_ DIR *dir = NULL;
 	struct dirent *e;
 
@@ -127,12 +131,13 @@ static int take_tree(int dir_fd, struct vmem_proc_list *list, int depth)
 		if (e->d_type != DT_DIR || e->d_name[0] == '.')
 			continue;
 		sub = openat(dir_fd, e->d_name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		rc = sub < 0 ? 0 : take_tree(sub, list, depth + 1);
+		rc = sub < 0 ? 0 : add_tree(sub, list, depth + 1);
 	}
 	return rc == -ENOENT || rc == -ENODEV ? 0 : rc;
 }
 
-/* Total order in which sharers are neighbours: kcmp() orders by the kernel's own pointers. */
+/* Largest first, and sharers beside each other: kcmp() returns 0 for the same address space, 1
+ * and 2 for an order by the kernel's own (hidden) pointers, -1 where it is not available. */
 static int by_space(const void *a, const void *b)
 {
 	const struct vmem_process *x = a, *y = b;
@@ -146,7 +151,8 @@ static int by_space(const void *a, const void *b)
 	return order == 0 ? 0 : (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Count shared address spaces once. */
+/* Leaves one process of those that share an address space, and adds up the sums. Without kcmp()
+ * sharers count each. */
 static void merge_sharers(struct vmem_proc_list *list)
 {
 	size_t i, kept = 0;
@@ -169,7 +175,7 @@ int vmem_proc_audit(int cgroup_fd, struct vmem_proc_list *list, struct err *err)
 
 	list->n = 0;
 	list->bytes = list->private_bytes = 0;
-	rc = take_tree(cgroup_fd, list, 0);
+	rc = add_tree(cgroup_fd, list, 0);
 	if (rc < 0)
 		return err_set(err, rc, "list the processes of a cgroup: %s", strerror(-rc));
 	if (list->n > 1)

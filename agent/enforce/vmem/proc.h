@@ -1,8 +1,8 @@
 /* proc.h - the address spaces of a cgroup as /proc shows them. Private to vmem; tier 3.
  *
- * /proc counts a shared address space once per process and shows nothing for a process whose
- * main thread has exited. Both are mended here as far as it goes: a live thread stands in for
- * its dead leader, and kcmp(2) tells which processes share. What remains is that the processes
+ * /proc counts a shared address space once per process and shows 0 for a process whose main
+ * thread has exited. Both are corrected here as far as possible: a live thread is read in place
+ * of the main one, and kcmp(2) compares address spaces. What remains is that the processes
  * change while they are read.
  */
 #pragma once
@@ -18,7 +18,11 @@ struct vmem_proc_list {
 
 /* Replace the contents of `list` by the address spaces of the cgroup and all below it. */
 int vmem_proc_audit(int cgroup_fd, struct vmem_proc_list *list, struct err *err);
-void vmem_proc_done(struct vmem_proc_list *list);
+void vmem_proc_done(
+	struct vmem_proc_list *list); /* frees what it holds; `list` is empty then */
+/* Memory for one more process at list->at[list->n], which the caller fills, then counts in
+ * list->n. NULL: out of memory. */
+struct vmem_process *vmem_proc_room(struct vmem_proc_list *list);
 
 /* Largest first; for tables from any source. */
 void vmem_proc_sort(struct vmem_process *at, size_t n);

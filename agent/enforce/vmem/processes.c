@@ -1,8 +1,8 @@
-/* processes.c - who makes up the sum: the table shown when a job exceeds. See vmem.h.
+/* processes.c - lists the processes of a job with their sizes, for the table shown when the job
+ * exceeds its limit. See vmem.h.
  *
- * In tiers 1 and 2 it is made from the kernel's own table, where address spaces of a job that
- * has exceeded leave their last size behind: the table is whole although the job is being
- * killed.
+ * In tiers 1 and 2 the source is the kernel's own table, where the address spaces of a job that
+ * has exceeded leave their last size: the list is complete although the job is being killed.
  */
 #include <errno.h>
 #include <string.h>
@@ -13,36 +13,27 @@
 #define BATCH 256
 #define PAGES(word) ((word) & ((1ULL << VMEM_PAGE_BITS) - 1))
 
-struct list {
-	struct vmem_process *at;
-	size_t n, room;
-};
-
-static int list_add(struct list *list, const struct vmem_process *p)
-{
-	size_t room = list->room ? 2 * list->room : 64;
-	struct vmem_process *at = list->at;
-
-	if (list->n == list->room) {
-		at = realloc(at, room * sizeof(*at));
-		if (!at)
-			return -ENOMEM;
-		list->at = at;
-		list->room = room;
-	}
-	at[list->n++] = *p;
-	return 0;
-}
-
-/* Walk a whole hash map in batches; fn sees each entry. */
 struct walk {
 	struct vmem *v;
 	struct vmem_known *known;
-	struct list list;
+	struct vmem_proc_list list;
 };
 
 typedef int (*entry_fn)(struct walk *w, const void *key, const void *value);
 
+static int add_to_list(struct vmem_proc_list *list, const struct vmem_process *p)
+{
+	struct vmem_process *at = vmem_proc_room(list);
+
+	if (!at)
+		return -ENOMEM;
+	*at = *p;
+	list->n++;
+	return 0;
+}
+
+/* Calls fn for each entry of a hash map, which may change meanwhile, 256 with one system call.
+ * ENOENT from the kernel comes with the last batch. */
 static int each_entry(int fd, size_t key_size, size_t value_size, entry_fn fn, struct walk *w)
 {
 	_cleanup_free_ char *keys = malloc(BATCH * key_size);
@@ -65,7 +56,7 @@ static int each_entry(int fd, size_t key_size, size_t value_size, entry_fn fn, s
 	return rc;
 }
 
-static int take_space(struct walk *w, const void *key, const void *value)
+static int add_space(struct walk *w, const void *key, const void *value)
 {
 	const struct vmem_space *s = value;
 	struct vmem_process p = { .pid = s->tgid };
@@ -76,10 +67,10 @@ static int take_space(struct walk *w, const void *key, const void *value)
 	memcpy(p.comm, s->comm, sizeof(p.comm));
 	p.bytes = PAGES(s->used) * w->v->page_bytes;
 	p.private_bytes = PAGES(s->private_used) * w->v->page_bytes;
-	return list_add(&w->list, &p);
+	return add_to_list(&w->list, &p);
 }
 
-static int take_gone(struct walk *w, const void *key, const void *value)
+static int add_gone(struct walk *w, const void *key, const void *value)
 {
 	const struct vmem_gone_key *k = key;
 	const struct vmem_gone *g = value;
@@ -89,19 +80,19 @@ static int take_gone(struct walk *w, const void *key, const void *value)
 		return 0;
 	memcpy(p.comm, g->comm, sizeof(p.comm));
 	p.bytes = g->pages * w->v->page_bytes;
-	return list_add(&w->list, &p);
+	return add_to_list(&w->list, &p);
 }
 
-static int take_kernel(struct walk *w)
+static int list_from_kernel(struct walk *w)
 {
 	const int *fd = w->v->kernel->map_fd;
 	int rc;
 
 	rc = each_entry(fd[VMEM_MAP_SPACES], sizeof(__u64), sizeof(struct vmem_space),
-			take_space, w);
+			add_space, w);
 	if (rc == 0 && w->v->jobs[w->known->slot].latch.state == VMEM_X_KILLED)
 		rc = each_entry(fd[VMEM_MAP_GONE], sizeof(struct vmem_gone_key),
-				sizeof(struct vmem_gone), take_gone, w);
+				sizeof(struct vmem_gone), add_gone, w);
 	return rc;
 }
 
@@ -115,15 +106,15 @@ int vmem_processes(struct vmem *v, uint64_t cgroup_id, struct vmem_process *out,
 	if (!w.known)
 		return -ENOENT;
 	if (v->kernel)
-		rc = take_kernel(&w);
+		rc = list_from_kernel(&w);
 	for (i = 0; rc == 0 && !v->kernel && i < w.known->last.n; i++)
-		rc = list_add(&w.list, &w.known->last.at[i]);
+		rc = add_to_list(&w.list, &w.known->last.at[i]);
 	if (rc == 0) {
 		vmem_proc_sort(w.list.at, w.list.n);
 		for (i = 0; i < w.list.n && i < max; i++)
 			out[i] = w.list.at[i];
 		*ret_n = w.list.n;
 	}
-	free(w.list.at);
+	vmem_proc_done(&w.list);
 	return rc;
 }

@@ -1,4 +1,5 @@
-/* selftest.c - a child maps, grows, forks and exceeds a limit, and the counts are compared; see vmem/selftest.h. */
+/* selftest.c - a child maps, grows, forks and exceeds a limit; after each step the count is
+ * compared with the task list. See vmem/selftest.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -16,8 +17,8 @@
 #define MIB (1024UL * 1024)
 #define SETTLE_TRIES 50 /* x 1 ms: a process may keep the address space of a dead one open */
 
-/* What the child does between two comparisons. It calls the kernel only: the agent that forked
- * it may have held locks. */
+/* What the child does between two comparisons. It makes system calls only: the agent that forked
+ * it may have held locks of libc. */
 struct actor {
 	char *map;
 	size_t map_bytes;
@@ -54,6 +55,7 @@ static int do_mremap(struct actor *a)
 	return a->map == MAP_FAILED ? errno : 0;
 }
 
+/* Returns 0; the result passes through memory so that the array is not optimised away. */
 __attribute__((noinline)) static int do_stack(struct actor *a)
 {
 	volatile char deep[MIB];
@@ -195,6 +197,7 @@ static int stage_open(struct stage *s, const char *dir, struct err *err)
 	return rc < 0 ? rc : stage_fork(s, err);
 }
 
+/* Whatever stage it got to: kills the child, reaps it, removes job and cgroup. */
 static void stage_close(struct stage *s)
 {
 	_cleanup_close_ int fd = s->cgroup_fd;
@@ -224,6 +227,8 @@ static int stage_step(struct stage *s, unsigned char step)
 	return read(s->from_child, &result, 1) == 1 ? result : -ECHILD;
 }
 
+/* Repeated for a while: another process that reads /proc/PID may keep an address space alive for
+ * a moment after its process has ended. */
 static int stage_compare(struct stage *s, const char *after, struct err *err)
 {
 	struct vmem_usage use = { 0 };
@@ -292,7 +297,7 @@ int vmem_selftest(struct vmem *v, const char *scratch_dir, struct err *err)
 	struct sigaction ignore = { .sa_handler = SIG_IGN }, before;
 	int rc;
 
-	sigaction(SIGPIPE, &ignore, &before);
+	sigaction(SIGPIPE, &ignore, &before); /* the child may be killed before a write to it */
 	rc = stage_open(&s, scratch_dir, err);
 	if (rc == 0)
 		rc = stage_play(&s, err);

@@ -1,4 +1,4 @@
-/* table.c - enter jobs into the table, find them, count their address spaces; see vmem/table.h. */
+/* table.c - enters jobs into the table, finds them, removes them; see vmem/table.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -77,11 +77,11 @@ int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err)
 	int next;
 
 	if (fd < 0 || fstat(fd, &st))
-		return err_set(err, -errno, "look at a cgroup: %m");
+		return err_set(err, -errno, "open a job's cgroup: %m");
 	for (level = 0; st.st_ino != ROOT_INODE; level++) {
 		next = openat(fd, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
 		if (next < 0 || fstat(next, &up))
-			return err_set(err, -errno, "look above a cgroup: %m");
+			return err_set(err, -errno, "open the parent of a cgroup: %m");
 		close(fd);
 		fd = next;
 		if (up.st_dev != st.st_dev || (up.st_ino == st.st_ino))
@@ -92,7 +92,8 @@ int vmem_table_level(int cgroup_fd, uint32_t *ret, struct err *err)
 	return 0;
 }
 
-/* The list may be read at any moment: it is never without a depth that is in use. */
+/* The programs read the list at any moment: no store may take a depth in use out of it, not even
+ * for a moment. */
 static int level_enter(struct vmem_control *c, uint32_t level)
 {
 	int i;
@@ -106,6 +107,7 @@ static int level_enter(struct vmem_control *c, uint32_t level)
 	return 0;
 }
 
+/* Removes a depth that no job has any more: the last one is copied over it, then cut off. */
 static void level_leave(struct vmem *v, uint32_t level)
 {
 	struct vmem_control *c = v->kernel->control;
@@ -126,6 +128,7 @@ static void level_leave(struct vmem *v, uint32_t level)
 	__atomic_store_n(&c->level[last], 0, __ATOMIC_RELEASE);
 }
 
+/* A removed job's slot stays in use until its address spaces have ended: they refer to it. */
 static uint32_t slot_free(const struct vmem *v)
 {
 	uint32_t slot;
@@ -185,7 +188,7 @@ int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_kn
 	return 0;
 }
 
-static void gone_forget(struct vmem *v, uint64_t cgroup_id)
+static void forget_gone(struct vmem *v, uint64_t cgroup_id)
 {
 	int fd = v->kernel->map_fd[VMEM_MAP_GONE];
 	struct vmem_gone_key key, next;
@@ -219,7 +222,7 @@ int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err)
 	__atomic_sub_fetch(&v->kernel->control->n_jobs, 1, __ATOMIC_SEQ_CST);
 	level_leave(v, level);
 	if (has_gone)
-		gone_forget(v, id);
+		forget_gone(v, id);
 	return 0;
 }
 
@@ -238,7 +241,7 @@ int vmem_table_learn(struct vmem *v, struct err *err)
 			return err_set(err, rc, "out of memory");
 		n++;
 	}
-	/* The last holder may have died between the table and this number. */
+	/* The earlier agent may have died between its change of the table and of this number. */
 	__atomic_store_n(&v->kernel->control->n_jobs, n, __ATOMIC_SEQ_CST);
 	for (i = v->n_known; i-- > 0;) {
 		known = &v->known[i];

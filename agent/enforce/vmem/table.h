@@ -38,13 +38,13 @@ struct vmem_known *vmem_table_find(struct vmem *v, uint64_t cgroup_id);
  * Counting begins with the return; processes already inside need an audit. */
 int vmem_table_enter(struct vmem *v, const struct vmem_job *head, struct vmem_known **ret,
 		     struct err *err);
-/* Take the job out. Address spaces still alive keep the slot busy until they end. */
+/* Remove the job. Its address spaces that still exist keep the slot in use until they end. */
 int vmem_table_leave(struct vmem *v, struct vmem_known *known, struct err *err);
 
-/* Learn the jobs that an adopted table holds; drop what an unfinished self-test left. */
+/* Read which jobs an adopted table has; remove what an unfinished self-test left (job id 0). */
 int vmem_table_learn(struct vmem *v, struct err *err);
 
-/* Bring the count of a job up to what is there (also judges it). */
+/* Count the job again and enter what is missing; an excess that shows is latched. */
 int vmem_table_audit(struct vmem *v, struct vmem_known *known, struct err *err);
 
 /* Latch an excess found by user space, unless one is latched. True if it was new. */

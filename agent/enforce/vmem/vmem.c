@@ -1,4 +1,5 @@
-/* vmem.c - see vmem.h: open, and choose the best tier that passes the self-test. */
+/* vmem.c - opens vmem: takes a pinned set over, or chooses the best tier that passes the
+ * self-test. See vmem.h. */
 #include <errno.h>
 #include <limits.h>
 #include <mntent.h>
@@ -89,6 +90,8 @@ static void reason_add(struct vmem *v, int tier, const struct err *why)
 		 why->text);
 }
 
+/* Copies a job from the table of an earlier agent, and counts what it has by an audit. A latch
+ * that was being written then is dropped: the audit finds the excess again. */
 static int carry_job(void *ctx, const struct vmem_job *head, struct err *err)
 {
 	struct vmem *v = ctx;
@@ -104,7 +107,9 @@ static int carry_job(void *ctx, const struct vmem_job *head, struct err *err)
 	return rc < 0 ? rc : vmem_table_audit(v, known, err);
 }
 
-static int make_lasting(struct vmem *v, struct err *err)
+/* Pins the new programs, then copies the jobs of the old ones, then removes the old ones: the
+ * limits hold throughout. */
+static int pin_programs(struct vmem *v, struct err *err)
 {
 	int rc;
 
@@ -130,7 +135,7 @@ static int try_tier(struct vmem *v, int tier)
 		rc = self_test(v, &why);
 	}
 	if (rc == 0)
-		rc = make_lasting(v, &why);
+		rc = pin_programs(v, &why);
 	if (rc < 0) {
 		reason_add(v, tier, &why);
 		drop_kernel(v);
@@ -138,7 +143,8 @@ static int try_tier(struct vmem *v, int tier)
 	return rc;
 }
 
-/* 0: what is pinned is in use. 1: nothing is pinned. 2: only others; 3: own, but not whole. */
+/* 0: the pinned set is in use. 1: nothing is pinned. 2: only other sets are; 3: a set of this
+ * version that is incomplete, fails the self-test, or is of a better tier than allowed. */
 static int try_adopt(struct vmem *v, int first_tier)
 {
 	struct vmem_kernel *k = NULL;

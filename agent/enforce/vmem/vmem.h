@@ -4,7 +4,7 @@
  * Threads, vfork children and CLONE_VM pairs share one address space and count once; a process
  * whose main thread has exited counts in full. (/proc gets both wrong.)
  *
- * Who counts: BPF programs, event by event, into maps. User space only reads them.
+ * BPF programs count, event by event, into maps. User space only reads them.
  *   tier 1  trampolines: the kernel refuses the growth before it happens; the offender gets SIGKILL (VMEM_KILL) or
  *           ENOMEM (VMEM_DENY). No overshoot.
  *   tier 2  tracepoints: the same exact count; the offender gets SIGKILL before it returns from the call that
@@ -39,9 +39,9 @@ enum vmem_action {
 enum vmem_origin {
 	VMEM_FRESH = 0,	  /* nothing was pinned: counting starts with this open */
 	VMEM_ADOPTED = 1, /* the pinned programs were found whole: no unguarded interval */
-	VMEM_UPGRADED =
-		2, /* the job table of another version was copied; the old programs stayed attached until
-			      the new ones were: limits in force throughout, peaks kept */
+	/* the job table of another version was copied; the old programs stayed attached until
+	 * the new ones were: limits in force throughout, peaks kept */
+	VMEM_UPGRADED = 2,
 	VMEM_REBUILT = 3, /* some pins were missing (for example links removed): report it */
 };
 
@@ -142,7 +142,7 @@ void vmem_room(const struct vmem *v, struct vmem_room *ret);
  * and including those already inside. `cgroup_fd`: its directory; duplicated, so the caller may
  * close it. A cgroup that is known already keeps its counters and gets the new job_id, limit and action.
  * Outcomes: 0 new; 1 already known (after a restart); -EOPNOTSUPP VMEM_DENY without tier 1;
- * -E2BIG more than 4 cgroup depths in use; -ENOSPC more than 4095 jobs; -ESRCH not a cgroup. */
+ * -E2BIG more than 4 cgroup depths in use; -ENOSPC more than 2047 jobs; -ESRCH not a cgroup. */
 struct vmem_request {
 	uint64_t job_id;
 	uint64_t cgroup_id;

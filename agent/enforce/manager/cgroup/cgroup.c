@@ -1,4 +1,4 @@
-/* cgroup.c - jobs on hosts whose first process is not systemd; see manager.h.
+/* cgroup.c - runs jobs on hosts whose PID 1 is not systemd; see manager.h.
  *
  *	PARENT/jobs/reeve-job-N-A.service	a job; bounded together at PARENT/jobs
  *	PARENT/supervisors			a supervisor for each, which outlives the agent
@@ -19,7 +19,7 @@ static int set_number(struct manager *m, const char *path, const char *file, int
 {
 	char text[24];
 
-	/* Missing where the host has no such controller; the manager's status tells that. */
+	/* Missing where the host has no such controller; the manager's status lists that. */
 	if (!tree_has(path, file))
 		return 0;
 	snprintf(text, sizeof(text), "%" PRId64, value);
@@ -57,6 +57,9 @@ static int set_limits(struct manager *m, const char *path, const struct manager_
 	return r ? r : set_number(m, path, "pids.max", s->pids, err);
 }
 
+/* The spec is written before the supervisor starts, and the wait for the job's begin is set up
+ * before, so that it is not missed. After an error nothing is followed; the caller removes the
+ * spec. */
 static int start_supervisor(struct manager *m, const struct manager_spec *s, const char *path,
 			    struct err *err)
 {
@@ -81,7 +84,7 @@ static int start_supervisor(struct manager *m, const struct manager_spec *s, con
 	return r < 0 ? r : 0;
 }
 
-static int start(struct manager *m, const struct manager_spec *s, struct err *err)
+static int start_job(struct manager *m, const struct manager_spec *s, struct err *err)
 {
 	char path[MANAGER_PATH_MAX], file[MANAGER_PATH_MAX];
 	struct unit *u = unit_find(m, s->id);
@@ -89,7 +92,7 @@ static int start(struct manager *m, const struct manager_spec *s, struct err *er
 
 	if (u)
 		return unit_await_begin(u, err);
-	/* Over already: its record will be found. */
+	/* The job has ended already: the agent will find its record. */
 	if (unit_has_record(m, s->id))
 		return unit_answer_later(
 			m, (struct unit_answer){ .id = s->id, .order = MANAGER_START }, err);
@@ -131,17 +134,17 @@ static int set_frozen(struct manager *m, struct manager_id id, enum manager_orde
 	return r < 0 ? r : unit_await(u, order, err);
 }
 
-static int freeze(struct manager *m, struct manager_id id, struct err *err)
+static int freeze_job(struct manager *m, struct manager_id id, struct err *err)
 {
 	return set_frozen(m, id, MANAGER_FREEZE, err);
 }
 
-static int thaw(struct manager *m, struct manager_id id, struct err *err)
+static int thaw_job(struct manager *m, struct manager_id id, struct err *err)
 {
 	return set_frozen(m, id, MANAGER_THAW, err);
 }
 
-static int on_helper_over(sd_event_source *s, int fd, uint32_t revents, void *unused)
+static int on_helper_end(sd_event_source *s, int fd, uint32_t revents, void *unused)
 {
 	siginfo_t info;
 
@@ -150,9 +153,10 @@ static int on_helper_over(sd_event_source *s, int fd, uint32_t revents, void *un
 	return sd_event_source_set_floating(s, 0); /* drops the last reference */
 }
 
-/* Reaped when it ends, or by init if the agent is gone by then. */
-static int spawn(struct manager *m, struct manager_id id, const char *name,
-		 const char *const *argv, struct err *err)
+/* Reaped when it ends, or by PID 1 if the agent has ended before. The floating source belongs to
+ * the event loop. */
+static int spawn_helper(struct manager *m, struct manager_id id, const char *name,
+			const char *const *argv, struct err *err)
 {
 	sd_event_source *over = NULL;
 	int fd = supervisor_spawn(argv, m->supervisors, err), r;
@@ -160,7 +164,7 @@ static int spawn(struct manager *m, struct manager_id id, const char *name,
 	(void)id, (void)name;
 	if (fd < 0)
 		return fd;
-	r = sd_event_add_io(m->c.event, &over, fd, EPOLLIN, on_helper_over, NULL);
+	r = sd_event_add_io(m->c.event, &over, fd, EPOLLIN, on_helper_end, NULL);
 	if (r < 0) {
 		close(fd);
 		return err_set(err, r, "follow %s: %s", argv[0], strerror(-r));
@@ -171,7 +175,8 @@ static int spawn(struct manager *m, struct manager_id id, const char *name,
 	return 0;
 }
 
-/* All at once, also those that fork; but not the recorder of a job that is over. */
+/* All processes at once, also those that fork meanwhile; but not the writer of the final record
+ * of a job that has ended. */
 static int kill_job(struct manager *m, struct manager_id id, struct err *err)
 {
 	struct unit *u = unit_find(m, id);
@@ -198,7 +203,7 @@ static int signal_job(struct manager *m, struct manager_id id, int sig, struct e
 }
 
 /* A unit that is followed is dropped when it ends. */
-static int forget(struct manager *m, struct manager_id id, struct err *err)
+static int forget_job(struct manager *m, struct manager_id id, struct err *err)
 {
 	char path[MANAGER_PATH_MAX], file[MANAGER_PATH_MAX];
 	int r;
@@ -213,8 +218,8 @@ static int forget(struct manager *m, struct manager_id id, struct err *err)
 	return r;
 }
 
-static int bound(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
-		 struct err *err)
+static int bound_jobs(struct manager *m, const struct cpulist *cpus, int64_t mem_bytes,
+		      struct err *err)
 {
 	int r = set_cores(m, m->parent, cpus, NULL, err);
 
@@ -225,12 +230,12 @@ static int bound(struct manager *m, const struct cpulist *cpus, int64_t mem_byte
 	return set_number(m, m->parent, "memory.max", mem_bytes, err);
 }
 
-static const char *parent(const struct manager *m)
+static const char *get_parent(const struct manager *m)
 {
 	return m->parent;
 }
 
-static const char *status(const struct manager *m)
+static const char *get_status(const struct manager *m)
 {
 	return m->status;
 }
@@ -239,14 +244,14 @@ const struct manager_ops manager_cgroup = {
 	.name = "cgroup",
 	.open = manager_cgroup_open,
 	.close = manager_cgroup_close,
-	.start = start,
+	.start = start_job,
 	.set_cpus = set_cpus,
-	.freeze = freeze,
-	.thaw = thaw,
-	.spawn = spawn,
+	.freeze = freeze_job,
+	.thaw = thaw_job,
+	.spawn = spawn_helper,
 	.signal = signal_job,
-	.forget = forget,
-	.bound = bound,
-	.parent = parent,
-	.status = status,
+	.forget = forget_job,
+	.bound = bound_jobs,
+	.parent = get_parent,
+	.status = get_status,
 };

@@ -1,4 +1,5 @@
-/* cgroup_open.c - what this host can hold, and which jobs are here already. */
+/* open.c - opens the cgroup manager: makes the levels of cgroups, finds the jobs that run already,
+ * lists what this host cannot enforce. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +15,7 @@ static const struct need {
 	const char *file, *controller, *words;
 } needs[] = {
 	{ "cpuset.cpus", "cpuset", "jobs are not held to their cores" },
-	{ "memory.max", "memory", "mem is not held, and an OOM is the whole node's" },
+	{ "memory.max", "memory", "mem is not enforced, and an OOM is the whole node's" },
 	{ "memory.swap.max", NULL, "no memory.swap.max: jobs may be swapped out" },
 	{ "pids.max", "pids", "the number of a job's processes is not bounded" },
 	{ "io.stat", "io", "bytes read and written are not in the cgroup's counters" },
@@ -40,7 +41,7 @@ static void note_missing(struct manager *m, const struct need *n)
 			 n->controller, m->tree.mount, n->words);
 }
 
-static void look_what_is_missing(struct manager *m)
+static void list_missing(struct manager *m)
 {
 	static const struct need always[] = {
 		{ "", NULL, "device files are fenced by their modes alone" },
@@ -54,17 +55,17 @@ static void look_what_is_missing(struct manager *m)
 		note_missing(m, &always[i]);
 }
 
-struct taking_up {
+struct recovery {
 	struct manager *m;
 	struct err err;
 	int r;
 };
 
-/* A job that was here before this agent. What was only half started is undone: the agent knows
- * from its state that it has to start it. */
-static void take_up(void *ctx, struct manager_id id)
+/* Follows a job that was started by an earlier agent. A start that was cut off (no supervisor, not
+ * begun, no process) is undone: by its saved state the agent will start that job again. */
+static void recover_job(void *ctx, struct manager_id id)
 {
-	struct taking_up *t = ctx;
+	struct recovery *t = ctx;
 	char file[MANAGER_PATH_MAX], path[MANAGER_PATH_MAX];
 	struct unit *u;
 
@@ -79,10 +80,11 @@ static void take_up(void *ctx, struct manager_id id)
 		return;
 	}
 	t->r = unit_new(t->m, id, &u, &t->err);
-	if (!t->r && unit_look_later(u, 0) < 0)
+	if (!t->r && unit_check_later(u, 0) < 0)
 		t->r = err_set(&t->err, -ENOMEM, "out of memory");
 }
 
+/* Calls `each` for every job that has a supervisor's spec, whether its cgroup exists or not. */
 static int each_spec(struct manager *m, manager_each_fn each, void *ctx, struct err *err)
 {
 	_cleanup_closedir_ DIR *d = NULL;
@@ -103,13 +105,13 @@ static int each_spec(struct manager *m, manager_each_fn each, void *ctx, struct 
 	return 0;
 }
 
-static int take_up_all(struct manager *m, struct err *err)
+static int recover_jobs(struct manager *m, struct err *err)
 {
-	struct taking_up t = { .m = m };
-	int r = each_spec(m, take_up, &t, err);
+	struct recovery t = { .m = m };
+	int r = each_spec(m, recover_job, &t, err);
 
 	if (!r)
-		r = manager_list(m->parent, take_up, &t, err);
+		r = manager_list(m->parent, recover_job, &t, err);
 	if (t.r < 0)
 		return err_set(err, t.r, "%s", t.err.text);
 	return r;
@@ -127,7 +129,7 @@ static int make_levels(struct manager *m, struct err *err)
 	r = tree_make_all(&m->tree, m->parent, err);
 	if (!r)
 		r = tree_make(&m->tree, m->supervisors, err);
-	/* So that the cgroups of jobs have what theirs has. */
+	/* The cgroups of jobs get the controllers of their parent. */
 	if (!r)
 		tree_pass_on(&m->tree, m->parent);
 	return r;
@@ -158,12 +160,12 @@ int manager_cgroup_open(const struct manager_config *c, struct manager **ret, st
 	else
 		r = make_levels(m, err);
 	if (!r)
-		r = take_up_all(m, err);
+		r = recover_jobs(m, err);
 	if (r < 0) {
 		manager_cgroup_close(m);
 		return err_prefix(err, r, "cgroup manager");
 	}
-	look_what_is_missing(m);
+	list_missing(m);
 	*ret = m;
 	return 0;
 }

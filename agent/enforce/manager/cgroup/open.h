@@ -1,4 +1,4 @@
-/* cgroup_open.h - opening and closing of the cgroup manager; see manager.h. */
+/* open.h - opens and closes the cgroup manager; see manager.h. */
 #pragma once
 #include "agent/enforce/manager/cgroup/unit.h"
 

@@ -1,4 +1,5 @@
-/* supervisor.c - start a job's supervisor and find it again by its lock; see manager/cgroup/supervisor.h. */
+/* supervisor.c - starts a job's supervisor and finds it again by its lock; see
+ * manager/cgroup/supervisor.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
@@ -20,7 +21,8 @@
 #include "agent/launch/supervise.h"
 #include "common/cleanup.h"
 
-/* A user without an entry has no further groups; more than fit is an error, not a loss. */
+/* A user without a passwd entry has no further groups. More groups than fit are an error: left
+ * out, they could change what the job may read. */
 static int write_groups(FILE *f, const struct manager_spec *s, struct err *err)
 {
 	struct passwd *pw = getpwuid(s->uid);
@@ -87,7 +89,8 @@ bool supervisor_has_begun(const char *path)
 	return stat(path, &st) == 0 && !(st.st_mode & S_IWUSR);
 }
 
-/* Unlinked under the lock: who locks it afterwards sees that it has no name any more. */
+/* Unlinked under the lock: a supervisor that locks it afterwards sees that the file has no name
+ * any more, and ends. */
 int supervisor_discard(const char *path)
 {
 	_cleanup_close_ int fd = open(path, O_RDWR | O_CLOEXEC);
@@ -114,8 +117,9 @@ int supervisor_open(const char *path)
 	return 0;
 }
 
-/* The agent runs with a higher priority and more descriptors than a job should inherit. */
-static void be_plain(void)
+/* Undoes what a job must not inherit from the agent: signal dispositions, priority, number of
+ * descriptors, umask. */
+static void reset_process(void)
 {
 	struct rlimit files = { 1024, 524288 }, locked = { 8 << 20, 8 << 20 }, hard;
 	sigset_t none;
@@ -144,7 +148,7 @@ static void run_child(const char *const *argv, const char *cgroup, int report_fd
 	if (!r && (null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || chdir("/") < 0))
 		r = -errno;
 	close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
-	be_plain(); /* last: the agent may have more descriptors open than this allows */
+	reset_process(); /* last: the agent may have more descriptors open than this allows */
 	if (!r) {
 		execve(argv[0], (char *const *)argv, (char *const *)env);
 		r = -errno;
@@ -172,7 +176,7 @@ int supervisor_spawn(const char *const *argv, const char *cgroup, struct err *er
 		r = -errno;
 		kill(pid, SIGKILL);
 	}
-	/* Ends at once: the exec closes the other side. */
+	/* The end of the pipe means that exec worked (O_CLOEXEC); else its errno comes. */
 	if (r || read(in, &r, sizeof(r)) == sizeof(r)) {
 		waitpid(pid, NULL, 0);
 		return err_set(err, r, "start %s in %s: %s", argv[0], cgroup, strerror(-r));

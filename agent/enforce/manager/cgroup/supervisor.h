@@ -1,10 +1,10 @@
-/* cgroup_supervisor.h - the process above each job that outlives the agent: its spec,
- * its start, and how an agent that comes back finds it again.
+/* supervisor.h - the parent process of each job, which outlives the agent: its spec, its start,
+ * and how a restarted agent finds it again.
  *
- * The spec is a file SPEC_DIR/JOB-ATTEMPT (agent/launch/supervise.h). A supervisor locks it
- * (fcntl) as long as it lives, so the kernel tells who it is, and takes away the write
- * permission when the job has begun; this distinguishes a start during which the agent
- * died from a supervisor that died.
+ * The spec is a file SPEC_DIR/JOB-ATTEMPT (agent/launch/supervise.h). A supervisor holds an
+ * fcntl lock on it as long as it lives, so the kernel names its process, and removes the write
+ * permission when the job has begun. The second tells a start during which the agent died from a
+ * supervisor that died.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* tree.c - read, write, make and remove cgroups; see manager/cgroup/tree.h. */
+/* tree.c - reads, writes, makes and removes cgroups; see manager/cgroup/tree.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 #include "agent/enforce/manager/cgroup/tree.h"
 #include "common/cleanup.h"
 
-/* What a job's limits and counters need. */
+/* The controllers that a job's limits and counters need. */
 static const char *const wanted[TREE_CONTROLLERS_MAX] = { "cpuset", "cpu", "io", "memory",
 							  "pids" };
-#define LIBCGROUP_VALUE_MAX 99 /* longer ones it refuses */
+#define LIBCGROUP_VALUE_MAX 99 /* it refuses longer ones */
 
 static int cgroup_error(int code, const char *what, const char *path, struct err *err)
 {
@@ -44,7 +44,7 @@ int tree_open(struct tree *ret, struct err *err)
 			       "no cgroup v2 here; mount it: "
 			       "mount -t cgroup2 none /sys/fs/cgroup");
 	r = cgroup_init();
-	/* A mount without any controller is none to libcgroup; it is one to us. */
+	/* libcgroup fails for a mount without any controller; it is used all the same. */
 	if (r && r != ECGROUPNOTMOUNTED)
 		return cgroup_error(r, "start libcgroup on", t.mount, err);
 	for (size_t i = 0; !r && i < TREE_CONTROLLERS_MAX; i++)
@@ -83,7 +83,7 @@ int tree_write(const char *path, const char *file, const char *value, struct err
 }
 
 /* Is `name` one of the words of PATH/FILE? */
-static bool lists(const char *path, const char *file, const char *name)
+static bool file_lists(const char *path, const char *file, const char *name)
 {
 	char text[512], *rest = text, *word;
 
@@ -100,19 +100,21 @@ void tree_pass_on(const struct tree *t, const char *parent)
 	char text[32];
 
 	for (size_t i = 0; i < t->n_controllers; i++) {
-		if (!lists(parent, "cgroup.controllers", t->controllers[i]) ||
-		    lists(parent, "cgroup.subtree_control", t->controllers[i]))
+		if (!file_lists(parent, "cgroup.controllers", t->controllers[i]) ||
+		    file_lists(parent, "cgroup.subtree_control", t->controllers[i]))
 			continue;
 		snprintf(text, sizeof(text), "+%s", t->controllers[i]);
 		tree_write(parent, "cgroup.subtree_control", text, NULL);
 	}
 }
 
+/* libcgroup names a cgroup by its path below the mount. */
 static struct cgroup *new_group(const struct tree *t, const char *path)
 {
 	return cgroup_new_cgroup(path + strlen(t->mount) + 1);
 }
 
+/* libcgroup reports errors for cgroups that it has made, too: the directory decides. */
 static int create_cgroup(const struct tree *t, const char *path, const char *parent,
 			 struct err *err)
 {
@@ -124,7 +126,7 @@ static int create_cgroup(const struct tree *t, const char *path, const char *par
 	if (!cg)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < t->n_controllers; i++)
-		if (lists(parent, "cgroup.subtree_control", t->controllers[i]))
+		if (file_lists(parent, "cgroup.subtree_control", t->controllers[i]))
 			is_named |= cgroup_add_controller(cg, t->controllers[i]) != NULL;
 	mask = umask(022); /* a job reads its own limits */
 	if (is_named)
@@ -217,7 +219,8 @@ int tree_event(const char *path, const char *key)
 }
 
 /* Calls `each` for the directories below. */
-static void each_below(const char *path, void (*each)(const char *path, void *ctx), void *ctx)
+static void call_for_children(const char *path, void (*each)(const char *path, void *ctx),
+			      void *ctx)
 {
 	_cleanup_closedir_ DIR *d = opendir(path);
 	char child[MANAGER_PATH_MAX];
@@ -230,15 +233,15 @@ static void each_below(const char *path, void (*each)(const char *path, void *ct
 			each(child, ctx);
 }
 
-static void remove_whole(const char *path, void *ctx)
+static void remove_tree(const char *path, void *ctx)
 {
-	each_below(path, remove_whole, ctx);
+	call_for_children(path, remove_tree, ctx);
 	rmdir(path);
 }
 
 void tree_remove_below(const char *path)
 {
-	each_below(path, remove_whole, NULL);
+	call_for_children(path, remove_tree, NULL);
 }
 
 int tree_remove(const struct tree *t, const char *path, struct err *err)
@@ -260,7 +263,7 @@ int tree_remove(const struct tree *t, const char *path, struct err *err)
 	}
 	r = cgroup_delete_cgroup_ext(cg, CGFLAG_DELETE_EMPTY_ONLY);
 	cgroup_free(&cg);
-	/* It reports some successes as errors: what counts is that it is gone. */
+	/* libcgroup reports some successes as errors: the directory decides. */
 	if (!r || access(path, F_OK) < 0)
 		return 0;
 	return r == ECGNONEMPTY ? 1 : cgroup_error(r, "remove", path, err);

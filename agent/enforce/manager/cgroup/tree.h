@@ -1,10 +1,10 @@
-/* cgroup_tree.h - the v2 cgroups of hosts without systemd, through libcgroup.
+/* tree.h - the v2 cgroups of hosts without systemd, through libcgroup.
  *
- * libcgroup 2.0.2 knows a cgroup only through a controller, and on a hybrid host it takes the
- * controller wherever it is mounted, that is, from v1. So it is asked first where each one is,
- * and only those of the v2 mount are used; without any, directories are made and removed by
- * hand. It also moves the processes of a cgroup that it deletes into the parent, out of their
- * limits: here nothing is deleted but what is empty.
+ * libcgroup 2.0.2 handles a cgroup only through a controller, and on a hybrid host it uses the
+ * controller wherever it is mounted, that is, from v1. So its mount point is read first for each
+ * controller, and only those of the v2 mount are used; without any, directories are made and
+ * removed directly. It also moves the processes of a cgroup that it deletes into the parent, out
+ * of their limits: here only empty cgroups are deleted.
  *
  * Paths are absolute, below tree->mount.
  */
@@ -33,11 +33,11 @@ bool tree_has_controller(const struct tree *t, const char *name);
 int tree_make(const struct tree *t, const char *path, struct err *err);
 /* The same for every level from the mount down to `path`. */
 int tree_make_all(const struct tree *t, const char *path, struct err *err);
-/* What the cgroup has, its children shall have. Only what is not so yet is written: nothing at
- * levels that others have set up. */
+/* Passes every controller of the cgroup on to its children. What is passed on already is not
+ * written again, so that levels which another manager has set up are left alone. */
 void tree_pass_on(const struct tree *t, const char *path);
-/* With the cgroups below. 1: processes are in it still, nothing of it was removed. What is gone
- * already is success. */
+/* Removes the cgroup and those below. 1: there are still processes in it, and nothing was removed.
+ * A cgroup that is gone already is success. */
 int tree_remove(const struct tree *t, const char *path, struct err *err);
 
 /* Removes the cgroups below that are empty. */

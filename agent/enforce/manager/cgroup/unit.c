@@ -1,4 +1,5 @@
-/* unit.c - the stages of a unit on a host without systemd; see manager/cgroup/unit.h. */
+/* unit.c - follows a job on a host without systemd through its stages, and answers orders; see
+ * manager/cgroup/unit.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,7 +12,7 @@
 #include "agent/enforce/manager/cgroup/unit.h"
 #include "common/log.h"
 
-#define RETRY_US 20000 /* a cgroup whose last process is just being buried */
+#define RETRY_US 20000 /* a dying process keeps its cgroup for a moment */
 #define FREEZE_PATIENCE_US (60 * UINT64_C(1000000))
 
 static int on_defer(sd_event_source *s, void *userdata)
@@ -61,7 +62,7 @@ int unit_answer_later(struct manager *m, struct unit_answer what, struct err *er
 	return r < 0 ? err_set(err, r, "event loop: %s", strerror(-r)) : 0;
 }
 
-/* What systemd says of a unit that it does not know. */
+/* The same error as systemd's for a unit that it does not know. */
 int unit_answer_gone(struct manager *m, struct manager_id id, enum manager_order order,
 		     struct err *err)
 {
@@ -72,7 +73,8 @@ int unit_answer_gone(struct manager *m, struct manager_id id, enum manager_order
 	return unit_answer_later(m, d, err);
 }
 
-static void answer_so_often(struct unit *u, int *n, struct unit_answer a)
+/* The same answer to each of *n orders; *n is 0 afterwards. */
+static void send_answers(struct unit *u, int *n, struct unit_answer a)
 {
 	for (; *n; (*n)--)
 		if (unit_answer_later(u->m, a, NULL) < 0)
@@ -85,24 +87,24 @@ static void answer_starts(struct unit *u, int result, const char *words)
 
 	if (result < 0)
 		err_set(&a.err, result, "%s", words);
-	answer_so_often(u, &u->n_starts, a);
+	send_answers(u, &u->n_starts, a);
 	u->begins = sd_event_source_disable_unref(u->begins);
 }
 
-/* Answer the order that waits for the unit to be frozen or thawed. */
+/* Answers the orders that wait for the unit to be frozen or thawed. */
 static void answer_awaited(struct unit *u, int result, const char *words)
 {
 	struct unit_answer a = { .id = u->id, .order = u->awaited, .result = result };
 
 	if (result < 0)
 		err_set(&a.err, result, "%s", words);
-	answer_so_often(u, &u->n_awaited, a);
+	send_answers(u, &u->n_awaited, a);
 	u->patience = sd_event_source_disable_unref(u->patience);
 	if (u->stage != UNIT_EMPTYING)
 		u->changed = sd_event_source_disable_unref(u->changed);
 }
 
-/* A job as it is followed. */
+/* Following a job. */
 
 static int on_changed(sd_event_source *s, const struct inotify_event *e, void *userdata);
 
@@ -144,7 +146,7 @@ bool unit_has_record(const struct manager *m, struct manager_id id)
 	return access(path, F_OK) == 0;
 }
 
-static void let_go_of_process(struct unit *u)
+static void release_process(struct unit *u)
 {
 	u->over = sd_event_source_disable_unref(u->over);
 	if (u->pid_fd > 0)
@@ -154,7 +156,7 @@ static void let_go_of_process(struct unit *u)
 
 static void unit_free(struct unit *u)
 {
-	let_go_of_process(u);
+	release_process(u);
 	sd_event_source_disable_unref(u->changed);
 	sd_event_source_disable_unref(u->begins);
 	sd_event_source_disable_unref(u->later);
@@ -187,7 +189,7 @@ static int on_later(sd_event_source *s, uint64_t usec, void *userdata)
 	return 0;
 }
 
-int unit_look_later(struct unit *u, uint64_t delay_us)
+int unit_check_later(struct unit *u, uint64_t delay_us)
 {
 	if (u->later)
 		return 0;
@@ -219,7 +221,7 @@ int unit_await_begin(struct unit *u, struct err *err)
 	if (r < 0)
 		return err_set(err, r, "watch %s: %s", u->spec, strerror(-r));
 	u->n_starts++;
-	/* Meanwhile, before it was watched? */
+	/* Has it begun before the watch was set? */
 	return on_begins(NULL, NULL, u);
 }
 
@@ -232,14 +234,14 @@ static int on_process_over(sd_event_source *s, int fd, uint32_t revents, void *u
 	(void)revents;
 	/* After a restart it is not our child: then there is nothing to reap. */
 	waitid(P_PIDFD, (id_t)fd, &info, WEXITED | WNOHANG);
-	let_go_of_process(u);
+	release_process(u);
 	if (u->stage == UNIT_RECORDING)
 		u->stage = UNIT_REMOVING;
 	advance_unit(u);
 	return 0;
 }
 
-/* Takes `pid_fd`. */
+/* The unit owns `pid_fd` from here on, also after an error. */
 int unit_follow(struct unit *u, int pid_fd)
 {
 	u->pid_fd = pid_fd;
@@ -257,16 +259,17 @@ static void start_final_record(struct unit *u)
 	snprintf(job, sizeof(job), "%" PRId64, u->id.job);
 	snprintf(attempt, sizeof(attempt), "%" PRId32, u->id.attempt);
 	u->stage = UNIT_RECORDING;
-	/* In a frozen cgroup the recorder would not even be executed. */
+	/* In a frozen cgroup the writer of the record could not run. */
 	tree_write(u->path, "cgroup.freeze", "0", NULL);
 	r = supervisor_spawn(argv, u->path, &err);
 	if (r >= 0 && unit_follow(u, r) >= 0)
 		return;
 	log_job(LOG_ERR, u->id.job, "final", "%s",
-		r < 0 ? err.text : "the end of the recorder cannot be followed");
+		r < 0 ? err.text : "cannot watch the writer of the final record");
 	u->stage = UNIT_REMOVING;
 }
 
+/* Removes the cgroup and reports the end; tries again later while it has processes. */
 static void finish_unit(struct unit *u)
 {
 	struct manager *m = u->m;
@@ -279,7 +282,7 @@ static void finish_unit(struct unit *u)
 			log_job(LOG_ERR, id.job, "manager", "%s", err.text);
 		if (tree_event(u->path, "populated") == 1)
 			tree_write(u->path, "cgroup.kill", "1", NULL);
-		unit_look_later(u, r < 0 ? 50 * RETRY_US : RETRY_US);
+		unit_check_later(u, r < 0 ? 50 * RETRY_US : RETRY_US);
 		return;
 	}
 	on_begins(NULL, NULL, u);
@@ -287,20 +290,20 @@ static void finish_unit(struct unit *u)
 	supervisor_discard(u->spec);
 	answer_awaited(u, -ESRCH, "the job has ended");
 	unit_drop(u);
-	on_defer(NULL, m); /* what is due was before this */
+	on_defer(NULL, m); /* answers that are due come before on_gone() */
 	m->c.on_gone(m->c.ctx, id);
 }
 
-/* Without a process that stands for it: how far is it? */
+/* No process is followed: finds the stage from the spec, the record and the cgroup. */
 static void advance_alone(struct unit *u)
 {
 	int fd = supervisor_open(u->spec);
 
-	if (fd > 0) { /* another one was there first */
+	if (fd > 0) { /* an earlier agent's supervisor */
 		u->stage = UNIT_SUPERVISED;
 		if (unit_follow(u, fd) >= 0)
 			return;
-		let_go_of_process(u);
+		release_process(u);
 	}
 	if (unit_has_record(u->m, u->id) || tree_event(u->path, "populated") < 0) {
 		u->stage = UNIT_REMOVING;
@@ -308,7 +311,7 @@ static void advance_alone(struct unit *u)
 		u->stage = UNIT_EMPTYING;
 		watch_changes(u);
 		if (tree_event(u->path, "populated") != 1)
-			unit_look_later(u, 0);
+			unit_check_later(u, 0);
 		log_job(LOG_WARNING, u->id.job, "manager",
 			"its supervisor is gone: the exit status of the job will not be known");
 	} else if (supervisor_has_begun(u->spec) || u->stage == UNIT_EMPTYING) {
@@ -326,7 +329,7 @@ static void advance_unit(struct unit *u)
 	    (u->stage == UNIT_EMPTYING && tree_event(u->path, "populated") != 1))
 		advance_alone(u);
 	if (u->stage == UNIT_EMPTYING && !u->changed) /* the watch failed */
-		unit_look_later(u, 50 * RETRY_US);
+		unit_check_later(u, 50 * RETRY_US);
 	if (u->stage == UNIT_REMOVING)
 		finish_unit(u);
 }

@@ -1,12 +1,11 @@
-/* cgroup_unit.h - a job of the cgroup manager as it is followed from start to end, and
- * the answers to orders, which the event loop gives as systemd would. Known to
- * manager_cgroup*.c alone.
+/* unit.h - a job of the cgroup manager, followed from start to end, and the answers to orders,
+ * which come from the event loop as systemd's do. Private to agent/enforce/manager/cgroup/.
  *
  * The agent follows each supervisor by pidfd, and a job by its cgroup.events while it is to be
- * frozen or thawed or has no supervisor. A supervisor
- * that ends leaves the final record; the agent, now or when it comes back, removes the cgroup
- * and tells. A supervisor that is killed takes the exit status with it, but not the job: that
- * goes on, and its record is written without a status when its cgroup is empty.
+ * frozen or thawed or has no supervisor. A supervisor that ends has written the final record; the
+ * agent, then or after its restart, removes the cgroup and calls on_gone(). If a supervisor is
+ * killed, the exit status is lost, but the job goes on: its record is written without a status
+ * when its cgroup is empty.
  */
 #pragma once
 #include <systemd/sd-event.h>
@@ -14,10 +13,10 @@
 #include "agent/enforce/manager/cgroup/tree.h"
 
 enum unit_stage {
-	UNIT_SUPERVISED, /* a supervisor sees to it */
-	UNIT_EMPTYING,	 /* its supervisor was killed: until its processes are gone */
-	UNIT_RECORDING,	 /* reeve-launch --final runs in it */
-	UNIT_REMOVING,
+	UNIT_SUPERVISED, /* a supervisor waits for the job's end */
+	UNIT_EMPTYING,	 /* its supervisor was killed: until the job's processes are gone */
+	UNIT_RECORDING,	 /* reeve-launch --final runs in the cgroup */
+	UNIT_REMOVING,	 /* the record is written: the cgroup is to be removed */
 };
 
 struct unit {
@@ -26,12 +25,15 @@ struct unit {
 	struct manager_id id;
 	char *path, *spec; /* owned: cgroup, supervisor's spec */
 	enum unit_stage stage;
-	int pid_fd; /* of the supervisor or of the recorder; -1 */
-	sd_event_source *over, *changed, *later, *patience;
-	enum manager_order awaited; /* FREEZE or THAW, so many times */
-	int n_awaited;
-	sd_event_source *begins;
-	int n_starts; /* so many await that the job begins */
+	int pid_fd;		    /* of the supervisor or of the recorder; -1 */
+	sd_event_source *over;	    /* the end of the process behind pid_fd */
+	sd_event_source *changed;   /* cgroup.events */
+	sd_event_source *later;	    /* unit_check_later() */
+	sd_event_source *patience;  /* timeout of the order that is awaited */
+	enum manager_order awaited; /* FREEZE or THAW */
+	int n_awaited;		    /* how many such orders are to be answered */
+	sd_event_source *begins;    /* the spec's mode: the job has begun */
+	int n_starts;		    /* how many starts are to be answered */
 };
 
 struct unit_answer {
@@ -53,7 +55,7 @@ struct manager {
 	sd_event_source *defer;
 };
 
-/* unit_answer_open() before any other; unit_answer_close() forgets what is due. */
+/* unit_answer_open() comes first; unit_answer_close() drops the answers that are due. */
 int unit_answer_open(struct manager *m);
 void unit_answer_close(struct manager *m);
 int unit_answer_later(struct manager *m, struct unit_answer what, struct err *err);
@@ -64,14 +66,14 @@ int unit_answer_gone(struct manager *m, struct manager_id id, enum manager_order
 struct unit *unit_find(struct manager *m, struct manager_id id);
 /* Follows a job whose cgroup or spec exists. */
 int unit_new(struct manager *m, struct manager_id id, struct unit **ret, struct err *err);
-/* Lets go of it; the job stays as it is. */
+/* Frees the unit; the job stays as it is. */
 void unit_drop(struct unit *u);
 /* Takes the pidfd of its supervisor. -errno. */
 int unit_follow(struct unit *u, int pid_fd);
-/* Finds out, from the event loop, how far the job is. -errno. */
-int unit_look_later(struct unit *u, uint64_t delay_us);
-/* Answers when the supervisor has taken the job on, so that it cannot be lost any more, or has
- * ended without. */
+/* Checks from the event loop, after a delay, at which stage the job is. -errno. */
+int unit_check_later(struct unit *u, uint64_t delay_us);
+/* Answers a start when the supervisor has begun the job, which is then safe without the agent, or
+ * has ended without doing so. */
 int unit_await_begin(struct unit *u, struct err *err);
 /* Answers when the job is frozen or thawed, or cannot be within a minute. */
 int unit_await(struct unit *u, enum manager_order order, struct err *err);
