@@ -9,7 +9,7 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "bpf/devices_abi.h"
-#include "bpf/jobs.h"
+#include "bpf/lib/jobs.h"
 
 #define TYPE_MASK 0xffff
 #define TYPE_CHAR 2
@@ -45,7 +45,7 @@ struct {
 	__type(value, __u32);
 } grants SEC(".maps");
 
-#include "bpf/find.h"
+#include "bpf/lib/find.h"
 
 static __always_inline bool is_gated(__u64 number)
 {

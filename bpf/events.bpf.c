@@ -10,14 +10,14 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/events_abi.h"
-#include "bpf/jobs.h"
+#include "bpf/lib/jobs.h"
 
 #define RING_BYTES EVENTS_RING_BYTES
 JOBS_MAPS(struct events_record);
 
-#include "bpf/find.h"
-#include "bpf/ring.h"
-#include "bpf/rss.h"
+#include "bpf/lib/find.h"
+#include "bpf/lib/ring.h"
+#include "bpf/lib/rss.h"
 
 static __always_inline struct events_record *job_of_cgroup(struct cgroup *cgrp)
 {

@@ -10,14 +10,14 @@
 #include <bpf/bpf_helpers.h>
 #include <bpf/bpf_core_read.h>
 #include "bpf/gpuwork_abi.h"
-#include "bpf/jobs.h"
+#include "bpf/lib/jobs.h"
 
 /* For tests, where no driver with the scheduler's types is loaded: the GPU job is its fence. */
 const volatile __u32 job_is_fence = 0;
 
 JOBS_MAPS(struct gpuwork_record);
 
-#include "bpf/find.h"
+#include "bpf/lib/find.h"
 
 struct { /* GPU job -> cgroup id of the process that queued it */
 	__uint(type, BPF_MAP_TYPE_LRU_HASH);

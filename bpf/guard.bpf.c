@@ -10,7 +10,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/guard_abi.h"
-#include "bpf/jobs.h"
+#include "bpf/lib/jobs.h"
 
 #define RING_BYTES GUARD_RING_BYTES
 #define EPERM 1
@@ -33,8 +33,8 @@ struct { /* project id -> slot */
 	__type(value, __u32);
 } projects SEC(".maps");
 
-#include "bpf/find.h"
-#include "bpf/ring.h"
+#include "bpf/lib/find.h"
+#include "bpf/lib/ring.h"
 
 /* Names the current process as the one that did it. */
 static __always_inline struct guard_message *reserve_message(const struct guard_record *job,

@@ -11,7 +11,7 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 #include "bpf/scan_abi.h"
-#include "bpf/jobs.h"
+#include "bpf/lib/jobs.h"
 
 const volatile __u32 n_cpus = 1; /* possible CPUs, at most SCAN_MAX_CPUS */
 const volatile __u32 page_bytes = 4096;
@@ -62,8 +62,8 @@ static struct mm_struct *walk_mm;
 static struct cgroup *walk_cgroup; /* of the last task, and its job: neighbours share them */
 static volatile __u64 map_address; /* see measure_offset() */
 
-#include "bpf/find.h"
-#include "bpf/rss.h"
+#include "bpf/lib/find.h"
+#include "bpf/lib/rss.h"
 
 /* Where CPU `cpu`'s copies of per-CPU objects lie against their common base. The kernel
  * exports no table of these offsets where data symbols are left out of kallsyms, but the

@@ -14,7 +14,7 @@
  * leaves the old value; the next event of the address space sets the right one.
  */
 #pragma once
-#include "bpf/ancestor.h"
+#include "bpf/lib/ancestor.h"
 #include "bpf/vmem_room.h"
 
 #define PAGES_MASK ((1ULL << VMEM_PAGE_BITS) - 1)

@@ -55,7 +55,7 @@ void skeleton_forget(const char *pin_dir, const char *name);
 
 bool skeleton_has(const struct skeleton *k, const char *prog);
 int skeleton_map(const struct skeleton *k, const char *map); /* fd of k's own, or -ENOENT */
-/* Messages that found no room in the ring buffer (bpf/ring.h) since the maps were made. */
+/* Messages that found no room in the ring buffer (bpf/lib/ring.h) since the maps were made. */
 uint64_t skeleton_n_lost(const struct skeleton *k);
 struct bpf_program *skeleton_prog(const struct skeleton *k,
 				  const char *prog); /* loaded, or NULL */

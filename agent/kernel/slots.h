@@ -1,4 +1,4 @@
-/* slots.h - the list of jobs in a BPF object (bpf/jobs.h): a hash of cgroup id to slot, and an
+/* slots.h - the list of jobs in a BPF object (bpf/lib/jobs.h): a hash of cgroup id to slot, and an
  * array of one record a slot, mapped into this process: reading a figure costs no system call.
  *
  * A record begins with a __u64 cgroup id and a __s64 job number. The slots of a pinned pair
@@ -13,7 +13,7 @@ struct bpf_object;
 struct skeleton;
 struct slots;
 
-/* Before loading: room for `n` jobs in the maps of bpf/jobs.h. 0 or -errno. */
+/* Before loading: room for `n` jobs in the maps of bpf/lib/jobs.h. 0 or -errno. */
 int slots_configure(struct bpf_object *obj, uint32_t n);
 /* The maps of a loaded object, which must outlive the slots; `size`: bytes of a record, `n` as
  * configured. */

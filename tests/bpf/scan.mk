@@ -35,5 +35,5 @@ $O/agent/enforce/events.o: $O/bpf-skel/events.skel.h
 $O/agent/enforce/guard.o: $O/bpf-skel/guard.skel.h
 $O/agent/enforce/devices.o: $O/bpf-skel/devices.skel.h
 # Shared by the kernel side alone, beside kernel.h.
-$O/bpf/scan.bpf.o $O/bpf/events.bpf.o $O/bpf/guard.bpf.o $O/bpf/devices.bpf.o $O/bpf/gpuwork.bpf.o: bpf/find.h bpf/ancestor.h bpf/jobs.h bpf/ring.h bpf/rss.h
+$O/bpf/scan.bpf.o $O/bpf/events.bpf.o $O/bpf/guard.bpf.o $O/bpf/devices.bpf.o $O/bpf/gpuwork.bpf.o: bpf/lib/find.h bpf/lib/ancestor.h bpf/lib/jobs.h bpf/lib/ring.h bpf/lib/rss.h
 $(SCAN_BINS:=.o): | $(SKELS)

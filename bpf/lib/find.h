@@ -4,7 +4,7 @@
 #ifndef REEVE_BPF_FIND_H
 #define REEVE_BPF_FIND_H
 
-#include "bpf/ancestor.h"
+#include "bpf/lib/ancestor.h"
 
 #define FIND_DEPTH 16 /* levels looked at from the cgroup upwards */
 #define FIND_NONE 0xffffffffu
