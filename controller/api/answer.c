@@ -1,4 +1,5 @@
-/* answer.c - HTTP status and document of a finished call. */
+/* answer.c - sends the HTTP status and the document, or the refusal, of a finished call; see
+ * answer.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -6,6 +7,7 @@
 #include "common/log.h"
 #include "controller/api/answer.h"
 
+/* The status of an error for which the route set none. */
 static unsigned status_of(int r)
 {
 	switch (r) {
@@ -51,7 +53,8 @@ static const char *code_of(unsigned status)
 	}
 }
 
-/* A message may quote what the peer sent, cut within a UTF-8 character: wire_string() mends it. */
+/* A message may quote what the peer sent, cut within a UTF-8 character: wire_string() mends it.
+ */
 static json_t *encode_refusal(const struct call *c, const char *code, const char *message)
 {
 	return json_pack("{s:s,s:o,s:o}", "code", code, "message", wire_string(message),
@@ -71,10 +74,10 @@ static void answer_refusal(struct call *c, int r, const struct err *err)
 		log_line(LOG_ERR, "%s %s: %s", exchange_method(c->x), exchange_path(c->x),
 			 err->text);
 		c->api->counts.failures++;
-		message = "the controller could not do it; its journal says why";
+		message = "the controller failed to do this; its journal has the error";
 	}
 	if (status >= 500 && exchange_said(c->x) && exchange_said(c->x)->who.uid == 0)
-		exchange_note_shed(c->x, "it could not be served");
+		exchange_note_shed(c->x, "its request failed");
 	if (status == 401 || status == 403)
 		c->api->counts.denied++;
 	doc_set(&doc, "error", encode_refusal(c, c->code ? c->code : code_of(status), message));
@@ -82,7 +85,7 @@ static void answer_refusal(struct call *c, int r, const struct err *err)
 	call_answer_text(c->x, status, answer ? wire_format(answer) : NULL, NULL);
 }
 
-/* Every answer says whose hours and days its times are to be shown in: the site's. */
+/* Adds the site's time zone, in which clients show the times of the answer. */
 static void answer_call(struct call *c)
 {
 	struct exchange_answer a = { .status = c->status ? c->status : 200, .type = c->type };

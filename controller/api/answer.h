@@ -2,6 +2,6 @@
 #pragma once
 #include "controller/api/call.h"
 
-/* `r`: what the call's function returned; CALL_DEFERRED: nothing is said. Releases the call's body
+/* `r`: what the call's function returned; CALL_DEFERRED: sends nothing. Frees the call's body
  * and answer in any case. */
 void answer_finish(struct call *c, int r, const struct err *err);

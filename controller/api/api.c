@@ -1,4 +1,4 @@
-/* api.c - opens and closes what the routes share. */
+/* api.c - opens and closes what the routes share; see context.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"

@@ -1,4 +1,4 @@
-/* api - what nodes and people may ask of the controller (docs/protocol.md).
+/* api - the controller's HTTP API for nodes and users (docs/protocol.md).
  *
  * The chain of one request is in handle.c: find the route, authenticate the caller, read the
  * body, call the route, answer.
@@ -10,8 +10,10 @@ int api_open(const struct api_config *c, struct api **ret, struct err *err);
 struct api *api_close(struct api *a);
 DEFINE_CLEANUP(struct api *, api_close)
 
-/* The server is made after the api that it calls. Passes it the addresses of all known nodes. */
+/* Called once the server exists, which is made after the api that it calls. Passes it the
+ * addresses of all known nodes. */
 int api_set_server(struct api *a, struct server *s, struct err *err);
-/* The server's functions, for the headers of a request and for the whole; ctx is the api. */
+/* The server's callbacks: for the headers of a request, and for the complete request. ctx is
+ * the api. */
 void api_admit(void *ctx, struct exchange *x);
 void api_handle(void *ctx, struct exchange *x);

@@ -1,4 +1,4 @@
-/* authz.c - roles for accounts, and what each role may see. */
+/* authz.c - roles for accounts, and what each role may see; see authz.h. */
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
@@ -48,7 +48,7 @@ static int refuse_others(struct call *c, struct err *err)
 		"only operators see the jobs and usage of others, and coordinators those of "
 		"their accounts");
 	return call_refuse(c, 403, NULL,
-			   "leave user= out, or say account= of an account that you "
+			   "leave user= out, or name with account= an account that you "
 			   "coordinate");
 }
 

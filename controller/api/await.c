@@ -1,4 +1,4 @@
-/* await.c - answers at once, or adds a waiter that answers on the first change. */
+/* await.c - answers at once, or adds a waiter that answers on the first change; see await.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@ struct held {
 	_Alignas(max_align_t) char what[];
 };
 
+/* At the deadline, or when the controller closes, the answer is sent as it is. */
 static bool on_wake(void *ctx, enum long_poll_why why)
 {
 	struct held *h = ctx;

@@ -1,4 +1,4 @@
-/* call.c - what routes do with a call: refuse it, read its query, answer it. */
+/* call.c - helpers of routes: refuse a call, read its query, answer it; see call.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +24,8 @@ void call_answer_text(struct exchange *x, unsigned status, char *text, const cha
 	exchange_answer(x, a);
 }
 
+/* Signed answers are for nodes: the signature is over the credential of their request, too, so
+ * that an answer cannot be replayed for another request. */
 void call_answer(struct api *a, struct exchange *x, json_t *doc, const char *credential)
 {
 	_cleanup_free_ char *text = wire_format(doc);

@@ -1,6 +1,6 @@
-/* call - one request on its way through the api, authenticated and with its body read.
+/* call - one request in the api, authenticated and with its body read.
  *
- * A route fills in an answer or refuses; it knows no HTTP.
+ * A route fills in an answer or refuses; HTTP is the business of handle.c and answer.c.
  */
 #pragma once
 #include "controller/api/context.h"

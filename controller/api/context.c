@@ -1,4 +1,5 @@
-/* context.c - the time, requests for a scheduling cycle, and wake-ups of long polls. */
+/* context.c - the time, requests for a scheduling cycle, and wake-ups of long polls; see
+ * context.h. */
 #include <stdio.h>
 #include <systemd/sd-event.h>
 #include <time.h>
@@ -21,7 +22,7 @@ void api_request_cycle(struct api *a)
 	int64_t now_ns = api_monotonic_ns();
 	int64_t at_ns = a->cycle_due_ns > now_ns ? a->cycle_due_ns : now_ns;
 
-	/* A cycle that is already due keeps its time, else each request would put it off. */
+	/* A cycle that is already due keeps its time, else each request would delay it. */
 	if (sd_event_source_get_enabled(a->cycle_source, NULL) > 0)
 		return;
 	sd_event_source_set_time(a->cycle_source, (uint64_t)at_ns / 1000);

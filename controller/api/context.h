@@ -46,25 +46,25 @@ struct api_counts {
 struct api {
 	struct api_config c;
 	struct server *server; /* NULL until api_set_server() */
-	/* Never NULL; replaced when they change (accounts/active_accounts.h). Revision 0: those of
-	 * controller.conf. */
+	/* Never NULL; replaced when they change (accounts/active_accounts.h). Revision 0: those
+	 * of controller.conf. */
 	const struct accounts *accounts;
 	int64_t accounts_revision;
 	struct sd_event_source *cycle_source; /* runs a scheduling cycle: maintenance/ */
 	int64_t cycle_due_ns;		/* CLOCK_MONOTONIC: the next cycle not before this */
 	struct submit_batches *batches; /* made by the first submission */
-	struct sync_sent *sent;		/* of each node that has synced */
+	struct sync_sent *sent;		/* desired states last sent to each node */
 	struct hooks *hooks;		/* NULL: the site has none */
 	struct metrics_usage *metrics_usage; /* NULL until the first GET /metrics */
 	struct api_counts counts;
-	bool is_node_loss_paused; /* refused connections that may be nodes': maintenance/ */
+	bool is_node_loss_paused; /* refused connections may be nodes': maintenance/ */
 	struct log_limit munge_log;
 };
 
 int64_t api_now_ns(void);	/* real time */
 int64_t api_monotonic_ns(void); /* CLOCK_MONOTONIC */
 
-/* A scheduling cycle over all clusters, soon; many requests make one cycle. */
+/* Requests a scheduling cycle over all clusters, soon; many requests make one cycle. */
 void api_request_cycle(struct api *a);
 
 /* Wake the requests that wait for a change of: a job and its steps; one step; a node. */

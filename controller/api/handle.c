@@ -20,7 +20,7 @@ static int find_route(struct call *c, const struct route **ret, struct err *err)
 	if (*ret)
 		return 0;
 	err_set(err, 0, "%s %.200s: %s", exchange_method(c->x), exchange_path(c->x),
-		is_known ? "not with this method" : "there is nothing here");
+		is_known ? "not with this method" : "no such path");
 	return call_refuse(c, is_known ? 405 : 404, NULL, "");
 }
 
@@ -29,7 +29,7 @@ static int find_route(struct call *c, const struct route **ret, struct err *err)
 static int refuse_credential(struct call *c, int r, struct err *err)
 {
 	if (r == -ENOENT) {
-		server_note_refusal(c->api->server, "munged is not there");
+		server_note_refusal(c->api->server, "munged is not running");
 		log_limited(&c->api->munge_log, LOG_ERR, "%s", err->text);
 		return call_refuse(c, 503, "munge",
 				   "tell the operators: munged is not running");
@@ -39,7 +39,8 @@ static int refuse_credential(struct call *c, int r, struct err *err)
 			   "step?");
 }
 
-/* Who needs no credential may show one, or none, or one of another kind, which is the route's.
+/* Is the request to be authenticated by munge? A route without credential may get one all the
+ * same, or a token of its own in the same header (/metrics).
  */
 static bool is_signed(const struct call *c, const struct route *route)
 {
@@ -48,13 +49,15 @@ static bool is_signed(const struct call *c, const struct route *route)
 	return route->role != ROLE_ANYONE || (header && !strncmp(header, "Munge ", 6));
 }
 
-static int refuse_haste(struct call *c, const char *what, struct err *err)
+static int refuse_rate(struct call *c, const char *what, struct err *err)
 {
 	err_set(err, 0, "too many %s from this address", what);
 	exchange_note_shed(c->x, err->text);
 	return call_refuse(c, 429, NULL, "wait some seconds");
 }
 
+/* Decodes the credential before the body is read: the sender decides how large a body may be.
+ * Rate limits come first, since decoding costs munged time. */
 static int identify_sender(struct call *c, const struct route *route, struct auth_said *ret,
 			   struct err *err)
 {
@@ -62,21 +65,21 @@ static int identify_sender(struct call *c, const struct route *route, struct aut
 	int r;
 
 	if (!exchange_may_try(c->x))
-		return refuse_haste(c, "wrong credentials", err);
+		return refuse_rate(c, "wrong credentials", err);
 	r = auth_decode(c->api->c.config->munge_socket, header, ret, err);
 	if (r == -EACCES)
 		exchange_note_wrong(c->x);
 	if (r < 0)
 		return refuse_credential(c, r, err);
 	if (route->role == ROLE_NODE && ret->who.uid != 0) {
-		err_set(err, 0, "only root of a node may speak for it; this is uid %u",
+		err_set(err, 0, "only root of a node may report for it; this is uid %u",
 			ret->who.uid);
 		return call_refuse(c, 403, NULL, "");
 	}
 	return 0;
 }
 
-/* Only operators have a use for the largest bodies. */
+/* The largest bodies are accepted from operators only. */
 static size_t body_bytes(struct call *c, const struct route *route,
 			 const struct auth_said *said)
 {
@@ -103,7 +106,7 @@ void api_admit(void *ctx, struct exchange *x)
 		r = identify_sender(&c, route, &said, &err);
 		leave.said = &said;
 	} else if (r >= 0 && !exchange_may_ask(x)) {
-		r = refuse_haste(&c, "requests without a credential", &err);
+		r = refuse_rate(&c, "requests without a credential", &err);
 	}
 	if (r < 0) {
 		answer_finish(&c, r, &err);
@@ -113,9 +116,9 @@ void api_admit(void *ctx, struct exchange *x)
 	exchange_admit(x, &leave);
 }
 
-/* ---- when it is whole ---- */
+/* ---- the complete request ---- */
 
-/* Now the body is here: is it what was signed? */
+/* The body has arrived: is it what the sender signed? */
 static int check_signature(struct call *c, const struct auth_said *said, struct err *err)
 {
 	_cleanup_free_ char *first = NULL;
@@ -130,6 +133,7 @@ static int check_signature(struct call *c, const struct auth_said *said, struct 
 	return r < 0 ? refuse_credential(c, r, err) : 0;
 }
 
+/* Sets who, user and is_operator. A node's user name is not needed, and may not exist here. */
 static int recognize_sender(struct call *c, const struct route *route, struct err *err)
 {
 	const struct auth_said *said = exchange_said(c->x);

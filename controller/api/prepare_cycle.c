@@ -1,4 +1,5 @@
-/* prepare_cycle.c - resolves dependencies and expands arrays, and wakes the waiters of the jobs. */
+/* prepare_cycle.c - resolves dependencies and expands arrays, and wakes the waiters of the
+ * jobs; see prepare_cycle.h. */
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/call.h"
@@ -11,8 +12,7 @@ static void on_resolved(void *ctx, const struct store_resolved *what)
 	if (what->text)
 		log_job(LOG_INFO, what->job, "ended", "%s", what->text);
 	else
-		log_job(LOG_INFO, what->job, "depend",
-			"the jobs that it waited for have ended");
+		log_job(LOG_INFO, what->job, "depend", "its dependencies are met");
 	api_wake_job(ctx, what->job);
 }
 

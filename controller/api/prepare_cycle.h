@@ -1,5 +1,5 @@
-/* prepare_cycle - what comes before each scheduling cycle: dependencies are resolved, and tasks of
- * arrays get their rows. */
+/* prepare_cycle - runs before each scheduling cycle: resolves dependencies, and makes rows for
+ * tasks of arrays. */
 #pragma once
 #include "controller/api/context.h"
 

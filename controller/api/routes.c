@@ -1,4 +1,5 @@
-/* routes.c - see routes.h. */
+/* routes.c - the table of routes with the limits of their bodies, and the search in it; see
+ * routes.h. */
 #include <string.h>
 #include "controller/api/accounts/accounts.h"
 #include "controller/api/jobs/jobs.h"
@@ -11,8 +12,9 @@
 
 #define MIB (1UL << 20)
 
-/* Sums: an array of 87,000 short environment variables; a node's list of 100,000 attempts with
- * 500 reports. Depths: a report's cores are the 6th level. */
+/* Bytes; then values, members of one container, and depth of the JSON (struct wire_bounds).
+ * Sized for an array of 87,000 short environment variables; a node's list of 100,000 attempts
+ * with 500 reports. A report's cores are the 6th level. */
 const struct route_body route_bodies[_BODY_MAX] = {
 	[BODY_NONE] = { 0, { 0, 0, 0 } },
 	[BODY_SMALL] = { 256 << 10, { 20000, 64, 8 } },
@@ -23,7 +25,7 @@ const struct route_body route_bodies[_BODY_MAX] = {
 
 const struct route routes[] = {
 	{ "POST", "/v1/node/sync", ROLE_NODE, BODY_SYNC, route_sync,
-	  "a node's report and its orders" },
+	  "a node's reports; its desired states" },
 	{ "POST", "/v1/jobs", ROLE_USER, BODY_REQUEST, route_submit, "submit a job" },
 	{ "GET", "/v1/jobs", ROLE_USER, BODY_NONE, route_jobs, "list jobs" },
 	{ "GET", "/v1/jobs/#", ROLE_USER, BODY_NONE, route_job, "one job in full" },
@@ -37,22 +39,21 @@ const struct route routes[] = {
 	{ "POST", "/v1/jobs/#/release", ROLE_USER, BODY_SMALL, route_release,
 	  "let a held job start" },
 	{ "POST", "/v1/jobs/#/priority", ROLE_USER, BODY_SMALL, route_priority,
-	  "move a queued job's priority" },
+	  "change a queued job's priority" },
 	{ "GET", "/v1/jobs/#/output", ROLE_USER, BODY_NONE, route_output,
 	  "output of a streamed job" },
 	{ "POST", "/v1/jobs/#/steps", ROLE_USER, BODY_REQUEST, route_start_steps,
-	  "start something in it" },
-	{ "GET", "/v1/jobs/#/steps", ROLE_USER, BODY_NONE, route_steps,
-	  "what was started in it" },
+	  "start steps in a job" },
+	{ "GET", "/v1/jobs/#/steps", ROLE_USER, BODY_NONE, route_steps, "list steps of a job" },
 	{ "GET", "/v1/jobs/#/steps/output", ROLE_USER, BODY_NONE, route_step_output,
-	  "what they print" },
+	  "output of steps" },
 	{ "POST", "/v1/jobs/#/steps/cancel", ROLE_USER, BODY_SMALL, route_cancel_step,
 	  "end a step" },
 	{ "GET", "/v1/nodes", ROLE_USER, BODY_NONE, route_list_nodes, "list nodes" },
 	{ "POST", "/v1/nodes/drain", ROLE_USER, BODY_SMALL, route_drain,
-	  "give a node no more jobs" },
+	  "drain nodes: no new jobs" },
 	{ "POST", "/v1/nodes/resume", ROLE_USER, BODY_SMALL, route_resume_node,
-	  "give it jobs again" },
+	  "end the drain of nodes" },
 	{ "GET", "/v1/usage", ROLE_USER, BODY_NONE, route_usage, "sums of usage and charges" },
 	{ "GET", "/v1/adjustments", ROLE_USER, BODY_NONE, route_entries,
 	  "list refunds, recharges" },
@@ -76,7 +77,8 @@ const struct route routes[] = {
 	{ 0 },
 };
 
-/* A positive number of at most 18 digits without leading zeros; NULL: none here. */
+/* A positive number of at most 18 digits without leading zeros: a job has one path only. NULL:
+ * none. */
 static const char *read_number(const char *p, int64_t *ret)
 {
 	int64_t n = 0;
@@ -95,7 +97,7 @@ static const char *read_number(const char *p, int64_t *ret)
 	return p;
 }
 
-/* "12", or "12.7" for the element 7 of the array 12. */
+/* "12", or "12.7" for task 7 of array 12. NULL: neither. */
 static const char *read_id(const char *p, struct job_id *ret)
 {
 	const char *index;

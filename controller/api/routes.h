@@ -8,7 +8,7 @@ enum route_role {
 	ROLE_NODE, /* uid 0; the route checks which node */
 };
 
-/* What a body may be, before anything of it is read and before it is parsed. */
+/* Limits of a body, checked before it is read and before it is parsed. */
 enum route_body_kind {
 	BODY_NONE,
 	BODY_SMALL,    /* a few keys, or a list of names */
@@ -25,7 +25,7 @@ extern const struct route_body route_bodies[_BODY_MAX];
 
 struct route {
 	const char *method;
-	const char *pattern; /* "#" stands for a job: "12", or "12.7" for an element */
+	const char *pattern; /* "#" stands for a job: "12", or "12.7" for an array task */
 	enum route_role role;
 	enum route_body_kind body;
 	route_fn fn;
@@ -33,6 +33,7 @@ struct route {
 };
 extern const struct route routes[]; /* ends with an empty one */
 
-/* NULL: none. *ret_id: the job, or 0. *ret_is_known: the path exists with another method. */
+/* Finds a route. NULL: none. *ret_id: the job, or 0. *ret_is_known: the path exists with some
+ * method. */
 const struct route *routes_find(const char *method, const char *path, struct job_id *ret_id,
 				bool *ret_is_known);

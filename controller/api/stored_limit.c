@@ -1,4 +1,4 @@
-/* stored_limit.c - the limit on what a user fills of the ledger, and its refusal in words. */
+/* stored_limit.c - checks how much of the ledger a user fills; see stored_limit.h. */
 #include "common/err.h"
 #include "common/model/amount.h"
 #include "controller/api/stored_limit.h"

@@ -1,9 +1,10 @@
-/* stored_limit - how much of the ledger a user may fill with scripts, environments, steps and
- * output (MaxStoredPerUser). */
+/* stored_limit - limits how much of the ledger a user may fill with scripts, environments,
+ * steps and output (MaxStoredPerUser). */
 #pragma once
 #include "controller/api/call.h"
 
-/* Refuses where `more` bytes would take the user over the limit: err, status and remedy are set.
+/* Refuses where `more` bytes would take the user over the limit: err, status and remedy are
+ * set.
  */
 int stored_limit_check(struct call *c, const char *user, int64_t more, struct err *err);
 /* Refuses in any case. `more` 0: not known. */

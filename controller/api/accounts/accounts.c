@@ -1,5 +1,5 @@
-/* accounts.c - GET and POST /v1/accounts, GET /v1/accounts/log: what is declared, and changes
- * of it. */
+/* accounts.c - GET and POST /v1/accounts, GET /v1/accounts/log: shows and changes the accounts,
+ * and lists the changes. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,6 +21,7 @@
  * caller is below it. */
 enum sight { SIGHT_NONE, SIGHT_ABOVE, SIGHT_MEMBER, SIGHT_ALL };
 
+/* By account; NULL: out of memory. The caller frees it. */
 static enum sight *sights_of(const struct call *c)
 {
 	const struct accounts *a = c->api->accounts;
@@ -67,6 +68,8 @@ static bool is_account_seen(const struct call *c, enum sight sight,
 	return sight == SIGHT_ALL;
 }
 
+/* May the caller see a statement of accounts.conf? Limits of queues, defaults and templates
+ * concern all. */
 static bool is_seen(const struct call *c, const enum sight *sights,
 		    const struct accounts_row *row)
 {
@@ -117,9 +120,9 @@ int route_accounts(struct call *c, struct err *err)
 	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* ---- what controller.conf does not know ---- */
+/* ---- names that controller.conf does not have ---- */
 
-/* What a name stands in, for the words. */
+/* An unknown name and where it is stated, for the message. */
 struct named {
 	const char *what, *of, *name; /* "cluster", "account physics", "narvl" */
 };
@@ -169,7 +172,8 @@ static bool has_queue(const struct config *config, const char *queue)
 	return false;
 }
 
-/* A name that is written wrongly would stop jobs, or limit none. */
+/* Warns, does not refuse: a mistyped name would stop jobs or limit nothing, but the cluster or
+ * QOS may be added to controller.conf later. */
 static void warn_of_names(const struct config *config, const struct accounts *a,
 			  struct doc *warnings)
 {
@@ -201,8 +205,9 @@ static int refuse_others(struct call *c, struct err *err)
 	if (c->is_operator)
 		return 0;
 	err_set(err, 0, "only operators change the accounts and see their log");
-	return call_refuse(c, 403, NULL,
-			   "ask an operator; GET /v1/accounts is what you are in");
+	return call_refuse(
+		c, 403, NULL,
+		"ask an operator; GET /v1/accounts shows the accounts that you are in");
 }
 
 static int refuse_stale(struct call *c, int64_t revision, struct err *err)
@@ -219,7 +224,8 @@ static int change_accounts(struct call *c, const struct accounts_order *o, struc
 	int r = accounts_change_apply(c->api->c.store, o, &c->answer, err);
 	size_t n;
 
-	/* The ledger's file was changed directly: from now on that counts. */
+	/* -EBUSY: another process changed the accounts in the ledger. They are read again, and
+	 * this change is refused as stale. */
 	if (r == -EBUSY && (r = active_accounts_reload(c->api, err)) >= 0)
 		return refuse_stale(c, o->revision, err);
 	if (r >= 0) {

@@ -1,4 +1,5 @@
-/* active_accounts.c - reads the accounts that count from the ledger or from controller.conf. */
+/* active_accounts.c - reads the active accounts from the ledger or from controller.conf; see
+ * active_accounts.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -9,7 +10,8 @@
 #include "controller/ledger/accounts/accounts.h"
 #include "controller/sharetree/sharetree.h"
 
-/* There is one parser: the sections of controller.conf are written as accounts.conf has them. */
+/* One parser for both: the sections of controller.conf are written out in the form of
+ * accounts.conf. */
 static int read_config(const struct config *config, struct accounts **ret, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
@@ -46,7 +48,8 @@ static int load_accounts(struct api *a, struct accounts **ret, int64_t *ret_revi
 	return r;
 }
 
-/* The share tree keeps a pointer to the accounts: it gets the new ones before the old are freed. */
+/* The share tree keeps a pointer to the accounts: it gets the new ones before the old are
+ * freed. */
 static int replace_accounts(struct api *a, struct err *err)
 {
 	struct accounts *now, *was = (struct accounts *)a->accounts;

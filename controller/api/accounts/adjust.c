@@ -1,4 +1,5 @@
-/* adjust.c - refunds and recharges: operators make and list them. */
+/* adjust.c - POST and GET /v1/adjustments: operators refund, recharge, and list what they did.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static int check_operator(struct call *c, struct err *err)
 	if (c->is_operator)
 		return 0;
 	err_set(err, 0, "only operators adjust what was charged");
-	return call_refuse(c, 403, NULL, "ask one");
+	return call_refuse(c, 403, NULL, "ask an operator");
 }
 
 static int read_words(const json_t *body, struct words *w, struct err *err)
@@ -127,7 +128,8 @@ struct written {
 	json_t *list;
 };
 
-static int tell_written(void *ctx, const struct store_adjustment *a, struct err *err)
+/* Called by the ledger for each entry it has written; the share tree gets it as well. */
+static int add_written(void *ctx, const struct store_adjustment *a, struct err *err)
 {
 	const struct written *w = ctx;
 
@@ -148,7 +150,7 @@ int route_adjust(struct call *c, struct err *err)
 		r = open_answer(c, &w.list, err);
 	if (r < 0)
 		return r;
-	r = store_adjust(c->api->c.store, &a, tell_written, &w, err);
+	r = store_adjust(c->api->c.store, &a, add_written, &w, err);
 	if (r == -ERANGE)
 		return call_refuse(c, 409, "not-charged", "see GET /v1/adjustments?job=");
 	if (r >= 0)

@@ -1,4 +1,4 @@
-/* array_task.c - finds the row of the array task that a call names. */
+/* array_task.c - finds the row of the array task that a call names; see array_task.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

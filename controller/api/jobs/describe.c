@@ -1,4 +1,4 @@
-/* describe.c - see describe.h. */
+/* describe.c - encodes a job as JSON for users and hooks; see describe.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
@@ -35,7 +35,7 @@ static void set_nodes(struct doc *d, const struct store_job *row)
 	doc_text_if(d, "nodes", nodes);
 }
 
-/* What an attempt has: where, when, how much, how it ended. */
+/* The fields of an attempt: where, when, how much, how it ended. */
 static void set_attempt(struct doc *d, const struct store_job *row)
 {
 	doc_int(d, "attempt", row->attempt);
@@ -52,6 +52,7 @@ static void set_attempt(struct doc *d, const struct store_job *row)
 	set_charges(d, row);
 }
 
+/* The first reason that applies; "": nothing to explain. */
 static void set_why(struct doc *d, const struct api *a, const struct store_job *row)
 {
 	char why[DISPATCH_WHY_MAX] = "";
@@ -60,7 +61,7 @@ static void set_why(struct doc *d, const struct api *a, const struct store_job *
 		dispatch_why(a->c.cycle, row->cluster, row->job, why, sizeof(why));
 	else if (row->state != JOB_ENDED && row->node_is_lost)
 		snprintf(why, sizeof(why),
-			 "node %s is not heard of; the job runs on there if the node does",
+			 "node %s is not heard of; the job still runs there if the node does",
 			 row->node);
 	else if (row->state != JOB_ENDED && row->want == DESIRED_CANCEL)
 		snprintf(why, sizeof(why), "it is being cancelled");
@@ -90,7 +91,8 @@ static void set_gpu_idle(struct doc *d, const struct api *a, const struct store_
 		doc_flag(d, "gpu_idle", true);
 }
 
-/* What keeps it from being offered says why it waits; else the queue does. */
+/* "why": a hold, a dependency or the array's limit, if one holds the job back; else the
+ * scheduler's reason. */
 static void set_queue(struct doc *d, const struct api *a, const struct store_job *row)
 {
 	char why[DESCRIBE_WHY_MAX];
@@ -104,7 +106,8 @@ static void set_queue(struct doc *d, const struct api *a, const struct store_job
 		set_why(d, a, row);
 }
 
-/* A listing shows what was asked for, not the script and the environment. */
+/* The request; in a listing without script and environment, which are long and may hold
+ * secrets. */
 static void set_request(struct doc *d, const struct store_job *row, bool is_full)
 {
 	static const char *const long_ones[] = { "script", "env" };
@@ -161,7 +164,7 @@ struct found {
 	json_t *job;
 };
 
-static int take_job(void *ctx, const struct store_job *row, struct err *err)
+static int keep_described(void *ctx, const struct store_job *row, struct err *err)
 {
 	struct found *f = ctx;
 
@@ -172,7 +175,7 @@ static int take_job(void *ctx, const struct store_job *row, struct err *err)
 int describe_job_number(void *api, int64_t job, json_t **ret, struct err *err)
 {
 	struct found f = { api, NULL };
-	int r = store_job(f.api->c.store, job, take_job, &f, err);
+	int r = store_job(f.api->c.store, job, keep_described, &f, err);
 
 	if (r >= 0)
 		*ret = f.job;

@@ -5,11 +5,11 @@
 
 struct api;
 
-/* New references; NULL: out of memory. Without what is long in a request: script and
- * environment. */
+/* New references; NULL: out of memory. describe_job() leaves out what is long in a request:
+ * script and environment. */
 json_t *describe_job(const struct api *a, const struct store_job *row);
 json_t *describe_job_in_full(const struct api *a, const struct store_job *row);
 /* The fields that belong to the attempt alone. */
 json_t *describe_attempt(const struct store_job *row);
-/* By its number; `api` is a struct api. -ENOENT. */
+/* Describes a job by its number; `api` is a struct api (hooks.h). -ENOENT. */
 int describe_job_number(void *api, int64_t job, json_t **ret, struct err *err);

@@ -1,4 +1,4 @@
-/* describe_queue.c - see describe_queue.h. */
+/* describe_queue.c - encodes holds, arrays and dependencies of a job; see describe_queue.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
@@ -8,7 +8,7 @@
 #include "controller/ledger/jobs/depend.h"
 #include "controller/ledger/jobs/hold.h"
 
-static int tell_array(const struct api *api, int64_t job, struct doc *d, struct err *err)
+static int set_array(const struct api *api, int64_t job, struct doc *d, struct err *err)
 {
 	struct store_array a = { 0 };
 	int r = store_array(api->c.store, job, &a, err);
@@ -23,13 +23,13 @@ static int tell_array(const struct api *api, int64_t job, struct doc *d, struct 
 			  (json_int_t)a.n_active, "ended",
 			  (json_int_t)(a.n_ended + a.n_dropped), "ended_well",
 			  (json_int_t)a.n_well, "cancelled_early", (json_int_t)a.n_dropped));
-	/* An array runs as soon as one of its elements does. */
+	/* An array runs as soon as one of its tasks does. */
 	if (a.n_active > 0)
 		doc_text(d, "state", job_state_name(JOB_RUNNING));
 	return 0;
 }
 
-static int say_holder(const struct store_held *h, struct doc *d, char *buf, size_t size)
+static int set_holder(const struct store_held *h, struct doc *d, char *buf, size_t size)
 {
 	static const char *const kinds[] = { "user", "operator" };
 	char at[AMOUNT_TEXT_MAX];
@@ -45,15 +45,15 @@ static int say_holder(const struct store_held *h, struct doc *d, char *buf, size
 	return 0;
 }
 
-/* An element that nothing keeps back but its array's own bound. */
-static int say_turn(const struct api *api, int64_t array, char *buf, struct err *err)
+/* A task that waits for nothing but its array's limit of tasks at once. */
+static int word_array_limit(const struct api *api, int64_t array, char *buf, struct err *err)
 {
 	struct store_array a;
 	int r = store_array(api->c.store, array, &a, err);
 
 	if (r > 0 && a.array.at_once)
 		snprintf(buf, DESCRIBE_WHY_MAX,
-			 "waits for its turn: %lld of the array's elements at once, %lld are "
+			 "waits for its turn: %lld of the array's tasks at once, %lld are "
 			 "under way",
 			 (long long)a.array.at_once, (long long)(a.n_active + a.n_queued));
 	else if (r > 0)
@@ -61,21 +61,21 @@ static int say_turn(const struct api *api, int64_t array, char *buf, struct err 
 	return r < 0 ? r : 0;
 }
 
-static int say_why(const struct api *a, const struct store_job *row, struct doc *d,
-		   char buf[static DESCRIBE_WHY_MAX], struct err *err)
+static int set_withheld_why(const struct api *a, const struct store_job *row, struct doc *d,
+			    char buf[static DESCRIBE_WHY_MAX], struct err *err)
 {
 	char words[DEPEND_WORDS_MAX];
 	struct store_held held;
 	int r = store_held(a->c.store, row->job, &held, err);
 
 	if (r != 0)
-		return r < 0 ? r : say_holder(&held, d, buf, DESCRIBE_WHY_MAX);
+		return r < 0 ? r : set_holder(&held, d, buf, DESCRIBE_WHY_MAX);
 	r = store_depend_words(a->c.store, row->job, words, err);
 	if (r > 0)
 		snprintf(buf, DESCRIBE_WHY_MAX, "%s", words);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	return row->array_job ? say_turn(a, row->array_job, buf, err) : 0;
+	return row->array_job ? word_array_limit(a, row->array_job, buf, err) : 0;
 }
 
 static void set_id(struct doc *d, struct job_id id)
@@ -100,9 +100,9 @@ int describe_queue(const struct api *a, const struct store_job *row, struct doc 
 		id = (struct job_id){ row->array_job, row->array_index };
 	set_id(d, id);
 	if (row->is_array)
-		r = tell_array(a, row->job, d, err);
+		r = set_array(a, row->job, d, err);
 	if (r >= 0 && row->state == JOB_QUEUED && row->is_withheld)
-		r = say_why(a, row, d, why, err);
+		r = set_withheld_why(a, row, d, why, err);
 	return r;
 }
 
@@ -122,7 +122,7 @@ int describe_queue_folded(const struct api *a, struct job_id id, json_t *job, st
 	if (r == STORE_DROPPED)
 		snprintf(why, sizeof(why), "it was cancelled before it started");
 	else if (!was || !*was)
-		r = say_turn(a, id.job, why, err);
+		r = word_array_limit(a, id.job, why, err);
 	doc_text_if(&d, "why", why);
 	set_id(&d, id);
 	return r < 0 ? r : doc_check(&d, err);

@@ -1,4 +1,5 @@
-/* hold.c - POST /v1/jobs/ID/hold and /release. */
+/* hold.c - POST /v1/jobs/ID/hold and /release: keeps queued jobs from starting, and ends that.
+ */
 #include <errno.h>
 #include "common/err.h"
 #include "common/log.h"
@@ -41,7 +42,7 @@ static int answer_hold(struct call *c, const char *word, struct err *err)
 	return c->answer ? 0 : err_set(err, -ENOMEM, "out of memory");
 }
 
-/* An operator's own jobs are a user's. */
+/* An operator who holds a job of their own holds it as a user, and can release it as one. */
 static struct store_hold hold_of(const struct call *c, const struct owned_job *job)
 {
 	bool is_above = c->is_operator && job->uid != c->who.uid;

@@ -1,4 +1,5 @@
-/* jobs.c - shows jobs to users, and cancels, suspends and resumes them for users. */
+/* jobs.c - routes that list, show, cancel, suspend and resume jobs, and change their priority.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -112,7 +113,7 @@ static int show_job(void *ctx, const struct store_job *row, struct err *err)
 
 	if (!authz_sees_job(c, row->uid, row->account))
 		return err_set(err, -ENOENT, "no job %lld", (long long)row->job);
-	/* The environment may hold secrets: a coordinator needs none of it. */
+	/* Scripts and environments may hold secrets: coordinators do not see them. */
 	if (c->is_operator || row->uid == c->who.uid)
 		j = describe_job_in_full(c->api, row);
 	else
@@ -152,13 +153,13 @@ int route_job(struct call *c, struct err *err)
 	return r < 0 ? r : store_attempts(c->api->c.store, c->id, add_attempt, &l, err);
 }
 
-/* What store_set_desired() answers above 0. */
+/* Words the outcomes of store_set_desired() above 0. */
 static int refuse_desired(struct call *c, int why, const struct owned_job *job, struct err *err)
 {
 	if (why == STORE_PREEMPTED) {
-		err_set(err, 0, "job %lld gave its cores to job %lld, and goes on by itself",
+		err_set(err, 0, "job %lld was preempted by job %lld, and resumes by itself",
 			(long long)c->id, (long long)job->preemptor);
-		return call_refuse(c, 409, "gave-way", "wait until they are free");
+		return call_refuse(c, 409, "gave-way", "wait until its cores are free");
 	}
 	if (why == STORE_NOT_RUNNING) {
 		err_set(err, 0, "job %lld is queued: there is nothing to suspend or resume",
@@ -174,7 +175,8 @@ static void wake_node(void *ctx, const char *node)
 	api_wake_node(ctx, node);
 }
 
-/* Those of an array are with several; what ended of it is counted before it is shown. */
+/* Wakes the nodes of the job, or of all tasks of an array. Array tasks that ended are counted
+ * first, so that the answer shows them. */
 static int wake_nodes(struct call *c, const struct owned_job *job, const char *node,
 		      struct err *err)
 {
@@ -186,6 +188,8 @@ static int wake_nodes(struct call *c, const struct owned_job *job, const char *n
 	return store_array_nodes(c->api->c.store, c->id, wake_node, c->api, err);
 }
 
+/* Stores the desired state and wakes the nodes. The job's state in the answer is that after the
+ * change: a queued job ends at once, a running one when its node reports. */
 static int set_desired(struct call *c, enum job_desired want, struct err *err)
 {
 	char reason[128], node[REQUEST_NAME_MAX];
@@ -235,7 +239,7 @@ static int read_weights(struct call *c, struct store_priority_change *w, struct 
 	w->has_nice = nice;
 	w->has_site = site;
 	if (!nice && !site)
-		return err_set(err, -EINVAL, "say \"nice\" or \"site\": a whole number");
+		return err_set(err, -EINVAL, "state \"nice\" or \"site\": a whole number");
 	if (site && !c->is_operator) {
 		err_set(err, 0, "only operators set the site's part of a priority");
 		return call_refuse(c, 403, "not-permitted", "lower your own by nice");

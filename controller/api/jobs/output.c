@@ -1,4 +1,5 @@
-/* output.c - GET /v1/jobs/ID/output: what a streamed job, or a step, prints, as it comes. */
+/* output.c - GET /v1/jobs/ID/output: the output of a streamed job or of a step, sent as it
+ * arrives. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +21,16 @@ static json_t *encode_output(const struct store_text *t, int64_t next)
 	return doc_take(&d);
 }
 
-/* 1: there is something to say; 0: not yet. `offset` of the answer is where to read on. */
+/* 1: there is output or its end; 0: not yet. `offset` of the answer is where the next request
+ * reads on. */
 static int read_some(struct api *a, const void *ctx, json_t **ret, struct err *err)
 {
 	const struct store_read *what = ctx;
 	struct store_text t;
-	int rc = store_output(a->c.store, *what, &t, err);
+	int r = store_output(a->c.store, *what, &t, err);
 
-	if (rc < 0)
-		return rc;
+	if (r < 0)
+		return r;
 	*ret = encode_output(&t, what->offset + (int64_t)t.size);
 	free(t.data);
 	if (!*ret)
@@ -41,19 +43,19 @@ static int read_query(struct call *c, struct store_read *what, int64_t *ret_wait
 {
 	static const int64_t none = 0;
 	const char *stream = call_query_text(c, "stream");
-	int rc;
+	int r;
 
 	what->stream = stream && !strcmp(stream, "err") ? SYNC_ERR : SYNC_OUT;
 	if (stream && what->stream == SYNC_OUT && strcmp(stream, "out") != 0)
 		return err_set(err, -EINVAL, "stream=%.20s: it is out or err", stream);
-	rc = call_query_int(c, "offset", (struct wire_int){ 0, INT64_MAX / 2, &none },
-			    &what->offset, err);
-	if (rc >= 0)
-		rc = await_query(c, ret_wait_s, err);
-	if (rc >= 0)
-		rc = call_query_int(c, "step", (struct wire_int){ 0, STORE_STEPS_MAX, &none },
-				    &what->step, err);
-	return rc;
+	r = call_query_int(c, "offset", (struct wire_int){ 0, INT64_MAX / 2, &none },
+			   &what->offset, err);
+	if (r >= 0)
+		r = await_query(c, ret_wait_s, err);
+	if (r >= 0)
+		r = call_query_int(c, "step", (struct wire_int){ 0, STORE_STEPS_MAX, &none },
+				   &what->step, err);
+	return r;
 }
 
 int route_output(struct call *c, struct err *err)

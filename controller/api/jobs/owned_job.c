@@ -1,4 +1,4 @@
-/* owned_job.c - finds the job of a call, for its owner and for operators alone. */
+/* owned_job.c - finds the job of a call, for its owner and operators alone; see owned_job.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"

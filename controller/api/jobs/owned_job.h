@@ -1,4 +1,4 @@
-/* owned_job - a job that its owner or an operator is about to change. */
+/* owned_job - finds a job that its owner or an operator is about to change. */
 #pragma once
 #include "controller/api/call.h"
 

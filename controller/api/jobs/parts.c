@@ -1,4 +1,4 @@
-/* parts.c - see parts.h. */
+/* parts.c - encodes the parts of a job and wakes the nodes that have them; see parts.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -6,7 +6,7 @@
 #include "controller/api/jobs/parts.h"
 #include "controller/ledger/attempts/parts.h"
 
-/* ---- for people ---- */
+/* ---- the document ---- */
 
 static json_t *encode_part(const struct store_part_row *p)
 {

@@ -1,4 +1,5 @@
-/* suspended.c - see suspended.h. */
+/* suspended.c - resumes or ends jobs that their owners suspended for longer than MaxSuspend;
+ * see suspended.h. */
 #include "controller/api/jobs/suspended.h"
 #include <stdio.h>
 #include "common/cleanup.h"
@@ -9,14 +10,14 @@
 #include "controller/api/jobs/parts.h"
 #include "controller/ledger/attempts/suspended.h"
 
-#define AT_ONCE 256
+#define AT_ONCE 256 /* jobs handled in one call; the next check takes more */
 
-static bool is_ended(const struct api *a)
+static bool ends_jobs(const struct api *a)
 {
 	return a->c.config->max_suspend_action == CONFIG_MAX_SUSPEND_END;
 }
 
-/* 1: it was resumed or ended; 0: it had ended, or its owner was faster. */
+/* Resumes or ends a job (1). 0: its state has changed since it was read. */
 static int release_job(struct api *a, int64_t job, int64_t now_ns, struct err *err)
 {
 	char limit[AMOUNT_TEXT_MAX], reason[160], node[REQUEST_NAME_MAX];
@@ -27,14 +28,14 @@ static int release_job(struct api *a, int64_t job, int64_t now_ns, struct err *e
 	snprintf(reason, sizeof(reason),
 		 "cancelled: it was suspended by its owner for longer than MaxSuspend (%s)",
 		 limit);
-	if (is_ended(a)) {
+	if (ends_jobs(a)) {
 		w.want = DESIRED_CANCEL;
 		w.reason = reason;
 	}
 	r = store_set_desired(a->c.store, &w, node, err);
 	if (r != 0)
 		return r < 0 ? r : 0;
-	log_job(LOG_NOTICE, job, is_ended(a) ? "cancel" : "resume",
+	log_job(LOG_NOTICE, job, ends_jobs(a) ? "cancel" : "resume",
 		"its owner suspended it for longer than MaxSuspend (%s)", limit);
 	r = parts_wake(a, job, err);
 	api_wake_job(a, job);
@@ -76,6 +77,6 @@ void suspended_why(const struct api *a, int64_t since_ns, char *buf, size_t size
 		snprintf(buf, size, "suspended by its owner since %s", since);
 	else
 		snprintf(buf, size, "suspended by its owner since %s; %s at %s at the latest",
-			 since, is_ended(a) ? "ended" : "resumed",
+			 since, ends_jobs(a) ? "ended" : "resumed",
 			 amount_format_utc(until_ns, until));
 }

@@ -1,4 +1,5 @@
-/* why.c - why a job waits, was suspended or ended, and when it starts at the latest. */
+/* why.c - GET /v1/jobs/ID/why: why a job waits, was suspended or ended, and its latest start.
+ */
 #include <errno.h>
 #include "common/err.h"
 #include "common/wire/wire.h"

@@ -1,4 +1,4 @@
-/* nodes.c - the nodes, with those that operators took out of use; and how they do that. */
+/* nodes.c - GET /v1/nodes, POST /v1/nodes/drain and /resume. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"
@@ -50,14 +50,15 @@ int route_list_nodes(struct call *c, struct err *err)
 
 /* ---- drain, resume ---- */
 
-struct order {
+/* The nodes that a call drains or resumes. */
+struct node_change {
 	struct call *c;
 	json_t *nodes;
 	char reason[REASON_MAX];
 	int64_t at_ns, from_ns;
 };
 
-static int read_order(struct call *c, struct order *o, struct err *err)
+static int read_change(struct call *c, struct node_change *o, struct err *err)
 {
 	const struct wire_text reason = { o->reason, sizeof(o->reason), true };
 	static const int64_t at_once;
@@ -94,12 +95,13 @@ static int answer_nodes(struct call *c, const char *state, json_t *nodes, struct
 
 int route_drain(struct call *c, struct err *err)
 {
-	struct order o = { 0 };
-	int r = read_order(c, &o, err);
+	struct node_change o = { 0 };
+	int r = read_change(c, &o, err);
 
 	if (r >= 0 && !*o.reason)
-		return err_set(err, -EINVAL,
-			       "reason: say why the node is drained, for users who look at it");
+		return err_set(
+			err, -EINVAL,
+			"reason: state why the node is drained, for users who look at it");
 	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
 		const char *node = json_string_value(json_array_get(o.nodes, i));
 		const struct store_drain d = { node, c->user, o.reason, o.at_ns, o.from_ns };
@@ -116,8 +118,8 @@ int route_drain(struct call *c, struct err *err)
  * drained. */
 int route_resume_node(struct call *c, struct err *err)
 {
-	struct order o = { 0 };
-	int r = read_order(c, &o, err);
+	struct node_change o = { 0 };
+	int r = read_change(c, &o, err);
 	size_t n_resumed = 0;
 
 	for (size_t i = 0; r >= 0 && i < json_array_size(o.nodes); i++) {
@@ -136,7 +138,7 @@ int route_resume_node(struct call *c, struct err *err)
 		api_request_cycle(c->api);
 	}
 	if (r >= 0 && n_resumed == 0) {
-		err_set(err, 0, "nobody drained node '%.64s'%s",
+		err_set(err, 0, "node '%.64s' is not drained by an operator%s",
 			json_string_value(json_array_get(o.nodes, 0)),
 			json_array_size(o.nodes) > 1 ? ", nor any of the others" : "");
 		return call_refuse(c, 409, "not-drained", "");

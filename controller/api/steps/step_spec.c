@@ -1,4 +1,5 @@
-/* step_spec.c - see step_spec.h. */
+/* step_spec.c - checks the document of a step and encodes what the node needs; see step_spec.h.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +8,7 @@
 #include "common/wire/wire.h"
 #include "controller/api/steps/step_spec.h"
 
-/* An array of texts, whose bytes are taken from *room. */
+/* Checks an array of texts and subtracts their bytes from *room. */
 static int check_texts(const json_t *a, const char *key, size_t *room, struct err *err)
 {
 	if (!json_is_array(a))

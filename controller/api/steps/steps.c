@@ -1,4 +1,4 @@
-/* steps.c - /v1/jobs/ID/steps: what is started inside a running job, and what became of it. */
+/* steps.c - /v1/jobs/ID/steps: starts, lists and cancels steps inside a running job. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,7 +15,7 @@
 
 /* --- POST: start --- */
 
-/* Operators see others' jobs and end them; what runs in them is their owners'. */
+/* Operators may see and end jobs of others, but not run commands as their owners. */
 static int check_owner(struct call *c, const struct owned_job *job, struct err *err)
 {
 	if (job->uid == c->who.uid)
@@ -25,7 +25,7 @@ static int check_owner(struct call *c, const struct owned_job *job, struct err *
 	return call_refuse(c, 403, "not-permitted", "");
 }
 
-static int take_workdir(void *ctx, const struct store_job *row, struct err *err)
+static int keep_workdir(void *ctx, const struct store_job *row, struct err *err)
 {
 	_cleanup_json_ json_t *request = json_loads(row->request ? row->request : "", 0, NULL);
 	const char *dir = json_string_value(json_object_get(request, "workdir"));
@@ -43,9 +43,9 @@ static int refuse_node(struct call *c, const char *node, struct err *err)
 
 	if (r < 0)
 		return r;
-	err_set(err, 0, "job %lld has nothing of node '%s'; its nodes are %.300s%s",
+	err_set(err, 0, "job %lld is not on node '%s'; its nodes are %.300s%s",
 		(long long)c->id, node, nodes, strlen(nodes) > 300 ? "..." : "");
-	return call_refuse(c, 400, "not-its-node", "reeve job shows where a job is");
+	return call_refuse(c, 400, "not-its-node", "reeve job shows the nodes of a job");
 }
 
 static int refuse_step(struct call *c, int why, struct err *err)
@@ -123,7 +123,7 @@ int route_start_steps(struct call *c, struct err *err)
 	if (r >= 0)
 		r = check_owner(c, &job, err);
 	if (r >= 0)
-		r = store_job(c->api->c.store, c->id, take_workdir, workdir, err);
+		r = store_job(c->api->c.store, c->id, keep_workdir, workdir, err);
 	if (r >= 0)
 		r = step_spec_nodes(c->body, &nodes, err);
 	if (r >= 0)
@@ -194,7 +194,7 @@ static int add_step(void *ctx, const struct store_step *t, struct err *err)
 	return 0;
 }
 
-/* 1: the one that is asked for has ended; 0: not yet, or several are asked for. */
+/* 1: the requested step has ended; 0: not yet, or several were requested. */
 static int read_steps(struct api *a, const void *ctx, json_t **ret, struct err *err)
 {
 	const struct store_steps_range *what = ctx;
@@ -214,7 +214,8 @@ static int read_steps(struct api *a, const void *ctx, json_t **ret, struct err *
 	return l.has_ended;
 }
 
-/* All steps, at most LIST_MAX behind `after`; or one, whose end may be waited for. */
+/* Reads which steps: at most LIST_MAX behind `after`; or one, whose end the call may wait for.
+ */
 static int read_query(struct call *c, struct store_steps_range *what, int64_t *ret_wait_s,
 		      struct err *err)
 {

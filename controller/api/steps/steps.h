@@ -1,4 +1,4 @@
-/* steps - routes of what users start inside a running job (`reeve exec`). */
+/* steps - routes of the commands that users start inside a running job (`reeve exec`). */
 #pragma once
 #include "controller/api/call.h"
 

@@ -1,5 +1,5 @@
-/* steps_output.c - GET /v1/jobs/ID/steps/output: sends what several steps print, as it
- * comes, to the user who started them together. */
+/* steps_output.c - GET /v1/jobs/ID/steps/output: sends the output of several steps, as it
+ * arrives, to the user who started them together. */
 #include <errno.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
@@ -20,24 +20,24 @@ static int add_chunk(void *ctx, const struct store_steps_chunk *c, struct err *e
 	return 0;
 }
 
-/* 1: there is something to say; 0: not yet. */
+/* 1: there is output, or all steps have ended; 0: not yet. */
 static int read_some(struct api *a, const void *ctx, json_t **ret, struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_new();
 	struct store_steps_span span = *(const struct store_steps_span *)ctx;
 	json_t *chunks = json_array();
-	int rc;
+	int r;
 
 	if (!doc || json_object_set_new(doc, "chunks", chunks) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	rc = store_steps_output(a->c.store, &span, add_chunk, chunks, err);
-	if (rc < 0)
-		return rc;
+	r = store_steps_output(a->c.store, &span, add_chunk, chunks, err);
+	if (r < 0)
+		return r;
 	if (json_object_set_new(doc, "next", json_integer(span.since)) < 0 ||
-	    json_object_set_new(doc, "end", json_boolean(rc > 0)) < 0)
+	    json_object_set_new(doc, "end", json_boolean(r > 0)) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	*ret = TAKE_PTR(doc);
-	return rc > 0 || json_array_size(chunks) > 0;
+	return r > 0 || json_array_size(chunks) > 0;
 }
 
 static int read_query(struct call *c, struct store_steps_span *s, int64_t *ret_wait_s,
@@ -45,17 +45,17 @@ static int read_query(struct call *c, struct store_steps_span *s, int64_t *ret_w
 {
 	static const int64_t none = 0;
 	const struct wire_int number = { 0, STORE_STEPS_MAX, &none };
-	int rc = call_query_int(c, "first", number, &s->first, err);
+	int r = call_query_int(c, "first", number, &s->first, err);
 
-	if (rc >= 0)
-		rc = call_query_int(c, "last", number, &s->last, err);
-	if (rc >= 0)
-		rc = call_query_int(c, "since", (struct wire_int){ 0, INT64_MAX, &none },
-				    &s->since, err);
-	if (rc >= 0)
-		rc = await_query(c, ret_wait_s, err);
-	if (rc < 0)
-		return rc;
+	if (r >= 0)
+		r = call_query_int(c, "last", number, &s->last, err);
+	if (r >= 0)
+		r = call_query_int(c, "since", (struct wire_int){ 0, INT64_MAX, &none },
+				   &s->since, err);
+	if (r >= 0)
+		r = await_query(c, ret_wait_s, err);
+	if (r < 0)
+		return r;
 	if (s->first < 1 || s->last < s->first || s->last - s->first >= STORE_STEPS_OPEN_MAX)
 		return err_set(err, -EINVAL, "first, last: not the numbers of 1 to %d steps",
 			       STORE_STEPS_OPEN_MAX);

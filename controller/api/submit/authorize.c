@@ -16,7 +16,7 @@ static struct quota_site site_of(const struct call *c)
 
 /* ---- the account ---- */
 
-/* The user's DefaultAccount, or the only account that the user has. False: neither. */
+/* Finds the user's DefaultAccount, or the only account that the user is in. False: neither. */
 static bool find_default_account(struct call *c, char ret[static REQUEST_NAME_MAX])
 {
 	char list[256];
@@ -106,6 +106,7 @@ static int choose_qos(struct call *c, struct request *q, struct err *err)
 	return call_refuse(c, 400, no.code, no.remedy);
 }
 
+/* Root is refused first: no account makes it right. */
 int submit_authorize(struct call *c, struct submit_job *s, struct err *err)
 {
 	int r;
@@ -118,7 +119,8 @@ int submit_authorize(struct call *c, struct submit_job *s, struct err *err)
 	return r < 0 ? r : choose_qos(c, &s->request, err);
 }
 
-/* By the account that would be charged where that is known, else the site's default. */
+/* For POST /v1/cost: the QOS by the account that would be charged if that is known, else the
+ * site's default. Fills in the QOS of the request alone. */
 int submit_predict_qos(struct call *c, struct submit_job *s, struct err *err)
 {
 	const struct quota_site site = site_of(c);

@@ -1,4 +1,5 @@
-/* batch.c - POST /v1/jobs: queues the call, runs the chain of each in a transaction, answers. */
+/* batch.c - POST /v1/jobs: queues the call, runs the chain of each submission in one
+ * transaction, and answers; see batch.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +32,7 @@ struct submit_batches {
 	struct sd_event_source *source;
 	struct queue_limits *limits;
 	struct round_robin queue;
-	int64_t fill_ns; /* for so long a batch is filled */
+	int64_t fill_ns; /* how long the next batch may be filled */
 };
 
 static struct waiting *take_next(struct submit_batches *b)
@@ -49,7 +50,7 @@ static void answer_one(struct waiting *w)
 	free(w);
 }
 
-/* A waiting body stays text, as it was sent: that is bounded and counted (server.h). Parsed it
+/* A waiting body stays text: that is bounded and counted (server.h). Parsed it
  * takes many times as much, so it is parsed only here. */
 static int run_one(struct submit_batches *b, struct waiting *w, struct err *err)
 {
@@ -64,8 +65,8 @@ static int run_one(struct submit_batches *b, struct waiting *w, struct err *err)
 	return r;
 }
 
-/* In a transaction of its own, where its batch could not be written: one submission's fault
- * must not be that of the others. */
+/* Stores one submission in a transaction of its own, after its batch could not be written: the
+ * fault of one must not fail the others. Nothing of the first run is kept. */
 static void store_alone(struct submit_batches *b, struct waiting *w)
 {
 	struct store *s = b->api->c.store;
@@ -93,7 +94,8 @@ static bool is_ledger_fault(const struct waiting *w)
 
 /* ---- a batch ---- */
 
-/* Runs waiting submissions in the transaction under way. Returns how many. */
+/* Runs waiting submissions in the open transaction. Returns how many; *ret_has_failed: the
+ * ledger failed, and the transaction must be rolled back. */
 static size_t fill_batch(struct submit_batches *b, struct waiting **batch, bool *ret_has_failed)
 {
 	int64_t start_ns = api_monotonic_ns();

@@ -1,9 +1,9 @@
-/* batch - submissions, stored many in one transaction, round robin by user.
+/* batch - stores submissions in batches: many in one transaction, round robin by user.
  *
- * A submission is not looked at when it arrives, but queued for its user. A batch takes one of
- * each waiting user in turn until it is full or its time is over, and commits them together: a
- * disk that takes 5 ms for each commit takes them once for all that arrived meanwhile. A user
- * who submits thousands waits for themselves; another user's one job is in the next batch. Each
+ * A submission is queued for its user when it arrives. A batch takes one of
+ * each waiting user in turn until it is full or its time is up, and commits them together: a
+ * disk that takes 5 ms for a commit takes them once for all that arrived meanwhile. A user
+ * who submits thousands delays only their own; another user's job is in the next batch. Each
  * call is answered when its job is on disk.
  */
 #pragma once

@@ -1,6 +1,7 @@
-/* chunking.c - a step of a submission: which nodes of its cluster could ever hold it.
+/* chunking.c - a step of a submission: finds out whether nodes of its cluster could ever hold
+ * it.
  *
- * A request that no single node could hold is split into chunks that lie on several nodes.
+ * A request that no single node could hold is split into chunks for several nodes.
  */
 #include <errno.h>
 #include "common/err.h"
@@ -33,7 +34,8 @@ static int split_request(const struct known_nodes *nodes, struct request *q,
 	return select_total(&q->select, &q->res, err);
 }
 
-/* 1: the nodes could never hold it; `why` says how much they could. */
+/* Splits the request if need be. 1: the nodes could never hold it; `why` says how much they
+ * could. */
 static int find_nodes(const struct call *c, struct submit_job *s, char why[static FIT_WHY_MAX],
 		      struct err *err)
 {
@@ -64,8 +66,8 @@ int submit_split_chunks(struct call *c, struct submit_job *s, struct err *err)
 		return r;
 	err_set(err, 0, "%s", why);
 	return call_refuse(c, 400, "too-large",
-			   is_select ? "ask for fewer or smaller chunks"
-				     : "ask for at most what one node has, or for what can be "
+			   is_select ? "request fewer or smaller chunks"
+				     : "request at most what one node has, or what can be "
 				       "divided evenly by several");
 }
 

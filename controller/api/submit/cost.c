@@ -1,4 +1,5 @@
-/* cost.c - POST /v1/cost: what a request would be charged, and what its quota would decide. */
+/* cost.c - POST /v1/cost: what a request would be charged, and what its quota would decide.
+ * Runs some steps of a submission, and stores nothing. */
 #include "common/err.h"
 #include "controller/api/submit/submit.h"
 

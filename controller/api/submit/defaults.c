@@ -1,5 +1,5 @@
-/* defaults.c - a step of a submission: its cluster and queue, and the amounts that the request
- * leaves out; amounts above the cluster's bound for one job are refused. */
+/* defaults.c - a step of a submission: fills in cluster, queue, and the amounts that the
+ * request leaves out; refuses amounts above the cluster's maximum for one job. */
 #include <stdio.h>
 #include "common/err.h"
 #include "common/model/amount.h"

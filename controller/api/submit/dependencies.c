@@ -1,4 +1,4 @@
-/* dependencies.c - a step of a submission: the jobs that it waits for. */
+/* dependencies.c - a step of a submission: finds the jobs that it depends on. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
@@ -22,7 +22,8 @@ static int refuse_dependency(struct call *c, struct after a, const struct job_en
 			   "submit that job again, or wait with afterany");
 }
 
-/* Jobs that have already ended as required are not waited for. */
+/* Keeps the dependencies that are still open; one that can never be met refuses the job. A job
+ * that the caller may not see is answered like one that does not exist. */
 int submit_find_dependencies(struct call *c, struct submit_job *s, struct err *err)
 {
 	static const struct job_end none = { .kind = END_NONE };

@@ -1,4 +1,4 @@
-/* gpus.c - a step of a submission: which model of GPU it means.
+/* gpus.c - a step of a submission: finds the full name of the GPU model that it requests.
  *
  * A model without its size ("a100") is the only one of that name that the cluster's nodes have,
  * or where no node reports any, that the configuration has weights for.

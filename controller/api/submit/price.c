@@ -1,4 +1,4 @@
-/* price.c - a step of a submission: what its request is charged, and the answer of
+/* price.c - a step of a submission: prices its request; and encodes the answer of
  * POST /v1/cost. */
 #include "common/err.h"
 #include "controller/api/submit/submit.h"

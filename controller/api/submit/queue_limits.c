@@ -1,4 +1,5 @@
-/* queue_limits.c - may so many jobs be queued? Counts are kept between submissions. */
+/* queue_limits.c - checks queue limits, with counts kept between submissions; see
+ * queue_limits.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 #include "controller/api/stored_limit.h"
 #include "controller/api/submit/queue_limits.h"
 
-/* After so long a count is taken again: jobs have ended meanwhile. */
+/* After this time a count is read again: jobs have started or ended meanwhile. */
 #define KEEP_NS MIN_NS
 
 struct count {
@@ -39,7 +40,7 @@ struct queue_limits *queue_limits_free(struct queue_limits *l)
 	return NULL;
 }
 
-/* Made where there is none yet; NULL: out of memory. */
+/* Finds or adds a count. NULL: out of memory. */
 static struct count *find_count(struct queue_limits *l, enum store_queued_by by,
 				const char *name)
 {
@@ -108,6 +109,7 @@ static int check_limit(struct queue_limits *l, struct call *c, const struct queu
 			   "wait until some have started, or cancel some");
 }
 
+/* What the job stores in the ledger: its script and its environment. */
 static int64_t bytes_of(const struct request *q)
 {
 	int64_t n = q->script ? (int64_t)strlen(q->script) : 0;

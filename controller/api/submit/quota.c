@@ -1,4 +1,4 @@
-/* quota.c - a step of a submission: do quotas and the limits of accounts allow it? */
+/* quota.c - a step of a submission: checks quotas and the limits of accounts. */
 #include <stdio.h>
 #include "common/err.h"
 #include "common/wire/doc.h"
@@ -6,8 +6,8 @@
 #include "controller/api/submit/submit.h"
 #include "controller/quota/check.h"
 
-static int ask_quota(struct call *c, const struct submit_job *s, struct quota_answer *ret,
-		     struct err *err)
+static int query_quota(struct call *c, const struct submit_job *s, struct quota_answer *ret,
+		       struct err *err)
 {
 	const struct quota_site site = { c->api->c.store, c->api->c.config, c->api->accounts };
 	const struct quota_submission want = { .request = &s->request,
@@ -18,8 +18,8 @@ static int ask_quota(struct call *c, const struct submit_job *s, struct quota_an
 	return quota_check(&site, &want, ret, err);
 }
 
-/* Where no grant covers the job it moves to the queue without charge, and is priced there: the
- * number of its nodes makes no difference to that price. */
+/* A job that no grant covers moves to the queue without charge, and is priced there. The
+ * number of its nodes makes no difference to that price, and might make it fail. */
 static int move_to_bonus(struct call *c, struct submit_job *s, const struct quota_answer *a,
 			 struct err *err)
 {
@@ -39,7 +39,7 @@ static int move_to_bonus(struct call *c, struct submit_job *s, const struct quot
 int submit_check_quota(struct call *c, struct submit_job *s, struct err *err)
 {
 	struct quota_answer a;
-	int r = ask_quota(c, s, &a, err);
+	int r = query_quota(c, s, &a, err);
 
 	if (r < 0 || a.verdict == QUOTA_ACCEPTED)
 		return r;
@@ -61,7 +61,7 @@ int submit_predict_quota(struct call *c, struct submit_job *s, struct err *err)
 	_Static_assert(ARRAY_LEN(words) == _QUOTA_VERDICT_MAX, "a word for each verdict");
 	if (account < 0 || !accounts_member(accounts, account, c->user))
 		return 0;
-	r = ask_quota(c, s, &a, err);
+	r = query_quota(c, s, &a, err);
 	if (r < 0)
 		return r;
 	answer = doc_edit(c->answer);

@@ -1,12 +1,13 @@
-/* request.c - first steps of a submission: the user's signature and the document, decoded. */
+/* request.c - first steps of a submission: read the user's signature, and decode the document.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include "common/err.h"
 #include "controller/api/submit/submit.h"
 
-/* The credential is sealed for the nodes, the controller cannot read it: here it need only look
- * like one. Older commands send none. */
+/* The credential is sealed for root of the nodes; the controller cannot read it and only checks
+ * that it looks like one. Older clients send none. */
 int submit_read_credential(struct call *c, struct submit_job *s, struct err *err)
 {
 	static const char letters[] =
@@ -25,7 +26,7 @@ int submit_read_credential(struct call *c, struct submit_job *s, struct err *err
 	return 0;
 }
 
-/* Whose job it is comes from the call's credential, never from the document. */
+/* The job's owner is the sender of the call, never what the document states. */
 int submit_read_request(struct call *c, struct submit_job *s, struct err *err)
 {
 	struct request *q = &s->request;

@@ -1,4 +1,5 @@
-/* round_robin.c - the queues of the waiting users, linked into a ring. */
+/* round_robin.c - the queues of the waiting users, linked into a ring; see round_robin.h. A
+ * user without entries is not in the ring. */
 #include <errno.h>
 #include <stdlib.h>
 #include "controller/api/submit/round_robin.h"

@@ -1,14 +1,14 @@
-/* round_robin - entries that wait, one queue for each user; users take turns.
+/* round_robin - a queue of entries for each user; users take turns.
  *
- * Within a queue the order is first in, first out. A user who comes while others wait is served
- * after one entry of each of them, however long their queues are: with n users waiting, the next
- * entry of each is among the next n taken.
+ * Within a queue the order is first in, first out. The first entry of a new user is taken after
+ * one entry of each other waiting user, however long their queues are: with n users waiting,
+ * the next entry of each is among the next n taken.
  */
 #pragma once
 #include <stdbool.h>
 #include <stdint.h>
 
-struct round_robin_entry { /* must be the first member of what waits */
+struct round_robin_entry { /* must be the first member of the queued struct */
 	struct round_robin_entry *next;
 };
 struct round_robin {

@@ -1,4 +1,5 @@
-/* submit.c - the chain of steps of one submission, its row in the ledger and its answer. */
+/* submit.c - the chain of steps of one submission, its row in the ledger and its answer; see
+ * submit.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,6 +85,8 @@ static const submit_step_fn steps[] = {
 	encode_answer,
 };
 
+/* Nothing may be announced here: the transaction is not committed. submit_finish() does that.
+ */
 int submit_run(struct call *c, struct queue_limits *limits, struct submit_result *ret,
 	       struct err *err)
 {

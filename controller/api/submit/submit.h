@@ -1,8 +1,8 @@
 /* submit - the chain of steps from the document of POST /v1/jobs to the job's row.
  *
  * Each step is one function in the file of its name. It completes or checks the submission, or
- * refuses it: then it returns < 0, err has the message, and the call has status, code and remedy.
- * The order of the steps is in submit.c; POST /v1/cost (cost.c) takes some of them.
+ * refuses it: then it returns < 0, err has the message, and the call has status, code and
+ * remedy. The order of the steps is in submit.c; POST /v1/cost (cost.c) takes some of them.
  */
 #pragma once
 #include "controller/api/call.h"
@@ -13,11 +13,11 @@
 struct submit_job {
 	struct request request;
 	const struct config_cluster *cluster;
-	const char *credential; /* what the user signed for the nodes; NULL: nothing */
-	int64_t n_chunk_nodes; /* nodes that the chunks take; 0: one chunk, or no node is known */
+	const char *credential; /* signed by the user, for the nodes; NULL: none */
+	int64_t n_chunk_nodes;	/* nodes of the chunks; 0: one chunk, or no known node */
 	struct queue_limits *limits;
 	struct tariff_price price;
-	struct store_target *targets; /* jobs that this one still waits for */
+	struct store_target *targets; /* open dependencies */
 	size_t n_targets;
 	char quota_note[STORE_QUOTA_NOTE_MAX]; /* what the quota changed; "": nothing */
 	int64_t job;			       /* its number, once it is stored */
@@ -35,15 +35,15 @@ int submit_find_price(struct call *c, struct submit_job *s, struct err *err);
 int submit_check_quota(struct call *c, struct submit_job *s, struct err *err);
 int submit_find_dependencies(struct call *c, struct submit_job *s, struct err *err);
 
-/* Steps of POST /v1/cost alone: they refuse nothing that has a price. The last one adds what the
- * quota would decide: "quota" (taken, bonus, refused) and "quota_note", where the request names
- * an account of the caller. */
+/* Steps of POST /v1/cost alone: they refuse nothing that has a price. The last one adds what
+ * the quota would decide: "quota" (taken, bonus, refused) and "quota_note", where the request
+ * names an account of the caller. */
 int submit_try_chunks(struct call *c, struct submit_job *s, struct err *err);
 int submit_predict_qos(struct call *c, struct submit_job *s, struct err *err);
 int submit_encode_price(struct call *c, struct submit_job *s, struct err *err);
 int submit_predict_quota(struct call *c, struct submit_job *s, struct err *err);
 
-/* Whole nodes, because the request or its queue asks for them. */
+/* Does the job get whole nodes, because of its request or its queue? */
 bool submit_is_exclusive(const struct call *c, const struct request *q);
 
 /* What is left to do once the job is on disk. */
@@ -53,8 +53,8 @@ struct submit_result {
 	char quota_note[STORE_QUOTA_NOTE_MAX];
 	bool has_ledger_failed;
 };
-/* The whole chain, within the ledger's transaction. 0: the job has its row, and c->answer is
- * the answer for when the transaction is on disk. < 0: refused, nothing was written; or the
+/* Runs the whole chain, within the ledger's transaction. 0: the job has its row, and c->answer
+ * is the answer for when the transaction is on disk. < 0: refused, nothing was written; or the
  * ledger failed. */
 int submit_run(struct call *c, struct queue_limits *limits, struct submit_result *ret,
 	       struct err *err);

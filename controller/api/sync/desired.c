@@ -15,7 +15,7 @@ struct reading {
 	struct sync_desired *ret;
 };
 
-/* NULL: the node does not have the attempt. */
+/* The attempt as the node reports it; NULL: the node does not have it. */
 static const struct sync_job *find_reported(const struct sync *in, int64_t job, int32_t attempt)
 {
 	for (size_t i = 0; i < in->n_jobs; i++)
@@ -24,7 +24,7 @@ static const struct sync_job *find_reported(const struct sync *in, int64_t job, 
 	return NULL;
 }
 
-/* Has the node still to do something? */
+/* Does the reported state differ from the desired one, so that the node must act? */
 static bool is_open(const struct store_desired *g, const struct sync_job *reported)
 {
 	if (!reported)
@@ -44,7 +44,7 @@ static uint64_t mix_digest(uint64_t digest, uint64_t value)
 	return (digest ^ value) * 1099511628211ULL;
 }
 
-/* What the node does not have yet: the request, and what its user signed of it. */
+/* Adds what a node needs to start the job: the request, and the user's credential. */
 static int set_request(struct store *s, const struct store_desired *g,
 		       struct sync_desired_job *to, struct err *err)
 {

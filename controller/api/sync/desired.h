@@ -1,4 +1,4 @@
-/* desired - what a node should have and do: the desired states of its jobs and steps. */
+/* desired - reads the desired states of a node's jobs and steps. */
 #pragma once
 #include <stdint.h>
 #include "common/wire/sync_answer.h"
@@ -11,7 +11,7 @@ struct sync_desired {
 	uint64_t digest; /* of what the node has not carried out yet; 0: nothing */
 };
 
-/* Read from the ledger, for the node that sent `in`. */
+/* Reads them from the ledger, for the node that sent `in`. sync_desired_done() frees *ret. */
 int sync_desired_read(struct api *a, const struct sync *in, struct sync_desired *ret,
 		      struct err *err);
 void sync_desired_done(struct sync_desired *d);

@@ -1,4 +1,5 @@
-/* request.c - decodes a stored request, narrows it to one array task and one node, encodes it. */
+/* request.c - decodes a stored request, narrows it to one array task and one node, and encodes
+ * it; see request.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,7 @@
 #include "controller/api/sync/request.h"
 
 /* The walltime of a job is that of its first part: the others must outlive it. */
-#define OUTLIVE_S 300
+#define OUTLIVE_S 300 /* s */
 
 static int out_of_memory(struct err *err)
 {
@@ -66,7 +67,8 @@ static int narrow_to_task(struct request *q, struct job_id id, struct err *err)
 
 /* ---- parts ---- */
 
-/* Runs no command: only what the first part starts there. */
+/* A part other than the first: what runs in it is started by the first part (mpirun, reeve
+ * exec). */
 static void clear_command(struct request *q)
 {
 	for (char **a = q->argv; a && *a; a++)
@@ -128,8 +130,8 @@ int sync_request_encode(const struct store_desired *g, json_t **ret, struct err 
 		r = narrow_request(&q, g, err);
 	if (r == -ENOMEM)
 		return r;
-	/* A damaged request must not block the node's other jobs: the node gets these words, refuses
-	 * them as a request, and reports that the job has failed. */
+	/* A damaged request must not block the node's other jobs: the node gets these words,
+	 * refuses them as a request, and reports that the job has failed. */
 	if (r < 0)
 		log_job(LOG_ERR, g->job, "request", "its stored request cannot be read: %s",
 			err->text);

@@ -1,4 +1,5 @@
-/* sent.c - the list of nodes and what each was sent. */
+/* sent.c - the list of nodes with what each was last sent; see sent.h. A list: a lookup for
+ * each exchange, of thousands of nodes at most. */
 #include <stdio.h>
 #include <string.h>
 #include "controller/api/sync/sent.h"

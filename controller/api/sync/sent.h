@@ -1,4 +1,5 @@
-/* sent - which desired states each node was last sent and has not carried out yet. */
+/* sent - remembers the desired states that each node was last sent and has not carried out yet.
+ */
 #pragma once
 #include <stdint.h>
 #include "common/model/request.h"
@@ -10,6 +11,6 @@ struct sync_sent {
 	int64_t at_ns;	 /* CLOCK_MONOTONIC */
 };
 
-/* The node's entry, made where there is none; NULL: out of memory. */
+/* Finds or adds the node's entry. NULL: out of memory. */
 struct sync_sent *sync_sent_find(struct sync_sent **list, const char *node);
 void sync_sent_free(struct sync_sent *list);

@@ -1,9 +1,9 @@
-/* sync.c - POST /v1/node/sync: store what a node reports, answer with the desired states.
+/* sync.c - POST /v1/node/sync: stores what a node reports, and answers with the desired states.
  *
- * The answer is sent at once when it has something new for the node, else when something changes
- * or the wait is over. A desired state that was just sent and not carried out yet (a resume that
- * waits for cores) is nothing new: it is sent again after RESEND_NS, so that neither a lost answer
- * nor a slow node makes either side spin.
+ * The answer is sent at once when it has something new for the node, else when something
+ * changes or the time is up. A desired state that was just sent and not carried out yet (a
+ * resume that waits for cores) is nothing new: it is sent again after RESEND_NS, so that
+ * neither a lost answer nor a slow node makes either side spin.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -19,7 +19,7 @@
 
 #define RESEND_NS S_NS
 
-/* One sync on its way to its answer. */
+/* One exchange until it is answered. */
 struct talk {
 	struct api *api;
 	struct exchange *x;
@@ -40,7 +40,8 @@ static struct talk *talk_free(struct talk *t)
 }
 DEFINE_CLEANUP(struct talk *, talk_free)
 
-/* Which cluster the node belongs to; refuses a node that no cluster has. */
+/* Finds the cluster of the node; refuses a node that is not configured, or not at its address.
+ */
 static int admit_node(struct call *c, const struct sync *in, const char **ret_cluster,
 		      struct err *err)
 {
@@ -53,7 +54,7 @@ static int admit_node(struct call *c, const struct sync *in, const char **ret_cl
 				   "add a [Node NAME] section to controller.conf");
 	}
 	if (n && n->address && strcmp(n->address, c->who.host) != 0) {
-		err_set(err, 0, "node '%s' speaks from %s, not from its address", in->node,
+		err_set(err, 0, "node '%s' connects from %s, not from its address", in->node,
 			c->who.host);
 		return call_refuse(c, 403, "wrong-address",
 				   "correct Address= of the node in controller.conf");
@@ -109,8 +110,8 @@ static void answer_node(struct talk *t, const struct sync_desired *d)
 	call_answer(t->api, t->x, doc, t->credential);
 }
 
-/* Is there something that the node does not know? Else *ret_again_ns: when to send it again;
- * INT64_MAX: never. */
+/* Does the answer have something new for the node? Otherwise *ret_again_ns: when to send it
+ * again; INT64_MAX: never. */
 static bool has_something_new(struct talk *t, const struct sync_desired *d,
 			      int64_t *ret_again_ns)
 {
@@ -136,7 +137,8 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 	if (sync_desired_read(t->api, t->in, &d, &err) < 0) {
 		answer_failure(t, &err);
 	} else {
-		/* Woken: something has changed, so whatever is open is worth an answer. */
+		/* Woken because something changed: any open desired state is worth an answer.
+		 */
 		if (why == LONG_POLL_WOKEN && !has_something_new(t, &d, &again_ns) &&
 		    again_ns == INT64_MAX)
 			return false;
@@ -148,6 +150,8 @@ static bool on_wake(void *ctx, enum long_poll_why why)
 
 /* --- the request --- */
 
+/* Stores the exchange in one transaction; what follows (share tree, counters) is derived from
+ * it. */
 static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 {
 	struct sync_from from = { .now_ns = api_now_ns(),
@@ -178,6 +182,8 @@ static int ingest_sync(struct call *c, struct talk *t, struct err *err)
 	return 0;
 }
 
+/* After the commit: readers of jobs, output and steps, other nodes of the same jobs, the
+ * scheduler. */
 static int wake_others(struct api *a, const struct talk *t, struct err *err)
 {
 	int r = 0;
@@ -226,11 +232,12 @@ int route_sync(struct call *c, struct err *err)
 		r = ingest_sync(c, t, err);
 	if (r < 0)
 		return r;
-	/* A node that waits is heard at least three times before it would be lost. */
+	/* A waiting node sends at least three requests before it would be lost. */
 	if (wait_s > c->api->c.config->node_lost_s / 3)
 		wait_s = c->api->c.config->node_lost_s / 3;
 	t->deadline_ns = api_monotonic_ns() + wait_s * S_NS;
-	/* A node has one exchange at a time: it has abandoned an earlier one that still waits. */
+	/* A node has one exchange at a time: it has abandoned an earlier one that still waits.
+	 */
 	long_poll_replace(c->api->c.poll, LONG_POLL_NODE, t->in->node);
 	r = wake_others(c->api, t, err);
 	if (r >= 0)

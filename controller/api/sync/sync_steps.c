@@ -6,7 +6,7 @@
 #include "controller/api/sync/sync_steps.h"
 #include "controller/ledger/steps/steps.h"
 
-/* Commands of so many bytes go into one answer; the rest into the next ones. */
+/* Bytes of commands in one answer; the others follow in the next answers. */
 #define COMMAND_BYTES_MAX (4 << 20)
 
 struct open_step {
@@ -101,7 +101,7 @@ static bool is_reported(const struct sync *in, const struct sync_step_id *key)
 	       bsearch(key, in->steps, in->n_steps, sizeof(*in->steps), sync_step_compare);
 }
 
-/* A step that runs and that the node does not list is not sent again: it would start twice. */
+/* A running step that the node does not list is not sent again: it would start twice. */
 static int add_step(struct reading *g, const struct open_step *o, struct err *err)
 {
 	enum sync_step_want want = o->is_cancelled ? SYNC_STEP_CANCEL : SYNC_STEP_RUN;

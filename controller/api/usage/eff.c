@@ -1,4 +1,4 @@
-/* eff.c - requested against used: of jobs, users, accounts or clusters. */
+/* eff.c - GET /v1/eff: efficiency of jobs, users, accounts or clusters. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -10,11 +10,11 @@
 #include "controller/ledger/usage/eff.h"
 #include "controller/quota/usage_names.h"
 
-#define JOBS_MAX 100   /* by number, in one question */
+#define JOBS_MAX 100   /* job numbers in one request */
 #define LIMIT_MAX 1000 /* rows of an answer */
 #define LATEST 100000  /* jobs that are read at most, so that other requests do not wait */
 
-/* A word of the list by its place; 0 when absent. */
+/* The index of the query's word in the list; 0 when absent. -EINVAL. */
 static int read_word(const struct call *c, const char *name, const char *const *words,
 		     struct err *err)
 {

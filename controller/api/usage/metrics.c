@@ -1,5 +1,6 @@
-/* metrics.c - GET /metrics: the Prometheus text format; never a label with a job in it. Who
- * gets figures by account: metrics_usage.h. */
+/* metrics.c - GET /metrics in the Prometheus text format. No label has a job in it, since each
+ * value of a label is a time series of its own. Which callers get figures by account:
+ * metrics_usage.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -230,15 +231,15 @@ static void put_counters(FILE *f, const struct api *a)
 	} all[] = {
 		{ "reeve_syncs_total", "counter", "Exchanges with nodes.", n->syncs },
 		{ "reeve_reports_total", "counter", "Reports received.", n->reports },
-		{ "reeve_reports_new_total", "counter", "Reports that said something new.",
+		{ "reeve_reports_new_total", "counter", "Reports that were new.",
 		  n->reports_new },
 		{ "reeve_reports_refused_total", "counter", "Reports refused.", n->refusals },
-		{ "reeve_submissions_total", "counter", "Jobs taken.", n->submits },
-		{ "reeve_submit_batches_total", "counter", "Commits in which they were taken.",
+		{ "reeve_submissions_total", "counter", "Jobs submitted.", n->submits },
+		{ "reeve_submit_batches_total", "counter", "Commits of submissions.",
 		  n->batches },
-		{ "reeve_denied_total", "counter", "Requests without the right to be made.",
+		{ "reeve_denied_total", "counter", "Requests refused for want of permission.",
 		  n->denied },
-		{ "reeve_failures_total", "counter", "Requests that failed here.",
+		{ "reeve_failures_total", "counter", "Requests that failed in the controller.",
 		  n->failures },
 		{ "reeve_cycles_total", "counter", "Scheduling cycles.", n->cycles },
 		{ "reeve_long_polls", "gauge", "Exchanges that wait.",

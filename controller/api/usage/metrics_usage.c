@@ -1,4 +1,5 @@
-/* metrics_usage.c - see metrics_usage.h. */
+/* metrics_usage.c - sums usage for GET /metrics, and checks the token that shows it by account;
+ * see metrics_usage.h. */
 #include <errno.h>
 #include <nettle/memops.h>
 #include <stdlib.h>
@@ -28,7 +29,7 @@ void metrics_label(FILE *f, const char *name, const char *value)
 	fputc('"', f);
 }
 
-/* ---- who gets them by account ---- */
+/* ---- callers that get figures by account ---- */
 
 static int refuse_token(struct call *c, struct err *err)
 {
@@ -36,7 +37,7 @@ static int refuse_token(struct call *c, struct err *err)
 	return call_refuse(c, 401, NULL, "leave it out for the sums of all accounts");
 }
 
-/* The same time for every wrong token of the right length. */
+/* Compares in constant time, so that a token cannot be guessed byte by byte. */
 static int check_token(struct call *c, const char *authorization, struct err *err)
 {
 	static const char scheme[] = "Bearer ";
@@ -133,8 +134,8 @@ static int add_usage(void *ctx, const struct store_usage *u, struct err *err)
 	return 0;
 }
 
-/* The ledger's whole past is summed up, and anyone may ask: so the sums are kept a hundred
- * times as long as they took, and a client that asks without pause costs one per cent
+/* Summing reads the whole ledger, and any client may request it: so the sums are kept a hundred
+ * times as long as they took, and a client that requests them without pause costs one per cent
  * of the controller. */
 #define KEEP_TIMES 100
 #define KEEP_MAX_NS (60 * S_NS)

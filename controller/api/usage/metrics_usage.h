@@ -1,10 +1,10 @@
-/* metrics_usage - figures of use in GET /metrics, and who gets them by account.
+/* metrics_usage - usage in GET /metrics, and which callers get it by account.
  *
- * How much each account uses is its members' and the operators' business (as in GET /v1/usage),
+ * The usage of an account is visible to its members and to operators (as in GET /v1/usage),
  * while a monitoring system cannot sign its requests with munge. So everyone gets the sums by
- * pool; the same series by account are for operators (a signed request), for who sends the
- * token of MetricsToken= ("Authorization: Bearer TOKEN"), or with MetricsAccounts=public for
- * everyone.
+ * pool; the same series by account are for operators (a signed request), for clients that send
+ * the token of MetricsToken= ("Authorization: Bearer TOKEN"), or with MetricsAccounts=public
+ * for everyone.
  */
 #pragma once
 #include <stdbool.h>
@@ -18,5 +18,5 @@ void metrics_label(FILE *f, const char *name, const char *value); /* escaped */
 /* < 0: refused, with 401: a token that is not the site's; err has the words. */
 int metrics_may_see_accounts(struct call *c, bool *ret, struct err *err);
 int metrics_put_usage(FILE *f, struct api *a, bool by_account, struct err *err);
-/* What it keeps between two requests. */
+/* Frees the sums that are kept between two requests. */
 struct metrics_usage *metrics_usage_free(struct metrics_usage *m);

@@ -1,4 +1,4 @@
-/* quota.c - GET /v1/quota: what is left of allocations. */
+/* quota.c - GET /v1/quota: what is left of the allocations of accounts. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -19,7 +19,7 @@ struct views {
 	json_t *quotas;
 };
 
-/* Users see what they used themselves; see authz_sees_usage(). */
+/* Removes the figures of other users, for callers without authz_sees_usage(). */
 static void hide_others(json_t *users, const char *user)
 {
 	for (size_t i = json_array_size(users); i-- > 0;) {
@@ -43,7 +43,7 @@ static int add_view(void *ctx, const struct quota_view *v, struct err *err)
 	return 0;
 }
 
-/* The account asked for; or all that the caller is in or coordinates. */
+/* The views of the requested account, or of all that the caller is in or coordinates. */
 static int find_views(struct views *l, struct quota_query *ask, const char *account,
 		      struct err *err)
 {

@@ -12,7 +12,7 @@
 
 /* ---- shares ---- */
 
-/* "inf" is a text; what there is none of is absent. */
+/* JSON has no infinity: "inf" as a text. NaN (not defined for the row): absent. */
 static void set_real(struct doc *d, const char *key, double v)
 {
 	if (isinf(v))
@@ -45,7 +45,8 @@ static json_t *encode_row(struct sharetree_where w, const struct sharetree_view 
 	return doc_take(&d);
 }
 
-/* Accounts are seen by all; users by themselves, and by those who see the account's usage. */
+/* All callers see accounts; a user's row only the user, and callers that may see the account's
+ * usage. */
 static bool sees_row(const struct call *c, const struct sharetree_row *row, bool wants_all)
 {
 	if (!*row->user || !strcmp(row->user, c->user))
@@ -63,7 +64,7 @@ struct trees {
 
 #define SHARE_LIMIT 4000 /* rows of one answer, so that it delays no other request */
 
-/* Is the next row of this page? */
+/* Does the next row belong to this page? Counts it. */
 static bool is_of_page(struct trees *t)
 {
 	bool is_full = json_array_size(t->rows) == SHARE_LIMIT;
@@ -91,7 +92,7 @@ static int add_tree(struct trees *t, struct sharetree_where w, struct err *err)
 	return r;
 }
 
-/* A pool without bundle and usage is no tree to show. */
+/* A GPU pool without bundle and without usage is not shown. */
 static int add_pool(struct trees *t, const struct config_cluster *cl, enum charge_pool pool,
 		    struct err *err)
 {

@@ -1,11 +1,11 @@
-/* share_update.c - adds usage deltas and adjustments to the share tree. */
+/* share_update.c - adds usage deltas and adjustments to the share tree; see share_update.h. */
 #include "common/err.h"
 #include "common/log.h"
 #include "controller/api/usage/share_update.h"
 #include "controller/sharetree/sharetree.h"
 
-/* A usage delta that cannot be added is the fault of a tariff, not of the node: the node gets its
- * answer all the same. */
+/* A usage delta that cannot be added is the fault of a tariff, not of the node: the node gets
+ * its answer all the same. */
 void share_update_usage(struct api *a, const struct sync_result *result)
 {
 	struct err err;

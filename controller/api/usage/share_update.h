@@ -1,7 +1,7 @@
-/* share_update - what a route has committed, added to the share tree in memory.
+/* share_update - adds what a route has committed to the share tree in memory.
  *
- * To be called after the commit. What cannot be added is logged: the ledger has it, and the next
- * start of the controller tries again. */
+ * To be called after the commit. What cannot be added is logged: the ledger has it, and the
+ * next start of the controller tries again. */
 #pragma once
 #include "controller/api/context.h"
 #include "controller/ledger/usage/adjust.h"

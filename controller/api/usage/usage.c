@@ -1,4 +1,4 @@
-/* sums.c - nodes, usage by account, user or cluster, and what the clusters are. */
+/* usage.c - GET /v1/nodes, /v1/usage (by account, user or cluster) and /v1/cluster. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -121,7 +121,7 @@ static int read_by(const struct call *c, struct store_period *p, struct err *err
 	return r;
 }
 
-/* What is charged after that moment is left out; default: now. */
+/* `at` of the query: charges after that moment are left out. Default: now. */
 static int read_at(const struct call *c, struct projection_query *ask, struct err *err)
 {
 	const char *at = call_query_text(c, "at");
@@ -136,7 +136,7 @@ static int read_at(const struct call *c, struct projection_query *ask, struct er
 	return r;
 }
 
-/* Not stated: the allocation year of that moment. */
+/* Reads the period; default: the allocation year of that moment. */
 static int read_period(const struct call *c, int64_t at_ns, struct store_period *p,
 		       struct err *err)
 {

@@ -198,7 +198,7 @@ sync n1 b3 next '' >/dev/null
 out=$(sync n1 b3 next '')
 lacks "and over its own reboot" '"argv"' "$out"
 has "resumed" resume "$(operate resume n1)"
-has "a node is resumed once" 'nobody drained' "$(operate resume n1)"
+has "a node is resumed once" 'is not drained by an operator' "$(operate resume n1)"
 operate drain n1 --reason 'a disk' >/dev/null
 has "of several those that were drained are resumed" resume "$(operate resume n2 n1)"
 lacks "... and none is left out" 'drained by' "$(operate)"

@@ -149,7 +149,7 @@ reeve $daemon cancel 12 14 >/dev/null
 is "at most two at once" 15 "$(submit $daemon -J 10-50:10%2)"
 check "two are given" until_started 16
 is "... and no more" "16 17 " "$(started_in "$(sync '' '')")"
-has "the next says that it waits for its turn" "waits for its turn: 2 of the array's elements at once" "$(reeve $daemon job '15[30]')"
+has "the next says that it waits for its turn" "waits for its turn: 2 of the array's tasks at once" "$(reeve $daemon job '15[30]')"
 has "why, too" "job 15[30] queued" "$(reeve $daemon why '15[30]')"
 is "an element can be held before it has a row" "15[40],held" "$(reeve $daemon hold '15[40]' --csv -n)"
 has "... and the job shows it" "held by daemon" "$(reeve $daemon job '15[40]')"
