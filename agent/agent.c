@@ -32,7 +32,7 @@
 
 #define DEFAULT_CONFIG "/etc/reeve/agent.conf"
 #define GIVE_BACK_TICKS 10
-#define OUTPUT_PIECES_MAX 2000 /* in a document */
+#define OUTPUT_PIECES_MAX 2000 /* in one sync */
 
 struct daemon {
 	struct node node;
@@ -45,7 +45,8 @@ struct daemon {
 	struct sync_gpu gpus[SYNC_GPUS_MAX];
 };
 
-/* What was forgotten of a job is to leave the disk too. */
+/* Rows that were deleted remain in the write-ahead log of SQLite until it is truncated: scripts and
+ * environments of jobs that are gone must leave the disk too. */
 static void scrub_store(struct node *n)
 {
 	struct err err;
@@ -118,7 +119,7 @@ static int on_hup(sd_event_source *s, const struct signalfd_siginfo *si, void *u
 	return 0;
 }
 
-/* A limit reached comes before everything else that waits. */
+/* Events of limits are handled before everything else that is due. */
 static int watch_fd(struct daemon *d, int fd, sd_event_io_handler_t handler,
 		    sd_event_source **ret)
 {
@@ -184,6 +185,8 @@ static void name_node(const struct node *n, struct sync *ret)
 	snprintf(ret->features, sizeof(ret->features), "%s", n->conf->features);
 }
 
+/* uplink_config.describe: what the next sync says of the node. -ENOMEM: nothing is sent, because a list
+ * that lacks jobs would make the controller take them for lost. */
 static int describe_node(void *ctx, struct sync *ret)
 {
 	struct daemon *d = ctx;
@@ -209,6 +212,7 @@ static int describe_node(void *ctx, struct sync *ret)
 	return ret->steps ? 0 : -ENOMEM;
 }
 
+/* uplink_config.next_output: first all pieces of jobs' own output, then those of steps. */
 static int next_output(void *ctx, int index, struct sync_output *ret)
 {
 	struct daemon *d = ctx;
@@ -364,7 +368,7 @@ static const struct verb_option options[] = {
 	{ "config", 'c', "FILE", "configuration (" DEFAULT_CONFIG ")", NULL },
 	{ "check", 0, NULL, "read the configuration, say what is wrong with it, and leave",
 	  NULL },
-	{ "status", 0, NULL, "ask the running agent what it holds and enforces", NULL },
+	{ "status", 0, NULL, "print what the running agent holds and enforces", NULL },
 	{ "debug", 0, NULL, "log more", NULL },
 	{ "version", 0, NULL, "print the version", NULL },
 	{ "help", 'h', NULL, "print this", NULL },

@@ -92,7 +92,8 @@ static bool has_id(const struct users_ids *ids, uint32_t id)
 	return false;
 }
 
-static __attribute__((format(printf, 2, 3))) const char *say(char *buf, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) const char *format_refusal(char *buf,
+									const char *fmt, ...)
 {
 	va_list ap;
 
@@ -106,25 +107,31 @@ const char *users_refuse(const struct users *u, const struct users_who *who,
 			 char buf[static USERS_TEXT_MAX])
 {
 	if (who->uid == 0 || who->gid == 0)
-		return say(buf, "jobs of root are not run; submit as an ordinary user");
+		return format_refusal(buf,
+				      "jobs of root are not run; submit as an ordinary user");
 	if (who->uid == UINT32_MAX || who->gid == UINT32_MAX)
-		return say(buf, "uid %u, gid %u is no user", who->uid, who->gid);
+		return format_refusal(buf, "uid %u, gid %u is no user", who->uid, who->gid);
 	if (who->uid < u->min_uid)
-		return say(buf, "uid %u is below this node's MinUid, %u: its jobs are not run",
-			   who->uid, u->min_uid);
+		return format_refusal(
+			buf, "uid %u is below this node's MinUid, %u: its jobs are not run",
+			who->uid, u->min_uid);
 	if (who->gid < u->min_gid)
-		return say(buf, "gid %u is below this node's MinGid, %u: its jobs are not run",
-			   who->gid, u->min_gid);
+		return format_refusal(
+			buf, "gid %u is below this node's MinGid, %u: its jobs are not run",
+			who->gid, u->min_gid);
 	if (has_id(&u->refused, who->uid))
-		return say(buf, "uid %u is one of this node's RefusedUsers", who->uid);
+		return format_refusal(buf, "uid %u is one of this node's RefusedUsers",
+				      who->uid);
 	if (has_id(&u->refused_groups, who->gid))
-		return say(buf, "gid %u is one of this node's RefusedGroups", who->gid);
+		return format_refusal(buf, "gid %u is one of this node's RefusedGroups",
+				      who->gid);
 	for (size_t i = 0; i < who->n_groups; i++)
 		if (has_id(&u->refused_groups, who->groups[i]))
-			return say(buf,
-				   "uid %u is a member of group %u, one of this node's "
-				   "RefusedGroups",
-				   who->uid, who->groups[i]);
+			return format_refusal(
+				buf,
+				"uid %u is a member of group %u, one of this node's "
+				"RefusedGroups",
+				who->uid, who->groups[i]);
 	return NULL;
 }
 
@@ -138,10 +145,10 @@ const char *users_check(const struct users *u, uint32_t uid, uint32_t gid,
 
 	if (why || u->refused_groups.n == 0)
 		return why;
-	/* Who is not known here is in no group that systemd could give them. */
+	/* A user who is not known on this node is in no group there: systemd could give it none. */
 	if (auth_user_groups(uid, gid, &groups, &who.n_groups, &err) < 0)
-		return say(buf, "the groups of uid %u cannot be looked up: %.80s", uid,
-			   err.text);
+		return format_refusal(buf, "the groups of uid %u cannot be looked up: %.80s",
+				      uid, err.text);
 	who.groups = groups;
 	return users_refuse(u, &who, buf);
 }

@@ -13,6 +13,7 @@ struct need {
 
 enum { NEED_CPUS, NEED_MEM, NEED_JOBFS, NEED_GPUS, NEED_PIDS, NEED_MAX };
 
+/* Amounts of many jobs may be absurd together: the sum saturates, it never wraps to "free". */
 static int64_t add_clamped(int64_t a, int64_t b)
 {
 	int64_t sum;
@@ -96,6 +97,7 @@ static struct need gpu_need(const struct admit_capacity *all, const struct admit
 			      gpus_count(&free->gpus, model) };
 }
 
+/* In the order of the message. Processes are no need on a node that does not count them. */
 static void list_needs(const struct admit_node *node, const struct resources *want,
 		       struct need needs[static NEED_MAX])
 {
@@ -119,7 +121,8 @@ static void list_needs(const struct admit_node *node, const struct resources *wa
 		needs[NEED_PIDS].wanted = 0;
 }
 
-static const char *amount(const struct need *n, int64_t value, char buf[static AMOUNT_TEXT_MAX])
+static const char *format_amount(const struct need *n, int64_t value,
+				 char buf[static AMOUNT_TEXT_MAX])
 {
 	if (!n->one)
 		return amount_format_bytes(value, buf);
@@ -134,9 +137,9 @@ static void word_need(const struct need *n, int never, char *buf, size_t size)
 	const char *unit = n->one ? (n->wanted == 1 ? n->one : n->many) : n->name;
 	const char *is = n->one && n->free != 1 ? "are" : "is";
 
-	amount(n, n->wanted, wanted);
-	amount(n, n->free, free);
-	amount(n, n->capacity, all);
+	format_amount(n, n->wanted, wanted);
+	format_amount(n, n->free, free);
+	format_amount(n, n->capacity, all);
 	if (never)
 		snprintf(buf, size, "%s %s; this node has %s", wanted, unit, all);
 	else
@@ -148,7 +151,8 @@ static bool is_missing(const struct need *n, int never)
 	return n->wanted > (never ? n->capacity : n->free);
 }
 
-static int missing(const struct need *needs, int never, char text[static ADMIT_TEXT_MAX])
+/* Writes all needs that are too large for the node (never), or for what is free (not never). 1: there are some; 0: none, and text is "". */
+static int list_missing(const struct need *needs, int never, char text[static ADMIT_TEXT_MAX])
 {
 	size_t used = 0;
 
@@ -172,7 +176,7 @@ int admit_check(const struct admit_node *node, const struct resources *want,
 	struct need needs[NEED_MAX];
 
 	list_needs(node, want, needs);
-	if (missing(needs, 1, text))
+	if (list_missing(needs, 1, text))
 		return ADMIT_NEVER;
-	return missing(needs, 0, text) ? ADMIT_NOT_NOW : ADMIT_YES;
+	return list_missing(needs, 0, text) ? ADMIT_NOT_NOW : ADMIT_YES;
 }

@@ -18,6 +18,8 @@ int64_t pids_of_node(const struct pids_node *n)
 	return all < PIDS_NODE_MAX ? all : PIDS_NODE_MAX;
 }
 
+/* Half of what the node may have is shared by cores, so that jobs on all cores and some that ask for
+ * more fit together; between PIDS_JOB_MIN and PidsMax=. */
 int64_t pids_of_job(const struct pids_share *s)
 {
 	int64_t cores = s->node_ncpus > 0 ? s->node_ncpus : 1;

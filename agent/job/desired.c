@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "common/wire/wire.h"
 
+/* The first end stays: a cancel after a limit does not change the reason. */
 static void latch_cancel(struct job *j, const char *why)
 {
 	if (j->s.end.kind != END_NONE)
@@ -37,7 +38,8 @@ static int64_t default_pids(const struct node *n, const struct job *j)
 	return pids_of_job(&share);
 }
 
-/* May it be here at all, and did its user ask for it? JOB_SIGNED_NO: no, and err says why. */
+/* Fills the request of the new job and checks it: well formed, room in the spool, signed by its user.
+ * JOB_SIGNED_NO: the job must not start, err says why. < 0: not known yet. */
 static int check_new(struct node *n, struct job *j, const struct sync_order *o,
 		     struct signed_start *ret, struct err *err)
 {
@@ -60,7 +62,10 @@ static int check_new(struct node *n, struct job *j, const struct sync_order *o,
 	return o->want == DESIRED_CANCEL ? 0 : job_signed_check(n, o, ret, err);
 }
 
-static void take_new(struct node *n, const struct sync_order *o)
+/* Every attempt that the controller names gets a row and a final report, also one that must not
+ * start: it goes straight to FINAL with the reason. Only where the answer is not known yet (memory,
+ * munged) nothing is made, and the repeated order tries again. */
+static void start_new(struct node *n, const struct sync_order *o)
 {
 	struct err err = { "out of memory" };
 	struct signed_start start;
@@ -70,8 +75,7 @@ static void take_new(struct node *n, const struct sync_order *o)
 	if (!o->request && !o->bad)
 		return; /* the next answer brings the request: our list does not show the job */
 	if (n->n_jobs >= WIRE_SYNC_JOBS_MAX)
-		return; /* it would not fit into our list: when others are gone it comes again
-			 */
+		return; /* no room in the list: the order comes again when others are gone */
 	j = job_new(n, o->job, o->attempt);
 	if (!j)
 		return;
@@ -90,7 +94,7 @@ static void take_new(struct node *n, const struct sync_order *o)
 		else
 			r = -ENOMEM;
 	}
-	if (r < 0) { /* it is not there yet: the order comes again */
+	if (r < 0) { /* nothing was saved: the order comes again */
 		log_job(LOG_ERR, o->job, "order", "cannot be taken, trying again: %s",
 			err.text);
 		job_free(j);
@@ -99,6 +103,8 @@ static void take_new(struct node *n, const struct sync_order *o)
 	job_enter_phase(j, j->s.end.kind == END_NONE ? PHASE_PREPARE : PHASE_FINAL);
 }
 
+/* Idempotent: an order that the job follows already changes nothing, and nothing follows a cancel. A
+ * repeated "run" wakes a job that waits for cores. */
 static void on_want(void *ctx, const struct sync_order *o)
 {
 	struct node *n = ctx;
@@ -106,7 +112,7 @@ static void on_want(void *ctx, const struct sync_order *o)
 	enum job_desired order = o->want;
 
 	if (!j) {
-		take_new(n, o);
+		start_new(n, o);
 		return;
 	}
 	if (job_has_ended(j) || j->order == DESIRED_CANCEL)
@@ -127,7 +133,8 @@ static void on_settled(void *ctx, int64_t id, int32_t attempt)
 		job_settle(ctx, j);
 }
 
-/* Out of the spool already; the job itself is ended without a report that anybody wants. */
+/* Its reports are out of the spool already, and the controller wants no further one: kill the job and
+ * forget it. */
 static void on_refused(void *ctx, int64_t id, int32_t attempt, const char *why)
 {
 	struct node *n = ctx;

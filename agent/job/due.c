@@ -17,6 +17,7 @@ struct due_entry {
 	int64_t at_ns;
 };
 
+/* Walks all jobs: a node has few, and no index has to be kept. */
 static struct due_entry find_first(const struct node *n)
 {
 	struct due_entry t = { .at_ns = JOB_DUE_NEVER };

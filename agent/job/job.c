@@ -10,18 +10,19 @@
 #include "common/time_units.h"
 #include "common/utf8.h"
 
-static const char *const step_names[_PHASE_MAX] = { "prepare", "unit",	  "running", "final",
-						    "drain",   "cleanup", "report" };
+/* These names are stored in the agent's database. */
+static const char *const phase_names[_PHASE_MAX] = { "prepare", "unit",	   "running", "final",
+						     "drain",	"cleanup", "report" };
 
-const char *job_phase_name(enum job_phase step)
+const char *job_phase_name(enum job_phase phase)
 {
-	return step < _PHASE_MAX ? step_names[step] : "unknown";
+	return phase < _PHASE_MAX ? phase_names[phase] : "unknown";
 }
 
 int job_phase_parse(const char *name, enum job_phase *ret)
 {
 	for (int i = 0; i < _PHASE_MAX; i++)
-		if (!strcmp(name, step_names[i])) {
+		if (!strcmp(name, phase_names[i])) {
 			*ret = (enum job_phase)i;
 			return 0;
 		}
@@ -33,9 +34,9 @@ void job_act_after(struct job *j, unsigned delay_ms)
 	job_due_set(j, DUE_ACT, node_now_ns() + delay_ms * MS_NS);
 }
 
-void job_enter_phase(struct job *j, enum job_phase step)
+void job_enter_phase(struct job *j, enum job_phase phase)
 {
-	j->phase = step;
+	j->phase = phase;
 	job_act_after(j, 0);
 }
 

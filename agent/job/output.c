@@ -18,7 +18,8 @@ static int n_streams(const struct job *j)
 	return j->s.request.join ? 1 : 2;
 }
 
-/* The directory is root's and closed to other names, so no link can lie in wait. */
+/* Only root can make names in the job's directory, so no link of a user can be there. The file is
+ * the user's: the job writes it by its path too. */
 static int open_stream(struct job *j, const char *name, struct err *err)
 {
 	char path[4200];
@@ -82,6 +83,7 @@ static int64_t stream_size(const struct job *j, int i)
 										 : 0;
 }
 
+/* 1: *ret has data, or the end that the controller has not acknowledged; 0: nothing new. */
 static int read_chunk(struct job *j, int i, struct sync_output *ret)
 {
 	static char buf[CHUNK_MAX]; /* valid until the next call, as the contract says */

@@ -43,7 +43,7 @@ static const struct figure figures[] = {
 	FIGURE(SAMPLE_TASKS, tasks_peak, procs_peak),
 };
 
-static int64_t clip(uint64_t v)
+static int64_t clip_to_int64(uint64_t v)
 {
 	return v > INT64_MAX ? INT64_MAX : (int64_t)v;
 }
@@ -55,7 +55,7 @@ static void add_cores(const struct sample *s, struct usage *u)
 	for (uint32_t i = 0; i < s->n_cores && u->n_cores < USAGE_CORES_MAX; i++)
 		if (s->core_ns[i])
 			u->cores[u->n_cores++] =
-				(struct usage_core){ (int32_t)i, clip(s->core_ns[i]) };
+				(struct usage_core){ (int32_t)i, clip_to_int64(s->core_ns[i]) };
 }
 
 static void add_sample(const struct sample *s, struct usage *u)
@@ -67,7 +67,7 @@ static void add_sample(const struct sample *s, struct usage *u)
 		if (!(s->have & f->bit))
 			continue;
 		memcpy(&value, (const char *)s + f->from, sizeof(value));
-		usage_set(u, (int64_t *)((char *)u + f->to), clip(value));
+		usage_set(u, (int64_t *)((char *)u + f->to), clip_to_int64(value));
 	}
 	add_cores(s, u);
 }
@@ -109,8 +109,8 @@ static void add_vmem(struct node *n, struct job *j, struct usage *u)
 
 	if (vmem_read(n->vmem, j->work_id, &v, NULL) < 0)
 		return;
-	usage_set(u, &u->vmem_bytes, clip(v.now_bytes));
-	usage_set(u, &u->vmem_peak_bytes, clip(v.peak_bytes));
+	usage_set(u, &u->vmem_bytes, clip_to_int64(v.now_bytes));
+	usage_set(u, &u->vmem_peak_bytes, clip_to_int64(v.peak_bytes));
 	/* The vmem table refuses a fork before pids.max does: the same limit, so the same note. */
 	if (v.n_no_room && !v.is_exceeded && !j->s.note)
 		job_note(j,
@@ -139,7 +139,7 @@ static void add_gpu_opens(const struct node *n, const struct job *j, struct usag
 	struct devices_counts c;
 
 	if (n->devices && j->gpus && devices_read(n->devices, j->s.cgroup_id, &c) == 0)
-		usage_set(u, &u->gpu_opens, clip(c.n_granted));
+		usage_set(u, &u->gpu_opens, clip_to_int64(c.n_granted));
 }
 
 static void add_prof(struct node *n, const struct job *j, struct usage *u)
@@ -148,12 +148,14 @@ static void add_prof(struct node *n, const struct job *j, struct usage *u)
 
 	if (!n->prof || prof_read(n->prof, j->work_id, &c, NULL) < 0)
 		return;
-	usage_set(u, &u->ctx_switches, clip(c.switches));
-	usage_set(u, &u->ctx_preemptions, clip(c.preemptions));
-	usage_set(u, &u->cpu_migrations, clip(c.migrations));
-	usage_set(u, &u->run_delay_max_ns, clip(prof_longest_wait_ns(&c)));
+	usage_set(u, &u->ctx_switches, clip_to_int64(c.switches));
+	usage_set(u, &u->ctx_preemptions, clip_to_int64(c.preemptions));
+	usage_set(u, &u->cpu_migrations, clip_to_int64(c.migrations));
+	usage_set(u, &u->run_delay_max_ns, clip_to_int64(prof_longest_wait_ns(&c)));
 }
 
+/* Called for each cgroup that the sampler knows. Merges the figures into the job, then checks the limits
+ * for which the kernel sends no event. */
 static void on_sample(void *ctx, const struct sample *s)
 {
 	struct node *n = ctx;
@@ -207,6 +209,7 @@ void report_measure_last(struct node *n, struct job *j, const struct final *f)
 	}
 }
 
+/* The report as of now; a job whose clock does not run has the times that were saved. */
 static void fill_report(struct job *j, struct report *r)
 {
 	int64_t now = node_now_ns();

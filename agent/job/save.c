@@ -116,6 +116,7 @@ void job_save_forget(struct node *n, struct manager_id id)
 	n->leftovers = l;
 }
 
+/* Stops at the first failure: the store fails, and the next tick tries again. */
 static void forget_leftovers(struct node *n)
 {
 	while (n->leftovers) {

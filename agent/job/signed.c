@@ -10,7 +10,9 @@
 #include "common/signature/signature.h"
 #include "common/time_units.h"
 
-static __attribute__((format(printf, 2, 3))) int refuse(struct err *err, const char *fmt, ...)
+/* A final answer with words for the user; < 0 would mean "not known yet, ask again". */
+static __attribute__((format(printf, 2, 3))) int refuse_start(struct err *err, const char *fmt,
+							      ...)
 {
 	char text[sizeof(err->text)];
 	va_list ap;
@@ -26,11 +28,12 @@ static __attribute__((format(printf, 2, 3))) int refuse(struct err *err, const c
 static int check_unsigned(struct node *n, int64_t job, const char *what, struct err *err)
 {
 	if (n->conf->require_user_credential)
-		return refuse(err,
-			      "node %s starts no %s without its user's signature "
-			      "(RequireUserCredential=yes); submit it with a reeve command of "
-			      "this version",
-			      n->conf->node, what);
+		return refuse_start(
+			err,
+			"node %s starts no %s without its user's signature "
+			"(RequireUserCredential=yes); submit it with a reeve command of "
+			"this version",
+			n->conf->node, what);
 	log_job(LOG_NOTICE, job, "unsigned",
 		"the %s is started on the controller's word alone: nothing is signed, and "
 		"RequireUserCredential=no",
@@ -38,7 +41,8 @@ static int check_unsigned(struct node *n, int64_t job, const char *what, struct 
 	return 0;
 }
 
-/* Opened, young enough, and by the user whose job it is. */
+/* 0: the credential was opened, is younger than MaxQueueAge and was made by `uid`. *ret needs
+ * auth_sealed_done(). */
 static int open_seal(struct node *n, const char *credential, uint32_t uid,
 		     struct auth_sealed *ret, struct err *err)
 {
@@ -47,22 +51,25 @@ static int open_seal(struct node *n, const char *credential, uint32_t uid,
 	int64_t age_s;
 
 	if (r == -EACCES)
-		return refuse(err, "its user's signature is not good on node %s: %.200s",
-			      n->conf->node, why.text);
+		return refuse_start(err, "its user's signature is not good on node %s: %.200s",
+				    n->conf->node, why.text);
 	if (r < 0)
 		return err_set(err, r, "%s", why.text);
 	age_s = node_realtime_ns() / S_NS - ret->made_s;
 	if (age_s > n->conf->max_queue_age_s)
-		return refuse(err,
-			      "its user signed it %" PRId64 " days ago, longer than node %s "
-			      "takes (MaxQueueAge); submit it again",
-			      age_s / DAY_S, n->conf->node);
+		return refuse_start(err,
+				    "its user signed it %" PRId64
+				    " days ago, longer than node %s "
+				    "takes (MaxQueueAge); submit it again",
+				    age_s / DAY_S, n->conf->node);
 	if (ret->who.uid != uid)
-		return refuse(err, "uid %u signed it, and not uid %u, as whom it is to run",
-			      ret->who.uid, uid);
+		return refuse_start(err,
+				    "uid %u signed it, and not uid %u, as whom it is to run",
+				    ret->who.uid, uid);
 	return 0;
 }
 
+/* Does this attempt run here already, without a record of the agent? */
 static bool is_found(const struct node *n, const struct signed_start *s)
 {
 	for (size_t i = 0; i < n->n_found && !s->step; i++)
@@ -81,6 +88,8 @@ static struct start start_of(const struct signed_start *s)
 			       .made_s = s->made_s };
 }
 
+/* What one signature may start: one job (with all its attempts in turn, all tasks of one array), or one
+ * step. A recorded request or a stolen credential thus starts nothing again. */
 static int check_starts(struct node *n, const struct signed_start *s, struct err *err)
 {
 	const struct start start = start_of(s);
@@ -89,17 +98,18 @@ static int check_starts(struct node *n, const struct signed_start *s, struct err
 	int r = starts_look(n->db, &start, &was, err);
 
 	if (r == STARTS_ANOTHER)
-		return refuse(err,
-			      "its user's signature has started %s %" PRId64
-			      " on node %s already; it is good for one",
-			      kind, was, n->conf->node);
+		return refuse_start(err,
+				    "its user's signature has started %s %" PRId64
+				    " on node %s already; it is good for one",
+				    kind, was, n->conf->node);
 	/* An attempt that runs here without a record is adopted, not started. */
 	if (r != STARTS_AGAIN || is_found(n, s))
 		return r < 0 ? r : 0;
-	return refuse(err,
-		      "attempt %" PRId64 " of it was started on node %s before; what its user "
-		      "signed is started once",
-		      was, n->conf->node);
+	return refuse_start(err,
+			    "attempt %" PRId64
+			    " of it was started on node %s before; what its user "
+			    "signed is started once",
+			    was, n->conf->node);
 }
 
 /* ---- jobs ---- */
@@ -112,8 +122,9 @@ static int check_job(const struct signature_job *s, const struct auth_sealed *se
 	int r;
 
 	if (seal->who.gid != o->request->gid)
-		return refuse(err, "gid %u signed it, and not gid %u, as which it is to run",
-			      seal->who.gid, o->request->gid);
+		return refuse_start(err,
+				    "gid %u signed it, and not gid %u, as which it is to run",
+				    seal->who.gid, o->request->gid);
 	r = signature_allows_job(s, &given, &base, err);
 	if (r < 0)
 		return r == -EPERM ? JOB_SIGNED_NO : r;
@@ -136,9 +147,11 @@ static int read_job(struct node *n, const struct sync_order *o, struct auth_seal
 		return r;
 	r = signature_decode_job(seal->text, seal->size, &s, err);
 	if (r < 0)
-		return r == -EINVAL ? refuse(err, "what its user signed cannot be read: %.150s",
-					     err->text)
-				    : r;
+		return r == -EINVAL
+			       ? refuse_start(err,
+					      "what its user signed cannot be read: %.150s",
+					      err->text)
+			       : r;
 	r = check_job(&s, seal, o, ret, err);
 	return r ? r : check_starts(n, ret, err);
 }
@@ -183,9 +196,11 @@ static int read_step(struct node *n, const struct job *j, const struct sync_step
 		return r;
 	r = signature_decode_step(seal.text, seal.size, &s, err);
 	if (r < 0)
-		return r == -EINVAL ? refuse(err, "what its user signed cannot be read: %.150s",
-					     err->text)
-				    : r;
+		return r == -EINVAL
+			       ? refuse_start(err,
+					      "what its user signed cannot be read: %.150s",
+					      err->text)
+			       : r;
 	r = check_step(n, j, &s, o, err);
 	if (r)
 		return r;
@@ -207,7 +222,7 @@ int job_signed_check_step(struct node *n, const struct job *j, const struct sync
 
 	*ret = (struct signed_start){ .is_signed = false };
 	if (why)
-		return refuse(err, "%s", why);
+		return refuse_start(err, "%s", why);
 	if (n->is_roots_order)
 		return 0;
 	if (!o->command.credential)

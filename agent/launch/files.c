@@ -35,7 +35,8 @@ static int open_output(const char *path, const char *option, struct plan_file *r
 	return fd;
 }
 
-static int identify(int fd, struct plan_file *ret, struct err *err)
+/* Device and inode: the agent appends the end message to this file alone. */
+static int identify_file(int fd, struct plan_file *ret, struct err *err)
 {
 	struct stat st;
 
@@ -50,8 +51,8 @@ static int open_pair(const struct plan *p, struct launch_files *f, struct err *e
 	int r;
 
 	if (p->stream) {
-		r = identify(f->out, &f->opened.out, err);
-		return r < 0 ? r : identify(f->err, &f->opened.err, err);
+		r = identify_file(f->out, &f->opened.out, err);
+		return r < 0 ? r : identify_file(f->err, &f->opened.err, err);
 	}
 	f->out = open_output(p->out, "-o", &f->opened.out, err);
 	if (f->out < 0)
@@ -92,6 +93,7 @@ int launch_files_open(const struct plan *p, struct launch_files *ret, struct err
 	return r;
 }
 
+/* The descriptors become 0, 1 and 2 without close-on-exec. */
 int launch_files_use(struct launch_files *f, struct err *err)
 {
 	int null = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -55,6 +55,7 @@ static int own_cgroup(char *buf, size_t size)
 	return -ENOENT;
 }
 
+/* A file that this kernel does not have is left out of the record. */
 static void write_counters(FILE *f, const char *cgroup)
 {
 	char path[4608], text[16384];
@@ -106,7 +107,8 @@ int final_write(struct launch_final_place at, struct launch_final_cause cause, s
 	return 0;
 }
 
-static const char *given(const char *name)
+/* systemd sets these for ExecStopPost= (systemd.exec(5)). */
+static const char *read_cause(const char *name)
 {
 	const char *value = getenv(name);
 
@@ -118,8 +120,9 @@ int final_write_main(char **argv)
 	struct launch_final_place at = { .dir = argv[0],
 					 .job = strtoll(argv[1], NULL, 10),
 					 .attempt = strtoll(argv[2], NULL, 10) };
-	struct launch_final_cause cause = { given("SERVICE_RESULT"), given("EXIT_CODE"),
-					    given("EXIT_STATUS") };
+	struct launch_final_cause cause = { read_cause("SERVICE_RESULT"),
+					    read_cause("EXIT_CODE"),
+					    read_cause("EXIT_STATUS") };
 	struct err err;
 
 	if (at.job <= 0 || at.attempt <= 0)

@@ -35,7 +35,7 @@ static int connect_once(const char *path)
 	return TAKE_FD(fd);
 }
 
-/* The agent may be away for an upgrade: the job waits for it, unguarded it never runs. */
+/* Waits for ever: the agent may be away for an upgrade, and a job never runs without its limits. */
 static void connect_agent(struct talk *t)
 {
 	struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
@@ -140,8 +140,8 @@ static int receive_go(int fd)
 	return receive_frame(fd, PLAN_GO, &data, &size, none);
 }
 
-/* Until the agent has noted it: the reason must not be lost with the agent. */
-static int tell_failed(struct talk *t, const char *text)
+/* Repeats the reason until an agent answers GO: then it is latched, and cannot be lost with the agent. */
+static int report_failure(struct talk *t, const char *text)
 {
 	uint32_t size = (uint32_t)strnlen(text, PLAN_FAILED_MAX);
 
@@ -168,6 +168,7 @@ static const char *path_of(char **env)
 	return "";
 }
 
+/* A script without "#!" runs under /bin/sh, as a shell would run it. Returns only -errno. */
 static int exec_script(const struct plan *p)
 {
 	size_t n = 0;
@@ -213,6 +214,7 @@ static int exec_plan(const struct plan *p, struct err *err)
 	return err_set(err, r, "cannot run %s: %m", p->argv[0]);
 }
 
+/* Last before exec: a limited address space or a system call filter could disturb the launcher itself. */
 static int set_limits(const struct plan *p, struct err *err)
 {
 	int r = limit_space(p->rlimit_as, err);
@@ -250,8 +252,9 @@ static void keep_clear_of_stdio(void)
 		close(fd);
 }
 
-/* One talk with the agent. -EPIPE: it went away, ask again. HOLDS. Other: the exit status. */
-static int one_talk(struct talk *t)
+/* The whole handshake, once. -EPIPE: the agent went away, connect again. HOLDS: the part is in place.
+ * Else the exit status; a launcher that becomes the user's program does not return. */
+static int talk_once(struct talk *t)
 {
 	struct launch_files files = { .out = -1, .err = -1 };
 	_cleanup_free_ char *payload = NULL;
@@ -271,7 +274,7 @@ static int one_talk(struct talk *t)
 	if (!r)
 		r = launch_files_open(&plan, &files, &err);
 	if (r < 0)
-		return tell_failed(t, err.text);
+		return report_failure(t, err.text);
 	if (send_frame(t->fd, PLAN_OPENED, &files.opened, sizeof(files.opened)) < 0 ||
 	    receive_go(t->fd) < 0) {
 		launch_files_close(&files);
@@ -280,12 +283,12 @@ static int one_talk(struct talk *t)
 	}
 	r = become_user(&plan, &files, &err);
 	plan_done(&plan);
-	return r == HOLDS ? r : tell_failed(t, err.text);
+	return r == HOLDS ? r : report_failure(t, err.text);
 }
 
 /* The socket closes, as by exec, and with it the agent knows that the part is in place. Nothing
  * is ever a child of this process; signals end it, as they would any other. */
-static void __attribute__((noreturn)) hold(struct talk *t)
+static void __attribute__((noreturn)) hold_part(struct talk *t)
 {
 	close(t->fd);
 	for (;;)
@@ -300,9 +303,9 @@ int launch_main(const char *socket_path)
 
 	keep_clear_of_stdio();
 	signal(SIGPIPE, SIG_DFL);
-	while ((r = one_talk(&t)) == -EPIPE)
+	while ((r = talk_once(&t)) == -EPIPE)
 		nanosleep(&pause, NULL);
 	if (r == HOLDS)
-		hold(&t);
+		hold_part(&t);
 	return r;
 }

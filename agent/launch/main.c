@@ -4,7 +4,7 @@
 #include "agent/launch/launch.h"
 #include "agent/launch/step/step.h"
 
-static int usage(FILE *to, int status)
+static int print_usage(FILE *to, int status)
 {
 	fputs("usage: reeve-launch SOCKET | --final DIR JOB ATTEMPT | --supervise FILE |\n"
 	      "       reeve-launch --step FILE | --step-waiter FD | --kill-as-one\n"
@@ -16,7 +16,7 @@ static int usage(FILE *to, int status)
 int main(int argc, char **argv)
 {
 	if (argc == 2 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")))
-		return usage(stdout, 0);
+		return print_usage(stdout, 0);
 	if (argc == 5 && !strcmp(argv[1], "--final"))
 		return final_write_main(argv + 2);
 	if (argc == 2 && !strcmp(argv[1], "--kill-as-one"))
@@ -29,5 +29,5 @@ int main(int argc, char **argv)
 		return step_wait_main(argv[2]);
 	if (argc == 2 && argv[1][0] == '/')
 		return launch_main(argv[1]);
-	return usage(stderr, 2);
+	return print_usage(stderr, 2);
 }

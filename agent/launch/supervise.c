@@ -27,7 +27,8 @@
 #include "common/err.h"
 #include "common/time_units.h"
 
-#define RECORD_MS 2000 /* for who waits for steps, once the steps are gone */
+#define RECORD_MS                                                                              \
+	2000 /* for waiters of steps to write their records, once the steps are gone */
 
 static int write_file(const char *dir, const char *name, const char *text)
 {
@@ -120,7 +121,7 @@ static int hide_agent(const struct supervise_spec *s, int disk, struct err *err)
 	return 0;
 }
 
-/* What lies in memory: shared memory and message queues, which go with the namespace. */
+/* POSIX shared memory and message queues of the job's own: they vanish with its mount namespace. */
 static int own_memory(const struct supervise_spec *s, struct err *err)
 {
 	const unsigned long flags = MS_NOSUID | MS_NODEV;
@@ -180,7 +181,8 @@ static int become_user(const struct supervise_spec *s, struct err *err)
 	return 0;
 }
 
-static void child(const struct supervise_spec *s)
+/* In the child: its own cgroup and view of the file system first, then the user, then the launcher. */
+static void run_child(const struct supervise_spec *s)
 {
 	sigset_t none;
 	struct err err;
@@ -203,7 +205,8 @@ static void child(const struct supervise_spec *s)
 	_exit(LAUNCH_EXIT_FAILED);
 }
 
-/* Reaps everybody that comes home; returns once the main process has. */
+/* Reaps all children, orphans of the job too (this process is their subreaper), until the main process
+ * ends. Its wait status; -1: it cannot be waited for. */
 static int wait_main(pid_t main_pid)
 {
 	for (;;) {
@@ -259,6 +262,7 @@ static void signal_cgroup(const char *cgroup, const char *below, int sig)
 		kill(pid, sig);
 }
 
+/* SIGTERM, after the grace SIGKILL to the user's processes, then cgroup.kill for all that is left. */
 static void end_rest(const struct supervise_spec *s)
 {
 	char path[PATH_MAX];
@@ -272,7 +276,7 @@ static void end_rest(const struct supervise_spec *s)
 	signal_cgroup(s->cgroup, "/work", SIGTERM);
 	if (wait_empty(fd, s->grace_s * 1000))
 		return;
-	/* Who waits for a step beside it (step.h) writes how that ended. */
+	/* The waiters of steps are beside "work" in the cgroup: they live on to write how their steps ended. */
 	signal_cgroup(s->cgroup, "/work", SIGKILL);
 	if (wait_empty(fd, RECORD_MS))
 		return;
@@ -297,6 +301,7 @@ static bool saw_oom(const char *cgroup)
 	return false;
 }
 
+/* In systemd's words, so that the agent reads one format. */
 static int write_final(const struct supervise_spec *s, int status, struct err *err)
 {
 	struct launch_final_place at = { s->final, s->cgroup, s->job, s->attempt };
@@ -330,15 +335,15 @@ static int run_supervisor(const struct supervise_spec *s, struct err *err)
 	if (pid < 0)
 		return err_set(err, -errno, "fork: %m");
 	if (!pid)
-		child(s);
+		run_child(s);
 	status = wait_main(pid);
 	end_rest(s);
 	return write_final(s, status, err);
 }
 
-/* An agent that comes back finds us by our lock on the spec, and by its mode that the job has
- * begun; it may have started the same job again, or given it up: then another supervisor holds
- * the lock, the spec has no name any more, or the record is there. 1: so it is. */
+/* A restarted agent finds this supervisor by its lock on the spec, and that the job has begun by the
+ * mode of the spec. The lock is held until this process ends. 1: the job is not this process's to run:
+ * another supervisor holds the lock, or the agent has unlinked the spec, or the final record exists. */
 static int claim_spec(const char *spec_path, const struct supervise_spec *s, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };

@@ -1,4 +1,4 @@
-/* supervise_spec.c - reads the file of supervise.h. */
+/* supervise_spec.c - reads the spec of a job from the agent: a line for each key, "key value". */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int take_number(struct supervise_spec *s, const char *key, long long n)
 	return 0;
 }
 
-/* A key that may come again. */
+/* The next free slot of the key "hide", which may be repeated; NULL: there are too many. */
 static char *free_hidden(struct supervise_spec *s)
 {
 	for (int i = 0; i < SUPERVISE_HIDDEN_MAX; i++)

@@ -7,7 +7,7 @@
 #include "common/time_units.h"
 #include "common/wire/wire.h"
 
-/* What the store refused, of one attempt. It stands before the attempt's row. */
+/* A change of one attempt that the store refused; it is newer than the attempt's row. */
 struct unsaved {
 	struct unsaved *next;
 	int64_t job, seq;
@@ -34,7 +34,7 @@ static struct unsaved *find_unsaved(const struct spool *s, int64_t job, int32_t 
 	return u;
 }
 
-/* At the end of the list, also where it was in it before. NULL: no memory. */
+/* The entry of the attempt, made where there is none, moved to the end of the list. NULL: no memory. */
 static struct unsaved *add_unsaved(struct spool *s, int64_t job, int32_t attempt)
 {
 	struct unsaved *u = find_unsaved(s, job, attempt), **at = &s->unsaved;
@@ -69,7 +69,7 @@ static void remove_unsaved(struct spool *s, struct unsaved *u)
 	free(u);
 }
 
-/* Nothing of it is to be sent any more; the row goes when the store takes that. */
+/* Remember that nothing of the attempt is to be sent; spool_flush() changes the row when the store works. */
 static int mark_sent(struct spool *s, int64_t job, int32_t attempt, bool is_final)
 {
 	struct unsaved *u = add_unsaved(s, job, attempt);
@@ -130,7 +130,7 @@ void spool_rollback(struct spool *s)
 
 struct row {
 	int64_t seq;
-	bool final, body;
+	bool final, has_body;
 };
 
 /* 1: *ret is what is kept of the attempt; 0: nothing. */
@@ -196,8 +196,8 @@ static int read_totals(struct spool *s, struct spool_status *ret, struct err *er
 	return 0;
 }
 
-/* Lets the oldest interim reports go until the bound is kept. The rows stay: they carry seq.
- * Returns how many went. */
+/* Drops the oldest interim reports until the bound is kept; final ones stay. The rows stay too: they have
+ * seq. Returns how many were dropped. */
 static int make_room(struct spool *s, struct err *err)
 {
 	struct spool_status now = { 0 };
@@ -221,7 +221,7 @@ static int make_room(struct spool *s, struct err *err)
 	}
 }
 
-/* The clock is the floor of seq, so that it grows even when the store was lost. */
+/* At least the time in ms, so that seq grows also when the store was lost. */
 static int64_t next_seq(int64_t last, int64_t at_ns)
 {
 	return last + 1 > at_ns / MS_NS ? last + 1 : at_ns / MS_NS;
@@ -318,7 +318,7 @@ static int append_report(const char *body, json_t *to)
 	return j ? json_array_append_new(to, j) : -1;
 }
 
-/* Those that wait longest first, and then last. */
+/* The longest-waiting first; each that was sent moves to the end of the list. */
 static int fill_unsaved(struct spool *s, int max, json_t *to)
 {
 	struct unsaved *last = s->unsaved, *u;
@@ -381,7 +381,7 @@ static int fill_saved(struct spool *s, int max, json_t *to, struct err *err)
 
 int spool_fill(struct spool *s, int max, json_t *to, struct err *err)
 {
-	/* The rows have their turn too. */
+	/* Half of the room for those in memory: they must not keep out the rows. */
 	int n = fill_unsaved(s, (max + 1) / 2, to), r = fill_saved(s, max - n, to, err);
 
 	return r < 0 && !n ? r : n + (r > 0 ? r : 0);
@@ -404,7 +404,7 @@ int spool_ack(struct spool *s, int64_t job, int32_t attempt, int64_t seq, struct
 
 	if (u)
 		return ack_unsaved(u, seq);
-	if (r <= 0 || row.seq > seq || !row.body)
+	if (r <= 0 || row.seq > seq || !row.has_body)
 		return r < 0 ? r : 0;
 	if (row.final) {
 		r = spool_forget(s, job, attempt, err);
@@ -428,7 +428,7 @@ int spool_forget(struct spool *s, int64_t job, int32_t attempt, struct err *err)
 	return 0;
 }
 
-static int64_t oldest(struct spool *s)
+static int64_t find_oldest_ns(struct spool *s)
 {
 	struct db_row *st;
 	int64_t at = 0;
@@ -451,7 +451,7 @@ int spool_get_status(struct spool *s, struct spool_status *ret, struct err *err)
 		return r;
 	for (const struct unsaved *u = s->unsaved; u; u = u->next)
 		now.unsaved += u->body != NULL;
-	now.oldest_ns = oldest(s);
+	now.oldest_ns = find_oldest_ns(s);
 	*ret = now;
 	return 0;
 }

@@ -2,7 +2,8 @@
 #include "agent/report/starts.h"
 #include "common/db/db.h"
 
-/* All of a statement's rows are of one submission, and of one step where it is a step's. */
+/* All rows of a nonce are of one submission (`base`), or of one step. STARTS_ANOTHER: this signature has
+ * started another one, *ret. */
 static int look_first(struct db *db, const struct start *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;

@@ -153,6 +153,7 @@ void state_end_get(const struct state_attempt *a, struct job_end *ret)
 		ret->reason = *a->end.reason;
 }
 
+/* Most jobs use few cores of many: only as many as were measured are kept in memory. */
 static int pack_usage(struct state_usage **at, const struct usage *u)
 {
 	size_t size = offsetof(struct usage, cores) + (size_t)u->n_cores * sizeof(u->cores[0]);
@@ -324,6 +325,7 @@ int state_forget(struct db *db, int64_t job, int32_t attempt, struct err *err)
 		      (int64_t)attempt);
 }
 
+/* Writes and deletes a row of job 0, which no job has: does the store work again? */
 int state_try(struct db *db, struct err *err)
 {
 	int r = db_begin(db, err);
@@ -370,7 +372,9 @@ static int decode_row(struct db_row *st, struct state_attempt *a, struct err *er
 	return r < 0 ? err_prefix(err, r, "saved state of job %" PRId64, a->job) : 0;
 }
 
-static int give_row(struct db_row *st, state_each_fn each, void *ctx)
+/* A row that cannot be read still reaches the callback, with nothing but its key: the job must end with
+ * that reason, not vanish. */
+static int load_row(struct db_row *st, state_each_fn each, void *ctx)
 {
 	_cleanup_free_ struct state_attempt *a = malloc(sizeof(*a));
 	struct err why = { "" };
@@ -422,7 +426,7 @@ int state_load_command(struct db *db, int64_t job, int32_t attempt, struct reque
 	return r < 0 ? r : 0;
 }
 
-/* The callback may save and forget: the walk goes on from the last row by its key. */
+/* One query for each row, by key: the callback may save and forget rows meanwhile. */
 int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err)
 {
 	int64_t job = INT64_MIN, attempt = 0;
@@ -440,7 +444,7 @@ int state_load(struct db *db, state_each_fn each, void *ctx, struct err *err)
 			return r;
 		job = db_int(st, 0);
 		attempt = db_int(st, 1);
-		r = give_row(st, each, ctx);
+		r = load_row(st, each, ctx);
 		db_done(st);
 		if (r)
 			return r;

@@ -57,8 +57,8 @@ static void report_link(struct uplink *u, bool up)
 		u->config.on_link(u->config.ctx, up, u->why.text);
 }
 
-/* 1 s, 2 s, 4 s ... 60 s, less a random part up to a half, so that a cluster's nodes do not
- * come back all at once. */
+/* 1 s, 2 s, 4 s ... 60 s, less a random part up to a half, so that the nodes of a cluster do not
+ * reconnect all at once. */
 static int64_t backoff_ms(int64_t failures)
 {
 	int64_t ms = BACKOFF_MAX_MS;
@@ -82,10 +82,10 @@ static void fail_sync(struct uplink *u, const struct err *err)
 	report_link(u, false);
 }
 
-/* What comes next: at once when something has changed here, or what was sent got somewhere
- * (ends of steps are in a poll too), or the poll was a long one. Else calmly: `jobs` may be in
- * every answer. */
-static void go_on(struct uplink *u, enum phase was, int n_acks)
+/* When the next exchange starts: at once when something has changed here, when the answer acknowledged
+ * something, or when the long poll lasted; else after CALM_MS, because an answer that repeats desired
+ * states comes back at once. */
+static void schedule_next(struct uplink *u, enum phase was, int n_acks)
 {
 	int64_t now = clock_ns(CLOCK_BOOTTIME), lasted_ms = (now - u->started_ns) / MS_NS,
 		pause_ms = 0;
@@ -111,7 +111,7 @@ static void on_done(void *ctx, int result, json_t *answer_owned, const struct er
 
 	u->exchanges++;
 	u->phase = IDLE;
-	/* Another controller may lead: each is asked once before there is a pause. */
+	/* Another controller may lead: try each once before the backoff. */
 	if (result && http_has_next(u->http)) {
 		u->failures++;
 		u->why = err;
@@ -128,7 +128,7 @@ static void on_done(void *ctx, int result, json_t *answer_owned, const struct er
 		fail_sync(u, &err);
 		return;
 	}
-	go_on(u, was, r);
+	schedule_next(u, was, r);
 }
 
 static int add_output(struct uplink *u, json_t *doc, struct err *err)
@@ -163,7 +163,8 @@ static int make_document(struct uplink *u, json_t **ret, struct err *err)
 	if (r < 0)
 		return r;
 	reports = spool_fill(u->config.spool, REPORTS_MAX, sync_reports(doc), err);
-	if (reports < 0) /* orders are needed all the same, and those sit in the answer */
+	if (reports <
+	    0) /* the store fails; the desired states in the answer are needed all the same */
 		reports = 0;
 	output = add_output(u, doc, err);
 	if (output < 0)
@@ -184,7 +185,7 @@ static int start_sync(struct uplink *u, struct err *err)
 	r = make_document(u, &doc, err);
 	if (r < 0)
 		return r;
-	/* The first word after silence must come back at once: is anybody there? */
+	/* After a failure the first request does not wait, so that the link is known to work soon. */
 	call.wait_s = u->carried || !u->up ? 0 : u->config.wait_s;
 	call.body = doc;
 	snprintf(path, sizeof(path), "/v1/node/sync?wait=%ld", call.wait_s);

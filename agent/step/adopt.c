@@ -14,8 +14,8 @@
 #include "agent/launch/adopt.h"
 #include "common/log.h"
 
-/* What sshd and a shell map before the user does anything: a session that would at once exceed
- * the job's vmem would be its end. */
+/* What sshd and a shell map before the user does anything. A session that exceeds the job's vmem at once
+ * would end the job, so it is refused instead. */
 #define SESSION_VMEM_BYTES ((uint64_t)64 << 20)
 #define SESSION_PIDS 4 /* sshd twice, a shell, a command */
 
@@ -58,7 +58,7 @@ static struct job *choose_job(const struct node *n, uint32_t uid, const char **r
 	return best;
 }
 
-/* Who is moved into a cgroup is not refused by the kernel, and counts all the same. */
+/* The kernel does not refuse a process that is moved into a full cgroup, but counts it: check first. */
 static int check_room(struct job *j, struct err *err)
 {
 	int64_t pids = j->s.request.res.pids, limit = j->s.request.res.vmem_bytes;
@@ -121,6 +121,7 @@ static int adopt_session(struct job *j, const struct asker *a, struct adopt_repl
 	return r;
 }
 
+/* One datagram for each request, also a refusal: pam_reeve waits for it. */
 static void send_answer(struct adopt_server *s, const struct asker *a)
 {
 	struct adopt_reply reply = { .version = ADOPT_VERSION };

@@ -34,7 +34,7 @@ void steps_output_watch(struct steps *all, struct step *s)
 		if (!s->streams[i].watch && path_of(all, s, i, path, sizeof(path)))
 			sd_event_add_inotify(all->node->event, &s->streams[i].watch, path,
 					     IN_MODIFY, on_grown, all);
-	/* What was written before. */
+	/* For what was written before the watch. */
 	uplink_kick(all->node->uplink);
 }
 
@@ -54,7 +54,7 @@ void steps_output_fix(struct steps *all, struct step *s)
 		s->streams[i].size = size_of(all, s, i);
 }
 
-/* An end is said once, with the last of it. */
+/* Of a step that has ended also its end, which is_taken marks as acknowledged. */
 static bool has_more(const struct steps *all, const struct step *s, int stream)
 {
 	const struct step_stream *st = &s->streams[stream];
@@ -91,7 +91,8 @@ static void read_chunk(struct steps *all, struct step *s, int i, struct sync_out
 					       (st->acked + n >= st->size || fd < 0) };
 }
 
-/* Asked for one after the other: it goes on where it was. */
+/* Callers count `index` up from 0; the cursor continues where the call before stopped, so a list of many
+ * steps is walked once for a document. */
 int steps_output_next(struct node *n, int index, struct sync_output *ret)
 {
 	struct steps *all = n->steps;

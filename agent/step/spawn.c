@@ -14,7 +14,8 @@ struct fields {
 	size_t size;
 };
 
-/* As the job's own command, but for what was ordered. */
+/* The plan of the step: the job's limits and environment, with the command, directory and environment of
+ * the order. *ret is the caller's to free. */
 static int make_plan(struct job *j, const struct sync_step_order *o, struct fields *ret,
 		     struct err *err)
 {
@@ -77,7 +78,7 @@ static int write_all(int fd, const void *data, size_t size)
 	return 0;
 }
 
-/* Whole or not at all, whenever we die. */
+/* By rename: the spec is there whole or not at all, whenever the agent dies. */
 static int write_file(const struct steps *all, const struct step_spec *spec,
 		      const struct fields *plan, struct err *err)
 {

@@ -115,6 +115,7 @@ struct counts {
 	size_t all, of_user, refused_of_user;
 };
 
+/* Refused steps are counted apart: they hold a row until the controller has committed their end. */
 static struct counts count_for(const struct step_table *t, uint32_t uid)
 {
 	struct counts n = { 0 };
@@ -127,7 +128,7 @@ static struct counts count_for(const struct step_table *t, uint32_t uid)
 	return n;
 }
 
-/* 1: refused, in words. */
+/* 1: the job or its user has too many steps here, with words in *why. 0: there is room. */
 static int check_share(const struct step_table *t, const struct sync_step_order *o,
 		       const struct counts *n, struct err *why)
 {
@@ -171,6 +172,8 @@ enum step_act step_decide(const struct step_table *t, const struct sync_step_ord
 	return n.refused_of_user < STEP_REFUSED_MAX ? STEP_DO_REFUSE : STEP_DO_NOTHING;
 }
 
+/* The order matters: a waiter writes the end before it drops its lock, so an end counts before a missing
+ * waiter does. */
 enum step_move step_look(const struct step *s, struct step_sight sight)
 {
 	if (!step_is_open(s))

@@ -23,7 +23,7 @@ static void remove_files(const struct steps *all, struct sync_step_id id)
 	static const char *const suffixes[] = { "", ".end", ".end.tmp", ".new" };
 	char path[STEPS_PATH_MAX];
 
-	/* The spec first: an end alone is nothing. */
+	/* The spec first: recovery ignores an end without a spec. */
 	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++)
 		unlink(steps_path(all, id, suffixes[i], path));
 }
@@ -99,8 +99,8 @@ static void record_lost(struct steps *all, struct step *s)
 	uplink_kick(all->node->uplink);
 }
 
-/* Unlinked under the lock: a waiter that comes later finds nothing. */
-static void give_up(struct steps *all, struct step *s)
+/* The spec is unlinked under its lock: a waiter that systemd starts later finds no spec and does nothing. */
+static void discard_step(struct steps *all, struct step *s)
 {
 	char path[STEPS_PATH_MAX];
 
@@ -136,14 +136,14 @@ static void apply_move(struct steps *all, struct step *s, enum step_move m)
 		record_lost(all, s);
 		break;
 	case STEP_NEVER_BEGAN:
-		give_up(all, s);
+		discard_step(all, s);
 		break;
 	case STEP_STAYS:
 		break;
 	}
 }
 
-/* Brings the step nearer to its end; it may be gone after it. */
+/* Moves the step to the phase that its files show. Idempotent; called for events and on each tick. */
 static void look_at_step(struct steps *all, struct step *s)
 {
 	if (step_is_open(s))
@@ -222,7 +222,7 @@ static void start_step(struct steps *all, const struct sync_step_order *o)
 	}
 	s = step_add(&all->table, o->id);
 	if (!s)
-		return; /* no memory: asked again */
+		return; /* no memory: the order comes again */
 	s->uid = j->s.request.uid;
 	if (r == JOB_SIGNED_NO) {
 		fail_step(all, s, err.text);
@@ -302,6 +302,7 @@ void steps_ack(struct node *n, struct sync_step_id id)
 		job_act_after(j, 0);
 }
 
+/* The manager's answer names the job only: every step of it without a waiter may be the one that failed. */
 void steps_spawned(struct node *n, struct manager_id job, int result, const struct err *err)
 {
 	char path[STEPS_PATH_MAX];
@@ -368,6 +369,7 @@ static void recover_step(struct steps *all, struct sync_step_id id)
 	look_at_step(all, s);
 }
 
+/* Specs first, then the ends that have no spec any more. */
 static int recover_all(struct steps *all, struct err *err)
 {
 	_cleanup_closedir_ DIR *d = opendir(all->dir);

@@ -11,7 +11,7 @@ static const void *const_member(const struct wire_field *f, const void *of)
 	return (const char *)of + f->offset;
 }
 
-static void *member(const struct wire_field *f, void *of)
+static void *member_of(const struct wire_field *f, void *of)
 {
 	return (char *)of + f->offset;
 }
@@ -53,13 +53,13 @@ static void store_int(const struct wire_field *f, void *of, int64_t value)
 
 	switch (f->size) {
 	case sizeof(value):
-		memcpy(member(f, of), &value, sizeof(value));
+		memcpy(member_of(f, of), &value, sizeof(value));
 		break;
 	case sizeof(narrow):
-		memcpy(member(f, of), &narrow, sizeof(narrow));
+		memcpy(member_of(f, of), &narrow, sizeof(narrow));
 		break;
 	default:
-		memcpy(member(f, of), &flag, sizeof(flag));
+		memcpy(member_of(f, of), &flag, sizeof(flag));
 	}
 }
 
@@ -123,7 +123,7 @@ static void encode_custom(const struct wire_field *f, const void *value, struct 
 		doc_set(d, f->key, f->custom->encode(value));
 }
 
-/* Rows of plain values: numbers and words. */
+/* Integers, flags and words. */
 static void encode_number(const struct wire_field *f, const void *from, struct doc *d)
 {
 	int64_t value = load_int(f, from);
@@ -287,7 +287,7 @@ static int decode_bytes(const struct wire_field *f, const json_t *value, void *t
 
 	if (r < 0)
 		return err_prefix(err, r, "%s", f->key);
-	*(void **)member(f, to) = bytes;
+	*(void **)member_of(f, to) = bytes;
 	return 0;
 }
 
@@ -322,7 +322,7 @@ static int decode_list(const struct wire_field *f, const json_t *a, void *to, st
 	elements = calloc(n + 1, f->size);
 	if (!elements)
 		return err_set(err, -ENOMEM, "out of memory");
-	*(char **)member(f, to) = elements;
+	*(char **)member_of(f, to) = elements;
 	for (size_t i = 0; i < n && r >= 0; i++) {
 		++*count;
 		r = decode_element(f, json_array_get(a, i), i, elements + i * f->size, err);
@@ -342,7 +342,7 @@ static int decode_object(const struct wire_field *f, const json_t *value, void *
 static int decode_custom(const struct wire_field *f, const json_t *value, void *to,
 			 struct err *err)
 {
-	int r = value ? f->custom->decode(value, "", member(f, to), err) : 0;
+	int r = value ? f->custom->decode(value, "", member_of(f, to), err) : 0;
 
 	return r < 0 ? err_prefix(err, r, "%s", f->key) : 0;
 }
@@ -365,12 +365,12 @@ static int decode_field(const struct wire_field *f, const json_t *j, void *to, s
 		return decode_word(f, j, to, err);
 	case WIRE_T_CHARS:
 		return wire_get_text(
-			j, f->key, (struct wire_text){ member(f, to), f->size, is_optional(f) },
-			err);
+			j, f->key,
+			(struct wire_text){ member_of(f, to), f->size, is_optional(f) }, err);
 	case WIRE_T_STRING:
-		return decode_string(f, value, member(f, to), err);
+		return decode_string(f, value, member_of(f, to), err);
 	case WIRE_T_TEXTS:
-		return decode_texts(f, value, member(f, to), err);
+		return decode_texts(f, value, member_of(f, to), err);
 	case WIRE_T_BYTES:
 		return decode_bytes(f, value, to, err);
 	case WIRE_T_OBJECT:
@@ -383,7 +383,7 @@ static int decode_field(const struct wire_field *f, const json_t *j, void *to, s
 		store_int(f, to, json_is_true(value));
 		return 0;
 	default:
-		keep_json(f->type == WIRE_T_MERGED ? j : value, member(f, to));
+		keep_json(f->type == WIRE_T_MERGED ? j : value, member_of(f, to));
 		return 0;
 	}
 }
@@ -410,7 +410,7 @@ static void free_texts(char **texts)
 
 static void free_list(const struct wire_field *f, void *of)
 {
-	char *elements = *(char **)member(f, of);
+	char *elements = *(char **)member_of(f, of);
 
 	for (size_t i = 0; i < load_count(f, of); i++) {
 		if (!f->custom)
@@ -423,7 +423,7 @@ static void free_list(const struct wire_field *f, void *of)
 
 static void free_field(const struct wire_field *f, void *of)
 {
-	void *value = member(f, of);
+	void *value = member_of(f, of);
 
 	switch (f->type) {
 	case WIRE_T_STRING:

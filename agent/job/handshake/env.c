@@ -17,6 +17,7 @@ struct list {
 	bool failed; /* no memory: checked once at the end */
 };
 
+/* Becomes the owner of `text`. The list is NULL-terminated after each call. */
 static void append_variable(struct list *l, char *text)
 {
 	if (l->n + 2 > l->room) {
@@ -37,7 +38,8 @@ static void append_variable(struct list *l, char *text)
 	l->at[l->n] = NULL;
 }
 
-static __attribute__((format(printf, 2, 3))) void add(struct list *l, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void add_formatted(struct list *l, const char *fmt,
+								...)
 {
 	char *text = NULL;
 	va_list ap;
@@ -57,7 +59,7 @@ char **job_env_free(char **env)
 	return NULL;
 }
 
-/* NULL: it is not there. */
+/* The value of the variable; NULL: the environment has none of this name. */
 static const char *value_of(char *const *env, const char *name)
 {
 	size_t n = strlen(name);
@@ -69,24 +71,24 @@ static const char *value_of(char *const *env, const char *name)
 }
 
 /* The PBS names are what scripts written for PBS read. */
-static void tell_job(struct list *l, const struct job_plan *p)
+static void add_job(struct list *l, const struct job_plan *p)
 {
-	add(l, "REEVE_JOB=%" PRId64, p->job);
-	add(l, "PBS_JOBID=%" PRId64, p->job);
+	add_formatted(l, "REEVE_JOB=%" PRId64, p->job);
+	add_formatted(l, "PBS_JOBID=%" PRId64, p->job);
 	if (p->jobfs) {
-		add(l, "REEVE_JOBFS=%s", p->jobfs);
-		add(l, "PBS_JOBFS=%s", p->jobfs);
-		add(l, "TMPDIR=%s", p->jobfs);
+		add_formatted(l, "REEVE_JOBFS=%s", p->jobfs);
+		add_formatted(l, "PBS_JOBFS=%s", p->jobfs);
+		add_formatted(l, "TMPDIR=%s", p->jobfs);
 	}
-	add(l, "REEVE_NCPUS=%" PRId64, p->request->res.ncpus);
-	add(l, "PBS_NCPUS=%" PRId64, p->request->res.ncpus);
-	add(l, "REEVE_CPUS=%s", p->cpus);
-	add(l, "REEVE_NODE=%s", p->node);
-	add(l, "REEVE_ATTEMPT=%" PRId32, p->attempt);
+	add_formatted(l, "REEVE_NCPUS=%" PRId64, p->request->res.ncpus);
+	add_formatted(l, "PBS_NCPUS=%" PRId64, p->request->res.ncpus);
+	add_formatted(l, "REEVE_CPUS=%s", p->cpus);
+	add_formatted(l, "REEVE_NODE=%s", p->node);
+	add_formatted(l, "REEVE_ATTEMPT=%" PRId32, p->attempt);
 }
 
-/* A name alone is one that must not be there. */
-static void tell_parts(struct list *l, const struct job_plan *p)
+/* A name without "=" is a variable that the program must not have: add_users() drops it. */
+static void add_parts(struct list *l, const struct job_plan *p)
 {
 	static const char *const names[] = { "REEVE_NODES",    "REEVE_PART",
 					     "REEVE_NODELIST", "REEVE_NCPUS_ALL",
@@ -95,21 +97,22 @@ static void tell_parts(struct list *l, const struct job_plan *p)
 	_cleanup_free_ char *list = NULL;
 
 	for (size_t i = 0; !part->n && i < ARRAY_LEN(names); i++)
-		add(l, "%s", names[i]);
+		add_formatted(l, "%s", names[i]);
 	if (!part->n)
 		return;
 	list = job_hosts_names(part);
-	add(l, "REEVE_NODES=%" PRId32, part->n);
-	add(l, "REEVE_PART=%" PRId32, part->index);
-	add(l, "REEVE_NCPUS_ALL=%" PRId64, job_hosts_ncpus(part));
+	add_formatted(l, "REEVE_NODES=%" PRId32, part->n);
+	add_formatted(l, "REEVE_PART=%" PRId32, part->index);
+	add_formatted(l, "REEVE_NCPUS_ALL=%" PRId64, job_hosts_ncpus(part));
 	if (!list)
 		l->failed = true;
 	else if (strlen(list) > NODELIST_MAX)
-		add(l, "REEVE_NODELIST");
+		add_formatted(l, "REEVE_NODELIST");
 	else
-		add(l, "REEVE_NODELIST=%s", list);
-	add(l, p->dir ? "REEVE_NODEFILE=%s/" JOB_ENV_HOSTFILE : "REEVE_NODEFILE", p->dir);
-	add(l, p->dir ? "PBS_NODEFILE=%s/" JOB_ENV_NODEFILE : "PBS_NODEFILE", p->dir);
+		add_formatted(l, "REEVE_NODELIST=%s", list);
+	add_formatted(l, p->dir ? "REEVE_NODEFILE=%s/" JOB_ENV_HOSTFILE : "REEVE_NODEFILE",
+		      p->dir);
+	add_formatted(l, p->dir ? "PBS_NODEFILE=%s/" JOB_ENV_NODEFILE : "PBS_NODEFILE", p->dir);
 }
 
 /* What an MPI must know to start its processes on the job's nodes, by the names that it reads:
@@ -131,7 +134,7 @@ static const struct offer offers[] = {
 	{ "HYDRA_LAUNCHER_EXTRA_ARGS", "exec --rsh", NULL, false },
 };
 
-/* As offered in that environment; NULL: nothing is, it is not of such a job. */
+/* What Reeve offers beside the variables in `env`; NULL: nothing, `env` is not that of such a job. */
 static const char *value_of_offer(const struct offer *o, char *const *env)
 {
 	if (!value_of(env, o->on_one ? "REEVE_JOB" : "REEVE_NODEFILE"))
@@ -139,7 +142,7 @@ static const char *value_of_offer(const struct offer *o, char *const *env)
 	return o->value ? o->value : value_of(env, o->same_as);
 }
 
-/* Was it offered to a job, in whose environment this one was submitted? */
+/* Does `variable` have the value that Reeve offered to the job in which this one was submitted? */
 static bool is_inherited(char *const *users, const char *variable)
 {
 	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
@@ -152,25 +155,28 @@ static bool is_inherited(char *const *users, const char *variable)
 	return false;
 }
 
-static void add_users(struct list *l, const struct job_plan *p, char *const *told)
+/* The user's variables, but for those that Reeve sets itself, and those that Reeve once offered to
+ * the job from which this one was submitted: they name that job's nodes. */
+static void add_users(struct list *l, const struct job_plan *p, char *const *own)
 {
 	char *const *users = p->request->env;
 
 	for (char *const *e = users; e && *e; e++)
-		if (!gpus_env_has(told, *e) && !gpus_env_has(p->gpu_env, *e) &&
+		if (!gpus_env_has(own, *e) && !gpus_env_has(p->gpu_env, *e) &&
 		    !is_inherited(users, *e))
 			append_variable(l, strdup(*e));
 	if (!value_of(l->at, "PATH"))
-		add(l, "PATH=/usr/local/bin:/usr/bin:/bin");
+		add_formatted(l, "PATH=/usr/local/bin:/usr/bin:/bin");
 }
 
-static void add_offers(struct list *l, char *const *told)
+/* Offers come after the user's variables: a value that the user chose wins. */
+static void add_offers(struct list *l, char *const *own)
 {
 	for (size_t i = 0; i < ARRAY_LEN(offers); i++) {
-		const char *value = value_of_offer(&offers[i], told);
+		const char *value = value_of_offer(&offers[i], own);
 
 		if (value && !value_of(l->at, offers[i].name))
-			add(l, "%s=%s", offers[i].name, value);
+			add_formatted(l, "%s=%s", offers[i].name, value);
 	}
 }
 
@@ -183,18 +189,18 @@ static void add_all(struct list *l, char *const *list)
 
 char **job_env(const struct job_plan *p)
 {
-	struct list told = { 0 }, all = { 0 };
+	struct list own = { 0 }, all = { 0 }; /* own: what Reeve sets */
 
-	tell_job(&told, p);
-	tell_parts(&told, p);
-	if (!told.failed) {
-		add_users(&all, p, told.at);
-		add_offers(&all, told.at);
-		add_all(&all, told.at);
+	add_job(&own, p);
+	add_parts(&own, p);
+	if (!own.failed) {
+		add_users(&all, p, own.at);
+		add_offers(&all, own.at);
+		add_all(&all, own.at);
 		add_all(&all, p->gpu_env);
 	}
-	job_env_free(told.at);
-	if (!told.failed && !all.failed)
+	job_env_free(own.at);
+	if (!own.failed && !all.failed)
 		return all.at;
 	return job_env_free(all.at);
 }

@@ -1,11 +1,11 @@
-/* env - the environment of a job's program, and of what is started in its other parts.
+/* env - the environment of a job's program, and of steps that are started in its other parts.
  *
- * Pure. What the user sent along, and over it:
- * - what Reeve tells (REEVE_..., PBS_..., TMPDIR, the GPUs' variables): it wins, and where it
- * does not apply the name is left out, so that nothing stays of a job from which this one was
+ * Pure. The variables that the user submitted, and over them:
+ * - those that Reeve sets (REEVE_..., PBS_..., TMPDIR, the GPUs' variables). They win. Where one
+ *   does not apply its name is removed, so that nothing remains of a job from which this one was
  *   submitted;
- * - of jobs on several nodes, what makes an MPI use them (Open MPI, and MPICH's Hydra): there
- * the user's own value wins, but not one that another job was given by us.
+ * - for jobs on several nodes, those that make an MPI use them (Open MPI, and MPICH's Hydra).
+ *   There a value that the user chose wins, but not one that Reeve offered to another job.
  */
 #pragma once
 #include "agent/job/handshake/plan.h"

@@ -90,7 +90,7 @@ static ssize_t send_some(struct handshake *g)
 	return n;
 }
 
-/* -EAGAIN is no failure: the event loop goes on when there is room. */
+/* 0: sent, or the rest is sent when the socket has room. -EPIPE: the launcher is gone. */
 static int flush_out(struct handshake *g)
 {
 	while (g->out_at < g->n_out) {
@@ -106,7 +106,7 @@ static int flush_out(struct handshake *g)
 									 : EPOLLIN);
 }
 
-/* Takes `data`. */
+/* Becomes the owner of `data`. A launcher has one answer under way at a time. */
 static int send_frame(struct handshake *g, char *data, size_t size)
 {
 	if (!data)
@@ -118,7 +118,7 @@ static int send_frame(struct handshake *g, char *data, size_t size)
 	return flush_out(g);
 }
 
-static int say_go(struct handshake *g)
+static int send_go(struct handshake *g)
 {
 	struct plan_head *go = calloc(1, sizeof(*go));
 
@@ -144,8 +144,8 @@ static int send_plan(struct node *n, struct handshake *g, struct err *err)
 	return r < 0 ? r : send_frame(g, data, size);
 }
 
-/* The job cannot be held here or not be started: with its unit it ends, in words. */
-static int give_up(struct handshake *g, const char *why)
+/* The job cannot be started within its limits: record why and kill its unit. Always -ECANCELED. */
+static int refuse_launch(struct handshake *g, const char *why)
 {
 	struct job *j = g->job;
 
@@ -165,11 +165,11 @@ static int on_hello(struct node *n, struct handshake *g)
 	int r;
 
 	if (j->s.end.kind != END_NONE)
-		return give_up(g, "the job was ended before it began");
+		return refuse_launch(g, "the job was ended before it began");
 	r = job_attach(n, j, j->s.pid, &err);
 	if (!r)
 		r = send_plan(n, g, &err);
-	return r < 0 ? give_up(g, err.text) : 0;
+	return r < 0 ? refuse_launch(g, err.text) : 0;
 }
 
 static void note_error_file(struct job *j, const struct plan_opened *o)
@@ -190,7 +190,8 @@ static void note_error_file(struct job *j, const struct plan_opened *o)
 	j->s.err_ino = o->err.ino;
 }
 
-/* Running is on record before the first instruction of the user. */
+/* The job is saved as running before the user's first instruction: an agent that dies now charges the job
+ * and finds it again. */
 static int on_opened(struct handshake *g, const struct plan_opened *o)
 {
 	char cpus[CPULIST_TEXT_MAX];
@@ -215,9 +216,11 @@ static int on_opened(struct handshake *g, const struct plan_opened *o)
 		job_enter_phase(j, PHASE_RUNNING);
 	}
 	request_shed(&j->s.request);
-	return say_go(g);
+	return send_go(g);
 }
 
+/* The launcher reports that it cannot start the program, and repeats it until GO answers: the reason is
+ * latched then. After exec no process is left to report it. */
 static int on_failed(struct handshake *g, const char *text, size_t size)
 {
 	struct job *j = g->job;
@@ -228,7 +231,7 @@ static int on_failed(struct handshake *g, const char *text, size_t size)
 		job_fail(j, "%.250s", words);
 		job_act_after(j, 0);
 	}
-	return say_go(g);
+	return send_go(g);
 }
 
 static int on_frame(struct node *n, struct handshake *g, struct plan_head head,
@@ -243,7 +246,8 @@ static int on_frame(struct node *n, struct handshake *g, struct plan_head head,
 			return -EBADMSG;
 		memcpy(&version, data, sizeof(version));
 		if (version != PLAN_VERSION)
-			return give_up(g, "the launcher is of another version than the agent");
+			return refuse_launch(
+				g, "the launcher is of another version than the agent");
 		return on_hello(n, g);
 	case PLAN_OPENED:
 		if (head.size != sizeof(opened) || !g->job->is_attached)
@@ -257,6 +261,7 @@ static int on_frame(struct node *n, struct handshake *g, struct plan_head head,
 	}
 }
 
+/* -EBADMSG: not a frame of the protocol; the connection is dropped, and a launcher asks again. */
 static int take_frames(struct node *n, struct handshake *g)
 {
 	struct plan_head head;
@@ -304,7 +309,8 @@ static int on_handshake(sd_event_source *s, int fd, uint32_t revents, void *user
 	return 0;
 }
 
-/* Which job may this peer speak for? NULL: none. */
+/* The job of which this peer is the launcher; NULL: of none. By its cgroup, its uid and, once a launcher
+ * has connected, its pid: a process that the user started in the unit gets no plan. */
 static struct job *peer_job(struct node *n, int fd)
 {
 	struct ucred who;

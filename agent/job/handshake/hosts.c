@@ -67,9 +67,10 @@ int64_t job_hosts_ncpus(const struct job_part *p)
 	return sum;
 }
 
-typedef void (*put_fn)(FILE *f, const struct job_host *h, const char *between);
+typedef void (*write_host_fn)(FILE *f, const struct job_host *h, const char *between);
 
-static char *join_hosts(const struct job_part *p, put_fn put)
+/* NULL: no memory. */
+static char *join_hosts(const struct job_part *p, write_host_fn write_host)
 {
 	const char *at = p->hosts ? p->hosts : "", *between = "";
 	struct job_host h;
@@ -81,7 +82,7 @@ static char *join_hosts(const struct job_part *p, put_fn put)
 	if (!f)
 		return NULL;
 	for (; job_hosts_next(&at, &h) > 0; between = ",")
-		put(f, &h, between);
+		write_host(f, &h, between);
 	failed = ferror(f) | fclose(f);
 	if (failed) {
 		free(text);

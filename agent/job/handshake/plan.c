@@ -15,7 +15,8 @@ struct bytes {
 	int failed; /* -errno of the first failure: checked once at the end */
 };
 
-static void put(struct bytes *b, const void *data, size_t size)
+/* The first failure sticks: later calls do nothing, and job_plan_encode() checks once. */
+static void append_bytes(struct bytes *b, const void *data, size_t size)
 {
 	if (b->failed)
 		return;
@@ -42,8 +43,8 @@ static void put_field(struct bytes *b, uint32_t field, const void *data, size_t 
 {
 	struct plan_head head = { field, (uint32_t)size };
 
-	put(b, &head, sizeof(head));
-	put(b, data, size);
+	append_bytes(b, &head, sizeof(head));
+	append_bytes(b, data, size);
 }
 
 static void put_text(struct bytes *b, uint32_t field, const char *text)
@@ -61,7 +62,7 @@ static int put_env(struct bytes *b, const struct job_plan *p)
 	return env ? 0 : -ENOMEM;
 }
 
-static char *absolute(const char *dir, const char *path)
+static char *make_absolute(const char *dir, const char *path)
 {
 	char *text = NULL;
 
@@ -84,9 +85,9 @@ int job_plan_outputs(const struct request *q, int64_t job, char **ret_out, char 
 {
 	_cleanup_free_ char *out = NULL, *err = NULL;
 
-	out = q->out_path ? absolute(q->workdir, q->out_path) : default_path(q, 'o', job);
+	out = q->out_path ? make_absolute(q->workdir, q->out_path) : default_path(q, 'o', job);
 	if (!q->join)
-		err = q->err_path ? absolute(q->workdir, q->err_path)
+		err = q->err_path ? make_absolute(q->workdir, q->err_path)
 				  : default_path(q, 'e', job);
 	if (!out || (!q->join && !err))
 		return -ENOMEM;
@@ -117,6 +118,7 @@ static int put_outputs(struct bytes *b, const struct job_plan *p)
 	return 0;
 }
 
+/* A script runs by its path on the job's disk, which is its first argument too. -EINVAL: no command. */
 static int put_command(struct bytes *b, const struct job_plan *p)
 {
 	const struct request *q = p->request;
@@ -149,7 +151,7 @@ int job_plan_encode(const struct job_plan *p, char **ret, size_t *ret_size, stru
 	struct plan_head head = { PLAN_PLAN, 0 };
 	int r = 0;
 
-	put(&b, &head, sizeof(head));
+	append_bytes(&b, &head, sizeof(head));
 	if (p->is_sister)
 		put_field(&b, PLAN_HOLD, "", 0);
 	else

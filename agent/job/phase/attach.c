@@ -89,6 +89,9 @@ static void enable_cpuset_in_work(struct job *j, const char *cgroup)
 		job_note(j, "its programs do not see which cores they have: %.150s", err.text);
 }
 
+/* Makes "work" below the unit, moves the launcher into it, opens its cgroup.kill, and notes both cgroup
+ * ids. Root takes the unit's cgroup before anything is looked for in it: from then on the user can
+ * change nothing there. */
 static int enter_work(struct job *j, int32_t pid, struct err *err)
 {
 	char cgroup[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16], text[16];
@@ -124,6 +127,7 @@ static int enter_work(struct job *j, int32_t pid, struct err *err)
 	return 0;
 }
 
+/* 1: the kernel has exactly `want` in this file; 0: another list; -ENOENT: no such file. */
 static int is_set(const struct job *j, const char *file, const struct cpulist *want,
 		  struct err *err)
 {
@@ -240,6 +244,7 @@ static int watch_vmem(struct node *n, struct job *j, struct err *err)
 	return r < 0 ? r : 0;
 }
 
+/* -EEXIST is fine everywhere: after a restart of the agent the pinned maps have the job already. */
 static int watch_rest(struct node *n, struct job *j, struct err *err)
 {
 	char path[MANAGER_PATH_MAX];
@@ -325,6 +330,7 @@ void job_detach(struct node *n, struct job *j)
 	j->is_attached = false;
 }
 
+/* The kernel side keeps the frozen time, also while no agent runs. */
 void job_sync_clock(struct node *n, struct job *j)
 {
 	struct events_freeze f;

@@ -21,7 +21,8 @@
 
 #define PATIENCE_S 5 /* how long to wait for the final record of a unit that is gone */
 
-/* The final record is complete only when the unit has ended. 1: it has; 0: check again later. */
+/* The final record is complete only when the unit has ended. 1: it has, with a record in *f if
+ * *ret_have, or without one after PATIENCE_S; 0: check again later. */
 static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *ret_have)
 {
 	struct manager_id id = { j->s.job, j->s.attempt };
@@ -36,10 +37,9 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
 		log_job(LOG_ERR, j->s.job, "final", "%s", err.text);
 	manager_path(n->ops->parent(n->manager), id, path);
 	if (access(path, F_OK) == 0) {
-		/* Still there: a start that failed here, or the order to end it was lost. At
-		 * each look again: a unit that is only being made has no process yet to be
-		 * killed, and its launcher, which gets no plan any more, would wait for one for
-		 * ever. */
+		/* The unit is still there: its start failed half way, or the order to end it was
+		 * lost. Kill it at each check: a unit that systemd is still making has no process
+		 * yet, and its launcher, which gets no plan any more, would wait for ever. */
 		j->is_killing = true;
 		n->ops->signal(n->manager, id, SIGKILL, &err);
 		j->waits_until_ns = 0;
@@ -54,17 +54,17 @@ static int unit_is_over(struct node *n, struct job *j, struct final *f, bool *re
  * record. */
 static void decide_end(struct node *n, struct job *j, const struct final *f)
 {
-	struct job_end seen, told, setup = { 0 };
+	struct job_end seen, recorded, setup = { 0 };
 
-	final_end(f, &told);
+	final_end(f, &recorded);
 	if (j->s.end.kind == END_NONE && !j->clock.start_ns &&
 	    final_is_setup_failure(f, &setup))
 		job_fail(j, "the job's unit could not be set up: %.200s", setup.reason.text);
 	limit_read_latches(n, j);
 	state_end_get(&j->s, &seen);
 	if (seen.kind == END_NONE) {
-		seen = told;
-		if (told.kind == END_LIMIT) {
+		seen = recorded;
+		if (recorded.kind == END_LIMIT) {
 			seen.reason.requested = j->s.mem_max_bytes;
 			seen.reason.reached = usage_has(&f->usage, &f->usage.mem_peak_bytes)
 						      ? f->usage.mem_peak_bytes
@@ -72,8 +72,8 @@ static void decide_end(struct node *n, struct job *j, const struct final *f)
 		}
 		snprintf(seen.reason.host, sizeof(seen.reason.host), "%s", n->conf->node);
 	}
-	seen.exit_status = told.exit_status;
-	seen.signal = told.signal;
+	seen.exit_status = recorded.exit_status;
+	seen.signal = recorded.signal;
 	if (seen.kind == END_FAILED)
 		seen.exit_status = -1;
 	state_end_set(&j->s, &seen);
@@ -92,6 +92,7 @@ static void end_without_record(struct job *j)
 	job_note(j, "how the job ended was not recorded");
 }
 
+/* At the time in the record, so that an agent that was away charges nothing more. */
 static void stop_clock(struct node *n, struct job *j, const struct final *f)
 {
 	if (!j->clock.start_ns)
@@ -113,6 +114,8 @@ static void write_end_message(struct node *n, struct job *j)
 	log_job(LOG_INFO, j->s.job, "end", "%s", text);
 }
 
+/* The order matters: the last figures are read while the job is attached, the end is decided before the
+ * message is written, and detaching removes the latch that decide_end() reads. */
 int job_finish(struct node *n, struct job *j)
 {
 	struct final f;
@@ -158,6 +161,8 @@ int job_drain(struct node *n, struct job *j)
 	return 0;
 }
 
+/* A disk that cannot be removed must not keep the final report: job_sweep_jobfs() removes it at the next
+ * start of the agent. */
 static void on_removed(void *ctx, const struct jobfs_job *what, int result,
 		       const struct err *err)
 {
@@ -214,6 +219,8 @@ int job_report_final(struct node *n, struct job *j)
 	return 0;
 }
 
+/* job_free() comes before the row is deleted: a row that stays is reported once more, which the
+ * controller ignores. */
 void job_settle(struct node *n, struct job *j)
 {
 	struct manager_id id = { j->s.job, j->s.attempt };

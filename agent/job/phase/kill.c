@@ -19,6 +19,7 @@ void job_kill_launcher(struct job *j)
 		log_job(LOG_ERR, j->s.job, "kill", "%s", err.text);
 }
 
+/* Safe to repeat. Without kill_fd the job is not attached, and nothing of the user runs yet. */
 void job_kill_now(struct job *j)
 {
 	char path[MANAGER_PATH_MAX], work[MANAGER_PATH_MAX + 16];

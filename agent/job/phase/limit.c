@@ -20,7 +20,9 @@ struct limit_hit {
 	int64_t requested, reached;
 };
 
-/* Only the first reason counts: later ones are its consequences. */
+/* ---- what all sources share: latch, name the processes, log ---- */
+
+/* false: the job has an end already. Only the first reason counts: later ones are its consequences. */
 static bool latch_limit(struct job *j, struct limit_hit h)
 {
 	struct job_end end = { .kind = END_LIMIT,
@@ -43,6 +45,7 @@ static void copy_name(struct reason_proc *p, const char *comm)
 	utf8_copy(p->comm, sizeof(p->comm), comm, sizeof(p->comm));
 }
 
+/* The processes with the largest address spaces, into the latched reason. */
 static void add_processes(struct node *n, struct job *j)
 {
 	struct vmem_process list[REASON_PROCS_MAX];
@@ -71,6 +74,7 @@ static void add_offender(struct job *j, const struct vmem_excess *x)
 	copy_name(&why->procs[0], x->comm);
 }
 
+/* One process, where the event names it. `bytes` -1: not known. */
 static void add_process(struct job *j, int32_t pid, int64_t bytes, const char *comm)
 {
 	struct reason *why = j->s.end.reason;
@@ -94,7 +98,7 @@ static void log_limit(struct job *j)
 	job_act_after(j, 0);
 }
 
-static struct job *by_work(struct node *n, uint64_t cgroup_id)
+static struct job *find_by_work(struct node *n, uint64_t cgroup_id)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
 		if (j->is_attached && j->work_id == cgroup_id)
@@ -102,13 +106,15 @@ static struct job *by_work(struct node *n, uint64_t cgroup_id)
 	return NULL;
 }
 
-static struct job *by_id(struct node *n, int64_t id)
+static struct job *find_attached(struct node *n, int64_t id)
 {
 	for (struct job *j = n->jobs; j; j = j->next)
 		if (j->is_attached && j->s.job == id)
 			return j;
 	return NULL;
 }
+
+/* ---- events: vmem, mem, jobfs ---- */
 
 /* An address space without an entry in the vmem table is not counted, so its process must not run. */
 static void latch_no_room(struct node *n, struct job *j, int64_t n_spaces)
@@ -130,7 +136,7 @@ static void latch_no_room(struct node *n, struct job *j, int64_t n_spaces)
 void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 {
 	struct node *n = ctx;
-	struct job *j = by_work(n, x->cgroup_id);
+	struct job *j = find_by_work(n, x->cgroup_id);
 
 	if (!j)
 		return;
@@ -156,7 +162,7 @@ void limit_on_vmem(void *ctx, const struct vmem_excess *x)
 void limit_on_oom(void *ctx, const struct events_oom *oom)
 {
 	struct node *n = ctx;
-	struct job *j = by_id(n, oom->job);
+	struct job *j = find_attached(n, oom->job);
 
 	if (!j)
 		return;
@@ -181,7 +187,7 @@ void limit_on_oom(void *ctx, const struct events_oom *oom)
 void limit_on_quota(void *ctx, const struct guard_quota *q)
 {
 	struct node *n = ctx;
-	struct job *j = by_id(n, q->job);
+	struct job *j = find_attached(n, q->job);
 	bool is_files = q->kind == GUARD_INODES;
 	struct limit_hit h = { is_files ? LIMIT_JOBFS_FILES : LIMIT_JOBFS, 0, -1 };
 	struct jobfs_usage u;
@@ -198,9 +204,11 @@ void limit_on_quota(void *ctx, const struct guard_quota *q)
 	log_limit(j);
 }
 
+/* ---- events that are noted and end nothing ---- */
+
 void limit_on_denied(void *ctx, const struct guard_denied *d)
 {
-	struct job *j = by_id(ctx, d->job);
+	struct job *j = find_attached(ctx, d->job);
 
 	if (!j)
 		return;
@@ -219,7 +227,7 @@ void limit_on_denied(void *ctx, const struct guard_denied *d)
 /* Only root can move a process out of a job, so the job is not killed; but a note says that it happened. */
 void limit_on_left(void *ctx, const struct guard_left *l)
 {
-	struct job *j = by_id(ctx, l->job);
+	struct job *j = find_attached(ctx, l->job);
 
 	if (j && !job_has_ended(j))
 		job_note(j,
@@ -227,6 +235,8 @@ void limit_on_left(void *ctx, const struct guard_left *l)
 			 "%" PRId32 ": it is not held to the limits any more",
 			 l->pid, l->comm, l->moved_by_pid);
 }
+
+/* ---- no event: checked with each sample ---- */
 
 static void check_pids(struct node *n, struct job *j)
 {
@@ -276,6 +286,10 @@ void limit_check_sampled(struct node *n, struct job *j)
 		check_jobfs(n, j);
 }
 
+/* ---- walltime ---- */
+
+/* No kill here: act_running() sends SIGTERM first (job_terminate()). When the grace after it is over,
+ * this is called again, and kills. */
 void limit_check_clock(struct node *n, struct job *j)
 {
 	int64_t limit_s = j->s.request.res.walltime_s, running_ns;
@@ -305,6 +319,8 @@ void limit_arm_clock(struct node *n, struct job *j)
 		job_due_set(j, DUE_CLOCK,
 			    clock_deadline_ns(&j->clock, j->s.request.res.walltime_s));
 }
+
+/* ---- the agent was away ---- */
 
 /* The kernel side latched the excess: the next dispatch delivers it, or it was delivered and the agent died before it
  * could save the reason. */

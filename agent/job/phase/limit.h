@@ -8,6 +8,14 @@
  *	phase/end.c		job_finish(): merges the latched reason with the final record
  *	model/job.c		reason_format(): the sentence
  *	phase/end_message.c	appends it to the job's error file; the final report carries it to the controller
+ *
+ * Sources, in the order of limit.c; each has one entry, and all of them end in latch_limit():
+ *	limit_on_vmem()		vmem: event of the kernel side (tier 3: of the poll)
+ *	limit_on_oom()		mem: OOM event
+ *	limit_on_quota()	jobfs: quota event
+ *	limit_check_sampled()	pids, and jobfs where the kernel sends no event: each sample
+ *	limit_check_clock()	walltime: the timer of job/due.c
+ *	limit_read_latches()	vmem while no agent ran: read from the kernel in FINAL
  */
 #pragma once
 #include "agent/job/job.h"

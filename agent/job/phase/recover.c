@@ -33,6 +33,7 @@ static void restore_order(struct job *j)
 		memset(&j->s.cpus, 0, sizeof(j->s.cpus));
 }
 
+/* Only within the same boot: CLOCK_BOOTTIME starts again with the next one. */
 static void restore_clock(struct node *n, struct job *j)
 {
 	const struct state_clock *c = &j->s.clock;
@@ -101,6 +102,7 @@ static void attach_again(struct node *n, struct job *j)
 	log_job(LOG_INFO, j->s.job, "adopt", "found again");
 }
 
+/* A job whose unit is gone goes to FINAL, where its record is read; one of an earlier boot has no record. */
 static void recover_job(struct node *n, struct job *j)
 {
 	bool is_here = !strcmp(j->s.clock.boot, n->boot) || !j->s.clock.boot[0];
@@ -174,6 +176,7 @@ static void find_start(struct job *j, const char *path)
 	j->s.clock.started_ns = node_realtime_ns() - (node_now_ns() - first_ns);
 }
 
+/* The directory that the lost database pointed to. */
 static void find_jobfs(struct node *n, struct job *j)
 {
 	_cleanup_free_ struct jobfs_job *list = NULL;

@@ -64,6 +64,8 @@ static bool lacks_only_pids(const struct admit_node *node, const struct resource
 #define PREPARE_WAITS 2
 #define PREPARE_AGAIN_MS 1000
 
+/* 0: the node can hold the job now. PREPARE_WAITS: later. 1: never, the job has failed with the reason.
+ * -ENOMEM. */
 static int admit_job(struct node *n, struct job *j)
 {
 	_cleanup_free_ struct admit_allocation *allocations = NULL;
@@ -190,6 +192,7 @@ static int make_jobfs(struct node *n, struct job *j, struct err *err)
 	return r < 0 ? r : jobfs_create(n->jobfs, &spec, &j->s.jobfs, err);
 }
 
+/* The agent checks by itself, whatever the controller let through. */
 static int check_user(struct node *n, struct job *j)
 {
 	const struct request *q = &j->s.request;
@@ -211,6 +214,8 @@ static int64_t compute_mem_max(struct node *n, const struct resources *res)
 	return admit_mem_bytes(res, &rule);
 }
 
+/* Each step leaves what it chose in j->s, which is saved before UNIT: a job that was prepared half way is
+ * prepared again from the start. job_fail() keeps the first reason. */
 int job_prepare(struct node *n, struct job *j)
 {
 	struct err err = { "" };

@@ -33,6 +33,7 @@ static void begin_suspend(struct node *n, struct job *j)
 		note_failure(j, "suspend", &err);
 }
 
+/* Cores first, then thaw: a thawed job would run on cores that belong to other jobs. */
 static void begin_resume(struct node *n, struct job *j)
 {
 	struct cpulist nodes = j->s.mem_nodes;
@@ -93,6 +94,8 @@ static void wake_waiting_jobs(struct node *n, const struct job *except)
 			job_act_after(j, 0);
 }
 
+/* Its cores are given up only now that the kernel has frozen it. The order may have changed meanwhile:
+ * suspend_apply() makes the next call. */
 static void on_suspended(struct node *n, struct job *j)
 {
 	j->pause = PAUSE_NONE;
@@ -126,6 +129,8 @@ static void on_resumed(struct node *n, struct job *j)
 	suspend_apply(n, j);
 }
 
+/* An answer that does not belong to the call under way (pause) is of an earlier agent, or late: only its
+ * failure is logged. */
 void suspend_on_done(struct node *n, struct job *j, enum manager_order order, int result,
 		     const struct err *err)
 {

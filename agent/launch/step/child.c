@@ -34,7 +34,7 @@ void step_entry_close(struct step_entry *e)
 	close_fd(&e->ipc);
 }
 
-/* The directory is root's and closed to others, so no link can lie in wait. */
+/* Only root can make names in this directory, so no link of a user can be there. */
 static int make_output(const struct step_spec *s, const char *path, struct err *err)
 {
 	_cleanup_close_ int fd = open(
@@ -115,7 +115,7 @@ int step_entry_open(struct step_entry *e, struct err *err)
 	return e->err < 0 ? e->err : 0;
 }
 
-/* Its own session, and nothing of the waiter's but what it needs to get in. */
+/* A new session without the waiter's signals, mask, OOM protection and descriptors, but for those in *e. */
 static int be_plain(struct step_entry *e, struct err *err)
 {
 	_cleanup_close_ int oom = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
@@ -136,7 +136,7 @@ static int be_plain(struct step_entry *e, struct err *err)
 	return 0;
 }
 
-/* From here on it is counted and held, and stands still while the job is suspended. */
+/* From here on the process is counted and limited with the job, and frozen while the job is suspended. */
 static int enter_job(struct step_entry *e, struct err *err)
 {
 	if (write(e->procs, "0", 1) != 1)

@@ -84,8 +84,8 @@ static int load_spec(int fd, struct step *s, struct err *err)
 	return plan_decode(s->payload, size, &s->plan, err);
 }
 
-/* The agent may have started it twice, or given it up: then another waiter holds the lock, it
- * has begun before, or the spec has no name any more. 1: so it is. The lock stays with `fd`. */
+/* 1: the step is not this waiter's to run: the agent started it twice (another waiter holds the lock, or
+ * the spec is marked as begun) or discarded it (the spec has no name any more). The lock stays with `fd`. */
 static int claim_spec(int fd, struct err *err)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
@@ -174,7 +174,7 @@ static void wait_some(struct step *s, const sigset_t *signals)
 		end_all(s, SIGKILL);
 }
 
-/* Over when the command is; after an order to end it, when all that it started is. */
+/* Returns when the command has ended; after SIGTERM, when all processes that it started have ended. */
 static void wait_end(struct step *s, const sigset_t *signals)
 {
 	while (!reap_children(s) && !(s->is_over && !s->is_ending))
