@@ -1,4 +1,5 @@
-/* allocs.c - GPU memory by process, from uprobes on the CUDA driver library; includes the skeleton of bpf/gpu.bpf.c; see allocs.h. */
+/* allocs.c - reads GPU memory by process from uprobes on the CUDA driver library; includes the
+ * skeleton of bpf/gpu.bpf.c; see allocs.h. */
 #include <errno.h>
 #include <linux/types.h>
 #include <string.h>
@@ -33,7 +34,7 @@ static int attach_probes(struct allocs *a, const char *path, struct err *err)
 		struct bpf_program *prog;
 		const char *function;
 	} probes[N_PROBES] = {
-		/* the return first: a call without it would leave its parameters behind */
+		/* the return first: without it a call's arguments would stay in the map */
 		{ a->skel->progs.gpu_alloc_return, "cuMemAlloc_v2" },
 		{ a->skel->progs.gpu_alloc_call, "cuMemAlloc_v2" },
 		{ a->skel->progs.gpu_free_call, "cuMemFree_v2" },
@@ -91,7 +92,7 @@ int allocs_read(const struct allocs *a, pid_t pid, struct allocs_of *ret)
 	return 0;
 }
 
-/* The key after this one is asked for before it may be deleted. */
+/* The next key before this one is deleted: a walk from a deleted key starts again. */
 static void prune_allocs(int fd, bool (*is_alive)(void *ctx, pid_t pid), void *ctx)
 {
 	struct gpu_alloc key, next;

@@ -1,10 +1,9 @@
-/* allocs - GPU memory as processes ask for it: uprobes on the functions of the CUDA driver
+/* allocs.h - GPU memory as processes ask for it: uprobes on the functions of the CUDA driver
  * library that every framework calls in the end (cuMemAlloc_v2, cuMemFree_v2). Opt-in: what it
- * costs is in docs/performance.md. The agent's need only: nothing is pinned, an agent that
- * comes back knows of allocations from then on.
+ * costs is in docs/performance.md. Nothing is pinned: a restarted agent counts from its start on.
  *
- * Told per process, not per device. Exact for what goes through those functions; managed
- * memory, pools (cuMemAllocAsync) and mapped ranges (cuMemCreate) do not.
+ * By process, not by device. Exact for what goes through those functions; managed memory, pools
+ * (cuMemAllocAsync) and mapped ranges (cuMemCreate) do not.
  */
 #pragma once
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* asker.c - call a driver that may hang, in a thread with a deadline; see asker.h. */
+/* asker.c - calls a driver that may hang, in a thread, with a deadline; see asker.h. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,13 +12,13 @@ struct asker {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t turn; /* of either side */
-	asker_fn fn;	     /* the question; NULL: none stands */
+	asker_fn fn;	     /* the call that runs or is to run; NULL: none */
 	void *ctx;
 	int64_t since_ns;
 	bool is_over;
 };
 
-static void *store_answer(void *arg)
+static void *run_thread(void *arg)
 {
 	struct asker *a = arg;
 
@@ -38,7 +38,7 @@ static void *store_answer(void *arg)
 	return NULL;
 }
 
-/* The lock is held. */
+/* The lock is held. True: the call has returned. */
 static bool wait_answer(struct asker *a, int64_t wait_ns)
 {
 	int64_t until = clock_ns(CLOCK_MONOTONIC) + wait_ns;
@@ -49,6 +49,7 @@ static bool wait_answer(struct asker *a, int64_t wait_ns)
 	return !a->fn;
 }
 
+/* With every signal blocked: the agent's main thread handles them. */
 static int start_thread(struct asker *a)
 {
 	sigset_t all, before;
@@ -58,7 +59,7 @@ static int start_thread(struct asker *a)
 	r = -pthread_sigmask(SIG_SETMASK, &all, &before);
 	if (r < 0)
 		return r;
-	r = -pthread_create(&a->thread, NULL, store_answer, a);
+	r = -pthread_create(&a->thread, NULL, run_thread, a);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
 }

@@ -1,9 +1,9 @@
-/* asker - a thread for questions that may never be answered. Who asks waits for so long and no
- * longer, and learns later that the answer is there.
+/* asker.h - a thread for calls into a driver that may never return. The caller waits until a
+ * deadline, and can find out later whether the call has returned.
  *
- * One question at a time. While it stands, what it works on belongs to the thread: the asking
- * side touches it again when asker_is_busy() says no. The only lock guards who has the turn and
- * is never held during a question.
+ * One call at a time. Until it returns, the data it works on belongs to the thread: the caller
+ * touches them again when asker_is_busy() is false. The only lock guards whose turn it is and is
+ * never held during a call.
  */
 #pragma once
 #include <stdbool.h>

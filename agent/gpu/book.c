@@ -1,4 +1,4 @@
-/* book.c - the devices and processes that the GPU sources found; see book.h. */
+/* book.c - keeps the devices and processes that the GPU sources found; see book.h. */
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
@@ -165,8 +165,9 @@ void book_begin(struct book *b, int64_t now_ns)
 		b->devices[i].is_asked = false;
 }
 
-/* Those behind it in its chain move up, so that all are found as before. */
-static void take_out(struct book *b, unsigned hole)
+/* Empties a slot of the hash table (linear probing, no tombstones): entries behind it in its chain
+ * move up, so that all are found as before. */
+static void remove_slot(struct book *b, unsigned hole)
 {
 	unsigned mask = b->n_slots - 1;
 
@@ -184,6 +185,7 @@ static void take_out(struct book *b, unsigned hole)
 	}
 }
 
+/* A process ends with the second round in which it is not seen: one list may have missed it. */
 void book_end(struct book *b, gpu_process_fn each, void *ctx)
 {
 	struct book_process *s;
@@ -201,5 +203,5 @@ void book_end(struct book *b, gpu_process_fn each, void *ctx)
 	}
 	for (unsigned i = 0; i < b->n_slots; i++)
 		while (b->table[i].is_used && b->table[i].p.has_ended)
-			take_out(b, i);
+			remove_slot(b, i);
 }

@@ -1,7 +1,7 @@
-/* book - what the sources of GPU figures write down, and what gpu.h hands out: devices, their
- * totals, processes, notes. It knows no vendor.
+/* book.h - where the sources of GPU figures enter what they read: devices, their totals,
+ * processes, notes. The same for every vendor; gpu.h gives it to the rest of the agent.
  *
- * A round is one look at all devices. A process that no source named in a round has ended,
+ * A round is one sample of all devices. A process that no source named in a round has ended,
  * unless its device could not be read: then its values stay.
  */
 #pragma once
@@ -55,8 +55,7 @@ void book_begin(struct book *b, int64_t now_ns);
  * call. */
 struct book_process *book_process(struct book *b, int device, pid_t pid);
 struct book_process *book_known(struct book *b, int device, pid_t pid); /* NULL: not known */
-/* Tells what is known of every process that was seen, and for the last time of those that
- * ended. */
+/* Calls `each` for every process that was seen, and a last time for those that ended. */
 void book_end(struct book *b, gpu_process_fn each, void *ctx);
 /* Slots from *i on; NULL after the last. */
 struct book_process *book_next(struct book *b, unsigned *i);

@@ -1,4 +1,5 @@
-/* gpu.c - open the GPU sources and sample them in turn; see gpu.h. */
+/* gpu.c - opens the GPU sources and samples them in turn, in a thread with a deadline; see
+ * gpu.h. */
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
@@ -24,7 +25,7 @@ struct answers {
 };
 
 struct gpu {
-	/* The thread's while it is asked, with all that is behind them. */
+	/* While a call runs these belong to the thread, with all that they point to. */
 	struct book book;
 	struct nvml_source *nvml;
 	struct drm *drm;
@@ -36,8 +37,8 @@ struct gpu {
 		char text[GPU_TEXT_MAX];
 		struct err err;
 	} q;
-	/* Always ours. */
-	struct asker *asker; /* NULL: no driver needs to be asked */
+	/* These always belong to the caller's side. */
+	struct asker *asker; /* NULL: there is no GPU, calls are made directly */
 	int n_devices;	     /* the first ones of the book, which change no more */
 	struct answers last;
 	char mute[128]; /* a note of our own: it never answered */
@@ -71,8 +72,8 @@ static bool is_silent(const struct gpu *g)
 	return g->asker && asker_is_busy(g->asker);
 }
 
-/* After an answer, also a late one. */
-static void take_note(struct gpu *g)
+/* Call it only while the thread is idle. */
+static void copy_answers(struct gpu *g)
 {
 	int n = g->book.n_notes;
 
@@ -96,7 +97,7 @@ static int ask_driver(struct gpu *g, asker_fn fn, int64_t wait_ns)
 	else
 		fn(g);
 	if (r == 0)
-		take_note(g);
+		copy_answers(g);
 	return r;
 }
 
@@ -139,7 +140,7 @@ int gpu_open(const struct gpu_options *o, struct gpu **ret, struct err *err)
 		return err_set(err, g->q.result, "%s", g->q.err.text);
 	} else {
 		g->n_devices = g->book.n_devices;
-		take_note(g);
+		copy_answers(g);
 		if (!g->n_devices && asker_close(g->asker, WAIT_NS) == 0)
 			g->asker = NULL;
 	}

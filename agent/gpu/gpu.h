@@ -1,4 +1,4 @@
-/* gpu - the GPUs of this node: what there is, and how much each process uses them.
+/* gpu.h - the GPUs of this node: what there is, and how much each process uses them.
  *
  * A source is a vendor's way to tell: NVML for NVIDIA (libnvidia-ml.so.1, loaded at run time;
  * nothing is linked), the kernel's DRM interfaces for AMD and Intel. Sources are asked in turn;

@@ -1,5 +1,5 @@
-/* model.c - product names of drivers as models that people type; docs/gpu.md has the rule.
- */
+/* model.c - turns product names of drivers into models that people type; docs/gpu.md has the
+ * rule. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -8,7 +8,7 @@
 #define WORDS_MAX 16
 #define GIB (1LL << 30)
 
-/* Say who made it, how it is plugged in or what kind of memory it has, not what it is. */
+/* Words for the maker, the connector or the kind of memory: left out of the model. */
 static const char *const noise[] = {
 	"simulated", "nvidia",	    "amd",    "advanced",    "micro",	"devices",    "inc.",
 	"intel",     "intel(r)",    "tesla",  "quadro",	     "geforce", "instinct",   "radeon",
@@ -18,7 +18,7 @@ static const char *const noise[] = {
 	"server",    "workstation", "(tm)",   "accelerator", "oam",	"superchip",
 };
 
-/* Sizes that cards are sold with, GiB: a driver says somewhat less (ECC takes 1/16 of GDDR). */
+/* Sizes that cards are sold with, GiB: a driver reports less (ECC takes 1/16 of GDDR). */
 static const int sold[] = { 2,	3,  4,	5,  6,	8,  10, 11,  12,  16,  18,  20,	 24,  32, 36,
 			    40, 48, 64, 72, 80, 94, 96, 128, 141, 180, 186, 192, 256, 288 };
 
@@ -100,7 +100,7 @@ static bool is_rtx_before_a(const char *word, const char *next)
 
 /* The words of the product into `to`; the memory that it names, GB, or 0; the MIG profile, or
  * NULL. */
-static size_t family(char *text, char *to, int *ret_gb, const char **ret_profile)
+static size_t format_family(char *text, char *to, int *ret_gb, const char **ret_profile)
 {
 	char *words[WORDS_MAX];
 	int n = split_words(text, words);
@@ -135,7 +135,7 @@ void gpu_model_of(const char *product, int64_t mem_bytes, char ret[static REQUES
 	for (char *p = text; *p; p++)
 		*p = (char)tolower((unsigned char)*p);
 	ret[0] = '\0';
-	at = family(text, ret, &gb, &profile);
+	at = format_family(text, ret, &gb, &profile);
 	if (!at)
 		at = append_word(ret, 0, "gpu");
 	if (profile) {

@@ -1,4 +1,5 @@
-/* pci.c - GPUs on the PCI bus: vendor, NUMA node, DRM files; see pci.h. */
+/* pci.c - reads from sysfs which GPUs are on the PCI bus, their NUMA node and DRM files; see
+ * pci.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>

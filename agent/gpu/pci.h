@@ -1,4 +1,4 @@
-/* pci - what the bus tells of a GPU: which there are, how near memory they are, their DRM
+/* pci.h - GPUs on the PCI bus as sysfs lists them: how many, their NUMA node, their DRM
  * files. */
 #pragma once
 #include "agent/gpu/gpu.h"

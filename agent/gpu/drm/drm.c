@@ -1,4 +1,4 @@
-/* drm.c - which GPUs of AMD and Intel there are. See drm.h. */
+/* drm.c - finds the GPUs of AMD and Intel in sysfs. See drm.h. */
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
@@ -68,8 +68,8 @@ static void set_uuid(const struct card *c, struct gpu_device *d)
 		snprintf(d->uuid, sizeof(d->uuid), "%s", d->bus_id);
 }
 
-/* AMD says it; of Intel's it is the size of the second region on the bus, through which all of
- * it is seen where the host allows that. */
+/* AMD's driver has a file for it. Intel: the size of the second PCI region, which covers all of
+ * the memory where the host allows that (resizable BAR). */
 static int64_t memory_of(const struct card *c)
 {
 	unsigned long long start = 0, end = 0;

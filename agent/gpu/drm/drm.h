@@ -1,4 +1,4 @@
-/* drm - GPUs of AMD and Intel through what the kernel tells: /sys, and /proc/PID/fdinfo of
+/* drm.h - GPUs of AMD and Intel through the kernel's interfaces: /sys, and /proc/PID/fdinfo of
  * every process that has one of their files open.
  *
  * A client (one open of a device file) is counted once, however many descriptors and processes

@@ -1,4 +1,4 @@
-/* drm_impl - shared by drm*.c alone. */
+/* drm_impl.h - private to agent/gpu/drm/. */
 #pragma once
 #include "agent/gpu/drm/drm.h"
 #include "agent/gpu/drm/fdinfo.h"

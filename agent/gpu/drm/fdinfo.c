@@ -1,4 +1,5 @@
-/* fdinfo.c - parse /proc/PID/fdinfo of DRM clients; see fdinfo.h. */
+/* fdinfo.c - parses /proc/PID/fdinfo of DRM clients; see fdinfo.h. Every value is checked:
+ * drivers differ in what they write. */
 #include <errno.h>
 #include <string.h>
 #include "agent/gpu/drm/fdinfo.h"
@@ -76,7 +77,7 @@ static int set_once(bool *has, uint64_t *to, uint64_t v)
 	return 0;
 }
 
-static int take_engine(struct parse *p, int which, const char *name, size_t n, uint64_t v)
+static int set_engine(struct parse *p, int which, const char *name, size_t n, uint64_t v)
 {
 	struct fdinfo_engine *e = engine_of(&p->f, name, n);
 
@@ -88,8 +89,8 @@ static int take_engine(struct parse *p, int which, const char *name, size_t n, u
 }
 
 /* Memory of the card: "vram", "vram0", "local0"; not "gtt", "system", "stolen-local0". */
-static int take_memory(struct parse *p, enum memory_kind kind, const char *name, size_t n,
-		       uint64_t v)
+static int add_memory(struct parse *p, enum memory_kind kind, const char *name, size_t n,
+		      uint64_t v)
 {
 	if (!(n >= 4 && !memcmp(name, "vram", 4)) && !(n >= 5 && !memcmp(name, "local", 5)))
 		return 0;
@@ -151,10 +152,9 @@ static int parse_key(struct parse *p, struct text key, const char *v, size_t n)
 			return -EINVAL;
 		if (keys[i].engine == 3)
 			return number ? 0 : -EINVAL;
-		return keys[i].engine >= 0
-			       ? take_engine(p, keys[i].engine, key.s, key.n, number)
-			       : take_memory(p, (enum memory_kind)keys[i].memory, key.s, key.n,
-					     number);
+		return keys[i].engine >= 0 ? set_engine(p, keys[i].engine, key.s, key.n, number)
+					   : add_memory(p, (enum memory_kind)keys[i].memory,
+							key.s, key.n, number);
 	}
 	return 0;
 }

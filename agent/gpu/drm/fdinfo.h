@@ -1,6 +1,5 @@
-/* fdinfo - what the kernel tells of a DRM client in /proc/PID/fdinfo (its document
- * gpu/drm-usage-stats.rst): engines, memory, and which client it is. Pure.
- */
+/* fdinfo.h - parses what the kernel shows of a DRM client in /proc/PID/fdinfo (its document
+ * gpu/drm-usage-stats.rst): engines, memory, and which client it is. Pure. */
 #pragma once
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +23,6 @@ struct fdinfo {
 	uint64_t mem_bytes; /* in the card's own memory: resident where told, else allocated */
 };
 
-/* 0; -ENOENT: not of DRM; -EINVAL: a key of DRM's does not read as documented, nothing is
- * taken. Keys of drivers and unknown ones are passed over. `text` need not end with a NUL. */
+/* 0; -ENOENT: not a DRM file; -EINVAL: a DRM key that does not read as documented, *ret is not
+ * set. Keys of drivers and unknown ones are skipped. `text` need not end with a NUL. */
 int fdinfo_parse(const char *text, size_t size, struct fdinfo *ret);

@@ -1,4 +1,4 @@
-/* sample.c - one look at AMD's and Intel's devices. See drm.h. */
+/* sample.c - samples AMD's and Intel's devices and their clients. See drm.h. */
 #include <errno.h>
 #include <string.h>
 #include "agent/gpu/drm/drm_impl.h"
@@ -16,8 +16,9 @@ static const struct fdinfo_engine *same_engine(const struct fdinfo *f, const cha
 	return NULL;
 }
 
-/* Time since the last look in which this engine was busy. The kernel tells nanoseconds, or
- * cycles of so many that passed. A value below one told before stays at that (the document). */
+/* Time since the last sample in which this engine was busy; -1: not reported. The kernel has
+ * nanoseconds, or cycles and total cycles. A value below an earlier one is replaced by that, as
+ * the kernel's document demands. */
 static int64_t engine_busy(struct fdinfo_engine *e, const struct fdinfo_engine *before,
 			   int64_t passed_ns)
 {
@@ -97,7 +98,7 @@ static void count_client(struct drm *d, struct drm_client *c, const struct drm_c
 	p->p.have |= GPU_HAVE_BUSY;
 	bd->total.have |= GPU_HAVE_BUSY;
 	bd->source[0] = "drm fdinfo";
-	/* what was done before the first look is not ours */
+	/* what was done before the first sample is not counted */
 	if (d->b->round > 1) {
 		p->p.busy_ns += busy;
 		bd->total.busy_ns += busy;

@@ -1,5 +1,5 @@
-/* scan.c - every client of our devices, from /proc. A descriptor is known by the device
- * file it is of, not by its path, which a job's own mounts could change. */
+/* scan.c - finds every client of the node's DRM devices in /proc. A descriptor is recognised by
+ * its device number, not by its path, which a job's own mounts could change. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -53,7 +53,7 @@ static int add_client(struct scan *s, int gpu, const struct fdinfo *info)
 	return 0;
 }
 
-static int take_fd(struct scan *s, int proc_fd, const char *fd, int gpu)
+static int read_fdinfo(struct scan *s, int proc_fd, const char *fd, int gpu)
 {
 	_cleanup_close_ int file = -1;
 	struct fdinfo info;
@@ -104,7 +104,7 @@ static int scan_process(struct scan *s, int proc_fd)
 			continue;
 		gpu = gpu_of(s->d, st.st_rdev);
 		if (gpu >= 0)
-			r = take_fd(s, proc_fd, e->d_name, gpu);
+			r = read_fdinfo(s, proc_fd, e->d_name, gpu);
 	}
 	return r;
 }

@@ -1,4 +1,4 @@
-/* nvml.c - load libnvidia-ml and call it, in all its releases; see nvml.h. */
+/* nvml.c - loads libnvidia-ml and calls it, in all its releases; see nvml.h. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
@@ -6,8 +6,8 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-#define GROWTHS_MAX 8 /* a list that grows while it is asked for */
-#define UNTOUCHED 0xa5
+#define GROWTHS_MAX 8  /* a list that grows while it is asked for */
+#define UNTOUCHED 0xa5 /* fills a buffer before the driver writes to it */
 
 struct nvml {
 	void *library;
@@ -64,7 +64,7 @@ static void load_symbols(struct nvml *n)
 	n->is_double = dlsym(n->library, "reeve_nvml_double") != NULL;
 }
 
-/* What is lacking altogether, whatever its form. */
+/* Lists the figures for which the release has no function in any form. */
 static void list_missing(struct nvml *n)
 {
 	const struct {
@@ -87,7 +87,7 @@ static void list_missing(struct nvml *n)
 					       at ? ", " : "", wants[i].what);
 }
 
-static int start(struct nvml *n, const char *library, struct err *err)
+static int initialise(struct nvml *n, const char *library, struct err *err)
 {
 	unsigned rc;
 
@@ -125,7 +125,7 @@ int nvml_load(const char *library, struct nvml **ret, struct err *err)
 	if (!n->library)
 		return err_set(err, -ENOENT, "%s", dlerror());
 	load_symbols(n);
-	r = start(n, library, err);
+	r = initialise(n, library, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(n);
@@ -165,7 +165,7 @@ const char *nvml_missing(const struct nvml *n)
 	return n->missing;
 }
 
-/* The call, or that there is none. */
+/* Calls the function if the release has it. */
 #define CALL(fn, ...) ((n->fn) ? (enum nvml_rc)n->fn(__VA_ARGS__) : NVML_FUNCTION_NOT_FOUND)
 
 enum nvml_rc nvml_count(struct nvml *n, unsigned *ret)
@@ -282,8 +282,8 @@ static int grow_list(void *array, unsigned *size, unsigned want, size_t each)
 
 typedef unsigned (*list_fn)(nvml_dev d, unsigned *count, void *infos);
 
-/* Entries are 24 bytes from _v2 on, 16 before; some releases write others through the same
- * symbol. So the buffer is marked, and what was written tells. */
+/* Entries are 24 bytes from _v2 on, 16 before; some releases write other sizes through the same
+ * symbol. The buffer was filled with UNTOUCHED: how much of it was overwritten shows the size. */
 static size_t entry_size(const unsigned char *raw, unsigned count, size_t declared)
 {
 	static const size_t sizes[] = { sizeof(struct nvml_process_v1),
@@ -418,7 +418,7 @@ enum nvml_rc nvml_busy(struct nvml *n, nvml_dev d, uint64_t last_us,
 	unsigned count = 0, type = NVML_VALUE_UINT, used = 0;
 	enum nvml_rc rc;
 
-	/* Asked without a buffer, it answers how many it can ever give. */
+	/* Without a buffer the call returns the largest number of samples. */
 	if (!n->sample_size) {
 		rc = CALL(samples, d, NVML_SAMPLES_GPU, 0, &type, &count, NULL);
 		if (rc != NVML_OK)

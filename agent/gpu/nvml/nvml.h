@@ -1,4 +1,4 @@
-/* nvml - the loaded library: its functions, each with the form that this release has.
+/* nvml.h - the loaded library: its functions, each with the form that this release has.
  *
  * Results are NVML's codes (nvml_abi.h), given on; NVML_FUNCTION_NOT_FOUND where the release
  * lacks a function altogether. Lists of unknown length are asked for with a buffer that is kept

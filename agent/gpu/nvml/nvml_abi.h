@@ -1,4 +1,4 @@
-/* nvml_abi - the part of NVIDIA's management library that is used here, as its public reference
+/* nvml_abi.h - the part of NVIDIA's management library that is used here, as its public reference
  * documents it: codes, structs, and how each function is called. Declared by ourselves, because
  * nothing of NVIDIA's is needed to build; held to the documented layout by assertions, for this
  * is read from a library that was built by others. Shared with the double of tests/gpu.

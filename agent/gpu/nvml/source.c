@@ -1,4 +1,5 @@
-/* source.c - which devices there are, and how they are found again. See nvml/source.h. */
+/* source.c - finds the NVIDIA devices and MIG instances, and finds them again after a loss. See
+ * nvml/source.h. */
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
@@ -43,7 +44,7 @@ static void add_card_file(struct nvml_source *s, struct gpu_device *d, unsigned 
 	pci_add_drm_files(d, s->o.sys, s->o.dev);
 }
 
-/* The capability files of an instance: /proc/driver/nvidia/capabilities tells their minors. */
+/* The capability file of an instance: its minor is in /proc/driver/nvidia/capabilities. */
 static void add_capability(struct nvml_source *s, struct gpu_device *d, const char *what)
 {
 	char path[512], line[128], name[64];
@@ -244,7 +245,7 @@ struct nvml_source *nvml_source_close(struct nvml_source *s)
 	return NULL;
 }
 
-/* ---- lost and found ---- */
+/* ---- finding lost devices again ---- */
 
 static void on_found_device(struct nvml_source *s, nvml_dev h)
 {

@@ -1,4 +1,4 @@
-/* source - NVIDIA's GPUs and MIG instances through NVML, written into a book.
+/* source.h - NVIDIA's GPUs and MIG instances through NVML, written into a book.
  *
  * When the driver goes away, or a GPU is lost, the values stay, the device is marked lost,
  * and the library is loaded again after some seconds, later after minutes. Devices are recognized

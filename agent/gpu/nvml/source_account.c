@@ -1,8 +1,8 @@
-/* source_account.c - what the driver keeps of processes after their end (accounting mode):
- * busy time and largest memory of those that ended, also of those that no look ever saw.
+/* source_account.c - reads what the driver keeps of processes after their end (accounting mode):
+ * busy time and largest memory, also of processes that no sample saw.
  *
- * The driver's list holds some thousands of pids, most of them long gone: each is asked for
- * once, when it is found not to run.
+ * The driver's list has some thousands of pids, most of which ended long ago: each is read once,
+ * when it is found not to run.
  */
 #include <string.h>
 #include "agent/gpu/nvml/source_impl.h"
@@ -27,7 +27,8 @@ static bool is_running(struct nvml_source *s, const struct nvml_gpu *g, unsigned
 	return p && p->is_seen;
 }
 
-/* busy: rounded to percents of its life by the driver, so the larger of the two is nearer. */
+/* The driver rounds the busy time to percents of the process's life: the larger of its figure and
+ * ours is nearer. */
 static void complete_process(struct book_process *p, const struct nvml_accounting *a)
 {
 	int64_t busy_ns = (int64_t)a->gpu_percent * (int64_t)a->time_ms * 10000;
@@ -44,7 +45,7 @@ static void complete_process(struct book_process *p, const struct nvml_accountin
 	}
 }
 
-/* true: done with. */
+/* True: need not be read again. */
 static bool settle_process(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
 {
 	struct book_process *p = book_known(s->b, g->device, (pid_t)pid);
@@ -65,8 +66,8 @@ static bool settle_process(struct nvml_source *s, struct nvml_gpu *g, unsigned p
 	return true;
 }
 
-static void walk_pids(struct nvml_source *s, struct nvml_gpu *g,
-		      bool (*fn)(struct nvml_source *s, struct nvml_gpu *g, unsigned pid))
+static void settle_pids(struct nvml_source *s, struct nvml_gpu *g,
+			bool (*fn)(struct nvml_source *s, struct nvml_gpu *g, unsigned pid))
 {
 	_cleanup_free_ unsigned *settled = NULL;
 	const unsigned *pids;
@@ -88,7 +89,7 @@ static void walk_pids(struct nvml_source *s, struct nvml_gpu *g,
 	g->n_settled = kept;
 }
 
-static bool is_over(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
+static bool has_ended(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
 {
 	struct nvml_accounting a;
 
@@ -97,10 +98,10 @@ static bool is_over(struct nvml_source *s, struct nvml_gpu *g, unsigned pid)
 
 void nvml_source_account(struct nvml_source *s, struct nvml_gpu *g)
 {
-	walk_pids(s, g, settle_process);
+	settle_pids(s, g, settle_process);
 }
 
 void nvml_source_account_start(struct nvml_source *s, struct nvml_gpu *g)
 {
-	walk_pids(s, g, is_over);
+	settle_pids(s, g, has_ended);
 }

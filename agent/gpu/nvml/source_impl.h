@@ -1,4 +1,4 @@
-/* source_impl.h - shared by source*.c alone. */
+/* source_impl.h - private to agent/gpu/nvml/. */
 #pragma once
 #include "agent/gpu/nvml/nvml.h"
 #include "agent/gpu/nvml/source.h"

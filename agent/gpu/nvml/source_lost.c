@@ -1,4 +1,4 @@
-/* source_lost.c - what an error of the NVIDIA driver means: a value that is not there, a device that is lost, or
+/* source_lost.c - decides what an error of the NVIDIA driver means: no value, a lost device, or
  * the whole library down. */
 #include <string.h>
 #include "agent/gpu/nvml/source_impl.h"
@@ -26,16 +26,16 @@ static void lose_card(struct nvml_source *s, const struct nvml_gpu *g, const cha
 			nvml_source_lose(s, &s->gpus[i], why);
 }
 
-static void go_down(struct nvml_source *s, const char *why)
+static void lose_all(struct nvml_source *s, const char *why)
 {
 	for (int i = 0; i < s->n_gpus; i++)
 		nvml_source_lose(s, &s->gpus[i], why);
 	s->n = nvml_unload(s->n);
 }
 
-/* The handle of a MIG instance that was removed is an invalid argument; but some drivers also return that for a
- * function that they do not support. */
-static bool is_gone(struct nvml_source *s, const struct nvml_gpu *g, enum nvml_rc rc)
+/* NVML_INVALID_ARGUMENT comes for the handle of a removed MIG instance, but from some drivers also
+ * for a function that they do not support: the UUID tells them apart. */
+static bool is_device_gone(struct nvml_source *s, const struct nvml_gpu *g, enum nvml_rc rc)
 {
 	char uuid[NVML_UUID_SIZE];
 
@@ -56,13 +56,13 @@ bool nvml_source_failed(struct nvml_source *s, struct nvml_gpu *g, enum nvml_rc 
 	case NVML_UNINITIALIZED:
 	case NVML_DRIVER_NOT_LOADED:
 	case NVML_VERSION_MISMATCH:
-		go_down(s, nvml_rc_text((int)rc));
+		lose_all(s, nvml_rc_text((int)rc));
 		return true;
 	case NVML_GPU_IS_LOST:
 	case NVML_RESET_REQUIRED:
 	case NVML_GPU_NOT_FOUND:
 	case NVML_INVALID_ARGUMENT:
-		if (is_gone(s, g, rc)) {
+		if (is_device_gone(s, g, rc)) {
 			lose_card(s, g, nvml_rc_text((int)rc));
 			return true;
 		}

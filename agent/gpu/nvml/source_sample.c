@@ -1,4 +1,4 @@
-/* source_sample.c - one look at NVIDIA's devices; how busy time is summed up.
+/* source_sample.c - samples NVIDIA's devices and processes, and adds up busy time.
  *
  * NVML gives percentages with times, one for each process that did something since the time
  * asked for: the mean since then. Some releases give every sample that they took instead, and
@@ -55,9 +55,9 @@ static uint64_t still_last(uint64_t last_us)
 
 /* ---- the device ---- */
 
-/* What is older than the driver's ring holds is taken to be as what it does hold, after a pause
- * as nothing. */
-static int64_t integrate(const struct nvml_busy *list, unsigned n, uint64_t start)
+/* Busy time from `start` to the newest sample. The time before the oldest sample that the driver
+ * still has counts with the mean of those it has; after a pause it counts nothing. */
+static int64_t sum_busy(const struct nvml_busy *list, unsigned n, uint64_t start)
 {
 	uint64_t before = start, first = 0;
 	int64_t rest_ns = 0, rest_us = 0, first_ns = 0;
@@ -108,7 +108,7 @@ static void sample_busy(struct nvml_source *s, struct nvml_gpu *g)
 		return;
 	}
 	if (g->has_asked)
-		bd->total.busy_ns += integrate(list, n, window_start(s, g, g->busy_us, newest));
+		bd->total.busy_ns += sum_busy(list, n, window_start(s, g, g->busy_us, newest));
 	g->busy_us = newest;
 }
 
@@ -162,8 +162,8 @@ static void sample_processes(struct nvml_source *s, struct nvml_gpu *g)
 	}
 }
 
-/* One that was in no list lived between two looks. */
-static struct book_process *sampled(struct nvml_source *s, int device, pid_t pid)
+/* A process that was in no list lived between two samples. */
+static struct book_process *find_or_add(struct nvml_source *s, int device, pid_t pid)
 {
 	struct book_process *p = book_known(s->b, device, pid);
 
@@ -205,7 +205,7 @@ static void count_sample(struct nvml_source *s, const struct nvml_gpu *g,
 
 	if (!u->pid || u->sm > 100) /* drivers give out what they have not filled in */
 		return;
-	p = sampled(s, g->device, (pid_t)u->pid);
+	p = find_or_add(s, g->device, (pid_t)u->pid);
 	if (!p)
 		return;
 	from = p->last_us > start ? p->last_us : start;
@@ -299,7 +299,7 @@ void nvml_source_sample(struct nvml_source *s)
 
 /* ---- leftovers ---- */
 
-static void name_of(const struct nvml_source *s, uint32_t pid, char name[static 32])
+static void read_name(const struct nvml_source *s, uint32_t pid, char name[static 32])
 {
 	_cleanup_fclose_ FILE *f = NULL;
 	char path[300];
@@ -332,7 +332,7 @@ static int check_gpu(struct nvml_source *s, struct nvml_gpu *g, char text[static
 	if (nvml_source_failed(s, g, rc, "processes"))
 		return -EIO;
 	if (n) {
-		name_of(s, list[0].pid, name);
+		read_name(s, list[0].pid, name);
 		snprintf(text, GPU_TEXT_MAX, "%u process%s: pid %u (%s) holds %llu MiB", n,
 			 n == 1 ? " is there" : "es are there", list[0].pid, name,
 			 (unsigned long long)(list[0].used >> 20));
