@@ -1,4 +1,6 @@
-/* db.c - see db.h: what is the same for every database. */
+/* db.c - the calls of db.h that are the same for every database: reading the values that a statement
+ * is bound to, transactions with their guard and listener, and reading one row. What differs is
+ * behind struct db_ops (db_impl.h). */
 #include <errno.h>
 #include <string.h>
 #include "common/db/db_impl.h"
@@ -35,6 +37,7 @@ bool db_is_begun(const struct db *d)
 	return d->is_begun;
 }
 
+/* Calls the listener once for a transaction that was begun; not for a rollback without one. */
 static void end_transaction(struct db *d, enum db_end how)
 {
 	bool was_begun = d->is_begun;
@@ -50,7 +53,8 @@ int db_begin(struct db *d, struct err *err)
 
 	if (r < 0)
 		return r;
-	end_transaction(d, DB_ROLLED_BACK); /* one that was left open, with its connection */
+	/* One that was still marked as begun ended with its connection, before this begin. */
+	end_transaction(d, DB_ROLLED_BACK);
 	d->is_begun = true;
 	if (!d->guard)
 		return 0;
@@ -74,11 +78,24 @@ void db_rollback(struct db *d)
 	end_transaction(d, DB_ROLLED_BACK);
 }
 
+int db_end(struct db *d, int result, struct err *err)
+{
+	int r;
+
+	if (result < 0) {
+		db_rollback(d);
+		return result;
+	}
+	r = db_commit(d, err);
+	return r < 0 ? r : result;
+}
+
 struct arguments {
 	const char *sql, *format;
 	va_list ap;
 };
 
+/* Returns how many values there are. A text is measured here; neither it nor a blob is copied. */
 static int read_values(struct arguments *from, struct db_value v[static VALUES_MAX],
 		       struct err *err)
 {
@@ -107,7 +124,8 @@ static int read_values(struct arguments *from, struct db_value v[static VALUES_M
 	return *format ? err_set(err, -EINVAL, "more than %d values", VALUES_MAX) : n;
 }
 
-static int query(struct db *d, struct arguments *from, struct db_row **ret, struct err *err)
+static int query_values(struct db *d, struct arguments *from, struct db_row **ret,
+			struct err *err)
 {
 	struct db_value v[VALUES_MAX];
 	int n = read_values(from, v, err);
@@ -124,7 +142,7 @@ int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql
 	int r;
 
 	va_start(from.ap, format);
-	r = query(d, &from, ret, err);
+	r = query_values(d, &from, ret, err);
 	va_end(from.ap);
 	return r;
 }
@@ -135,13 +153,65 @@ void db_scan(struct db_row *row)
 		row->db->ops->scan(row);
 }
 
-static int finish(struct db *d, struct db_row *row, struct err *err)
+/* Rows that a statement returns (RETURNING) are read and dropped. */
+static int step_to_end(struct db *d, struct db_row *row, struct err *err)
 {
 	int r;
 
 	do
 		r = db_step(d, row, err);
 	while (r > 0);
+	return r;
+}
+
+static int query_first(struct db *d, struct arguments *from, struct db_row **ret,
+		       struct err *err)
+{
+	int r = query_values(d, from, ret, err);
+
+	return r < 0 ? r : db_step(d, *ret, err);
+}
+
+int db_query_first(struct db *d, struct err *err, struct db_row **ret, const char *sql,
+		   const char *format, ...)
+{
+	struct arguments from = { .sql = sql, .format = format };
+	int r;
+
+	va_start(from.ap, format);
+	r = query_first(d, &from, ret, err);
+	va_end(from.ap);
+	return r;
+}
+
+int db_query_int(struct db *d, struct err *err, int64_t *ret, const char *sql,
+		 const char *format, ...)
+{
+	struct arguments from = { .sql = sql, .format = format };
+	struct db_row *row;
+	int r;
+
+	va_start(from.ap, format);
+	r = query_first(d, &from, &row, err);
+	va_end(from.ap);
+	if (r <= 0)
+		return r;
+	*ret = db_int(row, 0);
+	db_done(row);
+	return 1;
+}
+
+int db_has_row(struct db *d, struct err *err, const char *sql, const char *format, ...)
+{
+	struct arguments from = { .sql = sql, .format = format };
+	struct db_row *row;
+	int r;
+
+	va_start(from.ap, format);
+	r = query_first(d, &from, &row, err);
+	va_end(from.ap);
+	if (r > 0)
+		db_done(row);
 	return r;
 }
 
@@ -152,9 +222,9 @@ int db_run(struct db *d, struct err *err, const char *sql, const char *format, .
 	int r;
 
 	va_start(from.ap, format);
-	r = query(d, &from, &row, err);
+	r = query_values(d, &from, &row, err);
 	va_end(from.ap);
-	return r < 0 ? r : finish(d, row, err);
+	return r < 0 ? r : step_to_end(d, row, err);
 }
 
 int db_run_later(struct db *d, struct err *err, const char *sql, const char *format, ...)
@@ -164,11 +234,11 @@ int db_run_later(struct db *d, struct err *err, const char *sql, const char *for
 	int r;
 
 	va_start(from.ap, format);
-	r = query(d, &from, &row, err);
+	r = query_values(d, &from, &row, err);
 	va_end(from.ap);
 	if (r < 0)
 		return r;
-	return d->ops->send ? d->ops->send(row, err) : finish(d, row, err);
+	return d->ops->send ? d->ops->send(row, err) : step_to_end(d, row, err);
 }
 
 int db_query_ints(struct db *d, const char *sql, const struct db_ints *ints,
@@ -190,7 +260,7 @@ int db_run_ints(struct db *d, const char *sql, const struct db_ints *ints, struc
 	struct db_row *row;
 	int r = db_query_ints(d, sql, ints, &row, err);
 
-	return r < 0 ? r : finish(d, row, err);
+	return r < 0 ? r : step_to_end(d, row, err);
 }
 
 int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,

@@ -1,10 +1,11 @@
-/* db - a thin, strict use of a database: SQLite for the agent's state and the ledger by
- * default, and whatever else opens a struct db (controller/postgres: PostgreSQL).
+/* db - prepared statements and transactions on a database: SQLite for the agent's state and, by
+ * default, for the ledger; another implementation opens a struct db of its own
+ * (controller/postgres: PostgreSQL).
  *
  * SQLite: WAL, synchronous=FULL, foreign keys on, STRICT tables, one schema version in
  * user_version. All SQL is static text with bound values; statements are prepared once and
  * kept. SQL that both databases must understand is written by the rules of
- * controller/postgres/dialect.h.
+ * controller/postgres/dialect.h. A struct db belongs to one thread.
  */
 #pragma once
 #include <stdbool.h>
@@ -22,14 +23,20 @@ int db_open(const char *path, const char *const *migrations, struct db **ret, st
 struct db *db_close(struct db *d);
 DEFINE_CLEANUP(struct db *, db_close)
 
-/* Keeps up to `bytes` of the file's pages in this process, beyond the 2 MB that are usual: for
- * those who write all over a large file. A server's database is left alone. */
+/* Keeps up to `bytes` of the file's pages in this process instead of SQLite's usual 2 MB: for a
+ * program that writes all over a large file. Does nothing for a server's database. */
 int db_cache(struct db *d, int64_t bytes, struct err *err);
 
+/* There is one writer at a time: waits up to 5 s until no other process writes, then -EBUSY. */
 int db_begin(struct db *d, struct err *err);
+/* On failure nothing is open any more: the caller may begin again. */
 int db_commit(struct db *d, struct err *err);
+/* Gives up every statement that is being read. Without a transaction: nothing else. */
 void db_rollback(struct db *d);
-/* Asked first in each transaction: what is < 0 ends it and is what db_begin() returns. */
+/* Ends a transaction by the `result` of what was done in it: commits where it is >= 0, else rolls
+ * back. Returns the result, or the commit's error. */
+int db_end(struct db *d, int result, struct err *err);
+/* Called first in each transaction: a result < 0 ends it and is what db_begin() returns. */
 typedef int (*db_guard_fn)(void *ctx, struct err *err);
 void db_guard(struct db *d, db_guard_fn fn, void *ctx);
 
@@ -38,7 +45,7 @@ void db_guard(struct db *d, db_guard_fn fn, void *ctx);
 enum db_end { DB_COMMITTED, DB_ROLLED_BACK, DB_UNKNOWN };
 typedef void (*db_end_fn)(void *ctx, enum db_end how);
 void db_on_end(struct db *d, db_end_fn fn, void *ctx);
-/* Is a transaction under way? */
+/* A transaction is under way. */
 bool db_is_begun(const struct db *d);
 
 /* Bind by a format: 'i' int64_t, 't' const char * (NULL = NULL), 'b' const void *, size_t
@@ -65,28 +72,40 @@ struct db_int_rows {
 };
 int db_run_int_rows(struct db *d, const char *sql, const struct db_int_rows *rows,
 		    int64_t *ret_changed, struct err *err);
-/* Bind and hand back the statement, which stays the db's, for stepping with db_step(). Texts
- * and blobs are not copied: they must live until the statement is done. */
+/* Binds and returns the statement, which stays the db's, to be read with db_step(). Texts and
+ * blobs are not copied: they must live until the statement is done. The same `sql` (address) may not
+ * be queried again while its rows are being read. */
 int db_query(struct db *d, struct err *err, struct db_row **ret, const char *sql,
 	     const char *format, ...);
 /* The same for integers alone. */
 int db_query_ints(struct db *d, const char *sql, const struct db_ints *v, struct db_row **ret,
 		  struct err *err);
+/* db_query() and the first db_step(). 1: *ret stands at the first row, and needs db_done(); 0: there
+ * is none. */
+int db_query_first(struct db *d, struct err *err, struct db_row **ret, const char *sql,
+		   const char *format, ...);
+/* The first column of the first row. 1: *ret is set; 0: there is no row. */
+int db_query_int(struct db *d, struct err *err, int64_t *ret, const char *sql,
+		 const char *format, ...);
+/* 1: there is a row; 0: there is none. */
+int db_has_row(struct db *d, struct err *err, const char *sql, const char *format, ...);
 /* Before the first step, where the answer may be large: no more than some thousand rows of it
  * are then in this process at a time. */
 void db_scan(struct db_row *row);
-/* 1: a row, 0: no more, < 0: error. */
+/* 1: a row, 0: no more, < 0: error; after 0 and < 0 the statement is done. */
 int db_step(struct db *d, struct db_row *row, struct err *err);
-/* Gives up what has not been read; needed where stepping ends before the last row. */
+/* Gives up what has not been read; needed where the caller stops before db_step() returns 0. */
 void db_done(struct db_row *row);
 
-/* Columns count from 0; good until the next step. */
+/* Columns count from 0; texts and blobs are good until the next step. */
 int64_t db_int(const struct db_row *row, int column);	   /* NULL: 0 */
 const char *db_text(const struct db_row *row, int column); /* NULL: NULL */
 const void *db_blob(const struct db_row *row, int column, size_t *ret_size);
 bool db_is_null(const struct db_row *row, int column);
 
+/* The number that the last INSERT gave its row, where the database numbers them. */
 int64_t db_last_id(struct db *d);
+/* How many rows the last statement changed; not for db_run_later(). */
 int64_t db_changes(struct db *d);
-/* Where it is, for messages: never a password. */
+/* Where it is, for messages: a path, or the server's names; never a password. */
 const char *db_place(const struct db *d);

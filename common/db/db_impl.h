@@ -50,7 +50,7 @@ struct db {
 	void *guard_ctx;
 	db_end_fn on_end; /* NULL: none */
 	void *end_ctx;
-	bool is_begun;
+	bool is_begun; /* between db_begin() and the end of its transaction */
 };
 struct db_row {
 	struct db *db;

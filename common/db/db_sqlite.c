@@ -1,4 +1,5 @@
-/* db_sqlite.c - db over SQLite. */
+/* db_sqlite.c - db.h over SQLite: settings of the connection, migrations by user_version, and a cache
+ * of prepared statements that are found by the address of their text. */
 #include <errno.h>
 #include <sqlite3.h>
 #include <stdlib.h>
@@ -9,19 +10,19 @@
 #define BUSY_TIMEOUT_MS 5000
 
 struct statement {
-	struct db_row row;
+	struct db_row row; /* first: a struct db_row * is one of these */
 	const char *sql;
 	sqlite3_stmt *st;
 };
 
 struct sqlite {
-	struct db db;
+	struct db db; /* first: a struct db * is one of these */
 	sqlite3 *handle;
 	struct statement **cache;
 	size_t n_cache, cache_size;
 };
 
-static struct sqlite *of(struct db *db)
+static struct sqlite *sqlite_of(struct db *db)
 {
 	return (struct sqlite *)db;
 }
@@ -31,7 +32,8 @@ static sqlite3_stmt *statement_of(const struct db_row *row)
 	return ((const struct statement *)row)->st;
 }
 
-static int errno_of(int rc)
+/* Of an extended result code, whose low byte is the plain one. */
+static int sqlite_errno(int rc)
 {
 	switch (rc & 0xff) {
 	case SQLITE_OK:
@@ -64,9 +66,10 @@ static int errno_of(int rc)
 	}
 }
 
-static int fail(struct sqlite *d, struct err *err, const char *what)
+/* The connection's last error. `what` is the statement, or what was done. */
+static int set_sqlite_error(struct sqlite *d, struct err *err, const char *what)
 {
-	int rc = sqlite3_extended_errcode(d->handle), r = errno_of(rc);
+	int rc = sqlite3_extended_errcode(d->handle), r = sqlite_errno(rc);
 	const char *file = sqlite3_db_filename(d->handle, "main");
 
 	return err_set(err, r < 0 ? r : -EIO, "%s, database %s: %s (%s)", what,
@@ -74,84 +77,93 @@ static int fail(struct sqlite *d, struct err *err, const char *what)
 		       sqlite3_errstr(rc));
 }
 
-static int exec(struct sqlite *d, const char *sql, struct err *err)
+static int exec_sql(struct sqlite *d, const char *sql, struct err *err)
 {
 	if (sqlite3_exec(d->handle, sql, NULL, NULL, NULL) != SQLITE_OK)
-		return fail(d, err, sql);
+		return set_sqlite_error(d, err, sql);
 	return 0;
 }
 
 /* ---- cache ---- */
 
-static int cache(struct db *d, int64_t bytes, struct err *err)
+static int set_cache_size(struct db *d, int64_t bytes, struct err *err)
 {
 	char sql[64];
 
+	/* Below 0 it counts KiB, above 0 pages. */
 	sqlite3_snprintf(sizeof(sql), sql, "PRAGMA cache_size=-%lld", (long long)bytes / 1024);
-	return exec(of(d), sql, err);
+	return exec_sql(sqlite_of(d), sql, err);
 }
 
 /* ---- transactions ---- */
 
-static int begin(struct db *d, struct err *err)
+/* IMMEDIATE takes the write lock at once: a transaction that read first and writes later would get
+ * SQLITE_BUSY in the middle, which no waiting resolves. */
+static int begin_immediate(struct db *d, struct err *err)
 {
-	return exec(of(d), "BEGIN IMMEDIATE", err);
+	return exec_sql(sqlite_of(d), "BEGIN IMMEDIATE", err);
 }
 
-static void rollback(struct db *db)
+static void rollback_transaction(struct db *db)
 {
-	struct sqlite *d = of(db);
+	struct sqlite *d = sqlite_of(db);
 
+	/* Statements that are being read end with the transaction. */
 	for (size_t i = 0; i < d->n_cache; i++)
 		sqlite3_reset(d->cache[i]->st);
+	/* SQLite may have rolled back by itself (disk full, I/O error). */
 	if (!sqlite3_get_autocommit(d->handle))
 		sqlite3_exec(d->handle, "ROLLBACK", NULL, NULL, NULL);
 }
 
-/* A commit that failed leaves nothing open: the caller may begin again. */
-static int commit(struct db *d, struct err *err)
+/* A COMMIT that SQLite refused (SQLITE_BUSY) leaves its transaction open: it is rolled back, so that
+ * the caller may begin again. */
+static int commit_transaction(struct db *d, struct err *err)
 {
-	int r = exec(of(d), "COMMIT", err);
+	int r = exec_sql(sqlite_of(d), "COMMIT", err);
 
 	if (r < 0)
-		rollback(d);
+		rollback_transaction(d);
 	return r;
 }
 
 /* ---- opening ---- */
 
+/* *ret is 0 where the pragma returns no row. */
 static int get_pragma(struct sqlite *d, const char *pragma, int64_t *ret, struct err *err)
 {
 	sqlite3_stmt *st;
 	int rc;
 
 	if (sqlite3_prepare_v2(d->handle, pragma, -1, &st, NULL) != SQLITE_OK)
-		return fail(d, err, pragma);
+		return set_sqlite_error(d, err, pragma);
 	rc = sqlite3_step(st);
 	*ret = rc == SQLITE_ROW ? sqlite3_column_int64(st, 0) : 0;
 	rc = sqlite3_finalize(st);
-	return rc == SQLITE_OK ? 0 : fail(d, err, pragma);
+	return rc == SQLITE_OK ? 0 : set_sqlite_error(d, err, pragma);
 }
 
-static int migrate_one(struct sqlite *d, const char *sql, int64_t to, struct err *err)
+/* user_version is in the file's header and changes with the transaction: after a crash the schema is
+ * that of the old version or of the new one. */
+static int apply_migration(struct sqlite *d, const char *sql, int64_t to, struct err *err)
 {
 	char version[64];
-	int r = begin(&d->db, err);
+	int r = begin_immediate(&d->db, err);
 
 	if (r < 0)
 		return r;
 	sqlite3_snprintf(sizeof(version), version, "PRAGMA user_version=%lld", (long long)to);
-	r = exec(d, sql, err);
+	r = exec_sql(d, sql, err);
 	if (r >= 0)
-		r = exec(d, version, err);
+		r = exec_sql(d, version, err);
 	if (r < 0) {
-		rollback(&d->db);
+		rollback_transaction(&d->db);
 		return err_prefix(err, r, "making schema version %lld", (long long)to);
 	}
-	return commit(&d->db, err);
+	return commit_transaction(&d->db, err);
 }
 
-static int migrate(struct sqlite *d, const char *const *migrations, struct err *err)
+static int apply_migrations(struct sqlite *d, const char *const *migrations, struct err *err)
 {
 	int64_t have = 0, known = 0;
 	int r = get_pragma(d, "PRAGMA user_version", &have, err);
@@ -167,30 +179,27 @@ static int migrate(struct sqlite *d, const char *const *migrations, struct err *
 			       sqlite3_db_filename(d->handle, "main"), (long long)have,
 			       (long long)known);
 	for (; have < known; have++) {
-		r = migrate_one(d, migrations[have], have + 1, err);
+		r = apply_migration(d, migrations[have], have + 1, err);
 		if (r < 0)
 			return r;
 	}
 	return 0;
 }
 
-static int set_up(struct sqlite *d, struct err *err)
+static int set_pragmas(struct sqlite *d, struct err *err)
 {
 	static const char *const settings[] = {
-		"PRAGMA journal_mode=WAL",
-		"PRAGMA synchronous=FULL",
-		"PRAGMA foreign_keys=ON",
+		"PRAGMA journal_mode=WAL", "PRAGMA synchronous=FULL", "PRAGMA foreign_keys=ON",
 		"PRAGMA trusted_schema=OFF",
-		/* What is deleted is overwritten: scripts and environments hold secrets. */
-		"PRAGMA secure_delete=ON",
-		"PRAGMA cell_size_check=ON",
+		/* Deleted rows are overwritten: scripts and environments contain secrets. */
+		"PRAGMA secure_delete=ON", "PRAGMA cell_size_check=ON",
 		"PRAGMA wal_autocheckpoint=1000",
-		"PRAGMA journal_size_limit=67108864",
+		"PRAGMA journal_size_limit=67108864", /* bytes of the WAL that are kept */
 	};
 
 	sqlite3_busy_timeout(d->handle, BUSY_TIMEOUT_MS);
 	for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
-		int r = exec(d, settings[i], err);
+		int r = exec_sql(d, settings[i], err);
 
 		if (r < 0)
 			return r;
@@ -216,7 +225,10 @@ static int cache_add(struct sqlite *d, struct statement *s, struct err *err)
 	return 0;
 }
 
-static int prepare(struct sqlite *d, const char *sql, struct statement **ret, struct err *err)
+/* Statements are compared by the address of their text, not by the text: SQL is a string literal. A
+ * few hundred are kept, searched one after the other. */
+static int prepare_statement(struct sqlite *d, const char *sql, struct statement **ret,
+			     struct err *err)
 {
 	_cleanup_free_ struct statement *s = NULL;
 	int r;
@@ -236,7 +248,7 @@ static int prepare(struct sqlite *d, const char *sql, struct statement **ret, st
 	s->sql = sql;
 	if (sqlite3_prepare_v3(d->handle, sql, -1, SQLITE_PREPARE_PERSISTENT, &s->st, NULL) !=
 	    SQLITE_OK)
-		return fail(d, err, sql);
+		return set_sqlite_error(d, err, sql);
 	r = cache_add(d, s, err);
 	if (r < 0) {
 		sqlite3_finalize(s->st);
@@ -246,7 +258,8 @@ static int prepare(struct sqlite *d, const char *sql, struct statement **ret, st
 	return 0;
 }
 
-static int bind(sqlite3_stmt *st, int at, const struct db_value *v)
+/* SQLITE_STATIC: the value is the caller's, and good until the statement is done (db.h). */
+static int bind_value(sqlite3_stmt *st, int at, const struct db_value *v)
 {
 	switch (v->kind) {
 	case DB_INT:
@@ -261,12 +274,12 @@ static int bind(sqlite3_stmt *st, int at, const struct db_value *v)
 	}
 }
 
-static int query(struct db *db, const char *sql, const struct db_values *values,
-		 struct db_row **ret, struct err *err)
+static int query_statement(struct db *db, const char *sql, const struct db_values *values,
+			   struct db_row **ret, struct err *err)
 {
-	struct sqlite *d = of(db);
+	struct sqlite *d = sqlite_of(db);
 	struct statement *s = NULL;
-	int r = prepare(d, sql, &s, err);
+	int r = prepare_statement(d, sql, &s, err);
 
 	if (r < 0)
 		return r;
@@ -274,27 +287,29 @@ static int query(struct db *db, const char *sql, const struct db_values *values,
 		return err_set(err, -EINVAL, "%d parameters, %zu values: %s",
 			       sqlite3_bind_parameter_count(s->st), values->n, sql);
 	for (size_t i = 0; i < values->n; i++)
-		if (bind(s->st, (int)i + 1, &values->v[i]) != SQLITE_OK)
-			return fail(d, err, sql);
+		if (bind_value(s->st, (int)i + 1, &values->v[i]) != SQLITE_OK)
+			return set_sqlite_error(d, err, sql);
 	*ret = &s->row;
 	return 0;
 }
 
-static void done(struct db_row *row)
+/* Ends the read transaction that an unfinished statement keeps open, and forgets the caller's
+ * values. */
+static void reset_statement(struct db_row *row)
 {
 	sqlite3_reset(statement_of(row));
 	sqlite3_clear_bindings(statement_of(row));
 }
 
-static int step(struct db_row *row, struct err *err)
+static int step_statement(struct db_row *row, struct err *err)
 {
 	int rc = sqlite3_step(statement_of(row)), r = 0;
 
 	if (rc == SQLITE_ROW)
 		return 1;
 	if (rc != SQLITE_DONE)
-		r = fail(of(row->db), err, ((struct statement *)row)->sql);
-	done(row);
+		r = set_sqlite_error(sqlite_of(row->db), err, ((struct statement *)row)->sql);
+	reset_statement(row);
 	return r;
 }
 
@@ -323,24 +338,24 @@ static bool is_null(const struct db_row *row, int column)
 
 static int64_t last_id(struct db *d)
 {
-	return sqlite3_last_insert_rowid(of(d)->handle);
+	return sqlite3_last_insert_rowid(sqlite_of(d)->handle);
 }
 
-static int64_t changes(struct db *d)
+static int64_t count_changes(struct db *d)
 {
-	return sqlite3_changes64(of(d)->handle);
+	return sqlite3_changes64(sqlite_of(d)->handle);
 }
 
-static const char *place(const struct db *d)
+static const char *database_place(const struct db *d)
 {
 	const char *file = sqlite3_db_filename(((const struct sqlite *)d)->handle, "main");
 
 	return file && *file ? file : "in memory";
 }
 
-static void close_all(struct db *db)
+static void close_database(struct db *db)
 {
-	struct sqlite *d = of(db);
+	struct sqlite *d = sqlite_of(db);
 
 	for (size_t i = 0; i < d->n_cache; i++) {
 		sqlite3_finalize(d->cache[i]->st);
@@ -352,21 +367,21 @@ static void close_all(struct db *db)
 }
 
 static const struct db_ops sqlite_ops = {
-	.close = close_all,
-	.cache = cache,
-	.begin = begin,
-	.commit = commit,
-	.rollback = rollback,
-	.query = query,
-	.step = step,
-	.done = done,
+	.close = close_database,
+	.cache = set_cache_size,
+	.begin = begin_immediate,
+	.commit = commit_transaction,
+	.rollback = rollback_transaction,
+	.query = query_statement,
+	.step = step_statement,
+	.done = reset_statement,
 	.get_int = get_int,
 	.get_text = get_text,
 	.get_blob = get_blob,
 	.is_null = is_null,
 	.last_id = last_id,
-	.changes = changes,
-	.place = place,
+	.changes = count_changes,
+	.place = database_place,
 };
 
 int db_open(const char *path, const char *const *migrations, struct db **ret, struct err *err)
@@ -384,14 +399,14 @@ int db_open(const char *path, const char *const *migrations, struct db **ret, st
 			    NULL) != SQLITE_OK) {
 		if (!d->handle)
 			return err_set(err, -ENOMEM, "out of memory");
-		return err_set(err, errno_of(sqlite3_extended_errcode(d->handle)),
+		return err_set(err, sqlite_errno(sqlite3_extended_errcode(d->handle)),
 			       "open database %s: %s", path, sqlite3_errmsg(d->handle));
 	}
 	sqlite3_extended_result_codes(d->handle, 1);
-	r = set_up(d, err);
+	r = set_pragmas(d, err);
 	if (r < 0)
 		return r;
-	r = migrate(d, migrations, err);
+	r = apply_migrations(d, migrations, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(db);

@@ -94,7 +94,7 @@ static void deliver_changes(struct store_announced *a)
 }
 
 /* A commit without an answer may have happened: then all may have changed. */
-static void on_end(void *ctx, enum db_end how)
+static void on_transaction_end(void *ctx, enum db_end how)
 {
 	struct store_announced *a = &((struct store *)ctx)->announced;
 
@@ -107,7 +107,7 @@ static void on_end(void *ctx, enum db_end how)
 
 void store_announced_start(struct store *s)
 {
-	db_on_end(s->db, on_end, s);
+	db_on_end(s->db, on_transaction_end, s);
 }
 
 void store_announced_done(struct store *s)

@@ -1,4 +1,5 @@
-/* dialect.c - translates SQL of SQLite for PostgreSQL. See dialect.h. */
+/* dialect.c - translates SQL of SQLite for PostgreSQL, token by token: it reads words, parameters and
+ * strings, and copies the rest. It is no parser; dialect.h says what the ledger's SQL keeps to. */
 #include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
@@ -16,26 +17,26 @@ struct token {
 	size_t size;
 };
 
-static bool is_word(char c)
+static bool is_word_char(char c)
 {
 	return isalnum((unsigned char)c) || c == '_';
 }
 
-static size_t span(const char *s, bool (*is)(char))
+static size_t span_length(const char *s, bool (*is_in)(char))
 {
 	size_t n = 0;
 
-	while (is(s[n]))
+	while (is_in(s[n]))
 		n++;
 	return n;
 }
 
-static bool is_space(char c)
+static bool is_space_char(char c)
 {
 	return c == ' ' || c == '\n' || c == '\t';
 }
 
-static bool is_digit(char c)
+static bool is_digit_char(char c)
 {
 	return c >= '0' && c <= '9';
 }
@@ -48,12 +49,12 @@ static int next_token(const char *s, struct token *t)
 	*t = (struct token){ OTHER, s, 1 };
 	if (!*s) {
 		*t = (struct token){ END, s, 0 };
-	} else if (is_space(*s)) {
-		*t = (struct token){ SPACE, s, span(s, is_space) };
-	} else if (is_word(*s)) {
-		*t = (struct token){ WORD, s, span(s, is_word) };
+	} else if (is_space_char(*s)) {
+		*t = (struct token){ SPACE, s, span_length(s, is_space_char) };
+	} else if (is_word_char(*s)) {
+		*t = (struct token){ WORD, s, span_length(s, is_word_char) };
 	} else if (*s == '?') {
-		*t = (struct token){ PARAMETER, s, 1 + span(s + 1, is_digit) };
+		*t = (struct token){ PARAMETER, s, 1 + span_length(s + 1, is_digit_char) };
 		return t->size > 1 ? 0 : -EINVAL;
 	} else if (*s == '\'') {
 		end = strchr(s + 1, '\'');
@@ -64,28 +65,27 @@ static int next_token(const char *s, struct token *t)
 	return 0;
 }
 
-static bool is(const struct token *t, const char *word)
+static bool is_keyword(const struct token *t, const char *word)
 {
 	return t->kind == WORD && t->size == strlen(word) && memcmp(t->at, word, t->size) == 0;
 }
 
-/* Column names that PostgreSQL keeps for itself. */
+/* Column names that are key words of PostgreSQL: they are written in quotes. */
 static bool is_reserved(const struct token *t)
 {
-	return is(t, "user") || is(t, "end") || is(t, "offset");
+	return is_keyword(t, "user") || is_keyword(t, "end") || is_keyword(t, "offset");
 }
 
-/* "->> '$.name'" behind a column becomes "::jsonb ->> 'name')::bigint"; the bracket opens
- * before the column, which is why the column is held back. */
+/* The key, where "->> '$.KEY'" stands behind a column; else NULL. */
 static const char *json_key(const char *s, size_t *ret_size)
 {
 	const char *end;
 
-	s += span(s, is_space);
+	s += span_length(s, is_space_char);
 	if (strncmp(s, "->>", 3) != 0)
 		return NULL;
 	s += 3;
-	s += span(s, is_space);
+	s += span_length(s, is_space_char);
 	if (strncmp(s, "'$.", 3) != 0)
 		return NULL;
 	end = strchr(s + 3, '\'');
@@ -93,14 +93,16 @@ static const char *json_key(const char *s, size_t *ret_size)
 	return end ? s + 3 : NULL;
 }
 
-static const char *put_column(FILE *to, const struct token *t)
+/* Writes a word. With a JSON key behind it, "column ->> '$.key'" becomes
+ * "(column::jsonb ->> 'key')::bigint". Returns where to read on. */
+static const char *write_column(FILE *to, const struct token *t)
 {
 	const char *after = t->at + t->size, *key;
 	size_t size;
 
 	/* a qualified name is one column */
-	if (*after == '.' && is_word(after[1]))
-		after += 1 + span(after + 1, is_word);
+	if (*after == '.' && is_word_char(after[1]))
+		after += 1 + span_length(after + 1, is_word_char);
 	key = json_key(after, &size);
 	if (key) {
 		fprintf(to, "(%.*s::jsonb ->> '%.*s')::bigint", (int)(after - t->at), t->at,
@@ -124,10 +126,10 @@ int dialect_query(const char *sql, char **ret)
 
 	while (r == 0 && (r = next_token(sql, &t)) == 0 && t.kind != END) {
 		sql = t.at + t.size;
-		if (is(&t, "CROSS"))
+		if (is_keyword(&t, "CROSS"))
 			continue;
 		if (t.kind == WORD)
-			sql = put_column(to, &t);
+			sql = write_column(to, &t);
 		else if (t.kind == PARAMETER)
 			fprintf(to, "$%.*s", (int)t.size - 1, t.at + 1);
 		else
@@ -157,12 +159,13 @@ static const struct {
 	{ " STRICT", "" },
 };
 
-static const char *put_type(FILE *to, const char *s)
+/* Writes the type at s as PostgreSQL calls it. NULL: there is none at s. */
+static const char *write_type(FILE *to, const char *s)
 {
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		size_t n = strlen(types[i].from);
 
-		if (strncmp(s, types[i].from, n) == 0 && !is_word(s[n])) {
+		if (strncmp(s, types[i].from, n) == 0 && !is_word_char(s[n])) {
 			fputs(types[i].to, to);
 			return s + n;
 		}
@@ -170,9 +173,10 @@ static const char *put_type(FILE *to, const char *s)
 	return NULL;
 }
 
+/* The statement at s is not of the schema, but moves rows. */
 static bool moves_rows(const char *s)
 {
-	s += span(s, is_space);
+	s += span_length(s, is_space_char);
 	return strncmp(s, "INSERT", 6) == 0 || strncmp(s, "UPDATE", 6) == 0 ||
 	       strncmp(s, "DELETE", 6) == 0;
 }
@@ -195,9 +199,9 @@ int dialect_schema(const char *sql, char **ret)
 		if (is_left_out)
 			after = t.at + t.size;
 		else if (t.kind == WORD || t.kind == SPACE)
-			after = put_type(to, t.at);
+			after = write_type(to, t.at);
 		if (!after && t.kind == WORD)
-			after = put_column(to, &t);
+			after = write_column(to, &t);
 		else if (!after)
 			fprintf(to, "%.*s", (int)t.size, t.at);
 		sql = after ? after : t.at + t.size;

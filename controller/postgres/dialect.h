@@ -1,6 +1,6 @@
-/* dialect - the SQL of the store, which SQLite reads as it stands, as PostgreSQL reads it.
+/* dialect - translates the SQL of the ledger, which is written for SQLite, for PostgreSQL.
  *
- * Texts in, texts out. What the store may write, so that both understand it:
+ * Pure: texts in, texts out. What the ledger's SQL keeps to, so that both databases understand it:
  * - parameters are ?1 ... ?40; keywords are in capitals, names in small letters;
  * - ON CONFLICT DO UPDATE names its columns, and the old value by its table: t.n + excluded.n;
  * - rows are inserted with named columns where one of them is numbered by the database;
@@ -10,8 +10,9 @@
  */
 #pragma once
 
-/* *ret is malloc()ed. -ENOMEM; -EINVAL: a parameter that is no ?N, a text without an end. */
+/* Translates a statement. *ret is malloc()ed. -ENOMEM; -EINVAL: a parameter that is no ?N, a text
+ * without an end. */
 int dialect_query(const char *sql, char **ret);
-/* Of CREATE, ALTER and DROP; statements that move rows of an older schema (INSERT, UPDATE,
+/* Translates CREATE, ALTER and DROP; statements that move rows of an older schema (INSERT, UPDATE,
  * DELETE) are left out: see pg.h. */
 int dialect_schema(const char *sql, char **ret);

@@ -1,4 +1,5 @@
-/* pg.c - a ledger in PostgreSQL: open, transactions, schema. See pg.h. */
+/* pg.c - opens a ledger in PostgreSQL, begins and ends its transactions under the writers' lock, and
+ * brings its schema up to date. See pg.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,32 +15,34 @@ bool pg_is_place(const char *where)
 	       strncmp(where, "postgres://", 11) == 0;
 }
 
-static void unlock(struct pg *p)
+/* The server releases the lock of a session by itself when the connection is gone. */
+static void release_lock(struct pg *p)
 {
 	if (p->has_lock && pq.PQstatus(p->conn) == CONNECTION_OK)
 		pg_exec(p, "SELECT pg_advisory_unlock" PG_LOCK, NULL);
 	p->has_lock = false;
 }
 
-static int begin(struct db *d, struct err *err)
+static int begin_transaction(struct db *d, struct err *err)
 {
 	struct pg *p = pg_of(d);
 	int r = pg_revive(p, err);
 
 	if (r < 0)
 		return r;
-	/* Before the transaction, so that its snapshot is of after the wait. */
+	/* Before BEGIN: the snapshot is taken by the first statement in the transaction, and has to
+	 * be one of after the wait for the lock. */
 	r = pg_exec(p, "SELECT pg_advisory_lock" PG_LOCK, err);
 	if (r < 0)
 		return r;
 	p->has_lock = true;
 	r = pg_exec(p, "BEGIN ISOLATION LEVEL REPEATABLE READ", err);
 	if (r < 0)
-		unlock(p);
+		release_lock(p);
 	return r;
 }
 
-static void rollback(struct db *d)
+static void rollback_transaction(struct db *d)
 {
 	struct pg *p = pg_of(d);
 
@@ -48,11 +51,12 @@ static void rollback(struct db *d)
 		pg_done((struct db_row *)p->statements[i]);
 	if (pq.PQtransactionStatus(p->conn) != PQTRANS_IDLE)
 		pg_exec(p, "ROLLBACK", NULL);
-	unlock(p);
+	release_lock(p);
 }
 
-/* A failed transaction answers COMMIT with ROLLBACK: that is no commit. */
-static int commit(struct db *d, struct err *err)
+/* PostgreSQL answers the COMMIT of a failed transaction with a ROLLBACK that is no error: so the
+ * state is checked first. */
+static int commit_transaction(struct db *d, struct err *err)
 {
 	struct pg *p = pg_of(d);
 	int r = pg_settle(p, err);
@@ -62,11 +66,12 @@ static int commit(struct db *d, struct err *err)
 	if (r >= 0)
 		r = pg_exec(p, "COMMIT", err);
 	if (r < 0)
-		rollback(d);
-	unlock(p);
+		rollback_transaction(d);
+	release_lock(p);
 	return r;
 }
 
+/* 0 where nothing was inserted in this session. */
 static int64_t last_id(struct db *d)
 {
 	PGresult *result = pg_settle(pg_of(d), NULL) < 0
@@ -80,17 +85,17 @@ static int64_t last_id(struct db *d)
 	return id;
 }
 
-static int64_t changes(struct db *d)
+static int64_t count_changes(struct db *d)
 {
 	return pg_of(d)->changes;
 }
 
-static const char *place(const struct db *d)
+static const char *database_place(const struct db *d)
 {
 	return ((const struct pg *)d)->place;
 }
 
-static void close_all(struct db *d)
+static void close_database(struct db *d)
 {
 	struct pg *p = pg_of(d);
 
@@ -100,10 +105,10 @@ static void close_all(struct db *d)
 }
 
 static const struct db_ops pg_ops = {
-	.close = close_all,
-	.begin = begin,
-	.commit = commit,
-	.rollback = rollback,
+	.close = close_database,
+	.begin = begin_transaction,
+	.commit = commit_transaction,
+	.rollback = rollback_transaction,
 	.query = pg_query,
 	.scan = pg_scan,
 	.send = pg_send,
@@ -115,22 +120,23 @@ static const struct db_ops pg_ops = {
 	.get_blob = pg_get_blob,
 	.is_null = pg_is_null,
 	.last_id = last_id,
-	.changes = changes,
-	.place = place,
+	.changes = count_changes,
+	.place = database_place,
 };
 
 /* ---- the schema ---- */
 
-static int migrate_one(struct pg *p, const char *sql, int version, struct err *err)
+/* In the transaction of all migrations: in PostgreSQL CREATE and ALTER are rolled back too. */
+static int apply_migration(struct pg *p, const char *sql, int version, struct err *err)
 {
 	_cleanup_free_ char *translated = NULL;
 	char note[64];
 	int r = dialect_schema(sql, &translated);
 
 	if (r < 0)
-		return err_set(err, r, "schema version %d cannot be said to PostgreSQL",
+		return err_set(err, r, "schema version %d cannot be translated for PostgreSQL",
 			       version);
-	/* One that only moves rows of older schemas says nothing here. */
+	/* A migration that only moves rows of older schemas is empty here. */
 	if (translated[strspn(translated, " ;\n")])
 		r = pg_exec(p, translated, err);
 	if (r < 0)
@@ -139,7 +145,8 @@ static int migrate_one(struct pg *p, const char *sql, int version, struct err *e
 	return pg_exec(p, note, err);
 }
 
-static int get_version(struct pg *p, int *ret, struct err *err)
+/* Version 0: a new ledger. */
+static int read_schema_version(struct pg *p, int *ret, struct err *err)
 {
 	static const char make[] =
 		"CREATE TABLE IF NOT EXISTS reeve_schema(version INTEGER NOT NULL);"
@@ -157,16 +164,16 @@ static int get_version(struct pg *p, int *ret, struct err *err)
 	return 0;
 }
 
-static int migrate(struct pg *p, const char *const *migrations, struct err *err)
+static int apply_migrations(struct pg *p, const char *const *migrations, struct err *err)
 {
 	int have = 0, known = 0, r;
 
 	while (migrations[known])
 		known++;
-	r = begin(&p->db, err);
+	r = begin_transaction(&p->db, err);
 	if (r < 0)
 		return r;
-	r = get_version(p, &have, err);
+	r = read_schema_version(p, &have, err);
 	if (r >= 0 && have > known)
 		r = err_set(
 			err, -EPROTO,
@@ -174,24 +181,24 @@ static int migrate(struct pg *p, const char *const *migrations, struct err *err)
 			"the newer program, or a backup of before the upgrade",
 			p->place, have, known);
 	for (; r >= 0 && have < known; have++)
-		r = migrate_one(p, migrations[have], have + 1, err);
+		r = apply_migration(p, migrations[have], have + 1, err);
 	if (r < 0) {
-		rollback(&p->db);
+		rollback_transaction(&p->db);
 		return r;
 	}
-	return commit(&p->db, err);
+	return commit_transaction(&p->db, err);
 }
 
-/* "name on host, schema x" */
+/* "NAME on HOST, schema S" */
 static void note_place(struct pg *p)
 {
 	PGresult *result = pq.PQexec(p->conn, "SELECT current_schema()");
-	bool is_told =
+	bool has_schema =
 		pq.PQresultStatus(result) == PGRES_TUPLES_OK && !pq.PQgetisnull(result, 0, 0);
 
 	snprintf(p->place, sizeof(p->place), "%s on %s%s%s", pq.PQdb(p->conn),
-		 pq.PQhost(p->conn), is_told ? ", schema " : "",
-		 is_told ? pq.PQgetvalue(result, 0, 0) : "");
+		 pq.PQhost(p->conn), has_schema ? ", schema " : "",
+		 has_schema ? pq.PQgetvalue(result, 0, 0) : "");
 	pq.PQclear(result);
 }
 
@@ -219,7 +226,7 @@ int pg_open(const char *where, const char *const *migrations, struct db **ret, s
 	note_place(p);
 	r = pg_set_up(p, err);
 	if (r >= 0)
-		r = migrate(p, migrations, err);
+		r = apply_migrations(p, migrations, err);
 	if (r >= 0)
 		*ret = TAKE_PTR(db);
 	return r;

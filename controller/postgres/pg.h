@@ -1,16 +1,16 @@
-/* pg - a struct db in PostgreSQL, for ledgers of large sites.
+/* pg - a struct db (common/db/db.h) in PostgreSQL, for ledgers of large sites.
  *
  * `where` is what libpq takes: "postgresql://user@host/name?options", passwords from
- * ~/.pgpass or the environment. A ledger has a schema (search_path) of its own. Writers take
- * turns as with SQLite: db_begin() holds an advisory lock of the ledger until the end of the
- * transaction (REPEATABLE READ). Commits are synchronous. A connection that was lost is made
- * again at the next db_begin(), or the next statement outside of a transaction; what was under
- * way has failed, and a COMMIT that was not answered may have happened: callers repeat what is
- * idempotent.
+ * ~/.pgpass or the environment. A ledger has a schema (search_path) of its own. There is one writer
+ * at a time, as with SQLite: db_begin() takes an advisory lock of the ledger, which is released at
+ * the end of the transaction (REPEATABLE READ). Commits are synchronous. A connection that was lost
+ * is made again at the next db_begin(), or the next statement outside of a transaction; the
+ * transaction that was under way has failed, and a COMMIT that was not answered may have happened:
+ * callers repeat what is idempotent.
  *
- * Schemas are the migrations of SQLite through dialect_schema(). There was no PostgreSQL ledger
- * before version PG_FIRST_VERSION, so the statements that move rows of older ones never run
- * here; a later migration that moves rows must be given in both tongues.
+ * The schema is made by the migrations of SQLite through dialect_schema(). The statements in them
+ * that move rows of older schemas are left out: a ledger in PostgreSQL is made with the whole schema
+ * at once, so it has no such rows. A later migration that moves rows needs a text for each database.
  */
 #pragma once
 #include "common/db/db.h"

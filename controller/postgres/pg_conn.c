@@ -8,6 +8,7 @@
 
 /* ---- errors ---- */
 
+/* By the first entry that the SQLSTATE begins with: an entry of two characters is a class. */
 static int errno_of(const char *sqlstate)
 {
 	static const struct {
@@ -26,7 +27,7 @@ static int errno_of(const char *sqlstate)
 	return -EIO;
 }
 
-/* The first line, without its end. */
+/* The length of the first line: libpq's messages have a line for the error and more for its context. */
 static int first_line(const char *text)
 {
 	return (int)strcspn(text, "\n");
@@ -62,7 +63,6 @@ int pg_exec(struct pg *p, const char *sql, struct err *err)
 	return 0;
 }
 
-/* The answer of one statement, which ends with a NULL. */
 int pg_take_answer(struct pg *p, int64_t *ret_changed, struct err *err)
 {
 	PGresult *result = pq.PQgetResult(p->conn);
@@ -71,15 +71,16 @@ int pg_take_answer(struct pg *p, int64_t *ret_changed, struct err *err)
 		return pg_fail(p, result, "adding rows", err);
 	*ret_changed = strtoll(pq.PQcmdTuples(result), NULL, 10);
 	pq.PQclear(result);
+	/* A NULL ends the results of each statement. */
 	pq.PQclear(pq.PQgetResult(p->conn));
 	return 0;
 }
 
-/* What is left up to the end of the pipeline, or of the connection. */
 void pg_pass_over(struct pg *p)
 {
 	bool is_end = false, was_null = false;
 
+	/* Two NULLs without a result between them: the server has nothing more to send. */
 	while (!is_end) {
 		PGresult *result = pq.PQgetResult(p->conn);
 
@@ -128,7 +129,7 @@ int pg_revive(struct pg *p, struct err *err)
 {
 	if (pq.PQstatus(p->conn) == CONNECTION_OK)
 		return 0;
-	if (p->has_lock) /* in a transaction, which is lost */
+	if (p->has_lock) /* in a transaction, which is lost with the connection */
 		return err_set(err, -EIO, "database %s: the connection was lost", p->place);
 	pq.PQreset(p->conn);
 	if (pq.PQstatus(p->conn) != CONNECTION_OK)

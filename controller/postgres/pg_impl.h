@@ -3,21 +3,23 @@
 #include "common/db/db_impl.h"
 #include "controller/postgres/pq.h"
 
-/* The advisory lock of a ledger's writers: "reev" */
+/* The advisory lock of a ledger's writers: a class, "reev" as a number, and the ledger's schema. */
 #define PG_LOCK "(1919247734, hashtext(current_schema()))"
 
 struct pg_statement;
 
 struct pg {
-	struct db db;
+	struct db db; /* first: a struct db * is one of these */
 	PGconn *conn;
 	struct pg_statement **statements;
 	size_t n_statements, size;
-	int64_t changes;
-	int generation; /* of the connection: what was prepared before is gone */
-	bool has_lock;
-	size_t n_sent; /* statements in the pipeline whose answers were not read */
-	char place[256];
+	int64_t changes; /* rows that the last statement changed */
+	/* Of the connection: grows when it is made again. A statement that was prepared in an earlier
+	 * one is unknown to the server and is prepared again. */
+	int generation;
+	bool has_lock;	 /* PG_LOCK is ours, from before BEGIN until after the end */
+	size_t n_sent;	 /* statements in the pipeline whose answers were not read */
+	char place[256]; /* for messages: "NAME on HOST, schema S" */
 };
 
 static inline struct pg *pg_of(struct db *d)
@@ -28,13 +30,13 @@ static inline struct pg *pg_of(struct db *d)
 /* The statement of this text, bound; pg_rows.c. */
 int pg_query(struct db *d, const char *sql, const struct db_values *values, struct db_row **ret,
 	     struct err *err);
-/* It is read through a cursor. */
+/* The answer will be read through a cursor, some thousand rows at a time. */
 void pg_scan(struct db_row *row);
-const char *pg_name(const struct db_row *row); /* that it is prepared by */
+const char *pg_name(const struct db_row *row); /* the server's name of the prepared statement */
 /* Sent, its answer not waited for; pg_rows.c. */
 int pg_send(struct db_row *row, struct err *err);
-/* Before anything else is said to the server: reads the answers of what was sent. The first
- * error of them, after which the transaction has failed. */
+/* Reads the answers of the statements that pg_send() sent, before anything else is sent to the
+ * server. Returns the first error among them, after which the transaction has failed. */
 int pg_settle(struct pg *p, struct err *err);
 #define PG_SENT_MAX 512
 /* In a pipeline; pg_pipeline.c. */
@@ -48,14 +50,16 @@ const void *pg_get_blob(const struct db_row *row, int column, size_t *ret_size);
 bool pg_is_null(const struct db_row *row, int column);
 void pg_forget(struct pg *p); /* frees all statements */
 
-/* After connecting: the settings of the session. */
+/* The settings of a new session. Counts the generation on. */
 int pg_set_up(struct pg *p, struct err *err);
-/* In a pipeline: the answer of one statement; and whatever is left up to the pipeline's end. */
+/* In a pipeline: reads the answer of one statement, which has to be a command without rows. */
 int pg_take_answer(struct pg *p, int64_t *ret_changed, struct err *err);
+/* Reads and drops what is left, up to the pipeline's end or the connection's. */
 void pg_pass_over(struct pg *p);
-/* Errors of a result (NULL: of the connection), cleared. */
+/* Sets *err from a result (NULL: from the connection) and clears the result. Returns the -errno of
+ * its SQLSTATE. */
 int pg_fail(struct pg *p, PGresult *result, const char *what, struct err *err);
-/* Text without parameters, result ignored. */
+/* Runs SQL without parameters, one statement or several; rows are dropped. */
 int pg_exec(struct pg *p, const char *sql, struct err *err);
-/* Outside of a transaction: makes a lost connection again. */
+/* Outside of a transaction: makes a lost connection again. In one: -EIO, because it is lost. */
 int pg_revive(struct pg *p, struct err *err);

@@ -12,21 +12,23 @@
 
 #define LEAD_CLASS "1919247735" /* one more than that of PG_LOCK */
 #define LEAD_LOCK "(" LEAD_CLASS ", hashtext(current_schema()))"
-#define NAME_MAX_BYTES 64 /* of a connection, with the 0 */
+#define NAME_MAX_BYTES 64 /* of an application_name: PostgreSQL's NAMEDATALEN, with the 0 */
 
 struct pg_lead {
 	PGconn *conn;
 	char *where, *me, *place;
 	int64_t lease_ns, epoch; /* epoch 0: does not lead */
-	bool has_lock;
-	/* The row as it was last seen, and since when it stands still. */
+	bool has_lock;		 /* LEAD_LOCK is this session's */
+	/* The row as it was last read, and since when it has not changed: CLOCK_MONOTONIC, 0: it was
+	 * not read yet. */
 	int64_t seen_epoch, seen_beat, still_since_ns;
 	char who[256];
 };
 
-/* ---- asking ---- */
+/* ---- statements ---- */
 
-static int fail(struct pg_lead *l, PGresult *result, struct err *err)
+/* Clears the result. */
+static int set_lead_error(struct pg_lead *l, PGresult *result, struct err *err)
 {
 	const char *said = pq.PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
 	int r;
@@ -38,15 +40,15 @@ static int fail(struct pg_lead *l, PGresult *result, struct err *err)
 	return r;
 }
 
-struct ask {
+struct lead_query {
 	const char *sql;
 	const char *const *values;
 	int n_values;
 };
 
-/* The first column of the first row as a number, 0 without rows; *ret_row (may be NULL) is the
- * result. Returns how many rows there were, or were changed. */
-static int ask(struct pg_lead *l, struct ask a, PGresult **ret, struct err *err)
+/* Returns how many rows there were, or were changed. *ret (NULL: not wanted) is the result, to be
+ * cleared after success. */
+static int query_lead(struct pg_lead *l, struct lead_query a, PGresult **ret, struct err *err)
 {
 	PGresult *result =
 		pq.PQexecParams(l->conn, a.sql, a.n_values, NULL, a.values, NULL, NULL, 0);
@@ -54,7 +56,7 @@ static int ask(struct pg_lead *l, struct ask a, PGresult **ret, struct err *err)
 	int n;
 
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-		return fail(l, result, err);
+		return set_lead_error(l, result, err);
 	n = status == PGRES_TUPLES_OK ? pq.PQntuples(result) : atoi(pq.PQcmdTuples(result));
 	if (ret)
 		*ret = result;
@@ -63,18 +65,20 @@ static int ask(struct pg_lead *l, struct ask a, PGresult **ret, struct err *err)
 	return n;
 }
 
-static int tell(struct pg_lead *l, const char *sql, struct err *err)
+/* One statement or several, without parameters; rows are dropped. */
+static int exec_lead(struct pg_lead *l, const char *sql, struct err *err)
 {
 	PGresult *result = pq.PQexec(l->conn, sql);
 	ExecStatusType status = pq.PQresultStatus(result);
 
 	if (status != PGRES_COMMAND_OK && status != PGRES_TUPLES_OK)
-		return fail(l, result, err);
+		return set_lead_error(l, result, err);
 	pq.PQclear(result);
 	return 0;
 }
 
-static int64_t number(PGresult *result, int column)
+/* Of the first row. */
+static int64_t column_number(PGresult *result, int column)
 {
 	return strtoll(pq.PQgetvalue(result, 0, column), NULL, 10);
 }
@@ -84,8 +88,8 @@ static int64_t number(PGresult *result, int column)
 static const char name_sql[] = "SELECT set_config('application_name', 'reeve-lead-' ||"
 			       " hashtext(current_schema()) || '-' || $1, false)";
 
-/* The name that says which epoch a connection works for. */
-static int take_name(struct pg_lead *l, struct err *err)
+/* Names the connection after its epoch, and makes l->place of the same name. */
+static int set_epoch_name(struct pg_lead *l, struct err *err)
 {
 	char epoch[24];
 	const char *values[] = { epoch };
@@ -93,7 +97,7 @@ static int take_name(struct pg_lead *l, struct err *err)
 	int r;
 
 	snprintf(epoch, sizeof(epoch), "%" PRId64, l->epoch);
-	r = ask(l, (struct ask){ name_sql, values, 1 }, &result, err);
+	r = query_lead(l, (struct lead_query){ name_sql, values, 1 }, &result, err);
 	if (r < 0)
 		return r;
 	free(l->place);
@@ -107,13 +111,14 @@ static int take_name(struct pg_lead *l, struct err *err)
 	return err_set(err, -ENOMEM, "out of memory");
 }
 
-/* The table is made once, by the first controller; it is no part of the ledger's schema, because it
- * is there before any controller may bring that up to date. */
+/* The first controller makes the table. It is no part of the ledger's schema: a controller may bring
+ * that up to date only after it leads, which needs this table. */
 static int make_table(struct pg_lead *l, struct err *err)
 {
 	PGresult *result;
-	int r = ask(l, (struct ask){ "SELECT to_regclass('reeve_lead') IS NULL", NULL, 0 },
-		    &result, err);
+	int r = query_lead(
+		l, (struct lead_query){ "SELECT to_regclass('reeve_lead') IS NULL", NULL, 0 },
+		&result, err);
 	bool is_missing = r > 0 && pq.PQgetvalue(result, 0, 0)[0] == 't';
 
 	if (r < 0)
@@ -121,16 +126,17 @@ static int make_table(struct pg_lead *l, struct err *err)
 	pq.PQclear(result);
 	if (!is_missing)
 		return 0;
-	return tell(l,
-		    "SELECT pg_advisory_xact_lock" PG_LOCK ";"
-		    "CREATE TABLE IF NOT EXISTS reeve_lead(epoch BIGINT NOT NULL,"
-		    " beat BIGINT NOT NULL, who TEXT NOT NULL);"
-		    "INSERT INTO reeve_lead SELECT 0, 0, ''"
-		    " WHERE NOT EXISTS(SELECT FROM reeve_lead)",
-		    err);
+	return exec_lead(l,
+			 "SELECT pg_advisory_xact_lock" PG_LOCK ";"
+			 "CREATE TABLE IF NOT EXISTS reeve_lead(epoch BIGINT NOT NULL,"
+			 " beat BIGINT NOT NULL, who TEXT NOT NULL);"
+			 "INSERT INTO reeve_lead SELECT 0, 0, ''"
+			 " WHERE NOT EXISTS(SELECT FROM reeve_lead)",
+			 err);
 }
 
-static int set_up(struct pg_lead *l, struct err *err)
+/* A new connection: none of the old session's locks is left. A leader gets its name again. */
+static int set_up_session(struct pg_lead *l, struct err *err)
 {
 	int r;
 
@@ -141,23 +147,23 @@ static int set_up(struct pg_lead *l, struct err *err)
 		return err_set(err, -ECONNREFUSED, "open the ledger: %.*s",
 			       (int)strcspn(said, "\n"), said);
 	}
-	r = tell(l,
-		 "SET lock_timeout = '5s'; SET synchronous_commit = on;"
-		 "SET client_min_messages = warning",
-		 err);
+	r = exec_lead(l,
+		      "SET lock_timeout = '5s'; SET synchronous_commit = on;"
+		      "SET client_min_messages = warning",
+		      err);
 	if (r >= 0)
 		r = make_table(l, err);
 	if (r >= 0 && l->epoch)
-		r = take_name(l, err);
+		r = set_epoch_name(l, err);
 	return r;
 }
 
-static int revive(struct pg_lead *l, struct err *err)
+static int reconnect(struct pg_lead *l, struct err *err)
 {
 	if (pq.PQstatus(l->conn) == CONNECTION_OK)
 		return 0;
 	pq.PQreset(l->conn);
-	return set_up(l, err);
+	return set_up_session(l, err);
 }
 
 int pg_lead_open(const struct pg_lead_config *c, struct pg_lead **ret, struct err *err)
@@ -176,7 +182,7 @@ int pg_lead_open(const struct pg_lead_config *c, struct pg_lead **ret, struct er
 	if (!l || !l->where || !l->me || !l->conn)
 		return err_set(err, -ENOMEM, "out of memory");
 	l->lease_ns = c->lease_ns;
-	r = set_up(l, err);
+	r = set_up_session(l, err);
 	if (r < 0)
 		return r;
 	*ret = TAKE_PTR(l);
@@ -198,13 +204,14 @@ struct pg_lead *pg_lead_close(struct pg_lead *l)
 
 /* ---- who leads ---- */
 
-/* Notes the row, and since when it has not changed. */
-static int look(struct pg_lead *l, struct err *err)
+/* Reads the row, and notes since when it has not changed. */
+static int read_lead_row(struct pg_lead *l, struct err *err)
 {
 	PGresult *result;
 	int64_t epoch, beat;
-	int r = ask(l, (struct ask){ "SELECT epoch, beat, who FROM reeve_lead", NULL, 0 },
-		    &result, err);
+	int r = query_lead(
+		l, (struct lead_query){ "SELECT epoch, beat, who FROM reeve_lead", NULL, 0 },
+		&result, err);
 
 	if (r < 0)
 		return r;
@@ -212,8 +219,8 @@ static int look(struct pg_lead *l, struct err *err)
 		pq.PQclear(result);
 		return err_set(err, -EBADMSG, "reeve_lead has %d rows; it has to have one", r);
 	}
-	epoch = number(result, 0);
-	beat = number(result, 1);
+	epoch = column_number(result, 0);
+	beat = column_number(result, 1);
 	snprintf(l->who, sizeof(l->who), "%s", pq.PQgetvalue(result, 0, 2));
 	pq.PQclear(result);
 	if (!l->still_since_ns || epoch != l->seen_epoch || beat != l->seen_beat)
@@ -223,6 +230,7 @@ static int look(struct pg_lead *l, struct err *err)
 	return 0;
 }
 
+/* 1: this session has LEAD_LOCK; 0: another has. */
 static int try_lock(struct pg_lead *l, struct err *err)
 {
 	PGresult *result;
@@ -230,8 +238,9 @@ static int try_lock(struct pg_lead *l, struct err *err)
 
 	if (l->has_lock)
 		return 1;
-	r = ask(l, (struct ask){ "SELECT pg_try_advisory_lock" LEAD_LOCK, NULL, 0 }, &result,
-		err);
+	r = query_lead(l,
+		       (struct lead_query){ "SELECT pg_try_advisory_lock" LEAD_LOCK, NULL, 0 },
+		       &result, err);
 	if (r < 0)
 		return r;
 	l->has_lock = pq.PQgetvalue(result, 0, 0)[0] == 't';
@@ -239,9 +248,10 @@ static int try_lock(struct pg_lead *l, struct err *err)
 	return l->has_lock;
 }
 
-/* Connections that work for another epoch than ours, or hold the leader's lock without being
- * us: ended, and with them what they had begun. */
-static const char evict_sql[] =
+/* Ends the connections that work for another epoch than ours, or have the leader's lock and are not
+ * ours; the server rolls their transactions back. objsubid 2: a lock of two 32-bit keys. Waits up to
+ * 5 s for each. */
+static const char end_others_sql[] =
 	"SELECT pg_terminate_backend(pid, 5000) FROM ("
 	"SELECT pid FROM pg_stat_activity WHERE datname = current_database()"
 	" AND application_name LIKE 'reeve-lead-' || hashtext(current_schema()) || '-%'"
@@ -252,104 +262,110 @@ static const char evict_sql[] =
 	" AND objid::bigint = hashtext(current_schema())::bigint & 4294967295"
 	") other WHERE pid <> pg_backend_pid()";
 
-static int evict(struct pg_lead *l, struct err *err)
+static int end_other_leaders(struct pg_lead *l, struct err *err)
 {
-	int r = ask(l, (struct ask){ evict_sql, NULL, 0 }, NULL, err);
+	int r = query_lead(l, (struct lead_query){ end_others_sql, NULL, 0 }, NULL, err);
 
 	return r < 0 ? r : 0;
 }
 
-/* A new epoch, under the writers' lock: a controller that wrote before has finished or never will. */
+/* Counts the epoch up under the writers' lock: a transaction of the former leader has ended before,
+ * or reads the new epoch and is refused. */
 static int begin_epoch(struct pg_lead *l, struct err *err)
 {
 	const char *values[] = { l->me };
 	PGresult *result;
-	int r = tell(l, "BEGIN; SELECT pg_advisory_xact_lock" PG_LOCK, err);
+	int r = exec_lead(l, "BEGIN; SELECT pg_advisory_xact_lock" PG_LOCK, err);
 
 	if (r >= 0)
-		r = ask(l,
-			(struct ask){ "UPDATE reeve_lead SET epoch = epoch + 1, beat = 0,"
-				      " who = $1 RETURNING epoch",
-				      values, 1 },
-			&result, err);
+		r = query_lead(l,
+			       (struct lead_query){
+				       "UPDATE reeve_lead SET epoch = epoch + 1, beat = 0,"
+				       " who = $1 RETURNING epoch",
+				       values, 1 },
+			       &result, err);
 	if (r >= 0) {
-		l->epoch = r > 0 ? number(result, 0) : 0;
+		l->epoch = r > 0 ? column_number(result, 0) : 0;
 		pq.PQclear(result);
-		r = tell(l, "COMMIT", err);
+		r = exec_lead(l, "COMMIT", err);
 	}
 	if (r < 0) {
 		l->epoch = 0;
-		tell(l, "ROLLBACK", NULL);
+		exec_lead(l, "ROLLBACK", NULL);
 	}
 	return r;
 }
 
+/* With LEAD_LOCK. 1: leads. On failure the lock is released for another to try. */
 static int take_over(struct pg_lead *l, struct err *err)
 {
-	int r = evict(l, err);
+	int r = end_other_leaders(l, err);
 
 	if (r >= 0)
 		r = begin_epoch(l, err);
 	if (r >= 0)
-		r = take_name(l, err);
+		r = set_epoch_name(l, err);
 	if (r >= 0)
 		return 1;
 	l->epoch = 0;
-	if (tell(l, "SELECT pg_advisory_unlock" LEAD_LOCK, NULL) >= 0)
+	if (exec_lead(l, "SELECT pg_advisory_unlock" LEAD_LOCK, NULL) >= 0)
 		l->has_lock = false;
 	return r;
 }
 
 int pg_lead_try(struct pg_lead *l, struct err *err)
 {
-	int r = revive(l, err);
+	int r = reconnect(l, err);
 
 	if (r >= 0)
-		r = look(l, err);
+		r = read_lead_row(l, err);
 	if (r >= 0)
 		r = try_lock(l, err);
 	if (r > 0)
 		return take_over(l, err);
 	if (r < 0 || clock_ns(CLOCK_MONOTONIC) - l->still_since_ns < l->lease_ns)
 		return r;
-	/* Its lock is free when its connection is over: at the next try. */
-	return evict(l, err);
+	/* The leader's beat has not changed for the lease. Its lock is free when its connection has
+	 * ended: the next try gets it. */
+	return end_other_leaders(l, err);
 }
 
-/* 1: moved on; 0: the epoch is another's. */
-static int beat(struct pg_lead *l, struct err *err)
+/* 1: the beat was counted up; 0: the row has another epoch. */
+static int advance_beat(struct pg_lead *l, struct err *err)
 {
 	char epoch[24];
 	const char *values[] = { epoch };
-	int r = revive(l, err);
+	int r = reconnect(l, err);
 
 	snprintf(epoch, sizeof(epoch), "%" PRId64, l->epoch);
 	return r < 0 ? r
-		     : ask(l,
-			   (struct ask){
-				   "UPDATE reeve_lead SET beat = beat + 1 WHERE epoch = $1",
-				   values, 1 },
-			   NULL, err);
+		     : query_lead(
+			       l,
+			       (struct lead_query){
+				       "UPDATE reeve_lead SET beat = beat + 1 WHERE epoch = $1",
+				       values, 1 },
+			       NULL, err);
 }
 
 int pg_lead_keep(struct pg_lead *l, struct err *err)
 {
-	int r = beat(l, err);
+	int r = advance_beat(l, err);
 
-	/* That a connection is gone is seen when it is used; a new one knows. */
+	/* A lost connection is noticed when it is used: once more with a new one. */
 	if (r < 0 && pq.PQstatus(l->conn) != CONNECTION_OK)
-		r = beat(l, err);
+		r = advance_beat(l, err);
 	if (r == 0) {
 		l->epoch = 0;
-		(void)look(l, NULL);
+		(void)read_lead_row(l, NULL);
 		return 0;
 	}
 	if (r < 0)
 		return r;
-	/* After a connection that was lost the lock may still be that one's. */
+	/* After a lost connection the server may still count the lock as that session's: then that
+	 * session is ended, and the lock is tried again at the next call. */
 	r = try_lock(l, err);
 	if (r >= 0)
-		r = evict(l, err);
+		r = end_other_leaders(l, err);
 	return r < 0 ? r : 1;
 }
 

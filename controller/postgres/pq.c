@@ -1,4 +1,4 @@
-/* pq.c - loads libpq. See pq.h. */
+/* pq.c - loads libpq and finds the functions that pq.h lists. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <stddef.h>
@@ -19,6 +19,7 @@ static const struct {
 #undef PQ_ENTRY
 };
 
+/* Repeated calls do nothing; the library stays loaded until the process ends. */
 int pq_load(struct err *err)
 {
 	static void *library;
@@ -40,6 +41,7 @@ int pq_load(struct err *err)
 				       LIBRARY " has no %s: a newer one is needed",
 				       functions[i].name);
 		}
+		/* C has no conversion of void * to a function pointer: POSIX stores it as here. */
 		*(void **)(void *)((char *)&pq + functions[i].offset) = f;
 	}
 	return 0;

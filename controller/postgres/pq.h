@@ -1,5 +1,5 @@
-/* pq - libpq, loaded when a ledger in PostgreSQL is opened and not before: programs without one
- * do not need the library. */
+/* pq - libpq, loaded (dlopen) when a ledger in PostgreSQL is opened and not before: a controller with
+ * a ledger in SQLite runs without the library. Calls are written pq.PQexec(...). */
 #pragma once
 #include <libpq-fe.h>
 
@@ -38,7 +38,7 @@ struct pq {
 	PQ_FUNCTIONS(PQ_MEMBER)
 #undef PQ_MEMBER
 };
-extern struct pq pq; /* after pq_load() */
+extern struct pq pq; /* its functions are set by pq_load() */
 
-/* -ENOENT: there is no libpq.so.5 here, or it lacks something: the message says what. */
+/* -ENOENT: there is no libpq.so.5 here, or it lacks a function: the message names it. */
 int pq_load(struct err *err);
