@@ -69,11 +69,9 @@ int store_happenings(struct store *s, struct store_happenings which, store_happe
 int store_load_place(struct store *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT value FROM meta WHERE key = 'hooks_place'",
-			 "");
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT value FROM meta WHERE key = 'hooks_place'", "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -96,16 +94,9 @@ int store_save_place(struct store *s, int64_t place, struct err *err)
 
 int store_last_place(struct store *s, int64_t *ret, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT COALESCE(MAX(id), 0) FROM events", "");
+	int r = db_query_int(s->db, err, ret, "SELECT COALESCE(MAX(id), 0) FROM events", "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r <= 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 int store_forget_place(struct store *s, struct err *err)

@@ -158,10 +158,8 @@ static int check_epoch(struct store_lead *l, struct err *err)
 	struct db *d = l->store->db;
 	struct db_row *st;
 	int64_t epoch;
-	int r = db_query(d, err, &st, "SELECT epoch, who FROM reeve_lead", "");
+	int r = db_query_first(d, err, &st, "SELECT epoch, who FROM reeve_lead", "");
 
-	if (r >= 0)
-		r = db_step(d, st, err);
 	if (r < 0)
 		return r;
 	epoch = r > 0 ? db_int(st, 0) : 0;

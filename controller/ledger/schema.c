@@ -472,10 +472,9 @@ const char *const store_migrations[] = {
 static int load_zone(struct store *s, char **ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT value FROM meta WHERE key = 'time_zone'", "");
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT value FROM meta WHERE key = 'time_zone'", "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	*ret = strdup(r > 0 ? store_text(st, 0) : "");

@@ -16,12 +16,10 @@ static int load_revision(struct store *s, int64_t *ret, char author[static REQUE
 			 struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT revision, author FROM accounts_log ORDER BY id DESC LIMIT 1",
-			 "");
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT revision, author FROM accounts_log ORDER BY id DESC LIMIT 1", "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	*ret = r > 0 ? db_int(st, 0) : 0;
@@ -155,12 +153,9 @@ int store_accounts_apply(struct store *s, const struct store_accounts_change *c,
 	r = check_revision(s, c, err);
 	for (size_t i = 0; i < c->diff->n && r == 0; i++)
 		r = apply_one(s, c, &c->diff->changes[i], err);
-	if (r == 0)
-		r = db_commit(s->db, err);
-	if (r < 0) {
-		db_rollback(s->db);
+	r = db_end(s->db, r, err);
+	if (r < 0)
 		return r;
-	}
 	*ret_revision = c->revision + (c->diff->n > 0);
 	return 0;
 }
@@ -223,14 +218,13 @@ int store_accounts_removed(struct store *s, const char *account,
 			   struct store_accounts_removal *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT at_ns, author FROM accounts_log WHERE section = 'Account'"
-			 " AND name = ?1 AND key IS NULL AND op = " SQL_ACCOUNTS_REMOVE
-			 " ORDER BY id DESC LIMIT 1",
-			 "t", account);
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT at_ns, author FROM accounts_log WHERE section = 'Account'"
+		" AND name = ?1 AND key IS NULL AND op = " SQL_ACCOUNTS_REMOVE
+		" ORDER BY id DESC LIMIT 1",
+		"t", account);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r < 0 ? r : 1;
 	ret->at_ns = db_int(st, 0);
@@ -243,14 +237,12 @@ int store_accounts_active(struct store *s, const char *account,
 			  struct store_accounts_active *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT COUNT(*) FILTER (WHERE state = " SQL_JOB_QUEUED "),"
-			 " COUNT(*) FILTER (WHERE state > " SQL_JOB_QUEUED ")"
-			 " FROM jobs WHERE account = ?1 AND state < " SQL_JOB_ENDED,
-			 "t", account);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT COUNT(*) FILTER (WHERE state = " SQL_JOB_QUEUED "),"
+			       " COUNT(*) FILTER (WHERE state > " SQL_JOB_QUEUED ")"
+			       " FROM jobs WHERE account = ?1 AND state < " SQL_JOB_ENDED,
+			       "t", account);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	ret->queued = db_int(st, 0);

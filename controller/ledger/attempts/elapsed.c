@@ -21,17 +21,10 @@ static bool is_within(const struct report *rep, int64_t elapsed_ns)
 static int is_noted(struct store *s, const struct store_report_case *c, int64_t given_ns,
 		    struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT 1 FROM events WHERE job = ?1 AND what = 'clamp'"
-			 " AND node = ?2 AND at_ns >= ?3 LIMIT 1",
-			 "iti", c->report->job, c->node, given_ns);
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
-	return r;
+	return db_has_row(s->db, err,
+			  "SELECT 1 FROM events WHERE job = ?1 AND what = 'clamp'"
+			  " AND node = ?2 AND at_ns >= ?3 LIMIT 1",
+			  "iti", c->report->job, c->node, given_ns);
 }
 
 static void format_clamp(const struct store_report_case *c, int64_t elapsed_ns,

@@ -100,11 +100,9 @@ static int load_list(struct store *s, const struct report *rep, int64_t part, st
 	static const char of_part[] =
 		"SELECT gpus FROM parts WHERE job = ?1 AND attempt = ?2 AND part = ?3";
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, part < 0 ? of_attempt : of_part,
-			 part < 0 ? "ii" : "iii", rep->job, (int64_t)rep->attempt, part);
+	int r = db_query_first(s->db, err, &st, part < 0 ? of_attempt : of_part,
+			       part < 0 ? "ii" : "iii", rep->job, (int64_t)rep->attempt, part);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	r = decode_list(store_text(st, 0), ret, err);
@@ -156,14 +154,12 @@ void store_set_gpu_idle(struct store *s, int64_t after_ns)
 static int was_idle(struct store *s, int64_t job, bool *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT what FROM events WHERE job = ?1"
-			 " AND what IN ('gpu-idle', 'gpu-busy', 'give')"
-			 " ORDER BY id DESC LIMIT 1",
-			 "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT what FROM events WHERE job = ?1"
+			       " AND what IN ('gpu-idle', 'gpu-busy', 'give')"
+			       " ORDER BY id DESC LIMIT 1",
+			       "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	*ret = r > 0 && !strcmp(store_text(st, 0), "gpu-idle");

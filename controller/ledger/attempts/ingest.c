@@ -50,7 +50,7 @@ static int check_node(struct ingest *g, struct err *err)
 	struct db_row *st;
 	int64_t silent_ns;
 	char address[64], boot[REQUEST_NAME_MAX], drained[GPUS_TEXT_MAX];
-	int r = db_query(
+	int r = db_query_first(
 		g->s->db, err, &st,
 		"SELECT address, boot, last_ns, draining + lost,"
 		" drained_gpu_models,"
@@ -59,8 +59,6 @@ static int check_node(struct ingest *g, struct err *err)
 		" drained_gpu_models, node_type, features, draining, lost FROM nodes WHERE node = ?1",
 		"ti", g->in->node, g->from->now_ns);
 
-	if (r >= 0)
-		r = db_step(g->s->db, st, err);
 	if (r <= 0)
 		return r;
 	if (is_changed(g, st))
@@ -471,13 +469,8 @@ int store_ingest(struct store *s, const struct sync *in, const struct sync_from 
 
 	if (r >= 0)
 		r = db_begin(s->db, err);
-	if (r >= 0) {
-		r = take_all(&g, err);
-		if (r >= 0)
-			r = db_commit(s->db, err);
-		else
-			db_rollback(s->db);
-	}
+	if (r >= 0)
+		r = db_end(s->db, take_all(&g, err), err);
 	if (r < 0) {
 		sync_result_done(&out);
 		return r;

@@ -109,13 +109,11 @@ int store_known_load(struct store *s, const struct report *rep, struct store_kno
 		     struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 KNOWN_SELECT " FROM attempts a JOIN jobs j USING(job)"
-				      " WHERE a.job = ?1 AND a.attempt = ?2",
-			 "ii", rep->job, (int64_t)rep->attempt);
+	int r = db_query_first(s->db, err, &st,
+			       KNOWN_SELECT " FROM attempts a JOIN jobs j USING(job)"
+					    " WHERE a.job = ?1 AND a.attempt = ?2",
+			       "ii", rep->job, (int64_t)rep->attempt);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	k->days = (struct store_days){ .job = rep->job, .attempt = rep->attempt };

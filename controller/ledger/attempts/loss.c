@@ -30,25 +30,23 @@ int store_may_requeue(struct store *s, const struct store_loss *l, char text[sta
 	int64_t n_lost;
 	struct db_row *st;
 	bool asks;
-	int r = db_query(s->db, err, &st,
-			 "SELECT CASE WHEN j.array_job > 0 THEN"
-			 " (SELECT " STORE_REQUEST(
-				 "p") " FROM jobs p WHERE p.job = j.array_job)"
-				      " ELSE " STORE_REQUEST(
-					      "j") " END, (SELECT COUNT(*) FROM attempts a"
-						   " WHERE a.job = ?1 AND a.attempt <> ?2 AND "
-						   "a.end_kind = " SQL_END_NODE_LOST ")"
-						   " FROM jobs j JOIN attempts b ON b.job = "
-						   "j.job AND b.attempt = j.attempt"
-						   " WHERE j.job = ?1 AND j.attempt = ?2"
-						   " AND (j.want <> " SQL_DESIRED_CANCEL
-						   " OR b.verdict_kind = " SQL_END_NODE_LOST
-						   ")",
-			 "ii", l->job, (int64_t)l->attempt);
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT CASE WHEN j.array_job > 0 THEN"
+		" (SELECT " STORE_REQUEST(
+			"p") " FROM jobs p WHERE p.job = j.array_job)"
+			     " ELSE " STORE_REQUEST(
+				     "j") " END, (SELECT COUNT(*) FROM attempts a"
+					  " WHERE a.job = ?1 AND a.attempt <> ?2 AND "
+					  "a.end_kind = " SQL_END_NODE_LOST ")"
+					  " FROM jobs j JOIN attempts b ON b.job = "
+					  "j.job AND b.attempt = j.attempt"
+					  " WHERE j.job = ?1 AND j.attempt = ?2"
+					  " AND (j.want <> " SQL_DESIRED_CANCEL
+					  " OR b.verdict_kind = " SQL_END_NODE_LOST ")",
+		"ii", l->job, (int64_t)l->attempt);
 
 	text[0] = '\0';
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	asks = is_asked_for(store_text(st, 0));

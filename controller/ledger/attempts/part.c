@@ -16,15 +16,13 @@ int store_place_find(struct store *s, const struct store_at *at, struct store_pl
 		     struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT 0, state, closed, CASE WHEN hosts = '' THEN 0 ELSE 1 END"
-			 " FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3"
-			 " UNION ALL SELECT part, state, closed, 1 FROM parts"
-			 " WHERE job = ?1 AND attempt = ?2 AND node = ?3 AND part > 0",
-			 "iit", at->job, (int64_t)at->attempt, at->node);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT 0, state, closed, CASE WHEN hosts = '' THEN 0 ELSE 1 END"
+			       " FROM attempts WHERE job = ?1 AND attempt = ?2 AND node = ?3"
+			       " UNION ALL SELECT part, state, closed, 1 FROM parts"
+			       " WHERE job = ?1 AND attempt = ?2 AND node = ?3 AND part > 0",
+			       "iit", at->job, (int64_t)at->attempt, at->node);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct store_place){ .part = (int32_t)db_int(st, 0),
@@ -81,16 +79,11 @@ int store_place_miss(struct store *s, const struct store_at *at, const struct st
 
 int store_parts_run(struct store *s, const struct store_at *at, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT 1 FROM parts WHERE job = ?1 AND attempt = ?2 AND part > 0"
-			 " AND state < " SQL_JOB_RUNNING " LIMIT 1",
-			 "ii", at->job, (int64_t)at->attempt);
+	int r = db_has_row(s->db, err,
+			   "SELECT 1 FROM parts WHERE job = ?1 AND attempt = ?2 AND part > 0"
+			   " AND state < " SQL_JOB_RUNNING " LIMIT 1",
+			   "ii", at->job, (int64_t)at->attempt);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
 	return r < 0 ? r : r == 0;
 }
 
@@ -128,13 +121,11 @@ int store_part_load(struct store *s, const struct report *key, const char *node,
 		    struct store_part_known *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 PART_SELECT " FROM parts"
-				     " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
-			 "iit", key->job, (int64_t)key->attempt, node);
+	int r = db_query_first(s->db, err, &st,
+			       PART_SELECT " FROM parts"
+					   " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
+			       "iit", key->job, (int64_t)key->attempt, node);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct store_part_known){ .job = key->job,
@@ -240,19 +231,13 @@ int store_part_take(struct store *s, struct store_part_known *p, const struct re
 /* 1: the attempt is the job's, is open, and nothing has brought it down yet. */
 static int is_attempt_open(struct store *s, const struct store_at *at, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT 1 FROM attempts a JOIN jobs j ON j.job = a.job"
-			 " AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
-			 " AND a.closed = " SQL_STORE_OPEN " AND a.verdict_kind = " SQL_END_NONE
-			 " AND j.want <> " SQL_DESIRED_CANCEL,
-			 "ii", at->job, (int64_t)at->attempt);
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
-	return r;
+	return db_has_row(s->db, err,
+			  "SELECT 1 FROM attempts a JOIN jobs j ON j.job = a.job"
+			  " AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
+			  " AND a.closed = " SQL_STORE_OPEN
+			  " AND a.verdict_kind = " SQL_END_NONE
+			  " AND j.want <> " SQL_DESIRED_CANCEL,
+			  "ii", at->job, (int64_t)at->attempt);
 }
 
 static int write_verdict(struct store *s, const struct store_part_end *f,
@@ -323,9 +308,8 @@ const struct job_end *store_part_judge(const struct job_end *first,
 static int load_wait(struct store *s, const struct store_at *at, int64_t *ret_since,
 		     struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(
-		s->db, err, &st,
+	return db_query_int(
+		s->db, err, ret_since,
 		"SELECT a.held_ns FROM attempts a JOIN jobs j ON j.job = a.job"
 		" AND j.attempt = a.attempt WHERE a.job = ?1 AND a.attempt = ?2"
 		" AND a.closed = " SQL_STORE_OPEN " AND a.verdict_kind = " SQL_END_NONE
@@ -333,14 +317,6 @@ static int load_wait(struct store *s, const struct store_at *at, int64_t *ret_si
 		" AND EXISTS(SELECT 1 FROM parts p WHERE p.job = a.job"
 		" AND p.attempt = a.attempt AND p.part > 0 AND p.closed = " SQL_STORE_OPEN ")",
 		"ii", at->job, (int64_t)at->attempt);
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r <= 0)
-		return r;
-	*ret_since = db_int(st, 0);
-	db_done(st);
-	return 1;
 }
 
 int store_part_0_waits(struct store *s, const struct store_part_end *f, struct err *err)

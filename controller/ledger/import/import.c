@@ -12,15 +12,10 @@
 /* A batch touches the sums of nearly every user, all over their table. */
 #define CACHE_BYTES (128LL << 20)
 
-static int get_number(struct db *db, struct db_row *st, int64_t *ret, struct err *err)
+/* The result of reading the id of a row that was just inserted, or was there. */
+static int check_found(int r, struct err *err)
 {
-	int r = db_step(db, st, err);
-
-	if (r <= 0)
-		return r < 0 ? r : -ENOENT;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 0;
+	return r == 0 ? err_set(err, -EBADMSG, "a row of the ledger is gone") : r < 0 ? r : 0;
 }
 
 int store_import_begin(struct store_import *i, struct err *err)
@@ -80,11 +75,9 @@ static int load_file(struct store_import *i, const char *digest, struct store_im
 		     struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(i->s->db, err, &st, FILE_SELECT " FROM imports WHERE digest = ?1", "t",
-			 digest);
+	int r = db_query_first(i->s->db, err, &st,
+			       FILE_SELECT " FROM imports WHERE digest = ?1", "t", digest);
 
-	if (r >= 0)
-		r = db_step(i->s->db, st, err);
 	if (r <= 0)
 		return r;
 	i->id = db_int(st, FILE_ID);
@@ -105,14 +98,12 @@ static int load_other(struct store_import *i, const struct store_import_file *f,
 		      struct store_import_count *c, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(
+	int r = db_query_first(
 		i->s->db, err, &st,
 		"SELECT zone FROM imports WHERE content = ?1 AND digest <> ?2 AND rows > 0"
 		" ORDER BY id DESC LIMIT 1",
 		"tt", f->content, f->digest);
 
-	if (r >= 0)
-		r = db_step(i->s->db, st, err);
 	i->has_reruns = r == 0;
 	if (r <= 0)
 		return r;
@@ -170,7 +161,6 @@ struct store_import *store_import_close(struct store_import *i)
 static int find_origin(struct store_import *i, const char *cluster, struct err *err)
 {
 	struct db *db = i->s->db;
-	struct db_row *st;
 	int r;
 
 	if (i->origin && !strcmp(i->cluster, cluster))
@@ -178,10 +168,10 @@ static int find_origin(struct store_import *i, const char *cluster, struct err *
 	r = db_run(db, err, "INSERT INTO origins(cluster) VALUES(?1) ON CONFLICT DO NOTHING",
 		   "t", cluster);
 	if (r >= 0)
-		r = db_query(db, err, &st, "SELECT id FROM origins WHERE cluster = ?1", "t",
-			     cluster);
-	if (r >= 0)
-		r = get_number(db, st, &i->origin, err);
+		r = check_found(db_query_int(db, err, &i->origin,
+					     "SELECT id FROM origins WHERE cluster = ?1", "t",
+					     cluster),
+				err);
 	if (r >= 0)
 		strcpy(i->cluster, cluster);
 	return r;
@@ -234,7 +224,6 @@ static int find_kind(struct store_import *i, const struct history_job *j, int64_
 {
 	char gpus[GPUS_TEXT_MAX], key[KIND_KEY_MAX];
 	struct db *db = i->s->db;
-	struct db_row *st;
 	int r;
 
 	gpus_format(&j->gpus, gpus);
@@ -250,12 +239,12 @@ static int find_kind(struct store_import *i, const struct history_job *j, int64_
 		   " VALUES(?1, ?2, ?3, ?4) ON CONFLICT DO NOTHING",
 		   "tttt", j->queue, j->qos, gpus, j->node_type);
 	if (r >= 0)
-		r = db_query(db, err, &st,
-			     "SELECT id FROM import_kinds WHERE queue = ?1 AND qos = ?2"
-			     " AND gpus = ?3 AND node_type = ?4",
-			     "tttt", j->queue, j->qos, gpus, j->node_type);
-	if (r >= 0)
-		r = get_number(db, st, ret, err);
+		r = check_found(
+			db_query_int(db, err, ret,
+				     "SELECT id FROM import_kinds WHERE queue = ?1 AND qos = ?2"
+				     " AND gpus = ?3 AND node_type = ?4",
+				     "tttt", j->queue, j->qos, gpus, j->node_type),
+			err);
 	if (r >= 0)
 		keep_kind(i, key, *ret);
 	return r;
@@ -323,10 +312,8 @@ static bool is_apart(struct db_row *st, const struct import_row *row)
 static int compare(struct db *db, const struct import_row *row, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(db, err, &st, select_sql, "i", row->v[ID]), result;
+	int r = db_query_first(db, err, &st, select_sql, "i", row->v[ID]), result;
 
-	if (r >= 0)
-		r = db_step(db, st, err);
 	if (r <= 0)
 		return r < 0 ? r : err_set(err, -EBADMSG, "an imported job has gone");
 	result = STORE_IMPORT_KNOWN;
@@ -405,17 +392,16 @@ static int rerun_origin(struct store_import *i, const char *cluster, int64_t run
 			struct err *err)
 {
 	struct db *db = i->s->db;
-	struct db_row *st;
 	int r = db_run(db, err,
 		       "INSERT INTO reruns(cluster, run) VALUES(?1, ?2) ON CONFLICT DO NOTHING",
 		       "ti", cluster, run);
 
 	if (r >= 0)
-		r = db_query(db, err, &st,
-			     "SELECT id FROM reruns WHERE cluster = ?1 AND run = ?2", "ti",
-			     cluster, run);
-	if (r >= 0)
-		r = get_number(db, st, ret, err);
+		r = check_found(
+			db_query_int(db, err, ret,
+				     "SELECT id FROM reruns WHERE cluster = ?1 AND run = ?2",
+				     "ti", cluster, run),
+			err);
 	return r;
 }
 

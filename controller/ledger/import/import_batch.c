@@ -99,11 +99,9 @@ static int write_until(struct store_import *i, struct err *err)
 	struct db_row *st;
 	int64_t was = 0;
 	char text[24];
-	int r = db_query(db, err, &st, "SELECT value FROM meta WHERE key = 'imported_until_s'",
-			 "");
+	int r = db_query_first(db, err, &st,
+			       "SELECT value FROM meta WHERE key = 'imported_until_s'", "");
 
-	if (r >= 0)
-		r = db_step(db, st, err);
 	if (r > 0)
 		was = strtoll(store_text(st, 0), NULL, 10);
 	if (r > 0)

@@ -17,14 +17,12 @@ int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;
 	int64_t job, element;
-	int r = db_query(s->db, err, &st,
-			 "SELECT COALESCE((SELECT MAX(job) FROM jobs), 0),"
-			 " COALESCE((SELECT job + n FROM arrays"
-			 " WHERE job = (SELECT MAX(job) FROM arrays)), 0)",
-			 "");
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT COALESCE((SELECT MAX(job) FROM jobs), 0),"
+			       " COALESCE((SELECT job + n FROM arrays"
+			       " WHERE job = (SELECT MAX(job) FROM arrays)), 0)",
+			       "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	job = db_int(st, 0);
@@ -71,10 +69,9 @@ int store_array(struct store *s, int64_t job, struct store_array *ret, struct er
 {
 	struct db_row *st;
 	struct array *a = &ret->array;
-	int r = db_query(s->db, err, &st, ARRAY_SELECT " FROM arrays WHERE job = ?1", "i", job);
+	int r = db_query_first(s->db, err, &st, ARRAY_SELECT " FROM arrays WHERE job = ?1", "i",
+			       job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*a = (struct array){ .n = db_int(st, ARRAY_N),
@@ -96,12 +93,10 @@ int store_array(struct store *s, int64_t job, struct store_array *ret, struct er
 static int load_waiting(struct store *s, int64_t job, struct ranges *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT waiting FROM arrays WHERE job = ?1", "i",
-			 job);
+	int r = db_query_first(s->db, err, &st, "SELECT waiting FROM arrays WHERE job = ?1",
+			       "i", job);
 
 	*ret = (struct ranges){ 0 };
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	r = ranges_parse(store_text(st, 0), ret);
@@ -125,14 +120,7 @@ static int save_waiting(struct store *s, int64_t job, const struct ranges *w, st
 
 static int has_row(struct store *s, int64_t job, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT 1 FROM jobs WHERE job = ?1", "i", job);
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
-	return r;
+	return db_has_row(s->db, err, "SELECT 1 FROM jobs WHERE job = ?1", "i", job);
 }
 
 int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, struct err *err)
@@ -320,18 +308,6 @@ static int unfold_some(struct store *s, const struct candidate *c, struct err *e
 	return r < 0 ? r : (int)n + let;
 }
 
-static int finish_transaction(struct store *s, int r, struct err *err)
-{
-	int committed;
-
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	committed = db_commit(s->db, err);
-	return committed < 0 ? committed : r;
-}
-
 static int unfold_all(struct store *s, const struct candidates *c, struct err *err)
 {
 	int r = db_begin(s->db, err);
@@ -340,7 +316,7 @@ static int unfold_all(struct store *s, const struct candidates *c, struct err *e
 		return r;
 	for (size_t i = 0; i < c->n && r >= 0; i++)
 		r = unfold_some(s, &c->at[i], err);
-	return finish_transaction(s, r, err);
+	return db_end(s->db, r, err);
 }
 
 int store_arrays_expand(struct store *s, struct err *err)
@@ -394,5 +370,5 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err)
 {
 	int r = db_begin(s->db, err);
 
-	return r < 0 ? r : finish_transaction(s, unfold_one(s, id, err), err);
+	return r < 0 ? r : db_end(s->db, unfold_one(s, id, err), err);
 }

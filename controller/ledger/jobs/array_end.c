@@ -62,14 +62,13 @@ struct closing {
 static int load_closing(struct store *s, int64_t job, struct closing *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT r.n, r.n_dropped, r.n_ended, r.n_well, p.want, p.want_reason"
-			 " FROM arrays r JOIN jobs p ON p.job = r.job"
-			 " WHERE r.job = ?1 AND r.is_open = 1",
-			 "i", job);
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT r.n, r.n_dropped, r.n_ended, r.n_well, p.want, p.want_reason"
+		" FROM arrays r JOIN jobs p ON p.job = r.job"
+		" WHERE r.job = ?1 AND r.is_open = 1",
+		"i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct closing){ .n = db_int(st, 0),

@@ -9,11 +9,9 @@
 int store_credential(struct store *s, int64_t job, char **ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT credential FROM credentials WHERE job = ?1",
-			 "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT credential FROM credentials WHERE job = ?1", "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	*ret = strdup(r > 0 ? store_text(st, 0) : "");

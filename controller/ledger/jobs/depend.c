@@ -29,11 +29,10 @@ static int load_prospect(struct store *s, int64_t job, struct store_prospect *re
 			 struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT uid, account, state, end FROM jobs WHERE job = ?1", "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT uid, account, state, end FROM jobs WHERE job = ?1", "i",
+			       job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	ret->uid = (uint32_t)db_int(st, 0);
@@ -120,16 +119,9 @@ static int add_rows(struct work *w, struct db_row *st, struct err *err)
 
 static int newest_event(struct store *s, int64_t *ret, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT COALESCE(MAX(id), 0) FROM events", "");
+	int r = db_query_int(s->db, err, ret, "SELECT COALESCE(MAX(id), 0) FROM events", "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r < 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 /* The +, which says nothing, keeps SQLite from walking all events in the order of jobs. */
@@ -334,13 +326,11 @@ struct ended_row {
 static int load_ended(struct store *s, int64_t job, struct ended_row *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT array_job, array_index, withheld, end FROM jobs"
-			 " WHERE job = ?1 AND state = " SQL_JOB_ENDED,
-			 "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT array_job, array_index, withheld, end FROM jobs"
+			       " WHERE job = ?1 AND state = " SQL_JOB_ENDED,
+			       "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct ended_row){ .array_job = db_int(st, 0),
@@ -418,10 +408,7 @@ static int settle_all(struct work *w, struct err *err)
 		return r;
 	for (size_t i = 0; i < w->n && r >= 0; i++)
 		r = settle_one(w, w->jobs[i], err);
-	if (r >= 0)
-		return db_commit(w->s->db, err);
-	db_rollback(w->s->db);
-	return r;
+	return db_end(w->s->db, r, err);
 }
 
 int store_resolve(struct store *s, const struct store_resolve *how, struct err *err)
@@ -449,14 +436,12 @@ int store_resolve(struct store *s, const struct store_resolve *how, struct err *
 static int load_element(struct store *s, int64_t number, struct job_id *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT job, first + step * (?1 - job - 1) FROM arrays"
-			 " WHERE job = (SELECT MAX(job) FROM arrays WHERE job < ?1)"
-			 " AND job + n >= ?1",
-			 "i", number);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT job, first + step * (?1 - job - 1) FROM arrays"
+			       " WHERE job = (SELECT MAX(job) FROM arrays WHERE job < ?1)"
+			       " AND job + n >= ?1",
+			       "i", number);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct job_id){ db_int(st, 0), db_int(st, 1) };
@@ -470,15 +455,13 @@ int store_depend_words(struct store *s, int64_t job, char buf[static DEPEND_WORD
 	static const struct job_end none = { .kind = END_NONE };
 	struct after a = { .id = { 0, JOB_ID_NO_INDEX } };
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT d.target, d.kind"
-			 " FROM jobs j JOIN depends d ON d.job IN (j.job, j.array_job)"
-			 " WHERE j.job = ?1 AND d.met = " SQL_STORE_DEPEND_OPEN
-			 " ORDER BY d.target LIMIT 1",
-			 "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT d.target, d.kind"
+			       " FROM jobs j JOIN depends d ON d.job IN (j.job, j.array_job)"
+			       " WHERE j.job = ?1 AND d.met = " SQL_STORE_DEPEND_OPEN
+			       " ORDER BY d.target LIMIT 1",
+			       "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	a.id.job = db_int(st, 0);

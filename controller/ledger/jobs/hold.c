@@ -39,11 +39,9 @@ static int load_hold(struct store *s, int64_t job, enum job_state *ret_state,
 		     int64_t *ret_withheld, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT state, withheld FROM jobs WHERE job = ?1",
-			 "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT state, withheld FROM jobs WHERE job = ?1", "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -131,14 +129,12 @@ int store_release(struct store *s, const struct store_hold *h, struct err *err)
 int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT h.kind, h.author, h.at_ns FROM jobs j"
-			 " JOIN holds h ON h.job IN (j.job, j.array_job)"
-			 " WHERE j.job = ?1 ORDER BY h.kind DESC LIMIT 1",
-			 "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT h.kind, h.author, h.at_ns FROM jobs j"
+			       " JOIN holds h ON h.job IN (j.job, j.array_job)"
+			       " WHERE j.job = ?1 ORDER BY h.kind DESC LIMIT 1",
+			       "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	ret->kind = (enum store_holder)(int)db_int(st, 0);

@@ -37,10 +37,9 @@ enum { NOW_COLUMNS(SQL_NAME) };
 static int load_now(struct store *s, int64_t job, struct job_now *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, NOW_SELECT " FROM jobs WHERE job = ?1", "i", job);
+	int r = db_query_first(s->db, err, &st, NOW_SELECT " FROM jobs WHERE job = ?1", "i",
+			       job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -133,12 +132,7 @@ int store_set_desired(struct store *s, const struct store_desired_change *w,
 	r = db_begin(s->db, err);
 	if (r < 0)
 		return r;
-	r = wish_in_transaction(s, w, &now, err);
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	r = db_commit(s->db, err);
+	r = db_end(s->db, wish_in_transaction(s, w, &now, err), err);
 	if (r < 0)
 		return r;
 	strcpy(ret_node, now.node);
@@ -266,11 +260,7 @@ int store_allocate(struct store *s, const struct store_allocation *gifts, size_t
 		return r;
 	for (size_t i = 0; i < n && r >= 0; i++)
 		r = give_one(s, &gifts[i], now_ns, err);
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	return db_commit(s->db, err);
+	return db_end(s->db, r, err);
 }
 
 int store_mark_lost_nodes(struct store *s, int64_t before_ns, int64_t now_ns, struct err *err)
@@ -290,10 +280,5 @@ int store_mark_lost_nodes(struct store *s, int64_t before_ns, int64_t now_ns, st
 	n = (int)db_changes(s->db);
 	if (n > 0)
 		store_announce_nodes(s);
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	r = db_commit(s->db, err);
-	return r < 0 ? r : n;
+	return db_end(s->db, r < 0 ? r : n, err);
 }

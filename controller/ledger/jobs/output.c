@@ -30,13 +30,11 @@ static int load_stream(struct store *s, const struct sync_output *o, struct stre
 		       struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT seen, kept, is_cut FROM streams"
-			 " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
-			 "iii", o->job, (int64_t)o->attempt, ret->number);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT seen, kept, is_cut FROM streams"
+			       " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
+			       "iii", o->job, (int64_t)o->attempt, ret->number);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	ret->seen = db_int(st, 0);
@@ -60,24 +58,16 @@ static int save_stream(struct store *s, const struct sync_output *o, const struc
 static int is_given(struct store *s, const char *node, const struct sync_output *o,
 		    struct err *err)
 {
-	struct db_row *st;
-	int r;
-
 	if (o->step)
-		r = db_query(s->db, err, &st,
-			     "SELECT 1 FROM steps"
-			     " WHERE job = ?1 AND attempt = ?2 AND node = ?3 AND step = ?4",
-			     "iiti", o->job, (int64_t)o->attempt, node, o->step);
-	else
-		r = db_query(s->db, err, &st,
-			     "SELECT 1 FROM attempts"
-			     " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
-			     "iit", o->job, (int64_t)o->attempt, node);
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
-	return r;
+		return db_has_row(
+			s->db, err,
+			"SELECT 1 FROM steps"
+			" WHERE job = ?1 AND attempt = ?2 AND node = ?3 AND step = ?4",
+			"iiti", o->job, (int64_t)o->attempt, node, o->step);
+	return db_has_row(s->db, err,
+			  "SELECT 1 FROM attempts"
+			  " WHERE job = ?1 AND attempt = ?2 AND node = ?3",
+			  "iit", o->job, (int64_t)o->attempt, node);
 }
 
 struct piece {
@@ -206,16 +196,14 @@ static int load_source(struct store *s, struct store_read what, struct source *r
 		       struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT j.attempt, j.state = " SQL_JOB_ENDED " FROM jobs j"
-			 " WHERE j.job = ?1 AND ?2 = 0"
-			 " UNION ALL SELECT t.attempt, t.state = " SQL_STORE_STEP_ENDED
-			 " FROM steps t"
-			 " WHERE t.job = ?1 AND t.step = ?2",
-			 "ii", what.job, what.step);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT j.attempt, j.state = " SQL_JOB_ENDED " FROM jobs j"
+			       " WHERE j.job = ?1 AND ?2 = 0"
+			       " UNION ALL SELECT t.attempt, t.state = " SQL_STORE_STEP_ENDED
+			       " FROM steps t"
+			       " WHERE t.job = ?1 AND t.step = ?2",
+			       "ii", what.job, what.step);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct source){ what.job, db_int(st, 0), stream_number(what.step, what.stream),
@@ -258,20 +246,11 @@ static int read_chunks(struct store *s, const struct source *from, int64_t offse
 /* How much of it is kept. */
 static int load_kept(struct store *s, const struct source *from, int64_t *ret, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT kept FROM streams"
-			 " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
-			 "iii", from->job, from->attempt, from->stream);
-
 	*ret = 0;
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r <= 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 0;
+	return db_query_int(s->db, err, ret,
+			    "SELECT kept FROM streams"
+			    " WHERE job = ?1 AND attempt = ?2 AND stream = ?3",
+			    "iii", from->job, from->attempt, from->stream);
 }
 
 int store_output(struct store *s, struct store_read what, struct store_text *ret,

@@ -38,15 +38,13 @@ static int count_chunks(struct batch *b, int64_t job, int64_t *ret_bytes, int64_
 			struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(
+	int r = db_query_first(
 		b->s->db, err, &st,
 		"SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT), COALESCE(MAX(id), 0)"
 		" FROM (SELECT id, size FROM chunks WHERE job = ?1 ORDER BY id LIMIT ?2)"
 		" AS x",
 		"ii", job, (int64_t)CHUNKS_MAX);
 
-	if (r >= 0)
-		r = db_step(b->s->db, st, err);
 	if (r < 0)
 		return r;
 	*ret_bytes = db_int(st, 0);
@@ -99,19 +97,12 @@ static int find_uses(struct batch *b, int64_t job, int64_t last, struct uses *re
 
 static int last_of_batch(struct batch *b, int64_t job, int64_t *ret, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(b->s->db, err, &st,
-			 "SELECT COALESCE(MAX(step), 0) FROM (SELECT step FROM steps"
-			 " WHERE job = ?1 ORDER BY step LIMIT ?2) AS x",
-			 "ii", job, (int64_t)ROWS_MAX);
+	int r = db_query_int(b->s->db, err, ret,
+			     "SELECT COALESCE(MAX(step), 0) FROM (SELECT step FROM steps"
+			     " WHERE job = ?1 ORDER BY step LIMIT ?2) AS x",
+			     "ii", job, (int64_t)ROWS_MAX);
 
-	if (r >= 0)
-		r = db_step(b->s->db, st, err);
-	if (r < 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 0;
+	return r < 0 ? r : 0;
 }
 
 /* 1: all of them are gone. */
@@ -141,12 +132,10 @@ static int prune_steps(struct batch *b, int64_t job, struct err *err)
 static int load_pieces(struct batch *b, int64_t job, int64_t ret[2], struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(b->s->db, err, &st, "SELECT env, script FROM jobs WHERE job = ?1", "i",
-			 job);
+	int r = db_query_first(b->s->db, err, &st,
+			       "SELECT env, script FROM jobs WHERE job = ?1", "i", job);
 
 	ret[0] = ret[1] = 0;
-	if (r >= 0)
-		r = db_step(b->s->db, st, err);
 	if (r <= 0)
 		return r;
 	ret[0] = db_int(st, 0);
@@ -239,7 +228,7 @@ static int prune_kind(struct batch *b, enum store_kept kept, int64_t before_ns, 
 	return r < 0 ? r : b->n == JOBS_MAX || i < b->n;
 }
 
-static int prune(struct batch *b, const struct store_retention *keep, struct err *err)
+static int prune_batch(struct batch *b, const struct store_retention *keep, struct err *err)
 {
 	int64_t output_ns = keep->now_ns - keep->output_ns;
 	int64_t events_ns = keep->now_ns - keep->events_ns;
@@ -257,15 +246,7 @@ static int prune(struct batch *b, const struct store_retention *keep, struct err
 int store_prune(struct store *s, const struct store_retention *keep, struct err *err)
 {
 	struct batch b = { .s = s, .rows = ROWS_MAX };
-	int committed, r = db_begin(s->db, err);
+	int r = db_begin(s->db, err);
 
-	if (r < 0)
-		return r;
-	r = prune(&b, keep, err);
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	committed = db_commit(s->db, err);
-	return committed < 0 ? committed : r;
+	return r < 0 ? r : db_end(s->db, prune_batch(&b, keep, err), err);
 }

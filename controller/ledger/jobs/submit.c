@@ -183,15 +183,8 @@ int store_queued(struct store *s, enum store_queued_by by, const char *name, int
 		 struct err *err)
 {
 	static const char of_user[] = QUEUED("user"), of_account[] = QUEUED("account");
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, by == STORE_QUEUED_BY_USER ? of_user : of_account,
-			 "t", name);
+	int r = db_query_int(s->db, err, ret, by == STORE_QUEUED_BY_USER ? of_user : of_account,
+			     "t", name);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r < 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 0;
+	return r < 0 ? r : 0;
 }

@@ -33,18 +33,11 @@ static int add_bytes(struct store *s, const char *user, int64_t bytes, struct er
 static int find_text(struct store *s, const char *user, const char *digest, int64_t *ret,
 		     struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT id FROM texts WHERE user = ?1 AND digest = ?2", "tt", user,
-			 digest);
+	int r = db_query_int(s->db, err, ret,
+			     "SELECT id FROM texts WHERE user = ?1 AND digest = ?2", "tt", user,
+			     digest);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r <= 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 1;
+	return r;
 }
 
 int store_text_take(struct store *s, const char *user, const char *text, int64_t *ret,
@@ -96,36 +89,22 @@ int store_stored_add(struct store *s, int64_t job, int64_t bytes, struct err *er
 		      "ii", job, bytes);
 }
 
-static int read_bytes(struct store *s, struct db_row *st, int64_t *ret, struct err *err)
-{
-	int r = db_step(s->db, st, err);
-
-	*ret = 0;
-	if (r <= 0)
-		return r;
-	*ret = db_int(st, 0);
-	db_done(st);
-	return 0;
-}
-
 int store_stored_room(struct store *s, int64_t job, int64_t *ret, struct err *err)
 {
-	struct db_row *st;
-	int64_t bytes;
+	int64_t bytes = 0;
 	int r;
 
 	*ret = INT64_MAX;
 	if (!s->max_stored)
 		return 0;
-	r = db_query(s->db, err, &st,
-		     "SELECT bytes FROM stored WHERE user = (SELECT user FROM jobs"
-		     " WHERE job = ?1)",
-		     "i", job);
-	if (r >= 0)
-		r = read_bytes(s, st, &bytes, err);
-	if (r >= 0)
-		*ret = s->max_stored > bytes ? s->max_stored - bytes : 0;
-	return r;
+	r = db_query_int(
+		s->db, err, &bytes,
+		"SELECT bytes FROM stored WHERE user = (SELECT user FROM jobs WHERE job = ?1)",
+		"i", job);
+	if (r < 0)
+		return r;
+	*ret = s->max_stored > bytes ? s->max_stored - bytes : 0;
+	return 0;
 }
 
 /* --- for others --- */
@@ -137,9 +116,10 @@ void store_set_max_stored(struct store *s, int64_t bytes)
 
 int store_stored(struct store *s, const char *user, int64_t *ret, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT bytes FROM stored WHERE user = ?1", "t",
-			 user);
+	int r;
 
-	return r < 0 ? r : read_bytes(s, st, ret, err);
+	*ret = 0;
+	r = db_query_int(s->db, err, ret, "SELECT bytes FROM stored WHERE user = ?1", "t",
+			 user);
+	return r < 0 ? r : 0;
 }

@@ -195,9 +195,5 @@ int store_set_due(struct store *s, const int64_t *jobs, size_t n, int64_t now_ns
 			   jobs[i], now_ns);
 	for (size_t i = 0; i < n; i++)
 		store_announce_job(s, jobs[i]);
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	return db_commit(s->db, err);
+	return db_end(s->db, r, err);
 }

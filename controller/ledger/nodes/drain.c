@@ -6,13 +6,8 @@
 
 static int check_node(struct store *s, const char *node, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, "SELECT 1 FROM nodes WHERE node = ?1", "t", node);
+	int r = db_has_row(s->db, err, "SELECT 1 FROM nodes WHERE node = ?1", "t", node);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
 	if (r != 0)
 		return r < 0 ? r : 0;
 	return err_set(err, -ENOENT, "no node '%.64s' has spoken to the controller so far",

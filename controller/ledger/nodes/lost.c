@@ -99,12 +99,7 @@ int store_end_lost_jobs(struct store *s, int64_t now_ns, struct store_lost_resul
 	if (r < 0)
 		return r;
 	out.n_lost = out.n_requeued = 0;
-	r = lose_all(s, now_ns, &out, err);
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	r = db_commit(s->db, err);
+	r = db_end(s->db, lose_all(s, now_ns, &out, err), err);
 	if (r >= 0)
 		*ret = out;
 	return r < 0 ? r : 0;

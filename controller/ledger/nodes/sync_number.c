@@ -32,12 +32,11 @@ int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_
 {
 	struct db_row *st;
 	int64_t last, is_over;
-	int r = db_query(s->db, err, &st,
-			 "SELECT number, is_over FROM boots WHERE node = ?1 AND boot = ?2",
-			 "tt", in->node, in->boot);
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT number, is_over FROM boots WHERE node = ?1 AND boot = ?2", "tt",
+		in->node, in->boot);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)

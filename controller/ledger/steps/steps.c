@@ -25,7 +25,7 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 {
 	struct db_row *st;
 	bool runs;
-	int r = db_query(
+	int r = db_query_first(
 		s->db, err, &st,
 		"SELECT attempt, state IN (" SQL_JOB_RUNNING ", " SQL_JOB_SUSPENDED
 		") AND want <> " SQL_DESIRED_CANCEL ","
@@ -35,8 +35,6 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 		" user FROM jobs WHERE job = ?1",
 		"i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -220,13 +218,12 @@ int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *
 int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT COALESCE((SELECT x.text FROM texts x WHERE x.id = t.command),"
-			 " t.spec) FROM steps t WHERE t.job = ?1 AND t.step = ?2",
-			 "ii", job, step);
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT COALESCE((SELECT x.text FROM texts x WHERE x.id = t.command),"
+		" t.spec) FROM steps t WHERE t.job = ?1 AND t.step = ?2",
+		"ii", job, step);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
@@ -317,13 +314,11 @@ static int take_one(struct store *s, const struct sync *in, const struct sync_st
 	struct db_row *st;
 	enum store_step_state was;
 	bool was_missing;
-	int r = db_query(s->db, err, &st,
-			 "SELECT state, missing_ns FROM steps"
-			 " WHERE job = ?1 AND step = ?2 AND attempt = ?3 AND node = ?4",
-			 "iiit", t->id.job, t->id.step, (int64_t)t->id.attempt, in->node);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT state, missing_ns FROM steps"
+			       " WHERE job = ?1 AND step = ?2 AND attempt = ?3 AND node = ?4",
+			       "iiit", t->id.job, t->id.step, (int64_t)t->id.attempt, in->node);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	was = (enum store_step_state)(int)db_int(st, 0);

@@ -13,14 +13,13 @@ static int count_open(struct store *s, const struct store_steps_span *span, stru
 {
 	struct db_row *st;
 	int64_t n, n_ended;
-	int r = db_query(s->db, err, &st,
-			 "SELECT COUNT(*), COALESCE(SUM(CASE WHEN state = " SQL_STORE_STEP_ENDED
-			 " THEN 1 ELSE 0 END),"
-			 " 0) FROM steps WHERE job = ?1 AND step >= ?2 AND step <= ?3",
-			 "iii", span->job, span->first, span->last);
+	int r = db_query_first(
+		s->db, err, &st,
+		"SELECT COUNT(*), COALESCE(SUM(CASE WHEN state = " SQL_STORE_STEP_ENDED
+		" THEN 1 ELSE 0 END),"
+		" 0) FROM steps WHERE job = ?1 AND step >= ?2 AND step <= ?3",
+		"iii", span->job, span->first, span->last);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	n = db_int(st, 0);
@@ -67,20 +66,15 @@ static int read_some(struct store *s, struct store_steps_span *span, store_steps
 /* What others' steps printed in the meantime need not be passed over again. */
 static int skip_others(struct store *s, struct store_steps_span *span, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT COALESCE(MAX(id), 0) FROM chunks"
-			 " WHERE job = ?1 AND stream > 1",
-			 "i", span->job);
+	int64_t newest = 0;
+	int r = db_query_int(s->db, err, &newest,
+			     "SELECT COALESCE(MAX(id), 0) FROM chunks"
+			     " WHERE job = ?1 AND stream > 1",
+			     "i", span->job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r <= 0)
-		return r;
-	if (db_int(st, 0) > span->since)
-		span->since = db_int(st, 0);
-	db_done(st);
-	return 0;
+	if (newest > span->since)
+		span->since = newest;
+	return r < 0 ? r : 0;
 }
 
 int store_steps_output(struct store *s, struct store_steps_span *span, store_steps_chunk_fn fn,

@@ -9,7 +9,7 @@
 
 #define CHARGE_MAX (INT64_MAX / 1024) /* so that a thousand of them can be summed */
 
-/* Whom the entry is about, and what of the job may still be refunded. */
+/* The association that the entry is about, and what of the job may still be refunded. */
 struct target {
 	char cluster[REQUEST_NAME_MAX], account[REQUEST_NAME_MAX], user[REQUEST_NAME_MAX];
 	int64_t pool, charged_ms; /* with what was adjusted before */
@@ -17,6 +17,14 @@ struct target {
 
 /* ---- the job ---- */
 
+/* The columns of live_sql and imported_sql; load_names() reads the first three. */
+enum target_column {
+	TARGET_CLUSTER,
+	TARGET_ACCOUNT,
+	TARGET_USER,
+	TARGET_POOL,
+	TARGET_CHARGED_MS
+};
 static const char live_sql[] =
 	"SELECT j.cluster, j.account, j.user, j.pool,"
 	" (SELECT COALESCE(SUM(charge_requested_ms), 0) FROM attempts a WHERE a.job = j.job)"
@@ -27,41 +35,39 @@ static const char imported_sql[] =
 	" JOIN associations a ON a.id = i.association"
 	" WHERE o.cluster = ?2 AND ?1 < 1099511627776";
 
+static void read_names(struct db_row *st, struct target *ret)
+{
+	snprintf(ret->cluster, sizeof(ret->cluster), "%s", store_text(st, TARGET_CLUSTER));
+	snprintf(ret->account, sizeof(ret->account), "%s", store_text(st, TARGET_ACCOUNT));
+	snprintf(ret->user, sizeof(ret->user), "%s", store_text(st, TARGET_USER));
+}
+
 /* 1: found. */
 static int find_job(struct store *s, const struct store_adjustment *a, const char *sql,
 		    struct target *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, sql, "it", a->job, a->cluster);
+	int r = db_query_first(s->db, err, &st, sql, "it", a->job, a->cluster);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
-	snprintf(ret->cluster, sizeof(ret->cluster), "%s", store_text(st, 0));
-	snprintf(ret->account, sizeof(ret->account), "%s", store_text(st, 1));
-	snprintf(ret->user, sizeof(ret->user), "%s", store_text(st, 2));
-	ret->pool = db_int(st, 3);
-	ret->charged_ms = db_int(st, 4);
+	read_names(st, ret);
+	ret->pool = db_int(st, TARGET_POOL);
+	ret->charged_ms = db_int(st, TARGET_CHARGED_MS);
 	db_done(st);
 	return 1;
 }
 
 static int add_earlier(struct store *s, int64_t job, struct target *t, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT COALESCE(SUM(charge_ms), 0) FROM adjustments"
-			 " WHERE cluster = ?1 AND job = ?2",
-			 "ti", t->cluster, job);
+	int64_t earlier_ms = 0;
+	int r = db_query_int(s->db, err, &earlier_ms,
+			     "SELECT COALESCE(SUM(charge_ms), 0) FROM adjustments"
+			     " WHERE cluster = ?1 AND job = ?2",
+			     "ti", t->cluster, job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r < 0)
-		return r;
-	t->charged_ms += db_int(st, 0);
-	db_done(st);
-	return 0;
+	t->charged_ms += earlier_ms;
+	return r < 0 ? r : 0;
 }
 
 static int refuse_difference(const char *what, const char *given, const char *is,
@@ -98,7 +104,7 @@ static int load_job(struct store *s, const struct store_adjustment *a, struct ta
 	return r < 0 ? r : add_earlier(s, a->job, ret, err);
 }
 
-/* ---- whom ---- */
+/* ---- an association, without a job ---- */
 
 static int load_names(struct store *s, const struct store_adjustment *a, struct target *ret,
 		      struct err *err)
@@ -108,12 +114,10 @@ static int load_names(struct store *s, const struct store_adjustment *a, struct 
 
 	if (!a->cluster || !a->account || !a->user)
 		return err_set(err, -EINVAL, "name the cluster, the account and the user");
-	r = db_query(s->db, err, &st,
-		     "SELECT cluster, account, user FROM associations"
-		     " WHERE cluster = ?1 AND account = ?2 AND user = ?3",
-		     "ttt", a->cluster, a->account, a->user);
-	if (r >= 0)
-		r = db_step(s->db, st, err);
+	r = db_query_first(s->db, err, &st,
+			   "SELECT cluster, account, user FROM associations"
+			   " WHERE cluster = ?1 AND account = ?2 AND user = ?3",
+			   "ttt", a->cluster, a->account, a->user);
 	if (r == 0)
 		return err_set(err, -ENOENT,
 			       "nothing was ever charged to %.64s of %.64s on %.64s; see reeve "
@@ -122,9 +126,7 @@ static int load_names(struct store *s, const struct store_adjustment *a, struct 
 	if (r < 0)
 		return r;
 	*ret = (struct target){ .pool = (int64_t)a->pool };
-	snprintf(ret->cluster, sizeof(ret->cluster), "%s", store_text(st, 0));
-	snprintf(ret->account, sizeof(ret->account), "%s", store_text(st, 1));
-	snprintf(ret->user, sizeof(ret->user), "%s", store_text(st, 2));
+	read_names(st, ret);
 	db_done(st);
 	return 0;
 }
@@ -216,11 +218,7 @@ int store_adjust(struct store *s, const struct store_adjustment *a, store_adjust
 
 	if (r < 0)
 		return r;
-	r = adjust_target(s, a, &t, &made, err);
-	if (r >= 0)
-		r = db_commit(s->db, err);
-	else
-		db_rollback(s->db);
+	r = db_end(s->db, adjust_target(s, a, &t, &made, err), err);
 	return r < 0 ? r : fn(ctx, &made, err);
 }
 

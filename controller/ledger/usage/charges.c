@@ -241,13 +241,11 @@ int store_last_charge(struct store *s, int64_t *ret_ns, struct err *err)
 {
 	struct db_row *st;
 	int64_t live, imported;
-	int r = db_query(s->db, err, &st,
-			 "SELECT COALESCE((SELECT MAX(to_ns) FROM stretches), -1),"
-			 " (SELECT value FROM meta WHERE key = 'imported_until_s')",
-			 "");
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT COALESCE((SELECT MAX(to_ns) FROM stretches), -1),"
+			       " (SELECT value FROM meta WHERE key = 'imported_until_s')",
+			       "");
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	live = db_int(st, 0);
@@ -269,14 +267,12 @@ static int load_stretch(struct store *s, const struct store_run_interval *x,
 			struct stretch *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT from_ns, to_ns, running_ns, even FROM stretches"
-			 " WHERE job = ?1 AND attempt = ?2 AND from_ns <= ?3"
-			 " ORDER BY from_ns DESC LIMIT 1",
-			 "iii", x->job, (int64_t)x->attempt, x->from_ns);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT from_ns, to_ns, running_ns, even FROM stretches"
+			       " WHERE job = ?1 AND attempt = ?2 AND from_ns <= ?3"
+			       " ORDER BY from_ns DESC LIMIT 1",
+			       "iii", x->job, (int64_t)x->attempt, x->from_ns);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r <= 0)
 		return r;
 	*ret = (struct stretch){ db_int(st, 0), db_int(st, 1), db_int(st, 2),

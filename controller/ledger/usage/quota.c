@@ -180,27 +180,18 @@ int store_quota_note(struct store *s, const struct store_quota_note *n, struct e
 	struct store_event e = { n->now_ns, n->job, NULL, "quota", n->text };
 	int r = db_begin(s->db, err);
 
-	if (r < 0)
-		return r;
-	r = store_event(s, &e, err);
-	if (r < 0) {
-		db_rollback(s->db);
-		return r;
-	}
-	return db_commit(s->db, err);
+	return r < 0 ? r : db_end(s->db, store_event(s, &e, err), err);
 }
 
 int store_quota_noted(struct store *s, int64_t job, char ret[static STORE_QUOTA_NOTE_MAX],
 		      struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st,
-			 "SELECT text FROM events WHERE job = ?1 AND what = 'quota'"
-			 " ORDER BY id DESC LIMIT 1",
-			 "i", job);
+	int r = db_query_first(s->db, err, &st,
+			       "SELECT text FROM events WHERE job = ?1 AND what = 'quota'"
+			       " ORDER BY id DESC LIMIT 1",
+			       "i", job);
 
-	if (r >= 0)
-		r = db_step(s->db, st, err);
 	if (r < 0)
 		return r;
 	snprintf(ret, STORE_QUOTA_NOTE_MAX, "%s", r > 0 ? store_text(st, 0) : "");

@@ -110,19 +110,10 @@ int rollup_write_month(struct db *db, const struct rollup_month *m, const struct
 static int find_association(struct db *db, const struct rollup_key *k, int64_t *ret,
 			    struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(db, err, &st,
-			 "SELECT id FROM associations"
-			 " WHERE cluster = ?1 AND account = ?2 AND user = ?3",
-			 "ttt", k->cluster, k->account, k->user);
-
-	if (r >= 0)
-		r = db_step(db, st, err);
-	if (r > 0)
-		*ret = db_int(st, 0);
-	if (r > 0)
-		db_done(st);
-	return r;
+	return db_query_int(db, err, ret,
+			    "SELECT id FROM associations"
+			    " WHERE cluster = ?1 AND account = ?2 AND user = ?3",
+			    "ttt", k->cluster, k->account, k->user);
 }
 
 int rollup_association(struct db *db, const struct rollup_key *k, int64_t *ret, struct err *err)

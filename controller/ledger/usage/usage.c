@@ -230,14 +230,7 @@ static const char *const names_sql[] = {
 
 int store_usage_has(struct store *s, enum store_by by, const char *name, struct err *err)
 {
-	struct db_row *st;
-	int r = db_query(s->db, err, &st, has_sql[by], "t", name);
-
-	if (r >= 0)
-		r = db_step(s->db, st, err);
-	if (r > 0)
-		db_done(st);
-	return r;
+	return db_has_row(s->db, err, has_sql[by], "t", name);
 }
 
 int store_usage_names(struct store *s, enum store_by by, store_name_fn fn, void *ctx,

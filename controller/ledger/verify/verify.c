@@ -512,14 +512,7 @@ static int write_months(struct verify *v, struct err *err)
 /* 1: there is one. */
 static int has_row(struct store *s, const char *sql, struct err *err)
 {
-	struct db_row *row;
-	int r = db_query(s->db, err, &row, sql, "");
-
-	if (r >= 0)
-		r = db_step(s->db, row, err);
-	if (r > 0)
-		db_done(row);
-	return r;
+	return db_has_row(s->db, err, sql, "");
 }
 
 /* What a node reported is a sum over the time between two reports: it was cut once, as it came.
@@ -559,10 +552,7 @@ static int rebuild_sums(struct verify *v, const struct store_rebuild *how, const
 		r = write_days(v, err);
 	if (r >= 0)
 		r = write_months(v, err);
-	if (r >= 0)
-		return db_commit(v->s->db, err);
-	db_rollback(v->s->db);
-	return r;
+	return db_end(v->s->db, r, err);
 }
 
 int store_rebuild(struct store *s, const struct store_rebuild *how, struct store_verified *ret,
