@@ -436,6 +436,10 @@ static const char schema_user_node[] =
 	"CREATE INDEX jobs_user_node ON jobs(user, node, job) WHERE node IS NOT NULL;"
 	"CREATE INDEX parts_user_node ON parts(user, node, job) WHERE part > 0;";
 
+/* The same for an account and a node. */
+static const char schema_account_node[] =
+	"CREATE INDEX jobs_account_node ON jobs(account, node, job) WHERE node IS NOT NULL;";
+
 const char *const store_migrations[] = {
 	schema_1,
 	schema_2,
@@ -465,6 +469,7 @@ const char *const store_migrations[] = {
 	schema_qos,
 	schema_suspended,
 	schema_user_node,
+	schema_account_node,
 	NULL,
 };
 

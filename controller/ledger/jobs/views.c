@@ -106,6 +106,10 @@ static const char *choose_sql(const struct store_filter *f)
 	static const char by_node[] = NODES("j.node = ?3", "p.node = ?3");
 	static const char by_user_and_node[] =
 		NODES("j.user = ?1 AND j.node = ?3", "p.user = ?1 AND p.node = ?3");
+	/* A part does not name its account: jobs on several nodes are searched among the parts of
+	 * the node. */
+	static const char by_account_and_node[] =
+		NODES("j.account = ?2 AND j.node = ?3", "p.node = ?3");
 	static const char active[] = JOBS("j.state < " SQL_JOB_ENDED) ON_NODE FEW;
 	static const char any[] = JOBS("j.job < ?5") NEWEST;
 
@@ -117,8 +121,10 @@ static const char *choose_sql(const struct store_filter *f)
 		return active_of_user;
 	if (f->user)
 		return f->node ? by_user_and_node : by_user;
+	if (f->account && is_active)
+		return active_of_account;
 	if (f->account)
-		return is_active ? active_of_account : by_account;
+		return f->node ? by_account_and_node : by_account;
 	if (is_active)
 		return active;
 	return f->node ? by_node : any;

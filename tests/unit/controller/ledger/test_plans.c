@@ -163,6 +163,10 @@ static void list_jobs(struct rig *r)
 		{ .user = "alice", .node = "n2", .state = -1, .limit = 100 },
 		{ .user = "alice", .node = "n3", .state = -1, .limit = 100 },
 		{ .user = "bob", .node = "n1", .state = -1, .limit = 100 },
+		{ .account = "physics", .node = "n1", .state = -1, .limit = 100 },
+		{ .account = "physics", .node = "n2", .state = -1, .limit = 100 },
+		{ .account = "physics", .node = "n3", .state = -1, .limit = 100 },
+		{ .account = "biology", .node = "n1", .state = -1, .limit = 100 },
 		{ .user = "bob", .node = "n2", .state = JOB_ENDED, .limit = 100 },
 		{ .array = 7, .state = -1, .limit = 100 },
 	};
