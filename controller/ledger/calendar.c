@@ -1,8 +1,8 @@
-/* calendar.c - see calendar.h.
+/* calendar.c - the days of a time zone, computed in blocks of some 500 days and cached. See calendar.h.
  *
- * Days are asked for a million times in an import, libc is asked once for some 500 days: it is
- * sampled every few hours for the offset from UTC, each change is found to the second, and the
- * first instants of the days follow by arithmetic. A few such blocks are kept.
+ * An import needs the day of a moment a million times, and localtime_r() is slow. For each block the
+ * offset from UTC is sampled every few hours, each change of it is found to the second by bisection,
+ * and the first instants of the days follow by arithmetic.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -223,7 +223,7 @@ static int64_t first_second(const struct change *c, int n, int64_t day)
 	return at_s;
 }
 
-/* Another calendar may have been opened since. */
+/* TZ belongs to the process, and another calendar may have been opened since. */
 static void use_zone(const struct calendar *c)
 {
 	const char *tz = getenv("TZ");

@@ -1,5 +1,5 @@
-/* changes.c - collects what a transaction changed, and hands it to the listener when that is
- * committed. */
+/* changes.c - collects what a transaction changed, and passes it to the listener after the commit. See
+ * changes.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "controller/ledger/changes.h"
@@ -32,6 +32,7 @@ static void sort_jobs(struct store_changes *c)
 	c->n = n;
 }
 
+/* false: too many, or no memory: then everything counts as changed. */
 static bool make_room(struct store_changes *c)
 {
 	size_t larger = c->max ? c->max * 2 : 64;
@@ -84,7 +85,7 @@ static bool is_empty(const struct store_changes *c)
 	return c->n == 0 && !c->is_all && !c->are_nodes_new;
 }
 
-/* What is collected becomes known to the listener, and the collection begins again. */
+/* Passes what was collected to the listener, and begins to collect again. */
 static void deliver_changes(struct store_announced *a)
 {
 	if (a->fn && !is_empty(&a->changes))
@@ -93,7 +94,7 @@ static void deliver_changes(struct store_announced *a)
 	a->changes.is_all = a->changes.are_nodes_new = false;
 }
 
-/* A commit without an answer may have happened: then all may have changed. */
+/* A commit that was not answered may have happened: then everything may have changed. */
 static void on_transaction_end(void *ctx, enum db_end how)
 {
 	struct store_announced *a = &((struct store *)ctx)->announced;

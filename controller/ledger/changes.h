@@ -1,12 +1,12 @@
-/* changes - what the ledger's write functions changed, told after the commit, so that the queue
- * can be kept in memory instead of being read in each cycle; part of the contract of store.h.
+/* changes - what the ledger's write functions changed, passed to a listener after the commit, so that
+ * the queue can be kept in memory instead of being read in each cycle; part of the contract of store.h.
  *
  * Every function of the ledger that writes what the queue depends on announces it: the number of a
  * job whose row, attempts or parts it writes, or that nodes have changed (store_announce_...).
- * The store collects these in the transaction under way, hands them to its listener when that is
- * committed, and drops them when it is rolled back. Where a commit fails nothing is known: then
- * all may have changed. This is the same for every database; a listener that begins (a
- * controller that starts, a standby that takes over) knows nothing yet and reads all.
+ * They are collected in the transaction under way, passed to the listener when it is committed, and
+ * dropped when it is rolled back. A commit that failed may have happened: then everything may have
+ * changed. This is the same for every database. A new listener (a controller that starts, a standby
+ * that takes over) reads everything first.
  *
  * Only the controller that leads writes what is announced: other programs that open the ledger
  * (imports, accounts, adjustments) write other tables.
@@ -29,8 +29,8 @@ struct store_changes {
 
 void store_changes_add(struct store_changes *c, int64_t job);
 void store_changes_merge(struct store_changes *into, const struct store_changes *from);
-/* All that is known so far, each job once, by number; *c begins again with nothing. The caller
- * frees it by store_changes_done(). */
+/* Returns what was collected, each job once, by number, to be freed with store_changes_done(); *c is
+ * empty then. */
 struct store_changes store_changes_take(struct store_changes *c);
 void store_changes_done(struct store_changes *c);
 

@@ -24,8 +24,8 @@
 enum { EVENT_COLUMNS(SQL_NAME) };
 #define EVENT_SELECT "SELECT " EVENT_COLUMNS(SQL_COLUMN)
 
-/* An attempt begins with "give" and is over with "ended" or "node-lost", so that these count to
- * its number, and say whether the job was in the queue. */
+/* An attempt begins with "give" and ends with "ended" or "node-lost". So the number of "give" before an
+ * event is the attempt's number, and where as many ended the job was in the queue. */
 static const char happenings_sql[] = EVENT_SELECT
 	" FROM (SELECT id, at_ns, job, node, what,"
 	"  (SELECT COUNT(*) FROM events x WHERE x.job = y.job AND x.what = 'give'"

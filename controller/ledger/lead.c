@@ -1,4 +1,5 @@
-/* lead.c - which controller leads: a lock of a file, or PostgreSQL. See ledger/lead.h. */
+/* lead.c - which controller leads a ledger: by a lock on a file, or by controller/postgres/pg_lead.h.
+ * See ledger/lead.h. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -40,6 +41,8 @@ static void write_me(struct store_lead *l, const char *listen)
 
 /* ---- a file ---- */
 
+/* An open-file-description lock: it belongs to the descriptor, is not lost when another descriptor of
+ * the file is closed, and ends with the process. */
 static int open_lock(struct store_lead *l, struct err *err)
 {
 	if (l->fd >= 0)
@@ -48,6 +51,7 @@ static int open_lock(struct store_lead *l, struct err *err)
 	return l->fd < 0 ? err_set(err, -errno, "open %s: %m", l->path) : 0;
 }
 
+/* The leader writes its name into the file that it has locked. */
 static void read_who(struct store_lead *l)
 {
 	ssize_t n = pread(l->fd, l->who, sizeof(l->who) - 1, 0);
@@ -56,8 +60,8 @@ static void read_who(struct store_lead *l)
 	l->who[strcspn(l->who, "\n")] = '\0';
 }
 
-/* A lock on a file that is no longer there under its name excludes no other process. 1: it is
- * there. */
+/* 1: the file that is locked is still the one of that name; 0: it was removed or replaced, and a lock on
+ * it excludes no other process. */
 static int keep_file(struct store_lead *l, struct err *err)
 {
 	struct stat held, there;
@@ -152,7 +156,9 @@ const char *store_lead_place(const struct store_lead *l)
 
 /* ---- every transaction ---- */
 
-/* The row is read after the writers' lock was had, and changes under that lock alone. */
+enum lead_column { LEAD_EPOCH, LEAD_WHO };
+
+/* Runs in the transaction, so with the writers' lock; the row changes under that lock alone. */
 static int check_epoch(struct store_lead *l, struct err *err)
 {
 	struct db *d = l->store->db;
@@ -162,16 +168,16 @@ static int check_epoch(struct store_lead *l, struct err *err)
 
 	if (r < 0)
 		return r;
-	epoch = r > 0 ? db_int(st, 0) : 0;
+	epoch = r > 0 ? db_int(st, LEAD_EPOCH) : 0;
 	r = epoch == pg_lead_epoch(l->pg)
 		    ? 0
 		    : err_set(err, -EOWNERDEAD, "another controller leads now: %.160s",
-			      r > 0 ? store_text(st, 1) : "?");
+			      r > 0 ? store_text(st, LEAD_WHO) : "?");
 	db_done(st);
 	return r;
 }
 
-/* Where the lock's file was removed another process may lead by a new one: this one must not write. */
+/* After the file of the lock was removed another process may lead by a new one. */
 static int check_file(struct store_lead *l, struct err *err)
 {
 	int r = keep_file(l, err);
@@ -179,7 +185,7 @@ static int check_file(struct store_lead *l, struct err *err)
 	return r == 0 ? err_set(err, -EOWNERDEAD, "%s was taken away", l->path) : r < 0 ? r : 0;
 }
 
-static int guard(void *ctx, struct err *err)
+static int check_lead(void *ctx, struct err *err)
 {
 	struct store_lead *l = ctx;
 	int r = l->pg ? check_epoch(l, err) : check_file(l, err);
@@ -195,5 +201,5 @@ void store_lead_guard(struct store_lead *l, struct store *s, store_lead_lost_fn 
 	l->store = s;
 	l->on_lost = on_lost;
 	l->ctx = ctx;
-	db_guard(s->db, guard, l);
+	db_guard(s->db, check_lead, l);
 }

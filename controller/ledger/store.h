@@ -169,7 +169,8 @@ struct store_job {
 	int64_t array_job, array_index; /* of an element; else 0 and -1 */
 	int64_t preempted_by; /* of one that is suspended: the job that got its cores; or 0 */
 	const char *qos;      /* "": none */
-	const char *hosts;    /* "n1=16,n2=16" of one on several nodes (parts.h); else "" */
+	const char *
+		hosts; /* "n1=16,n2=16" of one on several nodes (attempts/multinode.h); else "" */
 	int64_t owner_suspended_ns; /* since then its owner has had it suspended; or 0 */
 };
 typedef int (*store_job_fn)(void *ctx, const struct store_job *j, struct err *err);

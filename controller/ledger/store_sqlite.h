@@ -7,7 +7,7 @@
 #include "controller/ledger/store.h"
 #include "controller/ledger/jobs/hold.h"
 
-/* What the transaction under way has changed, for the listener that hears of it after the commit (changes.h). */
+/* What the transaction under way has changed; passed to the listener after the commit (changes.h). */
 struct store_announced {
 	struct store_changes changes;
 	store_changes_fn fn;
@@ -17,9 +17,9 @@ struct store_announced {
 struct store {
 	struct db *db;
 	struct calendar *calendar; /* of the zone that the ledger is kept in */
-	int64_t settled;	   /* event up to which ends were looked at; 0: none yet */
-	int64_t unfolded;	   /* event up to which arrays were looked at; 0: none yet */
-	bool has_folded;	   /* some waited then */
+	int64_t settled;	   /* the event up to which ends were resolved; 0: none yet */
+	int64_t unfolded;	   /* `settled` when arrays were last expanded; 0: not yet */
+	bool has_folded;	   /* then some arrays had tasks without a row */
 	int64_t gpu_idle_after_ns; /* attempts/gpus.h */
 	int64_t max_requeues;	   /* nodes/lost.h */
 	int64_t max_stored;	   /* jobs/stored.h */
@@ -30,8 +30,8 @@ extern const char *const store_migrations[];
 
 void store_announced_start(struct store *s);
 void store_announced_done(struct store *s);
-/* In the transaction that writes what changes.h speaks of, before or after. A job that was not in
- * the queue and is not now may be announced too: it costs a look. */
+/* Called in the transaction that writes a change which changes.h names, before or after. A job that was
+ * not in the queue and is not now may be announced too: it costs one query. */
 void store_announce_job(struct store *s, int64_t job);
 void store_announce_nodes(struct store *s);
 /* The tasks of an array that have rows and have not ended: before what ends them. */
@@ -79,16 +79,15 @@ int store_hold_add(struct store *s, const struct store_hold *h, struct err *err)
 /* Sets the desired state of all tasks of an array. */
 int store_array_set_desired(struct store *s, const struct store_desired_change *w,
 			    struct err *err);
-/* Those without a row will never have one. */
+/* The tasks without a row will never have one: they are counted as dropped. */
 int store_array_drop(struct store *s, int64_t job, struct err *err);
-/* An element has ended: counts it, once. 1: it was the last one, and now its array has ended.
- */
+/* A task has ended: counts it, once. 1: it was the last one, and its array has ended now. */
 struct store_element {
 	int64_t job, array, now_ns;
 	bool is_well;
 };
 int store_array_count(struct store *s, const struct store_element *e, struct err *err);
-/* Ends an array none of whose elements is to come any more. 1: it did now. */
+/* Ends an array whose tasks have all ended or were dropped. 1: it ended now. */
 int store_array_close(struct store *s, int64_t job, int64_t now_ns, struct err *err);
 /* The end of a job that never started, as it is kept. malloc()ed. */
 struct store_end {
@@ -103,12 +102,13 @@ struct store_report_case {
 	const struct report *report;
 	const char *node;
 	int64_t now_ns;
-	struct report believed;	      /* what report points to where its time was bounded */
-	struct sync_ack ack;	      /* filled when accepted or known */
+	struct report
+		believed;    /* the copy that `report` points to where its time was bounded */
+	struct sync_ack ack; /* filled when accepted or known */
 	struct sync_usage_delta gain; /* filled when something ran: running_ns is not 0 */
 	struct sync_refusal refusal;  /* filled when refused */
 	bool is_new, has_freed;
-	bool stirs; /* what the job's other nodes are to do has changed */
+	bool affects_others; /* the desired state on the job's other nodes has changed */
 	/* Of one that brought something new: */
 	int32_t part;		  /* of a job on several nodes; else -1 */
 	enum job_state job_state; /* after it */
@@ -136,10 +136,11 @@ struct store_loss {
 #define STORE_REQUEUED 1 /* and the job is in the queue again */
 int store_end_lost(struct store *s, const struct store_loss *l, struct err *err);
 
-/* 1: the job is to be queued again when this attempt is lost; text: what is said of it. */
+/* 1: the job is to be queued again when this attempt is lost; text: the end of the sentence about it, or
+ * "". */
 int store_may_requeue(struct store *s, const struct store_loss *l, char text[static 128],
 		      struct err *err);
-/* Puts it in the queue, as the attempt's loss has been written. */
+/* Queues the job again, after the attempt's loss has been written; the attempt is void. */
 int store_requeue(struct store *s, const struct store_loss *l, struct err *err);
 
 /* In the transaction under way. -ESTALE: something later of the node is known. */

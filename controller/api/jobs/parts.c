@@ -4,7 +4,7 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 #include "controller/api/jobs/parts.h"
-#include "controller/ledger/attempts/parts.h"
+#include "controller/ledger/attempts/multinode.h"
 
 /* ---- the document ---- */
 
@@ -49,8 +49,8 @@ int parts_describe(const struct api *a, const struct store_job *row, json_t *doc
 		return 0;
 	if (json_object_set_new(doc, "parts", list) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
-	return store_parts(a->c.store, (struct store_whose){ row->job, row->attempt }, add_part,
-			   list, err);
+	return store_list_parts(a->c.store, (struct store_whose){ row->job, row->attempt },
+				add_part, list, err);
 }
 
 char *parts_nodes(const char *hosts)

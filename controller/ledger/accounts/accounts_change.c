@@ -70,8 +70,8 @@ static int add_jobs(struct store *s, const struct accounts_diff *d, json_t *to, 
 	return 0;
 }
 
-static int describe(struct store *s, const struct accounts_order *o, json_t *doc,
-		    struct err *err)
+static int describe_change(struct store *s, const struct accounts_order *o, json_t *doc,
+			   struct err *err)
 {
 	_cleanup_(accounts_diff_freep) struct accounts_diff *shown = NULL;
 	_cleanup_doc_ struct doc warnings = doc_array();
@@ -122,7 +122,7 @@ int accounts_change_apply(struct store *s, const struct accounts_order *o, json_
 
 	if (!doc)
 		return no_memory(err);
-	r = describe(s, o, doc, err);
+	r = describe_change(s, o, doc, err);
 	if (r == 0)
 		r = change_accounts(s, o, &revision, err);
 	if (r < 0)

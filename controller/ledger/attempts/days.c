@@ -31,8 +31,9 @@ static int write_slice(struct store *s, const struct store_days *d, int64_t day,
 		      f[ROLLUP_CHARGE_USED_MS], f[ROLLUP_CORE_MS], f[ROLLUP_GPU_MS]);
 }
 
-static int slice(struct store *s, struct store_days *d, int64_t day,
-		 const struct rollup *gained, struct err *err)
+/* The second day of an attempt: its first day becomes a slice of what there was so far. */
+static int add_slice(struct store *s, struct store_days *d, int64_t day,
+		     const struct rollup *gained, struct err *err)
 {
 	int r = 0;
 
@@ -57,7 +58,7 @@ static int slice(struct store *s, struct store_days *d, int64_t day,
 int store_slice(struct store *s, struct store_days *d, int64_t day, const struct rollup *gained,
 		struct err *err)
 {
-	int r = slice(s, d, day, gained, err);
+	int r = add_slice(s, d, day, gained, err);
 
 	rollup_add(&d->so_far, gained);
 	return r;

@@ -9,7 +9,7 @@ static int64_t lesser(int64_t a, int64_t b)
 	return a < b ? a : b;
 }
 
-/* The sum stays below what int64_t holds: each is compared alone first. */
+/* Running and suspended time may each be up to INT64_MAX: they are compared without adding them. */
 static bool is_within(const struct report *rep, int64_t elapsed_ns)
 {
 	int64_t most = elapsed_ns + STORE_CLOCK_SLACK_NS + elapsed_ns / STORE_CLOCK_SLACK_PART;
@@ -17,7 +17,7 @@ static bool is_within(const struct report *rep, int64_t elapsed_ns)
 	return rep->running_ns <= most && rep->suspended_ns <= most - rep->running_ns;
 }
 
-/* 1: the journal has it of this attempt, which was given to the node then. */
+/* 1: the journal has a "clamp" of this attempt, that is since given_ns. */
 static int is_noted(struct store *s, const struct store_report_case *c, int64_t given_ns,
 		    struct err *err)
 {

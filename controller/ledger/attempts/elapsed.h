@@ -1,13 +1,13 @@
 /* elapsed - bounds the time that a node reports of an attempt by the time since the
- * controller gave it the job: by the controller's clock at both ends, so that a hostile or
+ * controller allocated it: by the controller's clock at both ends, so that a hostile or
  * broken node cannot charge more than elapsed wall time. In the transaction under way.
  */
 #pragma once
 #include "common/time_units.h"
 #include "controller/ledger/store_sqlite.h"
 
-/* What clocks may differ by before a report is bounded: 2 s and a thousandth of the time since
- * the job was given (a clock that nothing disciplines drifts by less). */
+/* A node's clock may run ahead by this much before a report is bounded: 2 s and a thousandth of the
+ * time since the allocation (a clock without NTP drifts by less). */
 #define STORE_CLOCK_SLACK_NS (2 * S_NS)
 #define STORE_CLOCK_SLACK_PART 1000
 

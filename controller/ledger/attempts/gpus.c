@@ -26,14 +26,14 @@ void store_gpu_counts(struct db_row *st, int column, struct gpus *ret)
 		*ret = (struct gpus){ 0 };
 }
 
-/* ---- what is held ---- */
+/* ---- in use ---- */
 
 static int compare_name(const void *name, const void *node)
 {
 	return strcmp(name, ((const struct fit_node *)node)->name);
 }
 
-static bool tells_models(const struct fit_node *nodes, size_t n)
+static bool has_models(const struct fit_node *nodes, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (nodes[i].gpus.n > 0)
@@ -47,7 +47,7 @@ int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes
 	struct db_row *st;
 	int r;
 
-	if (!tells_models(nodes, n))
+	if (!has_models(nodes, n))
 		return 0;
 	r = db_query(s->db, err, &st,
 		     "SELECT a.node, j.gpu_model, SUM(j.ngpus)"
@@ -91,7 +91,7 @@ static int decode_list(const char *text, struct list *ret, struct err *err)
 	return 0;
 }
 
-/* Of a part, or all in all (part -1). */
+/* Of a part; part -1: of the attempt. */
 static int load_list(struct store *s, const struct report *rep, int64_t part, struct list *ret,
 		     struct err *err)
 {
@@ -150,7 +150,7 @@ void store_set_gpu_idle(struct store *s, int64_t after_ns)
 	s->gpu_idle_after_ns = after_ns;
 }
 
-/* What was last said of this attempt: an attempt begins with "give". */
+/* The last event about idle GPUs of this attempt: an attempt begins with "give". */
 static int was_idle(struct store *s, int64_t job, bool *ret, struct err *err)
 {
 	struct db_row *st;
@@ -198,15 +198,24 @@ int store_gpus_report(struct store *s, const struct store_report_case *c, struct
 	return r < 0 ? r : note_idle(s, c, err);
 }
 
-struct running_ask {
+/* The columns of both halves of the SELECT in store_gpus_running(). */
+enum running_column {
+	RUNNING_CLUSTER,
+	RUNNING_GPU_MODEL,
+	RUNNING_NGPUS,
+	RUNNING_GPUS,
+	RUNNING_IDLE_NS,
+};
+
+struct running_query {
 	int64_t idle_after_ns;
 	store_gpus_fn fn;
 	void *ctx;
 };
 
-/* Any were asked for: the list says which were given. */
-static int tell_listed(const struct list *l, struct store_gpus_running *g,
-		       const struct running_ask *ask, struct err *err)
+/* The job asked for any model: the list names those that it got. */
+static int report_listed(const struct list *l, struct store_gpus_running *g,
+			 const struct running_query *ask, struct err *err)
 {
 	int r = 0;
 
@@ -219,7 +228,7 @@ static int tell_listed(const struct list *l, struct store_gpus_running *g,
 	return r;
 }
 
-/* Without a list it is known of the longest idle GPU alone. */
+/* Without a list only the idle time of the longest idle GPU is known (usage.gpu_idle_ns). */
 static int64_t count_idle(struct db_row *st, const struct list *l, int64_t after_ns)
 {
 	int64_t n = 0;
@@ -228,21 +237,22 @@ static int64_t count_idle(struct db_row *st, const struct list *l, int64_t after
 		n += gpu_use_is_idle(&l->of[i], after_ns);
 	if (l->n)
 		return n;
-	return after_ns > 0 && !db_is_null(st, 4) && db_int(st, 4) >= after_ns;
+	return after_ns > 0 && !db_is_null(st, RUNNING_IDLE_NS) &&
+	       db_int(st, RUNNING_IDLE_NS) >= after_ns;
 }
 
-static int tell_running(struct db_row *st, const struct running_ask *ask, struct err *err)
+static int report_running(struct db_row *st, const struct running_query *ask, struct err *err)
 {
 	_cleanup_(list_done) struct list l = { 0 };
-	struct store_gpus_running g = { .cluster = store_text(st, 0),
-					.model = store_text(st, 1),
-					.held = db_int(st, 2) };
-	int r = decode_list(store_text(st, 3), &l, err);
+	struct store_gpus_running g = { .cluster = store_text(st, RUNNING_CLUSTER),
+					.model = store_text(st, RUNNING_GPU_MODEL),
+					.held = db_int(st, RUNNING_NGPUS) };
+	int r = decode_list(store_text(st, RUNNING_GPUS), &l, err);
 
 	if (r < 0)
 		return r;
 	if (!*g.model && l.n)
-		return tell_listed(&l, &g, ask, err);
+		return report_listed(&l, &g, ask, err);
 	g.idle = count_idle(st, &l, ask->idle_after_ns);
 	return ask->fn(ask->ctx, &g, err);
 }
@@ -250,7 +260,7 @@ static int tell_running(struct db_row *st, const struct running_ask *ask, struct
 int store_gpus_running(struct store *s, int64_t idle_after_ns, store_gpus_fn fn, void *ctx,
 		       struct err *err)
 {
-	const struct running_ask ask = { idle_after_ns, fn, ctx };
+	const struct running_query ask = { idle_after_ns, fn, ctx };
 	struct db_row *st;
 	int r = db_query(
 		s->db, err, &st,
@@ -266,7 +276,7 @@ int store_gpus_running(struct store *s, int64_t idle_after_ns, store_gpus_fn fn,
 		"");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		r = tell_running(st, &ask, err);
+		r = report_running(st, &ask, err);
 		if (r < 0)
 			db_done(st);
 	}

@@ -6,21 +6,21 @@
 struct db_row;
 struct store_report_case;
 
-/* Columns as they are on disk; what cannot be read counts as not told. */
+/* Read columns as the ledger writes them. A list of GPUs that is not readable counts as none. */
 void store_gpu_model(struct db_row *st, int column, struct resources *ret);
 void store_gpu_counts(struct db_row *st, int column, struct gpus *ret);
 
-/* The same of the two columns of which kind a node must be: its type, and features. */
+/* Two columns beside each other: the type of a node and its features, or those that a job asks for. */
 void store_node_kind(struct db_row *st, int column, struct resources *ret);
 
-/* What jobs hold of the nodes of a cluster, by model; nodes in order of their names. */
+/* Adds to each node the GPUs, by model, that jobs have in use there. `nodes` is sorted by name. */
 int store_gpus_held(struct store *s, const char *cluster, struct fit_node *nodes, size_t n,
 		    struct err *err);
-/* From which idle time on allocated but idle is a state; 0, as at first: never. */
+/* The idle time from which on a GPU counts as allocated but idle; 0, as at first: none does. */
 void store_set_gpu_idle(struct store *s, int64_t after_ns);
-/* The GPUs of a report that brought something new, merged into its attempt's, and the event
- * "gpu-idle" or "gpu-busy" where that state changed: once for each idle period, also over
- * restarts of the controller. In the transaction under way. */
+/* Merges the GPUs of a new report into its attempt's, and writes the event "gpu-idle" or "gpu-busy"
+ * where that state changed: once for each idle period, also over restarts of the controller. In the
+ * transaction under way. */
 int store_gpus_report(struct store *s, const struct store_report_case *c, struct err *err);
 
 /* GPUs of jobs that run: held, and of these idle for `idle_after_ns` or more (0: none count as

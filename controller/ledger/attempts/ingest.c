@@ -1,4 +1,7 @@
-/* ingest.c - one exchange with a node as one transaction. See store.h. */
+/* ingest.c - writes what a node said in one exchange, in one transaction: the node's row, its steps,
+ * its reports, its output, and at the end its list of jobs, which is compared with the ledger's. The
+ * order matters: a job that ended is closed by its report before its absence from the list could
+ * count as a loss. See store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,8 +15,8 @@
 #include "controller/ledger/steps/steps.h"
 #include "controller/ledger/sql.h"
 
-/* A job that was shown by its node and is missing from the list may be missing from a list
- * that was overtaken on its way; it is given up when a list this much later lacks it too. */
+/* A job that its node has shown, and that is missing from one list, counts as lost when a list this
+ * much later lacks it too. */
 #define MISSING_GRACE_NS (10 * S_NS)
 
 struct ingest {
@@ -24,52 +27,79 @@ struct ingest {
 	bool has_rebooted;
 };
 
-/* Does the queue see another node in what it says now? The row: cluster, ncpus, mem_bytes,
- * jobfs_bytes, ngpus, gpu_models, drained_gpu_models, node_type, features, draining, lost from
- * column 6 on; in column 5, whether operators drain it by now. */
+/* clang-format off */
+#define BEFORE_COLUMNS(X) \
+	X(BEFORE_ADDRESS,            "address") \
+	X(BEFORE_BOOT,               ", boot") \
+	X(BEFORE_LAST_NS,            ", last_ns") \
+	X(BEFORE_CLUSTER,            ", cluster") \
+	X(BEFORE_NCPUS,              ", ncpus") \
+	X(BEFORE_MEM_BYTES,          ", mem_bytes") \
+	X(BEFORE_JOBFS_BYTES,        ", jobfs_bytes") \
+	X(BEFORE_NGPUS,              ", ngpus") \
+	X(BEFORE_GPU_MODELS,         ", gpu_models") \
+	X(BEFORE_DRAINED_GPU_MODELS, ", drained_gpu_models") \
+	X(BEFORE_NODE_TYPE,          ", node_type") \
+	X(BEFORE_FEATURES,           ", features") \
+	X(BEFORE_DRAINING,           ", draining") \
+	X(BEFORE_LOST,               ", lost") \
+	X(BEFORE_N_DRAINS,           ", (SELECT COUNT(*) FROM drains d WHERE d.node = ?1" \
+		" AND d.from_ns <= ?2)")
+/* clang-format on */
+enum { BEFORE_COLUMNS(SQL_NAME) };
+#define BEFORE_SELECT "SELECT " BEFORE_COLUMNS(SQL_COLUMN)
+
+static bool has_drained_models(const struct ingest *g, struct db_row *st)
+{
+	char drained[GPUS_TEXT_MAX];
+
+	return strcmp(store_text(st, BEFORE_DRAINED_GPU_MODELS),
+		      gpus_format(&g->in->drained_gpu_models, drained)) != 0;
+}
+
+/* The node differs from its row before in what the queue reads of nodes. */
 static bool is_changed(const struct ingest *g, struct db_row *st)
 {
 	const struct sync *in = g->in;
 	const struct sync_amounts *c = &in->capacity;
-	bool is_draining = db_int(st, 5) > 0 || in->draining;
-	char models[GPUS_TEXT_MAX], drained[GPUS_TEXT_MAX];
+	bool is_draining = db_int(st, BEFORE_N_DRAINS) > 0 || in->draining;
+	char models[GPUS_TEXT_MAX];
 
-	return strcmp(store_text(st, 6), g->from->cluster) != 0 || db_int(st, 7) != c->ncpus ||
-	       db_int(st, 8) != c->mem_bytes || db_int(st, 9) != c->jobfs_bytes ||
-	       db_int(st, 10) != c->ngpus ||
-	       strcmp(store_text(st, 11), gpus_format(&in->gpu_models, models)) != 0 ||
-	       strcmp(store_text(st, 12), gpus_format(&in->drained_gpu_models, drained)) != 0 ||
-	       strcmp(store_text(st, 13), in->node_type) != 0 ||
-	       strcmp(store_text(st, 14), in->features) != 0 ||
-	       (db_int(st, 15) != 0) != is_draining || db_int(st, 16) != 0;
+	return strcmp(store_text(st, BEFORE_CLUSTER), g->from->cluster) != 0 ||
+	       db_int(st, BEFORE_NCPUS) != c->ncpus ||
+	       db_int(st, BEFORE_MEM_BYTES) != c->mem_bytes ||
+	       db_int(st, BEFORE_JOBFS_BYTES) != c->jobfs_bytes ||
+	       db_int(st, BEFORE_NGPUS) != c->ngpus ||
+	       strcmp(store_text(st, BEFORE_GPU_MODELS),
+		      gpus_format(&in->gpu_models, models)) != 0 ||
+	       has_drained_models(g, st) ||
+	       strcmp(store_text(st, BEFORE_NODE_TYPE), in->node_type) != 0 ||
+	       strcmp(store_text(st, BEFORE_FEATURES), in->features) != 0 ||
+	       (db_int(st, BEFORE_DRAINING) != 0) != is_draining ||
+	       db_int(st, BEFORE_LOST) != 0;
 }
 
-/* 1: known before. Checks that the name is not being used by two machines at once. */
+/* 1: the node has a row; 0: it is new. -EBUSY: another address used the name less than lost_ns ago,
+ * so two machines may have it. */
 static int check_node(struct ingest *g, struct err *err)
 {
 	struct db_row *st;
 	int64_t silent_ns;
-	char address[64], boot[REQUEST_NAME_MAX], drained[GPUS_TEXT_MAX];
-	int r = db_query_first(
-		g->s->db, err, &st,
-		"SELECT address, boot, last_ns, draining + lost,"
-		" drained_gpu_models,"
-		" (SELECT COUNT(*) FROM drains d WHERE d.node = ?1 AND d.from_ns <= ?2),"
-		" cluster, ncpus, mem_bytes, jobfs_bytes, ngpus, gpu_models,"
-		" drained_gpu_models, node_type, features, draining, lost FROM nodes WHERE node = ?1",
-		"ti", g->in->node, g->from->now_ns);
+	char address[64], boot[REQUEST_NAME_MAX];
+	int r = db_query_first(g->s->db, err, &st, BEFORE_SELECT " FROM nodes WHERE node = ?1",
+			       "ti", g->in->node, g->from->now_ns);
 
 	if (r <= 0)
 		return r;
 	if (is_changed(g, st))
 		store_announce_nodes(g->s);
-	snprintf(address, sizeof(address), "%s", store_text(st, 0));
-	snprintf(boot, sizeof(boot), "%s", store_text(st, 1));
-	silent_ns = g->from->now_ns - db_int(st, 2);
-	/* It takes jobs again, or has GPUs to give that it had not. */
-	g->out->has_freed |= db_int(st, 3) > 0 && !g->in->draining && !db_int(st, 5);
-	g->out->has_freed |= strcmp(store_text(st, 4),
-				    gpus_format(&g->in->drained_gpu_models, drained)) != 0;
+	snprintf(address, sizeof(address), "%s", store_text(st, BEFORE_ADDRESS));
+	snprintf(boot, sizeof(boot), "%s", store_text(st, BEFORE_BOOT));
+	silent_ns = g->from->now_ns - db_int(st, BEFORE_LAST_NS);
+	/* The node takes jobs again, or has GPUs to allocate that it did not have. */
+	g->out->has_freed |= db_int(st, BEFORE_DRAINING) + db_int(st, BEFORE_LOST) > 0 &&
+			     !g->in->draining && !db_int(st, BEFORE_N_DRAINS);
+	g->out->has_freed |= has_drained_models(g, st);
 	db_done(st);
 	if (strcmp(address, g->from->address) != 0 && silent_ns >= 0 &&
 	    silent_ns < g->from->lost_ns)
@@ -81,6 +111,7 @@ static int check_node(struct ingest *g, struct err *err)
 	return 1;
 }
 
+/* An operator's drain that has begun stays, whatever the node says of itself. */
 static int write_node(struct ingest *g, struct err *err)
 {
 	const struct sync *in = g->in;
@@ -130,7 +161,7 @@ static int write_node(struct ingest *g, struct err *err)
 		gpus_format(&in->drained_gpu_models, drained), in->node_type, in->features);
 }
 
-static int take_node(struct ingest *g, struct err *err)
+static int ingest_node(struct ingest *g, struct err *err)
 {
 	struct store_event e = { g->from->now_ns, 0, g->in->node, "register", g->in->version };
 	int known = check_node(g, err), r;
@@ -148,7 +179,8 @@ static int take_node(struct ingest *g, struct err *err)
 	return store_event(g->s, &e, err);
 }
 
-/* The job's other nodes have something else to do from now on. */
+/* Adds the job to those whose other nodes get a new desired state; once, as its reports come one
+ * after the other. */
 static int wake_other_nodes(struct ingest *g, int64_t job, struct err *err)
 {
 	struct sync_result *out = g->out;
@@ -164,7 +196,7 @@ static int wake_other_nodes(struct ingest *g, int64_t job, struct err *err)
 	return 0;
 }
 
-static int take_reports(struct ingest *g, struct err *err)
+static int ingest_reports(struct ingest *g, struct err *err)
 {
 	for (size_t i = 0; i < g->in->n_reports; i++) {
 		struct store_report_case c = { .report = &g->in->reports[i],
@@ -182,7 +214,7 @@ static int take_reports(struct ingest *g, struct err *err)
 			g->out->deltas[g->out->n_deltas++] = c.gain;
 		if (c.is_new)
 			r = store_gpus_report(g->s, &c, err);
-		if (r >= 0 && c.stirs)
+		if (r >= 0 && c.affects_others)
 			r = wake_other_nodes(g, c.report->job, err);
 		if (r >= 0 && c.is_new && c.part <= 0 && c.report->state == JOB_ENDED)
 			r = store_steps_close(g->s, c.report->job, c.now_ns, err);
@@ -196,7 +228,7 @@ static int take_reports(struct ingest *g, struct err *err)
 	return 0;
 }
 
-static int take_outputs(struct ingest *g, struct err *err)
+static int ingest_outputs(struct ingest *g, struct err *err)
 {
 	for (size_t i = 0; i < g->in->n_outputs; i++) {
 		const struct sync_output *o = &g->in->outputs[i];
@@ -214,6 +246,7 @@ static int take_outputs(struct ingest *g, struct err *err)
 	return 0;
 }
 
+/* A report of the same attempt was refused in this exchange. */
 static bool is_refused(const struct ingest *g, const struct sync_job *h)
 {
 	for (size_t i = 0; i < g->out->n_refusals; i++)
@@ -237,8 +270,9 @@ static int refuse_job(struct ingest *g, const struct sync_job *h, const char *wh
 
 static const char lost_words[] = "its node was lost for too long; the job was given up";
 
-/* It was given up while its node was silent. Where it runs still it is killed, and nothing of
- * it counts any more; where it has ended by itself its final report is waited for. */
+/* The attempt was ended by the controller while its node was silent. Where it still runs the refusal
+ * makes the node kill it, and nothing of it counts any more; where it has ended by itself its final
+ * report still counts. */
 static int refuse_lost(struct ingest *g, const struct sync_job *h, const struct store_place *p,
 		       struct err *err)
 {
@@ -260,6 +294,8 @@ static int refuse_lost(struct ingest *g, const struct sync_job *h, const struct 
 		      "ii", h->job, (int64_t)h->attempt);
 }
 
+/* Writes the state that the node's list shows. A part that runs may be the last one that the first
+ * node waits for: then that node is woken. */
 static int show_place(struct ingest *g, const struct store_at *at, const struct store_place *p,
 		      enum job_state state, struct err *err)
 {
@@ -275,39 +311,49 @@ static int show_place(struct ingest *g, const struct store_at *at, const struct 
 	return r < 0 ? r : 0;
 }
 
-static int take_listed_job(struct ingest *g, const struct sync_job *h, struct err *err)
+/* What the ledger has of a job that the node listed or found. 1: *ret_at and *ret are set; 0: the
+ * job was refused, because the node has no such attempt or the controller has ended it. */
+static int find_place(struct ingest *g, const struct sync_job *h, struct store_at *ret_at,
+		      struct store_place *ret, struct err *err)
 {
-	const struct store_at at = { h->job, h->attempt, g->in->node };
-	struct store_place p;
-	int r = store_place_find(g->s, &at, &p, err);
+	int r;
 
+	*ret_at = (struct store_at){ h->job, h->attempt, g->in->node };
+	r = store_place_find(g->s, ret_at, ret, err);
 	if (r < 0)
 		return r;
 	if (r == 0)
 		return refuse_job(g, h, "this job was never given to this node");
-	if (p.closed == STORE_LOST || p.closed == STORE_VOID)
-		return refuse_lost(g, h, &p, err);
-	/* That it ended is said by its final report alone. */
+	if (ret->closed == STORE_LOST || ret->closed == STORE_VOID)
+		return refuse_lost(g, h, ret, err);
+	return 1;
+}
+
+static int ingest_listed(struct ingest *g, const struct sync_job *h, struct err *err)
+{
+	struct store_place p;
+	struct store_at at;
+	int r = find_place(g, h, &at, &p, err);
+
+	if (r <= 0)
+		return r;
+	/* Only its final report ends an attempt. */
 	if (p.closed != STORE_OPEN || h->state < JOB_STARTING || h->state > JOB_ENDING)
 		return 0;
 	return show_place(g, &at, &p, h->state, err);
 }
 
-/* The job runs there, and its agent has lost the record. Where the attempt is open the node gets it
- * with its request once more, so that the agent recovers it; else it is refused, so that it is
- * killed. */
-static int take_found(struct ingest *g, const struct sync_job *h, struct err *err)
+/* The job runs on the node, and its agent has lost the record. Where the attempt is open the node
+ * gets it with its request once more, so that the agent recovers it; else it is refused, so that the
+ * agent kills it. */
+static int ingest_found(struct ingest *g, const struct sync_job *h, struct err *err)
 {
-	const struct store_at at = { h->job, h->attempt, g->in->node };
 	struct store_place p;
-	int r = store_place_find(g->s, &at, &p, err);
+	struct store_at at;
+	int r = find_place(g, h, &at, &p, err);
 
-	if (r < 0)
+	if (r <= 0)
 		return r;
-	if (r == 0)
-		return refuse_job(g, h, "this job was never given to this node");
-	if (p.closed == STORE_LOST || p.closed == STORE_VOID)
-		return refuse_lost(g, h, &p, err);
 	if (p.closed == STORE_FINAL)
 		return refuse_job(g, h, "this attempt of the job has ended");
 	return store_place_miss(g->s, &at, &p, 0, err);
@@ -327,7 +373,7 @@ struct missing {
 	int32_t attempt, part;
 };
 
-/* All that the node listed or found, by number. malloc()ed. */
+/* All jobs that the node listed or found, sorted for bsearch(). malloc()ed; NULL: out of memory. */
 static struct sync_job *sort_holds(const struct sync *in)
 {
 	size_t n = in->n_jobs + in->n_found;
@@ -343,7 +389,10 @@ static struct sync_job *sort_holds(const struct sync *in)
 	return sorted;
 }
 
-/* Attempts that the node once showed, has not finished, and does not list. *ret malloc()ed. */
+/* The columns of both halves of the SELECT in find_missing(). */
+enum missing_column { MISSING_JOB, MISSING_ATTEMPT, MISSING_SINCE_NS, MISSING_PART };
+
+/* Attempts and parts that the node once showed, has not ended, and does not list. *ret malloc()ed. */
 static int find_missing(struct ingest *g, const struct sync_job *sorted, struct missing **ret,
 			size_t *ret_n, struct err *err)
 {
@@ -361,7 +410,8 @@ static int find_missing(struct ingest *g, const struct sync_job *sorted, struct 
 	if (r < 0)
 		return r;
 	while ((r = db_step(g->s->db, st, err)) > 0) {
-		struct sync_job key = { .job = db_int(st, 0), .attempt = (int)db_int(st, 1) };
+		struct sync_job key = { .job = db_int(st, MISSING_JOB),
+					.attempt = (int)db_int(st, MISSING_ATTEMPT) };
 		struct missing *p;
 
 		if (bsearch(&key, sorted, g->in->n_jobs + g->in->n_found, sizeof(key),
@@ -373,8 +423,8 @@ static int find_missing(struct ingest *g, const struct sync_job *sorted, struct 
 			return err_set(err, -ENOMEM, "out of memory");
 		}
 		found = p;
-		found[n++] = (struct missing){ key.job, db_int(st, 2), key.attempt,
-					       (int32_t)db_int(st, 3) };
+		found[n++] = (struct missing){ key.job, db_int(st, MISSING_SINCE_NS),
+					       key.attempt, (int32_t)db_int(st, MISSING_PART) };
 	}
 	if (r < 0)
 		return r;
@@ -383,7 +433,7 @@ static int find_missing(struct ingest *g, const struct sync_job *sorted, struct 
 	return 0;
 }
 
-static int judge_missing(struct ingest *g, const struct missing *m, struct err *err)
+static int handle_missing(struct ingest *g, const struct missing *m, struct err *err)
 {
 	struct store_loss loss = { .job = m->job,
 				   .attempt = m->attempt,
@@ -409,7 +459,7 @@ static int judge_missing(struct ingest *g, const struct missing *m, struct err *
 	return r < 0 ? r : wake_other_nodes(g, m->job, err);
 }
 
-static int take_list(struct ingest *g, struct err *err)
+static int ingest_list(struct ingest *g, struct err *err)
 {
 	_cleanup_free_ struct sync_job *sorted = sort_holds(g->in);
 	_cleanup_free_ struct missing *missing = NULL;
@@ -419,33 +469,34 @@ static int take_list(struct ingest *g, struct err *err)
 	if (!sorted)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = 0; i < g->in->n_jobs && r >= 0; i++)
-		r = take_listed_job(g, &g->in->jobs[i], err);
+		r = ingest_listed(g, &g->in->jobs[i], err);
 	for (size_t i = 0; i < g->in->n_found && r >= 0; i++)
-		r = take_found(g, &g->in->found[i], err);
+		r = ingest_found(g, &g->in->found[i], err);
 	if (r >= 0)
 		r = find_missing(g, sorted, &missing, &n, err);
 	for (size_t i = 0; i < n && r >= 0; i++)
-		r = judge_missing(g, &missing[i], err);
+		r = handle_missing(g, &missing[i], err);
 	return r;
 }
 
-static int take_all(struct ingest *g, struct err *err)
+static int ingest_all(struct ingest *g, struct err *err)
 {
 	int r = store_check_sync_number(g->s, g->in, g->from->now_ns, err);
 
 	if (r >= 0)
-		r = take_node(g, err);
+		r = ingest_node(g, err);
 	if (r >= 0)
 		r = store_steps_take(g->s, g->in, g->from->now_ns, g->out, err);
 	if (r >= 0)
-		r = take_reports(g, err);
+		r = ingest_reports(g, err);
 	if (r >= 0)
-		r = take_outputs(g, err);
+		r = ingest_outputs(g, err);
 	if (r >= 0)
-		r = take_list(g, err);
+		r = ingest_list(g, err);
 	return r;
 }
 
+/* Room for one answer to each thing that the node said. */
 static int make_room(const struct sync *in, struct sync_result *ret, struct err *err)
 {
 	*ret = (struct sync_result){
@@ -470,7 +521,7 @@ int store_ingest(struct store *s, const struct sync *in, const struct sync_from 
 	if (r >= 0)
 		r = db_begin(s->db, err);
 	if (r >= 0)
-		r = db_end(s->db, take_all(&g, err), err);
+		r = db_end(s->db, ingest_all(&g, err), err);
 	if (r < 0) {
 		sync_result_done(&out);
 		return r;

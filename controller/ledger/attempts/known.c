@@ -75,6 +75,7 @@ static int decode_verdict(const char *text, struct job_end *ret, struct err *err
 	return 0;
 }
 
+/* Texts are copied: *k is good after the statement is done. */
 static int read_known(struct db_row *st, struct store_known *k, struct err *err)
 {
 	snprintf(k->node, sizeof(k->node), "%s", store_text(st, KNOWN_NODE));

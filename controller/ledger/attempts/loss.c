@@ -16,6 +16,7 @@ void store_set_max_requeues(struct store *s, int64_t n)
 	s->max_requeues = n;
 }
 
+/* The request, as JSON, asks to be queued again when its node is lost. */
 static bool is_asked_for(const char *request)
 {
 	_cleanup_json_ json_t *j = json_loads(request, 0, NULL);
@@ -23,7 +24,8 @@ static bool is_asked_for(const char *request)
 	return json_is_true(json_object_get(j, "requeue"));
 }
 
-/* The attempt in question is not among those that count as lost yet. */
+/* Counts the attempts that were lost before this one, and adds it. No row: the attempt is not the job's
+ * present one, or the job was cancelled for another reason than a lost node. */
 int store_may_requeue(struct store *s, const struct store_loss *l, char text[static 128],
 		      struct err *err)
 {
@@ -84,8 +86,7 @@ int store_requeue(struct store *s, const struct store_loss *l, struct err *err)
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
-/* How it is written: with the end of the part that had brought it down before, if there is one.
- */
+/* `how`: the loss, or the verdict of the part that had failed before. */
 static int write_loss(struct store *s, const struct store_loss *l, const struct job_end *how,
 		      struct err *err)
 {

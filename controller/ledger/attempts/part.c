@@ -1,4 +1,6 @@
-/* part.c - see attempts/part.h. */
+/* part.c - reads and writes one part of an attempt on several nodes: as its node's list shows it, as
+ * its reports change it, and how it ends. Part 0 is shown by the attempt's own row. See
+ * attempts/part.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +13,9 @@
 #include "controller/ledger/sql.h"
 
 /* ---- what one node has of an attempt ---- */
+
+/* The columns of both halves of the SELECT in store_place_find(). */
+enum place_column { PLACE_PART, PLACE_STATE, PLACE_CLOSED, PLACE_IS_SEVERAL };
 
 int store_place_find(struct store *s, const struct store_at *at, struct store_place *ret,
 		     struct err *err)
@@ -25,15 +30,15 @@ int store_place_find(struct store *s, const struct store_at *at, struct store_pl
 
 	if (r <= 0)
 		return r;
-	*ret = (struct store_place){ .part = (int32_t)db_int(st, 0),
-				     .state = (enum job_state)(int)db_int(st, 1),
-				     .closed = (enum store_closed)(int)db_int(st, 2),
-				     .is_several = db_int(st, 3) != 0 };
+	*ret = (struct store_place){ .part = (int32_t)db_int(st, PLACE_PART),
+				     .state = (enum job_state)(int)db_int(st, PLACE_STATE),
+				     .closed = (enum store_closed)(int)db_int(st, PLACE_CLOSED),
+				     .is_several = db_int(st, PLACE_IS_SEVERAL) != 0 };
 	db_done(st);
 	return 1;
 }
 
-/* The job's state is that of part 0. */
+/* The job's state is that of part 0. Rows that show it already are not written again. */
 static int show_first(struct store *s, const struct store_at *at, const struct store_place *p,
 		      enum job_state state, struct err *err)
 {
@@ -175,7 +180,8 @@ static int64_t later(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-static void take_report(struct store_part_known *p, const struct report *rep)
+/* A part that the controller has ended keeps that state until its final report. Time only grows. */
+static void merge_report(struct store_part_known *p, const struct report *rep)
 {
 	if (p->closed == STORE_OPEN || rep->state == JOB_ENDED)
 		p->state = rep->state;
@@ -191,6 +197,7 @@ static void take_report(struct store_part_known *p, const struct report *rep)
 		p->closed = STORE_FINAL;
 }
 
+/* *ret is malloc()ed JSON. */
 static int encode_end(const struct job_end *end, char **ret, struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_encode_end(end);
@@ -206,7 +213,7 @@ int store_part_take(struct store *s, struct store_part_known *p, const struct re
 	_cleanup_free_ char *usage = doc ? wire_format(doc) : NULL, *end = NULL;
 	int r = usage ? 0 : err_set(err, -ENOMEM, "out of memory");
 
-	take_report(p, rep);
+	merge_report(p, rep);
 	store_announce_job(s, p->job);
 	if (r >= 0 && rep->state == JOB_ENDED)
 		r = encode_end(&rep->end, &end, err);
@@ -228,7 +235,7 @@ int store_part_take(struct store *s, struct store_part_known *p, const struct re
 
 /* ---- ends ---- */
 
-/* 1: the attempt is the job's, is open, and nothing has brought it down yet. */
+/* 1: the attempt is the job's present one, is open, and no part of it has failed before. */
 static int is_attempt_open(struct store *s, const struct store_at *at, struct err *err)
 {
 	return db_has_row(s->db, err,
@@ -240,6 +247,8 @@ static int is_attempt_open(struct store *s, const struct store_at *at, struct er
 			  "ii", at->job, (int64_t)at->attempt);
 }
 
+/* The end of the first part that failed becomes the attempt's verdict, and the job is to be
+ * cancelled. */
 static int write_verdict(struct store *s, const struct store_part_end *f,
 			 const struct job_end *end, const char *why, struct err *err)
 {
@@ -276,7 +285,7 @@ int store_part_ended(struct store *s, const struct store_part_end *f, struct err
 		return 0;
 	if (r <= 0)
 		return r;
-	/* That of the job's command is not known. */
+	/* It is the part's exit status; that of the job's command is not known. */
 	if (end.kind == END_EXITED)
 		end.exit_status = -1;
 	if (!*end.reason.host)
@@ -286,14 +295,14 @@ int store_part_ended(struct store *s, const struct store_part_end *f, struct err
 	return r < 0 ? r : 1;
 }
 
-/* By itself, and not well. */
+/* It ended by itself with a failure. */
 static bool is_bad(const struct job_end *end)
 {
 	return end->kind == END_SIGNALED || (end->kind == END_EXITED && end->exit_status != 0);
 }
 
-/* Was ended by order because of the part that fell; or ended by itself because it missed what
- * Reeve killed. */
+/* The verdict counts where part 0 was cancelled because of the failed part, or failed by itself after
+ * Reeve killed another part, which it missed. */
 const struct job_end *store_part_judge(const struct job_end *first,
 				       const struct job_end *verdict)
 {
@@ -304,7 +313,8 @@ const struct job_end *store_part_judge(const struct job_end *first,
 	return is_effect && verdict->kind != END_NONE ? verdict : first;
 }
 
-/* 1: others have not ended, and nothing explains the end yet; then since when it waits. */
+/* 1: other parts have not ended, and no verdict explains the end of part 0 yet; *ret_since: since
+ * when it waits, 0: not yet. */
 static int load_wait(struct store *s, const struct store_at *at, int64_t *ret_since,
 		     struct err *err)
 {

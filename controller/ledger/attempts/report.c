@@ -44,7 +44,7 @@ static int write_attempt(struct store *s, const struct store_known *k, const str
 		      (int64_t)how->exit_status, (int64_t)how->signal);
 }
 
-/* The job shows its current attempt. */
+/* The job's row mirrors its present attempt; a late report of an earlier one does not change it. */
 static int write_job(struct store *s, const struct store_known *k, const struct report *rep,
 		     struct err *err)
 {
@@ -80,8 +80,9 @@ static int refuse_report(struct store_report_case *c, const char *why)
 	return STORE_REPORT_REFUSED;
 }
 
-/* The node itself says that it lost the job, by a reboot: as if we had found out. */
-static int requeue_told(struct store *s, const struct store_report_case *c,
+/* The node itself reports that it lost the job, by a reboot: the same as a loss that the controller
+ * found. */
+static int requeue_lost(struct store *s, const struct store_report_case *c,
 			const struct store_known *k, struct err *err)
 {
 	const struct report *rep = c->report;
@@ -116,7 +117,7 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 		r = store_charge_write_interval(s, k, c, span, err);
 	if (r < 0)
 		return r;
-	/* Ended by the controller: only the node's final word changes that. */
+	/* The controller has ended it: only the node's final report changes that. */
 	if (k->closed == 0 || rep->state == JOB_ENDED)
 		k->state = rep->state;
 	if (rep->started_ns)
@@ -131,17 +132,17 @@ static int accept_report(struct store *s, struct store_report_case *c, struct st
 	if (r >= 0 && k->is_several)
 		r = store_part_take(s, &k->part, rep, err);
 	if (r >= 0)
-		r = requeue_told(s, c, k, err);
+		r = requeue_lost(s, c, k, err);
 	if (r < 0)
 		return r;
-	c->stirs = k->is_several && rep->state == JOB_ENDED;
+	c->affects_others = k->is_several && rep->state == JOB_ENDED;
 	set_changed(c, k);
 	c->has_freed = k->state != was && k->state != JOB_STARTING;
 	return STORE_REPORT_ACK;
 }
 
-/* What a part other than 0 used counts for the attempt as long as anything of that does, also
- * when it comes after the attempt's end. */
+/* What a part other than 0 used counts for the attempt unless that is void, also when the report comes
+ * after the attempt's end. */
 static int add_part(struct store *s, struct store_report_case *c, struct store_known *k,
 		    const struct tally_span *span, struct err *err)
 {
@@ -163,27 +164,27 @@ static int accept_part(struct store *s, struct store_report_case *c, struct stor
 		       const struct tally_span *span, struct err *err)
 {
 	const struct report *rep = c->report;
-	const struct store_part_end fall = { { rep->job, rep->attempt, c->node },
-					     c->now_ns,
-					     &rep->end };
+	const struct store_part_end end = { { rep->job, rep->attempt, c->node },
+					    c->now_ns,
+					    &rep->end };
 	enum job_state was = k->part.state;
 	int r = k->closed == STORE_VOID ? 0 : add_part(s, c, k, span, err);
 
 	if (r >= 0)
 		r = store_part_take(s, &k->part, rep, err);
 	if (r >= 0 && k->part.state != was && rep->state == JOB_ENDED)
-		r = store_part_ended(s, &fall, err);
+		r = store_part_ended(s, &end, err);
 	else if (r >= 0 && k->part.state != was && rep->state == JOB_RUNNING)
-		r = store_parts_run(s, &fall.at, err);
+		r = store_parts_run(s, &end.at, err);
 	if (r < 0)
 		return r;
-	c->stirs = r > 0;
+	c->affects_others = r > 0;
 	set_changed(c, k);
 	c->has_freed = k->part.state != was && k->part.state != JOB_STARTING;
 	return STORE_REPORT_ACK;
 }
 
-/* What this node has of the attempt. 0: nothing. */
+/* 1: k is the attempt, and on several nodes k->part what this node has of it; 0: it has nothing. */
 static int load_its_part(struct store *s, const struct store_report_case *c,
 			 struct store_known *k, struct err *err)
 {
@@ -194,8 +195,8 @@ static int load_its_part(struct store *s, const struct store_report_case *c,
 	return r > 0 ? strcmp(k->node, c->node) == 0 : r;
 }
 
-/* Is there anything that it may still add? Of what was ended by the controller only what ended
- * by itself counts: what runs on is refused with the node's list. */
+/* The report can add nothing. Of an attempt that the controller ended only a final report counts: one
+ * that still runs is refused by the node's list. */
 static bool is_over(const struct store_known *k, const struct report *rep)
 {
 	int64_t closed = k->part.part ? (int64_t)k->part.closed : k->closed;
@@ -213,7 +214,7 @@ static int64_t newest_seq(const struct store_known *k, const struct report *rep)
 	return seq > rep->seq ? seq : rep->seq;
 }
 
-/* 1: it is to be said again, and is not acknowledged. */
+/* 1: it is not acknowledged, so that the node sends it again: store_part_0_waits(). */
 static int is_early(struct store *s, struct store_report_case *c, const struct store_known *k,
 		    struct err *err)
 {
@@ -225,7 +226,7 @@ static int is_early(struct store *s, struct store_report_case *c, const struct s
 			? store_part_0_waits(s, &f, err)
 			: 0;
 
-	c->stirs = r == STORE_WAITS_FROM_NOW;
+	c->affects_others = r == STORE_WAITS_FROM_NOW;
 	return r < 0 ? r : r > 0;
 }
 

@@ -309,7 +309,7 @@ static bool is_apart(struct db_row *st, const struct import_row *row)
 
 /* An outcome; APART: one with other figures, at another time. */
 #define APART (_STORE_IMPORT_OUTCOME_MAX)
-static int compare(struct db *db, const struct import_row *row, struct err *err)
+static int compare_with_stored(struct db *db, const struct import_row *row, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query_first(db, err, &st, select_sql, "i", row->v[ID]), result;
@@ -420,7 +420,7 @@ static int settle_rerun(struct store_import *i, const struct import_taken *t, st
 		if (r >= 0)
 			r = db_run_int_rows(i->s->db, insert_sql, &rows, &changed, err);
 		if (r >= 0)
-			r = changed > 0 ? 0 : compare(i->s->db, &row, err);
+			r = changed > 0 ? 0 : compare_with_stored(i->s->db, &row, err);
 	}
 	return r == APART ? STORE_IMPORT_CONFLICT : r;
 }
@@ -432,7 +432,7 @@ static int settle_one(struct store_import *i, const struct import_taken *t, bool
 	int r = 0;
 
 	if (!is_new)
-		r = compare(i->s->db, &i->rows[t - i->taken], err);
+		r = compare_with_stored(i->s->db, &i->rows[t - i->taken], err);
 	if (r == APART)
 		r = i->has_reruns ? settle_rerun(i, t, err) : STORE_IMPORT_CONFLICT;
 	if (r != 0)

@@ -1,5 +1,5 @@
-/* import_batch.c - the end of a batch of imported jobs: its sums, how far the file was
- * read. */
+/* import_batch.c - ends a batch of imported jobs: writes its sums, and how far the file was read, with
+ * the jobs in one transaction. See import/import.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,7 +92,7 @@ static int write_count(struct store_import *i, const struct store_import_count *
 	return r;
 }
 
-/* So that store_last_charge() does not search all jobs. */
+/* meta has the end of the last imported job, so that store_last_charge() does not read all jobs. */
 static int write_until(struct store_import *i, struct err *err)
 {
 	struct db *db = i->s->db;

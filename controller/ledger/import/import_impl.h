@@ -1,4 +1,4 @@
-/* import_impl - between the files of store_import. */
+/* import_impl - what import.c and import_batch.c share. */
 #pragma once
 #include "controller/ledger/import/import.h"
 #include "controller/ledger/store_sqlite.h"

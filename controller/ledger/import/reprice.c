@@ -55,7 +55,7 @@ static bool has_rate(struct db_row *st, const struct changed *c, int64_t ncpus)
 	return c->rate_num == db_int(st, RATE_NUM) && c->rate_den == db_int(st, RATE_DEN);
 }
 
-static int take_row(struct repricing *p, struct db_row *st, struct err *err)
+static int reprice_row(struct repricing *p, struct db_row *st, struct err *err)
 {
 	struct changed *c = &p->changed[p->n_changed];
 	struct store_import_job priced;
@@ -117,7 +117,7 @@ static int reprice_all(void *ctx, struct err *err)
 		while (r >= 0 && (r = db_step(p->s->db, st, err)) > 0) {
 			last = db_int(st, 0);
 			n++;
-			r = take_row(p, st, err);
+			r = reprice_row(p, st, err);
 			if (r < 0)
 				db_done(st);
 		}

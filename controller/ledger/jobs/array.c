@@ -1,4 +1,5 @@
-/* array.c - numbers of array tasks, and expanding arrays to rows. See jobs/array.h. */
+/* array.c - gives array tasks their numbers, and their rows when their turn comes (expanding). The
+ * tasks without a row are ranges of ordinals in arrays.waiting (ranges.h). See jobs/array.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
@@ -12,7 +13,8 @@
 
 /* ---- numbers ---- */
 
-/* Behind every job and every element; rows are never taken away. */
+/* One more than the number of every job and of every task, also of those without a row. Rows are never
+ * deleted, so numbers are never used twice. */
 int store_new_numbers(struct store *s, int64_t *ret, struct err *err)
 {
 	struct db_row *st;
@@ -63,7 +65,7 @@ int store_array_add(struct store *s, int64_t job, const struct array *a, struct 
 enum { ARRAY_COLUMNS(SQL_NAME) };
 #define ARRAY_SELECT "SELECT " ARRAY_COLUMNS(SQL_COLUMN)
 
-/* ---- looking ---- */
+/* ---- reading ---- */
 
 int store_array(struct store *s, int64_t job, struct store_array *ret, struct err *err)
 {
@@ -89,7 +91,7 @@ int store_array(struct store *s, int64_t job, struct store_array *ret, struct er
 	return 1;
 }
 
-/* Which of an array have no row yet. 0: none of them, or no such array. */
+/* The tasks of an array that have no row yet. 1: there are some; 0: none, or no such array. */
 static int load_waiting(struct store *s, int64_t job, struct ranges *ret, struct err *err)
 {
 	struct db_row *st;
@@ -149,11 +151,11 @@ int store_array_element(struct store *s, struct job_id id, int64_t *ret_job, str
 	return r;
 }
 
-/* ---- unfolding ---- */
+/* ---- expanding ---- */
 
-/* ?1: the array, ?2: the element's number, ?3: its index. What is said of the array before it
- * has ended (nice, site) goes along. */
-static const char unfold_sql[] =
+/* ?1: the array, ?2: the task's number, ?3: its index. Also copies what was changed of the array since
+ * its submission (nice, site, holds). */
+static const char expand_sql[] =
 	"INSERT INTO jobs(job, array_job, array_index, state, uid, user, account, cluster,"
 	" queue, name, ncpus, vmem_bytes, mem_bytes, jobfs_bytes, walltime_s, ngpus,"
 	" gpu_model, node_type, features, submitted_ns, pool, decided_by, rate_num, rate_den,"
@@ -170,11 +172,11 @@ static const char unfold_sql[] =
 	" summed, eligible_ns, qos, withheld & " SQL_STORE_HELD_OR_DEPENDS
 	" FROM jobs WHERE job = ?1";
 
-/* 1. */
+/* Always 1, or < 0. */
 static int expand_task(struct store *s, int64_t job, const struct array *a, int64_t ordinal,
 		       struct err *err)
 {
-	int r = db_run(s->db, err, unfold_sql, "iii", job, job + 1 + ordinal,
+	int r = db_run(s->db, err, expand_sql, "iii", job, job + 1 + ordinal,
 		       array_index(a, ordinal));
 
 	store_announce_job(s, job + 1 + ordinal);
@@ -225,7 +227,8 @@ static int add_candidate(struct candidates *c, struct db_row *st, struct err *er
 	return 0;
 }
 
-/* Held elements take no place. */
+/* Arrays that nothing withholds and that have tasks without a row, or with one that waits for its
+ * turn. Held tasks do not count as queued. */
 static const char candidates_sql[] =
 	CANDIDATE_SELECT " FROM arrays r JOIN jobs p ON p.job = r.job"
 			 " WHERE r.is_open = 1 AND p.withheld = " SQL_STORE_IS_ARRAY
@@ -248,26 +251,28 @@ static int find_candidates(struct store *s, struct candidates *ret, struct err *
 	return r;
 }
 
-static int64_t lesser(int64_t a, int64_t b)
+static int64_t min_of(int64_t a, int64_t b)
 {
 	return a < b ? a : b;
 }
 
-/* How many more rows: as many queued ahead as twice those that run. */
+/* How many more rows: twice as many queued tasks as active ones, within bounds and the array's own
+ * limit. */
 static int64_t room_of(const struct candidate *c)
 {
-	int64_t ahead = lesser(2 * c->n_active, AHEAD_MOST), room;
+	int64_t ahead = min_of(2 * c->n_active, AHEAD_MOST), room;
 
 	if (ahead < AHEAD_LEAST)
 		ahead = AHEAD_LEAST;
 	room = ahead - c->n_queued;
 	if (c->array.at_once)
-		room = lesser(room, c->array.at_once - c->n_active - c->n_queued);
+		room = min_of(room, c->array.at_once - c->n_active - c->n_queued);
 	return room > 0 ? room : 0;
 }
 
-/* Those that have a row, and only waited for their turn, come first. Returns how many. */
-static int let_in(struct store *s, int64_t job, int64_t room, struct err *err)
+/* Tasks that have a row and only wait for their turn (released, or expanded alone) come first. Returns
+ * how many. */
+static int release_waiting(struct store *s, int64_t job, int64_t room, struct err *err)
 {
 	int r = db_run(s->db, err,
 		       "UPDATE jobs SET withheld = 0 WHERE job IN (SELECT job FROM jobs"
@@ -281,8 +286,8 @@ static int let_in(struct store *s, int64_t job, int64_t room, struct err *err)
 	return r < 0 ? r : n;
 }
 
-/* Returns how many. */
-static int unfold_some(struct store *s, const struct candidate *c, struct err *err)
+/* Returns how many tasks were released or got a row. */
+static int expand_some(struct store *s, const struct candidate *c, struct err *err)
 {
 	size_t room = (size_t)room_of(c), n;
 	_cleanup_free_ int64_t *ordinals = NULL;
@@ -291,7 +296,7 @@ static int unfold_some(struct store *s, const struct candidate *c, struct err *e
 
 	if (room == 0)
 		return 0;
-	let = let_in(s, c->job, (int64_t)room, err);
+	let = release_waiting(s, c->job, (int64_t)room, err);
 	if (let < 0 || (size_t)let == room)
 		return let;
 	room -= (size_t)let;
@@ -308,14 +313,14 @@ static int unfold_some(struct store *s, const struct candidate *c, struct err *e
 	return r < 0 ? r : (int)n + let;
 }
 
-static int unfold_all(struct store *s, const struct candidates *c, struct err *err)
+static int expand_candidates(struct store *s, const struct candidates *c, struct err *err)
 {
 	int r = db_begin(s->db, err);
 
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < c->n && r >= 0; i++)
-		r = unfold_some(s, &c->at[i], err);
+		r = expand_some(s, &c->at[i], err);
 	return db_end(s->db, r, err);
 }
 
@@ -325,14 +330,14 @@ int store_arrays_expand(struct store *s, struct err *err)
 	bool has_room = false;
 	int r;
 
-	/* Nothing has happened since. */
+	/* No event was resolved since the last time. */
 	if (s->settled && s->settled == s->unfolded)
 		return s->has_folded;
 	r = find_candidates(s, &c, err);
 	for (size_t i = 0; i < c.n; i++)
 		has_room |= room_of(&c.at[i]) > 0;
 	if (r >= 0 && has_room)
-		r = unfold_all(s, &c, err);
+		r = expand_candidates(s, &c, err);
 	free(c.at);
 	if (r < 0)
 		return r;
@@ -341,7 +346,7 @@ int store_arrays_expand(struct store *s, struct err *err)
 	return s->has_folded;
 }
 
-static int unfold_one(struct store *s, struct job_id id, struct err *err)
+static int expand_element(struct store *s, struct job_id id, struct err *err)
 {
 	struct ranges w = { 0 };
 	struct store_array a;
@@ -370,5 +375,5 @@ int store_array_expand_one(struct store *s, struct job_id id, struct err *err)
 {
 	int r = db_begin(s->db, err);
 
-	return r < 0 ? r : db_end(s->db, unfold_one(s, id, err), err);
+	return r < 0 ? r : db_end(s->db, expand_element(s, id, err), err);
 }

@@ -1,5 +1,5 @@
-/* array_end.c - arrays that are cancelled, suspended, resumed, and that end. See
- * jobs/array.h. */
+/* array_end.c - sets the desired state of arrays with their tasks, counts tasks that end, and ends the
+ * array after the last. See jobs/array.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
@@ -58,30 +58,40 @@ struct closing {
 	char reason[128];
 };
 
-/* 1: all elements have ended, or will never be. */
+/* clang-format off */
+#define CLOSING_COLUMNS(X) \
+	X(CLOSING_N,           "r.n") \
+	X(CLOSING_N_DROPPED,   ", r.n_dropped") \
+	X(CLOSING_N_ENDED,     ", r.n_ended") \
+	X(CLOSING_N_WELL,      ", r.n_well") \
+	X(CLOSING_WANT,        ", p.want") \
+	X(CLOSING_WANT_REASON, ", p.want_reason")
+/* clang-format on */
+enum { CLOSING_COLUMNS(SQL_NAME) };
+#define CLOSING_SELECT "SELECT " CLOSING_COLUMNS(SQL_COLUMN)
+
+/* 1: all tasks have ended or were dropped. */
 static int load_closing(struct store *s, int64_t job, struct closing *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query_first(
-		s->db, err, &st,
-		"SELECT r.n, r.n_dropped, r.n_ended, r.n_well, p.want, p.want_reason"
-		" FROM arrays r JOIN jobs p ON p.job = r.job"
-		" WHERE r.job = ?1 AND r.is_open = 1",
-		"i", job);
+	int r = db_query_first(s->db, err, &st,
+			       CLOSING_SELECT " FROM arrays r JOIN jobs p ON p.job = r.job"
+					      " WHERE r.job = ?1 AND r.is_open = 1",
+			       "i", job);
 
 	if (r <= 0)
 		return r;
-	*ret = (struct closing){ .n = db_int(st, 0),
-				 .n_dropped = db_int(st, 1),
-				 .n_ended = db_int(st, 2),
-				 .n_well = db_int(st, 3),
-				 .is_cancelled = db_int(st, 4) == DESIRED_CANCEL };
-	snprintf(ret->reason, sizeof(ret->reason), "%s", store_text(st, 5));
+	*ret = (struct closing){ .n = db_int(st, CLOSING_N),
+				 .n_dropped = db_int(st, CLOSING_N_DROPPED),
+				 .n_ended = db_int(st, CLOSING_N_ENDED),
+				 .n_well = db_int(st, CLOSING_N_WELL),
+				 .is_cancelled = db_int(st, CLOSING_WANT) == DESIRED_CANCEL };
+	snprintf(ret->reason, sizeof(ret->reason), "%s", store_text(st, CLOSING_WANT_REASON));
 	db_done(st);
 	return ret->n_dropped + ret->n_ended == ret->n;
 }
 
-/* As a job that exited: with 0 where all of them did, else with 1. */
+/* Like a job that exited: with 0 where all tasks ended well, else with 1. */
 static int encode_end(const struct closing *c, int64_t now_ns, char **ret, struct err *err)
 {
 	struct job_end end = { .kind = c->is_cancelled ? END_CANCELLED : END_EXITED,
@@ -145,7 +155,7 @@ int store_array_count(struct store *s, const struct store_element *e, struct err
 
 /* ---- desired states ---- */
 
-/* Elements that are queued end now, each with a word in the journal. */
+/* Queued tasks end now, each with an event. */
 static int cancel_elements(struct store *s, const struct store_desired_change *w,
 			   struct err *err)
 {

@@ -1,4 +1,4 @@
-/* credential.c - keeps what users signed until their jobs end. See jobs/credential.h. */
+/* credential.c - stores what users signed of their jobs until these end. See jobs/credential.h. */
 #include <errno.h>
 #include <string.h>
 #include "common/err.h"

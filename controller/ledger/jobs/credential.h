@@ -5,11 +5,11 @@
 #pragma once
 #include "controller/ledger/store.h"
 
-/* Of a job that has not ended; of an element, its array's number is asked for. *ret is
- * malloc()ed; "" where nothing was signed. */
+/* Of a job that has not ended; of a task, pass its array's number. *ret is malloc()ed; "": nothing was
+ * signed. */
 int store_credential(struct store *s, int64_t job, char **ret, struct err *err);
 /* In the transaction under way. */
 int store_credential_add(struct store *s, int64_t job, const char *credential, struct err *err);
-/* In the transaction under way, behind what may have been the end of the job: where it was,
- * nothing of it is started any more, and this goes. */
+/* In the transaction under way, after what may have ended the job: deletes the credential where the job
+ * has ended, because nothing of it is started any more. */
 int store_credential_drop(struct store *s, int64_t job, struct err *err);

@@ -1,4 +1,5 @@
-/* depend.c - resolves dependencies when jobs have ended. See jobs/depend.h. */
+/* depend.c - resolves dependencies when jobs have ended: a list of ended jobs, to which the jobs that
+ * fail because of them are added until it is worked off, in one transaction. See jobs/depend.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,6 +25,8 @@ static int decode_end(const char *text, struct job_end *ret, struct err *err)
 	return wire_decode_end(doc, "end", ret, err);
 }
 
+enum prospect_column { PROSPECT_UID, PROSPECT_ACCOUNT, PROSPECT_STATE, PROSPECT_END };
+
 /* 1: there is such a row. */
 static int load_prospect(struct store *s, int64_t job, struct store_prospect *ret,
 			 struct err *err)
@@ -35,9 +38,11 @@ static int load_prospect(struct store *s, int64_t job, struct store_prospect *re
 
 	if (r <= 0)
 		return r;
-	ret->uid = (uint32_t)db_int(st, 0);
-	snprintf(ret->account, sizeof(ret->account), "%s", store_text(st, 1));
-	r = decode_end(db_int(st, 2) == JOB_ENDED ? store_text(st, 3) : "", &ret->end, err);
+	ret->uid = (uint32_t)db_int(st, PROSPECT_UID);
+	snprintf(ret->account, sizeof(ret->account), "%s", store_text(st, PROSPECT_ACCOUNT));
+	r = decode_end(db_int(st, PROSPECT_STATE) == JOB_ENDED ? store_text(st, PROSPECT_END)
+							       : "",
+		       &ret->end, err);
 	db_done(st);
 	return r < 0 ? r : 1;
 }
@@ -57,7 +62,7 @@ int store_depend_look(struct store *s, struct after a, struct store_prospect *re
 		return r;
 	ret->target.job = job;
 	is_dropped = r == STORE_DROPPED;
-	/* One without a row has all but the end from its array. */
+	/* A task without a row has all but the end from its array. */
 	r = load_prospect(s, r > 0 ? a.id.job : job, ret, err);
 	if (r == 0)
 		return err_set(err, -ENOENT, "no job %s", job_id_format(a.id, id));
@@ -78,9 +83,9 @@ int store_depends_add(struct store *s, int64_t job, const struct store_new *n, s
 	return r;
 }
 
-/* ---- settling ---- */
+/* ---- resolving ---- */
 
-/* Jobs that have ended and are to be looked at; grows while they are. */
+/* Jobs that have ended and whose dependents are to be resolved; grows meanwhile. */
 struct work {
 	struct store *s;
 	const struct store_resolve *how;
@@ -124,11 +129,12 @@ static int newest_event(struct store *s, int64_t *ret, struct err *err)
 	return r < 0 ? r : 0;
 }
 
-/* The +, which says nothing, keeps SQLite from walking all events in the order of jobs. */
+/* The + changes no value: it keeps SQLite from reading all events in the order of jobs. */
 static const char since_sql[] =
 	"SELECT DISTINCT +e.job FROM events e CROSS JOIN jobs j"
 	" ON j.job = e.job WHERE e.id > ?1 AND j.state = " SQL_JOB_ENDED " ORDER BY 1";
-/* After a start: ended jobs that others wait for, and array tasks that were not counted. */
+/* The first time after a start: ended jobs with open dependents, and ended array tasks that were not
+ * counted. */
 static const char open_sql[] =
 	"SELECT d.target FROM depends d CROSS JOIN jobs j ON j.job = d.target"
 	" WHERE d.met = " SQL_STORE_DEPEND_OPEN " AND j.state = " SQL_JOB_ENDED
@@ -149,7 +155,7 @@ static int find_ended(struct work *w, struct err *err)
 
 /* How a job that others wait for has ended. */
 struct ended {
-	struct after after; /* its name; kind: as it was asked for */
+	struct after after; /* its id; kind: of the dependency that is resolved */
 	int64_t job;
 	struct job_end end;
 };
@@ -162,6 +168,7 @@ static void announce_resolved(const struct work *w, int64_t job, const char *tex
 		w->how->fn(w->how->ctx, &what);
 }
 
+/* Where it was the job's last open dependency, the job and its tasks may start. */
 static int meet_dependency(struct work *w, int64_t job, const struct ended *e, struct err *err)
 {
 	struct db *d = w->s->db;
@@ -195,6 +202,7 @@ static int meet_dependency(struct work *w, int64_t job, const struct ended *e, s
 		"ii", job, w->how->now_ns);
 }
 
+/* Ends a queued job, and the tasks of an array. */
 static int end_rows(struct work *w, int64_t job, const char *end, struct err *err)
 {
 	int r = store_announce_tasks(w->s, job, err);
@@ -218,7 +226,7 @@ static int end_rows(struct work *w, int64_t job, const char *end, struct err *er
 	if (r >= 0)
 		r = db_run(w->s->db, err, "UPDATE arrays SET is_open = 0 WHERE job = ?1", "i",
 			   job);
-	/* Nothing it waits for is asked about again. */
+	/* Its other dependencies need no answer any more. */
 	return r < 0 ? r
 		     : db_run(w->s->db, err,
 			      "UPDATE depends SET met = " SQL_STORE_DEPEND_MOOT
@@ -287,15 +295,15 @@ static int find_dependents(struct store *s, int64_t target, struct dependents *r
 	return r;
 }
 
-/* Tells all that wait for `target` of the end in *e. is_part: it is of one element of an array
- * that has not ended; then only a failure is final. */
-struct telling {
+/* Whose dependents are resolved by an end. is_part: the end is that of one task of the array `target`,
+ * which has not ended; then only a failure is final. */
+struct resolving {
 	int64_t target;
 	bool is_part;
 };
 
-static int tell_dependents(struct work *w, struct telling t, const struct ended *e,
-			   struct err *err)
+static int resolve_dependents(struct work *w, struct resolving t, const struct ended *e,
+			      struct err *err)
 {
 	struct dependents d = { 0 };
 	int r = find_dependents(w->s, t.target, &d, err);
@@ -322,6 +330,8 @@ struct ended_row {
 	struct ended ended;
 };
 
+enum ended_column { ENDED_ARRAY_JOB, ENDED_ARRAY_INDEX, ENDED_WITHHELD, ENDED_END };
+
 /* 1: it has ended. */
 static int load_ended(struct store *s, int64_t job, struct ended_row *ret, struct err *err)
 {
@@ -333,13 +343,14 @@ static int load_ended(struct store *s, int64_t job, struct ended_row *ret, struc
 
 	if (r <= 0)
 		return r;
-	*ret = (struct ended_row){ .array_job = db_int(st, 0),
-				   .is_array = (db_int(st, 2) & STORE_IS_ARRAY) != 0 };
+	*ret = (struct ended_row){ .array_job = db_int(st, ENDED_ARRAY_JOB),
+				   .is_array =
+					   (db_int(st, ENDED_WITHHELD) & STORE_IS_ARRAY) != 0 };
 	ret->ended.job = job;
-	ret->ended.after.id =
-		(struct job_id){ ret->array_job ? ret->array_job : job,
-				 ret->array_job ? db_int(st, 1) : JOB_ID_NO_INDEX };
-	r = decode_end(store_text(st, 3), &ret->ended.end, err);
+	ret->ended.after.id = (struct job_id){ ret->array_job ? ret->array_job : job,
+					       ret->array_job ? db_int(st, ENDED_ARRAY_INDEX)
+							      : JOB_ID_NO_INDEX };
+	r = decode_end(store_text(st, ENDED_END), &ret->ended.end, err);
 	db_done(st);
 	return r < 0 ? r : 1;
 }
@@ -356,10 +367,10 @@ static int settle_element(struct work *w, const struct ended_row *e, struct err 
 		return add_work(w, e->array_job, err);
 	if (r < 0 || element.is_well)
 		return r;
-	return tell_dependents(w, (struct telling){ e->array_job, true }, &e->ended, err);
+	return resolve_dependents(w, (struct resolving){ e->array_job, true }, &e->ended, err);
 }
 
-/* Who waits for an element that never had a row waits for the end of the array. */
+/* A job that waits for a task which never had a row is resolved by the end of the array. */
 static int settle_dropped(struct work *w, const struct ended_row *e, struct err *err)
 {
 	struct ended one = e->ended;
@@ -379,7 +390,8 @@ static int settle_dropped(struct work *w, const struct ended_row *e, struct err 
 		r = store_array(w->s, e->ended.job, &a, err);
 	for (size_t i = 0; i < targets.n && r >= 0; i++) {
 		one.after.id.index = array_index(&a.array, targets.jobs[i] - e->ended.job - 1);
-		r = tell_dependents(w, (struct telling){ targets.jobs[i], false }, &one, err);
+		r = resolve_dependents(w, (struct resolving){ targets.jobs[i], false }, &one,
+				       err);
 	}
 	free(targets.jobs);
 	return r;
@@ -392,7 +404,7 @@ static int settle_one(struct work *w, int64_t job, struct err *err)
 
 	if (r <= 0)
 		return r;
-	r = tell_dependents(w, (struct telling){ job, false }, &e.ended, err);
+	r = resolve_dependents(w, (struct resolving){ job, false }, &e.ended, err);
 	if (r >= 0 && e.array_job)
 		r = settle_element(w, &e, err);
 	if (r >= 0 && e.is_array)
@@ -423,7 +435,7 @@ int store_resolve(struct store *s, const struct store_resolve *how, struct err *
 		r = find_ended(&w, err);
 	if (r >= 0 && w.n > 0)
 		r = settle_all(&w, err);
-	/* What it wrote itself is settled too. */
+	/* The events that this wrote itself are resolved too. */
 	if (r >= 0)
 		r = newest_event(s, &newest, err);
 	if (r >= 0)
@@ -432,7 +444,7 @@ int store_resolve(struct store *s, const struct store_resolve *how, struct err *
 	return r;
 }
 
-/* The array whose element has that number, and its index. 0: it is none. */
+/* 1: *ret is the id of the array task that has that number; 0: it is no task's. */
 static int load_element(struct store *s, int64_t number, struct job_id *ret, struct err *err)
 {
 	struct db_row *st;

@@ -1,18 +1,18 @@
 /* depend - dependencies: jobs that wait until others have ended. Part of the contract of
  * store.h.
  *
- * A job may wait only for jobs that are there when it is submitted, so there are no circles. It
- * may start when all its dependencies are met; one that can never be met ends it, and then those
- * that wait for it, and so on, in one transaction (controller/policy/priority/depend.h judges).
+ * A job may wait only for jobs that exist when it is submitted, so there are no circles. It may start
+ * when all its dependencies are met. One that can never be met ends the job, then the jobs that wait
+ * for it, and so on, in one transaction; controller/policy/priority/depend.h decides.
  *
- * Ends are found in the journal, wherever they come from: every change of a job that is written
- * there leads here once. After a start all that is open is looked at.
+ * Ends are found in the journal of events, whatever caused them: each event of a job is looked at once.
+ * After a start of the controller all open dependencies are looked at.
  */
 #pragma once
 #include "controller/ledger/store.h"
 #include "controller/policy/priority/depend.h"
 
-/* What a job would wait for. */
+/* A job that a new one would wait for. */
 struct store_prospect {
 	struct store_target target;
 	uint32_t uid;
@@ -23,16 +23,17 @@ struct store_prospect {
 int store_depend_look(struct store *s, struct after a, struct store_prospect *ret,
 		      struct err *err);
 
-/* What was done to a job: it may start, or it was ended (`text`: the reason). */
+/* What became of a job that waited: it may start, or it was ended (`text`: the reason). */
 struct store_resolved {
 	int64_t job;
 	const char *text; /* NULL: it may start */
 };
 typedef void (*store_resolved_fn)(void *ctx, const struct store_resolved *what);
-/* Looks at all ends since the last time; counts elements of arrays, ends arrays. */
+/* Resolves all ends since the last call; counts tasks of arrays, ends arrays. */
 struct store_resolve {
 	int64_t now_ns;
-	store_resolved_fn fn; /* called inside the transaction, for the log and who waits */
+	store_resolved_fn
+		fn; /* called inside the transaction, for the log and long polls; or NULL */
 	void *ctx;
 };
 int store_resolve(struct store *s, const struct store_resolve *how, struct err *err);

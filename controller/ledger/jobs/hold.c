@@ -1,4 +1,5 @@
-/* hold.c - holds and releases queued jobs. See jobs/hold.h. */
+/* hold.c - holds and releases queued jobs: a row in holds, and a bit in jobs.withheld that the queue is
+ * read by. See jobs/hold.h. */
 #include <errno.h>
 #include <stdio.h>
 #include "common/err.h"
@@ -35,6 +36,9 @@ int store_hold_add(struct store *s, const struct store_hold *h, struct err *err)
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
+enum hold_column { HOLD_STATE, HOLD_WITHHELD };
+
+/* -ENOENT: no such job. */
 static int load_hold(struct store *s, int64_t job, enum job_state *ret_state,
 		     int64_t *ret_withheld, struct err *err)
 {
@@ -46,12 +50,13 @@ static int load_hold(struct store *s, int64_t job, enum job_state *ret_state,
 		return r;
 	if (r == 0)
 		return err_set(err, -ENOENT, "no job %lld", (long long)job);
-	*ret_state = (enum job_state)(int)db_int(st, 0);
-	*ret_withheld = db_int(st, 1);
+	*ret_state = (enum job_state)(int)db_int(st, HOLD_STATE);
+	*ret_withheld = db_int(st, HOLD_WITHHELD);
 	db_done(st);
 	return 0;
 }
 
+/* Commits only where nothing stood against it: an outcome > 0 is rolled back too. */
 static int finish_transaction(struct store *s, int r, struct err *err)
 {
 	if (r == 0)
@@ -76,7 +81,7 @@ int store_hold(struct store *s, const struct store_hold *h, struct err *err)
 	return finish_transaction(s, r, err);
 }
 
-/* An element takes its turn again: while it was held, another had its place. */
+/* A task waits for its turn again: while it was held, another one took its place. */
 static int release_hold(struct store *s, const struct store_hold *h, struct err *err)
 {
 	struct store_event e = { h->now_ns, h->job, NULL, "release", h->author };
@@ -126,6 +131,8 @@ int store_release(struct store *s, const struct store_hold *h, struct err *err)
 	return finish_transaction(s, r, err);
 }
 
+enum held_column { HELD_KIND, HELD_AUTHOR, HELD_AT_NS };
+
 int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err)
 {
 	struct db_row *st;
@@ -137,9 +144,9 @@ int store_held(struct store *s, int64_t job, struct store_held *ret, struct err 
 
 	if (r <= 0)
 		return r;
-	ret->kind = (enum store_holder)(int)db_int(st, 0);
-	snprintf(ret->author, sizeof(ret->author), "%s", store_text(st, 1));
-	ret->at_ns = db_int(st, 2);
+	ret->kind = (enum store_holder)(int)db_int(st, HELD_KIND);
+	snprintf(ret->author, sizeof(ret->author), "%s", store_text(st, HELD_AUTHOR));
+	ret->at_ns = db_int(st, HELD_AT_NS);
 	db_done(st);
 	return 1;
 }

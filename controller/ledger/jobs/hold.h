@@ -1,8 +1,8 @@
-/* hold - jobs that are kept from starting: by their owner, or by an operator. Part of the
- * contract of store.h.
+/* hold - queued jobs that their owner or an operator does not let start. Part of the contract of
+ * store.h.
  *
- * A hold of an array holds all its elements that have not started. An element may be held by
- * itself; what releases its array releases it too.
+ * A hold of an array holds all its tasks that have not started. A task may be held alone; a release of
+ * its array releases it too.
  */
 #pragma once
 #include "controller/ledger/store.h"
@@ -11,14 +11,14 @@ enum store_holder { STORE_HOLD_USER, STORE_HOLD_OPERATOR, _STORE_HOLDER_MAX };
 
 struct store_hold {
 	int64_t job, now_ns;
-	enum store_holder kind; /* to release: STORE_HOLD_OPERATOR may take both away */
+	enum store_holder kind; /* in a release: STORE_HOLD_OPERATOR releases both kinds */
 	const char *author;
 };
-/* 0, also when it was held so before: the first one stays. STORE_TOO_LATE: it is not queued.
- * -ENOENT. */
+/* 0, also when the job was held in this way before: then the first hold stays. STORE_TOO_LATE: it is
+ * not queued. -ENOENT: no such job. */
 int store_hold(struct store *s, const struct store_hold *h, struct err *err);
 #define STORE_NOT_HELD 2
-#define STORE_HELD_ABOVE 3 /* by an operator, and asked for by a user */
+#define STORE_HELD_ABOVE 3 /* held by an operator, released by a user */
 /* 0, STORE_TOO_LATE, or one of these. */
 int store_release(struct store *s, const struct store_hold *h, struct err *err);
 
@@ -27,5 +27,5 @@ struct store_held {
 	char author[REQUEST_NAME_MAX];
 	int64_t at_ns;
 };
-/* Who holds the job, or its array; an operator first. 1: it is held. */
+/* The hold of the job or of its array; an operator's first. 1: it is held. */
 int store_held(struct store *s, int64_t job, struct store_held *ret, struct err *err);

@@ -1,4 +1,5 @@
-/* jobs.c - desired states, priorities, allocations to nodes, the queue. See store.h. */
+/* jobs.c - sets desired states and priorities, allocates jobs to nodes, lists the queue, and marks nodes
+ * as lost. See store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ struct job_now {
 	bool is_array;
 	char node[REQUEST_NAME_MAX];
 	int64_t preempted_by;
-	bool is_falling; /* with a lost node of several: it may be queued again */
+	bool is_falling; /* its verdict is a lost node: it may be queued again when it has ended */
 };
 
 /* clang-format off */
@@ -69,8 +70,9 @@ static int cancel_queued(struct store *s, const struct store_desired_change *w, 
 	return r < 0 ? r : store_credential_drop(s, w->job, err);
 }
 
-static int wish_in_transaction(struct store *s, const struct store_desired_change *w,
-			       const struct job_now *now, struct err *err)
+/* After a cancel by a user the verdict of a lost node must not queue the job again: it is deleted. */
+static int write_desired(struct store *s, const struct store_desired_change *w,
+			 const struct job_now *now, struct err *err)
 {
 	static const char *const names[] = { "resume", "suspend", "cancel" };
 	struct store_event e = { w->now_ns, w->job, NULL, names[w->want],
@@ -132,7 +134,7 @@ int store_set_desired(struct store *s, const struct store_desired_change *w,
 	r = db_begin(s->db, err);
 	if (r < 0)
 		return r;
-	r = db_end(s->db, wish_in_transaction(s, w, &now, err), err);
+	r = db_end(s->db, write_desired(s, w, &now, err), err);
 	if (r < 0)
 		return r;
 	strcpy(ret_node, now.node);
@@ -159,7 +161,7 @@ int store_set_priority(struct store *s, const struct store_priority_change *w, s
 	store_announce_job(s, w->job);
 	if (r == 0 && now.is_array)
 		r = store_announce_tasks(s, w->job, err);
-	/* Of an array: those of its elements that have a row, too. */
+	/* The tasks of an array that have a row, too; those without copy it when they are expanded. */
 	if (r == 0 && now.is_array)
 		r = db_run(
 			s->db, err,
@@ -227,8 +229,9 @@ int store_queue(struct store *s, const char *cluster, struct fit_job *jobs, size
 	return r < 0 ? r : n;
 }
 
-static int give_one(struct store *s, const struct store_allocation *g, int64_t now_ns,
-		    struct err *err)
+/* -ESTALE: the job is not queued any more, and nothing may be committed. */
+static int allocate_job(struct store *s, const struct store_allocation *g, int64_t now_ns,
+			struct err *err)
 {
 	struct store_event e = { now_ns, g->job, g->node, "give", "" };
 	int r = db_run(s->db, err,
@@ -251,7 +254,7 @@ static int give_one(struct store *s, const struct store_allocation *g, int64_t n
 	return r < 0 ? r : store_event(s, &e, err);
 }
 
-int store_allocate(struct store *s, const struct store_allocation *gifts, size_t n,
+int store_allocate(struct store *s, const struct store_allocation *allocations, size_t n,
 		   int64_t now_ns, struct err *err)
 {
 	int r = db_begin(s->db, err);
@@ -259,7 +262,7 @@ int store_allocate(struct store *s, const struct store_allocation *gifts, size_t
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < n && r >= 0; i++)
-		r = give_one(s, &gifts[i], now_ns, err);
+		r = allocate_job(s, &allocations[i], now_ns, err);
 	return db_end(s->db, r, err);
 }
 

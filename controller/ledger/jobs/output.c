@@ -1,4 +1,6 @@
-/* output.c - what streamed jobs print, kept in bounds. See store.h. */
+/* output.c - stores what streamed jobs and steps print, up to a limit for each stream, for all steps of
+ * an attempt and for each user, and reads it. Output is kept in chunks with their offsets. See
+ * store.h. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +16,9 @@ static const char cut_line[] =
 
 struct stream {
 	int64_t number; /* in the tables */
-	int64_t seen, kept;
-	bool is_cut; /* and ends with cut_line */
+	int64_t seen;	/* bytes that the node sent, kept or dropped */
+	int64_t kept;	/* bytes that are stored */
+	bool is_cut;	/* beyond the limit: what is stored ends with cut_line */
 };
 
 /* In the tables a job's own streams are 0 and 1, those of its step N are 2 N and 2 N + 1. */
@@ -26,6 +29,9 @@ static int64_t stream_number(int64_t step, enum sync_stream stream)
 #define ALL_STEPS (-1) /* the sum of what is kept of them */
 _Static_assert(SYNC_OUT == 0 && SYNC_ERR == 1, "streams are on disk as numbers");
 
+enum stream_column { STREAM_SEEN, STREAM_KEPT, STREAM_IS_CUT };
+
+/* A stream without a row stays as *ret is, with zeros. */
 static int load_stream(struct store *s, const struct sync_output *o, struct stream *ret,
 		       struct err *err)
 {
@@ -37,9 +43,9 @@ static int load_stream(struct store *s, const struct sync_output *o, struct stre
 
 	if (r <= 0)
 		return r;
-	ret->seen = db_int(st, 0);
-	ret->kept = db_int(st, 1);
-	ret->is_cut = db_int(st, 2) != 0;
+	ret->seen = db_int(st, STREAM_SEEN);
+	ret->kept = db_int(st, STREAM_KEPT);
+	ret->is_cut = db_int(st, STREAM_IS_CUT) != 0;
 	db_done(st);
 	return 0;
 }
@@ -55,6 +61,7 @@ static int save_stream(struct store *s, const struct sync_output *o, const struc
 		      (int64_t)t->is_cut);
 }
 
+/* 1: the attempt, or the step, was allocated to the node. */
 static int is_given(struct store *s, const char *node, const struct sync_output *o,
 		    struct err *err)
 {
@@ -74,7 +81,7 @@ struct piece {
 	const char *data;
 	size_t size;
 	int64_t offset;
-	int64_t room; /* for it */
+	int64_t room; /* bytes of it that the limits allow */
 };
 
 static int keep_piece(struct store *s, const struct sync_output *o, struct piece p,
@@ -92,7 +99,7 @@ static int keep_piece(struct store *s, const struct sync_output *o, struct piece
 	return r < 0 ? r : store_stored_add(s, o->job, (int64_t)p.size, err);
 }
 
-/* Keeps what there is room for; where the room ends, adds cut_line once. */
+/* Stores as much as there is room for; where the room ends, adds cut_line once. */
 static int keep_bounded(struct store *s, const struct sync_output *o, struct stream *t,
 			struct piece p, struct err *err)
 {
@@ -114,7 +121,7 @@ static int keep_bounded(struct store *s, const struct sync_output *o, struct str
 	return keep_piece(s, o, p, err);
 }
 
-/* A step's output also counts in that of all steps. */
+/* The output of a step also counts against the limit of all steps. */
 static int keep_counted(struct store *s, const struct sync_output *o, struct stream *t,
 			struct piece p, struct err *err)
 {
@@ -151,7 +158,7 @@ int store_output_add(struct store *s, const char *node, const struct sync_output
 		return r;
 	*ret_have = t.seen;
 	known = t.seen - o->offset;
-	/* A gap: the node sends again from `seen` on. Known already: nothing to do. */
+	/* Below 0: a gap, and the node sends again from `seen` on. All of it known: nothing to do. */
 	if (known < 0 || known >= (int64_t)o->size)
 		return 0;
 	r = keep_counted(s, o, &t,
@@ -173,7 +180,7 @@ struct text {
 	size_t size;
 };
 
-static int append(struct text *t, const char *data, size_t size, struct err *err)
+static int append_text(struct text *t, const char *data, size_t size, struct err *err)
 {
 	char *p = realloc(t->data, t->size + size);
 
@@ -185,13 +192,15 @@ static int append(struct text *t, const char *data, size_t size, struct err *err
 	return 0;
 }
 
-/* Whose output is read: the job's attempt of now, or the step. */
+/* The stream that is read: of the job's present attempt, or of the step's. */
 struct source {
 	int64_t job, attempt, stream;
 	bool has_ended;
 };
 
-/* 0: there is none. */
+enum source_column { SOURCE_ATTEMPT, SOURCE_HAS_ENDED };
+
+/* 0: there is no such job, or step. */
 static int load_source(struct store *s, struct store_read what, struct source *ret,
 		       struct err *err)
 {
@@ -206,12 +215,17 @@ static int load_source(struct store *s, struct store_read what, struct source *r
 
 	if (r <= 0)
 		return r;
-	*ret = (struct source){ what.job, db_int(st, 0), stream_number(what.step, what.stream),
-				db_int(st, 1) != 0 };
+	*ret = (struct source){ what.job, db_int(st, SOURCE_ATTEMPT),
+				stream_number(what.step, what.stream),
+				db_int(st, SOURCE_HAS_ENDED) != 0 };
 	db_done(st);
 	return 1;
 }
 
+enum chunk_column { CHUNK_OFFSET, CHUNK_DATA };
+
+/* Begins with the chunk that contains `offset`; stops behind the chunk with which READ_MAX bytes are
+ * read. */
 static int read_chunks(struct store *s, const struct source *from, int64_t offset,
 		       struct text *t, struct err *err)
 {
@@ -228,14 +242,14 @@ static int read_chunks(struct store *s, const struct source *from, int64_t offse
 	if (r < 0)
 		return r;
 	while (t->size < READ_MAX && (r = db_step(s->db, st, err)) > 0) {
-		int64_t skip = offset + (int64_t)t->size - db_int(st, 0);
+		int64_t skip = offset + (int64_t)t->size - db_int(st, CHUNK_OFFSET);
 		size_t stored;
-		const char *data = db_blob(st, 1, &stored);
+		const char *data = db_blob(st, CHUNK_DATA, &stored);
 		int64_t size = (int64_t)stored;
 
 		if (skip < 0 || skip >= size)
 			continue;
-		r = append(t, data + skip, (size_t)(size - skip), err);
+		r = append_text(t, data + skip, (size_t)(size - skip), err);
 		if (r < 0)
 			break;
 	}
@@ -243,7 +257,7 @@ static int read_chunks(struct store *s, const struct source *from, int64_t offse
 	return r < 0 ? r : 0;
 }
 
-/* How much of it is kept. */
+/* How many bytes of the stream are stored; 0: it has none. */
 static int load_kept(struct store *s, const struct source *from, int64_t *ret, struct err *err)
 {
 	*ret = 0;

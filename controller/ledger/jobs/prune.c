@@ -1,5 +1,6 @@
-/* prune.c - see jobs/stored.h: removes what is kept for a time only. jobs.kept says how
- * much of an ended job is still there; an index of those that have some finds the next ones. */
+/* prune.c - deletes what is kept for a time only (jobs/stored.h): output, steps, scripts and
+ * environments of ended jobs, later their events. jobs.kept says how much of an ended job is still
+ * there; an index of the jobs that have some finds the next ones. One call deletes one small batch. */
 #include <errno.h>
 #include <stdlib.h>
 #include "common/err.h"
@@ -7,7 +8,7 @@
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
-/* Rows of a batch: chunks of output may be some ten KB each. */
+/* Rows of a batch. Fewer chunks than other rows: a chunk of output may have tens of KB. */
 #define JOBS_MAX 20
 #define CHUNKS_MAX 100
 #define ROWS_MAX 500
@@ -16,7 +17,7 @@ struct batch {
 	struct store *s;
 	int64_t jobs[JOBS_MAX];
 	size_t n;
-	int64_t rows; /* that may still go */
+	int64_t rows; /* that this batch may still delete */
 };
 
 static int find_jobs(struct batch *b, enum store_kept kept, int64_t before_ns, struct err *err)
@@ -34,6 +35,9 @@ static int find_jobs(struct batch *b, enum store_kept kept, int64_t before_ns, s
 	return r;
 }
 
+enum chunks_column { CHUNKS_BYTES, CHUNKS_LAST };
+
+/* The job's oldest CHUNKS_MAX chunks: their bytes, and the id of the last; 0: there are none. */
 static int count_chunks(struct batch *b, int64_t job, int64_t *ret_bytes, int64_t *ret_last,
 			struct err *err)
 {
@@ -47,13 +51,13 @@ static int count_chunks(struct batch *b, int64_t job, int64_t *ret_bytes, int64_
 
 	if (r < 0)
 		return r;
-	*ret_bytes = db_int(st, 0);
-	*ret_last = db_int(st, 1);
+	*ret_bytes = db_int(st, CHUNKS_BYTES);
+	*ret_last = db_int(st, CHUNKS_LAST);
 	db_done(st);
 	return 0;
 }
 
-/* 1: all of it is gone. */
+/* 1: the job has no output any more; 0: a later batch goes on. */
 static int prune_output(struct batch *b, int64_t job, struct err *err)
 {
 	int64_t bytes = 0, last = 0, n;
@@ -72,6 +76,7 @@ static int prune_output(struct batch *b, int64_t job, struct err *err)
 	return r < 0 ? r : 1;
 }
 
+/* Texts (jobs/texts.h), and how many of the steps have each as their command. */
 struct uses {
 	struct use {
 		int64_t text, n;
@@ -79,7 +84,9 @@ struct uses {
 	size_t n;
 };
 
-/* How many of the steps up to `last` have which command. */
+enum use_column { USE_COMMAND, USE_N };
+
+/* The commands of the job's steps up to `last`. */
 static int find_uses(struct batch *b, int64_t job, int64_t last, struct uses *ret,
 		     struct err *err)
 {
@@ -91,10 +98,11 @@ static int find_uses(struct batch *b, int64_t job, int64_t last, struct uses *re
 
 	ret->n = 0;
 	while (r >= 0 && (r = db_step(b->s->db, st, err)) > 0)
-		ret->of[ret->n++] = (struct use){ db_int(st, 0), db_int(st, 1) };
+		ret->of[ret->n++] = (struct use){ db_int(st, USE_COMMAND), db_int(st, USE_N) };
 	return r;
 }
 
+/* The number of the last step of this batch; 0: the job has no steps. */
 static int last_of_batch(struct batch *b, int64_t job, int64_t *ret, struct err *err)
 {
 	int r = db_query_int(b->s->db, err, ret,
@@ -105,7 +113,7 @@ static int last_of_batch(struct batch *b, int64_t job, int64_t *ret, struct err 
 	return r < 0 ? r : 0;
 }
 
-/* 1: all of them are gone. */
+/* 1: the job has no steps any more. */
 static int prune_steps(struct batch *b, int64_t job, struct err *err)
 {
 	struct uses uses;
@@ -129,6 +137,9 @@ static int prune_steps(struct batch *b, int64_t job, struct err *err)
 	return r < 0 ? r : n < ROWS_MAX;
 }
 
+enum piece_column { PIECE_ENV, PIECE_SCRIPT };
+
+/* The texts that the job's environment and script are stored in; 0: none. */
 static int load_pieces(struct batch *b, int64_t job, int64_t ret[2], struct err *err)
 {
 	struct db_row *st;
@@ -138,12 +149,13 @@ static int load_pieces(struct batch *b, int64_t job, int64_t ret[2], struct err 
 	ret[0] = ret[1] = 0;
 	if (r <= 0)
 		return r;
-	ret[0] = db_int(st, 0);
-	ret[1] = db_int(st, 1);
+	ret[0] = db_int(st, PIECE_ENV);
+	ret[1] = db_int(st, PIECE_SCRIPT);
 	db_done(st);
 	return 0;
 }
 
+/* The request in the row gets its closing bracket back (jobs/texts.h). */
 static int drop_pieces(struct batch *b, int64_t job, struct err *err)
 {
 	int64_t pieces[2];
@@ -161,7 +173,7 @@ static int drop_pieces(struct batch *b, int64_t job, struct err *err)
 	return r;
 }
 
-/* 1: done with this job. */
+/* 1: nothing of the job but its events is left to delete. */
 static int prune_job(struct batch *b, int64_t job, struct err *err)
 {
 	int r = prune_output(b, job, err);
@@ -175,19 +187,19 @@ static int prune_job(struct batch *b, int64_t job, struct err *err)
 	return r < 0 ? r : 1;
 }
 
-/* The newest event of all stays: readers of the journal compare its number. So do events
- * that the hooks have not read. */
-#define MAY_GO                                                                                 \
+/* The newest event stays, because readers of the journal compare its number; so do events that the
+ * hooks have not read. */
+#define MAY_DELETE                                                                             \
 	" AND id < (SELECT MAX(id) FROM events) AND NOT EXISTS(SELECT 1 FROM meta WHERE"       \
 	" key = 'hooks_place' AND CAST(value AS BIGINT) < events.id)"
 
-/* 1: done with this job. */
+/* 1: nothing of the job is left to delete. */
 static int prune_events(struct batch *b, int64_t job, struct err *err)
 {
 	int64_t n;
 	int r = db_run(b->s->db, err,
 		       "DELETE FROM events WHERE id IN (SELECT id FROM events"
-		       " WHERE job = ?1" MAY_GO " ORDER BY id LIMIT ?2)",
+		       " WHERE job = ?1" MAY_DELETE " ORDER BY id LIMIT ?2)",
 		       "ii", job, (int64_t)ROWS_MAX);
 
 	if (r < 0)
@@ -206,7 +218,8 @@ static int prune_node_events(struct batch *b, int64_t before_ns, struct err *err
 {
 	int r = db_run(b->s->db, err,
 		       "DELETE FROM events WHERE id IN (SELECT id FROM events"
-		       " WHERE job IS NULL AND at_ns < ?1" MAY_GO " ORDER BY at_ns LIMIT ?2)",
+		       " WHERE job IS NULL AND at_ns < ?1" MAY_DELETE
+		       " ORDER BY at_ns LIMIT ?2)",
 		       "ii", before_ns, (int64_t)ROWS_MAX);
 
 	if (r >= 0)
@@ -214,7 +227,7 @@ static int prune_node_events(struct batch *b, int64_t before_ns, struct err *err
 	return r;
 }
 
-/* 1: there is more of this kind. */
+/* 1: a later batch has more of this kind to delete. */
 static int prune_kind(struct batch *b, enum store_kept kept, int64_t before_ns, struct err *err)
 {
 	int r = find_jobs(b, kept, before_ns, err);

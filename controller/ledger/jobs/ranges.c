@@ -1,4 +1,5 @@
-/* ranges.c - sets of whole numbers as text. See ranges.h. */
+/* ranges.c - sets of whole numbers as sorted arrays of ranges, read from and written as text. See
+ * ranges.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@ void ranges_done(struct ranges *r)
 	*r = (struct ranges){ 0 };
 }
 
-static int append(struct ranges *r, struct range one)
+static int append_range(struct ranges *r, struct range one)
 {
 	struct range *p = realloc(r->at, (r->n + 1) * sizeof(*p));
 
@@ -24,6 +25,7 @@ static int append(struct ranges *r, struct range one)
 	return 0;
 }
 
+/* Up to 18 digits: no overflow. Moves *p behind them. */
 static bool read_number(const char **p, int64_t *ret)
 {
 	const char *s = *p;
@@ -38,7 +40,7 @@ static bool read_number(const char **p, int64_t *ret)
 	return true;
 }
 
-static int parse(const char *p, struct ranges *ret)
+static int parse_ranges(const char *p, struct ranges *ret)
 {
 	int64_t least = 0;
 
@@ -57,7 +59,7 @@ static int parse(const char *p, struct ranges *ret)
 		if (one.from < least || one.to < one.from || (*p && (*p != ',' || !p[1])))
 			return -EINVAL;
 		least = one.to + 2;
-		r = append(ret, one);
+		r = append_range(ret, one);
 		if (r < 0)
 			return r;
 		p += *p == ',';
@@ -68,7 +70,7 @@ static int parse(const char *p, struct ranges *ret)
 int ranges_parse(const char *text, struct ranges *ret)
 {
 	struct ranges read = { 0 };
-	int r = parse(text, &read);
+	int r = parse_ranges(text, &read);
 
 	if (r < 0) {
 		ranges_done(&read);
@@ -112,7 +114,7 @@ bool ranges_has(const struct ranges *r, int64_t number)
 	return false;
 }
 
-static void drop(struct ranges *r, size_t i)
+static void drop_range(struct ranges *r, size_t i)
 {
 	r->n--;
 	if (r->n > i)
@@ -126,16 +128,17 @@ size_t ranges_take(struct ranges *r, size_t max, int64_t *ret)
 	while (n < max && r->n > 0) {
 		ret[n++] = r->at[0].from++;
 		if (r->at[0].from > r->at[0].to)
-			drop(r, 0);
+			drop_range(r, 0);
 	}
 	return n;
 }
 
-static int split(struct ranges *r, size_t i, int64_t number)
+/* Removes `number` from inside range i, which becomes two. 1, or -ENOMEM. */
+static int split_range(struct ranges *r, size_t i, int64_t number)
 {
 	const struct range above = { number + 1, r->at[i].to };
 
-	if (append(r, above) < 0)
+	if (append_range(r, above) < 0)
 		return -ENOMEM;
 	memmove(&r->at[i + 2], &r->at[i + 1], (r->n - i - 2) * sizeof(*r->at));
 	r->at[i + 1] = above;
@@ -151,13 +154,13 @@ int ranges_remove(struct ranges *r, int64_t number)
 		if (number < one->from || number > one->to)
 			continue;
 		if (one->from == one->to)
-			drop(r, i);
+			drop_range(r, i);
 		else if (number == one->from)
 			one->from++;
 		else if (number == one->to)
 			one->to--;
 		else
-			return split(r, i, number);
+			return split_range(r, i, number);
 		return 1;
 	}
 	return 0;

@@ -1,7 +1,7 @@
-/* ranges - a set of whole numbers from 0 on, kept as text: "0-99,150,200-999".
+/* ranges - a set of whole numbers from 0 on, stored as text: "0-99,150,200-999".
  *
- * Pure. What a million elements have in common need not be written a million times: which of
- * an array still wait is a few ranges, and mostly one.
+ * Pure. The tasks of an array that have no row yet are such a set: a few ranges, mostly one, also for
+ * an array of a million tasks.
  */
 #pragma once
 #include <stdbool.h>

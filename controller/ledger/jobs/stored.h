@@ -1,24 +1,23 @@
-/* stored - how much a user fills of the ledger, and what is removed of jobs that ended
- * long ago. Part of the contract of store.h.
+/* stored - how many bytes of the ledger a user fills, and what is deleted of jobs that ended long ago.
+ * Part of the contract of store.h.
  *
- * What counts: scripts, environments and commands of steps (each text once for a user), output
+ * These count: scripts, environments and commands of steps (each text once for a user), output
  * that is kept, and a constant for each step. Jobs, attempts, charges, run intervals and
  * rollups are never removed, so that sums can be recomputed at any time.
  */
 #pragma once
 #include "controller/ledger/store.h"
 
-/* The bound of what output and steps of a user may fill; 0, as at first: none. */
+/* How many bytes a user may fill with what counts; 0, as at first: no bound. */
 void store_set_max_stored(struct store *s, int64_t bytes);
 /* What the user fills now, in bytes. */
 int store_stored(struct store *s, const char *user, int64_t *ret, struct err *err);
 
-/* How long what ended is kept: of jobs since their end, of nodes since it happened. */
+/* How long it is kept: of jobs since their end, of nodes since the event. */
 struct store_retention {
 	int64_t now_ns;
 	int64_t output_ns; /* output, steps, scripts and environments */
 	int64_t events_ns; /* the journal; not before the output */
 };
-/* Removes a small batch, in one transaction of some milliseconds. 1: there is more; 0: not now.
- */
+/* Deletes a small batch, in one transaction of some milliseconds. 1: there is more; 0: not now. */
 int store_prune(struct store *s, const struct store_retention *keep, struct err *err);

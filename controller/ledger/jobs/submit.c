@@ -1,4 +1,5 @@
-/* submit.c - jobs in, one by one or many at once. See store.h. */
+/* submit.c - stores submitted jobs, one or many in a transaction, and counts what is queued. See
+ * store.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +10,7 @@
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
-/* What keeps it back from the start. */
+/* jobs.withheld of a new job; a hold is added by store_hold_add(). */
 static int64_t withheld_of(const struct store_new *n)
 {
 	int64_t bits = 0;
@@ -60,7 +61,7 @@ static int insert_job(struct store *s, const struct store_new *n, int64_t job,
 		(int64_t)q->select.is_scattered, (int64_t)n->terms.bundle.is_sum, q->qos);
 }
 
-/* What hangs on the job's own row. */
+/* The rows of other tables that belong to the job. */
 static int insert_rest(struct store *s, const struct store_new *n, int64_t job, struct err *err)
 {
 	const struct request *q = n->request;
@@ -79,9 +80,10 @@ static int insert_rest(struct store *s, const struct store_new *n, int64_t job, 
 	return r;
 }
 
-/* A large piece of the request becomes a text of its own. */
-static int take_piece(struct store *s, json_t *doc, const char *key, int64_t *ret,
-		      struct err *err)
+/* Moves a large member of the request's document to a text of its own. *ret: the text's id; 0: it was
+ * absent, or small enough to stay. */
+static int extract_piece(struct store *s, json_t *doc, const char *key, int64_t *ret,
+			 struct err *err)
 {
 	const char *user = json_string_value(json_object_get(doc, "user"));
 	json_t *piece = json_object_get(doc, key);
@@ -99,21 +101,23 @@ static int take_piece(struct store *s, json_t *doc, const char *key, int64_t *re
 	return store_text_take(s, user, member, ret, err);
 }
 
-/* The request as it is in the row of the job: jobs/texts.h. */
+/* The request as it is stored: the ids of its texts, and the rest (jobs/texts.h). */
 struct pieces {
 	char *rest;
 	int64_t env, script;
 };
 
+/* Where a text was moved out, `rest` ends without its closing bracket: STORE_REQUEST appends the texts
+ * and the bracket. */
 static int split_request(struct store *s, const struct request *q, struct pieces *ret,
 			 struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_encode_request(q);
-	int r = doc ? take_piece(s, doc, "env", &ret->env, err)
+	int r = doc ? extract_piece(s, doc, "env", &ret->env, err)
 		    : err_set(err, -ENOMEM, "out of memory");
 
 	if (r >= 0)
-		r = take_piece(s, doc, "script", &ret->script, err);
+		r = extract_piece(s, doc, "script", &ret->script, err);
 	if (r < 0)
 		return r;
 	ret->rest = wire_format(doc);

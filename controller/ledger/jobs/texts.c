@@ -1,4 +1,5 @@
-/* texts.c - stores large texts once for a user, and counts bytes. See jobs/texts.h. */
+/* texts.c - stores large texts once for each user, counts the rows that have them, and counts the bytes
+ * that each user fills. See jobs/texts.h and stored.h. */
 #include <errno.h>
 #include <nettle/sha2.h>
 #include <stdio.h>
@@ -29,7 +30,7 @@ static int add_bytes(struct store *s, const char *user, int64_t bytes, struct er
 		      "ti", user, bytes);
 }
 
-/* 1: it is there. */
+/* 1: the user has such a text; *ret: its id. */
 static int find_text(struct store *s, const char *user, const char *digest, int64_t *ret,
 		     struct err *err)
 {
@@ -107,7 +108,7 @@ int store_stored_room(struct store *s, int64_t job, int64_t *ret, struct err *er
 	return 0;
 }
 
-/* --- for others --- */
+/* --- the contract of stored.h --- */
 
 void store_set_max_stored(struct store *s, int64_t bytes)
 {

@@ -1,11 +1,10 @@
-/* texts - large texts (scripts and environments of jobs, commands of steps), each stored
- * once for a user however many jobs and steps have it; and how many bytes of the ledger a user
- * has filled with these, with output and with steps.
+/* texts - large texts (scripts and environments of jobs, commands of steps), each stored once for a
+ * user however many jobs and steps have it; and how many bytes of the ledger a user has filled with
+ * these, with output and with steps.
  *
- * A text is known by its user and its digest, and goes with the last row that has it. Of a
- * request the pieces "env" and "script" are taken out where they are large; jobs.request is
- * then the rest without its closing bracket, and STORE_REQUEST puts them together again. All in
- * the transaction under way.
+ * A text is found by its user and its SHA-256, and deleted with the last row that has it. Large members
+ * "env" and "script" of a request are stored as texts; jobs.request is then the rest without its
+ * closing bracket, and STORE_REQUEST puts them together again. All in the transaction under way.
  */
 #pragma once
 #include "controller/ledger/store_sqlite.h"
@@ -27,5 +26,5 @@ int store_text_release(struct store *s, int64_t id, int64_t n, struct err *err);
 
 /* The user of the job has `bytes` more in the ledger; < 0: fewer. */
 int store_stored_add(struct store *s, int64_t job, int64_t bytes, struct err *err);
-/* What more the user of the job may have; INT64_MAX: there is no bound. */
+/* How many bytes more the user of the job may store; INT64_MAX: there is no bound. */
 int store_stored_room(struct store *s, int64_t job, int64_t *ret, struct err *err);

@@ -1,10 +1,11 @@
-/* views.c - what people see of jobs. See store.h. */
+/* views.c - lists jobs and attempts as people see them, by filters that each have their statement and
+ * their index. See store.h. */
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
-/* An element's is its array's. */
+/* The request of a task is its array's. */
 #define REQUEST                                                                                \
 	" CASE WHEN j.array_job > 0 THEN"                                                      \
 	"  (SELECT " STORE_REQUEST("p") " FROM jobs p WHERE p.job = j.array_job)"              \
@@ -54,14 +55,14 @@
 /* clang-format on */
 enum { VIEW_COLUMNS(SQL_NAME) };
 #define VIEW_SELECT "SELECT " VIEW_COLUMNS(SQL_COLUMN)
-/* One that is in the queue, also one that is there again, has none. */
+/* A job in the queue, also one that was queued again, has no present attempt. */
 #define CURRENT_ATTEMPT                                                                        \
 	" FROM jobs j LEFT JOIN attempts a ON a.job = j.job AND a.attempt = j.attempt"         \
 	" AND j.state <> " SQL_JOB_QUEUED " LEFT JOIN nodes n ON n.node = a.node"
 #define EVERY_ATTEMPT                                                                          \
 	" FROM jobs j JOIN attempts a ON a.job = j.job LEFT JOIN nodes n ON n.node = a.node"
-/* ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit, ?7 with
- * elements of arrays, ?8 only those of this array. */
+/* ?1 user, ?2 account, ?3 node, ?4 state (-1 any, -2 not ended), ?5 before, ?6 limit, ?7 with tasks of
+ * arrays, ?8 only those of this array. */
 #define FILTERS                                                                                \
 	" (?1 IS NULL OR j.user = ?1) AND (?2 IS NULL OR j.account = ?2)"                      \
 	" AND (?4 = " SQL_STORE_ANY " OR (?4 = " SQL_STORE_ACTIVE                              \
@@ -72,10 +73,9 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 	" AND (?3 IS NULL OR j.node = ?3 OR EXISTS(SELECT 1 FROM parts p"                      \
 	" WHERE p.job = j.job AND p.attempt = j.attempt AND p.node = ?3))"
 #define NEWEST " ORDER BY j.job DESC LIMIT ?6"
-#define FEW " ORDER BY +j.job DESC LIMIT ?6" /* of which all may be sorted */
+#define FEW " ORDER BY +j.job DESC LIMIT ?6" /* so few rows that all are sorted */
 
-/* The + keeps it from walking all jobs, newest first, in search of those that have such parts.
- */
+/* The + keeps SQLite from reading all jobs, newest first, in search of those that have such parts. */
 #define PARTS(where)                                                                           \
 	VIEW_SELECT                                                                            \
 	" FROM parts p CROSS JOIN jobs j ON j.job = +p.job AND j.attempt = p.attempt"          \
@@ -84,15 +84,14 @@ enum { VIEW_COLUMNS(SQL_NAME) };
 	" WHERE " where " AND p.job < ?5 AND p.part > 0 AND" FILTERS                           \
 	" ORDER BY p.job DESC LIMIT ?6"
 #define JOBS(where) VIEW_SELECT CURRENT_ATTEMPT " WHERE " where " AND" FILTERS
-/* Of several nodes a job is in the column of one, and has parts on the others. */
+/* jobs.node is the first node of a job on several; it has parts on the others. */
 #define NODES(jobs, parts)                                                                     \
 	"SELECT * FROM (" JOBS(jobs " AND j.job < ?5") NEWEST                                  \
 		") AS x UNION ALL SELECT * FROM (" PARTS(                                      \
 			parts) ") AS y ORDER BY 1 DESC LIMIT ?6"
 
-/* One text for each index that answers at once; the planner knows only what is spelled out. The
- * +, which says nothing, keeps it from walking all jobs by their numbers for those few that are
- * active. */
+/* One statement for each index: the planner takes a partial index only where its condition is spelled
+ * out. The + keeps it from reading all jobs by their numbers for the few that are active. */
 static const char *choose_sql(const struct store_filter *f)
 {
 	static const char of_array[] =
@@ -235,6 +234,8 @@ int store_attempts(struct store *s, int64_t job, store_job_fn fn, void *ctx, str
 	return r < 0 ? r : 0;
 }
 
+enum count_column { COUNT_CLUSTER, COUNT_STATE, COUNT_N };
+
 int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
 {
 	struct db_row *st;
@@ -250,8 +251,9 @@ int store_counts(struct store *s, store_count_fn fn, void *ctx, struct err *err)
 	if (r < 0)
 		return r;
 	while ((r = db_step(s->db, st, err)) > 0) {
-		struct store_count c = { store_text(st, 0), (enum job_state)(int)db_int(st, 1),
-					 db_int(st, 2) };
+		struct store_count c = { store_text(st, COUNT_CLUSTER),
+					 (enum job_state)(int)db_int(st, COUNT_STATE),
+					 db_int(st, COUNT_N) };
 
 		r = fn(ctx, &c, err);
 		if (r < 0) {

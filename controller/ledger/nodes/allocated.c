@@ -113,7 +113,7 @@ struct telling {
 	void *ctx;
 };
 
-static int tell_rows(struct store *s, struct db_row *st, const struct store_parts_in_use *held,
+static int pass_rows(struct store *s, struct db_row *st, const struct store_parts_in_use *held,
 		     const struct telling *to, struct err *err)
 {
 	size_t next = 0;
@@ -152,10 +152,10 @@ int store_allocated(struct store *s, const char *cluster, store_allocated_fn fn,
 	if (r >= 0)
 		r = db_query(s->db, err, &st, has_left ? and_over_sql : placed_sql, "t",
 			     cluster);
-	return r < 0 ? r : tell_rows(s, st, &held, &to, err);
+	return r < 0 ? r : pass_rows(s, st, &held, &to, err);
 }
 
-static int tell_some(struct store *s, const struct db_ints *jobs, const struct telling *to,
+static int pass_some(struct store *s, const struct db_ints *jobs, const struct telling *to,
 		     struct err *err)
 {
 	_cleanup_(store_parts_in_use_done) struct store_parts_in_use held = { 0 };
@@ -164,7 +164,7 @@ static int tell_some(struct store *s, const struct db_ints *jobs, const struct t
 
 	if (r >= 0)
 		r = db_query_ints(s->db, these_sql, jobs, &st, err);
-	return r < 0 ? r : tell_rows(s, st, &held, to, err);
+	return r < 0 ? r : pass_rows(s, st, &held, to, err);
 }
 
 int store_allocated_these(struct store *s, const struct store_these *these,
@@ -177,7 +177,7 @@ int store_allocated_these(struct store *s, const struct store_these *these,
 		int64_t some[STORE_SOME];
 		struct db_ints jobs;
 
-		r = tell_some(s, store_some(these, i, some, &jobs), &to, err);
+		r = pass_some(s, store_some(these, i, some, &jobs), &to, err);
 	}
 	return r;
 }

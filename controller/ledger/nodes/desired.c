@@ -1,7 +1,7 @@
 /* desired.c - the desired state of every attempt that a node has and has not finished. See
  * store.h.
  *
- * Of a job on several nodes (attempts/parts.h) the nodes of the parts other than the first get them at
+ * Of a job on several nodes (attempts/multinode.h) the nodes of the parts other than the first get them at
  * once, the first node when all of them have been shown running, or when the job is to be cancelled. When
  * the attempt is over, or the end of part 0 waits for them, the others are to be cancelled.
  */

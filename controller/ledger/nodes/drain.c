@@ -4,6 +4,7 @@
 #include "controller/ledger/nodes/drain.h"
 #include "controller/ledger/store_sqlite.h"
 
+/* -ENOENT: no such node. */
 static int check_node(struct store *s, const char *node, struct err *err)
 {
 	int r = db_has_row(s->db, err, "SELECT 1 FROM nodes WHERE node = ?1", "t", node);
@@ -72,6 +73,8 @@ int store_resume(struct store *s, const struct store_drain *d, struct err *err)
 	return change_drain(s, d, delete_drain, err);
 }
 
+enum drain_column { DRAIN_NODE, DRAIN_AUTHOR, DRAIN_REASON, DRAIN_AT_NS, DRAIN_FROM_NS };
+
 int store_drains(struct store *s, store_drain_fn fn, void *ctx, struct err *err)
 {
 	struct db_row *st;
@@ -80,9 +83,11 @@ int store_drains(struct store *s, store_drain_fn fn, void *ctx, struct err *err)
 		"SELECT node, author, reason, at_ns, from_ns FROM drains ORDER BY node", "");
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		const struct store_drain d = { store_text(st, 0), store_text(st, 1),
-					       store_text(st, 2), db_int(st, 3),
-					       db_int(st, 4) };
+		const struct store_drain d = { .node = store_text(st, DRAIN_NODE),
+					       .author = store_text(st, DRAIN_AUTHOR),
+					       .reason = store_text(st, DRAIN_REASON),
+					       .at_ns = db_int(st, DRAIN_AT_NS),
+					       .from_ns = db_int(st, DRAIN_FROM_NS) };
 
 		r = fn(ctx, &d, err);
 		if (r < 0) {

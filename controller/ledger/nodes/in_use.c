@@ -33,21 +33,21 @@
 enum { NODE_COLUMNS(SQL_NAME) };
 #define NODE_SELECT "SELECT " NODE_COLUMNS(SQL_COLUMN)
 
-/* Cores of a job that is suspended and shall stay so are free for others; everything else
- * that was given is held until the attempt is closed. */
-static const char holds_sql[] = NODE_SELECT
+/* The cores of a job that is suspended, and is to stay so, are free for others; everything else that
+ * was allocated is in use until the attempt is closed. */
+static const char in_use_sql[] = NODE_SELECT
 	" FROM nodes n LEFT JOIN attempts a ON a.node = n.node AND a.closed = " SQL_STORE_OPEN
 	" AND a.hosts = ''"
 	" LEFT JOIN jobs j ON j.job = a.job"
 	" WHERE n.cluster = ?1 GROUP BY n.node ORDER BY n.node";
 
-/* The same with nothing held. */
+/* The same columns with nothing in use. */
 static const char bare_sql[] =
 	"SELECT node, draining = 0 AND lost = 0, ncpus, mem_bytes, jobfs_bytes, ngpus, 0, 0, 0,"
 	" 0, 0, gpu_models, drained_gpu_models, node_type, features FROM nodes"
 	" WHERE cluster = ?1 ORDER BY node";
 
-/* Also while the job that has it is suspended. */
+/* Of an exclusive job, also while it is suspended. */
 static void use_whole_node(struct fit_node *n)
 {
 	n->held = n->capacity;
@@ -142,7 +142,7 @@ int store_nodes_in_use(struct store *s, const char *cluster, struct fit_node **r
 {
 	struct nodes nodes = { 0 };
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, holds_sql, "t", cluster);
+	int r = db_query(s->db, err, &st, in_use_sql, "t", cluster);
 
 	if (r >= 0)
 		r = read_nodes(s, st, &nodes, err);

@@ -1,4 +1,5 @@
-/* lost.c - see nodes/lost.h: all jobs of lost nodes. */
+/* lost.c - ends the attempts and parts on nodes that are marked as lost, a bounded number in one
+ * transaction. See nodes/lost.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,9 @@ struct held {
 	int32_t attempt, part;
 	char node[REQUEST_NAME_MAX];
 };
+
+/* The columns of both halves of the SELECT in find_held(). */
+enum held_column { HELD_JOB, HELD_ATTEMPT, HELD_NODE, HELD_HEARD_NS, HELD_PART };
 
 static int find_held(struct store *s, struct held *held, size_t *ret_n, struct err *err)
 {
@@ -34,11 +38,11 @@ static int find_held(struct store *s, struct held *held, size_t *ret_n, struct e
 	while (r >= 0 && n < STORE_LOST_MAX && (r = db_step(s->db, st, err)) > 0) {
 		struct held *h = &held[n++];
 
-		h->job = db_int(st, 0);
-		h->attempt = (int32_t)db_int(st, 1);
-		snprintf(h->node, sizeof(h->node), "%s", store_text(st, 2));
-		h->heard_ns = db_int(st, 3);
-		h->part = (int32_t)db_int(st, 4);
+		h->job = db_int(st, HELD_JOB);
+		h->attempt = (int32_t)db_int(st, HELD_ATTEMPT);
+		snprintf(h->node, sizeof(h->node), "%s", store_text(st, HELD_NODE));
+		h->heard_ns = db_int(st, HELD_HEARD_NS);
+		h->part = (int32_t)db_int(st, HELD_PART);
 	}
 	if (r > 0)
 		db_done(st);
@@ -69,7 +73,7 @@ static int lose_one(struct store *s, const struct held *h, int64_t now_ns, struc
 		kept = r < 0 ? r : store_credential_drop(s, h->job, err);
 		return kept < 0 ? kept : r;
 	}
-	/* Its job ends when its first node has ended it. */
+	/* The job ends when its first node has ended part 0. */
 	r = store_part_lose(s, &loss, err);
 	return r < 0 ? r : 0;
 }

@@ -9,7 +9,9 @@
 #include "common/time_units.h"
 #include "controller/ledger/store_sqlite.h"
 
-#define KEEP_NS DAY_NS /* much longer than a credential is good for */
+/* Earlier boots are remembered for so long: much longer than a munge credential is valid, so that no
+ * request of a boot that was forgotten can still come in. */
+#define KEEP_NS DAY_NS
 
 static int begin_boot(struct store *s, const struct sync *in, int64_t now_ns, struct err *err)
 {
@@ -27,6 +29,8 @@ static int begin_boot(struct store *s, const struct sync *in, int64_t now_ns, st
 	return r;
 }
 
+enum boot_column { BOOT_NUMBER, BOOT_IS_OVER };
+
 int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_ns,
 			    struct err *err)
 {
@@ -41,8 +45,8 @@ int store_check_sync_number(struct store *s, const struct sync *in, int64_t now_
 		return r;
 	if (r == 0)
 		return begin_boot(s, in, now_ns, err);
-	last = db_int(st, 0);
-	is_over = db_int(st, 1);
+	last = db_int(st, BOOT_NUMBER);
+	is_over = db_int(st, BOOT_IS_OVER);
 	db_done(st);
 	if (is_over)
 		return err_set(err, -ESTALE, "node %s was booted again after it sent this",

@@ -9,8 +9,8 @@
 #include "controller/ledger/jobs/texts.h"
 #include "controller/ledger/sql.h"
 
-/* A list that lacks a running step may have been made before the node's agent had looked for
- * what runs; one that comes this much later and lacks it too is believed. */
+/* A list without a running step may have been made before the node's agent had searched for what runs:
+ * a step ends as missing when a list this much later lacks it too. */
 #define MISSING_GRACE_NS (10 * S_NS)
 
 /* --- adding --- */
@@ -19,6 +19,8 @@ struct now {
 	int64_t attempt, last, n_open;
 	char user[REQUEST_NAME_MAX];
 };
+
+enum now_column { NOW_ATTEMPT, NOW_RUNS, NOW_LAST, NOW_N_OPEN, NOW_USER };
 
 /* 0, STORE_STEPS_NOT_RUNNING, -ENOENT. */
 static int load_now(struct store *s, int64_t job, struct now *ret, struct err *err)
@@ -39,11 +41,11 @@ static int load_now(struct store *s, int64_t job, struct now *ret, struct err *e
 		return r;
 	if (r == 0)
 		return err_set(err, -ENOENT, "no job %lld", (long long)job);
-	*ret = (struct now){ .attempt = db_int(st, 0),
-			     .last = db_int(st, 2),
-			     .n_open = db_int(st, 3) };
-	snprintf(ret->user, sizeof(ret->user), "%s", store_text(st, 4));
-	runs = db_int(st, 1) != 0;
+	*ret = (struct now){ .attempt = db_int(st, NOW_ATTEMPT),
+			     .last = db_int(st, NOW_LAST),
+			     .n_open = db_int(st, NOW_N_OPEN) };
+	snprintf(ret->user, sizeof(ret->user), "%s", store_text(st, NOW_USER));
+	runs = db_int(st, NOW_RUNS) != 0;
 	db_done(st);
 	return runs ? 0 : STORE_STEPS_NOT_RUNNING;
 }
@@ -116,7 +118,7 @@ int store_steps_add(struct store *s, const struct store_steps_new *n, int64_t *r
 	return r;
 }
 
-/* --- looking --- */
+/* --- reading --- */
 
 int store_steps_nodes(struct store *s, int64_t job, char **ret, struct err *err)
 {
@@ -161,8 +163,8 @@ int store_steps_nodes(struct store *s, int64_t job, char **ret, struct err *err)
 enum { STEP_COLUMNS(SQL_NAME) };
 #define STEP_SELECT "SELECT " STEP_COLUMNS(SQL_COLUMN)
 
-static int hand_out(struct store *s, struct db_row *st, store_step_fn fn, void *ctx,
-		    struct err *err)
+static int pass_steps(struct store *s, struct db_row *st, store_step_fn fn, void *ctx,
+		      struct err *err)
 {
 	int r;
 
@@ -199,7 +201,7 @@ int store_steps(struct store *s, struct store_steps_range range, store_step_fn f
 				     " ORDER BY t.step LIMIT ?3",
 			 "iii", range.job, range.after, range.limit);
 
-	return r < 0 ? r : hand_out(s, st, fn, ctx, err);
+	return r < 0 ? r : pass_steps(s, st, fn, ctx, err);
 }
 
 int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *ctx,
@@ -212,7 +214,7 @@ int store_steps_open(struct store *s, const char *node, store_step_fn fn, void *
 			 " ORDER BY t.job, t.step",
 			 "t", node);
 
-	return r < 0 ? r : hand_out(s, st, fn, ctx, err);
+	return r < 0 ? r : pass_steps(s, st, fn, ctx, err);
 }
 
 int store_steps_spec(struct store *s, int64_t job, int64_t step, char **ret, struct err *err)
@@ -241,7 +243,7 @@ struct found {
 	enum store_step_state state;
 };
 
-static int take_found(void *ctx, const struct store_step *t, struct err *err)
+static int keep_found(void *ctx, const struct store_step *t, struct err *err)
 {
 	struct found *f = ctx;
 
@@ -258,7 +260,7 @@ int store_steps_cancel(struct store *s, int64_t job, int64_t step,
 	int r;
 
 	*ret_node = '\0';
-	r = store_steps(s, (struct store_steps_range){ job, step - 1, 1 }, take_found, &f, err);
+	r = store_steps(s, (struct store_steps_range){ job, step - 1, 1 }, keep_found, &f, err);
 	if (r < 0)
 		return r;
 	r = db_run(s->db, err,
@@ -307,9 +309,9 @@ static int write_text(struct store *s, const struct sync_step *t, struct err *er
 		      "iit", t->id.job, t->id.step, t->text);
 }
 
-/* One that is not known here, or of another node, or has ended: nothing to be written. */
-static int take_one(struct store *s, const struct sync *in, const struct sync_step *t,
-		    int64_t now_ns, struct err *err)
+/* A step that is unknown here, is of another node, or has ended is passed over. */
+static int ingest_step(struct store *s, const struct sync *in, const struct sync_step *t,
+		       int64_t now_ns, struct err *err)
 {
 	struct db_row *st;
 	enum store_step_state was;
@@ -378,8 +380,8 @@ static int find_missing(struct store *s, const struct sync *in, struct missing *
 	return r;
 }
 
-static int judge_missing(struct store *s, const struct missing *m, int64_t now_ns,
-			 struct sync_result *out, struct err *err)
+static int handle_missing(struct store *s, const struct missing *m, int64_t now_ns,
+			  struct sync_result *out, struct err *err)
 {
 	int r;
 
@@ -407,14 +409,14 @@ int store_steps_take(struct store *s, const struct sync *in, int64_t now_ns,
 	for (size_t i = 0; i < in->n_steps && r >= 0; i++) {
 		const struct sync_step *t = &in->steps[i];
 
-		r = take_one(s, in, t, now_ns, err);
+		r = ingest_step(s, in, t, now_ns, err);
 		if (r >= 0 && t->has_ended)
 			r = acknowledge_step(out, t->id, err);
 	}
 	if (r >= 0)
 		r = find_missing(s, in, &missing, &n_missing, err);
 	for (size_t i = 0; i < n_missing && r >= 0; i++)
-		r = judge_missing(s, &missing[i], now_ns, out, err);
+		r = handle_missing(s, &missing[i], now_ns, out, err);
 	return r;
 }
 

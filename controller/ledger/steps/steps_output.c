@@ -1,5 +1,5 @@
-/* steps_output.c - see steps/steps.h: output of several steps. Chunks are numbered as
- * they come, and are never taken away. */
+/* steps_output.c - reads the output of several steps in the order in which it came: chunks are numbered
+ * as they are stored (chunks.id). See steps/steps.h. */
 #include <errno.h>
 #include "common/err.h"
 #include "controller/ledger/store_sqlite.h"
@@ -63,7 +63,7 @@ static int read_some(struct store *s, struct store_steps_span *span, store_steps
 	return r < 0 ? r : n_bytes > 0;
 }
 
-/* What others' steps printed in the meantime need not be passed over again. */
+/* The next read begins after the chunks of other steps, too. */
 static int skip_others(struct store *s, struct store_steps_span *span, struct err *err)
 {
 	int64_t newest = 0;

@@ -1,4 +1,5 @@
-/* adjust.c - see usage/adjust.h. */
+/* adjust.c - checks and writes adjustments (refunds and recharges), and lists them. See
+ * usage/adjust.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>

@@ -51,7 +51,7 @@ enum ran_column {
 	RAN_VMEM_BYTES,
 	RAN_MEM_BYTES,
 };
-static int tell_row(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
+static int pass_row(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
 {
 	int64_t vmem_bytes = db_int(st, RAN_VMEM_BYTES);
 	struct store_charge charge = {
@@ -72,12 +72,12 @@ static int tell_row(const struct charges *c, struct db_row *st, int64_t unit, st
 	return report_charge(c, &charge, err);
 }
 
-static int tell_rows(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
+static int pass_rows(const struct charges *c, struct db_row *st, int64_t unit, struct err *err)
 {
 	int r;
 
 	while ((r = db_step(c->s->db, st, err)) > 0) {
-		r = tell_row(c, st, unit, err);
+		r = pass_row(c, st, unit, err);
 		if (r < 0) {
 			db_done(st);
 			return r;
@@ -95,7 +95,7 @@ static int read_charges(const struct charges *c, const char *sql, int64_t unit, 
 	if (r < 0)
 		return r;
 	db_scan(st);
-	return tell_rows(c, st, unit, err);
+	return pass_rows(c, st, unit, err);
 }
 
 #define STRETCHES                                                                              \
@@ -138,7 +138,7 @@ static int add_charge(void *ctx, const struct store_charge *c, struct err *err)
 	return 0;
 }
 
-static int tell_part(void *ctx, const struct store_charge *c, struct err *err)
+static int pass_part(void *ctx, const struct store_charge *c, struct err *err)
 {
 	const struct of_job *o = ctx;
 	struct store_charge part = *c;
@@ -166,7 +166,7 @@ static int each_of_job(const struct of_job *o, const struct store_adjustment *a,
 			     span.since_ns / kinds[i].unit, span.until_ns / kinds[i].unit + 1,
 			     a->job, a->cluster);
 		if (r >= 0)
-			r = tell_rows(&c, st, kinds[i].unit, err);
+			r = pass_rows(&c, st, kinds[i].unit, err);
 	}
 	return r;
 }
@@ -180,7 +180,7 @@ static int adjust_job(const struct charges *c, const struct store_adjustment *a,
 	if (r < 0 || o.charge_ms <= 0)
 		return r;
 	o.part = (double)a->charge_ms / o.charge_ms;
-	return each_of_job(&o, a, tell_part, err);
+	return each_of_job(&o, a, pass_part, err);
 }
 
 static int adjust_day(const struct charges *c, const struct store_adjustment *a,
@@ -369,7 +369,7 @@ static const char *held_by(int64_t withheld)
 	return withheld & STORE_DEPENDS ? "dependency" : NULL;
 }
 
-static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struct err *err)
+static int pass_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struct err *err)
 {
 	struct store_waiting w = {
 		.job = db_int(st, WAITING_JOB),
@@ -404,19 +404,19 @@ static int tell_waiting(struct db_row *st, store_waiting_fn fn, void *ctx, struc
 	return fn(ctx, &w, err);
 }
 
-struct telling {
+struct receiver {
 	store_waiting_fn fn;
 	void *ctx;
 };
 
-static int tell_all(struct store *s, const char *sql, const char *cluster,
-		    const struct telling *to, struct err *err)
+static int pass_queued(struct store *s, const char *sql, const char *cluster,
+		       const struct receiver *to, struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, sql, "t", cluster);
 
 	while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-		r = tell_waiting(st, to->fn, to->ctx, err);
+		r = pass_waiting(st, to->fn, to->ctx, err);
 		if (r < 0)
 			db_done(st);
 	}
@@ -429,17 +429,17 @@ int store_waiting(struct store *s, const char *cluster, store_waiting_fn fn, voi
 	static const char of_cluster[] = ELIGIBLE_SQL " AND cluster = ?1 ORDER BY job";
 	static const char of_all[] = ELIGIBLE_SQL " AND ?1 IS NULL ORDER BY job";
 
-	return tell_all(s, cluster ? of_cluster : of_all, cluster, &(struct telling){ fn, ctx },
-			err);
+	return pass_queued(s, cluster ? of_cluster : of_all, cluster,
+			   &(struct receiver){ fn, ctx }, err);
 }
 
 int store_withheld(struct store *s, const char *cluster, store_waiting_fn fn, void *ctx,
 		   struct err *err)
 {
-	return tell_all(s,
-			WAITING_SQL " AND (withheld & " SQL_STORE_HELD_OR_DEPENDS
-				    ") <> 0 AND cluster = ?1 ORDER BY job",
-			cluster, &(struct telling){ fn, ctx }, err);
+	return pass_queued(s,
+			   WAITING_SQL " AND (withheld & " SQL_STORE_HELD_OR_DEPENDS
+				       ") <> 0 AND cluster = ?1 ORDER BY job",
+			   cluster, &(struct receiver){ fn, ctx }, err);
 }
 
 const struct db_ints *store_some(const struct store_these *these, size_t first,
@@ -452,10 +452,10 @@ const struct db_ints *store_some(const struct store_these *these, size_t first,
 }
 
 /* The row that the statement stands at, if it is of that cluster. */
-static int tell_of_cluster(struct db_row *st, const char *cluster, const struct telling *to,
+static int pass_of_cluster(struct db_row *st, const char *cluster, const struct receiver *to,
 			   struct err *err)
 {
-	return strcmp(store_text(st, 2), cluster) == 0 ? tell_waiting(st, to->fn, to->ctx, err)
+	return strcmp(store_text(st, 2), cluster) == 0 ? pass_waiting(st, to->fn, to->ctx, err)
 						       : 0;
 }
 
@@ -466,7 +466,7 @@ int store_waiting_these(struct store *s, const struct store_these *these, store_
 	static const char sql[] = WAITING_SELECT
 		" FROM jobs WHERE job IN (" STORE_SOME_PARAMETERS
 		") AND +state = " SQL_JOB_QUEUED " AND withheld = 0 ORDER BY job";
-	const struct telling to = { fn, ctx };
+	const struct receiver to = { fn, ctx };
 	int r = 0;
 
 	for (size_t i = 0; i < these->n && r >= 0; i += STORE_SOME) {
@@ -476,7 +476,7 @@ int store_waiting_these(struct store *s, const struct store_these *these, store_
 		r = db_query_ints(s->db, sql,
 				  store_some(these, i, some, &(struct db_ints){ 0 }), &st, err);
 		while (r >= 0 && (r = db_step(s->db, st, err)) > 0) {
-			r = tell_of_cluster(st, these->cluster, &to, err);
+			r = pass_of_cluster(st, these->cluster, &to, err);
 			if (r < 0)
 				db_done(st);
 		}

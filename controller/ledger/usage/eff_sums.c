@@ -14,7 +14,7 @@ _Static_assert(ARRAY_LEN(store_eff_sort_words) == _STORE_EFF_SORT_MAX + 1, "a wo
 /* ---- the order of rows ---- */
 
 /* Smaller comes first. */
-static int64_t rank(const struct store_eff_row *r, enum store_eff_sort sort)
+static int64_t sort_rank(const struct store_eff_row *r, enum store_eff_sort sort)
 {
 	static const enum eff_side sides[_STORE_EFF_SORT_MAX] = {
 		[STORE_EFF_SORT_CPU] = EFF_CPU,
@@ -51,11 +51,11 @@ static int compare_keys(const struct store_eff_row *a, const struct store_eff_ro
 	return r ? r : strcmp(a->cluster, b->cluster);
 }
 
-static int compare(const void *a, const void *b, void *ctx)
+static int compare_rows(const void *a, const void *b, void *ctx)
 {
 	const struct store_eff_row *ra = a, *rb = b;
 	enum store_eff_sort sort = *(const enum store_eff_sort *)ctx;
-	int64_t x = rank(ra, sort), y = rank(rb, sort);
+	int64_t x = sort_rank(ra, sort), y = sort_rank(rb, sort);
 
 	return x < y ? -1 : x > y ? 1 : compare_keys(ra, rb);
 }
@@ -85,7 +85,7 @@ static void sort_and_cut(struct gather *g)
 	enum store_eff_sort sort = g->ask->sort;
 
 	if (g->out.n)
-		qsort_r(g->out.rows, g->out.n, sizeof(*g->out.rows), compare, &sort);
+		qsort_r(g->out.rows, g->out.n, sizeof(*g->out.rows), compare_rows, &sort);
 	if (g->out.n > g->ask->limit) {
 		g->out.left_out += g->out.n - g->ask->limit;
 		g->out.n = g->ask->limit;
@@ -134,7 +134,7 @@ static struct store_eff_row *row_of_job(struct gather *g, const struct store_eff
 	return last;
 }
 
-static size_t hash(const char *name)
+static size_t hash_name(const char *name)
 {
 	size_t h = 14695981039346656037u; /* FNV-1a */
 
@@ -152,7 +152,7 @@ static char *name_of(struct store_eff_row *row, enum store_eff_by by)
 
 static size_t find_slot(const struct gather *g, const char *name)
 {
-	size_t i = hash(name) & (g->n_slots - 1);
+	size_t i = hash_name(name) & (g->n_slots - 1);
 
 	while (g->slots[i] &&
 	       strcmp(name_of(&g->out.rows[g->slots[i] - 1], g->ask->by), name) != 0)

@@ -1,5 +1,6 @@
-/* rollup_set.c - rollups in memory. See rollup_set.h. Two tables of the same kind: items in an array, and slots that hold
- * their index + 1, probed one after the other, at most half full. */
+/* rollup_set.c - rollups in memory: two hash tables, of associations by name and of sums by day. Each has
+ * its items in an array, and slots with their index + 1, probed linearly, at most half full. See
+ * rollup_set.h. */
 #include <errno.h>
 #include <string.h>
 #include "controller/ledger/usage/rollup_set.h"
@@ -18,7 +19,7 @@ struct rollup_set {
 
 #define SLOTS_FIRST 1024
 
-static uint64_t mix(uint64_t h, uint64_t v)
+static uint64_t mix_hash(uint64_t h, uint64_t v)
 {
 	h = (h ^ v) * 0x9e3779b97f4a7c15ULL;
 	return h ^ (h >> 29);
@@ -28,7 +29,7 @@ static uint64_t hash_text(uint64_t h, const char *text)
 {
 	for (; *text; text++)
 		h = (h ^ (unsigned char)*text) * 0x100000001b3ULL;
-	return mix(h, 0xff);
+	return mix_hash(h, 0xff);
 }
 
 static uint64_t hash_name(const char *cluster, const char *account, const char *user)
@@ -38,7 +39,8 @@ static uint64_t hash_name(const char *cluster, const char *account, const char *
 
 static uint64_t hash_entry(int32_t association, int32_t pool, int64_t day)
 {
-	return mix(mix(mix(0, (uint64_t)association), (uint64_t)pool), (uint64_t)day);
+	return mix_hash(mix_hash(mix_hash(0, (uint64_t)association), (uint64_t)pool),
+			(uint64_t)day);
 }
 
 static void put_slot(struct slots *t, uint64_t hash, size_t item)
@@ -71,7 +73,7 @@ static bool is_crowded(const struct slots *t, size_t n)
 	return (n + 1) * 2 > t->n_slots;
 }
 
-static bool grow(struct slots *t)
+static bool grow_slots(struct slots *t)
 {
 	size_t n = t->n_slots ? t->n_slots * 2 : SLOTS_FIRST;
 	uint32_t *slot = calloc(n, sizeof(*slot));
@@ -93,7 +95,7 @@ static bool room_for_association(struct rollup_set *s)
 	s->associations = p;
 	if (!is_crowded(&s->by_name, s->n_associations))
 		return true;
-	if (!grow(&s->by_name))
+	if (!grow_slots(&s->by_name))
 		return false;
 	for (size_t i = 0; i < s->n_associations; i++) {
 		const struct rollup_set_association *a = &s->associations[i];
@@ -112,7 +114,7 @@ static bool room_for_entry(struct rollup_set *s)
 	s->entries = p;
 	if (!is_crowded(&s->by_day, s->n_entries))
 		return true;
-	if (!grow(&s->by_day))
+	if (!grow_slots(&s->by_day))
 		return false;
 	for (size_t i = 0; i < s->n_entries; i++) {
 		const struct rollup_set_entry *e = &s->entries[i];
@@ -126,7 +128,7 @@ struct rollup_set *rollup_set_new(void)
 {
 	_cleanup_(rollup_set_freep) struct rollup_set *s = calloc(1, sizeof(*s));
 
-	if (!s || !grow(&s->by_name) || !grow(&s->by_day))
+	if (!s || !grow_slots(&s->by_name) || !grow_slots(&s->by_day))
 		return NULL;
 	return TAKE_PTR(s);
 }

@@ -172,7 +172,7 @@ static int compare_rows(const void *a, const void *b, void *ctx)
 	return names ? names : (x->pool > y->pool) - (x->pool < y->pool);
 }
 
-static int hand_out(const struct fold *f, store_usage_fn fn, void *ctx, struct err *err)
+static int pass_sums(const struct fold *f, store_usage_fn fn, void *ctx, struct err *err)
 {
 	size_t n = rollup_set_size(f->sums);
 	int r = 0;
@@ -212,7 +212,7 @@ int store_usage(struct store *s, const struct store_period *p, store_usage_fn fn
 	struct fold f = { .s = s, .p = p, .sums = sums, .key = -1 };
 	int r = sums ? fold_all(&f, err) : err_set(err, -ENOMEM, "out of memory");
 
-	return r < 0 ? r : hand_out(&f, fn, ctx, err);
+	return r < 0 ? r : pass_sums(&f, fn, ctx, err);
 }
 
 /* ---- which names there are ---- */

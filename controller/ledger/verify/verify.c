@@ -107,8 +107,7 @@ static int count_figure(struct verify *v, struct db_row *st, enum rollup_figure 
 enum { IMPORTED_COLUMNS(SQL_NAME) };
 #define IMPORTED_SELECT "SELECT " IMPORTED_COLUMNS(SQL_COLUMN)
 
-/* Columns 4..: submit_s, wait_s, run_s, ncpus, ngpus, cpu_ms, rate_num, rate_den,
- * charge_requested_ms, charge_used_ms, number. */
+/* What was charged for an imported job is its rate x time. */
 static int check_charge(struct verify *v, struct db_row *st, const struct tally *t,
 			struct err *err)
 {
@@ -123,7 +122,7 @@ static int check_charge(struct verify *v, struct db_row *st, const struct tally 
 	return d.stored == d.recomputed ? 0 : report_difference(v, &d, err);
 }
 
-static int take_imported(struct verify *v, struct db_row *st, struct err *err)
+static int add_imported(struct verify *v, struct db_row *st, struct err *err)
 {
 	int64_t start_s = db_int(st, IMPORTED_SUBMIT_S) + db_int(st, IMPORTED_WAIT_S);
 	int64_t suspended_s = db_int(st, IMPORTED_SUSPENDED_S),
@@ -177,27 +176,27 @@ static int add_figures(struct verify *v, struct db_row *st, enum rollup_figure f
 	return r;
 }
 
-static int take_slice(struct verify *v, struct db_row *st, struct err *err)
+static int add_slice(struct verify *v, struct db_row *st, struct err *err)
 {
 	return add_figures(v, st, ROLLUP_RUNNING_MS, err);
 }
 
-static int take_base(struct verify *v, struct db_row *st, struct err *err)
+static int add_base(struct verify *v, struct db_row *st, struct err *err)
 {
 	return add_figures(v, st, ROLLUP_JOBS_STARTED, err);
 }
 
-static int take_started(struct verify *v, struct db_row *st, struct err *err)
+static int count_started(struct verify *v, struct db_row *st, struct err *err)
 {
 	return count_figure(v, st, ROLLUP_JOBS_STARTED, db_int(st, 4), err);
 }
 
-static int take_ended(struct verify *v, struct db_row *st, struct err *err)
+static int count_ended(struct verify *v, struct db_row *st, struct err *err)
 {
 	return count_figure(v, st, ROLLUP_JOBS_ENDED, db_int(st, 4), err);
 }
 
-static int take_adjustment(struct verify *v, struct db_row *st, struct err *err)
+static int add_adjustment(struct verify *v, struct db_row *st, struct err *err)
 {
 	struct rollup *at;
 	int r = sums_of(v, st, db_int(st, 4), &at, err);
@@ -208,7 +207,7 @@ static int take_adjustment(struct verify *v, struct db_row *st, struct err *err)
 	return r;
 }
 
-static int take_attempt(struct verify *v, struct db_row *st, struct err *err)
+static int count_attempt(struct verify *v, struct db_row *st, struct err *err)
 {
 	(void)st, (void)err;
 	v->n.attempts++;
@@ -407,16 +406,16 @@ struct step {
 static int recompute_sums(struct verify *v, struct err *err)
 {
 	static const struct step steps[] = {
-		{ attempts_sql, take_attempt },
-		{ imported_sql, take_imported },
-		{ base_sql, take_base },
-		{ whole_sql, take_slice },
-		{ slices_sql, take_slice },
-		{ started_sql, take_started },
-		{ ended_sql, take_ended },
+		{ attempts_sql, count_attempt },
+		{ imported_sql, add_imported },
+		{ base_sql, add_base },
+		{ whole_sql, add_slice },
+		{ slices_sql, add_slice },
+		{ started_sql, count_started },
+		{ ended_sql, count_ended },
 		{ sliced_sql, check_slices },
 		{ stretches_sql, check_stretches },
-		{ adjustments_sql, take_adjustment },
+		{ adjustments_sql, add_adjustment },
 	};
 	int r = 0;
 

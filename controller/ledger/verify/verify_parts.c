@@ -69,7 +69,7 @@ static int begin_part(struct checking *c, struct db_row *st, struct err *err)
 	return store_usage_decode(store_text(st, 5), &c->stored, err);
 }
 
-static int take_part(struct checking *c, struct db_row *st, struct err *err)
+static int add_part(struct checking *c, struct db_row *st, struct err *err)
 {
 	struct usage one = { 0 };
 	int r = 0;
@@ -127,7 +127,7 @@ int store_verify_parts(struct store *s, store_difference_fn fn, void *ctx, int64
 		       struct err *err)
 {
 	struct checking c = { .fn = fn, .ctx = ctx };
-	int r = read_rows(s, &c, parts_sql, take_part, err);
+	int r = read_rows(s, &c, parts_sql, add_part, err);
 
 	if (r >= 0)
 		r = compare_figures(&c, err);

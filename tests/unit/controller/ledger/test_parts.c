@@ -11,7 +11,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 #include "controller/ledger/usage/charges.h"
-#include "controller/ledger/attempts/parts.h"
+#include "controller/ledger/attempts/multinode.h"
 #include "controller/ledger/nodes/allocated.h"
 #include "controller/ledger/store_sqlite.h"
 #include "tests/unit/rig/parts_rig.h"
@@ -314,8 +314,9 @@ static void its_parts_are_shown_each_with_its_own_end(void **state)
 
 	parts_tell(r, 1, parts_ended(job, 2, END_LIMIT, 5), NOON + 5 * S_NS);
 	parts_tell(r, 0, parts_ended(job, 2, END_CANCELLED, 5), NOON + 6 * S_NS);
-	assert_int_equal(
-		store_parts(r->store, (struct store_whose){ job, 1 }, see_part, text, NULL), 0);
+	assert_int_equal(store_list_parts(r->store, (struct store_whose){ job, 1 }, see_part,
+					  text, NULL),
+			 0);
 	assert_string_equal(text,
 			    "0:n1:ended:2:cancelled 1:n2:ended:2:limit 2:n3:running:2:- ");
 }

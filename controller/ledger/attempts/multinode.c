@@ -1,4 +1,6 @@
-/* parts.c - see attempts/parts.h: parts given, held and shown. */
+/* multinode.c - the parts of jobs on several nodes: their rows at the allocation, what they have in
+ * use, and the list that people see. How they change and end is in attempts/part.c. See
+ * attempts/multinode.h. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -6,10 +8,10 @@
 #include "common/err.h"
 #include "controller/ledger/attempts/gpus.h"
 #include "controller/ledger/attempts/part.h"
-#include "controller/ledger/attempts/parts.h"
+#include "controller/ledger/attempts/multinode.h"
 #include "controller/ledger/sql.h"
 
-/* ---- given ---- */
+/* ---- allocation ---- */
 
 /* "n1=16,n2=16". malloc()ed. */
 static int format_hosts(const struct store_allocation *g, char **ret, struct err *err)
@@ -58,7 +60,7 @@ int store_parts_allocate(struct store *s, const struct store_allocation *g, stru
 	return r;
 }
 
-/* ---- held ---- */
+/* ---- in use ---- */
 
 /* clang-format off */
 #define IN_USE_COLUMNS(X) \
@@ -80,18 +82,18 @@ int store_parts_allocate(struct store *s, const struct store_allocation *g, stru
 enum { IN_USE_COLUMNS(SQL_NAME) };
 #define IN_USE_SELECT "SELECT " IN_USE_COLUMNS(SQL_COLUMN)
 
-/* From the index of what is open, and sorted then: by the primary key it would be all parts
- * that ever were. */
+/* Rows are found by the index of open parts and then sorted: the + keeps SQLite from reading all parts
+ * that ever were in the order of the primary key. */
 #define OPEN_PARTS                                                                             \
 	IN_USE_SELECT                                                                          \
 	" FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"             \
 	" JOIN jobs j ON j.job = p.job WHERE p.closed = " SQL_STORE_OPEN
-static const char held_sql[] = OPEN_PARTS " AND (?1 IS NULL OR j.cluster = ?1)"
-					  " ORDER BY +p.job, p.attempt, p.part";
-static const char held_these_sql[] = OPEN_PARTS " AND p.job IN (" STORE_SOME_PARAMETERS ")"
-						" ORDER BY +p.job, p.attempt, p.part";
+static const char in_use_sql[] = OPEN_PARTS " AND (?1 IS NULL OR j.cluster = ?1)"
+					    " ORDER BY +p.job, p.attempt, p.part";
+static const char in_use_these_sql[] = OPEN_PARTS " AND p.job IN (" STORE_SOME_PARAMETERS ")"
+						  " ORDER BY +p.job, p.attempt, p.part";
 
-static void read_held(struct db_row *st, struct store_part_in_use *p)
+static void read_in_use(struct db_row *st, struct store_part_in_use *p)
 {
 	*p = (struct store_part_in_use){ .job = db_int(st, IN_USE_JOB),
 					 .attempt = (int32_t)db_int(st, IN_USE_ATTEMPT),
@@ -109,8 +111,8 @@ static void read_held(struct db_row *st, struct store_part_in_use *p)
 	store_gpu_model(st, IN_USE_GPU_MODEL, &p->share);
 }
 
-static int read_all_held(struct store *s, struct db_row *st, struct store_parts_in_use *ret,
-			 struct err *err)
+static int read_all_in_use(struct store *s, struct db_row *st, struct store_parts_in_use *ret,
+			   struct err *err)
 {
 	_cleanup_free_ struct store_part_in_use *of = NULL;
 	size_t n = 0, size = 0;
@@ -128,7 +130,7 @@ static int read_all_held(struct store *s, struct db_row *st, struct store_parts_
 			}
 			of = p;
 		}
-		read_held(st, &of[n++]);
+		read_in_use(st, &of[n++]);
 	}
 	if (r < 0)
 		return r;
@@ -140,21 +142,21 @@ int store_parts_in_use(struct store *s, const char *cluster, struct store_parts_
 		       struct err *err)
 {
 	struct db_row *st;
-	int r = db_query(s->db, err, &st, held_sql, "t", cluster);
+	int r = db_query(s->db, err, &st, in_use_sql, "t", cluster);
 
-	return r < 0 ? r : read_all_held(s, st, ret, err);
+	return r < 0 ? r : read_all_in_use(s, st, ret, err);
 }
 
 int store_parts_in_use_these(struct store *s, const struct db_ints *jobs,
 			     struct store_parts_in_use *ret, struct err *err)
 {
 	struct db_row *st;
-	int r = db_query_ints(s->db, held_these_sql, jobs, &st, err);
+	int r = db_query_ints(s->db, in_use_these_sql, jobs, &st, err);
 
-	return r < 0 ? r : read_all_held(s, st, ret, err);
+	return r < 0 ? r : read_all_in_use(s, st, ret, err);
 }
 
-/* ---- shown ---- */
+/* ---- for people ---- */
 
 /* clang-format off */
 #define ROW_COLUMNS(X) \
@@ -183,8 +185,8 @@ static const char parts_sql[] =
 	ROW_SELECT " FROM parts p JOIN attempts a ON a.job = p.job AND a.attempt = p.attempt"
 		   " WHERE p.job = ?1 AND p.attempt = ?2 ORDER BY p.part";
 
-int store_parts(struct store *s, struct store_whose of, store_part_row_fn fn, void *ctx,
-		struct err *err)
+int store_list_parts(struct store *s, struct store_whose of, store_part_row_fn fn, void *ctx,
+		     struct err *err)
 {
 	struct db_row *st;
 	int r = db_query(s->db, err, &st, parts_sql, "ii", of.job, (int64_t)of.attempt);
