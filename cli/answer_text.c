@@ -1,4 +1,5 @@
-/* answer_text.c - what verbs read of an answer and how they say it; see cli.h. */
+/* answer_text.c - reads values of an answer, escapes and prints text, and builds queries; see
+ * cli.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -37,14 +38,14 @@ void cli_complain(const char *verb, const struct err *err)
 	fputc('\n', stderr);
 }
 
-/* Of no locale. */
+/* isalnum() depends on the locale. */
 static bool is_plain(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
 
-/* For a query: what is not a letter, a digit or one of -._~ as % and two digits; RFC 3986. */
-static char *escape(const char *text)
+/* Percent-encodes all but the unreserved characters of RFC 3986. NULL: no memory. */
+static char *escape_query(const char *text)
 {
 	char *out = malloc(3 * strlen(text) + 1), *p = out;
 
@@ -61,7 +62,7 @@ static char *escape(const char *text)
 
 int cli_query(char **path, const char *key, const char *value, struct err *err)
 {
-	_cleanup_free_ char *escaped = value ? escape(value) : NULL;
+	_cleanup_free_ char *escaped = value ? escape_query(value) : NULL;
 	char *longer = NULL;
 	int n;
 
@@ -134,9 +135,9 @@ static void add_scalar(struct table *t, const char *at, const json_t *j)
 	}
 }
 
-/* "job.usage.cpu_ns": one row for each leaf. jansson bounds the depth at 2048; a path that
- * grows past its buffer ends there. */
-static void flatten(struct table *t, char *at, json_t *j)
+/* Adds one row for each leaf below j, whose path is `at` ("job.usage.cpu_ns"). jansson limits the
+ * depth to 2048; a path longer than PATH_MAX_BYTES is cut. */
+static void add_leaves(struct table *t, char *at, json_t *j)
 {
 	size_t end = strlen(at), i;
 	const char *key;
@@ -146,13 +147,13 @@ static void flatten(struct table *t, char *at, json_t *j)
 		json_object_foreach(j, key, v)
 		{
 			snprintf(at + end, PATH_MAX_BYTES - end, "%s%s", end ? "." : "", key);
-			flatten(t, at, v);
+			add_leaves(t, at, v);
 		}
 	} else if (json_is_array(j)) {
 		json_array_foreach(j, i, v)
 		{
 			snprintf(at + end, PATH_MAX_BYTES - end, "[%zu]", i);
-			flatten(t, at, v);
+			add_leaves(t, at, v);
 		}
 	} else {
 		add_scalar(t, at, j);
@@ -178,6 +179,6 @@ int cli_print_document(const struct cli *c, const json_t *doc, struct err *err)
 	r = table_new("document", document_columns, &t, err);
 	if (r < 0)
 		return r;
-	flatten(t, at, (json_t *)(uintptr_t)doc);
+	add_leaves(t, at, (json_t *)(uintptr_t)doc);
 	return table_print(t, &c->format, err);
 }

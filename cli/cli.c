@@ -1,4 +1,4 @@
-/* cli.c - begins a verb, asks the controller, and maps errors to exit codes; see cli.h. */
+/* cli.c - begins a verb, sends requests to the controller, and maps errors to exit codes. */
 #include <errno.h>
 #include <string.h>
 #include <time.h>
@@ -46,7 +46,7 @@ int cli_seal(const struct cli *c, const char *statement, json_t *body, struct er
 
 int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err)
 {
-	c->talks = isatty(STDERR_FILENO);
+	c->shows_progress = isatty(STDERR_FILENO);
 	return table_format_read(call, &c->format, err);
 }
 
@@ -74,6 +74,7 @@ void cli_done(struct cli *c)
 
 /* ---- one exchange ---- */
 
+/* One request whose answer has not come. `err` is the caller's. */
 struct waiting {
 	bool answered;
 	int result;
@@ -101,6 +102,7 @@ static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
 	return 0;
 }
 
+/* 502 to 504 come from a proxy in front of the controller. */
 int cli_result(int result)
 {
 	switch (result) {
@@ -145,7 +147,7 @@ int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct er
 	r = http_start(c->http, call, on_answer, &w, w.err);
 	if (r < 0)
 		return cli_result(r);
-	if (c->talks)
+	if (c->shows_progress)
 		sd_event_add_time_relative(c->event, &timer, CLOCK_MONOTONIC, PATIENCE_US, 0,
 					   on_patience, c);
 	while (r >= 0 && !w.answered)

@@ -1,4 +1,6 @@
-/* cli - what every verb of `reeve` uses: printing, and requests to the controller. */
+/* cli - what every verb of `reeve` uses: its context, requests to the controller, exit codes,
+ * and printing of answers.
+ */
 #pragma once
 #include <jansson.h>
 #include "cli/client/config.h"
@@ -10,7 +12,7 @@
 struct err;
 struct sd_event;
 
-/* Exit codes, as every --help says them. */
+/* Exit codes; the footer of every --help lists them. */
 enum cli_exit {
 	CLI_OK = 0,
 	CLI_FAILED = 1,
@@ -26,50 +28,53 @@ struct cli {
 	struct table_format format;
 	struct sd_event *event;
 	struct http *http;
-	bool talks;    /* stderr is a terminal: progress may be shown */
-	int exit_code; /* of a verb whose run() returns 0 */
+	bool shows_progress; /* stderr is a terminal: progress may be shown */
+	int exit_code;	     /* of a verb whose run() returns 0 */
 };
 
-/* Read the common options and the configuration; first thing of a verb that asks the
- * controller. */
+/* Reads the common options and the configuration, and opens a connection: the first call of a
+ * verb that needs the controller. main() calls cli_done(), also after an error. */
 int cli_begin(struct cli *c, const struct verb_call *call, struct err *err);
-/* The common options only: for a verb that needs no controller. */
+/* Reads the common options only: for a verb that needs no controller. */
 int cli_begin_offline(struct cli *c, const struct verb_call *call, struct err *err);
-/* A further connection, attached to c->event. */
+/* Opens a further connection, attached to c->event. The caller closes it. */
 int cli_connect(const struct cli *c, struct http **ret, struct err *err);
 void cli_done(struct cli *c);
-/* Signs a statement (common/signature/signature.h) for root of the nodes alone, and puts it
- * into a body as "credential". */
+/* Signs a statement (common/signature/signature.h) by munge, readable by root (of the nodes)
+ * alone, and stores it in a body as "credential". */
 int cli_seal(const struct cli *c, const char *statement, json_t *body, struct err *err);
 
-/* One exchange. *ret_answer is an object with the right schema. Errors, as everywhere in cli/:
- * -EINVAL usage; -EHOSTUNREACH no answer; -ENOENT no such thing, or not yours; -EPERM not
- * permitted; anything else: refused or failed. */
+/* One request and its answer; runs the event loop until then. *ret_answer is an object with the
+ * right schema, which the caller frees. Errors, as everywhere in cli/: -EINVAL wrong usage;
+ * -EHOSTUNREACH no answer; -ENOENT not found, or not the caller's; -EPERM not permitted; others:
+ * refused or failed. Sets TZ to the zone that the answer names. */
 int cli_ask(struct cli *c, struct http_call call, json_t **ret_answer, struct err *err);
-/* http_exchange()'s and http_done_fn's result as such an error. */
+/* Maps the result of http_exchange() and http_done_fn (an HTTP status or -errno) to such an
+ * error. */
 int cli_result(int result);
 enum cli_exit cli_exit_code(int error);
-/* "reeve VERB: ..." on stderr, fit for a terminal. */
+/* Prints "reeve VERB: ..." on stderr, escaped for a terminal. */
 void cli_complain(const char *verb, const struct err *err);
 
-/* A document for programs: json as it came, indented, csv and raw as rows of
- * key and value with keys as paths. Not for --output table. */
+/* Prints a document for programs: as JSON, or as rows of key and value, where a key is a path
+ * ("job.usage.cpu_ns"). Not for --output table. */
 int cli_print_document(const struct cli *c, const json_t *doc, struct err *err);
 
-/* "KEY=VALUE" behind ? or &, escaped; nothing when value is NULL. *path is malloc()ed. */
+/* Appends "?KEY=VALUE" or "&KEY=VALUE" with VALUE escaped; nothing when value is NULL. *path is
+ * malloc()ed and may be replaced. */
 int cli_query(char **path, const char *key, const char *value, struct err *err);
-/* Puts "job N: " before words that do not name the job themselves; returns r. */
+/* Puts "job N: " before an error text that does not name the job itself; returns r. */
 int cli_name_job(struct job_id id, int r, struct err *err);
-/* A job number as typed. -EINVAL. */
+/* Parses a job number. -EINVAL. */
 int cli_parse_job(const char *text, int64_t *ret, struct err *err);
-/* The same, or an element of an array: "12[7]". */
+/* Parses a job number or an array task: "12[7]". -EINVAL. */
 int cli_parse_job_id(const char *text, struct job_id *ret, struct err *err);
 
-/* Typed reads of an answer, for showing it: what is absent or of another type is NULL / `def`.
- */
+/* Read a value of an answer: NULL or `def` where it is absent or of another type; NULL also for
+ * an empty text. The text belongs to j. */
 const char *cli_text(const json_t *j, const char *key);
 int64_t cli_int(const json_t *j, const char *key, int64_t def);
-/* Print text of the answer, escaped. */
+/* Prints untrusted text, escaped for a terminal. */
 void cli_put(FILE *to, const char *text);
 
 extern const struct verb cli_verb_submit, cli_verb_run, cli_verb_exec, cli_verb_jobs,

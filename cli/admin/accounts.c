@@ -1,5 +1,5 @@
-/* accounts.c - `reeve admin accounts`: who there is, what they were promised, and changes
- * of it: by a file as a whole, or one by one. */
+/* accounts.c - `reeve admin accounts`: shows and checks accounts, shares, limits and allocations,
+ * and changes them: all by a file (apply), or single ones (set, add, remove). */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -12,8 +12,8 @@
 #include "common/wire/wire.h"
 #include "controller/accounts/rows.h"
 
-static int change(struct accounts_source *s, const struct verb_call *call,
-		  const struct accounts *new, struct err *err)
+static int apply_change(struct accounts_source *s, const struct verb_call *call,
+			const struct accounts *new, struct err *err)
 {
 	struct accounts_source_order w = { .new = new,
 					   .is_dry_run = verb_count(call, "dry-run") };
@@ -35,37 +35,39 @@ static const struct table_column fault_columns[] = {
 	{ 0 },
 };
 
-struct teller {
+/* Where faults and warnings of a file are printed. */
+struct fault_report {
 	struct cli *c;
 	struct table *table;
 };
 
-static void tell_fault(void *ctx, const struct conf_fault *fault)
+static void report_fault(void *ctx, const struct conf_fault *fault)
 {
-	struct teller *teller = ctx;
+	struct fault_report *report = ctx;
 
-	table_row(teller->table);
-	table_text(teller->table, "file", fault->file);
+	table_row(report->table);
+	table_text(report->table, "file", fault->file);
 	if (fault->line)
-		table_int(teller->table, "line", fault->line);
-	table_text(teller->table, "text", fault->text);
-	if (teller->c->format.output != TABLE_TABLE)
+		table_int(report->table, "line", fault->line);
+	table_text(report->table, "text", fault->text);
+	if (report->c->format.output != TABLE_TABLE)
 		return;
-	cli_put(teller->c->format.to, fault->text);
-	fputc('\n', teller->c->format.to);
+	cli_put(report->c->format.to, fault->text);
+	fputc('\n', report->c->format.to);
 }
 
-/* Prints every fault at once; *ret is NULL when there is one. */
+/* Reads and checks a file, and prints every fault. *ret is NULL when there is one: then the result
+ * is 0 and the exit status is set. */
 static int read_file(struct cli *c, const char *path, struct accounts **ret, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
-	struct teller teller = { .c = c };
+	struct fault_report report = { .c = c };
 	int n, r = table_new("faults", fault_columns, &t, err);
 
 	if (r < 0)
 		return r;
-	teller.table = t;
-	n = accounts_check(path, tell_fault, &teller, ret, err);
+	report.table = t;
+	n = accounts_check(path, report_fault, &report, ret, err);
 	if (n <= 0)
 		return n;
 	c->exit_code = CLI_FAILED;
@@ -76,17 +78,17 @@ static int read_file(struct cli *c, const char *path, struct accounts **ret, str
 	return 0;
 }
 
-static void tell_warning(void *ctx, const char *text)
+static void report_warning(void *ctx, const char *text)
 {
-	struct teller *teller = ctx;
+	struct fault_report *report = ctx;
 
-	table_row(teller->table);
-	table_text(teller->table, "text", text);
-	if (teller->c->format.output != TABLE_TABLE)
+	table_row(report->table);
+	table_text(report->table, "text", text);
+	if (report->c->format.output != TABLE_TABLE)
 		return;
-	fputs("warning: ", teller->c->format.to);
-	cli_put(teller->c->format.to, text);
-	fputc('\n', teller->c->format.to);
+	fputs("warning: ", report->c->format.to);
+	cli_put(report->c->format.to, text);
+	fputc('\n', report->c->format.to);
 }
 
 static int check_accounts(const struct verb_call *call, void *ctx, struct err *err)
@@ -94,7 +96,7 @@ static int check_accounts(const struct verb_call *call, void *ctx, struct err *e
 	_cleanup_(accounts_freep) struct accounts *a = NULL;
 	_cleanup_(table_freep) struct table *t = NULL;
 	struct cli *c = ctx;
-	struct teller teller = { .c = c };
+	struct fault_report report = { .c = c };
 	int r = cli_begin_offline(c, call, err);
 
 	if (r == 0)
@@ -104,8 +106,8 @@ static int check_accounts(const struct verb_call *call, void *ctx, struct err *e
 	r = table_new("warnings", fault_columns, &t, err);
 	if (r < 0)
 		return r;
-	teller.table = t;
-	accounts_warn(a, tell_warning, &teller);
+	report.table = t;
+	accounts_warn(a, report_warning, &report);
 	if (c->format.output != TABLE_TABLE)
 		return table_print(t, &c->format, err);
 	cli_put(c->format.to, call->args[0]);
@@ -115,7 +117,7 @@ static int check_accounts(const struct verb_call *call, void *ctx, struct err *e
 	return 0;
 }
 
-static int apply(const struct verb_call *call, void *ctx, struct err *err)
+static int run_apply(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
@@ -123,7 +125,7 @@ static int apply(const struct verb_call *call, void *ctx, struct err *err)
 
 	if (r == 0)
 		r = read_file(ctx, call->args[0], &new, err);
-	return r < 0 || !new ? r : change(&s, call, new, err);
+	return r < 0 || !new ? r : apply_change(&s, call, new, err);
 }
 
 /* ---- show and log ---- */
@@ -134,7 +136,8 @@ static const struct table_column row_columns[] = {
 	{ "value", "VALUE", CELL_TEXT },     { 0 },
 };
 
-static bool is_of(const struct accounts_row *row, const char *account)
+/* Does a row belong to the account: itself, its users, its allocations? */
+static bool is_of_account(const struct accounts_row *row, const char *account)
 {
 	size_t n = strlen(account);
 
@@ -144,7 +147,7 @@ static bool is_of(const struct accounts_row *row, const char *account)
 	return !strncmp(row->name, account, n) && (!row->name[n] || row->name[n] == '/');
 }
 
-/* The statements about one account; of all when it is NULL. */
+/* Picks the rows of one account, or all rows when it is NULL. -ENOENT. */
 static int pick_rows(const struct accounts *a, const char *account, struct accounts_rows *ret,
 		     struct err *err)
 {
@@ -156,7 +159,7 @@ static int pick_rows(const struct accounts *a, const char *account, struct accou
 			       account);
 	r = accounts_rows_of(a, &all, err);
 	for (size_t i = 0; i < all.n && r == 0; i++)
-		if (!account || is_of(&all.rows[i], account))
+		if (!account || is_of_account(&all.rows[i], account))
 			r = accounts_rows_add(ret, &all.rows[i]);
 	accounts_rows_done(&all);
 	return r == -ENOMEM ? err_set(err, r, "out of memory") : r;
@@ -234,7 +237,8 @@ static int read_limit(const struct verb_call *call, int64_t *ret, struct err *er
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end || *ret < 1 || *ret > 10000)
-		return err_set(err, -EINVAL, "--limit %.32s: it is from 1 to 10000", text);
+		return err_set(err, -EINVAL, "--limit %.32s: write a number from 1 to 10000",
+			       text);
 	return 0;
 }
 
@@ -269,40 +273,42 @@ static int show_log(const struct verb_call *call, void *ctx, struct err *err)
 
 /* ---- single changes ---- */
 
-static int edit(const struct verb_call *call, struct cli *c, enum accounts_edit_kind kind,
-		struct err *err)
+static int run_edit(const struct verb_call *call, struct cli *c, enum accounts_edit_kind kind,
+		    struct err *err)
 {
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
 	int r = accounts_source_open(c, call, &s, err);
 
 	if (r == 0 && s.is_partial)
-		return err_set(err, -EPERM, "only operators change the accounts");
+		return err_set(err, -EPERM,
+			       "only operators may change accounts; ask one (Operators= in "
+			       "controller.conf)");
 	if (r == 0)
 		r = accounts_edit(s.now, kind, call->args, &new, err);
-	return r < 0 ? r : change(&s, call, new, err);
+	return r < 0 ? r : apply_change(&s, call, new, err);
 }
 
 static int set_value(const struct verb_call *call, void *ctx, struct err *err)
 {
-	return edit(call, ctx, ACCOUNTS_EDIT_SET, err);
+	return run_edit(call, ctx, ACCOUNTS_EDIT_SET, err);
 }
 
 static int add_value(const struct verb_call *call, void *ctx, struct err *err)
 {
-	return edit(call, ctx, ACCOUNTS_EDIT_ADD, err);
+	return run_edit(call, ctx, ACCOUNTS_EDIT_ADD, err);
 }
 
-static int drop(const struct verb_call *call, void *ctx, struct err *err)
+static int run_remove(const struct verb_call *call, void *ctx, struct err *err)
 {
-	return edit(call, ctx, ACCOUNTS_EDIT_REMOVE, err);
+	return run_edit(call, ctx, ACCOUNTS_EDIT_REMOVE, err);
 }
 
 /* ---- verbs ---- */
 
 static const struct verb_option change_options[] = {
 	{ "dry-run", 0, NULL, "show what would change, and change nothing", NULL },
-	{ "revision", 0, "N", "only if this is still the revision of the accounts", NULL },
+	{ "revision", 0, "N", "refuse if the accounts have another revision by now", NULL },
 	ACCOUNTS_LEDGER_OPTION,
 	{ 0 },
 };
@@ -314,23 +320,23 @@ static const struct verb_option log_options[] = {
 };
 
 #define TARGETS                                                                                \
-	"What: physics (an account), physics/alice (a user in it), user:alice,\n"              \
-	"queue:express, allocation:physics/2026, default:User, template:group.\n"
+	"WHAT is physics (an account), physics/alice (a user in it), user:alice,\n"            \
+	"queue:express, allocation:physics/2026, default:User or template:group."
 
 static const struct verb verbs_table[] = {
 	{ .name = "apply",
 	  .args = "FILE",
-	  .help = "Change the accounts to what a file declares",
+	  .help = "Make the accounts what a file declares",
 	  .details =
-		  "Only differences are applied, all or none; what the file does not declare is\n"
-		  "removed. The log has every change with author and time. Jobs of a removed\n"
-		  "account run to their end, and its history stays.",
+		  "Only differences are applied, all of them or none. What the file does not\n"
+		  "declare is removed. 'reeve admin accounts log' lists every change with author\n"
+		  "and time. Jobs of a removed account run to their end, and its history stays.",
 	  .examples = "reeve admin accounts apply --dry-run accounts.conf\n"
 		      "reeve admin accounts apply --revision 7 accounts.conf",
 	  .options = change_options,
 	  .min_args = 1,
 	  .max_args = 1,
-	  .run = apply },
+	  .run = run_apply },
 	{ .name = "check",
 	  .args = "FILE",
 	  .help = "Check an accounts file, and list every fault by line",
@@ -341,9 +347,8 @@ static const struct verb verbs_table[] = {
 	{ .name = "show",
 	  .args = "[ACCOUNT]",
 	  .help = "Print the accounts as a file that can be applied again",
-	  .details =
-		  "Operators see all accounts, users those that they belong to, coordinators\n"
-		  "those below theirs.",
+	  .details = "Operators see all accounts, users the accounts that they belong to, and\n"
+		     "coordinators also the accounts below theirs.",
 	  .examples = "reeve admin accounts show > accounts.conf\n"
 		      "reeve admin accounts show physics --json",
 	  .options = show_options,
@@ -353,8 +358,7 @@ static const struct verb verbs_table[] = {
 	  .args = "WHAT KEY=VALUE...",
 	  .help = "Change single keys of an account, user, queue or allocation",
 	  .details = TARGETS
-	  "KEY= removes a key; lists (Users, Coordinators, Clusters) have += and -=\n"
-	  "too.",
+	  "\nKEY= removes a key. Lists (Users, Coordinators, Clusters) also have += and -=.",
 	  .examples = "reeve admin accounts set physics Shares=30\n"
 		      "reeve admin accounts set physics Users+=dora,eve=5\n"
 		      "reeve admin accounts set physics/alice Shares=5 MaxRunningJobs=10\n"
@@ -379,13 +383,14 @@ static const struct verb verbs_table[] = {
 	  .args = "WHAT",
 	  .help = "Remove an account, a user from an account, or an allocation",
 	  .details = TARGETS
-	  "With an account its allocations and limits of users are removed; its jobs run.",
+	  "\nRemoving an account removes its allocations and the limits of its users too; its\n"
+	  "jobs continue.",
 	  .examples = "reeve admin accounts remove optics/alice\n"
 		      "reeve admin accounts remove --dry-run optics",
 	  .options = change_options,
 	  .min_args = 1,
 	  .max_args = 1,
-	  .run = drop },
+	  .run = run_remove },
 	{ .name = "log",
 	  .args = "",
 	  .help = "List the changes with time and author, newest first",
@@ -407,7 +412,7 @@ static const struct verb *const verbs[] = {
 	NULL,
 };
 
-static int accounts(const struct verb_call *call, void *ctx, struct err *err)
+static int run_accounts(const struct verb_call *call, void *ctx, struct err *err)
 {
 	const struct verb_tool sub = {
 		.name = "reeve admin accounts",
@@ -430,5 +435,5 @@ const struct verb admin_verb_accounts = {
 	.min_args = 1,
 	.max_args = -1,
 	.stop_at_args = true,
-	.run = accounts,
+	.run = run_accounts,
 };

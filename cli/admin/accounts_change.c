@@ -1,4 +1,4 @@
-/* accounts_change.c - applies a change of accounts and prints its differences. */
+/* accounts_change.c - applies a change of the accounts and prints its differences. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "common/err.h"
 #include "common/wire/wire.h"
 
-/* ---- what is shown of a change ---- */
+/* ---- printing a change ---- */
 
 static const struct table_column change_columns[] = {
 	{ "op", "", CELL_TEXT },       { "section", "SECTION", CELL_TEXT },
@@ -15,7 +15,7 @@ static const struct table_column change_columns[] = {
 	{ "new", "IS", CELL_TEXT },    { 0 },
 };
 
-/* For people as diff(1) has it. */
+/* Signs of diff(1), for people. */
 static const char *op_sign(const char *op)
 {
 	return !op ? "?" : !strcmp(op, "add") ? "+" : !strcmp(op, "remove") ? "-" : "~";
@@ -54,8 +54,8 @@ void accounts_change_warnings(const struct cli *c, const json_t *warnings)
 	}
 }
 
-/* Behind the table: what an operator should know of it. */
-static void say_more(const struct cli *c, const json_t *doc)
+/* Below the table: warnings, and the accounts that are removed while they have jobs. */
+static void print_consequences(const struct cli *c, const json_t *doc)
 {
 	json_t *jobs = json_object_get(doc, "jobs"), *j;
 	FILE *to = c->format.to;
@@ -73,8 +73,8 @@ static void say_more(const struct cli *c, const json_t *doc)
 	}
 }
 
-static void say_outcome(const struct cli *c, const json_t *doc,
-			const struct accounts_change_call *how)
+static void print_outcome(const struct cli *c, const json_t *doc,
+			  const struct accounts_change_call *how)
 {
 	size_t n = json_array_size(json_object_get(doc, "changes"));
 	bool is_applied = json_is_true(json_object_get(doc, "applied"));
@@ -113,9 +113,9 @@ static int show_change(const struct cli *c, const json_t *doc,
 		r = table_print(t, &c->format, err);
 	if (r < 0 || c->format.output != TABLE_TABLE)
 		return r;
-	say_more(c, doc);
+	print_consequences(c, doc);
 	accounts_change_notes(c, how->notes);
-	say_outcome(c, doc, how);
+	print_outcome(c, doc, how);
 	return 0;
 }
 
@@ -149,11 +149,14 @@ int accounts_change_revision(const struct accounts_source *s, const struct verb_
 	errno = 0;
 	*ret = strtoll(revision, &end, 10);
 	if (errno || end == revision || *end)
-		return err_set(err, -EINVAL, "--revision %.32s: it is a number", revision);
+		return err_set(
+			err, -EINVAL,
+			"--revision %.32s: write a number, as 'reeve admin accounts show' prints",
+			revision);
 	return 0;
 }
 
-/* Behind those that the source has. */
+/* Appends to the warnings of the source. */
 static int add_warnings(json_t *doc, json_t *more)
 {
 	json_t *old = json_object_get(doc, "warnings");

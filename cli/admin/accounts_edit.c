@@ -1,22 +1,24 @@
-/* accounts_edit.c - turns typed changes (set, add, remove) into the accounts after them. */
+/* accounts_edit.c - parses typed changes (set, add, remove) and applies them to the accounts in
+ * memory. */
 #include <errno.h>
 #include <string.h>
 #include "cli/admin/accounts_edit.h"
 #include "common/err.h"
 #include "controller/accounts/rows.h"
 
+/* What is changed: a section of accounts.conf, or a user of an account. */
 struct target {
 	const char *typed, *section;
 	const char *name; /* of the section */
 	char account[REQUEST_NAME_MAX];
-	const char *user; /* of a user in an account */
+	const char *user; /* NULL: not a user of an account */
 };
 
-/* One change under way. Texts are the caller's, or kept here. */
+/* One change under way. Texts belong to the caller or to `kept`. */
 struct edit {
 	enum accounts_edit_kind kind;
 	struct target on;
-	struct accounts_rows rows; /* as they are */
+	struct accounts_rows rows; /* the accounts before the change */
 	struct accounts_change *changes;
 	size_t n, room;
 	char **kept;
@@ -38,8 +40,8 @@ static int no_memory(struct edit *e)
 	return err_set(e->err, -ENOMEM, "out of memory");
 }
 
-/* A copy that may be cut up. NULL: no memory. */
-static char *keep(struct edit *e, const char *text)
+/* A copy that strsep() and the like may modify; edit_done() frees it. NULL: no memory. */
+static char *keep_copy(struct edit *e, const char *text)
 {
 	char **more = realloc(e->kept, (e->n_kept + 1) * sizeof(*more));
 	char *copy = more ? strdup(text) : NULL;
@@ -67,10 +69,11 @@ static int write_change(struct edit *e, const struct accounts_change *c)
 	return 0;
 }
 
-/* ---- what there is ---- */
+/* ---- existing rows ---- */
 
-/* NULL stands for any. */
-static bool has(const struct edit *e, const char *section, const char *name, const char *item)
+/* item NULL: any. */
+static bool has_row(const struct edit *e, const char *section, const char *name,
+		    const char *item)
 {
 	for (size_t i = 0; i < e->rows.n; i++) {
 		const struct accounts_row *row = &e->rows.rows[i];
@@ -96,7 +99,7 @@ static bool has_user(const struct edit *e)
 
 static bool is_there(const struct edit *e)
 {
-	return e->on.user ? has_user(e) : has(e, e->on.section, e->on.name, NULL);
+	return e->on.user ? has_user(e) : has_row(e, e->on.section, e->on.name, NULL);
 }
 
 static int read_target(const char *typed, struct target *ret, struct err *err)
@@ -127,8 +130,8 @@ static int read_target(const char *typed, struct target *ret, struct err *err)
 	return 0;
 }
 
-/* Limits of users, queues and defaults come into being by being set. */
-static bool must_be_there(const struct edit *e)
+/* The sections of users, queues and defaults need no `add`: the first `set` creates them. */
+static bool needs_add(const struct edit *e)
 {
 	return strcmp(e->on.section, "User") != 0 &&
 	       strcmp(e->on.section, "QueueLimits") != 0 &&
@@ -140,16 +143,16 @@ static int check_target(struct edit *e)
 	bool there = is_there(e);
 
 	if (e->kind == ACCOUNTS_EDIT_ADD && e->on.user &&
-	    !has(e, "Account", e->on.account, NULL))
+	    !has_row(e, "Account", e->on.account, NULL))
 		return err_set(e->err, -ENOENT, "there is no account '%s'", e->on.account);
 	if (e->kind == ACCOUNTS_EDIT_ADD && there)
 		return err_set(e->err, -EEXIST, "'%.80s' is there already; change it with set",
 			       e->on.typed);
-	if (!there && (e->kind == ACCOUNTS_EDIT_REMOVE ||
-		       (e->kind == ACCOUNTS_EDIT_SET && must_be_there(e))))
+	if (!there &&
+	    (e->kind == ACCOUNTS_EDIT_REMOVE || (e->kind == ACCOUNTS_EDIT_SET && needs_add(e))))
 		return err_set(e->err, -ENOENT,
 			       "there is no '%.80s'; 'reeve admin accounts "
-			       "show' says what there is",
+			       "show' lists what there is",
 			       e->on.typed);
 	return 0;
 }
@@ -164,7 +167,7 @@ struct assignment {
 
 static int read_assignment(struct edit *e, const char *typed, struct assignment *ret)
 {
-	char *copy = keep(e, typed), *equals;
+	char *copy = keep_copy(e, typed), *equals;
 
 	if (!copy)
 		return no_memory(e);
@@ -240,7 +243,7 @@ static int put_list(struct edit *e, const struct assignment *a)
 	return r;
 }
 
-/* The shares of a user in an account stand in the account's list. */
+/* A user's shares are an item of the account's list Users. */
 static int put_user(struct edit *e, const char *shares)
 {
 	return write_change(e, &(struct accounts_change){ .op = ACCOUNTS_SET,
@@ -268,7 +271,7 @@ static int put_assignment(struct edit *e, const struct assignment *a)
 					      .new_value = a->value });
 }
 
-/* ---- kinds ---- */
+/* ---- set, add, remove ---- */
 
 static int put_head(struct edit *e)
 {
@@ -279,7 +282,7 @@ static int put_head(struct edit *e)
 							  .name = e->on.name });
 }
 
-/* A later change of the same item would be lost behind an earlier one. */
+/* Then `add` must not set the shares first: of two changes of one item only the first counts. */
 static bool states_shares(char *const *args)
 {
 	for (; *args; args++)
@@ -299,7 +302,7 @@ static int put_removals(struct edit *e)
 							       .name = e->on.account,
 							       .key = "Users",
 							       .item = e->on.user });
-	/* With an account go its allocations, and the limits of its users. */
+	/* An account is removed with its allocations and the limits of its users. */
 	for (size_t i = 0; i < e->rows.n && r == 0; i++) {
 		const struct accounts_row *row = &e->rows.rows[i];
 		bool is_own =

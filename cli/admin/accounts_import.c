@@ -12,9 +12,9 @@
 #include "controller/config/config.h"
 #include "controller/config/profile.h"
 
-#define DUMP_MAX (256 << 20)
+#define DUMP_MAX (256 << 20) /* bytes */
 
-/* ---- what is read ---- */
+/* ---- reading ---- */
 
 static int read_all(const char *path, char **ret, size_t *ret_size, struct err *err)
 {
@@ -69,7 +69,7 @@ static int read_draft(const struct verb_call *call, struct accounts_draft *d, st
 			return formats[i].read(d, err);
 	return err_set(
 		err, -EINVAL,
-		"'%.40s' is not a format: it is sacctmgr (what 'sacctmgr dump' writes) or "
+		"'%.40s' is not a format; write sacctmgr (what 'sacctmgr dump' writes) or "
 		"csv",
 		call->args[0]);
 }
@@ -87,11 +87,11 @@ static json_t *encode_notes(const struct accounts_draft *d)
 
 /* ---- QOS ---- */
 
-/* The QOS that the accounts name, each once and with the first account that does. */
+/* A QOS that accounts name. */
 struct qos_named {
 	char name[REQUEST_NAME_MAX];
-	const char *account;
-	size_t n; /* accounts */
+	const char *account; /* the last that was counted */
+	size_t n;	     /* accounts that name it */
 };
 
 struct qos_list {
@@ -150,8 +150,8 @@ static int load_config(const struct verb_call *call, struct config **ret, struct
 	return r < 0 || !name ? r : config_load(path, ret, err);
 }
 
-/* A QOS without a section refuses the jobs that have it. Where a controller is asked it warns
- * by its own configuration. */
+/* Lists the QOS without a [Qos NAME] section: jobs that have one are refused. A controller warns
+ * by its own configuration, so this is for ledger files and --file. */
 static int warn_of_qos(const struct verb_call *call, const struct accounts *new, json_t **ret,
 		       struct err *err)
 {
@@ -179,7 +179,7 @@ static int warn_of_qos(const struct verb_call *call, const struct accounts *new,
 	return r;
 }
 
-/* ---- as a file ---- */
+/* ---- --file: write accounts.conf ---- */
 
 static int write_file(const char *path, const char *text, struct err *err)
 {
@@ -196,8 +196,8 @@ static int write_file(const char *path, const char *text, struct err *err)
 	return 0;
 }
 
-static int convert(struct cli *c, const struct verb_call *call, struct accounts_draft *d,
-		   struct err *err)
+static int write_converted(struct cli *c, const struct verb_call *call,
+			   struct accounts_draft *d, struct err *err)
 {
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
 	_cleanup_free_ char *text = NULL;
@@ -218,16 +218,16 @@ static int convert(struct cli *c, const struct verb_call *call, struct accounts_
 	accounts_change_notes(c, notes);
 	cli_put(c->format.to, path);
 	fprintf(c->format.to,
-		": %zu account%s; look at it with 'reeve admin accounts check', "
+		": %zu account%s; check it with 'reeve admin accounts check', "
 		"then apply it\n",
 		new->n_accounts, new->n_accounts == 1 ? "" : "s");
 	return 0;
 }
 
-/* ---- as a difference ---- */
+/* ---- --apply, or show the difference ---- */
 
-static int change(struct cli *c, const struct verb_call *call, struct accounts_draft *d,
-		  struct err *err)
+static int apply_change(struct cli *c, const struct verb_call *call, struct accounts_draft *d,
+			struct err *err)
 {
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_(accounts_freep) struct accounts *new = NULL;
@@ -236,7 +236,9 @@ static int change(struct cli *c, const struct verb_call *call, struct accounts_d
 	int r = accounts_source_open(c, call, &s, err);
 
 	if (r == 0 && s.is_partial)
-		return err_set(err, -EPERM, "only operators change the accounts");
+		return err_set(err, -EPERM,
+			       "only operators may change accounts; ask one (Operators= in "
+			       "controller.conf)");
 	if (r == 0)
 		r = accounts_draft_finish(d, s.now, &new, err);
 	if (r == 0 && s.store)
@@ -249,12 +251,12 @@ static int change(struct cli *c, const struct verb_call *call, struct accounts_d
 	notes = encode_notes(d);
 	return accounts_change_make(
 		&s,
-		&(struct accounts_change_call){ &w, "yet: add --apply to make it so", notes,
+		&(struct accounts_change_call){ &w, "yet: add --apply to change it", notes,
 						warnings },
 		err);
 }
 
-static int import(const struct verb_call *call, void *ctx, struct err *err)
+static int run_import(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(accounts_draft_done) struct accounts_draft d = { 0 };
 	struct cli *c = ctx;
@@ -275,12 +277,12 @@ static int import(const struct verb_call *call, void *ctx, struct err *err)
 		r = read_draft(call, &d, err);
 	if (r < 0)
 		return r;
-	return is_file ? convert(c, call, &d, err) : change(c, call, &d, err);
+	return is_file ? write_converted(c, call, &d, err) : apply_change(c, call, &d, err);
 }
 
 /* ---- export ---- */
 
-static int export(const struct verb_call *call, void *ctx, struct err *err)
+static int run_export(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(accounts_source_done) struct accounts_source s = { 0 };
 	_cleanup_free_ char *text = NULL;
@@ -289,11 +291,13 @@ static int export(const struct verb_call *call, void *ctx, struct err *err)
 	int r;
 
 	if (strcmp(call->args[0], "sacctmgr") != 0)
-		return err_set(err, -EINVAL, "'%.40s' is not a format: it is sacctmgr",
+		return err_set(err, -EINVAL, "'%.40s' is not a format; write sacctmgr",
 			       call->args[0]);
 	r = accounts_source_open(c, call, &s, err);
 	if (r == 0 && s.is_partial)
-		return err_set(err, -EPERM, "only operators export the accounts");
+		return err_set(err, -EPERM,
+			       "only operators may export accounts; ask one (Operators= in "
+			       "controller.conf)");
 	if (r == 0)
 		r = accounts_sacctmgr_write(s.now, cluster ? cluster : "main", &text, err);
 	if (r == 0)
@@ -308,7 +312,7 @@ static const struct verb_option import_options[] = {
 	{ "file", 'f', "FILE", "write it as a new accounts.conf instead", NULL },
 	{ "profile", 0, "NAME",
 	  "with --ledger or --file: list the QOS that this configuration lacks", NULL },
-	{ "revision", 0, "N", "only if this is still the revision of the accounts", NULL },
+	{ "revision", 0, "N", "refuse if the accounts have another revision by now", NULL },
 	ACCOUNTS_LEDGER_OPTION,
 	{ 0 },
 };
@@ -318,19 +322,20 @@ const struct verb admin_verb_accounts_import = {
 	.args = "sacctmgr|csv FILE",
 	.help = "Import accounts from Slurm or from a table",
 	.details =
-		"sacctmgr: what 'sacctmgr dump CLUSTER FILE' writes. csv: a header, then a line\n"
-		"for each account or user of an account; columns account, parent, description,\n"
-		"shares, user, user_shares, coordinator, default_account, running_cores,\n"
-		"running_gpus, running_memory, running_jobs, queued_jobs. Without --apply\n"
-		"nothing is changed. Accounts that the file lacks are removed; allocations and\n"
-		"limits of queues stay. What Reeve cannot represent is listed with counts.",
+		"sacctmgr: FILE is what 'sacctmgr dump CLUSTER FILE' wrote. csv: a header, then\n"
+		"a line for each account or user of an account; columns account, parent,\n"
+		"description, shares, user, user_shares, coordinator, default_account,\n"
+		"running_cores, running_gpus, running_memory, running_jobs, queued_jobs. Without\n"
+		"--apply nothing is changed. Accounts that the file lacks are removed;\n"
+		"allocations and limits of queues stay. What Reeve cannot represent is listed\n"
+		"with counts.",
 	.examples = "reeve admin accounts import sacctmgr dump.cfg\n"
 		    "reeve admin accounts import sacctmgr --apply dump.cfg\n"
 		    "reeve admin accounts import csv --file accounts.conf groups.csv",
 	.options = import_options,
 	.min_args = 2,
 	.max_args = 2,
-	.run = import,
+	.run = run_import,
 };
 
 static const struct verb_option export_options[] = {
@@ -343,11 +348,12 @@ const struct verb admin_verb_accounts_export = {
 	.name = "export",
 	.args = "sacctmgr",
 	.help = "Print the accounts as a file that 'sacctmgr load' reads",
-	.details = "What a dump of Slurm's cannot say stands in comments at its head, with "
-		   "counts.",
+	.details =
+		"Comments at the head of the file list, with counts, what a Slurm dump cannot\n"
+		"represent.",
 	.examples = "reeve admin accounts export sacctmgr > dump.cfg",
 	.options = export_options,
 	.min_args = 1,
 	.max_args = 1,
-	.run = export,
+	.run = run_export,
 };

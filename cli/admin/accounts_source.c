@@ -1,4 +1,4 @@
-/* accounts_source.c - reads and changes accounts, by the controller or in a ledger file. */
+/* accounts_source.c - reads and changes accounts through the controller or in a ledger file. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -95,12 +95,11 @@ int accounts_source_change(struct accounts_source *s, const struct accounts_sour
 			   json_t **ret, struct err *err)
 {
 	if (w->revision != s->revision)
-		return err_set(
-			err, -EBUSY,
-			"the accounts have revision %" PRId64 " by now, not %" PRId64
-			"; see 'reeve admin accounts log', look at them as they are, and "
-			"apply again",
-			s->revision, w->revision);
+		return err_set(err, -EBUSY,
+			       "the accounts have revision %" PRId64 " by now, not %" PRId64
+			       "; see what changed in 'reeve admin accounts log', then repeat "
+			       "the command with the new revision",
+			       s->revision, w->revision);
 	return s->store ? change_file(s, w, ret, err) : change_live(s, w, ret, err);
 }
 

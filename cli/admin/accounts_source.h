@@ -1,5 +1,5 @@
-/* accounts_source - the accounts as they are, and how to change them: those of the controller,
- * or of a ledger file (`--ledger FILE`). */
+/* accounts_source - reads and changes the accounts of the controller, or of a ledger file
+ * (`--ledger FILE`). */
 #pragma once
 #include "cli/cli.h"
 #include "controller/accounts/accounts.h"
@@ -16,22 +16,24 @@ struct accounts_source {
 
 #define ACCOUNTS_LEDGER_OPTION                                                                 \
 	{                                                                                      \
-		"ledger", 0, "FILE", "of this ledger file; no controller is asked", NULL       \
+		"ledger", 0, "FILE", "use this ledger file; needs no controller", NULL         \
 	}
 
-/* Begins the verb. The source needs accounts_source_done() in any case. */
+/* Begins the verb (cli.h), and reads the accounts. The caller calls accounts_source_done(), also
+ * after an error. */
 int accounts_source_open(struct cli *c, const struct verb_call *call,
 			 struct accounts_source *ret, struct err *err);
 void accounts_source_done(struct accounts_source *s);
 
 struct accounts_source_order {
 	const struct accounts *new;
-	int64_t revision; /* that the change starts from */
+	int64_t revision; /* which the change was made from */
 	bool is_dry_run;
 };
-/* *ret is the document of controller/ledger/accounts/accounts_change.h. */
+/* Makes the change, or a dry run. *ret is the document of
+ * controller/ledger/accounts/accounts_change.h. -EBUSY: the accounts have another revision. */
 int accounts_source_change(struct accounts_source *s, const struct accounts_source_order *w,
 			   json_t **ret, struct err *err);
-/* Newest first: an array of changes. */
+/* *ret is an array of at most `limit` changes, newest first. */
 int accounts_source_log(struct accounts_source *s, int64_t limit, json_t **ret,
 			struct err *err);

@@ -1,5 +1,5 @@
-/* adjust.c - `reeve admin adjust` and `reeve admin adjustments`: what is refunded or
- * charged again, as entries of a ledger beside what was charged. */
+/* adjust.c - `reeve admin adjust` refunds or recharges hours by an entry in the ledger;
+ * `reeve admin adjustments` lists these entries. */
 #include <errno.h>
 #include <inttypes.h>
 #include <pwd.h>
@@ -58,10 +58,10 @@ static void add_answer(struct table *t, const json_t *row)
 	}
 }
 
-/* ---- what was typed ---- */
+/* ---- options ---- */
 
-/* Hours of equivalents, as tables show charges: exact to a thousandth of a second, or an error.
- */
+/* Parses equivalent hours, as tables show charges, into milli-equivalent-seconds. -EINVAL where
+ * that would round. */
 static int parse_charge(const char *text, int64_t *ret_ms, struct err *err)
 {
 	const char *p = text + (*text == '-' || *text == '+');
@@ -76,15 +76,15 @@ static int parse_charge(const char *text, int64_t *ret_ms, struct err *err)
 		scale *= 10;
 	}
 	if (*p || (!digits && !decimals) || p[-1] == '.')
-		return err_set(err, -EINVAL, "--charge '%.40s' is not an amount; write -12.5",
-			       text);
+		return err_set(err, -EINVAL,
+			       "--charge '%.40s' is not an amount in hours; write -12.5", text);
 	if (part * HOUR_MS % scale)
 		return err_set(err, -EINVAL,
 			       "--charge %.40s is finer than a thousandth of an "
 			       "equivalent-second, which is what a ledger holds",
 			       text);
 	if (__builtin_mul_overflow(hours, HOUR_MS, &ms))
-		return err_set(err, -EINVAL, "--charge %.40s is beyond what a ledger holds",
+		return err_set(err, -EINVAL, "--charge %.40s is larger than a ledger can hold",
 			       text);
 	ms += part * HOUR_MS / scale;
 	*ret_ms = *text == '-' ? -ms : ms;
@@ -99,7 +99,7 @@ static int parse_pool(const char *word, enum charge_pool *ret, struct err *err)
 	*ret = CHARGE_POOL_GPU;
 	return !strcmp(word, "gpu")
 		       ? 0
-		       : err_set(err, -EINVAL, "--pool %.32s: it is one of cpu, gpu", word);
+		       : err_set(err, -EINVAL, "--pool %.32s: write cpu or gpu", word);
 }
 
 static int parse_when(const char *text, int64_t *ret, struct err *err)
@@ -135,7 +135,7 @@ static int read_entry(const struct verb_call *call, struct store_adjustment *ret
 	return r;
 }
 
-/* ---- in a ledger file, or through the controller ---- */
+/* ---- adjust, in a ledger file or through the controller ---- */
 
 static int adjust_file(const char *path, struct store_adjustment *a, struct table *t,
 		       struct err *err)
@@ -193,7 +193,7 @@ static int adjust_live(struct cli *c, const struct store_adjustment *a, struct t
 		t, err);
 }
 
-static int adjust(const struct verb_call *call, void *ctx, struct err *err)
+static int run_adjust(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	const char *ledger = verb_value(call, "ledger");
@@ -236,7 +236,7 @@ static int list_live(struct cli *c, const struct verb_call *call, struct table *
 				   err);
 }
 
-static int list(const struct verb_call *call, void *ctx, struct err *err)
+static int run_list(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	const char *ledger = verb_value(call, "ledger"), *job = verb_value(call, "job");
@@ -290,7 +290,7 @@ const struct verb admin_verb_adjust = {
 		    "reeve admin adjust -A physics -u alice --cluster main --charge 100 \\\n"
 		    "    --day 2026-10-31 --reason 'wrong bundle in October'",
 	.options = adjust_options,
-	.run = adjust,
+	.run = run_adjust,
 };
 
 const struct verb admin_verb_adjustments = {
@@ -300,5 +300,5 @@ const struct verb admin_verb_adjustments = {
 	.examples = "reeve admin adjustments\nreeve admin adjustments --job 12\n"
 		    "reeve admin adjustments --account physics --csv",
 	.options = list_options,
-	.run = list,
+	.run = run_list,
 };

@@ -1,4 +1,4 @@
-/* admin.c - `reeve admin`: a table of commands within the command; see admin.h. */
+/* admin.c - `reeve admin`: the table of its commands; see admin.h. */
 #include "cli/admin/admin.h"
 
 static const struct verb *const verbs[] = {
@@ -7,7 +7,7 @@ static const struct verb *const verbs[] = {
 	&admin_verb_accounts,	  &cli_verb_help,     NULL,
 };
 
-static int admin(const struct verb_call *call, void *ctx, struct err *err)
+static int run_admin(const struct verb_call *call, void *ctx, struct err *err)
 {
 	const struct verb_tool sub = {
 		.name = "reeve admin",
@@ -29,5 +29,5 @@ const struct verb cli_verb_admin = {
 	.min_args = 1,
 	.max_args = -1,
 	.stop_at_args = true,
-	.run = admin,
+	.run = run_admin,
 };

@@ -1,9 +1,11 @@
-/* dispatch.c - finds and runs the command behind a verb that is a table itself; see admin.h. */
+/* dispatch.c - finds and runs a command of a verb that has a table of commands (`reeve admin`,
+ * `reeve admin accounts`); see admin.h. */
 #include <errno.h>
 #include "cli/admin/admin.h"
 #include "common/err.h"
 
-/* As main() does: the command's own name stands where the program's did. */
+/* Like main(): args[-1] stands where the program's name does. The parser stops at the first
+ * argument, so options given here were typed before the command. */
 int admin_dispatch(const struct verb_call *call, struct cli *c, struct verb_tool sub,
 		   struct err *err)
 {
@@ -13,7 +15,7 @@ int admin_dispatch(const struct verb_call *call, struct cli *c, struct verb_tool
 	int r;
 
 	if (call->n_given)
-		return err_set(err, -EINVAL, "options stand behind the command: %s %.40s --%s",
+		return err_set(err, -EINVAL, "write options behind the command: %s %.40s --%s",
 			       sub.name, call->args[0], call->given[0].option->name);
 	sub.footer = whole->footer;
 	sub.common = whole->common;

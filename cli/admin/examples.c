@@ -1,4 +1,4 @@
-/* examples.c - `reeve admin check-config --examples`: which published figures hold. */
+/* examples.c - `reeve admin check-config --examples`: recomputes published figures of a site. */
 #include <errno.h>
 #include <string.h>
 #include "cli/admin/admin.h"
@@ -19,7 +19,7 @@ struct report {
 	int n, n_wrong;
 };
 
-/* For people only what does not hold; for programs a row each. */
+/* Tables for people show only figures that do not hold; programs get a row for each. */
 static void print_figure(void *ctx, const struct example_figure *f)
 {
 	struct report *report = ctx;
@@ -53,8 +53,8 @@ static bool ends_with(const char *text, const char *end)
 	return n > m && !strcmp(text + n - m, end);
 }
 
-/* "rwth", "dir/rwth.conf" and "dir/rwth.examples" are the same: where the profile is, and the
- * examples beside it. */
+/* Finds profile and examples, which lie side by side: "rwth", "dir/rwth.conf" and
+ * "dir/rwth.examples" name the same pair. */
 static int find_both(const char *name, char **ret_profile, char **ret_examples, struct err *err)
 {
 	_cleanup_free_ char *profile = NULL, *examples = NULL;
@@ -76,9 +76,9 @@ static int find_both(const char *name, char **ret_profile, char **ret_examples, 
 	return 0;
 }
 
-/* A faulty file is not a bad option: exit 1. */
-static int load(const char *config_path, const char *examples_path, struct config **ret_config,
-		struct examples **ret, struct err *err)
+/* A faulty file is no wrong usage (-EINVAL, exit status 2): -EBADMSG, exit status 1. */
+static int load_examples(const char *config_path, const char *examples_path,
+			 struct config **ret_config, struct examples **ret, struct err *err)
 {
 	int r = examples_load(examples_path, ret, err);
 
@@ -97,7 +97,7 @@ int admin_check_examples(struct cli *c, const char *name, const char *own, struc
 	int r = find_both(name, &profile, &path, err);
 
 	if (r == 0)
-		r = load(own ? own : profile, path, &config, &examples, err);
+		r = load_examples(own ? own : profile, path, &config, &examples, err);
 	if (r == 0)
 		r = table_new("figures", columns, &table, err);
 	if (r < 0)

@@ -1,4 +1,4 @@
-/* reprice.c - `reeve admin reprice`: imported jobs charged by another profile. */
+/* reprice.c - `reeve admin reprice`: charges the imported jobs of a ledger by another profile. */
 #include <errno.h>
 #include <inttypes.h>
 #include "cli/admin/admin.h"
@@ -16,8 +16,9 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-static int price(void *ctx, const struct history_job *j, struct store_import_job *ret,
-		 struct err *err)
+/* 1: the job has no price by this profile, and keeps the one that it has. */
+static int price_job(void *ctx, const struct history_job *j, struct store_import_job *ret,
+		     struct err *err)
 {
 	struct history_price p;
 	struct err why;
@@ -41,7 +42,7 @@ static int print_repriced(const struct cli *c, const struct store_repriced *n,
 			n->jobs, n->changed, profile);
 		if (n->no_price)
 			fprintf(c->format.to,
-				"; %" PRId64 " have no price there and keep theirs",
+				"; %" PRId64 " have no price by it and keep theirs",
 				n->no_price);
 		fputc('\n', c->format.to);
 		return 0;
@@ -52,7 +53,7 @@ static int print_repriced(const struct cli *c, const struct store_repriced *n,
 	return doc ? cli_print_document(c, doc, err) : err_set(err, -ENOMEM, "out of memory");
 }
 
-static int reprice(const struct verb_call *call, void *ctx, struct err *err)
+static int run_reprice(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	_cleanup_(config_freep) struct config *config = NULL;
@@ -74,7 +75,8 @@ static int reprice(const struct verb_call *call, void *ctx, struct err *err)
 	if (r >= 0)
 		r = ledger_file_open(verb_value(call, "ledger"), LEDGER_FILE_THERE, &s, err);
 	if (r >= 0)
-		r = store_reprice(s, &(struct store_reprice){ price, config, name }, &n, err);
+		r = store_reprice(s, &(struct store_reprice){ price_job, config, name }, &n,
+				  err);
 	return r < 0 ? r : print_repriced(c, &n, profile, err);
 }
 
@@ -88,5 +90,5 @@ const struct verb admin_verb_reprice = {
 		"ran under Reeve keep the price of their submission.",
 	.examples = "reeve admin reprice --ledger history.db --profile nci",
 	.options = options,
-	.run = reprice,
+	.run = run_reprice,
 };

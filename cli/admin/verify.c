@@ -1,5 +1,5 @@
-/* verify.c - `reeve admin verify` and `rebuild`: are the sums of a ledger what its jobs
- * say, and make them so. */
+/* verify.c - `reeve admin verify` compares the sums of a ledger with its jobs; `reeve admin
+ * rebuild` recomputes them. */
 #include <errno.h>
 #include <inttypes.h>
 #include "cli/admin/admin.h"
@@ -21,7 +21,7 @@ static const struct verb_option rebuild_options[] = {
 
 struct difference_report {
 	const struct cli *c;
-	json_t *list; /* NULL: print */
+	json_t *list; /* for programs; NULL: print each difference at once */
 };
 
 static const char *format_when(const struct store_difference *d,
@@ -113,7 +113,7 @@ static void difference_report_done(struct difference_report *to)
 	json_decref(to->list);
 }
 
-static int verify(const struct verb_call *call, void *ctx, struct err *err)
+static int run_verify(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	_cleanup_(difference_report_done) struct difference_report to = { .c = ctx };
@@ -132,7 +132,7 @@ static int verify(const struct verb_call *call, void *ctx, struct err *err)
 	return r;
 }
 
-static int rebuild(const struct verb_call *call, void *ctx, struct err *err)
+static int run_rebuild(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	_cleanup_(difference_report_done) struct difference_report to = { .c = ctx };
@@ -162,7 +162,7 @@ const struct verb admin_verb_verify = {
 		   "nothing. On a ledger in use it delays reports while it runs: take a copy.",
 	.examples = "reeve admin verify --ledger /var/backups/ledger.db",
 	.options = options,
-	.run = verify,
+	.run = run_verify,
 };
 
 const struct verb admin_verb_rebuild = {
@@ -177,5 +177,5 @@ const struct verb admin_verb_rebuild = {
 	.examples = "reeve admin rebuild --ledger copy.db\n"
 		    "reeve admin rebuild --ledger history.db --time-zone America/Toronto",
 	.options = rebuild_options,
-	.run = rebuild,
+	.run = run_rebuild,
 };

@@ -1,4 +1,4 @@
-/* config.c - reads reeve.conf and the environment; see config.h. */
+/* config.c - reads reeve.conf of the site and of the user, and the environment; see config.h. */
 #include <errno.h>
 #include <string.h>
 #include "cli/client/config.h"
@@ -64,11 +64,14 @@ static int set_controller(struct cli_config *c, const char *typed, struct err *e
 	}
 	if (c->controller)
 		return 0;
-	return err_set(err, -EINVAL,
-		       "no controller is known; set Controller= in [Client] of " CLI_CONFIG_SITE
-		       ", or REEVE_CONTROLLER, or give --controller http://HOST:8640");
+	return err_set(
+		err, -EINVAL,
+		"no address of a controller; set Controller= in [Client] of " CLI_CONFIG_SITE
+		", or REEVE_CONTROLLER, or give --controller http://HOST:8640");
 }
 
+/* Only this user can read the credentials that munge makes for the controller. A default user
+ * that this machine lacks is no error: then anyone can. */
 static int find_reader(struct cli_config *c, struct err *err)
 {
 	const char *name = c->controller_user ? c->controller_user : CLI_CONFIG_CONTROLLER;

@@ -1,4 +1,5 @@
-/* exec_args.c - parses the words of `reeve exec`, as typed or as rsh's; see exec_args.h. */
+/* exec_args.c - parses the arguments of `reeve exec`, its own or those of rsh; see
+ * exec_args.h. */
 #include <errno.h>
 #include <pwd.h>
 #include <string.h>
@@ -10,9 +11,9 @@
 
 extern char **environ;
 
-/* --- lists of words --- */
+/* --- NULL-terminated lists of words --- */
 
-static char **drop(char **list)
+static char **free_words(char **list)
 {
 	for (char **p = list; p && *p; p++)
 		free(*p);
@@ -20,7 +21,7 @@ static char **drop(char **list)
 	return NULL;
 }
 
-static int append(char ***list, const char *word, size_t size, struct err *err)
+static int append_word(char ***list, const char *word, size_t size, struct err *err)
 {
 	size_t n = 0;
 	char **more;
@@ -41,7 +42,7 @@ static int append_all(char ***list, char *const *words, struct err *err)
 	int r = 0;
 
 	for (; *words && r == 0; words++)
-		r = append(list, *words, strlen(*words), err);
+		r = append_word(list, *words, strlen(*words), err);
 	return r;
 }
 
@@ -55,7 +56,7 @@ static int append_names(char ***list, const char *text, struct err *err)
 
 		if (!n)
 			return err_set(err, -EINVAL, "--node: a name is empty; write n1,n2");
-		r = append(list, text, n, err);
+		r = append_word(list, text, n, err);
 		if (!text[n])
 			return r;
 		text += n + 1;
@@ -63,7 +64,7 @@ static int append_names(char ***list, const char *text, struct err *err)
 	return r;
 }
 
-/* --- as rsh is called --- */
+/* --- arguments of rsh --- */
 
 static int check_user(const char *user, struct err *err)
 {
@@ -71,12 +72,14 @@ static int check_user(const char *user, struct err *err)
 
 	if (user && pw && !strcmp(user, pw->pw_name))
 		return 0;
-	return err_set(err, -EINVAL,
-		       "-l %.40s: what is started in a job runs as its owner; leave -l out",
-		       user ? user : "");
+	return err_set(
+		err, -EINVAL,
+		"-l %.40s: a command in a job runs as the owner of the job; leave -l out",
+		user ? user : "");
 }
 
-/* -n and -l USER, which may stand before the node and behind it. Returns where they end. */
+/* Skips rsh's -n and -l USER, which may stand before the node and behind it: *at is the index of
+ * the word that follows them. -EINVAL: another option, or -l with another user. */
 static int skip_options(char *const *words, size_t *at, struct err *err)
 {
 	while (words[*at] && words[*at][0] == '-') {
@@ -85,14 +88,16 @@ static int skip_options(char *const *words, size_t *at, struct err *err)
 		if (!strcmp(word, "-l") && check_user(words[*at + 1], err) < 0)
 			return -EINVAL;
 		if (strcmp(word, "-l") != 0 && strcmp(word, "-n") != 0)
-			return err_set(err, -EINVAL, "--rsh: option %.40s is not known here",
-				       word);
+			return err_set(
+				err, -EINVAL,
+				"--rsh: unknown option %.40s; only -n and -l USER of rsh may be given",
+				word);
 		*at += strcmp(word, "-l") ? 1 : 2;
 	}
 	return 0;
 }
 
-static int join(char *const *words, char **ret, struct err *err)
+static int join_words(char *const *words, char **ret, struct err *err)
 {
 	size_t size = 1;
 	char *p;
@@ -107,8 +112,9 @@ static int join(char *const *words, char **ret, struct err *err)
 	return 0;
 }
 
-/* All words behind --rsh, as they were typed: some of them look like options of ours. */
-static int collect(const struct verb_call *call, char ***ret, struct err *err)
+/* Collects all words behind --rsh as they were typed. The verb's parser has read some of them as
+ * options of `reeve exec` (-n, -l), so these are turned back into words. */
+static int collect_rsh_words(const struct verb_call *call, char ***ret, struct err *err)
 {
 	bool is_behind = false;
 	int r = 0;
@@ -118,15 +124,17 @@ static int collect(const struct verb_call *call, char ***ret, struct err *err)
 		const char letter[] = { '-', g->option->letter, '\0' };
 
 		if (is_behind)
-			r = append(ret, letter, 2, err);
+			r = append_word(ret, letter, 2, err);
 		is_behind |= !strcmp(g->option->name, "rsh");
 		if (is_behind && g->value && r == 0)
-			r = append(ret, g->value, strlen(g->value), err);
+			r = append_word(ret, g->value, strlen(g->value), err);
 	}
 	return r < 0 ? r : append_all(ret, call->args, err);
 }
 
-static int take_rsh(char *const *words, struct exec_args *w, struct err *err)
+/* words: [-n] [-l USER] NODE [-n] [-l USER] COMMAND... The command is joined with blanks and run
+ * by /bin/sh -c, as rsh does. */
+static int parse_rsh(char *const *words, struct exec_args *w, struct err *err)
 {
 	_cleanup_free_ char *line = NULL;
 	char sh[] = "/bin/sh", c[] = "-c", *shell[] = { sh, c, NULL, NULL };
@@ -134,14 +142,14 @@ static int take_rsh(char *const *words, struct exec_args *w, struct err *err)
 	int r = skip_options(words, &at, err);
 
 	if (r == 0 && words[at])
-		r = append(&w->nodes, words[at], strlen(words[at]), err);
+		r = append_word(&w->nodes, words[at], strlen(words[at]), err);
 	at += words[at] != NULL;
 	if (r == 0)
 		r = skip_options(words, &at, err);
 	if (r == 0 && !words[at])
-		r = err_set(err, -EINVAL, "--rsh NODE COMMAND: there is no command");
+		r = err_set(err, -EINVAL, "--rsh: no command; write --rsh NODE COMMAND");
 	if (r == 0)
-		r = join(words + at, &line, err);
+		r = join_words(words + at, &line, err);
 	if (r < 0)
 		return r;
 	shell[2] = line;
@@ -151,15 +159,15 @@ static int take_rsh(char *const *words, struct exec_args *w, struct err *err)
 static int read_rsh(const struct verb_call *call, struct exec_args *w, struct err *err)
 {
 	char **words = NULL;
-	int r = collect(call, &words, err);
+	int r = collect_rsh_words(call, &words, err);
 
 	if (r == 0)
-		r = take_rsh(words, w, err);
-	drop(words);
+		r = parse_rsh(words, w, err);
+	free_words(words);
 	return r;
 }
 
-/* --- as people call it --- */
+/* --- arguments of reeve exec --- */
 
 static int check_text(char *const *argv, struct err *err)
 {
@@ -177,7 +185,7 @@ int exec_args_read(const struct verb_call *call, struct exec_args *ret, struct e
 	if (verb_value(call, "rsh"))
 		r = read_rsh(call, ret, err);
 	else if (!call->n_args)
-		r = err_set(err, -EINVAL, "there is no command (see --help)");
+		r = err_set(err, -EINVAL, "no command; write: reeve exec -j JOB COMMAND");
 	else
 		r = append_all(&ret->argv, call->args, err);
 	for (int i = 0; i < call->n_given && r == 0 && !verb_value(call, "rsh"); i++)
@@ -185,19 +193,20 @@ int exec_args_read(const struct verb_call *call, struct exec_args *ret, struct e
 			r = append_names(&ret->nodes, call->given[i].value, err);
 	ret->all = !verb_value(call, "rsh") && verb_count(call, "all") > 0;
 	if (r == 0 && ret->all && ret->nodes)
-		r = err_set(err, -EINVAL, "--all and --node: say one of them");
+		r = err_set(err, -EINVAL,
+			    "--all and --node exclude each other; give one of them");
 	return r < 0 ? r : check_text(ret->argv, err);
 }
 
 void exec_args_done(struct exec_args *w)
 {
-	w->argv = drop(w->argv);
-	w->nodes = drop(w->nodes);
+	w->argv = free_words(w->argv);
+	w->nodes = free_words(w->nodes);
 }
 
 /* --- the environment --- */
 
-static const char *kind(const struct exec_args_export *e)
+static const char *export_kind(const struct exec_args_export *e)
 {
 	if (e->typed)
 		return e->typed;
@@ -206,9 +215,11 @@ static const char *kind(const struct exec_args_export *e)
 
 bool exec_args_needs_job(const struct exec_args_export *e)
 {
-	return strcmp(kind(e), "all") != 0 && strcmp(kind(e), "none") != 0;
+	return strcmp(export_kind(e), "all") != 0 && strcmp(export_kind(e), "none") != 0;
 }
 
+/* Adds NAME=VALUE. Other texts of environ are skipped; one that is not UTF-8 with a warning,
+ * because JSON cannot hold it. */
 static int add_text(json_t *env, const char *text, struct err *err)
 {
 	size_t name = strcspn(text, "=");
@@ -225,14 +236,17 @@ static int add_text(json_t *env, const char *text, struct err *err)
 		       : 0;
 }
 
-/* Puts NAME=VALUE of here in the place of the job's. */
+/* Replaces the job's value of a variable by this process's. -EINVAL: it is not set here. */
 static int put_named(json_t *env, const char *name, struct err *err)
 {
 	_cleanup_free_ char *text = NULL;
 	const char *value = getenv(name);
 
 	if (!value)
-		return err_set(err, -EINVAL, "--export: there is no variable %.60s here", name);
+		return err_set(
+			err, -EINVAL,
+			"--export: the variable %.60s is not set here; set it, or leave it out",
+			name);
 	if (asprintf(&text, "%s=%s", name, value) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (size_t i = json_array_size(env); i-- > 0;)
@@ -255,7 +269,7 @@ static int put_names(json_t *env, const char *typed, struct err *err)
 int exec_args_env(const struct exec_args_export *e, const json_t *job, json_t **ret,
 		  struct err *err)
 {
-	const char *what = kind(e);
+	const char *what = export_kind(e);
 	const json_t *own = json_object_get(json_object_get(job, "request"), "env");
 	_cleanup_json_ json_t *env =
 		json_is_array(own) ? json_copy((json_t *)own) : json_array();

@@ -15,6 +15,7 @@ static void write_path(void *ctx, char buf[static FOLLOW_PATH_MAX])
 		 o->job, o->first, o->first + (int64_t)o->n - 1, o->since, FOLLOW_WAIT_S);
 }
 
+/* One chunk is output of one step and stream. -EPROTO: of a step that is not ours. */
 static int take_chunk(struct exec_output *o, const json_t *chunk, struct err *err)
 {
 	const char *stream = cli_text(chunk, "stream");
@@ -24,7 +25,8 @@ static int take_chunk(struct exec_output *o, const json_t *chunk, struct err *er
 	int r;
 
 	if (!stream || at < 0 || at >= (int64_t)o->n)
-		return err_set(err, -EPROTO, "the controller's answer has output of no step");
+		return err_set(err, -EPROTO,
+			       "the controller's answer has output of another step");
 	r = follow_decode(json_object_get(chunk, "data"), &data, &size, err);
 	if (r < 0)
 		return r;

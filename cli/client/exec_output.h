@@ -1,5 +1,5 @@
-/* exec_output - the output of several steps of a job that follow one another, over one
- * connection, each to a writer of its own.
+/* exec_output - follows the output of the steps of one `reeve exec` (one step a node, numbered
+ * without gaps) over one connection, and passes each step's output to its own writer.
  */
 #pragma once
 #include "cli/client/follow.h"
@@ -11,12 +11,14 @@ struct exec_output {
 	int64_t job, first; /* the first step */
 	size_t n;
 	struct writer (*writers)[EXEC_STREAMS]; /* of each step */
-	int64_t since;				/* 0 at the beginning */
+	int64_t since; /* where the next request continues; 0 at first */
 	struct follow *follow;
 	void (*done)(void *ctx, int result, const struct err *err);
 	void *ctx;
 };
 
+/* The caller has set all but `since` and `follow`. done() is called once, at the end of all steps
+ * or after an error. */
 int exec_output_start(const struct cli *c, struct exec_output *o, struct err *err);
-/* What is left of lines is written; the writers are the caller's. */
+/* Writes incomplete lines and closes the connection; the caller frees `writers`. */
 void exec_output_done(struct exec_output *o);

@@ -1,4 +1,4 @@
-/* follow.c - repeats long polls until the end, also while the controller is away. */
+/* follow.c - repeats long polls until the end, also while the controller cannot be reached. */
 #include <errno.h>
 #include <string.h>
 #include <systemd/sd-event.h>
@@ -6,9 +6,9 @@
 #include "common/err.h"
 #include "common/wire/doc.h"
 
-#define SOON_US (300 * 1000)	   /* an empty answer that came at once: no busy loop */
-#define RETRY_US (2 * 1000 * 1000) /* the controller is away */
-#define AT_ONCE_US (200 * 1000)
+#define AT_ONCE_US (200 * 1000)	   /* an empty answer within this time ... */
+#define SOON_US (300 * 1000)	   /* ... delays the next poll by this: no busy loop */
+#define RETRY_US (2 * 1000 * 1000) /* between polls while the controller is unreachable */
 
 struct follow {
 	const struct cli *cli;
@@ -16,7 +16,7 @@ struct follow {
 	struct http *http;
 	sd_event_source *timer;
 	uint64_t asked_us;
-	bool away; /* and said so */
+	bool away; /* the controller is unreachable, and the user has been warned */
 };
 
 static int send_request(struct follow *f, struct err *err);
@@ -29,7 +29,7 @@ static uint64_t now_us(const struct follow *f)
 	return us;
 }
 
-static int later(struct follow *f, uint64_t us, struct err *err)
+static int poll_later(struct follow *f, uint64_t us, struct err *err)
 {
 	int r = sd_event_source_set_time_relative(f->timer, us);
 
@@ -48,15 +48,14 @@ static int wait_for_controller(struct follow *f, struct err *err)
 {
 	if (!f->away) {
 		cli_complain(f->config.verb, err);
-		fprintf(stderr, "reeve %s: the job is not concerned; trying again\n",
-			f->config.verb);
+		fprintf(stderr, "reeve %s: the job continues; trying again\n", f->config.verb);
 	}
 	f->away = true;
-	return later(f, RETRY_US, err);
+	return poll_later(f, RETRY_US, err);
 }
 
-/* 0: will be asked again; > 0: at its end; < 0. */
-static int go_on(struct follow *f, int result, const json_t *answer, struct err *err)
+/* Processes one answer. 0: the next poll is under way or timed; 1: end of the output; < 0. */
+static int process_answer(struct follow *f, int result, const json_t *answer, struct err *err)
 {
 	bool is_end = false;
 	int n;
@@ -71,7 +70,7 @@ static int go_on(struct follow *f, int result, const json_t *answer, struct err 
 	if (n < 0 || is_end)
 		return n < 0 ? n : 1;
 	if (n == 0 && now_us(f) - f->asked_us < AT_ONCE_US)
-		return later(f, SOON_US, err);
+		return poll_later(f, SOON_US, err);
 	return send_request(f, err);
 }
 
@@ -79,7 +78,7 @@ static void on_answer(void *ctx, int result, json_t *answer, const struct err *w
 {
 	struct follow *f = ctx;
 	struct err err = *why;
-	int r = go_on(f, result, answer, &err);
+	int r = process_answer(f, result, answer, &err);
 
 	json_decref(answer);
 	if (r != 0)

@@ -1,11 +1,12 @@
-/* job_fetch - asks the controller for one job, as it was typed. */
+/* job_fetch - requests one job, named as the user typed it. */
 #pragma once
 #include "cli/cli.h"
 #include "cli/views/job_view.h"
 
 struct job_fetch_query {
 	const char *typed; /* "12", "12[7]" */
-	const char *what;  /* "": the job itself; "/why" */
+	const char
+		*what; /* appended to the path: "" is the job itself, "/why" its explanation */
 };
 /* *ret points into *ret_answer, which the caller frees. */
 int job_fetch(struct cli *c, struct job_fetch_query asked, json_t **ret_answer,

@@ -22,7 +22,8 @@ int name_filter_init(struct name_filter *a, const char *what, const char *list, 
 	return 0;
 }
 
-static void offer(struct name_filter_entry *asked, const char *name)
+/* Keeps the nearer of the best name so far and this one. */
+static void consider_name(struct name_filter_entry *asked, const char *name)
 {
 	struct nearest near;
 	const char *best;
@@ -44,7 +45,7 @@ bool name_filter_match(struct name_filter *a, const char *name)
 		if (!strcmp(a->name[i].text, name))
 			is_asked = a->name[i].is_met = true;
 		else if (!a->name[i].is_met)
-			offer(&a->name[i], name);
+			consider_name(&a->name[i], name);
 	}
 	return is_asked;
 }
@@ -57,10 +58,10 @@ int name_filter_check(const struct name_filter *a, struct err *err)
 		if (n->is_met)
 			continue;
 		if (*n->nearest)
-			return err_set(err, -ENOENT, "no %s '%s' there; did you mean '%s'?",
-				       a->what, n->text, n->nearest);
-		return err_set(err, -ENOENT, "no %s '%s' there, or none that you may see",
-			       a->what, n->text);
+			return err_set(err, -ENOENT, "no %s '%s'; did you mean '%s'?", a->what,
+				       n->text, n->nearest);
+		return err_set(err, -ENOENT, "no %s '%s', or none that you may see", a->what,
+			       n->text);
 	}
 	return 0;
 }

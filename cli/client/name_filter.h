@@ -22,11 +22,10 @@ struct name_filter {
 	size_t n;
 };
 
-/* `list` NULL: no names, so that every name is one of them. -EINVAL: too many, or an empty one.
- */
+/* `list` NULL: no filter, every name matches. -EINVAL: too many names, or an empty one. */
 int name_filter_init(struct name_filter *a, const char *what, const char *list,
 		     struct err *err);
-/* A name that is there. Is it one that was asked for? */
+/* Called with every name that a row has: does the list have it? */
 bool name_filter_match(struct name_filter *a, const char *name);
-/* -ENOENT: one was never met. */
+/* Called after all rows. -ENOENT: no row had one of the names; proposes the nearest. */
 int name_filter_check(const struct name_filter *a, struct err *err);

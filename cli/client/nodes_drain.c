@@ -14,7 +14,7 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
-/* "+2:00:00", "2026-12-01T08:00", "2026-12-01 08:00:00". */
+/* Parses "+2:00:00" from now, or a local time: "2026-12-01T08:00", "2026-12-01 08:00:00". */
 static int parse_from(const char *text, int64_t *ret_ns, struct err *err)
 {
 	static const char *const forms[] = { "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M",

@@ -4,9 +4,9 @@
 
 #define RETRY_STOPPED 1 /* *stop was set: there is no answer */
 
-/* As cli_ask() of something that may be asked twice, but -EHOSTUNREACH is waited out. *stop may
- * be set by a signal's handler in the meantime. */
+/* Like cli_ask(), but repeats the request while it fails with -EHOSTUNREACH: only for requests
+ * that do no harm twice. A signal handler may set *stop meanwhile. */
 int retry_request(struct cli *c, struct http_call call, const bool *stop, json_t **ret_answer,
 		  struct err *err);
-/* A while, in which the event loop runs; 0 also when *stop. */
+/* Runs the event loop for half a second or one event, whichever comes first. */
 int retry_wait(struct cli *c, struct err *err);

@@ -1,4 +1,5 @@
-/* submission.c - makes a request of options, script and environment, and submits it. */
+/* submission.c - builds a job request from configuration, script, options and environment, and
+ * submits it. */
 #include <errno.h>
 #include <inttypes.h>
 #include <fcntl.h>
@@ -15,6 +16,8 @@ extern char **environ;
 
 /* ---- the script ---- */
 
+/* Reads the script, or standard input for "-". One byte more than REQUEST_SCRIPT_MAX may come
+ * back, so that the parser can refuse it. */
 static int read_script(const char *path, char **ret, size_t *ret_size, struct err *err)
 {
 	_cleanup_free_ char *text = malloc(REQUEST_SCRIPT_MAX + 2);
@@ -51,7 +54,8 @@ static int read_script(const char *path, char **ret, size_t *ret_size, struct er
 	return 0;
 }
 
-static int take_script(struct request *r, const char *path, struct err *err)
+/* Reads the script and its #REEVE and #PBS lines into *r. */
+static int load_script(struct request *r, const char *path, struct err *err)
 {
 	const char *shown = strcmp(path, "-") ? path : "standard input";
 	_cleanup_free_ char *text = NULL;
@@ -71,14 +75,14 @@ static int take_script(struct request *r, const char *path, struct err *err)
 			       shown);
 	if (ignored[0])
 		fprintf(stderr,
-			"reeve: %s: lines with %s have no meaning here and are ignored\n",
+			"reeve: %s: ignored script lines with options that Reeve does not have: %s\n",
 			shown, ignored);
 	return 0;
 }
 
 /* ---- names and lists ---- */
 
-/* A job name of a file name: the base name, with what no name may have replaced. */
+/* Makes a job name from a path: its base name, with _ for each byte that a name must not have. */
 static void make_name(char to[static REQUEST_NAME_MAX], const char *path)
 {
 	const char *slash = strrchr(path, '/'), *base = slash && slash[1] ? slash + 1 : path;
@@ -97,7 +101,8 @@ static void make_name(char to[static REQUEST_NAME_MAX], const char *path)
 		strcpy(to, "job");
 }
 
-static int append(char ***list, size_t *n, char *item, struct err *err)
+/* Takes ownership of item, also after an error. */
+static int append_item(char ***list, size_t *n, char *item, struct err *err)
 {
 	char **more = item ? realloc(*list, (*n + 2) * sizeof(*more)) : NULL;
 
@@ -119,7 +124,7 @@ static int copy_args(char ***list, char *const *args, struct err *err)
 	for (; *args && r == 0; args++) {
 		if (!utf8_is_valid(*args))
 			return err_set(err, -EINVAL, "argument %zu is not UTF-8 text", n + 1);
-		r = append(list, &n, strdup(*args), err);
+		r = append_item(list, &n, strdup(*args), err);
 	}
 	return r;
 }
@@ -150,9 +155,10 @@ static int set_env(struct env *e, const char *name, size_t name_size, const char
 		e->list[i] = item;
 		return 0;
 	}
-	return append(&e->list, &e->n, item, err);
+	return append_item(&e->list, &e->n, item, err);
 }
 
+/* --export: all, none, or (NULL) the usual variables. */
 static int export_env(struct env *e, const char *which, struct err *err)
 {
 	static const char *const usual[] = {
@@ -176,7 +182,8 @@ static int export_env(struct env *e, const char *which, struct err *err)
 	return r;
 }
 
-static int name_env(struct env *e, const char *typed, struct err *err)
+/* --env NAME=VALUE, or NAME for the value here. */
+static int add_named_env(struct env *e, const char *typed, struct err *err)
 {
 	size_t n = strcspn(typed, "=");
 	const char *value;
@@ -189,7 +196,7 @@ static int name_env(struct env *e, const char *typed, struct err *err)
 	value = typed[n] ? typed + n + 1 : getenv(name);
 	if (!value)
 		return err_set(err, -EINVAL,
-			       "--env %.60s: there is no such variable here; set it with "
+			       "--env %.60s: this variable is not set here; set it with "
 			       "--env %.60s=VALUE",
 			       name, name);
 	return set_env(e, name, n, value, err);
@@ -205,14 +212,14 @@ static int read_env(const struct verb_call *call, struct request *r, const char 
 		rc = set_env(&e, "REEVE_O_WORKDIR", strlen("REEVE_O_WORKDIR"), here, err);
 	for (int i = 0; i < call->n_given && rc == 0; i++)
 		if (!strcmp(call->given[i].option->name, "env"))
-			rc = name_env(&e, call->given[i].value, err);
+			rc = add_named_env(&e, call->given[i].value, err);
 	r->env = e.list;
 	return rc;
 }
 
 /* ---- the whole ---- */
 
-/* Options whose name is a key of request_set(), in the order typed. */
+/* Applies the options whose name is a key of request_set(), in the order typed. */
 static int apply_options(const struct verb_call *call, struct request *r, struct err *err)
 {
 	static const char *const keys[] = { "resources", "name",	"queue", "account",
@@ -235,6 +242,7 @@ static int apply_options(const struct verb_call *call, struct request *r, struct
 	return rc;
 }
 
+/* Makes the working directory absolute, relative to `here`. */
 static int check_paths(struct request *r, const char *here, struct err *err)
 {
 	const char *const paths[] = { here, r->workdir, r->out_path, r->err_path };
@@ -270,7 +278,7 @@ int submission_read_resources(const struct cli *c, const struct verb_call *call,
 
 	apply_config(c, r);
 	if (call->n_args)
-		rc = take_script(r, call->args[0], err);
+		rc = load_script(r, call->args[0], err);
 	return rc < 0 ? rc : apply_options(call, r, err);
 }
 
@@ -281,10 +289,11 @@ int submission_read(const struct cli *c, const struct verb_call *call, struct re
 	int rc = 0;
 
 	if (!here)
-		return err_set(err, -EINVAL, "this directory has gone: %m; cd to another");
+		return err_set(err, -EINVAL,
+			       "cannot find the current directory: %m; cd to another");
 	apply_config(c, r);
 	if (!call->dashes)
-		rc = take_script(r, call->args[0], err);
+		rc = load_script(r, call->args[0], err);
 	if (rc == 0)
 		rc = apply_options(call, r, err);
 	if (rc == 0)
@@ -298,8 +307,8 @@ int submission_read(const struct cli *c, const struct verb_call *call, struct re
 	return rc;
 }
 
-/* What became of the job at once, beside its number. */
-static void tell_note(int64_t job, const char *note)
+/* Prints what the controller says of the job beside its number. */
+static void print_note(int64_t job, const char *note)
 {
 	if (!note)
 		return;
@@ -330,7 +339,7 @@ int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, st
 	job = cli_int(answer, "job", 0);
 	if (job < 1)
 		return err_set(err, -EPROTO, "the controller's answer names no job");
-	tell_note(job, cli_text(answer, "note"));
+	print_note(job, cli_text(answer, "note"));
 	*ret_job = job;
 	return 0;
 }

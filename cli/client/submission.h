@@ -1,9 +1,9 @@
-/* submission - a request as the command line, the script and the environment make it. */
+/* submission - builds a job request from the command line, the script and the environment. */
 #pragma once
 #include "cli/cli.h"
 #include "common/model/request.h"
 
-/* What the options of `submit` and `run` have in common, for their tables. */
+/* The options that `submit` and `run` share; `cost` and `prio` have the first group. */
 #define SUBMISSION_RESOURCE_OPTIONS                                                            \
 	{ "resources", 'l', "LIST",                                                            \
 	  "what the job needs: ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 (also mem, "      \
@@ -20,34 +20,35 @@
 	{                                                                                      \
 		"cluster", 'C', "NAME", "cluster to run on", NULL                              \
 	}
-#define SUBMISSION_OPTIONS                                                                     \
-	SUBMISSION_RESOURCE_OPTIONS,                                                           \
-		{ "name", 'N', "NAME", "name of the job; default: the script's or program's",  \
-		  NULL },                                                                      \
-		{ "workdir", 'd', "DIR", "directory to start in; default: this one", NULL },   \
-		{ "vmem-action", 0, "kill|enomem",                                             \
-		  "what exceeding vmem does: end the job (kill, default), or let the call "    \
-		  "fail (enomem)",                                                             \
-		  "kill enomem" },                                                             \
-		{ "env", 0, "NAME[=VALUE]",                                                    \
-		  "set a variable for the job, or hand on this one; may be given several "     \
-		  "times",                                                                     \
-		  NULL },                                                                      \
-	{                                                                                      \
-		"export", 0, "all|none",                                                       \
-			"hand on the whole environment, or only what --env names; default: "   \
-			"HOME, USER, LOGNAME, PATH, SHELL and LANG",                           \
-			"all none"                                                             \
+#define SUBMISSION_OPTIONS                                                                       \
+	SUBMISSION_RESOURCE_OPTIONS,                                                             \
+		{ "name", 'N', "NAME", "name of the job; default: the script's or program's",    \
+		  NULL },                                                                        \
+		{ "workdir", 'd', "DIR", "directory to start in; default: this one", NULL },     \
+		{ "vmem-action", 0, "kill|enomem",                                               \
+		  "when vmem is exceeded: kill the job (default), or let the allocation "        \
+		  "fail with ENOMEM",                                                            \
+		  "kill enomem" },                                                               \
+		{ "env", 0, "NAME[=VALUE]",                                                      \
+		  "set a variable for the job, or pass on the value here; may be given several " \
+		  "times",                                                                       \
+		  NULL },                                                                        \
+	{                                                                                        \
+		"export", 0, "all|none",                                                         \
+			"pass on the whole environment, or only what --env names; default: "     \
+			"HOME, USER, LOGNAME, PATH, SHELL and LANG",                             \
+			"all none"                                                               \
 	}
 
-/* Fill *r (request_init()ed; the caller owns what it holds, also after an error) for `submit`
- * and `run`: configuration, then the script's lines, then the options. Tells on stderr which
- * script lines mean nothing here. -EINVAL: unreadable script, bad line or option, text that is
- * not UTF-8. */
+/* Fills *r for `submit` and `run`: from the configuration, then the script's lines, then the
+ * options. The caller has called request_init() and calls request_done(), also after an error.
+ * Ignored script lines are listed on stderr. -EINVAL: unreadable script, bad line or option, text
+ * that is not UTF-8. */
 int submission_read(const struct cli *c, const struct verb_call *call, struct request *r,
 		    struct err *err);
-/* Only what decides the price: options, and the lines of a script where one is named. */
+/* The same for `cost`: options, and the lines of a script if one is given; neither command nor
+ * environment. */
 int submission_read_resources(const struct cli *c, const struct verb_call *call,
 			      struct request *r, struct err *err);
-/* Submits the request. */
+/* Submits the request; prints the controller's note, if any, on stderr. */
 int submission_send(struct cli *c, const struct request *r, int64_t *ret_job, struct err *err);

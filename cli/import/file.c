@@ -19,7 +19,7 @@ struct import_file {
 	char *path;
 	char buf[ROOM];
 	size_t from, to;
-	bool is_end, is_cut; /* cut: the rest of a line that was too long is passed over */
+	bool is_end, is_cut; /* cut: the next call skips the rest of a line that was too long */
 };
 
 int import_file_open(const char *path, struct import_file **ret, struct err *err)
@@ -53,7 +53,8 @@ struct import_file *import_file_close(struct import_file *f)
 	return NULL;
 }
 
-static int refill(struct import_file *f, struct err *err)
+/* Moves the unread bytes to the front, and reads more behind them. */
+static int refill_buffer(struct import_file *f, struct err *err)
 {
 	const char *why;
 	int n, code;
@@ -63,7 +64,7 @@ static int refill(struct import_file *f, struct err *err)
 	f->from = 0;
 	n = gzread(f->gz, f->buf + f->to, (unsigned)(sizeof(f->buf) - f->to));
 	why = gzerror(f->gz, &code);
-	/* A file cut short reads as its first part and then says Z_BUF_ERROR. */
+	/* zlib returns the data of a truncated file first, then 0 with Z_BUF_ERROR. */
 	if (n < 0 || (n == 0 && code != Z_OK && code != Z_STREAM_END))
 		return err_set(err, code == Z_ERRNO ? -EIO : -EBADMSG, "read %.200s: %.200s",
 			       f->path, why);
@@ -72,16 +73,17 @@ static int refill(struct import_file *f, struct err *err)
 	return 0;
 }
 
-static int take_line(struct import_file *f, size_t size, size_t with_end,
-		     struct import_line *ret)
+/* Returns `size` bytes as a line, and skips `with_end` of the buffer. */
+static int return_line(struct import_file *f, size_t size, size_t with_end,
+		       struct import_line *ret)
 {
 	*ret = (struct import_line){ f->buf + f->from, size };
 	f->from += with_end;
 	return 1;
 }
 
-/* Passes over the rest of a line that was cut. */
-static int pass_over(struct import_file *f, struct err *err)
+/* Skips the rest of a line that was too long. */
+static int skip_rest(struct import_file *f, struct err *err)
 {
 	while (f->is_cut) {
 		const char *end = memchr(f->buf + f->from, '\n', f->to - f->from);
@@ -90,7 +92,7 @@ static int pass_over(struct import_file *f, struct err *err)
 		f->is_cut = !end && !f->is_end;
 		f->from = end ? (size_t)(end - f->buf) + 1 : f->to;
 		if (f->is_cut)
-			r = refill(f, err);
+			r = refill_buffer(f, err);
 		if (r < 0)
 			return r;
 	}
@@ -99,7 +101,7 @@ static int pass_over(struct import_file *f, struct err *err)
 
 int import_file_line(struct import_file *f, struct import_line *ret, struct err *err)
 {
-	int r = pass_over(f, err);
+	int r = skip_rest(f, err);
 
 	while (r == 0) {
 		size_t have = f->to - f->from;
@@ -108,13 +110,13 @@ int import_file_line(struct import_file *f, struct import_line *ret, struct err 
 
 		if (size >= IMPORT_LINE_MAX) {
 			f->is_cut = !end;
-			return take_line(f, IMPORT_LINE_MAX, size + (end != NULL), ret);
+			return return_line(f, IMPORT_LINE_MAX, size + (end != NULL), ret);
 		}
 		if (end)
-			return take_line(f, size, size + 1, ret);
+			return return_line(f, size, size + 1, ret);
 		if (f->is_end)
-			return have ? take_line(f, have, have, ret) : 0;
-		r = refill(f, err);
+			return have ? return_line(f, have, have, ret) : 0;
+		r = refill_buffer(f, err);
 	}
 	return r;
 }

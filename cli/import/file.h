@@ -1,4 +1,4 @@
-/* file - lines of a file, plain or gzip, and a name for its content. */
+/* file - reads lines of a file, plain or gzip, and computes digests of files. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -14,26 +14,26 @@ int import_file_open(const char *path, struct import_file **ret, struct err *err
 struct import_file *import_file_close(struct import_file *f);
 DEFINE_CLEANUP(struct import_file *, import_file_close)
 
-/* 1: a line without its newline, good until the next call, not 0-terminated; 0: the end;
+/* 1: a line without its newline, valid until the next call, not 0-terminated; 0: the end;
  * -EBADMSG: the compressed data are damaged or end too soon; -EIO. */
 struct import_line {
 	const char *at;
 	size_t size;
 };
 int import_file_line(struct import_file *f, struct import_line *ret, struct err *err);
-/* How much of the file, as it lies on disk, has been read, in percent. */
+/* Percent of the file (of the compressed bytes) that has been read. */
 int import_file_percent(const struct import_file *f);
 
-/* "bmrc@6f1ed002ab55": a profile's file by name and content, as the ledger records by which one
- * imported jobs were priced. Two are the same where what follows the @ is. */
+/* Names a profile by file name and digest: "bmrc@6f1ed002ab55". The ledger stores it with imported
+ * jobs. Two profiles are the same if the digests behind the @ are. */
 #define IMPORT_PROFILE_MAX 128
 int import_profile_name(const char *path, char ret[static IMPORT_PROFILE_MAX], struct err *err);
 
-/* SHA-256 over the content of files, as they lie on disk, and over words, in order. */
+/* SHA-256 over the content of files (compressed ones as they are) and over words, in order. */
 #define IMPORT_DIGEST_MAX 65
 struct import_digest_part {
 	const char *path, *word; /* NULL: not this */
 };
-/* `parts` ends with one that is neither. */
+/* `parts` ends with an element that has neither. */
 int import_file_digest(const struct import_digest_part *parts,
 		       char ret[static IMPORT_DIGEST_MAX], struct err *err);

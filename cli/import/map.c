@@ -21,7 +21,7 @@ struct import_map {
 	size_t n, room;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
 	const struct entry *x = a, *y = b;
 
@@ -48,8 +48,8 @@ static int read_entry(struct csv *c, const char *const *fields, const int *at,
 		k++;
 	if (k == _KIND_MAX)
 		return csv_error(c, err,
-				 "kind '%.32s': it is one of account, user, cluster, "
-				 "gpu, partition, qos",
+				 "kind '%.32s': write account, user, cluster, "
+				 "gpu, partition or qos",
 				 kind);
 	if (!is_name(from) || !is_name(to))
 		return csv_error(c, err, "'%.64s' is not a name", is_name(from) ? to : from);
@@ -99,9 +99,9 @@ int import_map_load(const char *path, struct import_map **ret, struct err *err)
 	if (r < 0)
 		return r;
 	if (m->n)
-		qsort(m->entries, m->n, sizeof(*m->entries), compare);
+		qsort(m->entries, m->n, sizeof(*m->entries), compare_entries);
 	for (size_t i = 1; i < m->n; i++)
-		if (compare(&m->entries[i - 1], &m->entries[i]) == 0)
+		if (compare_entries(&m->entries[i - 1], &m->entries[i]) == 0)
 			return err_set(err, -EINVAL, "%.200s: %s %s is there twice", path,
 				       kinds[m->entries[i].kind], m->entries[i].from);
 	*ret = TAKE_PTR(m);
@@ -124,7 +124,7 @@ static void rename_one(const struct import_map *m, enum kind kind,
 	const struct entry *e;
 
 	strcpy(key.from, name);
-	e = bsearch(&key, m->entries, m->n, sizeof(key), compare);
+	e = bsearch(&key, m->entries, m->n, sizeof(key), compare_entries);
 	if (e)
 		strcpy(name, e->to);
 }
@@ -139,7 +139,7 @@ static void rename_gpus(const struct import_map *m, struct history_job *j)
 	for (int32_t i = 0; i < told.n; i++) {
 		char *name = told.of[i].model, *type;
 
-		if (!*name) /* a model that is not told is "-" in the table */
+		if (!*name) /* "-" in the table is a job without a model */
 			strcpy(name, "-");
 		rename_one(m, GPU, name);
 		if (!strcmp(name, "-"))
@@ -149,7 +149,8 @@ static void rename_gpus(const struct import_map *m, struct history_job *j)
 			*type++ = '\0';
 			strcpy(j->node_type, type);
 		}
-		gpus_add(&j->gpus, name, told.of[i].n); /* no more models than before */
+		gpus_add(&j->gpus, name,
+			 told.of[i].n); /* cannot fail: no more models than before */
 	}
 }
 

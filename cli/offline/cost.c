@@ -15,11 +15,11 @@ static int read_nodes(const struct verb_call *call, int64_t *ret, struct err *er
 	int r = nodes ? amount_parse_count(nodes, ret, err) : 0;
 
 	if (r == 0 && nodes && *ret == 0)
-		r = err_set(err, -EINVAL, "--nodes 0: a job holds at least one");
+		r = err_set(err, -EINVAL, "--nodes 0: a job has at least one node");
 	return r;
 }
 
-/* No list of nodes is known here: chunks may share them unless they are scattered. */
+/* Without a list of nodes, chunks may share nodes unless they are scattered. */
 static int fill_request(const struct config_cluster *cl, struct request *r,
 			struct price_query *q, struct err *err)
 {
@@ -33,7 +33,7 @@ static int fill_request(const struct config_cluster *cl, struct request *r,
 	return rc;
 }
 
-/* ---- what cannot be together ---- */
+/* ---- options that exclude each other ---- */
 
 static int refuse_both(const char *option, const char *value, const char *other,
 		       const char *stated, struct err *err)
@@ -56,7 +56,7 @@ static int check_options(const struct config *config, const struct price_query *
 		return refuse_both("gpu-model", model, "ngpus=", q->res.gpu_model, err);
 	if (model && !q->res.ngpus)
 		return err_set(err, -EINVAL,
-			       "--gpu-model %.64s, but no GPUs are asked for: add -l "
+			       "--gpu-model %.64s, but no GPUs are requested: add -l "
 			       "ngpus=%.64s:1",
 			       model, model);
 	if (!cl)
@@ -65,14 +65,14 @@ static int check_options(const struct config *config, const struct price_query *
 	queue = config_queue(config, *q->pick.queue ? q->pick.queue : queue_name);
 	if (q->nodes && !q->is_exclusive && !(queue && queue->exclusive))
 		return err_set(err, -EINVAL,
-			       "--nodes counts where nodes are held whole, and queue '%.64s' "
-			       "gives cores; leave it out, or add -l place=excl",
+			       "--nodes is for whole nodes, and queue '%.64s' allocates "
+			       "cores; leave it out, or add -l place=excl",
 			       *q->pick.queue ? q->pick.queue : queue_name);
 	return 0;
 }
 
-static int answer(const struct config *config, struct request *request, struct price_query *q,
-		  json_t **ret, struct err *err)
+static int encode_answer(const struct config *config, struct request *request,
+			 struct price_query *q, json_t **ret, struct err *err)
 {
 	const struct config_cluster *cl = config_cluster(config, q->pick.cluster);
 	struct tariff_price price;
@@ -90,8 +90,8 @@ static int answer(const struct config *config, struct request *request, struct p
 
 /* ---- the request, in the site's units ---- */
 
-/* The cluster may be named by a line of the script, and its units decide how the rest is read:
- * then it is read once more. */
+/* A line of the script may name the cluster, whose memory units decide how amounts are read: then
+ * the request is read a second time. */
 static int read_request(const struct cli *c, const struct verb_call *call,
 			const struct config *config, struct request *r, struct err *err)
 {
@@ -131,5 +131,5 @@ int cost_offline(const struct cli *c, const struct verb_call *call, struct reque
 		return rc == -EINVAL ? -EBADMSG : rc;
 	rc = read_request(c, call, config, r, err);
 	q.pick.qos = config_qos_or_default(config, r->qos); /* no account to have one */
-	return rc < 0 ? rc : answer(config, r, &q, ret, err);
+	return rc < 0 ? rc : encode_answer(config, r, &q, ret, err);
 }

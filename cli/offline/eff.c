@@ -1,4 +1,4 @@
-/* offline/eff.c - see offline/eff.h. */
+/* eff.c - sums up requested and used of a ledger file; see eff.h. */
 #include <errno.h>
 #include "cli/offline/eff.h"
 #include "cli/offline/ledger_file.h"
@@ -27,9 +27,9 @@ static int note_no_price(struct pricing *p, const struct store_eff_attempt *e, c
 					       "cluster", e->cluster, "why", why));
 }
 
-/* Jobs of a history by a profile, now and as they could have been: their terms are its
- * tariff's. A job without a price there keeps what the ledger charged, and is listed. */
-static int price(void *ctx, struct store_eff_attempt *e, struct err *err)
+/* Prices an imported job by the profile: what it was charged and what the advised request would
+ * be. A job without a price by it keeps the charge of the ledger, and is listed. */
+static int price_attempt(void *ctx, struct store_eff_attempt *e, struct err *err)
 {
 	struct store_import_job priced = { .job = e->history };
 	struct pricing *pricing = ctx;
@@ -88,7 +88,7 @@ int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err)
 	if (l->end)
 		calendar_parse_day(l->end, &f->to_day);
 	if (config) {
-		l->ask.price = price;
+		l->ask.price = price_attempt;
 		l->ask.price_ctx = &pricing;
 		pricing.config = config;
 		pricing.no_price = no_price = json_array();

@@ -1,4 +1,4 @@
-/* eff - requested against used from a ledger file, as GET /v1/eff answers it. */
+/* eff - the document of GET /v1/eff, from a ledger file. */
 #pragma once
 #include <jansson.h>
 #include "controller/ledger/usage/eff.h"
@@ -7,7 +7,7 @@ struct err;
 
 struct eff_ledger {
 	const char *path, *profile; /* profile NULL: priced as it was imported */
-	const char *start, *end;    /* NULL: any; days were checked */
-	struct store_eff_ask ask;   /* but for the days and the price */
+	const char *start, *end;    /* NULL: any; valid days */
+	struct store_eff_ask ask;   /* all but the days and the price */
 };
 int eff_ledger_read(struct eff_ledger *l, json_t **ret_answer, struct err *err);

@@ -1,11 +1,11 @@
-/* fairshare_decimal.c - usage as people and programs write it; see fairshare_decimal.h. */
+/* fairshare_decimal.c - parses decimal numbers exactly; see fairshare_decimal.h. */
 #include <ctype.h>
 #include <string.h>
 #include "cli/offline/fairshare_decimal.h"
 
 #define EXPONENT_MAX 10000
 
-/* "e-7"; nothing is 0. */
+/* Parses "e-7"; an empty text is 0. */
 static bool parse_exponent(const char *text, int *ret)
 {
 	int sign = 1, n = 0;
@@ -26,7 +26,8 @@ static bool parse_exponent(const char *text, int *ret)
 	return !*text;
 }
 
-static void take_digit(struct fairshare_decimal *d, char digit, bool behind_point)
+/* Leading zeros are not stored; behind the point they move it. */
+static void add_digit(struct fairshare_decimal *d, char digit, bool behind_point)
 {
 	if (!d->n && digit == '0') {
 		d->point -= behind_point;
@@ -49,7 +50,7 @@ bool fairshare_decimal_parse(const char *text, struct fairshare_decimal *ret)
 			continue;
 		}
 		any = true;
-		take_digit(&d, *text, point);
+		add_digit(&d, *text, point);
 	}
 	if (!any || !parse_exponent(text, &exponent))
 		return false;

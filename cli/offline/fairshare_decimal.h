@@ -1,4 +1,4 @@
-/* fairshare_decimal - usage as people and programs write it, held exactly. */
+/* fairshare_decimal - parses decimal numbers exactly, for usage in `reeve fairshare`. */
 #pragma once
 #include "controller/policy/fairshare/fairshare.h"
 
@@ -10,9 +10,8 @@ struct fairshare_decimal {
 	int n, point;
 };
 
-/* "12", "0.5", "1.5e10", ".5", "3.": false for anything else, a sign in front included. What is
- * behind the 80th digit is dropped. */
+/* Parses "12", "0.5", "1.5e10", ".5", "3."; false for anything else, also for a sign. Digits behind
+ * the 80th are dropped. */
 bool fairshare_decimal_parse(const char *text, struct fairshare_decimal *ret);
-/* value * 10^decimals, rounded half up. The caller knows that it fits: point + decimals <= 38.
- */
+/* value * 10^decimals, rounded half up. Precondition, so that it fits: point + decimals <= 38. */
 fairshare_usage fairshare_decimal_scale(const struct fairshare_decimal *d, int decimals);

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/nearest.h"
 
-#define DIGITS_MAX 32	/* before and behind the point; leaves room for a million rows */
+#define DIGITS_MAX 32 /* before and behind the point; 38 fit: a million rows can be summed up */
 #define DECIMALS_SURE 9 /* kept in any case */
 
 enum column { ID, PARENT_ID, ACCOUNT, USER, RAW_SHARES, ORDER, LEAF_USAGE, _COLUMN_MAX };
@@ -49,7 +49,7 @@ static int read_shares(struct reader *in, struct fairshare_row *row, struct err 
 		row->raw_shares = FAIRSHARE_PARENT;
 		return 0;
 	}
-	if (!*text && row->parent == FAIRSHARE_NO_ROW) /* the root's count for nothing */
+	if (!*text && row->parent == FAIRSHARE_NO_ROW) /* the root's shares have no effect */
 		return 0;
 	if (parse_integer(text, &row->raw_shares) < 0)
 		return csv_error(in->csv, err,
@@ -71,7 +71,7 @@ static int check_usage(struct reader *in, struct err *err)
 
 	if (!fairshare_decimal_parse(text, &d))
 		return csv_error(in->csv, err,
-				 "leaf_usage '%.64s' is not a number from 0 on, "
+				 "leaf_usage '%.64s' is not a number of 0 or more, "
 				 "such as 12, 0.5 or 1.5e10",
 				 text);
 	if (d.point + DECIMALS_SURE > DIGITS_MAX)
@@ -129,7 +129,7 @@ static int add_names(struct reader *in, struct err *err)
 	return 0;
 }
 
-static int grow(struct reader *in, struct err *err)
+static int grow_rows(struct reader *in, struct err *err)
 {
 	struct fairshare_file *f = in->file;
 	size_t room = in->room ? in->room * 2 : 256;
@@ -155,7 +155,7 @@ static int read_rows(struct reader *in, struct err *err)
 	int r = csv_header(in->csv, columns, in->column, err);
 
 	while (r >= 0 && (r = csv_next(in->csv, &in->fields, err)) > 0) {
-		r = grow(in, err);
+		r = grow_rows(in, err);
 		if (r == 0)
 			r = read_row(in, &in->file->rows[in->file->n], err);
 		if (r == 0)
@@ -164,9 +164,10 @@ static int read_rows(struct reader *in, struct err *err)
 	return r;
 }
 
-/* ---- what only shows in the whole ---- */
+/* ---- checks of all rows together ---- */
 
-static int fault(const struct reader *in, size_t row, struct err *err)
+/* Puts file, line and id of a row before an error text. Returns -EINVAL. */
+static int report_row(const struct reader *in, size_t row, struct err *err)
 {
 	const struct fairshare_file_name *n = &in->file->names[row];
 
@@ -202,7 +203,7 @@ static int check_ids(const struct reader *in, const struct fairshare_file_name *
 			continue;
 		err_set(err, -EINVAL, "the id is that of line %zu too: give each row its own",
 			sorted[i - 1]->line);
-		return fault(in, (size_t)(sorted[i] - in->file->names), err);
+		return report_row(in, (size_t)(sorted[i] - in->file->names), err);
 	}
 	return 0;
 }
@@ -221,7 +222,7 @@ static int check_associations(const struct reader *in,
 		err_set(err, -EINVAL, "%s%.64s%saccount '%.64s' has a row already, in line %zu",
 			*b->user ? "user '" : "", b->user, *b->user ? "' of " : "", b->account,
 			a->line);
-		return fault(in, (size_t)(b - in->file->names), err);
+		return report_row(in, (size_t)(b - in->file->names), err);
 	}
 	return 0;
 }
@@ -244,7 +245,7 @@ static int unknown_parent(const struct reader *in, size_t row, struct err *err)
 	else
 		err_set(err, -EINVAL,
 			"no row has its parent_id '%.64s' as id: add that account", typed);
-	return fault(in, row, err);
+	return report_row(in, row, err);
 }
 
 static int has_id(const void *id, const void *name)
@@ -285,6 +286,7 @@ static int link_rows(const struct reader *in, struct err *err)
 	return r < 0 ? r : check_associations(in, sorted, err);
 }
 
+/* All rows were checked, so that each number parses and fits. */
 static void scale_usage(struct reader *in)
 {
 	struct fairshare_file *f = in->file;
@@ -309,7 +311,7 @@ static int make_tree(struct reader *in, struct err *err)
 	if (r == 0 || r == -ENOMEM)
 		return r;
 	if (at != FAIRSHARE_NO_ROW)
-		return fault(in, (size_t)at, err);
+		return report_row(in, (size_t)at, err);
 	return err_prefix(err, r, "%.200s", in->path);
 }
 

@@ -1,15 +1,15 @@
-/* ledger_file - what `--ledger FILE` opens: a ledger with no controller running. */
+/* ledger_file - opens the ledger that `--ledger FILE` names, without a controller. */
 #pragma once
 #include "controller/ledger/store.h"
 
 struct err;
 
-/* Opens the file, made when a new one is fine. -ENOENT: there is none; -EINVAL: `path` is NULL,
- * which the caller's option gave. An older ledger is brought up to date. */
+/* Opens the file; LEDGER_FILE_OR_NEW creates it where it does not exist. An older ledger is
+ * migrated. -ENOENT: no such file; -EINVAL: `path` (the value of --ledger) is NULL. */
 enum ledger_file_want { LEDGER_FILE_THERE, LEDGER_FILE_OR_NEW };
 int ledger_file_open(const char *path, enum ledger_file_want want, struct store **ret,
 		     struct err *err);
-/* The same, made when new, and in days of `zone` (NULL: the ledger's own, or UTC). -EEXIST: its
- * days are another zone's. */
+/* Opens or creates a ledger that counts days in `zone` (NULL: the ledger's own, or UTC). -EEXIST:
+ * it counts days in another zone. */
 int ledger_file_open_zone(const char *path, const char *zone, struct store **ret,
 			  struct err *err);

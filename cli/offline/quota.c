@@ -7,14 +7,14 @@
 #include "common/wire/doc.h"
 #include "controller/quota/quota.h"
 
-/* Quotas are of accounts: some must be declared. */
+/* Quotas need accounts. */
 static int open_site(const struct verb_call *call, struct site_file *f, struct err *err)
 {
 	int r = site_file_open(call, SITE_FILE_POLICY, f, err);
 
 	if (r >= 0 && !f->accounts)
 		r = err_set(err, -EINVAL,
-			    "the ledger has no accounts: say --accounts FILE, or apply one "
+			    "the ledger has no accounts: give --accounts FILE, or apply one "
 			    "with 'reeve admin accounts apply'");
 	return r;
 }

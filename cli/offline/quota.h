@@ -1,4 +1,4 @@
-/* quota - how accounts stand by a ledger file and a profile: no controller is asked. */
+/* quota - computes quotas from a ledger file and a profile, without a controller. */
 #pragma once
 #include <jansson.h>
 #include "common/verb/verb.h"

@@ -5,21 +5,20 @@
 #include "cli/offline/site_file.h"
 #include "controller/sharetree/sharetree.h"
 
-/* For the table of options. */
-#define SHARE_FILE_OPTIONS                                                                     \
-	{ "ledger", 0, "FILE", "ask no controller: read this ledger", NULL },                  \
-		{ "profile", 0, "NAME", "with --ledger: the policy, a file or one that ships", \
-		  NULL },                                                                      \
-		{ "accounts", 0, "FILE",                                                       \
-		  "with --ledger: who has which shares; default: as applied to the ledger, "   \
-		  "or "                                                                        \
-		  "one share each",                                                            \
-		  NULL },                                                                      \
-	{                                                                                      \
-		"at", 0, "TIME",                                                               \
-			"with --ledger: as of then, 2026-11-21 or 2026-11-21T08:00 in the "    \
-			"ledger's zone; default: the end of its last job",                     \
-			NULL                                                                   \
+/* Options of share and prio. */
+#define SHARE_FILE_OPTIONS                                                                       \
+	{ "ledger", 0, "FILE", "read this ledger; needs no controller", NULL },                  \
+		{ "profile", 0, "NAME",                                                          \
+		  "with --ledger: the policy, a file or a shipped profile", NULL },              \
+		{ "accounts", 0, "FILE",                                                         \
+		  "with --ledger: accounts and shares; default: those applied to the ledger, "   \
+		  "else one share each",                                                         \
+		  NULL },                                                                        \
+	{                                                                                        \
+		"at", 0, "TIME",                                                                 \
+			"with --ledger: as of this time, 2026-11-21 or 2026-11-21T08:00 in the " \
+			"ledger's zone; default: the end of its last job",                       \
+			NULL                                                                     \
 	}
 
 struct share_file {

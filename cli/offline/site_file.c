@@ -66,7 +66,7 @@ static int see_prices(void *ctx, const char *profile, int64_t jobs, struct err *
 	return 0;
 }
 
-int site_file_tell_prices(struct store *s, const char *profile, struct err *err)
+int site_file_warn_prices(struct store *s, const char *profile, struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
 	char name[IMPORT_PROFILE_MAX] = "";
@@ -103,7 +103,7 @@ int site_file_open(const struct verb_call *call, enum site_file_need need,
 	if (r >= 0)
 		r = read_accounts(verb_value(call, "accounts"), &f, err);
 	if (r >= 0)
-		r = site_file_tell_prices(f.store, verb_value(call, "profile"), err);
+		r = site_file_warn_prices(f.store, verb_value(call, "profile"), err);
 	if (r < 0) {
 		site_file_done(&f);
 		return r == -EINVAL ? -EBADMSG : r;

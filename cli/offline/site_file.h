@@ -1,5 +1,5 @@
-/* site_file - a ledger with a policy and accounts, read from files, as --ledger, --profile and
- * --accounts name them: what a verb needs that works without a controller. */
+/* site_file - opens ledger, policy and accounts of --ledger, --profile and --accounts, for verbs
+ * that work without a controller. */
 #pragma once
 #include "cli/cli.h"
 #include "controller/accounts/accounts.h"
@@ -9,7 +9,7 @@
 struct site_file {
 	struct store *store;
 	struct config *config;	   /* NULL: no profile was named */
-	struct accounts *accounts; /* as named, else as applied to the ledger; NULL: neither */
+	struct accounts *accounts; /* of --accounts, else those of the ledger; NULL: neither */
 };
 enum site_file_need { SITE_FILE_LEDGER, SITE_FILE_POLICY }; /* POLICY: a profile too */
 /* -EINVAL: no ledger named, or no profile that is needed; -ENOENT: no such file or profile;
@@ -17,11 +17,10 @@ enum site_file_need { SITE_FILE_LEDGER, SITE_FILE_POLICY }; /* POLICY: a profile
 int site_file_open(const struct verb_call *call, enum site_file_need need,
 		   struct site_file *ret, struct err *err);
 void site_file_done(struct site_file *f);
-/* Says on stderr which imported jobs of the ledger were priced by another profile than the one
- * named (NULL: no profile, nothing is said): their charges are not what that profile makes of
- * them. */
-int site_file_tell_prices(struct store *s, const char *profile, struct err *err);
+/* Warns on stderr of imported jobs that were priced by another profile than the one named: their
+ * charges differ from what that profile would charge. NULL: no profile, no warning. */
+int site_file_warn_prices(struct store *s, const char *profile, struct err *err);
 
-/* --at TIME as store_parse_at() reads it, or the end of the ledger's last charge; without any,
- * now. */
+/* Parses --at TIME like store_parse_at(); NULL: the end of the ledger's last charge, or now if it
+ * has none. */
 int site_file_at(const struct site_file *f, const char *at, int64_t *ret_ns, struct err *err);

@@ -57,11 +57,11 @@ static int check_order(struct csv *csv, const struct window_file *f, int month, 
 			 text, last);
 }
 
-static int append(struct window_file *f, const struct window_month *m)
+static int append_month(struct window_file *f, const struct window_month *m)
 {
 	struct window_month *more;
 
-	if ((f->n & (f->n - 1)) == 0) { /* full at each power of two */
+	if ((f->n & (f->n - 1)) == 0) { /* n is a power of two: the room is used up */
 		more = realloc(f->months, (f->n ? f->n * 2 : 1) * sizeof(*more));
 		if (!more)
 			return -ENOMEM;
@@ -85,11 +85,12 @@ static int read_rows(struct csv *csv, struct window_file *f, struct err *err)
 		r = read_row(csv, row, at, &m, err);
 		if (r == 0)
 			r = check_order(csv, f, m.month, err);
-		if (r == 0 && append(f, &m) < 0)
+		if (r == 0 && append_month(f, &m) < 0)
 			r = err_set(err, -ENOMEM, "out of memory");
 	}
 	if (r == 0 && !f->n)
-		r = csv_error(csv, err, "there is no month below the header");
+		r = csv_error(csv, err,
+			      "no month below the header; add a line 2024-02,1000,500");
 	return r;
 }
 

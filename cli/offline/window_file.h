@@ -1,4 +1,4 @@
-/* window_file - the table `month,allowance,used` of one accounting period, read and checked.
+/* window_file - reads and checks the table `month,allowance,used` of one accounting period.
  *
  * One row a month, in order, none left out; the first and the last row are the period. Amounts
  * are core-hours with at most six decimal places.
@@ -13,7 +13,7 @@ struct window_file {
 	size_t n;
 };
 
-/* "-" is standard input. -EINVAL, with FILE:LINE: what csv.h refuses, a month or an amount that
- * is none, a month twice, out of order or left out (it is named), no rows; -errno. */
+/* "-" is standard input. -EINVAL, with FILE:LINE: bad CSV, a bad month or amount, a month twice,
+ * out of order or missing, no rows; -errno. */
 int window_file_read(const char *path, struct window_file *ret, struct err *err);
 void window_file_done(struct window_file *f);

@@ -1,8 +1,8 @@
-/* stream - the output of a running job, followed live by long polls.
+/* stream - follows one output of a job (standard output or error) and writes it.
  *
- * One stream is one of a job's two outputs: it has a connection of its own, asks again from
- * where it is until the controller says that nothing more will come, and writes what comes to
- * a file descriptor. While the controller is away it keeps asking; the job runs on.
+ * Each stream has a connection of its own, requests output from its offset until the controller
+ * reports the end, and writes it to a file descriptor. While the controller cannot be reached it
+ * retries; the job continues.
  */
 #pragma once
 #include "cli/cli.h"
@@ -13,7 +13,7 @@ struct stream;
 struct stream_config {
 	int64_t job;
 	const char *name;     /* "out" or "err" */
-	struct writer writer; /* of its own: only fd and label are set */
+	struct writer writer; /* only fd and label are set; the stream owns the rest */
 };
 
 /* Called once: result 0 at the end of the stream, < 0 as in cli.h. Not from stream_open(). */

@@ -77,9 +77,9 @@ int table_find_column(const struct table *t, const char *name, size_t size)
 	return -1;
 }
 
-/* Verbs name columns by the very texts of the table, and often in its order: then nothing is
- * compared letter by letter, which took longer than printing. */
-static int same_column(struct table *t, const char *name)
+/* Verbs often pass the column's own text (the same pointer), in the order of the table: pointers
+ * are compared first, since comparing letters took longer than printing. */
+static int find_cell_column(struct table *t, const char *name)
 {
 	for (int i = 0, at = t->last_column; i < t->n_columns; i++, at++) {
 		at = at < t->n_columns ? at : 0;
@@ -91,7 +91,7 @@ static int same_column(struct table *t, const char *name)
 
 static struct table_cell *last_cell(struct table *t, const char *column)
 {
-	int i = same_column(t, column);
+	int i = find_cell_column(t, column);
 
 	if (i < 0 || !t->n_rows || t->out_of_memory)
 		return NULL;

@@ -1,8 +1,8 @@
 /* table - rows of typed cells, and the forms in which they can be printed.
  *
  * A verb fills a table with exact figures; the renderer that --output chose makes people's
- * units of them (table) or leaves them exact (all others). A cell that was not set was not
- * measured: "-" in a table, an empty field, absent in json; never 0.
+ * units of them (table) or leaves them exact (all others). A cell that the verb does not set was
+ * not measured: "-" in a table, an empty field in rows, absent in JSON; never 0.
  */
 #pragma once
 #include <stdbool.h>
@@ -23,9 +23,9 @@ enum table_cell_kind {
 	CELL_SECONDS,
 	CELL_DURATION_NS,
 	CELL_DURATION_MS,
-	CELL_TIME_NS,	/* since the epoch; people see it in the zone of the process, named:
-			   "2026-11-21 14:03:11 EST". It is the site's once
-			   a ledger was opened or the controller has answered. */
+	CELL_TIME_NS,	/* since the epoch; people see "2026-11-21 14:03:11 EST" in the zone of
+			   the process, which is the site's once a ledger was opened or the
+			   controller has answered */
 	CELL_CHARGE_MS, /* milli-equivalent-seconds; people see equivalent hours */
 };
 
@@ -39,8 +39,8 @@ struct table_column {
 
 enum table_cell_tone { TONE_PLAIN, TONE_GOOD, TONE_BAD, TONE_DIM };
 
-/* CSV is as RFC 4180 has it: a field may hold anything, line ends too. In the other forms of
- * rows nothing in a field can break a row, whatever users call their jobs:
+/* CSV follows RFC 4180: a field may contain line ends. In the other forms of rows a field cannot
+ * break a row, whatever users call their jobs:
  * - PARSABLE (fields ended by |) and PARSABLE2 (separated by |) write a control character, a
  *   backslash and a | as a backslash and its three octal digits, \174 for |: splitting at |
  *   is always right, and printf '%b' gives the field back;
@@ -63,14 +63,15 @@ struct table_format {
 	FILE *to;
 };
 
-/* `name` is the key of the rows in json. Both are kept, not copied. */
+/* `name` is the key of the rows in JSON. Both pointers must stay valid: nothing is copied. */
 int table_new(const char *name, const struct table_column *columns, struct table **ret,
 	      struct err *err);
 struct table *table_free(struct table *t);
 DEFINE_CLEANUP(struct table *, table_free)
 
-/* What holds for all rows, in front of them in json: "time_zone": "Europe/Berlin". The key is
- * kept, the text copied; at most TABLE_NOTES_MAX. */
+/* Adds a value that holds for all rows; JSON has it in front of them:
+ * "time_zone": "Europe/Berlin". The key must stay valid, the text is copied; more than
+ * TABLE_NOTES_MAX are dropped. */
 #define TABLE_NOTES_MAX 9
 void table_note(struct table *t, const char *key, const char *text);
 void table_note_int(struct table *t, const char *key, int64_t value);
@@ -81,10 +82,10 @@ void table_int(struct table *t, const char *column, int64_t value);
 void table_text(struct table *t, const char *column, const char *text); /* NULL: not set */
 void table_tone(struct table *t, const char *column, enum table_cell_tone tone);
 
-/* Not measured, where programs expect a value: null in json, "-" and empty elsewhere. */
+/* Marks a cell as not measured where programs expect the key: null in JSON, elsewhere as unset. */
 void table_null(struct table *t, const char *column);
-/* Begins a row of sums: last in a table, in json under "totals", in no other form, where a
- * program would add it to what it sums up. No row follows a total. */
+/* Begins a row of sums: the last of a table, in JSON under "totals". Rows for programs leave it
+ * out, because a program would add it to what it sums up. No row follows a total. */
 void table_total(struct table *t);
 
 size_t table_size(const struct table *t); /* rows, without totals */
@@ -92,12 +93,12 @@ size_t table_size(const struct table *t); /* rows, without totals */
 enum table_want { TABLE_SET, TABLE_NOT_ZERO };
 bool table_has(const struct table *t, const char *column, enum table_want want);
 
-/* --columns help prints the columns there are instead of the rows. -EINVAL, and nothing is
- * printed: --columns names one that does not exist (the message lists them); or a text is not
- * UTF-8, as json has to be. */
+/* Prints the table, or with --columns help the names of its columns. -EINVAL, and nothing is
+ * printed: --columns names an unknown one (the message lists them), or a text is not UTF-8, which
+ * JSON needs. */
 int table_print(const struct table *t, const struct table_format *f, struct err *err);
 
-/* For people, as a table shows it. */
+/* Formats a value for people, as a table shows it. */
 #define TABLE_CELL_MAX 64
 const char *table_format_cell(enum table_cell_kind kind, int64_t value,
 			      char buf[static TABLE_CELL_MAX]);

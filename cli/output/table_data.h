@@ -1,4 +1,4 @@
-/* table_data - what table.c and the renderers share. Private to the table. */
+/* table_data - the table's data, shared by table.c and the renderers; private to them. */
 #pragma once
 #include "cli/output/table.h"
 
@@ -15,14 +15,14 @@ struct table_cell {
 
 struct table_note {
 	const char *key;
-	char *text; /* NULL: it is the value */
+	char *text; /* NULL: `value` counts */
 	int64_t value;
 };
 
 struct table {
 	const char *name;
 	const struct table_column *columns;
-	int n_columns, last_column;    /* last: that a cell was set of */
+	int n_columns, last_column;    /* last: the column of the cell set last */
 	struct table_cell *cells;      /* row by row */
 	size_t n_rows, n_totals, room; /* the totals are the last of the rows */
 	bool out_of_memory;
@@ -43,13 +43,14 @@ static inline const struct table_cell *table_cell(const struct table *t, size_t 
 
 /* The index of the column of that name, `size` bytes long; -1: there is none. */
 int table_find_column(const struct table *t, const char *name, size_t size);
-/* --columns LIST as indices, behind those there are; NULL: all. -EINVAL: with those known. */
+/* Appends the indices of --columns LIST to *c; NULL: of all columns. -EINVAL: an unknown name; the
+ * message lists those known. */
 int table_choose(const struct table *t, const char *columns, struct table_choice *c,
 		 struct err *err);
 
 typedef int (*table_render_fn)(const struct table *t, const struct table_choice *c,
 			       const struct table_format *f, struct err *err);
-/* For people: through libsmartcols, and the same of many rows without it. */
+/* For people: through libsmartcols; the second is for many rows, without it. */
 int table_render_columns(const struct table *t, const struct table_choice *c,
 			 const struct table_format *f, struct err *err);
 int table_render_plain(const struct table *t, const struct table_choice *c,

@@ -33,7 +33,7 @@ static int read_color(struct table_format *f, const char *when, struct err *err)
 	else if (!strcmp(when, "always") || !strcmp(when, "never"))
 		f->color = *when == 'a';
 	else
-		return err_set(err, -EINVAL, "--color %.32s: it is one of auto, always, never",
+		return err_set(err, -EINVAL, "--color %.32s: write auto, always or never",
 			       when);
 	return 0;
 }
@@ -47,13 +47,14 @@ int table_format_read(const struct verb_call *call, struct table_format *ret, st
 	for (int i = 0; i < call->n_given; i++) {
 		o = call->given[i].option;
 		value = call->given[i].value;
-		/* A verb's own --output is a file, and has no words to complete. */
+		/* The --output of submit is a file, and has no list of words. */
 		if (strcmp(o->name, "output") != 0)
-			read_output(o->name, &f.output); /* most options are no form */
+			read_output(o->name,
+				    &f.output); /* --json etc.; does nothing for others */
 		else if (o->words && read_output(value, &f.output) < 0)
 			return err_set(err, -EINVAL,
-				       "--output %.32s: it is one of table, json, csv, raw, "
-				       "parsable, parsable2",
+				       "--output %.32s: write table, json, csv, raw, "
+				       "parsable or parsable2",
 				       value);
 	}
 	f.no_header = verb_count(call, "noheader");

@@ -1,9 +1,9 @@
-/* table_plain.c - a table of many rows for people, as libsmartcols would print it.
+/* table_plain.c - prints a table of many rows for people, as libsmartcols would.
  *
  * libsmartcols keeps each cell as a string of its own and measures it several times: 108,000
- * rows of ten columns take it 1.5 s of the processor. Here each cell is made twice, once to
- * measure and once to print, and none is kept. What is not done: a line wider than the terminal
- * is not cut.
+ * rows of ten columns take it 1.5 s of CPU time. Here each cell is formatted twice, once to
+ * measure and once to print, and none is kept. Unlike libsmartcols it does not cut lines that are
+ * wider than the terminal.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,6 +13,7 @@
 #include "cli/output/text.h"
 #include "common/err.h"
 
+/* One formatted cell. `owned` is NULL or what `text` points to. */
 struct shown {
 	const char *text;
 	int width;
@@ -20,7 +21,7 @@ struct shown {
 	char buf[TABLE_CELL_MAX];
 };
 
-/* Columns on a terminal. -1: more than printable ASCII is in it. */
+/* Width on a terminal. -1: it has other than printable ASCII. */
 static int ascii_width(const char *text)
 {
 	const char *p = text;
@@ -39,7 +40,7 @@ static int wide_width(const char *text)
 
 	for (; left; text += n, left -= n) {
 		n = mbrtowc(&c, text, left, &state);
-		if (n == 0 || n > left) { /* cannot be: text_safe() made it */
+		if (n == 0 || n > left) { /* invalid; not after text_safe() */
 			n = 1;
 			c = L'?';
 			memset(&state, 0, sizeof(state));
@@ -75,8 +76,8 @@ static const char *title_of(const struct table_column *col)
 	return col->title + (col->title[0] == '-');
 }
 
-static int measure(const struct table *t, const struct table_choice *c, bool has_header,
-		   int *widths)
+static int measure_columns(const struct table *t, const struct table_choice *c, bool has_header,
+			   int *widths)
 {
 	const struct table_column *col;
 	struct shown s;
@@ -148,7 +149,7 @@ int table_render_plain(const struct table *t, const struct table_choice *c,
 		       const struct table_format *f, struct err *err)
 {
 	struct place places[TABLE_COLUMNS_MAX];
-	int widths[TABLE_COLUMNS_MAX], r = measure(t, c, !f->no_header, widths);
+	int widths[TABLE_COLUMNS_MAX], r = measure_columns(t, c, !f->no_header, widths);
 
 	for (int k = 0; k < c->n && r == 0; k++) {
 		const struct table_column *col = &t->columns[c->column[k]];

@@ -5,7 +5,7 @@
 #include "common/err.h"
 #include "common/nearest.h"
 
-#define LISTED_MAX 400 /* of a message's room */
+#define LISTED_MAX 400 /* bytes of an error message for the list of columns */
 
 /* "job, name, user" */
 static void list_columns(const struct table *t, char known[static LISTED_MAX])
@@ -41,7 +41,7 @@ static int unknown_column(const struct table *t, const char *name, int size, str
 	return err_set(err, -EINVAL, "unknown column '%s'; known are: %s", typed, known);
 }
 
-/* What -o help prints: every column, and what heads it for people. */
+/* -o help: prints every column with its title. */
 static int print_columns(const struct table *t, const struct table_format *f, struct err *err)
 {
 	static const struct table_column columns[] = {
@@ -87,7 +87,7 @@ int table_choose(const struct table *t, const char *columns, struct table_choice
 	}
 }
 
-/* People see the usual columns; programs get all. */
+/* People see the columns whose title has no leading "-"; programs get all. */
 static void drop_untitled(const struct table *t, struct table_choice *c)
 {
 	int n = 0;
@@ -98,7 +98,7 @@ static void drop_untitled(const struct table *t, struct table_choice *c)
 	c->n = n;
 }
 
-/* libsmartcols fits lines to a terminal, and takes long for many. */
+/* libsmartcols fits lines to a terminal, but is slow for many rows. */
 static table_render_fn choose_renderer(const struct table *t, const struct table_format *f)
 {
 	static const table_render_fn renderers[_TABLE_OUTPUT_MAX] = {

@@ -1,4 +1,4 @@
-/* table_programs.c - a table for programs: json, and one line a row; see table.h. */
+/* table_programs.c - prints a table for programs: JSON, CSV and other rows; see table.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
@@ -14,7 +14,7 @@ static bool is_text(const struct table_column *col)
 	return col->kind == CELL_TEXT || col->kind == CELL_FIGURE;
 }
 
-/* printf() takes three times as long, and figures are most of what is printed. */
+/* printf() takes three times as long, and most cells are numbers. */
 static int put_int(int64_t n, FILE *to)
 {
 	char buf[24], *p = buf + sizeof(buf) - 1;
@@ -29,7 +29,7 @@ static int put_int(int64_t n, FILE *to)
 	return fputs(p, to);
 }
 
-/* ---- json: written as it goes, since tables may have 100,000 rows ---- */
+/* ---- JSON: written row by row, since tables may have 100,000 rows ---- */
 
 /* Printable ASCII that needs no escape. */
 static bool is_plain(const char *text)
@@ -40,28 +40,28 @@ static bool is_plain(const char *text)
 	return true;
 }
 
-static size_t digits(const char *p)
+static size_t count_digits(const char *p)
 {
 	return strspn(p, "0123456789");
 }
 
-/* A number as json spells it; "inf", "parent", "007" are none. */
+/* Is the text a number in JSON? "inf", "parent" and "007" are not. */
 static bool is_number(const char *p)
 {
 	size_t n;
 
 	p += *p == '-';
-	n = digits(p);
+	n = count_digits(p);
 	if (n == 0 || (*p == '0' && n > 1))
 		return false;
 	p += n;
 	if (*p == '.') {
-		n = digits(++p);
+		n = count_digits(++p);
 		p += n;
 	}
 	if (n && (*p == 'e' || *p == 'E')) {
 		p += 1 + (p[1] == '-' || p[1] == '+');
-		n = digits(p);
+		n = count_digits(p);
 		p += n;
 	}
 	return n && !*p;
@@ -138,9 +138,10 @@ static int check_utf8(const struct table *t, const struct table_choice *c, struc
 		for (int k = 0; k < c->n; k++) {
 			cell = table_cell(t, row, c->column[k]);
 			if (cell->have && cell->text && !utf8_is_valid(cell->text))
-				return err_set(err, -EINVAL,
-					       "%s '%.64s' is not UTF-8, as json has to be",
-					       t->columns[c->column[k]].name, cell->text);
+				return err_set(
+					err, -EINVAL,
+					"%s '%.64s' is not UTF-8, which JSON needs; use --csv",
+					t->columns[c->column[k]].name, cell->text);
 		}
 	return 0;
 }

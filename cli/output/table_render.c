@@ -1,4 +1,4 @@
-/* table_render.c - a table for people, through libsmartcols; see table.h. */
+/* table_render.c - prints a table for people, through libsmartcols; see table.h. */
 #include <errno.h>
 #include <inttypes.h>
 #include <libsmartcols/libsmartcols.h>
@@ -10,7 +10,7 @@
 #include "common/model/amount.h"
 #include "common/time_units.h"
 
-/* Equivalent hours; finer where a thousandth would hide it. Refunds are below 0. */
+/* Equivalent hours with 3 decimals, or 6 below 0.1 hours. Refunds are negative. */
 static const char *format_charge(int64_t ms, char buf[static TABLE_CELL_MAX])
 {
 	const char *sign = ms < 0 ? "-" : "";
@@ -28,7 +28,7 @@ static const char *format_charge(int64_t ms, char buf[static TABLE_CELL_MAX])
 	return buf;
 }
 
-/* A time that libc cannot place in the zone's calendar is shown in UTC. */
+/* In the process's time zone; in UTC where libc cannot convert it. */
 static const char *format_time(int64_t at_ns, char buf[static TABLE_CELL_MAX])
 {
 	const time_t at_s = (time_t)(at_ns / S_NS - (at_ns % S_NS < 0));

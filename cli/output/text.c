@@ -1,4 +1,4 @@
-/* text.c - escapes what a terminal would obey; see text.h. */
+/* text.c - escapes what a terminal would interpret; see text.h. */
 #include <langinfo.h>
 #include <stdint.h>
 #include <stdio.h>

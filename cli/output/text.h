@@ -12,7 +12,7 @@ enum text_keep {
 	TEXT_LINES, /* line ends and tabs are kept */
 };
 
-/* The caller frees; NULL when memory ran out. C0 and DEL as \033, other controls, bidirectional
- * marks and (where the locale is not UTF-8) all non-ASCII as \u202e, bytes that are not UTF-8
- * in octal. */
+/* A copy with escapes, which the caller frees; NULL: no memory. Escapes are octal (\033) for C0,
+ * DEL and bytes that are not UTF-8, and \u202e for other controls, bidirectional marks and, where
+ * the locale is not UTF-8, all non-ASCII. */
 char *text_safe(const char *text, enum text_keep keep);

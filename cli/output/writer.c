@@ -1,4 +1,5 @@
-/* writer.c - writes output as it comes, or line by line behind a label; see writer.h. */
+/* writer.c - writes output as it comes, or line by line behind a label; see writer.h.
+ * The descriptor may be nonblocking (a terminal shared with another program). */
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -27,7 +28,7 @@ static int write_all(int fd, const char *data, size_t size, struct err *err)
 	return 0;
 }
 
-/* In one piece, so that lines of several nodes do not mix. */
+/* In one write(), so that lines of several nodes do not mix. */
 static int write_line(const struct writer *s, const char *data, size_t size, struct err *err)
 {
 	size_t before = strlen(s->label) + 2;

@@ -1,5 +1,5 @@
-/* writer - where the output of a job or a step goes: bytes as they come, or whole lines behind a
- * label.
+/* writer - writes output of a job or a step to a file descriptor: bytes as they come, or whole
+ * lines behind a label.
  */
 #pragma once
 #include <stddef.h>
@@ -16,8 +16,8 @@ struct writer {
 	size_t n_rest;
 };
 
-/* < 0: it could not be written. */
+/* -EIO: it could not be written. */
 int writer_write(struct writer *s, const uint8_t *data, size_t size, struct err *err);
-/* Nothing more will come: what is left of a line is one. */
+/* Writes an incomplete last line as a line; only with a label. */
 int writer_finish(struct writer *s, struct err *err);
 void writer_done(struct writer *s);

@@ -8,7 +8,7 @@
 #include "common/cleanup.h"
 #include "common/err.h"
 
-/* The picture, in its own units. */
+/* Coordinates of the SVG. */
 #define WIDTH 900
 #define LEFT 70
 #define RIGHT 870
@@ -30,7 +30,7 @@ void simulate_chart_bounds(int64_t ret[static CHART_POINTS])
 
 /* ---- text ---- */
 
-/* Names come from the command line: nothing in them is markup. */
+/* Escapes names from the command line, which are not markup. */
 static void put_text(FILE *to, const char *text)
 {
 	for (; *text; text++) {
@@ -49,7 +49,7 @@ static void put_text(FILE *to, const char *text)
 
 #define SPAN_MAX 32
 /* "45 s", "23.2 min", "1.9 d" */
-static const char *say_span(double s, char buf[static SPAN_MAX])
+static const char *format_span(double s, char buf[static SPAN_MAX])
 {
 	if (s < 60)
 		snprintf(buf, SPAN_MAX, "%.0f s", s);
@@ -62,7 +62,7 @@ static const char *say_span(double s, char buf[static SPAN_MAX])
 	return buf;
 }
 
-/* ---- the plane ---- */
+/* ---- axes ---- */
 
 struct tick {
 	int64_t s;
@@ -76,7 +76,7 @@ static const struct tick ticks[] = {
 	{ 31536000, "1 year" },
 };
 
-/* The point behind the last that any line needs: no empty plane to the right. */
+/* The point at which every line has reached all its jobs: the chart ends there. */
 static int last_point(const struct chart *c)
 {
 	int last = 1;
@@ -88,7 +88,7 @@ static int last_point(const struct chart *c)
 	return last;
 }
 
-/* 0 s is on the left edge, and so is 1 s. */
+/* A logarithmic axis; 0 s and 1 s are both on the left edge. */
 static double x_of(int64_t s, int64_t most)
 {
 	double full = log10((double)(most > 10 ? most : 10));
@@ -96,6 +96,7 @@ static double x_of(int64_t s, int64_t most)
 	return LEFT + (RIGHT - LEFT) * (s > 1 ? log10((double)s) / full : 0);
 }
 
+/* part: 0 to 1 of all jobs. */
 static double y_of(double part)
 {
 	return BOTTOM - (BOTTOM - TOP) * part;
@@ -169,11 +170,12 @@ static void put_legend(FILE *to, const struct chart_line *l, size_t i)
 	fprintf(to,
 		"</tspan>: mean wait %s, 95 %% within %s, longest %s; slowdown %.1f; "
 		"utilisation %.1f %%",
-		say_span(l->sum.wait_mean_s, mean), say_span((double)l->sum.wait_s.p95, p95),
-		say_span((double)l->sum.wait_s.max, most), l->sum.bounded_slowdown_mean,
+		format_span(l->sum.wait_mean_s, mean),
+		format_span((double)l->sum.wait_s.p95, p95),
+		format_span((double)l->sum.wait_s.max, most), l->sum.bounded_slowdown_mean,
 		100 * l->sum.utilisation);
 	if (l->sum.suspensions)
-		fprintf(to, "; suspended %s", say_span((double)l->sum.suspended_s, mean));
+		fprintf(to, "; suspended %s", format_span((double)l->sum.suspended_s, mean));
 	fputs("</text>\n", to);
 }
 

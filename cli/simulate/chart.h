@@ -1,8 +1,8 @@
-/* chart - replays side by side as a picture: which part of the jobs had started within
- * which time, one line a profile, over a logarithmic axis; a legend with the figures.
+/* chart - draws the waits under several profiles as SVG: one line a profile has the part of jobs
+ * that started within a time, over a logarithmic axis; and a legend with figures.
  *
- * SVG that stands alone: its own background, readable where the reader's surroundings are dark
- * (prefers-color-scheme), lines told apart by dashes too. The same figures give the same bytes.
+ * The SVG has its own background, dark where the viewer prefers it (prefers-color-scheme), and
+ * lines differ by dashes too. The same figures give the same bytes.
  */
 #pragma once
 #include "controller/simulate/summary.h"
@@ -11,13 +11,13 @@ struct err;
 
 #define CHART_POINTS 161 /* 0 s, then 20 a decade from 1 s to 10^7.95 s, 2.8 years */
 
-/* The waits at which the lines have their points, rising. */
+/* The waits in seconds, ascending, at which lines have points. */
 void simulate_chart_bounds(int64_t ret[static CHART_POINTS]);
 
 struct chart_line {
 	const char *name;
 	struct sim_summary sum;
-	size_t counts[CHART_POINTS]; /* jobs that waited no longer */
+	size_t counts[CHART_POINTS]; /* jobs that waited at most as long */
 };
 
 struct chart {

@@ -13,40 +13,39 @@
 
 /* ---- the trace ---- */
 
-/* Names that are no text would be none in the tables. */
-static int take_history(struct sim_trace *t, const struct history_job *j, int why)
+/* A job whose names are not UTF-8 is rejected: tables could not show them. */
+static int add_history(struct sim_trace *t, const struct history_job *j, int why)
 {
 	if (why == HISTORY_OK && !import_map_is_text(j))
 		why = HISTORY_NO_NAME;
 	return sim_trace_history(t, j, (enum history_why)why);
 }
 
-static int take_sacct(struct sim_trace *t, const char *line, size_t size)
+static int add_sacct(struct sim_trace *t, const char *line, size_t size)
 {
 	const struct sacct utc = { 0 };
 	struct history_job j;
 	int why = sacct_parse_line(&utc, line, size, &j);
 
-	return why == SACCT_NO_JOB ? 0 : take_history(t, &j, why);
+	return why == SACCT_NO_JOB ? 0 : add_history(t, &j, why);
 }
 
-static int take_pbs(struct sim_trace *t, const char *line, size_t size)
+static int add_pbs(struct sim_trace *t, const char *line, size_t size)
 {
 	struct history_job j;
 	int why = pbs_parse_line(line, size, &j);
 
-	return why == PBS_NO_JOB ? 0 : take_history(t, &j, why);
+	return why == PBS_NO_JOB ? 0 : add_history(t, &j, why);
 }
 
 static const struct format {
 	const char *name, *title;
-	int (*take)(struct sim_trace *t, const char *line, size_t size);
+	int (*add)(struct sim_trace *t, const char *line, size_t size);
 } formats[] = {
 	{ "swf", "the Standard Workload Format, with 18 numbers, run time and cores",
 	  sim_trace_line },
-	{ "sacct", "what sacct prints, with the 26 fields of 'reeve import sacct'",
-	  take_sacct },
-	{ "pbs", "an accounting log of PBS", take_pbs },
+	{ "sacct", "what sacct prints, with the 26 fields of 'reeve import sacct'", add_sacct },
+	{ "pbs", "an accounting log of PBS", add_pbs },
 };
 
 static const struct format *find_format(const char *name)
@@ -66,22 +65,22 @@ int simulate_read_trace(const char *path, const char *format, struct sim_trace *
 	int r;
 
 	if (!how)
-		return err_set(err, -EINVAL, "--format %.40s: it is swf, sacct or pbs", format);
+		return err_set(err, -EINVAL, "--format %.40s: write swf, sacct or pbs", format);
 	r = import_file_open(path, &f, err);
 	if (r < 0)
 		return r;
 	while ((r = import_file_line(f, &l, err)) > 0) {
-		r = how->take(ret, l.at, l.size);
+		r = how->add(ret, l.at, l.size);
 		if (r == -E2BIG)
 			return err_set(err, r, "%.200s: more jobs than can be replayed", path);
 		if (r < 0)
 			return err_set(err, r, "out of memory");
 	}
 	if (r == 0 && ret->n == 0)
-		return err_set(err, -EBADMSG, "%.200s: no line of it is a job in %s%s", path,
-			       how->title,
-			       how == formats ? "; of another format say --format sacct or pbs"
-					      : "");
+		return err_set(
+			err, -EBADMSG, "%.200s: no line is a job in %s%s", path, how->title,
+			how == formats ? "; for another format give --format sacct or pbs"
+				       : "");
 	return r;
 }
 
@@ -89,7 +88,7 @@ int simulate_read_trace(const char *path, const char *format, struct sim_trace *
 
 #define JOB_LINE_MAX (6 * 21)
 
-/* printf() of six figures takes five times as long. */
+/* printf() takes five times as long. */
 static char *put_int(char *p, int64_t v, char behind)
 {
 	char digits[24];

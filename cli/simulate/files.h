@@ -1,12 +1,11 @@
-/* files - what `reeve simulate` reads and writes: the trace, and figures by job and by
- * group. */
+/* files - reads the trace of `reeve simulate`, and writes the times of its jobs. */
 #pragma once
 #include "controller/simulate/replay.h"
 
 struct err;
 
-/* Reads a file, plain or gzip, into *ret, which is to be initialised before and needs
- * sim_trace_finish(). `format` is "swf" (Standard Workload Format), "sacct" or "pbs", as 'reeve
+/* Reads a file, plain or gzip, into *ret. The caller has called sim_trace_init(), and calls
+ * sim_trace_finish() afterwards. `format` is "swf" (Standard Workload Format), "sacct" or "pbs", as 'reeve
  * import' reads them; times of sacct are taken as UTC's. -ENOENT, -EINVAL: no such format,
  * -EBADMSG: no trace, -ENOMEM, ... */
 int simulate_read_trace(const char *path, const char *format, struct sim_trace *ret,
@@ -15,7 +14,8 @@ int simulate_read_trace(const char *path, const char *format, struct sim_trace *
 /* job,submit_s,start_s,end_s,wait_s,suspended_s of every job, in the order of the queue. */
 int simulate_write_jobs(const char *path, const struct sim_replay *r, struct err *err);
 
-/* How a profile is called: "site" for "../site.conf" too. *ret_size of what is returned. */
+/* The name of a profile, "site" also for "../site.conf": *ret_size bytes of the result, which
+ * points into `profile`. */
 const char *simulate_profile_word(const char *profile, size_t *ret_size);
 /* "a.csv" and "easy": "a.easy.csv". *ret is malloc()ed. -ENOMEM. */
 int simulate_name_file(const char *path, const char *profile, char **ret, struct err *err);

@@ -1,4 +1,4 @@
-/* groups.c - gives the groups of a trace their shares, and writes what they used. */
+/* groups.c - reads the shares of the groups of a trace, and writes what they used. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,8 +24,8 @@ static int read_share(const char *path, const struct accounts_account *a, int64_
 {
 	if (a->parent >= 0 || a->shares == FAIRSHARE_PARENT)
 		return err_set(err, -EINVAL,
-			       "%.200s: account '%s' is a group of the trace: it stands right "
-			       "below the root, with shares of its own",
+			       "%.200s: account '%s' is a group of the trace: put it directly "
+			       "below the root, with Shares of its own",
 			       path, a->name);
 	*ret = a->shares;
 	return 0;
@@ -54,7 +54,7 @@ int simulate_read_shares(const char *path, const struct sim_trace *t, int64_t **
 	return r;
 }
 
-/* ---- what each got ---- */
+/* ---- what each used ---- */
 
 int simulate_groups_new(struct table **ret, struct err *err)
 {

@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "controller/history/history.h"
 
-/* A whole number from 1 to what a replay can hold. */
+/* Parses a whole number from 1 to HISTORY_CORES_MAX. */
 static bool read_count(const char *text, size_t size, int64_t *ret)
 {
 	return history_parse_int(text, size, ret) == 0 && !memchr(text, '.', size) &&
@@ -23,8 +23,8 @@ static bool read_kind(const char *text, size_t size, struct machine_kind *ret)
 	       read_count(x + 1, size - n - 1, &ret->cores);
 }
 
-/* On nodes of 3 and 2 cores "whole" is 2: each node has one, and one of 3 has a part of 1 left.
- */
+/* The widest job: chunks as large as the smallest node, on each node as many as fit, and one smaller
+ * chunk in what is left of a node. Nodes of 3 and 2 cores: chunks of 2, and 1 left. */
 static int64_t largest_job(const struct machine *m)
 {
 	int64_t whole = m->kinds[0].cores, left = 0, n = 0;
@@ -53,7 +53,7 @@ int machine_parse_nodes(const char *text, struct machine *ret, struct err *err)
 				       MACHINE_KINDS_MAX);
 		if (!read_kind(p, size, &k))
 			return err_set(err, -EINVAL,
-				       "--nodes %.80s: it is NODESxCORES, such as 100x48 or "
+				       "--nodes %.80s: write NODESxCORES, such as 100x48 or "
 				       "100x48,20x96",
 				       text);
 		m.kinds[m.n_kinds++] = k;
@@ -76,7 +76,7 @@ int machine_parse_cores(const char *text, struct machine *ret, struct err *err)
 
 	if (!read_count(text, strlen(text), &m.cores))
 		return err_set(err, -EINVAL,
-			       "--cores %.32s: it is a whole number from 1 to %lld", text,
+			       "--cores %.32s: write a whole number from 1 to %lld", text,
 			       HISTORY_CORES_MAX);
 	m.largest = m.cores;
 	*ret = m;

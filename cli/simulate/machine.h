@@ -1,4 +1,4 @@
-/* machine - the machine that a trace is replayed on, as typed. */
+/* machine - parses the machine that a trace is replayed on. */
 #pragma once
 #include <stddef.h>
 #include <stdint.h>
@@ -9,14 +9,14 @@ struct err;
 
 struct machine {
 	struct machine_kind {
-		int64_t nodes, cores; /* so many of so many cores each */
+		int64_t nodes, cores; /* cores of each node */
 	} kinds[MACHINE_KINDS_MAX];
 	size_t n_kinds;	 /* 0: one pool */
 	int64_t cores;	 /* in all */
-	int64_t largest; /* job: whole nodes of the smallest kind, and one part of the rest */
+	int64_t largest; /* cores of the widest job that can run */
 };
 
-/* "100x48", "100x48,20x96": nodes x cores of each. -EINVAL: with what it should be. */
+/* Parses "100x48" or "100x48,20x96": nodes x cores of each. -EINVAL. */
 int machine_parse_nodes(const char *text, struct machine *ret, struct err *err);
-/* "93312": one pool of so many. -EINVAL. */
+/* Parses "93312": one pool of that many cores. -EINVAL. */
 int machine_parse_cores(const char *text, struct machine *ret, struct err *err);

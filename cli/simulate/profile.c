@@ -13,7 +13,7 @@ static const enum schedule_rule rules[] = {
 	[CONFIG_SCHEDULER_SUSPEND] = SCHEDULE_PREEMPT,
 };
 
-/* A trace tells no queue: its weight falls away, and that of QOS where the site has none. */
+/* A trace has no queues: their weight is 0; that of QOS too where the site has none. */
 static void read_policy(const struct config *c, struct sim_profile *ret)
 {
 	const struct config_policy *p = &c->policy;

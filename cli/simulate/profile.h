@@ -1,5 +1,5 @@
-/* profile - a site's profile as the policy of a replay: the part of its configuration
- * that decides the order of starts. */
+/* profile - loads a site's profile as the policy of a replay: those parts of the configuration
+ * that decide the order of starts. */
 #pragma once
 #include "cli/simulate/machine.h"
 #include "cli/simulate/qos.h"
@@ -11,8 +11,7 @@ struct simulate_profile {
 	struct config *config;
 	struct simulate_qos qos;
 	struct sim_profile policy;
-	const struct sim_trace
-		*trace; /* what is replayed: the whole, or without refused jobs */
+	const struct sim_trace *trace; /* the jobs to replay: all, or all but refused ones */
 };
 
 struct simulate_profile_ask {
@@ -20,10 +19,10 @@ struct simulate_profile_ask {
 	const struct machine *machine;
 	const struct accounts *accounts; /* NULL: none are known */
 	const struct sim_trace *trace;
-	const char *qos; /* of all jobs; NULL: what the trace says */
+	const char *qos; /* of all jobs; NULL: each job's own in the trace */
 };
-/* *ret needs simulate_profile_done() in any case. -ENOENT: no such profile, with those there
- * are; -EINVAL: a fault in it, or no such QOS. */
+/* The caller calls simulate_profile_done(), also after an error. -ENOENT: no such profile; err
+ * lists the shipped ones; -EINVAL: a fault in it, or no such QOS. */
 int simulate_profile_load(const struct simulate_profile_ask *ask, struct simulate_profile *ret,
 			  struct err *err);
 void simulate_profile_done(struct simulate_profile *p);

@@ -10,7 +10,7 @@
 #include "controller/policy/quota/eligible.h"
 #include "controller/quota/qos.h"
 
-#define FACTOR_MOST 1000 /* of a QOS: usage is counted in millionths of a core */
+#define FACTOR_MOST 1000 /* of a QOS: usage in millionths of a core must not overflow */
 
 _Static_assert(CONFIG_NO_LIMIT == ELIGIBLE_NO_LIMIT, "limits are taken over as they are");
 
@@ -18,36 +18,36 @@ void simulate_qos_done(struct simulate_qos *q)
 {
 	free(q->list);
 	free(q->of);
-	free(q->said);
+	free(q->notes);
 	free(q->view.jobs);
 	*q = (struct simulate_qos){ 0 };
 }
 
-/* ---- what is said ---- */
+/* ---- notes, each with a count of jobs ---- */
 
-__attribute__((format(printf, 2, 3))) static int say(struct simulate_qos *q, const char *fmt,
-						     ...)
+__attribute__((format(printf, 2, 3))) static int add_note(struct simulate_qos *q,
+							  const char *fmt, ...)
 {
-	struct simulate_said new = { .jobs = 1 }, *more;
+	struct simulate_note new = { .jobs = 1 }, *more;
 	va_list ap;
 
 	va_start(ap, fmt);
 	vsnprintf(new.text, sizeof(new.text), fmt, ap);
 	va_end(ap);
-	for (size_t i = 0; i < q->n_said; i++)
-		if (!strcmp(q->said[i].text, new.text)) {
-			q->said[i].jobs++;
+	for (size_t i = 0; i < q->n_notes; i++)
+		if (!strcmp(q->notes[i].text, new.text)) {
+			q->notes[i].jobs++;
 			return 0;
 		}
-	more = realloc(q->said, (q->n_said + 1) * sizeof(*more));
+	more = realloc(q->notes, (q->n_notes + 1) * sizeof(*more));
 	if (!more)
 		return -ENOMEM;
-	q->said = more;
-	more[q->n_said++] = new;
+	q->notes = more;
+	more[q->n_notes++] = new;
 	return 0;
 }
 
-/* ---- the site's ---- */
+/* ---- the QOS of the configuration ---- */
 
 static int read_factor(const struct config_qos *from, int64_t *ret, struct err *err)
 {
@@ -90,7 +90,7 @@ static uint32_t find_qos(const struct config *c, const char *name)
 
 /* ---- a job ---- */
 
-/* As it would be submitted, as far as its QOS goes. */
+/* A job as a submission, as far as QOS need it. */
 struct submission {
 	const struct simulate_qos_ask *ask;
 	struct quota_site site;
@@ -98,7 +98,7 @@ struct submission {
 	const char *named;
 };
 
-static void submit(struct submission *s, const struct sim_job *j)
+static void fill_submission(struct submission *s, const struct sim_job *j)
 {
 	const struct sim_trace *t = s->ask->trace;
 	struct request *q = &s->request;
@@ -115,7 +115,7 @@ static void submit(struct submission *s, const struct sim_job *j)
 			 config_qos_or_default(s->ask->config, s->named));
 }
 
-/* Who may use it is known of accounts by name alone where no accounts are given. */
+/* Without --accounts, the QOS's own lists of users and accounts decide. */
 static bool is_allowed(const struct submission *s, const struct config_qos *qos,
 		       struct quota_qos_refusal *no)
 {
@@ -131,7 +131,7 @@ static bool is_allowed(const struct submission *s, const struct config_qos *qos,
 	return !qos->max_walltime_s || q->res.walltime_s <= qos->max_walltime_s;
 }
 
-/* > 0: it would be refused. */
+/* 1: the QOS refuses the job, and a note is added. */
 static int refuse_job(struct simulate_qos *q, const struct submission *s,
 		      const struct sim_job *j, const struct config_qos *qos)
 {
@@ -148,11 +148,11 @@ static int refuse_job(struct simulate_qos *q, const struct submission *s,
 	if (!why)
 		return 0;
 	q->refused++;
-	return say(q, "refused by QOS %s: %s", qos->name, why) < 0 ? -ENOMEM : 1;
+	return add_note(q, "refused by QOS %s: %s", qos->name, why) < 0 ? -ENOMEM : 1;
 }
 
-/* What a replay does not count, of a QOS that jobs have. */
-static int say_unseen(struct simulate_qos *q, const struct config_qos *qos)
+/* Limits of a used QOS that a replay does not simulate. */
+static int note_unsimulated(struct simulate_qos *q, const struct config_qos *qos)
 {
 	const struct {
 		const char *key;
@@ -166,11 +166,12 @@ static int say_unseen(struct simulate_qos *q, const struct config_qos *qos)
 
 	for (size_t i = 0; i < ARRAY_LEN(unseen) && r == 0; i++)
 		if (unseen[i].limit != CONFIG_NO_LIMIT)
-			r = say(q, "not simulated: %s of QOS %s", unseen[i].key, qos->name);
+			r = add_note(q, "not simulated: %s of QOS %s", unseen[i].key,
+				     qos->name);
 	return r;
 }
 
-/* > 0: the job is not replayed; else *ret is its QOS. */
+/* 1: the job is refused, and not replayed; 0: *ret is the index of its QOS. */
 static int judge_job(struct simulate_qos *q, struct submission *s, const struct sim_job *j,
 		     uint32_t *ret)
 {
@@ -178,17 +179,17 @@ static int judge_job(struct simulate_qos *q, struct submission *s, const struct 
 	uint32_t i;
 	int r;
 
-	submit(s, j);
+	fill_submission(s, j);
 	*ret = SIM_QOS_NONE;
 	if (!*s->request.qos)
-		return say(q, "jobs without a QOS: priority 0, factor 1, no limits");
+		return add_note(q, "jobs without a QOS: priority 0, factor 1, no limits");
 	i = find_qos(c, s->request.qos);
 	if (i == SIM_QOS_NONE)
-		return say(q, "no [Qos %s] in the profile: simulated without a QOS",
-			   s->request.qos);
+		return add_note(q, "no [Qos %s] in the profile: simulated without a QOS",
+				s->request.qos);
 	r = refuse_job(q, s, j, c->qos[i]);
 	if (r == 0)
-		r = say_unseen(q, c->qos[i]);
+		r = note_unsimulated(q, c->qos[i]);
 	*ret = i;
 	return r;
 }
@@ -228,7 +229,8 @@ int simulate_qos_open(const struct simulate_qos_ask *ask, struct simulate_qos *r
 	if (r < 0)
 		return err_prefix(err, r, "--qos");
 	if (ask->config->n_qos == 0 && ask->trace->qos.n &&
-	    say(ret, "the QOS of the trace count nothing: the profile has no [Qos] section") <
+	    add_note(ret,
+		     "the QOS of the trace count nothing: the profile has no [Qos] section") <
 		    0)
 		return err_set(err, -ENOMEM, "out of memory");
 	if (ask->config->n_qos)

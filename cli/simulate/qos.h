@@ -1,5 +1,5 @@
-/* qos - the QOS of a site in a replay: which job has which, what the site would refuse
- * at submission, and what of it a replay does not show. */
+/* qos - assigns QOS to the jobs of a replay, drops jobs that the site would refuse at submission,
+ * and notes what a replay does not simulate. */
 #pragma once
 #include "controller/accounts/accounts.h"
 #include "controller/config/config.h"
@@ -10,16 +10,16 @@ struct err;
 struct simulate_qos {
 	struct sim_qos_use use;
 	struct sim_trace
-		view; /* the trace without jobs that are refused; borrows the rest of it */
-	struct sim_qos *list; /* those of the configuration, by its order */
+		view; /* the trace without refused jobs; borrows all but the list of jobs */
+	struct sim_qos *list; /* the QOS of the configuration, in its order */
 	uint32_t *of;	      /* of each job of the view */
-	struct simulate_said *said;
-	size_t n_said;
+	struct simulate_note *notes;
+	size_t n_notes;
 	int64_t refused; /* jobs */
 };
 
-/* What is said of jobs: by the words, with how many. */
-struct simulate_said {
+/* A note, and how many jobs it is about. */
+struct simulate_note {
 	char text[192];
 	int64_t jobs;
 };

@@ -1,4 +1,5 @@
-/* control.c - cancel, suspend, resume, hold, release: one request for each job named. */
+/* control.c - `reeve cancel`, `suspend`, `resume`, `hold` and `release`: one request for each job
+ * named. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -34,8 +35,8 @@ static int request_state(struct cli *c, const char *verb, const char *typed, str
 	return 0;
 }
 
-/* Each job by itself: one that fails does not keep the others from what was asked. */
-static int control(const struct verb_call *call, void *ctx, struct err *err)
+/* One job that fails does not prevent the requests for the others. */
+static int send_control(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	const char *verb = call->verb->name;
@@ -68,20 +69,22 @@ static int control(const struct verb_call *call, void *ctx, struct err *err)
 		.examples = "reeve " #word " 12\nreeve " #word " 12 13 14 --json",             \
 		.min_args = 1,                                                                 \
 		.max_args = -1,                                                                \
-		.run = control,                                                                \
+		.run = send_control,                                                           \
 	}
 
-CONTROL_VERB(cancel, "Cancel jobs: queued ones at once, running ones by TERM, then KILL",
-	     "The exit status is that of the first job that could not be cancelled.");
+CONTROL_VERB(cancel, "Cancel jobs",
+	     "A queued job ends at once. The processes of a running job get TERM, and KILL\n"
+	     "if they do not end. The exit status is that of the first job that could not be\n"
+	     "cancelled.");
 CONTROL_VERB(suspend, "Suspend running jobs",
-	     "A suspended job releases its cores and keeps its memory and jobfs. The time is\n"
-	     "neither charged nor counted against walltime. 'reeve resume' resumes it.");
+	     "A suspended job releases its cores and keeps its memory and jobfs. While it is\n"
+	     "suspended it is not charged, and its walltime stands still.");
 CONTROL_VERB(resume, "Resume suspended jobs",
 	     "A job continues as soon as its node has as many free cores as it requested.");
-CONTROL_VERB(
-	hold, "Hold queued jobs, so that they do not start",
-	"Until 'reeve release'. Of an array (12) every task that has not started is held,\n"
-	"of an array task (12[7]) that one. A job that an operator holds, only operators\n"
-	"release. 'reeve job' shows who holds a job and since when.");
+CONTROL_VERB(hold, "Hold queued jobs, so that they do not start",
+	     "A held job waits until 'reeve release'. Holding an array (12) holds every task\n"
+	     "that has not started, holding an array task (12[7]) only that one. Only\n"
+	     "operators release a job that an operator holds. 'reeve job' shows who holds a\n"
+	     "job, and since when.");
 CONTROL_VERB(release, "Release held jobs, so that they may start",
 	     "The exit status is that of the first job that could not be released.");

@@ -1,4 +1,4 @@
-/* cost.c - what a request would be charged, and by which rule. */
+/* cost.c - `reeve cost`: shows what a request would be charged, and by which rule. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -15,8 +15,8 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-/* How the text was understood, exactly: "vmem=2GB = 2000000000 bytes". */
-static void tell_amount(const struct resource_def *d, int64_t v, const char *model, FILE *to)
+/* How an amount was read, exactly: "vmem=2GB = 2000000000 bytes". */
+static void print_amount(const struct resource_def *d, int64_t v, const char *model, FILE *to)
 {
 	char text[AMOUNT_TEXT_MAX];
 
@@ -30,8 +30,8 @@ static void tell_amount(const struct resource_def *d, int64_t v, const char *mod
 		fprintf(to, "  %s=%s%s%" PRId64 "\n", d->name, model, *model ? ":" : "", v);
 }
 
-static void tell_amounts(const char *title, const struct resources *res,
-			 const struct resources *typed, FILE *to)
+static void print_amounts(const char *title, const struct resources *res,
+			  const struct resources *typed, FILE *to)
 {
 	int64_t v, before;
 	bool is_gpus;
@@ -47,7 +47,7 @@ static void tell_amounts(const char *title, const struct resources *res,
 		if (!n++)
 			fprintf(to, "%s\n", title);
 		is_gpus = d->offset == offsetof(struct resources, ngpus);
-		tell_amount(d, v, is_gpus ? res->gpu_model : "", to);
+		print_amount(d, v, is_gpus ? res->gpu_model : "", to);
 	}
 	if (*res->node_type && (!typed || !*typed->node_type))
 		fprintf(to, "%s  nodetype=%s\n", n++ ? "" : "on\n", res->node_type);
@@ -55,15 +55,15 @@ static void tell_amounts(const char *title, const struct resources *res,
 		fprintf(to, "%s  features=%s\n", n++ ? "" : "on\n", res->features);
 }
 
-static void tell_pair(FILE *to, const char *title, const char *text)
+static void print_pair(FILE *to, const char *title, const char *text)
 {
 	fprintf(to, "%-22s", title);
 	cli_put(to, text ? text : "-");
 	fputc('\n', to);
 }
 
-/* "2.500 core-equivalent hours (9000 s)": for people, and exactly. */
-static void tell_charge(FILE *to, const char *title, const json_t *answer, const char *key)
+/* "2.500 core-equivalent hours (9000 s)": rounded, and exact. */
+static void print_charge(FILE *to, const char *title, const json_t *answer, const char *key)
 {
 	const char *exact = cli_text(answer, key), *unit = cli_text(answer, "unit");
 	char ms_key[32], hours[TABLE_CELL_MAX], text[256];
@@ -71,18 +71,17 @@ static void tell_charge(FILE *to, const char *title, const json_t *answer, const
 	snprintf(ms_key, sizeof(ms_key), "%s_ms", key);
 	if (exact && !json_object_get(answer, ms_key)) {
 		snprintf(text, sizeof(text), "%.64s %.48ss", exact, unit ? unit : "unit");
-		tell_pair(to, title, text);
+		print_pair(to, title, text);
 		return;
 	}
 	snprintf(text, sizeof(text), "%s %.48s hours (%.64s s)",
 		 table_format_cell(CELL_CHARGE_MS, cli_int(answer, ms_key, 0), hours),
 		 unit ? unit : "equivalent", exact ? exact : "-");
-	tell_pair(to, title, exact ? text : NULL);
+	print_pair(to, title, exact ? text : NULL);
 }
 
-/* Every side of the bundle: what is asked of it, what one equivalent has, and which is largest.
- */
-static void tell_sides(FILE *to, const json_t *sides)
+/* Every side of the bundle: requested / per equivalent = ratio; the largest ratio decides. */
+static void print_sides(FILE *to, const json_t *sides)
 {
 	const char *name, *per, *ratio;
 	json_t *side;
@@ -104,8 +103,8 @@ static void tell_sides(FILE *to, const json_t *sides)
 	}
 }
 
-/* What quotas would do with the job if it were submitted now. */
-static void tell_quota(FILE *to, const json_t *answer)
+/* Whether quotas would accept the job if it were submitted now. */
+static void print_quota(FILE *to, const json_t *answer)
 {
 	const char *quota = cli_text(answer, "quota"), *note = cli_text(answer, "quota_note");
 	char text[512];
@@ -117,11 +116,11 @@ static void tell_quota(FILE *to, const json_t *answer)
 		 : !strcmp(quota, "bonus") ? "would run in the queue without charge"
 					   : "would be refused",
 		 note ? ": " : "", note ? note : "");
-	tell_pair(to, "submitted now", text);
+	print_pair(to, "submitted now", text);
 }
 
-/* What the site means by MB and G, and whether this command read them so. */
-static void tell_units(FILE *to, const struct request *r, const json_t *answer)
+/* What MB and G mean at the site, and a warning where this command read them otherwise. */
+static void print_units(FILE *to, const struct request *r, const json_t *answer)
 {
 	static const char *const words[_AMOUNT_UNITS_MAX] = {
 		[AMOUNT_AS_WRITTEN] = "as written: MB, GB are powers of 1000; M, G, MiB, GiB "
@@ -136,7 +135,7 @@ static void tell_units(FILE *to, const struct request *r, const json_t *answer)
 		site++;
 	if (!unit || !amount_units_words[site])
 		return;
-	tell_pair(to, "memory units", words[site]);
+	print_pair(to, "memory units", words[site]);
 	if (site != (int)r->units)
 		fprintf(to,
 			"%-22sthis command read the request %s; set MemoryUnit = %s in "
@@ -144,7 +143,7 @@ static void tell_units(FILE *to, const struct request *r, const json_t *answer)
 			"", amount_units_words[r->units], unit);
 }
 
-/* Service units and core-hours are of hours; equivalents are a rate by themselves. */
+/* Service units and core-hours are amounts, so a rate is "an hour"; equivalents are rates. */
 static bool is_by_hour(const json_t *answer)
 {
 	const char *unit = cli_text(answer, "unit"), *charged = cli_text(answer, "charge_unit");
@@ -167,19 +166,19 @@ static int show_price(const struct cli *c, const struct request *r, const json_t
 		 amount_format_seconds(all.walltime_s, text));
 	snprintf(rate_text, sizeof(rate_text), "%.96s %.48s%s", rate ? rate : "-",
 		 unit ? unit : "", is_by_hour(answer) ? "s an hour" : "");
-	tell_pair(to, "rate", rate_text);
-	tell_pair(to, "pool", cli_text(answer, "pool"));
-	tell_charge(to, "an hour of running", answer, "charge_per_hour");
+	print_pair(to, "rate", rate_text);
+	print_pair(to, "pool", cli_text(answer, "pool"));
+	print_charge(to, "an hour of running", answer, "charge_per_hour");
 	if (all.walltime_s)
-		tell_charge(to, total, answer, "charge");
-	tell_pair(to, "decided by", cli_text(answer, "decided_by"));
+		print_charge(to, total, answer, "charge");
+	print_pair(to, "decided by", cli_text(answer, "decided_by"));
 	if (cli_text(answer, "rule"))
-		tell_pair(to, "rule", cli_text(answer, "rule"));
-	tell_sides(to, json_object_get(answer, "sides"));
-	tell_quota(to, answer);
-	tell_units(to, r, answer);
-	tell_amounts("read as", &r->res, NULL, to);
-	tell_amounts("filled in by the site", &all, &r->res, to);
+		print_pair(to, "rule", cli_text(answer, "rule"));
+	print_sides(to, json_object_get(answer, "sides"));
+	print_quota(to, answer);
+	print_units(to, r, answer);
+	print_amounts("read as", &r->res, NULL, to);
+	print_amounts("filled in by the site", &all, &r->res, to);
 	return 0;
 }
 
@@ -194,7 +193,7 @@ static int request_price(struct cli *c, const struct request *r, json_t **ret, s
 		       ret, err);
 }
 
-static int quote_online(struct cli *c, const struct verb_call *call, struct request *r,
+static int price_online(struct cli *c, const struct verb_call *call, struct request *r,
 			json_t **ret, struct err *err)
 {
 	static const char *const offline[] = { "node-type", "gpu-model", "nodes" };
@@ -202,16 +201,17 @@ static int quote_online(struct cli *c, const struct verb_call *call, struct requ
 
 	for (size_t i = 0; i < ARRAY_LEN(offline); i++)
 		if (verb_count(call, offline[i]))
-			return err_set(err, -EINVAL,
-				       "--%s needs --profile: the controller knows its nodes",
-				       offline[i]);
+			return err_set(
+				err, -EINVAL,
+				"--%s needs --profile; without it the controller uses its own nodes",
+				offline[i]);
 	rc = cli_begin(c, call, err);
 	if (rc == 0)
 		rc = submission_read_resources(c, call, r, err);
 	return rc < 0 ? rc : request_price(c, r, ret, err);
 }
 
-static int quote_offline(struct cli *c, const struct verb_call *call, struct request *r,
+static int price_offline(struct cli *c, const struct verb_call *call, struct request *r,
 			 json_t **ret, struct err *err)
 {
 	int rc = cli_begin_offline(c, call, err);
@@ -219,7 +219,7 @@ static int quote_offline(struct cli *c, const struct verb_call *call, struct req
 	return rc < 0 ? rc : cost_offline(c, call, r, ret, err);
 }
 
-static int cost(const struct verb_call *call, void *ctx, struct err *err)
+static int run_cost(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(request_done) struct request r;
 	_cleanup_json_ json_t *answer = NULL;
@@ -228,9 +228,9 @@ static int cost(const struct verb_call *call, void *ctx, struct err *err)
 
 	request_init(&r);
 	if (verb_count(call, "profile"))
-		rc = quote_offline(c, call, &r, &answer, err);
+		rc = price_offline(c, call, &r, &answer, err);
 	else
-		rc = quote_online(c, call, &r, &answer, err);
+		rc = price_online(c, call, &r, &answer, err);
 	if (rc < 0)
 		return rc;
 	if (c->format.output != TABLE_TABLE)
@@ -244,13 +244,13 @@ const struct verb cli_verb_cost = {
 	.help = "Show what a request would be charged, and by which rule",
 	.details =
 		"Nothing is submitted. The charge is for the whole walltime; a job that ends\n"
-		"earlier is charged for the time it ran. With --profile no controller is\n"
-		"needed, and only what decides the price must be stated: ncpus and, where the\n"
-		"profile counts memory, mem or vmem; ngpus and walltime.",
+		"earlier is charged for the time it ran. --profile needs no controller; then\n"
+		"only what decides the price must be stated: ncpus, ngpus, walltime and, where\n"
+		"the profile counts memory, mem or vmem.",
 	.examples = "reeve cost -l ncpus=2,vmem=10GB,jobfs=1GB,walltime=1:00:00\n"
 		    "reeve cost job.sh\n"
 		    "reeve cost --profile nci -q express -l ncpus=16,walltime=1:30:00",
 	.options = options,
 	.max_args = 1,
-	.run = cost,
+	.run = run_cost,
 };

@@ -1,4 +1,5 @@
-/* eff.c - requested against used, and what to request next time. */
+/* eff.c - `reeve eff`: compares what jobs used with what they requested, and advises what to
+ * request. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -10,7 +11,7 @@
 #include "controller/ledger/calendar.h"
 
 #define LIMIT_DEFAULT 100
-#define LIMIT_MAX 1000 /* what the controller gives at once */
+#define LIMIT_MAX 1000 /* rows in one answer of the controller */
 #define LEDGER_LIMIT_MAX 100000
 
 static const struct verb_option options[] = {
@@ -28,11 +29,12 @@ static const struct verb_option options[] = {
 	  "waste charge cpu mem walltime key" },
 	{ "limit", 0, "N", "at most N rows; default 100", NULL },
 	{ "ledger", 0, "FILE", "read this ledger instead of asking the controller", NULL },
-	{ "profile", 0, "NAME|FILE", "with --ledger: price imported jobs by this", NULL },
+	{ "profile", 0, "NAME|FILE", "with --ledger: price imported jobs by this profile",
+	  NULL },
 	{ 0 },
 };
 
-/* The first four are the keys; a row's own heads it. */
+/* The first four are the keys; usual_columns() picks one. */
 static const struct table_column columns[] = {
 	{ "job", "JOB", CELL_COUNT },
 	{ "user", "USER", CELL_TEXT },
@@ -72,7 +74,7 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
-/* ---- what was asked ---- */
+/* ---- options ---- */
 
 struct asked {
 	const char *by, *sort; /* words of usage/eff.h */
@@ -97,7 +99,7 @@ static int check_word(const char *option, const char *word, const char *const *w
 			return 0;
 		n += (size_t)snprintf(known + n, sizeof(known) - n, "%s%s", n ? ", " : "", *w);
 	}
-	return err_set(err, -EINVAL, "--%s %.32s: it is one of %s", option, word, known);
+	return err_set(err, -EINVAL, "--%s %.32s: write one of %s", option, word, known);
 }
 
 static int check_day(const struct verb_call *call, const char *option, struct err *err)
@@ -119,7 +121,7 @@ static int read_limit(const struct verb_call *call, struct asked *a, struct err 
 	a->limit = LIMIT_DEFAULT;
 	if (text &&
 	    (amount_parse_count(text, &a->limit, NULL) < 0 || a->limit < 1 || a->limit > most))
-		return err_set(err, -EINVAL, "--limit %.32s: it is 1 to %" PRId64, text, most);
+		return err_set(err, -EINVAL, "--limit %.32s: write 1 to %" PRId64, text, most);
 	return 0;
 }
 
@@ -163,13 +165,13 @@ static int read_asked(const struct verb_call *call, struct asked *a, struct err 
 	if (r == 0)
 		r = check_day(call, "end", err);
 	if (r == 0 && verb_value(call, "profile") && !verb_value(call, "ledger"))
-		r = err_set(err, -EINVAL, "--profile is for a ledger: add --ledger FILE");
+		r = err_set(err, -EINVAL, "--profile needs --ledger FILE");
 	if (r == 0)
 		r = read_limit(call, a, err);
 	return r < 0 ? r : read_jobs(call, a, err);
 }
 
-/* ---- from a ledger, from the controller ---- */
+/* ---- reading a ledger file, or asking the controller ---- */
 
 static int word_index(const char *const *words, const char *word)
 {
@@ -252,7 +254,8 @@ static int read_controller(struct cli *c, const struct verb_call *call, const st
 			       err);
 }
 
-/* A number that was asked for and is not there: it is not known, not yours, or has not run. */
+/* -ENOENT: a job number on the command line has no row. The controller does not say whether the job
+ * is unknown, another user's, or has not run. */
 static int check_found(const struct asked *a, const json_t *rows, struct err *err)
 {
 	bool is_there;
@@ -267,13 +270,14 @@ static int check_found(const struct asked *a, const json_t *rows, struct err *er
 			return err_set(
 				err, -ENOENT,
 				"job %" PRId64
-				": no attempt of it has run; 'reeve jobs -a' lists your jobs",
+				": it has not run, or is not yours; 'reeve jobs -a' lists your "
+				"jobs",
 				a->jobs[i]);
 	}
 	return 0;
 }
 
-/* ---- what is printed ---- */
+/* ---- printing ---- */
 
 static void put_row(struct table *t, const json_t *row)
 {
@@ -286,7 +290,7 @@ static void put_row(struct table *t, const json_t *row)
 	}
 }
 
-/* For people: the key of the rows, and no column that no row has. */
+/* Columns for people: the key of the rows, and each column that some row has. */
 static void usual_columns(const json_t *rows, const char *by, char *list, size_t size)
 {
 	bool is_job = !strcmp(by, "job"), has;
@@ -320,7 +324,7 @@ static void print_row_note(FILE *to, const json_t *row, const char *by, const ch
 	fputc('\n', to);
 }
 
-/* Is it one of the words between ", "? */
+/* words: "mem, vmem" */
 static bool has_word(const char *words, const char *word)
 {
 	size_t n = strlen(word), m;
@@ -333,8 +337,8 @@ static bool has_word(const char *words, const char *word)
 	return false;
 }
 
-/* "mem (in 3 of 5), vmem": what was measured in part is of the row; the rest ("-" in the table)
- * is gathered in `all`, each once. */
+/* Splits "mem (in 3 of 5), vmem": figures measured for some jobs stay with the row; those measured
+ * for none ("-" in the table) are collected in `all`, each once. */
 static void sort_unmeasured(json_t *row, char *all, size_t size)
 {
 	const char *text = cli_text(row, "not_measured");
@@ -353,7 +357,7 @@ static void sort_unmeasured(json_t *row, char *all, size_t size)
 	json_object_set_new(row, "not_measured", json_string(part));
 }
 
-/* Below the table, a line for each row that has something to say. */
+/* Below the table: what was not measured, and the notes and advice of each row. */
 static void print_notes(const struct cli *c, const struct asked *a, const json_t *rows)
 {
 	FILE *to = c->format.to;
@@ -375,7 +379,7 @@ static void print_notes(const struct cli *c, const struct asked *a, const json_t
 	}
 }
 
-/* Which jobs the profile cannot price, and why: they are shown as the ledger charged them. */
+/* Lists jobs that the profile cannot price; their rows have the charges of the ledger. */
 static void print_no_price(const struct verb_call *call, const json_t *answer)
 {
 	const json_t *jobs = json_object_get(answer, "no_price");
@@ -432,12 +436,12 @@ static int print_answer(struct cli *c, const struct asked *a, const json_t *answ
 		fprintf(stderr,
 			"reeve eff: %zu shown, %" PRId64 " more; --limit N shows more\n",
 			json_array_size(rows), cli_int(answer, "left_out", 0));
-	if (r == 0 && !json_array_size(rows) && c->talks)
-		fprintf(stderr, "no job that matches has ended\n");
+	if (r == 0 && !json_array_size(rows) && c->shows_progress)
+		fprintf(stderr, "no matching job has ended\n");
 	return r;
 }
 
-static int eff(const struct verb_call *call, void *ctx, struct err *err)
+static int run_eff(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(asked_done) struct asked a = { .jobs = NULL };
 	_cleanup_json_ json_t *answer = NULL;
@@ -481,5 +485,5 @@ const struct verb cli_verb_eff = {
 		    "reeve eff --ledger history.db --by account --profile nci --csv",
 	.options = options,
 	.max_args = -1,
-	.run = eff,
+	.run = run_eff,
 };

@@ -1,8 +1,8 @@
-/* exec.c - start a command in a running job, on one node or several, show its output, and
- * exit as it did.
+/* exec.c - `reeve exec`: starts a command in a running job, on one node or several, shows its
+ * output, and exits with its status.
  *
- * One event loop: the output of all, and the signals. The first interrupt cancels what
- * was started and waits a while for its end; the second one does not wait.
+ * One event loop has the output of all steps, and the signals. The first interrupt cancels the
+ * steps and waits at most CANCEL_WAIT_US for their end; the second exits at once.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -20,7 +20,8 @@
 #define CANCEL_WAIT_US (5 * 1000 * 1000)
 #define NOT_STARTED_EXIT 125
 
-struct one {
+/* A step on one node. */
+struct exec_step {
 	int64_t step;
 	char *node;
 };
@@ -28,15 +29,15 @@ struct one {
 struct exec {
 	struct cli *cli;
 	struct exec_args words;
-	struct http *control; /* for cancel, beside whatever else is under way */
+	struct http *control; /* a connection for cancel alone: the other may be busy */
 	sd_event_source *signals[3], *patience;
 	char path[64]; /* of the job */
 	json_t *job;   /* its record, where it is needed */
-	struct one *steps;
+	struct exec_step *steps;
 	size_t n_steps, n_cancelled;
 	struct exec_output output;
 	int signal; /* the first one that came; 0: none */
-	bool left;  /* no more waiting */
+	bool left;  /* end the event loop */
 	int result; /* of the output */
 	struct err *err;
 };
@@ -56,13 +57,13 @@ static const struct verb_option options[] = {
 	  "shell; default inside the job), or the job's own and these variables",
 	  "none all" },
 	{ "rsh", 0, "NODE",
-	  "be called like rsh: join the words that follow with blanks and give them to "
+	  "act like rsh NODE COMMAND...: join the words that follow with blanks and run them by "
 	  "/bin/sh",
 	  NULL },
 	{ 0 },
 };
 
-/* ---- ends ---- */
+/* ---- cancelling ---- */
 
 static void cancel_next(struct exec *x);
 
@@ -71,12 +72,13 @@ static void on_cancelled(void *ctx, int result, json_t *answer, const struct err
 	struct exec *x = ctx;
 
 	json_decref(answer);
-	/* 409: it has ended by itself meanwhile, which its output will say. */
+	/* 409: the step has ended meanwhile; its output reports that. */
 	if (result != 0 && result != 409)
 		cli_complain("exec", err);
 	cancel_next(x);
 }
 
+/* Sends the next cancel request: one at a time, as a connection has one request under way. */
 static void cancel_next(struct exec *x)
 {
 	_cleanup_json_ json_t *body = NULL;
@@ -85,7 +87,7 @@ static void cancel_next(struct exec *x)
 	struct err err = { "" };
 
 	if (x->n_cancelled == x->n_steps) {
-		x->left |= x->result < 0; /* their output is not followed any more */
+		x->left |= x->result < 0; /* no output will report their end */
 		return;
 	}
 	body = json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, "step",
@@ -106,7 +108,7 @@ static int on_patience(sd_event_source *s, uint64_t usec, void *ctx)
 	return 0;
 }
 
-static void cancel(struct exec *x)
+static void cancel_steps(struct exec *x)
 {
 	if (!x->n_steps || x->patience)
 		return;
@@ -126,11 +128,11 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 		return 0;
 	}
 	x->signal = (int)si->ssi_signo;
-	cancel(x);
+	cancel_steps(x);
 	return 0;
 }
 
-/* Under nohup. */
+/* nohup ignores SIGHUP before it starts the program. */
 static bool ignores_hangup(void)
 {
 	struct sigaction now;
@@ -145,7 +147,8 @@ static int watch_signals(struct exec *x, struct err *err)
 	sigset_t set;
 	int r = 0;
 
-	signal(SIGPIPE, SIG_IGN); /* who reads our output is gone: the steps are ended then */
+	signal(SIGPIPE,
+	       SIG_IGN); /* write() then fails with EPIPE, and the steps are cancelled */
 	sigemptyset(&set);
 	for (size_t i = 0; i < n; i++)
 		sigaddset(&set, numbers[i]);
@@ -158,7 +161,7 @@ static int watch_signals(struct exec *x, struct err *err)
 
 /* ---- output ---- */
 
-/* What cannot be shown is not run on: its end is waited for as after an interrupt. */
+/* A step whose output cannot be read or written is cancelled, as after an interrupt. */
 static void on_output_end(void *ctx, int result, const struct err *err)
 {
 	struct exec *x = ctx;
@@ -168,17 +171,17 @@ static void on_output_end(void *ctx, int result, const struct err *err)
 		return;
 	x->result = result;
 	*x->err = *err;
-	cancel(x);
+	cancel_steps(x);
 }
 
 static bool wants_labels(const struct exec *x, const struct verb_call *call)
 {
-	if (verb_value(call, "rsh")) /* whose -l is another */
+	if (verb_value(call, "rsh")) /* rsh's -l is another option */
 		return false;
 	return verb_count(call, "label") || (x->n_steps > 1 && isatty(STDOUT_FILENO));
 }
 
-static int open_sinks(struct exec *x, const struct verb_call *call, struct err *err)
+static int open_writers(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	bool plain = x->cli->format.output == TABLE_TABLE, labels = wants_labels(x, call);
 	struct exec_output *o = &x->output;
@@ -196,10 +199,10 @@ static int open_sinks(struct exec *x, const struct verb_call *call, struct err *
 	return 0;
 }
 
-static int follow(struct exec *x, const struct verb_call *call, struct err *err)
+static int follow_steps(struct exec *x, const struct verb_call *call, struct err *err)
 {
 	struct exec_output *o = &x->output;
-	int r = open_sinks(x, call, err);
+	int r = open_writers(x, call, err);
 
 	o->job = strtoll(strrchr(x->path, '/') + 1, NULL, 10);
 	o->first = x->steps[0].step;
@@ -208,7 +211,7 @@ static int follow(struct exec *x, const struct verb_call *call, struct err *err)
 	if (r == 0)
 		r = exec_output_start(x->cli, o, err);
 	if (r == 0 && x->signal)
-		cancel(x);
+		cancel_steps(x);
 	while (r >= 0 && !x->left)
 		r = sd_event_run(x->cli->event, UINT64_MAX);
 	exec_output_done(o);
@@ -242,8 +245,8 @@ static bool is_inside(const struct exec *x)
 	return here && !strcmp(here, strrchr(x->path, '/') + 1);
 }
 
-/* An element of an array is followed by its number. */
-static int ask_job(struct exec *x, struct err *err)
+/* Steps belong to the job number, which an array task (12[7]) has too. */
+static int request_job(struct exec *x, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	struct http_call call = { .method = "GET", .path = x->path };
@@ -307,7 +310,7 @@ static int fill_argv(const struct exec *x, json_t *body, struct err *err)
 	return 0;
 }
 
-/* As rsh starts in a directory of its own, so does what is started like it. */
+/* With --rsh the directory is the job's: rsh does not keep the caller's either. */
 static int fill_workdir(const struct exec *x, const struct verb_call *call, json_t *body,
 			struct err *err)
 {
@@ -349,7 +352,7 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 		return err_set(err, -ENOMEM, "out of memory");
 	if (exec_args_needs_job(&e) || strchr(x->path, '.') ||
 	    (!x->words.nodes && !(is_inside(x) && getenv("REEVE_NODE") && !x->words.all)))
-		r = ask_job(x, err);
+		r = request_job(x, err);
 	e.is_inside = is_inside(x);
 	if (r == 0)
 		r = choose_nodes(x, nodes, err);
@@ -368,7 +371,7 @@ static int make_body(struct exec *x, const struct verb_call *call, json_t **ret,
 	return r;
 }
 
-static int take_steps(struct exec *x, const json_t *answer, struct err *err)
+static int read_steps(struct exec *x, const json_t *answer, struct err *err)
 {
 	const json_t *steps = json_object_get(answer, "steps");
 	size_t n = json_array_size(steps);
@@ -379,7 +382,7 @@ static int take_steps(struct exec *x, const json_t *answer, struct err *err)
 	for (size_t i = 0; i < n; i++) {
 		const json_t *j = json_array_get(steps, i);
 		const char *node = cli_text(j, "node");
-		struct one *one = &x->steps[x->n_steps++];
+		struct exec_step *one = &x->steps[x->n_steps++];
 
 		one->step = cli_int(j, "step", 0);
 		one->node = strdup(node ? node : "?");
@@ -405,13 +408,13 @@ static int start_steps(struct exec *x, const struct verb_call *call, struct err 
 	snprintf(path, sizeof(path), "%s/steps", x->path);
 	post.body = body;
 	r = cli_ask(x->cli, post, &answer, err);
-	return r < 0 ? r : take_steps(x, answer, err);
+	return r < 0 ? r : read_steps(x, answer, err);
 }
 
-/* ---- what became of it ---- */
+/* ---- the end of the steps ---- */
 
-/* Of one; where it has no exit status it is said why. */
-static int exit_of(const json_t *step)
+/* The exit status for one step. Prints why it has none: a signal, or it was not started. */
+static int report_exit(const json_t *step)
 {
 	const char *text = cli_text(step, "text"), *node = cli_text(step, "node");
 	int status = (int)cli_int(step, "exit_status", -1);
@@ -434,10 +437,10 @@ static int exit_of(const json_t *step)
 	return status >= 0 ? status : NOT_STARTED_EXIT;
 }
 
-static int tell_one(struct exec *x, json_t *step, struct err *err)
+static int print_step(struct exec *x, json_t *step, struct err *err)
 {
 	_cleanup_json_ json_t *doc = wire_new();
-	int code = exit_of(step);
+	int code = report_exit(step);
 
 	if (code > x->cli->exit_code)
 		x->cli->exit_code = code;
@@ -448,7 +451,7 @@ static int tell_one(struct exec *x, json_t *step, struct err *err)
 	return cli_print_document(x->cli, doc, err);
 }
 
-/* Their numbers follow one another. */
+/* Reads the records of the steps, whose numbers have no gaps, and prints them. */
 static int print_record(struct exec *x, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -457,12 +460,12 @@ static int print_record(struct exec *x, struct err *err)
 	int r;
 
 	snprintf(path, sizeof(path), "%s/steps?after=%" PRId64, x->path, x->steps[0].step - 1);
-	x->left = false; /* from here on: by an interrupt */
+	x->left = false; /* from here on set by an interrupt */
 	r = retry_request(x->cli, (struct http_call){ .method = "GET", .path = path }, &x->left,
 			  &answer, err);
 	steps = json_object_get(answer, "steps");
 	for (size_t i = 0; i < x->n_steps && r == 0; i++)
-		r = tell_one(x, json_array_get(steps, i), err);
+		r = print_step(x, json_array_get(steps, i), err);
 	return r;
 }
 
@@ -482,7 +485,7 @@ static void exec_done(struct exec *x)
 
 /* ---- the verb ---- */
 
-/* A command that was not started must differ from one that failed: exit status 125. */
+/* Exit status 125, unlike that of a command that failed. Wrong usage stays 2. */
 static int not_started(struct exec *x, int r, const struct err *err)
 {
 	if (r == -EINVAL && !x->n_steps)
@@ -506,7 +509,7 @@ static int run_exec(const struct verb_call *call, void *ctx, struct err *err)
 	r = start_steps(&x, call, err);
 	if (r < 0)
 		return not_started(&x, r, err);
-	r = follow(&x, call, err);
+	r = follow_steps(&x, call, err);
 	if (r >= 0 && !x.signal)
 		r = print_record(&x, err);
 	if (x.signal)
@@ -519,16 +522,16 @@ const struct verb cli_verb_exec = {
 	.args = "COMMAND [ARG]...",
 	.help = "Run a command inside a running job, on one or all of its nodes",
 	.details =
-		"The command runs as a step of the job: within its cores, memory, disk and\n"
-		"time, as its owner, and it ends with the job. Its standard output and error\n"
-		"are printed here; its input is /dev/null. Ctrl-C (TERM, HUP) ends it and\n"
-		"waits at most 5 s; exit status 130 (143, 129). The exit status is the\n"
-		"command's own, of several commands the largest; 128+N when signal N ended it;\n"
-		"125 when it was not started, or its job ended first. While the controller is\n"
-		"away the command continues, and its output is printed later. With --json its\n"
+		"The command runs as a step of the job: as its owner, within its cores, memory,\n"
+		"disk and time, and it ends with the job. Its standard output and error are\n"
+		"printed here; its input is /dev/null. Ctrl-C (TERM, HUP) ends it and waits at\n"
+		"most 5 s; the exit status is then 130 (143, 129). Else the exit status is the\n"
+		"command's own (on several nodes the largest); 128+N when signal N ended it; 125\n"
+		"when it was not started, or its job ended first. While the controller cannot be\n"
+		"reached the command continues, and its output is printed later. With --json its\n"
 		"output goes to standard error, and a record of each node to standard output.\n"
-		"To start MPI over several nodes, 'reeve exec --rsh' is called like rsh; it\n"
-		"accepts rsh's options -n and -l (with your own name).",
+		"MPI launchers can call 'reeve exec --rsh' instead of rsh or ssh; it accepts\n"
+		"rsh's options -n and -l (with your own name).",
 	.examples = "reeve exec -j 12 -- ps x\n"
 		    "reeve exec -j 12 --all --label hostname\n"
 		    "mpirun --mca plm_rsh_agent 'reeve exec --rsh' ./a.out",

@@ -1,5 +1,5 @@
-/* fairshare.c - `reeve fairshare`: what a tree of shares and usage gives, without a
- * controller. */
+/* fairshare.c - `reeve fairshare`: calculates fairshare from a file of shares and usage, without
+ * a controller. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -38,7 +38,7 @@ struct choice {
 	double dampening;
 };
 
-/* ---- what was asked ---- */
+/* ---- options ---- */
 
 static int read_dampening(const char *text, double *ret, struct err *err)
 {
@@ -46,7 +46,7 @@ static int read_dampening(const char *text, double *ret, struct err *err)
 
 	*ret = strtod(text, &end);
 	if (end == text || *end || !(*ret > 0) || isinf(*ret))
-		return err_set(err, -EINVAL, "--dampening %.32s: it is a number above 0", text);
+		return err_set(err, -EINVAL, "--dampening %.32s: write a number above 0", text);
 	return 0;
 }
 
@@ -57,11 +57,11 @@ static int read_choice(const struct verb_call *call, struct choice *ret, struct 
 
 	*ret = (struct choice){ .ties = FAIRSHARE_TIES_MERGE, .dampening = 1 };
 	if (algorithm && strcmp(algorithm, "fair-tree") && strcmp(algorithm, "classic"))
-		return err_set(err, -EINVAL,
-			       "--algorithm %.32s: it is one of fair-tree, classic", algorithm);
+		return err_set(err, -EINVAL, "--algorithm %.32s: write fair-tree or classic",
+			       algorithm);
 	ret->classic = algorithm && !strcmp(algorithm, "classic");
 	if (ties && strcmp(ties, "merge") && strcmp(ties, "slurm"))
-		return err_set(err, -EINVAL, "--ties %.32s: it is one of merge, slurm", ties);
+		return err_set(err, -EINVAL, "--ties %.32s: write merge or slurm", ties);
 	if (ties && ret->classic)
 		return err_set(err, -EINVAL,
 			       "--ties is for --algorithm fair-tree: the classic "
@@ -75,7 +75,7 @@ static int read_choice(const struct verb_call *call, struct choice *ret, struct 
 
 /* ---- figures as text ---- */
 
-/* As sshare has them: six decimals. */
+/* Six decimals, like sshare. NULL: no value. */
 static const char *format_real(double v, char buf[static TABLE_CELL_MAX])
 {
 	if (isnan(v))
@@ -87,7 +87,7 @@ static const char *format_real(double v, char buf[static TABLE_CELL_MAX])
 	return buf;
 }
 
-/* Whole units, cut, as sshare does. */
+/* Whole units, rounded down, like sshare. */
 static const char *format_usage(fairshare_usage u, fairshare_usage unit,
 				char buf[static TABLE_CELL_MAX])
 {
@@ -109,7 +109,7 @@ static void put_real(struct table *t, const char *column, double v)
 	table_text(t, column, format_real(v, buf));
 }
 
-/* In json an account has an empty user, so that every row has the key. */
+/* An account has an empty user in JSON, so that every row has the key. */
 static void put_user(struct table *t, const char *user, enum table_output output)
 {
 	table_text(t, "user", *user || output == TABLE_JSON ? user : NULL);
@@ -148,8 +148,8 @@ static int print_tree(const struct cli *c, const struct fairshare_file *f,
 
 /* ---- the verb ---- */
 
-static int compute(const struct choice *choice, const struct fairshare_file *f,
-		   struct fairshare_result **ret, struct err *err)
+static int compute_results(const struct choice *choice, const struct fairshare_file *f,
+			   struct fairshare_result **ret, struct err *err)
 {
 	_cleanup_free_ struct fairshare_result *results = calloc(f->n, sizeof(*results));
 	int r;
@@ -163,7 +163,7 @@ static int compute(const struct choice *choice, const struct fairshare_file *f,
 	return r;
 }
 
-static int fairshare(const struct verb_call *call, void *ctx, struct err *err)
+static int run_fairshare(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(fairshare_file_done) struct fairshare_file f = { .n = 0 };
 	_cleanup_free_ struct fairshare_result *results = NULL;
@@ -171,13 +171,13 @@ static int fairshare(const struct verb_call *call, void *ctx, struct err *err)
 	struct cli *c = ctx;
 	int r = cli_begin_offline(c, call, err);
 
-	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
+	setlocale(LC_NUMERIC, "C"); /* programs read the output */
 	if (r == 0)
 		r = read_choice(call, &choice, err);
 	if (r == 0)
 		r = fairshare_file_load(call->args[0], &f, err);
 	if (r == 0)
-		r = compute(&choice, &f, &results, err);
+		r = compute_results(&choice, &f, &results, err);
 	if (r < 0)
 		return r;
 	return print_tree(c, &f, results, err);
@@ -195,17 +195,18 @@ const struct verb cli_verb_fairshare = {
 		"which matters with --ties=slurm only.\n"
 		"\n"
 		"leaf_usage is the decayed usage of that row alone: 12, 0.5 or 1.5e10. It is\n"
-		"held exactly; where a tree needs more than 32 digits before and behind the\n"
-		"point together, it is rounded to the 9th decimal.\n"
+		"computed exactly, or rounded to the 9th decimal where a tree needs more than 32\n"
+		"digits before and behind the point together.\n"
 		"\n"
-		"Rows stay in their order. Figures are those of sshare: six decimals, RawUsage\n"
-		"in whole units; an account has no FairShare in Fair Tree, and only there a\n"
-		"LevelFS. With --ties=merge the order of rows never matters and equal means\n"
-		"equal; with --ties=slurm figures can be compared with sshare line by line.",
+		"Rows are printed in the order of the file, with the columns of sshare: six\n"
+		"decimals, RawUsage in whole units. Fair Tree has a LevelFS, and no FairShare of\n"
+		"accounts. With --ties=merge the order of rows never matters, and equal accounts\n"
+		"have equal ranks; with --ties=slurm the output can be compared with sshare line\n"
+		"by line.",
 	.examples = "reeve fairshare --algorithm fair-tree --csv tree.csv\n"
 		    "reeve fairshare --ties=slurm tree.csv | less",
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,
-	.run = fairshare,
+	.run = run_fairshare,
 };

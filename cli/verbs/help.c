@@ -1,4 +1,4 @@
-/* help.c - help, and what completion and man page are made of. */
+/* help.c - `reeve help`: help, and the input of shell completion and man page. */
 #include <errno.h>
 #include <stdio.h>
 #include "cli/cli.h"
@@ -11,7 +11,7 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-static int help(const struct verb_call *call, void *ctx, struct err *err)
+static int run_help(const struct verb_call *call, void *ctx, struct err *err)
 {
 	const struct verb_tool *tool = ((const struct cli *)ctx)->tool;
 	const struct verb *v = NULL;
@@ -37,5 +37,5 @@ const struct verb cli_verb_help = {
 	.examples = "reeve help\nreeve help submit",
 	.options = options,
 	.max_args = 1,
-	.run = help,
+	.run = run_help,
 };

@@ -1,4 +1,4 @@
-/* import.c - brings jobs that ran elsewhere, or before, into a ledger. */
+/* import.c - `reeve import`: imports the job history of another system into a ledger. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -19,17 +19,17 @@
 #include "controller/postgres/pg.h"
 #include "controller/pricing/history_price.h"
 
-/* Jobs a transaction: what a batch does not have to write twice are the sums of its days, which
- * is most of the work in a large ledger. A controller beside it waits 5 s to write; a server
- * takes a fifth as many jobs in that time. */
+/* Jobs in one transaction. Each writes the sums of its days once, most of the work in a large
+ * ledger, so batches are large; but a running controller waits for them, at most 5 s. A database
+ * server stores fewer jobs in that time. */
 #define BATCH 400000
 #define BATCH_SERVER 100000
-#define TOLD_MAX 20  /* conflicts that are named one by one */
+#define NAMED_MAX 20 /* conflicts that are listed one by one */
 #define PATIENCE_S 2 /* from then on, progress is shown */
 #define NO_JOB SWF_NO_JOB
-#define NO_NAME "unknown" /* of an account or a user that is not told */
+#define NO_NAME "unknown" /* account or user of a job that names none */
 _Static_assert(SWF_NO_JOB == SACCT_NO_JOB && SWF_NO_JOB == PBS_NO_JOB,
-	       "one word for lines that are no job");
+	       "one value for lines that are no job");
 
 static const struct verb_option options[] = {
 	{ "ledger", 0, "FILE", "the ledger file; created when it does not exist", NULL },
@@ -95,7 +95,7 @@ struct import {
 	const char *account; /* of jobs that name none */
 	int64_t no_account, no_user;
 	enum import_format kind;
-	bool has_shown;
+	bool has_progress;
 };
 
 static void import_done(struct import *i)
@@ -110,8 +110,6 @@ static void import_done(struct import *i)
 	free(i->unused);
 }
 
-/* ---- a job's price ---- */
-
 static int check_cluster(const struct import *i, const struct history_job *j, struct err *err)
 {
 	if (!i->config || config_cluster(i->config, j->cluster))
@@ -123,13 +121,13 @@ static int check_cluster(const struct import *i, const struct history_job *j, st
 		       i->path, i->line, j->cluster, i->profile);
 }
 
-/* ---- what the file tells and the profile has no use for ---- */
+/* ---- names of the file that the profile lacks ---- */
 
 static void note_unused(struct import *i, enum unused_kind kind, const char *name)
 {
 	struct unused *u;
 
-	name = *name ? name : "(model not told)";
+	name = *name ? name : "(no model)";
 	for (size_t k = 0; k < i->n_unused; k++)
 		if (i->unused[k].kind == kind && !strcmp(i->unused[k].name, name)) {
 			i->unused[k].jobs++;
@@ -153,8 +151,9 @@ static void note_no_price(struct import *i, const struct history_job *j, const s
 		note_unused(i, UNUSED_GPU, j->gpus.of[k].model);
 }
 
-/* < 0: it has no price there. */
-static int price(struct import *i, const struct history_job *j, struct store_import_job *ret)
+/* < 0: the profile has no price for it. */
+static int price_job(struct import *i, const struct history_job *j,
+		     struct store_import_job *ret)
 {
 	struct history_price p;
 	struct err why = { "" };
@@ -174,15 +173,15 @@ static int price(struct import *i, const struct history_job *j, struct store_imp
 
 /* ---- lines ---- */
 
-static void reject(struct import *i, enum history_why why)
+static void reject_line(struct import *i, enum history_why why)
 {
 	if (i->count.rejected[why]++ == 0)
 		i->count.first_line[why] = i->line;
 }
 
-static void tell_conflict(struct import *i, const struct store_import_job *j)
+static void print_conflict(struct import *i, const struct store_import_job *j)
 {
-	if (++i->count.conflicts <= TOLD_MAX)
+	if (++i->count.conflicts <= NAMED_MAX)
 		fprintf(stderr,
 			"reeve import: %s:%" PRId64 ": job %" PRId64
 			" of %s is in the ledger with other figures; left as it is\n",
@@ -197,7 +196,7 @@ static int on_settled(void *ctx, const struct store_import_job *j,
 		(j->job->end_s - j->job->start_s - j->job->suspended_s) * j->job->ncpus;
 
 	if (outcome == STORE_IMPORT_CONFLICT) {
-		tell_conflict(i, j);
+		print_conflict(i, j);
 		return 0;
 	}
 	if (__builtin_add_overflow(i->count.core_seconds, core_seconds, &i->count.core_seconds))
@@ -207,8 +206,8 @@ static int on_settled(void *ctx, const struct store_import_job *j,
 	return 0;
 }
 
-/* A job without account or user is charged to defaults, and is counted. */
-static void name_nameless(struct import *i, struct history_job *j)
+/* Jobs without account or user get the defaults, and are counted. */
+static void fill_names(struct import *i, struct history_job *j)
 {
 	if (!*j->account) {
 		snprintf(j->account, sizeof(j->account), "%s", i->account);
@@ -228,27 +227,27 @@ static int add_job(struct import *i, struct history_job *j, struct err *err)
 	if (i->cluster)
 		strcpy(j->cluster, i->cluster);
 	if (!import_map_is_text(j)) {
-		reject(i, HISTORY_NO_NAME);
+		reject_line(i, HISTORY_NO_NAME);
 		return 0;
 	}
-	name_nameless(i, j);
+	fill_names(i, j);
 	if (i->map)
 		import_map_apply(i->map, j);
 	if (!j->cluster[0]) {
-		reject(i, HISTORY_NO_NAME);
+		reject_line(i, HISTORY_NO_NAME);
 		return 0;
 	}
 	r = check_cluster(i, j, err);
 	if (r < 0)
 		return r;
-	if (price(i, j, &priced) < 0) {
-		reject(i, HISTORY_NO_PRICE);
+	if (price_job(i, j, &priced) < 0) {
+		reject_line(i, HISTORY_NO_PRICE);
 		return 0;
 	}
 	priced.line = i->line;
 	r = store_import_take(i->to, &priced, err);
 	if (r == STORE_IMPORT_REFUSED)
-		reject(i, HISTORY_OUT_OF_RANGE);
+		reject_line(i, HISTORY_OUT_OF_RANGE);
 	return r < 0 ? r : 0;
 }
 
@@ -260,7 +259,7 @@ static int read_line(struct import *i, struct import_line l, struct history_job 
 				     : sacct_parse_line(&i->sacct, l.at, l.size, ret);
 }
 
-static int take_line(struct import *i, struct import_line l, struct err *err)
+static int add_line(struct import *i, struct import_line l, struct err *err)
 {
 	struct history_job j;
 	int why = read_line(i, l, &j);
@@ -271,7 +270,7 @@ static int take_line(struct import *i, struct import_line l, struct err *err)
 	i->count.rows++;
 	i->n_pending++;
 	if (why != HISTORY_OK) {
-		reject(i, (enum history_why)why);
+		reject_line(i, (enum history_why)why);
 		return 0;
 	}
 	return add_job(i, &j, err);
@@ -282,14 +281,14 @@ static void show_progress(struct import *i)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!i->c->talks || now.tv_sec - i->start.tv_sec < PATIENCE_S)
+	if (!i->c->shows_progress || now.tv_sec - i->start.tv_sec < PATIENCE_S)
 		return;
 	fprintf(stderr, "\r%s: %d %%, %" PRId64 " jobs", i->path, import_file_percent(i->file),
 		i->count.jobs);
-	i->has_shown = true;
+	i->has_progress = true;
 }
 
-/* Lines of an earlier run are passed over; headers among them still count. */
+/* Skips the lines that an earlier run has imported; but reads SWF headers (;) among them again. */
 static int read_all(struct import *i, struct err *err)
 {
 	struct history_job ignored;
@@ -303,7 +302,7 @@ static int read_all(struct import *i, struct err *err)
 				read_line(i, l, &ignored);
 			continue;
 		}
-		r = take_line(i, l, err);
+		r = add_line(i, l, err);
 		if (r >= 0 && i->n_pending >= i->batch) {
 			r = store_import_commit(i->to, &i->count, err);
 			i->n_pending = 0;
@@ -391,7 +390,7 @@ static void print_unused(const struct import *i)
 	if (i->more_unused)
 		fprintf(to, "  and %" PRId64 " jobs with other such names\n", i->more_unused);
 	if (i->n_unused)
-		fputs("  other names for them: --map FILE, kinds partition, gpu and qos\n", to);
+		fputs("  rename them by --map FILE, kinds partition, gpu and qos\n", to);
 }
 
 static int print_summary(const struct import *i)
@@ -423,23 +422,23 @@ static int print_summary(const struct import *i)
 	return 0;
 }
 
-/* Nothing was taken, and nothing was there before: an import that did nothing is no success. */
-static int check_taken(const struct import *i)
+/* An import without a single job, new or known, is a failure: exit status 1. */
+static int check_imported(const struct import *i)
 {
 	const struct store_import_count *n = &i->count;
 
 	if (n->jobs || n->conflicts)
 		return 0;
 	fprintf(stderr,
-		"reeve import: %s: no job was taken of %" PRId64
-		" rows; is it %s? Reasons are listed as rejected; names can be given with "
-		"--account and --map\n",
+		"reeve import: %s: none of %" PRId64
+		" rows was imported; is it %s? The reasons are listed under 'rejected'; names "
+		"can be set with --account and --map\n",
 		i->path, n->rows, i->format);
 	i->c->exit_code = CLI_FAILED;
 	return 0;
 }
 
-/* ---- what was typed ---- */
+/* ---- options and files ---- */
 
 static int read_words(struct import *i, const struct verb_call *call, struct err *err)
 {
@@ -487,7 +486,7 @@ static int open_files(struct import *i, struct err *err)
 	return r;
 }
 
-/* A profile that names no zone has UTC, and takes the ledger's as it is. */
+/* NULL: the ledger's own zone. A profile without TimeZone has UTC, which sets nothing. */
 static const char *zone_of(const struct import *i)
 {
 	if (i->zone || !i->config || !strcmp(i->config->policy.time_zone, "UTC"))
@@ -546,13 +545,13 @@ static int open_ledger(struct import *i, const char *path, struct err *err)
 	if (i->count.is_known_otherwise && strcmp(i->count.other_zone, zone) != 0)
 		fprintf(stderr,
 			"reeve import: warning: %s was imported before with times of %s, now "
-			"read as times of %s: its jobs are those of before\n",
+			"read as times of %s: the jobs imported before are unchanged\n",
 			i->path, *i->count.other_zone ? i->count.other_zone : "UTC",
 			*zone ? zone : "UTC");
 	return 0;
 }
 
-static int import(const struct verb_call *call, void *ctx, struct err *err)
+static int run_import(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(import_done) struct import i = { .c = ctx };
 	int r = cli_begin_offline(i.c, call, err);
@@ -566,12 +565,12 @@ static int import(const struct verb_call *call, void *ctx, struct err *err)
 		r = open_ledger(&i, verb_value(call, "ledger"), err);
 	if (r >= 0 && !i.count.is_complete)
 		r = read_all(&i, err);
-	if (i.has_shown)
+	if (i.has_progress)
 		fputs("\r\033[K", stderr);
 	if (r < 0)
 		return r;
 	r = i.c->format.output == TABLE_TABLE ? print_summary(&i) : print_document(&i, err);
-	return r < 0 ? r : check_taken(&i);
+	return r < 0 ? r : check_imported(&i);
 }
 
 const struct verb cli_verb_import = {
@@ -579,22 +578,23 @@ const struct verb cli_verb_import = {
 	.args = "swf|sacct|pbs FILE",
 	.help = "Import the job history of another system into a ledger",
 	.details =
-		"FILE, plain or gzip, is in the Standard Workload Format, or what\n"
-		"'sacct --parsable2' prints with the 26 fields of docs/import.md, or an\n"
-		"accounting log of PBS or Torque; times of sacct are local times of\n"
-		"--time-zone. Each job is charged for its cores, or with --profile by the\n"
-		"tariff of its cluster, by its GPU models and by its partition where the\n"
-		"profile has a queue of that name, else by the default queue. Fields of the\n"
-		"file that the profile does not use are listed. Suspended time is free; each\n"
-		"run of a requeued job is a job. Run the command again to continue an\n"
-		"interrupted import: jobs that are in the ledger are not added twice. A known\n"
-		"job with other figures is reported and not changed. Lines that cannot be jobs\n"
-		"are counted by reason.",
+		"FILE is plain or compressed by gzip. swf: the Standard Workload Format. sacct:\n"
+		"the output of 'sacct --parsable2' with the 26 fields of docs/import.md; its\n"
+		"times are local times of --time-zone. pbs: an accounting log of PBS or Torque.\n"
+		"\n"
+		"Each job is charged for its cores, or with --profile by the tariff of its\n"
+		"cluster: by its GPU models, and by the queue that its partition names (else the\n"
+		"default queue). Names that the profile lacks are listed. Suspended time is\n"
+		"free; each run of a requeued job is a job.\n"
+		"\n"
+		"Run the command again to continue an interrupted import: jobs that are in the\n"
+		"ledger are not added twice. A known job with other figures is reported and not\n"
+		"changed. Lines that cannot be jobs are counted by reason.",
 	.examples = "reeve import swf HPC2N.swf.gz --cluster hpc2n --ledger history.db\n"
 		    "reeve import sacct 2016.log.gz --ledger history.db --json\n"
 		    "reeve import pbs 20251121 --ledger history.db --profile nci",
 	.options = options,
 	.min_args = 2,
 	.max_args = 2,
-	.run = import,
+	.run = run_import,
 };

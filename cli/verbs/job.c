@@ -1,4 +1,4 @@
-/* job.c - one job in full: what was asked, used, charged, and how it ended. */
+/* job.c - `reeve job`: shows one job in full: request, use, charge, and its end. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -20,7 +20,7 @@ static const struct table_column columns[] = {
 	{ "meaning", "MEANING", CELL_TEXT },   { 0 },
 };
 
-/* ---- requested against used ---- */
+/* ---- the table of requested and used resources ---- */
 
 struct line {
 	const char *resource, *meaning;
@@ -28,8 +28,9 @@ struct line {
 	int64_t requested, used; /* -1: not stated, not measured */
 };
 
-/* Bytes of one line in one family of units: that of the request. */
-static const char *format(const struct line *l, int64_t value, char buf[static TABLE_CELL_MAX])
+/* USED in the units of the request (GB or GiB), so that the two can be compared. */
+static const char *format_cell(const struct line *l, int64_t value,
+			       char buf[static TABLE_CELL_MAX])
 {
 	if (l->kind == CELL_BYTES && l->requested > 0)
 		return amount_format_bytes_like(value, l->requested, buf);
@@ -44,16 +45,16 @@ static void put_line(struct table *t, const struct line *l)
 	table_text(t, "resource", l->resource);
 	table_text(t, "meaning", l->meaning);
 	if (l->requested > 0)
-		table_text(t, "requested", format(l, l->requested, buf));
+		table_text(t, "requested", format_cell(l, l->requested, buf));
 	if (l->used >= 0)
-		table_text(t, "used", format(l, l->used, buf));
+		table_text(t, "used", format_cell(l, l->used, buf));
 	if (l->requested > 0 && l->used >= 0)
 		table_int(t, "percent", (int64_t)((__int128)l->used * 100 / l->requested));
 	if (l->requested > 0 && l->used > l->requested)
 		table_tone(t, "percent", TONE_BAD);
 }
 
-/* Before it runs there is nothing to measure and nothing to charge. */
+/* A job that has not run has no measurements and no charge. */
 static bool has_run(const struct job_view *v)
 {
 	return v->state != JOB_QUEUED && v->state != JOB_STARTING;
@@ -64,16 +65,15 @@ static int64_t measured(const struct usage *u, const int64_t *field)
 	return usage_has(u, field) ? *field : -1;
 }
 
-/* Cores: cpu time against what the cores could have given while the job ran; the number of
- * cores that were busy on average has two decimals. Starting and ending a job takes cpu time
- * outside its running time: of a job of seconds it could show more than all cores. */
+/* Two lines: cores busy on average (CPU time / running time), and CPU time of cores x running time.
+ * Both are cut at the request: starting and ending a job takes CPU time outside its running time,
+ * which could show more than all cores for a job of seconds. */
 static void put_cpu(struct table *t, const struct job_view *v)
 {
 	const struct usage *u = &v->usage;
 	int64_t cpu_ns = measured(u, &u->cpu_ns), hundredths;
 	char buf[TABLE_CELL_MAX];
-	struct line l = { "cpu time", "on a core; of cores x running time", CELL_DURATION_NS,
-			  -1, cpu_ns };
+	struct line l = { "cpu time", "of cores x running time", CELL_DURATION_NS, -1, cpu_ns };
 
 	table_row(t);
 	table_text(t, "resource", "ncpus");
@@ -98,7 +98,7 @@ static void put_cpu(struct table *t, const struct job_view *v)
 	}
 }
 
-/* GPUs: as cores, the number that were busy on average. */
+/* GPUs busy on average, like put_cpu(). */
 static void put_gpus(struct table *t, const struct job_view *v)
 {
 	const struct usage *u = &v->usage;
@@ -122,20 +122,20 @@ static void put_gpus(struct table *t, const struct job_view *v)
 	table_int(t, "percent", hundredths / n);
 }
 
-/* Used beside allocated GPUs. */
+/* The other lines about GPUs. */
 static void put_gpu_lines(struct table *t, const struct job_view *v)
 {
 	const struct usage *u = &v->usage;
-	int64_t n = v->requested.ngpus, held_ns = -1;
+	int64_t n = v->requested.ngpus, allocated_ns = -1;
 	const struct line lines[] = {
-		{ "gpus used", "GPUs that did anything at all", CELL_COUNT, n,
+		{ "gpus used", "GPUs that were used at all", CELL_COUNT, n,
 		  measured(u, &u->gpus_used) },
 		{ "gpu time", "busy; of GPUs x running time", CELL_DURATION_NS,
-		  __builtin_mul_overflow(n, v->running_ns, &held_ns) ? -1 : held_ns,
+		  __builtin_mul_overflow(n, v->running_ns, &allocated_ns) ? -1 : allocated_ns,
 		  measured(u, &u->gpu_busy_ns) },
 		{ "gpu mem", "sum of the peaks; of all memory of its GPUs", CELL_BYTES,
 		  job_gpus_memory(v), measured(u, &u->gpu_mem_peak_bytes) },
-		{ "gpu idle", "since the one idle longest last did anything", CELL_DURATION_NS,
+		{ "gpu idle", "time since the GPU idle longest was last used", CELL_DURATION_NS,
 		  -1, measured(u, &u->gpu_idle_ns) },
 	};
 
@@ -155,11 +155,11 @@ static void put_lines(struct table *t, const struct job_view *v)
 		  measured(u, &u->vmem_peak_bytes) },
 		{ "mem", "peak resident, without page cache", CELL_BYTES, r->mem_bytes,
 		  measured(u, &u->rss_peak_bytes) },
-		{ "mem+cache", "peak with page cache, which the kernel takes back", CELL_BYTES,
+		{ "mem+cache", "peak with page cache, which the kernel reclaims", CELL_BYTES,
 		  -1, measured(u, &u->mem_peak_bytes) },
 		{ "jobfs", "peak of node-local disk", CELL_BYTES, r->jobfs_bytes,
 		  measured(u, &u->jobfs_peak_bytes) },
-		{ "walltime", "running, without suspension", CELL_SECONDS, r->walltime_s,
+		{ "walltime", "running time, without suspension", CELL_SECONDS, r->walltime_s,
 		  ran ? v->running_ns / S_NS : -1 },
 		{ "pids", "most processes and threads at once", CELL_COUNT, r->pids,
 		  measured(u, &u->procs_peak) },
@@ -172,8 +172,8 @@ static void put_lines(struct table *t, const struct job_view *v)
 	put_gpu_lines(t, v);
 }
 
-/* What is "-" and not explained by the job's state was not measured: say which. */
-static void tell_unmeasured(const struct job_view *v, FILE *to)
+/* Names the figures that are "-" because they were not measured. */
+static void print_unmeasured(const struct job_view *v, FILE *to)
 {
 	const struct usage *u = &v->usage;
 	const struct {
@@ -197,7 +197,7 @@ static void tell_unmeasured(const struct job_view *v, FILE *to)
 		fputc('\n', to);
 }
 
-static void tell_cores(const struct job_view *v, FILE *to)
+static void print_cores(const struct job_view *v, FILE *to)
 {
 	const struct usage *u = &v->usage;
 
@@ -210,9 +210,9 @@ static void tell_cores(const struct job_view *v, FILE *to)
 	fputc('\n', to);
 }
 
-/* ---- the words around it ---- */
+/* ---- the lines above and below the table ---- */
 
-static void tell_pair(FILE *to, const char *title, const char *text)
+static void print_pair(FILE *to, const char *title, const char *text)
 {
 	if (!text || !*text)
 		return;
@@ -221,16 +221,16 @@ static void tell_pair(FILE *to, const char *title, const char *text)
 	fputc('\n', to);
 }
 
-static void tell_time(FILE *to, const char *title, const json_t *j, const char *key)
+static void print_time(FILE *to, const char *title, const json_t *j, const char *key)
 {
 	char buf[TABLE_CELL_MAX];
 	int64_t at = cli_int(j, key, 0);
 
 	if (at > 0)
-		tell_pair(to, title, table_format_cell(CELL_TIME_NS, at, buf));
+		print_pair(to, title, table_format_cell(CELL_TIME_NS, at, buf));
 }
 
-static void tell_head(const struct job_view *v, FILE *to)
+static void print_head(const struct job_view *v, FILE *to)
 {
 	char result[JOB_VIEW_RESULT_MAX], suspended[TABLE_CELL_MAX];
 	char array[JOB_VIEW_ARRAY_MAX], nodes[JOB_PARTS_TEXT_MAX];
@@ -242,32 +242,32 @@ static void tell_head(const struct job_view *v, FILE *to)
 	cli_put(to, name ? name : "");
 	fprintf(to, "  %s", job_state_name(v->state));
 	fprintf(to, v->end.kind != END_NONE ? ": %s\n" : "\n", job_view_result(v, result));
-	tell_pair(to, "user", cli_text(v->j, "user"));
-	tell_pair(to, "account", cli_text(v->j, "account"));
-	tell_pair(to, "cluster", cli_text(v->j, "cluster"));
-	tell_pair(to, "queue", cli_text(v->j, "queue"));
-	tell_pair(to, "QOS", cli_text(v->j, "qos"));
-	tell_pair(to, "node", job_parts_nodes(v, nodes));
-	tell_pair(to, "node type", v->requested.node_type);
-	tell_pair(to, "features", v->requested.features);
-	tell_pair(to, "cores", cli_text(v->j, "cpus"));
+	print_pair(to, "user", cli_text(v->j, "user"));
+	print_pair(to, "account", cli_text(v->j, "account"));
+	print_pair(to, "cluster", cli_text(v->j, "cluster"));
+	print_pair(to, "queue", cli_text(v->j, "queue"));
+	print_pair(to, "QOS", cli_text(v->j, "qos"));
+	print_pair(to, "node", job_parts_nodes(v, nodes));
+	print_pair(to, "node type", v->requested.node_type);
+	print_pair(to, "features", v->requested.features);
+	print_pair(to, "cores", cli_text(v->j, "cpus"));
 	if (cli_int(v->j, "attempt", 1) > 1)
 		fprintf(to, "%-11s%" PRId64 "\n", "attempt", cli_int(v->j, "attempt", 1));
-	tell_time(to, "submitted", v->j, "submitted_ns");
-	tell_time(to, "started", v->j, "started_ns");
-	tell_time(to, "ended", v->j, "ended_ns");
+	print_time(to, "submitted", v->j, "submitted_ns");
+	print_time(to, "started", v->j, "started_ns");
+	print_time(to, "ended", v->j, "ended_ns");
 	if (v->suspended_ns > 0)
-		tell_pair(to, "suspended",
-			  table_format_cell(CELL_DURATION_NS, v->suspended_ns, suspended));
+		print_pair(to, "suspended",
+			   table_format_cell(CELL_DURATION_NS, v->suspended_ns, suspended));
 	if (job_view_array(v, array, sizeof(array)))
-		tell_pair(to, "array", array);
+		print_pair(to, "array", array);
 	if (v->state == JOB_QUEUED)
-		tell_pair(to, "waits", cli_text(v->j, "why"));
-	tell_pair(to, "note", cli_text(v->j, "note"));
-	tell_pair(to, "quota", cli_text(v->j, "quota_note"));
+		print_pair(to, "waits", cli_text(v->j, "why"));
+	print_pair(to, "note", cli_text(v->j, "note"));
+	print_pair(to, "quota", cli_text(v->j, "quota_note"));
 }
 
-static void tell_end(const struct job_view *v, FILE *to)
+static void print_end(const struct job_view *v, FILE *to)
 {
 	char text[REASON_TEXT_MAX];
 
@@ -278,7 +278,7 @@ static void tell_end(const struct job_view *v, FILE *to)
 	fputc('\n', to);
 }
 
-static void tell_charge(const struct job_view *v, FILE *to)
+static void print_charge(const struct job_view *v, FILE *to)
 {
 	const char *rate = cli_text(v->j, "rate"), *unit = cli_text(v->j, "unit");
 	const char *decided_by = cli_text(v->j, "decided_by"), *rule = cli_text(v->j, "rule");
@@ -301,17 +301,17 @@ static void tell_charge(const struct job_view *v, FILE *to)
 	ms = cli_int(v->j, "charge_used_ms", -1);
 	if (ms >= 0)
 		fprintf(to,
-			"\nas used    %s (what the smallest request that served it would have "
-			"cost)",
+			"\nas used    %s (the cost of the smallest request that would have "
+			"sufficed)",
 			table_format_cell(CELL_CHARGE_MS, ms, used));
 	ms = cli_int(v->j, "adjusted_ms", 0);
 	if (ms)
-		fprintf(to, "\nadjusted   %s by hand: what counts is both together",
+		fprintf(to, "\nadjusted   %s by an operator; charged + adjusted counts",
 			table_format_cell(CELL_CHARGE_MS, ms, used));
 	fputc('\n', to);
 }
 
-static void tell_advice(const struct job_view *v, FILE *to)
+static void print_advice(const struct job_view *v, FILE *to)
 {
 	struct advice_facts facts = { &v->requested, &v->usage, &v->end, v->running_ns };
 	char text[ADVICE_MAX];
@@ -329,7 +329,7 @@ static int show_job(const struct cli *c, const struct job_view *v, struct err *e
 	if (r < 0)
 		return r;
 	put_lines(t, v);
-	tell_head(v, to);
+	print_head(v, to);
 	fputc('\n', to);
 	r = table_print(t, &c->format, err);
 	if (r < 0)
@@ -339,18 +339,18 @@ static int show_job(const struct cli *c, const struct job_view *v, struct err *e
 		r = job_gpus_show(c, v, err);
 	if (r < 0)
 		return r;
-	tell_cores(v, to);
-	tell_unmeasured(v, to);
-	tell_end(v, to);
-	tell_charge(v, to);
-	job_attempts_tell(v, to);
-	tell_advice(v, to);
+	print_cores(v, to);
+	print_unmeasured(v, to);
+	print_end(v, to);
+	print_charge(v, to);
+	job_attempts_print(v, to);
+	print_advice(v, to);
 	return 0;
 }
 
 /* ---- the verb ---- */
 
-static int job(const struct verb_call *call, void *ctx, struct err *err)
+static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	struct job_view v;
@@ -371,9 +371,12 @@ const struct verb cli_verb_job = {
 	.name = "job",
 	.args = "JOB",
 	.help = "Show one job: what it requested, used and cost, and how it ended",
-	.details = "With --csv and --output raw: one line for each figure, its key is a path.",
+	.details =
+		"JOB is a number, or 12[7] for task 7 of array 12. A figure that was not\n"
+		"measured is shown as -, and named below the table. With --csv and --output raw:\n"
+		"one line for each value; its key is a path.",
 	.examples = "reeve job 12\nreeve job 12[7]\nreeve job 12 --json | jq .job.usage",
 	.min_args = 1,
 	.max_args = 1,
-	.run = job,
+	.run = run_job,
 };

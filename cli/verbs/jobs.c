@@ -1,4 +1,4 @@
-/* jobs.c - a list of jobs. */
+/* jobs.c - `reeve jobs`: lists jobs. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
@@ -9,7 +9,7 @@
 #include "common/wire/wire.h"
 
 #define LIMIT_DEFAULT "100"
-#define LIMIT_MAX 1000 /* what the controller gives at once */
+#define LIMIT_MAX 1000 /* jobs in one answer of the controller */
 
 static const struct verb_option options[] = {
 	{ "all", 'a', NULL, "include jobs that have ended", NULL },
@@ -65,7 +65,7 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
-/* 0 in the model means "not stated"; in a table that is nothing. */
+/* 0 in the model means "not stated": then the cell stays empty. */
 static void put_stated(struct table *t, const char *column, int64_t v)
 {
 	if (v > 0)
@@ -88,8 +88,8 @@ static enum table_cell_tone tone_of(const struct job_view *v)
 				       : TONE_PLAIN;
 }
 
-/* What one would ask next: why does it wait, what killed it, is anything wrong with it, what
- * did the node say. */
+/* NOTE, the first of: the tasks of an array by state, what ended a bad job, why a queued job waits,
+ * a condition that needs attention, the note of the node. */
 static const char *note_of(const struct job_view *v, char *buf, size_t size)
 {
 	const char *why = cli_text(v->j, "why"), *note = cli_text(v->j, "note");
@@ -169,13 +169,16 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 	int r = 0;
 
 	if (state && job_state_parse(state, &known) < 0)
-		return err_set(err, -EINVAL, "--state %.32s: it is one of %s", state,
+		return err_set(err, -EINVAL, "--state %.32s: write one of %s", state,
 			       "queued, starting, running, suspended, ending, ended");
 	if (of && (amount_parse_count(of, &n, NULL) < 0 || n < 1))
-		return err_set(err, -EINVAL, "--of %.32s is not the number of an array", of);
+		return err_set(
+			err, -EINVAL,
+			"--of %.32s is not the number of an array; write the job number, 12",
+			of);
 	if (limit && (amount_parse_count(limit, &n, NULL) < 0 || n < 1 || n > LIMIT_MAX))
 		return err_set(err, -EINVAL,
-			       "--limit %.32s: it is 1 to %d; --before shows the next page",
+			       "--limit %.32s: write 1 to %d; --before shows the next page",
 			       limit, LIMIT_MAX);
 	*path = strdup("/v1/jobs");
 	if (!*path)
@@ -191,21 +194,22 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 	return r < 0 ? r : cli_query(path, "limit", limit ? limit : LIMIT_DEFAULT, err);
 }
 
-/* A list that was cut must not look whole. */
-static void tell_about_rest(const struct cli *c, const struct verb_call *call, size_t n,
-			    int64_t last)
+/* A list cut by --limit must not look complete; nor an empty one like a failure. */
+static void print_rest(const struct cli *c, const struct verb_call *call, size_t n,
+		       int64_t last)
 {
 	const char *limit = verb_value(call, "limit");
 
 	if (n && n >= (size_t)atoll(limit ? limit : LIMIT_DEFAULT))
-		fprintf(stderr, "reeve jobs: %zu shown; older ones with --before %lld\n", n,
+		fprintf(stderr,
+			"reeve jobs: %zu shown; there may be older ones: --before %lld\n", n,
 			(long long)last);
-	else if (!n && c->talks && c->format.output == TABLE_TABLE)
+	else if (!n && c->shows_progress && c->format.output == TABLE_TABLE)
 		fprintf(stderr, "no jobs%s\n",
 			verb_count(call, "all") ? "" : " now; -a shows those that have ended");
 }
 
-static int jobs(const struct verb_call *call, void *ctx, struct err *err)
+static int run_jobs(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_(table_freep) struct table *t = NULL;
@@ -234,8 +238,7 @@ static int jobs(const struct verb_call *call, void *ctx, struct err *err)
 	}
 	r = table_print(t, &c->format, err);
 	if (r == 0)
-		tell_about_rest(c, call, json_array_size(json_object_get(answer, "jobs")),
-				v.job);
+		print_rest(c, call, json_array_size(json_object_get(answer, "jobs")), v.job);
 	return r;
 }
 
@@ -244,12 +247,13 @@ const struct verb cli_verb_jobs = {
 	.args = "",
 	.help = "List your jobs (operators: the jobs of all users)",
 	.details =
-		"An array is one line, its NOTE counts its array tasks by state; --array and\n"
-		"--of show each task. RESULT is how a job ended, NOTE why it waits, what killed\n"
-		"it, or that its GPUs are idle: they did nothing for GpuIdleMinutes (column\n"
-		"flag). An amount that was not measured is shown as -.",
+		"Without -a, jobs that have not ended. An array is one line, and its NOTE counts\n"
+		"its tasks by state; --array and --of show each task. RESULT is how a job ended.\n"
+		"NOTE is why it waits, what killed it, or that its GPUs are idle (they did\n"
+		"nothing for the site's GpuIdleMinutes). PEAK is the peak of vmem. An amount\n"
+		"that was not measured is shown as -.",
 	.examples = "reeve jobs\nreeve jobs -a --account physics -o job,user,result\n"
 		    "reeve jobs --state queued --json\nreeve jobs --of 12 -a",
 	.options = options,
-	.run = jobs,
+	.run = run_jobs,
 };

@@ -1,5 +1,4 @@
-/* nice.c - move the priority of queued jobs: down by their owner, either way by operators.
- */
+/* nice.c - `reeve nice`: lowers the priority of queued jobs; operators may also raise it. */
 #include <errno.h>
 #include <stdlib.h>
 #include "cli/cli.h"
@@ -14,8 +13,8 @@ static const struct table_column columns[] = {
 };
 
 static const struct verb_option options[] = {
-	{ "site", 0, NULL,
-	  "operators: set the site's points instead, which are added to the priority", NULL },
+	{ "site", 0, NULL, "operators: set points that the site adds to the priority, instead",
+	  NULL },
 	{ 0 },
 };
 
@@ -26,7 +25,10 @@ static int parse_points(const char *text, int64_t *ret, struct err *err)
 	errno = 0;
 	*ret = strtoll(text, &end, 10);
 	if (errno || end == text || *end)
-		return err_set(err, -EINVAL, "'%.32s' is not a whole number of points", text);
+		return err_set(
+			err, -EINVAL,
+			"'%.32s' is not a whole number of points; write: reeve nice 1000 JOB",
+			text);
 	return 0;
 }
 
@@ -35,8 +37,8 @@ struct points {
 	int64_t n;
 };
 
-static int weigh(struct cli *c, const struct points *p, const char *typed, struct table *t,
-		 struct err *err)
+static int send_points(struct cli *c, const struct points *p, const char *typed,
+		       struct table *t, struct err *err)
 {
 	_cleanup_json_ json_t *body =
 		json_pack("{s:s,s:I}", "schema", WIRE_SCHEMA, p->key, (json_int_t)p->n);
@@ -60,7 +62,7 @@ static int weigh(struct cli *c, const struct points *p, const char *typed, struc
 	return 0;
 }
 
-/* Each job by itself, as cancel does. */
+/* One request for each job, like cancel. */
 static int nice_jobs(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
@@ -75,7 +77,7 @@ static int nice_jobs(const struct verb_call *call, void *ctx, struct err *err)
 	if (r < 0)
 		return r;
 	for (int i = 1; i < call->n_args; i++) {
-		r = weigh(c, &p, call->args[i], t, err);
+		r = send_points(c, &p, call->args[i], t, err);
 		if (r == -EHOSTUNREACH || r == -ENOMEM)
 			return r;
 		if (r == 0)
@@ -92,10 +94,10 @@ const struct verb cli_verb_nice = {
 	.args = "POINTS JOB...",
 	.help = "Lower the priority of queued jobs",
 	.details =
-		"POINTS is subtracted from the priority that the factors give, as 'reeve prio'\n"
-		"shows; 0 undoes it. It has no effect where the site starts jobs in order of\n"
-		"submission. Operators may give fewer than 0 points (write -- in front), and\n"
-		"may use --site.",
+		"POINTS is subtracted from the priority that 'reeve prio' shows; 0 undoes it. It\n"
+		"has no effect where the site starts jobs in order of submission. Operators may\n"
+		"raise a priority by negative POINTS (reeve nice -- -1000 12), and may use\n"
+		"--site.",
 	.examples = "reeve nice 1000 12 13\nreeve nice --site 50000 14\nreeve nice 0 12",
 	.options = options,
 	.min_args = 2,

@@ -1,4 +1,4 @@
-/* nodes.c - the nodes, what they have and what is free. */
+/* nodes.c - `reeve nodes`: lists nodes, what they have and what is free; drains and resumes them. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -41,7 +41,7 @@ static void put_int(struct table *t, const char *column, const json_t *j, const 
 		table_int(t, column, cli_int(j, key, 0));
 }
 
-/* Sentences of an array, or one text, as one cell. */
+/* The notes of a node, an array of texts or one text, as one cell. */
 static int put_notes(struct table *t, const json_t *notes, struct err *err)
 {
 	char *text = NULL, *more;
@@ -100,8 +100,8 @@ static void put_gpus(struct table *t, const json_t *node)
 	table_int(t, "gpus_drained", count_flag(node, "drained"));
 }
 
-/* "n1: type t4, features ib,nvme" */
-static void tell_kinds(const struct cli *c, const json_t *nodes)
+/* One line a node: "n1: type t4, features ib,nvme" */
+static void print_kinds(const struct cli *c, const json_t *nodes)
 {
 	json_t *node;
 	size_t i;
@@ -123,8 +123,8 @@ static void tell_kinds(const struct cli *c, const json_t *nodes)
 	}
 }
 
-/* "n1: 4 a100-40 (1 free), 7 a100_1g.5gb (0 free) (simulated)" */
-static void tell_gpus(const struct cli *c, const json_t *nodes)
+/* One line a node: "n1: 4 a100-40 (1 free), 7 a100_1g.5gb (0 free) (simulated)" */
+static void print_gpus(const struct cli *c, const json_t *nodes)
 {
 	FILE *to = c->format.to;
 	const char *name;
@@ -190,8 +190,8 @@ static int put_node(struct table *t, const json_t *j, struct err *err)
 	return put_notes(t, json_object_get(j, "notes"), err);
 }
 
-/* Below the table: what the nodes cannot enforce or measure, in their own words. */
-static void tell_notes(const struct cli *c, const json_t *nodes)
+/* Below the table: what nodes report that they cannot enforce or measure. */
+static void print_notes(const struct cli *c, const json_t *nodes)
 {
 	const char *name, *note;
 	json_t *node, *one;
@@ -220,7 +220,7 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-static int nodes(const struct verb_call *call, void *ctx, struct err *err)
+static int run_nodes(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_(table_freep) struct table *t = NULL;
@@ -246,14 +246,14 @@ static int nodes(const struct verb_call *call, void *ctx, struct err *err)
 			return r;
 	}
 	r = table_print(t, &c->format, err);
-	if (r == 0 && !json_array_size(list) && c->talks)
+	if (r == 0 && !json_array_size(list) && c->shows_progress)
 		fprintf(stderr,
-			"no node has reported to the controller yet; is reeve-agent running on them?\n");
+			"no node has reported to the controller yet; start reeve-agent on the nodes\n");
 	if (r == 0 && c->format.output == TABLE_TABLE) {
-		tell_kinds(c, list);
-		tell_gpus(c, list);
+		print_kinds(c, list);
+		print_gpus(c, list);
 		nodes_drain_print_reasons(c, list);
-		tell_notes(c, list);
+		print_notes(c, list);
 	}
 	return r;
 }
@@ -263,15 +263,17 @@ const struct verb cli_verb_nodes = {
 	.args = "[drain|resume NODE...]",
 	.help = "List the nodes, or take nodes out of use and back",
 	.details =
-		"TIER is how a node enforces vmem: 1 the kernel refuses and kills before a page\n"
-		"is used; 2 it kills within milliseconds; 3 it watches without BPF.\n"
-		"Operators take nodes out of use with drain, and back with resume: running jobs\n"
-		"continue, no new job is allocated. A drain lasts until resume.",
+		"TIER is how a node enforces vmem: 1 the kernel refuses the mapping and kills\n"
+		"the job before a page is used; 2 the job is killed within milliseconds; 3 the\n"
+		"agent polls /proc, without BPF. '-o help' lists further columns, for example\n"
+		"gpu_models. Operators take nodes out of use with drain and back with resume. On\n"
+		"a drained node running jobs continue and no new job starts. A drain lasts until\n"
+		"resume.",
 	.examples = "reeve nodes\nreeve nodes -o node,gpu_models,gpu_models_free\nreeve nodes "
 		    "-o node,ncpus_free,mem_free_bytes --csv\n"
 		    "reeve nodes drain n7 n8 --reason 'disk'\nreeve nodes drain n7 --from "
 		    "2026-12-01T08:00 --reason 'new disks'\nreeve nodes resume n7",
 	.options = options,
 	.max_args = -1,
-	.run = nodes,
+	.run = run_nodes,
 };

@@ -1,5 +1,5 @@
-/* prio.c - the priority of queued jobs, or of one that could be submitted, factor by
- * factor. */
+/* prio.c - `reeve prio`: shows the priority of queued jobs, or (--ledger) of a request that is not
+ * submitted, factor by factor. */
 #include <errno.h>
 #include <locale.h>
 #include <string.h>
@@ -55,7 +55,7 @@ static const struct table_column factor_columns[] = {
 	{ 0 },
 };
 
-/* ---- printing: the rows of the answer, live or made here ---- */
+/* ---- printing ---- */
 
 static void put_text(struct table *t, const char *column, const json_t *row, const char *key)
 {
@@ -107,7 +107,7 @@ static void add_factors(struct table *t, const json_t *row)
 	}
 }
 
-static void tell_words(const struct cli *c, const json_t *rows)
+static void print_words(const struct cli *c, const json_t *rows)
 {
 	const json_t *row;
 	size_t i;
@@ -121,7 +121,7 @@ static void tell_words(const struct cli *c, const json_t *rows)
 	}
 }
 
-/* Of named jobs, and of one that is only asked about, every factor is shown. */
+/* by_factor: one row a factor, for named jobs and for --ledger. */
 static int print_priorities(struct cli *c, const json_t *answer, const json_t *rows,
 			    bool by_factor, struct err *err)
 {
@@ -142,20 +142,19 @@ static int print_priorities(struct cli *c, const json_t *answer, const json_t *r
 	}
 	r = table_print(t, &c->format, err);
 	if (r == 0 && c->format.output == TABLE_TABLE && by_factor)
-		tell_words(c, rows);
+		print_words(c, rows);
 	if (r == 0 && cli_int(answer, "left_out", 0) && c->format.output == TABLE_TABLE)
 		fprintf(stderr,
 			"reeve prio: %lld more queued jobs are not shown; select with -u, -A or job "
 			"numbers\n",
 			(long long)cli_int(answer, "left_out", 0));
 	if (r == 0 && order && !strcmp(order, "submission") && c->format.output == TABLE_TABLE)
-		fprintf(stderr,
-			"reeve prio: this site sets no PriorityWeight...: jobs start in "
-			"order of submission\n");
+		fprintf(stderr, "reeve prio: no PriorityWeight... is configured: jobs start in "
+				"order of submission\n");
 	return r;
 }
 
-/* ---- live ---- */
+/* ---- from the controller ---- */
 
 static int make_path(const struct verb_call *call, const char *job, char **path,
 		     struct err *err)
@@ -174,27 +173,28 @@ static int make_path(const struct verb_call *call, const char *job, char **path,
 	return r < 0 ? r : cli_query(path, "account", verb_value(call, "account"), err);
 }
 
-/* Appends the rows for one job (NULL: for all); *answer is the last one. */
+/* `rows` collects the rows of all answers; `answer` is the last one. */
 struct asking {
 	struct cli *c;
 	const struct verb_call *call;
 	json_t *rows, *answer;
 };
 
-static int ask_one(struct asking *a, const char *job, struct err *err)
+/* job NULL: all that the options select. */
+static int request_one(struct asking *a, const char *job, struct err *err)
 {
 	_cleanup_free_ char *path = NULL;
-	json_t *told = NULL;
+	json_t *answer = NULL;
 	int r = make_path(a->call, job, &path, err);
 
 	if (r == 0)
-		r = cli_ask(a->c, (struct http_call){ .method = "GET", .path = path }, &told,
+		r = cli_ask(a->c, (struct http_call){ .method = "GET", .path = path }, &answer,
 			    err);
 	if (r < 0)
 		return r;
 	json_decref(a->answer);
-	a->answer = told;
-	if (json_array_extend(a->rows, json_object_get(told, "rows")) < 0)
+	a->answer = answer;
+	if (json_array_extend(a->rows, json_object_get(answer, "rows")) < 0)
 		return err_set(err, -ENOMEM, "out of memory");
 	return 0;
 }
@@ -209,13 +209,13 @@ static int request_priorities(struct asking *a, struct err *err)
 		if (verb_value(a->call, offline[i]))
 			r = err_set(err, -EINVAL, "--%s goes with --ledger FILE", offline[i]);
 	if (r == 0 && a->call->n_args == 0)
-		r = ask_one(a, NULL, err);
+		r = request_one(a, NULL, err);
 	for (int i = 0; i < a->call->n_args && r == 0; i++)
-		r = ask_one(a, a->call->args[i], err);
+		r = request_one(a, a->call->args[i], err);
 	return r;
 }
 
-/* ---- what if ---- */
+/* ---- from a ledger file: the priority that a request would have ---- */
 
 struct asked {
 	struct request *request;
@@ -228,7 +228,7 @@ static struct quota_site site_of(const struct share_file *f)
 	return (struct quota_site){ f->site.store, f->site.config, f->site.accounts };
 }
 
-/* Which cluster is meant where none is named: the ledger's, if it has one. */
+/* Without -C: the ledger's cluster, if it has only one. */
 static int choose_cluster(const struct share_file *f, struct request *q, struct err *err)
 {
 	struct sharetree_where w;
@@ -263,10 +263,10 @@ static int check_asked(const struct verb_call *call, struct request *q, struct e
 	return 0;
 }
 
-/* Sums of chunks, defaults and the default queue, as a submission has them; and the pool in
- * which the cluster would charge it. */
-static int complete(const struct config *config, struct request *q, enum charge_pool *ret,
-		    struct err *err)
+/* Fills in what a submission would: the default queue, sums of chunks and default amounts. *ret is
+ * the pool that would be charged. */
+static int complete_request(const struct config *config, struct request *q,
+			    enum charge_pool *ret, struct err *err)
 {
 	const struct config_cluster *cl = config_cluster(config, q->cluster);
 	struct price_query query = {
@@ -294,7 +294,7 @@ static int complete(const struct config *config, struct request *q, enum charge_
 	return r;
 }
 
-/* Whose job it would be, and that the cluster could hold it, are not guessed. */
+/* -EINVAL or -ENOENT: an unknown account or user, or more cores than the cluster has. */
 static int check_known(const struct share_file *f, const struct request *q,
 		       const struct rank_cluster *has, struct err *err)
 {
@@ -305,13 +305,14 @@ static int check_known(const struct share_file *f, const struct request *q,
 	if (r >= 0 && has->cores && q->res.ncpus > has->cores)
 		return err_set(
 			err, -EINVAL,
-			"such a job never starts: it needs %lld cores, cluster %s has %lld",
+			"this job could never start: it needs %lld cores, and cluster %s has "
+			"%lld",
 			(long long)q->res.ncpus, q->cluster, (long long)has->cores);
 	return r;
 }
 
-static int rank_it(const struct share_file *f, const struct asked *asked, struct priority *ret,
-		   struct err *err)
+static int rank_request(const struct share_file *f, const struct asked *asked,
+			struct priority *ret, struct err *err)
 {
 	_cleanup_free_ struct fit_node *nodes = NULL;
 	const struct request *q = asked->request;
@@ -339,8 +340,8 @@ static int rank_it(const struct share_file *f, const struct asked *asked, struct
 		return r;
 	if (has.cores == 0 && f->site.config->policy.weight_job_size)
 		fprintf(stderr,
-			"reeve prio: the ledger knows no nodes of cluster %s: size "
-			"counts nothing\n",
+			"reeve prio: the ledger has no nodes of cluster %s: the factor "
+			"size is 0\n",
 			q->cluster);
 	return rank_job(f->sharetree, &has, &job, ret, err);
 }
@@ -369,7 +370,7 @@ static json_t *encode_priority(const struct asked *asked, const struct priority 
 	return doc_take(&d);
 }
 
-static int what_if(struct asking *a, struct err *err)
+static int rank_offline(struct asking *a, struct err *err)
 {
 	_cleanup_(share_file_done) struct share_file f = { 0 };
 	_cleanup_(request_done) struct request q;
@@ -395,9 +396,9 @@ static int what_if(struct asking *a, struct err *err)
 		quota_fill_qos(&site, &q);
 	}
 	if (r == 0)
-		r = complete(f.site.config, &q, &asked.pool, err);
+		r = complete_request(f.site.config, &q, &asked.pool, err);
 	if (r == 0)
-		r = rank_it(&f, &asked, &p, err);
+		r = rank_request(&f, &asked, &p, err);
 	if (r < 0)
 		return r;
 	a->answer = json_pack("{s:s}", "order",
@@ -409,7 +410,7 @@ static int what_if(struct asking *a, struct err *err)
 
 /* ---- the verb ---- */
 
-static int prio(const struct verb_call *call, void *ctx, struct err *err)
+static int run_prio(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *rows = json_array();
 	struct asking a = { ctx, call, rows, NULL };
@@ -418,8 +419,8 @@ static int prio(const struct verb_call *call, void *ctx, struct err *err)
 
 	if (!rows)
 		return err_set(err, -ENOMEM, "out of memory");
-	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
-	r = is_offline ? what_if(&a, err) : request_priorities(&a, err);
+	setlocale(LC_NUMERIC, "C"); /* programs read the output */
+	r = is_offline ? rank_offline(&a, err) : request_priorities(&a, err);
 	if (r >= 0)
 		r = print_priorities(a.c, a.answer, rows, is_offline || call->n_args, err);
 	json_decref(a.answer);
@@ -431,18 +432,18 @@ const struct verb cli_verb_prio = {
 	.args = "[JOB...]",
 	.help = "Show the priority of queued jobs, factor by factor",
 	.details =
-		"PRIORITY is the sum of the products, rounded down; of a held job it is 0. A\n"
-		"product is a factor from 0 to 1 times its weight. A job's age counts from when\n"
-		"nothing keeps it from starting. Jobs named by number are shown with the value\n"
-		"and weight of every factor, and with what weighs most in words.\n"
+		"PRIORITY is the sum of the products, rounded down; a held job has 0. A product\n"
+		"is a factor from 0 to 1 times its weight. Age counts from the time at which no\n"
+		"hold or dependency kept the job from starting. For a JOB named by number, the\n"
+		"value and weight of every factor is shown, and the largest ones in words.\n"
 		"\n"
 		"You see your own queued jobs and those of accounts that you coordinate;\n"
-		"operators see all. With --ledger no controller is asked: the command shows\n"
-		"which priority a job of that user, account and request would have.",
+		"operators see all. --ledger needs no controller: it shows the priority that a\n"
+		"job of that user, account and request would have.",
 	.examples = "reeve prio\nreeve prio 1204\nreeve prio -A physics --csv\n"
 		    "reeve prio --ledger history.db --profile bmrc --accounts accounts.conf "
 		    "-A physics\\\n  -u alice -l ncpus=16",
 	.options = options,
 	.max_args = -1,
-	.run = prio,
+	.run = run_prio,
 };

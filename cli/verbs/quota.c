@@ -1,4 +1,4 @@
-/* quota.c - what accounts were allotted, and what is left of it. */
+/* quota.c - `reeve quota`: shows what accounts were allotted, and what is left of it. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
@@ -88,7 +88,7 @@ static const struct table_column user_columns[] = {
 	{ 0 },
 };
 
-/* Of `j`, where it has it; else of the view around it. */
+/* The value of `j`; if absent that of `around` (the quota around a user's row, or NULL). */
 static void put_cell(struct table *t, const struct table_column *col, const json_t *j,
 		     const json_t *around)
 {
@@ -148,8 +148,9 @@ static int print_quotas(const struct cli *c, const struct verb_call *call, const
 			fputc('\n', c->format.to);
 		quota_text_print(quota, c->format.to);
 	}
-	if (i == 0 && c->talks)
-		fprintf(stderr, "none of your accounts has an allocation\n");
+	if (i == 0 && c->shows_progress)
+		fprintf(stderr,
+			"none of your accounts has an allocation; 'reeve usage' shows what they used\n");
 	return 0;
 }
 
@@ -176,7 +177,7 @@ static int request_quotas(struct cli *c, const struct verb_call *call, json_t **
 			       err);
 }
 
-static int quota(const struct verb_call *call, void *ctx, struct err *err)
+static int run_quota(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *doc = NULL;
 	const char *by = verb_value(call, "by");
@@ -184,7 +185,7 @@ static int quota(const struct verb_call *call, void *ctx, struct err *err)
 	int r;
 
 	if (by && strcmp(by, "user") != 0)
-		return err_set(err, -EINVAL, "--by %.32s: rows are by user", by);
+		return err_set(err, -EINVAL, "--by %.32s: write user", by);
 	if (verb_value(call, "ledger")) {
 		r = cli_begin_offline(c, call, err);
 		if (r == 0)
@@ -200,14 +201,13 @@ const struct verb cli_verb_quota = {
 	.args = "",
 	.help = "Show what accounts may use, have used and have left",
 	.details =
-		"Monthly quotas in a sliding window, grants of service units, or targets, by\n"
-		"the site's configuration. USED is what was charged, including running jobs so\n"
-		"far; what running and queued jobs may still be charged is beside it, and is\n"
-		"reserved where the rule is a grant. With --ledger and --profile no controller\n"
-		"is needed.",
+		"By the site's configuration quotas are monthly in a sliding window, grants of\n"
+		"service units, or targets. USED is what was charged, including running jobs so\n"
+		"far. What running and queued jobs may still be charged is shown too; a grant\n"
+		"reserves it. --ledger with --profile needs no controller.",
 	.examples = "reeve quota\nreeve quota -p physics --by user\n"
 		    "reeve quota -p physics --at 2026-02-28 --json\n"
 		    "reeve quota --ledger history.db --profile rwth --accounts accounts.conf",
 	.options = options,
-	.run = quota,
+	.run = run_quota,
 };

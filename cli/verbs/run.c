@@ -1,8 +1,8 @@
-/* run.c - submits a job, follows its output and exits with its status.
+/* run.c - `reeve run`: submits a job, follows its output and exits with its status.
  *
- * One event loop: two streams, a clock that (on a terminal) says why the job waits, and the
- * signals. The first interrupt cancels the job and goes on waiting for its end; the second
- * leaves the job to itself.
+ * One event loop has two output streams, a timer that (on a terminal) prints why the job waits,
+ * and the signals. The first interrupt cancels the job and waits for its end; the second exits
+ * without waiting.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -17,8 +17,8 @@
 #include "common/wire/wire.h"
 
 #define TICK_US (2 * 1000 * 1000)
-#define LEFT_EXIT 130 /* by the second interrupt */
-#define LEFT 1	      /* result of a run that was left */
+#define LEFT_EXIT 130 /* exit status after the second interrupt */
+#define LEFT 1	      /* result: not waited for, after the second interrupt */
 
 enum { OUT, ERR, STREAMS };
 
@@ -26,13 +26,13 @@ struct run {
 	struct cli *cli;
 	struct stream *streams[STREAMS];
 	int open_streams;
-	struct http *control; /* for cancel, beside whatever else is under way */
+	struct http *control; /* a connection for cancel alone: the others may be busy */
 	sd_event_source *signals[2], *tick;
 	int64_t job;
 	int interrupts;
 	char said[512]; /* the last progress line */
-	bool ticking;	/* a progress question is under way */
-	bool finished;	/* following is over, with this result */
+	bool ticking;	/* a request for progress is under way */
+	bool finished;	/* the event loop ends, with `result` */
 	int result;
 	struct err *err;
 };
@@ -42,7 +42,8 @@ static const struct verb_option options[] = {
 	{ 0 },
 };
 
-static void leave(struct run *run, int result, const struct err *err)
+/* Ends the event loop; the first call counts. */
+static void finish_run(struct run *run, int result, const struct err *err)
 {
 	if (run->finished)
 		return;
@@ -59,12 +60,12 @@ static void on_stream_end(void *ctx, int result, const struct err *err)
 	struct run *run = ctx;
 
 	if (result < 0)
-		leave(run, result, err);
+		finish_run(run, result, err);
 	else if (--run->open_streams == 0)
-		leave(run, 0, NULL);
+		finish_run(run, 0, NULL);
 }
 
-static int follow(struct run *run, struct err *err)
+static int follow_streams(struct run *run, struct err *err)
 {
 	/* With --json the document alone goes to standard output. */
 	bool plain = run->cli->format.output == TABLE_TABLE;
@@ -89,19 +90,20 @@ static void on_cancelled(void *ctx, int result, json_t *answer, const struct err
 {
 	(void)ctx;
 	json_decref(answer);
-	/* 409: it has ended by itself meanwhile, which its streams will say. */
+	/* 409: the job has ended meanwhile; its streams report that. */
 	if (result != 0 && result != 409)
 		cli_complain("run", err);
 }
 
-static void cancel(struct run *run)
+static void cancel_job(struct run *run)
 {
 	struct err err = { "" };
 	char path[64];
 	struct http_call call = { .method = "POST", .path = path };
 
 	fprintf(stderr,
-		"\nreeve run: cancelling job %" PRId64 "; interrupt again to leave it alone\n",
+		"\nreeve run: cancelling job %" PRId64
+		"; interrupt again to exit without waiting\n",
 		run->job);
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64 "/cancel", run->job);
 	if (http_start(run->control, call, on_cancelled, run, &err) < 0)
@@ -117,11 +119,12 @@ static int on_signal(sd_event_source *s, const struct signalfd_siginfo *si, void
 	if (!run->job) { /* not submitted yet: see start_job() */
 		run->interrupts++;
 	} else if (!run->interrupts++) {
-		cancel(run);
+		cancel_job(run);
 	} else {
-		fprintf(stderr, "\nreeve run: leaving; see 'reeve job %" PRId64 "'\n",
+		fprintf(stderr,
+			"\nreeve run: not waiting any longer; see 'reeve job %" PRId64 "'\n",
 			run->job);
-		leave(run, LEFT, NULL);
+		finish_run(run, LEFT, NULL);
 	}
 	return 0;
 }
@@ -177,7 +180,7 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *ctx)
 	char path[64];
 
 	(void)usec;
-	for (int i = 0; i < STREAMS; i++) /* it speaks for itself */
+	for (int i = 0; i < STREAMS; i++) /* its output shows that it runs */
 		if (run->streams[i] && stream_bytes(run->streams[i]))
 			return 0;
 	snprintf(path, sizeof(path), "/v1/jobs/%" PRId64, run->job);
@@ -188,11 +191,11 @@ static int on_tick(sd_event_source *s, uint64_t usec, void *ctx)
 	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
 }
 
-static int tick(struct run *run, struct err *err)
+static int show_progress(struct run *run, struct err *err)
 {
 	int r;
 
-	if (!run->cli->talks)
+	if (!run->cli->shows_progress)
 		return 0;
 	r = sd_event_add_time_relative(run->cli->event, &run->tick, CLOCK_MONOTONIC, TICK_US, 0,
 				       on_tick, run);
@@ -226,16 +229,16 @@ static int start_job(struct run *run, const struct verb_call *call, struct err *
 	if (rc == 0)
 		rc = submission_send(run->cli, &r, &run->job, err);
 	if (rc == 0 && run->interrupts)
-		cancel(run);
+		cancel_job(run);
 	return rc;
 }
 
 static int follow_to_end(struct run *run, struct err *err)
 {
-	int r = follow(run, err);
+	int r = follow_streams(run, err);
 
 	if (r == 0)
-		r = tick(run, err);
+		r = show_progress(run, err);
 	while (r >= 0 && !run->finished)
 		r = sd_event_run(run->cli->event, UINT64_MAX);
 	return r < 0 ? r : run->result;
@@ -243,7 +246,7 @@ static int follow_to_end(struct run *run, struct err *err)
 
 /* The record of the ended job. All output is here; the record may be a moment behind, or the
  * controller away for a while. */
-static int fetch(struct run *run, json_t **ret, struct err *err)
+static int fetch_record(struct run *run, json_t **ret, struct err *err)
 {
 	struct job_view v;
 	char path[64];
@@ -274,7 +277,7 @@ static int fetch(struct run *run, json_t **ret, struct err *err)
 	return LEFT;
 }
 
-static int tell_end(struct run *run, const json_t *answer, struct err *err)
+static int print_end(struct run *run, const json_t *answer, struct err *err)
 {
 	char text[REASON_TEXT_MAX];
 	struct job_view v;
@@ -304,12 +307,12 @@ static int run_job(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = follow_to_end(&run, err);
 	if (r == 0)
-		r = fetch(&run, &answer, err);
+		r = fetch_record(&run, &answer, err);
 	if (r == LEFT) {
 		run.cli->exit_code = LEFT_EXIT;
 		return 0;
 	}
-	return r < 0 ? r : tell_end(&run, answer, err);
+	return r < 0 ? r : print_end(&run, answer, err);
 }
 
 const struct verb cli_verb_run = {

@@ -1,4 +1,4 @@
-/* share.c - the share tree, in sshare's terms. */
+/* share.c - `reeve share`: shows the share tree in the terms of sshare. */
 #include <errno.h>
 #include <locale.h>
 #include <math.h>
@@ -13,7 +13,7 @@ static const struct verb_option options[] = {
 	{ "all", 'a', NULL, "show the users of every account, not only you", NULL },
 	{ "account", 'A', "LIST", "only these accounts and what is below them", NULL },
 	{ "user", 'u', "LIST", "only these users", NULL },
-	{ "cluster", 'C', "NAME", "the tree of this cluster; default: all there are", NULL },
+	{ "cluster", 'C', "NAME", "the tree of this cluster; default: all clusters", NULL },
 	{ "pool", 0, "cpu|gpu", "the tree of this pool; default: both", "cpu gpu" },
 	SHARE_FILE_OPTIONS,
 	{ 0 },
@@ -35,7 +35,7 @@ static const struct table_column columns[] = {
 	{ 0 },
 };
 
-/* A row as it is shown, from either source. */
+/* A row of the tree, from a ledger file or from the controller. */
 struct row {
 	const char *cluster, *pool, *account, *user;
 	int64_t raw_shares, depth;
@@ -46,12 +46,12 @@ struct show {
 	const struct verb_call *call;
 	struct table *t;
 	bool indents;  /* for people: accounts by their depth */
-	int64_t below; /* depth of an account that was asked for, and is shown whole; -1 */
+	int64_t below; /* depth of the account of -A whose subtree is being read; -1: none */
 	struct name_filter accounts, users;
 	int n;
 };
 
-/* Six decimals, as sshare has them. */
+/* Six decimals, like sshare. */
 static void put_real(struct table *t, const char *column, double v)
 {
 	char buf[TABLE_CELL_MAX];
@@ -62,14 +62,14 @@ static void put_real(struct table *t, const char *column, double v)
 	table_text(t, column, isinf(v) ? "inf" : buf);
 }
 
-/* Rows come as the tree is read: what is below an account follows it. */
+/* Rows come depth first: the rows below an account follow it. */
 static bool is_wanted(struct show *s, const struct row *row)
 {
 	bool is_user = *row->user, is_asked;
 
 	if (s->below >= 0 && row->depth <= s->below)
 		s->below = -1;
-	/* Every name is met, whether its row is below one that is shown or not. */
+	/* Called for every row, so that name_filter_check() finds mistyped names. */
 	is_asked = is_user ? name_filter_match(&s->users, row->user)
 			   : name_filter_match(&s->accounts, row->account);
 	if (s->accounts.n && s->below < 0 && !is_user && is_asked)
@@ -136,8 +136,8 @@ static int add_tree(struct show *s, struct share_file *f, struct sharetree_where
 	}
 	if (r >= 0 && v.n_gone && s->indents)
 		fprintf(stderr,
-			"reeve share: %s %s: %zu association%s not in the accounts any more; their "
-			"usage of %.0f counts at the account, or at the root\n",
+			"reeve share: %s %s: %zu association%s no longer in the accounts; their "
+			"usage of %.0f counts for the account, or for the root\n",
 			w.cluster, charge_pool_name(w.pool), v.n_gone,
 			v.n_gone == 1 ? " is" : "s are", v.gone);
 	return r;
@@ -151,7 +151,7 @@ static bool is_tree_wanted(const struct verb_call *call, struct sharetree_where 
 	       (!pool || !strcmp(pool, charge_pool_name(w.pool)));
 }
 
-/* A tree without usage is shown where it was asked for, or where the ledger has none at all. */
+/* Adds trees without usage: that of -C, or those of all clusters where the ledger has no tree. */
 static int add_unused(struct show *s, struct share_file *f, struct err *err)
 {
 	const char *cluster = verb_value(s->call, "cluster"),
@@ -207,21 +207,21 @@ static const char *text_of(const json_t *row, const char *key)
 	return text ? text : "";
 }
 
-static void add_told(struct show *s, const json_t *told)
+static void add_answer_row(struct show *s, const json_t *answer_row)
 {
 	const struct row row = {
-		.cluster = text_of(told, "cluster"),
-		.pool = text_of(told, "pool"),
-		.account = text_of(told, "account"),
-		.user = text_of(told, "user"),
-		.raw_shares = cli_int(told, "RawShares", FAIRSHARE_PARENT),
-		.depth = cli_int(told, "depth", 0),
-		.norm_shares = real_of(told, "NormShares"),
-		.raw_usage = real_of(told, "RawUsage"),
-		.norm_usage = real_of(told, "NormUsage"),
-		.effective_usage = real_of(told, "EffectvUsage"),
-		.level_fs = real_of(told, "LevelFS"),
-		.fairshare = real_of(told, "FairShare"),
+		.cluster = text_of(answer_row, "cluster"),
+		.pool = text_of(answer_row, "pool"),
+		.account = text_of(answer_row, "account"),
+		.user = text_of(answer_row, "user"),
+		.raw_shares = cli_int(answer_row, "RawShares", FAIRSHARE_PARENT),
+		.depth = cli_int(answer_row, "depth", 0),
+		.norm_shares = real_of(answer_row, "NormShares"),
+		.raw_usage = real_of(answer_row, "RawUsage"),
+		.norm_usage = real_of(answer_row, "NormUsage"),
+		.effective_usage = real_of(answer_row, "EffectvUsage"),
+		.level_fs = real_of(answer_row, "LevelFS"),
+		.fairshare = real_of(answer_row, "FairShare"),
 	};
 
 	add_row(s, &row);
@@ -244,7 +244,7 @@ static int make_path(const struct verb_call *call, int64_t from, char **path, st
 	return r == 0 && from ? cli_query(path, "from", text, err) : r;
 }
 
-/* From that row on; then *from is where the next page begins, or 0: this was the last. */
+/* Reads the page that begins at row *from; sets *from to the next page, or 0 after the last. */
 static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
@@ -258,7 +258,7 @@ static int read_page(struct cli *c, struct show *s, int64_t *from, struct err *e
 			    err);
 	if (r < 0)
 		return r;
-	json_array_foreach(json_object_get(answer, "rows"), i, row) add_told(s, row);
+	json_array_foreach(json_object_get(answer, "rows"), i, row) add_answer_row(s, row);
 	*from = cli_int(answer, "next", 0);
 	return 0;
 }
@@ -288,11 +288,11 @@ static int check_options(const struct verb_call *call, struct err *err)
 	const char *pool = verb_value(call, "pool");
 
 	if (pool && strcmp(pool, "cpu") && strcmp(pool, "gpu"))
-		return err_set(err, -EINVAL, "--pool %.32s: it is one of cpu, gpu", pool);
+		return err_set(err, -EINVAL, "--pool %.32s: write cpu or gpu", pool);
 	return 0;
 }
 
-static int share(const struct verb_call *call, void *ctx, struct err *err)
+static int run_share(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	struct show s = { .call = call, .below = -1 };
@@ -303,7 +303,7 @@ static int share(const struct verb_call *call, void *ctx, struct err *err)
 		r = check_options(call, err);
 	if (r < 0)
 		return r;
-	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
+	setlocale(LC_NUMERIC, "C"); /* programs read the output */
 	s.t = t;
 	r = name_filter_init(&s.accounts, "account", verb_value(call, "account"), err);
 	if (r == 0)
@@ -317,8 +317,8 @@ static int share(const struct verb_call *call, void *ctx, struct err *err)
 	if (r < 0)
 		return r;
 	r = table_print(t, &c->format, err);
-	if (r == 0 && s.n == 0 && c->talks)
-		fprintf(stderr, "no account or user has shares or usage there\n");
+	if (r == 0 && s.n == 0 && c->shows_progress)
+		fprintf(stderr, "no matching account or user has shares or usage\n");
 	return r;
 }
 
@@ -327,17 +327,17 @@ const struct verb cli_verb_share = {
 	.args = "",
 	.help = "Show shares, decayed usage and fairshare rank",
 	.details =
-		"One tree for each cluster and pool. The figures are those of sshare:\n"
-		"RawUsage is decayed usage, weight x seconds of running; NormShares and\n"
-		"EffectvUsage are parts of the level; LevelFS is their ratio, above 1 below\n"
-		"the share; FairShare is the rank, 1 for the user whose jobs start first.\n"
+		"One tree for each cluster and pool, with the columns of sshare: RawUsage is\n"
+		"decayed usage (weight x seconds of running); NormShares and EffectvUsage are\n"
+		"fractions of the level; LevelFS is NormShares / EffectvUsage, above 1 for an\n"
+		"account that used less than its share; FairShare is the rank, 1 for the user\n"
+		"whose jobs start first.\n"
 		"\n"
-		"You see every account, yourself, and the users of accounts that you\n"
-		"coordinate (-a); operators see all. With --ledger no controller is asked and\n"
-		"every row is shown.",
+		"You see every account, yourself, and the users of accounts that you coordinate\n"
+		"(-a); operators see all. --ledger needs no controller and shows every row.",
 	.examples = "reeve share\nreeve share -a -A physics\n"
 		    "reeve share --ledger history.db --profile bmrc --accounts accounts.conf\n"
 		    "reeve share --ledger history.db --profile mlcloud --at 2012-03-01 --csv",
 	.options = options,
-	.run = share,
+	.run = run_share,
 };

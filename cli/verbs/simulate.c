@@ -1,5 +1,4 @@
-/* simulate.c - `reeve simulate`: a history replayed on a virtual clock under policies that
- * never ran it. */
+/* simulate.c - `reeve simulate`: replays a job history on a virtual clock under several policies. */
 #include <errno.h>
 #include <inttypes.h>
 #include <locale.h>
@@ -64,16 +63,16 @@ struct simulate {
 	const char *path, *jobs_path, *groups_path, *chart_path, *accounts_path;
 	const char *format, *qos;
 	const char *profiles[PROFILES_MAX];
-	size_t n_profiles, at; /* at: the one that is replayed */
+	size_t n_profiles, at; /* at: the profile that is replayed now */
 	struct machine machine;
 	struct sim_trace trace;
 	struct sim_times *times;
 	uint32_t *order;
 	int64_t *shares;	   /* of the groups; NULL: all the same */
 	struct accounts *accounts; /* NULL: none are given */
-	FILE *said;		   /* for people, behind the table */
-	char *said_text;
-	size_t said_size;
+	FILE *notes;		   /* for people, behind the table */
+	char *notes_text;
+	size_t notes_size;
 	struct table *table, *groups;
 	struct chart_line *lines; /* of each profile */
 	struct timespec begun;
@@ -88,9 +87,9 @@ static void simulate_done(struct simulate *s)
 	free(s->order);
 	free(s->shares);
 	accounts_free(s->accounts);
-	if (s->said)
-		fclose(s->said);
-	free(s->said_text);
+	if (s->notes)
+		fclose(s->notes);
+	free(s->notes_text);
 	table_free(s->groups);
 	free(s->lines);
 }
@@ -105,7 +104,7 @@ static void show_progress(void *ctx, size_t done)
 	int part, of = BAR_WIDTH;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	if (!s->c->talks || now.tv_sec - s->begun.tv_sec < PATIENCE_S)
+	if (!s->c->shows_progress || now.tv_sec - s->begun.tv_sec < PATIENCE_S)
 		return;
 	done += 2 * s->trace.n * s->at;
 	part = (int)(done * BAR_WIDTH / all);
@@ -153,23 +152,24 @@ static void put_suspensions(struct table *t, const struct sim_summary *s)
 	table_int(t, "xfactor_over_1_25", (int64_t)s->xfactor_over);
 }
 
-/* What of the QOS a replay refuses or does not show: each line with its jobs. */
-static void put_said(const struct simulate *s, const struct simulate_qos *q)
+/* What QOS refuse, or a replay cannot simulate of them: texts with counts of jobs, in the table and
+ * for people below it. */
+static void put_qos_notes(const struct simulate *s, const struct simulate_qos *q)
 {
 	_cleanup_free_ char *text = NULL;
 	size_t size;
-	FILE *to = q->n_said ? open_memstream(&text, &size) : NULL;
+	FILE *to = q->n_notes ? open_memstream(&text, &size) : NULL;
 
 	if (q->refused)
 		table_int(s->table, "qos_refused", q->refused);
-	for (size_t i = 0; i < q->n_said && to; i++) {
-		fprintf(to, "%s%s: %" PRId64 " job%s", i ? "; " : "", q->said[i].text,
-			q->said[i].jobs, q->said[i].jobs == 1 ? "" : "s");
-		cli_put(s->said, s->profiles[s->at]);
-		fputs(": ", s->said);
-		cli_put(s->said, q->said[i].text);
-		fprintf(s->said, ": %" PRId64 " job%s\n", q->said[i].jobs,
-			q->said[i].jobs == 1 ? "" : "s");
+	for (size_t i = 0; i < q->n_notes && to; i++) {
+		fprintf(to, "%s%s: %" PRId64 " job%s", i ? "; " : "", q->notes[i].text,
+			q->notes[i].jobs, q->notes[i].jobs == 1 ? "" : "s");
+		cli_put(s->notes, s->profiles[s->at]);
+		fputs(": ", s->notes);
+		cli_put(s->notes, q->notes[i].text);
+		fprintf(s->notes, ": %" PRId64 " job%s\n", q->notes[i].jobs,
+			q->notes[i].jobs == 1 ? "" : "s");
 	}
 	if (to && fclose(to) == 0)
 		table_text(s->table, "qos_notes", text);
@@ -190,7 +190,7 @@ static void add_row(const struct simulate *s, const struct sim_summary *sum,
 	put_suspensions(t, sum);
 	put_figure(t, "share_deviation_max", 6, sum->deviation_max);
 	put_figure(t, "share_deviation_mean", 6, sum->deviation_mean);
-	put_said(s, q);
+	put_qos_notes(s, q);
 }
 
 /* ---- a replay ---- */
@@ -208,7 +208,8 @@ static int write_jobs(const struct simulate *s, const struct sim_replay *r, stru
 	return code < 0 ? code : simulate_write_jobs(path, r, err);
 }
 
-/* A baseline, or a site's profile, which says what is replayed of the trace. */
+/* The policy of the current profile: a baseline, or a site's profile. The latter may leave jobs of
+ * the trace out (site->trace). */
 static int open_policy(const struct simulate *s, struct simulate_profile *site,
 		       struct sim_policy *ret, struct err *err)
 {
@@ -228,7 +229,7 @@ static int open_policy(const struct simulate *s, struct simulate_profile *site,
 	return sim_profile_new(&site->policy, site->trace, ret, err);
 }
 
-/* Figures and files of a replay that has run. */
+/* Adds the row of a finished replay, and writes its files. */
 static int put_replay(struct simulate *s, const struct sim_replay *replay,
 		      const struct simulate_qos *qos, struct err *err)
 {
@@ -247,7 +248,7 @@ static int put_replay(struct simulate *s, const struct sim_replay *replay,
 	return write_jobs(s, replay, err);
 }
 
-static int replay(struct simulate *s, struct err *err)
+static int replay_profile(struct simulate *s, struct err *err)
 {
 	_cleanup_(simulate_profile_done) struct simulate_profile site = { 0 };
 	_cleanup_(sim_fairness_freep) struct sim_fairness *fair = NULL;
@@ -283,12 +284,12 @@ static int replay_all(struct simulate *s, struct err *err)
 	if (!s->times || !s->order || !s->lines)
 		return err_set(err, -ENOMEM, "out of memory");
 	for (s->at = 0; r == 0 && s->at < s->n_profiles; s->at++)
-		r = replay(s, err);
+		r = replay_profile(s, err);
 	clear_progress(s);
 	return r;
 }
 
-static int draw(const struct simulate *s, struct err *err)
+static int draw_chart(const struct simulate *s, struct err *err)
 {
 	const char *slash = strrchr(s->path, '/');
 	const struct chart c = { .trace = slash ? slash + 1 : s->path,
@@ -299,7 +300,7 @@ static int draw(const struct simulate *s, struct err *err)
 	return s->chart_path ? simulate_chart_write(s->chart_path, &c, err) : 0;
 }
 
-/* ---- what was typed ---- */
+/* ---- options ---- */
 
 static int add_profile(struct simulate *s, const char *name, struct err *err)
 {
@@ -310,7 +311,7 @@ static int add_profile(struct simulate *s, const char *name, struct err *err)
 		if (!strncmp(simulate_profile_word(s->profiles[i], &other), word, size) &&
 		    other == size)
 			return err_set(err, -EINVAL,
-				       "--profile %.80s: there is one of that name already",
+				       "--profile %.80s: another profile has this name already",
 				       name);
 	if (s->n_profiles == PROFILES_MAX)
 		return err_set(err, -EINVAL, "--profile: at most %d at a time", PROFILES_MAX);
@@ -334,7 +335,7 @@ static int read_profiles(struct simulate *s, const struct verb_call *call, struc
 			return 0;
 	if (r == 0 && s->qos)
 		r = err_set(err, -EINVAL,
-			    "--qos goes with a site's --profile: fcfs and easy know no QOS");
+			    "--qos needs a site's --profile: fcfs and easy have no QOS");
 	return r;
 }
 
@@ -359,7 +360,7 @@ static int read_words(struct simulate *s, const struct verb_call *call, struct e
 
 /* ---- the whole ---- */
 
-static int load(struct simulate *s, struct err *err)
+static int load_trace(struct simulate *s, struct err *err)
 {
 	int r;
 
@@ -371,8 +372,8 @@ static int load(struct simulate *s, struct err *err)
 		s->machine.cores = s->machine.largest = s->trace.max_procs;
 	if (s->machine.cores < 0)
 		return err_set(err, -EINVAL,
-			       "%.200s: no '; MaxProcs:' header says how large the machine "
-			       "was; give it by --nodes NxCORES or --cores N",
+			       "%.200s: no '; MaxProcs:' header tells the size of the "
+			       "machine; give it by --nodes NxCORES or --cores N",
 			       s->path);
 	sim_trace_finish(&s->trace, s->machine.largest);
 	if (s->groups_path)
@@ -407,18 +408,18 @@ static void put_notes(const struct simulate *s)
 		table_note_int(s->table, "gpu_jobs_by_cores", s->trace.with_gpus);
 }
 
-/* For people: what was left out, and why; what does not count. */
-static void tell_rejected(struct simulate *s)
+/* For people: what was left out, and why. */
+static void print_rejected(struct simulate *s)
 {
 	const struct sim_trace *t = &s->trace;
 
 	if (s->c->format.output != TABLE_TABLE)
 		return;
-	if (fflush(s->said) == 0 && s->said_text) /* escaped where it was put in */
-		fputs(s->said_text, s->c->format.to);
+	if (fflush(s->notes) == 0 && s->notes_text) /* put_qos_notes() escaped it */
+		fputs(s->notes_text, s->c->format.to);
 	if (t->with_gpus)
 		fprintf(s->c->format.to,
-			"GPUs are not simulated, their jobs count by their cores: %" PRId64
+			"GPUs are not simulated; jobs with GPUs that count by their cores: %" PRId64
 			"\n",
 			t->with_gpus);
 	for (enum sim_why w = 0; w < _SIM_WHY_MAX; w++)
@@ -430,14 +431,14 @@ static void tell_rejected(struct simulate *s)
 			t->disordered);
 }
 
-static int simulate(const struct verb_call *call, void *ctx, struct err *err)
+static int run_simulate(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(simulate_done) struct simulate s = { .c = ctx };
 	int r = cli_begin_offline(s.c, call, err);
 
-	setlocale(LC_NUMERIC, "C"); /* what is printed is for programs too */
-	s.said = open_memstream(&s.said_text, &s.said_size);
-	if (r == 0 && !s.said)
+	setlocale(LC_NUMERIC, "C"); /* programs read the output */
+	s.notes = open_memstream(&s.notes_text, &s.notes_size);
+	if (r == 0 && !s.notes)
 		r = err_set(err, -ENOMEM, "out of memory");
 	clock_gettime(CLOCK_MONOTONIC, &s.begun);
 	if (r == 0)
@@ -447,11 +448,11 @@ static int simulate(const struct verb_call *call, void *ctx, struct err *err)
 	if (r == 0)
 		r = table_new("profiles", columns, &s.table, err);
 	if (r == 0)
-		r = load(&s, err);
+		r = load_trace(&s, err);
 	if (r == 0)
 		r = replay_all(&s, err);
 	if (r == 0)
-		r = draw(&s, err);
+		r = draw_chart(&s, err);
 	if (r == 0 && s.groups)
 		r = simulate_groups_write(s.groups_path, s.groups, err);
 	if (r < 0)
@@ -459,7 +460,7 @@ static int simulate(const struct verb_call *call, void *ctx, struct err *err)
 	put_notes(&s);
 	r = table_print(s.table, &s.c->format, err);
 	if (r == 0)
-		tell_rejected(&s);
+		print_rejected(&s);
 	return r;
 }
 
@@ -470,8 +471,8 @@ const struct verb cli_verb_simulate = {
 	.details =
 		"Needs no controller. TRACE is a file in the Standard Workload Format, or with\n"
 		"--format what sacct prints or PBS logs, plain or compressed by gzip. Its jobs\n"
-		"are submitted at their times and run as long as they did on as many cores, on\n"
-		"a machine of --nodes, of --cores, or of as many cores as the file says; their\n"
+		"are submitted at their times and run as long as they did on as many cores, on a\n"
+		"machine of --nodes, of --cores, or of as many cores as the file says; their\n"
 		"walltimes are those that were requested. Only the order of starts differs:\n"
 		"\n"
 		"  fcfs  no job starts before an earlier one\n"
@@ -480,14 +481,14 @@ const struct verb cli_verb_simulate = {
 		"\n"
 		"Any other NAME is a site's profile, a shipped one or a file, as for 'reeve\n"
 		"cost': its weights, shares and scheduler order and start the jobs, by the code\n"
-		"that schedules a live cluster. Groups of the trace are its accounts.\n"
-		"A [Qos NAME] of the profile counts for jobs whose history names it: its\n"
-		"priority and factor, what a user may run at once, which accounts may use it.\n"
-		"What it refuses and what cannot be simulated of it is listed with counts.\n"
+		"that schedules a live cluster. Groups of the trace are its accounts. A [Qos\n"
+		"NAME] of the profile applies to jobs whose history names it: its priority and\n"
+		"factor, what a user may run at once, which accounts may use it. Jobs that it\n"
+		"refuses and limits that cannot be simulated are listed with counts.\n"
 		"\n"
 		"Without --profile, fcfs and easy are shown. Lines that cannot be jobs are left\n"
-		"out and counted; a file out of order is sorted. The same file gives the same\n"
-		"bytes each time. With more than one profile, --jobs a.csv writes\n"
+		"out and counted; a file out of order is sorted. The same input gives the same\n"
+		"output, byte by byte. With more than one profile, --jobs a.csv writes\n"
 		"a.PROFILE.csv. docs/simulate.md has the definitions of the figures.",
 	.examples = "reeve simulate HPC2N.swf.gz\n"
 		    "reeve simulate HPC2N.swf.gz --profile easy --nodes 120x2 --json\n"
@@ -496,5 +497,5 @@ const struct verb cli_verb_simulate = {
 	.options = options,
 	.min_args = 1,
 	.max_args = 1,
-	.run = simulate,
+	.run = run_simulate,
 };

@@ -1,4 +1,4 @@
-/* submit.c - submits a job and prints its number. */
+/* submit.c - `reeve submit`: submits a job and prints its number. */
 #include <inttypes.h>
 #include "cli/client/submission.h"
 #include "common/err.h"
@@ -53,7 +53,7 @@ static int print_job(const struct cli *c, int64_t job, struct err *err)
 	return table_print(t, &c->format, err);
 }
 
-static int submit(const struct verb_call *call, void *ctx, struct err *err)
+static int run_submit(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(request_done) struct request r;
 	struct cli *c = ctx;
@@ -77,7 +77,8 @@ const struct verb cli_verb_submit = {
 		"SCRIPT is a file, or - for standard input. Its lines that begin with #REEVE or\n"
 		"#PBS contain options (#REEVE -l ncpus=4); options given here take precedence.\n"
 		"The job starts in the directory of the submission, without a terminal and with\n"
-		"/dev/null as its input.",
+		"/dev/null as its input. ncpus, vmem, jobfs and walltime must be stated unless\n"
+		"the site has defaults; 'reeve cost' shows how a request is read.",
 	.examples = "reeve submit -l ncpus=4,vmem=2GB,jobfs=500MB,walltime=0:10:00 job.sh\n"
 		    "reeve submit -N test -l ncpus=1,vmem=1GB,jobfs=1MB,walltime=60 -- ./model "
 		    "-n 5\n"
@@ -88,5 +89,5 @@ const struct verb cli_verb_submit = {
 	.min_args = 1,
 	.max_args = -1,
 	.stop_at_args = true,
-	.run = submit,
+	.run = run_submit,
 };

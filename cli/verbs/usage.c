@@ -1,4 +1,4 @@
-/* usage.c - what accounts, users or clusters were charged in a period. */
+/* usage.c - `reeve usage`: sums up what accounts, users or clusters were charged in a period. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdbool.h>
@@ -103,7 +103,6 @@ static int read_by(const struct verb_call *call, enum store_by ret[static 2], st
 	return store_by_parse(by ? by : "account", ret, err);
 }
 
-/* A day of the calendar, nothing else. */
 static int check_day(const char *option, const char *text, struct err *err)
 {
 	int64_t day;
@@ -134,7 +133,7 @@ static int make_path(const struct verb_call *call, char **path, struct err *err)
 }
 
 #define PERCENT_MAX 32
-/* To a tenth, half up. */
+/* One decimal, rounded half up. */
 static const char *format_percent(int64_t ppm, char buf[static PERCENT_MAX])
 {
 	int64_t tenths = ppm / 1000 + (ppm % 1000 >= 500);
@@ -150,7 +149,7 @@ static void put_years(struct table *t, const char *column, int64_t ms)
 	table_text(t, column, projection_format_years(ms, buf));
 }
 
-/* People see the tree: accounts by their depth. Programs see names. */
+/* People see accounts indented by depth; programs see plain names. */
 static void put_account(struct table *t, const char *name, int64_t depth, bool is_people)
 {
 	char text[REQUEST_NAME_MAX + 64];
@@ -213,7 +212,7 @@ static void put_figures(struct table *t, const struct projection_row *row)
 		table_text(t, "used_percent", format_percent(row->used_ppm, percent));
 }
 
-/* Rows of a ledger file. */
+/* What fill_row() needs for the rows of a ledger file. */
 struct filling {
 	struct table *t;
 	enum store_by by[2];
@@ -249,21 +248,21 @@ static int fill_row(void *ctx, const struct projection_row *row, struct err *err
 	return 0;
 }
 
-/* Of some figures 0 everywhere says nothing. */
-static bool is_worth(const struct table *t, const char *name)
+/* Is the column shown to people? Some only where a row has another value than 0. */
+static bool is_column_shown(const struct table *t, const char *name)
 {
 	bool may_be_zero = strcmp(name, "adjusted_ms") && strcmp(name, "gpu_years");
 
-	/* Without accounts below others it repeats what is charged. */
+	/* Without accounts below others it repeats CHARGED. */
 	if (!strncmp(name, "with_below_", 11))
 		return table_has(t, "depth", TABLE_NOT_ZERO);
 	return table_has(t, name, may_be_zero ? TABLE_SET : TABLE_NOT_ZERO);
 }
 
-/* For people, only the keys that were asked for head the rows. */
+/* The list of columns for people: the keys of --by, and the shown figures. malloc()ed. */
 static char *usual_columns(const struct verb_call *call, const struct table *t)
 {
-	const char *by = verb_value(call, "by"); /* a list of columns as it is */
+	const char *by = verb_value(call, "by"); /* "user,cluster" are names of columns too */
 	const char *const *names = verb_count(call, "years") ? years : hours;
 	char *list, *longer;
 
@@ -271,7 +270,7 @@ static char *usual_columns(const struct verb_call *call, const struct table *t)
 		     by ? by : "account") < 0)
 		return NULL;
 	for (; list && *names; names++) {
-		if (table_size(t) > 0 && !is_worth(t, *names))
+		if (table_size(t) > 0 && !is_column_shown(t, *names))
 			continue;
 		if (asprintf(&longer, "%s,%s", list, *names) < 0)
 			longer = NULL;
@@ -282,7 +281,7 @@ static char *usual_columns(const struct verb_call *call, const struct table *t)
 }
 
 /* "2026-04-01 up to 2027-04-01, 64.3 % of it gone" */
-static void tell_period(const struct cli *c, const json_t *answer)
+static void print_period(const struct cli *c, const json_t *answer)
 {
 	const char *start = cli_text(answer, "start"), *end = cli_text(answer, "end");
 	int64_t gone = cli_int(answer, "gone_ppm", -1);
@@ -319,7 +318,7 @@ static int print_usage(struct cli *c, const struct verb_call *call, struct table
 	put_notes(t, answer);
 	if (!c->format.columns && c->format.output == TABLE_TABLE)
 		c->format.columns = usual;
-	tell_period(c, answer);
+	print_period(c, answer);
 	r = table_print(t, &c->format, err);
 	c->format.columns = NULL; /* of this call alone */
 	return r;
@@ -391,7 +390,7 @@ static int read_file(struct cli *c, const struct verb_call *call, struct table *
 					 ret, err);
 }
 
-static int usage(const struct verb_call *call, void *ctx, struct err *err)
+static int run_usage(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_(table_freep) struct table *t = NULL;
 	_cleanup_json_ json_t *answer = NULL;
@@ -405,7 +404,7 @@ static int usage(const struct verb_call *call, void *ctx, struct err *err)
 									     &answer, err);
 	if (r >= 0)
 		r = print_usage(c, call, t, answer, err);
-	if (r == 0 && table_size(t) == 0 && c->talks)
+	if (r == 0 && table_size(t) == 0 && c->shows_progress)
 		fprintf(stderr, "nothing was charged in that period\n");
 	return r;
 }
@@ -415,26 +414,26 @@ const struct verb cli_verb_usage = {
 	.args = "",
 	.help = "Sum up what was charged, and project it to the end of the period",
 	.details =
-		"CHARGED is by the request, in equivalent hours; AS USED is what the smallest\n"
-		"sufficient requests would have cost; CORE-H is plain cores x hours, which\n"
-		"differs from equivalents where memory or GPUs decided. ADJUSTED is what\n"
-		"operators refunded (-) or recharged: CHARGED + ADJUSTED counts. '-' is what\n"
-		"was not measured. By account, rows are the tree of accounts: a row's own\n"
-		"figures are that account's alone, WITH BELOW adds the accounts below it, and\n"
-		"an allocation without usage has a row too.\n"
+		"CHARGED is the charge for the requests, in equivalent hours; AS USED is what\n"
+		"the smallest sufficient requests would have cost; CORE-H is plain cores x\n"
+		"hours, which differs from equivalents where memory or GPUs decided the price.\n"
+		"ADJUSTED is what operators refunded (-) or recharged: CHARGED + ADJUSTED\n"
+		"counts. '-' was not measured. By account, rows are the tree of accounts: the\n"
+		"figures of a row are that account's alone, WITH BELOW adds the accounts below\n"
+		"it. An allocation without usage has a row too.\n"
 		"\n"
-		"Without --start and --end it is the allocation year (or quarter) of --at; a\n"
-		"ledger file without --profile is summed up as a whole, up to --at. Days count\n"
-		"whole. In a period that has not ended, PROJECTED is the total at its end if\n"
-		"usage continues as so far, BY 30 DAYS if it continues as in the last 30 days.\n"
-		"ALLOTTED is what falls within the period; % USED of it counts the accounts\n"
-		"below too. A core-year is 8,760 core-hours. Days are those of the site's time\n"
-		"zone; csv and json have exact thousandths of seconds.",
+		"Without --start and --end the period is the allocation year (or quarter) of\n"
+		"--at; a ledger file without --profile is summed up as a whole, up to --at. In a\n"
+		"period that has not ended, PROJECTED is the total at its end if usage continues\n"
+		"as so far, BY 30 DAYS if it continues as in the last 30 days. ALLOTTED is the\n"
+		"part of allocations within the period; % USED of it counts the accounts below\n"
+		"too. A core-year is 8,760 core-hours. Days are whole, in the site's time zone;\n"
+		"CSV and JSON have exact thousandths of seconds.",
 	.examples = "reeve usage\nreeve usage --by user --start 2026-11-01 --end 2026-12-01\n"
 		    "reeve usage --account physics --years\n"
 		    "reeve usage --by user,cluster --monthly --at 2026-10-31\n"
 		    "reeve usage --ledger history.db --by user --monthly\n"
 		    "reeve usage --ledger history.db --profile alliance-narval --at 2026-10-01",
 	.options = options,
-	.run = usage,
+	.run = run_usage,
 };

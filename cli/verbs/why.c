@@ -1,4 +1,4 @@
-/* why.c - in words: why a job waits, why it was suspended, why it ended. */
+/* why.c - `reeve why`: explains why a job waits, was suspended or ended. */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -17,7 +17,7 @@ static void print_line(FILE *to, const char *title, const char *text)
 	fputc('\n', to);
 }
 
-static void tell_head(const struct job_view *v, FILE *to)
+static void print_head(const struct job_view *v, FILE *to)
 {
 	char result[JOB_VIEW_RESULT_MAX], since[TABLE_CELL_MAX];
 	const char *key = v->state == JOB_QUEUED ? "submitted_ns" : "started_ns";
@@ -47,8 +47,8 @@ static void print_forecast(const json_t *forecast, FILE *to)
 	fputc('\n', to);
 }
 
-/* (walltime + suspended) / walltime: 1 is as if it had never been suspended. */
-static void tell_suspended(const struct job_view *v, FILE *to)
+/* The factor is (walltime + suspended) / walltime: 1 for a job that was never suspended. */
+static void print_suspended(const struct job_view *v, FILE *to)
 {
 	char suspended[TABLE_CELL_MAX];
 	int64_t limit_s = v->requested.walltime_s;
@@ -63,7 +63,7 @@ static void tell_suspended(const struct job_view *v, FILE *to)
 	fputc('\n', to);
 }
 
-static void tell_end(const struct job_view *v, FILE *to)
+static void print_end(const struct job_view *v, FILE *to)
 {
 	char text[REASON_TEXT_MAX];
 
@@ -73,8 +73,8 @@ static void tell_end(const struct job_view *v, FILE *to)
 	fputc('\n', to);
 }
 
-/* The priority by its factors, of one that waits. */
-static int tell_priority(struct cli *c, const struct job_view *v, struct err *err)
+/* Of a queued job, where the site starts jobs by priority. */
+static int print_priority(struct cli *c, const struct job_view *v, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	_cleanup_free_ char *path = NULL;
@@ -99,17 +99,17 @@ static int show_why(struct cli *c, const json_t *answer, const struct job_view *
 	FILE *to = c->format.to;
 	int r;
 
-	tell_head(v, to);
+	print_head(v, to);
 	print_line(to, "why", cli_text(v->j, "why"));
 	print_forecast(json_object_get(answer, "forecast"), to);
-	r = tell_priority(c, v, err);
-	tell_suspended(v, to);
+	r = print_priority(c, v, err);
+	print_suspended(v, to);
 	print_line(to, "note", cli_text(v->j, "note"));
-	tell_end(v, to);
+	print_end(v, to);
 	return r;
 }
 
-static int why(const struct verb_call *call, void *ctx, struct err *err)
+static int run_why(const struct verb_call *call, void *ctx, struct err *err)
 {
 	_cleanup_json_ json_t *answer = NULL;
 	struct job_view v;
@@ -131,11 +131,12 @@ const struct verb cli_verb_why = {
 	.args = "JOB",
 	.help = "Explain why a job waits, was suspended or ended",
 	.details =
-		"Shows what is missing, which job is next and by which numbers, and the latest\n"
-		"time at which the job starts.\n"
-		"With --csv and --output raw: one line for each figure, its key is a path.",
+		"Of a queued job: what it waits for, its priority factor by factor, and the time\n"
+		"at which it starts if jobs run to their walltimes. Of an ended job: its end\n"
+		"message. With --csv and --output raw: one line for each value; its key is a\n"
+		"path.",
 	.examples = "reeve why 12\nreeve why 12 --json | jq .forecast.starts_in_s",
 	.min_args = 1,
 	.max_args = 1,
-	.run = why,
+	.run = run_why,
 };

@@ -1,4 +1,5 @@
-/* window.c - what a sliding monthly allowance leaves for a month. No controller needed. */
+/* window.c - `reeve window`: calculates what a sliding monthly allowance leaves for a month,
+ * without a controller. */
 #include <errno.h>
 #include <string.h>
 #include "cli/cli.h"
@@ -51,7 +52,7 @@ struct cells {
 	char text[ARRAY_LEN(columns)][CELL_MAX]; /* "": there is none */
 };
 
-static char *cell(struct cells *all, const char *name)
+static char *find_cell(struct cells *all, const char *name)
 {
 	size_t i = 0;
 
@@ -62,7 +63,7 @@ static char *cell(struct cells *all, const char *name)
 
 static void put_text(struct cells *all, const char *name, const char *text)
 {
-	snprintf(cell(all, name), CELL_MAX, "%s", text);
+	snprintf(find_cell(all, name), CELL_MAX, "%s", text);
 }
 
 static void put_amount(struct cells *all, const char *name, int64_t amount)
@@ -88,8 +89,8 @@ static void put_percentage(struct cells *all, const struct window *w)
 	if (!w->has_percentage ||
 	    fraction_make(num < 0 ? -num : num, w->current.allowance, &f) < 0)
 		return;
-	snprintf(cell(all, "percentage"), CELL_MAX, "%lld", (long long)w->percentage);
-	snprintf(cell(all, "percentage_exact"), CELL_MAX, "%s%s", num < 0 ? "-" : "",
+	snprintf(find_cell(all, "percentage"), CELL_MAX, "%lld", (long long)w->percentage);
+	snprintf(find_cell(all, "percentage_exact"), CELL_MAX, "%s%s", num < 0 ? "-" : "",
 		 fraction_format(f, text));
 }
 
@@ -176,30 +177,33 @@ static void print_line(FILE *to, const char *title, const char *text, const char
 	fprintf(to, "%-34s %s%s\n", title, *text ? text : "-", rest);
 }
 
-static void tell_sum(struct cells *all, FILE *to)
+static void print_sum(struct cells *all, FILE *to)
 {
 	fprintf(to, "%-34s %s (%s to %s) - %s used = %s\n",
-		"Consumable core-h:", cell(all, "sum_allowance"), cell(all, "sum_start"),
-		cell(all, "sum_end"), cell(all, "sum_used"), cell(all, "available"));
+		"Consumable core-h:", find_cell(all, "sum_allowance"),
+		find_cell(all, "sum_start"), find_cell(all, "sum_end"),
+		find_cell(all, "sum_used"), find_cell(all, "available"));
 }
 
 static void print_view(struct cells *all, FILE *to)
 {
-	print_line(to, "Start of accounting period:", cell(all, "period_start"), "");
-	print_line(to, "End of accounting period:", cell(all, "period_end"), "");
-	print_line(to, "Month:", cell(all, "month"), "");
-	fprintf(to, "%-34s %s (%s)\n", "State of quota:", cell(all, "mode"), cell(all, "why"));
-	print_line(to, "Quota monthly (core-h):", cell(all, "allowance_current"), "");
-	print_line(to, "Remaining core-h of prev. month:", cell(all, "remaining_previous"), "");
-	print_line(to, "Consumed core-h act. month:", cell(all, "used_current"), "");
-	print_line(to, "Consumable core-h (%):", cell(all, "percentage"), "");
-	tell_sum(all, to);
-	print_line(to, "Rule:", cell(all, "rule"), "");
-	print_line(to, "No submission above, this month:", cell(all, "stop_month_above"),
+	print_line(to, "Start of accounting period:", find_cell(all, "period_start"), "");
+	print_line(to, "End of accounting period:", find_cell(all, "period_end"), "");
+	print_line(to, "Month:", find_cell(all, "month"), "");
+	fprintf(to, "%-34s %s (%s)\n", "State of quota:", find_cell(all, "mode"),
+		find_cell(all, "why"));
+	print_line(to, "Quota monthly (core-h):", find_cell(all, "allowance_current"), "");
+	print_line(to, "Remaining core-h of prev. month:", find_cell(all, "remaining_previous"),
+		   "");
+	print_line(to, "Consumed core-h act. month:", find_cell(all, "used_current"), "");
+	print_line(to, "Consumable core-h (%):", find_cell(all, "percentage"), "");
+	print_sum(all, to);
+	print_line(to, "Rule:", find_cell(all, "rule"), "");
+	print_line(to, "No submission above, this month:", find_cell(all, "stop_month_above"),
 		   " core-h");
 	fprintf(to, "%-34s %s core-h (%s used of %s)\n",
-		"No submission above, period:", cell(all, "stop_total_above"),
-		cell(all, "total_used"), cell(all, "total_allowance"));
+		"No submission above, period:", find_cell(all, "stop_total_above"),
+		find_cell(all, "total_used"), find_cell(all, "total_allowance"));
 }
 
 static int print_window(const struct cli *c, const struct window *w,
@@ -223,7 +227,7 @@ static int print_window(const struct cli *c, const struct window *w,
 	return table_print(t, form, err);
 }
 
-static int window(const struct verb_call *call, void *ctx, struct err *err)
+static int run_window(const struct verb_call *call, void *ctx, struct err *err)
 {
 	const char *path = verb_value(call, "allowance"), *month = verb_value(call, "month");
 	const char *rule_name = verb_value(call, "rule");
@@ -259,5 +263,5 @@ const struct verb cli_verb_window = {
 	.examples = "reeve window --allowance months.csv --month 2024-02\n"
 		    "reeve window --allowance months.csv --month 2024-02 --json",
 	.options = options,
-	.run = window,
+	.run = run_window,
 };

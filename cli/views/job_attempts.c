@@ -3,7 +3,7 @@
 #include "cli/cli.h"
 #include "cli/views/job_attempts.h"
 
-static void tell_one(const json_t *a, FILE *to)
+static void print_one(const json_t *a, FILE *to)
 {
 	const char *node = cli_text(a, "node");
 	const char *line = cli_text(json_object_get(a, "end"), "line");
@@ -18,7 +18,7 @@ static void tell_one(const json_t *a, FILE *to)
 		table_format_cell(CELL_CHARGE_MS, ms, charge), ms / 1000, (int)(ms % 1000));
 }
 
-void job_attempts_tell(const struct job_view *v, FILE *to)
+void job_attempts_print(const struct job_view *v, FILE *to)
 {
 	json_t *attempts = json_object_get(v->j, "attempts"), *a;
 	int64_t now = v->state == JOB_QUEUED ? INT64_MAX : cli_int(v->j, "attempt", 1);
@@ -31,6 +31,6 @@ void job_attempts_tell(const struct job_view *v, FILE *to)
 			continue;
 		fputs(is_first ? "\n" : "", to);
 		is_first = false;
-		tell_one(a, to);
+		print_one(a, to);
 	}
 }

@@ -1,8 +1,7 @@
-/* job_attempts - the attempts of a job before the present one: where, how they ended, what each
- * was charged. */
+/* job_attempts - prints the attempts of a job before the present one: node, end and charge. */
 #pragma once
 #include <stdio.h>
 #include "cli/views/job_view.h"
 
-/* Nothing for a job that was never queued again. */
-void job_attempts_tell(const struct job_view *v, FILE *to);
+/* Prints nothing for a job that was never requeued. */
+void job_attempts_print(const struct job_view *v, FILE *to);

@@ -74,7 +74,7 @@ static void put_gpu(struct table *t, const struct gpu_use *g, const struct job_v
 	if (gpu_use_is_idle(g, cli_int(v->j, "gpu_idle_after_ns", 0)))
 		table_tone(t, "idle", TONE_BAD);
 	put_known(t, "opens", g, &g->opens);
-	snprintf(source, sizeof(source), "%s%s", *g->source ? g->source : "not told",
+	snprintf(source, sizeof(source), "%s%s", *g->source ? g->source : "unknown",
 		 g->is_simulated ? " (simulated)" : "");
 	table_text(t, "source", source);
 }

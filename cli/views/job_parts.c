@@ -35,7 +35,7 @@ static void put_stated(struct table *t, const char *column, int64_t value)
 		table_int(t, column, value);
 }
 
-/* Of its cores, while it ran there. */
+/* CPU time in percent of cores x running time on that node. */
 static void put_busy(struct table *t, const json_t *part, const struct usage *u)
 {
 	int64_t ncpus = cli_int(part, "ncpus", 0), ran_ns = cli_int(part, "running_ns", 0);
@@ -44,7 +44,7 @@ static void put_busy(struct table *t, const json_t *part, const struct usage *u)
 		table_int(t, "busy", (int64_t)((__int128)u->cpu_ns * 100 / ncpus / ran_ns));
 }
 
-/* Parts that were only ended with the others have no line. */
+/* Parts that were cancelled because another part ended have no line. */
 static void put_end(struct table *t, const json_t *part)
 {
 	const json_t *end = json_object_get(part, "end");

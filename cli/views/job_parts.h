@@ -1,6 +1,5 @@
-/* job_parts - a job on several nodes, a line for each node: what is allocated there and what it
- * used.
- */
+/* job_parts - prints a job on several nodes, one line for each node: what it has allocated there and
+ * used. */
 #pragma once
 #include "cli/cli.h"
 #include "cli/views/job_view.h"

@@ -1,4 +1,4 @@
-/* job_view - a job of an answer, as the verbs that show jobs need it. */
+/* job_view - decodes a job of an answer for the verbs that show jobs. */
 #pragma once
 #include <jansson.h>
 #include "common/model/job.h"
@@ -16,16 +16,16 @@ struct job_view {
 	int64_t running_ns, suspended_ns;
 };
 
-/* -EINVAL: the answer is not what docs/protocol.md says; err names the key. */
+/* *ret borrows j. -EPROTO: the answer is not what docs/protocol.md says; err names the key. */
 int job_view_read(const json_t *j, struct job_view *ret, struct err *err);
 
 #define JOB_VIEW_RESULT_MAX 64
-/* In a few words: "running", "exit 0", "signal 9 (KILL)", "vmem limit", "cancelled". */
+/* The result in a few words: "running", "exit 0", "signal 9 (KILL)", "vmem limit", "cancelled". */
 const char *job_view_result(const struct job_view *v, char buf[static JOB_VIEW_RESULT_MAX]);
 /* A condition that needs attention while it lasts: "GPU idle 23 min"; else NULL. */
 const char *job_view_flag(const struct job_view *v, char *buf, size_t size);
-bool job_view_is_bad(const struct job_view *v); /* it ended, and not well */
+bool job_view_is_bad(const struct job_view *v); /* it ended, but not with exit status 0 */
 #define JOB_VIEW_ARRAY_MAX 160
-/* Of an array: "0-999%20: 968 queued, 20 under way, 12 ended, 1 of them not well". NULL: none.
- */
+/* Of an array: "0-999%20: 968 queued, 20 under way, 12 ended, 1 of them not well". NULL: the job is
+ * not an array. */
 const char *job_view_array(const struct job_view *v, char *buf, size_t size);

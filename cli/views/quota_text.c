@@ -17,7 +17,7 @@ static void print_line(FILE *to, const char *title, const char *text)
 }
 
 /* "Grant (SU):    1000" */
-static void tell_amount(const json_t *q, FILE *to, const char *title, const char *key)
+static void print_amount(const json_t *q, FILE *to, const char *title, const char *key)
 {
 	const char *unit = cli_text(q, "unit");
 	char head[96], text[QUOTA_AMOUNT_MAX];
@@ -27,7 +27,7 @@ static void tell_amount(const json_t *q, FILE *to, const char *title, const char
 		   json_object_get(q, key) ? quota_format(cli_int(q, key, 0), text) : NULL);
 }
 
-/* The last day, where the document has the day after it. */
+/* The document has the day after the period; people read its last day. */
 static const char *last_day(const char *end, char buf[static CALENDAR_DAY_MAX])
 {
 	int64_t day;
@@ -37,7 +37,7 @@ static const char *last_day(const char *end, char buf[static CALENDAR_DAY_MAX])
 	return calendar_format_day(day - 1, buf);
 }
 
-static void tell_period(const json_t *q, FILE *to)
+static void print_period(const json_t *q, FILE *to)
 {
 	char end[CALENDAR_DAY_MAX];
 
@@ -45,7 +45,7 @@ static void tell_period(const json_t *q, FILE *to)
 	print_line(to, "End of accounting period:", last_day(cli_text(q, "end"), end));
 }
 
-static void tell_active(const json_t *q, FILE *to)
+static void print_active(const json_t *q, FILE *to)
 {
 	char ran[QUOTA_AMOUNT_MAX], rest[QUOTA_AMOUNT_MAX], wait[QUOTA_AMOUNT_MAX];
 	int64_t suspended = cli_int(q, "suspended_jobs", 0);
@@ -61,8 +61,8 @@ static void tell_active(const json_t *q, FILE *to)
 		quota_format(cli_int(q, "queued_ms", 0), wait));
 }
 
-/* "physics", or "physics (of science)". */
-static void tell_group(const json_t *q, FILE *to, const char *title)
+/* "physics", or "physics (counts with all of science)". */
+static void print_group(const json_t *q, FILE *to, const char *title)
 {
 	const char *account = cli_text(q, "account"), *owner = cli_text(q, "owner");
 	char text[256];
@@ -75,8 +75,8 @@ static void tell_group(const json_t *q, FILE *to, const char *title)
 	print_line(to, title, text);
 }
 
-/* "2026 (cluster narval, gpu)": what tells two allocations of one account apart. */
-static void tell_allocation(const json_t *q, FILE *to)
+/* "2026 (cluster narval, gpu)": name, cluster and pool identify an allocation of an account. */
+static void print_allocation(const json_t *q, FILE *to)
 {
 	const char *label = cli_text(q, "allocation"), *cluster = cli_text(q, "cluster"),
 		   *pool = cli_text(q, "pool");
@@ -88,7 +88,7 @@ static void tell_allocation(const json_t *q, FILE *to)
 	print_line(to, "Allocation:", text);
 }
 
-static void tell_state(const json_t *q, FILE *to)
+static void print_state(const json_t *q, FILE *to)
 {
 	const char *mode = cli_text(q, "mode"), *why = cli_text(q, "why");
 	char text[160];
@@ -101,22 +101,22 @@ static void show_window(const json_t *q, FILE *to)
 {
 	char text[64];
 
-	tell_group(q, to, "Group:");
-	tell_allocation(q, to);
-	tell_period(q, to);
-	tell_state(q, to);
-	tell_amount(q, to, "Quota monthly", "monthly_ms");
-	tell_amount(q, to, "Remaining of prev. month", "remaining_previous_ms");
-	tell_amount(q, to, "Consumed act. month", "used_month_ms");
+	print_group(q, to, "Group:");
+	print_allocation(q, to);
+	print_period(q, to);
+	print_state(q, to);
+	print_amount(q, to, "Quota monthly", "monthly_ms");
+	print_amount(q, to, "Remaining of prev. month", "remaining_previous_ms");
+	print_amount(q, to, "Consumed act. month", "used_month_ms");
 	snprintf(text, sizeof(text), "%" PRId64, cli_int(q, "percentage", 0));
 	print_line(to, "Consumable (%):", json_object_get(q, "percentage") ? text : NULL);
-	tell_amount(q, to, "Consumable", "available_ms");
-	tell_active(q, to);
+	print_amount(q, to, "Consumable", "available_ms");
+	print_active(q, to);
 	if (json_object_get(q, "running_jobs"))
-		tell_amount(q, to, "Consumable after these", "available_after_ms");
+		print_amount(q, to, "Consumable after these", "available_after_ms");
 }
 
-static void tell_queues(const json_t *q, FILE *to)
+static void print_queues(const json_t *q, FILE *to)
 {
 	const json_t *queue;
 	size_t i;
@@ -137,24 +137,24 @@ static void tell_queues(const json_t *q, FILE *to)
 
 static void show_grant(const json_t *q, FILE *to)
 {
-	tell_group(q, to, "Project:");
-	tell_allocation(q, to);
-	tell_period(q, to);
-	tell_amount(q, to, "Grant", "total_ms");
-	tell_amount(q, to, "Used", "used_ms");
-	tell_amount(q, to, "Reserved", "reserved_ms");
-	tell_amount(q, to, "Available", "available_ms");
-	tell_active(q, to);
-	tell_queues(q, to);
+	print_group(q, to, "Project:");
+	print_allocation(q, to);
+	print_period(q, to);
+	print_amount(q, to, "Grant", "total_ms");
+	print_amount(q, to, "Used", "used_ms");
+	print_amount(q, to, "Reserved", "reserved_ms");
+	print_amount(q, to, "Available", "available_ms");
+	print_active(q, to);
+	print_queues(q, to);
 }
 
-/* "12.5 (45.3 % of the allocation)": years of an equivalent. */
-static void tell_years(const json_t *q, FILE *to, const char *title, const char *key)
+/* "12.5 (45.3 %)": equivalent years, and their part of the allocation. */
+static void print_years(const json_t *q, FILE *to, const char *title, const char *key)
 {
 	int64_t ms = cli_int(q, key, 0), total = cli_int(q, "total_ms", 0);
 	char text[QUOTA_AMOUNT_MAX];
 	int64_t tenths = total > 0 ? (int64_t)(((__int128)ms * 1000 + total / 2) / total) : 0;
-	/* A year's hours are not a whole number of most amounts: rounded, as all else is. */
+	/* 8760 hours a year, rounded to the nearest. */
 	int64_t year_ms = (ms + (ms < 0 ? -4380 : 4380)) / 8760;
 
 	if (!json_object_get(q, key))
@@ -168,22 +168,22 @@ static void show_target(const json_t *q, FILE *to)
 	const char *pool = cli_text(q, "pool");
 	bool is_gpu = pool && !strcmp(pool, "gpu");
 
-	tell_group(q, to, "Allocation project:");
-	tell_allocation(q, to);
-	tell_period(q, to);
+	print_group(q, to, "Allocation project:");
+	print_allocation(q, to);
+	print_period(q, to);
 	fprintf(to, TITLE "%s %s a year\n", "Target:", cli_text(q, "amount"),
 		is_gpu ? "GPU-equivalent years" : "core-equivalent years");
-	tell_years(q, to,
-		   is_gpu ? "Used, GPU-equivalent years:" : "Used, core-equivalent years:",
-		   "used_ms");
-	tell_years(q, to, "Due by now:", "due_ms");
-	tell_years(q, to, "Projected from all so far:", "projected_by_year_ms");
-	tell_years(q, to, "Projected from the last 30 days:", "projected_by_recent_ms");
+	print_years(q, to,
+		    is_gpu ? "Used, GPU-equivalent years:" : "Used, core-equivalent years:",
+		    "used_ms");
+	print_years(q, to, "Due by now:", "due_ms");
+	print_years(q, to, "Projected from all so far:", "projected_by_year_ms");
+	print_years(q, to, "Projected from the last 30 days:", "projected_by_recent_ms");
 	if (is_gpu)
-		tell_years(q, to, "Used, plain GPU-years:", "gpu_ms");
+		print_years(q, to, "Used, plain GPU-years:", "gpu_ms");
 	else
-		tell_years(q, to, "Used, plain core-years:", "core_ms");
-	tell_active(q, to);
+		print_years(q, to, "Used, plain core-years:", "core_ms");
+	print_active(q, to);
 }
 
 void quota_text_print(const json_t *q, FILE *to)
@@ -193,7 +193,7 @@ void quota_text_print(const json_t *q, FILE *to)
 	char text[AMOUNT_TEXT_MAX];
 
 	if (!cli_text(q, "owner"))
-		tell_group(q, to, "Account:");
+		print_group(q, to, "Account:");
 	else if (!strcmp(rule ? rule : "", "grant"))
 		show_grant(q, to);
 	else if (!strcmp(rule ? rule : "", "target"))

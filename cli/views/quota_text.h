@@ -1,5 +1,5 @@
-/* quota_text - one element of GET /v1/quota for people: as a project's member knows the view of
- * each site (docs/quotas.md). */
+/* quota_text - prints one element of GET /v1/quota for people, in the layout of the site whose rule
+ * it is (docs/quotas.md). */
 #pragma once
 #include <jansson.h>
 #include <stdio.h>

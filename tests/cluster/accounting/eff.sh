@@ -84,13 +84,13 @@ is "one user's, by account" "g3:1 g4:2" "$(eff --user u2 --by account --csv | pi
 is "a cluster" "c:6" "$(eff --by cluster --csv | pick cluster jobs)"
 fault "an unknown user" 4 "no user 'ghost' is declared" --user ghost --ledger "$db"
 fault "an unknown account, with the nearest name" 4 "did you mean 'g3'?" --account gg3 --ledger "$db"
-fault "no such job" 4 "job 77: no attempt of it has run; 'reeve jobs -a' lists your jobs" 77 --ledger "$db"
+fault "no such job" 4 "job 77: it has not run, or is not yours; 'reeve jobs -a' lists your jobs" 77 --ledger "$db"
 fault "a number that is none" 2 "'x' is not a job number" x --ledger "$db"
-fault "no such order" 2 "it is one of key, waste, charge, cpu, mem, walltime" --sort size --ledger "$db"
+fault "no such order" 2 "write one of key, waste, charge, cpu, mem, walltime" --sort size --ledger "$db"
 fault "no such day" 2 "is not a day" --start 2001-02-30 --ledger "$db"
-fault "no rows wanted" 2 "--limit 0: it is 1 to" --limit 0 --ledger "$db"
+fault "no rows wanted" 2 "--limit 0: write 1 to" --limit 0 --ledger "$db"
 fault "no such ledger" 4 "no.db" --ledger "$dir/no.db"
-fault "a profile without a ledger" 2 "--profile is for a ledger" --profile nci
+fault "a profile without a ledger" 2 "--profile needs --ledger FILE" --profile nci
 fault "an unknown column: the known are listed" 2 "Known: job, user, account" -o cpu_procent --ledger "$db"
 has "... and -o help lists all" "not_measured|NOT MEASURED" "$(eff -o help -P)"
 
@@ -229,7 +229,7 @@ is "a running job is shown by its number, without advice" "5:0.0:" "$(live $daem
 lacks "... and is in no list" '5:' "$(live $daemon --csv | pick job running_ms)"
 is "others' jobs are not shown" "2" "$(live $bin --csv | pick job)"
 said=$(live $bin 1 2>&1)
-is "nor by number" "4 reeve eff: job 1: no attempt of it has run; 'reeve jobs -a' lists your jobs" "$? $said"
+is "nor by number" "4 reeve eff: job 1: it has not run, or is not yours; 'reeve jobs -a' lists your jobs" "$? $said"
 said=$(live $bin --user daemon 2>&1)
 is "nor by name" 5 $?
 has "... which is said" "only operators see the jobs and usage of others" "$said"

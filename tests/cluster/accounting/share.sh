@@ -77,7 +77,7 @@ g4,,10,8000.000000,
 g4,u7,1,8000.000000,0.750000
 idle,,parent,0.000000,
 idle,u1,5,0.000000,1.000000' "$out"
-has "and the answer reports it" '1 association is not in the accounts any more; their usage of 100 counts' \
+has "and the answer reports it" '1 association is no longer in the accounts; their usage of 100 counts' \
 	"$(share flat --accounts "$dir/accounts.conf")"
 is "accounts by name, with what is below them" $'g4,\ng4,u7' "$(share flat --csv -n -A g4 -o account,user)"
 is "users by name" $'root,\ng3,\ng3,u8\ng4,\ng5,' "$(share flat --csv -n -u u8 -o account,user)"
@@ -178,7 +178,7 @@ fault() { # NAME TEXT COMMAND...
 fault "a ledger needs a policy" "--ledger needs --profile: the policy to weigh usage by" share --ledger "$db"
 fault "a moment that is none" "--at: '2001-02-30' is no moment: write a day, 2026-11-21 (its end is meant), or an instant, 2026-11-21T08:00, of UTC" \
 	share --ledger "$db" --profile "$dir/flat.conf" --at 2001-02-30
-fault "a pool that is none" "--pool tpu: it is one of cpu, gpu" share --ledger "$db" --profile "$dir/flat.conf" --pool tpu
+fault "a pool that is none" "--pool tpu: write cpu or gpu" share --ledger "$db" --profile "$dir/flat.conf" --pool tpu
 fault "what belongs to a ledger" "--at goes with --ledger FILE" share --controller http://127.0.0.1:9 --at 2001-01-01
 fault_4() { # NAME TEXT COMMAND...
 	local name=$1 text=$2 got
@@ -186,8 +186,8 @@ fault_4() { # NAME TEXT COMMAND...
 	got=$(quietly "$@")
 	is "$name" "4 reeve $1: $text" "$? $got"
 }
-fault_4 "an unknown user" "no user 'zork' there, or none that you may see" share --ledger "$db" --profile "$dir/flat.conf" -u zork
-fault_4 "an unknown account, with the nearest name" "no account 'gg3' there; did you mean 'g3'?" \
+fault_4 "an unknown user" "no user 'zork', or none that you may see" share --ledger "$db" --profile "$dir/flat.conf" -u zork
+fault_4 "an unknown account, with the nearest name" "no account 'gg3'; did you mean 'g3'?" \
 	share --ledger "$db" --profile "$dir/flat.conf" -A gg3
 fault "a job without user or account is refused" "no user or account; name them with -A ACCOUNT -u USER" \
 	prio --ledger "$db" --profile "$dir/hour.conf" -l ncpus=1

@@ -115,8 +115,8 @@ refused "--gpu-model v100-32 contradicts -l ngpus=p100-12; state one of them" \
 	alliance-cedar --gpu-model v100-32 -l ngpus=p100-12:1,ncpus=1
 refused "--node-type p100-12 contradicts -l nodetype=v100-32; state one of them" \
 	alliance-cedar --node-type p100-12 -l ngpus=1,ncpus=1,nodetype=v100-32
-refused "but no GPUs are asked for: add -l ngpus=v100-32:1" alliance-cedar --gpu-model v100-32 -l ncpus=1
-refused "--nodes counts where nodes are held whole, and queue 'normal' gives cores" rwth --nodes 2 -l ncpus=4
+refused "but no GPUs are requested: add -l ngpus=v100-32:1" alliance-cedar --gpu-model v100-32 -l ncpus=1
+refused "--nodes is for whole nodes, and queue 'normal' allocates cores" rwth --nodes 2 -l ncpus=4
 price "1 gpu gpus" alliance-cedar ngpus=V100-32:1,ncpus=1 --gpu-model v100-32 --node-type V100-32
 
 # ---- parts of a GPU ----

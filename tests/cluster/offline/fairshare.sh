@@ -130,14 +130,14 @@ fault "huge shares" "tree.csv:3: raw_shares 2147483647 is not from 0 to 21474836
 	$root u,r,a,u,2147483647,0,0
 fault "shares of another kind" "tree.csv:3: raw_shares '1.5' is neither a whole number from 0 to 2147483646 nor 'parent'" $root u,r,a,u,1.5,0,0
 for usage in -1 nan 1e 0x10 '' 1.2.3 ' 1'; do
-	fault "usage '$usage'" "tree.csv:3: leaf_usage '$usage' is not a number from 0 on, such as 12, 0.5 or 1.5e10" $root "u,r,a,u,1,0,$usage"
+	fault "usage '$usage'" "tree.csv:3: leaf_usage '$usage' is not a number of 0 or more, such as 12, 0.5 or 1.5e10" $root "u,r,a,u,1,0,$usage"
 done
 fault "usage beyond 23 digits" "tree.csv:3: leaf_usage 1e23 has more than 23 digits before the point: give the tree's usage in a larger unit" \
 	$root u,r,a,u,1,0,1e23
 fault "an order that is no number" "tree.csv:3: order 'x' is not a whole number" $root u,r,a,u,1,x,0
 fault "a field too many" "tree.csv:3: 8 fields, but the header names 7" $root u,r,a,u,1,0,0,0
 got=$("$reeve" fairshare --algorithm faritree tree.csv 2>&1)
-is "an unknown algorithm" "2 reeve fairshare: --algorithm faritree: it is one of fair-tree, classic" "$? $got"
+is "an unknown algorithm" "2 reeve fairshare: --algorithm faritree: write fair-tree or classic" "$? $got"
 got=$("$reeve" fairshare no.csv 2>&1)
 is "no such file" "reeve fairshare: open no.csv: No such file or directory" "$got"
 

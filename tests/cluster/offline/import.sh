@@ -143,7 +143,7 @@ check "cpu time is not cut to seconds" same "$("$reeve" usage --ledger "$dir/cpu
 printf '; UnixStartTime: 1000000000\n1 0 10 0 4 -1 -1 4 7200 -1 1 7 3 -1 -1 -1 -1 -1\n' >"$dir/none.swf"
 import swf "$dir/none.swf" --cluster c --ledger "$dir/none.db" >/dev/null 2>"$dir/err"
 check "an import that takes no row fails" [ $? -eq 1 ]
-check "and says what to look at" grep -q 'no job was taken of 1 rows' "$dir/err"
+check "and says what to look at" grep -q 'none of 1 rows was imported' "$dir/err"
 import sacct "$dir/local.sacct" --ledger "$dir/local.db" >/dev/null 2>"$dir/err"
 
 # ---- by which profile it was priced ----
@@ -216,7 +216,7 @@ check "a GPU of a chunk has its model's price" same "$(prices "$dir/gpus.db")" "
 check "one without a price is rejected" is "$dir/15.json" rejected '{"no-price": 1}'
 sed 's/Resource_List.gpu_type=tesla//; s/^\(.*\);2.graham;\(.*\)$/&\n\1;4.graham;\2/' "$dir/gpus.pbs" >"$dir/untyped.pbs"
 import pbs "$dir/untyped.pbs" --profile alliance-graham --ledger "$dir/untyped.db" >"$dir/16.json" 2>/dev/null
-check "GPUs whose model is not told are listed once, with all their jobs" same "$(unused "$dir/16.json")" "gpu:(model not told):2"
+check "GPUs whose model is not told are listed once, with all their jobs" same "$(unused "$dir/16.json")" "gpu:(no model):2"
 
 # A history of 200,000 jobs, killed again and again.
 python3 - >"$dir/large.swf" <<'PY'

@@ -221,7 +221,7 @@ bad=0
 for seed in 4 5; do share_out $seed 50 30 20 >said 2>&1 || { bad=1 && sed "s/^/# seed $seed: /" said; }; done
 tap_result $bad "and of shares 50, 30 and 20"
 printf '[Account g1]\nParent = top\nUsers = u1\n[Account top]\n' >deep.conf
-fault "an account of a group below another" "2 deep.conf: account 'g1' is a group of the trace: it stands right below the root, with shares of its own" groups.swf --accounts deep.conf
+fault "an account of a group below another" "2 deep.conf: account 'g1' is a group of the trace: put it directly below the root, with Shares of its own" groups.swf --accounts deep.conf
 printf '[Account g1]\nShares = -3\nUsers = u1\n' >wrong.conf
 has "shares that are none" "wrong.conf" "$("$reeve" simulate groups.swf --accounts wrong.conf 2>&1)"
 fault "a place for groups that cannot be written" "4 write /nowhere/g.csv: No such file or directory" groups.swf --groups /nowhere/g.csv
@@ -256,22 +256,22 @@ is "and in all" "3 6" "$(field jobs) $(field rejected)"
 is "--nodes" 5 "$("$reeve" simulate odd.swf --profile fcfs --nodes 1x1,2x2 --json >out.json; field rejected; field jobs >jobs)"
 is "with one job more" 4 "$(cat jobs)"
 grep -v MaxProcs odd.swf >sizeless.swf
-fault "a trace that does not say its machine" "2 sizeless.swf: no '; MaxProcs:' header says how large the machine was; give it by --nodes NxCORES or --cores N" sizeless.swf
+fault "a trace that does not say its machine" "2 sizeless.swf: no '; MaxProcs:' header tells the size of the machine; give it by --nodes NxCORES or --cores N" sizeless.swf
 check "which can be given" "$reeve" simulate sizeless.swf --cores 4
 echo hello >hello.swf
-fault "no trace at all" "1 hello.swf: no line of it is a job in the Standard Workload Format, with 18 numbers, run time and cores; of another format say --format sacct or pbs" hello.swf
+fault "no trace at all" "1 hello.swf: no line is a job in the Standard Workload Format, with 18 numbers, run time and cores; for another format give --format sacct or pbs" hello.swf
 fault "no file" "4 read no.swf: No such file or directory" no.swf
 has "an unknown profile" "fcfs and easy are built in: no profile 'esay' in" "$("$reeve" simulate odd.swf --profile esay 2>&1)"
-fault "a profile twice" "2 --profile easy: there is one of that name already" odd.swf --profile easy --profile easy
-fault "and by its file" "2 --profile ./live.conf: there is one of that name already" odd.swf --profile "$PWD/live.conf" --profile ./live.conf
+fault "a profile twice" "2 --profile easy: another profile has this name already" odd.swf --profile easy --profile easy
+fault "and by its file" "2 --profile ./live.conf: another profile has this name already" odd.swf --profile "$PWD/live.conf" --profile ./live.conf
 echo "[Policy" >bad.conf
 has "a profile with a fault: where" "bad.conf, line 1" "$("$reeve" simulate odd.swf --profile ./bad.conf 2>&1)"
 printf '[Cluster c]\nUnit = core-hours\n[Policy]\nPriorityWeightAge = 4294967296\n' >bad.conf
 has "a weight that overflows" "bad.conf, line 4" "$("$reeve" simulate odd.swf --profile ./bad.conf 2>&1)"
 for nodes in 48 x48 4x 0x4 4x0 4x4x4 4x4, -1x4 1.5x4; do
-	fault "--nodes $nodes" "2 --nodes $nodes: it is NODESxCORES, such as 100x48 or 100x48,20x96" odd.swf "--nodes=$nodes"
+	fault "--nodes $nodes" "2 --nodes $nodes: write NODESxCORES, such as 100x48 or 100x48,20x96" odd.swf "--nodes=$nodes"
 done
-fault "--cores 0" "2 --cores 0: it is a whole number from 1 to 1000000000" odd.swf --cores 0
+fault "--cores 0" "2 --cores 0: write a whole number from 1 to 1000000000" odd.swf --cores 0
 fault "both" "2 give the machine by --nodes or by --cores, not by both" odd.swf --cores 4 --nodes 1x4
 gzip -k random.swf && head -c 300 random.swf.gz >short.swf.gz
 has "a file cut short" "short.swf.gz" "$("$reeve" simulate short.swf.gz 2>&1)"
@@ -341,7 +341,7 @@ is "the default of the profile is theirs" "1:0 2:1 3:2" \
 	"$(qos "$steps[Policy]\nDefaultQos = high\n" -- "0 4 a normal" "2 4 c -" "3 4 d low")"
 is "--qos is that of all" "1:0 2:1 3:2" "$(qos "$steps" --qos low -- "0 4 a normal" "1 4 b low" "2 4 c high")"
 has "one that is not there, with the nearest" "--qos: there is no QOS 'hihg'; did you mean 'high'?" "$(qos "$steps" --qos hihg -- "0 4 a normal")"
-fault "a baseline has none" "2 --qos goes with a site's --profile: fcfs and easy know no QOS" qos.txt --format sacct --qos high --cores 4
+fault "a baseline has none" "2 --qos needs a site's --profile: fcfs and easy have no QOS" qos.txt --format sacct --qos high --cores 4
 is "a user's cores in it are limited, and another user passes by" "1:0 2:1 3:0" \
 	"$(qos '[Qos normal]\nMaxRunningCores = 2\n' -- "0 2 a normal" "1 2 a normal" "2 2 b normal")"
 is "and the number of jobs" "1:0 2:1 3:0" \
@@ -374,7 +374,7 @@ fair() { # QOS: a has run for four core-hours in it and b for two; then b's job 
 }
 is "who has used less goes first" "1:0 2:1 3:2 4:3 5:4" "$(fair -)"
 is "and fairshare counts the time x the factor: half of four, of which more has faded" "1:0 2:1 3:2 4:4 5:3" "$(fair half)"
-fault "a format that is none" "2 --format sawf: it is swf, sacct or pbs" qos.txt --format sawf
+fault "a format that is none" "2 --format sawf: write swf, sacct or pbs" qos.txt --format sawf
 printf '03/01/2026 12:00:00;E;7.pbs;user=alice group=chem queue=q ctime=1772366400 qtime=1772366400 etime=1772366400 start=1772366410 end=1772370010 exec_host=n1/0*4 Resource_List.ncpus=4 Resource_List.walltime=02:00:00 Resource_List.qos=high resources_used.walltime=01:00:00\n' >pbs.log
 is "a log of PBS" "7,1772366400,1772366400,1772370000,0,0" \
 	"$("$reeve" simulate pbs.log --format pbs --cores 4 --profile easy --jobs j.csv >/dev/null && tail -n +2 j.csv)"

@@ -145,12 +145,12 @@ suspended  0:01:00
 
 RESOURCE  REQUESTED     USED   % MEANING
 ncpus             2     1.50  75 cores busy on average
-cpu time    0:04:00  0:03:00  75 on a core; of cores x running time
+cpu time    0:04:00  0:03:00  75 of cores x running time
 vmem       1.00 GiB 1.25 GiB 125 peak of the sum of virtual sizes
 mem        1.00 GiB  512 MiB  50 peak resident, without page cache
-mem+cache         -  572 MiB   - peak with page cache, which the kernel takes back
+mem+cache         -  572 MiB   - peak with page cache, which the kernel reclaims
 jobfs        500 MB      0 B   0 peak of node-local disk
-walltime    0:10:00  0:02:00  20 running, without suspension
+walltime    0:10:00  0:02:00  20 running time, without suspension
 per core (busy): 2:100% 3:50%
 not measured (-): pids
 
@@ -160,7 +160,7 @@ vmem limit exceeded on n1 at 2025-11-21 10:03:00 UTC: requested 1.00 GiB, reache
        41    173 KiB  sh?[31m
 
 charged    0.066667 core-equivalent hours (240.000 s): rate 2, decided by cores
-as used    0.050000 (what the smallest request that served it would have cost)
+as used    0.050000 (the cost of the smallest request that would have sufficed)
 
 next time request more vmem: at least -l vmem=1536MiB' \
 	"$("$reeve" job 12 2>&1)"
@@ -188,7 +188,7 @@ waits      no node is up
 RESOURCE REQUESTED USED % MEANING
 ncpus            2    - - cores busy on average
 vmem      1.00 GiB    - - peak of the sum of virtual sizes
-walltime   0:01:00    - - running, without suspension' "$("$reeve" job 14)"
+walltime   0:01:00    - - running time, without suspension' "$("$reeve" job 14)"
 exits "no number" 2 "$reeve" job abc
 answer GET_v1_jobs_66 200 <<<'{"schema":"reeve/1","job":{"job":66,"state":"asleep"}}'
 exits "a state from the future is no success" 1 "$reeve" job 66
@@ -225,7 +225,7 @@ has "a large body is gzipped and its credential still fits" " gzip " \
 is "a script from standard input" "stdin" "$("$reeve" submit - <job.sh >/dev/null 2>&1; field 'r["script"][2:9] and "stdin"')"
 is "submit --json" '{"schema":"reeve/1","job":15}' "$("$reeve" submit --json -- true | tr -d ' \n')"
 exits "submit says which lines mean nothing here" 0 "$reeve" submit job.sh
-has "... by their option" "lines with -m have no meaning here" "$err"
+has "... by their option" "ignored script lines with options that Reeve does not have: -m" "$err"
 exits "unknown resource" 2 "$reeve" submit -l cpus=1 -- true
 has "... names the known" "ncpus, vmem, mem, jobfs, walltime, ngpus, pids" "$err"
 exits "no such script" 2 "$reeve" submit nosuch.sh
@@ -310,7 +310,7 @@ answer POST_v1_jobs_15_cancel 200 <<<'{"schema":"reeve/1","job":15,"state":"endi
 kill -INT $run
 wait $run
 is "the first interrupt cancels and waits for the end" "143 first second" "$? $(cat "$dir/live")"
-has "... and prints that" "cancelling job 15; interrupt again to leave it alone" "$(cat "$dir/live.err")"
+has "... and prints that" "cancelling job 15; interrupt again to exit without waiting" "$(cat "$dir/live.err")"
 has "... the controller was asked" "POST /v1/jobs/15/cancel" "$(cat "$dir/answers/log")"
 
 rm -f "$dir/answers/ended"

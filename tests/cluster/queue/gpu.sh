@@ -173,10 +173,10 @@ is "... a flag of jobs" "1,GPU idle 23 min 2, 3, 4," "$(reeve 0 jobs --csv -o jo
 has "... and in what they say" "GPU idle 23 min" "$(reeve 0 jobs)"
 page=$(reeve 0 job 1)
 has "the job page: GPUs busy on average" "ngpus a100-40:3 1.50 50 GPUs busy on average" "$(tr -s ' ' <<<"$page")"
-has "... used GPUs, beside allocated ones" "gpus used 3 2 66 GPUs that did anything at all
+has "... used GPUs, beside allocated ones" "gpus used 3 2 66 GPUs that were used at all
 gpu time 3:00:00 1:30:00 50 busy; of GPUs x running time
 gpu mem 120 GiB 2.00 GiB 1 sum of the peaks; of all memory of its GPUs
-gpu idle - 0:23:00 - since the one idle longest last did anything" "$(tr -s ' ' <<<"$page")"
+gpu idle - 0:23:00 - time since the GPU idle longest was last used" "$(tr -s ' ' <<<"$page")"
 has "... each by itself, with its source" "GPU-a2 a100-40 50.0 0 B 1.00 GiB 40.0 GiB 1.00 Wh 0:00:00 - nvml" "$(tr -s ' ' <<<"$page")"
 has "... and the state" "allocated but idle: a GPU has done nothing for 23 minutes" "$page"
 page=$(reeve 0 job 2)

@@ -181,7 +181,7 @@ static void json_of_what_is_not_utf8_is_refused_before_anything_is_printed(void 
 	table_row(t);
 	table_text(t, "who", "gr\xfc");
 	assert_int_equal(table_print(t, &f, &err), -EINVAL);
-	assert_string_equal(err.text, "who 'gr\xfc' is not UTF-8, as json has to be");
+	assert_string_equal(err.text, "who 'gr\xfc' is not UTF-8, which JSON needs; use --csv");
 	fclose(f.to);
 	assert_int_equal(size, 0);
 	free(text);
