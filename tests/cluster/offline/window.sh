@@ -92,7 +92,7 @@ rows 2012-13,1000,0 >months.csv
 fault "a month that is none" 2 \
 	"months.csv:2: month: '2012-13' is not a month; write it like 2024-02" 2012-01
 printf 'month,allowance,used\n' >months.csv
-fault "no months" 2 "months.csv:2: no month below the header" 2012-01
+fault "no months" 2 "months.csv:2: no month below the header; add a line 2024-02,1000,500" 2012-01
 rows 2012-01,1000,0 2012-02,1000,0 >months.csv
 fault "a month outside the period, which is named" 4 \
 	"2012-03 is outside the accounting period 2012-01 to 2012-02" 2012-03
