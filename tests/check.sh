@@ -18,7 +18,7 @@ esac
 lanes=${REEVE_LANES:-$(nproc)}
 mkdir -p $O/check
 declare -A how_of=() seconds_of=() command_of=() lane_of=() log_of=() began_of=()
-names=() passed=0 failed=0 skipped=0 shown=
+names=() ended=() passed=0 failed=0 skipped=0 shown=
 
 # add LEVEL HOW SECONDS NAME COMMAND: keep it if this run wants it.
 add() {
@@ -90,6 +90,7 @@ finish() {
 	status=$?
 	name=${lane_of[$pid]}
 	unset "lane_of[$pid]"
+	ended+=("$name")
 	printf '  %-28s ' "$name"
 	count "${log_of[$name]}" $status || shown="$shown ${log_of[$name]}"
 	printf '  %ds\n' $((SECONDS - began_of[$name]))
@@ -100,10 +101,28 @@ nodes() {
 	for name in "${lane_of[@]}"; do [ "${how_of[$name]}" != node ] || n=$((n + 1)); done
 	echo $n
 }
+# report: what failed, what was skipped and why, the sum.
+report() {
+	local log name
+	for log in $shown; do
+		printf '\n--- %s\n' "$log"
+		# What a suite ran within itself stands indented.
+		grep -E '^ *not ok|^ *#|[Ee]rror|lint:' "$log" |
+			grep -vE '^ *ok ' | grep -viE '# *skip' | tail -n 40
+	done
+	for name in "${ended[@]}"; do
+		grep -hiE '^(ok .*|1\.\.0 )# *SKIP' "${log_of[$name]}" | sed "s/^ok [0-9]* *-* *//; s/^1\.\.0 /all of $name /; s/^/skipped: /"
+	done | sort -u
+	printf '%d passed, %d failed, %d skipped in %d min %02d s\n' $passed $failed $skipped $((SECONDS / 60)) $((SECONDS % 60))
+}
+# A run of two hours that is broken off has told something all the same.
 end_all() {
 	local pid
+	trap '' INT TERM
 	for pid in "${!lane_of[@]}"; do kill "$pid" 2>/dev/null; done
 	wait
+	report
+	echo "check: ended early: $((${#names[@]} - ${#ended[@]})) of ${#names[@]} suites are not in these figures"
 	exit 130
 }
 trap end_all INT TERM
@@ -131,14 +150,5 @@ for name in "${alone[@]}"; do
 	finish
 done
 
-for log in $shown; do
-	printf '\n--- %s\n' "$log"
-	# What a suite ran within itself stands indented.
-	grep -E '^ *not ok|^ *#|[Ee]rror|lint:' "$log" |
-		grep -vE '^ *ok ' | grep -viE '# *skip' | tail -n 40
-done
-for name in "${names[@]}"; do
-	grep -hiE '^(ok .*|1\.\.0 )# *SKIP' "${log_of[$name]:-/dev/null}" 2>/dev/null | sed "s/^ok [0-9]* *-* *//; s/^1\.\.0 /all of $name /; s/^/skipped: /"
-done | sort -u
-printf '%d passed, %d failed, %d skipped in %d min %02d s\n' $passed $failed $skipped $((SECONDS / 60)) $((SECONDS % 60))
+report
 [ $failed -eq 0 ]
